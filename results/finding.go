@@ -1,0 +1,117 @@
+package results
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// A Probe is one rule of the operating system's pipes, found by experiment.
+type Probe struct {
+	Kind string    `json:"kind"`
+	Run  string    `json:"run"`
+	Time time.Time `json:"time"`
+
+	Pipe       string `json:"pipe,omitempty"`
+	Step       string `json:"step"`                 // "capacity/fill/2049"
+	Value      any    `json:"value"`                // number, string or bool
+	Unit       string `json:"unit,omitempty"`       // "B", "ns"
+	How        string `json:"how"`                  // the experiment, in a line
+	Documented string `json:"documented,omitempty"` // what the system's documented rule predicts, and its source
+	Agrees     *bool  `json:"agrees,omitempty"`     // nil: not documented
+}
+
+// A Fault is one way in which stdio fails, reproduced.
+type Fault struct {
+	Kind string    `json:"kind"`
+	Run  string    `json:"run"`
+	Time time.Time `json:"time"`
+
+	ID       string         `json:"id"`
+	Verdict  string         `json:"verdict"`
+	Evidence map[string]any `json:"evidence"`
+	Advice   string         `json:"advice,omitempty"`
+}
+
+// A Claim is a checkable statement of a document, judged on this machine.
+type Claim struct {
+	Kind string    `json:"kind"`
+	Run  string    `json:"run"`
+	Time time.Time `json:"time"`
+
+	ID       string         `json:"id"`
+	Seed     string         `json:"seed"` // "000" to "004"
+	Claim    string         `json:"claim"`
+	Verdict  string         `json:"verdict"` // "holds", "refuted", "depends", "not-testable-here"
+	Figure   string         `json:"figure,omitempty"`
+	Why      string         `json:"why"`
+	Evidence map[string]any `json:"evidence,omitempty"`
+}
+
+// A Target is what a stdio server did with messages of one size, or where its
+// limits lie.
+type Target struct {
+	Kind string    `json:"kind"`
+	Run  string    `json:"run"`
+	Time time.Time `json:"time"`
+
+	Command  []string `json:"command"`
+	Protocol string   `json:"protocol"`
+	Size     int64    `json:"size,omitempty"` // message bytes, terminator not counted
+	Verdict  string   `json:"verdict"`
+
+	RequestLimit *int64         `json:"request_limit,omitempty"` // largest request that works, message bytes
+	ReplyLimit   *int64         `json:"reply_limit,omitempty"`   // largest reply that works, message bytes
+	SearchedTo   *int64         `json:"searched_to,omitempty"`   // no limit was found up to here
+	Samples      []Sample       `json:"samples,omitempty"`
+	Evidence     map[string]any `json:"evidence,omitempty"`
+	Warnings     []string       `json:"warnings,omitempty"`
+}
+
+// A Tune is what one chunk size costs and gains, or the recommendation.
+type Tune struct {
+	Kind string    `json:"kind"`
+	Run  string    `json:"run"`
+	Time time.Time `json:"time"`
+
+	Cell        Cell           `json:"cell"`
+	Samples     []Sample       `json:"samples,omitempty"`
+	Recommended bool           `json:"recommended,omitempty"`
+	Evidence    map[string]any `json:"evidence,omitempty"`
+	Warnings    []string       `json:"warnings,omitempty"`
+}
+
+// A Noise is how far one cell's figure moves on this machine between runs
+// that nothing distinguishes.
+type Noise struct {
+	Kind string    `json:"kind"`
+	Run  string    `json:"run"`
+	Time time.Time `json:"time"`
+
+	Machine string    `json:"machine"`
+	Cell    Cell      `json:"cell"`
+	Metric  string    `json:"metric"`
+	Values  []float64 `json:"values"` // the median of each invocation
+	Spread  float64   `json:"spread"` // the largest ratio between two of them, less 1
+}
+
+// A Message is one message that tap saw pass.
+type Message struct {
+	Kind string `json:"kind"`
+	Run  string `json:"run"`
+
+	Dir    string          `json:"dir"`  // "request" (client to server) or "reply"
+	T      int64           `json:"t_ns"` // since the recording began
+	Size   int64           `json:"size"` // message bytes, terminator not counted
+	Method string          `json:"method,omitempty"`
+	ID     json.RawMessage `json:"id,omitempty"`
+	Cuts   []int64         `json:"cuts,omitempty"` // bytes each read brought, where it took several
+	Body   string          `json:"body,omitempty"`
+}
+
+func (Probe) kind() string   { return KindProbe }
+func (Fault) kind() string   { return KindFault }
+func (Claim) kind() string   { return KindClaim }
+func (Target) kind() string  { return KindTarget }
+func (Tune) kind() string    { return KindTune }
+func (Noise) kind() string   { return KindNoise }
+func (Message) kind() string { return KindMessage }
