@@ -28,9 +28,9 @@ type Environment struct {
 	Version        string  `json:"version"` // of pipebench
 	Hostname       string  `json:"hostname"`
 	Load1          float64 `json:"load1"`
-	ClockNS        float64 `json:"clock_ns,omitempty"`       // what one reading of the clock costs
-	ClockStepNS    int64   `json:"clock_step_ns,omitempty"`  // the smallest step it was seen to make
-	PipeMaxSize    int     `json:"pipe_max_size,omitempty"`  // bytes an unprivileged pipe may be grown to
+	ClockNS        float64 `json:"clock_ns,omitempty"`      // what one reading of the clock costs
+	ClockStepNS    int64   `json:"clock_step_ns,omitempty"` // the smallest step it was seen to make
+	PipeMaxSize    int     `json:"pipe_max_size,omitempty"` // bytes an unprivileged pipe may be grown to
 	Seed           int64   `json:"seed"`
 	Command        string  `json:"command,omitempty"` // the command line that reproduces the run
 }

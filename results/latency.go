@@ -1,0 +1,106 @@
+package results
+
+import (
+	"fmt"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Latency is a distribution of times. A percentile is there only where at
+// least ten observations lie beyond it (p99 takes 1,000, p99.9 takes 10,000):
+// one that rests on fewer is an anecdote.
+type Latency struct {
+	Count  int64  `json:"count"`
+	MinNS  int64  `json:"min_ns"`
+	P50NS  *int64 `json:"p50_ns,omitempty"`
+	P90NS  *int64 `json:"p90_ns,omitempty"`
+	P99NS  *int64 `json:"p99_ns,omitempty"`
+	P999NS *int64 `json:"p999_ns,omitempty"`
+	MaxNS  int64  `json:"max_ns"`
+	Over   int64  `json:"over,omitempty"` // observations above the histogram's range, counted in Count and Max alone
+	HDR    string `json:"hdr"`            // HdrHistogram V2 compressed, base64
+}
+
+// maxLatencyNS is the end of a histogram's range: a minute in nanoseconds. The
+// engine's deadlines are shorter.
+const maxLatencyNS = 60_000_000_000
+
+// beyond is how many observations a percentile needs above it to be shown.
+const beyond = 10
+
+// NewHistogram makes the histogram that latencies are kept in: 1 ns to one
+// minute, three significant digits, 221 KB.
+func NewHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, maxLatencyNS, 3) }
+
+// NewLatency sums up observations in nanoseconds. It does not keep them.
+func NewLatency(ns []int64) (Latency, error) {
+	h := NewHistogram()
+	var over, longest int64
+	for _, v := range ns {
+		longest = max(longest, v)
+		if h.RecordValue(max(v, 0)) != nil { // a clock of coarse steps may read zero, never less
+			over++
+		}
+	}
+	l, err := SummariseHistogram(h)
+	l.Over = over
+	l.Count += over
+	l.MaxNS = longest
+	return l, err
+}
+
+// SummariseHistogram sums up a histogram made by [NewHistogram].
+func SummariseHistogram(h *hdrhistogram.Histogram) (Latency, error) {
+	encoded, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	if err != nil {
+		return Latency{}, fmt.Errorf("encode histogram: %w", err)
+	}
+	n := h.TotalCount()
+	return Latency{
+		Count:  n,
+		MinNS:  h.Min(),
+		P50NS:  carried(h, n, 50),
+		P90NS:  carried(h, n, 90),
+		P99NS:  carried(h, n, 99),
+		P999NS: carried(h, n, 99.9),
+		MaxNS:  h.Max(),
+		HDR:    string(encoded),
+	}, nil
+}
+
+// carried is the percentile if n observations carry it, else nil.
+func carried(h *hdrhistogram.Histogram, n int64, percentile float64) *int64 {
+	if float64(n)*(100-percentile) < beyond*100-1e-6 {
+		return nil
+	}
+	return new(h.ValueAtQuantile(percentile))
+}
+
+// Histogram gives back the distribution that l was made from.
+func (l Latency) Histogram() (*hdrhistogram.Histogram, error) {
+	h, err := hdrhistogram.Decode([]byte(l.HDR))
+	if err != nil {
+		return nil, fmt.Errorf("decode histogram: %w", err)
+	}
+	return h, nil
+}
+
+// MergeLatencies puts the distributions of several samples together, so that
+// percentiles which no single one carries may be had from all.
+func MergeLatencies(all []Latency) (Latency, error) {
+	merged := NewHistogram()
+	var over, longest int64
+	for _, l := range all {
+		h, err := l.Histogram()
+		if err != nil {
+			return Latency{}, err
+		}
+		over += l.Over + merged.Merge(h)
+		longest = max(longest, l.MaxNS)
+	}
+	sum, err := SummariseHistogram(merged)
+	sum.Over = over
+	sum.Count += over
+	sum.MaxNS = longest
+	return sum, err
+}
