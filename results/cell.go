@@ -1,9 +1,12 @@
 package results
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -35,29 +38,52 @@ type Cell struct {
 // Key identifies a cell across runs, machines and versions: its fields as they
 // stand in the file, sorted by name, "capacity=0 framing=ndjson io=blocking …".
 func (c Cell) Key() string {
-	fields := c.fields()
-	for i, f := range fields {
-		fields[i] = strings.Replace(f, "\x00", "=", 1)
+	var key strings.Builder
+	for i, f := range c.Fields() {
+		if i > 0 {
+			key.WriteByte(' ')
+		}
+		key.WriteString(f.Name + "=" + f.Value)
 	}
-	return strings.Join(fields, " ")
+	return key.String()
 }
 
-// fields lists what of a cell stands in the file as "name\x00value", sorted.
-func (c Cell) fields() []string {
-	line, err := json.Marshal(c)
-	if err != nil {
-		panic("results: a cell is plain data: " + err.Error()) // cannot happen: no field can fail to marshal but a NaN rate, which Validate refuses
+// A Field is one field of a cell as it stands in the file.
+type Field struct{ Name, Value string }
+
+// Fields lists what of a cell stands in the file, sorted by name.
+func (c Cell) Fields() []Field {
+	var out []Field
+	v := reflect.ValueOf(c)
+	for i, f := range reflect.VisibleFields(v.Type()) {
+		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if option == "omitempty" && v.Field(i).IsZero() {
+			continue
+		}
+		out = append(out, Field{name, fieldText(v.Field(i))})
 	}
-	var byName map[string]any
-	d := json.NewDecoder(strings.NewReader(string(line)))
-	d.UseNumber()
-	if err := d.Decode(&byName); err != nil {
-		panic("results: " + err.Error())
-	}
-	var out []string
-	for name, value := range byName {
-		out = append(out, fmt.Sprintf("%s\x00%v", name, value))
-	}
-	slices.Sort(out)
+	slices.SortFunc(out, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
 	return out
+}
+
+// fieldText writes a field without the exponents that a large rate would get.
+func fieldText(v reflect.Value) string {
+	if v.CanFloat() {
+		return strconv.FormatFloat(v.Float(), 'f', -1, 64)
+	}
+	return fmt.Sprint(v)
+}
+
+// UnmarshalJSON reads a cell, and refuses one with a field that is not known
+// here: without it the cell would pass for another.
+func (c *Cell) UnmarshalJSON(text []byte) error {
+	type plain Cell
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	var p plain
+	if err := d.Decode(&p); err != nil {
+		return fmt.Errorf("cell: %w", err)
+	}
+	*c = Cell(p)
+	return nil
 }

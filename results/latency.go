@@ -2,6 +2,7 @@ package results
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
@@ -17,7 +18,7 @@ type Latency struct {
 	P99NS  *int64 `json:"p99_ns,omitempty"`
 	P999NS *int64 `json:"p999_ns,omitempty"`
 	MaxNS  int64  `json:"max_ns"`
-	Over   int64  `json:"over,omitempty"` // observations above the histogram's range, counted in Count and Max alone
+	Over   int64  `json:"over,omitempty"` // observations above the histogram's range, kept at its end; MaxNS is the true one
 	HDR    string `json:"hdr"`            // HdrHistogram V2 compressed, base64
 }
 
@@ -32,21 +33,32 @@ const beyond = 10
 // minute, three significant digits, 221 KB.
 func NewHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, maxLatencyNS, 3) }
 
+// Observe records a time in a histogram made by [NewHistogram]. One above its
+// range is kept at the range's end, so that percentiles know of it, and told.
+func Observe(h *hdrhistogram.Histogram, ns int64) (over bool) {
+	over = ns > maxLatencyNS
+	within := min(max(ns, 0), maxLatencyNS) // a clock of coarse steps may read zero, never less
+	if err := h.RecordValue(within); err != nil {
+		panic("results: histogram of another range: " + err.Error())
+	}
+	return over
+}
+
 // NewLatency sums up observations in nanoseconds. It does not keep them.
 func NewLatency(ns []int64) (Latency, error) {
 	h := NewHistogram()
-	var over, longest int64
+	var over int64
 	for _, v := range ns {
-		longest = max(longest, v)
-		if h.RecordValue(max(v, 0)) != nil { // a clock of coarse steps may read zero, never less
+		if Observe(h, v) {
 			over++
 		}
 	}
 	l, err := SummariseHistogram(h)
-	l.Over = over
-	l.Count += over
-	l.MaxNS = longest
-	return l, err
+	if err != nil || len(ns) == 0 {
+		return l, err
+	}
+	l.Over, l.MinNS, l.MaxNS = over, max(0, slices.Min(ns)), slices.Max(ns) // as they were, not as the histogram rounds them
+	return l, nil
 }
 
 // SummariseHistogram sums up a histogram made by [NewHistogram].
@@ -89,18 +101,23 @@ func (l Latency) Histogram() (*hdrhistogram.Histogram, error) {
 // percentiles which no single one carries may be had from all.
 func MergeLatencies(all []Latency) (Latency, error) {
 	merged := NewHistogram()
-	var over, longest int64
+	var over, shortest, longest int64
 	for _, l := range all {
 		h, err := l.Histogram()
 		if err != nil {
 			return Latency{}, err
 		}
-		over += l.Over + merged.Merge(h)
+		outside := merged.Merge(h) + max(0, l.Count-h.TotalCount()) // its writer may have left out what was above its range
+		if err := merged.RecordValues(maxLatencyNS, outside); err != nil {
+			return Latency{}, fmt.Errorf("merge latencies: %w", err)
+		}
+		if l.Count > 0 && (merged.TotalCount() == l.Count || l.MinNS < shortest) {
+			shortest = l.MinNS
+		}
+		over += max(l.Over, outside)
 		longest = max(longest, l.MaxNS)
 	}
 	sum, err := SummariseHistogram(merged)
-	sum.Over = over
-	sum.Count += over
-	sum.MaxNS = longest
+	sum.Over, sum.MinNS, sum.MaxNS = over, shortest, longest
 	return sum, err
 }

@@ -1,0 +1,317 @@
+package results
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// lines is one line of every kind.
+func lines() []Line {
+	agrees, limit := true, int64(65535)
+	return []Line{
+		testEnvironment(),
+		testRecord(testCell("ndjson", 256), 257, 100, 101),
+		Probe{Run: "run-1", Time: testTime, Step: "capacity/default", Value: 65536.0, Unit: "B", How: "F_GETPIPE_SZ", Documented: "65536 (pipe(7))", Agrees: &agrees},
+		Fault{Run: "run-1", Time: testTime, ID: "mixed-stdout", Verdict: "broken", Evidence: map[string]any{"line": 3.0}},
+		Claim{Run: "run-1", Time: testTime, ID: "c1", Seed: "000", Claim: "chunks help", Verdict: "depends", Why: "on the reader"},
+		Target{Run: "run-1", Time: testTime, Command: []string{"server"}, Protocol: "mcp", Verdict: "limited", RequestLimit: &limit},
+		Tune{Run: "run-1", Time: testTime, Cell: testCell("chunked:61440", 1<<20), Recommended: true},
+		Noise{Run: "run-1", Time: testTime, Machine: "m1", Cell: testCell("raw", 4096), Metric: "goodput", Values: []float64{1, 2}, Spread: 1},
+		Message{Run: "run-1", Dir: "request", T: 5, Size: 10, Method: "ping", ID: []byte("1")},
+	}
+}
+
+func TestWhatIsWrittenIsReadBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "results.jsonl")
+	w, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Set{}
+	for _, l := range lines() {
+		if err := w.Write(l); err != nil {
+			t.Fatal(err)
+		}
+		l, _ = stamped(l)
+		want.Add(l)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("read back (-written +read):\n%s", d)
+	}
+}
+
+// oneWrite counts calls of Write.
+type oneWrite struct{ calls [][]byte }
+
+func (o *oneWrite) Write(p []byte) (int, error) {
+	o.calls = append(o.calls, bytes.Clone(p))
+	return len(p), nil
+}
+
+func TestEveryLineIsOneWrite(t *testing.T) {
+	var o oneWrite
+	w := NewWriter(&o)
+	for _, l := range lines() {
+		if err := w.Write(l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(o.calls) != len(lines()) {
+		t.Fatalf("got %d writes for %d lines", len(o.calls), len(lines()))
+	}
+	for i, c := range o.calls {
+		if bytes.Count(c, []byte("\n")) != 1 || c[len(c)-1] != '\n' {
+			t.Errorf("write %d is not one whole line: %q", i, c)
+		}
+	}
+}
+
+func TestWriterRefuses(t *testing.T) {
+	cell := testCell("ndjson", 256)
+	nan := cell
+	nan.Rate = math.NaN()
+	for _, tt := range []struct {
+		name, want string
+		line       Line
+	}{
+		{"a pointer", "not a pointer", &Environment{Run: "r"}},
+		{"no run", "without the name of its run", Environment{}},
+		{"a cell without its fields", "framing is missing", Record{Run: "r", Cell: Cell{}, Stopped: "samples"}},
+		{"a rate that is no number", "rate is not a number", Record{Run: "r", Cell: nan, Stopped: "samples"}},
+		{"neither samples nor a reason", "no word why", Record{Run: "r", Cell: cell}},
+		{"an unsupported cell with samples", "has no samples", Record{Run: "r", Cell: cell, Unsupported: "no", Samples: []Sample{{}}}},
+		{"time that ran backwards", "elapsed_ns is negative", Record{Run: "r", Cell: cell, Samples: []Sample{{ElapsedNS: -1}}}},
+		{"evidence that JSON cannot hold", "unsupported value", Fault{Run: "r", Evidence: map[string]any{"x": math.Inf(1)}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var out bytes.Buffer
+			w := NewWriter(&out)
+			err := w.Write(tt.line)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want an error with %q", err, tt.want)
+			}
+			if out.Len() != 0 {
+				t.Errorf("wrote %q", out.String())
+			}
+			if err := w.Write(testEnvironment()); err != nil {
+				t.Errorf("a refused line spoilt the file: %v", err)
+			}
+		})
+	}
+}
+
+// broken fails every write after the first.
+type broken struct{ n int }
+
+var errDisk = errors.New("disk full")
+
+func (b *broken) Write(p []byte) (int, error) {
+	if b.n++; b.n > 1 {
+		return len(p) / 2, errDisk
+	}
+	return len(p), nil
+}
+
+func TestWriterStaysBrokenAfterATornLine(t *testing.T) {
+	b := &broken{}
+	w := NewWriter(b)
+	if err := w.Write(testEnvironment()); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := w.Write(testEnvironment()); !errors.Is(err, errDisk) {
+			t.Errorf("got %v, want the disk's error", err)
+		}
+	}
+	if b.n != 2 {
+		t.Errorf("wrote on after the failure: %d writes", b.n)
+	}
+	if err := w.Close(); !errors.Is(err, errDisk) {
+		t.Errorf("Close: got %v, want the disk's error", err)
+	}
+}
+
+func TestCreateLeavesAFileAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "results.jsonl")
+	if err := os.WriteFile(path, []byte("precious\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Create(path); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("got %v, want fs.ErrExist", err)
+	}
+	if text, _ := os.ReadFile(path); string(text) != "precious\n" {
+		t.Errorf("file is now %q", text)
+	}
+}
+
+func TestAppendAfterATornLine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "results.jsonl")
+	if err := os.WriteFile(path, []byte(`{"kind":"measu`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	w, err := Append(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Write(testEnvironment()), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	set, err := Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(set.Environments) != 1 || len(set.Problems) != 1 || set.Problems[0].Line != 1 {
+		t.Errorf("got %d environments, problems %v; want one of each", len(set.Environments), set.Problems)
+	}
+}
+
+func encoded(t *testing.T, ls ...Line) string {
+	t.Helper()
+	var b strings.Builder
+	for _, l := range ls {
+		text, err := encode(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(text)
+	}
+	return b.String()
+}
+
+func TestReaderSkipsAndSays(t *testing.T) {
+	env := encoded(t, testEnvironment())
+	rec := encoded(t, testRecord(testCell("ndjson", 256), 257, 100))
+	for _, tt := range []struct {
+		name, file string
+		len        int
+		problem    string // "" for none
+	}{
+		{"a file cut within its last line", env + rec[:len(rec)/2], 1, "f:2: torn line skipped"},
+		{"a last line whole but for its newline", env + strings.TrimSuffix(rec, "\n"), 2, ""},
+		{"blank lines, a byte order mark and carriage returns", "\ufeff" + strings.ReplaceAll(env+"\n"+rec, "\n", "\r\n"), 2, ""},
+		{"a line that is not JSON", env + "hello\n" + rec, 2, "f:2: not a line of a results file"},
+		{"a line without kind", env + "{}\n" + rec, 2, "f:2: no kind: line skipped"},
+		{"kinds not known here", env + `{"kind":"dream"}` + "\n" + `{"kind":"dream"}` + "\n" + rec, 2, `f:2: kind "dream" is not known to this version: line skipped (and 1 more such lines)`},
+		{"a field of the wrong type", env + `{"kind":"noise","spread":"wide"}` + "\n", 1, "f:2: noise: json:"},
+		{"a newer schema", strings.Replace(env, `"schema":1`, `"schema":2`, 1) + rec, 2, "f:1: schema 2 is newer than this program's 1"},
+		{"a field added to a record", env + strings.Replace(rec, `"run"`, `"mood":"good","run"`, 1), 2, ""},
+		{"a field added to a cell", env + strings.Replace(rec, `"size":256`, `"size":256,"zeal":1`, 1), 1, `f:2: measurement: cell: json: unknown field "zeal"`},
+		{"a negative size", env + strings.Replace(rec, `"size":256`, `"size":-1`, 1), 1, "f:2: measurement: cell: size is negative: -1"},
+		{"the same lines twice", env + rec + env + rec, 2, "f:3: the same line was read from f: not counted twice (and 1 more such lines)"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			set, err := ReadFrom("f", strings.NewReader(tt.file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if set.Len() != tt.len {
+				t.Errorf("got %d lines, want %d", set.Len(), tt.len)
+			}
+			var got string
+			for _, p := range set.Problems {
+				got += p.String()
+			}
+			if !strings.HasPrefix(got, tt.problem) || (got == "") != (tt.problem == "") {
+				t.Errorf("problems: got %q, want %q", got, tt.problem)
+			}
+		})
+	}
+}
+
+func TestNothingToReadIsAnError(t *testing.T) {
+	for _, tt := range []struct{ name, file, want string }{
+		{"an empty file", "", "the file is empty"},
+		{"blank lines alone", "\n\n", "the file is empty"},
+		{"no line of ours", "PASS\nok\n", "f:1: not a line of a results file"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := ReadFrom("f", strings.NewReader(tt.file))
+			if !errors.Is(err, ErrEmpty) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want ErrEmpty saying %q", err, tt.want)
+			}
+		})
+	}
+	if _, err := Read(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing file: got %v, want fs.ErrNotExist", err)
+	}
+	if _, err := Read(); err == nil {
+		t.Error("no file at all: got no error")
+	}
+}
+
+func TestAFileNamedTwiceCountsOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "results.jsonl")
+	if err := os.WriteFile(path, []byte(encoded(t, lines()[:2]...)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	set, err := Read(path, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if set.Len() != 2 || len(set.Problems) != 1 || set.Problems[0].More != 1 {
+		t.Errorf("got %d lines and problems %v, want 2 lines and the repetition said once", set.Len(), set.Problems)
+	}
+}
+
+func TestLineOfAnyLength(t *testing.T) {
+	long := Message{Run: "r", Dir: "reply", Size: 1 << 20, Body: strings.Repeat("x", 1<<20)}
+	set, err := ReadFrom("f", strings.NewReader(encoded(t, long, testEnvironment())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(set.Messages) != 1 || len(set.Messages[0].Body) != 1<<20 || len(set.Environments) != 1 {
+		t.Errorf("got %d messages, %d environments", len(set.Messages), len(set.Environments))
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, l := range lines() {
+		text, err := encode(l)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Add([]byte("{\"kind\":\"measurement\",\"cell\":null}\nx"))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		set, err := ReadFrom("f", bytes.NewReader(file))
+		if err != nil {
+			return
+		}
+		for _, r := range set.Records { // what is read can be written
+			if _, err := encode(r); err != nil && r.Run != "" {
+				t.Errorf("a record that was read cannot be written: %v", err)
+			}
+		}
+	})
+}
+
+func TestRunsAreUniqueAndSortByTime(t *testing.T) {
+	seen := make(map[string]bool)
+	last := ""
+	for range 1000 {
+		run, err := NewRun()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seen[run] || run <= last {
+			t.Fatalf("run %q after %q", run, last)
+		}
+		seen[run], last = true, run
+	}
+}

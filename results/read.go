@@ -1,0 +1,199 @@
+package results
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// maxLine bounds the memory that one line of a file can take: a tapped message
+// of 128 MiB with every byte escaped as \u00xx still fits.
+const maxLine = 1 << 30
+
+// ErrEmpty is returned when a file holds nothing that could be read.
+var ErrEmpty = errors.New("no results in it")
+
+// Read reads any number of results files into one set; "-" is standard input.
+// A file that is missing, that cannot be read or that holds no results is an
+// error; single lines that cannot be read are in the set's Problems.
+func Read(paths ...string) (*Set, error) {
+	if len(paths) == 0 {
+		return nil, errors.New("read results: no file named")
+	}
+	all, seen := &Set{}, make(seenLines)
+	for _, path := range paths {
+		set, err := readFile(path, seen)
+		if err != nil {
+			return nil, err
+		}
+		all.merge(set)
+	}
+	return all, nil
+}
+
+func readFile(path string, seen seenLines) (*Set, error) {
+	if path == "-" {
+		return readFrom("standard input", os.Stdin, seen)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read results: %w", err)
+	}
+	defer f.Close()
+	return readFrom(path, f, seen)
+}
+
+// ReadFrom reads one results file from r. Its name stands in problems and
+// errors.
+func ReadFrom(name string, r io.Reader) (*Set, error) {
+	return readFrom(name, r, make(seenLines))
+}
+
+func readFrom(name string, r io.Reader, seen seenLines) (*Set, error) {
+	f := &fileReader{set: &Set{}, problems: problems{file: name}, seen: seen}
+	lines := &lineReader{r: bufio.NewReaderSize(r, 1<<16), max: maxLine}
+	for {
+		text, torn, err := lines.next()
+		if err == io.EOF {
+			break
+		}
+		if errors.Is(err, errLongLine) {
+			f.problems.add(lines.number, err.Error())
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read results: %s:%d: %w", name, lines.number, err)
+		}
+		f.line(lines.number, text, torn)
+	}
+	f.set.Problems = f.problems.all
+	if f.set.Len() == 0 && f.repeated == 0 {
+		return nil, f.empty()
+	}
+	return f.set, nil
+}
+
+// A fileReader turns the lines of one file into a set.
+type fileReader struct {
+	set      *Set
+	problems problems
+	seen     seenLines
+	repeated int
+}
+
+// seenLines are the lines read so far: a run given twice must not count twice,
+// or its intervals would narrow by nothing but the copying.
+type seenLines map[[sha256.Size]byte]string
+
+// line reads one line. One that tells nothing is skipped and said.
+func (f *fileReader) line(number int, text []byte, torn bool) {
+	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))
+	if len(text) == 0 {
+		return
+	}
+	line, err := decode(text)
+	if err != nil && torn {
+		f.problems.add(number, "torn line skipped: the program that wrote it was stopped midway")
+		return
+	}
+	if err != nil {
+		f.problems.add(number, err.Error()+": line skipped")
+		return
+	}
+	if e, ok := line.(Environment); ok {
+		f.schema(number, e)
+	}
+	if where, again := f.seen.add(line, text, f.problems.file); again {
+		f.repeated++
+		f.problems.add(number, fmt.Sprintf("the same line was read from %s: not counted twice", where))
+		return
+	}
+	f.set.Add(line)
+}
+
+// schema says when a file may hold more than this version can see.
+func (f *fileReader) schema(number int, e Environment) {
+	if e.Schema > Schema {
+		f.problems.add(number, fmt.Sprintf("schema %d is newer than this program's %d: what it added is not shown", e.Schema, Schema))
+	}
+	if e.Schema < 1 {
+		f.problems.add(number, fmt.Sprintf("schema %d: no version of pipebench wrote that; read as schema %d", e.Schema, Schema))
+	}
+}
+
+// empty is the error for a file without results, which names what was there
+// instead.
+func (f *fileReader) empty() error {
+	if len(f.problems.all) == 0 {
+		return fmt.Errorf("read results: %s: %w: the file is empty", f.problems.file, ErrEmpty)
+	}
+	return fmt.Errorf("read results: %s: %w: %s", f.problems.file, ErrEmpty, f.problems.all[0])
+}
+
+// add remembers a line and tells where it was read before. Messages may well
+// repeat themselves; what was measured never does to the nanosecond.
+func (s seenLines) add(line Line, text []byte, file string) (where string, again bool) {
+	if line.kind() == KindMessage {
+		return "", false
+	}
+	sum := sha256.Sum256(text)
+	if where, again = s[sum]; !again {
+		s[sum] = file
+	}
+	return where, again
+}
+
+// decoders read a line of each kind.
+var decoders = map[string]func([]byte) (Line, error){
+	KindEnvironment: decodeAs[Environment],
+	KindMeasurement: decodeRecord,
+	KindProbe:       decodeAs[Probe],
+	KindFault:       decodeAs[Fault],
+	KindClaim:       decodeAs[Claim],
+	KindTarget:      decodeAs[Target],
+	KindTune:        decodeAs[Tune],
+	KindNoise:       decodeAs[Noise],
+	KindMessage:     decodeAs[Message],
+}
+
+// decode reads one line of any kind.
+func decode(text []byte) (Line, error) {
+	var head struct {
+		Kind string `json:"kind"`
+	}
+	if err := json.Unmarshal(text, &head); err != nil {
+		return nil, fmt.Errorf("not a line of a results file: %w", err)
+	}
+	if head.Kind == "" {
+		return nil, errors.New("no kind")
+	}
+	read, ok := decoders[head.Kind]
+	if !ok {
+		return nil, fmt.Errorf("kind %q is not known to this version", head.Kind)
+	}
+	return read(text)
+}
+
+func decodeAs[L Line](text []byte) (Line, error) {
+	var l L
+	if err := json.Unmarshal(text, &l); err != nil {
+		return nil, fmt.Errorf("%s: %w", l.kind(), err)
+	}
+	return l, nil
+}
+
+func decodeRecord(text []byte) (Line, error) {
+	line, err := decodeAs[Record](text)
+	if err != nil {
+		return nil, err
+	}
+	if err := line.(Record).Validate(); err != nil {
+		return nil, fmt.Errorf("measurement: %w", err)
+	}
+	return line, nil
+}

@@ -1,0 +1,92 @@
+package results
+
+import "slices"
+
+// A Set is what one or several results files hold, in the order of the files
+// and of their lines.
+type Set struct {
+	Environments []Environment
+	Records      []Record
+	Probes       []Probe
+	Faults       []Fault
+	Claims       []Claim
+	Targets      []Target
+	Tunes        []Tune
+	Noise        []Noise
+	Messages     []Message
+
+	Problems []Problem // lines that were skipped, and other doubts about the files
+}
+
+// Environment finds the environment line of a run. A file that was cut may
+// lack it.
+func (s *Set) Environment(run string) (Environment, bool) {
+	i := slices.IndexFunc(s.Environments, func(e Environment) bool { return e.Run == run })
+	if i < 0 {
+		return Environment{}, false
+	}
+	return s.Environments[i], true
+}
+
+// Machine is the hash of the machine that a run was measured on, "" where the
+// file does not tell.
+func (s *Set) Machine(run string) string {
+	e, _ := s.Environment(run)
+	return e.Machine
+}
+
+// Machines lists the machines of the set, in the order in which they appear.
+func (s *Set) Machines() []string {
+	var out []string
+	for _, e := range s.Environments {
+		if !slices.Contains(out, e.Machine) {
+			out = append(out, e.Machine)
+		}
+	}
+	return out
+}
+
+// Add puts one line into the set, as reading it from a file would. A pointer,
+// or a line of another package, is ignored.
+func (s *Set) Add(line Line) {
+	switch l := line.(type) {
+	case Environment:
+		s.Environments = append(s.Environments, l)
+	case Record:
+		s.Records = append(s.Records, l)
+	case Probe:
+		s.Probes = append(s.Probes, l)
+	case Fault:
+		s.Faults = append(s.Faults, l)
+	case Claim:
+		s.Claims = append(s.Claims, l)
+	case Target:
+		s.Targets = append(s.Targets, l)
+	case Tune:
+		s.Tunes = append(s.Tunes, l)
+	case Noise:
+		s.Noise = append(s.Noise, l)
+	case Message:
+		s.Messages = append(s.Messages, l)
+	}
+}
+
+// Len is the number of lines that were read.
+func (s *Set) Len() int {
+	return len(s.Environments) + len(s.Records) + len(s.Probes) + len(s.Faults) + len(s.Claims) +
+		len(s.Targets) + len(s.Tunes) + len(s.Noise) + len(s.Messages)
+}
+
+// merge appends what another file holds.
+func (s *Set) merge(o *Set) {
+	s.Environments = append(s.Environments, o.Environments...)
+	s.Records = append(s.Records, o.Records...)
+	s.Probes = append(s.Probes, o.Probes...)
+	s.Faults = append(s.Faults, o.Faults...)
+	s.Claims = append(s.Claims, o.Claims...)
+	s.Targets = append(s.Targets, o.Targets...)
+	s.Tunes = append(s.Tunes, o.Tunes...)
+	s.Noise = append(s.Noise, o.Noise...)
+	s.Messages = append(s.Messages, o.Messages...)
+	s.Problems = append(s.Problems, o.Problems...)
+}

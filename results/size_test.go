@@ -1,0 +1,66 @@
+package results
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+func TestFormatSize(t *testing.T) {
+	for bytes, want := range map[int64]string{
+		0: "0 B", 1: "1 B", 64: "64 B", 1023: "1023 B", 1024: "1 KiB", 4096: "4 KiB", 61440: "60 KiB",
+		61441: "61441 B", 1 << 20: "1 MiB", 1<<20 + 1: "1048577 B", 3 << 19: "1536 KiB", 1 << 30: "1 GiB",
+	} {
+		if got := FormatSize(bytes); got != want {
+			t.Errorf("FormatSize(%d) = %q, want %q", bytes, got, want)
+		}
+	}
+}
+
+func TestParseSize(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		want int64 // -1: an error
+	}{
+		{"64", 64}, {"64B", 64}, {"4KiB", 4096}, {"4k", 4096}, {"4K", 4096}, {"4kb", 4096}, {"4 KiB", 4096},
+		{"1MiB", 1 << 20}, {"1.5k", 1536}, {" 2g ", 2 << 30}, {"0", 0},
+		{"", -1}, {"-1", -1}, {"KiB", -1}, {"4 apples", -1}, {"0.3", -1}, {"1e3", -1}, {"99999999999g", -1},
+	} {
+		got, err := ParseSize(tt.in)
+		if (err != nil) != (tt.want < 0) || err == nil && got != tt.want {
+			t.Errorf("ParseSize(%q) = %d, %v, want %d", tt.in, got, err, tt.want)
+		}
+	}
+}
+
+func TestSizesReadBackAsWritten(t *testing.T) {
+	for range 1000 {
+		n := rand.Int64N(1 << (1 + rand.IntN(50)))
+		if got, err := ParseSize(FormatSize(n)); err != nil || got != n {
+			t.Fatalf("%d is written %q and read back as %d, %v", n, FormatSize(n), got, err)
+		}
+	}
+}
+
+func TestQuantities(t *testing.T) {
+	for _, tt := range []struct{ got, want string }{
+		{FormatGoodput(3.2149e9), "3.21 GB/s"},
+		{FormatGoodput(9.996e9), "10.0 GB/s"},
+		{FormatGoodput(999.96e6), "1.00 GB/s"},
+		{FormatGoodput(950e6), "950 MB/s"},
+		{FormatGoodput(6.1e6), "6.10 MB/s"},
+		{FormatGoodput(0), "0 B/s"},
+		{FormatDuration(7600), "7.60 µs"},
+		{FormatDuration(120), "120 ns"},
+		{FormatDuration(0.5), "0.500 ns"},
+		{FormatDuration(1.25e9), "1.25 s"},
+		{FormatDuration(7.3e12), "7300 s"},
+		{FormatPercent(0.0746), "0.075 %"},
+		{FormatPercent(6.23), "6.2 %"},
+		{FormatPercent(123.4), "123 %"},
+		{FormatPercent(0), "0 %"},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("got %q, want %q", tt.got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package results
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// A Writer writes a results file, a line at a time. It belongs to one
+// goroutine.
+type Writer struct {
+	w     io.Writer
+	close func() error
+	name  string
+	err   error // the first failure: what follows a torn line would be lost with it
+}
+
+// Create starts a results file. One that is there already is left alone: the
+// error is an [fs.ErrExist], and [Append] goes on with it.
+func Create(path string) (*Writer, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o666)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("create results file: %w; name another, or append to it", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create results file: %w", err)
+	}
+	return &Writer{w: f, close: f.Close, name: path}, nil
+}
+
+// Append goes on with a results file, or starts it. If the last line was torn
+// by a crash, the next one begins on a line of its own.
+func Append(path string) (*Writer, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666)
+	if err != nil {
+		return nil, fmt.Errorf("append to results file: %w", err)
+	}
+	if err := endLine(f); err != nil {
+		return nil, errors.Join(fmt.Errorf("append to results file: %w", err), f.Close())
+	}
+	return &Writer{w: f, close: f.Close, name: path}, nil
+}
+
+// NewWriter writes lines to w, one call of Write each.
+func NewWriter(w io.Writer) *Writer {
+	return &Writer{w: w, close: func() error { return nil }, name: "results"}
+}
+
+// endLine makes sure that a file which is not empty ends with a newline.
+func endLine(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return err
+	}
+	last := make([]byte, 1)
+	if _, err := f.ReadAt(last, info.Size()-1); err != nil {
+		return err
+	}
+	if last[0] == '\n' {
+		return nil
+	}
+	_, err = f.Write([]byte{'\n'})
+	return err
+}
+
+// Write puts one line into the file with a single call, so that a crash tears
+// at most the line being written. It fills in the line's kind, and an
+// environment's schema. A line that no reader would take, such as one with a
+// cell that [Cell.Validate] refuses, is an error and leaves the file as it was.
+// Once the file itself failed, Write returns that error again.
+func (w *Writer) Write(line Line) error {
+	if w.err != nil {
+		return w.err
+	}
+	text, err := encode(line)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", w.name, err)
+	}
+	if _, err := w.w.Write(text); err != nil {
+		w.err = fmt.Errorf("write %s: %w", w.name, err)
+	}
+	return w.err
+}
+
+// Close closes the file. It returns what went wrong while writing, if
+// anything did.
+func (w *Writer) Close() error {
+	return errors.Join(w.err, w.close())
+}
+
+// encode is a line as it stands in the file, newline included.
+func encode(line Line) ([]byte, error) {
+	line, err := stamped(line)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkLine(line); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(line)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", line.kind(), err)
+	}
+	return append(text, '\n'), nil
+}
+
+// stamped is the line with its kind filled in: the type knows it better than
+// the caller.
+func stamped(line Line) (Line, error) {
+	switch l := line.(type) {
+	case Environment:
+		l.Kind, l.Schema = KindEnvironment, Schema
+		return l, nil
+	case Record:
+		l.Kind = KindMeasurement
+		return l, nil
+	case Probe:
+		l.Kind = KindProbe
+		return l, nil
+	case Fault:
+		l.Kind = KindFault
+		return l, nil
+	case Claim:
+		l.Kind = KindClaim
+		return l, nil
+	case Target:
+		l.Kind = KindTarget
+		return l, nil
+	case Tune:
+		l.Kind = KindTune
+		return l, nil
+	case Noise:
+		l.Kind = KindNoise
+		return l, nil
+	case Message:
+		l.Kind = KindMessage
+		return l, nil
+	}
+	return nil, fmt.Errorf("a line of type %T has no place in a results file: give the value, not a pointer", line)
+}
+
+// checkLine refuses what a reader of the file could not take.
+func checkLine(line Line) error {
+	var run string
+	var check func() error
+	switch l := line.(type) {
+	case Environment:
+		run = l.Run
+	case Record:
+		run, check = l.Run, l.Validate
+	case Probe:
+		run = l.Run
+	case Fault:
+		run = l.Run
+	case Claim:
+		run = l.Run
+	case Target:
+		run = l.Run
+	case Tune:
+		run, check = l.Run, l.Cell.Validate
+	case Noise:
+		run, check = l.Run, l.Cell.Validate
+	case Message:
+		run = l.Run
+	}
+	if run == "" {
+		return fmt.Errorf("%s without the name of its run", line.kind())
+	}
+	if check != nil {
+		if err := check(); err != nil {
+			return fmt.Errorf("%s: %w", line.kind(), err)
+		}
+	}
+	return nil
+}
