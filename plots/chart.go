@@ -1,0 +1,87 @@
+package plots
+
+// A Chart is a picture as data: what it says, before anything is drawn. Its
+// panels share both axes, so that they can be compared.
+type Chart struct {
+	Name     string   `json:"name"` // of the files, without an ending; the same for the same records
+	Title    string   `json:"title"`
+	Subtitle []string `json:"subtitle,omitempty"` // lines: machine; pipe, capacity, peer, io
+	X        Axis     `json:"x"`
+	Y        Axis     `json:"y"`
+	Panels   []Panel  `json:"panels"`
+	Notes    []string `json:"notes,omitempty"` // small print under the picture: how to read it, what is left out
+}
+
+// A Panel is one drawing area of a chart.
+type Panel struct {
+	Title  string   `json:"title,omitempty"`
+	Series []Series `json:"series"`
+	Guides []Guide  `json:"guides,omitempty"`
+}
+
+// A Series is one line of a panel. Its colour, dash and marker follow from
+// its name, so that a framing looks the same in every picture.
+type Series struct {
+	Name      string  `json:"name"`
+	Reference bool    `json:"reference,omitempty"` // what the others are held against: drawn behind them, in ink, without a marker
+	Shape     Shape   `json:"shape,omitempty"`
+	Points    []Point `json:"points"` // ascending by X, unless the order is the meaning
+}
+
+// A Shape says how the points of a series are joined.
+type Shape string
+
+// Shapes of a series.
+const (
+	Line  Shape = ""      // points with their intervals, joined by a line, the interval shaded
+	Curve Shape = "curve" // a line through many points, with markers only where a point has a Label
+	Dots  Shape = "dots"  // points with their intervals, not joined: categories, or a scatter
+)
+
+// A Point is one figure with the interval it is known within. An exact figure
+// has Low and High equal to Y.
+type Point struct {
+	X     float64 `json:"x"`
+	Y     float64 `json:"y"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+	Label string  `json:"label,omitempty"` // written beside the point
+}
+
+// A Guide is a thin line across a panel at a value worth knowing: a pipe's
+// capacity, a documented limit.
+type Guide struct {
+	Vertical bool    `json:"vertical,omitempty"` // at a value of X, else of Y
+	Value    float64 `json:"value"`
+	Label    string  `json:"label"`
+}
+
+// exact is a point without an interval.
+func exact(x, y float64) Point { return Point{X: x, Y: y, Low: y, High: y} }
+
+// empty says whether the chart has no point at all.
+func (c Chart) empty() bool {
+	for _, p := range c.Panels {
+		for _, s := range p.Series {
+			if len(s.Points) > 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// names lists the series of all panels, each name once: the legend.
+func (c Chart) names() []Series {
+	var out []Series
+	seen := map[string]bool{}
+	for _, p := range c.Panels {
+		for _, s := range p.Series {
+			if !seen[s.Name] {
+				seen[s.Name] = true
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}

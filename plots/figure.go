@@ -1,0 +1,199 @@
+package plots
+
+import (
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// A picture is 600 points wide: 800 pixels at 96 to the inch.
+const pictureWidth = vg.Length(600)
+
+// Room around and between the parts of a picture, in points.
+const (
+	edge        = vg.Length(12)
+	titleSize   = vg.Length(13)
+	smallSize   = vg.Length(8.5)
+	lineHeight  = vg.Length(11.5)
+	legendSize  = vg.Length(9)
+	legendRow   = vg.Length(14)
+	swatchWidth = vg.Length(26)
+	gapX, gapY  = vg.Length(14), vg.Length(12)
+)
+
+// figure lays a chart out: title and subtitle, the panels in a grid, the
+// legend below them where no line can run through it, and the notes.
+type figure struct {
+	frame
+	columns, rows int
+	legend        [][]Series // by row
+	notes         []string   // wrapped to the picture's width
+	subtitle      []string
+}
+
+func newFigure(c Chart) figure {
+	columns := min(len(c.Panels), 2)
+	labels := 12
+	if columns > 1 {
+		labels = 6
+	}
+	f := figure{frame: newFrame(c, labels), columns: max(columns, 1)}
+	f.rows = (len(c.Panels) + f.columns - 1) / f.columns
+	f.legend = legendRows(c.names())
+	f.subtitle = wrapAll(c.Subtitle, lettering(smallSize, muted, false), pictureWidth-2*edge)
+	f.notes = wrapAll(c.Notes, lettering(smallSize, muted, false), pictureWidth-2*edge)
+	return f
+}
+
+// panelHeight is lower where panels stand side by side.
+func (f figure) panelHeight() vg.Length {
+	if f.columns == 1 {
+		return 290
+	}
+	return 230
+}
+
+func (f figure) size() (width, height vg.Length) {
+	height = f.header() + f.footer() + vg.Length(f.rows)*f.panelHeight() + vg.Length(f.rows-1)*gapY
+	return pictureWidth, height
+}
+
+func (f figure) header() vg.Length {
+	return edge + titleSize + 6 + vg.Length(len(f.subtitle))*lineHeight + 8
+}
+
+func (f figure) footer() vg.Length {
+	h := edge + 6 + vg.Length(len(f.legend))*legendRow
+	if len(f.notes) > 0 {
+		h += 4 + vg.Length(len(f.notes))*lineHeight
+	}
+	return h
+}
+
+// draw puts the figure on a canvas of its size.
+func (f figure) draw(c draw.Canvas) {
+	c.SetColor(paper)
+	c.Fill(c.Rectangle.Path())
+	f.drawHeader(c)
+	f.drawPanels(draw.Crop(c, edge, -edge, f.footer(), -f.header()))
+	f.drawFooter(c)
+}
+
+func (f figure) drawHeader(c draw.Canvas) {
+	y := c.Max.Y - edge - titleSize
+	c.FillText(lettering(titleSize, ink, true), vg.Point{X: edge, Y: y}, f.chart.Title)
+	y -= 6
+	for _, line := range f.subtitle {
+		y -= lineHeight
+		c.FillText(lettering(smallSize, muted, false), vg.Point{X: edge, Y: y + 3}, line)
+	}
+}
+
+func (f figure) drawPanels(c draw.Canvas) {
+	tiles := draw.Tiles{Cols: f.columns, Rows: f.rows, PadX: gapX, PadY: gapY}
+	grid := make([][]*plot.Plot, f.rows)
+	for row := range grid {
+		grid[row] = make([]*plot.Plot, f.columns)
+		for column := range grid[row] {
+			if i := row*f.columns + column; i < len(f.chart.Panels) {
+				grid[row][column] = f.plot(f.chart.Panels[i], column == 0)
+			}
+		}
+	}
+	canvases := plot.Align(grid, tiles, c)
+	for row := range grid {
+		for column, p := range grid[row] {
+			if p != nil {
+				p.Draw(canvases[row][column])
+			}
+		}
+	}
+}
+
+func (f figure) drawFooter(c draw.Canvas) {
+	y := f.footer() - 6
+	for _, row := range f.legend {
+		y -= legendRow
+		x := edge
+		for _, s := range row {
+			f.swatch(c, s, vg.Point{X: x, Y: y + legendRow/2})
+			style := lettering(legendSize, ink, false)
+			style.YAlign = draw.YCenter
+			c.FillText(style, vg.Point{X: x + swatchWidth + 4, Y: y + legendRow/2}, s.title())
+			x += entryWidth(s)
+		}
+	}
+	y -= 4
+	for _, line := range f.notes {
+		y -= lineHeight
+		c.FillText(lettering(smallSize, muted, false), vg.Point{X: edge, Y: y + 3}, line)
+	}
+}
+
+// swatch is a sample of a series, with its left end at a point.
+func (f figure) swatch(c draw.Canvas, s Series, at vg.Point) {
+	l := f.looks[s.Name]
+	width := lineWidth
+	if s.Reference {
+		width = referenceWidth
+	}
+	if s.Shape != Dots {
+		c.StrokeLine2(l.line(width), at.X, at.Y, at.X+swatchWidth, at.Y)
+	}
+	c.DrawGlyphNoClip(l.glyph(markerRadius), vg.Point{X: at.X + swatchWidth/2, Y: at.Y})
+}
+
+func (s Series) title() string {
+	if s.Reference {
+		return s.Name + " (reference)"
+	}
+	return s.Name
+}
+
+func entryWidth(s Series) vg.Length {
+	return swatchWidth + 4 + lettering(legendSize, ink, false).Width(s.title()) + 16
+}
+
+// legendRows breaks the legend to the picture's width. One series without a
+// name needs none.
+func legendRows(series []Series) [][]Series {
+	if len(series) == 1 && series[0].Name == "" {
+		return nil
+	}
+	var rows [][]Series
+	x := pictureWidth
+	for _, s := range series {
+		if x += entryWidth(s); len(rows) == 0 || x > pictureWidth-edge {
+			rows = append(rows, nil)
+			x = edge + entryWidth(s)
+		}
+		rows[len(rows)-1] = append(rows[len(rows)-1], s)
+	}
+	return rows
+}
+
+func wrapAll(lines []string, style text.Style, width vg.Length) []string {
+	var out []string
+	for _, line := range lines {
+		out = append(out, wrap(line, style, width)...)
+	}
+	return out
+}
+
+// wrap breaks a line at spaces.
+func wrap(line string, style text.Style, width vg.Length) []string {
+	var out []string
+	current := ""
+	for _, word := range strings.Fields(line) {
+		longer := strings.TrimSpace(current + " " + word)
+		if current != "" && style.Width(longer) > width {
+			out = append(out, current)
+			longer = word
+		}
+		current = longer
+	}
+	return append(out, current)
+}

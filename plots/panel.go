@@ -1,0 +1,265 @@
+package plots
+
+import (
+	"image/color"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Strokes and marks, in points.
+const (
+	lineWidth      = vg.Length(1.5)
+	referenceWidth = vg.Length(2.2)
+	intervalWidth  = vg.Length(1)
+	markerRadius   = vg.Length(2.7)
+)
+
+// frame is what the panels of a chart have in common.
+type frame struct {
+	chart Chart
+	x, y  ruler
+	looks map[string]look
+}
+
+// newFrame fits one pair of axes to all panels. xLabels is how many labels a
+// panel is wide enough for.
+func newFrame(c Chart, xLabels int) frame {
+	var xs, ys []float64
+	for _, p := range c.Panels {
+		for _, s := range p.Series {
+			for _, pt := range s.Points {
+				xs = append(xs, pt.X)
+				ys = append(ys, pt.Y, pt.Low, pt.High)
+			}
+		}
+	}
+	return frame{chart: c, x: c.X.fit(xs, xLabels), y: c.Y.fit(ys, 8), looks: lookup(c.names())}
+}
+
+// plot makes gonum's plot of one panel. Positions are worked out here and
+// given to gonum on linear axes.
+func (f frame) plot(p Panel, labelY bool) *plot.Plot {
+	out := plot.New()
+	out.BackgroundColor = nil
+	out.Title.Text, out.Title.TextStyle, out.Title.Padding = p.Title, panelTitle(), 5
+	f.axis(&out.X, f.x, f.chart.X.Label, draw.XCenter, draw.YTop)
+	label := ""
+	if labelY {
+		label = f.chart.Y.Label
+	}
+	f.axis(&out.Y, f.y, label, draw.XRight, draw.YCenter)
+	out.Add(grid(f.x, f.y))
+	for _, g := range p.Guides {
+		out.Add(guide{f, g})
+	}
+	for _, s := range inOrder(p.Series) {
+		out.Add(f.series(s)...)
+	}
+	out.X.Min, out.X.Max, out.Y.Min, out.Y.Max = f.x.min, f.x.max, f.y.min, f.y.max
+	return out
+}
+
+func panelTitle() text.Style {
+	t := lettering(9.5, ink, true)
+	t.XAlign, t.YAlign = draw.XCenter, draw.YTop
+	return t
+}
+
+func (f frame) axis(a *plot.Axis, r ruler, label string, x draw.XAlignment, y draw.YAlignment) {
+	a.Label.Text = label
+	a.Label.TextStyle = lettering(9, muted, false)
+	a.Label.TextStyle.XAlign, a.Label.TextStyle.YAlign = draw.XCenter, draw.YBottom
+	a.Label.Padding = 4
+	a.LineStyle = draw.LineStyle{Color: muted, Width: 0.6}
+	a.Padding = 0
+	a.Tick.Label = lettering(8.5, ink, false)
+	a.Tick.Label.XAlign, a.Tick.Label.YAlign = x, y
+	a.Tick.LineStyle = draw.LineStyle{Color: muted, Width: 0.6}
+	a.Tick.Length = 4
+	a.Tick.Marker = plot.ConstantTicks(r.ticks)
+	a.Min, a.Max = r.min, r.max
+}
+
+// inOrder puts reference lines first, so that they lie behind the others.
+func inOrder(series []Series) []Series {
+	out := slices.Clone(series)
+	slices.SortStableFunc(out, func(a, b Series) int {
+		switch {
+		case a.Reference == b.Reference:
+			return 0
+		case a.Reference:
+			return -1
+		default:
+			return 1
+		}
+	})
+	return out
+}
+
+// grid is a faint line at each labelled tick.
+func grid(x, y ruler) plot.Plotter { return gridLines{x, y} }
+
+type gridLines struct{ x, y ruler }
+
+// Plot implements [plot.Plotter].
+func (g gridLines) Plot(c draw.Canvas, p *plot.Plot) {
+	atX, atY := p.Transforms(&c)
+	style := draw.LineStyle{Color: faint, Width: 0.7}
+	for _, t := range g.x.ticks {
+		if x := atX(t.Value); !t.IsMinor() && c.ContainsX(x) {
+			c.StrokeLine2(style, x, c.Min.Y, x, c.Max.Y)
+		}
+	}
+	for _, t := range g.y.ticks {
+		if y := atY(t.Value); !t.IsMinor() && c.ContainsY(y) {
+			c.StrokeLine2(style, c.Min.X, y, c.Max.X, y)
+		}
+	}
+}
+
+// Plot draws the guide's line with its label at the end of it.
+func (g guide) Plot(c draw.Canvas, p *plot.Plot) {
+	atX, atY := p.Transforms(&c)
+	style := draw.LineStyle{Color: muted, Width: 0.8, Dashes: []vg.Length{3, 2}}
+	label := lettering(8, muted, false)
+	if g.Vertical {
+		x := atX(g.x.at(g.Value))
+		if c.ContainsX(x) {
+			c.StrokeLine2(style, x, c.Min.Y, x, c.Max.Y)
+			label.Rotation = 1.5707963267948966 // a quarter turn
+			c.FillText(label, vg.Point{X: x - 3, Y: c.Min.Y + 4}, g.Label)
+		}
+		return
+	}
+	if y := atY(g.y.at(g.Value)); c.ContainsY(y) {
+		c.StrokeLine2(style, c.Min.X, y, c.Max.X, y)
+		label.XAlign = draw.XRight
+		c.FillText(label, vg.Point{X: c.Max.X - 3, Y: y + 3}, g.Label)
+	}
+}
+
+type guide struct {
+	frame
+	Guide
+}
+
+// series is everything that is drawn for one series, backmost first.
+func (f frame) series(s Series) []plot.Plotter {
+	l := f.looks[s.Name]
+	points := f.onPaper(s.Points)
+	if len(points) == 0 {
+		return nil
+	}
+	var out []plot.Plotter
+	if s.Shape == Line && len(points) > 1 {
+		out = append(out, f.band(points, l))
+	}
+	if s.Shape != Dots && len(points) > 1 {
+		out = append(out, f.stroke(points, s, l))
+	}
+	if s.Shape != Curve {
+		out = append(out, f.intervals(points, l))
+	}
+	return append(out, f.markers(points, s, l), f.labels(points))
+}
+
+// onPaper turns values into positions and drops what is no number.
+func (f frame) onPaper(points []Point) []Point {
+	var out []Point
+	for _, p := range points {
+		if finite(p.X) && finite(p.Y) && finite(p.Low) && finite(p.High) {
+			out = append(out, Point{f.x.at(p.X), f.y.at(p.Y), f.y.at(p.Low), f.y.at(p.High), p.Label})
+		}
+	}
+	return out
+}
+
+// band shades the interval along a line.
+func (f frame) band(points []Point, l look) plot.Plotter {
+	var outline plotter.XYs
+	for _, p := range points {
+		outline = append(outline, plotter.XY{X: p.X, Y: p.High})
+	}
+	for _, p := range slices.Backward(points) {
+		outline = append(outline, plotter.XY{X: p.X, Y: p.Low})
+	}
+	return &plotter.Polygon{XYs: []plotter.XYs{outline}, Color: veil(l.color, 34)}
+}
+
+func (f frame) stroke(points []Point, s Series, l look) plot.Plotter {
+	width := lineWidth
+	if s.Reference {
+		width = referenceWidth
+	}
+	return &plotter.Line{XYs: middles(points), LineStyle: l.line(width)}
+}
+
+func middles(points []Point) plotter.XYs {
+	var out plotter.XYs
+	for _, p := range points {
+		out = append(out, plotter.XY{X: p.X, Y: p.Y})
+	}
+	return out
+}
+
+// intervals draws a bar from the low to the high end of each point.
+func (f frame) intervals(points []Point, l look) plot.Plotter {
+	bars := &plotter.YErrorBars{
+		XYs:       middles(points),
+		LineStyle: draw.LineStyle{Color: l.color, Width: intervalWidth},
+		CapWidth:  4,
+	}
+	for _, p := range points {
+		bars.YErrors = append(bars.YErrors, struct{ Low, High float64 }{p.Y - p.Low, p.High - p.Y})
+	}
+	return bars
+}
+
+// markers of a curve stand at its labelled points; those of a reference at
+// none, unless it is a single point that no line would show.
+func (f frame) markers(points []Point, s Series, l look) plot.Plotter {
+	switch {
+	case s.Shape == Curve:
+		points = slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return p.Label == "" })
+	case s.Reference && len(points) == 1:
+		l.marker = draw.CircleGlyph{}
+	}
+	return &plotter.Scatter{XYs: middles(points), GlyphStyle: l.glyph(markerRadius)}
+}
+
+func (f frame) labels(points []Point) plot.Plotter {
+	var out pointLabels
+	for _, p := range points {
+		if p.Label != "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// pointLabels writes labels to the right of points, or to the left where
+// there is no room.
+type pointLabels []Point
+
+// Plot implements [plot.Plotter].
+func (l pointLabels) Plot(c draw.Canvas, p *plot.Plot) {
+	atX, atY := p.Transforms(&c)
+	style := lettering(8, ink, false)
+	style.YAlign = draw.YCenter
+	for _, pt := range l {
+		at := vg.Point{X: atX(pt.X) + markerRadius + 3, Y: atY(pt.Y)}
+		style.XAlign = draw.XLeft
+		if at.X+style.Width(pt.Label) > c.Max.X {
+			style.XAlign = draw.XRight
+			at.X -= 2 * (markerRadius + 3)
+		}
+		c.FillText(style, at, pt.Label)
+	}
+}
+
+var _ color.Color = ink

@@ -1,0 +1,174 @@
+package plots
+
+import (
+	"hash/fnv"
+	"image/color"
+	"strings"
+
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Neutral colours of a picture.
+var (
+	paper = color.RGBA{0xff, 0xff, 0xff, 0xff}
+	ink   = color.RGBA{0x24, 0x29, 0x2f, 0xff}
+	muted = color.RGBA{0x57, 0x60, 0x6a, 0xff}
+	faint = color.RGBA{0xe3, 0xe6, 0xea, 0xff}
+)
+
+// The colours of the series are those of Okabe and Ito ("Color Universal
+// Design", 2008), told apart with every common kind of colour blindness. Their
+// yellow, too pale for a line on white, gives way to a brown.
+var (
+	blue       = color.RGBA{0x00, 0x72, 0xb2, 0xff}
+	vermillion = color.RGBA{0xd5, 0x5e, 0x00, 0xff}
+	green      = color.RGBA{0x00, 0x9e, 0x73, 0xff}
+	purple     = color.RGBA{0xcc, 0x79, 0xa7, 0xff}
+	sky        = color.RGBA{0x56, 0xb4, 0xe9, 0xff}
+	orange     = color.RGBA{0xe6, 0x9f, 0x00, 0xff}
+	brown      = color.RGBA{0x7a, 0x4b, 0x1e, 0xff}
+)
+
+// A look is what a series is recognised by: colour, dash and marker, any one
+// of which is enough to tell it from its neighbours.
+type look struct {
+	color  color.RGBA
+	dashes []vg.Length
+	marker draw.GlyphDrawer
+}
+
+// Dashes, in points.
+var (
+	solid    []vg.Length
+	dashed   = []vg.Length{6, 2.5}
+	dotted   = []vg.Length{1.5, 2}
+	dashDot  = []vg.Length{7, 2, 1.5, 2}
+	longDash = []vg.Length{11, 3}
+)
+
+// looks are handed out by name: the framings have theirs for good; every
+// other name (an io strategy, a pipe kind, a chunk size) takes one by its hash.
+var looks = []look{
+	{blue, solid, draw.CircleGlyph{}},
+	{vermillion, dashed, draw.BoxGlyph{}},
+	{green, longDash, draw.PyramidGlyph{}},
+	{purple, dashDot, diamond{}},
+	{sky, dotted, funnel{}},
+	{orange, dashed, draw.CrossGlyph{}},
+	{brown, dashDot, draw.RingGlyph{}},
+}
+
+var lookOf = map[string]int{
+	"ndjson": 0, "content-length": 1, "chunked": 2, "length-prefix": 3, "adaptive": 4, "ndjson-bytewise": 5, "ndjson-rescan": 6, "chunked+zstd": 6,
+	"blocking": 0, "poller": 1, "poll": 2, "spin": 3, "sleep": 4,
+	"anonymous": 0, "fifo": 1, "socketpair": 2, "named": 3,
+	"same": 0, "apart": 1, "sibling": 2, "far": 3, "free": 4,
+	"p50": 0, "p99": 1, "max": 2,
+	"linux": 0, "darwin": 1, "windows": 2, "freebsd": 3,
+}
+
+// family is the part of a name that has a look: "chunked" of "chunked:61440",
+// "sleep" of "sleep=10ms".
+func family(name string) string {
+	name, _, _ = strings.Cut(name, ":")
+	name, _, _ = strings.Cut(name, "=")
+	return name
+}
+
+// lookup gives each series its look: its family's own where that is free,
+// else the next that no other series of the chart has.
+func lookup(series []Series) map[string]look {
+	out := make(map[string]look, len(series))
+	taken := map[int]bool{}
+	var rest []Series
+	for _, s := range series {
+		i, known := lookOf[family(s.Name)]
+		switch {
+		case s.Reference:
+			out[s.Name] = look{color: ink}
+		case known && !taken[i]:
+			taken[i] = true
+			out[s.Name] = looks[i]
+		default:
+			rest = append(rest, s)
+		}
+	}
+	for _, s := range rest {
+		i := free(hash(s.Name), taken)
+		taken[i] = true
+		out[s.Name] = looks[i]
+	}
+	return out
+}
+
+// free is the first look at or after i that is not taken, or i where all are.
+func free(i int, taken map[int]bool) int {
+	for k := range looks {
+		if j := (i + k) % len(looks); !taken[j] {
+			return j
+		}
+	}
+	return i
+}
+
+func hash(name string) int {
+	h := fnv.New32a()
+	h.Write([]byte(name)) // never fails
+	return int(h.Sum32() % uint32(len(looks)))
+}
+
+// line is the stroke of a look.
+func (l look) line(width vg.Length) draw.LineStyle {
+	return draw.LineStyle{Color: l.color, Width: width, Dashes: l.dashes}
+}
+
+// glyph is the marker of a look.
+func (l look) glyph(radius vg.Length) draw.GlyphStyle {
+	return draw.GlyphStyle{Color: l.color, Radius: radius, Shape: l.marker}
+}
+
+// veil is the colour at an opacity of 0 to 255.
+func veil(c color.RGBA, alpha uint8) color.NRGBA { return color.NRGBA{c.R, c.G, c.B, alpha} }
+
+// diamond is a filled square on its corner.
+type diamond struct{}
+
+// DrawGlyph implements [draw.GlyphDrawer].
+func (diamond) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
+	r := s.Radius * 1.25
+	c.Fill(polygon(at, vg.Point{Y: r}, vg.Point{X: r}, vg.Point{Y: -r}, vg.Point{X: -r}))
+}
+
+// funnel is a filled triangle on its tip.
+type funnel struct{}
+
+// DrawGlyph implements [draw.GlyphDrawer].
+func (funnel) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
+	r := s.Radius
+	c.Fill(polygon(at, vg.Point{Y: -r * 1.15}, vg.Point{X: r, Y: r * 0.75}, vg.Point{X: -r, Y: r * 0.75}))
+}
+
+func polygon(at vg.Point, corners ...vg.Point) vg.Path {
+	var p vg.Path
+	for i, corner := range corners {
+		if i == 0 {
+			p.Move(at.Add(corner))
+		} else {
+			p.Line(at.Add(corner))
+		}
+	}
+	p.Close()
+	return p
+}
+
+// lettering is a text style in the picture's one typeface, size in points.
+func lettering(size vg.Length, c color.Color, bold bool) text.Style {
+	f := font.Font{Typeface: "Liberation", Variant: "Sans"}
+	if bold {
+		f.Weight = 2 // x/image/font.WeightBold
+	}
+	return text.Style{Color: c, Font: font.From(f, size), Handler: text.Plain{Fonts: font.DefaultCache}}
+}
