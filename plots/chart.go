@@ -1,15 +1,19 @@
 package plots
 
 // A Chart is a picture as data: what it says, before anything is drawn. Its
-// panels share both axes, so that they can be compared.
+// panels share both axes, so that they can be compared, or the panels of a row
+// do where RowScales is set.
 type Chart struct {
-	Name     string   `json:"name"` // of the files, without an ending; the same for the same records
-	Title    string   `json:"title"`
-	Subtitle []string `json:"subtitle,omitempty"` // lines: machine; pipe, capacity, peer, io
-	X        Axis     `json:"x"`
-	Y        Axis     `json:"y"`
-	Panels   []Panel  `json:"panels"`
-	Notes    []string `json:"notes,omitempty"` // small print under the picture: how to read it, what is left out
+	Name      string   `json:"name"` // of the files, without an ending; the same for the same records
+	Title     string   `json:"title"`
+	Subtitle  []string `json:"subtitle,omitempty"` // lines: machine; pipe, capacity, peer, io
+	X         Axis     `json:"x"`
+	Y         Axis     `json:"y"`
+	Columns   int      `json:"columns,omitempty"`    // panels side by side, at most 3; 0 is 2
+	Panels    []Panel  `json:"panels"`               // row by row
+	RowScales bool     `json:"row_scales,omitempty"` // each row of panels has a Y axis of its own
+	Dodge     bool     `json:"dodge,omitempty"`      // series are drawn a few points beside each other, for intervals that would cover each other
+	Notes     []string `json:"notes,omitempty"`      // small print under the picture: how to read it, what is left out
 }
 
 // A Panel is one drawing area of a chart.
@@ -34,7 +38,7 @@ type Shape string
 // Shapes of a series.
 const (
 	Line  Shape = ""      // points with their intervals, joined by a line, the interval shaded
-	Curve Shape = "curve" // a line through many points, with markers only where a point has a Label
+	Curve Shape = "curve" // a line through many points, with markers only at its marked points
 	Dots  Shape = "dots"  // points with their intervals, not joined: categories, or a scatter
 )
 
@@ -46,6 +50,7 @@ type Point struct {
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
 	Label string  `json:"label,omitempty"` // written beside the point
+	Mark  bool    `json:"mark,omitempty"`  // on a [Curve]: this point has the marker
 }
 
 // A Guide is a thin line across a panel at a value worth knowing: a pipe's

@@ -1,6 +1,8 @@
 package plots
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -27,7 +29,8 @@ const (
 // figure lays a chart out: title and subtitle, the panels in a grid, the
 // legend below them where no line can run through it, and the notes.
 type figure struct {
-	frame
+	chart         Chart
+	frames        []frame // a row each
 	columns, rows int
 	legend        [][]Series // by row
 	notes         []string   // wrapped to the picture's width
@@ -35,13 +38,12 @@ type figure struct {
 }
 
 func newFigure(c Chart) figure {
-	columns := min(len(c.Panels), 2)
-	labels := 12
-	if columns > 1 {
-		labels = 6
+	columns := max(1, min(len(c.Panels), cmp.Or(c.Columns, 2), 3))
+	f := figure{chart: c, columns: columns}
+	for row := range slices.Chunk(c.Panels, columns) {
+		f.frames = append(f.frames, newFrame(c, row, 12/columns))
 	}
-	f := figure{frame: newFrame(c, labels), columns: max(columns, 1)}
-	f.rows = (len(c.Panels) + f.columns - 1) / f.columns
+	f.rows = len(f.frames)
 	f.legend = legendRows(c.names())
 	f.subtitle = wrapAll(c.Subtitle, lettering(smallSize, muted, false), pictureWidth-2*edge)
 	f.notes = wrapAll(c.Notes, lettering(smallSize, muted, false), pictureWidth-2*edge)
@@ -99,7 +101,7 @@ func (f figure) drawPanels(c draw.Canvas) {
 		grid[row] = make([]*plot.Plot, f.columns)
 		for column := range grid[row] {
 			if i := row*f.columns + column; i < len(f.chart.Panels) {
-				grid[row][column] = f.plot(f.chart.Panels[i], column == 0)
+				grid[row][column] = f.frames[row].plot(f.chart.Panels[i], column == 0)
 			}
 		}
 	}
@@ -135,7 +137,7 @@ func (f figure) drawFooter(c draw.Canvas) {
 
 // swatch is a sample of a series, with its left end at a point.
 func (f figure) swatch(c draw.Canvas, s Series, at vg.Point) {
-	l := f.looks[s.Name]
+	l := f.frames[0].looks[s.Name]
 	width := lineWidth
 	if s.Reference {
 		width = referenceWidth

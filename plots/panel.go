@@ -1,7 +1,7 @@
 package plots
 
 import (
-	"image/color"
+	"math"
 	"slices"
 
 	"gonum.org/v1/plot"
@@ -17,6 +17,7 @@ const (
 	referenceWidth = vg.Length(2.2)
 	intervalWidth  = vg.Length(1)
 	markerRadius   = vg.Length(2.7)
+	dodge          = vg.Length(3)
 )
 
 // frame is what the panels of a chart have in common.
@@ -24,13 +25,39 @@ type frame struct {
 	chart Chart
 	x, y  ruler
 	looks map[string]look
+	shift map[string]vg.Length // to the right, so that intervals at the same x do not cover each other
 }
 
-// newFrame fits one pair of axes to all panels. xLabels is how many labels a
-// panel is wide enough for.
-func newFrame(c Chart, xLabels int) frame {
-	var xs, ys []float64
-	for _, p := range c.Panels {
+// newFrame fits one pair of axes to all panels of the chart, but for the Y
+// axis those of a row alone where rows have their own. xLabels is how many
+// labels a panel is wide enough for.
+func newFrame(c Chart, row []Panel, xLabels int) frame {
+	xs, ys := coordinates(c.Panels)
+	if c.RowScales {
+		_, ys = coordinates(row)
+	}
+	names := c.names()
+	f := frame{chart: c, x: c.X.fit(xs, xLabels), y: c.Y.fit(ys, 8), looks: lookup(names)}
+	if c.Dodge {
+		f.shift = dodged(names)
+	}
+	return f
+}
+
+// dodged spreads the series around the true place of their points, where the
+// reference stays.
+func dodged(series []Series) map[string]vg.Length {
+	series = slices.DeleteFunc(slices.Clone(series), func(s Series) bool { return s.Reference })
+	shift := map[string]vg.Length{}
+	for i, s := range series {
+		shift[s.Name] = (vg.Length(i) - vg.Length(len(series)-1)/2) * dodge
+	}
+	return shift
+}
+
+// coordinates lists all values that panels have to show.
+func coordinates(panels []Panel) (xs, ys []float64) {
+	for _, p := range panels {
 		for _, s := range p.Series {
 			for _, pt := range s.Points {
 				xs = append(xs, pt.X)
@@ -38,7 +65,7 @@ func newFrame(c Chart, xLabels int) frame {
 			}
 		}
 	}
-	return frame{chart: c, x: c.X.fit(xs, xLabels), y: c.Y.fit(ys, 8), looks: lookup(c.names())}
+	return xs, ys
 }
 
 // plot makes gonum's plot of one panel. Positions are worked out here and
@@ -55,7 +82,7 @@ func (f frame) plot(p Panel, labelY bool) *plot.Plot {
 	f.axis(&out.Y, f.y, label, draw.XRight, draw.YCenter)
 	out.Add(grid(f.x, f.y))
 	for _, g := range p.Guides {
-		out.Add(guide{f, g})
+		out.Add(guide{g, f, f.crowded(g, p.Series)})
 	}
 	for _, s := range inOrder(p.Series) {
 		out.Add(f.series(s)...)
@@ -122,30 +149,47 @@ func (g gridLines) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// Plot draws the guide's line with its label at the end of it.
+// guide draws a [Guide].
+type guide struct {
+	Guide
+	frame
+	top bool // the label of a vertical guide stands at its upper end
+}
+
+// Plot implements [plot.Plotter].
 func (g guide) Plot(c draw.Canvas, p *plot.Plot) {
 	atX, atY := p.Transforms(&c)
 	style := draw.LineStyle{Color: muted, Width: 0.8, Dashes: []vg.Length{3, 2}}
 	label := lettering(8, muted, false)
-	if g.Vertical {
-		x := atX(g.x.at(g.Value))
-		if c.ContainsX(x) {
-			c.StrokeLine2(style, x, c.Min.Y, x, c.Max.Y)
-			label.Rotation = 1.5707963267948966 // a quarter turn
-			c.FillText(label, vg.Point{X: x - 3, Y: c.Min.Y + 4}, g.Label)
+	x, y := atX(g.x.at(g.Value)), atY(g.y.at(g.Value))
+	switch {
+	case g.Vertical && c.ContainsX(x):
+		c.StrokeLine2(style, x, c.Min.Y, x, c.Max.Y)
+		label.Rotation = math.Pi / 2
+		at := vg.Point{X: x - 3, Y: c.Min.Y + 4}
+		if g.top {
+			label.XAlign, at.Y = draw.XRight, c.Max.Y-4
 		}
-		return
-	}
-	if y := atY(g.y.at(g.Value)); c.ContainsY(y) {
+		c.FillText(label, at, g.Label)
+	case !g.Vertical && c.ContainsY(y):
 		c.StrokeLine2(style, c.Min.X, y, c.Max.X, y)
 		label.XAlign = draw.XRight
 		c.FillText(label, vg.Point{X: c.Max.X - 3, Y: y + 3}, g.Label)
 	}
 }
 
-type guide struct {
-	frame
-	Guide
+// crowded says whether points near a vertical guide lie in the lower third of
+// the panel, where its label would stand.
+func (f frame) crowded(g Guide, series []Series) bool {
+	width, height := f.x.max-f.x.min, f.y.max-f.y.min
+	for _, s := range series {
+		for _, p := range f.onPaper(s.Points) {
+			if math.Abs(p.X-f.x.at(g.Value)) < width/8 && p.Low < f.y.min+height/3 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // series is everything that is drawn for one series, backmost first.
@@ -165,7 +209,24 @@ func (f frame) series(s Series) []plot.Plotter {
 	if s.Shape != Curve {
 		out = append(out, f.intervals(points, l))
 	}
-	return append(out, f.markers(points, s, l), f.labels(points))
+	out = append(out, f.markers(points, s, l), f.labels(points))
+	for i, o := range out {
+		out[i] = shifted{o, f.shift[s.Name]}
+	}
+	return out
+}
+
+// shifted draws a plotter a little to the right of its place.
+type shifted struct {
+	plot.Plotter
+	by vg.Length
+}
+
+// Plot implements [plot.Plotter].
+func (s shifted) Plot(c draw.Canvas, p *plot.Plot) {
+	c.Min.X += s.by
+	c.Max.X += s.by
+	s.Plotter.Plot(c, p)
 }
 
 // onPaper turns values into positions and drops what is no number.
@@ -173,7 +234,7 @@ func (f frame) onPaper(points []Point) []Point {
 	var out []Point
 	for _, p := range points {
 		if finite(p.X) && finite(p.Y) && finite(p.Low) && finite(p.High) {
-			out = append(out, Point{f.x.at(p.X), f.y.at(p.Y), f.y.at(p.Low), f.y.at(p.High), p.Label})
+			out = append(out, Point{f.x.at(p.X), f.y.at(p.Y), f.y.at(p.Low), f.y.at(p.High), p.Label, p.Mark})
 		}
 	}
 	return out
@@ -188,7 +249,7 @@ func (f frame) band(points []Point, l look) plot.Plotter {
 	for _, p := range slices.Backward(points) {
 		outline = append(outline, plotter.XY{X: p.X, Y: p.Low})
 	}
-	return &plotter.Polygon{XYs: []plotter.XYs{outline}, Color: veil(l.color, 34)}
+	return &plotter.Polygon{XYs: []plotter.XYs{outline}, Color: veil(l.color, 26)}
 }
 
 func (f frame) stroke(points []Point, s Series, l look) plot.Plotter {
@@ -207,14 +268,16 @@ func middles(points []Point) plotter.XYs {
 	return out
 }
 
-// intervals draws a bar from the low to the high end of each point.
+// intervals draws a bar from the low to the high end of each point that is
+// not exact.
 func (f frame) intervals(points []Point, l look) plot.Plotter {
+	bounded := slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return p.Low == p.High })
 	bars := &plotter.YErrorBars{
-		XYs:       middles(points),
+		XYs:       middles(bounded),
 		LineStyle: draw.LineStyle{Color: l.color, Width: intervalWidth},
 		CapWidth:  4,
 	}
-	for _, p := range points {
+	for _, p := range bounded {
 		bars.YErrors = append(bars.YErrors, struct{ Low, High float64 }{p.Y - p.Low, p.High - p.Y})
 	}
 	return bars
@@ -225,7 +288,7 @@ func (f frame) intervals(points []Point, l look) plot.Plotter {
 func (f frame) markers(points []Point, s Series, l look) plot.Plotter {
 	switch {
 	case s.Shape == Curve:
-		points = slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return p.Label == "" })
+		points = slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return !p.Mark })
 	case s.Reference && len(points) == 1:
 		l.marker = draw.CircleGlyph{}
 	}
@@ -261,5 +324,3 @@ func (l pointLabels) Plot(c draw.Canvas, p *plot.Plot) {
 		c.FillText(style, at, pt.Label)
 	}
 }
-
-var _ color.Color = ink

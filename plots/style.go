@@ -168,7 +168,7 @@ func polygon(at vg.Point, corners ...vg.Point) vg.Path {
 func lettering(size vg.Length, c color.Color, bold bool) text.Style {
 	f := font.Font{Typeface: "Liberation", Variant: "Sans"}
 	if bold {
-		f.Weight = 2 // x/image/font.WeightBold
+		f.Weight = 3 // golang.org/x/image/font.WeightBold
 	}
 	return text.Style{Color: c, Font: font.From(f, size), Handler: text.Plain{Fonts: font.DefaultCache}}
 }

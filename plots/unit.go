@@ -74,7 +74,10 @@ func joined(number, unit string) string {
 
 // short writes three significant digits at most, never with an exponent.
 func short(v float64) string {
-	if v == 0 || !finite(v) {
+	switch {
+	case v == 0: // and -0
+		return "0"
+	case !finite(v):
 		return strconv.FormatFloat(v, 'g', -1, 64)
 	}
 	digits := max(0, 2-int(math.Floor(math.Log10(math.Abs(v)))))

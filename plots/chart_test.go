@@ -1,0 +1,259 @@
+package plots
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+var update = flag.Bool("update", false, "write the golden files of this test anew")
+
+// TestChartsHoldTheRecords compares the charts of a run as data, not as
+// pixels, with testdata/charts.txt.
+func TestChartsHoldTheRecords(t *testing.T) {
+	charts, omitted := Charts(testSet())
+	for _, o := range omitted {
+		t.Errorf("a whole run has no chart of %s", o)
+	}
+	var text strings.Builder
+	for _, c := range charts {
+		writeData(&text, c)
+	}
+	golden(t, "charts.txt", text.String())
+}
+
+// writeData writes what a chart says, a line a series; of a curve the marked
+// points.
+func writeData(w io.Writer, c Chart) {
+	fmt.Fprintf(w, "# %s: %s\n", c.Name, c.Title)
+	for _, line := range append(c.Subtitle, c.Notes...) {
+		fmt.Fprintln(w, " ", line)
+	}
+	fmt.Fprintf(w, "  x: %s, %s; y: %s, %s\n", c.X.Label, c.X.Scale, c.Y.Label, c.Y.Scale)
+	for _, p := range c.Panels {
+		fmt.Fprintf(w, "- %s %v\n", p.Title, p.Guides)
+		for _, s := range p.Series {
+			fmt.Fprintf(w, "    %s:", s.title())
+			for _, pt := range s.Points {
+				if s.Shape == Curve && !pt.Mark {
+					continue
+				}
+				fmt.Fprintf(w, " %s %s", c.X.name(pt.X), c.Y.name(pt.Y))
+				if pt.Low != pt.High {
+					fmt.Fprintf(w, " [%s, %s]", c.Y.name(pt.Low), c.Y.name(pt.High))
+				}
+				fmt.Fprint(w, pt.Label, ";")
+			}
+			fmt.Fprintln(w)
+		}
+	}
+}
+
+// name writes a value as the axis would label it.
+func (a Axis) name(v float64) string {
+	switch {
+	case a.Scale == Nines:
+		return fmt.Sprintf("p%.5g", 100*v)
+	case a.Scale == Category && int(v) < len(a.Categories):
+		return a.Categories[int(v)]
+	}
+	return a.Unit.Format(v)
+}
+
+// golden compares a text with a file in testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s (-want +got), -update writes it anew:\n%s", name, d)
+	}
+}
+
+func TestGoodputHasALineAFramingAndAPanelAPlacement(t *testing.T) {
+	c := onlyChart(t, goodputCharts(testSet()))
+	if got := titles(c); !slices.Equal(got, []string{"same: both ends on one CPU", "apart: two cores under one cache"}) {
+		t.Errorf("panels %q", got)
+	}
+	want := []string{"raw", "ndjson", "content-length", "chunked:60KiB", "length-prefix"}
+	for _, p := range c.Panels {
+		if got := seriesNames(p); !slices.Equal(got, want) {
+			t.Errorf("%s: lines %q, want %q", p.Title, got, want)
+		}
+		for _, s := range p.Series {
+			if s.Reference != (s.Name == "raw") {
+				t.Errorf("%s: reference is %v", s.Name, s.Reference)
+			}
+			for _, pt := range s.Points {
+				if !(pt.Low <= pt.Y && pt.Y <= pt.High && pt.Low < pt.High) {
+					t.Errorf("%s at %v: %v is not within [%v, %v]", s.Name, pt.X, pt.Y, pt.Low, pt.High)
+				}
+			}
+		}
+		if len(p.Guides) != 1 || p.Guides[0].Value != 65536 {
+			t.Errorf("%s: guides %v, want the pipe's capacity", p.Title, p.Guides)
+		}
+	}
+}
+
+func TestOverheadIsExactAndZeroForRaw(t *testing.T) {
+	c := onlyChart(t, overheadCharts(testSet()))
+	for _, s := range c.Panels[0].Series {
+		for _, p := range s.Points {
+			switch {
+			case s.Name == "raw" && p != exact(p.X, 0):
+				t.Errorf("raw at %v: %v", p.X, p)
+			case s.Name == "chunked:60KiB" && p.X == 1<<20 && p != exact(1<<20, 100*782.0/(1<<20)):
+				t.Errorf("chunked at 1 MiB: %v %%, want 782 bytes", p.Y)
+			}
+		}
+	}
+}
+
+func TestCurveEndsWhereTenObservationsAreLeft(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		count int
+		last  float64 // quantile that it reaches at the most
+	}{
+		{"nineteen carry no p50", 19, 0},
+		{"a thousand carry p99", 1000, 0.99},
+		{"ten thousand carry p99.9", 10000, 0.999},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ns := make([]int64, tt.count)
+			for i := range ns {
+				ns[i] = int64(1000 + i)
+			}
+			l, err := results.NewLatency(ns)
+			if err != nil {
+				t.Fatal(err)
+			}
+			points := curve(l)
+			if tt.last == 0 {
+				if points != nil {
+					t.Fatalf("%d points", len(points))
+				}
+				return
+			}
+			last := points[len(points)-1]
+			if d := nines(last.X) - nines(tt.last); d > 1e-6 || d < -curveStep {
+				t.Errorf("ends at %v, want %v", last.X, tt.last)
+			}
+			if !slices.IsSortedFunc(points, func(a, b Point) int { return compareFloats(a.X, b.X) }) || !slices.IsSortedFunc(points, func(a, b Point) int { return compareFloats(a.Y, b.Y) }) {
+				t.Error("a distribution's curve never turns back")
+			}
+		})
+	}
+}
+
+func compareFloats(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+func TestLinesAreWhatVaries(t *testing.T) {
+	set := testSet()
+	set.Records = slices.DeleteFunc(set.Records, func(r results.Record) bool { return r.Cell.Framing != "ndjson" })
+	for _, io := range []string{"spin", "sleep=10ms"} {
+		for _, r := range testSet().Records {
+			if r.Cell.Framing == "ndjson" {
+				r.Cell.IO = io
+				set.Records = append(set.Records, r)
+			}
+		}
+	}
+	c := onlyChart(t, goodputCharts(set))
+	if got, want := seriesNames(c.Panels[0]), []string{"blocking", "spin", "sleep=10ms"}; !slices.Equal(got, want) {
+		t.Errorf("lines %q, want %q", got, want)
+	}
+}
+
+func TestWhatElseVariesMakesFiles(t *testing.T) {
+	set := testSet()
+	for _, r := range testStreams("run-1", 9, 0.5) {
+		r.Cell.Pipe = "fifo"
+		set.Records = append(set.Records, r)
+	}
+	set.Environments = append(set.Environments, testMachine("run-2", "darwin"))
+	set.Records = append(set.Records, testStreams("run-2", 11, 2)...)
+	var got []string
+	for _, c := range goodputCharts(set) {
+		got = append(got, c.Name)
+	}
+	want := []string{"goodput-linux_amd64-anonymous", "goodput-linux_amd64-fifo", "goodput-darwin_arm64-anonymous"}
+	if !slices.Equal(got, want) {
+		t.Errorf("files %q, want %q", got, want)
+	}
+}
+
+func TestChunkSweepHasItsOwnChart(t *testing.T) {
+	c := onlyChart(t, chunkCharts(sweep()))
+	if c.Name != "chunk-chunked" || c.mostPoints() != 5 {
+		t.Errorf("%s with %d points", c.Name, c.mostPoints())
+	}
+	g := onlyChart(t, goodputCharts(sweep()))
+	if got, want := seriesNames(g.Panels[0]), []string{"chunked:512B", "chunked:8KiB", "chunked:128KiB"}; !slices.Equal(got, want) {
+		t.Errorf("goodput shows %q, want %q", got, want)
+	}
+}
+
+// sweep is the chunked framing alone, with five chunk sizes.
+func sweep() *results.Set {
+	set := &results.Set{Environments: []results.Environment{testMachine("run-1", "linux")}}
+	for i, spec := range []string{"chunked:131072", "chunked:512", "chunked:2048", "chunked:8192", "chunked:32768"} {
+		for _, r := range testStreams("run-1", 3, 1/(1+float64(i)/10)) {
+			if r.Cell.Framing == "chunked:61440" {
+				r.Cell.Framing = spec
+				set.Records = append(set.Records, r)
+			}
+		}
+	}
+	return set
+}
+
+func onlyChart(t *testing.T, charts []Chart) Chart {
+	t.Helper()
+	if len(charts) != 1 {
+		t.Fatalf("%d charts, want one", len(charts))
+	}
+	return charts[0]
+}
+
+func titles(c Chart) []string {
+	var out []string
+	for _, p := range c.Panels {
+		out = append(out, p.Title)
+	}
+	return out
+}
+
+func seriesNames(p Panel) []string {
+	var out []string
+	for _, s := range p.Series {
+		out = append(out, s.Name)
+	}
+	return out
+}

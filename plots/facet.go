@@ -1,0 +1,239 @@
+package plots
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// A view is measurements with the environments of their runs: what the charts
+// of cells are made from.
+type view struct {
+	set     *results.Set
+	records []results.Record
+}
+
+func newView(set *results.Set, keep func(results.Record) bool) view {
+	v := view{set: set}
+	for _, r := range set.Records {
+		if len(r.Samples) > 0 && keep(r) {
+			v.records = append(v.records, r)
+		}
+	}
+	return v
+}
+
+// A dimension is a field of a cell, or the machine: one of the things in which
+// two records may differ.
+type dimension string
+
+const machine dimension = "machine"
+
+// of is the value that a record has in a dimension, "" where it is off there.
+func (v view) of(d dimension, r results.Record) string {
+	if d == machine {
+		return v.set.Machine(r.Run)
+	}
+	for _, f := range r.Cell.Fields() {
+		if f.Name == string(d) {
+			return f.Value
+		}
+	}
+	return ""
+}
+
+// values lists what the records have in a dimension, numbers by size and names
+// as they first appear.
+func (v view) values(d dimension) []string {
+	var out []string
+	for _, r := range v.records {
+		if value := v.of(d, r); !slices.Contains(out, value) {
+			out = append(out, value)
+		}
+	}
+	slices.SortStableFunc(out, compareNumbers)
+	return out
+}
+
+// compareNumbers orders numbers by size and leaves all else where it is.
+func compareNumbers(a, b string) int {
+	x, errX := strconv.ParseFloat(a, 64)
+	y, errY := strconv.ParseFloat(b, 64)
+	if errX != nil || errY != nil {
+		return 0
+	}
+	return cmp.Compare(x, y)
+}
+
+func (v view) varies(d dimension) bool { return len(v.values(d)) > 1 }
+
+// where keeps the records with one value in a dimension.
+func (v view) where(d dimension, value string) view {
+	out := view{set: v.set}
+	for _, r := range v.records {
+		if v.of(d, r) == value {
+			out.records = append(out.records, r)
+		}
+	}
+	return out
+}
+
+// A facet says how a chart lays its records out: what its lines are, and what
+// tells one file of the kind from another.
+type facet struct {
+	lines dimension
+	files []dimension
+}
+
+// lineOrder is which dimension makes the lines where the framing does not
+// vary: the first of these that does.
+var lineOrder = []dimension{"framing", "io", "pipe", "capacity", "transfer", "peer", "drain", "batch", "read_buffer", "inflight", "rate", "payload", "messages"}
+
+// facets looks at what varies in the records beside x and the panels.
+func (v view) facets(x, panels dimension) facet {
+	f := facet{lines: "framing"}
+	for _, d := range lineOrder {
+		if d != x && d != panels && v.varies(d) {
+			f.lines = d
+			break
+		}
+	}
+	all := append([]dimension{machine, "size", "placement", "pattern"}, lineOrder...)
+	for _, d := range all {
+		if d != x && d != panels && d != f.lines && v.varies(d) {
+			f.files = append(f.files, d)
+		}
+	}
+	return f
+}
+
+// A part is the records of one file, with what is said of it in its name.
+type part struct {
+	view
+	suffix string // "", "-poller", "-fifo-64KiB"
+}
+
+// split makes a part for each combination of values in the dimensions.
+func (v view) split(dimensions []dimension) []part {
+	parts := []part{{view: v}}
+	for _, d := range dimensions {
+		var next []part
+		for _, p := range parts {
+			for _, value := range p.values(d) {
+				next = append(next, part{p.where(d, value), p.suffix + "-" + v.slug(d, value)})
+			}
+		}
+		parts = next
+	}
+	return parts
+}
+
+// slug writes a value so that it can stand in a file's name.
+func (v view) slug(d dimension, value string) string {
+	if d == machine {
+		value = v.machineName(value)
+	} else {
+		value = display(d, value)
+	}
+	clean := func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '+':
+			return r
+		case r == ' ':
+			return -1
+		default:
+			return '_'
+		}
+	}
+	return strings.Map(clean, value)
+}
+
+// machineName is short and differs between the machines of the set: the
+// system and architecture, with the host's name where those are the same.
+func (v view) machineName(id string) string {
+	var own results.Environment
+	alike := 0
+	seen := map[string]bool{}
+	for _, e := range v.set.Environments {
+		if e.Machine == id {
+			own = e
+		}
+	}
+	for _, e := range v.set.Environments {
+		if !seen[e.Machine] && e.OS == own.OS && e.Arch == own.Arch {
+			alike++
+		}
+		seen[e.Machine] = true
+	}
+	switch name := own.OS + "/" + own.Arch; {
+	case own.OS == "":
+		return "unknown"
+	case alike > 1 && own.Hostname != "":
+		return name + " " + own.Hostname
+	case alike > 1:
+		return name + " " + id[:min(len(id), 8)]
+	default:
+		return name
+	}
+}
+
+// display writes a value of a cell for people.
+func display(d dimension, value string) string {
+	switch d {
+	case "capacity", "size", "read_buffer":
+		if n, err := strconv.ParseInt(value, 10, 64); err == nil && n > 0 {
+			return results.FormatSize(n)
+		}
+		return "default"
+	case "drain":
+		if rate, err := strconv.ParseFloat(value, 64); err == nil && rate > 0 {
+			return Rate.Format(rate)
+		}
+		return "full rate"
+	case "framing":
+		return framingTitle(value)
+	case "transfer":
+		return cmp.Or(value, "copy")
+	case "rate":
+		return cmp.Or(value, "full")
+	}
+	return cmp.Or(value, "default")
+}
+
+// framingTitle writes the size of a framing's spec in binary units.
+func framingTitle(spec string) string {
+	name, size, ok := strings.Cut(spec, ":")
+	n, err := strconv.ParseInt(size, 10, 64)
+	if !ok || err != nil {
+		return spec
+	}
+	return name + ":" + strings.ReplaceAll(results.FormatSize(n), " ", "")
+}
+
+// placementTitles say what a placement is, above its panel.
+var placementTitles = map[string]string{
+	"same":    "same: both ends on one CPU",
+	"sibling": "sibling: two hardware threads of a core",
+	"apart":   "apart: two cores under one cache",
+	"far":     "far: two cores with caches apart",
+	"free":    "free: wherever the scheduler puts them",
+}
+
+// panelTitle names the panel of a value.
+func facetTitle(d dimension, value string) string {
+	if d == "placement" {
+		return cmp.Or(placementTitles[value], value)
+	}
+	return display(d, value)
+}
+
+// lineOf makes the series of a value of the line dimension.
+func lineOf(d dimension, value string) Series {
+	return Series{Name: display(d, value), Reference: d == "framing" && isRaw(value)}
+}
+
+// isRaw says whether a framing's spec is raw, with or without its size.
+func isRaw(spec string) bool { return spec == "raw" || strings.HasPrefix(spec, "raw:") }

@@ -1,0 +1,186 @@
+package plots
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// latencyKinds are the clocks of a latency, with what each one times.
+var latencyKinds = []struct{ key, name, title string }{
+	{"roundtrip", "roundtrip", "Round-trip time"},
+	{"oneway", "oneway", "One-way time"},
+	{"due", "due", "Time from when a message was due"},
+	{"service", "service", "Time from when a message was sent"},
+}
+
+// latencyCharts hold the distributions of times, on an axis that gives each
+// further nine the same room: a panel a size and placement.
+func latencyCharts(set *results.Set) []Chart {
+	var out []Chart
+	for _, kind := range latencyKinds {
+		v := newView(set, func(r results.Record) bool { return hasLatency(r, kind.key) })
+		f := v.facets("size", "placement")
+		for _, p := range v.split(f.files) {
+			out = append(out, p.distribution(kind.key, kind.name+p.suffix, kind.title, f.lines))
+			if c := p.percentiles(kind.key, kind.name+"-size"+p.suffix, kind.title, f.lines); c.mostPoints() > 2 {
+				out = append(out, c)
+			}
+		}
+	}
+	return slices.DeleteFunc(out, Chart.empty)
+}
+
+func hasLatency(r results.Record, key string) bool {
+	return slices.ContainsFunc(r.Samples, func(s results.Sample) bool { return s.Latency[key].Count > 0 })
+}
+
+// mostSizes is how many message sizes a distribution has panels for.
+const mostSizes = 3
+
+// distribution draws the whole curve of each line, size and placement.
+func (p part) distribution(key, name, title string, lines dimension) Chart {
+	placements := p.values("placement")
+	c := Chart{
+		Name:      name,
+		Title:     title + ": the whole distribution",
+		Subtitle:  p.subtitle("placement", "size", lines),
+		X:         Axis{Label: "share of messages that took no longer", Scale: Nines},
+		Y:         Axis{Label: "time", Scale: Log, Unit: Nanos},
+		Columns:   len(placements),
+		RowScales: true,
+		Notes:     []string{"All samples of a cell together. A curve ends where ten observations are left beyond it."},
+	}
+	sizes, note := p.fewSizes()
+	if note != "" {
+		c.Notes = append(c.Notes, note)
+	}
+	if len(placements) == 1 {
+		c.Columns = min(len(sizes), 2)
+	}
+	order, _ := p.thinned(lines)
+	for _, size := range sizes {
+		for _, placement := range placements {
+			own := p.where("size", size).where("placement", placement)
+			c.Panels = append(c.Panels, Panel{
+				Title:  joinParts(placement, messagesOf(size)),
+				Series: own.curves(lines, order, key),
+			})
+		}
+	}
+	return c
+}
+
+func messagesOf(size string) string {
+	if size == "0" {
+		return "recorded messages"
+	}
+	return display("size", size) + " messages"
+}
+
+// fewSizes picks the smallest, a middle and the largest of many sizes.
+func (v view) fewSizes() (sizes []string, note string) {
+	sizes = v.values("size")
+	if len(sizes) <= mostSizes {
+		return sizes, ""
+	}
+	note = fmt.Sprintf("Of %d message sizes, three are shown.", len(sizes))
+	return []string{sizes[0], sizes[len(sizes)/2], sizes[len(sizes)-1]}, note
+}
+
+func (v view) curves(d dimension, values []string, key string) []Series {
+	var out []Series
+	for _, value := range values {
+		s := lineOf(d, value)
+		s.Shape = Curve
+		if l, ok := v.where(d, value).latency(key); ok {
+			s.Points = curve(l)
+		}
+		if len(s.Points) > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// latency puts the distributions of all samples together.
+func (v view) latency(key string) (results.Latency, bool) {
+	var all []results.Latency
+	for _, s := range v.samples() {
+		if l := s.Latency[key]; l.Count > 0 {
+			all = append(all, l)
+		}
+	}
+	if len(all) == 0 {
+		return results.Latency{}, false
+	}
+	l, err := results.MergeLatencies(all)
+	return l, err == nil
+}
+
+// curveStep is the distance of two points of a curve, in nines.
+const curveStep = 0.05
+
+// curve reads a distribution off at equal steps of its axis, up to the last
+// percentile that ten observations lie beyond, with a marker at p50 and at
+// each nine.
+func curve(l results.Latency) []Point {
+	h, err := l.Histogram()
+	if err != nil || l.Count < 20 {
+		return nil
+	}
+	last := math.Log10(float64(l.Count) / 10)
+	at := func(depth float64, mark bool) Point {
+		q := 1 - math.Pow(10, -depth)
+		p := exact(q, float64(h.ValueAtQuantile(100*q)))
+		p.Mark = mark
+		return p
+	}
+	points := []Point{exact(0, float64(l.MinNS))}
+	for i := 1; float64(i)*curveStep <= last; i++ {
+		points = append(points, at(float64(i)*curveStep, i%20 == 0))
+	}
+	return slices.Insert(points, 1+int(nines(0.5)/curveStep), at(nines(0.5), true))
+}
+
+// percentiles draws p50 and p99 against message size, a row each.
+func (p part) percentiles(key, name, title string, lines dimension) Chart {
+	placements := p.values("placement")
+	c := Chart{
+		Name:      name,
+		Title:     title + " against message size",
+		Subtitle:  p.subtitle("placement", lines),
+		X:         sizeAxis,
+		Y:         Axis{Label: "time", Scale: Log, Unit: Nanos},
+		Columns:   len(placements),
+		RowScales: true,
+		Notes:     []string{"Medians over the samples of each one's percentile, with their 95 % interval; a percentile needs ten observations beyond it."},
+	}
+	if len(placements) == 1 {
+		c.Columns = 2
+	}
+	order, _ := p.thinned(lines)
+	for _, q := range []struct {
+		name string
+		of   func(results.Latency) *int64
+	}{
+		{"p50", func(l results.Latency) *int64 { return l.P50NS }},
+		{"p99", func(l results.Latency) *int64 { return l.P99NS }},
+	} {
+		for _, placement := range placements {
+			c.Panels = append(c.Panels, Panel{
+				Title: joinParts(placement, q.name),
+				Series: p.where("placement", placement).lines(lines, order, func(s results.Sample) (float64, bool) {
+					v := q.of(s.Latency[key])
+					if v == nil {
+						return 0, false
+					}
+					return float64(*v), true
+				}),
+			})
+		}
+	}
+	return c
+}

@@ -1,0 +1,350 @@
+package plots
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+func isStream(r results.Record) bool {
+	return r.Cell.Pattern == "stream" && r.Cell.Rate == 0 && r.Cell.Size > 0
+}
+
+// sizeAxis is the x axis of everything that is held against the message size.
+var sizeAxis = Axis{Label: "message size", Scale: Log2, Unit: Bytes}
+
+// intervalNote says what the bars and the shade are.
+const intervalNote = "Points are medians over the samples; bars and shade are the 95 % interval of the median, with fewer than six samples their range."
+
+// goodputCharts hold goodput against message size: a line a framing, a panel a
+// placement.
+func goodputCharts(set *results.Set) []Chart {
+	return bySize(set, Chart{
+		Name:  "goodput",
+		Title: "Goodput against message size",
+		X:     sizeAxis,
+		Y:     Axis{Label: "goodput: payload bytes a second", Scale: Log, Unit: Rate},
+		Notes: []string{intervalNote},
+	}, goodput)
+}
+
+// growthCharts hold the time a byte takes against message size: flat is
+// linear, rising is worse than linear.
+func growthCharts(set *results.Set) []Chart {
+	charts := bySize(set, Chart{
+		Name:  "growth",
+		Title: "Time per byte against message size",
+		X:     sizeAxis,
+		Y:     Axis{Label: "time per payload byte", Scale: Log, Unit: PerByte},
+		Notes: []string{"A flat line is time that grows as the size does; a rising one grows faster than the size.", intervalNote},
+	}, nanosPerByte)
+	return slices.DeleteFunc(charts, func(c Chart) bool { return c.mostPoints() < 3 })
+}
+
+// mostPoints is the length of the longest series.
+func (c Chart) mostPoints() int {
+	most := 0
+	for _, p := range c.Panels {
+		for _, s := range p.Series {
+			most = max(most, len(s.Points))
+		}
+	}
+	return most
+}
+
+// bySize fills a chart, and its siblings for whatever else varies, with a
+// metric of the streams.
+func bySize(set *results.Set, c Chart, m metric) []Chart {
+	v := newView(set, isStream)
+	f := v.facets("size", "placement")
+	var out []Chart
+	for _, p := range v.split(f.files) {
+		filled := c
+		filled.Name += p.suffix
+		filled.Subtitle = p.subtitle("placement", f.lines)
+		shown, note := p.thinned(f.lines)
+		if note != "" {
+			filled.Notes = append(slices.Clone(c.Notes), note)
+		}
+		for _, placement := range p.values("placement") {
+			filled.Panels = append(filled.Panels, Panel{
+				Title:  facetTitle("placement", placement),
+				Series: p.where("placement", placement).lines(f.lines, shown, m),
+				Guides: p.where("placement", placement).capacityGuide(),
+			})
+		}
+		if !filled.empty() {
+			out = append(out, filled)
+		}
+	}
+	return out
+}
+
+// lines makes a series a value of the line dimension: the metric against
+// message size.
+func (v view) lines(d dimension, values []string, m metric) []Series {
+	var out []Series
+	for _, value := range values {
+		s := lineOf(d, value)
+		own := v.where(d, value)
+		for _, size := range own.values("size") {
+			x, err := strconv.ParseFloat(size, 64)
+			if err != nil {
+				continue // a size is a number: Cell.Fields writes it
+			}
+			if p, ok := estimate(x, own.where("size", size).samples(), m); ok {
+				s.Points = append(s.Points, p)
+			}
+		}
+		if len(s.Points) > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// samples are those of all records of the view: of one cell, or of the same
+// cell in several runs.
+func (v view) samples() []results.Sample {
+	var out []results.Sample
+	for _, r := range v.records {
+		out = append(out, r.Samples...)
+	}
+	return out
+}
+
+// capacityGuide marks the pipe's capacity on a size axis, where it is one and
+// lies among the sizes.
+func (v view) capacityGuide() []Guide {
+	var capacities []int
+	low, high := 0, 0
+	for _, r := range v.records {
+		low, high = minOf(low, r.Cell.Size), max(high, r.Cell.Size)
+		for _, s := range r.Samples {
+			capacities = append(capacities, s.Capacity)
+		}
+	}
+	slices.Sort(capacities)
+	capacities = slices.Compact(capacities)
+	if len(capacities) != 1 || capacities[0] < low || capacities[0] > high || capacities[0] == 0 {
+		return nil
+	}
+	return []Guide{{Vertical: true, Value: float64(capacities[0]), Label: "pipe capacity"}}
+}
+
+// minOf is the smaller of two sizes, where zero is none yet.
+func minOf(a, b int) int {
+	if a == 0 {
+		return b
+	}
+	return min(a, b)
+}
+
+// mostVariants is how many sizes of one framing a chart shows as lines; more
+// than that is a sweep, which has a chart of its own.
+const mostVariants = 3
+
+// thinned keeps of a framing with many sizes the smallest, the middle and the
+// largest, and says so. The reference comes first.
+func (v view) thinned(d dimension) (values []string, note string) {
+	values = v.values(d)
+	slices.SortStableFunc(values, func(a, b string) int { return cmp.Or(rank(d, a)-rank(d, b), compareChunks(a, b)) })
+	variants := map[string][]string{}
+	for _, value := range values {
+		variants[family(value)] = append(variants[family(value)], value)
+	}
+	for name, all := range variants {
+		if d != "framing" || len(all) <= mostVariants {
+			continue
+		}
+		keep := []string{all[0], all[len(all)/2], all[len(all)-1]}
+		values = slices.DeleteFunc(values, func(s string) bool { return family(s) == name && !slices.Contains(keep, s) })
+		note = fmt.Sprintf("Of %d sizes of %s, three are shown.", len(all), name)
+	}
+	return values, note
+}
+
+// rank puts raw first and the slow algorithms last.
+func rank(d dimension, value string) int {
+	switch {
+	case d != "framing":
+		return 0
+	case isRaw(value):
+		return -1
+	default:
+		i, known := lookOf[family(value)]
+		if !known {
+			i = len(lookOf)
+		}
+		return i
+	}
+}
+
+func compareChunks(a, b string) int { return chunkOf(a) - chunkOf(b) }
+
+// chunkOf is the size in a framing's spec, 0 where there is none.
+func chunkOf(spec string) int {
+	for i := range spec {
+		if spec[i] == ':' {
+			n, err := strconv.Atoi(spec[i+1:])
+			if err != nil {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
+}
+
+// ratioCharts hold each framing's goodput against that of raw at the same
+// size: what the framing costs.
+func ratioCharts(set *results.Set) []Chart {
+	var out []Chart
+	for _, c := range goodputCharts(set) {
+		c.Name = "ratio" + c.Name[len("goodput"):]
+		c.Title = "Goodput of each framing as a share of raw"
+		c.Y = Axis{Label: "goodput ÷ goodput of raw", Scale: Linear, Unit: Times, From: new(0.0)}
+		c.Dodge = true
+		c.Notes = append([]string{"1 is raw's median at the same message size; the shade along it is raw's own interval."}, c.Notes...)
+		for i := range c.Panels {
+			c.Panels[i].Series = overReference(c.Panels[i].Series)
+		}
+		if !c.empty() {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// overReference divides every series by the reference at the same x. Where
+// there is no reference, or nothing beside it, nothing is left.
+func overReference(series []Series) []Series {
+	floor := map[float64]float64{}
+	for _, s := range series {
+		for _, p := range s.Points {
+			if s.Reference && p.Y > 0 {
+				floor[p.X] = p.Y
+			}
+		}
+	}
+	if len(floor) == 0 || len(series) < 2 {
+		return nil
+	}
+	var out []Series
+	for _, s := range series {
+		var points []Point
+		for _, p := range s.Points {
+			if raw, ok := floor[p.X]; ok {
+				points = append(points, Point{X: p.X, Y: p.Y / raw, Low: p.Low / raw, High: p.High / raw})
+			}
+		}
+		s.Points = points
+		out = append(out, s)
+	}
+	return out
+}
+
+// overheadCharts hold the bytes that a framing adds against message size.
+// They are exact, and the same in every placement.
+func overheadCharts(set *results.Set) []Chart {
+	v := newView(set, func(r results.Record) bool { return r.Cell.Size > 0 })
+	c := Chart{
+		Name:     "overhead",
+		Title:    "Wire overhead against message size",
+		X:        sizeAxis,
+		Y:        Axis{Label: "bytes added to the payload", Scale: Log, Unit: Percent},
+		Subtitle: v.subtitle("placement", "size", "framing", "io", "peer", "pipe", "capacity"),
+		Notes:    []string{"Exact, and the same on every pipe: bytes on the pipe over payload bytes, less 1."},
+	}
+	shown, note := v.thinned("framing")
+	if note != "" {
+		c.Notes = append(c.Notes, note)
+	}
+	c.Panels = []Panel{{Series: v.lines("framing", shown, overhead)}}
+	if c.empty() {
+		return nil
+	}
+	return []Chart{c}
+}
+
+// overhead is wire bytes over payload bytes, less 1, in percent.
+func overhead(s results.Sample) (float64, bool) {
+	if s.PayloadBytes <= 0 {
+		return 0, false
+	}
+	return 100 * float64(s.WireBytes-s.PayloadBytes) / float64(s.PayloadBytes), true
+}
+
+// chunkCharts hold goodput against chunk size where a run tried at least three:
+// a line a message size.
+func chunkCharts(set *results.Set) []Chart {
+	v := newView(set, func(r results.Record) bool {
+		return isStream(r) && chunkOf(r.Cell.Framing) > 0 && !isRaw(r.Cell.Framing)
+	})
+	var out []Chart
+	for _, name := range v.families() {
+		out = append(out, v.chunkChart(name)...)
+	}
+	return out
+}
+
+// families lists the framings that have a size, without it.
+func (v view) families() []string {
+	var out []string
+	for _, spec := range v.values("framing") {
+		if !slices.Contains(out, family(spec)) {
+			out = append(out, family(spec))
+		}
+	}
+	return out
+}
+
+func (v view) chunkChart(name string) []Chart {
+	v = newView(v.set, func(r results.Record) bool {
+		return isStream(r) && chunkOf(r.Cell.Framing) > 0 && family(r.Cell.Framing) == name
+	})
+	if len(v.values("framing")) < 3 {
+		return nil
+	}
+	f := v.facets("framing", "placement")
+	f.files = slices.DeleteFunc(append(f.files, f.lines), func(d dimension) bool { return d == "size" || d == "framing" || !v.varies(d) })
+	var out []Chart
+	for _, p := range v.split(f.files) {
+		c := Chart{
+			Name:     "chunk-" + name + p.suffix,
+			Title:    "Goodput against chunk size, " + name,
+			Subtitle: p.subtitle("placement"),
+			X:        Axis{Label: "chunk size: bytes of a whole frame, at most", Scale: Log2, Unit: Bytes},
+			Y:        Axis{Label: "goodput: payload bytes a second", Scale: Log, Unit: Rate},
+			Notes:    []string{intervalNote},
+		}
+		for _, placement := range p.values("placement") {
+			c.Panels = append(c.Panels, Panel{
+				Title:  facetTitle("placement", placement),
+				Series: p.where("placement", placement).chunkLines(),
+			})
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+func (v view) chunkLines() []Series {
+	var out []Series
+	for _, size := range v.values("size") {
+		s := Series{Name: display("size", size) + " messages"}
+		own := v.where("size", size)
+		specs := own.values("framing")
+		slices.SortFunc(specs, compareChunks)
+		for _, spec := range specs {
+			if p, ok := estimate(float64(chunkOf(spec)), own.where("framing", spec).samples(), goodput); ok {
+				s.Points = append(s.Points, p)
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}

@@ -1,0 +1,60 @@
+package plots
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+func TestWriteLeavesWholeFilesAlone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "folder")
+	files, omitted, err := Write(dir, testSet())
+	if err != nil || len(omitted) > 0 {
+		t.Fatalf("%v, omitted %v", err, omitted)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var there []string
+	for _, e := range entries {
+		there = append(there, filepath.Join(dir, e.Name()))
+		if info, err := e.Info(); err != nil || info.Size() < 1000 {
+			t.Errorf("%s: %v, %d bytes", e.Name(), err, info.Size())
+		}
+	}
+	slices.Sort(files)
+	if !slices.Equal(there, files) {
+		t.Errorf("in the folder %q, said to be written %q", there, files)
+	}
+	for _, name := range []string{"goodput.svg", "goodput.png", "ratio.svg", "roundtrip.svg", "overhead.svg", "growth.svg"} {
+		if !slices.Contains(files, filepath.Join(dir, name)) {
+			t.Errorf("no %s among %q", name, files)
+		}
+	}
+}
+
+func TestWriteSaysWhatItLeavesOut(t *testing.T) {
+	unsupported := results.Record{Cell: testCell("raw", 4096, "far", "stream"), Unsupported: "one cache only"}
+	files, omitted, err := Write(t.TempDir(), &results.Set{Records: []results.Record{unsupported}})
+	if err != nil || len(files) > 0 {
+		t.Errorf("files %q, %v", files, err)
+	}
+	if len(omitted) != 4 {
+		t.Errorf("omitted %v, want each of the usual four", omitted)
+	}
+}
+
+func TestWriteIntoAFileFails(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Write(path, testSet()); err == nil || !strings.Contains(err.Error(), "make folder for plots") {
+		t.Errorf("got %v", err)
+	}
+}
