@@ -1,0 +1,75 @@
+package framers
+
+import (
+	"fmt"
+	"io"
+	"iter"
+)
+
+// adaptive sends a message as a bare line where it fits one of size bytes, newline counted, and chunked above:
+//
+//	{"jsonrpc":"2.0","method":"ping"}\n
+//	{uuid}:{index}:{total}:{data}\n
+//
+// so that a peer that knows nothing of chunks understands every message that fits. A message that a line cannot carry
+// (empty, white space around it) or that looks like a frame goes as a chunk whatever its size.
+type adaptive struct{ size int }
+
+// Adaptive returns the framing that sends bare lines where message and newline fit size bytes, and chunks above; 0 means
+// DefaultChunk. A Reader takes both on one stream. It takes a line for a chunk only if it begins with a UUID of 36
+// characters, so neither JSON nor a log line with colons is mistaken for one. It is a [ChunkReader].
+func Adaptive(size int) (Chunker, error) {
+	size, err := chunkSize("adaptive", size)
+	return adaptive{size}, err
+}
+
+func (f adaptive) String() string { return fmt.Sprintf("adaptive:%d", f.size) }
+
+func (f adaptive) NewWriter(w io.Writer, opts ...Option) Writer {
+	return &adaptiveWriter{chunkWriter{own: f, size: f.size, set: newSettings(opts), out: newOutlet(w)}}
+}
+
+func (f adaptive) NewReader(r io.Reader, opts ...Option) Reader {
+	return newChunkReader(r, f.size, true, newSettings(opts))
+}
+
+func (f adaptive) Frames(msg []byte) iter.Seq[[][]byte] {
+	s := newSettings(nil)
+	return f.frames(msg, &s)
+}
+
+func (f adaptive) frames(msg []byte, s *settings) iter.Seq[[][]byte] {
+	if f.bare(msg, s) {
+		return func(yield func([][]byte) bool) { yield([][]byte{msg, newline}) }
+	}
+	return split(msg, f.size, s.ids())
+}
+
+// bare reports whether msg, which holds no newline, goes as a line.
+func (f adaptive) bare(msg []byte, s *settings) bool {
+	return len(msg)+1 <= f.size && fitsLine(msg, s.verbatim) == nil && !looksFramed(msg)
+}
+
+// looksFramed reports whether a line that begins with b may be taken for a chunk.
+func looksFramed(b []byte) bool { return len(b) >= uuidBytes && uuidPrefix(b[:uuidBytes]) }
+
+func (f adaptive) carries(msg []byte, s *settings) error { return chunked(f).carries(msg, s) }
+
+func (f adaptive) wireSize(size int64) (int64, bool) {
+	if size > 0 && size+1 <= int64(f.size) {
+		return size + 1, true
+	}
+	return chunked(f).wireSize(size)
+}
+
+type adaptiveWriter struct{ chunkWriter }
+
+func (w *adaptiveWriter) WriteMessage(msg []byte) error {
+	if err := check(w.own, msg, &w.set); err != nil {
+		return err
+	}
+	if (adaptive{w.size}).bare(msg, &w.set) {
+		return w.out.send(msg, newline)
+	}
+	return w.frames(msg)
+}

@@ -1,0 +1,117 @@
+package framers
+
+import (
+	"errors"
+	"fmt"
+)
+
+// headBytes is how much of a message beyond the limit its error keeps: enough to find a request's id.
+const headBytes = 1 << 10
+
+// A TooLargeError is returned for a message beyond the limit of WithMaxMessage.
+type TooLargeError struct {
+	Size     int64  // bytes declared; where the framing declares none, Limit + 1: beyond, and not known by how much
+	Declared bool   // whether Size was declared
+	Limit    int64  // bytes
+	Offset   int64  // where the message's frame begins, in bytes of the stream; -1 from a Writer
+	Head     []byte // the first bytes of the message, at most 1 KiB: all of them under Resync, under Close those that had arrived. Yours to keep
+}
+
+func (e *TooLargeError) Error() string {
+	if !e.Declared {
+		return fmt.Sprintf("message at byte %d exceeds the limit of %d bytes: raise WithMaxMessage or send less", e.Offset, e.Limit)
+	}
+	if e.Offset < 0 {
+		return fmt.Sprintf("message of %d bytes exceeds the limit of %d: raise WithMaxMessage or send less", e.Size, e.Limit)
+	}
+	return fmt.Sprintf("message at byte %d declares %d bytes, the limit is %d: raise WithMaxMessage or send less", e.Offset, e.Size, e.Limit)
+}
+
+// head copies the first bytes of a message for an error about it; size is how many the message has that are known of.
+func head(b []byte, size int) []byte {
+	return append([]byte(nil), b[:min(len(b), size, headBytes)]...)
+}
+
+// Why a framing cannot carry a message; each is the Err of a PayloadError.
+var (
+	ErrEmpty   = errors.New("the message is empty, which this framing cannot tell from nothing")
+	ErrNewline = errors.New("the message holds a newline, which would end the frame")
+	ErrSpace   = errors.New("the message begins or ends with white space, which a reader drops")
+	ErrReturn  = errors.New("the message ends with a carriage return, which a reader takes for the terminator's")
+	ErrLength  = errors.New("the message has not the length that the framing declares")
+	ErrFrames  = errors.New("the message needs more than 2147483647 frames: use a larger chunk")
+)
+
+// A PayloadError is returned by a Writer that cannot carry a message. Nothing of it has been written.
+type PayloadError struct {
+	Offset int   // where in the message, in bytes
+	Err    error // ErrEmpty, ErrNewline, ErrSpace, ErrReturn, ErrLength or ErrFrames
+}
+
+func (e *PayloadError) Error() string {
+	return fmt.Sprintf("write message: byte %d: %v", e.Offset, e.Err)
+}
+func (e *PayloadError) Unwrap() error { return e.Err }
+
+// What can be wrong with a Content-Length header; each is the Err of a HeaderError.
+var (
+	ErrNoLength       = errors.New("no Content-Length")
+	ErrBadLength      = errors.New("Content-Length is not a decimal number")
+	ErrNegativeLength = errors.New("Content-Length is negative")
+	ErrHugeLength     = errors.New("Content-Length overflows 63 bits")
+	ErrTwoLengths     = errors.New("two Content-Length lines contradict each other")
+	ErrNoColon        = errors.New("line without a colon (WithLenient ignores it)")
+	ErrHeaderBytes    = errors.New("header has too many bytes (WithMaxHeader)")
+	ErrHeaderLines    = errors.New("header has too many lines (WithMaxHeader)")
+)
+
+// A HeaderError is returned for a header from which the length of its body cannot be known. The next ReadMessage looks
+// for the next text that reads as a Content-Length line and goes on there. That is a best effort, since a body can
+// imitate a header: a caller that cannot trust its peer stops at the first HeaderError.
+type HeaderError struct {
+	Offset int64  // where the line begins, in bytes of the stream
+	Line   string // the line without its terminator, at most 80 bytes of it
+	Err    error
+}
+
+func (e *HeaderError) Error() string {
+	return fmt.Sprintf("read header at byte %d: %v: %q", e.Offset, e.Err, e.Line)
+}
+func (e *HeaderError) Unwrap() error { return e.Err }
+
+// What can be wrong with a chunk; each is the Err of a ChunkError.
+var (
+	ErrMalformed = errors.New("not a frame of the form id:index:total:data")
+	ErrIndex     = errors.New("chunk index is not below the total")
+	ErrTotal     = errors.New("chunk total contradicts an earlier chunk of the message")
+	ErrDuplicate = errors.New("chunk came before")
+	ErrInFlight  = errors.New("too much is in flight (WithMaxInFlight)")
+	ErrMissing   = errors.New("chunks are missing at the end of the stream")
+	ErrExpired   = errors.New("chunks are missing and none came for too long (WithExpiry)")
+)
+
+// A ChunkError is returned for a chunk that cannot be used, or a message that is not going to be whole. The next
+// message can still be read. After ErrMalformed, ErrIndex, ErrTotal and ErrDuplicate the frame is dropped and the message
+// it names goes on; after the others that message is dropped.
+type ChunkError struct {
+	Offset   int64  // where the frame begins, in bytes of the stream; for ErrMissing and ErrExpired, the message's first frame
+	ID       string // the message's id; "" where there is none to be read
+	Index    int    // the chunk's index; the first missing one for ErrMissing and ErrExpired
+	Total    int    // chunks of the message
+	Received int    // chunks of the message received before
+	Line     string // for ErrMalformed the frame, at most 80 bytes of it
+	Err      error
+}
+
+func (e *ChunkError) Error() string {
+	if e.Err == ErrMalformed {
+		return fmt.Sprintf("read chunk at byte %d: %v: %q", e.Offset, e.Err, e.Line)
+	}
+	return fmt.Sprintf("read chunk %d of %d of message %s at byte %d (%d received): %v", e.Index, e.Total, e.ID, e.Offset, e.Received, e.Err)
+}
+func (e *ChunkError) Unwrap() error { return e.Err }
+
+// excerptBytes is how much of an offending line its error quotes.
+const excerptBytes = 80
+
+func excerpt(line []byte) string { return string(line[:min(len(line), excerptBytes)]) }

@@ -1,0 +1,62 @@
+//go:build linux || darwin || freebsd
+
+package framers
+
+import (
+	"io"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// gathers says whether Writev is one system call here.
+const gathers = true
+
+// A vector writes gather lists to a descriptor. What a call needs is kept in it, so that a call allocates nothing.
+type vector struct {
+	conn syscall.RawConn
+	try  func(fd uintptr) (done bool)
+	left pieces
+	n    int64
+	err  error
+}
+
+func (v *vector) open(f *os.File) (err error) {
+	v.conn, err = f.SyscallConn()
+	v.try = v.attempt
+	return err
+}
+
+func (v *vector) writev(bufs [][]byte) (int64, error) {
+	v.left.set(bufs)
+	v.n, v.err = 0, nil
+	err := v.conn.Write(v.try)
+	v.left.clear()
+	if v.err != nil {
+		err = os.NewSyscallError("writev", v.err)
+	}
+	return v.n, err
+}
+
+// attempt writes until everything is written, or the descriptor would block, which it reports by false.
+func (v *vector) attempt(fd uintptr) (done bool) {
+	for !v.left.empty() {
+		n, err := v.left.write(int(fd))
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err == unix.EAGAIN:
+			return false
+		case err != nil:
+			v.err = err
+			return true
+		case n == 0:
+			v.err = io.ErrUnexpectedEOF
+			return true
+		}
+		v.n += int64(n)
+		v.left.advance(n)
+	}
+	return true
+}

@@ -1,0 +1,282 @@
+package framers
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"strconv"
+)
+
+// contentLength puts a header before the message, as LSP and some MCP servers do:
+//
+//	Content-Length: 5\r\n
+//	\r\n
+//	hello
+type contentLength struct{}
+
+// ContentLength returns the framing that puts a Content-Length header before each message. It carries every message,
+// the empty one too. A Reader takes names in any case, space around name and value, lines that end with LF alone, and
+// other headers, which it ignores.
+func ContentLength() Framing { return contentLength{} }
+
+const (
+	lengthName   = "Content-Length"
+	lengthPrompt = lengthName + ": "
+	headerEnd    = "\r\n\r\n"
+	maxDigits    = 19 // of an int64
+)
+
+func (contentLength) String() string { return "content-length" }
+
+func (contentLength) NewWriter(w io.Writer, opts ...Option) Writer {
+	return &headerWriter{set: newSettings(opts), out: newOutlet(w)}
+}
+
+func (contentLength) NewReader(r io.Reader, opts ...Option) Reader {
+	s := newSettings(opts)
+	return &headerReader{body: newBody(r, s), length: -1}
+}
+
+func (contentLength) carries([]byte, *settings) error { return nil }
+
+func (contentLength) wireSize(size int64) (int64, bool) {
+	return int64(len(lengthPrompt)+decimals(size)+len(headerEnd)) + size, true
+}
+
+// decimals returns how many digits n ≥ 0 has.
+func decimals(n int64) int {
+	d := 1
+	for n >= 10 {
+		n /= 10
+		d++
+	}
+	return d
+}
+
+type headerWriter struct {
+	set    settings
+	out    outlet
+	header [len(lengthPrompt) + maxDigits + len(headerEnd)]byte
+}
+
+func (w *headerWriter) WriteMessage(msg []byte) error {
+	if err := check(contentLength{}, msg, &w.set); err != nil {
+		return err
+	}
+	h := append(w.header[:0], lengthPrompt...)
+	h = strconv.AppendInt(h, int64(len(msg)), 10)
+	h = append(h, headerEnd...)
+	return w.out.send(h, msg)
+}
+
+type headerReader struct {
+	body
+	length int64 // what the header at hand has declared; -1: nothing yet
+	begun  bool  // a line of the header at hand has been seen
+	bytes  int   // of its lines so far
+	lines  int
+	lost   bool // the header at hand had an error: look for the next
+}
+
+func (r *headerReader) ReadMessage() ([]byte, error) {
+	if err := r.ready(); err != nil {
+		return nil, err
+	}
+	if !r.declared {
+		if err := r.header(); err != nil {
+			return nil, err
+		}
+	}
+	return r.deliver()
+}
+
+// header receives a header. The form that nearly every peer writes is recognised whole; anything else goes line by line.
+func (r *headerReader) header() error {
+	if r.lost {
+		if err := r.hunt(); err != nil {
+			return err
+		}
+	}
+	in := &r.in
+	if !r.begun {
+		r.body.start = in.offset(in.base)
+		if n, used := usualHeader(in.held()); used > 0 && used <= r.set.headerBytes && r.set.headerLines >= 2 {
+			in.base += used
+			in.pos = in.base
+			r.declare(n, r.body.start)
+			return nil
+		}
+	}
+	for !r.declared {
+		if err := r.line(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// usualHeader parses a header of the exact form that headerWriter writes. used is 0 for any other, or an incomplete one.
+func usualHeader(b []byte) (n int64, used int) {
+	if len(b) < len(lengthPrompt) || string(b[:len(lengthPrompt)]) != lengthPrompt {
+		return 0, 0
+	}
+	i := len(lengthPrompt)
+	for ; i < len(b) && i < len(lengthPrompt)+maxDigits-1 && '0' <= b[i] && b[i] <= '9'; i++ {
+		n = n*10 + int64(b[i]-'0')
+	}
+	if i == len(lengthPrompt) || len(b)-i < len(headerEnd) || string(b[i:i+len(headerEnd)]) != headerEnd {
+		return 0, 0
+	}
+	return n, i + len(headerEnd)
+}
+
+// line receives one line of a header; the blank one ends it.
+func (r *headerReader) line() error {
+	in := &r.in
+	for {
+		if i := bytes.IndexByte(in.buf[in.pos:in.end], '\n'); i >= 0 {
+			return r.take(in.pos + i)
+		}
+		in.pos = in.end
+		if r.bytes+in.end-in.base > r.set.headerBytes {
+			return r.fail(in.held(), in.end, ErrHeaderBytes)
+		}
+		if err := in.fill(0); err != nil {
+			if r.begun || in.base < in.end {
+				err = inside(err)
+			}
+			return err
+		}
+	}
+}
+
+// take judges the line that ends with the newline at end.
+func (r *headerReader) take(end int) error {
+	in := &r.in
+	line := in.buf[in.base:end]
+	r.begun = true
+	r.bytes += end + 1 - in.base
+	r.lines++
+	if n := len(line); n > 0 && line[n-1] == '\r' {
+		line = line[:n-1]
+	}
+	switch {
+	case r.bytes > r.set.headerBytes:
+		return r.fail(line, end+1, ErrHeaderBytes)
+	case r.lines > r.set.headerLines:
+		return r.fail(line, end+1, ErrHeaderLines)
+	case len(line) == 0:
+		return r.blank(end + 1)
+	}
+	if err := r.field(line); err != nil {
+		return r.fail(line, end+1, err)
+	}
+	in.base = end + 1
+	in.pos = in.base
+	return nil
+}
+
+// blank ends the header; its body begins at next.
+func (r *headerReader) blank(next int) error {
+	if r.length < 0 && r.set.lenient && r.lines == 1 {
+		r.reset()
+		r.in.base, r.in.pos = next, next
+		r.body.start = r.in.offset(next)
+		return nil
+	}
+	if r.length < 0 {
+		return r.fail(nil, next, ErrNoLength)
+	}
+	r.in.base, r.in.pos = next, next
+	r.declare(r.length, r.body.start)
+	r.reset()
+	return nil
+}
+
+func (r *headerReader) reset() { r.length, r.begun, r.bytes, r.lines = -1, false, 0, 0 }
+
+// field takes one header line. The name may have white space around it, as seed implementations strip it.
+func (r *headerReader) field(line []byte) error {
+	name, value, found := bytes.Cut(line, []byte{':'})
+	if !found {
+		if r.set.lenient {
+			return nil
+		}
+		return ErrNoColon
+	}
+	if !bytes.EqualFold(trim(name), []byte(lengthName)) {
+		return nil
+	}
+	n, err := parseLength(trim(value))
+	if err != nil {
+		return err
+	}
+	if r.length >= 0 && r.length != n {
+		return ErrTwoLengths
+	}
+	r.length = n
+	return nil
+}
+
+// parseLength takes decimal digits alone: no sign, no separator, no prefix.
+func parseLength(b []byte) (int64, error) {
+	negative := len(b) > 1 && b[0] == '-'
+	if negative {
+		b = b[1:]
+	}
+	if len(b) == 0 {
+		return 0, ErrBadLength
+	}
+	var n int64
+	huge := false
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return 0, ErrBadLength
+		}
+		if n > (math.MaxInt64-int64(c-'0'))/10 {
+			huge = true
+			continue
+		}
+		n = n*10 + int64(c-'0')
+	}
+	switch {
+	case negative:
+		return 0, ErrNegativeLength
+	case huge:
+		return 0, ErrHugeLength
+	}
+	return n, nil
+}
+
+// fail ends the header at hand with an error about line; what comes from next on is searched for another.
+func (r *headerReader) fail(line []byte, next int, err error) error {
+	e := &HeaderError{Offset: r.in.offset(r.in.base), Line: excerpt(line), Err: err}
+	r.in.base, r.in.pos = next, next
+	r.reset()
+	r.lost = true
+	return e
+}
+
+// hunt drops bytes until a text that reads as the beginning of a Content-Length line.
+func (r *headerReader) hunt() error {
+	in := &r.in
+	skipped := false
+	for {
+		for in.end-in.base >= len(lengthName) {
+			if c := in.buf[in.base] | 0x20; c == 'c' && bytes.EqualFold(in.buf[in.base:in.base+len(lengthName)], []byte(lengthName)) {
+				in.pos = in.base
+				r.lost = false
+				return nil
+			}
+			in.base++
+			skipped = true
+		}
+		in.pos = in.base
+		if err := in.fill(0); err != nil {
+			if skipped || in.base < in.end {
+				err = inside(err)
+			}
+			return err
+		}
+	}
+}

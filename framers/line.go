@@ -1,0 +1,186 @@
+package framers
+
+import (
+	"bytes"
+	"io"
+)
+
+// line ends each message with a newline:
+//
+//	{"jsonrpc":"2.0","method":"ping"}\n
+type line struct{}
+
+// NDJSON returns the framing of newline-delimited JSON: a message is a line. It does not look into the JSON. A Reader
+// drops white space around a message and skips blank lines (WithVerbatim keeps both), takes CR LF for LF, and delivers a
+// last line that has no newline. A Writer refuses what a Reader of the same options would not give back unchanged.
+func NDJSON() Framing { return line{} }
+
+func (line) String() string { return "ndjson" }
+
+func (f line) NewWriter(w io.Writer, opts ...Option) Writer {
+	return &lineWriter{own: f, set: newSettings(opts), out: newOutlet(w)}
+}
+
+func (line) NewReader(r io.Reader, opts ...Option) Reader {
+	s := newSettings(opts)
+	return &lineReader{in: newInlet(r, &s), set: s}
+}
+
+func (line) carries(msg []byte, s *settings) error { return fitsLine(msg, s.verbatim) }
+func (line) wireSize(size int64) (int64, bool)     { return size + 1, true }
+func space(c byte) bool                            { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
+
+// fitsLine returns why msg cannot be a line, or nil.
+func fitsLine(msg []byte, verbatim bool) error {
+	if i := bytes.IndexByte(msg, '\n'); i >= 0 {
+		return &PayloadError{Offset: i, Err: ErrNewline}
+	}
+	last := len(msg) - 1
+	switch {
+	case verbatim && last >= 0 && msg[last] == '\r':
+		return &PayloadError{Offset: last, Err: ErrReturn}
+	case verbatim:
+		return nil
+	case last < 0:
+		return &PayloadError{Err: ErrEmpty}
+	case space(msg[0]):
+		return &PayloadError{Err: ErrSpace}
+	case space(msg[last]):
+		return &PayloadError{Offset: last, Err: ErrSpace}
+	}
+	return nil
+}
+
+var newline = []byte{'\n'}
+
+type lineWriter struct {
+	own own
+	set settings
+	out outlet
+}
+
+func (w *lineWriter) WriteMessage(msg []byte) error {
+	if err := check(w.own, msg, &w.set); err != nil {
+		return err
+	}
+	return w.out.send(msg, newline)
+}
+
+type lineReader struct {
+	in       inlet
+	set      settings
+	skipping bool // inside a line beyond the limit
+	broken   error
+}
+
+func (r *lineReader) ReadMessage() ([]byte, error) {
+	for {
+		line, err := r.line()
+		if err != nil {
+			return nil, err
+		}
+		if r.set.verbatim {
+			return line, nil
+		}
+		if line = trim(line); len(line) > 0 {
+			return line, nil
+		}
+	}
+}
+
+// line returns the next line without its terminator.
+func (r *lineReader) line() ([]byte, error) {
+	if r.broken != nil {
+		return nil, r.broken
+	}
+	if r.skipping {
+		if err := r.in.skipLine(); err != nil {
+			return nil, err
+		}
+		r.skipping = false
+	}
+	return r.collect()
+}
+
+// collect reads up to the next newline. It searches only what the last read brought.
+func (r *lineReader) collect() ([]byte, error) {
+	in := &r.in
+	for {
+		if i := bytes.IndexByte(in.buf[in.pos:in.end], '\n'); i >= 0 {
+			return r.finish(in.pos+i, in.pos+i+1)
+		}
+		in.pos = in.end
+		if exceeds(in.held(), r.set.maxMessage) {
+			r.skipping = true
+			return nil, r.refuse()
+		}
+		if err := in.fill(0); err == io.EOF && in.base < in.end {
+			return r.finish(in.end, in.end)
+		} else if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// exceeds reports whether a line whose end has not been seen is beyond the limit already. A carriage return may yet
+// turn out to be part of its terminator.
+func exceeds(line []byte, limit int) bool {
+	n := len(line)
+	return n > limit+1 || n == limit+1 && line[limit] != '\r'
+}
+
+// finish takes the line that ends at end; the next begins at next.
+func (r *lineReader) finish(end, next int) ([]byte, error) {
+	in := &r.in
+	if next > end && end > in.base && in.buf[end-1] == '\r' {
+		end--
+	}
+	if end-in.base > r.set.maxMessage {
+		err := r.refuse()
+		in.next(next)
+		return nil, err
+	}
+	line := in.buf[in.base:end:end]
+	in.next(next)
+	return line, nil
+}
+
+// refuse returns the error for the line at hand, which is beyond the limit.
+func (r *lineReader) refuse() error {
+	err := tooLong(r.in.held(), r.set.maxMessage, r.in.offset(r.in.base))
+	if r.set.policy == Close {
+		r.broken = err
+	}
+	return err
+}
+
+// tooLong is the error for a message that declares no size.
+func tooLong(msg []byte, limit int, offset int64) error {
+	return &TooLargeError{Size: int64(limit) + 1, Limit: int64(limit), Offset: offset, Head: head(msg, limit+1)}
+}
+
+// skipLine drops everything up to and with the next newline.
+func (in *inlet) skipLine() error {
+	for {
+		if i := bytes.IndexByte(in.buf[in.pos:in.end], '\n'); i >= 0 {
+			in.base = in.pos + i + 1
+			in.pos = in.base
+			return nil
+		}
+		in.drop()
+		if err := in.fill(0); err != nil {
+			return err
+		}
+	}
+}
+
+// trim returns b without white space around it: JSON's, as bytes.TrimSpace would eat parts of a text in another encoding.
+func trim(b []byte) []byte {
+	for len(b) > 0 && space(b[0]) {
+		b = b[1:]
+	}
+	for len(b) > 0 && space(b[len(b)-1]) {
+		b = b[:len(b)-1]
+	}
+	return b
+}

@@ -1,0 +1,183 @@
+package framers
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	// DefaultMaxMessage is the limit on a message unless WithMaxMessage says otherwise: 16 MiB, in bytes.
+	DefaultMaxMessage = 16 << 20
+	// DefaultReadBuffer is how much a Reader asks for in one read unless WithReadBuffer says otherwise: 256 KiB, in
+	// bytes. Measured through pipes, 4 KiB reads lose up to half of the throughput, and 1 MiB reads gain nothing.
+	DefaultReadBuffer = 256 << 10
+
+	defaultHeaderBytes    = 8 << 10
+	defaultHeaderLines    = 64
+	defaultFlightMessages = 64
+	defaultFlightBytes    = 4 * DefaultMaxMessage
+	defaultExpiry         = time.Minute
+)
+
+// A Policy says what follows a message beyond the limit.
+type Policy int
+
+const (
+	// Close gives the stream up: every later call returns the same error. It is the default.
+	Close Policy = iota
+	// Resync skips the message without holding it, and delivers the next one.
+	Resync
+)
+
+// An Option changes what a Writer, a Reader or a Mux does. An option that does not concern it is ignored, so that one
+// list serves both ends.
+type Option func(*settings)
+
+type settings struct {
+	maxMessage     int
+	writerLimit    bool
+	readBuffer     int
+	policy         Policy
+	verbatim       bool
+	lenient        bool
+	headerBytes    int
+	headerLines    int
+	ids            func() [16]byte
+	flightMessages int
+	flightBytes    int
+	expiry         time.Duration
+	now            func() time.Time
+	progress       func(Chunk)
+	queue          int
+}
+
+func newSettings(opts []Option) settings {
+	s := settings{
+		maxMessage:     DefaultMaxMessage,
+		readBuffer:     DefaultReadBuffer,
+		headerBytes:    defaultHeaderBytes,
+		headerLines:    defaultHeaderLines,
+		ids:            randomID,
+		flightMessages: defaultFlightMessages,
+		flightBytes:    defaultFlightBytes,
+		expiry:         defaultExpiry,
+		now:            time.Now,
+		queue:          defaultQueue,
+	}
+	for _, o := range opts {
+		o(&s)
+	}
+	return s
+}
+
+// WithMaxMessage sets the largest message in bytes, terminator and header not counted: n bytes pass, n + 1 do not.
+// Zero means DefaultMaxMessage, a negative n no limit. A Reader has a limit always; a Writer only where this option is
+// given to it.
+func WithMaxMessage(n int) Option {
+	return func(s *settings) {
+		s.maxMessage = n
+		s.writerLimit = true
+		if n == 0 {
+			s.maxMessage = DefaultMaxMessage
+		}
+		if n < 0 {
+			s.maxMessage = math.MaxInt - 1<<40 // room for the arithmetic of buffers around it
+		}
+	}
+}
+
+// WithReadBuffer sets how many bytes a Reader asks for at once, and so the memory it holds while messages are small.
+// Zero or less means DefaultReadBuffer; the least is 16.
+func WithReadBuffer(bytes int) Option {
+	return func(s *settings) {
+		if s.readBuffer = max(bytes, 16); bytes <= 0 {
+			s.readBuffer = DefaultReadBuffer
+		}
+	}
+}
+
+// WithPolicy sets what follows a message beyond the limit.
+func WithPolicy(p Policy) Option { return func(s *settings) { s.policy = p } }
+
+// WithVerbatim keeps what a line framing otherwise drops: white space around a message, and blank lines, which then are
+// empty messages. The terminator is LF or CR LF either way.
+func WithVerbatim() Option { return func(s *settings) { s.verbatim = true } }
+
+// WithLenient makes a Content-Length reader ignore header lines without a colon and blank lines before a header, as
+// some servers send them. Strict is the default: both are errors.
+func WithLenient() Option { return func(s *settings) { s.lenient = true } }
+
+// WithMaxHeader bounds the header of one Content-Length message: its bytes, terminators counted, and its lines. Zero or
+// less leaves a bound at its default, 8 KiB and 64 lines.
+func WithMaxHeader(bytes, lines int) Option {
+	return func(s *settings) {
+		if bytes > 0 {
+			s.headerBytes = bytes
+		}
+		if lines > 0 {
+			s.headerLines = lines
+		}
+	}
+}
+
+// WithIDs sets where the ids of chunked messages come from, for output that can be repeated. The default are random
+// (version 4) UUIDs: unique, but no secret to be relied on. Nil means the default. ids is called by the goroutine that sends.
+func WithIDs(ids func() [16]byte) Option {
+	return func(s *settings) {
+		if s.ids = ids; ids == nil {
+			s.ids = randomID
+		}
+	}
+}
+
+// WithMaxInFlight bounds what a chunk reader holds of messages not yet complete: their number, and their bytes together.
+// Zero or less leaves a bound at its default, 64 messages and 64 MiB.
+func WithMaxInFlight(messages, bytes int) Option {
+	return func(s *settings) {
+		if messages > 0 {
+			s.flightMessages = messages
+		}
+		if bytes > 0 {
+			s.flightBytes = bytes
+		}
+	}
+}
+
+// WithExpiry sets how long a chunk reader keeps a message of which no chunk comes: one minute unless set, zero or less
+// for ever. Age is looked at when a frame arrives; a Reader has no timer of its own.
+func WithExpiry(d time.Duration) Option { return func(s *settings) { s.expiry = d } }
+
+// WithClock sets the clock of WithExpiry and of the tuning sender, for tests. Nil means time.Now.
+func WithClock(now func() time.Time) Option {
+	return func(s *settings) {
+		if s.now = now; now == nil {
+			s.now = time.Now
+		}
+	}
+}
+
+// WithProgress has ReadMessage of a chunk reader call f for each chunk it accepts, before the message it completes is
+// delivered. The chunk's slices are valid during the call.
+func WithProgress(f func(Chunk)) Option { return func(s *settings) { s.progress = f } }
+
+// WithQueue sets how many messages may wait in a Mux; a further Send waits for a place. Zero or less means 1024.
+func WithQueue(messages int) Option {
+	return func(s *settings) {
+		if s.queue = messages; messages <= 0 {
+			s.queue = defaultQueue
+		}
+	}
+}
+
+// randomID draws a version 4 UUID from the runtime's ChaCha8 generator, which is safe for concurrent use and seeded by
+// the system; crypto/rand costs a message of 256 B a quarter of its time.
+func randomID() (id [16]byte) {
+	a, b := rand.Uint64(), rand.Uint64()
+	for i := range 8 {
+		id[i], id[8+i] = byte(a>>(8*i)), byte(b>>(8*i))
+	}
+	id[6] = id[6]&0x0f | 0x40
+	id[8] = id[8]&0x3f | 0x80
+	return id
+}
