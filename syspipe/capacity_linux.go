@@ -1,0 +1,70 @@
+package syspipe
+
+import (
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+func (e *End) capacity() (int, error) {
+	if e.kind == SocketPair {
+		return e.socketCapacity()
+	}
+	n, err := unix.FcntlInt(uintptr(e.fd), unix.F_GETPIPE_SZ, 0)
+	return n, os.NewSyscallError("F_GETPIPE_SZ", err)
+}
+
+func (e *End) setCapacity(n int) error {
+	if e.kind == SocketPair {
+		return e.setSocketCapacity(n)
+	}
+	if _, err := unix.FcntlInt(uintptr(e.fd), unix.F_SETPIPE_SZ, n); err != nil {
+		return refusal(e.kind, n, err)
+	}
+	return nil
+}
+
+const (
+	maxSizeFile   = "/proc/sys/fs/pipe-max-size"
+	softPagesFile = "/proc/sys/fs/pipe-user-pages-soft"
+)
+
+// refusal says why the kernel did not set a capacity. EPERM is either the limit of one pipe or that of all pipes of this user; which of them
+// it was follows from the size, never from who the user is.
+func refusal(kind Kind, asked int, err error) error {
+	e := &CapacityError{Kind: kind, Asked: asked, Err: os.NewSyscallError("F_SETPIPE_SZ", err)}
+	limit := readLimit(maxSizeFile)
+	switch {
+	case err == unix.EBUSY:
+		e.Where = "more than that is in the pipe now; read it first"
+	case err != unix.EPERM:
+		e.Where = "a pipe holds at most 2 GiB"
+	case asked > limit:
+		e.Limit, e.Where = limit, "fs.pipe-max-size, in "+maxSizeFile
+	default:
+		e.Where = "the pipes of this user together have reached fs.pipe-user-pages-soft: " +
+			strconv.Itoa(readLimit(softPagesFile)) + " pages, in " + softPagesFile
+	}
+	return e
+}
+
+// readLimit returns the number in a file of /proc/sys, 0 where it cannot be read.
+func readLimit(file string) int {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	return n
+}
+
+// buffered asks by TIOCINQ, which is FIONREAD; x/sys knows only the former.
+func (e *End) buffered() (int, error) {
+	if e.kind == SocketPair && e.dir == writes {
+		return 0, unsupported("asking the writing end of a socket pair")
+	}
+	n, err := unix.IoctlGetInt(e.fd, unix.TIOCINQ)
+	return n, os.NewSyscallError("FIONREAD", err)
+}

@@ -1,0 +1,81 @@
+//go:build linux || darwin || freebsd
+
+package syspipe
+
+import (
+	"errors"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// setPairCapacity sets the capacity of a pipe that was just made. A socket pair's is the sender's buffer on Linux and the receiver's on the
+// BSDs, so there both ends are told.
+func setPairCapacity(w, r *End, capacity int) error {
+	if err := w.setCapacity(capacity); err != nil || w.kind != SocketPair {
+		return err
+	}
+	return r.setCapacity(capacity)
+}
+
+func (e *End) setSocketCapacity(n int) error {
+	for _, option := range []int{unix.SO_SNDBUF, unix.SO_RCVBUF} {
+		if err := unix.SetsockoptInt(e.fd, unix.SOL_SOCKET, option, n); err != nil {
+			return &CapacityError{Kind: e.kind, Asked: n, Err: os.NewSyscallError("setsockopt", err), Where: socketLimit}
+		}
+	}
+	return nil
+}
+
+// socketCapacity fills a fresh socket pair with the same buffers. The kernel charges its own bookkeeping to the buffer, so the bytes
+// accepted say more than the option's value does.
+func (e *End) socketCapacity() (int, error) {
+	fds, err := socketPair()
+	if err != nil {
+		return 0, err
+	}
+	for _, option := range []int{unix.SO_SNDBUF, unix.SO_RCVBUF} {
+		if err := copyOption(e.fd, fds, option); err != nil {
+			return 0, errors.Join(err, unix.Close(fds[0]), unix.Close(fds[1]))
+		}
+	}
+	return fillAndClose(fds[0], fds[1])
+}
+
+func copyOption(from int, to [2]int, option int) error {
+	n, err := unix.GetsockoptInt(from, unix.SOL_SOCKET, option)
+	if err != nil {
+		return os.NewSyscallError("getsockopt", err)
+	}
+	for _, fd := range to {
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, option, n/socketBufferScale); err != nil {
+			return os.NewSyscallError("setsockopt", err)
+		}
+	}
+	return nil
+}
+
+// fillAndClose returns the bytes that w takes in large writes until it refuses.
+func fillAndClose(w, r int) (int, error) {
+	total, err := fill(w, make([]byte, 1<<20))
+	return total, errors.Join(err, unix.Close(w), unix.Close(r))
+}
+
+func fill(w int, chunk []byte) (total int, err error) {
+	if err := unix.SetNonblock(w, true); err != nil {
+		return 0, os.NewSyscallError("fcntl", err)
+	}
+	for {
+		n, errno := sysWrite(w, chunk)
+		switch errno {
+		case 0:
+			total += n
+		case syscall.EINTR:
+		case syscall.EAGAIN, syscall.ENOBUFS: // the latter is how FreeBSD's sockets may put it
+			return total, nil
+		default:
+			return total, os.NewSyscallError("write", errno)
+		}
+	}
+}

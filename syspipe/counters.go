@@ -1,0 +1,77 @@
+package syspipe
+
+import "time"
+
+// Counters tell what an end did since it was opened. They are observed at the system call, not inferred.
+type Counters struct {
+	Calls    uint64        // system calls that moved bytes or tried to, those that met EAGAIN among them
+	Bytes    uint64        // bytes the kernel took from this end or gave to it
+	Short    uint64        // calls that moved fewer bytes than they offered or had room for, but some
+	EAGAIN   uint64        // calls that the kernel refused for now
+	Waits    uint64        // times the end had to wait: a run of refusals up to the next success is one
+	WaitTime time.Duration // time between such a refusal and the next success
+
+	// Seen says which of the fields this system and this io can observe. A field that is not in it is unknown, not zero.
+	Seen Fields
+}
+
+// Fields is a set of the fields of [Counters].
+type Fields uint8
+
+const (
+	FieldCalls Fields = 1 << iota
+	FieldBytes
+	FieldShort
+	FieldEAGAIN
+	FieldWaits
+	FieldWaitTime
+
+	allFields = FieldCalls | FieldBytes | FieldShort | FieldEAGAIN | FieldWaits | FieldWaitTime
+)
+
+// Has reports whether all of want are in the set.
+func (f Fields) Has(want Fields) bool { return f&want == want }
+
+// A meter counts one direction of an end. Its fields are plain: the direction belongs to one goroutine, and an atomic add for each of them
+// would cost more than the bookkeeping may (a 64 B write takes 130 ns).
+type meter struct {
+	calls, bytes, short, eagain, waits uint64
+	waited                             time.Duration
+	since                              time.Time // of the first refusal that no success has followed yet
+}
+
+// moved counts a call that moved n bytes of the asked ones.
+func (m *meter) moved(asked, n int) {
+	m.calls++
+	m.bytes += uint64(n)
+	if n < asked && n > 0 {
+		m.short++
+	}
+	if !m.since.IsZero() {
+		m.proceed()
+	}
+}
+
+// refused counts a call that met EAGAIN.
+func (m *meter) refused() {
+	m.calls++
+	m.eagain++
+	if m.since.IsZero() {
+		m.since = time.Now()
+		m.waits++
+	}
+}
+
+func (m *meter) proceed() {
+	m.waited += time.Since(m.since)
+	m.since = time.Time{}
+}
+
+func (m *meter) addTo(c *Counters) {
+	c.Calls += m.calls
+	c.Bytes += m.bytes
+	c.Short += m.short
+	c.EAGAIN += m.eagain
+	c.Waits += m.waits
+	c.WaitTime += m.waited
+}

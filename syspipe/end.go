@@ -1,0 +1,214 @@
+package syspipe
+
+import (
+	"fmt"
+	"sync/atomic"
+)
+
+// Open makes a pipe and returns its writing and its reading end. With capacity 0 the system's default stays; else capacity bytes are asked
+// for, the system may round, and [End.Capacity] tells what came of it. A capacity that is refused is a [*CapacityError].
+// No child inherits the ends but through [End.Pass]. Both ends start out [Blocking].
+func Open(kind Kind, capacity int) (w, r *End, err error) {
+	if err := kind.Supported(); err != nil {
+		return nil, nil, err
+	}
+	if capacity < 0 {
+		return nil, nil, fmt.Errorf("open %s: capacity %d is negative", kind.noun(), capacity)
+	}
+	return open(kind, capacity)
+}
+
+// An End is one end of a pipe: an owned descriptor, and the account of what was done with it.
+type End struct {
+	kind Kind
+	dir  direction
+	io   IO
+
+	// state is 2 for each call under way, plus closed once Close was called. The descriptor is given back when only closed is left, so that
+	// no call ever meets a number that names something else by then.
+	state    atomic.Int64
+	released atomic.Bool
+
+	in, out meter
+	descriptor
+}
+
+const closed = 1
+
+// A direction says what an end is for.
+type direction uint8
+
+const (
+	reads direction = 1 << iota
+	writes
+	duplex = reads | writes
+)
+
+var directionNames = map[direction]string{reads: "read", writes: "write", duplex: "duplex"}
+
+// Kind returns the kind of pipe that this is an end of.
+func (e *End) Kind() Kind { return e.kind }
+
+// IO returns how the end waits.
+func (e *End) IO() IO { return e.io }
+
+// SetIO decides how the end waits. Call it before the first Read or Write; an end given to Go's poller stays there, as nothing takes a
+// descriptor out of it again. It sets or clears non-blocking mode, which all duplicates of this end share and the other end does not.
+func (e *End) SetIO(io IO) error {
+	if err := io.Supported(); err != nil {
+		return err
+	}
+	if !e.enter() {
+		return e.closedError("set io of")
+	}
+	defer e.leave()
+	if err := e.setIO(io); err != nil {
+		return fmt.Errorf("set io of %s to %s: %w", e.kind.noun(), io, err)
+	}
+	e.io = io
+	return nil
+}
+
+// Read waits until there are bytes and reads at most len(p) of them in one call; it returns [io.EOF] when every copy of the writing end is
+// closed and the pipe is empty.
+func (e *End) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if !e.enter() {
+		return 0, e.closedError("read")
+	}
+	n, err := e.read(p)
+	e.leave()
+	return n, err
+}
+
+// Write hands all of p to the kernel, in as many calls as it takes. On an error it returns how many bytes the kernel accepted; where the
+// reader has left, the error is a [*BrokenPipeError].
+func (e *End) Write(p []byte) (int, error) {
+	if !e.enter() {
+		return 0, e.closedError("write")
+	}
+	n, err := e.write(p)
+	e.leave()
+	return n, err
+}
+
+// Writev writes the buffers one after the other, in one gather call where the kernel takes it all, and goes on at the right byte where it
+// does not. It neither keeps nor changes bufs or what they hold. Windows has no gather call for pipes: there the buffers are copied
+// together first.
+func (e *End) Writev(bufs [][]byte) (int64, error) {
+	if !e.enter() {
+		return 0, e.closedError("write")
+	}
+	n, err := e.writev(bufs)
+	e.leave()
+	return n, err
+}
+
+// Close gives the descriptor back, and the duplicates that Pass made. A call under way ends with an error that wraps [os.ErrClosed] (see the
+// table); a second Close returns such an error itself.
+//
+//	poller          at once
+//	blocking        at once on Linux and FreeBSD, which takes a SIGURG to each thread of the process (the signal that Go's own scheduler
+//	                uses, and as harmless); macOS and Windows end the call themselves
+//	poll            as blocking; macOS within 100 ms
+//	spin, sleep=D   at the next try
+func (e *End) Close() error {
+	before := e.state.Add(2) - 2
+	if e.state.Or(closed)&closed != 0 {
+		e.leave()
+		return e.closedError("close")
+	}
+	err := e.dropPassed()
+	if stop := e.interrupt(before > 0); err == nil {
+		err = stop
+	}
+	if stop := e.leaveLast(); err == nil {
+		err = stop
+	}
+	if err != nil {
+		return e.failed("close", err)
+	}
+	return nil
+}
+
+// Capacity returns the bytes that the pipe holds before a writer waits: what the kernel states (Linux), what was asked for (Windows), or
+// what an empty pipe of the same make accepts until it refuses (socket pairs, macOS, FreeBSD). The kernel counts space in its own units, so
+// writes of some sizes fill a pipe with fewer bytes.
+func (e *End) Capacity() (int, error) {
+	if !e.enter() {
+		return 0, e.closedError("read capacity of")
+	}
+	defer e.leave()
+	n, err := e.capacity()
+	if err != nil {
+		return 0, e.failed("read capacity of", err)
+	}
+	return n, nil
+}
+
+// SetCapacity asks for n bytes and returns the capacity that the pipe has then. A refusal is a [*CapacityError].
+func (e *End) SetCapacity(n int) (int, error) {
+	if !e.enter() {
+		return 0, e.closedError("set capacity of")
+	}
+	defer e.leave()
+	if err := e.setCapacity(n); err != nil {
+		return 0, err
+	}
+	return e.capacity()
+}
+
+// Buffered returns the bytes that are in the pipe now. Some systems tell only the reading end; elsewhere the error wraps
+// [errors.ErrUnsupported].
+func (e *End) Buffered() (int, error) {
+	if !e.enter() {
+		return 0, e.closedError("read fill of")
+	}
+	defer e.leave()
+	n, err := e.buffered()
+	if err != nil {
+		return 0, e.failed("read fill of", err)
+	}
+	return n, nil
+}
+
+// Counters returns what the end has done so far, in both directions together.
+func (e *End) Counters() Counters {
+	c := Counters{Seen: e.seen()}
+	e.in.addTo(&c)
+	e.out.addTo(&c)
+	return c
+}
+
+// enter announces a call; it reports false, and there is nothing to leave, when the end is closed.
+func (e *End) enter() bool {
+	if e.state.Add(2)&closed == 0 {
+		return true
+	}
+	e.leave()
+	return false
+}
+
+func (e *End) leave() {
+	if e.state.Add(-2) == closed {
+		e.releaseOnce()
+	}
+}
+
+func (e *End) leaveLast() error {
+	if e.state.Add(-2) == closed {
+		return e.releaseOnce()
+	}
+	return nil
+}
+
+func (e *End) releaseOnce() error {
+	if e.released.CompareAndSwap(false, true) {
+		return e.release()
+	}
+	return nil
+}
+
+func (e *End) isClosed() bool { return e.state.Load()&closed != 0 }

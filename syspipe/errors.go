@@ -1,0 +1,62 @@
+package syspipe
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+)
+
+// A CapacityError is returned when a capacity cannot be had.
+type CapacityError struct {
+	Kind  Kind
+	Asked int    // bytes
+	Limit int    // the most that may be asked for, in bytes; 0 where it is not known
+	Where string // what sets the limit, and where it can be changed
+	Err   error
+}
+
+func (e *CapacityError) Error() string {
+	s := fmt.Sprintf("set capacity of %s to %d bytes: %v", e.Kind.noun(), e.Asked, e.Err)
+	if e.Limit > 0 {
+		s += fmt.Sprintf("; the limit is %d bytes", e.Limit)
+	}
+	if e.Where != "" {
+		s += fmt.Sprintf(" (%s)", e.Where)
+	}
+	return s
+}
+
+func (e *CapacityError) Unwrap() error { return e.Err }
+
+// A BrokenPipeError is returned by a write when nobody holds the reading end any more. errors.Is(err, syscall.EPIPE) holds for it on every
+// system; no signal is left for the caller to deal with.
+type BrokenPipeError struct {
+	Kind Kind
+	// Accepted counts the bytes of this call that the kernel took before; it does not say that they were read. XNU drops the count of a
+	// write during which the reader left, so there it may be less than what the kernel took.
+	Accepted int64
+	Err      error // what the system said: EPIPE, or ERROR_NO_DATA (232) or ERROR_BROKEN_PIPE (109) on Windows
+}
+
+func (e *BrokenPipeError) Error() string {
+	return fmt.Sprintf("write %s: the reader has left, %d bytes of this write had been accepted: %v", e.Kind.noun(), e.Accepted, e.Err)
+}
+
+func (e *BrokenPipeError) Unwrap() error { return e.Err }
+
+// Is makes every BrokenPipeError an EPIPE.
+func (e *BrokenPipeError) Is(target error) bool { return target == syscall.EPIPE }
+
+func unsupported(what string) error {
+	return fmt.Errorf("%s: %w on %s", what, errors.ErrUnsupported, runtime.GOOS)
+}
+
+func (e *End) closedError(op string) error {
+	return fmt.Errorf("%s %s: %w", op, e.kind.noun(), os.ErrClosed)
+}
+
+func (e *End) failed(op string, err error) error {
+	return fmt.Errorf("%s %s: %w", op, e.kind.noun(), err)
+}

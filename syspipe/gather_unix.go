@@ -1,0 +1,93 @@
+//go:build linux || darwin || freebsd
+
+package syspipe
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxIovecs is IOV_MAX, the same on Linux, macOS and FreeBSD.
+const maxIovecs = 1024
+
+// A gather is the state of one Writev. The vectors point into the caller's buffers only while the call lasts.
+type gather struct {
+	try   func(fd uintptr) bool
+	vecs  []syscall.Iovec // what is left to write
+	store []syscall.Iovec // the memory behind vecs, kept between calls
+	n     int64
+	left  int64
+	errno syscall.Errno
+}
+
+func (e *End) writev(bufs [][]byte) (int64, error) {
+	g := &e.gather
+	g.load(bufs)
+	err := e.gatherWaiting()
+	all := g.left == 0
+	clear(g.store)
+	return g.n, e.writeResult(g.n, all, g.errno, err)
+}
+
+func (g *gather) load(bufs [][]byte) {
+	g.n, g.left, g.errno = 0, 0, 0
+	g.store = g.store[:0]
+	for _, b := range bufs {
+		if len(b) == 0 {
+			continue
+		}
+		v := syscall.Iovec{Base: &b[0]}
+		v.SetLen(len(b))
+		g.store = append(g.store, v)
+		g.left += int64(len(b))
+	}
+	g.vecs = g.store
+}
+
+func (e *End) gatherWaiting() error {
+	if e.file != nil {
+		return e.conn.Write(e.gather.try)
+	}
+	for !e.tryWritev(0) {
+		if err := e.wait(unix.POLLOUT); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tryWritev writes until everything is accepted or a call fails; it reports false where the call was refused for now.
+func (e *End) tryWritev(uintptr) bool {
+	g := &e.gather
+	for g.left > 0 {
+		n, errno := sysWritev(e.fd, g.vecs[:min(len(g.vecs), maxIovecs)])
+		if errno == 0 {
+			e.out.moved(int(g.left), n)
+			g.advance(n)
+			continue
+		}
+		if g.errno = e.writeFailed(errno); g.errno != 0 {
+			return g.errno != syscall.EAGAIN
+		}
+	}
+	g.errno = 0
+	return true
+}
+
+// advance drops the first n bytes of what is left.
+func (g *gather) advance(n int) {
+	g.n += int64(n)
+	g.left -= int64(n)
+	for n > 0 {
+		v := &g.vecs[0]
+		if size := int(v.Len); n >= size {
+			n -= size
+			g.vecs = g.vecs[1:]
+			continue
+		}
+		v.Base = addByte(v.Base, n)
+		v.SetLen(int(v.Len) - n)
+		return
+	}
+}

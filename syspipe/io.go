@@ -1,0 +1,92 @@
+package syspipe
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// An IO is how an end waits when the kernel cannot serve it yet. It is a comparable value; the zero IO is [Blocking].
+type IO struct {
+	mode  mode
+	pause time.Duration
+}
+
+type mode uint8
+
+const (
+	modeBlocking mode = iota
+	modePoller
+	modePoll
+	modeSpin
+	modeSleep
+)
+
+var (
+	// Blocking makes raw calls on a blocking descriptor and waits inside the kernel, as a C program does. The caller locks its OS thread.
+	Blocking = IO{mode: modeBlocking}
+	// Poller leaves the waiting to Go's network poller, as every os.File that is a pipe does.
+	Poller = IO{mode: modePoller}
+	// Poll waits in poll(2) when a non-blocking call cannot go on.
+	Poll = IO{mode: modePoll}
+	// Spin repeats the non-blocking call at once.
+	Spin = IO{mode: modeSpin}
+)
+
+// DefaultPause is the pause that [IOs] shows for sleep: the one that a widely used SDK takes.
+const DefaultPause = 10 * time.Millisecond
+
+// Sleep pauses for d before it repeats a non-blocking call. A d of zero or less is [Spin].
+func Sleep(d time.Duration) IO {
+	if d <= 0 {
+		return Spin
+	}
+	return IO{mode: modeSleep, pause: d}
+}
+
+// IOs returns every way to wait that pipebench knows, always in the same order, with [DefaultPause] for sleep.
+func IOs() []IO { return []IO{Poller, Blocking, Poll, Spin, Sleep(DefaultPause)} }
+
+var modeNames = [...]string{modeBlocking: "blocking", modePoller: "poller", modePoll: "poll", modeSpin: "spin", modeSleep: "sleep"}
+
+// String returns what ParseIO reads: "poller", "blocking", "poll", "spin", "sleep=10ms".
+func (io IO) String() string {
+	if io.mode == modeSleep {
+		return "sleep=" + io.pause.String()
+	}
+	return modeNames[io.mode]
+}
+
+// ParseIO reads the name of a way to wait. "sleep" alone pauses for [DefaultPause].
+func ParseIO(name string) (IO, error) {
+	if pause, ok := strings.CutPrefix(name, "sleep="); ok {
+		return parseSleep(pause)
+	}
+	if name == "sleep" {
+		return Sleep(DefaultPause), nil
+	}
+	for _, io := range IOs() {
+		if io.String() == name {
+			return io, nil
+		}
+	}
+	return IO{}, fmt.Errorf("unknown io %q (known: %s)", name, joined(IOs()))
+}
+
+func parseSleep(pause string) (IO, error) {
+	d, err := time.ParseDuration(pause)
+	if err != nil || d <= 0 {
+		return IO{}, fmt.Errorf("io sleep=%s: want a duration above zero, as in sleep=10ms", pause)
+	}
+	return Sleep(d), nil
+}
+
+// Supported returns nil where some kind of pipe of this operating system can be waited for in this way, else an error that wraps
+// [errors.ErrUnsupported] and names the system. [End.SetIO] has the last word for one pipe.
+func (io IO) Supported() error {
+	if slices.Contains(supportedModes, io.mode) {
+		return nil
+	}
+	return unsupported("io " + io.String())
+}

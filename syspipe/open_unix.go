@@ -1,0 +1,123 @@
+//go:build linux || darwin || freebsd
+
+package syspipe
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+var supportedKinds = []Kind{Anonymous, FIFO, SocketPair}
+
+func open(kind Kind, capacity int) (w, r *End, err error) {
+	switch kind {
+	case FIFO:
+		w, r, err = openPrivateFIFO()
+	case SocketPair:
+		w, r, err = openSocketPair()
+	default:
+		w, r, err = openAnonymous()
+	}
+	if err != nil || capacity == 0 {
+		return w, r, err
+	}
+	if err := setPairCapacity(w, r, capacity); err != nil {
+		return nil, nil, errors.Join(err, w.Close(), r.Close())
+	}
+	return w, r, nil
+}
+
+func openAnonymous() (w, r *End, err error) {
+	var fds [2]int
+	if err := pipe(&fds); err != nil {
+		return nil, nil, fmt.Errorf("open anonymous pipe: %w", err)
+	}
+	return newEnd(Anonymous, writes, fds[1]), newEnd(Anonymous, reads, fds[0]), nil
+}
+
+func openSocketPair() (w, r *End, err error) {
+	fds, err := socketPair()
+	if err != nil {
+		return nil, nil, fmt.Errorf("open socket pair: %w", err)
+	}
+	return newEnd(SocketPair, duplex, fds[0]), newEnd(SocketPair, duplex, fds[1]), nil
+}
+
+// openPrivateFIFO makes a FIFO that nobody else can open, and leaves nothing of it in the file system.
+func openPrivateFIFO() (w, r *End, err error) {
+	dir, err := os.MkdirTemp("", "syspipe-fifo-")
+	if err != nil {
+		return nil, nil, fmt.Errorf("open fifo: %w", err)
+	}
+	defer func() {
+		if e := os.RemoveAll(dir); e != nil && err == nil {
+			err = errors.Join(fmt.Errorf("open fifo: %w", e), w.Close(), r.Close())
+		}
+	}()
+	path := filepath.Join(dir, "fifo")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		return nil, nil, fmt.Errorf("open fifo: %w", &fs.PathError{Op: "mkfifo", Path: path, Err: err})
+	}
+	return OpenFIFO(path)
+}
+
+// OpenFIFO opens both ends of the FIFO at path, which stays where it is. A path that names something else is an error that says what. On
+// Windows, which has no FIFOs, the error wraps [errors.ErrUnsupported].
+func OpenFIFO(path string) (w, r *End, err error) {
+	// The reader comes first and does not wait: so the writer finds one and need not wait either.
+	read, err := openFIFOEnd(path, unix.O_RDONLY|unix.O_NONBLOCK)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open fifo: %w", err)
+	}
+	write, err := openFIFOEnd(path, unix.O_WRONLY|unix.O_NONBLOCK)
+	if err != nil {
+		unix.Close(read)
+		return nil, nil, fmt.Errorf("open fifo: %w", err)
+	}
+	w, r = newEnd(FIFO, writes, write), newEnd(FIFO, reads, read)
+	if err := errors.Join(w.SetIO(Blocking), r.SetIO(Blocking)); err != nil {
+		return nil, nil, errors.Join(err, w.Close(), r.Close())
+	}
+	return w, r, nil
+}
+
+func openFIFOEnd(path string, flags int) (int, error) {
+	fd, err := unix.Open(path, flags|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		unix.Close(fd)
+		return -1, &fs.PathError{Op: "fstat", Path: path, Err: err}
+	}
+	if kind := fileType(uint32(st.Mode)); kind != "a FIFO" {
+		unix.Close(fd)
+		return -1, fmt.Errorf("%s is %s, not a FIFO; make one with mkfifo", path, kind)
+	}
+	return fd, nil
+}
+
+// fileType names the type of file that a mode of stat(2) stands for.
+func fileType(mode uint32) string {
+	switch mode & unix.S_IFMT {
+	case unix.S_IFIFO:
+		return "a FIFO"
+	case unix.S_IFSOCK:
+		return "a socket"
+	case unix.S_IFREG:
+		return "a regular file"
+	case unix.S_IFDIR:
+		return "a directory"
+	case unix.S_IFCHR:
+		return "a character device"
+	case unix.S_IFBLK:
+		return "a block device"
+	}
+	return "a file of unknown type"
+}

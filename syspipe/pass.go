@@ -1,0 +1,50 @@
+package syspipe
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A ref is how an end is told to a child: "syspipe:fd:kind:direction". It names a descriptor of the child, so it is of use only there.
+const refPrefix = "syspipe"
+
+func (e *End) ref(number uint64) string {
+	return fmt.Sprintf("%s:%d:%s:%s", refPrefix, number, e.kind, directionNames[e.dir])
+}
+
+// Inherited takes up the end that the parent process handed over with [End.Pass]. It belongs to the caller from then on, is [Blocking] until
+// SetIO, and is not inherited by further children. Take each up once.
+func Inherited(ref string) (*End, error) {
+	number, kind, dir, err := parseRef(ref)
+	if err != nil {
+		return nil, err
+	}
+	e, err := inherited(number, kind, dir)
+	if err != nil {
+		return nil, fmt.Errorf("take up inherited %s %q: %w", kind.noun(), ref, err)
+	}
+	return e, nil
+}
+
+func parseRef(ref string) (number uint64, kind Kind, dir direction, err error) {
+	fields := strings.Split(ref, ":")
+	if len(fields) != 4 || fields[0] != refPrefix {
+		return 0, "", 0, fmt.Errorf("take up inherited end: %q is not what Pass returned", ref)
+	}
+	if _, err := fmt.Sscan(fields[1], &number); err != nil {
+		return 0, "", 0, fmt.Errorf("take up inherited end: %q: descriptor: %w", ref, err)
+	}
+	if kind, err = ParseKind(fields[2]); err != nil {
+		return 0, "", 0, fmt.Errorf("take up inherited end: %q: %w", ref, err)
+	}
+	for d, name := range directionNames {
+		if name == fields[3] {
+			dir = d
+		}
+	}
+	if dir == 0 || !slices.Contains(supportedKinds, kind) {
+		return 0, "", 0, fmt.Errorf("take up inherited end: %q is of no use on this system", ref)
+	}
+	return number, kind, dir, nil
+}
