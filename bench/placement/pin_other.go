@@ -1,0 +1,25 @@
+//go:build !linux
+
+package placement
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+)
+
+// PinThread binds the calling thread to a CPU.
+func PinThread(cpu int) error { return pin(cpu) }
+
+// PinProcess binds every thread of this process to a CPU.
+func PinProcess(cpu int) error { return pin(cpu) }
+
+// Current is the CPU that the calling thread runs on.
+func Current() (cpu int, ok bool) { return Any, false }
+
+func pin(cpu int) error {
+	if cpu == Any {
+		return nil
+	}
+	return fmt.Errorf("pin to CPU %d: %w on %s", cpu, errors.ErrUnsupported, runtime.GOOS)
+}
