@@ -1,0 +1,95 @@
+// Package machine describes where a run takes place, so that its figures are
+// never read without it.
+//
+//	env := machine.Describe("20261121-1", 1)
+//
+// What a system does not tell is left empty. Describe may be called
+// concurrently, but takes some milliseconds of a CPU to measure the clock.
+package machine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/results"
+)
+
+// Describe is the environment of the run that is about to start.
+func Describe(run string, seed int64) results.Environment {
+	host, _ := os.Hostname() // empty where unknown
+	env := results.Environment{
+		Kind:           results.KindEnvironment,
+		Schema:         results.Schema,
+		Run:            run,
+		Time:           time.Now().UTC(),
+		OS:             runtime.GOOS,
+		Kernel:         kernel(),
+		Arch:           runtime.GOARCH,
+		CPU:            cpuModel(),
+		CPUs:           runtime.NumCPU(),
+		PageSize:       os.Getpagesize(),
+		Virtualisation: virtualisation(),
+		Governor:       governor(),
+		Go:             runtime.Version(),
+		Version:        Version(),
+		Hostname:       host,
+		Load1:          load1(),
+		PipeMaxSize:    pipeMaxSize(),
+		Seed:           seed,
+	}
+	if topology, err := placement.Read(); err == nil && len(topology.CPUs) > 0 {
+		env.Topology = topology.String()
+	}
+	env.ClockNS, env.ClockStepNS = clock()
+	env.Machine = identify(env)
+	return env
+}
+
+// Version is that of this build of pipebench: a release's, else "devel".
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "devel"
+	}
+	return info.Main.Version
+}
+
+// identify hashes what decides a pipe's figures and does not change between
+// two runs.
+func identify(e results.Environment) string {
+	h := sha256.Sum256([]byte(strings.Join([]string{
+		e.OS, e.Kernel, e.Arch, e.CPU, fmt.Sprint(e.CPUs), e.Topology, fmt.Sprint(e.PageSize), e.Virtualisation,
+	}, "\x00")))
+	return hex.EncodeToString(h[:6])
+}
+
+// readings is how often the clock is read to know what that costs: enough that
+// the first few, which miss the cache, do not count.
+const readings = 20_000
+
+// clock measures what reading the monotonic clock costs, and its smallest
+// step, in nanoseconds.
+func clock() (cost float64, step int64) {
+	base := time.Now()
+	last := time.Since(base)
+	began := last
+	smallest := time.Duration(1 << 62)
+	for range readings {
+		now := time.Since(base)
+		if d := now - last; d > 0 && d < smallest {
+			smallest = d
+		}
+		last = now
+	}
+	if smallest == 1<<62 {
+		return 0, 0
+	}
+	return float64(last-began) / readings, int64(smallest)
+}
