@@ -60,6 +60,9 @@ func (s *Source) Bytes(from, n int64) int64 {
 	return total
 }
 
+// Distinct is how many messages differ in more than their number.
+func (s *Source) Distinct() int64 { return int64(len(s.bodies)) }
+
 // Largest is the length of the longest message in bytes.
 func (s *Source) Largest() int {
 	n := 0

@@ -1,0 +1,105 @@
+package bench
+
+import (
+	"maps"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+// usage is what an end had used up by one moment. What the system does not
+// tell is not in it: see the flags.
+type usage struct {
+	calls syspipe.Counters // of all the pipe ends it holds, the gates not counted
+	wire  uint64           // bytes through the end that carries the messages
+	time  cpuTime
+	heap  runtime.MemStats
+}
+
+// cpuTime is processor time and switches of a thread or a process.
+type cpuTime struct {
+	known                  bool // that is, the time
+	cpu                    time.Duration
+	switchesKnown          bool
+	voluntary, involuntary int64
+}
+
+// usage takes stock. Reading the heap's account stops the world, which an end
+// may do that has its process to itself, and another must not.
+func (e *end) usage() usage {
+	u := usage{calls: e.counters(), wire: e.carrier().Counters().Bytes, time: readCPUTime(e.Pin)}
+	if e.Pin == pinProcess {
+		runtime.ReadMemStats(&u.heap)
+	}
+	return u
+}
+
+// counters are those of the ends that messages and answers pass through.
+func (e *end) counters() syspipe.Counters {
+	switch {
+	case e.in == nil:
+		return e.out.Counters()
+	case e.out == nil:
+		return e.in.Counters()
+	}
+	in, out := e.in.Counters(), e.out.Counters()
+	return syspipe.Counters{
+		Calls: in.Calls + out.Calls, Bytes: in.Bytes + out.Bytes, Short: in.Short + out.Short, EAGAIN: in.EAGAIN + out.EAGAIN,
+		Waits: in.Waits + out.Waits, WaitTime: in.WaitTime + out.WaitTime, Seen: in.Seen & out.Seen,
+	}
+}
+
+// account reports what was used since before.
+func (e *end) account(before usage) error {
+	after := e.usage()
+	e.report.WireBytes = int64(after.wire - before.wire)
+	e.report.PayloadBytes = e.source.Bytes(e.Warmup, e.Messages)
+	e.report.Counters = e.counted(before, after)
+	if e.Pin == pinProcess {
+		e.report.Collections = after.heap.NumGC - before.heap.NumGC
+	}
+	if capacity, err := e.carrier().Capacity(); err == nil { // what cannot be told stays 0
+		e.report.Capacity = capacity
+	}
+	if e.Role == asker {
+		latency, err := results.NewLatency(e.trips)
+		if err != nil {
+			return err
+		}
+		e.report.Latency = map[string]results.Latency{"roundtrip": latency}
+	}
+	return nil
+}
+
+func (e *end) counted(before, after usage) results.Counters {
+	was, is := before.calls, after.calls
+	c := results.Counters{Calls: int64(is.Calls - was.Calls), Bytes: int64(is.Bytes - was.Bytes)}
+	since := func(f syspipe.Fields, was, is uint64) *int64 {
+		if !after.calls.Seen.Has(f) {
+			return nil
+		}
+		return new(int64(is - was))
+	}
+	c.Short = since(syspipe.FieldShort, was.Short, is.Short)
+	c.EAGAIN = since(syspipe.FieldEAGAIN, was.EAGAIN, is.EAGAIN)
+	c.Waits = since(syspipe.FieldWaits, was.Waits, is.Waits)
+	c.WaitNS = since(syspipe.FieldWaitTime, uint64(was.WaitTime), uint64(is.WaitTime))
+	if before.time.known && after.time.known {
+		c.CPUNS = new(int64(after.time.cpu - before.time.cpu))
+	}
+	if before.time.switchesKnown && after.time.switchesKnown {
+		c.VoluntarySwitches = new(after.time.voluntary - before.time.voluntary)
+		c.InvoluntarySwitches = new(after.time.involuntary - before.time.involuntary)
+	}
+	if e.Pin == pinProcess {
+		c.Allocs = new(int64(after.heap.Mallocs - before.heap.Mallocs))
+	}
+	if peak, ok := peakMemory(); ok {
+		c.PeakBytes = new(peak)
+	}
+	c.CPUs = slices.Sorted(maps.Keys(e.cpus))
+	return c
+}

@@ -1,0 +1,17 @@
+//go:build unix
+
+package bench
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// detach keeps a terminal's Ctrl-C from the worker: it is the controller's to
+// end it, after the records are kept.
+func detach(cmd *exec.Cmd) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setpgid = true
+}

@@ -1,0 +1,126 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+
+	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+// errPeerGone is in the error of an end whose other end left early: the cause
+// is in the other's report, or in its exit.
+var errPeerGone = errors.New("the other end left")
+
+// An end is a part being played: the pipe ends it holds, and what it does with
+// them. It belongs to one goroutine.
+type end struct {
+	*setting
+	part
+	out, in       *syspipe.End
+	signal, await *syspipe.End
+
+	exchange func(from, n int64) error // moves n messages, the first of them number from
+	trips    []int64                   // asker: nanoseconds of each round trip
+	cpus     map[int]bool              // seen under this end
+	report   report
+}
+
+// take makes ready what a part needs: its place, its ends, its buffers.
+func (j job) take(p part) (*end, error) {
+	if err := p.settle(); err != nil {
+		return nil, err
+	}
+	s, err := j.prepare()
+	if err != nil {
+		return nil, err
+	}
+	e := &end{setting: s, part: p, cpus: map[int]bool{}, report: report{Role: p.Role}}
+	if err := e.open(); err != nil {
+		e.close()
+		return nil, err
+	}
+	e.exchange = e.exchanger()
+	return e, nil
+}
+
+// open takes over the inherited ends. The gates block, whatever the measured
+// ends do: a go that is slow to arrive would count as time of the pipe.
+func (e *end) open() error {
+	waits := e.io.of(e.Role)
+	for _, want := range []struct {
+		ref  string
+		io   syspipe.IO
+		into **syspipe.End
+	}{
+		{e.Out, waits, &e.out},
+		{e.In, waits, &e.in},
+		{e.Signal, syspipe.Blocking, &e.signal},
+		{e.Await, syspipe.Blocking, &e.await},
+	} {
+		if want.ref == "" {
+			continue
+		}
+		taken, err := syspipe.Inherited(want.ref)
+		if err != nil {
+			return err
+		}
+		*want.into = taken
+		if err := taken.SetIO(want.io); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *end) close() {
+	for _, end := range []*syspipe.End{e.out, e.in, e.signal, e.await} {
+		if end != nil {
+			end.Close() // the worker is done with it; there is nobody to tell
+		}
+	}
+}
+
+// holdsClock reports whether this end starts and stops the clock.
+func (e *end) holdsClock() bool { return e.Role == receiver || e.Role == asker }
+
+// carrier is the pipe end that the messages of the cell, not the answers to
+// them, pass through on this side.
+func (e *end) carrier() *syspipe.End {
+	if e.Role == sender || e.Role == asker {
+		return e.out
+	}
+	return e.in
+}
+
+// say tells the other end to go on.
+func (e *end) say() error {
+	_, err := e.signal.Write([]byte{1})
+	return err
+}
+
+// hear waits until the other end said to go on.
+func (e *end) hear() error {
+	_, err := io.ReadFull(e.await, make([]byte, 1))
+	return err
+}
+
+// explain says when something went wrong, and whether it was the other end.
+func explain(when string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE) {
+		return fmt.Errorf("%s: %w: %w", when, errPeerGone, err)
+	}
+	return fmt.Errorf("%s: %w", when, err)
+}
+
+// look notes the CPU that this end runs on now.
+func (e *end) look() {
+	if cpu, ok := placement.Current(); ok {
+		e.cpus[cpu] = true
+	}
+}

@@ -1,0 +1,11 @@
+package bench
+
+import (
+	"os"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	Worker()
+	os.Exit(m.Run())
+}

@@ -1,0 +1,181 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+// A Plan is what to measure, and how long.
+type Plan struct {
+	Run       string         // names the run in its records
+	Cells     []results.Cell // each at most once
+	Samples   int            // of each cell; 6 is the least that gives a 95 % interval
+	Duration  time.Duration  // of one sample, about
+	Precision float64        // take more samples until the median's interval is this narrow (0.02 is ±2 %); 0 is never
+	MaxTime   time.Duration  // after which no further sample is begun; 0 is never
+	Seed      int64          // of the messages and of the order of samples
+	Recording string         // path of the messages, where a cell replays some
+
+	// Observe, if set, is told of progress from the goroutine that called Run.
+	Observe func(Progress)
+}
+
+// Progress is one step of a run.
+type Progress struct {
+	Cell   results.Cell
+	Step   Step
+	Sample int // of the cell, from 1, where the step is Timed
+	Err    error
+}
+
+// A Step is what was just finished for a cell.
+type Step string
+
+const (
+	Compared   Step = "compared"   // its untimed sample, every byte
+	Calibrated Step = "calibrated" // how many messages fill a sample
+	Timed      Step = "timed"      // a sample
+	Finished   Step = "finished"   // its record is kept
+)
+
+// Patterns and Peers are the values of a cell's fields, with a line for a list.
+var (
+	Patterns = [][2]string{
+		{"stream", "messages one way, as fast as the pipe takes them"},
+		{"roundtrip", "a message there and the same message back, one at a time, over two pipes"},
+	}
+	Peers = [][2]string{
+		{"process", "each end is a process of its own"},
+		{"thread", "both ends are threads of one process"},
+	}
+)
+
+// Framing is the framing of a cell: for raw, of messages of the cell's size.
+func Framing(c results.Cell) (framers.Framing, error) { return framers.Parse(c.Framing) }
+
+// Validate reports what of the plan cannot be: unknown names, messages that a
+// framing cannot carry, a capacity that this system refuses. What this system
+// merely lacks is no error; its cells become unsupported records.
+func (p Plan) Validate() error {
+	if len(p.Cells) == 0 {
+		return errors.New("the plan has no cells")
+	}
+	if p.Samples < 1 || p.Duration <= 0 {
+		return fmt.Errorf("the plan asks for %d samples of %s; both must be positive", p.Samples, p.Duration)
+	}
+	seen := map[string]bool{}
+	tried := map[string]bool{}
+	for _, c := range p.Cells {
+		if seen[c.Key()] {
+			return fmt.Errorf("the plan has a cell twice: %s", c.Key())
+		}
+		seen[c.Key()] = true
+		if err := p.validate(c); err != nil {
+			return fmt.Errorf("%s: %w", Label(c), err)
+		}
+		pipe := fmt.Sprint(c.Pipe, c.Capacity)
+		if Unsupported(c) == nil && !tried[pipe] {
+			tried[pipe] = true
+			if err := tryPipe(c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p Plan) validate(c results.Cell) error {
+	if err := c.Validate(); err != nil {
+		return err
+	}
+	if err := known("pattern", c.Pattern, Patterns); err != nil {
+		return err
+	}
+	if err := known("peer", c.Peer, Peers); err != nil {
+		return err
+	}
+	if _, err := syspipe.ParseKind(c.Pipe); err != nil {
+		return err
+	}
+	if _, err := parseIO(c.IO); err != nil {
+		return err
+	}
+	if _, err := (placement.Topology{}).Choose(c.Placement); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return p.carries(c)
+}
+
+// carries tries a cell's messages on its framing.
+func (p Plan) carries(c results.Cell) error {
+	s, err := job{Cell: c, Seed: p.Seed, Recording: p.Recording}.prepare()
+	if err != nil || s.raw {
+		return err
+	}
+	for i := range s.source.Distinct() {
+		if err := framers.Carries(s.framing, s.source.Message(i)); err != nil {
+			return fmt.Errorf("payload %s: %w", c.Payload, err)
+		}
+	}
+	return nil
+}
+
+// tryPipe opens a cell's pipe and closes it again.
+func tryPipe(c results.Cell) error {
+	w, r, err := syspipe.Open(syspipe.Kind(c.Pipe), c.Capacity)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.Close(), r.Close())
+}
+
+// Unsupported is why this machine cannot run a cell, nil if it can.
+func Unsupported(c results.Cell) error {
+	if err := syspipe.Kind(c.Pipe).Supported(); err != nil {
+		return err
+	}
+	io, err := parseIO(c.IO)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(io.writer.Supported(), io.reader.Supported()); err != nil {
+		return err
+	}
+	topology, err := placement.Read()
+	if err != nil {
+		return err
+	}
+	_, err = topology.Choose(c.Placement)
+	return err
+}
+
+func known(what, value string, values [][2]string) error {
+	var names []string
+	for _, v := range values {
+		names = append(names, v[0])
+	}
+	if slices.Contains(names, value) {
+		return nil
+	}
+	return fmt.Errorf("%s %q is unknown; known are %s", what, value, strings.Join(names, ", "))
+}
+
+// Label names a cell shortly, for a line of progress or an error.
+func Label(c results.Cell) string {
+	size := results.FormatSize(int64(c.Size))
+	if c.Messages != "" {
+		size = "recorded"
+	}
+	return strings.Join([]string{c.Framing, size, c.Pattern, c.Placement}, " ")
+}

@@ -1,0 +1,76 @@
+package bench
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// The untimed sample has as many messages as fill some pipes' worth of bytes,
+// but enough to meet each of a recording's, and no more than are quickly made.
+const (
+	comparedBytes = 1 << 20
+	fewestCompare = 2
+	mostCompare   = 64
+)
+
+// rehearse takes what comes before a cell's first timed sample: the untimed
+// one, in which every byte is compared, and a short one that tells how many
+// messages fill the time.
+func (r *runner) rehearse(ctx context.Context, c *progress) error {
+	if err := r.compare(ctx, c); err != nil {
+		return err
+	}
+	r.tell(Progress{Cell: c.record.Cell, Step: Compared})
+	if _, err := r.time(ctx, c, r.count(c, r.Duration/4)); err != nil {
+		return err
+	}
+	r.tell(Progress{Cell: c.record.Cell, Step: Calibrated})
+	return nil
+}
+
+// compare runs the untimed sample.
+func (r *runner) compare(ctx context.Context, c *progress) error {
+	source, err := job{Cell: c.record.Cell, Seed: r.Seed, Recording: r.Recording}.messages()
+	if err != nil {
+		return err
+	}
+	n := int64(comparedBytes / max(1, source.Largest()))
+	n = max(fewestCompare, min(n, mostCompare), source.Distinct())
+	began := time.Now()
+	reports, err := r.play(ctx, c, job{Warmup: 0, Messages: n, Compare: true})
+	if err != nil {
+		return err
+	}
+	held := reports.holder()
+	c.record.Verified = &results.Verified{Compared: n, Bytes: held.PayloadBytes}
+	c.rate = rate(n, max(held.ElapsedNS, time.Since(began).Nanoseconds()/8))
+	return nil
+}
+
+// count is how many messages fill d, by the latest rate.
+func (r *runner) count(c *progress, d time.Duration) int64 {
+	return max(1, int64(math.Round(c.rate*d.Seconds())))
+}
+
+// warmup is how many messages go before n timed ones: a tenth, as many as
+// settle the buffers of both ends, and few where each takes long.
+func warmup(n int64) int64 { return max(1, min(n/10, 1000)) }
+
+func rate(messages, ns int64) float64 { return float64(messages) / (float64(max(1, ns)) / 1e9) }
+
+// time runs a timed sample of n messages.
+func (r *runner) time(ctx context.Context, c *progress, n int64) (results.Sample, error) {
+	reports, err := r.play(ctx, c, job{Warmup: warmup(n), Messages: n})
+	if err != nil {
+		return results.Sample{}, err
+	}
+	s := reports.sample(n)
+	c.rate = rate(n, s.ElapsedNS)
+	if reports.collections() > 0 {
+		c.warnOnce("garbage was collected while the clock ran: this framing allocates more than a worker may hold")
+	}
+	return s, nil
+}

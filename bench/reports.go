@@ -1,0 +1,63 @@
+package bench
+
+import (
+	"slices"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// reports are those of the two parts of one sample.
+type reports []report
+
+// holder is the report of the part that held the clock.
+func (rs reports) holder() report { return rs.of(receiver, asker) }
+
+// starter is the report of the part that the messages come from.
+func (rs reports) starter() report { return rs.of(sender, asker) }
+
+func (rs reports) of(roles ...role) report {
+	for _, r := range rs {
+		if slices.Contains(roles, r.Role) {
+			return r
+		}
+	}
+	return report{}
+}
+
+// sample puts the two halves of n messages together.
+func (rs reports) sample(n int64) results.Sample {
+	held, started := rs.holder(), rs.starter()
+	return results.Sample{
+		ElapsedNS:    held.ElapsedNS,
+		Messages:     n,
+		PayloadBytes: held.PayloadBytes,
+		WireBytes:    started.WireBytes,
+		Capacity:     started.Capacity,
+		Warmup:       &held.Warmup,
+		Writer:       started.Counters,
+		Reader:       rs.of(receiver, answerer).Counters,
+		Latency:      held.Latency,
+	}
+}
+
+func (rs reports) collections() (n uint32) {
+	for _, r := range rs {
+		n += r.Collections
+	}
+	return n
+}
+
+// fault is the report to blame for a failed sample: one whose error is not
+// just that the other end left.
+func (rs reports) fault() (report, bool) {
+	var gone report
+	for _, r := range rs {
+		if r.Error != "" && !r.Gone {
+			return r, true
+		}
+		if r.Gone {
+			gone = r
+		}
+	}
+	return gone, gone.Error != ""
+}

@@ -1,0 +1,226 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/results"
+)
+
+// Run measures the plan's cells and gives each one's record to keep, as soon
+// as it has the last of its samples. Samples of all cells are interleaved, in
+// an order shuffled anew each round, so that what else the machine does meets
+// all of them alike.
+//
+// It stops early when ctx ends, when keep fails, or when a cell fails: a
+// message lost or altered, a worker that dies or hangs. What was measured by
+// then is kept all the same. When Run returns there is no worker left.
+func Run(ctx context.Context, p Plan, keep func(results.Record) error) error {
+	if err := p.Validate(); err != nil {
+		return err
+	}
+	r, err := newRunner(p, keep)
+	if err != nil {
+		return err
+	}
+	err = r.measure(ctx)
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return errors.Join(err, r.finishAll(ctx, err))
+}
+
+// A runner is a run under way.
+type runner struct {
+	Plan
+	keep     func(results.Record) error
+	program  string // started as a worker
+	topology placement.Topology
+	random   *rand.Rand
+	started  time.Time
+	cells    []*progress // those still open
+}
+
+// progress is a cell that is being measured.
+type progress struct {
+	record results.Record
+	cpus   placement.CPUs
+	rate   float64 // messages a second, by the latest sample
+}
+
+func newRunner(p Plan, keep func(results.Record) error) (*runner, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program, to start it as a worker: %w", err)
+	}
+	topology, err := placement.Read()
+	if err != nil {
+		return nil, err
+	}
+	return &runner{
+		Plan:     p,
+		keep:     keep,
+		program:  program,
+		topology: topology,
+		random:   rand.New(rand.NewPCG(uint64(p.Seed), uint64(len(p.Cells)))),
+		started:  time.Now(),
+	}, nil
+}
+
+// measure takes every cell through its rehearsal and its samples.
+func (r *runner) measure(ctx context.Context) error {
+	if err := r.admit(); err != nil {
+		return err
+	}
+	for _, c := range r.shuffled() {
+		if err := r.rehearse(ctx, c); err != nil {
+			return r.failed(c, err)
+		}
+	}
+	for len(r.cells) > 0 && !r.late() {
+		if err := r.round(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// admit opens the cells that this machine can run, and keeps a record of why
+// it cannot run the others.
+func (r *runner) admit() error {
+	for _, c := range r.Cells {
+		p := &progress{record: results.Record{Kind: results.KindMeasurement, Run: r.Run, Cell: c}}
+		if why := Unsupported(c); why != nil {
+			p.record.Unsupported = why.Error()
+			if err := r.finish(p, ""); err != nil {
+				return err
+			}
+			continue
+		}
+		cpus, err := r.topology.Choose(c.Placement)
+		if err != nil {
+			return err
+		}
+		p.cpus = cpus
+		r.cells = append(r.cells, p)
+	}
+	return nil
+}
+
+// round takes one sample of every open cell.
+func (r *runner) round(ctx context.Context) error {
+	for _, c := range r.shuffled() {
+		if r.late() {
+			return nil
+		}
+		if err := r.sample(ctx, c); err != nil {
+			return r.failed(c, err)
+		}
+		if why := r.enough(c.record); why != "" {
+			r.drop(c)
+			if err := r.finish(c, why); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sample takes one timed sample of a cell.
+func (r *runner) sample(ctx context.Context, c *progress) error {
+	got, err := r.time(ctx, c, r.count(c, r.Duration))
+	if err != nil {
+		return err
+	}
+	c.record.Samples = append(c.record.Samples, got)
+	if c.record.Cell.Framing != "raw" {
+		c.record.Verified.Sequence += got.Messages
+	}
+	r.tell(Progress{Cell: c.record.Cell, Step: Timed, Sample: len(c.record.Samples)})
+	return nil
+}
+
+// enough is why a cell needs no more samples, empty if it does.
+func (r *runner) enough(rec results.Record) string {
+	switch {
+	case len(rec.Samples) < r.Samples:
+		return ""
+	case r.Precision <= 0:
+		return "samples"
+	case precise(rec.Samples, r.Precision):
+		return "precision"
+	}
+	return ""
+}
+
+func (r *runner) late() bool { return r.MaxTime > 0 && time.Since(r.started) > r.MaxTime }
+
+func (r *runner) shuffled() []*progress {
+	order := make([]*progress, len(r.cells))
+	for to, from := range r.random.Perm(len(order)) {
+		order[to] = r.cells[from]
+	}
+	return order
+}
+
+func (r *runner) drop(c *progress) {
+	for i := range r.cells {
+		if r.cells[i] == c {
+			r.cells = append(r.cells[:i], r.cells[i+1:]...)
+			return
+		}
+	}
+}
+
+// failed notes in the record what went wrong with its cell.
+func (r *runner) failed(c *progress, err error) error {
+	err = fmt.Errorf("%s: %w", Label(c.record.Cell), err)
+	c.record.Failed = err.Error()
+	r.tell(Progress{Cell: c.record.Cell, Step: Finished, Err: err})
+	return err
+}
+
+// finishAll keeps what there is of the cells that are still open.
+func (r *runner) finishAll(ctx context.Context, cause error) error {
+	why := "max-time"
+	switch {
+	case ctx.Err() != nil:
+		why = "interrupted"
+	case cause != nil:
+		why = "failed"
+	}
+	for _, c := range r.cells {
+		if why == "interrupted" {
+			c.record.Failed = "" // the workers were killed for it
+		}
+		if why != "max-time" && len(c.record.Samples) == 0 && c.record.Failed == "" {
+			continue // not begun: there is nothing to say
+		}
+		if err := r.finish(c, why); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *runner) finish(c *progress, why string) error {
+	c.record.Time = time.Now().UTC()
+	c.record.Stopped = why
+	c.record.Warnings = append(c.record.Warnings, warnings(c.record, r.Samples)...)
+	if err := r.keep(c.record); err != nil {
+		return fmt.Errorf("keep the record of %s: %w", Label(c.record.Cell), err)
+	}
+	r.tell(Progress{Cell: c.record.Cell, Step: Finished})
+	return nil
+}
+
+func (r *runner) tell(p Progress) {
+	if r.Observe != nil {
+		r.Observe(p)
+	}
+}

@@ -1,0 +1,129 @@
+package bench
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+
+	"github.com/pipebench/pipebench/bench/placement"
+)
+
+// workerEnv marks a process as a worker. Its value is the version of the talk
+// between controller and worker, so that a stale binary is told from a broken
+// one.
+const (
+	workerEnv     = "PIPEBENCH_WORKER"
+	workerVersion = "1"
+)
+
+// workerProcs is the GOMAXPROCS of a worker: a thread in a raw system call
+// keeps its share of the scheduler, two ends may be in one each, and the rest
+// of the runtime needs to get on with its work meanwhile.
+const workerProcs = 4
+
+// workerMemory is how much a worker of one part may hold, in bytes, before it
+// collects garbage after all.
+const workerMemory = 1 << 30
+
+// Worker does a worker's job and exits, if this process was started as one;
+// else it returns at once. Call it first in main and in TestMain of every
+// program that calls [Run]: the engine starts the program again for each
+// sample, so that nothing else of it runs beside a measured end.
+func Worker() {
+	version, ok := os.LookupEnv(workerEnv)
+	if !ok {
+		return
+	}
+	if version != workerVersion {
+		fmt.Fprintf(os.Stderr, "this worker speaks version %s of the protocol, its controller %s\n", workerVersion, version)
+		os.Exit(1)
+	}
+	os.Unsetenv(workerEnv)
+	if err := work(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// work plays the parts of the job on control and answers a report for each.
+func work(control io.Reader, answers io.Writer) error {
+	line, err := bufio.NewReader(control).ReadBytes('\n')
+	if err != nil {
+		return fmt.Errorf("read the job: %w", err)
+	}
+	var j job
+	if err := json.Unmarshal(line, &j); err != nil {
+		return fmt.Errorf("read the job: %w", err)
+	}
+	go leaveWith(control)
+	j.stopCollecting()
+	reports := j.play()
+	encoder := json.NewEncoder(answers)
+	for range j.Parts {
+		if err := encoder.Encode(<-reports); err != nil {
+			return fmt.Errorf("report: %w", err)
+		}
+	}
+	return nil
+}
+
+// leaveWith ends the worker when its controller is gone, however that came
+// about: the other end of control closes then.
+func leaveWith(control io.Reader) {
+	io.Copy(io.Discard, control) // nothing more is ever sent, and an error is an end too
+	os.Exit(1)
+}
+
+// stopCollecting turns the garbage collector off: it would run beside the
+// clock, and it stops the world, which a thread in a raw system call does not
+// let it. A worker of one part stops itself alone, so there a framing that
+// allocates without end is caught by a limit, and the collections are counted.
+func (j job) stopCollecting() {
+	debug.SetGCPercent(-1)
+	if len(j.Parts) == 1 {
+		debug.SetMemoryLimit(workerMemory)
+	}
+}
+
+// play starts the job's parts at the same time, each on a goroutine of its own.
+func (j job) play() <-chan report {
+	reports := make(chan report, len(j.Parts))
+	for _, p := range j.Parts {
+		go func() { reports <- j.perform(p) }()
+	}
+	return reports
+}
+
+// perform plays one part, from its place to its report.
+func (j job) perform(p part) report {
+	e, err := j.take(p)
+	if err == nil {
+		err = e.run()
+		e.close()
+	}
+	if err != nil {
+		return report{Role: p.Role, Error: err.Error(), Gone: errors.Is(err, errPeerGone)}
+	}
+	return e.report
+}
+
+// settle binds the calling goroutine and its CPU as the part asks.
+func (p part) settle() error {
+	runtime.LockOSThread()
+	if p.Pin == pinThread {
+		return placement.PinThread(p.CPU)
+	}
+	return placement.PinProcess(p.CPU)
+}
+
+// workerEnviron is the environment a worker is started with.
+func workerEnviron() []string {
+	return append(os.Environ(), workerEnv+"="+workerVersion, "GOMAXPROCS="+strconv.Itoa(workerProcs))
+}
