@@ -1,0 +1,129 @@
+package results
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// writeCSV writes one row a cell: its machine and fields, then each metric that
+// any cell has, as median, both ends of the interval and n, in base units. A set
+// without measurements is written as its findings.
+func (s *Set) writeCSV(w io.Writer) error {
+	if len(s.Records) == 0 {
+		return writeFindingsCSV(w, s.findings())
+	}
+	sum := Summarise(s)
+	fields, shown := cellFields(sum.Rows), shownMetrics(sum.Rows)
+	out := csv.NewWriter(w)
+	if err := out.Write(csvHead(fields, shown)); err != nil {
+		return fmt.Errorf("write CSV: %w", err)
+	}
+	for _, r := range sum.Rows {
+		if err := out.Write(csvRow(r, fields, shown)); err != nil {
+			return fmt.Errorf("write CSV: %w", err)
+		}
+	}
+	out.Flush()
+	if err := out.Error(); err != nil {
+		return fmt.Errorf("write CSV: %w", err)
+	}
+	return nil
+}
+
+func writeFindingsCSV(w io.Writer, tables []Table) error {
+	for i, t := range tables {
+		if i > 0 {
+			if _, err := io.WriteString(w, "\n"); err != nil {
+				return fmt.Errorf("write CSV: %w", err)
+			}
+		}
+		if err := t.writeCSV(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func csvHead(fields []string, shown []Metric) []string {
+	head := append([]string{"machine"}, fields...)
+	head = append(head, "samples")
+	for _, m := range shown {
+		name := m.Name
+		if m.Unit != "" {
+			name += " (" + m.Unit + ")"
+		}
+		head = append(head, name, m.Name+" lo", m.Name+" hi", m.Name+" n")
+	}
+	for _, name := range []string{"to_raw", "to_raw_wire"} {
+		head = append(head, name, name+" lo", name+" hi", name+" n")
+	}
+	return append(head, "unsupported", "failed", "warnings")
+}
+
+func csvRow(r Row, fields []string, shown []Metric) []string {
+	row := []string{r.Machine}
+	for _, name := range fields {
+		row = append(row, fieldOf(r.Cell, name))
+	}
+	row = append(row, strconv.Itoa(r.Samples))
+	for _, m := range shown {
+		e, ok := r.Estimates[m.Name]
+		row = append(row, csvEstimate(&e, ok)...)
+	}
+	row = append(row, csvEstimate(r.ToRaw, r.ToRaw != nil)...)
+	row = append(row, csvEstimate(r.ToRawWire, r.ToRawWire != nil)...)
+	return append(row, r.Unsupported, r.Failed, strings.Join(r.Warnings, "; "))
+}
+
+func csvEstimate(e *Estimate, ok bool) []string {
+	if !ok {
+		return []string{"", "", "", ""}
+	}
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 10, 64) }
+	if e.Interval == nil {
+		return []string{number(e.Median), "", "", strconv.Itoa(e.N)}
+	}
+	return []string{number(e.Median), number(e.Interval.Lo), number(e.Interval.Hi), strconv.Itoa(e.N)}
+}
+
+// cellFields are the names of all fields that any cell has, sorted.
+func cellFields(rows []Row) []string {
+	var out []string
+	for _, r := range rows {
+		for _, f := range r.Cell.Fields() {
+			if !slices.Contains(out, f.Name) {
+				out = append(out, f.Name)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// shownMetrics are those that any row has.
+func shownMetrics(rows []Row) []Metric {
+	return filter(Metrics(), func(m Metric) bool {
+		return slices.ContainsFunc(rows, func(r Row) bool {
+			_, ok := r.Estimates[m.Name]
+			return ok
+		})
+	})
+}
+
+// writeJSON writes the summary and the findings as one object.
+func (s *Set) writeJSON(w io.Writer) error {
+	return writeIndented(w, struct {
+		Summary
+		Probes   []Probe   `json:"probes,omitempty"`
+		Faults   []Fault   `json:"faults,omitempty"`
+		Claims   []Claim   `json:"claims,omitempty"`
+		Targets  []Target  `json:"targets,omitempty"`
+		Tunes    []Tune    `json:"tunes,omitempty"`
+		Noise    []Noise   `json:"noise,omitempty"`
+		Messages []Message `json:"messages,omitempty"`
+	}{Summarise(s), s.Probes, s.Faults, s.Claims, s.Targets, s.Tunes, s.Noise, s.Messages})
+}

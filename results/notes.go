@@ -1,0 +1,128 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// notes are what has to be known to read the rows rightly. Each is there only
+// if it applies.
+func notes(s *Set, rows []Row) []string {
+	var out []string
+	add := func(text string) {
+		if text != "" && !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	add(intervalNote(rows))
+	add(fewNote(rows))
+	add(rawNote(rows))
+	add(wireNote(rows))
+	add(percentileNote(rows))
+	add(poolNote(rows))
+	add(freeNote(rows))
+	for _, p := range s.Problems {
+		add(p.String())
+	}
+	return out
+}
+
+// intervalNote says what stands after ±, and how many samples it rests on.
+func intervalNote(rows []Row) string {
+	least, most := sampleRange(filter(rows, func(r Row) bool { return r.Samples >= LeastSamples }))
+	if most == 0 {
+		return ""
+	}
+	n := fmt.Sprintf("n = %d samples", least)
+	if most > least {
+		n = fmt.Sprintf("n = %d to %d samples", least, most)
+	}
+	text := "± is the 95 % interval of the median, " + n + " a cell"
+	if least == LeastSamples {
+		text += "; of six samples it is [min, max]"
+	}
+	return text
+}
+
+// sampleRange is the least and the greatest number of samples a row has.
+func sampleRange(rows []Row) (least, most int) {
+	for i, r := range rows {
+		if i == 0 || r.Samples < least {
+			least = r.Samples
+		}
+		most = max(most, r.Samples)
+	}
+	return least, most
+}
+
+func fewNote(rows []Row) string {
+	few := filter(rows, func(r Row) bool { return r.Samples > 0 && r.Samples < LeastSamples })
+	if len(few) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d cells have fewer than %d samples: their medians have no interval, and nothing is claimed from them", len(few), len(rows), LeastSamples)
+}
+
+func rawNote(rows []Row) string {
+	related := slices.ContainsFunc(rows, func(r Row) bool { return r.ToRaw != nil })
+	framed := slices.ContainsFunc(rows, func(r Row) bool { return r.Cell.Framing != rawFraming && r.Samples > 0 })
+	switch {
+	case related:
+		return "÷ raw sets a cell beside raw with all else the same: the median of the ratios within each interleaving round, [95 % interval]"
+	case framed:
+		return "no raw cell of the same size was measured: what a framing costs cannot be said"
+	}
+	return ""
+}
+
+func wireNote(rows []Row) string {
+	if !slices.ContainsFunc(rows, func(r Row) bool { return r.ToRawWire != nil }) {
+		return ""
+	}
+	return "÷ raw, wire sets messages a second beside those of raw messages as long as the framed ones are on the wire: whole pages fill a pipe better than a byte more does"
+}
+
+func percentileNote(rows []Row) string {
+	missing := slices.ContainsFunc(rows, func(r Row) bool {
+		l, ok := r.Felt()
+		return ok && (l.P50NS == nil || l.P99NS == nil)
+	})
+	if !missing {
+		return ""
+	}
+	return "a percentile is shown only where ten observations lie beyond it: p99 takes 1,000 of them"
+}
+
+func poolNote(rows []Row) string {
+	most := 0
+	for _, r := range rows {
+		most = max(most, len(r.Runs))
+	}
+	if most < 2 {
+		return ""
+	}
+	return fmt.Sprintf("cells of up to %d runs are pooled; their intervals hold what changed between the runs too", most)
+}
+
+func freeNote(rows []Row) string {
+	var texts []string
+	for _, r := range rows {
+		if r.Cell.Placement != "free" {
+			continue
+		}
+		m := relative(r.Cell, r.Cell)
+		if modes, is := Bimodal(m.Values(r.samples())); is {
+			texts = append(texts, fmt.Sprintf("%s %s at %s (%d samples) and %s (%d)", r.Cell.Framing, FormatSize(int64(r.Cell.Size)),
+				m.Format(modes.Low), modes.NLow, m.Format(modes.High), modes.NHigh))
+		}
+	}
+	free := slices.ContainsFunc(rows, func(r Row) bool { return r.Cell.Placement == "free" })
+	switch {
+	case !free:
+		return ""
+	case len(texts) > 0:
+		return "free: the scheduler chose the CPUs, and the figures have two modes: " + strings.Join(texts, "; ")
+	}
+	return "free: the scheduler chose the CPUs; another run may fall out differently"
+}
