@@ -40,7 +40,7 @@ func (c Chart) render(canvas func(w, h vg.Length) vg.CanvasWriterTo, out *bytes.
 	if c.empty() {
 		return fmt.Errorf("draw %s: %w", c.Name, ErrNothingToDraw)
 	}
-	f := newFigure(c)
+	f := newLayout(c)
 	w, h := f.size()
 	on := canvas(w, h)
 	f.draw(draw.NewCanvas(on, w, h))

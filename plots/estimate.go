@@ -1,48 +1,68 @@
 package plots
 
 import (
-	"golang.org/x/perf/benchmath"
+	"slices"
 
 	"github.com/pipebench/pipebench/results"
 )
 
-// A figure of a sample; ok is false where the sample cannot give it.
-type metric func(results.Sample) (value float64, ok bool)
+// A figure is the point at x of the cells of one line, given all cells of the
+// panel at x; ok is false where their samples do not give it.
+type figure func(line, panel view, x float64) (p Point, ok bool)
 
-// goodput is payload bytes a second.
-func goodput(s results.Sample) (float64, bool) {
-	if s.ElapsedNS <= 0 {
-		return 0, false
-	}
-	return float64(s.PayloadBytes) * 1e9 / float64(s.ElapsedNS), true
+// medianOf is the median of a metric that [results.Metrics] lists.
+func medianOf(name string) figure {
+	m := metricNamed(name)
+	return func(line, _ view, x float64) (Point, bool) { return estimate(x, m.Values(line.samples())) }
 }
 
-// nanosPerByte is the time that a payload byte takes.
-func nanosPerByte(s results.Sample) (float64, bool) {
-	if s.PayloadBytes <= 0 {
-		return 0, false
+func metricNamed(name string) results.Metric {
+	m, err := results.MetricByName(name)
+	if err != nil {
+		panic("plots: " + err.Error()) // the names are constants of this package, and each is tested
 	}
-	return float64(s.ElapsedNS) / float64(s.PayloadBytes), true
+	return m
 }
 
-// estimate is the median of a metric over samples at x, with its 95 %
-// interval. With fewer than six samples no such interval exists: then it is
-// the smallest and the largest of them.
-func estimate(x float64, samples []results.Sample, m metric) (Point, bool) {
+// perByte is the median of the time that a payload byte takes, in nanoseconds.
+func perByte(line, _ view, x float64) (Point, bool) {
 	var values []float64
-	for _, s := range samples {
-		if v, ok := m(s); ok && finite(v) {
-			values = append(values, v)
+	for _, s := range line.samples() {
+		if s.PayloadBytes > 0 {
+			values = append(values, float64(s.ElapsedNS)/float64(s.PayloadBytes))
 		}
 	}
-	if len(values) == 0 {
+	return estimate(x, values)
+}
+
+// ofRaw is goodput over that of raw, taken within each interleaving round.
+func ofRaw(line, panel view, x float64) (Point, bool) {
+	raw := panel.keep(func(r results.Record) bool { return isRaw(r.Cell.Framing) })
+	if len(raw.records) == 0 || len(line.records) == 0 {
 		return Point{}, false
 	}
-	sample := benchmath.NewSample(values, &benchmath.DefaultThresholds)
-	sum := benchmath.AssumeNothing.Summary(sample, 0.95)
-	p := Point{X: x, Y: sum.Center, Low: sum.Lo, High: sum.Hi}
-	if !finite(p.Low) || !finite(p.High) {
-		p.Low, p.High = sample.Values[0], sample.Values[len(values)-1] // sorted by NewSample
+	if isRaw(line.records[0].Cell.Framing) {
+		return exact(x, 1), true
 	}
-	return p, true
+	e := results.PairedRatio(metricNamed("goodput"), line.records, raw.records)
+	return point(x, e, nil), e.N > 0
+}
+
+// estimate is the median of values with its interval. Fewer samples than an
+// interval takes have their range instead.
+func estimate(x float64, values []float64) (Point, bool) {
+	values = slices.DeleteFunc(values, func(v float64) bool { return !finite(v) })
+	e := results.Median(values)
+	return point(x, e, values), e.N > 0
+}
+
+func point(x float64, e results.Estimate, values []float64) Point {
+	p := exact(x, e.Median)
+	switch {
+	case e.Interval != nil:
+		p.Low, p.High = e.Interval.Lo, e.Interval.Hi
+	case len(values) > 0:
+		p.Low, p.High = slices.Min(values), slices.Max(values)
+	}
+	return p
 }

@@ -17,13 +17,19 @@ type view struct {
 }
 
 func newView(set *results.Set, keep func(results.Record) bool) view {
-	v := view{set: set}
-	for _, r := range set.Records {
-		if len(r.Samples) > 0 && keep(r) {
-			v.records = append(v.records, r)
+	all := view{set: set, records: set.Records}
+	return all.keep(func(r results.Record) bool { return len(r.Samples) > 0 && keep(r) })
+}
+
+// keep is the view of the records for which a condition holds.
+func (v view) keep(holds func(results.Record) bool) view {
+	out := view{set: v.set}
+	for _, r := range v.records {
+		if holds(r) {
+			out.records = append(out.records, r)
 		}
 	}
-	return v
+	return out
 }
 
 // A dimension is a field of a cell, or the machine: one of the things in which
@@ -72,13 +78,7 @@ func (v view) varies(d dimension) bool { return len(v.values(d)) > 1 }
 
 // where keeps the records with one value in a dimension.
 func (v view) where(d dimension, value string) view {
-	out := view{set: v.set}
-	for _, r := range v.records {
-		if v.of(d, r) == value {
-			out.records = append(out.records, r)
-		}
-	}
-	return out
+	return v.keep(func(r results.Record) bool { return v.of(d, r) == value })
 }
 
 // A facet says how a chart lays its records out: what its lines are, and what
@@ -222,7 +222,7 @@ var placementTitles = map[string]string{
 	"free":    "free: wherever the scheduler puts them",
 }
 
-// panelTitle names the panel of a value.
+// facetTitle names the panel of a value.
 func facetTitle(d dimension, value string) string {
 	if d == "placement" {
 		return cmp.Or(placementTitles[value], value)

@@ -162,23 +162,11 @@ func (p part) percentiles(key, name, title string, lines dimension) Chart {
 		c.Columns = 2
 	}
 	order, _ := p.thinned(lines)
-	for _, q := range []struct {
-		name string
-		of   func(results.Latency) *int64
-	}{
-		{"p50", func(l results.Latency) *int64 { return l.P50NS }},
-		{"p99", func(l results.Latency) *int64 { return l.P99NS }},
-	} {
+	for _, q := range []string{"p50", "p99"} {
 		for _, placement := range placements {
 			c.Panels = append(c.Panels, Panel{
-				Title: joinParts(placement, q.name),
-				Series: p.where("placement", placement).lines(lines, order, func(s results.Sample) (float64, bool) {
-					v := q.of(s.Latency[key])
-					if v == nil {
-						return 0, false
-					}
-					return float64(*v), true
-				}),
+				Title:  joinParts(placement, q),
+				Series: p.where("placement", placement).lines(lines, order, medianOf(key+"."+q)),
 			})
 		}
 	}

@@ -28,7 +28,7 @@ func goodputCharts(set *results.Set) []Chart {
 		X:     sizeAxis,
 		Y:     Axis{Label: "goodput: payload bytes a second", Scale: Log, Unit: Rate},
 		Notes: []string{intervalNote},
-	}, goodput)
+	}, medianOf("goodput"))
 }
 
 // growthCharts hold the time a byte takes against message size: flat is
@@ -40,7 +40,7 @@ func growthCharts(set *results.Set) []Chart {
 		X:     sizeAxis,
 		Y:     Axis{Label: "time per payload byte", Scale: Log, Unit: PerByte},
 		Notes: []string{"A flat line is time that grows as the size does; a rising one grows faster than the size.", intervalNote},
-	}, nanosPerByte)
+	}, perByte)
 	return slices.DeleteFunc(charts, func(c Chart) bool { return c.mostPoints() < 3 })
 }
 
@@ -56,8 +56,8 @@ func (c Chart) mostPoints() int {
 }
 
 // bySize fills a chart, and its siblings for whatever else varies, with a
-// metric of the streams.
-func bySize(set *results.Set, c Chart, m metric) []Chart {
+// figure of the streams.
+func bySize(set *results.Set, c Chart, of figure) []Chart {
 	v := newView(set, isStream)
 	f := v.facets("size", "placement")
 	var out []Chart
@@ -72,7 +72,7 @@ func bySize(set *results.Set, c Chart, m metric) []Chart {
 		for _, placement := range p.values("placement") {
 			filled.Panels = append(filled.Panels, Panel{
 				Title:  facetTitle("placement", placement),
-				Series: p.where("placement", placement).lines(f.lines, shown, m),
+				Series: p.where("placement", placement).lines(f.lines, shown, of),
 				Guides: p.where("placement", placement).capacityGuide(),
 			})
 		}
@@ -83,9 +83,9 @@ func bySize(set *results.Set, c Chart, m metric) []Chart {
 	return out
 }
 
-// lines makes a series a value of the line dimension: the metric against
+// lines makes a series a value of the line dimension: the figure against
 // message size.
-func (v view) lines(d dimension, values []string, m metric) []Series {
+func (v view) lines(d dimension, values []string, of figure) []Series {
 	var out []Series
 	for _, value := range values {
 		s := lineOf(d, value)
@@ -95,7 +95,7 @@ func (v view) lines(d dimension, values []string, m metric) []Series {
 			if err != nil {
 				continue // a size is a number: Cell.Fields writes it
 			}
-			if p, ok := estimate(x, own.where("size", size).samples(), m); ok {
+			if p, ok := of(own.where("size", size), v.where("size", size), x); ok {
 				s.Points = append(s.Points, p)
 			}
 		}
@@ -202,49 +202,15 @@ func chunkOf(spec string) int {
 // ratioCharts hold each framing's goodput against that of raw at the same
 // size: what the framing costs.
 func ratioCharts(set *results.Set) []Chart {
-	var out []Chart
-	for _, c := range goodputCharts(set) {
-		c.Name = "ratio" + c.Name[len("goodput"):]
-		c.Title = "Goodput of each framing as a share of raw"
-		c.Y = Axis{Label: "goodput ÷ goodput of raw", Scale: Linear, Unit: Times, From: new(0.0)}
-		c.Dodge = true
-		c.Notes = append([]string{"1 is raw's median at the same message size; the shade along it is raw's own interval."}, c.Notes...)
-		for i := range c.Panels {
-			c.Panels[i].Series = overReference(c.Panels[i].Series)
-		}
-		if !c.empty() {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-// overReference divides every series by the reference at the same x. Where
-// there is no reference, or nothing beside it, nothing is left.
-func overReference(series []Series) []Series {
-	floor := map[float64]float64{}
-	for _, s := range series {
-		for _, p := range s.Points {
-			if s.Reference && p.Y > 0 {
-				floor[p.X] = p.Y
-			}
-		}
-	}
-	if len(floor) == 0 || len(series) < 2 {
-		return nil
-	}
-	var out []Series
-	for _, s := range series {
-		var points []Point
-		for _, p := range s.Points {
-			if raw, ok := floor[p.X]; ok {
-				points = append(points, Point{X: p.X, Y: p.Y / raw, Low: p.Low / raw, High: p.High / raw})
-			}
-		}
-		s.Points = points
-		out = append(out, s)
-	}
-	return out
+	charts := bySize(set, Chart{
+		Name:  "ratio",
+		Title: "Goodput of each framing as a share of raw",
+		X:     sizeAxis,
+		Y:     Axis{Label: "goodput ÷ goodput of raw", Scale: Linear, Unit: Times, From: new(0.0)},
+		Dodge: true,
+		Notes: []string{"Points are medians of the ratios taken round by round, so that what slows the whole machine drops out; bars and shade are the 95 % interval, with fewer than six rounds nothing."},
+	}, ofRaw)
+	return slices.DeleteFunc(charts, func(c Chart) bool { return len(c.names()) < 2 })
 }
 
 // overheadCharts hold the bytes that a framing adds against message size.
@@ -263,19 +229,11 @@ func overheadCharts(set *results.Set) []Chart {
 	if note != "" {
 		c.Notes = append(c.Notes, note)
 	}
-	c.Panels = []Panel{{Series: v.lines("framing", shown, overhead)}}
+	c.Panels = []Panel{{Series: v.lines("framing", shown, medianOf("overhead"))}}
 	if c.empty() {
 		return nil
 	}
 	return []Chart{c}
-}
-
-// overhead is wire bytes over payload bytes, less 1, in percent.
-func overhead(s results.Sample) (float64, bool) {
-	if s.PayloadBytes <= 0 {
-		return 0, false
-	}
-	return 100 * float64(s.WireBytes-s.PayloadBytes) / float64(s.PayloadBytes), true
 }
 
 // chunkCharts hold goodput against chunk size where a run tried at least three:
@@ -340,7 +298,7 @@ func (v view) chunkLines() []Series {
 		specs := own.values("framing")
 		slices.SortFunc(specs, compareChunks)
 		for _, spec := range specs {
-			if p, ok := estimate(float64(chunkOf(spec)), own.where("framing", spec).samples(), goodput); ok {
+			if p, ok := medianOf("goodput")(own.where("framing", spec), own, float64(chunkOf(spec))); ok {
 				s.Points = append(s.Points, p)
 			}
 		}

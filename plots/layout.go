@@ -26,9 +26,9 @@ const (
 	gapX, gapY  = vg.Length(14), vg.Length(12)
 )
 
-// figure lays a chart out: title and subtitle, the panels in a grid, the
+// layout is where the parts of a picture stand: title and subtitle, the panels in a grid, the
 // legend below them where no line can run through it, and the notes.
-type figure struct {
+type layout struct {
 	chart         Chart
 	frames        []frame // a row each
 	columns, rows int
@@ -37,9 +37,9 @@ type figure struct {
 	subtitle      []string
 }
 
-func newFigure(c Chart) figure {
+func newLayout(c Chart) layout {
 	columns := max(1, min(len(c.Panels), cmp.Or(c.Columns, 2), 3))
-	f := figure{chart: c, columns: columns}
+	f := layout{chart: c, columns: columns}
 	for row := range slices.Chunk(c.Panels, columns) {
 		f.frames = append(f.frames, newFrame(c, row, 12/columns))
 	}
@@ -51,23 +51,23 @@ func newFigure(c Chart) figure {
 }
 
 // panelHeight is lower where panels stand side by side.
-func (f figure) panelHeight() vg.Length {
+func (f layout) panelHeight() vg.Length {
 	if f.columns == 1 {
 		return 290
 	}
 	return 230
 }
 
-func (f figure) size() (width, height vg.Length) {
+func (f layout) size() (width, height vg.Length) {
 	height = f.header() + f.footer() + vg.Length(f.rows)*f.panelHeight() + vg.Length(f.rows-1)*gapY
 	return pictureWidth, height
 }
 
-func (f figure) header() vg.Length {
+func (f layout) header() vg.Length {
 	return edge + titleSize + 6 + vg.Length(len(f.subtitle))*lineHeight + 8
 }
 
-func (f figure) footer() vg.Length {
+func (f layout) footer() vg.Length {
 	h := edge + 6 + vg.Length(len(f.legend))*legendRow
 	if len(f.notes) > 0 {
 		h += 4 + vg.Length(len(f.notes))*lineHeight
@@ -75,8 +75,8 @@ func (f figure) footer() vg.Length {
 	return h
 }
 
-// draw puts the figure on a canvas of its size.
-func (f figure) draw(c draw.Canvas) {
+// draw puts the picture on a canvas of its size.
+func (f layout) draw(c draw.Canvas) {
 	c.SetColor(paper)
 	c.Fill(c.Rectangle.Path())
 	f.drawHeader(c)
@@ -84,7 +84,7 @@ func (f figure) draw(c draw.Canvas) {
 	f.drawFooter(c)
 }
 
-func (f figure) drawHeader(c draw.Canvas) {
+func (f layout) drawHeader(c draw.Canvas) {
 	y := c.Max.Y - edge - titleSize
 	c.FillText(lettering(titleSize, ink, true), vg.Point{X: edge, Y: y}, f.chart.Title)
 	y -= 6
@@ -94,7 +94,7 @@ func (f figure) drawHeader(c draw.Canvas) {
 	}
 }
 
-func (f figure) drawPanels(c draw.Canvas) {
+func (f layout) drawPanels(c draw.Canvas) {
 	tiles := draw.Tiles{Cols: f.columns, Rows: f.rows, PadX: gapX, PadY: gapY}
 	grid := make([][]*plot.Plot, f.rows)
 	for row := range grid {
@@ -115,7 +115,7 @@ func (f figure) drawPanels(c draw.Canvas) {
 	}
 }
 
-func (f figure) drawFooter(c draw.Canvas) {
+func (f layout) drawFooter(c draw.Canvas) {
 	y := f.footer() - 6
 	for _, row := range f.legend {
 		y -= legendRow
@@ -136,7 +136,7 @@ func (f figure) drawFooter(c draw.Canvas) {
 }
 
 // swatch is a sample of a series, with its left end at a point.
-func (f figure) swatch(c draw.Canvas, s Series, at vg.Point) {
+func (f layout) swatch(c draw.Canvas, s Series, at vg.Point) {
 	l := f.frames[0].looks[s.Name]
 	width := lineWidth
 	if s.Reference {
