@@ -1,19 +1,18 @@
 package plots
 
 // A Chart is a picture as data: what it says, before anything is drawn. Its
-// panels share both axes, so that they can be compared, or the panels of a row
-// do where RowScales is set.
+// panels share both axes, so that they can be compared, unless Scales says else.
 type Chart struct {
-	Name      string   `json:"name"` // of the files, without an ending; the same for the same records
-	Title     string   `json:"title"`
-	Subtitle  []string `json:"subtitle,omitempty"` // lines: machine; pipe, capacity, peer, io
-	X         Axis     `json:"x"`
-	Y         Axis     `json:"y"`
-	Columns   int      `json:"columns,omitempty"`    // panels side by side, at most 3; 0 is 2
-	Panels    []Panel  `json:"panels"`               // row by row
-	RowScales bool     `json:"row_scales,omitempty"` // each row of panels has a Y axis of its own
-	Dodge     bool     `json:"dodge,omitempty"`      // series are drawn a few points beside each other, for intervals that would cover each other
-	Notes     []string `json:"notes,omitempty"`      // small print under the picture: how to read it, what is left out
+	Name     string   `json:"name"` // of the files, without an ending; the same for the same records
+	Title    string   `json:"title"`
+	Subtitle []string `json:"subtitle,omitempty"` // lines: machine; pipe, capacity, peer, io
+	X        Axis     `json:"x"`
+	Y        Axis     `json:"y"`
+	Columns  int      `json:"columns,omitempty"` // panels side by side, at most 3; 0 is 2
+	Panels   []Panel  `json:"panels"`            // row by row
+	Scales   Sharing  `json:"scales,omitempty"`
+	Dodge    bool     `json:"dodge,omitempty"` // series are drawn a few points beside each other, for intervals that would cover each other
+	Notes    []string `json:"notes,omitempty"` // small print under the picture: how to read it, what is left out
 }
 
 // A Panel is one drawing area of a chart.
@@ -60,6 +59,16 @@ type Guide struct {
 	Value    float64 `json:"value"`
 	Label    string  `json:"label"`
 }
+
+// Sharing says which panels of a chart have an axis in common.
+type Sharing string
+
+// Sharings of axes.
+const (
+	ShareAll  Sharing = ""     // all panels have both axes in common
+	ShareRows Sharing = "rows" // all panels have the X axis in common, those of a row the Y axis
+	ShareNone Sharing = "none" // each panel has its own
+)
 
 // exact is a point without an interval.
 func exact(x, y float64) Point { return Point{X: x, Y: y, Low: y, High: y} }

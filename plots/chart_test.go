@@ -17,22 +17,28 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files of this test anew")
 
-// TestChartsHoldTheRecords compares the charts of a run as data, not as
-// pixels, with testdata/charts.txt.
+// TestChartsHoldTheRecords compares the charts of every kind of record as
+// data, not as pixels, with testdata/charts.txt.
 func TestChartsHoldTheRecords(t *testing.T) {
-	charts, omitted := Charts(testSet())
+	charts, omitted := Charts(fullSet())
 	for _, o := range omitted {
-		t.Errorf("a whole run has no chart of %s", o)
+		t.Errorf("a set of everything has no chart of %s", o)
 	}
+	names := map[string]bool{}
 	var text strings.Builder
 	for _, c := range charts {
+		if names[c.Name] {
+			t.Errorf("two charts are named %s", c.Name)
+		}
+		names[c.Name] = true
 		writeData(&text, c)
+		drawn(t, c)
 	}
 	golden(t, "charts.txt", text.String())
 }
 
 // writeData writes what a chart says, a line a series; of a curve the marked
-// points.
+// points, or some.
 func writeData(w io.Writer, c Chart) {
 	fmt.Fprintf(w, "# %s: %s\n", c.Name, c.Title)
 	for _, line := range append(c.Subtitle, c.Notes...) {
@@ -43,15 +49,16 @@ func writeData(w io.Writer, c Chart) {
 		fmt.Fprintf(w, "- %s %v\n", p.Title, p.Guides)
 		for _, s := range p.Series {
 			fmt.Fprintf(w, "    %s:", s.title())
-			for _, pt := range s.Points {
-				if s.Shape == Curve && !pt.Mark {
+			marked := slices.ContainsFunc(s.Points, func(p Point) bool { return p.Mark })
+			for i, pt := range s.Points {
+				if s.Shape == Curve && (marked && !pt.Mark || !marked && i%(1+len(s.Points)/8) > 0) {
 					continue
 				}
 				fmt.Fprintf(w, " %s %s", c.X.name(pt.X), c.Y.name(pt.Y))
 				if pt.Low != pt.High {
 					fmt.Fprintf(w, " [%s, %s]", c.Y.name(pt.Low), c.Y.name(pt.High))
 				}
-				fmt.Fprint(w, pt.Label, ";")
+				fmt.Fprint(w, strings.TrimRight(" "+pt.Label, " "), ";")
 			}
 			fmt.Fprintln(w)
 		}
@@ -256,4 +263,58 @@ func seriesNames(p Panel) []string {
 		out = append(out, s.Name)
 	}
 	return out
+}
+
+// withStrategies is the model with other ways of waiting, which meet more
+// refusals the less they wait.
+func withStrategies() *results.Set {
+	set := testSet()
+	for i, io := range []string{"poller", "poll", "spin"} {
+		for _, r := range modelRun() {
+			r.Cell.IO = io
+			r.Samples = slices.Clone(r.Samples)
+			for k := range r.Samples {
+				r.Samples[k].Writer.EAGAIN = new(int64(i * 100))
+			}
+			set.Records = append(set.Records, r)
+		}
+	}
+	return set
+}
+
+func TestStrategiesAreHeldAgainstEachOther(t *testing.T) {
+	charts := counterCharts(withStrategies())
+	if len(charts) != 2 {
+		t.Fatalf("%d charts, want one a placement", len(charts))
+	}
+	refused := charts[0].Panels[0].Series[0]
+	if refused.Name != "calls refused (EAGAIN)" || len(refused.Points) != 4 {
+		t.Fatalf("%s has %d points", refused.Name, len(refused.Points))
+	}
+	for i, p := range refused.Points {
+		if i > 0 && p.Y < refused.Points[i-1].Y {
+			t.Errorf("%s meets %v refusals a MiB, fewer than the strategy before", charts[0].X.Categories[i], p.Y)
+		}
+	}
+	drawn(t, charts[0])
+}
+
+func TestRepliesAreMatchedByID(t *testing.T) {
+	message := func(run, dir, method, id string, at int64) results.Message {
+		return results.Message{Run: run, Dir: dir, Method: method, ID: []byte(id), T: at}
+	}
+	got := replyTimes([]results.Message{
+		message("a", "request", "slow", "1", 10),
+		message("a", "request", "fast", `"1"`, 20),
+		message("b", "reply", "", "1", 25), // of another recording
+		message("a", "reply", "", `"1"`, 30),
+		message("a", "reply", "log", "1", 35), // a request of the server's own
+		message("a", "reply", "", "1", 110),
+		message("a", "reply", "", "1", 120), // answered already
+		message("a", "request", "notify", "", 130),
+	})
+	want := map[string][]int64{"slow": {100}, "fast": {10}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
 }

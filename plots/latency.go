@@ -44,14 +44,14 @@ const mostSizes = 3
 func (p part) distribution(key, name, title string, lines dimension) Chart {
 	placements := p.values("placement")
 	c := Chart{
-		Name:      name,
-		Title:     title + ": the whole distribution",
-		Subtitle:  p.subtitle("placement", "size", lines),
-		X:         Axis{Label: "share of messages that took no longer", Scale: Nines},
-		Y:         Axis{Label: "time", Scale: Log, Unit: Nanos},
-		Columns:   len(placements),
-		RowScales: true,
-		Notes:     []string{"All samples of a cell together. A curve ends where ten observations are left beyond it."},
+		Name:     name,
+		Title:    title + ": the whole distribution",
+		Subtitle: p.subtitle("placement", "size", lines),
+		X:        Axis{Label: "share of messages that took no longer", Scale: Nines},
+		Y:        Axis{Label: "time", Scale: Log, Unit: Nanos},
+		Columns:  len(placements),
+		Scales:   ShareRows,
+		Notes:    []string{"All samples of a cell together. A curve ends where ten observations are left beyond it."},
 	}
 	sizes, note := p.fewSizes()
 	if note != "" {
@@ -149,14 +149,14 @@ func curve(l results.Latency) []Point {
 func (p part) percentiles(key, name, title string, lines dimension) Chart {
 	placements := p.values("placement")
 	c := Chart{
-		Name:      name,
-		Title:     title + " against message size",
-		Subtitle:  p.subtitle("placement", lines),
-		X:         sizeAxis,
-		Y:         Axis{Label: "time", Scale: Log, Unit: Nanos},
-		Columns:   len(placements),
-		RowScales: true,
-		Notes:     []string{"Medians over the samples of each one's percentile, with their 95 % interval; a percentile needs ten observations beyond it."},
+		Name:     name,
+		Title:    title + " against message size",
+		Subtitle: p.subtitle("placement", lines),
+		X:        sizeAxis,
+		Y:        Axis{Label: "time", Scale: Log, Unit: Nanos},
+		Columns:  len(placements),
+		Scales:   ShareRows,
+		Notes:    []string{"Medians over the samples of each one's percentile, with their 95 % interval; a percentile needs ten observations beyond it."},
 	}
 	if len(placements) == 1 {
 		c.Columns = 2

@@ -2,7 +2,6 @@ package plots
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -30,7 +29,7 @@ const (
 // legend below them where no line can run through it, and the notes.
 type layout struct {
 	chart         Chart
-	frames        []frame // a row each
+	frames        []frame // a panel each
 	columns, rows int
 	legend        [][]Series // by row
 	notes         []string   // wrapped to the picture's width
@@ -40,18 +39,22 @@ type layout struct {
 func newLayout(c Chart) layout {
 	columns := max(1, min(len(c.Panels), cmp.Or(c.Columns, 2), 3))
 	f := layout{chart: c, columns: columns}
-	for row := range slices.Chunk(c.Panels, columns) {
-		f.frames = append(f.frames, newFrame(c, row, 12/columns))
+	for i := range c.Panels {
+		f.frames = append(f.frames, newFrame(c, i, columns, 12/columns))
 	}
-	f.rows = len(f.frames)
+	f.rows = (len(c.Panels) + columns - 1) / columns
 	f.legend = legendRows(c.names())
 	f.subtitle = wrapAll(c.Subtitle, lettering(smallSize, muted, false), pictureWidth-2*edge)
 	f.notes = wrapAll(c.Notes, lettering(smallSize, muted, false), pictureWidth-2*edge)
 	return f
 }
 
-// panelHeight is lower where panels stand side by side.
+// panelHeight is lower where panels stand side by side, and what a list of
+// categories needs.
 func (f layout) panelHeight() vg.Length {
+	if n := len(f.chart.Y.Categories); n > 0 {
+		return 60 + 18*vg.Length(n)
+	}
 	if f.columns == 1 {
 		return 290
 	}
@@ -101,7 +104,7 @@ func (f layout) drawPanels(c draw.Canvas) {
 		grid[row] = make([]*plot.Plot, f.columns)
 		for column := range grid[row] {
 			if i := row*f.columns + column; i < len(f.chart.Panels) {
-				grid[row][column] = f.frames[row].plot(f.chart.Panels[i], column == 0)
+				grid[row][column] = f.frames[i].plot(f.chart.Panels[i], column == 0)
 			}
 		}
 	}

@@ -19,6 +19,9 @@ var sizeAxis = Axis{Label: "message size", Scale: Log2, Unit: Bytes}
 // intervalNote says what the bars and the shade are.
 const intervalNote = "Points are medians over the samples; bars and shade are the 95 % interval of the median, with fewer than six samples their range."
 
+// ratioNote says how the share of raw is taken.
+const ratioNote = "Points are medians of the ratios taken round by round, so that what slows the whole machine drops out; bars and shade are the 95 % interval, with fewer than six rounds nothing."
+
 // goodputCharts hold goodput against message size: a line a framing, a panel a
 // placement.
 func goodputCharts(set *results.Set) []Chart {
@@ -208,7 +211,7 @@ func ratioCharts(set *results.Set) []Chart {
 		X:     sizeAxis,
 		Y:     Axis{Label: "goodput ÷ goodput of raw", Scale: Linear, Unit: Times, From: new(0.0)},
 		Dodge: true,
-		Notes: []string{"Points are medians of the ratios taken round by round, so that what slows the whole machine drops out; bars and shade are the 95 % interval, with fewer than six rounds nothing."},
+		Notes: []string{ratioNote},
 	}, ofRaw)
 	return slices.DeleteFunc(charts, func(c Chart) bool { return len(c.names()) < 2 })
 }

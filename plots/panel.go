@@ -28,13 +28,15 @@ type frame struct {
 	shift map[string]vg.Length // to the right, so that intervals at the same x do not cover each other
 }
 
-// newFrame fits one pair of axes to all panels of the chart, but for the Y
-// axis those of a row alone where rows have their own. xLabels is how many
-// labels a panel is wide enough for.
-func newFrame(c Chart, row []Panel, xLabels int) frame {
+// newFrame fits the axes to the panels that share them with the i-th one.
+// xLabels is how many labels a panel is wide enough for.
+func newFrame(c Chart, i, columns, xLabels int) frame {
 	xs, ys := coordinates(c.Panels)
-	if c.RowScales {
-		_, ys = coordinates(row)
+	switch first := i / columns * columns; c.Scales {
+	case ShareRows:
+		_, ys = coordinates(c.Panels[first:min(first+columns, len(c.Panels))])
+	case ShareNone:
+		xs, ys = coordinates(c.Panels[i : i+1])
 	}
 	names := c.names()
 	f := frame{chart: c, x: c.X.fit(xs, xLabels), y: c.Y.fit(ys, 8), looks: lookup(names)}
@@ -62,6 +64,13 @@ func coordinates(panels []Panel) (xs, ys []float64) {
 			for _, pt := range s.Points {
 				xs = append(xs, pt.X)
 				ys = append(ys, pt.Y, pt.Low, pt.High)
+			}
+		}
+		for _, g := range p.Guides {
+			if g.Vertical {
+				xs = append(xs, g.Value)
+			} else {
+				ys = append(ys, g.Value)
 			}
 		}
 	}
@@ -305,17 +314,16 @@ func (f frame) labels(points []Point) plot.Plotter {
 	return out
 }
 
-// pointLabels writes labels to the right of points, or to the left where
-// there is no room.
+// pointLabels writes labels to the upper right of points, or to the upper
+// left where there is no room.
 type pointLabels []Point
 
 // Plot implements [plot.Plotter].
 func (l pointLabels) Plot(c draw.Canvas, p *plot.Plot) {
 	atX, atY := p.Transforms(&c)
 	style := lettering(8, ink, false)
-	style.YAlign = draw.YCenter
 	for _, pt := range l {
-		at := vg.Point{X: atX(pt.X) + markerRadius + 3, Y: atY(pt.Y)}
+		at := vg.Point{X: atX(pt.X) + markerRadius + 3, Y: atY(pt.Y) + markerRadius}
 		style.XAlign = draw.XLeft
 		if at.X+style.Width(pt.Label) > c.Max.X {
 			style.XAlign = draw.XRight

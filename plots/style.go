@@ -57,8 +57,8 @@ var looks = []look{
 	{green, longDash, draw.PyramidGlyph{}},
 	{purple, dashDot, diamond{}},
 	{sky, dotted, funnel{}},
-	{orange, dashed, draw.CrossGlyph{}},
-	{brown, dashDot, draw.RingGlyph{}},
+	{orange, dashed, cross{}},
+	{brown, dashDot, hexagon{}},
 }
 
 var lookOf = map[string]int{
@@ -66,15 +66,16 @@ var lookOf = map[string]int{
 	"blocking": 0, "poller": 1, "poll": 2, "spin": 3, "sleep": 4,
 	"anonymous": 0, "fifo": 1, "socketpair": 2, "named": 3,
 	"same": 0, "apart": 1, "sibling": 2, "far": 3, "free": 4,
-	"p50": 0, "p99": 1, "max": 2,
+	"p50": 0, "p90": 2, "p99": 1, "max": 5, "request": 0, "reply": 1,
 	"linux": 0, "darwin": 1, "windows": 2, "freebsd": 3,
 }
 
 // family is the part of a name that has a look: "chunked" of "chunked:61440",
-// "sleep" of "sleep=10ms".
+// "sleep" of "sleep=10ms", "linux" of "linux/amd64".
 func family(name string) string {
-	name, _, _ = strings.Cut(name, ":")
-	name, _, _ = strings.Cut(name, "=")
+	if i := strings.IndexAny(name, ":=/,"); i >= 0 {
+		return name[:i]
+	}
 	return name
 }
 
@@ -149,6 +150,26 @@ type funnel struct{}
 func (funnel) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
 	r := s.Radius
 	c.Fill(polygon(at, vg.Point{Y: -r * 1.15}, vg.Point{X: r, Y: r * 0.75}, vg.Point{X: -r, Y: r * 0.75}))
+}
+
+// cross is a filled x.
+type cross struct{}
+
+// DrawGlyph implements [draw.GlyphDrawer].
+func (cross) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
+	r, w := s.Radius*1.1, s.Radius*0.45
+	c.Fill(polygon(at,
+		vg.Point{X: -r, Y: r - w}, vg.Point{X: -r + w, Y: r}, vg.Point{Y: w}, vg.Point{X: r - w, Y: r}, vg.Point{X: r, Y: r - w}, vg.Point{X: w},
+		vg.Point{X: r, Y: -r + w}, vg.Point{X: r - w, Y: -r}, vg.Point{Y: -w}, vg.Point{X: -r + w, Y: -r}, vg.Point{X: -r, Y: -r + w}, vg.Point{X: -w}))
+}
+
+// hexagon is a filled bar with pointed ends.
+type hexagon struct{}
+
+// DrawGlyph implements [draw.GlyphDrawer].
+func (hexagon) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
+	w, h := s.Radius*1.5, s.Radius*0.65
+	c.Fill(polygon(at, vg.Point{X: -w}, vg.Point{X: -w + h, Y: h}, vg.Point{X: w - h, Y: h}, vg.Point{X: w}, vg.Point{X: w - h, Y: -h}, vg.Point{X: -w + h, Y: -h}))
 }
 
 func polygon(at vg.Point, corners ...vg.Point) vg.Path {

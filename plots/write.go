@@ -29,6 +29,13 @@ var kinds = []struct {
 	{"overhead", overheadCharts, "no messages of a known size"},
 	{"growth", growthCharts, ""},
 	{"chunk", chunkCharts, ""},
+	{"machines", machineCharts, ""},
+	{"eagain", counterCharts, ""},
+	{"wait", tuneCharts, ""},
+	{"fill", probeCharts, ""},
+	{"target", targetCharts, ""},
+	{"noise", noiseCharts, ""},
+	{"traffic", trafficCharts, ""},
 }
 
 // Charts makes every chart that the records of a set allow, and says which of

@@ -1,0 +1,122 @@
+package plots
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// counterCharts hold what the strategies of io meet: calls refused, short
+// writes and waits, for a framing and size that all of them were measured at.
+func counterCharts(set *results.Set) []Chart {
+	v := newView(set, isStream)
+	if !v.varies("io") {
+		return nil
+	}
+	v = v.common("framing").nearest(usualSize)
+	strategies := v.values("io")
+	var files []dimension
+	for _, d := range []dimension{machine, "placement", "capacity", "peer"} {
+		if v.varies(d) {
+			files = append(files, d)
+		}
+	}
+	var out []Chart
+	for _, p := range v.split(files) {
+		c := Chart{
+			Name:     "eagain" + p.suffix,
+			Title:    "What each way of waiting meets",
+			Subtitle: p.subtitle("io"),
+			X:        Axis{Label: "io", Scale: Category, Categories: strategies},
+			Y:        Axis{Label: "per MiB of payload", Scale: Log, Unit: Number},
+			Dodge:    true,
+			Notes:    []string{"Both ends together. A counter that a strategy cannot give has no point: a blocking call hides what it waits for."},
+		}
+		for _, pipe := range p.values("pipe") {
+			c.Panels = append(c.Panels, Panel{Title: pipe + " pipe, " + p.framings(), Series: p.where("pipe", pipe).counterDots(strategies)})
+		}
+		out = append(out, c)
+	}
+	return slices.DeleteFunc(out, Chart.empty)
+}
+
+func (v view) framings() string {
+	if all := v.values("framing"); len(all) == 1 {
+		return display("framing", all[0])
+	}
+	return "all framings"
+}
+
+// common keeps of a dimension the value with the most records: the one at
+// which most can be compared.
+func (v view) common(d dimension) view {
+	best := view{set: v.set}
+	for _, value := range v.values(d) {
+		if own := v.where(d, value); len(own.records) > len(best.records) {
+			best = own
+		}
+	}
+	return best
+}
+
+// usualSize is the message size of figures that are shown for one size alone:
+// the usual capacity of a pipe.
+const usualSize = 64 << 10
+
+// nearest keeps the message size that is nearest to a size, by ratio.
+func (v view) nearest(size float64) view {
+	best, distance := v, math.Inf(1)
+	for _, value := range v.values("size") {
+		n, err := strconv.ParseFloat(value, 64)
+		if d := math.Abs(math.Log(n / size)); err == nil && d < distance {
+			best, distance = v.where("size", value), d
+		}
+	}
+	return best
+}
+
+// ioCounters are counters of an end that tell how it waited.
+var ioCounters = []struct {
+	name string
+	of   func(results.Counters) *int64
+}{
+	{"calls refused (EAGAIN)", func(c results.Counters) *int64 { return c.EAGAIN }},
+	{"short writes", func(c results.Counters) *int64 { return c.Short }},
+	{"waits outside the call", func(c results.Counters) *int64 { return c.Waits }},
+}
+
+func (v view) counterDots(strategies []string) []Series {
+	var out []Series
+	for _, counter := range ioCounters {
+		s := Series{Name: counter.name, Shape: Dots}
+		for i, io := range strategies {
+			if p, ok := estimate(float64(i), v.where("io", io).perMiB(counter.of)); ok {
+				s.Points = append(s.Points, p)
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// perMiB is a counter of both ends over the payload, a sample each. An end
+// that does not have it counts for nothing; where neither has, there is none.
+func (v view) perMiB(of func(results.Counters) *int64) []float64 {
+	var out []float64
+	for _, s := range v.samples() {
+		w, r := of(s.Writer), of(s.Reader)
+		if w == nil && r == nil || s.PayloadBytes <= 0 {
+			continue
+		}
+		sum := int64(0)
+		for _, n := range []*int64{w, r} {
+			if n != nil {
+				sum += *n
+			}
+		}
+		out = append(out, float64(sum)*(1<<20)/float64(s.PayloadBytes))
+	}
+	return out
+}

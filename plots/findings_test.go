@@ -1,0 +1,152 @@
+package plots
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// fullSet holds every kind of record: two machines' runs, and the findings of
+// one of them.
+func fullSet() *results.Set {
+	set := testSet()
+	set.Environments = append(set.Environments, testMachine("run-2", "darwin"))
+	for _, r := range testStreams("run-2", 21, 1.7) {
+		if r.Cell.Placement == "same" {
+			set.Records = append(set.Records, r)
+		}
+	}
+	set.Records[0].Warnings = []string{"the CPU's frequency was scaled: set the governor to performance"}
+	set.Records = append(set.Records, results.Record{Kind: "measurement", Run: "run-1", Time: testTime, Cell: testCell("raw", 4096, "far", "stream"), Unsupported: "this machine has one last-level cache"})
+	set.Tunes = testTunes()
+	set.Probes = testProbes()
+	set.Targets = testTargets()
+	set.Noise = testNoise()
+	set.Messages = testTraffic()
+	set.Claims = testClaims()
+	set.Faults = testFaults()
+	return set
+}
+
+// testTunes are chunk sizes × reader's rates with the waits that the model
+// predicts, and whole lines beside them.
+func testTunes() []results.Tune {
+	rnd := rand.New(rand.NewPCG(5, 5))
+	var out []results.Tune
+	for _, drain := range []int64{0, 200e6, 20e6} {
+		for _, spec := range []string{"chunked:512", "chunked:4096", "chunked:16384", "chunked:61440", "chunked:262144", "chunked:1048576", "ndjson"} {
+			out = append(out, testTune(rnd, spec, drain))
+		}
+	}
+	return out
+}
+
+func testTune(rnd *rand.Rand, spec string, drain int64) results.Tune {
+	chunk := float64(chunkOf(spec))
+	if chunk == 0 {
+		chunk = 1 << 20
+	}
+	rate := 6e9 / (1 + 3000/chunk)
+	if drain > 0 {
+		rate = min(rate, float64(drain)) * 0.985 / (1 + 12/chunk)
+	}
+	cell := testCell(spec, 1<<20, "same", "stream")
+	cell.Drain, cell.Rate = drain, 1000
+	u := results.Tune{Kind: "tune", Run: "run-1", Time: testTime, Cell: cell, Recommended: spec == "chunked:16384"}
+	for range 6 {
+		var ns []int64
+		for range 1100 {
+			ns = append(ns, int64((4000+(65536*rnd.Float64()+chunk*rnd.Float64())/rate*1e9)*(1+0.1*rnd.Float64())))
+		}
+		l, err := results.NewLatency(ns)
+		if err != nil {
+			panic(err) // a histogram always encodes
+		}
+		elapsed := 1e8
+		bytes := int64(rate * elapsed / 1e9 * (1 + 0.01*rnd.NormFloat64()))
+		u.Samples = append(u.Samples, results.Sample{ElapsedNS: int64(elapsed), Messages: bytes >> 20, PayloadBytes: bytes, WireBytes: bytes + bytes/1000, Capacity: 65536, Latency: map[string]results.Latency{"due": l}})
+	}
+	return u
+}
+
+func testProbes() []results.Probe {
+	var out []results.Probe
+	for _, fill := range []struct{ size, total int }{{1, 65536}, {511, 65408}, {512, 65536}, {2049, 32784}, {4095, 65520}, {4096, 65536}, {4097, 45066}, {61440, 65536}, {65536, 65536}} {
+		out = append(out, results.Probe{Kind: "probe", Run: "run-1", Time: testTime, Pipe: "anonymous", Step: "capacity/fill/" + strconv.Itoa(fill.size), Value: float64(fill.total), Unit: "B", How: "non-blocking writes until EAGAIN", Documented: fmt.Sprintf("%d (fs/pipe.c)", fill.total), Agrees: new(fill.size != 4097)})
+		out = append(out, results.Probe{Kind: "probe", Run: "run-2", Time: testTime, Pipe: "anonymous", Step: "capacity/fill/" + strconv.Itoa(fill.size), Value: 65536.0, Unit: "B", How: "non-blocking writes until EAGAIN"})
+	}
+	return append(out,
+		results.Probe{Kind: "probe", Run: "run-1", Time: testTime, Pipe: "anonymous", Step: "epipe/time", Value: 5200.0, Unit: "ns", How: "from the reader's close to the writer's error", Agrees: nil},
+		results.Probe{Kind: "probe", Run: "run-1", Time: testTime, Pipe: "socketpair", Step: "epipe/time", Value: 8100.0, Unit: "ns", How: "from the reader's close to the writer's error"},
+		results.Probe{Kind: "probe", Run: "run-1", Time: testTime, Pipe: "fifo", Step: "eof/second-writer", Value: false, How: "EOF came while a second write end was open", Documented: "no EOF (pipe_release)", Agrees: new(true)})
+}
+
+func testTargets() []results.Target {
+	var out []results.Target
+	command := []string{"/opt/node/bin/node", "server.js", "stdio"}
+	for size := int64(1 << 10); size <= 16<<20; size <<= 2 {
+		t := results.Target{Kind: "target", Run: "run-1", Time: testTime, Command: command, Protocol: "mcp", Size: size, Verdict: "ok"}
+		ns := 90e3 + float64(size)*12 + float64(size)*float64(size)*2e-6
+		for i := range 6 {
+			t.Samples = append(t.Samples, results.Sample{ElapsedNS: int64(ns * (50 + float64(i)*0.3)), Messages: 50, PayloadBytes: 50 * size, WireBytes: 50 * size})
+		}
+		switch {
+		case size == 4<<20:
+			t.Verdict = "slow"
+		case size > 10<<20:
+			t.Verdict, t.Samples = "deaf", nil
+		}
+		out = append(out, t)
+	}
+	return append(out, results.Target{Kind: "target", Run: "run-1", Time: testTime, Command: command, Protocol: "mcp", Verdict: "ok", RequestLimit: new(int64(10485759)), SearchedTo: new(int64(64 << 20)), Warnings: []string{"grows faster than linear: slope 1.4"}})
+}
+
+func testNoise() []results.Noise {
+	rnd := rand.New(rand.NewPCG(8, 8))
+	var out []results.Noise
+	for _, f := range []string{"raw", "ndjson", "chunked:61440"} {
+		n := results.Noise{Kind: "noise", Run: "run-1", Time: testTime, Machine: "machine-linux", Cell: testCell(f, 65536, "same", "stream"), Metric: "goodput"}
+		for range 8 {
+			n.Values = append(n.Values, 6e9*(1+0.03*rnd.NormFloat64()))
+		}
+		n.Spread = 0.09
+		out = append(out, n)
+	}
+	return out
+}
+
+func testTraffic() []results.Message {
+	rnd := rand.New(rand.NewPCG(9, 9))
+	var out []results.Message
+	at := int64(0)
+	for i := range 300 {
+		method := []string{"tools/call", "tools/call", "tools/list", "resources/read"}[i%4]
+		id := json.RawMessage(strconv.Itoa(i))
+		at += int64(1e6 * rnd.ExpFloat64())
+		out = append(out, results.Message{Kind: "message", Run: "run-1", Dir: "request", T: at, Size: int64(80 * math.Exp(rnd.NormFloat64())), Method: method, ID: id})
+		at += int64(4e5 * math.Exp(0.5*rnd.NormFloat64()))
+		out = append(out, results.Message{Kind: "message", Run: "run-1", Dir: "reply", T: at, Size: int64(2000 * math.Exp(2*rnd.NormFloat64())), ID: id, Cuts: []int64{4096, 12}})
+	}
+	return out
+}
+
+func testClaims() []results.Claim {
+	return []results.Claim{
+		{Kind: "claim", Run: "run-1", Time: testTime, ID: "overhead-bytes", Seed: "000", Claim: "chunking adds less than 1 % of bytes", Verdict: "holds", Figure: "0.075 % at 1 MiB", Why: "782 bytes in 18 frames"},
+		{Kind: "claim", Run: "run-1", Time: testTime, ID: "pipe-buf", Seed: "000", Claim: "PIPE_BUF is 512", Verdict: "refuted", Figure: "4096 B", Why: "Linux keeps writes up to a page whole"},
+		{Kind: "claim", Run: "run-1", Time: testTime, ID: "oversized-hangs", Seed: "004", Claim: "skipping an oversized line hangs the client", Verdict: "depends", Why: "on whether the client has a deadline <script>alert(1)</script>"},
+		{Kind: "claim", Run: "run-2", Time: testTime, ID: "pipe-buf", Seed: "000", Claim: "PIPE_BUF is 512", Verdict: "holds", Figure: "512 B", Why: "as documented"},
+		{Kind: "claim", Run: "run-1", Time: testTime, ID: "macos-64k", Seed: "000", Claim: "a macOS pipe grows to 64 KiB", Verdict: "not-testable-here", Why: "XNU's choose_pipespace says so"},
+	}
+}
+
+func testFaults() []results.Fault {
+	return []results.Fault{
+		{Kind: "fault", Run: "run-1", Time: testTime, ID: "both-write-first", Verdict: "deadlock", Evidence: map[string]any{"accepted": 196608.0, "deadline_ns": 2e9, "freed": true}, Advice: "Read while you write: a goroutine for each direction."},
+		{Kind: "fault", Run: "run-1", Time: testTime, ID: "reader-gone", Verdict: "EPIPE after 5.2 µs", Evidence: map[string]any{"accepted": 65536.0, "epipe_ns": 5200.0, "sigpipe": true}},
+	}
+}

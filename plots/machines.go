@@ -1,0 +1,74 @@
+package plots
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// machineCharts lay several machines side by side: goodput of each framing as
+// a share of what the same machine's raw pipe does, because absolute figures
+// of two machines say little. A panel a framing, a line a machine.
+func machineCharts(set *results.Set) []Chart {
+	v := newView(set, isStream)
+	if !v.varies(machine) {
+		return nil
+	}
+	var out []Chart
+	for _, p := range v.split(v.machineFiles()) {
+		c := Chart{
+			Name:     "machines" + p.suffix,
+			Title:    "The same framing on several machines, each against its own raw pipe",
+			Subtitle: p.subtitle("framing", "size"),
+			X:        sizeAxis,
+			Y:        Axis{Label: "goodput ÷ goodput of the machine's raw", Scale: Linear, Unit: Times, From: new(0.0)},
+			Dodge:    true,
+			Notes:    []string{ratioNote},
+		}
+		framings, _ := p.thinned("framing")
+		for _, spec := range framings {
+			if panel := p.machinePanel(spec); len(panel.Series) > 0 {
+				c.Panels = append(c.Panels, panel)
+			}
+		}
+		out = append(out, c)
+	}
+	return slices.DeleteFunc(out, func(c Chart) bool { return c.empty() || len(c.names()) < 2 })
+}
+
+func (v view) machineFiles() []dimension {
+	var out []dimension
+	for _, d := range append([]dimension{"placement"}, lineOrder[1:]...) {
+		if v.varies(d) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// machinePanel is one framing on every machine that has raw beside it.
+func (v view) machinePanel(spec string) Panel {
+	p := Panel{Title: display("framing", spec), Guides: []Guide{{Value: 1, Label: "raw"}}}
+	if isRaw(spec) {
+		return Panel{}
+	}
+	for _, id := range v.values(machine) {
+		all := v.where(machine, id)
+		s := Series{Name: v.machineName(id)}
+		for _, size := range all.values("size") {
+			x, err := strconv.ParseFloat(size, 64)
+			if err != nil {
+				continue // a size is a number: Cell.Fields writes it
+			}
+			panel := all.where("size", size)
+			if pt, ok := ofRaw(panel.where("framing", spec), panel, x); ok {
+				s.Points = append(s.Points, pt)
+			}
+		}
+		if len(s.Points) > 0 {
+			p.Series = append(p.Series, s)
+		}
+	}
+	return p
+}

@@ -1,0 +1,126 @@
+package plots
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// probeCharts draw the rules of the pipes that have a size or a time: what
+// writes of a size fill a pipe with, and how long things take.
+func probeCharts(set *results.Set) []Chart {
+	return slices.DeleteFunc([]Chart{fillChart(set), probeTimes(set)}, Chart.empty)
+}
+
+// fillStep begins the steps that fill a pipe with writes of one size, which
+// follows it.
+const fillStep = "capacity/fill/"
+
+// fillChart holds what a pipe takes against the size of the writes that fill it.
+func fillChart(set *results.Set) Chart {
+	c := Chart{
+		Name:  "fill",
+		Title: "What a pipe holds depends on how it is filled",
+		X:     Axis{Label: "size of each write", Scale: Log2, Unit: Bytes},
+		Y:     Axis{Label: "bytes accepted until it is full", Scale: Log2, Unit: Bytes},
+		Notes: []string{"A point that is labelled differs from the system's documented rule."},
+	}
+	var panel Panel
+	for _, p := range set.Probes {
+		size, ok := strings.CutPrefix(p.Step, fillStep)
+		x, errX := strconv.ParseFloat(size, 64)
+		y, isNumber := number(p.Value)
+		if !ok || errX != nil || !isNumber {
+			continue
+		}
+		pt := exact(x, y)
+		if p.Agrees != nil && !*p.Agrees {
+			pt.Label = "differs"
+		}
+		panel.Series = addPoint(panel.Series, probeLine(set, p), pt)
+	}
+	for i := range panel.Series {
+		slices.SortFunc(panel.Series[i].Points, byX)
+	}
+	c.Panels = []Panel{panel}
+	c.Subtitle = environmentLines(set, set.Probes, func(p results.Probe) string { return p.Run })
+	return c
+}
+
+// probeLine names the pipe that a probe is about, and the machine where there
+// are several.
+func probeLine(set *results.Set, p results.Probe) string {
+	pipe := cmp.Or(p.Pipe, "pipe")
+	if len(set.Machines()) < 2 {
+		return pipe
+	}
+	return pipe + ", " + view{set: set}.machineName(set.Machine(p.Run))
+}
+
+// probeTimes holds the probes that found a time, a row each.
+func probeTimes(set *results.Set) Chart {
+	c := Chart{
+		Name:  "probe-times",
+		Title: "How long the pipes take to tell",
+		X:     Axis{Label: "time", Scale: Log, Unit: Nanos},
+		Y:     Axis{Scale: Category},
+	}
+	var panel Panel
+	for _, p := range set.Probes {
+		value, ok := number(p.Value)
+		if p.Unit != "ns" || !ok {
+			continue
+		}
+		row := slices.Index(c.Y.Categories, p.Step)
+		if row < 0 {
+			row = len(c.Y.Categories)
+			c.Y.Categories = append(c.Y.Categories, p.Step)
+		}
+		panel.Series = addPoint(panel.Series, probeLine(set, p), exact(value, float64(row)))
+	}
+	panel.Series = shaped(panel.Series, Dots)
+	c.Panels = []Panel{panel}
+	c.Subtitle = environmentLines(set, set.Probes, func(p results.Probe) string { return p.Run })
+	return c
+}
+
+// number reads a value that JSON or a program made.
+func number(v any) (float64, bool) {
+	switch n := v.(type) {
+	case float64:
+		return n, true
+	case int:
+		return float64(n), true
+	case int64:
+		return float64(n), true
+	case json.Number:
+		f, err := n.Float64()
+		return f, err == nil
+	}
+	return 0, false
+}
+
+// environmentLines describe the machine that lines of a set were found on, or
+// say how many there were.
+func environmentLines[L any](set *results.Set, lines []L, run func(L) string) []string {
+	var found []results.Environment
+	for _, l := range lines {
+		e, ok := set.Environment(run(l))
+		same := func(o results.Environment) bool { return o.Machine == e.Machine }
+		if ok && !slices.ContainsFunc(found, same) {
+			found = append(found, e)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil
+	case 1:
+		return []string{describe(found[0])}
+	default:
+		return []string{strconv.Itoa(len(found)) + " machines"}
+	}
+}

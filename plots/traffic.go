@@ -1,0 +1,137 @@
+package plots
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// thresholds are message sizes at which something is known to change: a page
+// and Linux's PIPE_BUF, the usual capacity of a pipe, and two limits that are
+// in use for a message.
+var thresholds = []int64{4 << 10, 64 << 10, 10 << 20, 16 << 20}
+
+// trafficCharts draw a recording: the sizes of its messages, and how long each
+// method took to answer.
+func trafficCharts(set *results.Set) []Chart {
+	return slices.DeleteFunc([]Chart{sizeChart(set), methodChart(set)}, Chart.empty)
+}
+
+func recordedOn(set *results.Set) []string {
+	return environmentLines(set, set.Messages, func(m results.Message) string { return m.Run })
+}
+
+// sizeChart holds how many messages are no larger than a size.
+func sizeChart(set *results.Set) Chart {
+	sizes := map[string][]float64{}
+	largest := 0.0
+	for _, m := range set.Messages {
+		sizes[m.Dir] = append(sizes[m.Dir], float64(m.Size))
+		largest = max(largest, float64(m.Size))
+	}
+	c := Chart{
+		Name:     "traffic-size",
+		Title:    "Sizes of the recorded messages",
+		Subtitle: recordedOn(set),
+		X:        Axis{Label: "message size", Scale: Log2, Unit: Bytes},
+		Y:        Axis{Label: "share of messages that are no larger", Scale: Linear, Unit: Percent, From: new(0.0), To: new(100.0)},
+	}
+	var p Panel
+	for _, dir := range []string{"request", "reply"} {
+		if len(sizes[dir]) > 0 {
+			p.Series = append(p.Series, Series{Name: dir, Shape: Curve, Points: shares(sizes[dir])})
+		}
+	}
+	for _, t := range thresholds {
+		if float64(t) <= largest {
+			p.Guides = append(p.Guides, Guide{Vertical: true, Value: float64(t), Label: results.FormatSize(t)})
+		}
+	}
+	c.Panels = []Panel{p}
+	return c
+}
+
+// shares are the corners of a staircase: at each value, the percentage of
+// values that are no larger.
+func shares(values []float64) []Point {
+	slices.Sort(values)
+	points := []Point{exact(values[0], 0)}
+	for i, v := range values {
+		if i+1 < len(values) && values[i+1] == v {
+			continue
+		}
+		last := points[len(points)-1]
+		points = append(points, exact(v, last.Y), exact(v, 100*float64(i+1)/float64(len(values))))
+	}
+	return points
+}
+
+// methodChart holds the time from a request to the reply of the same id, by
+// method.
+func methodChart(set *results.Set) Chart {
+	c := Chart{
+		Name:     "traffic-method",
+		Title:    "Time to the reply, by method",
+		Subtitle: recordedOn(set),
+		X:        Axis{Label: "time from request to reply", Scale: Log, Unit: Nanos},
+		Y:        Axis{Scale: Category},
+		Notes:    []string{"p99 takes 1,000 replies of a method, p90 a hundred, p50 twenty; the slowest is always shown."},
+	}
+	times := replyTimes(set.Messages)
+	var p Panel
+	for _, q := range []string{"p50", "p90", "p99", "max"} {
+		p.Series = append(p.Series, Series{Name: q, Shape: Dots})
+	}
+	for row, method := range methodsOf(times) {
+		c.Y.Categories = append(c.Y.Categories, fmt.Sprintf("%s (%d)", method, len(times[method])))
+		l, err := results.NewLatency(times[method])
+		if err != nil {
+			continue // a histogram that it made itself always encodes
+		}
+		for i, ns := range []*int64{l.P50NS, l.P90NS, l.P99NS, &l.MaxNS} {
+			if ns != nil {
+				p.Series[i].Points = append(p.Series[i].Points, exact(float64(*ns), float64(row)))
+			}
+		}
+	}
+	p.Series = slices.DeleteFunc(p.Series, func(s Series) bool { return len(s.Points) == 0 })
+	c.Panels = []Panel{p}
+	return c
+}
+
+// methodsOf lists the methods with the most replies, the most frequent last,
+// which is on top of the chart.
+func methodsOf(times map[string][]int64) []string {
+	var out []string
+	for method := range times {
+		out = append(out, method)
+	}
+	slices.SortFunc(out, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(times[a]), len(times[b])), cmp.Compare(b, a))
+	})
+	return out[max(0, len(out)-mostRows):]
+}
+
+// replyTimes pairs each request with the next reply of its id in the same
+// recording.
+func replyTimes(messages []results.Message) map[string][]int64 {
+	type call struct{ run, id string }
+	open := map[call]results.Message{}
+	out := map[string][]int64{}
+	for _, m := range messages {
+		at := call{m.Run, string(m.ID)}
+		switch {
+		case len(m.ID) == 0:
+		case m.Dir == "request" && m.Method != "":
+			open[at] = m
+		case m.Dir == "reply" && m.Method == "":
+			if request, ok := open[at]; ok {
+				out[request.Method] = append(out[request.Method], m.T-request.T)
+				delete(open, at)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,196 @@
+package plots
+
+import (
+	"slices"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// tuneCharts draw both sides of the choice of a chunk size: how long a small
+// message waits behind large ones, and what the chunks cost.
+func tuneCharts(set *results.Set) []Chart {
+	var out []Chart
+	v := tuneView(set)
+	for _, p := range v.split(v.tuneFiles()) {
+		out = append(out, p.waitChart(), p.paretoChart())
+	}
+	return slices.DeleteFunc(out, Chart.empty)
+}
+
+// tuneView takes tune records for measurements, which in their cells and
+// samples they are.
+func tuneView(set *results.Set) view {
+	v := view{set: set}
+	for _, u := range set.Tunes {
+		if len(u.Samples) > 0 {
+			v.records = append(v.records, results.Record{Run: u.Run, Cell: u.Cell, Samples: u.Samples})
+		}
+	}
+	return v
+}
+
+// tuneFiles are the dimensions that neither chart shows in itself.
+func (v view) tuneFiles() []dimension {
+	var out []dimension
+	for _, d := range []dimension{machine, "size", "placement", "pipe", "io", "rate", "messages"} {
+		if v.varies(d) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// waitChart holds the wait of small messages against chunk size: a panel a
+// reader's rate. Where several capacities were tried the lines are those, else
+// p50, p99 and what the rule of thumb predicts.
+func (p part) waitChart() Chart {
+	c := Chart{
+		Name:     "wait" + p.suffix,
+		Title:    "How long a small message waits behind large ones",
+		Subtitle: p.subtitle("framing", "drain", "rate"),
+		X:        Axis{Label: "chunk size: bytes of a whole frame, at most", Scale: Log2, Unit: Bytes},
+		Y:        Axis{Label: "time from when a message was due", Scale: Log, Unit: Nanos},
+	}
+	chunked := p.keep(func(r results.Record) bool { return family(r.Cell.Framing) == "chunked" && chunkOf(r.Cell.Framing) > 0 })
+	for _, drain := range chunked.values("drain") {
+		own := chunked.where("drain", drain)
+		panel := Panel{Title: "reader at " + display("drain", drain)}
+		if chunked.varies("capacity") {
+			panel.Series = own.waitsByCapacity()
+		} else {
+			panel.Series = append(own.predicted(), own.chunkLine("p50", medianOf("due.p50")), own.chunkLine("p99", medianOf("due.p99")))
+		}
+		panel.Guides = p.where("drain", drain).unchunkedWait()
+		c.Panels = append(c.Panels, panel)
+	}
+	if !chunked.varies("capacity") {
+		c.Notes = append(c.Notes, "Predicted: (pipe capacity + chunk) ÷ the reader's rate.")
+	}
+	c.Notes = append(c.Notes, intervalNote)
+	return c
+}
+
+func (v view) waitsByCapacity() []Series {
+	var out []Series
+	for _, capacity := range v.values("capacity") {
+		name := "p99, capacity " + display("capacity", capacity)
+		out = append(out, v.where("capacity", capacity).chunkLine(name, medianOf("due.p99")))
+	}
+	return out
+}
+
+// chunkLine is a figure against chunk size.
+func (v view) chunkLine(name string, of figure) Series {
+	s := Series{Name: name}
+	specs := v.values("framing")
+	slices.SortFunc(specs, compareChunks)
+	for _, spec := range specs {
+		if p, ok := of(v.where("framing", spec), v, float64(chunkOf(spec))); ok {
+			s.Points = append(s.Points, p)
+		}
+	}
+	return s
+}
+
+// predicted is the wait that the pipe's capacity, the chunk and the reader's
+// rate make, where the reader has one.
+func (v view) predicted() []Series {
+	s := v.chunkLine("predicted", func(line, _ view, x float64) (Point, bool) {
+		for _, r := range line.records {
+			if capacity := r.Samples[0].Capacity; r.Cell.Drain > 0 && capacity > 0 {
+				return exact(x, (float64(capacity)+x)/float64(r.Cell.Drain)*1e9), true
+			}
+		}
+		return Point{}, false
+	})
+	if len(s.Points) == 0 {
+		return nil
+	}
+	s.Reference, s.Shape = true, Curve
+	return []Series{s}
+}
+
+// unchunkedWait marks what small messages wait where large ones are not cut.
+func (v view) unchunkedWait() []Guide {
+	whole := v.keep(func(r results.Record) bool { return r.Cell.Framing == "ndjson" })
+	if p, ok := medianOf("due.p99")(whole, whole, 0); ok {
+		return []Guide{{Value: p.Y, Label: "ndjson, not cut: p99"}}
+	}
+	return nil
+}
+
+// paretoChart holds the wait against goodput, a panel a reader's rate: what is
+// best lies to the lower right.
+func (p part) paretoChart() Chart {
+	c := Chart{
+		Name:     "pareto" + p.suffix,
+		Title:    "The trade-off: wait of small messages against goodput of large ones",
+		Subtitle: p.subtitle("framing", "drain", "rate"),
+		X:        Axis{Label: "goodput", Scale: Linear, Unit: Rate, From: new(0.0)},
+		Y:        Axis{Label: "p99 of small messages, from when due", Scale: Log, Unit: Nanos},
+		Notes:    []string{"Better is to the right and below. The line joins the chunk sizes in order, from the labelled smallest."},
+	}
+	for _, drain := range p.values("drain") {
+		own := p.where("drain", drain)
+		panel := Panel{Title: "reader at " + display("drain", drain)}
+		for _, name := range own.families() {
+			panel.Series = append(panel.Series, own.paretoLine(name))
+		}
+		if s := p.recommended(own, drain); len(s.Points) > 0 {
+			panel.Series = append(panel.Series, s)
+		}
+		c.Panels = append(c.Panels, panel)
+	}
+	if len(c.Panels) > 1 {
+		c.Scales = ShareNone
+	}
+	return c
+}
+
+// paretoLine joins the chunk sizes of a framing, or is the point of one that
+// does not cut.
+func (v view) paretoLine(name string) Series {
+	s := Series{Name: name, Shape: Curve}
+	specs := slices.DeleteFunc(v.values("framing"), func(spec string) bool { return family(spec) != name })
+	slices.SortFunc(specs, compareChunks)
+	for i, spec := range specs {
+		if p, ok := v.where("framing", spec).tradeOff(); ok {
+			p.Mark = true
+			if i == 0 && chunkOf(spec) > 0 {
+				p.Label = chunkLabel(spec)
+			}
+			s.Points = append(s.Points, p)
+		}
+	}
+	return s
+}
+
+// chunkLabel is the chunk size of a spec, or the spec where it has none.
+func chunkLabel(spec string) string {
+	if n := chunkOf(spec); n > 0 {
+		return results.FormatSize(int64(n))
+	}
+	return spec
+}
+
+// tradeOff is goodput and wait of one cell.
+func (v view) tradeOff() (Point, bool) {
+	x, okX := medianOf("goodput")(v, v, 0)
+	y, okY := medianOf("due.p99")(v, v, x.Y)
+	return y, okX && okY
+}
+
+// recommended is the point that the records recommend, at a reader's rate.
+func (p part) recommended(own view, drain string) Series {
+	s := Series{Name: "recommended", Shape: Dots}
+	for _, u := range p.set.Tunes {
+		if !u.Recommended || p.of("drain", results.Record{Cell: u.Cell}) != drain {
+			continue
+		}
+		if pt, ok := own.where("framing", u.Cell.Framing).tradeOff(); ok {
+			pt.Low, pt.High, pt.Label = pt.Y, pt.Y, "use "+chunkLabel(u.Cell.Framing)
+			s.Points = []Point{pt}
+		}
+	}
+	return s
+}
