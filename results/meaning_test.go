@@ -1,0 +1,198 @@
+package results
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// around are six rounds whose ratio to those of another call moves by ± the
+// given share.
+func around(ns, share float64) []float64 {
+	var out []float64
+	for i := range 6 {
+		out = append(out, math.Round(ns*(1+share*float64(i-2)/3)))
+	}
+	return out
+}
+
+// beside is a raw cell and one framing for each time, all on one placement.
+func beside(placement string, raw []float64, framed map[string][]float64) *Set {
+	s := &Set{}
+	s.Add(testEnvironment())
+	c := testCell("raw", 65536)
+	c.Placement = placement
+	s.Add(testRecord(c, 65536, raw...))
+	for _, framing := range []string{"ndjson", "chunked:61440"} {
+		if ns, ok := framed[framing]; ok {
+			c.Framing = framing
+			s.Add(testRecord(c, 65587, ns...))
+		}
+	}
+	return s
+}
+
+func join(sets ...*Set) *Set {
+	all := &Set{}
+	for _, s := range sets {
+		all.merge(s)
+	}
+	return all
+}
+
+// The sentences follow the records: what is fed the other way round is said
+// the other way round, and what the intervals do not carry is not said.
+func TestMeaningFollowsTheRecords(t *testing.T) {
+	flat := around(10000, 0)
+	for _, tt := range []struct {
+		name string
+		set  *Set
+		want []string // in this order
+		not  []string
+	}{
+		{
+			"chunked costs most, ndjson least",
+			beside("same", flat, map[string][]float64{"ndjson": around(10500, 0.01), "chunked:61440": around(15000, 0.01)}),
+			[]string{"On one CPU at 64 KiB, chunked:61440 costs 33 % of raw's goodput", "and adds 0.078 % of bytes; ndjson costs 4."},
+			[]string{"gains", "cannot be told"},
+		},
+		{
+			"ndjson costs most, chunked least",
+			beside("same", flat, map[string][]float64{"chunked:61440": around(10500, 0.01), "ndjson": around(15000, 0.01)}),
+			[]string{"ndjson costs 33 % of raw's goodput", "; chunked:61440 costs 4."},
+			[]string{"gains"},
+		},
+		{
+			"a framing that beats raw gains",
+			beside("apart", flat, map[string][]float64{"ndjson": around(8000, 0.01)}),
+			[]string{"On two CPUs at 64 KiB, ndjson gains 25 % of raw's goodput"},
+			[]string{"costs"},
+		},
+		{
+			"a difference within the noise is no cost",
+			beside("same", flat, map[string][]float64{"ndjson": around(10100, 0.1)}),
+			[]string{"ndjson cannot be told from raw (0."},
+			[]string{"costs", "gains"},
+		},
+		{
+			"framings whose intervals overlap are not ranked",
+			beside("same", flat, map[string][]float64{"ndjson": around(12000, 0.1), "chunked:61440": around(12100, 0.1)}),
+			[]string{"the framings cannot be told apart: each does 0."},
+			[]string{"costs", "gains"},
+		},
+		{
+			"five samples carry no claim",
+			beside("same", flat[:5], map[string][]float64{"ndjson": around(20000, 0)[:5]}),
+			nil,
+			[]string{"costs", "raw's"},
+		},
+		{
+			"placement matters more than the framing",
+			join(beside("same", flat, map[string][]float64{"ndjson": around(11000, 0.01)}), beside("apart", around(30000, 0.01), map[string][]float64{"ndjson": around(33000, 0.01)})),
+			[]string{"Where the ends run matters more than the framing: raw on one CPU at 64 KiB does 3.0 times", "the goodput of raw on two CPUs", "a factor of 1.1."},
+			[]string{"framing matters more"},
+		},
+		{
+			"the other way round: two CPUs are faster",
+			join(beside("same", around(30000, 0.01), map[string][]float64{"ndjson": around(33000, 0.01)}), beside("apart", flat, map[string][]float64{"ndjson": around(11000, 0.01)})),
+			[]string{"raw on two CPUs at 64 KiB does 3.0 times", "the goodput of raw on one CPU"},
+			nil,
+		},
+		{
+			"the framing matters more than placement",
+			join(beside("same", flat, map[string][]float64{"ndjson": around(50000, 0.01)}), beside("apart", around(12000, 0.01), map[string][]float64{"ndjson": around(60000, 0.01)})),
+			[]string{"The framing matters more than where the ends run: the dearest makes a factor of 5.0", "does 1.2 times"},
+			[]string{"matters more than the framing"},
+		},
+		{
+			"placements that cannot be told apart are not compared",
+			join(beside("same", flat, map[string][]float64{"ndjson": around(11000, 0.01)}), beside("apart", around(10000, 0.1), map[string][]float64{"ndjson": around(11000, 0.1)})),
+			nil,
+			[]string{"matters", "times"},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := strings.Join(Summarise(tt.set).Meaning, "\n")
+			rest := got
+			for _, want := range tt.want {
+				_, after, ok := strings.Cut(rest, want)
+				if !ok {
+					t.Errorf("%q is missing, or out of order, in:\n%s", want, got)
+				}
+				rest = after
+			}
+			for _, not := range tt.not {
+				if strings.Contains(got, not) {
+					t.Errorf("%q is claimed in:\n%s", not, got)
+				}
+			}
+		})
+	}
+}
+
+func TestMeaningOfRoundTrips(t *testing.T) {
+	s := &Set{}
+	s.Add(testEnvironment())
+	for framing, ns := range map[string]float64{"raw": 2000, "ndjson": 3000} {
+		c := testCell(framing, 256)
+		c.Pattern = "roundtrip"
+		s.Add(testRecord(c, 256, around(ns, 0)...))
+	}
+	want := "On one CPU at 256 B, ndjson adds 50 % of raw's round-trip time (50 to 50 %)."
+	if got := Summarise(s).Meaning; len(got) != 1 || got[0] != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestSeriesThatDifferAreNamedApart(t *testing.T) {
+	s := beside("same", around(10000, 0), map[string][]float64{"ndjson": around(12000, 0)})
+	for _, r := range beside("same", around(10000, 0), map[string][]float64{"ndjson": around(15000, 0)}).Records {
+		r.Cell.IO = "poller"
+		s.Add(r)
+	}
+	got := strings.Join(Summarise(s).Meaning, "\n")
+	for _, want := range []string{"On one CPU with io blocking at 64 KiB, ndjson costs 17 %", "On one CPU with io poller at 64 KiB, ndjson costs 33 %"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in:\n%s", want, got)
+		}
+	}
+}
+
+func TestSummaryPoolsRunsButPairsWithinThem(t *testing.T) {
+	one, two := beside("same", around(10000, 0), map[string][]float64{"ndjson": around(12000, 0)}), &Set{}
+	e := testEnvironment()
+	e.Run = "run-2"
+	two.Add(e)
+	for _, r := range beside("same", around(30000, 0), map[string][]float64{"ndjson": around(36000, 0)}).Records {
+		r.Run = "run-2"
+		two.Add(r)
+	}
+	sum := Summarise(join(one, two))
+	if len(sum.Rows) != 2 {
+		t.Fatalf("got %d rows, want raw and ndjson", len(sum.Rows))
+	}
+	framed := sum.Rows[1]
+	if framed.Samples != 12 || len(framed.Runs) != 2 || framed.ToRaw.N != 12 {
+		t.Errorf("got %d samples of %d runs, %d pairs; want 12 of 2, 12", framed.Samples, len(framed.Runs), framed.ToRaw.N)
+	}
+	if !framed.ToRaw.Above(0.8332) || !framed.ToRaw.Below(0.8335) {
+		t.Errorf("÷ raw is %+v, want 1/1.2 in both runs though they differ threefold", framed.ToRaw.Interval)
+	}
+	if !strings.Contains(strings.Join(sum.Notes, "\n"), "up to 2 runs are pooled") {
+		t.Errorf("pooling is not said: %q", sum.Notes)
+	}
+}
+
+func TestMachinesAreKeptApart(t *testing.T) {
+	one, two := beside("same", around(10000, 0), nil), &Set{}
+	e := testEnvironment()
+	e.Run, e.Machine = "run-2", "m2"
+	two.Add(e)
+	for _, r := range beside("same", around(30000, 0), nil).Records {
+		r.Run = "run-2"
+		two.Add(r)
+	}
+	if sum := Summarise(join(one, two)); len(sum.Rows) != 2 || sum.Rows[0].Machine == sum.Rows[1].Machine {
+		t.Errorf("the same cell of two machines: got rows %+v", sum.Rows)
+	}
+}
