@@ -94,15 +94,18 @@ func benchValues(c Cell, s Sample) []benchfmt.Value {
 			continue
 		}
 		for _, v := range valuesOf(u.metric, []Sample{s}) {
-			out = append(out, benchfmt.Value{Value: roundTo(v*u.scale, 6), Unit: u.name})
+			out = append(out, benchfmt.Value{Value: rounded(v * u.scale), Unit: u.name})
 		}
 	}
 	return out
 }
 
-// roundTo keeps so many significant digits, which is more than any clock has.
-func roundTo(v float64, digits int) float64 {
-	out, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
+// benchDigits are more than any clock has, and as many as wire bytes need.
+const benchDigits = 10
+
+// rounded leaves out the digits that division makes up.
+func rounded(v float64) float64 {
+	out, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', benchDigits, 64), 64)
 	if err != nil {
 		return v
 	}
@@ -126,10 +129,12 @@ func BenchName(c Cell) string {
 	if c.Pattern == "" {
 		name = "Cell"
 	}
-	for _, f := range benchNamed {
-		name += "/" + f + "=" + benchValue(fieldOf(c, f))
+	fields := c.Fields()
+	for _, named := range benchNamed {
+		i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == named })
+		name += "/" + named + "=" + benchValue(fields[i].Value)
 	}
-	for _, f := range c.Fields() {
+	for _, f := range fields {
 		if f.Name == "pattern" || slices.Contains(benchNamed, f.Name) || benchDefaults[f.Name] == f.Value {
 			continue
 		}
@@ -138,11 +143,13 @@ func BenchName(c Cell) string {
 	return name
 }
 
+var nameParts = strings.NewReplacer("/", "+", " ", "_", "\t", "_")
+
 var trailingNumber = regexp.MustCompile(`-([0-9]+)$`)
 
 // benchValue writes a value so that it stays one part of a name: a slash would
 // begin another, a blank end it, and "-8" at the end be taken for GOMAXPROCS.
 func benchValue(v string) string {
-	v = strings.NewReplacer("/", "+", " ", "_", "\t", "_").Replace(v)
+	v = nameParts.Replace(v)
 	return trailingNumber.ReplaceAllString(v, "_$1")
 }

@@ -51,18 +51,32 @@ func (c Cell) Key() string {
 // A Field is one field of a cell as it stands in the file.
 type Field struct{ Name, Value string }
 
+// cellFields are the fields of a cell sorted by their names in the file.
+var cellFields = func() []cellField {
+	var out []cellField
+	for i, f := range reflect.VisibleFields(reflect.TypeFor[Cell]()) {
+		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
+		out = append(out, cellField{name, i, option == "omitempty"})
+	}
+	slices.SortFunc(out, func(a, b cellField) int { return strings.Compare(a.name, b.name) })
+	return out
+}()
+
+type cellField struct {
+	name      string
+	index     int
+	omitempty bool
+}
+
 // Fields lists what of a cell stands in the file, sorted by name.
 func (c Cell) Fields() []Field {
-	var out []Field
+	out := make([]Field, 0, len(cellFields))
 	v := reflect.ValueOf(c)
-	for i, f := range reflect.VisibleFields(v.Type()) {
-		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if option == "omitempty" && v.Field(i).IsZero() {
-			continue
+	for _, f := range cellFields {
+		if value := v.Field(f.index); !f.omitempty || !value.IsZero() {
+			out = append(out, Field{f.name, fieldText(value)})
 		}
-		out = append(out, Field{name, fieldText(v.Field(i))})
 	}
-	slices.SortFunc(out, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 

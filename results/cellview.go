@@ -191,10 +191,7 @@ func plainEstimate(metric string) func(Row) string {
 
 // formatMetric writes a value in the unit of a metric that is in the list.
 func formatMetric(name string, v float64) string {
-	m, err := MetricByName(name)
-	if err != nil {
-		panic("results: " + err.Error())
-	}
+	m := known(name)
 	return m.Format(v)
 }
 

@@ -17,7 +17,7 @@ func (s *Set) writeCSV(w io.Writer) error {
 		return writeFindingsCSV(w, s.findings())
 	}
 	sum := Summarise(s)
-	fields, shown := cellFields(sum.Rows), shownMetrics(sum.Rows)
+	fields, shown := fieldsOf(sum.Rows), shownMetrics(sum.Rows)
 	out := csv.NewWriter(w)
 	if err := out.Write(csvHead(fields, shown)); err != nil {
 		return fmt.Errorf("write CSV: %w", err)
@@ -90,8 +90,8 @@ func csvEstimate(e *Estimate, ok bool) []string {
 	return []string{number(e.Median), number(e.Interval.Lo), number(e.Interval.Hi), strconv.Itoa(e.N)}
 }
 
-// cellFields are the names of all fields that any cell has, sorted.
-func cellFields(rows []Row) []string {
+// fieldsOf are the names of all fields that any cell has, sorted.
+func fieldsOf(rows []Row) []string {
 	var out []string
 	for _, r := range rows {
 		for _, f := range r.Cell.Fields() {
@@ -106,7 +106,7 @@ func cellFields(rows []Row) []string {
 
 // shownMetrics are those that any row has.
 func shownMetrics(rows []Row) []Metric {
-	return filter(Metrics(), func(m Metric) bool {
+	return filter(allMetrics, func(m Metric) bool {
 		return slices.ContainsFunc(rows, func(r Row) bool {
 			_, ok := r.Estimates[m.Name]
 			return ok

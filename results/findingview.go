@@ -103,10 +103,7 @@ func (s *Set) messageTable() Table {
 
 // valuesOf are the values of a metric that is in the list.
 func valuesOf(name string, samples []Sample) []float64 {
-	m, err := MetricByName(name)
-	if err != nil {
-		panic("results: " + err.Error())
-	}
+	m := known(name)
 	return m.Values(samples)
 }
 

@@ -45,9 +45,13 @@ type series struct {
 
 func seriesIn(rows []Row, pattern string) []series {
 	var all []series
-	seen := make(map[string]bool)
+	type id struct {
+		machine string
+		cell    Cell
+	}
+	seen := make(map[id]bool)
 	for _, r := range rows {
-		id := r.Machine + " " + seriesOf(r.Cell).Key()
+		id := id{r.Machine, seriesOf(r.Cell)}
 		if r.Cell.Pattern != pattern || seen[id] {
 			continue
 		}

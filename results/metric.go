@@ -123,31 +123,43 @@ func felt(latency map[string]Latency) (string, bool) {
 	return "", false
 }
 
-// Metrics lists every metric by the name that it has in assertions and
-// columns: those of a whole sample, then "p50", "p90", "p99", "p99.9" and
-// "max" of the latency, which [Sample.Latency] keys may stand before
-// ("service.p99").
-func Metrics() []Metric {
-	out := slices.Clone(metrics)
-	for _, p := range percentiles {
-		out = append(out, latencyMetric("", p.name, p.of))
-	}
-	for _, key := range latencyKeys {
+// allMetrics are all that [Metrics] lists, and where each is by its name.
+var allMetrics, metricIndex = func() ([]Metric, map[string]int) {
+	all := slices.Clone(metrics)
+	for _, key := range append([]string{""}, latencyKeys...) {
 		for _, p := range percentiles {
-			out = append(out, latencyMetric(key, p.name, p.of))
+			all = append(all, latencyMetric(key, p.name, p.of))
 		}
 	}
-	return out
-}
+	index := make(map[string]int)
+	for i, m := range all {
+		index[m.Name] = i
+	}
+	return all, index
+}()
+
+// Metrics lists every metric by the name that it has in assertions and
+// columns: those of a whole sample, then "p50", "p90", "p99", "p99.9" and
+// "max" of the latency that is felt, then those of each key of
+// [Sample.Latency] ("service.p99").
+func Metrics() []Metric { return slices.Clone(allMetrics) }
 
 // MetricByName finds a metric, or names those there are.
 func MetricByName(name string) (Metric, error) {
-	all := Metrics()
-	i := slices.IndexFunc(all, func(m Metric) bool { return m.Name == name })
-	if i < 0 {
+	i, ok := metricIndex[name]
+	if !ok {
 		return Metric{}, fmt.Errorf("metric %q is not known; known are %s", name, strings.Join(metricNames(), ", "))
 	}
-	return all[i], nil
+	return allMetrics[i], nil
+}
+
+// known is a metric whose name is written in this package.
+func known(name string) Metric {
+	m, err := MetricByName(name)
+	if err != nil {
+		panic("results: " + err.Error())
+	}
+	return m
 }
 
 // metricNames are the names without the keyed percentiles, for messages.

@@ -49,6 +49,9 @@ const (
 func Summarise(s *Set) Summary {
 	sum := Summary{Environments: s.Environments, Rows: rowsOf(s)}
 	for i := range sum.Rows {
+		sum.Rows[i].estimate()
+	}
+	for i := range sum.Rows {
 		sum.Rows[i].relate(sum.Rows)
 	}
 	sortRows(sum.Rows)
@@ -59,19 +62,19 @@ func Summarise(s *Set) Summary {
 
 // rowsOf gathers the records of each cell of each machine.
 func rowsOf(s *Set) []Row {
-	type id struct{ machine, key string }
+	type id struct {
+		machine string
+		cell    Cell
+	}
 	at := make(map[id]int)
 	var rows []Row
 	for _, r := range s.Records {
-		i := id{s.Machine(r.Run), r.Cell.Key()}
+		i := id{s.Machine(r.Run), r.Cell}
 		if _, ok := at[i]; !ok {
 			at[i] = len(rows)
 			rows = append(rows, Row{Machine: i.machine, Cell: r.Cell})
 		}
 		rows[at[i]].add(r)
-	}
-	for i := range rows {
-		rows[i].estimate()
 	}
 	return rows
 }
@@ -102,7 +105,7 @@ func (r *Row) samples() []Sample {
 func (r *Row) estimate() {
 	samples := r.samples()
 	r.Estimates = make(map[string]Estimate)
-	for _, m := range Metrics() {
+	for _, m := range allMetrics {
 		if e := Median(m.Values(samples)); e.N > 0 {
 			r.Estimates[m.Name] = e
 		}
@@ -187,10 +190,7 @@ func relative(c, base Cell) Metric {
 	case c.Size != base.Size:
 		name = "rate" // as many bytes pass for each message: messages a second compare the pipes
 	}
-	m, err := MetricByName(name)
-	if err != nil {
-		panic("results: " + err.Error()) // the names above are in the list
-	}
+	m := known(name)
 	return m
 }
 

@@ -1,0 +1,217 @@
+package results
+
+import (
+	"math"
+	"slices"
+)
+
+// A Verdict is what a comparison says of one metric of one case.
+type Verdict string
+
+// The verdicts. Slower and faster are said of every metric that is timed, for
+// worse and better; more and fewer of what is counted.
+const (
+	Slower     Verdict = "slower"
+	Faster     Verdict = "faster"
+	More       Verdict = "more"
+	Fewer      Verdict = "fewer"
+	NoChange   Verdict = "no change"
+	TooNoisy   Verdict = "too noisy"
+	Indicative Verdict = "unpaired, indicative"
+	Elsewhere  Verdict = "different machines"
+)
+
+// DefaultTolerance is the change that "no change" has to exclude where nothing
+// else is asked for: 5 %.
+const DefaultTolerance = 0.05
+
+// CompareOptions say what a verdict may rest on.
+type CompareOptions struct {
+	// Noise is how far figures move between runs on these machines. Without
+	// it two files measured at different times allow no verdict on times.
+	Noise []Noise
+
+	// Across allows verdicts between different machines.
+	Across bool
+
+	// Tolerance is the change, as a share, that "no change" has to exclude.
+	// Zero is DefaultTolerance.
+	Tolerance float64
+}
+
+func (o CompareOptions) tolerance() float64 {
+	if o.Tolerance > 0 {
+		return o.Tolerance
+	}
+	return DefaultTolerance
+}
+
+// A Comparison is two sides, case by case.
+type Comparison struct {
+	Old     string   `json:"old"`
+	New     string   `json:"new"`
+	Pairs   int      `json:"pairs,omitempty"` // interleaved pairs; 0: two files
+	Changes []Change `json:"changes"`         // exact counters first
+	OnlyOld []string `json:"only_old,omitempty"`
+	OnlyNew []string `json:"only_new,omitempty"`
+	Notes   []string `json:"notes,omitempty"`
+}
+
+// A Change is one metric of one case on both sides.
+type Change struct {
+	Name   string   `json:"name"`
+	Cell   *Cell    `json:"cell,omitempty"`
+	Metric string   `json:"metric"`
+	Unit   string   `json:"unit,omitempty"`
+	Old    Estimate `json:"old"`
+	New    Estimate `json:"new"`
+
+	Ratio    *float64  `json:"ratio,omitempty"`    // new over old; of pairs the median of their ratios; nil from or to nothing
+	Interval *Interval `json:"interval,omitempty"` // of the ratio; pairs alone
+	P        *float64  `json:"p,omitempty"`        // of the pairs, corrected for the number of comparisons
+	Exact    bool      `json:"exact,omitempty"`    // a counter that is the same in every sample of a side
+	Verdict  Verdict   `json:"verdict"`
+	Basis    string    `json:"basis"`
+
+	better Better
+	worst  float64 // the worsening, as a share, that cannot be excluded
+	metric Metric
+}
+
+// Established tells whether the verdict is a change beyond doubt.
+func (c Change) Established() bool {
+	return slices.Contains([]Verdict{Slower, Faster, More, Fewer}, c.Verdict)
+}
+
+// Worse is by how much the new side is worse, as a share of the old: 0.1 is 10 %
+// more time or 10 % less goodput. It is negative where the new side is better,
+// and infinite where there was nothing before.
+func (c Change) Worse() float64 {
+	switch {
+	case c.Ratio != nil:
+		return worsening(c.better, *c.Ratio)
+	case c.New.Median == c.Old.Median:
+		return 0
+	}
+	return -float64(c.better) * math.Copysign(math.Inf(1), c.New.Median-c.Old.Median)
+}
+
+func worsening(better Better, ratio float64) float64 {
+	return -float64(better) * (ratio - 1)
+}
+
+// Compare sets two sides that were measured one after the other against each
+// other. Counters that are the same in every sample need no statistics. Times
+// get a verdict only where the difference of the medians is beyond what runs
+// that nothing distinguishes show on this machine ([CompareOptions.Noise]): a rank test on the
+// samples of two files would find a difference in most pairs of equal ones.
+func Compare(before, after Side, o CompareOptions) *Comparison {
+	c := &Comparison{Old: before.Name, New: after.Name}
+	matches := c.match(before.Series, after.Series)
+	timed := len(filter(matches, func(m match) bool { return !m.old.Metric.Counter }))
+	for _, m := range matches {
+		if m.old.Metric.Counter {
+			c.addCounter(m)
+			continue
+		}
+		c.Changes = append(c.Changes, m.timed(o, timed))
+	}
+	c.note(matches, before, after)
+	return c
+}
+
+// A match is the same metric of the same case on both sides.
+type match struct {
+	old, new Series
+}
+
+func (m match) elsewhere() bool { return m.old.Machine != m.new.Machine }
+
+// match finds the cases that both sides have: of the same machine, or, where
+// there is none, of another. Exact counters come first.
+func (c *Comparison) match(before, after []Series) []match {
+	var out []match
+	for _, o := range before {
+		if i := counterpart(o, after); i >= 0 {
+			out = append(out, match{o, after[i]})
+		} else if !slices.Contains(c.OnlyOld, o.Name) {
+			c.OnlyOld = append(c.OnlyOld, o.Name)
+		}
+	}
+	for _, n := range after {
+		if counterpart(n, before) < 0 && !slices.Contains(c.OnlyNew, n.Name) {
+			c.OnlyNew = append(c.OnlyNew, n.Name)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b match) int { return counterFirst(a.old.Metric) - counterFirst(b.old.Metric) })
+	return out
+}
+
+func counterFirst(m Metric) int { return map[bool]int{true: 0, false: 1}[m.Counter] }
+
+func counterpart(s Series, in []Series) int {
+	same := func(o Series) bool { return o.Name == s.Name && o.Metric.Name == s.Metric.Name }
+	if i := slices.IndexFunc(in, func(o Series) bool { return same(o) && o.Machine == s.Machine }); i >= 0 {
+		return i
+	}
+	return slices.IndexFunc(in, same)
+}
+
+// change is what both kinds of comparison have in common.
+func (m match) change() Change {
+	c := Change{
+		Name: m.old.Name, Cell: m.old.Cell, Metric: m.old.Metric.Name, Unit: m.old.Metric.Unit,
+		Old: Median(m.old.Values), New: Median(m.new.Values),
+		better: m.old.Metric.Better, metric: m.old.Metric, worst: math.Inf(1),
+	}
+	if c.Old.Median > 0 && c.New.Median > 0 {
+		c.Ratio = new(c.New.Median / c.Old.Median)
+	}
+	return c
+}
+
+// timed judges a time by the bound between runs.
+func (m match) timed(o CompareOptions, comparisons int) Change {
+	c := m.change()
+	if m.elsewhere() && !o.Across {
+		c.Verdict, c.Basis = Elsewhere, "measured on different machines; --across compares them all the same"
+		return c
+	}
+	b := between(o.Noise, m.old.Machine, m.old.Cell, m.old.Metric.Name, comparisons)
+	if n := between(o.Noise, m.new.Machine, m.new.Cell, m.new.Metric.Name, comparisons); n.log > b.log {
+		b = n
+	}
+	if !b.known || c.Ratio == nil || c.better == Neither {
+		c.Verdict, c.Basis = Indicative, "how far this moves between runs is not known; doctor measures it, ab compares in pairs"
+		return c
+	}
+	c.Basis = b.basis
+	c.worst = worsening(c.better, *c.Ratio*math.Exp(-float64(c.better)*b.log))
+	c.Verdict = timedVerdict(c, b.log, o.tolerance())
+	return c
+}
+
+// timedVerdict asks for both: a difference beyond what runs show of
+// themselves, and intervals that lie apart.
+func timedVerdict(c Change, bound, tolerance float64) Verdict {
+	beyond := math.Abs(math.Log(*c.Ratio)) > bound
+	switch {
+	case beyond && apart(c.Old, c.New):
+		return direction(c.better, *c.Ratio)
+	case !beyond && math.Exp(bound)-1 <= tolerance:
+		return NoChange
+	}
+	return TooNoisy
+}
+
+// apart is whether two intervals have nothing in common.
+func apart(a, b Estimate) bool {
+	return a.Interval != nil && b.Interval != nil && (a.Interval.Hi < b.Interval.Lo || b.Interval.Hi < a.Interval.Lo)
+}
+
+func direction(better Better, ratio float64) Verdict {
+	if worsening(better, ratio) > 0 {
+		return Slower
+	}
+	return Faster
+}

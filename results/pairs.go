@@ -1,0 +1,127 @@
+package results
+
+import (
+	"fmt"
+	"math"
+)
+
+// ComparePairs sets interleaved pairs of runs against each other: before[i] and
+// after[i] were measured one right after the other, in either order. It takes
+// the ratio within each pair, so that what moves the machine moves both, tests the
+// logarithms of the ratios with [SignedRank], and corrects the p of all times with [Holm].
+// Pairs that lack a case are left out of it; without two equally long sides it is an error.
+func ComparePairs(before, after []*Set, o CompareOptions) (*Comparison, error) {
+	if len(before) != len(after) || len(before) == 0 {
+		return nil, fmt.Errorf("compare pairs: %d old and %d new runs make no pairs", len(before), len(after))
+	}
+	c := &Comparison{Old: "old", New: "new", Pairs: len(before)}
+	matches := c.match(pooled(before), pooled(after))
+	perOld, perNew := mediansByRun(before), mediansByRun(after)
+	for _, m := range matches {
+		if m.old.Metric.Counter {
+			c.addCounter(m)
+			continue
+		}
+		c.Changes = append(c.Changes, paired(m, perOld, perNew))
+	}
+	c.correct(o.tolerance())
+	c.note(matches, Side{}, Side{})
+	return c, nil
+}
+
+// pooled are the series of all runs of a side together.
+func pooled(sets []*Set) []Series {
+	var all Set
+	for _, s := range sets {
+		all.merge(s)
+	}
+	return all.Series()
+}
+
+// A seriesID is what the same series has in every run.
+type seriesID struct{ name, metric, machine string }
+
+func (s Series) id() seriesID { return seriesID{s.Name, s.Metric.Name, s.Machine} }
+
+// mediansByRun are the medians of each run, by series.
+func mediansByRun(sets []*Set) []map[seriesID]float64 {
+	out := make([]map[seriesID]float64, len(sets))
+	for i, set := range sets {
+		out[i] = make(map[seriesID]float64)
+		for _, s := range set.Series() {
+			out[i][s.id()] = Median(s.Values).Median
+		}
+	}
+	return out
+}
+
+// paired takes the ratio of each pair. Its p is not corrected yet.
+func paired(m match, before, after []map[seriesID]float64) Change {
+	c := m.change()
+	var ratios, logs []float64
+	for i := range before {
+		vo, oko := before[i][m.old.id()]
+		vn, okn := after[i][m.new.id()]
+		if oko && okn && vo > 0 && vn > 0 {
+			ratios = append(ratios, vn/vo)
+			logs = append(logs, math.Log(vn/vo))
+		}
+	}
+	e := Median(ratios)
+	p, n := SignedRank(logs)
+	c.Ratio, c.Interval, c.P = nil, e.Interval, new(p)
+	c.Basis = fmt.Sprintf("%d pairs", e.N)
+	if e.N > 0 {
+		c.Ratio = new(e.Median)
+	}
+	if e.Interval != nil {
+		c.worst = max(worsening(c.better, e.Interval.Lo), worsening(c.better, e.Interval.Hi))
+	}
+	if n < e.N {
+		c.Basis += fmt.Sprintf(", %d of them equal", e.N-n)
+	}
+	return c
+}
+
+// correct applies Holm's correction to the times and gives the verdicts.
+func (c *Comparison) correct(tolerance float64) {
+	var at []int
+	var p []float64
+	for i, change := range c.Changes {
+		if change.P != nil {
+			at, p = append(at, i), append(p, *change.P)
+		}
+	}
+	for k, corrected := range Holm(p) {
+		change := &c.Changes[at[k]]
+		change.P = new(corrected)
+		change.Verdict = pairedVerdict(*change, tolerance)
+	}
+	if len(p) > 0 && leastP(c.Pairs)*float64(len(p)) >= 1-Confidence {
+		c.Notes = append(c.Notes, fmt.Sprintf("%d pairs cannot establish any change among %d comparisons: that takes %d", c.Pairs, len(p), enoughPairs(len(p))))
+	}
+}
+
+// enoughPairs is the fewest pairs of which all on one side are significant
+// after the correction for so many comparisons.
+func enoughPairs(comparisons int) int {
+	n := 1
+	for leastP(n)*float64(comparisons) >= 1-Confidence {
+		n++
+	}
+	return n
+}
+
+// pairedVerdict says "no change" only where the interval excludes one as
+// large as the tolerance.
+func pairedVerdict(c Change, tolerance float64) Verdict {
+	switch {
+	case c.Ratio == nil || c.better == Neither:
+		return Indicative
+	case *c.P < 1-Confidence && *c.Ratio != 1:
+		return direction(c.better, *c.Ratio)
+	case c.Interval != nil && c.Interval.Lo >= 1-tolerance && c.Interval.Hi <= 1+tolerance:
+		return NoChange
+	}
+	return TooNoisy
+}

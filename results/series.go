@@ -1,0 +1,130 @@
+package results
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+)
+
+// A Series is one metric of one case, sample by sample, from a results file or
+// from Go benchmark text.
+type Series struct {
+	Name     string    `json:"name"`           // as in Go benchmark text, without "Benchmark"
+	Cell     *Cell     `json:"cell,omitempty"` // nil of Go benchmark text
+	Metric   Metric    `json:"-"`
+	Machine  string    `json:"machine"`
+	Values   []float64 `json:"values"`
+	Messages int64     `json:"messages"` // the fewest that a value rests on
+}
+
+// Compared are the metrics in which two measurements of a cell are compared:
+// counters, which may be exact, then times. Of a stream that is its goodput, of
+// round trips their p50 and p99; a latency that a stream carries too.
+func Compared(c Cell, samples []Sample) []Metric {
+	names := []string{"writer-calls", "reader-calls", "wire", "allocs"}
+	_, hasLatency := felt(anyLatency(samples))
+	if c.Pattern != roundtrip {
+		names = append(names, "goodput")
+	} else if !hasLatency {
+		names = append(names, "time")
+	}
+	if hasLatency {
+		names = append(names, "p50", "p99")
+	}
+	var out []Metric
+	for _, name := range names {
+		out = append(out, known(name))
+	}
+	return out
+}
+
+// anyLatency is the latency of the first sample that has any.
+func anyLatency(samples []Sample) map[string]Latency {
+	i := slices.IndexFunc(samples, func(s Sample) bool { return len(s.Latency) > 0 })
+	if i < 0 {
+		return nil
+	}
+	return samples[i].Latency
+}
+
+// Series are the set's measurements as far as they can be compared.
+func (s *Set) Series() []Series {
+	var out []Series
+	for _, r := range rowsOf(s) {
+		samples := r.samples()
+		for _, m := range Compared(r.Cell, samples) {
+			if values := m.Values(samples); len(values) > 0 {
+				out = append(out, Series{
+					Name: BenchName(r.Cell), Cell: new(r.Cell), Metric: m, Machine: r.Machine,
+					Values: values, Messages: fewestMessages(samples),
+				})
+			}
+		}
+	}
+	return out
+}
+
+func fewestMessages(samples []Sample) int64 {
+	return slices.MinFunc(samples, func(a, b Sample) int { return int(a.Messages - b.Messages) }).Messages
+}
+
+// A Side is one of the two things that are compared.
+type Side struct {
+	Name     string    `json:"name"`
+	Series   []Series  `json:"-"`
+	Problems []Problem `json:"problems,omitempty"` // what could not be read
+}
+
+// SideOf makes a side of a set.
+func SideOf(name string, s *Set) Side {
+	return Side{Name: name, Series: s.Series(), Problems: s.Problems}
+}
+
+// ReadSide reads a results file or Go benchmark text, whichever it is. A file
+// that is missing or has nothing to compare is an error.
+func ReadSide(path string) (Side, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Side{}, fmt.Errorf("read results: %w", err)
+	}
+	defer f.Close()
+	return ReadSideFrom(path, f)
+}
+
+// ReadSideFrom is [ReadSide] of what r gives.
+func ReadSideFrom(name string, r io.Reader) (Side, error) {
+	text := bufio.NewReader(r)
+	var side Side
+	if looksLikeJSON(text) {
+		set, err := ReadFrom(name, text)
+		if err != nil {
+			return Side{}, err
+		}
+		side = SideOf(name, set)
+	} else {
+		var err error
+		if side, err = readBench(name, text); err != nil {
+			return Side{}, err
+		}
+	}
+	if len(side.Series) == 0 {
+		return Side{}, fmt.Errorf("read results: %s: %w: no cell with samples", name, ErrEmpty)
+	}
+	return side, nil
+}
+
+// looksLikeJSON tells whether the first thing in a file is an object. It takes
+// nothing away from the reader. A short file is judged by what there is.
+func looksLikeJSON(r *bufio.Reader) bool {
+	head, _ := r.Peek(512) // an error comes again, when the file is read
+	for _, b := range head {
+		switch b {
+		case ' ', '\t', '\r', '\n', 0xef, 0xbb, 0xbf:
+			continue
+		}
+		return b == '{'
+	}
+	return true // blank: the reader of results says so
+}
