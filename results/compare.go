@@ -76,6 +76,7 @@ type Change struct {
 	better Better
 	worst  float64 // the worsening, as a share, that cannot be excluded
 	metric Metric
+	sides  match
 }
 
 // Established tells whether the verdict is a change beyond doubt.
@@ -162,7 +163,7 @@ func (m match) change() Change {
 	c := Change{
 		Name: m.old.Name, Cell: m.old.Cell, Metric: m.old.Metric.Name, Unit: m.old.Metric.Unit,
 		Old: Median(m.old.Values), New: Median(m.new.Values),
-		better: m.old.Metric.Better, metric: m.old.Metric, worst: math.Inf(1),
+		better: m.old.Metric.Better, metric: m.old.Metric, worst: math.Inf(1), sides: m,
 	}
 	if c.Old.Median > 0 && c.New.Median > 0 {
 		c.Ratio = new(c.New.Median / c.Old.Median)

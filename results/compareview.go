@@ -1,6 +1,7 @@
 package results
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -42,8 +43,8 @@ func shortList(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
 }
 
-// Write writes the comparison. In the bench format each side's median of every
-// figure is a benchmark with side=old or side=new, for benchstat -col /side. A
+// Write writes the comparison. In the bench format each sample of every
+// figure is a line with side=old or side=new, for benchstat -col /side. A
 // comparison without a common case is [ErrNothing].
 func (c *Comparison) Write(w io.Writer, format Format, o ViewOptions) error {
 	if len(c.Changes) == 0 {
@@ -201,18 +202,33 @@ func signedPercent(ratio float64) string {
 func (c *Comparison) writeBench(w io.Writer) error {
 	out := benchfmt.NewWriter(w)
 	for _, ch := range c.Changes {
-		unit, scale := ch.benchUnit()
-		for _, side := range []struct {
-			name string
-			e    Estimate
-		}{{"old", ch.Old}, {"new", ch.New}} {
-			res := benchfmt.Result{Name: benchfmt.Name(ch.Name + "/side=" + side.name), Iters: 1, Values: []benchfmt.Value{{Value: rounded(side.e.Median * scale), Unit: unit}}}
-			if err := out.Write(&res); err != nil {
-				return fmt.Errorf("write benchmark text: %w", err)
-			}
+		if err := errors.Join(ch.writeSide(out, "old", ch.sides.old), ch.writeSide(out, "new", ch.sides.new)); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// writeSide writes the samples of one side, a line each.
+func (c Change) writeSide(out *benchfmt.Writer, side string, s Series) error {
+	unit, scale := c.benchUnit()
+	for _, v := range s.Values {
+		res := benchfmt.Result{
+			Name: benchfmt.Name(benchCase(c.Name, side)), Iters: int(s.Messages),
+			Values: []benchfmt.Value{{Value: rounded(v * scale), Unit: unit}},
+		}
+		if err := out.Write(&res); err != nil {
+			return fmt.Errorf("write benchmark text: %w", err)
+		}
+	}
+	return nil
+}
+
+// benchCase puts the side into a name, before the GOMAXPROCS that go test
+// leaves at its end.
+func benchCase(name, side string) string {
+	base := trailingNumber.ReplaceAllString(name, "")
+	return base + "/side=" + side + strings.TrimPrefix(name, base)
 }
 
 // benchUnit is the unit that a figure has in Go benchmark text.
