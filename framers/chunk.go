@@ -1,7 +1,6 @@
 package framers
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"iter"
@@ -51,10 +50,10 @@ func (f chunked) frames(msg []byte, s *settings) iter.Seq[[][]byte] {
 }
 
 func (f chunked) carries(msg []byte, _ *settings) error {
-	if i := bytes.IndexByte(msg, '\n'); i >= 0 {
+	if i := indexNewline(msg); i >= 0 {
 		return &PayloadError{Offset: i, Err: ErrNewline}
 	}
-	if newLayout(int64(len(msg)), f.size).total > maxFrames {
+	if len(msg) > maxFrames && newLayout(int64(len(msg)), f.size).total > maxFrames {
 		return &PayloadError{Offset: len(msg), Err: ErrFrames}
 	}
 	return nil
@@ -86,6 +85,10 @@ func (w *chunkWriter) WriteMessage(msg []byte) error {
 // frames sends msg in frames: in one gather call of as many as it takes, or in one Write each.
 func (w *chunkWriter) frames(msg []byte) error {
 	id := w.set.ids()
+	if len(msg) <= w.size-soleHeader-1 {
+		w.headers = appendHeader(w.headers[:0], &id, 0, 1)
+		return w.out.send(w.headers, msg, newline)
+	}
 	l := newLayout(int64(len(msg)), w.size)
 	batch := maxGather / 2 // frames in a call: header with the newline before it, data
 	if w.out.v == nil {
@@ -93,7 +96,7 @@ func (w *chunkWriter) frames(msg []byte) error {
 	}
 	for index := 0; index < int(l.total); {
 		n, total := w.gather(msg, &id, l, index, batch)
-		if err := w.out.flush(total); err != nil {
+		if err := w.out.sendVec(total); err != nil {
 			return err
 		}
 		msg = msg[n:]

@@ -1,7 +1,6 @@
 package framers
 
 import (
-	"bytes"
 	"io"
 	"time"
 )
@@ -231,7 +230,7 @@ func (r *chunkReader) header() error {
 
 // headerRest returns how much of the header expected is to come, or 0 where none is.
 func (r *chunkReader) headerRest() int {
-	if !r.run.active || r.run.frame < directFrom {
+	if !r.direct() {
 		return 0
 	}
 	in := &r.lines.in
@@ -285,7 +284,7 @@ func (r *chunkReader) other() error {
 		r.stage = inLine
 		return nil
 	}
-	end := bytes.IndexByte(in.held(), '\n')
+	end := indexNewline(in.held())
 	for end < 0 && in.end-in.base < excerptBytes {
 		err := in.fill(0)
 		if err == io.EOF {
@@ -293,7 +292,7 @@ func (r *chunkReader) other() error {
 		} else if err != nil {
 			return err
 		}
-		end = bytes.IndexByte(in.held(), '\n')
+		end = indexNewline(in.held())
 	}
 	text := in.held()
 	if end >= 0 {
@@ -444,7 +443,7 @@ func (r *chunkReader) reject(why error, received int) error {
 func (r *chunkReader) data() error {
 	in := &r.lines.in
 	for {
-		n := bytes.IndexByte(in.buf[in.pos:in.end], '\n')
+		n := indexNewline(in.buf[in.pos:in.end])
 		ended := n >= 0
 		if !ended {
 			n = in.end - in.pos
@@ -470,18 +469,18 @@ func (r *chunkReader) data() error {
 	}
 }
 
+// direct reports whether reads should end with a header: not where so little is to come that a read may well get it all.
+func (r *chunkReader) direct() bool {
+	c := &r.run
+	return c.active && c.frame >= directFrom && int64(c.total-c.next-1)*int64(c.frame) >= int64(r.lines.in.size)
+}
+
 // dataRest returns how much to read so that the read ends with the next header, or 0 where that cannot be known.
 func (r *chunkReader) dataRest() int {
 	f := &r.frame
-	if !r.run.active || r.to != nil || r.run.frame < directFrom {
-		return 0
-	}
 	rest := r.run.frame - f.length - 1 - r.got
-	switch {
-	case rest <= 0:
+	if rest <= 0 || r.to != nil || !r.direct() {
 		return 0
-	case f.index+1 == f.total:
-		return rest + 1
 	}
 	return rest + 1 + headerBytes(int(f.id.n), f.index+1, f.total)
 }

@@ -49,7 +49,7 @@ func (c *Coalescer) forward(bufs [][]byte, total int) {
 	c.out.vec = append(append(c.out.vec[:0], c.buf), bufs...)
 	total += len(c.buf)
 	c.buf = c.buf[:0]
-	if err := c.out.flush(total); err != nil {
+	if err := c.out.sendVec(total); err != nil {
 		c.err = fmt.Errorf("coalesced frames: %w", err)
 	}
 }

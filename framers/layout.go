@@ -1,7 +1,6 @@
 package framers
 
 import (
-	"encoding/hex"
 	"iter"
 	"math"
 	"strconv"
@@ -16,7 +15,8 @@ const (
 
 	uuidBytes   = 36
 	maxIDBytes  = 64
-	indexDigits = 10 // of an index or total: below 2^31 as written, and as read
+	indexDigits = 10            // of an index or total: below 2^31 as written, and as read
+	soleHeader  = uuidBytes + 5 // of a message in one frame
 	maxHeader   = maxIDBytes + 2*indexDigits + 3
 )
 
@@ -89,15 +89,22 @@ func (l layout) overhead() int64 {
 	return sum
 }
 
+const hexDigits = "0123456789abcdef"
+
 // appendHeader appends the header of a chunk: the id as a lower-case UUID.
 func appendHeader(b []byte, id *[16]byte, index int, total int64) []byte {
-	for i, part := range [...][]byte{id[0:4], id[4:6], id[6:8], id[8:10], id[10:16]} {
-		if i > 0 {
-			b = append(b, '-')
+	var text [uuidBytes + 1]byte
+	at := 0
+	for i, c := range id {
+		if i == 4 || i == 6 || i == 8 || i == 10 {
+			text[at] = '-'
+			at++
 		}
-		b = hex.AppendEncode(b, part)
+		text[at], text[at+1] = hexDigits[c>>4], hexDigits[c&15]
+		at += 2
 	}
-	b = append(b, ':')
+	text[uuidBytes] = ':'
+	b = append(b, text[:]...)
 	b = strconv.AppendInt(b, int64(index), 10)
 	b = append(b, ':')
 	b = strconv.AppendInt(b, total, 10)

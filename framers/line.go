@@ -1,7 +1,6 @@
 package framers
 
 import (
-	"bytes"
 	"io"
 )
 
@@ -32,7 +31,7 @@ func space(c byte) bool                            { return c == ' ' || c == '\t
 
 // fitsLine returns why msg cannot be a line, or nil.
 func fitsLine(msg []byte, verbatim bool) error {
-	if i := bytes.IndexByte(msg, '\n'); i >= 0 {
+	if i := indexNewline(msg); i >= 0 {
 		return &PayloadError{Offset: i, Err: ErrNewline}
 	}
 	last := len(msg) - 1
@@ -106,7 +105,7 @@ func (r *lineReader) line() ([]byte, error) {
 func (r *lineReader) collect() ([]byte, error) {
 	in := &r.in
 	for {
-		if i := bytes.IndexByte(in.buf[in.pos:in.end], '\n'); i >= 0 {
+		if i := indexNewline(in.buf[in.pos:in.end]); i >= 0 {
 			return r.finish(in.pos+i, in.pos+i+1)
 		}
 		in.pos = in.end
@@ -162,7 +161,7 @@ func tooLong(msg []byte, limit int, offset int64) error {
 // skipLine drops everything up to and with the next newline.
 func (in *inlet) skipLine() error {
 	for {
-		if i := bytes.IndexByte(in.buf[in.pos:in.end], '\n'); i >= 0 {
+		if i := indexNewline(in.buf[in.pos:in.end]); i >= 0 {
 			in.base = in.pos + i + 1
 			in.pos = in.base
 			return nil

@@ -1,6 +1,7 @@
 package framers
 
 import (
+	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -173,10 +174,8 @@ func WithQueue(messages int) Option {
 // randomID draws a version 4 UUID from the runtime's ChaCha8 generator, which is safe for concurrent use and seeded by
 // the system; crypto/rand costs a message of 256 B a quarter of its time.
 func randomID() (id [16]byte) {
-	a, b := rand.Uint64(), rand.Uint64()
-	for i := range 8 {
-		id[i], id[8+i] = byte(a>>(8*i)), byte(b>>(8*i))
-	}
+	binary.LittleEndian.PutUint64(id[:8], rand.Uint64())
+	binary.LittleEndian.PutUint64(id[8:], rand.Uint64())
 	id[6] = id[6]&0x0f | 0x40
 	id[8] = id[8]&0x3f | 0x80
 	return id

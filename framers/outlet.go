@@ -47,38 +47,45 @@ func (o *outlet) send(pieces ...[]byte) error {
 	for _, p := range pieces {
 		total += len(p)
 	}
+	if o.v == nil || total < o.gather {
+		return o.compose(pieces, total)
+	}
 	o.vec = append(o.vec[:0], pieces...)
-	return o.flush(total)
+	return o.sendVec(total)
 }
 
-// flush writes o.vec, which holds total bytes.
-func (o *outlet) flush(total int) error {
-	if o.broken != nil {
-		return o.broken
-	}
-	var n int64
-	var err error
-	if o.v != nil && total >= o.gather {
+// sendVec writes the frames gathered in o.vec, of total bytes.
+func (o *outlet) sendVec(total int) (err error) {
+	if o.v == nil || total < o.gather {
+		err = o.compose(o.vec, total)
+	} else if err = o.broken; err == nil {
+		var n int64
 		n, err = o.v.Writev(o.vec)
-	} else {
-		n, err = o.compose(total)
+		err = o.settle(n, total, err)
 	}
 	clear(o.vec) // the caller's message is not retained
 	o.vec = o.vec[:0]
-	return o.settle(n, total, err)
+	return err
 }
 
-// compose writes o.vec with one Write.
-func (o *outlet) compose(total int) (int64, error) {
+// compose writes pieces with one Write.
+func (o *outlet) compose(pieces [][]byte, total int) error {
+	if o.broken != nil {
+		return o.broken
+	}
 	if cap(o.buf) < total || cap(o.buf) > keepCompose && total < keepCompose/4 {
 		o.buf = make([]byte, 0, max(total, 512))
 	}
-	o.buf = o.buf[:0]
-	for _, p := range o.vec {
-		o.buf = append(o.buf, p...)
+	b := o.buf[:0]
+	for _, p := range pieces {
+		b = append(b, p...)
 	}
-	n, err := o.w.Write(o.buf)
-	return int64(n), err
+	o.buf = b
+	n, err := o.w.Write(b)
+	if err == nil && n == total {
+		return nil
+	}
+	return o.settle(int64(n), total, err)
 }
 
 // settle judges what a write returned. Half a frame on the stream cannot be taken back: it breaks the outlet for good,

@@ -1,0 +1,168 @@
+package framers_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"testing"
+	"text/tabwriter"
+	"time"
+)
+
+// sizes are the message sizes of the figures, in bytes.
+var benchSizes = []int{256, 4 << 10, 64 << 10, 1 << 20, 16 << 20}
+
+// A carriage sends messages through a pipe with one goroutine and receives them with another.
+type carriage struct {
+	r, w    *os.File
+	send    func([]byte) error
+	receive func() ([]byte, error)
+	msg     []byte
+	counts  chan int
+	errs    chan error
+}
+
+func newCarriage(t testing.TB, s subject, size int) *carriage {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &carriage{r: r, w: w, msg: message(size), counts: make(chan int), errs: make(chan error, 1)}
+	c.send, c.receive = s.open(r, w, size)
+	go func() {
+		for n := range c.counts {
+			for range n {
+				if err := c.send(c.msg); err != nil {
+					c.errs <- err
+					c.w.Close()
+					return
+				}
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		close(c.counts)
+		r.Close()
+		w.Close()
+	})
+	return c
+}
+
+// carry sends n messages and returns when the last has been received.
+func (c *carriage) carry(n int) error {
+	c.counts <- n
+	for range n {
+		msg, err := c.receive()
+		if err != nil {
+			select {
+			case sent := <-c.errs:
+				err = sent
+			default:
+			}
+			return err
+		}
+		if msg != nil && (len(msg) != len(c.msg) || msg[0] != c.msg[0] || msg[len(msg)-1] != c.msg[len(msg)-1]) {
+			return fmt.Errorf("received %d bytes of %d, or others", len(msg), len(c.msg))
+		}
+	}
+	return nil
+}
+
+// oneCore has everything run on one core, where the bytes stay in its cache: the steadiest figure, and CPU per byte.
+func oneCore(t testing.TB) {
+	before := runtime.GOMAXPROCS(1)
+	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
+}
+
+// BenchmarkPipe measures every subject through a real pipe. For ratios, prefer TestFigures, which interleaves.
+func BenchmarkPipe(b *testing.B) {
+	for _, s := range subjects() {
+		for _, size := range benchSizes {
+			b.Run(fmt.Sprintf("framing=%s/impl=%s/size=%d", s.format, s.name, size), func(b *testing.B) {
+				oneCore(b)
+				c := newCarriage(b, s, size)
+				if err := c.carry(3); err != nil {
+					b.Fatal(err)
+				}
+				b.SetBytes(int64(size))
+				b.ReportAllocs()
+				b.ResetTimer()
+				if err := c.carry(b.N); err != nil {
+					b.Fatal(err)
+				}
+			})
+		}
+	}
+}
+
+var (
+	figures = flag.Int("figures", 0, "rounds of the table of figures; 0 leaves it out")
+	only    = flag.String("only", "", "format to measure for the table of figures, beside raw")
+)
+
+// TestFigures prints the package's table: goodput of every subject and its ratio to raw, medians of interleaved rounds.
+//
+//	go test -run TestFigures -figures 15 ./framers
+func TestFigures(t *testing.T) {
+	if *figures == 0 {
+		t.Skip("asked for with -figures=15")
+	}
+	oneCore(t)
+	tw := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	defer tw.Flush()
+	fmt.Fprintln(tw, "size\tformat\timpl\tMB/s\tof raw\tns/op")
+	for _, size := range benchSizes {
+		printFigures(t, tw, size)
+	}
+}
+
+func printFigures(t *testing.T, tw *tabwriter.Writer, size int) {
+	var chosen []subject
+	for _, s := range subjects() {
+		if *only == "" || s.format == *only || s.format == "raw" {
+			chosen = append(chosen, s)
+		}
+	}
+	times := measure(t, chosen, size)
+	for i, s := range chosen {
+		ratios := make([]float64, *figures)
+		for k := range ratios {
+			ratios[k] = float64(times[0][k]) / float64(times[i][k])
+		}
+		n := max((64<<20)/size, 8)
+		per := float64(median(times[i])) / float64(n)
+		fmt.Fprintf(tw, "%d\t%s\t%s\t%.0f\t%.2f\t%.0f\n", size, s.format, s.name, float64(size)/per*1e3, median(ratios), per)
+	}
+}
+
+// measure carries the same bytes with each subject in turn, round after round.
+func measure(t *testing.T, chosen []subject, size int) [][]time.Duration {
+	n := max((64<<20)/size, 8)
+	times := make([][]time.Duration, len(chosen))
+	carriages := make([]*carriage, len(chosen))
+	for i, s := range chosen {
+		carriages[i] = newCarriage(t, s, size)
+		if err := carriages[i].carry(max(n/4, 3)); err != nil {
+			t.Fatalf("%s %s: %v", s.format, s.name, err)
+		}
+	}
+	for range *figures {
+		for i, c := range carriages {
+			start := time.Now()
+			if err := c.carry(n); err != nil {
+				t.Fatalf("%s %s: %v", chosen[i].format, chosen[i].name, err)
+			}
+			times[i] = append(times[i], time.Since(start))
+		}
+	}
+	return times
+}
+
+func median[T float64 | time.Duration](v []T) T {
+	s := slices.Clone(v)
+	slices.Sort(s)
+	return s[len(s)/2]
+}
