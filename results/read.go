@@ -151,7 +151,7 @@ func (s seenLines) add(line Line, text []byte, file string) (where string, again
 // decoders read a line of each kind.
 var decoders = map[string]func([]byte) (Line, error){
 	KindEnvironment: decodeAs[Environment],
-	KindMeasurement: decodeRecord,
+	KindMeasurement: decodeAs[Record],
 	KindProbe:       decodeAs[Probe],
 	KindFault:       decodeAs[Fault],
 	KindClaim:       decodeAs[Claim],
@@ -179,21 +179,17 @@ func decode(text []byte) (Line, error) {
 	return read(text)
 }
 
+// decodeAs reads a line of one kind, and refuses what the writer would not
+// have written.
 func decodeAs[L Line](text []byte) (Line, error) {
 	var l L
 	if err := json.Unmarshal(text, &l); err != nil {
 		return nil, fmt.Errorf("%s: %w", l.kind(), err)
 	}
+	if v, ok := any(l).(interface{ Validate() error }); ok {
+		if err := v.Validate(); err != nil {
+			return nil, fmt.Errorf("%s: %w", l.kind(), err)
+		}
+	}
 	return l, nil
-}
-
-func decodeRecord(text []byte) (Line, error) {
-	line, err := decodeAs[Record](text)
-	if err != nil {
-		return nil, err
-	}
-	if err := line.(Record).Validate(); err != nil {
-		return nil, fmt.Errorf("measurement: %w", err)
-	}
-	return line, nil
 }

@@ -107,8 +107,9 @@ func encode(line Line) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// stamped is the line with its kind filled in: the type knows it better than
-// the caller.
+// stamped is the line with its kind filled in, which the type knows better
+// than the caller, and with empty lists for missing ones: readers in other
+// languages should not meet a null.
 func stamped(line Line) (Line, error) {
 	switch l := line.(type) {
 	case Environment:
@@ -122,18 +123,27 @@ func stamped(line Line) (Line, error) {
 		return l, nil
 	case Fault:
 		l.Kind = KindFault
+		if l.Evidence == nil {
+			l.Evidence = map[string]any{}
+		}
 		return l, nil
 	case Claim:
 		l.Kind = KindClaim
 		return l, nil
 	case Target:
 		l.Kind = KindTarget
+		if l.Command == nil {
+			l.Command = []string{}
+		}
 		return l, nil
 	case Tune:
 		l.Kind = KindTune
 		return l, nil
 	case Noise:
 		l.Kind = KindNoise
+		if l.Values == nil {
+			l.Values = []float64{}
+		}
 		return l, nil
 	case Message:
 		l.Kind = KindMessage
@@ -144,35 +154,40 @@ func stamped(line Line) (Line, error) {
 
 // checkLine refuses what a reader of the file could not take.
 func checkLine(line Line) error {
-	var run string
-	var check func() error
-	switch l := line.(type) {
-	case Environment:
-		run = l.Run
-	case Record:
-		run, check = l.Run, l.Validate
-	case Probe:
-		run = l.Run
-	case Fault:
-		run = l.Run
-	case Claim:
-		run = l.Run
-	case Target:
-		run = l.Run
-	case Tune:
-		run, check = l.Run, l.Cell.Validate
-	case Noise:
-		run, check = l.Run, l.Cell.Validate
-	case Message:
-		run = l.Run
-	}
-	if run == "" {
+	if runOf(line) == "" {
 		return fmt.Errorf("%s without the name of its run", line.kind())
 	}
-	if check != nil {
-		if err := check(); err != nil {
-			return fmt.Errorf("%s: %w", line.kind(), err)
-		}
+	l, ok := line.(interface{ Validate() error })
+	if !ok {
+		return nil
+	}
+	if err := l.Validate(); err != nil {
+		return fmt.Errorf("%s: %w", line.kind(), err)
 	}
 	return nil
+}
+
+// runOf is the run that a line belongs to.
+func runOf(line Line) string {
+	switch l := line.(type) {
+	case Environment:
+		return l.Run
+	case Record:
+		return l.Run
+	case Probe:
+		return l.Run
+	case Fault:
+		return l.Run
+	case Claim:
+		return l.Run
+	case Target:
+		return l.Run
+	case Tune:
+		return l.Run
+	case Noise:
+		return l.Run
+	case Message:
+		return l.Run
+	}
+	return ""
 }
