@@ -67,7 +67,7 @@ func ExampleSummarise() {
 	}
 	fmt.Println(sum.Meaning[0])
 	// Output:
-	// raw 6.40 GB/s n = 6
+	// raw 6.39 GB/s n = 6
 	// ndjson 5.83 GB/s n = 6
 	// On one CPU at 64 KiB, ndjson costs 8.9 % of raw's goodput (8.7 to 9.1 %).
 }
