@@ -85,7 +85,7 @@ type setting struct {
 // prepare makes of a job what its parts work with. Each part calls it for
 // itself: a source belongs to one goroutine.
 func (j job) prepare() (*setting, error) {
-	framing, err := Framing(j.Cell)
+	framing, err := framers.Parse(j.Cell.Framing)
 	if err != nil {
 		return nil, err
 	}

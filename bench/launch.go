@@ -23,7 +23,7 @@ const lastWords = 4096
 // both parts. None of the workers is left when it returns.
 func (r *runner) play(ctx context.Context, c *progress, j job) (reports, error) {
 	j.Cell, j.Seed, j.Recording = c.record.Cell, r.Seed, r.Recording
-	limit := grace + 20*r.Duration
+	limit := r.grace + 20*r.Duration
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("did not finish within %s and was killed", limit))
 	defer cancel()
 	crew, err := r.start(ctx, c, j)

@@ -1,11 +1,33 @@
 package bench
 
 import (
+	"fmt"
+	"io"
 	"os"
 	"testing"
 )
 
+// misbehave tells this binary, started as a worker, to be a bad one.
+const misbehave = "BENCH_TEST_MISBEHAVE"
+
 func TestMain(m *testing.M) {
+	if _, worker := os.LookupEnv(workerEnv); worker {
+		misbehaves(os.Getenv(misbehave))
+	}
 	Worker()
 	os.Exit(m.Run())
+}
+
+func misbehaves(how string) {
+	switch how {
+	case "die":
+		fmt.Fprintln(os.Stderr, "these are my last words")
+		os.Exit(7)
+	case "hang":
+		io.Copy(io.Discard, os.Stdin)
+		select {}
+	case "babble":
+		fmt.Println("no report")
+		os.Exit(0)
+	}
 }

@@ -58,8 +58,7 @@ var (
 	}
 )
 
-// Framing is the framing of a cell: for raw, of messages of the cell's size.
-func Framing(c results.Cell) (framers.Framing, error) { return framers.Parse(c.Framing) }
+
 
 // Validate reports what of the plan cannot be: unknown names, messages that a
 // framing cannot carry, a capacity that this system refuses. What this system

@@ -43,6 +43,7 @@ type runner struct {
 	topology placement.Topology
 	random   *rand.Rand
 	started  time.Time
+	grace    time.Duration // what a sample may take beyond twenty times its duration
 	cells    []*progress // those still open
 }
 
@@ -69,6 +70,7 @@ func newRunner(p Plan, keep func(results.Record) error) (*runner, error) {
 		topology: topology,
 		random:   rand.New(rand.NewPCG(uint64(p.Seed), uint64(len(p.Cells)))),
 		started:  time.Now(),
+		grace:    grace,
 	}, nil
 }
 

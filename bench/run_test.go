@@ -1,0 +1,390 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pipebench/pipebench/bench/payload"
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+// cell is a small cell that every system can run.
+func cell(change ...func(*results.Cell)) results.Cell {
+	c := results.Cell{
+		Framing: "ndjson", Size: 512, Pipe: "anonymous", IO: "blocking",
+		Placement: "free", Peer: "process", Pattern: "stream", Payload: "json",
+	}
+	for _, f := range change {
+		f(&c)
+	}
+	return c
+}
+
+// small is a plan of few and short samples: enough to see what comes of it.
+func small(cells ...results.Cell) Plan {
+	return Plan{Run: "test", Cells: cells, Samples: 2, Duration: 2 * time.Millisecond, Seed: 1}
+}
+
+// collect runs a plan to its end.
+func collect(t *testing.T, p Plan) []results.Record {
+	t.Helper()
+	var kept []results.Record
+	err := Run(t.Context(), p, func(r results.Record) error {
+		kept = append(kept, r)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kept
+}
+
+// every makes a cell of each combination that this system can run.
+func every(t *testing.T) []results.Cell {
+	t.Helper()
+	var cells []results.Cell
+	for _, f := range framers.All() {
+		for _, pattern := range []string{"stream", "roundtrip"} {
+			cells = append(cells, cell(func(c *results.Cell) { c.Framing, c.Pattern = f.String(), pattern }))
+		}
+	}
+	for _, kind := range syspipe.Kinds() {
+		for _, io := range syspipe.IOs() {
+			for _, peer := range []string{"process", "thread"} {
+				for _, framing := range []string{"raw", "chunked:300"} {
+					cells = append(cells, cell(func(c *results.Cell) {
+						c.Framing, c.Pipe, c.IO, c.Peer = framing, string(kind), io.String(), peer
+					}))
+				}
+			}
+		}
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(cells, func(c results.Cell) bool {
+		again := seen[c.Key()]
+		seen[c.Key()] = true
+		return again || Unsupported(c) != nil
+	})
+}
+
+func TestEveryCombinationDeliversEveryMessage(t *testing.T) {
+	cells := every(t)
+	kept := collect(t, small(cells...))
+	if len(kept) != len(cells) {
+		t.Errorf("%d records of %d cells", len(kept), len(cells))
+	}
+	for _, r := range kept {
+		if err := complete(r); err != nil {
+			t.Errorf("%s: %v", r.Cell.Key(), err)
+		}
+	}
+}
+
+// complete reports what a record of the small plan lacks.
+func complete(r results.Record) error {
+	if len(r.Samples) != 2 || r.Stopped != "samples" || r.Failed != "" || r.Run != "test" || r.Time.IsZero() {
+		return fmt.Errorf("%d samples, stopped %q, failed %q, run %q at %s", len(r.Samples), r.Stopped, r.Failed, r.Run, r.Time)
+	}
+	if v := r.Verified; v == nil || v.Compared < fewestCompare || v.Bytes != v.Compared*int64(r.Cell.Size) {
+		return fmt.Errorf("compared: %+v", r.Verified)
+	}
+	f, err := framers.Parse(r.Cell.Framing)
+	if err != nil {
+		return err
+	}
+	wire, _ := framers.WireSize(f, int64(r.Cell.Size))
+	if r.Cell.Framing == "raw" {
+		wire = int64(r.Cell.Size)
+	}
+	for _, s := range r.Samples {
+		if s.Messages < 1 || s.ElapsedNS <= 0 || s.Warmup == nil || s.Warmup.Messages < 1 {
+			return fmt.Errorf("sample: %+v", s)
+		}
+		if s.PayloadBytes != s.Messages*int64(r.Cell.Size) || s.WireBytes != s.Messages*wire {
+			return fmt.Errorf("%d messages of %d bytes made %d bytes of payload and %d on the wire, each should make %d",
+				s.Messages, r.Cell.Size, s.PayloadBytes, s.WireBytes, wire)
+		}
+		if err := counted(r.Cell, s, wire); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// counted holds the counters of both ends against the bytes that passed.
+func counted(c results.Cell, s results.Sample, wire int64) error {
+	passed := s.Messages * wire
+	if c.Pattern == "roundtrip" {
+		passed *= 2 // there and back
+	}
+	for _, end := range []results.Counters{s.Writer, s.Reader} {
+		if end.Bytes != passed || end.Calls < 1 {
+			return fmt.Errorf("an end moved %d bytes in %d calls; %d bytes passed", end.Bytes, end.Calls, passed)
+		}
+	}
+	l, has := s.Latency["roundtrip"]
+	if has != (c.Pattern == "roundtrip") || has && (l.Count != s.Messages || l.MinNS <= 0 || l.MaxNS < l.MinNS) {
+		return fmt.Errorf("latency of %d trips: %+v", s.Messages, s.Latency)
+	}
+	return nil
+}
+
+func TestPlacedEndsRunWhereTheyWerePut(t *testing.T) {
+	var cells []results.Cell
+	for _, place := range []string{"same", "apart"} {
+		for _, peer := range []string{"process", "thread"} {
+			c := cell(func(c *results.Cell) { c.Placement, c.Peer = place, peer })
+			if Unsupported(c) == nil {
+				cells = append(cells, c)
+			}
+		}
+	}
+	if len(cells) == 0 {
+		t.Skipf("%s does not let a program choose its CPUs", runtime.GOOS)
+	}
+	for _, r := range collect(t, small(cells...)) {
+		for _, s := range r.Samples {
+			w, rd := s.Writer.CPUs, s.Reader.CPUs
+			if len(w) != 1 || len(rd) != 1 || (w[0] == rd[0]) != (r.Cell.Placement == "same") {
+				t.Errorf("%s %s: writer on %v, reader on %v", r.Cell.Placement, r.Cell.Peer, w, rd)
+			}
+		}
+	}
+}
+
+func TestCapacityIsReadBack(t *testing.T) {
+	var cells []results.Cell
+	for _, n := range []int{16 << 10, 64 << 10} {
+		cells = append(cells, cell(func(c *results.Cell) { c.Capacity = n }))
+	}
+	for _, r := range collect(t, small(cells...)) {
+		if r.Unsupported != "" {
+			t.Skip(r.Unsupported)
+		}
+		if got := r.Samples[0].Capacity; got != r.Cell.Capacity {
+			t.Errorf("asked for %d, read back %d", r.Cell.Capacity, got)
+		}
+	}
+}
+
+func TestARecordingIsReplayed(t *testing.T) {
+	path := filepath.Join("payload", "testdata", "mcp-session.ndjson")
+	recording, err := payload.ReadRecording(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cells []results.Cell
+	for _, f := range []string{"raw", "ndjson", "chunked:1024", "content-length"} {
+		cells = append(cells, cell(func(c *results.Cell) {
+			c.Framing, c.Size, c.Payload, c.Messages = f, 0, payload.Recorded, recording.Hash
+		}))
+	}
+	p := small(cells...)
+	p.Recording = path
+	for _, r := range collect(t, p) {
+		for _, s := range r.Samples {
+			if want := recording.Source().Bytes(s.Warmup.Messages, s.Messages); s.PayloadBytes != want {
+				t.Errorf("%s: %d bytes of payload, not %d", r.Cell.Framing, s.PayloadBytes, want)
+			}
+		}
+		if r.Verified.Compared < int64(len(recording.Messages)) {
+			t.Errorf("%s: only %d messages of %d compared", r.Cell.Framing, r.Verified.Compared, len(recording.Messages))
+		}
+	}
+}
+
+func TestACellThatThisSystemLacksIsARecord(t *testing.T) {
+	kinds := slices.DeleteFunc(syspipe.Kinds(), func(k syspipe.Kind) bool { return k.Supported() == nil })
+	if len(kinds) == 0 {
+		t.Skip("this system has every kind of pipe")
+	}
+	kept := collect(t, small(cell(func(c *results.Cell) { c.Pipe = string(kinds[0]) })))
+	if len(kept) != 1 || !strings.Contains(kept[0].Unsupported, runtime.GOOS) || len(kept[0].Samples) != 0 {
+		t.Errorf("got %+v", kept)
+	}
+}
+
+func TestWhatCannotBeIsRefusedBeforeAnythingIsMeasured(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*results.Cell)
+		says   string
+	}{
+		{"an unknown framing", func(c *results.Cell) { c.Framing = "nope" }, "content-length"},
+		{"an unknown pipe", func(c *results.Cell) { c.Pipe = "tube" }, "socketpair"},
+		{"an unknown io", func(c *results.Cell) { c.IO = "poll/hope" }, "poller"},
+		{"an unknown placement", func(c *results.Cell) { c.Placement = "near" }, "apart"},
+		{"an unknown peer", func(c *results.Cell) { c.Peer = "fibre" }, "thread"},
+		{"an unknown pattern", func(c *results.Cell) { c.Pattern = "zigzag" }, "roundtrip"},
+		{"an unknown payload", func(c *results.Cell) { c.Payload = "xml" }, "utf8"},
+		{"binary on lines", func(c *results.Cell) { c.Payload, c.Size = "random", 8192 }, "ndjson"},
+		{"a negative size", func(c *results.Cell) { c.Size = -1 }, "size"},
+	} {
+		err := Run(t.Context(), small(cell(), cell(c.change)), func(results.Record) error {
+			t.Errorf("%s: something was measured", c.name)
+			return nil
+		})
+		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: got %v, want something of %q", c.name, err, c.says)
+		}
+	}
+}
+
+func TestACapacityThatIsRefusedIsSaid(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux lets a capacity be asked for")
+	}
+	err := small(cell(func(c *results.Cell) { c.Capacity = 1 << 30 })).Validate()
+	var refused *syspipe.CapacityError
+	if !errors.As(err, &refused) || !Refused(err) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAnInterruptedRunKeepsWhatItHas(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	p := small(cell(), cell(func(c *results.Cell) { c.Framing = "raw" }))
+	p.Samples = 1000
+	p.Observe = func(now Progress) {
+		if now.Step == Timed && now.Sample == 3 {
+			cancel()
+		}
+	}
+	var kept []results.Record
+	err := Run(ctx, p, func(r results.Record) error {
+		kept = append(kept, r)
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if len(kept) != 2 {
+		t.Fatalf("%d records", len(kept))
+	}
+	for _, r := range kept {
+		if len(r.Samples) < 2 || r.Stopped != "interrupted" || r.Failed != "" || len(r.Warnings) == 0 {
+			t.Errorf("%s: %d samples, stopped %q, failed %q, warnings %q", r.Cell.Framing, len(r.Samples), r.Stopped, r.Failed, r.Warnings)
+		}
+	}
+}
+
+func TestMaxTimeEndsARun(t *testing.T) {
+	p := small(cell())
+	p.Samples, p.MaxTime = 1_000_000, 50*time.Millisecond
+	kept := collect(t, p)
+	if len(kept) != 1 || kept[0].Stopped != "max-time" {
+		t.Errorf("got %+v", kept)
+	}
+}
+
+func TestPrecisionEndsACell(t *testing.T) {
+	p := small(cell())
+	p.Samples, p.Precision, p.MaxTime = 6, 0.9, time.Minute
+	kept := collect(t, p)
+	if len(kept) != 1 || kept[0].Stopped != "precision" || len(kept[0].Samples) < 6 {
+		t.Errorf("got %+v", kept)
+	}
+}
+
+func TestKeepingThatFailsEndsTheRun(t *testing.T) {
+	full := errors.New("disk full")
+	calls := 0
+	err := Run(t.Context(), small(cell(), cell(func(c *results.Cell) { c.Framing = "raw" })), func(results.Record) error {
+		calls++
+		return full
+	})
+	if !errors.Is(err, full) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Workers that misbehave are this test binary, told so by its environment.
+func TestAWorkerThatFailsIsNamed(t *testing.T) {
+	for _, c := range []struct{ how, says string }{
+		{"die", "exit status 7: these are my last words"},
+		{"hang", "did not finish within"},
+		{"babble", "invalid character"},
+	} {
+		t.Setenv(misbehave, c.how)
+		r, err := newRunner(small(cell()), func(results.Record) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.grace = 100 * time.Millisecond
+		err = r.measure(t.Context())
+		if err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "ndjson 512 B stream free") {
+			t.Errorf("%s: got %v, want something of %q", c.how, err, c.says)
+		}
+	}
+}
+
+func TestNothingIsLeftBehind(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("counts what /proc lists")
+	}
+	collect(t, small(cell())) // what the runtime opens once
+	before, goroutines := listed(t, "/proc/self/fd"), runtime.NumGoroutine()
+	fifos := temporary(t)
+	collect(t, small(cell(func(c *results.Cell) { c.Pipe = "fifo" }), cell(func(c *results.Cell) { c.Pattern, c.Pipe = "roundtrip", "socketpair" })))
+	t.Setenv(misbehave, "die")
+	if err := Run(t.Context(), small(cell()), func(results.Record) error { return nil }); err == nil {
+		t.Error("a worker that dies was not noticed")
+	}
+	if after := listed(t, "/proc/self/fd"); after != before {
+		t.Errorf("%d descriptors before, %d after", before, after)
+	}
+	if after := temporary(t); after != fifos {
+		t.Errorf("%d temporary files before, %d after", fifos, after)
+	}
+	if n := children(t); n != 0 {
+		t.Errorf("%d children are left", n)
+	}
+	if after := runtime.NumGoroutine(); after > goroutines {
+		t.Errorf("%d goroutines before, %d after", goroutines, after)
+	}
+}
+
+func listed(t *testing.T, dir string) int {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}
+
+func temporary(t *testing.T) int {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(os.TempDir(), "pipebench*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(found)
+}
+
+func children(t *testing.T) int {
+	t.Helper()
+	lists, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, list := range lists {
+		b, err := os.ReadFile(list)
+		if err != nil {
+			continue // a thread that ended
+		}
+		n += len(strings.Fields(string(b)))
+	}
+	return n
+}
