@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pipebench/pipebench/bench/machine"
+	"github.com/pipebench/pipebench/plots"
+	"github.com/pipebench/pipebench/results"
+)
+
+// Names of the files of a run. Everything is a view on the first.
+const (
+	recordsFile = "results.jsonl"
+	benchFile   = "bench.txt"
+)
+
+// A runFolder is where the files of a run are kept.
+type runFolder struct {
+	*results.Writer
+	dir string
+}
+
+// openRun makes the folder of a run, and begins its file with where it takes
+// place. A folder that holds an earlier run keeps it: the file goes on.
+func (f *sharedFlags) openRun(run string) (*runFolder, error) {
+	dir := f.out
+	if dir == "" {
+		dir = filepath.Join("pipebench-out", time.Now().Format("20060102-150405"))
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, fmt.Errorf("make the folder for results: %w", err)
+	}
+	w, err := results.Append(filepath.Join(dir, recordsFile))
+	if err != nil {
+		return nil, err
+	}
+	env := machine.Describe(run, f.seed)
+	env.Command = commandLine(os.Args)
+	if err := w.Write(env); err != nil {
+		w.Close() // the first error says more
+		return nil, err
+	}
+	return &runFolder{Writer: w, dir: dir}, nil
+}
+
+// commandLine is the command as a shell would take it again.
+func commandLine(args []string) string {
+	words := []string{"pipebench"}
+	for _, a := range args[1:] {
+		if a == "" || strings.ContainsAny(a, " \t\n'\"\\$&|;<>()*?[]#~`!{}") {
+			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+		words = append(words, a)
+	}
+	return strings.Join(words, " ")
+}
+
+// show prints what the run's file says, and draws it.
+func (f *sharedFlags) show(dir string, stdout, stderr io.Writer) error {
+	set, err := results.Read(filepath.Join(dir, recordsFile))
+	if err != nil {
+		return err
+	}
+	if err := set.Write(stdout, results.Format(f.format), results.ViewOptions{}); err != nil {
+		return err
+	}
+	if err := writeBench(filepath.Join(dir, benchFile), set); err != nil {
+		return err
+	}
+	drawn, err := draw(dir, set)
+	if err != nil {
+		return err
+	}
+	if !f.quiet {
+		fmt.Fprintf(stderr, "kept in %s: %s, %s and %d plots\n", dir, recordsFile, benchFile, drawn)
+	}
+	return nil
+}
+
+func writeBench(path string, set *results.Set) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := set.Write(file, results.FormatBench, results.ViewOptions{}); err != nil {
+		file.Close() // the first error says more
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return file.Close()
+}
+
+// draw makes the pictures that the set allows, and counts them.
+func draw(dir string, set *results.Set) (int, error) {
+	files, _, err := plots.Write(dir, set)
+	return len(files) / 2, err // an SVG and a PNG of each
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pipebench/pipebench/bench"
+	"github.com/pipebench/pipebench/bench/payload"
+	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+func newList() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the framings, pipes, and all else that a run can be asked for",
+		Args:  noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return list(cmd.OutOrStdout())
+		},
+	}
+}
+
+// A shelf is one list of names, for one flag.
+type shelf struct {
+	flag, title string
+	items       []item
+}
+
+type item struct {
+	name, what string
+	missing    error // why this machine does not have it
+}
+
+func list(w io.Writer) error {
+	topology, err := placement.Read()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "On this machine (%s/%s):\n", runtime.GOOS, runtime.GOARCH)
+	for _, s := range shelves(topology) {
+		if err := s.write(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func shelves(t placement.Topology) []shelf {
+	return []shelf{
+		framingShelf(), pipeShelf(), ioShelf(), placeShelf(t),
+		pairs("peer", "what the ends are", bench.Peers), pairs("pattern", "who talks", bench.Patterns),
+		payloadShelf(),
+	}
+}
+
+func (s shelf) write(w io.Writer) error {
+	fmt.Fprintf(w, "\n--%s: %s\n", s.flag, s.title)
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, i := range s.items {
+		what := i.what
+		if i.missing != nil {
+			what += fmt.Sprintf(" [not here: %v]", i.missing)
+		}
+		fmt.Fprintf(table, "  %s\t%s\n", i.name, what)
+	}
+	return table.Flush()
+}
+
+func framingShelf() shelf {
+	s := shelf{flag: "framing", title: "how messages are told apart"}
+	for _, f := range framers.All() {
+		s.items = append(s.items, item{name: f.String(), what: describe(framingLines, f.String())})
+	}
+	return s
+}
+
+func pipeShelf() shelf {
+	s := shelf{flag: "pipe", title: "the kernel's byte stream"}
+	for _, k := range syspipe.Kinds() {
+		s.items = append(s.items, item{string(k), describe(pipeLines, string(k)), k.Supported()})
+	}
+	return s
+}
+
+func ioShelf() shelf {
+	s := shelf{flag: "io", title: "how an end waits for the kernel; one value, or writer/reader"}
+	for _, io := range syspipe.IOs() {
+		s.items = append(s.items, item{io.String(), describe(ioLines, io.String()), io.Supported()})
+	}
+	return s
+}
+
+func placeShelf(t placement.Topology) shelf {
+	s := shelf{flag: "placement", title: "where the ends run"}
+	for _, p := range placement.Places() {
+		_, err := t.Choose(p.Name)
+		s.items = append(s.items, item{p.Name, p.What, err})
+	}
+	return s
+}
+
+func payloadShelf() shelf {
+	s := shelf{flag: "payload", title: "what generated messages are made of"}
+	for _, k := range payload.Kinds() {
+		s.items = append(s.items, item{name: k.Name, what: k.What})
+	}
+	return s
+}
+
+func pairs(flag, title string, values [][2]string) shelf {
+	s := shelf{flag: flag, title: title}
+	for _, v := range values {
+		s.items = append(s.items, item{name: v[0], what: v[1]})
+	}
+	return s
+}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pipebench/pipebench/bench"
+	"github.com/pipebench/pipebench/bench/payload"
+	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/sweep"
+)
+
+// runFlags are what run was asked for, as it was typed.
+type runFlags struct {
+	framings, pipes, ios, placements, peers, patterns []string
+	sizes, chunks, capacities                         string
+
+	payload, messages string
+	samples           int
+	duration, maxTime time.Duration
+	precision         string
+	dryRun            bool
+	shared            sharedFlags
+}
+
+func newRun() *cobra.Command {
+	f := &runFlags{}
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Measure framings through real pipes",
+		Long: `Measure framings through real pipes of this operating system.
+
+Without flags: raw, ndjson, content-length, chunked (60 KiB) and length-prefix, with
+messages of 256 B to 1 MiB, streaming through an anonymous pipe between two processes,
+and round trips of 256 B and 64 KiB; on one CPU and on two, where there are two.
+Lists take commas, sizes take k, KiB, MiB (always of 1024), 4KiB..1MiB doubles each step.`,
+		Example: `  pipebench run
+  pipebench run --framing chunked --chunk 4KiB..60KiB --size 1MiB --placement same
+  pipebench run --capacity macos,default --pipe anonymous,socketpair
+  pipebench run --messages session.ndjson --framing ndjson,content-length
+  pipebench run --dry-run --size 1..16MiB`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (f *runFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.framings, "framing", nil, "framings, such as ndjson,chunked:16KiB (see list)")
+	flags.StringVar(&f.sizes, "size", "", "message sizes, such as 64,4KiB..1MiB")
+	flags.StringVar(&f.chunks, "chunk", "", "chunk sizes, for framings that split messages (default 60KiB)")
+	flags.StringSliceVar(&f.pipes, "pipe", nil, "kinds of pipe (default anonymous)")
+	flags.StringVar(&f.capacities, "capacity", "", "pipe capacities to ask for, such as 16KiB,64KiB, default or macos")
+	flags.StringSliceVar(&f.ios, "io", nil, "how the ends wait: one value for both, or writer/reader (default blocking)")
+	flags.StringSliceVar(&f.placements, "placement", nil, "where the ends run (default same and apart, where there are two CPUs)")
+	flags.StringSliceVar(&f.peers, "peer", nil, "what the ends are: process or thread (default process)")
+	flags.StringSliceVar(&f.patterns, "pattern", nil, "stream, roundtrip (default both)")
+	flags.StringVar(&f.payload, "payload", "json", "what generated messages are made of")
+	flags.StringVar(&f.messages, "messages", "", "replay the messages of a file, one a line, instead of generating them")
+	flags.IntVar(&f.samples, "samples", 7, "samples of each cell; at least 6 give an interval")
+	flags.DurationVar(&f.duration, "duration", 40*time.Millisecond, "of one sample, about")
+	flags.DurationVar(&f.maxTime, "max-time", 0, "begin no sample after this long (default 30s, or twice the estimate where that is longer)")
+	flags.StringVar(&f.precision, "precision", "", "go on until each median is known this well, such as 2%, or --max-time")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print the cells and how long they will take, and measure nothing")
+	f.shared.register(cmd, "a folder for the files of the run (default pipebench-out/<time>)")
+}
+
+func (f *runFlags) run(cmd *cobra.Command) error {
+	plan, err := f.plan()
+	if err != nil {
+		return usage(err)
+	}
+	if err := plan.Validate(); err != nil {
+		return planError(err)
+	}
+	if f.dryRun {
+		return f.printPlan(cmd.OutOrStdout(), plan)
+	}
+	return f.measure(cmd, plan)
+}
+
+// planError tells what was asked wrongly from what this machine refuses.
+func planError(err error) error {
+	if bench.Refused(err) {
+		return err
+	}
+	return usage(err)
+}
+
+// plan makes of the flags what to measure.
+func (f *runFlags) plan() (bench.Plan, error) {
+	asked, err := f.sweep()
+	if err != nil {
+		return bench.Plan{}, err
+	}
+	cells, err := asked.Cells()
+	if err != nil {
+		return bench.Plan{}, err
+	}
+	precision, err := parsePrecision(f.precision)
+	if err != nil {
+		return bench.Plan{}, err
+	}
+	run, err := results.NewRun()
+	if err != nil {
+		return bench.Plan{}, err
+	}
+	p := bench.Plan{
+		Run: run, Cells: cells, Samples: f.samples, Duration: f.duration,
+		Precision: precision, MaxTime: f.maxTime, Seed: f.shared.seed, Recording: f.messages,
+	}
+	if p.MaxTime == 0 {
+		p.MaxTime = max(30*time.Second, 2*p.Estimate())
+	}
+	return p, nil
+}
+
+func (f *runFlags) sweep() (sweep.Sweep, error) {
+	topology, err := placement.Read()
+	if err != nil {
+		return sweep.Sweep{}, err
+	}
+	s := sweep.Default(topology)
+	s.Payload = f.payload
+	for _, list := range []struct {
+		asked []string
+		into  *[]string
+	}{
+		{f.framings, &s.Framings}, {f.pipes, &s.Pipes}, {f.ios, &s.IOs},
+		{f.placements, &s.Placements}, {f.peers, &s.Peers}, {f.patterns, &s.Patterns},
+	} {
+		if len(list.asked) > 0 {
+			*list.into = list.asked
+		}
+	}
+	for _, list := range []struct {
+		asked string
+		parse func(string) ([]int, error)
+		into  *[]int
+		flag  string
+	}{
+		{f.sizes, sweep.ParseSizes, &s.Sizes, "--size"},
+		{f.chunks, sweep.ParseSizes, &s.Chunks, "--chunk"},
+		{f.capacities, sweep.ParseCapacities, &s.Capacities, "--capacity"},
+	} {
+		if list.asked == "" {
+			continue
+		}
+		if *list.into, err = list.parse(list.asked); err != nil {
+			return sweep.Sweep{}, fmt.Errorf("%s: %w", list.flag, err)
+		}
+	}
+	if f.messages != "" {
+		s.Recording, err = payload.ReadRecording(f.messages)
+	}
+	return s, err
+}
+
+func (f *runFlags) printPlan(w io.Writer, p bench.Plan) error {
+	for _, c := range p.Cells {
+		line := c.Key()
+		if why := bench.Unsupported(c); why != nil {
+			line += "  # " + why.Error()
+		}
+		fmt.Fprintln(w, line)
+	}
+	_, err := fmt.Fprintf(w, "%d cells of %d samples: about %s, at most %s\n",
+		len(p.Cells), p.Samples, p.Estimate().Round(100*time.Millisecond), p.MaxTime)
+	return err
+}
+
+// measure runs the plan, keeps its records, and shows what they say. A run
+// that was interrupted shows what it finished.
+func (f *runFlags) measure(cmd *cobra.Command, p bench.Plan) error {
+	out, err := f.shared.openRun(p.Run)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(f.fill(cmd.Context(), cmd.ErrOrStderr(), out, p), out.Close())
+	shown := f.shared.show(out.dir, cmd.OutOrStdout(), cmd.ErrOrStderr())
+	if err != nil && errors.Is(shown, results.ErrNothing) {
+		return err
+	}
+	return errors.Join(err, shown)
+}
+
+func (f *runFlags) fill(ctx context.Context, stderr io.Writer, out *runFolder, p bench.Plan) error {
+	progress := f.shared.progress(stderr, p)
+	defer progress.stop()
+	p.Observe = progress.observe
+	return bench.Run(ctx, p, func(r results.Record) error {
+		progress.kept(r)
+		return out.Write(r)
+	})
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// sharedFlags are those that mean the same for every command that has them.
+type sharedFlags struct {
+	out        string
+	format     string
+	quiet      bool
+	noProgress bool
+	seed       int64
+}
+
+func (f *sharedFlags) register(cmd *cobra.Command, out string) {
+	flags := cmd.Flags()
+	flags.StringVarP(&f.out, "out", "o", "", out)
+	flags.StringVar(&f.format, "format", string(results.FormatTable), "of what is printed: "+strings.Join(formats(), ", "))
+	flags.BoolVar(&f.quiet, "quiet", false, "print results alone: no progress, no warnings")
+	flags.BoolVar(&f.noProgress, "no-progress", false, "no bars and no lines of progress")
+	flags.Int64Var(&f.seed, "seed", 1, "of the messages and of the order of samples")
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		_, err := results.ParseFormat(f.format)
+		return usage(err)
+	}
+	cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp)) // the flag exists
+}
+
+func formats() []string {
+	var names []string
+	for _, f := range results.Formats() {
+		names = append(names, string(f))
+	}
+	return names
+}
+
+// parsePrecision reads "2%" or "0.02" as 0.02; empty is 0, never precise.
+func parsePrecision(s string) (float64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	number, percent := strings.CutSuffix(s, "%")
+	v, err := strconv.ParseFloat(number, 64)
+	if percent {
+		v /= 100
+	}
+	if err != nil || v <= 0 || v >= 1 {
+		return 0, fmt.Errorf("--precision %q: want a share such as 2%%", s)
+	}
+	return v, nil
+}
