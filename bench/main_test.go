@@ -15,6 +15,9 @@ func TestMain(m *testing.M) {
 		misbehaves(os.Getenv(misbehave))
 	}
 	Worker()
+	if os.Getenv("GORACE") == "" {
+		os.Setenv("GORACE", "atexit_sleep_ms=0") // else each worker of a -race build lingers for a second
+	}
 	os.Exit(m.Run())
 }
 

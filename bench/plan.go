@@ -58,8 +58,6 @@ var (
 	}
 )
 
-
-
 // Validate reports what of the plan cannot be: unknown names, messages that a
 // framing cannot carry, a capacity that this system refuses. What this system
 // merely lacks is no error; its cells become unsupported records.

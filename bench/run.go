@@ -44,7 +44,7 @@ type runner struct {
 	random   *rand.Rand
 	started  time.Time
 	grace    time.Duration // what a sample may take beyond twenty times its duration
-	cells    []*progress // those still open
+	cells    []*progress   // those still open
 }
 
 // progress is a cell that is being measured.
