@@ -35,9 +35,11 @@ func (f Fields) Has(want Fields) bool { return f&want == want }
 // A meter counts one direction of an end. Its fields are plain: the direction belongs to one goroutine, and an atomic add for each of them
 // would cost more than the bookkeeping may (a 64 B write takes 130 ns).
 type meter struct {
+	mark
 	calls, bytes, short, eagain, waits uint64
 	waited                             time.Duration
-	since                              time.Time // of the first refusal that no success has followed yet
+	waiting                            bool      // a refusal has no success after it yet
+	since                              time.Time // of that refusal
 }
 
 // moved counts a call that moved n bytes of the asked ones.
@@ -47,7 +49,7 @@ func (m *meter) moved(asked, n int) {
 	if n < asked && n > 0 {
 		m.short++
 	}
-	if !m.since.IsZero() {
+	if m.waiting {
 		m.proceed()
 	}
 }
@@ -56,15 +58,15 @@ func (m *meter) moved(asked, n int) {
 func (m *meter) refused() {
 	m.calls++
 	m.eagain++
-	if m.since.IsZero() {
-		m.since = time.Now()
+	if !m.waiting {
+		m.waiting, m.since = true, time.Now()
 		m.waits++
 	}
 }
 
 func (m *meter) proceed() {
 	m.waited += time.Since(m.since)
-	m.since = time.Time{}
+	m.waiting = false
 }
 
 func (m *meter) addTo(c *Counters) {

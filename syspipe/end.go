@@ -3,6 +3,7 @@ package syspipe
 import (
 	"fmt"
 	"sync/atomic"
+	"time"
 )
 
 // Open makes a pipe and returns its writing and its reading end. With capacity 0 the system's default stays; else capacity bytes are asked
@@ -24,16 +25,11 @@ type End struct {
 	dir  direction
 	io   IO
 
-	// state is 2 for each call under way, plus closed once Close was called. The descriptor is given back when only closed is left, so that
-	// no call ever meets a number that names something else by then.
-	state    atomic.Int64
-	released atomic.Bool
-
+	closed  atomic.Bool
+	others  atomic.Int32 // calls under way that are neither reads nor writes
 	in, out meter
 	descriptor
 }
-
-const closed = 1
 
 // A direction says what an end is for.
 type direction uint8
@@ -75,22 +71,29 @@ func (e *End) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	if !e.enter() {
+	e.in.begin()
+	if e.closed.Load() {
+		e.in.end()
 		return 0, e.closedError("read")
 	}
 	n, err := e.read(p)
-	e.leave()
+	e.in.end()
 	return n, err
 }
 
 // Write hands all of p to the kernel, in as many calls as it takes. On an error it returns how many bytes the kernel accepted; where the
 // reader has left, the error is a [*BrokenPipeError].
 func (e *End) Write(p []byte) (int, error) {
-	if !e.enter() {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	e.out.begin()
+	if e.closed.Load() {
+		e.out.end()
 		return 0, e.closedError("write")
 	}
 	n, err := e.write(p)
-	e.leave()
+	e.out.end()
 	return n, err
 }
 
@@ -98,16 +101,18 @@ func (e *End) Write(p []byte) (int, error) {
 // does not. It neither keeps nor changes bufs or what they hold. Windows has no gather call for pipes: there the buffers are copied
 // together first.
 func (e *End) Writev(bufs [][]byte) (int64, error) {
-	if !e.enter() {
+	e.out.begin()
+	if e.closed.Load() {
+		e.out.end()
 		return 0, e.closedError("write")
 	}
 	n, err := e.writev(bufs)
-	e.leave()
+	e.out.end()
 	return n, err
 }
 
-// Close gives the descriptor back, and the duplicates that Pass made. A call under way ends with an error that wraps [os.ErrClosed] (see the
-// table); a second Close returns such an error itself.
+// Close gives the descriptor back, and the duplicates that Pass made. A call under way ends with an error that wraps [os.ErrClosed], and
+// Close waits for that where it must (see the table). A second Close returns such an error itself.
 //
 //	poller          at once
 //	blocking        at once on Linux and FreeBSD, which takes a SIGURG to each thread of the process (the signal that Go's own scheduler
@@ -115,22 +120,29 @@ func (e *End) Writev(bufs [][]byte) (int64, error) {
 //	poll            as blocking; macOS within 100 ms
 //	spin, sleep=D   at the next try
 func (e *End) Close() error {
-	before := e.state.Add(2) - 2
-	if e.state.Or(closed)&closed != 0 {
-		e.leave()
+	if e.closed.Swap(true) {
 		return e.closedError("close")
 	}
+	// From here on no call begins. One that did not see closed in time has its mark set, and is seen here.
+	settleMarks()
 	err := e.dropPassed()
-	if stop := e.interrupt(before > 0); err == nil {
-		err = stop
-	}
-	if stop := e.leaveLast(); err == nil {
+	if stop := e.shut(); err == nil {
 		err = stop
 	}
 	if err != nil {
 		return e.failed("close", err)
 	}
 	return nil
+}
+
+// busy reports whether a call is under way.
+func (e *End) busy() bool { return e.in.busy() || e.out.busy() || e.others.Load() > 0 }
+
+// awaitIdle returns when no call is under way any more. The calls are on their way out, so that is soon, but for a pause that they sleep.
+func (e *End) awaitIdle() {
+	for pause := time.Microsecond; e.busy(); pause = min(2*pause, time.Millisecond) {
+		time.Sleep(pause)
+	}
 }
 
 // Capacity returns the bytes that the pipe holds before a writer waits: what the kernel states (Linux), what was asked for (Windows), or
@@ -182,33 +194,14 @@ func (e *End) Counters() Counters {
 	return c
 }
 
-// enter announces a call; it reports false, and there is nothing to leave, when the end is closed.
+// enter announces a call that is no read or write; it reports false, and there is nothing to leave, when the end is closed.
 func (e *End) enter() bool {
-	if e.state.Add(2)&closed == 0 {
-		return true
+	e.others.Add(1)
+	if e.closed.Load() {
+		e.leave()
+		return false
 	}
-	e.leave()
-	return false
+	return true
 }
 
-func (e *End) leave() {
-	if e.state.Add(-2) == closed {
-		e.releaseOnce()
-	}
-}
-
-func (e *End) leaveLast() error {
-	if e.state.Add(-2) == closed {
-		return e.releaseOnce()
-	}
-	return nil
-}
-
-func (e *End) releaseOnce() error {
-	if e.released.CompareAndSwap(false, true) {
-		return e.release()
-	}
-	return nil
-}
-
-func (e *End) isClosed() bool { return e.state.Load()&closed != 0 }
+func (e *End) leave() { e.others.Add(-1) }

@@ -4,6 +4,7 @@ package syspipe
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"syscall"
@@ -35,6 +36,7 @@ type transfer struct {
 }
 
 func newEnd(kind Kind, dir direction, fd int) *End {
+	prepareMarks()
 	return &End{kind: kind, dir: dir, descriptor: descriptor{fd: fd}}
 }
 
@@ -77,12 +79,61 @@ func (e *End) seen() Fields {
 	return allFields
 }
 
+// read makes one call and is done in the common case; everything else is readOn's.
 func (e *End) read(p []byte) (int, error) {
-	n, errno, err := e.readWaiting(p)
-	switch {
-	case n > 0:
+	if e.file != nil {
+		return e.readPolled(p)
+	}
+	n, errno := sysRead(e.fd, p)
+	if errno == 0 && n > 0 {
+		e.in.moved(len(p), n)
 		return n, nil
-	case e.isClosed():
+	}
+	return e.readOn(p, n, errno)
+}
+
+// readOn goes on from a call that returned n and errno until one is not refused.
+func (e *End) readOn(p []byte, n int, errno syscall.Errno) (int, error) {
+	for {
+		switch errno = e.in.account(len(p), n, errno); errno {
+		case 0:
+			return e.readResult(n, 0, nil)
+		case syscall.EAGAIN:
+			if err := e.wait(unix.POLLIN); err != nil {
+				return e.readResult(0, 0, err)
+			}
+		case syscall.EINTR:
+		default:
+			return e.readResult(0, errno, nil)
+		}
+		n, errno = sysRead(e.fd, p)
+	}
+}
+
+func (e *End) readPolled(p []byte) (int, error) {
+	e.pull.buf = p
+	err := e.conn.Read(e.pull.try)
+	e.pull.buf = nil
+	return e.readResult(e.pull.n, e.pull.errno, err)
+}
+
+// tryRead is what Go's poller calls, again and again until it reports true.
+func (e *End) tryRead(uintptr) bool {
+	for {
+		n, errno := sysRead(e.fd, e.pull.buf)
+		errno = e.in.account(len(e.pull.buf), n, errno)
+		if errno != syscall.EINTR {
+			e.pull.n, e.pull.errno = n, errno
+			return errno != syscall.EAGAIN
+		}
+	}
+}
+
+func (e *End) readResult(n int, errno syscall.Errno, err error) (int, error) {
+	switch {
+	case err == nil && errno == 0 && n > 0:
+		return n, nil
+	case e.closed.Load():
 		return 0, e.closedError("read")
 	case err != nil:
 		return 0, e.failed("read", err)
@@ -92,58 +143,71 @@ func (e *End) read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// readWaiting makes read calls until one is not refused. The errno is the kernel's, the error the waiting's.
-func (e *End) readWaiting(p []byte) (n int, errno syscall.Errno, err error) {
-	if e.file != nil {
-		e.pull.buf = p
-		err = e.conn.Read(e.pull.try)
-		e.pull.buf = nil
-		return e.pull.n, e.pull.errno, err
-	}
-	for {
-		n, errno = e.readOnce(p)
-		if errno != syscall.EAGAIN {
-			return n, errno, nil
-		}
-		if err = e.wait(unix.POLLIN); err != nil {
-			return 0, 0, err
-		}
-	}
-}
-
-func (e *End) tryRead(uintptr) bool {
-	e.pull.n, e.pull.errno = e.readOnce(e.pull.buf)
-	return e.pull.errno != syscall.EAGAIN
-}
-
-func (e *End) readOnce(p []byte) (int, syscall.Errno) {
-	for {
-		n, errno := sysRead(e.fd, p)
-		switch errno {
-		case 0:
-			e.in.moved(len(p), n)
-			return n, 0
-		case syscall.EINTR:
-			continue
-		case syscall.EAGAIN:
-			e.in.refused()
-			return 0, errno
-		}
-		e.in.moved(len(p), 0)
-		return 0, errno
-	}
-}
-
+// write makes one call and is done in the common case; everything else is writeOn's.
 func (e *End) write(p []byte) (int, error) {
-	n, errno, err := e.writeWaiting(p)
-	return n, e.writeResult(int64(n), n == len(p), errno, err)
+	if e.file != nil {
+		return e.writePolled(p)
+	}
+	n, errno := sysWrite(e.fd, p)
+	if errno == 0 && n == len(p) {
+		e.out.moved(n, n)
+		return n, nil
+	}
+	return e.writeOn(p, n, errno)
+}
+
+// writeOn goes on from a call that returned n and errno until all of p is accepted or a call fails.
+func (e *End) writeOn(p []byte, n int, errno syscall.Errno) (int, error) {
+	total := 0
+	for {
+		switch errno = e.out.account(len(p)-total, n, errno); errno {
+		case 0:
+			total += n
+		case syscall.EAGAIN:
+			if err := e.wait(unix.POLLOUT); err != nil {
+				return total, e.writeResult(int64(total), false, 0, err)
+			}
+		case syscall.EINTR:
+		default:
+			return total, e.writeResult(int64(total), false, errno, nil)
+		}
+		if total == len(p) {
+			return total, nil
+		}
+		n, errno = sysWrite(e.fd, p[total:])
+	}
+}
+
+func (e *End) writePolled(p []byte) (int, error) {
+	e.push.buf, e.push.n, e.push.errno = p, 0, 0
+	err := e.conn.Write(e.push.try)
+	e.push.buf = nil
+	n := e.push.n
+	return n, e.writeResult(int64(n), n == len(p), e.push.errno, err)
+}
+
+// tryWrite is what Go's poller calls, again and again until it reports true.
+func (e *End) tryWrite(uintptr) bool {
+	for e.push.n < len(e.push.buf) {
+		rest := e.push.buf[e.push.n:]
+		n, errno := sysWrite(e.fd, rest)
+		switch errno = e.out.account(len(rest), n, errno); errno {
+		case 0:
+			e.push.n += n
+		case syscall.EINTR:
+		default:
+			e.push.errno = errno
+			return errno != syscall.EAGAIN
+		}
+	}
+	return true
 }
 
 func (e *End) writeResult(n int64, all bool, errno syscall.Errno, err error) error {
 	switch {
 	case all:
 		return nil
-	case e.isClosed():
+	case e.closed.Load():
 		return e.closedError("write")
 	case err != nil:
 		return e.failed("write", err)
@@ -153,61 +217,16 @@ func (e *End) writeResult(n int64, all bool, errno syscall.Errno, err error) err
 	return e.failed("write", errno)
 }
 
-// writeWaiting makes write calls until all of p is accepted or one fails.
-func (e *End) writeWaiting(p []byte) (n int, errno syscall.Errno, err error) {
-	if e.file != nil {
-		e.push.buf, e.push.n, e.push.errno = p, 0, 0
-		err = e.conn.Write(e.push.try)
-		e.push.buf = nil
-		return e.push.n, e.push.errno, err
-	}
-	for {
-		var k int
-		k, errno = e.writeUntilRefused(p[n:])
-		n += k
-		if errno != syscall.EAGAIN {
-			return n, errno, nil
-		}
-		if err = e.wait(unix.POLLOUT); err != nil {
-			return n, 0, err
-		}
-	}
-}
-
-func (e *End) tryWrite(uintptr) bool {
-	n, errno := e.writeUntilRefused(e.push.buf[e.push.n:])
-	e.push.n += n
-	e.push.errno = errno
-	return errno != syscall.EAGAIN
-}
-
-func (e *End) writeUntilRefused(p []byte) (n int, errno syscall.Errno) {
-	for n < len(p) {
-		k, errno := sysWrite(e.fd, p[n:])
-		if errno == 0 {
-			e.out.moved(len(p)-n, k)
-			n += k
-			continue
-		}
-		if errno = e.writeFailed(errno); errno != 0 {
-			return n, errno
-		}
-	}
-	return n, 0
-}
-
-// writeFailed counts a call that did not write; it returns 0 where the call is to be made again at once.
-func (e *End) writeFailed(errno syscall.Errno) syscall.Errno {
+// account counts one call and returns its errno. A call that a signal interrupted did nothing and is not counted.
+func (m *meter) account(asked, n int, errno syscall.Errno) syscall.Errno {
 	switch errno {
+	case 0:
+		m.moved(asked, n)
 	case syscall.EINTR:
-		if e.isClosed() {
-			return errno
-		}
-		return 0
 	case syscall.EAGAIN:
-		e.out.refused()
+		m.refused()
 	default:
-		e.out.moved(0, 0)
+		m.moved(asked, 0)
 	}
 	return errno
 }
@@ -222,7 +241,7 @@ func (e *End) wait(events int16) error {
 	case modeSleep:
 		time.Sleep(e.io.pause)
 	}
-	if e.isClosed() {
+	if e.closed.Load() {
 		return os.ErrClosed
 	}
 	return nil
@@ -232,7 +251,7 @@ func (e *End) wait(events int16) error {
 const pollSlice = 100 * time.Millisecond
 
 func (e *End) poll(events int16) error {
-	for !e.isClosed() {
+	for !e.closed.Load() {
 		fds := [1]unix.PollFd{{Fd: int32(e.fd), Events: events}}
 		n, err := unix.Poll(fds[:], int(pollSlice/time.Millisecond))
 		if n > 0 {
@@ -245,14 +264,27 @@ func (e *End) poll(events int16) error {
 	return os.ErrClosed
 }
 
-// interrupt ends the calls under way. It first puts a pipe that nobody writes to under the end's number, so that a call which comes too late
-// for the wake-up, or is restarted after it, meets an end of file or EBADF instead of blocking.
-func (e *End) interrupt(busy bool) error {
+// shut closes the descriptor, and first ends the calls that use it.
+func (e *End) shut() error {
 	if e.file != nil {
 		return e.file.Close()
 	}
-	if !busy || e.io.mode == modeSpin || e.io.mode == modeSleep {
-		return nil
+	if e.busy() {
+		if err := e.interrupt(); err != nil {
+			// The call goes on until the other end lets it, and the number is its own for so long.
+			go func() { e.awaitIdle(); unix.Close(e.fd) }()
+			return fmt.Errorf("interrupt the call under way: %w", err)
+		}
+		e.awaitIdle()
+	}
+	return os.NewSyscallError("close", unix.Close(e.fd))
+}
+
+// interrupt ends the calls under way. It first puts a pipe that nobody writes to under the end's number, so that a call which comes too late
+// for the wake-up, or is restarted after it, meets an end of file or EBADF instead of blocking.
+func (e *End) interrupt() error {
+	if e.io.mode == modeSpin || e.io.mode == modeSleep {
+		return nil // they look by themselves
 	}
 	dead, err := deadPipe()
 	if err != nil {
@@ -272,13 +304,6 @@ func deadPipe() (int, error) {
 		return -1, err
 	}
 	return fds[0], os.NewSyscallError("close", unix.Close(fds[1]))
-}
-
-func (e *End) release() error {
-	if e.file != nil {
-		return nil // the file closed it
-	}
-	return os.NewSyscallError("close", unix.Close(e.fd))
 }
 
 func (e *End) dropPassed() error {

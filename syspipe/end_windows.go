@@ -85,7 +85,7 @@ func (e *End) read(p []byte) (int, error) {
 		case err == nil && n > 0:
 			e.in.moved(len(p), n)
 			return n, nil
-		case e.isClosed():
+		case e.closed.Load():
 			return 0, e.closedError("read")
 		case err == windows.ERROR_BROKEN_PIPE || err == io.EOF:
 			e.in.moved(len(p), 0)
@@ -116,14 +116,14 @@ func (e *End) write(p []byte) (n int, err error) {
 		k, err := e.writeOnce(offer)
 		n += k
 		switch {
-		case err != nil && e.isClosed():
+		case err != nil && e.closed.Load():
 			return n, e.closedError("write")
 		case err != nil:
 			return n, e.writeError(n, err)
 		case k == 0:
 			e.out.refused() // PIPE_NOWAIT: success with nothing written is how it refuses
 			e.pause()
-			if e.isClosed() {
+			if e.closed.Load() {
 				return n, e.closedError("write")
 			}
 		default:
@@ -199,29 +199,27 @@ func (e *End) pause() {
 	}
 }
 
-// interrupt cancels the calls under way. A call may be announced and not yet made, so it is repeated until they are gone.
-func (e *End) interrupt(busy bool) error {
+// shut closes the handle, and first ends the calls that use it.
+func (e *End) shut() error {
 	if e.file != nil {
 		return e.file.Close()
 	}
-	for pause := time.Microsecond; busy && e.state.Load() > 2+closed && pause < time.Second; pause *= 2 {
-		windows.CancelIoEx(e.handle, nil) // ERROR_NOT_FOUND: nothing to cancel yet
-		time.Sleep(pause)
-	}
-	return nil
-}
-
-func (e *End) release() error {
+	e.cancel()
 	var errs []error
 	for _, r := range []*request{&e.reading, &e.writing} {
 		if r.overlapped.HEvent != 0 {
-			errs = append(errs, windows.CloseHandle(r.overlapped.HEvent))
+			errs = append(errs, os.NewSyscallError("CloseHandle", windows.CloseHandle(r.overlapped.HEvent)))
 		}
 	}
-	if e.file == nil {
-		errs = append(errs, os.NewSyscallError("CloseHandle", windows.CloseHandle(e.handle)))
+	return errors.Join(append(errs, os.NewSyscallError("CloseHandle", windows.CloseHandle(e.handle)))...)
+}
+
+// cancel ends the calls under way. A call may be announced and not yet made, so it is repeated until they are gone.
+func (e *End) cancel() {
+	for pause := time.Microsecond; e.busy(); pause = min(2*pause, time.Millisecond) {
+		windows.CancelIoEx(e.handle, nil) // ERROR_NOT_FOUND: nothing to cancel yet
+		time.Sleep(pause)
 	}
-	return errors.Join(errs...)
 }
 
 func (e *End) dropPassed() error {

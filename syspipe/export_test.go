@@ -1,4 +1,4 @@
 package syspipe
 
 // Busy reports whether a call on the end is under way.
-func (e *End) Busy() bool { return e.state.Load() >= 2 }
+func (e *End) Busy() bool { return e.busy() }

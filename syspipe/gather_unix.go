@@ -61,18 +61,29 @@ func (e *End) gatherWaiting() error {
 func (e *End) tryWritev(uintptr) bool {
 	g := &e.gather
 	for g.left > 0 {
-		n, errno := sysWritev(e.fd, g.vecs[:min(len(g.vecs), maxIovecs)])
-		if errno == 0 {
-			e.out.moved(int(g.left), n)
+		vecs := g.vecs[:min(len(g.vecs), maxIovecs)]
+		n, errno := sysWritev(e.fd, vecs)
+		switch g.errno = e.out.account(g.offered(vecs), n, errno); g.errno {
+		case 0:
 			g.advance(n)
-			continue
-		}
-		if g.errno = e.writeFailed(errno); g.errno != 0 {
+		case syscall.EINTR:
+		default:
 			return g.errno != syscall.EAGAIN
 		}
 	}
-	g.errno = 0
 	return true
+}
+
+// offered returns the bytes of a call with vecs: all that is left, but where IOV_MAX cut the list.
+func (g *gather) offered(vecs []syscall.Iovec) int {
+	if len(vecs) == len(g.vecs) {
+		return int(g.left)
+	}
+	n := 0
+	for _, v := range vecs {
+		n += int(v.Len)
+	}
+	return n
 }
 
 // advance drops the first n bytes of what is left.

@@ -54,16 +54,17 @@ func openPrivateFIFO() (w, r *End, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("open fifo: %w", err)
 	}
-	defer func() {
-		if e := os.RemoveAll(dir); e != nil && err == nil {
-			err = errors.Join(fmt.Errorf("open fifo: %w", e), w.Close(), r.Close())
-		}
-	}()
 	path := filepath.Join(dir, "fifo")
 	if err := unix.Mkfifo(path, 0o600); err != nil {
-		return nil, nil, fmt.Errorf("open fifo: %w", &fs.PathError{Op: "mkfifo", Path: path, Err: err})
+		err = fmt.Errorf("open fifo: %w", &fs.PathError{Op: "mkfifo", Path: path, Err: err})
+		return nil, nil, errors.Join(err, os.Remove(dir))
 	}
-	return OpenFIFO(path)
+	w, r, err = OpenFIFO(path)
+	// Not RemoveAll: that opens the folder, and there may be no descriptor left for it.
+	if left := errors.Join(os.Remove(path), os.Remove(dir)); left != nil && err == nil {
+		return nil, nil, errors.Join(fmt.Errorf("open fifo: %w", left), w.Close(), r.Close())
+	}
+	return w, r, err
 }
 
 // OpenFIFO opens both ends of the FIFO at path, which stays where it is. A path that names something else is an error that says what. On

@@ -1,0 +1,285 @@
+package syspipe_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/pipebench/pipebench/syspipe"
+	"golang.org/x/sys/unix"
+)
+
+func TestCapacityIsReadBack(t *testing.T) {
+	for _, kind := range []syspipe.Kind{syspipe.Anonymous, syspipe.FIFO} {
+		for _, asked := range []int{1, 16 << 10, 64 << 10, 100000, 256 << 10} {
+			t.Run(fmt.Sprintf("%s/%d", kind, asked), func(t *testing.T) {
+				w, r, err := syspipe.Open(kind, asked)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { w.Close(); r.Close() }()
+				got, err := w.Capacity()
+				if err != nil || got < asked {
+					t.Errorf("Capacity = %d, %v; want at least %d", got, err, asked)
+				}
+				if other, _ := r.Capacity(); other != got {
+					t.Errorf("the reader says %d, the writer %d", other, got)
+				}
+				if again, err := w.SetCapacity(got); again != got || err != nil {
+					t.Errorf("SetCapacity(%d) = %d, %v: rounding is not stable", got, again, err)
+				}
+			})
+		}
+	}
+}
+
+// TestCapacityIsWhatFits fills each kind with large writes and compares.
+func TestCapacityIsWhatFits(t *testing.T) {
+	for _, kind := range []syspipe.Kind{syspipe.Anonymous, syspipe.FIFO, syspipe.SocketPair} {
+		t.Run(string(kind), func(t *testing.T) {
+			w, r := open(t, kind, 0, syspipe.Spin)
+			want, err := w.Capacity()
+			if err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan int)
+			go func() { n, _ := w.Write(make([]byte, 4<<20)); done <- n }()
+			within(t, "fill", func() {
+				for n := 0; n < want; n, err = r.Buffered() {
+					if err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+			w.Close()
+			if n := <-done; n != want {
+				t.Errorf("%d bytes were accepted, the capacity is %d", n, want)
+			}
+		})
+	}
+}
+
+func TestCapacityAboveTheLimit(t *testing.T) {
+	limit := limitFrom(t, "/proc/sys/fs/pipe-max-size")
+	_, _, err := syspipe.Open(syspipe.Anonymous, 2*limit)
+	if err == nil {
+		t.Skip("this process may exceed fs.pipe-max-size")
+	}
+	var refused *syspipe.CapacityError
+	if !errors.As(err, &refused) || !errors.Is(err, syscall.EPERM) {
+		t.Fatalf("error %v, want a *CapacityError that is an EPERM", err)
+	}
+	if refused.Asked != 2*limit || refused.Limit != limit || !strings.Contains(err.Error(), "pipe-max-size") {
+		t.Errorf("%+v, want asked %d and limit %d", refused, 2*limit, limit)
+	}
+}
+
+func TestCapacityBelowTheFill(t *testing.T) {
+	w, _ := open(t, syspipe.Anonymous, 64<<10, syspipe.Spin)
+	if _, err := w.Write(make([]byte, 64<<10)); err != nil {
+		t.Fatal(err)
+	}
+	var refused *syspipe.CapacityError
+	if _, err := w.SetCapacity(4096); !errors.As(err, &refused) || !errors.Is(err, syscall.EBUSY) {
+		t.Errorf("SetCapacity of a full pipe: %v, want a *CapacityError that is EBUSY", err)
+	}
+}
+
+func limitFrom(t *testing.T, file string) int {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Skip(err)
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestOpenFIFORefusesWhatIsNone(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, []byte("keep me"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, row := range map[string]struct{ path, want string }{
+		"a file":   {file, "a regular file, not a FIFO"},
+		"a folder": {dir, "a directory, not a FIFO"},
+		"nothing":  {filepath.Join(dir, "none"), "no such file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := syspipe.OpenFIFO(row.path)
+			if err == nil || !strings.Contains(err.Error(), row.want) || !strings.Contains(err.Error(), row.path) {
+				t.Errorf("error %v, want one that says %q and the path", err, row.want)
+			}
+		})
+	}
+	if text, _ := os.ReadFile(file); string(text) != "keep me" {
+		t.Errorf("the file now holds %q", text)
+	}
+}
+
+func TestOpenFIFOTalks(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "fifo")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w, r, err := syspipe.OpenFIFO(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Write([]byte("hello"))
+	w.Close()
+	if got := <-drain(r); string(got) != "hello" {
+		t.Errorf("read %q", got)
+	}
+	r.Close()
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("the FIFO did not stay: %v", err)
+	}
+}
+
+// TestLimits runs what exhausts a limit in a child of its own, so that this process is none the worse for it.
+func TestLimits(t *testing.T) {
+	for name, job := range map[string]string{"descriptors": "exhaust-descriptors", "pages of pipes": "exhaust-pages", "permission": "forbidden-fifo"} {
+		t.Run(name, func(t *testing.T) {
+			cmd := child(t, job, forbiddenFIFO(t))
+			if job != "exhaust-descriptors" {
+				asNobody(t, cmd)
+			}
+			var said bytes.Buffer
+			cmd.Stderr = &said
+			if err := cmd.Run(); err != nil {
+				t.Fatalf("%v: %s", err, said.String())
+			}
+			t.Log(strings.TrimSpace(said.String()))
+		})
+	}
+}
+
+// asNobody makes the child run as a user who has no privilege, with a copy of this binary that it may read.
+func asNobody(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		return // no privilege to give up
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	cmd.Dir = "/"
+	text, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "syspipe-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Path = filepath.Join(dir, "child")
+	if err := os.WriteFile(cmd.Path, text, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// forbiddenFIFO makes a FIFO that its owner may not open either.
+func forbiddenFIFO(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "fifo")
+	if err := unix.Mkfifo(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func init() {
+	childJobs["exhaust-descriptors"] = exhaustDescriptors
+	childJobs["exhaust-pages"] = exhaustPages
+	childJobs["forbidden-fifo"] = openForbidden
+}
+
+// exhaustDescriptors opens pipes until there is no descriptor left; the refusal must say so, and what is open must still close, with a call
+// under way or not.
+func exhaustDescriptors([]string) error {
+	limit := syscall.Rlimit{Cur: 64, Max: 64}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return err
+	}
+	var ends []*syspipe.End
+	for {
+		w, r, err := syspipe.Open(syspipe.Anonymous, 0)
+		if errors.Is(err, syscall.EMFILE) {
+			fmt.Fprintln(os.Stderr, err)
+			break
+		}
+		if err != nil {
+			return err
+		}
+		ends = append(ends, w, r)
+	}
+	for _, kind := range []syspipe.Kind{syspipe.FIFO, syspipe.SocketPair} {
+		if _, _, err := syspipe.Open(kind, 0); !errors.Is(err, syscall.EMFILE) {
+			return fmt.Errorf("open %s without descriptors: %w", kind, err)
+		}
+	}
+	for _, e := range ends {
+		if err := e.Close(); err != nil {
+			return err
+		}
+	}
+	_, _, err := syspipe.Open(syspipe.FIFO, 0)
+	return err
+}
+
+// exhaustPages opens pipes until the kernel gives this user smaller ones, which it does beyond fs.pipe-user-pages-soft, and asks one of
+// those to grow.
+func exhaustPages([]string) error {
+	limit := syscall.Rlimit{Cur: 4096, Max: 4096}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		fmt.Fprintln(os.Stderr, err) // what there is may be enough
+	}
+	first, _, err := syspipe.Open(syspipe.Anonymous, 1<<20)
+	if err != nil {
+		return err
+	}
+	usual, err := first.Capacity()
+	if err != nil {
+		return err
+	}
+	for {
+		w, _, err := syspipe.Open(syspipe.Anonymous, usual)
+		var refused *syspipe.CapacityError
+		if errors.As(err, &refused) && errors.Is(err, syscall.EPERM) && strings.Contains(err.Error(), "pipe-user-pages-soft") {
+			fmt.Fprintln(os.Stderr, err)
+			return nil
+		}
+		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+			fmt.Fprintln(os.Stderr, "out of descriptors before out of pages:", err)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		_ = w // kept open by not closing it: the process ends soon
+	}
+}
+
+func openForbidden(args []string) error {
+	_, _, err := syspipe.OpenFIFO(args[0])
+	if !errors.Is(err, os.ErrPermission) {
+		return fmt.Errorf("open a FIFO without permission: %v", err)
+	}
+	fmt.Fprintln(os.Stderr, err)
+	return nil
+}
