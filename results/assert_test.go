@@ -82,9 +82,9 @@ func TestEvaluate(t *testing.T) {
 		cases        int
 	}{
 		{"a percentile that the samples carry", "p50<1s@256B", set, Holds, 4},
-		{"one that no single sample carries, but all do", "p99<3.5us@256,placement=same", set, Holds, 2},
-		{"the same, broken on the slower placement", "p99<3.5us@256", set, Fails, 4},
-		{"one that they do not carry", "p99.9<1s@256", set, CannotTell, 4},
+		{"one that no single sample carries, but all do", "p99.9<3.5us@256,placement=same", set, Holds, 2},
+		{"the same, broken on the slower placement", "p99.9<3.5us@256", set, Fails, 4},
+		{"one that they do not carry", "service.p99<1s@256", set, CannotTell, 4},
 		{"latency where none was measured", "p99<1s@64KiB", set, CannotTell, 7},
 		{"goodput of one placement", "goodput>5GB/s@64KiB,placement=same", set, Holds, 3},
 		{"goodput of both, with a cell that is unsupported: the failure counts", "goodput>5GB/s@64KiB", set, Fails, 7},

@@ -148,7 +148,6 @@ var roundtripFigures = []figure{
 	{"p50", percentileText(func(l Latency) *int64 { return l.P50NS })},
 	{"p99", percentileText(func(l Latency) *int64 { return l.P99NS })},
 	{"p99.9", percentileText(func(l Latency) *int64 { return l.P999NS })},
-	{"max", percentileText(func(l Latency) *int64 { return &l.MaxNS })},
 	{"time/trip", spreadEstimate("time")},
 	{"÷ raw", func(r Row) string { return ratioText(r.ToRaw) }},
 	{"overhead", plainEstimate("overhead")},
@@ -221,7 +220,15 @@ func callsText(r Row) string {
 	if !okw || !okr {
 		return "-"
 	}
-	return significant(w.Median, 3) + " + " + significant(rd.Median, 3)
+	return countText(w.Median) + " + " + countText(rd.Median)
+}
+
+// countText writes a count a message: two decimals, fewer where it is large.
+func countText(v float64) string {
+	if v < 10 {
+		return fmt.Sprintf("%.2f", v)
+	}
+	return significant(v, 3)
 }
 
 func percentileText(of func(Latency) *int64) func(Row) string {

@@ -20,29 +20,39 @@ func headers(environments []Environment) []string {
 	return out
 }
 
-// lines describe where a run was measured and with what.
+// lines describe where a run was measured and with what. What the file does
+// not tell is left out.
 func (e Environment) lines() []string {
 	machine := []string{
-		strings.TrimSpace(e.OS + " " + e.Kernel + " " + e.Arch),
+		strings.Join(strings.Fields(e.OS+" "+e.Kernel+" "+e.Arch), " "),
 		e.CPU,
-		fmt.Sprintf("%d CPUs", e.CPUs),
+		countLabel(e.CPUs, "CPU"),
 		e.Topology,
 		labelled("virtualised by ", e.Virtualisation),
 		labelled("governor ", e.Governor),
-		fmt.Sprintf("pages of %s", FormatSize(int64(e.PageSize))),
 	}
-	run := []string{
-		labelled("pipebench ", e.Version),
-		e.Go,
-		e.Hostname,
-		e.Time.UTC().Format("2006-01-02 15:04 UTC"),
-		fmt.Sprintf("load %.2f", e.Load1),
-		fmt.Sprintf("seed %d", e.Seed),
+	if e.PageSize > 0 {
+		machine = append(machine, "pages of "+FormatSize(int64(e.PageSize)))
 	}
+	run := []string{labelled("pipebench ", e.Version), e.Go, e.Hostname}
+	if !e.Time.IsZero() {
+		run = append(run, e.Time.UTC().Format("2006-01-02 15:04 UTC"))
+	}
+	run = append(run, fmt.Sprintf("load %.2f", e.Load1), fmt.Sprintf("seed %d", e.Seed))
 	if e.ClockNS > 0 {
 		run = append(run, "clock "+FormatDuration(e.ClockNS)+" a reading")
 	}
 	return []string{joined(machine), joined(run)}
+}
+
+func countLabel(n int, what string) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func labelled(label, value string) string {

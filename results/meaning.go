@@ -134,7 +134,7 @@ func (s series) cost() string {
 		}
 		return text + "."
 	}
-	return text + fmt.Sprintf("the framings cannot be told apart: each does %s to %s of raw's %s.",
+	return text + fmt.Sprintf("the framings cannot be told apart: each does between %s and %s times raw's %s.",
 		significant(lowest(s.framed), 2), significant(highest(s.framed), 2), relativeWord(s.cell))
 }
 
@@ -164,7 +164,7 @@ func costOf(r Row) string {
 func timeCost(r Row) string {
 	e, word := *r.ToRaw, relativeWord(r.Cell)
 	if !e.Above(1) && !e.Below(1) {
-		return fmt.Sprintf("cannot be told from raw (%s to %s of its %s)", significant(e.Interval.Lo, 3), significant(e.Interval.Hi, 3), word)
+		return fmt.Sprintf("cannot be told from raw (%s to %s times its %s)", significant(e.Interval.Lo, 3), significant(e.Interval.Hi, 3), word)
 	}
 	verb := map[bool]string{true: "gains", false: "costs"}[e.Above(1)]
 	if r.Cell.Pattern == roundtrip {

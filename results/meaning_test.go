@@ -77,7 +77,7 @@ func TestMeaningFollowsTheRecords(t *testing.T) {
 		{
 			"framings whose intervals overlap are not ranked",
 			beside("same", flat, map[string][]float64{"ndjson": around(12000, 0.1), "chunked:61440": around(12100, 0.1)}),
-			[]string{"the framings cannot be told apart: each does 0."},
+			[]string{"the framings cannot be told apart: each does between 0."},
 			[]string{"costs", "gains"},
 		},
 		{

@@ -2,7 +2,9 @@ package results
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -65,12 +67,15 @@ func formatUnit(v float64, unit string) string {
 		return FormatDuration(v)
 	case "%":
 		return FormatPercent(v)
+	case "ns/MiB":
+		return FormatDuration(v) + "/MiB"
 	case "":
 		return significant(v, 3)
 	case "B":
-		if v >= 0 && v == float64(int64(v)) {
+		if v == math.Trunc(v) {
 			return FormatSize(int64(v))
 		}
+		return strconv.FormatFloat(v, 'f', 1, 64) + " B"
 	}
 	return significant(v, 3) + " " + unit
 }

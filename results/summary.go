@@ -1,7 +1,6 @@
 package results
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 )
@@ -192,38 +191,4 @@ func relative(c, base Cell) Metric {
 	}
 	m := known(name)
 	return m
-}
-
-// sortRows puts rows together that are read together: by machine, placement
-// and pattern as they first appear, then by size, then raw before the framings.
-func sortRows(rows []Row) {
-	machine, series, framing := order[string]{}, order[Cell]{}, order[string]{}
-	for _, r := range rows {
-		machine.see(r.Machine)
-		series.see(seriesOf(r.Cell))
-		framing.see(r.Cell.Framing)
-	}
-	framing[rawFraming] = -1
-	slices.SortStableFunc(rows, func(a, b Row) int {
-		return cmp.Or(
-			cmp.Compare(machine[a.Machine], machine[b.Machine]),
-			cmp.Compare(series[seriesOf(a.Cell)], series[seriesOf(b.Cell)]),
-			cmp.Compare(a.Cell.Size, b.Cell.Size),
-			cmp.Compare(framing[a.Cell.Framing], framing[b.Cell.Framing]))
-	})
-}
-
-// seriesOf is what cells share that differ in framing and size alone.
-func seriesOf(c Cell) Cell {
-	c.Framing, c.Size = "", 0
-	return c
-}
-
-// order numbers values as they are first seen.
-type order[T comparable] map[T]int
-
-func (o order[T]) see(v T) {
-	if _, ok := o[v]; !ok {
-		o[v] = len(o)
-	}
 }

@@ -58,7 +58,7 @@ func sweep() *Set {
 		for wire, f := range []string{"raw", "ndjson"} {
 			c := testCell(f, 256)
 			c.Placement, c.Pattern = placement, "roundtrip"
-			s.Add(withLatency(testRecord(c, int64(256+wire), drifting((1900+float64(50*wire))*slower)...), "roundtrip", 300))
+			s.Add(withLatency(testRecord(c, int64(256+wire), drifting((1900+float64(50*wire))*slower)...), "roundtrip", 2000))
 		}
 	}
 	odd := testCell("length-prefix", 65536)
