@@ -237,11 +237,18 @@ func (r *chunkReader) headerRest() int {
 	return max(headerBytes(int(r.run.id.n), r.run.next, r.run.total)-(in.end-in.pos), 0)
 }
 
+// shortID is how many hexadecimal digits a stream of the adaptive framing may end with to be a bare line that lacks its
+// newline. One more is the dash of a UUID: a frame that was cut.
+const shortID = 8
+
 // end judges an error at or inside a header. At the end of the stream, messages that are incomplete are reported first.
 func (r *chunkReader) end(err error) error {
 	in := &r.lines.in
 	if err != io.EOF {
 		return err
+	}
+	if r.bare && in.pos < in.end && in.end-in.pos <= shortID {
+		return r.other()
 	}
 	if in.pos < in.end {
 		return io.ErrUnexpectedEOF

@@ -21,7 +21,7 @@ type inlet struct {
 	read           int64 // bytes of the stream read so far; buf[end] will be at this offset
 	size           int   // what one read asks for, and the capacity while messages are small
 	top            int   // the largest capacity
-	brimful        bool  // the last read got all it asked for, so that there may be more
+	brimful        bool  // the last read was as large as one can be: there may be more
 	last           int   // bytes of the last message
 	calm           int   // messages in a row that a quarter of a grown buffer would have held
 	err            error // came with data, to be returned by the next fill
@@ -58,7 +58,7 @@ func (in *inlet) next(i int) {
 // drop forgets everything that has been read.
 func (in *inlet) drop() { in.base, in.pos = in.end, in.end }
 
-// fill reads once, at most limit bytes, or as many as there is room for if limit is 0. It returns nil if any came.
+// fill reads once: limit bytes at most, the read size at most and if limit is 0. It returns nil if any came.
 func (in *inlet) fill(limit int) error {
 	if err := in.err; err != nil {
 		if err != io.EOF {
@@ -67,10 +67,10 @@ func (in *inlet) fill(limit int) error {
 		return err
 	}
 	in.makeRoom()
-	room := in.buf[in.end:]
-	if limit > 0 && limit < len(room) {
-		room = room[:limit]
+	if limit == 0 || limit > in.size {
+		limit = in.size
 	}
+	room := in.buf[in.end:min(in.end+limit, len(in.buf))]
 	for range 100 {
 		n, err := in.r.Read(room)
 		if n < 0 || n > len(room) {
@@ -79,7 +79,7 @@ func (in *inlet) fill(limit int) error {
 		if n > 0 {
 			in.end += n
 			in.read += int64(n)
-			in.brimful = n == len(room)
+			in.brimful = n == in.size
 			in.err = err
 			return nil
 		}

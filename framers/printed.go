@@ -8,13 +8,12 @@ import (
 // printed is the line framing as two documents on MCP's stdio transport print it: the same bytes on the wire, received
 // by their algorithms, which are slow. They are here to be measured. Both hold a line whole before they look at its
 // length, so the memory bound of the other Readers does not hold for them.
-type printed struct {
-	name   string
-	reader func(r io.Reader) terminated
-}
+type printed string
 
-// terminated returns the next line with its newline, or without one what the stream ends with.
-type terminated interface{ next() ([]byte, error) }
+const (
+	bytewise printed = "ndjson-bytewise"
+	rescan   printed = "ndjson-rescan"
+)
 
 // Bytewise returns the line framing whose Reader reads one byte a call until it is a newline.
 func Bytewise() Framing { return bytewise }
@@ -22,21 +21,23 @@ func Bytewise() Framing { return bytewise }
 // Rescan returns the line framing whose Reader reads 4096 bytes a call and after each searches the whole buffer again.
 func Rescan() Framing { return rescan }
 
-var (
-	bytewise = printed{"ndjson-bytewise", func(r io.Reader) terminated { return &byteLines{r: r} }}
-	rescan   = printed{"ndjson-rescan", func(r io.Reader) terminated { return &rescanLines{r: r} }}
-)
-
-func (f printed) String() string { return f.name }
+func (f printed) String() string { return string(f) }
 
 func (f printed) NewWriter(w io.Writer, opts ...Option) Writer { return line{}.NewWriter(w, opts...) }
 
 func (f printed) NewReader(r io.Reader, opts ...Option) Reader {
-	return &printedReader{lines: f.reader(r), set: newSettings(opts)}
+	p := &printedReader{lines: &byteLines{r: r}, set: newSettings(opts)}
+	if f == rescan {
+		p.lines = &rescanLines{r: r}
+	}
+	return p
 }
 
 func (printed) carries(msg []byte, s *settings) error { return line{}.carries(msg, s) }
 func (printed) wireSize(size int64) (int64, bool)     { return line{}.wireSize(size) }
+
+// terminated returns the next line with its newline, or without one what the stream ends with.
+type terminated interface{ next() ([]byte, error) }
 
 // A printedReader delivers what a lineReader delivers.
 type printedReader struct {

@@ -158,3 +158,19 @@ func TestLimit(t *testing.T) {
 		}
 	}
 }
+
+func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, seed)) }
+
+// foreign is a framing that is not of the package.
+type foreign struct{}
+
+func (foreign) String() string                                            { return "foreign" }
+func (foreign) NewWriter(w io.Writer, _ ...framers.Option) framers.Writer { return foreignWriter{w} }
+func (foreign) NewReader(io.Reader, ...framers.Option) framers.Reader     { return nil }
+
+type foreignWriter struct{ w io.Writer }
+
+func (f foreignWriter) WriteMessage(msg []byte) error {
+	_, err := f.w.Write(append([]byte("<"), append(msg, '>')...))
+	return err
+}

@@ -1,0 +1,155 @@
+package framers_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/framers"
+)
+
+// transcript tells what a Reader makes of a stream: messages and errors, to the end of the stream or the 50th.
+func transcript(r framers.Reader) (events []string) {
+	for range 50 {
+		msg, err := r.ReadMessage()
+		var chunk *framers.ChunkError
+		var header *framers.HeaderError
+		var large *framers.TooLargeError
+		switch {
+		case err == nil:
+			events = append(events, fmt.Sprintf("%q", msg))
+		case errors.As(err, &chunk):
+			events = append(events, fmt.Sprintf("%+v", *chunk))
+		case errors.As(err, &header):
+			events = append(events, fmt.Sprintf("%+v", *header))
+		case errors.As(err, &large):
+			events = append(events, fmt.Sprintf("%+v", *large))
+		default:
+			return append(events, err.Error())
+		}
+	}
+	return events
+}
+
+func TestHeader(t *testing.T) {
+	const next = "Content-Length: 4\r\n\r\nnext"
+	for _, c := range []struct {
+		name, wire string
+		want       string // the body, or
+		err        error  // why it is refused
+		lenient    string // the body, if lenient takes what strict refuses
+	}{
+		{name: "usual", wire: "Content-Length: 5\r\n\r\nhello", want: "hello"},
+		{name: "zero", wire: "Content-Length: 0\r\n\r\n", want: ""},
+		{name: "lower case", wire: "content-length: 5\r\n\r\nhello", want: "hello"},
+		{name: "upper case", wire: "CONTENT-LENGTH: 5\r\n\r\nhello", want: "hello"},
+		{name: "no space", wire: "Content-Length:5\r\n\r\nhello", want: "hello"},
+		{name: "much space", wire: "Content-Length \t:\t  5  \r\n\r\nhello", want: "hello"},
+		{name: "LF alone", wire: "Content-Length: 5\n\nhello", want: "hello"},
+		{name: "LF and CR LF", wire: "Content-Length: 5\n\r\nhello", want: "hello"},
+		{name: "leading zeros", wire: "Content-Length: 0005\r\n\r\nhello", want: "hello"},
+		{name: "type before", wire: "Content-Type: application/vscode-jsonrpc; charset=utf-8\r\nContent-Length: 5\r\n\r\nhello", want: "hello"},
+		{name: "type behind", wire: "Content-Length: 5\r\nContent-Type: text/plain; charset=utf-16\r\n\r\nhello", want: "hello"},
+		{name: "unknown header", wire: "X-Y: Content-Length: 9\r\nContent-Length: 5\r\n\r\nhello", want: "hello"},
+		{name: "the same twice", wire: "Content-Length: 5\r\nContent-Length: 05\r\n\r\nhello", want: "hello"},
+		{name: "body of newlines", wire: "Content-Length: 5\r\n\r\n\r\n\r\n\n", want: "\r\n\r\n\n"},
+		{name: "a byte is no character", wire: "Content-Length: 4\r\n\r\né\xe2\x82", want: "é\xe2\x82"},
+		{name: "missing", wire: "Content-Type: x\r\n\r\n", err: framers.ErrNoLength},
+		{name: "blank line before", wire: "\r\nContent-Length: 5\r\n\r\nhello", err: framers.ErrNoLength, lenient: "hello"},
+		{name: "line without a colon", wire: "hello there\r\nContent-Length: 5\r\n\r\nhello", err: framers.ErrNoColon, lenient: "hello"},
+		{name: "empty value", wire: "Content-Length: \r\n\r\n", err: framers.ErrBadLength},
+		{name: "sign", wire: "Content-Length: +5\r\n\r\nhello", err: framers.ErrBadLength},
+		{name: "separator", wire: "Content-Length: 1_000\r\n\r\n", err: framers.ErrBadLength},
+		{name: "hexadecimal", wire: "Content-Length: 0x10\r\n\r\n", err: framers.ErrBadLength},
+		{name: "two on a line", wire: "Content-Length: 5, 5\r\n\r\nhello", err: framers.ErrBadLength},
+		{name: "float", wire: "Content-Length: 5.0\r\n\r\nhello", err: framers.ErrBadLength},
+		{name: "negative", wire: "Content-Length: -5\r\n\r\nhello", err: framers.ErrNegativeLength},
+		{name: "a dash", wire: "Content-Length: -\r\n\r\n", err: framers.ErrBadLength},
+		{name: "just beyond 63 bits", wire: "Content-Length: 9223372036854775808\r\n\r\n", err: framers.ErrHugeLength},
+		{name: "far beyond", wire: "Content-Length: 99999999999999999999999999\r\n\r\n", err: framers.ErrHugeLength},
+		{name: "contradiction", wire: "Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello", err: framers.ErrTwoLengths},
+		{name: "many lines", wire: strings.Repeat("A: b\r\n", 64) + "Content-Length: 5\r\n\r\nhello", err: framers.ErrHeaderLines},
+		{name: "many bytes", wire: "A: " + strings.Repeat("b", 8<<10) + "\r\n", err: framers.ErrHeaderBytes},
+		{name: "many bytes in lines", wire: strings.Repeat("A: "+strings.Repeat("b", 1000)+"\r\n", 9), err: framers.ErrHeaderBytes},
+	} {
+		for _, cut := range cuts {
+			t.Run(c.name+"/"+cut.name, func(t *testing.T) {
+				for _, lenient := range []bool{false, true} {
+					var opts []framers.Option
+					want, refused := c.want, c.err
+					if lenient {
+						opts = append(opts, framers.WithLenient())
+						if c.lenient != "" {
+							want, refused = c.lenient, nil
+						}
+					}
+					r := framers.ContentLength().NewReader(cut.cut(strings.NewReader(c.wire+next)), opts...)
+					msg, err := r.ReadMessage()
+					if !errors.Is(err, refused) || err == nil && string(msg) != want {
+						t.Fatalf("lenient %v: got %q, %v, want %q, %v", lenient, msg, err, want, refused)
+					}
+					var header *framers.HeaderError
+					if err != nil && (!errors.As(err, &header) || header.Offset > int64(len(c.wire))) {
+						t.Fatalf("lenient %v: %#v", lenient, err)
+					}
+					events := transcript(r)
+					if n := len(events); n < 2 || events[n-2] != `"next"` || events[n-1] != io.EOF.Error() {
+						t.Errorf("lenient %v: the next message is lost: %s", lenient, events)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestHeaderLimitsAreExact(t *testing.T) {
+	wire := "A: bc\r\nContent-Length: 1\r\n\r\nx" // 28 bytes and 3 lines of header
+	for _, c := range []struct {
+		bytes, lines int
+		want         error
+	}{{28, 3, nil}, {27, 3, framers.ErrHeaderBytes}, {28, 2, framers.ErrHeaderLines}, {0, 0, nil}, {-1, -1, nil}} {
+		for _, cut := range cuts {
+			r := framers.ContentLength().NewReader(cut.cut(strings.NewReader(wire)), framers.WithMaxHeader(c.bytes, c.lines))
+			if _, err := r.ReadMessage(); !errors.Is(err, c.want) {
+				t.Errorf("%s, limits %d and %d: %v, want %v", cut.name, c.bytes, c.lines, err, c.want)
+			}
+		}
+	}
+	usual := "Content-Length: 1\r\n\r\nx" // 21 bytes, 2 lines
+	for bytes, want := range map[int]error{21: nil, 20: framers.ErrHeaderBytes} {
+		r := framers.ContentLength().NewReader(strings.NewReader(usual), framers.WithMaxHeader(bytes, 0))
+		if _, err := r.ReadMessage(); !errors.Is(err, want) {
+			t.Errorf("the usual header with a limit of %d: %v, want %v", bytes, err, want)
+		}
+	}
+}
+
+func TestHeaderErrorQuotesTheLine(t *testing.T) {
+	r := framers.ContentLength().NewReader(strings.NewReader("A: b\nContent-Length: 0x10\r\n\r\n"))
+	_, err := r.ReadMessage()
+	want := `read header at byte 5: Content-Length is not a decimal number: "Content-Length: 0x10"`
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestDeclaredSizeIsRefusedBeforeItComes(t *testing.T) {
+	for _, c := range []struct{ spec, wire string }{
+		{"content-length", "Content-Length: 2000000000\r\n\r\nab"},
+		{"length-prefix", "\x77\x35\x94\x00ab"},
+	} {
+		// The stream gives what it has, then fails the test if it is asked for more.
+		r := mustParse(t, c.spec).NewReader(&promptReader{t: t, left: [][]byte{[]byte(c.wire)}})
+		_, err := r.ReadMessage()
+		var large *framers.TooLargeError
+		if !errors.As(err, &large) || large.Size != 2_000_000_000 || !large.Declared || large.Offset != 0 || !bytes.Equal(large.Head, []byte("ab")) {
+			t.Errorf("%s: %v, %+v", c.spec, err, large)
+		}
+		if _, again := r.ReadMessage(); again != err {
+			t.Errorf("%s: then %v", c.spec, again)
+		}
+	}
+}
