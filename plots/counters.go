@@ -52,7 +52,7 @@ func (v view) framings() string {
 // common keeps of a dimension the value with the most records: the one at
 // which most can be compared.
 func (v view) common(d dimension) view {
-	best := view{set: v.set}
+	best := view{set: v.set, fields: v.fields}
 	for _, value := range v.values(d) {
 		if own := v.where(d, value); len(own.records) > len(best.records) {
 			best = own

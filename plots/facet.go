@@ -14,16 +14,21 @@ import (
 type view struct {
 	set     *results.Set
 	records []results.Record
+	fields  map[results.Cell]map[dimension]string // of the cells seen so far, shared by all views of a view
 }
 
 func newView(set *results.Set, keep func(results.Record) bool) view {
-	all := view{set: set, records: set.Records}
-	return all.keep(func(r results.Record) bool { return len(r.Samples) > 0 && keep(r) })
+	return wholeView(set, set.Records).keep(func(r results.Record) bool { return len(r.Samples) > 0 && keep(r) })
+}
+
+// wholeView is a view of records, those without samples too.
+func wholeView(set *results.Set, records []results.Record) view {
+	return view{set, records, map[results.Cell]map[dimension]string{}}
 }
 
 // keep is the view of the records for which a condition holds.
 func (v view) keep(holds func(results.Record) bool) view {
-	out := view{set: v.set}
+	out := view{set: v.set, fields: v.fields}
 	for _, r := range v.records {
 		if holds(r) {
 			out.records = append(out.records, r)
@@ -43,12 +48,13 @@ func (v view) of(d dimension, r results.Record) string {
 	if d == machine {
 		return v.set.Machine(r.Run)
 	}
-	for _, f := range r.Cell.Fields() {
-		if f.Name == string(d) {
-			return f.Value
+	if v.fields[r.Cell] == nil {
+		v.fields[r.Cell] = map[dimension]string{}
+		for _, f := range r.Cell.Fields() {
+			v.fields[r.Cell][dimension(f.Name)] = f.Value
 		}
 	}
-	return ""
+	return v.fields[r.Cell][d]
 }
 
 // values lists what the records have in a dimension, numbers by size and names
@@ -134,7 +140,7 @@ func (v view) split(dimensions []dimension) []part {
 // slug writes a value so that it can stand in a file's name.
 func (v view) slug(d dimension, value string) string {
 	if d == machine {
-		value = v.machineName(value)
+		value = machineName(v.set, value)
 	} else {
 		value = display(d, value)
 	}
@@ -153,16 +159,16 @@ func (v view) slug(d dimension, value string) string {
 
 // machineName is short and differs between the machines of the set: the
 // system and architecture, with the host's name where those are the same.
-func (v view) machineName(id string) string {
+func machineName(set *results.Set, id string) string {
 	var own results.Environment
 	alike := 0
 	seen := map[string]bool{}
-	for _, e := range v.set.Environments {
+	for _, e := range set.Environments {
 		if e.Machine == id {
 			own = e
 		}
 	}
-	for _, e := range v.set.Environments {
+	for _, e := range set.Environments {
 		if !seen[e.Machine] && e.OS == own.OS && e.Arch == own.Arch {
 			alike++
 		}

@@ -109,7 +109,7 @@ func testNoise() []results.Noise {
 	rnd := rand.New(rand.NewPCG(8, 8))
 	var out []results.Noise
 	for _, f := range []string{"raw", "ndjson", "chunked:61440"} {
-		n := results.Noise{Kind: "noise", Run: "run-1", Time: testTime, Machine: "machine-linux", Cell: testCell(f, 65536, "same", "stream"), Metric: "goodput"}
+		n := results.Noise{Kind: "noise", Run: "run-1", Time: testTime, Machine: testMachineID["linux"], Cell: testCell(f, 65536, "same", "stream"), Metric: "goodput"}
 		for range 8 {
 			n.Values = append(n.Values, 6e9*(1+0.03*rnd.NormFloat64()))
 		}

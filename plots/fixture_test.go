@@ -13,10 +13,12 @@ import (
 
 var testTime = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 
+var testMachineID = map[string]string{"linux": "3b1f0c77a9d2", "darwin": "c94e51e80b6f", "windows": "07aa6d3c1e55"}
+
 // testMachine is an environment: m1 on linux, m2 on darwin, m3 on windows.
 func testMachine(run, os string) results.Environment {
 	e := results.Environment{
-		Kind: "environment", Schema: results.Schema, Run: run, Machine: "machine-" + os, Time: testTime,
+		Kind: "environment", Schema: results.Schema, Run: run, Machine: testMachineID[os], Time: testTime,
 		OS: os, Kernel: "6.12.0", Arch: "amd64", CPU: "Testium 9000", CPUs: 2, PageSize: 4096,
 		Go: "go1.26.8", Version: "v0.1.0", Hostname: "lab-" + os, Load1: 0.25, ClockNS: 26, Seed: 7,
 		Command: "pipebench run --seed 7",

@@ -55,7 +55,7 @@ func (v view) machinePanel(spec string) Panel {
 	}
 	for _, id := range v.values(machine) {
 		all := v.where(machine, id)
-		s := Series{Name: v.machineName(id)}
+		s := Series{Name: machineName(v.set, id)}
 		for _, size := range all.values("size") {
 			x, err := strconv.ParseFloat(size, 64)
 			if err != nil {

@@ -45,7 +45,7 @@ func noiseCharts(set *results.Set) []Chart {
 func noiseTitle(set *results.Set, n results.Noise) []string {
 	title := []string{n.Metric, framingTitle(n.Cell.Framing), results.FormatSize(int64(n.Cell.Size)), n.Cell.Placement, n.Cell.Pattern}
 	if len(set.Machines()) > 1 {
-		title = append(title, view{set: set}.machineName(n.Machine))
+		title = append(title, machineName(set, n.Machine))
 	}
 	return title
 }

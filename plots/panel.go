@@ -89,7 +89,7 @@ func (f frame) plot(p Panel, labelY bool) *plot.Plot {
 		label = f.chart.Y.Label
 	}
 	f.axis(&out.Y, f.y, label, draw.XRight, draw.YCenter)
-	out.Add(grid(f.x, f.y))
+	out.Add(gridLines{f.x, f.y})
 	for _, g := range p.Guides {
 		out.Add(guide{g, f, f.crowded(g, p.Series)})
 	}
@@ -137,9 +137,7 @@ func inOrder(series []Series) []Series {
 	return out
 }
 
-// grid is a faint line at each labelled tick.
-func grid(x, y ruler) plot.Plotter { return gridLines{x, y} }
-
+// gridLines are a faint line at each labelled tick.
 type gridLines struct{ x, y ruler }
 
 // Plot implements [plot.Plotter].

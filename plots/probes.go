@@ -58,7 +58,7 @@ func probeLine(set *results.Set, p results.Probe) string {
 	if len(set.Machines()) < 2 {
 		return pipe
 	}
-	return pipe + ", " + view{set: set}.machineName(set.Machine(p.Run))
+	return pipe + ", " + machineName(set, set.Machine(p.Run))
 }
 
 // probeTimes holds the probes that found a time, a row each.

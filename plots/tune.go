@@ -20,13 +20,13 @@ func tuneCharts(set *results.Set) []Chart {
 // tuneView takes tune records for measurements, which in their cells and
 // samples they are.
 func tuneView(set *results.Set) view {
-	v := view{set: set}
+	var records []results.Record
 	for _, u := range set.Tunes {
 		if len(u.Samples) > 0 {
-			v.records = append(v.records, results.Record{Run: u.Run, Cell: u.Cell, Samples: u.Samples})
+			records = append(records, results.Record{Run: u.Run, Cell: u.Cell, Samples: u.Samples})
 		}
 	}
-	return v
+	return wholeView(set, records)
 }
 
 // tuneFiles are the dimensions that neither chart shows in itself.

@@ -1,0 +1,176 @@
+package plots
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// pageOf writes the report of a set.
+func pageOf(t *testing.T, set *results.Set, o ReportOptions) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := Report(&out, set, o); err != nil {
+		t.Fatal(err)
+	}
+	if out.Len() >= ReportLimit {
+		t.Errorf("the page has %d bytes, over its limit", out.Len())
+	}
+	return out.String()
+}
+
+var sectionID = regexp.MustCompile(`<section id="([^"]*)">`)
+
+func sectionsOf(page string) []string {
+	var out []string
+	for _, m := range sectionID.FindAllStringSubmatch(page, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+// allSections are those of a set with every kind of record.
+var allSections = []string{"answer", "machines", "measurements", "side-by-side", "chunk-size", "pipes", "claims", "faults", "servers", "recording", "noise"}
+
+func TestSectionsAreThoseThatHaveRecords(t *testing.T) {
+	environments := []results.Environment{testMachine("run-1", "linux")}
+	for _, tt := range []struct {
+		name string
+		set  *results.Set
+		want []string
+	}{
+		{"everything", fullSet(), allSections},
+		{"a run", testSet(), []string{"answer", "machines", "measurements"}},
+		{"measurements without an environment", &results.Set{Records: testStreams("lost", 1, 1)}, []string{"answer", "measurements"}},
+		{"probes", &results.Set{Environments: environments, Probes: testProbes()}, []string{"answer", "machines", "pipes"}},
+		{"claims", &results.Set{Environments: environments, Claims: testClaims()}, []string{"answer", "machines", "claims"}},
+		{"faults", &results.Set{Environments: environments, Faults: testFaults()}, []string{"answer", "machines", "faults"}},
+		{"targets", &results.Set{Environments: environments, Targets: testTargets()}, []string{"answer", "machines", "servers"}},
+		{"tune", &results.Set{Environments: environments, Tunes: testTunes()}, []string{"answer", "machines", "chunk-size"}},
+		{"noise", &results.Set{Environments: environments, Noise: testNoise()}, []string{"answer", "machines", "noise"}},
+		{"a recording", &results.Set{Environments: environments, Messages: testTraffic()}, []string{"answer", "machines", "recording"}},
+		{"a cell that is unsupported", &results.Set{Environments: environments, Records: []results.Record{{Run: "run-1", Cell: testCell("raw", 1, "far", "stream"), Unsupported: "no"}}}, []string{"answer", "machines", "measurements"}},
+		{"a skipped line", &results.Set{Environments: environments, Noise: testNoise(), Problems: []results.Problem{{File: "a.jsonl", Line: 7}}}, []string{"answer", "machines", "noise", "left-out"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := sectionsOf(pageOf(t, tt.set, ReportOptions{})); !slices.Equal(got, tt.want) {
+				t.Errorf("sections %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestReportHoldsWhatTheRecordsSay(t *testing.T) {
+	page := pageOf(t, fullSet(), ReportOptions{Title: "A <fleet>", Sources: []string{"a/results.jsonl"}, Command: "pipebench report a/results.jsonl"})
+	for _, want := range []string{
+		"<title>A &lt;fleet&gt;</title>",
+		"a/results.jsonl",
+		"pipebench report a/results.jsonl",
+		"linux/amd64", "darwin/arm64", "Apple M9", // machines side by side
+		"⚠ the CPU&#39;s frequency was scaled", // a warning by its row
+		"unsupported: this machine has one last-level cache",
+		"pipebench run --seed 7",       // the command of a run
+		"use 16 KiB",                   // tune's advice
+		"45066 B",                      // a probe to the byte
+		"differs",                      // from the documented rule
+		`<td class="bad">refuted</td>`, // a verdict in words and colour
+		"10485759",                     // a server's limit
+		"grows faster than linear",
+		"pipebench run --scenario both-write-first",
+		"over 64 KiB",
+		"epipe: 5.20 µs",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not have %q", want)
+		}
+	}
+	if strings.Contains(page, "<script>alert(1)") {
+		t.Error("a record's text became markup")
+	}
+}
+
+// TestReportFetchesNothing looks for what could make a browser load or run
+// anything.
+func TestReportFetchesNothing(t *testing.T) {
+	page := pageOf(t, fullSet(), ReportOptions{})
+	for _, forbidden := range []string{"<script", "<link rel=\"stylesheet", "<img", "<iframe", "@import", "url(", "src=", "http://", "https://", "javascript:", " onload="} {
+		if i := strings.Index(page, forbidden); i >= 0 {
+			t.Errorf("the page has %q: …%s…", forbidden, page[max(0, i-60):min(len(page), i+60)])
+		}
+	}
+}
+
+func TestReportIsTheSameEveryTime(t *testing.T) {
+	first := pageOf(t, fullSet(), ReportOptions{})
+	if second := pageOf(t, fullSet(), ReportOptions{}); first != second {
+		t.Error("two reports of one set differ")
+	}
+}
+
+// TestReportStaysSmall gives a report more charts and rows than a page can
+// hold.
+func TestReportStaysSmall(t *testing.T) {
+	set := testSet()
+	for i := range 40 {
+		for _, r := range testStreams("run-1", uint64(i), 1) {
+			r.Cell.Batch = i + 2
+			set.Records = append(set.Records, r)
+		}
+	}
+	page := pageOf(t, set, ReportOptions{})
+	if !strings.Contains(page, "the page would be too large") || !strings.Contains(page, "more rows are in the file") {
+		t.Error("nothing is said of what was left out")
+	}
+}
+
+func TestReportOfThreeMachinesHasThreeColumns(t *testing.T) {
+	set := &results.Set{}
+	for i, os := range []string{"linux", "darwin", "windows"} {
+		run := fmt.Sprintf("run-%d", i)
+		set.Environments = append(set.Environments, testMachine(run, os))
+		set.Records = append(set.Records, testStreams(run, uint64(i), 1+float64(i))...)
+	}
+	r := newReporter(set, results.Summarise(set), mostLines)
+	g := r.comparison("stream")
+	var got []string
+	for _, c := range g.Columns {
+		got = append(got, c.Title)
+	}
+	if want := []string{"framing", "message", "placement", "linux/amd64", "darwin/arm64", "windows/amd64"}; !slices.Equal(got, want) {
+		t.Errorf("columns %q, want %q", got, want)
+	}
+	if len(g.Rows) != 2*5*4 {
+		t.Errorf("%d rows", len(g.Rows))
+	}
+	for _, row := range g.Rows {
+		for _, c := range row.Cells[3:] {
+			if c.Text == "" || c.Small == "" {
+				t.Fatalf("a row without its figures: %v", row)
+			}
+		}
+	}
+}
+
+func TestReportOfNothing(t *testing.T) {
+	err := Report(&bytes.Buffer{}, &results.Set{Environments: []results.Environment{testMachine("run-1", "linux")}}, ReportOptions{})
+	if !errors.Is(err, ErrEmpty) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestReportThatCannotBeWritten(t *testing.T) {
+	full := errors.New("no space left")
+	if err := Report(brokenWriter{full}, testSet(), ReportOptions{}); !errors.Is(err, full) {
+		t.Errorf("got %v", err)
+	}
+}
+
+type brokenWriter struct{ err error }
+
+func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }

@@ -1,0 +1,185 @@
+package plots
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// servers are the targets that drive loaded: their limits, and what they did
+// at each size.
+func (r *reporter) servers() *section {
+	if len(r.set.Targets) == 0 {
+		return nil
+	}
+	s := &section{
+		ID:       "servers",
+		Title:    "Servers",
+		Commands: r.commands(runsOf(r.set.Targets, func(t results.Target) string { return t.Run }), "pipebench drive --find-limit -- COMMAND"),
+	}
+	limits := grid{Caption: "Limits, in message bytes without the terminator", Columns: columns("server", "protocol", "machine", ">request limit", ">reply limit", ">searched to", "verdict")}
+	sizes := grid{Caption: "By message size", Columns: columns("server", "protocol", "machine", ">message", "verdict", ">time", ">p50", ">p99", "evidence")}
+	for _, t := range r.set.Targets {
+		name := cell{Text: commandName(t.Command), Class: "code"}
+		if t.RequestLimit != nil || t.ReplyLimit != nil || t.SearchedTo != nil {
+			limits.add(t.Warnings, name, plain(t.Protocol), plain(r.nameOf(t.Run)), limitCell(t.RequestLimit), limitCell(t.ReplyLimit), limitCell(t.SearchedTo), verdictCell(t.Verdict))
+		}
+		if t.Size > 0 {
+			sizes.add(t.Warnings, name, plain(t.Protocol), plain(r.nameOf(t.Run)), plain(results.FormatSize(t.Size)), verdictCell(t.Verdict),
+				medianCell(t.Samples, "time"), medianCell(t.Samples, "p50"), medianCell(t.Samples, "p99"), plain(evidenceText(t.Evidence)))
+		}
+	}
+	r.tabled(s, limits)
+	r.tabled(s, sizes)
+	s.Lead = r.growth()
+	r.draw(s, targetCharts(r.set))
+	return s
+}
+
+func limitCell(n *int64) cell {
+	if n == nil {
+		return cell{}
+	}
+	return cell{Text: fmt.Sprint(*n), Small: results.FormatSize(*n)}
+}
+
+// steep is the slope of time against size, both logarithmic, above which a
+// server grows faster than its messages.
+const steep = 1.3
+
+// growth says of each server whether its time grows faster than the size, from
+// the sizes at which the fixed cost of a message no longer counts.
+func (r *reporter) growth() []string {
+	var out []string
+	for _, s := range targetPanel(r.set, func(_ results.Target, ns float64) float64 { return ns }).Series {
+		var x, y []float64
+		for _, p := range s.Points {
+			if p.X >= usualSize && p.Y > 0 {
+				x, y = append(x, p.X), append(y, p.Y)
+			}
+		}
+		g, err := results.FitGrowth(x, y)
+		if err != nil || g.Interval == nil {
+			continue // fewer than three sizes from 64 KiB say nothing about growth
+		}
+		word := "no faster than linear"
+		if g.Slope > steep {
+			word = "faster than linear"
+		}
+		out = append(out, fmt.Sprintf("From 64 KiB on, the time of %s grows %s: as size to the power of %.2f [%.2f, %.2f].", s.Name, word, g.Slope, g.Interval.Lo, g.Interval.Hi))
+	}
+	return out
+}
+
+// recordings are the messages that tap saw.
+func (r *reporter) recordings() *section {
+	if len(r.set.Messages) == 0 {
+		return nil
+	}
+	s := &section{
+		ID:       "recording",
+		Title:    "A recording",
+		Commands: r.commands(runsOf(r.set.Messages, func(m results.Message) string { return m.Run }), "pipebench tap -o FILE -- COMMAND"),
+	}
+	r.tabled(s, r.directions())
+	r.tabled(s, r.methods())
+	r.draw(s, trafficCharts(r.set))
+	return s
+}
+
+// directions counts the messages each way, and those above the sizes at which
+// something is known to change.
+func (r *reporter) directions() grid {
+	g := grid{Caption: "What passed", Columns: columns("direction", ">messages", ">bytes", ">a second", ">largest", ">cut by reads")}
+	for _, t := range thresholds {
+		g.Columns = append(g.Columns, column{"over " + results.FormatSize(t), true})
+	}
+	for _, dir := range []string{"request", "reply"} {
+		var own []results.Message
+		for _, m := range r.set.Messages {
+			if m.Dir == dir {
+				own = append(own, m)
+			}
+		}
+		if len(own) > 0 {
+			g.add(nil, directionRow(dir, own)...)
+		}
+	}
+	return g
+}
+
+func directionRow(dir string, own []results.Message) []cell {
+	var sum, largest, cut int64
+	over := make([]int, len(thresholds))
+	for _, m := range own {
+		sum += m.Size
+		largest = max(largest, m.Size)
+		if len(m.Cuts) > 1 {
+			cut++
+		}
+		for i, t := range thresholds {
+			if m.Size > t {
+				over[i]++
+			}
+		}
+	}
+	rate := ""
+	if lasted := own[len(own)-1].T - own[0].T; lasted > 0 {
+		rate = short(float64(len(own)) * 1e9 / float64(lasted))
+	}
+	row := []cell{plain(dir), plain(fmt.Sprint(len(own))), plain(Bytes.Format(float64(sum))), plain(rate), plain(Bytes.Format(float64(largest))), plain(fmt.Sprint(cut))}
+	for _, n := range over {
+		row = append(row, plain(fmt.Sprint(n)))
+	}
+	return row
+}
+
+// methods are the times to the reply, the most frequent method first.
+func (r *reporter) methods() grid {
+	g := grid{Caption: "Time to the reply", Columns: columns("method", ">replies", ">p50", ">p99", ">slowest")}
+	times := replyTimes(r.set.Messages)
+	for _, method := range slices.Backward(methodsOf(times)) {
+		l, err := results.NewLatency(times[method])
+		if err != nil {
+			continue // a histogram that it made itself always encodes
+		}
+		g.add(nil, code(method), plain(fmt.Sprint(l.Count)), timeCell(l.P50NS), timeCell(l.P99NS), timeCell(&l.MaxNS))
+	}
+	return g
+}
+
+func timeCell(ns *int64) cell {
+	if ns == nil {
+		return cell{}
+	}
+	return plain(results.FormatDuration(float64(*ns)))
+}
+
+// noise is what doctor found.
+func (r *reporter) noise() *section {
+	if len(r.set.Noise) == 0 {
+		return nil
+	}
+	s := &section{
+		ID:       "noise",
+		Title:    "How far figures move by themselves",
+		Lead:     []string{"The same cell, measured by invocations that nothing distinguishes. A change between two runs that is smaller than this spread is no change."},
+		Commands: r.commands(runsOf(r.set.Noise, func(n results.Noise) string { return n.Run }), "pipebench doctor"),
+	}
+	g := grid{Caption: "Between-run spread", Columns: columns("metric", "cell", ">median", ">invocations", ">spread")}
+	for _, n := range r.set.Noise {
+		median := ""
+		if e := results.Median(n.Values); e.N > 0 {
+			median = short(e.Median)
+			if m, err := results.MetricByName(n.Metric); err == nil {
+				median = m.Format(e.Median)
+			}
+		}
+		g.add(nil, plain(n.Metric), plain(strings.Join(noiseTitle(r.set, n)[1:], " · ")), plain(median), plain(fmt.Sprint(len(n.Values))), plain(results.FormatPercent(100*n.Spread)))
+	}
+	r.tabled(s, g)
+	r.draw(s, noiseCharts(r.set))
+	return s
+}
