@@ -1,0 +1,66 @@
+package mcpstdio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
+)
+
+// respond sends what the SDK answered.
+func (s *Server) respond(m *jsonrpc.Response) error {
+	n, err := number(m.ID)
+	if err != nil {
+		return err
+	}
+	r := s.desk.find(n)
+	if r == nil {
+		return fmt.Errorf("answer to request %d, which is not in flight", n)
+	}
+	if m.Error != nil {
+		return s.answer(r, rpc.AppendError(nil, r.id, s.code(r, m.Error)))
+	}
+	return s.answer(r, rpc.AppendResult(nil, r.id, m.Result))
+}
+
+// answer sends msg, which settles r.
+func (s *Server) answer(r *request, msg []byte) error {
+	s.desk.free(r)
+	msg, done := s.fault.reply(r, msg)
+	err := s.mux.Send(context.Background(), 0, msg)
+	done()
+	s.desk.settle(err == nil)
+	<-s.slots
+	if err != nil {
+		s.hang(err)
+	}
+	return err
+}
+
+// hang notes that the output has failed: nothing can be answered any more.
+func (s *Server) hang(err error) {
+	s.hangOnce.Do(func() {
+		s.log.Warn("Output failed", "error", err)
+		if !closedByPeer(err) && s.State() == Running {
+			s.hangErr = fmt.Errorf("write answer: %w", err)
+		}
+		close(s.hung)
+	})
+}
+
+// closedByPeer reports whether err is how a client that leaves looks.
+func closedByPeer(err error) bool {
+	for _, gone := range []error{syscall.EPIPE, io.ErrClosedPipe, os.ErrClosed, net.ErrClosed} {
+		if errors.Is(err, gone) {
+			return true
+		}
+	}
+	return false
+}

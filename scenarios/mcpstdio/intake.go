@@ -1,0 +1,148 @@
+package mcpstdio
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
+)
+
+// read takes messages in until the input ends, and returns why it did: nil at its end.
+func (s *Server) read() error {
+	r := s.fault.framing(s.opts.Framing).NewReader(s.fault.input(s.in),
+		framers.WithMaxMessage(s.fault.limit(s.opts.MaxLine)), framers.WithPolicy(framers.Resync))
+	for s.slot() {
+		line, err := r.ReadMessage()
+		if err == nil {
+			s.fault.accept(line)
+			continue
+		}
+		if over, err := s.unread(err); over {
+			return err
+		}
+	}
+	return nil
+}
+
+// unread judges an error of the input. It reports whether reading is over.
+func (s *Server) unread(err error) (over bool, why error) {
+	var large *framers.TooLargeError
+	var header *framers.HeaderError
+	var chunk *framers.ChunkError
+	switch {
+	case errors.As(err, &large):
+		s.fault.oversized(large)
+		return false, nil
+	case errors.As(err, &header), errors.As(err, &chunk):
+		s.unreadable("Parse error: " + err.Error())
+		return false, nil
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		s.unreadable("Parse error: the input ends inside a message")
+		return true, nil
+	case err == io.EOF, s.State() != Running: // the deadline that ended the read is this server's own
+		return true, nil
+	}
+	return true, fmt.Errorf("read request: %w", err)
+}
+
+// slot waits for room for one more request. It reports whether the server still reads.
+func (s *Server) slot() bool {
+	select {
+	case s.slots <- struct{}{}:
+		return s.State() == Running
+	case <-s.drained:
+		return false
+	}
+}
+
+// take serves one message, which is valid until it returns.
+func (s *Server) take(line []byte) {
+	m, err := rpc.Parse(line)
+	var syntax *rpc.SyntaxError
+	var form *rpc.FormError
+	switch {
+	case errors.As(err, &syntax):
+		s.unreadable("Parse error")
+	case errors.As(err, &form):
+		s.refuse(form.ID, rpc.CodeInvalidRequest, "Invalid request: "+form.Why)
+	case m.Kind() == rpc.Response:
+		s.log.Debug("Answer dropped: the server asks nothing")
+		<-s.slots
+	case m.Kind() == rpc.Notification:
+		s.notice(m)
+		<-s.slots
+	default:
+		s.dispatch(m)
+	}
+}
+
+// dispatch gives a request to the SDK.
+func (s *Server) dispatch(m rpc.Message) {
+	params := m.Params
+	if bytes.Equal(params, []byte("null")) {
+		params = nil
+	}
+	r := &request{id: m.ID, method: m.Method, bare: params == nil, session: s.session(m.Method)}
+	switch reading, free := s.desk.admit(r); {
+	case !reading:
+		<-s.slots
+	case !free:
+		s.answer(r, rpc.AppendError(nil, m.ID, rpc.Error{Code: rpc.CodeInvalidRequest, Message: "Invalid request: the id is that of a request in flight"}))
+	default:
+		id, _ := jsonrpc.MakeID(float64(r.number)) // a float64 is always an id
+		r.session.deliver(&jsonrpc.Request{ID: id, Method: m.Method, Params: bytes.Clone(params)})
+	}
+}
+
+// session returns whose a request is; initialize opens the main one.
+func (s *Server) session(method string) *session {
+	if method == "initialize" || s.lobby == nil {
+		s.lobbyClosed = true
+	}
+	if s.lobbyClosed {
+		return s.main
+	}
+	return s.lobby
+}
+
+// notice takes a notification. The id that a cancellation names is translated for the SDK.
+func (s *Server) notice(m rpc.Message) {
+	if m.Method != "notifications/cancelled" {
+		s.session(m.Method).deliver(&jsonrpc.Request{Method: m.Method, Params: bytes.Clone(m.Params)})
+		return
+	}
+	var p struct {
+		RequestID json.RawMessage `json:"requestId"`
+	}
+	if json.Unmarshal(m.Params, &p) != nil {
+		return
+	}
+	if r := s.desk.named(rpc.ID(p.RequestID)); r != nil {
+		r.session.cancel(r.number)
+	}
+}
+
+// unreadable answers what cannot be parsed.
+func (s *Server) unreadable(why string) {
+	s.log.Warn("Unreadable message", "error", why)
+	s.refuse("", rpc.CodeParse, why)
+}
+
+// refuse answers what does not get to the SDK. The answer to an empty id has that of parse errors.
+func (s *Server) refuse(id rpc.ID, code int64, message string) {
+	if id == "" {
+		id = s.opts.ParseErrorID
+	}
+	r := &request{id: id}
+	if reading, _ := s.desk.admit(r); !reading {
+		<-s.slots
+		return
+	}
+	s.answer(r, rpc.AppendError(nil, id, rpc.Error{Code: code, Message: message}))
+}

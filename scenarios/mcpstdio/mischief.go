@@ -1,0 +1,162 @@
+package mcpstdio
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
+)
+
+// mischief is a Fault at work: it stands in the way of a server at five places. Without a fault it does nothing anywhere.
+type mischief struct {
+	Fault
+	s     *Server
+	deaf  bool
+	order reversal
+}
+
+func newMischief(s *Server, f Fault) *mischief { return &mischief{Fault: f, s: s} }
+
+// handshakeBytes is more than a handshake's messages have.
+const handshakeBytes = 16 << 10
+
+// limit is the largest message that the framing delivers.
+func (m *mischief) limit(limit int) int {
+	switch {
+	case m.Kind != "never-read":
+		return limit
+	case m.Bytes == 0:
+		return handshakeBytes
+	}
+	return int(m.Bytes)
+}
+
+// framing is how the server reads.
+func (m *mischief) framing(f framers.Framing) framers.Framing {
+	if m.Kind == "quadratic" {
+		return quadratic{f}
+	}
+	return f
+}
+
+// input is what the server reads from.
+func (m *mischief) input(r io.Reader) io.Reader {
+	if m.Kind == "split-utf8" {
+		return &splitter{r: r, piece: int(m.Bytes)}
+	}
+	return r
+}
+
+// output is what the server writes to.
+func (m *mischief) output(w io.Writer) io.Writer {
+	switch m.Kind {
+	case "dirty":
+		return &dirtyWriter{w: w}
+	case "trickle":
+		return &trickler{w: w, piece: int(m.Bytes)}
+	case "truncate-at-exit":
+		return &truncater{w: w, at: int(m.Bytes), vanish: m.s.vanish}
+	}
+	return w
+}
+
+// accept gets each message that was read, and serves it unless the fault says otherwise.
+func (m *mischief) accept(line []byte) {
+	s := m.s
+	beyond := int64(len(line)) > m.Bytes
+	switch {
+	case m.deaf, m.Kind == "deaf" && beyond:
+		m.deaf = true
+	case m.Kind == "exit0" && beyond:
+		s.vanish(nil)
+	case m.Kind == "limit" && beyond:
+		s.vanish(fmt.Errorf("read request: message of %d bytes exceeds the limit of %d", len(line), m.Bytes))
+	case m.Kind == "error" && beyond:
+		m.refuse(line)
+		return
+	case m.Kind == "never-read" && m.Bytes == 0 && !handshake(line):
+		m.readNoMore()
+	default:
+		s.take(line)
+		return
+	}
+	<-s.slots
+}
+
+// oversized gets each message beyond the limit.
+func (m *mischief) oversized(e *framers.TooLargeError) {
+	if m.Kind == "never-read" {
+		m.readNoMore()
+		<-m.s.slots
+		return
+	}
+	m.s.oversized(e)
+}
+
+// refuse answers as a server that checks its limit.
+func (m *mischief) refuse(line []byte) {
+	parsed, err := rpc.Parse(line)
+	if err != nil || parsed.Kind() != rpc.Request {
+		m.s.take(line)
+		return
+	}
+	m.s.refuse(parsed.ID, rpc.CodeInvalidRequest, "Request too large")
+}
+
+// handshake reports whether a message is one that a client begins with.
+func handshake(line []byte) bool {
+	m, err := rpc.Parse(line)
+	if err != nil {
+		return false
+	}
+	switch m.Method {
+	case "initialize", "notifications/initialized", "server/discover", "ping", "tools/list":
+		return true
+	}
+	return false
+}
+
+// readNoMore leaves the input unread until the server is stopped. A server that does not read does not see its client go, so it
+// looks for another sign: it has been given to another parent.
+func (m *mischief) readNoMore() {
+	parent := os.Getppid()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-m.s.drained:
+			return
+		case <-tick.C:
+			if os.Getppid() != parent {
+				m.s.vanish(nil)
+			}
+		}
+	}
+}
+
+// reply gets each answer before it is sent; done is to be called after.
+func (m *mischief) reply(r *request, msg []byte) (_ []byte, done func()) {
+	switch m.Kind {
+	case "stderr-flood":
+		flood(m.s.opts.Stderr, m.Bytes)
+	case "corrupt":
+		if r.method == "tools/call" && int64(len(msg)) > m.Bytes {
+			corrupt(msg)
+		}
+	case "reorder":
+		return msg, m.order.wait()
+	}
+	return msg, func() {}
+}
+
+// vanish ends the server without a further word; err is what Wait returns.
+func (s *Server) vanish(err error) {
+	s.goneOnce.Do(func() {
+		s.goneErr = err
+		s.desk.advance(Running, Draining)
+		close(s.gone)
+	})
+}

@@ -1,0 +1,105 @@
+package mcpstdio
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
+)
+
+// What Options stand for where they are zero.
+const (
+	DefaultMaxLine         = 10 << 20 // bytes
+	DefaultMaxInFlight     = 256      // requests
+	DefaultToolTimeout     = 60 * time.Second
+	DefaultEOFGrace        = 250 * time.Millisecond
+	DefaultFlushTimeout    = 2 * time.Second
+	DefaultShutdownTimeout = 5 * time.Second
+)
+
+// Options say what a Server does. A field that is zero has the default its comment names.
+type Options struct {
+	Name    string // "pipebench"
+	Version string // "(devel)"
+	Tools   []Tool
+
+	Framing     framers.Framing // NDJSON
+	MaxLine     int             // bytes of a message, terminator not counted: DefaultMaxLine; negative: no limit, as with a Fault
+	MaxInFlight int             // requests read and not answered; a further one stays in the pipe: DefaultMaxInFlight
+
+	// ParseErrorID is the id of an answer to what has no id that can be known: rpc.Empty, as clients whose ids are strings
+	// need it, or rpc.Null, as JSON-RPC says. A server uses one of them throughout.
+	ParseErrorID rpc.ID
+
+	// ToolErrorsAsRPC answers a failing tool with an error of code -32603 in place of a result with isError.
+	ToolErrorsAsRPC bool
+
+	// StrictLifecycle refuses requests other than ping before initialize. Without it a shell can ask for tools/list at once.
+	StrictLifecycle bool
+
+	ToolTimeout     time.Duration // DefaultToolTimeout; negative: none
+	EOFGrace        time.Duration // how long what was read may go on when reading ends: DefaultEOFGrace; negative: not at all
+	FlushTimeout    time.Duration // how long its answers may take from then on: DefaultFlushTimeout; negative: no time
+	ShutdownTimeout time.Duration // bounds both together: DefaultShutdownTimeout
+
+	// Fault makes the server misbehave; the zero Fault does nothing.
+	Fault Fault
+	// Stderr is where the faults that concern stderr write; nil: nowhere.
+	Stderr io.Writer
+
+	Logger *slog.Logger // nil: none. It is never given the values of arguments
+}
+
+// complete fills in the defaults and reports all that cannot be.
+func (o *Options) complete() error {
+	setDefault(&o.Name, "pipebench")
+	setDefault(&o.Version, "(devel)")
+	if o.Fault.Kind != "" {
+		setDefault(&o.MaxLine, -1) // the fault's threshold is to be found, not this
+	}
+	setDefault(&o.MaxLine, DefaultMaxLine)
+	setDefault(&o.MaxInFlight, DefaultMaxInFlight)
+	setDefault(&o.ParseErrorID, rpc.Empty)
+	setDefault(&o.ToolTimeout, DefaultToolTimeout)
+	setDefault(&o.EOFGrace, DefaultEOFGrace)
+	setDefault(&o.FlushTimeout, DefaultFlushTimeout)
+	setDefault(&o.ShutdownTimeout, DefaultShutdownTimeout)
+	if o.Framing == nil {
+		o.Framing = framers.NDJSON()
+	}
+	if o.Stderr == nil {
+		o.Stderr = io.Discard
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	var faults []error
+	if err := o.Fault.check(); err != nil {
+		faults = append(faults, err)
+	}
+	if o.ParseErrorID != rpc.Empty && o.ParseErrorID != rpc.Null {
+		faults = append(faults, fmt.Errorf(`id of parse errors is %s: want "" or null`, o.ParseErrorID))
+	}
+	if o.MaxInFlight < 0 {
+		faults = append(faults, fmt.Errorf("%d requests in flight: want at least 1", o.MaxInFlight))
+	}
+	seen := make(map[string]bool)
+	for _, t := range o.Tools {
+		if seen[t.Name] {
+			faults = append(faults, fmt.Errorf("two tools are called %q", t.Name))
+		}
+		seen[t.Name] = true
+	}
+	return errors.Join(faults...)
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

@@ -1,0 +1,98 @@
+package mcpstdio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// MaxLargeData bounds what get_large_data returns, in bytes: 64 MiB, the largest that the measured servers were asked for.
+const MaxLargeData = 64 << 20
+
+// Samples returns the tools of `pipebench serve`: canned weather, an echo, and what tests of clients need.
+func Samples() []Tool {
+	return []Tool{
+		alertsTool(), forecastTool(), echoTool(), largeDataTool(),
+		datetimeTool(time.Now), stringTool(), sleepTool(), failTool(),
+	}
+}
+
+func echoTool() Tool {
+	type in struct{ Message string }
+	return NewTool("echo", "Return the message unchanged",
+		[]Param{{Name: "message", Description: "what to return", Type: String()}},
+		func(_ context.Context, a in) (string, error) { return a.Message, nil })
+}
+
+func largeDataTool() Tool {
+	type in struct{ Bytes *int }
+	return NewTool("get_large_data", "Return so many bytes of X, 100000 unless said",
+		[]Param{{Name: "bytes", Description: "how many", Type: Integer().Between(0, MaxLargeData), Optional: true}},
+		func(_ context.Context, a in) (string, error) {
+			n := 100_000
+			if a.Bytes != nil {
+				n = *a.Bytes
+			}
+			return strings.Repeat("X", n), nil
+		})
+}
+
+func datetimeTool(now func() time.Time) Tool {
+	return NewTool("datetime", "Return the time, in UTC and the form of RFC 3339", nil,
+		func(context.Context, struct{}) (string, error) { return now().UTC().Format(time.RFC3339), nil })
+}
+
+func stringTool() Tool {
+	operations := map[string]func(string) string{
+		"uppercase": strings.ToUpper,
+		"lowercase": strings.ToLower,
+		"trim":      strings.TrimSpace,
+		"reverse":   reverse,
+		"length":    func(s string) string { return fmt.Sprint(len([]rune(s))) },
+	}
+	type in struct{ Operation, Input string }
+	return NewTool("string", "Change a text",
+		[]Param{
+			{Name: "operation", Description: "what to do with it", Type: OneOf("uppercase", "lowercase", "trim", "reverse", "length")},
+			{Name: "input", Description: "the text", Type: String()},
+		},
+		func(_ context.Context, a in) (string, error) { return operations[a.Operation](a.Input), nil })
+}
+
+func reverse(s string) string {
+	r := []rune(s)
+	for i, j := 0, len(r)-1; i < j; i, j = i+1, j-1 {
+		r[i], r[j] = r[j], r[i]
+	}
+	return string(r)
+}
+
+func sleepTool() Tool {
+	type in struct{ Seconds float64 }
+	return NewTool("sleep", "Answer after a while; can be cancelled",
+		[]Param{{Name: "seconds", Description: "how long", Type: Number().Between(0, 86400)}},
+		func(ctx context.Context, a in) (string, error) {
+			timer := time.NewTimer(time.Duration(a.Seconds * float64(time.Second)))
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+				return fmt.Sprintf("slept %v seconds", a.Seconds), nil
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+		})
+}
+
+func failTool() Tool {
+	type in struct{ Message string }
+	return NewTool("fail", "Fail, to see how a failure looks",
+		[]Param{{Name: "message", Description: "what went wrong", Type: String(), Optional: true}},
+		func(_ context.Context, a in) (string, error) {
+			if a.Message == "" {
+				a.Message = "failed as asked"
+			}
+			return "", errors.New(a.Message)
+		})
+}

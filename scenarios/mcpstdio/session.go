@@ -1,0 +1,101 @@
+package mcpstdio
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A session is the SDK's view of the stream. A server that answers before initialize has two: the lobby, which the SDK is
+// told is initialized, has what comes before; initialize and what follows go to the main one, so that the handshake
+// is the SDK's own either way.
+type session struct {
+	server *Server
+	in     chan jsonrpc.Message
+	closed chan struct{}
+	once   sync.Once
+}
+
+var (
+	_ mcp.Transport  = (*session)(nil)
+	_ mcp.Connection = (*session)(nil)
+)
+
+// connect makes a session and gives it to the SDK.
+func (s *Server) connect(ctx context.Context, state *mcp.ServerSessionState) (*session, error) {
+	c := &session{server: s, in: make(chan jsonrpc.Message), closed: make(chan struct{})}
+	ss, err := s.sdk.Connect(ctx, c, &mcp.ServerSessionOptions{State: state})
+	if err != nil {
+		return nil, err
+	}
+	s.sessions.Add(1)
+	go func() {
+		defer s.sessions.Done()
+		_ = ss.Wait() // an error of the output is reported where it happened
+	}()
+	return c, nil
+}
+
+func (c *session) Connect(context.Context) (mcp.Connection, error) { return c, nil }
+func (c *session) SessionID() string                               { return "" }
+
+func (c *session) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return nil
+}
+
+// Read gives the SDK the next message. It ends when everything has been answered, not when the input does: the SDK answers
+// nothing after its Read has failed.
+func (c *session) Read(ctx context.Context) (jsonrpc.Message, error) {
+	select {
+	case m := <-c.in:
+		return m, nil
+	case <-c.server.drained:
+	case <-c.closed:
+	}
+	return nil, io.EOF
+}
+
+// Write sends an answer.
+func (c *session) Write(_ context.Context, m jsonrpc.Message) error {
+	switch m := m.(type) {
+	case *jsonrpc.Response:
+		return c.server.respond(m)
+	case *jsonrpc.Request:
+		c.server.log.Debug("Message to the client dropped: the server sends answers only", "method", m.Method)
+	}
+	return nil
+}
+
+// deliver hands a message to the SDK, and reports whether the session still takes any.
+func (c *session) deliver(m jsonrpc.Message) bool {
+	select {
+	case c.in <- m:
+		return true
+	case <-c.closed:
+	case <-c.server.drained:
+	}
+	return false
+}
+
+// cancel has the SDK cancel the context of a request.
+func (c *session) cancel(number int64) {
+	c.deliver(&jsonrpc.Request{
+		Method: "notifications/cancelled",
+		Params: []byte(`{"requestId":` + strconv.FormatInt(number, 10) + `}`),
+	})
+}
+
+// number is the id of a message as this package gave it to the SDK.
+func number(id jsonrpc.ID) (int64, error) {
+	n, ok := id.Raw().(int64)
+	if !ok {
+		return 0, fmt.Errorf("answer to id %v, which is none of this server's", id.Raw())
+	}
+	return n, nil
+}

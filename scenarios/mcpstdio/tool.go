@@ -1,0 +1,156 @@
+package mcpstdio
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
+)
+
+// A Tool is something that a server does for a client.
+type Tool struct {
+	Name        string
+	Description string
+	Params      []Param
+	// Call does it and returns the text of the answer. args is a JSON object that fits Params. An error becomes the tool's
+	// result, without the paths it may hold. When ctx ends the client is answered, whether Call returns or not.
+	Call func(ctx context.Context, args json.RawMessage) (string, error)
+}
+
+// NewTool returns a tool whose arguments are decoded into an In, by the names in its json tags.
+func NewTool[In any](name, description string, params []Param, call func(context.Context, In) (string, error)) Tool {
+	return Tool{Name: name, Description: description, Params: params,
+		Call: func(ctx context.Context, args json.RawMessage) (string, error) {
+			var in In
+			if err := json.Unmarshal(args, &in); err != nil {
+				return "", &jsonrpc.Error{Code: rpc.CodeInvalidParams, Message: "Invalid params: arguments of " + name + " have another form"}
+			}
+			return call(ctx, in)
+		}}
+}
+
+// register offers t to clients.
+func (s *Server) register(t Tool) error {
+	schema := object(t.Params)
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		return fmt.Errorf("tool %q: %w", t.Name, err)
+	}
+	text, err := plain(schema)
+	if err != nil {
+		return fmt.Errorf("tool %q: %w", t.Name, err)
+	}
+	offer := &mcp.Tool{Name: t.Name, Description: t.Description, InputSchema: text}
+	s.sdk.AddTool(offer, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		args, err := arguments(t.Name, resolved, req.Params.Arguments)
+		if err != nil {
+			return nil, err
+		}
+		return s.call(ctx, t, args)
+	})
+	return nil
+}
+
+// arguments returns what the client gave, checked: an object, empty where there is none.
+func arguments(tool string, schema *jsonschema.Resolved, args json.RawMessage) (json.RawMessage, error) {
+	if len(args) == 0 || bytes.Equal(args, []byte("null")) {
+		args = json.RawMessage("{}")
+	}
+	var v any
+	err := json.Unmarshal(args, &v)
+	if err == nil {
+		err = schema.Validate(v)
+	}
+	if err != nil {
+		return nil, &jsonrpc.Error{Code: rpc.CodeInvalidParams, Message: clip(fmt.Sprintf("Invalid params: arguments of %s: %v", tool, err))}
+	}
+	return args, nil
+}
+
+// call runs a tool until it is done, cancelled or out of time.
+func (s *Server) call(ctx context.Context, t Tool, args json.RawMessage) (*mcp.CallToolResult, error) {
+	if s.opts.ToolTimeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.opts.ToolTimeout)
+		defer cancel()
+	}
+	type outcome struct {
+		text string
+		err  error
+	}
+	done := make(chan outcome, 1)
+	start := time.Now()
+	go func() {
+		text, err := s.guarded(ctx, t, args)
+		done <- outcome{text, err}
+	}()
+	var o outcome
+	select {
+	case o = <-done:
+	case <-ctx.Done():
+		o.err = ctx.Err()
+	}
+	s.log.Info("Tool called", "tool", t.Name, "ok", o.err == nil, "took", time.Since(start))
+	return s.result(t, o.text, o.err)
+}
+
+// guarded calls a tool; one that panics has failed.
+func (s *Server) guarded(ctx context.Context, t Tool, args json.RawMessage) (text string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.Error("Tool panicked", "tool", t.Name, "type", fmt.Sprintf("%T", p)) // its text may hold arguments
+			err = errors.New("internal error")
+		}
+	}()
+	return t.Call(ctx, args)
+}
+
+// result is the answer to a call.
+func (s *Server) result(t Tool, text string, err error) (*mcp.CallToolResult, error) {
+	var coded *jsonrpc.Error
+	switch {
+	case errors.Is(err, context.Canceled):
+		return nil, cancelled
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("%s was not done after %v", t.Name, s.opts.ToolTimeout)
+	case errors.As(err, &coded):
+		return nil, coded
+	case err == nil:
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
+	default:
+		err = withoutPaths(err)
+	}
+	if s.opts.ToolErrorsAsRPC {
+		return nil, &jsonrpc.Error{Code: rpc.CodeInternal, Message: err.Error()}
+	}
+	var res mcp.CallToolResult
+	res.SetError(err)
+	return &res, nil
+}
+
+// withoutPaths keeps from the client where the server keeps its files.
+func withoutPaths(err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	var run *exec.Error
+	switch {
+	case errors.As(err, &path):
+		return fmt.Errorf("%s: %w", path.Op, path.Err)
+	case errors.As(err, &link):
+		return fmt.Errorf("%s: %w", link.Op, link.Err)
+	case errors.As(err, &run):
+		return fmt.Errorf("run: %w", run.Err)
+	}
+	return err
+}
