@@ -3,8 +3,9 @@ package mcpstdio
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/pipebench/pipebench/results"
 )
 
 // A Fault is a way in which a server misbehaves. Its spec is a kind, and where the kind takes one a size in bytes:
@@ -75,7 +76,7 @@ func ParseFault(spec string) (Fault, error) {
 	if size[0] != kind.Sign {
 		return Fault{}, fmt.Errorf("fault %s: write its size as %s%cSIZE, got %q", name, name, kind.Sign, spec)
 	}
-	n, err := parseBytes(size[1:])
+	n, err := results.ParseSize(size[1:])
 	if err != nil {
 		return Fault{}, fmt.Errorf("fault %s: %w", name, err)
 	}
@@ -120,41 +121,5 @@ func (f Fault) String() string {
 	if !ok || kind.Sign == 0 || f.Bytes == 0 {
 		return f.Kind
 	}
-	return f.Kind + string(kind.Sign) + bytesText(f.Bytes)
-}
-
-var byteUnits = []struct {
-	name string
-	size int64
-}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}}
-
-func bytesText(n int64) string {
-	for _, u := range byteUnits {
-		if n%u.size == 0 {
-			return strconv.FormatInt(n/u.size, 10) + u.name
-		}
-	}
-	return strconv.FormatInt(n, 10) + "B"
-}
-
-// parseBytes reads 64, 64B, 4KiB, 4K, 4kb, 1MiB; all units are powers of 1024.
-func parseBytes(s string) (int64, error) {
-	digits := strings.TrimRight(s, "BKMGbkmgi")
-	n, err := strconv.ParseInt(digits, 10, 64)
-	unit := int64(1)
-	switch strings.ToLower(s[len(digits):]) {
-	case "", "b":
-	case "k", "kb", "kib":
-		unit = 1 << 10
-	case "m", "mb", "mib":
-		unit = 1 << 20
-	case "g", "gb", "gib":
-		unit = 1 << 30
-	default:
-		err = strconv.ErrSyntax
-	}
-	if err != nil || n < 0 || n > (1<<62)/unit {
-		return 0, fmt.Errorf("%q is no size: want one such as 64, 4KiB or 1MiB", s)
-	}
-	return n * unit, nil
+	return f.Kind + string(kind.Sign) + strings.ReplaceAll(results.FormatSize(f.Bytes), " ", "")
 }

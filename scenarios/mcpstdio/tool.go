@@ -101,7 +101,7 @@ func (s *Server) call(ctx context.Context, t Tool, args json.RawMessage) (*mcp.C
 	case <-ctx.Done():
 		o.err = ctx.Err()
 	}
-	s.log.Info("Tool called", "tool", t.Name, "ok", o.err == nil, "took", time.Since(start))
+	s.log.Debug("Tool called", "tool", t.Name, "ok", o.err == nil, "took", time.Since(start))
 	return s.result(t, o.text, o.err)
 }
 
