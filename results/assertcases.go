@@ -22,11 +22,11 @@ func assertRows(s *Set) []assertRow {
 	differ := varying(cells, "framing", "size", "placement", "pattern")
 	var out []assertRow
 	for _, r := range rows {
-		out = append(out, assertRow{r, Change{Cell: &r.Cell}.label(differ)})
+		out = append(out, assertRow{r, cellLabel(r.Cell, differ)})
 	}
 	for _, u := range s.Tunes {
 		if len(u.Samples) > 0 {
-			out = append(out, newAssertRow(Change{Cell: &u.Cell}.label(nil), s.Machine(u.Run), u.Cell, u.Samples))
+			out = append(out, newAssertRow(cellLabel(u.Cell, nil), s.Machine(u.Run), u.Cell, u.Samples))
 		}
 	}
 	for _, t := range s.Targets {

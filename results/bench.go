@@ -58,15 +58,21 @@ func (s *Set) WriteBench(w io.Writer) error {
 	return nil
 }
 
-// writeUnits says which way the units are better that benchstat does not know.
-func writeUnits(w io.Writer) error {
+// BenchUnits are the lines that tell benchstat which way the units are better
+// that it does not know: "Unit p99-ns better=lower".
+func BenchUnits() []string {
+	var out []string
 	for _, u := range benchUnits {
-		if u.known {
-			continue
+		if !u.known {
+			out = append(out, "Unit "+u.name+" better=lower")
 		}
-		if _, err := fmt.Fprintf(w, "Unit %s better=lower\n", u.name); err != nil {
-			return fmt.Errorf("write benchmark text: %w", err)
-		}
+	}
+	return out
+}
+
+func writeUnits(w io.Writer) error {
+	if _, err := io.WriteString(w, strings.Join(BenchUnits(), "\n")+"\n"); err != nil {
+		return fmt.Errorf("write benchmark text: %w", err)
 	}
 	return nil
 }
@@ -83,6 +89,16 @@ func (s *Set) benchConfig(run string) []benchfmt.Config {
 		if c.value != "" {
 			out = append(out, benchfmt.Config{Key: c.key, Value: []byte(c.value), File: true}) // without File the writer drops it
 		}
+	}
+	return out
+}
+
+// BenchFigures are the figures of a sample by their units in Go benchmark
+// text, for a benchmark that reports them itself.
+func BenchFigures(c Cell, s Sample) map[string]float64 {
+	out := make(map[string]float64)
+	for _, v := range benchValues(c, s) {
+		out[v.Unit] = v.Value
 	}
 	return out
 }

@@ -16,10 +16,10 @@ type bound struct {
 }
 
 // between finds out from noise records how far a metric of a cell may move
-// without meaning anything, when so many comparisons are made at a time. Where
+// without meaning anything, at a level. Where
 // this cell was not measured, the widest bound of the cells that run in the
 // same way (placement, peer, pattern, io and pipe) stands in, and is named.
-func between(noise []Noise, machine string, cell *Cell, metric string, comparisons int) bound {
+func between(noise []Noise, machine string, cell *Cell, metric string, level float64) bound {
 	if cell == nil {
 		return bound{}
 	}
@@ -36,16 +36,28 @@ func between(noise []Noise, machine string, cell *Cell, metric string, compariso
 			alike[n.Cell.Key()] = append(alike[n.Cell.Key()], n.Values...)
 		}
 	}
-	if log, ok := unmeaning(own, comparisons); ok {
+	if log, ok := unmeaning(own, level); ok {
 		return bound{log, fmt.Sprintf("between-run bound %s from %d runs of this cell", boundText(log), len(own)), true}
 	}
 	var widest bound
 	for _, values := range alike {
-		if log, ok := unmeaning(values, comparisons); ok && log >= widest.log {
+		if log, ok := unmeaning(values, level); ok && log >= widest.log {
 			widest = bound{log, fmt.Sprintf("between-run bound %s of the noisiest cell that runs alike", boundText(log)), true}
 		}
 	}
 	return widest
+}
+
+// wider is the bound for a difference between two machines, or one and itself:
+// not known if either is not.
+func wider(a, b bound) bound {
+	if !a.known || !b.known {
+		return bound{}
+	}
+	if b.log > a.log {
+		return b
+	}
+	return a
 }
 
 func boundText(log float64) string { return FormatPercent(100 * (math.Exp(log) - 1)) }
@@ -56,11 +68,10 @@ func runsAlike(a, b Cell) bool {
 }
 
 // unmeaning is the difference, as a logarithm of the ratio, that two further
-// runs stay below 95 % of the time in all comparisons together: Student's
-// prediction for the difference of two, Bonferroni's correction for their
-// number, and never less than the widest difference already seen. It takes
-// three runs.
-func unmeaning(values []float64, comparisons int) (float64, bool) {
+// runs go beyond no more often than the level: Student's prediction for the
+// difference of two, and never less than the widest difference already seen. It
+// takes three runs.
+func unmeaning(values []float64, level float64) (float64, bool) {
 	if len(values) < 3 {
 		return 0, false
 	}
@@ -72,7 +83,36 @@ func unmeaning(values []float64, comparisons int) (float64, bool) {
 		logs[i] = math.Log(v)
 	}
 	least, most := stats.Bounds(logs)
-	tail := (1 - Confidence) / 2 / float64(max(1, comparisons))
-	predicted := studentQuantile(float64(len(logs)-1), 1-tail) * stats.StdDev(logs) * math.Sqrt2
+	predicted := studentQuantile(float64(len(logs)-1), 1-level/2) * stats.StdDev(logs) * math.Sqrt2
 	return max(predicted, most-least), true
+}
+
+// BetweenRuns sums up runs of the same cells that nothing distinguishes: a
+// noise record for each cell, machine and timed metric (see [Compared]), with the median of each run. Its Run and Time are the caller's to fill in.
+// It takes two runs of a cell to see any spread, and three for [Compare] to rest on it.
+func BetweenRuns(runs []*Set) []Noise {
+	var out []Noise
+	at := make(map[seriesID]int)
+	for _, set := range runs {
+		for _, s := range set.Series() {
+			if s.Metric.Counter {
+				continue
+			}
+			i, ok := at[s.id()]
+			if !ok {
+				i = len(out)
+				at[s.id()] = i
+				out = append(out, Noise{Kind: KindNoise, Machine: s.Machine, Cell: *s.Cell, Metric: s.Metric.Name})
+			}
+			out[i].Values = append(out[i].Values, Median(s.Values).Median)
+		}
+	}
+	out = filter(out, func(n Noise) bool { return len(n.Values) > 1 })
+	for i := range out {
+		least, most := stats.Bounds(out[i].Values)
+		if least > 0 {
+			out[i].Spread = most/least - 1
+		}
+	}
+	return out
 }

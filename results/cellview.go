@@ -47,7 +47,7 @@ func cellTable(rows []Row, m *marks) Table {
 	}
 	t := Table{Title: tableTitle(cells[0], differ), Columns: Columns(append([]string{"framing", ">message"}, differ...)...)}
 	for _, f := range figures {
-		t.Columns = append(t.Columns, Column{f.title, true})
+		t.Columns = append(t.Columns, Column{Title: f.title, Right: true})
 	}
 	for _, r := range rows {
 		t.Rows = append(t.Rows, cellRow(r, differ, figures, m))

@@ -25,6 +25,11 @@ const (
 // else is asked for: 5 %.
 const DefaultTolerance = 0.05
 
+// DefaultAlpha is the level of a verdict where nothing else is asked
+// for: a gate that every change has to pass should not cry wolf more than once
+// in a hundred times.
+const DefaultAlpha = 0.01
+
 // CompareOptions say what a verdict may rest on.
 type CompareOptions struct {
 	// Noise is how far figures move between runs on these machines. Without
@@ -33,6 +38,10 @@ type CompareOptions struct {
 
 	// Across allows verdicts between different machines.
 	Across bool
+
+	// Alpha is the chance, in all comparisons together, of calling a
+	// difference that is none. Zero is DefaultAlpha.
+	Alpha float64
 
 	// Tolerance is the change, as a share, that "no change" has to exclude.
 	// Zero is DefaultTolerance.
@@ -44,6 +53,13 @@ func (o CompareOptions) tolerance() float64 {
 		return o.Tolerance
 	}
 	return DefaultTolerance
+}
+
+func (o CompareOptions) alpha() float64 {
+	if o.Alpha > 0 {
+		return o.Alpha
+	}
+	return DefaultAlpha
 }
 
 // A Comparison is two sides, case by case.
@@ -104,8 +120,9 @@ func worsening(better Better, ratio float64) float64 {
 // Compare sets two sides that were measured one after the other against each
 // other. Counters that are the same in every sample need no statistics. Times
 // get a verdict only where the difference of the medians is beyond what runs
-// that nothing distinguishes show on this machine ([CompareOptions.Noise]): a rank test on the
-// samples of two files would find a difference in most pairs of equal ones.
+// that nothing distinguishes show on this machine ([CompareOptions.Noise]): a
+// rank test on the samples of two files would find a difference in most pairs
+// of equal ones.
 func Compare(before, after Side, o CompareOptions) *Comparison {
 	c := &Comparison{Old: before.Name, New: after.Name}
 	matches := c.match(before.Series, after.Series)
@@ -115,9 +132,12 @@ func Compare(before, after Side, o CompareOptions) *Comparison {
 			c.addCounter(m)
 			continue
 		}
-		c.Changes = append(c.Changes, m.timed(o, timed))
+		c.Changes = append(c.Changes, m.timed(o, o.alpha()/float64(timed))) // Bonferroni
 	}
-	c.note(matches, before, after)
+	c.note(matches)
+	for _, p := range slices.Concat(before.Problems, after.Problems) {
+		c.Notes = append(c.Notes, p.String())
+	}
 	return c
 }
 
@@ -172,16 +192,15 @@ func (m match) change() Change {
 }
 
 // timed judges a time by the bound between runs.
-func (m match) timed(o CompareOptions, comparisons int) Change {
+func (m match) timed(o CompareOptions, level float64) Change {
 	c := m.change()
 	if m.elsewhere() && !o.Across {
 		c.Verdict, c.Basis = Elsewhere, "measured on different machines; --across compares them all the same"
 		return c
 	}
-	b := between(o.Noise, m.old.Machine, m.old.Cell, m.old.Metric.Name, comparisons)
-	if n := between(o.Noise, m.new.Machine, m.new.Cell, m.new.Metric.Name, comparisons); n.log > b.log {
-		b = n
-	}
+	b := wider(
+		between(o.Noise, m.old.Machine, m.old.Cell, m.old.Metric.Name, level),
+		between(o.Noise, m.new.Machine, m.new.Cell, m.new.Metric.Name, level))
 	if !b.known || c.Ratio == nil || c.better == Neither {
 		c.Verdict, c.Basis = Indicative, "how far this moves between runs is not known; doctor measures it, ab compares in pairs"
 		return c

@@ -11,7 +11,7 @@ import (
 )
 
 // note says what a reader of the comparison has to know.
-func (c *Comparison) note(matches []match, before, after Side) {
+func (c *Comparison) note(matches []match) {
 	if n := len(filter(matches, match.elsewhere)); n > 0 {
 		c.Notes = append(c.Notes, fmt.Sprintf("%d of %d figures were measured on different machines", n, len(matches)))
 	}
@@ -29,9 +29,6 @@ func (c *Comparison) note(matches []match, before, after Side) {
 		if len(only.names) > 0 {
 			c.Notes = append(c.Notes, fmt.Sprintf("in %s alone: %s", only.side, shortList(only.names)))
 		}
-	}
-	for _, p := range append(slices.Clone(before.Problems), after.Problems...) {
-		c.Notes = append(c.Notes, p.String())
 	}
 }
 
@@ -147,14 +144,19 @@ func (c *Comparison) table(changes []Change, f figures) Table {
 	return t
 }
 
-// label names a case so that a person finds it: "ndjson 64 KiB stream same".
+// label names a case so that a person finds it.
 func (c Change) label(differ []string) string {
 	if c.Cell == nil {
 		return c.Name
 	}
-	words := []string{c.Cell.Framing, FormatSize(int64(c.Cell.Size)), c.Cell.Pattern, c.Cell.Placement}
+	return cellLabel(*c.Cell, differ)
+}
+
+// cellLabel is "ndjson 64 KiB stream same", and then the fields named.
+func cellLabel(c Cell, differ []string) string {
+	words := []string{c.Framing, FormatSize(int64(c.Size)), c.Pattern, c.Placement}
 	for _, name := range differ {
-		words = append(words, name+"="+shortValue(name, fieldOf(*c.Cell, name)))
+		words = append(words, name+"="+shortValue(name, fieldOf(c, name)))
 	}
 	return strings.Join(words, " ")
 }
@@ -201,7 +203,15 @@ func signedPercent(ratio float64) string {
 
 func (c *Comparison) writeBench(w io.Writer) error {
 	out := benchfmt.NewWriter(w)
+	said := make(map[string]bool)
 	for _, ch := range c.Changes {
+		unit, _ := ch.benchUnit()
+		if better := ch.better.String(); better != "" && !said[unit] {
+			said[unit] = true
+			if _, err := fmt.Fprintf(w, "Unit %s better=%s\n", unit, better); err != nil {
+				return fmt.Errorf("write benchmark text: %w", err)
+			}
+		}
 		if err := errors.Join(ch.writeSide(out, "old", ch.sides.old), ch.writeSide(out, "new", ch.sides.new)); err != nil {
 			return err
 		}

@@ -25,7 +25,8 @@
 // [Summarise] turns records into rows of [Metric] estimates; [Set.Write] shows
 // them as a table, markdown, CSV, JSON or Go benchmark text; [Compare] sets two
 // files against each other and [ComparePairs] interleaved pairs of two builds;
-// [ParseAssert] reads a condition and [Assert.Evaluate] judges it. A view shows nothing that is not in the file.
+// [ParseAssert] reads a condition and [Assert.Evaluate] judges it. A view shows
+// nothing that is not in the file.
 //
 // # Figures
 //

@@ -268,6 +268,22 @@ func TestAFileNamedTwiceCountsOnce(t *testing.T) {
 	}
 }
 
+func TestAFolderStandsForItsResultsFile(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Read(dir); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), FileName) {
+		t.Errorf("an empty folder: got %v, want that the results file is missing", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, FileName), []byte(encoded(t, lines()[:2]...)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if set, err := Read(dir); err != nil || set.Len() != 2 {
+		t.Errorf("got %v, %v", set, err)
+	}
+	if side, err := ReadSide(dir); err != nil || len(side.Series) == 0 {
+		t.Errorf("as a side: got %v, %v", side, err)
+	}
+}
+
 func TestLineOfAnyLength(t *testing.T) {
 	long := Message{Run: "r", Dir: "reply", Size: 1 << 20, Body: strings.Repeat("x", 1<<20)}
 	set, err := ReadFrom("f", strings.NewReader(encoded(t, long, testEnvironment())))

@@ -21,13 +21,13 @@ func (s *Set) findings() []Table {
 }
 
 func (s *Set) probeTable() Table {
-	t := Table{Title: "What the pipes do", Columns: Columns("pipe", "step", ">value", "documented", "agrees")}
+	t := Table{Title: "What the pipes do", Columns: Columns("pipe", "step", ">value", "documented", "agrees", "+how")}
 	for _, p := range s.Probes {
 		agrees := "-"
 		if p.Agrees != nil {
 			agrees = map[bool]string{true: "yes", false: "NO"}[*p.Agrees]
 		}
-		t.Append(orDash(p.Pipe), p.Step, valueText(p.Value, p.Unit), orDash(p.Documented), agrees)
+		t.Append(orDash(p.Pipe), p.Step, valueText(p.Value, p.Unit), orDash(p.Documented), agrees, p.How)
 	}
 	return t
 }

@@ -22,6 +22,10 @@ func notes(s *Set, rows []Row) []string {
 	add(percentileNote(rows))
 	add(poolNote(rows))
 	add(freeNote(rows))
+	add(verifiedNote(s.Records))
+	for _, text := range stoppedNotes(s.Records) {
+		add(text)
+	}
 	for _, p := range s.Problems {
 		add(p.String())
 	}
@@ -125,4 +129,36 @@ func freeNote(rows []Row) string {
 		return "free: the scheduler chose the CPUs, and the figures have two modes: " + strings.Join(texts, "; ")
 	}
 	return "free: the scheduler chose the CPUs; another run may fall out differently"
+}
+
+// verifiedNote says how far the messages behind the figures were checked.
+func verifiedNote(records []Record) string {
+	var sequence, compared, bytes int64
+	for _, r := range records {
+		if r.Verified != nil {
+			sequence += r.Verified.Sequence
+			compared += r.Verified.Compared
+			bytes += r.Verified.Bytes
+		}
+	}
+	if sequence+compared == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d messages were checked by number and length while the clock ran, %d more (%d bytes) byte for byte", sequence, compared, bytes)
+}
+
+// stoppedNotes say which cells have fewer samples than were asked for, and why.
+func stoppedNotes(records []Record) []string {
+	words := []struct{ stopped, text string }{
+		{"interrupted", "the run was interrupted in %d cells: they hold what was finished"},
+		{"max-time", "%d cells stopped at the time allowed for the run"},
+		{"failed", "%d cells stopped because one failed"},
+	}
+	var out []string
+	for _, w := range words {
+		if n := len(filter(records, func(r Record) bool { return r.Stopped == w.stopped })); n > 0 {
+			out = append(out, fmt.Sprintf(w.text, n))
+		}
+	}
+	return out
 }

@@ -7,9 +7,10 @@ import (
 
 // ComparePairs sets interleaved pairs of runs against each other: before[i] and
 // after[i] were measured one right after the other, in either order. It takes
-// the ratio within each pair, so that what moves the machine moves both, tests the
-// logarithms of the ratios with [SignedRank], and corrects the p of all times with [Holm].
-// Pairs that lack a case are left out of it; without two equally long sides it is an error.
+// the ratio within each pair, so that what moves the machine moves both, tests
+// the logarithms of the ratios with [SignedRank], and corrects the p of all
+// times with [Holm]. Pairs that lack a case are left out of it; without two
+// equally long sides it is an error.
 func ComparePairs(before, after []*Set, o CompareOptions) (*Comparison, error) {
 	if len(before) != len(after) || len(before) == 0 {
 		return nil, fmt.Errorf("compare pairs: %d old and %d new runs make no pairs", len(before), len(after))
@@ -24,8 +25,8 @@ func ComparePairs(before, after []*Set, o CompareOptions) (*Comparison, error) {
 		}
 		c.Changes = append(c.Changes, paired(m, perOld, perNew))
 	}
-	c.correct(o.tolerance())
-	c.note(matches, Side{}, Side{})
+	c.correct(o)
+	c.note(matches)
 	return c, nil
 }
 
@@ -84,7 +85,7 @@ func paired(m match, before, after []map[seriesID]float64) Change {
 }
 
 // correct applies Holm's correction to the times and gives the verdicts.
-func (c *Comparison) correct(tolerance float64) {
+func (c *Comparison) correct(o CompareOptions) {
 	var at []int
 	var p []float64
 	for i, change := range c.Changes {
@@ -95,18 +96,19 @@ func (c *Comparison) correct(tolerance float64) {
 	for k, corrected := range Holm(p) {
 		change := &c.Changes[at[k]]
 		change.P = new(corrected)
-		change.Verdict = pairedVerdict(*change, tolerance)
+		change.Verdict = pairedVerdict(*change, o)
 	}
-	if len(p) > 0 && leastP(c.Pairs)*float64(len(p)) >= 1-Confidence {
-		c.Notes = append(c.Notes, fmt.Sprintf("%d pairs cannot establish any change among %d comparisons: that takes %d", c.Pairs, len(p), enoughPairs(len(p))))
+	if need := EnoughPairs(len(p), o.Alpha); c.Pairs < need {
+		c.Notes = append(c.Notes, fmt.Sprintf("%d pairs cannot establish any change among %d comparisons: that takes %d", c.Pairs, len(p), need))
 	}
 }
 
-// enoughPairs is the fewest pairs of which all on one side are significant
-// after the correction for so many comparisons.
-func enoughPairs(comparisons int) int {
+// EnoughPairs is the fewest pairs that can establish a change among so many
+// comparisons at a level (0 is [DefaultAlpha]): with all of them on one side.
+func EnoughPairs(comparisons int, alpha float64) int {
+	alpha = CompareOptions{Alpha: alpha}.alpha()
 	n := 1
-	for leastP(n)*float64(comparisons) >= 1-Confidence {
+	for leastP(n)*float64(comparisons) >= alpha {
 		n++
 	}
 	return n
@@ -114,11 +116,12 @@ func enoughPairs(comparisons int) int {
 
 // pairedVerdict says "no change" only where the interval excludes one as
 // large as the tolerance.
-func pairedVerdict(c Change, tolerance float64) Verdict {
+func pairedVerdict(c Change, o CompareOptions) Verdict {
+	tolerance := o.tolerance()
 	switch {
 	case c.Ratio == nil || c.better == Neither:
 		return Indicative
-	case *c.P < 1-Confidence && *c.Ratio != 1:
+	case *c.P < o.alpha() && *c.Ratio != 1:
 		return direction(c.better, *c.Ratio)
 	case c.Interval != nil && c.Interval.Lo >= 1-tolerance && c.Interval.Hi <= 1+tolerance:
 		return NoChange

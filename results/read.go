@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 )
 
 // maxLine bounds the memory that one line of a file can take: a tapped message
@@ -18,7 +19,8 @@ const maxLine = 1 << 30
 // ErrEmpty is returned when a file holds nothing that could be read.
 var ErrEmpty = errors.New("no results in it")
 
-// Read reads any number of results files into one set; "-" is standard input.
+// Read reads any number of results files into one set. "-" is standard input,
+// and a folder stands for the [FileName] in it.
 // A file that is missing, that cannot be read or that holds no results is an
 // error; single lines that cannot be read are in the set's Problems.
 func Read(paths ...string) (*Set, error) {
@@ -37,15 +39,30 @@ func Read(paths ...string) (*Set, error) {
 }
 
 func readFile(path string, seen seenLines) (*Set, error) {
-	if path == "-" {
-		return readFrom("standard input", os.Stdin, seen)
-	}
-	f, err := os.Open(path)
+	name, f, err := open(path)
 	if err != nil {
-		return nil, fmt.Errorf("read results: %w", err)
+		return nil, err
 	}
 	defer f.Close()
-	return readFrom(path, f, seen)
+	return readFrom(name, f, seen)
+}
+
+// FileName is what a results file is called in a run's folder.
+const FileName = "results.jsonl"
+
+// open opens a results file: "-" is standard input, and a folder stands for the
+// results file in it.
+func open(path string) (name string, f io.ReadCloser, err error) {
+	if path == "-" {
+		return "standard input", io.NopCloser(os.Stdin), nil
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, FileName)
+	}
+	if f, err = os.Open(path); err != nil {
+		return "", nil, fmt.Errorf("read results: %w", err)
+	}
+	return path, f, nil
 }
 
 // ReadFrom reads one results file from r. Its name stands in problems and

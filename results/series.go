@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 )
 
@@ -82,15 +81,16 @@ func SideOf(name string, s *Set) Side {
 	return Side{Name: name, Series: s.Series(), Problems: s.Problems}
 }
 
-// ReadSide reads a results file or Go benchmark text, whichever it is. A file
-// that is missing or has nothing to compare is an error.
+// ReadSide reads a results file or Go benchmark text, whichever it is; paths are
+// those that [Read] takes. A file that is missing or has nothing to compare is
+// an error.
 func ReadSide(path string) (Side, error) {
-	f, err := os.Open(path)
+	name, f, err := open(path)
 	if err != nil {
-		return Side{}, fmt.Errorf("read results: %w", err)
+		return Side{}, err
 	}
 	defer f.Close()
-	return ReadSideFrom(path, f)
+	return ReadSideFrom(name, f)
 }
 
 // ReadSideFrom is [ReadSide] of what r gives.

@@ -90,7 +90,6 @@ func TestSignedRankApproximationMeetsTheExactTest(t *testing.T) {
 		if n != exactRanks+1 {
 			t.Fatalf("n=%d", n)
 		}
-		exact, _ := SignedRank(d[:exactRanks])
 		slices.SortFunc(d, func(a, b float64) int { return int(math.Copysign(1, math.Abs(a)-math.Abs(b))) })
 		ranks := doubledRanks(d)
 		var pos, total int
@@ -100,7 +99,7 @@ func TestSignedRankApproximationMeetsTheExactTest(t *testing.T) {
 				pos += r
 			}
 		}
-		exact = min(1, 2*exactTail(ranks, min(pos, total-pos)))
+		exact := min(1, 2*exactTail(ranks, min(pos, total-pos)))
 		if !near(approximate, exact, 0.005) {
 			t.Errorf("approximation %v, exact %v", approximate, exact)
 		}

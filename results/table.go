@@ -23,17 +23,19 @@ type Table struct {
 
 // A Column is the head of a column.
 type Column struct {
-	Title string
-	Right bool // numbers stand to the right
+	Title  string
+	Right  bool // numbers stand to the right
+	Detail bool // left out where a person reads it: in text and markdown
 }
 
-// Columns makes columns of titles; those that begin with ">" stand to the
-// right, without it.
+// Columns makes columns of titles. One that begins with ">" stands to the right,
+// one that begins with "+" is a detail.
 func Columns(titles ...string) []Column {
 	out := make([]Column, len(titles))
 	for i, t := range titles {
 		t, right := strings.CutPrefix(t, ">")
-		out[i] = Column{t, right}
+		t, detail := strings.CutPrefix(t, "+")
+		out[i] = Column{t, right, detail}
 	}
 	return out
 }
@@ -46,9 +48,9 @@ func (t *Table) Append(row ...string) { t.Rows = append(t.Rows, row) }
 func (t Table) Write(w io.Writer, format Format) error {
 	switch format {
 	case FormatTable:
-		return t.writeText(w)
+		return t.without(func(i int) bool { return t.Columns[i].Detail }).writeText(w)
 	case FormatMarkdown:
-		return t.writeMarkdown(w)
+		return t.without(func(i int) bool { return t.Columns[i].Detail }).writeMarkdown(w)
 	case FormatCSV:
 		return t.writeCSV(w)
 	case FormatJSON:
@@ -165,9 +167,16 @@ func writeIndented(w io.Writer, v any) error {
 
 // dropEmpty leaves out the columns that say nothing in any row.
 func (t Table) dropEmpty() Table {
+	return t.without(func(i int) bool {
+		return !slices.ContainsFunc(t.Rows, func(row []string) bool { return row[i] != "" && row[i] != "-" })
+	})
+}
+
+// without leaves out columns.
+func (t Table) without(drop func(i int) bool) Table {
 	kept := Table{Title: t.Title, Rows: make([][]string, len(t.Rows))}
 	for i, c := range t.Columns {
-		if !slices.ContainsFunc(t.Rows, func(row []string) bool { return row[i] != "" && row[i] != "-" }) {
+		if drop(i) {
 			continue
 		}
 		kept.Columns = append(kept.Columns, c)

@@ -64,6 +64,7 @@ func sweep() *Set {
 	odd := testCell("length-prefix", 65536)
 	odd.Placement = "apart"
 	s.Add(Record{Run: "run-1", Time: testTime, Cell: odd, Unsupported: "this system has one CPU"})
+	s.Records[0].Verified = &Verified{Sequence: 6000, Compared: 100, Bytes: 409600}
 	s.Records[1].Warnings = []string{"another process used 30 % of a CPU; close it"}
 	return s
 }
