@@ -238,7 +238,7 @@ func (r *chunkReader) headerRest() int {
 }
 
 // shortID is how many hexadecimal digits a stream of the adaptive framing may end with to be a bare line that lacks its
-// newline. One more is the dash of a UUID: a frame that was cut.
+// newline. One more is the dash of a UUID: a frame that was cut. So are fewer while a message is incomplete.
 const shortID = 8
 
 // end judges an error at or inside a header. At the end of the stream, messages that are incomplete are reported first.
@@ -247,7 +247,7 @@ func (r *chunkReader) end(err error) error {
 	if err != io.EOF {
 		return err
 	}
-	if r.bare && in.pos < in.end && in.end-in.pos <= shortID {
+	if flying, _ := r.InFlight(); r.bare && flying == 0 && in.pos < in.end && in.end-in.pos <= shortID {
 		return r.other()
 	}
 	if in.pos < in.end {
