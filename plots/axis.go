@@ -15,6 +15,7 @@ type Axis struct {
 	Categories []string `json:"categories,omitempty"` // names of 0, 1, 2 … on a [Category] scale
 	From       *float64 `json:"from,omitempty"`       // where the axis begins at the latest
 	To         *float64 `json:"to,omitempty"`         // where it ends at the earliest
+	Limit      float64  `json:"limit,omitempty"`      // where it ends at the latest, whatever the intervals reach; 0 is nowhere
 }
 
 // A Scale is how values become positions.
@@ -61,12 +62,23 @@ func (a Axis) fit(values []float64, most int) ruler {
 
 func (a Axis) withBounds(values []float64) []float64 {
 	values = slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return !finite(v) })
+	for i, v := range values {
+		values[i] = a.cut(v)
+	}
 	for _, bound := range []*float64{a.From, a.To} {
 		if bound != nil {
 			values = append(values, *bound)
 		}
 	}
 	return values
+}
+
+// cut brings a value to the limit of the axis.
+func (a Axis) cut(v float64) float64 {
+	if a.Limit > 0 {
+		return min(v, a.Limit)
+	}
+	return v
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -89,7 +90,7 @@ func golden(t *testing.T, name, got string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(string(want), got); d != "" {
+	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); d != "" {
 		t.Errorf("%s (-want +got), -update writes it anew:\n%s", name, d)
 	}
 }
@@ -195,6 +196,39 @@ func TestLinesAreWhatVaries(t *testing.T) {
 	c := onlyChart(t, goodputCharts(set))
 	if got, want := seriesNames(c.Panels[0]), []string{"blocking", "spin", "sleep=10ms"}; !slices.Equal(got, want) {
 		t.Errorf("lines %q, want %q", got, want)
+	}
+}
+
+func TestOneSizeIsLaidOutByName(t *testing.T) {
+	set := testSet()
+	set.Records = slices.DeleteFunc(set.Records, func(r results.Record) bool { return r.Cell.Size != 65536 })
+	for _, c := range append(goodputCharts(set), append(ratioCharts(set), overheadCharts(set)...)...) {
+		if want := []string{"raw", "ndjson", "content-length", "chunked:60KiB", "length-prefix"}; !slices.Equal(c.X.Categories, want) {
+			t.Errorf("%s: names %q, want %q", c.Name, c.X.Categories, want)
+		}
+		if strings.Contains(c.Title, "size") {
+			t.Errorf("%s is titled %q", c.Name, c.Title)
+		}
+		for _, p := range c.Panels {
+			for i, s := range p.Series {
+				if len(s.Points) != 1 || s.Points[0].X != float64(i) {
+					t.Errorf("%s: %s stands at %v", c.Name, s.Name, s.Points)
+				}
+			}
+		}
+		drawn(t, c)
+	}
+}
+
+// TestOrderIsNotThatOfTheRecords shuffles the records, as an engine that
+// interleaves them does.
+func TestOrderIsNotThatOfTheRecords(t *testing.T) {
+	want, _ := Charts(testSet())
+	set := testSet()
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(set.Records), func(i, k int) { set.Records[i], set.Records[k] = set.Records[k], set.Records[i] })
+	got, _ := Charts(set)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("the order of the records shows (-sorted +shuffled):\n%s", d)
 	}
 }
 

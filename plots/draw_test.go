@@ -115,3 +115,18 @@ func checkRuler(t *testing.T, r ruler, most int) {
 		t.Errorf("%s axis from %v to %v with %d labels: %v", r.scale, r.min, r.max, labels, r.ticks)
 	}
 }
+
+func TestLimitCutsTheAxisNotTheData(t *testing.T) {
+	c := Chart{Y: Axis{Unit: Times}, Panels: []Panel{{Series: []Series{{Name: "ndjson", Points: []Point{{X: 1, Y: 0.8, Low: 0.5, High: 9}, {X: 2, Y: 1.2, Low: 1, High: 1.3}}}}}}}
+	c.focus()
+	f := newFrame(c, 0, 1, 8)
+	if f.y.max > 2 {
+		t.Errorf("the axis ends at %v", f.y.max)
+	}
+	if got := f.onPaper(c.Panels[0].Series[0].Points)[0].High; got > f.y.max {
+		t.Errorf("an interval is drawn up to %v, outside the panel", got)
+	}
+	if c.Panels[0].Series[0].Points[0].High != 9 || len(c.Notes) != 1 {
+		t.Errorf("the data was changed, or nothing said: %v", c)
+	}
+}

@@ -57,8 +57,9 @@ func (v view) of(d dimension, r results.Record) string {
 	return v.fields[r.Cell][d]
 }
 
-// values lists what the records have in a dimension, numbers by size and names
-// as they first appear.
+// values lists what the records have in a dimension: names that are known in
+// their order, others as they first appear, numbers by size. Records come
+// shuffled, as they were measured; pictures must not.
 func (v view) values(d dimension) []string {
 	var out []string
 	for _, r := range v.records {
@@ -66,18 +67,39 @@ func (v view) values(d dimension) []string {
 			out = append(out, value)
 		}
 	}
-	slices.SortStableFunc(out, compareNumbers)
+	slices.SortStableFunc(out, func(a, b string) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), compareNumbers(a, b)) })
 	return out
+}
+
+// rank orders the values of a dimension: raw first, then the names that have a
+// look of their own in the order of those, then the rest.
+func rank(value string) int {
+	if isRaw(value) {
+		return -1
+	}
+	if i, known := lookOf[family(value)]; known {
+		return i
+	}
+	return len(lookOf)
 }
 
 // compareNumbers orders numbers by size and leaves all else where it is.
 func compareNumbers(a, b string) int {
-	x, errX := strconv.ParseFloat(a, 64)
-	y, errY := strconv.ParseFloat(b, 64)
-	if errX != nil || errY != nil {
+	x, okX := numeric(a)
+	y, okY := numeric(b)
+	if !okX || !okY {
 		return 0
 	}
 	return cmp.Compare(x, y)
+}
+
+// numeric reads a field that is a number; an absent one is 0, its default.
+func numeric(value string) (float64, bool) {
+	if value == "" {
+		return 0, true
+	}
+	n, err := strconv.ParseFloat(value, 64)
+	return n, err == nil
 }
 
 func (v view) varies(d dimension) bool { return len(v.values(d)) > 1 }

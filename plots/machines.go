@@ -32,6 +32,7 @@ func machineCharts(set *results.Set) []Chart {
 				c.Panels = append(c.Panels, panel)
 			}
 		}
+		c.focus()
 		out = append(out, c)
 	}
 	return slices.DeleteFunc(out, func(c Chart) bool { return c.empty() || len(c.names()) < 2 })

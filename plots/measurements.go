@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/pipebench/pipebench/results"
 )
@@ -79,11 +80,35 @@ func bySize(set *results.Set, c Chart, of figure) []Chart {
 				Guides: p.where("placement", placement).capacityGuide(),
 			})
 		}
+		if !p.varies("size") {
+			filled.byName()
+		}
 		if !filled.empty() {
 			out = append(out, filled)
 		}
 	}
 	return out
+}
+
+// byName lays a chart of one message size out by its lines: each is a point
+// above its name.
+func (c *Chart) byName() {
+	var names []string
+	for _, s := range c.names() {
+		names = append(names, s.Name)
+	}
+	c.Title, _, _ = strings.Cut(c.Title, " against message size")
+	c.X = Axis{Scale: Category, Categories: names}
+	for i := range c.Panels {
+		p := &c.Panels[i]
+		p.Guides = nil
+		p.Series = shaped(p.Series, Dots)
+		for k := range p.Series {
+			for n := range p.Series[k].Points {
+				p.Series[k].Points[n].X = float64(slices.Index(names, p.Series[k].Name))
+			}
+		}
+	}
 }
 
 // lines makes a series a value of the line dimension: the figure against
@@ -154,7 +179,7 @@ const mostVariants = 3
 // largest, and says so. The reference comes first.
 func (v view) thinned(d dimension) (values []string, note string) {
 	values = v.values(d)
-	slices.SortStableFunc(values, func(a, b string) int { return cmp.Or(rank(d, a)-rank(d, b), compareChunks(a, b)) })
+	slices.SortStableFunc(values, func(a, b string) int { return cmp.Or(rank(a)-rank(b), compareChunks(a, b)) })
 	variants := map[string][]string{}
 	for _, value := range values {
 		variants[family(value)] = append(variants[family(value)], value)
@@ -168,22 +193,6 @@ func (v view) thinned(d dimension) (values []string, note string) {
 		note = fmt.Sprintf("Of %d sizes of %s, three are shown.", len(all), name)
 	}
 	return values, note
-}
-
-// rank puts raw first and the slow algorithms last.
-func rank(d dimension, value string) int {
-	switch {
-	case d != "framing":
-		return 0
-	case isRaw(value):
-		return -1
-	default:
-		i, known := lookOf[family(value)]
-		if !known {
-			i = len(lookOf)
-		}
-		return i
-	}
 }
 
 func compareChunks(a, b string) int { return chunkOf(a) - chunkOf(b) }
@@ -213,7 +222,27 @@ func ratioCharts(set *results.Set) []Chart {
 		Dodge: true,
 		Notes: []string{ratioNote},
 	}, ofRaw)
+	for i := range charts {
+		charts[i].focus()
+	}
 	return slices.DeleteFunc(charts, func(c Chart) bool { return len(c.names()) < 2 })
+}
+
+// focus ends the Y axis not far above the points, where one wide interval
+// would press all lines together, and says so.
+func (c *Chart) focus() {
+	highest, reach := 1.0, 0.0
+	for _, p := range c.Panels {
+		for _, s := range p.Series {
+			for _, pt := range s.Points {
+				highest, reach = max(highest, pt.Y), max(reach, pt.High)
+			}
+		}
+	}
+	if limit := 1.25 * highest; reach > limit {
+		c.Y.Limit = limit
+		c.Notes = append(slices.Clone(c.Notes), fmt.Sprintf("An interval that reaches the upper edge goes on beyond it, to %s at most.", c.Y.Unit.Format(reach)))
+	}
 }
 
 // overheadCharts hold the bytes that a framing adds against message size.
@@ -233,6 +262,9 @@ func overheadCharts(set *results.Set) []Chart {
 		c.Notes = append(c.Notes, note)
 	}
 	c.Panels = []Panel{{Series: v.lines("framing", shown, medianOf("overhead"))}}
+	if !v.varies("size") {
+		c.byName()
+	}
 	if c.empty() {
 		return nil
 	}

@@ -91,7 +91,7 @@ func (f frame) plot(p Panel, labelY bool) *plot.Plot {
 	f.axis(&out.Y, f.y, label, draw.XRight, draw.YCenter)
 	out.Add(gridLines{f.x, f.y})
 	for _, g := range p.Guides {
-		out.Add(guide{g, f, f.crowded(g, p.Series)})
+		out.Add(guide{g, f, f.atTop(g, p.Series)})
 	}
 	for _, s := range inOrder(p.Series) {
 		out.Add(f.series(s)...)
@@ -185,18 +185,18 @@ func (g guide) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// crowded says whether points near a vertical guide lie in the lower third of
-// the panel, where its label would stand.
-func (f frame) crowded(g Guide, series []Series) bool {
-	width, height := f.x.max-f.x.min, f.y.max-f.y.min
+// atTop says whether a vertical guide has more room for its label at its upper
+// end than at the lower, as far as points near it leave any.
+func (f frame) atTop(g Guide, series []Series) bool {
+	below, above := f.y.max-f.y.min, f.y.max-f.y.min
 	for _, s := range series {
 		for _, p := range f.onPaper(s.Points) {
-			if math.Abs(p.X-f.x.at(g.Value)) < width/8 && p.Low < f.y.min+height/3 {
-				return true
+			if math.Abs(p.X-f.x.at(g.Value)) < (f.x.max-f.x.min)/8 {
+				below, above = min(below, p.Low-f.y.min), min(above, f.y.max-p.High)
 			}
 		}
 	}
-	return false
+	return above > below
 }
 
 // series is everything that is drawn for one series, backmost first.
@@ -238,10 +238,11 @@ func (s shifted) Plot(c draw.Canvas, p *plot.Plot) {
 
 // onPaper turns values into positions and drops what is no number.
 func (f frame) onPaper(points []Point) []Point {
+	at := func(v float64) float64 { return f.y.at(f.chart.Y.cut(v)) }
 	var out []Point
 	for _, p := range points {
 		if finite(p.X) && finite(p.Y) && finite(p.Low) && finite(p.High) {
-			out = append(out, Point{f.x.at(p.X), f.y.at(p.Y), f.y.at(p.Low), f.y.at(p.High), p.Label, p.Mark})
+			out = append(out, Point{f.x.at(p.X), at(p.Y), at(p.Low), at(p.High), p.Label, p.Mark})
 		}
 	}
 	return out

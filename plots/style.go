@@ -168,7 +168,7 @@ type hexagon struct{}
 
 // DrawGlyph implements [draw.GlyphDrawer].
 func (hexagon) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
-	w, h := s.Radius*1.5, s.Radius*0.65
+	w, h := s.Radius*1.5, s.Radius*0.85
 	c.Fill(polygon(at, vg.Point{X: -w}, vg.Point{X: -w + h, Y: h}, vg.Point{X: w - h, Y: h}, vg.Point{X: w}, vg.Point{X: w - h, Y: -h}, vg.Point{X: -w + h, Y: -h}))
 }
 

@@ -57,7 +57,7 @@ func (a Axis) decimalTicks(r ruler, most int) []plot.Tick {
 		labelled = decades(r, step, []float64{1})
 	}
 	if len(labelled) < 2 { // less than a factor of 1.5 in all
-		labelled = roundValues(r.value(r.min), r.value(r.max), max(3, most/2))
+		labelled = roundValues(r.value(r.min), r.value(r.max), max(3, most*3/4))
 	}
 	ticks := a.labelled(r, labelled)
 	if r.max-r.min > 5 {
