@@ -68,3 +68,12 @@ func (e *End) buffered() (int, error) {
 	n, err := unix.IoctlGetInt(e.fd, unix.TIOCINQ)
 	return n, os.NewSyscallError("FIONREAD", err)
 }
+
+// statedCapacity returns what the kernel says a pipe holds, 0 where it does not say.
+func statedCapacity(fd int) int {
+	n, err := unix.FcntlInt(uintptr(fd), unix.F_GETPIPE_SZ, 0)
+	if err != nil {
+		return 0
+	}
+	return n
+}

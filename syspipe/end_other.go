@@ -3,6 +3,7 @@
 package syspipe
 
 import (
+	"os"
 	"os/exec"
 )
 
@@ -35,3 +36,17 @@ func (e *End) dropPassed() error              { return nil }
 func (e *End) capacity() (int, error)         { return 0, unsupported("pipes") }
 func (e *End) setCapacity(int) error          { return unsupported("pipes") }
 func (e *End) buffered() (int, error)         { return 0, unsupported("pipes") }
+
+func (e *End) onceWrite([]byte) (int, error) { return 0, unsupported("pipes") }
+func (e *End) onceRead([]byte) (int, error)  { return 0, unsupported("pipes") }
+func (e *End) pollNow(bool) (bool, error)    { return false, unsupported("pipes") }
+
+// A Stream is what a file is when it serves as a standard stream.
+type Stream struct {
+	Kind        string `json:"kind"`
+	NonBlocking bool   `json:"non_blocking"`
+	Capacity    int    `json:"capacity"`
+}
+
+// Describe returns an error that wraps [errors.ErrUnsupported].
+func Describe(*os.File) (Stream, error) { return Stream{}, unsupported("describe a stream") }

@@ -1,0 +1,141 @@
+package probe_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/probe"
+)
+
+func TestMain(m *testing.M) {
+	probe.Worker()
+	os.Exit(m.Run())
+}
+
+// TestFindings runs everything once and holds the findings against each other and against the rules.
+func TestFindings(t *testing.T) {
+	start := time.Now()
+	found := map[syspipe.Kind]map[string]probe.Finding{}
+	err := probe.Run(t.Context(), probe.Options{}, func(f probe.Finding) error {
+		if found[f.Pipe] == nil {
+			found[f.Pipe] = map[string]probe.Finding{}
+		}
+		if _, twice := found[f.Pipe][f.Step]; twice {
+			t.Errorf("%s %s was found twice", f.Pipe, f.Step)
+		}
+		found[f.Pipe][f.Step] = f
+		if f.Value == "hangs" || f.Value == "fails" {
+			t.Errorf("%v: %s", f, f.How)
+		}
+		if f.Verdict() == "differs" {
+			t.Errorf("%v; documented: %s", f, f.Documented)
+		}
+		if f.How == "" {
+			t.Errorf("%v does not say how", f)
+		}
+		t.Log(f)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("took %v", time.Since(start))
+	for kind, of := range found {
+		if len(of) < 20 {
+			t.Errorf("only %d findings on %s", len(of), kind)
+		}
+	}
+}
+
+func TestUnknownStepAndKind(t *testing.T) {
+	for name, o := range map[string]probe.Options{
+		"step": {Steps: []string{"telepathy"}},
+		"kind": {Kinds: []syspipe.Kind{"tube"}},
+	} {
+		err := probe.Run(t.Context(), o, func(probe.Finding) error { return errors.New("nothing should be found") })
+		if err == nil || !strings.Contains(err.Error(), "probe: ") {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+func TestAHangIsAFinding(t *testing.T) {
+	var got []probe.Finding
+	o := probe.Options{Kinds: []syspipe.Kind{syspipe.Anonymous}, Steps: []string{"deadlock"}, StepTimeout: time.Millisecond}
+	err := probe.Run(t.Context(), o, func(f probe.Finding) error { got = append(got, f); return nil })
+	if err != nil || len(got) != 1 || got[0].Value != "hangs" {
+		t.Errorf("found %v, %v; want one that hangs", got, err)
+	}
+}
+
+func TestRunStopsWhenTold(t *testing.T) {
+	stop := errors.New("enough")
+	n := 0
+	err := probe.Run(t.Context(), probe.Options{}, func(probe.Finding) error { n++; return stop })
+	if !errors.Is(err, stop) || n != 1 {
+		t.Errorf("Run went on for %d findings and returned %v", n, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := probe.Run(ctx, probe.Options{}, func(probe.Finding) error { return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("Run with a cancelled context: %v", err)
+	}
+}
+
+// TestFill compares the models with totals that were measured, on Linux with 4 KiB and with 64 KiB pages, or worked out from XNU's source.
+func TestFill(t *testing.T) {
+	const kib = 1 << 10
+	for _, row := range []struct {
+		os                      string
+		capacity, slot, n, want int
+	}{
+		{"linux", 64 * kib, 4 * kib, 1, 65536},
+		{"linux", 64 * kib, 4 * kib, 3, 65520},
+		{"linux", 64 * kib, 4 * kib, 511, 65408},
+		{"linux", 64 * kib, 4 * kib, 1000, 64000},
+		{"linux", 64 * kib, 4 * kib, 2049, 32784},
+		{"linux", 64 * kib, 4 * kib, 4095, 65520},
+		{"linux", 64 * kib, 4 * kib, 4097, 45066},
+		{"linux", 64 * kib, 4 * kib, 6000, 64096},
+		{"linux", 64 * kib, 4 * kib, 61440, 65536},
+		{"linux", 64 * kib, 4 * kib, 65535, 65535},
+		{"linux", 64 * kib, 4 * kib, 65537, 65536},
+		{"linux", 1024 * kib, 64 * kib, 4097, 983280},
+		{"linux", 1024 * kib, 64 * kib, 32769, 524304},
+		{"linux", 1024 * kib, 64 * kib, 65537, 720906},
+		{"darwin", 0, 0, 1, 65536},
+		{"darwin", 0, 0, 511, 65408},
+		{"darwin", 0, 0, 513, 65536},
+		{"darwin", 0, 0, 61440, 65536},
+	} {
+		if got, ok := probe.Fill(row.os, row.capacity, row.slot, row.n); got != row.want || !ok {
+			t.Errorf("Fill(%s, %d, %d, %d) = %d, %v; want %d", row.os, row.capacity, row.slot, row.n, got, ok, row.want)
+		}
+	}
+	if _, ok := probe.Fill("windows", 4096, 1, 1); ok {
+		t.Error("Fill claims a rule for Windows")
+	}
+}
+
+func TestEveryRuleHasASource(t *testing.T) {
+	for _, goos := range []string{"linux", "darwin", "freebsd", "windows"} {
+		rules := probe.Rules(goos)
+		if len(rules) == 0 {
+			t.Errorf("no rules for %s", goos)
+		}
+		for _, r := range rules {
+			if r.OS != goos || r.About == "" || r.Says == "" || r.Source == "" {
+				t.Errorf("%+v is incomplete", r)
+			}
+		}
+	}
+	if rules := probe.Rules("plan9"); rules != nil && runtime.GOOS != "plan9" {
+		t.Errorf("rules for plan9: %v", rules)
+	}
+}
