@@ -18,6 +18,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("GORACE") == "" {
 		os.Setenv("GORACE", "atexit_sleep_ms=0") // else each worker of a -race build lingers for a second
 	}
+	announceUnits()
 	os.Exit(m.Run())
 }
 

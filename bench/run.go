@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/pipebench/pipebench/bench/placement"
@@ -32,7 +33,11 @@ func Run(ctx context.Context, p Plan, keep func(results.Record) error) error {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return errors.Join(err, r.finishAll(ctx, err))
+	err = errors.Join(err, r.finishAll(ctx, err))
+	if err == nil && !r.measured {
+		return fmt.Errorf("no cell was measured: %w", errors.Join(r.lacks...))
+	}
+	return err
 }
 
 // A runner is a run under way.
@@ -45,6 +50,8 @@ type runner struct {
 	started  time.Time
 	grace    time.Duration // what a sample may take beyond twenty times its duration
 	cells    []*progress   // those still open
+	measured bool          // a sample was taken
+	lacks    []error       // why cells cannot run here, or were not begun; each reason once
 }
 
 // progress is a cell that is being measured.
@@ -89,6 +96,9 @@ func (r *runner) measure(ctx context.Context) error {
 			return err
 		}
 	}
+	if len(r.cells) > 0 {
+		r.lack(fmt.Errorf("the time of %s was up", r.MaxTime))
+	}
 	return nil
 }
 
@@ -98,6 +108,7 @@ func (r *runner) admit() error {
 	for _, c := range r.Cells {
 		p := &progress{record: results.Record{Kind: results.KindMeasurement, Run: r.Run, Cell: c}}
 		if why := Unsupported(c); why != nil {
+			r.lack(why)
 			p.record.Unsupported = why.Error()
 			if err := r.finish(p, ""); err != nil {
 				return err
@@ -112,6 +123,13 @@ func (r *runner) admit() error {
 		r.cells = append(r.cells, p)
 	}
 	return nil
+}
+
+func (r *runner) lack(why error) {
+	same := func(other error) bool { return other.Error() == why.Error() }
+	if !slices.ContainsFunc(r.lacks, same) {
+		r.lacks = append(r.lacks, why)
+	}
 }
 
 // round takes one sample of every open cell.
@@ -140,6 +158,7 @@ func (r *runner) sample(ctx context.Context, c *progress) error {
 		return err
 	}
 	c.record.Samples = append(c.record.Samples, got)
+	r.measured = true
 	if c.record.Cell.Framing != "raw" {
 		c.record.Verified.Sequence += got.Messages
 	}
@@ -171,12 +190,7 @@ func (r *runner) shuffled() []*progress {
 }
 
 func (r *runner) drop(c *progress) {
-	for i := range r.cells {
-		if r.cells[i] == c {
-			r.cells = append(r.cells[:i], r.cells[i+1:]...)
-			return
-		}
-	}
+	r.cells = slices.DeleteFunc(r.cells, func(other *progress) bool { return other == c })
 }
 
 // failed notes in the record what went wrong with its cell.

@@ -12,14 +12,16 @@ const fewest = 6
 
 // warnings are what a reader of the record should know of it.
 func warnings(r results.Record, asked int) []string {
-	if r.Unsupported != "" {
+	n := len(r.Samples)
+	if r.Unsupported != "" || n >= min(asked, fewest) {
 		return nil
 	}
-	var w []string
-	if n := len(r.Samples); n < min(asked, fewest) {
-		w = append(w, fmt.Sprintf("%d samples of %d asked for: too few for an interval; give it more time (--max-time)", n, asked))
-	}
-	return w
+	why := map[string]string{
+		"max-time":    "time was up; give it more (--max-time)",
+		"interrupted": "the run was interrupted",
+		"failed":      "a cell of the run failed",
+	}[r.Stopped]
+	return []string{fmt.Sprintf("%d of %d samples, too few for an interval: %s", n, asked, why)}
 }
 
 // warnOnce adds a warning to the cell's record, if it is not there.

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"encoding/json"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/pipebench/pipebench/"
+
+// floors are what each folder may import of the project, besides itself.
+var floors = map[string][]string{
+	"cmd":       {"scenarios", "bench", "framers", "syspipe", "results", "plots"},
+	"scenarios": {"bench", "framers", "syspipe", "results"},
+	"bench":     {"framers", "syspipe", "results"},
+	"plots":     {"results"},
+	"framers":   {},
+	"syspipe":   {},
+	"results":   {},
+}
+
+// Imports go down only: a floor may be skipped, never climbed. Tests are held
+// to it as well.
+func TestImportsGoDown(t *testing.T) {
+	for _, p := range packages(t) {
+		floor := folder(p.ImportPath)
+		allowed, known := floors[floor]
+		if !known {
+			t.Errorf("%s is in a top-level folder that the house does not have", p.ImportPath)
+		}
+		for _, imported := range append(append(p.Imports, p.TestImports...), p.XTestImports...) {
+			below := folder(imported)
+			if !strings.HasPrefix(imported, module) || below == floor {
+				continue
+			}
+			if !slices.Contains(allowed, below) {
+				t.Errorf("%s imports %s: from %s only %q may be imported", p.ImportPath, imported, floor, allowed)
+			}
+		}
+	}
+}
+
+type listed struct {
+	ImportPath                         string
+	Imports, TestImports, XTestImports []string
+}
+
+// packages lists the project's packages as the go command sees them.
+func packages(t *testing.T) []listed {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,TestImports,XTestImports", module+"...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []listed
+	for d := json.NewDecoder(strings.NewReader(string(out))); d.More(); {
+		var p listed
+		if err := d.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	if len(all) < len(floors) {
+		t.Fatalf("go list found only %d packages", len(all))
+	}
+	return all
+}
+
+func folder(path string) string {
+	top, _, _ := strings.Cut(strings.TrimPrefix(path, module), "/")
+	return top
+}

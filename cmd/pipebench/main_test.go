@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/pipebench/pipebench/bench"
+)
+
+// commandEnv makes this test binary the command itself.
+const commandEnv = "PIPEBENCH_TEST_COMMAND"
+
+func TestMain(m *testing.M) {
+	if _, command := os.LookupEnv(commandEnv); command {
+		main()
+	}
+	bench.Worker() // the engine starts this test binary again, as it would the command
+	if os.Getenv("GORACE") == "" {
+		os.Setenv("GORACE", "atexit_sleep_ms=0") // else each worker of a -race build lingers for a second
+	}
+	testscript.Main(m, map[string]func(){"pipebench": main})
+}
+
+// The scripts run the real binary: its exit codes, its files, its signals.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:  "testdata/script",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status},
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("GORACE", os.Getenv("GORACE"))
+			return nil
+		},
+	})
+}
+
+// status runs a command and demands its exit code: "status 2 pipebench run".
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status CODE COMMAND…")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	code := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if want := args[0]; strconv.Itoa(code) != want {
+		ts.Fatalf("exit %d, want %s", code, want)
+	}
+}

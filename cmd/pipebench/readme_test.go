@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Every pipebench command in the README's shell blocks is run, in the order of
+// the text and in one folder, and has to succeed. A line that goes on to
+// another program is that program's business.
+func TestTheReadmesCommandsWork(t *testing.T) {
+	readme, err := filepath.Abs(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(readme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	commands := commands(string(text))
+	if len(commands) < 2 {
+		t.Fatalf("the README has only these commands: %q", commands)
+	}
+	for _, words := range commands {
+		t.Run(strings.Join(words, " "), func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			if code := run(t.Context(), expand(t, words), strings.NewReader(""), &stdout, &stderr); code != exitDone {
+				t.Errorf("exit %d: %s", code, stderr.String())
+			}
+		})
+	}
+}
+
+// commands are the arguments of each pipebench command in the sh blocks of a
+// Markdown text.
+func commands(markdown string) [][]string {
+	var found [][]string
+	inside := false
+	for line := range strings.Lines(markdown) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "```") {
+			inside = line == "```sh"
+			continue
+		}
+		line, _, _ = strings.Cut(line, " #")
+		line = strings.Replace(line, "go run ./cmd/pipebench", "pipebench", 1)
+		if args, ok := strings.CutPrefix(line, "pipebench "); inside && ok && !strings.ContainsAny(line, "|>") {
+			found = append(found, strings.Fields(args))
+		}
+	}
+	return found
+}
+
+// expand does what a shell does with a star.
+func expand(t *testing.T, words []string) []string {
+	t.Helper()
+	var out []string
+	for _, w := range words {
+		files, err := filepath.Glob(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(files) == 0 {
+			files = []string{w}
+		}
+		out = append(out, files...)
+	}
+	return out
+}
