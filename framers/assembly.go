@@ -85,9 +85,11 @@ func (s *assemblies) find(id *chunkID) *assembly {
 }
 
 func (s *assemblies) add(id *chunkID, total int, offset int64, now time.Time) *assembly {
-	a := &assembly{}
+	var a *assembly
 	if n := len(s.spare); n > 0 {
 		a, s.spare = s.spare[n-1], s.spare[:n-1]
+	} else {
+		a = new(assembly)
 	}
 	a.id, a.total, a.offset, a.touched = *id, total, offset, now
 	s.list = append(s.list, a)

@@ -3,6 +3,8 @@
 package framers
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"syscall"
@@ -15,6 +17,7 @@ const gathers = true
 
 // A vector writes gather lists to a descriptor. What a call needs is kept in it, so that a call allocates nothing.
 type vector struct {
+	file *os.File
 	conn syscall.RawConn
 	try  func(fd uintptr) (done bool)
 	left pieces
@@ -23,6 +26,7 @@ type vector struct {
 }
 
 func (v *vector) open(f *os.File) (err error) {
+	v.file = f
 	v.conn, err = f.SyscallConn()
 	v.try = v.attempt
 	return err
@@ -34,9 +38,20 @@ func (v *vector) writev(bufs [][]byte) (int64, error) {
 	err := v.conn.Write(v.try)
 	v.left.clear()
 	if v.err != nil {
-		err = os.NewSyscallError("writev", v.err)
+		return v.n, os.NewSyscallError("writev", v.err)
 	}
-	return v.n, err
+	if err != nil {
+		return v.n, v.named(err)
+	}
+	return v.n, nil
+}
+
+// named turns what a RawConn says of a closed file, which no package exports, into os.ErrClosed.
+func (v *vector) named(err error) error {
+	if _, closed := v.file.Stat(); errors.Is(closed, os.ErrClosed) {
+		err = os.ErrClosed
+	}
+	return fmt.Errorf("writev %s: %w", v.file.Name(), err)
 }
 
 // attempt writes until everything is written, or the descriptor would block, which it reports by false.

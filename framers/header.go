@@ -130,16 +130,18 @@ func usualHeader(b []byte) (n int64, used int) {
 	return n, i + len(headerEnd)
 }
 
-// line receives one line of a header; the blank one ends it.
+// line receives one line of a header; the blank one ends it. How many bytes of a header too long are looked at does not
+// depend on how many have come.
 func (r *headerReader) line() error {
 	in := &r.in
 	for {
-		if i := bytes.IndexByte(in.buf[in.pos:in.end], '\n'); i >= 0 {
+		most := in.base + r.set.headerBytes - r.bytes
+		seen := min(in.end, most)
+		if i := bytes.IndexByte(in.buf[in.pos:seen], '\n'); i >= 0 {
 			return r.take(in.pos + i)
 		}
-		in.pos = in.end
-		if r.bytes+in.end-in.base > r.set.headerBytes {
-			return r.fail(in.held(), in.end, ErrHeaderBytes)
+		if in.pos = seen; seen == most {
+			return r.fail(in.buf[in.base:most], most, ErrHeaderBytes)
 		}
 		if err := in.fill(0); err != nil {
 			if r.begun || in.base < in.end {
@@ -161,8 +163,6 @@ func (r *headerReader) take(end int) error {
 		line = line[:n-1]
 	}
 	switch {
-	case r.bytes > r.set.headerBytes:
-		return r.fail(line, end+1, ErrHeaderBytes)
 	case r.lines > r.set.headerLines:
 		return r.fail(line, end+1, ErrHeaderLines)
 	case len(line) == 0:
