@@ -162,21 +162,22 @@ func (v view) split(dimensions []dimension) []part {
 // slug writes a value so that it can stand in a file's name.
 func (v view) slug(d dimension, value string) string {
 	if d == machine {
-		value = machineName(v.set, value)
-	} else {
-		value = display(d, value)
+		return slug(machineName(v.set, value))
 	}
-	clean := func(r rune) rune {
+	return slug(display(d, value))
+}
+
+func slug(text string) string {
+	return strings.Map(func(r rune) rune {
 		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '+':
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '+', r == '-':
 			return r
 		case r == ' ':
 			return -1
 		default:
 			return '_'
 		}
-	}
-	return strings.Map(clean, value)
+	}, text)
 }
 
 // machineName is short and differs between the machines of the set: the

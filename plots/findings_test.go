@@ -147,6 +147,16 @@ func testClaims() []results.Claim {
 func testFaults() []results.Fault {
 	return []results.Fault{
 		{Kind: "fault", Run: "run-1", Time: testTime, ID: "both-write-first", Verdict: "deadlock", Evidence: map[string]any{"accepted": 196608.0, "deadline_ns": 2e9, "freed": true}, Advice: "Read while you write: a goroutine for each direction."},
+		{Kind: "fault", Run: "run-1", Time: testTime, ID: "growth/rescan", Verdict: "slow", Evidence: map[string]any{
+			"slope": map[string]any{"n": 6.0, "median": 1.9, "interval": map[string]any{"lo": 1.8, "hi": 2.0, "confidence": 0.95}},
+			"curve": map[string]any{"title": "Readers of lines: time for a byte by message size", "x": "message size, B", "y": "ns/B", "series": []any{
+				map[string]any{"name": "ndjson", "points": []any{curvePoint(4096, 0.4, false), curvePoint(65536, 0.2, false), curvePoint(1<<20, 0.2, false)}},
+				map[string]any{"name": "ndjson-rescan", "points": []any{curvePoint(4096, 2.5, false), curvePoint(65536, 4, false), curvePoint(1<<20, 30, false), curvePoint(16<<20, 480, true)}},
+			}}}},
 		{Kind: "fault", Run: "run-1", Time: testTime, ID: "reader-gone", Verdict: "EPIPE after 5.2 µs", Evidence: map[string]any{"accepted": 65536.0, "epipe_ns": 5200.0, "sigpipe": true}},
 	}
+}
+
+func curvePoint(x, y float64, extrapolated bool) map[string]any {
+	return map[string]any{"x": x, "y": y, "low": y * 0.95, "high": y * 1.08, "extrapolated": extrapolated}
 }

@@ -2,6 +2,7 @@ package plots
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -43,7 +44,7 @@ func newLayout(c Chart) layout {
 		f.frames = append(f.frames, newFrame(c, i, columns, 12/columns))
 	}
 	f.rows = (len(c.Panels) + columns - 1) / columns
-	f.legend = legendRows(c.names())
+	f.legend = legendRows(c.unnamed())
 	f.subtitle = wrapAll(c.Subtitle, lettering(smallSize, muted, false), pictureWidth-2*edge)
 	f.notes = wrapAll(c.Notes, lettering(smallSize, muted, false), pictureWidth-2*edge)
 	return f
@@ -152,7 +153,7 @@ func (f layout) swatch(c draw.Canvas, s Series, at vg.Point) {
 }
 
 func (s Series) title() string {
-	if s.Reference {
+	if s.Reference && isRaw(s.Name) {
 		return s.Name + " (reference)"
 	}
 	return s.Name
@@ -160,6 +161,11 @@ func (s Series) title() string {
 
 func entryWidth(s Series) vg.Length {
 	return swatchWidth + 4 + lettering(legendSize, ink, false).Width(s.title()) + 16
+}
+
+// unnamed lists the series that no axis names already.
+func (c Chart) unnamed() []Series {
+	return slices.DeleteFunc(c.names(), func(s Series) bool { return slices.Contains(c.X.Categories, s.Name) })
 }
 
 // legendRows breaks the legend to the picture's width. One series without a

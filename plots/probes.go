@@ -42,13 +42,27 @@ func fillChart(set *results.Set) Chart {
 			pt.Label = "differs"
 		}
 		panel.Series = addPoint(panel.Series, probeLine(set, p), pt)
+		if rule, ok := predicted(p); ok {
+			panel.Series = addPoint(panel.Series, probeLine(set, p)+", documented", exact(x, rule))
+		}
 	}
 	for i := range panel.Series {
 		slices.SortFunc(panel.Series[i].Points, byX)
+		if strings.HasSuffix(panel.Series[i].Name, ", documented") {
+			panel.Series[i].Reference, panel.Series[i].Shape = true, Curve
+		}
 	}
 	c.Panels = []Panel{panel}
 	c.Subtitle = environmentLines(set, set.Probes, func(p results.Probe) string { return p.Run })
 	return c
+}
+
+// predicted is the number that the documented rule of the system predicts: the
+// first word of the text, "32784 B (fs/pipe.c)".
+func predicted(p results.Probe) (float64, bool) {
+	first, _, _ := strings.Cut(p.Documented, " ")
+	n, err := strconv.ParseFloat(first, 64)
+	return n, err == nil && p.Agrees != nil
 }
 
 // probeLine names the pipe that a probe is about, and the machine where there

@@ -170,10 +170,19 @@ func (r *reporter) claims() *section {
 	return s
 }
 
-// verdictCell colours a verdict; its word says the same.
+// verdictCell colours a verdict; its word says the same. The words of claims,
+// faults and servers are told apart by what they mean for a person.
 func verdictCell(verdict string) cell {
-	class := map[string]string{"holds": "good", "ok": "good", "refuted": "bad", "depends": "mixed", "slow": "mixed"}[verdict]
-	return cell{Text: verdict, Class: class}
+	c := cell{Text: verdict, Class: "bad"}
+	switch verdict {
+	case "holds", "ok", "sound":
+		c.Class = "good"
+	case "depends", "slow", "grows", "noticed", "refused", "error reply", "grows faster than linear":
+		c.Class = "mixed"
+	case "not-testable-here", "unsupported", "":
+		c.Class = ""
+	}
+	return c
 }
 
 // faults are the ways in which stdio fails.
@@ -184,27 +193,44 @@ func (r *reporter) faults() *section {
 	s := &section{ID: "faults", Title: "How stdio fails"}
 	g := grid{Caption: "Faults", Columns: columns("fault", "machine", "verdict", "evidence", "what to do", "again")}
 	for _, f := range r.set.Faults {
-		g.add(nil, code(f.ID), plain(r.nameOf(f.Run)), plain(f.Verdict), plain(evidenceText(f.Evidence)), plain(f.Advice), code("pipebench run --scenario "+f.ID))
+		scenario, _, _ := strings.Cut(f.ID, "/")
+		g.add(nil, code(f.ID), plain(r.nameOf(f.Run)), verdictCell(f.Verdict), plain(evidenceText(f.Evidence)), plain(f.Advice), code("pipebench run --scenario "+scenario))
 	}
 	r.tabled(s, g)
+	r.draw(s, faultCharts(r.set))
 	return s
 }
 
-// evidenceText is a finding's evidence on one line, by name. Names that end in
-// their unit are written with it.
+// evidenceText is a finding's evidence on one line, by name. What is drawn as a
+// curve is left out.
 func evidenceText(evidence map[string]any) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(evidence)) {
-		n, ok := number(evidence[name])
-		if base, isTime := strings.CutSuffix(name, "_ns"); ok && isTime {
+		if name == "curve" || evidence[name] == nil {
+			continue
+		}
+		base, isTime := strings.CutSuffix(name, "_ns")
+		if n, ok := number(evidence[name]); ok && isTime {
 			parts = append(parts, base+": "+results.FormatDuration(n))
 			continue
 		}
-		value, err := json.Marshal(evidence[name])
-		if err != nil {
-			value = fmt.Append(nil, evidence[name])
-		}
-		parts = append(parts, name+": "+strings.Trim(string(value), `"`))
+		parts = append(parts, name+": "+evidenceValue(evidence[name]))
 	}
 	return joinParts(parts...)
+}
+
+// evidenceValue writes a number, a text, an estimate, or anything else as JSON.
+func evidenceValue(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	var e results.Estimate
+	if _, isMap := v.(map[string]any); isMap && json.Unmarshal(text, &e) == nil && e.N > 0 {
+		if e.Interval == nil {
+			return short(e.Median)
+		}
+		return fmt.Sprintf("%s [%s, %s]", short(e.Median), short(e.Interval.Lo), short(e.Interval.Hi))
+	}
+	return strings.Trim(string(text), `"`)
 }

@@ -56,13 +56,20 @@ func targetPanel(set *results.Set, of func(t results.Target, ns float64) float64
 	return p
 }
 
-// targetLimits marks the limits that were found, and the sizes of which
-// nothing came back.
+// targetLimits marks the limits that were found, and the smallest size at
+// which each way of failing was met.
 func targetLimits(set *results.Set) []Guide {
 	var out []Guide
 	mark := func(size *int64, label string) {
-		if size != nil && *size > 0 {
-			out = append(out, Guide{Vertical: true, Value: float64(*size), Label: label})
+		if size == nil || *size <= 0 {
+			return
+		}
+		g := Guide{Vertical: true, Value: float64(*size), Label: label}
+		switch i := slices.IndexFunc(out, func(o Guide) bool { return o.Label == label }); {
+		case i < 0:
+			out = append(out, g)
+		case g.Value < out[i].Value:
+			out[i] = g
 		}
 	}
 	for _, t := range set.Targets {

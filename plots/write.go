@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/pipebench/pipebench/results"
 )
@@ -33,6 +35,7 @@ var kinds = []struct {
 	{"eagain", counterCharts, ""},
 	{"wait", tuneCharts, ""},
 	{"fill", probeCharts, ""},
+	{"fault", faultCharts, ""},
 	{"target", targetCharts, ""},
 	{"noise", noiseCharts, ""},
 	{"traffic", trafficCharts, ""},
@@ -69,23 +72,56 @@ func Write(dir string, set *results.Set) (files []string, omitted []Omission, er
 	return files, omitted, nil
 }
 
-// write draws one chart into both files.
-func (c Chart) write(dir string) (files []string, err error) {
-	for _, format := range []struct {
-		ending string
-		draw   func() ([]byte, error)
-	}{{".svg", c.SVG}, {".png", c.PNG}} {
-		picture, err := format.draw()
-		if err != nil {
-			return files, err
+// Gallery draws the named charts of a set into a folder as SVG alone, small
+// enough to be kept beside a program's sources, and lists the files. A name
+// that the set has no chart of is an error that says which it has.
+func Gallery(dir string, set *results.Set, names ...string) (files []string, err error) {
+	charts, _ := Charts(set)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, fmt.Errorf("make folder for plots: %w", err)
+	}
+	for _, name := range names {
+		i := slices.IndexFunc(charts, func(c Chart) bool { return c.Name == name })
+		if i < 0 {
+			return files, fmt.Errorf("draw %s: no such chart; the results have %s", name, strings.Join(chartNames(charts), ", "))
 		}
-		path := filepath.Join(dir, c.Name+format.ending)
-		if err := replace(path, picture); err != nil {
+		path, err := charts[i].writeAs(dir, ".svg", charts[i].SVG)
+		if err != nil {
 			return files, err
 		}
 		files = append(files, path)
 	}
 	return files, nil
+}
+
+func chartNames(charts []Chart) []string {
+	var out []string
+	for _, c := range charts {
+		out = append(out, c.Name)
+	}
+	return out
+}
+
+// write draws one chart into both files.
+func (c Chart) write(dir string) (files []string, err error) {
+	svg, err := c.writeAs(dir, ".svg", c.SVG)
+	if err != nil {
+		return nil, err
+	}
+	png, err := c.writeAs(dir, ".png", c.PNG)
+	if err != nil {
+		return []string{svg}, err
+	}
+	return []string{svg, png}, nil
+}
+
+func (c Chart) writeAs(dir, ending string, draw func() ([]byte, error)) (path string, err error) {
+	picture, err := draw()
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, c.Name+ending)
+	return path, replace(path, picture)
 }
 
 // replace writes a file beside its place and moves it there, so that nobody
