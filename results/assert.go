@@ -55,6 +55,14 @@ type Assertion struct {
 	Why     string        `json:"why,omitempty"` // of an outcome that is not "holds"
 }
 
+// String is the assertion and how it turned out, in a line.
+func (a Assertion) String() string {
+	if a.Outcome == Holds {
+		return fmt.Sprintf("%s: %s (cases: %d)", a.Assert, a.Outcome, len(a.Cases))
+	}
+	return fmt.Sprintf("%s: %s: %s", a.Assert, a.Outcome, a.Why)
+}
+
 // An AssertCase is one figure that an assertion is about.
 type AssertCase struct {
 	Case    string        `json:"case"`
@@ -194,7 +202,7 @@ func (a Assert) Evaluate(s *Set) Assertion {
 	}
 	for _, c := range out.Cases {
 		if c.Outcome == Fails && out.Outcome != Fails || c.Outcome == CannotTell && out.Outcome == Holds {
-			out.Outcome, out.Why = c.Outcome, strings.TrimSpace(c.Case+": "+c.Value+" "+c.Why)
+			out.Outcome, out.Why = c.Outcome, c.Case+": "+strings.TrimSpace(c.Value+" "+c.Why)
 		}
 	}
 	return out

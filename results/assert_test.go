@@ -121,3 +121,43 @@ func TestEvaluate(t *testing.T) {
 		})
 	}
 }
+
+func TestAssertionInALine(t *testing.T) {
+	for text, want := range map[string]string{
+		"overhead<1%@framing=ndjson":       "overhead<1%@framing=ndjson: holds (cases: 6)",
+		"wire<1@256B,placement=same":       "wire<1@256B,placement=same: fails: raw 256 B roundtrip same: 256 B",
+		"goodput>1B/s@1KiB":                "goodput>1B/s@1KiB: cannot tell: no case of it was measured",
+		"wire>1@framing=length-prefix":     "wire>1@framing=length-prefix: cannot tell: length-prefix 64 KiB stream apart: unsupported: this system has one CPU",
+		"service.p99<1s@256,framing=raw":   "service.p99<1s@256,framing=raw: cannot tell: raw 256 B roundtrip same: the samples do not carry it",
+		"to-raw>2@64KiB,framing=ndjson":    "to-raw>2@64KiB,framing=ndjson: fails: ndjson 64 KiB stream same: 0.904",
+		"goodput>99GB/s@64KiB,framing=raw": "goodput>99GB/s@64KiB,framing=raw: fails: raw 64 KiB stream same: 7.44 GB/s",
+	} {
+		a, err := ParseAssert(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.Evaluate(sweep()).String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func FuzzParseAssert(f *testing.F) {
+	for _, text := range []string{"p99<50ms@64KiB", "goodput>=1.5GB/s@framing=raw", "limit>=1MiB", "slope<1.2", "to-raw>.9@64KiB,placement=same"} {
+		f.Add(text)
+	}
+	set := beside("same", around(10000, 0), nil)
+	f.Fuzz(func(t *testing.T, text string) {
+		a, err := ParseAssert(text)
+		if err != nil {
+			return
+		}
+		again, err := ParseAssert(a.Text)
+		if err != nil || again.Value != a.Value || again.Size != a.Size {
+			t.Errorf("%q reads as %+v, and again as %+v, %v", text, a, again, err)
+		}
+		if got := a.Evaluate(set); got.Outcome == Holds && len(got.Cases) == 0 {
+			t.Errorf("%q holds of nothing", text)
+		}
+	})
+}

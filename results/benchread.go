@@ -3,6 +3,7 @@ package results
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -14,47 +15,55 @@ import (
 // broken are problems; lines of other text are not benchmark results.
 func readBench(name string, r io.Reader) (Side, error) {
 	in := benchfmt.NewReader(r, name)
-	side := Side{Name: name}
-	at := make(map[string]int)
-	problems := problems{file: name}
+	b := benchReader{problems: problems{file: name}, at: make(map[string]int)}
 	for in.Scan() {
 		switch rec := in.Result().(type) {
 		case *benchfmt.SyntaxError:
-			problems.add(rec.Line, rec.Msg+": line skipped")
+			b.problems.add(rec.Line, rec.Msg+": line skipped")
 		case *benchfmt.Result:
 			for _, v := range rec.Values {
-				side.add(at, rec, v)
+				b.value(rec, v)
 			}
 		}
 	}
 	if err := in.Err(); err != nil {
 		return Side{}, fmt.Errorf("read results: %s: %w", name, err)
 	}
-	for i := range side.Series { // Unit lines may stand anywhere
-		s := &side.Series[i]
-		s.Metric = benchMetric(s.Metric.Name, in.Units())
+	for i := range b.series { // Unit lines may stand anywhere
+		b.series[i].Metric = benchMetric(b.series[i].Metric.Name, in.Units())
 	}
-	side.Problems = problems.all
-	return side, nil
+	return Side{Name: name, Series: b.series, Problems: b.problems.all}, nil
 }
 
-// add puts one value into its series, which it starts if it is the first. The
+// A benchReader gathers the values of Go benchmark text into series.
+type benchReader struct {
+	series   []Series
+	at       map[string]int // machine, name and unit -> index in series
+	problems problems
+}
+
+// value puts one value into its series, which it starts if it is the first. The
 // unit stands in for the metric until all is read.
-func (s *Side) add(at map[string]int, rec *benchfmt.Result, v benchfmt.Value) {
+func (b *benchReader) value(rec *benchfmt.Result, v benchfmt.Value) {
 	value, unit := v.Value, v.Unit
 	if v.OrigUnit != "" {
 		value, unit = v.OrigValue, v.OrigUnit
 	}
-	series := Series{Name: rec.Name.String(), Machine: benchMachine(rec), Metric: Metric{Name: unit}, Messages: int64(rec.Iters)}
-	id := series.Machine + "\n" + series.Name + "\n" + unit
-	i, ok := at[id]
-	if !ok {
-		i = len(s.Series)
-		at[id] = i
-		s.Series = append(s.Series, series)
+	if math.IsNaN(value) || math.IsInf(value, 0) {
+		_, line := rec.Pos()
+		b.problems.add(line, fmt.Sprintf("%v %s is no figure: skipped", value, unit))
+		return
 	}
-	s.Series[i].Values = append(s.Series[i].Values, value)
-	s.Series[i].Messages = min(s.Series[i].Messages, int64(rec.Iters))
+	machine, name := benchMachine(rec), rec.Name.String()
+	id := strings.Join([]string{machine, name, unit}, "\n")
+	i, ok := b.at[id]
+	if !ok {
+		i = len(b.series)
+		b.at[id] = i
+		b.series = append(b.series, Series{Name: name, Machine: machine, Metric: Metric{Name: unit}, Messages: int64(rec.Iters)})
+	}
+	b.series[i].Values = append(b.series[i].Values, value)
+	b.series[i].Messages = min(b.series[i].Messages, int64(rec.Iters))
 }
 
 // benchMachine is what the text tells of the machine.

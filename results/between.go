@@ -16,9 +16,9 @@ type bound struct {
 }
 
 // between finds out from noise records how far a metric of a cell may move
-// without meaning anything, at a level. Where
-// this cell was not measured, the widest bound of the cells that run in the
-// same way (placement, peer, pattern, io and pipe) stands in, and is named.
+// without meaning anything, at a level. Where this cell was not measured, the
+// widest bound of the cells that run in the same way (placement, peer, pattern,
+// io and pipe) stands in, and is named.
 func between(noise []Noise, machine string, cell *Cell, metric string, level float64) bound {
 	if cell == nil {
 		return bound{}
@@ -88,8 +88,9 @@ func unmeaning(values []float64, level float64) (float64, bool) {
 }
 
 // BetweenRuns sums up runs of the same cells that nothing distinguishes: a
-// noise record for each cell, machine and timed metric (see [Compared]), with the median of each run. Its Run and Time are the caller's to fill in.
-// It takes two runs of a cell to see any spread, and three for [Compare] to rest on it.
+// noise record for each cell, machine and timed metric (see [Compared]), with
+// the median of each run. Its Run and Time are the caller's to fill in. It takes
+// two runs of a cell to see any spread, and three for [Compare] to rest on it.
 func BetweenRuns(runs []*Set) []Noise {
 	var out []Noise
 	at := make(map[seriesID]int)

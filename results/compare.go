@@ -25,9 +25,9 @@ const (
 // else is asked for: 5 %.
 const DefaultTolerance = 0.05
 
-// DefaultAlpha is the level of a verdict where nothing else is asked
-// for: a gate that every change has to pass should not cry wolf more than once
-// in a hundred times.
+// DefaultAlpha is the level of a verdict where nothing else is asked for: a
+// gate that every change has to pass should not cry wolf more than once in a
+// hundred times.
 const DefaultAlpha = 0.01
 
 // CompareOptions say what a verdict may rest on.
@@ -129,7 +129,7 @@ func Compare(before, after Side, o CompareOptions) *Comparison {
 	timed := len(filter(matches, func(m match) bool { return !m.old.Metric.Counter }))
 	for _, m := range matches {
 		if m.old.Metric.Counter {
-			c.addCounter(m)
+			c.addCounter(m, o)
 			continue
 		}
 		c.Changes = append(c.Changes, m.timed(o, o.alpha()/float64(timed))) // Bonferroni
@@ -191,11 +191,13 @@ func (m match) change() Change {
 	return c
 }
 
+const elsewhereBasis = "measured on different machines; --across compares them all the same"
+
 // timed judges a time by the bound between runs.
 func (m match) timed(o CompareOptions, level float64) Change {
 	c := m.change()
 	if m.elsewhere() && !o.Across {
-		c.Verdict, c.Basis = Elsewhere, "measured on different machines; --across compares them all the same"
+		c.Verdict, c.Basis = Elsewhere, elsewhereBasis
 		return c
 	}
 	b := wider(

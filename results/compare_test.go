@@ -101,6 +101,7 @@ func TestExactCountersNeedNoStatistics(t *testing.T) {
 		{"one call more a sample is the end of the stream", "reader-calls", func(s *Sample) { s.Reader.Calls++ }, NoChange, true},
 		{"an allocation a message", "allocs", func(s *Sample) { s.Writer.Allocs = new(s.Messages) }, More, true},
 		{"what the runtime allocates in a sample", "allocs", func(s *Sample) { s.Writer.Allocs = new(int64(20)) }, NoChange, true},
+		{"allocations that vary where there were none", "allocs", func(s *Sample) { varies++; s.Writer.Allocs = new(s.Messages * int64(1+varies%3)) }, Indicative, false},
 		{"reads that vary and are five times as many", "reader-calls", func(s *Sample) { varies++; s.Reader.Calls = s.Messages * int64(5+varies%2) }, Indicative, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -159,7 +160,13 @@ func TestDifferentMachines(t *testing.T) {
 	there.Add(testRecord(cell, 4097, around(2000, 0.01)...))
 	here := side("here", testRecord(cell, 4097, around(1000, 0.01)...))
 	quiet := []Noise{noise(cell, 0.005, 8)}
+	for i := range there.Records[0].Samples {
+		there.Records[0].Samples[i].WireBytes *= 2
+	}
 	c := Compare(here, SideOf("there", there), CompareOptions{Noise: quiet})
+	if v := find(t, c, "wire").Verdict; v != Elsewhere {
+		t.Errorf("a counter: got %q, want no verdict", v)
+	}
 	if v := find(t, c, "goodput").Verdict; v != Elsewhere {
 		t.Errorf("got %q, want no verdict", v)
 	}
@@ -172,6 +179,9 @@ func TestDifferentMachines(t *testing.T) {
 	c = Compare(here, SideOf("there", there), CompareOptions{Noise: quiet, Across: true})
 	if v := find(t, c, "goodput").Verdict; v != Indicative {
 		t.Errorf("across, with the noise of one machine alone: got %q, want %q", v, Indicative)
+	}
+	if v := find(t, c, "wire").Verdict; v != More {
+		t.Errorf("a counter, across: got %q, want more", v)
 	}
 	its := noise(cell, 0.005, 8)
 	its.Machine = "m2"
@@ -499,4 +509,21 @@ func TestBenchNamesAreStable(t *testing.T) {
 			t.Errorf("got %s, want %s", got, tt.want)
 		}
 	}
+}
+
+func FuzzReadSide(f *testing.F) {
+	f.Add([]byte("goos: linux\nUnit x better=higher\nBenchmarkX/a=1-8 10 5 ns/op 3 x\n"))
+	f.Add([]byte("BenchmarkX 10 NaN ns/op\nBenchmarkX 10 +Inf MB/s\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, err := ReadSideFrom("f", bytes.NewReader(text))
+		if err != nil {
+			return
+		}
+		c := Compare(s, s, CompareOptions{})
+		for _, format := range Formats() {
+			if err := c.Write(&bytes.Buffer{}, format, ViewOptions{}); err != nil && !errors.Is(err, ErrNothing) {
+				t.Errorf("%s: %v", format, err)
+			}
+		}
+	})
 }

@@ -8,24 +8,38 @@ import (
 // addCounter compares a counter. One that is the same in every sample of each
 // side is exact, and any change of it is real. One that varies is left out,
 // unless the sides lie so far apart that it should be looked at.
-func (c *Comparison) addCounter(m match) {
+func (c *Comparison) addCounter(m match, o CompareOptions) {
 	change := m.change()
 	change.Exact = exact(m.old) && exact(m.new)
 	switch {
-	case change.Exact && moved(m.old, m.new):
-		change.Verdict, change.Basis = Fewer, "exact"
-		if change.New.Median > change.Old.Median {
-			change.Verdict = More
+	case m.elsewhere() && !o.Across:
+		if gap(m.old, m.new) <= max(slack(m.old), slack(m.new)) {
+			return
 		}
-		change.worst = change.Worse()
+		change.Verdict, change.Basis = Elsewhere, elsewhereBasis
 	case change.Exact:
-		change.Verdict, change.Basis, change.worst = NoChange, "exact", 0
+		change.Verdict, change.Basis = exactVerdict(m), "exact"
+		change.worst = 0
+		if change.Established() {
+			change.worst = change.Worse()
+		}
 	case farApart(m.old, m.new):
 		change.Verdict, change.Basis = Indicative, "a counter that varies from sample to sample"
 	default:
 		return
 	}
 	c.Changes = append(c.Changes, change)
+}
+
+// exactVerdict compares counters that are the same in every sample.
+func exactVerdict(m match) Verdict {
+	switch {
+	case gap(m.old, m.new) <= max(slack(m.old), slack(m.new)):
+		return NoChange
+	case slices.Min(m.new.Values) > slices.Max(m.old.Values):
+		return More
+	}
+	return Fewer
 }
 
 // slack is how much of a counter, a message, does not come from messages: the
@@ -40,12 +54,9 @@ func exact(s Series) bool {
 	return slices.Max(s.Values)-slices.Min(s.Values) <= slack(s)
 }
 
-// moved is whether the values of two sides lie apart by more than is fixed.
-func moved(a, b Series) bool { return gap(a, b) > max(slack(a), slack(b)) }
-
-// farApart is whether two sides that vary lie apart by more than either varies.
+// farApart is whether two sides lie apart by more than the steadier one varies.
 func farApart(a, b Series) bool {
-	width := max(slices.Max(a.Values)-slices.Min(a.Values), slices.Max(b.Values)-slices.Min(b.Values))
+	width := min(slices.Max(a.Values)-slices.Min(a.Values), slices.Max(b.Values)-slices.Min(b.Values))
 	return gap(a, b) > max(width, slack(a), slack(b))
 }
 

@@ -20,7 +20,7 @@ func ComparePairs(before, after []*Set, o CompareOptions) (*Comparison, error) {
 	perOld, perNew := mediansByRun(before), mediansByRun(after)
 	for _, m := range matches {
 		if m.old.Metric.Counter {
-			c.addCounter(m)
+			c.addCounter(m, o)
 			continue
 		}
 		c.Changes = append(c.Changes, paired(m, perOld, perNew))

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/aclements/go-moremath/stats"
 )
 
 func near(got, want, tolerance float64) bool { return math.Abs(got-want) <= tolerance }
@@ -197,6 +199,18 @@ func TestStudentQuantileWorkedValues(t *testing.T) {
 	} {
 		if got := studentQuantile(tt.freedom, tt.p); !near(got, tt.want, 1e-3) {
 			t.Errorf("t(%v, %v) = %v, want %v", tt.freedom, tt.p, got, tt.want)
+		}
+	}
+}
+
+// Far out in the tail too, where corrections for many comparisons lead.
+func TestStudentQuantileInvertsTheDistribution(t *testing.T) {
+	for _, freedom := range []float64{2, 4, 9, 19} {
+		for _, tail := range []float64{1e-2, 1e-4, 1e-6} {
+			q := studentQuantile(freedom, 1-tail)
+			if got := 1 - (stats.TDist{V: freedom}).CDF(q); !near(got, tail, 0.01*tail) {
+				t.Errorf("t(%v, 1-%v) = %v, beyond which lies %v", freedom, tail, q, got)
+			}
 		}
 	}
 }
