@@ -413,6 +413,7 @@ Unit widgets/op better=higher
 BenchmarkX/size=1-2  1000  120 ns/op  33.5 MB/s  3 widgets/op  2 allocs/op
 BenchmarkX/size=1-2  1100  122 ns/op  33.1 MB/s  3 widgets/op  2 allocs/op
 BenchmarkBroken 12
+BenchmarkX/size=1-2  1000  NaN ns/op
 PASS
 ok  	example.com/x	1.2s
 `
@@ -433,8 +434,8 @@ ok  	example.com/x	1.2s
 	if !s.Series[3].Metric.Counter {
 		t.Error("allocations are not a counter")
 	}
-	if len(s.Problems) != 1 || s.Problems[0].Line != 7 {
-		t.Errorf("problems: %v, want the one on line 7", s.Problems)
+	if len(s.Problems) != 2 || s.Problems[0].Line != 7 || s.Problems[1].Line != 8 {
+		t.Errorf("problems: %v, want those on lines 7 and 8", s.Problems)
 	}
 	c := Compare(s, s, CompareOptions{})
 	if ch := find(t, c, "allocs/op"); ch.Verdict != NoChange || !ch.Exact {

@@ -6,8 +6,11 @@ import (
 	"strings"
 )
 
-// headers are the environments in two lines each, one that repeats itself but
-// for time and run once.
+// headerLines is how many lines about environments a view begins with at most.
+const headerLines = 6
+
+// headers are the environments, a line for the machine and one for the run, and
+// those that repeat themselves once.
 func headers(environments []Environment) []string {
 	var out []string
 	for _, e := range environments {
@@ -16,6 +19,10 @@ func headers(environments []Environment) []string {
 				out = append(out, line)
 			}
 		}
+	}
+	if len(out) > headerLines {
+		more := fmt.Sprintf("and %d lines more: %d runs in all", len(out)-headerLines+1, len(environments))
+		out = append(out[:headerLines-1], more)
 	}
 	return out
 }

@@ -144,7 +144,8 @@ func verifiedNote(records []Record) string {
 	if sequence+compared == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d messages were checked by number and length while the clock ran, %d more (%d bytes) byte for byte", sequence, compared, bytes)
+	return fmt.Sprintf("%s messages were checked by number and length while the clock ran, %s more (%s bytes) byte for byte",
+		grouped(sequence), grouped(compared), grouped(bytes))
 }
 
 // stoppedNotes say which cells have fewer samples than were asked for, and why.

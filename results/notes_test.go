@@ -58,3 +58,19 @@ func TestADamagedHistogramIsAWarning(t *testing.T) {
 		t.Error("the rest of the row is lost with it")
 	}
 }
+
+func TestHeadersOfManyRuns(t *testing.T) {
+	var all []Environment
+	for i := range 20 {
+		e := testEnvironment()
+		e.Seed = int64(i)
+		all = append(all, e)
+	}
+	got := headers(all)
+	if len(got) != headerLines || got[0] != "linux 6.12.0 amd64 · Testium 9000 · 2 CPUs · virtualised by kvm · pages of 4 KiB" || got[5] != "and 16 lines more: 20 runs in all" {
+		t.Errorf("got\n%s", strings.Join(got, "\n"))
+	}
+	if got := headers([]Environment{{CPUs: 1}}); got[0] != "1 CPU" || strings.Contains(got[1], "0001") {
+		t.Errorf("of an environment that tells little: got %q", got)
+	}
+}

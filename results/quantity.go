@@ -58,3 +58,12 @@ func significant(v float64, digits int) string {
 	}
 	return strconv.FormatFloat(v, 'f', max(0, digits-magnitude), 64)
 }
+
+// grouped writes a whole number with its thousands apart: "2,209,332".
+func grouped(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}

@@ -58,6 +58,11 @@ func TestQuantities(t *testing.T) {
 		{FormatPercent(6.23), "6.2 %"},
 		{FormatPercent(123.4), "123 %"},
 		{FormatPercent(0), "0 %"},
+		{grouped(0), "0"},
+		{grouped(999), "999"},
+		{grouped(1000), "1,000"},
+		{grouped(2209332), "2,209,332"},
+		{grouped(-123456), "-123,456"},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("got %q, want %q", tt.got, tt.want)
