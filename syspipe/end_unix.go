@@ -211,7 +211,7 @@ func (e *End) writeResult(n int64, all bool, errno syscall.Errno, err error) err
 		return e.closedError("write")
 	case err != nil:
 		return e.failed("write", err)
-	case errno == syscall.EPIPE:
+	case errno == syscall.EPIPE || errno == syscall.ECONNRESET: // the latter where a socket's reader left bytes unread
 		return &BrokenPipeError{Kind: e.kind, Accepted: n, Err: errno}
 	}
 	return e.failed("write", errno)

@@ -37,7 +37,7 @@ type BrokenPipeError struct {
 	// Accepted counts the bytes of this call that the kernel took before; it does not say that they were read. XNU drops the count of a
 	// write during which the reader left, so there it may be less than what the kernel took.
 	Accepted int64
-	Err      error // what the system said: EPIPE, or ERROR_NO_DATA (232) or ERROR_BROKEN_PIPE (109) on Windows
+	Err      error // what the system said: EPIPE, ECONNRESET from a socket whose reader left bytes unread, or ERROR_NO_DATA (232) or ERROR_BROKEN_PIPE (109) on Windows
 }
 
 func (e *BrokenPipeError) Error() string {

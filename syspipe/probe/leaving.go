@@ -120,8 +120,8 @@ func (t *trial) emitSignal(step string, c chan os.Signal) error {
 	if runtime.GOOS == "windows" {
 		return t.emit(f.beside(false, "Windows has no such signal"))
 	}
-	if runtime.GOOS == "linux" {
-		return t.emit(f.beside(true, linuxPipe+" anon_pipe_write; net/unix/af_unix.c unix_stream_sendmsg"))
+	if t.onLinux() {
+		return t.predicted(f, true)
 	}
 	return t.emit(f)
 }

@@ -9,6 +9,9 @@ import (
 
 // probeAllOrNothing looks for the largest write that never goes in by halves: by bisection, as a write that is split stays so when larger.
 func probeAllOrNothing(t *trial) error {
+	if !t.isPipe() {
+		return t.wholeInSocket()
+	}
 	_, _, capacity, err := t.full()
 	if err != nil {
 		return err
@@ -26,12 +29,32 @@ func probeAllOrNothing(t *trial) error {
 			whole = n
 		}
 	}
-	how := "the largest n of which a write, with n - 1 bytes free, is refused rather than taken in part"
-	if !t.isPipe() {
-		how = "the largest n of which writes fill it without one being taken in part"
-	}
-	f := t.finding("all-or-nothing", whole, "B", how)
+	f := t.finding("all-or-nothing", whole, "B", "the largest n of which a write, with n - 1 bytes free, is refused rather than taken in part")
 	return t.predictedWhole(f)
+}
+
+// wholeInSocket tries the usual sizes: what fits a socket depends on how it was written, so there is no saying what is free.
+func (t *trial) wholeInSocket() error {
+	slot, err := t.slot()
+	if err != nil {
+		return err
+	}
+	whole := 0
+	for _, n := range fillSizes(slot) {
+		w, r, err := t.open()
+		if err != nil {
+			return err
+		}
+		_, last, err := fill(w, n)
+		if err := errors.Join(err, w.Close(), r.Close()); err != nil {
+			return err
+		}
+		if last > 0 {
+			break
+		}
+		whole = n
+	}
+	return t.emit(t.finding("all-or-nothing", whole, "B", "the largest size tried below which writes that fill it were never taken in part"))
 }
 
 func (t *trial) predictedWhole(f Finding) error {
@@ -55,10 +78,6 @@ func (t *trial) splits(n, capacity int) (bool, error) {
 		return false, err
 	}
 	defer func() { w.Close(); r.Close() }()
-	if !t.isPipe() { // what fits a socket depends on how it was written, so there is no saying what is free
-		_, last, err := fill(w, n)
-		return last > 0, err
-	}
 	for left := capacity - (n - 1); left > 0; {
 		k, err := w.TryWrite(make([]byte, left))
 		if err != nil {
@@ -130,10 +149,10 @@ func errorName(err error) string {
 		return "success"
 	case errors.Is(err, syscall.EAGAIN):
 		return "EAGAIN"
+	case errors.Is(err, syscall.ECONNRESET): // before EPIPE, which every broken pipe is too
+		return "ECONNRESET"
 	case errors.Is(err, syscall.EPIPE):
 		return "EPIPE"
-	case errors.Is(err, syscall.ECONNRESET):
-		return "ECONNRESET"
 	case errors.Is(err, io.EOF):
 		return "EOF"
 	}

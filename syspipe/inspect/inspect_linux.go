@@ -1,0 +1,170 @@
+package inspect
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+)
+
+// Process looks at a process and its descendants. A process that is gone is an error that wraps [fs.ErrNotExist], one that belongs to
+// somebody else an error that wraps [fs.ErrPermission]; a descendant whose descriptors may not be read is in the report and says so.
+func Process(pid int) (*Report, error) {
+	if pid <= 0 {
+		return nil, fmt.Errorf("inspect process %d: a process number is above zero", pid)
+	}
+	all, err := processes()
+	if err != nil {
+		return nil, fmt.Errorf("inspect process %d: %w", pid, err)
+	}
+	if _, ok := all[pid]; !ok {
+		return nil, fmt.Errorf("inspect process %d: no such process: %w", pid, fs.ErrNotExist)
+	}
+	if _, err := os.ReadDir(procPath(pid, "fd")); err != nil {
+		return nil, refused(pid, err)
+	}
+	s := newScene(all)
+	tree := s.tree(pid)
+	channels := s.channels(tree)
+	return &Report{PID: pid, Processes: tree, Channels: channels, Diagnoses: diagnose(channels)}, nil
+}
+
+func refused(pid int, err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("inspect process %d: it belongs to another user; run this as that user or as root: %w", pid, err)
+	}
+	return fmt.Errorf("inspect process %d: %w", pid, err)
+}
+
+// A scene is what can be seen of all processes at about one time.
+type scene struct {
+	procs   map[int]Proc
+	threads map[int][]Thread
+	open    []openFile
+	sockets map[uint64]socket
+}
+
+func newScene(all map[int]Proc) *scene {
+	s := &scene{procs: all, threads: map[int][]Thread{}, sockets: unixSockets()}
+	for _, pid := range slices.Sorted(maps.Keys(all)) {
+		files, err := openFiles(pid)
+		if err != nil {
+			p := all[pid]
+			p.Unreadable = err.Error()
+			all[pid] = p
+			continue
+		}
+		s.threads[pid] = sleepers(pid)
+		s.open = append(s.open, files...)
+	}
+	return s
+}
+
+// tree returns the process and its descendants, each after its parent.
+func (s *scene) tree(root int) []Proc {
+	p := s.procs[root]
+	p.Threads = s.threads[root]
+	tree := []Proc{p}
+	for _, pid := range slices.Sorted(maps.Keys(s.procs)) {
+		if s.procs[pid].Parent == root && pid != root && pid != os.Getpid() { // this program is not what anybody came to see
+			tree = append(tree, s.tree(pid)...)
+		}
+	}
+	return tree
+}
+
+// channels returns those that a process of the tree holds an end of, with all their holders.
+func (s *scene) channels(tree []Proc) []Channel {
+	inTree := map[int]bool{}
+	for _, p := range tree {
+		inTree[p.PID] = true
+	}
+	byID := map[string]*Channel{}
+	wanted := map[string]bool{}
+	for _, f := range s.open {
+		for _, c := range s.endsOf(f) {
+			into, ok := byID[c.ID]
+			if !ok {
+				into = &c
+				byID[c.ID] = into
+			} else {
+				into.Writers = append(into.Writers, c.Writers...)
+				into.Readers = append(into.Readers, c.Readers...)
+			}
+			wanted[c.ID] = wanted[c.ID] || inTree[f.pid]
+		}
+	}
+	var list []Channel
+	for _, id := range slices.Sorted(maps.Keys(byID)) {
+		if wanted[id] {
+			c := byID[id]
+			s.measure(c)
+			list = append(list, *c)
+		}
+	}
+	return list
+}
+
+// endsOf returns the channels that an open file is an end of, with itself as the holder.
+func (s *scene) endsOf(f openFile) []Channel {
+	h := Holder{PID: f.pid, Command: s.procs[f.pid].Command, FD: f.fd, NonBlocking: f.nonBlocking}
+	if f.socket {
+		return s.socketEnds(f, h)
+	}
+	c := Channel{ID: fmt.Sprintf("pipe:[%d]", f.inode), Kind: "anonymous", Path: f.path, Queued: -1}
+	if f.path != "" {
+		c.Kind = "fifo"
+	}
+	if f.writes {
+		c.Writers = []Holder{s.waitsIn(h, "write")}
+	}
+	if f.reads {
+		c.Readers = []Holder{s.waitsIn(h, "read")}
+	}
+	return []Channel{c}
+}
+
+// socketEnds returns both directions of a connected Unix socket.
+func (s *scene) socketEnds(f openFile, h Holder) []Channel {
+	own, ok := s.sockets[f.inode]
+	if !ok || own.peer == 0 && !own.orphan {
+		return nil // not a Unix socket, not connected, or in another network namespace
+	}
+	out := Channel{ID: socketID(f.inode, own.peer), Kind: "socket", Queued: -1, Writers: []Holder{s.waitsIn(h, "write")}, NoReader: own.orphan}
+	in := Channel{ID: socketID(own.peer, f.inode), Kind: "socket", Queued: own.unread, Readers: []Holder{s.waitsIn(h, "read")}, NoWriter: own.orphan}
+	if peer, ok := s.sockets[own.peer]; ok {
+		out.Queued = peer.unread
+	}
+	return []Channel{out, in}
+}
+
+func socketID(from, to uint64) string { return fmt.Sprintf("socket:[%d]>[%d]", from, to) }
+
+// waitsIn notes whether a thread of the holder sleeps in a call on its descriptor.
+func (s *scene) waitsIn(h Holder, call string) Holder {
+	h.Waits = slices.ContainsFunc(s.threads[h.PID], func(t Thread) bool { return t.In == call && t.FD == h.FD })
+	return h
+}
+
+// measure asks the kernel how full a channel is, and whether it has lost a side.
+func (s *scene) measure(c *Channel) {
+	if c.Kind == "socket" {
+		// Nothing tells a socket's free space from outside; a writer that sleeps in it does.
+		c.Full = waiting(c.Writers) && c.Queued != 0
+		return
+	}
+	for _, h := range c.Writers {
+		if q, err := queryPipe(h, true); err == nil {
+			c.Capacity, c.Queued, c.Full, c.NoReader = q.capacity, q.queued, q.stuck, q.alone
+			break
+		}
+	}
+	for _, h := range c.Readers {
+		if q, err := queryPipe(h, false); err == nil {
+			c.Capacity, c.Queued, c.NoWriter = q.capacity, q.queued, q.alone
+			break
+		}
+	}
+}

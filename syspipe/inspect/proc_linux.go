@@ -1,0 +1,246 @@
+package inspect
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+func procPath(pid int, rest ...string) string {
+	return filepath.Join(append([]string{"/proc", strconv.Itoa(pid)}, rest...)...)
+}
+
+// processes returns every process that can be seen.
+func processes() (map[int]Proc, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	all := map[int]Proc{}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if p, err := readStat(pid); err == nil { // else it has ended since
+			all[pid] = p
+		}
+	}
+	return all, nil
+}
+
+// readStat reads /proc/PID/stat, "1 (a command) S 0 ...": the command may hold anything, blanks and brackets among it.
+func readStat(pid int) (Proc, error) {
+	text, err := os.ReadFile(procPath(pid, "stat"))
+	if err != nil {
+		return Proc{}, err
+	}
+	from, to := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
+	if from < 0 || to < from {
+		return Proc{}, fmt.Errorf("unexpected %s", procPath(pid, "stat"))
+	}
+	fields := strings.Fields(string(text[to+1:]))
+	if len(fields) < 2 {
+		return Proc{}, fmt.Errorf("unexpected %s", procPath(pid, "stat"))
+	}
+	parent, err := strconv.Atoi(fields[1])
+	return Proc{PID: pid, Parent: parent, Command: string(text[from+1 : to])}, err
+}
+
+// An openFile is a pipe, FIFO or socket that a process has open.
+type openFile struct {
+	pid, fd       int
+	inode         uint64
+	socket        bool
+	path          string // of a FIFO
+	reads, writes bool
+	nonBlocking   bool
+}
+
+func openFiles(pid int) ([]openFile, error) {
+	entries, err := os.ReadDir(procPath(pid, "fd"))
+	if err != nil {
+		return nil, err
+	}
+	var list []openFile
+	for _, e := range entries {
+		fd, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if f, ok := readOpenFile(pid, fd); ok {
+			list = append(list, f)
+		}
+	}
+	return list, nil
+}
+
+func readOpenFile(pid, fd int) (openFile, bool) {
+	link := procPath(pid, "fd", strconv.Itoa(fd))
+	name, err := os.Readlink(link)
+	if err != nil {
+		return openFile{}, false // closed since
+	}
+	f := openFile{pid: pid, fd: fd}
+	switch {
+	case strings.HasPrefix(name, "pipe:["):
+	case strings.HasPrefix(name, "socket:["):
+		f.socket = true
+	case strings.HasPrefix(name, "/"):
+		f.path = name
+	default:
+		return openFile{}, false
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(link, &st); err != nil {
+		return openFile{}, false
+	}
+	if f.path != "" && st.Mode&unix.S_IFMT != unix.S_IFIFO {
+		return openFile{}, false
+	}
+	f.inode = st.Ino
+	return f, f.readFlags()
+}
+
+// readFlags reads how the file was opened from /proc/PID/fdinfo/N, "flags:\t0100001", in octal.
+func (f *openFile) readFlags() bool {
+	text, err := os.ReadFile(procPath(f.pid, "fdinfo", strconv.Itoa(f.fd)))
+	if err != nil {
+		return false
+	}
+	_, rest, ok := strings.Cut(string(text), "flags:")
+	if !ok {
+		return false
+	}
+	line, _, _ := strings.Cut(rest, "\n")
+	flags, err := strconv.ParseUint(strings.TrimSpace(line), 8, 64)
+	if err != nil {
+		return false
+	}
+	f.reads = flags&unix.O_ACCMODE != unix.O_WRONLY
+	f.writes = flags&unix.O_ACCMODE != unix.O_RDONLY
+	f.nonBlocking = flags&unix.O_NONBLOCK != 0
+	return true
+}
+
+// calls are the system calls in which a thread waits for a descriptor, which is their first argument.
+var calls = map[int]string{
+	unix.SYS_READ: "read", unix.SYS_READV: "read", unix.SYS_RECVFROM: "read", unix.SYS_RECVMSG: "read",
+	unix.SYS_WRITE: "write", unix.SYS_WRITEV: "write", unix.SYS_SENDTO: "write", unix.SYS_SENDMSG: "write",
+}
+
+// polls are those in which it waits for any of several.
+var polls = map[int]bool{unix.SYS_PPOLL: true, unix.SYS_PSELECT6: true, unix.SYS_EPOLL_PWAIT: true, unix.SYS_EPOLL_PWAIT2: true}
+
+// sleepers returns the threads of a process that wait for a descriptor, as far as that may be read.
+func sleepers(pid int) []Thread {
+	entries, err := os.ReadDir(procPath(pid, "task"))
+	if err != nil {
+		return nil
+	}
+	var list []Thread
+	for _, e := range entries {
+		tid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if t, ok := readThread(pid, tid); ok {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// readThread reads /proc/PID/task/TID/syscall, "0 0x3 0x7ffd...": the number of the call and its arguments, or "running".
+func readThread(pid, tid int) (Thread, bool) {
+	task := procPath(pid, "task", strconv.Itoa(tid))
+	t := Thread{TID: tid, FD: -1, At: waitChannel(task)}
+	text, err := os.ReadFile(filepath.Join(task, "syscall"))
+	if err != nil {
+		return t.byWaitChannel()
+	}
+	fields := strings.Fields(string(text))
+	if len(fields) < 2 {
+		return t, false
+	}
+	number, err := strconv.Atoi(fields[0])
+	if err != nil {
+		return t, false
+	}
+	if polls[number] || oldPolls[number] {
+		t.In = "poll"
+		return t, true
+	}
+	fd, err := strconv.ParseUint(fields[1], 0, 64)
+	if t.In = calls[number]; t.In == "" || err != nil {
+		return t, false
+	}
+	t.FD = int(fd)
+	return t, true
+}
+
+// waitChannel returns the kernel function that a thread sleeps in; "0" is how the kernel keeps it to itself.
+func waitChannel(task string) string {
+	text, err := os.ReadFile(filepath.Join(task, "wchan"))
+	if err != nil || string(text) == "0" {
+		return ""
+	}
+	return string(text)
+}
+
+// byWaitChannel tells from the kernel function what the call was, where the call itself may not be read. Their names changed over time:
+// pipe_read became anon_pipe_read.
+func (t Thread) byWaitChannel() (Thread, bool) {
+	switch {
+	case strings.HasSuffix(t.At, "pipe_read"), strings.HasPrefix(t.At, "unix_stream_read"), strings.HasPrefix(t.At, "unix_stream_data_wait"):
+		t.In = "read"
+	case strings.HasSuffix(t.At, "pipe_write"), strings.HasPrefix(t.At, "sock_alloc_send"), t.At == "sock_wait_for_wmem":
+		t.In = "write"
+	case strings.Contains(t.At, "poll"), strings.Contains(t.At, "select"):
+		t.In = "poll"
+	}
+	return t, t.In != ""
+}
+
+// A query is what a pipe says of itself.
+type query struct {
+	capacity, queued int
+	stuck            bool // asked as a writer: a write would wait
+	alone            bool // the other side is closed for good
+}
+
+// queryPipe opens the holder's end a second time, without waiting, asks, and closes it.
+func queryPipe(h Holder, write bool) (query, error) {
+	mode, events := unix.O_RDONLY, int16(unix.POLLIN)
+	if write {
+		mode, events = unix.O_WRONLY, unix.POLLOUT
+	}
+	fd, err := unix.Open(procPath(h.PID, "fd", strconv.Itoa(h.FD)), mode|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		if write && errors.Is(err, unix.ENXIO) {
+			return query{queued: -1, alone: true}, nil // a FIFO that nobody reads says so at once
+		}
+		return query{}, err
+	}
+	defer unix.Close(fd)
+	var q query
+	if q.capacity, err = unix.FcntlInt(uintptr(fd), unix.F_GETPIPE_SZ, 0); err != nil {
+		return query{}, err
+	}
+	if q.queued, err = unix.IoctlGetInt(fd, unix.TIOCINQ); err != nil {
+		return query{}, err
+	}
+	fds := []unix.PollFd{{Fd: int32(fd), Events: events}}
+	if _, err := unix.Poll(fds, 0); err != nil {
+		return query{}, err
+	}
+	q.alone = fds[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0
+	q.stuck = write && !q.alone && fds[0].Revents&unix.POLLOUT == 0
+	return q, nil
+}
