@@ -123,7 +123,7 @@ func (r *ruler) fitLog(values []float64) {
 	if !r.hasZero {
 		return
 	}
-	r.zero = r.min - 3*margin
+	r.zero = r.min - 4*margin
 	r.min = r.zero - margin
 	if len(positive) == 0 { // zero alone: in the middle
 		r.zero, r.min, r.max = 0, -1, 1

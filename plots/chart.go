@@ -73,17 +73,32 @@ const (
 // exact is a point without an interval.
 func exact(x, y float64) Point { return Point{X: x, Y: y, Low: y, High: y} }
 
-// empty says whether the chart has no point at all.
-func (c Chart) empty() bool {
+// lone splits off the charts of a single point, where there are others of
+// their kind: what they say is one figure.
+func lone(charts []Chart) (kept []Chart, omitted []Omission) {
+	for _, c := range charts {
+		if len(charts) > 1 && c.points() == 1 {
+			omitted = append(omitted, Omission{c.Name, "it would hold a single point"})
+			continue
+		}
+		kept = append(kept, c)
+	}
+	return kept, omitted
+}
+
+// points counts those of all series.
+func (c Chart) points() int {
+	n := 0
 	for _, p := range c.Panels {
 		for _, s := range p.Series {
-			if len(s.Points) > 0 {
-				return false
-			}
+			n += len(s.Points)
 		}
 	}
-	return true
+	return n
 }
+
+// empty says whether the chart has no point at all.
+func (c Chart) empty() bool { return c.points() == 0 }
 
 // names lists the series of all panels, each name once: the legend.
 func (c Chart) names() []Series {

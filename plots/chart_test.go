@@ -261,6 +261,24 @@ func TestChunkSweepHasItsOwnChart(t *testing.T) {
 	}
 }
 
+func TestAChartOfOnePointIsLeftOutBesideOthers(t *testing.T) {
+	set := testSet()
+	alone := set.Records[2]
+	alone.Cell.IO = "spin"
+	set.Records = append(set.Records, alone)
+	charts, omitted := Charts(set)
+	if !slices.ContainsFunc(omitted, func(o Omission) bool { return o.Name == "goodput-spin" }) {
+		t.Errorf("nothing is said of goodput-spin: %v", omitted)
+	}
+	if slices.Contains(chartNames(charts), "goodput-spin") || !slices.Contains(chartNames(charts), "goodput-blocking") {
+		t.Errorf("charts %q", chartNames(charts))
+	}
+	only := &results.Set{Records: []results.Record{alone}}
+	if charts, _ := Charts(only); !slices.Contains(chartNames(charts), "goodput") {
+		t.Error("the only point there is should be drawn")
+	}
+}
+
 // sweep is the chunked framing alone, with five chunk sizes.
 func sweep() *results.Set {
 	set := &results.Set{Environments: []results.Environment{testMachine("run-1", "linux")}}
@@ -318,19 +336,23 @@ func withStrategies() *results.Set {
 
 func TestStrategiesAreHeldAgainstEachOther(t *testing.T) {
 	charts := counterCharts(withStrategies())
-	if len(charts) != 2 {
-		t.Fatalf("%d charts, want one a placement", len(charts))
+	var names []string
+	for _, c := range charts {
+		names = append(names, c.Name)
+		drawn(t, c)
 	}
-	refused := charts[0].Panels[0].Series[0]
+	if want := []string{"io-same", "eagain-same", "io-apart", "eagain-apart"}; !slices.Equal(names, want) {
+		t.Fatalf("charts %q, want %q", names, want)
+	}
+	refused := charts[1].Panels[0].Series[0]
 	if refused.Name != "calls refused (EAGAIN)" || len(refused.Points) != 4 {
 		t.Fatalf("%s has %d points", refused.Name, len(refused.Points))
 	}
 	for i, p := range refused.Points {
 		if i > 0 && p.Y < refused.Points[i-1].Y {
-			t.Errorf("%s meets %v refusals a MiB, fewer than the strategy before", charts[0].X.Categories[i], p.Y)
+			t.Errorf("%s meets %v refusals a MiB, fewer than the strategy before", charts[1].X.Categories[i], p.Y)
 		}
 	}
-	drawn(t, charts[0])
 }
 
 func TestRepliesAreMatchedByID(t *testing.T) {

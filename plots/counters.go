@@ -8,8 +8,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// counterCharts hold what the strategies of io meet: calls refused, short
-// writes and waits, for a framing and size that all of them were measured at.
+// counterCharts hold what the strategies of io reach and meet: goodput, and
+// calls refused, short writes and waits, for a framing and size that all of them were measured at.
 func counterCharts(set *results.Set) []Chart {
 	v := newView(set, isStream)
 	if !v.varies("io") {
@@ -25,6 +25,10 @@ func counterCharts(set *results.Set) []Chart {
 	}
 	var out []Chart
 	for _, p := range v.split(files) {
+		if !p.varies("io") {
+			continue
+		}
+		out = append(out, p.strategyChart(strategies))
 		c := Chart{
 			Name:     "eagain" + p.suffix,
 			Title:    "What each way of waiting meets",
@@ -40,6 +44,32 @@ func counterCharts(set *results.Set) []Chart {
 		out = append(out, c)
 	}
 	return slices.DeleteFunc(out, Chart.empty)
+}
+
+// strategyChart holds the goodput of each strategy, a line a kind of pipe.
+func (p part) strategyChart(strategies []string) Chart {
+	c := Chart{
+		Name:     "io" + p.suffix,
+		Title:    "Goodput by way of waiting",
+		Subtitle: p.subtitle("io"),
+		X:        Axis{Label: "io", Scale: Category, Categories: strategies},
+		Y:        Axis{Label: "goodput: payload bytes a second", Scale: Log, Unit: Rate},
+		Dodge:    true,
+		Notes:    []string{intervalNote},
+	}
+	panel := Panel{Title: p.framings()}
+	for _, pipe := range p.values("pipe") {
+		s := Series{Name: pipe, Shape: Dots}
+		for i, io := range strategies {
+			own := p.where("pipe", pipe).where("io", io)
+			if pt, ok := medianOf("goodput")(own, own, float64(i)); ok {
+				s.Points = append(s.Points, pt)
+			}
+		}
+		panel.Series = append(panel.Series, s)
+	}
+	c.Panels = []Panel{panel}
+	return c
 }
 
 func (v view) framings() string {

@@ -175,24 +175,38 @@ func minOf(a, b int) int {
 // than that is a sweep, which has a chart of its own.
 const mostVariants = 3
 
-// thinned keeps of a framing with many sizes the smallest, the middle and the
-// largest, and says so. The reference comes first.
+// thinned keeps of a framing with many sizes the smallest, the largest, and of
+// the others the one with the most records, and says so. The reference comes
+// first.
 func (v view) thinned(d dimension) (values []string, note string) {
 	values = v.values(d)
 	slices.SortStableFunc(values, func(a, b string) int { return cmp.Or(rank(a)-rank(b), compareChunks(a, b)) })
-	variants := map[string][]string{}
-	for _, value := range values {
-		variants[family(value)] = append(variants[family(value)], value)
+	if d != "framing" {
+		return values, ""
 	}
-	for name, all := range variants {
-		if d != "framing" || len(all) <= mostVariants {
+	for _, name := range v.families() {
+		all := slices.DeleteFunc(slices.Clone(values), func(s string) bool { return family(s) != name })
+		if len(all) <= mostVariants {
 			continue
 		}
-		keep := []string{all[0], all[len(all)/2], all[len(all)-1]}
+		inner := all[1 : len(all)-1]
+		keep := []string{all[0], v.fullest(d, inner), all[len(all)-1]}
 		values = slices.DeleteFunc(values, func(s string) bool { return family(s) == name && !slices.Contains(keep, s) })
-		note = fmt.Sprintf("Of %d sizes of %s, three are shown.", len(all), name)
+		note = joinWords(note, fmt.Sprintf("Of %d sizes of %s, three are shown.", len(all), name))
 	}
 	return values, note
+}
+
+// fullest is the value with the most records, the middle one of several.
+func (v view) fullest(d dimension, values []string) string {
+	best := values[len(values)/2]
+	most := len(v.where(d, best).records)
+	for _, value := range values {
+		if n := len(v.where(d, value).records); n > most {
+			best, most = value, n
+		}
+	}
+	return best
 }
 
 func compareChunks(a, b string) int { return chunkOf(a) - chunkOf(b) }

@@ -117,7 +117,15 @@ func (g grid) withoutEmpty() grid {
 // for pictures that those before it left.
 func (r *reporter) draw(s *section, charts ...[]Chart) {
 	room := r.room / 2
-	for _, c := range slices.Concat(charts...) {
+	var all []Chart
+	for _, made := range charts {
+		kept, omitted := lone(made)
+		all = append(all, kept...)
+		for _, o := range omitted {
+			r.leftOut = append(r.leftOut, o.String())
+		}
+	}
+	for _, c := range all {
 		if room <= 0 {
 			r.leftOut = append(r.leftOut, c.Name+" is not drawn: the page would be too large; pipebench plot draws it")
 			continue

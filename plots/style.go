@@ -49,18 +49,26 @@ var (
 	longDash = []vg.Length{11, 3}
 )
 
-// looks are handed out by name: the framings have theirs for good; every
-// other name (an io strategy, a pipe kind, a chunk size) takes one by its hash.
-var looks = []look{
-	{blue, solid, draw.CircleGlyph{}},
-	{vermillion, dashed, draw.BoxGlyph{}},
-	{green, longDash, draw.PyramidGlyph{}},
-	{purple, dashDot, diamond{}},
-	{sky, dotted, funnel{}},
-	{orange, dashed, cross{}},
-	{brown, dashDot, hexagon{}},
+// The marks of the looks: the colours, dashes and markers of the same index go
+// together first, other combinations of them after that.
+var (
+	colors  = []color.RGBA{blue, vermillion, green, purple, sky, orange, brown}
+	dashes  = [][]vg.Length{solid, dashed, longDash, dashDot, dotted, dashed, dashDot}
+	markers = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, diamond{}, funnel{}, cross{}, hexagon{}}
+)
+
+// looks is how many can be told apart: every colour with four markers.
+const looks = 28
+
+// lookAt is the i-th look.
+func lookAt(i int) look {
+	n := len(colors)
+	round := i / n
+	return look{colors[i%n], dashes[(i+round)%n], markers[(i+2*round)%n]}
 }
 
+// lookOf gives the names that are known a look for good. Every other name (a
+// chunk size, a machine) takes one by its hash.
 var lookOf = map[string]int{
 	"ndjson": 0, "content-length": 1, "chunked": 2, "length-prefix": 3, "adaptive": 4, "ndjson-bytewise": 5, "ndjson-rescan": 6, "chunked+zstd": 6,
 	"blocking": 0, "poller": 1, "poll": 2, "spin": 3, "sleep": 4,
@@ -92,7 +100,7 @@ func lookup(series []Series) map[string]look {
 			out[s.Name] = look{color: ink}
 		case known && !taken[i]:
 			taken[i] = true
-			out[s.Name] = looks[i]
+			out[s.Name] = lookAt(i)
 		default:
 			rest = append(rest, s)
 		}
@@ -100,15 +108,17 @@ func lookup(series []Series) map[string]look {
 	for _, s := range rest {
 		i := free(hash(s.Name), taken)
 		taken[i] = true
-		out[s.Name] = looks[i]
+		out[s.Name] = lookAt(i)
 	}
 	return out
 }
 
-// free is the first look at or after i that is not taken, or i where all are.
+// free is the first look from i on that is not taken, those of the first round
+// before the others, or i where all are.
 func free(i int, taken map[int]bool) int {
+	n := len(colors)
 	for k := range looks {
-		if j := (i + k) % len(looks); !taken[j] {
+		if j := k/n*n + (i+k)%n; !taken[j] {
 			return j
 		}
 	}
@@ -118,7 +128,7 @@ func free(i int, taken map[int]bool) int {
 func hash(name string) int {
 	h := fnv.New32a()
 	h.Write([]byte(name)) // never fails
-	return int(h.Sum32() % uint32(len(looks)))
+	return int(h.Sum32() % uint32(len(colors)))
 }
 
 // line is the stroke of a look.

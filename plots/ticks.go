@@ -133,12 +133,12 @@ func (a Axis) categoryTicks() []plot.Tick {
 	return ticks
 }
 
-// roundValues lists multiples of 1, 2, 2.5 or 5 × 10^k between low and high,
+// roundValues lists multiples of 1, 2 or 5 × 10^k between low and high,
 // at most most of them.
 func roundValues(low, high float64, most int) []float64 {
 	magnitude := math.Pow(10, math.Floor(math.Log10((high-low)/float64(most))))
 	var out []float64
-	for _, step := range []float64{1, 2, 2.5, 5, 10, 20} {
+	for _, step := range []float64{1, 2, 5, 10, 20} {
 		step *= magnitude
 		out = out[:0]
 		for k := math.Ceil(low/step - 1e-9); k*step <= high*(1+1e-12)+1e-12; k++ {

@@ -49,7 +49,9 @@ func Charts(set *results.Set) (charts []Chart, omitted []Omission) {
 		if len(made) == 0 && k.needs != "" {
 			omitted = append(omitted, Omission{k.name, k.needs})
 		}
-		charts = append(charts, made...)
+		kept, alone := lone(made)
+		charts = append(charts, kept...)
+		omitted = append(omitted, alone...)
 	}
 	return charts, omitted
 }

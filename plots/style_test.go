@@ -1,0 +1,35 @@
+package plots
+
+import (
+	"fmt"
+	"testing"
+)
+
+func TestAFramingLooksTheSameEverywhere(t *testing.T) {
+	alone := lookup([]Series{{Name: "chunked:60KiB"}})["chunked:60KiB"]
+	among := lookup([]Series{{Name: "raw", Reference: true}, {Name: "zzz"}, {Name: "ndjson"}, {Name: "chunked:60KiB"}, {Name: "adaptive"}})["chunked:60KiB"]
+	if fmt.Sprint(alone) != fmt.Sprint(among) {
+		t.Errorf("%v alone, %v among others", alone, among)
+	}
+}
+
+func TestNoTwoSeriesLookTheSame(t *testing.T) {
+	var series []Series
+	for i := range looks {
+		series = append(series, Series{Name: fmt.Sprintf("chunked:%d", 512<<i)})
+	}
+	seen := map[string]string{}
+	for name, l := range lookup(series) {
+		id := fmt.Sprintf("%v %T", l.color, l.marker)
+		if other, ok := seen[id]; ok {
+			t.Errorf("%s and %s have the same colour and marker", name, other)
+		}
+		seen[id] = name
+	}
+}
+
+func TestReferenceIsInInk(t *testing.T) {
+	if l := lookup([]Series{{Name: "raw", Reference: true}})["raw"]; l.color != ink || l.marker != nil {
+		t.Errorf("the reference looks like %v", l)
+	}
+}
