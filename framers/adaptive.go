@@ -45,6 +45,22 @@ func (f adaptive) frames(msg []byte, s *settings) iter.Seq[[][]byte] {
 	return split(msg, f.size, s.ids())
 }
 
+func (f adaptive) frameSize() int            { return f.size }
+func (f adaptive) resized(size int) splitter { return adaptiveResized{f, size} }
+
+// adaptiveResized splits by another size what does not go as a line.
+type adaptiveResized struct {
+	adaptive
+	frame int
+}
+
+func (f adaptiveResized) frames(msg []byte, s *settings) iter.Seq[[][]byte] {
+	if f.bare(msg, s) {
+		return f.adaptive.frames(msg, s)
+	}
+	return split(msg, f.frame, s.ids())
+}
+
 // bare reports whether msg, which holds no newline, goes as a line.
 func (f adaptive) bare(msg []byte, s *settings) bool {
 	return len(msg)+1 <= f.size && fitsLine(msg, s.verbatim) == nil && !looksFramed(msg)

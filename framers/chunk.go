@@ -49,6 +49,9 @@ func (f chunked) frames(msg []byte, s *settings) iter.Seq[[][]byte] {
 	return split(msg, f.size, s.ids())
 }
 
+func (f chunked) frameSize() int            { return f.size }
+func (f chunked) resized(size int) splitter { return chunked{size} }
+
 func (f chunked) carries(msg []byte, _ *settings) error {
 	if i := indexNewline(msg); i >= 0 {
 		return &PayloadError{Offset: i, Err: ErrNewline}

@@ -87,6 +87,7 @@ var (
 	ErrDuplicate = errors.New("chunk came before")
 	ErrInFlight  = errors.New("too much is in flight (WithMaxInFlight)")
 	ErrMissing   = errors.New("chunks are missing at the end of the stream")
+	ErrPacked    = errors.New("message is not what the compressing framing sends")
 	ErrExpired   = errors.New("chunks are missing and none came for too long (WithExpiry)")
 )
 

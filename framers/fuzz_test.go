@@ -13,7 +13,7 @@ import (
 )
 
 // fuzzed are the framings with a decoder of their own.
-var fuzzed = []string{"ndjson", "ndjson-bytewise", "ndjson-rescan", "content-length", "length-prefix", "chunked:64", "adaptive:64", "raw:7"}
+var fuzzed = []string{"ndjson", "ndjson-bytewise", "ndjson-rescan", "content-length", "length-prefix", "chunked:64", "adaptive:64", "raw:7", "chunked+zstd:64"}
 
 // options of the fuzz targets: limits small enough to be met.
 func fuzzOptions(verbatim, lenient, resync bool) []framers.Option {

@@ -31,6 +31,18 @@ type Mux struct {
 	busy    bool // someone has the turn
 	turns   int
 	waiting []*turn // for their turn, the longest waiting first
+	pace    pace
+}
+
+// A sized framing splits by a size that can be another.
+type sized interface {
+	frameSize() int
+	resized(size int) splitter
+}
+
+// A splitter makes frames under ids of its settings.
+type splitter interface {
+	frames(msg []byte, s *settings) iter.Seq[[][]byte]
 }
 
 // A turn is what a Send waits for.
@@ -39,8 +51,8 @@ type turn struct {
 	granted  chan struct{}
 }
 
-// NewMux returns a Mux that sends messages framed by f to w. Of the options it takes WithIDs, WithMaxMessage, WithVerbatim
-// and WithQueue.
+// NewMux returns a Mux that sends messages framed by f to w. Of the options it takes WithIDs, WithMaxMessage, WithVerbatim,
+// WithQueue and WithWait.
 func NewMux(w io.Writer, f Framing, opts ...Option) *Mux {
 	m := &Mux{f: f, set: newSettings(opts), out: newOutlet(w)}
 	m.slots = make(chan struct{}, m.set.queue)
@@ -49,6 +61,9 @@ func NewMux(w io.Writer, f Framing, opts ...Option) *Mux {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		return ids()
+	}
+	if sized, ok := f.(sized); ok {
+		m.pace = pace{wait: m.set.wait, most: sized.frameSize()}
 	}
 	if _, ok := f.(Chunker); !ok {
 		m.whole = f.NewWriter(w, opts...)
@@ -104,7 +119,7 @@ func (m *Mux) sendFrames(ctx context.Context, priority int, msg []byte) error {
 		if err := m.take(ctx, t, sent > 0); err != nil {
 			return fmt.Errorf("send message: after %d frames: %w", sent, err)
 		}
-		if err := m.out.send(frame...); err != nil {
+		if err := m.write(frame); err != nil {
 			m.release()
 			return err
 		}
@@ -116,13 +131,39 @@ func (m *Mux) sendFrames(ctx context.Context, priority int, msg []byte) error {
 	return nil
 }
 
+// write sends a frame, and looks at how long it takes if that decides the size of the next ones.
+func (m *Mux) write(frame [][]byte) error {
+	if m.pace.wait <= 0 {
+		return m.out.send(frame...)
+	}
+	start := m.set.now()
+	if err := m.out.send(frame...); err != nil {
+		return err
+	}
+	took := m.set.now().Sub(start)
+	n := 0
+	for _, piece := range frame {
+		n += len(piece)
+	}
+	m.mu.Lock()
+	m.pace.wrote(n, took)
+	m.mu.Unlock()
+	return nil
+}
+
 func (m *Mux) frames(msg []byte) iter.Seq[[][]byte] {
-	if c, ok := m.f.(interface {
-		frames([]byte, *settings) iter.Seq[[][]byte]
-	}); ok {
-		return c.frames(msg, &m.set)
+	if f, ok := m.f.(sized); ok {
+		return f.resized(m.FrameSize()).frames(msg, &m.set)
 	}
 	return m.f.(Chunker).Frames(msg)
+}
+
+// FrameSize returns the bytes that bound a frame of the next message: the framing's size, or under WithWait what the
+// stream's rate makes of it. It is 0 for a framing that does not chunk, or is not of this package.
+func (m *Mux) FrameSize() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.pace.frame()
 }
 
 // take gets the turn for t, which has it already if holding. Without an error the caller has the turn; with one it has not.

@@ -51,6 +51,7 @@ type settings struct {
 	now            func() time.Time
 	progress       func(Chunk)
 	queue          int
+	wait           time.Duration
 }
 
 func newSettings(opts []Option) settings {
@@ -149,7 +150,7 @@ func WithMaxInFlight(messages, bytes int) Option {
 // for ever. Age is looked at when a frame arrives; a Reader has no timer of its own.
 func WithExpiry(d time.Duration) Option { return func(s *settings) { s.expiry = d } }
 
-// WithClock sets the clock of WithExpiry and of the tuning sender, for tests. Nil means time.Now.
+// WithClock sets the clock of WithExpiry and WithWait, for tests. Nil means time.Now.
 func WithClock(now func() time.Time) Option {
 	return func(s *settings) {
 		if s.now = now; now == nil {

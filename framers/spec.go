@@ -3,15 +3,19 @@ package framers
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// specs are the framings in the order of All, with how a spec's argument makes one.
-var specs = []struct {
+// A spec is a framing by name, with how its argument makes one.
+type spec struct {
 	name, arg string
 	make      func(size int) (Framing, error)
-}{
+}
+
+// specs are the framings in the order of All; what comes after are those that are to be asked for.
+var specs = []spec{
 	{"raw", "N", Raw},
 	{"ndjson", "", plain(NDJSON)},
 	{"ndjson-bytewise", "", plain(Bytewise)},
@@ -20,38 +24,45 @@ var specs = []struct {
 	{"chunked", "size", func(size int) (Framing, error) { return Chunked(size) }},
 	{"adaptive", "size", func(size int) (Framing, error) { return Adaptive(size) }},
 	{"length-prefix", "", plain(LengthPrefix)},
+	{"chunked+zstd", "size", func(size int) (Framing, error) { return Compressed(size) }},
 }
+
+// extras counts the last of specs, which All leaves out.
+const extras = 1
 
 func plain(f func() Framing) func(int) (Framing, error) {
 	return func(int) (Framing, error) { return f(), nil }
 }
 
-// Parse returns the framing of a spec: a name of [All] and, where the framing takes one, a colon and a size, such as
-// "chunked:60KiB", "chunked:4k" or "raw:61440". Without a size, a chunk is [DefaultChunk] and raw does not know its
-// messages. The suffixes k, M and G, also as kb or KiB, count in powers of 1024, in either case.
-func Parse(spec string) (Framing, error) {
-	name, arg, sized := strings.Cut(spec, ":")
-	for _, s := range specs {
-		if s.name != name {
-			continue
-		}
-		size := 0
-		if sized {
-			if s.arg == "" {
-				return nil, fmt.Errorf("framing %q: %s takes no argument", spec, name)
-			}
-			var err error
-			if size, err = parseSize(arg); err != nil {
-				return nil, fmt.Errorf("framing %q: %w", spec, err)
-			}
-		}
-		f, err := s.make(size)
-		if err != nil {
-			return nil, fmt.Errorf("framing %q: %w", spec, err)
-		}
-		return f, nil
+// Parse returns the framing of a spec: a name of [All], or chunked+zstd, and where the framing takes one, a colon and a
+// size, such as "chunked:60KiB", "chunked:4k" or "raw:61440". Without a size, a chunk is [DefaultChunk] and raw does not
+// know its messages. The suffixes k, M and G, also as kb or KiB, count in powers of 1024, in either case.
+func Parse(text string) (Framing, error) {
+	name, arg, sized := strings.Cut(text, ":")
+	i := slices.IndexFunc(specs, func(s spec) bool { return s.name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("unknown framing %q: known are %s", text, known())
 	}
-	return nil, fmt.Errorf("unknown framing %q: known are %s", spec, known())
+	size, err := specs[i].size(arg, sized)
+	if err != nil {
+		return nil, fmt.Errorf("framing %q: %w", text, err)
+	}
+	f, err := specs[i].make(size)
+	if err != nil {
+		return nil, fmt.Errorf("framing %q: %w", text, err)
+	}
+	return f, nil
+}
+
+// size reads the argument of a spec; 0 means the default.
+func (s *spec) size(arg string, given bool) (int, error) {
+	switch {
+	case !given:
+		return 0, nil
+	case s.arg == "":
+		return 0, fmt.Errorf("%s takes no argument", s.name)
+	}
+	return parseSize(arg)
 }
 
 func known() string {
@@ -66,10 +77,12 @@ func known() string {
 	return strings.Join(names, ", ")
 }
 
-// All returns every framing of the package once, with its default size.
+// All returns the framings of the package once each, with their default sizes. [Compressed] is not among them: it is
+// measured only where it is asked for.
 func All() []Framing {
-	all := make([]Framing, 0, len(specs))
-	for _, s := range specs {
+	usual := specs[:len(specs)-extras]
+	all := make([]Framing, 0, len(usual))
+	for _, s := range usual {
 		if f, err := s.make(0); err == nil {
 			all = append(all, f)
 		}

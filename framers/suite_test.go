@@ -96,6 +96,7 @@ var cuts = []struct {
 var suite = []string{
 	"ndjson", "ndjson-bytewise", "ndjson-rescan", "content-length", "length-prefix",
 	"chunked", "chunked:64", "chunked:100", "chunked:4096", "adaptive", "adaptive:64", "adaptive:4096",
+	"chunked+zstd", "chunked+zstd:64",
 }
 
 func TestRoundTrip(t *testing.T) {
