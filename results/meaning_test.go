@@ -158,6 +158,20 @@ func TestSeriesThatDifferAreNamedApart(t *testing.T) {
 	}
 }
 
+func TestManySeriesDoNotDrownTheReader(t *testing.T) {
+	s := &Set{}
+	s.Add(testEnvironment())
+	for _, capacity := range []int{4096, 8192, 16384, 32768, 65536, 131072} {
+		for _, r := range beside("same", around(10000, 0), map[string][]float64{"ndjson": around(12000, 0)}).Records {
+			r.Cell.Capacity = capacity
+			s.Add(r)
+		}
+	}
+	if got := Summarise(s).Meaning; len(got) != mostCosts {
+		t.Errorf("got %d sentences for six capacities, want %d", len(got), mostCosts)
+	}
+}
+
 func TestSummaryPoolsRunsButPairsWithinThem(t *testing.T) {
 	one, two := beside("same", around(10000, 0), map[string][]float64{"ndjson": around(12000, 0)}), &Set{}
 	e := testEnvironment()

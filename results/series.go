@@ -48,10 +48,13 @@ func anyLatency(samples []Sample) map[string]Latency {
 	return samples[i].Latency
 }
 
-// Series are the set's measurements as far as they can be compared.
+// Series are the set's measurements as far as they can be compared, in the
+// order in which views show them.
 func (s *Set) Series() []Series {
 	var out []Series
-	for _, r := range rowsOf(s) {
+	rows := rowsOf(s)
+	sortRows(rows)
+	for _, r := range rows {
 		samples := r.samples()
 		for _, m := range Compared(r.Cell, samples) {
 			if values := m.Values(samples); len(values) > 0 {

@@ -1,0 +1,63 @@
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// placementMatters compares two placements with each other, and with what the
+// choice of a framing is worth.
+func placementMatters(all []series) string {
+	fast, slow, e := widestPlacement(all)
+	if fast == nil {
+		return ""
+	}
+	text := fmt.Sprintf("raw %s at %s does %s times (%s to %s) the %s of raw %s", fast.where, FormatSize(int64(fast.size)),
+		significant(e.Median, 2), significant(e.Interval.Lo, 2), significant(e.Interval.Hi, 2), "goodput", slow.where)
+	if fast.cell.Pattern == roundtrip {
+		text = fmt.Sprintf("a raw round trip of %s takes %s times (%s to %s) as long %s as %s", FormatSize(int64(fast.size)),
+			significant(e.Median, 2), significant(e.Interval.Lo, 2), significant(e.Interval.Hi, 2), slow.where, fast.where)
+	}
+	framings := append(slices.Clone(fast.framed), slow.framed...)
+	if len(framings) == 0 {
+		return capitalised(text) + "."
+	}
+	dearest := slices.MaxFunc(framings, func(a, b Row) int { return cmp.Compare(a.slowdown().Median, b.slowdown().Median) }).slowdown()
+	switch {
+	case e.Interval.Lo > dearest.Interval.Hi:
+		return fmt.Sprintf("Where the ends run matters more than the framing: %s; the dearest framing makes a factor of %s.", text, significant(dearest.Median, 2))
+	case e.Interval.Hi < dearest.Interval.Lo:
+		return fmt.Sprintf("The framing matters more than where the ends run: the dearest makes a factor of %s; %s.", significant(dearest.Median, 2), text)
+	}
+	return capitalised(text) + "."
+}
+
+// widestPlacement finds the two series that differ in placement alone and whose
+// raw cells, in the same rounds, differ most beyond doubt. The estimate is above 1.
+func widestPlacement(all []series) (fast, slow *series, widest Estimate) {
+	for i := range all {
+		for j := range all {
+			a, b := &all[i], &all[j]
+			if a.raw == nil || b.raw == nil || !placementAlone(*a, *b) {
+				continue
+			}
+			e := PairedRatio(relative(a.cell, a.cell), a.raw.records, b.raw.records)
+			if a.cell.Pattern == roundtrip && e.N > 0 && e.Median > 0 {
+				e = e.inverse()
+			}
+			if e.Above(1) && e.Median > widest.Median {
+				fast, slow, widest = a, b, e
+			}
+		}
+	}
+	return fast, slow, widest
+}
+
+func placementAlone(a, b series) bool {
+	if a.machine != b.machine || a.size != b.size || a.cell.Placement == b.cell.Placement {
+		return false
+	}
+	a.cell.Placement = b.cell.Placement
+	return a.cell == b.cell
+}
