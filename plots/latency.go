@@ -21,7 +21,7 @@ var latencyKinds = []struct{ key, name, title string }{
 func latencyCharts(set *results.Set) []Chart {
 	var out []Chart
 	for _, kind := range latencyKinds {
-		v := newView(set, func(r results.Record) bool { return hasLatency(r, kind.key) })
+		v := newView(set, func(r results.Record) bool { return observations(r, kind.key) > 0 })
 		f := v.facets("size", "placement")
 		for _, p := range v.split(f.files) {
 			out = append(out, p.distribution(kind.key, kind.name+p.suffix, kind.title, f.lines))
@@ -31,10 +31,6 @@ func latencyCharts(set *results.Set) []Chart {
 		}
 	}
 	return slices.DeleteFunc(out, Chart.empty)
-}
-
-func hasLatency(r results.Record, key string) bool {
-	return slices.ContainsFunc(r.Samples, func(s results.Sample) bool { return s.Latency[key].Count > 0 })
 }
 
 // mostSizes is how many message sizes a distribution has panels for.
@@ -53,7 +49,7 @@ func (p part) distribution(key, name, title string, lines dimension) Chart {
 		Scales:   ShareRows,
 		Notes:    []string{"All samples of a cell together. A curve ends where ten observations are left beyond it."},
 	}
-	sizes, note := p.fewSizes()
+	sizes, note := p.keep(func(r results.Record) bool { return observations(r, key) >= leastCurve }).fewSizes()
 	if note != "" {
 		c.Notes = append(c.Notes, note)
 	}
@@ -120,6 +116,18 @@ func (v view) latency(key string) (results.Latency, bool) {
 	return l, err == nil
 }
 
+// leastCurve is how many observations the shortest curve takes, one up to p50.
+const leastCurve = 20
+
+// observations counts those of a record.
+func observations(r results.Record, key string) int64 {
+	var n int64
+	for _, s := range r.Samples {
+		n += s.Latency[key].Count
+	}
+	return n
+}
+
 // curveStep is the distance of two points of a curve, in nines.
 const curveStep = 0.05
 
@@ -128,7 +136,7 @@ const curveStep = 0.05
 // each nine.
 func curve(l results.Latency) []Point {
 	h, err := l.Histogram()
-	if err != nil || l.Count < 20 {
+	if err != nil || l.Count < leastCurve {
 		return nil
 	}
 	last := math.Log10(float64(l.Count) / 10)

@@ -96,6 +96,9 @@ func (f frame) plot(p Panel, labelY bool) *plot.Plot {
 	for _, s := range inOrder(p.Series) {
 		out.Add(f.series(s)...)
 	}
+	if (Chart{Panels: []Panel{p}}).empty() {
+		out.Add(remark("nothing measured"))
+	}
 	out.X.Min, out.X.Max, out.Y.Min, out.Y.Max = f.x.min, f.x.max, f.y.min, f.y.max
 	return out
 }
@@ -119,6 +122,16 @@ func (f frame) axis(a *plot.Axis, r ruler, label string, x draw.XAlignment, y dr
 	a.Tick.Length = 4
 	a.Tick.Marker = plot.ConstantTicks(r.ticks)
 	a.Min, a.Max = r.min, r.max
+}
+
+// remark is a word in the middle of a panel that has nothing else to show.
+type remark string
+
+// Plot implements [plot.Plotter].
+func (r remark) Plot(c draw.Canvas, _ *plot.Plot) {
+	style := lettering(9, muted, false)
+	style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
+	c.FillText(style, c.Center(), string(r))
 }
 
 // inOrder puts reference lines first, so that they lie behind the others.

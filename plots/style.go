@@ -3,6 +3,7 @@ package plots
 import (
 	"hash/fnv"
 	"image/color"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/font"
@@ -93,7 +94,7 @@ func lookup(series []Series) map[string]look {
 	out := make(map[string]look, len(series))
 	taken := map[int]bool{}
 	var rest []Series
-	for _, s := range series {
+	for _, s := range usualFirst(series) {
 		i, known := lookOf[family(s.Name)]
 		switch {
 		case s.Reference:
@@ -111,6 +112,22 @@ func lookup(series []Series) map[string]look {
 		out[s.Name] = lookAt(i)
 	}
 	return out
+}
+
+// usualFirst puts the sizes that framings have by default before the others, so
+// that the family's look is theirs.
+func usualFirst(series []Series) []Series {
+	out := slices.Clone(series)
+	slices.SortStableFunc(out, func(a, b Series) int { return unusual(a.Name) - unusual(b.Name) })
+	return out
+}
+
+// unusual is 0 for a name without a size, or with the default one.
+func unusual(name string) int {
+	if _, size, ok := strings.Cut(name, ":"); ok && size != "60KiB" {
+		return 1
+	}
+	return 0
 }
 
 // free is the first look from i on that is not taken, those of the first round

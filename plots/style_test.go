@@ -7,7 +7,7 @@ import (
 
 func TestAFramingLooksTheSameEverywhere(t *testing.T) {
 	alone := lookup([]Series{{Name: "chunked:60KiB"}})["chunked:60KiB"]
-	among := lookup([]Series{{Name: "raw", Reference: true}, {Name: "zzz"}, {Name: "ndjson"}, {Name: "chunked:60KiB"}, {Name: "adaptive"}})["chunked:60KiB"]
+	among := lookup([]Series{{Name: "raw", Reference: true}, {Name: "zzz"}, {Name: "ndjson"}, {Name: "chunked:4KiB"}, {Name: "chunked:60KiB"}, {Name: "adaptive"}})["chunked:60KiB"]
 	if fmt.Sprint(alone) != fmt.Sprint(among) {
 		t.Errorf("%v alone, %v among others", alone, among)
 	}
