@@ -1,0 +1,65 @@
+package target
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// Badge is a line of markdown for a server's README: an image that says what was found, by the shields.io service, with the same in words.
+func Badge(set *results.Set) string {
+	message, color := summary(set)
+	escaped := strings.NewReplacer("-", "--", "_", "__").Replace(message)
+	return fmt.Sprintf("![stdio: %s](https://img.shields.io/badge/stdio-%s-%s)", message, url.PathEscape(escaped), color)
+}
+
+// summary is the finding in a few words, and the colour it deserves: green for a server that served all, or refuses in words; yellow for one
+// that serves less than the 4 MiB that large tool results have, or whose time grows too fast; red for silence and corruption.
+func summary(set *results.Set) (message, color string) {
+	color = "brightgreen"
+	served, limit := int64(0), int64(0)
+	var above, fast string
+	for _, t := range set.Targets {
+		switch {
+		case t.RequestLimit != nil:
+			limit, above = *t.RequestLimit, t.Verdict
+		case t.SearchedTo != nil:
+			served = max(served, *t.SearchedTo)
+		case t.Size > 0 && Verdict(t.Verdict).Works():
+			served = max(served, t.Size)
+		case t.Size > 0 && above == "":
+			above = t.Verdict
+		case Verdict(t.Verdict) == Superlinear:
+			fast = ", " + t.Verdict
+		}
+	}
+	if limit == 0 {
+		limit = served
+	}
+	message = "ok to " + sizeText(limit)
+	switch {
+	case limit == 0:
+		return "works at no size: " + above, "red"
+	case above != "":
+		message += ", then " + above
+		if color = "red"; Verdict(above) == ErrorReply {
+			color = "brightgreen"
+		}
+	}
+	if fast != "" && color != "red" || limit < modest && color == "brightgreen" {
+		color = "yellow"
+	}
+	return message + fast, color
+}
+
+// modest is the least that a server should serve, in bytes.
+const modest = 4 << 20
+
+func sizeText(n int64) string {
+	if s := results.FormatSize(n); !strings.HasSuffix(s, " B") {
+		return s
+	}
+	return bytesText(int(n))
+}

@@ -1,0 +1,122 @@
+package target_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/target"
+)
+
+// A verdict is a testing.TB that keeps what it is told instead of failing.
+type verdict struct {
+	testing.TB
+	said []string
+}
+
+func (v *verdict) Helper()                  {}
+func (v *verdict) Context() context.Context { return context.Background() }
+func (v *verdict) Error(args ...any)        { v.said = append(v.said, fmt.Sprint(args...)) }
+func (v *verdict) Errorf(format string, args ...any) {
+	v.said = append(v.said, fmt.Sprintf(format, args...))
+}
+
+func checked(job string, wants ...target.Want) []string {
+	cmd := exec.Command(self())
+	cmd.Env = append(os.Environ(), serverJob+"="+job)
+	var v verdict
+	target.Check(&v, cmd, wants...)
+	return v.said
+}
+
+func TestCheckPassesAServerThatDoesWhatIsWanted(t *testing.T) {
+	leakCheck(t)
+	if said := checked("mcp", target.Limit(100000), target.Assert("p50<5s@1KiB")); said != nil {
+		t.Errorf("said %q", said)
+	}
+}
+
+func TestCheckFailsAServerThatDoesNot(t *testing.T) {
+	leakCheck(t)
+	for _, row := range []struct {
+		name, job string
+		want      target.Want
+		says      string
+	}{
+		{"limit too small", "mcp exit0@20000", target.Limit(100000), "20,000 B"},
+		{"latency", "mcp", target.Assert("p50<1ns@1KiB"), "p50<1ns@1KiB: fails"},
+		{"no assertion", "mcp", target.Assert("fast"), "want METRIC"},
+		{"no server", "exit abc", target.Limit(1000), "exit 3"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			said := strings.Join(checked(row.job, row.want), "\n")
+			if !strings.Contains(said, row.says) {
+				t.Errorf("said %q, want %q in it", said, row.says)
+			}
+		})
+	}
+}
+
+func TestCheckWithoutWantsDemandsThatEverySizeWorks(t *testing.T) {
+	leakCheck(t)
+	if said := checked("mcp exit0@20000"); len(said) == 0 || !strings.Contains(said[0], "exit 0") {
+		t.Errorf("said %q", said)
+	}
+}
+
+func TestJudgeKnowsWhatIsNoVerdict(t *testing.T) {
+	grown := results.Target{Verdict: "ok", Evidence: map[string]any{"slope": 1.4, "from": 65536.0, "to": 1048576.0}}
+	served := results.Target{Size: 1 << 20, Verdict: "ok"}
+	limited := results.Target{Verdict: "deaf", RequestLimit: new(int64(999))}
+	for _, row := range []struct {
+		assert  string
+		targets []results.Target
+		outcome results.AssertOutcome
+	}{
+		{"slope<1.3", []results.Target{grown}, results.Fails},
+		{"slope<1.5", []results.Target{grown}, results.Holds},
+		{"slope<1.3", []results.Target{served}, results.CannotTell},
+		{"limit>=1MiB", []results.Target{served}, results.Holds},
+		{"limit>=2MiB", []results.Target{served}, results.CannotTell},
+		{"limit<2MiB", []results.Target{served}, results.CannotTell},
+		{"limit<1MiB", []results.Target{served}, results.Fails},
+		{"limit>=1000", []results.Target{served, limited}, results.Fails},
+		{"limit>998", []results.Target{limited}, results.Holds},
+		{"limit>=1", nil, results.CannotTell},
+	} {
+		a, err := results.ParseAssert(row.assert)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := target.Judge(a, &results.Set{Targets: row.targets}); got.Outcome != row.outcome {
+			t.Errorf("%s: %s, want %s", row.assert, got.Outcome, row.outcome)
+		}
+	}
+}
+
+func TestBadge(t *testing.T) {
+	served := results.Target{Size: 16 << 20, Verdict: "ok"}
+	for _, row := range []struct {
+		name    string
+		targets []results.Target
+		has     []string
+	}{
+		{"all served", []results.Target{served}, []string{"ok to 16 MiB", "brightgreen"}},
+		{"silent exit", []results.Target{served, {Verdict: "exit 0", RequestLimit: new(int64(10485759))}}, []string{"ok to 10,485,759 B, then exit 0", "red"}},
+		{"refused in words", []results.Target{{Verdict: "error reply", RequestLimit: new(int64(16 << 20))}}, []string{"then error reply", "brightgreen"}},
+		{"too small", []results.Target{{Size: 1 << 10, Verdict: "ok"}}, []string{"yellow"}},
+		{"grows", []results.Target{served, {Verdict: string(target.Superlinear)}}, []string{"faster than linear", "yellow"}},
+		{"nothing works", []results.Target{{Size: 1 << 10, Verdict: "deaf"}}, []string{"works at no size: deaf", "red"}},
+	} {
+		badge := target.Badge(&results.Set{Targets: row.targets})
+		for _, has := range row.has {
+			if !strings.Contains(badge, has) {
+				t.Errorf("%s: %s lacks %q", row.name, badge, has)
+			}
+		}
+	}
+}

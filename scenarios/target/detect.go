@@ -1,0 +1,215 @@
+package target
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/target/envelope"
+)
+
+// An UnfitError is returned for a command that starts and cannot be spoken to.
+type UnfitError struct {
+	Command []string
+	Verdict Verdict  // how it ended or failed: "exit 1", "deaf", "error reply", "corrupt" for garbage
+	Why     string   // what was tried
+	Words   []string // its last lines on standard error
+}
+
+func (e *UnfitError) Error() string {
+	s := fmt.Sprintf("%s: %s: %s", e.Command[0], e.Verdict, e.Why)
+	if len(e.Words) > 0 {
+		s += "; its last words: " + strings.Join(e.Words, " | ")
+	}
+	return s
+}
+
+// unfit explains why a server could not be greeted, and ends it.
+func unfit(o Options, c *conn, why error) error {
+	e := &UnfitError{Command: o.Command, Why: why.Error(), Verdict: ErrorReply}
+	switch {
+	case errors.Is(why, errLeft):
+		e.Verdict = Deaf
+		if c.ended(leaveAtTerm) {
+			e.Verdict = c.verdict()
+		}
+	case errors.Is(why, errSilent), errors.Is(why, errMute):
+		e.Verdict = Deaf
+	case errors.Is(why, errGarbage):
+		e.Verdict = Corrupt
+	}
+	c.hangUp(false)
+	e.Words = c.words.lines()
+	return e
+}
+
+var errGarbage = errors.New("what it writes is no answer")
+
+// detect starts the server and finds out what it speaks, by speaking to it. The server that is returned has been greeted.
+func detect(ctx context.Context, o Options) (dialect, *conn, error) {
+	if o.Framing != "" {
+		f := o.framing(nil)
+		return first(ctx, o, attempt{f, o.Start, fromMCP}, attempt{f, o.Start, fromLSP})
+	}
+	half := o.Start / 2
+	return first(ctx, o, attempt{framers.NDJSON(), half, fromMCP}, attempt{framers.ContentLength(), half, fromLSP})
+}
+
+// An attempt is one way to speak to a server of which nothing is known.
+type attempt struct {
+	wire   framers.Framing
+	within time.Duration
+	greet  func(ctx context.Context, o Options, c *conn, a attempt) (dialect, error)
+}
+
+// first returns what the first attempt that succeeds found. If none does, what the first one met is the finding: most servers speak in lines.
+func first(ctx context.Context, o Options, attempts ...attempt) (dialect, *conn, error) {
+	var finding error
+	for _, a := range attempts {
+		c, err := dial(o, a.wire)
+		if err != nil {
+			return nil, nil, err
+		}
+		d, err := a.greet(ctx, o, c, a)
+		if err == nil {
+			return d, c, nil
+		}
+		err = unfit(o, c, err)
+		if ctx.Err() != nil {
+			return nil, nil, context.Cause(ctx)
+		}
+		if finding == nil || better(err, finding) {
+			finding = err
+		}
+	}
+	return nil, nil, finding
+}
+
+// better prefers what a server did to its silence.
+func better(a, b error) bool {
+	var was *UnfitError
+	var is *UnfitError
+	return errors.As(b, &was) && errors.As(a, &is) && was.Verdict == Deaf && is.Verdict != Deaf
+}
+
+// fromMCP speaks as an MCP client of the newest revision does, and takes the answer for what it is.
+func fromMCP(ctx context.Context, o Options, c *conn, a attempt) (dialect, error) {
+	sent := discoverCall.message()
+	reply, err := c.hearken(ctx, sent, a.within)
+	if err != nil {
+		return nil, fmt.Errorf("a JSON-RPC request in %s: %w", a.wire, err)
+	}
+	switch {
+	case bytes.Equal(reply.raw, sent):
+		return &lines{wire: a.wire, echoes: true}, nil
+	case reply.kind == envelope.None:
+		return &lines{wire: a.wire}, c.answersEachLine(ctx, a.within)
+	}
+	m := &mcp{wire: a.wire, tool: o.Tool, arg: o.Arg}
+	m.discovered(reply)
+	var refused *failure
+	switch err := m.greet(ctx, c, a.within); {
+	case err == nil:
+		return m, nil
+	case errors.As(err, &refused) && o.Tool == "":
+		return &bare{wire: a.wire}, nil
+	default:
+		return nil, err
+	}
+}
+
+// fromLSP speaks as an editor does.
+func fromLSP(ctx context.Context, o Options, c *conn, a attempt) (dialect, error) {
+	l := &lsp{wire: a.wire, mode: o.Tool}
+	c.hear(l.answer())
+	reply, err := c.call(ctx, initializeLSP(), a.within)
+	if err != nil {
+		return nil, fmt.Errorf("initialize as an editor does, in %s: %w", a.wire, err)
+	}
+	if l.accepted(reply) != nil {
+		return &bare{wire: a.wire}, nil
+	}
+	return l, c.send([]byte(`{"jsonrpc":"2.0","method":"initialized","params":{}}`))
+}
+
+// settle is how long after a line that is no answer the answer may still come: some servers greet in words first.
+const settle = time.Second
+
+// hearken sends the first request that a server gets, and waits for its answer. Lines before it are noise, unless nothing else comes.
+func (c *conn) hearken(ctx context.Context, sent []byte, within time.Duration) (answer, error) {
+	heard := make(chan answer, 64)
+	r := receiver(func(msg []byte, e envelope.Envelope, _ time.Time) {
+		select {
+		case heard <- read(msg, e):
+		default:
+		}
+	})
+	c.receiver.Store(&r)
+	defer c.receiver.Store(nil)
+	failed := make(chan error, 1)
+	go func() {
+		if err := c.send(sent); err != nil {
+			failed <- c.left(err)
+		}
+	}()
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	var other *answer
+	for {
+		select {
+		case a := <-heard:
+			switch {
+			case a.kind == envelope.Reply, a.kind == envelope.Failure, bytes.Equal(a.raw, sent):
+				return a, nil
+			case bytes.HasPrefix(bytes.ToLower(a.raw), []byte("content-length")):
+				return a, fmt.Errorf("%w: it answers with Content-Length headers", errGarbage)
+			case a.kind == envelope.None && other == nil:
+				other = &a
+				timer.Reset(min(settle, within))
+			}
+			if a.kind == envelope.None {
+				c.noise.line(a.raw)
+			}
+		case err := <-failed:
+			return answer{}, err
+		case <-c.closed:
+			if len(heard) > 0 {
+				continue
+			}
+			return answer{}, errLeft
+		case <-timer.C:
+			if other != nil {
+				return *other, nil
+			}
+			return answer{}, errSilent
+		case <-ctx.Done():
+			return answer{}, context.Cause(ctx)
+		}
+	}
+}
+
+// answersEachLine tells a filter, which gives a line for a line, from a program that just writes.
+func (c *conn) answersEachLine(ctx context.Context, within time.Duration) error {
+	dirty, first := c.noise.dirty()
+	if dirty != 1 {
+		return fmt.Errorf("%w: %q", errGarbage, first)
+	}
+	for _, word := range []string{"pipebench", "pipebench again"} {
+		if _, err := c.ask(ctx, []byte(word), min(settle, within)); err != nil {
+			return fmt.Errorf("%w: %q", errGarbage, first)
+		}
+	}
+	c.noise.forget()
+	return nil
+}
+
+// forget drops what was taken for noise and was none.
+func (n *noise) forget() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.lines, n.first, n.cut = 0, "", false
+}

@@ -1,0 +1,239 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// A Driver drives one server, and starts it again whenever it fails.
+type Driver struct {
+	o       Options
+	dialect dialect
+	backoff backoff
+	pace    forecast
+	refusal string // the code of the error that a server gives for an unknown method
+
+	mu     sync.Mutex
+	c      *conn // nil between a failure and the next start
+	closed bool
+	starts int
+}
+
+// Open starts the server, finds out what it speaks, and shakes hands. It fails with a [*StartError] if the command cannot be run at all, and
+// with an [*UnfitError] if it cannot be spoken to.
+func Open(ctx context.Context, o Options) (*Driver, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	d := &Driver{o: o, backoff: newBackoff(o.Seed)}
+	make, err := dialectNamed(o.Protocol)
+	if err != nil {
+		return nil, err
+	}
+	if make == nil {
+		d.dialect, d.c, err = detect(ctx, o)
+	} else {
+		d.dialect = make(o)
+		d.c, err = d.greeted(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d.starts = 1
+	if err := d.calibrate(ctx); err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// greeted starts the server and shakes hands.
+func (d *Driver) greeted(ctx context.Context) (*conn, error) {
+	c, err := dial(d.o, d.dialect.framing())
+	if err != nil {
+		return nil, err
+	}
+	c.hear(d.dialect.answer())
+	if err := d.dialect.greet(ctx, c, d.o.Start); err != nil {
+		if ctx.Err() != nil {
+			c.hangUp(false)
+			return nil, context.Cause(ctx)
+		}
+		return nil, unfit(d.o, c, err)
+	}
+	return c, nil
+}
+
+// Protocol is what the server speaks, with the revision where there is one: "mcp 2025-11-25", "lines".
+func (d *Driver) Protocol() string { return d.dialect.String() }
+
+// Framing is the spec of how it tells messages apart.
+func (d *Driver) Framing() string { return d.dialect.framing().String() }
+
+// Request says in words what the driver sends.
+func (d *Driver) Request() string { return describe(d.dialect) }
+
+func describe(d dialect) string {
+	m, isMCP := d.(*mcp)
+	switch {
+	case isMCP && m.tool != "" && m.echoes:
+		return fmt.Sprintf("tool %s, its answers compared byte by byte", m.tool)
+	case isMCP && m.tool != "":
+		return "tool " + m.tool
+	}
+	if l, ok := d.(*lines); ok {
+		if l.echoes {
+			return "lines, compared byte by byte"
+		}
+		return "lines"
+	}
+	return "method " + unknownMethod + ", which is to be refused"
+}
+
+// Starts is how often the server was started.
+func (d *Driver) Starts() int { return d.starts }
+
+// Close ends the server. It may be called by anyone, ends what is under way, and may be called again.
+func (d *Driver) Close() error {
+	d.mu.Lock()
+	c := d.c
+	d.c, d.closed = nil, true
+	d.mu.Unlock()
+	if c != nil {
+		c.hangUp(true)
+	}
+	return nil
+}
+
+// live returns the running server, and starts it if it is not running.
+func (d *Driver) live(ctx context.Context) (*conn, error) {
+	d.mu.Lock()
+	c, closed := d.c, d.closed
+	d.mu.Unlock()
+	switch {
+	case closed:
+		return nil, errClosed
+	case c != nil:
+		return c, nil
+	}
+	if err := d.backoff.wait(ctx); err != nil {
+		return nil, err
+	}
+	c, err := d.greeted(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("start it again: %w", err)
+	}
+	d.backoff.reset()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.c = c
+	d.starts++
+	return c, nil
+}
+
+// discard ends a server that failed. The next request gets a new one.
+func (d *Driver) discard(c *conn) {
+	c.hangUp(false)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.c == c {
+		d.c = nil
+	}
+}
+
+// calibrate sends small requests, to learn how the server refuses, and whether its answers hold what was sent.
+func (d *Driver) calibrate(ctx context.Context) error {
+	out, err := d.try(ctx, askTransport)
+	if err != nil {
+		return err
+	}
+	d.refusal = out.code
+	echoes := d.dialect.compares()
+	if echoes == nil {
+		return nil
+	}
+	*echoes = true
+	out, err = d.try(ctx, askTool)
+	*echoes = out.verdict == OK && out.code == ""
+	return err
+}
+
+// try makes one small request.
+func (d *Driver) try(ctx context.Context, a ask) (outcome, error) {
+	s, err := d.smallest(a)
+	if err != nil {
+		return outcome{}, err
+	}
+	return d.trip(ctx, s, 0)
+}
+
+// request makes a request of exactly size bytes.
+func (d *Driver) request(a ask, size int) (*shape, error) {
+	s, err := d.dialect.request(a, size)
+	if err == nil {
+		s.refusal = d.refusal
+	}
+	return s, err
+}
+
+// smallest is a request that any server takes.
+func (d *Driver) smallest(a ask) (*shape, error) {
+	s, err := d.request(a, 0)
+	if least, ok := leastOf(err); ok {
+		return d.request(a, least+4*stampDigits)
+	}
+	return s, err
+}
+
+// A backoff is how long to wait before a server is started again: doubling from 100 ms to 30 s, a random part of it, from the start again
+// after one that was ready.
+type backoff struct {
+	next time.Duration
+	rand *rand.Rand
+}
+
+const (
+	firstPause   = 100 * time.Millisecond
+	longestPause = 30 * time.Second
+)
+
+func newBackoff(seed int64) backoff {
+	return backoff{rand: rand.New(rand.NewPCG(uint64(seed), 0x6261636b6f6666))}
+}
+
+func (b *backoff) reset() { b.next = 0 }
+
+// pause draws the next pause. The first start after one that was ready is at once: a server that fails at a size is no crash loop.
+func (b *backoff) pause() time.Duration {
+	bound := b.next
+	b.next = min(max(2*b.next, firstPause), longestPause)
+	if bound == 0 {
+		return 0
+	}
+	return time.Duration(b.rand.Int64N(int64(bound)))
+}
+
+func (b *backoff) wait(ctx context.Context) error {
+	timer := time.NewTimer(b.pause())
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// leastOf is the smallest size that could be had, where a size was too small.
+func leastOf(err error) (int, bool) {
+	var small *SizeError
+	if errors.As(err, &small) {
+		return small.Least, true
+	}
+	return 0, false
+}

@@ -1,0 +1,254 @@
+package envelope
+
+import "bytes"
+
+// kept bounds what is held of an id, a method or a member's name, in bytes. The names that matter have six at most.
+const kept = 128
+
+// A Scanner reads one message that arrives in pieces. The zero Scanner is ready.
+type Scanner struct {
+	found   Envelope // but for its slices
+	texts   [3]text
+	depth   int
+	inside  bool // a string
+	escaped bool // the string's next byte is escaped
+	naming  bool // at depth 1, a member's name comes next, or is under way
+	broken  bool // the outermost value is no object
+	member  member
+
+	piece   []byte
+	seen    int // bytes of earlier pieces
+	from    int // where in piece what is being kept begins
+	keeping textName
+}
+
+// A text is something of the message that is kept while it is read.
+type text struct {
+	set   bool
+	begin int // in the message
+	n     int // bytes, those that were not kept among them
+	buf   [kept]byte
+}
+
+type textName int8
+
+const (
+	textMember textName = iota
+	textID
+	textMethod
+	nothing textName = -1
+)
+
+type member uint8
+
+const (
+	other member = iota
+	memberID
+	memberMethod
+	memberResult
+	memberError
+)
+
+// Reset makes the Scanner ready for the next message.
+func (s *Scanner) Reset() { *s = Scanner{} }
+
+// Envelope returns what is known by now. Its slices are valid until the next Write or Reset.
+func (s *Scanner) Envelope() Envelope {
+	e := s.found
+	if t := &s.texts[textID]; t.set {
+		e.ID = t.bytes()
+	}
+	if t := &s.texts[textMethod]; t.set {
+		e.Method = t.bytes()
+	}
+	return e
+}
+
+// Write takes the next piece of the message. It does not keep p.
+func (s *Scanner) Write(p []byte) {
+	if s.seen == 0 {
+		s.keeping = nothing
+	}
+	s.piece, s.from = p, 0
+	quote := -1 // the next quotation mark at or after the position, once looked for
+	for i := 0; i < len(p) && !s.broken; {
+		if s.inside {
+			i, quote = s.string(i, quote)
+			continue
+		}
+		s.structure(i, p[i])
+		i++
+	}
+	s.keep(len(p))
+	s.seen += len(p)
+	s.piece = nil
+}
+
+// string goes on inside a string, from byte i, and returns where to go on. Strings are most of a large message, so they are searched, not
+// walked through; quote remembers how far, so that no byte is searched twice however many escapes there are.
+func (s *Scanner) string(i, quote int) (next, nextQuote int) {
+	p := s.piece
+	if s.escaped {
+		s.escaped = false
+		return i + 1, quote
+	}
+	if quote < i {
+		quote = len(p)
+		if at := bytes.IndexByte(p[i:], '"'); at >= 0 {
+			quote = i + at
+		}
+	}
+	if at := bytes.IndexByte(p[i:quote], '\\'); at >= 0 {
+		s.escaped = true
+		return i + at + 1, quote
+	}
+	if quote < len(p) {
+		s.inside = false
+		s.closeString(quote)
+	}
+	return quote + 1, quote
+}
+
+func (s *Scanner) closeString(at int) {
+	switch s.keeping {
+	case textMember:
+		s.finish(at)
+		s.member = memberNamed(s.texts[textMember].bytes())
+	case textMethod:
+		s.finish(at)
+	}
+}
+
+// structure goes on outside strings.
+func (s *Scanner) structure(i int, c byte) {
+	switch c {
+	case '"':
+		s.openString(i)
+	case '{', '[':
+		s.open(c)
+	case '}', ']':
+		s.endValue(i)
+		s.depth--
+		s.found.Whole = s.depth == 0
+		s.broken = s.depth < 0
+	case ',':
+		s.endValue(i)
+		s.naming = s.depth == 1
+	case ':':
+		s.beginValue(i)
+	case ' ', '\t', '\r', '\n':
+	default:
+		s.broken = s.depth == 0 // a bare word
+	}
+}
+
+func (s *Scanner) openString(i int) {
+	s.inside = true
+	switch {
+	case s.depth == 0:
+		s.broken = true
+	case s.depth > 1:
+	case s.naming:
+		s.begin(textMember, i+1)
+	case s.member == memberMethod:
+		s.begin(textMethod, i+1)
+	}
+}
+
+func (s *Scanner) open(c byte) {
+	s.depth++
+	switch s.depth {
+	case 1:
+		s.broken = c != '{' || s.found.Whole
+		s.naming = true
+	case 2:
+		s.keeping = nothing // an id that is an object or a list is none
+	}
+}
+
+func (s *Scanner) beginValue(i int) {
+	if s.depth != 1 {
+		return
+	}
+	s.naming = false
+	switch s.member {
+	case memberID:
+		s.begin(textID, i+1)
+	case memberResult:
+		s.found.Result = true
+	case memberError:
+		s.found.Error = true
+	}
+}
+
+// endValue ends the value of a member of the outermost object. An id may be a number, which has no end of its own.
+func (s *Scanner) endValue(i int) {
+	if s.depth != 1 {
+		return
+	}
+	s.member = other
+	if s.keeping != textID {
+		return
+	}
+	s.finish(i)
+	id := &s.texts[textID]
+	id.trim()
+	id.set = id.n > 0 && id.n <= kept && string(id.bytes()) != "null"
+}
+
+func memberNamed(name []byte) member {
+	switch string(name) {
+	case "id":
+		return memberID
+	case "method":
+		return memberMethod
+	case "result":
+		return memberResult
+	case "error":
+		return memberError
+	}
+	return other
+}
+
+// begin keeps what follows byte i of the piece.
+func (s *Scanner) begin(name textName, i int) {
+	s.keeping, s.from = name, i
+	t := &s.texts[name]
+	t.set, t.begin, t.n = false, s.seen+i, 0
+}
+
+// finish ends what is being kept at byte i of the piece.
+func (s *Scanner) finish(i int) {
+	s.keep(i)
+	s.texts[s.keeping].set = true
+	s.keeping = nothing
+}
+
+// keep puts the piece's bytes up to i with what is being kept, if anything is.
+func (s *Scanner) keep(i int) {
+	if s.keeping == nothing || s.from >= i {
+		return
+	}
+	t := &s.texts[s.keeping]
+	if t.n < kept {
+		copy(t.buf[t.n:], s.piece[s.from:i])
+	}
+	t.n += i - s.from
+	s.from = i
+}
+
+func (t *text) bytes() []byte { return t.buf[:min(t.n, kept)] }
+
+// of is the text as it stands in the message.
+func (t *text) of(msg []byte) []byte { return msg[t.begin : t.begin+min(t.n, kept)] }
+
+// trim drops white space around the text. One that was not kept whole stays too long.
+func (t *text) trim() {
+	if t.n > kept {
+		return
+	}
+	b := t.bytes()
+	lead := len(b) - len(bytes.TrimLeft(b, " \t\r\n"))
+	t.begin += lead
+	t.n = copy(t.buf[:], bytes.TrimSpace(b))
+}

@@ -1,0 +1,81 @@
+package target_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/target"
+)
+
+// sweepOf drives a server over a few sizes and returns the first record that is not ok, or the last.
+func sweepOf(t *testing.T, o target.Options, sizes ...int) (results.Target, *target.Sweep) {
+	t.Helper()
+	o.Patience = 3e8
+	d := open(t, o)
+	sweep, err := d.Sweep(t.Context(), sizes, discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range sweep.Targets {
+		if r.Verdict != string(target.OK) {
+			return r, sweep
+		}
+	}
+	return sweep.Targets[len(sweep.Targets)-1], sweep
+}
+
+func TestSweepNamesEachFault(t *testing.T) {
+	for _, row := range []struct {
+		fault   string
+		verdict target.Verdict
+	}{
+		{"corrupt@32KiB", target.Corrupt},
+		{"never-read@32KiB", target.Deaf},
+		{"truncate-at-exit@32KiB", target.Truncated},
+		{"trickle=16B", target.OK},
+		{"stderr-flood", target.OK},
+		{"reorder", target.OK},
+		{"dirty", target.OK},
+	} {
+		t.Run(row.fault, func(t *testing.T) {
+			r, _ := sweepOf(t, server("mcp "+row.fault), 1<<10, 16<<10, 256<<10)
+			if r.Verdict != string(row.verdict) {
+				t.Errorf("got %s at %d: %v", r.Verdict, r.Size, r.Evidence)
+			}
+			switch row.fault {
+			case "dirty":
+				if !strings.Contains(strings.Join(r.Warnings, " "), "are no messages") {
+					t.Errorf("warnings %q", r.Warnings)
+				}
+			case "stderr-flood":
+				if !strings.Contains(strings.Join(r.Warnings, " "), "standard error") {
+					t.Errorf("warnings %q", r.Warnings)
+				}
+			case "never-read@32KiB":
+				if r.Evidence["unsent"] != true || r.Evidence["probe"] != "not taken" {
+					t.Errorf("evidence %v", r.Evidence)
+				}
+			}
+		})
+	}
+}
+
+func TestAFailureIsFollowedByTheNextSize(t *testing.T) {
+	o := server("mcp exit0@32KiB")
+	d := open(t, o)
+	sweep, err := d.Sweep(t.Context(), []int{16 << 10, 64 << 10, 128 << 10}, discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var verdicts []string
+	for _, r := range sweep.Targets {
+		verdicts = append(verdicts, r.Verdict)
+	}
+	if got := strings.Join(verdicts, ", "); got != "ok, exit 0, exit 0" {
+		t.Errorf("got %s", got)
+	}
+	if d.Starts() != 2 {
+		t.Errorf("started %d times, not once more after the first failure", d.Starts())
+	}
+}

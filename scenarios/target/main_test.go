@@ -1,0 +1,132 @@
+package target_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+	"github.com/pipebench/pipebench/scenarios/target"
+)
+
+// serverJob names, in the environment of a child process, which server the test binary is to be instead of testing.
+const serverJob = "TARGET_TEST_SERVER"
+
+func TestMain(m *testing.M) {
+	if job := os.Getenv(serverJob); job != "" {
+		kind, arg, _ := strings.Cut(job, " ")
+		if err := servers[kind](arg); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// servers are what a child can be.
+var servers = map[string]func(arg string) error{
+	"mcp":    serveMCP,
+	"exit":   func(arg string) error { os.Exit(len(arg)); return nil },
+	"silent": func(string) error { _, err := io.Copy(io.Discard, os.Stdin); return err },
+	"banner": func(string) error {
+		for i := range 100 {
+			fmt.Println("line", i, "of what nobody asked for")
+		}
+		_, err := io.Copy(io.Discard, os.Stdin)
+		return err
+	},
+	"cat":   func(string) error { _, err := io.Copy(os.Stdout, os.Stdin); return err },
+	"upper": upper,
+}
+
+// serveMCP is the project's own server, with a fault if arg names one.
+func serveMCP(arg string) error {
+	o := mcpstdio.Options{Tools: mcpstdio.Samples(), Stderr: os.Stderr}
+	if arg != "" {
+		var err error
+		if o.Fault, err = mcpstdio.ParseFault(arg); err != nil {
+			return err
+		}
+	}
+	s, err := mcpstdio.NewServer(os.Stdin, os.Stdout, o)
+	if err != nil {
+		return err
+	}
+	if err := s.Start(context.Background()); err != nil {
+		return err
+	}
+	return s.Wait()
+}
+
+// upper answers each line with another.
+func upper(string) error {
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		fmt.Println(strings.ToUpper(lines.Text()))
+	}
+	return lines.Err()
+}
+
+// server are options that start one of the servers.
+func server(job string) target.Options {
+	return target.Options{
+		Command: []string{self()}, Env: append(os.Environ(), serverJob+"="+job),
+		Run: "test", Budget: 10 * time.Millisecond,
+	}
+}
+
+func self() string {
+	path, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return path
+}
+
+// open starts a server; the test ends it, and fails if anything of it is left.
+func open(t *testing.T, o target.Options) *target.Driver {
+	t.Helper()
+	leakCheck(t)
+	d, err := target.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	return d
+}
+
+// leakCheck fails the test if goroutines or descriptors are left when it is over.
+func leakCheck(t *testing.T) {
+	t.Helper()
+	goroutines, files := runtime.NumGoroutine(), descriptors()
+	t.Cleanup(func() {
+		deadline := time.Now().Add(10 * time.Second)
+		for runtime.NumGoroutine() > goroutines || descriptors() > files {
+			if time.Now().After(deadline) {
+				buf := make([]byte, 1<<20)
+				t.Errorf("%d goroutines more, %d descriptors more:\n%s", runtime.NumGoroutine()-goroutines, descriptors()-files, buf[:runtime.Stack(buf, true)])
+				return
+			}
+			runtime.Gosched()
+		}
+	})
+}
+
+// descriptors is how many this process has open, 0 where the system does not tell.
+func descriptors() int {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0
+	}
+	return len(entries)
+}
+
+func discard(results.Line) error { return nil }

@@ -1,0 +1,60 @@
+package target
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// runningCPU reads the clock of another process, to the nanosecond; /proc counts in ticks of 10 ms.
+func runningCPU(pid int) cpuTime {
+	const ofProcess = 2 // CPUCLOCK_SCHED, all threads
+	var ts unix.Timespec
+	if unix.ClockGettime(int32(^uint32(pid)<<3|ofProcess), &ts) != nil {
+		return cpuTime{}
+	}
+	return cpuTime{time.Duration(ts.Nano()), true}
+}
+
+func runningPeak(pid int) (int64, bool) { return highWater(fmt.Sprintf("/proc/%d/status", pid)) }
+
+// highWater is the largest resident size of a process so far, in bytes.
+func highWater(statusFile string) (int64, bool) {
+	status, err := os.ReadFile(statusFile)
+	if err != nil {
+		return 0, false
+	}
+	_, rest, _ := bytes.Cut(status, []byte("VmHWM:"))
+	fields := bytes.Fields(rest)
+	if len(fields) == 0 {
+		return 0, false
+	}
+	kib, err := strconv.ParseInt(string(fields[0]), 10, 64)
+	return kib << 10, err == nil
+}
+
+// peakOf is the peak of a process that has ended. The kernel counts that of the process it was forked from, us, as its own: below ours it
+// says nothing.
+func peakOf(state *os.ProcessState) (int64, bool) {
+	r, ok := state.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0, false
+	}
+	ours, known := highWater("/proc/self/status")
+	peak := r.Maxrss << 10
+	return peak, known && peak > ours
+}
+
+// ownCPU is what this process has used so far.
+func ownCPU() cpuTime {
+	var r unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &r) != nil {
+		return cpuTime{}
+	}
+	return cpuTime{time.Duration(r.Utime.Nano() + r.Stime.Nano()), true}
+}
