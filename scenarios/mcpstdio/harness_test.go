@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+	"github.com/pipebench/pipebench/scenarios/mcpstdio/leaktest"
 )
 
 // patience bounds every wait of these tests; none takes a fraction of it unless something is broken.
@@ -37,7 +37,7 @@ type rig struct {
 // serve starts a server of the sample tools and sees to it that it ends, and leaves nothing behind, with the test.
 func serve(t *testing.T, opts mcpstdio.Options) *rig {
 	t.Helper()
-	goroutines := runtime.NumGoroutine()
+	leaktest.Check(t)
 	r := &rig{t: t, logs: new(logBook)}
 	farIn, in, err := os.Pipe()
 	if err != nil {
@@ -73,20 +73,8 @@ func serve(t *testing.T, opts mcpstdio.Options) *rig {
 		for _, f := range []*os.File{in, farIn, farOut} {
 			f.Close()
 		}
-		settled(t, goroutines)
 	})
 	return r
-}
-
-// settled fails the test unless the goroutines it started end.
-func settled(t *testing.T, before int) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); runtime.NumGoroutine() > before; runtime.Gosched() {
-		if time.Now().After(deadline) {
-			stacks := make([]byte, 64<<10)
-			t.Fatalf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
-		}
-	}
 }
 
 func (r *rig) send(lines ...string) {

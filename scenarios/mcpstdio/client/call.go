@@ -1,0 +1,207 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
+)
+
+// Call sends a request and returns the result of its answer. params is what json.Marshal takes; nil: none are sent.
+//
+// The error is a [*rpc.Error] if the server answered with one, a [*TransportError] if it was lost before it answered, a
+// [*FrameError] if the request, or under ErrorOnOversize the answer, is too large, ErrClosed, or that of ctx or the
+// RequestTimeout; then the server is told that the answer is not wanted any more.
+func (c *Conn) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
+	body, err := marshal(params)
+	if err != nil {
+		return nil, fmt.Errorf("call %s: params: %w", method, err)
+	}
+	if _, set := ctx.Deadline(); !set && c.opts.RequestTimeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.opts.RequestTimeout)
+		defer cancel()
+	}
+	result, err := c.call(ctx, method, body)
+	if err != nil {
+		return nil, fmt.Errorf("call %s: %w", method, err)
+	}
+	return result, nil
+}
+
+func marshal(params any) ([]byte, error) {
+	if params == nil {
+		return nil, nil
+	}
+	return json.Marshal(params)
+}
+
+func (c *Conn) call(ctx context.Context, method string, params []byte) ([]byte, error) {
+	l, fl, err := c.board(ctx)
+	if err != nil {
+		return nil, err
+	}
+	msg := rpc.AppendRequest(nil, fl.id, method, params)
+	if l.limit >= 0 && len(msg) > l.limit {
+		c.disembark(fl)
+		return nil, &FrameError{Size: int64(len(msg)), Limit: int64(l.limit)}
+	}
+	select {
+	case l.queue <- outgoing{msg: msg}:
+	case a := <-fl.answer:
+		return a.result, a.err
+	case <-ctx.Done():
+		c.disembark(fl)
+		return nil, fmt.Errorf("%d requests wait to be written: %w", cap(l.queue), ctx.Err())
+	}
+	select {
+	case a := <-fl.answer:
+		return a.result, a.err
+	case <-ctx.Done():
+		c.disembark(fl)
+		l.cancel(fl.id, ctx.Err())
+		return nil, ctx.Err()
+	}
+}
+
+// board waits for a server that is ready and begins a flight to it.
+func (c *Conn) board(ctx context.Context) (*link, *flight, error) {
+	for {
+		if err := c.Wait(ctx); err != nil {
+			return nil, nil, err
+		}
+		c.mu.Lock()
+		if c.state == Ready {
+			defer c.mu.Unlock()
+			return c.link, c.flights.begin(), nil
+		}
+		c.mu.Unlock()
+	}
+}
+
+// disembark gives a flight up: its answer will find a tombstone.
+func (c *Conn) disembark(fl *flight) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.flights.land(fl.id)
+}
+
+// cancel tells the server that an answer is not wanted any more, if that can be written without waiting.
+func (l *link) cancel(id rpc.ID, why error) {
+	reason, _ := json.Marshal(why.Error())
+	params := fmt.Appendf(nil, `{"requestId":%s,"reason":%s}`, id, reason)
+	l.offer(rpc.AppendRequest(nil, "", "notifications/cancelled", params))
+}
+
+// offer queues a message if there is room.
+func (l *link) offer(msg []byte) {
+	select {
+	case l.queue <- outgoing{msg: msg}:
+	default:
+	}
+}
+
+// Notify sends a notification. It returns when that is queued.
+func (c *Conn) Notify(ctx context.Context, method string, params any) error {
+	body, err := marshal(params)
+	if err != nil {
+		return fmt.Errorf("notify %s: params: %w", method, err)
+	}
+	if err := c.Wait(ctx); err != nil {
+		return fmt.Errorf("notify %s: %w", method, err)
+	}
+	c.mu.Lock()
+	l := c.link
+	c.mu.Unlock()
+	if l == nil {
+		return fmt.Errorf("notify %s: the server was lost just now", method)
+	}
+	select {
+	case l.queue <- outgoing{msg: rpc.AppendRequest(nil, "", method, body)}:
+		return nil
+	case <-l.down:
+		return fmt.Errorf("notify %s: the server was lost just now", method)
+	case <-ctx.Done():
+		return fmt.Errorf("notify %s: %w", method, ctx.Err())
+	}
+}
+
+// ListTools returns all tools of the server.
+func (c *Conn) ListTools(ctx context.Context) ([]*mcp.Tool, error) {
+	var tools []*mcp.Tool
+	var page mcp.ListToolsResult
+	for params := any(nil); ; params = map[string]string{"cursor": page.NextCursor} {
+		result, err := c.Call(ctx, "tools/list", params)
+		if err != nil {
+			return nil, err
+		}
+		page = mcp.ListToolsResult{}
+		if err := json.Unmarshal(result, &page); err != nil {
+			return nil, fmt.Errorf("call tools/list: the answer has another form: %w", err)
+		}
+		tools = append(tools, page.Tools...)
+		if page.NextCursor == "" {
+			return tools, nil
+		}
+	}
+}
+
+// CallTool calls a tool. A tool that fails is no error: its result has IsError.
+func (c *Conn) CallTool(ctx context.Context, name string, arguments any) (*mcp.CallToolResult, error) {
+	if arguments == nil {
+		arguments = struct{}{}
+	}
+	result, err := c.Call(ctx, "tools/call", map[string]any{"name": name, "arguments": arguments})
+	if err != nil {
+		return nil, err
+	}
+	answer := new(mcp.CallToolResult)
+	if err := json.Unmarshal(result, answer); err != nil {
+		return nil, fmt.Errorf("call tools/call: the answer has another form: %w", err)
+	}
+	return answer, nil
+}
+
+// deliver hands a message to who waits for it. The caller has the lock; after is for without. m is valid during the call.
+func (c *Conn) deliver(l *link, m *rpc.Message) (after func()) {
+	switch m.Kind() {
+	case rpc.Request:
+		return func() { l.decline(m) }
+	case rpc.Notification:
+		return func() {
+			if c.opts.OnNotification != nil {
+				c.opts.OnNotification(m.Method, m.Params)
+			}
+		}
+	}
+	if m.ID == l.init {
+		c.flights.land(m.ID)
+		l.init = ""
+		return func() { l.introduced(*m) }
+	}
+	fl, tombstone := c.flights.land(m.ID)
+	switch {
+	case fl != nil && m.Failure != nil:
+		fl.answer <- answer{err: rpc.ParseError(m.Failure)}
+	case fl != nil:
+		fl.answer <- answer{result: bytes.Clone(m.Result)}
+	case tombstone:
+		c.stats.Late++
+	default:
+		c.stats.Strays++
+	}
+	return nil
+}
+
+// decline answers what the server asks: this client does nothing for servers, but it is there.
+func (l *link) decline(m *rpc.Message) {
+	if m.Method == "ping" {
+		l.offer(rpc.AppendResult(nil, m.ID, []byte("{}")))
+		return
+	}
+	l.offer(rpc.AppendError(nil, m.ID, rpc.Error{Code: rpc.CodeMethodNotFound, Message: "Method not found"}))
+}

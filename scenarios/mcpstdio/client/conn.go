@@ -1,0 +1,144 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A Conn is a connection to one server, which it starts, and starts again when it fails.
+type Conn struct {
+	opts     Options
+	launcher Launcher
+
+	mu      sync.Mutex
+	state   State
+	link    *link         // the server of Initializing and Ready; nil else
+	last    *link         // the one before, or the same: the next start waits for its end
+	ready   chan struct{} // closed while the state is Ready, and when it is Closing
+	over    chan struct{} // closed when the state is Closing
+	flights flights
+	retry   backoff
+	timer   func() bool // stops the timer that runs; nil: none does
+	stats   Stats
+	server  *mcp.InitializeResult
+	lost    *TransportError // why the state is Backoff or Closing
+
+	tasks sync.WaitGroup
+}
+
+// Stats are counts since Open.
+type Stats struct {
+	Starts     int   // of the server
+	Violations int   // frames beyond the limit
+	Noise      int64 // lines that were no message, and messages that were malformed
+	Late       int64 // answers to requests that had failed already
+	Strays     int64 // answers to nothing that was asked
+	Dropped    int64 // events that came when they had no meaning any more
+	Stderr     int64 // bytes
+	InFlight   int   // requests, now
+}
+
+// Open starts the server and returns at once. Requests wait until it is ready.
+func Open(launcher Launcher, opts Options) (*Conn, error) {
+	if err := opts.complete(); err != nil {
+		return nil, fmt.Errorf("open connection: %w", err)
+	}
+	c := &Conn{
+		opts: opts, launcher: launcher,
+		ready: make(chan struct{}), over: make(chan struct{}),
+		retry: newBackoff(&opts),
+	}
+	c.flights.open()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.start()
+	return c, nil
+}
+
+// State returns where the connection is.
+func (c *Conn) State() State {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state
+}
+
+// Stats returns the counts.
+func (c *Conn) Stats() Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.stats
+	s.InFlight = c.flights.len()
+	return s
+}
+
+// Server returns what the server said of itself when it last became ready, or nil.
+func (c *Conn) Server() *mcp.InitializeResult {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.server
+}
+
+// Wait returns when the connection is ready. Its error is ErrClosed, with the reason, or that of ctx.
+func (c *Conn) Wait(ctx context.Context) error {
+	for {
+		c.mu.Lock()
+		state, ready, lost := c.state, c.ready, c.lost
+		c.mu.Unlock()
+		switch state {
+		case Ready:
+			return nil
+		case Closing:
+			return closedBy(lost)
+		}
+		select {
+		case <-ready:
+		case <-ctx.Done():
+			return notReady(ctx, state, lost)
+		}
+	}
+}
+
+func closedBy(lost *TransportError) error {
+	if lost == nil || lost.Reason == ReasonClosed {
+		return ErrClosed
+	}
+	return fmt.Errorf("%w: %w", ErrClosed, lost)
+}
+
+func notReady(ctx context.Context, s State, lost *TransportError) error {
+	if lost == nil {
+		return fmt.Errorf("connection is %v: %w", s, ctx.Err())
+	}
+	return fmt.Errorf("connection is %v (%w): %w", s, lost, ctx.Err())
+}
+
+// Close ends the connection: requests in flight fail, the server's stdin is closed, and it is given time to end before it is
+// told to and then made to. Close returns when the server is gone.
+func (c *Conn) Close() error {
+	c.happen(nil, closed, happening{err: &TransportError{Reason: ReasonClosed, Err: ErrClosed}})
+	c.tasks.Wait()
+	return nil
+}
+
+// Done is closed when the connection is Closing: by Close, or because it gave its server up.
+func (c *Conn) Done() <-chan struct{} { return c.over }
+
+// ExitCode returns how the server's process that was last started has ended: its code, 128 + the signal that ended it, or -1
+// if it runs or never ran.
+func (c *Conn) ExitCode() int {
+	c.mu.Lock()
+	last := c.last
+	c.mu.Unlock()
+	if last == nil {
+		return -1
+	}
+	select {
+	case <-last.proc.Done:
+		return last.proc.ExitCode()
+	default:
+		return -1
+	}
+}

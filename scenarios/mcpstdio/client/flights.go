@@ -1,0 +1,59 @@
+package client
+
+import (
+	"strconv"
+
+	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
+)
+
+// flights are the requests that wait for an answer. Ids count up and are never used again, so an id that was given out and is
+// not in flight is a tombstone: nothing needs to be kept of it.
+type flights struct {
+	last    int64
+	waiting map[rpc.ID]*flight
+}
+
+// A flight is one of them.
+type flight struct {
+	id     rpc.ID
+	answer chan answer // has room for one
+}
+
+type answer struct {
+	result []byte // yours
+	err    error
+}
+
+func (f *flights) open() { f.waiting = make(map[rpc.ID]*flight) }
+
+func (f *flights) len() int { return len(f.waiting) }
+
+// begin gives out an id.
+func (f *flights) begin() *flight {
+	f.last++
+	fl := &flight{id: rpc.Number(f.last), answer: make(chan answer, 1)}
+	f.waiting[fl.id] = fl
+	return fl
+}
+
+// land takes a flight off. It reports whether it was in the air, and else whether it ever was.
+func (f *flights) land(id rpc.ID) (fl *flight, tombstone bool) {
+	if fl = f.waiting[id]; fl != nil {
+		delete(f.waiting, id)
+		return fl, false
+	}
+	n, err := strconv.ParseInt(string(id), 10, 64)
+	return nil, err == nil && n > 0 && n <= f.last
+}
+
+// failAll fails everything in the air with one error, but for the request that an oversized frame was the answer to.
+func (f *flights) failAll(h happening) {
+	for id, fl := range f.waiting {
+		var err error = h.err
+		if id == h.id && h.size != nil {
+			err = h.size
+		}
+		fl.answer <- answer{err: err}
+	}
+	clear(f.waiting)
+}

@@ -1,0 +1,286 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/mcpstdio/leaktest"
+	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
+)
+
+// patience bounds every wait of these tests; none takes a fraction of it unless something is broken.
+const patience = 30 * time.Second
+
+// A puppet is a launcher whose servers are the test itself, behind kernel pipes.
+type puppet struct {
+	t       *testing.T
+	framing framers.Framing
+	servers chan *puppetServer
+	fail    error // of Launch
+}
+
+// A puppetServer is the far end of a link.
+type puppetServer struct {
+	t     *testing.T
+	in    *os.File // its stdin
+	out   *os.File // its stdout
+	err   *os.File // its stderr
+	r     framers.Reader
+	mu    sync.Mutex
+	w     framers.Writer
+	done  chan struct{}
+	once  sync.Once
+	steps chan string // what was done to it
+}
+
+func (p *puppet) Launch() (*Process, error) {
+	if p.fail != nil {
+		return nil, p.fail
+	}
+	var s streams
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	server := &puppetServer{t: p.t, in: s.child[0], out: s.child[1], err: s.child[2], done: make(chan struct{}), steps: make(chan string, 10)}
+	server.r = p.framing.NewReader(server.in, framers.WithMaxMessage(-1))
+	server.w = p.framing.NewWriter(server.out)
+	server.in.SetReadDeadline(time.Now().Add(patience))
+	server.out.SetWriteDeadline(time.Now().Add(patience))
+	p.servers <- server
+	return &Process{
+		Stdin: s.own[0], Stdout: s.own[1], Stderr: s.own[2], Grace: patience, Done: server.done,
+		Terminate: func() { server.steps <- "terminate" },
+		Kill:      func() { server.steps <- "kill"; server.exit() },
+		ExitCode:  func() int { return 0 },
+	}, nil
+}
+
+// exit ends the server: its ends of the pipes are closed, as the system does it.
+func (s *puppetServer) exit() {
+	s.once.Do(func() {
+		s.in.Close()
+		s.out.Close()
+		s.err.Close()
+		close(s.done)
+	})
+}
+
+// leave exits when stdin ends, as a server should.
+func (s *puppetServer) leave() {
+	for {
+		if _, err := s.r.ReadMessage(); err != nil {
+			s.exit()
+			return
+		}
+	}
+}
+
+func (s *puppetServer) recv() rpc.Message {
+	s.t.Helper()
+	line, err := s.r.ReadMessage()
+	if err != nil {
+		s.t.Fatalf("server reads: %v", err)
+	}
+	m, err := rpc.Parse(bytes.Clone(line))
+	if err != nil {
+		s.t.Fatalf("server reads %q: %v", line, err)
+	}
+	return m
+}
+
+func (s *puppetServer) send(msg string) {
+	s.t.Helper()
+	if err := s.try([]byte(msg)); err != nil {
+		s.t.Fatalf("server writes: %v", err)
+	}
+}
+
+// try writes a message to a client that may leave meanwhile.
+func (s *puppetServer) try(msg []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.WriteMessage(msg)
+}
+
+// raw writes bytes as they are. A link that is closed meanwhile is what some tests are about.
+func (s *puppetServer) raw(b []byte) { _, _ = s.out.Write(b) }
+
+func (s *puppetServer) result(id rpc.ID, result string) {
+	s.t.Helper()
+	s.send(string(rpc.AppendResult(nil, id, []byte(result))))
+}
+
+// welcome answers the handshake, with capabilities.
+func (s *puppetServer) welcome(capabilities string) rpc.Message {
+	s.t.Helper()
+	m := s.recv()
+	if m.Method != "initialize" {
+		s.t.Fatalf("got %s, want initialize", m.Method)
+	}
+	s.result(m.ID, `{"protocolVersion":"2025-11-25","capabilities":`+capabilities+`,"serverInfo":{"name":"puppet","version":"1"}}`)
+	if n := s.recv(); n.Method != "notifications/initialized" {
+		s.t.Fatalf("got %s, want notifications/initialized", n.Method)
+	}
+	return m
+}
+
+// A stage is a connection to puppets.
+type stage struct {
+	t      *testing.T
+	c      *Conn
+	p      *puppet
+	clock  *manualClock
+	logs   *logBook
+	states chan State
+	events chan Violation
+}
+
+func newStage(t *testing.T, opts Options) *stage {
+	t.Helper()
+	leaktest.Check(t)
+	s := &stage{t: t, clock: newManualClock(), logs: new(logBook), states: make(chan State, 1000), events: make(chan Violation, 10)}
+	if opts.Framing == nil {
+		opts.Framing = framers.NDJSON()
+	}
+	s.p = &puppet{t: t, framing: opts.Framing, servers: make(chan *puppetServer, 100)}
+	opts.Clock = s.clock
+	opts.Random = func() float64 { return 1 }
+	opts.Logger = slog.New(slog.NewTextHandler(s.logs, nil))
+	opts.OnState = func(st State) { s.states <- st }
+	opts.OnViolation = func(v Violation) { s.events <- v }
+	c, err := Open(s.p, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.c = c
+	t.Cleanup(func() {
+		done := make(chan struct{})
+		go func() { c.Close(); close(done) }()
+		for {
+			select {
+			case srv := <-s.p.servers:
+				go srv.leave()
+				continue
+			case <-done:
+			case <-time.After(patience):
+				t.Errorf("connection does not close; it is %v", c.State())
+			}
+			break
+		}
+	})
+	return s
+}
+
+// server returns the server that was started next. It leaves when the test is over.
+func (s *stage) server() *puppetServer {
+	s.t.Helper()
+	select {
+	case srv := <-s.p.servers:
+		s.t.Cleanup(func() { go srv.leave() })
+		return srv
+	case <-time.After(patience):
+		s.t.Fatalf("no server was started; connection is %v", s.c.State())
+		return nil
+	}
+}
+
+// readyServer returns a server that has shaken hands.
+func (s *stage) readyServer() *puppetServer {
+	s.t.Helper()
+	srv := s.server()
+	srv.welcome(`{"tools":{}}`)
+	s.reach(Ready)
+	return srv
+}
+
+// reach waits until the connection gets into a state.
+func (s *stage) reach(want State) {
+	s.t.Helper()
+	timeout := time.After(patience)
+	for {
+		select {
+		case got := <-s.states:
+			if got == want {
+				return
+			}
+		case <-timeout:
+			s.t.Fatalf("connection is %v and never was %v; log:\n%s", s.c.State(), want, s.logs)
+		}
+	}
+}
+
+// eventually waits until a count of the connection is as wanted.
+func (s *stage) eventually(what string, reached func(Stats) bool) {
+	s.t.Helper()
+	for deadline := time.Now().Add(patience); !reached(s.c.Stats()); runtime.Gosched() {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("%s never came; counts are %+v", what, s.c.Stats())
+		}
+	}
+}
+
+// A pending is a call under way.
+type pending chan struct {
+	result json.RawMessage
+	err    error
+}
+
+func (s *stage) goCall(ctx context.Context, method string, params any) pending {
+	p := make(pending, 1)
+	go func() {
+		result, err := s.c.Call(ctx, method, params)
+		p <- struct {
+			result json.RawMessage
+			err    error
+		}{result, err}
+	}()
+	return p
+}
+
+func (p pending) wait(t *testing.T) (string, error) {
+	t.Helper()
+	select {
+	case r := <-p:
+		return string(r.result), r.err
+	case <-time.After(patience):
+		t.Fatal("a call does not return")
+		return "", nil
+	}
+}
+
+// lost fails the test unless err is a TransportError of this reason.
+func lost(t *testing.T, err error, reason string) *TransportError {
+	t.Helper()
+	var e *TransportError
+	if !errors.As(err, &e) || e.Reason != reason {
+		t.Fatalf("got %v, want a TransportError of %s", err, reason)
+	}
+	return e
+}
+
+// A logBook is what was logged.
+type logBook struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logBook) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logBook) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}

@@ -1,0 +1,125 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
+)
+
+// What Options stand for where they are zero.
+const (
+	DefaultMaxFrame       = 16 << 20 // bytes: room for a document or an image, and a thousand times HTTP/2's default
+	DefaultQueue          = 64       // requests
+	DefaultMaxNoise       = 10_000   // lines in a row
+	DefaultRequestTimeout = 60 * time.Second
+	DefaultInitTimeout    = 30 * time.Second
+	DefaultBackoffFirst   = 100 * time.Millisecond
+	DefaultBackoffMost    = 30 * time.Second
+	DefaultProtocol       = "2025-11-25" // the newest revision with a handshake
+)
+
+// A Policy says what a frame beyond the limit leads to.
+type Policy int
+
+const (
+	// CloseOnOversize closes the connection without a word. It is the default: nothing of the frame is looked at.
+	CloseOnOversize Policy = iota
+	// Unlimited takes frames of every size.
+	Unlimited
+	// ErrorOnOversize answers with a JSON-RPC error to the id that stands in the frame's first KiB, or null, and closes
+	// the connection. The request of that id fails with a *FrameError of its own.
+	ErrorOnOversize
+	// Negotiate is CloseOnOversize with the smaller of the limits that both ends name in capabilities.experimental.maxFrameSize
+	// when they shake hands; this end's, if the server names none. It holds for requests too. MCP has experimental
+	// capabilities be objects, so a server that checks may refuse the number.
+	Negotiate
+)
+
+// Options say how a connection behaves. A field that is zero has the default its comment names.
+type Options struct {
+	Name     string // of the client, for the server: "pipebench"
+	Version  string // "(devel)"
+	Protocol string // the MCP revision to ask for: DefaultProtocol
+
+	Framing  framers.Framing // NDJSON
+	MaxFrame int             // bytes of a message, terminator not counted: DefaultMaxFrame
+	Policy   Policy          // CloseOnOversize
+	MaxNoise int             // lines in a row that are no message, before the server is given up: DefaultMaxNoise; negative: none may be
+
+	Queue          int           // requests that wait to be written; a further one waits for a place: DefaultQueue
+	RequestTimeout time.Duration // for a request whose context has no deadline: DefaultRequestTimeout; negative: none
+	InitTimeout    time.Duration // for the handshake: DefaultInitTimeout
+
+	// Restarts is how often in a row the server is started again; 0: without end, negative: never. A handshake that
+	// succeeds begins the count anew.
+	Restarts     int
+	BackoffFirst time.Duration  // the longest first wait before a start: DefaultBackoffFirst; it doubles each time
+	BackoffMost  time.Duration  // and ends here: DefaultBackoffMost
+	Clock        Clock          // of the backoff and the handshake: the system's
+	Random       func() float64 // in [0, 1), for the backoff: a random one
+
+	Stderr io.Writer    // where the server's stderr goes, which is read always; nil: nowhere
+	Logger *slog.Logger // nil: none. It is never given what messages carry
+
+	// The following are called from the connection's goroutines and must return soon. Nil is fine.
+	OnState        func(State)
+	OnViolation    func(Violation)
+	OnNotification func(method string, params []byte) // params is valid during the call
+}
+
+func (o *Options) complete() error {
+	setDefault(&o.Name, "pipebench")
+	setDefault(&o.Version, "(devel)")
+	setDefault(&o.Protocol, DefaultProtocol)
+	setDefault(&o.MaxFrame, DefaultMaxFrame)
+	setDefault(&o.MaxNoise, DefaultMaxNoise)
+	setDefault(&o.Queue, DefaultQueue)
+	setDefault(&o.RequestTimeout, DefaultRequestTimeout)
+	setDefault(&o.InitTimeout, DefaultInitTimeout)
+	setDefault(&o.BackoffFirst, DefaultBackoffFirst)
+	setDefault(&o.BackoffMost, DefaultBackoffMost)
+	setDefault[Clock](&o.Clock, systemClock{})
+	setDefault[io.Writer](&o.Stderr, io.Discard)
+	if o.Framing == nil {
+		o.Framing = framers.NDJSON()
+	}
+	if o.Random == nil {
+		o.Random = defaultRandom
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	var faults []error
+	for name, n := range map[string]int{"frame limit": o.MaxFrame, "queue": o.Queue} {
+		if n < 0 {
+			faults = append(faults, fmt.Errorf("%s of %d: want more than 0", name, n))
+		}
+	}
+	if o.Policy < CloseOnOversize || o.Policy > Negotiate {
+		faults = append(faults, fmt.Errorf("policy %d is not known", o.Policy))
+	}
+	return errors.Join(faults...)
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// limit is the largest message that is taken, for framers: negative for none.
+func (o *Options) limit() int {
+	if o.Policy == Unlimited {
+		return -1
+	}
+	return o.MaxFrame
+}
+
+// remote is what a server's own errors are.
+type remote = rpc.Error

@@ -1,0 +1,229 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
+)
+
+const limit = 16_777_216 // the default, in digits
+
+func zeros(n int) []byte { return append(make([]byte, n), '\n') }
+
+// Seed 001, unit tests and table of state transitions with oversized frames, row by row.
+
+func TestOversizedWhileStarting(t *testing.T) {
+	// There are no frames yet: a process that writes before it is talked to has its bytes read after the start.
+	if got := transition(Starting, oversized); got != (step{Starting, drop}) {
+		t.Errorf("got %v, want it dropped", got)
+	}
+}
+
+func TestOversizedWhileInitializing(t *testing.T) {
+	s := newStage(t, Options{})
+	srv := s.server()
+	s.reach(Initializing)
+	call := s.goCall(context.Background(), "tools/list", nil)
+	go srv.raw(zeros(limit + 1))
+	s.reach(Backoff)
+	if s.c.Stats().Violations != 1 {
+		t.Errorf("got %+v, want one violation", s.c.Stats())
+	}
+	s.clock.fire()
+	go srv.leave()
+	next := s.readyServer()
+	next.result(next.recv().ID, `"served by the next server"`)
+	if got, err := call.wait(t); got != `"served by the next server"` || err != nil {
+		t.Errorf("a call that waited: got %s, %v", got, err)
+	}
+}
+
+// TestOversizedWhileReady is the seed's "closes connection on oversized frame" and its integration test "in-flight requests
+// fail when oversized frame closes connection".
+func TestOversizedWhileReady(t *testing.T) {
+	s := newStage(t, Options{})
+	srv := s.readyServer()
+	calls := []pending{s.goCall(context.Background(), "a", nil), s.goCall(context.Background(), "b", nil)}
+	srv.recv()
+	srv.recv()
+	go srv.raw(zeros(17_000_000))
+	_, err := calls[0].wait(t)
+	first := lost(t, err, ReasonOversized)
+	_, err = calls[1].wait(t)
+	if second := lost(t, err, ReasonOversized); first != second {
+		t.Error("two errors, want one for all requests in flight")
+	}
+	var size *FrameError
+	if !errors.As(err, &size) || size.Limit != limit || size.Size <= limit {
+		t.Errorf("got %v, want the size and the limit", err)
+	}
+	s.reach(Backoff)
+	want := Violation{FrameSize: limit + 1, Max: limit, Reason: "oversized_frame"}
+	if diff := cmp.Diff(want, <-s.events); diff != "" {
+		t.Error(diff)
+	}
+	if text, _ := json.Marshal(want); string(text) != `{"frame_size":16777217,"max":16777216,"reason":"oversized_frame"}` {
+		t.Errorf("event is %s", text)
+	}
+	for _, line := range []string{"Frame size exceeds limit: 16777217 bytes (max: 16777216)", "Closing connection due to protocol violation."} {
+		if !strings.Contains(s.logs.String(), line) {
+			t.Errorf("log is %s, want %s", s.logs, line)
+		}
+	}
+}
+
+func TestOversizedWhileBackoff(t *testing.T) {
+	s := newStage(t, Options{})
+	srv := s.readyServer()
+	s.c.mu.Lock()
+	old := s.c.link
+	s.c.mu.Unlock()
+	srv.exit()
+	s.reach(Backoff)
+	s.c.happen(old, oversized, happening{err: &TransportError{}, size: &FrameError{}})
+	if st := s.c.Stats(); st.Violations != 0 || s.c.State() != Backoff {
+		t.Errorf("got %+v in %v, want the frame dropped", st, s.c.State())
+	}
+}
+
+func TestOversizedWhileClosing(t *testing.T) {
+	s := newStage(t, Options{})
+	srv := s.readyServer()
+	closed := make(chan struct{})
+	go func() { s.c.Close(); close(closed) }()
+	s.reach(Closing)
+	srv.raw(zeros(limit + 1))
+	srv.leave()
+	<-closed
+	if st := s.c.Stats(); st.Violations != 0 || s.c.State() != Closing {
+		t.Errorf("got %+v in %v, want the frame dropped", st, s.c.State())
+	}
+}
+
+// TestAcceptsFrameAtLimit is the seed's test of that name: it is no JSON, which is another matter.
+func TestAcceptsFrameAtLimit(t *testing.T) {
+	s := newStage(t, Options{})
+	srv := s.readyServer()
+	srv.raw(zeros(limit))
+	call := s.goCall(context.Background(), "still there?", nil)
+	srv.result(srv.recv().ID, `true`)
+	if got, err := call.wait(t); got != "true" || err != nil {
+		t.Errorf("got %s, %v, want an answer", got, err)
+	}
+	if st := s.c.Stats(); st.Noise != 1 || st.Violations != 0 || s.c.State() != Ready {
+		t.Errorf("got %+v in %v, want one malformed frame and no violation", st, s.c.State())
+	}
+}
+
+func TestLateRepliesFindTombstones(t *testing.T) {
+	s := newStage(t, Options{MaxFrame: 1000})
+	srv := s.readyServer()
+	call := s.goCall(context.Background(), "lost", nil)
+	id := srv.recv().ID
+	go srv.raw(zeros(1001))
+	_, err := call.wait(t)
+	lost(t, err, ReasonOversized)
+	s.reach(Backoff)
+	s.clock.fire()
+	go srv.leave()
+	next := s.readyServer()
+	next.result(id, `"late"`)
+	next.result(rpc.Number(1<<40), `"nobody asked"`)
+	next.result(`"x"`, `"nobody asked"`)
+	s.eventually("a late reply", func(st Stats) bool { return st.Late == 1 && st.Strays == 2 })
+}
+
+// The four options that the seed considers.
+
+func TestPolicyUnlimited(t *testing.T) {
+	s := newStage(t, Options{Policy: Unlimited})
+	srv := s.readyServer()
+	call := s.goCall(context.Background(), "large", nil)
+	id := srv.recv().ID
+	text := `"` + strings.Repeat("x", limit+1) + `"`
+	go srv.result(id, text)
+	if got, err := call.wait(t); got != text || err != nil {
+		t.Errorf("got %d bytes, %v, want %d", len(got), err, len(text))
+	}
+}
+
+func TestPolicyError(t *testing.T) {
+	tests := []struct {
+		name  string
+		frame func(id rpc.ID) []byte
+		known bool
+	}{
+		{"id in the first KiB", func(id rpc.ID) []byte {
+			return rpc.AppendResult(nil, id, bytes.Repeat([]byte("1"), 5000))
+		}, true},
+		{"id later", func(id rpc.ID) []byte {
+			return []byte(`{"jsonrpc":"2.0","result":"` + strings.Repeat("x", 5000) + `","id":` + string(id) + `}`)
+		}, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := newStage(t, Options{Policy: ErrorOnOversize, MaxFrame: 4000})
+			srv := s.readyServer()
+			culprit := s.goCall(context.Background(), "culprit", nil)
+			id := srv.recv().ID
+			bystander := s.goCall(context.Background(), "bystander", nil)
+			srv.recv()
+			go srv.raw(append(test.frame(id), '\n'))
+			complaint := srv.recv()
+			if want := map[bool]rpc.ID{true: id, false: ""}[test.known]; complaint.ID != want {
+				t.Errorf("the server was told of id %q, want %q", complaint.ID, want)
+			}
+			if e := rpc.ParseError(complaint.Failure); e.Code != rpc.CodeInvalidRequest {
+				t.Errorf("the server was told %v", e)
+			}
+			_, err := culprit.wait(t)
+			var transport *TransportError
+			if own := !errors.As(err, &transport); own != test.known {
+				t.Errorf("the request of the frame got %v", err)
+			}
+			_, err = bystander.wait(t)
+			lost(t, err, ReasonOversized)
+			s.reach(Backoff)
+		})
+	}
+}
+
+func TestPolicyNegotiate(t *testing.T) {
+	tests := []struct {
+		name, capabilities string
+		agreed             int
+	}{
+		{"the server's is smaller", `{"experimental":{"maxFrameSize":3000}}`, 3000},
+		{"ours is smaller", `{"experimental":{"maxFrameSize":8388608}}`, 4000},
+		{"no key: ours", `{"tools":{}}`, 4000},
+		{"no number: ours", `{"experimental":{"maxFrameSize":{}}}`, 4000},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := newStage(t, Options{Policy: Negotiate, MaxFrame: 4000})
+			srv := s.server()
+			asked := srv.welcome(test.capabilities)
+			if !strings.Contains(string(asked.Params), `"experimental":{"maxFrameSize":4000}`) {
+				t.Errorf("asked %s, want our own limit in it", asked.Params)
+			}
+			s.reach(Ready)
+			srv.raw(zeros(test.agreed))
+			s.eventually("a frame of the limit", func(st Stats) bool { return st.Noise == 1 })
+			var size *FrameError
+			if _, err := s.c.Call(context.Background(), "m", strings.Repeat("x", test.agreed)); !errors.As(err, &size) || size.Limit != int64(test.agreed) {
+				t.Errorf("a request beyond the limit: got %v, want a FrameError", err)
+			}
+			srv.raw(zeros(test.agreed + 1))
+			if v := <-s.events; v.Max != int64(test.agreed) {
+				t.Errorf("got %+v, want a limit of %d", v, test.agreed)
+			}
+		})
+	}
+}
