@@ -39,8 +39,11 @@ func (s *Server) unread(err error) (over bool, why error) {
 	case errors.As(err, &large):
 		s.fault.oversized(large)
 		return false, nil
-	case errors.As(err, &header), errors.As(err, &chunk):
-		s.unreadable("Parse error: " + err.Error())
+	case errors.As(err, &header):
+		s.unreadable("Parse error: " + header.Err.Error()) // without the line, which may hold anything
+		return false, nil
+	case errors.As(err, &chunk):
+		s.unreadable("Parse error: " + chunk.Err.Error())
 		return false, nil
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		s.unreadable("Parse error: the input ends inside a message")

@@ -174,8 +174,10 @@ func (l *link) forgive(err error) bool {
 	case errors.As(err, &large):
 		l.refuse(large)
 		return false
-	case errors.As(err, &header), errors.As(err, &chunk):
-		return l.babble(err)
+	case errors.As(err, &header):
+		return l.babble(header.Err) // without the line, which may hold anything
+	case errors.As(err, &chunk):
+		return l.babble(chunk.Err)
 	case err == io.EOF:
 		err = errors.New("the server closed its stdout")
 	}

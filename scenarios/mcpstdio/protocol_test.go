@@ -1,0 +1,313 @@
+package mcpstdio_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+)
+
+func TestInitialize(t *testing.T) { // seed 004, "Initialize Response Structure"
+	tests := []struct{ asked, got string }{
+		{"2024-11-05", "2024-11-05"},
+		{"2025-03-26", "2025-03-26"},
+		{"2025-06-18", "2025-06-18"},
+		{"2025-11-25", "2025-11-25"},
+		{"1999-01-01", "2025-11-25"}, // the newest that has a handshake
+	}
+	for _, test := range tests {
+		t.Run(test.asked, func(t *testing.T) {
+			r := serve(t, mcpstdio.Options{Name: "n", Version: "v"})
+			r.send(`{"jsonrpc":"2.0","id":"0","method":"initialize","params":{"protocolVersion":"` + test.asked + `","clientInfo":{"name":"MCP Client","version":"1.0"}}}`)
+			r.want(`{"jsonrpc":"2.0","id":"0","result":{"protocolVersion":"` + test.got + `","serverInfo":{"name":"n","version":"v"},"capabilities":{"tools":{}}}}`)
+		})
+	}
+}
+
+func TestDiscover(t *testing.T) { // MCP 2026-07-28 has no initialize
+	r := serve(t, mcpstdio.Options{})
+	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"}}`
+	r.send(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{` + meta + `}}`)
+	if got := r.recv(); !strings.Contains(got, `"2026-07-28"`) || !strings.Contains(got, `"2024-11-05"`) {
+		t.Errorf("got %s, want the revisions", got)
+	}
+	r.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"message":"m"},` + meta + `}}`)
+	if got := r.recv(); !strings.Contains(got, `"text":"m"`) {
+		t.Errorf("got %s, want the message", got)
+	}
+}
+
+func TestMaxFrameSizeIsOfferedToThoseWhoAsk(t *testing.T) {
+	r := serve(t, mcpstdio.Options{MaxLine: 7000})
+	r.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{"experimental":{"maxFrameSize":16777216}},"clientInfo":{"name":"c","version":"1"}}}`)
+	if got := r.recv(); !strings.Contains(got, `"experimental":{"maxFrameSize":7000}`) {
+		t.Errorf("got %s, want the limit", got)
+	}
+}
+
+// Seed 002, "Protocol Flow Example".
+func TestWeatherConversation(t *testing.T) {
+	r := serve(t, mcpstdio.Options{})
+	r.send(`{"jsonrpc":"2.0","id":"1","method":"initialize","params":{"protocolVersion":"2024-11-05"}}`)
+	r.recv()
+	r.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, `{"jsonrpc":"2.0","id":"2","method":"tools/list"}`)
+	if got := r.recv(); !strings.Contains(got, `"name":"get-alerts"`) || !strings.Contains(got, `"id":"2"`) {
+		t.Errorf("got %s, want get-alerts", got)
+	}
+	r.send(call(`"3"`, "get-alerts", `{"state":"CA"}`))
+	if got := r.recv(); !strings.Contains(got, `Active alerts for CA:\n\nEvent: Heat Advisory\n`) {
+		t.Errorf("got %s, want the heat advisory", got)
+	}
+}
+
+func TestTools(t *testing.T) {
+	tests := []struct{ name, tool, args, want string }{
+		{"echo", "echo", `{"message":"<&> \u2028"}`, "<&> \u2028"},
+		{"no alerts", "get-alerts", `{"state":"ny"}`, "No active alerts for NY"},
+		{"large data, seed 000", "get_large_data", `{}`, strings.Repeat("X", 100_000)},
+		{"large data of a size", "get_large_data", `{"bytes":3}`, "XXX"},
+		{"none", "get_large_data", `{"bytes":0}`, ""},
+		{"uppercase", "string", `{"operation":"uppercase","input":"añb"}`, "AÑB"},
+		{"lowercase", "string", `{"operation":"lowercase","input":"ABC"}`, "abc"},
+		{"reverse", "string", `{"operation":"reverse","input":"añ€"}`, "€ña"},
+		{"trim", "string", `{"operation":"trim","input":" x "}`, "x"},
+		{"length", "string", `{"operation":"length","input":"añ€"}`, "3"},
+		{"sleep", "sleep", `{"seconds":0}`, "slept 0 seconds"},
+	}
+	r := serve(t, mcpstdio.Options{})
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r.send(call("1", test.tool, test.args))
+			want := result("1", test.want)
+			if got := r.recv(); !sameJSON(got, want) {
+				t.Errorf("got %.300s, want %.300s", got, want)
+			}
+		})
+	}
+	r.send(call("2", "get-forecast", `{"latitude":37.77,"longitude":-122.42}`))
+	if got := r.recv(); !strings.Contains(got, "Forecast for 37.7700, -122.4200") {
+		t.Errorf("got %s, want a forecast", got)
+	}
+	r.send(call("3", "datetime", `{}`))
+	var a struct {
+		Result struct{ Content []struct{ Text string } }
+	}
+	if err := json.Unmarshal([]byte(r.recv()), &a); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := time.Parse(time.RFC3339, a.Result.Content[0].Text); err != nil {
+		t.Error(err)
+	}
+}
+
+// The table of codes.
+func TestCodes(t *testing.T) {
+	long := strings.Repeat("x", 100_000)
+	tests := []struct{ name, request, code, message string }{
+		{"unknown method", `"method":"no/such","params":{"pad":1}`, "-32601", `Method not found: "no/such"`},
+		{"unknown method, long", `"method":"` + long + `"`, "-32601", "..."},
+		{"method of a feature that is not here", `"method":"resources/read","params":{"uri":"file:///etc/passwd"}`, "-3", ""},
+		{"unknown tool", `"method":"tools/call","params":{"name":"nope","arguments":{}}`, "-32602", `unknown tool "nope"`},
+		{"unknown tool, long", `"method":"tools/call","params":{"name":"` + long + `"}`, "-32602", "..."},
+		{"no params", `"method":"tools/call"`, "-32602", "tools/call needs params"},
+		{"null params", `"method":"tools/call","params":null`, "-32602", "tools/call needs params"},
+		{"params are a list", `"method":"tools/call","params":[1]`, "-32602", "another form"},
+		{"name is a number", `"method":"tools/call","params":{"name":5}`, "-32602", "another form"},
+		{"argument missing", `"method":"tools/call","params":{"name":"echo","arguments":{}}`, "-32602", "message"},
+		{"argument of another type", `"method":"tools/call","params":{"name":"echo","arguments":{"message":5}}`, "-32602", "message"},
+		{"arguments are a list", `"method":"tools/call","params":{"name":"echo","arguments":[1]}`, "-32602", "echo"},
+		{"argument beyond its bounds", `"method":"tools/call","params":{"name":"get-forecast","arguments":{"latitude":91,"longitude":0}}`, "-32602", "latitude"},
+		{"argument not of the list", `"method":"tools/call","params":{"name":"string","arguments":{"operation":"explode","input":""}}`, "-32602", "operation"},
+		{"initialize without params", `"method":"initialize"`, "-32602", "initialize needs params"},
+		{"a notification with an id", `"method":"notifications/initialized","params":{}`, "-32600", ""},
+	}
+	r := serve(t, mcpstdio.Options{})
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r.send(`{"jsonrpc":"2.0","id":1,` + test.request + `}`)
+			got := r.recv()
+			if !strings.Contains(got, `"code":`+test.code) || !strings.Contains(got, strings.ReplaceAll(test.message, `"`, `\"`)) {
+				t.Errorf("got %.400s, want code %s and %q", got, test.code, test.message)
+			}
+			if len(got) > 1000 || strings.Contains(got, "goroutine") || strings.Contains(got, "mcp.") {
+				t.Errorf("got %.400s, want nothing of the inside", got)
+			}
+		})
+	}
+	r.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`)
+	r.recv()
+	r.send(`{"jsonrpc":"2.0","id":2,"method":"initialize","params":{}}`)
+	if got := r.recv(); !strings.Contains(got, "-32600") {
+		t.Errorf("a second initialize: got %s", got)
+	}
+}
+
+func TestStrictLifecycle(t *testing.T) {
+	r := serve(t, mcpstdio.Options{StrictLifecycle: true})
+	r.send(ping)
+	r.want(pong)
+	r.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	if got := r.recv(); !strings.Contains(got, "-32600") || !strings.Contains(got, "initialization") {
+		t.Errorf("got %s, want it refused before initialize", got)
+	}
+	r.send(`{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`)
+	r.recv()
+	r.send(call("3", "echo", `{"message":"m"}`))
+	r.want(result("3", "m"))
+}
+
+func TestBeforeAndAfterInitialize(t *testing.T) {
+	r := serve(t, mcpstdio.Options{})
+	r.send(call("1", "echo", `{"message":"before"}`))
+	r.want(result("1", "before"))
+	r.send(call("2", "sleep", `{"seconds":3600}`), `{"jsonrpc":"2.0","id":3,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`)
+	r.recv()
+	r.send(call("4", "echo", `{"message":"after"}`))
+	r.want(result("4", "after"))
+	r.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`) // of the time before
+	r.want(failure("2", "-32603", "Request cancelled"))
+}
+
+// broken are tools that go wrong in ways of their own.
+func broken(release chan struct{}) []mcpstdio.Tool {
+	tool := func(name string, call func(context.Context, struct{}) (string, error)) mcpstdio.Tool {
+		return mcpstdio.NewTool(name, "", nil, call)
+	}
+	return []mcpstdio.Tool{
+		tool("panics", func(context.Context, struct{}) (string, error) { panic("secret of /home/u") }),
+		tool("opens", func(context.Context, struct{}) (string, error) {
+			return "", &fs.PathError{Op: "open", Path: "/home/u/secret", Err: fs.ErrNotExist}
+		}),
+		tool("stuck", func(context.Context, struct{}) (string, error) { <-release; return "", nil }),
+		mcpstdio.NewTool("fail", "", nil, func(context.Context, struct{}) (string, error) { return "", errors.New("no") }),
+	}
+}
+
+func TestFailingTools(t *testing.T) {
+	tests := []struct{ tool, text string }{
+		{"fail", "no"},
+		{"panics", "internal error"},
+		{"opens", "open: file does not exist"},
+		{"stuck", "stuck was not done after 10ms"},
+	}
+	for _, asRPC := range []bool{false, true} {
+		release := make(chan struct{})
+		r := serve(t, mcpstdio.Options{Tools: broken(release), ToolErrorsAsRPC: asRPC, ToolTimeout: 10 * time.Millisecond})
+		t.Cleanup(func() { close(release) })
+		for _, test := range tests {
+			r.send(call("1", test.tool, `{}`))
+			want := `{"jsonrpc":"2.0","id":1,"result":{"isError":true,"content":[{"type":"text","text":"` + test.text + `"}]}}`
+			if asRPC {
+				want = failure("1", "-32603", test.text)
+			}
+			r.want(want)
+		}
+		if strings.Contains(r.logs.String(), "secret") {
+			t.Errorf("log is %s: want no text of a panic", r.logs)
+		}
+	}
+}
+
+func TestCancellation(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	r := serve(t, mcpstdio.Options{Tools: append(broken(release), mcpstdio.Samples()[6])})
+	for _, tool := range []string{"sleep", "stuck"} { // one that heeds its context, and one that does not
+		r.send(call(`"c"`, tool, map[string]string{"sleep": `{"seconds":3600}`, "stuck": `{}`}[tool]),
+			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"c","reason":"changed my mind"}}`)
+		r.want(failure(`"c"`, "-32603", "Request cancelled"))
+	}
+	for _, odd := range []string{`{"requestId":"unknown"}`, `{}`, `7`} {
+		r.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":` + odd + `}`)
+	}
+	r.send(ping)
+	r.want(pong)
+}
+
+func TestLogsHoldNoArguments(t *testing.T) { // seed 004, "Logging Security"
+	r := serve(t, mcpstdio.Options{})
+	for _, line := range []string{
+		call("1", "echo", `{"message":"hunter2"}`), call("2", "fail", `{"message":"hunter2"}`),
+		call("3", "echo", `{"message":{"hunter2":1}}`), `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":"hunter2"}`,
+		`{"hunter2"`, call("5", "hunter2", `{}`),
+	} {
+		r.send(line)
+		r.recv()
+	}
+	if log := r.logs.String(); strings.Contains(log, "hunter2") || !strings.Contains(log, "tool=echo ok=true") {
+		t.Errorf("log is %s: want tools' names and nothing they were given", log)
+	}
+}
+
+// Seed 004, "ToolParameter.ParameterType → JSON Schema", row by row.
+func TestSchemas(t *testing.T) {
+	tests := []struct {
+		name string
+		typ  mcpstdio.Type
+		want string
+	}{
+		{"string", mcpstdio.String(), `{"type":"string"}`},
+		{"int", mcpstdio.Integer(), `{"type":"integer"}`},
+		{"double", mcpstdio.Number(), `{"type":"number"}`},
+		{"bool", mcpstdio.Boolean(), `{"type":"boolean"}`},
+		{"array", mcpstdio.Array(mcpstdio.Integer()), `{"type":"array","items":{"type":"integer"}}`},
+		{"array of arrays", mcpstdio.Array(mcpstdio.Array(mcpstdio.String())), `{"type":"array","items":{"type":"array","items":{"type":"string"}}}`},
+		{"array of any", mcpstdio.Array(mcpstdio.Any()), `{"type":"array","items":{}}`},
+		{"object", mcpstdio.Object(
+			mcpstdio.Param{Name: "a", Type: mcpstdio.String()},
+			mcpstdio.Param{Name: "b", Type: mcpstdio.Any(), Optional: true},
+			mcpstdio.Param{Name: "c", Type: mcpstdio.Object(mcpstdio.Param{Name: "d", Type: mcpstdio.Boolean()})},
+		), `{"type":"object","properties":{"a":{"type":"string"},"b":{},"c":{"type":"object","properties":{"d":{"type":"boolean"}},"required":["d"]}},"required":["a","c"]}`},
+		{"one of", mcpstdio.OneOf("x", "y"), `{"type":"string","enum":["x","y"]}`},
+		{"any", mcpstdio.Any(), `{}`},
+		{"bounds", mcpstdio.Integer().Between(0, 9), `{"type":"integer","minimum":0,"maximum":9}`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			tool := mcpstdio.NewTool("t", "does", []mcpstdio.Param{{Name: "p", Type: test.typ, Optional: true}},
+				func(context.Context, struct{}) (string, error) { return "", nil })
+			r := serve(t, mcpstdio.Options{Tools: []mcpstdio.Tool{tool}})
+			r.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+			var a struct {
+				Result struct {
+					Tools []struct {
+						Name, Description string
+						InputSchema       struct {
+							Type       string
+							Properties struct{ P any }
+						}
+					}
+				}
+			}
+			if err := json.Unmarshal([]byte(r.recv()), &a); err != nil {
+				t.Fatal(err)
+			}
+			var want any
+			if err := json.Unmarshal([]byte(test.want), &want); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, a.Result.Tools[0].InputSchema.Properties.P); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	twice := mcpstdio.NewTool("twice", "", nil, func(context.Context, struct{}) (string, error) { return "", nil })
+	_, err := mcpstdio.NewServer(nil, nil, mcpstdio.Options{
+		ParseErrorID: "7", MaxInFlight: -1, Tools: []mcpstdio.Tool{twice, twice}, Fault: mcpstdio.Fault{Kind: "mute"},
+	})
+	for _, fault := range []string{"id of parse errors", "in flight", "two tools", "mute"} {
+		if err == nil || !strings.Contains(err.Error(), fault) {
+			t.Errorf("got %v, want %q in it", err, fault)
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package mcpstdio_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+)
+
+// Seed 004, "EOF and Response Flushing" and its edge cases, with stdout open, closed, and open and unread.
+
+// held starts a server with a tool that is under way until told, and has it called.
+func held(t *testing.T, opts mcpstdio.Options, calls int) (r *rig, release chan struct{}) {
+	t.Helper()
+	release = make(chan struct{})
+	begun := make(chan struct{}, calls)
+	opts.Tools = append(mcpstdio.Samples(), mcpstdio.NewTool("held", "", nil, func(ctx context.Context, _ struct{}) (string, error) {
+		begun <- struct{}{}
+		select {
+		case <-release:
+			return "released", nil
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}))
+	r = serve(t, opts)
+	for i := range calls {
+		r.send(call(fmt.Sprint(i), "held", `{}`))
+		<-begun
+	}
+	return r, release
+}
+
+func (r *rig) logged(flushed, dropped int) {
+	r.t.Helper()
+	line := fmt.Sprintf(`msg="Client disconnected (EOF), flushed %d responses, dropped %d responses"`, flushed, dropped)
+	if !strings.Contains(r.logs.String(), line) {
+		r.t.Errorf("log is %s, want %s", r.logs, line)
+	}
+}
+
+func TestEOFWithNothingPending(t *testing.T) {
+	r := serve(t, mcpstdio.Options{EOFGrace: patience, FlushTimeout: patience, ShutdownTimeout: patience})
+	r.send(ping)
+	r.want(pong)
+	r.in.Close()
+	if err := r.over(); err != nil {
+		t.Error(err)
+	}
+	r.logged(0, 0)
+	if r.s.State() != mcpstdio.Stopped {
+		t.Errorf("state is %v", r.s.State())
+	}
+}
+
+func TestEOFWithinTheGrace(t *testing.T) { // what was read may be done
+	r, release := held(t, mcpstdio.Options{EOFGrace: patience, ShutdownTimeout: patience}, 2)
+	r.in.Close()
+	for r.s.State() != mcpstdio.Draining {
+		runtime.Gosched()
+	}
+	close(release)
+	for range 2 {
+		if got := r.recv(); !strings.Contains(got, "released") {
+			t.Errorf("got %s, want the tool's answer", got)
+		}
+	}
+	if err := r.over(); err != nil {
+		t.Error(err)
+	}
+	r.logged(2, 0)
+}
+
+func TestEOFCancelsAndAnswers(t *testing.T) { // "EOF during tool execution", "Stdout open after stdin EOF: Attempt flush"
+	r, _ := held(t, mcpstdio.Options{EOFGrace: -1, FlushTimeout: patience, ShutdownTimeout: patience}, 3)
+	r.in.Close()
+	for range 3 {
+		if got := r.recv(); !strings.Contains(got, "-32603") || !strings.Contains(got, "Request cancelled") {
+			t.Errorf("got %s, want it cancelled", got)
+		}
+	}
+	if err := r.over(); err != nil {
+		t.Error(err)
+	}
+	r.logged(3, 0)
+}
+
+func TestEOFWithStdoutClosed(t *testing.T) { // "Stdout closed with stdin: Drop all responses"
+	r, _ := held(t, mcpstdio.Options{EOFGrace: -1, FlushTimeout: patience, ShutdownTimeout: patience}, 3)
+	r.out.Close()
+	r.in.Close()
+	if err := r.over(); err != nil {
+		t.Error(err)
+	}
+	r.logged(0, 3)
+}
+
+func TestEOFWithStdoutUnread(t *testing.T) { // "Flush timeout: Drop remaining responses"
+	r := serve(t, mcpstdio.Options{EOFGrace: -1, FlushTimeout: 20 * time.Millisecond, ShutdownTimeout: patience})
+	r.send(call("1", "get_large_data", `{"bytes":1000000}`)) // more than the pipe holds
+	r.out.Read(make([]byte, 1))                              // it is being written
+	r.send(call("2", "sleep", `{"seconds":3600}`))
+	for !strings.Contains(r.logs.String(), "tool=get_large_data") {
+		runtime.Gosched()
+	}
+	r.send(ping)
+	r.in.Close()
+	if err := r.over(); err != nil {
+		t.Error(err)
+	}
+	if log := r.logs.String(); !strings.Contains(log, "flushed 0 responses, dropped ") || strings.Contains(log, "dropped 0") {
+		t.Errorf("log is %s, want what was pending dropped", log)
+	}
+}
+
+func TestShutdownTimeoutBoundsTheRest(t *testing.T) {
+	r, _ := held(t, mcpstdio.Options{EOFGrace: patience, FlushTimeout: patience, ShutdownTimeout: 10 * time.Millisecond}, 1)
+	r.in.Close()
+	if err := r.over(); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(r.logs.String(), "Client disconnected (EOF)") {
+		t.Errorf("log is %s", r.logs)
+	}
+}
+
+func TestStopIsAsEOF(t *testing.T) { // "Graceful shutdown with in-flight requests"
+	r, _ := held(t, mcpstdio.Options{EOFGrace: -1, FlushTimeout: patience, ShutdownTimeout: patience}, 2)
+	r.s.Stop()
+	r.s.Stop() // twice is fine
+	for range 2 {
+		if got := r.recv(); !strings.Contains(got, "Request cancelled") {
+			t.Errorf("got %s, want it cancelled", got)
+		}
+	}
+	if err := r.over(); err != nil {
+		t.Error(err)
+	}
+	r.logged(2, 0)
+}
+
+func TestContextEndsTheServer(t *testing.T) {
+	in, out := io.Pipe()
+	defer out.Close()
+	s, err := mcpstdio.NewServer(in, io.Discard, mcpstdio.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	if err := s.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(ctx); err == nil {
+		t.Error("a second Start: want an error")
+	}
+	cancel()
+	if err := s.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestClientLeavesInTheMiddle(t *testing.T) { // stdout is closed, stdin stays open
+	r := serve(t, mcpstdio.Options{})
+	r.out.Close()
+	r.send(ping)
+	if err := r.over(); err != nil {
+		t.Errorf("got %v, want nil: a client may leave", err)
+	}
+}
+
+func TestOutputFails(t *testing.T) {
+	in, out := io.Pipe()
+	defer out.Close()
+	s, err := mcpstdio.NewServer(in, failing{}, mcpstdio.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	go io.WriteString(out, ping+"\n")
+	if err := s.Wait(); !errors.Is(err, errDisk) {
+		t.Errorf("got %v, want why the output failed", err)
+	}
+}
+
+var errDisk = errors.New("disk on fire")
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, errDisk }
+
+func TestInputFails(t *testing.T) {
+	s, err := mcpstdio.NewServer(brokenReader{}, io.Discard, mcpstdio.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Wait(); !errors.Is(err, errDisk) {
+		t.Errorf("got %v, want why the input failed", err)
+	}
+}
+
+type brokenReader struct{}
+
+func (brokenReader) Read([]byte) (int, error) { return 0, errDisk }
+
+func TestStreamsAreGivenBackWithoutDeadlines(t *testing.T) {
+	r := serve(t, mcpstdio.Options{})
+	r.s.Stop()
+	if err := r.over(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.farOut.WriteString("still usable\n"); err != nil {
+		t.Error(err)
+	}
+	if got := r.recv(); got != "still usable" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestRequestsInFlightAreBounded(t *testing.T) {
+	r, release := held(t, mcpstdio.Options{MaxInFlight: 2}, 2)
+	r.in.SetWriteDeadline(time.Now().Add(50 * time.Millisecond))
+	var lines strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&lines, `{"jsonrpc":"2.0","id":"p%d","method":"ping"}`+"\n", i)
+	}
+	if _, err := io.WriteString(r.in, lines.String()); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("writing 4 MB behind two requests in flight: got %v, want it to block", err)
+	}
+	close(release)
+	for range 2 {
+		if got := r.recv(); !strings.Contains(got, "released") {
+			t.Errorf("got %s", got)
+		}
+	}
+	r.want(strings.Replace(pong, `"p"`, `"p0"`, 1))
+}
