@@ -2,6 +2,8 @@ package syspipe
 
 import (
 	"fmt"
+	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -27,6 +29,7 @@ type End struct {
 
 	closed  atomic.Bool
 	others  atomic.Int32 // calls under way that are neither reads nor writes
+	passing sync.Mutex   // guards the duplicates that Pass made
 	in, out meter
 	descriptor
 }
@@ -109,6 +112,32 @@ func (e *End) Writev(bufs [][]byte) (int64, error) {
 	n, err := e.writev(bufs)
 	e.out.end()
 	return n, err
+}
+
+// SetReadDeadline ends reads that are or come under way at t with an error that wraps [os.ErrDeadlineExceeded]; the zero time is none. It works
+// with [Poller]; with any other io the error wraps [os.ErrNoDeadline].
+func (e *End) SetReadDeadline(t time.Time) error {
+	return e.setDeadline(func(f *os.File) error { return f.SetReadDeadline(t) })
+}
+
+// SetWriteDeadline is SetReadDeadline for writes, which return how much was accepted by then.
+func (e *End) SetWriteDeadline(t time.Time) error {
+	return e.setDeadline(func(f *os.File) error { return f.SetWriteDeadline(t) })
+}
+
+func (e *End) setDeadline(set func(*os.File) error) error {
+	if !e.enter() {
+		return e.closedError("set deadline of")
+	}
+	defer e.leave()
+	f, err := e.deadlines()
+	if err == nil {
+		err = set(f)
+	}
+	if err != nil {
+		return e.failed("set deadline of", err)
+	}
+	return nil
 }
 
 // Close gives the descriptor back, and the duplicates that Pass made. A call under way ends with an error that wraps [os.ErrClosed], and

@@ -31,6 +31,7 @@ func (e *End) seen() Fields                   { return 0 }
 func (e *End) read([]byte) (int, error)       { return 0, unsupported("pipes") }
 func (e *End) write([]byte) (int, error)      { return 0, unsupported("pipes") }
 func (e *End) writev([][]byte) (int64, error) { return 0, unsupported("pipes") }
+func (e *End) deadlines() (*os.File, error)   { return nil, os.ErrNoDeadline }
 func (e *End) shut() error                    { return nil }
 func (e *End) dropPassed() error              { return nil }
 func (e *End) capacity() (int, error)         { return 0, unsupported("pipes") }

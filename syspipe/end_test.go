@@ -140,6 +140,58 @@ func TestBrokenPipeIsOneError(t *testing.T) {
 	})
 }
 
+// TestBrokenPipeDuringAWrite closes the reader while a write waits for it.
+func TestBrokenPipeDuringAWrite(t *testing.T) {
+	everyPipe(t, func(t *testing.T, kind syspipe.Kind, how syspipe.IO) {
+		w, r := open(t, kind, 0, how)
+		capacity, err := w.Capacity()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var n int
+		done := make(chan struct{})
+		go func() { defer close(done); n, err = w.Write(make([]byte, 8*capacity)) }()
+		within(t, "fill", func() {
+			for have := 0; have < capacity; have, _ = r.Buffered() {
+				runtime.Gosched()
+			}
+		})
+		r.Close()
+		within(t, "notice that the reader has left", func() { <-done })
+		var broken *syspipe.BrokenPipeError
+		if !errors.As(err, &broken) || !errors.Is(err, syscall.EPIPE) || broken.Accepted != int64(n) || n >= 8*capacity {
+			t.Errorf("Write = %d, %v; want a *BrokenPipeError with the same count", n, err)
+		}
+		if runtime.GOOS == "linux" && n != capacity {
+			t.Errorf("%d bytes were accepted, want the capacity of %d", n, capacity)
+		}
+	})
+}
+
+func TestDeadlines(t *testing.T) {
+	everyPipe(t, func(t *testing.T, kind syspipe.Kind, how syspipe.IO) {
+		w, r := open(t, kind, 0, how)
+		past := time.Now().Add(-time.Second)
+		err := errors.Join(r.SetReadDeadline(past), w.SetWriteDeadline(past))
+		if how != syspipe.Poller {
+			if !errors.Is(err, os.ErrNoDeadline) {
+				t.Errorf("error %v, want os.ErrNoDeadline", err)
+			}
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, read := r.Read(make([]byte, 1))
+		_, write := w.Write(make([]byte, 1))
+		for op, err := range map[string]error{"Read": read, "Write": write} {
+			if !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("%s after the deadline: %v", op, err)
+			}
+		}
+	})
+}
+
 func TestUseAfterClose(t *testing.T) {
 	everyPipe(t, func(t *testing.T, kind syspipe.Kind, how syspipe.IO) {
 		w, r := open(t, kind, 0, how)
@@ -154,7 +206,7 @@ func TestUseAfterClose(t *testing.T) {
 		_, fill := r.Buffered()
 		for op, err := range map[string]error{
 			"Read": read, "Write": write, "Writev": gather, "Capacity": capacity, "SetCapacity": set, "Buffered": fill,
-			"SetIO": w.SetIO(how), "a second Close": w.Close(),
+			"SetIO": w.SetIO(how), "SetReadDeadline": r.SetReadDeadline(time.Now()), "a second Close": w.Close(),
 		} {
 			if !errors.Is(err, os.ErrClosed) {
 				t.Errorf("%s after Close: %v, want os.ErrClosed", op, err)

@@ -25,6 +25,9 @@ type descriptor struct {
 	pull   transfer
 	push   transfer
 	gather gather
+
+	null   *os.File // where Discard drops bytes, once it was used
+	nullFD int
 }
 
 // A transfer is what Go's poller calls until it is done. It is kept in the end so that a call allocates nothing.
@@ -70,6 +73,13 @@ func (e *End) register() error {
 	e.pull.try, e.push.try = e.tryRead, e.tryWrite
 	e.gather.try = e.tryWritev
 	return nil
+}
+
+func (e *End) deadlines() (*os.File, error) {
+	if e.file == nil {
+		return nil, os.ErrNoDeadline
+	}
+	return e.file, nil
 }
 
 func (e *End) seen() Fields {
@@ -269,6 +279,9 @@ func (e *End) shut() error {
 	if e.file != nil {
 		return e.file.Close()
 	}
+	if e.null != nil {
+		defer e.null.Close()
+	}
 	if e.busy() {
 		if err := e.interrupt(); err != nil {
 			// The call goes on until the other end lets it, and the number is its own for so long.
@@ -307,6 +320,8 @@ func deadPipe() (int, error) {
 }
 
 func (e *End) dropPassed() error {
+	e.passing.Lock()
+	defer e.passing.Unlock()
 	var errs []error
 	for _, f := range e.passed {
 		errs = append(errs, f.Close())

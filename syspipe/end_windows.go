@@ -71,6 +71,13 @@ func (e *End) setNowait(nowait bool) error {
 	return nil
 }
 
+func (e *End) deadlines() (*os.File, error) {
+	if e.file == nil {
+		return nil, os.ErrNoDeadline
+	}
+	return e.file, nil
+}
+
 func (e *End) seen() Fields {
 	if e.nowait {
 		return allFields
@@ -165,7 +172,7 @@ func (e *End) writeError(accepted int, err error) error {
 // transfer runs one ReadFile or WriteFile to its end. An overlapped handle needs an event to wait for, a synchronous one waits by itself.
 func (e *End) transfer(r *request, call func(*windows.Overlapped) error) (int, error) {
 	r.done = 0
-	if !e.overlapped || e.nowait {
+	if !e.overlapped {
 		err := call(nil)
 		return int(r.done), err
 	}
@@ -223,6 +230,8 @@ func (e *End) cancel() {
 }
 
 func (e *End) dropPassed() error {
+	e.passing.Lock()
+	defer e.passing.Unlock()
 	var errs []error
 	for _, h := range e.passed {
 		errs = append(errs, os.NewSyscallError("CloseHandle", windows.CloseHandle(h)))

@@ -17,6 +17,8 @@ const firstExtra = 3
 // up with [Inherited]; tell it by an argument, the environment or standard input. Close the end after cmd.Start: as long as the parent keeps
 // it, the other end sees neither end of file nor a broken pipe. On Windows pass an end before it is given to [Poller].
 func (e *End) Pass(cmd *exec.Cmd) (ref string, err error) {
+	e.passing.Lock() // so that a Close either prevents the duplicate or finds it
+	defer e.passing.Unlock()
 	if !e.enter() {
 		return "", e.closedError("pass")
 	}
