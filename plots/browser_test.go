@@ -21,7 +21,7 @@ import (
 func TestReportInABrowser(t *testing.T) {
 	b := newBrowser(t)
 	page := filepath.Join(t.TempDir(), "report.html")
-	if err := os.WriteFile(page, []byte(pageOf(t, fullSet(), ReportOptions{})), 0o644); err != nil {
+	if err := os.WriteFile(page, []byte(fullPage(t)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 
