@@ -130,8 +130,8 @@ func (r *ruler) fitLog(values []float64) {
 	}
 }
 
-// fitLinear begins a linear axis at zero where that costs less than half of
-// it: a bar or line that does not start there exaggerates.
+// fitLinear begins a linear axis at zero where the values still fill a third
+// of it: an axis that does not start there exaggerates.
 func (r *ruler) fitLinear(values []float64) {
 	r.min, r.max = span(values)
 	if r.min > 0 && r.min < r.max*2/3 {

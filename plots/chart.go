@@ -1,5 +1,10 @@
 package plots
 
+import (
+	"cmp"
+	"slices"
+)
+
 // A Chart is a picture as data: what it says, before anything is drawn. Its
 // panels share both axes, so that they can be compared, unless Scales says else.
 type Chart struct {
@@ -113,4 +118,24 @@ func (c Chart) names() []Series {
 		}
 	}
 	return out
+}
+
+func byX(a, b Point) int { return cmp.Compare(a.X, b.X) }
+
+// addPoint appends a point to the series of a name, which is made if need be.
+func addPoint(series []Series, name string, p Point) []Series {
+	i := slices.IndexFunc(series, func(s Series) bool { return s.Name == name })
+	if i < 0 {
+		return append(series, Series{Name: name, Points: []Point{p}})
+	}
+	series[i].Points = append(series[i].Points, p)
+	return series
+}
+
+// shaped gives all series a shape.
+func shaped(series []Series, shape Shape) []Series {
+	for i := range series {
+		series[i].Shape = shape
+	}
+	return series
 }

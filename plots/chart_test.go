@@ -279,6 +279,42 @@ func TestAChartOfOnePointIsLeftOutBesideOthers(t *testing.T) {
 	}
 }
 
+func TestRecordedMessagesAreDrawnByName(t *testing.T) {
+	set := testSet()
+	for _, r := range testStreams("run-1", 5, 1) {
+		if r.Cell.Size == 4096 {
+			r.Cell.Size, r.Cell.Payload, r.Cell.Messages = 0, "recorded", "3fa1"
+			set.Records = append(set.Records, r)
+		}
+	}
+	charts, _ := Charts(set)
+	i := slices.Index(chartNames(charts), "goodput-recorded")
+	if i < 0 {
+		t.Fatalf("charts %q", chartNames(charts))
+	}
+	if c := charts[i]; c.X.Scale != Category || c.points() != 2*len(testFramings) {
+		t.Errorf("%d points on a %s axis", c.points(), c.X.Scale)
+	}
+}
+
+func TestMachinesHaveNamesOfTheirOwn(t *testing.T) {
+	set := &results.Set{}
+	for i, host := range []string{"a", "b", "runner", "runner", ""} {
+		e := testMachine(fmt.Sprint("run-", i), "linux")
+		e.Machine, e.Hostname = fmt.Sprintf("%08d-rest", i), host
+		set.Environments = append(set.Environments, e)
+	}
+	set.Environments = append(set.Environments, testMachine("run-mac", "darwin"))
+	var got []string
+	for _, id := range append(set.Machines(), "lost") {
+		got = append(got, machineName(set, id))
+	}
+	want := []string{"linux/amd64 a", "linux/amd64 b", "linux/amd64 00000002", "linux/amd64 00000003", "linux/amd64 00000004", "darwin/arm64", "unknown"}
+	if !slices.Equal(got, want) {
+		t.Errorf("names %q, want %q", got, want)
+	}
+}
+
 // sweep is the chunked framing alone, with five chunk sizes.
 func sweep() *results.Set {
 	set := &results.Set{Environments: []results.Environment{testMachine("run-1", "linux")}}

@@ -181,32 +181,35 @@ func slug(text string) string {
 }
 
 // machineName is short and differs between the machines of the set: the
-// system and architecture, with the host's name where those are the same.
+// system and architecture; where several have those, the host's name too; where
+// several have that, the beginning of the hash.
 func machineName(set *results.Set, id string) string {
 	var own results.Environment
-	alike := 0
-	seen := map[string]bool{}
 	for _, e := range set.Environments {
 		if e.Machine == id {
 			own = e
 		}
 	}
-	for _, e := range set.Environments {
-		if !seen[e.Machine] && e.OS == own.OS && e.Arch == own.Arch {
-			alike++
-		}
-		seen[e.Machine] = true
-	}
-	switch name := own.OS + "/" + own.Arch; {
-	case own.OS == "":
+	if own.OS == "" {
 		return "unknown"
-	case alike > 1 && own.Hostname != "":
-		return name + " " + own.Hostname
-	case alike > 1:
-		return name + " " + id[:min(len(id), 8)]
-	default:
+	}
+	others := func(same func(results.Environment) bool) bool {
+		return slices.ContainsFunc(set.Environments, func(e results.Environment) bool { return e.Machine != id && same(e) })
+	}
+	name := own.OS + "/" + own.Arch
+	if !others(func(e results.Environment) bool { return e.OS == own.OS && e.Arch == own.Arch }) {
 		return name
 	}
+	if own.Hostname != "" && !others(func(e results.Environment) bool { return e.Hostname == own.Hostname }) {
+		return name + " " + own.Hostname
+	}
+	return name + " " + shortID(id)
+}
+
+// shortID is the beginning of a machine's hash, as sentences of results have it.
+func shortID(id string) string {
+	id = strings.TrimPrefix(id, "sha256:")
+	return id[:min(len(id), 8)]
 }
 
 // display writes a value of a cell for people.

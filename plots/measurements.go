@@ -10,9 +10,11 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-func isStream(r results.Record) bool {
-	return r.Cell.Pattern == "stream" && r.Cell.Rate == 0 && r.Cell.Size > 0
-}
+// isStream is a closed loop one way with messages of one size.
+func isStream(r results.Record) bool { return isBulk(r) && r.Cell.Size > 0 }
+
+// isBulk is a closed loop one way.
+func isBulk(r results.Record) bool { return r.Cell.Pattern == "stream" && r.Cell.Rate == 0 }
 
 // sizeAxis is the x axis of everything that is held against the message size.
 var sizeAxis = Axis{Label: "message size", Scale: Log2, Unit: Bytes}
@@ -59,10 +61,18 @@ func (c Chart) mostPoints() int {
 	return most
 }
 
-// bySize fills a chart, and its siblings for whatever else varies, with a
-// figure of the streams.
+// bySize fills a chart with a figure of the streams; those of recorded
+// messages, which have no size in common, have charts of their own.
 func bySize(set *results.Set, c Chart, of figure) []Chart {
-	v := newView(set, isStream)
+	recorded := c
+	recorded.Name += "-recorded"
+	return append(newView(set, isStream).charts(c, of),
+		newView(set, func(r results.Record) bool { return isBulk(r) && r.Cell.Size == 0 }).charts(recorded, of)...)
+}
+
+// charts fill a chart, and its siblings for whatever else varies, with a figure
+// against message size.
+func (v view) charts(c Chart, of figure) []Chart {
 	f := v.facets("size", "placement")
 	var out []Chart
 	for _, p := range v.split(f.files) {
@@ -213,16 +223,12 @@ func compareChunks(a, b string) int { return chunkOf(a) - chunkOf(b) }
 
 // chunkOf is the size in a framing's spec, 0 where there is none.
 func chunkOf(spec string) int {
-	for i := range spec {
-		if spec[i] == ':' {
-			n, err := strconv.Atoi(spec[i+1:])
-			if err != nil {
-				return 0
-			}
-			return n
-		}
+	_, size, _ := strings.Cut(spec, ":")
+	n, err := strconv.Atoi(size)
+	if err != nil {
+		return 0
 	}
-	return 0
+	return n
 }
 
 // ratioCharts hold each framing's goodput against that of raw at the same
@@ -310,9 +316,7 @@ func (v view) families() []string {
 }
 
 func (v view) chunkChart(name string) []Chart {
-	v = newView(v.set, func(r results.Record) bool {
-		return isStream(r) && chunkOf(r.Cell.Framing) > 0 && family(r.Cell.Framing) == name
-	})
+	v = v.keep(func(r results.Record) bool { return family(r.Cell.Framing) == name })
 	if len(v.values("framing")) < 3 {
 		return nil
 	}

@@ -25,8 +25,7 @@ func (r *reporter) answer(found []*section) *section {
 func (r *reporter) named(sentences []string) []string {
 	var pairs []string
 	for _, e := range r.machines {
-		id := strings.TrimPrefix(e.Machine, "sha256:")
-		pairs = append(pairs, "machine "+id[:min(len(id), 8)], machineName(r.set, e.Machine))
+		pairs = append(pairs, "machine "+shortID(e.Machine), machineName(r.set, e.Machine))
 	}
 	rename := strings.NewReplacer(pairs...)
 	out := slices.Clone(sentences)
@@ -248,5 +247,3 @@ func sizeText(c results.Cell) string {
 	}
 	return results.FormatSize(int64(c.Size))
 }
-
-func joinWords(words ...string) string { return strings.TrimSpace(strings.Join(words, " ")) }

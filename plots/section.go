@@ -72,16 +72,9 @@ func (g *grid) add(warnings []string, cells ...cell) {
 	g.Rows = append(g.Rows, line{cells, warnings})
 }
 
-func plain(s string) cell { return cell{Text: clipped(s)} }
+func plain(s string) cell { return cell{Text: clipped(s, mostText)} }
 
-func code(s string) cell { return cell{Text: clipped(s), Class: "code"} }
-
-func clipped(s string) string {
-	if r := []rune(s); len(r) > mostText {
-		return string(r[:mostText]) + " …"
-	}
-	return s
-}
+func code(s string) cell { return cell{Text: clipped(s, mostText), Class: "code"} }
 
 // tabled adds a grid that has rows to a section, cut if it is too long, and
 // without columns that are empty.

@@ -100,3 +100,13 @@ func (v view) capacity(asked string) string {
 	}
 	return display("capacity", asked)
 }
+
+func joinWords(words ...string) string { return strings.TrimSpace(strings.Join(words, " ")) }
+
+// clipped cuts a text that is longer than most characters.
+func clipped(text string, most int) string {
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
+}

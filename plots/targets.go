@@ -1,7 +1,6 @@
 package plots
 
 import (
-	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -82,30 +81,14 @@ func targetLimits(set *results.Set) []Guide {
 	return out
 }
 
-func byX(a, b Point) int { return cmp.Compare(a.X, b.X) }
+// mostName is how many characters of a name of somebody else's fit a legend or
+// an axis.
+const mostName = 60
 
 // commandName is a command as a title: without the folders of the program.
 func commandName(command []string) string {
 	if len(command) == 0 {
 		return "?"
 	}
-	return strings.Join(append([]string{filepath.Base(command[0])}, command[1:]...), " ")
-}
-
-// addPoint appends a point to the series of a name, which is made if need be.
-func addPoint(series []Series, name string, p Point) []Series {
-	i := slices.IndexFunc(series, func(s Series) bool { return s.Name == name })
-	if i < 0 {
-		return append(series, Series{Name: name, Points: []Point{p}})
-	}
-	series[i].Points = append(series[i].Points, p)
-	return series
-}
-
-// shaped gives all series a shape.
-func shaped(series []Series, shape Shape) []Series {
-	for i := range series {
-		series[i].Shape = shape
-	}
-	return series
+	return clipped(strings.Join(append([]string{filepath.Base(command[0])}, command[1:]...), " "), mostName)
 }

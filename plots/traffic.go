@@ -85,7 +85,7 @@ func methodChart(set *results.Set) Chart {
 		p.Series = append(p.Series, Series{Name: q, Shape: Dots})
 	}
 	for row, method := range methodsOf(times) {
-		c.Y.Categories = append(c.Y.Categories, fmt.Sprintf("%s (%d)", method, len(times[method])))
+		c.Y.Categories = append(c.Y.Categories, fmt.Sprintf("%s (%d)", clipped(method, mostName), len(times[method])))
 		l, err := results.NewLatency(times[method])
 		if err != nil {
 			continue // a histogram that it made itself always encodes
