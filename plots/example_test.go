@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/pipebench/pipebench/plots"
 	"github.com/pipebench/pipebench/results"
@@ -38,4 +39,33 @@ func ExampleWrite() {
 	// overhead.png
 	// not drawn: ratio: no raw stream beside another of the same size
 	// not drawn: latency: no latencies: twenty observations make the shortest curve
+}
+
+func ExampleReport() {
+	set := &results.Set{Claims: []results.Claim{
+		{ID: "pipe-buf", Seed: "000", Claim: "PIPE_BUF is 512", Verdict: "refuted", Figure: "4096 B", Why: "Linux keeps writes up to a page whole"},
+	}}
+	var page strings.Builder
+	if err := plots.Report(&page, set, plots.ReportOptions{Title: "Claims", Command: "pipebench report results.jsonl"}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(page.Len() < plots.ReportLimit, strings.Contains(page.String(), "<script"))
+	// Output: true false
+}
+
+// A chart of one's own is drawn as those of the results are.
+func ExampleChart() {
+	chart := plots.Chart{
+		Name:  "memory",
+		Title: "Memory of a reader against what it was sent",
+		X:     plots.Axis{Label: "bytes sent", Scale: plots.Log2, Unit: plots.Bytes},
+		Y:     plots.Axis{Label: "resident memory", Scale: plots.Log2, Unit: plots.Bytes},
+		Panels: []plots.Panel{{Series: []plots.Series{
+			{Name: "ndjson", Points: []plots.Point{{X: 1 << 20, Y: 8 << 20, Low: 8 << 20, High: 9 << 20}, {X: 1 << 30, Y: 24 << 20, Low: 23 << 20, High: 25 << 20}}},
+		}}},
+	}
+	svg, err := chart.SVG()
+	fmt.Println(len(svg) > 0, err)
+	// Output: true <nil>
 }

@@ -65,7 +65,7 @@ func (r *reporter) tally() []string {
 		var parts []string
 		for _, v := range []string{"holds", "refuted", "depends", "not-testable-here"} {
 			if verdicts[v] > 0 {
-				parts = append(parts, fmt.Sprintf("%d %s", verdicts[v], verdictWords[v]))
+				parts = append(parts, fmt.Sprintf("%s %d", strings.ReplaceAll(v, "-", " "), verdicts[v]))
 			}
 		}
 		out = append(out, fmt.Sprintf("Of %s judged: %s.", count(n, "claim"), strings.Join(parts, ", ")))
@@ -80,8 +80,6 @@ func (r *reporter) tally() []string {
 	}
 	return out
 }
-
-var verdictWords = map[string]string{"holds": "true", "refuted": "refuted", "depends": "true or not as the case may be", "not-testable-here": "not testable here"}
 
 // measurements are the cells that were run: a table for each machine and
 // pattern, and the charts.
