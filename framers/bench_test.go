@@ -151,6 +151,7 @@ func measure(t *testing.T, chosen []subject, size int) [][]time.Duration {
 	}
 	for range *figures {
 		for i, c := range carriages {
+			runtime.GC() // what one subject leaves behind is not the next one's cost
 			start := time.Now()
 			if err := c.carry(n); err != nil {
 				t.Fatalf("%s %s: %v", chosen[i].format, chosen[i].name, err)
