@@ -27,14 +27,18 @@ type cpuTime struct {
 	voluntary, involuntary int64
 }
 
-// usage takes stock. Reading the heap's account stops the world, which an end
-// may do that has its process to itself, and another must not.
-func (e *end) usage() usage {
-	u := usage{calls: e.counters(), wire: e.carrier().Counters().Bytes, time: readCPUTime(e.Pin)}
+// usage takes stock of what is cheaply known, beside the account of the heap.
+func (e *end) usage(heap runtime.MemStats) usage {
+	return usage{calls: e.counters(), wire: e.carrier().Counters().Bytes, time: readCPUTime(e.Pin), heap: heap}
+}
+
+// heap reads the heap's account. That stops the world, which an end may do that
+// has its process to itself, and another must not.
+func (e *end) heap() (m runtime.MemStats) {
 	if e.Pin == pinProcess {
-		runtime.ReadMemStats(&u.heap)
+		runtime.ReadMemStats(&m)
 	}
-	return u
+	return m
 }
 
 // counters are those of the ends that messages and answers pass through.
@@ -54,7 +58,7 @@ func (e *end) counters() syspipe.Counters {
 
 // account reports what was used since before.
 func (e *end) account(before usage) error {
-	after := e.usage()
+	after := e.usage(e.heap())
 	e.report.WireBytes = int64(after.wire - before.wire)
 	e.report.PayloadBytes = e.source.Bytes(e.Warmup, e.Messages)
 	e.report.Counters = e.counted(before, after)

@@ -22,10 +22,11 @@ func (e *end) run() error {
 // lead waits until the other end is ready, starts the clock, says go, and
 // stops the clock when it has the last message.
 func (e *end) lead() error {
+	heap := e.heap()
 	if err := e.hear(); err != nil {
 		return err
 	}
-	before := e.usage()
+	before := e.usage(heap)
 	began := time.Now()
 	if err := e.say(); err != nil {
 		return err
@@ -39,7 +40,9 @@ func (e *end) lead() error {
 
 // follow says that it is ready, and moves its messages when it may.
 func (e *end) follow() error {
-	before := e.usage()
+	heap := e.heap()
+	settle()
+	before := e.usage(heap)
 	if err := e.say(); err != nil {
 		return err
 	}

@@ -42,6 +42,9 @@ func (j job) take(p part) (*end, error) {
 		e.close()
 		return nil, err
 	}
+	if waits := e.io.of(p.Role); waits != syspipe.Poller { // whose threads all need the table
+		ownDescriptors()
+	}
 	e.exchange = e.exchanger()
 	return e, nil
 }

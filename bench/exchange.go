@@ -7,35 +7,34 @@ import (
 	"github.com/pipebench/pipebench/framers"
 )
 
-// exchanger is what the part's role does with the messages.
+// exchanger is what the part's role does with the messages. In a raw cell they
+// are told apart by their known sizes, and that only where they are compared.
 func (e *end) exchanger() func(from, n int64) error {
-	switch e.Role {
-	case sender:
-		w := e.writer()
-		return func(from, n int64) error { return e.send(w, from, n) }
-	case receiver:
-		return e.receiving()
-	case asker:
-		w, r := e.writer(), e.reader()
+	if e.Role == asker {
 		e.trips = make([]int64, max(e.Warmup, e.Messages))
 		touch(e.trips)
+	}
+	if e.raw && !e.Compare {
+		return e.unframed()
+	}
+	var w framers.Writer
+	var r framers.Reader
+	if e.out != nil {
+		w = e.writer()
+	}
+	if e.in != nil {
+		r = e.reader()
+	}
+	switch e.Role {
+	case sender:
+		return func(from, n int64) error { return e.send(w, from, n) }
+	case receiver:
+		return func(from, n int64) error { return e.receive(r, from, n) }
+	case asker:
 		return func(from, n int64) error { return e.ask(w, r, from, n) }
 	default:
-		w, r := e.writer(), e.reader()
 		return func(from, n int64) error { return e.answer(w, r, from, n) }
 	}
-}
-
-// receiving is the receiver's work. A raw stream has no messages to hand out
-// but when every byte is compared.
-func (e *end) receiving() func(from, n int64) error {
-	if e.raw && !e.Compare {
-		buf := make([]byte, e.source.Largest())
-		touch(buf)
-		return func(from, n int64) error { return e.drain(buf, from, n) }
-	}
-	r := e.reader()
-	return func(from, n int64) error { return e.receive(r, from, n) }
 }
 
 func (e *end) writer() framers.Writer {

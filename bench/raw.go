@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/pipebench/pipebench/bench/payload"
 )
@@ -36,8 +37,35 @@ func (r *rawReader) ReadMessage() ([]byte, error) {
 	return msg, err
 }
 
-// drain takes the bytes of n messages as they come, up to a message a call,
-// and counts them: what the C yardstick does, and the floor of every stream.
+// unframed is what the part's role does in a raw cell while the clock runs:
+// what the C yardstick does, and no more. Bytes are counted, and nobody looks
+// at the messages' numbers, so they have none.
+func (e *end) unframed() func(from, n int64) error {
+	buf := make([]byte, e.source.Largest())
+	touch(buf)
+	switch e.Role {
+	case sender:
+		return e.pour
+	case receiver:
+		return func(from, n int64) error { return e.drain(buf, from, n) }
+	case asker:
+		return func(from, n int64) error { return e.askRaw(buf, from, n) }
+	default:
+		return func(from, n int64) error { return e.answerRaw(buf, from, n) }
+	}
+}
+
+// pour writes n messages.
+func (e *end) pour(from, n int64) error {
+	for i := from; i < from+n; i++ {
+		if _, err := e.out.Write(e.source.Body(i)); err != nil {
+			return fmt.Errorf("send message %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// drain takes the bytes of n messages as they come, up to a message a call.
 func (e *end) drain(buf []byte, from, n int64) error {
 	left := e.source.Bytes(from, n)
 	for left > 0 {
@@ -46,6 +74,49 @@ func (e *end) drain(buf []byte, from, n int64) error {
 			return fmt.Errorf("receive, with %d bytes to come: %w", left, err)
 		}
 		left -= int64(got)
+	}
+	return nil
+}
+
+func (e *end) askRaw(buf []byte, from, n int64) error {
+	base := time.Now()
+	var last time.Duration
+	for i := from; i < from+n; i++ {
+		body := e.source.Body(i)
+		if _, err := e.out.Write(body); err != nil {
+			return fmt.Errorf("send message %d: %w", i, err)
+		}
+		if err := e.fill(buf[:len(body)]); err != nil {
+			return fmt.Errorf("receive the answer to message %d: %w", i, err)
+		}
+		now := time.Since(base)
+		e.trips = append(e.trips, int64(now-last))
+		last = now
+	}
+	return nil
+}
+
+func (e *end) answerRaw(buf []byte, from, n int64) error {
+	for i := from; i < from+n; i++ {
+		msg := buf[:e.source.Size(i)]
+		if err := e.fill(msg); err != nil {
+			return fmt.Errorf("receive message %d: %w", i, err)
+		}
+		if _, err := e.out.Write(msg); err != nil {
+			return fmt.Errorf("answer message %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// fill reads until b is full.
+func (e *end) fill(b []byte) error {
+	for len(b) > 0 {
+		n, err := e.in.Read(b)
+		if err != nil {
+			return err
+		}
+		b = b[n:]
 	}
 	return nil
 }

@@ -40,6 +40,10 @@ func (s *Source) Message(i int64) []byte {
 	return m
 }
 
+// Body is message i as it is without its number, for a stream that nobody
+// takes messages from.
+func (s *Source) Body(i int64) []byte { return s.body(i) }
+
 // Size is the length of message i in bytes.
 func (s *Source) Size(i int64) int { return len(s.body(i)) }
 

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package bench
+
+import "time"
+
+// settle leaves the runtime alone for a moment before the clock starts, so that
+// the threads that stopping the world woke are asleep again.
+func settle() { time.Sleep(2 * time.Millisecond) }
