@@ -58,7 +58,8 @@ func (in *inlet) next(i int) {
 // drop forgets everything that has been read.
 func (in *inlet) drop() { in.base, in.pos = in.end, in.end }
 
-// fill reads once: limit bytes at most, the read size at most and if limit is 0. It returns nil if any came.
+// fill reads once, at most limit bytes, and at most the read size, which a limit of 0 stands for. It returns nil if any
+// bytes came; an error that came with them is returned by the next call.
 func (in *inlet) fill(limit int) error {
 	if err := in.err; err != nil {
 		if err != io.EOF {
