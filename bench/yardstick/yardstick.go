@@ -25,6 +25,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"time"
 )
 
 //go:embed c/pipe_ref.c
@@ -88,8 +89,14 @@ func (w Work) args(what string) []string {
 	}
 }
 
+// patience is how long the program may take: when one of its ends dies, the
+// other waits for ever.
+const patience = time.Minute
+
 // run starts the program and takes one figure from its line of key=value.
 func (p *Program) run(ctx context.Context, figure string, args []string) (float64, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	cmd := exec.CommandContext(ctx, p.path, args...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
