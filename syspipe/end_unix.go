@@ -279,18 +279,23 @@ func (e *End) shut() error {
 	if e.file != nil {
 		return e.file.Close()
 	}
-	if e.null != nil {
-		defer e.null.Close()
-	}
 	if e.busy() {
 		if err := e.interrupt(); err != nil {
 			// The call goes on until the other end lets it, and the number is its own for so long.
-			go func() { e.awaitIdle(); unix.Close(e.fd) }()
+			go func() { e.awaitIdle(); e.release() }()
 			return fmt.Errorf("interrupt the call under way: %w", err)
 		}
 		e.awaitIdle()
 	}
-	return os.NewSyscallError("close", unix.Close(e.fd))
+	return e.release()
+}
+
+func (e *End) release() error {
+	err := os.NewSyscallError("close", unix.Close(e.fd))
+	if e.null != nil {
+		err = errors.Join(err, e.null.Close())
+	}
+	return err
 }
 
 // interrupt ends the calls under way. It first puts a pipe that nobody writes to under the end's number, so that a call which comes too late

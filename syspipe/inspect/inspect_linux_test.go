@@ -114,7 +114,7 @@ func find(pid int, want inspect.Trouble) (inspect.Diagnosis, error) {
 func child(t *testing.T, job string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), jobVariable+"="+job)
+	cmd.Env = append(os.Environ(), jobVariable+"="+job, "GORACE=atexit_sleep_ms=0") // else a child takes a second to exit under -race
 	return cmd
 }
 
@@ -332,4 +332,28 @@ func asNobody(t *testing.T, cmd *exec.Cmd) {
 		t.Fatal(err)
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+}
+
+func TestNothingIsLeft(t *testing.T) {
+	if _, err := inspect.Process(os.Getpid()); err != nil {
+		t.Fatal(err)
+	}
+	before := descriptors(t)
+	for range 3 {
+		if _, err := inspect.Process(os.Getpid()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after := descriptors(t); after != before {
+		t.Errorf("%d descriptors after, %d before", after, before)
+	}
+}
+
+func descriptors(t *testing.T) int {
+	t.Helper()
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list)
 }

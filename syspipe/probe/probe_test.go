@@ -20,7 +20,8 @@ func TestMain(m *testing.M) {
 
 // TestFindings runs everything once and holds the findings against each other and against the rules.
 func TestFindings(t *testing.T) {
-	start := time.Now()
+	start, goroutines := time.Now(), runtime.NumGoroutine()
+	t.Setenv("TMPDIR", t.TempDir())
 	found := map[syspipe.Kind]map[string]probe.Finding{}
 	err := probe.Run(t.Context(), probe.Options{}, func(f probe.Finding) error {
 		if found[f.Pipe] == nil {
@@ -46,6 +47,12 @@ func TestFindings(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("took %v", time.Since(start))
+	if n := runtime.NumGoroutine(); n > goroutines {
+		t.Errorf("%d goroutines after, %d before", n, goroutines)
+	}
+	if left, _ := os.ReadDir(os.Getenv("TMPDIR")); len(left) > 0 {
+		t.Errorf("%v is left in the temporary folder", left)
+	}
 	for kind, of := range found {
 		if len(of) < 20 {
 			t.Errorf("only %d findings on %s", len(of), kind)

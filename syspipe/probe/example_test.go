@@ -1,0 +1,15 @@
+package probe_test
+
+import (
+	"fmt"
+
+	"github.com/pipebench/pipebench/syspipe/probe"
+)
+
+// The same writes fill pipes of two systems differently.
+func ExampleFill() {
+	linux, _ := probe.Fill("linux", 64<<10, 4<<10, 2049)
+	darwin, _ := probe.Fill("darwin", 0, 0, 2049)
+	fmt.Println("2049-byte writes: Linux takes", linux, "bytes, macOS", darwin)
+	// Output: 2049-byte writes: Linux takes 32784 bytes, macOS 65536
+}
