@@ -126,19 +126,19 @@ func (c *Conn) Close() error {
 // Done is closed when the connection is Closing: by Close, or because it gave its server up.
 func (c *Conn) Done() <-chan struct{} { return c.over }
 
-// ExitCode returns how the server's process that was last started has ended: its code, 128 + the signal that ended it, or -1
-// if it runs or never ran.
-func (c *Conn) ExitCode() int {
+// Exit returns how the server that was last started has ended: its code, or 128 + the signal that ended it, and whether it had
+// to be told to end, or made to, after its stdin was closed. The code is -1 if it has not ended, or never ran.
+func (c *Conn) Exit() (code int, forced bool) {
 	c.mu.Lock()
 	last := c.last
 	c.mu.Unlock()
 	if last == nil {
-		return -1
+		return -1, false
 	}
 	select {
-	case <-last.proc.Done:
-		return last.proc.ExitCode()
+	case <-last.ended:
+		return last.proc.ExitCode(), last.force
 	default:
-		return -1
+		return -1, false
 	}
 }

@@ -25,7 +25,7 @@ type TransportError struct {
 	Err    error
 }
 
-func (e *TransportError) Error() string { return fmt.Sprintf("connection lost: %v", e.Err) }
+func (e *TransportError) Error() string { return fmt.Sprintf("lost the server: %v", e.Err) }
 func (e *TransportError) Unwrap() error { return e.Err }
 
 // A FrameError says that a frame is beyond the limit.

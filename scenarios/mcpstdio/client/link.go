@@ -18,6 +18,7 @@ type link struct {
 	queue chan outgoing // to be written
 	down  chan struct{} // closed when the link is left
 	ended chan struct{} // closed when the process is gone
+	force bool          // it did not go by itself; set before ended is closed
 	init  rpc.ID        // of the handshake
 	limit int           // of requests, in bytes; negative: none
 	noise int           // lines in a row that were no message; the reader's alone
@@ -58,7 +59,7 @@ func (l *link) end(polite bool) {
 	if !polite {
 		l.proc.Stdout.Close()
 	}
-	l.proc.stop()
+	l.force = l.proc.stop()
 	l.curtail()
 	l.tasks.Wait()
 	l.proc.Stdout.Close()

@@ -24,16 +24,18 @@ type Process struct {
 	ExitCode  func() int      // once it has: the code, or 128 + the signal
 }
 
-// stop ends a process whose stdin has been closed, step by step.
-func (p *Process) stop() {
+// stop ends a process whose stdin has been closed, step by step. It reports whether force was needed.
+func (p *Process) stop() (forced bool) {
 	for _, harder := range []func(){p.Terminate, p.Kill, func() {}} {
 		timer := time.NewTimer(p.Grace)
 		select {
 		case <-p.Done:
 			timer.Stop()
-			return
+			return forced
 		case <-timer.C:
 			harder()
+			forced = true
 		}
 	}
+	return forced
 }

@@ -1,0 +1,285 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pipebench/pipebench/bench/machine"
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/mcpstdio/client"
+	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
+)
+
+// callFlags are what call was asked for, as it was typed.
+type callFlags struct {
+	framing, maxFrame, memory string
+	timeout, cpu              time.Duration
+	inFlight                  int
+	files                     uint64
+	quiet                     bool
+}
+
+func newCall() *cobra.Command {
+	f := &callFlags{}
+	cmd := &cobra.Command{
+		Use:   "call [flags] -- COMMAND [ARGUMENT...]",
+		Short: "Ask an MCP server, from a shell script or CI",
+		Long: `Start an MCP server, send it the requests on stdin, a line each, and print its answers,
+a line each and in the order of the requests.
+
+A request is a method with or without params, a tool with its arguments, or a whole
+JSON-RPC message. Blank lines and lines that begin with # are skipped:
+
+  tools/list
+  tools/call {"name":"echo","arguments":{"message":"hi"}}
+  echo {"message":"hi"}
+  {"jsonrpc":"2.0","id":"a","method":"ping"}
+
+An answer has the id of its message, or else the number of its line. COMMAND is started
+without a shell: by node if it ends in .js, by python3 if it ends in .py.
+
+The exit code is the server's, if that is not 0; else 1 if a request failed.`,
+		Example: `  echo tools/list | pipebench call -- server.js --config config.json
+  echo 'echo {"message":"hi"}' | pipebench call -- pipebench serve
+  pipebench call --timeout 5s --memory 512MiB -- ./server < requests.txt > answers.jsonl`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage(errors.New("which server? pipebench call -- COMMAND [ARGUMENT...]"))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.call(cmd, args) },
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (f *callFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.SetInterspersed(false) // what follows the server's name is the server's
+	flags.StringVar(&f.framing, "framing", "ndjson", "how messages are told apart: ndjson, content-length, chunked, adaptive")
+	flags.StringVar(&f.maxFrame, "max-frame", "", "the largest answer, such as 1MiB; unlimited (default 16MiB)")
+	flags.DurationVar(&f.timeout, "timeout", client.DefaultRequestTimeout, "for one request; 0 for none")
+	flags.IntVar(&f.inFlight, "in-flight", 1, "requests sent before the first is answered")
+	flags.StringVar(&f.memory, "memory", "", "address space the server may use, such as 512MiB (Linux)")
+	flags.DurationVar(&f.cpu, "cpu", 0, "CPU time the server may use (Linux)")
+	flags.Uint64Var(&f.files, "files", 0, "descriptors the server may have (Linux)")
+	flags.BoolVar(&f.quiet, "quiet", false, "drop the server's stderr, and warnings")
+	_ = cmd.RegisterFlagCompletionFunc("framing", cobra.FixedCompletions(callFramings, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
+}
+
+// callFramings are those that servers speak.
+var callFramings = []string{"ndjson", "content-length", "chunked", "adaptive"}
+
+func (f *callFlags) call(cmd *cobra.Command, args []string) error {
+	command, opts, err := f.plan(args, cmd.ErrOrStderr())
+	if err != nil {
+		return usage(err)
+	}
+	c, err := client.Open(command, opts)
+	if err != nil {
+		return usage(err)
+	}
+	stop := context.AfterFunc(cmd.Context(), func() { _ = c.Close() }) // its error is always nil
+	defer stop()
+	t := &talk{c: c, inFlight: f.inFlight}
+	err = t.run(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout())
+	_ = c.Close()
+	if code, forced := c.Exit(); code > 0 && !forced {
+		return &statusError{code, errors.Join(err, fmt.Errorf("the server exited with code %d", code))}
+	}
+	return err
+}
+
+// plan reads the flags, and reports the first that makes no sense.
+func (f *callFlags) plan(args []string, stderr io.Writer) (command client.Command, opts client.Options, err error) {
+	command = client.NewCommand(args[0], args[1:]...)
+	command.Limits = client.Limits{CPU: f.cpu, Files: f.files}
+	if f.memory != "" {
+		n, err := results.ParseSize(f.memory)
+		if err != nil {
+			return command, opts, fmt.Errorf("--memory: %w", err)
+		}
+		command.Limits.Memory = uint64(n)
+	}
+	if f.inFlight < 1 {
+		return command, opts, fmt.Errorf("--in-flight %d: want at least 1", f.inFlight)
+	}
+	opts = client.Options{Version: machine.Version(), Restarts: -1, RequestTimeout: orNone(f.timeout)}
+	if !f.quiet {
+		opts.Stderr = stderr
+		opts.Logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	}
+	if opts.Framing, err = framers.Parse(f.framing); err != nil {
+		return command, opts, fmt.Errorf("--framing: %w", err)
+	}
+	if opts.MaxFrame, err = messageLimit("max-frame", f.maxFrame); err != nil {
+		return command, opts, err
+	}
+	if opts.MaxFrame < 0 {
+		opts.MaxFrame, opts.Policy = 0, client.Unlimited
+	}
+	return command, opts, nil
+}
+
+// A talk is what call does once the server is started.
+type talk struct {
+	c        *client.Conn
+	inFlight int
+	asked    int
+	failed   int
+}
+
+// run asks what stands on in and writes the answers to out.
+func (t *talk) run(ctx context.Context, in io.Reader, out io.Writer) error {
+	if err := t.c.Wait(ctx); err != nil {
+		return err
+	}
+	order := make(chan chan reply, t.inFlight-1) // and one with who writes
+	written := make(chan error, 1)
+	go func() { written <- t.write(order, out) }()
+	err := t.ask(ctx, in, order)
+	close(order)
+	if err := errors.Join(err, <-written); err != nil {
+		return err
+	}
+	switch {
+	case t.asked == 0:
+		return errors.New("no request on stdin: write one a line, such as tools/list")
+	case t.failed > 0:
+		return fmt.Errorf("%d of %d requests failed", t.failed, t.asked)
+	}
+	return nil
+}
+
+// A reply is a line of output.
+type reply struct {
+	line   []byte
+	failed bool
+}
+
+// ask sends each request, and puts where its reply will come on order.
+func (t *talk) ask(ctx context.Context, in io.Reader, order chan<- chan reply) error {
+	lines := framers.NDJSON().NewReader(in, framers.WithMaxMessage(-1), framers.WithVerbatim())
+	for number := int64(1); ; number++ {
+		line, err := lines.ReadMessage()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read requests: %w", err)
+		}
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 || line[0] == '#' {
+			continue
+		}
+		t.asked++
+		q, err := parseRequest(bytes.Clone(line), number)
+		if err != nil {
+			return usage(fmt.Errorf("line %d of stdin: %w", number, err))
+		}
+		if q.notice {
+			if err := t.c.Notify(ctx, q.method, q.params); err != nil {
+				return err
+			}
+			continue
+		}
+		r := make(chan reply, 1)
+		order <- r
+		go func() { r <- t.send(ctx, q) }()
+	}
+}
+
+// send asks one request. What fails here, not at the server, is answered in its place, so that lines stay in step.
+func (t *talk) send(ctx context.Context, q request) reply {
+	result, err := t.c.Call(ctx, q.method, q.params)
+	if err == nil {
+		var tool struct{ IsError bool }
+		_ = json.Unmarshal(result, &tool) // a result that is no object is none of a tool
+		return reply{rpc.AppendResult(nil, q.id, result), tool.IsError}
+	}
+	var remote *rpc.Error
+	if !errors.As(err, &remote) {
+		remote = &rpc.Error{Code: codeOfOurOwn, Message: err.Error()}
+	}
+	return reply{rpc.AppendError(nil, q.id, *remote), true}
+}
+
+// codeOfOurOwn is the first of those that JSON-RPC leaves to implementations.
+const codeOfOurOwn = -32000
+
+// write writes replies in the order they are due.
+func (t *talk) write(order <-chan chan reply, out io.Writer) (err error) {
+	for r := range order {
+		a := <-r
+		if a.failed {
+			t.failed++
+		}
+		if err == nil {
+			_, err = out.Write(append(a.line, '\n'))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("write answers: %w", err)
+	}
+	return nil
+}
+
+// A request is a line of input.
+type request struct {
+	id     rpc.ID
+	method string
+	params json.RawMessage // nil for none
+	notice bool            // wants no answer
+}
+
+// parseRequest reads a line: a message, a method with params, or a tool with arguments.
+func parseRequest(line []byte, number int64) (request, error) {
+	if line[0] == '{' {
+		return parseMessage(line)
+	}
+	name, rest, _ := strings.Cut(string(line), " ")
+	body := json.RawMessage(strings.TrimSpace(rest))
+	if len(body) > 0 && !json.Valid(body) {
+		return request{}, fmt.Errorf("what follows %s is not JSON", name)
+	}
+	q := request{id: rpc.Number(number), method: name, params: body}
+	if !strings.Contains(name, "/") && name != "ping" {
+		q.method = "tools/call"
+		q.params = toolParams(name, body)
+	}
+	if len(q.params) == 0 {
+		q.params = nil
+	}
+	q.notice = strings.HasPrefix(q.method, "notifications/")
+	return q, nil
+}
+
+func parseMessage(line []byte) (request, error) {
+	m, err := rpc.Parse(line)
+	if err != nil {
+		return request{}, err
+	}
+	if m.Kind() == rpc.Response {
+		return request{}, errors.New("an answer, where a request is wanted")
+	}
+	return request{id: m.ID, method: m.Method, params: m.Params, notice: m.Kind() == rpc.Notification}, nil
+}
+
+func toolParams(name string, arguments json.RawMessage) json.RawMessage {
+	if len(arguments) == 0 {
+		arguments = json.RawMessage("{}")
+	}
+	params, _ := json.Marshal(map[string]any{"name": name, "arguments": arguments}) // a string and valid JSON
+	return params
+}

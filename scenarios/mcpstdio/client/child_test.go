@@ -1,0 +1,446 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+	"github.com/pipebench/pipebench/scenarios/mcpstdio/leaktest"
+)
+
+// childEnv makes this test binary a server: its value is which one.
+const childEnv = "PIPEBENCH_TEST_SERVER"
+
+func TestMain(m *testing.M) {
+	if kind, ok := os.LookupEnv(childEnv); ok {
+		os.Exit(child(kind))
+	}
+	os.Exit(m.Run())
+}
+
+// child is a server of some kind, on the process's own stdin and stdout.
+func child(kind string) int {
+	name, argument, _ := strings.Cut(kind, " ")
+	switch name {
+	case "stubborn":
+		signal.Ignore(syscall.SIGTERM)
+		fallthrough
+	case "waits-for-term":
+		serveChild(framers.NDJSON())
+		for {
+			time.Sleep(time.Hour) // until a signal
+		}
+	case "go-sdk":
+		return goSDKServer()
+	case "mcp-go":
+		return mcpGoServer()
+	}
+	f, err := framers.Parse(argument)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if serveChild(f) != nil {
+		return 1
+	}
+	return 0
+}
+
+// serveChild serves the samples and what these tests need beside.
+func serveChild(f framers.Framing) error {
+	type in struct{ N int }
+	number := []mcpstdio.Param{{Name: "n", Type: mcpstdio.Integer()}}
+	tools := append(mcpstdio.Samples(),
+		mcpstdio.NewTool("pid", "", nil, func(context.Context, struct{}) (string, error) { return strconv.Itoa(os.Getpid()), nil }),
+		mcpstdio.NewTool("exit", "", number, func(_ context.Context, a in) (string, error) { os.Exit(a.N); return "", nil }),
+		mcpstdio.NewTool("hoard", "", number, func(_ context.Context, a in) (string, error) { return hoard(a.N), nil }),
+		mcpstdio.NewTool("open", "", number, func(_ context.Context, a in) (string, error) { return openMany(a.N) }),
+		mcpstdio.NewTool("burn", "", nil, func(context.Context, struct{}) (string, error) {
+			for {
+				runtime.Gosched()
+			}
+		}),
+		mcpstdio.NewTool("bear", "", nil, func(context.Context, struct{}) (string, error) { return bear() }),
+		mcpstdio.NewTool("usage", "", nil, func(context.Context, struct{}) (string, error) { return usage(), nil }),
+	)
+	s, err := mcpstdio.NewServer(os.Stdin, os.Stdout, mcpstdio.Options{Framing: f, Tools: tools})
+	if err != nil {
+		return err
+	}
+	if err := s.Start(context.Background()); err != nil {
+		return err
+	}
+	return s.Wait()
+}
+
+// hoard uses n MiB.
+func hoard(n int) string {
+	held := make([][]byte, n)
+	for i := range held {
+		held[i] = make([]byte, 1<<20)
+		for j := 0; j < len(held[i]); j += 4096 {
+			held[i][j] = 1
+		}
+	}
+	runtime.KeepAlive(held)
+	return "had it"
+}
+
+func openMany(n int) (string, error) {
+	for range n {
+		f, err := os.Open(os.DevNull)
+		if err != nil {
+			return "", err
+		}
+		defer f.Close()
+	}
+	return "had them", nil
+}
+
+// bear starts a child that outlives this one, unless somebody sees to it.
+func bear() (string, error) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childEnv+"=stubborn")
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	return strconv.Itoa(cmd.Process.Pid), nil
+}
+
+func usage() string {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return fmt.Sprintf("%d %d %d", runtime.NumGoroutine(), m.HeapAlloc, descriptors())
+}
+
+// descriptors counts what this process has open; 0 where that cannot be known.
+func descriptors() int {
+	list, _ := os.ReadDir("/proc/self/fd")
+	return len(list)
+}
+
+func goSDKServer() int {
+	s := sdk.NewServer(&sdk.Implementation{Name: "go-sdk", Version: "1"}, nil)
+	type in struct {
+		Message string `json:"message"`
+	}
+	sdk.AddTool(s, &sdk.Tool{Name: "echo", Description: "echo"}, func(_ context.Context, _ *sdk.CallToolRequest, a in) (*sdk.CallToolResult, any, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: a.Message}}}, nil, nil
+	})
+	if s.Run(context.Background(), &sdk.StdioTransport{}) != nil {
+		return 1
+	}
+	return 0
+}
+
+func mcpGoServer() int {
+	s := server.NewMCPServer("mcp-go", "1")
+	s.AddTool(mcp.NewTool("echo", mcp.WithString("message", mcp.Required())), func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return mcp.NewToolResultText(r.GetString("message", "")), nil
+	})
+	if server.ServeStdio(s) != nil {
+		return 1
+	}
+	return 0
+}
+
+// childCommand starts this test binary as a server of some kind.
+func childCommand(kind string) Command {
+	return Command{Path: os.Args[0], Env: append(os.Environ(), childEnv+"="+kind, "GORACE=atexit_sleep_ms=0")}
+}
+
+// openChild connects to a real child.
+func openChild(t *testing.T, command Command, opts Options) *Conn {
+	t.Helper()
+	leaktest.Check(t)
+	c, err := Open(command, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// ask calls a tool and returns its text.
+func ask(t *testing.T, c *Conn, tool string, arguments any) string {
+	t.Helper()
+	text, err := tryAsk(c, tool, arguments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func tryAsk(c *Conn, tool string, arguments any) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	res, err := c.CallTool(ctx, tool, arguments)
+	if err != nil {
+		return "", err
+	}
+	text := res.Content[0].(*sdk.TextContent).Text
+	if res.IsError {
+		return "", errors.New(text)
+	}
+	return text, nil
+}
+
+func TestNewCommand(t *testing.T) { // seed 002, determine_runtime
+	tests := []struct {
+		path string
+		want []string
+	}{
+		{"build/server.js", []string{"node", "build/server.js", "--x"}},
+		{"SERVER.MJS", []string{"node", "SERVER.MJS", "--x"}},
+		{"/path/to/server.py", []string{"python3", "/path/to/server.py", "--x"}},
+		{"./server", []string{"./server", "--x"}},
+		{"my.jsserver", []string{"my.jsserver", "--x"}},
+	}
+	for _, test := range tests {
+		c := NewCommand(test.path, "--x")
+		if diff := cmp.Diff(test.want, append([]string{c.Path}, c.Args...)); diff != "" {
+			t.Errorf("%s: %s", test.path, diff)
+		}
+	}
+}
+
+func TestChildServesInEveryFraming(t *testing.T) {
+	for _, spec := range []string{"ndjson", "content-length", "chunked", "adaptive"} {
+		t.Run(spec, func(t *testing.T) {
+			f, err := framers.Parse(spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := openChild(t, childCommand("serve "+spec), Options{Framing: f})
+			tools, err := c.ListTools(context.Background())
+			if err != nil || len(tools) < len(mcpstdio.Samples()) {
+				t.Errorf("got %d tools, %v", len(tools), err)
+			}
+			for _, size := range []int{0, 1, 61_439, 61_440, 65_536, 1 << 20} {
+				text := strings.Repeat("€", size/3)
+				if got := ask(t, c, "echo", map[string]string{"message": text}); got != text {
+					t.Errorf("%d bytes came back as %d", len(text), len(got))
+				}
+			}
+			if got := ask(t, c, "get_large_data", nil); got != strings.Repeat("X", 100_000) { // seed 000, end to end
+				t.Errorf("got %d bytes, want 100000", len(got))
+			}
+			c.Close()
+			if code, forced := c.Exit(); code != 0 || forced {
+				t.Errorf("exit %d, forced %v: want it to leave by itself", code, forced)
+			}
+			if name := c.Server().ServerInfo.Name; name != "pipebench" {
+				t.Errorf("server is %s", name)
+			}
+		})
+	}
+}
+
+func TestChildThatCrashes(t *testing.T) { // seed 002, "Process crashes trigger reconnection"
+	c := openChild(t, childCommand("serve ndjson"), Options{BackoffFirst: time.Millisecond})
+	for range 3 {
+		_, err := tryAsk(c, "exit", map[string]int{"n": 7})
+		lost(t, err, ReasonGone)
+		if got := ask(t, c, "echo", map[string]string{"message": "back"}); got != "back" {
+			t.Errorf("got %s", got)
+		}
+	}
+	if n := c.Stats().Starts; n != 4 {
+		t.Errorf("%d starts, want 4", n)
+	}
+}
+
+func TestChildThatIsKilled(t *testing.T) {
+	c := openChild(t, childCommand("serve ndjson"), Options{Restarts: -1})
+	pid, err := strconv.Atoi(ask(t, c, "pid", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sleeping := make(chan error, 1)
+	go func() {
+		_, err := tryAsk(c, "sleep", map[string]int{"seconds": 3600})
+		sleeping <- err
+	}()
+	for c.Stats().InFlight == 0 {
+		runtime.Gosched()
+	}
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Kill()
+	lost(t, <-sleeping, ReasonGone)
+	<-c.Done()
+	c.Close()
+	if code, forced := c.Exit(); runtime.GOOS != "windows" && code != 128+9 || forced {
+		t.Errorf("exit %d, forced %v: want 137", code, forced)
+	}
+}
+
+func TestStoppingTakesStepsUntilTheChildIsGone(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs SIGTERM")
+	}
+	tests := []struct {
+		kind   string
+		code   int
+		forced bool
+	}{
+		{"serve ndjson", 0, false},
+		{"waits-for-term", 128 + int(syscall.SIGTERM), true},
+		{"stubborn", 128 + int(syscall.SIGKILL), true},
+	}
+	for _, test := range tests {
+		t.Run(test.kind, func(t *testing.T) {
+			command := childCommand(test.kind)
+			command.Grace = 300 * time.Millisecond
+			if !test.forced {
+				command.Grace = patience
+			}
+			c := openChild(t, command, Options{})
+			ask(t, c, "pid", nil)
+			c.Close()
+			if code, forced := c.Exit(); code != test.code || forced != test.forced {
+				t.Errorf("exit %d, forced %v, want %d, %v", code, forced, test.code, test.forced)
+			}
+		})
+	}
+}
+
+func TestGrandchildrenEndToo(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("elsewhere they are ended only with a child that has to be told to end")
+	}
+	c := openChild(t, childCommand("serve ndjson"), Options{})
+	pid, err := strconv.Atoi(ask(t, c, "bear", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	for deadline := time.Now().Add(patience); !dead(pid); runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatalf("grandchild %d lives on", pid)
+		}
+	}
+}
+
+// dead reports whether a process is gone, or a zombie that its new parent has not buried yet.
+func dead(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return true
+	}
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return strings.HasPrefix(state, "Z") || strings.HasPrefix(state, "X")
+}
+
+func TestNoOrphanWhateverFails(t *testing.T) {
+	for name, command := range map[string]Command{
+		"no such program": {Path: "/no/such/program"},
+		"no such folder":  {Path: os.Args[0], Dir: "/no/such/folder"},
+		"not a program":   {Path: os.DevNull},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := openChild(t, command, Options{Restarts: -1})
+			_, err := tryAsk(c, "echo", nil)
+			lost(t, err, ReasonStart)
+		})
+	}
+	t.Run("no handshake", func(t *testing.T) {
+		cat, err := exec.LookPath("cat")
+		if err != nil {
+			t.Skip("needs cat")
+		}
+		c := openChild(t, Command{Path: cat}, Options{Restarts: -1, InitTimeout: 50 * time.Millisecond})
+		_, err = tryAsk(c, "echo", nil)
+		lost(t, err, ReasonHandshake)
+	})
+}
+
+func TestLimits(t *testing.T) { // seed 002, "Resource limits on spawned processes"
+	if runtime.GOOS != "linux" {
+		c := openChild(t, Command{Path: os.Args[0], Limits: Limits{Files: 1}}, Options{Restarts: -1})
+		_, err := tryAsk(c, "echo", nil)
+		if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), runtime.GOOS) {
+			t.Errorf("got %v, want unsupported on %s", err, runtime.GOOS)
+		}
+		return
+	}
+	t.Run("descriptors", func(t *testing.T) {
+		command := childCommand("serve ndjson")
+		command.Limits.Files = 64
+		c := openChild(t, command, Options{})
+		if _, err := tryAsk(c, "open", map[string]int{"n": 200}); err == nil || !strings.Contains(err.Error(), "too many open files") {
+			t.Errorf("got %v, want the limit met", err)
+		}
+		if got := ask(t, c, "open", map[string]int{"n": 10}); got != "had them" {
+			t.Errorf("got %s", got)
+		}
+	})
+	t.Run("memory", func(t *testing.T) {
+		if raceEnabled {
+			t.Skip("the race detector reserves more address space than any limit")
+		}
+		command := childCommand("serve ndjson")
+		command.Limits.Memory = 4 << 30 // Go reserves much more than it uses
+		c := openChild(t, command, Options{BackoffFirst: time.Millisecond})
+		_, err := tryAsk(c, "hoard", map[string]int{"n": 1 << 20})
+		lost(t, err, ReasonGone)
+		if got := ask(t, c, "echo", map[string]string{"message": "survived"}); got != "survived" {
+			t.Errorf("got %s", got)
+		}
+	})
+	t.Run("CPU time", func(t *testing.T) {
+		command := childCommand("serve ndjson")
+		command.Limits.CPU = 500 * time.Millisecond
+		c := openChild(t, command, Options{Restarts: -1})
+		_, err := tryAsk(c, "burn", nil)
+		lost(t, err, ReasonGone)
+	})
+}
+
+func TestScripts(t *testing.T) { // seed 002, "Language Flexibility"
+	const hello = `{"protocolVersion":"2024-11-05","capabilities":{},"serverInfo":{"name":"script","version":"1"}}`
+	scripts := map[string]string{
+		"server.js": `require('readline').createInterface({input:process.stdin}).on('line',l=>{const m=JSON.parse(l);` +
+			`if(m.id)console.log(JSON.stringify({jsonrpc:'2.0',id:m.id,result:m.method==='initialize'?` + hello + `:'js'}))})`,
+		"server.py": "import sys,json\nfor l in sys.stdin:\n m=json.loads(l)\n if 'id' in m: print(json.dumps({'jsonrpc':'2.0','id':m['id']," +
+			"'result':json.loads('" + hello + "') if m['method']=='initialize' else 'py'}),flush=True)\n",
+	}
+	for name, text := range scripts {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), name)
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			command := NewCommand(path)
+			if _, err := exec.LookPath(command.Path); err != nil {
+				t.Skipf("needs %s", command.Path)
+			}
+			c := openChild(t, command, Options{})
+			got, err := c.Call(context.Background(), "m", nil)
+			if err != nil || strings.Trim(string(got), `"`) != strings.TrimPrefix(filepath.Ext(name), ".") {
+				t.Errorf("got %s, %v", got, err)
+			}
+		})
+	}
+}
