@@ -3,6 +3,7 @@ package results
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/aclements/go-moremath/stats"
 )
@@ -87,10 +88,36 @@ func unmeaning(values []float64, level float64) (float64, bool) {
 	return max(predicted, most-least), true
 }
 
+// Bound is the change, as a share, that two further runs of the cell go beyond
+// no more often than the level without anything having changed: what [Compare]
+// asks of a difference. False if there are too few runs to tell.
+func (n Noise) Bound(level float64) (share float64, ok bool) {
+	log, ok := unmeaning(n.Values, level)
+	return math.Exp(log) - 1, ok
+}
+
+// watched is how long a machine was watched: from the first to the last of the
+// invocations that its noise records sum up.
+func watched(noise []Noise, machine string) (time.Duration, bool) {
+	var first, last time.Time
+	for _, n := range noise {
+		if n.Machine != machine || n.Since.IsZero() {
+			continue
+		}
+		if first.IsZero() || n.Since.Before(first) {
+			first = n.Since
+		}
+		if n.Time.After(last) {
+			last = n.Time
+		}
+	}
+	return last.Sub(first), !first.IsZero()
+}
+
 // BetweenRuns sums up runs of the same cells that nothing distinguishes: a
 // noise record for each cell, machine and timed metric (see [Compared]), with
-// the median of each run. Its Run and Time are the caller's to fill in. It takes
-// two runs of a cell to see any spread, and three for [Compare] to rest on it.
+// the median of each run. Its Run is the caller's to fill in. It takes two runs
+// of a cell to see any spread, and three for [Compare] to rest on it.
 func BetweenRuns(runs []*Set) []Noise {
 	var out []Noise
 	at := make(map[seriesID]int)
@@ -106,6 +133,12 @@ func BetweenRuns(runs []*Set) []Noise {
 				out = append(out, Noise{Kind: KindNoise, Machine: s.Machine, Cell: *s.Cell, Metric: s.Metric.Name})
 			}
 			out[i].Values = append(out[i].Values, Median(s.Values).Median)
+			if out[i].Since.IsZero() || s.Since.Before(out[i].Since) {
+				out[i].Since = s.Since
+			}
+			if s.Until.After(out[i].Time) {
+				out[i].Time = s.Until
+			}
 		}
 	}
 	out = filter(out, func(n Noise) bool { return len(n.Values) > 1 })

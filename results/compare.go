@@ -1,8 +1,10 @@
 package results
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"time"
 )
 
 // A Verdict is what a comparison says of one metric of one case.
@@ -35,6 +37,9 @@ type CompareOptions struct {
 	// Noise is how far figures move between runs on these machines. Without
 	// it two files measured at different times allow no verdict on times.
 	Noise []Noise
+
+	// Metrics are the only ones to compare, by name. None is all of them.
+	Metrics []string
 
 	// Across allows verdicts between different machines.
 	Across bool
@@ -125,7 +130,7 @@ func worsening(better Better, ratio float64) float64 {
 // of equal ones.
 func Compare(before, after Side, o CompareOptions) *Comparison {
 	c := &Comparison{Old: before.Name, New: after.Name}
-	matches := c.match(before.Series, after.Series)
+	matches := o.chosen(c.match(before.Series, after.Series))
 	timed := len(filter(matches, func(m match) bool { return !m.old.Metric.Counter }))
 	for _, m := range matches {
 		if m.old.Metric.Counter {
@@ -144,6 +149,23 @@ func Compare(before, after Side, o CompareOptions) *Comparison {
 // A match is the same metric of the same case on both sides.
 type match struct {
 	old, new Series
+}
+
+// chosen are the matches whose metric was asked for.
+func (o CompareOptions) chosen(matches []match) []match {
+	return filter(matches, func(m match) bool {
+		return len(o.Metrics) == 0 || slices.Contains(o.Metrics, m.old.Metric.Name)
+	})
+}
+
+// gap is the time in which both sides were measured, from the first record to
+// the last.
+func (m match) gap() time.Duration {
+	first, last := m.old.Since, m.new.Until
+	if m.new.Since.Before(first) {
+		first, last = m.new.Since, m.old.Until
+	}
+	return last.Sub(first)
 }
 
 func (m match) elsewhere() bool { return m.old.Machine != m.new.Machine }
@@ -207,10 +229,25 @@ func (m match) timed(o CompareOptions, level float64) Change {
 		c.Verdict, c.Basis = Indicative, "how far this moves between runs is not known; doctor measures it, ab compares in pairs"
 		return c
 	}
+	if watched, known := watched(o.Noise, m.old.Machine); known && m.gap() > watched && !m.elsewhere() {
+		c.Verdict, c.Basis = Indicative, watchedBasis(m.gap(), watched)
+		return c
+	}
 	c.Basis = b.basis
 	c.worst = worsening(c.better, *c.Ratio*math.Exp(-float64(c.better)*b.log))
 	c.Verdict = timedVerdict(c, b.log, o.tolerance())
 	return c
+}
+
+// watchedBasis says that a machine may do in a longer time what it was not
+// seen to do in a shorter: its figures wander.
+func watchedBasis(gap, watched time.Duration) string {
+	unit := time.Minute // cells that were measured seconds apart share a footnote
+	if gap < unit {
+		unit = time.Second
+	}
+	return fmt.Sprintf("measured %s apart or more, and this machine was watched for %s alone: doctor watches it for longer, ab compares in pairs",
+		gap.Truncate(unit), watched.Round(time.Second))
 }
 
 // timedVerdict asks for both: a difference beyond what runs show of

@@ -20,6 +20,10 @@ type Probe struct {
 	Agrees     *bool  `json:"agrees,omitempty"`     // nil: not documented
 }
 
+// EnvironmentFault begins the ID of a [Fault] of the machine itself, which
+// disturbs what is measured on it: "environment/governor".
+const EnvironmentFault = "environment/"
+
 // A Fault is one way in which stdio fails, reproduced.
 type Fault struct {
 	Kind string    `json:"kind"`
@@ -85,8 +89,9 @@ type Tune struct {
 type Noise struct {
 	Kind string    `json:"kind"`
 	Run  string    `json:"run"`
-	Time time.Time `json:"time"`
+	Time time.Time `json:"time"` // when the last of the invocations was finished
 
+	Since   time.Time `json:"since,omitzero"` // when the first of them was
 	Machine string    `json:"machine"`
 	Cell    Cell      `json:"cell"`
 	Metric  string    `json:"metric"`

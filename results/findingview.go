@@ -10,7 +10,7 @@ import (
 
 // findings are tables of what the set holds beside measurements, a kind each.
 func (s *Set) findings() []Table {
-	all := []Table{s.probeTable(), s.faultTable(), s.claimTable(), s.targetTable(), s.tuneTable(), s.noiseTable(), s.messageTable()}
+	all := []Table{s.probeTable(), s.environmentTable(), s.faultTable(), s.claimTable(), s.targetTable(), s.tuneTable(), s.noiseTable(), s.messageTable()}
 	var out []Table
 	for _, t := range all {
 		if len(t.Rows) > 0 {
@@ -35,7 +35,23 @@ func (s *Set) probeTable() Table {
 func (s *Set) faultTable() Table {
 	t := Table{Title: "How stdio fails", Columns: Columns("fault", "verdict", "evidence", "advice")}
 	for _, f := range s.Faults {
-		t.Append(f.ID, f.Verdict, evidenceText(f.Evidence), orDash(f.Advice))
+		if !f.environment() {
+			t.Append(f.ID, f.Verdict, evidenceText(f.Evidence), orDash(f.Advice))
+		}
+	}
+	return t
+}
+
+// environment tells a fault of the machine, which disturbs measurements, from
+// one of stdio.
+func (f Fault) environment() bool { return strings.HasPrefix(f.ID, EnvironmentFault) }
+
+func (s *Set) environmentTable() Table {
+	t := Table{Title: "What disturbs measurements on this machine", Columns: Columns("what", "found", "evidence", "remedy")}
+	for _, f := range s.Faults {
+		if f.environment() {
+			t.Append(strings.TrimPrefix(f.ID, EnvironmentFault), f.Verdict, evidenceText(f.Evidence), orDash(f.Advice))
+		}
 	}
 	return t
 }
@@ -79,7 +95,7 @@ func (s *Set) tuneTable() Table {
 }
 
 func (s *Set) noiseTable() Table {
-	t := Table{Title: "How far figures move between runs that nothing distinguishes", Columns: Columns("framing", ">message", "placement", "pattern", "metric", ">median", ">runs", ">spread")}
+	t := Table{Title: "How far figures move between runs that nothing distinguishes", Columns: Columns("framing", ">message", "placement", "pattern", "metric", ">median", ">runs", ">spread", ">least change")}
 	for _, n := range s.Noise {
 		median := "-"
 		if e := Median(n.Values); e.N > 0 {
@@ -88,9 +104,18 @@ func (s *Set) noiseTable() Table {
 				median = m.Format(e.Median)
 			}
 		}
-		t.Append(n.Cell.Framing, FormatSize(int64(n.Cell.Size)), n.Cell.Placement, n.Cell.Pattern, n.Metric, median, fmt.Sprint(len(n.Values)), FormatPercent(100*n.Spread))
+		t.Append(n.Cell.Framing, FormatSize(int64(n.Cell.Size)), n.Cell.Placement, n.Cell.Pattern, n.Metric, median, fmt.Sprint(len(n.Values)), FormatPercent(100*n.Spread), leastChange(n))
 	}
 	return t
+}
+
+// leastChange is what a comparison of this figure alone would have to go beyond.
+func leastChange(n Noise) string {
+	share, ok := n.Bound(DefaultAlpha)
+	if !ok {
+		return "-"
+	}
+	return FormatPercent(100 * share)
 }
 
 func (s *Set) messageTable() Table {

@@ -13,37 +13,46 @@ const (
 
 // Outcome judges the comparison for a gate that is to fail above a worsening,
 // given as a share (0.05 is 5 %). It is a regression if a worsening is
-// established and above; inconclusive if one above cannot be excluded; and
-// nothing in common if there was nothing to compare, which is no success.
+// established and above; inconclusive if one above cannot be excluded, or if
+// there is nothing that could gate; and nothing in common if there was nothing
+// to compare, which is no success. Times of ends that the scheduler placed (free)
+// never gate.
 func (c *Comparison) Outcome(failAbove float64) Outcome {
 	if len(c.Changes) == 0 {
 		return OutcomeNothing
 	}
-	open := false
-	for _, change := range c.Changes {
+	open, gating := false, filter(c.Changes, Change.gates)
+	for _, change := range gating {
 		if change.Established() && change.Worse() > failAbove {
 			return OutcomeRegression
 		}
-		if change.gates() && !change.Established() && change.worst > failAbove {
+		if !change.Established() && change.worst > failAbove {
 			open = true
 		}
 	}
-	if open {
+	if open || len(gating) == 0 {
 		return OutcomeInconclusive
 	}
 	return OutcomeOK
 }
 
-// gates is whether a gate waits for this figure: a counter that varies has a
-// time beside it that tells whether it matters.
-func (c Change) gates() bool { return c.Exact || !c.metric.Counter }
+// gates is whether a gate waits for this figure. A counter that varies has a
+// time beside it that tells whether it matters; a time depends on where the
+// scheduler puts the ends more than on anything that could be compared.
+func (c Change) gates() bool {
+	if c.metric.Counter {
+		return c.Exact
+	}
+	return c.Cell == nil || c.Cell.Placement != "free"
+}
 
 // Conclusive tells whether every figure that a gate waits for has a verdict.
 func (c *Comparison) Conclusive() bool {
-	for _, change := range c.Changes {
-		if change.gates() && !change.Established() && change.Verdict != NoChange {
+	gating := filter(c.Changes, Change.gates)
+	for _, change := range gating {
+		if !change.Established() && change.Verdict != NoChange {
 			return false
 		}
 	}
-	return len(c.Changes) > 0
+	return len(gating) > 0
 }

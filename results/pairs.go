@@ -16,7 +16,7 @@ func ComparePairs(before, after []*Set, o CompareOptions) (*Comparison, error) {
 		return nil, fmt.Errorf("compare pairs: %d old and %d new runs make no pairs", len(before), len(after))
 	}
 	c := &Comparison{Old: "old", New: "new", Pairs: len(before)}
-	matches := c.match(pooled(before), pooled(after))
+	matches := o.chosen(c.match(pooled(before), pooled(after)))
 	perOld, perNew := mediansByRun(before), mediansByRun(after)
 	for _, m := range matches {
 		if m.old.Metric.Counter {

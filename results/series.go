@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 )
 
 // A Series is one metric of one case, sample by sample, from a results file or
@@ -16,6 +17,9 @@ type Series struct {
 	Machine  string    `json:"machine"`
 	Values   []float64 `json:"values"`
 	Messages int64     `json:"messages"` // the fewest that a value rests on
+
+	Since time.Time `json:"since,omitzero"` // when the first of its records was finished; zero of Go benchmark text
+	Until time.Time `json:"until,omitzero"` // when the last was
 }
 
 // Compared are the metrics in which two measurements of a cell are compared:
@@ -58,9 +62,10 @@ func (s *Set) Series() []Series {
 		samples := r.samples()
 		for _, m := range Compared(r.Cell, samples) {
 			if values := m.Values(samples); len(values) > 0 {
+				since, until := r.times()
 				out = append(out, Series{
 					Name: BenchName(r.Cell), Cell: new(r.Cell), Metric: m, Machine: r.Machine,
-					Values: values, Messages: fewestMessages(samples),
+					Values: values, Messages: fewestMessages(samples), Since: since, Until: until,
 				})
 			}
 		}

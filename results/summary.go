@@ -3,6 +3,7 @@ package results
 import (
 	"fmt"
 	"slices"
+	"time"
 )
 
 // A Summary is what the records of a set say, figure by figure and in words:
@@ -90,6 +91,19 @@ func (r *Row) add(rec Record) {
 			r.Warnings = append(r.Warnings, w)
 		}
 	}
+}
+
+// times are when the first and the last of the row's records were finished.
+func (r *Row) times() (since, until time.Time) {
+	for i, rec := range r.records {
+		if i == 0 || rec.Time.Before(since) {
+			since = rec.Time
+		}
+		if rec.Time.After(until) {
+			until = rec.Time
+		}
+	}
+	return since, until
 }
 
 // samples are those of all the row's runs.

@@ -1,0 +1,88 @@
+package results
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// moved is a side whose records were finished at another time.
+func moved(s Side, by time.Duration) Side {
+	for i := range s.Series {
+		s.Series[i].Since = s.Series[i].Since.Add(by)
+		s.Series[i].Until = s.Series[i].Until.Add(by)
+	}
+	return s
+}
+
+// A machine that was watched for ten minutes may do in an hour what it was not
+// seen to do: the bound holds for as long as it was watched.
+func TestABoundHoldsForAsLongAsTheMachineWasWatched(t *testing.T) {
+	cell := testCell("ndjson", 4096)
+	watch := noise(cell, 0.005, 8)
+	watch.Since, watch.Time = testTime, testTime.Add(10*time.Minute)
+	again := watch
+	again.Since, again.Time = testTime.Add(50*time.Minute), testTime.Add(70*time.Minute)
+	for _, tt := range []struct {
+		name  string
+		apart time.Duration
+		noise []Noise
+		want  Verdict
+	}{
+		{"within it", 5 * time.Minute, []Noise{watch}, Slower},
+		{"the new file first", -5 * time.Minute, []Noise{watch}, Slower},
+		{"beyond it", 30 * time.Minute, []Noise{watch}, Indicative},
+		{"beyond it, the new file first", -30 * time.Minute, []Noise{watch}, Indicative},
+		{"within what it was watched for on two occasions", time.Hour, []Noise{watch, again}, Slower},
+		{"noise that does not tell when it was seen", time.Hour, []Noise{noise(cell, 0.005, 8)}, Slower},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			before := side("old", testRecord(cell, 4097, around(1000, 0.01)...))
+			after := moved(side("new", testRecord(cell, 4097, around(2000, 0.01)...)), tt.apart)
+			ch := find(t, Compare(before, after, CompareOptions{Noise: tt.noise}), "goodput")
+			if ch.Verdict != tt.want {
+				t.Errorf("got %q (%s), want %q", ch.Verdict, ch.Basis, tt.want)
+			}
+			if tt.want == Indicative && !strings.Contains(ch.Basis, "30m0s apart or more, and this machine was watched for 10m0s alone") {
+				t.Errorf("basis %q", ch.Basis)
+			}
+		})
+	}
+}
+
+func TestFreeEndsNeverGate(t *testing.T) {
+	free := testCell("ndjson", 4096)
+	free.Placement = "free"
+	r := testRecord(free, 4097, around(1000, 0.01)...)
+	slow := testRecord(free, 4097, around(3000, 0.01)...)
+	c := Compare(side("old", r), side("new", slow), CompareOptions{Noise: []Noise{noise(free, 0.005, 8)}, Metrics: []string{"goodput"}})
+	if v := find(t, c, "goodput").Verdict; v != Slower || len(c.Changes) != 1 {
+		t.Errorf("got %q among %d changes, want slower alone", v, len(c.Changes))
+	}
+	if got := c.Outcome(0.05); got != OutcomeInconclusive {
+		t.Errorf("nothing but free ends: outcome %q, want inconclusive", got)
+	}
+	if c.Conclusive() {
+		t.Error("nothing but free ends was conclusive")
+	}
+}
+
+func TestMetricsAreChosen(t *testing.T) {
+	cell := testCell("ndjson", 4096)
+	s := side("s", testRecord(cell, 4097, around(1000, 0.01)...))
+	c := Compare(s, s, CompareOptions{Metrics: []string{"wire"}})
+	if len(c.Changes) != 1 || c.Changes[0].Metric != "wire" {
+		t.Errorf("got %+v, want wire alone", c.Changes)
+	}
+}
+
+func TestTheBoundOfANoiseRecord(t *testing.T) {
+	// Five runs, sd of the logarithms 0.01: 4.604 (Student, 4 degrees, 0.995) · 0.01 · √2.
+	n := Noise{Values: []float64{0.9876, 0.9938, 1, 1.0063, 1.0126}}
+	if share, ok := n.Bound(0.01); !ok || share < 0.06 || share > 0.072 {
+		t.Errorf("got %v, %v; want about 0.066", share, ok)
+	}
+	if _, ok := (Noise{Values: []float64{1, 1}}).Bound(0.01); ok {
+		t.Error("two runs gave a bound")
+	}
+}
