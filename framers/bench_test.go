@@ -9,6 +9,8 @@ import (
 	"testing"
 	"text/tabwriter"
 	"time"
+
+	"github.com/pipebench/pipebench/framers"
 )
 
 // sizes are the message sizes of the figures, in bytes.
@@ -166,4 +168,35 @@ func median[T float64 | time.Duration](v []T) T {
 	s := slices.Clone(v)
 	slices.Sort(s)
 	return s[len(s)/2]
+}
+
+// BenchmarkCoalesced sends small messages, 240 to a Flush.
+func BenchmarkCoalesced(b *testing.B) {
+	const batch = 240
+	coalesced := subject{"ndjson", "coalesced", func(r, w *os.File, _ int) (func([]byte) error, func() ([]byte, error)) {
+		c := framers.NewCoalescer(w, 0)
+		dst := framers.NDJSON().NewWriter(c)
+		sent := 0
+		send := func(msg []byte) error {
+			if err := dst.WriteMessage(msg); err != nil {
+				return err
+			}
+			if sent++; sent%batch != 0 {
+				return nil
+			}
+			return c.Flush()
+		}
+		return send, framers.NDJSON().NewReader(r).ReadMessage
+	}}
+	for _, size := range benchSizes[:2] {
+		b.Run(fmt.Sprintf("size=%d", size), func(b *testing.B) {
+			oneCore(b)
+			c := newCarriage(b, coalesced, size)
+			b.SetBytes(int64(size))
+			b.ReportAllocs()
+			if err := c.carry((b.N + batch - 1) / batch * batch); err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
 }

@@ -46,7 +46,11 @@ func (c *Coalescer) Flush() error {
 
 // forward sends what waits and bufs, of total bytes, in one call.
 func (c *Coalescer) forward(bufs [][]byte, total int) {
-	c.out.vec = append(append(c.out.vec[:0], c.buf), bufs...)
+	c.out.vec = c.out.vec[:0]
+	if len(c.buf) > 0 {
+		c.out.vec = append(c.out.vec, c.buf)
+	}
+	c.out.vec = append(c.out.vec, bufs...)
 	total += len(c.buf)
 	c.buf = c.buf[:0]
 	if err := c.out.sendVec(total); err != nil {

@@ -68,11 +68,24 @@ func (o *outlet) sendVec(total int) (err error) {
 	return err
 }
 
-// compose writes pieces with one Write.
+// compose writes pieces with one Write, of a copy if there are several.
 func (o *outlet) compose(pieces [][]byte, total int) error {
-	if o.broken != nil {
+	if o.broken != nil || len(pieces) == 0 {
 		return o.broken
 	}
+	b := pieces[0]
+	if len(pieces) > 1 {
+		b = o.join(pieces, total)
+	}
+	n, err := o.w.Write(b)
+	if err == nil && n == total {
+		return nil
+	}
+	return o.settle(int64(n), total, err)
+}
+
+// join copies pieces together. The buffer is kept while frames need it.
+func (o *outlet) join(pieces [][]byte, total int) []byte {
 	if cap(o.buf) < total || cap(o.buf) > keepCompose && total < keepCompose/4 {
 		o.buf = make([]byte, 0, max(total, 512))
 	}
@@ -81,11 +94,7 @@ func (o *outlet) compose(pieces [][]byte, total int) error {
 		b = append(b, p...)
 	}
 	o.buf = b
-	n, err := o.w.Write(b)
-	if err == nil && n == total {
-		return nil
-	}
-	return o.settle(int64(n), total, err)
+	return b
 }
 
 // settle judges what a write returned. Half a frame on the stream cannot be taken back: it breaks the outlet for good,
