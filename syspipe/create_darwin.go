@@ -1,7 +1,7 @@
 package syspipe
 
 import (
-	"errors"
+	"fmt"
 	"os"
 	"syscall"
 
@@ -49,7 +49,7 @@ func wakeThreads() error { return nil }
 // pollable refuses what kqueue cannot watch: it does not report that the last writer of a FIFO has left, so a reader would wait for ever.
 func pollable(kind Kind) error {
 	if kind == FIFO {
-		return errors.Join(unsupported("a fifo in Go's poller"), errors.New("kqueue does not report its end of file"))
+		return fmt.Errorf("%w: kqueue does not report its end of file", unsupported("a fifo in Go's poller"))
 	}
 	return nil
 }
