@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// served is the real command, with a pipe at each end.
+func served(t *testing.T, args ...string) (cmd *exec.Cmd, in io.WriteCloser, out *bufio.Reader, stdout io.Closer, log *bytes.Buffer) {
+	t.Helper()
+	cmd = exec.CommandContext(t.Context(), os.Args[0], append([]string{"serve"}, args...)...)
+	cmd.Env = append(os.Environ(), commandEnv+"=1")
+	cmd.WaitDelay = time.Minute
+	log = new(bytes.Buffer)
+	cmd.Stderr = log
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n")
+	out = bufio.NewReader(pipe)
+	if line, err := out.ReadString('\n'); line != `{"jsonrpc":"2.0","id":1,"result":{}}`+"\n" {
+		t.Fatalf("got %q, %v", line, err)
+	}
+	return cmd, in, out, pipe, log
+}
+
+func TestServeEndsOnSIGTERM(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs SIGTERM")
+	}
+	cmd, in, out, _, log := served(t)
+	defer in.Close() // it stays open
+	io.WriteString(in, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"sleep","arguments":{"seconds":3600}}}`+"\n"+
+		`{"jsonrpc":"2.0","id":3,"method":"ping"}`+"\n")
+	if line, err := out.ReadString('\n'); !strings.Contains(line, `"id":3`) {
+		t.Fatalf("got %q, %v", line, err)
+	}
+	cmd.Process.Signal(syscall.SIGTERM)
+	if line, err := out.ReadString('\n'); !strings.Contains(line, `"id":2,"error":{"code":-32603,"message":"Request cancelled"}`) {
+		t.Errorf("got %q, %v, want what was under way cancelled", line, err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("got %v, want exit 0", err)
+	}
+	// An answer that the client has before the server has counted it is counted as flushed.
+	if want := regexp.MustCompile(`msg="Client disconnected \(EOF\), flushed [1-3] responses, dropped 0 responses"`); !want.MatchString(log.String()) {
+		t.Errorf("log is %s, want %s", log, want)
+	}
+}
+
+func TestServeSurvivesAClosedStdout(t *testing.T) {
+	cmd, in, _, stdout, log := served(t)
+	stdout.Close()
+	io.WriteString(in, `{"jsonrpc":"2.0","id":2,"method":"ping"}`+"\n")
+	in.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("got %v, want exit 0: a client may leave", err)
+	}
+	if want := "dropped 1 responses"; !strings.Contains(log.String(), want) {
+		t.Errorf("log is %s, want %s", log, want)
+	}
+}
+
+func TestServeNeverReadsButSeesItsParentGo(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("parents are not replaced there")
+	}
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("needs sh")
+	}
+	// The shell starts the server and leaves; the server's stdin stays open and unread, its stdout says when it ends.
+	stdin, keep, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer keep.Close()
+	keep.WriteString(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}` + "\n")
+	stdout, far, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(sh, "-c", `exec 3<&0; "$0" serve --fault never-read <&3 & sleep 0.3`, os.Args[0])
+	cmd.Env = append(os.Environ(), commandEnv+"=1")
+	cmd.Stdin, cmd.Stdout = stdin, far
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	stdin.Close()
+	far.Close()
+	stdout.SetReadDeadline(time.Now().Add(time.Minute))
+	if rest, err := io.ReadAll(stdout); len(rest) > 0 || err != nil {
+		t.Errorf("got %q, %v, want its end", rest, err)
+	}
+}
