@@ -95,7 +95,7 @@ func (t *trial) readerLeaves(taken, slot int) error {
 
 // settled waits until the fill of a pipe has not changed for a while: its writer is blocked then.
 func settled(r *syspipe.End) {
-	const still = 5 * time.Millisecond
+	const still = 25 * time.Millisecond
 	last, since := -1, time.Now()
 	await(time.Second, func() bool {
 		n, err := r.Buffered()
@@ -115,7 +115,7 @@ func watchSIGPIPE() chan os.Signal {
 // emitSignal tells whether the signal came. It is sent before the write returns, but Go delivers it by another goroutine.
 func (t *trial) emitSignal(step string, c chan os.Signal) error {
 	defer signal.Stop(c)
-	came := await(100*time.Millisecond, func() bool { return len(c) > 0 })
+	came := await(300*time.Millisecond, func() bool { return len(c) > 0 })
 	f := t.finding(step, came, "", "whether SIGPIPE was sent to the writer")
 	if runtime.GOOS == "windows" {
 		return t.emit(f.beside(false, "Windows has no such signal"))

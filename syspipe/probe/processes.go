@@ -124,7 +124,7 @@ func countBroken(r *syspipe.End, size, read int) (messages, broken int, err erro
 }
 
 // stallTime without a byte accepted is a deadlock: the other side is a process that has nothing else to do.
-const stallTime = 250 * time.Millisecond
+const stallTime = 500 * time.Millisecond
 
 // probeDeadlock builds the classic one: a parent writes all it has before it reads, and the child answers as it goes.
 func probeDeadlock(t *trial) error {
@@ -150,7 +150,7 @@ func probeDeadlock(t *trial) error {
 	if err := toChild.SetIO(syspipe.Spin); err != nil {
 		return err
 	}
-	stuck, err := writeUntilStuck(toChild, 16*capacity)
+	stuck, err := writeUntilStuck(toChild, capacity)
 	if err != nil {
 		return err
 	}
@@ -172,9 +172,11 @@ func probeDeadlock(t *trial) error {
 	return t.emit(t.finding("deadlock/resolved", got == int64(stuck), "", "whether all of it came back once the parent read").beside(true, ""))
 }
 
-func writeUntilStuck(w *syspipe.End, most int) (int, error) {
+// writeUntilStuck writes until nothing more is accepted for a while. The pipe alone takes its capacity, so what is beyond that shows that
+// the child has started; a stall before does not count.
+func writeUntilStuck(w *syspipe.End, capacity int) (int, error) {
 	total, since := 0, time.Now()
-	for p := make([]byte, 4096); total < most; {
+	for p := make([]byte, 4096); total < 16*capacity; {
 		n, err := w.TryWrite(p)
 		total += n
 		switch {
@@ -182,7 +184,7 @@ func writeUntilStuck(w *syspipe.End, most int) (int, error) {
 			since = time.Now()
 		case !errors.Is(err, syscall.EAGAIN):
 			return total, err
-		case time.Since(since) > stallTime:
+		case total > capacity && time.Since(since) > stallTime:
 			return total, nil
 		default:
 			time.Sleep(time.Millisecond)
