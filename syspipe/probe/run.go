@@ -38,7 +38,7 @@ func Steps() []string {
 }
 
 // Run makes the experiments and calls found for each finding as it comes; it stops at the first error of found. An experiment that fails or
-// hangs is itself a finding, and the others go on. With all of them Run takes some five seconds.
+// hangs is itself a finding, and the others go on. With all of them Run takes some seven seconds.
 func Run(ctx context.Context, o Options, found func(Finding) error) error {
 	kinds, steps, err := o.validate()
 	if err != nil {
