@@ -17,7 +17,7 @@ import (
 func (s *Server) read() error {
 	r := s.fault.framing(s.opts.Framing).NewReader(s.fault.input(s.in),
 		framers.WithMaxMessage(s.fault.limit(s.opts.MaxLine)), framers.WithPolicy(framers.Resync))
-	for s.slot() {
+	for s.State() == Running {
 		line, err := r.ReadMessage()
 		if err == nil {
 			s.fault.accept(line)
@@ -54,16 +54,6 @@ func (s *Server) unread(err error) (over bool, why error) {
 	return true, fmt.Errorf("read request: %w", err)
 }
 
-// slot waits for room for one more request. It reports whether the server still reads.
-func (s *Server) slot() bool {
-	select {
-	case s.slots <- struct{}{}:
-		return s.State() == Running
-	case <-s.drained:
-		return false
-	}
-}
-
 // take serves one message, which is valid until it returns.
 func (s *Server) take(line []byte) {
 	m, err := rpc.Parse(line)
@@ -76,10 +66,8 @@ func (s *Server) take(line []byte) {
 		s.refuse(form.ID, rpc.CodeInvalidRequest, "Invalid request: "+form.Why)
 	case m.Kind() == rpc.Response:
 		s.log.Debug("Answer dropped: the server asks nothing")
-		<-s.slots
 	case m.Kind() == rpc.Notification:
 		s.notice(m)
-		<-s.slots
 	default:
 		s.dispatch(m)
 	}
@@ -92,15 +80,28 @@ func (s *Server) dispatch(m rpc.Message) {
 		params = nil
 	}
 	r := &request{id: m.ID, method: m.Method, bare: params == nil, session: s.session(m.Method)}
-	switch reading, free := s.desk.admit(r); {
-	case !reading:
-		<-s.slots
+	switch reading, free := s.admit(r); {
+	case !reading: // nor does the server answer any more
 	case !free:
 		s.answer(r, rpc.AppendError(nil, m.ID, rpc.Error{Code: rpc.CodeInvalidRequest, Message: "Invalid request: the id is that of a request in flight"}))
 	default:
 		id, _ := jsonrpc.MakeID(float64(r.number)) // a float64 is always an id
 		r.session.deliver(&jsonrpc.Request{ID: id, Method: m.Method, Params: bytes.Clone(params)})
 	}
+}
+
+// admit waits for room for one more request, which its answer makes again. It reports whether the server still reads, and
+// whether the request's id was free.
+func (s *Server) admit(r *request) (reading, free bool) {
+	select {
+	case s.slots <- struct{}{}:
+	case <-s.drained:
+		return false, false
+	}
+	if reading, free = s.desk.admit(r); !reading {
+		<-s.slots
+	}
+	return reading, free
 }
 
 // session returns whose a request is; initialize opens the main one.
@@ -143,8 +144,7 @@ func (s *Server) refuse(id rpc.ID, code int64, message string) {
 		id = s.opts.ParseErrorID
 	}
 	r := &request{id: id}
-	if reading, _ := s.desk.admit(r); !reading {
-		<-s.slots
+	if reading, _ := s.admit(r); !reading {
 		return
 	}
 	s.answer(r, rpc.AppendError(nil, id, rpc.Error{Code: code, Message: message}))

@@ -76,21 +76,17 @@ func (m *mischief) accept(line []byte) {
 		s.vanish(fmt.Errorf("read request: message of %d bytes exceeds the limit of %d", len(line), m.Bytes))
 	case m.Kind == "error" && beyond:
 		m.refuse(line)
-		return
 	case m.Kind == "never-read" && m.Bytes == 0 && !handshake(line):
 		m.readNoMore()
 	default:
 		s.take(line)
-		return
 	}
-	<-s.slots
 }
 
 // oversized gets each message beyond the limit.
 func (m *mischief) oversized(e *framers.TooLargeError) {
 	if m.Kind == "never-read" {
 		m.readNoMore()
-		<-m.s.slots
 		return
 	}
 	m.s.oversized(e)

@@ -246,3 +246,18 @@ func TestRequestsInFlightAreBounded(t *testing.T) {
 		answered++
 	}
 }
+
+func TestEOFIsSeenBehindAllThatMayBeInFlight(t *testing.T) {
+	r, _ := held(t, mcpstdio.Options{MaxInFlight: 2, EOFGrace: -1, FlushTimeout: patience, ShutdownTimeout: patience}, 2)
+	r.in.Close()
+	if err := r.over(); err != nil {
+		t.Error(err)
+	}
+	r.logged(2, 0)
+}
+
+func TestCancellationIsReadBehindAllThatMayBeInFlight(t *testing.T) {
+	r, _ := held(t, mcpstdio.Options{MaxInFlight: 1}, 1)
+	r.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}}`)
+	r.want(failure("0", "-32603", "Request cancelled"))
+}

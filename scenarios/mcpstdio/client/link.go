@@ -141,7 +141,11 @@ func (l *link) read() {
 }
 
 func (l *link) reader(r io.Reader, limit int) framers.Reader {
-	return l.c.opts.Framing.NewReader(r, framers.WithMaxMessage(limit))
+	policy := framers.Close
+	if l.c.opts.Policy == ErrorOnOversize {
+		policy = framers.Resync // which waits for the first KiB, where the id is looked for
+	}
+	return l.c.opts.Framing.NewReader(r, framers.WithMaxMessage(limit), framers.WithPolicy(policy))
 }
 
 // take parses a message. It reports whether to read on.

@@ -5,11 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
 )
 
@@ -105,6 +108,40 @@ func TestOversizedWhileClosing(t *testing.T) {
 	if st := s.c.Stats(); st.Violations != 0 || s.c.State() != Closing {
 		t.Errorf("got %+v in %v, want the frame dropped", st, s.c.State())
 	}
+}
+
+// TestOversizedByDeclaration: what a header says is enough, and nothing is held for it.
+func TestOversizedByDeclaration(t *testing.T) {
+	const declared = 12 << 30
+	s := newStage(t, Options{Framing: framers.ContentLength()})
+	srv := s.readyServer()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	srv.raw(fmt.Appendf(nil, "Content-Length: %d\r\n\r\n{", int64(declared)))
+	if v := <-s.events; v.FrameSize != declared || v.Max != limit {
+		t.Errorf("got %+v, want what was declared", v)
+	}
+	runtime.ReadMemStats(&after)
+	if held := after.TotalAlloc - before.TotalAlloc; held > limit {
+		t.Errorf("%d bytes were taken for it", held)
+	}
+}
+
+// TestOversizedErrorByDeclaration: the id is found in what has come of a frame whose header says too much.
+func TestOversizedErrorByDeclaration(t *testing.T) {
+	s := newStage(t, Options{Framing: framers.ContentLength(), Policy: ErrorOnOversize, MaxFrame: 4000})
+	srv := s.readyServer()
+	culprit := s.goCall(context.Background(), "culprit", nil)
+	frame := rpc.AppendResult(nil, srv.recv().ID, bytes.Repeat([]byte("1"), 5000))
+	go func() { _ = srv.try(frame) }()
+	_, err := culprit.wait(t)
+	var size *FrameError
+	var transport *TransportError
+	if !errors.As(err, &size) || size.Size != int64(len(frame)) || errors.As(err, &transport) {
+		t.Errorf("got %v, want a FrameError of %d bytes", err, len(frame))
+	}
+	srv.recv() // the complaint
+	s.reach(Backoff)
 }
 
 // TestAcceptsFrameAtLimit is the seed's test of that name: it is no JSON, which is another matter.
