@@ -35,10 +35,16 @@ func (e *end) usage(heap runtime.MemStats) usage {
 // heap reads the heap's account. That stops the world, which an end may do that
 // has its process to itself, and another must not.
 func (e *end) heap() (m runtime.MemStats) {
-	if e.Pin == pinProcess {
+	if e.alone() {
 		runtime.ReadMemStats(&m)
 	}
 	return m
+}
+
+// alone reports whether no other goroutine of the process may be in a raw
+// system call that lasts.
+func (e *end) alone() bool {
+	return e.Pin == pinProcess && (e.load == nil || e.Role != asker)
 }
 
 // counters are those of the ends that messages and answers pass through.
@@ -60,13 +66,17 @@ func (e *end) counters() syspipe.Counters {
 func (e *end) account(before usage) error {
 	after := e.usage(e.heap())
 	e.report.WireBytes = int64(after.wire - before.wire)
+	e.report.Delivered = e.Messages
 	e.report.PayloadBytes = e.source.Bytes(e.Warmup, e.Messages)
 	e.report.Counters = e.counted(before, after)
-	if e.Pin == pinProcess {
+	if e.alone() {
 		e.report.Collections = after.heap.NumGC - before.heap.NumGC
 	}
 	if capacity, err := e.carrier().Capacity(); err == nil { // what cannot be told stays 0
 		e.report.Capacity = capacity
+	}
+	if e.load != nil {
+		return e.settleAccounts()
 	}
 	if e.Role == asker {
 		latency, err := results.NewLatency(e.trips)
@@ -98,7 +108,7 @@ func (e *end) counted(before, after usage) results.Counters {
 		c.VoluntarySwitches = new(after.time.voluntary - before.time.voluntary)
 		c.InvoluntarySwitches = new(after.time.involuntary - before.time.involuntary)
 	}
-	if e.Pin == pinProcess {
+	if e.alone() {
 		c.Allocs = new(int64(after.heap.Mallocs - before.heap.Mallocs))
 	}
 	if peak, ok := peakMemory(); ok {

@@ -23,12 +23,13 @@ func (e *end) run() error {
 // stops the clock when it has the last message.
 func (e *end) lead() error {
 	heap := e.heap()
-	if err := e.hear(); err != nil {
+	if _, err := e.hear(); err != nil {
 		return err
 	}
 	before := e.usage(heap)
+	start := e.begin()
 	began := time.Now()
-	if err := e.say(); err != nil {
+	if err := e.say(start); err != nil {
 		return err
 	}
 	if err := e.move(); err != nil {
@@ -43,12 +44,14 @@ func (e *end) follow() error {
 	heap := e.heap()
 	settle()
 	before := e.usage(heap)
-	if err := e.say(); err != nil {
+	if err := e.say(0); err != nil {
 		return err
 	}
-	if err := e.hear(); err != nil {
+	start, err := e.hear()
+	if err != nil {
 		return err
 	}
+	e.join(start)
 	if err := e.move(); err != nil {
 		return err
 	}
@@ -61,6 +64,11 @@ const looks = 16
 
 // move exchanges the sample's messages.
 func (e *end) move() error {
+	if e.load != nil {
+		e.look()
+		defer e.look()
+		return e.carry()
+	}
 	e.trips = e.trips[:0]
 	for i := range int64(looks) {
 		from, to := e.Messages*i/looks, e.Messages*(i+1)/looks

@@ -1,12 +1,14 @@
 package bench
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"syscall"
 
 	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -22,7 +24,11 @@ type end struct {
 	out, in       *syspipe.End
 	signal, await *syspipe.End
 
+	w        framers.Writer            // nil at an end that only receives
+	r        framers.Reader            // nil at one that only sends
 	exchange func(from, n int64) error // moves n messages, the first of them number from
+	batch    *framers.Coalescer        // under w where messages leave in batches; else nil
+	load     *load                     // of a load generator; else nil
 	trips    []int64                   // asker: nanoseconds of each round trip
 	cpus     map[int]bool              // seen under this end
 	report   report
@@ -42,11 +48,19 @@ func (j job) take(p part) (*end, error) {
 		e.close()
 		return nil, err
 	}
-	if waits := e.io.of(p.Role); waits != syspipe.Poller { // whose threads all need the table
+	return e, e.ready()
+}
+
+// ready makes the end's buffers. An end of one thread gets descriptors of its
+// own.
+func (e *end) ready() (err error) {
+	if e.loaded() {
+		e.load, err = e.newLoad()
+	} else if e.io.of(e.Role) != syspipe.Poller {
 		ownDescriptors()
 	}
 	e.exchange = e.exchanger()
-	return e, nil
+	return err
 }
 
 // open takes over the inherited ends. The gates block, whatever the measured
@@ -98,16 +112,18 @@ func (e *end) carrier() *syspipe.End {
 	return e.in
 }
 
-// say tells the other end to go on.
-func (e *end) say() error {
-	_, err := e.signal.Write([]byte{1})
+// say tells the other end to go on, from a moment on the shared clock where
+// messages fall due.
+func (e *end) say(start int64) error {
+	_, err := e.signal.Write(binary.NativeEndian.AppendUint64(nil, uint64(start)))
 	return err
 }
 
-// hear waits until the other end said to go on.
-func (e *end) hear() error {
-	_, err := io.ReadFull(e.await, make([]byte, 1))
-	return err
+// hear waits until the other end says to go on.
+func (e *end) hear() (start int64, err error) {
+	var b [8]byte
+	_, err = io.ReadFull(e.await, b[:])
+	return int64(binary.NativeEndian.Uint64(b[:])), err
 }
 
 // explain says when something went wrong, and whether it was the other end.

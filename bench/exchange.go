@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
@@ -14,35 +15,42 @@ func (e *end) exchanger() func(from, n int64) error {
 		e.trips = make([]int64, max(e.Warmup, e.Messages))
 		touch(e.trips)
 	}
-	if e.raw && !e.Compare {
+	if e.raw && !e.Compare && e.load == nil {
 		return e.unframed()
 	}
-	var w framers.Writer
-	var r framers.Reader
 	if e.out != nil {
-		w = e.writer()
+		e.w = e.writer()
 	}
 	if e.in != nil {
-		r = e.reader()
+		e.r = e.reader()
 	}
 	switch e.Role {
 	case sender:
-		return func(from, n int64) error { return e.send(w, from, n) }
+		return e.send
 	case receiver:
-		return func(from, n int64) error { return e.receive(r, from, n) }
+		return e.receive
 	case asker:
-		return func(from, n int64) error { return e.ask(w, r, from, n) }
+		return e.ask
 	default:
-		return func(from, n int64) error { return e.answer(w, r, from, n) }
+		return e.answer
 	}
 }
 
 func (e *end) writer() framers.Writer {
-	if e.raw {
-		return rawWriter{e.out}
+	var out io.Writer = e.out
+	if e.Cell.Batch > 1 {
+		e.batch = framers.NewCoalescer(e.out, e.Cell.Batch*(e.source.Largest()+roomiest))
+		out = e.batch
 	}
-	return e.framing.NewWriter(e.out, e.options()...)
+	if e.raw {
+		return rawWriter{out}
+	}
+	return e.framing.NewWriter(out, e.options()...)
 }
+
+// roomiest is more than any framing adds to a message that it keeps whole, in
+// bytes: a batch is to leave when it is full of messages, not of bytes.
+const roomiest = 128
 
 func (e *end) reader() framers.Reader {
 	if e.raw {
@@ -60,40 +68,49 @@ func (e *end) options() []framers.Option {
 	return opts
 }
 
-func (e *end) send(w framers.Writer, from, n int64) error {
+func (e *end) send(from, n int64) error {
 	for i := from; i < from+n; i++ {
-		if err := w.WriteMessage(e.source.Message(i)); err != nil {
+		if err := e.w.WriteMessage(e.source.Message(i)); err != nil {
 			return fmt.Errorf("send message %d: %w", i, err)
 		}
+		if e.batch != nil && (i+1-from)%int64(e.Cell.Batch) == 0 {
+			if err := e.batch.Flush(); err != nil {
+				return fmt.Errorf("send the batch up to message %d: %w", i, err)
+			}
+		}
+	}
+	if e.batch != nil {
+		return e.batch.Flush()
 	}
 	return nil
 }
 
-func (e *end) receive(r framers.Reader, from, n int64) error {
-	check := e.checker()
+func (e *end) receive(from, n int64) error {
+	check, slow := e.checker(), newDrain(e.Cell.Drain)
 	for i := from; i < from+n; i++ {
-		msg, err := r.ReadMessage()
+		msg, err := e.r.ReadMessage()
 		if err != nil {
 			return fmt.Errorf("receive message %d: %w", i, err)
 		}
 		if err := check(i, msg); err != nil {
 			return err
 		}
+		slow.took(len(msg))
 	}
 	return nil
 }
 
 // ask times each trip from the end of the one before, by one reading of the
 // clock: what a trip costs is in it, and none falls between two.
-func (e *end) ask(w framers.Writer, r framers.Reader, from, n int64) error {
+func (e *end) ask(from, n int64) error {
 	check := e.checker()
 	base := time.Now()
 	var last time.Duration
 	for i := from; i < from+n; i++ {
-		if err := w.WriteMessage(e.source.Message(i)); err != nil {
+		if err := e.w.WriteMessage(e.source.Message(i)); err != nil {
 			return fmt.Errorf("send message %d: %w", i, err)
 		}
-		msg, err := r.ReadMessage()
+		msg, err := e.r.ReadMessage()
 		if err != nil {
 			return fmt.Errorf("receive the answer to message %d: %w", i, err)
 		}
@@ -107,17 +124,17 @@ func (e *end) ask(w framers.Writer, r framers.Reader, from, n int64) error {
 	return nil
 }
 
-func (e *end) answer(w framers.Writer, r framers.Reader, from, n int64) error {
+func (e *end) answer(from, n int64) error {
 	check := e.checker()
 	for i := from; i < from+n; i++ {
-		msg, err := r.ReadMessage()
+		msg, err := e.r.ReadMessage()
 		if err != nil {
 			return fmt.Errorf("receive message %d: %w", i, err)
 		}
 		if err := check(i, msg); err != nil {
 			return err
 		}
-		if err := w.WriteMessage(msg); err != nil {
+		if err := e.w.WriteMessage(msg); err != nil {
 			return fmt.Errorf("answer message %d: %w", i, err)
 		}
 	}

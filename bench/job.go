@@ -69,7 +69,9 @@ type report struct {
 	Capacity     int
 	WireBytes    int64 // written to the pipe that carries the messages
 	PayloadBytes int64
+	Delivered    int64 // messages
 	Latency      map[string]results.Latency
+	Load         *results.Load
 	Collections  uint32 // of the garbage collector while the clock ran: none is expected
 }
 

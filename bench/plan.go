@@ -108,7 +108,32 @@ func (p Plan) validate(c results.Cell) error {
 	if _, err := (placement.Topology{}).Choose(c.Placement); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
+	if err := validateLoad(c); err != nil {
+		return err
+	}
 	return p.carries(c)
+}
+
+// validateLoad holds the further fields of a cell against the others.
+func validateLoad(c results.Cell) error {
+	if c.Transfer != "" {
+		if _, err := syspipe.ParseTransfer(c.Transfer); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.Transfer != "" && (c.Framing != "raw" || c.Pattern != "stream"):
+		return fmt.Errorf("transfer %s is for raw streams: a framing has to read its bytes", c.Transfer)
+	case c.Inflight > 1 && c.Rate > 0:
+		return errors.New("inflight is of a closed loop, and rate of an open one: ask for one of them")
+	case c.Inflight > 1 && c.Pattern != "roundtrip":
+		return errors.New("inflight counts messages without an answer: it is for round trips")
+	case c.Batch > 1 && (c.Pattern != "stream" || c.Rate > 0):
+		return errors.New("a batch is of a stream without a rate: what waits for others to leave with it is late")
+	case c.Drain > 0 && c.Pattern != "stream":
+		return errors.New("drain holds up the reader of a stream: the one that answers has its own pace")
+	}
+	return nil
 }
 
 // carries tries a cell's messages on its framing.
@@ -149,12 +174,29 @@ func Unsupported(c results.Cell) error {
 	if err := errors.Join(io.writer.Supported(), io.reader.Supported()); err != nil {
 		return err
 	}
+	if err := transferable(c, io); err != nil {
+		return err
+	}
 	topology, err := placement.Read()
 	if err != nil {
 		return err
 	}
 	_, err = topology.Choose(c.Placement)
 	return err
+}
+
+// transferable is why a cell's pipe cannot have its pages lent.
+func transferable(c results.Cell, io ioPair) error {
+	if c.Transfer == "" {
+		return nil
+	}
+	if err := syspipe.Transfer(c.Transfer).Supported(); err != nil {
+		return err
+	}
+	if c.Pipe == string(syspipe.SocketPair) || io.writer == syspipe.Poller || io.reader == syspipe.Poller {
+		return fmt.Errorf("transfer %s through a %s with io %s: %w", c.Transfer, c.Pipe, c.IO, errors.ErrUnsupported)
+	}
+	return nil
 }
 
 func known(what, value string, values [][2]string) error {

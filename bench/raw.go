@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/bench/payload"
+	"github.com/pipebench/pipebench/syspipe"
 )
 
 // A rawWriter sends messages as they are.
@@ -45,9 +46,15 @@ func (e *end) unframed() func(from, n int64) error {
 	touch(buf)
 	switch e.Role {
 	case sender:
+		if e.Cell.Transfer != "" {
+			return e.lend
+		}
 		return e.pour
 	case receiver:
-		return func(from, n int64) error { return e.drain(buf, from, n) }
+		if e.Cell.Transfer == string(syspipe.Splice) {
+			return e.discard
+		}
+		return func(from, n int64) error { return e.absorb(buf, from, n) }
 	case asker:
 		return func(from, n int64) error { return e.askRaw(buf, from, n) }
 	default:
@@ -65,15 +72,43 @@ func (e *end) pour(from, n int64) error {
 	return nil
 }
 
-// drain takes the bytes of n messages as they come, up to a message a call.
-func (e *end) drain(buf []byte, from, n int64) error {
-	left := e.source.Bytes(from, n)
+// lend gives the pipe the pages of n messages instead of their bytes. They do
+// not change, so the reader may take its time.
+func (e *end) lend(from, n int64) error {
+	for i := from; i < from+n; i++ {
+		if _, err := e.out.Vmsplice(e.source.Body(i)); err != nil {
+			return fmt.Errorf("lend message %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// discard drops the bytes of n messages, which nobody reads.
+func (e *end) discard(from, n int64) error {
+	for left := e.source.Bytes(from, n); left > 0; {
+		got, err := e.in.Discard(int(min(left, discarded)))
+		if err != nil {
+			return fmt.Errorf("discard, with %d bytes to come: %w", left, err)
+		}
+		left -= int64(got)
+	}
+	return nil
+}
+
+// discarded is how many bytes are dropped in one call at most: more than any
+// pipe holds.
+const discarded = 1 << 20
+
+// absorb takes the bytes of n messages as they come, up to a message a call.
+func (e *end) absorb(buf []byte, from, n int64) error {
+	left, slow := e.source.Bytes(from, n), newDrain(e.Cell.Drain)
 	for left > 0 {
 		got, err := e.in.Read(buf[:min(int64(len(buf)), left)])
 		if err != nil {
 			return fmt.Errorf("receive, with %d bytes to come: %w", left, err)
 		}
 		left -= int64(got)
+		slow.took(got)
 	}
 	return nil
 }

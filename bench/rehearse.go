@@ -50,8 +50,11 @@ func (r *runner) compare(ctx context.Context, c *progress) error {
 	return nil
 }
 
-// count is how many messages fill d, by the latest rate.
+// count is how many messages fill d, by the latest rate or the one asked for.
 func (r *runner) count(c *progress, d time.Duration) int64 {
+	if asked := c.record.Cell.Rate; asked > 0 {
+		return max(1, int64(math.Round(asked*d.Seconds())))
+	}
 	return max(1, int64(math.Round(c.rate*d.Seconds())))
 }
 
@@ -67,8 +70,8 @@ func (r *runner) time(ctx context.Context, c *progress, n int64) (results.Sample
 	if err != nil {
 		return results.Sample{}, err
 	}
-	s := reports.sample(n)
-	c.rate = rate(n, s.ElapsedNS)
+	s := reports.sample()
+	c.rate = rate(s.Messages, s.ElapsedNS)
 	if reports.collections() > 0 {
 		c.warnOnce("garbage was collected while the clock ran: this framing allocates more than a worker may hold")
 	}

@@ -24,12 +24,12 @@ func (rs reports) of(roles ...role) report {
 	return report{}
 }
 
-// sample puts the two halves of n messages together.
-func (rs reports) sample(n int64) results.Sample {
+// sample puts the two halves together.
+func (rs reports) sample() results.Sample {
 	held, started := rs.holder(), rs.starter()
 	return results.Sample{
 		ElapsedNS:    held.ElapsedNS,
-		Messages:     n,
+		Messages:     held.Delivered,
 		PayloadBytes: held.PayloadBytes,
 		WireBytes:    started.WireBytes,
 		Capacity:     started.Capacity,
@@ -37,6 +37,7 @@ func (rs reports) sample(n int64) results.Sample {
 		Writer:       started.Counters,
 		Reader:       rs.of(receiver, answerer).Counters,
 		Latency:      held.Latency,
+		Load:         held.Load,
 	}
 }
 

@@ -12,16 +12,118 @@ const fewest = 6
 
 // warnings are what a reader of the record should know of it.
 func warnings(r results.Record, asked int) []string {
-	n := len(r.Samples)
-	if r.Unsupported != "" || n >= min(asked, fewest) {
+	if r.Unsupported != "" {
 		return nil
+	}
+	var all []string
+	for _, w := range []string{
+		tooFew(r, asked), overloaded(r), lateGenerator(r), bimodal(r), outliers(r), wandered(r),
+	} {
+		if w != "" {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+func tooFew(r results.Record, asked int) string {
+	n := len(r.Samples)
+	if n >= min(asked, fewest) {
+		return ""
 	}
 	why := map[string]string{
 		"max-time":    "time was up; give it more (--max-time)",
 		"interrupted": "the run was interrupted",
 		"failed":      "a cell of the run failed",
 	}[r.Stopped]
-	return []string{fmt.Sprintf("%d of %d samples, too few for an interval: %s", n, asked, why)}
+	return fmt.Sprintf("%d of %d samples, too few for an interval: %s", n, asked, why)
+}
+
+// kept is the share of an asked rate below which the rate was not kept.
+const kept = 0.99
+
+func overloaded(r results.Record) string {
+	var achieved []float64
+	for _, s := range r.Samples {
+		if s.Load != nil {
+			achieved = append(achieved, s.Load.Achieved)
+		}
+	}
+	if len(achieved) == 0 {
+		return ""
+	}
+	if share := results.Median(achieved).Median / r.Cell.Rate; share < kept {
+		return fmt.Sprintf("only %.1f %% of the rate asked for was achieved: latencies are those of an overload; ask for less (--rate)", 100*share)
+	}
+	return ""
+}
+
+// lateGenerator compares the tail of the generator's own lateness with that of
+// the latency it is part of.
+func lateGenerator(r results.Record) string {
+	own, all := merged(r, "lateness"), merged(r, "due")
+	if own.P99NS == nil || all.P99NS == nil || *own.P99NS*2 < *all.P99NS {
+		return ""
+	}
+	return fmt.Sprintf("the generator's own lateness (p99 %s) explains most of the p99: place the ends apart, or ask for a lower rate",
+		results.FormatDuration(float64(*own.P99NS)))
+}
+
+func merged(r results.Record, key string) results.Latency {
+	var all []results.Latency
+	for _, s := range r.Samples {
+		if l, ok := s.Latency[key]; ok {
+			all = append(all, l)
+		}
+	}
+	l, err := results.MergeLatencies(all)
+	if err != nil {
+		return results.Latency{}
+	}
+	return l
+}
+
+// times are the times a message of the record's samples.
+func times(r results.Record) []float64 {
+	m, err := results.MetricByName("time")
+	if err != nil {
+		return nil
+	}
+	return m.Values(r.Samples)
+}
+
+func bimodal(r results.Record) string {
+	if _, two := results.Bimodal(times(r)); !two {
+		return ""
+	}
+	if r.Cell.Placement == "free" {
+		return "the samples fall into two groups: the scheduler put the ends now together, now apart; choose a placement"
+	}
+	return "the samples fall into two groups: something else changed while they were taken; look at them one by one"
+}
+
+func outliers(r results.Record) string {
+	if n := len(results.Outliers(times(r))); n > 0 {
+		return fmt.Sprintf("%d of %d samples lie far from the others: let nothing else run, or take more (--samples)", n, len(r.Samples))
+	}
+	return ""
+}
+
+// wandered tells of ends that the scheduler put on one CPU unasked.
+func wandered(r results.Record) string {
+	if r.Cell.Placement != "free" {
+		return ""
+	}
+	together := 0
+	for _, s := range r.Samples {
+		if len(s.Writer.CPUs) == 1 && slices.Equal(s.Writer.CPUs, s.Reader.CPUs) {
+			together++
+		}
+	}
+	if together > 0 {
+		return fmt.Sprintf("in %d of %d samples both ends ran on one CPU, unasked; choose a placement", together, len(r.Samples))
+	}
+	return ""
 }
 
 // warnOnce adds a warning to the cell's record, if it is not there.

@@ -14,6 +14,7 @@ import (
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/sweep"
+	"github.com/pipebench/pipebench/syspipe"
 )
 
 // runFlags are what run was asked for, as it was typed.
@@ -25,6 +26,10 @@ type runFlags struct {
 	samples           int
 	duration, maxTime time.Duration
 	precision         string
+	rate              float64
+	inflight, batch   int
+	drain, readBuffer string
+	transfer          string
 	dryRun            bool
 	shared            sharedFlags
 }
@@ -44,6 +49,7 @@ Lists take commas, sizes take k, KiB, MiB (always of 1024), 4KiB..1MiB doubles e
   pipebench run --framing chunked --chunk 4KiB..60KiB --size 1MiB --placement same
   pipebench run --capacity macos,default --pipe anonymous,socketpair
   pipebench run --messages session.ndjson --framing ndjson,content-length
+  pipebench run --pattern roundtrip --rate 2000 --duration 2s --framing ndjson
   pipebench run --dry-run --size 1..16MiB`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
@@ -69,6 +75,12 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.DurationVar(&f.duration, "duration", 40*time.Millisecond, "of one sample, about")
 	flags.DurationVar(&f.maxTime, "max-time", 0, "begin no sample after this long (default 30s, or twice the estimate where that is longer)")
 	flags.StringVar(&f.precision, "precision", "", "go on until each median is known this well, such as 2%, or --max-time")
+	flags.Float64Var(&f.rate, "rate", 0, "open loop: messages a second that fall due, whether or not the pipe takes them")
+	flags.IntVar(&f.inflight, "inflight", 0, "closed loop: messages without an answer at once, in round trips")
+	flags.IntVar(&f.batch, "batch", 0, "messages that leave in one system call, in streams")
+	flags.StringVar(&f.drain, "drain", "", "bytes a second that the reader of a stream allows itself, such as 200MB")
+	flags.StringVar(&f.readBuffer, "read-buffer", "", "bytes the reader asks for at once (default 256KiB)")
+	flags.StringVar(&f.transfer, "transfer", "", "vmsplice or splice: lend pages instead of copying bytes, in raw streams")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the cells and how long they will take, and measure nothing")
 	f.shared.register(cmd, "a folder for the files of the run (default pipebench-out/<time>)")
 }
@@ -158,10 +170,38 @@ func (f *runFlags) sweep() (sweep.Sweep, error) {
 			return sweep.Sweep{}, fmt.Errorf("%s: %w", list.flag, err)
 		}
 	}
+	if err := f.further(&s.Further); err != nil {
+		return sweep.Sweep{}, err
+	}
 	if f.messages != "" {
 		s.Recording, err = payload.ReadRecording(f.messages)
 	}
 	return s, err
+}
+
+// further fills in the fields of all cells that are seldom asked for.
+func (f *runFlags) further(c *results.Cell) error {
+	c.Rate, c.Inflight, c.Batch = f.rate, f.inflight, f.batch
+	if f.transfer != string(syspipe.Copy) {
+		c.Transfer = f.transfer
+	}
+	for _, size := range []struct {
+		asked, flag string
+		into        func(int64)
+	}{
+		{f.drain, "--drain", func(n int64) { c.Drain = n }},
+		{f.readBuffer, "--read-buffer", func(n int64) { c.ReadBuffer = int(n) }},
+	} {
+		if size.asked == "" {
+			continue
+		}
+		n, err := results.ParseSize(size.asked)
+		if err != nil {
+			return fmt.Errorf("%s: %w", size.flag, err)
+		}
+		size.into(n)
+	}
+	return nil
 }
 
 func (f *runFlags) printPlan(w io.Writer, p bench.Plan) error {

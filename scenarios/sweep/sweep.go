@@ -33,6 +33,8 @@ type Sweep struct {
 	Patterns   []string
 	Payload    string
 	Recording  *payload.Recording // replayed instead of generated messages
+
+	Further results.Cell // its fields that are seldom off their default stand in every cell: rate, inflight, …
 }
 
 // What a run measures when nothing is asked for.
@@ -103,10 +105,10 @@ func (s Sweep) of(place, pattern, framing string) []results.Cell {
 			for _, capacity := range s.Capacities {
 				for _, io := range s.IOs {
 					for _, peer := range s.Peers {
-						cells = append(cells, s.fill(results.Cell{
-							Framing: framing, Size: size, Pipe: pipe, Capacity: capacity,
-							IO: io, Placement: place, Peer: peer, Pattern: pattern,
-						}))
+						c := s.Further
+						c.Framing, c.Size, c.Pipe, c.Capacity = framing, size, pipe, capacity
+						c.IO, c.Placement, c.Peer, c.Pattern = io, place, peer, pattern
+						cells = append(cells, s.fill(c))
 					}
 				}
 			}

@@ -1,0 +1,135 @@
+package bench
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+func TestALoadIsAccountedFor(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*results.Cell)
+		keys   []string
+	}{
+		{"an open loop one way", func(c *results.Cell) { c.Rate = 20_000 }, []string{"due", "oneway", "lateness"}},
+		{"an open loop there and back", func(c *results.Cell) { c.Rate, c.Pattern = 10_000, "roundtrip" }, []string{"due", "roundtrip", "lateness"}},
+		{"the same with raw messages in threads", func(c *results.Cell) {
+			c.Rate, c.Pattern, c.Framing, c.Peer = 10_000, "roundtrip", "raw", "thread"
+		}, []string{"due", "roundtrip", "lateness"}},
+		{"a closed loop of several", func(c *results.Cell) { c.Inflight, c.Pattern = 8, "roundtrip" }, []string{"roundtrip"}},
+		{"a closed loop in threads", func(c *results.Cell) { c.Inflight, c.Pattern, c.Peer = 8, "roundtrip", "thread" }, []string{"roundtrip"}},
+		{"more on the way than both pipes hold", func(c *results.Cell) {
+			c.Inflight, c.Pattern, c.Size = 8, "roundtrip", 1<<17
+		}, []string{"roundtrip"}},
+	} {
+		for _, r := range collect(t, small(cell(c.change))) {
+			for _, s := range r.Samples {
+				if len(s.Latency) != len(c.keys) || (s.Load != nil) != (r.Cell.Rate > 0) {
+					t.Errorf("%s: latencies %v, load %+v", c.name, s.Latency, s.Load)
+				}
+				for _, key := range c.keys {
+					if l := s.Latency[key]; l.Count != s.Messages || l.MaxNS < l.MinNS {
+						t.Errorf("%s: %s of %d messages: %+v", c.name, key, s.Messages, l)
+					}
+				}
+				if l := s.Load; l != nil && (l.Sent+l.Unsent != l.Due || l.Sent != s.Messages || l.Achieved <= 0) {
+					t.Errorf("%s: %d messages, %+v", c.name, s.Messages, l)
+				}
+			}
+		}
+	}
+}
+
+// A reader that allows itself 1 MB/s cannot take 64 MB/s: the generator gives
+// up, says what it did not send, and what it sent is still checked.
+func TestAnOverloadIsConfessed(t *testing.T) {
+	p := small(cell(func(c *results.Cell) { c.Rate, c.Size, c.Drain = 1000, 1<<16, 1<<20 }))
+	p.Samples, p.Duration = 1, 100*time.Millisecond
+	r := collect(t, p)[0]
+	l := r.Samples[0].Load
+	if l.Unsent == 0 || l.Sent != r.Samples[0].Messages || l.Achieved > 500 {
+		t.Errorf("%+v", l)
+	}
+	if !strings.Contains(strings.Join(r.Warnings, "\n"), "of the rate asked for") {
+		t.Errorf("warnings: %q", r.Warnings)
+	}
+}
+
+func TestWhatALoadCannotBe(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*results.Cell)
+		says   string
+	}{
+		{"both loops", func(c *results.Cell) { c.Rate, c.Inflight, c.Pattern = 1, 2, "roundtrip" }, "one of them"},
+		{"places in a stream", func(c *results.Cell) { c.Inflight = 2 }, "round trips"},
+		{"pages lent to a framing", func(c *results.Cell) { c.Transfer = "vmsplice" }, "raw streams"},
+		{"an unknown transfer", func(c *results.Cell) { c.Transfer = "teleport" }, "vmsplice"},
+		{"a batch of what is paced", func(c *results.Cell) { c.Batch, c.Rate = 8, 100 }, "batch"},
+		{"a drained answerer", func(c *results.Cell) { c.Drain, c.Pattern = 8, "roundtrip" }, "drain"},
+	} {
+		if err := small(cell(c.change)).Validate(); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: got %v, want something of %q", c.name, err, c.says)
+		}
+	}
+}
+
+func TestABatchLeavesInOneCall(t *testing.T) {
+	p := small(cell(func(c *results.Cell) { c.Batch = 10 }))
+	for _, s := range collect(t, p)[0].Samples {
+		if most := s.Messages/10 + looks + 1; s.Writer.Calls > most { // the CPU is looked at between batches
+			t.Errorf("%d messages in %d calls, not %d", s.Messages, s.Writer.Calls, most)
+		}
+	}
+}
+
+func TestADrainHoldsTheReaderUp(t *testing.T) {
+	p := small(cell(func(c *results.Cell) { c.Size, c.Drain = 1<<16, 10<<20 }))
+	p.Duration = 50 * time.Millisecond
+	for _, s := range collect(t, p)[0].Samples {
+		if speed := float64(s.PayloadBytes) / (float64(s.ElapsedNS) / 1e9); s.Messages > 4 && speed > 2*10*(1<<20) {
+			t.Errorf("%d messages at %.0f B/s", s.Messages, speed)
+		}
+	}
+}
+
+func TestLentPagesArrive(t *testing.T) {
+	var cells []results.Cell
+	for _, transfer := range []string{"vmsplice", "splice"} {
+		c := cell(func(c *results.Cell) { c.Framing, c.Size, c.Transfer = "raw", 1<<16, transfer })
+		if err := Unsupported(c); err != nil {
+			t.Skip(err)
+		}
+		cells = append(cells, c)
+	}
+	for _, r := range collect(t, small(cells...)) {
+		if err := complete(r); err != nil {
+			t.Errorf("%s: %v", r.Cell.Transfer, err)
+		}
+	}
+}
+
+func TestTheSharedClockIsTheSameForAll(t *testing.T) {
+	a, err := newSharedClock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := newSharedClock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second, third := a.now(), b.now(), a.now()
+	if slack := int64(time.Millisecond); second < first-slack || second > third+slack {
+		t.Errorf("one clock reads %d, another %d, the first again %d", first, second, third)
+	}
+}
+
+func TestAPaceDoesNotDrift(t *testing.T) {
+	p := pace{start: 1000, period: 1e9 / 3.0}
+	if got, want := p.due(3_000_000), int64(1000+1e15); got < want-1 || got > want+1 {
+		t.Errorf("message 3,000,000 is due at %d, not %d", got, want)
+	}
+}

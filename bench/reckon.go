@@ -1,0 +1,108 @@
+package bench
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// settleAccounts turns the times of a load into latencies. In a stream the
+// sender has one half of them, and hands it over.
+func (e *end) settleAccounts() error {
+	switch e.Role {
+	case sender:
+		return e.handOver()
+	case receiver:
+		if err := e.takeOver(); err != nil {
+			return err
+		}
+	case answerer:
+		return nil
+	}
+	return e.reckon()
+}
+
+// handOver tells the receiver when each message was sent.
+func (e *end) handOver() error {
+	if err := e.out.Close(); err != nil {
+		return err
+	}
+	b := binary.NativeEndian.AppendUint64(nil, uint64(e.load.total.Load()))
+	for _, t := range e.load.sent {
+		b = binary.NativeEndian.AppendUint64(b, uint64(t))
+	}
+	_, err := e.signal.Write(b)
+	return err
+}
+
+func (e *end) takeOver() error {
+	b := make([]byte, 8+8*len(e.load.sent))
+	if _, err := io.ReadFull(e.await, b); err != nil {
+		return err
+	}
+	e.load.total.Store(int64(binary.NativeEndian.Uint64(b)))
+	for i := range e.load.sent {
+		e.load.sent[i] = int64(binary.NativeEndian.Uint64(b[8+8*i:]))
+	}
+	if got, sent := e.load.delivered.Load(), e.load.total.Load(); got != sent {
+		return fmt.Errorf("%d messages were sent and %d received", sent, got)
+	}
+	return nil
+}
+
+// reckon sums the load up: latency from when a message was sent and from when
+// it was due, the generator's own lateness, and how well it kept its promise.
+func (e *end) reckon() error {
+	l := e.load
+	n := l.delivered.Load()
+	since := func(from func(i int64) int64, to []int64) []int64 {
+		ns := make([]int64, n)
+		for i := range ns {
+			ns[i] = to[i] - from(int64(i))
+		}
+		return ns
+	}
+	sent := func(i int64) int64 { return l.sent[i] }
+	name := "oneway"
+	if e.Role == asker {
+		name = "roundtrip"
+	}
+	times := map[string][]int64{name: since(sent, l.received)}
+	if l.open {
+		times["due"] = since(l.pace.due, l.received)
+		times["lateness"] = since(l.pace.due, l.sent)
+		e.report.Load = l.kept(times["lateness"])
+	}
+	e.report.Latency = map[string]results.Latency{}
+	for key, ns := range times {
+		latency, err := results.NewLatency(ns)
+		if err != nil {
+			return err
+		}
+		e.report.Latency[key] = latency
+	}
+	e.report.Delivered = n
+	if n > 0 {
+		e.report.ElapsedNS = l.received[n-1] - l.pace.start
+	}
+	e.report.PayloadBytes = e.source.Bytes(e.Warmup, n)
+	return nil
+}
+
+// kept says how an open loop kept its promise. A message is late whose
+// successor was due before it was sent.
+func (l *load) kept(lateness []int64) *results.Load {
+	k := &results.Load{Due: int64(len(l.sent)), Sent: l.total.Load()}
+	k.Unsent = k.Due - k.Sent
+	for _, ns := range lateness {
+		if float64(ns) > l.pace.period {
+			k.Late++
+		}
+	}
+	if n := l.delivered.Load(); n > 0 {
+		k.Achieved = float64(n) / (float64(max(l.received[n-1], l.pace.due(n))-l.pace.start) / 1e9)
+	}
+	return k
+}
