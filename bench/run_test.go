@@ -285,9 +285,24 @@ func TestAnInterruptedRunKeepsWhatItHas(t *testing.T) {
 
 func TestMaxTimeEndsARun(t *testing.T) {
 	p := small(cell())
-	p.Samples, p.MaxTime = 1_000_000, 50*time.Millisecond
-	kept := collect(t, p)
-	if len(kept) != 1 || kept[0].Stopped != "max-time" {
+	p.Samples, p.MaxTime = 1_000_000, time.Hour
+	var kept []results.Record
+	r, err := newRunner(p, func(r results.Record) error {
+		kept = append(kept, r)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Observe = func(now Progress) {
+		if now.Step == Timed {
+			r.started = r.started.Add(-p.MaxTime) // an hour goes by
+		}
+	}
+	if err := errors.Join(r.measure(t.Context()), r.finishAll(t.Context(), nil)); err != nil {
+		t.Fatal(err)
+	}
+	if len(kept) != 1 || kept[0].Stopped != "max-time" || len(kept[0].Samples) != 1 || len(kept[0].Warnings) == 0 {
 		t.Errorf("got %+v", kept)
 	}
 }

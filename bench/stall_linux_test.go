@@ -62,4 +62,3 @@ func workers(t *testing.T) []int {
 	}
 	return pids
 }
-
