@@ -1,0 +1,52 @@
+package faults
+
+import (
+	"errors"
+	"io"
+
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+// errStarved is what a reader gets that asks for more than was ever sent: on a
+// stream that stays open it would wait for ever.
+var errStarved = errors.New("waits for bytes that nobody sends")
+
+// deliver sends bytes through a real pipe to receive. Where the stream stays
+// open, a read beyond the last byte fails with errStarved in place of waiting;
+// else it meets the end of file.
+func deliver(sent []byte, open bool, receive func(io.Reader) error) error {
+	w, r, err := syspipe.Open(syspipe.Anonymous, 0)
+	if err != nil {
+		return err
+	}
+	for _, e := range []*syspipe.End{w, r} {
+		if err := e.SetIO(syspipe.Poller); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			return errors.Join(err, w.Close(), r.Close())
+		}
+	}
+	written := make(chan error, 1)
+	go func() {
+		_, err := w.Write(sent)
+		written <- errors.Join(err, w.Close())
+	}()
+	err = receive(&patientReader{r: r, left: len(sent), open: open})
+	r.Close() // the writer may still be at it
+	<-written // and fails then, as it should
+	return err
+}
+
+// A patientReader knows how much was sent.
+type patientReader struct {
+	r    io.Reader
+	left int
+	open bool
+}
+
+func (p *patientReader) Read(b []byte) (int, error) {
+	if p.left == 0 && p.open {
+		return 0, errStarved
+	}
+	n, err := p.r.Read(b)
+	p.left -= n
+	return n, err
+}
