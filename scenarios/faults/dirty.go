@@ -170,7 +170,7 @@ func runDirtyLines(_ context.Context, s *stage) error {
 				}
 			}
 			c := DirtCase{Oddity: o.name, Sent: 2}
-			err := deliver([]byte(stream), false, func(r io.Reader) error {
+			err := Deliver([]byte(stream), false, func(r io.Reader) error {
 				return reader.read(r, c.keep, func() { c.Skipped++ })
 			})
 			if err != nil {

@@ -321,4 +321,3 @@ func playScribe(s *actor.Stage) error {
 var pipeBufOf = map[string]int{"linux": 4096, "darwin": 512, "freebsd": 512}
 
 var pipeBuf = pipeBufOf[runtime.GOOS]
-

@@ -131,7 +131,7 @@ func (e *Mismatch) send(from, to framers.Framing, messages [][]byte) error {
 			return err
 		}
 	}
-	return deliver(wire.Bytes(), true, func(r io.Reader) error { return e.receive(to.NewReader(r), messages) })
+	return Deliver(wire.Bytes(), true, func(r io.Reader) error { return e.receive(to.NewReader(r), messages) })
 }
 
 // outcome is what became of the only message sent.
@@ -151,7 +151,7 @@ func (e *Mismatch) outcome() string {
 func (e *Mismatch) receive(r framers.Reader, messages [][]byte) error {
 	for {
 		msg, err := r.ReadMessage()
-		if errors.Is(err, errStarved) {
+		if errors.Is(err, ErrStarved) {
 			e.Waits = true
 			return nil
 		}

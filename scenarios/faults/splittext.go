@@ -143,7 +143,7 @@ func sendText(f framers.Chunker, join func([][]byte) ([]byte, bool), width, offs
 		return c, err
 	}
 	var frames [][]byte
-	err := deliver(wire.Bytes(), false, func(r io.Reader) error {
+	err := Deliver(wire.Bytes(), false, func(r io.Reader) error {
 		lines := bufio.NewScanner(r)
 		for lines.Scan() {
 			parts := bytes.SplitN(bytes.Clone(lines.Bytes()), []byte(":"), 4)

@@ -7,14 +7,14 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// errStarved is what a reader gets that asks for more than was ever sent: on a
+// ErrStarved is what a reader gets that asks for more than was ever sent: on a
 // stream that stays open it would wait for ever.
-var errStarved = errors.New("waits for bytes that nobody sends")
+var ErrStarved = errors.New("waits for bytes that nobody sends")
 
-// deliver sends bytes through a real pipe to receive. Where the stream stays
-// open, a read beyond the last byte fails with errStarved in place of waiting;
+// Deliver sends bytes through a real pipe to receive. Where the stream stays
+// open, a read beyond the last byte fails with ErrStarved in place of waiting;
 // else it meets the end of file.
-func deliver(sent []byte, open bool, receive func(io.Reader) error) error {
+func Deliver(sent []byte, open bool, receive func(io.Reader) error) error {
 	w, r, err := syspipe.Open(syspipe.Anonymous, 0)
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ type patientReader struct {
 
 func (p *patientReader) Read(b []byte) (int, error) {
 	if p.left == 0 && p.open {
-		return 0, errStarved
+		return 0, ErrStarved
 	}
 	n, err := p.r.Read(b)
 	p.left -= n

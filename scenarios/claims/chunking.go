@@ -1,0 +1,231 @@
+package claims
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
+)
+
+// chunkingClaims are what document 000 says chunks cost.
+var chunkingClaims = []Claim{
+	{
+		ID: "000-header-40", Seed: "000", Where: "Configuration",
+		Text:  "A frame's header takes about 40 bytes",
+		Rule:  "Header and newline of every frame of messages from 1 KiB to 16 MiB are counted. Holds if all lie within 15 % of 40; refuted if none does; else depends.",
+		judge: by(gatherHeaders, judgeHeaders),
+	},
+	{
+		ID: "000-overhead-bytes", Seed: "000", Where: "Performance Considerations",
+		Text:  "Chunking adds less than 1 % to the bytes on the wire",
+		Rule:  "Bytes on the wire beyond the payload, for messages of 1 KiB to 1 MiB in chunks of 60 KiB, exact. Holds if below 1 % for every size; refuted if for none; else depends.",
+		judge: by(gatherWire, judgeWire),
+	},
+	{
+		ID: "000-overhead-time", Seed: "000", Where: "Performance Considerations",
+		Text:  "Chunking adds less than 1 % to the time of a message",
+		Rule:  "Time a message in chunks over time as a line, round by round, for every size and placement. Holds if every interval ends below 1.01; refuted if every one begins above; else depends.",
+		judge: by(costRatios("time", "chunked:61440", "stream", 0), judgeCost(1.01, "time")),
+	},
+	{
+		ID: "000-overhead-cpu", Seed: "000", Where: "Performance Considerations",
+		Text:  "Chunking adds less than 1 % to the CPU time of a message",
+		Rule:  "CPU time of both ends in chunks over that as a line, round by round, for every size and placement. Holds if every interval ends below 1.01; refuted if every one begins above; else depends.",
+		judge: by(costRatios("cpu", "chunked:61440", "stream", 0), judgeCost(1.01, "CPU time")),
+	},
+	{
+		ID: "000-latency-small", Seed: "000", Where: "Performance Considerations",
+		Text:  "Messages below 60 KiB have no additional latency",
+		Rule:  "Round trips of 256 B, 4 KiB and 32 KiB against lines, round by round: by a sender that frames every message, and by one that chunks only what exceeds the size. Holds if for the latter every interval ends below 1.05 and for the former as well; refuted if for both every one begins above; else depends.",
+		judge: by(gatherSmall, judgeSmall),
+	},
+	{
+		ID: "000-throughput", Seed: "000", Where: "Performance Considerations",
+		Text:  "Chunking has no significant impact on throughput",
+		Rule:  "Time of messages of 64 KiB and 1 MiB in chunks over time as lines, round by round, for every placement. Holds if every interval ends below 1.05; refuted if every one begins above; else depends.",
+		judge: by(costRatios("time", "chunked:61440", "stream", 64<<10), judgeCost(1+noticeable, "time")),
+	},
+}
+
+// Headers are the evidence of 000-header-40.
+type Headers struct {
+	Messages []HeaderOf `json:"messages"`
+}
+
+// A HeaderOf is what the frames of one message carry beside its bytes.
+type HeaderOf struct {
+	Message int `json:"message"` // bytes
+	Frames  int `json:"frames"`
+	Least   int `json:"least"` // bytes of header and newline, of any frame
+	Most    int `json:"most"`
+}
+
+func gatherHeaders(context.Context, *lab) (e Headers, err error) {
+	f, err := framers.Chunked(60 << 10)
+	if err != nil {
+		return e, err
+	}
+	for _, size := range []int{1 << 10, 64 << 10, 1 << 20, 16 << 20} {
+		e.Messages = append(e.Messages, headerOf(f, size))
+	}
+	return e, nil
+}
+
+// headerOf takes what is no payload of a frame to be its header and newline:
+// all frames but the last are full, so the payload of each follows.
+func headerOf(f framers.Chunker, size int) HeaderOf {
+	msg := make([]byte, size)
+	h := HeaderOf{Message: size, Least: size}
+	for frame := range f.Frames(msg) {
+		extra := 0
+		for _, piece := range frame {
+			if !within(piece, msg) {
+				extra += len(piece)
+			}
+		}
+		h.Frames++
+		h.Least, h.Most = min(h.Least, extra), max(h.Most, extra)
+	}
+	return h
+}
+
+// within tells whether piece is a part of msg itself.
+func within(piece, msg []byte) bool {
+	if len(piece) == 0 || cap(piece) > cap(msg) {
+		return false
+	}
+	offset := cap(msg) - cap(piece)
+	return offset < len(msg) && &msg[offset] == &piece[0]
+}
+
+func judgeHeaders(e Headers) Judgement {
+	var t tally
+	least, most := 1<<30, 0
+	for _, m := range e.Messages {
+		least, most = min(least, m.Least), max(most, m.Most)
+		t.add(bytesText(int64(m.Message)), m.Least >= 34 && m.Most <= 46)
+	}
+	figure := fmt.Sprintf("%d to %d B", least, most)
+	switch t.verdict() {
+	case Holds:
+		return Judgement{Holds, figure, "36 of a UUID, two numbers, three colons and the newline"}
+	case Refuted:
+		return Judgement{Refuted, figure, "no frame's header is near 40 bytes"}
+	}
+	return Judgement{Depends, figure, "beyond 15 % of 40 for messages of " + list(t.no)}
+}
+
+// Wire is the evidence of 000-overhead-bytes.
+type Wire struct {
+	Overhead []WireOf `json:"overhead"` // ascending by size
+}
+
+// A WireOf is what one size of message takes beyond its payload.
+type WireOf struct {
+	Size    int     `json:"size"`
+	Percent float64 `json:"percent"`
+}
+
+func gatherWire(ctx context.Context, l *lab) (e Wire, err error) {
+	records, err := l.costs(ctx)
+	if err != nil {
+		return e, err
+	}
+	overhead, err := results.MetricByName("overhead")
+	if err != nil {
+		return e, err
+	}
+	seen := map[int]bool{}
+	for _, size := range streamSizes {
+		for _, r := range records {
+			if r.Cell.Framing != "chunked:61440" || r.Cell.Size != size || seen[size] || len(r.Samples) == 0 {
+				continue
+			}
+			seen[size] = true
+			e.Overhead = append(e.Overhead, WireOf{size, results.Median(overhead.Values(r.Samples)).Median})
+		}
+	}
+	return e, nil
+}
+
+func judgeWire(e Wire) Judgement {
+	var t tally
+	least, most := 0.0, 0.0
+	for i, o := range e.Overhead {
+		if i == 0 || o.Percent < least {
+			least = o.Percent
+		}
+		most = max(most, o.Percent)
+		t.add(bytesText(int64(o.Size)), o.Percent < 1)
+	}
+	figure := fmt.Sprintf("%.2g %% to %.2g %%, exact", least, most)
+	switch t.verdict() {
+	case Holds:
+		return Judgement{Holds, figure, "below 1 % for every size"}
+	case Refuted:
+		return Judgement{Refuted, figure, "1 % and more for every size"}
+	}
+	return Judgement{Depends, figure, "where every message is framed, small ones pay more: " + list(t.no)}
+}
+
+// Costs are the evidence of the claims on time, CPU and throughput.
+type Costs struct {
+	Metric string  `json:"metric"`
+	Ratios []Ratio `json:"ratios"` // to the same messages as lines
+}
+
+func costRatios(metric, framing, pattern string, least int) func(context.Context, *lab) (Costs, error) {
+	return func(ctx context.Context, l *lab) (Costs, error) {
+		records, err := l.costs(ctx)
+		if err != nil {
+			return Costs{}, err
+		}
+		all, err := ratios(records, metric, framing, pattern, least)
+		return Costs{metric, all}, err
+	}
+}
+
+func judgeCost(bound float64, what string) func(Costs) Judgement {
+	return func(e Costs) Judgement {
+		figure := ratioRange(e.Ratios)
+		limit := fmt.Sprintf("%.0f %%", 100*(bound-1))
+		switch v := compareAll(e.Ratios, bound); v {
+		case Holds:
+			return Judgement{v, figure, fmt.Sprintf("less than %s more %s than the same messages as lines, at every size and placement", limit, what)}
+		case Refuted:
+			return Judgement{v, figure, fmt.Sprintf("more than %s more %s than the same messages as lines, at every size and placement", limit, what)}
+		}
+		return Judgement{Depends, figure, fmt.Sprintf("whether %s is kept to differs with size and placement, or is not known that closely", limit)}
+	}
+}
+
+// Small is the evidence of 000-latency-small.
+type Small struct {
+	Framed []Ratio `json:"framed"` // every message is framed
+	Bare   []Ratio `json:"bare"`   // small messages go as lines
+}
+
+func gatherSmall(ctx context.Context, l *lab) (e Small, err error) {
+	records, err := l.costs(ctx)
+	if err != nil {
+		return e, err
+	}
+	if e.Framed, err = ratios(records, "time", "chunked:61440", "roundtrip", 0); err != nil {
+		return e, err
+	}
+	e.Bare, err = ratios(records, "time", "adaptive:61440", "roundtrip", 0)
+	return e, err
+}
+
+func judgeSmall(e Small) Judgement {
+	framed, bare := compareAll(e.Framed, 1+noticeable), compareAll(e.Bare, 1+noticeable)
+	figure := fmt.Sprintf("framed: %s; bare: %s", ratioRange(e.Framed), ratioRange(e.Bare))
+	switch {
+	case framed == Holds && bare == Holds:
+		return Judgement{Holds, figure, "round trips take as long as those of lines, within 5 %"}
+	case framed == Refuted && bare == Refuted:
+		return Judgement{Refuted, figure, "round trips take more than 5 % longer than those of lines"}
+	}
+	return Judgement{Depends, figure, "on whether small messages are framed too, on their size, and on how closely it is known"}
+}

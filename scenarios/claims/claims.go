@@ -1,0 +1,219 @@
+// Package claims judges what five documents on stdio transports say, by
+// measuring it on the machine at hand.
+//
+//	func main() {
+//		bench.Worker()
+//		faults.Worker()
+//		claims.Worker()
+//		err := claims.Run(ctx, claims.Options{Run: run}, func(l results.Line) error { … })
+//	}
+//
+// A [Claim] is one checkable sentence, in our words. Its experiment gathers
+// evidence, and its rule makes a verdict of the evidence: a pure function,
+// written down in [Claim.Rule] for people, and tested with evidence that makes
+// it go the other way. The verdicts:
+//
+//	holds              as the document says it, here
+//	refuted            not so, here
+//	depends            so in some of the cases that the claim covers; the reason names them
+//	not-testable-here  about another operating system, or this one lacks what it takes
+//
+// A refuted claim is no failure of anything. A claim whose experiment fails is
+// not judged: Run goes on with the others and returns the error at the end.
+//
+// Claims are judged one after the other, since what is measured at the same
+// time disturbs each other; evidence that several share is gathered once. All
+// of them take about a minute on two cores.
+package claims
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/faults/actor"
+)
+
+// A Claim is a checkable sentence of a document.
+type Claim struct {
+	ID    string // "000-pipe-buf"
+	Seed  string // the document, "000" to "004"
+	Text  string // in our words
+	Where string // in the document: its heading
+	Rule  string // how the verdict follows from the evidence
+
+	judge func(context.Context, *lab) (finding, error)
+}
+
+// A Judgement is what a rule makes of evidence.
+type Judgement struct {
+	Verdict string
+	Figure  string // the figure that decided, with its interval where it has one
+	Why     string // one line
+}
+
+// Verdicts that a claim can have.
+const (
+	Holds       = "holds"
+	Refuted     = "refuted"
+	Depends     = "depends"
+	NotTestable = "not-testable-here"
+)
+
+type finding struct {
+	Judgement
+	evidence any
+}
+
+// by joins an experiment and the rule that judges what it found.
+func by[E any](gather func(context.Context, *lab) (E, error), rule func(E) Judgement) func(context.Context, *lab) (finding, error) {
+	return func(ctx context.Context, l *lab) (finding, error) {
+		e, err := gather(ctx, l)
+		if errors.Is(err, errors.ErrUnsupported) {
+			return finding{Judgement{NotTestable, "", err.Error()}, e}, nil
+		}
+		if err != nil {
+			return finding{}, err
+		}
+		return finding{rule(e), e}, nil
+	}
+}
+
+// All lists the claims in the order of the documents.
+func All() []Claim {
+	return slices.Concat(pipeClaims, macClaims, chunkingClaims, reassemblyClaims, limitClaims, processClaims, headerClaims, lineClaims)
+}
+
+// Find is the claim of that ID, or an error that names those that resemble it.
+func Find(id string) (Claim, error) {
+	all := All()
+	if i := slices.IndexFunc(all, func(c Claim) bool { return c.ID == id }); i >= 0 {
+		return all[i], nil
+	}
+	var near []string
+	for _, c := range all {
+		if seed, _, _ := strings.Cut(id, "-"); c.Seed == seed || strings.Contains(c.ID, id) {
+			near = append(near, c.ID)
+		}
+	}
+	if len(near) == 0 {
+		return Claim{}, fmt.Errorf("claim %q is not known; IDs begin with the number of the document, as %s", id, all[0].ID)
+	}
+	return Claim{}, fmt.Errorf("claim %q is not known; known are %s", id, strings.Join(near, ", "))
+}
+
+// Select is the claims of a list of IDs or documents ("003"), in the order of
+// the documents; all of them for an empty list.
+func Select(only []string) ([]Claim, error) {
+	if len(only) == 0 {
+		return All(), nil
+	}
+	wanted := map[string]bool{}
+	for _, id := range only {
+		if slices.ContainsFunc(All(), func(c Claim) bool { return c.Seed == id }) {
+			wanted[id] = true
+			continue
+		}
+		c, err := Find(id)
+		if err != nil {
+			return nil, err
+		}
+		wanted[c.ID] = true
+	}
+	var out []Claim
+	for _, c := range All() {
+		if wanted[c.ID] || wanted[c.Seed] {
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+// Worker plays one side of an experiment and exits, if this process was
+// started for that; else it returns at once. Call it first in main and in
+// TestMain of every program that judges claims, beside [bench.Worker] and
+// [faults.Worker].
+func Worker() { actor.Play(cast) }
+
+// Options are what a run may be told.
+type Options struct {
+	Run  string   // names the run in its records
+	Seed int64    // of the messages and of the order of samples
+	Only []string // IDs, or documents; none means all
+
+	// Observe, if set, is told of progress from the goroutine that called Run.
+	Observe func(Progress)
+}
+
+// Progress is one step of a run.
+type Progress struct {
+	Claim       Claim
+	Done, Total int            // claims
+	Step        string         // what is being done for the claim
+	Record      *results.Claim // the judgement, where that is the step
+}
+
+// Run judges claims and gives their records to keep as they come, with the
+// measurements and faults that they rest on.
+func Run(ctx context.Context, o Options, keep func(results.Line) error) error {
+	selected, err := Select(o.Only)
+	if err != nil {
+		return err
+	}
+	p := Progress{Total: len(selected)}
+	tell := func() {
+		if o.Observe != nil {
+			o.Observe(p)
+		}
+	}
+	l := newLab(o, selected, keep)
+	l.step = func(what string) { p.Step = what; tell() }
+	var failed []error
+	for _, c := range selected {
+		p.Claim, p.Step, p.Record = c, "", nil
+		record, err := c.record(ctx, l)
+		if ctx.Err() != nil {
+			return errors.Join(append(failed, context.Cause(ctx))...)
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", c.ID, err))
+			continue
+		}
+		if err := keep(record); err != nil {
+			return errors.Join(append(failed, fmt.Errorf("keep the verdict on %s: %w", c.ID, err))...)
+		}
+		p.Done++
+		p.Step, p.Record = "", &record
+		tell()
+	}
+	return errors.Join(failed...)
+}
+
+// deadline is how long one claim may take. The slowest share the measurements
+// of framings, which take half a minute.
+const deadline = 2 * time.Minute
+
+// record judges the claim.
+func (c Claim) record(ctx context.Context, l *lab) (results.Claim, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, deadline, fmt.Errorf("took longer than %s", deadline))
+	defer cancel()
+	found, err := c.judge(ctx, l)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return results.Claim{}, err
+	}
+	evidence, err := fieldsOf(found.evidence)
+	if err != nil {
+		return results.Claim{}, err
+	}
+	return results.Claim{
+		Run: l.Run, Time: time.Now().UTC(), ID: c.ID, Seed: c.Seed, Claim: c.Text,
+		Verdict: found.Verdict, Figure: found.Figure, Why: found.Why, Evidence: evidence,
+	}, nil
+}

@@ -1,0 +1,135 @@
+package claims
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// noticeable is the share below which a difference counts as none where a
+// document says "no" or "no significant" difference: a machine that does
+// nothing else moves that much between two runs.
+const noticeable = 0.05
+
+// A Ratio is how a cell's figure compares with that of the same messages as
+// plain lines, round by round.
+type Ratio struct {
+	Framing   string           `json:"framing"`
+	Size      int              `json:"size"`
+	Placement string           `json:"placement"`
+	Ratio     results.Estimate `json:"ratio"`
+}
+
+// ratios compares a framing with plain lines by one metric, for every size and
+// placement of a pattern.
+func ratios(records []results.Record, metric, framing, pattern string, least int) ([]Ratio, error) {
+	m, err := results.MetricByName(metric)
+	if err != nil {
+		return nil, err
+	}
+	var out []Ratio
+	for _, a := range records {
+		if a.Cell.Framing != framing || a.Cell.Pattern != pattern || a.Cell.Size < least {
+			continue
+		}
+		lines := a.Cell
+		lines.Framing = "ndjson"
+		for _, b := range records {
+			if b.Cell == lines {
+				e := results.PairedRatio(m, []results.Record{a}, []results.Record{b})
+				if e.N > 0 {
+					out = append(out, Ratio{framing, a.Cell.Size, a.Cell.Placement, e})
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// compareAll judges ratios against a bound: none of them may lie above it.
+// How sure that is follows from the intervals.
+func compareAll(all []Ratio, bound float64) (verdict string) {
+	above, below := 0, 0
+	for _, r := range all {
+		switch {
+		case r.Ratio.Above(bound):
+			above++
+		case r.Ratio.Interval != nil && r.Ratio.Interval.Hi <= bound:
+			below++
+		}
+	}
+	switch {
+	case len(all) > 0 && below == len(all):
+		return Holds
+	case len(all) > 0 && above == len(all):
+		return Refuted
+	}
+	return Depends
+}
+
+// ratioRange is the range of the medians, with the widest interval.
+func ratioRange(all []Ratio) string {
+	if len(all) == 0 {
+		return "no figure"
+	}
+	lo, hi, n := all[0], all[0], all[0].Ratio.N
+	for _, r := range all {
+		if r.Ratio.Median < lo.Ratio.Median {
+			lo = r
+		}
+		if r.Ratio.Median > hi.Ratio.Median {
+			hi = r
+		}
+		n = min(n, r.Ratio.N)
+	}
+	return fmt.Sprintf("%s at %s to %s at %s, n = %d", estimate(lo.Ratio), lo.at(), estimate(hi.Ratio), hi.at(), n)
+}
+
+func (r Ratio) at() string {
+	return results.FormatSize(int64(r.Size)) + " " + r.Placement
+}
+
+// estimate is a ratio with its interval.
+func estimate(e results.Estimate) string {
+	if e.Interval == nil {
+		return fmt.Sprintf("×%.3g", e.Median)
+	}
+	return fmt.Sprintf("×%.3g [%.3g, %.3g]", e.Median, e.Interval.Lo, e.Interval.Hi)
+}
+
+// tally names the cases of a claim that went one way and the other.
+type tally struct{ yes, no []string }
+
+func (t *tally) add(name string, ok bool) {
+	if ok {
+		t.yes = append(t.yes, name)
+		return
+	}
+	t.no = append(t.no, name)
+}
+
+// verdict is that of a claim which covers all cases.
+func (t tally) verdict() string {
+	switch {
+	case len(t.no) == 0 && len(t.yes) > 0:
+		return Holds
+	case len(t.yes) == 0:
+		return Refuted
+	}
+	return Depends
+}
+
+func (t tally) figure() string {
+	return fmt.Sprintf("%d of %d", len(t.yes), len(t.yes)+len(t.no))
+}
+
+// list joins names, or says that there are none.
+func list(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+func bytesText(n int64) string { return results.FormatSize(n) }

@@ -1,0 +1,484 @@
+package claims
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/faults/actor"
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+// frameLimit is the limit of document 001, in bytes.
+const frameLimit = 16 << 20
+
+// limitClaims are what document 001 says of its limit.
+var limitClaims = []Claim{
+	{
+		ID: "001-exact", Seed: "001", Where: "Implementation Details",
+		Text:  "A message of exactly 16 MiB passes, one byte more closes the connection",
+		Rule:  "Holds if a line of 16777216 bytes is delivered, one of 16777217 is not, and nothing is after it; refuted if not.",
+		judge: by(gatherExact, judgeExact),
+	},
+	{
+		ID: "001-check-free", Seed: "001", Where: "Consequences",
+		Text:  "The check costs nothing: looking at a length is O(1)",
+		Rule:  "Time of the comparison over the time of receiving a message of 64 KiB. Holds below 0.1 %; refuted above 1 %; else depends.",
+		judge: by(gatherCheck, judgeCheck),
+	},
+	{
+		ID: "001-prevents-allocation", Seed: "001", Where: "Consequences",
+		Text:  "The limit prevents allocations of 100 MB and more",
+		Rule:  "100 MiB in one line, to a process that checks the size of a frame it has whole (as printed), and to one that checks while it reads. Refuted if the former got 100 MiB of memory for it; depends if only its share did; holds if it got less.",
+		judge: by(gatherPrevent, judgePrevent),
+	},
+	{
+		ID: "001-closing-safer", Seed: "001", Where: "Why Not Send Error Response?",
+		Text:  "Closing the connection is simpler and safer than answering with an error",
+		Rule:  "A line of 64 MiB to clients with the four options. Holds if the one that closes held less than half the memory of the one that answers; refuted if that one held no more than a quarter more, found the request's id, and went on with the next message; else depends.",
+		judge: by(gatherOptions, judgeOptions),
+	},
+	fits("001-10mb-text", "A text of 10 MB fits", proseOf(10_000_000), quotesOf(10_000_000)),
+	fits("001-5mb-image", "A PNG image of 5 MB in base64 fits", imageOf(5_000_000)),
+	fits("001-1000-tools", "A list of 1,000 tools with descriptions fits", toolsOf(1000)),
+	{
+		ID: "001-50mb-excluded", Seed: "001", Where: "Rationale for 16MB",
+		Text:  "A video of 50 MB does not fit",
+		Rule:  "Holds if base64 of 50,000,000 bytes in a message is refused by a reader with the limit; refuted if it passes.",
+		judge: by(gatherFits(videoOf(50_000_000)), judgeExcluded),
+	},
+	{
+		ID: "001-http2-1000", Seed: "001", Where: "Decision Outcome",
+		Text:  "16 MB is about 1,000 times HTTP/2's default frame size",
+		Rule:  "Holds if the limit over HTTP/2's initial SETTINGS_MAX_FRAME_SIZE (RFC 9113, section 6.5.2: 16,384) lies between 950 and 1050.",
+		judge: by(gatherFrame, judgeFrame),
+	},
+}
+
+// Exact is the evidence of 001-exact.
+type Exact struct {
+	Limit     int    `json:"limit"`
+	AtLimit   bool   `json:"at_limit"` // a message of that size was delivered
+	Over      bool   `json:"over"`     // one of a byte more was delivered
+	Error     string `json:"error,omitempty"`
+	NextAfter bool   `json:"next_after"` // a message after it was delivered
+}
+
+func gatherExact(context.Context, *lab) (Exact, error) {
+	e := Exact{Limit: frameLimit}
+	messages := [][]byte{message(frameLimit), message(frameLimit + 1), message(100)}
+	err := exchange(framers.NDJSON(), messages, func(r framers.Reader) error {
+		got, err := r.ReadMessage()
+		e.AtLimit = err == nil && len(got) == frameLimit
+		got, err = r.ReadMessage()
+		e.Over = err == nil && len(got) > frameLimit
+		if err != nil {
+			e.Error = err.Error()
+		}
+		_, err = r.ReadMessage()
+		e.NextAfter = err == nil
+		return nil
+	}, framers.WithMaxMessage(frameLimit))
+	return e, err
+}
+
+func judgeExact(e Exact) Judgement {
+	figure := fmt.Sprintf("limit %d B", e.Limit)
+	switch {
+	case e.AtLimit && !e.Over && !e.NextAfter:
+		return Judgement{Holds, figure, "the last byte decides, and nothing is read after it"}
+	case !e.AtLimit:
+		return Judgement{Refuted, figure, "a message of exactly the limit was refused"}
+	case e.Over:
+		return Judgement{Refuted, figure, "a message beyond the limit passed"}
+	}
+	return Judgement{Refuted, figure, "the reader went on after a message beyond the limit"}
+}
+
+// Check is the evidence of 001-check-free.
+type Check struct {
+	CheckNS   float64 `json:"check_ns"`   // of one comparison
+	MessageNS float64 `json:"message_ns"` // of receiving a message
+	Size      int     `json:"size"`       // bytes of it
+}
+
+func gatherCheck(context.Context, *lab) (Check, error) {
+	e := Check{Size: 64 << 10}
+	const checks = 20_000_000
+	lengths := [256]int{}
+	for i := range lengths {
+		lengths[i] = i * e.Size
+	}
+	over := 0
+	began := time.Now()
+	for i := range checks {
+		if lengths[i%len(lengths)] > frameLimit {
+			over++
+		}
+	}
+	e.CheckNS = float64(time.Since(began)) / checks
+	if over == checks {
+		return e, errors.New("the comparison was not made")
+	}
+	messages := make([][]byte, 2000)
+	for i := range messages {
+		messages[i] = message(e.Size)
+		if i > 0 {
+			messages[i] = messages[0]
+		}
+	}
+	began = time.Now()
+	err := exchange(framers.NDJSON(), messages, func(r framers.Reader) error {
+		for range messages {
+			if _, err := r.ReadMessage(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	e.MessageNS = float64(time.Since(began)) / float64(len(messages))
+	return e, err
+}
+
+func judgeCheck(e Check) Judgement {
+	share := e.CheckNS / e.MessageNS
+	figure := fmt.Sprintf("%.2g ns of %.3g µs, %.2g %%", e.CheckNS, e.MessageNS/1000, 100*share)
+	switch {
+	case share < 0.001:
+		return Judgement{Holds, figure, "one comparison for a message; what costs is what the frame took before it could be checked"}
+	case share > 0.01:
+		return Judgement{Refuted, figure, "the check takes a noticeable share of receiving a message"}
+	}
+	return Judgement{Depends, figure, "the check takes a small share of receiving a message"}
+}
+
+// Prevent is the evidence of 001-prevents-allocation.
+type Prevent struct {
+	Sent  int64 `json:"sent"`
+	Limit int   `json:"limit"`
+	Late  Kept  `json:"late"`  // checks a frame that it has whole
+	Early Kept  `json:"early"` // checks while it reads
+}
+
+func gatherPrevent(ctx context.Context, _ *lab) (Prevent, error) {
+	e := Prevent{Sent: 100 << 20, Limit: frameLimit}
+	msg := message(int(e.Sent))
+	send := func(w io.Writer) error { return framers.NDJSON().NewWriter(w).WriteMessage(msg) }
+	var err error
+	if e.Late, err = keep(ctx, keeperArgs{Limit: frameLimit, Late: true}, e.Sent, send); err != nil {
+		return e, err
+	}
+	e.Early, err = keep(ctx, keeperArgs{Framing: "ndjson", Limit: frameLimit}, e.Sent, send)
+	return e, err
+}
+
+func judgePrevent(e Prevent) Judgement {
+	figure := fmt.Sprintf("%s held; %s where checked while reading", bytesText(e.Late.Held), bytesText(e.Early.Held))
+	switch {
+	case e.Late.Held >= e.Sent:
+		return Judgement{Refuted, figure, "as printed the check sees a frame that is in memory already; it prevents the decoding, not the allocation"}
+	case e.Late.Held > int64(e.Limit):
+		return Judgement{Depends, figure, "less than the message was allocated, and more than the limit"}
+	}
+	return Judgement{Holds, figure, "the memory stayed within the limit"}
+}
+
+// An Option is one way for a client to take an oversized message.
+type Option struct {
+	Option     string `json:"option"`
+	Held       int64  `json:"held"`        // memory the client got from the system, in bytes
+	Read       int64  `json:"read"`        // bytes it had read when it knew; 0: it never knew
+	ServerSees string `json:"server_sees"` // how the server learns of it
+	ID         string `json:"id"`          // of the request, as the client found it
+	Next       bool   `json:"next"`        // the next message was delivered
+	DetectNS   int64  `json:"detect_ns"`   // from the first byte to the client's knowing
+}
+
+// Compared options are the evidence of 001-closing-safer.
+type Compared struct {
+	Sent    int      `json:"sent"` // bytes of the oversized message
+	Limit   int      `json:"limit"`
+	Options []Option `json:"options"` // no limit, close, answer, negotiated
+}
+
+// The options of the document, in its order.
+const (
+	optionNone = "no limit"
+	optionShut = "close"
+	optionSay  = "answer"
+	optionAsk  = "negotiated"
+)
+
+func gatherOptions(ctx context.Context, _ *lab) (Compared, error) {
+	e := Compared{Sent: 64 << 20, Limit: frameLimit}
+	for _, name := range []string{optionNone, optionShut, optionSay} {
+		o, err := tryOption(ctx, name, e.Sent)
+		if err != nil {
+			return e, fmt.Errorf("%s: %w", name, err)
+		}
+		e.Options = append(e.Options, o)
+	}
+	// Who knows the other's limit refuses before the first byte.
+	err := framers.Carries(framers.NDJSON(), message(e.Sent), framers.WithMaxMessage(frameLimit))
+	ask := Option{Option: optionAsk, ID: "1", Next: true}
+	if err == nil {
+		return e, errors.New("a writer with a limit took a message beyond it")
+	}
+	ask.ServerSees = "its own error before it sends: " + err.Error()
+	e.Options = append(e.Options, ask)
+	return e, nil
+}
+
+// tryOption plays the server: it sends an oversized reply and a small one, and
+// looks at what comes back.
+func tryOption(ctx context.Context, name string, size int) (Option, error) {
+	o := Option{Option: name}
+	w, clientIn, err := syspipe.Open(syspipe.Anonymous, 0)
+	if err != nil {
+		return o, err
+	}
+	defer w.Close()
+	clientOut, r, err := syspipe.Open(syspipe.Anonymous, 0)
+	if err != nil {
+		return o, errors.Join(err, clientIn.Close())
+	}
+	defer r.Close()
+	a, err := actor.Prepare(ctx, "client", name, clientIn, clientOut)
+	if err != nil {
+		return o, err
+	}
+	if err := errors.Join(poll(w), poll(r), a.Start()); err != nil {
+		return o, err
+	}
+	defer a.Dismiss()
+	sent := make(chan error, 1)
+	go func() {
+		out := framers.NDJSON().NewWriter(w)
+		sent <- errors.Join(out.WriteMessage(message(size)), out.WriteMessage([]byte(`{"id":2}`)), w.Close())
+	}()
+	answer, err := bufio.NewReader(r).ReadString('\n')
+	if err != nil && err != io.EOF {
+		return o, err
+	}
+	if err := a.Report(&o); err != nil {
+		return o, err
+	}
+	o.Option = name
+	failed := <-sent
+	switch broken := new(syspipe.BrokenPipeError); {
+	case errors.As(failed, &broken):
+		o.ServerSees = fmt.Sprintf("a broken pipe, after %d of %d bytes", broken.Accepted, size)
+	case failed != nil && !errors.Is(failed, syscall.EPIPE):
+		return o, failed
+	case failed != nil:
+		o.ServerSees = "a broken pipe"
+	case answer != "":
+		o.ServerSees = "an error response: " + strings.TrimSpace(answer)
+	default:
+		o.ServerSees = "nothing"
+	}
+	return o, nil
+}
+
+// playClient takes an oversized message as its option has it.
+func playClient(s *actor.Stage) error {
+	var name string
+	if err := s.Args(&name); err != nil {
+		return err
+	}
+	in, out := s.Ends[0], s.Ends[1]
+	if err := errors.Join(poll(in), poll(out)); err != nil {
+		return err
+	}
+	limit, policy := frameLimit, framers.Close
+	switch name {
+	case optionNone:
+		limit = -1
+	case optionSay:
+		policy = framers.Resync
+	}
+	before := taken()
+	began := time.Now()
+	r := framers.NDJSON().NewReader(in, framers.WithMaxMessage(limit), framers.WithPolicy(policy))
+	_, err := r.ReadMessage()
+	o := Option{ID: "null"}
+	var large *framers.TooLargeError
+	if errors.As(err, &large) {
+		o.Read, o.DetectNS = int64(in.Counters().Bytes), time.Since(began).Nanoseconds()
+		o.ID = idIn(large.Head)
+	}
+	switch {
+	case large != nil && name == optionShut:
+		in.Close()
+	case large != nil:
+		fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32600,"message":"message too large"}}`+"\n", o.ID)
+	}
+	if name != optionShut {
+		next, err := r.ReadMessage()
+		o.Next = err == nil && string(next) == `{"id":2}`
+	}
+	o.Held = taken() - before
+	out.Close()
+	if name != optionShut {
+		in.Close()
+	}
+	return s.Report(o)
+}
+
+func judgeOptions(e Compared) Judgement {
+	options := map[string]Option{}
+	for _, o := range e.Options {
+		options[o.Option] = o
+	}
+	shut, say := options[optionShut], options[optionSay]
+	figure := fmt.Sprintf("closing held %s, answering %s", bytesText(shut.Held), bytesText(say.Held))
+	switch {
+	case 2*shut.Held < say.Held:
+		return Judgement{Holds, figure, "answering takes more memory than closing"}
+	case 4*say.Held <= 5*shut.Held && say.ID != "null" && say.Next:
+		return Judgement{Refuted, figure, "answering knows at the same byte, holds no more, finds the id in the first KiB, and keeps the connection; a server that is cut off sees a broken pipe and no reason"}
+	}
+	return Judgement{Depends, figure, "answering holds about as much, but did not find the id, or did not go on"}
+}
+
+// A Sample is a message of a kind that document 001 names.
+type Sample struct {
+	Name   string `json:"name"`
+	Raw    int    `json:"raw"`    // bytes of what it carries
+	JSON   int    `json:"json"`   // bytes of the message
+	Passed bool   `json:"passed"` // a reader with the limit delivered it
+}
+
+// Fits is the evidence of the claims on what fits.
+type Fits struct {
+	Limit    int      `json:"limit"`
+	Messages []Sample `json:"messages"`
+}
+
+// A maker makes what a sample carries.
+type maker struct {
+	name string
+	raw  int
+	make func() any
+}
+
+func proseOf(n int) maker {
+	return maker{"prose", n, func() any {
+		return strings.Repeat("The quick brown fox jumps over the lazy dog, and says so. ", n/58+1)[:n]
+	}}
+}
+
+func quotesOf(n int) maker {
+	return maker{"all quotation marks", n, func() any { return strings.Repeat(`"`, n) }}
+}
+
+func imageOf(n int) maker {
+	return maker{"base64", n, func() any { return base64.StdEncoding.EncodeToString(make([]byte, n)) }}
+}
+
+func videoOf(n int) maker { return imageOf(n) }
+
+func toolsOf(n int) maker {
+	return maker{"tools", n, func() any {
+		tools := make([]map[string]any, n)
+		for i := range tools {
+			tools[i] = map[string]any{
+				"name":        fmt.Sprintf("tool_%d", i),
+				"description": strings.Repeat("Says what the tool does and when to use it. ", 10),
+				"inputSchema": map[string]any{"type": "object", "properties": map[string]any{
+					"query": map[string]any{"type": "string", "description": "What to look for"},
+					"limit": map[string]any{"type": "integer", "description": "How many at most"},
+				}, "required": []string{"query"}},
+			}
+		}
+		return tools
+	}}
+}
+
+func fits(id, text string, makers ...maker) Claim {
+	return Claim{
+		ID: id, Seed: "001", Where: "Rationale for 16MB", Text: text,
+		Rule:  "A message with that content is sent to a reader with a limit of 16 MiB. Holds if it is delivered whatever the content; depends if that decides; refuted if it never is.",
+		judge: by(gatherFits(makers...), judgeFits),
+	}
+}
+
+func gatherFits(makers ...maker) func(context.Context, *lab) (Fits, error) {
+	return func(context.Context, *lab) (Fits, error) {
+		e := Fits{Limit: frameLimit}
+		for _, m := range makers {
+			msg, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "result": map[string]any{"content": m.make()}})
+			if err != nil {
+				return e, err
+			}
+			s := Sample{Name: m.name, Raw: m.raw, JSON: len(msg)}
+			err = exchange(framers.NDJSON(), [][]byte{msg}, func(r framers.Reader) error {
+				got, err := r.ReadMessage()
+				s.Passed = err == nil && bytes.Equal(got, msg)
+				return nil
+			}, framers.WithMaxMessage(frameLimit))
+			if err != nil {
+				return e, err
+			}
+			e.Messages = append(e.Messages, s)
+		}
+		return e, nil
+	}
+}
+
+func (e Fits) figure() string {
+	var all []string
+	for _, s := range e.Messages {
+		all = append(all, fmt.Sprintf("%s: %.1f MiB", s.Name, float64(s.JSON)/(1<<20)))
+	}
+	return strings.Join(all, ", ")
+}
+
+func judgeFits(e Fits) Judgement {
+	var t tally
+	for _, s := range e.Messages {
+		t.add(s.Name, s.Passed)
+	}
+	switch t.verdict() {
+	case Holds:
+		return Judgement{Holds, e.figure(), "delivered"}
+	case Refuted:
+		return Judgement{Refuted, e.figure(), "refused"}
+	}
+	return Judgement{Depends, e.figure(), "JSON escapes some characters with one more byte, control characters with five: refused was " + list(t.no)}
+}
+
+func judgeExcluded(e Fits) Judgement {
+	for _, s := range e.Messages {
+		if s.Passed {
+			return Judgement{Refuted, e.figure(), "delivered"}
+		}
+	}
+	return Judgement{Holds, e.figure(), "refused"}
+}
+
+// Frame is the evidence of 001-http2-1000.
+type Frame struct {
+	Limit int `json:"limit"` // bytes
+	HTTP2 int `json:"http2"` // bytes
+}
+
+func gatherFrame(context.Context, *lab) (Frame, error) { return Frame{frameLimit, 1 << 14}, nil }
+
+func judgeFrame(e Frame) Judgement {
+	ratio := float64(e.Limit) / float64(e.HTTP2)
+	figure := fmt.Sprintf("×%.5g", ratio)
+	if ratio >= 950 && ratio <= 1050 {
+		return Judgement{Holds, figure, "1,024 times; but an HTTP/2 frame is a part of a message, as a chunk is, and limits no message"}
+	}
+	return Judgement{Refuted, figure, "the ratio is another one"}
+}

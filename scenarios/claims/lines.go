@@ -1,0 +1,379 @@
+package claims
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/faults"
+	"github.com/pipebench/pipebench/scenarios/faults/actor"
+)
+
+// lineClaims are what document 004 says.
+var lineClaims = []Claim{
+	{
+		ID: "004-mcp-newline", Seed: "004", Where: "Key Design Decisions",
+		Text:  "MCP on stdio is newline-delimited JSON",
+		Rule:  "Handshakes with real servers, sent as lines. Holds if all answer; refuted if none does; else depends.",
+		judge: by(interviews, judgeLinesMCP),
+	},
+	{
+		ID: "004-4096-robust", Seed: "004", Where: "Implementation Pattern",
+		Text:  "Reading 4096 bytes at a time into a buffer is robust against partial reads",
+		Rule:  "Messages whose ends fall on, before and behind every multiple of 4096, in pieces of several sizes. Holds if each arrives as it was sent; refuted if one does not.",
+		judge: by(gatherPieces, judgePieces),
+	},
+	{
+		ID: "004-4096-cheap", Seed: "004", Where: "Implementation Pattern",
+		Text:  "Reading 4096 bytes at a time into a buffer that is searched for a newline is cheap",
+		Rule:  "Time of messages of 256 KiB, 1 MiB and 4 MiB. Refuted if it grows with a slope above 1.3 over size (1 is linear, 2 quadratic); else holds.",
+		judge: by(gatherRescan, judgeRescan),
+	},
+	{
+		ID: "004-10mb-limit", Seed: "004", Where: "Key Design Decisions",
+		Text:  "The limit of 10 MB on a line prevents memory exhaustion",
+		Rule:  "16 MiB without a newline to the reader as printed. Refuted if it takes them all without a word; holds if it speaks at the limit and held at most three times that.",
+		judge: by(gatherHoard, judgeHoarded),
+	},
+	{
+		ID: "004-skip-hangs", Seed: "004", Where: "Oversize Line Handling",
+		Text:  "Skipping an oversized line without an answer makes the client hang",
+		Rule:  "An oversized request, then a small one, to a server that skips and to one that answers. Holds if the skipped request gets no answer while the next one does; refuted if it gets one.",
+		judge: by(gatherSkip, judgeSkip),
+	},
+	{
+		ID: "004-id-in-1k", Seed: "004", Where: "Stdio Edge Cases",
+		Text:  "The first KiB of an oversized request is enough to find its id",
+		Rule:  "Requests of 64 KiB with the id at each place in the object. Holds if it is found in the first KiB at every place; refuted if at none; else depends.",
+		judge: by(gatherPlaces, judgePlaces),
+	},
+	{
+		ID: "004-eof-shutdown", Seed: "004", Where: "EOF and Response Flushing",
+		Text:  "After the end of standard input, pending responses are flushed within 2 seconds and the server is gone within 5",
+		Rule:  "A request is under way when standard input of real servers ends. Holds if all answer it within 2 s and exit within 5 s; refuted if none does both; else depends.",
+		judge: by(interviews, judgeEnd),
+	},
+	{
+		ID: "004-unknown-id", Seed: "004", Where: "Parse Error ID Strategy",
+		Text:  `An empty string serves for the id of an answer to a request whose id is unknown, as null does`,
+		Rule:  `What real servers answer to a malformed line. Holds if some answer with null and some with ""; depends if only "" is seen, or no answer; refuted if all that answer use null, as JSON-RPC 2.0 (section 5) demands.`,
+		judge: by(interviews, judgeUnknownID),
+	},
+	{
+		ID: "004-empty-lines", Seed: "004", Where: "Stdio Edge Cases",
+		Text:  "Empty lines between messages are ignored",
+		Rule:  "A blank line, then a request, to real servers. Holds if all answer; refuted if none does; else depends.",
+		judge: by(interviews, judgeBlank),
+	},
+	{
+		ID: "004-trailing-space", Seed: "004", Where: "Stdio Edge Cases",
+		Text:  "White space at the end of a line does no harm",
+		Rule:  "A request with spaces and a tab at its end, to real servers. Holds if all answer; refuted if none does; else depends.",
+		judge: by(interviews, judgeTrailing),
+	},
+	{
+		ID: "004-stdout-reserved", Seed: "004", Where: "Key Design Decisions",
+		Text:  "Nothing but messages may be written to standard output",
+		Rule:  "A log line between two messages, to readers of several kinds. Holds if it costs one of them a message; refuted if none.",
+		judge: by(gatherDirt, judgeDirt),
+	},
+}
+
+func judgeLinesMCP(e Interviews) Judgement {
+	var t tally
+	for _, s := range e.Servers {
+		t.add(s.Name, s.Newline)
+	}
+	why := "each answers a handshake sent as a line: " + list(t.yes)
+	if len(t.no) > 0 {
+		why = "no answer from " + list(t.no)
+	}
+	return Judgement{t.verdict(), t.figure() + " servers", why}
+}
+
+// Pieces is the evidence of 004-4096-robust.
+type Pieces struct {
+	Messages int   `json:"messages"`
+	Pieces   []int `json:"pieces"` // bytes of each write
+	Intact   int   `json:"intact"`
+}
+
+func gatherPieces(context.Context, *lab) (e Pieces, err error) {
+	var messages [][]byte
+	for _, size := range []int{4094, 4095, 4096, 4097, 8191, 8192, 100, 12_287, 50} {
+		messages = append(messages, message(size))
+	}
+	wire := append(bytes.Join(messages, []byte("\n")), '\n')
+	for _, piece := range []int{1, 100, 4095, 4096, 4097, 10_000} {
+		e.Pieces = append(e.Pieces, piece)
+		e.Messages += len(messages)
+		err = through(func(w io.Writer) error {
+			for p := range slices.Chunk(wire, piece) {
+				if _, err := w.Write(p); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, func(r io.Reader) error {
+			in := framers.Rescan().NewReader(r)
+			for _, want := range messages {
+				got, err := in.ReadMessage()
+				if err != nil {
+					return err
+				}
+				if bytes.Equal(got, want) {
+					e.Intact++
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return e, err
+		}
+	}
+	return e, nil
+}
+
+func judgePieces(e Pieces) Judgement {
+	figure := fmt.Sprintf("%d of %d", e.Intact, e.Messages)
+	if e.Intact == e.Messages {
+		return Judgement{Holds, figure, "however the bytes came, the lines were right"}
+	}
+	return Judgement{Refuted, figure, "lines were altered"}
+}
+
+func gatherRescan(ctx context.Context, l *lab) (faults.Growing, error) {
+	all, err := l.growings(ctx)
+	if err != nil {
+		return faults.Growing{}, err
+	}
+	i := slices.IndexFunc(all, func(g faults.Growing) bool { return g.Framing == "ndjson-rescan" })
+	if i < 0 {
+		return faults.Growing{}, fmt.Errorf("no figures of the reader that searches again")
+	}
+	return all[i], nil
+}
+
+func judgeRescan(e faults.Growing) Judgement {
+	figure := fmt.Sprintf("slope %.2f", e.Slope.Slope)
+	if i := e.Slope.Interval; i != nil {
+		figure += fmt.Sprintf(" [%.2f, %.2f]", i.Lo, i.Hi)
+	}
+	if n := len(e.ToOurs); n > 0 {
+		figure += fmt.Sprintf("; %s at %s, n = %d", estimate(e.ToOurs[n-1].Figure), bytesText(int64(e.ToOurs[n-1].Size)), e.ToOurs[n-1].Figure.N)
+	}
+	if e.Slope.Slope > 1.3 {
+		return Judgement{Refuted, figure, "after each read the whole buffer is searched again: time grows out of proportion with the message"}
+	}
+	return Judgement{Holds, figure, "time grows as the message does"}
+}
+
+func gatherHoard(ctx context.Context, _ *lab) (faults.Hoard, error) {
+	return faults.HoardLine(ctx, "ndjson-rescan", framers.Close, 16<<20)
+}
+
+func judgeHoarded(e faults.Hoard) Judgement {
+	figure := fmt.Sprintf("%s held, %s of %s read", bytesText(e.Held), bytesText(e.Read), bytesText(e.Sent))
+	switch {
+	case !e.Detected:
+		return Judgement{Refuted, figure, "as printed the length is looked at when the newline comes: a line that never ends is never too long"}
+	case e.Held > 3*int64(e.Limit):
+		return Judgement{Refuted, figure, "the limit was noticed, and far more than that was held by then"}
+	}
+	return Judgement{Holds, figure, "the line was refused when it reached the limit"}
+}
+
+// Skip is the evidence of 004-skip-hangs.
+type Skip struct {
+	Limit    int      `json:"limit"`    // bytes of a line
+	Skipped  []string `json:"skipped"`  // ids that the server which skips answered
+	Answered []string `json:"answered"` // ids that the server which answers answered
+	WaitedNS int64    `json:"waited_ns"`
+}
+
+func gatherSkip(ctx context.Context, _ *lab) (e Skip, err error) {
+	e.Limit, e.WaitedNS = 64<<10, skipWait.Nanoseconds()
+	if e.Skipped, err = askOversized(ctx, answererArgs{e.Limit, false}); err != nil {
+		return e, err
+	}
+	e.Answered, err = askOversized(ctx, answererArgs{e.Limit, true})
+	return e, err
+}
+
+// skipWait is how long a client waits for the answer to the oversized request
+// once it has the one to the request after it: the server has nothing to do.
+const skipWait = 300 * time.Millisecond
+
+// askOversized sends an oversized request 1 and a small request 2.
+func askOversized(ctx context.Context, args answererArgs) (ids []string, err error) {
+	a, err := actor.Prepare(ctx, "answerer", args)
+	if err != nil {
+		return nil, err
+	}
+	c, err := converse(a.Cmd, a.Start, a.Wait, a.Dismiss)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	c.send(string(message(2*args.Limit)) + "\n" + ping + "\n")
+	note := func(line string) bool {
+		var m struct{ ID json.RawMessage }
+		if json.Unmarshal([]byte(line), &m) == nil {
+			ids = append(ids, string(m.ID))
+		}
+		return len(ids) > 0 && ids[len(ids)-1] == "2"
+	}
+	if _, ok := c.await(ctx, answerWithin, note); ok {
+		c.await(ctx, skipWait, note)
+	}
+	return ids, nil
+}
+
+func judgeSkip(e Skip) Judgement {
+	next, first := slices.Contains(e.Skipped, "2"), slices.Contains(e.Skipped, "1")
+	figure := fmt.Sprintf("answered: %s; by a server that does not skip: %s", list(e.Skipped), list(e.Answered))
+	switch {
+	case next && !first:
+		return Judgement{Holds, figure, "the server is well and idle, and whoever waits for the skipped request waits for ever"}
+	case first:
+		return Judgement{Refuted, figure, "the oversized request was answered"}
+	}
+	return Judgement{Depends, figure, "the server answered nothing at all"}
+}
+
+// Places are the evidence of 004-id-in-1k.
+type Places struct {
+	Found []string `json:"found"` // where the id stood when it was found
+	Lost  []string `json:"lost"`
+}
+
+func gatherPlaces(context.Context, *lab) (e Places, _ error) {
+	params := `"params":{"text":"` + strings.Repeat("x", 64<<10) + `"}`
+	for _, place := range []struct{ name, members string }{
+		{"first", `"id":7,"jsonrpc":"2.0","method":"m",` + params},
+		{"before params", `"jsonrpc":"2.0","id":7,"method":"m",` + params},
+		{"last", `"jsonrpc":"2.0","method":"m",` + params + `,"id":7`},
+	} {
+		head := "{" + place.members + "}"
+		if idIn([]byte(head[:1<<10])) == "7" {
+			e.Found = append(e.Found, place.name)
+			continue
+		}
+		e.Lost = append(e.Lost, place.name)
+	}
+	return e, nil
+}
+
+func judgePlaces(e Places) Judgement {
+	t := tally{e.Found, e.Lost}
+	switch t.verdict() {
+	case Holds:
+		return Judgement{Holds, t.figure() + " places", "the id was found wherever it stood"}
+	case Refuted:
+		return Judgement{Refuted, t.figure() + " places", "the id was found nowhere"}
+	}
+	return Judgement{Depends, t.figure() + " places", "JSON gives members no order: behind large params the id is beyond the first KiB; not found: " + list(e.Lost)}
+}
+
+// Limits of 004-eof-shutdown.
+const (
+	flushLimit = 2 * time.Second
+	goneLimit  = 5 * time.Second
+)
+
+func judgeEnd(e Interviews) Judgement {
+	flushed := func(s Server) bool { return s.Replied && s.ReplyNS <= flushLimit.Nanoseconds() }
+	gone := func(s Server) bool { return s.Exited && s.ExitNS <= goneLimit.Nanoseconds() }
+	both := e.tallyOf(func(s Server) bool { return flushed(s) && gone(s) })
+	var each []string
+	for _, s := range e.Servers {
+		if !s.Newline {
+			continue
+		}
+		text := s.Name + " dropped the response"
+		if s.Replied {
+			text = s.Name + " answered"
+		}
+		if s.Exited {
+			text += ", gone after " + results.FormatDuration(float64(s.ExitNS))
+		} else {
+			text += ", still there"
+		}
+		each = append(each, text)
+	}
+	return Judgement{both.verdict(), both.figure() + " servers", strings.Join(each, "; ")}
+}
+
+func judgeUnknownID(e Interviews) Judgement {
+	null, empty := 0, 0
+	var each []string
+	for _, s := range e.Servers {
+		switch s.MalformedID {
+		case "null":
+			null++
+		case `""`:
+			empty++
+		}
+		each = append(each, s.Name+": "+s.MalformedID)
+	}
+	figure := fmt.Sprintf("null from %d, \"\" from %d of %d servers", null, empty, len(e.Servers))
+	why := strings.Join(each, "; ")
+	switch {
+	case null > 0 && empty > 0:
+		return Judgement{Holds, figure, "both are seen: " + why}
+	case null > 0:
+		return Judgement{Refuted, figure, "JSON-RPC 2.0 demands null, and servers that answer use it: " + why}
+	}
+	return Judgement{Depends, figure, "no server answered with null: " + why}
+}
+
+func judgeBlank(e Interviews) Judgement {
+	return e.whether(func(s Server) bool { return s.Blank }, "each answers the request after it", "answers nothing more after a blank line")
+}
+
+func judgeTrailing(e Interviews) Judgement {
+	return e.whether(func(s Server) bool { return s.Trailing }, "each answers", "does not answer such a request")
+}
+
+// Dirty is the evidence of 004-stdout-reserved.
+type Dirty struct {
+	Readers []faults.Dirt `json:"readers"`
+}
+
+func gatherDirt(ctx context.Context, l *lab) (e Dirty, err error) {
+	all, err := l.fault(ctx, "dirty-lines")
+	if err != nil {
+		return e, err
+	}
+	for _, f := range all {
+		d, err := faults.Decode[faults.Dirt](f)
+		if err != nil {
+			return e, err
+		}
+		e.Readers = append(e.Readers, d)
+	}
+	return e, nil
+}
+
+func judgeDirt(e Dirty) Judgement {
+	var t tally
+	for _, r := range e.Readers {
+		for _, c := range r.Cases {
+			if c.Oddity == "log line" {
+				t.add(r.Reader, c.Intact == c.Sent)
+			}
+		}
+	}
+	figure := t.figure() + " readers lost no message"
+	if len(t.no) > 0 {
+		return Judgement{Holds, figure, "a log line cost a message to: " + list(t.no)}
+	}
+	return Judgement{Refuted, figure, "a log line cost nobody a message"}
+}

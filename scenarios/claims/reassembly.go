@@ -1,0 +1,489 @@
+package claims
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/faults"
+)
+
+// reassemblyClaims are what document 000 says of putting chunks together.
+// They are judged with this project's receiver of that format, and where a
+// program of the documented kind would do otherwise, with that as well.
+var reassemblyClaims = []Claim{
+	{
+		ID: "000-any-size", Seed: "000", Where: "Overview",
+		Text:  "Chunking lets messages of any size pass",
+		Rule:  "Holds if a message of 64 MiB arrives as it was sent, once the receiver's limit is raised; refuted if not.",
+		judge: by(gatherAnySize, judgeAnySize),
+	},
+	{
+		ID: "000-memory", Seed: "000", Where: "Performance Considerations",
+		Text:  "The receiver's memory is proportional to the largest message",
+		Rule:  "Memory a receiving process gets from the system for messages of 4, 16 and 64 MiB. Holds if its growth has a slope between 0.7 and 1.3 over size; else refuted.",
+		judge: by(gatherMemory, judgeMemory),
+	},
+	{
+		ID: "000-cleared", Seed: "000", Where: "Performance Considerations",
+		Text:  "Buffers are cleared after reassembly",
+		Rule:  "After a message of 16 MiB and 100 small ones, the receiver's heap is measured. Holds if it holds less than a tenth of the large message more than before.",
+		judge: by(gatherCleared, judgeCleared),
+	},
+	{
+		ID: "000-streaming", Seed: "000", Where: "Performance Considerations",
+		Text:  "Chunks can be processed as they arrive",
+		Rule:  "Frames of a message are sent one by one, each only after the receiver has shown the one before. Holds if all but the last are shown before the last is sent; refuted if none is.",
+		judge: by(gatherStreaming, judgeStreaming),
+	},
+	{
+		ID: "000-in-flight", Seed: "000", Where: "Performance Considerations",
+		Text:  "Several messages can be in flight at once",
+		Rule:  "Frames of four messages are sent in turn. Holds if all four arrive as they were sent; refuted if not.",
+		judge: by(gatherFlight, judgeFlight),
+	},
+	{
+		ID: "000-missing-chunks", Seed: "000", Where: "Error Handling",
+		Text:  "A chunk that is lost is detected",
+		Rule:  "A frame of a message is left out, on a stream that ends and on one that stays open. Holds if an error names the loss on both; depends if only at the stream's end; refuted if on neither.",
+		judge: by(gatherMissing, judgeMissing),
+	},
+	{
+		ID: "000-invalid-frames", Seed: "000", Where: "Error Handling",
+		Text:  "An invalid frame is detected",
+		Rule:  "Frames with one fault each are sent among good ones. Holds if each is refused; refuted if none is; depends otherwise, naming those that pass.",
+		judge: by(gatherInvalid, judgeInvalid),
+	},
+	{
+		ID: "000-unchunked-peers", Seed: "000", Where: "Compatibility",
+		Text:  "Peers that do not chunk still work (backward compatible)",
+		Rule:  "A chunking side exchanges small and large messages with one that speaks lines, both ways. Holds if both ways work; depends if one does; refuted if neither.",
+		judge: by(gatherPeers, judgePeers),
+	},
+	{
+		ID: "000-protocol-agnostic", Seed: "000", Where: "How It Works",
+		Text:  "Chunking is protocol agnostic: whatever is sent arrives, multi-byte text among it",
+		Rule:  "Text of multi-byte characters in small chunks. Holds if a receiver that decodes each frame as text loses none, as one that joins bytes; refuted if the latter loses some; else depends.",
+		judge: by(gatherAgnostic, judgeAgnostic),
+	},
+}
+
+// An Arrival is the evidence that a message arrived.
+type Arrival struct {
+	Size   int  `json:"size"` // bytes
+	Intact bool `json:"intact"`
+}
+
+func gatherAnySize(context.Context, *lab) (Arrival, error) {
+	e := Arrival{Size: 64 << 20}
+	f, err := framers.Chunked(60 << 10)
+	if err != nil {
+		return e, err
+	}
+	msg := message(e.Size)
+	err = exchange(f, [][]byte{msg}, func(r framers.Reader) error {
+		got, err := r.ReadMessage()
+		e.Intact = bytes.Equal(got, msg)
+		return err
+	}, framers.WithMaxMessage(e.Size), framers.WithMaxInFlight(1, e.Size))
+	return e, err
+}
+
+func judgeAnySize(e Arrival) Judgement {
+	if e.Intact {
+		return Judgement{Holds, bytesText(int64(e.Size)), "it arrived as it was sent; every receiver needs a limit all the same, and 16 MiB is the default here"}
+	}
+	return Judgement{Refuted, bytesText(int64(e.Size)), "it did not arrive as it was sent"}
+}
+
+// Memory is the evidence of 000-memory.
+type Memory struct {
+	Messages []Kept         `json:"messages"`
+	Growth   results.Growth `json:"growth"`
+}
+
+func gatherMemory(ctx context.Context, _ *lab) (e Memory, err error) {
+	f, err := framers.Chunked(60 << 10)
+	if err != nil {
+		return e, err
+	}
+	var sizes, held []float64
+	for _, size := range []int{4 << 20, 16 << 20, 64 << 20} {
+		msg := message(size)
+		k, err := keep(ctx, keeperArgs{Framing: f.String(), Limit: size}, int64(size), func(w io.Writer) error { return f.NewWriter(w).WriteMessage(msg) })
+		if err != nil {
+			return e, err
+		}
+		e.Messages = append(e.Messages, k)
+		sizes, held = append(sizes, float64(size)), append(held, float64(k.Held))
+	}
+	e.Growth, err = results.FitGrowth(sizes, held)
+	return e, err
+}
+
+func judgeMemory(e Memory) Judgement {
+	last := e.Messages[len(e.Messages)-1]
+	figure := fmt.Sprintf("slope %.2f; %.1f × at %s", e.Growth.Slope, float64(last.Held)/float64(last.Size), bytesText(last.Size))
+	if e.Growth.Slope >= 0.7 && e.Growth.Slope <= 1.3 {
+		return Judgement{Holds, figure, "memory grows as the message does"}
+	}
+	return Judgement{Refuted, figure, "memory does not grow as the message does"}
+}
+
+const afterLarge = 100 // small messages after the large one
+
+func gatherCleared(ctx context.Context, _ *lab) (Kept, error) {
+	f, err := framers.Chunked(60 << 10)
+	if err != nil {
+		return Kept{}, err
+	}
+	large, small := message(16<<20), message(200)
+	return keep(ctx, keeperArgs{Framing: f.String(), Limit: len(large), After: afterLarge}, int64(len(large)), func(w io.Writer) error {
+		out := f.NewWriter(w)
+		err := out.WriteMessage(large)
+		for i := 0; i < afterLarge && err == nil; i++ {
+			err = out.WriteMessage(small)
+		}
+		return err
+	})
+}
+
+func judgeCleared(e Kept) Judgement {
+	figure := fmt.Sprintf("%s left of %s", bytesText(e.AfterHeap), bytesText(e.Size))
+	if e.AfterHeap < e.Size/10 {
+		return Judgement{Holds, figure, "the receiver let go of the large message's buffer when smaller ones came"}
+	}
+	return Judgement{Refuted, figure, "the receiver keeps the buffer of the largest message it has seen"}
+}
+
+// Streaming is the evidence of 000-streaming.
+type Streaming struct {
+	Frames int `json:"frames"`
+	Early  int `json:"early"` // frames whose data the receiver showed before the last one was sent
+}
+
+func gatherStreaming(ctx context.Context, _ *lab) (e Streaming, err error) {
+	f, err := framers.Chunked(60 << 10)
+	if err != nil {
+		return e, err
+	}
+	frames := framesOf(f, message(1<<20))
+	e.Frames = len(frames)
+	shown := make(chan struct{}, len(frames))
+	ctx, cancel := context.WithTimeout(ctx, silenceWithin)
+	defer cancel()
+	err = through(func(w io.Writer) error {
+		for i, frame := range frames {
+			if _, err := w.Write(frame); err != nil {
+				return err
+			}
+			if i == len(frames)-1 {
+				return nil
+			}
+			select {
+			case <-shown:
+				e.Early++
+			case <-ctx.Done():
+				return nil
+			}
+		}
+		return nil
+	}, func(r io.Reader) error {
+		_, err := f.NewReader(r, framers.WithProgress(func(framers.Chunk) { shown <- struct{}{} })).ReadMessage()
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil // the sender gave up
+		}
+		return err
+	})
+	return e, err
+}
+
+// framesOf are the frames of a message, each in one piece.
+func framesOf(f framers.Chunker, msg []byte) [][]byte {
+	var out [][]byte
+	for frame := range f.Frames(msg) {
+		out = append(out, bytes.Join(frame, nil))
+	}
+	return out
+}
+
+func judgeStreaming(e Streaming) Judgement {
+	figure := fmt.Sprintf("%d of %d frames", e.Early, e.Frames)
+	switch {
+	case e.Early == e.Frames-1:
+		return Judgement{Holds, figure, "each chunk was at hand before the next was sent; it is part of a message, so what can be done with it is up to the program"}
+	case e.Early == 0:
+		return Judgement{Refuted, figure, "nothing was at hand before the message was complete"}
+	}
+	return Judgement{Depends, figure, "some chunks were at hand before the message was complete"}
+}
+
+// Flight is the evidence of 000-in-flight.
+type Flight struct {
+	Messages int `json:"messages"`
+	Frames   int `json:"frames"`
+	Intact   int `json:"intact"`
+}
+
+func gatherFlight(context.Context, *lab) (e Flight, err error) {
+	f, err := framers.Chunked(4 << 10)
+	if err != nil {
+		return e, err
+	}
+	var messages, wire [][]byte
+	var queues [][][]byte
+	for _, size := range []int{10_000, 20_000, 40_000, 80_000} {
+		msg := message(size)
+		messages = append(messages, msg)
+		queues = append(queues, framesOf(f, msg))
+	}
+	for left := true; left; {
+		left = false
+		for i, q := range queues {
+			if len(q) > 0 {
+				wire, queues[i], left = append(wire, q[0]), q[1:], true
+			}
+		}
+	}
+	e.Messages, e.Frames = len(messages), len(wire)
+	err = through(sendAll(wire), func(r io.Reader) error {
+		in := f.NewReader(r)
+		for range messages {
+			got, err := in.ReadMessage()
+			if err != nil {
+				return err
+			}
+			if slices.ContainsFunc(messages, func(m []byte) bool { return bytes.Equal(m, got) }) {
+				e.Intact++
+			}
+		}
+		return nil
+	})
+	return e, err
+}
+
+func sendAll(frames [][]byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(bytes.Join(frames, nil))
+		return err
+	}
+}
+
+func judgeFlight(e Flight) Judgement {
+	figure := fmt.Sprintf("%d of %d messages, %d frames", e.Intact, e.Messages, e.Frames)
+	if e.Intact == e.Messages {
+		return Judgement{Holds, figure, "the id in each frame tells the messages apart"}
+	}
+	return Judgement{Refuted, figure, "messages whose frames came in turn did not arrive as they were sent"}
+}
+
+// Missing is the evidence of 000-missing-chunks.
+type Missing struct {
+	AtEnd     string `json:"at_end"`     // the receiver's error when the stream ended; empty: none
+	Named     bool   `json:"named"`      // it says that a chunk is missing
+	WhileOpen string `json:"while_open"` // its error on a stream that stayed open
+	NamedOpen bool   `json:"named_open"`
+	Next      bool   `json:"next"` // the message after it arrived all the same
+	Swapped   bool   `json:"swapped_delivered"`
+}
+
+func gatherMissing(context.Context, *lab) (e Missing, err error) {
+	f, err := framers.Chunked(4 << 10)
+	if err != nil {
+		return e, err
+	}
+	msg, next := message(20_000), message(300)
+	frames := framesOf(f, msg)
+	holed := append(slices.Delete(slices.Clone(frames), 2, 3), framesOf(f, next)...)
+	for _, open := range []bool{false, true} {
+		err := faults.Deliver(bytes.Join(holed, nil), open, func(r io.Reader) error {
+			in := f.NewReader(r)
+			got, err := in.ReadMessage()
+			e.Next = err == nil && bytes.Equal(got, next)
+			_, err = in.ReadMessage()
+			e.note(err, open)
+			return nil
+		})
+		if err != nil {
+			return e, err
+		}
+	}
+	swapped := slices.Clone(frames)
+	swapped[1], swapped[2] = swapped[2], swapped[1]
+	err = faults.Deliver(bytes.Join(swapped, nil), false, func(r io.Reader) error {
+		got, err := f.NewReader(r).ReadMessage()
+		e.Swapped = err == nil && bytes.Equal(got, msg)
+		return nil
+	})
+	return e, err
+}
+
+func (e *Missing) note(err error, open bool) {
+	text, named := &e.AtEnd, &e.Named
+	if open {
+		text, named = &e.WhileOpen, &e.NamedOpen
+	}
+	if *named = errors.Is(err, framers.ErrMissing) || errors.Is(err, framers.ErrExpired); err != nil {
+		*text = err.Error()
+	}
+}
+
+func judgeMissing(e Missing) Judgement {
+	figure := "at the end: " + e.AtEnd
+	switch {
+	case e.Named && e.NamedOpen:
+		return Judgement{Holds, figure, "the receiver names the chunk that is missing"}
+	case e.Named:
+		return Judgement{Depends, figure, "only when the stream ends, or after a time without news of the message (a minute here): on an open stream a lost chunk looks like one that is late"}
+	}
+	return Judgement{Refuted, figure, "the message was lost without an error that names the chunk"}
+}
+
+// Invalid is the evidence of 000-invalid-frames.
+type Invalid struct {
+	Cases []InvalidCase `json:"cases"`
+}
+
+// An InvalidCase is one faulty frame.
+type InvalidCase struct {
+	Fault   string `json:"fault"`
+	Refused bool   `json:"refused"`
+	Error   string `json:"error,omitempty"`
+}
+
+// spoiled are frames with one fault each, made of the second of three good
+// ones.
+var spoiled = []struct {
+	fault string
+	spoil func(frame []byte) []byte
+}{
+	{"no header", func([]byte) []byte { return []byte("hello\n") }},
+	{"no total", func(f []byte) []byte { return bytes.Replace(f, []byte(":1:3:"), []byte(":1:"), 1) }},
+	{"index not below total", func(f []byte) []byte { return bytes.Replace(f, []byte(":1:3:"), []byte(":3:3:"), 1) }},
+	{"negative index", func(f []byte) []byte { return bytes.Replace(f, []byte(":1:3:"), []byte(":-1:3:"), 1) }},
+	{"total that contradicts", func(f []byte) []byte { return bytes.Replace(f, []byte(":1:3:"), []byte(":1:4:"), 1) }},
+	{"the same twice", func(f []byte) []byte { return append(slices.Clone(f), f...) }},
+	{"altered data", func(f []byte) []byte {
+		f = slices.Clone(f)
+		f[len(f)-2] ^= 1
+		return f
+	}},
+}
+
+func gatherInvalid(context.Context, *lab) (e Invalid, err error) {
+	f, err := framers.Chunked(1 << 10)
+	if err != nil {
+		return e, err
+	}
+	frames := framesOf(f, message(2_500))
+	if len(frames) != 3 {
+		return e, fmt.Errorf("a message of 2500 bytes has %d frames of 1 KiB, not 3", len(frames))
+	}
+	for _, s := range spoiled {
+		c := InvalidCase{Fault: s.fault}
+		wire := bytes.Join([][]byte{frames[0], s.spoil(frames[1]), frames[2]}, nil)
+		err := faults.Deliver(wire, false, func(r io.Reader) error {
+			_, err := f.NewReader(r).ReadMessage()
+			if c.Refused = err != nil; c.Refused {
+				c.Error = err.Error()
+			}
+			return nil
+		})
+		if err != nil {
+			return e, err
+		}
+		e.Cases = append(e.Cases, c)
+	}
+	return e, nil
+}
+
+func judgeInvalid(e Invalid) Judgement {
+	var t tally
+	for _, c := range e.Cases {
+		t.add(c.Fault, c.Refused)
+	}
+	figure := t.figure() + " faults refused"
+	switch t.verdict() {
+	case Holds:
+		return Judgement{Holds, figure, "every faulty frame was refused"}
+	case Refuted:
+		return Judgement{Refuted, figure, "no faulty frame was refused"}
+	}
+	return Judgement{Depends, figure, "the header is checked, and nothing checks the rest; passed: " + list(t.no)}
+}
+
+// Peers are the evidence of 000-unchunked-peers.
+type Peers struct {
+	ToLines   faults.Mismatch `json:"to_lines"`   // a chunking sender, a peer that reads lines
+	FromLines faults.Mismatch `json:"from_lines"` // a peer that sends lines, a receiver that takes both
+	Strict    faults.Mismatch `json:"strict"`     // the same, to a receiver of frames alone
+}
+
+func gatherPeers(context.Context, *lab) (e Peers, err error) {
+	for _, c := range []struct {
+		sender, reader string
+		into           *faults.Mismatch
+	}{
+		{"adaptive:4096", "ndjson", &e.ToLines},
+		{"ndjson", "adaptive:4096", &e.FromLines},
+		{"ndjson", "chunked:4096", &e.Strict},
+	} {
+		if *c.into, err = faults.Mismatched(c.sender, c.reader); err != nil {
+			return e, err
+		}
+	}
+	return e, nil
+}
+
+func judgePeers(e Peers) Judgement {
+	to, from := e.ToLines.Understood == e.ToLines.Sent, e.FromLines.Understood == e.FromLines.Sent
+	figure := fmt.Sprintf("to lines %d of %d, from lines %d of %d", e.ToLines.Understood, e.ToLines.Sent, e.FromLines.Understood, e.FromLines.Sent)
+	switch {
+	case to && from:
+		return Judgement{Holds, figure, "messages pass both ways"}
+	case from:
+		return Judgement{Depends, figure, "what a line peer sends is understood; what it gets in chunks is no message to it, and it drops or refuses that"}
+	case to:
+		return Judgement{Depends, figure, "a line peer understands, and is not understood"}
+	}
+	return Judgement{Refuted, figure, "messages pass neither way"}
+}
+
+// Agnostic is the evidence of 000-protocol-agnostic.
+type Agnostic struct {
+	Bytes   faults.Text `json:"bytes"`
+	Strict  faults.Text `json:"strict"`
+	Newline bool        `json:"newline"` // a message with a newline in it can be sent
+}
+
+func gatherAgnostic(ctx context.Context, l *lab) (e Agnostic, err error) {
+	all, err := l.fault(ctx, "split-utf8")
+	if err != nil {
+		return e, err
+	}
+	if e.Bytes, err = faultOf[faults.Text](all, "split-utf8/bytes"); err != nil {
+		return e, err
+	}
+	if e.Strict, err = faultOf[faults.Text](all, "split-utf8/strict"); err != nil {
+		return e, err
+	}
+	f, err := framers.Chunked(60 << 10)
+	e.Newline = err == nil && framers.Carries(f, []byte("a\nb")) == nil
+	return e, err
+}
+
+func judgeAgnostic(e Agnostic) Judgement {
+	figure := fmt.Sprintf("joined as bytes %d of %d, decoded frame by frame %d of %d", e.Bytes.Intact, e.Bytes.Messages, e.Strict.Intact, e.Strict.Messages)
+	switch {
+	case e.Bytes.Intact < e.Bytes.Messages:
+		return Judgement{Refuted, figure, "messages were lost although their bytes were joined before they were decoded"}
+	case e.Strict.Intact < e.Strict.Messages:
+		return Judgement{Depends, figure, "a chunk may end inside a character: a receiver that takes each frame for text, as the document's data type suggests, loses the message"}
+	}
+	return Judgement{Holds, figure, "no message was lost"}
+}
