@@ -12,39 +12,39 @@ import (
 var chunkingClaims = []Claim{
 	{
 		ID: "000-header-40", Seed: "000", Where: "Configuration",
-		Text:  "A frame's header takes about 40 bytes",
-		Rule:  "Header and newline of every frame of messages from 1 KiB to 16 MiB are counted. Holds if all lie within 15 % of 40; refuted if none does; else depends.",
-		judge: by(gatherHeaders, judgeHeaders),
+		Text: "A frame's header takes about 40 bytes",
+		Rule: "Header and newline of every frame of messages from 1 KiB to 16 MiB are counted. Holds if all lie within 15 % of 40; refuted if none does; else depends.",
+		exam: by(gatherHeaders, judgeHeaders),
 	},
 	{
 		ID: "000-overhead-bytes", Seed: "000", Where: "Performance Considerations",
-		Text:  "Chunking adds less than 1 % to the bytes on the wire",
-		Rule:  "Bytes on the wire beyond the payload, for messages of 1 KiB to 1 MiB in chunks of 60 KiB, exact. Holds if below 1 % for every size; refuted if for none; else depends.",
-		judge: by(gatherWire, judgeWire),
+		Text: "Chunking adds less than 1 % to the bytes on the wire",
+		Rule: "Bytes on the wire beyond the payload, for messages of 1 KiB to 1 MiB in chunks of 60 KiB, exact. Holds if below 1 % for every size; refuted if for none; else depends.",
+		exam: by(gatherWire, judgeWire),
 	},
 	{
 		ID: "000-overhead-time", Seed: "000", Where: "Performance Considerations",
-		Text:  "Chunking adds less than 1 % to the time of a message",
-		Rule:  "Time a message in chunks over time as a line, round by round, for every size and placement. Holds if every interval ends below 1.01; refuted if every one begins above; else depends.",
-		judge: by(costRatios("time", "chunked:61440", "stream", 0), judgeCost(1.01, "time")),
+		Text: "Chunking adds less than 1 % to the time of a message",
+		Rule: "Time a message in chunks over time as a line, round by round, for every size and placement. Holds if every interval ends below 1.01; refuted if every one begins above; else depends.",
+		exam: by(costRatios("time", "chunked:61440", "stream", 0), judgeCost(1.01, "time")),
 	},
 	{
 		ID: "000-overhead-cpu", Seed: "000", Where: "Performance Considerations",
-		Text:  "Chunking adds less than 1 % to the CPU time of a message",
-		Rule:  "CPU time of both ends in chunks over that as a line, round by round, for every size and placement. Holds if every interval ends below 1.01; refuted if every one begins above; else depends.",
-		judge: by(costRatios("cpu", "chunked:61440", "stream", 0), judgeCost(1.01, "CPU time")),
+		Text: "Chunking adds less than 1 % to the CPU time of a message",
+		Rule: "CPU time of both ends in chunks over that as a line, round by round, for every size and placement. Holds if every interval ends below 1.01; refuted if every one begins above; else depends.",
+		exam: by(costRatios("cpu", "chunked:61440", "stream", 0), judgeCost(1.01, "CPU time")),
 	},
 	{
 		ID: "000-latency-small", Seed: "000", Where: "Performance Considerations",
-		Text:  "Messages below 60 KiB have no additional latency",
-		Rule:  "Round trips of 256 B, 4 KiB and 32 KiB against lines, round by round: by a sender that frames every message, and by one that chunks only what exceeds the size. Holds if for the latter every interval ends below 1.05 and for the former as well; refuted if for both every one begins above; else depends.",
-		judge: by(gatherSmall, judgeSmall),
+		Text: "Messages below 60 KiB have no additional latency",
+		Rule: "Round trips of 256 B, 4 KiB and 32 KiB against lines, round by round: by a sender that frames every message, and by one that chunks only what exceeds the size. Holds if for the latter every interval ends below 1.05 and for the former as well; refuted if for both every one begins above; else depends.",
+		exam: by(gatherSmall, judgeSmall),
 	},
 	{
 		ID: "000-throughput", Seed: "000", Where: "Performance Considerations",
-		Text:  "Chunking has no significant impact on throughput",
-		Rule:  "Time of messages of 64 KiB and 1 MiB in chunks over time as lines, round by round, for every placement. Holds if every interval ends below 1.05; refuted if every one begins above; else depends.",
-		judge: by(costRatios("time", "chunked:61440", "stream", 64<<10), judgeCost(1+noticeable, "time")),
+		Text: "Chunking has no significant impact on throughput",
+		Rule: "Time of messages of 64 KiB and 1 MiB in chunks over time as lines, round by round, for every placement. Holds if every interval ends below 1.05; refuted if every one begins above; else depends.",
+		exam: by(costRatios("time", "chunked:61440", "stream", 64<<10), judgeCost(1+noticeable, "time")),
 	},
 }
 
@@ -109,11 +109,11 @@ func judgeHeaders(e Headers) Judgement {
 	figure := fmt.Sprintf("%d to %d B", least, most)
 	switch t.verdict() {
 	case Holds:
-		return Judgement{Holds, figure, "36 of a UUID, two numbers, three colons and the newline"}
+		return holds(figure, "36 of a UUID, two numbers, three colons and the newline")
 	case Refuted:
-		return Judgement{Refuted, figure, "no frame's header is near 40 bytes"}
+		return refuted(figure, "no frame's header is near 40 bytes")
 	}
-	return Judgement{Depends, figure, "beyond 15 % of 40 for messages of " + list(t.no)}
+	return depends(figure, "beyond 15 % of 40 for messages of "+list(t.no))
 }
 
 // Wire is the evidence of 000-overhead-bytes.
@@ -162,11 +162,11 @@ func judgeWire(e Wire) Judgement {
 	figure := fmt.Sprintf("%.2g %% to %.2g %%, exact", least, most)
 	switch t.verdict() {
 	case Holds:
-		return Judgement{Holds, figure, "below 1 % for every size"}
+		return holds(figure, "below 1 % for every size")
 	case Refuted:
-		return Judgement{Refuted, figure, "1 % and more for every size"}
+		return refuted(figure, "1 % and more for every size")
 	}
-	return Judgement{Depends, figure, "where every message is framed, small ones pay more: " + list(t.no)}
+	return depends(figure, "where every message is framed, small ones pay more: "+list(t.no))
 }
 
 // Costs are the evidence of the claims on time, CPU and throughput.
@@ -190,13 +190,19 @@ func judgeCost(bound float64, what string) func(Costs) Judgement {
 	return func(e Costs) Judgement {
 		figure := ratioRange(e.Ratios)
 		limit := fmt.Sprintf("%.0f %%", 100*(bound-1))
-		switch v := compareAll(e.Ratios, bound); v {
-		case Holds:
-			return Judgement{v, figure, fmt.Sprintf("less than %s more %s than the same messages as lines, at every size and placement", limit, what)}
-		case Refuted:
-			return Judgement{v, figure, fmt.Sprintf("more than %s more %s than the same messages as lines, at every size and placement", limit, what)}
+		v, unsure := compareAll(e.Ratios, bound)
+		j := Judgement{Verdict: v, Figure: figure, Unsure: unsure}
+		switch {
+		case v == Holds:
+			j.Why = fmt.Sprintf("less than %s more %s than the same messages as lines, at every size and placement", limit, what)
+		case v == Refuted:
+			j.Why = fmt.Sprintf("more than %s more %s than the same messages as lines, at every size and placement", limit, what)
+		case unsure:
+			j.Why = fmt.Sprintf("the intervals leave open whether %s is kept to everywhere", limit)
+		default:
+			j.Why = fmt.Sprintf("%s is kept to at some sizes and placements, and not at others", limit)
 		}
-		return Judgement{Depends, figure, fmt.Sprintf("whether %s is kept to differs with size and placement, or is not known that closely", limit)}
+		return j
 	}
 }
 
@@ -219,13 +225,18 @@ func gatherSmall(ctx context.Context, l *lab) (e Small, err error) {
 }
 
 func judgeSmall(e Small) Judgement {
-	framed, bare := compareAll(e.Framed, 1+noticeable), compareAll(e.Bare, 1+noticeable)
+	framed, _ := compareAll(e.Framed, 1+noticeable)
+	bare, _ := compareAll(e.Bare, 1+noticeable)
 	figure := fmt.Sprintf("framed: %s; bare: %s", ratioRange(e.Framed), ratioRange(e.Bare))
 	switch {
 	case framed == Holds && bare == Holds:
-		return Judgement{Holds, figure, "round trips take as long as those of lines, within 5 %"}
+		return holds(figure, "round trips take as long as those of lines, within 5 %")
 	case framed == Refuted && bare == Refuted:
-		return Judgement{Refuted, figure, "round trips take more than 5 % longer than those of lines"}
+		return refuted(figure, "round trips take more than 5 % longer than those of lines")
 	}
-	return Judgement{Depends, figure, "on whether small messages are framed too, on their size, and on how closely it is known"}
+	j := depends(figure, "small messages that go as bare lines take no longer, framed ones do")
+	if framed != Refuted || bare != Holds {
+		j.Unsure, j.Why = true, "the intervals leave open whether small messages take more than 5 % longer, framed or bare"
+	}
+	return j
 }

@@ -28,6 +28,7 @@ package claims
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -46,7 +47,7 @@ type Claim struct {
 	Where string // in the document: its heading
 	Rule  string // how the verdict follows from the evidence
 
-	judge func(context.Context, *lab) (finding, error)
+	exam exam
 }
 
 // A Judgement is what a rule makes of evidence.
@@ -54,6 +55,10 @@ type Judgement struct {
 	Verdict string
 	Figure  string // the figure that decided, with its interval where it has one
 	Why     string // one line
+
+	// Unsure says that the verdict rests on figures whose intervals leave room
+	// for another one: it may change from run to run with nothing to blame.
+	Unsure bool
 }
 
 // Verdicts that a claim can have.
@@ -64,24 +69,33 @@ const (
 	NotTestable = "not-testable-here"
 )
 
-type finding struct {
-	Judgement
-	evidence any
+// An exam is an experiment and the rule that judges what it found.
+type exam struct {
+	gather func(context.Context, *lab) (evidence any, err error)
+	rule   func(evidence map[string]any) (Judgement, error)
 }
 
-// by joins an experiment and the rule that judges what it found.
-func by[E any](gather func(context.Context, *lab) (E, error), rule func(E) Judgement) func(context.Context, *lab) (finding, error) {
-	return func(ctx context.Context, l *lab) (finding, error) {
-		e, err := gather(ctx, l)
-		if errors.Is(err, errors.ErrUnsupported) {
-			return finding{Judgement{NotTestable, "", err.Error()}, e}, nil
-		}
-		if err != nil {
-			return finding{}, err
-		}
-		return finding{rule(e), e}, nil
+// by joins an experiment and its rule. The rule sees the evidence as the file
+// has it, so that a verdict can be computed again from the file alone.
+func by[E any](gather func(context.Context, *lab) (E, error), rule func(E) Judgement) exam {
+	return exam{
+		gather: func(ctx context.Context, l *lab) (any, error) { return gather(ctx, l) },
+		rule: func(evidence map[string]any) (Judgement, error) {
+			text, err := json.Marshal(evidence)
+			if err != nil {
+				return Judgement{}, fmt.Errorf("read evidence: %w", err)
+			}
+			var e E
+			if err := json.Unmarshal(text, &e); err != nil {
+				return Judgement{}, fmt.Errorf("read evidence: %w", err)
+			}
+			return rule(e), nil
+		},
 	}
 }
+
+// Judge applies the claim's rule to the evidence of a record.
+func (c Claim) Judge(evidence map[string]any) (Judgement, error) { return c.exam.rule(evidence) }
 
 // All lists the claims in the order of the documents.
 func All() []Claim {
@@ -201,19 +215,23 @@ const deadline = 2 * time.Minute
 func (c Claim) record(ctx context.Context, l *lab) (results.Claim, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, deadline, fmt.Errorf("took longer than %s", deadline))
 	defer cancel()
-	found, err := c.judge(ctx, l)
+	r := results.Claim{Run: l.Run, ID: c.ID, Seed: c.Seed, Claim: c.Text}
+	evidence, err := c.exam.gather(ctx, l)
+	r.Time = time.Now().UTC()
+	if errors.Is(err, errors.ErrUnsupported) {
+		r.Verdict, r.Why = NotTestable, err.Error()
+		return r, nil
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return results.Claim{}, err
+		return r, err
 	}
-	evidence, err := fieldsOf(found.evidence)
-	if err != nil {
-		return results.Claim{}, err
+	if r.Evidence, err = fieldsOf(evidence); err != nil {
+		return r, err
 	}
-	return results.Claim{
-		Run: l.Run, Time: time.Now().UTC(), ID: c.ID, Seed: c.Seed, Claim: c.Text,
-		Verdict: found.Verdict, Figure: found.Figure, Why: found.Why, Evidence: evidence,
-	}, nil
+	found, err := c.Judge(r.Evidence)
+	r.Verdict, r.Figure, r.Why = found.Verdict, found.Figure, found.Why
+	return r, err
 }

@@ -38,8 +38,8 @@ type Server struct {
 // milliseconds, one on node after half a second at its first message.
 const (
 	answerWithin  = 10 * time.Second
-	silenceWithin = 2 * time.Second // how long no answer is an answer
-	leaveWithin   = 6 * time.Second // beyond the five seconds that the document gives
+	silenceWithin = 1500 * time.Millisecond // how long no answer is an answer
+	leaveWithin   = 6 * time.Second         // beyond the five seconds that the document gives
 )
 
 // A program is an MCP server that can be started any number of times.

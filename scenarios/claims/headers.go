@@ -12,15 +12,15 @@ import (
 var headerClaims = []Claim{
 	{
 		ID: "003-exact-sizes", Seed: "003", Where: "Transport",
-		Text:  "With Content-Length both sides read exactly the bytes of a message",
-		Rule:  "Messages with newlines, blank lines, header-like text, multi-byte characters and zero bytes. Holds if each arrives as it was sent; refuted if one does not.",
-		judge: by(gatherHeaded, judgeHeaded),
+		Text: "With Content-Length both sides read exactly the bytes of a message",
+		Rule: "Messages with newlines, blank lines, header-like text, multi-byte characters and zero bytes. Holds if each arrives as it was sent; refuted if one does not.",
+		exam: by(gatherHeaded, judgeHeaded),
 	},
 	{
 		ID: "003-mcp-content-length", Seed: "003", Where: "Transport",
-		Text:  "MCP servers on stdio speak Content-Length framing",
-		Rule:  "Handshakes with real servers, as a line and with a header. Holds if all answer the header; refuted if none does while all answer the line; else depends.",
-		judge: by(interviews, judgeHeadedMCP),
+		Text: "MCP servers on stdio speak Content-Length framing",
+		Rule: "Handshakes with real servers, as a line and with a header. Holds if all answer the header; refuted if none does while all answer the line; else depends.",
+		exam: by(interviews, judgeHeadedMCP),
 	},
 }
 
@@ -61,9 +61,9 @@ func gatherHeaded(context.Context, *lab) (Headed, error) {
 func judgeHeaded(e Headed) Judgement {
 	figure := fmt.Sprintf("%d of %d", e.Messages-len(e.Altered), e.Messages)
 	if len(e.Altered) == 0 {
-		return Judgement{Holds, figure, "the length is in bytes, so no content can be taken for the end"}
+		return holds(figure, "the length is in bytes, so no content can be taken for the end")
 	}
-	return Judgement{Refuted, figure, "did not arrive as they were sent: " + list(e.Altered)}
+	return refuted(figure, "did not arrive as they were sent: "+list(e.Altered))
 }
 
 func judgeHeadedMCP(e Interviews) Judgement {
@@ -77,9 +77,9 @@ func judgeHeadedMCP(e Interviews) Judgement {
 	figure := fmt.Sprintf("header answered by %d, line by %d of %d servers", len(header.yes), line, len(e.Servers))
 	switch {
 	case len(header.no) == 0 && len(header.yes) > 0:
-		return Judgement{Holds, figure, "every server answers a handshake sent with a header"}
+		return holds(figure, "every server answers a handshake sent with a header")
 	case len(header.yes) == 0 && line == len(e.Servers) && line > 0:
-		return Judgement{Refuted, figure, "MCP on stdio is a message a line; the header belongs to the Language Server Protocol"}
+		return refuted(figure, "MCP on stdio is a message a line; the header belongs to the Language Server Protocol")
 	}
-	return Judgement{Depends, figure, "answers to a header: " + list(header.yes)}
+	return depends(figure, "answers to a header: "+list(header.yes))
 }

@@ -47,9 +47,10 @@ func ratios(records []results.Record, metric, framing, pattern string, least int
 	return out, nil
 }
 
-// compareAll judges ratios against a bound: none of them may lie above it.
-// How sure that is follows from the intervals.
-func compareAll(all []Ratio, bound float64) (verdict string) {
+// compareAll judges ratios against a bound: none of them may lie above it. It
+// is unsure where no interval lies on the one side, or none on the other, and
+// some on both.
+func compareAll(all []Ratio, bound float64) (verdict string, unsure bool) {
 	above, below := 0, 0
 	for _, r := range all {
 		switch {
@@ -61,11 +62,11 @@ func compareAll(all []Ratio, bound float64) (verdict string) {
 	}
 	switch {
 	case len(all) > 0 && below == len(all):
-		return Holds
+		return Holds, false
 	case len(all) > 0 && above == len(all):
-		return Refuted
+		return Refuted, false
 	}
-	return Depends
+	return Depends, above == 0 || below == 0
 }
 
 // ratioRange is the range of the medians, with the widest interval.
@@ -93,9 +94,17 @@ func (r Ratio) at() string {
 // estimate is a ratio with its interval.
 func estimate(e results.Estimate) string {
 	if e.Interval == nil {
-		return fmt.Sprintf("×%.3g", e.Median)
+		return "×" + significant(e.Median)
 	}
-	return fmt.Sprintf("×%.3g [%.3g, %.3g]", e.Median, e.Interval.Lo, e.Interval.Hi)
+	return fmt.Sprintf("×%s [%s, %s]", significant(e.Median), significant(e.Interval.Lo), significant(e.Interval.Hi))
+}
+
+// significant writes a number with three digits, and all of a larger one.
+func significant(v float64) string {
+	if v >= 100 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.3g", v)
 }
 
 // tally names the cases of a claim that went one way and the other.
@@ -132,4 +141,20 @@ func list(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-func bytesText(n int64) string { return results.FormatSize(n) }
+// bytesText is a size as a person would say it: exact where that is short.
+func bytesText(n int64) string {
+	if n < 1<<20 || n%(1<<20) == 0 {
+		return results.FormatSize(n)
+	}
+	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+}
+
+func holds(figure, why string) Judgement {
+	return Judgement{Verdict: Holds, Figure: figure, Why: why}
+}
+func refuted(figure, why string) Judgement {
+	return Judgement{Verdict: Refuted, Figure: figure, Why: why}
+}
+func depends(figure, why string) Judgement {
+	return Judgement{Verdict: Depends, Figure: figure, Why: why}
+}

@@ -9,11 +9,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/faults/actor"
 	"github.com/pipebench/pipebench/syspipe"
 )
@@ -25,42 +28,42 @@ const frameLimit = 16 << 20
 var limitClaims = []Claim{
 	{
 		ID: "001-exact", Seed: "001", Where: "Implementation Details",
-		Text:  "A message of exactly 16 MiB passes, one byte more closes the connection",
-		Rule:  "Holds if a line of 16777216 bytes is delivered, one of 16777217 is not, and nothing is after it; refuted if not.",
-		judge: by(gatherExact, judgeExact),
+		Text: "A message of exactly 16 MiB passes, one byte more closes the connection",
+		Rule: "Holds if a line of 16777216 bytes is delivered, one of 16777217 is not, and nothing is after it; refuted if not.",
+		exam: by(gatherExact, judgeExact),
 	},
 	{
 		ID: "001-check-free", Seed: "001", Where: "Consequences",
-		Text:  "The check costs nothing: looking at a length is O(1)",
-		Rule:  "Time of the comparison over the time of receiving a message of 64 KiB. Holds below 0.1 %; refuted above 1 %; else depends.",
-		judge: by(gatherCheck, judgeCheck),
+		Text: "The check costs nothing: looking at a length is O(1)",
+		Rule: "Time of the comparison over the time of receiving a message of 64 KiB. Holds below 0.1 %; refuted above 1 %; else depends.",
+		exam: by(gatherCheck, judgeCheck),
 	},
 	{
 		ID: "001-prevents-allocation", Seed: "001", Where: "Consequences",
-		Text:  "The limit prevents allocations of 100 MB and more",
-		Rule:  "100 MiB in one line, to a process that checks the size of a frame it has whole (as printed), and to one that checks while it reads. Refuted if the former got 100 MiB of memory for it; depends if only its share did; holds if it got less.",
-		judge: by(gatherPrevent, judgePrevent),
+		Text: "The limit prevents allocations of 100 MB and more",
+		Rule: "100 MiB in one line, to a process that checks the size of a frame it has whole (as printed), and to one that checks while it reads. Refuted if the former got 100 MiB of memory for it; depends if only its share did; holds if it got less.",
+		exam: by(gatherPrevent, judgePrevent),
 	},
 	{
 		ID: "001-closing-safer", Seed: "001", Where: "Why Not Send Error Response?",
-		Text:  "Closing the connection is simpler and safer than answering with an error",
-		Rule:  "A line of 64 MiB to clients with the four options. Holds if the one that closes held less than half the memory of the one that answers; refuted if that one held no more than a quarter more, found the request's id, and went on with the next message; else depends.",
-		judge: by(gatherOptions, judgeOptions),
+		Text: "Closing the connection is simpler and safer than answering with an error",
+		Rule: "A line of 64 MiB to clients with the four options. Holds if the one that closes held less than half the memory of the one that answers; refuted if that one held no more than a quarter more, found the request's id, and went on with the next message; else depends.",
+		exam: by(gatherOptions, judgeOptions),
 	},
 	fits("001-10mb-text", "A text of 10 MB fits", proseOf(10_000_000), quotesOf(10_000_000)),
 	fits("001-5mb-image", "A PNG image of 5 MB in base64 fits", imageOf(5_000_000)),
 	fits("001-1000-tools", "A list of 1,000 tools with descriptions fits", toolsOf(1000)),
 	{
 		ID: "001-50mb-excluded", Seed: "001", Where: "Rationale for 16MB",
-		Text:  "A video of 50 MB does not fit",
-		Rule:  "Holds if base64 of 50,000,000 bytes in a message is refused by a reader with the limit; refuted if it passes.",
-		judge: by(gatherFits(videoOf(50_000_000)), judgeExcluded),
+		Text: "A video of 50 MB does not fit",
+		Rule: "Holds if base64 of 50,000,000 bytes in a message is refused by a reader with the limit; refuted if it passes.",
+		exam: by(gatherFits(videoOf(50_000_000)), judgeExcluded),
 	},
 	{
 		ID: "001-http2-1000", Seed: "001", Where: "Decision Outcome",
-		Text:  "16 MB is about 1,000 times HTTP/2's default frame size",
-		Rule:  "Holds if the limit over HTTP/2's initial SETTINGS_MAX_FRAME_SIZE (RFC 9113, section 6.5.2: 16,384) lies between 950 and 1050.",
-		judge: by(gatherFrame, judgeFrame),
+		Text: "16 MB is about 1,000 times HTTP/2's default frame size",
+		Rule: "Holds if the limit over HTTP/2's initial SETTINGS_MAX_FRAME_SIZE (RFC 9113, section 6.5.2: 16,384) lies between 950 and 1050.",
+		exam: by(gatherFrame, judgeFrame),
 	},
 }
 
@@ -95,28 +98,46 @@ func judgeExact(e Exact) Judgement {
 	figure := fmt.Sprintf("limit %d B", e.Limit)
 	switch {
 	case e.AtLimit && !e.Over && !e.NextAfter:
-		return Judgement{Holds, figure, "the last byte decides, and nothing is read after it"}
+		return holds(figure, "the last byte decides, and nothing is read after it")
 	case !e.AtLimit:
-		return Judgement{Refuted, figure, "a message of exactly the limit was refused"}
+		return refuted(figure, "a message of exactly the limit was refused")
 	case e.Over:
-		return Judgement{Refuted, figure, "a message beyond the limit passed"}
+		return refuted(figure, "a message beyond the limit passed")
 	}
-	return Judgement{Refuted, figure, "the reader went on after a message beyond the limit"}
+	return refuted(figure, "the reader went on after a message beyond the limit")
 }
 
 // Check is the evidence of 001-check-free.
 type Check struct {
-	CheckNS   float64 `json:"check_ns"`   // of one comparison
-	MessageNS float64 `json:"message_ns"` // of receiving a message
-	Size      int     `json:"size"`       // bytes of it
+	Size      int              `json:"size"`       // bytes of a message
+	CheckNS   results.Estimate `json:"check_ns"`   // of one comparison
+	MessageNS results.Estimate `json:"message_ns"` // of receiving a message
+	Share     results.Estimate `json:"share"`      // the former over the latter, round by round
 }
 
 func gatherCheck(context.Context, *lab) (Check, error) {
 	e := Check{Size: 64 << 10}
-	const checks = 20_000_000
-	lengths := [256]int{}
+	msg := message(e.Size)
+	var checks, messages, shares []float64
+	for range results.LeastSamples {
+		check := timeChecks()
+		each, err := timeMessages(msg)
+		if err != nil {
+			return e, err
+		}
+		checks, messages, shares = append(checks, check), append(messages, each), append(shares, check/each)
+	}
+	e.CheckNS, e.MessageNS, e.Share = results.Median(checks), results.Median(messages), results.Median(shares)
+	return e, nil
+}
+
+// timeChecks is what one comparison takes, in nanoseconds. Lengths come from
+// memory, so that the compiler cannot know them.
+func timeChecks() float64 {
+	const checks = 4 << 20
+	var lengths [256]int
 	for i := range lengths {
-		lengths[i] = i * e.Size
+		lengths[i] = i << 20
 	}
 	over := 0
 	began := time.Now()
@@ -125,18 +146,15 @@ func gatherCheck(context.Context, *lab) (Check, error) {
 			over++
 		}
 	}
-	e.CheckNS = float64(time.Since(began)) / checks
-	if over == checks {
-		return e, errors.New("the comparison was not made")
-	}
-	messages := make([][]byte, 2000)
-	for i := range messages {
-		messages[i] = message(e.Size)
-		if i > 0 {
-			messages[i] = messages[0]
-		}
-	}
-	began = time.Now()
+	elapsed := time.Since(began)
+	runtime.KeepAlive(over)
+	return float64(elapsed) / checks
+}
+
+// timeMessages is what receiving a message takes, in nanoseconds.
+func timeMessages(msg []byte) (float64, error) {
+	messages := slices.Repeat([][]byte{msg}, 500)
+	began := time.Now()
 	err := exchange(framers.NDJSON(), messages, func(r framers.Reader) error {
 		for range messages {
 			if _, err := r.ReadMessage(); err != nil {
@@ -145,20 +163,18 @@ func gatherCheck(context.Context, *lab) (Check, error) {
 		}
 		return nil
 	})
-	e.MessageNS = float64(time.Since(began)) / float64(len(messages))
-	return e, err
+	return float64(time.Since(began)) / float64(len(messages)), err
 }
 
 func judgeCheck(e Check) Judgement {
-	share := e.CheckNS / e.MessageNS
-	figure := fmt.Sprintf("%.2g ns of %.3g µs, %.2g %%", e.CheckNS, e.MessageNS/1000, 100*share)
+	figure := fmt.Sprintf("%.2g ns of %.3g µs, %.2g %%, n = %d", e.CheckNS.Median, e.MessageNS.Median/1000, 100*e.Share.Median, e.Share.N)
 	switch {
-	case share < 0.001:
-		return Judgement{Holds, figure, "one comparison for a message; what costs is what the frame took before it could be checked"}
-	case share > 0.01:
-		return Judgement{Refuted, figure, "the check takes a noticeable share of receiving a message"}
+	case e.Share.Below(0.001):
+		return holds(figure, "one comparison for a message; what costs is what the frame took before it could be checked")
+	case e.Share.Above(0.01):
+		return refuted(figure, "the check takes a noticeable share of receiving a message")
 	}
-	return Judgement{Depends, figure, "the check takes a small share of receiving a message"}
+	return depends(figure, "the check takes a small share of receiving a message")
 }
 
 // Prevent is the evidence of 001-prevents-allocation.
@@ -185,11 +201,11 @@ func judgePrevent(e Prevent) Judgement {
 	figure := fmt.Sprintf("%s held; %s where checked while reading", bytesText(e.Late.Held), bytesText(e.Early.Held))
 	switch {
 	case e.Late.Held >= e.Sent:
-		return Judgement{Refuted, figure, "as printed the check sees a frame that is in memory already; it prevents the decoding, not the allocation"}
+		return refuted(figure, "as printed the check sees a frame that is in memory already; it prevents the decoding, not the allocation")
 	case e.Late.Held > int64(e.Limit):
-		return Judgement{Depends, figure, "less than the message was allocated, and more than the limit"}
+		return depends(figure, "less than the message was allocated, and more than the limit")
 	}
-	return Judgement{Holds, figure, "the memory stayed within the limit"}
+	return holds(figure, "the memory stayed within the limit")
 }
 
 // An Option is one way for a client to take an oversized message.
@@ -343,11 +359,11 @@ func judgeOptions(e Compared) Judgement {
 	figure := fmt.Sprintf("closing held %s, answering %s", bytesText(shut.Held), bytesText(say.Held))
 	switch {
 	case 2*shut.Held < say.Held:
-		return Judgement{Holds, figure, "answering takes more memory than closing"}
+		return holds(figure, "answering takes more memory than closing")
 	case 4*say.Held <= 5*shut.Held && say.ID != "null" && say.Next:
-		return Judgement{Refuted, figure, "answering knows at the same byte, holds no more, finds the id in the first KiB, and keeps the connection; a server that is cut off sees a broken pipe and no reason"}
+		return refuted(figure, "answering knows at the same byte, holds no more, finds the id in the first KiB, and keeps the connection; a server that is cut off sees a broken pipe and no reason")
 	}
-	return Judgement{Depends, figure, "answering holds about as much, but did not find the id, or did not go on"}
+	return depends(figure, "answering holds about as much, but did not find the id, or did not go on")
 }
 
 // A Sample is a message of a kind that document 001 names.
@@ -407,8 +423,8 @@ func toolsOf(n int) maker {
 func fits(id, text string, makers ...maker) Claim {
 	return Claim{
 		ID: id, Seed: "001", Where: "Rationale for 16MB", Text: text,
-		Rule:  "A message with that content is sent to a reader with a limit of 16 MiB. Holds if it is delivered whatever the content; depends if that decides; refuted if it never is.",
-		judge: by(gatherFits(makers...), judgeFits),
+		Rule: "A message with that content is sent to a reader with a limit of 16 MiB. Holds if it is delivered whatever the content; depends if that decides; refuted if it never is.",
+		exam: by(gatherFits(makers...), judgeFits),
 	}
 }
 
@@ -450,20 +466,20 @@ func judgeFits(e Fits) Judgement {
 	}
 	switch t.verdict() {
 	case Holds:
-		return Judgement{Holds, e.figure(), "delivered"}
+		return holds(e.figure(), "delivered")
 	case Refuted:
-		return Judgement{Refuted, e.figure(), "refused"}
+		return refuted(e.figure(), "refused")
 	}
-	return Judgement{Depends, e.figure(), "JSON escapes some characters with one more byte, control characters with five: refused was " + list(t.no)}
+	return depends(e.figure(), "JSON escapes some characters with one more byte, control characters with five: refused was "+list(t.no))
 }
 
 func judgeExcluded(e Fits) Judgement {
 	for _, s := range e.Messages {
 		if s.Passed {
-			return Judgement{Refuted, e.figure(), "delivered"}
+			return refuted(e.figure(), "delivered")
 		}
 	}
-	return Judgement{Holds, e.figure(), "refused"}
+	return holds(e.figure(), "refused")
 }
 
 // Frame is the evidence of 001-http2-1000.
@@ -478,7 +494,7 @@ func judgeFrame(e Frame) Judgement {
 	ratio := float64(e.Limit) / float64(e.HTTP2)
 	figure := fmt.Sprintf("×%.5g", ratio)
 	if ratio >= 950 && ratio <= 1050 {
-		return Judgement{Holds, figure, "1,024 times; but an HTTP/2 frame is a part of a message, as a chunk is, and limits no message"}
+		return holds(figure, "1,024 times; but an HTTP/2 frame is a part of a message, as a chunk is, and limits no message")
 	}
-	return Judgement{Refuted, figure, "the ratio is another one"}
+	return refuted(figure, "the ratio is another one")
 }

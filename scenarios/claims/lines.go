@@ -20,69 +20,69 @@ import (
 var lineClaims = []Claim{
 	{
 		ID: "004-mcp-newline", Seed: "004", Where: "Key Design Decisions",
-		Text:  "MCP on stdio is newline-delimited JSON",
-		Rule:  "Handshakes with real servers, sent as lines. Holds if all answer; refuted if none does; else depends.",
-		judge: by(interviews, judgeLinesMCP),
+		Text: "MCP on stdio is newline-delimited JSON",
+		Rule: "Handshakes with real servers, sent as lines. Holds if all answer; refuted if none does; else depends.",
+		exam: by(interviews, judgeLinesMCP),
 	},
 	{
 		ID: "004-4096-robust", Seed: "004", Where: "Implementation Pattern",
-		Text:  "Reading 4096 bytes at a time into a buffer is robust against partial reads",
-		Rule:  "Messages whose ends fall on, before and behind every multiple of 4096, in pieces of several sizes. Holds if each arrives as it was sent; refuted if one does not.",
-		judge: by(gatherPieces, judgePieces),
+		Text: "Reading 4096 bytes at a time into a buffer is robust against partial reads",
+		Rule: "Messages whose ends fall on, before and behind every multiple of 4096, in pieces of several sizes. Holds if each arrives as it was sent; refuted if one does not.",
+		exam: by(gatherPieces, judgePieces),
 	},
 	{
 		ID: "004-4096-cheap", Seed: "004", Where: "Implementation Pattern",
-		Text:  "Reading 4096 bytes at a time into a buffer that is searched for a newline is cheap",
-		Rule:  "Time of messages of 256 KiB, 1 MiB and 4 MiB. Refuted if it grows with a slope above 1.3 over size (1 is linear, 2 quadratic); else holds.",
-		judge: by(gatherRescan, judgeRescan),
+		Text: "Reading 4096 bytes at a time into a buffer that is searched for a newline is cheap",
+		Rule: "Time of messages of 256 KiB, 1 MiB and 4 MiB. Refuted if it grows with a slope above 1.3 over size (1 is linear, 2 quadratic); else holds.",
+		exam: by(gatherRescan, judgeRescan),
 	},
 	{
 		ID: "004-10mb-limit", Seed: "004", Where: "Key Design Decisions",
-		Text:  "The limit of 10 MB on a line prevents memory exhaustion",
-		Rule:  "16 MiB without a newline to the reader as printed. Refuted if it takes them all without a word; holds if it speaks at the limit and held at most three times that.",
-		judge: by(gatherHoard, judgeHoarded),
+		Text: "The limit of 10 MB on a line prevents memory exhaustion",
+		Rule: "16 MiB without a newline to the reader as printed. Refuted if it takes them all without a word; holds if it speaks at the limit and held at most three times that.",
+		exam: by(gatherHoard, judgeHoarded),
 	},
 	{
 		ID: "004-skip-hangs", Seed: "004", Where: "Oversize Line Handling",
-		Text:  "Skipping an oversized line without an answer makes the client hang",
-		Rule:  "An oversized request, then a small one, to a server that skips and to one that answers. Holds if the skipped request gets no answer while the next one does; refuted if it gets one.",
-		judge: by(gatherSkip, judgeSkip),
+		Text: "Skipping an oversized line without an answer makes the client hang",
+		Rule: "An oversized request, then a small one, to a server that skips and to one that answers. Holds if the skipped request gets no answer while the next one does; refuted if it gets one.",
+		exam: by(gatherSkip, judgeSkip),
 	},
 	{
 		ID: "004-id-in-1k", Seed: "004", Where: "Stdio Edge Cases",
-		Text:  "The first KiB of an oversized request is enough to find its id",
-		Rule:  "Requests of 64 KiB with the id at each place in the object. Holds if it is found in the first KiB at every place; refuted if at none; else depends.",
-		judge: by(gatherPlaces, judgePlaces),
+		Text: "The first KiB of an oversized request is enough to find its id",
+		Rule: "Requests of 64 KiB with the id at each place in the object. Holds if it is found in the first KiB at every place; refuted if at none; else depends.",
+		exam: by(gatherPlaces, judgePlaces),
 	},
 	{
 		ID: "004-eof-shutdown", Seed: "004", Where: "EOF and Response Flushing",
-		Text:  "After the end of standard input, pending responses are flushed within 2 seconds and the server is gone within 5",
-		Rule:  "A request is under way when standard input of real servers ends. Holds if all answer it within 2 s and exit within 5 s; refuted if none does both; else depends.",
-		judge: by(interviews, judgeEnd),
+		Text: "After the end of standard input, pending responses are flushed within 2 seconds and the server is gone within 5",
+		Rule: "A request is under way when standard input of real servers ends. Holds if all answer it within 2 s and exit within 5 s; refuted if none does both; else depends.",
+		exam: by(interviews, judgeEnd),
 	},
 	{
 		ID: "004-unknown-id", Seed: "004", Where: "Parse Error ID Strategy",
-		Text:  `An empty string serves for the id of an answer to a request whose id is unknown, as null does`,
-		Rule:  `What real servers answer to a malformed line. Holds if some answer with null and some with ""; depends if only "" is seen, or no answer; refuted if all that answer use null, as JSON-RPC 2.0 (section 5) demands.`,
-		judge: by(interviews, judgeUnknownID),
+		Text: `An empty string serves for the id of an answer to a request whose id is unknown, as null does`,
+		Rule: `What real servers answer to a malformed line. Holds if some answer with null and some with ""; depends if only "" is seen, or no answer; refuted if all that answer use null, as JSON-RPC 2.0 (section 5) demands.`,
+		exam: by(interviews, judgeUnknownID),
 	},
 	{
 		ID: "004-empty-lines", Seed: "004", Where: "Stdio Edge Cases",
-		Text:  "Empty lines between messages are ignored",
-		Rule:  "A blank line, then a request, to real servers. Holds if all answer; refuted if none does; else depends.",
-		judge: by(interviews, judgeBlank),
+		Text: "Empty lines between messages are ignored",
+		Rule: "A blank line, then a request, to real servers. Holds if all answer; refuted if none does; else depends.",
+		exam: by(interviews, judgeBlank),
 	},
 	{
 		ID: "004-trailing-space", Seed: "004", Where: "Stdio Edge Cases",
-		Text:  "White space at the end of a line does no harm",
-		Rule:  "A request with spaces and a tab at its end, to real servers. Holds if all answer; refuted if none does; else depends.",
-		judge: by(interviews, judgeTrailing),
+		Text: "White space at the end of a line does no harm",
+		Rule: "A request with spaces and a tab at its end, to real servers. Holds if all answer; refuted if none does; else depends.",
+		exam: by(interviews, judgeTrailing),
 	},
 	{
 		ID: "004-stdout-reserved", Seed: "004", Where: "Key Design Decisions",
-		Text:  "Nothing but messages may be written to standard output",
-		Rule:  "A log line between two messages, to readers of several kinds. Holds if it costs one of them a message; refuted if none.",
-		judge: by(gatherDirt, judgeDirt),
+		Text: "Nothing but messages may be written to standard output",
+		Rule: "A log line between two messages, to readers of several kinds. Holds if it costs one of them a message; refuted if none.",
+		exam: by(gatherDirt, judgeDirt),
 	},
 }
 
@@ -95,7 +95,7 @@ func judgeLinesMCP(e Interviews) Judgement {
 	if len(t.no) > 0 {
 		why = "no answer from " + list(t.no)
 	}
-	return Judgement{t.verdict(), t.figure() + " servers", why}
+	return Judgement{Verdict: t.verdict(), Figure: t.figure() + " servers", Why: why}
 }
 
 // Pieces is the evidence of 004-4096-robust.
@@ -144,9 +144,9 @@ func gatherPieces(context.Context, *lab) (e Pieces, err error) {
 func judgePieces(e Pieces) Judgement {
 	figure := fmt.Sprintf("%d of %d", e.Intact, e.Messages)
 	if e.Intact == e.Messages {
-		return Judgement{Holds, figure, "however the bytes came, the lines were right"}
+		return holds(figure, "however the bytes came, the lines were right")
 	}
-	return Judgement{Refuted, figure, "lines were altered"}
+	return refuted(figure, "lines were altered")
 }
 
 func gatherRescan(ctx context.Context, l *lab) (faults.Growing, error) {
@@ -169,10 +169,12 @@ func judgeRescan(e faults.Growing) Judgement {
 	if n := len(e.ToOurs); n > 0 {
 		figure += fmt.Sprintf("; %s at %s, n = %d", estimate(e.ToOurs[n-1].Figure), bytesText(int64(e.ToOurs[n-1].Size)), e.ToOurs[n-1].Figure.N)
 	}
+	j := holds(figure, "time grows as the message does")
 	if e.Slope.Slope > 1.3 {
-		return Judgement{Refuted, figure, "after each read the whole buffer is searched again: time grows out of proportion with the message"}
+		j = refuted(figure, "after each read the whole buffer is searched again: time grows out of proportion with the message")
 	}
-	return Judgement{Holds, figure, "time grows as the message does"}
+	j.Unsure = e.Slope.Interval == nil || e.Slope.Interval.Lo <= 1 && e.Slope.Slope > 1.3
+	return j
 }
 
 func gatherHoard(ctx context.Context, _ *lab) (faults.Hoard, error) {
@@ -183,11 +185,11 @@ func judgeHoarded(e faults.Hoard) Judgement {
 	figure := fmt.Sprintf("%s held, %s of %s read", bytesText(e.Held), bytesText(e.Read), bytesText(e.Sent))
 	switch {
 	case !e.Detected:
-		return Judgement{Refuted, figure, "as printed the length is looked at when the newline comes: a line that never ends is never too long"}
+		return refuted(figure, "as printed the length is looked at when the newline comes: a line that never ends is never too long")
 	case e.Held > 3*int64(e.Limit):
-		return Judgement{Refuted, figure, "the limit was noticed, and far more than that was held by then"}
+		return refuted(figure, "the limit was noticed, and far more than that was held by then")
 	}
-	return Judgement{Holds, figure, "the line was refused when it reached the limit"}
+	return holds(figure, "the line was refused when it reached the limit")
 }
 
 // Skip is the evidence of 004-skip-hangs.
@@ -241,11 +243,11 @@ func judgeSkip(e Skip) Judgement {
 	figure := fmt.Sprintf("answered: %s; by a server that does not skip: %s", list(e.Skipped), list(e.Answered))
 	switch {
 	case next && !first:
-		return Judgement{Holds, figure, "the server is well and idle, and whoever waits for the skipped request waits for ever"}
+		return holds(figure, "the server is well and idle, and whoever waits for the skipped request waits for ever")
 	case first:
-		return Judgement{Refuted, figure, "the oversized request was answered"}
+		return refuted(figure, "the oversized request was answered")
 	}
-	return Judgement{Depends, figure, "the server answered nothing at all"}
+	return depends(figure, "the server answered nothing at all")
 }
 
 // Places are the evidence of 004-id-in-1k.
@@ -275,11 +277,11 @@ func judgePlaces(e Places) Judgement {
 	t := tally{e.Found, e.Lost}
 	switch t.verdict() {
 	case Holds:
-		return Judgement{Holds, t.figure() + " places", "the id was found wherever it stood"}
+		return holds(t.figure()+" places", "the id was found wherever it stood")
 	case Refuted:
-		return Judgement{Refuted, t.figure() + " places", "the id was found nowhere"}
+		return refuted(t.figure()+" places", "the id was found nowhere")
 	}
-	return Judgement{Depends, t.figure() + " places", "JSON gives members no order: behind large params the id is beyond the first KiB; not found: " + list(e.Lost)}
+	return depends(t.figure()+" places", "JSON gives members no order: behind large params the id is beyond the first KiB; not found: "+list(e.Lost))
 }
 
 // Limits of 004-eof-shutdown.
@@ -308,7 +310,7 @@ func judgeEnd(e Interviews) Judgement {
 		}
 		each = append(each, text)
 	}
-	return Judgement{both.verdict(), both.figure() + " servers", strings.Join(each, "; ")}
+	return Judgement{Verdict: both.verdict(), Figure: both.figure() + " servers", Why: strings.Join(each, "; ")}
 }
 
 func judgeUnknownID(e Interviews) Judgement {
@@ -327,11 +329,11 @@ func judgeUnknownID(e Interviews) Judgement {
 	why := strings.Join(each, "; ")
 	switch {
 	case null > 0 && empty > 0:
-		return Judgement{Holds, figure, "both are seen: " + why}
+		return holds(figure, "both are seen: "+why)
 	case null > 0:
-		return Judgement{Refuted, figure, "JSON-RPC 2.0 demands null, and servers that answer use it: " + why}
+		return refuted(figure, "JSON-RPC 2.0 demands null, and servers that answer use it: "+why)
 	}
-	return Judgement{Depends, figure, "no server answered with null: " + why}
+	return depends(figure, "no server answered with null: "+why)
 }
 
 func judgeBlank(e Interviews) Judgement {
@@ -373,7 +375,7 @@ func judgeDirt(e Dirty) Judgement {
 	}
 	figure := t.figure() + " readers lost no message"
 	if len(t.no) > 0 {
-		return Judgement{Holds, figure, "a log line cost a message to: " + list(t.no)}
+		return holds(figure, "a log line cost a message to: "+list(t.no))
 	}
-	return Judgement{Refuted, figure, "a log line cost nobody a message"}
+	return refuted(figure, "a log line cost nobody a message")
 }

@@ -39,7 +39,7 @@ func onMac[E any](id, text, source string, gather func(context.Context, *lab) (E
 	return Claim{
 		ID: id, Seed: "000", Where: "The Problem", Text: text,
 		Rule: "On macOS as " + id[:4] + id[len("000-macos-"):] + "; elsewhere not testable, with what the kernel's source says.",
-		judge: by(func(ctx context.Context, l *lab) (MacEvidence[E], error) {
+		exam: by(func(ctx context.Context, l *lab) (MacEvidence[E], error) {
 			e := MacEvidence[E]{OS: runtime.GOOS, Says: source, About: "darwin"}
 			if e.OS != e.About {
 				return e, nil
@@ -56,5 +56,5 @@ func judgeMac[E any](e MacEvidence[E], rule func(E) Judgement) Judgement {
 	if e.OS == e.About {
 		return rule(e.Here)
 	}
-	return Judgement{NotTestable, "", e.Says}
+	return Judgement{Verdict: NotTestable, Why: e.Says}
 }

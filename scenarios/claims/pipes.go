@@ -17,45 +17,45 @@ import (
 var pipeClaims = []Claim{
 	{
 		ID: "000-pipe-buf", Seed: "000", Where: "The Problem",
-		Text:  "A pipe keeps writes of up to 512 bytes whole (PIPE_BUF), and longer ones not",
-		Rule:  "Four processes write to one pipe. Refuted where a write of 512 bytes is cut, or where the shortest write that is cut is longer than 4096 bytes; holds where the shortest is between; depends where none was cut.",
-		judge: by(gatherAtomicity, judgeAtomicity),
+		Text: "A pipe keeps writes of up to 512 bytes whole (PIPE_BUF), and longer ones not",
+		Rule: "Four processes write to one pipe. Refuted where a write of 512 bytes is cut, or where the shortest write that is cut is longer than 4096 bytes; holds where the shortest is between; depends where none was cut.",
+		exam: by(gatherAtomicity, judgeAtomicity),
 	},
 	{
 		ID: "000-capacity", Seed: "000", Where: "The Problem",
-		Text:  "A pipe holds 64 KiB",
-		Rule:  "Holds if exactly 65536 bytes are accepted, in writes of 4096 bytes, while nobody reads.",
-		judge: by(gatherLargeWrite, judgeCapacity),
+		Text: "A pipe holds 64 KiB",
+		Rule: "Holds if exactly 65536 bytes are accepted, in writes of 4096 bytes, while nobody reads.",
+		exam: by(gatherLargeWrite, judgeCapacity),
 	},
 	{
 		ID: "000-write-blocks", Seed: "000", Where: "The Problem",
-		Text:  "Writing more than 64 KiB at once may block",
-		Rule:  "Holds if a blocking write of 65537 bytes still waits when nobody reads; refuted if it returns.",
-		judge: by(gatherLargeWrite, judgeBlocks),
+		Text: "Writing more than 64 KiB at once may block",
+		Rule: "Holds if a blocking write of 65537 bytes still waits when nobody reads; refuted if it returns.",
+		exam: by(gatherLargeWrite, judgeBlocks),
 	},
 	{
 		ID: "000-write-eagain", Seed: "000", Where: "The Problem",
-		Text:  "Writing more than 64 KiB at once may fail with EAGAIN",
-		Rule:  "Holds if a write of 65537 bytes to an empty pipe fails with EAGAIN; depends if it only does so on a non-blocking descriptor, after a short count, as a write of 1 byte to a full pipe does too; refuted if it never does.",
-		judge: by(gatherLargeWrite, judgeAgain),
+		Text: "Writing more than 64 KiB at once may fail with EAGAIN",
+		Rule: "Holds if a write of 65537 bytes to an empty pipe fails with EAGAIN; depends if it only does so on a non-blocking descriptor, after a short count, as a write of 1 byte to a full pipe does too; refuted if it never does.",
+		exam: by(gatherLargeWrite, judgeAgain),
 	},
 	{
 		ID: "000-write-epipe", Seed: "000", Where: "The Problem",
-		Text:  "Writing more than 64 KiB at once can lead to EPIPE",
-		Rule:  "Holds if a write of 65537 bytes fails with EPIPE while a reader reads; refuted if EPIPE comes only when the reader has left, and then for 1 byte as well.",
-		judge: by(gatherLargeWrite, judgeBroken),
+		Text: "Writing more than 64 KiB at once can lead to EPIPE",
+		Rule: "Holds if a write of 65537 bytes fails with EPIPE while a reader reads; refuted if EPIPE comes only when the reader has left, and then for 1 byte as well.",
+		exam: by(gatherLargeWrite, judgeBroken),
 	},
 	{
 		ID: "000-chunks-avoid-blocking", Seed: "000", Where: "The Solution",
-		Text:  "Chunking works around the pipe's limit: the writer does not block",
-		Rule:  "A message of 1 MiB is written where nobody reads, as one line and in chunks of 60 KiB. Refuted if the chunking writer waits as well; holds if it alone does not.",
-		judge: by(gatherChunkedWrite, judgeChunkedWrite),
+		Text: "Chunking works around the pipe's limit: the writer does not block",
+		Rule: "A message of 1 MiB is written where nobody reads, as one line and in chunks of 60 KiB. Refuted if the chunking writer waits as well; holds if it alone does not.",
+		exam: by(gatherChunkedWrite, judgeChunkedWrite),
 	},
 	{
 		ID: "000-60k-leaves-room", Seed: "000", Where: "Configuration",
-		Text:  "60 KiB of data leave room for the frame's header within 64 KiB",
-		Rule:  "Holds if the longest frame of 61440 bytes of data has at most 65536 bytes and an empty pipe takes it whole.",
-		judge: by(gatherRoom, judgeRoom),
+		Text: "60 KiB of data leave room for the frame's header within 64 KiB",
+		Rule: "Holds if the longest frame of 61440 bytes of data has at most 65536 bytes and an empty pipe takes it whole.",
+		exam: by(gatherRoom, judgeRoom),
 	},
 }
 
@@ -94,13 +94,13 @@ func judgeAtomicity(e Atomicity) Judgement {
 		figure := fmt.Sprintf("%d B whole, %d B cut %d times in %d", whole, m.Size, m.Cut, m.Writes)
 		switch {
 		case m.Size <= 512:
-			return Judgement{Refuted, figure, "not even 512 bytes stay whole"}
+			return refuted(figure, "not even 512 bytes stay whole")
 		case m.Size > 4096:
-			return Judgement{Refuted, figure, fmt.Sprintf("PIPE_BUF is %d on %s; 512 is what POSIX demands at least, and what macOS has", e.PipeBuf, e.OS)}
+			return refuted(figure, fmt.Sprintf("PIPE_BUF is %d on %s; 512 is what POSIX demands at least, and what macOS has", e.PipeBuf, e.OS))
 		}
-		return Judgement{Holds, figure, "longer writes were cut, those of 512 bytes were not"}
+		return holds(figure, "longer writes were cut, those of 512 bytes were not")
 	}
-	return Judgement{Depends, fmt.Sprintf("%d B whole", whole), "no write was cut in this run, which is no proof that none can be"}
+	return depends(fmt.Sprintf("%d B whole", whole), "no write was cut in this run, which is no proof that none can be")
 }
 
 // A LargeWrite is the evidence of what writing more than a pipe holds does.
@@ -202,43 +202,43 @@ func readAll(r *syspipe.End) {
 func judgeCapacity(e LargeWrite) Judgement {
 	figure := fmt.Sprintf("%d B accepted, pages of %d B", e.Fill.Accepted, e.PageSize)
 	if e.Fill.Accepted == 64<<10 {
-		return Judgement{Holds, figure, "exactly that much was accepted while nobody read; by default, and for writes that fill pages"}
+		return holds(figure, "exactly that much was accepted while nobody read; by default, and for writes that fill pages")
 	}
-	return Judgement{Refuted, figure, "a pipe of this system holds something else by default: capacity is counted in pages, and may be limited by user"}
+	return refuted(figure, "a pipe of this system holds something else by default: capacity is counted in pages, and may be limited by user")
 }
 
 func judgeBlocks(e LargeWrite) Judgement {
 	figure := fmt.Sprintf("%d of %d B accepted", e.Block.Accepted, e.Block.Offered)
 	if e.Block.Stalled {
-		return Judgement{Holds, figure, "the write waits for a reader as soon as the pipe is full, and goes on when one reads"}
+		return holds(figure, "the write waits for a reader as soon as the pipe is full, and goes on when one reads")
 	}
-	return Judgement{Refuted, figure, "the write returned although nobody read"}
+	return refuted(figure, "the write returned although nobody read")
 }
 
 func judgeAgain(e LargeWrite) Judgement {
 	if e.NonBlock == nil {
-		return Judgement{Refuted, "", "this system has no EAGAIN for pipes: a write that has no room waits, or reports zero bytes"}
+		return refuted("", "this system has no EAGAIN for pipes: a write that has no room waits, or reports zero bytes")
 	}
 	figure := fmt.Sprintf("first %d of %d B, then EAGAIN", e.NonBlock.Accepted, e.NonBlock.Offered)
 	switch {
 	case e.NonBlock.Accepted == 0 && e.NonBlock.EAGAIN > 0:
-		return Judgement{Holds, figure, "the write was refused although the pipe was empty"}
+		return holds(figure, "the write was refused although the pipe was empty")
 	case e.NonBlock.EAGAIN == 0:
-		return Judgement{Refuted, figure, "no write was refused"}
+		return refuted(figure, "no write was refused")
 	case e.OneMore.EAGAIN > 0:
-		return Judgement{Depends, figure, "only on a non-blocking descriptor, and only when nothing fits: the large write is cut short first, and a write of 1 byte to a full pipe gets EAGAIN as well"}
+		return depends(figure, "only on a non-blocking descriptor, and only when nothing fits: the large write is cut short first, and a write of 1 byte to a full pipe gets EAGAIN as well")
 	}
-	return Judgement{Depends, figure, "only on a non-blocking descriptor"}
+	return depends(figure, "only on a non-blocking descriptor")
 }
 
 func judgeBroken(e LargeWrite) Judgement {
 	switch {
 	case e.ReadPipe:
-		return Judgement{Holds, "EPIPE with a reader at work", e.Read}
+		return holds("EPIPE with a reader at work", e.Read)
 	case e.OnePipe && e.GonePipe:
-		return Judgement{Refuted, "EPIPE for 65537 B and for 1 B, without a reader", "EPIPE says that nobody holds the reading end any more: size has no part in it"}
+		return refuted("EPIPE for 65537 B and for 1 B, without a reader", "EPIPE says that nobody holds the reading end any more: size has no part in it")
 	}
-	return Judgement{Depends, "", "no write failed with EPIPE here: with the reader gone it said: " + e.Gone}
+	return depends("", "no write failed with EPIPE here: with the reader gone it said: "+e.Gone)
 }
 
 // A ChunkedWrite is the evidence of 000-chunks-avoid-blocking.
@@ -269,11 +269,11 @@ func judgeChunkedWrite(e ChunkedWrite) Judgement {
 	figure := fmt.Sprintf("stuck after %s in chunks, %s as a line", bytesText(e.Chunked.Accepted), bytesText(e.Bare.Accepted))
 	switch {
 	case e.Chunked.Stalled:
-		return Judgement{Refuted, figure, "what keeps a writer from waiting is a reader that reads; chunks let other messages in between, and nothing else"}
+		return refuted(figure, "what keeps a writer from waiting is a reader that reads; chunks let other messages in between, and nothing else")
 	case e.Bare.Stalled:
-		return Judgement{Holds, figure, "the chunking writer got through"}
+		return holds(figure, "the chunking writer got through")
 	}
-	return Judgement{Depends, figure, "neither writer had to wait here"}
+	return depends(figure, "neither writer had to wait here")
 }
 
 // A Room is the evidence of 000-60k-leaves-room.
@@ -297,7 +297,7 @@ func judgeRoom(e Room) Judgement {
 	size := e.Data + e.Header
 	figure := fmt.Sprintf("%d + %d = %d B", e.Data, e.Header, size)
 	if size <= 64<<10 && !e.Frame.Stalled && e.Frame.Accepted == int64(size) {
-		return Judgement{Holds, figure, fmt.Sprintf("%d bytes are left even by the longest header; an empty pipe took the frame whole", 64<<10-size)}
+		return holds(figure, fmt.Sprintf("%d bytes are left even by the longest header; an empty pipe took the frame whole", 64<<10-size))
 	}
-	return Judgement{Refuted, figure, "the frame does not fit the pipe"}
+	return refuted(figure, "the frame does not fit the pipe")
 }

@@ -14,27 +14,27 @@ import (
 var processClaims = []Claim{
 	{
 		ID: "002-bytewise", Seed: "002", Where: "Transport Layer (Pseudo Code)",
-		Text:  "Reading one byte at a time until a newline is a way to read lines",
-		Rule:  "Lines of 64 KiB to 1 MiB, every byte of some compared, time against a reader that takes what there is, round by round. Refuted if a byte is wrong; holds if right and no size takes three times as long; depends if right and slower.",
-		judge: by(gatherBytewise, judgeBytewise),
+		Text: "Reading one byte at a time until a newline is a way to read lines",
+		Rule: "Lines of 64 KiB to 1 MiB, every byte of some compared, time against a reader that takes what there is, round by round. Refuted if a byte is wrong; holds if right and no size takes three times as long; depends if right and slower.",
+		exam: by(gatherBytewise, judgeBytewise),
 	},
 	{
 		ID: "002-crash-isolation", Seed: "002", Where: "Process Isolation",
-		Text:  "A server that crashes does not affect its client",
-		Rule:  "A server process dies after its first answer, and its client goes on. Refuted if the client is not told; depends if it is, but a client that prints into the dead pipe without care is killed by a signal; else holds.",
-		judge: by(gatherCrash, judgeCrash),
+		Text: "A server that crashes does not affect its client",
+		Rule: "A server process dies after its first answer, and its client goes on. Refuted if the client is not told; depends if it is, but a client that prints into the dead pipe without care is killed by a signal; else holds.",
+		exam: by(gatherCrash, judgeCrash),
 	},
 	{
 		ID: "002-malformed-skipped", Seed: "002", Where: "Error Handling",
-		Text:  "A malformed message is skipped, and the next one answered",
-		Rule:  "A line that is no JSON, then a request, to real servers. Holds if all answer the request; refuted if none does; else depends.",
-		judge: by(interviews, judgeMalformed),
+		Text: "A malformed message is skipped, and the next one answered",
+		Rule: "A line that is no JSON, then a request, to real servers. Holds if all answer the request; refuted if none does; else depends.",
+		exam: by(interviews, judgeMalformed),
 	},
 	{
 		ID: "002-stderr-separate", Seed: "002", Where: "Communication Flow",
-		Text:  "A server can log to standard error without touching the messages",
-		Rule:  "A server logs per request to a standard error that its client holds. Holds if it answers all requests whether or not the client reads the log; depends if only when it does; refuted if neither.",
-		judge: by(gatherLogs, judgeLogs),
+		Text: "A server can log to standard error without touching the messages",
+		Rule: "A server logs per request to a standard error that its client holds. Holds if it answers all requests whether or not the client reads the log; depends if only when it does; refuted if neither.",
+		exam: by(gatherLogs, judgeLogs),
 	},
 }
 
@@ -69,7 +69,7 @@ func gatherBytewise(ctx context.Context, l *lab) (e Bytewise, err error) {
 
 func judgeBytewise(e Bytewise) Judgement {
 	if e.Compared == 0 || len(e.ToOurs) == 0 {
-		return Judgement{Refuted, "", "no line came through as it was sent"}
+		return refuted("", "no line came through as it was sent")
 	}
 	worst := e.ToOurs[0]
 	for _, s := range e.ToOurs {
@@ -79,9 +79,9 @@ func judgeBytewise(e Bytewise) Judgement {
 	}
 	figure := fmt.Sprintf("%s at %s, n = %d; %.0f calls for a KiB", estimate(worst.Figure), bytesText(int64(worst.Size)), worst.Figure.N, e.Calls)
 	if worst.Figure.Above(3) {
-		return Judgement{Depends, figure, "the lines are right, and each byte is a system call: it will do where a message is a few bytes long"}
+		return depends(figure, "the lines are right, and each byte is a system call: it will do where a message is a few bytes long")
 	}
-	return Judgement{Holds, figure, "the lines are right, and it costs less than three times what reading ahead does"}
+	return holds(figure, "the lines are right, and it costs less than three times what reading ahead does")
 }
 
 // Crash is the evidence of 002-crash-isolation.
@@ -121,11 +121,11 @@ func judgeCrash(e Crash) Judgement {
 	figure := "told after " + results.FormatDuration(float64(e.ToldNS))
 	switch {
 	case !e.Told:
-		return Judgement{Refuted, "", "the client was not told that its server had died"}
+		return refuted("", "the client was not told that its server had died")
 	case e.Printer:
-		return Judgement{Depends, figure, "the client sees the end of the output and lives; but a program that writes to the dead pipe and does not handle SIGPIPE is killed by it"}
+		return depends(figure, "the client sees the end of the output and lives; but a program that writes to the dead pipe and does not handle SIGPIPE is killed by it")
 	}
-	return Judgement{Holds, figure, "the client sees the end of the output and lives"}
+	return holds(figure, "the client sees the end of the output and lives")
 }
 
 // Interviews are the evidence of claims on how servers behave.
@@ -151,7 +151,7 @@ func (e Interviews) tallyOf(question func(Server) bool) (t tally) {
 // whether judges a claim that says every server does something.
 func (e Interviews) whether(question func(Server) bool, yes, no string) Judgement {
 	t := e.tallyOf(question)
-	j := Judgement{t.verdict(), t.figure() + " servers", yes}
+	j := Judgement{Verdict: t.verdict(), Figure: t.figure() + " servers", Why: yes}
 	if len(t.no) > 0 {
 		j.Why = no + ": " + list(t.no)
 	}
@@ -185,9 +185,9 @@ func judgeLogs(e Logs) Judgement {
 	unread, read := e.Undrained.Answered == e.Undrained.Asked, e.Drained.Answered == e.Drained.Asked
 	switch {
 	case unread && read:
-		return Judgement{Holds, figure, "all requests were answered"}
+		return holds(figure, "all requests were answered")
 	case read:
-		return Judgement{Depends, figure, "only while the client reads it: the log fills its pipe, and the server waits there in place of answering"}
+		return depends(figure, "only while the client reads it: the log fills its pipe, and the server waits there in place of answering")
 	}
-	return Judgement{Refuted, figure, "requests went unanswered even with the log read"}
+	return refuted(figure, "requests went unanswered even with the log read")
 }

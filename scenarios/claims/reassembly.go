@@ -19,57 +19,57 @@ import (
 var reassemblyClaims = []Claim{
 	{
 		ID: "000-any-size", Seed: "000", Where: "Overview",
-		Text:  "Chunking lets messages of any size pass",
-		Rule:  "Holds if a message of 64 MiB arrives as it was sent, once the receiver's limit is raised; refuted if not.",
-		judge: by(gatherAnySize, judgeAnySize),
+		Text: "Chunking lets messages of any size pass",
+		Rule: "Holds if a message of 64 MiB arrives as it was sent, once the receiver's limit is raised; refuted if not.",
+		exam: by(gatherAnySize, judgeAnySize),
 	},
 	{
 		ID: "000-memory", Seed: "000", Where: "Performance Considerations",
-		Text:  "The receiver's memory is proportional to the largest message",
-		Rule:  "Memory a receiving process gets from the system for messages of 4, 16 and 64 MiB. Holds if its growth has a slope between 0.7 and 1.3 over size; else refuted.",
-		judge: by(gatherMemory, judgeMemory),
+		Text: "The receiver's memory is proportional to the largest message",
+		Rule: "Memory a receiving process gets from the system for messages of 4, 16 and 64 MiB. Holds if its growth has a slope between 0.7 and 1.3 over size; else refuted.",
+		exam: by(gatherMemory, judgeMemory),
 	},
 	{
 		ID: "000-cleared", Seed: "000", Where: "Performance Considerations",
-		Text:  "Buffers are cleared after reassembly",
-		Rule:  "After a message of 16 MiB and 100 small ones, the receiver's heap is measured. Holds if it holds less than a tenth of the large message more than before.",
-		judge: by(gatherCleared, judgeCleared),
+		Text: "Buffers are cleared after reassembly",
+		Rule: "After a message of 16 MiB and 100 small ones, the receiver's heap is measured. Holds if it holds less than a tenth of the large message more than before.",
+		exam: by(gatherCleared, judgeCleared),
 	},
 	{
 		ID: "000-streaming", Seed: "000", Where: "Performance Considerations",
-		Text:  "Chunks can be processed as they arrive",
-		Rule:  "Frames of a message are sent one by one, each only after the receiver has shown the one before. Holds if all but the last are shown before the last is sent; refuted if none is.",
-		judge: by(gatherStreaming, judgeStreaming),
+		Text: "Chunks can be processed as they arrive",
+		Rule: "Frames of a message are sent one by one, each only after the receiver has shown the one before. Holds if all but the last are shown before the last is sent; refuted if none is.",
+		exam: by(gatherStreaming, judgeStreaming),
 	},
 	{
 		ID: "000-in-flight", Seed: "000", Where: "Performance Considerations",
-		Text:  "Several messages can be in flight at once",
-		Rule:  "Frames of four messages are sent in turn. Holds if all four arrive as they were sent; refuted if not.",
-		judge: by(gatherFlight, judgeFlight),
+		Text: "Several messages can be in flight at once",
+		Rule: "Frames of four messages are sent in turn. Holds if all four arrive as they were sent; refuted if not.",
+		exam: by(gatherFlight, judgeFlight),
 	},
 	{
 		ID: "000-missing-chunks", Seed: "000", Where: "Error Handling",
-		Text:  "A chunk that is lost is detected",
-		Rule:  "A frame of a message is left out, on a stream that ends and on one that stays open. Holds if an error names the loss on both; depends if only at the stream's end; refuted if on neither.",
-		judge: by(gatherMissing, judgeMissing),
+		Text: "A chunk that is lost is detected",
+		Rule: "A frame of a message is left out, on a stream that ends and on one that stays open. Holds if an error names the loss on both; depends if only at the stream's end; refuted if on neither.",
+		exam: by(gatherMissing, judgeMissing),
 	},
 	{
 		ID: "000-invalid-frames", Seed: "000", Where: "Error Handling",
-		Text:  "An invalid frame is detected",
-		Rule:  "Frames with one fault each are sent among good ones. Holds if each is refused; refuted if none is; depends otherwise, naming those that pass.",
-		judge: by(gatherInvalid, judgeInvalid),
+		Text: "An invalid frame is detected",
+		Rule: "Frames with one fault each are sent among good ones. Holds if each is refused; refuted if none is; depends otherwise, naming those that pass.",
+		exam: by(gatherInvalid, judgeInvalid),
 	},
 	{
 		ID: "000-unchunked-peers", Seed: "000", Where: "Compatibility",
-		Text:  "Peers that do not chunk still work (backward compatible)",
-		Rule:  "A chunking side exchanges small and large messages with one that speaks lines, both ways. Holds if both ways work; depends if one does; refuted if neither.",
-		judge: by(gatherPeers, judgePeers),
+		Text: "Peers that do not chunk still work (backward compatible)",
+		Rule: "A chunking side exchanges small and large messages with one that speaks lines, both ways. Holds if both ways work; depends if one does; refuted if neither.",
+		exam: by(gatherPeers, judgePeers),
 	},
 	{
 		ID: "000-protocol-agnostic", Seed: "000", Where: "How It Works",
-		Text:  "Chunking is protocol agnostic: whatever is sent arrives, multi-byte text among it",
-		Rule:  "Text of multi-byte characters in small chunks. Holds if a receiver that decodes each frame as text loses none, as one that joins bytes; refuted if the latter loses some; else depends.",
-		judge: by(gatherAgnostic, judgeAgnostic),
+		Text: "Chunking is protocol agnostic: whatever is sent arrives, multi-byte text among it",
+		Rule: "Text of multi-byte characters in small chunks. Holds if a receiver that decodes each frame as text loses none, as one that joins bytes; refuted if the latter loses some; else depends.",
+		exam: by(gatherAgnostic, judgeAgnostic),
 	},
 }
 
@@ -96,9 +96,9 @@ func gatherAnySize(context.Context, *lab) (Arrival, error) {
 
 func judgeAnySize(e Arrival) Judgement {
 	if e.Intact {
-		return Judgement{Holds, bytesText(int64(e.Size)), "it arrived as it was sent; every receiver needs a limit all the same, and 16 MiB is the default here"}
+		return holds(bytesText(int64(e.Size)), "it arrived as it was sent; every receiver needs a limit all the same, and 16 MiB is the default here")
 	}
-	return Judgement{Refuted, bytesText(int64(e.Size)), "it did not arrive as it was sent"}
+	return refuted(bytesText(int64(e.Size)), "it did not arrive as it was sent")
 }
 
 // Memory is the evidence of 000-memory.
@@ -130,9 +130,9 @@ func judgeMemory(e Memory) Judgement {
 	last := e.Messages[len(e.Messages)-1]
 	figure := fmt.Sprintf("slope %.2f; %.1f × at %s", e.Growth.Slope, float64(last.Held)/float64(last.Size), bytesText(last.Size))
 	if e.Growth.Slope >= 0.7 && e.Growth.Slope <= 1.3 {
-		return Judgement{Holds, figure, "memory grows as the message does"}
+		return holds(figure, "memory grows as the message does")
 	}
-	return Judgement{Refuted, figure, "memory does not grow as the message does"}
+	return refuted(figure, "memory does not grow as the message does")
 }
 
 const afterLarge = 100 // small messages after the large one
@@ -143,7 +143,7 @@ func gatherCleared(ctx context.Context, _ *lab) (Kept, error) {
 		return Kept{}, err
 	}
 	large, small := message(16<<20), message(200)
-	return keep(ctx, keeperArgs{Framing: f.String(), Limit: len(large), After: afterLarge}, int64(len(large)), func(w io.Writer) error {
+	return keep(ctx, keeperArgs{Framing: f.String(), Limit: len(large), Drain: true}, int64(len(large)), func(w io.Writer) error {
 		out := f.NewWriter(w)
 		err := out.WriteMessage(large)
 		for i := 0; i < afterLarge && err == nil; i++ {
@@ -156,9 +156,9 @@ func gatherCleared(ctx context.Context, _ *lab) (Kept, error) {
 func judgeCleared(e Kept) Judgement {
 	figure := fmt.Sprintf("%s left of %s", bytesText(e.AfterHeap), bytesText(e.Size))
 	if e.AfterHeap < e.Size/10 {
-		return Judgement{Holds, figure, "the receiver let go of the large message's buffer when smaller ones came"}
+		return holds(figure, "the receiver let go of the large message's buffer when smaller ones came")
 	}
-	return Judgement{Refuted, figure, "the receiver keeps the buffer of the largest message it has seen"}
+	return refuted(figure, "the receiver keeps the buffer of the largest message it has seen")
 }
 
 // Streaming is the evidence of 000-streaming.
@@ -216,11 +216,11 @@ func judgeStreaming(e Streaming) Judgement {
 	figure := fmt.Sprintf("%d of %d frames", e.Early, e.Frames)
 	switch {
 	case e.Early == e.Frames-1:
-		return Judgement{Holds, figure, "each chunk was at hand before the next was sent; it is part of a message, so what can be done with it is up to the program"}
+		return holds(figure, "each chunk was at hand before the next was sent; it is part of a message, so what can be done with it is up to the program")
 	case e.Early == 0:
-		return Judgement{Refuted, figure, "nothing was at hand before the message was complete"}
+		return refuted(figure, "nothing was at hand before the message was complete")
 	}
-	return Judgement{Depends, figure, "some chunks were at hand before the message was complete"}
+	return depends(figure, "some chunks were at hand before the message was complete")
 }
 
 // Flight is the evidence of 000-in-flight.
@@ -277,9 +277,9 @@ func sendAll(frames [][]byte) func(io.Writer) error {
 func judgeFlight(e Flight) Judgement {
 	figure := fmt.Sprintf("%d of %d messages, %d frames", e.Intact, e.Messages, e.Frames)
 	if e.Intact == e.Messages {
-		return Judgement{Holds, figure, "the id in each frame tells the messages apart"}
+		return holds(figure, "the id in each frame tells the messages apart")
 	}
-	return Judgement{Refuted, figure, "messages whose frames came in turn did not arrive as they were sent"}
+	return refuted(figure, "messages whose frames came in turn did not arrive as they were sent")
 }
 
 // Missing is the evidence of 000-missing-chunks.
@@ -337,11 +337,11 @@ func judgeMissing(e Missing) Judgement {
 	figure := "at the end: " + e.AtEnd
 	switch {
 	case e.Named && e.NamedOpen:
-		return Judgement{Holds, figure, "the receiver names the chunk that is missing"}
+		return holds(figure, "the receiver names the chunk that is missing")
 	case e.Named:
-		return Judgement{Depends, figure, "only when the stream ends, or after a time without news of the message (a minute here): on an open stream a lost chunk looks like one that is late"}
+		return depends(figure, "only when the stream ends, or after a time without news of the message (a minute here): on an open stream a lost chunk looks like one that is late")
 	}
-	return Judgement{Refuted, figure, "the message was lost without an error that names the chunk"}
+	return refuted(figure, "the message was lost without an error that names the chunk")
 }
 
 // Invalid is the evidence of 000-invalid-frames.
@@ -410,11 +410,11 @@ func judgeInvalid(e Invalid) Judgement {
 	figure := t.figure() + " faults refused"
 	switch t.verdict() {
 	case Holds:
-		return Judgement{Holds, figure, "every faulty frame was refused"}
+		return holds(figure, "every faulty frame was refused")
 	case Refuted:
-		return Judgement{Refuted, figure, "no faulty frame was refused"}
+		return refuted(figure, "no faulty frame was refused")
 	}
-	return Judgement{Depends, figure, "the header is checked, and nothing checks the rest; passed: " + list(t.no)}
+	return depends(figure, "the header is checked, and nothing checks the rest; passed: "+list(t.no))
 }
 
 // Peers are the evidence of 000-unchunked-peers.
@@ -445,13 +445,13 @@ func judgePeers(e Peers) Judgement {
 	figure := fmt.Sprintf("to lines %d of %d, from lines %d of %d", e.ToLines.Understood, e.ToLines.Sent, e.FromLines.Understood, e.FromLines.Sent)
 	switch {
 	case to && from:
-		return Judgement{Holds, figure, "messages pass both ways"}
+		return holds(figure, "messages pass both ways")
 	case from:
-		return Judgement{Depends, figure, "what a line peer sends is understood; what it gets in chunks is no message to it, and it drops or refuses that"}
+		return depends(figure, "what a line peer sends is understood; what it gets in chunks is no message to it, and it drops or refuses that")
 	case to:
-		return Judgement{Depends, figure, "a line peer understands, and is not understood"}
+		return depends(figure, "a line peer understands, and is not understood")
 	}
-	return Judgement{Refuted, figure, "messages pass neither way"}
+	return refuted(figure, "messages pass neither way")
 }
 
 // Agnostic is the evidence of 000-protocol-agnostic.
@@ -481,9 +481,9 @@ func judgeAgnostic(e Agnostic) Judgement {
 	figure := fmt.Sprintf("joined as bytes %d of %d, decoded frame by frame %d of %d", e.Bytes.Intact, e.Bytes.Messages, e.Strict.Intact, e.Strict.Messages)
 	switch {
 	case e.Bytes.Intact < e.Bytes.Messages:
-		return Judgement{Refuted, figure, "messages were lost although their bytes were joined before they were decoded"}
+		return refuted(figure, "messages were lost although their bytes were joined before they were decoded")
 	case e.Strict.Intact < e.Strict.Messages:
-		return Judgement{Depends, figure, "a chunk may end inside a character: a receiver that takes each frame for text, as the document's data type suggests, loses the message"}
+		return depends(figure, "a chunk may end inside a character: a receiver that takes each frame for text, as the document's data type suggests, loses the message")
 	}
-	return Judgement{Holds, figure, "no message was lost"}
+	return holds(figure, "no message was lost")
 }

@@ -131,7 +131,7 @@ type keeperArgs struct {
 	Framing string
 	Limit   int // bytes of a message
 	Late    bool
-	After   int // messages read after the first
+	Drain   bool // receive to the end before the heap is measured
 }
 
 // A Kept is what a receiver held of messages.
@@ -158,10 +158,8 @@ func playKeeper(s *actor.Stage) error {
 	heap, before := heapNow(), taken()
 	msg, err := read()
 	k := Kept{Delivered: int64(len(msg)), Refused: err != nil || len(msg) > args.Limit, Held: taken() - before}
-	for range args.After {
-		if _, err := read(); err != nil {
-			return err
-		}
+	for args.Drain && err == nil {
+		_, err = read()
 	}
 	k.AfterHeap = max(0, heapNow()-heap)
 	runtime.KeepAlive(read) // what the receiver holds on to counts

@@ -51,9 +51,11 @@ const (
 	slowFrom = 3
 )
 
-// judgeGrowing is the rule of growth.
+// judgeGrowing is the rule of growth: out of proportion where the slope is
+// above 1.3 and its interval above 1; slow where some size takes three times
+// as long as with our reader.
 func judgeGrowing(e Growing) Verdict {
-	if e.Slope.Slope > quadraticFrom {
+	if e.Slope.Slope > quadraticFrom && (e.Slope.Interval == nil || e.Slope.Interval.Lo > 1) {
 		return Grows
 	}
 	for _, s := range e.ToOurs {
@@ -111,11 +113,18 @@ func growthCell(framing string, size int) results.Cell {
 // bytewiseUpTo keeps a reader of single bytes under a second for a message.
 const bytewiseUpTo = 1 << 20
 
-// GrowthPlan measures the three readers with messages of 64 KiB, four times
-// that, and so on up to the given size; byte by byte up to 1 MiB.
+// growthSizes are one size below [SlopeFrom], to show what comes before, and
+// doubled ones from there on.
+var growthSizes = []int{64 << 10, SlopeFrom, 2 * SlopeFrom, 4 * SlopeFrom, 8 * SlopeFrom, 16 * SlopeFrom, 64 * SlopeFrom}
+
+// GrowthPlan measures the three readers with messages of growing size up to
+// the given one; byte by byte up to 1 MiB.
 func GrowthPlan(upTo int) bench.Plan {
-	p := bench.Plan{Samples: results.LeastSamples, Duration: 20 * time.Millisecond}
-	for size := 64 << 10; size <= upTo; size *= 4 {
+	p := bench.Plan{Samples: results.LeastSamples, Duration: 15 * time.Millisecond}
+	for _, size := range growthSizes {
+		if size > upTo {
+			break
+		}
 		for _, f := range growthFramings {
 			if f == "ndjson-bytewise" && size > bytewiseUpTo {
 				continue
@@ -145,7 +154,7 @@ func Growings(records []results.Record) []Growing {
 	for _, framing := range growthFramings {
 		e := Growing{Framing: framing}
 		var sizes, times []float64
-		for size := 64 << 10; size <= 16<<20; size *= 4 {
+		for _, size := range growthSizes {
 			r, ok := bySize[key(framing, size)]
 			if !ok || len(r.Samples) == 0 {
 				continue
