@@ -55,7 +55,7 @@ func shelves(t placement.Topology) []shelf {
 	return []shelf{
 		framingShelf(), pipeShelf(), ioShelf(), placeShelf(t),
 		pairs("peer", "what the ends are", bench.Peers), pairs("pattern", "who talks", bench.Patterns),
-		payloadShelf(),
+		payloadShelf(), scenarioShelf(), claimShelf(),
 	}
 }
 

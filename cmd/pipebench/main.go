@@ -15,10 +15,14 @@ import (
 	"syscall"
 
 	"github.com/pipebench/pipebench/bench"
+	"github.com/pipebench/pipebench/scenarios/claims"
+	"github.com/pipebench/pipebench/scenarios/faults"
 )
 
 func main() {
 	bench.Worker()
+	faults.Worker()
+	claims.Worker()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program where it stands
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/payload"
@@ -31,6 +32,7 @@ type runFlags struct {
 	drain, readBuffer string
 	transfer          string
 	dryRun            bool
+	scenarios         []string
 	shared            sharedFlags
 }
 
@@ -50,9 +52,15 @@ Lists take commas, sizes take k, KiB, MiB (always of 1024), 4KiB..1MiB doubles e
   pipebench run --capacity macos,default --pipe anonymous,socketpair
   pipebench run --messages session.ndjson --framing ndjson,content-length
   pipebench run --pattern roundtrip --rate 2000 --duration 2s --framing ndjson
-  pipebench run --dry-run --size 1..16MiB`,
+  pipebench run --dry-run --size 1..16MiB
+  pipebench run --scenario exit-before-drain,nonblocking-stdout`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if len(f.scenarios) > 0 {
+				return f.reproduce(cmd)
+			}
+			return f.run(cmd)
+		},
 	}
 	f.register(cmd)
 	return cmd
@@ -82,7 +90,20 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.readBuffer, "read-buffer", "", "bytes the reader asks for at once (default 256KiB)")
 	flags.StringVar(&f.transfer, "transfer", "", "vmsplice or splice: lend pages instead of copying bytes, in raw streams")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the cells and how long they will take, and measure nothing")
+	flags.StringSliceVar(&f.scenarios, "scenario", nil, "reproduce ways in which stdio fails, such as reader-gone (see list), or all, instead of measuring")
 	f.shared.register(cmd, "a folder for the files of the run (default pipebench-out/<time>)")
+}
+
+// reproduce hands the flags that a scenario has over to it.
+func (f *runFlags) reproduce(cmd *cobra.Command) error {
+	var changed []string
+	cmd.Flags().Visit(func(g *pflag.Flag) { changed = append(changed, g.Name) })
+	s := scenarioFlags{names: f.scenarios, maxTime: f.maxTime, shared: &f.shared}
+	chosen, err := s.chosen(changed)
+	if err != nil {
+		return usage(err)
+	}
+	return s.run(cmd, chosen)
 }
 
 func (f *runFlags) run(cmd *cobra.Command) error {

@@ -113,7 +113,7 @@ func (l *lab) costs(ctx context.Context) ([]results.Record, error) {
 	if _, err := topology.Choose("apart"); err == nil {
 		places = append(places, "apart")
 	}
-	p := bench.Plan{Samples: 14, Duration: 25 * time.Millisecond}
+	p := bench.Plan{Samples: 18, Duration: 25 * time.Millisecond}
 	cell := results.Cell{Pipe: string(syspipe.Anonymous), IO: "blocking", Peer: "process", Payload: "json"}
 	for _, cell.Framing = range compared {
 		cell.Pattern = "stream"

@@ -272,10 +272,10 @@ func tryOption(ctx context.Context, name string, size int) (Option, error) {
 	if err != nil {
 		return o, err
 	}
+	defer a.Dismiss()
 	if err := errors.Join(poll(w), poll(r), a.Start()); err != nil {
 		return o, err
 	}
-	defer a.Dismiss()
 	sent := make(chan error, 1)
 	go func() {
 		out := framers.NDJSON().NewWriter(w)

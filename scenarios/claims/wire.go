@@ -121,10 +121,10 @@ func keep(ctx context.Context, args keeperArgs, size int64, send func(io.Writer)
 	if err != nil {
 		return k, err
 	}
+	defer a.Dismiss()
 	if err := errors.Join(poll(w), a.Start()); err != nil {
 		return k, err
 	}
-	defer a.Dismiss()
 	sent := make(chan error, 1)
 	go func() { sent <- errors.Join(send(w), w.Close()) }()
 	if err := a.Report(&k); err != nil {

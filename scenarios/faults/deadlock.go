@@ -105,19 +105,20 @@ func exchange(ctx context.Context, size int, concurrent bool) (Exchange, error) 
 	if err != nil {
 		return e, errors.Join(err, w1.Close(), r1.Close())
 	}
+	defer closeEnds(w1, r1, w2, r2)
 	if e.Capacity, err = w1.Capacity(); err != nil {
 		return e, err
 	}
 	var sides [2]*actor.Actor
 	for i, ends := range [2][2]*syspipe.End{{w1, r2}, {w2, r1}} {
 		a, err := actor.Prepare(ctx, "write-first", writeFirstArgs{size, concurrent, giveUp}, ends[0], ends[1])
-		if err == nil {
-			err = a.Start()
-		}
 		if err != nil {
 			return e, err
 		}
 		defer a.Dismiss()
+		if err := a.Start(); err != nil {
+			return e, err
+		}
 		sides[i] = a
 	}
 	for i, a := range sides {
@@ -131,6 +132,13 @@ func exchange(ctx context.Context, size int, concurrent bool) (Exchange, error) 
 		e.Accepted[i], e.Received[i], e.Stalled[i] = got.Accepted, got.Received, got.Stalled
 	}
 	return e, nil
+}
+
+// closeEnds closes what an actor may have taken over and closed already.
+func closeEnds(ends ...*syspipe.End) {
+	for _, e := range ends {
+		e.Close()
+	}
 }
 
 // playWriteFirst writes a message to its first end, then reads one from the

@@ -134,6 +134,9 @@ func (s *stage) fault(part string, v Verdict, evidence any, advice string) error
 	if err != nil {
 		return err
 	}
+	if e, ok := evidence.(summarised); ok {
+		fields["summary"] = e.summary()
+	}
 	id := s.scenario
 	if part != "" {
 		id += "/" + part
@@ -146,7 +149,7 @@ func (s *stage) fault(part string, v Verdict, evidence any, advice string) error
 
 // unsupported keeps a record of what this system cannot do.
 func (s *stage) unsupported(part string, why error) error {
-	return s.fault(part, Unsupported, map[string]any{"why": why.Error()}, "")
+	return s.fault(part, Unsupported, map[string]any{"summary": why.Error()}, "")
 }
 
 // measure runs a plan, keeps its records, and returns them.

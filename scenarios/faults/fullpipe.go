@@ -38,13 +38,14 @@ type Waiting struct {
 const slowAt = 0.2
 
 // judgeWaiting is the rule of full-pipe: a way to wait is slow when for every
-// framing the whole interval of the ratio lies below a fifth.
+// framing the ratio's median lies below a fifth and its whole interval below
+// one. (With six rounds one disturbed round is an end of the interval.)
 func judgeWaiting(e Waiting) Verdict {
 	if len(e.ToBest) == 0 {
 		return Sound
 	}
 	for _, ratio := range e.ToBest {
-		if !ratio.Below(slowAt) {
+		if ratio.Median >= slowAt || !ratio.Below(1) {
 			return Sound
 		}
 	}
@@ -53,9 +54,9 @@ func judgeWaiting(e Waiting) Verdict {
 
 func adviseWaiting(v Verdict, e Waiting) string {
 	if v == Slow && e.CeilingB > 0 {
-		return fmt.Sprintf("The pipe holds %s, is full after each try, and is looked at again %s later: about %s, whatever the chunk size. "+
-			"Wait with poll(2), an event loop or a blocking descriptor; chunks do not help.",
-			results.FormatSize(int64(e.Capacity)), time.Duration(e.PauseNS), results.FormatGoodput(e.CeilingB))
+		return fmt.Sprintf("The pipe holds %s and is looked at again only %s after it was found full: a pipe's worth per pause is %s, and a reader "+
+			"that drains while the writer is at it makes it a few of them, whatever the chunk size. Wait with poll(2), an event loop or a "+
+			"blocking descriptor; chunks do not help.", results.FormatSize(int64(e.Capacity)), time.Duration(e.PauseNS), results.FormatGoodput(e.CeilingB))
 	}
 	if v == Slow {
 		return "This way to wait costs more than four fifths of the goodput on this machine: wait in the kernel instead."
@@ -63,14 +64,12 @@ func adviseWaiting(v Verdict, e Waiting) string {
 	return "This way to wait keeps the pipe busy."
 }
 
-func fullPipeFramings() []string {
-	return []string{"ndjson", "chunked:4096", "chunked:16384", "chunked:61440"}
-}
+var fullPipeFramings = []string{"ndjson", "chunked:4096", "chunked:16384", "chunked:61440"}
 
 const fullPipeSize = 1 << 20
 
 func runFullPipe(ctx context.Context, s *stage) error {
-	records, err := s.measure(ctx, FullPipePlan(fullPipeFramings()))
+	records, err := s.measure(ctx, FullPipePlan(fullPipeFramings))
 	if err != nil {
 		return err
 	}
@@ -177,7 +176,7 @@ func curveOfWaits(waits []Waiting) *Curve {
 	c := &Curve{Title: "A full pipe: goodput by chunk size and way to wait", X: "chunk size, B", Y: "goodput, B/s"}
 	for _, e := range waits {
 		t := Trace{Name: "io=" + e.IO}
-		for _, f := range fullPipeFramings() {
+		for _, f := range fullPipeFramings {
 			var chunk float64
 			if _, err := fmt.Sscanf(f, "chunked:%f", &chunk); err != nil {
 				continue // bare lines have no chunk size

@@ -40,6 +40,9 @@ type Sized struct {
 	Extrapolated bool             `json:"extrapolated,omitempty"`
 }
 
+// extrapolateTo is the largest size that the slope is followed to, in bytes.
+const extrapolateTo = 64 << 20
+
 const (
 	// SlopeFrom is the smallest message whose time says something about
 	// growth: below it, the fixed cost of a message flattens the curve.
@@ -78,13 +81,15 @@ func adviseGrowing(v Verdict, e Growing) string {
 }
 
 func runGrowth(ctx context.Context, s *stage) error {
-	records, err := s.measure(ctx, GrowthPlan(4<<20))
+	largest := growthSizes[len(growthSizes)-1]
+	records, err := s.measure(ctx, GrowthPlan(largest/2))
 	if err != nil {
 		return err
 	}
-	// One pass over 16 MiB takes a rescanning reader seconds: fewer samples,
+	// One pass over the largest takes a rescanning reader seconds: one sample,
 	// hence no interval there.
-	large, err := s.measure(ctx, bench.Plan{Samples: 1, Duration: time.Millisecond, Cells: []results.Cell{growthCell("ndjson-rescan", 16<<20), growthCell("ndjson", 16<<20)}})
+	large, err := s.measure(ctx, bench.Plan{Samples: 1, Duration: time.Millisecond,
+		Cells: []results.Cell{growthCell("ndjson-rescan", largest), growthCell("ndjson", largest)}})
 	if err != nil {
 		return err
 	}
@@ -113,8 +118,8 @@ func growthCell(framing string, size int) results.Cell {
 // bytewiseUpTo keeps a reader of single bytes under a second for a message.
 const bytewiseUpTo = 1 << 20
 
-// growthSizes are one size below [SlopeFrom], to show what comes before, and
-// doubled ones from there on.
+// growthSizes are one size below [SlopeFrom], to show what comes before,
+// doubled ones from there on, and 16 MiB.
 var growthSizes = []int{64 << 10, SlopeFrom, 2 * SlopeFrom, 4 * SlopeFrom, 8 * SlopeFrom, 16 * SlopeFrom, 64 * SlopeFrom}
 
 // GrowthPlan measures the three readers with messages of growing size up to
@@ -172,7 +177,7 @@ func Growings(records []results.Record) []Growing {
 		if e.Slope, err = results.FitGrowth(sizes, times); err != nil {
 			continue // too few sizes to tell
 		}
-		e.extrapolate(64 << 20)
+		e.extrapolate(extrapolateTo)
 		out = append(out, e)
 	}
 	return out

@@ -67,10 +67,10 @@ func runHeadOfLine(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
+	defer a.Dismiss()
 	if err := a.Start(); err != nil {
 		return err
 	}
-	defer a.Dismiss()
 	waits := map[string][]time.Duration{}
 	capacity := 0
 	for round := range queueRuns {

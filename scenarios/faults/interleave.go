@@ -52,7 +52,7 @@ func adviseMixture(v Verdict, e Mixture) string {
 	if v == Sound {
 		return "No write was cut in this run. Only up to PIPE_BUF is that a promise; above it, sizes that divide the pipe's capacity merely look whole."
 	}
-	return fmt.Sprintf("%d writes of %d were cut by another writer's bytes. Let one process, or one lock, own a pipe; or keep each write within PIPE_BUF (%d bytes here).",
+	return fmt.Sprintf("In %[2]d writes other writers' bytes got in %[1]d times. Let one process, or one lock, own a pipe; or keep each write within PIPE_BUF (%[3]d bytes here).",
 		e.Cut, e.Writes, e.PipeBuf)
 }
 

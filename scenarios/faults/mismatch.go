@@ -39,7 +39,7 @@ const (
 	understood = "understood"
 	garbled    = "garbled"
 	refused    = "refused"
-	waits      = "waits"
+	waits      = "the reader waits for more"
 )
 
 // judgeMismatch is the rule of framing-mismatch. The first message decides

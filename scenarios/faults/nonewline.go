@@ -49,10 +49,10 @@ func judgeHoard(e Hoard) Verdict {
 
 func adviseHoard(v Verdict, e Hoard) string {
 	if v == Sound {
-		return fmt.Sprintf("The limit held: %s of memory for %s of input.", results.FormatSize(e.Held), results.FormatSize(e.Sent))
+		return fmt.Sprintf("The limit held: %s of memory for %s of input.", size(e.Held), size(e.Sent))
 	}
 	return fmt.Sprintf("The reader took all %s and said nothing: its limit of %s is looked at when the newline comes, and it does not come. "+
-		"Check the length of what is buffered after every read, before the buffer grows.", results.FormatSize(e.Read), results.FormatSize(int64(e.Limit)))
+		"Check the length of what is buffered after every read, before the buffer grows.", size(e.Read), size(int64(e.Limit)))
 }
 
 // LineLimit is the limit that the document of the printed reader sets, in bytes.
@@ -128,13 +128,13 @@ func hoard(ctx context.Context, args hoarderArgs, n int64, last []byte) (Hoard, 
 	if err != nil {
 		return e, err
 	}
+	defer a.Dismiss()
 	if err := w.SetIO(syspipe.Poller); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return e, err
 	}
 	if err := a.Start(); err != nil {
 		return e, err
 	}
-	defer a.Dismiss()
 	sent := make(chan error, 1)
 	go func() { sent <- flood(w, n, last) }()
 	var got Hoard

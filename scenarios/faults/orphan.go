@@ -81,16 +81,16 @@ func outlive(ctx context.Context, server string) (Survivor, error) {
 		return e, err
 	}
 	leash, report := lines.Ends()
+	child := lines.Director("the server")
+	defer child.Dismiss()
 	parent, err := actor.Prepare(ctx, "parent", server, leash, report)
 	if err != nil {
 		return e, err
 	}
+	defer parent.Dismiss()
 	if err := parent.Start(); err != nil {
 		return e, err
 	}
-	defer parent.Dismiss()
-	child := lines.Director("the server")
-	defer child.Dismiss()
 	var got childReport
 	if err := child.Report(&got); err != nil {
 		return e, err

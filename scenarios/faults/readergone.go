@@ -78,6 +78,12 @@ func adviseLeave(v Verdict, e Leave) string {
 
 func runReaderGone(ctx context.Context, s *stage) error {
 	for _, kind := range syspipe.Kinds() {
+		if err := kind.Supported(); err != nil {
+			if err := s.unsupported(string(kind), err); err != nil {
+				return err
+			}
+			continue
+		}
 		for _, wait := range syspipe.IOs() {
 			s.step("%s, %s", kind, wait)
 			if err := leaves(ctx, s, kind, wait); err != nil {
@@ -91,17 +97,17 @@ func runReaderGone(ctx context.Context, s *stage) error {
 
 func leaves(ctx context.Context, s *stage, kind syspipe.Kind, wait syspipe.IO) error {
 	part := fmt.Sprintf("%s/%s", kind, wait)
-	if err := errors.Join(kind.Supported(), wait.Supported()); err != nil {
+	if err := wait.Supported(); err != nil {
 		return s.unsupported(part, err)
 	}
 	a, err := actor.Prepare(ctx, "leaver", leaverArgs{string(kind), wait.String()})
 	if err != nil {
 		return err
 	}
+	defer a.Dismiss()
 	if err := a.Start(); err != nil {
 		return err
 	}
-	defer a.Dismiss()
 	for range 3 {
 		var got leaverReport
 		if err := a.Report(&got); err != nil {
@@ -255,6 +261,7 @@ func printWith(ctx context.Context, handling string) (Print, error) {
 	if err != nil {
 		return e, err
 	}
+	defer a.Dismiss()
 	r, w, err := os.Pipe()
 	if err != nil {
 		return e, err
@@ -269,7 +276,6 @@ func printWith(ctx context.Context, handling string) (Print, error) {
 	if err != nil {
 		return e, err
 	}
-	defer a.Dismiss()
 	exit := a.Wait()
 	var status *exec.ExitError
 	if exit != nil && !errors.As(exit, &status) {

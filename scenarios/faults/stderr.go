@@ -84,6 +84,7 @@ func logging(ctx context.Context, logBytes int, drained bool) (Logging, error) {
 	if err != nil {
 		return e, err
 	}
+	defer a.Dismiss()
 	errors1, stderr, err := os.Pipe()
 	if err != nil {
 		return e, err

@@ -53,7 +53,7 @@ type Actor struct {
 	leash  *syspipe.End // closing it ends the actor; nil where another holds it
 	report *syspipe.End
 	decode *json.Decoder
-	lent   []*syspipe.End // the actor's own ends, closed here once it has them
+	lent   []*syspipe.End // the actor's own ends, closed here once it has them or never will
 
 	dismiss sync.Once
 	waited  sync.Once
@@ -84,21 +84,20 @@ func NewLines() (*Lines, error) {
 func (l *Lines) Ends() (leash, report *syspipe.End) { return l.leashActor, l.reportActor }
 
 // Director is the handle on an actor that another one started on these lines:
-// it can be heard and dismissed, and has no Cmd. Call it once the other one
-// has the ends.
+// it can be heard and dismissed, and has no Cmd.
 func (l *Lines) Director(name string) *Actor {
-	l.leashActor.Close()
-	l.reportActor.Close()
 	wait(l.report)
 	return &Actor{name: name, leash: l.leash, report: l.report, decode: json.NewDecoder(l.report)}
 }
 
 // Prepare readies an actor that plays the part of that name, with args (any
-// JSON) and pipe ends, which it inherits: the caller's own are closed by Start.
-// It is killed when ctx ends.
+// JSON) and pipe ends, which it inherits. They are the actor's from here on,
+// and closed in this process by Start, by Dismiss, and when Prepare fails. The
+// actor is killed when ctx ends.
 func Prepare(ctx context.Context, name string, args any, ends ...*syspipe.End) (*Actor, error) {
 	lines, err := NewLines()
 	if err != nil {
+		closeAll(ends)
 		return nil, err
 	}
 	a, err := PrepareOn(ctx, lines.leashActor, lines.reportActor, name, args, ends...)
@@ -121,14 +120,26 @@ func PrepareShared(ctx context.Context, name string, args any, end *syspipe.End)
 	return a, err
 }
 
+func closeAll(ends []*syspipe.End) {
+	for _, e := range ends {
+		e.Close() // one that is closed already says so, and that is all
+	}
+}
+
 // PrepareOn is Prepare for an actor that is to be directed by whoever holds
 // the other ends of leash and report.
-func PrepareOn(ctx context.Context, leash, report *syspipe.End, name string, args any, ends ...*syspipe.End) (*Actor, error) {
+func PrepareOn(ctx context.Context, leash, report *syspipe.End, name string, args any, ends ...*syspipe.End) (a *Actor, err error) {
+	lent := append([]*syspipe.End{leash, report}, ends...)
+	defer func() {
+		if err != nil {
+			closeAll(lent)
+		}
+	}()
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program, to start it as an actor: %w", err)
 	}
-	a := &Actor{Cmd: exec.CommandContext(ctx, program), name: name, lent: append([]*syspipe.End{leash, report}, ends...)}
+	a = &Actor{Cmd: exec.CommandContext(ctx, program), name: name, lent: lent}
 	a.Cmd.WaitDelay = time.Second
 	detach(a.Cmd)
 	a.script.Name = name
@@ -155,11 +166,7 @@ func wait(e *syspipe.End) {
 
 // Start starts the actor and closes what was only opened for it.
 func (a *Actor) Start() error {
-	defer func() {
-		for _, e := range a.lent {
-			e.Close() // the actor has its own by then, or never will
-		}
-	}()
+	defer closeAll(a.lent)
 	text, err := json.Marshal(a.script)
 	if err != nil {
 		return fmt.Errorf("write the part of %s: %w", a.name, err)
@@ -197,6 +204,7 @@ func (a *Actor) Wait() error {
 // returns when the actor is gone. It may be called more than once.
 func (a *Actor) Dismiss() {
 	a.dismiss.Do(func() {
+		closeAll(a.lent)
 		if a.leash != nil {
 			a.leash.Close()
 		}

@@ -1,0 +1,361 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/claims"
+)
+
+// claimsFlags are what claims was asked for, as it was typed.
+type claimsFlags struct {
+	only           []string
+	explain        string
+	against        string
+	requireVerdict bool
+	maxTime        time.Duration
+	shared         sharedFlags
+}
+
+func newClaims() *cobra.Command {
+	f := &claimsFlags{}
+	cmd := &cobra.Command{
+		Use:   "claims [FILE...]",
+		Short: "Judge what documents say about stdio, by measuring it here",
+		Long: `Judge what five documents say about pipes, chunks, limits and framings: each checkable
+sentence gets a verdict from an experiment on this machine. It holds, is refuted, depends
+on something that is named, or is not testable here. All of them take about a minute.
+
+With files of earlier runs, show the verdicts in them and measure nothing.
+
+A refuted claim is no failure. With --against a verdict that is another than in that file
+is: the command exits 3 then. A verdict that rests on intervals which leave room for
+another one may change by itself; such a change is shown, and exits 4 with --require-verdict.`,
+		Example: `  pipebench claims
+  pipebench claims --only 003,004-4096-cheap
+  pipebench claims --explain 000-write-eagain
+  pipebench claims --against claims.jsonl --require-verdict
+  pipebench claims --format markdown pipebench-out/20261121-101500/results.jsonl`,
+		RunE: func(cmd *cobra.Command, files []string) error { return f.run(cmd, files) },
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.only, "only", nil, "claims by ID, or documents by number, such as 003,001-exact (see list)")
+	flags.StringVar(&f.explain, "explain", "", "judge one claim, and print its rule, all of its evidence, and how to repeat it")
+	flags.StringVar(&f.against, "against", "", "exit 3 if a verdict is another than in this file")
+	flags.BoolVar(&f.requireVerdict, "require-verdict", false, "exit 4 if a verdict changed, or is missing, and the figures do not decide why")
+	flags.DurationVar(&f.maxTime, "max-time", 0, "stop after this long, and show what was judged (default none)")
+	f.shared.register(cmd, "a folder for the files of the run (default pipebench-out/<time>)")
+	cmd.RegisterFlagCompletionFunc("only", completeClaims) // the flags exist
+	cmd.RegisterFlagCompletionFunc("explain", completeClaims)
+	return cmd
+}
+
+func completeClaims(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var out []string
+	for _, c := range claims.All() {
+		out = append(out, c.ID+"\t"+c.Text)
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (f *claimsFlags) run(cmd *cobra.Command, files []string) error {
+	if f.explain != "" {
+		if len(f.only) > 0 {
+			return usage(errors.New("--explain is about one claim: leave --only out"))
+		}
+		if _, err := claims.Find(f.explain); err != nil {
+			return usage(err)
+		}
+		f.only = []string{f.explain}
+	}
+	if _, err := claims.Select(f.only); err != nil {
+		return usage(err)
+	}
+	if f.shared.format == string(results.FormatBench) {
+		return usage(errors.New("--format bench is for measurements: a verdict is none"))
+	}
+	before, err := f.before()
+	if err != nil {
+		return err
+	}
+	set, failed := f.verdicts(cmd, files)
+	if set == nil {
+		return failed
+	}
+	if err := f.show(cmd.OutOrStdout(), set); err != nil {
+		return errors.Join(failed, err)
+	}
+	if failed != nil || before == nil {
+		return failed
+	}
+	return f.compare(cmd.OutOrStdout(), before, set)
+}
+
+// before reads the verdicts that --against holds these against.
+func (f *claimsFlags) before() (*results.Set, error) {
+	if f.against == "" {
+		return nil, nil
+	}
+	set, err := results.Read(f.against)
+	if err != nil {
+		return nil, err
+	}
+	if len(set.Claims) == 0 {
+		return nil, fmt.Errorf("%s holds no verdicts: make some with pipebench claims", f.against)
+	}
+	return set, nil
+}
+
+// verdicts are those of the files, or of a run. A run that failed in part has
+// some all the same.
+func (f *claimsFlags) verdicts(cmd *cobra.Command, files []string) (*results.Set, error) {
+	if len(files) > 0 {
+		set, err := results.Read(files...)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range set.Problems {
+			fmt.Fprintln(cmd.ErrOrStderr(), "skipped:", p)
+		}
+		return set, nil
+	}
+	run, err := results.NewRun()
+	if err != nil {
+		return nil, err
+	}
+	out, err := f.shared.openRun(run)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := withMaxTime(cmd.Context(), f.maxTime)
+	defer cancel()
+	err = errors.Join(f.judge(ctx, cmd.ErrOrStderr(), run, out), out.Close())
+	if errors.Is(context.Cause(ctx), errMaxTime) {
+		fmt.Fprintln(cmd.ErrOrStderr(), "pipebench:", errMaxTime)
+		err = nil
+	}
+	whole, unread := results.Read(filepath.Join(out.dir, recordsFile))
+	if unread != nil {
+		return nil, errors.Join(err, unread)
+	}
+	if !f.shared.quiet {
+		fmt.Fprintf(cmd.ErrOrStderr(), "kept in %s: %s\n", out.dir, recordsFile)
+	}
+	return ofRun(whole, run), err
+}
+
+// judge judges the claims that were asked for, and keeps what that rests on.
+func (f *claimsFlags) judge(ctx context.Context, stderr io.Writer, run string, out *runFolder) error {
+	selected, err := claims.Select(f.only)
+	if err != nil {
+		return err
+	}
+	note := f.shared.notes(stderr, len(selected))
+	defer note.stop()
+	return claims.Run(ctx, claims.Options{Run: run, Seed: f.shared.seed, Only: f.only, Observe: func(p claims.Progress) {
+		if p.Record == nil {
+			note.step(p.Claim.ID + ": " + p.Step)
+			return
+		}
+		note.done(p.Record.ID + ": " + p.Record.Verdict)
+	}}, func(l results.Line) error { return out.Write(l) })
+}
+
+// latest is the last verdict on each claim that was asked for, in the order of
+// the documents. Claims that this version does not know come last.
+func (f *claimsFlags) latest(set *results.Set) []results.Claim {
+	last := map[string]results.Claim{}
+	var order []string
+	for _, c := range claims.All() {
+		order = append(order, c.ID)
+	}
+	for _, r := range set.Claims {
+		if !slices.Contains(order, r.ID) {
+			order = append(order, r.ID)
+		}
+		last[r.ID] = r
+	}
+	var out []results.Claim
+	for _, id := range order {
+		if r, ok := last[id]; ok && f.wants(r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func (f *claimsFlags) wants(r results.Claim) bool {
+	return len(f.only) == 0 || slices.Contains(f.only, r.ID) || slices.Contains(f.only, r.Seed)
+}
+
+// show writes the verdicts in the format that was asked for.
+func (f *claimsFlags) show(w io.Writer, set *results.Set) error {
+	verdicts := f.latest(set)
+	if len(verdicts) == 0 {
+		return results.ErrNothing
+	}
+	format := results.Format(f.shared.format)
+	switch {
+	case format == results.FormatJSON:
+		return (&results.Set{Environments: set.Environments, Claims: verdicts}).Write(w, format, results.ViewOptions{})
+	case f.explain != "":
+		return explain(w, verdicts[0])
+	}
+	return claimTable(verdicts, format).Write(w, format)
+}
+
+// claimTable shows verdicts. On a terminal the figure and the reason share a
+// column, and the document's number is that of the ID.
+func claimTable(all []results.Claim, format results.Format) results.Table {
+	const title = "What the documents say, and whether it is so here"
+	if format == results.FormatTable {
+		t := results.Table{Title: title, Columns: results.Columns("id", "verdict", "claim", "what was found")}
+		for _, c := range all {
+			found := c.Why
+			if c.Figure != "" {
+				found = c.Figure + ": " + found
+			}
+			t.Append(c.ID, c.Verdict, c.Claim, found)
+		}
+		return t
+	}
+	t := results.Table{Title: title, Columns: results.Columns("id", "seed", "claim", "verdict", "figure", "why")}
+	for _, c := range all {
+		t.Append(c.ID, c.Seed, c.Claim, c.Verdict, c.Figure, c.Why)
+	}
+	return t
+}
+
+// explain writes all that there is to say of one verdict.
+func explain(w io.Writer, r results.Claim) error {
+	fmt.Fprintf(w, "%s: %s\n\n", r.ID, r.Verdict)
+	writeWrapped(w, "claim: "+r.Claim)
+	if c, err := claims.Find(r.ID); err == nil {
+		fmt.Fprintf(w, "where: document %s, %q\n", c.Seed, c.Where)
+		writeWrapped(w, "rule: "+c.Rule)
+	}
+	if r.Figure != "" {
+		writeWrapped(w, "figure: "+r.Figure)
+	}
+	writeWrapped(w, "why: "+r.Why)
+	if unsure(r) {
+		writeWrapped(w, "how sure: the intervals leave room for another verdict; run it again when the machine is quiet")
+	}
+	fmt.Fprintf(w, "repeat: pipebench claims --explain %s\n", r.ID)
+	evidence, err := json.MarshalIndent(r.Evidence, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write evidence of %s: %w", r.ID, err)
+	}
+	_, err = fmt.Fprintf(w, "evidence: %s\n", evidence)
+	return err
+}
+
+// unsure tells from a record's evidence whether its verdict may change by
+// itself.
+func unsure(r results.Claim) bool {
+	c, err := claims.Find(r.ID)
+	if err != nil || len(r.Evidence) == 0 {
+		return false
+	}
+	j, err := c.Judge(r.Evidence)
+	return err == nil && j.Unsure
+}
+
+// A change is a claim whose verdict is another than it was.
+type change struct {
+	id, was, is string
+	why         string
+	kind        changeKind
+}
+
+// A changeKind is what a change means for the gate.
+type changeKind string
+
+const (
+	gate      changeKind = "changed"        // the gate fails
+	byChance  changeKind = "not sure"       // the intervals left room for it
+	elsewhere changeKind = "not comparable" // one of the two could not test it
+	missing   changeKind = "missing"        // it was not judged this time
+)
+
+// compare holds verdicts against earlier ones.
+func (f *claimsFlags) compare(w io.Writer, before, now *results.Set) error {
+	changes := changesOf(f.latest(before), f.latest(now))
+	if len(changes) == 0 {
+		_, err := fmt.Fprintf(w, "\nno verdict changed against %s\n", f.against)
+		return err
+	}
+	t := results.Table{Title: "Against " + f.against, Columns: results.Columns("claim", "was", "is", "change", "why")}
+	count := map[changeKind]int{}
+	for _, c := range changes {
+		t.Append(c.id, c.was, c.is, string(c.kind), c.why)
+		count[c.kind]++
+	}
+	format := results.Format(f.shared.format)
+	if format == results.FormatTable || format == results.FormatMarkdown {
+		fmt.Fprintln(w)
+		if err := t.Write(w, format); err != nil {
+			return err
+		}
+	}
+	switch {
+	case count[gate] > 0:
+		return &statusError{exitGate, fmt.Errorf("%d of the verdicts in %s changed: %s", count[gate], f.against, named(changes, gate))}
+	case f.requireVerdict && count[byChance]+count[missing] > 0:
+		return &statusError{exitInconclusive, fmt.Errorf("no verdict on %s: run again when the machine is quiet", named(changes, byChance, missing))}
+	}
+	return nil
+}
+
+func changesOf(before, now []results.Claim) []change {
+	var out []change
+	for _, was := range before {
+		c := change{id: was.ID, was: was.Verdict, is: "-", kind: missing}
+		if i := slices.IndexFunc(now, func(r results.Claim) bool { return r.ID == was.ID }); i >= 0 {
+			is := now[i]
+			if is.Verdict == was.Verdict {
+				continue
+			}
+			c.is, c.why = is.Verdict, is.Why
+			switch {
+			case is.Verdict == claims.NotTestable || was.Verdict == claims.NotTestable:
+				c.kind = elsewhere
+			case unsure(was) || unsure(is):
+				c.kind = byChance
+			default:
+				c.kind = gate
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+func named(all []change, kinds ...changeKind) string {
+	var out []string
+	for _, c := range all {
+		if slices.Contains(kinds, c.kind) {
+			out = append(out, c.id)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// claimShelf lists the claims for list.
+func claimShelf() shelf {
+	s := shelf{flag: "only", title: "claims that documents make, to be judged (pipebench claims)"}
+	for _, c := range claims.All() {
+		s.items = append(s.items, item{name: c.ID, what: c.Text})
+	}
+	return s
+}
