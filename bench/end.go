@@ -52,8 +52,11 @@ func (j job) take(p part) (*end, error) {
 }
 
 // ready makes the end's buffers. An end of one thread gets descriptors of its
-// own.
+// own. An act brings what it needs, and may have more threads.
 func (e *end) ready() (err error) {
+	if e.Act != "" {
+		return nil
+	}
 	if e.loaded() {
 		e.load, err = e.newLoad()
 	} else if e.io.of(e.Role) != syspipe.Poller {

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -21,6 +22,9 @@ type job struct {
 	Warmup   int64 // messages before the clock starts
 	Messages int64 // messages while it runs
 	Compare  bool  // compare every byte: an untimed sample
+
+	Act   string          // the workload, where it is not the cell's pattern
+	Brief json.RawMessage // what the ends of an act are told
 
 	Parts []part
 }
@@ -73,6 +77,8 @@ type report struct {
 	Latency      map[string]results.Latency
 	Load         *results.Load
 	Collections  uint32 // of the garbage collector while the clock ran: none is expected
+
+	Returned json.RawMessage // by an act
 }
 
 // A setting is a job's cell, taken apart once and checked.

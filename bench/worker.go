@@ -34,8 +34,9 @@ const workerMemory = 1 << 30
 // Worker does a worker's job and exits, if this process was started as one;
 // else it returns at once. Call it first in main and in TestMain of every
 // program that calls [Run]: the engine starts the program again for each
-// sample, so that nothing else of it runs beside a measured end.
-func Worker() {
+// sample, so that nothing else of it runs beside a measured end. Acts are the
+// workloads that its workers know beside the engine's own.
+func Worker(acts ...Act) {
 	version, ok := os.LookupEnv(workerEnv)
 	if !ok {
 		return
@@ -45,7 +46,7 @@ func Worker() {
 		os.Exit(1)
 	}
 	os.Unsetenv(workerEnv)
-	if err := work(os.Stdin, os.Stdout); err != nil {
+	if err := work(os.Stdin, os.Stdout, acts); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -53,7 +54,7 @@ func Worker() {
 }
 
 // work plays the parts of the job on control and answers a report for each.
-func work(control io.Reader, answers io.Writer) error {
+func work(control io.Reader, answers io.Writer, acts []Act) error {
 	line, err := bufio.NewReader(control).ReadBytes('\n')
 	if err != nil {
 		return fmt.Errorf("read the job: %w", err)
@@ -64,7 +65,7 @@ func work(control io.Reader, answers io.Writer) error {
 	}
 	go leaveWith(control)
 	j.stopCollecting()
-	reports := j.play()
+	reports := j.play(acts)
 	encoder := json.NewEncoder(answers)
 	for range j.Parts {
 		if err := encoder.Encode(<-reports); err != nil {
@@ -93,25 +94,33 @@ func (j job) stopCollecting() {
 }
 
 // play starts the job's parts at the same time, each on a goroutine of its own.
-func (j job) play() <-chan report {
+func (j job) play(acts []Act) <-chan report {
 	reports := make(chan report, len(j.Parts))
 	for _, p := range j.Parts {
-		go func() { reports <- j.perform(p) }()
+		go func() { reports <- j.perform(p, acts) }()
 	}
 	return reports
 }
 
 // perform plays one part, from its place to its report.
-func (j job) perform(p part) report {
+func (j job) perform(p part, acts []Act) report {
 	e, err := j.take(p)
 	if err == nil {
-		err = e.run()
+		err = e.play(acts)
 		e.close()
 	}
 	if err != nil {
 		return report{Role: p.Role, Error: err.Error(), Gone: errors.Is(err, errPeerGone)}
 	}
 	return e.report
+}
+
+// play does what the job asks of this end.
+func (e *end) play(acts []Act) error {
+	if e.Act != "" {
+		return e.act(acts)
+	}
+	return e.run()
 }
 
 // settle binds the calling goroutine and its CPU as the part asks.

@@ -1,0 +1,79 @@
+package bench
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// acts are those that this test binary knows when it is started as a worker.
+var acts = []Act{
+	{Name: "greet", Writer: greet, Reader: listen},
+	{Name: "leave", Writer: func(*Stage) (any, error) { return nil, errors.New("not in the mood") }, Reader: listen},
+}
+
+// greet writes the brief to the pipe.
+func greet(s *Stage) (any, error) {
+	var words string
+	if err := s.Brief(&words); err != nil {
+		return nil, err
+	}
+	count := s.Count()
+	if err := s.Meet(); err != nil {
+		return nil, err
+	}
+	if _, err := io.WriteString(s.Pipe(), words); err != nil {
+		return nil, err
+	}
+	return count(), nil
+}
+
+// listen returns what it reads until the writing end is closed.
+func listen(s *Stage) (any, error) {
+	if err := s.Meet(); err != nil {
+		return nil, err
+	}
+	heard, err := io.ReadAll(s.Pipe())
+	return string(heard), err
+}
+
+func TestAnActsEndsMeetAndReturnWhatTheyFound(t *testing.T) {
+	var wrote results.Counters
+	var heard string
+	p := Plan{Duration: time.Millisecond, Seed: 1}
+	if err := p.Perform(t.Context(), "greet", cell(), "good morning", &wrote, &heard); err != nil {
+		t.Fatal(err)
+	}
+	if heard != "good morning" || wrote.Bytes != int64(len(heard)) || wrote.Calls != 1 {
+		t.Errorf("heard %q, of %d bytes in %d calls", heard, wrote.Bytes, wrote.Calls)
+	}
+}
+
+func TestAnActThatCannotBeIsSaidToBeSo(t *testing.T) {
+	for _, row := range []struct {
+		name, act string
+		change    func(*results.Cell)
+		brief     any
+		want      string
+	}{
+		{"an act that the worker was not given", "sing", func(*results.Cell) {}, "", `does not know the act "sing"`},
+		{"an end that fails, not the one that waits for it", "leave", func(*results.Cell) {}, "", "not in the mood"},
+		{"a brief of another shape", "greet", func(*results.Cell) {}, 7, "read the brief of greet"},
+		{"two ends in one process", "greet", func(c *results.Cell) { c.Peer = "thread" }, "", "needs a process for each end"},
+		{"a cell that cannot be", "greet", func(c *results.Cell) { c.Framing = "smoke" }, "", "smoke"},
+		{"a brief that has no JSON", "greet", func(*results.Cell) {}, func() {}, "tell greet its brief"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var wrote results.Counters
+			var heard string
+			err := Plan{Duration: time.Millisecond}.Perform(t.Context(), row.act, cell(row.change), row.brief, &wrote, &heard)
+			if err == nil || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("error %v, want one with %q", err, row.want)
+			}
+		})
+	}
+}
