@@ -118,7 +118,7 @@ type facet struct {
 
 // lineOrder is which dimension makes the lines where the framing does not
 // vary: the first of these that does.
-var lineOrder = []dimension{"framing", "io", "pipe", "capacity", "transfer", "peer", "drain", "batch", "read_buffer", "inflight", "rate", "payload", "messages"}
+var lineOrder = []dimension{"framing", "io", "pipe", "capacity", "transfer", "peer", "drain", "batch", "read_buffer", "inflight", "rate", "payload", "messages", "sender"}
 
 // facets looks at what varies in the records beside x and the panels.
 func (v view) facets(x, panels dimension) facet {

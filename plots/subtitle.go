@@ -48,7 +48,7 @@ func joinParts(parts ...string) string {
 // figure.
 func (v view) cellLine(skip []dimension) string {
 	var parts []string
-	for _, d := range []dimension{"pipe", "capacity", "peer", "io", "payload", "size", "placement", "transfer", "drain", "rate", "inflight", "batch", "read_buffer", "messages"} {
+	for _, d := range []dimension{"pipe", "capacity", "peer", "io", "payload", "size", "placement", "transfer", "drain", "rate", "inflight", "batch", "read_buffer", "messages", "sender"} {
 		values := v.values(d)
 		if len(values) == 1 && !slices.Contains(skip, d) {
 			parts = append(parts, v.phrase(d, values[0]))

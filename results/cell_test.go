@@ -21,7 +21,7 @@ func TestKeyIsWhatStandsInTheFile(t *testing.T) {
 
 // The key and the file must never disagree on which fields there are.
 func TestFieldsMatchTheJSON(t *testing.T) {
-	for _, c := range []Cell{{}, testCell("raw", 0), {Inflight: 1, Rate: 0.5, Transfer: "splice", ReadBuffer: 1, Batch: 2, Drain: 3, Messages: "h"}} {
+	for _, c := range []Cell{{}, testCell("raw", 0), {Inflight: 1, Rate: 0.5, Transfer: "splice", ReadBuffer: 1, Batch: 2, Drain: 3, Messages: "h", Sender: "wait=1ms"}} {
 		text, err := json.Marshal(c)
 		if err != nil {
 			t.Fatal(err)
