@@ -44,7 +44,7 @@ func (s *Stage) Cell() results.Cell { return s.end.Cell }
 // Framing is the cell's.
 func (s *Stage) Framing() framers.Framing { return s.end.framing }
 
-// Options are what a framing has to know of the cell.
+// Options are what a framing has to know of the cell's messages.
 func (s *Stage) Options() []framers.Option { return s.end.options() }
 
 // Source makes the cell's messages, the same at both ends.
@@ -56,14 +56,38 @@ func (s *Stage) Pipe() *syspipe.End { return s.end.carrier() }
 // Meet waits until both ends have called it. The reading end leaves first, the
 // writing end within the time that a byte takes through a pipe.
 func (s *Stage) Meet() error {
-	first, second := s.end.say, s.end.hear
+	tell := func() error { return s.end.say(0) }
+	listen := func() error { _, err := s.end.hear(); return err }
+	steps := []func() error{tell, listen}
 	if s.end.holdsClock() {
-		first, second = second, first
+		slices.Reverse(steps)
 	}
-	if err := first(); err != nil {
-		return explain("meet the other end", err)
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return explain("meet the other end", err)
+		}
 	}
-	return explain("meet the other end", second())
+	return nil
+}
+
+// A Clock is the system's monotonic clock, which both ends of an act read
+// alike. It may be used concurrently.
+type Clock struct{ shared *sharedClock }
+
+// Clock makes an end's own view of the clock.
+func (s *Stage) Clock() (*Clock, error) {
+	shared, err := newSharedClock()
+	return &Clock{shared}, err
+}
+
+// Now is in nanoseconds since a moment that is the same for all processes.
+func (c *Clock) Now() int64 { return c.shared.now() }
+
+// Await returns when Now is moment or more. To be less late it may spin for
+// the last microseconds, where the CPU is the end's own.
+func (c *Clock) Await(moment int64, spin bool) {
+	sharpenTimers() // of the thread, which may be another each time
+	c.shared.await(moment, spin)
 }
 
 // Look notes the CPU that the end runs on now, for its counters.
