@@ -98,6 +98,7 @@ func (p *Program) run(ctx context.Context, figure string, args []string) (float6
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, p.path, args...)
+	together(cmd)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -1,6 +1,7 @@
 package yardstick
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -138,6 +139,13 @@ func TestTheYardstickRuns(t *testing.T) {
 	}
 	if us, err := c.Roundtrip(t.Context(), w); err != nil || us <= 0 {
 		t.Errorf("round trip: %v µs, %v", us, err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	lost := w
+	lost.WriterCPU = 100_000 // the writing end dies of it, and the other waits
+	if _, err := c.Stream(short, lost); err == nil {
+		t.Error("a CPU that is not there was taken")
 	}
 	w.Size = 0
 	if _, err := c.Stream(t.Context(), w); err == nil {
