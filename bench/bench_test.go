@@ -1,12 +1,16 @@
 package bench
 
 import (
+	"bytes"
+	"encoding/binary"
 	"flag"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
 )
@@ -20,25 +24,10 @@ func announceUnits() {
 	}
 }
 
-// placed are the placements that this machine has of those that gate.
-func placed(c results.Cell) []results.Cell {
-	var cells []results.Cell
-	for _, place := range []string{"same", "apart"} {
-		if c.Placement = place; Unsupported(c) == nil {
-			cells = append(cells, c)
-		}
-	}
-	if len(cells) == 0 {
-		c.Placement = "free"
-		cells = []results.Cell{c}
-	}
-	return cells
-}
-
 func BenchmarkStream(b *testing.B) {
 	for _, framing := range []string{"raw", "ndjson", "content-length", "chunked:61440", "length-prefix"} {
 		for _, size := range []int{256, 4 << 10, 64 << 10, 1 << 20} {
-			benchmark(b, placed(cell(func(c *results.Cell) { c.Framing, c.Size = framing, size }))...)
+			Cells(b, Placed(cell(func(c *results.Cell) { c.Framing, c.Size = framing, size }))...)
 		}
 	}
 }
@@ -46,7 +35,7 @@ func BenchmarkStream(b *testing.B) {
 func BenchmarkRoundtrip(b *testing.B) {
 	for _, framing := range []string{"raw", "ndjson", "content-length", "chunked:61440", "length-prefix"} {
 		for _, size := range []int{256, 64 << 10} {
-			benchmark(b, placed(cell(func(c *results.Cell) { c.Framing, c.Size, c.Pattern = framing, size, "roundtrip" }))...)
+			Cells(b, Placed(cell(func(c *results.Cell) { c.Framing, c.Size, c.Pattern = framing, size, "roundtrip" }))...)
 		}
 	}
 }
@@ -55,7 +44,7 @@ func BenchmarkRoundtrip(b *testing.B) {
 func BenchmarkIO(b *testing.B) {
 	for _, io := range syspipe.IOs() {
 		if io.Supported() == nil {
-			benchmark(b, placed(cell(func(c *results.Cell) { c.Framing, c.Size, c.IO = "raw", 64<<10, io.String() }))...)
+			Cells(b, Placed(cell(func(c *results.Cell) { c.Framing, c.Size, c.IO = "raw", 64<<10, io.String() }))...)
 		}
 	}
 }
@@ -64,26 +53,52 @@ func BenchmarkIO(b *testing.B) {
 func BenchmarkPipe(b *testing.B) {
 	for _, kind := range syspipe.Kinds() {
 		if kind.Supported() == nil {
-			benchmark(b, placed(cell(func(c *results.Cell) { c.Framing, c.Size, c.Pipe = "raw", 64<<10, string(kind) }))...)
+			Cells(b, Placed(cell(func(c *results.Cell) { c.Framing, c.Size, c.Pipe = "raw", 64<<10, string(kind) }))...)
 		}
 	}
 }
 
-// benchmark runs each cell as a benchmark of its own. b.N is the messages of
-// one sample. What is reported is the engine's time, without its workers'
-// start.
-func benchmark(b *testing.B, cells ...results.Cell) {
-	for _, c := range cells {
-		_, name, _ := strings.Cut(results.BenchName(c), "/")
-		b.Run(name, func(b *testing.B) {
-			s, err := Plan{Seed: 1, Duration: time.Minute}.Measure(b.Context(), c, int64(b.N))
-			if err != nil {
-				b.Fatal(err)
+// BenchmarkOwn is a framing that only this package's tests know.
+func BenchmarkOwn(b *testing.B) { Framing(b, own{}, 4096) }
+
+// own frames a message by a byte before it that says nothing.
+type own struct{}
+
+func (own) String() string { return "own" }
+
+func (own) NewWriter(w io.Writer, _ ...framers.Option) framers.Writer { return &ownWriter{w: w} }
+
+func (own) NewReader(r io.Reader, opts ...framers.Option) framers.Reader {
+	return ownReader{framers.LengthPrefix().NewReader(r, opts...)}
+}
+
+type ownWriter struct {
+	w     io.Writer
+	frame []byte
+}
+
+func (w *ownWriter) WriteMessage(msg []byte) error {
+	w.frame = append(w.frame[:0], 0, 0, 0, 0, '>')
+	w.frame = append(w.frame, msg...)
+	binary.BigEndian.PutUint32(w.frame, uint32(len(msg)+1))
+	_, err := w.w.Write(w.frame)
+	return err
+}
+
+type ownReader struct{ framers.Reader }
+
+func (r ownReader) ReadMessage() ([]byte, error) {
+	msg, err := r.Reader.ReadMessage()
+	return bytes.TrimPrefix(msg, []byte(">")), err
+}
+
+func TestAFramingOfOnesOwnIsMeasured(t *testing.T) {
+	for _, r := range collect(t, small(cell(func(c *results.Cell) { c.Framing = "own" }))) {
+		for _, s := range r.Samples {
+			if want := s.Messages * int64(r.Cell.Size+5); s.WireBytes != want {
+				t.Errorf("%d bytes on the wire, not %d", s.WireBytes, want)
 			}
-			for unit, value := range results.BenchFigures(c, s) {
-				b.ReportMetric(value, unit)
-			}
-		})
+		}
 	}
 }
 

@@ -93,7 +93,7 @@ type setting struct {
 // prepare makes of a job what its parts work with. Each part calls it for
 // itself: a source belongs to one goroutine.
 func (j job) prepare() (*setting, error) {
-	framing, err := framers.Parse(j.Cell.Framing)
+	framing, err := parseFraming(j.Cell.Framing)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ func TestMain(m *testing.M) {
 	if _, worker := os.LookupEnv(workerEnv); worker {
 		misbehaves(os.Getenv(misbehave))
 	}
+	Register(own{})
 	Worker(acts...)
 	if os.Getenv("GORACE") == "" {
 		os.Setenv("GORACE", "atexit_sleep_ms=0") // else each worker of a -race build lingers for a second

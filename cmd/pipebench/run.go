@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,6 +33,7 @@ type runFlags struct {
 	inflight, batch   int
 	drain, readBuffer string
 	transfer          string
+	shape             string
 	dryRun            bool
 	scenarios         []string
 	shared            sharedFlags
@@ -89,6 +92,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.drain, "drain", "", "bytes a second that the reader of a stream allows itself, such as 200MB")
 	flags.StringVar(&f.readBuffer, "read-buffer", "", "bytes the reader asks for at once (default 256KiB)")
 	flags.StringVar(&f.transfer, "transfer", "", "vmsplice or splice: lend pages instead of copying bytes, in raw streams")
+	flags.StringVar(&f.shape, "shape", "", "the work of another benchmark, its figure in its unit: "+strings.Join(shapeNames(), ", "))
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the cells and how long they will take, and measure nothing")
 	flags.StringSliceVar(&f.scenarios, "scenario", nil, "reproduce ways in which stdio fails, such as reader-gone (see list), or all, instead of measuring")
 	f.shared.register(cmd, "a folder for the files of the run (default pipebench-out/<time>)")
@@ -191,6 +195,13 @@ func (f *runFlags) sweep() (sweep.Sweep, error) {
 			return sweep.Sweep{}, fmt.Errorf("%s: %w", list.flag, err)
 		}
 	}
+	if f.shape != "" {
+		shape, err := sweep.ParseShape(f.shape)
+		if err != nil {
+			return sweep.Sweep{}, err
+		}
+		shape.Fit(&s)
+	}
 	if err := f.further(&s.Further); err != nil {
 		return sweep.Sweep{}, err
 	}
@@ -246,11 +257,40 @@ func (f *runFlags) measure(cmd *cobra.Command, p bench.Plan) error {
 		return err
 	}
 	err = errors.Join(f.fill(cmd.Context(), cmd.ErrOrStderr(), out, p), out.Close())
-	shown := f.shared.show(out.dir, cmd.OutOrStdout(), cmd.ErrOrStderr())
+	shown := errors.Join(f.shared.show(out.dir, cmd.OutOrStdout(), cmd.ErrOrStderr()), f.showShape(out.dir, cmd.ErrOrStderr()))
 	if err != nil && errors.Is(shown, results.ErrNothing) {
 		return err
 	}
 	return errors.Join(err, shown)
+}
+
+// showShape prints the figure that the other benchmark would.
+func (f *runFlags) showShape(dir string, w io.Writer) error {
+	if f.shape == "" {
+		return nil
+	}
+	shape, err := sweep.ParseShape(f.shape)
+	if err != nil {
+		return err
+	}
+	set, err := results.Read(filepath.Join(dir, recordsFile))
+	if err != nil {
+		return err
+	}
+	for _, r := range set.Records {
+		if figure, ok := shape.Figure(r); ok {
+			fmt.Fprintln(w, figure)
+		}
+	}
+	return nil
+}
+
+func shapeNames() []string {
+	var names []string
+	for _, s := range sweep.Shapes() {
+		names = append(names, s.Name)
+	}
+	return names
 }
 
 func (f *runFlags) fill(ctx context.Context, stderr io.Writer, out *runFolder, p bench.Plan) error {

@@ -1,0 +1,107 @@
+package bench
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
+)
+
+// registered are framings that are not pipebench's own, by their spec.
+var registered sync.Map
+
+// Register makes a framing of the caller's known to the engine, under its
+// String, in this process and in the workers it starts. Call it before
+// [Worker], in main or TestMain. A name that framers knows is that one's.
+func Register(f framers.Framing) { registered.Store(f.String(), f) }
+
+// parseFraming finds a framing by its spec, a registered one too.
+func parseFraming(spec string) (framers.Framing, error) {
+	f, err := framers.Parse(spec)
+	if err == nil {
+		return f, nil
+	}
+	if own, ok := registered.Load(spec); ok {
+		return own.(framers.Framing), nil
+	}
+	return nil, err
+}
+
+// framingSizes are the message sizes of [Framing], in bytes.
+var framingSizes = []int{256, 4 << 10, 64 << 10, 1 << 20}
+
+// Framing benchmarks a framing through real pipes between two processes, beside
+// raw: streams of messages from 256 B to 1 MiB, and round trips of 256 B and
+// 64 KiB, with each placement of same and apart that the machine has. An SDK's
+// authors benchmark their own, in their own repository:
+//
+//	func TestMain(m *testing.M) {
+//		bench.Register(mine{})
+//		bench.Worker()
+//		os.Exit(m.Run())
+//	}
+//
+//	func BenchmarkMine(b *testing.B) { bench.Framing(b, mine{}) }
+//
+// What is reported is the engine's time, in units that benchstat reads with
+// -col /framing. Sizes other than the usual may be given, in bytes.
+func Framing(b *testing.B, f framers.Framing, sizes ...int) {
+	b.Helper()
+	if len(sizes) == 0 {
+		sizes = framingSizes
+	}
+	for _, size := range sizes {
+		for _, pattern := range []string{"stream", "roundtrip"} {
+			if pattern == "roundtrip" && len(sizes) == len(framingSizes) && size != 256 && size != 64<<10 {
+				continue
+			}
+			for _, framing := range []string{"raw", f.String()} {
+				Cells(b, Placed(results.Cell{
+					Framing: framing, Size: size, Pipe: "anonymous", IO: "blocking",
+					Peer: "process", Pattern: pattern, Payload: "json",
+				})...)
+			}
+		}
+	}
+}
+
+// Placed gives a cell each placement of same and apart that this machine has;
+// where it has none, free.
+func Placed(c results.Cell) []results.Cell {
+	var cells []results.Cell
+	for _, place := range []string{"same", "apart"} {
+		if c.Placement = place; Unsupported(c) == nil {
+			cells = append(cells, c)
+		}
+	}
+	if len(cells) == 0 {
+		c.Placement = "free"
+		cells = []results.Cell{c}
+	}
+	return cells
+}
+
+// Cells runs each cell as a benchmark of its own. b.N is the messages of one
+// sample, and the time is that of the sample: the start of its workers is not
+// in it.
+func Cells(b *testing.B, cells ...results.Cell) {
+	b.Helper()
+	for _, c := range cells {
+		pattern, name, _ := strings.Cut(results.BenchName(c), "/")
+		if !strings.Contains(b.Name(), pattern) {
+			name = pattern + "/" + name
+		}
+		b.Run(name, func(b *testing.B) {
+			s, err := Plan{Seed: 1, Duration: time.Minute}.Measure(b.Context(), c, int64(b.N))
+			if err != nil {
+				b.Fatal(err)
+			}
+			for unit, value := range results.BenchFigures(c, s) {
+				b.ReportMetric(value, unit)
+			}
+		})
+	}
+}
