@@ -121,7 +121,7 @@ func (c *Comparison) meaning() []string {
 	}
 	text := fmt.Sprintf("Of %d figures: %s.", len(c.Changes), strings.Join(parts, ", "))
 	if worst.Worse() > 0 {
-		text += fmt.Sprintf(" The worst: %s of %s, %s.", worst.Metric, worst.label(nil), changeText(worst))
+		text += fmt.Sprintf(" The worst: %s.", worst)
 	}
 	return []string{text}
 }
@@ -142,6 +142,11 @@ func (c *Comparison) table(changes []Change, f figures) Table {
 		t.Rows = append(t.Rows, slices.Concat([]string{ch.label(differ), ch.Metric}, f(ch), []string{string(ch.Verdict)}))
 	}
 	return t
+}
+
+// String is the change in a line: what of which case, and by how much.
+func (c Change) String() string {
+	return fmt.Sprintf("%s of %s, %s", c.Metric, c.label(nil), changeText(c))
 }
 
 // label names a case so that a person finds it.

@@ -47,7 +47,7 @@ func (s *Set) faultTable() Table {
 func (f Fault) environment() bool { return strings.HasPrefix(f.ID, EnvironmentFault) }
 
 func (s *Set) environmentTable() Table {
-	t := Table{Title: "What disturbs measurements on this machine", Columns: Columns("what", "found", "evidence", "remedy")}
+	t := Table{Title: "What disturbs measurements on this machine", Columns: Columns("what", "found", "+evidence", "remedy")}
 	for _, f := range s.Faults {
 		if f.environment() {
 			t.Append(strings.TrimPrefix(f.ID, EnvironmentFault), f.Verdict, evidenceText(f.Evidence), orDash(f.Advice))

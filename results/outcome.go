@@ -21,7 +21,7 @@ func (c *Comparison) Outcome(failAbove float64) Outcome {
 	if len(c.Changes) == 0 {
 		return OutcomeNothing
 	}
-	open, gating := false, filter(c.Changes, Change.gates)
+	open, gating := false, filter(c.Changes, Change.Gates)
 	for _, change := range gating {
 		if change.Established() && change.Worse() > failAbove {
 			return OutcomeRegression
@@ -36,10 +36,10 @@ func (c *Comparison) Outcome(failAbove float64) Outcome {
 	return OutcomeOK
 }
 
-// gates is whether a gate waits for this figure. A counter that varies has a
+// Gates is whether a gate waits for this figure. A counter that varies has a
 // time beside it that tells whether it matters; a time depends on where the
 // scheduler puts the ends more than on anything that could be compared.
-func (c Change) gates() bool {
+func (c Change) Gates() bool {
 	if c.metric.Counter {
 		return c.Exact
 	}
@@ -48,7 +48,7 @@ func (c Change) gates() bool {
 
 // Conclusive tells whether every figure that a gate waits for has a verdict.
 func (c *Comparison) Conclusive() bool {
-	gating := filter(c.Changes, Change.gates)
+	gating := filter(c.Changes, Change.Gates)
 	for _, change := range gating {
 		if !change.Established() && change.Verdict != NoChange {
 			return false

@@ -25,13 +25,18 @@ type runFolder struct {
 	dir string
 }
 
+// folder is where the command was asked to keep what it measures, or a new one.
+func (f *sharedFlags) folder() string {
+	if f.out != "" {
+		return f.out
+	}
+	return filepath.Join("pipebench-out", time.Now().Format("20060102-150405"))
+}
+
 // openRun makes the folder of a run, and begins its file with where it takes
 // place. A folder that holds an earlier run keeps it: the file goes on.
 func (f *sharedFlags) openRun(run string) (*runFolder, error) {
-	dir := f.out
-	if dir == "" {
-		dir = filepath.Join("pipebench-out", time.Now().Format("20060102-150405"))
-	}
+	dir := f.folder()
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("make the folder for results: %w", err)
 	}

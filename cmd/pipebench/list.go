@@ -54,7 +54,7 @@ func list(w io.Writer) error {
 func shelves(t placement.Topology) []shelf {
 	return []shelf{
 		framingShelf(), pipeShelf(), ioShelf(), placeShelf(t),
-		pairs("peer", "what the ends are", bench.Peers), pairs("pattern", "who talks", bench.Patterns),
+		valueShelf("peer", "what the ends are", bench.Peers), valueShelf("pattern", "who talks", bench.Patterns),
 		payloadShelf(), scenarioShelf(), claimShelf(),
 	}
 }
@@ -113,7 +113,7 @@ func payloadShelf() shelf {
 	return s
 }
 
-func pairs(flag, title string, values [][2]string) shelf {
+func valueShelf(flag, title string, values [][2]string) shelf {
 	s := shelf{flag: flag, title: title}
 	for _, v := range values {
 		s.items = append(s.items, item{name: v[0], what: v[1]})

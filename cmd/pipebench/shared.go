@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,12 +21,17 @@ type sharedFlags struct {
 func (f *sharedFlags) register(cmd *cobra.Command, out string) {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "out", "o", "", out)
-	flags.StringVar(&f.format, "format", string(results.FormatTable), "of what is printed: "+strings.Join(formats(), ", "))
+	registerFormat(cmd, &f.format)
 	flags.BoolVar(&f.quiet, "quiet", false, "print results alone: no progress, no warnings")
 	flags.BoolVar(&f.noProgress, "no-progress", false, "no bars and no lines of progress")
 	flags.Int64Var(&f.seed, "seed", 1, "of the messages and of the order of samples")
+}
+
+// registerFormat adds the flag of what is printed, and refuses what it cannot be.
+func registerFormat(cmd *cobra.Command, format *string) {
+	cmd.Flags().StringVar(format, "format", string(results.FormatTable), "of what is printed: "+strings.Join(formats(), ", "))
 	cmd.PreRunE = func(*cobra.Command, []string) error {
-		_, err := results.ParseFormat(f.format)
+		_, err := results.ParseFormat(*format)
 		return usage(err)
 	}
 	cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp)) // the flag exists
@@ -46,12 +50,8 @@ func parsePrecision(s string) (float64, error) {
 	if s == "" {
 		return 0, nil
 	}
-	number, percent := strings.CutSuffix(s, "%")
-	v, err := strconv.ParseFloat(number, 64)
-	if percent {
-		v /= 100
-	}
-	if err != nil || v <= 0 || v >= 1 {
+	v, err := parseShare(s)
+	if err != nil || v == 0 || v >= 1 {
 		return 0, fmt.Errorf("--precision %q: want a share such as 2%%", s)
 	}
 	return v, nil

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/pairs"
+	"github.com/pipebench/pipebench/scenarios/pairs/invoke"
+)
+
+// abFlags are what ab was asked for.
+type abFlags struct {
+	gateFlags
+	pairs   int
+	maxTime time.Duration
+	shared  sharedFlags
+}
+
+func newAB() *cobra.Command {
+	f := &abFlags{}
+	cmd := &cobra.Command{
+		Use:   "ab OLD-BINARY NEW-BINARY [flags] [-- RUN-FLAGS]",
+		Short: "Compare two builds of pipebench in interleaved pairs",
+		Long: `Compare two builds of pipebench. Both run the same cells, one right after the other and
+in an order left to chance, pair by pair, so that what moves the machine moves both. Times
+get a verdict by the signed-rank test on the pairs, at a level of 1 % for all comparisons
+together (Holm's correction); calls, wire bytes and allocations a message are compared
+exactly. What stands behind -- goes to the run command of both; a run takes one sample of
+each cell (--samples 1) where that does not say otherwise, as more pairs tell more than
+more samples do.`,
+		Example: `  pipebench ab ./pipebench-main ./pipebench-branch
+  pipebench ab ./old ./new --fail-above 5% -- --framing ndjson,chunked --size 4KiB,64KiB --placement same
+  pipebench ab ./old ./new --pairs 30 --metric goodput --format markdown -- --pattern stream`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if n := binaries(cmd, args); n != 2 {
+				return usage(fmt.Errorf("ab takes two binaries, the old and the new one, but was given %d; flags for run go behind --", n))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], args[1], args[2:]) },
+	}
+	f.register(cmd)
+	return cmd
+}
+
+// binaries counts the arguments before --.
+func binaries(cmd *cobra.Command, args []string) int {
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		return dash
+	}
+	return len(args)
+}
+
+func (f *abFlags) register(cmd *cobra.Command) {
+	f.gateFlags.register(cmd)
+	flags := cmd.Flags()
+	flags.IntVar(&f.pairs, "pairs", 0, "how many pairs to run (default what the number of comparisons asks for, at least 12)")
+	flags.DurationVar(&f.maxTime, "max-time", pairs.DefaultMaxTime, "begin no pair that would end after this long")
+	f.shared.register(cmd, "a folder for the records of both (default pipebench-out/<time>)")
+}
+
+func (f *abFlags) run(cmd *cobra.Command, oldName, newName string, flags []string) error {
+	gate, err := f.gate()
+	if err != nil {
+		return usage(err)
+	}
+	plan, err := f.plan(oldName, newName, flags)
+	if err != nil {
+		return err
+	}
+	if plan.Old.Same(plan.New) {
+		f.say(cmd, "both binaries are the same file: whatever is found is noise")
+	}
+	before, after, err := f.measure(cmd, plan)
+	if err != nil {
+		if len(before) > 0 {
+			f.say(cmd, "%d pairs are kept in %s; compare --pairs shows them", len(before), plan.Dir)
+		}
+		return usageOfRun(err)
+	}
+	c, err := comparePairs(before, after, oldName, newName, results.CompareOptions{Metrics: f.metrics})
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.show(cmd, plan.Dir, c), gate.judge(c))
+}
+
+func (f *abFlags) plan(oldName, newName string, flags []string) (pairs.Plan, error) {
+	p := pairs.Plan{
+		Flags: append([]string{"--samples", "1"}, flags...),
+		Pairs: f.pairs, MaxTime: f.maxTime, Seed: f.shared.seed, Dir: f.shared.folder(),
+	}
+	if err := p.Validate(); err != nil {
+		return p, usage(err)
+	}
+	var err error
+	if p.Old, err = invoke.Find(oldName); err != nil {
+		return p, err
+	}
+	p.New, err = invoke.Find(newName)
+	return p, err
+}
+
+func (f *abFlags) measure(cmd *cobra.Command, p pairs.Plan) (before, after []*results.Set, err error) {
+	progress := f.shared.tally(cmd.ErrOrStderr(), "pair")
+	defer progress.stop()
+	p.Observe = func(at pairs.Progress) { progress.step(at.Pair, at.Of, at.Took) }
+	return pairs.Run(cmd.Context(), p)
+}
+
+// usageOfRun gives flags that a binary's run does not take the exit code that
+// they have there.
+func usageOfRun(err error) error {
+	var failed *invoke.FailedError
+	if errors.As(err, &failed) && failed.Code == exitUsage {
+		return usage(err)
+	}
+	return err
+}
+
+func (f *abFlags) say(cmd *cobra.Command, format string, args ...any) {
+	if !f.shared.quiet {
+		fmt.Fprintf(cmd.ErrOrStderr(), "pipebench: "+format+"\n", args...)
+	}
+}
+
+// show prints the comparison, and leaves it beside the records for benchstat.
+func (f *abFlags) show(cmd *cobra.Command, dir string, c *results.Comparison) error {
+	if err := writeComparison(filepath.Join(dir, benchFile), c); err != nil {
+		return err
+	}
+	if err := c.Write(cmd.OutOrStdout(), results.Format(f.shared.format), results.ViewOptions{}); err != nil {
+		return err
+	}
+	f.say(cmd, "kept in %s: %s, %s and %s", dir, pairs.OldFile, pairs.NewFile, benchFile)
+	return nil
+}
+
+func writeComparison(path string, c *results.Comparison) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("keep the comparison: %w", err)
+	}
+	return errors.Join(writeBenchText(file, c), file.Close())
+}
+
+func writeBenchText(w io.Writer, c *results.Comparison) error {
+	return c.Write(w, results.FormatBench, results.ViewOptions{})
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// gateFlags say which comparison is good enough to go on.
+type gateFlags struct {
+	failAbove      string
+	requireVerdict bool
+	metrics        []string
+	across         bool
+}
+
+func (g *gateFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&g.failAbove, "fail-above", "", "exit 3 if something is established to be worse by more than this, such as 5%, and 4 if that cannot be known")
+	flags.BoolVar(&g.requireVerdict, "require-verdict", false, "exit 4 unless every figure has a verdict")
+	flags.StringSliceVar(&g.metrics, "metric", nil, "compare these alone, such as goodput,p50,wire (default all)")
+}
+
+// A comparisonGate is what the flags say.
+type comparisonGate struct {
+	limit          *float64 // a share; nil is no limit
+	requireVerdict bool
+}
+
+func (g *gateFlags) gate() (comparisonGate, error) {
+	for _, name := range g.metrics {
+		if _, err := results.MetricByName(name); err != nil {
+			return comparisonGate{}, fmt.Errorf("--metric: %w", err)
+		}
+	}
+	out := comparisonGate{requireVerdict: g.requireVerdict}
+	if g.failAbove != "" {
+		limit, err := parseShare(g.failAbove)
+		if err != nil {
+			return comparisonGate{}, fmt.Errorf("--fail-above %w", err)
+		}
+		out.limit = &limit
+	}
+	return out, nil
+}
+
+// parseShare reads "5%" or "0.05" as 0.05.
+func parseShare(s string) (float64, error) {
+	number, percent := strings.CutSuffix(s, "%")
+	v, err := strconv.ParseFloat(number, 64)
+	if percent {
+		v /= 100
+	}
+	if err != nil || !(v >= 0) || v > 1000 {
+		return 0, fmt.Errorf("%q: want a share such as 5%%", s)
+	}
+	return v, nil
+}
+
+// judge turns a comparison into the command's end.
+func (g comparisonGate) judge(c *results.Comparison) error {
+	if len(c.Changes) == 0 {
+		return fmt.Errorf("%s and %s have nothing in common: %w", c.Old, c.New, results.ErrNothing)
+	}
+	if g.limit != nil {
+		switch c.Outcome(*g.limit) {
+		case results.OutcomeRegression:
+			return &statusError{exitGate, fmt.Errorf("worse by more than %s: %s", results.FormatPercent(100**g.limit), worst(c, *g.limit))}
+		case results.OutcomeInconclusive:
+			return &statusError{exitInconclusive, fmt.Errorf("it cannot be known whether anything is worse by more than %s: %s", results.FormatPercent(100**g.limit), remedy(c))}
+		}
+	}
+	if g.requireVerdict && !c.Conclusive() {
+		return &statusError{exitInconclusive, fmt.Errorf("not every figure has a verdict: %s", remedy(c))}
+	}
+	return nil
+}
+
+// worst names the changes above a limit, the worst one first.
+func worst(c *results.Comparison, limit float64) string {
+	above := slices.DeleteFunc(slices.Clone(c.Changes), func(ch results.Change) bool { return !ch.Gates() || !ch.Established() || ch.Worse() <= limit })
+	slices.SortStableFunc(above, func(a, b results.Change) int {
+		if a.Worse() > b.Worse() {
+			return -1
+		}
+		return 1
+	})
+	text := above[0].String()
+	if len(above) > 1 {
+		text += fmt.Sprintf(", and %d more", len(above)-1)
+	}
+	return text
+}
+
+// remedy is what to do about a comparison that tells too little.
+func remedy(c *results.Comparison) string {
+	gating := slices.ContainsFunc(c.Changes, results.Change.Gates)
+	switch {
+	case !gating:
+		return "nothing that was compared can gate; times need ends on CPUs of their own (--placement same), exact counters the same work in every sample"
+	case c.Pairs > 0:
+		return "run more pairs (--pairs), fewer or steadier cells and figures (--metric), or on a quieter machine"
+	}
+	return "compare the builds themselves with ab, or watch this machine for longer with doctor"
+}

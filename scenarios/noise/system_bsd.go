@@ -1,0 +1,48 @@
+//go:build darwin || freebsd
+
+package noise
+
+import (
+	"encoding/binary"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// usualPipe is the capacity of a new pipe, which grows from there (PIPE_SIZE in
+// sys/pipe.h of both).
+const usualPipe = 16 << 10
+
+// smallPipeAdvice is why pipes may be small here: the kernel's memory for pipes
+// is used up, and each falls back to its least buffer.
+const smallPipeAdvice = "the kernel's memory for pipes is used up: close some"
+
+// systemLooked is at what systemFaults looks.
+var systemLooked = []string{"translation"}
+
+func systemFaults() []results.Fault {
+	if n, err := unix.SysctlUint32("sysctl.proc_translated"); err == nil && n == 1 { // macOS: Rosetta
+		return []results.Fault{{ID: "translation", Verdict: "this build is for another processor, and is translated", Advice: "use the build for arm64"}}
+	}
+	return nil
+}
+
+// systemUsage reads FreeBSD's user, nice, system, interrupt and idle ticks; macOS
+// has no such sysctl, and the usage stays unknown.
+func systemUsage() usage {
+	raw, err := unix.SysctlRaw("kern.cp_time")
+	if err != nil || len(raw) < 5*8 {
+		return usage{}
+	}
+	hertz, err := unix.SysctlClockinfo("kern.clockrate")
+	cpus, cpuErr := unix.SysctlUint32("hw.ncpu")
+	if err != nil || cpuErr != nil || hertz.Stathz <= 0 {
+		return usage{}
+	}
+	u := usage{known: true, cpus: int(cpus)}
+	for i := range 4 {
+		u.busy += float64(binary.LittleEndian.Uint64(raw[8*i:])) / float64(hertz.Stathz)
+	}
+	return u
+}

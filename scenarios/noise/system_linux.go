@@ -1,0 +1,179 @@
+package noise
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// usualPipe is the capacity of a new pipe: sixteen pages, see pipe(7).
+const usualPipe = 64 << 10
+
+// smallPipeAdvice is why pipes may be small here: see pipe(7), "/proc files".
+const smallPipeAdvice = "this user's pipes have used up fs.pipe-user-pages-soft: close some, or raise it with sysctl"
+
+// systemLooked is at what systemFaults looks.
+var systemLooked = []string{"governor", "turbo", "SMT", "CPU quota", "fs.pipe-max-size", "clock source", "memory", "mains power"}
+
+func systemFaults() []results.Fault { return sysfs(os.DirFS("/")) }
+
+// hertz is the unit of /proc/stat. Linux shows it to programs as 100, whatever
+// the kernel's own is (USER_HZ).
+const hertz = 100
+
+func systemUsage() usage { return procUsage(os.DirFS("/")) }
+
+// procUsage reads the line of all CPUs in /proc/stat: user, nice, system, idle,
+// iowait, irq, softirq, steal. The time of guests is in user already.
+func procUsage(root fs.FS) usage {
+	var u usage
+	for line := range strings.Lines(read(root, "proc/stat")) {
+		f := strings.Fields(line)
+		switch {
+		case len(f) >= 9 && f[0] == "cpu":
+			u.known = true
+			for _, i := range []int{1, 2, 3, 6, 7} {
+				u.busy += number(f[i]) / hertz
+			}
+			u.stolen = number(f[8]) / hertz
+		case len(f) > 0 && strings.HasPrefix(f[0], "cpu"):
+			u.cpus++
+		}
+	}
+	u.throttled, u.throttleSeen = throttled(root)
+	return u
+}
+
+// throttled is how long this process's group was kept from running by its
+// quota: cgroup 2 counts microseconds, cgroup 1 nanoseconds.
+func throttled(root fs.FS) (seconds float64, ok bool) {
+	for _, source := range []struct {
+		file, key string
+		unit      float64
+	}{
+		{"sys/fs/cgroup/cpu.stat", "throttled_usec", 1e6},
+		{"sys/fs/cgroup/cpu/cpu.stat", "throttled_time", 1e9},
+	} {
+		for line := range strings.Lines(read(root, source.file)) {
+			if f := strings.Fields(line); len(f) == 2 && f[0] == source.key {
+				return number(f[1]) / source.unit, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// sysfs finds the faults that Linux tells of in /proc and /sys.
+func sysfs(root fs.FS) []results.Fault {
+	var out []results.Fault
+	for _, look := range []func(fs.FS) (results.Fault, bool){turbo, smt, quota, pipeMaxSize, clockSource, memory, mains} {
+		if f, found := look(root); found {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func turbo(root fs.FS) (results.Fault, bool) {
+	const intel, other = "sys/devices/system/cpu/intel_pstate/no_turbo", "sys/devices/system/cpu/cpufreq/boost"
+	f := results.Fault{ID: "turbo", Verdict: "on: the frequency depends on heat, and on what other cores do"}
+	switch {
+	case read(root, intel) == "0":
+		f.Advice = "echo 1 | sudo tee /" + intel
+	case read(root, intel) == "" && read(root, other) == "1":
+		f.Advice = "echo 0 | sudo tee /" + other
+	default:
+		return f, false
+	}
+	return f, true
+}
+
+func smt(root fs.FS) (results.Fault, bool) {
+	return results.Fault{ID: "smt", Verdict: "on: a core's other hardware thread slows an end when it runs something",
+		Advice: "echo off | sudo tee /sys/devices/system/cpu/smt/control"}, read(root, "sys/devices/system/cpu/smt/active") == "1"
+}
+
+// quota is a limit on CPU time, which stops a process in the middle of a sample.
+func quota(root fs.FS) (results.Fault, bool) {
+	runtime, period, _ := strings.Cut(read(root, "sys/fs/cgroup/cpu.max"), " ")
+	if runtime == "" {
+		runtime, period = read(root, "sys/fs/cgroup/cpu/cpu.cfs_quota_us"), read(root, "sys/fs/cgroup/cpu/cpu.cfs_period_us")
+	}
+	if number(runtime) <= 0 || number(period) <= 0 {
+		return results.Fault{}, false
+	}
+	cpus := round(number(runtime) / number(period))
+	return results.Fault{ID: "quota", Verdict: "the container may use " + strconv.FormatFloat(cpus, 'f', -1, 64) + " CPUs' time, and stands still beyond it",
+		Evidence: map[string]any{"cpus": cpus}, Advice: "lift the quota, or bind the container to whole CPUs instead"}, true
+}
+
+// usualPipeMax is fs.pipe-max-size as Linux comes: see pipe(7).
+const usualPipeMax = 1 << 20
+
+func pipeMaxSize(root fs.FS) (results.Fault, bool) {
+	size := number(read(root, "proc/sys/fs/pipe-max-size"))
+	return results.Fault{ID: "pipe-max-size", Verdict: "pipes cannot be grown beyond " + results.FormatSize(int64(size)),
+		Evidence: map[string]any{"pipe_max_size": size}, Advice: "sudo sysctl fs.pipe-max-size=1048576"}, size > 0 && size < usualPipeMax
+}
+
+// clockSource tells a clock that is read without a system call from others.
+func clockSource(root fs.FS) (results.Fault, bool) {
+	const dir = "sys/devices/system/clocksource/clocksource0/"
+	source := read(root, dir+"current_clocksource")
+	slow := source == "hpet" || source == "acpi_pm" || source == "jiffies" || source == "refined-jiffies"
+	return results.Fault{ID: "clock-source", Verdict: source + ": each reading of the clock is a system call",
+		Evidence: map[string]any{"source": source, "available": read(root, dir+"available_clocksource")}, Advice: "choose tsc where it is available: echo tsc | sudo tee /" + dir + "current_clocksource"}, slow
+}
+
+// leastMemory is what two workers with their buffers need to stay out of swap,
+// with room for the kernel's own.
+const leastMemory = 256 << 20
+
+func memory(root fs.FS) (results.Fault, bool) {
+	for line := range strings.Lines(read(root, "proc/meminfo")) {
+		if f := strings.Fields(line); len(f) >= 2 && f[0] == "MemAvailable:" {
+			free := int64(number(f[1])) << 10
+			return results.Fault{ID: "memory", Verdict: results.FormatSize(free) + " is available: workers may be swapped out",
+				Evidence: map[string]any{"available": free}, Advice: "close what uses memory"}, free < leastMemory
+		}
+	}
+	return results.Fault{}, false
+}
+
+// mains is whether a machine with a battery runs on it.
+func mains(root fs.FS) (results.Fault, bool) {
+	supplies, err := fs.Glob(root, "sys/class/power_supply/*/type")
+	if err != nil {
+		return results.Fault{}, false
+	}
+	plugged, sockets := false, 0
+	for _, supply := range supplies {
+		if read(root, supply) == "Mains" {
+			sockets++
+			plugged = plugged || read(root, path.Join(path.Dir(supply), "online")) == "1"
+		}
+	}
+	return results.Fault{ID: "battery", Verdict: "runs on its battery, and saves power", Advice: "plug it in"}, sockets > 0 && !plugged
+}
+
+// read is a file's text, "" where it is not there: an old kernel, a container.
+func read(root fs.FS, name string) string {
+	text, err := fs.ReadFile(root, name)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// number is 0 where there is none, as in cpu.max's "max".
+func number(text string) float64 {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,75 @@
+package noise
+
+import (
+	"slices"
+	"testing"
+	"testing/fstest"
+)
+
+// tree is a file system of files with these texts.
+func tree(files map[string]string) fstest.MapFS {
+	root := fstest.MapFS{}
+	for name, text := range files {
+		root[name] = &fstest.MapFile{Data: []byte(text + "\n")}
+	}
+	return root
+}
+
+func TestWhatLinuxTells(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		want  []string
+	}{
+		{"a container that shows nothing", nil, nil},
+		{"a machine at its best", map[string]string{
+			"sys/devices/system/cpu/intel_pstate/no_turbo": "1", "sys/devices/system/cpu/smt/active": "0", "sys/fs/cgroup/cpu.max": "max 100000",
+			"proc/sys/fs/pipe-max-size": "1048576", "proc/meminfo": "MemTotal: 9 kB\nMemAvailable:   8000000 kB",
+			"sys/devices/system/clocksource/clocksource0/current_clocksource": "tsc", "sys/class/power_supply/AC/type": "Mains", "sys/class/power_supply/AC/online": "1",
+		}, nil},
+		{"turbo of Intel", map[string]string{"sys/devices/system/cpu/intel_pstate/no_turbo": "0"}, []string{"turbo"}},
+		{"turbo of others", map[string]string{"sys/devices/system/cpu/cpufreq/boost": "1"}, []string{"turbo"}},
+		{"hardware threads", map[string]string{"sys/devices/system/cpu/smt/active": "1"}, []string{"smt"}},
+		{"a quota of cgroup 2", map[string]string{"sys/fs/cgroup/cpu.max": "150000 100000"}, []string{"quota"}},
+		{"a quota of cgroup 1", map[string]string{"sys/fs/cgroup/cpu/cpu.cfs_quota_us": "50000", "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000"}, []string{"quota"}},
+		{"no quota of cgroup 1", map[string]string{"sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1", "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000"}, nil},
+		{"pipes that cannot grow", map[string]string{"proc/sys/fs/pipe-max-size": "65536"}, []string{"pipe-max-size"}},
+		{"a timer chip for a clock", map[string]string{"sys/devices/system/clocksource/clocksource0/current_clocksource": "hpet"}, []string{"clock-source"}},
+		{"no memory", map[string]string{"proc/meminfo": "MemAvailable: 1000 kB"}, []string{"memory"}},
+		{"a battery", map[string]string{"sys/class/power_supply/AC/type": "Mains", "sys/class/power_supply/AC/online": "0", "sys/class/power_supply/BAT0/type": "Battery"}, []string{"battery"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			for _, f := range sysfs(tree(c.files)) {
+				got = append(got, f.ID)
+				if f.Verdict == "" || f.Advice == "" {
+					t.Errorf("%s has no verdict or no remedy", f.ID)
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestUsageFromProc(t *testing.T) {
+	root := tree(map[string]string{
+		"proc/stat":              "cpu  100 10 20 5000 30 1 2 50 7 0\ncpu0 1 1 1 1 1 1 1 1 1 1\ncpu1 1 1 1 1 1 1 1 1 1 1\nintr 5",
+		"sys/fs/cgroup/cpu.stat": "usage_usec 5\nthrottled_usec 250000",
+	})
+	got := procUsage(root)
+	want := usage{known: true, busy: 1.33, stolen: 0.5, throttled: 0.25, throttleSeen: true, cpus: 2}
+	if got.known != want.known || round(got.busy) != want.busy || got.stolen != want.stolen || got.throttled != want.throttled || got.throttleSeen != want.throttleSeen || got.cpus != want.cpus {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if u := procUsage(tree(nil)); u.known {
+		t.Errorf("usage of nothing: %+v", u)
+	}
+	var sum usage
+	sum.add(got, usage{known: true, busy: 2.33, stolen: 1, cpus: 2})
+	sum.add(got, usage{})
+	if round(sum.busy) != 1 || sum.stolen != 0.5 {
+		t.Errorf("the difference: %+v", sum)
+	}
+}

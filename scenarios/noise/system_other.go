@@ -1,0 +1,17 @@
+//go:build !linux && !darwin && !freebsd && !windows
+
+package noise
+
+import "github.com/pipebench/pipebench/results"
+
+// usualPipe is unknown here.
+const usualPipe = 0
+
+const smallPipeAdvice = ""
+
+// systemLooked is at what systemFaults looks.
+var systemLooked []string
+
+func systemFaults() []results.Fault { return nil }
+
+func systemUsage() usage { return usage{} }

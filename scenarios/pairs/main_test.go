@@ -1,0 +1,75 @@
+package pairs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// fakeEnv makes this test binary a pipebench whose run command measures nothing:
+// its value is what run does. Pairing is tested with it; the real binary is
+// tested where the command is.
+const fakeEnv = "PIPEBENCH_TEST_FAKE_RUN"
+
+func TestMain(m *testing.M) {
+	if how, fake := os.LookupEnv(fakeEnv); fake {
+		os.Exit(fakeRun(how, os.Args))
+	}
+	os.Exit(m.Run())
+}
+
+// fakeRun leaves one record of 1,000 ns a message into the folder behind --out.
+func fakeRun(how string, args []string) int {
+	switch how {
+	case "usage":
+		fmt.Fprintln(os.Stderr, "pipebench: unknown flag: --zork")
+		return 2
+	case "nothing":
+		return 0
+	case "hang":
+		for { // until it is killed
+			time.Sleep(time.Hour)
+		}
+	}
+	dir := args[len(args)-1]
+	if err := fakeRecord(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func fakeRecord(dir string) error {
+	run, err := results.NewRun()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	w, err := results.Create(filepath.Join(dir, results.FileName))
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	return errors.Join(
+		w.Write(results.Environment{Run: run, Machine: "m1", Time: now}),
+		w.Write(results.Record{Run: run, Time: now, Stopped: "samples",
+			Cell:    results.Cell{Framing: "ndjson", Size: 10, Pipe: "anonymous", IO: "blocking", Placement: "same", Peer: "process", Pattern: "stream", Payload: "json"},
+			Samples: []results.Sample{{ElapsedNS: 1_000_000, Messages: 1000, PayloadBytes: 10_000, WireBytes: 11_000}}}),
+		w.Close())
+}
+
+// deadline bounds what a test of a child waits for.
+func deadline(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
