@@ -1,6 +1,7 @@
 package mcpstdio_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -228,12 +229,15 @@ func TestStreamsAreGivenBackWithoutDeadlines(t *testing.T) {
 
 func TestRequestsInFlightAreBounded(t *testing.T) {
 	r, release := held(t, mcpstdio.Options{MaxInFlight: 2}, 2)
-	r.in.SetWriteDeadline(time.Now().Add(50 * time.Millisecond))
 	var lines strings.Builder
 	for i := range 100_000 {
 		fmt.Fprintf(&lines, `{"jsonrpc":"2.0","id":"p%d","method":"ping"}`+"\n", i)
 	}
-	if _, err := io.WriteString(r.in, lines.String()); !errors.Is(err, os.ErrDeadlineExceeded) {
+	all := []byte(lines.String())
+	first := bytes.IndexByte(all, '\n') + 1
+	r.in.Write(all[:first])
+	r.in.SetWriteDeadline(time.Now().Add(50 * time.Millisecond))
+	if _, err := r.in.Write(all[first:]); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("writing 4 MB behind two requests in flight: got %v, want it to block", err)
 	}
 	close(release)
