@@ -242,7 +242,7 @@ func TestIDInFlightIsRefused(t *testing.T) {
 	r.want(result("1", "again"))
 }
 
-func TestAnswersDoNotInterleave(t *testing.T) {
+func TestAnswersDoNotInterleave(t *testing.T) { // seed 004, "Concurrent requests"
 	for _, spec := range []string{"ndjson", "content-length", "chunked:512", "adaptive:512"} {
 		t.Run(spec, func(t *testing.T) {
 			f, err := framers.Parse(spec)

@@ -107,7 +107,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// The table of codes.
+// The table of codes. Seed 002, "Input validation on all messages"; seed 004, "Error cases".
 func TestCodes(t *testing.T) {
 	long := strings.Repeat("x", 100_000)
 	tests := []struct{ name, request, code, message string }{
@@ -190,7 +190,7 @@ func broken(release chan struct{}) []mcpstdio.Tool {
 	}
 }
 
-func TestFailingTools(t *testing.T) {
+func TestFailingTools(t *testing.T) { // seed 004, "Error Handling Safety"; seed 002, "Secure handling of file paths"
 	tests := []struct{ tool, text string }{
 		{"fail", "no"},
 		{"panics", "internal error"},
@@ -215,7 +215,7 @@ func TestFailingTools(t *testing.T) {
 	}
 }
 
-func TestCancellation(t *testing.T) {
+func TestCancellation(t *testing.T) { // seed 004, "Request cancellation tests"
 	release := make(chan struct{})
 	defer close(release)
 	r := serve(t, mcpstdio.Options{Tools: append(broken(release), mcpstdio.Samples()[6])})

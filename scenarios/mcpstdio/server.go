@@ -98,7 +98,7 @@ func (s *Server) State() State { return s.desk.where() }
 // Stop has the server read no more and end as at the end of its input. It returns at once; Wait waits.
 func (s *Server) Stop() { s.stopOnce.Do(func() { close(s.stop) }) }
 
-// Wait returns when the server is over: nil after the end of its input, Stop, and a client that closed the output; else why it
+// Wait returns when the server, which has been started, is over: nil after the end of its input, Stop, and a client that closed the output; else why it
 // could not go on reading or writing.
 func (s *Server) Wait() error {
 	<-s.stopped

@@ -13,7 +13,9 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
 )
 
-func TestAnswersInAnyOrder(t *testing.T) {
+// Seed 002, implementation details, row by row: here, in child_test.go and in converse_test.go.
+
+func TestAnswersInAnyOrder(t *testing.T) { // "Async message handling prevents blocking"
 	s := newStage(t, Options{})
 	srv := s.readyServer()
 	const calls = 100
@@ -41,7 +43,7 @@ func TestAnswersInAnyOrder(t *testing.T) {
 	}
 }
 
-func TestRemoteErrorIsTyped(t *testing.T) {
+func TestRemoteErrorIsTyped(t *testing.T) { // "Tool execution errors returned as proper JSON-RPC errors"
 	s := newStage(t, Options{})
 	srv := s.readyServer()
 	call := s.goCall(context.Background(), "m", nil)
@@ -53,7 +55,7 @@ func TestRemoteErrorIsTyped(t *testing.T) {
 	}
 }
 
-func TestNoiseIsSkippedAndCounted(t *testing.T) {
+func TestNoiseIsSkippedAndCounted(t *testing.T) { // "Malformed JSON messages logged and skipped"
 	s := newStage(t, Options{MaxNoise: 10})
 	srv := s.readyServer()
 	noise := []string{"Server running on stdio", `{"level":"info"}`, "[1,2]", "{broken", "\x00\x00", "42", `{"jsonrpc":"1.0"}`}
@@ -86,7 +88,7 @@ func TestNoiseHasABound(t *testing.T) {
 	s.reach(Backoff)
 }
 
-func TestStderrIsDrained(t *testing.T) {
+func TestStderrIsDrained(t *testing.T) { // "Server can send logs/errors to stderr"
 	var stderr logBook
 	s := newStage(t, Options{Stderr: &stderr})
 	srv := s.readyServer()
@@ -101,7 +103,7 @@ func TestStderrIsDrained(t *testing.T) {
 	}
 }
 
-func TestDeadlineOfARequest(t *testing.T) {
+func TestDeadlineOfARequest(t *testing.T) { // "timeouts handled gracefully"
 	s := newStage(t, Options{RequestTimeout: time.Millisecond})
 	srv := s.readyServer()
 	call := s.goCall(context.Background(), "slow", nil)
@@ -118,7 +120,7 @@ func TestDeadlineOfARequest(t *testing.T) {
 	s.eventually("the late answer", func(st Stats) bool { return st.Late == 1 && st.InFlight == 0 })
 }
 
-func TestQueueIsBounded(t *testing.T) {
+func TestQueueIsBounded(t *testing.T) { // "Message queuing for high-throughput scenarios"
 	s := newStage(t, Options{Queue: 2})
 	s.readyServer() // reads no more
 	ctx, cancel := context.WithCancel(context.Background())
@@ -142,7 +144,7 @@ func TestQueueIsBounded(t *testing.T) {
 	}
 }
 
-func TestServerThatCrashesIsStartedAgain(t *testing.T) {
+func TestServerThatCrashesIsStartedAgain(t *testing.T) { // "Process crashes trigger reconnection"
 	s := newStage(t, Options{})
 	for i, wait := range []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond} {
 		srv := s.server()
@@ -335,7 +337,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
-func TestPool(t *testing.T) {
+func TestPool(t *testing.T) { // "Connection pooling for multiple servers"
 	a, b := newStage(t, Options{}), newStage(t, Options{})
 	pool, err := NewPool(a.c, b.c)
 	if err != nil {

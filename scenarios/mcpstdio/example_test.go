@@ -1,0 +1,33 @@
+package mcpstdio_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+)
+
+// A server is anything between a reader and a writer: stdin and stdout, pipes, connections.
+func ExampleNewServer() {
+	in := strings.NewReader(`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"greet","arguments":{"name":"you"}}}` + "\n")
+	type args struct{ Name string }
+	greet := mcpstdio.NewTool("greet", "Say hello",
+		[]mcpstdio.Param{{Name: "name", Description: "to whom", Type: mcpstdio.String()}},
+		func(_ context.Context, a args) (string, error) { return "hello " + a.Name, nil })
+
+	s, err := mcpstdio.NewServer(in, os.Stdout, mcpstdio.Options{Tools: []mcpstdio.Tool{greet}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := s.Start(context.Background()); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(s.Wait(), s.State())
+	// Output:
+	// {"jsonrpc":"2.0","id":"a","result":{"content":[{"type":"text","text":"hello you"}]}}
+	// <nil> stopped
+}
