@@ -168,36 +168,80 @@ type reply struct {
 	failed bool
 }
 
-// ask sends each request, and puts where its reply will come on order.
+// ask sends each request, and puts where its reply will come on order. It ends with the input, the server or ctx.
 func (t *talk) ask(ctx context.Context, in io.Reader, order chan<- chan reply) error {
-	lines := framers.NDJSON().NewReader(in, framers.WithMaxMessage(-1), framers.WithVerbatim())
-	for number := int64(1); ; number++ {
-		line, err := lines.ReadMessage()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("read requests: %w", err)
-		}
-		line = bytes.TrimSpace(line)
-		if len(line) == 0 || line[0] == '#' {
-			continue
-		}
-		t.asked++
-		q, err := parseRequest(bytes.Clone(line), number)
-		if err != nil {
-			return usage(fmt.Errorf("line %d of stdin: %w", number, err))
-		}
-		if q.notice {
-			if err := t.c.Notify(ctx, q.method, q.params); err != nil {
+	over := make(chan struct{})
+	defer close(over)
+	lines := readLines(in, over)
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-t.c.Done():
+			return t.c.Wait(ctx)
+		case l, ok := <-lines:
+			if !ok {
+				return nil
+			}
+			if err := t.askLine(ctx, l, order); err != nil {
 				return err
 			}
-			continue
 		}
-		r := make(chan reply, 1)
-		order <- r
-		go func() { r <- t.send(ctx, q) }()
 	}
+}
+
+// A line is one of the input.
+type line struct {
+	number int64
+	text   []byte
+	err    error // ends the input
+}
+
+// readLines reads lines until the input or whoever takes them is over: a read of a terminal cannot be taken back.
+func readLines(in io.Reader, over <-chan struct{}) <-chan line {
+	lines := make(chan line)
+	go func() {
+		defer close(lines)
+		r := framers.NDJSON().NewReader(in, framers.WithMaxMessage(-1), framers.WithVerbatim())
+		for number := int64(1); ; number++ {
+			text, err := r.ReadMessage()
+			if err == io.EOF {
+				return
+			}
+			text = bytes.Clone(bytes.TrimSpace(text))
+			if err == nil && (len(text) == 0 || text[0] == '#') {
+				continue
+			}
+			select {
+			case lines <- line{number, text, err}:
+			case <-over:
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return lines
+}
+
+// askLine sends what stands on one line.
+func (t *talk) askLine(ctx context.Context, l line, order chan<- chan reply) error {
+	if l.err != nil {
+		return fmt.Errorf("read requests: %w", l.err)
+	}
+	t.asked++
+	q, err := parseRequest(l.text, l.number)
+	if err != nil {
+		return usage(fmt.Errorf("line %d of stdin: %w", l.number, err))
+	}
+	if q.notice {
+		return t.c.Notify(ctx, q.method, q.params)
+	}
+	r := make(chan reply, 1)
+	order <- r
+	go func() { r <- t.send(ctx, q) }()
+	return nil
 }
 
 // send asks one request. What fails here, not at the server, is answered in its place, so that lines stay in step.
