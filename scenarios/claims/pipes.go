@@ -234,7 +234,7 @@ func judgeAgain(e LargeWrite) Judgement {
 func judgeBroken(e LargeWrite) Judgement {
 	switch {
 	case e.ReadPipe:
-		return holds("EPIPE with a reader at work", e.Read)
+		return holds("EPIPE with a reader at work", "the write failed although the reader was there: "+e.Read)
 	case e.OnePipe && e.GonePipe:
 		return refuted("EPIPE for 65537 B and for 1 B, without a reader", "EPIPE says that nobody holds the reading end any more: size has no part in it")
 	}

@@ -1,0 +1,321 @@
+package claims
+
+import (
+	"testing"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/faults"
+)
+
+// A verdictCase is evidence, and the verdict that follows from it.
+type verdictCase struct {
+	name     string
+	evidence any
+	want     string
+	unsure   bool
+}
+
+// between is an estimate with that interval.
+func between(lo, hi float64) results.Estimate {
+	return results.Estimate{N: 14, Median: (lo + hi) / 2, Interval: &results.Interval{Lo: lo, Hi: hi, Confidence: 0.95}}
+}
+
+// ratiosOf are ratios with those intervals.
+func ratiosOf(intervals ...[2]float64) (out []Ratio) {
+	for i, r := range intervals {
+		out = append(out, Ratio{Framing: "chunked:61440", Size: 1024 << i, Placement: "same", Ratio: between(r[0], r[1])})
+	}
+	return out
+}
+
+func costsOf(intervals ...[2]float64) Costs {
+	return Costs{Metric: "time", Ratios: ratiosOf(intervals...)}
+}
+
+func ms(n int64) int64 { return n * int64(time.Millisecond) }
+
+// good is a server that does all that a document asks, by lines.
+func good(name string) Server {
+	return Server{Name: name, Newline: true, Blank: true, Trailing: true, Malformed: true, MalformedID: "null",
+		Replied: true, ReplyNS: ms(100), Exited: true, ExitNS: ms(200)}
+}
+
+// interviewsOf are two good servers, of which the second and then both are
+// changed.
+func interviewsOf(changes ...func(*Server)) Interviews {
+	e := Interviews{[]Server{good("a"), good("b")}}
+	for i, change := range changes {
+		change(&e.Servers[len(e.Servers)-1-i])
+	}
+	return e
+}
+
+// all, some and none of the servers do something.
+func serverCases(fail func(*Server)) []verdictCase {
+	return []verdictCase{
+		{"all", interviewsOf(), Holds, false},
+		{"some", interviewsOf(fail), Depends, false},
+		{"none", interviewsOf(fail, fail), Refuted, false},
+	}
+}
+
+var atomicityCases = []verdictCase{
+	{"cut within 512", Atomicity{Mixtures: []faults.Mixture{{Size: 512, Cut: 1}}}, Refuted, false},
+	{"cut at 513", Atomicity{Mixtures: []faults.Mixture{{Size: 512}, {Size: 513, Cut: 3}, {Size: 5000, Cut: 3}}}, Holds, false},
+	{"cut at 4097", Atomicity{Mixtures: []faults.Mixture{{Size: 512}, {Size: 4096}, {Size: 4097, Cut: 3}}}, Refuted, false},
+	{"never cut", Atomicity{Mixtures: []faults.Mixture{{Size: 512}, {Size: 4097}}}, Depends, false},
+}
+
+// cases make every rule go at least two ways.
+var cases = map[string][]verdictCase{
+	"000-pipe-buf": atomicityCases,
+	"000-capacity": {
+		{"64 KiB", LargeWrite{Fill: Stall{Accepted: 65536}}, Holds, false},
+		{"1 MiB", LargeWrite{Fill: Stall{Accepted: 1 << 20}}, Refuted, false},
+	},
+	"000-write-blocks": {
+		{"waits", LargeWrite{Block: Stall{Stalled: true}}, Holds, false},
+		{"returns", LargeWrite{}, Refuted, false},
+	},
+	"000-write-eagain": {
+		{"refused at once", LargeWrite{NonBlock: &Stall{EAGAIN: 1}, OneMore: &Stall{}}, Holds, false},
+		{"cut short, then refused", LargeWrite{NonBlock: &Stall{Accepted: 65536, EAGAIN: 1}, OneMore: &Stall{EAGAIN: 1}}, Depends, false},
+		{"cut short, one byte is not", LargeWrite{NonBlock: &Stall{Accepted: 65536, EAGAIN: 1}, OneMore: &Stall{}}, Depends, false},
+		{"never", LargeWrite{NonBlock: &Stall{Accepted: 65537}, OneMore: &Stall{}}, Refuted, false},
+		{"no such mode", LargeWrite{}, Refuted, false},
+	},
+	"000-write-epipe": {
+		{"with a reader", LargeWrite{ReadPipe: true}, Holds, false},
+		{"without, at any size", LargeWrite{GonePipe: true, OnePipe: true}, Refuted, false},
+		{"never", LargeWrite{}, Depends, false},
+	},
+	"000-chunks-avoid-blocking": {
+		{"chunks wait", ChunkedWrite{Bare: Stall{Stalled: true}, Chunked: Stall{Stalled: true}}, Refuted, false},
+		{"chunks do not", ChunkedWrite{Bare: Stall{Stalled: true}}, Holds, false},
+		{"neither", ChunkedWrite{}, Depends, false},
+	},
+	"000-60k-leaves-room": {
+		{"fits", Room{61440, 60, Stall{Accepted: 61500}}, Holds, false},
+		{"too long", Room{61440, 5000, Stall{Accepted: 66440}}, Refuted, false},
+		{"refused", Room{61440, 60, Stall{Accepted: 4096, Stalled: true}}, Refuted, false},
+	},
+	"000-macos-pipe-buf":     {{"elsewhere", MacEvidence[Atomicity]{OS: "linux", About: "darwin", Says: "source"}, NotTestable, false}, {"there", MacEvidence[Atomicity]{OS: "darwin", About: "darwin", Here: Atomicity{Mixtures: []faults.Mixture{{Size: 513, Cut: 1}}}}, Holds, false}},
+	"000-macos-capacity":     {{"elsewhere", MacEvidence[LargeWrite]{OS: "linux", About: "darwin", Says: "source"}, NotTestable, false}, {"there", MacEvidence[LargeWrite]{OS: "darwin", About: "darwin", Here: LargeWrite{Fill: Stall{Accepted: 512}}}, Refuted, false}},
+	"000-macos-write-blocks": {{"elsewhere", MacEvidence[LargeWrite]{OS: "linux", About: "darwin", Says: "source"}, NotTestable, false}, {"there", MacEvidence[LargeWrite]{OS: "darwin", About: "darwin", Here: LargeWrite{Block: Stall{Stalled: true}}}, Holds, false}},
+	"000-macos-write-eagain": {{"elsewhere", MacEvidence[LargeWrite]{OS: "linux", About: "darwin", Says: "source"}, NotTestable, false}, {"there", MacEvidence[LargeWrite]{OS: "darwin", About: "darwin"}, Refuted, false}},
+	"000-macos-write-epipe":  {{"elsewhere", MacEvidence[LargeWrite]{OS: "linux", About: "darwin", Says: "source"}, NotTestable, false}, {"there", MacEvidence[LargeWrite]{OS: "darwin", About: "darwin", Here: LargeWrite{ReadPipe: true}}, Holds, false}},
+
+	"000-header-40": {
+		{"about", Headers{[]HeaderOf{{Least: 42, Most: 46}}}, Holds, false},
+		{"one size not", Headers{[]HeaderOf{{Least: 42, Most: 46}, {Least: 47, Most: 48}}}, Depends, false},
+		{"far", Headers{[]HeaderOf{{Least: 80, Most: 90}}}, Refuted, false},
+	},
+	"000-overhead-bytes": {
+		{"below", Wire{[]WireOf{{1024, 0.9}, {65536, 0.1}}}, Holds, false},
+		{"small ones more", Wire{[]WireOf{{1024, 4.1}, {65536, 0.1}}}, Depends, false},
+		{"above", Wire{[]WireOf{{1024, 4.1}, {65536, 1}}}, Refuted, false},
+	},
+	"000-overhead-time": {
+		{"below", costsOf([2]float64{0.9, 1.005}), Holds, false},
+		{"above", costsOf([2]float64{1.02, 1.1}, [2]float64{1.2, 1.3}), Refuted, false},
+		{"both", costsOf([2]float64{0.9, 1}, [2]float64{1.2, 1.3}), Depends, false},
+		{"wide", costsOf([2]float64{0.9, 1.3}, [2]float64{1.2, 1.3}), Depends, true},
+		{"no figures", costsOf(), Depends, true},
+	},
+	"000-overhead-cpu": {
+		{"below", costsOf([2]float64{0.9, 1.005}), Holds, false},
+		{"above", costsOf([2]float64{1.02, 1.1}), Refuted, false},
+	},
+	"000-latency-small": {
+		{"no longer", Small{Framed: ratiosOf([2]float64{0.9, 1.04}), Bare: ratiosOf([2]float64{0.9, 1.04})}, Holds, false},
+		{"longer", Small{Framed: ratiosOf([2]float64{1.06, 1.2}), Bare: ratiosOf([2]float64{1.06, 1.2})}, Refuted, false},
+		{"framed longer", Small{Framed: ratiosOf([2]float64{1.06, 1.2}), Bare: ratiosOf([2]float64{0.9, 1.04})}, Depends, false},
+		{"wide", Small{Framed: ratiosOf([2]float64{0.9, 1.2}), Bare: ratiosOf([2]float64{0.9, 1.04})}, Depends, true},
+	},
+	"000-throughput": {
+		{"within 5 %", costsOf([2]float64{1.01, 1.04}), Holds, false},
+		{"beyond", costsOf([2]float64{1.06, 1.2}), Refuted, false},
+		{"some", costsOf([2]float64{1.01, 1.04}, [2]float64{1.06, 1.2}), Depends, false},
+	},
+
+	"000-any-size": {
+		{"arrived", Arrival{Size: 1, Intact: true}, Holds, false},
+		{"not", Arrival{Size: 1}, Refuted, false},
+	},
+	"000-memory": {
+		{"as the message", Memory{Messages: []Kept{{Size: 100, Held: 200}}, Growth: results.Growth{Slope: 0.9}}, Holds, false},
+		{"squared", Memory{Messages: []Kept{{Size: 100, Held: 200}}, Growth: results.Growth{Slope: 2}}, Refuted, false},
+		{"not at all", Memory{Messages: []Kept{{Size: 100, Held: 200}}, Growth: results.Growth{Slope: 0.1}}, Refuted, false},
+	},
+	"000-cleared": {
+		{"let go", Kept{Size: 1000, AfterHeap: 99}, Holds, false},
+		{"kept", Kept{Size: 1000, AfterHeap: 100}, Refuted, false},
+	},
+	"000-streaming": {
+		{"each", Streaming{Frames: 18, Early: 17}, Holds, false},
+		{"none", Streaming{Frames: 18}, Refuted, false},
+		{"some", Streaming{Frames: 18, Early: 3}, Depends, false},
+	},
+	"000-in-flight": {
+		{"all", Flight{Messages: 4, Intact: 4}, Holds, false},
+		{"not all", Flight{Messages: 4, Intact: 3}, Refuted, false},
+	},
+	"000-missing-chunks": {
+		{"always", Missing{Named: true, NamedOpen: true}, Holds, false},
+		{"at the end", Missing{Named: true}, Depends, false},
+		{"never", Missing{}, Refuted, false},
+	},
+	"000-invalid-frames": {
+		{"all", Invalid{[]InvalidCase{{"a", true, "x"}, {"b", true, "x"}}}, Holds, false},
+		{"some", Invalid{[]InvalidCase{{"a", true, "x"}, {"b", false, ""}}}, Depends, false},
+		{"none", Invalid{[]InvalidCase{{"a", false, ""}}}, Refuted, false},
+	},
+	"000-unchunked-peers": {
+		{"both ways", Peers{ToLines: faults.Mismatch{Sent: 3, Understood: 3}, FromLines: faults.Mismatch{Sent: 3, Understood: 3}}, Holds, false},
+		{"from lines", Peers{ToLines: faults.Mismatch{Sent: 3}, FromLines: faults.Mismatch{Sent: 3, Understood: 3}}, Depends, false},
+		{"to lines", Peers{ToLines: faults.Mismatch{Sent: 3, Understood: 3}, FromLines: faults.Mismatch{Sent: 3}}, Depends, false},
+		{"neither", Peers{ToLines: faults.Mismatch{Sent: 3}, FromLines: faults.Mismatch{Sent: 3, Understood: 2}}, Refuted, false},
+	},
+	"000-protocol-agnostic": {
+		{"none lost", Agnostic{Bytes: faults.Text{Messages: 9, Intact: 9}, Strict: faults.Text{Messages: 9, Intact: 9}}, Holds, false},
+		{"lost as text", Agnostic{Bytes: faults.Text{Messages: 9, Intact: 9}, Strict: faults.Text{Messages: 9}}, Depends, false},
+		{"lost as bytes", Agnostic{Bytes: faults.Text{Messages: 9, Intact: 8}, Strict: faults.Text{Messages: 9}}, Refuted, false},
+	},
+
+	"001-exact": {
+		{"exact", Exact{AtLimit: true}, Holds, false},
+		{"one too few", Exact{}, Refuted, false},
+		{"one too many", Exact{AtLimit: true, Over: true}, Refuted, false},
+		{"goes on", Exact{AtLimit: true, NextAfter: true}, Refuted, false},
+	},
+	"001-check-free": {
+		{"free", Check{Share: between(0.00001, 0.0001)}, Holds, false},
+		{"dear", Check{Share: between(0.02, 0.03)}, Refuted, false},
+		{"some", Check{Share: between(0.0005, 0.02)}, Depends, false},
+	},
+	"001-prevents-allocation": {
+		{"in memory already", Prevent{Sent: 100, Limit: 16, Late: Kept{Held: 100}}, Refuted, false},
+		{"part of it", Prevent{Sent: 100, Limit: 16, Late: Kept{Held: 50}}, Depends, false},
+		{"not", Prevent{Sent: 100, Limit: 16, Late: Kept{Held: 16}}, Holds, false},
+	},
+	"001-closing-safer": {
+		{"answering holds more", Compared{Options: []Option{{Option: optionShut, Held: 40}, {Option: optionSay, Held: 100, ID: "1", Next: true}}}, Holds, false},
+		{"answering holds no more", Compared{Options: []Option{{Option: optionShut, Held: 40}, {Option: optionSay, Held: 41, ID: "1", Next: true}}}, Refuted, false},
+		{"answering finds no id", Compared{Options: []Option{{Option: optionShut, Held: 40}, {Option: optionSay, Held: 41, ID: "null", Next: true}}}, Depends, false},
+	},
+	"001-10mb-text":  {{"whatever", Fits{Messages: []Sample{{Name: "a", Passed: true}}}, Holds, false}, {"some", Fits{Messages: []Sample{{Name: "a", Passed: true}, {Name: "b"}}}, Depends, false}},
+	"001-5mb-image":  {{"passes", Fits{Messages: []Sample{{Name: "a", Passed: true}}}, Holds, false}, {"refused", Fits{Messages: []Sample{{Name: "a"}}}, Refuted, false}},
+	"001-1000-tools": {{"passes", Fits{Messages: []Sample{{Name: "a", Passed: true}}}, Holds, false}, {"refused", Fits{Messages: []Sample{{Name: "a"}}}, Refuted, false}},
+	"001-50mb-excluded": {
+		{"refused", Fits{Messages: []Sample{{Name: "a"}}}, Holds, false},
+		{"passes", Fits{Messages: []Sample{{Name: "a", Passed: true}}}, Refuted, false},
+	},
+	"001-http2-1000": {
+		{"1024", Frame{16 << 20, 16 << 10}, Holds, false},
+		{"10 MiB", Frame{10 << 20, 16 << 10}, Refuted, false},
+	},
+
+	"002-bytewise": {
+		{"wrong", Bytewise{}, Refuted, false},
+		{"right and dear", Bytewise{Compared: 1, ToOurs: []faults.Sized{{Figure: between(0.9, 1.1)}, {Figure: between(900, 1000)}}}, Depends, false},
+		{"right and cheap", Bytewise{Compared: 1, ToOurs: []faults.Sized{{Figure: between(0.9, 1.1)}}}, Holds, false},
+	},
+	"002-crash-isolation": {
+		{"not told", Crash{}, Refuted, false},
+		{"told, and killed by a signal", Crash{Told: true, Printer: true}, Depends, false},
+		{"told", Crash{Told: true}, Holds, false},
+	},
+	"002-malformed-skipped": serverCases(func(s *Server) { s.Malformed = false }),
+	"002-stderr-separate": {
+		{"either way", Logs{faults.Logging{Asked: 9, Answered: 9}, faults.Logging{Asked: 9, Answered: 9}}, Holds, false},
+		{"only when read", Logs{faults.Logging{Asked: 9, Answered: 1}, faults.Logging{Asked: 9, Answered: 9}}, Depends, false},
+		{"neither", Logs{faults.Logging{Asked: 9, Answered: 1}, faults.Logging{Asked: 9, Answered: 1}}, Refuted, false},
+	},
+
+	"003-exact-sizes": {
+		{"all", Headed{Messages: 6}, Holds, false},
+		{"one altered", Headed{Messages: 6, Altered: []string{"x"}}, Refuted, false},
+	},
+	"003-mcp-content-length": {
+		{"none by header, all by line", interviewsOf(), Refuted, false},
+		{"all by header", interviewsOf(func(s *Server) { s.ContentLength = true }, func(s *Server) { s.ContentLength = true }), Holds, false},
+		{"one by header", interviewsOf(func(s *Server) { s.ContentLength = true }), Depends, false},
+		{"one by nothing", interviewsOf(func(s *Server) { s.Newline = false }), Depends, false},
+		{"nobody asked", Interviews{}, Depends, false},
+	},
+
+	"004-mcp-newline": serverCases(func(s *Server) { s.Newline = false }),
+	"004-4096-robust": {
+		{"all", Pieces{Messages: 9, Intact: 9}, Holds, false},
+		{"one altered", Pieces{Messages: 9, Intact: 8}, Refuted, false},
+	},
+	"004-4096-cheap": {
+		{"quadratic", faults.Growing{Slope: results.Growth{Slope: 1.7, Interval: &results.Interval{Lo: 1.3, Hi: 2}}}, Refuted, false},
+		{"quadratic, perhaps", faults.Growing{Slope: results.Growth{Slope: 1.7, Interval: &results.Interval{Lo: 0.3, Hi: 3}}}, Refuted, true},
+		{"linear", faults.Growing{Slope: results.Growth{Slope: 1.1, Interval: &results.Interval{Lo: 1, Hi: 1.2}}}, Holds, false},
+	},
+	"004-10mb-limit": {
+		{"not a word", faults.Hoard{Limit: 10, Held: 5}, Refuted, false},
+		{"late", faults.Hoard{Limit: 10, Held: 31, Detected: true}, Refuted, false},
+		{"in time", faults.Hoard{Limit: 10, Held: 30, Detected: true}, Holds, false},
+	},
+	"004-skip-hangs": {
+		{"no answer", Skip{Skipped: []string{"2"}}, Holds, false},
+		{"an answer", Skip{Skipped: []string{"1", "2"}}, Refuted, false},
+		{"nothing at all", Skip{}, Depends, false},
+	},
+	"004-id-in-1k": {
+		{"everywhere", Places{Found: []string{"first", "last"}}, Holds, false},
+		{"not last", Places{Found: []string{"first"}, Lost: []string{"last"}}, Depends, false},
+		{"nowhere", Places{Lost: []string{"first"}}, Refuted, false},
+	},
+	"004-eof-shutdown": append(serverCases(func(s *Server) { s.Replied = false }),
+		verdictCase{"answers too late", interviewsOf(func(s *Server) { s.ReplyNS = ms(2001) }), Depends, false},
+		verdictCase{"stays too long", interviewsOf(func(s *Server) { s.ExitNS = ms(5001) }), Depends, false},
+		verdictCase{"stays", interviewsOf(func(s *Server) { s.Exited = false }), Depends, false}),
+	"004-unknown-id": {
+		{"null alone", interviewsOf(), Refuted, false},
+		{"both", interviewsOf(func(s *Server) { s.MalformedID = `""` }), Holds, false},
+		{"empty alone", interviewsOf(func(s *Server) { s.MalformedID = `""` }, func(s *Server) { s.MalformedID = `""` }), Depends, false},
+		{"none", interviewsOf(func(s *Server) { s.MalformedID = "no answer" }, func(s *Server) { s.MalformedID = "no answer" }), Depends, false},
+	},
+	"004-empty-lines":    serverCases(func(s *Server) { s.Blank = false }),
+	"004-trailing-space": serverCases(func(s *Server) { s.Trailing = false }),
+	"004-stdout-reserved": {
+		{"costs one", Dirty{[]faults.Dirt{{Reader: "a", Cases: []faults.DirtCase{{Oddity: "log line", Sent: 2, Intact: 1}}}}}, Holds, false},
+		{"costs none", Dirty{[]faults.Dirt{{Reader: "a", Cases: []faults.DirtCase{{Oddity: "log line", Sent: 2, Intact: 2}}}}}, Refuted, false},
+	},
+}
+
+func TestRules(t *testing.T) {
+	for _, c := range All() {
+		seen := map[string]bool{}
+		for _, row := range cases[c.ID] {
+			evidence, err := fieldsOf(row.evidence)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := c.Judge(evidence)
+			if err != nil {
+				t.Errorf("%s, %s: %v", c.ID, row.name, err)
+				continue
+			}
+			if got.Verdict != row.want || got.Unsure != row.unsure {
+				t.Errorf("%s, %s: %s (unsure %t), want %s (unsure %t)", c.ID, row.name, got.Verdict, got.Unsure, row.want, row.unsure)
+			}
+			if got.Why == "" {
+				t.Errorf("%s, %s: no reason", c.ID, row.name)
+			}
+			seen[got.Verdict] = true
+		}
+		if len(seen) < 2 {
+			t.Errorf("%s: no evidence makes its rule go another way", c.ID)
+		}
+	}
+	for id := range cases {
+		if _, err := Find(id); err != nil {
+			t.Error(err)
+		}
+	}
+}
