@@ -52,7 +52,7 @@ another one may change by itself; such a change is shown, and exits 4 with --req
 	flags.StringSliceVar(&f.only, "only", nil, "claims by ID, or documents by number, such as 003,001-exact (see list)")
 	flags.StringVar(&f.explain, "explain", "", "judge one claim, and print its rule, all of its evidence, and how to repeat it")
 	flags.StringVar(&f.against, "against", "", "exit 3 if a verdict is another than in this file")
-	flags.BoolVar(&f.requireVerdict, "require-verdict", false, "exit 4 if a verdict changed, or is missing, and the figures do not decide why")
+	flags.BoolVar(&f.requireVerdict, "require-verdict", false, "exit 4 if a verdict that the figures leave open changed, or one is missing")
 	flags.DurationVar(&f.maxTime, "max-time", 0, "stop after this long, and show what was judged (default none)")
 	f.shared.register(cmd, "a folder for the files of the run (default pipebench-out/<time>)")
 	cmd.RegisterFlagCompletionFunc("only", completeClaims) // the flags exist

@@ -4,6 +4,8 @@
 //	pipebench run                     five framings through real pipes, in half a minute
 //	pipebench run --size 4KiB..1MiB --framing ndjson,chunked --chunk 4KiB..60KiB
 //	pipebench plot pipebench-out/*/results.jsonl
+//	pipebench run --scenario reader-gone
+//	pipebench claims                  what documents say, judged here
 //	pipebench list
 package main
 

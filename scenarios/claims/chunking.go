@@ -6,6 +6,7 @@ import (
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/faults/evidence"
 )
 
 // chunkingClaims are what document 000 says chunks cost.
@@ -104,7 +105,7 @@ func judgeHeaders(e Headers) Judgement {
 	least, most := 1<<30, 0
 	for _, m := range e.Messages {
 		least, most = min(least, m.Least), max(most, m.Most)
-		t.add(bytesText(int64(m.Message)), m.Least >= 34 && m.Most <= 46)
+		t.add(evidence.Size(int64(m.Message)), m.Least >= 34 && m.Most <= 46)
 	}
 	figure := fmt.Sprintf("%d to %d B", least, most)
 	switch t.verdict() {
@@ -157,7 +158,7 @@ func judgeWire(e Wire) Judgement {
 			least = o.Percent
 		}
 		most = max(most, o.Percent)
-		t.add(bytesText(int64(o.Size)), o.Percent < 1)
+		t.add(evidence.Size(int64(o.Size)), o.Percent < 1)
 	}
 	figure := fmt.Sprintf("%.2g %% to %.2g %%, exact", least, most)
 	switch t.verdict() {

@@ -28,7 +28,6 @@ package claims
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -37,6 +36,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/faults/actor"
+	"github.com/pipebench/pipebench/scenarios/faults/evidence"
 )
 
 // A Claim is a checkable sentence of a document.
@@ -71,8 +71,8 @@ const (
 
 // An exam is an experiment and the rule that judges what it found.
 type exam struct {
-	gather func(context.Context, *lab) (evidence any, err error)
-	rule   func(evidence map[string]any) (Judgement, error)
+	gather func(context.Context, *lab) (found any, err error)
+	rule   func(fields map[string]any) (Judgement, error)
 }
 
 // by joins an experiment and its rule. The rule sees the evidence as the file
@@ -80,14 +80,10 @@ type exam struct {
 func by[E any](gather func(context.Context, *lab) (E, error), rule func(E) Judgement) exam {
 	return exam{
 		gather: func(ctx context.Context, l *lab) (any, error) { return gather(ctx, l) },
-		rule: func(evidence map[string]any) (Judgement, error) {
-			text, err := json.Marshal(evidence)
+		rule: func(fields map[string]any) (Judgement, error) {
+			e, err := evidence.Into[E](fields)
 			if err != nil {
-				return Judgement{}, fmt.Errorf("read evidence: %w", err)
-			}
-			var e E
-			if err := json.Unmarshal(text, &e); err != nil {
-				return Judgement{}, fmt.Errorf("read evidence: %w", err)
+				return Judgement{}, err
 			}
 			return rule(e), nil
 		},
@@ -95,7 +91,7 @@ func by[E any](gather func(context.Context, *lab) (E, error), rule func(E) Judge
 }
 
 // Judge applies the claim's rule to the evidence of a record.
-func (c Claim) Judge(evidence map[string]any) (Judgement, error) { return c.exam.rule(evidence) }
+func (c Claim) Judge(fields map[string]any) (Judgement, error) { return c.exam.rule(fields) }
 
 // All lists the claims in the order of the documents.
 func All() []Claim {
@@ -184,7 +180,7 @@ func Run(ctx context.Context, o Options, keep func(results.Line) error) error {
 			o.Observe(p)
 		}
 	}
-	l := newLab(o, selected, keep)
+	l := newLab(o, keep)
 	l.step = func(what string) { p.Step = what; tell() }
 	var failed []error
 	for _, c := range selected {
@@ -216,7 +212,7 @@ func (c Claim) record(ctx context.Context, l *lab) (results.Claim, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, deadline, fmt.Errorf("took longer than %s", deadline))
 	defer cancel()
 	r := results.Claim{Run: l.Run, ID: c.ID, Seed: c.Seed, Claim: c.Text}
-	evidence, err := c.exam.gather(ctx, l)
+	found, err := c.exam.gather(ctx, l)
 	r.Time = time.Now().UTC()
 	if errors.Is(err, errors.ErrUnsupported) {
 		r.Verdict, r.Why = NotTestable, err.Error()
@@ -228,10 +224,10 @@ func (c Claim) record(ctx context.Context, l *lab) (results.Claim, error) {
 		}
 		return r, err
 	}
-	if r.Evidence, err = fieldsOf(evidence); err != nil {
+	if r.Evidence, err = evidence.Fields(found); err != nil {
 		return r, err
 	}
-	found, err := c.Judge(r.Evidence)
-	r.Verdict, r.Figure, r.Why = found.Verdict, found.Figure, found.Why
+	j, err := c.Judge(r.Evidence)
+	r.Verdict, r.Figure, r.Why = j.Verdict, j.Figure, j.Why
 	return r, err
 }

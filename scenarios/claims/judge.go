@@ -141,14 +141,6 @@ func list(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// bytesText is a size as a person would say it: exact where that is short.
-func bytesText(n int64) string {
-	if n < 1<<20 || n%(1<<20) == 0 {
-		return results.FormatSize(n)
-	}
-	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-}
-
 func holds(figure, why string) Judgement {
 	return Judgement{Verdict: Holds, Figure: figure, Why: why}
 }

@@ -2,7 +2,6 @@ package claims
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -18,14 +17,13 @@ import (
 // gathered once.
 type lab struct {
 	Options
-	selected []Claim
 	keep     func(results.Line) error
 	step     func(what string)
 	gathered map[string]any
 }
 
-func newLab(o Options, selected []Claim, keep func(results.Line) error) *lab {
-	return &lab{Options: o, selected: selected, keep: keep, gathered: map[string]any{}}
+func newLab(o Options, keep func(results.Line) error) *lab {
+	return &lab{Options: o, keep: keep, gathered: map[string]any{}}
 }
 
 // An attempt is how gathering went: a failure is not tried again.
@@ -134,17 +132,4 @@ func (l *lab) costs(ctx context.Context) ([]results.Record, error) {
 func (l *lab) growings(ctx context.Context) ([]faults.Growing, error) {
 	records, err := l.measure(ctx, "readers of growing lines", faults.GrowthPlan(4<<20))
 	return faults.Growings(records), err
-}
-
-// fieldsOf turns evidence of any type into the fields of a record.
-func fieldsOf(evidence any) (map[string]any, error) {
-	text, err := json.Marshal(evidence)
-	if err != nil {
-		return nil, fmt.Errorf("write evidence: %w", err)
-	}
-	var fields map[string]any
-	if err := json.Unmarshal(text, &fields); err != nil {
-		return nil, fmt.Errorf("write evidence: %w", err)
-	}
-	return fields, nil
 }

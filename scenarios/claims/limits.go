@@ -18,6 +18,7 @@ import (
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/faults/actor"
+	"github.com/pipebench/pipebench/scenarios/faults/evidence"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -198,7 +199,7 @@ func gatherPrevent(ctx context.Context, _ *lab) (Prevent, error) {
 }
 
 func judgePrevent(e Prevent) Judgement {
-	figure := fmt.Sprintf("%s held; %s where checked while reading", bytesText(e.Late.Held), bytesText(e.Early.Held))
+	figure := fmt.Sprintf("%s held; %s where checked while reading", evidence.Size(e.Late.Held), evidence.Size(e.Early.Held))
 	switch {
 	case e.Late.Held >= e.Sent:
 		return refuted(figure, "as printed the check sees a frame that is in memory already; it prevents the decoding, not the allocation")
@@ -273,7 +274,7 @@ func tryOption(ctx context.Context, name string, size int) (Option, error) {
 		return o, err
 	}
 	defer a.Dismiss()
-	if err := errors.Join(poll(w), poll(r), a.Start()); err != nil {
+	if err := errors.Join(actor.Park(w, r), a.Start()); err != nil {
 		return o, err
 	}
 	sent := make(chan error, 1)
@@ -312,7 +313,7 @@ func playClient(s *actor.Stage) error {
 		return err
 	}
 	in, out := s.Ends[0], s.Ends[1]
-	if err := errors.Join(poll(in), poll(out)); err != nil {
+	if err := actor.Park(in, out); err != nil {
 		return err
 	}
 	limit, policy := frameLimit, framers.Close
@@ -356,7 +357,7 @@ func judgeOptions(e Compared) Judgement {
 		options[o.Option] = o
 	}
 	shut, say := options[optionShut], options[optionSay]
-	figure := fmt.Sprintf("closing held %s, answering %s", bytesText(shut.Held), bytesText(say.Held))
+	figure := fmt.Sprintf("closing held %s, answering %s", evidence.Size(shut.Held), evidence.Size(say.Held))
 	switch {
 	case 2*shut.Held < say.Held:
 		return holds(figure, "answering takes more memory than closing")

@@ -14,6 +14,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/faults"
 	"github.com/pipebench/pipebench/scenarios/faults/actor"
+	"github.com/pipebench/pipebench/scenarios/faults/evidence"
 )
 
 // lineClaims are what document 004 says.
@@ -167,7 +168,7 @@ func judgeRescan(e faults.Growing) Judgement {
 		figure += fmt.Sprintf(" [%.2f, %.2f]", i.Lo, i.Hi)
 	}
 	if n := len(e.ToOurs); n > 0 {
-		figure += fmt.Sprintf("; %s at %s, n = %d", estimate(e.ToOurs[n-1].Figure), bytesText(int64(e.ToOurs[n-1].Size)), e.ToOurs[n-1].Figure.N)
+		figure += fmt.Sprintf("; %s at %s, n = %d", estimate(e.ToOurs[n-1].Figure), evidence.Size(int64(e.ToOurs[n-1].Size)), e.ToOurs[n-1].Figure.N)
 	}
 	j := holds(figure, "time grows as the message does")
 	if e.Slope.Slope > 1.3 {
@@ -182,7 +183,7 @@ func gatherHoard(ctx context.Context, _ *lab) (faults.Hoard, error) {
 }
 
 func judgeHoarded(e faults.Hoard) Judgement {
-	figure := fmt.Sprintf("%s held, %s of %s read", bytesText(e.Held), bytesText(e.Read), bytesText(e.Sent))
+	figure := fmt.Sprintf("%s held, %s of %s read", evidence.Size(e.Held), evidence.Size(e.Read), evidence.Size(e.Sent))
 	switch {
 	case !e.Detected:
 		return refuted(figure, "as printed the length is looked at when the newline comes: a line that never ends is never too long")

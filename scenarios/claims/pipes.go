@@ -10,6 +10,7 @@ import (
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/scenarios/faults"
+	"github.com/pipebench/pipebench/scenarios/faults/evidence"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -266,7 +267,7 @@ func gatherChunkedWrite(_ context.Context, _ *lab) (e ChunkedWrite, err error) {
 }
 
 func judgeChunkedWrite(e ChunkedWrite) Judgement {
-	figure := fmt.Sprintf("stuck after %s in chunks, %s as a line", bytesText(e.Chunked.Accepted), bytesText(e.Bare.Accepted))
+	figure := fmt.Sprintf("stuck after %s in chunks, %s as a line", evidence.Size(e.Chunked.Accepted), evidence.Size(e.Bare.Accepted))
 	switch {
 	case e.Chunked.Stalled:
 		return refuted(figure, "what keeps a writer from waiting is a reader that reads; chunks let other messages in between, and nothing else")

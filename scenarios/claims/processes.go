@@ -8,6 +8,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/faults"
+	"github.com/pipebench/pipebench/scenarios/faults/evidence"
 )
 
 // processClaims are what document 002 says.
@@ -77,7 +78,7 @@ func judgeBytewise(e Bytewise) Judgement {
 			worst = s
 		}
 	}
-	figure := fmt.Sprintf("%s at %s, n = %d; %.0f calls for a KiB", estimate(worst.Figure), bytesText(int64(worst.Size)), worst.Figure.N, e.Calls)
+	figure := fmt.Sprintf("%s at %s, n = %d; %.0f calls for a KiB", estimate(worst.Figure), evidence.Size(int64(worst.Size)), worst.Figure.N, e.Calls)
 	if worst.Figure.Above(3) {
 		return depends(figure, "the lines are right, and each byte is a system call: it will do where a message is a few bytes long")
 	}

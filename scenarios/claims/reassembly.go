@@ -11,6 +11,7 @@ import (
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/faults"
+	"github.com/pipebench/pipebench/scenarios/faults/evidence"
 )
 
 // reassemblyClaims are what document 000 says of putting chunks together.
@@ -96,9 +97,9 @@ func gatherAnySize(context.Context, *lab) (Arrival, error) {
 
 func judgeAnySize(e Arrival) Judgement {
 	if e.Intact {
-		return holds(bytesText(int64(e.Size)), "it arrived as it was sent; every receiver needs a limit all the same, and 16 MiB is the default here")
+		return holds(evidence.Size(int64(e.Size)), "it arrived as it was sent; every receiver needs a limit all the same, and 16 MiB is the default here")
 	}
-	return refuted(bytesText(int64(e.Size)), "it did not arrive as it was sent")
+	return refuted(evidence.Size(int64(e.Size)), "it did not arrive as it was sent")
 }
 
 // Memory is the evidence of 000-memory.
@@ -128,7 +129,7 @@ func gatherMemory(ctx context.Context, _ *lab) (e Memory, err error) {
 
 func judgeMemory(e Memory) Judgement {
 	last := e.Messages[len(e.Messages)-1]
-	figure := fmt.Sprintf("slope %.2f; %.1f × at %s", e.Growth.Slope, float64(last.Held)/float64(last.Size), bytesText(last.Size))
+	figure := fmt.Sprintf("slope %.2f; %.1f × at %s", e.Growth.Slope, float64(last.Held)/float64(last.Size), evidence.Size(last.Size))
 	if e.Growth.Slope >= 0.7 && e.Growth.Slope <= 1.3 {
 		return holds(figure, "memory grows as the message does")
 	}
@@ -154,7 +155,7 @@ func gatherCleared(ctx context.Context, _ *lab) (Kept, error) {
 }
 
 func judgeCleared(e Kept) Judgement {
-	figure := fmt.Sprintf("%s left of %s", bytesText(e.AfterHeap), bytesText(e.Size))
+	figure := fmt.Sprintf("%s left of %s", evidence.Size(e.AfterHeap), evidence.Size(e.Size))
 	if e.AfterHeap < e.Size/10 {
 		return holds(figure, "the receiver let go of the large message's buffer when smaller ones came")
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/faults"
+	"github.com/pipebench/pipebench/scenarios/faults/evidence"
 )
 
 // A verdictCase is evidence, and the verdict that follows from it.
@@ -292,11 +293,11 @@ func TestRules(t *testing.T) {
 	for _, c := range All() {
 		seen := map[string]bool{}
 		for _, row := range cases[c.ID] {
-			evidence, err := fieldsOf(row.evidence)
+			fields, err := evidence.Fields(row.evidence)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := c.Judge(evidence)
+			got, err := c.Judge(fields)
 			if err != nil {
 				t.Errorf("%s, %s: %v", c.ID, row.name, err)
 				continue

@@ -162,6 +162,7 @@ func TestIDIn(t *testing.T) {
 		{"behind what was cut", `{"params":{"text":"aaaa`, "null"},
 		{"inside params", `{"params":{"id":3},"method":"m`, "null"},
 		{"in the middle of the id", `{"id":"ab`, "null"},
+		{"in the middle of a number", `{"id":12`, "null"},
 		{"no object", `[1,2`, "null"},
 		{"nothing", ``, "null"},
 	} {

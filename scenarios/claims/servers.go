@@ -182,7 +182,7 @@ func heapNow() int64 {
 }
 
 func (a keeperArgs) reader(r *syspipe.End) (func() ([]byte, error), error) {
-	if err := poll(r); err != nil {
+	if err := actor.Park(r); err != nil {
 		return nil, err
 	}
 	if a.Late {

@@ -13,20 +13,12 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// poll leaves the waiting of an end to Go's poller where the system can.
-func poll(e *syspipe.End) error {
-	if err := e.SetIO(syspipe.Poller); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return err
-	}
-	return nil
-}
-
 // open makes an anonymous pipe whose ends wait in Go's poller.
 func open() (w, r *syspipe.End, err error) {
 	if w, r, err = syspipe.Open(syspipe.Anonymous, 0); err != nil {
 		return nil, nil, err
 	}
-	if err := errors.Join(poll(w), poll(r)); err != nil {
+	if err := actor.Park(w, r); err != nil {
 		return nil, nil, errors.Join(err, w.Close(), r.Close())
 	}
 	return w, r, nil
@@ -122,7 +114,7 @@ func keep(ctx context.Context, args keeperArgs, size int64, send func(io.Writer)
 		return k, err
 	}
 	defer a.Dismiss()
-	if err := errors.Join(poll(w), a.Start()); err != nil {
+	if err := errors.Join(actor.Park(w), a.Start()); err != nil {
 		return k, err
 	}
 	sent := make(chan error, 1)

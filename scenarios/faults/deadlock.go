@@ -149,10 +149,8 @@ func playWriteFirst(s *actor.Stage) error {
 		return err
 	}
 	out, in := s.Ends[0], s.Ends[1]
-	for _, e := range s.Ends {
-		if err := e.SetIO(syspipe.Poller); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-			return err
-		}
+	if err := actor.Park(s.Ends...); err != nil {
+		return err
 	}
 	var r writeFirstReport
 	received := make(chan int64, 1)

@@ -24,7 +24,6 @@ package faults
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,6 +33,7 @@ import (
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/faults/actor"
+	"github.com/pipebench/pipebench/scenarios/faults/evidence"
 )
 
 // A Scenario is one way to fail.
@@ -129,12 +129,12 @@ func (s *stage) step(format string, args ...any) {
 }
 
 // fault keeps a record, "scenario" or "scenario/part".
-func (s *stage) fault(part string, v Verdict, evidence any, advice string) error {
-	fields, err := fieldsOf(evidence)
+func (s *stage) fault(part string, v Verdict, found any, advice string) error {
+	fields, err := evidence.Fields(found)
 	if err != nil {
 		return err
 	}
-	if e, ok := evidence.(summarised); ok {
+	if e, ok := found.(summarised); ok {
 		fields["summary"] = e.summary()
 	}
 	id := s.scenario
@@ -166,29 +166,12 @@ func (s *stage) measure(ctx context.Context, p bench.Plan) ([]results.Record, er
 	return records, err
 }
 
-// fieldsOf turns evidence of any type into the fields of a record.
-func fieldsOf(evidence any) (map[string]any, error) {
-	text, err := json.Marshal(evidence)
-	if err != nil {
-		return nil, fmt.Errorf("write evidence: %w", err)
-	}
-	var fields map[string]any
-	if err := json.Unmarshal(text, &fields); err != nil {
-		return nil, fmt.Errorf("write evidence: %w", err)
-	}
-	return fields, nil
-}
-
 // Decode gives the evidence of a fault back as the type it was made from, such
 // as [Text] for the scenario split-utf8.
 func Decode[E any](f results.Fault) (E, error) {
-	var e E
-	text, err := json.Marshal(f.Evidence)
+	e, err := evidence.Into[E](f.Evidence)
 	if err != nil {
-		return e, fmt.Errorf("evidence of %s: %w", f.ID, err)
-	}
-	if err := json.Unmarshal(text, &e); err != nil {
-		return e, fmt.Errorf("evidence of %s: %w", f.ID, err)
+		return e, fmt.Errorf("%s: %w", f.ID, err)
 	}
 	return e, nil
 }

@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -165,10 +164,8 @@ func queueBehind(spec string) (queueReport, error) {
 	}
 	defer w.Close()
 	defer r.Close()
-	for _, e := range []*syspipe.End{w, r} {
-		if err := e.SetIO(syspipe.Poller); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-			return report, err
-		}
+	if err := actor.Park(w, r); err != nil {
+		return report, err
 	}
 	if report.Capacity, err = w.Capacity(); err != nil {
 		return report, err

@@ -148,7 +148,7 @@ func crowd(ctx context.Context, args scribeArgs) (r *syspipe.End, dismiss func()
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := r.SetIO(syspipe.Poller); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+	if err := actor.Park(r); err != nil {
 		return nil, nil, errors.Join(err, w.Close(), r.Close())
 	}
 	var all []*actor.Actor

@@ -12,6 +12,7 @@ import (
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/faults/actor"
+	"github.com/pipebench/pipebench/scenarios/faults/evidence"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -49,10 +50,10 @@ func judgeHoard(e Hoard) Verdict {
 
 func adviseHoard(v Verdict, e Hoard) string {
 	if v == Sound {
-		return fmt.Sprintf("The limit held: %s of memory for %s of input.", size(e.Held), size(e.Sent))
+		return fmt.Sprintf("The limit held: %s of memory for %s of input.", evidence.Size(e.Held), evidence.Size(e.Sent))
 	}
 	return fmt.Sprintf("The reader took all %s and said nothing: its limit of %s is looked at when the newline comes, and it does not come. "+
-		"Check the length of what is buffered after every read, before the buffer grows.", size(e.Read), size(int64(e.Limit)))
+		"Check the length of what is buffered after every read, before the buffer grows.", evidence.Size(e.Read), evidence.Size(int64(e.Limit)))
 }
 
 // LineLimit is the limit that the document of the printed reader sets, in bytes.
@@ -129,7 +130,7 @@ func hoard(ctx context.Context, args hoarderArgs, n int64, last []byte) (Hoard, 
 		return e, err
 	}
 	defer a.Dismiss()
-	if err := w.SetIO(syspipe.Poller); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+	if err := actor.Park(w); err != nil {
 		return e, err
 	}
 	if err := a.Start(); err != nil {
@@ -176,7 +177,7 @@ func playHoarder(s *actor.Stage) error {
 		return err
 	}
 	r := s.Ends[0]
-	if err := r.SetIO(syspipe.Poller); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+	if err := actor.Park(r); err != nil {
 		return err
 	}
 	before := fromSystem()

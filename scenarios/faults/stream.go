@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/pipebench/pipebench/scenarios/faults/actor"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -19,10 +20,8 @@ func Deliver(sent []byte, open bool, receive func(io.Reader) error) error {
 	if err != nil {
 		return err
 	}
-	for _, e := range []*syspipe.End{w, r} {
-		if err := e.SetIO(syspipe.Poller); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-			return errors.Join(err, w.Close(), r.Close())
-		}
+	if err := actor.Park(w, r); err != nil {
+		return errors.Join(err, w.Close(), r.Close())
 	}
 	written := make(chan error, 1)
 	go func() {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/faults/evidence"
 )
 
 // A summarised evidence says in a line what happened. It stands in the field
@@ -14,7 +15,7 @@ type summarised interface{ summary() string }
 func took(ns float64) string { return results.FormatDuration(ns) }
 
 func (e Leave) summary() string {
-	s := fmt.Sprintf("%s of %s accepted, %s read", size(e.Accepted), size(e.Offered), size(e.Read))
+	s := fmt.Sprintf("%s of %s accepted, %s read", evidence.Size(e.Accepted), evidence.Size(e.Offered), evidence.Size(e.Read))
 	switch {
 	case e.Broken:
 		s += ", EPIPE after " + took(float64(e.NoticedNS))
@@ -32,7 +33,7 @@ func (e Leave) summary() string {
 func (e Print) summary() string { return "SIGPIPE " + e.Handling + ": " + e.Exit }
 
 func (e Output) summary() string {
-	return fmt.Sprintf("%s of %s arrived, exit code %d", size(e.Delivered), size(e.Sent), e.ExitCode)
+	return fmt.Sprintf("%s of %s arrived, exit code %d", evidence.Size(e.Delivered), evidence.Size(e.Sent), e.ExitCode)
 }
 
 func (e Survivor) summary() string {
@@ -59,7 +60,7 @@ func (e Waiting) summary() string {
 }
 
 func (e Exchange) summary() string {
-	s := fmt.Sprintf("%s each way: %s and %s accepted", size(int64(e.Size)), size(e.Accepted[0]), size(e.Accepted[1]))
+	s := fmt.Sprintf("%s each way: %s and %s accepted", evidence.Size(int64(e.Size)), evidence.Size(e.Accepted[0]), evidence.Size(e.Accepted[1]))
 	if e.Stalled[0] || e.Stalled[1] {
 		s += fmt.Sprintf(", then nothing for %s", time.Duration(e.GiveUpNS))
 	}
@@ -67,7 +68,7 @@ func (e Exchange) summary() string {
 }
 
 func (e Logging) summary() string {
-	return fmt.Sprintf("%d of %d requests answered, %s logged, log %s", e.Answered, e.Asked, size(e.Logged), map[bool]string{true: "read", false: "unread"}[e.Drained])
+	return fmt.Sprintf("%d of %d requests answered, %s logged, log %s", e.Answered, e.Asked, evidence.Size(e.Logged), map[bool]string{true: "read", false: "unread"}[e.Drained])
 }
 
 func (e Queueing) summary() string {
@@ -114,23 +115,14 @@ func (e Growing) summary() string {
 		s += fmt.Sprintf(" [%.2f, %.2f]", i.Lo, i.Hi)
 	}
 	last := e.PerByte[len(e.PerByte)-1]
-	s += fmt.Sprintf(", %.3g ns/B at %s", last.Figure.Median, size(int64(last.Size)))
+	s += fmt.Sprintf(", %.3g ns/B at %s", last.Figure.Median, evidence.Size(int64(last.Size)))
 	if n := len(e.ToOurs); n > 0 && e.Framing != "ndjson" {
 		r := e.ToOurs[n-1]
-		s += fmt.Sprintf(", ×%.3g of our reader at %s", r.Figure.Median, size(int64(r.Size)))
+		s += fmt.Sprintf(", ×%.3g of our reader at %s", r.Figure.Median, evidence.Size(int64(r.Size)))
 	}
 	return s
 }
 
 func (e Hoard) summary() string {
-	return fmt.Sprintf("%s held; %s of %s read when it spoke", size(e.Held), size(e.Read), size(e.Sent))
-}
-
-// size is a number of bytes as a person would say it: exact where that is
-// short.
-func size(n int64) string {
-	if n < 1<<20 || n%(1<<20) == 0 {
-		return results.FormatSize(n)
-	}
-	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	return fmt.Sprintf("%s held; %s of %s read when it spoke", evidence.Size(e.Held), evidence.Size(e.Read), evidence.Size(e.Sent))
 }

@@ -76,7 +76,12 @@ func NewLines() (*Lines, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open an actor's report: %w", err), w.Close(), r.Close())
 	}
-	return &Lines{leash: w, leashActor: r, report: rr, reportActor: rw}, nil
+	l := &Lines{leash: w, leashActor: r, report: rr, reportActor: rw}
+	if err := Park(rr); err != nil {
+		closeAll([]*syspipe.End{w, r, rw, rr})
+		return nil, fmt.Errorf("open an actor's report: %w", err)
+	}
+	return l, nil
 }
 
 // Ends are the actor's ends of the lines, to be passed to whoever starts it
@@ -86,7 +91,6 @@ func (l *Lines) Ends() (leash, report *syspipe.End) { return l.leashActor, l.rep
 // Director is the handle on an actor that another one started on these lines:
 // it can be heard and dismissed, and has no Cmd.
 func (l *Lines) Director(name string) *Actor {
-	wait(l.report)
 	return &Actor{name: name, leash: l.leash, report: l.report, decode: json.NewDecoder(l.report)}
 }
 
@@ -105,7 +109,6 @@ func Prepare(ctx context.Context, name string, args any, ends ...*syspipe.End) (
 		return nil, errors.Join(err, lines.leash.Close(), lines.report.Close())
 	}
 	a.leash, a.report = lines.leash, lines.report
-	wait(a.report)
 	a.decode = json.NewDecoder(a.report)
 	return a, nil
 }
@@ -156,12 +159,15 @@ func PrepareOn(ctx context.Context, leash, report *syspipe.End, name string, arg
 	return a, nil
 }
 
-// wait makes reports arrive through Go's poller where the system has one for
-// pipes; elsewhere the read blocks its thread, which is as good.
-func wait(e *syspipe.End) {
-	if err := e.SetIO(syspipe.Poller); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return // the end stays blocking
+// Park leaves the waiting of pipe ends to Go's poller where the system has one
+// for them; elsewhere a read blocks its thread, which is as good here.
+func Park(ends ...*syspipe.End) error {
+	for _, e := range ends {
+		if err := e.SetIO(syspipe.Poller); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
 	}
+	return nil
 }
 
 // Start starts the actor and closes what was only opened for it.

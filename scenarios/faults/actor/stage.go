@@ -78,8 +78,7 @@ func (s script) enter() (*Stage, error) {
 		}
 		stage.Ends = append(stage.Ends, e)
 	}
-	wait(stage.leash)
-	return stage, nil
+	return stage, Park(stage.leash)
 }
 
 // leaveWithLeash ends the process when the director lets go.

@@ -1,0 +1,50 @@
+// Package evidence turns what an experiment found into the fields of a record,
+// and back.
+//
+//	fields, err := evidence.Fields(found)     // what the file holds
+//	again, err := evidence.Into[Found](fields) // what a rule judges
+//
+// Its functions may be called by any number of goroutines.
+package evidence
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// Fields are those of evidence of any type that is a JSON object.
+func Fields(found any) (map[string]any, error) {
+	text, err := json.Marshal(found)
+	if err != nil {
+		return nil, fmt.Errorf("write evidence: %w", err)
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return nil, fmt.Errorf("write evidence: %w", err)
+	}
+	return fields, nil
+}
+
+// Into gives evidence back as the type it was made from.
+func Into[E any](fields map[string]any) (E, error) {
+	var e E
+	text, err := json.Marshal(fields)
+	if err != nil {
+		return e, fmt.Errorf("read evidence: %w", err)
+	}
+	if err := json.Unmarshal(text, &e); err != nil {
+		return e, fmt.Errorf("read evidence: %w", err)
+	}
+	return e, nil
+}
+
+// Size is a number of bytes as a person would say it: exact where that is
+// short.
+func Size(bytes int64) string {
+	if bytes < 1<<20 || bytes%(1<<20) == 0 {
+		return results.FormatSize(bytes)
+	}
+	return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
+}
