@@ -1,0 +1,175 @@
+package claims
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/faults/actor"
+	"github.com/pipebench/pipebench/scenarios/faults/evidence"
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+// An Option is one way for a client to take an oversized message.
+type Option struct {
+	Option     string `json:"option"`
+	Held       int64  `json:"held"`        // memory the client got from the system, in bytes
+	Read       int64  `json:"read"`        // bytes it had read when it knew; 0: it never knew
+	ServerSees string `json:"server_sees"` // how the server learns of it
+	ID         string `json:"id"`          // of the request, as the client found it
+	Next       bool   `json:"next"`        // the next message was delivered
+	DetectNS   int64  `json:"detect_ns"`   // from the first byte to the client's knowing
+}
+
+// Compared options are the evidence of 001-closing-safer.
+type Compared struct {
+	Sent    int      `json:"sent"` // bytes of the oversized message
+	Limit   int      `json:"limit"`
+	Options []Option `json:"options"` // no limit, close, answer, negotiated
+}
+
+// The options of the document, in its order.
+const (
+	optionNone = "no limit"
+	optionShut = "close"
+	optionSay  = "answer"
+	optionAsk  = "negotiated"
+)
+
+func gatherOptions(ctx context.Context, _ *lab) (Compared, error) {
+	e := Compared{Sent: 64 << 20, Limit: frameLimit}
+	for _, name := range []string{optionNone, optionShut, optionSay} {
+		o, err := tryOption(ctx, name, e.Sent)
+		if err != nil {
+			return e, fmt.Errorf("%s: %w", name, err)
+		}
+		e.Options = append(e.Options, o)
+	}
+	// Who knows the other's limit refuses before the first byte.
+	err := framers.Carries(framers.NDJSON(), message(e.Sent), framers.WithMaxMessage(frameLimit))
+	ask := Option{Option: optionAsk, ID: "1", Next: true}
+	if err == nil {
+		return e, errors.New("a writer with a limit took a message beyond it")
+	}
+	ask.ServerSees = "its own error before it sends: " + err.Error()
+	e.Options = append(e.Options, ask)
+	return e, nil
+}
+
+// tryOption plays the server: it sends an oversized reply and a small one, and
+// looks at what comes back.
+func tryOption(ctx context.Context, name string, size int) (Option, error) {
+	o := Option{Option: name}
+	w, clientIn, err := syspipe.Open(syspipe.Anonymous, 0)
+	if err != nil {
+		return o, err
+	}
+	defer w.Close()
+	clientOut, r, err := syspipe.Open(syspipe.Anonymous, 0)
+	if err != nil {
+		return o, errors.Join(err, clientIn.Close())
+	}
+	defer r.Close()
+	a, err := actor.Prepare(ctx, "client", name, clientIn, clientOut)
+	if err != nil {
+		return o, err
+	}
+	defer a.Dismiss()
+	if err := errors.Join(actor.Park(w, r), a.Start()); err != nil {
+		return o, err
+	}
+	sent := make(chan error, 1)
+	go func() {
+		out := framers.NDJSON().NewWriter(w)
+		sent <- errors.Join(out.WriteMessage(message(size)), out.WriteMessage([]byte(`{"id":2}`)), w.Close())
+	}()
+	answer, err := bufio.NewReader(r).ReadString('\n')
+	if err != nil && err != io.EOF {
+		return o, err
+	}
+	if err := a.Report(&o); err != nil {
+		return o, err
+	}
+	o.Option = name
+	failed := <-sent
+	switch broken := new(syspipe.BrokenPipeError); {
+	case errors.As(failed, &broken):
+		o.ServerSees = fmt.Sprintf("a broken pipe, after %d of %d bytes", broken.Accepted, size)
+	case failed != nil && !errors.Is(failed, syscall.EPIPE):
+		return o, failed
+	case failed != nil:
+		o.ServerSees = "a broken pipe"
+	case answer != "":
+		o.ServerSees = "an error response: " + strings.TrimSpace(answer)
+	default:
+		o.ServerSees = "nothing"
+	}
+	return o, nil
+}
+
+// playClient takes an oversized message as its option has it.
+func playClient(s *actor.Stage) error {
+	var name string
+	if err := s.Args(&name); err != nil {
+		return err
+	}
+	in, out := s.Ends[0], s.Ends[1]
+	if err := actor.Park(in, out); err != nil {
+		return err
+	}
+	limit, policy := frameLimit, framers.Close
+	switch name {
+	case optionNone:
+		limit = -1
+	case optionSay:
+		policy = framers.Resync
+	}
+	before := taken()
+	began := time.Now()
+	r := framers.NDJSON().NewReader(in, framers.WithMaxMessage(limit), framers.WithPolicy(policy))
+	_, err := r.ReadMessage()
+	o := Option{ID: "null"}
+	var large *framers.TooLargeError
+	if errors.As(err, &large) {
+		o.Read, o.DetectNS = int64(in.Counters().Bytes), time.Since(began).Nanoseconds()
+		o.ID = idIn(large.Head)
+	}
+	switch {
+	case large != nil && name == optionShut:
+		in.Close()
+	case large != nil:
+		fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32600,"message":"message too large"}}`+"\n", o.ID)
+	}
+	if name != optionShut {
+		next, err := r.ReadMessage()
+		o.Next = err == nil && string(next) == `{"id":2}`
+	}
+	o.Held = taken() - before
+	out.Close()
+	if name != optionShut {
+		in.Close()
+	}
+	return s.Report(o)
+}
+
+func judgeOptions(e Compared) Judgement {
+	options := map[string]Option{}
+	for _, o := range e.Options {
+		options[o.Option] = o
+	}
+	shut, say := options[optionShut], options[optionSay]
+	figure := fmt.Sprintf("closing held %s, answering %s", evidence.Size(shut.Held), evidence.Size(say.Held))
+	switch {
+	case 2*shut.Held < say.Held:
+		return holds(figure, "answering takes more memory than closing")
+	case 4*say.Held <= 5*shut.Held && say.ID != "null" && say.Next:
+		return refuted(figure, "answering knows at the same byte, holds no more, finds the id in the first KiB, and keeps the connection; a server that is cut off sees a broken pipe and no reason")
+	}
+	return depends(figure, "answering holds about as much, but did not find the id, or did not go on")
+}
