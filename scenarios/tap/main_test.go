@@ -1,0 +1,101 @@
+package tap_test
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/scenarios/tap"
+)
+
+// job names, in the environment of a child process, what the test binary is to be instead of testing.
+const job = "TAP_TEST_JOB"
+
+func TestMain(m *testing.M) {
+	if kind := os.Getenv(job); kind != "" {
+		os.Unsetenv(job)
+		jobs[kind](os.Args[1:])
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// jobs are what a child can be. A tap's arguments are the command behind it; its recording goes to descriptor 3 if RECORD is set.
+var jobs = map[string]func(args []string){
+	"tap":   beTap,
+	"relay": beRelay,
+	"serve": beServer,
+}
+
+func beTap(args []string) {
+	o := tap.Options{Command: args, Run: "test", Bodies: os.Getenv("BODIES") != "", Redact: os.Getenv("REDACT") != ""}
+	if os.Getenv("RECORD") != "" {
+		o.Record = os.NewFile(3, "recording")
+	}
+	if kind := os.Getenv("THEN"); kind != "" {
+		os.Unsetenv("THEN")
+		os.Setenv(job, kind)
+	}
+	end, err := tap.Run(o)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(100)
+	}
+	if os.Getenv("PEAK") != "" {
+		fmt.Fprintln(os.Stderr, peak())
+	}
+	end.Follow()
+}
+
+// peak is the line of this process's largest resident size.
+func peak() string {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(status)) {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			return strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB"))
+		}
+	}
+	return ""
+}
+
+// beServer misbehaves or behaves as its first argument says.
+func beServer(args []string) {
+	switch args[0] {
+	case "exit":
+		os.Exit(len(args[1]))
+	case "echo":
+		io.Copy(os.Stdout, os.Stdin)
+	case "close-stdin":
+		os.Stdin.Close()
+		fmt.Println("closed")
+		io.Copy(io.Discard, os.NewFile(3, "leave"))
+	case "close-stdout":
+		os.Stdout.Close()
+		n, _ := io.Copy(io.Discard, os.Stdin)
+		fmt.Fprintln(os.Stderr, "read", n)
+	case "type":
+		fmt.Println(strings.Join(standardTypes(), " "))
+	}
+}
+
+func pipe(tb testing.TB) (r, w *os.File) {
+	tb.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r, w
+}
+
+func self() string {
+	path, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return path
+}

@@ -1,0 +1,6 @@
+//go:build race
+
+package tap
+
+// RaceEnabled says that the race detector's own memory is in every figure.
+const RaceEnabled = true

@@ -1,0 +1,215 @@
+package tap
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// A recorder takes lines from both directions to the recording, without either waiting for it.
+type recorder struct {
+	w       io.Writer
+	asleep  atomic.Bool
+	wake    chan struct{}
+	stop    chan struct{}
+	stopped chan struct{}
+	tracks  []*track
+
+	mu  sync.Mutex
+	err error
+}
+
+// A track is one direction's way to the recording.
+type track struct {
+	*recorder
+	ring     *ring
+	run, dir string
+	bodies   bool
+	redact   bool
+
+	// of the relay's goroutine, and of close, which does not wait for a relay that waits for the client
+	lock     sync.Mutex
+	line     []byte
+	messages int64
+	lost     int64 // messages that did not fit, since the last that did
+	lostAll  int64
+	gaps     int64
+	from     int64 // when the first of them passed
+	bodyless int64 // messages whose body was left out since it was too large
+}
+
+// Sizes of what is held for the recording, in bytes a direction. 4 MiB are 40,000 messages, which the disk has a moment for; with bodies they
+// have to hold one.
+const (
+	ringBytes   = 4 << 20
+	bodyRing    = 64 << 20
+	largestBody = 16 << 20
+)
+
+// nap is how long what was seen may wait for the recording. The traffic wakes nobody unless there is much of it: a wake-up would cost each
+// message microseconds.
+const nap = 20 * time.Millisecond
+
+// quiet is after how many naps without work the recorder waits to be woken.
+const quiet = 50
+
+func newRecorder(w io.Writer) *recorder {
+	return &recorder{w: w, wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{})}
+}
+
+// track adds a direction. All are added before run.
+func (r *recorder) track(run, dir string, bodies, hide bool) *track {
+	size := ringBytes
+	if bodies {
+		size = bodyRing
+	}
+	t := &track{recorder: r, ring: newRing(size), run: run, dir: dir, bodies: bodies, redact: hide}
+	r.tracks = append(r.tracks, t)
+	return t
+}
+
+// run writes what comes until close.
+func (r *recorder) run() {
+	defer close(r.stopped)
+	idle := 0
+	timer := time.NewTimer(nap)
+	defer timer.Stop()
+	for {
+		if r.drain() {
+			idle = 0
+		} else {
+			idle++
+		}
+		if idle > quiet && r.sleep() {
+			idle = 0
+		}
+		select {
+		case <-timer.C:
+			timer.Reset(nap)
+		case <-r.wake:
+		case <-r.stop:
+			r.drain()
+			return
+		}
+	}
+}
+
+// sleep waits for traffic; it reports false if there is some already.
+func (r *recorder) sleep() bool {
+	r.asleep.Store(true)
+	if r.drain() {
+		r.asleep.Store(false)
+		return false
+	}
+	select {
+	case <-r.wake:
+	case <-r.stop:
+	}
+	return true
+}
+
+// drain writes what is there. After a failure it only makes room.
+func (r *recorder) drain() (any bool) {
+	for _, t := range r.tracks {
+		a, b := t.ring.peek()
+		for _, piece := range [][]byte{a, b} {
+			if len(piece) > 0 {
+				any = true
+				r.write(piece)
+			}
+		}
+		t.ring.done(len(a) + len(b))
+	}
+	return any
+}
+
+func (r *recorder) write(p []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil {
+		_, r.err = r.w.Write(p)
+	}
+}
+
+// close writes the rest and returns what went wrong, if anything did. Nobody records any more.
+func (r *recorder) close(now int64) error {
+	close(r.stop)
+	<-r.stopped
+	for _, t := range r.tracks {
+		t.close(now)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err != nil {
+		return fmt.Errorf("the recording is not whole: %w", r.err)
+	}
+	return nil
+}
+
+// record puts a message on its way to the recording. It belongs to the direction's goroutine and never waits.
+func (t *track) record(m *message) {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	t.messages++
+	whole := t.bodies && int64(len(m.body)) >= m.size
+	if t.bodies && !whole {
+		t.bodyless++
+	}
+	if whole {
+		m.body = m.body[:m.size] // a carriage return before the newline is the terminator's
+	}
+	if whole && t.redact {
+		redact(m.body)
+	}
+	t.line = appendMessage(t.gap(m.at), t.run, t.dir, m, whole)
+	if !t.ring.put(t.line) {
+		if t.lost == 0 {
+			t.from = m.first
+		}
+		t.lost++
+		t.lostAll++
+		return
+	}
+	if t.lost > 0 {
+		t.lost = 0
+		t.gaps++
+	}
+	if t.asleep.Load() && t.asleep.CompareAndSwap(true, false) || t.ring.crowded() {
+		select {
+		case t.wake <- struct{}{}:
+		default: // it has been told
+		}
+	}
+}
+
+// gap begins a line with another one that tells of the messages that are missing before it, if some are.
+func (t *track) gap(until int64) []byte {
+	line := t.line[:0]
+	if t.lost == 0 {
+		return line
+	}
+	text, err := json.Marshal(results.Fault{
+		Kind: results.KindFault, Run: t.run, Time: time.Now().UTC(), ID: "recording-gap", Verdict: fmt.Sprintf("%d messages missing", t.lost),
+		Evidence: map[string]any{"dir": t.dir, "messages": t.lost, "from_ns": t.from, "until_ns": until},
+		Advice:   "the recording could not keep up, and the traffic does not wait for it: record to a faster disk, or without bodies",
+	})
+	if err != nil {
+		return line // cannot be: plain data
+	}
+	return append(append(line, text...), '\n')
+}
+
+// close tells of messages that are missing at the end.
+func (t *track) close(now int64) {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	if line := t.gap(now); len(line) > 0 {
+		t.gaps++
+		t.write(line)
+	}
+}

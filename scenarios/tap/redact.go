@@ -1,0 +1,101 @@
+package tap
+
+// redact overwrites every value of a JSON text with others of the same kind and length: letters with x, digits with 0, outside names of
+// members and what makes the structure. What follows stays as it is: the members jsonrpc, method and id of the outermost object, so that
+// requests and answers can be told and matched; true, false and null; and escapes, byte for byte of the same length.
+func redact(b []byte) {
+	var r redactor
+	for i := 0; i < len(b); {
+		i = r.step(b, i)
+	}
+}
+
+// A redactor knows where in a JSON text it is.
+type redactor struct {
+	depth   int
+	naming  bool // a member's name comes next
+	objects [64]bool
+	member  string
+}
+
+func (r *redactor) step(b []byte, i int) int {
+	switch c := b[i]; {
+	case c == '"':
+		return r.text(b, i)
+	case c == '{' || c == '[':
+		r.depth++
+		r.naming = c == '{'
+		r.set(c == '{')
+	case c == '}' || c == ']':
+		r.depth = max(r.depth-1, 0)
+		r.naming = false
+	case c == ',':
+		r.naming = r.inObject()
+	case c == ':':
+		r.naming = false
+	case c >= '0' && c <= '9' && !r.kept():
+		b[i] = '0'
+		if lone := i == 0 || !digit(b[i-1]) && b[i-1] != '.'; lone && i+1 < len(b) && digit(b[i+1]) {
+			b[i] = '1' // a number does not begin with 0
+		}
+	}
+	return i + 1
+}
+
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+
+func (r *redactor) set(object bool) {
+	if r.depth < len(r.objects) {
+		r.objects[r.depth] = object
+	}
+}
+
+func (r *redactor) inObject() bool {
+	return r.depth > 0 && r.depth < len(r.objects) && r.objects[r.depth]
+}
+
+// kept reports whether the value is one of those that stay.
+func (r *redactor) kept() bool {
+	return r.depth == 1 && (r.member == "jsonrpc" || r.member == "method" || r.member == "id")
+}
+
+// text redacts a string, unless it is a name, and returns where to go on.
+func (r *redactor) text(b []byte, i int) int {
+	end := i + 1
+	for end < len(b) && b[end] != '"' {
+		if b[end] == '\\' {
+			end++
+		}
+		end++
+	}
+	end = min(end, len(b))
+	switch {
+	case r.naming && r.inObject():
+		if r.depth == 1 {
+			r.member = string(b[i+1 : end])
+		}
+	case r.depth >= len(r.objects) || !r.kept():
+		blank(b[i+1 : end])
+	}
+	return end + 1
+}
+
+// blank overwrites the inside of a string. An escape keeps its length and stays one.
+func blank(b []byte) {
+	for i := 0; i < len(b); i++ {
+		if b[i] != '\\' {
+			b[i] = 'x'
+			continue
+		}
+		if i++; i < len(b) && b[i] == 'u' {
+			for end := min(i+4, len(b)-1); i < end; {
+				i++
+				b[i] = '0'
+			}
+			continue
+		}
+		if i < len(b) {
+			b[i] = 'n'
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package tap
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/pipebench/pipebench/scenarios/target/envelope"
+)
+
+// A splitter finds the messages in a stream that it sees go by, and holds next to nothing of them.
+type splitter struct {
+	framing framing
+	message message
+	begun   bool
+
+	line     []byte // of a header, or of the beginning of a stream of which nothing is known
+	overlong bool   // the line is no header's
+	length   int64  // bytes of a body that are still to come; -1 in a header
+	next     int64  // the Content-Length of the header so far, -1 if none
+
+	keep int // bytes of a body to keep, at most
+	emit func(m *message)
+}
+
+type framing uint8
+
+const (
+	unknown framing = iota
+	byLines
+	byHeaders
+)
+
+// A message is what is known of one when its last byte has passed.
+type message struct {
+	at      int64 // when its last byte had been passed on, in ns since the recording began
+	first   int64 // when its first byte was
+	size    int64
+	cuts    []int64 // bytes of it that each read brought
+	when    []int64 // when each was passed on
+	stalled int64   // ns that passing it on took
+	scanner envelope.Scanner
+	body    []byte
+	last    byte
+}
+
+// mostCuts bounds how many cuts are recorded of a message. What came later is added to the last.
+const mostCuts = 4096
+
+// mostHeader bounds what is held of a header's line, in bytes. A longer one is none.
+const mostHeader = 8 << 10
+
+// A passage is one read that was passed on: when, and how long the other side took to take it.
+type passage struct{ at, stalled int64 }
+
+// see takes the next bytes of the stream.
+func (s *splitter) see(p []byte, when passage) {
+	for len(p) > 0 {
+		switch s.framing {
+		case unknown:
+			p = s.guess(p, when)
+		case byLines:
+			p = s.lineBytes(p, when)
+		case byHeaders:
+			if s.length < 0 {
+				p = s.headerBytes(p, when)
+			} else {
+				p = s.bodyBytes(p, when)
+			}
+		}
+	}
+}
+
+var contentPrefix = []byte("content-")
+
+// guess waits until the first bytes tell how messages are framed.
+func (s *splitter) guess(p []byte, when passage) []byte {
+	n := min(len(p), len(contentPrefix)-len(s.line))
+	s.line = append(s.line, p[:n]...)
+	lower := bytes.ToLower(s.line)
+	switch {
+	case !bytes.HasPrefix(contentPrefix, lower):
+		s.framing = byLines
+	case len(lower) < len(contentPrefix):
+		return p[n:]
+	default:
+		s.framing = byHeaders
+		s.length, s.next = -1, -1
+	}
+	held := s.line
+	s.line = nil
+	s.see(held, when) // what of it came in earlier reads is a cut of this one
+	return p[n:]
+}
+
+func (s *splitter) lineBytes(p []byte, when passage) []byte {
+	end := bytes.IndexByte(p, '\n')
+	if end < 0 {
+		s.add(p, when)
+		return nil
+	}
+	s.add(p[:end], when)
+	if s.message.last == '\r' {
+		s.message.size--
+	}
+	if s.message.size > 0 {
+		s.finish(when)
+	}
+	s.reset()
+	return p[end+1:]
+}
+
+func (s *splitter) headerBytes(p []byte, when passage) []byte {
+	end := bytes.IndexByte(p, '\n')
+	if end < 0 {
+		s.hold(p)
+		return nil
+	}
+	s.hold(p[:end])
+	if !s.overlong {
+		s.header(bytes.TrimSpace(s.line), when)
+	}
+	s.line, s.overlong = s.line[:0], false
+	return p[end+1:]
+}
+
+// hold keeps what may be a line of a header.
+func (s *splitter) hold(p []byte) {
+	if s.overlong = s.overlong || len(s.line)+len(p) > mostHeader; !s.overlong {
+		s.line = append(s.line, p...)
+	}
+}
+
+// header takes a line of a header.
+func (s *splitter) header(line []byte, when passage) {
+	if len(line) > 0 {
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		if bytes.EqualFold(bytes.TrimSpace(name), []byte("content-length")) {
+			if n, err := strconv.ParseInt(string(bytes.TrimSpace(value)), 10, 64); err == nil && n >= 0 {
+				s.next = n
+			}
+		}
+		return
+	}
+	if s.next < 0 {
+		return // a blank line, or a header without a length: the next line may begin one
+	}
+	s.length, s.next = s.next, -1
+	if s.length == 0 {
+		s.finish(when)
+		s.reset()
+		s.length = -1
+	}
+}
+
+func (s *splitter) bodyBytes(p []byte, when passage) []byte {
+	n := int(min(int64(len(p)), s.length))
+	s.add(p[:n], when)
+	if s.length -= int64(n); s.length == 0 {
+		s.finish(when)
+		s.reset()
+		s.length = -1
+	}
+	return p[n:]
+}
+
+// add takes bytes of the message under way.
+func (s *splitter) add(p []byte, when passage) {
+	if len(p) == 0 {
+		return
+	}
+	m := &s.message
+	if !s.begun {
+		s.begun, m.first = true, when.at
+	}
+	switch n := len(m.cuts); {
+	case n > 0 && (m.when[n-1] == when.at || n == mostCuts):
+		m.cuts[n-1] += int64(len(p))
+	default:
+		m.cuts, m.when = append(m.cuts, int64(len(p))), append(m.when, when.at)
+		m.stalled += when.stalled
+	}
+	m.size += int64(len(p))
+	m.last = p[len(p)-1]
+	m.scanner.Write(p)
+	if room := s.keep - len(m.body); room > 0 {
+		m.body = append(m.body, p[:min(len(p), room)]...)
+	}
+}
+
+func (s *splitter) finish(when passage) {
+	s.message.at = when.at
+	if !s.begun {
+		s.message.first = when.at
+	}
+	s.emit(&s.message)
+}
+
+// reset makes ready for the next message. The slices stay: they are bounded.
+func (s *splitter) reset() {
+	m := &s.message
+	m.scanner.Reset()
+	m.size, m.stalled, m.last = 0, 0, 0
+	m.cuts, m.when, m.body = m.cuts[:0], m.when[:0], m.body[:0]
+	s.begun = false
+}
+
+// close takes the end of the stream: a last line needs no newline.
+func (s *splitter) close(when passage) {
+	if s.framing == unknown && len(s.line) > 0 {
+		held := s.line
+		s.framing, s.line = byLines, nil
+		s.see(held, when)
+	}
+	if s.framing == byLines && s.begun {
+		s.finish(when)
+		s.reset()
+	}
+}

@@ -1,0 +1,203 @@
+package tap
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// seen are the messages of a stream that comes in pieces of at most size bytes: length, method and id of each.
+func seen(stream string, size int, protocol framing) []string {
+	var out []string
+	s := splitter{framing: protocol, length: -1, next: -1, emit: func(m *message) {
+		e := m.scanner.Envelope()
+		total := int64(0)
+		for _, n := range m.cuts {
+			total += n
+		}
+		if total != m.size && total != m.size+1 { // a carriage return is cut, and not size
+			out = append(out, fmt.Sprintf("cuts %v of %d bytes", m.cuts, m.size))
+		}
+		out = append(out, fmt.Sprintf("%d %s %s", m.size, e.Method, e.ID))
+	}}
+	at := int64(0)
+	for p := []byte(stream); len(p) > 0; at++ {
+		n := min(size, len(p))
+		s.see(p[:n], passage{at: at})
+		p = p[n:]
+	}
+	s.close(passage{at: at})
+	return out
+}
+
+func TestSplitterFindsMessagesHoweverTheyAreCut(t *testing.T) {
+	request := `{"id":7,"method":"m"}` // 21 bytes
+	framed := "Content-Length: 21\r\n\r\n" + request
+	for _, row := range []struct {
+		name, stream string
+		want         []string
+	}{
+		{"lines", request + "\n" + request + "\n", []string{"21 m 7", "21 m 7"}},
+		{"lines that end with CR LF", request + "\r\n\r\n" + request + "\r\n", []string{"21 m 7", "21 m 7"}},
+		{"a last line without newline", request + "\nabc", []string{"21 m 7", "3  "}},
+		{"blank lines", "\n\n" + request + "\n\n", []string{"21 m 7"}},
+		{"a log line that begins like a header", "Contents of x\n" + request + "\n", []string{"13  ", "21 m 7"}},
+		{"a stream shorter than a header's name", "Cont", []string{"4  "}},
+		{"headers", framed + framed, []string{"21 m 7", "21 m 7"}},
+		{"lower case, no space, LF alone, another header", "content-length:21\nContent-Type: x\n\n" + request, []string{"21 m 7"}},
+		{"an empty body", "Content-Length: 0\r\n\r\n" + framed, []string{"0  ", "21 m 7"}},
+		{"a header without a length", "Content-Type: x\r\n\r\n" + framed, []string{"21 m 7"}},
+		{"a header of endless length", "Content-X: " + strings.Repeat("y", 3*mostHeader) + "\r\n" + framed, []string{"21 m 7"}},
+		{"nothing", "", nil},
+	} {
+		for size := 1; size <= len(row.stream)+1; size = size*3/2 + 1 {
+			if got := seen(row.stream, size, unknown); !slices.Equal(got, row.want) {
+				t.Errorf("%s, in pieces of %d: got %q, want %q", row.name, size, got, row.want)
+			}
+		}
+	}
+}
+
+func TestSplitterHoldsNothingOfALongLine(t *testing.T) {
+	if RaceEnabled {
+		t.Skip("the race detector uses memory of its own")
+	}
+	var sizes []int64
+	s := splitter{framing: byLines, emit: func(m *message) { sizes = append(sizes, m.size); m.body = m.body[:0] }}
+	piece := bytes.Repeat([]byte("x"), 1<<16)
+	end := []byte("\n")
+	for i := range int64(mostCuts) { // the slices grow once
+		s.see(piece, passage{at: i})
+	}
+	s.see(end, passage{})
+	n := testing.AllocsPerRun(3, func() {
+		for i := range int64(2 * mostCuts) {
+			s.see(piece, passage{at: i})
+		}
+		s.see(end, passage{})
+	})
+	if n > 1 { // sizes
+		t.Errorf("%v allocations", n)
+	}
+	if want := int64(2 * mostCuts << 16); sizes[len(sizes)-1] != want {
+		t.Errorf("a line of %d bytes, not %d", sizes[len(sizes)-1], want)
+	}
+}
+
+func FuzzSplitter(f *testing.F) {
+	f.Add("Content-Length: 3\r\n\r\nabc{\"id\":1}\n", 2)
+	f.Fuzz(func(t *testing.T, stream string, size int) {
+		if size < 1 {
+			size = 1
+		}
+		for _, protocol := range []framing{unknown, byLines, byHeaders} {
+			if whole, cut := seen(stream, len(stream)+1, protocol), seen(stream, size, protocol); !slices.Equal(whole, cut) {
+				t.Errorf("%q in pieces of %d: %q, whole %q", stream, size, cut, whole)
+			}
+		}
+	})
+}
+
+func TestAppendMessageWritesWhatResultsReads(t *testing.T) {
+	for _, row := range []struct{ name, text string }{
+		{"request", `{"jsonrpc":"2.0","id":12,"method":"tools/call"}`},
+		{"text id and an escaped method", `{"id":"a\"é","method":"x\u0041\n<>"}`},
+		{"raw bytes", "{\"id\":\"\xff\",\"method\":\"\xff\x01\"}"},
+		{"id that is no JSON", `{"id":12x,"method":"m"}`},
+		{"log line", "<b>listening</b> \x00 \xff"},
+	} {
+		m := &message{at: 5, first: 3, size: int64(len(row.text)), cuts: []int64{1, 2}, when: []int64{3, 5}, stalled: 9, body: []byte(row.text)}
+		m.scanner.Write([]byte(row.text))
+		line := appendMessage(nil, "r", fromClient, m, true)
+		var got results.Message
+		if err := json.Unmarshal(line, &got); err != nil {
+			t.Errorf("%s: %v in %s", row.name, err, line)
+			continue
+		}
+		want := results.Message{
+			Kind: results.KindMessage, Run: "r", Dir: "request", T: 5, Size: int64(len(row.text)), Method: got.Method, ID: got.ID,
+			Cuts: []int64{1, 2}, CutNS: []int64{0, 2}, Stall: 9, Body: strings.ToValidUTF8(row.text, "\uFFFD"),
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", row.name, diff)
+		}
+	}
+}
+
+func TestRecordingAMessageAllocatesNothing(t *testing.T) {
+	if RaceEnabled {
+		t.Skip("the race detector uses memory of its own")
+	}
+	rec := newRecorder(nil)
+	track := rec.track("run", fromServer, false, false)
+	s := splitter{framing: byLines, emit: track.record}
+	p := []byte(strings.Repeat(`{"jsonrpc":"2.0","id":12,"result":{"text":"abc"}}`+"\n", 10))
+	s.see(p, passage{at: 1})
+	if n := testing.AllocsPerRun(100, func() { s.see(p, passage{at: 2}) }); n != 0 {
+		t.Errorf("%v allocations for ten messages", n)
+	}
+}
+
+func TestRingGivesBackWhatWasPutInOrWhole(t *testing.T) {
+	r := newRing(64)
+	rnd := rand.New(rand.NewPCG(1, 2))
+	var in, out []byte
+	for i := range 10000 {
+		p := bytes.Repeat([]byte{byte(i)}, rnd.IntN(70))
+		if room := 64 - (len(in) - len(out)); r.put(p) != (len(p) <= room) {
+			t.Fatalf("%d bytes into %d", len(p), room)
+		} else if len(p) <= room {
+			in = append(in, p...)
+		}
+		if rnd.IntN(3) > 0 {
+			a, b := r.peek()
+			out = append(append(out, a...), b...)
+			r.done(len(a) + len(b))
+		}
+		if !bytes.HasPrefix(in, out) {
+			t.Fatalf("step %d: what came out is not what went in", i)
+		}
+	}
+}
+
+func TestRedactKeepsStructureAndLengths(t *testing.T) {
+	for _, row := range []struct{ name, text, want string }{
+		{"a call", `{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name":"secret","n":-120.75,"ok":true,"none":null}}`,
+			`{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name":"xxxxxx","n":-100.00,"ok":true,"none":null}}`},
+		{"an id further in is a value", `{"result":{"id":"abc","method":"x"},"id":"abc"}`, `{"result":{"id":"xxx","method":"x"},"id":"abc"}`},
+		{"escapes", `{"a":"q\"\\\u00e9z"}`, `{"a":"xnnnu0000x"}`},
+		{"lists of texts", `{"a":["x1",["y2"],{"b":"z3"}],"c":"d4"}`, `{"a":["xx",["xx"],{"b":"xx"}],"c":"xx"}`},
+		{"no JSON", `password=123 "abc`, `password=100 "xxx`},
+	} {
+		b := []byte(row.text)
+		redact(b)
+		if row.name == "escapes" { // each escape stays one, of its length
+			row.want = `{"a":"x\n\n\u0000x"}`
+		}
+		if string(b) != row.want {
+			t.Errorf("%s: got %s, want %s", row.name, b, row.want)
+		}
+		if json.Valid([]byte(row.text)) != json.Valid(b) {
+			t.Errorf("%s: %s is JSON no more, or by now", row.name, b)
+		}
+	}
+}
+
+func FuzzRedact(f *testing.F) {
+	f.Add(`{"a":[1,"b\n",{"c":-0.5e9}]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		b := []byte(text)
+		redact(b)
+		if len(b) != len(text) || json.Valid([]byte(text)) && !json.Valid(b) {
+			t.Errorf("%q became %q", text, b)
+		}
+	})
+}

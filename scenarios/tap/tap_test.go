@@ -1,0 +1,476 @@
+//go:build unix
+
+package tap_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/tap"
+)
+
+// patience bounds every wait; none takes a fraction of it unless something is broken.
+const patience = 20 * time.Second
+
+// A tapped is a running tap, with the client's ends of its streams.
+type tapped struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	in     *os.File
+	out    *os.File
+	stderr bytes.Buffer
+	record string
+	exited chan struct{}
+}
+
+// start runs a tap with a command behind it; the test ends both.
+func start(t *testing.T, env []string, command ...string) *tapped {
+	t.Helper()
+	p := &tapped{t: t, record: t.TempDir() + "/recording.jsonl", exited: make(chan struct{})}
+	record, err := os.Create(p.record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirIn, in := pipe(t)
+	out, theirOut := pipe(t)
+	p.in, p.out = in, out
+	p.run(append(env, "RECORD=1"), theirIn, theirOut, []*os.File{record}, command)
+	for _, f := range []*os.File{record, theirIn, theirOut} {
+		f.Close()
+	}
+	return p
+}
+
+func (p *tapped) run(env []string, stdin, stdout *os.File, extra []*os.File, command []string) {
+	p.t.Helper()
+	p.cmd = exec.Command(self(), command...)
+	p.cmd.Env = append(append(os.Environ(), job+"=tap"), env...)
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr, p.cmd.ExtraFiles = stdin, stdout, &p.stderr, extra
+	if err := p.cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	go func() {
+		defer close(p.exited)
+		p.cmd.Wait()
+	}()
+	p.t.Cleanup(func() {
+		p.in.Close()
+		p.out.Close()
+		p.cmd.Process.Kill()
+		<-p.exited
+	})
+	deadline := time.Now().Add(patience)
+	p.in.SetDeadline(deadline)
+	p.out.SetDeadline(deadline)
+}
+
+// wait returns how the tap ended.
+func (p *tapped) wait() *os.ProcessState {
+	p.t.Helper()
+	select {
+	case <-p.exited:
+	case <-time.After(patience):
+		p.t.Fatal("the tap has not ended")
+	}
+	return p.cmd.ProcessState
+}
+
+// recording reads what was recorded.
+func (p *tapped) recording() *results.Set {
+	p.t.Helper()
+	set, err := results.Read(p.record)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return set
+}
+
+func TestBytesPassUnchangedHoweverTheyAreCut(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	stream := make([]byte, 300_000)
+	for i := range stream {
+		stream[i] = byte(rnd.Uint32())
+	}
+	for _, most := range []int{1, 7, 4096, 70_000} {
+		t.Run(fmt.Sprint(most), func(t *testing.T) {
+			p := start(t, nil, "cat")
+			send := stream[:min(len(stream), 2000*most)]
+			go func() {
+				for left := send; len(left) > 0; {
+					n := min(len(left), 1+int(uint(len(left)*7919)%uint(most)))
+					if _, err := p.in.Write(left[:n]); err != nil {
+						t.Error(err)
+						break
+					}
+					left = left[n:]
+				}
+				p.in.Close()
+			}()
+			got, err := io.ReadAll(p.out)
+			if err != nil || !bytes.Equal(got, send) {
+				t.Errorf("%d bytes came back for %d, equal: %v; %v", len(got), len(send), bytes.Equal(got, send), err)
+			}
+			if state := p.wait(); state.ExitCode() != 0 {
+				t.Errorf("the tap ended with %v: %s", state, &p.stderr)
+			}
+		})
+	}
+}
+
+// A byte that is no message's last arrives all the same.
+func TestNothingIsHeldBackForAMessageToBeWhole(t *testing.T) {
+	p := start(t, nil, "cat")
+	one := make([]byte, 1)
+	for _, c := range []byte(`{"half`) {
+		if _, err := p.in.Write([]byte{c}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(p.out, one); err != nil || one[0] != c {
+			t.Fatalf("sent %q, got %q: %v", c, one, err)
+		}
+	}
+}
+
+// The client writes all before it reads anything: what does not fit on the way waits, and the other direction does not.
+func TestTheDirectionsDoNotWaitForEachOther(t *testing.T) {
+	p := start(t, nil, "cat")
+	stream := bytes.Repeat([]byte("0123456789abcde\n"), 1<<20)
+	written := make(chan error, 1)
+	go func() {
+		_, err := p.in.Write(stream)
+		p.in.Close()
+		written <- err
+	}()
+	got, err := io.ReadAll(p.out)
+	if err != nil || !bytes.Equal(got, stream) {
+		t.Errorf("%d bytes came back for %d: %v", len(got), len(stream), err)
+	}
+	if err := <-written; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheTapEndsAsTheServerDoes(t *testing.T) {
+	for _, row := range []struct {
+		name, script string
+		code         int
+		signal       syscall.Signal
+	}{
+		{"status 0", "exit 0", 0, 0},
+		{"status 42", "exit 42", 42, 0},
+		{"killed", "kill -9 $$", -1, syscall.SIGKILL},
+		{"terminated", "kill -TERM $$", -1, syscall.SIGTERM},
+		{"interrupted", "kill -INT $$", -1, syscall.SIGINT},
+		{"hung up", "kill -HUP $$", -1, syscall.SIGHUP},
+		{"crashed", "kill -SEGV $$", -1, syscall.SIGSEGV},
+		{"aborted", "kill -ABRT $$", -1, syscall.SIGABRT},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if row.name == "crashed" || row.name == "aborted" {
+				needLinux(t)
+			}
+			state := start(t, nil, "sh", "-c", row.script).wait()
+			status := state.Sys().(syscall.WaitStatus)
+			if state.ExitCode() != row.code || row.signal != 0 && status.Signal() != row.signal {
+				t.Errorf("the tap ended with %v", state)
+			}
+		})
+	}
+}
+
+func TestSignalsReachTheServer(t *testing.T) {
+	p := start(t, nil, "sh", "-c", `trap 'echo got it; exit 9' TERM; echo ready; while :; do read line || sleep 0.01; done`)
+	ready := make([]byte, len("ready\n"))
+	if _, err := io.ReadFull(p.out, ready); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	p.in.Close()
+	rest, err := io.ReadAll(p.out)
+	if err != nil || string(rest) != "got it\n" || p.wait().ExitCode() != 9 {
+		t.Errorf("the server said %q, the tap ended with %v: %v", rest, p.cmd.ProcessState, err)
+	}
+}
+
+func TestAKilledTapTakesTheServerWithIt(t *testing.T) {
+	needLinux(t)
+	p := start(t, nil, "sh", "-c", `echo $$; exec sleep 1000`)
+	var line [32]byte
+	n, err := p.out.Read(line[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if rest, err := io.ReadAll(p.out); err != nil || len(rest) > 0 { // ends when the server's copy is closed, too
+		t.Errorf("%q, %v", rest, err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(line[:n])))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(patience); syscall.Kill(pid, 0) == nil && !zombie(pid); {
+		if time.Now().After(deadline) {
+			syscall.Kill(pid, syscall.SIGKILL)
+			t.Fatal("the server outlives the tap")
+		}
+	}
+}
+
+// zombie reports whether a process has ended and only waits for init to notice.
+func zombie(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || bytes.Contains(stat, []byte(") Z "))
+}
+
+func TestAServerThatClosesItsInputIsNoticed(t *testing.T) {
+	p := start(t, nil, "sh", "-c", `exec <&-; echo closed; exec sleep 1000`)
+	if _, err := io.ReadFull(p.out, make([]byte, len("closed\n"))); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := p.in.Write([]byte("x\n")); err != nil {
+			if !strings.Contains(err.Error(), "broken pipe") {
+				t.Error(err)
+			}
+			return
+		}
+	}
+}
+
+func TestAServerThatClosesItsOutputIsNoticedWhileItLives(t *testing.T) {
+	p := start(t, nil, "sh", "-c", `exec >&-; cat >/dev/null; exit 5`)
+	if rest, err := io.ReadAll(p.out); err != nil || len(rest) > 0 {
+		t.Errorf("%q, %v", rest, err)
+	}
+	select {
+	case <-p.exited:
+		t.Error("the tap ended before the server")
+	default:
+	}
+	p.in.Close()
+	if state := p.wait(); state.ExitCode() != 5 {
+		t.Errorf("ended with %v", state)
+	}
+}
+
+func TestAClientThatClosesItsEndBreaksTheServersPipe(t *testing.T) {
+	p := start(t, nil, "sh", "-c", `trap '' PIPE; while echo x; do :; done 2>/dev/null; exit 6`)
+	p.out.Close()
+	if state := p.wait(); state.ExitCode() != 6 {
+		t.Errorf("ended with %v", state)
+	}
+}
+
+func TestStandardErrorIsTheServersOwn(t *testing.T) {
+	p := start(t, nil, "sh", "-c", `echo oops >&2`)
+	if p.wait(); p.stderr.String() != "oops\n" {
+		t.Errorf("got %q", &p.stderr)
+	}
+}
+
+func TestTheServerSeesPipesOfTheKindThatTheClientMade(t *testing.T) {
+	needLinux(t)
+	t.Run("pipe", func(t *testing.T) {
+		theirIn, in := pipe(t)
+		out, theirOut := pipe(t)
+		resize(t, in, 8192)
+		p := &tapped{t: t, in: in, out: out, exited: make(chan struct{})}
+		p.run([]string{"THEN=serve"}, theirIn, theirOut, nil, []string{self(), "type"})
+		theirIn.Close()
+		theirOut.Close()
+		if got, err := io.ReadAll(out); err != nil || string(got) != "pipe:8192 pipe:65536\n" {
+			t.Errorf("got %q, %v", got, err)
+		}
+	})
+	t.Run("socket pair", func(t *testing.T) {
+		in, theirIn := socketPair(t)
+		out, theirOut := socketPair(t)
+		p := &tapped{t: t, in: in, out: out, exited: make(chan struct{})}
+		p.run([]string{"THEN=serve"}, theirIn, theirOut, nil, []string{self(), "type"})
+		theirIn.Close()
+		theirOut.Close()
+		if got, err := io.ReadAll(out); err != nil || string(got) != "socket socket\n" {
+			t.Errorf("got %q, %v", got, err)
+		}
+	})
+}
+
+func socketPair(t *testing.T) (ours, theirs *os.File) {
+	t.Helper()
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fd := range fds {
+		syscall.CloseOnExec(fd)
+	}
+	if err := syscall.SetNonblock(fds[0], true); err != nil {
+		t.Fatal(err)
+	}
+	return os.NewFile(uintptr(fds[0]), "socket"), os.NewFile(uintptr(fds[1]), "socket")
+}
+
+func TestNoFrameIsLost(t *testing.T) {
+	const frames = 100_000
+	p := start(t, nil, "cat")
+	go func() {
+		var b []byte
+		for i := range frames {
+			b = fmt.Appendf(b, `{"jsonrpc":"2.0","id":%d,"method":"m"}`+"\n", i)
+			if len(b) > 32<<10 || i == frames-1 {
+				p.in.Write(b)
+				b = b[:0]
+			}
+		}
+		p.in.Close()
+	}()
+	got, err := io.ReadAll(p.out)
+	if err != nil || bytes.Count(got, []byte("\n")) != frames {
+		t.Fatalf("%d frames came back: %v", bytes.Count(got, []byte("\n")), err)
+	}
+	p.wait()
+	set := p.recording()
+	next := map[string]int{}
+	for _, m := range set.Messages {
+		if string(m.ID) != strconv.Itoa(next[m.Dir]) || m.Method != "m" {
+			t.Fatalf("%s %d is %s", m.Dir, next[m.Dir], m.ID)
+		}
+		next[m.Dir]++
+	}
+	if next["request"] != frames || next["reply"] != frames || len(set.Faults) > 0 {
+		t.Errorf("recorded %v, %d gaps", next, len(set.Faults))
+	}
+	if s := set.Targets[0]; s.Verdict != "exit 0" || s.Evidence["request"].(map[string]any)["messages"] != float64(frames) {
+		t.Errorf("summary %+v", s)
+	}
+}
+
+func TestWhatIsRecordedOfAMessage(t *testing.T) {
+	for _, row := range []struct {
+		name, env, body string
+	}{
+		{"sizes", "NONE=", ""},
+		{"bodies", "BODIES=1", `{"jsonrpc":"2.0","id":3,"method":"m","params":["secret"]}`},
+		{"redacted", "REDACT=1", `{"jsonrpc":"2.0","id":3,"method":"m","params":["xxxxxx"]}`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			p := start(t, []string{row.env}, "cat")
+			msg := `{"jsonrpc":"2.0","id":3,"method":"m","params":["secret"]}`
+			for _, part := range []string{msg[:20], msg[20:] + "\r\n"} {
+				if _, err := io.WriteString(p.in, part); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := io.ReadFull(p.out, make([]byte, len(part))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p.in.Close()
+			p.wait()
+			set := p.recording()
+			if len(set.Messages) != 2 {
+				t.Fatalf("recorded %+v", set.Messages)
+			}
+			for i, m := range set.Messages {
+				if m.Size != int64(len(msg)) || m.Method != "m" || string(m.ID) != "3" || len(m.Cuts) != 2 || m.Cuts[0] != 20 || len(m.CutNS) != 2 || m.CutNS[1] <= 0 || m.Body != row.body {
+					t.Errorf("message %d: %+v", i, m)
+				}
+			}
+			text, err := json.Marshal(set.Messages)
+			if err != nil || row.name != "bodies" && bytes.Contains(text, []byte("secret")) {
+				t.Errorf("the secret is in %s", text)
+			}
+		})
+	}
+}
+
+// The recording is a pipe that nobody reads: the traffic passes, and the gap is told of once it is read.
+func TestARecordingThatCannotKeepUpHasAGapAndHoldsUpNothing(t *testing.T) {
+	theirIn, in := pipe(t)
+	out, theirOut := pipe(t)
+	read, record := pipe(t)
+	defer read.Close()
+	p := &tapped{t: t, in: in, out: out, exited: make(chan struct{})}
+	p.run([]string{"RECORD=1"}, theirIn, theirOut, []*os.File{record}, []string{"cat"})
+	for _, f := range []*os.File{theirIn, theirOut, record} {
+		f.Close()
+	}
+	msg := []byte(`{"jsonrpc":"2.0","id":1,"method":"m"}` + "\n")
+	const frames = 200_000
+	go func() {
+		in.Write(bytes.Repeat(msg, frames))
+		in.Close()
+	}()
+	if n, err := io.Copy(io.Discard, out); err != nil || n != int64(frames*len(msg)) {
+		t.Fatalf("%d bytes came back: %v", n, err)
+	}
+	set := new(results.Set)
+	for line := range bytes.Lines(must(io.ReadAll(read))) {
+		var kind struct{ Kind string }
+		var m results.Message
+		var f results.Fault
+		switch err := json.Unmarshal(line, &kind); {
+		case err != nil:
+			t.Fatalf("%v in %s", err, line)
+		case kind.Kind == results.KindMessage && json.Unmarshal(line, &m) == nil:
+			set.Add(m)
+		case kind.Kind == results.KindFault && json.Unmarshal(line, &f) == nil:
+			set.Add(f)
+		}
+	}
+	missing := 0
+	for _, f := range set.Faults {
+		missing += int(f.Evidence["messages"].(float64))
+	}
+	if missing == 0 || missing+len(set.Messages) != 2*frames {
+		t.Errorf("%d messages recorded and %d told of as missing, of %d", len(set.Messages), missing, 2*frames)
+	}
+}
+
+func TestALongLineTakesNoMemory(t *testing.T) {
+	needLinux(t)
+	if tap.RaceEnabled {
+		t.Skip("the race detector uses memory of its own")
+	}
+	p := start(t, []string{"PEAK=1"}, "cat")
+	go func() {
+		block := bytes.Repeat([]byte("x"), 1<<20)
+		for range 64 {
+			p.in.Write(block)
+		}
+		p.in.Write([]byte("\n"))
+		p.in.Close()
+	}()
+	if n, err := io.Copy(io.Discard, p.out); err != nil || n != 64<<20+1 {
+		t.Fatalf("%d bytes came back: %v", n, err)
+	}
+	p.wait()
+	kib, err := strconv.Atoi(strings.TrimSpace(p.stderr.String()))
+	if err != nil || kib > 20<<10 {
+		t.Errorf("peak memory %d KiB: %v", kib, err)
+	}
+	if m := p.recording().Messages; len(m) != 2 || m[0].Size != 64<<20 {
+		t.Errorf("recorded %d messages", len(m))
+	}
+}
+
+func must(b []byte, err error) []byte {
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
