@@ -24,6 +24,10 @@ type driveFlags struct {
 	sizes, capacity, smallPipe, chunk, pipe string
 	pause, start, budget, maxTime           time.Duration
 
+	inflight int
+	rate     float64
+	load     time.Duration
+
 	findLimit bool
 	asserts   []string
 	badge     bool
@@ -45,6 +49,7 @@ anything. Without one, a method that no server has is asked for, and has to be r
 		Example: `  pipebench drive -- cat
   pipebench drive -- pipebench serve --fault deaf@1MiB
   pipebench drive --size 1KiB..4MiB --capacity 4KiB -- node server.js --stdio
+  pipebench drive --inflight 64 --size 256,64KiB -- my-server
   pipebench drive --find-limit --size ..32MiB -- my-server
   pipebench drive --assert 'limit>=16MiB' --assert 'p99<50ms@64KiB' --assert 'slope<1.3' -- my-server`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -74,6 +79,9 @@ func (f *driveFlags) register(cmd *cobra.Command) {
 	flags.DurationVar(&f.start, "start-timeout", 10*time.Second, "for the handshake")
 	flags.DurationVar(&f.budget, "duration", 300*time.Millisecond, "of the measurement of one size, about")
 	flags.DurationVar(&f.maxTime, "max-time", 0, "stop after this long, and show what was found (default none)")
+	flags.IntVar(&f.inflight, "inflight", 0, "load it with so many unanswered requests at once, instead of the sweep")
+	flags.Float64Var(&f.rate, "rate", 0, "load it with so many requests a second, due whether it answers or not, instead of the sweep")
+	flags.DurationVar(&f.load, "load-time", 3*time.Second, "of --inflight and --rate")
 	flags.BoolVar(&f.findLimit, "find-limit", false, "search for the limits alone, to the byte")
 	flags.StringArrayVar(&f.asserts, "assert", nil, "exit 3 unless this holds, such as 'limit>=16MiB'; may be repeated")
 	flags.BoolVar(&f.badge, "badge", false, "print a line for the server's README, too")
@@ -176,12 +184,30 @@ func (f *driveFlags) run(ctx context.Context, stderr io.Writer, o target.Options
 	}
 	defer d.Close()
 	f.say(stderr, "%s speaks %s in %s; sending %s", o.Command[0], d.Protocol(), d.Framing(), d.Request())
-	return d.Drive(ctx, plan, func(l results.Line) error {
+	keep := func(l results.Line) error {
 		if t, ok := l.(results.Target); ok {
 			f.say(stderr, "%s", target.Line(t))
 		}
 		return out.Write(l)
-	})
+	}
+	if f.inflight > 0 || f.rate > 0 {
+		return f.loads(ctx, d, plan, keep)
+	}
+	return d.Drive(ctx, plan, keep)
+}
+
+// loads makes a load of each size.
+func (f *driveFlags) loads(ctx context.Context, d *target.Driver, plan target.Plan, keep target.Keep) error {
+	sizes := plan.Sizes
+	if len(sizes) == 0 {
+		sizes = []int{1 << 10}
+	}
+	for _, size := range sizes {
+		if err := d.Load(ctx, target.Load{Size: size, Inflight: f.inflight, Rate: f.rate, Duration: f.load}, keep); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (f *driveFlags) say(stderr io.Writer, format string, args ...any) {

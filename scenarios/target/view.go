@@ -23,7 +23,7 @@ func View(w io.Writer, format results.Format, set *results.Set) error {
 	}
 	var text strings.Builder
 	fmt.Fprintln(&text, headline(set))
-	for _, t := range []results.Table{sizeTable(set.Targets), faultTable(set.Faults)} {
+	for _, t := range []results.Table{sizeTable(set.Targets), loadTable(set.Targets), faultTable(set.Faults)} {
 		if len(t.Rows) == 0 {
 			continue
 		}
@@ -57,12 +57,12 @@ func headline(set *results.Set) string {
 func sizeTable(targets []results.Target) results.Table {
 	t := results.Table{Columns: results.Columns(">message", "verdict", ">time", ">p99", ">ns/B", ">MB/s both ways", ">reply", ">server memory", ">driver's CPU", ">n")}
 	for _, g := range targets {
-		if g.Size == 0 {
+		if _, isLoad := g.Evidence["inflight"]; g.Size == 0 || isLoad {
 			continue
 		}
 		row := []string{results.FormatSize(g.Size), g.Verdict, "-", "-", "-", "-", "-", memory(g), "-", "-"}
 		if ns := medianTime(g.Samples); ns > 0 && Verdict(g.Verdict).Works() {
-			row[2], row[3] = results.FormatDuration(ns), p99(g.Samples)
+			row[2], row[3] = results.FormatDuration(ns), percentile(g.Samples, func(l results.Latency) *int64 { return l.P99NS })
 			row[4] = fmt.Sprintf("%.3g", ns/float64(g.Size))
 			reply, _ := number(g.Evidence["reply_bytes"])
 			row[5] = fmt.Sprintf("%.3g", (float64(g.Size)+reply)/ns*1e3)
@@ -84,22 +84,24 @@ func trips(samples []results.Sample) (n int64) {
 	return n
 }
 
-// p99 is that of all samples together, if they carry it.
-func p99(samples []results.Sample) string {
+// percentile is that of all samples together, if they carry it; of an open loop, from when requests were due.
+func percentile(samples []results.Sample, of func(results.Latency) *int64) string {
 	var all []results.Latency
 	for _, s := range samples {
-		if l, ok := s.Latency["roundtrip"]; ok {
-			all = append(all, l)
+		for _, name := range []string{"roundtrip", "due"} {
+			if l, ok := s.Latency[name]; ok {
+				all = append(all, l)
+			}
 		}
 	}
 	if len(all) == 0 {
 		return "-"
 	}
 	l, err := results.MergeLatencies(all)
-	if err != nil || l.P99NS == nil {
+	if err != nil || of(l) == nil {
 		return "-"
 	}
-	return results.FormatDuration(float64(*l.P99NS))
+	return results.FormatDuration(float64(*of(l)))
 }
 
 func memory(g results.Target) string {

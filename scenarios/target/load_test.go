@@ -1,0 +1,84 @@
+package target_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/target"
+)
+
+func loaded(t *testing.T, job string, l target.Load) results.Target {
+	t.Helper()
+	o := server(job)
+	o.Patience = 5e8
+	d := open(t, o)
+	var kept results.Target
+	if err := d.Load(t.Context(), l, func(line results.Line) error {
+		kept = line.(results.Target)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return kept
+}
+
+func TestLoadMatchesAnswersByIDInAnyOrder(t *testing.T) {
+	for _, row := range []struct {
+		job       string
+		reordered bool
+	}{{"cat", false}, {"mcp", false}, {"mcp reorder", true}} {
+		t.Run(row.job, func(t *testing.T) {
+			r := loaded(t, row.job, target.Load{Size: 500, Inflight: 16, Duration: 120 * time.Millisecond})
+			if r.Verdict != string(target.OK) || len(r.Samples) != 6 {
+				t.Fatalf("%s, %d samples: %v", r.Verdict, len(r.Samples), r.Evidence)
+			}
+			for _, s := range r.Samples {
+				if l := s.Latency["roundtrip"]; s.Messages < 1 || l.Count != s.Messages || s.WireBytes != s.Messages*(r.Size+1) {
+					t.Errorf("%d messages, %d latencies, %d bytes", s.Messages, l.Count, s.WireBytes)
+				}
+			}
+			if out := r.Evidence["out_of_order"].(int64); row.reordered && out == 0 {
+				t.Error("answers in reverse order were not noticed")
+			}
+		})
+	}
+}
+
+func TestLoadAtARateCountsFromWhenRequestsAreDue(t *testing.T) {
+	r := loaded(t, "cat", target.Load{Size: 200, Rate: 2000, Duration: 300 * time.Millisecond})
+	if r.Verdict != string(target.OK) {
+		t.Fatalf("%s: %v", r.Verdict, r.Evidence)
+	}
+	for _, s := range r.Samples {
+		if s.Load == nil || s.Load.Sent != s.Messages || s.Load.Due < s.Load.Sent || s.Load.Due != s.Load.Sent+s.Load.Unsent || s.Latency["due"].Count != s.Messages || s.Latency["lateness"].Count != s.Messages {
+			t.Errorf("%d messages: %+v", s.Messages, s.Load)
+		}
+	}
+}
+
+func TestLoadNamesWhatGoesWrong(t *testing.T) {
+	for _, row := range []struct {
+		job     string
+		verdict target.Verdict
+	}{
+		{"mcp corrupt", target.Corrupt},
+		{"mcp exit0@600", "exit 0"},
+		{"mcp deaf@600", target.Deaf},
+	} {
+		t.Run(row.job, func(t *testing.T) {
+			if r := loaded(t, row.job, target.Load{Size: 1000, Inflight: 4, Duration: 60 * time.Millisecond}); r.Verdict != string(row.verdict) {
+				t.Errorf("%s: %v", r.Verdict, r.Evidence)
+			}
+		})
+	}
+}
+
+func TestLoadRefusesWhatCannotBe(t *testing.T) {
+	d := open(t, server("cat"))
+	for _, l := range []target.Load{{Inflight: -1}, {Inflight: 1 << 20}, {Rate: -5}} {
+		if err := d.Load(t.Context(), l, discard); err == nil {
+			t.Errorf("%+v was taken", l)
+		}
+	}
+}
