@@ -49,9 +49,6 @@ func dial(o Options, f framers.Framing) (*conn, error) {
 		out:    &meter{end: kid.stdout},
 		closed: make(chan struct{}), asked: make(chan []byte, 64), answered: make(chan struct{}),
 	}
-	if o.unread {
-		c.out.gate = make(chan struct{})
-	}
 	opts := []framers.Option{framers.WithMaxMessage(-1), framers.WithVerbatim()}
 	c.writer = f.NewWriter(c.wire(), opts...)
 	go c.read(f.NewReader(c.out, opts...))
@@ -138,9 +135,7 @@ func (c *conn) reply() {
 
 // hangUp ends the server and everything that served it. A polite server is given time to leave.
 func (c *conn) hangUp(politely bool) {
-	if c.out.gate != nil {
-		c.readOn()
-	}
+	c.readOn()
 	if politely {
 		c.stop()
 	} else {
@@ -150,11 +145,12 @@ func (c *conn) hangUp(politely bool) {
 	<-c.answered
 }
 
-// readOn begins to read a standard output that was left unread.
+// hold leaves what the server says unread from the next read on, until readOn.
+func (c *conn) hold() { c.out.gate.Store(new(make(chan struct{}))) }
+
+// readOn goes on with a standard output that was left unread. It may be called when none was.
 func (c *conn) readOn() {
-	select {
-	case <-c.out.gate:
-	default:
-		close(c.out.gate)
+	if gate := c.out.gate.Swap(nil); gate != nil {
+		close(*gate)
 	}
 }

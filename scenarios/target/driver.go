@@ -100,14 +100,19 @@ func (d *Driver) Starts() int { return d.starts }
 
 // Close ends the server. It may be called by anyone, ends what is under way, and may be called again.
 func (d *Driver) Close() error {
+	d.end(true)
+	return nil
+}
+
+// end ends the server; one that is not worth the wait is not given time to leave.
+func (d *Driver) end(politely bool) {
 	d.mu.Lock()
 	c := d.c
 	d.c, d.closed = nil, true
 	d.mu.Unlock()
 	if c != nil {
-		c.hangUp(true)
+		c.hangUp(politely)
 	}
-	return nil
 }
 
 // live returns the running server, and starts it if it is not running.

@@ -182,14 +182,15 @@ func (d *Driver) tellDeaf(ctx context.Context, c *conn, out *outcome) {
 		}
 		return
 	}
+	partial := c.partial() // the answer to the probe would end it
 	e.Probe = d.probe(ctx, c)
 	switch {
 	case e.Probe == probeAnswered:
 		out.verdict = Unanswered
 	case !c.alive():
 		out.verdict = c.verdict()
-	case c.partial() > 0:
-		out.verdict, e.Partial = Truncated, c.partial()
+	case partial > 0:
+		out.verdict, e.Partial = Truncated, partial
 		out.why += fmt.Sprintf(", %d bytes of it came", e.Partial)
 	}
 }

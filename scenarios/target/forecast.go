@@ -36,3 +36,12 @@ const margin = 10
 func (d *Driver) deadline(size int) time.Duration {
 	return min(d.o.Patience+margin*d.pace.predict(size), d.o.Longest)
 }
+
+// awakening is what a server has beside, as long as it has said nothing yet: where there is no handshake, its start is part of the first
+// answer.
+func (d *Driver) awakening(c *conn) time.Duration {
+	if c.settled.Load() > 0 {
+		return 0
+	}
+	return d.o.Start
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"sync/atomic"
 	"time"
@@ -94,6 +95,7 @@ func (d *Driver) Load(ctx context.Context, l Load, keep Keep) error {
 type round struct {
 	c      *conn
 	load   Load
+	most   int64  // requests
 	send   *shape // of the sending goroutine
 	check  *shape // of the reading one
 	judge  judge
@@ -123,19 +125,24 @@ type round struct {
 
 // round runs one part of a load, from an idle server to an idle server.
 func (d *Driver) round(ctx context.Context, l Load, s *shape) (*round, error) {
+	return d.once(ctx, l, s, math.MaxInt64)
+}
+
+// once is a round of so many requests at most.
+func (d *Driver) once(ctx context.Context, l Load, s *shape, most int64) (*round, error) {
 	c, err := d.live(ctx)
 	if err != nil {
 		return nil, err
 	}
 	r := &round{
-		c: c, load: l, send: s, check: s.clone(), window: int64(l.Inflight), wake: make(chan struct{}, 1), highest: -1,
+		c: c, load: l, most: most, send: s, check: s.clone(), window: int64(l.Inflight), wake: make(chan struct{}, 1), highest: -1,
 		slots: make([]atomic.Int64, 1<<bits.Len(uint(l.Inflight))), latency: results.NewHistogram(), lateness: results.NewHistogram(),
 	}
 	before, state := c.account(), c.state()
 	r.began = time.Now()
 	receive := receiver(r.receive)
 	c.receiver.Store(&receive)
-	err = r.generate(ctx, d.deadline(len(s.msg)*l.Inflight))
+	err = r.generate(ctx, d.deadline(len(s.msg)*l.Inflight)+d.awakening(c))
 	c.receiver.Store(nil)
 	elapsed := time.Since(r.began)
 	if ctx.Err() != nil {
@@ -164,7 +171,7 @@ func (r *round) generate(ctx context.Context, limit time.Duration) error {
 	frames := framers.NewCoalescer(r.c.wire(), 0)
 	w := r.c.framing.NewWriter(frames, framers.WithMaxMessage(-1), framers.WithVerbatim())
 	length := r.load.Duration / loadRounds
-	for time.Since(r.began) < length {
+	for time.Since(r.began) < length && r.sent.Load() < r.most {
 		n := r.window - (r.sent.Load() - r.answered.Load())
 		if r.load.Rate > 0 {
 			n = min(n, r.due(time.Since(r.began))-r.sent.Load())
@@ -175,7 +182,7 @@ func (r *round) generate(ctx context.Context, limit time.Duration) error {
 			}
 			continue
 		}
-		if err := r.batch(w, frames, min(n, r.fits()), limit); err != nil {
+		if err := r.batch(w, frames, min(n, r.fits(), r.most-r.sent.Load()), limit); err != nil {
 			return err
 		}
 	}

@@ -13,18 +13,14 @@ type meter struct {
 	bytes atomic.Int64
 	calls atomic.Int64
 
-	chunk  int           // bytes a write; 0 is all of them
-	pause  time.Duration // after each
-	before func()        // called when a read is about to ask for more
-	gate   chan struct{} // closed when reading may begin; nil is at once
+	chunk int                           // bytes a write; 0 is all of them
+	pause time.Duration                 // after each
+	gate  atomic.Pointer[chan struct{}] // closed when reading may go on; nil where nothing holds it up
 }
 
 func (m *meter) Read(p []byte) (int, error) {
-	if m.before != nil {
-		m.before()
-	}
-	if m.gate != nil {
-		<-m.gate
+	if gate := m.gate.Load(); gate != nil {
+		<-*gate
 	}
 	n, err := m.end.Read(p)
 	m.count(int64(n))

@@ -35,7 +35,6 @@ type Options struct {
 
 	undrained bool // leave standard error unread
 	nonblock  bool // hand the server a standard output in non-blocking mode
-	unread    bool // leave standard output unread until told to
 }
 
 const (

@@ -112,5 +112,5 @@ func (d *Driver) growthIn(ctx context.Context, capacity, to int, keep Keep) erro
 func (d *Driver) with(change func(*Options)) *Driver {
 	o := d.o
 	change(&o)
-	return &Driver{o: o, dialect: d.dialect, refusal: d.refusal, backoff: newBackoff(o.Seed)}
+	return &Driver{o: o, dialect: d.dialect, refusal: d.refusal, pace: d.pace, backoff: newBackoff(o.Seed)}
 }
