@@ -28,6 +28,8 @@ type driveFlags struct {
 	rate     float64
 	load     time.Duration
 
+	messages  string
+	faults    bool
 	findLimit bool
 	asserts   []string
 	badge     bool
@@ -50,6 +52,8 @@ anything. Without one, a method that no server has is asked for, and has to be r
   pipebench drive -- pipebench serve --fault deaf@1MiB
   pipebench drive --size 1KiB..4MiB --capacity 4KiB -- node server.js --stdio
   pipebench drive --inflight 64 --size 256,64KiB -- my-server
+  pipebench drive --faults -- my-server
+  pipebench drive --messages session.jsonl -- my-server
   pipebench drive --find-limit --size ..32MiB -- my-server
   pipebench drive --assert 'limit>=16MiB' --assert 'p99<50ms@64KiB' --assert 'slope<1.3' -- my-server`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -82,6 +86,8 @@ func (f *driveFlags) register(cmd *cobra.Command) {
 	flags.IntVar(&f.inflight, "inflight", 0, "load it with so many unanswered requests at once, instead of the sweep")
 	flags.Float64Var(&f.rate, "rate", 0, "load it with so many requests a second, due whether it answers or not, instead of the sweep")
 	flags.DurationVar(&f.load, "load-time", 3*time.Second, "of --inflight and --rate")
+	flags.StringVar(&f.messages, "messages", "", "replay the requests of a recording, or of a file with a message a line, instead of the sweep")
+	flags.BoolVar(&f.faults, "faults", false, "put it through what bad clients and systems do, instead of the sweep:\n"+treatmentTable())
 	flags.BoolVar(&f.findLimit, "find-limit", false, "search for the limits alone, to the byte")
 	flags.StringArrayVar(&f.asserts, "assert", nil, "exit 3 unless this holds, such as 'limit>=16MiB'; may be repeated")
 	flags.BoolVar(&f.badge, "badge", false, "print a line for the server's README, too")
@@ -185,15 +191,35 @@ func (f *driveFlags) run(ctx context.Context, stderr io.Writer, o target.Options
 	defer d.Close()
 	f.say(stderr, "%s speaks %s in %s; sending %s", o.Command[0], d.Protocol(), d.Framing(), d.Request())
 	keep := func(l results.Line) error {
-		if t, ok := l.(results.Target); ok {
-			f.say(stderr, "%s", target.Line(t))
+		switch l := l.(type) {
+		case results.Target:
+			f.say(stderr, "%s", target.Line(l))
+		case results.Fault:
+			f.say(stderr, "%s: %s", l.ID, l.Verdict)
 		}
 		return out.Write(l)
 	}
-	if f.inflight > 0 || f.rate > 0 {
+	switch {
+	case f.faults:
+		return d.Faults(ctx, keep)
+	case f.messages != "":
+		recording, err := target.ReadRecording(f.messages)
+		if err != nil {
+			return err
+		}
+		return d.Replay(ctx, recording, keep)
+	case f.inflight > 0 || f.rate > 0:
 		return f.loads(ctx, d, plan, keep)
 	}
 	return d.Drive(ctx, plan, keep)
+}
+
+func treatmentTable() string {
+	var b strings.Builder
+	for _, s := range target.Scenarios() {
+		fmt.Fprintf(&b, "  %-18s %s\n", s.ID, s.Does)
+	}
+	return strings.TrimRight(b.String(), "\n")
 }
 
 // loads makes a load of each size.

@@ -28,7 +28,10 @@ type judge struct{ at int }
 
 // answers reports whether the message answers the request, and not another one.
 func (s *shape) answers(e envelope.Envelope) bool {
-	if s.id < 0 {
+	switch {
+	case s.wants != nil:
+		return e.Answers() && bytes.Equal(e.ID, s.wants)
+	case s.id < 0:
 		return true
 	}
 	return e.Answers() && bytes.Equal(e.ID, s.msg[s.id:s.id+idDigits])

@@ -18,6 +18,9 @@ type shape struct {
 	echoes   bool
 	errs     bool   // an error is the answer that is due
 	refusal  string // its code; "" is any
+
+	fixed bool   // the message is what it is, and not numbered
+	wants []byte // then: its id; nil where it has none
 }
 
 // The ids of requests are numbers of one width, so that they do not change a message's size: ten digits, and below 2^31 for those who keep
@@ -66,6 +69,9 @@ func (s *shape) clone() *shape {
 
 // number makes the shape's message its i-th copy.
 func (s *shape) number(i int64) []byte {
+	if s.fixed {
+		return s.msg
+	}
 	if s.id >= 0 {
 		decimals(s.msg[s.id:s.id+idDigits], firstID+i%manyIDs)
 	}

@@ -47,7 +47,8 @@ func View(w io.Writer, format results.Format, set *results.Set) error {
 // headline says what was driven, and how.
 func headline(set *results.Set) string {
 	if len(set.Targets) == 0 {
-		return fmt.Sprintf("%d faults", len(set.Faults))
+		f := set.Faults[0]
+		return fmt.Sprintf("%v: %v", f.Evidence["command"], f.Evidence["protocol"])
 	}
 	t := set.Targets[0]
 	return fmt.Sprintf("%s: %v, %v framing, %v", strings.Join(t.Command, " "), t.Evidence["spoken"], t.Evidence["framing"], t.Evidence["request"])
@@ -150,6 +151,9 @@ func sentence(t results.Target) string {
 		return limitSentence("replies", *t.ReplyLimit, t)
 	case t.SearchedTo != nil:
 		return fmt.Sprintf("no limit on a %s up to %s", side, bytesText(int(*t.SearchedTo)))
+	}
+	if n, ok := number(t.Evidence["replayed"]); ok {
+		return replaySentence(t, n)
 	}
 	if slope, ok := number(t.Evidence["slope"]); ok {
 		return growthSentence(t, slope)
@@ -265,4 +269,14 @@ func Hopeless(set *results.Set) bool {
 		tried = tried || !Verdict(t.Verdict).Works()
 	}
 	return tried
+}
+
+func replaySentence(t results.Target, n float64) string {
+	answered, _ := number(t.Evidence["answered"])
+	s := fmt.Sprintf("%.0f messages replayed, %.0f of them requests that were answered: %s", n, answered, t.Verdict)
+	if at, failed := number(t.Evidence["failed_at_message"]); failed {
+		return s + fmt.Sprintf(" at message %.0f (%v)", at, t.Evidence["why"])
+	}
+	return s + ", p50 " + percentile(t.Samples, func(l results.Latency) *int64 { return l.P50NS }) +
+		", p99 " + percentile(t.Samples, func(l results.Latency) *int64 { return l.P99NS })
 }
