@@ -86,27 +86,43 @@ func TestServeNeverReadsButSeesItsParentGo(t *testing.T) {
 	if err != nil {
 		t.Skip("needs sh")
 	}
-	// The shell starts the server and leaves; the server's stdin stays open and unread, its stdout says when it ends.
-	stdin, keep, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	// The shell starts the server and leaves when its own stdin ends; the server's stays open, and its stdout says when it ends.
+	stdin, keep := pipe(t)
 	defer keep.Close()
-	keep.WriteString(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}` + "\n")
-	stdout, far, err := os.Pipe()
+	keep.WriteString(`{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n" +
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo"}}` + "\n")
+	stdout, far := pipe(t)
+	defer stdout.Close()
+	cmd := exec.Command(sh, "-c", `"$0" serve --fault never-read <&3 & read line`, os.Args[0])
+	cmd.Env = append(os.Environ(), commandEnv+"=1")
+	cmd.ExtraFiles = []*os.File{stdin}
+	cmd.Stdout = far
+	leave, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(sh, "-c", `exec 3<&0; "$0" serve --fault never-read <&3 & sleep 0.3`, os.Args[0])
-	cmd.Env = append(os.Environ(), commandEnv+"=1")
-	cmd.Stdin, cmd.Stdout = stdin, far
-	if err := cmd.Run(); err != nil {
+	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	stdin.Close()
 	far.Close()
 	stdout.SetReadDeadline(time.Now().Add(time.Minute))
-	if rest, err := io.ReadAll(stdout); len(rest) > 0 || err != nil {
+	out := bufio.NewReader(stdout)
+	if line, err := out.ReadString('\n'); !strings.Contains(line, `"id":1,"result"`) {
+		t.Fatalf("got %q, %v, want it to serve its handshake", line, err)
+	}
+	leave.Close()
+	_ = cmd.Wait() // read has met the end of its input
+	if rest, err := io.ReadAll(out); len(rest) > 0 || err != nil {
 		t.Errorf("got %q, %v, want its end", rest, err)
 	}
+}
+
+func pipe(t *testing.T) (r, w *os.File) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, w
 }

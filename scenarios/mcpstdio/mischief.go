@@ -13,12 +13,15 @@ import (
 // mischief is a Fault at work: it stands in the way of a server at five places. Without a fault it does nothing anywhere.
 type mischief struct {
 	Fault
-	s     *Server
-	deaf  bool
-	order reversal
+	s      *Server
+	deaf   bool
+	order  reversal
+	parent int // the process that started this one
 }
 
-func newMischief(s *Server, f Fault) *mischief { return &mischief{Fault: f, s: s} }
+func newMischief(s *Server, f Fault) *mischief {
+	return &mischief{Fault: f, s: s, parent: os.Getppid()}
+}
 
 // handshakeBytes is more than a handshake's messages have.
 const handshakeBytes = 16 << 10
@@ -118,7 +121,6 @@ func handshake(line []byte) bool {
 // readNoMore leaves the input unread until the server is stopped. A server that does not read does not see its client go, so it
 // looks for another sign: it has been given to another parent.
 func (m *mischief) readNoMore() {
-	parent := os.Getppid()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
@@ -126,7 +128,7 @@ func (m *mischief) readNoMore() {
 		case <-m.s.drained:
 			return
 		case <-tick.C:
-			if os.Getppid() != parent {
+			if os.Getppid() != m.parent {
 				m.s.vanish(nil)
 			}
 		}
