@@ -52,7 +52,7 @@ another one may change by itself; such a change is shown, and exits 4 with --req
 	flags.StringSliceVar(&f.only, "only", nil, "claims by ID, or documents by number, such as 003,001-exact (see list)")
 	flags.StringVar(&f.explain, "explain", "", "judge one claim, and print its rule, all of its evidence, and how to repeat it")
 	flags.StringVar(&f.against, "against", "", "exit 3 if a verdict is another than in this file")
-	flags.BoolVar(&f.requireVerdict, "require-verdict", false, "exit 4 if a verdict that the figures leave open changed, or one is missing")
+	flags.BoolVar(&f.requireVerdict, "require-verdict", false, "exit 4 if the figures leave a verdict open; with --against, if such a one changed or one is missing")
 	flags.DurationVar(&f.maxTime, "max-time", 0, "stop after this long, and show what was judged (default none)")
 	f.shared.register(cmd, "a folder for the files of the run (default pipebench-out/<time>)")
 	cmd.RegisterFlagCompletionFunc("only", completeClaims) // the flags exist
@@ -95,10 +95,31 @@ func (f *claimsFlags) run(cmd *cobra.Command, files []string) error {
 	if err := f.show(cmd.OutOrStdout(), set); err != nil {
 		return errors.Join(failed, err)
 	}
-	if failed != nil || before == nil {
+	switch {
+	case failed != nil:
 		return failed
+	case before == nil:
+		return f.decided(set)
 	}
 	return f.compare(cmd.OutOrStdout(), before, set)
+}
+
+// decided demands, where a verdict is required, that the figures leave none
+// open.
+func (f *claimsFlags) decided(set *results.Set) error {
+	if !f.requireVerdict {
+		return nil
+	}
+	var open []string
+	for _, r := range f.latest(set) {
+		if unsure(r) {
+			open = append(open, r.ID)
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	return &statusError{exitInconclusive, fmt.Errorf("the figures leave open %s: run again when the machine is quiet", strings.Join(open, ", "))}
 }
 
 // before reads the verdicts that --against holds these against.

@@ -11,8 +11,8 @@ import (
 	"github.com/pipebench/pipebench/framers"
 )
 
-// A Sample is a message of a kind that document 001 names.
-type Sample struct {
+// A Content is a message of a kind that document 001 names.
+type Content struct {
 	Name   string `json:"name"`
 	Raw    int    `json:"raw"`    // bytes of what it carries
 	JSON   int    `json:"json"`   // bytes of the message
@@ -21,8 +21,8 @@ type Sample struct {
 
 // Fits is the evidence of the claims on what fits.
 type Fits struct {
-	Limit    int      `json:"limit"`
-	Messages []Sample `json:"messages"`
+	Limit    int       `json:"limit"`
+	Messages []Content `json:"messages"`
 }
 
 // A maker makes what a sample carries.
@@ -81,7 +81,7 @@ func gatherFits(makers ...maker) func(context.Context, *lab) (Fits, error) {
 			if err != nil {
 				return e, err
 			}
-			s := Sample{Name: m.name, Raw: m.raw, JSON: len(msg)}
+			s := Content{Name: m.name, Raw: m.raw, JSON: len(msg)}
 			err = exchange(framers.NDJSON(), [][]byte{msg}, func(r framers.Reader) error {
 				got, err := r.ReadMessage()
 				s.Passed = err == nil && bytes.Equal(got, msg)

@@ -205,12 +205,12 @@ var cases = map[string][]verdictCase{
 		{"answering holds no more", Compared{Options: []Option{{Option: optionShut, Held: 40}, {Option: optionSay, Held: 41, ID: "1", Next: true}}}, Refuted, false},
 		{"answering finds no id", Compared{Options: []Option{{Option: optionShut, Held: 40}, {Option: optionSay, Held: 41, ID: "null", Next: true}}}, Depends, false},
 	},
-	"001-10mb-text":  {{"whatever", Fits{Messages: []Sample{{Name: "a", Passed: true}}}, Holds, false}, {"some", Fits{Messages: []Sample{{Name: "a", Passed: true}, {Name: "b"}}}, Depends, false}},
-	"001-5mb-image":  {{"passes", Fits{Messages: []Sample{{Name: "a", Passed: true}}}, Holds, false}, {"refused", Fits{Messages: []Sample{{Name: "a"}}}, Refuted, false}},
-	"001-1000-tools": {{"passes", Fits{Messages: []Sample{{Name: "a", Passed: true}}}, Holds, false}, {"refused", Fits{Messages: []Sample{{Name: "a"}}}, Refuted, false}},
+	"001-10mb-text":  {{"whatever", Fits{Messages: []Content{{Name: "a", Passed: true}}}, Holds, false}, {"some", Fits{Messages: []Content{{Name: "a", Passed: true}, {Name: "b"}}}, Depends, false}},
+	"001-5mb-image":  {{"passes", Fits{Messages: []Content{{Name: "a", Passed: true}}}, Holds, false}, {"refused", Fits{Messages: []Content{{Name: "a"}}}, Refuted, false}},
+	"001-1000-tools": {{"passes", Fits{Messages: []Content{{Name: "a", Passed: true}}}, Holds, false}, {"refused", Fits{Messages: []Content{{Name: "a"}}}, Refuted, false}},
 	"001-50mb-excluded": {
-		{"refused", Fits{Messages: []Sample{{Name: "a"}}}, Holds, false},
-		{"passes", Fits{Messages: []Sample{{Name: "a", Passed: true}}}, Refuted, false},
+		{"refused", Fits{Messages: []Content{{Name: "a"}}}, Holds, false},
+		{"passes", Fits{Messages: []Content{{Name: "a", Passed: true}}}, Refuted, false},
 	},
 	"001-http2-1000": {
 		{"1024", Frame{16 << 20, 16 << 10}, Holds, false},
