@@ -153,7 +153,7 @@ func (f *doctorFlags) show(cmd *cobra.Command, dir, run string, watch *noise.Wat
 	if err != nil {
 		return err
 	}
-	found := findingsOf(set, run)
+	found := ofRun(set, run)
 	if f.shared.format == string(results.FormatBench) {
 		found.Records = set.Records
 	}
@@ -169,25 +169,6 @@ func (f *doctorFlags) show(cmd *cobra.Command, dir, run string, watch *noise.Wat
 		return &statusError{exitInconclusive, fmt.Errorf("%d invocations fitted into %s, and compare rests on %d or more: give more time (--max-time), or fewer cells", n, f.maxTime, noise.Least)}
 	}
 	return nil
-}
-
-// findingsOf are the findings of one run in a file that holds several.
-func findingsOf(set *results.Set, run string) *results.Set {
-	found := &results.Set{Problems: set.Problems}
-	if env, ok := set.Environment(run); ok {
-		found.Add(env)
-	}
-	for _, n := range set.Noise {
-		if n.Run == run {
-			found.Add(n)
-		}
-	}
-	for _, f := range set.Faults {
-		if f.Run == run {
-			found.Add(f)
-		}
-	}
-	return found
 }
 
 // explain says what was looked at, and where the answer is kept.

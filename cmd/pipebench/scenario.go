@@ -148,6 +148,11 @@ func ofRun(set *results.Set, run string) *results.Set {
 			out.Add(r)
 		}
 	}
+	for _, r := range set.Noise {
+		if r.Run == run {
+			out.Add(r)
+		}
+	}
 	return out
 }
 
