@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// planted is how much longer the reader takes in the slowed build, as a share. On
+// a machine that does nothing else, 0.1 is found as well: the default is for one
+// that runs all tests at once.
+var planted = flag.Float64("planted", 2, "the slow-down that ab has to find, as a share")
+
+// drag is what the slowed build does after each line: it spins for a share of
+// the time since it did so last. A message takes longer by that share at least:
+// an end that uses more than its part of a CPU is also interrupted more often.
+const drag = `package framers
+
+import "time"
+
+var dragged = time.Now()
+
+func drag() {
+	worked := min(time.Since(dragged), time.Millisecond)
+	for began := time.Now(); float64(time.Since(began)) < %g*float64(worked); {
+	}
+	dragged = time.Now()
+}
+`
+
+// A build whose ndjson reader is slowed by a known share is found by ab, and the
+// build beside itself is not.
+func TestABFindsAPlantedSlowDown(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("ends are placed on Linux alone")
+	}
+	if testing.Short() {
+		t.Skip("builds the command twice")
+	}
+	folder := t.TempDir()
+	clean, slowed := filepath.Join(folder, "clean"), filepath.Join(folder, "slowed")
+	build(t, clean)
+	build(t, slowed, "-overlay", overlay(t, folder))
+	var stdout, stderr bytes.Buffer
+	code := run(t.Context(), []string{"ab", clean, slowed, "--fail-above", "5%", "--metric", "goodput", "--out", filepath.Join(folder, "out"),
+		"--", "--framing", "ndjson", "--size", "64KiB", "--pattern", "stream", "--placement", "same", "--samples", "3", "--duration", "10ms"},
+		strings.NewReader(""), &stdout, &stderr)
+	t.Logf("%s%s", stdout.String(), stderr.String())
+	if code != exitGate || !strings.Contains(stdout.String(), "slower") {
+		t.Errorf("exit %d, want %d and a verdict", code, exitGate)
+	}
+}
+
+func build(t *testing.T, path string, flags ...string) {
+	t.Helper()
+	args := append([]string{"build", "-buildvcs=false", "-o", path}, flags...)
+	if out, err := exec.CommandContext(t.Context(), "go", append(args, ".")...).CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+}
+
+// overlay makes the file that tells go build of sources that are not in the
+// tree: a reader of lines that calls drag, and drag itself.
+func overlay(t *testing.T, folder string) string {
+	t.Helper()
+	framers, err := filepath.Abs(filepath.Join("..", "..", "framers"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(framers, "line.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const call = "line, err := r.line()\n"
+	if strings.Count(string(text), call) != 1 {
+		t.Fatalf("framers/line.go has no single %q to slow down", call)
+	}
+	replaced := map[string]string{
+		filepath.Join(framers, "line.go"):    write(t, folder, "line.go", strings.Replace(string(text), call, call+"drag()\n", 1)),
+		filepath.Join(framers, "planted.go"): write(t, folder, "planted.go", fmt.Sprintf(drag, *planted)),
+	}
+	list, err := json.Marshal(map[string]any{"Replace": replaced})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return write(t, folder, "overlay.json", string(list))
+}
+
+func write(t *testing.T, folder, name, text string) string {
+	t.Helper()
+	path := filepath.Join(folder, name)
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
