@@ -3,6 +3,7 @@ package probe_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"runtime"
 	"strings"
@@ -147,5 +148,79 @@ func TestEveryRuleHasASource(t *testing.T) {
 	}
 	if rules := probe.Rules("plan9"); rules != nil && runtime.GOOS != "plan9" {
 		t.Errorf("rules for plan9: %v", rules)
+	}
+}
+
+// TestPredictionsHoldHere holds what is predicted of this system's pipes against what is found. Other systems' cannot be, here.
+func TestPredictionsHoldHere(t *testing.T) {
+	if runtime.GOOS == "linux" && os.Getpagesize() != 4096 {
+		t.Skip("predictions are of Linux with pages of 4 KiB")
+	}
+	compared := 0
+	o := probe.Options{Kinds: []syspipe.Kind{syspipe.Anonymous}, Steps: []string{"capacity", "slot", "fill", "growth", "all-or-nothing", "poll", "full", "broken", "eof"}}
+	err := probe.Run(t.Context(), o, func(f probe.Finding) error {
+		want, ok := probe.Predict(runtime.GOOS, f.Step)
+		if !ok {
+			return nil
+		}
+		compared++
+		if fmt.Sprint(f.Value) != fmt.Sprint(want) {
+			t.Errorf("%s: found %v, predicted %v", f.Step, f.Value, want)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if least := 5; compared < least {
+		t.Errorf("only %d predictions were compared", compared)
+	}
+}
+
+func TestPredict(t *testing.T) {
+	for _, row := range []struct {
+		os, step string
+		want     any
+		ok       bool
+	}{
+		{"linux", "capacity/fill/2049", 32784, true},
+		{"linux", "short-write/4097", 4096, true},
+		{"linux", "one-byte-after/511", true, true},
+		{"linux", "settable/4097", 8192, true},
+		{"darwin", "capacity/fill/511", 65408, true},
+		{"darwin", "short-write/61440", 4096, true},
+		{"freebsd", "all-or-nothing", 512, true},
+		{"windows", "capacity/fill/511", nil, false},
+		{"linux", "broken/after-0/notice", nil, false},
+		{"linux", "capacity/fill/0", nil, false},
+		{"plan9", "slot", nil, false},
+	} {
+		if got, ok := probe.Predict(row.os, row.step); got != row.want || ok != row.ok {
+			t.Errorf("Predict(%s, %s) = %v, %v; want %v, %v", row.os, row.step, got, ok, row.want, row.ok)
+		}
+	}
+}
+
+func TestProgressCountsExperiments(t *testing.T) {
+	var seen []probe.Progress
+	o := probe.Options{
+		Kinds: []syspipe.Kind{syspipe.Anonymous}, Steps: []string{"capacity", "full"},
+		Observe: func(p probe.Progress) { seen = append(seen, p) },
+	}
+	found := 0
+	if err := probe.Run(t.Context(), o, func(probe.Finding) error { found++; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if len(seen) != 2 || seen[1].Done != 2 || seen[1].Of != 2 || seen[0].Step != "capacity" || seen[0].Findings+seen[1].Findings != found {
+		t.Errorf("progress %+v, with %d findings", seen, found)
+	}
+}
+
+func TestOnlyWhatIsDocumentedIsImitated(t *testing.T) {
+	if ceiling, lacks, ok := probe.Imitation("darwin"); !ok || ceiling != 64<<10 || lacks == "" {
+		t.Errorf("darwin: %d, %q, %v", ceiling, lacks, ok)
+	}
+	if _, _, ok := probe.Imitation("windows"); ok {
+		t.Error("a ceiling of Windows is claimed")
 	}
 }

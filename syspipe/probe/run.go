@@ -3,6 +3,7 @@ package probe
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,28 @@ type Options struct {
 	Steps []string       // names of experiments, as [Steps] lists them; nil: all
 	// StepTimeout is how long one experiment may take; 0 is [DefaultStepTimeout]. One that takes longer is killed, and its finding is "hangs".
 	StepTimeout time.Duration
+	// Observe, if set, is told of each experiment that is over, from the goroutine that called Run.
+	Observe func(Progress)
+}
+
+// Progress is one experiment that is over.
+type Progress struct {
+	Pipe     syspipe.Kind
+	Step     string // the experiment, as [Steps] lists it
+	Findings int    // that it brought
+	Done, Of int    // experiments, this one among the former
+}
+
+// Validate reports what cannot be asked for: an unknown kind or step. What this system merely lacks is an error of [Run], which wraps
+// [errors.ErrUnsupported].
+func (o Options) Validate() error {
+	for _, k := range o.Kinds {
+		if _, err := syspipe.ParseKind(string(k)); err != nil {
+			return fmt.Errorf("probe: %w", err)
+		}
+	}
+	_, err := namedExperiments(o.Steps)
+	return err
 }
 
 // DefaultStepTimeout is some ten times what the slowest experiment takes on an idle machine.
@@ -40,39 +63,45 @@ func Steps() []string {
 // Run makes the experiments and calls found for each finding as it comes; it stops at the first error of found. An experiment that fails or
 // hangs is itself a finding, and the others go on. With all of them Run takes some seven seconds.
 func Run(ctx context.Context, o Options, found func(Finding) error) error {
-	kinds, steps, err := o.validate()
+	kinds, steps, err := o.resolve()
 	if err != nil {
 		return err
 	}
-	for _, kind := range kinds {
+	over := Progress{Of: len(kinds) * len(steps)}
+	for _, over.Pipe = range kinds {
 		for _, step := range steps {
-			if err := runStep(ctx, kind, step, o.StepTimeout, found); err != nil {
+			over.Step, over.Findings = step.name, 0
+			count := func(f Finding) error { over.Findings++; return found(f) }
+			if err := runStep(ctx, over.Pipe, step, cmp.Or(o.StepTimeout, DefaultStepTimeout), count); err != nil {
 				return err
+			}
+			over.Done++
+			if o.Observe != nil {
+				o.Observe(over)
 			}
 		}
 	}
 	return nil
 }
 
-func (o *Options) validate() (kinds []syspipe.Kind, steps []experiment, err error) {
-	if o.StepTimeout <= 0 {
-		o.StepTimeout = DefaultStepTimeout
+// resolve says what the options ask for, once this system is known to have it.
+func (o Options) resolve() (kinds []syspipe.Kind, steps []experiment, err error) {
+	if err := o.Validate(); err != nil {
+		return nil, nil, err
 	}
 	for _, k := range o.Kinds {
 		if err := k.Supported(); err != nil {
 			return nil, nil, fmt.Errorf("probe: %w", err)
 		}
 	}
-	kinds, steps = o.Kinds, experiments
+	kinds = o.Kinds
 	if kinds == nil {
 		kinds = supportedKinds()
 	}
 	if len(kinds) == 0 {
 		return nil, nil, fmt.Errorf("probe: %w", syspipe.Anonymous.Supported())
 	}
-	if o.Steps != nil {
-		steps, err = namedExperiments(o.Steps)
-	}
+	steps, err = namedExperiments(o.Steps)
 	return kinds, steps, err
 }
 
@@ -86,7 +115,11 @@ func supportedKinds() []syspipe.Kind {
 	return kinds
 }
 
+// namedExperiments are those of the names, all of them for none.
 func namedExperiments(names []string) ([]experiment, error) {
+	if names == nil {
+		return experiments, nil
+	}
 	var list []experiment
 	for _, name := range names {
 		e, ok := experimentNamed(name)
