@@ -121,6 +121,7 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	if f.dryRun {
 		return f.printPlan(cmd.OutOrStdout(), plan)
 	}
+	f.shared.sayImitation(cmd.ErrOrStderr(), f.capacities)
 	return f.measure(cmd, plan)
 }
 

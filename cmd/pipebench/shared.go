@@ -56,3 +56,14 @@ func parsePrecision(s string) (float64, error) {
 	}
 	return v, nil
 }
+
+// noBench refuses the format of benchmarks for a command that has none to show.
+func noBench(cmd *cobra.Command, format *string) {
+	known := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if *format == string(results.FormatBench) {
+			return usage(fmt.Errorf("--format bench is of measurements, and %s makes none: use table, markdown, csv or json", cmd.CommandPath()))
+		}
+		return known(cmd, args)
+	}
+}

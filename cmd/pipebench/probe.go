@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/rules"
+	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/probe"
+)
+
+// probeFlags are what probe was asked for, as it was typed.
+type probeFlags struct {
+	pipes, steps, against []string
+	timeout               time.Duration
+	from                  string
+	shared                sharedFlags
+}
+
+func newProbe() *cobra.Command {
+	f := &probeFlags{}
+	cmd := &cobra.Command{
+		Use:   "probe",
+		Short: "Find by experiment what this system's pipes really do",
+		Long: `Find by experiment what the pipes of this system do, in under ten seconds: how much they
+hold for writes of which size, what can be set, when a write is taken in part, when writers
+come between each other's bytes, what is left when a side leaves, and how many bytes the
+classic deadlock takes. Each finding is laid beside the documented rule of this system.
+
+Nothing is assumed, and each experiment has a process of its own and a deadline: one that
+hangs is a finding. With --against, other machines' files and the documented rules of
+linux, macos, freebsd and windows stand beside it.`,
+		Example: `  pipebench probe
+  pipebench probe --pipe anonymous --step fill,poll
+  pipebench probe --against macos,windows
+  pipebench probe --against other-machine/results.jsonl
+  pipebench probe --from results.jsonl --format csv`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.pipes, "pipe", nil, "kinds of pipe (default each that this system has)")
+	flags.StringSliceVar(&f.steps, "step", nil, "experiments, of "+strings.Join(probe.Steps(), ", ")+" (default all)")
+	flags.StringSliceVar(&f.against, "against", nil, "lay beside: result files of other machines, or the documented rules of "+strings.Join(rules.Systems(), ", ")+" (default all of them)")
+	flags.DurationVar(&f.timeout, "step-timeout", probe.DefaultStepTimeout, "after which an experiment is a finding that it hangs")
+	flags.StringVar(&f.from, "from", "", "show the findings of a results file, and probe nothing")
+	f.shared.register(cmd, "a folder for the files of the probe (default pipebench-out/<time>)")
+	noBench(cmd, &f.shared.format)
+	return cmd
+}
+
+func (f *probeFlags) run(cmd *cobra.Command) error {
+	options, err := f.options()
+	if err != nil {
+		return usage(err)
+	}
+	others, systems, err := f.beside()
+	if err != nil {
+		return err
+	}
+	if f.from != "" {
+		set, err := readProbes(f.from)
+		if err != nil {
+			return err
+		}
+		return f.show(cmd.OutOrStdout(), set, others, systems)
+	}
+	return f.probe(cmd, options, others, systems)
+}
+
+func (f *probeFlags) options() (probe.Options, error) {
+	o := probe.Options{StepTimeout: f.timeout}
+	for _, name := range f.pipes {
+		o.Kinds = append(o.Kinds, syspipe.Kind(name))
+	}
+	if len(f.steps) > 0 {
+		o.Steps = f.steps
+	}
+	if f.timeout <= 0 {
+		return o, fmt.Errorf("--step-timeout %v: want a time above zero", f.timeout)
+	}
+	return o, o.Validate()
+}
+
+// beside reads what --against names: files, and the systems of which the rules
+// are shown. It does so before anything is measured in vain.
+func (f *probeFlags) beside() (others []*results.Set, systems []string, err error) {
+	for _, name := range f.against {
+		if slices.Contains(rules.Systems(), name) {
+			systems = append(systems, name)
+			continue
+		}
+		set, err := readProbes(name)
+		if err != nil {
+			return nil, nil, fmt.Errorf("--against: %w", err)
+		}
+		others = append(others, set)
+	}
+	if len(others) > 0 && len(systems) == 0 {
+		systems = rules.Systems()
+	}
+	return others, systems, nil
+}
+
+func readProbes(path string) (*results.Set, error) {
+	set, err := results.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	set.Probes = slices.DeleteFunc(set.Probes, func(p results.Probe) bool { return p.Pipe == "" })
+	if len(set.Probes) == 0 {
+		return nil, fmt.Errorf("%s holds no findings of a probe: make some with pipebench probe --out FOLDER", path)
+	}
+	return set, nil
+}
+
+// probe makes the experiments, keeps what they find, and shows it. A probe
+// that was interrupted shows what it found until then.
+func (f *probeFlags) probe(cmd *cobra.Command, o probe.Options, others []*results.Set, systems []string) error {
+	run, err := results.NewRun()
+	if err != nil {
+		return err
+	}
+	out, err := f.shared.openRun(run)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(f.fill(cmd.Context(), cmd.ErrOrStderr(), out, run, o), out.Close())
+	all, unread := results.Read(filepath.Join(out.dir, recordsFile))
+	if unread != nil {
+		return errors.Join(err, unread)
+	}
+	set := rules.Of(all, run)
+	if len(set.Probes) == 0 {
+		return errors.Join(err, results.ErrNothing)
+	}
+	if shown := errors.Join(err, f.show(cmd.OutOrStdout(), set, others, systems), f.draw(cmd.ErrOrStderr(), out.dir, all)); shown != nil {
+		return shown
+	}
+	if rules.Failed(set) {
+		return errors.New("no experiment came to a result")
+	}
+	return nil
+}
+
+func (f *probeFlags) fill(ctx context.Context, stderr io.Writer, out *runFolder, run string, o probe.Options) error {
+	var note stepper
+	o.Observe = func(p probe.Progress) {
+		if note == nil {
+			note = f.shared.notes(stderr, p.Of)
+		}
+		note.done(fmt.Sprintf("%s %s: %d findings", p.Pipe, p.Step, p.Findings))
+	}
+	defer func() {
+		if note != nil {
+			note.stop()
+		}
+	}()
+	return probe.Run(ctx, o, func(found probe.Finding) error { return out.Write(rules.Record(run, found)) })
+}
+
+// show prints the findings, beside others where that was asked for.
+func (f *probeFlags) show(w io.Writer, set *results.Set, others []*results.Set, systems []string) error {
+	format := results.Format(f.shared.format)
+	if len(f.against) > 0 {
+		return rules.Beside(append([]*results.Set{set}, others...), systems).Write(w, format)
+	}
+	if format == results.FormatTable || format == results.FormatMarkdown {
+		return rules.Page(set).Write(w, format)
+	}
+	return set.Write(w, format, results.ViewOptions{})
+}
+
+func (f *probeFlags) draw(stderr io.Writer, dir string, set *results.Set) error {
+	drawn, err := draw(dir, set)
+	if err == nil && !f.shared.quiet {
+		fmt.Fprintf(stderr, "kept in %s: %s and %d plots\n", dir, recordsFile, drawn)
+	}
+	return err
+}
