@@ -1,0 +1,154 @@
+package rules_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/rules"
+	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/probe"
+)
+
+// on is a set with what one machine found of anonymous pipes.
+func on(machine string, found ...results.Probe) *results.Set {
+	set := &results.Set{Environments: []results.Environment{{Run: "run " + machine, Machine: machine, OS: "linux", Hostname: machine}}}
+	for _, p := range found {
+		p.Kind, p.Run, p.Pipe = results.KindProbe, "run "+machine, "anonymous"
+		set.Probes = append(set.Probes, p)
+	}
+	return set
+}
+
+var (
+	yes, no  = true, false
+	agreeing = results.Probe{Step: "slot", Value: 4096.0, Unit: "B", How: "read", Documented: "4096 B (fs/pipe.c)", Agrees: &yes}
+	contrary = results.Probe{Step: "all-or-nothing", Value: 8192.0, Unit: "B", How: "bisect", Documented: "4096 B (fs/pipe.c)", Agrees: &no}
+	quoted   = results.Probe{Step: "broken/after-0/notice", Value: 1500.0, Unit: "ns", How: "close", Documented: "EPIPE and SIGPIPE (fs/pipe.c)"}
+	unruled  = results.Probe{Step: "limit/user-pages-hard", Value: 0.0, Unit: "pages", How: "read"}
+	hanging  = results.Probe{Step: "deadlock", Value: "hangs", How: "killed"}
+)
+
+func TestAPageSaysHowEachFindingStands(t *testing.T) {
+	text := written(t, rules.Page(on("a", agreeing, contrary, quoted, unruled, hanging)), results.FormatTable)
+	for _, row := range []struct{ name, want string }{
+		{"agreement, with the source as a note", "agrees [1]"},
+		{"the note", "[1] fs/pipe.c"},
+		{"what was predicted instead", "DIFFERS from 4096 B [1]"},
+		{"a rule without a value is quoted", "[2] EPIPE and SIGPIPE (fs/pipe.c)"},
+		{"no rule", "not documented"},
+		{"a time in its unit", "1.50 µs"},
+		{"the sum", "5 findings; 1 agree with the documented rules, 1 differ (all-or-nothing)"},
+		{"what hung", "No result: deadlock hangs"},
+		{"the experiment", "bisect"},
+	} {
+		if !strings.Contains(text, row.want) {
+			t.Errorf("%s: no %q in\n%s", row.name, row.want, text)
+		}
+	}
+}
+
+func TestFillingsShareATable(t *testing.T) {
+	part := results.Probe{Step: "short-write/2049", Value: 5.0, Unit: "B", Documented: "0 B (fs/pipe.c)", Agrees: &no}
+	whole := results.Probe{Step: "capacity/fill/2049", Value: 32784.0, Unit: "B", Documented: "32784 B (fs/pipe.c)", Agrees: &yes}
+	more := results.Probe{Step: "one-byte-after/2049", Value: true}
+	v := rules.Page(on("a", whole, part, more))
+	if len(v.Tables) != 1 || len(v.Tables[0].Rows) != 1 {
+		t.Fatalf("tables %+v, want one of one row", v.Tables)
+	}
+	want := []string{"2049 B", "32784 B", "5 B", "yes", "-", "agrees [1], short-write DIFFERS from 0 B [1], not documented"}
+	if got := v.Tables[0].Rows[0]; fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestMachinesStandSideBySide(t *testing.T) {
+	small := results.Probe{Step: "slot", Value: 4096.0, Unit: "B"}
+	large := results.Probe{Step: "slot", Value: 65536.0, Unit: "B"}
+	alone := results.Probe{Step: "full/write", Value: "EAGAIN"}
+	v := rules.Beside([]*results.Set{on("a", small, alone, quoted), on("b", large, quoted)}, []string{"macos", "windows"})
+	got := map[string]string{}
+	for _, row := range v.Tables[0].Rows {
+		got[row[0]] = strings.Join(row[1:], " | ")
+	}
+	for step, want := range map[string]string{
+		"slot":                  "4096 B | 65536 B | 1 B | - | NO",
+		"full/write":            "EAGAIN | - | EAGAIN | - | -",
+		"broken/after-0/notice": "1.50 µs | 1.50 µs | - | - | -", // times are never held against each other
+	} {
+		if got[step] != want {
+			t.Errorf("%s: got %q, want %q", step, got[step], want)
+		}
+	}
+	if text := written(t, v, results.FormatTable); !strings.Contains(text, "documented, not measured here") || !strings.Contains(text, "ERROR_NO_DATA") {
+		t.Errorf("the systems' rules are missing, or what they are:\n%s", text)
+	}
+}
+
+func TestASystemAloneNeedsNoOtherMachine(t *testing.T) {
+	v := rules.Beside([]*results.Set{on("a", agreeing)}, []string{"freebsd"})
+	if row := v.Tables[0].Rows[0]; len(row) != 3 || row[2] != "1 B" {
+		t.Errorf("row %q", row)
+	}
+}
+
+func TestFormatsHoldTheSame(t *testing.T) {
+	v := rules.Page(on("a", agreeing, unruled))
+	var tables map[string][]map[string]string
+	if err := json.Unmarshal([]byte(written(t, v, results.FormatJSON)), &tables); err != nil {
+		t.Fatal(err)
+	}
+	if rows := tables["What an anonymous pipe does"]; len(rows) != 2 || rows[0]["found"] != "4096 B" {
+		t.Errorf("JSON rows %v", rows)
+	}
+	if csv := written(t, v, results.FormatCSV); !strings.HasPrefix(csv, "step,found,") {
+		t.Errorf("CSV %q", csv)
+	}
+	if err := v.Write(os.Stderr, results.FormatBench); err == nil {
+		t.Error("a page was written as a benchmark")
+	}
+}
+
+func TestOnlyResultsCount(t *testing.T) {
+	if !rules.Failed(on("a", hanging)) || rules.Failed(on("a", hanging, agreeing)) {
+		t.Error("a set has failed if and only if nothing in it came to a result")
+	}
+	set := on("a", agreeing)
+	set.Probes = append(set.Probes, results.Probe{Run: "another", Pipe: "anonymous"}, results.Probe{Run: "run a", Step: "memory/copy/1/same"})
+	if part := rules.Of(set, "run a"); len(part.Probes) != 1 || len(part.Environments) != 1 {
+		t.Errorf("of one run: %+v", part)
+	}
+}
+
+func TestARecordKeepsTheFinding(t *testing.T) {
+	f := probe.Finding{Pipe: syspipe.FIFO, Step: "slot", Value: 4096, Unit: "B", How: "h", Documented: "d", Agrees: &yes}
+	r := rules.Record("r", f)
+	if r.Kind != results.KindProbe || r.Run != "r" || r.Pipe != "fifo" || r.Step != "slot" || r.Value != 4096 || r.Unit != "B" ||
+		r.How != "h" || r.Documented != "d" || r.Agrees != &yes || r.Time.IsZero() {
+		t.Errorf("record %+v", r)
+	}
+}
+
+func written(t *testing.T, v rules.View, format results.Format) string {
+	t.Helper()
+	var text strings.Builder
+	if err := v.Write(&text, format); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
+func ExamplePage() {
+	agrees := true
+	set := &results.Set{Probes: []results.Probe{{
+		Pipe: "anonymous", Step: "slot", Value: 4096.0, Unit: "B",
+		How: "read a full pipe until a byte fits", Documented: "4096 B (Linux fs/pipe.c)", Agrees: &agrees,
+	}}}
+	rules.Page(set).Write(os.Stdout, results.FormatCSV)
+	// Output:
+	// step,found,documented rule,how it was found
+	// slot,4096 B,agrees [1],read a full pipe until a byte fits
+}
