@@ -124,7 +124,7 @@ func fromMCP(ctx context.Context, o Options, c *conn, a attempt) (dialect, error
 
 // fromLSP speaks as an editor does.
 func fromLSP(ctx context.Context, o Options, c *conn, a attempt) (dialect, error) {
-	l := &lsp{wire: a.wire, mode: o.Tool}
+	l := &lsp{wire: a.wire}
 	c.hear(l.answer())
 	reply, err := c.call(ctx, initializeLSP(), a.within)
 	if err != nil {

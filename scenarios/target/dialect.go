@@ -44,7 +44,7 @@ func dialectNamed(name string) (func(o Options) dialect, error) {
 	case "mcp":
 		return func(o Options) dialect { return &mcp{wire: o.framing(framers.NDJSON()), tool: o.Tool, arg: o.Arg} }, nil
 	case "lsp":
-		return func(o Options) dialect { return &lsp{wire: o.framing(framers.ContentLength()), mode: o.Tool} }, nil
+		return func(o Options) dialect { return &lsp{wire: o.framing(framers.ContentLength())} }, nil
 	case "jsonrpc":
 		return func(o Options) dialect { return &bare{wire: o.framing(framers.NDJSON())} }, nil
 	case "lines":

@@ -59,7 +59,7 @@ func (d *Driver) greeted(ctx context.Context) (*conn, error) {
 		return nil, err
 	}
 	c.hear(d.dialect.answer())
-	if err := d.dialect.greet(ctx, c, d.o.Start); err != nil {
+	if err := d.welcome(ctx, c); err != nil {
 		if ctx.Err() != nil {
 			c.hangUp(false)
 			return nil, context.Cause(ctx)
@@ -67,6 +67,30 @@ func (d *Driver) greeted(ctx context.Context) (*conn, error) {
 		return nil, unfit(d.o, c, err)
 	}
 	return c, nil
+}
+
+// welcome shakes hands with a server that has just been started.
+func (d *Driver) welcome(ctx context.Context, c *conn) error {
+	if err := d.dialect.greet(ctx, c, d.o.Start); err != nil {
+		return err
+	}
+	return d.awaken(ctx, c)
+}
+
+// awaken asks a server that was not asked anything in the handshake for a first sign of life, so that its start is no part of the time that a
+// later answer has.
+func (d *Driver) awaken(ctx context.Context, c *conn) error {
+	if c.settled.Load() > 0 {
+		return nil
+	}
+	s, err := d.smallest(askTransport)
+	if err != nil {
+		return err
+	}
+	if _, err := c.ask(ctx, s.number(0), d.o.Start); err != nil {
+		return fmt.Errorf("a first request: %w", err)
+	}
+	return nil
 }
 
 // Protocol is what the server speaks, with the revision where there is one: "mcp 2025-11-25", "lines".

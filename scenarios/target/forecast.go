@@ -18,13 +18,16 @@ func (f *forecast) learn(size int, took time.Duration) {
 	}
 }
 
-// predict is how long a message of size bytes takes if time grows as size does.
+// predict is how long a message of size bytes takes if time grows as size does. What a small message took is mostly what every one costs, and
+// says little about a large one.
 func (f *forecast) predict(size int) time.Duration {
 	switch {
 	case f.size == 0:
 		return time.Duration(size) * firstGuess
 	case size <= f.size:
 		return f.took
+	case f.size < linearFrom:
+		return f.took + time.Duration(size-f.size)*firstGuess
 	}
 	return time.Duration(float64(f.took) * float64(size) / float64(f.size))
 }
@@ -35,13 +38,4 @@ const margin = 10
 // deadline is how long a server has for a message of size bytes.
 func (d *Driver) deadline(size int) time.Duration {
 	return min(d.o.Patience+margin*d.pace.predict(size), d.o.Longest)
-}
-
-// awakening is what a server has beside, as long as it has said nothing yet: where there is no handshake, its start is part of the first
-// answer.
-func (d *Driver) awakening(c *conn) time.Duration {
-	if c.settled.Load() > 0 {
-		return 0
-	}
-	return d.o.Start
 }

@@ -142,7 +142,7 @@ func (d *Driver) once(ctx context.Context, l Load, s *shape, most int64) (*round
 	r.began = time.Now()
 	receive := receiver(r.receive)
 	c.receiver.Store(&receive)
-	err = r.generate(ctx, d.deadline(len(s.msg)*l.Inflight)+d.awakening(c))
+	err = r.generate(ctx, d.deadline(len(s.msg)*l.Inflight))
 	c.receiver.Store(nil)
 	elapsed := time.Since(r.began)
 	if ctx.Err() != nil {

@@ -14,10 +14,7 @@ import (
 )
 
 // lsp is the Language Server Protocol.
-type lsp struct {
-	wire framers.Framing
-	mode string
-}
+type lsp struct{ wire framers.Framing }
 
 func (l *lsp) String() string           { return "lsp" }
 func (l *lsp) framing() framers.Framing { return l.wire }

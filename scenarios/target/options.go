@@ -17,7 +17,7 @@ type Options struct {
 
 	Protocol string // "mcp", "lsp", "jsonrpc", "lines"; "" and "auto" find out
 	Framing  string // a framers spec; "" is the protocol's own
-	Tool     string // MCP: the tool to call; "" is "echo" if there is one, else a method that no server knows. LSP: "documentSymbol" opens a document of each size
+	Tool     string // MCP: the tool to call; "" is "echo" if there is one, else a method that no server knows
 	Arg      string // MCP: the tool's argument that takes the payload; "" is its first text
 
 	Pipe       syspipe.Kind  // of standard input and output; "" is anonymous

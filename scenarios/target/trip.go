@@ -55,7 +55,7 @@ func (d *Driver) trip(ctx context.Context, s *shape, i int64) (outcome, error) {
 // exchange sends and waits. Its verdicts are provisional where nothing came: examine finds out why.
 func (d *Driver) exchange(ctx context.Context, c *conn, s *shape, i int64) outcome {
 	msg := s.number(i)
-	limit := d.deadline(len(msg)) + d.awakening(c)
+	limit := d.deadline(len(msg))
 	got := c.expect(s)
 	defer c.receiver.Store(nil)
 	before := c.state()
