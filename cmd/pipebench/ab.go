@@ -61,7 +61,7 @@ func binaries(cmd *cobra.Command, args []string) int {
 func (f *abFlags) register(cmd *cobra.Command) {
 	f.gateFlags.register(cmd)
 	flags := cmd.Flags()
-	flags.IntVar(&f.pairs, "pairs", 0, "how many pairs to run (default what the number of comparisons asks for, at least 12)")
+	flags.IntVar(&f.pairs, "pairs", 0, "how many pairs to run (default what the number of comparisons asks for, at least 20)")
 	flags.DurationVar(&f.maxTime, "max-time", pairs.DefaultMaxTime, "begin no pair that would end after this long")
 	f.shared.register(cmd, "a folder for the records of both (default pipebench-out/<time>)")
 }

@@ -64,12 +64,12 @@ func (p Plan) Validate() error {
 	return invoke.CheckFlags(p.Flags)
 }
 
-// Wanted is how many pairs to run for so many comparisons of times: half as
-// many again as could establish a change if all agreed, so that a few may
-// point the other way, and never fewer than 12.
+// Wanted is how many pairs to run for so many comparisons of times: twice as many
+// as could establish a change if all agreed, so that some may point the other
+// way, and never fewer than 20.
 func Wanted(comparisons int, alpha float64) int {
 	enough := results.EnoughPairs(max(1, comparisons), alpha)
-	return max(12, enough+(enough+1)/2)
+	return max(20, 2*enough)
 }
 
 // Run runs the plan. before[i] and after[i] are a pair. When it is stopped, by
