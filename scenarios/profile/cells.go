@@ -40,7 +40,7 @@ func Cells(t placement.Topology) []results.Cell {
 	var cells []results.Cell
 	for _, place := range Places(t) {
 		base := results.Cell{
-			Framing: "raw", Pipe: string(syspipe.Anonymous), IO: io(), Placement: place,
+			Framing: "raw", Pipe: string(syspipe.Anonymous), IO: syspipe.Blocking.String(), Placement: place,
 			Peer: "process", Pattern: "stream", Payload: "json",
 		}
 		cells = append(cells, sized(base, streamSizes)...)
@@ -55,9 +55,6 @@ func Cells(t placement.Topology) []results.Cell {
 	}
 	return cells
 }
-
-// io is blocking, which every system has.
-func io() string { return syspipe.Blocking.String() }
 
 func sized(base results.Cell, sizes []int) []results.Cell {
 	var cells []results.Cell
