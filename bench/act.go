@@ -74,8 +74,8 @@ func (s *Stage) Meet() error {
 // alike. It may be used concurrently.
 type Clock struct{ shared *sharedClock }
 
-// Clock makes an end's own view of the clock.
-func (s *Stage) Clock() (*Clock, error) {
+// NewClock makes a view of the clock.
+func NewClock() (*Clock, error) {
 	shared, err := newSharedClock()
 	return &Clock{shared}, err
 }

@@ -19,11 +19,12 @@ import (
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/scenarios/claims"
 	"github.com/pipebench/pipebench/scenarios/faults"
+	"github.com/pipebench/pipebench/scenarios/tune"
 	"github.com/pipebench/pipebench/syspipe/probe"
 )
 
 func main() {
-	bench.Worker()
+	bench.Worker(tune.Act())
 	faults.Worker()
 	claims.Worker()
 	probe.Worker()

@@ -12,6 +12,7 @@ import (
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/scenarios/claims"
 	"github.com/pipebench/pipebench/scenarios/faults"
+	"github.com/pipebench/pipebench/scenarios/tune"
 	"github.com/pipebench/pipebench/syspipe/probe"
 )
 
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) {
 	faults.Worker()
 	claims.Worker()
 	probe.Worker()
-	bench.Worker() // the engine starts this test binary again, as it would the command
+	bench.Worker(tune.Act()) // the engine starts this test binary again, as it would the command
 	if os.Getenv("GORACE") == "" {
 		os.Setenv("GORACE", "atexit_sleep_ms=0") // else each worker of a -race build lingers for a second
 	}

@@ -153,6 +153,11 @@ func ofRun(set *results.Set, run string) *results.Set {
 			out.Add(r)
 		}
 	}
+	for _, r := range set.Tunes {
+		if r.Run == run {
+			out.Add(r)
+		}
+	}
 	return out
 }
 

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pipebench/pipebench/bench"
+	"github.com/pipebench/pipebench/bench/payload"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/sweep"
+	"github.com/pipebench/pipebench/scenarios/tune"
+)
+
+// tuneFlags are what tune was asked for, as it was typed.
+type tuneFlags struct {
+	objective, chunks, size, capacity, messages string
+	pipe, io, placement, payload                string
+	drains, asserts                             []string
+
+	rate              float64
+	duration, maxTime time.Duration
+	noLevers          bool
+	shared            sharedFlags
+}
+
+func newTune() *cobra.Command {
+	f := &tuneFlags{}
+	cmd := &cobra.Command{
+		Use:   "tune",
+		Short: "Choose a chunk size on evidence",
+		Long: `Find the chunk size that is worth its price on this machine.
+
+Large messages stream through a pipe in chunks, and small ones fall due meanwhile: measured
+is the goodput of all, and how long the small ones wait, for chunks of 512 B to 1 MiB and for
+readers that take all they can, 200 MB/s, or 20 MB/s. The search is coarse first, then where
+the answer lies, until no other size can be better by more than 5 %, or the time is up.
+
+Messages that are not cut (ndjson) are measured beside it, and what may do more than any
+chunk size: a smaller pipe, a sender that keeps unread bytes below a watermark, and one that
+sizes its frames by the stream's rate.
+
+An assertion is about the recommended size; name a reader with @drain=BYTES.`,
+		Example: `  pipebench tune
+  pipebench tune --objective latency --drain 20MB/s,full
+  pipebench tune --size 16MiB --capacity 16KiB --max-time 3m
+  pipebench tune --messages session.ndjson
+  pipebench tune --assert 'p99<1ms@drain=200000000' --format json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.tune(cmd) },
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (f *tuneFlags) register(cmd *cobra.Command) {
+	d := tune.Default()
+	flags := cmd.Flags()
+	flags.StringVar(&f.objective, "objective", string(d.Objective), "what goodput is worth against wait: "+objectives())
+	flags.StringVar(&f.chunks, "chunk", "", "sizes to choose from, bytes of a whole frame (default 512..1MiB and 60KiB)")
+	flags.StringSliceVar(&f.drains, "drain", []string{"full", "200MB/s", "20MB/s"}, "how fast readers take bytes")
+	flags.StringVar(&f.size, "size", "1MiB", "of the large messages")
+	flags.StringVar(&f.messages, "messages", "", "stream the messages of a file, one a line, instead of generated ones")
+	flags.Float64Var(&f.rate, "rate", d.Cell.Rate, "small messages a second that fall due meanwhile")
+	flags.StringVar(&f.pipe, "pipe", d.Cell.Pipe, "kind of pipe")
+	flags.StringVar(&f.capacity, "capacity", "", "of the pipe (default the system's)")
+	flags.StringVar(&f.io, "io", d.Cell.IO, "how the ends wait: one value for both, or writer/reader")
+	flags.StringVar(&f.placement, "placement", d.Cell.Placement, "where the ends run")
+	flags.StringVar(&f.payload, "payload", d.Cell.Payload, "what generated messages are made of")
+	flags.BoolVar(&f.noLevers, "no-levers", false, "try nothing but chunk sizes")
+	flags.DurationVar(&f.duration, "duration", d.Duration, "of one sample, about")
+	flags.DurationVar(&f.maxTime, "max-time", d.MaxTime, "begin no sample after this long")
+	flags.StringArrayVar(&f.asserts, "assert", nil, "exit 3 unless this holds for the recommended size, such as 'p99<1ms'; may be repeated")
+	f.shared.register(cmd, "a folder for the files of the run (default pipebench-out/<time>)")
+}
+
+func objectives() string {
+	var out []string
+	for _, o := range tune.Objectives() {
+		out = append(out, fmt.Sprintf("%s (%s)", o[0], o[1]))
+	}
+	return strings.Join(out, ", ")
+}
+
+// options makes of the flags what to tune.
+func (f *tuneFlags) options() (tune.Options, error) {
+	o := tune.Default()
+	o.Seed, o.Levers, o.Duration, o.MaxTime = f.shared.seed, !f.noLevers, f.duration, f.maxTime
+	c := &o.Cell
+	c.Pipe, c.IO, c.Placement, c.Payload, c.Rate = f.pipe, f.io, f.placement, f.payload, f.rate
+	var err error
+	if o.Objective, err = tune.ParseObjective(f.objective); err != nil {
+		return o, err
+	}
+	if c.Size, err = sizeFlag("size", f.size); err != nil {
+		return o, err
+	}
+	if c.Capacity, err = sizeFlag("capacity", f.capacity); err != nil {
+		return o, err
+	}
+	if f.chunks != "" {
+		if o.Chunks, err = sweep.ParseSizes(f.chunks); err != nil {
+			return o, fmt.Errorf("--chunk: %w", err)
+		}
+	}
+	if o.Drains, err = drains(f.drains); err != nil {
+		return o, err
+	}
+	if err := f.replay(&o); err != nil {
+		return o, err
+	}
+	if o.Run, err = results.NewRun(); err != nil {
+		return o, err
+	}
+	return o, o.Validate()
+}
+
+func drains(texts []string) ([]int64, error) {
+	var out []int64
+	for _, text := range texts {
+		d, err := tune.ParseDrain(text)
+		if err != nil {
+			return nil, fmt.Errorf("--drain: %w", err)
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// replay puts a recording's messages in place of generated ones.
+func (f *tuneFlags) replay(o *tune.Options) error {
+	if f.messages == "" {
+		return nil
+	}
+	recording, err := payload.ReadRecording(f.messages)
+	if err != nil {
+		return err
+	}
+	o.Recording = f.messages
+	o.Cell.Size, o.Cell.Payload, o.Cell.Messages = 0, payload.Recorded, recording.Hash
+	return nil
+}
+
+func (f *tuneFlags) tune(cmd *cobra.Command) error {
+	o, err := f.options()
+	if err != nil {
+		return planError(err)
+	}
+	if why := bench.Unsupported(o.Cell); why != nil {
+		return why
+	}
+	asserts, err := parseAsserts(f.asserts)
+	if err != nil {
+		return usage(err)
+	}
+	out, err := f.shared.openRun(o.Run)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(f.search(cmd.Context(), cmd.ErrOrStderr(), o, out), out.Close())
+	shown := f.report(cmd, out.dir, o, asserts)
+	if err != nil && errors.Is(shown, results.ErrNothing) {
+		return err
+	}
+	return errors.Join(err, shown)
+}
+
+// search tunes, and keeps the records.
+func (f *tuneFlags) search(ctx context.Context, stderr io.Writer, o tune.Options, out *runFolder) error {
+	if !f.shared.quiet && !f.shared.noProgress {
+		o.Observe = func(p tune.Progress) { fmt.Fprintln(stderr, tuneLine(p)) }
+	}
+	return tune.Run(ctx, o, func(t results.Tune) error { return out.Write(t) })
+}
+
+// tuneLine is a finished sample, and what is thought by then.
+func tuneLine(p tune.Progress) string {
+	reader := "full speed"
+	if p.Cell.Drain > 0 {
+		reader = results.FormatGoodput(float64(p.Cell.Drain))
+	}
+	line := fmt.Sprintf("%4.1fs %s, reader at %s: sample %d", p.Elapsed.Seconds(), bench.Label(p.Cell), reader, p.Sample)
+	if d := p.Decision; d.Best > 0 {
+		line += fmt.Sprintf("; %s so far, ±%s", results.FormatSize(int64(d.Best)), results.FormatPercent(100*d.Margin))
+	}
+	return line
+}
+
+// report shows what the run's file says, draws it, and judges it.
+func (f *tuneFlags) report(cmd *cobra.Command, dir string, o tune.Options, asserts []results.Assert) error {
+	all, err := results.Read(filepath.Join(dir, recordsFile))
+	if err != nil {
+		return err
+	}
+	set := ofRun(all, o.Run)
+	if err := tune.View(cmd.OutOrStdout(), results.Format(f.shared.format), set, o.Objective); err != nil {
+		return err
+	}
+	if err := writeBench(filepath.Join(dir, benchFile), tune.Measurements(all)); err != nil {
+		return err
+	}
+	drawn, err := draw(dir, all)
+	if err != nil {
+		return err
+	}
+	if !f.shared.quiet {
+		fmt.Fprintf(cmd.ErrOrStderr(), "kept in %s: %s, %s and %d plots\n", dir, recordsFile, benchFile, drawn)
+	}
+	return f.judge(cmd.ErrOrStderr(), set, o, asserts)
+}
+
+// judge gives the run its exit code: assertions are about what is recommended,
+// and noise that hides that is no answer.
+func (f *tuneFlags) judge(stderr io.Writer, set *results.Set, o tune.Options, asserts []results.Assert) error {
+	if tune.Decide(set.Tunes, o.Objective).Hidden() {
+		return &statusError{exitInconclusive, errors.New("no size can be recommended: noise hides it, or time was too short; give it more (--max-time), stop what else runs, or use --placement same")}
+	}
+	recommended := &results.Set{Environments: set.Environments}
+	for _, t := range set.Tunes {
+		if t.Recommended {
+			recommended.Add(t)
+		}
+	}
+	return judged(stderr, recommended, asserts)
+}

@@ -1,0 +1,180 @@
+package tune
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pipebench/pipebench/bench"
+	"github.com/pipebench/pipebench/results"
+)
+
+// Options are what to tune, and how long that may take.
+type Options struct {
+	Run       string       // names the run in its records
+	Cell      results.Cell // what all points share; its framing, drain and sender are of no account
+	Recording string       // path of the large messages, where the cell replays some
+	Seed      int64
+
+	Objective Objective
+	Chunks    []int         // sizes to choose from, in bytes of a whole frame
+	Drains    []int64       // readers' rates in bytes a second; 0 is as fast as it can
+	Levers    bool          // also try smaller pipes, a watermark, and frames sized by the stream's rate
+	Duration  time.Duration // of one sample, about
+	MaxTime   time.Duration // after which no further sample is begun
+
+	// Observe, if set, is told of each sample from the goroutine that called Run.
+	Observe func(Progress)
+}
+
+// Progress is one sample, and what is thought by then.
+type Progress struct {
+	Cell     results.Cell
+	Sample   int // of the cell, from 1
+	Decision Decision
+	Elapsed  time.Duration
+}
+
+// usual is the chunk size that most implementations use, in bytes: always
+// measured, to say what it costs.
+const usual = 60 << 10
+
+// Default tunes for messages of 1 MiB through a pipe as the system makes it,
+// between two processes on one CPU. How long a small message waits depends on
+// bytes and on the reader's rate, not on where the ends run; what a frame
+// costs is CPU time, which is steadiest to measure where the ends share one.
+func Default() Options {
+	return Options{
+		Cell: results.Cell{
+			Size: 1 << 20, Pipe: "anonymous", IO: "blocking", Placement: "same",
+			Peer: "process", Pattern: "stream", Payload: "json", Rate: 4000,
+		},
+		Seed:      1,
+		Objective: Balanced,
+		Chunks:    []int{512, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10, usual, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20},
+		Drains:    []int64{0, 200e6, 20e6},
+		Levers:    true,
+		Duration:  260 * time.Millisecond, // at 4,000 a second somewhat over the 1,000 probes that a p99 takes
+		MaxTime:   time.Minute,
+	}
+}
+
+// smallestChunk leaves room for a header and some data.
+const smallestChunk = 128
+
+// Validate says what of the options cannot be.
+func (o Options) Validate() error {
+	var faults []error
+	if len(o.Chunks) == 0 || len(o.Drains) == 0 {
+		faults = append(faults, errors.New("tune needs at least one chunk size and one reader's rate"))
+	}
+	for _, c := range o.Chunks {
+		if c < smallestChunk {
+			faults = append(faults, fmt.Errorf("a chunk of %d bytes: a frame has a header, so at least %d are needed", c, smallestChunk))
+		}
+	}
+	for _, d := range o.Drains {
+		if d < 0 {
+			faults = append(faults, fmt.Errorf("a reader cannot take %d bytes a second", d))
+		}
+	}
+	if o.Cell.Messages == "" && o.Cell.Size <= ProbeSize {
+		faults = append(faults, fmt.Errorf("large messages of %d bytes: they have to be larger than the small ones of %d", o.Cell.Size, ProbeSize))
+	}
+	if o.Cell.Rate <= 0 || o.Duration <= 0 {
+		faults = append(faults, errors.New("the rate of small messages and the duration of a sample have to be positive"))
+	}
+	if _, known := weights[o.Objective]; !known {
+		_, err := ParseObjective(string(o.Objective))
+		faults = append(faults, err)
+	}
+	if err := errors.Join(faults...); err != nil {
+		return err
+	}
+	return o.plan(o.plain(o.Chunks[0], o.Drains[0])).Validate()
+}
+
+// plan is a plan of one cell, for what the engine makes of it.
+func (o Options) plan(c results.Cell) bench.Plan {
+	return bench.Plan{Run: o.Run, Cells: []results.Cell{c}, Samples: 1, Duration: o.Duration, Seed: o.Seed, Recording: o.Recording}
+}
+
+// plain is the cell of a chunk size and a reader's rate.
+func (o Options) plain(chunk int, drain int64) results.Cell {
+	c := o.Cell
+	c.Framing, c.Drain, c.Sender = fmt.Sprintf("chunked:%d", chunk), drain, ""
+	return c
+}
+
+// baseline is a cell whose messages are not cut.
+func (o Options) baseline(drain int64) results.Cell {
+	c := o.plain(1, drain)
+	c.Framing = "ndjson"
+	return c
+}
+
+// Levers: what does more for the wait than the chunk size, and what it is set to.
+var (
+	leverCapacities = []int{4 << 10, 16 << 10}
+	leverSenders    = []sender{{watermark: 16 << 10}}
+)
+
+// adjusting is a sender that sizes its frames by the stream's rate: each is to
+// take no longer than this.
+const adjusting = 200 * time.Microsecond
+
+// levers are the cells that show what else could be done, with the chunk size
+// that is best by now. Each is measured with the fastest reader, for what it
+// costs, and with the fastest that has a rate.
+func (o Options) levers(chunk int) []results.Cell {
+	if !o.Levers {
+		return nil
+	}
+	var out []results.Cell
+	for _, drain := range o.leverDrains() {
+		for _, capacity := range leverCapacities {
+			if c := o.plain(chunk, drain); capacity != c.Capacity {
+				c.Capacity = capacity
+				out = append(out, c)
+			}
+		}
+		for _, s := range leverSenders {
+			c := o.plain(chunk, drain)
+			c.Sender = s.String()
+			out = append(out, c)
+		}
+		c := o.plain(slices.Max(o.Chunks), drain)
+		c.Sender = sender{wait: adjusting}.String()
+		out = append(out, c)
+	}
+	return out
+}
+
+func (o Options) leverDrains() []int64 {
+	sorted := slices.SortedFunc(slices.Values(o.Drains), faster)
+	return sorted[:min(2, len(sorted))]
+}
+
+// coarse is every other size from the smallest, the largest, and the usual one.
+func (o Options) coarse() []int {
+	sizes := slices.Sorted(slices.Values(o.Chunks))
+	sizes = slices.Compact(sizes)
+	var out []int
+	for i, size := range sizes {
+		if i%2 == 0 || i == len(sizes)-1 || size == usual {
+			out = append(out, size)
+		}
+	}
+	return out
+}
+
+// beside are a size and its neighbours among all that may be chosen.
+func (o Options) beside(chunk int) []int {
+	sizes := slices.Compact(slices.Sorted(slices.Values(o.Chunks)))
+	i := slices.Index(sizes, chunk)
+	if i < 0 {
+		return nil
+	}
+	return sizes[max(0, i-1):min(len(sizes), i+2)]
+}

@@ -1,0 +1,146 @@
+package tune
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// ProbeSize is the length of a probe in bytes: a small message, such as a
+// notification or the answer to a ping.
+const ProbeSize = 256
+
+// A probe is a line of JSON in which three numbers stand as hexadecimal digits
+// at fixed places:
+//
+//	{"jsonrpc":"2.0","method":"pipebench/probe","params":{"number":"00000000000003e7","due":"…","sent":"…","fill":"zzz…","again":"00000000000003e7"}}
+//
+// Its number stands at both ends, so that one that was cut or patched together
+// from two is seen.
+type probe struct {
+	number uint64
+	due    int64 // nanoseconds of the monotonic clock, as is sent
+	sent   int64
+}
+
+// The last message of a phase says, as its number, how many large ones the
+// reader should have had, and, as due, how many probes.
+const (
+	probeMethod = "pipebench/probe"
+	endMethod   = "pipebench/done_"
+)
+
+const digitCount = 16
+
+// probeShape is a probe with its digits blank, and where they go.
+var probeShape, probePlaces = func() ([]byte, [4]int) {
+	blank := strings.Repeat("#", digitCount)
+	before := `{"jsonrpc":"2.0","method":"` + probeMethod + `","params":{"number":"` + blank + `","due":"` + blank + `","sent":"` + blank + `","fill":"`
+	after := `","again":"` + blank + `"}}`
+	shape := []byte(before + strings.Repeat("z", ProbeSize-len(before)-len(after)) + after)
+	var places [4]int
+	from := 0
+	for i := range places {
+		from += bytes.Index(shape[from:], []byte(blank))
+		places[i] = from
+		from += digitCount
+	}
+	return shape, places
+}()
+
+// methodAt is where the method stands, by which probes are told from all else.
+var methodAt = bytes.Index(probeShape, []byte(probeMethod))
+
+// newProbes makes n blank probes in one piece of memory.
+func newProbes(n int) [][]byte {
+	all := bytes.Repeat(probeShape, n)
+	out := make([][]byte, n)
+	for i := range out {
+		out[i] = all[i*ProbeSize : (i+1)*ProbeSize : (i+1)*ProbeSize]
+	}
+	return out
+}
+
+// stamp writes p's numbers into msg.
+func (p probe) stamp(msg []byte) {
+	for i, v := range [4]uint64{p.number, uint64(p.due), uint64(p.sent), p.number} {
+		putDigits(msg[probePlaces[i]:], v)
+	}
+}
+
+// isProbe tells a probe, or the last message of a phase, from a large message.
+func isProbe(msg []byte) bool {
+	return len(msg) == ProbeSize && bytes.HasPrefix(msg, probeShape[:methodAt+len("pipebench/")])
+}
+
+// isEnd tells the last message of a phase from a probe.
+func isEnd(msg []byte) bool { return bytes.HasPrefix(msg[methodAt:], []byte(endMethod)) }
+
+// readProbe reads the numbers of a probe back.
+func readProbe(msg []byte) (probe, error) {
+	var v [4]uint64
+	for i, at := range probePlaces {
+		var ok bool
+		if v[i], ok = digits(msg[at:]); !ok {
+			return probe{}, fmt.Errorf("probe, byte %d: %q are not hexadecimal digits", at, msg[at:at+digitCount])
+		}
+	}
+	if v[0] != v[3] {
+		return probe{}, fmt.Errorf("probe with number %d at its head and %d at its tail", v[0], v[3])
+	}
+	return probe{v[0], int64(v[1]), int64(v[2])}, nil
+}
+
+// endOf is the last message of a phase of so many large messages and probes.
+func endOf(large, probes int64) []byte {
+	msg := bytes.Clone(probeShape)
+	copy(msg[methodAt:], endMethod)
+	probe{number: uint64(large), due: probes}.stamp(msg)
+	return msg
+}
+
+const hexDigits = "0123456789abcdef"
+
+func putDigits(b []byte, v uint64) {
+	for i := digitCount - 1; i >= 0; i-- {
+		b[i] = hexDigits[v&15]
+		v >>= 4
+	}
+}
+
+// digits reads what putDigits wrote.
+func digits(b []byte) (uint64, bool) {
+	var v uint64
+	for _, c := range b[:digitCount] {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		default:
+			return 0, false
+		}
+		v = v<<4 | uint64(c)
+	}
+	return v, true
+}
+
+// A tally knows which of the probes of a phase have come. They may overtake
+// each other, but each comes once.
+type tally struct {
+	seen  []uint64
+	count int64
+}
+
+func newTally(probes int64) *tally { return &tally{seen: make([]uint64, (probes+63)/64)} }
+
+// add notes a probe, and reports whether it is there for the first time.
+func (t *tally) add(number uint64) bool {
+	word, bit := number/64, uint64(1)<<(number%64)
+	if word >= uint64(len(t.seen)) || t.seen[word]&bit != 0 {
+		return false
+	}
+	t.seen[word] |= bit
+	t.count++
+	return true
+}

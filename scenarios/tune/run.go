@@ -1,0 +1,299 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/pipebench/pipebench/bench"
+	"github.com/pipebench/pipebench/results"
+)
+
+// Run searches for the best chunk size: a coarse grid first, then the sizes
+// that may yet be the best and their neighbours, in rounds of one sample each
+// in shuffled order, until the margin is below 5 % or the time is up. It gives
+// all records to keep when it knows which of them to recommend, also when ctx
+// ends before that.
+func Run(ctx context.Context, o Options, keep func(results.Tune) error) error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	s := &search{Options: o, started: time.Now(), random: rand.New(rand.NewPCG(uint64(o.Seed), 9))}
+	s.sample = func(c results.Cell) (results.Sample, extra, error) { return perform(ctx, o.plan(c), c) }
+	err := s.run(ctx)
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return errors.Join(err, s.keep(keep))
+}
+
+// A search is a run under way.
+type search struct {
+	Options
+	started time.Time
+	random  *rand.Rand
+	sample  func(results.Cell) (results.Sample, extra, error)
+	points  []*point
+	lever   int // the chunk size that levers are tried with; 0 while they are not
+	late    bool
+}
+
+// A point is a cell and what is known of it.
+type point struct {
+	results.Tune
+	compared int64
+	frame    int // that the sender had come to
+	dropped  bool
+}
+
+// Rounds that are taken whatever comes of them.
+const (
+	coarseRounds = 2
+	leverRounds  = 3
+	leastSamples = results.LeastSamples
+)
+
+func (s *search) run(ctx context.Context) error {
+	coarse := s.grid()
+	for range coarseRounds {
+		if err := s.round(ctx, coarse); err != nil {
+			return err
+		}
+	}
+	for n := 0; !s.over(ctx); n++ {
+		d := s.decide()
+		cells := s.wanted(d)
+		if n < leverRounds {
+			cells = append(cells, s.beyond(d)...)
+		}
+		if len(cells) == 0 {
+			return nil
+		}
+		if err := s.round(ctx, cells); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// grid is where the search begins.
+func (s *search) grid() []results.Cell {
+	var out []results.Cell
+	for _, drain := range s.Drains {
+		for _, chunk := range s.coarse() {
+			out = append(out, s.plain(chunk, drain))
+		}
+		out = append(out, s.baseline(drain))
+	}
+	return out
+}
+
+// beyond are the levers, with the size that was best when the first was tried.
+func (s *search) beyond(d Decision) []results.Cell {
+	if s.lever == 0 {
+		s.lever = d.Best
+	}
+	return slices.DeleteFunc(s.levers(s.lever), func(c results.Cell) bool { return s.point(c).dropped })
+}
+
+// foremost is how many sizes a round refines at most: more of them are better
+// told apart by knowing the likeliest ones first.
+const foremost = 5
+
+// wanted are the cells that may change the decision; none when it stands.
+func (s *search) wanted(d Decision) []results.Cell {
+	sizes := s.beside(d.Best)
+	if !d.Settled() || !s.known(d.Best) {
+		for _, c := range d.Contenders() {
+			if len(sizes) < foremost && !slices.Contains(sizes, c) {
+				sizes = append(sizes, c)
+			}
+		}
+	}
+	var out []results.Cell
+	for _, chunk := range sizes {
+		for _, drain := range s.Drains {
+			if c := s.plain(chunk, drain); s.wants(c, d) {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// wants reports whether another sample of a cell helps: there are too few, or
+// the decision does not stand and the cell is part of the reason.
+func (s *search) wants(c results.Cell, d Decision) bool {
+	n := len(s.point(c).Samples)
+	switch {
+	case n < coarseRounds, chunkOf(c) == d.Best && n < leastSamples:
+		return true
+	case d.Settled():
+		return false
+	case n < leastSamples && c.Drain == d.Fast:
+		return true
+	}
+	e := estimate("goodput", s.point(c).Samples)
+	if c.Drain != d.Fast {
+		e = wait(s.point(c).Samples)
+	}
+	return doubt(e)*s.share(c, d) > settled/4
+}
+
+// share is how much a cell's doubt weighs in its size's score.
+func (s *search) share(c results.Cell, d Decision) float64 {
+	if c.Drain == d.Fast {
+		return 1
+	}
+	return weights[d.Objective] / float64(max(1, len(d.Slow)))
+}
+
+// known reports whether all of a size's figures have an interval.
+func (s *search) known(chunk int) bool {
+	for _, drain := range s.Drains {
+		if len(s.point(s.plain(chunk, drain)).Samples) < leastSamples {
+			return false
+		}
+	}
+	return true
+}
+
+// point is a cell's, made when it is first asked for.
+func (s *search) point(c results.Cell) *point {
+	for _, p := range s.points {
+		if p.Cell == c {
+			return p
+		}
+	}
+	p := &point{Tune: results.Tune{Kind: results.KindTune, Run: s.Run, Cell: c}}
+	s.points = append(s.points, p)
+	return p
+}
+
+func (s *search) over(ctx context.Context) bool {
+	s.late = s.late || s.MaxTime > 0 && time.Since(s.started) > s.MaxTime
+	return s.late || ctx.Err() != nil
+}
+
+// round takes a sample of each cell, in an order shuffled anew.
+func (s *search) round(ctx context.Context, cells []results.Cell) error {
+	for _, i := range s.random.Perm(len(cells)) {
+		if s.over(ctx) {
+			return nil
+		}
+		if err := s.take(cells[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take takes one sample. A lever that this system does not have is dropped and
+// its record says why; a candidate that cannot be measured ends the search.
+func (s *search) take(c results.Cell) error {
+	p := s.point(c)
+	if p.dropped {
+		return nil
+	}
+	got, more, err := s.sample(c)
+	if err != nil && bench.Refused(err) && s.isLever(c) {
+		p.dropped = true
+		p.Warnings = append(p.Warnings, "not here: "+err.Error())
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	p.Samples = append(p.Samples, got)
+	p.compared += more.compared
+	p.frame = more.frame
+	if s.Observe != nil {
+		s.Observe(Progress{Cell: c, Sample: len(p.Samples), Decision: s.decide(), Elapsed: time.Since(s.started)})
+	}
+	return nil
+}
+
+func (s *search) isLever(c results.Cell) bool { return c.Sender != "" || c.Capacity != s.Cell.Capacity }
+
+func (s *search) decide() Decision { return Decide(s.records(), s.Objective) }
+
+func (s *search) records() []results.Tune {
+	var out []results.Tune
+	for _, p := range s.points {
+		if !s.isLever(p.Cell) {
+			out = append(out, p.Tune)
+		}
+	}
+	return out
+}
+
+// keep hands over the records, the recommended ones marked.
+func (s *search) keep(keep func(results.Tune) error) error {
+	d := s.decide()
+	slices.SortStableFunc(s.points, func(a, b *point) int { return s.order(a.Cell, b.Cell) })
+	for _, p := range s.points {
+		if len(p.Samples) == 0 && !p.dropped {
+			continue
+		}
+		if err := keep(s.finished(p, d)); err != nil {
+			return fmt.Errorf("keep the record of %s: %w", bench.Label(p.Cell), err)
+		}
+	}
+	return nil
+}
+
+// order puts candidates first, since the first record says what they share.
+func (s *search) order(a, b results.Cell) int {
+	rank := func(c results.Cell) int {
+		switch {
+		case s.isLever(c):
+			return 2
+		case chunkOf(c) == 0:
+			return 1
+		}
+		return 0
+	}
+	if r := rank(a) - rank(b); r != 0 {
+		return r
+	}
+	if f := faster(a.Drain, b.Drain); f != 0 {
+		return f
+	}
+	return chunkOf(a) - chunkOf(b)
+}
+
+// finished is a point's record.
+func (s *search) finished(p *point, d Decision) results.Tune {
+	t := p.Tune
+	t.Time = time.Now().UTC()
+	t.Evidence = map[string]any{"compared": p.compared}
+	if ns, ok := Predicted(t); ok {
+		t.Evidence["predicted_ns"] = int64(ns)
+	}
+	if p.frame > 0 && p.Cell.Sender != "" {
+		t.Evidence["frame"] = p.frame
+	}
+	if d.Best > 0 && !d.Hidden() && !s.isLever(p.Cell) && chunkOf(p.Cell) == d.Best {
+		t.Recommended = true
+		t.Evidence["objective"], t.Evidence["margin"] = string(d.Objective), float64(int(d.Margin*1e4))/1e4
+	}
+	if n := len(t.Samples); n > 0 && lateShare(t.Samples) > lateWarning {
+		t.Warnings = append(t.Warnings, fmt.Sprintf("the generator offered %s of the small messages late: the machine did other work", results.FormatPercent(100*lateShare(t.Samples))))
+	}
+	return t
+}
+
+// lateWarning is the share of probes offered late from which the wait is in
+// doubt: more than the p99 leaves out.
+const lateWarning = 0.05
+
+func lateShare(samples []results.Sample) float64 {
+	var late, due int64
+	for _, s := range samples {
+		late, due = late+s.Load.Late, due+s.Load.Due
+	}
+	return float64(late) / float64(max(1, due))
+}

@@ -1,0 +1,116 @@
+package tune
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+// searching is a search in a model instead of a machine.
+func searching(o Options, m model) *search {
+	noise := rand.New(rand.NewPCG(uint64(o.Seed), 3))
+	s := &search{Options: o, random: rand.New(rand.NewPCG(uint64(o.Seed), 9))}
+	s.MaxTime = 0
+	s.sample = func(c results.Cell) (results.Sample, extra, error) {
+		return m.sample(c, noise), extra{compared: 1}, nil
+	}
+	return s
+}
+
+func kept(t *testing.T, s *search) []results.Tune {
+	t.Helper()
+	var out []results.Tune
+	if err := s.keep(func(r results.Tune) error { out = append(out, r); return r.Validate() }); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestTheSearchEndsWhereTheOptimumIs(t *testing.T) {
+	for seed := range int64(6) {
+		o := Default()
+		o.Seed = seed
+		s := searching(o, quiet)
+		if err := s.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		records := kept(t, s)
+		d := Decide(records, o.Objective)
+		want := quiet.best(o.Chunks, slowReaders, weights[Balanced])
+		if !d.Settled() || d.Best != want && !slices.Contains(d.Alike, want) {
+			t.Errorf("seed %d: %d ±%.3f (alike %v), the model's is %d", seed, d.Best, d.Margin, d.Alike, want)
+		}
+		marked := 0
+		for _, r := range records {
+			if r.Recommended {
+				marked++
+				if chunkOf(r.Cell) != d.Best || r.Evidence["objective"] != "balanced" || len(r.Samples) < results.LeastSamples {
+					t.Errorf("recommended with %d samples: %s %v", len(r.Samples), r.Cell.Key(), r.Evidence)
+				}
+			}
+		}
+		if marked != len(o.Drains) {
+			t.Errorf("%d records recommended, of %d readers", marked, len(o.Drains))
+		}
+	}
+}
+
+// It is adaptive: what cannot be the answer is measured in the coarse rounds
+// and no more, and of what lies between its points only what is near.
+func TestTheSearchSpendsItsTimeWhereItMatters(t *testing.T) {
+	o := Default()
+	o.Levers = false
+	s := searching(o, model{frameNS: 500, byteNS: 0.5, capacity: 65536, noise: 0.05})
+	if err := s.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d := s.decide()
+	best := len(s.point(s.plain(d.Best, 0)).Samples)
+	if far := len(s.point(s.plain(512, 0)).Samples); far != coarseRounds || best <= far {
+		t.Errorf("%d samples of the best size, %d of one that is far from it", best, far)
+	}
+	if skipped := len(s.point(s.plain(1<<10, 0)).Samples); skipped != 0 {
+		t.Errorf("%d samples of a size between two bad ones", skipped)
+	}
+}
+
+func TestWhatTheSystemRefusesIsSaid(t *testing.T) {
+	s := searching(Default(), quiet)
+	plain := s.sample
+	s.sample = func(c results.Cell) (results.Sample, extra, error) {
+		if c.Capacity == 4096 {
+			return results.Sample{}, extra{}, &syspipe.CapacityError{}
+		}
+		return plain(c)
+	}
+	if err := s.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range kept(t, s) {
+		if refused := r.Cell.Capacity == 4096; refused != (len(r.Samples) == 0 && len(r.Warnings) == 1) {
+			t.Errorf("%s: %d samples, warnings %q", r.Cell.Key(), len(r.Samples), r.Warnings)
+		}
+	}
+}
+
+func TestAFailedSampleEndsTheSearchAndKeepsTheRest(t *testing.T) {
+	s := searching(Default(), quiet)
+	plain, left := s.sample, 5
+	broken := errors.New("a message was lost")
+	s.sample = func(c results.Cell) (results.Sample, extra, error) {
+		if left--; left < 0 {
+			return results.Sample{}, extra{}, broken
+		}
+		return plain(c)
+	}
+	if err := s.run(t.Context()); !errors.Is(err, broken) {
+		t.Fatalf("error %v", err)
+	}
+	if n := len(kept(t, s)); n != 5 {
+		t.Errorf("%d records kept, not 5", n)
+	}
+}

@@ -1,0 +1,102 @@
+package tune
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// View writes what the tune records of a set say: the answer in sentences, and
+// the table; as bench, their samples in Go's benchmark format.
+func View(w io.Writer, format results.Format, set *results.Set, o Objective) error {
+	if !slices.ContainsFunc(set.Tunes, func(t results.Tune) bool { return len(t.Samples) > 0 }) {
+		return results.ErrNothing
+	}
+	answer := Explain(set.Tunes, o, machineName(set))
+	switch format {
+	case results.FormatBench:
+		return Measurements(set).Write(w, format, results.ViewOptions{})
+	case results.FormatCSV:
+		return Table(set.Tunes).Write(w, format)
+	case results.FormatJSON:
+		return writeJSON(w, answer, set)
+	}
+	if err := Table(set.Tunes).Write(w, format); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", strings.Join(append(lines(answer.Sentences, format), lines(warnings(set.Tunes), format)...), "\n"))
+	return err
+}
+
+// lines are sentences, each on a line of its own; in Markdown a list.
+func lines(sentences []string, format results.Format) []string {
+	bullet := ""
+	if format == results.FormatMarkdown {
+		bullet = "- "
+	}
+	out := make([]string, len(sentences))
+	for i, s := range sentences {
+		out[i] = bullet + s + "."
+	}
+	return out
+}
+
+// warnings are those of the records, each with what it is about.
+func warnings(records []results.Tune) []string {
+	var out []string
+	for _, r := range records {
+		for _, w := range r.Warnings {
+			out = append(out, fmt.Sprintf("warning: %s, reader at %s: %s", r.Cell.Framing, readerCell(r.Cell.Drain), w))
+		}
+	}
+	return out
+}
+
+// writeJSON writes the answer and the records that it rests on.
+func writeJSON(w io.Writer, a Answer, set *results.Set) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(struct {
+		Objective Objective      `json:"objective"`
+		Best      int            `json:"best,omitempty"` // bytes of a whole frame; absent where noise hides it
+		Margin    float64        `json:"margin"`
+		Alike     []int          `json:"alike,omitempty"`
+		Flat      bool           `json:"flat"`
+		Sentences []string       `json:"sentences"`
+		Tunes     []results.Tune `json:"tunes"`
+	}{a.Objective, a.shown(), a.Margin, a.Alike, a.Flat, a.Sentences, set.Tunes})
+}
+
+func (a Answer) shown() int {
+	if a.Hidden() {
+		return 0
+	}
+	return a.Best
+}
+
+// machineName says on what the set was measured.
+func machineName(set *results.Set) string {
+	for _, e := range set.Environments {
+		if slices.ContainsFunc(set.Tunes, func(t results.Tune) bool { return t.Run == e.Run }) {
+			return fmt.Sprintf("%s (%s, %d CPUs, %s %s)", e.Hostname, e.CPU, e.CPUs, e.OS, e.Kernel)
+		}
+	}
+	return "this machine"
+}
+
+// Measurements are the set's tune records as measurements, which in their
+// cells and samples they are.
+func Measurements(set *results.Set) *results.Set {
+	out := &results.Set{Environments: set.Environments}
+	for _, t := range set.Tunes {
+		if len(t.Samples) > 0 {
+			out.Add(results.Record{Run: t.Run, Time: t.Time, Cell: t.Cell, Samples: t.Samples, Warnings: t.Warnings, Stopped: "samples"})
+		}
+	}
+	return out
+}
