@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
@@ -41,9 +42,13 @@ type stage struct {
 	fault *results.Fault
 }
 
-// Faults plays all scenarios that this server's protocol has, and keeps a record of each. Each has a server of its own.
-func (d *Driver) Faults(ctx context.Context, keep Keep) error {
+// Faults plays the scenarios of those ids, or all without any, as far as they say something about a server of this protocol, and keeps a
+// record of each. Each has a server of its own.
+func (d *Driver) Faults(ctx context.Context, keep Keep, ids ...string) error {
 	for _, s := range Scenarios() {
+		if len(ids) > 0 && !slices.Contains(ids, s.ID) {
+			continue
+		}
 		f, err := d.play(ctx, s)
 		if errors.Is(err, errNotHere) {
 			continue

