@@ -250,11 +250,17 @@ func watchedBasis(gap, watched time.Duration) string {
 		gap.Truncate(unit), watched.Round(time.Second))
 }
 
+// modes is the bound, as a logarithm, above which a figure that may double by
+// itself jumps between modes: no spread that was seen foretells the next jump.
+const modes = math.Ln2
+
 // timedVerdict asks for both: a difference beyond what runs show of
 // themselves, and intervals that lie apart.
 func timedVerdict(c Change, bound, tolerance float64) Verdict {
 	beyond := math.Abs(math.Log(*c.Ratio)) > bound
 	switch {
+	case bound > modes:
+		return TooNoisy
 	case beyond && apart(c.Old, c.New):
 		return direction(c.better, *c.Ratio)
 	case !beyond && math.Exp(bound)-1 <= tolerance:

@@ -55,7 +55,7 @@ func TestVerdictsOnTimes(t *testing.T) {
 		{"the same", 1000, 1000, 0.01, CompareOptions{Noise: []Noise{noise(cell, 0.003, 20)}}, NoChange, OutcomeOK},
 		{"3 % slower where that means something, below the gate", 1000, 1030, 0.001, CompareOptions{Noise: []Noise{noise(cell, 0.002, 20)}}, Slower, OutcomeOK},
 		{"the same, but runs differ by more than the gate", 1000, 1000, 0.01, CompareOptions{Noise: []Noise{noise(cell, 0.1, 8)}}, TooNoisy, OutcomeInconclusive},
-		{"faster by less than runs differ, even so not too slow", 1150, 1000, 0.01, CompareOptions{Noise: []Noise{noise(cell, 0.05, 8)}}, TooNoisy, OutcomeOK},
+		{"faster by less than runs differ, even so not too slow", 1150, 1000, 0.01, CompareOptions{Noise: []Noise{noise(cell, 0.05, 20)}}, TooNoisy, OutcomeOK},
 		{"beyond the bound, but the samples overlap", 1000, 1100, 0.3, CompareOptions{Noise: []Noise{noise(cell, 0.002, 20)}}, TooNoisy, OutcomeInconclusive},
 		{"no noise known", 1000, 2000, 0.01, CompareOptions{}, Indicative, OutcomeInconclusive},
 		{"noise of another placement says nothing", 1000, 2000, 0.01, CompareOptions{Noise: []Noise{noise(elsewhere, 0.005, 8)}}, Indicative, OutcomeInconclusive},
