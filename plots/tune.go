@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/pipebench/pipebench/results"
@@ -41,8 +42,8 @@ func (v view) tuneFiles() []dimension {
 }
 
 // waitChart holds the wait of small messages against chunk size: a panel a
-// reader's rate. Where several capacities were tried the lines are those, else
-// p50, p99 and what the rule of thumb predicts.
+// reader's rate. The lines are p50, p99 and what the rule of thumb predicts,
+// and p50 of what else was tried.
 func (p part) waitChart() Chart {
 	c := Chart{
 		Name:     "wait" + p.suffix,
@@ -55,28 +56,55 @@ func (p part) waitChart() Chart {
 	for _, drain := range chunked.values("drain") {
 		own := chunked.where("drain", drain)
 		panel := Panel{Title: "reader at " + display("drain", drain)}
-		if chunked.varies("capacity") {
-			panel.Series = own.waitsByCapacity()
-		} else {
-			panel.Series = append(own.predicted(), own.chunkLine("p50", medianOf("due.p50")), own.chunkLine("p99", medianOf("due.p99")))
+		plain := own.pulled(chunked.usualLever())
+		panel.Series = append(plain.predicted(), plain.chunkLine("p50", medianOf("due.p50")), plain.chunkLine("p99", medianOf("due.p99")))
+		for _, lever := range chunked.otherLevers() {
+			panel.Series = append(panel.Series, own.pulled(lever).chunkLine("p50, "+lever, medianOf("due.p50")))
 		}
 		panel.Guides = p.where("drain", drain).unchunkedWait()
 		c.Panels = append(c.Panels, panel)
 	}
-	if !chunked.varies("capacity") {
-		c.Notes = append(c.Notes, "Predicted: (pipe capacity + chunk) ÷ the reader's rate.")
-	}
-	c.Notes = append(c.Notes, intervalNote)
+	c.Notes = append(c.Notes, "Predicted: (pipe capacity + chunk) ÷ the reader's rate.", intervalNote)
 	return c
 }
 
-func (v view) waitsByCapacity() []Series {
-	var out []Series
-	for _, capacity := range v.values("capacity") {
-		name := "p99, capacity " + display("capacity", capacity)
-		out = append(out, v.where("capacity", capacity).chunkLine(name, medianOf("due.p99")))
+// leverOf names what a record has beside its chunk size: its pipe's capacity,
+// or what its sender does.
+func (v view) leverOf(r results.Record) string {
+	if r.Cell.Sender != "" {
+		return r.Cell.Sender
 	}
-	return out
+	return "capacity " + display("capacity", v.of("capacity", r))
+}
+
+// leverCounts are how many records each lever has.
+func (v view) leverCounts() map[string]int {
+	counts := map[string]int{}
+	for _, r := range v.records {
+		counts[v.leverOf(r)]++
+	}
+	return counts
+}
+
+// usualLever is the one of most records: that of the sizes to choose from.
+func (v view) usualLever() string {
+	usual, most := "", 0
+	for lever, n := range v.leverCounts() {
+		if n > most || n == most && lever < usual {
+			usual, most = lever, n
+		}
+	}
+	return usual
+}
+
+func (v view) otherLevers() []string {
+	usual := v.usualLever()
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(v.leverCounts())), func(lever string) bool { return lever == usual })
+}
+
+// pulled are the records of a lever.
+func (v view) pulled(lever string) view {
+	return v.keep(func(r results.Record) bool { return v.leverOf(r) == lever })
 }
 
 // chunkLine is a figure against chunk size.
@@ -132,11 +160,18 @@ func (p part) paretoChart() Chart {
 	}
 	for _, drain := range p.values("drain") {
 		own := p.where("drain", drain)
+		plain := own.pulled(p.usualLever())
 		panel := Panel{Title: "reader at " + display("drain", drain)}
-		for _, name := range own.families() {
-			panel.Series = append(panel.Series, own.paretoLine(name))
+		for _, name := range plain.families() {
+			panel.Series = append(panel.Series, plain.paretoLine(name))
 		}
-		if s := p.recommended(own, drain); len(s.Points) > 0 {
+		for _, lever := range p.otherLevers() {
+			if s := own.pulled(lever).paretoLine("chunked"); len(s.Points) > 0 {
+				s.Name, s.Points[0].Label = lever, "" // its chunk size is one of the line's
+				panel.Series = append(panel.Series, s)
+			}
+		}
+		if s := p.recommended(plain, drain); len(s.Points) > 0 {
 			panel.Series = append(panel.Series, s)
 		}
 		c.Panels = append(c.Panels, panel)

@@ -219,7 +219,7 @@ func (f *tuneFlags) report(cmd *cobra.Command, dir string, o tune.Options, asser
 // and noise that hides that is no answer.
 func (f *tuneFlags) judge(stderr io.Writer, set *results.Set, o tune.Options, asserts []results.Assert) error {
 	if tune.Decide(set.Tunes, o.Objective).Hidden() {
-		return &statusError{exitInconclusive, errors.New("no size can be recommended: noise hides it, or time was too short; give it more (--max-time), stop what else runs, or use --placement same")}
+		return &statusError{exitInconclusive, errors.New("no size can be recommended: noise hides it, or the time was too short; stop what else runs, or give it more (--max-time)")}
 	}
 	recommended := &results.Set{Environments: set.Environments}
 	for _, t := range set.Tunes {

@@ -38,8 +38,12 @@ type explainer struct {
 }
 
 func (e explainer) noise() string {
-	return fmt.Sprintf("noise hides the answer on %s: %s did best, but another size may be better by %s; stop what else runs, give it more time (--max-time), or put both ends on one CPU (--placement same)",
-		e.machine, size(e.Best), percent(e.Margin))
+	remedy := "stop what else runs, or give it more time (--max-time)"
+	if _, apart := e.find(func(r results.Tune) bool { return r.Cell.Placement != "same" }); apart {
+		remedy += ", or put both ends on one CPU (--placement same)"
+	}
+	return fmt.Sprintf("noise hides the answer on %s: %s did best, but another size may be better by %s; %s",
+		e.machine, size(e.Best), percent(e.Margin), remedy)
 }
 
 // advice is the sentence that answers the question.
@@ -74,7 +78,7 @@ func (e explainer) plateau() (top float64, text string) {
 			on = append(on, s.Chunk)
 		}
 	}
-	return top, "within 5 % of it: " + sizes(on)
+	return top, "within 5 % of that: " + sizes(on)
 }
 
 // sizes lists sizes.
@@ -148,10 +152,10 @@ func (e explainer) levers() []string {
 		if cost, ok := e.cost(l); ok {
 			text += fmt.Sprintf(", and %s of it with a reader that takes all it can", times(cost))
 		}
-		if wait(l.Samples).Median < 0.8*e.shortest(drain) {
-			text = "more than any chunk size does " + text
+		if estimate("due.p50", l.Samples).Median < 0.8*e.shortest(drain) {
+			text = "not the chunk size but this does most: " + text
 		} else {
-			text = "also tried, " + text
+			text = "also tried: " + text
 		}
 		out = append(out, text)
 	}
@@ -190,11 +194,14 @@ func (e explainer) cost(l results.Tune) (float64, bool) {
 	return ratioOf("goodput", fast, plain), true
 }
 
-// shortest is the least that any chunk size makes small messages wait.
+// shortest is the least that any chunk size makes small messages wait, at the
+// median: levers have few samples, too few to trust the tail of.
 func (e explainer) shortest(drain int64) float64 {
 	least := math.Inf(1)
 	for _, s := range e.Scores {
-		least = min(least, s.Waits[drain].Median)
+		if r, ok := e.find(func(r results.Tune) bool { return e.candidate(r, s.Chunk, drain) }); ok {
+			least = min(least, estimate("due.p50", r.Samples).Median)
+		}
 	}
 	return least
 }

@@ -50,7 +50,11 @@ func warnings(records []results.Tune) []string {
 	var out []string
 	for _, r := range records {
 		for _, w := range r.Warnings {
-			out = append(out, fmt.Sprintf("warning: %s, reader at %s: %s", r.Cell.Framing, readerCell(r.Cell.Drain), w))
+			name := r.Cell.Framing
+			if r.Cell.Sender != "" {
+				name += " " + r.Cell.Sender
+			}
+			out = append(out, fmt.Sprintf("warning: %s, pipe of %s, reader at %s: %s", name, capacityCell(r), readerCell(r.Cell.Drain), w))
 		}
 	}
 	return out

@@ -1,0 +1,126 @@
+package tune
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// explained is the answer for a model's records and those of its levers.
+func explained(m model, samples int, o Objective, change func([]results.Tune) []results.Tune) Answer {
+	opts := Default()
+	records := m.records(opts, samples, 1)
+	for _, c := range opts.levers(8 << 10) {
+		records = append(records, m.record(c, 3, rand.New(rand.NewPCG(4, 4))))
+	}
+	if change != nil {
+		records = change(records)
+	}
+	return Explain(records, o, "a lab (2 CPUs)")
+}
+
+func TestTheAnswerIsInSentences(t *testing.T) {
+	noisy := quiet
+	noisy.noise = 0.9
+	for _, row := range []struct {
+		name   string
+		answer Answer
+		says   []string
+		not    []string
+	}{
+		{
+			"a size to use, what it gains, what others cost, and what does more",
+			explained(quiet, 12, Balanced, nil),
+			[]string{
+				"use 32 KiB on a lab (2 CPUs)", "within 5 % of that", "objective balanced", "behind a reader of 200 MB/s small messages wait 4", "are predicted",
+				"behind messages sent whole (ndjson)", "60 KiB, the usual choice, has", "not the chunk size but this does most: a pipe of 4 KiB", "a sender that keeps unread bytes below 16 KiB",
+			},
+			[]string{"noise hides", "does not matter", "NaN", "Inf"},
+		},
+		{
+			"sizes that make no difference",
+			explained(model{0.001, 0.5, 64 << 20, 0.001}, 8, Balanced, nil),
+			[]string{"the chunk size does not matter on a lab (2 CPUs): from 512 B to 1 MiB"},
+			[]string{"use ", "60 KiB, the usual choice"},
+		},
+		{
+			"noise",
+			explained(noisy, 6, Balanced, nil),
+			[]string{"noise hides the answer on a lab (2 CPUs)", "--max-time"},
+			[]string{"use ", "--placement same"}, // which is in use already
+		},
+		{
+			"nothing measured in full",
+			explained(quiet, 6, Balanced, func(all []results.Tune) []results.Tune { return all[:0] }),
+			[]string{"give it more time"},
+			[]string{"use "},
+		},
+		{
+			"no baseline: what was not measured is not spoken of",
+			explained(quiet, 12, Throughput, func(all []results.Tune) []results.Tune {
+				return slices.DeleteFunc(all, func(r results.Tune) bool { return r.Cell.Framing == "ndjson" })
+			}),
+			[]string{"objective throughput"},
+			[]string{"ndjson"},
+		},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			text := strings.Join(row.answer.Sentences, "\n")
+			for _, want := range row.says {
+				if !strings.Contains(text, want) {
+					t.Errorf("no %q in\n%s", want, text)
+				}
+			}
+			for _, unwanted := range row.not {
+				if strings.Contains(text, unwanted) {
+					t.Errorf("%q in\n%s", unwanted, text)
+				}
+			}
+		})
+	}
+}
+
+func TestEveryFormatShowsTheRecords(t *testing.T) {
+	var set results.Set
+	set.Add(results.Environment{Run: "test", Hostname: "lab", CPU: "Testium", CPUs: 2, OS: "linux", Kernel: "6"})
+	for _, r := range quiet.records(Default(), 8, 1) {
+		r.Recommended = chunkOf(r.Cell) == 32<<10
+		set.Add(r)
+	}
+	for format, want := range map[results.Format]string{
+		results.FormatTable:    "<- use",
+		results.FormatMarkdown: "- use 32 KiB on lab (Testium, 2 CPUs, linux 6)",
+		results.FormatCSV:      "chunked:8192",
+		results.FormatJSON:     `"best": 32768`,
+		results.FormatBench:    "framing=chunked:8192",
+	} {
+		var out strings.Builder
+		if err := View(&out, format, &set, Balanced); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("%s: %v, no %q in\n%s", format, err, want, out.String())
+		}
+	}
+	if err := View(&strings.Builder{}, results.FormatTable, &results.Set{}, Balanced); err != results.ErrNothing {
+		t.Errorf("of nothing: %v", err)
+	}
+}
+
+// The Pareto front: what is marked is beaten by nothing in both figures.
+func TestTheTableMarksWhatNothingBeats(t *testing.T) {
+	records := quiet.records(Default(), 8, 1)
+	for _, r := range records {
+		if !undominated(r, records) {
+			continue
+		}
+		for _, o := range records {
+			if o.Cell.Drain == r.Cell.Drain && estimate("goodput", o.Samples).Median > estimate("goodput", r.Samples).Median && wait(o.Samples).Median < wait(r.Samples).Median {
+				t.Errorf("%s is marked, and %s is better in both", r.Cell.Framing, o.Cell.Framing)
+			}
+		}
+	}
+	if n := len(Table(records).Rows); n != len(records) {
+		t.Errorf("%d rows of %d records", n, len(records))
+	}
+}
