@@ -267,3 +267,32 @@ func TestRunLeavesRecordsThatExplainThemselves(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// While the clock runs, nothing that is done for each message allocates.
+func TestWhatIsTimedDoesNotAllocate(t *testing.T) {
+	clock, err := bench.NewClock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	msg, seen, buf := newProbes(1)[0], newTally(1<<20), make([]byte, 64)
+	d := &drain{r: endless{}, clock: clock, perSecond: 1 << 40}
+	number := uint64(0)
+	allocs := testing.AllocsPerRun(1000, func() {
+		probe{number: number, due: clock.Now()}.stamp(msg)
+		if p, err := readProbe(msg); err != nil || !isProbe(msg) || !seen.add(p.number) {
+			t.Fatal(number, err)
+		}
+		number++
+		if _, err := d.Read(buf); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if allocs != 0 {
+		t.Errorf("%v allocations a message", allocs)
+	}
+}
+
+// endless has bytes for ever.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }

@@ -192,7 +192,8 @@ func (d *Decision) weigh(w float64) {
 	best, shortest := 0.0, map[int64]float64{}
 	for _, s := range d.Scores {
 		best = max(best, s.Goodput.Median)
-		for drain, e := range s.Waits {
+		for _, drain := range d.Slow {
+			e := s.Waits[drain]
 			if least, ok := shortest[drain]; !ok || e.Median < least {
 				shortest[drain] = e.Median
 			}
@@ -203,7 +204,8 @@ func (d *Decision) weigh(w float64) {
 		s.Value = math.Log(s.Goodput.Median / best)
 		variance := square(doubt(s.Goodput))
 		share := w / float64(len(d.Slow))
-		for drain, e := range s.Waits {
+		for _, drain := range d.Slow { // in one order: sums of the same records are the same
+			e := s.Waits[drain]
 			s.Value -= share * math.Log(e.Median/shortest[drain])
 			variance += square(share * doubt(e))
 		}
