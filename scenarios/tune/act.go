@@ -63,6 +63,11 @@ func perform(ctx context.Context, p bench.Plan, c results.Cell) (results.Sample,
 	if err != nil {
 		return results.Sample{}, extra{}, err
 	}
+	if s.watermark > 0 {
+		if err := watched(c.Pipe); err != nil { // here, where the caller can tell what the system lacks
+			return results.Sample{}, extra{}, err
+		}
+	}
 	var w written
 	var r received
 	b := brief{Probes: max(1, int64(c.Rate*p.Duration.Seconds())), Large: fewestLarge, Warmup: warmupLarge(s)}

@@ -96,6 +96,9 @@ func (s *search) beyond(d Decision) []results.Cell {
 	if s.lever == 0 {
 		s.lever = d.Best
 	}
+	if s.lever == 0 {
+		return nil
+	}
 	return slices.DeleteFunc(s.levers(s.lever), func(c results.Cell) bool { return s.point(c).dropped })
 }
 

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/pipebench/pipebench/bench"
@@ -59,4 +60,15 @@ func (w *watermark) await() error {
 		}
 		w.clock.Await(now+lookAgain, false)
 	}
+}
+
+// watched is why the bytes that wait in a kind of pipe cannot be seen from the
+// end that writes; nil where they can.
+func watched(kind string) error {
+	w, r, err := syspipe.Open(syspipe.Kind(kind), 0)
+	if err != nil {
+		return err
+	}
+	_, err = w.Buffered()
+	return errors.Join(err, w.Close(), r.Close())
 }
