@@ -76,7 +76,10 @@ func (f *doctorFlags) run(cmd *cobra.Command, flags []string) error {
 }
 
 func (f *doctorFlags) plan(flags []string) (noise.Plan, error) {
-	p := noise.Plan{Flags: append(noise.DefaultFlags(), flags...), Invocations: f.invocations, MaxTime: f.maxTime, Seed: f.shared.seed}
+	if len(flags) == 0 {
+		flags = noise.DefaultFlags()
+	}
+	p := noise.Plan{Flags: flags, Invocations: f.invocations, MaxTime: f.maxTime, Seed: f.shared.seed}
 	if f.invocations != 0 {
 		if err := p.Validate(); err != nil {
 			return p, usage(err)

@@ -12,6 +12,9 @@ import (
 // the text and in one folder, and has to succeed. A line that goes on to
 // another program is that program's business.
 func TestTheReadmesCommandsWork(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the first command alone takes half a minute")
+	}
 	readme, err := filepath.Abs(filepath.Join("..", "..", "README.md"))
 	if err != nil {
 		t.Fatal(err)
