@@ -9,7 +9,7 @@ import (
 
 // starting is what a sample takes beyond its duration: two processes, their
 // buffers and their warm-up. Measured on a machine of two cores.
-const starting = 12 * time.Millisecond
+const starting = 14 * time.Millisecond
 
 // Estimate is about how long the plan takes, if its precision is not what
 // decides that.

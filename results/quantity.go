@@ -17,9 +17,16 @@ func FormatDuration(ns float64) string {
 	return scaled(ns, []scale{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}})
 }
 
+// mostPercent is the largest share that is written out: beyond a factor of ten
+// thousand its digits say nothing, and there may be a hundred of them.
+const mostPercent = 1e6
+
 // FormatPercent writes a share given in percent so that what is small but
 // there does not read as nothing: "6.2 %", "0.075 %", "0 %".
 func FormatPercent(percent float64) string {
+	if percent > mostPercent {
+		return "over 1,000,000 %"
+	}
 	return significant(percent, 2) + " %"
 }
 

@@ -69,3 +69,11 @@ func TestQuantities(t *testing.T) {
 		}
 	}
 }
+
+func TestAPercentageIsNeverAHundredDigits(t *testing.T) {
+	for percent, want := range map[float64]string{0.075: "0.075 %", 4200: "4200 %", 2e6: "over 1,000,000 %", 1e300: "over 1,000,000 %"} {
+		if got := FormatPercent(percent); got != want {
+			t.Errorf("%v: got %q, want %q", percent, got, want)
+		}
+	}
+}

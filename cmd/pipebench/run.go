@@ -83,7 +83,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.payload, "payload", "json", "what generated messages are made of")
 	flags.StringVar(&f.messages, "messages", "", "replay the messages of a file, one a line, instead of generating them")
 	flags.IntVar(&f.samples, "samples", 7, "samples of each cell; at least 6 give an interval")
-	flags.DurationVar(&f.duration, "duration", 40*time.Millisecond, "of one sample, about")
+	flags.DurationVar(&f.duration, "duration", 30*time.Millisecond, "of one sample, about")
 	flags.DurationVar(&f.maxTime, "max-time", 0, "begin no sample after this long (default 30s, or twice the estimate where that is longer)")
 	flags.StringVar(&f.precision, "precision", "", "go on until each median is known this well, such as 2%, or --max-time")
 	flags.Float64Var(&f.rate, "rate", 0, "open loop: messages a second that fall due, whether or not the pipe takes them")
