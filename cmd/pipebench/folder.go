@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -81,8 +82,24 @@ func (f *sharedFlags) show(dir string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if err := writeReport(dir, set); err != nil {
+		return err
+	}
 	if !f.quiet {
-		fmt.Fprintf(stderr, "kept in %s: %s, %s and %d plots\n", dir, recordsFile, benchFile, drawn)
+		fmt.Fprintf(stderr, "kept in %s: %s, %s, %s and %d plots\n", dir, recordsFile, benchFile, reportFile, drawn)
+	}
+	return nil
+}
+
+// writeReport makes the page of a run, whole or not at all.
+func writeReport(dir string, set *results.Set) error {
+	var page bytes.Buffer
+	o := plots.ReportOptions{Sources: []string{filepath.Join(dir, recordsFile)}, Command: commandLine(os.Args)}
+	if err := plots.Report(&page, set, o); err != nil {
+		return err
+	}
+	if err := replace(filepath.Join(dir, reportFile), page.Bytes()); err != nil {
+		return fmt.Errorf("write the report: %w", err)
 	}
 	return nil
 }
