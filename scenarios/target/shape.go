@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 )
 
 // A shape is a request of one exact size, of which every copy has its own number: in its id, and at both ends of its payload, so that an
@@ -18,6 +19,8 @@ type shape struct {
 	echoes   bool
 	errs     bool   // an error is the answer that is due
 	refusal  string // its code; "" is any
+
+	mu sync.Mutex // numbering, and judging an answer, which a late one makes another goroutine do
 
 	fixed bool   // the message is what it is, and not numbered
 	wants []byte // then: its id; nil where it has none
@@ -62,9 +65,10 @@ func (s *shape) payload() []byte { return s.msg[s.from:s.to] }
 
 // clone is the same shape over a buffer of its own, for the goroutine that compares.
 func (s *shape) clone() *shape {
-	c := *s
-	c.msg = append([]byte(nil), s.msg...)
-	return &c
+	return &shape{
+		msg: append([]byte(nil), s.msg...), id: s.id, from: s.from, to: s.to,
+		echoes: s.echoes, errs: s.errs, refusal: s.refusal, fixed: s.fixed, wants: s.wants,
+	}
 }
 
 // number makes the shape's message its i-th copy.
@@ -72,6 +76,8 @@ func (s *shape) number(i int64) []byte {
 	if s.fixed {
 		return s.msg
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.id >= 0 {
 		decimals(s.msg[s.id:s.id+idDigits], firstID+i%manyIDs)
 	}

@@ -79,6 +79,8 @@ func (c *conn) expect(s *shape) <-chan received {
 	got := make(chan received, 1)
 	var j judge
 	r := receiver(func(msg []byte, e envelope.Envelope, at time.Time) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		if !s.answers(e) {
 			c.noise.note(&c.noise.late)
 			return

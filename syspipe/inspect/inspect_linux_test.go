@@ -41,6 +41,9 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	for fd := 3; fd < 1024; fd++ {
+		syscall.CloseOnExec(fd) // what whoever runs the tests left open is none of the children's pipes
+	}
 	os.Exit(m.Run())
 }
 

@@ -26,6 +26,8 @@ type Stage struct {
 
 	mu        sync.Mutex
 	onRelease func()
+
+	reporting sync.Mutex // a last word may come while the part speaks
 }
 
 // Play plays a part and exits, if this process was started as an actor of the
@@ -110,6 +112,8 @@ func (s *Stage) Args(v any) error {
 
 // Report tells the director something, as JSON.
 func (s *Stage) Report(v any) error {
+	s.reporting.Lock()
+	defer s.reporting.Unlock()
 	if err := json.NewEncoder(s.report).Encode(v); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
