@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/bench/payload"
+	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -39,10 +40,10 @@ func (r *rawReader) ReadMessage() ([]byte, error) {
 }
 
 // unframed is what the part's role does in a raw cell while the clock runs:
-// what the C yardstick does, and no more. Bytes are counted, and nobody looks
+// what a C program would do, and no more. Bytes are counted, and nobody looks
 // at the messages' numbers, so they have none.
 func (e *end) unframed() func(from, n int64) error {
-	buf := make([]byte, e.source.Largest())
+	buf := make([]byte, e.readBuffer())
 	touch(buf)
 	switch e.Role {
 	case sender:
@@ -60,6 +61,16 @@ func (e *end) unframed() func(from, n int64) error {
 	default:
 		return func(from, n int64) error { return e.answerRaw(buf, from, n) }
 	}
+}
+
+// readBuffer is how much a raw end asks for in one read: as much as a framing's
+// reader would, so that no framing beats raw by larger reads alone. A cell that
+// is held against a C program says otherwise.
+func (e *end) readBuffer() int {
+	if e.Cell.ReadBuffer > 0 && e.Role == receiver {
+		return e.Cell.ReadBuffer
+	}
+	return max(e.source.Largest(), framers.DefaultReadBuffer)
 }
 
 // pour writes n messages.
@@ -99,7 +110,7 @@ func (e *end) discard(from, n int64) error {
 // pipe holds.
 const discarded = 1 << 20
 
-// absorb takes the bytes of n messages as they come, up to a message a call.
+// absorb takes the bytes of n messages as they come.
 func (e *end) absorb(buf []byte, from, n int64) error {
 	left, slow := e.source.Bytes(from, n), newDrain(e.Cell.Drain)
 	for left > 0 {

@@ -45,6 +45,7 @@ func matches(b *testing.B) []match {
 			results.Cell{
 				Framing: "raw", Size: size, Pipe: "anonymous", Capacity: capacity, IO: "blocking",
 				Placement: place, Peer: peer, Pattern: pattern, Payload: "json",
+				ReadBuffer: size, // as the C program reads
 			},
 			Work{Size: size, Capacity: capacity, WriterCPU: cpus.Writer, ReaderCPU: cpus.Reader, Threads: peer == "thread"},
 		})

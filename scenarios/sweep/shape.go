@@ -50,6 +50,7 @@ func ParseShape(name string) (Shape, error) {
 // was.
 func (s Shape) Fit(to *Sweep) {
 	to.Framings, to.Sizes, to.Patterns = []string{"raw"}, []int{s.size}, []string{s.pattern}
+	to.Further.ReadBuffer = s.size // none of them reads more than a message at once
 	to.Pipes, to.Capacities, to.IOs, to.Peers = []string{"anonymous"}, []int{0}, []string{"blocking"}, []string{"process"}
 }
 
