@@ -172,7 +172,7 @@ func (f *claimsFlags) verdicts(cmd *cobra.Command, files []string) (*results.Set
 	if !f.shared.quiet {
 		fmt.Fprintf(cmd.ErrOrStderr(), "kept in %s: %s\n", out.dir, recordsFile)
 	}
-	return ofRun(whole, run), err
+	return whole.OfRun(run), err
 }
 
 // judge judges the claims that were asked for, and keeps what that rests on.

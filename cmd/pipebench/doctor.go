@@ -156,7 +156,7 @@ func (f *doctorFlags) show(cmd *cobra.Command, dir, run string, watch *noise.Wat
 	if err != nil {
 		return err
 	}
-	found := ofRun(set, run)
+	found := set.OfRun(run)
 	if f.shared.format == string(results.FormatBench) {
 		found.Records = set.Records
 	}

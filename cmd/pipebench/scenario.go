@@ -107,7 +107,7 @@ func (f scenarioFlags) show(cmd *cobra.Command, dir, run string, chosen []faults
 	if err != nil {
 		return err
 	}
-	set := ofRun(whole, run)
+	set := whole.OfRun(run)
 	if len(set.Faults) == 0 {
 		return results.ErrNothing
 	}
@@ -125,40 +125,6 @@ func (f scenarioFlags) show(cmd *cobra.Command, dir, run string, chosen []faults
 		return errors.New("this system can do nothing of that")
 	}
 	return nil
-}
-
-// ofRun is what a set holds of one run.
-func ofRun(set *results.Set, run string) *results.Set {
-	out := &results.Set{}
-	if e, ok := set.Environment(run); ok {
-		out.Add(e)
-	}
-	for _, r := range set.Records {
-		if r.Run == run {
-			out.Add(r)
-		}
-	}
-	for _, r := range set.Faults {
-		if r.Run == run {
-			out.Add(r)
-		}
-	}
-	for _, r := range set.Claims {
-		if r.Run == run {
-			out.Add(r)
-		}
-	}
-	for _, r := range set.Noise {
-		if r.Run == run {
-			out.Add(r)
-		}
-	}
-	for _, r := range set.Tunes {
-		if r.Run == run {
-			out.Add(r)
-		}
-	}
-	return out
 }
 
 // viewFaults writes what each scenario did, in a format.

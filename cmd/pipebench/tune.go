@@ -198,7 +198,7 @@ func (f *tuneFlags) report(cmd *cobra.Command, dir string, o tune.Options, asser
 	if err != nil {
 		return err
 	}
-	set := ofRun(all, o.Run)
+	set := all.OfRun(o.Run)
 	if err := tune.View(cmd.OutOrStdout(), results.Format(f.shared.format), set, o.Objective); err != nil {
 		return err
 	}
