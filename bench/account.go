@@ -67,6 +67,7 @@ func (e *end) account(before usage) error {
 	after := e.usage(e.heap())
 	e.report.WireBytes = int64(after.wire - before.wire)
 	e.report.Delivered = e.Messages
+	e.report.Checked = e.checks()
 	e.report.PayloadBytes = e.source.Bytes(e.Warmup, e.Messages)
 	e.report.Counters = e.counted(before, after)
 	if e.alone() {

@@ -12,10 +12,10 @@ import (
 // are told apart by their known sizes, and that only where they are compared.
 func (e *end) exchanger() func(from, n int64) error {
 	if e.Role == asker {
-		e.trips = make([]int64, max(e.Warmup, e.Messages))
+		e.trips = make([]int64, 0, max(e.Warmup, e.Messages))
 		touch(e.trips)
 	}
-	if e.raw && !e.Compare && e.load == nil {
+	if !e.checks() {
 		return e.unframed()
 	}
 	if e.out != nil {
@@ -140,6 +140,10 @@ func (e *end) answer(from, n int64) error {
 	}
 	return nil
 }
+
+// checks reports whether this end looks at the messages it receives: all but a
+// plain raw cell's.
+func (e *end) checks() bool { return !e.raw || e.Compare || e.load != nil }
 
 // checker is how a received message is looked at: by its number and length
 // while the clock runs, byte for byte in the untimed sample.

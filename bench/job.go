@@ -74,6 +74,7 @@ type report struct {
 	WireBytes    int64 // written to the pipe that carries the messages
 	PayloadBytes int64
 	Delivered    int64 // messages
+	Checked      bool  // each of them was, by number and length
 	Latency      map[string]results.Latency
 	Load         *results.Load
 	Collections  uint32 // of the garbage collector while the clock ran: none is expected

@@ -43,14 +43,15 @@ func (r *rawReader) ReadMessage() ([]byte, error) {
 // what a C program would do, and no more. Bytes are counted, and nobody looks
 // at the messages' numbers, so they have none.
 func (e *end) unframed() func(from, n int64) error {
-	buf := make([]byte, e.readBuffer())
-	touch(buf)
-	switch e.Role {
-	case sender:
+	if e.Role == sender {
 		if e.Cell.Transfer != "" {
 			return e.lend
 		}
 		return e.pour
+	}
+	buf := make([]byte, e.readBuffer())
+	touch(buf)
+	switch e.Role {
 	case receiver:
 		if e.Cell.Transfer == string(syspipe.Splice) {
 			return e.discard

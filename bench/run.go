@@ -153,13 +153,13 @@ func (r *runner) round(ctx context.Context) error {
 
 // sample takes one timed sample of a cell.
 func (r *runner) sample(ctx context.Context, c *progress) error {
-	got, err := r.time(ctx, c, r.count(c, r.Duration))
+	got, checked, err := r.time(ctx, c, r.count(c, r.Duration))
 	if err != nil {
 		return err
 	}
 	c.record.Samples = append(c.record.Samples, got)
 	r.measured = true
-	if c.record.Cell.Framing != "raw" {
+	if checked {
 		c.record.Verified.Sequence += got.Messages
 	}
 	r.tell(Progress{Cell: c.record.Cell, Step: Timed, Sample: len(c.record.Samples)})

@@ -58,6 +58,7 @@ func every(t *testing.T) []results.Cell {
 			cells = append(cells, cell(func(c *results.Cell) { c.Framing, c.Pattern = f.String(), pattern }))
 		}
 	}
+	cells = append(cells, cell(func(c *results.Cell) { c.Framing = "raw:512" }))
 	for _, kind := range syspipe.Kinds() {
 		for _, io := range syspipe.IOs() {
 			for _, peer := range []string{"process", "thread"} {
@@ -97,6 +98,9 @@ func complete(r results.Record) error {
 	}
 	if v := r.Verified; v == nil || v.Compared < fewestCompare || v.Bytes != v.Compared*int64(r.Cell.Size) {
 		return fmt.Errorf("compared: %+v", r.Verified)
+	}
+	if raw := strings.HasPrefix(r.Cell.Framing, "raw"); raw != (r.Verified.Sequence == 0) {
+		return fmt.Errorf("%d messages are said to have been checked by number", r.Verified.Sequence)
 	}
 	f, err := framers.Parse(r.Cell.Framing)
 	if err != nil {
