@@ -16,7 +16,7 @@ import (
 
 // Names of the files of a run. Everything is a view on the first.
 const (
-	recordsFile = "results.jsonl"
+	recordsFile = results.FileName
 	benchFile   = "bench.txt"
 )
 
