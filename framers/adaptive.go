@@ -26,7 +26,7 @@ func Adaptive(size int) (Chunker, error) {
 func (f adaptive) String() string { return fmt.Sprintf("adaptive:%d", f.size) }
 
 func (f adaptive) NewWriter(w io.Writer, opts ...Option) Writer {
-	return &adaptiveWriter{chunkWriter{own: f, size: f.size, set: newSettings(opts), out: newOutlet(w)}}
+	return &adaptiveWriter{chunkWriter{size: f.size, set: newSettings(opts), out: newOutlet(w)}}
 }
 
 func (f adaptive) NewReader(r io.Reader, opts ...Option) Reader {
@@ -81,11 +81,11 @@ func (f adaptive) wireSize(size int64) (int64, bool) {
 type adaptiveWriter struct{ chunkWriter }
 
 func (w *adaptiveWriter) WriteMessage(msg []byte) error {
-	if err := check(w.own, msg, &w.set); err != nil {
+	if len(msg)+1 > w.size || endsFit(msg, w.set.verbatim) != nil || looksFramed(msg) {
+		return w.chunkWriter.WriteMessage(msg)
+	}
+	if err := w.set.admits(msg); err != nil {
 		return err
 	}
-	if (adaptive{w.size}).bare(msg, &w.set) {
-		return w.out.send(msg, newline)
-	}
-	return w.frames(msg)
+	return w.out.line(nil, msg)
 }

@@ -105,7 +105,8 @@ var (
 	only    = flag.String("only", "", "format to measure for the table of figures, beside raw")
 )
 
-// TestFigures prints the package's table: goodput of every subject and its ratio to raw, medians of interleaved rounds.
+// TestFigures prints the package's table: goodput of every subject, its ratio to raw, and to raw received whole, medians
+// of interleaved rounds. Each format is measured apart: what others hold of the cache is not its cost.
 //
 //	go test -run TestFigures -figures 15 ./framers
 func TestFigures(t *testing.T) {
@@ -113,31 +114,48 @@ func TestFigures(t *testing.T) {
 		t.Skip("asked for with -figures=15")
 	}
 	oneCore(t)
-	tw := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	tw := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	defer tw.Flush()
-	fmt.Fprintln(tw, "size\tformat\timpl\tMB/s\tof raw\tns/op")
-	for _, size := range benchSizes {
-		printFigures(t, tw, size)
+	fmt.Fprintln(tw, "format\timpl\tsize\tMB/s\tns/op\tof raw\tof whole\t")
+	for _, format := range formats() {
+		if *only != "" && *only != format {
+			continue
+		}
+		for _, size := range benchSizes {
+			printFigures(t, tw, format, size)
+		}
 	}
 }
 
-func printFigures(t *testing.T, tw *tabwriter.Writer, size int) {
-	var chosen []subject
+// formats are those of the subjects, but raw, which stands beside each.
+func formats() []string {
+	var f []string
 	for _, s := range subjects() {
-		if *only == "" || s.format == *only || s.format == "raw" {
-			chosen = append(chosen, s)
+		if s.format != "raw" && !slices.Contains(f, s.format) {
+			f = append(f, s.format)
 		}
 	}
+	return f
+}
+
+func printFigures(t *testing.T, tw *tabwriter.Writer, format string, size int) {
+	chosen := slices.DeleteFunc(subjects(), func(s subject) bool { return s.format != "raw" && s.format != format })
 	times := measure(t, chosen, size)
 	for i, s := range chosen {
-		ratios := make([]float64, *figures)
-		for k := range ratios {
-			ratios[k] = float64(times[0][k]) / float64(times[i][k])
-		}
 		n := max((64<<20)/size, 8)
 		per := float64(median(times[i])) / float64(n)
-		fmt.Fprintf(tw, "%d\t%s\t%s\t%.0f\t%.2f\t%.0f\n", size, s.format, s.name, float64(size)/per*1e3, median(ratios), per)
+		fmt.Fprintf(tw, "%s\t%s\t%d\t%.0f\t%.0f\t%.2f\t%.2f\t\n",
+			format, s.name, size, float64(size)/per*1e3, per, ratio(times[0], times[i]), ratio(times[1], times[i]))
 	}
+}
+
+// ratio is the median of a's times over b's, round by round.
+func ratio(a, b []time.Duration) float64 {
+	r := make([]float64, len(a))
+	for i := range r {
+		r[i] = float64(a[i]) / float64(b[i])
+	}
+	return median(r)
 }
 
 // measure carries the same bytes with each subject in turn, round after round.

@@ -36,7 +36,7 @@ func chunkSize(name string, size int) (int, error) {
 func (f chunked) String() string { return fmt.Sprintf("chunked:%d", f.size) }
 
 func (f chunked) NewWriter(w io.Writer, opts ...Option) Writer {
-	return &chunkWriter{own: f, size: f.size, set: newSettings(opts), out: newOutlet(w)}
+	return &chunkWriter{size: f.size, set: newSettings(opts), out: newOutlet(w)}
 }
 
 func (f chunked) NewReader(r io.Reader, opts ...Option) Reader {
@@ -54,7 +54,7 @@ func (f chunked) resized(size int) splitter { return chunked{size} }
 
 func (f chunked) carries(msg []byte, _ *settings) error {
 	if i := indexNewline(msg); i >= 0 {
-		return &PayloadError{Offset: i, Err: ErrNewline}
+		return newlineAt(i)
 	}
 	if len(msg) > maxFrames && newLayout(int64(len(msg)), f.size).total > maxFrames {
 		return &PayloadError{Offset: len(msg), Err: ErrFrames}
@@ -71,7 +71,6 @@ func (f chunked) wireSize(size int64) (int64, bool) {
 }
 
 type chunkWriter struct {
-	own     own
 	size    int
 	set     settings
 	out     outlet
@@ -79,19 +78,31 @@ type chunkWriter struct {
 }
 
 func (w *chunkWriter) WriteMessage(msg []byte) error {
-	if err := check(w.own, msg, &w.set); err != nil {
+	if err := w.set.admits(msg); err != nil {
+		return err
+	}
+	if w.sole(msg) {
+		return w.frame(msg)
+	}
+	if err := (chunked{w.size}).carries(msg, &w.set); err != nil {
 		return err
 	}
 	return w.frames(msg)
 }
 
-// frames sends msg in frames: in one gather call of as many as it takes, or in one Write each.
+// sole reports whether msg fits one frame.
+func (w *chunkWriter) sole(msg []byte) bool { return len(msg) <= w.size-soleHeader-1 }
+
+// frame sends msg in one frame, or refuses it if there is a newline in it.
+func (w *chunkWriter) frame(msg []byte) error {
+	id := w.set.ids()
+	w.headers = appendHeader(w.headers[:0], &id, 0, 1)
+	return w.out.line(w.headers, msg)
+}
+
+// frames sends msg in several frames: in one gather call of as many as it takes, or in one Write each.
 func (w *chunkWriter) frames(msg []byte) error {
 	id := w.set.ids()
-	if len(msg) <= w.size-soleHeader-1 {
-		w.headers = appendHeader(w.headers[:0], &id, 0, 1)
-		return w.out.send(w.headers, msg, newline)
-	}
 	l := newLayout(int64(len(msg)), w.size)
 	batch := maxGather / 2 // frames in a call: header with the newline before it, data
 	if w.out.v == nil {

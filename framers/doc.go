@@ -45,7 +45,25 @@
 //
 // After warm-up nothing is allocated for a message, on either side. A Writer sends a message in one system call: a copy
 // below 16 KiB, a gather list above where the stream is a [Vectored] or an *os.File (writev through SyscallConn). The chunk
-// reader puts most data where it belongs in the message as it is read. TestFigures measures all of it beside other packages.
+// reader puts most data where it belongs in the message as it is read.
+//
+// "go test -run TestFigures -figures 15 ./framers" measures all of it beside other packages, through a pipe on one core, as
+// ratios to bytes that are read into one buffer whatever comes. On a virtual machine of 2 CPUs with 2 MiB of second-level
+// cache each (Linux 6.18, Go 1.26.8; medians of 15 interleaved rounds):
+//
+//	                 256 B  4 KiB  64 KiB  1 MiB  16 MiB
+//	ndjson             .91    .66     .73    .80     .62
+//	content-length     .85    .70     .82    .80     .73
+//	chunked:61440      .71    .60     .68    .65     .59
+//	length-prefix      .93    .70     .84    .80     .66
+//	received whole     .58    .83    1.00    .82     .73
+//
+// The last line is no framing, but the same bytes read whole into a buffer of the message's size, once for each message.
+// It bounds what delivers messages whole: at 16 MiB they come from memory and not from the cache. That varied from .57 to
+// .81 between five runs of the program, and the framings with it (length-prefix .65 to .72, content-length .64 to .75,
+// ndjson .51 to .66); a byte costs 1.7 times that of 1 MiB to receive whole, 1.9 times as ndjson, whose Writer looks at all
+// of a message, at 29 GB/s, before it sends a byte. At 4 KiB three quarters of the time are system calls, and the byte of
+// a newline begins a page of the pipe.
 //
 // # What is not promised
 //

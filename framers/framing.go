@@ -79,10 +79,18 @@ func WireSize(f Framing, size int64) (bytes int64, known bool) {
 	return o.wireSize(size)
 }
 
-// check is what every Writer does first.
+// check is what a Writer does before it sends.
 func check(o own, msg []byte, s *settings) error {
+	if err := s.admits(msg); err != nil {
+		return err
+	}
+	return o.carries(msg, s)
+}
+
+// admits returns an error for a message beyond a Writer's limit.
+func (s *settings) admits(msg []byte) error {
 	if s.writerLimit && len(msg) > s.maxMessage {
 		return &TooLargeError{Size: int64(len(msg)), Declared: true, Limit: int64(s.maxMessage), Offset: -1, Head: head(msg, len(msg))}
 	}
-	return o.carries(msg, s)
+	return nil
 }

@@ -16,8 +16,8 @@ func NDJSON() Framing { return line{} }
 
 func (line) String() string { return "ndjson" }
 
-func (f line) NewWriter(w io.Writer, opts ...Option) Writer {
-	return &lineWriter{own: f, set: newSettings(opts), out: newOutlet(w)}
+func (line) NewWriter(w io.Writer, opts ...Option) Writer {
+	return &lineWriter{set: newSettings(opts), out: newOutlet(w)}
 }
 
 func (line) NewReader(r io.Reader, opts ...Option) Reader {
@@ -32,8 +32,15 @@ func space(c byte) bool                            { return c == ' ' || c == '\t
 // fitsLine returns why msg cannot be a line, or nil.
 func fitsLine(msg []byte, verbatim bool) error {
 	if i := indexNewline(msg); i >= 0 {
-		return &PayloadError{Offset: i, Err: ErrNewline}
+		return newlineAt(i)
 	}
+	return endsFit(msg, verbatim)
+}
+
+func newlineAt(i int) error { return &PayloadError{Offset: i, Err: ErrNewline} }
+
+// endsFit returns why msg, which holds no newline, cannot be a line, or nil: what its first and last byte tell.
+func endsFit(msg []byte, verbatim bool) error {
 	last := len(msg) - 1
 	switch {
 	case verbatim && last >= 0 && msg[last] == '\r':
@@ -53,16 +60,18 @@ func fitsLine(msg []byte, verbatim bool) error {
 var newline = []byte{'\n'}
 
 type lineWriter struct {
-	own own
 	set settings
 	out outlet
 }
 
 func (w *lineWriter) WriteMessage(msg []byte) error {
-	if err := check(w.own, msg, &w.set); err != nil {
+	if err := w.set.admits(msg); err != nil {
 		return err
 	}
-	return w.out.send(msg, newline)
+	if endsFit(msg, w.set.verbatim) != nil {
+		return fitsLine(msg, w.set.verbatim)
+	}
+	return w.out.line(nil, msg)
 }
 
 type lineReader struct {

@@ -22,10 +22,11 @@ type subject struct {
 	open func(r, w *os.File, size int) (send func(msg []byte) error, receive func() ([]byte, error))
 }
 
-// subjects are the package's framings beside what else speaks the same format.
+// subjects are the package's framings beside what else speaks the same format. The first two are what they are held to.
 func subjects() []subject {
 	return []subject{
 		{"raw", "stream", rawStream},
+		{"raw", "whole", rawWhole},
 		{"ndjson", "framers", ownSubject(framers.NDJSON())},
 		{"ndjson", "jrpc2", channelSubject(channel.Line)},
 		{"ndjson", "lsp.dev", lspSubject(lsp.NewNDJSONStream)},
@@ -66,6 +67,18 @@ func rawStream(r, w *os.File, size int) (func([]byte) error, func() ([]byte, err
 		}
 		have -= size
 		return nil, nil
+	}
+}
+
+// rawWhole reads each message whole into one buffer: what hardly a framing passes that delivers messages whole, as a
+// large one does not fit the cache that rawStream's buffer stays in. Like a message in a stream, it does not begin a page.
+func rawWhole(r, w *os.File, size int) (func([]byte) error, func() ([]byte, error)) {
+	const into = 3 << 10
+	buf := make([]byte, into+size)[into:]
+	send := func(msg []byte) error { _, err := w.Write(msg); return err }
+	return send, func() ([]byte, error) {
+		_, err := io.ReadFull(r, buf)
+		return buf, err
 	}
 }
 

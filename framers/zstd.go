@@ -39,7 +39,7 @@ func Compressed(size int) (Chunker, error) {
 func (f compressed) String() string { return fmt.Sprintf("chunked+zstd:%d", f.size) }
 
 func (f compressed) NewWriter(w io.Writer, opts ...Option) Writer {
-	return &zstdWriter{chunkWriter: chunkWriter{own: f, size: f.size, set: newSettings(opts), out: newOutlet(w)}}
+	return &zstdWriter{chunkWriter: chunkWriter{size: f.size, set: newSettings(opts), out: newOutlet(w)}}
 }
 
 func (f compressed) NewReader(r io.Reader, opts ...Option) Reader {
@@ -145,10 +145,17 @@ type zstdWriter struct {
 }
 
 func (w *zstdWriter) WriteMessage(msg []byte) error {
-	if err := check(w.own, msg, &w.set); err != nil {
+	if err := w.set.admits(msg); err != nil {
 		return err
 	}
-	return w.frames(w.packer.pack(msg))
+	if err := (compressed{w.size}).carries(msg, &w.set); err != nil {
+		return err
+	}
+	packed := w.packer.pack(msg)
+	if w.sole(packed) {
+		return w.frame(packed)
+	}
+	return w.frames(packed)
 }
 
 // A zstdReader unpacks what a chunkReader assembles. ReadChunk gives chunks as they are on the wire.
