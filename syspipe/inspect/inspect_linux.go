@@ -20,7 +20,7 @@ func Process(pid int) (*Report, error) {
 		return nil, fmt.Errorf("inspect process %d: %w", pid, err)
 	}
 	if _, ok := all[pid]; !ok {
-		return nil, fmt.Errorf("inspect process %d: no such process: %w", pid, fs.ErrNotExist)
+		return nil, fmt.Errorf("inspect process %d: %w", pid, errGone{})
 	}
 	if _, err := os.ReadDir(procPath(pid, "fd")); err != nil {
 		return nil, refused(pid, err)
@@ -30,6 +30,12 @@ func Process(pid int) (*Report, error) {
 	channels := s.channels(tree)
 	return &Report{PID: pid, Processes: tree, Channels: channels, Diagnoses: diagnose(channels)}, nil
 }
+
+// errGone says what fs.ErrNotExist means of a process.
+type errGone struct{}
+
+func (errGone) Error() string { return "no such process: it has ended, or never was" }
+func (errGone) Unwrap() error { return fs.ErrNotExist }
 
 func refused(pid int, err error) error {
 	if errors.Is(err, fs.ErrPermission) {

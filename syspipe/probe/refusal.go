@@ -30,7 +30,7 @@ func probeAllOrNothing(t *trial) error {
 		}
 	}
 	f := t.finding("all-or-nothing", whole, "B", "the largest n of which a write, with n - 1 bytes free, is refused rather than taken in part")
-	return t.predictedWhole(f)
+	return t.emitAtomic(f)
 }
 
 // wholeInSocket tries the usual sizes: what fits a socket depends on how it was written, so there is no saying what is free.
@@ -57,7 +57,8 @@ func (t *trial) wholeInSocket() error {
 	return t.emit(t.finding("all-or-nothing", whole, "B", "the largest size tried below which writes that fill it were never taken in part"))
 }
 
-func (t *trial) predictedWhole(f Finding) error {
+// emitAtomic emits a size that should be how much a pipe takes all or nothing of: a slot on Linux, PIPE_BUF on the BSDs.
+func (t *trial) emitAtomic(f Finding) error {
 	switch {
 	case t.onLinux():
 		slot, err := t.slot()
@@ -105,17 +106,7 @@ func probePoll(t *trial) error {
 		return err
 	}
 	f := t.finding("poll/writable-after", n, "B", "bytes read from a full pipe until poll(2) calls it writable")
-	switch {
-	case t.onLinux():
-		slot, err := t.slot()
-		if err != nil {
-			return err
-		}
-		return t.predicted(f, slot)
-	case t.isPipe() && (runtime.GOOS == "darwin" || runtime.GOOS == "freebsd"):
-		return t.predicted(f, bsdPipeBuf)
-	}
-	return t.emit(f)
+	return t.emitAtomic(f)
 }
 
 func probeFull(t *trial) error {
