@@ -12,7 +12,8 @@ import (
 // An Assert is a condition on figures, "p99<50ms@64KiB": a metric, one of < <=
 // > >=, a value in the metric's unit, and after @ which cases it is about: a
 // message size, field=value of a [Cell], or both, with commas between. Without
-// @ it is about all.
+// @ it is about all that have the metric: what is said of latency is not about
+// streams without a rate.
 //
 //	p99<50ms@64KiB                 latency at one size
 //	goodput>=1.5GB/s@framing=raw   payload bytes a second of the raw cells

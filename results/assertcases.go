@@ -71,13 +71,26 @@ func (r assertRow) figure(v float64) AssertCase {
 func metricCases(s *Set, m Metric) []AssertCase {
 	var out []AssertCase
 	for _, r := range assertRows(s) {
-		if v, ok := r.merged(m.Name); ok {
+		v, ok := r.merged(m.Name)
+		switch {
+		case ok:
 			out = append(out, r.figure(v))
-		} else {
+		case !m.latency || r.hasLatency():
 			out = append(out, r.unknown())
 		}
 	}
 	return out
+}
+
+// hasLatency is whether a row's messages have a latency each, or would have: in
+// a stream without a rate nobody waits for a single one, so that what is said
+// of latency is not said of it.
+func (r assertRow) hasLatency() bool {
+	if r.Samples == 0 {
+		return r.Cell.Pattern == roundtrip || r.Cell.Rate > 0
+	}
+	_, ok := felt(r.Latency)
+	return ok
 }
 
 // merged is a row's figure: a median, or a percentile of all its samples.

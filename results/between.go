@@ -12,9 +12,13 @@ import (
 // distinguishes, as a logarithm of the ratio, and where that is known from.
 type bound struct {
 	log   float64
+	rare  float64 // what a change has to be beyond all the same, see rareness
 	basis string
 	known bool
 }
+
+// change is what a difference has to be beyond to be called a change.
+func (b bound) change() float64 { return max(b.log, b.rare) }
 
 // between finds out from noise records how far a metric of a cell may move
 // without meaning anything, at a level. Where this cell was not measured, the
@@ -37,16 +41,30 @@ func between(noise []Noise, machine string, cell *Cell, metric string, level flo
 			alike[n.Cell.Key()] = append(alike[n.Cell.Key()], n.Values...)
 		}
 	}
-	if log, ok := unmeaning(own, level); ok {
-		return bound{log, fmt.Sprintf("between-run bound %s from %d runs of this cell", boundText(log), len(own)), true}
+	if b, ok := boundOf(own, level, fmt.Sprintf("from %d runs of this cell", len(own))); ok {
+		return b
 	}
 	var widest bound
 	for _, values := range alike {
-		if log, ok := unmeaning(values, level); ok && log >= widest.log {
-			widest = bound{log, fmt.Sprintf("between-run bound %s of the noisiest cell that runs alike", boundText(log)), true}
+		if b, ok := boundOf(values, level, "of the noisiest cell that runs alike"); ok && b.log >= widest.log {
+			widest = b
 		}
 	}
 	return widest
+}
+
+// boundOf is the bound that the medians of some runs give.
+func boundOf(values []float64, level float64, from string) (bound, bool) {
+	log, ok := unmeaning(values, level)
+	b := bound{log: log, rare: rareness(len(values)), known: ok}
+	if b.basis = fmt.Sprintf("between-run bound %s %s", boundText(log), from); log > modes {
+		b.basis = fmt.Sprintf("no between-run bound below %s %s: doctor watches for longer, ab compares in pairs", boundText(modes), from)
+		return b, ok
+	}
+	if b.rare > b.log {
+		b.basis += fmt.Sprintf(", and a change is more than %s", boundText(b.rare))
+	}
+	return b, ok
 }
 
 // wider is the bound for a difference between two machines, or one and itself:
@@ -55,7 +73,7 @@ func wider(a, b bound) bound {
 	if !a.known || !b.known {
 		return bound{}
 	}
-	if b.log > a.log {
+	if b.change() > a.change() {
 		return b
 	}
 	return a
@@ -93,12 +111,20 @@ func unmeaning(values []float64, level float64) (float64, bool) {
 	return max(predicted, most-least), true
 }
 
+// rareness is the least difference, as a logarithm of the ratio, that is called a
+// change after so many runs. None of them tells what happens to one run in a
+// hundred, such as a neighbour who comes by for a minute and takes a fifth of the
+// machine; and the fewer they are, the more of that they cannot have seen. Two
+// parts in the number of runs keeps simulated machines with such neighbours, and
+// with heavy tails, below one false verdict in a hundred comparisons.
+func rareness(runs int) float64 { return math.Log1p(2 / float64(runs)) }
+
 // Bound is the change, as a share, that two further runs of the cell go beyond
 // no more often than the level without anything having changed: what [Compare]
 // asks of a difference. False if there are too few runs to tell.
 func (n Noise) Bound(level float64) (share float64, ok bool) {
-	log, ok := unmeaning(n.Values, level)
-	return math.Exp(log) - 1, ok
+	b, ok := boundOf(n.Values, level, "")
+	return math.Exp(b.change()) - 1, ok && b.log <= modes
 }
 
 // watched is how long a machine was watched: from the first to the last of the

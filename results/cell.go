@@ -33,6 +33,7 @@ type Cell struct {
 	Batch      int     `json:"batch,omitempty"`       // messages sent in one system call; 0 is one
 	Drain      int64   `json:"drain,omitempty"`       // bytes a second that the reader allows itself; 0 is no limit
 	Messages   string  `json:"messages,omitempty"`    // hash of the recording that is replayed
+	Clock      string  `json:"clock,omitempty"`       // "sample": in round trips it is read at a sample's ends alone, so that no trip has a time of its own; empty is after each trip
 	Sender     string  `json:"sender,omitempty"`      // what the sender does beyond the framing: "watermark=16384" (unread bytes), "wait=200µs"; empty is nothing
 }
 

@@ -90,14 +90,20 @@ type Change struct {
 	Ratio    *float64  `json:"ratio,omitempty"`    // new over old; of pairs the median of their ratios; nil from or to nothing
 	Interval *Interval `json:"interval,omitempty"` // of the ratio; pairs alone
 	P        *float64  `json:"p,omitempty"`        // of the pairs, corrected for the number of comparisons
-	Exact    bool      `json:"exact,omitempty"`    // a counter that is the same in every sample of a side
-	Verdict  Verdict   `json:"verdict"`
-	Basis    string    `json:"basis"`
+	// Detectable is the least change, as a share, that so many pairs, scattered as
+	// these are, establish four times out of five; nil of two files, and where no
+	// change could be.
+	Detectable *float64 `json:"detectable,omitempty"`
+
+	Exact   bool    `json:"exact,omitempty"` // a counter that is the same in every sample of a side
+	Verdict Verdict `json:"verdict"`
+	Basis   string  `json:"basis"`
 
 	better Better
 	worst  float64 // the worsening, as a share, that cannot be excluded
 	metric Metric
 	sides  match
+	logs   []float64 // of the pairs' ratios
 }
 
 // Established tells whether the verdict is a change beyond doubt.
@@ -233,11 +239,17 @@ func (m match) timed(o CompareOptions, level float64) Change {
 		c.Verdict, c.Basis = Indicative, watchedBasis(m.gap(), watched)
 		return c
 	}
+	if m.old.Disturbed || m.new.Disturbed {
+		c.Verdict, c.Basis = TooNoisy, disturbedBasis
+		return c
+	}
 	c.Basis = b.basis
 	c.worst = worsening(c.better, *c.Ratio*math.Exp(-float64(c.better)*b.log))
-	c.Verdict = timedVerdict(c, b.log, o.tolerance())
+	c.Verdict = timedVerdict(c, b, o.tolerance())
 	return c
 }
+
+const disturbedBasis = "disturbed while it was measured, as its file warns: measure again when nothing else runs, or compare with ab"
 
 // watchedBasis says that a machine may do in a longer time what it was not
 // seen to do in a shorter: its figures wander.
@@ -256,14 +268,14 @@ const modes = math.Ln2
 
 // timedVerdict asks for both: a difference beyond what runs show of
 // themselves, and intervals that lie apart.
-func timedVerdict(c Change, bound, tolerance float64) Verdict {
-	beyond := math.Abs(math.Log(*c.Ratio)) > bound
+func timedVerdict(c Change, b bound, tolerance float64) Verdict {
+	size := math.Abs(math.Log(*c.Ratio))
 	switch {
-	case bound > modes:
+	case b.log > modes:
 		return TooNoisy
-	case beyond && apart(c.Old, c.New):
+	case size > b.change() && apart(c.Old, c.New):
 		return direction(c.better, *c.Ratio)
-	case !beyond && math.Exp(bound)-1 <= tolerance:
+	case size <= b.log && math.Exp(b.log)-1 <= tolerance:
 		return NoChange
 	}
 	return TooNoisy

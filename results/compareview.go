@@ -20,7 +20,7 @@ func (c *Comparison) note(matches []match) {
 	}
 	varying := len(filter(matches, func(m match) bool { return m.old.Metric.Counter && !(exact(m.old) && exact(m.new)) }))
 	if varying > 0 {
-		c.Notes = append(c.Notes, fmt.Sprintf("%d counters vary from sample to sample, and are no evidence by themselves", varying))
+		c.Notes = append(c.Notes, fmt.Sprintf("%s from sample to sample: no evidence by itself", map[bool]string{true: "one counter varies", false: fmt.Sprintf("%d counters vary", varying)}[varying == 1]))
 	}
 	for _, only := range []struct {
 		side  string
@@ -78,12 +78,15 @@ func (c *Comparison) page() page {
 	}
 	p.meaning = c.meaning()
 	p.footnote = append(p.footnote, c.bases(times)...)
+	if slices.ContainsFunc(times, func(ch Change) bool { return ch.Detectable != nil }) {
+		p.footnote = append(p.footnote, c.detectableNote())
+	}
 	return p
 }
 
 func (c *Comparison) title() string {
 	if c.Pairs > 0 {
-		return fmt.Sprintf("%s against %s: %d interleaved pairs, signed-rank test, Holm's correction", c.New, c.Old, c.Pairs)
+		return fmt.Sprintf("%s against %s: %s, signed-rank test, Holm's correction", c.New, c.Old, countLabel(c.Pairs, "interleaved pair"))
 	}
 	return fmt.Sprintf("%s against %s: measured one after the other", c.New, c.Old)
 }
@@ -126,11 +129,15 @@ func (c *Comparison) meaning() []string {
 	return []string{text}
 }
 
+// caseWidth leaves the figures of pairs room in 120 columns.
+const caseWidth = 28
+
 // figures writes the numbers of a change, for people or for programs.
 type figures func(Change) []string
 
 func (c *Comparison) table(changes []Change, f figures) Table {
-	t := Table{Columns: Columns("case", "metric", ">old", ">new", ">change", ">p", "verdict")}
+	t := Table{Columns: Columns("case", "metric", ">old", ">new", ">change", ">p", ">least", "verdict")}
+	t.Columns[0].Width = caseWidth
 	var cells []Cell
 	for _, ch := range changes {
 		if ch.Cell != nil {
@@ -167,20 +174,36 @@ func cellLabel(c Cell, differ []string) string {
 }
 
 func readableFigures(c Change) []string {
-	p := "-"
+	p, least := "-", "-"
 	if c.P != nil {
-		p = fmt.Sprintf("%.3f", *c.P)
+		p = pText(*c.P)
 	}
-	return []string{c.metric.Format(c.Old.Median) + spreadText(c.Old), c.metric.Format(c.New.Median) + spreadText(c.New), changeText(c), p}
+	if c.Detectable != nil {
+		least = FormatPercent(100 * *c.Detectable)
+	}
+	return []string{c.metric.Format(c.Old.Median) + spreadText(c.Old), c.metric.Format(c.New.Median) + spreadText(c.New), changeText(c), p, least}
+}
+
+// leastShown is the smallest p that three digits show.
+const leastShown = 0.001
+
+func pText(p float64) string {
+	if p < leastShown {
+		return fmt.Sprintf("<%.3f", leastShown)
+	}
+	return fmt.Sprintf("%.3f", p)
 }
 
 func plainFigures(c Change) []string {
-	out := []string{fmt.Sprintf("%.10g", c.Old.Median), fmt.Sprintf("%.10g", c.New.Median), "", ""}
+	out := []string{fmt.Sprintf("%.10g", c.Old.Median), fmt.Sprintf("%.10g", c.New.Median), "", "", ""}
 	if c.Ratio != nil {
 		out[2] = fmt.Sprintf("%.6g", *c.Ratio-1)
 	}
 	if c.P != nil {
 		out[3] = fmt.Sprintf("%.6g", *c.P)
+	}
+	if c.Detectable != nil {
+		out[4] = fmt.Sprintf("%.6g", *c.Detectable)
 	}
 	return out
 }

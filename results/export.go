@@ -23,7 +23,7 @@ func (s *Set) writeCSV(w io.Writer) error {
 		return fmt.Errorf("write CSV: %w", err)
 	}
 	for _, r := range sum.Rows {
-		if err := out.Write(csvRow(r, fields, shown)); err != nil {
+		if err := out.Write(csvRow(r, fields, shown, sum.Warnings)); err != nil {
 			return fmt.Errorf("write CSV: %w", err)
 		}
 	}
@@ -64,7 +64,9 @@ func csvHead(fields []string, shown []Metric) []string {
 	return append(head, "unsupported", "failed", "warnings")
 }
 
-func csvRow(r Row, fields []string, shown []Metric) []string {
+// csvRow repeats what every measured cell is warned of: a row may be all that a
+// program looks at.
+func csvRow(r Row, fields []string, shown []Metric, shared []string) []string {
 	row := []string{r.Machine}
 	for _, name := range fields {
 		row = append(row, fieldOf(r.Cell, name))
@@ -76,7 +78,10 @@ func csvRow(r Row, fields []string, shown []Metric) []string {
 	}
 	row = append(row, csvEstimate(r.ToRaw, r.ToRaw != nil)...)
 	row = append(row, csvEstimate(r.ToRawWire, r.ToRawWire != nil)...)
-	return append(row, r.Unsupported, r.Failed, strings.Join(r.Warnings, "; "))
+	if r.Samples == 0 {
+		shared = nil
+	}
+	return append(row, r.Unsupported, r.Failed, strings.Join(slices.Concat(r.Warnings, shared), "; "))
 }
 
 func csvEstimate(e *Estimate, ok bool) []string {

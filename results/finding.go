@@ -2,6 +2,9 @@ package results
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -34,6 +37,20 @@ type Fault struct {
 	Verdict  string         `json:"verdict"`
 	Evidence map[string]any `json:"evidence"`
 	Advice   string         `json:"advice,omitempty"`
+}
+
+// Warning is a fault of the environment in a line, as the records of a run have
+// it, with its remedy.
+func (f Fault) Warning() string { return fmt.Sprintf("%s: %s; %s", f.ID, f.Verdict, f.Advice) }
+
+// disturbances are the faults that say of a run, unlike those of the machine, that
+// others had what it needed.
+var disturbances = []string{"load", "steal", "throttled"}
+
+// disturbed is whether a warning is of such a fault.
+func disturbed(warning string) bool {
+	id, _, _ := strings.Cut(warning, ":")
+	return slices.Contains(disturbances, id)
 }
 
 // A Claim is a checkable statement of a document, judged on this machine.

@@ -109,11 +109,12 @@ func (s *Set) noiseTable() Table {
 	return t
 }
 
-// leastChange is what a comparison of this figure alone would have to go beyond.
+// leastChange is what a comparison of this figure alone would have to go beyond;
+// none where it gets no verdict.
 func leastChange(n Noise) string {
 	share, ok := n.Bound(DefaultAlpha)
 	if !ok {
-		return "-"
+		return "none"
 	}
 	return FormatPercent(100 * share)
 }

@@ -10,11 +10,17 @@ import (
 const headerLines = 6
 
 // headers are the environments, a line for the machine and one for the run, and
-// those that repeat themselves once.
+// those that repeat themselves once. Of several machines each is given the name
+// that tables and sentences have for it.
 func headers(environments []Environment) []string {
+	several := slices.ContainsFunc(environments, func(e Environment) bool { return e.Machine != environments[0].Machine })
 	var out []string
 	for _, e := range environments {
-		for _, line := range e.lines() {
+		lines := e.lines()
+		if several {
+			lines[0] = joined([]string{"machine " + shortID(e.Machine), e.Hostname, lines[0]})
+		}
+		for _, line := range lines {
 			if !slices.Contains(out, line) {
 				out = append(out, line)
 			}

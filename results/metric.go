@@ -39,6 +39,8 @@ type Metric struct {
 	// carries: the read that finds the end, the runtime's own allocations.
 	fixed float64
 
+	latency bool // a point of a latency distribution, which not every pattern has
+
 	of func(Sample) (float64, bool)
 }
 
@@ -182,7 +184,7 @@ func metricNames() []string {
 // latencyMetric is a percentile of one key of a sample's latency, or of the
 // one that is felt where no key is given.
 func latencyMetric(key, name string, of func(Latency) *int64) Metric {
-	m := Metric{Name: name, Title: name + " latency", Unit: "ns", Better: Lower}
+	m := Metric{Name: name, Title: name + " latency", Unit: "ns", Better: Lower, latency: true}
 	if key != "" {
 		m.Name, m.Title = key+"."+name, name+" "+key+" latency"
 	}

@@ -152,7 +152,7 @@ func verifiedNote(records []Record) string {
 func stoppedNotes(records []Record) []string {
 	words := []struct{ stopped, text string }{
 		{"interrupted", "the run was interrupted in %d cells: they hold what was finished"},
-		{"max-time", "%d cells stopped at the time allowed for the run"},
+		{"max-time", "%d cells stopped at the time allowed for the run: give it more (--max-time)"},
 		{"failed", "%d cells stopped because one failed"},
 	}
 	var out []string

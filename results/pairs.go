@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -16,7 +17,7 @@ func ComparePairs(before, after []*Set, o CompareOptions) (*Comparison, error) {
 		return nil, fmt.Errorf("compare pairs: %d old and %d new runs make no pairs", len(before), len(after))
 	}
 	c := &Comparison{Old: "old", New: "new", Pairs: len(before)}
-	matches := o.chosen(c.match(pooled(before), pooled(after)))
+	matches := o.chosen(c.match(Merge(before...).Series(), Merge(after...).Series()))
 	perOld, perNew := mediansByRun(before), mediansByRun(after)
 	for _, m := range matches {
 		if m.old.Metric.Counter {
@@ -28,15 +29,6 @@ func ComparePairs(before, after []*Set, o CompareOptions) (*Comparison, error) {
 	c.correct(o)
 	c.note(matches)
 	return c, nil
-}
-
-// pooled are the series of all runs of a side together.
-func pooled(sets []*Set) []Series {
-	var all Set
-	for _, s := range sets {
-		all.merge(s)
-	}
-	return all.Series()
 }
 
 // A seriesID is what the same series has in every run.
@@ -70,8 +62,8 @@ func paired(m match, before, after []map[seriesID]float64) Change {
 	}
 	e := Median(ratios)
 	p, n := SignedRank(logs)
-	c.Ratio, c.Interval, c.P = nil, e.Interval, new(p)
-	c.Basis = fmt.Sprintf("%d pairs", e.N)
+	c.Ratio, c.Interval, c.P, c.logs = nil, e.Interval, new(p), logs
+	c.Basis = cmp.Or(countLabel(e.N, "pair"), "no pair")
 	if e.N > 0 {
 		c.Ratio = new(e.Median)
 	}
@@ -97,9 +89,12 @@ func (c *Comparison) correct(o CompareOptions) {
 		change := &c.Changes[at[k]]
 		change.P = new(corrected)
 		change.Verdict = pairedVerdict(*change, o)
+		if share, ok := detectable(change.logs, o.alpha()/float64(len(p))); ok {
+			change.Detectable = new(share)
+		}
 	}
 	if need := EnoughPairs(len(p), o.Alpha); c.Pairs < need {
-		c.Notes = append(c.Notes, fmt.Sprintf("%d pairs cannot establish any change among %d comparisons: that takes %d", c.Pairs, len(p), need))
+		c.Notes = append(c.Notes, fmt.Sprintf("%s cannot establish any change among %s: that takes %d", countLabel(c.Pairs, "pair"), countLabel(len(p), "comparison"), need))
 	}
 }
 

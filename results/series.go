@@ -18,6 +18,8 @@ type Series struct {
 	Values   []float64 `json:"values"`
 	Messages int64     `json:"messages"` // the fewest that a value rests on
 
+	Disturbed bool `json:"disturbed,omitempty"` // others had what it needed while it was measured, as a warning says
+
 	Since time.Time `json:"since,omitzero"` // when the first of its records was finished; zero of Go benchmark text
 	Until time.Time `json:"until,omitzero"` // when the last was
 }
@@ -66,6 +68,7 @@ func (s *Set) Series() []Series {
 				out = append(out, Series{
 					Name: BenchName(r.Cell), Cell: new(r.Cell), Metric: m, Machine: r.Machine,
 					Values: values, Messages: fewestMessages(samples), Since: since, Until: until,
+					Disturbed: slices.ContainsFunc(r.Warnings, disturbed),
 				})
 			}
 		}
@@ -81,12 +84,13 @@ func fewestMessages(samples []Sample) int64 {
 type Side struct {
 	Name     string    `json:"name"`
 	Series   []Series  `json:"-"`
+	Set      *Set      `json:"-"`                  // what the series are of; nil of Go benchmark text
 	Problems []Problem `json:"problems,omitempty"` // what could not be read
 }
 
 // SideOf makes a side of a set.
 func SideOf(name string, s *Set) Side {
-	return Side{Name: name, Series: s.Series(), Problems: s.Problems}
+	return Side{Name: name, Series: s.Series(), Set: s, Problems: s.Problems}
 }
 
 // ReadSide reads a results file or Go benchmark text, whichever it is; paths are
@@ -118,7 +122,11 @@ func ReadSideFrom(name string, r io.Reader) (Side, error) {
 		}
 	}
 	if len(side.Series) == 0 {
-		return Side{}, fmt.Errorf("read results: %s: %w: no cell with samples", name, ErrEmpty)
+		why := "no cell with samples"
+		if len(side.Problems) > 0 {
+			why += "; " + side.Problems[0].String()
+		}
+		return Side{}, fmt.Errorf("read results: %s: %w: %s", name, ErrEmpty, why)
 	}
 	return side, nil
 }

@@ -77,6 +77,16 @@ func (s *Set) Len() int {
 		len(s.Targets) + len(s.Tunes) + len(s.Noise) + len(s.Messages)
 }
 
+// Merge is one set of all that the sets hold, in their order. They are left as
+// they are.
+func Merge(sets ...*Set) *Set {
+	all := &Set{}
+	for _, s := range sets {
+		all.merge(s)
+	}
+	return all
+}
+
 // merge appends what another file holds.
 func (s *Set) merge(o *Set) {
 	s.Environments = append(s.Environments, o.Environments...)

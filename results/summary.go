@@ -13,6 +13,10 @@ type Summary struct {
 	Rows         []Row         `json:"rows"`
 	Meaning      []string      `json:"meaning,omitempty"` // what it means for the person, in plain sentences
 	Notes        []string      `json:"notes,omitempty"`   // what has to be known to read the figures
+
+	// Warnings are those that every measured row has, of which there are two at
+	// least. The rows do not repeat them; the notes have them too.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // A Row is one cell on one machine. Samples of several runs are pooled.
@@ -55,8 +59,12 @@ func Summarise(s *Set) Summary {
 		sum.Rows[i].relate(sum.Rows)
 	}
 	sortRows(sum.Rows)
+	sum.Warnings = shareWarnings(sum.Rows)
 	sum.Meaning = meaning(sum.Rows)
 	sum.Notes = notes(s, sum.Rows)
+	for _, w := range sum.Warnings {
+		sum.Notes = append(sum.Notes, "every cell: "+w)
+	}
 	return sum
 }
 
@@ -91,6 +99,21 @@ func (r *Row) add(rec Record) {
 			r.Warnings = append(r.Warnings, w)
 		}
 	}
+}
+
+// shareWarnings takes out of the rows what all that were measured are warned of.
+func shareWarnings(rows []Row) []string {
+	measured := filter(rows, func(r Row) bool { return r.Samples > 0 })
+	if len(measured) < 2 {
+		return nil
+	}
+	shared := filter(measured[0].Warnings, func(w string) bool {
+		return !slices.ContainsFunc(measured, func(r Row) bool { return !slices.Contains(r.Warnings, w) })
+	})
+	for i := range rows {
+		rows[i].Warnings = filter(rows[i].Warnings, func(w string) bool { return !slices.Contains(shared, w) })
+	}
+	return shared
 }
 
 // times are when the first and the last of the row's records were finished.

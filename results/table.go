@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -26,6 +27,7 @@ type Column struct {
 	Title  string
 	Right  bool // numbers stand to the right
 	Detail bool // left out where a person reads it: in text and markdown
+	Width  int  // at which a cell's words go on in its next line, in text; 0 is 44
 }
 
 // Columns makes columns of titles. One that begins with ">" stands to the right,
@@ -35,7 +37,7 @@ func Columns(titles ...string) []Column {
 	for i, t := range titles {
 		t, right := strings.CutPrefix(t, ">")
 		t, detail := strings.CutPrefix(t, "+")
-		out[i] = Column{t, right, detail}
+		out[i] = Column{Title: t, Right: right, Detail: detail}
 	}
 	return out
 }
@@ -67,10 +69,10 @@ func (t Table) writeText(w io.Writer) error {
 			Separators: tw.Separators{BetweenColumns: tw.Off, BetweenRows: tw.Off, ShowHeader: tw.On},
 			Lines:      tw.Lines{ShowTop: tw.Off, ShowBottom: tw.Off, ShowHeaderLine: tw.On},
 		},
-	}), t.Title, func(s string) string { return strings.Join(wrap(s, cellWidth), "\n") })
+	}), t.Title, func(c Column, s string) string { return strings.Join(wrap(s, cmp.Or(c.Width, cellWidth)), "\n") })
 }
 
-// cellWidth is the width at which a cell's words go on in its next line.
+// cellWidth is a column's Width where it has none of its own.
 const cellWidth = 44
 
 func (t Table) writeMarkdown(w io.Writer) error {
@@ -82,13 +84,13 @@ func (t Table) writeMarkdown(w io.Writer) error {
 }
 
 // escapeMarkdown keeps a cell's text one cell.
-func escapeMarkdown(s string) string {
+func escapeMarkdown(_ Column, s string) string {
 	return strings.NewReplacer("|", `\|`, "\n", " ").Replace(s)
 }
 
 // render writes the title and the table without the blanks that tablewriter
 // leaves at line ends.
-func (t Table) render(w io.Writer, r tw.Renderer, title string, escape func(string) string) error {
+func (t Table) render(w io.Writer, r tw.Renderer, title string, escape func(Column, string) string) error {
 	var text strings.Builder
 	if title != "" {
 		text.WriteString(title + "\n")
@@ -97,7 +99,7 @@ func (t Table) render(w io.Writer, r tw.Renderer, title string, escape func(stri
 	header := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
 		align[i] = map[bool]tw.Align{false: tw.AlignLeft, true: tw.AlignRight}[c.Right]
-		header[i] = escape(c.Title)
+		header[i] = escape(c, c.Title)
 	}
 	table := tablewriter.NewTable(&text,
 		tablewriter.WithRenderer(r),
@@ -110,7 +112,7 @@ func (t Table) render(w io.Writer, r tw.Renderer, title string, escape func(stri
 	for _, row := range t.Rows {
 		escaped := make([]string, len(row))
 		for i, s := range row {
-			escaped[i] = escape(s)
+			escaped[i] = escape(t.Columns[i], s)
 		}
 		if err := table.Append(escaped); err != nil {
 			return fmt.Errorf("table %q: %w", t.Title, err)

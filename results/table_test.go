@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestTableFormats(t *testing.T) {
@@ -67,5 +68,36 @@ func TestLongWordsStayWhole(t *testing.T) {
 	got := wrap("a "+long+" b c", 10)
 	if strings.Join(got, "|") != "a|"+long+"|b c" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// A comparison of pairs fits a terminal of 120 columns, however long its cases are
+// called.
+func TestAComparisonFitsATerminal(t *testing.T) {
+	cell := testCell("content-length", 1<<20)
+	cell.Pattern, cell.Placement = "roundtrip", "sibling"
+	other := cell
+	other.Transfer = "vmsplice"
+	var before, after []*Set
+	for i := range 12 {
+		a, b := &Set{}, &Set{}
+		for _, c := range []Cell{cell, other} {
+			a.Add(testRecord(c, 1<<20+26, 123456.7, 234567.8, 123999))
+			b.Add(testRecord(c, 1<<20+26, 987654.3-float64(i), 87654.3, 300000))
+		}
+		before, after = append(before, a), append(after, b)
+	}
+	c, err := ComparePairs(before, after, CompareOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := c.Write(&text, FormatTable, ViewOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(text.String()) {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 120 {
+			t.Errorf("%d columns: %s", n, line)
+		}
 	}
 }

@@ -146,18 +146,30 @@ func wrapped(lines []string) []string {
 }
 
 // wrap breaks a line between words so that each part is at most width wide; a
-// longer word stays whole.
+// longer word is broken behind slashes, as the names of benchmarks have them, or
+// stays whole.
 func wrap(line string, width int) []string {
 	var out []string
 	for _, word := range strings.Fields(line) {
-		last := len(out) - 1
-		if last >= 0 && utf8.RuneCountInString(out[last])+1+utf8.RuneCountInString(word) <= width {
-			out[last] += " " + word
-			continue
+		between := " "
+		for _, part := range breakable(word, width) {
+			last := len(out) - 1
+			if last >= 0 && utf8.RuneCountInString(out[last]+between+part) <= width {
+				out[last] += between + part
+			} else {
+				out = append(out, part)
+			}
+			between = ""
 		}
-		out = append(out, word)
 	}
 	return out
+}
+
+func breakable(word string, width int) []string {
+	if utf8.RuneCountInString(word) <= width {
+		return []string{word}
+	}
+	return slices.DeleteFunc(strings.SplitAfter(word, "/"), func(part string) bool { return part == "" })
 }
 
 // marks number the warnings of rows, so that each stands once below the table.

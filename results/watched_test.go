@@ -1,6 +1,7 @@
 package results
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -77,12 +78,44 @@ func TestMetricsAreChosen(t *testing.T) {
 }
 
 func TestTheBoundOfANoiseRecord(t *testing.T) {
-	// Five runs, sd of the logarithms 0.01: 9.925 (Student, 2 degrees, 0.995) · 0.01 · √2.
-	n := Noise{Values: []float64{0.9876, 0.9938, 1, 1.0063, 1.0126}}
-	if share, ok := n.Bound(0.01); !ok || share < 0.14 || share > 0.16 {
-		t.Errorf("got %v, %v; want about 0.15", share, ok)
+	// Five runs, sd of the logarithms 0.01: 9.925 (Student, 2 degrees, 0.995) · 0.01 · √2
+	// is 0.15, and two parts in five are more. Four times as far apart it is the other way round.
+	near := Noise{Values: []float64{0.9876, 0.9938, 1, 1.0063, 1.0126}}
+	if share, ok := near.Bound(0.01); !ok || math.Abs(share-0.4) > 1e-9 {
+		t.Errorf("got %v, %v; want 0.4", share, ok)
+	}
+	far := Noise{Values: []float64{0.9512, 0.9753, 1, 1.0253, 1.0513}}
+	if share, ok := far.Bound(0.01); !ok || share < 0.65 || share > 0.85 {
+		t.Errorf("got %v, %v; want about 0.75", share, ok)
+	}
+	if share, ok := (Noise{Values: []float64{0.8, 0.9, 1, 1.1, 1.2}}).Bound(0.01); ok {
+		t.Errorf("figures that get no verdict have a bound of %v", share)
 	}
 	if _, ok := (Noise{Values: []float64{1, 1}}).Bound(0.01); ok {
 		t.Error("two runs gave a bound")
+	}
+}
+
+// A figure that was taken while others used the machine is no ground for a
+// verdict, on whichever side it is.
+func TestADisturbedRunGetsNoVerdict(t *testing.T) {
+	cell := testCell("ndjson", 4096)
+	o := CompareOptions{Noise: []Noise{noise(cell, 0.005, 8)}, Metrics: []string{"goodput"}}
+	quiet := testRecord(cell, 4097, around(1000, 0.01)...)
+	slow := testRecord(cell, 4097, around(3000, 0.01)...)
+	for _, tt := range []struct {
+		name, old, new string
+		want           Verdict
+	}{
+		{"left alone", "", "2 of 6 samples lie far from the others", Slower},
+		{"others on the new side", "", Fault{ID: "load", Verdict: "others kept about 0.4 of 2 CPUs busy", Advice: "stop them"}.Warning(), TooNoisy},
+		{"a hypervisor on the old one", Fault{ID: "steal", Verdict: "it took 10 %", Advice: "another host"}.Warning(), "", TooNoisy},
+	} {
+		before, after := quiet, slow
+		before.Warnings, after.Warnings = []string{tt.old}, []string{tt.new}
+		c := Compare(side("old", before), side("new", after), o)
+		if ch := find(t, c, "goodput"); ch.Verdict != tt.want || tt.want == TooNoisy && !strings.Contains(ch.Basis, "disturbed") {
+			t.Errorf("%s: got %q (%s), want %q", tt.name, ch.Verdict, ch.Basis, tt.want)
+		}
 	}
 }
