@@ -79,7 +79,7 @@ func (e *end) account(before usage) error {
 	if e.load != nil {
 		return e.settleAccounts()
 	}
-	if e.Role == asker {
+	if e.timesTrips() {
 		latency, err := results.NewLatency(e.trips)
 		if err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 // exchanger is what the part's role does with the messages. In a raw cell they
 // are told apart by their known sizes, and that only where they are compared.
 func (e *end) exchanger() func(from, n int64) error {
-	if e.Role == asker {
+	if e.timesTrips() {
 		e.trips = make([]int64, 0, max(e.Warmup, e.Messages))
 		touch(e.trips)
 	}
@@ -103,7 +103,7 @@ func (e *end) receive(from, n int64) error {
 // ask times each trip from the end of the one before, by one reading of the
 // clock: what a trip costs is in it, and none falls between two.
 func (e *end) ask(from, n int64) error {
-	check := e.checker()
+	check, timed := e.checker(), e.timesTrips()
 	base := time.Now()
 	var last time.Duration
 	for i := from; i < from+n; i++ {
@@ -117,12 +117,17 @@ func (e *end) ask(from, n int64) error {
 		if err := check(i, msg); err != nil {
 			return err
 		}
-		now := time.Since(base)
-		e.trips = append(e.trips, int64(now-last))
-		last = now
+		if timed {
+			now := time.Since(base)
+			e.trips = append(e.trips, int64(now-last))
+			last = now
+		}
 	}
 	return nil
 }
+
+// timesTrips reports whether this end takes the time of each round trip.
+func (e *end) timesTrips() bool { return e.Role == asker && e.Cell.Clock != clockPerSample }
 
 func (e *end) answer(from, n int64) error {
 	check := e.checker()

@@ -19,12 +19,19 @@ const grace = 30 * time.Second
 // lastWords is how much of a worker's standard error is kept, in bytes.
 const lastWords = 4096
 
+// An errSlow is a sample that did not finish within its limit.
+type errSlow struct{ limit time.Duration }
+
+func (e errSlow) Error() string {
+	return fmt.Sprintf("did not finish within %s and was killed", e.limit)
+}
+
 // play runs one sample of a cell in fresh workers, and returns the reports of
 // both parts. None of the workers is left when it returns.
 func (r *runner) play(ctx context.Context, c *progress, j job) (reports, error) {
 	j.Cell, j.Seed, j.Recording = c.record.Cell, r.Seed, r.Recording
 	limit := r.grace + 20*r.Duration
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("did not finish within %s and was killed", limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSlow{limit})
 	defer cancel()
 	crew, err := r.start(ctx, c, j)
 	if err != nil {

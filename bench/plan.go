@@ -46,7 +46,8 @@ const (
 	Finished   Step = "finished"   // its record is kept
 )
 
-// Patterns and Peers are the values of a cell's fields, with a line for a list.
+// Patterns, Peers and Clocks are the values of a cell's fields, with a line for a
+// list. The first of Clocks is the default, which a cell has as "".
 var (
 	Patterns = [][2]string{
 		{"stream", "messages one way, as fast as the pipe takes them"},
@@ -55,6 +56,10 @@ var (
 	Peers = [][2]string{
 		{"process", "each end is a process of its own"},
 		{"thread", "both ends are threads of one process"},
+	}
+	Clocks = [][2]string{
+		{"trip", "it is read after each round trip, which costs about 1 % of a short one"},
+		{clockPerSample, "it is read at a sample's ends alone: no trip has a time of its own, as in lat_pipe and perf bench"},
 	}
 )
 
@@ -114,6 +119,10 @@ func (p Plan) validate(c results.Cell) error {
 	return p.carries(c)
 }
 
+// clockPerSample is the clock of a cell whose round trips are not timed one by
+// one.
+const clockPerSample = "sample"
+
 // validateLoad holds the further fields of a cell against the others.
 func validateLoad(c results.Cell) error {
 	if c.Transfer != "" {
@@ -130,6 +139,10 @@ func validateLoad(c results.Cell) error {
 		return errors.New("inflight counts messages without an answer: it is for round trips")
 	case c.Batch > 1 && (c.Pattern != "stream" || c.Rate > 0):
 		return errors.New("a batch is of a stream without a rate: what waits for others to leave with it is late")
+	case c.Clock != "" && c.Clock != clockPerSample:
+		return fmt.Errorf("clock %q is unknown; known is %s", c.Clock, clockPerSample)
+	case c.Clock != "" && (c.Pattern != "roundtrip" || c.Rate > 0 || c.Inflight > 1):
+		return errors.New("clock is for round trips one at a time: a stream has no trips, and a load needs the time of each message")
 	case c.Drain > 0 && c.Pattern != "stream":
 		return errors.New("drain holds up the reader of a stream: the one that answers has its own pace")
 	}
@@ -210,11 +223,25 @@ func known(what, value string, values [][2]string) error {
 	return fmt.Errorf("%s %q is unknown; known are %s", what, value, strings.Join(names, ", "))
 }
 
-// Label names a cell shortly, for a line of progress or an error.
+// usual are values that a label leaves out.
+var usual = map[string]string{"pipe": "anonymous", "capacity": "0", "io": "blocking", "peer": "process", "payload": "json"}
+
+// Label names a cell shortly, for a line of progress or an error: framing, size,
+// pattern and placement, and what else of it is not as usual.
 func Label(c results.Cell) string {
 	size := results.FormatSize(int64(c.Size))
 	if c.Messages != "" {
-		size = "recorded"
+		size, c.Payload, c.Messages = "recorded", usual["payload"], ""
 	}
-	return strings.Join([]string{c.Framing, size, c.Pattern, c.Placement}, " ")
+	words := []string{c.Framing, size, c.Pattern, c.Placement}
+	for _, f := range c.Fields() {
+		switch f.Name {
+		case "framing", "size", "pattern", "placement":
+			continue
+		}
+		if f.Value != usual[f.Name] {
+			words = append(words, f.Name+"="+f.Value)
+		}
+	}
+	return strings.Join(words, " ")
 }

@@ -125,45 +125,79 @@ func (e *end) absorb(buf []byte, from, n int64) error {
 	return nil
 }
 
+// askRaw makes the round trips of a raw cell, by the shortest way to the system
+// calls where there is one. Where all messages are alike the body is looked up
+// once: in a trip of 2 µs everything beside the four calls shows.
 func (e *end) askRaw(buf []byte, from, n int64) error {
-	base := time.Now()
+	out, direct := e.out.Direct()
+	in, _ := e.in.Direct()
+	defer e.settleDirect(&out, &in)
+	timed, base, alike := e.timesTrips(), time.Now(), e.source.Distinct() == 1
 	var last time.Duration
+	body := e.source.Body(from)
 	for i := from; i < from+n; i++ {
-		body := e.source.Body(i)
-		if _, err := e.out.Write(body); err != nil {
+		if !alike {
+			body = e.source.Body(i)
+		}
+		moved := -1
+		if direct {
+			moved = out.Write(body)
+		}
+		if moved == len(body) {
+			out.Count(moved)
+		} else if err := e.out.WriteRest(body, moved); err != nil {
 			return fmt.Errorf("send message %d: %w", i, err)
 		}
-		if err := e.fill(buf[:len(body)]); err != nil {
+		answer := buf[:len(body)]
+		if moved = -1; direct {
+			moved = in.Read(answer)
+		}
+		if moved == len(answer) {
+			in.Count(moved)
+		} else if err := e.in.ReadRest(answer, moved); err != nil {
 			return fmt.Errorf("receive the answer to message %d: %w", i, err)
 		}
-		now := time.Since(base)
-		e.trips = append(e.trips, int64(now-last))
-		last = now
+		if timed {
+			now := time.Since(base)
+			e.trips = append(e.trips, int64(now-last))
+			last = now
+		}
 	}
 	return nil
 }
 
 func (e *end) answerRaw(buf []byte, from, n int64) error {
+	out, direct := e.out.Direct()
+	in, _ := e.in.Direct()
+	defer e.settleDirect(&out, &in)
+	msg, alike := buf[:e.source.Size(from)], e.source.Distinct() == 1
 	for i := from; i < from+n; i++ {
-		msg := buf[:e.source.Size(i)]
-		if err := e.fill(msg); err != nil {
+		if !alike {
+			msg = buf[:e.source.Size(i)]
+		}
+		moved := -1
+		if direct {
+			moved = in.Read(msg)
+		}
+		if moved == len(msg) {
+			in.Count(moved)
+		} else if err := e.in.ReadRest(msg, moved); err != nil {
 			return fmt.Errorf("receive message %d: %w", i, err)
 		}
-		if _, err := e.out.Write(msg); err != nil {
+		if moved = -1; direct {
+			moved = out.Write(msg)
+		}
+		if moved == len(msg) {
+			out.Count(moved)
+		} else if err := e.out.WriteRest(msg, moved); err != nil {
 			return fmt.Errorf("answer message %d: %w", i, err)
 		}
 	}
 	return nil
 }
 
-// fill reads until b is full.
-func (e *end) fill(b []byte) error {
-	for len(b) > 0 {
-		n, err := e.in.Read(b)
-		if err != nil {
-			return err
-		}
-		b = b[n:]
-	}
-	return nil
+// settleDirect accounts for the calls of a round trip's direct ways.
+func (e *end) settleDirect(out, in *syspipe.Direct) {
+	e.out.SettleWrites(out)
+	e.in.SettleReads(in)
 }

@@ -29,6 +29,7 @@ func Run(ctx context.Context, p Plan, keep func(results.Record) error) error {
 	if err != nil {
 		return err
 	}
+	r.around = newSurroundings()
 	err = r.measure(ctx)
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -49,6 +50,7 @@ type runner struct {
 	random   *rand.Rand
 	started  time.Time
 	grace    time.Duration // what a sample may take beyond twenty times its duration
+	around   *surroundings // of a whole run; nil where a single sample is taken
 	cells    []*progress   // those still open
 	measured bool          // a sample was taken
 	lacks    []error       // why cells cannot run here, or were not begun; each reason once
@@ -134,6 +136,7 @@ func (r *runner) lack(why error) {
 
 // round takes one sample of every open cell.
 func (r *runner) round(ctx context.Context) error {
+	r.around.passed()
 	for _, c := range r.shuffled() {
 		if r.late() {
 			return nil
@@ -151,9 +154,20 @@ func (r *runner) round(ctx context.Context) error {
 	return nil
 }
 
-// sample takes one timed sample of a cell.
+// fallback is by how much a machine may become slower between two samples: where
+// somebody else computes on the ends' CPU, each message may wait for a turn of
+// some milliseconds, and not for a microsecond.
+const fallback = 1000
+
+// sample takes one timed sample of a cell. One that takes much longer than the
+// last one let expect is tried again, with as few messages as will do.
 func (r *runner) sample(ctx context.Context, c *progress) error {
-	got, checked, err := r.time(ctx, c, r.count(c, r.Duration))
+	n := r.count(c, r.Duration)
+	got, checked, err := r.time(ctx, c, n)
+	if slow := (errSlow{}); errors.As(err, &slow) && n > fallback {
+		c.warnOnce(fmt.Sprintf("a sample of %d messages did not finish within %s and was left out: something else took the CPUs; let nothing else run", n, slow.limit))
+		got, checked, err = r.time(ctx, c, n/fallback)
+	}
 	if err != nil {
 		return err
 	}
@@ -228,6 +242,9 @@ func (r *runner) finish(c *progress, why string) error {
 	c.record.Time = time.Now().UTC()
 	c.record.Stopped = why
 	c.record.Warnings = append(c.record.Warnings, warnings(c.record, r.Samples)...)
+	if len(c.record.Samples) > 0 {
+		c.record.Warnings = append(c.record.Warnings, r.around.warnings()...)
+	}
 	if err := r.keep(c.record); err != nil {
 		return fmt.Errorf("keep the record of %s: %w", Label(c.record.Cell), err)
 	}

@@ -1,11 +1,11 @@
 package bench
 
 import (
-	"bytes"
 	"os"
-	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pipebench/pipebench/bench/machine"
 )
 
 // readCPUTime reads the processor time of this thread or of this process.
@@ -18,17 +18,4 @@ func readCPUTime(of pinning) cpuTime {
 }
 
 // peakMemory is the largest resident size of this process so far, in bytes.
-// getrusage would give that of the process that forked it where it was larger.
-func peakMemory() (bytesHeld int64, ok bool) {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0, false
-	}
-	_, rest, _ := bytes.Cut(status, []byte("VmHWM:"))
-	fields := bytes.Fields(rest)
-	if len(fields) == 0 {
-		return 0, false
-	}
-	kib, err := strconv.ParseInt(string(fields[0]), 10, 64)
-	return kib << 10, err == nil
-}
+func peakMemory() (bytesHeld int64, ok bool) { return machine.PeakMemory(os.Getpid()) }

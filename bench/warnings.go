@@ -26,9 +26,11 @@ func warnings(r results.Record, asked int) []string {
 	return all
 }
 
+// tooFew has no number in it, so that cells which differ by a sample are told the
+// same. A cell without samples says why by itself.
 func tooFew(r results.Record, asked int) string {
 	n := len(r.Samples)
-	if n >= min(asked, fewest) {
+	if n == 0 || n >= min(asked, fewest) {
 		return ""
 	}
 	why := map[string]string{
@@ -36,7 +38,7 @@ func tooFew(r results.Record, asked int) string {
 		"interrupted": "the run was interrupted",
 		"failed":      "a cell of the run failed",
 	}[r.Stopped]
-	return fmt.Sprintf("%d of %d samples, too few for an interval: %s", n, asked, why)
+	return fmt.Sprintf("fewer samples than asked for, too few for an interval: %s", why)
 }
 
 // kept is the share of an asked rate below which the rate was not kept.

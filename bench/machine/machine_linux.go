@@ -8,6 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// root is where the kernel tells of itself.
+var root = os.DirFS("/")
+
 func kernel() string {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {
@@ -19,7 +22,7 @@ func kernel() string {
 // cpuModel is the first name that /proc/cpuinfo has for a CPU; ARM kernels
 // give numbers instead.
 func cpuModel() string {
-	info := content("/proc/cpuinfo")
+	info := read(root, "proc/cpuinfo")
 	if model := field(info, "model name"); model != "" {
 		return model
 	}
@@ -31,8 +34,8 @@ func cpuModel() string {
 
 func virtualisation() string {
 	var signs []string
-	if strings.Contains(field(content("/proc/cpuinfo"), "flags"), "hypervisor") {
-		signs = append(signs, strings.TrimSpace("virtual machine "+content("/sys/class/dmi/id/sys_vendor")))
+	if strings.Contains(field(read(root, "proc/cpuinfo"), "flags"), "hypervisor") {
+		signs = append(signs, strings.TrimSpace("virtual machine "+read(root, "sys/class/dmi/id/sys_vendor")))
 	}
 	for _, mark := range []string{"/.dockerenv", "/run/.containerenv"} {
 		if _, err := os.Stat(mark); err == nil {
@@ -43,25 +46,17 @@ func virtualisation() string {
 	return strings.Join(signs, ", ")
 }
 
-func governor() string { return content("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") }
+func governor() string { return read(root, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") }
 
 func load1() float64 {
-	first, _, _ := strings.Cut(content("/proc/loadavg"), " ")
+	first, _, _ := strings.Cut(read(root, "proc/loadavg"), " ")
 	load, _ := strconv.ParseFloat(first, 64) // 0 where unknown
 	return load
 }
 
 func pipeMaxSize() int {
-	n, _ := strconv.Atoi(content("/proc/sys/fs/pipe-max-size")) // 0 where unknown
+	n, _ := strconv.Atoi(read(root, "proc/sys/fs/pipe-max-size")) // 0 where unknown
 	return n
-}
-
-func content(path string) string {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(b))
 }
 
 // field is the value of the first "name : value" line.

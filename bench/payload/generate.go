@@ -16,7 +16,7 @@ type Kind struct {
 	fill func(b []byte, r *rand.Rand) (head, tail int)
 }
 
-// Recorded names the payload of a recording; see [Record].
+// Recorded names the payload of a recording; see [ReadRecording].
 const Recorded = "recorded"
 
 // Kinds are the kinds that [Generate] knows.

@@ -10,6 +10,11 @@
 //
 //	go test -run '^$' -bench AgainstC ./bench/yardstick
 //
+// So is the one with other benchmarks of pipes ([Peers]), as far as they are
+// installed:
+//
+//	go test -run '^$' -bench AgainstPeers ./bench/yardstick
+//
 // A Program may be used concurrently, though the figures would disturb each
 // other.
 package yardstick

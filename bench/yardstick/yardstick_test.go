@@ -75,14 +75,19 @@ func BenchmarkAgainstC(b *testing.B) {
 			for range *pairs {
 				ratios = append(ratios, m.ratio(b, c))
 			}
-			e := results.Median(ratios)
-			b.ReportMetric(0, "ns/op") // the time of the comparison says nothing
-			b.ReportMetric(e.Median, "Go/C")
-			if e.Interval != nil {
-				b.ReportMetric(e.Interval.Lo, "low")
-				b.ReportMetric(e.Interval.Hi, "high")
-			}
+			report(b, "Go/C", ratios)
 		})
+	}
+}
+
+// report is the median of the pairs' ratios, and its interval.
+func report(b *testing.B, unit string, ratios []float64) {
+	e := results.Median(ratios)
+	b.ReportMetric(0, "ns/op") // the time of the comparison says nothing
+	b.ReportMetric(e.Median, unit)
+	if e.Interval != nil {
+		b.ReportMetric(e.Interval.Lo, "low")
+		b.ReportMetric(e.Interval.Hi, "high")
 	}
 }
 

@@ -1,7 +1,7 @@
 // Package noise finds out how far figures move on this machine while nothing
 // changes, and what about the machine is at fault for it.
 //
-//	plan := noise.Plan{Binary: self, Flags: flags, Invocations: 8, MaxTime: 2 * time.Minute}
+//	plan := noise.Plan{Binary: self, Flags: flags, Invocations: 8, Over: 2 * time.Minute, MaxTime: 5 * time.Minute}
 //	watch, err := noise.Run(ctx, plan, keep)
 //	records := results.BetweenRuns(watch.Runs)
 //	faults := watch.Faults(environment)
@@ -23,6 +23,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/pipebench/pipebench/bench/machine"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/pairs/invoke"
 )
@@ -35,7 +36,8 @@ type Plan struct {
 	Binary      invoke.Binary
 	Flags       []string      // for its run command
 	Invocations int           // at least [Least]
-	MaxTime     time.Duration // over which they are spread, and which none but the first is begun too late for; one that takes [patience] longer is killed
+	Over        time.Duration // they are spread over this long, or begun one after the other where that is too little
+	MaxTime     time.Duration // none but the first is begun if it is likely to end later; one that takes [patience] longer is killed
 	Seed        int64         // of the first; each has its own
 
 	// Observe, if set, is told of each invocation from the goroutine that
@@ -60,8 +62,8 @@ func (p Plan) Validate() error {
 	if p.Invocations < Least {
 		return fmt.Errorf("%d invocations show no spread to rest on: it takes %d", p.Invocations, Least)
 	}
-	if p.MaxTime <= 0 {
-		return fmt.Errorf("invocations cannot be spread over %s", p.MaxTime)
+	if p.Over < 0 || p.MaxTime <= 0 {
+		return fmt.Errorf("invocations cannot be spread over %s, and end within %s", p.Over, p.MaxTime)
 	}
 	return invoke.CheckFlags(p.Flags)
 }
@@ -70,7 +72,7 @@ func (p Plan) Validate() error {
 type Watch struct {
 	Runs []*results.Set // one an invocation
 
-	working, waiting usage // of all CPUs, while an invocation ran and while none did
+	working, waiting machine.Usage // of all CPUs, while an invocation ran and while none did
 }
 
 // Run invokes the plan's binary again and again, and gives keep what each
@@ -95,7 +97,7 @@ func (w *Watch) run(ctx context.Context, p Plan, scratch string, keep func(*resu
 		if i > 0 && time.Since(began)+longest > p.MaxTime {
 			return nil
 		}
-		if err := w.wait(ctx, began.Add(due(i, p.Invocations, p.MaxTime, longest))); err != nil {
+		if err := w.wait(ctx, began.Add(due(i, p.Invocations, p.Over, longest))); err != nil {
 			return err
 		}
 		at := time.Now()
@@ -118,12 +120,12 @@ func (w *Watch) run(ctx context.Context, p Plan, scratch string, keep func(*resu
 func (w *Watch) invoke(ctx context.Context, p Plan, i int, dir string) (*results.Set, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.MaxTime+patience, fmt.Errorf("took much longer than the %s for all invocations, and was stopped; give more time (--max-time) or fewer cells", p.MaxTime))
 	defer cancel()
-	before := readUsage()
+	before := machine.ReadUsage()
 	set, err := p.Binary.Run(ctx, dir, append([]string{"--seed", strconv.FormatInt(p.Seed+int64(i), 10)}, p.Flags...))
 	if err != nil {
 		return nil, err
 	}
-	w.working.add(before, readUsage())
+	w.working.Add(machine.ReadUsage().Since(before))
 	w.Runs = append(w.Runs, set)
 	return set, nil
 }
@@ -136,7 +138,7 @@ func due(i, n int, over, longest time.Duration) time.Duration {
 
 // wait does nothing until then, and sees what the CPUs do meanwhile.
 func (w *Watch) wait(ctx context.Context, until time.Time) error {
-	before := readUsage()
+	before := machine.ReadUsage()
 	timer := time.NewTimer(time.Until(until))
 	defer timer.Stop()
 	select {
@@ -144,6 +146,6 @@ func (w *Watch) wait(ctx context.Context, until time.Time) error {
 		return context.Cause(ctx)
 	case <-timer.C:
 	}
-	w.waiting.add(before, readUsage())
+	w.waiting.Add(machine.ReadUsage().Since(before))
 	return nil
 }

@@ -1,6 +1,6 @@
 //go:build !linux && !darwin && !freebsd && !windows
 
-package noise
+package machine
 
 import "github.com/pipebench/pipebench/results"
 
@@ -14,4 +14,4 @@ var systemLooked []string
 
 func systemFaults() []results.Fault { return nil }
 
-func systemUsage() usage { return usage{} }
+func systemUsage() Usage { return Usage{} }

@@ -1,8 +1,7 @@
-package noise
+package machine
 
 import (
 	"io/fs"
-	"os"
 	"path"
 	"strconv"
 	"strings"
@@ -19,32 +18,32 @@ const smallPipeAdvice = "this user's pipes have used up fs.pipe-user-pages-soft:
 // systemLooked is at what systemFaults looks.
 var systemLooked = []string{"governor", "turbo", "SMT", "CPU quota", "fs.pipe-max-size", "clock source", "memory", "mains power"}
 
-func systemFaults() []results.Fault { return sysfs(os.DirFS("/")) }
+func systemFaults() []results.Fault { return sysfs(root) }
 
 // hertz is the unit of /proc/stat. Linux shows it to programs as 100, whatever
 // the kernel's own is (USER_HZ).
 const hertz = 100
 
-func systemUsage() usage { return procUsage(os.DirFS("/")) }
+func systemUsage() Usage { return procUsage(root) }
 
 // procUsage reads the line of all CPUs in /proc/stat: user, nice, system, idle,
 // iowait, irq, softirq, steal. The time of guests is in user already.
-func procUsage(root fs.FS) usage {
-	var u usage
+func procUsage(root fs.FS) Usage {
+	var u Usage
 	for line := range strings.Lines(read(root, "proc/stat")) {
 		f := strings.Fields(line)
 		switch {
 		case len(f) >= 9 && f[0] == "cpu":
-			u.known = true
+			u.Known = true
 			for _, i := range []int{1, 2, 3, 6, 7} {
-				u.busy += number(f[i]) / hertz
+				u.Busy += number(f[i]) / hertz
 			}
-			u.stolen = number(f[8]) / hertz
+			u.Stolen = number(f[8]) / hertz
 		case len(f) > 0 && strings.HasPrefix(f[0], "cpu"):
-			u.cpus++
+			u.CPUs++
 		}
 	}
-	u.throttled, u.throttleSeen = throttled(root)
+	u.Throttled, u.quotas = throttled(root)
 	return u
 }
 
@@ -70,7 +69,7 @@ func throttled(root fs.FS) (seconds float64, ok bool) {
 // sysfs finds the faults that Linux tells of in /proc and /sys.
 func sysfs(root fs.FS) []results.Fault {
 	var out []results.Fault
-	for _, look := range []func(fs.FS) (results.Fault, bool){turbo, smt, quota, pipeMaxSize, clockSource, memory, mains} {
+	for _, look := range []func(fs.FS) (results.Fault, bool){turbo, smt, quota, smallPipes, clockSource, memory, mains} {
 		if f, found := look(root); found {
 			out = append(out, f)
 		}
@@ -114,7 +113,7 @@ func quota(root fs.FS) (results.Fault, bool) {
 // usualPipeMax is fs.pipe-max-size as Linux comes: see pipe(7).
 const usualPipeMax = 1 << 20
 
-func pipeMaxSize(root fs.FS) (results.Fault, bool) {
+func smallPipes(root fs.FS) (results.Fault, bool) {
 	size := number(read(root, "proc/sys/fs/pipe-max-size"))
 	return results.Fault{ID: "pipe-max-size", Verdict: "pipes cannot be grown beyond " + results.FormatSize(int64(size)),
 		Evidence: map[string]any{"pipe_max_size": size}, Advice: "sudo sysctl fs.pipe-max-size=1048576"}, size > 0 && size < usualPipeMax

@@ -1,4 +1,4 @@
-package noise
+package machine
 
 import (
 	"strings"
@@ -32,4 +32,4 @@ func systemFaults() []results.Fault {
 }
 
 // systemUsage is not told by a call that x/sys has.
-func systemUsage() usage { return usage{} }
+func systemUsage() Usage { return Usage{} }

@@ -1,6 +1,6 @@
 //go:build darwin || freebsd
 
-package noise
+package machine
 
 import (
 	"encoding/binary"
@@ -30,19 +30,19 @@ func systemFaults() []results.Fault {
 
 // systemUsage reads FreeBSD's user, nice, system, interrupt and idle ticks; macOS
 // has no such sysctl, and the usage stays unknown.
-func systemUsage() usage {
+func systemUsage() Usage {
 	raw, err := unix.SysctlRaw("kern.cp_time")
 	if err != nil || len(raw) < 5*8 {
-		return usage{}
+		return Usage{}
 	}
 	hertz, err := unix.SysctlClockinfo("kern.clockrate")
 	cpus, cpuErr := unix.SysctlUint32("hw.ncpu")
 	if err != nil || cpuErr != nil || hertz.Stathz <= 0 {
-		return usage{}
+		return Usage{}
 	}
-	u := usage{known: true, cpus: int(cpus)}
+	u := Usage{Known: true, CPUs: int(cpus)}
 	for i := range 4 {
-		u.busy += float64(binary.LittleEndian.Uint64(raw[8*i:])) / float64(hertz.Stathz)
+		u.Busy += float64(binary.LittleEndian.Uint64(raw[8*i:])) / float64(hertz.Stathz)
 	}
 	return u
 }

@@ -1,0 +1,90 @@
+package machine
+
+import (
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+func ids(faults []results.Fault) []string {
+	var out []string
+	for _, f := range faults {
+		out = append(out, f.ID)
+	}
+	return out
+}
+
+func TestUsageTellsWhoElseWasThere(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		u    Usage
+		want string // the verdicts
+	}{
+		{"the system tells nothing", Usage{Busy: 9, Elapsed: 9, Throttled: 9, Stolen: 9}, ""},
+		{"nobody else", Usage{Known: true, Busy: 5.1, Own: 5, Elapsed: 10, CPUs: 2}, ""},
+		{"somebody else", Usage{Known: true, Busy: 9, Own: 5, Elapsed: 10, CPUs: 2}, "others kept about 0.4 of 2 CPUs busy"},
+		{"too short a look", Usage{Known: true, Busy: 0.4, Elapsed: 0.4, CPUs: 2}, ""},
+		{"a quiet host", Usage{Known: true, Busy: 10, Own: 10, Stolen: 0.05, Elapsed: 9}, ""},
+		{"a crowded host", Usage{Known: true, Busy: 9, Own: 9, Stolen: 1, Elapsed: 9}, "the hypervisor took about 10 % of the CPU time"},
+		{"a quota", Usage{Known: true, Busy: 9, Own: 9, Throttled: 0.25, Elapsed: 9, quotas: true}, "a CPU quota stopped what was measured for about 0.2 s"},
+	} {
+		var got []string
+		for _, f := range c.u.Faults() {
+			if f.Advice == "" || f.ID == "" {
+				t.Errorf("%s: no remedy: %+v", c.name, f)
+			}
+			got = append(got, f.Verdict)
+		}
+		if text := strings.Join(got, ", "); text != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, text, c.want)
+		}
+	}
+}
+
+func TestUsagesAddUp(t *testing.T) {
+	from := Usage{Known: true, Busy: 1, Own: 0.5, Stolen: 0.25, CPUs: 2}
+	to := Usage{Known: true, Busy: 2, Own: 1, Stolen: 0.5, CPUs: 2}
+	var sum Usage
+	sum.Add(to.Since(from))
+	sum.Add(to.Since(from))
+	sum.Add(Usage{}.Since(from))
+	if want := (Usage{Known: true, Busy: 2, Own: 1, Stolen: 0.5, CPUs: 2}); sum != want {
+		t.Errorf("got %+v, want %+v", sum, want)
+	}
+	if was := ReadUsage(); was.Known && ReadUsage().Since(was).Busy < 0 {
+		t.Error("the CPUs did less than nothing")
+	}
+}
+
+func TestWhatTouchesEveryFigure(t *testing.T) {
+	good := results.Environment{ClockNS: 25, ClockStepNS: 20, Governor: "performance", Virtualisation: "virtual machine"}
+	at := ids(Disturbing(good))
+	slow := good
+	slow.ClockNS, slow.ClockStepNS = 1500, 280
+	if got := ids(Disturbing(slow)); len(got) != len(at)+1 || !slices.Contains(got, "clock") {
+		t.Errorf("a slow clock: %q, without %q", got, at)
+	}
+	if slices.Contains(at, "virtual") || !slices.Contains(ids(Faults(good)), "virtual") {
+		t.Error("that a machine is virtual is no disturbance by itself, but is to be told")
+	}
+	for _, f := range Faults(slow) {
+		if f.Verdict == "" || f.Advice == "" || !strings.HasSuffix(f.Warning(), f.Advice) {
+			t.Errorf("a fault without verdict or remedy: %+v", f)
+		}
+	}
+}
+
+func TestAGovernorThatSavesPower(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("governors are Linux's")
+	}
+	has := func(governor string) bool {
+		return slices.Contains(ids(Disturbing(results.Environment{Governor: governor})), "governor")
+	}
+	if !has("powersave") || has("performance") || has("") {
+		t.Error("a governor other than performance is a fault, and no other")
+	}
+}

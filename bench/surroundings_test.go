@@ -1,0 +1,52 @@
+package bench
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/pipebench/pipebench/bench/machine"
+	"github.com/pipebench/pipebench/results"
+)
+
+// Cells that are finished in one round are told the same of the machine, however
+// much is done meanwhile.
+func TestARoundIsToldOnce(t *testing.T) {
+	s := newSurroundings()
+	s.before, s.lasting = machine.Usage{}, []string{"clock: slow; find another"}
+	if got := s.warnings(); !slices.Equal(got, s.lasting) {
+		t.Errorf("nothing known of others: %q", got)
+	}
+	s.latest = []string{"as it was"}
+	if got := s.warnings(); !slices.Equal(got, s.latest) {
+		t.Errorf("the same round: %q", got)
+	}
+	s.passed()
+	if got := s.warnings(); !slices.Equal(got, s.lasting) {
+		t.Errorf("the next round: %q", got)
+	}
+}
+
+// What the machine's own faults are is in the record of every cell that was
+// measured, and in none of those that were not.
+func TestRecordsAreWarnedOfTheMachine(t *testing.T) {
+	r, err := newRunner(small(cell()), func(results.Record) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.around = &surroundings{latest: []string{"load: others; stop them"}}
+	for samples, want := range map[int]int{0: 0, 1: 1} {
+		c := &progress{record: results.Record{Cell: cell(), Samples: make([]results.Sample, samples)}}
+		if err := r.finish(c, "interrupted"); err != nil {
+			t.Fatal(err)
+		}
+		got := 0
+		for _, w := range c.record.Warnings {
+			if w == r.around.latest[0] {
+				got++
+			}
+		}
+		if got != want {
+			t.Errorf("%d samples: %q", samples, c.record.Warnings)
+		}
+	}
+}
