@@ -68,6 +68,7 @@ func (s *Server) take(line []byte) {
 		s.log.Debug("Answer dropped: the server asks nothing")
 	case m.Kind() == rpc.Notification:
 		s.notice(m)
+	case s.play(m):
 	default:
 		s.dispatch(m)
 	}

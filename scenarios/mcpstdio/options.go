@@ -46,6 +46,9 @@ type Options struct {
 	FlushTimeout    time.Duration // how long its answers may take from then on: DefaultFlushTimeout; negative: no time
 	ShutdownTimeout time.Duration // bounds both together: DefaultShutdownTimeout
 
+	// Playback answers what it can in place of the tools; nil: nothing.
+	Playback *Playback
+
 	// Fault makes the server misbehave; the zero Fault does nothing.
 	Fault Fault
 	// Stderr is where the faults that concern stderr write; nil: nowhere.

@@ -35,8 +35,9 @@ type Server struct {
 	goneErr  error // what the server then ends with; set before gone is closed
 	fault    *mischief
 
-	lobby, main *session // lobby: nil if requests must wait for initialize
-	lobbyClosed bool     // initialize has come; the intake's alone
+	played      chan played // answers of a recording, on their way out
+	lobby, main *session    // lobby: nil if requests must wait for initialize
+	lobbyClosed bool        // initialize has come; the intake's alone
 	sessions    sync.WaitGroup
 
 	desk desk
@@ -57,6 +58,7 @@ func NewServer(in io.Reader, out io.Writer, opts Options) (*Server, error) {
 		hung:    make(chan struct{}),
 		gone:    make(chan struct{}),
 		slots:   make(chan struct{}, opts.MaxInFlight),
+		played:  make(chan played, opts.MaxInFlight),
 	}
 	s.fault = newMischief(s, opts.Fault)
 	s.desk.open()
@@ -88,6 +90,8 @@ func (s *Server) Start(ctx context.Context) error {
 		close(s.stopped)
 		return fmt.Errorf("start server: %w", err)
 	}
+	s.sessions.Add(1)
+	go s.utter()
 	go s.supervise(ctx)
 	return nil
 }

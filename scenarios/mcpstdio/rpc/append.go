@@ -42,6 +42,13 @@ func AppendError(dst []byte, id ID, e Error) []byte {
 	return append(dst, '}', '}')
 }
 
+// AppendFailure appends an answer that says that the request id failed, in the JSON text of an error.
+func AppendFailure(dst []byte, id ID, failure []byte) []byte {
+	dst = append(append(append(dst, prefix...), `,"id":`...), id...)
+	dst = append(append(dst, `,"error":`...), failure...)
+	return append(dst, '}')
+}
+
 // appendString appends s as a JSON string.
 func appendString(dst []byte, s string) []byte {
 	for i := range len(s) {
