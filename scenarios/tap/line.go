@@ -3,6 +3,7 @@ package tap
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/pipebench/pipebench/results"
@@ -14,23 +15,24 @@ const (
 	fromServer = "reply"
 )
 
+// headOf is how the lines of all messages of one direction begin, up to the time.
+func headOf(run, dir string) []byte {
+	head := appendString([]byte(`{"kind":"`+results.KindMessage+`","run":`), []byte(run))
+	return append(head, `,"dir":"`+dir+`","t_ns":`...)
+}
+
 // appendMessage appends the line of a message: what encoding/json makes of a results.Message, at a fraction of its cost, since there may be
-// half a million in a second.
-func appendMessage(dst []byte, run, dir string, m *message, body bool) []byte {
-	e := m.scanner.Envelope()
-	dst = append(dst, `{"kind":"`+results.KindMessage+`","run":"`...)
-	dst = append(dst, run...)
-	dst = append(dst, `","dir":"`...)
-	dst = append(dst, dir...)
-	dst = append(dst, `","t_ns":`...)
+// a million in a second.
+func appendMessage(dst, head []byte, m *message, body bool) []byte {
+	dst = append(dst, head...)
 	dst = strconv.AppendInt(dst, m.at, 10)
 	dst = append(dst, `,"size":`...)
 	dst = strconv.AppendInt(dst, m.size, 10)
-	if e.Whole && len(e.Method) > 0 {
-		dst = appendText(append(dst, `,"method":`...), e.Method)
+	if len(m.method) > 0 {
+		dst = appendText(append(dst, `,"method":`...), m.method)
 	}
-	if e.Whole && len(e.ID) > 0 {
-		dst = appendID(append(dst, `,"id":`...), e.ID)
+	if len(m.id) > 0 {
+		dst = appendID(append(dst, `,"id":`...), m.id)
 	}
 	if len(m.cuts) > 1 {
 		dst = appendNumbers(append(dst, `,"cuts":`...), m.cuts, 0)
@@ -56,14 +58,31 @@ func appendNumbers(dst []byte, list []int64, less int64) []byte {
 	return append(dst, ']')
 }
 
-// plain reports whether every byte stands for itself in JSON text.
+// itself says which bytes stand for themselves in JSON text.
+var itself = func() (t [256]bool) {
+	for c := byte(' '); c < utf8.RuneSelf; c++ {
+		t[c] = !strings.ContainsRune(`"\<>&`, rune(c))
+	}
+	return t
+}()
+
 func plain(b []byte) bool {
 	for _, c := range b {
-		if c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf || c == '<' || c == '>' || c == '&' {
+		if !itself[c] {
 			return false
 		}
 	}
 	return true
+}
+
+// count reports whether b is what most ids are: a number without sign or fraction.
+func count(b []byte) bool {
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return len(b) == 1 || len(b) > 0 && b[0] != '0'
 }
 
 // appendText appends a string whose inside is given as it stood in JSON text.
@@ -80,7 +99,7 @@ func appendText(dst, inside []byte) []byte {
 
 // appendID appends an id as it stood, or as text if it is no JSON.
 func appendID(dst, id []byte) []byte {
-	if json.Valid(id) && utf8.Valid(id) {
+	if count(id) || json.Valid(id) && utf8.Valid(id) {
 		return append(dst, id...)
 	}
 	return appendString(dst, id)

@@ -24,9 +24,11 @@ func TestMain(m *testing.M) {
 
 // jobs are what a child can be. A tap's arguments are the command behind it; its recording goes to descriptor 3 if RECORD is set.
 var jobs = map[string]func(args []string){
-	"tap":   beTap,
-	"relay": beRelay,
-	"serve": beServer,
+	"tap":    beTap,
+	"relay":  beRelay,
+	"copy":   beCopy,
+	"splice": beSplice,
+	"serve":  beServer,
 }
 
 func beTap(args []string) {

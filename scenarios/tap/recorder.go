@@ -29,12 +29,15 @@ type track struct {
 	*recorder
 	ring     *ring
 	run, dir string
+	head     []byte // of every message's line
 	bodies   bool
 	redact   bool
 
-	// of the relay's goroutine, and of close, which does not wait for a relay that waits for the client
+	// of the relay's goroutine while it looks at what it has passed on, and of close, which does not wait for a relay that waits for the client
 	lock     sync.Mutex
-	line     []byte
+	lines    []byte // not yet in the ring
+	held     int64  // messages in lines
+	first    int64  // when the first of them passed
 	messages int64
 	lost     int64 // messages that did not fit, since the last that did
 	lostAll  int64
@@ -43,13 +46,16 @@ type track struct {
 	bodyless int64 // messages whose body was left out since it was too large
 }
 
-// Sizes of what is held for the recording, in bytes a direction. 4 MiB are 40,000 messages, which the disk has a moment for; with bodies they
-// have to hold one.
+// Sizes of what is held for the recording at most, in bytes a direction: the lines of 100,000 messages, however slow the disk; or a message with
+// its body.
 const (
-	ringBytes   = 4 << 20
+	ringBytes   = 16 << 20
 	bodyRing    = 64 << 20
 	largestBody = 16 << 20
 )
+
+// batch is how many bytes of lines go to the ring together, if there are as many at a time.
+const batch = 16 << 10
 
 // nap is how long what was seen may wait for the recording. The traffic wakes nobody unless there is much of it: a wake-up would cost each
 // message microseconds.
@@ -68,7 +74,7 @@ func (r *recorder) track(run, dir string, bodies, hide bool) *track {
 	if bodies {
 		size = bodyRing
 	}
-	t := &track{recorder: r, ring: newRing(size), run: run, dir: dir, bodies: bodies, redact: hide}
+	t := &track{recorder: r, ring: newRing(size), run: run, dir: dir, head: headOf(run, dir), bodies: bodies, redact: hide}
 	r.tracks = append(r.tracks, t)
 	return t
 }
@@ -151,10 +157,8 @@ func (r *recorder) close(now int64) error {
 	return nil
 }
 
-// record puts a message on its way to the recording. It belongs to the direction's goroutine and never waits.
+// record makes a message's line. Only flush puts it on its way, for certain. It never waits; its caller holds the lock.
 func (t *track) record(m *message) {
-	t.lock.Lock()
-	defer t.lock.Unlock()
 	t.messages++
 	whole := t.bodies && int64(len(m.body)) >= m.size
 	if t.bodies && !whole {
@@ -166,19 +170,41 @@ func (t *track) record(m *message) {
 	if whole && t.redact {
 		redact(m.body)
 	}
-	t.line = appendMessage(t.gap(m.at), t.run, t.dir, m, whole)
-	if !t.ring.put(t.line) {
-		if t.lost == 0 {
-			t.from = m.first
-		}
-		t.lost++
-		t.lostAll++
+	if len(m.body) > batch {
+		t.flush() // what may not fit takes no others with it
+	}
+	if t.held == 0 {
+		t.lines, t.first = t.gap(m.at), m.first
+	}
+	t.lines = appendMessage(t.lines, t.head, m, whole)
+	if t.held++; len(t.lines) >= batch {
+		t.flush()
+	}
+}
+
+// flush puts the lines of the messages so far on their way to the recording: all of them, or none.
+func (t *track) flush() {
+	if t.held == 0 {
 		return
 	}
-	if t.lost > 0 {
-		t.lost = 0
-		t.gaps++
+	switch fits := t.ring.put(t.lines); {
+	case fits:
+		t.wakeUp()
+		if t.lost > 0 {
+			t.lost = 0
+			t.gaps++
+		}
+	default:
+		if t.lost == 0 {
+			t.from = t.first
+		}
+		t.lost += t.held
+		t.lostAll += t.held
 	}
+	t.held = 0
+}
+
+func (t *track) wakeUp() {
 	if t.asleep.Load() && t.asleep.CompareAndSwap(true, false) || t.ring.crowded() {
 		select {
 		case t.wake <- struct{}{}:
@@ -187,11 +213,11 @@ func (t *track) record(m *message) {
 	}
 }
 
-// gap begins a line with another one that tells of the messages that are missing before it, if some are.
+// gap begins the lines with one that tells of the messages that are missing before them, if some are.
 func (t *track) gap(until int64) []byte {
-	line := t.line[:0]
+	lines := t.lines[:0]
 	if t.lost == 0 {
-		return line
+		return lines
 	}
 	text, err := json.Marshal(results.Fault{
 		Kind: results.KindFault, Run: t.run, Time: time.Now().UTC(), ID: "recording-gap", Verdict: fmt.Sprintf("%d messages missing", t.lost),
@@ -199,9 +225,9 @@ func (t *track) gap(until int64) []byte {
 		Advice:   "the recording could not keep up, and the traffic does not wait for it: record to a faster disk, or without bodies",
 	})
 	if err != nil {
-		return line // cannot be: plain data
+		return lines // cannot be: plain data
 	}
-	return append(append(line, text...), '\n')
+	return append(append(lines, text...), '\n')
 }
 
 // close tells of messages that are missing at the end.

@@ -2,7 +2,7 @@ package tap_test
 
 import (
 	"fmt"
-	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"runtime"
@@ -10,118 +10,201 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/results"
 )
 
-// beRelay passes both directions on as one would write it down: the yardstick of the figures below.
-func beRelay(args []string) {
-	cmd := exec.Command(args[0], args[1:]...)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		panic(err)
+// The speed of a tap is shown beside none at all and beside yardsticks, in turns within one run, with everything on CPUs that are given: the
+// client on one; the tap and cat on the same, or together on another. A figure is the median of the turns, with its 95 % interval.
+
+// ways lead from a client to cat and back.
+var ways = []string{"none", "splice", "copy", "relay", "tap"}
+
+// BenchmarkRoundTrip is the time from a message to its echo.
+func BenchmarkRoundTrip(b *testing.B) {
+	for _, size := range []int{1 << 10, 64 << 10, 1 << 20} {
+		trips := max(4, min(500, 4<<20/size))
+		msg, buf := line(size), make([]byte, size)
+		everyPlace(b, fmt.Sprintf("size=%d", size), "ns", func(l *link) float64 {
+			began := time.Now()
+			for range trips {
+				l.roundTrip(msg, buf)
+			}
+			return float64(time.Since(began).Nanoseconds()) / float64(trips)
+		})
 	}
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	out, err := os.Create(os.DevNull)
-	if err != nil {
-		panic(err)
-	}
-	defer out.Close()
-	cmd.Stdout = io.MultiWriter(os.Stdout, out)
-	if err := cmd.Start(); err != nil {
-		panic(err)
-	}
-	go func() {
-		io.Copy(io.MultiWriter(in, out), os.Stdin)
-		in.Close()
-	}()
-	cmd.Wait()
 }
 
-// A link is a client's two descriptors, blocking.
-type link struct {
-	in, out int
-	close   func()
+// BenchmarkBulk is how much passes there and back while the client writes and reads all the time: 64 KiB a write, or a message if it is larger.
+func BenchmarkBulk(b *testing.B) {
+	for _, size := range []int{1 << 10, 1 << 20} {
+		msg, buf := line(size), make([]byte, 256<<10)
+		for len(msg) < 64<<10 {
+			msg = append(msg, msg...)
+		}
+		writes := 8 << 20 / len(msg)
+		everyPlace(b, fmt.Sprintf("size=%d", size), "MB/s", func(l *link) float64 {
+			began := time.Now()
+			l.write <- load{msg, writes}
+			l.read(buf, writes*len(msg))
+			return float64(writes*len(msg)) / 1e6 / time.Since(began).Seconds()
+		})
+	}
 }
 
-// connect starts cat, with something between or not. Everything that is started runs on the CPUs given.
-func connect(tb testing.TB, between string, cpus ...int) link {
-	tb.Helper()
-	runtime.LockOSThread()
-	var before, set unix.CPUSet
-	unix.SchedGetaffinity(0, &before)
-	for _, c := range cpus {
-		set.Set(c)
+func everyPlace(b *testing.B, name, unit string, turn func(l *link) float64) {
+	topology, err := placement.Read()
+	if err != nil {
+		b.Fatal(err)
 	}
-	if len(cpus) > 0 {
-		if err := unix.SchedSetaffinity(0, &set); err != nil {
-			tb.Skipf("set affinity: %v", err)
+	for _, place := range []string{"same", "apart"} {
+		b.Run(name+"/placement="+place, func(b *testing.B) {
+			cpus, err := topology.Choose(place)
+			if err != nil {
+				b.Skip(err)
+			}
+			contest(b, cpus, unit, turn)
+		})
+	}
+}
+
+// contest has every way take turns, in an order drawn for each round.
+func contest(b *testing.B, cpus placement.CPUs, unit string, turn func(l *link) float64) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8)) // who waits in the kernel keeps a share of the scheduler
+	runtime.LockOSThread()                          // and never unlocked: the thread, which is pinned, ends with the goroutine
+	if err := placement.PinThread(cpus.Reader); err != nil {
+		b.Fatal(err)
+	}
+	links, figures := map[string]*link{}, map[string][]float64{}
+	for _, way := range ways {
+		links[way] = connect(b, way, cpus)
+		turn(links[way]) // to warm up
+	}
+	draw := rand.New(rand.NewPCG(1, 2))
+	for b.Loop() {
+		for _, i := range draw.Perm(len(ways)) {
+			runtime.Gosched() // what goes on for 10 ms is preempted, which a turn is short enough for
+			figures[ways[i]] = append(figures[ways[i]], turn(links[ways[i]]))
 		}
 	}
+	b.ReportMetric(0, "ns/op") // a round's time is nothing to know
+	for _, way := range ways {
+		e := results.Median(figures[way])
+		b.ReportMetric(e.Median, way+"-"+unit)
+		ratios := make([]float64, len(figures[way]))
+		for i, f := range figures[way] {
+			ratios[i] = f / figures["copy"][i]
+		}
+		b.Logf("%-6s %9.0f %s %s, %.2f of copy's in the same round, n = %d", way, e.Median, unit, bounds(e), results.Median(ratios).Median, e.N)
+	}
+}
+
+func bounds(e results.Estimate) string {
+	if e.Interval == nil {
+		return "[too few rounds]"
+	}
+	return fmt.Sprintf("[%.0f, %.0f]", e.Interval.Lo, e.Interval.Hi)
+}
+
+// A link is a client's two descriptors, which block.
+type link struct {
+	tb      testing.TB
+	in, out int
+	write   chan load
+}
+
+// A load is to be written so many times.
+type load struct {
+	msg   []byte
+	times int
+}
+
+// connect starts cat on one CPU, with something between or not, and a client's writer on the other.
+func connect(tb testing.TB, way string, cpus placement.CPUs) *link {
+	tb.Helper()
 	args := []string{"cat"}
-	if between != "none" {
+	if way != "none" {
 		args = append([]string{self()}, args...)
 	}
-	cmd := exec.Command(args[0], args[1:]...)
-	var record *os.File
-	if between != "none" {
-		cmd.Env = append(os.Environ(), job+"="+between, "RECORD=1")
-		var err error
-		if record, err = os.Create(tb.TempDir() + "/recording.jsonl"); err != nil {
-			tb.Fatal(err)
-		}
-		cmd.ExtraFiles = []*os.File{record}
+	record, err := os.Create(tb.TempDir() + "/recording.jsonl")
+	if err != nil {
+		tb.Fatal(err)
 	}
-	cmd.Stderr = os.Stderr
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), job+"="+way, "RECORD=1")
+	cmd.ExtraFiles, cmd.Stderr = []*os.File{record}, os.Stderr
 	theirIn, in := pipe(tb)
 	out, theirOut := pipe(tb)
 	cmd.Stdin, cmd.Stdout = theirIn, theirOut
-	if err := cmd.Start(); err != nil {
+	onCPU(cpus.Writer, func() { err = cmd.Start() })
+	for _, f := range []*os.File{theirIn, theirOut, record} {
+		f.Close()
+	}
+	if err != nil {
 		tb.Fatal(err)
 	}
-	theirIn.Close()
-	theirOut.Close()
-	return link{int(in.Fd()), int(out.Fd()), func() {
+	l := &link{tb: tb, in: int(in.Fd()), out: int(out.Fd()), write: make(chan load)}
+	written := make(chan struct{})
+	go onCPU(cpus.Reader, func() {
+		defer close(written)
+		for next := range l.write {
+			for range next.times {
+				l.send(next.msg)
+			}
+		}
+	})
+	tb.Cleanup(func() {
+		close(l.write)
+		<-written
 		in.Close()
 		out.Close()
 		cmd.Wait()
-		record.Close()
-		unix.SchedSetaffinity(0, &before)
-		runtime.UnlockOSThread()
-	}}
+	})
+	return l
 }
 
-func (l link) roundTrip(tb testing.TB, msg, buf []byte) {
-	go1 := len(msg) > 32<<10 // more than fits on the way: write beside
-	if go1 {
-		done := make(chan struct{})
-		go func() { defer close(done); writeAll(tb, l.in, msg) }()
-		readAll(tb, l.out, buf[:len(msg)])
-		<-done
-		return
+// onCPU does something on a thread of its own, on one CPU, as does everything that is started there.
+func onCPU(cpu int, do func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // the thread ends with the goroutine
+		if placement.PinThread(cpu) == nil {
+			do()
+		}
+	}()
+	<-done
+}
+
+// roundTrip writes beside reading what does not fit on the way.
+func (l *link) roundTrip(msg, buf []byte) {
+	if len(msg) > 32<<10 {
+		l.write <- load{msg, 1}
+	} else {
+		l.send(msg)
 	}
-	writeAll(tb, l.in, msg)
-	readAll(tb, l.out, buf[:len(msg)])
+	l.read(buf, len(msg))
 }
 
-func writeAll(tb testing.TB, fd int, p []byte) {
+func (l *link) send(p []byte) {
 	for len(p) > 0 {
-		n, err := syscall.Write(fd, p)
+		n, err := syscall.Write(l.in, p)
 		if err != nil {
-			tb.Error(err)
+			l.tb.Error(err)
 			return
 		}
 		p = p[n:]
 	}
 }
 
-func readAll(tb testing.TB, fd int, p []byte) {
-	for len(p) > 0 {
-		n, err := syscall.Read(fd, p)
-		if err != nil || n == 0 {
-			tb.Errorf("read: %d, %v", n, err)
-			return
+// read takes n bytes.
+func (l *link) read(buf []byte, n int) {
+	for n > 0 {
+		got, err := syscall.Read(l.out, buf[:min(n, len(buf))])
+		if err != nil || got == 0 {
+			l.tb.Fatalf("read: %d bytes, %v", got, err)
 		}
-		p = p[n:]
+		n -= got
 	}
 }
 
@@ -134,96 +217,4 @@ func line(size int) []byte {
 		b = append(b, 'x')
 	}
 	return append(b, tail...)
-}
-
-func BenchmarkRoundTrip(b *testing.B) {
-	for _, size := range []int{1 << 10, 64 << 10, 1 << 20} {
-		for _, placed := range []struct {
-			name string
-			cpus []int
-		}{{"same", []int{0}}, {"free", nil}} {
-			for _, between := range []string{"none", "relay", "tap"} {
-				b.Run(fmt.Sprintf("size=%d/placement=%s/between=%s", size, placed.name, between), func(b *testing.B) {
-					l := connect(b, between, placed.cpus...)
-					defer l.close()
-					msg, buf := line(size), make([]byte, size)
-					for range 100 {
-						l.roundTrip(b, msg, buf)
-					}
-					b.ResetTimer()
-					for range b.N {
-						l.roundTrip(b, msg, buf)
-					}
-					b.StopTimer()
-				})
-			}
-		}
-	}
-}
-
-func BenchmarkBulk(b *testing.B) {
-	for _, size := range []int{1 << 10, 1 << 20} {
-		for _, between := range []string{"none", "relay", "tap"} {
-			b.Run(fmt.Sprintf("size=%d/between=%s", size, between), func(b *testing.B) {
-				l := connect(b, between)
-				defer l.close()
-				batch := 64 << 10
-				msg := line(size)
-				for len(msg) < batch {
-					msg = append(msg, line(size)...)
-				}
-				b.SetBytes(int64(len(msg)))
-				buf := make([]byte, 256<<10)
-				b.ResetTimer()
-				began := time.Now()
-				go func() {
-					for range b.N {
-						writeAll(b, l.in, msg)
-					}
-				}()
-				for left := b.N * len(msg); left > 0; {
-					n, err := syscall.Read(l.out, buf)
-					if err != nil || n == 0 {
-						b.Fatalf("read: %d, %v", n, err)
-					}
-					left -= n
-				}
-				b.ReportMetric(float64(b.N*len(msg)/size)/time.Since(began).Seconds(), "messages/s")
-			})
-		}
-	}
-}
-
-func standardTypes() []string {
-	var out []string
-	for fd := range 2 {
-		var st unix.Stat_t
-		if err := unix.Fstat(fd, &st); err != nil {
-			return []string{err.Error()}
-		}
-		switch st.Mode & unix.S_IFMT {
-		case unix.S_IFIFO:
-			n, _ := unix.FcntlInt(uintptr(fd), unix.F_GETPIPE_SZ, 0)
-			out = append(out, fmt.Sprintf("pipe:%d", n))
-		case unix.S_IFSOCK:
-			out = append(out, "socket")
-		default:
-			out = append(out, "other")
-		}
-	}
-	return out
-}
-
-func needLinux(*testing.T) {}
-
-func resize(t *testing.T, f *os.File, bytes int) {
-	t.Helper()
-	raw, err := f.SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var refused error
-	if err := raw.Control(func(fd uintptr) { _, refused = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, bytes) }); err != nil || refused != nil {
-		t.Fatal(err, refused)
-	}
 }

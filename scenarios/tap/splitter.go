@@ -3,8 +3,6 @@ package tap
 import (
 	"bytes"
 	"strconv"
-
-	"github.com/pipebench/pipebench/scenarios/target/envelope"
 )
 
 // A splitter finds the messages in a stream that it sees go by, and holds next to nothing of them.
@@ -29,22 +27,6 @@ const (
 	byLines
 	byHeaders
 )
-
-// A message is what is known of one when its last byte has passed.
-type message struct {
-	at      int64 // when its last byte had been passed on, in ns since the recording began
-	first   int64 // when its first byte was
-	size    int64
-	cuts    []int64 // bytes of it that each read brought
-	when    []int64 // when each was passed on
-	stalled int64   // ns that passing it on took
-	scanner envelope.Scanner
-	body    []byte
-	last    byte
-}
-
-// mostCuts bounds how many cuts are recorded of a message. What came later is added to the last.
-const mostCuts = 4096
 
 // mostHeader bounds what is held of a header's line, in bytes. A longer one is none.
 const mostHeader = 8 << 10
@@ -179,9 +161,9 @@ func (s *splitter) add(p []byte, when passage) {
 		m.cuts, m.when = append(m.cuts, int64(len(p))), append(m.when, when.at)
 		m.stalled += when.stalled
 	}
+	m.scan(p)
 	m.size += int64(len(p))
 	m.last = p[len(p)-1]
-	m.scanner.Write(p)
 	if room := s.keep - len(m.body); room > 0 {
 		m.body = append(m.body, p[:min(len(p), room)]...)
 	}
@@ -189,18 +171,16 @@ func (s *splitter) add(p []byte, when passage) {
 
 func (s *splitter) finish(when passage) {
 	s.message.at = when.at
+	s.message.end()
 	if !s.begun {
 		s.message.first = when.at
 	}
 	s.emit(&s.message)
 }
 
-// reset makes ready for the next message. The slices stay: they are bounded.
+// reset makes ready for the next message.
 func (s *splitter) reset() {
-	m := &s.message
-	m.scanner.Reset()
-	m.size, m.stalled, m.last = 0, 0, 0
-	m.cuts, m.when, m.body = m.cuts[:0], m.when[:0], m.body[:0]
+	s.message.reset()
 	s.begun = false
 }
 

@@ -18,7 +18,6 @@ import (
 func seen(stream string, size int, protocol framing) []string {
 	var out []string
 	s := splitter{framing: protocol, length: -1, next: -1, emit: func(m *message) {
-		e := m.scanner.Envelope()
 		total := int64(0)
 		for _, n := range m.cuts {
 			total += n
@@ -26,7 +25,7 @@ func seen(stream string, size int, protocol framing) []string {
 		if total != m.size && total != m.size+1 { // a carriage return is cut, and not size
 			out = append(out, fmt.Sprintf("cuts %v of %d bytes", m.cuts, m.size))
 		}
-		out = append(out, fmt.Sprintf("%d %s %s", m.size, e.Method, e.ID))
+		out = append(out, fmt.Sprintf("%d %s %s", m.size, m.method, m.id))
 	}}
 	at := int64(0)
 	for p := []byte(stream); len(p) > 0; at++ {
@@ -115,8 +114,9 @@ func TestAppendMessageWritesWhatResultsReads(t *testing.T) {
 		{"log line", "<b>listening</b> \x00 \xff"},
 	} {
 		m := &message{at: 5, first: 3, size: int64(len(row.text)), cuts: []int64{1, 2}, when: []int64{3, 5}, stalled: 9, body: []byte(row.text)}
-		m.scanner.Write([]byte(row.text))
-		line := appendMessage(nil, "r", fromClient, m, true)
+		m.open([]byte(row.text))
+		m.end()
+		line := appendMessage(nil, headOf("r", fromClient), m, true)
 		var got results.Message
 		if err := json.Unmarshal(line, &got); err != nil {
 			t.Errorf("%s: %v in %s", row.name, err, line)
@@ -138,10 +138,10 @@ func TestRecordingAMessageAllocatesNothing(t *testing.T) {
 	}
 	rec := newRecorder(nil)
 	track := rec.track("run", fromServer, false, false)
-	s := splitter{framing: byLines, emit: track.record}
 	p := []byte(strings.Repeat(`{"jsonrpc":"2.0","id":12,"result":{"text":"abc"}}`+"\n", 10))
-	s.see(p, passage{at: 1})
-	if n := testing.AllocsPerRun(100, func() { s.see(p, passage{at: 2}) }); n != 0 {
+	r := &relay{track: track, splitter: splitter{framing: byLines, emit: track.record}}
+	r.look(p, passage{at: 1})
+	if n := testing.AllocsPerRun(100, func() { r.look(p, passage{at: 2}) }); n != 0 {
 		t.Errorf("%v allocations for ten messages", n)
 	}
 }

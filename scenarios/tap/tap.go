@@ -71,6 +71,7 @@ func Run(o Options) (Ending, error) {
 		return Ending{}, errors.New("tap: no command to start")
 	}
 	o = o.withDefaults()
+	defer threads(waiting)()
 	runtime.LockOSThread() // the server dies with the thread that started it, where the system can see to that
 	defer runtime.UnlockOSThread()
 	s := &session{Options: o, began: time.Now(), rec: newRecorder(o.Record)}

@@ -5,6 +5,7 @@ package tap_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -202,6 +203,98 @@ func TestSignalsReachTheServer(t *testing.T) {
 	rest, err := io.ReadAll(p.out)
 	if err != nil || string(rest) != "got it\n" || p.wait().ExitCode() != 9 {
 		t.Errorf("the server said %q, the tap ended with %v: %v", rest, p.cmd.ProcessState, err)
+	}
+}
+
+func TestATapThatIsTerminatedEndsAsAServerThatDoesNotMind(t *testing.T) {
+	p := start(t, nil, "cat")
+	echo(t, p, "ready\n") // by now signals are passed on
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if status := p.wait().Sys().(syscall.WaitStatus); !status.Signaled() || status.Signal() != syscall.SIGTERM {
+		t.Errorf("the tap ended with %v", p.cmd.ProcessState)
+	}
+	if s := p.recording().Targets; len(s) != 1 || s[0].Verdict != "signal SIGTERM" {
+		t.Errorf("the recording ends with %+v", s)
+	}
+}
+
+// echo sends a text and takes it back.
+func echo(t *testing.T, p *tapped, text string) {
+	t.Helper()
+	if _, err := io.WriteString(p.in, text); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, len(text))
+	if _, err := io.ReadFull(p.out, got); err != nil || string(got) != text {
+		t.Fatalf("sent %q, got %q: %v", text, got, err)
+	}
+}
+
+// The server does not read, so that all the pipes are full and the client's write waits when it is killed.
+func TestAServerThatIsKilledFreesAClientThatWaits(t *testing.T) {
+	p := start(t, nil, "sh", "-c", `echo $$; exec sleep 1000`)
+	var line [32]byte
+	n, err := p.out.Read(line[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(line[:n])))
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := make(chan error, 1)
+	go func() {
+		_, err := p.in.Write(bytes.Repeat([]byte("x"), 8<<20))
+		written <- err
+	}()
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if status := p.wait().Sys().(syscall.WaitStatus); !status.Signaled() || status.Signal() != syscall.SIGKILL {
+		t.Errorf("the tap ended with %v", p.cmd.ProcessState)
+	}
+	if err := <-written; !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("the client's write ended with %v", err)
+	}
+}
+
+func TestAClientThatGoesAwayEndsTheServer(t *testing.T) {
+	p := start(t, nil, "cat")
+	echo(t, p, "ready\n")
+	p.in.Close()
+	p.out.Close()
+	if state := p.wait(); state.ExitCode() != 0 {
+		t.Errorf("the tap ended with %v: %s", state, &p.stderr)
+	}
+}
+
+// A disk that is full spoils the recording, and nothing else.
+func TestARecordingThatCannotBeWrittenHoldsUpNothing(t *testing.T) {
+	needLinux(t)
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	theirIn, in := pipe(t)
+	out, theirOut := pipe(t)
+	p := &tapped{t: t, in: in, out: out, exited: make(chan struct{})}
+	p.run([]string{"RECORD=1"}, theirIn, theirOut, []*os.File{full}, []string{"cat"})
+	for _, f := range []*os.File{theirIn, theirOut, full} {
+		f.Close()
+	}
+	stream := bytes.Repeat([]byte(`{"id":1,"method":"m"}`+"\n"), 100_000)
+	go func() {
+		in.Write(stream)
+		in.Close()
+	}()
+	got, err := io.ReadAll(out)
+	if err != nil || !bytes.Equal(got, stream) {
+		t.Errorf("%d bytes came back for %d: %v", len(got), len(stream), err)
+	}
+	if p.wait(); !strings.Contains(p.stderr.String(), "the recording is not whole") || !strings.Contains(p.stderr.String(), "no space left") {
+		t.Errorf("the tap said %q", &p.stderr)
 	}
 }
 
@@ -410,7 +503,7 @@ func TestARecordingThatCannotKeepUpHasAGapAndHoldsUpNothing(t *testing.T) {
 		f.Close()
 	}
 	msg := []byte(`{"jsonrpc":"2.0","id":1,"method":"m"}` + "\n")
-	const frames = 200_000
+	const frames = 400_000
 	go func() {
 		in.Write(bytes.Repeat(msg, frames))
 		in.Close()

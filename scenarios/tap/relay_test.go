@@ -1,0 +1,84 @@
+package tap
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"testing"
+	"time"
+)
+
+// The streams of this system, and those that every system has.
+var streams = []struct {
+	name string
+	open func(*os.File) (stream, error)
+}{
+	{"this system's", open},
+	{"portable", func(f *os.File) (stream, error) { return file{f}, nil }},
+}
+
+func TestRelayPassesOnAndEndsWithItsSource(t *testing.T) {
+	for _, row := range streams {
+		t.Run(row.name, func(t *testing.T) {
+			in, out, relay := relayed(t, row.open)
+			text := bytes.Repeat([]byte(`{"id":1,"method":"m"}`+"\n"), 50_000) // more than fits on the way
+			go func() {
+				in.Write(text)
+				in.Close()
+			}()
+			got, err := io.ReadAll(out)
+			if err != nil || !bytes.Equal(got, text) {
+				t.Errorf("%d bytes came of %d: %v", len(got), len(text), err)
+			}
+			<-relay.done
+			if relay.track.messages != 50_000 || relay.bytes.Load() != int64(len(text)) {
+				t.Errorf("saw %d messages in %d bytes", relay.track.messages, relay.bytes.Load())
+			}
+		})
+	}
+}
+
+func TestRelayEndsWithItsReader(t *testing.T) {
+	for _, row := range streams {
+		t.Run(row.name, func(t *testing.T) {
+			in, out, relay := relayed(t, row.open)
+			out.Close()
+			for {
+				if _, err := in.Write([]byte("x\n")); err != nil {
+					break
+				}
+			}
+			<-relay.done
+		})
+	}
+}
+
+// relayed starts a relay between two pipes.
+func relayed(t *testing.T, open func(*os.File) (stream, error)) (in, out *os.File, r *relay) {
+	t.Helper()
+	from, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, to, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ends [2]stream
+	for i, f := range []*os.File{from, to} {
+		if ends[i], err = open(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r = newRelay(ends[0], ends[1], time.Now(), newRecorder(io.Discard).track("run", fromClient, false, false), byLines)
+	deadline := time.Now().Add(20 * time.Second)
+	in.SetDeadline(deadline)
+	out.SetDeadline(deadline)
+	t.Cleanup(func() {
+		in.Close()
+		out.Close()
+		<-r.done
+	})
+	go r.run()
+	return in, out, r
+}

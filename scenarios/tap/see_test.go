@@ -1,0 +1,36 @@
+package tap
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// BenchmarkSee is what a passage costs its direction once the bytes are on their way: messages are found, and lines made of them.
+func BenchmarkSee(b *testing.B) {
+	for _, size := range []int{64, 1 << 10, 1 << 20} {
+		b.Run(fmt.Sprintf("size=%d", size), func(b *testing.B) {
+			rec := newRecorder(nil)
+			track := rec.track("0199f2d5-1111-7000-8000-000000000000", fromServer, false, false)
+			r := &relay{track: track, splitter: splitter{framing: byLines, emit: track.record}}
+			head, tail := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"text":"`, "\"}}\n"
+			msg := []byte(head + strings.Repeat("x", max(0, size-len(head)-len(tail))) + tail)
+			stream := bytes.Repeat(msg, max(1, 64<<10/len(msg)))
+			b.SetBytes(int64(len(stream)))
+			b.ReportAllocs()
+			at := int64(0)
+			for b.Loop() {
+				for p := stream; len(p) > 0; {
+					at += 30_000
+					n := min(64<<10, len(p))
+					r.look(p[:n], passage{at: at})
+					p = p[n:]
+				}
+				a, c := track.ring.peek()
+				track.ring.done(len(a) + len(c))
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(stream)/len(msg)), "ns/message")
+		})
+	}
+}
