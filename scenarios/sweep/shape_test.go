@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pipebench/pipebench/bench/yardstick"
 	"github.com/pipebench/pipebench/results"
 )
 
@@ -19,6 +20,22 @@ func TestAShapeIsOneCellAPlacement(t *testing.T) {
 			if c.Framing != "raw" || c.Size != shape.size || c.Pattern != shape.pattern || c.Peer != "process" {
 				t.Errorf("%s: %+v", shape.Name, c)
 			}
+		}
+	}
+}
+
+// The cells that are held against the other benchmarks are those of the shapes.
+func TestTheShapesAreThePeers(t *testing.T) {
+	for i, peer := range yardstick.Peers() {
+		shape := Shapes()[i]
+		s := Default(twoCores)
+		shape.Fit(&s)
+		cells, err := s.Cells()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if peer.Cell.Placement = cells[0].Placement; shape.Name != peer.Name || cells[0] != peer.Cell || shape.metric != peer.Metric || shape.scale != peer.Scale {
+			t.Errorf("%s is %+v, and %s %+v", shape.Name, cells[0], peer.Name, peer.Cell)
 		}
 	}
 }

@@ -54,15 +54,27 @@ func (b Binary) Same(o Binary) bool {
 	return err1 == nil && err2 == nil && os.SameFile(one, other)
 }
 
-// reserved are flags of run that would take the results elsewhere.
-var reserved = []string{"-o", "--out", "--dry-run", "-h", "--help"}
+// reserved are flags of run that would take the results elsewhere, or leave
+// none, and why they cannot be passed on.
+var reserved = map[string]string{
+	"-o":         "where records are kept is decided here",
+	"--out":      "where records are kept is decided here",
+	"--dry-run":  "it measures nothing",
+	"--scenario": "it measures nothing",
+	"--assert":   "it would judge a single run; give it to the command itself",
+	"-h":         "it measures nothing",
+	"--help":     "it measures nothing",
+}
 
 // CheckFlags refuses flags of run that leave nothing to read.
 func CheckFlags(flags []string) error {
 	for _, f := range flags {
 		name, _, _ := strings.Cut(f, "=")
-		if slices.Contains(reserved, name) || strings.HasPrefix(f, "-o") {
-			return fmt.Errorf("flags for run: %s cannot be passed on; where records are kept is decided here", name)
+		if strings.HasPrefix(name, "-o") {
+			name = "-o"
+		}
+		if why, ok := reserved[name]; ok {
+			return fmt.Errorf("flags for run: %s cannot be passed on: %s", name, why)
 		}
 	}
 	return nil
