@@ -26,7 +26,7 @@ func Explain(records []results.Tune, o Objective, machine string) Answer {
 	case e.Hidden():
 		a.Sentences = []string{e.noise()}
 	default:
-		a.Sentences = slices.Concat([]string{e.advice()}, e.waits(), e.usual(), e.others(), e.levers())
+		a.Sentences = slices.Concat([]string{e.advice()}, e.waits(), e.whole(), e.usual(), e.others(), e.sizes(), e.levers())
 	}
 	return a
 }
@@ -43,7 +43,7 @@ func (e explainer) noise() string {
 		remedy += ", or put both ends on one CPU (--placement same)"
 	}
 	return fmt.Sprintf("noise hides the answer on %s: %s did best, but another size may be better by %s; %s",
-		e.machine, size(e.Best), percent(e.Margin), remedy)
+		e.machine, size(e.Top), percent(e.Margin), remedy)
 }
 
 // advice is the sentence that answers the question.
@@ -54,38 +54,68 @@ func (e explainer) advice() string {
 		return fmt.Sprintf("the chunk size does not matter on %s: from %s to %s nothing is worth more than %s over the rest (objective %s)",
 			e.machine, size(first), size(last), percent(alike), e.Objective)
 	}
-	top, plateau := e.plateau()
-	return fmt.Sprintf("use %s on %s: %s of goodput, %s (%s), and no other size is better by more than %s (objective %s)",
-		size(e.Best), e.machine, results.FormatGoodput(best.Goodput.Median), below(best.Goodput.Median/top), plateau, percent(e.Margin), e.Objective)
+	return fmt.Sprintf("use %s on %s: %s, %s (plateau within 5 %%: %s), and %s (objective %s)",
+		size(e.Best), e.machine, e.costText(best), e.beside(e.cheapest(), best.Cost), e.ranges(e.plateau()), e.worth(), e.Objective)
 }
 
-// below says how a figure compares with the best.
-func below(ratio float64) string {
-	if ratio > 0.995 {
+// worth says what the size is worth against the others, both sides weighed.
+func (e explainer) worth() string {
+	text := "no other size is worth over 5 % more"
+	if len(e.Alike) > 1 {
+		text = "the smallest of those worth the same within 5 %: " + e.ranges(e.Alike)
+	}
+	return text + ", known to " + percent(e.Margin)
+}
+
+// costText is what a size costs, with a reader that takes all it can.
+func (e explainer) costText(s Score) string {
+	if e.Cost == "cpu" {
+		return fmt.Sprintf("%s of CPU time a MiB, which is %s", results.FormatDuration(s.Cost.Median), results.FormatGoodput(float64(1<<20)*1e9/s.Cost.Median))
+	}
+	return results.FormatGoodput(s.Cost.Median) + " of goodput"
+}
+
+// beside says how a cost compares with the least.
+func (e explainer) beside(least, cost results.Estimate) string {
+	more := e.dearer(cost, least)
+	switch {
+	case more < 1.005 && e.Cost == "cpu":
+		return "the least"
+	case more < 1.005:
 		return "the best"
+	case e.Cost == "cpu":
+		return percent(more-1) + " over the least"
 	}
-	return percent(1-ratio) + " below the best"
+	return percent(1-1/more) + " below the best"
 }
 
-// plateau is the best goodput, and the sizes within 5 % of it.
-func (e explainer) plateau() (top float64, text string) {
+// plateau are the sizes whose cost is within 5 % of the least.
+func (e explainer) plateau() []int {
+	var out []int
 	for _, s := range e.Scores {
-		top = max(top, s.Goodput.Median)
-	}
-	var on []int
-	for _, s := range e.Scores {
-		if s.Goodput.Median >= 0.95*top {
-			on = append(on, s.Chunk)
+		if e.dearer(s.Cost, e.cheapest()) <= 1.05 {
+			out = append(out, s.Chunk)
 		}
 	}
-	return top, "within 5 % of that: " + sizes(on)
+	return out
 }
 
-// sizes lists sizes.
-func sizes(all []int) string {
+// ranges lists sizes, those that follow each other among all that were
+// measured as "16 KiB to 64 KiB".
+func (e explainer) ranges(all []int) string {
 	var out []string
-	for _, n := range all {
-		out = append(out, size(n))
+	for i := 0; i < len(all); {
+		first := slices.IndexFunc(e.Scores, func(s Score) bool { return s.Chunk == all[i] })
+		n := 1
+		for i+n < len(all) && e.Scores[first+n].Chunk == all[i+n] {
+			n++
+		}
+		text := size(all[i])
+		if n > 1 {
+			text += " to " + size(all[i+n-1])
+		}
+		out = append(out, text)
+		i += n
 	}
 	return strings.Join(out, ", ")
 }
@@ -103,12 +133,30 @@ func (e explainer) waits() []string {
 		if ns, ok := Predicted(best); ok {
 			text += fmt.Sprintf(", where at most %s are predicted", results.FormatDuration(ns))
 		}
-		if whole, ok := e.find(func(r results.Tune) bool { return r.Cell.Framing == "ndjson" && r.Cell.Drain == drain }); ok {
+		if whole, ok := e.find(func(r results.Tune) bool { return e.uncut(r, drain) }); ok {
 			text += fmt.Sprintf(", instead of %s behind messages sent whole (ndjson)", waitText(whole))
 		}
 		out = append(out, text)
 	}
 	return out
+}
+
+// whole says what the cutting costs, against messages that are not cut.
+func (e explainer) whole() []string {
+	best, _ := e.Of(e.Best)
+	whole, ok := e.find(func(r results.Tune) bool { return e.uncut(r, e.Fast) })
+	if !ok || estimate(e.Cost, whole.Samples).N == 0 {
+		return nil
+	}
+	return []string{"messages sent whole (ndjson) through the same sender " + e.share(estimate(e.Cost, whole.Samples), best.Cost)}
+}
+
+// share says what sizes cost as a multiple of what another does.
+func (e explainer) share(cost, of results.Estimate) string {
+	if e.Cost == "cpu" {
+		return "take " + times(cost.Median/of.Median) + " of its CPU time"
+	}
+	return "have " + times(cost.Median/of.Median) + " of its goodput"
 }
 
 // usual says what the usual choice costs.
@@ -120,19 +168,64 @@ func (e explainer) usual() []string {
 	}
 	var waits []string
 	for _, drain := range e.Slow {
-		waits = append(waits, fmt.Sprintf("%s of the wait %s", times(other.Waits[drain].Median/best.Waits[drain].Median), readerOf(drain)))
+		waits = append(waits, times(other.Waits[drain].Median/best.Waits[drain].Median)+" as long "+readerOf(drain))
 	}
-	return []string{fmt.Sprintf("%s, the usual choice, has %s of its goodput and %s",
-		size(usual), times(other.Goodput.Median/best.Goodput.Median), strings.Join(waits, ", "))}
+	return []string{fmt.Sprintf("frames of %s, the usual choice, %s, and small messages wait %s",
+		size(usual), e.share(other.Cost, best.Cost), strings.Join(waits, ", "))}
 }
 
-// others are the sizes that do as well.
+// others are the sizes that another run may recommend.
 func (e explainer) others() []string {
-	rest := slices.DeleteFunc(slices.Clone(e.Alike), func(c int) bool { return c == e.Best })
+	rest := slices.DeleteFunc(slices.Clone(e.Possible), func(c int) bool { return c == e.Best })
 	if len(rest) == 0 || e.Flat {
 		return nil
 	}
-	return []string{"worth the same within 5 %: " + sizes(rest)}
+	return []string{fmt.Sprintf("another run may name %s: what sizes are worth against each other differs by %s from run to run", e.ranges(rest), percent(between))}
+}
+
+// sizes say what the choice costs for messages of other sizes.
+func (e explainer) sizes() []string {
+	var out []string
+	for _, l := range e.records {
+		chunk := chunkOf(l.Cell)
+		if l.Cell.Size == e.records[0].Cell.Size || chunk == 0 || chunk == usual && e.Best != usual || len(l.Samples) == 0 {
+			continue
+		}
+		if words := e.against(l, fmt.Sprintf("chunked:%d", usual), "ndjson"); len(words) > 0 {
+			out = append(out, fmt.Sprintf("with messages of %s the %s of %s is %s", size(l.Cell.Size), e.costWord(), size(chunk), strings.Join(words, " and ")))
+		}
+	}
+	return out
+}
+
+// against holds what a record costs against the same messages in other
+// framings.
+func (e explainer) against(l results.Tune, framings ...string) []string {
+	own := estimate(e.Cost, l.Samples).Median
+	var out []string
+	for _, framing := range framings {
+		other := l.Cell
+		other.Framing = framing
+		r, ok := e.find(func(r results.Tune) bool { return r.Cell == other })
+		if cost := estimate(e.Cost, r.Samples); ok && other != l.Cell && cost.N > 0 {
+			out = append(out, times(own/cost.Median)+" of that of "+framingText(other))
+		}
+	}
+	return out
+}
+
+func (e explainer) costWord() string {
+	if e.Cost == "cpu" {
+		return "CPU time"
+	}
+	return "goodput"
+}
+
+func framingText(c results.Cell) string {
+	if n := chunkOf(c); n > 0 {
+		return size(n)
+	}
+	return c.Framing
 }
 
 // levers say what else was tried, and when it does more than any chunk size.
@@ -141,25 +234,43 @@ func (e explainer) levers() []string {
 	for _, l := range e.records {
 		drain := l.Cell.Drain
 		name := e.lever(l.Cell)
-		if name == "" || drain <= 0 || len(l.Samples) == 0 {
+		plain, ok := e.find(func(r results.Tune) bool { return e.candidate(r, e.counterpart(l), drain) })
+		if name == "" || drain <= 0 || len(l.Samples) == 0 || !ok {
 			continue
 		}
-		plain, ok := e.find(func(r results.Tune) bool { return e.candidate(r, e.Best, drain) })
-		if !ok {
-			continue
+		if chunk := e.counterpart(l); chunk != e.Best {
+			name += " with frames of " + size(chunk)
 		}
-		text := fmt.Sprintf("%s: %s %s instead of %s, with %s of the goodput", name, readerOf(drain), waitText(l), waitText(plain), times(ratioOf("goodput", l, plain)))
+		text := fmt.Sprintf("%s: %s: %s %s instead of %s, with %s of the goodput", e.praise(l), name, readerOf(drain), waitText(l), waitText(plain), times(ratioOf("goodput", l, plain)))
 		if cost, ok := e.cost(l); ok {
-			text += fmt.Sprintf(", and %s of it with a reader that takes all it can", times(cost))
-		}
-		if estimate("due.p50", l.Samples).Median < 0.8*e.shortest(drain) {
-			text = "not the chunk size but this does most: " + text
-		} else {
-			text = "also tried: " + text
+			text += ", and with a reader that takes all it can " + cost
 		}
 		out = append(out, text)
 	}
 	return out
+}
+
+// counterpart is the chunk size that a lever is held against: its own, or, of
+// a sender that sizes its frames, the one to use.
+func (e explainer) counterpart(l results.Tune) int {
+	if s, err := parseSender(l.Cell.Sender); err == nil && s.wait > 0 {
+		return e.Best
+	}
+	return chunkOf(l.Cell)
+}
+
+// praise says how a lever stands to the chunk sizes and to the other levers,
+// by the median: levers have few samples, too few to trust the tail of.
+func (e explainer) praise(l results.Tune) string {
+	least := e.leastWait(l.Cell.Drain, func(r results.Tune) bool { return e.lever(r.Cell) == "" && chunkOf(r.Cell) > 0 })
+	own := estimate("due.p50", l.Samples).Median
+	switch {
+	case own >= 0.8*least:
+		return "also tried"
+	case own > e.leastWait(l.Cell.Drain, func(r results.Tune) bool { return e.lever(r.Cell) != "" }):
+		return "this too does more than any chunk size"
+	}
+	return "not the chunk size but this does most"
 }
 
 // lever names what a cell that is no candidate was tried for.
@@ -173,33 +284,36 @@ func (e explainer) lever(c results.Cell) string {
 		return "a sender that keeps unread bytes below " + size(s.watermark)
 	case s.wait > 0:
 		return fmt.Sprintf("a sender that sizes its frames by the stream's rate, %s each", s.wait)
+	case c.Size != base.Cell.Size:
+		return "messages of " + size(c.Size)
 	case c.Capacity != base.Cell.Capacity:
 		return "a pipe of " + size(c.Capacity)
 	}
 	return ""
 }
 
-// cost is the share of goodput that a lever leaves with the fastest reader.
-func (e explainer) cost(l results.Tune) (float64, bool) {
-	if e.Fast != 0 {
-		return 0, false
-	}
+// cost is what a lever costs with a reader that takes all it can.
+func (e explainer) cost(l results.Tune) (string, bool) {
 	same := l.Cell
 	same.Drain = 0
 	fast, ok := e.find(func(r results.Tune) bool { return r.Cell == same })
-	plain, found := e.find(func(r results.Tune) bool { return e.candidate(r, e.Best, 0) })
-	if !ok || !found {
-		return 0, false
+	plain, found := e.find(func(r results.Tune) bool { return e.candidate(r, e.counterpart(l), 0) })
+	if e.Fast != 0 || !ok || !found {
+		return "", false
 	}
-	return ratioOf("goodput", fast, plain), true
+	ratio := times(estimate(e.Cost, fast.Samples).Median / estimate(e.Cost, plain.Samples).Median)
+	if e.Cost == "cpu" {
+		return ratio + " of the CPU time", true
+	}
+	return ratio + " of the goodput", true
 }
 
-// shortest is the least that any chunk size makes small messages wait, at the
-// median: levers have few samples, too few to trust the tail of.
-func (e explainer) shortest(drain int64) float64 {
+// leastWait is the shortest median wait of some of the records, behind a
+// reader.
+func (e explainer) leastWait(drain int64, of func(results.Tune) bool) float64 {
 	least := math.Inf(1)
-	for _, s := range e.Scores {
-		if r, ok := e.find(func(r results.Tune) bool { return e.candidate(r, s.Chunk, drain) }); ok {
+	for _, r := range e.records {
+		if r.Cell.Drain == drain && len(r.Samples) > 0 && of(r) {
 			least = min(least, estimate("due.p50", r.Samples).Median)
 		}
 	}
@@ -212,6 +326,12 @@ func (e explainer) find(holds func(results.Tune) bool) (results.Tune, bool) {
 		return results.Tune{}, false
 	}
 	return e.records[i], true
+}
+
+// uncut reports whether r is of messages that are not cut, as large as those
+// of the candidates.
+func (e explainer) uncut(r results.Tune, drain int64) bool {
+	return r.Cell.Framing == "ndjson" && r.Cell.Drain == drain && r.Cell.Size == e.records[0].Cell.Size
 }
 
 // candidate reports whether r is a plain record of a size and a reader's rate.

@@ -13,7 +13,7 @@ import (
 func explained(m model, samples int, o Objective, change func([]results.Tune) []results.Tune) Answer {
 	opts := Default()
 	records := m.records(opts, samples, 1)
-	for _, c := range opts.levers(8 << 10) {
+	for _, c := range opts.levers(16 << 10) {
 		records = append(records, m.record(c, 3, rand.New(rand.NewPCG(4, 4))))
 	}
 	if change != nil {
@@ -35,16 +35,24 @@ func TestTheAnswerIsInSentences(t *testing.T) {
 			"a size to use, what it gains, what others cost, and what does more",
 			explained(quiet, 12, Balanced, nil),
 			[]string{
-				"use 32 KiB on a lab (2 CPUs)", "within 5 % of that", "objective balanced", "behind a reader of 200 MB/s small messages wait 4", "are predicted",
-				"behind messages sent whole (ndjson)", "60 KiB, the usual choice, has", "not the chunk size but this does most: a pipe of 4 KiB", "a sender that keeps unread bytes below 16 KiB",
+				"use 16 KiB on a lab (2 CPUs): 1.88 GB/s of goodput", "% below the best (plateau within 5 %: 32 KiB to 1 MiB)", "objective balanced", "behind a reader of 200 MB/s small messages wait 37", "are predicted",
+				"behind messages sent whole (ndjson)", "messages sent whole (ndjson) through the same sender have 1.0", "frames of 60 KiB, the usual choice, have 1.0",
+				"the smallest of those worth the same within 5 %: 16 KiB to 128 KiB, known to ", "another run may name 4 KiB to 8 KiB, 32 KiB to 512 KiB",
+				"with messages of 64 KiB the goodput of 16 KiB is 0.9", " of that of 60 KiB and ", "with messages of 16 MiB the", "not the chunk size but this does most: a pipe of 4 KiB", "this too does more than any chunk size: a pipe of 16 KiB", "also tried: a sender that keeps unread bytes below 16 KiB",
 			},
 			[]string{"noise hides", "does not matter", "NaN", "Inf"},
 		},
 		{
 			"sizes that make no difference",
-			explained(model{0.001, 0.5, 64 << 20, 0.001}, 8, Balanced, nil),
+			explained(model{frameNS: 0.001, byteNS: 0.5, capacity: 64 << 20, noise: 0.001}, 8, Balanced, nil),
 			[]string{"the chunk size does not matter on a lab (2 CPUs): from 512 B to 1 MiB"},
-			[]string{"use ", "60 KiB, the usual choice"},
+			[]string{"use ", "the usual choice"},
+		},
+		{
+			"ends that share a CPU: cost is CPU time",
+			explained(loaded, 12, Balanced, nil),
+			[]string{"use 16 KiB on a lab (2 CPUs): 559 µs of CPU time a MiB, which is 1.88 GB/s", "% over the least", "sent whole (ndjson) through the same sender take 0.9", "the usual choice, take 0.9", " of the CPU time"},
+			[]string{"of goodput,", "NaN", "Inf"},
 		},
 		{
 			"noise",
@@ -87,14 +95,14 @@ func TestEveryFormatShowsTheRecords(t *testing.T) {
 	var set results.Set
 	set.Add(results.Environment{Run: "test", Hostname: "lab", CPU: "Testium", CPUs: 2, OS: "linux", Kernel: "6"})
 	for _, r := range quiet.records(Default(), 8, 1) {
-		r.Recommended = chunkOf(r.Cell) == 32<<10
+		r.Recommended = chunkOf(r.Cell) == 16<<10
 		set.Add(r)
 	}
 	for format, want := range map[results.Format]string{
 		results.FormatTable:    "<- use",
-		results.FormatMarkdown: "- use 32 KiB on lab (Testium, 2 CPUs, linux 6)",
+		results.FormatMarkdown: "- use 16 KiB on lab (Testium, 2 CPUs, linux 6)",
 		results.FormatCSV:      "chunked:8192",
-		results.FormatJSON:     `"best": 32768`,
+		results.FormatJSON:     `"best": 16384`,
 		results.FormatBench:    "framing=chunked:8192",
 	} {
 		var out strings.Builder
@@ -104,6 +112,24 @@ func TestEveryFormatShowsTheRecords(t *testing.T) {
 	}
 	if err := View(&strings.Builder{}, results.FormatTable, &results.Set{}, Balanced); err != results.ErrNothing {
 		t.Errorf("of nothing: %v", err)
+	}
+}
+
+// What touches all records is said once, what touches one with its name.
+func TestWarningsAreCounted(t *testing.T) {
+	records := quiet.records(Default(), 6, 1)[:4]
+	for i := range 3 {
+		records[i].Samples[0].Load.Late = int64(1000 * (i + 1))
+		records[i].Warnings = []string{lateWords + " many late"}
+	}
+	records[3].Warnings = []string{"not here: no such pipe"}
+	got := warnings(records)
+	want := []string{
+		"warning: chunked:4096, pipe of 64 KiB, reader at full speed: not here: no such pipe",
+		"warning: in 3 of 4 cells the generator offered over 5.0 % of the small messages late, up to 50 %: the machine did other work, and p99 may be that",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s", strings.Join(got, "\n"))
 	}
 }
 

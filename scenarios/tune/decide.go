@@ -11,36 +11,47 @@ import (
 )
 
 const (
-	// settled is the margin at which a recommendation stands: no other size is
-	// better by more, as far as the samples can tell.
+	// settled is the margin at which a search ends: no other size is better than
+	// the best by more, as far as the samples can tell.
 	settled = 0.05
 	// hidden is the margin from which noise hides the answer.
 	hidden = 0.25
-	// alike is how far the best and the worst size may lie apart for the size
-	// not to matter.
+	// alike is how far below the best a size may lie and be worth the same.
 	alike = 0.05
+	// between is what the worth of one size against another's differs by from
+	// run to run, beyond what the samples of either tell: two standard
+	// deviations of 8 KiB against 60 KiB over thirteen runs within an hour, on a
+	// virtual machine of two CPUs whose host had other work.
+	between = 0.11
 )
 
 // A Decision is what records say about chunk sizes.
 type Decision struct {
 	Objective Objective
-	Best      int     // chunk size in bytes; 0 if nothing was measured in full
-	Margin    float64 // no other size is better by more than this share, with 95 % confidence
-	Alike     []int   // sizes that do as well within 5 %, Best among them, ascending
-	Flat      bool    // all sizes do: the size does not matter
+	Best      int     // chunk size in bytes to use: the smallest of Alike; 0 if nothing was measured in full
+	Top       int     // the size that the samples make worth the most
+	Margin    float64 // no other size is worth more than Top by more than this share, with 95 % confidence
+	Alike     []int   // sizes worth as much as Top within 5 %, ascending
+	Possible  []int   // sizes that another run may recommend, as far as runs differ, ascending; Alike among them. What is hardly known counts as known to that
+	Flat      bool    // all sizes are worth the same: the size does not matter
 	Scores    []Score // of all sizes that were measured in full, ascending
-	Fast      int64   // the reader's rate at which goodput counts; 0 is as fast as it can
+	Cost      string  // the metric that counts as cost: "cpu" where the ends share a CPU, else "goodput"
+	Fast      int64   // the reader's rate at which cost counts; 0 is as fast as it can
 	Slow      []int64 // the reader's rates at which waits count
 }
 
-// A Score is what a chunk size is worth: the logarithm of goodput ÷ waitʷ,
-// relative to the best goodput and the shortest waits.
+// A Score is what a chunk size is worth: the logarithm of bytes for the cost ÷
+// waitʷ, relative to the lowest cost and the shortest waits.
 type Score struct {
 	Chunk   int
 	Value   float64
 	Doubt   float64                    // half of the interval that the true value lies in
+	Cost    results.Estimate           // at the fast rate, of the metric that the decision names
 	Goodput results.Estimate           // at the fast rate, bytes a second
 	Waits   map[int64]results.Estimate // p90 of probes by the reader's rate, nanoseconds
+
+	costDoubt float64
+	waitDoubt map[int64]float64
 }
 
 // Settled reports whether the decision is known well enough to stand.
@@ -59,14 +70,15 @@ func (d Decision) Of(chunk int) (Score, bool) {
 }
 
 // Decide weighs the sizes of the chunked framing in the records. Records with
-// another capacity or sender than the first are levers, not candidates; so
-// are unchunked framings.
+// another capacity, sender or message size than the first are levers, not
+// candidates; so are unchunked framings.
 func Decide(records []results.Tune, o Objective) Decision {
 	d := Decision{Objective: o}
 	plain := candidates(records)
 	d.Fast, d.Slow = rates(plain)
+	d.Cost = costMetric(plain, d.Fast)
 	for _, chunk := range chunksOf(plain) {
-		if s, ok := measured(plain, chunk, d.Fast, d.Slow); ok {
+		if s, ok := d.measured(plain, chunk); ok {
 			d.Scores = append(d.Scores, s)
 		}
 	}
@@ -85,7 +97,7 @@ func candidates(records []results.Tune) []results.Tune {
 		if chunkOf(r.Cell) == 0 || r.Cell.Sender != "" || len(r.Samples) == 0 {
 			continue
 		}
-		if len(out) > 0 && r.Cell.Capacity != out[0].Cell.Capacity {
+		if len(out) > 0 && (r.Cell.Capacity != out[0].Cell.Capacity || r.Cell.Size != out[0].Cell.Size) {
 			continue
 		}
 		out = append(out, r)
@@ -146,71 +158,117 @@ func chunksOf(records []results.Tune) []int {
 	return out
 }
 
+// costMetric is what a chunk size costs. Where both ends share a CPU that is
+// CPU time: goodput says the same there, less what other programs took of the
+// CPU meanwhile (on a busy machine the goodput of one cell varied by a quarter
+// to the half, its CPU time by 3 to 20 %). Elsewhere an end waits for the other,
+// and goodput shows it.
+func costMetric(records []results.Tune, fast int64) string {
+	for _, r := range records {
+		if r.Cell.Drain == fast && (r.Cell.Placement != "same" || estimate("cpu", r.Samples).N < len(r.Samples)) {
+			return "goodput"
+		}
+	}
+	return "cpu"
+}
+
 // measured collects what is known of a size; false if a part is missing.
-func measured(records []results.Tune, chunk int, fast int64, slow []int64) (Score, bool) {
-	s := Score{Chunk: chunk, Waits: map[int64]results.Estimate{}}
+func (d Decision) measured(records []results.Tune, chunk int) (Score, bool) {
+	s := Score{Chunk: chunk, Waits: map[int64]results.Estimate{}, waitDoubt: map[int64]float64{}}
 	for _, r := range records {
 		if chunkOf(r.Cell) != chunk {
 			continue
 		}
-		if r.Cell.Drain == fast {
-			s.Goodput = estimate("goodput", r.Samples)
+		if r.Cell.Drain == d.Fast {
+			s.Cost, s.Goodput = estimate(d.Cost, r.Samples), estimate("goodput", r.Samples)
+			s.costDoubt = doubt(d.Cost, r.Samples)
 		}
-		if slices.Contains(slow, r.Cell.Drain) {
+		if slices.Contains(d.Slow, r.Cell.Drain) {
 			s.Waits[r.Cell.Drain] = wait(r.Samples)
+			s.waitDoubt[r.Cell.Drain] = doubt(waitMetric(r.Samples), r.Samples)
 		}
 	}
-	for _, drain := range slow {
+	for _, drain := range d.Slow {
 		if e := s.Waits[drain]; e.N == 0 || e.Median <= 0 {
 			return s, false
 		}
 	}
-	return s, s.Goodput.N > 0 && s.Goodput.Median > 0
+	return s, s.Cost.N > 0 && s.Cost.Median > 0
+}
+
+// dearer is how many times the cost of another estimate one is, both of the
+// decision's metric.
+func (d Decision) dearer(e, than results.Estimate) float64 {
+	if d.Cost == "goodput" {
+		return than.Median / e.Median
+	}
+	return e.Median / than.Median
+}
+
+// cheapest is the lowest cost of any size.
+func (d Decision) cheapest() results.Estimate {
+	least := d.Scores[0].Cost
+	for _, s := range d.Scores[1:] {
+		if d.dearer(s.Cost, least) < 1 {
+			least = s.Cost
+		}
+	}
+	return least
 }
 
 func estimate(metric string, samples []results.Sample) results.Estimate {
+	return results.Median(valuesOf(metric, samples))
+}
+
+func valuesOf(metric string, samples []results.Sample) []float64 {
 	m, err := results.MetricByName(metric)
 	if err != nil {
 		panic("tune: " + err.Error()) // the names are written in this package
 	}
-	return results.Median(m.Values(samples))
+	return m.Values(samples)
 }
 
-// wait is the p90 of probes, from when they were due. It is what sizes are
+func wait(samples []results.Sample) results.Estimate { return estimate(waitMetric(samples), samples) }
+
+// waitMetric is the p90 of probes, from when they were due. It is what sizes are
 // judged by: one hiccup of the machine in a sample decides its p99, and the
 // bytes ahead of a probe decide this. Samples too short for one give their
 // median.
-func wait(samples []results.Sample) results.Estimate {
-	if e := estimate("due.p90", samples); e.N == len(samples) {
-		return e
+func waitMetric(samples []results.Sample) string {
+	if len(valuesOf("due.p90", samples)) == len(samples) {
+		return "due.p90"
 	}
-	return estimate("due.p50", samples)
+	return "due.p50"
 }
 
 // weigh fills in the scores.
 func (d *Decision) weigh(w float64) {
-	best, shortest := 0.0, map[int64]float64{}
-	for _, s := range d.Scores {
-		best = max(best, s.Goodput.Median)
-		for _, drain := range d.Slow {
-			e := s.Waits[drain]
-			if least, ok := shortest[drain]; !ok || e.Median < least {
-				shortest[drain] = e.Median
-			}
-		}
-	}
+	least, shortest := d.cheapest(), d.shortest()
+	share := w / float64(len(d.Slow))
 	for i := range d.Scores {
 		s := &d.Scores[i]
-		s.Value = math.Log(s.Goodput.Median / best)
-		variance := square(doubt(s.Goodput))
-		share := w / float64(len(d.Slow))
+		s.Value = -math.Log(d.dearer(s.Cost, least))
+		variance := square(s.costDoubt)
 		for _, drain := range d.Slow { // in one order: sums of the same records are the same
 			e := s.Waits[drain]
 			s.Value -= share * math.Log(e.Median/shortest[drain])
-			variance += square(share * doubt(e))
+			variance += square(share * s.waitDoubt[drain])
 		}
 		s.Doubt = math.Sqrt(variance)
 	}
+}
+
+// shortest are the shortest waits of any size, by the reader's rate.
+func (d Decision) shortest() map[int64]float64 {
+	out := map[int64]float64{}
+	for _, s := range d.Scores {
+		for drain, e := range s.Waits {
+			if least, ok := out[drain]; !ok || e.Median < least {
+				out[drain] = e.Median
+			}
+		}
+	}
+	return out
 }
 
 func square(x float64) float64 { return x * x }
@@ -219,39 +277,51 @@ func square(x float64) float64 { return x * x }
 // samples have to tell: a quarter, and less with each of them.
 const unknownDoubt = 0.25
 
-// doubt is half of an estimate's interval, as a logarithm.
-func doubt(e results.Estimate) float64 {
-	if e.Interval == nil || e.Interval.Lo <= 0 {
-		return unknownDoubt / math.Sqrt(float64(max(1, e.N)))
+// doubt is half of the interval of a metric's median, as a logarithm; with too
+// few samples for one half of their range, or what that is at least.
+func doubt(metric string, samples []results.Sample) float64 {
+	values := valuesOf(metric, samples)
+	e := results.Median(values)
+	if e.Interval != nil && e.Interval.Lo > 0 {
+		return math.Log(e.Interval.Hi/e.Interval.Lo) / 2
 	}
-	return math.Log(e.Interval.Hi/e.Interval.Lo) / 2
+	unknown := unknownDoubt / math.Sqrt(float64(max(1, len(values))))
+	if len(values) < 2 || slices.Min(values) <= 0 {
+		return unknown
+	}
+	return max(unknown, math.Log(slices.Max(values)/slices.Min(values))/2)
 }
 
-// choose finds the best, and how sure that is.
+// choose finds the size to use, and how sure that is. Of sizes that are worth
+// the same it takes the smallest, behind which small messages wait the least:
+// which point of a plateau is the highest is chance, where it begins is not.
 func (d *Decision) choose() {
-	best := slices.MaxFunc(d.Scores, func(a, b Score) int { return cmp.Compare(a.Value, b.Value) })
-	worst := slices.MinFunc(d.Scores, func(a, b Score) int { return cmp.Compare(a.Value, b.Value) })
-	d.Best = best.Chunk
+	byValue := func(a, b Score) int { return cmp.Compare(a.Value, b.Value) }
+	top, bottom := slices.MaxFunc(d.Scores, byValue), slices.MinFunc(d.Scores, byValue)
 	lead := 0.0
 	for _, s := range d.Scores {
-		if s.Chunk != best.Chunk {
-			lead = max(lead, s.Value-best.Value+math.Hypot(s.Doubt, best.Doubt))
+		below, doubt := top.Value-s.Value, math.Hypot(s.Doubt, top.Doubt)
+		if s.Chunk != top.Chunk {
+			lead = max(lead, doubt-below)
 		}
-		if best.Value-s.Value <= settled {
+		if below <= alike {
 			d.Alike = append(d.Alike, s.Chunk)
+		}
+		if below <= alike+math.Hypot(min(doubt, between), between) {
+			d.Possible = append(d.Possible, s.Chunk)
 		}
 	}
 	if len(d.Scores) == 1 {
-		lead = best.Doubt
+		lead = top.Doubt
 	}
-	d.Margin = math.Expm1(lead)
-	d.Flat = len(d.Scores) > 1 && best.Value-worst.Value <= alike
+	d.Top, d.Best, d.Margin = top.Chunk, d.Alike[0], math.Expm1(lead)
+	d.Flat = len(d.Scores) > 1 && top.Value-bottom.Value <= alike
 }
 
 // Contenders are the sizes that may yet turn out to be the best, the likeliest
 // first.
 func (d Decision) Contenders() []int {
-	best, ok := d.Of(d.Best)
+	best, ok := d.Of(d.Top)
 	if !ok {
 		return nil
 	}

@@ -28,10 +28,13 @@
 //
 // # What is decided
 //
-// [Decide] is a pure function of records: it weighs goodput against wait as
-// the [Objective] says, and gives the best size, the margin within which
-// no other size is better, and the sizes that do as well. [Explain] makes
-// sentences of it. Both work on any file that [Run] wrote.
+// [Decide] is a pure function of records: it weighs cost against wait as the
+// [Objective] says. Cost is CPU time where both ends share a CPU, since other
+// programs take goodput there and leave CPU time alone; elsewhere it is goodput.
+// Of the sizes that are worth the same it gives the smallest, with the margin
+// that the samples know this to, and the sizes that another run may give
+// instead. [Explain] makes sentences of it. Both work on any file that [Run]
+// wrote.
 //
 // # Concurrency
 //

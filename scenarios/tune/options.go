@@ -20,7 +20,7 @@ type Options struct {
 	Objective Objective
 	Chunks    []int         // sizes to choose from, in bytes of a whole frame
 	Drains    []int64       // readers' rates in bytes a second; 0 is as fast as it can
-	Levers    bool          // also try smaller pipes, a watermark, and frames sized by the stream's rate
+	Levers    bool          // also try smaller pipes, a watermark, frames sized by the stream's rate, and messages of other sizes
 	Duration  time.Duration // of one sample, about
 	MaxTime   time.Duration // after which no further sample is begun
 
@@ -124,6 +124,28 @@ var (
 // take no longer than this.
 const adjusting = 200 * time.Microsecond
 
+// otherSizes are large messages, in bytes, that a choice made for those of
+// another size is tried with.
+var otherSizes = []int{64 << 10, 16 << 20}
+
+// resized are the cells that show whether a choice holds for messages of other
+// sizes: what it costs, beside the usual size and messages that are not cut.
+func (o Options) resized(chunk int) []results.Cell {
+	var out []results.Cell
+	for _, size := range otherSizes {
+		if o.Cell.Size == 0 || o.Cell.Size == size {
+			continue
+		}
+		fast := o.leverDrains()[0]
+		for _, c := range []results.Cell{o.plain(chunk, fast), o.plain(usual, fast), o.baseline(fast)} {
+			if c.Size = size; !slices.Contains(out, c) {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
 // levers are the cells that show what else could be done, with the chunk size
 // that is best by now. Each is measured with the fastest reader, for what it
 // costs, and with the fastest that has a rate.
@@ -131,7 +153,7 @@ func (o Options) levers(chunk int) []results.Cell {
 	if !o.Levers {
 		return nil
 	}
-	var out []results.Cell
+	out := o.resized(chunk)
 	for _, drain := range o.leverDrains() {
 		for _, capacity := range leverCapacities {
 			if c := o.plain(chunk, drain); capacity != c.Capacity {

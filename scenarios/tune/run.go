@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -63,11 +64,12 @@ func (s *search) run(ctx context.Context) error {
 			return err
 		}
 	}
-	for n := 0; !s.over(ctx); n++ {
+	for tried := 0; !s.over(ctx); {
 		d := s.decide()
 		cells := s.wanted(d)
-		if n < leverRounds {
+		if tried < leverRounds && (len(cells) == 0 || s.halfway()) {
 			cells = append(cells, s.beyond(d)...)
+			tried++
 		}
 		if len(cells) == 0 {
 			return nil
@@ -78,6 +80,10 @@ func (s *search) run(ctx context.Context) error {
 	}
 	return nil
 }
+
+// halfway is when levers are tried at the latest: until then the size that they
+// are tried with may change.
+func (s *search) halfway() bool { return s.MaxTime > 0 && time.Since(s.started) > s.MaxTime/2 }
 
 // grid is where the search begins.
 func (s *search) grid() []results.Cell {
@@ -102,20 +108,19 @@ func (s *search) beyond(d Decision) []results.Cell {
 	return slices.DeleteFunc(s.levers(s.lever), func(c results.Cell) bool { return s.point(c).dropped })
 }
 
-// foremost is how many sizes a round refines at most: more of them are better
+// foremost is how many contenders a round refines at most: more are better
 // told apart by knowing the likeliest ones first.
 const foremost = 5
 
 // wanted are the cells that may change the decision; none when it stands.
 func (s *search) wanted(d Decision) []results.Cell {
-	sizes := s.beside(d.Best)
+	sizes := slices.Concat(s.beside(d.Best), s.beside(d.Top), s.shore(d), s.torn(d))
 	if !d.Settled() || !s.known(d.Best) {
-		for _, c := range d.Contenders() {
-			if len(sizes) < foremost && !slices.Contains(sizes, c) {
-				sizes = append(sizes, c)
-			}
-		}
+		likely := d.Contenders()
+		sizes = append(sizes, likely[:min(foremost, len(likely))]...)
 	}
+	slices.Sort(sizes)
+	sizes = slices.Compact(sizes)
 	var out []results.Cell
 	for _, chunk := range sizes {
 		for _, drain := range s.Drains {
@@ -127,23 +132,57 @@ func (s *search) wanted(d Decision) []results.Cell {
 	return out
 }
 
+// shore are the sizes beside those that may be recommended and not measured yet.
+// Who does not know where a plateau begins cannot recommend its beginning.
+func (s *search) shore(d Decision) []int {
+	var out []int
+	for _, c := range d.Possible {
+		for _, near := range s.beside(c) {
+			if len(s.point(s.plain(near, d.Fast)).Samples) < coarseRounds {
+				out = append(out, near)
+			}
+		}
+	}
+	return out
+}
+
 // wants reports whether another sample of a cell helps: there are too few, or
 // the decision does not stand and the cell is part of the reason.
 func (s *search) wants(c results.Cell, d Decision) bool {
 	n := len(s.point(c).Samples)
 	switch {
-	case n < coarseRounds, chunkOf(c) == d.Best && n < leastSamples:
+	case n < coarseRounds, s.contradicts(s.point(c), d), (chunkOf(c) == d.Best || chunkOf(c) == d.Top) && n < leastSamples:
 		return true
 	case d.Settled():
 		return false
 	case n < leastSamples && c.Drain == d.Fast:
 		return true
 	}
-	e := estimate("goodput", s.point(c).Samples)
-	if c.Drain != d.Fast {
-		e = wait(s.point(c).Samples)
+	return d.doubtOf(s.point(c))*s.share(c, d) > settled/4
+}
+
+// doubtOf is how far a point's figure that counts may be off.
+func (d Decision) doubtOf(p *point) float64 {
+	if p.Cell.Drain == d.Fast {
+		return doubt(d.Cost, p.Samples)
 	}
-	return doubt(e)*s.share(c, d) > settled/4
+	return doubt(waitMetric(p.Samples), p.Samples)
+}
+
+// torn are the sizes of which two samples contradict each other by more than a
+// factor of two: a third tells which of them the machine disturbed.
+func (s *search) torn(d Decision) []int {
+	var out []int
+	for _, p := range s.points {
+		if !s.isLever(p.Cell) && chunkOf(p.Cell) > 0 && s.contradicts(p, d) {
+			out = append(out, chunkOf(p.Cell))
+		}
+	}
+	return out
+}
+
+func (s *search) contradicts(p *point, d Decision) bool {
+	return len(p.Samples) == coarseRounds && d.doubtOf(p) > math.Ln2/2
 }
 
 // share is how much a cell's doubt weighs in its size's score.
@@ -219,7 +258,9 @@ func (s *search) take(c results.Cell) error {
 	return nil
 }
 
-func (s *search) isLever(c results.Cell) bool { return c.Sender != "" || c.Capacity != s.Cell.Capacity }
+func (s *search) isLever(c results.Cell) bool {
+	return c.Sender != "" || c.Capacity != s.Cell.Capacity || c.Size != s.Cell.Size
+}
 
 func (s *search) decide() Decision { return Decide(s.records(), s.Objective) }
 
@@ -282,9 +323,10 @@ func (s *search) finished(p *point, d Decision) results.Tune {
 	if d.Best > 0 && !d.Hidden() && !s.isLever(p.Cell) && chunkOf(p.Cell) == d.Best {
 		t.Recommended = true
 		t.Evidence["objective"], t.Evidence["margin"] = string(d.Objective), float64(int(d.Margin*1e4))/1e4
+		t.Evidence["cost"], t.Evidence["alike"], t.Evidence["possible"] = d.Cost, d.Alike, d.Possible
 	}
 	if n := len(t.Samples); n > 0 && lateShare(t.Samples) > lateWarning {
-		t.Warnings = append(t.Warnings, fmt.Sprintf("the generator offered %s of the small messages late: the machine did other work", results.FormatPercent(100*lateShare(t.Samples))))
+		t.Warnings = append(t.Warnings, fmt.Sprintf("%s %s of the small messages late: the machine did other work", lateWords, results.FormatPercent(100*lateShare(t.Samples))))
 	}
 	return t
 }
@@ -292,6 +334,9 @@ func (s *search) finished(p *point, d Decision) results.Tune {
 // lateWarning is the share of probes offered late from which the wait is in
 // doubt: more than the p99 leaves out.
 const lateWarning = 0.05
+
+// lateWords begin that warning.
+const lateWords = "the generator offered"
 
 func lateShare(samples []results.Sample) float64 {
 	var late, due int64

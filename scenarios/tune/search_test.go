@@ -59,6 +59,70 @@ func TestTheSearchEndsWhereTheOptimumIs(t *testing.T) {
 	}
 }
 
+// What one run recommends the others count among what runs may differ by, and
+// the size changes to a neighbour at the most: a plateau begins where it does,
+// whatever chance makes its highest point.
+func TestRunsAgreeWithinTheirMargin(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		m    model
+	}{
+		{"a quiet machine", model{frameNS: 500, byteNS: 0.5, capacity: 65536, noise: 0.03}},
+		{"a busy one", model{frameNS: 500, byteNS: 0.5, capacity: 65536, noise: 0.03, load: 0.8}},
+	} {
+		var found []Decision
+		for seed := range int64(8) {
+			o := Default()
+			o.Seed = seed
+			s := searching(o, row.m)
+			if err := s.run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			found = append(found, s.decide())
+		}
+		o := Default()
+		for i, d := range found {
+			if !slices.Contains(o.beside(found[0].Best), d.Best) {
+				t.Errorf("%s: run %d recommends %d, run 0 %d", row.name, i, d.Best, found[0].Best)
+			}
+			if !d.Settled() {
+				t.Errorf("%s: run %d: %d ±%.3f", row.name, i, d.Best, d.Margin)
+			}
+			for k, other := range found {
+				if !slices.Contains(other.Possible, d.Best) {
+					t.Errorf("%s: run %d recommends %d, run %d thinks %v possible", row.name, i, d.Best, k, other.Possible)
+				}
+			}
+		}
+	}
+}
+
+// One sample of two that the machine disturbed must not decide: a third is
+// taken of what contradicts itself.
+func TestContradictingSamplesAreTakenAgain(t *testing.T) {
+	o := Default()
+	s := searching(o, quiet)
+	plain, disturbed := s.sample, false
+	want := s.plain(32<<10, 200e6)
+	s.sample = func(c results.Cell) (results.Sample, extra, error) {
+		got, more, err := plain(c)
+		if c == want && !disturbed {
+			disturbed = true
+			l := got.Latency["due"]
+			l.P90NS = new(20 * *l.P90NS)
+			got.Latency["due"] = l
+		}
+		return got, more, err
+	}
+	if err := s.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d := s.decide()
+	if n := len(s.point(want).Samples); n <= coarseRounds || !slices.Contains(d.Alike, 32<<10) {
+		t.Errorf("%d samples, and %v alike", n, d.Alike)
+	}
+}
+
 // It is adaptive: what cannot be the answer is measured in the coarse rounds
 // and no more, and of what lies between its points only what is near.
 func TestTheSearchSpendsItsTimeWhereItMatters(t *testing.T) {

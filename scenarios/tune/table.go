@@ -12,10 +12,10 @@ import (
 func Table(records []results.Tune) results.Table {
 	t := results.Table{
 		Title:   "What chunk sizes cost and gain (* none is better in both)",
-		Columns: results.Columns("reader", "framing", "capacity", "sender", ">goodput", ">CPU/MiB", ">wait p50", ">wait p99", ">predicted", ">samples", ""),
+		Columns: results.Columns("reader", "framing", ">message", "capacity", "sender", ">goodput", ">CPU/MiB", ">wait p50", ">wait p99", ">predicted", ">samples", ""),
 	}
 	for _, r := range records {
-		t.Append(readerCell(r.Cell.Drain), r.Cell.Framing, capacityCell(r), orDash(r.Cell.Sender),
+		t.Append(readerCell(r.Cell.Drain), r.Cell.Framing, messageCell(r.Cell), capacityCell(r), orDash(r.Cell.Sender),
 			figure("goodput", r), figure("cpu", r), figure("due.p50", r), figure("due.p99", r), predictedCell(r),
 			strconv.Itoa(len(r.Samples)), mark(r, records))
 	}
@@ -33,14 +33,14 @@ func mark(r results.Tune, all []results.Tune) string {
 	return "-"
 }
 
-// undominated reports whether no record of the same reader has both more
+// undominated reports whether no record of the same reader and messages has both more
 // goodput and less wait.
 func undominated(r results.Tune, all []results.Tune) bool {
 	if len(r.Samples) == 0 {
 		return false
 	}
 	return !slices.ContainsFunc(all, func(o results.Tune) bool {
-		return o.Cell.Drain == r.Cell.Drain && len(o.Samples) > 0 && o.Cell != r.Cell &&
+		return o.Cell.Drain == r.Cell.Drain && o.Cell.Size == r.Cell.Size && len(o.Samples) > 0 && o.Cell != r.Cell &&
 			estimate("goodput", o.Samples).Median >= estimate("goodput", r.Samples).Median &&
 			wait(o.Samples).Median <= wait(r.Samples).Median
 	})
@@ -51,6 +51,13 @@ func readerCell(drain int64) string {
 		return "full speed"
 	}
 	return results.FormatGoodput(float64(drain))
+}
+
+func messageCell(c results.Cell) string {
+	if c.Size == 0 {
+		return "recorded"
+	}
+	return size(c.Size)
 }
 
 // capacityCell is the pipe's capacity as it was read back.

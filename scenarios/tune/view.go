@@ -45,17 +45,24 @@ func lines(sentences []string, format results.Format) []string {
 	return out
 }
 
-// warnings are those of the records, each with what it is about.
+// warnings are those of the records, each with what it is about. Lateness is
+// the machine's and touches many records at once: it is said once for all.
 func warnings(records []results.Tune) []string {
 	var out []string
+	late, most := 0, 0.0
 	for _, r := range records {
 		for _, w := range r.Warnings {
-			name := r.Cell.Framing
-			if r.Cell.Sender != "" {
-				name += " " + r.Cell.Sender
+			if strings.HasPrefix(w, lateWords) {
+				late, most = late+1, max(most, lateShare(r.Samples))
+				continue
 			}
+			name := strings.TrimSpace(r.Cell.Framing + " " + r.Cell.Sender)
 			out = append(out, fmt.Sprintf("warning: %s, pipe of %s, reader at %s: %s", name, capacityCell(r), readerCell(r.Cell.Drain), w))
 		}
+	}
+	if late > 0 {
+		out = append(out, fmt.Sprintf("warning: in %d of %d cells the generator offered over %s of the small messages late, up to %s: the machine did other work, and p99 may be that",
+			late, len(records), percent(lateWarning), percent(most)))
 	}
 	return out
 }
@@ -87,10 +94,16 @@ func (a Answer) shown() int {
 func machineName(set *results.Set) string {
 	for _, e := range set.Environments {
 		if slices.ContainsFunc(set.Tunes, func(t results.Tune) bool { return t.Run == e.Run }) {
-			return fmt.Sprintf("%s (%s, %d CPUs, %s %s)", e.Hostname, e.CPU, e.CPUs, e.OS, e.Kernel)
+			return e.Hostname + " (" + strings.Join(particulars(e), ", ") + ")"
 		}
 	}
 	return "this machine"
+}
+
+// particulars are what of a machine the file tells.
+func particulars(e results.Environment) []string {
+	all := []string{e.CPU, fmt.Sprintf("%d CPUs", e.CPUs), strings.TrimSpace(e.OS + " " + e.Kernel)}
+	return slices.DeleteFunc(all, func(s string) bool { return s == "" || s == "0 CPUs" })
 }
 
 // Measurements are the set's tune records as measurements, which in their
