@@ -55,6 +55,8 @@ type Point struct {
 	High  float64 `json:"high"`
 	Label string  `json:"label,omitempty"` // written beside the point
 	Mark  bool    `json:"mark,omitempty"`  // on a [Curve]: this point has the marker
+
+	Computed bool `json:"computed,omitempty"` // not measured: its marker is hollow
 }
 
 // A Guide is a thin line across a panel at a value worth knowing: a pipe's

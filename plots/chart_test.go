@@ -59,6 +59,9 @@ func writeData(w io.Writer, c Chart) {
 				if pt.Low != pt.High {
 					fmt.Fprintf(w, " [%s, %s]", c.Y.name(pt.Low), c.Y.name(pt.High))
 				}
+				if pt.Computed {
+					fmt.Fprint(w, " computed")
+				}
 				fmt.Fprint(w, strings.TrimRight(" "+pt.Label, " "), ";")
 			}
 			fmt.Fprintln(w)

@@ -2,6 +2,7 @@ package plots
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -37,6 +38,11 @@ func faultCharts(set *results.Set) []Chart {
 		c := e.chart()
 		c.Name = "fault-" + slug(f.ID)
 		c.Subtitle = environmentLines(set, []results.Fault{f}, func(f results.Fault) string { return f.Run })
+		if slices.ContainsFunc(out, func(o Chart) bool {
+			return reflect.DeepEqual(o.Panels, c.Panels) && slices.Equal(o.Subtitle, c.Subtitle)
+		}) {
+			continue // faults of one scenario may show the same evidence
+		}
 		if slices.ContainsFunc(out, func(o Chart) bool { return o.Name == c.Name }) {
 			c.Name += "-" + slug(machineName(set, set.Machine(f.Run)))
 		}
@@ -63,16 +69,15 @@ func (e curveEvidence) chart() Chart {
 		s := Series{Name: trace.Name, Reference: isRaw(trace.Name)}
 		for _, pt := range trace.Points {
 			point := Point{X: pt.X, Y: pt.Y, Low: pt.Low, High: pt.High}
-			if pt.Extrapolated {
-				point.Label, extrapolated = "extrapolated", true
-			}
+			point.Computed = pt.Extrapolated
+			extrapolated = extrapolated || pt.Extrapolated
 			s.Points = append(s.Points, point)
 		}
 		slices.SortFunc(s.Points, byX)
 		p.Series = append(p.Series, s)
 	}
 	if extrapolated {
-		c.Notes = append(c.Notes, "Extrapolated points follow from the fitted slope; they were not measured.")
+		c.Notes = append(c.Notes, "Hollow points are extrapolated: they follow from the fitted slope, and were not measured.")
 	}
 	c.Panels = []Panel{p}
 	return c

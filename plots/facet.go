@@ -2,6 +2,7 @@ package plots
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,8 +68,24 @@ func (v view) values(d dimension) []string {
 			out = append(out, value)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b string) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), compareNumbers(a, b)) })
+	compare := compareNumbers
+	if d == "drain" {
+		compare = compareDrains
+	}
+	slices.SortStableFunc(out, func(a, b string) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), compare(a, b)) })
 	return out
+}
+
+// compareDrains orders readers' rates, the fastest first: without one a reader
+// takes all it can.
+func compareDrains(a, b string) int {
+	limit := func(value string) float64 {
+		if n, ok := numeric(value); ok && n > 0 {
+			return n
+		}
+		return math.Inf(1)
+	}
+	return cmp.Compare(limit(b), limit(a))
 }
 
 // rank orders the values of a dimension: raw first, then the names that have a
@@ -118,7 +135,7 @@ type facet struct {
 
 // lineOrder is which dimension makes the lines where the framing does not
 // vary: the first of these that does.
-var lineOrder = []dimension{"framing", "io", "pipe", "capacity", "transfer", "peer", "drain", "batch", "read_buffer", "inflight", "rate", "payload", "messages", "sender"}
+var lineOrder = []dimension{"framing", "io", "pipe", "capacity", "transfer", "peer", "drain", "batch", "read_buffer", "clock", "inflight", "rate", "payload", "messages", "sender"}
 
 // facets looks at what varies in the records beside x and the panels.
 func (v view) facets(x, panels dimension) facet {

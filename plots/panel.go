@@ -91,11 +91,14 @@ func (f frame) plot(p Panel, labelY bool) *plot.Plot {
 	f.axis(&out.Y, f.y, label, draw.XRight, draw.YCenter)
 	out.Add(gridLines{f.x, f.y})
 	for _, g := range p.Guides {
-		out.Add(guide{g, f, f.atTop(g, p.Series)})
+		out.Add(guide{g, f, f.atTop(g, p.Series), f.atLeft(g, p.Series)})
 	}
+	var labels pointLabels
 	for _, s := range inOrder(p.Series) {
 		out.Add(f.series(s)...)
+		labels = append(labels, f.labels(s)...)
 	}
+	out.Add(labels)
 	if (Chart{Panels: []Panel{p}}).empty() {
 		out.Add(remark("nothing measured"))
 	}
@@ -173,7 +176,8 @@ func (g gridLines) Plot(c draw.Canvas, p *plot.Plot) {
 type guide struct {
 	Guide
 	frame
-	top bool // the label of a vertical guide stands at its upper end
+	top  bool // the label of a vertical guide stands at its upper end
+	left bool // that of a horizontal one at its left end
 }
 
 // Plot implements [plot.Plotter].
@@ -193,8 +197,11 @@ func (g guide) Plot(c draw.Canvas, p *plot.Plot) {
 		c.FillText(label, at, g.Label)
 	case !g.Vertical && c.ContainsY(y):
 		c.StrokeLine2(style, c.Min.X, y, c.Max.X, y)
-		label.XAlign = draw.XRight
-		c.FillText(label, vg.Point{X: c.Max.X - 3, Y: y + 3}, g.Label)
+		at := vg.Point{X: c.Min.X + 4, Y: y + 3}
+		if !g.left {
+			label.XAlign, at.X = draw.XRight, c.Max.X-3
+		}
+		c.FillText(label, at, g.Label)
 	}
 }
 
@@ -210,6 +217,26 @@ func (f frame) atTop(g Guide, series []Series) bool {
 		}
 	}
 	return above > below
+}
+
+// atLeft says whether a horizontal guide has more room for its label in its
+// left half than in the right one, as far as points above it leave any.
+func (f frame) atLeft(g Guide, series []Series) bool {
+	y := f.y.at(g.Value)
+	left, right := f.y.max-y, f.y.max-y
+	for _, s := range series {
+		for _, p := range f.onPaper(s.Points) {
+			near := max(0, p.Low-y)
+			switch {
+			case p.High < y:
+			case p.X < (f.x.min+f.x.max)/2:
+				left = min(left, near)
+			default:
+				right = min(right, near)
+			}
+		}
+	}
+	return left > right
 }
 
 // series is everything that is drawn for one series, backmost first.
@@ -229,7 +256,7 @@ func (f frame) series(s Series) []plot.Plotter {
 	if s.Shape != Curve {
 		out = append(out, f.intervals(points, l))
 	}
-	out = append(out, f.markers(points, s, l), f.labels(points))
+	out = append(out, f.markers(points, s, l), f.hollows(points, l))
 	for i, o := range out {
 		out[i] = shifted{o, f.shift[s.Name]}
 	}
@@ -255,7 +282,9 @@ func (f frame) onPaper(points []Point) []Point {
 	var out []Point
 	for _, p := range points {
 		if finite(p.X) && finite(p.Y) && finite(p.Low) && finite(p.High) {
-			out = append(out, Point{f.x.at(p.X), at(p.Y), at(p.Low), at(p.High), p.Label, p.Mark})
+			placed := p
+			placed.X, placed.Y, placed.Low, placed.High = f.x.at(p.X), at(p.Y), at(p.Low), at(p.High)
+			out = append(out, placed)
 		}
 	}
 	return out
@@ -316,31 +345,9 @@ func (f frame) markers(points []Point, s Series, l look) plot.Plotter {
 	return &plotter.Scatter{XYs: middles(points), GlyphStyle: l.glyph(markerRadius)}
 }
 
-func (f frame) labels(points []Point) plot.Plotter {
-	var out pointLabels
-	for _, p := range points {
-		if p.Label != "" {
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
-// pointLabels writes labels to the upper right of points, or to the upper
-// left where there is no room.
-type pointLabels []Point
-
-// Plot implements [plot.Plotter].
-func (l pointLabels) Plot(c draw.Canvas, p *plot.Plot) {
-	atX, atY := p.Transforms(&c)
-	style := lettering(8, ink, false)
-	for _, pt := range l {
-		at := vg.Point{X: atX(pt.X) + markerRadius + 3, Y: atY(pt.Y) + markerRadius}
-		style.XAlign = draw.XLeft
-		if at.X+style.Width(pt.Label) > c.Max.X {
-			style.XAlign = draw.XRight
-			at.X -= 2 * (markerRadius + 3)
-		}
-		c.FillText(style, at, pt.Label)
-	}
+// hollows take the inside out of the markers of points that were computed.
+func (f frame) hollows(points []Point, l look) plot.Plotter {
+	points = slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return !p.Computed })
+	l.color = paper
+	return &plotter.Scatter{XYs: middles(points), GlyphStyle: l.glyph(markerRadius * 0.55)}
 }

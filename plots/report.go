@@ -80,7 +80,7 @@ func (r *reporter) page(o ReportOptions) ([]byte, error) {
 	if len(p.Sections) == 0 {
 		return nil, ErrEmpty
 	}
-	p.LeftOut = r.leftOut
+	p.LeftOut = append(ByReason(r.omitted), r.leftOut...)
 	p.Style = template.CSS(pageStyle) + "\n" + r.wardrobe.sheet() // both of this package's own making
 	var out bytes.Buffer
 	if err := pageTemplate.Execute(&out, p); err != nil {
@@ -97,6 +97,7 @@ type reporter struct {
 	wardrobe wardrobe
 	lines    int // that a table has at the most
 	room     int // bytes left for pictures
+	omitted  []Omission
 	leftOut  []string
 }
 
@@ -140,7 +141,7 @@ func (r *reporter) sections() []*section {
 	return append(out, found...)
 }
 
-// lead says in a line what the page is about.
+// lead says in a line what the page is about: a single machine by its name.
 func (r *reporter) lead() string {
 	var first, last time.Time
 	for _, e := range r.set.Environments {
@@ -158,7 +159,11 @@ func (r *reporter) lead() string {
 			when += " to " + to
 		}
 	}
-	return joinParts(count(len(r.machines), "machine"), count(len(r.set.Environments), "run"), when)
+	where := count(len(r.machines), "machine")
+	if len(r.machines) == 1 {
+		where = describe(r.machines[0])
+	}
+	return joinParts(where, count(len(r.set.Environments), "run"), when)
 }
 
 // count writes a number of things, "" for none.

@@ -22,15 +22,15 @@ func (r *reporter) chunkSizes() *section {
 		Lead:     []string{"Chunks cost goodput and CPU. What they buy is that a small message need not wait for the whole of a large one; how long it waits depends on the pipe's capacity, the chunk, and the reader's rate."},
 		Commands: r.commands(runsOf(r.set.Tunes, func(u results.Tune) string { return u.Run }), "pipebench tune"),
 	}
-	g := grid{Caption: "Chunk sizes", Columns: columns("machine", "framing", ">message", ">reader", ">capacity", ">goodput", ">wait, p50", ">wait, p99", "evidence", "")}
+	g := grid{Caption: "Chunk sizes", Columns: columns("machine", ">run", "framing", ">message", ">reader", ">capacity", ">goodput", ">wait, p50", ">wait, p99", "sender", "evidence", "")}
 	for _, u := range r.set.Tunes {
 		advice := cell{}
 		if u.Recommended {
 			advice = cell{Text: "recommended", Class: "good"}
 		}
 		v := wholeView(r.set, []results.Record{{Cell: u.Cell, Samples: u.Samples}})
-		g.add(u.Warnings, plain(r.nameOf(u.Run)), code(framingTitle(u.Cell.Framing)), plain(sizeText(u.Cell)), plain(display("drain", strconv.FormatInt(u.Cell.Drain, 10))),
-			plain(v.capacity(strconv.Itoa(u.Cell.Capacity))), medianCell(u.Samples, "goodput"), medianCell(u.Samples, "due.p50"), medianCell(u.Samples, "due.p99"), plain(evidenceText(u.Evidence)), advice)
+		g.add(u.Warnings, plain(r.nameOf(u.Run)), plain(r.runNumber(u.Run)), code(framingTitle(u.Cell.Framing)), plain(sizeText(u.Cell)), plain(display("drain", strconv.FormatInt(u.Cell.Drain, 10))),
+			plain(v.capacity(strconv.Itoa(u.Cell.Capacity))), medianCell(u.Samples, "goodput"), medianCell(u.Samples, "due.p50"), medianCell(u.Samples, "due.p99"), plain(u.Cell.Sender), plain(evidenceText(u.Evidence)), advice)
 	}
 	r.tabled(s, g)
 	r.draw(s, tuneCharts(r.set))
@@ -100,7 +100,7 @@ func (r *reporter) probeGrid() grid {
 		if len(machines) > 1 {
 			title = machineName(r.set, m)
 		}
-		g.Columns = append(g.Columns, column{title, true})
+		g.Columns = append(g.Columns, column{Title: title, Right: true})
 	}
 	g.Columns = append(g.Columns, columns("documented", "how")...)
 	for _, i := range order {

@@ -42,6 +42,7 @@ var environmentFields = []struct {
 	title string
 	of    func(results.Environment) string
 }{
+	{"host", func(e results.Environment) string { return e.Hostname }},
 	{"operating system", func(e results.Environment) string { return joinWords(e.OS, e.Kernel) }},
 	{"architecture", func(e results.Environment) string { return e.Arch }},
 	{"processor", func(e results.Environment) string { return e.CPU }},
@@ -60,7 +61,6 @@ var environmentFields = []struct {
 	}},
 	{"Go", func(e results.Environment) string { return e.Go }},
 	{"pipebench", func(e results.Environment) string { return e.Version }},
-	{"host", func(e results.Environment) string { return e.Hostname }},
 }
 
 func bytesText(n int) string { return results.FormatSize(int64(n)) }
@@ -107,7 +107,7 @@ func (r *reporter) comparison(pattern string) grid {
 		g.Columns = append(g.Columns, column{Title: string(d)})
 	}
 	for _, e := range r.machines {
-		g.Columns = append(g.Columns, column{machineName(v.set, e.Machine), true})
+		g.Columns = append(g.Columns, column{Title: machineName(v.set, e.Machine), Small: joinParts(e.Hostname, e.CPU), Right: true})
 	}
 	rows, order := r.byKey(pattern)
 	for _, key := range order {

@@ -35,25 +35,6 @@ func (r *reporter) named(sentences []string) []string {
 	return out
 }
 
-// advice is what tune recommends.
-func (r *reporter) advice() []string {
-	var out []string
-	for _, u := range r.set.Tunes {
-		text := fmt.Sprintf("For a chunk size on %s: use %s.", machineWord(r.nameOf(u.Run)), chunkLabel(u.Cell.Framing))
-		if u.Recommended && !slices.Contains(out, text) {
-			out = append(out, text)
-		}
-	}
-	return out
-}
-
-func machineWord(name string) string {
-	if name == "" {
-		return "this machine"
-	}
-	return name
-}
-
 // tally counts the verdicts of claims and faults, and names servers' limits.
 func (r *reporter) tally() []string {
 	var out []string
@@ -111,7 +92,7 @@ func (r *reporter) cellGrid(v view) grid {
 		g.Columns = append(g.Columns, column{Title: strings.ReplaceAll(string(d), "_", " ")})
 	}
 	for _, f := range figures {
-		g.Columns = append(g.Columns, column{f.title, true})
+		g.Columns = append(g.Columns, column{Title: f.title, Right: true})
 	}
 	name := ""
 	if len(r.machines) > 1 {

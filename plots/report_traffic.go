@@ -94,7 +94,7 @@ func (r *reporter) recordings() *section {
 func (r *reporter) directions() grid {
 	g := grid{Caption: "What passed", Columns: columns("direction", ">messages", ">bytes", ">a second", ">largest", ">cut by reads")}
 	for _, t := range thresholds {
-		g.Columns = append(g.Columns, column{"over " + results.FormatSize(t), true})
+		g.Columns = append(g.Columns, column{Title: "over " + results.FormatSize(t), Right: true})
 	}
 	for _, dir := range []string{"request", "reply"} {
 		var own []results.Message

@@ -33,6 +33,7 @@ type grid struct {
 
 type column struct {
 	Title string
+	Small string // a second line
 	Right bool
 }
 
@@ -59,7 +60,7 @@ const (
 func columns(titles ...string) []column {
 	var out []column
 	for _, c := range results.Columns(titles...) {
-		out = append(out, column{c.Title, c.Right})
+		out = append(out, column{Title: c.Title, Right: c.Right})
 	}
 	return out
 }
@@ -114,9 +115,7 @@ func (r *reporter) draw(s *section, charts ...[]Chart) {
 	for _, made := range charts {
 		kept, omitted := lone(made)
 		all = append(all, kept...)
-		for _, o := range omitted {
-			r.leftOut = append(r.leftOut, o.String())
-		}
+		r.omitted = append(r.omitted, omitted...)
 	}
 	for _, c := range all {
 		if room <= 0 {
@@ -161,9 +160,12 @@ func runsOf[L any](lines []L, run func(L) string) []string {
 }
 
 // nameOf is the name of the machine of a run, "" where there is only one.
-func (r *reporter) nameOf(run string) string {
+func (r *reporter) nameOf(run string) string { return r.machineTitle(r.set.Machine(run)) }
+
+// machineTitle is the name of a machine, "" where there is only one.
+func (r *reporter) machineTitle(id string) string {
 	if len(r.machines) < 2 {
 		return ""
 	}
-	return machineName(r.set, r.set.Machine(run))
+	return machineName(r.set, id)
 }

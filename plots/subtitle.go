@@ -31,13 +31,13 @@ func (v view) machineLine() string {
 	return ""
 }
 
-// describe names a machine: "Intel Xeon · 2 CPUs · linux 6.12 amd64 · kvm".
+// describe names a machine: "lab · Intel Xeon · 2 CPUs · linux 6.12 amd64 · kvm".
 func describe(e results.Environment) string {
 	cpus := fmt.Sprintf("%d CPUs", e.CPUs)
 	if e.CPUs == 1 {
 		cpus = "1 CPU"
 	}
-	return joinParts(e.CPU, cpus, strings.TrimSpace(e.OS+" "+e.Kernel+" "+e.Arch), e.Virtualisation)
+	return joinParts(e.Hostname, e.CPU, cpus, strings.TrimSpace(e.OS+" "+e.Kernel+" "+e.Arch), e.Virtualisation)
 }
 
 func joinParts(parts ...string) string {
@@ -48,7 +48,7 @@ func joinParts(parts ...string) string {
 // figure.
 func (v view) cellLine(skip []dimension) string {
 	var parts []string
-	for _, d := range []dimension{"pipe", "capacity", "peer", "io", "payload", "size", "placement", "transfer", "drain", "rate", "inflight", "batch", "read_buffer", "messages", "sender"} {
+	for _, d := range []dimension{"pipe", "capacity", "peer", "io", "payload", "size", "placement", "transfer", "drain", "rate", "inflight", "batch", "read_buffer", "clock", "messages", "sender"} {
 		values := v.values(d)
 		if len(values) == 1 && !slices.Contains(skip, d) {
 			parts = append(parts, v.phrase(d, values[0]))

@@ -1,8 +1,11 @@
 package plots
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/pipebench/pipebench/results"
 )
@@ -12,6 +15,9 @@ import (
 func tuneCharts(set *results.Set) []Chart {
 	var out []Chart
 	v := tuneView(set)
+	if len(v.records) == 0 {
+		return nil
+	}
 	for _, p := range v.split(v.tuneFiles()) {
 		out = append(out, p.waitChart(), p.paretoChart())
 	}
@@ -27,8 +33,15 @@ func tuneView(set *results.Set) view {
 			records = append(records, results.Record{Run: u.Run, Cell: u.Cell, Samples: u.Samples})
 		}
 	}
-	return wholeView(set, records)
+	v := wholeView(set, records)
+	return v.keep(func(r results.Record) bool {
+		return len(v.where("size", v.of("size", r)).values("framing")) > fewFramings
+	})
 }
+
+// fewFramings are those that a choice is tried with for messages of another
+// size; more are a choice of their own.
+const fewFramings = 3
 
 // tuneFiles are the dimensions that neither chart shows in itself.
 func (v view) tuneFiles() []dimension {
@@ -49,8 +62,9 @@ func (p part) waitChart() Chart {
 		Name:     "wait" + p.suffix,
 		Title:    "How long a small message waits behind large ones",
 		Subtitle: p.subtitle("framing", "drain", "rate"),
-		X:        Axis{Label: "chunk size: bytes of a whole frame, at most", Scale: Log2, Unit: Bytes},
+		X:        Axis{Label: "bytes of a frame, at most", Scale: Log2, Unit: Bytes},
 		Y:        Axis{Label: "time from when a message was due", Scale: Log, Unit: Nanos},
+		Columns:  3,
 	}
 	chunked := p.keep(func(r results.Record) bool { return family(r.Cell.Framing) == "chunked" && chunkOf(r.Cell.Framing) > 0 })
 	for _, drain := range chunked.values("drain") {
@@ -71,10 +85,15 @@ func (p part) waitChart() Chart {
 // leverOf names what a record has beside its chunk size: its pipe's capacity,
 // or what its sender does.
 func (v view) leverOf(r results.Record) string {
-	if r.Cell.Sender != "" {
-		return r.Cell.Sender
+	switch name, value, _ := strings.Cut(r.Cell.Sender, "="); name {
+	case "watermark":
+		if n, err := strconv.ParseInt(value, 10, 64); err == nil {
+			return "watermark of " + results.FormatSize(n)
+		}
+	case "wait":
+		return "frames of " + value + " each"
 	}
-	return "capacity " + display("capacity", v.of("capacity", r))
+	return cmp.Or(r.Cell.Sender, "pipe of "+display("capacity", v.of("capacity", r)))
 }
 
 // leverCounts are how many records each lever has.
@@ -147,26 +166,31 @@ func (v view) unchunkedWait() []Guide {
 	return nil
 }
 
-// paretoChart holds the wait against goodput, a panel a reader's rate: what is
-// best lies to the lower right.
+// paretoChart holds both sides of the choice: the wait behind each reader
+// against goodput with the fastest, since behind a slow one all sizes have the
+// goodput that it leaves them. What is best lies to the lower right.
 func (p part) paretoChart() Chart {
 	c := Chart{
 		Name:     "pareto" + p.suffix,
 		Title:    "The trade-off: wait of small messages against goodput of large ones",
 		Subtitle: p.subtitle("framing", "drain", "rate"),
-		X:        Axis{Label: "goodput", Scale: Linear, Unit: Rate, From: new(0.0)},
 		Y:        Axis{Label: "p99 of small messages, from when due", Scale: Log, Unit: Nanos},
+		Columns:  3,
 		Notes:    []string{"Better is to the right and below. The line joins the chunk sizes in order, from the labelled smallest."},
 	}
-	for _, drain := range p.values("drain") {
+	drains := p.values("drain")
+	fast := p.where("drain", drains[0])
+	c.X = Axis{Label: "goodput, reader at " + display("drain", drains[0]), Scale: Linear, Unit: Rate, From: new(0.0)}
+	for _, drain := range drains {
 		own := p.where("drain", drain)
-		plain := own.pulled(p.usualLever())
-		panel := Panel{Title: "reader at " + display("drain", drain)}
-		for _, name := range plain.families() {
-			panel.Series = append(panel.Series, plain.paretoLine(name))
+		usual := p.usualLever()
+		plain := sides{cost: fast.pulled(usual), wait: own.pulled(usual)}
+		panel := Panel{Title: "wait: reader at " + display("drain", drain)}
+		for _, name := range plain.wait.families() {
+			panel.Series = append(panel.Series, plain.line(name))
 		}
 		for _, lever := range p.otherLevers() {
-			if s := own.pulled(lever).paretoLine("chunked"); len(s.Points) > 0 {
+			if s := (sides{fast.pulled(lever), own.pulled(lever)}).line("chunked"); len(s.Points) > 0 {
 				s.Name, s.Points[0].Label = lever, "" // its chunk size is one of the line's
 				panel.Series = append(panel.Series, s)
 			}
@@ -176,20 +200,21 @@ func (p part) paretoChart() Chart {
 		}
 		c.Panels = append(c.Panels, panel)
 	}
-	if len(c.Panels) > 1 {
-		c.Scales = ShareNone
-	}
 	return c
 }
 
-// paretoLine joins the chunk sizes of a framing, or is the point of one that
-// does not cut.
-func (v view) paretoLine(name string) Series {
+// sides are the records that say what sizes cost, and those that say how long
+// small messages wait.
+type sides struct{ cost, wait view }
+
+// line joins the chunk sizes of a framing, or is the point of one that does
+// not cut.
+func (v sides) line(name string) Series {
 	s := Series{Name: name, Shape: Curve}
-	specs := slices.DeleteFunc(v.values("framing"), func(spec string) bool { return family(spec) != name })
+	specs := slices.DeleteFunc(v.wait.values("framing"), func(spec string) bool { return family(spec) != name })
 	slices.SortFunc(specs, compareChunks)
 	for i, spec := range specs {
-		if p, ok := v.where("framing", spec).tradeOff(); ok {
+		if p, ok := v.tradeOff(spec); ok {
 			p.Mark = true
 			if i == 0 && chunkOf(spec) > 0 {
 				p.Label = chunkLabel(spec)
@@ -208,23 +233,27 @@ func chunkLabel(spec string) string {
 	return spec
 }
 
-// tradeOff is goodput and wait of one cell.
-func (v view) tradeOff() (Point, bool) {
-	x, okX := medianOf("goodput")(v, v, 0)
-	y, okY := medianOf("due.p99")(v, v, x.Y)
+// tradeOff is goodput and wait of one framing.
+func (v sides) tradeOff(spec string) (Point, bool) {
+	cost, wait := v.cost.where("framing", spec), v.wait.where("framing", spec)
+	x, okX := medianOf("goodput")(cost, cost, 0)
+	y, okY := medianOf("due.p99")(wait, wait, x.Y)
 	return y, okX && okY
 }
 
-// recommended is the point that the records recommend, at a reader's rate.
-func (p part) recommended(own view, drain string) Series {
+// recommended are the points that the records recommend, at a reader's rate:
+// runs may differ.
+func (p part) recommended(plain sides, drain string) Series {
 	s := Series{Name: "recommended", Shape: Dots}
 	for _, u := range p.set.Tunes {
 		if !u.Recommended || p.of("drain", results.Record{Cell: u.Cell}) != drain {
 			continue
 		}
-		if pt, ok := own.where("framing", u.Cell.Framing).tradeOff(); ok {
-			pt.Low, pt.High, pt.Label = pt.Y, pt.Y, "use "+chunkLabel(u.Cell.Framing)
-			s.Points = []Point{pt}
+		label := "use " + chunkLabel(u.Cell.Framing)
+		pt, ok := plain.tradeOff(u.Cell.Framing)
+		if ok && !slices.ContainsFunc(s.Points, func(o Point) bool { return o.Label == label }) {
+			pt.Low, pt.High, pt.Label = pt.Y, pt.Y, label
+			s.Points = append(s.Points, pt)
 		}
 	}
 	return s

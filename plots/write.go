@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -19,11 +18,28 @@ type Omission struct {
 // String is the omission in a line.
 func (o Omission) String() string { return o.Name + ": " + o.Why }
 
+// ByReason says omissions, those that have one reason in one line.
+func ByReason(omitted []Omission) []string {
+	var reasons []string
+	names := map[string][]string{}
+	for _, o := range omitted {
+		if names[o.Why] == nil {
+			reasons = append(reasons, o.Why)
+		}
+		names[o.Why] = append(names[o.Why], o.Name)
+	}
+	var out []string
+	for _, why := range reasons {
+		out = append(out, strings.Join(names[why], ", ")+": "+why)
+	}
+	return out
+}
+
 // kinds of charts, in the order in which they are shown.
 var kinds = []struct {
 	name   string
 	charts func(*results.Set) []Chart
-	needs  string // what the file lacks where there is none; "" where nobody would miss it
+	needs  string // what measurements lack where there is none; "" where nobody would miss it
 }{
 	{"goodput", goodputCharts, "no stream with samples"},
 	{"ratio", ratioCharts, "no raw stream beside another of the same size"},
@@ -42,11 +58,12 @@ var kinds = []struct {
 }
 
 // Charts makes every chart that the records of a set allow, and says which of
-// the usual ones they do not.
+// the usual ones its measurements do not. Findings alone lack none.
 func Charts(set *results.Set) (charts []Chart, omitted []Omission) {
+	measured := len(set.Records) > 0 || set.Len() == len(set.Environments)
 	for _, k := range kinds {
 		made := k.charts(set)
-		if len(made) == 0 && k.needs != "" {
+		if len(made) == 0 && k.needs != "" && measured {
 			omitted = append(omitted, Omission{k.name, k.needs})
 		}
 		kept, alone := lone(made)
@@ -72,36 +89,6 @@ func Write(dir string, set *results.Set) (files []string, omitted []Omission, er
 		}
 	}
 	return files, omitted, nil
-}
-
-// Gallery draws the named charts of a set into a folder as SVG alone, small
-// enough to be kept beside a program's sources, and lists the files. A name
-// that the set has no chart of is an error that says which it has.
-func Gallery(dir string, set *results.Set, names ...string) (files []string, err error) {
-	charts, _ := Charts(set)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, fmt.Errorf("make folder for plots: %w", err)
-	}
-	for _, name := range names {
-		i := slices.IndexFunc(charts, func(c Chart) bool { return c.Name == name })
-		if i < 0 {
-			return files, fmt.Errorf("draw %s: no such chart; the results have %s", name, strings.Join(chartNames(charts), ", "))
-		}
-		path, err := charts[i].writeAs(dir, ".svg", charts[i].SVG)
-		if err != nil {
-			return files, err
-		}
-		files = append(files, path)
-	}
-	return files, nil
-}
-
-func chartNames(charts []Chart) []string {
-	var out []string
-	for _, c := range charts {
-		out = append(out, c.Name)
-	}
-	return out
 }
 
 // write draws one chart into both files.
