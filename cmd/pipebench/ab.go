@@ -32,9 +32,12 @@ func newAB() *cobra.Command {
 in an order left to chance, pair by pair, so that what moves the machine moves both. Times
 get a verdict by the signed-rank test on the pairs, at a level of 1 % for all comparisons
 together (Holm's correction); calls, wire bytes and allocations a message are compared
-exactly. What stands behind -- goes to the run command of both; a run takes one sample of
-each cell (--samples 1) where that does not say otherwise, as more pairs tell more than
-more samples do.`,
+exactly. The column least is the change that so many pairs would have found four times out
+of five: where that is too much, run more pairs.
+
+What stands behind -- goes to the run command of both; a run takes one sample of each cell
+(--samples 1) where that does not say otherwise, as more pairs tell more than more samples
+do.`,
 		Example: `  pipebench ab ./pipebench-main ./pipebench-branch
   pipebench ab ./old ./new --fail-above 5% -- --framing ndjson,chunked --size 4KiB,64KiB --placement same
   pipebench ab ./old ./new --pairs 30 --metric goodput --format markdown -- --pattern stream`,
@@ -89,7 +92,10 @@ func (f *abFlags) run(cmd *cobra.Command, oldName, newName string, flags []strin
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.show(cmd, plan.Dir, c), gate.judge(c))
+	if err := f.show(cmd, plan.Dir, c); err != nil {
+		return err
+	}
+	return allGates(gate.judge(c), gate.asserted(cmd, f.shared.format, results.Merge(after...)))
 }
 
 func (f *abFlags) plan(oldName, newName string, flags []string) (pairs.Plan, error) {

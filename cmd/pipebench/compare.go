@@ -68,10 +68,11 @@ func (f *compareFlags) run(cmd *cobra.Command, oldPath, newPath string) error {
 		return usage(err)
 	}
 	var c *results.Comparison
+	var after *results.Set
 	if f.pairs {
-		c, err = f.comparePairs(oldPath, newPath)
+		c, after, err = f.comparePairs(oldPath, newPath)
 	} else {
-		c, err = f.compare(cmd.ErrOrStderr(), oldPath, newPath)
+		c, after, err = f.compare(cmd.ErrOrStderr(), oldPath, newPath)
 	}
 	if err != nil {
 		return err
@@ -82,27 +83,32 @@ func (f *compareFlags) run(cmd *cobra.Command, oldPath, newPath string) error {
 	if err := c.Write(cmd.OutOrStdout(), results.Format(f.format), results.ViewOptions{}); err != nil {
 		return err
 	}
-	return gate.judge(c)
+	return allGates(gate.judge(c), gate.asserted(cmd, f.format, after))
 }
 
-func (f *compareFlags) compare(stderr io.Writer, oldPath, newPath string) (*results.Comparison, error) {
+// compare also returns what the new side's file holds, nil of benchmark text.
+func (f *compareFlags) compare(stderr io.Writer, oldPath, newPath string) (*results.Comparison, *results.Set, error) {
 	before, err := results.ReadSide(oldPath)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	after, err := results.ReadSide(newPath)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	if (before.Set == nil) != (after.Set == nil) {
+		return nil, nil, fmt.Errorf("%s and %s are of two kinds, records and benchmark text, which name their figures differently: compare two of one kind", oldPath, newPath)
 	}
 	known, err := f.known(slices.Concat(before.Series, after.Series))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, p := range known.Problems {
 		f.warn(stderr, p)
 	}
 	before.Name, after.Name = oldPath, newPath
-	return results.Compare(before, after, results.CompareOptions{Noise: known.Noise, Across: f.across, Metrics: f.metrics}), nil
+	c := results.Compare(before, after, results.CompareOptions{Noise: known.Noise, Across: f.across, Metrics: f.metrics})
+	return c, after.Set, nil
 }
 
 func (f *compareFlags) warn(stderr io.Writer, p results.Problem) {
@@ -135,12 +141,13 @@ func (f *compareFlags) known(series []results.Series) (*results.Set, error) {
 	return results.Read(paths...)
 }
 
-func (f *compareFlags) comparePairs(oldPath, newPath string) (*results.Comparison, error) {
+func (f *compareFlags) comparePairs(oldPath, newPath string) (*results.Comparison, *results.Set, error) {
 	before, after, err := pairs.Read(oldPath, newPath)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return comparePairs(before, after, filepath.Base(oldPath), filepath.Base(newPath), results.CompareOptions{Across: f.across, Metrics: f.metrics})
+	c, err := comparePairs(before, after, filepath.Base(oldPath), filepath.Base(newPath), results.CompareOptions{Across: f.across, Metrics: f.metrics})
+	return c, results.Merge(after...), err
 }
 
 // comparePairs names the sides of a comparison of pairs.

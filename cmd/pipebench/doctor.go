@@ -18,6 +18,7 @@ import (
 // doctorFlags are what doctor was asked for.
 type doctorFlags struct {
 	invocations int
+	over        time.Duration
 	maxTime     time.Duration
 	shared      sharedFlags
 }
@@ -27,16 +28,18 @@ func newDoctor() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [flags] [-- RUN-FLAGS]",
 		Short: "Find out how far figures move on this machine by themselves, and what is at fault",
-		Long: `Run the same cells again and again, in invocations of their own spread over --max-time,
-and keep how far each figure moved in the user's cache folder, by machine. compare gives
-verdicts beyond that, on files that are no further apart than the machine was watched for
-in all: several calls, on several days, tell more than a long one.
+		Long: `Run the same cells again and again, in invocations of their own spread over minutes
+or hours (--over), and keep how far each figure moved in the user's cache folder, by
+machine. compare gives verdicts beyond that, on files that are no further apart than the
+machine was watched for in all: several calls, on several days, tell more than a long one.
+What is rare is in no few runs, so that a change is also more than two parts in their
+number: 25 % after eight, 5 % after forty.
 
 Say behind -- what you run when you compare; without that, raw and ndjson in every place
 and pattern stand for the rest. Faults of the environment are named, each with its remedy;
 --invocations 0 looks for those alone.`,
 		Example: `  pipebench doctor
-  pipebench doctor --invocations 20 --max-time 1h
+  pipebench doctor --invocations 20 --over 1h
   pipebench doctor -- --framing chunked --size 64KiB --placement same
   pipebench doctor --invocations 0`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -49,7 +52,8 @@ and pattern stand for the rest. Faults of the environment are named, each with i
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&f.invocations, "invocations", 8, "how many; 3 are the least that compare rests on, 0 looks at the environment alone")
-	flags.DurationVar(&f.maxTime, "max-time", 2*time.Minute, "spread them over this long")
+	flags.DurationVar(&f.over, "over", 2*time.Minute, "spread them over this long")
+	flags.DurationVar(&f.maxTime, "max-time", 0, "begin none that would end later (default twice --over)")
 	f.shared.register(cmd, "a folder for the records (default pipebench-out/<time>)")
 	return cmd
 }
@@ -79,7 +83,10 @@ func (f *doctorFlags) plan(flags []string) (noise.Plan, error) {
 	if len(flags) == 0 {
 		flags = noise.DefaultFlags()
 	}
-	p := noise.Plan{Flags: flags, Invocations: f.invocations, MaxTime: f.maxTime, Seed: f.shared.seed}
+	if f.maxTime == 0 {
+		f.maxTime = 2 * f.over
+	}
+	p := noise.Plan{Flags: flags, Invocations: f.invocations, Over: min(f.over, f.maxTime), MaxTime: f.maxTime, Seed: f.shared.seed}
 	if f.invocations != 0 {
 		if err := p.Validate(); err != nil {
 			return p, usage(err)
@@ -164,7 +171,7 @@ func (f *doctorFlags) show(cmd *cobra.Command, dir, run string, watch *noise.Wat
 	if err != nil && (f.invocations > 0 || !errors.Is(err, results.ErrNothing)) {
 		return err
 	}
-	if _, err := draw(dir, set); err != nil {
+	if _, err := f.shared.draw(cmd.ErrOrStderr(), dir, set); err != nil {
 		return err
 	}
 	f.explain(cmd, dir, found, watch)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/sweep"
 	"github.com/pipebench/pipebench/scenarios/target"
@@ -19,21 +20,24 @@ import (
 
 // driveFlags are what drive was asked for, as it was typed.
 type driveFlags struct {
-	protocol, framing, tool, arg string
+	protocol, framing, request, language string
+	tool, arg, args                      string
+	replyTool, replyArg, replyArgs       string
 
 	sizes, capacity, smallPipe, chunk, pipe string
-	pause, start, budget, maxTime           time.Duration
+	pause, start, patience, budget, maxTime time.Duration
 
 	inflight int
 	rate     float64
 	load     time.Duration
 
 	messages  string
+	recording []payload.Message
 	faults    bool
 	findLimit bool
-	asserts   []string
 	badge     bool
-	shared    sharedFlags
+	assertFlags
+	shared sharedFlags
 }
 
 func newDrive() *cobra.Command {
@@ -46,15 +50,19 @@ like cat), find out which, and send it requests of growing size. The answer is h
 is, how its time grows with the size of a message, at which exact byte it breaks, and how:
 with an error, a hang, a silent exit, a crash, or bytes that are not what was sent.
 
-Nothing but the tool "echo" is ever called unless --tool names another: a tool may do
-anything. Without one, a method that no server has is asked for, and has to be refused.`,
+Of the tools of a server "echo" is called, and for the limit of replies one that makes
+nothing but bytes, such as get_large_data; no other unless --tool or --reply-tool names it: a
+tool may do anything. Without one, a method that no server has is asked for, and has to be
+refused.`,
 		Example: `  pipebench drive -- cat
   pipebench drive -- pipebench serve --fault deaf@1MiB
   pipebench drive --size 1KiB..4MiB --capacity 4KiB -- node server.js --stdio
   pipebench drive --inflight 64 --size 256,64KiB -- my-server
   pipebench drive --faults -- my-server
   pipebench drive --messages session.jsonl -- my-server
-  pipebench drive --find-limit --size ..32MiB -- my-server
+  pipebench drive --request document -- gopls serve
+  pipebench drive --find-limit --reply-tool render --reply-arg rows -- my-server
+  pipebench drive --find-limit --size 32MiB -- my-server
   pipebench drive --assert 'limit>=16MiB' --assert 'p99<50ms@64KiB' --assert 'slope<1.3' -- my-server`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -72,8 +80,16 @@ func (f *driveFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.protocol, "protocol", "auto", "what it speaks: "+strings.Join(target.Protocols(), ", "))
 	flags.StringVar(&f.framing, "framing", "", "how messages are told apart (default the protocol's own)")
+	flags.StringVar(&f.request, "request", target.RequestAuto, `what requests exercise: unknown (a method that no server has: the transport alone), tool (MCP),
+document (LSP: didOpen, documentSymbol, didClose), or auto: the tool echo if there is one, else unknown`)
 	flags.StringVar(&f.tool, "tool", "", "the MCP tool to call (default echo, if there is one)")
 	flags.StringVar(&f.arg, "arg", "", "the argument of the tool that takes the payload (default its first text)")
+	flags.StringVar(&f.args, "tool-args", "", `the other arguments of --tool, a JSON object such as '{"mode":"fast"}'`)
+	flags.StringVar(&f.replyTool, "reply-tool", "", `the MCP tool that makes replies of a size, for their limit
+(default the echo as far as requests go, then one called like get_large_data that takes a number of bytes)`)
+	flags.StringVar(&f.replyArg, "reply-arg", "", "the argument of that tool that says how much (default its first number)")
+	flags.StringVar(&f.replyArgs, "reply-args", "", "the other arguments of --reply-tool, a JSON object")
+	flags.StringVar(&f.language, "language", "", "of --request document, as LSP calls it (default tried: "+strings.Join(target.Languages(), ", ")+")")
 	flags.StringVar(&f.sizes, "size", "", "message sizes, such as 64KiB,1KiB..64MiB (default 1KiB..64MiB)")
 	flags.StringVar(&f.pipe, "pipe", string(syspipe.Anonymous), "what its stdin and stdout are: anonymous or socketpair, as Node gives its children")
 	flags.StringVar(&f.capacity, "capacity", "", "of the pipes (default the system's)")
@@ -81,24 +97,40 @@ func (f *driveFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.chunk, "write-chunk", "", "bytes written at a time (default a message)")
 	flags.DurationVar(&f.pause, "write-pause", 0, "between two of those")
 	flags.DurationVar(&f.start, "start-timeout", 10*time.Second, "for the handshake")
+	flags.DurationVar(&f.patience, "patience", time.Second, "the least time that an answer has; larger messages have more, by what smaller ones took")
 	flags.DurationVar(&f.budget, "duration", 300*time.Millisecond, "of the measurement of one size, about")
 	flags.DurationVar(&f.maxTime, "max-time", 0, "stop after this long, and show what was found (default none)")
 	flags.IntVar(&f.inflight, "inflight", 0, "load it with so many unanswered requests at once, instead of the sweep")
 	flags.Float64Var(&f.rate, "rate", 0, "load it with so many requests a second, due whether it answers or not, instead of the sweep")
 	flags.DurationVar(&f.load, "load-time", 3*time.Second, "of --inflight and --rate")
-	flags.StringVar(&f.messages, "messages", "", "replay the requests of a recording, or of a file with a message a line, instead of the sweep")
+	flags.StringVar(&f.messages, "messages", "", "replay the requests of a recording (see tap), or of a file with a message a line, instead of the sweep")
 	flags.BoolVar(&f.faults, "faults", false, "put it through what bad clients and systems do, instead of the sweep:\n"+treatmentTable())
 	flags.BoolVar(&f.findLimit, "find-limit", false, "search for the limits alone, to the byte")
-	flags.StringArrayVar(&f.asserts, "assert", nil, "exit 3 unless this holds, such as 'limit>=16MiB'; may be repeated")
+	f.registerAsserts(cmd, "exit 3 unless this holds, such as 'limit>=16MiB', and 4 where it cannot be told")
 	flags.BoolVar(&f.badge, "badge", false, "print a line for the server's README, too")
 	f.shared.register(cmd, "a folder for the files of the run (default pipebench-out/<time>)")
+	f.complete(cmd)
+}
+
+// complete teaches the shell the flags' values; each flag exists, so there is no error.
+func (f *driveFlags) complete(cmd *cobra.Command) {
+	for flag, values := range map[string][]string{
+		"protocol": target.Protocols(),
+		"request":  target.Requests(),
+		"language": target.Languages(),
+		"pipe":     {string(syspipe.Anonymous), string(syspipe.SocketPair)},
+	} {
+		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
 }
 
 // options reads the flags that say how to speak to the server.
 func (f *driveFlags) options(command []string) (target.Options, error) {
 	o := target.Options{
-		Command: command, Protocol: f.protocol, Framing: f.framing, Tool: f.tool, Arg: f.arg,
-		WritePause: f.pause, Start: f.start, Budget: f.budget, Seed: f.shared.seed,
+		Command: command, Protocol: f.protocol, Framing: f.framing,
+		Request: f.request, Language: f.language,
+		Tool: f.tool, Arg: f.arg, Args: f.args, ReplyTool: f.replyTool, ReplyArg: f.replyArg, ReplyArgs: f.replyArgs,
+		WritePause: f.pause, Start: f.start, Patience: f.patience, Budget: f.budget, Seed: f.shared.seed,
 	}
 	var err error
 	if o.Pipe, err = syspipe.ParseKind(f.pipe); err != nil {
@@ -110,8 +142,10 @@ func (f *driveFlags) options(command []string) (target.Options, error) {
 	if o.WriteChunk, err = sizeFlag("write-chunk", f.chunk); err != nil {
 		return o, err
 	}
-	o.Run, err = results.NewRun()
-	return o, err
+	if o.Run, err = results.NewRun(); err != nil {
+		return o, err
+	}
+	return o, o.Validate()
 }
 
 // sizeFlag reads a size; 0 for "".
@@ -145,6 +179,9 @@ func (f *driveFlags) plan() (target.Plan, error) {
 
 func (f *driveFlags) drive(cmd *cobra.Command, command []string) error {
 	o, err := f.options(command)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
 	if err != nil {
 		return usage(err)
 	}
@@ -152,9 +189,14 @@ func (f *driveFlags) drive(cmd *cobra.Command, command []string) error {
 	if err != nil {
 		return usage(err)
 	}
-	asserts, err := parseAsserts(f.asserts)
+	asserts, err := f.parsed()
 	if err != nil {
 		return usage(err)
+	}
+	if f.messages != "" {
+		if f.recording, err = payload.ReadMessages(f.messages); err != nil {
+			return err
+		}
 	}
 	out, err := f.shared.openRun(o.Run)
 	if err != nil {
@@ -203,11 +245,7 @@ func (f *driveFlags) run(ctx context.Context, stderr io.Writer, o target.Options
 	case f.faults:
 		return d.Faults(ctx, keep)
 	case f.messages != "":
-		recording, err := target.ReadRecording(f.messages)
-		if err != nil {
-			return err
-		}
-		return d.Replay(ctx, recording, keep)
+		return d.Replay(ctx, f.recording, keep)
 	case f.inflight > 0 || f.rate > 0:
 		return f.loads(ctx, d, plan, keep)
 	}
@@ -263,45 +301,18 @@ func (f *driveFlags) report(cmd *cobra.Command, dir string, asserts []results.As
 	if f.badge {
 		fmt.Fprintln(cmd.OutOrStdout(), "\n"+target.Badge(set))
 	}
-	drawn, err := draw(dir, set)
+	drawn, err := f.shared.draw(cmd.ErrOrStderr(), dir, set)
 	if err != nil {
 		return err
 	}
 	f.say(cmd.ErrOrStderr(), "kept in %s: %s and %d plots", dir, recordsFile, drawn)
-	return judged(cmd.OutOrStdout(), set, asserts)
+	return allGates(judged(cmd, f.shared.format, asserts, func(a results.Assert) results.Assertion { return target.Judge(a, set) }), hopeless(set))
 }
 
-// judged prints how each assertion turned out. One that fails is a failed gate, and so is one that cannot be told: nobody may build on it.
-func judged(w io.Writer, set *results.Set, asserts []results.Assert) error {
-	var failed []string
-	for _, a := range asserts {
-		j := target.Judge(a, set)
-		line := fmt.Sprintf("assert %s: %s", j.Assert, j.Outcome)
-		if j.Why != "" {
-			line += ": " + j.Why
-		}
-		fmt.Fprintln(w, line)
-		if j.Outcome != results.Holds {
-			failed = append(failed, j.Assert)
-		}
-	}
-	switch {
-	case len(failed) > 0:
-		return &statusError{exitGate, fmt.Errorf("not as asserted: %s", strings.Join(failed, ", "))}
-	case target.Hopeless(set):
-		return &statusError{exitGate, errors.New("the server fails at every size")}
+// hopeless is a failed gate of a server that no message works with.
+func hopeless(set *results.Set) error {
+	if err := target.Hopeless(set); err != nil {
+		return &statusError{exitGate, err}
 	}
 	return nil
-}
-
-func parseAsserts(texts []string) ([]results.Assert, error) {
-	var out []results.Assert
-	for _, text := range texts {
-		a, err := results.ParseAssert(text)
-		if err != nil {
-			return nil, fmt.Errorf("--assert: %w", err)
-		}
-		out = append(out, a)
-	}
-	return out, nil
 }

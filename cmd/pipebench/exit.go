@@ -26,12 +26,22 @@ type statusError struct {
 func (e *statusError) Error() string { return e.err.Error() }
 func (e *statusError) Unwrap() error { return e.err }
 
-// usage marks an error as the caller's: what was asked for cannot be.
+// usage marks an error as the caller's: what was asked for cannot be. One that
+// has a code of its own keeps it.
 func usage(err error) error {
+	var status *statusError
+	if err == nil || errors.As(err, &status) {
+		return err
+	}
+	return &statusError{exitUsage, err}
+}
+
+// unread marks an error of a file that was asked for rightly and cannot be read.
+func unread(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &statusError{exitUsage, err}
+	return &statusError{exitFailed, err}
 }
 
 // exitCode reports err, if there is one, and gives the code to exit with.

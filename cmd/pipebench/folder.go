@@ -78,7 +78,7 @@ func (f *sharedFlags) show(dir string, stdout, stderr io.Writer) error {
 	if err := writeBench(filepath.Join(dir, benchFile), set); err != nil {
 		return err
 	}
-	drawn, err := draw(dir, set)
+	drawn, err := f.draw(stderr, dir, set)
 	if err != nil {
 		return err
 	}
@@ -116,8 +116,14 @@ func writeBench(path string, set *results.Set) error {
 	return file.Close()
 }
 
-// draw makes the pictures that the set allows, and counts them.
-func draw(dir string, set *results.Set) (int, error) {
-	files, _, err := plots.Write(dir, set)
+// draw makes the pictures that the set allows, says which it does not, and
+// counts them.
+func (f *sharedFlags) draw(stderr io.Writer, dir string, set *results.Set) (int, error) {
+	files, omitted, err := plots.Write(dir, set)
+	for _, o := range plots.ByReason(omitted) {
+		if !f.quiet {
+			fmt.Fprintln(stderr, "not drawn:", o)
+		}
+	}
 	return len(files) / 2, err // an SVG and a PNG of each
 }

@@ -17,6 +17,7 @@ type gateFlags struct {
 	requireVerdict bool
 	metrics        []string
 	across         bool
+	assertFlags
 }
 
 func (g *gateFlags) register(cmd *cobra.Command) {
@@ -24,12 +25,14 @@ func (g *gateFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&g.failAbove, "fail-above", "", "exit 3 if something is established to be worse by more than this, such as 5%, and 4 if that cannot be known")
 	flags.BoolVar(&g.requireVerdict, "require-verdict", false, "exit 4 unless every figure has a verdict")
 	flags.StringSliceVar(&g.metrics, "metric", nil, "compare these alone, such as goodput,p50,wire (default all)")
+	g.registerAsserts(cmd, "exit 3 unless this holds of the new side, such as 'p99<50ms@64KiB', and 4 where it cannot be told")
 }
 
 // A comparisonGate is what the flags say.
 type comparisonGate struct {
 	limit          *float64 // a share; nil is no limit
 	requireVerdict bool
+	asserts        []results.Assert // of the new side
 }
 
 func (g *gateFlags) gate() (comparisonGate, error) {
@@ -38,7 +41,11 @@ func (g *gateFlags) gate() (comparisonGate, error) {
 			return comparisonGate{}, fmt.Errorf("--metric: %w", err)
 		}
 	}
-	out := comparisonGate{requireVerdict: g.requireVerdict}
+	asserts, err := g.parsed()
+	if err != nil {
+		return comparisonGate{}, err
+	}
+	out := comparisonGate{requireVerdict: g.requireVerdict, asserts: asserts}
 	if g.failAbove != "" {
 		limit, err := parseShare(g.failAbove)
 		if err != nil {
@@ -79,6 +86,17 @@ func (g comparisonGate) judge(c *results.Comparison) error {
 		return &statusError{exitInconclusive, fmt.Errorf("not every figure has a verdict: %s", remedy(c))}
 	}
 	return nil
+}
+
+// asserted judges the assertions on what the new side holds. Benchmark text, a
+// nil set, has no cells that they could be about.
+func (g comparisonGate) asserted(cmd *cobra.Command, format string, after *results.Set) error {
+	return judged(cmd, format, g.asserts, func(a results.Assert) results.Assertion {
+		if after == nil {
+			return results.Assertion{Assert: a.Text, Outcome: results.CannotTell, Why: "the new side is benchmark text; assertions are about records (results.jsonl)"}
+		}
+		return a.Evaluate(after)
+	})
 }
 
 // worst names the changes above a limit, the worst one first.

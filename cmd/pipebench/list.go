@@ -12,6 +12,7 @@ import (
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/sweep"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -55,7 +56,7 @@ func shelves(t placement.Topology) []shelf {
 	return []shelf{
 		framingShelf(), pipeShelf(), ioShelf(), placeShelf(t),
 		valueShelf("peer", "what the ends are", bench.Peers), valueShelf("pattern", "who talks", bench.Patterns),
-		payloadShelf(), scenarioShelf(), claimShelf(),
+		valueShelf("clock", "when it is read in round trips", bench.Clocks), payloadShelf(), shapeShelf(), scenarioShelf(), claimShelf(),
 	}
 }
 
@@ -109,6 +110,14 @@ func payloadShelf() shelf {
 	s := shelf{flag: "payload", title: "what generated messages are made of"}
 	for _, k := range payload.Kinds() {
 		s.items = append(s.items, item{name: k.Name, what: k.What})
+	}
+	return s
+}
+
+func shapeShelf() shelf {
+	s := shelf{flag: "shape", title: "the work of another benchmark, its figure in its unit"}
+	for _, shape := range sweep.Shapes() {
+		s.items = append(s.items, item{name: shape.Name, what: shape.What})
 	}
 	return s
 }

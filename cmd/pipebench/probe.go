@@ -181,7 +181,7 @@ func (f *probeFlags) show(w io.Writer, set *results.Set, others []*results.Set, 
 }
 
 func (f *probeFlags) draw(stderr io.Writer, dir string, set *results.Set) error {
-	drawn, err := draw(dir, set)
+	drawn, err := f.shared.draw(stderr, dir, set)
 	if err == nil && !f.shared.quiet {
 		fmt.Fprintf(stderr, "kept in %s: %s and %d plots\n", dir, recordsFile, drawn)
 	}

@@ -119,7 +119,7 @@ func (f *profileFlags) keep(stderr io.Writer, dir string, set *results.Set) erro
 	if err := writeBench(filepath.Join(dir, benchFile), set); err != nil {
 		return err
 	}
-	drawn, err := draw(dir, set)
+	drawn, err := f.shared.draw(stderr, dir, set)
 	if err == nil && !f.shared.quiet {
 		fmt.Fprintf(stderr, "kept in %s: %s, %s and %d plots\n", dir, recordsFile, benchFile, drawn)
 	}

@@ -32,11 +32,12 @@ type runFlags struct {
 	rate              float64
 	inflight, batch   int
 	drain, readBuffer string
-	transfer          string
+	transfer, clock   string
 	shape             string
 	dryRun            bool
 	scenarios         []string
-	shared            sharedFlags
+	assertFlags
+	shared sharedFlags
 }
 
 func newRun() *cobra.Command {
@@ -55,6 +56,7 @@ Lists take commas, sizes take k, KiB, MiB (always of 1024), 4KiB..1MiB doubles e
   pipebench run --capacity macos,default --pipe anonymous,socketpair
   pipebench run --messages session.ndjson --framing ndjson,content-length
   pipebench run --pattern roundtrip --rate 2000 --duration 2s --framing ndjson
+  pipebench run --framing ndjson --size 64KiB --assert 'goodput>1GB/s@placement=same' --assert 'p99<1ms'
   pipebench run --dry-run --size 1..16MiB
   pipebench run --scenario exit-before-drain,nonblocking-stdout`,
 		Args: noArguments,
@@ -81,7 +83,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.peers, "peer", nil, "what the ends are: process or thread (default process)")
 	flags.StringSliceVar(&f.patterns, "pattern", nil, "stream, roundtrip (default both)")
 	flags.StringVar(&f.payload, "payload", "json", "what generated messages are made of")
-	flags.StringVar(&f.messages, "messages", "", "replay the messages of a file, one a line, instead of generating them")
+	flags.StringVar(&f.messages, "messages", "", "replay a recording (see tap), or a file with a message a line, instead of generating messages")
 	flags.IntVar(&f.samples, "samples", 7, "samples of each cell; at least 6 give an interval")
 	flags.DurationVar(&f.duration, "duration", 30*time.Millisecond, "of one sample, about")
 	flags.DurationVar(&f.maxTime, "max-time", 0, "begin no sample after this long (default 30s, or twice the estimate where that is longer)")
@@ -92,9 +94,11 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.drain, "drain", "", "bytes a second that the reader of a stream allows itself, such as 200MB")
 	flags.StringVar(&f.readBuffer, "read-buffer", "", "bytes the reader asks for at once (default 256KiB)")
 	flags.StringVar(&f.transfer, "transfer", "", "vmsplice or splice: lend pages instead of copying bytes, in raw streams")
+	flags.StringVar(&f.clock, "clock", bench.Clocks[0][0], "sample: read it at the ends of a sample alone, not after each round trip")
 	flags.StringVar(&f.shape, "shape", "", "the work of another benchmark, its figure in its unit: "+strings.Join(shapeNames(), ", "))
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the cells and how long they will take, and measure nothing")
 	flags.StringSliceVar(&f.scenarios, "scenario", nil, "reproduce ways in which stdio fails, such as reader-gone (see list), or all, instead of measuring")
+	f.registerAsserts(cmd, "exit 3 unless this holds, such as 'p99<50ms@64KiB', and 4 where it cannot be told")
 	f.shared.register(cmd, "a folder for the files of the run (default pipebench-out/<time>)")
 }
 
@@ -118,11 +122,19 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	if err := plan.Validate(); err != nil {
 		return planError(err)
 	}
+	asserts, err := f.parsed()
+	if err != nil {
+		return usage(err)
+	}
 	if f.dryRun {
 		return f.printPlan(cmd.OutOrStdout(), plan)
 	}
 	f.shared.sayImitation(cmd.ErrOrStderr(), f.capacities)
-	return f.measure(cmd, plan)
+	dir, err := f.measure(cmd, plan)
+	if err != nil {
+		return err
+	}
+	return f.judge(cmd, asserts, dir, plan.Run)
 }
 
 // planError tells what was asked wrongly from what this machine refuses.
@@ -209,7 +221,7 @@ func (f *runFlags) sweep() (sweep.Sweep, error) {
 	if f.messages != "" {
 		s.Recording, err = payload.ReadRecording(f.messages)
 	}
-	return s, err
+	return s, unread(err)
 }
 
 // further fills in the fields of all cells that are seldom asked for.
@@ -217,6 +229,9 @@ func (f *runFlags) further(c *results.Cell) error {
 	c.Rate, c.Inflight, c.Batch = f.rate, f.inflight, f.batch
 	if f.transfer != string(syspipe.Copy) {
 		c.Transfer = f.transfer
+	}
+	if f.clock != bench.Clocks[0][0] {
+		c.Clock = f.clock
 	}
 	for _, size := range []struct {
 		asked, flag string
@@ -250,19 +265,33 @@ func (f *runFlags) printPlan(w io.Writer, p bench.Plan) error {
 	return err
 }
 
-// measure runs the plan, keeps its records, and shows what they say. A run
-// that was interrupted shows what it finished.
-func (f *runFlags) measure(cmd *cobra.Command, p bench.Plan) error {
+// measure runs the plan, keeps its records in a folder, and shows what they
+// say. A run that was interrupted shows what it finished.
+func (f *runFlags) measure(cmd *cobra.Command, p bench.Plan) (dir string, err error) {
 	out, err := f.shared.openRun(p.Run)
 	if err != nil {
-		return err
+		return "", err
 	}
 	err = errors.Join(f.fill(cmd.Context(), cmd.ErrOrStderr(), out, p), out.Close())
 	shown := errors.Join(f.shared.show(out.dir, cmd.OutOrStdout(), cmd.ErrOrStderr()), f.showShape(out.dir, cmd.ErrOrStderr()))
 	if err != nil && errors.Is(shown, results.ErrNothing) {
+		return out.dir, err
+	}
+	return out.dir, errors.Join(err, shown)
+}
+
+// judge holds what the file says of this run against the assertions. Earlier
+// runs in the same folder have been judged.
+func (f *runFlags) judge(cmd *cobra.Command, asserts []results.Assert, dir, run string) error {
+	if len(asserts) == 0 {
+		return nil
+	}
+	all, err := results.Read(dir)
+	if err != nil {
 		return err
 	}
-	return errors.Join(err, shown)
+	set := all.OfRun(run)
+	return judged(cmd, f.shared.format, asserts, func(a results.Assert) results.Assertion { return a.Evaluate(set) })
 }
 
 // showShape prints the figure that the other benchmark would.

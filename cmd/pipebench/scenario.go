@@ -114,7 +114,7 @@ func (f scenarioFlags) show(cmd *cobra.Command, dir, run string, chosen []faults
 	if err := viewFaults(cmd.OutOrStdout(), results.Format(f.shared.format), set, chosen); err != nil {
 		return err
 	}
-	drawn, err := draw(dir, whole)
+	drawn, err := f.shared.draw(cmd.ErrOrStderr(), dir, whole)
 	if err != nil {
 		return err
 	}

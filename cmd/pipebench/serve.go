@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pipebench/pipebench/bench/machine"
+	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
@@ -21,7 +22,7 @@ import (
 
 // serveFlags are what serve was asked for, as it was typed.
 type serveFlags struct {
-	framing, maxLine, parseErrorID, toolErrors, fault, logLevel string
+	framing, maxLine, parseErrorID, toolErrors, fault, messages, logLevel string
 
 	toolTimeout, flushTimeout, shutdownTimeout, grace time.Duration
 	maxInFlight                                       int
@@ -36,6 +37,10 @@ func newServe() *cobra.Command {
 		Long: `Serve MCP on stdin and stdout until stdin ends: canned weather, an echo, and tools that
 tests of clients need. Nothing but the protocol goes to stdout; logs go to stderr.
 
+With --messages it answers as the server of a recording did: the same request gets the same
+answer, another of its method the next of them. Of a recording without bodies the answers
+have the recorded sizes, and the handshake is the server's own.
+
 With --fault the server misbehaves on purpose, so that a client can be tested:
 
 ` + faultTable(),
@@ -43,6 +48,7 @@ With --fault the server misbehaves on purpose, so that a client can be tested:
   printf '{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n' | pipebench serve
   pipebench serve --framing content-length --max-line 1MiB
   pipebench serve --fault deaf@1MiB
+  pipebench serve --messages session.jsonl
   pipebench drive -- pipebench serve --fault truncate-at-exit`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd) },
@@ -64,6 +70,7 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 	flags.DurationVar(&f.shutdownTimeout, "shutdown-timeout", mcpstdio.DefaultShutdownTimeout, "for all of that together")
 	flags.BoolVar(&f.strict, "strict-lifecycle", false, "answer nothing but ping before initialize")
 	flags.StringVar(&f.fault, "fault", "", "misbehave, as listed above")
+	flags.StringVar(&f.messages, "messages", "", "answer from a recording (see tap), or a file of both sides' messages, one a line")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	f.complete(cmd)
 }
@@ -90,6 +97,9 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return usage(err)
 	}
+	if opts.Playback, err = f.playback(); err != nil {
+		return err
+	}
 	signal.Ignore(syscall.SIGPIPE) // a client that closes stdout is an error of a write, not the end of the process
 	s, err := mcpstdio.NewServer(cmd.InOrStdin(), cmd.OutOrStdout(), opts)
 	if err != nil {
@@ -99,6 +109,18 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 		return err
 	}
 	return s.Wait()
+}
+
+// playback is the recording to answer from; nil without one.
+func (f *serveFlags) playback() (*mcpstdio.Playback, error) {
+	if f.messages == "" {
+		return nil, nil
+	}
+	messages, err := payload.ReadMessages(f.messages)
+	if err != nil {
+		return nil, err
+	}
+	return mcpstdio.NewPlayback(messages)
 }
 
 // options reads the flags, and reports the first that makes no sense.

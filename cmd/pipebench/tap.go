@@ -38,11 +38,11 @@ Without --bodies or --redact it holds no arguments and no results, which may be 
 		Example: `  pipebench tap -o session.jsonl -- my-server --stdio
   pipebench tap --redact -o session.jsonl -- node server.js
   pipebench report session.jsonl`,
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage(errors.New("which command? put it behind --, as in: pipebench tap -- my-server"))
 			}
-			return nil
+			return usage(cmd.ValidateFlagGroups())
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return f.tap(args) },
 	}

@@ -22,12 +22,13 @@ import (
 type tuneFlags struct {
 	objective, chunks, size, capacity, messages string
 	pipe, io, placement, payload                string
-	drains, asserts                             []string
+	drains                                      []string
 
 	rate              float64
 	duration, maxTime time.Duration
 	noLevers          bool
-	shared            sharedFlags
+	assertFlags
+	shared sharedFlags
 }
 
 func newTune() *cobra.Command {
@@ -38,13 +39,15 @@ func newTune() *cobra.Command {
 		Long: `Find the chunk size that is worth its price on this machine.
 
 Large messages stream through a pipe in chunks, and small ones fall due meanwhile: measured
-is the goodput of all, and how long the small ones wait, for chunks of 512 B to 1 MiB and for
+is what all of them cost, and how long the small ones wait, for chunks of 512 B to 1 MiB and for
 readers that take all they can, 200 MB/s, or 20 MB/s. The search is coarse first, then where
-the answer lies, until no other size can be better by more than 5 %, or the time is up.
+the answer lies, until no other size can be better by more than 5 %, or the time is up. Of
+the sizes that are worth the same within 5 %, the smallest is recommended.
 
 Messages that are not cut (ndjson) are measured beside it, and what may do more than any
 chunk size: a smaller pipe, a sender that keeps unread bytes below a watermark, and one that
-sizes its frames by the stream's rate.
+sizes its frames by the stream's rate. What the choice costs is tried with messages of 64 KiB
+and 16 MiB, too.
 
 An assertion is about the recommended size; name a reader with @drain=BYTES.`,
 		Example: `  pipebench tune
@@ -66,7 +69,7 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.chunks, "chunk", "", "sizes to choose from, bytes of a whole frame (default 512..1MiB and 60KiB)")
 	flags.StringSliceVar(&f.drains, "drain", []string{"full", "200MB/s", "20MB/s"}, "how fast readers take bytes")
 	flags.StringVar(&f.size, "size", "1MiB", "of the large messages")
-	flags.StringVar(&f.messages, "messages", "", "stream the messages of a file, one a line, instead of generated ones")
+	flags.StringVar(&f.messages, "messages", "", "stream a recording (see tap), or a file with a message a line, instead of generated messages")
 	flags.Float64Var(&f.rate, "rate", d.Cell.Rate, "small messages a second that fall due meanwhile")
 	flags.StringVar(&f.pipe, "pipe", d.Cell.Pipe, "kind of pipe")
 	flags.StringVar(&f.capacity, "capacity", "", "of the pipe (default the system's)")
@@ -76,7 +79,7 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.noLevers, "no-levers", false, "try nothing but chunk sizes")
 	flags.DurationVar(&f.duration, "duration", d.Duration, "of one sample, about")
 	flags.DurationVar(&f.maxTime, "max-time", d.MaxTime, "begin no sample after this long")
-	flags.StringArrayVar(&f.asserts, "assert", nil, "exit 3 unless this holds for the recommended size, such as 'p99<1ms'; may be repeated")
+	f.registerAsserts(cmd, "exit 3 unless this holds for the recommended size, such as 'p99<1ms', and 4 where it cannot be told")
 	f.shared.register(cmd, "a folder for the files of the run (default pipebench-out/<time>)")
 }
 
@@ -140,7 +143,7 @@ func (f *tuneFlags) replay(o *tune.Options) error {
 	}
 	recording, err := payload.ReadRecording(f.messages)
 	if err != nil {
-		return err
+		return unread(err)
 	}
 	o.Recording = f.messages
 	o.Cell.Size, o.Cell.Payload, o.Cell.Messages = 0, payload.Recorded, recording.Hash
@@ -155,7 +158,7 @@ func (f *tuneFlags) tune(cmd *cobra.Command) error {
 	if why := bench.Unsupported(o.Cell); why != nil {
 		return why
 	}
-	asserts, err := parseAsserts(f.asserts)
+	asserts, err := f.parsed()
 	if err != nil {
 		return usage(err)
 	}
@@ -185,6 +188,7 @@ func tuneLine(p tune.Progress) string {
 	if p.Cell.Drain > 0 {
 		reader = results.FormatGoodput(float64(p.Cell.Drain))
 	}
+	p.Cell.Drain = 0 // said in words
 	line := fmt.Sprintf("%4.1fs %s, reader at %s: sample %d", p.Elapsed.Seconds(), bench.Label(p.Cell), reader, p.Sample)
 	if d := p.Decision; d.Best > 0 {
 		line += fmt.Sprintf("; %s so far, ±%s", results.FormatSize(int64(d.Best)), results.FormatPercent(100*d.Margin))
@@ -205,19 +209,22 @@ func (f *tuneFlags) report(cmd *cobra.Command, dir string, o tune.Options, asser
 	if err := writeBench(filepath.Join(dir, benchFile), tune.Measurements(all)); err != nil {
 		return err
 	}
-	drawn, err := draw(dir, all)
+	drawn, err := f.shared.draw(cmd.ErrOrStderr(), dir, all)
 	if err != nil {
 		return err
 	}
-	if !f.shared.quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(), "kept in %s: %s, %s and %d plots\n", dir, recordsFile, benchFile, drawn)
+	if err := writeReport(dir, all); err != nil {
+		return err
 	}
-	return f.judge(cmd.ErrOrStderr(), set, o, asserts)
+	if !f.shared.quiet {
+		fmt.Fprintf(cmd.ErrOrStderr(), "kept in %s: %s, %s, %s and %d plots\n", dir, recordsFile, benchFile, reportFile, drawn)
+	}
+	return f.judge(cmd, set, o, asserts)
 }
 
 // judge gives the run its exit code: assertions are about what is recommended,
 // and noise that hides that is no answer.
-func (f *tuneFlags) judge(stderr io.Writer, set *results.Set, o tune.Options, asserts []results.Assert) error {
+func (f *tuneFlags) judge(cmd *cobra.Command, set *results.Set, o tune.Options, asserts []results.Assert) error {
 	if tune.Decide(set.Tunes, o.Objective).Hidden() {
 		return &statusError{exitInconclusive, errors.New("no size can be recommended: noise hides it, or the time was too short; stop what else runs, or give it more (--max-time)")}
 	}
@@ -227,5 +234,5 @@ func (f *tuneFlags) judge(stderr io.Writer, set *results.Set, o tune.Options, as
 			recommended.Add(t)
 		}
 	}
-	return judged(stderr, recommended, asserts)
+	return judged(cmd, f.shared.format, asserts, func(a results.Assert) results.Assertion { return a.Evaluate(recommended) })
 }

@@ -115,7 +115,7 @@ func (c *conn) ask(ctx context.Context, msg []byte, within time.Duration) (answe
 }
 
 // left is a failed write, explained: a server that has gone is the common cause.
-func (c *conn) left(err error) error { return errors.Join(errLeft, err) }
+func (c *conn) left(err error) error { return fmt.Errorf("%w: %w", errLeft, err) }
 
 func read(msg []byte, e envelope.Envelope) answer {
 	a := answer{raw: []byte(strings.Clone(string(msg))), kind: e.Kind()}

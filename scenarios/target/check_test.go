@@ -70,6 +70,7 @@ func TestCheckWithoutWantsDemandsThatEverySizeWorks(t *testing.T) {
 
 func TestJudgeKnowsWhatIsNoVerdict(t *testing.T) {
 	grown := results.Target{Verdict: "ok", Evidence: map[string]any{"slope": 1.4, "from": 65536.0, "to": 1048576.0}}
+	scattered := results.Target{Verdict: "ok", Evidence: map[string]any{"slope": 1.4, "slope_lo": 0.3, "slope_hi": 2.5}}
 	served := results.Target{Size: 1 << 20, Verdict: "ok"}
 	limited := results.Target{Verdict: "deaf", RequestLimit: new(int64(999))}
 	for _, row := range []struct {
@@ -79,6 +80,8 @@ func TestJudgeKnowsWhatIsNoVerdict(t *testing.T) {
 	}{
 		{"slope<1.3", []results.Target{grown}, results.Fails},
 		{"slope<1.5", []results.Target{grown}, results.Holds},
+		{"slope<1.3", []results.Target{scattered}, results.CannotTell},
+		{"slope<1.5", []results.Target{scattered}, results.Holds},
 		{"slope<1.3", []results.Target{served}, results.CannotTell},
 		{"limit>=1MiB", []results.Target{served}, results.Holds},
 		{"limit>=2MiB", []results.Target{served}, results.CannotTell},

@@ -51,13 +51,42 @@ var errGarbage = errors.New("what it writes is no answer")
 
 // detect starts the server and finds out what it speaks, by speaking to it. The server that is returned has been greeted.
 func detect(ctx context.Context, o Options) (dialect, *conn, error) {
-	if o.Framing != "" {
-		f := o.framing(nil)
-		return first(ctx, o, attempt{f, o.Start, fromMCP}, attempt{f, o.Start, fromLSP})
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s := &survey{ctx: ctx, o: o, began: time.Now(), met: make(chan meeting, 2)}
+	s.begin()
+	timer := time.NewTimer(min(headstart, o.Start/2))
+	defer timer.Stop()
+	for s.under > 0 {
+		select {
+		case m := <-s.met:
+			s.under--
+			if m.err == nil || errors.As(m.err, new(*StartError)) {
+				cancel(errMet)
+				s.dismiss()
+				return m.d, m.c, m.err
+			}
+			s.findings[m.way] = m.err
+			s.begin()
+		case <-timer.C:
+			s.begin()
+		}
 	}
-	half := o.Start / 2
-	return first(ctx, o, attempt{framers.NDJSON(), half, fromMCP}, attempt{framers.ContentLength(), half, fromLSP})
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	if better(s.findings[1], s.findings[0]) {
+		return nil, nil, s.findings[1]
+	}
+	return nil, nil, s.findings[0]
 }
+
+// errMet ends the other way when one has succeeded.
+var errMet = errors.New("the server has been met")
+
+// headstart is how long the first way to speak may be without success before the second begins beside it, with a server of its own: most
+// servers answer in less, and one that waits for headers would wait for ever.
+const headstart = 1500 * time.Millisecond
 
 // An attempt is one way to speak to a server of which nothing is known.
 type attempt struct {
@@ -66,27 +95,70 @@ type attempt struct {
 	greet  func(ctx context.Context, o Options, c *conn, a attempt) (dialect, error)
 }
 
-// first returns what the first attempt that succeeds found. If none does, what the first one met is the finding: most servers speak in lines.
-func first(ctx context.Context, o Options, attempts ...attempt) (dialect, *conn, error) {
-	var finding error
-	for _, a := range attempts {
-		c, err := dial(o, a.wire)
-		if err != nil {
-			return nil, nil, err
-		}
-		d, err := a.greet(ctx, o, c, a)
-		if err == nil {
-			return d, c, nil
-		}
-		err = unfit(o, c, err)
-		if ctx.Err() != nil {
-			return nil, nil, context.Cause(ctx)
-		}
-		if finding == nil || better(err, finding) {
-			finding = err
+// A meeting is what came of an attempt: a server that was greeted, or why it was not.
+type meeting struct {
+	way int
+	d   dialect
+	c   *conn
+	err error
+}
+
+// A survey is the attempts to speak to a server: in lines first, since most speak in lines, then with headers.
+type survey struct {
+	ctx      context.Context
+	o        Options
+	began    time.Time
+	begun    int
+	under    int // attempts that are not over
+	met      chan meeting
+	findings [2]error
+}
+
+// begin makes the next attempt, if there is one. A late one has the less time.
+func (s *survey) begin() {
+	ways := []attempt{{wire: s.o.framing(framers.NDJSON()), greet: fromMCP}, {wire: s.o.framing(framers.ContentLength()), greet: fromLSP}}
+	if s.begun == len(ways) {
+		return
+	}
+	way, a := s.begun, ways[s.begun]
+	a.within = s.o.Start - min(time.Since(s.began), s.o.Start/2)
+	s.begun++
+	s.under++
+	go func() {
+		m := a.meet(s.ctx, s.o)
+		m.way = way
+		s.met <- m
+	}()
+}
+
+// meet starts a server and speaks to it.
+func (a attempt) meet(ctx context.Context, o Options) meeting {
+	c, err := dial(o, a.wire)
+	if err != nil {
+		return meeting{err: err}
+	}
+	d, err := a.greet(ctx, o, c, a)
+	if errors.Is(err, errSpeaksMCP) { // and has been greeted in another tongue: it gets a start of its own
+		c.hangUp(false)
+		a.greet = fromMCP
+		return a.meet(ctx, o)
+	}
+	if err != nil {
+		return meeting{err: unfit(o, c, err)}
+	}
+	return meeting{d: d, c: c}
+}
+
+// errSpeaksMCP is what an editor's greeting of an MCP server comes to.
+var errSpeaksMCP = errors.New("it is an MCP server")
+
+// dismiss ends what is still under way.
+func (s *survey) dismiss() {
+	for ; s.under > 0; s.under-- {
+		if m := <-s.met; m.err == nil {
+			m.c.hangUp(false)
 		}
 	}
-	return nil, nil, finding
 }
 
 // better prefers what a server did to its silence.
@@ -109,7 +181,7 @@ func fromMCP(ctx context.Context, o Options, c *conn, a attempt) (dialect, error
 	case reply.kind == envelope.None:
 		return &lines{wire: a.wire}, c.answersEachLine(ctx, a.within)
 	}
-	m := &mcp{wire: a.wire, tool: o.Tool, arg: o.Arg}
+	m := newMCP(o, a.wire)
 	m.discovered(reply)
 	var refused *failure
 	switch err := m.greet(ctx, c, a.within); {
@@ -124,16 +196,19 @@ func fromMCP(ctx context.Context, o Options, c *conn, a attempt) (dialect, error
 
 // fromLSP speaks as an editor does.
 func fromLSP(ctx context.Context, o Options, c *conn, a attempt) (dialect, error) {
-	l := &lsp{wire: a.wire}
+	l := newLSP(o, a.wire)
 	c.hear(l.answer())
-	reply, err := c.call(ctx, initializeLSP(), a.within)
+	reply, err := c.call(ctx, l.initialize(), a.within)
 	if err != nil {
 		return nil, fmt.Errorf("initialize as an editor does, in %s: %w", a.wire, err)
 	}
-	if l.accepted(reply) != nil {
+	switch err := l.accepted(reply); {
+	case errors.Is(err, errSpeaksMCP):
+		return nil, err
+	case err != nil:
 		return &bare{wire: a.wire}, nil
 	}
-	return l, c.send([]byte(`{"jsonrpc":"2.0","method":"initialized","params":{}}`))
+	return l, l.enter(ctx, c, a.within)
 }
 
 // settle is how long after a line that is no answer the answer may still come: some servers greet in words first.

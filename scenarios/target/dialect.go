@@ -42,9 +42,9 @@ func dialectNamed(name string) (func(o Options) dialect, error) {
 	case "", "auto":
 		return nil, nil
 	case "mcp":
-		return func(o Options) dialect { return &mcp{wire: o.framing(framers.NDJSON()), tool: o.Tool, arg: o.Arg} }, nil
+		return func(o Options) dialect { return newMCP(o, o.framing(framers.NDJSON())) }, nil
 	case "lsp":
-		return func(o Options) dialect { return &lsp{wire: o.framing(framers.ContentLength())} }, nil
+		return func(o Options) dialect { return newLSP(o, o.framing(framers.ContentLength())) }, nil
 	case "jsonrpc":
 		return func(o Options) dialect { return &bare{wire: o.framing(framers.NDJSON())} }, nil
 	case "lines":

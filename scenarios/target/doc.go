@@ -14,7 +14,8 @@
 //	target.Check(t, exec.Command("./my-server"), target.Limit(16<<20), target.Slope(1.3))
 //
 // The server is a child with its standard streams on pipes of our choosing. What it is spoken to in (MCP, LSP, bare JSON-RPC, or lines) is
-// found out, or given. Every request has one deadline for being accepted and one for being answered; after a failure the server is asked
+// found out, or given, and so is what requests exercise: the transport alone, a tool of an MCP server, or the documents of a language server
+// (see [Requests]). Every request has one deadline for being accepted and one for being answered; after a failure the server is asked
 // whether it still lives, its exit status, CPU time, memory, unread bytes and last words are taken, and it is started again.
 //
 // Sizes are those of messages, in bytes, the framing's terminator or header not counted.

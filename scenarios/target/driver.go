@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"sync"
 	"time"
 )
@@ -16,6 +17,8 @@ type Driver struct {
 	backoff backoff
 	pace    forecast
 	refusal string // the code of the error that a server gives for an unknown method
+
+	folder string // of the documents, ours to remove; "" where there are none
 
 	mu     sync.Mutex
 	c      *conn // nil between a failure and the next start
@@ -31,25 +34,49 @@ func Open(ctx context.Context, o Options) (*Driver, error) {
 		return nil, err
 	}
 	d := &Driver{o: o, backoff: newBackoff(o.Seed)}
-	make, err := dialectNamed(o.Protocol)
-	if err != nil {
+	if err := d.prepare(); err != nil {
 		return nil, err
 	}
-	if make == nil {
-		d.dialect, d.c, err = detect(ctx, o)
-	} else {
-		d.dialect = make(o)
-		d.c, err = d.greeted(ctx)
-	}
-	if err != nil {
-		return nil, err
-	}
-	d.starts = 1
-	if err := d.calibrate(ctx); err != nil {
+	if err := d.meet(ctx); err != nil {
 		d.Close()
 		return nil, err
 	}
 	return d, nil
+}
+
+// prepare makes the empty folder that a language server's documents are said to lie in: some servers look around where a document lies.
+func (d *Driver) prepare() (err error) {
+	if d.o.Request != RequestDocument {
+		return nil
+	}
+	if d.folder, err = os.MkdirTemp("", "pipebench-documents-"); err != nil {
+		return fmt.Errorf("drive: a folder for documents: %w", err)
+	}
+	d.o.root = fileURI(d.folder)
+	return nil
+}
+
+// meet starts the server, and learns what there is to know of it.
+func (d *Driver) meet(ctx context.Context) error {
+	make, err := dialectNamed(d.o.Protocol)
+	if err != nil {
+		return err
+	}
+	if make != nil {
+		d.dialect = make(d.o)
+	} else if d.dialect, d.c, err = detect(ctx, d.o); err != nil {
+		return err
+	}
+	if err := checkRequest(d.dialect, d.o.Request); err != nil {
+		return err
+	}
+	if d.c == nil {
+		if d.c, err = d.greeted(ctx); err != nil {
+			return err
+		}
+	}
+	d.starts = 1
+	return d.calibrate(ctx)
 }
 
 // greeted starts the server and shakes hands.
@@ -103,20 +130,26 @@ func (d *Driver) Framing() string { return d.dialect.framing().String() }
 func (d *Driver) Request() string { return describe(d.dialect) }
 
 func describe(d dialect) string {
-	m, isMCP := d.(*mcp)
-	switch {
-	case isMCP && m.tool != "" && m.echoes:
-		return fmt.Sprintf("tool %s, its answers compared byte by byte", m.tool)
-	case isMCP && m.tool != "":
-		return "tool " + m.tool
-	}
-	if l, ok := d.(*lines); ok {
-		if l.echoes {
-			return "lines, compared byte by byte"
+	switch d := d.(type) {
+	case *mcp:
+		if d.tool != "" {
+			return compared("tool "+d.tool, d.echoes)
 		}
-		return "lines"
+	case *lines:
+		return compared("lines", d.echoes)
+	case *lsp:
+		if d.document != nil {
+			return fmt.Sprintf("documents of language %s, opened, their symbols asked for, and closed", d.document.language)
+		}
 	}
 	return "method " + unknownMethod + ", which is to be refused"
+}
+
+func compared(what string, echoes bool) string {
+	if echoes {
+		return what + ", its answers compared byte by byte"
+	}
+	return what
 }
 
 // Starts is how often the server was started.
@@ -136,6 +169,9 @@ func (d *Driver) end(politely bool) {
 	d.mu.Unlock()
 	if c != nil {
 		c.hangUp(politely)
+	}
+	if d.folder != "" {
+		os.RemoveAll(d.folder) // a server may have left something in it; a folder that stays is no failure of the server's
 	}
 }
 
@@ -206,6 +242,15 @@ func (d *Driver) request(a ask, size int) (*shape, error) {
 	s, err := d.dialect.request(a, size)
 	if err == nil {
 		s.refusal = d.refusal
+	}
+	return s, err
+}
+
+// fitting makes a request of size bytes, or of as few as it takes.
+func (d *Driver) fitting(a ask, size int) (*shape, error) {
+	s, err := d.request(a, size)
+	if least, small := leastOf(err); small {
+		return d.request(a, least)
 	}
 	return s, err
 }

@@ -1,6 +1,7 @@
 package target_test
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 
@@ -12,7 +13,7 @@ import (
 func sweepOf(t *testing.T, o target.Options, sizes ...int) (results.Target, *target.Sweep) {
 	t.Helper()
 	o.Patience = 3e8
-	d := open(t, o)
+	d := begin(t, o)
 	sweep, err := d.Sweep(t.Context(), sizes, discard)
 	if err != nil {
 		t.Fatal(err)
@@ -26,6 +27,7 @@ func sweepOf(t *testing.T, o target.Options, sizes ...int) (results.Target, *tar
 }
 
 func TestSweepNamesEachFault(t *testing.T) {
+	leakCheck(t)
 	for _, row := range []struct {
 		fault   string
 		verdict target.Verdict
@@ -39,6 +41,7 @@ func TestSweepNamesEachFault(t *testing.T) {
 		{"dirty", target.OK},
 	} {
 		t.Run(row.fault, func(t *testing.T) {
+			t.Parallel()
 			r, _ := sweepOf(t, server("mcp "+row.fault), 1<<10, 16<<10, 256<<10)
 			if r.Verdict != string(row.verdict) {
 				t.Errorf("got %s at %d: %v", r.Verdict, r.Size, r.Evidence)
@@ -52,10 +55,40 @@ func TestSweepNamesEachFault(t *testing.T) {
 				if !strings.Contains(strings.Join(r.Warnings, " "), "standard error") {
 					t.Errorf("warnings %q", r.Warnings)
 				}
+			case "corrupt@32KiB":
+				if len(r.Warnings) > 0 {
+					t.Errorf("warnings %q where no request was served", r.Warnings)
+				}
 			case "never-read@32KiB":
 				if r.Evidence["unsent"] != true || r.Evidence["probe"] != "not taken" {
 					t.Errorf("evidence %v", r.Evidence)
 				}
+			}
+		})
+	}
+}
+
+func TestSweepNamesWhatOneSizeMeets(t *testing.T) {
+	leakCheck(t)
+	killed := target.Verdict("signal SIGKILL")
+	if runtime.GOOS == "windows" {
+		killed = "exit 1" // there are no signals
+	}
+	for _, row := range []struct {
+		job     string
+		verdict target.Verdict
+	}{
+		{"stall 8192", target.Slow},
+		{"swallow 5000", target.Unanswered},
+		{"die 5000", killed},
+	} {
+		t.Run(row.job, func(t *testing.T) {
+			r, _ := sweepOf(t, server(row.job), 2<<10, 4<<10, 8<<10, 16<<10)
+			if r.Verdict != string(row.verdict) || r.Size != 8<<10 {
+				t.Errorf("got %s at %d: %v", r.Verdict, r.Size, r.Evidence)
+			}
+			if advice, _ := r.Evidence["advice"].(string); advice == "" {
+				t.Error("without advice")
 			}
 		})
 	}

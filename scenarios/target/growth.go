@@ -18,11 +18,15 @@ const linearFrom = 64 << 10
 type Growth struct {
 	results.Growth
 	From, To int // message sizes in bytes
-	Capacity int // of the pipe, in bytes; 0 where it is not known
+	Capacity int // of the pipe, in bytes: a server reads no more at a time; 0 where it is not known
+	Shows    int // the size from which on a byte costs half as much again as it did before, at least; 0 where it never does
 }
 
-// Fast reports whether time grows faster than size.
-func (g Growth) Fast() bool { return g.Slope > FastGrowth }
+// Fast reports whether time grows faster than size: by its slope, and beyond what the scatter of the sizes could explain.
+func (g Growth) Fast() bool { return g.Slope > FastGrowth && g.Interval != nil && g.Interval.Lo > 1 }
+
+// MayBeFast reports whether the slope says so, and its interval leaves it open.
+func (g Growth) MayBeFast() bool { return g.Slope > FastGrowth && !g.Fast() }
 
 func (g Growth) String() string {
 	s := fmt.Sprintf("time grows as size^%.2f", g.Slope)
@@ -33,8 +37,16 @@ func (g Growth) String() string {
 	if g.Capacity > 0 {
 		s += fmt.Sprintf(" in %s pipes", results.FormatSize(int64(g.Capacity)))
 	}
-	if g.Fast() {
+	switch {
+	case g.Fast():
 		s += ": faster than linear"
+	case g.MayBeFast():
+		s += ": may grow faster than linear, but the interval reaches 1"
+	default:
+		return s
+	}
+	if g.Shows > 0 {
+		s += fmt.Sprintf("; it shows from %s on", results.FormatSize(int64(g.Shows)))
 	}
 	return s
 }
@@ -59,7 +71,24 @@ func growthOf(targets []results.Target) *Growth {
 	if g.Growth, err = results.FitGrowth(sizes, times); err != nil {
 		return nil
 	}
+	g.Shows = dearer(sizes, times)
 	return &g
+}
+
+// half is by how much a byte has to cost more than it did for growth to show.
+const half = 1.5
+
+// dearer is the first size at which a byte costs half as much again as at the best size below.
+func dearer(sizes, times []float64) int {
+	best := math.Inf(1)
+	for i, size := range sizes {
+		cost := times[i] / size
+		if cost >= half*best {
+			return int(size)
+		}
+		best = min(best, cost)
+	}
+	return 0
 }
 
 // growthRecord is a growth as a record.
@@ -67,7 +96,7 @@ func (d *Driver) growthRecord(g Growth) results.Target {
 	t := d.record()
 	d.pipes(&t)
 	t.Verdict = string(OK)
-	add(&t, map[string]any{"slope": g.Slope, "from": g.From, "to": g.To, "capacity": g.Capacity, "points": g.Points})
+	add(&t, map[string]any{"slope": g.Slope, "from": g.From, "to": g.To, "capacity": g.Capacity, "shows_at": g.Shows, "points": g.Points})
 	if i := g.Interval; i != nil {
 		add(&t, map[string]any{"slope_lo": i.Lo, "slope_hi": i.Hi})
 	}

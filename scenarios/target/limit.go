@@ -49,26 +49,38 @@ func grouped(n int) string {
 }
 
 // FindLimits searches for the largest request and the largest reply that work, up to most bytes each: in coarse steps first, then to the
-// byte. Requests are measured by the way that stops soonest, a method that the server refuses; replies by a tool that makes as many bytes as
-// it is asked for where there is one, else by an echo, as far as requests go.
+// byte. Requests are measured by the way that stops soonest, a method that the server refuses, unless another was asked for; replies by an
+// echo as far as requests go, and beyond by a tool that makes as many bytes as it is asked for, where there is one.
 func (d *Driver) FindLimits(ctx context.Context, most int, keep Keep) ([]Edge, error) {
-	request, err := d.findLimit(ctx, "request", d.requests(askTransport), most, keep)
+	request, err := d.findLimit(ctx, "request", d.requests(d.limitAsk()), most)
 	if err != nil {
 		return nil, err
 	}
-	limits := []Edge{request}
-	probe, reach := d.replies(), most
-	if probe == nil {
-		return limits, nil
-	}
-	if m, ok := d.dialect.(*mcp); (!ok || m.sized == nil) && request.Found() {
-		reach = request.Bytes
-	}
-	reply, err := d.findLimit(ctx, "reply", probe, reach, keep)
-	if err != nil {
+	limits := []Edge{request.edge}
+	if err := keep(request.record()); err != nil {
 		return limits, err
 	}
-	return append(limits, reply), nil
+	var reply *search
+	for _, probe := range d.replies(request.edge, most) {
+		if reply, err = d.findLimit(ctx, "reply", probe.make, probe.to); err != nil {
+			return limits, err
+		}
+		if reply.edge.Found() {
+			break
+		}
+	}
+	if reply == nil {
+		return limits, nil
+	}
+	return append(limits, reply.edge), keep(reply.record())
+}
+
+// limitAsk is what the search for the limit of requests sends: what was asked for, or what stops soonest.
+func (d *Driver) limitAsk() ask {
+	if d.o.Request == RequestAuto {
+		return askTransport
+	}
+	return askTool
 }
 
 // A prober makes the request that tries a size.
@@ -78,35 +90,51 @@ func (d *Driver) requests(a ask) prober {
 	return func(size int) (*shape, error) { return d.request(a, size) }
 }
 
-// replies makes requests whose answers grow; nil where the server is not known to give any.
-func (d *Driver) replies() prober {
+// A reach is a way to make replies, and how far it goes.
+type reach struct {
+	make prober
+	to   int
+}
+
+// replies are the ways to requests whose answers grow, in the order in which they are tried; none where the server is not known to give any.
+func (d *Driver) replies(request Edge, most int) []reach {
 	m, ok := d.dialect.(*mcp)
+	if !ok {
+		return nil
+	}
+	sized := reach{func(size int) (*shape, error) { return m.demand(size), nil }, most}
+	echoed := reach{d.requests(askTool), most}
+	if request.Found() {
+		echoed.to = request.Bytes
+	}
 	switch {
-	case ok && m.sized != nil:
-		return func(size int) (*shape, error) { return m.demand(size), nil }
-	case ok && m.echoes:
-		return d.requests(askTool)
+	case m.replies.name != "", m.sized != nil && !m.echoes:
+		return []reach{sized}
+	case m.sized != nil && echoed.to < most:
+		return []reach{echoed, sized}
+	case m.echoes:
+		return []reach{echoed}
 	}
 	return nil
 }
 
 // findLimit searches one side.
-func (d *Driver) findLimit(ctx context.Context, side string, probe prober, most int, keep Keep) (Edge, error) {
+func (d *Driver) findLimit(ctx context.Context, side string, probe prober, most int) (*search, error) {
 	s := &search{d: d, probe: probe, tried: map[int]outcome{}, payload: map[int]int{}, side: side}
 	good, bad, err := s.coarse(ctx, most)
 	if err != nil {
-		return Edge{}, err
+		return nil, err
 	}
 	if bad > 0 {
 		if good, bad, err = s.narrow(ctx, good, bad); err != nil {
-			return Edge{}, err
+			return nil, err
 		}
 		if err := s.verify(ctx, good, bad); err != nil {
-			return Edge{}, err
+			return nil, err
 		}
 	}
-	l := s.limit(good, bad)
-	return l, keep(s.record(l, bad))
+	s.edge, s.bad = s.limit(good, bad), bad
+	return s, nil
 }
 
 // verify tries the limit, the size behind it, and twice the limit again: a failure that is not met a second time is not the size's.
@@ -136,6 +164,9 @@ type search struct {
 	tried   map[int]outcome
 	payload map[int]int
 	flaky   bool // a size that failed works, or the other way round
+
+	edge Edge // when it is over
+	bad  int  // the size above it; 0 if none failed
 }
 
 // works tries a size.
@@ -148,11 +179,26 @@ func (s *search) works(ctx context.Context, size int) (bool, error) {
 		return false, err
 	}
 	out, err := s.d.trip(ctx, shape, int64(len(s.tried)+1))
+	if err == nil && out.verdict == OK {
+		err = s.d.outlived(ctx, &out)
+	}
 	if err != nil {
 		return false, err
 	}
-	s.tried[size], s.payload[size] = out, shape.to-shape.from
+	s.tried[size], s.payload[size] = out, shape.carries()
 	return out.verdict == OK, nil
+}
+
+// outlived asks a server that has answered for another sign of life: one that ends over a message after its answer would else seem to end over
+// the next.
+func (d *Driver) outlived(ctx context.Context, out *outcome) error {
+	after, err := d.try(ctx, askTransport)
+	if err != nil || after.verdict == OK {
+		return err
+	}
+	after.why, after.reply = "it was answered, but a small request after it was not: "+after.why, out.reply
+	*out = after
+	return nil
 }
 
 // beyond is how many sizes are tried above the first that fails, to see whether it is a limit or a hole.
@@ -263,7 +309,8 @@ func (s *search) message(size int) int {
 }
 
 // record is the limit as a record.
-func (s *search) record(l Edge, bad int) results.Target {
+func (s *search) record() results.Target {
+	l, bad := s.edge, s.bad
 	t := s.d.record()
 	s.d.pipes(&t)
 	t.Verdict = string(OK)

@@ -9,6 +9,7 @@ import (
 )
 
 func TestFindLimitsNamesTheFaultAndTheExactByte(t *testing.T) {
+	leakCheck(t)
 	for _, row := range []struct {
 		fault string
 		bytes int
@@ -20,9 +21,10 @@ func TestFindLimitsNamesTheFaultAndTheExactByte(t *testing.T) {
 		{"deaf@64KiB", 64 << 10, target.Deaf},
 	} {
 		t.Run(row.fault, func(t *testing.T) {
+			t.Parallel()
 			o := server("mcp " + row.fault)
 			o.Patience = 2e8
-			d := open(t, o)
+			d := begin(t, o)
 			var kept []results.Target
 			limits, err := d.FindLimits(t.Context(), 4<<20, func(l results.Line) error {
 				kept = append(kept, l.(results.Target))

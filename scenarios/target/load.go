@@ -57,10 +57,7 @@ func (d *Driver) Load(ctx context.Context, l Load, keep Keep) error {
 	if err != nil {
 		return err
 	}
-	s, err := d.request(askTool, l.Size)
-	if least, small := leastOf(err); small {
-		s, err = d.request(askTool, least)
-	}
+	s, err := d.fitting(askTool, l.Size)
 	if err != nil {
 		return err
 	}
@@ -105,6 +102,8 @@ type round struct {
 	began time.Time
 	wake  chan struct{} // there is room in the window, or an answer was wrong
 
+	done chan int64 // requests that were answered, where the server is to be told; the next batch does
+
 	sent     atomic.Int64
 	answered atomic.Int64
 	wrong    atomic.Pointer[judgement]
@@ -137,6 +136,9 @@ func (d *Driver) once(ctx context.Context, l Load, s *shape, most int64) (*round
 	r := &round{
 		c: c, load: l, most: most, send: s, check: s.clone(), window: int64(l.Inflight), wake: make(chan struct{}, 1), highest: -1,
 		slots: make([]atomic.Int64, 1<<bits.Len(uint(l.Inflight))), latency: results.NewHistogram(), lateness: results.NewHistogram(),
+	}
+	if s.farewell != nil {
+		r.done = make(chan int64, 2*l.Inflight) // as many as can be answered between two batches
 	}
 	before, state := c.account(), c.state()
 	r.began = time.Now()
@@ -191,6 +193,9 @@ func (r *round) generate(ctx context.Context, limit time.Duration) error {
 			return err
 		}
 	}
+	if err := r.batch(w, frames, 0, limit); err != nil { // what is to be said when all was answered
+		return err
+	}
 	return r.failure()
 }
 
@@ -205,6 +210,9 @@ func (r *round) batch(w framers.Writer, frames *framers.Coalescer, n int64, limi
 	defer stuck.end(state{})
 	r.c.sending.Lock()
 	defer r.c.sending.Unlock()
+	if err := r.conclude(w); err != nil {
+		return fmt.Errorf("the request was not taken: %w", err)
+	}
 	now := time.Since(r.began)
 	for range n {
 		i := r.sent.Load()
@@ -218,12 +226,30 @@ func (r *round) batch(w framers.Writer, frames *framers.Coalescer, n int64, limi
 		}
 		r.slots[i&int64(len(r.slots)-1)].Store(int64(at))
 		r.sent.Add(1)
-		if err := w.WriteMessage(r.send.number(i)); err != nil {
+		if err := r.write(w, i); err != nil {
 			return fmt.Errorf("the request was not taken: %w", err)
 		}
 	}
 	if err := frames.Flush(); err != nil {
 		return fmt.Errorf("the request was not taken: %w", err)
+	}
+	return nil
+}
+
+// write sends the i-th request.
+func (r *round) write(w framers.Writer, i int64) error {
+	if err := w.WriteMessage(r.send.number(i)); err != nil || r.send.question == nil {
+		return err
+	}
+	return w.WriteMessage(r.send.question.number(i))
+}
+
+// conclude tells the server of the requests that were answered since the last batch, where it is to be told.
+func (r *round) conclude(w framers.Writer) error {
+	for range len(r.done) {
+		if err := w.WriteMessage(r.send.farewell.number(<-r.done)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -300,6 +326,12 @@ func (r *round) receive(msg []byte, e envelope.Envelope, at time.Time) {
 	r.replies += int64(len(msg))
 	if results.Observe(r.latency, int64(at.Sub(r.began))-r.slots[i&int64(len(r.slots)-1)].Load()) {
 		r.over++
+	}
+	if r.done != nil {
+		select {
+		case r.done <- i:
+		default: // an answer that came twice
+		}
 	}
 	r.answered.Add(1)
 	select {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +46,34 @@ var servers = map[string]func(arg string) error{
 	},
 	"cat":   func(string) error { _, err := io.Copy(os.Stdout, os.Stdin); return err },
 	"upper": upper,
+	"lsp":   serveLSP,
+	"stall": func(arg string) error {
+		return each(func(line string) {
+			if fmt.Sprint(len(line)) == arg {
+				<-time.After(100 * time.Millisecond)
+			}
+			fmt.Println(line)
+		})
+	},
+	"swallow": func(arg string) error {
+		return each(func(line string) {
+			if most, _ := strconv.Atoi(arg); len(line) <= most {
+				fmt.Println(line)
+			}
+		})
+	},
+	"die": func(arg string) error {
+		self, err := os.FindProcess(os.Getpid())
+		if err != nil {
+			return err
+		}
+		return each(func(line string) {
+			if most, _ := strconv.Atoi(arg); len(line) > most {
+				self.Kill()
+			}
+			fmt.Println(line)
+		})
+	},
 }
 
 // serveMCP is the project's own server, with a fault if arg names one.
@@ -68,9 +97,15 @@ func serveMCP(arg string) error {
 
 // upper answers each line with another.
 func upper(string) error {
+	return each(func(line string) { fmt.Println(strings.ToUpper(line)) })
+}
+
+// each calls f with every line that comes.
+func each(f func(line string)) error {
 	lines := bufio.NewScanner(os.Stdin)
+	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		fmt.Println(strings.ToUpper(lines.Text()))
+		f(lines.Text())
 	}
 	return lines.Err()
 }
@@ -95,6 +130,12 @@ func self() string {
 func open(t *testing.T, o target.Options) *target.Driver {
 	t.Helper()
 	leakCheck(t)
+	return begin(t, o)
+}
+
+// begin starts a server in a test that runs beside others, so that only all of them together can be held to leave nothing.
+func begin(t *testing.T, o target.Options) *target.Driver {
+	t.Helper()
 	d, err := target.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -18,11 +18,19 @@ import (
 type mcp struct {
 	wire      framers.Framing
 	revision  string
-	discovers bool // the server is of the era without initialize
-	asked     bool // revision and tool are known
+	discovers bool   // the server is of the era without initialize
+	asked     bool   // revision and tool are known
+	kind      string // of Requests
 	tool, arg string
+	others    string    // arguments besides, each followed by a comma
+	replies   sizedTool // that is asked for; zero leaves the choice to us
 	echoes    bool
 	sized     *sizedTool // answers with as many bytes as it is asked for
+}
+
+func newMCP(o Options, wire framers.Framing) *mcp {
+	return &mcp{wire: wire, kind: o.Request, tool: o.Tool, arg: o.Arg, others: o.Args,
+		replies: sizedTool{o.ReplyTool, o.ReplyArg, o.ReplyArgs}}
 }
 
 const (
@@ -155,8 +163,17 @@ func (m *mcp) chooseTool(ctx context.Context, c *conn, within time.Duration) err
 		return err
 	}
 	m.asked = true
+	if err := m.choosePayload(tools); err != nil {
+		return err
+	}
+	m.sized, err = m.chooseSized(tools)
+	return err
+}
+
+// choosePayload finds the tool that requests are calls of, and its argument that takes the payload.
+func (m *mcp) choosePayload(tools []tool) error {
 	wanted := m.tool
-	if wanted == "" {
+	if wanted == "" && m.kind != RequestUnknown {
 		wanted = "echo"
 	}
 	i := slices.IndexFunc(tools, func(t tool) bool { return t.Name == wanted })
@@ -166,13 +183,12 @@ func (m *mcp) chooseTool(ctx context.Context, c *conn, within time.Duration) err
 		if m.arg == "" {
 			m.arg = tools[i].argument("string")
 		}
-	case m.tool != "":
-		return fmt.Errorf("the server has no tool %q; it has %s", m.tool, toolNames(tools))
+	case m.tool != "" || m.kind == RequestTool:
+		return fmt.Errorf("the server has no tool %q; it has %s", wanted, toolNames(tools))
 	}
 	if m.tool != "" && m.arg == "" {
 		return fmt.Errorf("tool %s takes no text: name the argument that takes the payload", m.tool)
 	}
-	m.sized = findSized(tools)
 	return nil
 }
 
@@ -211,7 +227,7 @@ func (m *mcp) request(a ask, size int) (*shape, error) {
 	if a == askTransport || m.tool == "" {
 		return refusable(size, m.meta())
 	}
-	before := `{"jsonrpc":"2.0","id":` + idMark + `,"method":"tools/call","params":{` + m.meta() + `"name":` + strconv.Quote(m.tool) + `,"arguments":{` + strconv.Quote(m.arg) + `:"`
+	before := `{"jsonrpc":"2.0","id":` + idMark + `,"method":"tools/call","params":{` + m.meta() + `"name":` + quoted(m.tool) + `,"arguments":{` + m.others + quoted(m.arg) + `:"`
 	s, err := newShape(before, `"}}}`, size, int64(size))
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ type measurement struct {
 	size    int
 	samples []results.Sample
 	reply   int      // bytes of an answer
+	served  int64    // requests
 	failure *outcome // of the request that was not served, if one was not
 }
 
@@ -29,7 +30,10 @@ func (d *Driver) measure(ctx context.Context, s *shape) (*measurement, error) {
 	trip := func() (outcome, error) {
 		number++
 		out, err := d.trip(ctx, s, number)
-		if err == nil && out.verdict != OK {
+		switch {
+		case err == nil && out.verdict == OK:
+			m.served++
+		case err == nil:
 			m.failure = &out
 		}
 		m.reply = max(m.reply, out.reply)

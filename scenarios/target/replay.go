@@ -1,69 +1,30 @@
 package target
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"os"
 	"slices"
 
+	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/target/envelope"
 )
 
-// A Recorded is a request that once passed between a client and a server.
-type Recorded struct {
-	Body []byte // the message; nil where the recording kept none
-	Size int    // of the message, in bytes
-}
-
-// ReadRecording reads what tap recorded, or a file of messages, one a line. Only what the client said is kept, and not the handshake, which
-// the driver makes itself.
-func ReadRecording(path string) ([]Recorded, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("recording: %w", err)
-	}
-	defer f.Close()
-	var out []Recorded
-	r := bufio.NewReaderSize(f, 1<<20)
-	for err == nil {
-		var line []byte
-		line, err = r.ReadBytes('\n')
-		if m, ok := recorded(bytes.TrimSpace(line)); ok {
+// requestsIn are the messages of a recording that the client said, without the handshake, which the driver makes itself.
+func requestsIn(recording []payload.Message) []payload.Message {
+	var out []payload.Message
+	for _, m := range recording {
+		method, answers := m.Method, m.Method == "" && len(m.ID) > 0
+		if m.Body != nil {
+			e := envelope.Of(m.Body)
+			method, answers = string(e.Method), e.Answers()
+		}
+		if m.Dir != "reply" && !answers && !handshake(method) {
 			out = append(out, m)
 		}
 	}
-	if !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("recording %s: %w", path, err)
-	}
-	if len(out) == 0 {
-		return nil, fmt.Errorf("recording %s: no request in it that could be sent again", path)
-	}
-	return out, nil
-}
-
-// recorded reads one line: of a recording, or a message as it is.
-func recorded(line []byte) (Recorded, bool) {
-	var m struct {
-		results.Message
-		Schema *int `json:"schema"`
-	}
-	if json.Unmarshal(line, &m) != nil || m.Kind == "" {
-		return Recorded{line, len(line)}, len(line) > 0 && !handshake(string(envelope.Of(line).Method))
-	}
-	if m.Kind != results.KindMessage || m.Dir != "request" || handshake(m.Method) || m.Method == "" && len(m.ID) > 0 {
-		return Recorded{}, false // of another kind, the server's, the handshake's, or an answer to the server
-	}
-	r := Recorded{Size: int(m.Size)}
-	if m.Body != "" {
-		r.Body = []byte(m.Body)
-	}
-	return r, true
+	return out
 }
 
 // handshake reports whether a method opens or ends a session.
@@ -71,21 +32,27 @@ func handshake(method string) bool {
 	return slices.Contains([]string{"initialize", "initialized", "notifications/initialized", "server/discover", "shutdown", "exit"}, method)
 }
 
-// Replay sends what was recorded, in order, each request after the answer to the one before, and keeps one record. A request of which the
-// recording has the size alone is made of exactly that size.
-func (d *Driver) Replay(ctx context.Context, recording []Recorded, keep Keep) error {
+// Replay sends what the client of a recording said, in order, each request after the answer to the one before, and keeps one record. A message
+// of which the recording has the size alone is made of exactly that size.
+func (d *Driver) Replay(ctx context.Context, recording []payload.Message, keep Keep) error {
+	recording = requestsIn(recording)
+	if len(recording) == 0 {
+		return errors.New("replay: no request in the recording that could be sent again")
+	}
 	t := d.record()
 	d.pipes(&t)
 	t.Verdict = string(OK)
-	var times []int64
-	var total, bytes, largest int64
 	c, err := d.live(ctx)
 	if err != nil {
 		return err
 	}
 	before := c.account()
+	var r replayed
 	for i, m := range recording {
-		out, answered, err := d.again(ctx, m, int64(i+1))
+		out, err := d.again(ctx, m, int64(i+1))
+		if err == nil && out.verdict == OK && i == len(recording)-1 {
+			err = d.outlived(ctx, &out)
+		}
 		if err != nil {
 			return err
 		}
@@ -96,50 +63,80 @@ func (d *Driver) Replay(ctx context.Context, recording []Recorded, keep Keep) er
 			t.Evidence["failed_at_message"] = i + 1
 			break
 		}
-		bytes, largest = bytes+int64(m.Size), max(largest, int64(m.Size))
-		if answered {
-			times, total = append(times, int64(out.took)), total+int64(out.took)
-		}
+		r.take(m, out)
 	}
-	add(&t, map[string]any{"replayed": len(recording), "answered": len(times), "largest_bytes": largest})
-	if len(times) > 0 && t.Verdict == string(OK) {
-		latency, err := results.NewLatency(times)
-		if err != nil {
+	add(&t, map[string]any{"replayed": len(recording), "answered": len(r.times), "largest_bytes": r.largest})
+	if len(r.times) > 0 && t.Verdict == string(OK) {
+		s := c.sample(before)
+		if err := r.sum(&s); err != nil {
 			return err
 		}
-		s := c.sample(before)
-		s.ElapsedNS, s.Messages, s.PayloadBytes = total, int64(len(times)), bytes
-		s.Latency = map[string]results.Latency{"roundtrip": latency}
 		t.Samples = append(t.Samples, s)
 	}
 	return keep(t)
 }
 
-// again sends one recorded message.
-func (d *Driver) again(ctx context.Context, m Recorded, i int64) (out outcome, answered bool, err error) {
-	if m.Body == nil {
-		s, err := d.request(askTool, m.Size)
-		if least, small := leastOf(err); small {
-			s, err = d.request(askTool, least)
-		}
-		if err != nil {
-			return out, false, err
-		}
-		out, err = d.trip(ctx, s, i)
-		return out, true, err
+// replayed is what came of the messages of a recording so far.
+type replayed struct {
+	times                 []int64 // of the requests that were answered, in ns
+	total, bytes, largest int64
+}
+
+func (r *replayed) take(m payload.Message, out outcome) {
+	r.bytes, r.largest = r.bytes+int64(m.Size), max(r.largest, int64(m.Size))
+	if out.took > 0 {
+		r.times, r.total = append(r.times, int64(out.took)), r.total+int64(out.took)
+	}
+}
+
+// sum puts the figures into a sample.
+func (r *replayed) sum(s *results.Sample) error {
+	latency, err := results.NewLatency(r.times)
+	s.ElapsedNS, s.Messages, s.PayloadBytes = r.total, int64(len(r.times)), r.bytes
+	s.Latency = map[string]results.Latency{"roundtrip": latency}
+	return err
+}
+
+// again sends one recorded message. What nobody answers takes no time.
+func (d *Driver) again(ctx context.Context, m payload.Message, i int64) (outcome, error) {
+	switch {
+	case m.Body == nil && m.Method != "" && len(m.ID) == 0:
+		return d.tell(ctx, notice(m.Size))
+	case m.Body == nil:
+		return d.alike(ctx, m.Size, i)
 	}
 	s := verbatim(m.Body)
-	if d.dialect.answer() == nil {
-		s.echoes = false
-	} else if s.wants == nil {
-		c, err := d.live(ctx)
-		if err != nil {
-			return out, false, err
-		}
-		return outcome{verdict: OK}, false, c.send(m.Body)
+	if d.dialect.answer() != nil && s.wants == nil {
+		return d.tell(ctx, m.Body)
 	}
-	out, err = d.trip(ctx, s, i)
-	return out, true, err
+	return d.trip(ctx, s, i)
+}
+
+// alike sends a request of a size, or the smallest.
+func (d *Driver) alike(ctx context.Context, size int, i int64) (outcome, error) {
+	s, err := d.fitting(askTool, size)
+	if err != nil {
+		return outcome{}, err
+	}
+	return d.trip(ctx, s, i)
+}
+
+// tell sends a message that nobody answers. A server that does not take it fails the next request, too.
+func (d *Driver) tell(ctx context.Context, msg []byte) (outcome, error) {
+	c, err := d.live(ctx)
+	if err != nil {
+		return outcome{}, err
+	}
+	stuck := c.watch(d.deadline(len(msg)))
+	_ = c.send(msg)
+	stuck.end(state{})
+	return outcome{verdict: OK}, nil
+}
+
+// notice is a notification of exactly size bytes, or the smallest. Both protocols have those that are not known ignored.
+func notice(size int) []byte {
+	const before, after = `{"jsonrpc":"2.0","method":"$/pipebench","params":{"pad":"`, `"}}`
+	return slices.Concat([]byte(before), bytes.Repeat([]byte{'x'}, max(size-len(before)-len(after), 0)), []byte(after))
 }
 
 // verbatim is a message as it was recorded: its id is its own, and an error may be what it deserves.

@@ -250,7 +250,7 @@ func unreadStderr(ctx context.Context, s *stage) error {
 
 func closedStdout(_ context.Context, s *stage) error {
 	s.c.stdout.Close()
-	shape, err := s.d.smallest(askTool)
+	shape, err := s.d.smallest(askTransport)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,10 @@ type shape struct {
 	echoes   bool
 	errs     bool   // an error is the answer that is due
 	refusal  string // its code; "" is any
+	demands  int    // bytes of payload that the answer is to have, where the message has none
+
+	question *sequel // sent behind the message, and answered in its place; nil where the message itself is
+	farewell *sequel // sent when the answer has come; nil where nothing is due
 
 	mu sync.Mutex // numbering, and judging an answer, which a late one makes another goroutine do
 
@@ -63,6 +67,14 @@ func newShape(before, after string, size int, seed int64) (*shape, error) {
 
 func (s *shape) payload() []byte { return s.msg[s.from:s.to] }
 
+// carries is how many bytes of payload go back and forth with the message.
+func (s *shape) carries() int {
+	if s.demands > 0 {
+		return s.demands
+	}
+	return s.to - s.from
+}
+
 // clone is the same shape over a buffer of its own, for the goroutine that compares.
 func (s *shape) clone() *shape {
 	return &shape{
@@ -79,7 +91,7 @@ func (s *shape) number(i int64) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.id >= 0 {
-		decimals(s.msg[s.id:s.id+idDigits], firstID+i%manyIDs)
+		decimals(s.msg[s.id:s.id+idDigits], idOf(i))
 	}
 	if p := s.payload(); len(p) >= 2*stampDigits {
 		decimals(p[:stampDigits], i)
@@ -87,6 +99,9 @@ func (s *shape) number(i int64) []byte {
 	}
 	return s.msg
 }
+
+// idOf is the id of a shape's i-th copy.
+func idOf(i int64) int64 { return firstID + i%manyIDs }
 
 // decimals writes the last digits of n, as many as b takes.
 func decimals(b []byte, n int64) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/pipebench/pipebench/results"
 )
@@ -27,13 +28,26 @@ func (s *Sweep) Failures() []results.Target {
 
 // Sweep makes round trips of each size, in bytes, and keeps a record of each. A size below the smallest request is raised to it. After a
 // failure the server is started again and the sweep goes on; it ends early when the server cannot be started any more, or ctx is done.
+//
+// Before the first size the server is warmed up, for as long as one size is measured: where a compiler works while a server runs, the first
+// requests take several times as long, and time would seem to grow more slowly with size than it does.
 func (d *Driver) Sweep(ctx context.Context, sizes []int, keep Keep) (*Sweep, error) {
 	sweep := &Sweep{}
 	var held *measured // its verdict waits for the next size's
-	for _, size := range sizes {
+	for i, size := range sizes {
+		warm := int64(0)
+		if i == 0 {
+			var err error
+			if warm, err = d.warmUp(ctx, size); err != nil {
+				return sweep, err
+			}
+		}
 		next, err := d.size(ctx, size, askTool)
 		if err != nil {
 			return sweep, errors.Join(err, sweep.keep(held, keep))
+		}
+		if warm > 0 {
+			next.Evidence["warmup_messages"] = warm
 		}
 		if held != nil && next.size <= held.size {
 			continue // both were raised to the smallest
@@ -50,6 +64,18 @@ func (d *Driver) Sweep(ctx context.Context, sizes []int, keep Keep) (*Sweep, err
 	}
 	sweep.Growth = growthOf(sweep.Targets)
 	return sweep, nil
+}
+
+// warmUp makes round trips of a size that are not measured, and says how many. One that fails is left to the measurement to find again.
+func (d *Driver) warmUp(ctx context.Context, size int) (n int64, err error) {
+	s, err := d.fitting(askTool, size)
+	for began := time.Now(); err == nil && time.Since(began) < d.o.Budget; n++ {
+		var out outcome
+		if out, err = d.trip(ctx, s, n); err == nil && out.verdict != OK {
+			return n, nil
+		}
+	}
+	return n, err
 }
 
 // measured is a size's record that may still change its verdict.
@@ -75,14 +101,17 @@ func (s *Sweep) keep(m *measured, keep Keep) error {
 
 // size measures one size and makes its record.
 func (d *Driver) size(ctx context.Context, size int, a ask) (*measured, error) {
-	s, err := d.request(a, size)
-	if least, small := leastOf(err); small {
-		s, err = d.request(a, least)
-	}
+	s, err := d.fitting(a, size)
 	if err != nil {
 		return nil, err
 	}
 	m, err := d.measure(ctx, s)
+	if err == nil && m.failure == nil {
+		last := outcome{verdict: OK}
+		if err = d.outlived(ctx, &last); last.verdict != OK {
+			m.failure = &last
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +123,7 @@ func (d *Driver) sized(s *shape, m *measurement) results.Target {
 	if m.failure != nil {
 		t := d.failed(m.size, *m.failure)
 		t.Samples = m.samples
-		if m.reply > 0 && m.failure.reply == 0 {
+		if m.served > 0 {
 			t.Warnings = append(t.Warnings, "some requests of this size were served before one was not")
 		}
 		return t

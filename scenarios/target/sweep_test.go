@@ -14,7 +14,7 @@ import (
 func TestOpenFindsOutWhatAServerSpeaks(t *testing.T) {
 	for _, row := range []struct{ job, protocol, request string }{
 		{"mcp", "mcp", "tool echo, its answers compared byte by byte"},
-		{"cat", "lines", "lines, compared byte by byte"},
+		{"cat", "lines", "lines, its answers compared byte by byte"},
 		{"upper", "lines (answers with others)", "lines"},
 	} {
 		t.Run(row.job, func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestOpenSaysWhyACommandCannotBeSpokenTo(t *testing.T) {
 		t.Run(row.job, func(t *testing.T) {
 			leakCheck(t)
 			o := server(row.job)
-			o.Start = 2e9
+			o.Start = 1e9
 			_, err := target.Open(t.Context(), o)
 			var unfit *target.UnfitError
 			if !errors.As(err, &unfit) || unfit.Verdict != row.verdict {
@@ -72,6 +72,9 @@ func TestSweepKeepsARecordOfEachSize(t *testing.T) {
 			}
 			if want := []int64{1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10}; !slices.Equal(kept, want) {
 				t.Errorf("kept %v", kept)
+			}
+			if n, _ := sweep.Targets[0].Evidence["warmup_messages"].(int64); n < 1 {
+				t.Error("the server was not warmed up")
 			}
 			if len(sweep.Failures()) > 0 {
 				t.Errorf("failures: %+v", sweep.Failures())

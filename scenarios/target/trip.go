@@ -43,25 +43,28 @@ func (d *Driver) trip(ctx context.Context, s *shape, i int64) (outcome, error) {
 	}
 	if out.verdict == OK {
 		d.pace.learn(len(s.msg), out.took)
+		d.conclude(c, s, i)
 		return out, nil
 	}
 	d.examine(ctx, c, &out)
 	if out.verdict != ErrorReply || !out.evidence.survived() {
 		d.discard(c)
+		return out, nil
 	}
+	d.conclude(c, s, i)
 	return out, nil
 }
 
 // exchange sends and waits. Its verdicts are provisional where nothing came: examine finds out why.
 func (d *Driver) exchange(ctx context.Context, c *conn, s *shape, i int64) outcome {
-	msg := s.number(i)
+	msg := s.msg
 	limit := d.deadline(len(msg))
 	got := c.expect(s)
 	defer c.receiver.Store(nil)
 	before := c.state()
 	began := time.Now()
 	stuck := c.watch(limit)
-	err := c.send(msg)
+	err := c.sendShape(s, i)
 	out := outcome{accepted: time.Since(began)}
 	out.evidence = stuck.end(before)
 	if err != nil {

@@ -1,14 +1,13 @@
 package target
 
 import (
-	"bytes"
-	"fmt"
 	"os"
-	"strconv"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pipebench/pipebench/bench/machine"
 )
 
 // runningCPU reads the clock of another process, to the nanosecond; /proc counts in ticks of 10 ms.
@@ -21,22 +20,7 @@ func runningCPU(pid int) cpuTime {
 	return cpuTime{time.Duration(ts.Nano()), true}
 }
 
-func runningPeak(pid int) (int64, bool) { return highWater(fmt.Sprintf("/proc/%d/status", pid)) }
-
-// highWater is the largest resident size of a process so far, in bytes.
-func highWater(statusFile string) (int64, bool) {
-	status, err := os.ReadFile(statusFile)
-	if err != nil {
-		return 0, false
-	}
-	_, rest, _ := bytes.Cut(status, []byte("VmHWM:"))
-	fields := bytes.Fields(rest)
-	if len(fields) == 0 {
-		return 0, false
-	}
-	kib, err := strconv.ParseInt(string(fields[0]), 10, 64)
-	return kib << 10, err == nil
-}
+func runningPeak(pid int) (int64, bool) { return machine.PeakMemory(pid) }
 
 // peakOf is the peak of a process that has ended. The kernel counts that of the process it was forked from, us, as its own: below ours it
 // says nothing.
@@ -45,7 +29,7 @@ func peakOf(state *os.ProcessState) (int64, bool) {
 	if !ok {
 		return 0, false
 	}
-	ours, known := highWater("/proc/self/status")
+	ours, known := machine.PeakMemory(os.Getpid())
 	peak := r.Maxrss << 10
 	return peak, known && peak > ours
 }

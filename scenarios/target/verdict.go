@@ -18,7 +18,7 @@ const (
 	Corrupt    Verdict = "corrupt"     // the answer is not what was sent
 	Truncated  Verdict = "truncated"   // the answer ends too early
 
-	Superlinear Verdict = "grows faster than linear" // of a whole sweep: time grows faster than size
+	Superlinear Verdict = "grows faster than linear" // of a whole sweep: time grows faster than size, and not by chance
 )
 
 const (

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -48,10 +49,24 @@ func View(w io.Writer, format results.Format, set *results.Set) error {
 func headline(set *results.Set) string {
 	if len(set.Targets) == 0 {
 		f := set.Faults[0]
-		return fmt.Sprintf("%v: %v", f.Evidence["command"], f.Evidence["protocol"])
+		return fmt.Sprintf("%s: %v", commandText(f.Evidence["command"]), f.Evidence["protocol"])
 	}
 	t := set.Targets[0]
 	return fmt.Sprintf("%s: %v, %v framing, %v", strings.Join(t.Command, " "), t.Evidence["spoken"], t.Evidence["framing"], t.Evidence["request"])
+}
+
+// commandText is a command of the evidence, which is a list of any once it was in a file.
+func commandText(v any) string {
+	var words []string
+	switch v := v.(type) {
+	case []string:
+		words = v
+	case []any:
+		for _, w := range v {
+			words = append(words, fmt.Sprint(w))
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // sizeTable has a row a size.
@@ -179,7 +194,8 @@ func growthSentence(t results.Target, slope float64) string {
 	capacity, _ := number(t.Evidence["capacity"])
 	lo, known := number(t.Evidence["slope_lo"])
 	hi, _ := number(t.Evidence["slope_hi"])
-	g := Growth{From: int(from), To: int(to), Capacity: int(capacity)}
+	shows, _ := number(t.Evidence["shows_at"])
+	g := Growth{From: int(from), To: int(to), Capacity: int(capacity), Shows: int(shows)}
 	g.Slope = slope
 	if known {
 		g.Interval = &results.Interval{Lo: lo, Hi: hi}
@@ -254,21 +270,27 @@ func Line(t results.Target) string {
 	return s
 }
 
-// Hopeless reports whether sizes were tried, and none was served.
-func Hopeless(set *results.Set) bool {
+// Hopeless is an error if sizes were tried and none was served, or if a recording could not be replayed to its end.
+func Hopeless(set *results.Set) error {
 	tried := false
 	for _, t := range set.Targets {
 		if n := t.SearchedTo; Verdict(t.Verdict).Works() && t.Size > 0 || n != nil && *n > 0 {
-			return false
+			return nil
 		}
 		for _, limit := range []*int64{t.RequestLimit, t.ReplyLimit} {
 			if limit != nil && *limit > 0 {
-				return false
+				return nil
 			}
+		}
+		if at, replay := number(t.Evidence["failed_at_message"]); replay {
+			return fmt.Errorf("the replay ended at message %.0f: %s", at, t.Verdict)
 		}
 		tried = tried || !Verdict(t.Verdict).Works()
 	}
-	return tried
+	if tried {
+		return errors.New("the server fails at every size")
+	}
+	return nil
 }
 
 func replaySentence(t results.Target, n float64) string {

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// assertFlags are the conditions that the figures of a command have to meet.
+type assertFlags struct{ asserts []string }
+
+// registerAsserts says in the help what the conditions are about.
+func (f *assertFlags) registerAsserts(cmd *cobra.Command, usage string) {
+	cmd.Flags().StringArrayVar(&f.asserts, "assert", nil, usage+"; may be repeated")
+}
+
+// parsed reads the conditions before anything is measured.
+func (f *assertFlags) parsed() ([]results.Assert, error) { return parseAsserts(f.asserts) }
+
+func parseAsserts(texts []string) ([]results.Assert, error) {
+	var out []results.Assert
+	for _, text := range texts {
+		a, err := results.ParseAssert(text)
+		if err != nil {
+			return nil, fmt.Errorf("--assert: %w", err)
+		}
+		out = append(out, a)
+	}
+	return out, nil
+}
+
+// judged prints how each assertion turned out, where a person reads the rest
+// too, else beside it, and gives the command its end: a failed gate where one
+// fails, no verdict where none fails and one cannot be told.
+func judged(cmd *cobra.Command, format string, asserts []results.Assert, judge func(results.Assert) results.Assertion) error {
+	w := cmd.ErrOrStderr()
+	if format == string(results.FormatTable) || format == string(results.FormatMarkdown) {
+		w = cmd.OutOrStdout()
+	}
+	texts := make(map[results.AssertOutcome][]string)
+	for _, a := range asserts {
+		j := judge(a)
+		if _, err := fmt.Fprintln(w, "assert", j); err != nil {
+			return err
+		}
+		texts[j.Outcome] = append(texts[j.Outcome], j.Assert)
+	}
+	switch {
+	case len(texts[results.Fails]) > 0:
+		return &statusError{exitGate, fmt.Errorf("not as asserted: %s", strings.Join(texts[results.Fails], ", "))}
+	case len(texts[results.CannotTell]) > 0:
+		return &statusError{exitInconclusive, fmt.Errorf("it cannot be told whether %s: see above", strings.Join(texts[results.CannotTell], ", "))}
+	}
+	return nil
+}
+
+// allGates joins what several gates say. One that failed decides the exit code,
+// before one without a verdict.
+func allGates(errs ...error) error {
+	slices.SortStableFunc(errs, func(a, b error) int { return gateRank(a) - gateRank(b) })
+	return errors.Join(errs...)
+}
+
+func gateRank(err error) int {
+	var status *statusError
+	if errors.As(err, &status) && status.code == exitGate {
+		return 0
+	}
+	return 1
+}
