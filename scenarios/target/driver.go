@@ -24,6 +24,8 @@ type Driver struct {
 	c      *conn // nil between a failure and the next start
 	closed bool
 	starts int
+
+	stillborn int // starts after a failure that came to nothing, and that no record tells of yet
 }
 
 // Open starts the server, finds out what it speaks, and shakes hands. It fails with a [*StartError] if the command cannot be run at all, and
@@ -186,19 +188,39 @@ func (d *Driver) live(ctx context.Context) (*conn, error) {
 	case c != nil:
 		return c, nil
 	}
-	if err := d.backoff.wait(ctx); err != nil {
+	c, err := d.restart(ctx)
+	if err != nil {
 		return nil, err
 	}
-	c, err := d.greeted(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("start it again: %w", err)
-	}
-	d.backoff.reset()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.c = c
 	d.starts++
 	return c, nil
+}
+
+// mostTries is how often a server is started again before it is given up: one that does not come to life once may the next time, and a sweep
+// is not thrown away for it.
+const mostTries = 3
+
+// restart starts a server that was running before.
+func (d *Driver) restart(ctx context.Context) (*conn, error) {
+	for tries := 1; ; tries++ {
+		if err := d.backoff.wait(ctx); err != nil {
+			return nil, err
+		}
+		c, err := d.greeted(ctx)
+		switch {
+		case err == nil:
+			d.backoff.reset()
+			return c, nil
+		case ctx.Err() != nil:
+			return nil, err
+		case tries == mostTries:
+			return nil, fmt.Errorf("start it again, %d times: %w", tries, err)
+		}
+		d.stillborn++
+	}
 }
 
 // discard ends a server that failed. The next request gets a new one.

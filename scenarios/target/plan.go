@@ -99,7 +99,7 @@ func (d *Driver) growthIn(ctx context.Context, capacity, to int, keep Keep) erro
 	var refused *syspipe.CapacityError
 	if errors.As(err, &refused) {
 		t := d.record()
-		t.Verdict, t.Warnings = string(OK), []string{fmt.Sprintf("growth in small pipes was not measured: %v", err)}
+		t.Verdict, t.Warnings = string(OK), append(t.Warnings, fmt.Sprintf("growth in small pipes was not measured: %v", err))
 		return keep(t)
 	}
 	if err != nil || sweep.Growth == nil {

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -14,11 +15,16 @@ type Keep func(results.Line) error
 // record begins a record about this server.
 func (d *Driver) record() results.Target {
 	name, _, _ := strings.Cut(d.Protocol(), " ")
-	return results.Target{
+	t := results.Target{
 		Kind: results.KindTarget, Run: d.o.Run, Time: time.Now().UTC(),
 		Command: d.o.Command, Protocol: name,
 		Evidence: map[string]any{"spoken": d.Protocol(), "framing": d.Framing(), "request": d.Request(), "pipe": string(d.o.Pipe)},
 	}
+	if d.stillborn > 0 {
+		t.Warnings = append(t.Warnings, fmt.Sprintf("%d starts of the server after a failure came to nothing, and the next did not", d.stillborn))
+		d.stillborn = 0
+	}
+	return t
 }
 
 // add puts further evidence into a record.
