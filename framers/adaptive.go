@@ -61,9 +61,14 @@ func (f adaptiveResized) frames(msg []byte, s *settings) iter.Seq[[][]byte] {
 	return split(msg, f.frame, s.ids())
 }
 
-// bare reports whether msg, which holds no newline, goes as a line.
+// bare reports whether msg goes as a line.
 func (f adaptive) bare(msg []byte, s *settings) bool {
-	return len(msg)+1 <= f.size && fitsLine(msg, s.verbatim) == nil && !looksFramed(msg)
+	return lined(msg, f.size, s) && indexNewline(msg) < 0
+}
+
+// lined reports whether msg goes as a line unless a newline in it forbids that, which is found out when it is sent.
+func lined(msg []byte, size int, s *settings) bool {
+	return len(msg)+1 <= size && endsFit(msg, s.verbatim) == nil && !looksFramed(msg)
 }
 
 // looksFramed reports whether a line that begins with b may be taken for a chunk.
@@ -81,7 +86,7 @@ func (f adaptive) wireSize(size int64) (int64, bool) {
 type adaptiveWriter struct{ chunkWriter }
 
 func (w *adaptiveWriter) WriteMessage(msg []byte) error {
-	if len(msg)+1 > w.size || endsFit(msg, w.set.verbatim) != nil || looksFramed(msg) {
+	if !lined(msg, w.size, &w.set) {
 		return w.chunkWriter.WriteMessage(msg)
 	}
 	if err := w.set.admits(msg); err != nil {
