@@ -73,36 +73,8 @@ var predictions = map[string]map[string]any{
 		"interleave/4096/read-4096":  false,
 		"interleave/4096/read-65536": false,
 	},
-	"darwin": {
-		"slot":                      1,
-		"growth/first-write":        grownBSD,
-		"all-or-nothing":            bsdPipeBuf,
-		"poll/writable-after":       bsdPipeBuf,
-		"full/write":                "EAGAIN",
-		"empty/read":                "EAGAIN",
-		"broken/no-reader":          "EPIPE",
-		"broken/no-reader/sigpipe":  true,
-		"broken/after-0/sigpipe":    true,
-		"eof/another-writer":        "EAGAIN",
-		"eof/last-writer":           "EOF",
-		"interleave/512/read-4096":  false,
-		"interleave/512/read-65536": false,
-	},
-	"freebsd": {
-		"slot":                      1,
-		"growth/first-write":        grownBSD,
-		"all-or-nothing":            bsdPipeBuf,
-		"poll/writable-after":       bsdPipeBuf,
-		"full/write":                "EAGAIN",
-		"empty/read":                "EAGAIN",
-		"broken/no-reader":          "EPIPE",
-		"broken/no-reader/sigpipe":  true,
-		"broken/after-0/sigpipe":    false,
-		"eof/another-writer":        "EAGAIN",
-		"eof/last-writer":           "EOF",
-		"interleave/512/read-4096":  false,
-		"interleave/512/read-65536": false,
-	},
+	"darwin":  bsdPredictions(true),
+	"freebsd": bsdPredictions(false),
 	"windows": {
 		"broken/no-reader":          "EPIPE", // as syspipe gives it: ERROR_NO_DATA (232) of the system
 		"broken/no-reader/sigpipe":  false,
@@ -111,6 +83,26 @@ var predictions = map[string]map[string]any{
 		"interleave/512/read-4096":  false,
 		"interleave/4097/read-4096": false,
 	},
+}
+
+// bsdPredictions are those of the pipe that macOS and FreeBSD have from the same ancestor. They differ in whether a write whose reader leaves
+// before anything was taken raises SIGPIPE.
+func bsdPredictions(signalsLeavers bool) map[string]any {
+	return map[string]any{
+		"slot":                      1,
+		"growth/first-write":        grownBSD,
+		"all-or-nothing":            bsdPipeBuf,
+		"poll/writable-after":       bsdPipeBuf,
+		"full/write":                "EAGAIN",
+		"empty/read":                "EAGAIN",
+		"broken/no-reader":          "EPIPE",
+		"broken/no-reader/sigpipe":  true,
+		"broken/after-0/sigpipe":    signalsLeavers,
+		"eof/another-writer":        "EAGAIN",
+		"eof/last-writer":           "EOF",
+		"interleave/512/read-4096":  false,
+		"interleave/512/read-65536": false,
+	}
 }
 
 // Imitation returns the ceiling in bytes that a pipe of another system grows to, where one is documented, and what setting a pipe of this
