@@ -165,7 +165,7 @@ func (r *runner) sample(ctx context.Context, c *progress) error {
 	n := r.count(c, r.Duration)
 	got, checked, err := r.time(ctx, c, n)
 	if slow := (errSlow{}); errors.As(err, &slow) && n > fallback {
-		c.warnOnce(fmt.Sprintf("a sample of %d messages did not finish within %s and was left out: something else took the CPUs; let nothing else run", n, slow.limit))
+		c.warnOnce(fmt.Sprintf("a sample of %d messages did not finish within %s and was left out, although %s was to be expected: look for what else uses the CPUs, and let nothing else run", n, slow.limit, r.Duration))
 		got, checked, err = r.time(ctx, c, n/fallback)
 	}
 	if err != nil {
