@@ -32,32 +32,52 @@ func TestAnInterruptedRunLeavesNobody(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
-			mark := commandEnv + "=" + dir // in the environment of the command and of all its workers
-			cmd := command(t, mark, "run", "--framing", "raw", "--size", "256", "--pattern", "stream", "--placement", "free,far",
-				"--samples", "1000000", "--duration", "1ms", "--max-time", "1h", "--out", dir)
-			stderr, err := cmd.StderrPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			heard := bufio.NewReader(stderr)
-			awaitLine(t, heard, c.after, filepath.Join(dir, recordsFile))
-			if err := cmd.Process.Signal(c.signal); err != nil {
-				t.Fatal(err)
-			}
-			heard.WriteTo(&bytes.Buffer{})
-			cmd.Wait() // the code is looked at
-			if got := cmd.ProcessState.ExitCode(); got != c.code {
-				t.Errorf("exit %d, want %d", got, c.code)
-			}
-			awaitNobody(t, mark)
-			if set, err := results.Read(filepath.Join(dir, recordsFile)); err != nil || len(set.Environments) != 1 || len(set.Problems) != 0 {
-				t.Errorf("the file: %v, %+v", err, set)
+			set := interrupted(t, dir, interruption{c.after, c.signal, c.code}, nil, "run", "--framing", "raw", "--size", "256", "--pattern", "stream",
+				"--placement", "free,far", "--samples", "1000000", "--duration", "1ms", "--max-time", "1h", "--out", dir)
+			if len(set.Environments) != 1 || len(set.Problems) != 0 {
+				t.Errorf("the file: %+v", set)
 			}
 		})
 	}
+}
+
+// An interruption is a signal, when it is sent, and how the command then ends.
+type interruption struct {
+	after  string // what a line of progress holds; "" is when the file was begun
+	signal os.Signal
+	code   int
+}
+
+// interrupted runs the command, which keeps its results in dir, and interrupts
+// it. It returns what is in the file when the command and its workers are gone.
+func interrupted(t *testing.T, dir string, by interruption, env []string, args ...string) *results.Set {
+	t.Helper()
+	mark := commandEnv + "=" + dir // in the environment of the command and of all its workers
+	cmd := command(t, mark, args...)
+	cmd.Env = append(cmd.Env, env...)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	heard, file := bufio.NewReader(stderr), filepath.Join(dir, recordsFile)
+	awaitProgress(t, heard, by.after, file)
+	if err := cmd.Process.Signal(by.signal); err != nil {
+		t.Fatal(err)
+	}
+	heard.WriteTo(&bytes.Buffer{})
+	cmd.Wait() // the code is looked at
+	if got := cmd.ProcessState.ExitCode(); got != by.code {
+		t.Errorf("exit %d, want %d", got, by.code)
+	}
+	awaitNobody(t, mark)
+	set, err := results.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
 }
 
 // command is this test binary as the command.
@@ -68,9 +88,9 @@ func command(t *testing.T, mark string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// awaitLine waits for a line of progress, or with none to wait for until the
-// run has begun its file.
-func awaitLine(t *testing.T, heard *bufio.Reader, want, file string) {
+// awaitProgress waits for a line of progress that holds a text, or with none to
+// wait for until the file was begun.
+func awaitProgress(t *testing.T, heard *bufio.Reader, want, file string) {
 	t.Helper()
 	if want == "" {
 		await(t, "the file was begun", func() bool {
@@ -82,9 +102,9 @@ func awaitLine(t *testing.T, heard *bufio.Reader, want, file string) {
 	for {
 		line, err := heard.ReadString('\n')
 		if err != nil {
-			t.Fatalf("the run ended before it said %q: %v", want, err)
+			t.Fatalf("it ended before it said %q: %v", want, err)
 		}
-		if strings.HasPrefix(line, want) {
+		if strings.Contains(line, want) {
 			return
 		}
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"os"
@@ -93,54 +92,15 @@ func TestAnInterruptedTuneLeavesNobody(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			dir, temporary := t.TempDir(), t.TempDir()
-			mark := commandEnv + "=" + dir
-			cmd := command(t, mark, "tune", "--pipe", "fifo", "--chunk", "4KiB,64KiB", "--drain", "20MB/s", "--duration", "20ms", "--max-time", "1h", "-o", dir)
-			cmd.Env = append(cmd.Env, "TMPDIR="+temporary)
-			stderr, err := cmd.StderrPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			heard := bufio.NewReader(stderr)
-			awaitSaid(t, heard, row.after, filepath.Join(dir, recordsFile))
-			if err := cmd.Process.Signal(row.signal); err != nil {
-				t.Fatal(err)
-			}
-			heard.WriteTo(&bytes.Buffer{})
-			cmd.Wait() // the code is looked at
-			if got := cmd.ProcessState.ExitCode(); got != row.code {
-				t.Errorf("exit %d, want %d", got, row.code)
-			}
-			awaitNobody(t, mark)
-			set, err := results.Read(filepath.Join(dir, recordsFile))
-			if err != nil || len(set.Environments) != 1 || len(set.Problems) != 0 || (len(set.Tunes) > 0) != row.kept {
-				t.Errorf("the file: %v, %d records, problems %v", err, len(set.Tunes), set.Problems)
+			set := interrupted(t, dir, interruption{row.after, row.signal, row.code}, []string{"TMPDIR=" + temporary},
+				"tune", "--pipe", "fifo", "--chunk", "4KiB,64KiB", "--drain", "20MB/s", "--duration", "20ms", "--max-time", "1h", "-o", dir)
+			if len(set.Environments) != 1 || len(set.Problems) != 0 || (len(set.Tunes) > 0) != row.kept {
+				t.Errorf("the file: %d records, problems %v", len(set.Tunes), set.Problems)
 			}
 			if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 && row.signal != os.Kill {
 				t.Errorf("left behind: %v, %v", left, err)
 			}
 		})
-	}
-}
-
-// awaitSaid waits for a line of progress that holds a text; for none, until the
-// file was begun.
-func awaitSaid(t *testing.T, heard *bufio.Reader, want, file string) {
-	t.Helper()
-	if want == "" {
-		awaitLine(t, heard, "", file)
-		return
-	}
-	for {
-		line, err := heard.ReadString('\n')
-		if err != nil {
-			t.Fatalf("it ended before it said %q: %v", want, err)
-		}
-		if strings.Contains(line, want) {
-			return
-		}
 	}
 }
 
