@@ -2,14 +2,12 @@ package pairs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/pairs/invoke/invoketest"
 )
 
 // fakeEnv makes this test binary a pipebench whose run command measures nothing:
@@ -38,32 +36,11 @@ func fakeRun(how string, args []string) int {
 		}
 	}
 	dir := args[len(args)-1]
-	if err := fakeRecord(dir); err != nil {
+	if err := invoketest.Run(dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return 0
-}
-
-func fakeRecord(dir string) error {
-	run, err := results.NewRun()
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	w, err := results.Create(filepath.Join(dir, results.FileName))
-	if err != nil {
-		return err
-	}
-	now := time.Now()
-	return errors.Join(
-		w.Write(results.Environment{Run: run, Machine: "m1", Time: now}),
-		w.Write(results.Record{Run: run, Time: now, Stopped: "samples",
-			Cell:    results.Cell{Framing: "ndjson", Size: 10, Pipe: "anonymous", IO: "blocking", Placement: "same", Peer: "process", Pattern: "stream", Payload: "json"},
-			Samples: []results.Sample{{ElapsedNS: 1_000_000, Messages: 1000, PayloadBytes: 10_000, WireBytes: 11_000}}}),
-		w.Close())
 }
 
 // deadline bounds what a test of a child waits for.
