@@ -14,24 +14,51 @@ import (
 const tellingSize = 65536
 
 // mostCosts is how many sentences about costs a person reads; the tables have
-// the others.
+// the others. Several machines share them, so that none goes unmentioned.
 const mostCosts = 4
 
-// meaning says in plain sentences what rows mean for the person. It claims
-// nothing that the interval of the figure does not carry.
+// meaning says in plain sentences what rows mean for the person, one machine
+// after the other. It claims nothing that the interval of the figure does not
+// carry.
 func meaning(rows []Row) []string {
+	var all []series
+	var machines []string
+	for _, r := range rows {
+		if !slices.Contains(machines, r.Machine) {
+			machines = append(machines, r.Machine)
+			all = append(all, tellingSeries(rows, r.Machine)...)
+		}
+	}
+	nameSeries(all)
+	var out []string
+	for _, m := range machines {
+		own := filter(all, func(s series) bool { return s.machine == m })
+		out = append(out, meaningOf(own, (mostCosts+len(machines)-1)/len(machines))...)
+	}
+	return out
+}
+
+// tellingSeries are a machine's streams, or its round trips where no stream
+// can be set beside raw.
+func tellingSeries(rows []Row, machine string) []series {
+	own := filter(rows, func(r Row) bool { return r.Machine == machine })
 	pattern := "stream"
-	if !slices.ContainsFunc(rows, func(r Row) bool { return r.Cell.Pattern == pattern && r.ToRaw != nil }) {
+	if !slices.ContainsFunc(own, func(r Row) bool { return r.Cell.Pattern == pattern && r.ToRaw != nil }) {
 		pattern = roundtrip
 	}
-	all := seriesIn(rows, pattern)
+	return seriesIn(own, pattern)
+}
+
+// meaningOf speaks of the series of one machine, in so many sentences about
+// costs at the most.
+func meaningOf(own []series, most int) []string {
 	var out []string
-	for _, s := range all {
-		if text := s.cost(); text != "" && len(out) < mostCosts {
+	for _, s := range own {
+		if text := s.cost(); text != "" && len(out) < most {
 			out = append(out, text)
 		}
 	}
-	if text := placementMatters(all); text != "" {
+	if text := placementMatters(own); text != "" {
 		out = append(out, text)
 	}
 	return out

@@ -210,3 +210,71 @@ func TestMachinesAreKeptApart(t *testing.T) {
 		t.Errorf("the same cell of two machines: got rows %+v", sum.Rows)
 	}
 }
+
+// of is a set as another machine and run would have measured it.
+func of(machine string, set *Set) *Set {
+	for i := range set.Environments {
+		set.Environments[i].Machine, set.Environments[i].Run = machine, "run-of-"+machine
+	}
+	for i := range set.Records {
+		set.Records[i].Run = "run-of-" + machine
+	}
+	return set
+}
+
+// One machine after the other, and none of them left out: the sentences about
+// costs are shared between them.
+func TestEveryMachineIsSpokenOf(t *testing.T) {
+	flat := around(10000, 0)
+	var sets []*Set
+	machines := []string{"m1", "m2", "m3", "m4", "m5", "m6"}
+	for _, m := range machines {
+		sets = append(sets, of(m, join(
+			beside("same", flat, map[string][]float64{"ndjson": around(11000, 0.01)}),
+			beside("apart", around(30000, 0.01), map[string][]float64{"ndjson": around(33000, 0.01)}))))
+	}
+	for _, tt := range []struct{ machines, costs int }{{1, 2}, {2, 4}, {3, 6}, {4, 4}, {6, 6}} {
+		got := Summarise(join(sets[:tt.machines]...)).Meaning
+		if want := tt.costs + tt.machines; len(got) != want {
+			t.Errorf("%d machines: %d sentences, want %d about costs and one each about placement:\n%s", tt.machines, len(got), want, strings.Join(got, "\n"))
+		}
+		each := len(got) / tt.machines
+		for i, text := range got {
+			if name := "of machine " + machines[i/each]; tt.machines > 1 && !strings.Contains(text, name) {
+				t.Errorf("%d machines: sentence %d is not %q: %s", tt.machines, i, name, text)
+			}
+		}
+	}
+}
+
+// A machine whose round trips alone can be set beside raw is spoken of by them,
+// whatever others have.
+func TestMachinesThatMeasuredDifferentThings(t *testing.T) {
+	trips := beside("same", around(2000, 0), map[string][]float64{"ndjson": around(3000, 0)})
+	for i := range trips.Records {
+		trips.Records[i].Cell.Pattern = "roundtrip"
+	}
+	got := Summarise(join(of("m1", beside("same", around(10000, 0), map[string][]float64{"ndjson": around(12000, 0)})), of("m2", trips))).Meaning
+	want := []string{"On one CPU of machine m1 at 64 KiB, ndjson costs 17 %", "On one CPU of machine m2 at 64 KiB, ndjson adds 50 % of raw's round-trip time"}
+	if len(got) != len(want) || !strings.HasPrefix(got[0], want[0]) || !strings.HasPrefix(got[1], want[1]) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// Lent pages have no framing beside them, and what copies bytes need not say
+// that it does.
+func TestSentencesAreOfWhatProgramsDo(t *testing.T) {
+	s := join(
+		beside("same", around(10000, 0), map[string][]float64{"ndjson": around(11000, 0.01)}),
+		beside("apart", around(30000, 0.01), map[string][]float64{"ndjson": around(33000, 0.01)}))
+	for placement, ns := range map[string]float64{"same": 1000, "apart": 90000} {
+		for _, r := range beside(placement, around(ns, 0), nil).Records {
+			r.Cell.Transfer = "splice"
+			s.Add(r)
+		}
+	}
+	got := strings.Join(Summarise(s).Meaning, "\n")
+	if strings.Contains(got, "transfer") || !strings.Contains(got, "raw on one CPU at 64 KiB does 3.0 times") {
+		t.Errorf("got\n%s", got)
+	}
+}

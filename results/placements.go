@@ -9,7 +9,10 @@ import (
 // placementMatters compares two placements with each other, and with what the
 // choice of a framing is worth.
 func placementMatters(all []series) string {
-	fast, slow, e := widestPlacement(all)
+	fast, slow, e := widestPlacement(filter(all, func(s series) bool { return len(s.framed) > 0 }))
+	if fast == nil { // raw alone: what a profile measures
+		fast, slow, e = widestPlacement(all)
+	}
 	if fast == nil {
 		return ""
 	}

@@ -17,23 +17,19 @@ type series struct {
 	machine string
 }
 
+// seriesIn gathers the series of one machine's rows, without their names: what
+// tells them apart may lie in those of other machines.
 func seriesIn(rows []Row, pattern string) []series {
 	var all []series
-	type id struct {
-		machine string
-		cell    Cell
-	}
-	seen := make(map[id]bool)
+	seen := make(map[Cell]bool)
 	for _, r := range rows {
-		id := id{r.Machine, seriesOf(r.Cell)}
+		id := seriesOf(r.Cell)
 		if r.Cell.Pattern != pattern || seen[id] {
 			continue
 		}
 		seen[id] = true
-		same := filter(rows, func(o Row) bool { return o.Machine == r.Machine && seriesOf(o.Cell) == seriesOf(r.Cell) })
-		all = append(all, newSeries(same))
+		all = append(all, newSeries(filter(rows, func(o Row) bool { return seriesOf(o.Cell) == id })))
 	}
-	nameSeries(all)
 	return all
 }
 
@@ -101,7 +97,9 @@ func nameSeries(all []series) {
 	for i := range all {
 		words := []string{placementWord(all[i].cell.Placement)}
 		for _, name := range differ {
-			words = append(words, "with "+name+" "+shortValue(name, fieldOf(all[i].cell, name)))
+			if value := fieldOf(all[i].cell, name); value != "" { // a field that is off is what people take for granted
+				words = append(words, "with "+name+" "+shortValue(name, value))
+			}
 		}
 		if len(machines) > 1 {
 			words = append(words, "of machine "+shortID(all[i].machine))
