@@ -20,6 +20,24 @@ func recommendation(run, framing, objective string, size int, alike ...any) []re
 	return out
 }
 
+// undecidedRun is what a run of tune leaves that could not tell.
+func undecidedRun(run string) []results.Tune {
+	out := recommendation(run, "chunked:4096", "", 1<<20)
+	for i := range out {
+		out[i].Recommended, out[i].Evidence = false, nil
+	}
+	return out
+}
+
+// flatRun is one of a run to which all sizes were worth the same.
+func flatRun(run string, alike ...any) []results.Tune {
+	out := recommendation(run, "chunked:4096", "balanced", 1<<20, alike...)
+	for i := range out {
+		out[i].Evidence["flat"] = true
+	}
+	return out
+}
+
 // Each question is answered once, whatever its runs say.
 func TestRunsOfTuneAreHeldAgainstEachOther(t *testing.T) {
 	const small, large = 4096.0, 61440.0
@@ -40,6 +58,14 @@ func TestRunsOfTuneAreHeldAgainstEachOther(t *testing.T) {
 			[]string{"For a chunk size on this machine: 2 runs recommend 4 KiB and 60 KiB, and differ by more than runs do by themselves, so that none of them is an answer: measure again on a machine that does nothing else."}},
 		{"runs that were asked something else", [][]results.Tune{recommendation("run-1", "chunked:4096", "latency", 1<<20, small), recommendation("run-2", "chunked:61440", "throughput", 16<<20, large)},
 			[]string{"For a chunk size on this machine, objective latency, 1 MiB messages: use 4 KiB.", "For a chunk size on this machine, objective throughput, 16 MiB messages: use 60 KiB."}},
+		{"a run that could not tell", [][]results.Tune{undecidedRun("run-1")},
+			[]string{"For a chunk size on this machine, 1 run could not tell: noise hid it, or the time was too short; stop what else runs, or give it more time (--max-time)."}},
+		{"one that could, and one that could not", [][]results.Tune{recommendation("run-1", "chunked:4096", "balanced", 1<<20, small), undecidedRun("run-2")},
+			[]string{"For a chunk size on this machine: use 4 KiB.", "For a chunk size on this machine, 1 run could not tell: noise hid it, or the time was too short; stop what else runs, or give it more time (--max-time)."}},
+		{"sizes that make no difference", [][]results.Tune{flatRun("run-1", small, large)},
+			[]string{"For a chunk size on this machine: the size does not matter: all that were measured are worth the same within 5 %."}},
+		{"sizes that make none to one run of two", [][]results.Tune{flatRun("run-1", small, large), recommendation("run-2", "chunked:4096", "balanced", 1<<20, small)},
+			[]string{"For a chunk size on this machine: use 4 KiB, as all of 2 runs recommend."}},
 		{"another machine", [][]results.Tune{recommendation("run-1", "chunked:4096", "balanced", 1<<20, small), recommendation("run-3", "chunked:61440", "balanced", 1<<20, large)},
 			[]string{"For a chunk size on linux/amd64: use 4 KiB.", "For a chunk size on darwin/arm64: use 60 KiB."}},
 	} {

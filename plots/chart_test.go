@@ -413,3 +413,23 @@ func TestRepliesAreMatchedByID(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// Raw moved in several ways has nothing to be a share of.
+func TestRawAloneIsNoShareOfRaw(t *testing.T) {
+	set := &results.Set{Environments: []results.Environment{testMachine("run-1", "linux")}}
+	for _, r := range testStreams("run-1", 3, 1) {
+		if !isRaw(r.Cell.Framing) {
+			continue
+		}
+		for _, transfer := range []string{"", "splice"} {
+			r.Cell.Transfer = transfer
+			set.Records = append(set.Records, r)
+		}
+	}
+	if got := chartNames(ratioCharts(set)); len(got) > 0 {
+		t.Errorf("charts %q", got)
+	}
+	if text := valueText(34604086032.694196, "B/s"); text != "34.6 GB/s" {
+		t.Errorf("a rate is written as %q", text)
+	}
+}

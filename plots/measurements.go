@@ -245,7 +245,20 @@ func ratioCharts(set *results.Set) []Chart {
 	for i := range charts {
 		charts[i].focus()
 	}
-	return slices.DeleteFunc(charts, func(c Chart) bool { return len(c.names()) < 2 })
+	return slices.DeleteFunc(charts, func(c Chart) bool { return len(c.names()) < 2 || !c.varied() })
+}
+
+// varied says whether a point of the chart lies anywhere but at exactly 1,
+// which is where raw is against itself.
+func (c Chart) varied() bool {
+	for _, p := range c.Panels {
+		for _, s := range p.Series {
+			if slices.ContainsFunc(s.Points, func(pt Point) bool { return pt.Low != 1 || pt.High != 1 || pt.Y != 1 }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // focus ends the Y axis not far above the points, where one wide interval

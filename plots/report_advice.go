@@ -25,10 +25,12 @@ type advised struct {
 	run             string
 	chunk           int
 	alike, possible []int
+	flat            bool // all sizes are worth the same
 }
 
-// advice is what tune recommends, a sentence a question. Runs that were asked
-// the same are held against each other.
+// advice is what tune recommends, a sentence a question, and that some of its
+// runs could not tell. Runs that were asked the same are held against each
+// other.
 func (r *reporter) advice() []string {
 	var asked []question
 	answers := map[question][]advised{}
@@ -41,12 +43,35 @@ func (r *reporter) advice() []string {
 			asked = append(asked, q)
 		}
 		if !slices.ContainsFunc(answers[q], func(a advised) bool { return a.run == u.Run }) {
-			answers[q] = append(answers[q], advised{u.Run, chunkOf(u.Cell.Framing), sizesIn(u, "alike"), sizesIn(u, "possible")})
+			flat, _ := u.Evidence["flat"].(bool) // absent where the size matters
+			answers[q] = append(answers[q], advised{u.Run, chunkOf(u.Cell.Framing), sizesIn(u, "alike"), sizesIn(u, "possible"), flat})
 		}
 	}
 	var out []string
 	for _, q := range asked {
 		out = append(out, "For a chunk size "+r.wording(q, asked)+": "+agreement(answers[q])+".")
+	}
+	return append(out, r.undecided()...)
+}
+
+// undecided says of each machine how many runs of tune recommend nothing.
+func (r *reporter) undecided() []string {
+	decided := map[string]bool{}
+	for _, u := range r.set.Tunes {
+		decided[u.Run] = decided[u.Run] || u.Recommended
+	}
+	runs := map[string]int{}
+	for _, run := range runsOf(r.set.Tunes, func(u results.Tune) string { return u.Run }) {
+		if !decided[run] {
+			runs[r.set.Machine(run)]++
+		}
+	}
+	var out []string
+	for _, id := range runsOf(r.set.Tunes, func(u results.Tune) string { return r.set.Machine(u.Run) }) {
+		if n := runs[id]; n > 0 {
+			out = append(out, fmt.Sprintf("For a chunk size on %s, %s could not tell: noise hid it, or the time was too short; stop what else runs, or give it more time (--max-time).",
+				machineWord(r.machineTitle(id)), count(n, "run")))
+		}
 	}
 	return out
 }
@@ -105,6 +130,8 @@ func agreement(runs []advised) string {
 		return slices.ContainsFunc(named, func(n int) bool { return !slices.Contains(a.possible, n) })
 	})
 	switch {
+	case !slices.ContainsFunc(runs, func(a advised) bool { return !a.flat }):
+		return "the size does not matter: all that were measured are worth the same within 5 %"
 	case len(named) > 1 && agree:
 		return fmt.Sprintf("use %s: %d runs recommend these, which are worth the same as far as runs can tell", listed(named, "or"), len(runs))
 	case len(named) > 1:

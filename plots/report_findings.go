@@ -1,9 +1,11 @@
 package plots
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +32,7 @@ func (r *reporter) chunkSizes() *section {
 		}
 		v := wholeView(r.set, []results.Record{{Cell: u.Cell, Samples: u.Samples}})
 		g.add(u.Warnings, plain(r.nameOf(u.Run)), plain(r.runNumber(u.Run)), code(framingTitle(u.Cell.Framing)), plain(sizeText(u.Cell)), plain(display("drain", strconv.FormatInt(u.Cell.Drain, 10))),
-			plain(v.capacity(strconv.Itoa(u.Cell.Capacity))), medianCell(u.Samples, "goodput"), medianCell(u.Samples, "due.p50"), medianCell(u.Samples, "due.p99"), plain(u.Cell.Sender), plain(evidenceText(u.Evidence)), advice)
+			plain(v.capacity(strconv.Itoa(u.Cell.Capacity))), medianCell(u.Samples, "goodput"), medianCell(u.Samples, "due.p50"), medianCell(u.Samples, "due.p99"), plain(u.Cell.Sender), long(evidenceText(u.Evidence)), advice)
 	}
 	r.tabled(s, g)
 	r.draw(s, tuneCharts(r.set))
@@ -66,6 +68,9 @@ func (r *reporter) pipes() *section {
 
 // agreement counts how the probes stand to the documented rules.
 func (r *reporter) agreement() []string {
+	if len(r.set.Probes) == 0 {
+		return nil
+	}
 	agree, differ := 0, 0
 	for _, p := range r.set.Probes {
 		switch {
@@ -75,6 +80,9 @@ func (r *reporter) agreement() []string {
 		default:
 			differ++
 		}
+	}
+	if agree+differ == 0 {
+		return []string{fmt.Sprintf("%s by experiment, for which no rule is documented.", count(len(r.set.Probes), "figure"))}
 	}
 	return []string{fmt.Sprintf("%d rules were found by experiment. %d agree with what is documented for the system, %d differ, %d have no documented rule.",
 		len(r.set.Probes), agree, differ, len(r.set.Probes)-agree-differ)}
@@ -116,7 +124,7 @@ func (r *reporter) probeGrid() grid {
 				how = p.How
 			}
 		}
-		g.add(nil, append(row, plain(documented), plain(how))...)
+		g.add(nil, append(row, long(documented), long(how))...)
 	}
 	return g
 }
@@ -142,6 +150,8 @@ func valueText(value any, unit string) string {
 	switch {
 	case ok && unit == "ns":
 		return results.FormatDuration(n)
+	case ok && unit == "B/s":
+		return results.FormatGoodput(n)
 	case ok && unit == "B" && n >= 1024 && n == float64(int64(n)) && int64(n)%1024 == 0:
 		return fmt.Sprintf("%.0f B (%s)", n, results.FormatSize(int64(n)))
 	case ok:
@@ -150,7 +160,7 @@ func valueText(value any, unit string) string {
 	return joinWords(fmt.Sprint(value), unit)
 }
 
-// claims are statements of documents with their verdicts, a column a machine.
+// claims are statements of documents with their verdicts.
 func (r *reporter) claims() *section {
 	if len(r.set.Claims) == 0 {
 		return nil
@@ -160,14 +170,81 @@ func (r *reporter) claims() *section {
 		Title:    "What the documents say, and whether it is so",
 		Commands: append(r.commands(runsOf(r.set.Claims, func(c results.Claim) string { return c.Run }), "pipebench claims"), "pipebench claims --explain ID"),
 	}
-	g := grid{Caption: "Claims", Columns: columns("seed", "id", "claim", "machine", "verdict", "figure", "why")}
-	ordered := slices.Clone(r.set.Claims)
-	slices.SortStableFunc(ordered, func(a, b results.Claim) int { return strings.Compare(a.Seed+"\x00"+a.ID, b.Seed+"\x00"+b.ID) })
-	for _, c := range ordered {
-		g.add(nil, plain(c.Seed), code(c.ID), plain(c.Claim), plain(r.nameOf(c.Run)), verdictCell(c.Verdict), plain(c.Figure), plain(c.Why))
-	}
-	r.tabled(s, g)
+	r.tabled(s, r.claimGrid())
 	return s
+}
+
+// claimGrid has a row a claim, and for each machine a column with its verdict.
+// What one machine judged more than once has a row each time.
+func (r *reporter) claimGrid() grid {
+	type id struct {
+		seed, id string
+		time     int // of this claim on this machine
+	}
+	rows := map[id]map[string]results.Claim{}
+	judged := map[string]int{}
+	for _, c := range r.set.Claims {
+		on := r.set.Machine(c.Run)
+		i := id{c.Seed, c.ID, judged[on+"\x00"+c.ID]}
+		judged[on+"\x00"+c.ID]++
+		if rows[i] == nil {
+			rows[i] = map[string]results.Claim{}
+		}
+		rows[i][on] = c
+	}
+	machines := runsOf(r.set.Claims, func(c results.Claim) string { return r.set.Machine(c.Run) })
+	g := grid{Caption: "Claims", Columns: columns("seed", "id", "claim")}
+	for _, m := range machines {
+		title := "verdict"
+		if len(machines) > 1 {
+			title = machineName(r.set, m)
+		}
+		g.Columns = append(g.Columns, column{Title: title})
+	}
+	g.Columns = append(g.Columns, columns("figure", "why")...)
+	for _, i := range slices.SortedFunc(maps.Keys(rows), func(a, b id) int {
+		return cmp.Or(strings.Compare(a.seed, b.seed), strings.Compare(a.id, b.id), a.time-b.time)
+	}) {
+		g.add(nil, r.claimRow(i.seed, i.id, machines, rows[i])...)
+	}
+	return g
+}
+
+func (r *reporter) claimRow(seed, id string, machines []string, judged map[string]results.Claim) []cell {
+	claim := ""
+	var verdicts []cell
+	for _, m := range machines {
+		c, ok := judged[m]
+		if !ok {
+			verdicts = append(verdicts, cell{})
+			continue
+		}
+		claim = c.Claim
+		verdicts = append(verdicts, verdictCell(c.Verdict))
+	}
+	said := func(of func(results.Claim) string) cell { return long(r.byMachine(machines, judged, of)) }
+	return slices.Concat([]cell{plain(seed), code(id), long(claim)}, verdicts,
+		[]cell{said(func(c results.Claim) string { return c.Figure }), said(func(c results.Claim) string { return c.Why })})
+}
+
+// byMachine is what a claim's verdicts say of something: once where all say the
+// same, else each after its machine's name.
+func (r *reporter) byMachine(machines []string, judged map[string]results.Claim, of func(results.Claim) string) string {
+	var different, named []string
+	for _, m := range machines {
+		c, ok := judged[m]
+		if !ok {
+			continue
+		}
+		if text := of(c); !slices.Contains(different, text) {
+			different = append(different, text)
+		}
+		named = append(named, machineName(r.set, m)+": "+of(c))
+	}
+	if len(different) == 1 {
+		return different[0]
+	}
+	return joinParts(named...)
 }
 
 // verdictCell colours a verdict; its word says the same. The words of claims,
@@ -175,7 +252,7 @@ func (r *reporter) claims() *section {
 func verdictCell(verdict string) cell {
 	c := cell{Text: verdict, Class: "bad"}
 	switch verdict {
-	case "holds", "ok", "sound":
+	case "holds", "ok", "sound", "exit 0":
 		c.Class = "good"
 	case "depends", "slow", "grows", "noticed", "refused", "error reply", "grows faster than linear":
 		c.Class = "mixed"
@@ -185,20 +262,46 @@ func verdictCell(verdict string) cell {
 	return c
 }
 
+// What a fault is one of: doctor writes down those of the machine.
+const (
+	stdio       = "stdio"
+	environment = "environment"
+)
+
+// faultsOf are the faults of one kind.
+func (r *reporter) faultsOf(kind string) []results.Fault {
+	return slices.DeleteFunc(slices.Clone(r.set.Faults), func(f results.Fault) bool {
+		return strings.HasPrefix(f.ID, environment+"/") != (kind == environment)
+	})
+}
+
 // faults are the ways in which stdio fails.
 func (r *reporter) faults() *section {
-	if len(r.set.Faults) == 0 {
+	faults := r.faultsOf(stdio)
+	if len(faults) == 0 {
 		return nil
 	}
 	s := &section{ID: "faults", Title: "How stdio fails"}
 	g := grid{Caption: "Faults", Columns: columns("fault", "machine", "verdict", "evidence", "what to do", "again")}
-	for _, f := range r.set.Faults {
-		scenario, _, _ := strings.Cut(f.ID, "/")
-		g.add(nil, code(f.ID), plain(r.nameOf(f.Run)), verdictCell(f.Verdict), plain(evidenceText(f.Evidence)), plain(f.Advice), code("pipebench run --scenario "+scenario))
+	for _, f := range faults {
+		g.add(nil, code(f.ID), plain(r.nameOf(f.Run)), verdictCell(f.Verdict), long(evidenceText(f.Evidence)), long(f.Advice), code(r.again(f)))
 	}
 	r.tabled(s, g)
 	r.draw(s, faultCharts(r.set))
 	return s
+}
+
+// again reproduces a fault: by its scenario, or, where what failed is another
+// program or a recording, by the command of its run.
+func (r *reporter) again(f results.Fault) string {
+	scenario, _, _ := strings.Cut(f.ID, "/")
+	command := r.commands([]string{f.Run}, "pipebench run")[0]
+	for _, own := range []string{"pipebench run", "pipebench claims"} {
+		if command == own || strings.HasPrefix(command, own+" ") {
+			return "pipebench run --scenario " + scenario
+		}
+	}
+	return command
 }
 
 // evidenceText is a finding's evidence on one line, by name. What is drawn as a
@@ -220,7 +323,11 @@ func evidenceText(evidence map[string]any) string {
 }
 
 // evidenceValue writes a number, a text, an estimate, or anything else as JSON.
+// Whole numbers are exact: they may be counts of bytes.
 func evidenceValue(v any) string {
+	if n, ok := number(v); ok && n != math.Trunc(n) {
+		return short(n)
+	}
 	text, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Sprint(v)

@@ -11,7 +11,7 @@ import (
 // answer is what the whole set means, in sentences.
 func (r *reporter) answer(found []*section) *section {
 	s := &section{ID: "answer", Title: "The answer"}
-	s.Lead = slices.Concat(r.named(r.summary.Meaning), r.advice(), r.tally())
+	s.Lead = slices.Concat(r.named(r.summary.Meaning), r.advice(), r.agreement(), r.tally(), r.traffic())
 	if len(s.Lead) == 0 {
 		for _, f := range found {
 			s.Notes = append(s.Notes, f.Title+": "+count(len(f.Tables), "table")+", "+count(len(f.Figures), "picture"))
@@ -38,18 +38,13 @@ func (r *reporter) named(sentences []string) []string {
 // tally counts the verdicts of claims and faults, and names servers' limits.
 func (r *reporter) tally() []string {
 	var out []string
-	verdicts := map[string]int{}
-	for _, c := range r.set.Claims {
-		verdicts[c.Verdict]++
-	}
 	if n := len(r.set.Claims); n > 0 {
-		var parts []string
-		for _, v := range []string{"holds", "refuted", "depends", "not-testable-here"} {
-			if verdicts[v] > 0 {
-				parts = append(parts, fmt.Sprintf("%s %d", strings.ReplaceAll(v, "-", " "), verdicts[v]))
-			}
-		}
-		out = append(out, fmt.Sprintf("Of %s judged: %s.", count(n, "claim"), strings.Join(parts, ", ")))
+		verdicts := verdictCounts(r.set.Claims, func(c results.Claim) string { return c.Verdict }, "holds", "refuted", "depends", "not-testable-here")
+		out = append(out, fmt.Sprintf("Of %s judged: %s.", count(n, "claim"), verdicts))
+	}
+	if faults := r.faultsOf(stdio); len(faults) > 0 {
+		verdicts := verdictCounts(faults, func(f results.Fault) string { return f.Verdict })
+		out = append(out, fmt.Sprintf("Of %s of failures played through: %s.", count(len(faults), "case"), verdicts))
 	}
 	for _, t := range r.set.Targets {
 		if t.RequestLimit != nil {
@@ -60,6 +55,23 @@ func (r *reporter) tally() []string {
 		}
 	}
 	return out
+}
+
+// verdictCounts counts lines by their verdict, "holds 3, refuted 1": those
+// named first, the others as they first appear.
+func verdictCounts[L any](lines []L, verdict func(L) string, first ...string) string {
+	counts := map[string]int{}
+	for _, l := range lines {
+		counts[verdict(l)]++
+	}
+	var parts []string
+	for _, v := range slices.Concat(first, runsOf(lines, verdict)) {
+		if counts[v] > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", strings.ReplaceAll(v, "-", " "), counts[v]))
+			counts[v] = 0
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // measurements are the cells that were run: a table for each machine and

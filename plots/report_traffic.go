@@ -19,20 +19,26 @@ func (r *reporter) servers() *section {
 		Title:    "Servers",
 		Commands: r.commands(runsOf(r.set.Targets, func(t results.Target) string { return t.Run }), "pipebench drive --find-limit -- COMMAND"),
 	}
+	whole := grid{Caption: "As a whole", Columns: columns("server", "protocol", "machine", "verdict", "evidence")}
 	limits := grid{Caption: "Limits, in message bytes without the terminator", Columns: columns("server", "protocol", "machine", ">request limit", ">reply limit", ">searched to", "verdict")}
 	sizes := grid{Caption: "By message size", Columns: columns("server", "protocol", "machine", ">message", "verdict", ">time", ">p50", ">p99", "evidence")}
 	for _, t := range r.set.Targets {
 		name := cell{Text: commandName(t.Command), Class: "code"}
-		if t.RequestLimit != nil || t.ReplyLimit != nil || t.SearchedTo != nil {
+		limited := t.RequestLimit != nil || t.ReplyLimit != nil || t.SearchedTo != nil
+		if limited {
 			limits.add(t.Warnings, name, plain(t.Protocol), plain(r.nameOf(t.Run)), limitCell(t.RequestLimit), limitCell(t.ReplyLimit), limitCell(t.SearchedTo), verdictCell(t.Verdict))
 		}
 		if t.Size > 0 {
 			sizes.add(t.Warnings, name, plain(t.Protocol), plain(r.nameOf(t.Run)), plain(results.FormatSize(t.Size)), verdictCell(t.Verdict),
-				medianCell(t.Samples, "time"), medianCell(t.Samples, "p50"), medianCell(t.Samples, "p99"), plain(evidenceText(t.Evidence)))
+				medianCell(t.Samples, "time"), medianCell(t.Samples, "p50"), medianCell(t.Samples, "p99"), long(evidenceText(t.Evidence)))
+		}
+		if !limited && t.Size <= 0 {
+			whole.add(t.Warnings, name, plain(t.Protocol), plain(r.nameOf(t.Run)), verdictCell(t.Verdict), long(evidenceText(t.Evidence)))
 		}
 	}
 	r.tabled(s, limits)
 	r.tabled(s, sizes)
+	r.tabled(s, whole)
 	s.Lead = r.growth()
 	r.draw(s, targetCharts(r.set))
 	return s
@@ -110,6 +116,23 @@ func (r *reporter) directions() grid {
 	return g
 }
 
+// traffic says in a sentence what was recorded.
+func (r *reporter) traffic() []string {
+	var requests, replies int
+	var largest int64
+	for _, m := range r.set.Messages {
+		if largest = max(largest, m.Size); m.Dir == "request" {
+			requests++
+		} else {
+			replies++
+		}
+	}
+	if requests+replies == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("The recording has %d messages to the server and %d from it, the largest of %s.", requests, replies, Bytes.Format(float64(largest)))}
+}
+
 func directionRow(dir string, own []results.Message) []cell {
 	var sum, largest, cut int64
 	over := make([]int, len(thresholds))
@@ -159,15 +182,20 @@ func timeCell(ns *int64) cell {
 
 // noise is what doctor found.
 func (r *reporter) noise() *section {
-	if len(r.set.Noise) == 0 {
+	disturbed := r.faultsOf(environment)
+	if len(r.set.Noise)+len(disturbed) == 0 {
 		return nil
 	}
+	runs := append(runsOf(r.set.Noise, func(n results.Noise) string { return n.Run }), runsOf(disturbed, func(f results.Fault) string { return f.Run })...)
 	s := &section{
 		ID:       "noise",
 		Title:    "How far figures move by themselves",
-		Lead:     []string{"The same cell, measured by invocations that nothing distinguishes. A change between two runs that is smaller than this spread is no change."},
-		Commands: r.commands(runsOf(r.set.Noise, func(n results.Noise) string { return n.Run }), "pipebench doctor"),
+		Commands: r.commands(runs, "pipebench doctor"),
 	}
+	if len(r.set.Noise) > 0 {
+		s.Lead = []string{"The same cell, measured by invocations that nothing distinguishes. A change between two runs that is smaller than this spread is no change."}
+	}
+	r.tabled(s, r.disturbances(disturbed))
 	g := grid{Caption: "Between-run spread", Columns: columns("metric", "cell", ">median", ">invocations", ">spread")}
 	for _, n := range r.set.Noise {
 		median := ""
@@ -182,4 +210,14 @@ func (r *reporter) noise() *section {
 	r.tabled(s, g)
 	r.draw(s, noiseCharts(r.set))
 	return s
+}
+
+// disturbances are what doctor found at fault with a machine.
+func (r *reporter) disturbances(faults []results.Fault) grid {
+	g := grid{Caption: "What disturbs measurements here", Columns: columns("what", "machine", "found", "remedy")}
+	for _, f := range faults {
+		what, _ := strings.CutPrefix(f.ID, environment+"/")
+		g.add(nil, code(what), plain(r.nameOf(f.Run)), long(f.Verdict), long(f.Advice))
+	}
+	return g
 }

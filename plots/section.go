@@ -46,7 +46,7 @@ type line struct {
 type cell struct {
 	Text  string
 	Small string // a second line
-	Class string // "good", "bad", "mixed" for a verdict; "code"
+	Class string // "good", "bad", "mixed" for a verdict; "code"; "long"
 	Right bool
 }
 
@@ -74,6 +74,9 @@ func (g *grid) add(warnings []string, cells ...cell) {
 }
 
 func plain(s string) cell { return cell{Text: clipped(s, mostText)} }
+
+// long is a text that needs room, and may be broken anywhere.
+func long(s string) cell { return cell{Text: clipped(s, mostText), Class: "long"} }
 
 func code(s string) cell { return cell{Text: clipped(s, mostText), Class: "code"} }
 

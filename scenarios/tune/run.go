@@ -324,6 +324,9 @@ func (s *search) finished(p *point, d Decision) results.Tune {
 		t.Recommended = true
 		t.Evidence["objective"], t.Evidence["margin"] = string(d.Objective), float64(int(d.Margin*1e4))/1e4
 		t.Evidence["cost"], t.Evidence["alike"], t.Evidence["possible"] = d.Cost, d.Alike, d.Possible
+		if d.Flat {
+			t.Evidence["flat"] = true
+		}
 	}
 	if n := len(t.Samples); n > 0 && lateShare(t.Samples) > lateWarning {
 		t.Warnings = append(t.Warnings, fmt.Sprintf("%s %s of the small messages late: the machine did other work", lateWords, results.FormatPercent(100*lateShare(t.Samples))))
