@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"image/png"
 	"os"
 	"os/exec"
@@ -13,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pipebench/pipebench/results"
 )
 
 // TestReportInABrowser opens the report of everything in a headless Chromium:
@@ -58,6 +61,38 @@ func TestReportInABrowser(t *testing.T) {
 		}
 	})
 }
+
+// TestPrintKeepsToThePage prints a table whose evidence has no place to break
+// a line at: the columns beside it keep a width that can be read, so that its
+// rows are not each as long as a page.
+func TestPrintKeepsToThePage(t *testing.T) {
+	b := newBrowser(t)
+	set := &results.Set{Environments: []results.Environment{testMachine("run-1", "linux")}}
+	const rows = 12
+	for i := range rows {
+		set.Faults = append(set.Faults, results.Fault{
+			Run: "run-1", ID: fmt.Sprintf("split-utf8/case-%d", i), Verdict: "silent-loss",
+			Evidence: map[string]any{"cases": strings.Repeat("unbroken", 45)},
+			Advice:   strings.Repeat("What to do is a sentence of many words. ", 6),
+		})
+	}
+	page := filepath.Join(t.TempDir(), "report.html")
+	if err := os.WriteFile(page, []byte(pageOf(t, set, ReportOptions{})), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	pdf := filepath.Join(t.TempDir(), "report.pdf")
+	b.run(t, page, "--print-to-pdf="+pdf)
+	content, err := os.ReadFile(pdf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pages := len(printedPage.FindAll(content, -1)); pages < 1 || pages > 1+rows/4 {
+		t.Errorf("%d rows of a table took %d pages", rows, pages)
+	}
+}
+
+// printedPage is a page's object in a PDF of Chromium's.
+var printedPage = regexp.MustCompile(`/Type\s*/Page\b`)
 
 // A browser is an installed Chromium with a profile of its own.
 type browser struct {
