@@ -117,7 +117,7 @@ func newBrowser(t *testing.T) browser {
 // run opens a page and returns what the browser writes.
 func (b browser) run(t *testing.T, page string, flags ...string) (stdout, stderr string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	args := append([]string{
 		"--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--window-size=1100,1400",
@@ -126,7 +126,7 @@ func (b browser) run(t *testing.T, page string, flags ...string) (stdout, stderr
 		"--enable-logging=stderr", "--user-data-dir=" + b.profile, "--log-net-log=" + b.netLog,
 	}, flags...)
 	cmd := exec.CommandContext(ctx, b.program, append(args, "file://"+page)...)
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = time.Minute // its helpers hold the pipes for a while after it is gone
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {

@@ -82,18 +82,19 @@ func TestAnInterruptedTuneLeavesNobody(t *testing.T) {
 	}
 	for _, row := range []struct {
 		name, after string
+		duration    string // of a sample: one that has to be interrupted in the first takes longer than any delay of the signal
 		signal      os.Signal
 		code        int
 		kept        bool
 	}{
-		{"before its first sample", "", os.Interrupt, exitInterrupted, false},
-		{"while it samples", "sample 2", os.Interrupt, exitInterrupted, true},
-		{"by a kill", "sample 1", os.Kill, -1, false},
+		{"before its first sample", "", "1m", os.Interrupt, exitInterrupted, false},
+		{"while it samples", "sample 2", "20ms", os.Interrupt, exitInterrupted, true},
+		{"by a kill", "sample 1", "20ms", os.Kill, -1, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			dir, temporary := t.TempDir(), t.TempDir()
 			set := interrupted(t, dir, interruption{row.after, row.signal, row.code}, []string{"TMPDIR=" + temporary},
-				"tune", "--pipe", "fifo", "--chunk", "4KiB,64KiB", "--drain", "20MB/s", "--duration", "20ms", "--max-time", "1h", "-o", dir)
+				"tune", "--pipe", "fifo", "--chunk", "4KiB,64KiB", "--drain", "20MB/s", "--duration", row.duration, "--max-time", "1h", "-o", dir)
 			if len(set.Environments) != 1 || len(set.Problems) != 0 || (len(set.Tunes) > 0) != row.kept {
 				t.Errorf("the file: %d records, problems %v", len(set.Tunes), set.Problems)
 			}

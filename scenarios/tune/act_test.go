@@ -251,7 +251,7 @@ func TestRunLeavesRecordsThatExplainThemselves(t *testing.T) {
 	o := Default()
 	o.Run, o.Cell.Placement, o.Cell.Size, o.Cell.Rate = "test", "free", 64<<10, 10_000
 	o.Chunks, o.Drains, o.Levers = []int{4096, 65536}, []int64{0, 100e6}, false
-	o.Duration, o.MaxTime = 10*time.Millisecond, time.Minute
+	o.Duration, o.MaxTime = 10*time.Millisecond, 0
 	const cells = 6 // two sizes and lines that are not cut, for two readers
 	var set results.Set
 	samples := 0

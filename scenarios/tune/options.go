@@ -22,7 +22,7 @@ type Options struct {
 	Drains    []int64       // readers' rates in bytes a second; 0 is as fast as it can
 	Levers    bool          // also try smaller pipes, a watermark, frames sized by the stream's rate, and messages of other sizes
 	Duration  time.Duration // of one sample, about
-	MaxTime   time.Duration // after which no further sample is begun
+	MaxTime   time.Duration // after which no further sample is begun; 0 is no limit
 
 	// Observe, if set, is told of each sample from the goroutine that called Run.
 	Observe func(Progress)

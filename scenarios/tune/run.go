@@ -39,6 +39,7 @@ type search struct {
 	sample  func(results.Cell) (results.Sample, extra, error)
 	points  []*point
 	lever   int // the chunk size that levers are tried with; 0 while they are not
+	begun   bool
 	late    bool
 }
 
@@ -215,8 +216,10 @@ func (s *search) point(c results.Cell) *point {
 	return p
 }
 
+// over reports whether no further sample is to be begun. The first one is,
+// however little time there was: without it there is nothing to show.
 func (s *search) over(ctx context.Context) bool {
-	s.late = s.late || s.MaxTime > 0 && time.Since(s.started) > s.MaxTime
+	s.late = s.late || s.begun && s.MaxTime > 0 && time.Since(s.started) > s.MaxTime
 	return s.late || ctx.Err() != nil
 }
 
@@ -240,6 +243,7 @@ func (s *search) take(c results.Cell) error {
 	if p.dropped {
 		return nil
 	}
+	s.begun = true
 	got, more, err := s.sample(c)
 	if err != nil && bench.Refused(err) && s.isLever(c) {
 		p.dropped = true

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
@@ -157,6 +158,40 @@ func TestWhatTheSystemRefusesIsSaid(t *testing.T) {
 	for _, r := range kept(t, s) {
 		if refused := r.Cell.Capacity == 4096; refused != (len(r.Samples) == 0 && len(r.Warnings) == 1) {
 			t.Errorf("%s: %d samples, warnings %q", r.Cell.Key(), len(r.Samples), r.Warnings)
+		}
+	}
+}
+
+// Time that was up before anything began leaves a sample all the same.
+func TestTheFirstSampleIsTakenWhateverTheTime(t *testing.T) {
+	s := searching(Default(), quiet)
+	s.started, s.MaxTime = time.Now().Add(-time.Hour), time.Nanosecond
+	if err := s.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := kept(t, s); len(got) != 1 || len(got[0].Samples) != 1 {
+		t.Errorf("%d records kept, not one of one sample", len(got))
+	}
+}
+
+// A flat curve is told from one with a best size by whoever reads the file.
+func TestARecordSaysThatTheSizeDoesNotMatter(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		m    model
+		flat any
+	}{
+		{"flat", model{frameNS: 0.001, byteNS: 0.5, capacity: 64 << 20, noise: 0.001}, true},
+		{"not flat", quiet, nil},
+	} {
+		s := searching(Default(), row.m)
+		if err := s.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range kept(t, s) {
+			if r.Recommended && r.Evidence["flat"] != row.flat {
+				t.Errorf("%s: evidence %v", row.name, r.Evidence)
+			}
 		}
 	}
 }
