@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
+	"testing"
 
 	"github.com/pipebench/pipebench/results"
 )
@@ -159,4 +161,34 @@ func testFaults() []results.Fault {
 
 func curvePoint(x, y float64, extrapolated bool) map[string]any {
 	return map[string]any{"x": x, "y": y, "low": y * 0.95, "high": y * 1.08, "extrapolated": extrapolated}
+}
+
+// Each machine has its own panel, in which a kind of pipe looks as it does
+// everywhere.
+func TestProbesOfSeveralMachinesHaveAPanelEach(t *testing.T) {
+	set := &results.Set{}
+	for i, os := range []string{"linux", "darwin", "windows"} {
+		run := fmt.Sprintf("run-%d", i)
+		set.Environments = append(set.Environments, testMachine(run, os))
+		for _, pipe := range []string{"anonymous", "fifo"} {
+			set.Probes = append(set.Probes,
+				results.Probe{Run: run, Pipe: pipe, Step: "capacity/fill/1", Value: 65536.0},
+				results.Probe{Run: run, Pipe: pipe, Step: "capacity/fill/4096", Value: 65536.0},
+				results.Probe{Run: run, Pipe: pipe, Step: "broken/notice", Value: 5200.0, Unit: "ns"})
+		}
+	}
+	charts := probeCharts(set)
+	if got := chartNames(charts); !slices.Equal(got, []string{"fill", "probe-times"}) {
+		t.Fatalf("charts %q", got)
+	}
+	for _, c := range charts {
+		if got := titles(c); !slices.Equal(got, []string{"linux/amd64", "darwin/arm64", "windows/amd64"}) {
+			t.Errorf("%s: panels %q", c.Name, got)
+		}
+		for _, p := range c.Panels {
+			if len(p.Series) != 2 || p.Series[0].Name != "anonymous" || p.Series[1].Name != "fifo" {
+				t.Errorf("%s, %s: series %+v", c.Name, p.Title, p.Series)
+			}
+		}
+	}
 }

@@ -29,21 +29,33 @@ func fillChart(set *results.Set) Chart {
 		Y:     Axis{Label: "bytes accepted until it is full", Scale: Log2, Unit: Bytes},
 		Notes: []string{"A point that is labelled differs from the system's documented rule."},
 	}
-	var panel Panel
+	for _, id := range runsOf(set.Probes, func(p results.Probe) string { return set.Machine(p.Run) }) {
+		if panel := fillPanel(set, id); len(panel.Series) > 0 {
+			c.Panels = append(c.Panels, panel)
+		}
+	}
+	c.Subtitle = environmentLines(set, set.Probes, func(p results.Probe) string { return p.Run })
+	return c
+}
+
+// fillPanel is that of one machine: kinds of pipes and their documented rules
+// are lines enough for one.
+func fillPanel(set *results.Set, id string) Panel {
+	panel := Panel{Title: machineAbove(set, id)}
 	for _, p := range set.Probes {
 		size, ok := strings.CutPrefix(p.Step, fillStep)
 		x, errX := strconv.ParseFloat(size, 64)
 		y, isNumber := number(p.Value)
-		if !ok || errX != nil || !isNumber {
+		if !ok || errX != nil || !isNumber || set.Machine(p.Run) != id {
 			continue
 		}
 		pt := exact(x, y)
 		if p.Agrees != nil && !*p.Agrees {
 			pt.Label = "differs"
 		}
-		panel.Series = addPoint(panel.Series, probeLine(set, p), pt)
+		panel.Series = addPoint(panel.Series, pipeOf(p), pt)
 		if rule, ok := predicted(p); ok {
-			panel.Series = addPoint(panel.Series, probeLine(set, p)+", documented", exact(x, rule))
+			panel.Series = addPoint(panel.Series, pipeOf(p)+", documented", exact(x, rule))
 		}
 	}
 	for i := range panel.Series {
@@ -52,9 +64,7 @@ func fillChart(set *results.Set) Chart {
 			panel.Series[i].Reference, panel.Series[i].Shape = true, Curve
 		}
 	}
-	c.Panels = []Panel{panel}
-	c.Subtitle = environmentLines(set, set.Probes, func(p results.Probe) string { return p.Run })
-	return c
+	return panel
 }
 
 // predicted is the number that the documented rule of the system predicts: the
@@ -65,14 +75,15 @@ func predicted(p results.Probe) (float64, bool) {
 	return n, err == nil && p.Agrees != nil
 }
 
-// probeLine names the pipe that a probe is about, and the machine where there
-// are several.
-func probeLine(set *results.Set, p results.Probe) string {
-	pipe := cmp.Or(p.Pipe, "pipe")
+func pipeOf(p results.Probe) string { return cmp.Or(p.Pipe, "pipe") }
+
+// machineAbove is what stands above a machine's panel, "" where it is the only
+// one.
+func machineAbove(set *results.Set, id string) string {
 	if len(set.Machines()) < 2 {
-		return pipe
+		return ""
 	}
-	return pipe + ", " + machineName(set, set.Machine(p.Run))
+	return machineName(set, id)
 }
 
 // probeTimes holds the probes that found a time, a row each.
@@ -83,7 +94,7 @@ func probeTimes(set *results.Set) Chart {
 		X:     Axis{Label: "time", Scale: Log, Unit: Nanos},
 		Y:     Axis{Scale: Category},
 	}
-	var panel Panel
+	panels := map[string][]Series{}
 	for _, p := range set.Probes {
 		value, ok := number(p.Value)
 		if p.Unit != "ns" || !ok {
@@ -94,10 +105,14 @@ func probeTimes(set *results.Set) Chart {
 			row = len(c.Y.Categories)
 			c.Y.Categories = append(c.Y.Categories, p.Step)
 		}
-		panel.Series = addPoint(panel.Series, probeLine(set, p), exact(value, float64(row)))
+		on := set.Machine(p.Run)
+		panels[on] = addPoint(panels[on], pipeOf(p), exact(value, float64(row)))
 	}
-	panel.Series = shaped(panel.Series, Dots)
-	c.Panels = []Panel{panel}
+	for _, id := range runsOf(set.Probes, func(p results.Probe) string { return set.Machine(p.Run) }) {
+		if series := panels[id]; len(series) > 0 {
+			c.Panels = append(c.Panels, Panel{Title: machineAbove(set, id), Series: shaped(series, Dots)})
+		}
+	}
 	c.Subtitle = environmentLines(set, set.Probes, func(p results.Probe) string { return p.Run })
 	return c
 }
