@@ -9,22 +9,53 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// labels are the points of a series that have something written beside them.
-func (f frame) labels(s Series) pointLabels {
-	return slices.DeleteFunc(f.onPaper(s.Points), func(p Point) bool { return p.Label == "" })
+// pointLabels writes labels beside points: to the upper right, or at the first
+// other corner where there is room, no other label, and nothing drawn; or, where
+// there is no such corner, across what is drawn.
+type pointLabels struct {
+	of    []Point // with a label each
+	drawn []Point // what else the panel shows: points, and places along its lines
 }
 
-// pointLabels writes labels beside points: to the upper right, or at the first
-// other corner where there is room and no other label.
-type pointLabels []Point
+// add notes the labels of a series, and what is drawn of it.
+func (l *pointLabels) add(f frame, s Series) {
+	points := f.onPaper(s.Points)
+	l.drawn = append(l.drawn, points...)
+	if s.Shape != Dots {
+		l.drawn = append(l.drawn, between(points)...)
+	}
+	l.of = append(l.of, slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return p.Label == "" })...)
+}
+
+// between are places along the lines that join points, close enough to each
+// other that no label passes through.
+func between(points []Point) []Point {
+	const steps = 32
+	var out []Point
+	for i := 1; i < len(points); i++ {
+		a, b := points[i-1], points[i]
+		for k := 1; k < steps; k++ {
+			share := float64(k) / steps
+			out = append(out, Point{X: a.X + share*(b.X-a.X), Y: a.Y + share*(b.Y-a.Y)})
+		}
+	}
+	return out
+}
 
 // Plot implements [plot.Plotter].
 func (l pointLabels) Plot(c draw.Canvas, p *plot.Plot) {
+	if len(l.of) == 0 {
+		return
+	}
 	atX, atY := p.Transforms(&c)
 	style := lettering(8, ink, false)
-	var taken []vg.Rectangle
-	for _, pt := range l {
-		box := place(vg.Point{X: atX(pt.X), Y: atY(pt.Y)}, style, pt.Label, c.Rectangle, taken)
+	var taken, drawn []vg.Rectangle
+	for _, pt := range l.drawn {
+		at, r := vg.Point{X: atX(pt.X), Y: atY(pt.Y)}, lineWidth
+		drawn = append(drawn, vg.Rectangle{Min: vg.Point{X: at.X - r, Y: at.Y - r}, Max: vg.Point{X: at.X + r, Y: at.Y + r}})
+	}
+	for _, pt := range l.of {
+		box := place(vg.Point{X: atX(pt.X), Y: atY(pt.Y)}, style, pt.Label, c.Rectangle, taken, drawn)
 		taken = append(taken, box)
 		c.FillText(style, box.Min, pt.Label)
 	}
@@ -32,15 +63,17 @@ func (l pointLabels) Plot(c draw.Canvas, p *plot.Plot) {
 
 // place finds the room for a label beside a point; where there is none it
 // stays at the upper right.
-func place(at vg.Point, style text.Style, label string, within vg.Rectangle, taken []vg.Rectangle) vg.Rectangle {
+func place(at vg.Point, style text.Style, label string, within vg.Rectangle, taken, drawn []vg.Rectangle) vg.Rectangle {
 	const gap = markerRadius + 3
 	w, h := style.Width(label), style.Height(label)
 	right, left, above, below := at.X+gap, at.X-gap-w, at.Y+markerRadius, at.Y-markerRadius-h
 	corners := []vg.Point{{X: right, Y: above}, {X: left, Y: above}, {X: right, Y: below}, {X: left, Y: below}}
-	for _, min := range corners {
-		box := vg.Rectangle{Min: min, Max: min.Add(vg.Point{X: w, Y: h})}
-		if inside(box, within) && !slices.ContainsFunc(taken, func(o vg.Rectangle) bool { return overlap(box, o) }) {
-			return box
+	for _, clearOf := range [][]vg.Rectangle{slices.Concat(taken, drawn), taken} {
+		for _, min := range corners {
+			box := vg.Rectangle{Min: min, Max: min.Add(vg.Point{X: w, Y: h})}
+			if inside(box, within) && !slices.ContainsFunc(clearOf, func(o vg.Rectangle) bool { return overlap(box, o) }) {
+				return box
+			}
 		}
 	}
 	return vg.Rectangle{Min: corners[0], Max: corners[0].Add(vg.Point{X: w, Y: h})}

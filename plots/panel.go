@@ -96,7 +96,7 @@ func (f frame) plot(p Panel, labelY bool) *plot.Plot {
 	var labels pointLabels
 	for _, s := range inOrder(p.Series) {
 		out.Add(f.series(s)...)
-		labels = append(labels, f.labels(s)...)
+		labels.add(f, s)
 	}
 	out.Add(labels)
 	if (Chart{Panels: []Panel{p}}).empty() {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/pipebench/pipebench/results"
 )
@@ -91,7 +92,9 @@ func (v view) leverOf(r results.Record) string {
 			return "watermark of " + results.FormatSize(n)
 		}
 	case "wait":
-		return "frames of " + value + " each"
+		if d, err := time.ParseDuration(value); err == nil {
+			return "frames of " + results.FormatDuration(float64(d)) + " each"
+		}
 	}
 	return cmp.Or(r.Cell.Sender, "pipe of "+display("capacity", v.of("capacity", r)))
 }

@@ -283,7 +283,7 @@ func (e explainer) lever(c results.Cell) string {
 	case s.watermark > 0:
 		return "a sender that keeps unread bytes below " + size(s.watermark)
 	case s.wait > 0:
-		return fmt.Sprintf("a sender that sizes its frames by the stream's rate, %s each", s.wait)
+		return fmt.Sprintf("a sender that sizes its frames by the stream's rate, %s each", results.FormatDuration(float64(s.wait)))
 	case c.Size != base.Cell.Size:
 		return "messages of " + size(c.Size)
 	case c.Capacity != base.Cell.Capacity:
