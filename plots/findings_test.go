@@ -163,6 +163,19 @@ func curvePoint(x, y float64, extrapolated bool) map[string]any {
 	return map[string]any{"x": x, "y": y, "low": y * 0.95, "high": y * 1.08, "extrapolated": extrapolated}
 }
 
+// A choice between two sizes is a choice, too.
+func TestAChoiceOfTwoSizesIsDrawn(t *testing.T) {
+	set := &results.Set{Environments: []results.Environment{testMachine("run-1", "linux")}}
+	for _, u := range testTunes() {
+		if chunk := chunkOf(u.Cell.Framing); chunk == 16384 || chunk == 61440 {
+			set.Tunes = append(set.Tunes, u)
+		}
+	}
+	if got := chartNames(tuneCharts(set)); !slices.Equal(got, []string{"wait", "pareto"}) {
+		t.Errorf("charts %q", got)
+	}
+}
+
 // Each machine has its own panel, in which a kind of pipe looks as it does
 // everywhere.
 func TestProbesOfSeveralMachinesHaveAPanelEach(t *testing.T) {

@@ -35,13 +35,15 @@ func tuneView(set *results.Set) view {
 		}
 	}
 	v := wholeView(set, records)
+	chosen := v.common("size")
 	return v.keep(func(r results.Record) bool {
-		return len(v.where("size", v.of("size", r)).values("framing")) > fewFramings
+		size := v.of("size", r)
+		return len(v.where("size", size).values("framing")) > fewFramings || slices.Contains(chosen.values("size"), size)
 	})
 }
 
 // fewFramings are those that a choice is tried with for messages of another
-// size; more are a choice of their own.
+// size than that of most records; more are a choice of their own.
 const fewFramings = 3
 
 // tuneFiles are the dimensions that neither chart shows in itself.
