@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
@@ -173,6 +174,26 @@ func TestAChoiceOfTwoSizesIsDrawn(t *testing.T) {
 	}
 	if got := chartNames(tuneCharts(set)); !slices.Equal(got, []string{"wait", "pareto"}) {
 		t.Errorf("charts %q", got)
+	}
+}
+
+// What is not drawn needs no note: nothing is predicted of a reader without a
+// rate.
+func TestTheRuleIsNotedWhereItIsDrawn(t *testing.T) {
+	for _, row := range []struct {
+		drain int64
+		noted bool
+	}{{0, false}, {200e6, true}} {
+		set := &results.Set{Environments: []results.Environment{testMachine("run-1", "linux")}}
+		for _, u := range testTunes() {
+			if u.Cell.Drain == row.drain {
+				set.Tunes = append(set.Tunes, u)
+			}
+		}
+		notes := strings.Join(tuneCharts(set)[0].Notes, " ")
+		if strings.Contains(notes, "Predicted") != row.noted {
+			t.Errorf("reader's rate %d: notes %q", row.drain, notes)
+		}
 	}
 }
 

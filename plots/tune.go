@@ -81,7 +81,10 @@ func (p part) waitChart() Chart {
 		panel.Guides = p.where("drain", drain).unchunkedWait()
 		c.Panels = append(c.Panels, panel)
 	}
-	c.Notes = append(c.Notes, "Predicted: (pipe capacity + chunk) ÷ the reader's rate.", intervalNote)
+	if slices.ContainsFunc(c.names(), func(s Series) bool { return s.Name == predictedName }) {
+		c.Notes = append(c.Notes, "Predicted: (pipe capacity + chunk) ÷ the reader's rate.")
+	}
+	c.Notes = append(c.Notes, intervalNote)
 	return c
 }
 
@@ -144,10 +147,12 @@ func (v view) chunkLine(name string, of figure) Series {
 	return s
 }
 
+const predictedName = "predicted"
+
 // predicted is the wait that the pipe's capacity, the chunk and the reader's
 // rate make, where the reader has one.
 func (v view) predicted() []Series {
-	s := v.chunkLine("predicted", func(line, _ view, x float64) (Point, bool) {
+	s := v.chunkLine(predictedName, func(line, _ view, x float64) (Point, bool) {
 		for _, r := range line.records {
 			if capacity := r.Samples[0].Capacity; r.Cell.Drain > 0 && capacity > 0 {
 				return exact(x, (float64(capacity)+x)/float64(r.Cell.Drain)*1e9), true
