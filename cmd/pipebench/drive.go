@@ -209,7 +209,7 @@ func (f *driveFlags) drive(cmd *cobra.Command, command []string) error {
 		fmt.Fprintln(cmd.ErrOrStderr(), "pipebench:", errMaxTime)
 		err = nil
 	}
-	if shown := f.report(cmd, out.dir, asserts); !errors.Is(shown, results.ErrNothing) || err == nil {
+	if shown := f.report(cmd, out.dir, o.Run, asserts); !errors.Is(shown, results.ErrNothing) || err == nil {
 		return errors.Join(err, shown)
 	}
 	return err
@@ -289,9 +289,10 @@ func unfit(err error) error {
 	return &statusError{exitGate, fmt.Errorf("%w\n%s", err, unfit.Verdict.Advice())}
 }
 
-// report shows what the file says, and judges it.
-func (f *driveFlags) report(cmd *cobra.Command, dir string, asserts []results.Assert) error {
-	set, err := results.Read(filepath.Join(dir, recordsFile))
+// report shows what the file says of this run, and judges it. Earlier runs in
+// the same folder have been judged; the pictures hold them, too.
+func (f *driveFlags) report(cmd *cobra.Command, dir, run string, asserts []results.Assert) error {
+	all, err := results.Read(filepath.Join(dir, recordsFile))
 	if err != nil {
 		return err
 	}
@@ -301,7 +302,7 @@ func (f *driveFlags) report(cmd *cobra.Command, dir string, asserts []results.As
 	if f.badge {
 		fmt.Fprintln(cmd.OutOrStdout(), "\n"+target.Badge(set))
 	}
-	drawn, err := f.shared.draw(cmd.ErrOrStderr(), dir, set)
+	drawn, err := f.shared.draw(cmd.ErrOrStderr(), dir, all)
 	if err != nil {
 		return err
 	}
@@ -309,6 +310,7 @@ func (f *driveFlags) report(cmd *cobra.Command, dir string, asserts []results.As
 	return allGates(judged(cmd, f.shared.format, asserts, func(a results.Assert) results.Assertion { return target.Judge(a, set) }), hopeless(set))
 }
 
+	set := all.OfRun(run)
 // hopeless is a failed gate of a server that no message works with.
 func hopeless(set *results.Set) error {
 	if err := target.Hopeless(set); err != nil {
