@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -38,10 +39,7 @@ func parseAsserts(texts []string) ([]results.Assert, error) {
 // too, else beside it, and gives the command its end: a failed gate where one
 // fails, no verdict where none fails and one cannot be told.
 func judged(cmd *cobra.Command, format string, asserts []results.Assert, judge func(results.Assert) results.Assertion) error {
-	w := cmd.ErrOrStderr()
-	if format == string(results.FormatTable) || format == string(results.FormatMarkdown) {
-		w = cmd.OutOrStdout()
-	}
+	w := beside(cmd, format)
 	texts := make(map[results.AssertOutcome][]string)
 	for _, a := range asserts {
 		j := judge(a)
@@ -57,6 +55,15 @@ func judged(cmd *cobra.Command, format string, asserts []results.Assert, judge f
 		return &statusError{exitInconclusive, fmt.Errorf("it cannot be told whether %s: see above", strings.Join(texts[results.CannotTell], ", "))}
 	}
 	return nil
+}
+
+// beside is where what belongs to the results goes: with them where a person
+// reads them, and not where a program does.
+func beside(cmd *cobra.Command, format string) io.Writer {
+	if format == string(results.FormatTable) || format == string(results.FormatMarkdown) {
+		return cmd.OutOrStdout()
+	}
+	return cmd.ErrOrStderr()
 }
 
 // allGates joins what several gates say. One that failed decides the exit code,

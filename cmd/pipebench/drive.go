@@ -112,6 +112,7 @@ document (LSP: didOpen, documentSymbol, didClose), or auto: the tool echo if the
 	f.complete(cmd)
 }
 
+	noBench(cmd, &f.shared.format)
 // complete teaches the shell the flags' values; each flag exists, so there is no error.
 func (f *driveFlags) complete(cmd *cobra.Command) {
 	for flag, values := range map[string][]string{
@@ -300,7 +301,7 @@ func (f *driveFlags) report(cmd *cobra.Command, dir, run string, asserts []resul
 		return err
 	}
 	if f.badge {
-		fmt.Fprintln(cmd.OutOrStdout(), "\n"+target.Badge(set))
+		fmt.Fprintln(beside(cmd, f.shared.format), "\n"+target.Badge(set))
 	}
 	drawn, err := f.shared.draw(cmd.ErrOrStderr(), dir, all)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // View writes what records say about servers, for people: a table by size, then the limits, the growth, the load, and advice. Only the
-// formats table, markdown and csv have a view of their own; the others show the records as they are.
+// formats table, markdown and, of sizes and loads, csv have a view of their own; else the records are shown as they are.
 func View(w io.Writer, format results.Format, set *results.Set) error {
 	if len(set.Targets) == 0 && len(set.Faults) == 0 {
 		return results.ErrNothing
@@ -18,7 +18,12 @@ func View(w io.Writer, format results.Format, set *results.Set) error {
 	switch format {
 	case results.FormatTable, results.FormatMarkdown:
 	case results.FormatCSV:
-		return sizeTable(set.Targets).Write(w, format)
+		for _, t := range []results.Table{sizeTable(set.Targets), loadTable(set.Targets)} {
+			if len(t.Rows) > 0 {
+				return t.Write(w, format)
+			}
+		}
+		fallthrough
 	default:
 		return set.Write(w, format, results.ViewOptions{})
 	}
