@@ -64,11 +64,11 @@ refused.`,
   pipebench drive --find-limit --reply-tool render --reply-arg rows -- my-server
   pipebench drive --find-limit --size 32MiB -- my-server
   pipebench drive --assert 'limit>=16MiB' --assert 'p99<50ms@64KiB' --assert 'slope<1.3' -- my-server`,
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage(errors.New("which command? put it behind --, as in: pipebench drive -- cat"))
 			}
-			return nil
+			return usage(cmd.ValidateFlagGroups())
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return f.drive(cmd, args) },
 	}
@@ -108,11 +108,14 @@ document (LSP: didOpen, documentSymbol, didClose), or auto: the tool echo if the
 	flags.BoolVar(&f.findLimit, "find-limit", false, "search for the limits alone, to the byte")
 	f.registerAsserts(cmd, "exit 3 unless this holds, such as 'limit>=16MiB', and 4 where it cannot be told")
 	flags.BoolVar(&f.badge, "badge", false, "print a line for the server's README, too")
+	for _, load := range []string{"inflight", "rate"} { // which go together
+		cmd.MarkFlagsMutuallyExclusive("find-limit", "faults", "messages", load)
+	}
 	f.shared.register(cmd, "a folder for the files of the run (default pipebench-out/<time>)")
+	noBench(cmd, &f.shared.format)
 	f.complete(cmd)
 }
 
-	noBench(cmd, &f.shared.format)
 // complete teaches the shell the flags' values; each flag exists, so there is no error.
 func (f *driveFlags) complete(cmd *cobra.Command) {
 	for flag, values := range map[string][]string{
@@ -164,7 +167,10 @@ func sizeFlag(flag, text string) (int, error) {
 // plan reads the flags that say what to find out.
 func (f *driveFlags) plan() (target.Plan, error) {
 	p := target.Plan{Limits: f.findLimit, NoSweep: f.findLimit}
-	var err error
+	err := f.asLoad().Validate()
+	if err != nil {
+		return p, err
+	}
 	if f.sizes != "" {
 		if p.Sizes, err = sweep.ParseSizes(f.sizes); err != nil {
 			return p, fmt.Errorf("--size: %w", err)
@@ -261,6 +267,11 @@ func treatmentTable() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
+// asLoad is what --inflight and --rate ask for.
+func (f *driveFlags) asLoad() target.Load {
+	return target.Load{Inflight: f.inflight, Rate: f.rate, Duration: f.load}
+}
+
 // loads makes a load of each size.
 func (f *driveFlags) loads(ctx context.Context, d *target.Driver, plan target.Plan, keep target.Keep) error {
 	sizes := plan.Sizes
@@ -268,7 +279,9 @@ func (f *driveFlags) loads(ctx context.Context, d *target.Driver, plan target.Pl
 		sizes = []int{1 << 10}
 	}
 	for _, size := range sizes {
-		if err := d.Load(ctx, target.Load{Size: size, Inflight: f.inflight, Rate: f.rate, Duration: f.load}, keep); err != nil {
+		l := f.asLoad()
+		l.Size = size
+		if err := d.Load(ctx, l, keep); err != nil {
 			return err
 		}
 	}
@@ -297,6 +310,7 @@ func (f *driveFlags) report(cmd *cobra.Command, dir, run string, asserts []resul
 	if err != nil {
 		return err
 	}
+	set := all.OfRun(run)
 	if err := target.View(cmd.OutOrStdout(), results.Format(f.shared.format), set); err != nil {
 		return err
 	}
@@ -311,7 +325,6 @@ func (f *driveFlags) report(cmd *cobra.Command, dir, run string, asserts []resul
 	return allGates(judged(cmd, f.shared.format, asserts, func(a results.Assert) results.Assertion { return target.Judge(a, set) }), hopeless(set))
 }
 
-	set := all.OfRun(run)
 // hopeless is a failed gate of a server that no message works with.
 func hopeless(set *results.Set) error {
 	if err := target.Hopeless(set); err != nil {

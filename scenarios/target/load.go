@@ -31,6 +31,12 @@ const (
 	loadRounds      = results.LeastSamples // parts of the duration, each a sample
 )
 
+// Validate says what is wrong with the load, without a server.
+func (l Load) Validate() error {
+	_, err := l.withDefaults()
+	return err
+}
+
 func (l Load) withDefaults() (Load, error) {
 	if l.Size == 0 {
 		l.Size = defaultFrom
