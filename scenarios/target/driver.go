@@ -20,10 +20,11 @@ type Driver struct {
 
 	folder string // of the documents, ours to remove; "" where there are none
 
-	mu     sync.Mutex
-	c      *conn // nil between a failure and the next start
-	closed bool
-	starts int
+	mu       sync.Mutex
+	c        *conn                   // nil between a failure and the next start
+	starting context.CancelCauseFunc // gives up the start that is under way; nil while none is
+	closed   bool
+	starts   int
 
 	stillborn int // starts after a failure that came to nothing, and that no record tells of yet
 }
@@ -166,9 +167,12 @@ func (d *Driver) Close() error {
 // end ends the server; one that is not worth the wait is not given time to leave.
 func (d *Driver) end(politely bool) {
 	d.mu.Lock()
-	c := d.c
+	c, starting := d.c, d.starting
 	d.c, d.closed = nil, true
 	d.mu.Unlock()
+	if starting != nil {
+		starting(errClosed)
+	}
 	if c != nil {
 		c.hangUp(politely)
 	}
@@ -179,24 +183,52 @@ func (d *Driver) end(politely bool) {
 
 // live returns the running server, and starts it if it is not running.
 func (d *Driver) live(ctx context.Context) (*conn, error) {
-	d.mu.Lock()
-	c, closed := d.c, d.closed
-	d.mu.Unlock()
-	switch {
-	case closed:
-		return nil, errClosed
-	case c != nil:
+	if c := d.running(); c != nil {
 		return c, nil
+	}
+	return d.revive(ctx)
+}
+
+// running is the server, nil where none runs.
+func (d *Driver) running() *conn {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.c
+}
+
+// revive starts the server again, unless the driver is closed, or closed meanwhile.
+func (d *Driver) revive(ctx context.Context) (*conn, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	d.mu.Lock()
+	closed := d.closed
+	d.starting = cancel
+	d.mu.Unlock()
+	if closed {
+		return nil, errClosed
 	}
 	c, err := d.restart(ctx)
 	if err != nil {
 		return nil, err
 	}
+	if !d.adopt(c) {
+		c.hangUp(false)
+		return nil, errClosed
+	}
+	return c, nil
+}
+
+// adopt takes a server that was started for the running one, unless the driver was closed before.
+func (d *Driver) adopt(c *conn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.starting = nil
+	if d.closed {
+		return false
+	}
 	d.c = c
 	d.starts++
-	return c, nil
+	return true
 }
 
 // mostTries is how often a server is started again before it is given up: one that does not come to life once may the next time, and a sweep

@@ -44,10 +44,11 @@ var servers = map[string]func(arg string) error{
 		_, err := io.Copy(io.Discard, os.Stdin)
 		return err
 	},
-	"cat":    func(string) error { _, err := io.Copy(os.Stdout, os.Stdin); return err },
-	"upper":  upper,
-	"fitful": fitful,
-	"lsp":    serveLSP,
+	"cat":       func(string) error { _, err := io.Copy(os.Stdout, os.Stdin); return err },
+	"upper":     upper,
+	"fitful":    fitful,
+	"reluctant": reluctant,
+	"lsp":       serveLSP,
 	"stall": func(arg string) error {
 		return each(func(line string) {
 			if fmt.Sprint(len(line)) == arg {

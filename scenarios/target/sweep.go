@@ -146,13 +146,14 @@ func (d *Driver) sized(s *shape, m *measurement) results.Target {
 // noticed is what the server did on the side that may trouble a client.
 func (d *Driver) noticed() []string {
 	var out []string
-	if d.c == nil {
+	c := d.running()
+	if c == nil {
 		return nil
 	}
-	if lines, first := d.c.noise.dirty(); lines > 0 {
+	if lines, first := c.noise.dirty(); lines > 0 {
 		out = append(out, fmt.Sprintf("%d lines on standard output are no messages, the first: %q", lines, first))
 	}
-	if in, logged := d.c.in.bytes.Load(), d.c.words.bytes(); logged > max(in, loud) {
+	if in, logged := c.in.bytes.Load(), c.words.bytes(); logged > max(in, loud) {
 		out = append(out, fmt.Sprintf("it wrote %d bytes to standard error for %d bytes of requests: a client that does not read them will hang", logged, in))
 	}
 	return out
