@@ -300,7 +300,7 @@ func unfit(err error) error {
 	if !errors.As(err, &unfit) {
 		return err
 	}
-	return &statusError{exitGate, fmt.Errorf("%w\n%s", err, unfit.Verdict.Advice())}
+	return &statusError{exitGate, fmt.Errorf("%w\n%s", err, unfit.Advice())}
 }
 
 // report shows what the file says of this run, and judges it. Earlier runs in

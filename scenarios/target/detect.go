@@ -28,6 +28,19 @@ func (e *UnfitError) Error() string {
 	return s
 }
 
+// Advice says what to look at first. That of a verdict on a message would not do: there was none of a size yet.
+func (e *UnfitError) Advice() string {
+	switch {
+	case e.Verdict.Ended():
+		return "it ended before it could be loaded: does it serve on its standard streams with these arguments, and does it lack a setting or a file?"
+	case e.Verdict == Corrupt:
+		return "it writes what is of no protocol that was tried: that belongs on standard error; else name its protocol and its framing"
+	case e.Verdict == ErrorReply:
+		return "it can be spoken to: look at what it answered, and whether protocol, framing and tool are those that it has"
+	}
+	return "it lives and is not heard of: does it need an argument to serve on its standard streams, another protocol or framing, or more time to begin?"
+}
+
 // unfit explains why a server could not be greeted, and ends it.
 func unfit(o Options, c *conn, why error) error {
 	e := &UnfitError{Command: o.Command, Why: why.Error(), Verdict: ErrorReply}
