@@ -108,6 +108,11 @@ func testTargets() []results.Target {
 	return append(out, results.Target{Kind: "target", Run: "run-1", Time: testTime, Command: command, Protocol: "mcp", Verdict: "ok", RequestLimit: new(int64(10485759)), SearchedTo: new(int64(64 << 20)), Warnings: []string{"grows faster than linear: slope 1.4"}})
 }
 
+// testEnding is what tap writes behind a recording.
+func testEnding() []results.Target {
+	return []results.Target{{Kind: "target", Run: "run-1", Time: testTime, Command: []string{"/usr/bin/server"}, Protocol: "lines", Verdict: "signal SIGKILL", Evidence: map[string]any{"elapsed_ns": 1.5e9}}}
+}
+
 func testNoise() []results.Noise {
 	rnd := rand.New(rand.NewPCG(8, 8))
 	var out []results.Noise

@@ -14,7 +14,9 @@ func (r *reporter) answer(found []*section) *section {
 	s.Lead = slices.Concat(r.named(r.summary.Meaning), r.advice(), r.agreement(), r.tally(), r.traffic())
 	if len(s.Lead) == 0 {
 		for _, f := range found {
-			s.Notes = append(s.Notes, f.Title+": "+count(len(f.Tables), "table")+", "+count(len(f.Figures), "picture"))
+			holds := []string{count(len(f.Lead), "sentence"), count(len(f.Tables), "table"), count(len(f.Figures), "picture")}
+			holds = slices.DeleteFunc(holds, func(s string) bool { return s == "" })
+			s.Notes = append(s.Notes, f.Title+": "+strings.Join(holds, ", "))
 		}
 	}
 	return s

@@ -71,6 +71,8 @@ func TestSectionsAreThoseThatHaveRecords(t *testing.T) {
 		{"tune", &results.Set{Environments: environments, Tunes: testTunes()}, []string{"answer", "machines", "chunk-size"}},
 		{"noise", &results.Set{Environments: environments, Noise: testNoise()}, []string{"answer", "machines", "noise"}},
 		{"a recording", &results.Set{Environments: environments, Messages: testTraffic()}, []string{"answer", "machines", "recording"}},
+		{"a recording that is whole", &results.Set{Environments: environments, Messages: testTraffic(), Targets: testEnding()}, []string{"answer", "machines", "recording"}},
+		{"a recording of nothing", &results.Set{Environments: environments, Targets: testEnding()}, []string{"answer", "machines", "recording"}},
 		{"a cell that is unsupported", &results.Set{Environments: environments, Records: []results.Record{{Run: "run-1", Cell: testCell("raw", 1, "far", "stream"), Unsupported: "no"}}}, []string{"answer", "machines", "measurements"}},
 		{"a skipped line", &results.Set{Environments: environments, Noise: testNoise(), Problems: []results.Problem{{File: "a.jsonl", Line: 7}}}, []string{"answer", "machines", "noise", "left-out"}},
 	} {
@@ -111,6 +113,46 @@ func TestReportHoldsWhatTheRecordsSay(t *testing.T) {
 	}
 	if strings.Contains(page, "<script>alert(1)") {
 		t.Error("a record's text became markup")
+	}
+}
+
+func TestReportSaysHowARecordedServerEnded(t *testing.T) {
+	page := pageOf(t, &results.Set{Messages: testTraffic(), Targets: testEnding()}, ReportOptions{})
+	for _, want := range []string{"server ended after 1.50 s: signal SIGKILL.", "A recording: 1 sentence, 2 tables, "} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not have %q", want)
+		}
+	}
+}
+
+// What drive found decides: it measures growth in small pipes, too, of which
+// the file has no sizes, and it knows how sure it is.
+func TestReportSaysOfGrowthWhatDriveFound(t *testing.T) {
+	grown := func(capacity int, slope, lo float64) results.Target {
+		return results.Target{Run: "run-1", Command: testTargets()[0].Command, Verdict: "ok", Evidence: map[string]any{
+			"slope": slope, "slope_lo": lo, "slope_hi": 2*slope - lo, "from": 65536, "to": float64(8 << 20), "capacity": capacity,
+		}}
+	}
+	for _, row := range []struct {
+		targets []results.Target
+		want    []string
+	}{
+		{testTargets(), []string{"From 64 KiB on, the time of node server.js stdio grows "}},
+		{append(testTargets(), grown(65536, 1.1, 1.05), grown(4096, 1.49, 1.17)), []string{
+			"From 64 KiB to 8 MiB in 64 KiB pipes, the time of node server.js stdio grows no faster than linear: as size to the power of 1.10 [1.05, 1.15].",
+			"From 64 KiB to 8 MiB in 4 KiB pipes, the time of node server.js stdio grows faster than linear: as size to the power of 1.49 [1.17, 1.81].",
+		}},
+		{[]results.Target{grown(0, 1.4, 0.9)}, []string{"From 64 KiB to 8 MiB, the time of node server.js stdio grows perhaps faster than linear: as size to the power of 1.40 [0.90, 1.90]."}},
+	} {
+		page := pageOf(t, &results.Set{Targets: row.targets}, ReportOptions{})
+		for _, want := range row.want {
+			if !strings.Contains(page, want) {
+				t.Errorf("the page does not have %q", want)
+			}
+		}
+		if n := strings.Count(page, "as size to the power of"); n != len(row.want) {
+			t.Errorf("%d sentences on growth, want %d", n, len(row.want))
+		}
 	}
 }
 

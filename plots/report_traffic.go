@@ -11,18 +11,19 @@ import (
 // servers are the targets that drive loaded: their limits, and what they did
 // at each size.
 func (r *reporter) servers() *section {
-	if len(r.set.Targets) == 0 {
+	targets := loaded(r.set.Targets)
+	if len(targets) == 0 {
 		return nil
 	}
 	s := &section{
 		ID:       "servers",
 		Title:    "Servers",
-		Commands: r.commands(runsOf(r.set.Targets, func(t results.Target) string { return t.Run }), "pipebench drive --find-limit -- COMMAND"),
+		Commands: r.commands(runsOf(targets, func(t results.Target) string { return t.Run }), "pipebench drive --find-limit -- COMMAND"),
 	}
 	whole := grid{Caption: "As a whole", Columns: columns("server", "protocol", "machine", "verdict", "evidence")}
 	limits := grid{Caption: "Limits, in message bytes without the terminator", Columns: columns("server", "protocol", "machine", ">request limit", ">reply limit", ">searched to", "verdict")}
 	sizes := grid{Caption: "By message size", Columns: columns("server", "protocol", "machine", ">message", "verdict", ">time", ">p50", ">p99", "evidence")}
-	for _, t := range r.set.Targets {
+	for _, t := range targets {
 		name := cell{Text: commandName(t.Command), Class: "code"}
 		limited := t.RequestLimit != nil || t.ReplyLimit != nil || t.SearchedTo != nil
 		if limited {
@@ -32,14 +33,14 @@ func (r *reporter) servers() *section {
 			sizes.add(t.Warnings, name, plain(t.Protocol), plain(r.nameOf(t.Run)), plain(results.FormatSize(t.Size)), verdictCell(t.Verdict),
 				medianCell(t.Samples, "time"), medianCell(t.Samples, "p50"), medianCell(t.Samples, "p99"), long(evidenceText(t.Evidence)))
 		}
-		if !limited && t.Size <= 0 {
+		if _, grows := growthOf(t); !limited && !grows && t.Size <= 0 {
 			whole.add(t.Warnings, name, plain(t.Protocol), plain(r.nameOf(t.Run)), verdictCell(t.Verdict), long(evidenceText(t.Evidence)))
 		}
 	}
 	r.tabled(s, limits)
 	r.tabled(s, sizes)
 	r.tabled(s, whole)
-	s.Lead = r.growth()
+	s.Lead = r.growth(targets)
 	r.draw(s, targetCharts(r.set))
 	return s
 }
@@ -51,14 +52,39 @@ func limitCell(n *int64) cell {
 	return cell{Text: fmt.Sprint(*n), Small: results.FormatSize(*n)}
 }
 
+// loaded are the targets that drive loaded. The record of how a recorded server
+// ended is the recording's.
+func loaded(targets []results.Target) []results.Target {
+	var out []results.Target
+	for _, t := range targets {
+		if _, ended := lasted(t); !ended {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// lasted is how long a recorded server ran, of the record that tap leaves.
+func lasted(t results.Target) (ns float64, ok bool) { return number(t.Evidence["elapsed_ns"]) }
+
 // steep is the slope of time against size, both logarithmic, above which a
 // server grows faster than its messages.
 const steep = 1.3
 
-// growth says of each server whether its time grows faster than the size, from
-// the sizes at which the fixed cost of a message no longer counts.
-func (r *reporter) growth() []string {
-	var out []string
+// growth says of each server whether its time grows faster than the size: as
+// was found when it was driven, in pipes of every capacity, or else from the
+// sizes at which the fixed cost of a message no longer counts.
+func (r *reporter) growth(targets []results.Target) []string {
+	var out, told []string
+	for _, t := range targets {
+		if g, ok := growthOf(t); ok {
+			where := fmt.Sprintf("From %s to %s", sizeIn(t, "from"), sizeIn(t, "to"))
+			if capacity := sizeIn(t, "capacity"); capacity != "" {
+				where += " in " + capacity + " pipes"
+			}
+			out, told = append(out, growthSentence(where, commandName(t.Command), g)), append(told, commandName(t.Command))
+		}
+	}
 	for _, s := range targetPanel(r.set, func(_ results.Target, ns float64) float64 { return ns }).Series {
 		var x, y []float64
 		for _, p := range s.Points {
@@ -67,32 +93,69 @@ func (r *reporter) growth() []string {
 			}
 		}
 		g, err := results.FitGrowth(x, y)
-		if err != nil || g.Interval == nil {
+		if err != nil || g.Interval == nil || slices.Contains(told, s.Name) {
 			continue // fewer than three sizes from 64 KiB say nothing about growth
 		}
-		word := "no faster than linear"
-		if g.Slope > steep {
-			word = "faster than linear"
-		}
-		out = append(out, fmt.Sprintf("From 64 KiB on, the time of %s grows %s: as size to the power of %.2f [%.2f, %.2f].", s.Name, word, g.Slope, g.Interval.Lo, g.Interval.Hi))
+		out = append(out, growthSentence("From 64 KiB on", s.Name, g))
 	}
 	return out
 }
 
+func growthSentence(where, name string, g results.Growth) string {
+	word := "no faster than linear"
+	switch {
+	case g.Slope > steep && g.Interval.Lo > 1:
+		word = "faster than linear"
+	case g.Slope > steep:
+		word = "perhaps faster than linear"
+	}
+	return fmt.Sprintf("%s, the time of %s grows %s: as size to the power of %.2f [%.2f, %.2f].", where, name, word, g.Slope, g.Interval.Lo, g.Interval.Hi)
+}
+
+// growthOf is what a target says of growth, if it is about that.
+func growthOf(t results.Target) (results.Growth, bool) {
+	slope, ok := number(t.Evidence["slope"])
+	lo, known := number(t.Evidence["slope_lo"])
+	hi, _ := number(t.Evidence["slope_hi"])
+	return results.Growth{Slope: slope, Interval: &results.Interval{Lo: lo, Hi: hi}}, ok && known
+}
+
+// sizeIn is a size of the evidence, "" where there is none.
+func sizeIn(t results.Target, name string) string {
+	n, _ := number(t.Evidence[name])
+	if n == 0 {
+		return ""
+	}
+	return results.FormatSize(int64(n))
+}
+
 // recordings are the messages that tap saw.
 func (r *reporter) recordings() *section {
-	if len(r.set.Messages) == 0 {
+	endings := r.endings()
+	if len(r.set.Messages) == 0 && len(endings) == 0 {
 		return nil
 	}
 	s := &section{
 		ID:       "recording",
 		Title:    "A recording",
+		Lead:     endings,
 		Commands: r.commands(runsOf(r.set.Messages, func(m results.Message) string { return m.Run }), "pipebench tap -o FILE -- COMMAND"),
 	}
 	r.tabled(s, r.directions())
 	r.tabled(s, r.methods())
 	r.draw(s, trafficCharts(r.set))
 	return s
+}
+
+// endings say how each recorded server ended.
+func (r *reporter) endings() []string {
+	var out []string
+	for _, t := range r.set.Targets {
+		if ns, ok := lasted(t); ok {
+			out = append(out, fmt.Sprintf("%s ended after %s: %s.", commandName(t.Command), results.FormatDuration(ns), t.Verdict))
+		}
+	}
+	return out
 }
 
 // directions counts the messages each way, and those above the sizes at which
