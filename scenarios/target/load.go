@@ -104,7 +104,7 @@ type round struct {
 	judge  judge
 	window int64
 
-	slots []atomic.Int64 // when each request in flight was due, in ns since began, by number
+	slots []slot // of the requests in flight, by number
 	began time.Time
 	wake  chan struct{} // there is room in the window, or an answer was wrong
 
@@ -128,6 +128,28 @@ type round struct {
 	sample  results.Sample
 }
 
+// A slot is a request in flight.
+type slot struct {
+	waits atomic.Int64 // its number and 1; 0 while no request waits here for its answer
+	due   atomic.Int64 // in ns since the round began
+}
+
+// slot is where the i-th request waits.
+func (r *round) slot(i int64) *slot { return &r.slots[i&int64(len(r.slots)-1)] }
+
+// free is how many of the next n requests have a slot. The one of a request whose answer later ones overtake is not free before it came.
+func (r *round) free(n int64) int64 {
+	for i := range n {
+		if r.slot(r.sent.Load()+i).waits.Load() != 0 {
+			return i
+		}
+	}
+	return n
+}
+
+// overtaking is how many times as many requests as are in flight at once may be sent while one of them waits for its answer.
+const overtaking = 8
+
 // round runs one part of a load, from an idle server to an idle server.
 func (d *Driver) round(ctx context.Context, l Load, s *shape) (*round, error) {
 	return d.once(ctx, l, s, math.MaxInt64)
@@ -141,7 +163,7 @@ func (d *Driver) once(ctx context.Context, l Load, s *shape, most int64) (*round
 	}
 	r := &round{
 		c: c, load: l, most: most, send: s, check: s.clone(), window: int64(l.Inflight), wake: make(chan struct{}, 1), highest: -1,
-		slots: make([]atomic.Int64, 1<<bits.Len(uint(l.Inflight))), latency: results.NewHistogram(), lateness: results.NewHistogram(),
+		slots: make([]slot, overtaking<<bits.Len(uint(l.Inflight))), latency: results.NewHistogram(), lateness: results.NewHistogram(),
 	}
 	if s.farewell != nil {
 		r.done = make(chan int64, 2*l.Inflight) // as many as can be answered between two batches
@@ -180,17 +202,17 @@ func (r *round) generate(ctx context.Context, limit time.Duration) error {
 	w := r.c.framing.NewWriter(frames, framers.WithMaxMessage(-1), framers.WithVerbatim())
 	length := r.load.Duration / loadRounds
 	for time.Since(r.began) < length && r.sent.Load() < r.most {
-		n := r.window - (r.sent.Load() - r.answered.Load())
+		n := min(r.window-(r.sent.Load()-r.answered.Load()), r.fits(), r.most-r.sent.Load())
 		if r.load.Rate > 0 {
 			n = min(n, r.due(time.Since(r.began))-r.sent.Load())
 		}
-		if n <= 0 {
+		if n = r.free(n); n <= 0 {
 			if err := r.pause(ctx, limit, length); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := r.batch(w, frames, min(n, r.fits(), r.most-r.sent.Load()), limit); err != nil {
+		if err := r.batch(w, frames, n, limit); err != nil {
 			return err
 		}
 	}
@@ -230,7 +252,8 @@ func (r *round) batch(w framers.Writer, frames *framers.Coalescer, n int64, limi
 				r.late++
 			}
 		}
-		r.slots[i&int64(len(r.slots)-1)].Store(int64(at))
+		r.slot(i).due.Store(int64(at))
+		r.slot(i).waits.Store(i + 1)
 		r.sent.Add(1)
 		if err := r.write(w, i); err != nil {
 			return fmt.Errorf("the request was not taken: %w", err)
@@ -265,7 +288,7 @@ const slack = 2 * time.Millisecond
 
 // pause waits for room in the window, or for the next request to be due.
 func (r *round) pause(ctx context.Context, limit, length time.Duration) error {
-	full := r.sent.Load()-r.answered.Load() >= r.window
+	full := r.sent.Load()-r.answered.Load() >= r.window || r.free(1) == 0
 	if full || r.load.Rate == 0 {
 		return r.hear(ctx, limit)
 	}
@@ -315,11 +338,16 @@ func (r *round) receive(msg []byte, e envelope.Envelope, at time.Time) {
 	i := r.answered.Load()
 	if r.check.id >= 0 {
 		n, ok := numberOf(e.ID)
-		if !ok || n < 0 || n >= r.sent.Load() {
+		if !ok || n < 0 {
 			r.c.noise.note(&r.c.noise.late)
 			return
 		}
 		i = n
+	}
+	due := r.slot(i).due.Load()
+	if !r.slot(i).waits.CompareAndSwap(i+1, 0) { // it has been answered before, or was never asked
+		r.c.noise.note(&r.c.noise.late)
+		return
 	}
 	r.check.number(i)
 	if j := r.judge.judge(r.check, msg, e); j.verdict != OK {
@@ -330,14 +358,11 @@ func (r *round) receive(msg []byte, e envelope.Envelope, at time.Time) {
 	}
 	r.highest = max(r.highest, i)
 	r.replies += int64(len(msg))
-	if results.Observe(r.latency, int64(at.Sub(r.began))-r.slots[i&int64(len(r.slots)-1)].Load()) {
+	if results.Observe(r.latency, int64(at.Sub(r.began))-due) {
 		r.over++
 	}
 	if r.done != nil {
-		select {
-		case r.done <- i:
-		default: // an answer that came twice
-		}
+		r.done <- i
 	}
 	r.answered.Add(1)
 	select {

@@ -1,6 +1,7 @@
 package target_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -42,6 +43,30 @@ func TestLoadMatchesAnswersByIDInAnyOrder(t *testing.T) {
 				t.Error("answers in reverse order were not noticed")
 			}
 		})
+	}
+}
+
+func TestLoadCountsAnAnswerOnce(t *testing.T) {
+	r := loaded(t, "twice", target.Load{Size: 500, Inflight: 16, Duration: 120 * time.Millisecond})
+	if r.Verdict != string(target.OK) || !strings.Contains(strings.Join(r.Warnings, " "), "answers came that nobody waited for") {
+		t.Fatalf("%s: %v, warnings %q", r.Verdict, r.Evidence, r.Warnings)
+	}
+	for _, s := range r.Samples {
+		if s.WireBytes != s.Messages*(r.Size+1) {
+			t.Errorf("%d messages counted, %d bytes sent", s.Messages, s.WireBytes)
+		}
+	}
+}
+
+func TestLoadTimesAnAnswerThatOthersOvertake(t *testing.T) {
+	r := loaded(t, "late 50ms", target.Load{Size: 500, Inflight: 4, Duration: 600 * time.Millisecond})
+	if r.Verdict != string(target.OK) || len(r.Samples) == 0 {
+		t.Fatalf("%s: %v", r.Verdict, r.Evidence)
+	}
+	for _, s := range r.Samples {
+		if l := s.Latency["roundtrip"]; l.Count != s.Messages || l.MaxNS < int64(50*time.Millisecond) {
+			t.Errorf("%d latencies of %d messages, the longest %s", l.Count, s.Messages, time.Duration(l.MaxNS))
+		}
 	}
 }
 

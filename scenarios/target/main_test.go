@@ -15,6 +15,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
 	"github.com/pipebench/pipebench/scenarios/target"
+	"github.com/pipebench/pipebench/scenarios/target/envelope"
 )
 
 // serverJob names, in the environment of a child process, which server the test binary is to be instead of testing.
@@ -49,6 +50,8 @@ var servers = map[string]func(arg string) error{
 	"fitful":    fitful,
 	"reluctant": reluctant,
 	"lsp":       serveLSP,
+	"twice":     twice,
+	"late":      late,
 	"stall": func(arg string) error {
 		return each(func(line string) {
 			if fmt.Sprint(len(line)) == arg {
@@ -100,6 +103,31 @@ func serveMCP(arg string) error {
 // upper answers each line with another.
 func upper(string) error {
 	return each(func(line string) { fmt.Println(strings.ToUpper(line)) })
+}
+
+// refusal answers a JSON-RPC request that nobody knows.
+func refusal(line string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, envelope.Of([]byte(line)).ID)
+}
+
+// twice refuses every request, and says so two times.
+func twice(string) error {
+	return each(func(line string) { fmt.Println(refusal(line) + "\n" + refusal(line)) })
+}
+
+// late refuses every request, and takes its time over the first of a load while it goes on with the others.
+func late(arg string) error {
+	pause, err := time.ParseDuration(arg)
+	if err != nil {
+		return err
+	}
+	return each(func(line string) {
+		if !strings.Contains(line, `"id":1000000000,`) {
+			fmt.Println(refusal(line))
+			return
+		}
+		time.AfterFunc(pause, func() { fmt.Println(refusal(line)) })
+	})
 }
 
 // each calls f with every line that comes.

@@ -62,6 +62,13 @@ func (n *noise) dirty() (lines int64, first string) {
 	return n.lines, n.first
 }
 
+// unasked is how many answers nobody waited for.
+func (n *noise) unasked() int64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.late
+}
+
 // torn reports whether the last line was half a message.
 func (n *noise) torn() bool {
 	n.mu.Lock()

@@ -153,6 +153,9 @@ func (d *Driver) noticed() []string {
 	if lines, first := c.noise.dirty(); lines > 0 {
 		out = append(out, fmt.Sprintf("%d lines on standard output are no messages, the first: %q", lines, first))
 	}
+	if late := c.noise.unasked(); late > 0 {
+		out = append(out, fmt.Sprintf("%d answers came that nobody waited for: to no request, or the second to one", late))
+	}
 	if in, logged := c.in.bytes.Load(), c.words.bytes(); logged > max(in, loud) {
 		out = append(out, fmt.Sprintf("it wrote %d bytes to standard error for %d bytes of requests: a client that does not read them will hang", logged, in))
 	}
