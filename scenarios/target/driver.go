@@ -70,7 +70,7 @@ func (d *Driver) meet(ctx context.Context) error {
 	} else if d.dialect, d.c, err = detect(ctx, d.o); err != nil {
 		return err
 	}
-	if err := checkRequest(d.dialect, d.o.Request); err != nil {
+	if err := checkRequest(d.dialect, d.o); err != nil {
 		return err
 	}
 	if d.c == nil {

@@ -117,6 +117,9 @@ func TestRequestsThatCannotBe(t *testing.T) {
 		{"documents for lines", "cat", func(o *target.Options) { o.Protocol, o.Request = "lines", target.RequestDocument }, "lines has no request"},
 		{"documents for MCP", "mcp", func(o *target.Options) { o.Request, o.Protocol = target.RequestDocument, "mcp" }, "mcp has no request"},
 		{"a tool of a language server", "lsp go", func(o *target.Options) { o.Protocol, o.Request = "lsp", target.RequestTool }, "lsp has no request"},
+		{"a tool for lines", "cat", func(o *target.Options) { o.Protocol, o.Tool = "lines", "echo" }, "has no tools"},
+		{"a tool for replies, where it is found out that there are none", "cat", func(o *target.Options) { o.ReplyTool = "large" }, "has no tools"},
+		{"an argument without a tool for lines", "cat", func(o *target.Options) { o.Protocol, o.Args = "lines", `{"a":1}` }, "has no tools"},
 		{"a tool that is not to be called", "mcp", func(o *target.Options) { o.Request, o.Tool = target.RequestUnknown, "echo" }, "is not called"},
 		{"a language without documents", "lsp go", func(o *target.Options) { o.Language = "go" }, "says nothing without"},
 		{"a language that is refused", "lsp go", func(o *target.Options) {

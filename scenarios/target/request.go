@@ -33,9 +33,12 @@ func requestsOf(d dialect) []string {
 }
 
 // checkRequest reports a request that a protocol does not have.
-func checkRequest(d dialect, request string) error {
-	if known := requestsOf(d); !slices.Contains(known, request) {
-		return fmt.Errorf("drive: %s has no request %q, only %s", d, request, strings.Join(known, ", "))
+func checkRequest(d dialect, o Options) error {
+	if known := requestsOf(d); !slices.Contains(known, o.Request) {
+		return fmt.Errorf("drive: %s has no request %q, only %s", d, o.Request, strings.Join(known, ", "))
+	}
+	if _, hasTools := d.(*mcp); !hasTools && o.Tool+o.Arg+o.Args+o.ReplyTool != "" {
+		return fmt.Errorf("drive: %s has no tools that could be called with arguments", d)
 	}
 	return nil
 }

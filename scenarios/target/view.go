@@ -304,6 +304,21 @@ func replaySentence(t results.Target, n float64) string {
 	if at, failed := number(t.Evidence["failed_at_message"]); failed {
 		return s + fmt.Sprintf(" at message %.0f (%v)", at, t.Evidence["why"])
 	}
-	return s + ", p50 " + percentile(t.Samples, func(l results.Latency) *int64 { return l.P50NS }) +
-		", p99 " + percentile(t.Samples, func(l results.Latency) *int64 { return l.P99NS })
+	if len(t.Samples) == 0 {
+		return s
+	}
+	s += ", in " + results.FormatDuration(float64(t.Samples[0].ElapsedNS))
+	for _, p := range []struct {
+		name string
+		of   func(results.Latency) *int64
+	}{
+		{"p50", func(l results.Latency) *int64 { return l.P50NS }},
+		{"p99", func(l results.Latency) *int64 { return l.P99NS }},
+		{"the longest", func(l results.Latency) *int64 { return &l.MaxNS }},
+	} {
+		if took := percentile(t.Samples, p.of); took != "-" { // so few do not carry it
+			s += ", " + p.name + " " + took
+		}
+	}
+	return s
 }
