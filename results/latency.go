@@ -2,7 +2,9 @@ package results
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
@@ -78,6 +80,17 @@ func SummariseHistogram(h *hdrhistogram.Histogram) (Latency, error) {
 		MaxNS:  h.Max(),
 		HDR:    string(encoded),
 	}, nil
+}
+
+// Observations is how many observations a figure takes that is a percentile,
+// of one cell; 0 for any other.
+func (a Assert) Observations() int64 {
+	for name, percentile := range map[string]float64{"p50": 50, "p90": 90, "p99": 99, "p99.9": 99.9} {
+		if a.Metric == name || strings.HasSuffix(a.Metric, "."+name) {
+			return int64(math.Round(beyond * 100 / (100 - percentile)))
+		}
+	}
+	return 0
 }
 
 // carried is the percentile if n observations carry it, else nil.

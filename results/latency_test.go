@@ -124,3 +124,18 @@ func TestClockThatReadsBackwardsCountsAsZero(t *testing.T) {
 		t.Errorf("got %+v", l)
 	}
 }
+
+func TestObservationsAreThoseThatAPercentileTakes(t *testing.T) {
+	for text, want := range map[string]int64{
+		"p50<1s": 20, "p90<1s": 100, "p99<50ms@64KiB": 1000, "p99.9<1s": 10000, "service.p99<1s": 1000, "service.p99.9<1s": 10000,
+		"time<1s": 0, "limit>=1MiB": 0, "max<1s": 0,
+	} {
+		a, err := ParseAssert(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.Observations(); got != want {
+			t.Errorf("%s takes %d, want %d", text, got, want)
+		}
+	}
+}

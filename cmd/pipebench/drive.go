@@ -200,6 +200,9 @@ func (f *driveFlags) drive(cmd *cobra.Command, command []string) error {
 	if err != nil {
 		return usage(err)
 	}
+	for _, a := range asserts {
+		plan.Demand(a)
+	}
 	if f.messages != "" {
 		if f.recording, err = payload.ReadMessages(f.messages); err != nil {
 			return err

@@ -39,6 +39,7 @@ func Assert(text string) Want {
 		if a.Size > 0 {
 			p.Sizes = append(p.Sizes, int(a.Size))
 		}
+		p.Demand(a)
 	}}
 }
 

@@ -40,6 +40,13 @@ func TestCheckPassesAServerThatDoesWhatIsWanted(t *testing.T) {
 	}
 }
 
+func TestCheckMeasuresUntilAPercentileCanBeTold(t *testing.T) {
+	leakCheck(t)
+	if said := checked("slow 1ms", target.Assert("p99<5s@1KiB")); said != nil {
+		t.Errorf("said %q", said)
+	}
+}
+
 func TestCheckFailsAServerThatDoesNot(t *testing.T) {
 	leakCheck(t)
 	for _, row := range []struct {

@@ -16,7 +16,8 @@ type Driver struct {
 	dialect dialect
 	backoff backoff
 	pace    forecast
-	refusal string // the code of the error that a server gives for an unknown method
+	refusal string        // the code of the error that a server gives for an unknown method
+	least   map[int]int64 // round trips of a size that are demanded of a sweep
 
 	folder string // of the documents, ours to remove; "" where there are none
 

@@ -60,6 +60,16 @@ var servers = map[string]func(arg string) error{
 			fmt.Println(line)
 		})
 	},
+	"slow": func(arg string) error {
+		pause, err := time.ParseDuration(arg)
+		if err != nil {
+			return err
+		}
+		return each(func(line string) {
+			<-time.After(pause)
+			fmt.Println(line)
+		})
+	},
 	"swallow": func(arg string) error {
 		return each(func(line string) {
 			if most, _ := strconv.Atoi(arg); len(line) <= most {

@@ -48,7 +48,7 @@ func (d *Driver) measure(ctx context.Context, s *shape) (*measurement, error) {
 		return m, nil
 	}
 	trips := min(max(int64(sampleTime/max(took, 1)), 1), mostTrips)
-	for began := time.Now(); m.failure == nil && d.more(len(m.samples), time.Since(began)); {
+	for began := time.Now(); m.failure == nil && d.more(m, time.Since(began)); {
 		sample, _, err := d.sample(ctx, s, trips, trip)
 		if err != nil {
 			return m, err
@@ -60,8 +60,13 @@ func (d *Driver) measure(ctx context.Context, s *shape) (*measurement, error) {
 	return m, nil
 }
 
-func (d *Driver) more(samples int, spent time.Duration) bool {
-	if samples >= results.LeastSamples {
+// more reports whether a size is to be measured on.
+func (d *Driver) more(m *measurement, spent time.Duration) bool {
+	samples := len(m.samples)
+	switch {
+	case m.served <= d.least[m.size]: // the first is in no sample
+		return spent < demandTime
+	case samples >= results.LeastSamples:
 		return spent < d.o.Budget
 	}
 	return samples == 0 || spent < patientRuns*d.o.Budget

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
@@ -17,7 +18,24 @@ type Plan struct {
 	Limits    bool  // search for the limits to the byte, even if the sweep met none
 	LimitTo   int   // how far; 0 is the largest of Sizes
 	SmallPipe int   // bytes of the pipes in which growth is measured a second time; 0 is 4 KiB, less than 0 is not at all
+
+	least map[int]int64 // round trips of a size, as many as are demanded
 }
+
+// Demand has a size measured until an assertion on it can be judged: a percentile takes a number of round trips that a budget may not hold.
+// They have half a minute. An assertion on every size demands nothing.
+func (p *Plan) Demand(a results.Assert) {
+	if a.Size <= 0 || a.Observations() == 0 {
+		return
+	}
+	if p.least == nil {
+		p.least = map[int]int64{}
+	}
+	p.least[int(a.Size)] = max(p.least[int(a.Size)], a.Observations())
+}
+
+// demandTime is how long a size is measured at most for what is demanded of it.
+const demandTime = 30 * time.Second
 
 const (
 	defaultFrom      = 1 << 10
@@ -44,6 +62,7 @@ func (p Plan) withDefaults() Plan {
 // interrupted run has what it finished.
 func (d *Driver) Drive(ctx context.Context, p Plan, keep Keep) error {
 	p = p.withDefaults()
+	d.least = p.least
 	served := p.LimitTo
 	if !p.NoSweep {
 		sweep, err := d.Sweep(ctx, p.Sizes, keep)
