@@ -77,6 +77,12 @@ func (s state) ahead(earlier state) bool {
 	return worked != nil && float64(*worked) > busy*float64(s.at.Sub(earlier.at))
 }
 
+// getsOn reports whether the server is ahead of an earlier state, or would be if it had a CPU: on a busy machine one that is at work may come
+// to less than its share.
+func (c *conn) getsOn(earlier, now state) bool {
+	return now.ahead(earlier) || c.alive() && runnable(c.cmd.Process.Pid)
+}
+
 // most is how often a deadline is put off for a server that gets on.
 const most = 10
 
@@ -94,7 +100,7 @@ func (c *conn) watch(limit time.Duration) *watchman {
 	last, looks := c.state(), 0
 	w.timer = time.AfterFunc(time.Hour, func() {
 		now := c.state()
-		if looks++; looks < most && now.ahead(last) {
+		if looks++; looks < most && c.getsOn(last, now) {
 			last = now
 			w.timer.Reset(limit)
 			return

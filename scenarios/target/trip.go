@@ -114,7 +114,7 @@ func (c *conn) await(ctx context.Context, got <-chan received, began time.Time, 
 			return
 		case <-timer.C:
 			now := c.state()
-			if looks++; looks < most && now.ahead(last) {
+			if looks++; looks < most && c.getsOn(last, now) {
 				last = now
 				timer.Reset(limit)
 				continue

@@ -14,6 +14,9 @@ import (
 // runningCPU is not told of another process by any call of x/sys here.
 func runningCPU(int) cpuTime { return cpuTime{} }
 
+// runnable is not told either.
+func runnable(int) bool { return false }
+
 // runningPeak neither.
 func runningPeak(int) (int64, bool) { return 0, false }
 

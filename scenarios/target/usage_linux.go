@@ -1,7 +1,10 @@
 package target
 
 import (
+	"bytes"
+	"fmt"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -18,6 +21,24 @@ func runningCPU(pid int) cpuTime {
 		return cpuTime{}
 	}
 	return cpuTime{time.Duration(ts.Nano()), true}
+}
+
+// runnable reports whether a thread of the process has a CPU, or waits for one.
+func runnable(pid int) bool {
+	stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	if err != nil {
+		return false
+	}
+	for _, path := range stats {
+		stat, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended
+		}
+		if behind := bytes.LastIndexByte(stat, ')'); bytes.HasPrefix(stat[behind+1:], []byte(" R")) { // the name before may hold anything
+			return true
+		}
+	}
+	return false
 }
 
 func runningPeak(pid int) (int64, bool) { return machine.PeakMemory(pid) }

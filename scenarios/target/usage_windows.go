@@ -20,6 +20,9 @@ func runningCPU(pid int) cpuTime {
 // runningPeak is not told by any call of x/sys here.
 func runningPeak(int) (int64, bool) { return 0, false }
 
+// runnable neither.
+func runnable(int) bool { return false }
+
 // peakOf neither.
 func peakOf(*os.ProcessState) (int64, bool) { return 0, false }
 
