@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,11 +36,30 @@ func (f *sharedFlags) folder() string {
 	return filepath.Join("pipebench-out", time.Now().Format("20060102-150405"))
 }
 
+// makeFolder makes the folder, if it is not there. One that nobody named is
+// this run's alone, though others begin in the same second.
+func (f *sharedFlags) makeFolder() (string, error) {
+	dir := f.folder()
+	if f.out != "" {
+		return dir, os.MkdirAll(dir, 0o777)
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
+		return "", err
+	}
+	free := dir
+	for n := 2; ; n++ {
+		if err := os.Mkdir(free, 0o777); !errors.Is(err, fs.ErrExist) {
+			return free, err
+		}
+		free = fmt.Sprintf("%s-%d", dir, n)
+	}
+}
+
 // openRun makes the folder of a run, and begins its file with where it takes
 // place. A folder that holds an earlier run keeps it: the file goes on.
 func (f *sharedFlags) openRun(run string) (*runFolder, error) {
-	dir := f.folder()
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	dir, err := f.makeFolder()
+	if err != nil {
 		return nil, fmt.Errorf("make the folder for results: %w", err)
 	}
 	w, err := results.Append(filepath.Join(dir, recordsFile))
