@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"strings"
@@ -19,12 +20,13 @@ func Badge(set *results.Set) string {
 // that serves less than the 4 MiB that large tool results have, or whose time grows too fast; red for silence and corruption.
 func summary(set *results.Set) (message, color string) {
 	color = "brightgreen"
-	served, limit := int64(0), int64(0)
+	served, limit, limited := int64(0), int64(0), false
 	var above, fast string
 	for _, t := range set.Targets {
-		switch {
-		case t.RequestLimit != nil:
-			limit, above = *t.RequestLimit, t.Verdict
+		switch found := cmp.Or(t.RequestLimit, t.ReplyLimit); {
+		case found != nil && (!limited || *found < limit):
+			limit, above, limited = *found, t.Verdict, true
+		case found != nil: // the other side breaks sooner
 		case t.SearchedTo != nil:
 			served = max(served, *t.SearchedTo)
 		case t.Size > 0 && Verdict(t.Verdict).Works():
@@ -35,7 +37,7 @@ func summary(set *results.Set) (message, color string) {
 			fast = ", " + t.Verdict
 		}
 	}
-	if limit == 0 {
+	if !limited {
 		limit = served
 	}
 	message = "ok to " + sizeText(limit)

@@ -120,6 +120,15 @@ func TestBadge(t *testing.T) {
 		{"refused in words", []results.Target{{Verdict: "error reply", RequestLimit: new(int64(16 << 20))}}, []string{"then error reply", "brightgreen"}},
 		{"too small", []results.Target{{Size: 1 << 10, Verdict: "ok"}}, []string{"yellow"}},
 		{"grows", []results.Target{served, {Verdict: string(target.Superlinear)}}, []string{"faster than linear", "yellow"}},
+		{"replies break first", []results.Target{
+			served, {Size: 32 << 20, Verdict: "exit 0"}, {Verdict: "exit 0", RequestLimit: new(int64(20 << 20))}, {Verdict: "truncated", ReplyLimit: new(int64(100000))},
+		}, []string{"ok to 100,000 B, then truncated", "red"}},
+		{"replies break alone", []results.Target{
+			{Verdict: "ok", SearchedTo: new(int64(16 << 20))}, {Verdict: "corrupt", ReplyLimit: new(int64(8 << 20))},
+		}, []string{"ok to 8 MiB, then corrupt", "red"}},
+		{"requests break first", []results.Target{
+			{Verdict: "exit 0", RequestLimit: new(int64(5 << 20))}, {Verdict: "corrupt", ReplyLimit: new(int64(8 << 20))},
+		}, []string{"ok to 5 MiB, then exit 0", "red"}},
 		{"nothing works", []results.Target{{Size: 1 << 10, Verdict: "deaf"}}, []string{"works at no size: deaf", "red"}},
 	} {
 		badge := target.Badge(&results.Set{Targets: row.targets})
