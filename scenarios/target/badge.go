@@ -12,6 +12,9 @@ import (
 // Badge is a line of markdown for a server's README: an image that says what was found, by the shields.io service, with the same in words.
 func Badge(set *results.Set) string {
 	message, color := summary(set)
+	if len(set.Targets) == 0 {
+		message, color = treated(set.Faults)
+	}
 	escaped := strings.NewReplacer("-", "--", "_", "__").Replace(message)
 	return fmt.Sprintf("![stdio: %s](https://img.shields.io/badge/stdio-%s-%s)", message, url.PathEscape(escaped), color)
 }
@@ -23,6 +26,13 @@ func summary(set *results.Set) (message, color string) {
 	served, limit, limited := int64(0), int64(0), false
 	var above, fast string
 	for _, t := range set.Targets {
+		if n, replay := number(t.Evidence["replayed"]); replay {
+			message, color = fmt.Sprintf("%.0f messages replayed: %s", n, t.Verdict), "brightgreen"
+			if !Verdict(t.Verdict).Works() {
+				color = "red"
+			}
+			return message, color
+		}
 		switch found := cmp.Or(t.RequestLimit, t.ReplyLimit); {
 		case found != nil && (!limited || *found < limit):
 			limit, above, limited = *found, t.Verdict, true
@@ -54,6 +64,21 @@ func summary(set *results.Set) (message, color string) {
 		color = "yellow"
 	}
 	return message + fast, color
+}
+
+// treated is what came of the scenarios that a server was put through: green where it stood them all.
+func treated(faults []results.Fault) (message, color string) {
+	stood := 0
+	for _, f := range faults {
+		if Verdict(f.Verdict) == OK {
+			stood++
+		}
+	}
+	color = "yellow"
+	if stood == len(faults) {
+		color = "brightgreen"
+	}
+	return fmt.Sprintf("stands %d of %d faults of clients", stood, len(faults)), color
 }
 
 // modest is the least that a server should serve, in bytes.

@@ -108,6 +108,16 @@ func TestJudgeKnowsWhatIsNoVerdict(t *testing.T) {
 	}
 }
 
+func TestBadgeOfWhatAServerStands(t *testing.T) {
+	faults := []results.Fault{{ID: "trickle", Verdict: "ok"}, {ID: "dirty-line", Verdict: "deaf"}}
+	if badge := target.Badge(&results.Set{Faults: faults}); !strings.Contains(badge, "stands 1 of 2 faults") || !strings.Contains(badge, "yellow") {
+		t.Errorf("%s", badge)
+	}
+	if badge := target.Badge(&results.Set{Faults: faults[:1]}); !strings.Contains(badge, "stands 1 of 1 faults") || !strings.Contains(badge, "brightgreen") {
+		t.Errorf("%s", badge)
+	}
+}
+
 func TestBadge(t *testing.T) {
 	served := results.Target{Size: 16 << 20, Verdict: "ok"}
 	for _, row := range []struct {
@@ -129,6 +139,8 @@ func TestBadge(t *testing.T) {
 		{"requests break first", []results.Target{
 			{Verdict: "exit 0", RequestLimit: new(int64(5 << 20))}, {Verdict: "corrupt", ReplyLimit: new(int64(8 << 20))},
 		}, []string{"ok to 5 MiB, then exit 0", "red"}},
+		{"a replay", []results.Target{{Verdict: "ok", Evidence: map[string]any{"replayed": 9.0}}}, []string{"9 messages replayed: ok", "brightgreen"}},
+		{"a replay that ends early", []results.Target{{Verdict: "deaf", Evidence: map[string]any{"replayed": 9.0}}}, []string{"9 messages replayed: deaf", "red"}},
 		{"nothing works", []results.Target{{Size: 1 << 10, Verdict: "deaf"}}, []string{"works at no size: deaf", "red"}},
 	} {
 		badge := target.Badge(&results.Set{Targets: row.targets})
