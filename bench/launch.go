@@ -141,9 +141,18 @@ func (w *worker) listen(ctx context.Context) (reports, error) {
 	case ctx.Err() != nil:
 		return got, fmt.Errorf("the %s %w", w.who, context.Cause(ctx))
 	case err != nil || exit != nil:
-		return got, fmt.Errorf("the %s died: %w: %s", w.who, errors.Join(exit, ignoreEOF(err)), w.words)
+		return got, fmt.Errorf("the %s died: %w: %s", w.who, errors.Join(exit, understood(err)), w.words)
 	}
 	return got, nil
+}
+
+// understood is the error of reading a report. What is no report at all comes
+// from a program that runs on where a worker's ends.
+func understood(err error) error {
+	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+		return fmt.Errorf("its report: %w; main, or TestMain, has to call bench.Worker first", err)
+	}
+	return ignoreEOF(err)
 }
 
 // A crew is the workers of one sample.

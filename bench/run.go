@@ -64,6 +64,9 @@ type progress struct {
 }
 
 func newRunner(p Plan, keep func(results.Record) error) (*runner, error) {
+	if _, worker := os.LookupEnv(workerEnv); worker {
+		return nil, errNoWorker
+	}
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program, to start it as a worker: %w", err)

@@ -361,6 +361,7 @@ func TestAWorkerThatFailsIsNamed(t *testing.T) {
 		{"die", "exit status 7: these are my last words"},
 		{"hang", "did not finish within"},
 		{"babble", "invalid character"},
+		{"babble", "has to call bench.Worker first"},
 	} {
 		t.Setenv(misbehave, c.how)
 		r, err := newRunner(small(cell()), func(results.Record) error { return nil })
@@ -374,6 +375,19 @@ func TestAWorkerThatFailsIsNamed(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "ndjson 512 B stream free") {
 			t.Errorf("%s: got %v, want something of %q", c.how, err, c.says)
 		}
+	}
+}
+
+// A program that forgot to call Worker runs its main again as its own worker, and
+// that one its own, until the machine has no processes left.
+func TestAWorkerThatIsNoneStartsNone(t *testing.T) {
+	t.Setenv(workerEnv, workerVersion)
+	err := Run(t.Context(), small(cell()), func(results.Record) error { return nil })
+	if !errors.Is(err, errNoWorker) {
+		t.Errorf("Run: %v", err)
+	}
+	if _, err := small(cell()).Measure(t.Context(), cell(), 1); !errors.Is(err, errNoWorker) {
+		t.Errorf("Measure: %v", err)
 	}
 }
 

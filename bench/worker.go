@@ -31,6 +31,10 @@ const workerProcs = 4
 // collects garbage after all.
 const workerMemory = 1 << 30
 
+// errNoWorker is returned where a program that did not call [Worker] was started
+// as one and goes on to measure: it would start itself without end.
+var errNoWorker = errors.New("this process was started as a worker and is none: call bench.Worker first in main and in TestMain")
+
 // Worker does a worker's job and exits, if this process was started as one;
 // else it returns at once. Call it first in main and in TestMain of every
 // program that calls [Run]: the engine starts the program again for each

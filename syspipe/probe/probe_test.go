@@ -20,6 +20,16 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// A program that forgot to call Worker runs its main again as its own worker, and that one its own, until the machine has no processes
+// left.
+func TestAWorkerThatIsNoneStartsNone(t *testing.T) {
+	t.Setenv("SYSPIPE_PROBE_WORKER", "step")
+	err := probe.Run(t.Context(), probe.Options{Steps: []string{"slot"}}, func(probe.Finding) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "call probe.Worker first") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestFindings runs everything once and holds the findings against each other and against the rules.
 func TestFindings(t *testing.T) {
 	start, goroutines := time.Now(), runtime.NumGoroutine()

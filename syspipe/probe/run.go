@@ -63,6 +63,9 @@ func Steps() []string {
 // Run makes the experiments and calls found for each finding as it comes; it stops at the first error of found. An experiment that fails or
 // hangs is itself a finding, and the others go on. With all of them Run takes some seven seconds.
 func Run(ctx context.Context, o Options, found func(Finding) error) error {
+	if _, worker := os.LookupEnv(workerVariable); worker { // it would start itself without end
+		return errors.New("probe: this process was started as a worker and is none: call probe.Worker first in main and in TestMain")
+	}
 	kinds, steps, err := o.resolve()
 	if err != nil {
 		return err

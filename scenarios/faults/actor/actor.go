@@ -138,6 +138,9 @@ func PrepareOn(ctx context.Context, leash, report *syspipe.End, name string, arg
 			closeAll(lent)
 		}
 	}()
+	if _, actor := os.LookupEnv(scriptEnv); actor { // it would start itself without end
+		return nil, errors.New("this process was started as an actor and plays no part: call Play first in main and in TestMain")
+	}
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program, to start it as an actor: %w", err)

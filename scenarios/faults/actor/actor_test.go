@@ -14,6 +14,15 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
+// A program that forgot to call Play runs its main again as its own actor, and
+// that one its own, until the machine has no processes left.
+func TestAnActorThatPlaysNothingStartsNone(t *testing.T) {
+	t.Setenv("PIPEBENCH_ACTOR", `{"Name":"of no cast"}`)
+	if _, err := actor.Prepare(t.Context(), "deaf", nil); err == nil || !strings.Contains(err.Error(), "call Play first") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestMain(m *testing.M) {
 	actor.Play(cast)
 	os.Exit(m.Run())
