@@ -17,7 +17,7 @@ func rusage(who int) cpuTime {
 		known:         true,
 		cpu:           time.Duration(r.Utime.Nano() + r.Stime.Nano()),
 		switchesKnown: true,
-		voluntary:     r.Nvcsw,
-		involuntary:   r.Nivcsw,
+		voluntary:     int64(r.Nvcsw),
+		involuntary:   int64(r.Nivcsw),
 	}
 }

@@ -29,8 +29,8 @@ func (f lengthPrefix) NewReader(r io.Reader, opts ...Option) Reader {
 }
 
 func (lengthPrefix) carries(msg []byte, _ *settings) error {
-	if uint64(len(msg)) > math.MaxUint32 {
-		return &PayloadError{Offset: math.MaxUint32, Err: ErrLength}
+	if most := uint64(math.MaxUint32); uint64(len(msg)) > most {
+		return &PayloadError{Offset: int(most), Err: ErrLength}
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func WithMaxMessage(n int) Option {
 			s.maxMessage = DefaultMaxMessage
 		}
 		if n < 0 {
-			s.maxMessage = math.MaxInt - 1<<40 // room for the arithmetic of buffers around it
+			s.maxMessage = math.MaxInt - math.MaxInt>>5 // room for the arithmetic of buffers around it
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -45,7 +46,7 @@ func (f compressed) NewWriter(w io.Writer, opts ...Option) Writer {
 func (f compressed) NewReader(r io.Reader, opts ...Option) Reader {
 	s := newSettings(opts)
 	limit := s.maxMessage
-	if limit <= maxFrames { // escapes add a 128th to what does not compress
+	if limit <= math.MaxInt/2 { // escapes add a 128th to what does not compress
 		s.maxMessage += limit/16 + 1<<10
 	}
 	return &zstdReader{chunkReader: newChunkReader(r, f.size, false, s), limit: limit}

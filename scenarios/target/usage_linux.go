@@ -51,7 +51,7 @@ func peakOf(state *os.ProcessState) (int64, bool) {
 		return 0, false
 	}
 	ours, known := machine.PeakMemory(os.Getpid())
-	peak := r.Maxrss << 10
+	peak := int64(r.Maxrss) << 10
 	return peak, known && peak > ours
 }
 
