@@ -102,6 +102,53 @@ func TestAFramingOfOnesOwnIsMeasured(t *testing.T) {
 	}
 }
 
+func TestAFramingsBenchmarkHasTheSizesAskedFor(t *testing.T) {
+	for _, c := range []struct {
+		name                 string
+		sizes                []int
+		streamed, roundTrips int // sizes
+	}{
+		{"the usual", nil, 4, 2},
+		{"one", []int{4096}, 1, 1},
+		{"as many as the usual", []int{1000, 2000, 3000, 4000}, 4, 4},
+	} {
+		count := map[string]int{}
+		for _, cell := range framingCells("own", c.sizes) {
+			if cell.Framing == "own" && cell.Placement == Placed(cell)[0].Placement {
+				count[cell.Pattern]++
+			}
+		}
+		if count["stream"] != c.streamed || count["roundtrip"] != c.roundTrips {
+			t.Errorf("%s: %v", c.name, count)
+		}
+	}
+}
+
+func TestAFramingThatWorkersDoNotKnowIsNotMeasured(t *testing.T) {
+	for _, known := range []framers.Framing{own{}, framers.NDJSON()} {
+		if err := reachable(known); err != nil {
+			t.Error(err)
+		}
+	}
+	for name, says := range map[string]string{
+		"mine":   "bench.Register",
+		"ndjson": "a name of its own", // else the figures of framers' own would stand for it
+		"own":    "a name of its own",
+	} {
+		if err := reachable(renamed{own{}, name}); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want something of %q", name, err, says)
+		}
+	}
+}
+
+// renamed is own under another name.
+type renamed struct {
+	own
+	name string
+}
+
+func (r renamed) String() string { return r.name }
+
 func TestABenchmarkReportsTheEnginesTime(t *testing.T) {
 	c := cell()
 	p := Plan{Seed: 1, Duration: time.Minute}

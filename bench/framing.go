@@ -1,6 +1,9 @@
 package bench
 
 import (
+	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -30,8 +33,11 @@ func parseFraming(spec string) (framers.Framing, error) {
 	return nil, err
 }
 
-// framingSizes are the message sizes of [Framing], in bytes.
-var framingSizes = []int{256, 4 << 10, 64 << 10, 1 << 20}
+// The message sizes of [Framing] where none are given, in bytes.
+var (
+	streamedSizes = []int{256, 4 << 10, 64 << 10, 1 << 20}
+	returnedSizes = []int{256, 64 << 10}
+)
 
 // Framing benchmarks a framing through real pipes between two processes, beside
 // raw: streams of messages from 256 B to 1 MiB, and round trips of 256 B and
@@ -47,25 +53,50 @@ var framingSizes = []int{256, 4 << 10, 64 << 10, 1 << 20}
 //	func BenchmarkMine(b *testing.B) { bench.Framing(b, mine{}) }
 //
 // What is reported is the engine's time, in units that benchstat reads with
-// -col /framing. Sizes other than the usual may be given, in bytes.
+// -col /framing. Sizes other than the usual may be given, in bytes: each is
+// streamed and sent there and back.
 func Framing(b *testing.B, f framers.Framing, sizes ...int) {
 	b.Helper()
-	if len(sizes) == 0 {
-		sizes = framingSizes
+	if err := reachable(f); err != nil {
+		b.Fatal(err)
 	}
-	for _, size := range sizes {
+	Cells(b, framingCells(f.String(), sizes)...)
+}
+
+// reachable is why a worker would not find f by its name, or find another one
+// there, whose figures would pass for those of f.
+func reachable(f framers.Framing) error {
+	known, err := parseFraming(f.String())
+	if err != nil {
+		return fmt.Errorf("%w; for one of your own, call bench.Register before bench.Worker, in TestMain", err)
+	}
+	if reflect.TypeOf(known) != reflect.TypeOf(f) {
+		return fmt.Errorf("framing %q is %T, not %T: give yours a name of its own", f.String(), known, f)
+	}
+	return nil
+}
+
+// framingCells sets a framing beside raw, size by size.
+func framingCells(spec string, sizes []int) []results.Cell {
+	streamed, returned := sizes, sizes
+	if len(sizes) == 0 {
+		streamed, returned = streamedSizes, returnedSizes
+	}
+	var cells []results.Cell
+	for _, size := range streamed {
 		for _, pattern := range []string{"stream", "roundtrip"} {
-			if pattern == "roundtrip" && len(sizes) == len(framingSizes) && size != 256 && size != 64<<10 {
+			if pattern == "roundtrip" && !slices.Contains(returned, size) {
 				continue
 			}
-			for _, framing := range []string{"raw", f.String()} {
-				Cells(b, Placed(results.Cell{
+			for _, framing := range []string{"raw", spec} {
+				cells = append(cells, Placed(results.Cell{
 					Framing: framing, Size: size, Pipe: "anonymous", IO: "blocking",
 					Peer: "process", Pattern: pattern, Payload: "json",
 				})...)
 			}
 		}
 	}
+	return cells
 }
 
 // Placed gives a cell each placement of same and apart that this machine has;
