@@ -481,6 +481,32 @@ func TestBenchTextReadsBackAsWritten(t *testing.T) {
 	}
 }
 
+// Results that were had through ssh come behind what the other machine greets with.
+func TestReadSideBehindOtherText(t *testing.T) {
+	records, bench := &bytes.Buffer{}, &bytes.Buffer{}
+	set := sweep()
+	for _, r := range set.Records {
+		records.WriteString(encoded(t, r))
+	}
+	if err := set.WriteBench(bench); err != nil {
+		t.Fatal(err)
+	}
+	for _, before := range []string{"", "\ufeff", "\n", "Welcome to h!\n\n", strings.Repeat("a long greeting\n", 100)} {
+		for name, text := range map[string]string{"records": records.String(), "text": bench.String()} {
+			s, err := ReadSideFrom("f", strings.NewReader(before+text))
+			if err != nil {
+				t.Errorf("%s behind %.20q: %v", name, before, err)
+			} else if (s.Set != nil) != (name == "records") {
+				t.Errorf("%s behind %.20q were taken for something else", name, before)
+			}
+		}
+	}
+	s, err := ReadSideFrom("f", strings.NewReader("Welcome to h!\n"+records.String()))
+	if err != nil || len(s.Problems) != 1 || s.Problems[0].Line != 1 {
+		t.Errorf("problems: %v, %v", s.Problems, err)
+	}
+}
+
 func TestReadSideOfNothing(t *testing.T) {
 	for name, text := range map[string]string{
 		"empty": "", "blank": "\n\n", "prose": "hello\n", "an environment alone": encoded(t, testEnvironment()),

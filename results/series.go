@@ -2,6 +2,7 @@ package results
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -107,7 +108,7 @@ func ReadSide(path string) (Side, error) {
 
 // ReadSideFrom is [ReadSide] of what r gives.
 func ReadSideFrom(name string, r io.Reader) (Side, error) {
-	text := bufio.NewReader(r)
+	text := bufio.NewReaderSize(r, sniffed)
 	var side Side
 	if looksLikeJSON(text) {
 		set, err := ReadFrom(name, text)
@@ -123,6 +124,9 @@ func ReadSideFrom(name string, r io.Reader) (Side, error) {
 	}
 	if len(side.Series) == 0 {
 		why := "no cell with samples"
+		if side.Set == nil {
+			why = "neither records nor the text of go test -bench with a result in it"
+		}
 		if len(side.Problems) > 0 {
 			why += "; " + side.Problems[0].String()
 		}
@@ -131,16 +135,25 @@ func ReadSideFrom(name string, r io.Reader) (Side, error) {
 	return side, nil
 }
 
-// looksLikeJSON tells whether the first thing in a file is an object. It takes
-// nothing away from the reader. A short file is judged by what there is.
+// sniffed is how much of a file is looked at to tell what it is, in bytes: what a
+// login or a build says before it is shorter.
+const sniffed = 16 << 10
+
+// looksLikeJSON tells records from Go benchmark text by the first line that is of
+// either. It takes nothing away from the reader. A blank file counts as records,
+// whose reader says that it is blank; one of something else as text.
 func looksLikeJSON(r *bufio.Reader) bool {
-	head, _ := r.Peek(512) // an error comes again, when the file is read
-	for _, b := range head {
-		switch b {
-		case ' ', '\t', '\r', '\n', 0xef, 0xbb, 0xbf:
-			continue
+	head, _ := r.Peek(sniffed) // an error comes again, when the file is read
+	blank := true
+	for line := range bytes.Lines(head) {
+		line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\ufeff")))
+		switch {
+		case bytes.HasPrefix(line, []byte("{")):
+			return true
+		case bytes.HasPrefix(line, []byte("Benchmark")), bytes.HasPrefix(line, []byte("goos: ")):
+			return false
 		}
-		return b == '{'
+		blank = blank && len(line) == 0
 	}
-	return true // blank: the reader of results says so
+	return blank
 }
