@@ -56,14 +56,17 @@ func (g *gateFlags) gate() (comparisonGate, error) {
 	return out, nil
 }
 
-// parseShare reads "5%" or "0.05" as 0.05.
+// parseShare reads "5%" or "0.05" as 0.05. Without its sign a number is below 1:
+// who writes 5 means 5 %, and a gate of 500 % would never fail.
 func parseShare(s string) (float64, error) {
 	number, percent := strings.CutSuffix(s, "%")
 	v, err := strconv.ParseFloat(number, 64)
+	most := 1.0
 	if percent {
 		v /= 100
+		most = 1000
 	}
-	if err != nil || !(v >= 0) || v > 1000 {
+	if err != nil || !(v >= 0 && v < most) {
 		return 0, fmt.Errorf("%q: want a share such as 5%%", s)
 	}
 	return v, nil
