@@ -73,6 +73,9 @@ func (p Plan) Validate() error {
 	if p.Samples < 1 || p.Duration <= 0 {
 		return fmt.Errorf("the plan asks for %d samples of %s; both must be positive", p.Samples, p.Duration)
 	}
+	if p.MaxTime < 0 || p.Precision < 0 {
+		return fmt.Errorf("the plan asks for a time of %s and a precision of %v; neither can be negative", p.MaxTime, p.Precision)
+	}
 	seen := map[string]bool{}
 	tried := map[string]bool{}
 	for _, c := range p.Cells {

@@ -249,6 +249,21 @@ func TestWhatCannotBeIsRefusedBeforeAnythingIsMeasured(t *testing.T) {
 	}
 }
 
+func TestAPlanOfLessThanNothingIsRefused(t *testing.T) {
+	for says, change := range map[string]func(*Plan){
+		"0 samples":       func(p *Plan) { p.Samples = 0 },
+		"-1s":             func(p *Plan) { p.Duration = -time.Second },
+		"a time of -1m0s": func(p *Plan) { p.MaxTime = -time.Minute },
+		"precision of -1": func(p *Plan) { p.Precision = -1 },
+	} {
+		p := small(cell())
+		change(&p)
+		if err := p.Validate(); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("got %v, want something of %q", err, says)
+		}
+	}
+}
+
 func TestACapacityThatIsRefusedIsSaid(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux lets a capacity be asked for")

@@ -83,6 +83,9 @@ func (f *doctorFlags) plan(flags []string) (noise.Plan, error) {
 	if len(flags) == 0 {
 		flags = noise.DefaultFlags()
 	}
+	if err := f.times(); err != nil && f.invocations != 0 {
+		return noise.Plan{}, usage(err)
+	}
 	if f.maxTime == 0 {
 		f.maxTime = 2 * f.over
 	}
@@ -98,6 +101,18 @@ func (f *doctorFlags) plan(flags []string) (noise.Plan, error) {
 	}
 	p.Binary = invoke.Binary{Name: "pipebench", Path: self}
 	return p, nil
+}
+
+// times reports what of the times asked for cannot be, before one makes up for
+// the other.
+func (f *doctorFlags) times() error {
+	switch {
+	case f.over < 0 || f.maxTime < 0:
+		return fmt.Errorf("--over %s and --max-time %s: neither can be negative", f.over, f.maxTime)
+	case f.over == 0 && f.maxTime == 0:
+		return errors.New("--over 0s has one invocation follow the other: give them a time (--max-time)")
+	}
+	return nil
 }
 
 // watch invokes run, and keeps what it measured.

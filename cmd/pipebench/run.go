@@ -64,6 +64,9 @@ Lists take commas, sizes take k, KiB, MiB (always of 1024), 4KiB..1MiB doubles e
 			if len(f.scenarios) > 0 {
 				return f.reproduce(cmd)
 			}
+			if err := f.shaped(cmd); err != nil {
+				return usage(err)
+			}
 			return f.run(cmd)
 		},
 	}
@@ -100,6 +103,26 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.scenarios, "scenario", nil, "reproduce ways in which stdio fails, such as reader-gone (see list), or all, instead of measuring")
 	f.registerAsserts(cmd, "exit 3 unless this holds, such as 'p99<50ms@64KiB', and 4 where it cannot be told")
 	f.shared.register(cmd, "a folder for the files of the run (default pipebench-out/<time>)")
+}
+
+// againstShapes are the flags that say what is measured, as a shape does itself.
+var againstShapes = []string{
+	"framing", "size", "chunk", "pipe", "capacity", "io", "peer", "pattern", "payload", "messages",
+	"rate", "inflight", "batch", "drain", "read-buffer", "transfer", "clock",
+}
+
+// shaped refuses flags that would make something else of a shape, or be lost in
+// it.
+func (f *runFlags) shaped(cmd *cobra.Command) error {
+	if f.shape == "" {
+		return nil
+	}
+	for _, name := range againstShapes {
+		if cmd.Flags().Changed(name) {
+			return fmt.Errorf("--%s has no part in a shape: leave it out, or run without --shape", name)
+		}
+	}
+	return nil
 }
 
 // reproduce hands the flags that a scenario has over to it.
