@@ -334,8 +334,8 @@ func TestAMachineThatBecomesSlower(t *testing.T) {
 	}
 	r.Observe = func(now Progress) {
 		if now.Step == Calibrated {
-			r.grace = time.Second
-			r.cells[0].rate = 3e7 / r.Duration.Seconds() // far more messages than a second is enough for
+			r.grace = 3 * time.Second                    // on a busy machine, too, enough for a thousandth of them
+			r.cells[0].rate = 3e7 / r.Duration.Seconds() // far more messages than that is enough for
 		}
 	}
 	if err := r.measure(t.Context()); err != nil {

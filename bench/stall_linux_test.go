@@ -33,7 +33,7 @@ func TestAStallShowsInTheTail(t *testing.T) {
 // stopWorkers stops every worker of the sample that is under way for a while,
 // once it has been running for a fraction of it.
 func stopWorkers(t *testing.T, d time.Duration) {
-	time.Sleep(500 * time.Millisecond) // into the sample; the stall is found wherever it lies
+	time.Sleep(time.Second) // into the sample, however late a busy machine began it; the stall is found wherever it lies
 	for _, pid := range workers(t) {
 		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 			t.Error(err)

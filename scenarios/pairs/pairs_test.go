@@ -99,10 +99,18 @@ func TestTheOrderIsBalancedAndLeftToChance(t *testing.T) {
 func TestTimeEndsPairs(t *testing.T) {
 	p := fake(t, "")
 	p.Pairs = 1 << 30
-	p.MaxTime = 2 * time.Second
-	before, after, err := Run(deadline(t), p)
-	if err != nil || len(before) == 0 || len(before) != len(after) {
-		t.Errorf("%d and %d runs: %v", len(before), len(after), err)
+	p.MaxTime = time.Hour
+	r, err := newRunner(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Observe = func(at Progress) {
+		if at.Pair == 2 {
+			r.began = r.began.Add(-p.MaxTime) // an hour goes by
+		}
+	}
+	if err := errors.Join(r.run(deadline(t)), r.close()); err != nil || len(r.before) != 2 || len(r.after) != 2 {
+		t.Errorf("%d and %d runs: %v", len(r.before), len(r.after), err)
 	}
 }
 
@@ -116,7 +124,9 @@ func TestWhatEndsARun(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := fake(t, c.how)
-			p.MaxTime = 2 * time.Second
+			if c.how == "hang" {
+				p.MaxTime = 2 * time.Second
+			}
 			before, after, err := Run(deadline(t), p)
 			if err == nil || !strings.Contains(err.Error(), c.said) || !strings.Contains(err.Error(), "pair 1") {
 				t.Errorf("got %v, want %q", err, c.said)
