@@ -13,7 +13,7 @@ type assembly struct {
 	next     int    // the first chunk missing
 	data     []byte // chunks before next
 	ahead    map[int][]byte
-	waiting  int   // bytes held in ahead
+	waiting  int   // bytes of data in ahead
 	offset   int64 // of its first frame in the stream
 	touched  time.Time
 	dropped  bool // what comes of it is thrown away
@@ -22,7 +22,9 @@ type assembly struct {
 // aheadCost is charged for a chunk out of order beside its data: an empty one costs memory too.
 const aheadCost = 64
 
-func (a *assembly) bytes() int { return len(a.data) + a.waiting }
+// size is how long the message is so far; bytes is what is charged for holding it.
+func (a *assembly) size() int  { return len(a.data) + a.waiting }
+func (a *assembly) bytes() int { return a.size() + aheadCost*len(a.ahead) }
 
 func (a *assembly) has(index int) bool {
 	_, ahead := a.ahead[index]
@@ -37,7 +39,7 @@ func (a *assembly) store(index int, chunk []byte, top int) {
 			a.ahead = make(map[int][]byte)
 		}
 		a.ahead[index] = slices.Clone(chunk)
-		a.waiting += len(chunk) + aheadCost
+		a.waiting += len(chunk)
 		return
 	}
 	a.extend(chunk, top)
@@ -46,7 +48,7 @@ func (a *assembly) store(index int, chunk []byte, top int) {
 		if !ok {
 			return
 		}
-		a.waiting -= len(chunk) + aheadCost
+		a.waiting -= len(chunk)
 		delete(a.ahead, a.next)
 		a.extend(chunk, top)
 	}

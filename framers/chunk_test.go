@@ -252,6 +252,45 @@ func TestInFlightBytes(t *testing.T) {
 	}
 }
 
+// A frame may pass the limit on its message and that on what is in flight. It is refused for the one it passed first, also
+// where a read brought both.
+func TestTheLimitPassedFirstIsTheReason(t *testing.T) {
+	for _, c := range []struct {
+		name, wire string
+		want       []string
+	}{
+		{"of the message", "a:0:2:12345678901234\na:1:2:1\nb:0:1:y\n", []string{"too large", "y", "EOF"}},
+		{"of the flight", "c:0:2:12345\na:0:2:12345678901234\na:1:2:1\nb:0:1:y\n", []string{"0 in flight", "y", "1 missing", "EOF"}},
+		{"both at once", "c:0:2:12\na:0:2:12345678901234\na:1:2:1\nb:0:1:y\n", []string{"too large", "y", "1 missing", "EOF"}},
+	} {
+		for _, cut := range cuts {
+			r := mustParse(t, "chunked").NewReader(cut.cut(strings.NewReader(c.wire)),
+				framers.WithMaxMessage(10), framers.WithMaxInFlight(0, 12), framers.WithPolicy(framers.Resync))
+			if got := outcomes(r); !slices.Equal(got, c.want) {
+				t.Errorf("%s, %s: got %q, want %q", c.name, cut.name, got, c.want)
+			}
+		}
+	}
+}
+
+// Chunks out of order count as what they carry, against the limit on their message.
+func TestTheLimitIsExactOutOfOrder(t *testing.T) {
+	for wire, want := range map[string][]string{
+		"a:1:2:67890\na:0:2:12345\n":           {"1234567890", "EOF"},
+		"a:2:3:0\na:1:3:6789\na:0:3:12345\n":   {"1234567890", "EOF"},
+		"a:1:2:67890\na:0:2:123456\nb:0:1:y\n": {"too large", "y", "EOF"},
+		"a:1:2:123456\na:0:2:67890\nb:0:1:y\n": {"too large", "y", "EOF"},
+		"a:1:2:12345678901\na:0:2:\nb:0:1:y\n": {"too large", "y", "EOF"},
+	} {
+		for _, cut := range cuts {
+			r := mustParse(t, "chunked").NewReader(cut.cut(strings.NewReader(wire)), framers.WithMaxMessage(10), framers.WithPolicy(framers.Resync))
+			if got := outcomes(r); !slices.Equal(got, want) {
+				t.Errorf("%q, %s: got %q, want %q", wire, cut.name, got, want)
+			}
+		}
+	}
+}
+
 // Beyond the limit, a message's other chunks are dropped too, in whatever order they come.
 func TestChunkedResync(t *testing.T) {
 	for _, wire := range []string{

@@ -492,28 +492,42 @@ func (r *chunkReader) dataRest() int {
 	return rest + 1 + headerBytes(int(f.id.n), f.index+1, f.total)
 }
 
-// bounded returns an error, and drops the message, if it exceeds what may be held.
+// bounded returns an error, and drops the message, if it exceeds what may be held. Of two limits it exceeds, the one it
+// is further beyond was passed first: both count the same bytes, and one read may bring them all.
 func (r *chunkReader) bounded() error {
 	in := &r.lines.in
-	size := r.fin - in.base
+	came := r.fin - in.base
+	size, flying := came, 0
 	if r.to != nil {
-		size += r.to.bytes()
+		size += r.to.size()
 	}
-	if size > r.set.maxMessage {
-		err := tooLong(r.prefix(), r.set.maxMessage, r.start())
-		r.abandon()
-		if r.set.policy == Close {
-			r.lines.broken = err
-		}
-		return err
+	if r.frame.total > 1 && (r.run.active || r.to != nil) {
+		flying = r.flights.bytes + came
 	}
-	if r.frame.total > 1 && r.flights.bytes+r.fin-in.base > r.set.flightBytes && (r.run.active || r.to != nil) {
-		f := &r.frame
-		err := &ChunkError{Offset: r.offset, ID: f.id.String(), Index: f.index, Total: f.total, Received: r.received(), Err: ErrInFlight}
-		r.abandon()
-		return err
+	large, crowded := size-r.set.maxMessage, flying-r.set.flightBytes
+	switch {
+	case large > 0 && large >= crowded:
+		return r.tooLarge()
+	case crowded > 0:
+		return r.tooMany()
 	}
 	return nil
+}
+
+func (r *chunkReader) tooLarge() error {
+	err := tooLong(r.prefix(), r.set.maxMessage, r.start())
+	r.abandon()
+	if r.set.policy == Close {
+		r.lines.broken = err
+	}
+	return err
+}
+
+func (r *chunkReader) tooMany() error {
+	f := &r.frame
+	err := &ChunkError{Offset: r.offset, ID: f.id.String(), Index: f.index, Total: f.total, Received: r.received(), Err: ErrInFlight}
+	r.abandon()
+	return err
 }
 
 // prefix returns the beginning of the message that the frame belongs to, as far as it has come in order.
