@@ -79,6 +79,18 @@ func TestWhatALoadCannotBe(t *testing.T) {
 	}
 }
 
+// The account of a load is held in memory, two moments a message in each worker.
+func TestALoadThatCannotBeAccountedForIsRefused(t *testing.T) {
+	p := small(cell(func(c *results.Cell) { c.Rate = 1e12 }))
+	if err := p.Validate(); err == nil || !strings.Contains(err.Error(), "2000000000 messages a sample") {
+		t.Errorf("got %v", err)
+	}
+	p.Cells[0].Rate = 1e9
+	if err := p.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestABatchLeavesInOneCall(t *testing.T) {
 	p := small(cell(func(c *results.Cell) { c.Batch = 10 }))
 	for _, s := range collect(t, p)[0].Samples {

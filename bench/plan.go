@@ -83,7 +83,11 @@ func (p Plan) Validate() error {
 			return fmt.Errorf("the plan has a cell twice: %s", c.Key())
 		}
 		seen[c.Key()] = true
-		if err := p.validate(c); err != nil {
+		err := p.validate(c)
+		if err == nil {
+			err = p.accountable(c)
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", Label(c), err)
 		}
 		pipe := fmt.Sprint(c.Pipe, c.Capacity)
@@ -120,6 +124,19 @@ func (p Plan) validate(c results.Cell) error {
 		return err
 	}
 	return p.carries(c)
+}
+
+// mostAccounted is how many messages a sample of an open loop may have. Each end
+// keeps two moments of each, and a worker may hold twice that in all.
+const mostAccounted = workerMemory / 32
+
+// accountable refuses a rate whose account no worker could hold. How many messages
+// there are is asked for here; elsewhere it is measured.
+func (p Plan) accountable(c results.Cell) error {
+	if n := c.Rate * p.Duration.Seconds(); n > mostAccounted {
+		return fmt.Errorf("rate %v makes %.0f messages a sample of %s, and %d can be accounted for: ask for a lower rate, or a shorter duration", c.Rate, n, p.Duration, mostAccounted)
+	}
+	return nil
 }
 
 // clockPerSample is the clock of a cell whose round trips are not timed one by
