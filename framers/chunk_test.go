@@ -373,6 +373,34 @@ func TestReset(t *testing.T) {
 	}
 }
 
+// A message that was given up, and said to be, is no longer in flight, though what comes of it is still thrown away.
+func TestAMessageGivenUpIsNotInFlight(t *testing.T) {
+	src := &pausing{left: []string{"a:0:3:12345678901\nb:0:2:1\n", "", "a:1:3:2\na:2:3:3\nb:1:2:2\n"}}
+	r := mustParse(t, "chunked").NewReader(src, framers.WithMaxMessage(10), framers.WithPolicy(framers.Resync)).(framers.ChunkReader)
+	var large *framers.TooLargeError
+	if _, err := r.ReadMessage(); !errors.As(err, &large) {
+		t.Fatal(err)
+	}
+	if _, err := r.ReadMessage(); !errors.Is(err, errLater) {
+		t.Fatal(err)
+	}
+	if n, bytes := r.InFlight(); n != 1 || bytes != 1 {
+		t.Errorf("in flight: %d messages, %d bytes", n, bytes)
+	}
+	if got, want := outcomes(r), []string{"12", "EOF"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// While more of a message is to come, be it to be thrown away, what the stream ends with may be the beginning of a frame.
+func TestAFrameOfAMessageGivenUpIsCut(t *testing.T) {
+	const id = "0123abcd-4567-89ab-cdef-0123456789ab"
+	r := mustParse(t, "adaptive").NewReader(strings.NewReader(id+":0:2:12345678901\n0123a"), framers.WithMaxMessage(10), framers.WithPolicy(framers.Resync))
+	if got, want := outcomes(r), []string{"too large", io.ErrUnexpectedEOF.Error()}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // A Reset in the middle of a frame drops the message the frame is of, and nothing else.
 func TestResetInsideAFrame(t *testing.T) {
 	for _, c := range []struct {

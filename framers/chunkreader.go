@@ -22,7 +22,7 @@ type ChunkReader interface {
 	ReadChunk() (Chunk, error)
 	// Reset drops the incomplete messages and returns how many there were. A frame under way is received to its end.
 	Reset() int
-	// InFlight returns how many incomplete messages are held, and the bytes of their data.
+	// InFlight returns how many incomplete messages are held, and the bytes that count against WithMaxInFlight for them.
 	InFlight() (messages, bytes int)
 }
 
@@ -150,7 +150,12 @@ func (r *chunkReader) Reset() int {
 }
 
 func (r *chunkReader) InFlight() (messages, bytes int) {
-	messages, bytes = len(r.flights.list), r.flights.bytes
+	for _, a := range r.flights.list {
+		if !a.dropped {
+			messages++
+		}
+	}
+	bytes = r.flights.bytes
 	if r.run.active {
 		messages++
 		bytes += r.fin - r.lines.in.base
@@ -247,7 +252,8 @@ func (r *chunkReader) end(err error) error {
 	if err != io.EOF {
 		return err
 	}
-	if flying, _ := r.InFlight(); r.bare && flying == 0 && in.pos < in.end && in.end-in.pos <= shortID {
+	expecting := r.run.active || len(r.flights.list) > 0
+	if r.bare && !expecting && in.pos < in.end && in.end-in.pos <= shortID {
 		return r.other()
 	}
 	if in.pos < in.end {
