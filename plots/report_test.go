@@ -138,7 +138,7 @@ func TestReportSaysHowARecordedServerEnded(t *testing.T) {
 func TestReportSaysOfGrowthWhatDriveFound(t *testing.T) {
 	grown := func(capacity int, slope, lo float64) results.Target {
 		return results.Target{Run: "run-1", Command: testTargets()[0].Command, Verdict: "ok", Evidence: map[string]any{
-			"slope": slope, "slope_lo": lo, "slope_hi": 2*slope - lo, "from": 65536, "to": float64(8 << 20), "capacity": capacity,
+			"slope": slope, "slope_lo": lo, "slope_hi": 2*slope - lo, "from": 65536, "to": float64(8 << 20), "capacity": capacity, "points": 8,
 		}}
 	}
 	for _, row := range []struct {

@@ -67,10 +67,6 @@ func loaded(targets []results.Target) []results.Target {
 // lasted is how long a recorded server ran, of the record that tap leaves.
 func lasted(t results.Target) (ns float64, ok bool) { return number(t.Evidence["elapsed_ns"]) }
 
-// steep is the slope of time against size, both logarithmic, above which a
-// server grows faster than its messages.
-const steep = 1.3
-
 // growth says of each server whether its time grows faster than the size: as
 // was found when it was driven, in pipes of every capacity, or else from the
 // sizes at which the fixed cost of a message no longer counts.
@@ -104,9 +100,9 @@ func (r *reporter) growth(targets []results.Target) []string {
 func growthSentence(where, name string, g results.Growth) string {
 	word := "no faster than linear"
 	switch {
-	case g.Slope > steep && g.Interval.Lo > 1:
+	case g.Fast():
 		word = "faster than linear"
-	case g.Slope > steep:
+	case g.MayBeFast():
 		word = "perhaps faster than linear"
 	}
 	return fmt.Sprintf("%s, the time of %s grows %s: as size to the power of %.2f [%.2f, %.2f].", where, name, word, g.Slope, g.Interval.Lo, g.Interval.Hi)
@@ -117,7 +113,8 @@ func growthOf(t results.Target) (results.Growth, bool) {
 	slope, ok := number(t.Evidence["slope"])
 	lo, known := number(t.Evidence["slope_lo"])
 	hi, _ := number(t.Evidence["slope_hi"])
-	return results.Growth{Slope: slope, Interval: &results.Interval{Lo: lo, Hi: hi}}, ok && known
+	points, _ := number(t.Evidence["points"])
+	return results.Growth{Slope: slope, Interval: &results.Interval{Lo: lo, Hi: hi}, Points: int(points)}, ok && known
 }
 
 // sizeIn is a size of the evidence, "" where there is none.

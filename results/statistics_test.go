@@ -171,6 +171,28 @@ func TestFitGrowthWorkedValues(t *testing.T) {
 	}
 }
 
+func TestGrowthIsFastBeyondItsScatter(t *testing.T) {
+	for _, tt := range []struct {
+		slope, lo float64
+		points    int
+		fast, may bool
+	}{
+		{1.49, 1.17, 8, true, false},
+		{1.47, 1.22, 3, false, true}, // a linear server, over three sizes
+		{1.47, 1.22, 4, true, false},
+		{1.4, 0.9, 8, false, true},
+		{1.2, 1.1, 8, false, false},
+	} {
+		g := Growth{Slope: tt.slope, Interval: &Interval{Lo: tt.lo, Hi: 2*tt.slope - tt.lo}, Points: tt.points}
+		if g.Fast() != tt.fast || g.MayBeFast() != tt.may {
+			t.Errorf("%+v: fast %v, may be %v", tt, g.Fast(), g.MayBeFast())
+		}
+	}
+	if g := (Growth{Slope: 2, Points: 2}); g.Fast() || !g.MayBeFast() {
+		t.Error("two points are sure of a slope")
+	}
+}
+
 func TestFitGrowthRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -8,7 +8,7 @@ import (
 )
 
 // FastGrowth is the slope above which a server's time is said to grow faster than the size of a message.
-const FastGrowth = 1.3
+const FastGrowth = results.FastGrowth
 
 // linearFrom is from which size on the slope is taken, in bytes: below, what every request costs whatever its size is most of its time, and
 // hides how it grows.
@@ -22,12 +22,6 @@ type Growth struct {
 	Shows    int // the size from which on a byte costs half as much again as it did before, at least; 0 where it never does
 }
 
-// Fast reports whether time grows faster than size: by its slope, and beyond what the scatter of the sizes could explain.
-func (g Growth) Fast() bool { return g.Slope > FastGrowth && g.Interval != nil && g.Interval.Lo > 1 }
-
-// MayBeFast reports whether the slope says so, and its interval leaves it open.
-func (g Growth) MayBeFast() bool { return g.Slope > FastGrowth && !g.Fast() }
-
 func (g Growth) String() string {
 	s := fmt.Sprintf("time grows as size^%.2f", g.Slope)
 	if i := g.Interval; i != nil {
@@ -40,6 +34,8 @@ func (g Growth) String() string {
 	switch {
 	case g.Fast():
 		s += ": faster than linear"
+	case g.MayBeFast() && g.Interval != nil && g.Interval.Lo > 1:
+		s += fmt.Sprintf(": may grow faster than linear, but %d sizes are too few to be sure", g.Points)
 	case g.MayBeFast():
 		s += ": may grow faster than linear, but the interval reaches 1"
 	default:

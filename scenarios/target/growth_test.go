@@ -43,6 +43,9 @@ func TestGrowthIsFastOnlyWhereItsWholeIntervalSaysSo(t *testing.T) {
 			if g == nil || g.Fast() != row.fast || g.MayBeFast() != row.may || !strings.Contains(g.String(), row.says) {
 				t.Errorf("%v: fast %v, may be %v; want %v, %v, %q", g, g.Fast(), g.MayBeFast(), row.fast, row.may, row.says)
 			}
+			if few := growthOf(sweptAs(sizes[:3], row.took)); few.Fast() || row.fast && !strings.Contains(few.String(), "3 sizes are too few") {
+				t.Errorf("of three sizes: %v", few)
+			}
 			if got := strings.Contains(g.String(), "faster than linear"); got != (row.fast || row.may) {
 				t.Errorf("says %q", g)
 			}

@@ -200,8 +200,9 @@ func growthSentence(t results.Target, slope float64) string {
 	lo, known := number(t.Evidence["slope_lo"])
 	hi, _ := number(t.Evidence["slope_hi"])
 	shows, _ := number(t.Evidence["shows_at"])
+	points, _ := number(t.Evidence["points"])
 	g := Growth{From: int(from), To: int(to), Capacity: int(capacity), Shows: int(shows)}
-	g.Slope = slope
+	g.Slope, g.Points = slope, int(points)
 	if known {
 		g.Interval = &results.Interval{Lo: lo, Hi: hi}
 	}
