@@ -199,6 +199,9 @@ func (r *chunkReader) arrive(assemble bool) error {
 func (r *chunkReader) fill(limit int) error {
 	in := &r.lines.in
 	length := r.fin - in.base
+	if length > keepAssembly {
+		r.flights.yield() // the buffer is to grow as large
+	}
 	err := in.fill(limit)
 	r.fin = in.base + length
 	return err
@@ -329,6 +332,7 @@ func (r *chunkReader) line() ([]byte, error) {
 		return nil, err
 	}
 	r.stage = atHeader
+	r.flights.pass()
 	if r.set.verbatim {
 		return line, nil
 	}
@@ -622,6 +626,7 @@ func (r *chunkReader) file() (msg []byte, whole bool) {
 	}
 	msg = in.buf[in.base:r.fin:r.fin]
 	in.next(in.pos)
+	r.flights.pass()
 	return msg, true
 }
 

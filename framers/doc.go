@@ -39,7 +39,8 @@
 // that does not fit has the buffer grow with what arrives, never with what is declared, to 1.5 × the limit and one read at
 // most while it grows. After 32 messages in a row that would have fitted a quarter of it, a grown buffer is given back.
 // Beside its buffer, a chunk reader holds the messages that frames of others have interrupted, as WithMaxInFlight allows; a
-// message whose chunks come out of order is held twice while it is put together.
+// message whose chunks come out of order is held twice while it is put together. By the same rule as its own it keeps the
+// buffer of one large message for the next, and instead of its own where both would be large.
 //
 // # Speed
 //

@@ -323,6 +323,39 @@ func TestBufferIsGivenBack(t *testing.T) {
 	}
 }
 
+// So is the buffer of a large message that was interrupted; and at once where a message comes that is as large and is not,
+// so that there are never two.
+func TestTheBufferOfAnInterruptedMessageIsGivenBack(t *testing.T) {
+	const large = 8 << 20
+	small := []byte("c:0:1:small\n")
+	apart := []byte("c:0:2:sm\nd:0:1:between\nc:1:2:all\n")
+	for _, row := range []struct {
+		name         string
+		then         []byte // behind a large message
+		messages     int    // in it
+		holds, below int    // bytes that the reader has after it
+	}{
+		{"soon after", bytes.Repeat(small, 10), 10, large, large * 3 / 2},
+		{"after small ones", bytes.Repeat(small, 40), 40, 0, large / 2},
+		{"after small ones that were interrupted", bytes.Repeat(apart, 20), 40, 0, large / 2},
+		{"after a large one that was not", slices.Concat([]byte("e:0:1:"), message(large), []byte("\n")), 1, large, large * 3 / 2},
+	} {
+		wire := slices.Concat(interrupted(large), row.then)
+		before := heapAfter()
+		r := mustParse(t, "chunked").NewReader(bytes.NewReader(wire), framers.WithMaxMessage(large))
+		for range 2 + row.messages {
+			if _, err := r.ReadMessage(); err != nil {
+				t.Fatalf("%s: %v", row.name, err)
+			}
+		}
+		if got := heapAfter() - before; int(got) < row.holds || int(got) > row.below {
+			t.Errorf("%s: holds %d bytes", row.name, got)
+		}
+		runtime.KeepAlive(r)
+		runtime.KeepAlive(wire)
+	}
+}
+
 // A Reader over a real pipe asks no more often than the pipe makes it.
 func TestReadsAreBig(t *testing.T) {
 	const n = 1 << 20

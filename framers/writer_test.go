@@ -3,6 +3,7 @@ package framers_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -258,6 +259,53 @@ func TestNothingIsAllocatedForInterleavedMessages(t *testing.T) {
 	if a := testing.AllocsPerRun(60, func() { r.ReadMessage() }); a > 0 {
 		t.Errorf("%.1f allocations a message", a)
 	}
+}
+
+// A large message that small ones interrupt takes no new memory once there was one like it.
+func TestALargeInterruptedMessageTakesTheMemoryOfTheLast(t *testing.T) {
+	r := mustParse(t, "chunked").NewReader(&repeating{wire: interrupted(4 << 20)})
+	for range 6 {
+		r.ReadMessage()
+	}
+	if a := testing.AllocsPerRun(20, func() { r.ReadMessage() }); a > 0 {
+		t.Errorf("%.2f allocations a message", a)
+	}
+}
+
+// What it costs that frames of another message come between those of a large one.
+func BenchmarkInterrupted(b *testing.B) {
+	for _, n := range []int{1 << 20, 4 << 20, 16 << 20} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			chunked, err := framers.Parse("chunked")
+			if err != nil {
+				b.Fatal(err)
+			}
+			wire := interrupted(n)
+			r := chunked.NewReader(&repeating{wire: wire})
+			b.SetBytes(int64(len(wire)))
+			b.ReportAllocs()
+			for b.Loop() {
+				for range 2 {
+					if _, err := r.ReadMessage(); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// interrupted is a message of n bytes in chunks of 32 KiB, with a small one behind the first.
+func interrupted(n int) []byte {
+	const chunk = 32 << 10
+	var wire []byte
+	for i := range n / chunk {
+		wire = fmt.Appendf(wire, "a:%d:%d:%s\n", i, n/chunk, bytes.Repeat([]byte("x"), chunk))
+		if i == 0 {
+			wire = append(wire, "b:0:1:between\n"...)
+		}
+	}
+	return wire
 }
 
 // repeating gives its wire again and again, 64 KiB at most a read.
