@@ -8,6 +8,16 @@ type chunkID struct {
 	b [maxIDBytes]byte
 }
 
+// set makes the id text. Nearly all are UUIDs, which are copied by a few instructions and not by calls.
+func (id *chunkID) set(text []byte) {
+	if len(text) == uuidBytes && id.n == uuidBytes {
+		*(*[uuidBytes]byte)(id.b[:]) = [uuidBytes]byte(text)
+		return
+	}
+	id.n = uint8(len(text))
+	clear(id.b[copy(id.b[:], text):])
+}
+
 func (id *chunkID) bytes() []byte  { return id.b[:id.n] }
 func (id *chunkID) String() string { return string(id.bytes()) }
 
@@ -42,9 +52,7 @@ func (h *chunkHeader) parse(b []byte, uuid bool) verdict {
 		at += used + 1
 	}
 	h.length = at
-	h.id.n = uint8(n)
-	copy(h.id.b[:], b[:n])
-	clear(h.id.b[n:])
+	h.id.set(b[:n])
 	return aChunk
 }
 
