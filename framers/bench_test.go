@@ -108,7 +108,7 @@ var (
 // TestFigures prints the package's table: goodput of every subject, its ratio to raw, and to raw received whole, medians
 // of interleaved rounds. Each format is measured apart: what others hold of the cache is not its cost.
 //
-//	go test -run TestFigures -figures 15 ./framers
+//	go test ./framers -run TestFigures -figures 15
 func TestFigures(t *testing.T) {
 	if *figures == 0 {
 		t.Skip("asked for with -figures=15")

@@ -48,7 +48,7 @@
 // below 16 KiB, a gather list above where the stream is a [Vectored] or an *os.File (writev through SyscallConn). The chunk
 // reader puts most data where it belongs in the message as it is read.
 //
-// "go test -run TestFigures -figures 15 ./framers" measures all of it beside other packages, through a pipe on one core, as
+// "go test ./framers -run TestFigures -figures 15" measures all of it beside other packages, through a pipe on one core, as
 // ratios to bytes that are read into one buffer whatever comes. On a virtual machine of 2 CPUs with 2 MiB of second-level
 // cache each (Linux 6.18, Go 1.26.8; medians of 15 interleaved rounds):
 //
@@ -69,11 +69,11 @@
 //	received whole     .59    .79    1.00    .93     .66
 //
 // The last line is no framing, but the same bytes read whole into a buffer of the message's size, once for each message.
-// It bounds what delivers messages whole: at 16 MiB they come from memory and not from the cache. On the first that varied from .57 to
-// .81 between five runs of the program, and the framings with it (length-prefix .65 to .72, content-length .64 to .75,
-// ndjson .51 to .66); a byte costs 1.7 times that of 1 MiB to receive whole, 1.9 times as ndjson, whose Writer looks at all
-// of a message, at 29 GB/s, before it sends a byte. At 4 KiB three quarters of the time are system calls, and the byte of
-// a newline begins a page of the pipe.
+// It bounds what delivers messages whole: at 16 MiB they come from memory and not from the cache. On the first machine
+// that varied from .57 to .81 between five runs of the program, and the framings with it (length-prefix .65 to .72,
+// content-length .64 to .75, ndjson .51 to .66); a byte costs 1.7 times that of 1 MiB to receive whole, 1.9 times as
+// ndjson, whose Writer looks at all of a message, at 29 GB/s, before it sends a byte. At 4 KiB three quarters of the time
+// are system calls, and the byte of a newline begins a page of the pipe.
 //
 // # What is not promised
 //
