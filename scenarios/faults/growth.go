@@ -94,11 +94,11 @@ func runGrowth(ctx context.Context, s *stage) error {
 		return err
 	}
 	all := Growings(append(records, large...))
-	for _, e := range all {
-		v := judgeGrowing(e)
-		if v == Grows {
-			e.Curve = curveOfGrowth(all)
+	for i, e := range all {
+		if i == 0 {
+			e.Curve = curveOfGrowth(all) // of all readers, and so with the first, whatever is found
 		}
+		v := judgeGrowing(e)
 		if err := s.fault(e.Framing, v, e, adviseGrowing(v, e)); err != nil {
 			return err
 		}
