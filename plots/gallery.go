@@ -10,7 +10,7 @@ import (
 )
 
 // The pictures in gallery are of true results: "go generate ./plots" measures
-// and draws them again, in about four minutes on a machine that does nothing
+// and draws them again, in about two minutes on a machine that does nothing
 // else. It keeps the records in pipebench-out/gallery; what is there from
 // earlier times is drawn with them.
 //
