@@ -182,8 +182,20 @@ func (c *child) stop() {
 func (c *child) kill() {
 	c.tree.kill()
 	<-c.gone
+	c.hearOut()
 	c.closeStreams()
 	<-c.drained
+}
+
+// hearOut waits for what is left of standard error, which ends with the last process that has it: at once, but where one has left the server's
+// group and lives on.
+func (c *child) hearOut() {
+	timer := time.NewTimer(leaveAtTerm)
+	defer timer.Stop()
+	select {
+	case <-c.drained:
+	case <-timer.C:
+	}
 }
 
 func (c *child) closeStreams() {

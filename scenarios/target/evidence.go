@@ -156,6 +156,9 @@ func (d *Driver) examine(ctx context.Context, c *conn, out *outcome) {
 		e.ended(c.cmd.ProcessState)
 	}
 	e.Waited = int64(time.Since(e.before.at))
+	if !c.alive() {
+		c.hearOut()
+	}
 	e.Stderr = c.words.bytes() - e.before.stderr
 	e.LastWords = c.words.lines()
 }

@@ -35,7 +35,12 @@ func TestMain(m *testing.M) {
 
 // servers are what a child can be.
 var servers = map[string]func(arg string) error{
-	"mcp":    serveMCP,
+	"mcp": serveMCP,
+	"mumble": func(arg string) error { // many words, and the last
+		fmt.Fprint(os.Stderr, strings.Repeat(strings.Repeat("-", 79)+"\n", 600), arg)
+		os.Exit(4)
+		return nil
+	},
 	"exit":   func(arg string) error { os.Exit(len(arg)); return nil },
 	"silent": func(string) error { _, err := io.Copy(io.Discard, os.Stdin); return err },
 	"banner": func(string) error {

@@ -68,3 +68,16 @@ func TestAServerThatDoesNotComeBackAtAllIsGivenUp(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// What a server that ends at once wrote is still in the pipe when it is gone.
+func TestTheLastWordsOfAServerThatLeavesAreHeard(t *testing.T) {
+	leakCheck(t)
+	for range 30 {
+		o := server("mumble it is over")
+		o.Protocol = "mcp"
+		_, err := target.Open(t.Context(), o)
+		if err == nil || !strings.HasSuffix(err.Error(), "it is over") {
+			t.Fatalf("got %v", err)
+		}
+	}
+}

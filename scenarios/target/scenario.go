@@ -297,6 +297,7 @@ func wrongFraming(ctx context.Context, s *stage) error {
 	s.fault.Verdict = "waits in silence"
 	if s.c.ended(s.d.o.Patience) {
 		s.fault.Verdict = string(s.c.verdict())
+		s.c.hearOut()
 	} else if s.c.out.bytes.Load() > before {
 		s.fault.Verdict = string(OK)
 	}
