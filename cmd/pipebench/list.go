@@ -12,19 +12,26 @@ import (
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/sweep"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
 func newList() *cobra.Command {
-	return &cobra.Command{
+	var format string
+	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the framings, pipes, and all else that a run can be asked for",
-		Args:  noArguments,
+		Example: `  pipebench list
+  pipebench list --format csv | grep ^placement`,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return list(cmd.OutOrStdout())
+			return list(cmd.OutOrStdout(), results.Format(format))
 		},
 	}
+	registerFormat(cmd, &format)
+	noBench(cmd, &format)
+	return cmd
 }
 
 // A shelf is one list of names, for one flag.
@@ -38,18 +45,37 @@ type item struct {
 	missing    error // why this machine does not have it
 }
 
-func list(w io.Writer) error {
+func list(w io.Writer, format results.Format) error {
 	topology, err := placement.Read()
 	if err != nil {
 		return err
 	}
+	all := shelves(topology)
+	if format != results.FormatTable {
+		return inventory(all).Write(w, format)
+	}
 	fmt.Fprintf(w, "On this machine (%s/%s):\n", runtime.GOOS, runtime.GOARCH)
-	for _, s := range shelves(topology) {
+	for _, s := range all {
 		if err := s.write(w); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// inventory is all shelves as one table, for a program to read.
+func inventory(all []shelf) results.Table {
+	t := results.Table{Title: fmt.Sprintf("On this machine (%s/%s)", runtime.GOOS, runtime.GOARCH), Columns: results.Columns("flag", "name", "what", "not here")}
+	for _, s := range all {
+		for _, i := range s.items {
+			missing := ""
+			if i.missing != nil {
+				missing = i.missing.Error()
+			}
+			t.Append(s.flag, i.name, i.what, missing)
+		}
+	}
+	return t
 }
 
 func shelves(t placement.Topology) []shelf {

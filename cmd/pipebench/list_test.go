@@ -2,7 +2,11 @@ package main
 
 import (
 	"bytes"
+	"encoding/csv"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/pipebench/pipebench/bench/placement"
 )
@@ -27,5 +31,43 @@ func TestTheListSaysWhatThisMachineLacks(t *testing.T) {
 	}
 	if !bytes.Contains(out.Bytes(), []byte("[not here:")) { // no machine has both a Windows pipe and a FIFO
 		t.Errorf("everything is here:\n%s", out.String())
+	}
+}
+
+// What a person reads is for a program too: every name once, in each format.
+func TestTheListIsATableForPrograms(t *testing.T) {
+	var out bytes.Buffer
+	if code := run(t.Context(), []string{"list", "--format", "csv"}, nil, &out, &out); code != exitDone {
+		t.Fatalf("exit %d: %s", code, out.String())
+	}
+	rows, err := csv.NewReader(&out).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	topology, err := placement.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]string{{"flag", "name", "what", "not here"}}
+	for _, s := range shelves(topology) {
+		for _, i := range s.items {
+			missing := ""
+			if i.missing != nil {
+				missing = i.missing.Error()
+			}
+			want = append(want, []string{s.flag, i.name, i.what, missing})
+		}
+	}
+	if diff := cmp.Diff(want, rows); diff != "" {
+		t.Errorf("wanted (-), got (+):\n%s", diff)
+	}
+	for _, format := range []string{"json", "markdown"} {
+		out.Reset()
+		if code := run(t.Context(), []string{"list", "--format", format}, nil, &out, &out); code != exitDone || !strings.Contains(out.String(), "content-length") {
+			t.Errorf("%s: exit %d:\n%s", format, code, out.String())
+		}
+	}
+	if code := run(t.Context(), []string{"list", "--format", "bench"}, nil, &out, &out); code != exitUsage {
+		t.Errorf("as a benchmark: exit %d", code)
 	}
 }
