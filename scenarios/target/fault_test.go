@@ -26,6 +26,15 @@ func sweepOf(t *testing.T, o target.Options, sizes ...int) (results.Target, *tar
 	return sweep.Targets[len(sweep.Targets)-1], sweep
 }
 
+// verdictsOf are the verdicts of a sweep, by size.
+func verdictsOf(sweep *target.Sweep) string {
+	var verdicts []string
+	for _, r := range sweep.Targets {
+		verdicts = append(verdicts, r.Verdict)
+	}
+	return strings.Join(verdicts, ", ")
+}
+
 func TestSweepNamesEachFault(t *testing.T) {
 	leakCheck(t)
 	for _, row := range []struct {
@@ -101,11 +110,7 @@ func TestAFailureIsFollowedByTheNextSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var verdicts []string
-	for _, r := range sweep.Targets {
-		verdicts = append(verdicts, r.Verdict)
-	}
-	if got := strings.Join(verdicts, ", "); got != "ok, exit 0, exit 0" {
+	if got := verdictsOf(sweep); got != "ok, exit 0, exit 0" {
 		t.Errorf("got %s", got)
 	}
 	if d.Starts() != 2 {

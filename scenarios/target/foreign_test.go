@@ -129,11 +129,7 @@ func TestASweepBlamesTheSizeOverWhichAServerEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var verdicts []string
-	for _, r := range sweep.Targets {
-		verdicts = append(verdicts, r.Verdict)
-	}
-	if got := strings.Join(verdicts, ", "); got != "ok, ok, exit 0" {
+	if got := verdictsOf(sweep); got != "ok, ok, exit 0" {
 		t.Errorf("got %s", got)
 	}
 	if last := sweep.Targets[2]; len(last.Warnings) != 1 || !strings.Contains(last.Warnings[0], "were served before one was not") {
