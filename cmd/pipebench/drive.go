@@ -13,8 +13,8 @@ import (
 
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/drive"
 	"github.com/pipebench/pipebench/scenarios/sweep"
-	"github.com/pipebench/pipebench/scenarios/target"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -78,9 +78,9 @@ refused.`,
 
 func (f *driveFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.protocol, "protocol", "auto", "what it speaks: "+strings.Join(target.Protocols(), ", "))
+	flags.StringVar(&f.protocol, "protocol", "auto", "what it speaks: "+strings.Join(drive.Protocols(), ", "))
 	flags.StringVar(&f.framing, "framing", "", "how messages are told apart (default the protocol's own)")
-	flags.StringVar(&f.request, "request", target.RequestAuto, `what requests exercise: unknown (a method that no server has: the transport alone), tool (MCP),
+	flags.StringVar(&f.request, "request", drive.RequestAuto, `what requests exercise: unknown (a method that no server has: the transport alone), tool (MCP),
 document (LSP: didOpen, documentSymbol, didClose), or auto: the tool echo if there is one, else unknown`)
 	flags.StringVar(&f.tool, "tool", "", "the MCP tool to call (default echo, if there is one)")
 	flags.StringVar(&f.arg, "arg", "", "the argument of the tool that takes the payload (default its first text)")
@@ -89,7 +89,7 @@ document (LSP: didOpen, documentSymbol, didClose), or auto: the tool echo if the
 (default the echo as far as requests go, then one called like get_large_data that takes a number of bytes)`)
 	flags.StringVar(&f.replyArg, "reply-arg", "", "the argument of that tool that says how much (default its first number)")
 	flags.StringVar(&f.replyArgs, "reply-args", "", "the other arguments of --reply-tool, a JSON object")
-	flags.StringVar(&f.language, "language", "", "of --request document, as LSP calls it (default tried: "+strings.Join(target.Languages(), ", ")+")")
+	flags.StringVar(&f.language, "language", "", "of --request document, as LSP calls it (default tried: "+strings.Join(drive.Languages(), ", ")+")")
 	flags.StringVar(&f.sizes, "size", "", "message sizes, such as 64KiB,1KiB..64MiB (default 1KiB..64MiB)")
 	flags.StringVar(&f.pipe, "pipe", string(syspipe.Anonymous), "what its stdin and stdout are: anonymous or socketpair, as Node gives its children")
 	flags.StringVar(&f.capacity, "capacity", "", "of the pipes (default the system's)")
@@ -119,9 +119,9 @@ document (LSP: didOpen, documentSymbol, didClose), or auto: the tool echo if the
 // complete teaches the shell the flags' values; each flag exists, so there is no error.
 func (f *driveFlags) complete(cmd *cobra.Command) {
 	for flag, values := range map[string][]string{
-		"protocol": target.Protocols(),
-		"request":  target.Requests(),
-		"language": target.Languages(),
+		"protocol": drive.Protocols(),
+		"request":  drive.Requests(),
+		"language": drive.Languages(),
 		"pipe":     {string(syspipe.Anonymous), string(syspipe.SocketPair)},
 	} {
 		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
@@ -129,8 +129,8 @@ func (f *driveFlags) complete(cmd *cobra.Command) {
 }
 
 // options reads the flags that say how to speak to the server.
-func (f *driveFlags) options(command []string) (target.Options, error) {
-	o := target.Options{
+func (f *driveFlags) options(command []string) (drive.Options, error) {
+	o := drive.Options{
 		Command: command, Protocol: f.protocol, Framing: f.framing,
 		Request: f.request, Language: f.language,
 		Tool: f.tool, Arg: f.arg, Args: f.args, ReplyTool: f.replyTool, ReplyArg: f.replyArg, ReplyArgs: f.replyArgs,
@@ -165,8 +165,8 @@ func sizeFlag(flag, text string) (int, error) {
 }
 
 // plan reads the flags that say what to find out.
-func (f *driveFlags) plan() (target.Plan, error) {
-	p := target.Plan{Limits: f.findLimit, NoSweep: f.findLimit}
+func (f *driveFlags) plan() (drive.Plan, error) {
+	p := drive.Plan{Limits: f.findLimit, NoSweep: f.findLimit}
 	err := f.asLoad().Validate()
 	if err != nil {
 		return p, err
@@ -235,8 +235,8 @@ func (f *driveFlags) bounded(ctx context.Context) (context.Context, context.Canc
 }
 
 // run drives the server and keeps what it finds.
-func (f *driveFlags) run(ctx context.Context, stderr io.Writer, o target.Options, plan target.Plan, out *runFolder) error {
-	d, err := target.Open(ctx, o)
+func (f *driveFlags) run(ctx context.Context, stderr io.Writer, o drive.Options, plan drive.Plan, out *runFolder) error {
+	d, err := drive.Open(ctx, o)
 	if err != nil {
 		return unfit(err)
 	}
@@ -245,7 +245,7 @@ func (f *driveFlags) run(ctx context.Context, stderr io.Writer, o target.Options
 	keep := func(l results.Line) error {
 		switch l := l.(type) {
 		case results.Target:
-			f.say(stderr, "%s", target.Line(l))
+			f.say(stderr, "%s", drive.Line(l))
 		case results.Fault:
 			f.say(stderr, "%s: %s", l.ID, l.Verdict)
 		}
@@ -264,19 +264,19 @@ func (f *driveFlags) run(ctx context.Context, stderr io.Writer, o target.Options
 
 func treatmentTable() string {
 	var b strings.Builder
-	for _, s := range target.Scenarios() {
+	for _, s := range drive.Scenarios() {
 		fmt.Fprintf(&b, "  %-18s %s\n", s.ID, s.Does)
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
 
 // asLoad is what --inflight and --rate ask for.
-func (f *driveFlags) asLoad() target.Load {
-	return target.Load{Inflight: f.inflight, Rate: f.rate, Duration: f.load}
+func (f *driveFlags) asLoad() drive.Load {
+	return drive.Load{Inflight: f.inflight, Rate: f.rate, Duration: f.load}
 }
 
 // loads makes a load of each size.
-func (f *driveFlags) loads(ctx context.Context, d *target.Driver, plan target.Plan, keep target.Keep) error {
+func (f *driveFlags) loads(ctx context.Context, d *drive.Driver, plan drive.Plan, keep drive.Keep) error {
 	sizes := plan.Sizes
 	if len(sizes) == 0 {
 		sizes = []int{1 << 10}
@@ -299,7 +299,7 @@ func (f *driveFlags) say(stderr io.Writer, format string, args ...any) {
 
 // unfit gives a server that works at no size the exit code of a failed gate.
 func unfit(err error) error {
-	var unfit *target.UnfitError
+	var unfit *drive.UnfitError
 	if !errors.As(err, &unfit) {
 		return err
 	}
@@ -314,23 +314,23 @@ func (f *driveFlags) report(cmd *cobra.Command, dir, run string, asserts []resul
 		return err
 	}
 	set := all.OfRun(run)
-	if err := target.View(cmd.OutOrStdout(), results.Format(f.shared.format), set); err != nil {
+	if err := drive.View(cmd.OutOrStdout(), results.Format(f.shared.format), set); err != nil {
 		return err
 	}
 	if f.badge {
-		fmt.Fprintln(beside(cmd, f.shared.format), "\n"+target.Badge(set))
+		fmt.Fprintln(beside(cmd, f.shared.format), "\n"+drive.Badge(set))
 	}
 	drawn, err := f.shared.draw(cmd.ErrOrStderr(), dir, all)
 	if err != nil {
 		return err
 	}
 	f.say(cmd.ErrOrStderr(), "kept in %s: %s and %d plots", dir, recordsFile, drawn)
-	return allGates(judged(cmd, f.shared.format, asserts, func(a results.Assert) results.Assertion { return target.Judge(a, set) }), hopeless(set))
+	return allGates(judged(cmd, f.shared.format, asserts, func(a results.Assert) results.Assertion { return drive.Judge(a, set) }), hopeless(set))
 }
 
 // hopeless is a failed gate of a server that no message works with.
 func hopeless(set *results.Set) error {
-	if err := target.Hopeless(set); err != nil {
+	if err := drive.Hopeless(set); err != nil {
 		return &statusError{exitGate, err}
 	}
 	return nil

@@ -1,6 +1,6 @@
 package tap
 
-import "github.com/pipebench/pipebench/scenarios/target/envelope"
+import "github.com/pipebench/pipebench/scenarios/drive/envelope"
 
 // A message is what is known of one when its last byte has passed.
 type message struct {

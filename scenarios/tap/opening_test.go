@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/pipebench/pipebench/scenarios/target/envelope"
+	"github.com/pipebench/pipebench/scenarios/drive/envelope"
 )
 
 func TestToldReadsOpeningsAsProgramsWriteThem(t *testing.T) {

@@ -1,0 +1,105 @@
+package drive
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// A Want is what [Check] demands of a server.
+type Want struct {
+	text string
+	plan func(p *Plan)
+	err  error
+}
+
+// Limit demands that messages of so many bytes work, in both directions as far as they can be told apart.
+func Limit(bytes int) Want {
+	return Want{text: fmt.Sprintf("limit>=%d", bytes), plan: func(p *Plan) {
+		p.Sizes = append(p.Sizes, bytes)
+		p.Limits, p.LimitTo = true, max(p.LimitTo, bytes)
+	}}
+}
+
+// Slope demands that time grows with the size of a message by less than this power: 1 is linear, 2 quadratic; [FastGrowth] is a good bound.
+func Slope(below float64) Want {
+	return Want{text: fmt.Sprintf("slope<%g", below), plan: func(p *Plan) {
+		p.Sizes = append(p.Sizes, Doubling(linearFrom, 1<<20)...)
+	}}
+}
+
+// Assert demands what an assertion says, such as "p99<50ms@64KiB".
+func Assert(text string) Want {
+	a, err := results.ParseAssert(text)
+	return Want{text: text, err: err, plan: func(p *Plan) {
+		if a.Size > 0 {
+			p.Sizes = append(p.Sizes, int(a.Size))
+		}
+		p.Demand(a)
+	}}
+}
+
+// checkTime bounds a Check whose test has no deadline of its own.
+const checkTime = 5 * time.Minute
+
+// Check drives the server that cmd starts, and fails the test if it does not do what is wanted, or, without wants, if it fails at any size
+// from 1 KiB to 1 MiB. Of cmd its Args, Env and Dir are used; it is not started itself, and may be started several times in its place.
+func Check(t testing.TB, cmd *exec.Cmd, wants ...Want) {
+	t.Helper()
+	set, err := check(t.Context(), cmd, wants)
+	if err != nil {
+		t.Errorf("drive %s: %v", cmd, err)
+		return
+	}
+	for _, w := range wants {
+		a, err := results.ParseAssert(w.text)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if j := Judge(a, set); j.Outcome != results.Holds {
+			t.Errorf("%s: %s: %s: %s", cmd, w.text, j.Outcome, j.Why)
+		}
+	}
+	for _, r := range set.Targets {
+		if v := Verdict(r.Verdict); len(wants) == 0 && v != Superlinear && !v.Works() {
+			t.Errorf("%s: %s: %s", cmd, Line(r), v.Advice())
+		}
+	}
+}
+
+// check finds out what the wants are about.
+func check(ctx context.Context, cmd *exec.Cmd, wants []Want) (*results.Set, error) {
+	p := Plan{SmallPipe: -1}
+	for _, w := range wants {
+		if w.err != nil {
+			return nil, w.err
+		}
+		w.plan(&p)
+	}
+	if len(p.Sizes) == 0 {
+		p.Sizes = Doubling(1<<10, 1<<20)
+	}
+	p.Sizes = ascending(p.Sizes)
+	ctx, cancel := context.WithTimeoutCause(ctx, checkTime, fmt.Errorf("not done after %s", checkTime))
+	defer cancel()
+	d, err := Open(ctx, Options{Command: commandOf(cmd), Env: cmd.Env, Dir: cmd.Dir, Run: "check"})
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	set := new(results.Set)
+	return set, d.Drive(ctx, p, func(l results.Line) error {
+		set.Add(l)
+		return nil
+	})
+}
+
+// commandOf is the command line of cmd, the program as it was found.
+func commandOf(cmd *exec.Cmd) []string {
+	return append([]string{cmd.Path}, cmd.Args[min(1, len(cmd.Args)):]...)
+}

@@ -1,0 +1,71 @@
+package drive_test
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/drive"
+)
+
+// reluctant echoes lines and ends at one of more than 10,000 bytes. Started again, it says so by a file, and does nothing as long as its input
+// is open.
+func reluctant(path string) error {
+	if _, err := os.Stat(path); err == nil {
+		if err := os.WriteFile(path+" again", nil, 0o600); err != nil {
+			return err
+		}
+		_, err := io.Copy(io.Discard, os.Stdin)
+		return err
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		return err
+	}
+	return each(func(line string) {
+		if len(line) > 10_000 {
+			os.Exit(0)
+		}
+		fmt.Println(line)
+	})
+}
+
+func TestCloseEndsAStartThatIsUnderWay(t *testing.T) {
+	leakCheck(t)
+	path := filepath.Join(t.TempDir(), "started")
+	o := server("reluctant " + path)
+	o.Protocol, o.Start = "lines", time.Hour
+	d := begin(t, o)
+	ended := make(chan error)
+	go func() {
+		_, err := d.Sweep(t.Context(), []int{1 << 10, 20 << 10, 30 << 10}, discard)
+		ended <- err
+	}()
+	for {
+		if _, err := os.Stat(path + " again"); err == nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	d.Close()
+	if err := <-ended; err == nil {
+		t.Error("a sweep went on with a driver that was closed")
+	}
+}
+
+func TestCloseEndsASweep(t *testing.T) {
+	leakCheck(t)
+	d := begin(t, server("cat"))
+	_, err := d.Sweep(t.Context(), drive.Doubling(1<<10, 64<<20), func(l results.Line) error {
+		if l.(results.Target).Size == 4<<10 {
+			go d.Close()
+		}
+		return nil
+	})
+	if err == nil {
+		t.Error("a sweep went on with a driver that was closed")
+	}
+}

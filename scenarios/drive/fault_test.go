@@ -1,0 +1,119 @@
+package drive_test
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/drive"
+)
+
+// sweepOf drives a server over a few sizes and returns the first record that is not ok, or the last.
+func sweepOf(t *testing.T, o drive.Options, sizes ...int) (results.Target, *drive.Sweep) {
+	t.Helper()
+	o.Patience = 3e8
+	d := begin(t, o)
+	sweep, err := d.Sweep(t.Context(), sizes, discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range sweep.Targets {
+		if r.Verdict != string(drive.OK) {
+			return r, sweep
+		}
+	}
+	return sweep.Targets[len(sweep.Targets)-1], sweep
+}
+
+// verdictsOf are the verdicts of a sweep, by size.
+func verdictsOf(sweep *drive.Sweep) string {
+	var verdicts []string
+	for _, r := range sweep.Targets {
+		verdicts = append(verdicts, r.Verdict)
+	}
+	return strings.Join(verdicts, ", ")
+}
+
+func TestSweepNamesEachFault(t *testing.T) {
+	leakCheck(t)
+	for _, row := range []struct {
+		fault   string
+		verdict drive.Verdict
+	}{
+		{"corrupt@32KiB", drive.Corrupt},
+		{"never-read@32KiB", drive.Deaf},
+		{"truncate-at-exit@32KiB", drive.Truncated},
+		{"trickle=16B", drive.OK},
+		{"stderr-flood", drive.OK},
+		{"reorder", drive.OK},
+		{"dirty", drive.OK},
+	} {
+		t.Run(row.fault, func(t *testing.T) {
+			t.Parallel()
+			r, _ := sweepOf(t, server("mcp "+row.fault), 1<<10, 16<<10, 256<<10)
+			if r.Verdict != string(row.verdict) {
+				t.Errorf("got %s at %d: %v", r.Verdict, r.Size, r.Evidence)
+			}
+			switch row.fault {
+			case "dirty":
+				if !strings.Contains(strings.Join(r.Warnings, " "), "are no messages") {
+					t.Errorf("warnings %q", r.Warnings)
+				}
+			case "stderr-flood":
+				if !strings.Contains(strings.Join(r.Warnings, " "), "standard error") {
+					t.Errorf("warnings %q", r.Warnings)
+				}
+			case "corrupt@32KiB":
+				if len(r.Warnings) > 0 {
+					t.Errorf("warnings %q where no request was served", r.Warnings)
+				}
+			case "never-read@32KiB":
+				if r.Evidence["unsent"] != true || r.Evidence["probe"] != "not taken" {
+					t.Errorf("evidence %v", r.Evidence)
+				}
+			}
+		})
+	}
+}
+
+func TestSweepNamesWhatOneSizeMeets(t *testing.T) {
+	leakCheck(t)
+	killed := drive.Verdict("signal SIGKILL")
+	if runtime.GOOS == "windows" {
+		killed = "exit 1" // there are no signals
+	}
+	for _, row := range []struct {
+		job     string
+		verdict drive.Verdict
+	}{
+		{"stall 8192", drive.Slow},
+		{"swallow 5000", drive.Unanswered},
+		{"die 5000", killed},
+	} {
+		t.Run(row.job, func(t *testing.T) {
+			r, _ := sweepOf(t, server(row.job), 2<<10, 4<<10, 8<<10, 16<<10)
+			if r.Verdict != string(row.verdict) || r.Size != 8<<10 {
+				t.Errorf("got %s at %d: %v", r.Verdict, r.Size, r.Evidence)
+			}
+			if advice, _ := r.Evidence["advice"].(string); advice == "" {
+				t.Error("without advice")
+			}
+		})
+	}
+}
+
+func TestAFailureIsFollowedByTheNextSize(t *testing.T) {
+	o := server("mcp exit0@32KiB")
+	d := open(t, o)
+	sweep, err := d.Sweep(t.Context(), []int{16 << 10, 64 << 10, 128 << 10}, discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := verdictsOf(sweep); got != "ok, exit 0, exit 0" {
+		t.Errorf("got %s", got)
+	}
+	if d.Starts() != 2 {
+		t.Errorf("started %d times, not once more after the first failure", d.Starts())
+	}
+}

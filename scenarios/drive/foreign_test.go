@@ -1,0 +1,138 @@
+package drive_test
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/scenarios/drive"
+)
+
+// foreignServer is an MCP server that shares no code with this project. It goes wrong in one way at messages beyond a limit.
+const foreignServer = `
+import json, os, sys
+mode, limit = sys.argv[1], int(sys.argv[2])
+out = sys.stdout.buffer
+
+def say(message):
+    text = json.dumps(message).encode()
+    if large and mode == "break off" and "result" in message:
+        out.write(text[:len(text) // 2])
+        out.flush()
+        os._exit(0)
+    out.write(text + b"\n")
+    out.flush()
+
+def fail(id, why):
+    say({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": why}})
+
+for line in sys.stdin.buffer:
+    large = len(line) - 1 > limit
+    if large and mode == "leave": sys.exit(0)
+    if large and mode == "raise": raise ValueError("line too long")
+    if large and mode == "abort": os.abort()
+    if large and mode == "swallow": continue
+    if large and mode == "give up": mode = "deaf"
+    if mode == "deaf": continue
+    m = json.loads(line)
+    if "id" not in m: continue
+    if large and mode == "refuse":
+        say({"jsonrpc": "2.0", "id": m["id"], "error": {"code": -32600, "message": "too large"}})
+    elif m["method"] == "initialize":
+        say({"jsonrpc": "2.0", "id": m["id"], "result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "f", "version": "0"}}})
+    elif m["method"] == "tools/list":
+        say({"jsonrpc": "2.0", "id": m["id"], "result": {"tools": [{"name": "echo", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}]}})
+    elif m["method"] == "tools/call":
+        text = m["params"]["arguments"]["text"]
+        if large and mode == "alter": text = text[:5000] + "?" + text[5001:]
+        say({"jsonrpc": "2.0", "id": m["id"], "result": {"content": [{"type": "text", "text": text}]}})
+    else:
+        fail(m["id"], "no such method")
+`
+
+func TestWhatServersInAnotherLanguageDoIsNamedToTheByte(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("python3 is not installed")
+	}
+	leakCheck(t)
+	const quick = 128<<10 - 1 // found soon, which matters where every failure is waited for
+	for _, row := range []struct {
+		mode  string
+		limit int
+		side  string // whose limit it is
+		above drive.Verdict
+	}{
+		{"leave", 70_001, "request", "exit 0"},
+		{"raise", 70_001, "request", "exit 1"},
+		{"abort", 70_001, "request", "signal SIGABRT"},
+		{"swallow", quick, "request", drive.Unanswered},
+		{"give up", quick, "request", drive.Deaf},
+		{"refuse", quick, "request", drive.ErrorReply},
+		{"alter", 70_001, "reply", drive.Corrupt},
+		{"break off", 70_001, "reply", drive.Truncated},
+	} {
+		t.Run(row.mode, func(t *testing.T) {
+			t.Parallel()
+			d := begin(t, drive.Options{Command: []string{python, "-c", foreignServer, row.mode, fmt.Sprint(row.limit)}, Patience: 2e8})
+			if !strings.HasPrefix(d.Protocol(), "mcp 2025-06-18") || !strings.HasPrefix(d.Request(), "tool echo, its answers compared") {
+				t.Errorf("found %s, %s", d.Protocol(), d.Request())
+			}
+			limits, err := d.FindLimits(t.Context(), 128<<10, discard)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, l := range limits {
+				switch {
+				case l.Side == row.side && (l.Above != row.above || l.Flaky || l.Side == "request" && l.Bytes != row.limit):
+					t.Errorf("found %+v, want %s above %d bytes", l, row.above, row.limit)
+				case l.Side == "request" && row.side == "reply" && l.Found():
+					t.Errorf("found %v", l)
+				}
+			}
+		})
+	}
+}
+
+// leavesAfter answers a line that is too long, and ends.
+const leavesAfter = `
+import sys
+for line in sys.stdin.buffer:
+    sys.stdout.buffer.write(line)
+    sys.stdout.buffer.flush()
+    if len(line) > 50000: sys.exit(0)
+`
+
+func TestAServerThatEndsAfterItsAnswerEndsOverThatMessage(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("python3 is not installed")
+	}
+	d := open(t, drive.Options{Command: []string{python, "-c", leavesAfter}, Protocol: "lines", Patience: 2e8})
+	limits, err := d.FindLimits(t.Context(), 128<<10, discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := limits[0]; l.Bytes != 49_999 || l.Above != "exit 0" || l.Flaky || len(l.Uneven) > 0 {
+		t.Errorf("found %+v", l)
+	}
+}
+
+func TestASweepBlamesTheSizeOverWhichAServerEnds(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("python3 is not installed")
+	}
+	d := open(t, drive.Options{Command: []string{python, "-c", leavesAfter}, Protocol: "lines", Patience: 2e8, Budget: 1}) // one request a size
+	sweep, err := d.Sweep(t.Context(), []int{1 << 10, 40_000, 60_000}, discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := verdictsOf(sweep); got != "ok, ok, exit 0" {
+		t.Errorf("got %s", got)
+	}
+	if last := sweep.Targets[2]; len(last.Warnings) != 1 || !strings.Contains(last.Warnings[0], "were served before one was not") {
+		t.Errorf("warnings %q", last.Warnings)
+	}
+}

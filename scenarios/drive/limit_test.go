@@ -1,0 +1,99 @@
+package drive_test
+
+import (
+	"os/exec"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/drive"
+)
+
+func TestFindLimitsNamesTheFaultAndTheExactByte(t *testing.T) {
+	leakCheck(t)
+	for _, row := range []struct {
+		fault string
+		bytes int
+		above drive.Verdict
+	}{
+		{"exit0@200000", 200000, "exit 0"},
+		{"limit@1MiB", 1 << 20, "exit 1"},
+		{"error@65535", 65535, drive.ErrorReply},
+		{"deaf@64KiB", 64 << 10, drive.Deaf},
+	} {
+		t.Run(row.fault, func(t *testing.T) {
+			t.Parallel()
+			o := server("mcp " + row.fault)
+			o.Patience = 2e8
+			d := begin(t, o)
+			var kept []results.Target
+			limits, err := d.FindLimits(t.Context(), 4<<20, func(l results.Line) error {
+				kept = append(kept, l.(results.Target))
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if l := limits[0]; l.Bytes != row.bytes || l.Above != row.above || l.Side != "request" || l.Payload <= 0 || l.Payload >= l.Bytes || l.Flaky || len(l.Uneven) > 0 {
+				t.Errorf("found %+v", l)
+			}
+			r := kept[0]
+			if r.RequestLimit == nil || *r.RequestLimit != int64(row.bytes) || r.Verdict != string(row.above) || r.Evidence["at_twice"] != string(row.above) {
+				t.Errorf("kept %+v", r)
+			}
+		})
+	}
+}
+
+func TestFindLimitsTellsRepliesFromRequests(t *testing.T) {
+	d := open(t, server("mcp truncate-at-exit@100000"))
+	limits, err := d.FindLimits(t.Context(), 1<<20, discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(limits) != 2 || limits[0].Found() || limits[0].SearchedTo != 1<<20 {
+		t.Fatalf("found %+v; want no limit on requests", limits)
+	}
+	if l := limits[1]; l.Side != "reply" || !l.Found() || l.Above != drive.Truncated || l.Bytes != 100000 {
+		t.Errorf("found %+v; want truncated replies above 100,000 bytes", l)
+	}
+}
+
+func TestFindLimitsOfAServerWithoutAnySaysHowFarItLooked(t *testing.T) {
+	d := open(t, server("cat"))
+	limits, err := d.FindLimits(t.Context(), 3<<20, discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(limits) != 1 || limits[0].Found() || limits[0].SearchedTo != 3<<20 {
+		t.Errorf("found %+v", limits)
+	}
+}
+
+// scannerServer is written in another language: it answers each line with itself, and leaves at one that is too long.
+const scannerServer = `
+import sys
+limit = 70001
+while True:
+    line = sys.stdin.buffer.readline()
+    if not line: break
+    if len(line) - 1 > limit:
+        sys.stderr.write("line too long\n")
+        sys.exit(7)
+    sys.stdout.buffer.write(line)
+    sys.stdout.buffer.flush()
+`
+
+func TestFindLimitsOfAServerInAnotherLanguage(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("python3 is not installed")
+	}
+	d := open(t, drive.Options{Command: []string{python, "-c", scannerServer}})
+	limits, err := d.FindLimits(t.Context(), 1<<20, discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := limits[0]; l.Bytes != 70001 || l.Above != "exit 7" {
+		t.Errorf("found %+v", l)
+	}
+}

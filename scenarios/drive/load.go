@@ -1,0 +1,439 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"sync/atomic"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/drive/envelope"
+)
+
+// A Load is requests that do not wait for each other's answers.
+type Load struct {
+	Size     int           // bytes of a request; 0 is 1 KiB
+	Inflight int           // unanswered requests at once, at most; 0 is 1, or 1024 with a Rate
+	Rate     float64       // requests a second, whatever the server does; 0 is as many as Inflight lets
+	Duration time.Duration // 0 is 3 s
+}
+
+const (
+	defaultInflight = 1024
+	mostInflight    = 1 << 16
+	defaultLoad     = 3 * time.Second
+	loadRounds      = results.LeastSamples // parts of the duration, each a sample
+)
+
+// Validate says what is wrong with the load, without a server.
+func (l Load) Validate() error {
+	_, err := l.withDefaults()
+	return err
+}
+
+func (l Load) withDefaults() (Load, error) {
+	if l.Size == 0 {
+		l.Size = defaultFrom
+	}
+	if l.Duration <= 0 {
+		l.Duration = defaultLoad
+	}
+	if l.Inflight == 0 {
+		l.Inflight = 1
+		if l.Rate > 0 {
+			l.Inflight = defaultInflight
+		}
+	}
+	if l.Inflight < 0 || l.Inflight > mostInflight || l.Rate < 0 {
+		return l, fmt.Errorf("drive: %d requests in flight at %v a second: want 1 to %d, and a rate that is not negative", l.Inflight, l.Rate, mostInflight)
+	}
+	return l, nil
+}
+
+// Load sends requests without waiting for each answer, matches the answers by id in whatever order they come, compares them, and keeps one
+// record. With a Rate, latency counts from when a request was due.
+func (d *Driver) Load(ctx context.Context, l Load, keep Keep) error {
+	l, err := l.withDefaults()
+	if err != nil {
+		return err
+	}
+	s, err := d.fitting(askTool, l.Size)
+	if err != nil {
+		return err
+	}
+	t := d.record()
+	d.pipes(&t)
+	t.Size, t.Verdict = int64(len(s.msg)), string(OK)
+	add(&t, map[string]any{"inflight": l.Inflight, "rate": l.Rate, "payload_bytes": s.to - s.from})
+	inversions := int64(0)
+	for range loadRounds {
+		r, err := d.round(ctx, l, s)
+		if err != nil {
+			return err
+		}
+		inversions += r.inversions
+		if r.outcome.verdict != OK {
+			f := d.failed(len(s.msg), r.outcome)
+			t.Verdict = f.Verdict
+			add(&t, f.Evidence)
+			break
+		}
+		t.Samples = append(t.Samples, r.sample)
+	}
+	t.Evidence["out_of_order"] = inversions
+	if share, ok := ourShare(t.Samples); ok {
+		t.Evidence["driver_cpu_share"] = share
+	}
+	t.Warnings = append(append(t.Warnings, lateness(t.Samples)...), d.noticed()...)
+	return keep(t)
+}
+
+// A round is one sample of a load.
+type round struct {
+	c      *conn
+	load   Load
+	most   int64  // requests
+	send   *shape // of the sending goroutine
+	check  *shape // of the reading one
+	judge  judge
+	window int64
+
+	slots []slot // of the requests in flight, by number
+	began time.Time
+	wake  chan struct{} // there is room in the window, or an answer was wrong
+
+	done chan int64 // requests that were answered, where the server is to be told; the next batch does
+
+	sent     atomic.Int64
+	answered atomic.Int64
+	wrong    atomic.Pointer[judgement]
+
+	// of the reading goroutine, until the round is over
+	latency    *hdrhistogram.Histogram
+	highest    int64
+	inversions int64
+	over       int64
+	replies    int64
+
+	lateness *hdrhistogram.Histogram // of the sending goroutine
+	late     int64
+
+	outcome outcome
+	sample  results.Sample
+}
+
+// A slot is a request in flight.
+type slot struct {
+	waits atomic.Int64 // its number and 1; 0 while no request waits here for its answer
+	due   atomic.Int64 // in ns since the round began
+}
+
+// slot is where the i-th request waits.
+func (r *round) slot(i int64) *slot { return &r.slots[i&int64(len(r.slots)-1)] }
+
+// free is how many of the next n requests have a slot. The one of a request whose answer later ones overtake is not free before it came.
+func (r *round) free(n int64) int64 {
+	for i := range n {
+		if r.slot(r.sent.Load()+i).waits.Load() != 0 {
+			return i
+		}
+	}
+	return n
+}
+
+// overtaking is how many times as many requests as are in flight at once may be sent while one of them waits for its answer.
+const overtaking = 8
+
+// round runs one part of a load, from an idle server to an idle server.
+func (d *Driver) round(ctx context.Context, l Load, s *shape) (*round, error) {
+	return d.once(ctx, l, s, math.MaxInt64)
+}
+
+// once is a round of so many requests at most.
+func (d *Driver) once(ctx context.Context, l Load, s *shape, most int64) (*round, error) {
+	c, err := d.live(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &round{
+		c: c, load: l, most: most, send: s, check: s.clone(), window: int64(l.Inflight), wake: make(chan struct{}, 1), highest: -1,
+		slots: make([]slot, overtaking<<bits.Len(uint(l.Inflight))), latency: results.NewHistogram(), lateness: results.NewHistogram(),
+	}
+	if s.farewell != nil {
+		r.done = make(chan int64, 2*l.Inflight) // as many as can be answered between two batches
+	}
+	before, state := c.account(), c.state()
+	r.began = time.Now()
+	receive := receiver(r.receive)
+	c.receiver.Store(&receive)
+	err = r.generate(ctx, d.deadline(len(s.msg)*l.Inflight))
+	c.receiver.Store(nil)
+	elapsed := time.Since(r.began)
+	if ctx.Err() != nil {
+		d.discard(c)
+		return nil, context.Cause(ctx)
+	}
+	r.outcome.verdict = OK
+	if err != nil {
+		r.outcome = outcome{verdict: Deaf, why: err.Error()}
+		r.outcome.evidence.before = state
+		if j := r.wrong.Load(); j != nil {
+			r.outcome.verdict, r.outcome.why = j.verdict, j.why
+		}
+		d.examine(ctx, c, &r.outcome)
+		d.discard(c)
+		return r, nil
+	}
+	return r, r.sum(before, elapsed)
+}
+
+// due is how many requests are due at a time of the round.
+func (r *round) due(at time.Duration) int64 { return int64(r.load.Rate*at.Seconds()) + 1 }
+
+// generate sends until the time is over, and waits for the last answer.
+func (r *round) generate(ctx context.Context, limit time.Duration) error {
+	frames := framers.NewCoalescer(r.c.wire(), 0)
+	w := r.c.framing.NewWriter(frames, framers.WithMaxMessage(-1), framers.WithVerbatim())
+	length := r.load.Duration / loadRounds
+	for time.Since(r.began) < length && r.sent.Load() < r.most {
+		n := min(r.window-(r.sent.Load()-r.answered.Load()), r.fits(), r.most-r.sent.Load())
+		if r.load.Rate > 0 {
+			n = min(n, r.due(time.Since(r.began))-r.sent.Load())
+		}
+		if n = r.free(n); n <= 0 {
+			if err := r.pause(ctx, limit, length); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := r.batch(w, frames, n, limit); err != nil {
+			return err
+		}
+	}
+	for r.answered.Load() < r.sent.Load() {
+		if err := r.hear(ctx, limit); err != nil {
+			return err
+		}
+	}
+	if err := r.batch(w, frames, 0, limit); err != nil { // what is to be said when all was answered
+		return err
+	}
+	return r.failure()
+}
+
+// batchBytes is how much is written before the window is looked at again.
+const batchBytes = 32 << 10
+
+func (r *round) fits() int64 { return int64(max(1, batchBytes/len(r.send.msg))) }
+
+// batch sends some requests in as few calls as they take.
+func (r *round) batch(w framers.Writer, frames *framers.Coalescer, n int64, limit time.Duration) error {
+	stuck := r.c.watch(limit)
+	defer stuck.end(state{})
+	r.c.sending.Lock()
+	defer r.c.sending.Unlock()
+	if err := r.conclude(w); err != nil {
+		return fmt.Errorf("the request was not taken: %w", err)
+	}
+	now := time.Since(r.began)
+	for range n {
+		i := r.sent.Load()
+		at := now
+		if r.load.Rate > 0 {
+			at = time.Duration(float64(i) / r.load.Rate * float64(time.Second))
+			results.Observe(r.lateness, int64(now-at))
+			if now-at > slack {
+				r.late++
+			}
+		}
+		r.slot(i).due.Store(int64(at))
+		r.slot(i).waits.Store(i + 1)
+		r.sent.Add(1)
+		if err := r.write(w, i); err != nil {
+			return fmt.Errorf("the request was not taken: %w", err)
+		}
+	}
+	if err := frames.Flush(); err != nil {
+		return fmt.Errorf("the request was not taken: %w", err)
+	}
+	return nil
+}
+
+// write sends the i-th request.
+func (r *round) write(w framers.Writer, i int64) error {
+	if err := w.WriteMessage(r.send.number(i)); err != nil || r.send.question == nil {
+		return err
+	}
+	return w.WriteMessage(r.send.question.number(i))
+}
+
+// conclude tells the server of the requests that were answered since the last batch, where it is to be told.
+func (r *round) conclude(w framers.Writer) error {
+	for range len(r.done) {
+		if err := w.WriteMessage(r.send.farewell.number(<-r.done)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// slack is how late a request may leave without being counted as late: what a timer of the operating system is off by.
+const slack = 2 * time.Millisecond
+
+// pause waits for room in the window, or for the next request to be due.
+func (r *round) pause(ctx context.Context, limit, length time.Duration) error {
+	full := r.sent.Load()-r.answered.Load() >= r.window || r.free(1) == 0
+	if full || r.load.Rate == 0 {
+		return r.hear(ctx, limit)
+	}
+	next := time.Duration(float64(r.sent.Load()) / r.load.Rate * float64(time.Second))
+	timer := time.NewTimer(max(min(next, length)-time.Since(r.began), 0))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.c.closed:
+		return errLeft
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return r.failure()
+}
+
+// hear waits for an answer. A server that answers nothing for as long as limit has failed.
+func (r *round) hear(ctx context.Context, limit time.Duration) error {
+	before := r.answered.Load()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-r.wake:
+	case <-r.c.closed:
+		if r.answered.Load() < r.sent.Load() {
+			return errLeft
+		}
+	case <-timer.C:
+		if r.answered.Load() == before {
+			return fmt.Errorf("%d requests are not answered after %s", r.sent.Load()-before, limit.Round(time.Millisecond))
+		}
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return r.failure()
+}
+
+func (r *round) failure() error {
+	if j := r.wrong.Load(); j != nil {
+		return errors.New(j.why)
+	}
+	return nil
+}
+
+// receive takes an answer. It is called by the goroutine that reads.
+func (r *round) receive(msg []byte, e envelope.Envelope, at time.Time) {
+	i := r.answered.Load()
+	if r.check.id >= 0 {
+		n, ok := numberOf(e.ID)
+		if !ok || n < 0 {
+			r.c.noise.note(&r.c.noise.late)
+			return
+		}
+		i = n
+	}
+	due := r.slot(i).due.Load()
+	if !r.slot(i).waits.CompareAndSwap(i+1, 0) { // it has been answered before, or was never asked
+		r.c.noise.note(&r.c.noise.late)
+		return
+	}
+	r.check.number(i)
+	if j := r.judge.judge(r.check, msg, e); j.verdict != OK {
+		r.wrong.CompareAndSwap(nil, &j)
+	}
+	if i < r.highest {
+		r.inversions++
+	}
+	r.highest = max(r.highest, i)
+	r.replies += int64(len(msg))
+	if results.Observe(r.latency, int64(at.Sub(r.began))-due) {
+		r.over++
+	}
+	if r.done != nil {
+		r.done <- i
+	}
+	r.answered.Add(1)
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// sum makes the sample. Everything has been answered by now.
+func (r *round) sum(before account, elapsed time.Duration) error {
+	latency, err := results.SummariseHistogram(r.latency)
+	if err != nil {
+		return err
+	}
+	latency.Over = r.over
+	r.sample = r.c.sample(before)
+	n := r.answered.Load()
+	r.sample.ElapsedNS, r.sample.Messages, r.sample.PayloadBytes = int64(elapsed), n, n*int64(r.send.to-r.send.from)
+	if r.load.Rate == 0 {
+		r.sample.Latency = map[string]results.Latency{"roundtrip": latency}
+		return nil
+	}
+	late, err := results.SummariseHistogram(r.lateness)
+	r.sample.Latency = map[string]results.Latency{"due": latency, "lateness": late}
+	due := min(r.due(r.load.Duration/loadRounds), max(r.sent.Load(), r.due(r.load.Duration/loadRounds)))
+	r.sample.Load = &results.Load{
+		Due: due, Sent: r.sent.Load(), Late: r.late, Unsent: max(due-r.sent.Load(), 0), Achieved: float64(n) / elapsed.Seconds(),
+	}
+	return err
+}
+
+// lateness warns where the driver itself explains what it measured.
+func lateness(samples []results.Sample) []string {
+	var late, sent, unsent int64
+	for _, s := range samples {
+		if s.Load != nil {
+			late, sent, unsent = late+s.Load.Late, sent+s.Load.Sent, unsent+s.Load.Unsent
+		}
+	}
+	var out []string
+	if late*100 > sent {
+		out = append(out, fmt.Sprintf("%d of %d requests left late: the window was full or the driver had no CPU; latency counts from when they were due", late, sent))
+	}
+	if unsent > 0 {
+		out = append(out, fmt.Sprintf("%d requests that were due were never sent: the server does not keep up with the rate", unsent))
+	}
+	return out
+}
+
+// loadTable has a row a load.
+func loadTable(targets []results.Target) results.Table {
+	t := results.Table{Columns: results.Columns(">message", ">in flight", ">rate asked", "verdict", ">requests/s", ">p50", ">p99", ">out of order", ">driver's CPU")}
+	for _, g := range targets {
+		inflight, isLoad := number(g.Evidence["inflight"])
+		if !isLoad {
+			continue
+		}
+		rate, _ := number(g.Evidence["rate"])
+		inversions, _ := number(g.Evidence["out_of_order"])
+		row := []string{results.FormatSize(g.Size), fmt.Sprint(inflight), "-", g.Verdict, "-", "-", "-", fmt.Sprint(inversions), "-"}
+		if rate > 0 {
+			row[2] = fmt.Sprint(rate)
+		}
+		if ns := medianTime(g.Samples); ns > 0 {
+			row[4] = grouped(int(1e9 / ns))
+			row[5], row[6] = percentile(g.Samples, func(l results.Latency) *int64 { return l.P50NS }), percentile(g.Samples, func(l results.Latency) *int64 { return l.P99NS })
+		}
+		if share, ok := number(g.Evidence["driver_cpu_share"]); ok {
+			row[8] = results.FormatPercent(100 * share)
+		}
+		t.Append(row...)
+	}
+	return t
+}

@@ -1,0 +1,109 @@
+package drive_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/drive"
+)
+
+func loaded(t *testing.T, job string, l drive.Load) results.Target {
+	t.Helper()
+	o := server(job)
+	o.Patience = 5e8
+	d := open(t, o)
+	var kept results.Target
+	if err := d.Load(t.Context(), l, func(line results.Line) error {
+		kept = line.(results.Target)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return kept
+}
+
+func TestLoadMatchesAnswersByIDInAnyOrder(t *testing.T) {
+	for _, row := range []struct {
+		job       string
+		reordered bool
+	}{{"cat", false}, {"mcp", false}, {"mcp reorder", true}} {
+		t.Run(row.job, func(t *testing.T) {
+			r := loaded(t, row.job, drive.Load{Size: 500, Inflight: 16, Duration: 120 * time.Millisecond})
+			if r.Verdict != string(drive.OK) || len(r.Samples) != 6 {
+				t.Fatalf("%s, %d samples: %v", r.Verdict, len(r.Samples), r.Evidence)
+			}
+			for _, s := range r.Samples {
+				if l := s.Latency["roundtrip"]; s.Messages < 1 || l.Count != s.Messages || s.WireBytes != s.Messages*(r.Size+1) {
+					t.Errorf("%d messages, %d latencies, %d bytes", s.Messages, l.Count, s.WireBytes)
+				}
+			}
+			if out := r.Evidence["out_of_order"].(int64); row.reordered && out == 0 {
+				t.Error("answers in reverse order were not noticed")
+			}
+		})
+	}
+}
+
+func TestLoadCountsAnAnswerOnce(t *testing.T) {
+	r := loaded(t, "twice", drive.Load{Size: 500, Inflight: 16, Duration: 120 * time.Millisecond})
+	if r.Verdict != string(drive.OK) || !strings.Contains(strings.Join(r.Warnings, " "), "answers came that nobody waited for") {
+		t.Fatalf("%s: %v, warnings %q", r.Verdict, r.Evidence, r.Warnings)
+	}
+	for _, s := range r.Samples {
+		if s.WireBytes != s.Messages*(r.Size+1) {
+			t.Errorf("%d messages counted, %d bytes sent", s.Messages, s.WireBytes)
+		}
+	}
+}
+
+func TestLoadTimesAnAnswerThatOthersOvertake(t *testing.T) {
+	r := loaded(t, "late 50ms", drive.Load{Size: 500, Inflight: 4, Duration: 600 * time.Millisecond})
+	if r.Verdict != string(drive.OK) || len(r.Samples) == 0 {
+		t.Fatalf("%s: %v", r.Verdict, r.Evidence)
+	}
+	for _, s := range r.Samples {
+		if l := s.Latency["roundtrip"]; l.Count != s.Messages || l.MaxNS < int64(50*time.Millisecond) {
+			t.Errorf("%d latencies of %d messages, the longest %s", l.Count, s.Messages, time.Duration(l.MaxNS))
+		}
+	}
+}
+
+func TestLoadAtARateCountsFromWhenRequestsAreDue(t *testing.T) {
+	r := loaded(t, "cat", drive.Load{Size: 200, Rate: 2000, Duration: 300 * time.Millisecond})
+	if r.Verdict != string(drive.OK) {
+		t.Fatalf("%s: %v", r.Verdict, r.Evidence)
+	}
+	for _, s := range r.Samples {
+		if s.Load == nil || s.Load.Sent != s.Messages || s.Load.Due < s.Load.Sent || s.Load.Due != s.Load.Sent+s.Load.Unsent || s.Latency["due"].Count != s.Messages || s.Latency["lateness"].Count != s.Messages {
+			t.Errorf("%d messages: %+v", s.Messages, s.Load)
+		}
+	}
+}
+
+func TestLoadNamesWhatGoesWrong(t *testing.T) {
+	for _, row := range []struct {
+		job     string
+		verdict drive.Verdict
+	}{
+		{"mcp corrupt", drive.Corrupt},
+		{"mcp exit0@600", "exit 0"},
+		{"mcp deaf@600", drive.Deaf},
+	} {
+		t.Run(row.job, func(t *testing.T) {
+			if r := loaded(t, row.job, drive.Load{Size: 1000, Inflight: 4, Duration: 60 * time.Millisecond}); r.Verdict != string(row.verdict) {
+				t.Errorf("%s: %v", r.Verdict, r.Evidence)
+			}
+		})
+	}
+}
+
+func TestLoadRefusesWhatCannotBe(t *testing.T) {
+	d := open(t, server("cat"))
+	for _, l := range []drive.Load{{Inflight: -1}, {Inflight: 1 << 20}, {Rate: -5}} {
+		if err := d.Load(t.Context(), l, discard); err == nil {
+			t.Errorf("%+v was taken", l)
+		}
+	}
+}

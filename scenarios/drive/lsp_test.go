@@ -1,0 +1,151 @@
+package drive_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/drive"
+)
+
+func documents(job string) drive.Options {
+	o := server(job)
+	o.Protocol, o.Request = "lsp", drive.RequestDocument
+	return o
+}
+
+func TestDocumentsAreOpenedAskedAboutAndClosed(t *testing.T) {
+	for _, row := range []struct{ name, protocol, server, language string }{
+		{"protocol and language found out", "auto", "lsp python", ""},
+		{"language given", "lsp", "lsp go", "go"},
+		{"language unknown to us", "lsp", "lsp cobol", "cobol"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o := documents(row.server)
+			o.Protocol, o.Language, o.Start = row.protocol, row.language, 4*time.Second
+			d := open(t, o)
+			if want := "documents of language " + strings.TrimPrefix(row.server, "lsp "); !strings.HasPrefix(d.Request(), want) {
+				t.Errorf("sends %s, want %s", d.Request(), want)
+			}
+			sweep, err := d.Sweep(t.Context(), []int{1 << 10, 64 << 10}, discard)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range sweep.Targets {
+				if r.Verdict != string(drive.OK) {
+					t.Errorf("%d bytes: %s: %v", r.Size, r.Verdict, r.Evidence)
+				}
+			}
+			if d.Starts() != 1 {
+				t.Errorf("started %d times", d.Starts())
+			}
+		})
+	}
+}
+
+func TestTheUnknownRequestOfALanguageServerIsRefused(t *testing.T) {
+	o := server("lsp go")
+	o.Start = 4 * time.Second
+	d := open(t, o)
+	if d.Protocol() != "lsp" || !strings.Contains(d.Request(), "to be refused") {
+		t.Fatalf("found %s, sends %s", d.Protocol(), d.Request())
+	}
+	if r, _ := d.Sweep(t.Context(), []int{1 << 10}, discard); len(r.Failures()) > 0 {
+		t.Errorf("%+v", r.Failures())
+	}
+}
+
+func TestDocumentsInFlightAreClosedWhenTheyWereAnswered(t *testing.T) {
+	d := open(t, documents("lsp go"))
+	var kept results.Target
+	err := d.Load(t.Context(), drive.Load{Size: 2000, Inflight: 8, Duration: 60 * time.Millisecond}, func(l results.Line) error {
+		kept = l.(results.Target)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A document that stays open is opened again by the next sample, which ends the server.
+	if kept.Verdict != string(drive.OK) || len(kept.Samples) != results.LeastSamples || d.Starts() != 1 {
+		t.Errorf("%s, %d samples, %d starts: %v", kept.Verdict, len(kept.Samples), d.Starts(), kept.Evidence)
+	}
+}
+
+func TestTheLimitOfDocumentsIsFoundToTheByte(t *testing.T) {
+	o := documents("lsp go 70000")
+	o.Patience = 3e8
+	d := open(t, o)
+	limits, err := d.FindLimits(t.Context(), 1<<20, discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := limits[0]
+	if l.Above != "exit 1" || l.Bytes <= 70000 || l.Bytes > 70500 {
+		t.Errorf("found %+v", l)
+	}
+	if text := l.Payload + len("package p\n\nfunc pipebench() {}\n\n// \n"); text != 70000 {
+		t.Errorf("the text at the limit has %d bytes", text)
+	}
+}
+
+func TestDocumentsLeaveNoFolder(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv("TMP", os.Getenv("TMPDIR"))
+	d, err := drive.Open(t.Context(), documents("lsp go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made, _ := filepath.Glob(filepath.Join(os.TempDir(), "pipebench-*")); len(made) != 1 {
+		t.Errorf("folders %q", made)
+	}
+	d.Close()
+	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "pipebench-*")); len(left) != 0 {
+		t.Errorf("left %q", left)
+	}
+}
+
+func TestRequestsThatCannotBe(t *testing.T) {
+	for _, row := range []struct {
+		name, job string
+		change    func(*drive.Options)
+		says      string
+	}{
+		{"unknown", "cat", func(o *drive.Options) { o.Request = "wish" }, "known: auto, unknown, tool, document"},
+		{"documents for lines", "cat", func(o *drive.Options) { o.Protocol, o.Request = "lines", drive.RequestDocument }, "lines has no request"},
+		{"documents for MCP", "mcp", func(o *drive.Options) { o.Request, o.Protocol = drive.RequestDocument, "mcp" }, "mcp has no request"},
+		{"a tool of a language server", "lsp go", func(o *drive.Options) { o.Protocol, o.Request = "lsp", drive.RequestTool }, "lsp has no request"},
+		{"a tool for lines", "cat", func(o *drive.Options) { o.Protocol, o.Tool = "lines", "echo" }, "has no tools"},
+		{"a tool for replies, where it is found out that there are none", "cat", func(o *drive.Options) { o.ReplyTool = "large" }, "has no tools"},
+		{"an argument without a tool for lines", "cat", func(o *drive.Options) { o.Protocol, o.Args = "lines", `{"a":1}` }, "has no tools"},
+		{"a tool that is not to be called", "mcp", func(o *drive.Options) { o.Request, o.Tool = drive.RequestUnknown, "echo" }, "is not called"},
+		{"a language without documents", "lsp go", func(o *drive.Options) { o.Language = "go" }, "says nothing without"},
+		{"a language that is refused", "lsp go", func(o *drive.Options) {
+			o.Protocol, o.Request, o.Language = "lsp", drive.RequestDocument, "c"
+		}, "no such language"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			leakCheck(t)
+			o := server(row.job)
+			row.change(&o)
+			d, err := drive.Open(t.Context(), o)
+			if err == nil {
+				d.Close()
+				t.Fatal("was taken")
+			}
+			if !strings.Contains(err.Error(), row.says) {
+				t.Errorf("says %q, want %q in it", err, row.says)
+			}
+		})
+	}
+}
+
+func TestAToolIsLeftAloneWhereTheTransportIsAskedFor(t *testing.T) {
+	o := server("mcp")
+	o.Request = drive.RequestUnknown
+	if d := open(t, o); strings.Contains(d.Request(), "tool") {
+		t.Errorf("sends %s", d.Request())
+	}
+}

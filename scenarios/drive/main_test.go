@@ -1,0 +1,222 @@
+package drive_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/drive"
+	"github.com/pipebench/pipebench/scenarios/drive/envelope"
+	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+)
+
+// serverJob names, in the environment of a child process, which server the test binary is to be instead of testing.
+const serverJob = "TARGET_TEST_SERVER"
+
+func TestMain(m *testing.M) {
+	if job := os.Getenv(serverJob); job != "" {
+		kind, arg, _ := strings.Cut(job, " ")
+		if err := servers[kind](arg); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// servers are what a child can be.
+var servers = map[string]func(arg string) error{
+	"mcp": serveMCP,
+	"mumble": func(arg string) error { // many words, and the last
+		fmt.Fprint(os.Stderr, strings.Repeat(strings.Repeat("-", 79)+"\n", 600), arg)
+		os.Exit(4)
+		return nil
+	},
+	"exit":   func(arg string) error { os.Exit(len(arg)); return nil },
+	"silent": func(string) error { _, err := io.Copy(io.Discard, os.Stdin); return err },
+	"banner": func(string) error {
+		for i := range 100 {
+			fmt.Println("line", i, "of what nobody asked for")
+		}
+		_, err := io.Copy(io.Discard, os.Stdin)
+		return err
+	},
+	"cat":       func(string) error { _, err := io.Copy(os.Stdout, os.Stdin); return err },
+	"upper":     upper,
+	"fitful":    fitful,
+	"reluctant": reluctant,
+	"lsp":       serveLSP,
+	"twice":     twice,
+	"late":      late,
+	"stall": func(arg string) error {
+		return each(func(line string) {
+			if fmt.Sprint(len(line)) == arg {
+				<-time.After(100 * time.Millisecond)
+			}
+			fmt.Println(line)
+		})
+	},
+	"slow": func(arg string) error {
+		pause, err := time.ParseDuration(arg)
+		if err != nil {
+			return err
+		}
+		return each(func(line string) {
+			<-time.After(pause)
+			fmt.Println(line)
+		})
+	},
+	"swallow": func(arg string) error {
+		return each(func(line string) {
+			if most, _ := strconv.Atoi(arg); len(line) <= most {
+				fmt.Println(line)
+			}
+		})
+	},
+	"die": func(arg string) error {
+		self, err := os.FindProcess(os.Getpid())
+		if err != nil {
+			return err
+		}
+		return each(func(line string) {
+			if most, _ := strconv.Atoi(arg); len(line) > most {
+				self.Kill()
+			}
+			fmt.Println(line)
+		})
+	},
+}
+
+// serveMCP is the project's own server, with a fault if arg names one.
+func serveMCP(arg string) error {
+	o := mcpstdio.Options{Tools: mcpstdio.Samples(), Stderr: os.Stderr}
+	if arg != "" {
+		var err error
+		if o.Fault, err = mcpstdio.ParseFault(arg); err != nil {
+			return err
+		}
+	}
+	s, err := mcpstdio.NewServer(os.Stdin, os.Stdout, o)
+	if err != nil {
+		return err
+	}
+	if err := s.Start(context.Background()); err != nil {
+		return err
+	}
+	return s.Wait()
+}
+
+// upper answers each line with another.
+func upper(string) error {
+	return each(func(line string) { fmt.Println(strings.ToUpper(line)) })
+}
+
+// refusal answers a JSON-RPC request that nobody knows.
+func refusal(line string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, envelope.Of([]byte(line)).ID)
+}
+
+// twice refuses every request, and says so two times.
+func twice(string) error {
+	return each(func(line string) { fmt.Println(refusal(line) + "\n" + refusal(line)) })
+}
+
+// late refuses every request, and takes its time over the first of a load while it goes on with the others.
+func late(arg string) error {
+	pause, err := time.ParseDuration(arg)
+	if err != nil {
+		return err
+	}
+	return each(func(line string) {
+		if !strings.Contains(line, `"id":1000000000,`) {
+			fmt.Println(refusal(line))
+			return
+		}
+		time.AfterFunc(pause, func() { fmt.Println(refusal(line)) })
+	})
+}
+
+// each calls f with every line that comes.
+func each(f func(line string)) error {
+	lines := bufio.NewScanner(os.Stdin)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		f(lines.Text())
+	}
+	return lines.Err()
+}
+
+// server are options that start one of the servers.
+func server(job string) drive.Options {
+	return drive.Options{
+		Command: []string{self()}, Env: append(os.Environ(), serverJob+"="+job),
+		Run: "test", Budget: 10 * time.Millisecond,
+	}
+}
+
+func self() string {
+	path, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return path
+}
+
+// open starts a server; the test ends it, and fails if anything of it is left.
+func open(t *testing.T, o drive.Options) *drive.Driver {
+	t.Helper()
+	leakCheck(t)
+	return begin(t, o)
+}
+
+// begin starts a server in a test that runs beside others, so that only all of them together can be held to leave nothing.
+func begin(t *testing.T, o drive.Options) *drive.Driver {
+	t.Helper()
+	d, err := drive.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	return d
+}
+
+// leakCheck fails the test if goroutines or descriptors are left when it is over.
+func leakCheck(t *testing.T) {
+	t.Helper()
+	if r, w, err := os.Pipe(); err == nil { // Go's poller opens descriptors of its own when it is first used, and keeps them
+		r.Close()
+		w.Close()
+	}
+	goroutines, files := runtime.NumGoroutine(), descriptors()
+	t.Cleanup(func() {
+		deadline := time.Now().Add(10 * time.Second)
+		for runtime.NumGoroutine() > goroutines || descriptors() > files {
+			if time.Now().After(deadline) {
+				buf := make([]byte, 1<<20)
+				t.Errorf("%d goroutines more, %d descriptors more:\n%s", runtime.NumGoroutine()-goroutines, descriptors()-files, buf[:runtime.Stack(buf, true)])
+				return
+			}
+			runtime.Gosched()
+		}
+	})
+}
+
+// descriptors is how many this process has open, 0 where the system does not tell.
+func descriptors() int {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0
+	}
+	return len(entries)
+}
+
+func discard(results.Line) error { return nil }

@@ -1,0 +1,135 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+// A Plan is what to find out about a server. The zero Plan is what most people ask: how fast, how it grows, where it breaks, and how.
+type Plan struct {
+	Sizes     []int // of the sweep, ascending; nil is 1 KiB to 64 MiB, doubling
+	NoSweep   bool  // only what else is asked for
+	Limits    bool  // search for the limits to the byte, even if the sweep met none
+	LimitTo   int   // how far; 0 is the largest of Sizes
+	SmallPipe int   // bytes of the pipes in which growth is measured a second time; 0 is 4 KiB, less than 0 is not at all
+
+	least map[int]int64 // round trips of a size, as many as are demanded
+}
+
+// Demand has a size measured until an assertion on it can be judged: a percentile takes a number of round trips that a budget may not hold.
+// They have half a minute. An assertion on every size demands nothing.
+func (p *Plan) Demand(a results.Assert) {
+	if a.Size <= 0 || a.Observations() == 0 {
+		return
+	}
+	if p.least == nil {
+		p.least = map[int]int64{}
+	}
+	p.least[int(a.Size)] = max(p.least[int(a.Size)], a.Observations())
+}
+
+// demandTime is how long a size is measured at most for what is demanded of it.
+const demandTime = 30 * time.Second
+
+const (
+	defaultFrom      = 1 << 10
+	defaultTo        = 64 << 20
+	defaultSmallPipe = 4 << 10
+	growthTo         = 8 << 20 // the largest message of the second measurement: where growth is quadratic, 64 MiB would take minutes
+)
+
+func (p Plan) withDefaults() Plan {
+	if len(p.Sizes) == 0 {
+		p.Sizes = Doubling(defaultFrom, defaultTo)
+	}
+	if p.LimitTo == 0 {
+		p.LimitTo = p.Sizes[len(p.Sizes)-1]
+	}
+	if p.SmallPipe == 0 {
+		p.SmallPipe = defaultSmallPipe
+	}
+	return p
+}
+
+// Drive does what the plan asks for: it sweeps, searches for the limits where the sweep met a failure or where it is told to, and measures
+// how time grows in small pipes, which decide in how many pieces a server reads. Every record is kept as soon as it is known, so that an
+// interrupted run has what it finished.
+func (d *Driver) Drive(ctx context.Context, p Plan, keep Keep) error {
+	p = p.withDefaults()
+	d.least = p.least
+	served := p.LimitTo
+	if !p.NoSweep {
+		sweep, err := d.Sweep(ctx, p.Sizes, keep)
+		if err != nil {
+			return err
+		}
+		served = sweep.served()
+		p.Limits = p.Limits || len(sweep.Failures()) > 0
+		if g := sweep.Growth; g != nil {
+			if err := keep(d.growthRecord(*g)); err != nil {
+				return err
+			}
+		}
+	}
+	if p.Limits {
+		limits, err := d.FindLimits(ctx, p.LimitTo, keep)
+		if err != nil {
+			return err
+		}
+		for _, l := range limits {
+			if l.Found() {
+				served = min(served, l.Bytes)
+			}
+		}
+	}
+	if p.SmallPipe < 0 || p.NoSweep {
+		return nil
+	}
+	return d.growthIn(ctx, p.SmallPipe, served, keep)
+}
+
+// served is the largest size below the first that failed.
+func (s *Sweep) served() int {
+	n := 0
+	for _, t := range s.Targets {
+		if !Verdict(t.Verdict).Works() {
+			break
+		}
+		n = int(t.Size)
+	}
+	return n
+}
+
+// growthIn measures how time grows when the server can read only few bytes at a time.
+func (d *Driver) growthIn(ctx context.Context, capacity, to int, keep Keep) error {
+	to = min(to, growthTo)
+	if to < 4*linearFrom || d.o.Capacity > 0 && d.o.Capacity <= capacity {
+		return nil // too few sizes for a slope, or it has been measured
+	}
+	small := d.with(func(o *Options) { o.Capacity = capacity })
+	defer small.Close()
+	sweep, err := small.Sweep(ctx, Doubling(linearFrom, 1<<int(math.Log2(float64(to)))), func(results.Line) error { return nil })
+	var refused *syspipe.CapacityError
+	if errors.As(err, &refused) {
+		t := d.record()
+		t.Verdict, t.Warnings = string(OK), append(t.Warnings, fmt.Sprintf("growth in small pipes was not measured: %v", err))
+		return keep(t)
+	}
+	if err != nil || sweep.Growth == nil {
+		return err
+	}
+	return keep(small.growthRecord(*sweep.Growth))
+}
+
+// with is a driver of the same server, what is known of it included, with other options. It starts a server of its own.
+func (d *Driver) with(change func(*Options)) *Driver {
+	o := d.o
+	change(&o)
+	return &Driver{o: o, dialect: d.dialect, refusal: d.refusal, pace: d.pace, backoff: newBackoff(o.Seed)}
+}

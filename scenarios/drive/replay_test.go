@@ -1,0 +1,99 @@
+package drive_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/pipebench/pipebench/bench/payload"
+	"github.com/pipebench/pipebench/results"
+)
+
+func recording(t *testing.T, text string) []payload.Message {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "session.jsonl")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := payload.ReadMessages(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestReplaySendsWhatTheClientSaid(t *testing.T) {
+	const lines = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":"a","method":"tools/list"}
+{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hi"}}}
+{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}
+`
+	const both = `{"jsonrpc":"2.0","id":"a","method":"tools/list"}
+{"jsonrpc":"2.0","id":"a","result":{"tools":[]}}
+{"jsonrpc":"2.0","id":"b","method":"ping"}
+{"jsonrpc":"2.0","id":"b","error":{"code":-32601,"message":"no"}}
+`
+	const tapped = `{"kind":"environment","schema":1,"run":"r"}
+{"kind":"message","run":"r","dir":"request","t_ns":1,"size":60,"method":"initialize","id":1}
+{"kind":"message","run":"r","dir":"reply","t_ns":2,"size":300,"id":1}
+{"kind":"message","run":"r","dir":"request","t_ns":3,"size":5000,"method":"tools/call","id":2}
+{"kind":"message","run":"r","dir":"request","t_ns":3,"size":40,"method":"tools/list","id":3,"body":"{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/list\"}"}
+{"kind":"message","run":"r","dir":"request","t_ns":4,"size":200,"method":"notifications/progress"}
+{"kind":"message","run":"r","dir":"request","t_ns":5,"size":40,"id":9}
+{"kind":"target","run":"r","command":["x"],"protocol":"mcp","verdict":"exit 0"}
+`
+	for _, row := range []struct {
+		name, text         string
+		replayed, answered int
+	}{{"lines", lines, 3, 2}, {"lines of both sides", both, 2, 2}, {"a recording", tapped, 3, 2}} {
+		t.Run(row.name, func(t *testing.T) {
+			d := open(t, server("mcp"))
+			var kept results.Target
+			if err := d.Replay(t.Context(), recording(t, row.text), func(l results.Line) error {
+				kept = l.(results.Target)
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if kept.Verdict != "ok" || kept.Evidence["replayed"] != row.replayed || kept.Evidence["answered"] != row.answered {
+				t.Errorf("kept %s %v", kept.Verdict, kept.Evidence)
+			}
+		})
+	}
+}
+
+func TestReplayNamesTheMessageThatFailed(t *testing.T) {
+	for _, row := range []struct {
+		name     string
+		messages []payload.Message
+		at       int
+	}{
+		{"a request", []payload.Message{{Size: 1000}, {Size: 4000}, {Size: 1000}}, 2},
+		{"a notification", []payload.Message{{Size: 1000}, {Size: 4000, Method: "notifications/x"}}, 2},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			d := open(t, server("mcp exit0@3000"))
+			var kept results.Target
+			if err := d.Replay(t.Context(), row.messages, func(l results.Line) error {
+				kept = l.(results.Target)
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if kept.Verdict != "exit 0" || kept.Evidence["failed_at_message"] != row.at {
+				t.Errorf("kept %s %v", kept.Verdict, kept.Evidence)
+			}
+		})
+	}
+}
+
+func TestARecordingWithoutRequestsIsRefused(t *testing.T) {
+	d := open(t, server("mcp"))
+	const answers = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}
+{"jsonrpc":"2.0","id":1,"result":{}}
+`
+	if err := d.Replay(t.Context(), recording(t, answers), discard); err == nil {
+		t.Error("was taken")
+	}
+}

@@ -1,0 +1,94 @@
+package drive_test
+
+import (
+	"errors"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/drive"
+)
+
+func TestOpenFindsOutWhatAServerSpeaks(t *testing.T) {
+	for _, row := range []struct{ job, protocol, request string }{
+		{"mcp", "mcp", "tool echo, its answers compared byte by byte"},
+		{"cat", "lines", "lines, its answers compared byte by byte"},
+		{"upper", "lines (answers with others)", "lines"},
+	} {
+		t.Run(row.job, func(t *testing.T) {
+			d := open(t, server(row.job))
+			if !strings.HasPrefix(d.Protocol(), row.protocol) || d.Request() != row.request {
+				t.Errorf("found %s, %s; want %s, %s", d.Protocol(), d.Request(), row.protocol, row.request)
+			}
+		})
+	}
+}
+
+func TestOpenSaysWhyACommandCannotBeSpokenTo(t *testing.T) {
+	for _, row := range []struct {
+		job     string
+		verdict drive.Verdict
+	}{
+		{"exit", "exit 0"},
+		{"exit abc", "exit 3"},
+		{"banner", drive.Corrupt},
+		{"silent", drive.Deaf},
+	} {
+		t.Run(row.job, func(t *testing.T) {
+			leakCheck(t)
+			o := server(row.job)
+			o.Start = 1e9
+			_, err := drive.Open(t.Context(), o)
+			var unfit *drive.UnfitError
+			if !errors.As(err, &unfit) || unfit.Verdict != row.verdict {
+				t.Errorf("got %v, want an UnfitError of %s", err, row.verdict)
+			}
+		})
+	}
+}
+
+func TestOpenOfNoCommandIsAStartError(t *testing.T) {
+	leakCheck(t)
+	_, err := drive.Open(t.Context(), drive.Options{Command: []string{"pipebench-no-such-command"}})
+	var start *drive.StartError
+	if !errors.As(err, &start) || !errors.Is(err, exec.ErrNotFound) {
+		t.Errorf("got %v, want a StartError that says it was not found", err)
+	}
+}
+
+func TestSweepKeepsARecordOfEachSize(t *testing.T) {
+	for _, job := range []string{"mcp", "cat", "upper"} {
+		t.Run(job, func(t *testing.T) {
+			d := open(t, server(job))
+			var kept []int64
+			sweep, err := d.Sweep(t.Context(), drive.Doubling(1<<10, 32<<10), func(l results.Line) error {
+				kept = append(kept, l.(results.Target).Size)
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := []int64{1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10}; !slices.Equal(kept, want) {
+				t.Errorf("kept %v", kept)
+			}
+			if n, _ := sweep.Targets[0].Evidence["warmup_messages"].(int64); n < 1 {
+				t.Error("the server was not warmed up")
+			}
+			if len(sweep.Failures()) > 0 {
+				t.Errorf("failures: %+v", sweep.Failures())
+			}
+			for _, r := range sweep.Targets {
+				for _, s := range r.Samples {
+					if s.Messages < 1 || s.ElapsedNS <= 0 || s.WireBytes != s.Messages*(r.Size+1) || s.Writer.Bytes <= s.WireBytes {
+						t.Errorf("size %d: %+v", r.Size, s)
+					}
+				}
+			}
+			if d.Starts() != 1 {
+				t.Errorf("started %d times", d.Starts())
+			}
+		})
+	}
+}
