@@ -10,16 +10,14 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/faults/actor"
+	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
 var bothWriteFirst = Scenario{
-	Name:  "both-write-first",
-	Title: "both sides write before they read",
-	About: "Two processes, a pipe each way. Each writes its message whole before it reads the other's: below what the pipe holds that " +
-		"works, above it both wait for ever. The cure is a reader that reads while the writer writes.",
-	Deadline: time.Minute,
-	run:      runBothWriteFirst,
+	Misbehaviour: catalogue.Must(catalogue.Program, "both-write-first"),
+	Deadline:     time.Minute,
+	run:          runBothWriteFirst,
 }
 
 // An Exchange is the evidence of both-write-first.

@@ -12,15 +12,13 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 )
 
 var dirtyLines = Scenario{
-	Name:  "dirty-lines",
-	Title: "something that is no message gets between the messages",
-	About: "A message, an oddity, a message: a log line, a NUL, a blank line, CR LF, a newline inside a message, two messages on a line, a last " +
-		"line without its newline. To several readers: ours, a line scanner, a JSON stream decoder, and a header reader.",
-	Deadline: time.Minute,
-	run:      runDirtyLines,
+	Misbehaviour: catalogue.Must(catalogue.Program, "dirty-lines"),
+	Deadline:     time.Minute,
+	run:          runDirtyLines,
 }
 
 // A Dirt is the evidence of dirty-lines for one reader.

@@ -7,16 +7,14 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/scenarios/faults/actor"
+	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
 var exitBeforeDrain = Scenario{
-	Name:  "exit-before-drain",
-	Title: "a program exits while its output waits in a queue",
-	About: "A program with non-blocking output writes what the pipe takes, queues the rest, and exits, as an event loop does whose " +
-		"exit does not wait for its streams. Over a pipe and over a socket pair; node does it too where it is installed.",
-	Deadline: time.Minute,
-	run:      runExitBeforeDrain,
+	Misbehaviour: catalogue.Must(catalogue.Program, "exit-before-drain"),
+	Deadline:     time.Minute,
+	run:          runExitBeforeDrain,
 }
 
 const hastyBytes = 1 << 20

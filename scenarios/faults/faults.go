@@ -26,21 +26,19 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/faults/actor"
+	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/scenarios/faults/evidence"
 )
 
 // A Scenario is one way to fail.
 type Scenario struct {
-	Name     string
-	Title    string        // a line for a list
-	About    string        // what is done, and why it matters
+	catalogue.Misbehaviour
 	Deadline time.Duration // of the whole scenario
 
 	run func(context.Context, *stage) error
@@ -56,17 +54,14 @@ func All() []Scenario {
 	}
 }
 
-// Find is the scenario of that name, or names those there are.
+// Find returns the scenario of that name; its error lists the known names.
 func Find(name string) (Scenario, error) {
 	all := All()
 	if i := slices.IndexFunc(all, func(s Scenario) bool { return s.Name == name }); i >= 0 {
 		return all[i], nil
 	}
-	var names []string
-	for _, s := range all {
-		names = append(names, s.Name)
-	}
-	return Scenario{}, fmt.Errorf("scenario %q is not known; known are %s", name, strings.Join(names, ", "))
+	_, err := catalogue.Find(catalogue.Program, name)
+	return Scenario{}, fmt.Errorf("scenario %q is not known; %w", name, err)
 }
 
 // Worker plays one side of an experiment and exits, if this process was

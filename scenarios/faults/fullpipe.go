@@ -7,16 +7,14 @@ import (
 
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
 var fullPipe = Scenario{
-	Name:  "full-pipe",
-	Title: "what a writer does while the pipe is full, and what it costs",
-	About: "Messages of 1 MiB, bare and in chunks of several sizes, written with each way to wait against a reader that blocks. A writer " +
-		"that sleeps before it tries again gets one pipe's worth across per sleep, whatever the chunk size.",
-	Deadline: 3 * time.Minute,
-	run:      runFullPipe,
+	Misbehaviour: catalogue.Must(catalogue.Program, "full-pipe"),
+	Deadline:     3 * time.Minute,
+	run:          runFullPipe,
 }
 
 // A Waiting is the evidence of full-pipe: the goodput of one way to wait.

@@ -8,16 +8,14 @@ import (
 
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
 var growth = Scenario{
-	Name:  "growth",
-	Title: "readers whose cost grows with the message: byte by byte, and searching again",
-	About: "Lines of growing size to a reader that reads one byte a call, to one that reads 4096 bytes and searches its whole buffer again after " +
-		"each read, and to ours. Time for a byte against size, and the slope of time over size: 1 is linear, 2 is quadratic.",
-	Deadline: 5 * time.Minute,
-	run:      runGrowth,
+	Misbehaviour: catalogue.Must(catalogue.Program, "growth"),
+	Deadline:     5 * time.Minute,
+	run:          runGrowth,
 }
 
 // A Growing is the evidence of growth for one reader.

@@ -9,16 +9,14 @@ import (
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/faults/actor"
+	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
 var headOfLine = Scenario{
-	Name:  "head-of-line",
-	Title: "a large message makes small ones wait",
-	About: "A message of 4 MiB is under way to a reader that takes 47 ns for each byte, as a real server does; then a small message of higher " +
-		"priority is sent. Bare lines make it wait for all of the large one, chunks for what the pipe holds and one chunk.",
-	Deadline: time.Minute,
-	run:      runHeadOfLine,
+	Misbehaviour: catalogue.Must(catalogue.Program, "head-of-line"),
+	Deadline:     time.Minute,
+	run:          runHeadOfLine,
 }
 
 // A Queueing is the evidence of head-of-line for one framing.

@@ -13,17 +13,14 @@ import (
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/scenarios/faults/actor"
+	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
 var interleave = Scenario{
-	Name:  "interleave",
-	Title: "several writers share one pipe",
-	About: "Four processes write to one pipe, each its own letter: first bare writes of sizes around PIPE_BUF, read in pieces of several " +
-		"sizes, then messages in each framing. A write longer than the system keeps whole is cut by the others, and the framing either " +
-		"survives that, detects it, or delivers a mixture.",
-	Deadline: 3 * time.Minute,
-	run:      runInterleave,
+	Misbehaviour: catalogue.Must(catalogue.Program, "interleave"),
+	Deadline:     3 * time.Minute,
+	run:          runInterleave,
 }
 
 const (

@@ -10,15 +10,13 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 )
 
 var framingMismatch = Scenario{
-	Name:  "framing-mismatch",
-	Title: "the two sides do not agree on a framing",
-	About: "Each framing is sent to a reader of each other one, three messages, the last of them larger than a chunk, on a stream that stays " +
-		"open. The reader understands them, refuses them, takes something else for a message, or waits for ever.",
-	Deadline: time.Minute,
-	run:      runFramingMismatch,
+	Misbehaviour: catalogue.Must(catalogue.Program, "framing-mismatch"),
+	Deadline:     time.Minute,
+	run:          runFramingMismatch,
 }
 
 // A Mismatch is the evidence of framing-mismatch for one pair.

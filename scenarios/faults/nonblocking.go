@@ -7,16 +7,14 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/scenarios/faults/actor"
+	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
 var nonBlockingStdout = Scenario{
-	Name:  "nonblocking-stdout",
-	Title: "a child inherits a non-blocking standard output and does not know it",
-	About: "The mode belongs to the pipe, not to the process: a parent, or a sibling, that makes it non-blocking does so for all. " +
-		"A program that writes once and does not look at the count, one that does, and python's print where it is installed.",
-	Deadline: time.Minute,
-	run:      runNonBlockingStdout,
+	Misbehaviour: catalogue.Must(catalogue.Program, "nonblocking-stdout"),
+	Deadline:     time.Minute,
+	run:          runNonBlockingStdout,
 }
 
 const carelessBytes = 1 << 20

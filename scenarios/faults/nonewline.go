@@ -12,17 +12,15 @@ import (
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/faults/actor"
+	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/scenarios/faults/evidence"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
 var noNewline = Scenario{
-	Name:  "no-newline",
-	Title: "a line that never ends",
-	About: "Bytes without a newline, to readers with a limit of 10 MiB: ours, which closes at the limit; ours, which skips the line and goes on, " +
-		"with 1 GiB; and one that looks at the length when the newline has come, as printed, as far as is safe.",
-	Deadline: 2 * time.Minute,
-	run:      runNoNewline,
+	Misbehaviour: catalogue.Must(catalogue.Program, "no-newline"),
+	Deadline:     2 * time.Minute,
+	run:          runNoNewline,
 }
 
 // A Hoard is the evidence of no-newline: what a reader held of a line that

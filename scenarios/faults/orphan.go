@@ -13,15 +13,13 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/scenarios/faults/actor"
+	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 )
 
 var orphan = Scenario{
-	Name:  "orphan",
-	Title: "a server whose client was killed",
-	About: "A client starts a server with pipes and is killed. One server reads its standard input and leaves when that ends; one does " +
-		"not read it; one goes on writing and takes no notice of errors.",
-	Deadline: time.Minute,
-	run:      runOrphan,
+	Misbehaviour: catalogue.Must(catalogue.Program, "orphan"),
+	Deadline:     time.Minute,
+	run:          runOrphan,
 }
 
 // A Survivor is the evidence of orphan.

@@ -15,16 +15,14 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/scenarios/faults/actor"
+	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
 var readerGone = Scenario{
-	Name:  "reader-gone",
-	Title: "the reader leaves before, during and after a write",
-	About: "For each kind of pipe and each way to wait, a reader closes its end before a write, while one is under way, and after " +
-		"one that fitted the pipe. Shown are the bytes that the kernel accepted, the signals it sent, and how long the writer took to notice.",
-	Deadline: time.Minute,
-	run:      runReaderGone,
+	Misbehaviour: catalogue.Must(catalogue.Program, "reader-gone"),
+	Deadline:     time.Minute,
+	run:          runReaderGone,
 }
 
 // When a reader leaves.

@@ -12,15 +12,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 )
 
 var splitText = Scenario{
-	Name:  "split-utf8",
-	Title: "a chunk ends inside a character",
-	About: "Text of two, three and four byte characters in chunks, at every offset. One receiver puts bytes together and decodes the message; " +
-		"one decodes each frame as text and drops what is none; one decodes each frame and replaces what is none.",
-	Deadline: time.Minute,
-	run:      runSplitText,
+	Misbehaviour: catalogue.Must(catalogue.Program, "split-utf8"),
+	Deadline:     time.Minute,
+	run:          runSplitText,
 }
 
 // A Text is the evidence of split-utf8 for one receiver.

@@ -10,15 +10,13 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/scenarios/faults/actor"
+	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 )
 
 var stderrUndrained = Scenario{
-	Name:  "stderr-undrained",
-	Title: "a server logs to a standard error that nobody reads",
-	About: "A server answers line by line and logs some bytes per request to standard error, which is a pipe that its client holds but " +
-		"does not read. Requests are sent one at a time until an answer fails to come.",
-	Deadline: time.Minute,
-	run:      runStderrUndrained,
+	Misbehaviour: catalogue.Must(catalogue.Program, "stderr-undrained"),
+	Deadline:     time.Minute,
+	run:          runStderrUndrained,
 }
 
 // A Logging is the evidence of stderr-undrained.
