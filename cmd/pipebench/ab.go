@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/pairs"
-	"github.com/pipebench/pipebench/scenarios/pairs/invoke"
+	"github.com/pipebench/pipebench/scenarios/abtest"
+	"github.com/pipebench/pipebench/scenarios/subrun"
 )
 
 // abFlags are what ab was asked for.
@@ -65,7 +65,7 @@ func (f *abFlags) register(cmd *cobra.Command) {
 	f.gateFlags.register(cmd)
 	flags := cmd.Flags()
 	flags.IntVar(&f.pairs, "pairs", 0, "how many pairs to run (default what the number of comparisons asks for, at least 20)")
-	flags.DurationVar(&f.maxTime, "max-time", pairs.DefaultMaxTime, "begin no pair that would end after this long")
+	flags.DurationVar(&f.maxTime, "max-time", abtest.DefaultMaxTime, "begin no pair that would end after this long")
 	f.shared.register(cmd, "a folder for the records of both (default pipebench-out/<time>)")
 }
 
@@ -98,8 +98,8 @@ func (f *abFlags) run(cmd *cobra.Command, oldName, newName string, flags []strin
 	return allGates(gate.judge(c), gate.asserted(cmd, f.shared.format, results.Merge(after...)))
 }
 
-func (f *abFlags) plan(oldName, newName string, flags []string) (pairs.Plan, error) {
-	p := pairs.Plan{
+func (f *abFlags) plan(oldName, newName string, flags []string) (abtest.Plan, error) {
+	p := abtest.Plan{
 		Flags: append([]string{"--samples", "1"}, flags...),
 		Pairs: f.pairs, MaxTime: f.maxTime, Seed: f.shared.seed, Dir: f.shared.folder(),
 	}
@@ -107,24 +107,24 @@ func (f *abFlags) plan(oldName, newName string, flags []string) (pairs.Plan, err
 		return p, usage(err)
 	}
 	var err error
-	if p.Old, err = invoke.Find(oldName); err != nil {
+	if p.Old, err = subrun.Find(oldName); err != nil {
 		return p, err
 	}
-	p.New, err = invoke.Find(newName)
+	p.New, err = subrun.Find(newName)
 	return p, err
 }
 
-func (f *abFlags) measure(cmd *cobra.Command, p pairs.Plan) (before, after []*results.Set, err error) {
+func (f *abFlags) measure(cmd *cobra.Command, p abtest.Plan) (before, after []*results.Set, err error) {
 	progress := f.shared.tally(cmd.ErrOrStderr(), "pair")
 	defer progress.stop()
-	p.Observe = func(at pairs.Progress) { progress.step(at.Pair, at.Of, at.Took) }
-	return pairs.Run(cmd.Context(), p)
+	p.Observe = func(at abtest.Progress) { progress.step(at.Pair, at.Of, at.Took) }
+	return abtest.Run(cmd.Context(), p)
 }
 
 // usageOfRun gives flags that a binary's run does not take the exit code that
 // they have there.
 func usageOfRun(err error) error {
-	var failed *invoke.FailedError
+	var failed *subrun.FailedError
 	if errors.As(err, &failed) && failed.Code == exitUsage {
 		return usage(err)
 	}
@@ -145,7 +145,7 @@ func (f *abFlags) show(cmd *cobra.Command, dir string, c *results.Comparison) er
 	if err := c.Write(cmd.OutOrStdout(), results.Format(f.shared.format), results.ViewOptions{}); err != nil {
 		return err
 	}
-	f.say(cmd, "kept in %s: %s, %s and %s", dir, pairs.OldFile, pairs.NewFile, benchFile)
+	f.say(cmd, "kept in %s: %s, %s and %s", dir, abtest.OldFile, abtest.NewFile, benchFile)
 	return nil
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/noise"
-	"github.com/pipebench/pipebench/scenarios/pairs"
+	"github.com/pipebench/pipebench/scenarios/abtest"
+	"github.com/pipebench/pipebench/scenarios/doctor"
 )
 
 // compareFlags are what compare was asked for.
@@ -127,7 +127,7 @@ func (f *compareFlags) known(series []results.Series) (*results.Set, error) {
 			continue
 		}
 		seen = append(seen, s.Machine)
-		path, err := noise.File(s.Machine)
+		path, err := doctor.File(s.Machine)
 		if err != nil {
 			continue // a user without a cache folder has nothing in it
 		}
@@ -142,7 +142,7 @@ func (f *compareFlags) known(series []results.Series) (*results.Set, error) {
 }
 
 func (f *compareFlags) comparePairs(oldPath, newPath string) (*results.Comparison, *results.Set, error) {
-	before, after, err := pairs.Read(oldPath, newPath)
+	before, after, err := abtest.Read(oldPath, newPath)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/noise"
-	"github.com/pipebench/pipebench/scenarios/pairs/invoke"
+	"github.com/pipebench/pipebench/scenarios/doctor"
+	"github.com/pipebench/pipebench/scenarios/subrun"
 )
 
 // doctorFlags are what doctor was asked for.
@@ -79,17 +79,17 @@ func (f *doctorFlags) run(cmd *cobra.Command, flags []string) error {
 	return f.show(cmd, out.dir, run, watch)
 }
 
-func (f *doctorFlags) plan(flags []string) (noise.Plan, error) {
+func (f *doctorFlags) plan(flags []string) (doctor.Plan, error) {
 	if len(flags) == 0 {
-		flags = noise.DefaultFlags()
+		flags = doctor.DefaultFlags()
 	}
 	if err := f.times(); err != nil && f.invocations != 0 {
-		return noise.Plan{}, usage(err)
+		return doctor.Plan{}, usage(err)
 	}
 	if f.maxTime == 0 {
 		f.maxTime = 2 * f.over
 	}
-	p := noise.Plan{Flags: flags, Invocations: f.invocations, Over: min(f.over, f.maxTime), MaxTime: f.maxTime, Seed: f.shared.seed}
+	p := doctor.Plan{Flags: flags, Invocations: f.invocations, Over: min(f.over, f.maxTime), MaxTime: f.maxTime, Seed: f.shared.seed}
 	if f.invocations != 0 {
 		if err := p.Validate(); err != nil {
 			return p, usage(err)
@@ -99,7 +99,7 @@ func (f *doctorFlags) plan(flags []string) (noise.Plan, error) {
 	if err != nil {
 		return p, fmt.Errorf("find this program, to invoke it: %w", err)
 	}
-	p.Binary = invoke.Binary{Name: "pipebench", Path: self}
+	p.Binary = subrun.Binary{Name: "pipebench", Path: self}
 	return p, nil
 }
 
@@ -116,14 +116,14 @@ func (f *doctorFlags) times() error {
 }
 
 // watch invokes run, and keeps what it measured.
-func (f *doctorFlags) watch(cmd *cobra.Command, p noise.Plan, out *runFolder) (*noise.Watch, error) {
+func (f *doctorFlags) watch(cmd *cobra.Command, p doctor.Plan, out *runFolder) (*doctor.Watch, error) {
 	if p.Invocations == 0 {
-		return &noise.Watch{}, nil
+		return &doctor.Watch{}, nil
 	}
 	progress := f.shared.tally(cmd.ErrOrStderr(), "invocation")
 	defer progress.stop()
 	p.Observe = progress.step
-	return noise.Run(cmd.Context(), p, func(set *results.Set) error {
+	return doctor.Run(cmd.Context(), p, func(set *results.Set) error {
 		var errs []error
 		for _, e := range set.Environments {
 			errs = append(errs, out.Write(e))
@@ -137,7 +137,7 @@ func (f *doctorFlags) watch(cmd *cobra.Command, p noise.Plan, out *runFolder) (*
 
 // conclude adds to the file what the invocations say of the machine. Of a watch
 // that was interrupted too: it is no less true for that.
-func (f *doctorFlags) conclude(out *runFolder, run string, watch *noise.Watch) error {
+func (f *doctorFlags) conclude(out *runFolder, run string, watch *doctor.Watch) error {
 	env, err := out.environment(run)
 	if err != nil || watch == nil {
 		return err
@@ -152,7 +152,7 @@ func (f *doctorFlags) conclude(out *runFolder, run string, watch *noise.Watch) e
 		errs = append(errs, out.Write(records[i]))
 	}
 	if len(records) > 0 {
-		_, err := noise.Keep(env, records)
+		_, err := doctor.Keep(env, records)
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
@@ -173,7 +173,7 @@ func (f *runFolder) environment(run string) (results.Environment, error) {
 
 // show prints what the file says of the machine, without the measurements that
 // say it. Benchmark text is those.
-func (f *doctorFlags) show(cmd *cobra.Command, dir, run string, watch *noise.Watch) error {
+func (f *doctorFlags) show(cmd *cobra.Command, dir, run string, watch *doctor.Watch) error {
 	set, err := results.Read(dir)
 	if err != nil {
 		return err
@@ -190,21 +190,21 @@ func (f *doctorFlags) show(cmd *cobra.Command, dir, run string, watch *noise.Wat
 		return err
 	}
 	f.explain(cmd, dir, found, watch)
-	if n := len(watch.Runs); f.invocations > 0 && n < noise.Least {
-		return &statusError{exitInconclusive, fmt.Errorf("%d invocations fitted into %s, and compare rests on %d or more: give more time (--max-time), or fewer cells", n, f.maxTime, noise.Least)}
+	if n := len(watch.Runs); f.invocations > 0 && n < doctor.Least {
+		return &statusError{exitInconclusive, fmt.Errorf("%d invocations fitted into %s, and compare rests on %d or more: give more time (--max-time), or fewer cells", n, f.maxTime, doctor.Least)}
 	}
 	return nil
 }
 
 // explain says what was looked at, and where the answer is kept.
-func (f *doctorFlags) explain(cmd *cobra.Command, dir string, found *results.Set, watch *noise.Watch) {
+func (f *doctorFlags) explain(cmd *cobra.Command, dir string, found *results.Set, watch *doctor.Watch) {
 	if f.shared.quiet {
 		return
 	}
 	stderr := cmd.ErrOrStderr()
 	fmt.Fprintf(stderr, "looked at %s: %d of them at fault\n", strings.Join(watch.Looked(), ", "), len(found.Faults))
 	if len(found.Noise) > 0 {
-		if path, err := noise.File(found.Noise[0].Machine); err == nil {
+		if path, err := doctor.File(found.Noise[0].Machine); err == nil {
 			fmt.Fprintf(stderr, "kept for compare in %s\n", path)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/drive"
-	"github.com/pipebench/pipebench/scenarios/sweep"
+	"github.com/pipebench/pipebench/scenarios/measure"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -172,7 +172,7 @@ func (f *driveFlags) plan() (drive.Plan, error) {
 		return p, err
 	}
 	if f.sizes != "" {
-		if p.Sizes, err = sweep.ParseSizes(f.sizes); err != nil {
+		if p.Sizes, err = measure.ParseSizes(f.sizes); err != nil {
 			return p, fmt.Errorf("--size: %w", err)
 		}
 	}

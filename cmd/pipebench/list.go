@@ -13,7 +13,7 @@ import (
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/sweep"
+	"github.com/pipebench/pipebench/scenarios/measure"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -142,7 +142,7 @@ func payloadShelf() shelf {
 
 func shapeShelf() shelf {
 	s := shelf{flag: "shape", title: "the work of another benchmark, its figure in its unit"}
-	for _, shape := range sweep.Shapes() {
+	for _, shape := range measure.Shapes() {
 		s.items = append(s.items, item{name: shape.Name, what: shape.What})
 	}
 	return s

@@ -13,7 +13,7 @@ import (
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/profile"
+	"github.com/pipebench/pipebench/scenarios/measure"
 )
 
 // profileFlags are what profile was asked for, as it was typed.
@@ -57,7 +57,7 @@ func (f *profileFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	plan := bench.Plan{
-		Run: run, Cells: profile.Cells(topology), Samples: f.samples, Duration: f.duration,
+		Run: run, Cells: measure.ProfileCells(topology), Samples: f.samples, Duration: f.duration,
 		MaxTime: f.maxTime, Seed: f.shared.seed,
 	}
 	if err := plan.Validate(); err != nil {
@@ -77,7 +77,7 @@ func (f *profileFlags) run(cmd *cobra.Command) error {
 
 // fill measures the memory first, while nothing else runs, and then the pipes.
 func (f *profileFlags) fill(ctx context.Context, stderr io.Writer, out *runFolder, plan bench.Plan, t placement.Topology) error {
-	speeds, err := profile.Memory(ctx, plan.Run, t)
+	speeds, err := measure.Memory(ctx, plan.Run, t)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (f *profileFlags) show(stdout, stderr io.Writer, dir string) error {
 	if len(set.Records) == 0 {
 		return results.ErrNothing
 	}
-	if err := profile.Page(set).Write(stdout, format); err != nil {
+	if err := measure.ProfilePage(set).Write(stdout, format); err != nil {
 		return err
 	}
 	return f.keep(stderr, dir, set)

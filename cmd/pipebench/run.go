@@ -16,7 +16,7 @@ import (
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/sweep"
+	"github.com/pipebench/pipebench/scenarios/measure"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -196,12 +196,12 @@ func (f *runFlags) plan() (bench.Plan, error) {
 	return p, nil
 }
 
-func (f *runFlags) sweep() (sweep.Sweep, error) {
+func (f *runFlags) sweep() (measure.Sweep, error) {
 	topology, err := placement.Read()
 	if err != nil {
-		return sweep.Sweep{}, err
+		return measure.Sweep{}, err
 	}
-	s := sweep.Default(topology)
+	s := measure.DefaultSweep(topology)
 	s.Payload = f.payload
 	for _, list := range []struct {
 		asked []string
@@ -220,26 +220,26 @@ func (f *runFlags) sweep() (sweep.Sweep, error) {
 		into  *[]int
 		flag  string
 	}{
-		{f.sizes, sweep.ParseSizes, &s.Sizes, "--size"},
-		{f.chunks, sweep.ParseSizes, &s.Chunks, "--chunk"},
-		{f.capacities, sweep.ParseCapacities, &s.Capacities, "--capacity"},
+		{f.sizes, measure.ParseSizes, &s.Sizes, "--size"},
+		{f.chunks, measure.ParseSizes, &s.Chunks, "--chunk"},
+		{f.capacities, measure.ParseCapacities, &s.Capacities, "--capacity"},
 	} {
 		if list.asked == "" {
 			continue
 		}
 		if *list.into, err = list.parse(list.asked); err != nil {
-			return sweep.Sweep{}, fmt.Errorf("%s: %w", list.flag, err)
+			return measure.Sweep{}, fmt.Errorf("%s: %w", list.flag, err)
 		}
 	}
 	if f.shape != "" {
-		shape, err := sweep.ParseShape(f.shape)
+		shape, err := measure.ParseShape(f.shape)
 		if err != nil {
-			return sweep.Sweep{}, err
+			return measure.Sweep{}, err
 		}
 		shape.Fit(&s)
 	}
 	if err := f.further(&s.Further); err != nil {
-		return sweep.Sweep{}, err
+		return measure.Sweep{}, err
 	}
 	if f.messages != "" {
 		s.Recording, err = payload.ReadRecording(f.messages)
@@ -322,7 +322,7 @@ func (f *runFlags) showShape(dir string, w io.Writer) error {
 	if f.shape == "" {
 		return nil
 	}
-	shape, err := sweep.ParseShape(f.shape)
+	shape, err := measure.ParseShape(f.shape)
 	if err != nil {
 		return err
 	}
@@ -340,7 +340,7 @@ func (f *runFlags) showShape(dir string, w io.Writer) error {
 
 func shapeNames() []string {
 	var names []string
-	for _, s := range sweep.Shapes() {
+	for _, s := range measure.Shapes() {
 		names = append(names, s.Name)
 	}
 	return names

@@ -14,7 +14,7 @@ import (
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/sweep"
+	"github.com/pipebench/pipebench/scenarios/measure"
 	"github.com/pipebench/pipebench/scenarios/tune"
 )
 
@@ -108,7 +108,7 @@ func (f *tuneFlags) options() (tune.Options, error) {
 		return o, err
 	}
 	if f.chunks != "" {
-		if o.Chunks, err = sweep.ParseSizes(f.chunks); err != nil {
+		if o.Chunks, err = measure.ParseSizes(f.chunks); err != nil {
 			return o, fmt.Errorf("--chunk: %w", err)
 		}
 	}

@@ -1,0 +1,220 @@
+// Package abtest compares two builds of pipebench the way that a verdict needs:
+// both are run one right after the other, again and again, the order within a
+// pair left to chance, so that what moves the machine moves both.
+//
+//	plan := abtest.Plan{Old: old, New: new, Flags: []string{"--size", "64KiB"}, Dir: "out"}
+//	before, after, err := abtest.Run(ctx, plan)
+//	comparison, err := results.ComparePairs(before, after, results.CompareOptions{})
+//
+// The records of each side are kept in a file of their own, pair by pair, and
+// [Read] makes pairs of them again. Run may be called from several goroutines,
+// but runs that share a machine disturb each other.
+package abtest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/subrun"
+)
+
+// Names of the files in a plan's folder, a side each.
+const (
+	OldFile = "old.jsonl"
+	NewFile = "new.jsonl"
+)
+
+// A Plan is which builds to compare, in what, and how often.
+type Plan struct {
+	Old, New subrun.Binary
+	Flags    []string      // for the run command of both
+	Pairs    int           // 0 is as many as the number of comparisons asks for ([Wanted])
+	Alpha    float64       // the level those have to be enough for; 0 is [results.DefaultAlpha]
+	MaxTime  time.Duration // begins no pair that would end after it, the first apart, and kills a run that takes longer; 0 is [DefaultMaxTime]
+	Seed     int64         // of the order; each pair runs with a seed of its own, the same on both sides
+	Dir      string        // a folder for the records, made if need be
+
+	// Observe, if set, is told of each finished pair from the goroutine that
+	// called Run.
+	Observe func(Progress)
+}
+
+// DefaultMaxTime is a plan's time where nothing else is asked for.
+const DefaultMaxTime = 30 * time.Minute
+
+// Progress is how far a plan is.
+type Progress struct {
+	Pair, Of int           // of the first pair, Of is known already
+	Took     time.Duration // both runs
+}
+
+// Validate reports what of the plan cannot be.
+func (p Plan) Validate() error {
+	if p.Pairs < 0 || p.MaxTime < 0 {
+		return fmt.Errorf("the plan asks for %d pairs in %s; neither can be negative", p.Pairs, p.MaxTime)
+	}
+	return subrun.CheckFlags(p.Flags)
+}
+
+// Wanted is how many pairs to run for so many comparisons of times: twice as many
+// as could establish a change if all agreed, so that some may point the other
+// way, and never fewer than 20.
+func Wanted(comparisons int, alpha float64) int {
+	enough := results.EnoughPairs(max(1, comparisons), alpha)
+	return max(20, 2*enough)
+}
+
+// Run runs the plan. before[i] and after[i] are a pair. When it is stopped, by
+// ctx or an error, it returns the pairs that are whole, and the error.
+func Run(ctx context.Context, p Plan) (before, after []*results.Set, err error) {
+	if err := p.Validate(); err != nil {
+		return nil, nil, err
+	}
+	r, err := newRunner(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	err = r.run(ctx)
+	return r.before, r.after, errors.Join(err, r.close())
+}
+
+// A runner is a plan under way.
+type runner struct {
+	Plan
+	scratch       string // for the folders of single runs
+	old, new      *os.File
+	random        *rand.Rand
+	oldFirst      bool // in the latest pair
+	began         time.Time
+	longest       time.Duration
+	before, after []*results.Set
+}
+
+func newRunner(p Plan) (*runner, error) {
+	p.MaxTime = cmp.Or(p.MaxTime, DefaultMaxTime)
+	r := &runner{Plan: p, random: rand.New(rand.NewPCG(uint64(p.Seed), 0)), began: time.Now()}
+	if err := os.MkdirAll(p.Dir, 0o777); err != nil {
+		return nil, fmt.Errorf("make the folder for pairs: %w", err)
+	}
+	var err error
+	if r.scratch, err = os.MkdirTemp("", "pipebench-pairs-"); err != nil {
+		return nil, fmt.Errorf("make a folder for single runs: %w", err)
+	}
+	for name, file := range map[string]**os.File{OldFile: &r.old, NewFile: &r.new} {
+		if *file, err = os.OpenFile(filepath.Join(p.Dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666); err != nil {
+			return nil, errors.Join(fmt.Errorf("begin the records of pairs: %w; name another folder", err), r.close())
+		}
+	}
+	return r, nil
+}
+
+func (r *runner) close() error {
+	var errs []error
+	for _, f := range []*os.File{r.old, r.new} {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	return errors.Join(append(errs, os.RemoveAll(r.scratch))...)
+}
+
+func (r *runner) run(ctx context.Context) error {
+	for r.Pairs == 0 || len(r.before) < r.Pairs {
+		if len(r.before) > 0 && time.Since(r.began)+r.longest > r.MaxTime {
+			return nil
+		}
+		began := time.Now()
+		if err := r.pair(ctx); err != nil {
+			return err
+		}
+		took := time.Since(began)
+		r.longest = max(r.longest, took)
+		if r.Pairs == 0 {
+			r.Pairs = r.wanted()
+		}
+		if r.Observe != nil {
+			r.Observe(Progress{Pair: len(r.before), Of: r.Pairs, Took: took})
+		}
+	}
+	return nil
+}
+
+// wanted counts in the first pair what is going to be compared.
+func (r *runner) wanted() int {
+	times := 0
+	for _, s := range r.before[0].Series() {
+		if !s.Metric.Counter {
+			times++
+		}
+	}
+	return Wanted(times, r.Alpha)
+}
+
+// pair runs both builds, and keeps what they left if both did their work.
+func (r *runner) pair(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, r.MaxTime, fmt.Errorf("took longer than the %s of all pairs, and was stopped", r.MaxTime))
+	defer cancel()
+	type side struct {
+		binary subrun.Binary
+		into   *os.File
+		dir    string
+		set    *results.Set
+	}
+	old := &side{binary: r.Old, into: r.old, dir: r.folder("old")}
+	new := &side{binary: r.New, into: r.new, dir: r.folder("new")}
+	order := []*side{old, new}
+	if !r.toss() {
+		order = []*side{new, old}
+	}
+	flags := append([]string{"--seed", strconv.FormatInt(r.Seed+int64(len(r.before)), 10)}, r.Flags...)
+	for _, s := range order {
+		var err error
+		if s.set, err = s.binary.Run(ctx, s.dir, flags); err != nil {
+			return fmt.Errorf("pair %d: %w", len(r.before)+1, err)
+		}
+	}
+	for _, s := range order {
+		if err := move(s.into, s.dir); err != nil {
+			return err
+		}
+	}
+	r.before, r.after = append(r.before, old.set), append(r.after, new.set)
+	return nil
+}
+
+func (r *runner) folder(side string) string {
+	return filepath.Join(r.scratch, fmt.Sprintf("%d-%s", len(r.before)+1, side))
+}
+
+// toss says whether the old build goes first: by chance in every odd pair, the
+// other way round in the pair after it. What the first of two runs suffers, or
+// gains, meets both builds equally often.
+func (r *runner) toss() bool {
+	if len(r.before)%2 == 0 {
+		r.oldFirst = r.random.IntN(2) == 0
+	} else {
+		r.oldFirst = !r.oldFirst
+	}
+	return r.oldFirst
+}
+
+// move appends the records of a run's folder to a side's file, byte for byte:
+// another version's lines may hold what this one does not know.
+func move(into *os.File, dir string) error {
+	text, err := os.ReadFile(filepath.Join(dir, results.FileName))
+	if err != nil {
+		return fmt.Errorf("keep a run: %w", err)
+	}
+	if _, err := into.Write(text); err != nil {
+		return fmt.Errorf("keep a run: %w", err)
+	}
+	return os.RemoveAll(dir)
+}

@@ -1,0 +1,151 @@
+// Package doctor finds out how far figures move on this machine while nothing
+// changes, and what about the machine is at fault for it.
+//
+//	plan := doctor.Plan{Binary: self, Flags: flags, Invocations: 8, Over: 2 * time.Minute, MaxTime: 5 * time.Minute}
+//	watch, err := doctor.Run(ctx, plan, keep)
+//	records := results.BetweenRuns(watch.Runs)
+//	faults := watch.Faults(environment)
+//
+// Samples of one run are no measure of that: they share a minute, a layout of
+// memory, and a mood of the host. So invocations are processes of their own,
+// spread over the time there is. Run may be called from several goroutines, but
+// runs that share a machine disturb each other. It is not promised that a machine
+// stays within what was seen: [results.Compare] trusts it for no longer than it
+// was watched.
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/pipebench/pipebench/bench/machine"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/subrun"
+)
+
+// Least is the number of invocations that a comparison can rest on.
+const Least = 3
+
+// A Plan is what to invoke, and how often.
+type Plan struct {
+	Binary      subrun.Binary
+	Flags       []string      // for its run command
+	Invocations int           // at least [Least]
+	Over        time.Duration // they are spread over this long, or begun one after the other where that is too little
+	MaxTime     time.Duration // none but the first is begun if it is likely to end later; one that takes [patience] longer is killed
+	Seed        int64         // of the first; each has its own
+
+	// Observe, if set, is told of each invocation from the goroutine that
+	// called Run.
+	Observe func(done, of int, took time.Duration)
+}
+
+// patience is what an invocation may take beyond the time of all of them: on a
+// crowded machine the first one may be the only one, but has to come to an end.
+const patience = time.Minute
+
+// DefaultFlags are for run where nothing is asked for: every place and pattern,
+// the smallest, a middle and the largest message of the usual run, and of the
+// framings the floor and the commonest. Others that run alike are judged by the
+// noisiest of them.
+func DefaultFlags() []string {
+	return []string{"--framing", "raw,ndjson", "--size", "256,64KiB,1MiB"}
+}
+
+// Validate reports what of the plan cannot be.
+func (p Plan) Validate() error {
+	if p.Invocations < Least {
+		return fmt.Errorf("%d invocations show no spread to rest on: it takes %d", p.Invocations, Least)
+	}
+	if p.Over < 0 || p.MaxTime <= 0 {
+		return fmt.Errorf("invocations cannot be spread over %s, and end within %s", p.Over, p.MaxTime)
+	}
+	return subrun.CheckFlags(p.Flags)
+}
+
+// A Watch is what was seen of a machine.
+type Watch struct {
+	Runs []*results.Set // one an invocation
+
+	working, waiting machine.Usage // of all CPUs, while an invocation ran and while none did
+}
+
+// Run invokes the plan's binary again and again, and gives keep what each
+// invocation measured. When it is stopped, by ctx or an error, it returns what
+// was seen by then, and the error.
+func Run(ctx context.Context, p Plan, keep func(*results.Set) error) (*Watch, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	scratch, err := os.MkdirTemp("", "pipebench-doctor-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for invocations: %w", err)
+	}
+	w := &Watch{}
+	return w, errors.Join(w.run(ctx, p, scratch, keep), os.RemoveAll(scratch))
+}
+
+func (w *Watch) run(ctx context.Context, p Plan, scratch string, keep func(*results.Set) error) error {
+	began := time.Now()
+	var longest time.Duration
+	for i := range p.Invocations {
+		if i > 0 && time.Since(began)+longest > p.MaxTime {
+			return nil
+		}
+		if err := w.wait(ctx, began.Add(due(i, p.Invocations, p.Over, longest))); err != nil {
+			return err
+		}
+		at := time.Now()
+		set, err := w.invoke(ctx, p, i, filepath.Join(scratch, strconv.Itoa(i)))
+		if err != nil {
+			return fmt.Errorf("invocation %d: %w", i+1, err)
+		}
+		took := time.Since(at)
+		longest = max(longest, took)
+		if err := keep(set); err != nil {
+			return err
+		}
+		if p.Observe != nil {
+			p.Observe(i+1, p.Invocations, took)
+		}
+	}
+	return nil
+}
+
+func (w *Watch) invoke(ctx context.Context, p Plan, i int, dir string) (*results.Set, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, p.MaxTime+patience, fmt.Errorf("took much longer than the %s for all invocations, and was stopped; give more time (--max-time) or fewer cells", p.MaxTime))
+	defer cancel()
+	before := machine.ReadUsage()
+	set, err := p.Binary.Run(ctx, dir, append([]string{"--seed", strconv.FormatInt(p.Seed+int64(i), 10)}, p.Flags...))
+	if err != nil {
+		return nil, err
+	}
+	w.working.Add(machine.ReadUsage().Since(before))
+	w.Runs = append(w.Runs, set)
+	return set, nil
+}
+
+// due is when invocation i of n begins, if they are to take up the time and the
+// longest of them took so long.
+func due(i, n int, over, longest time.Duration) time.Duration {
+	return max(0, over-longest) * time.Duration(i) / time.Duration(n-1)
+}
+
+// wait does nothing until then, and sees what the CPUs do meanwhile.
+func (w *Watch) wait(ctx context.Context, until time.Time) error {
+	before := machine.ReadUsage()
+	timer := time.NewTimer(time.Until(until))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+	}
+	w.waiting.Add(machine.ReadUsage().Since(before))
+	return nil
+}

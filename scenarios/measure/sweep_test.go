@@ -1,0 +1,116 @@
+package measure
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pipebench/pipebench/bench/payload"
+	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/results"
+)
+
+var twoCores = placement.Topology{CPUs: []placement.CPU{{ID: 0, Core: "0", Cache: "0-1"}, {ID: 1, Core: "1", Cache: "0-1"}}}
+
+func TestParseSizes(t *testing.T) {
+	for _, c := range []struct {
+		name, list string
+		want       []int
+		err        string
+	}{
+		{"one", "64", []int{64}, ""},
+		{"units are powers of 1024", "4k,4K,4kb,4KiB,1MiB", []int{4096, 4096, 4096, 4096, 1 << 20}, ""},
+		{"a range doubles", "4KiB..32KiB", []int{4096, 8192, 16384, 32768}, ""},
+		{"a range that misses its end", "3..20", []int{3, 6, 12}, ""},
+		{"a range of one", "7..7", []int{7}, ""},
+		{"a list of both", "256,1k..2k", []int{256, 1024, 2048}, ""},
+		{"none", "", nil, "size"},
+		{"no number", "big", nil, `"big"`},
+		{"backwards", "2k..1k", nil, "2k..1k"},
+		{"a range from nothing", "0..4", nil, "0..4"},
+		{"negative", "-1", nil, `"-1"`},
+		{"too large", "2GiB", nil, "1 GiB"},
+	} {
+		got, err := ParseSizes(c.list)
+		if !slices.Equal(got, c.want) || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%s: got %v, %v; want %v, %q", c.name, got, err, c.want, c.err)
+		}
+	}
+}
+
+func TestCapacitiesHaveNames(t *testing.T) {
+	got, err := ParseCapacities("default,macos,16KiB")
+	if want := []int{0, 65536, 16384}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %v, %v; want %v", got, err, want)
+	}
+}
+
+func TestTheDefaultSweepIsWhatTheHelpSays(t *testing.T) {
+	cells, err := DefaultSweep(twoCores).Cells()
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, c := range cells {
+		count[c.Pattern+" "+c.Placement]++
+	}
+	want := map[string]int{"stream same": 20, "stream apart": 20, "roundtrip same": 10, "roundtrip apart": 10}
+	if diff := cmp.Diff(want, count); diff != "" {
+		t.Error(diff)
+	}
+	if first := cells[0]; first.Framing != "raw" || first.Size != 256 {
+		t.Errorf("the first cell is %+v", first)
+	}
+}
+
+func TestPlacesAreThoseTheMachineHas(t *testing.T) {
+	siblings := placement.Topology{CPUs: []placement.CPU{{ID: 0, Core: "0-1"}, {ID: 1, Core: "0-1"}}}
+	for _, c := range []struct {
+		name string
+		on   placement.Topology
+		want []string
+	}{
+		{"two cores", twoCores, []string{"same", "apart"}},
+		{"two threads of a core", siblings, []string{"same", "sibling"}},
+		{"one CPU", placement.Topology{CPUs: twoCores.CPUs[:1]}, []string{"same"}},
+		{"a system that lets nobody choose", placement.Topology{}, []string{"free"}},
+	} {
+		if got := DefaultSweep(c.on).Placements; !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestChunkSizesFillSpecsWithoutOne(t *testing.T) {
+	s := DefaultSweep(twoCores)
+	s.Framings, s.Chunks = []string{"ndjson", "chunked", "chunked:4KiB"}, []int{4096, 61440}
+	got, err := s.framings()
+	if want := []string{"ndjson", "chunked:4096", "chunked:61440"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %v, %v; want %v", got, err, want)
+	}
+}
+
+func TestARecordingHasItsOwnSizes(t *testing.T) {
+	s := DefaultSweep(twoCores)
+	s.Recording = payload.NewRecording([][]byte{[]byte("{}")})
+	cells, err := s.Cells()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cells {
+		want := results.Cell{Size: 0, Payload: "recorded", Messages: s.Recording.Hash}
+		if got := (results.Cell{Size: c.Size, Payload: c.Payload, Messages: c.Messages}); got != want {
+			t.Errorf("got %+v", c)
+		}
+	}
+}
+
+func TestAnUnknownFramingNamesTheKnown(t *testing.T) {
+	s := DefaultSweep(twoCores)
+	s.Framings = []string{"nope"}
+	if _, err := s.Cells(); err == nil || !strings.Contains(err.Error(), "content-length") {
+		t.Errorf("got %v", err)
+	}
+}
