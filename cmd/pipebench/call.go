@@ -16,8 +16,8 @@ import (
 	"github.com/pipebench/pipebench/bench/machine"
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio/client"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
 )
 
 // callFlags are what call was asked for, as it was typed.
@@ -250,13 +250,13 @@ func (t *talk) send(ctx context.Context, q request) reply {
 	if err == nil {
 		var tool struct{ IsError bool }
 		_ = json.Unmarshal(result, &tool) // a result that is no object is none of a tool
-		return reply{rpc.AppendResult(nil, q.id, result), tool.IsError}
+		return reply{jsonrpc.AppendResult(nil, q.id, result), tool.IsError}
 	}
-	var remote *rpc.Error
+	var remote *jsonrpc.Error
 	if !errors.As(err, &remote) {
-		remote = &rpc.Error{Code: codeOfOurOwn, Message: err.Error()}
+		remote = &jsonrpc.Error{Code: codeOfOurOwn, Message: err.Error()}
 	}
-	return reply{rpc.AppendError(nil, q.id, *remote), true}
+	return reply{jsonrpc.AppendError(nil, q.id, *remote), true}
 }
 
 // codeOfOurOwn is the first of those that JSON-RPC leaves to implementations.
@@ -281,7 +281,7 @@ func (t *talk) write(order <-chan chan reply, out io.Writer) (err error) {
 
 // A request is a line of input.
 type request struct {
-	id     rpc.ID
+	id     jsonrpc.ID
 	method string
 	params json.RawMessage // nil for none
 	notice bool            // wants no answer
@@ -297,7 +297,7 @@ func parseRequest(line []byte, number int64) (request, error) {
 	if len(body) > 0 && !json.Valid(body) {
 		return request{}, fmt.Errorf("what follows %s is not JSON", name)
 	}
-	q := request{id: rpc.Number(number), method: name, params: body}
+	q := request{id: jsonrpc.Number(number), method: name, params: body}
 	if !strings.Contains(name, "/") && name != "ping" {
 		q.method = "tools/call"
 		q.params = toolParams(name, body)
@@ -310,14 +310,14 @@ func parseRequest(line []byte, number int64) (request, error) {
 }
 
 func parseMessage(line []byte) (request, error) {
-	m, err := rpc.Parse(line)
+	m, err := jsonrpc.Parse(line)
 	if err != nil {
 		return request{}, err
 	}
-	if m.Kind() == rpc.Response {
+	if m.Kind().Answers() {
 		return request{}, errors.New("an answer, where a request is wanted")
 	}
-	return request{id: m.ID, method: m.Method, params: m.Params, notice: m.Kind() == rpc.Notification}, nil
+	return request{id: m.ID, method: m.Method, params: m.Params, notice: m.Kind() == jsonrpc.Notification}, nil
 }
 
 func toolParams(name string, arguments json.RawMessage) json.RawMessage {

@@ -16,8 +16,8 @@ import (
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
 )
 
 // serveFlags are what serve was asked for, as it was typed.
@@ -130,10 +130,10 @@ func (f *serveFlags) options(stderr io.Writer) (mcpstdio.Options, error) {
 		MaxInFlight: f.maxInFlight, StrictLifecycle: f.strict, ToolErrorsAsRPC: f.toolErrors == "jsonrpc",
 		ToolTimeout: orNone(f.toolTimeout), EOFGrace: orNone(f.grace),
 		FlushTimeout: orNone(f.flushTimeout), ShutdownTimeout: orNone(f.shutdownTimeout),
-		ParseErrorID: rpc.Empty,
+		ParseErrorID: jsonrpc.Empty,
 	}
 	if f.parseErrorID == "null" {
-		o.ParseErrorID = rpc.Null
+		o.ParseErrorID = jsonrpc.Null
 	}
 	if err := oneOf("parse-error-id", f.parseErrorID, "empty", "null"); err != nil {
 		return o, err

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/scenarios/drive/envelope"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // bare is JSON-RPC without a protocol above it: there is no handshake, and no method that a server is known to have.
@@ -29,5 +29,5 @@ func (b *bare) request(_ ask, size int) (*shape, error) {
 }
 
 func (b *bare) answer() answerer {
-	return func(_ []byte, e envelope.Envelope) []byte { return denial(e) }
+	return func(_ []byte, e jsonrpc.Envelope) []byte { return denial(e) }
 }

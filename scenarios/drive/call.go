@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pipebench/pipebench/scenarios/drive/envelope"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // A call is a request of the handshake, the answer to which is read.
@@ -26,7 +26,7 @@ type answer struct {
 	result  json.RawMessage
 	failure *failure
 	raw     []byte
-	kind    envelope.Kind
+	kind    jsonrpc.Kind
 }
 
 // A failure is the error that a server answers with.
@@ -75,7 +75,7 @@ func (c *conn) call(ctx context.Context, q call, within time.Duration) (answer, 
 // ask sends any message and waits for the next that may be its answer.
 func (c *conn) ask(ctx context.Context, msg []byte, within time.Duration) (answer, error) {
 	got := make(chan answer, 1)
-	r := receiver(func(msg []byte, e envelope.Envelope, _ time.Time) {
+	r := receiver(func(msg []byte, e jsonrpc.Envelope, _ time.Time) {
 		select {
 		case got <- read(msg, e):
 		default: // the first is the answer
@@ -117,9 +117,9 @@ func (c *conn) ask(ctx context.Context, msg []byte, within time.Duration) (answe
 // left is a failed write, explained: a server that has gone is the common cause.
 func (c *conn) left(err error) error { return fmt.Errorf("%w: %w", errLeft, err) }
 
-func read(msg []byte, e envelope.Envelope) answer {
+func read(msg []byte, e jsonrpc.Envelope) answer {
 	a := answer{raw: []byte(strings.Clone(string(msg))), kind: e.Kind()}
-	if !e.Answers() {
+	if !e.Kind().Answers() {
 		return a
 	}
 	var parts struct {
@@ -127,7 +127,7 @@ func read(msg []byte, e envelope.Envelope) answer {
 		Error  *failure        `json:"error"`
 	}
 	if err := json.Unmarshal(a.raw, &parts); err != nil {
-		a.kind = envelope.None
+		a.kind = jsonrpc.None
 		return a
 	}
 	a.result, a.failure = parts.Result, parts.Error

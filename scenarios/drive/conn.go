@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/scenarios/drive/envelope"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // A conn is a running server that is spoken to in one framing.
@@ -32,10 +32,10 @@ type conn struct {
 }
 
 // A receiver is called with each message that may be an answer, by the goroutine that reads. The message is valid during the call.
-type receiver func(msg []byte, e envelope.Envelope, at time.Time)
+type receiver func(msg []byte, e jsonrpc.Envelope, at time.Time)
 
 // An answerer makes the answer to a request of the server's own.
-type answerer func(msg []byte, e envelope.Envelope) []byte
+type answerer func(msg []byte, e jsonrpc.Envelope) []byte
 
 // dial starts the server and reads what it says from then on.
 func dial(o Options, f framers.Framing) (*conn, error) {
@@ -91,16 +91,16 @@ func (c *conn) read(r framers.Reader) {
 
 // route takes a message where it belongs. As long as nothing is known of the server, every message may be the answer.
 func (c *conn) route(msg []byte, at time.Time) {
-	e := envelope.Of(msg)
+	e := jsonrpc.Scan(msg)
 	if answer := c.answerer.Load(); answer != nil {
 		switch e.Kind() {
-		case envelope.Request:
+		case jsonrpc.Request:
 			c.oblige((*answer)(msg, e))
 			return
-		case envelope.Notification:
+		case jsonrpc.Notification:
 			c.noise.note(&c.noise.notifications)
 			return
-		case envelope.None:
+		case jsonrpc.None:
 			c.noise.line(msg)
 			return
 		}

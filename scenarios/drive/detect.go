@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/scenarios/drive/envelope"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // An UnfitError is returned for a command that starts and cannot be spoken to.
@@ -191,7 +191,7 @@ func fromMCP(ctx context.Context, o Options, c *conn, a attempt) (dialect, error
 	switch {
 	case bytes.Equal(reply.raw, sent):
 		return &lines{wire: a.wire, echoes: true}, nil
-	case reply.kind == envelope.None:
+	case reply.kind == jsonrpc.None:
 		return &lines{wire: a.wire}, c.answersEachLine(ctx, a.within)
 	}
 	m := newMCP(o, a.wire)
@@ -230,7 +230,7 @@ const settle = time.Second
 // hearken sends the first request that a server gets, and waits for its answer. Lines before it are noise, unless nothing else comes.
 func (c *conn) hearken(ctx context.Context, sent []byte, within time.Duration) (answer, error) {
 	heard := make(chan answer, 64)
-	r := receiver(func(msg []byte, e envelope.Envelope, _ time.Time) {
+	r := receiver(func(msg []byte, e jsonrpc.Envelope, _ time.Time) {
 		select {
 		case heard <- read(msg, e):
 		default:
@@ -251,15 +251,15 @@ func (c *conn) hearken(ctx context.Context, sent []byte, within time.Duration) (
 		select {
 		case a := <-heard:
 			switch {
-			case a.kind == envelope.Reply, a.kind == envelope.Failure, bytes.Equal(a.raw, sent):
+			case a.kind == jsonrpc.Result, a.kind == jsonrpc.Failure, bytes.Equal(a.raw, sent):
 				return a, nil
 			case bytes.HasPrefix(bytes.ToLower(a.raw), []byte("content-length")):
 				return a, fmt.Errorf("%w: it answers with Content-Length headers", errGarbage)
-			case a.kind == envelope.None && other == nil:
+			case a.kind == jsonrpc.None && other == nil:
 				other = &a
 				timer.Reset(min(settle, within))
 			}
-			if a.kind == envelope.None {
+			if a.kind == jsonrpc.None {
 				c.noise.line(a.raw)
 			}
 		case err := <-failed:

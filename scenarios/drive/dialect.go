@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/scenarios/drive/envelope"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // A dialect is a protocol as a server speaks it: what is found out in the handshake is kept, so that a server that is started again is not
@@ -75,10 +75,10 @@ func refusable(size int, meta string) (*shape, error) {
 }
 
 // denial is the answer that a client gives to what it does not know.
-func denial(e envelope.Envelope) []byte {
+func denial(e jsonrpc.Envelope) []byte {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"not a method of this client"}}`, e.ID)
 }
 
-func granted(e envelope.Envelope, result string) []byte {
+func granted(e jsonrpc.Envelope, result string) []byte {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, e.ID, result)
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/pipebench/pipebench/scenarios/drive/envelope"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // A judgement is what an answer was worth.
@@ -27,24 +27,24 @@ func bad(v Verdict, offset int, format string, args ...any) judgement {
 type judge struct{ at int }
 
 // answers reports whether the message answers the request, and not another one.
-func (s *shape) answers(e envelope.Envelope) bool {
+func (s *shape) answers(e jsonrpc.Envelope) bool {
 	switch {
 	case s.wants != nil:
-		return e.Answers() && bytes.Equal(e.ID, s.wants)
+		return e.Kind().Answers() && bytes.Equal(e.ID, s.wants)
 	case s.id < 0:
 		return true
 	}
-	return e.Answers() && bytes.Equal(e.ID, s.msg[s.id:s.id+idDigits])
+	return e.Kind().Answers() && bytes.Equal(e.ID, s.msg[s.id:s.id+idDigits])
 }
 
 // judge judges the answer to the shape's message.
-func (j *judge) judge(s *shape, reply []byte, e envelope.Envelope) judgement {
+func (j *judge) judge(s *shape, reply []byte, e jsonrpc.Envelope) judgement {
 	switch {
 	case s.id < 0 && s.echoes:
 		return compareLine(s.msg, reply)
 	case s.id < 0:
 		return fine
-	case e.Kind() == envelope.Failure:
+	case e.Kind() == jsonrpc.Failure:
 		return s.refused(reply)
 	case !s.echoes:
 		return fine

@@ -13,7 +13,7 @@ import (
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/drive/envelope"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // A Load is requests that do not wait for each other's answers.
@@ -334,7 +334,7 @@ func (r *round) failure() error {
 }
 
 // receive takes an answer. It is called by the goroutine that reads.
-func (r *round) receive(msg []byte, e envelope.Envelope, at time.Time) {
+func (r *round) receive(msg []byte, e jsonrpc.Envelope, at time.Time) {
 	i := r.answered.Load()
 	if r.check.id >= 0 {
 		n, ok := numberOf(e.ID)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/scenarios/drive/envelope"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // lsp is the Language Server Protocol.
@@ -83,7 +83,7 @@ func (l *lsp) accepted(reply answer) error {
 
 // answer serves the requests that a language server waits for: without answers some never go on.
 func (l *lsp) answer() answerer {
-	return func(msg []byte, e envelope.Envelope) []byte {
+	return func(msg []byte, e jsonrpc.Envelope) []byte {
 		switch method := string(e.Method); {
 		case method == "workspace/configuration":
 			return nothingSet(msg, e)
@@ -104,7 +104,7 @@ var agreed = []string{
 }
 
 // nothingSet answers that nothing is set, once for each item that is asked for.
-func nothingSet(msg []byte, e envelope.Envelope) []byte {
+func nothingSet(msg []byte, e jsonrpc.Envelope) []byte {
 	var request struct {
 		Params struct {
 			Items []json.RawMessage `json:"items"`

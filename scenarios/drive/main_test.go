@@ -14,7 +14,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/drive"
-	"github.com/pipebench/pipebench/scenarios/drive/envelope"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
 )
 
@@ -122,7 +122,7 @@ func upper(string) error {
 
 // refusal answers a JSON-RPC request that nobody knows.
 func refusal(line string) string {
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, envelope.Of([]byte(line)).ID)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, jsonrpc.Scan([]byte(line)).ID)
 }
 
 // twice refuses every request, and says so two times.

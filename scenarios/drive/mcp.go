@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/scenarios/drive/envelope"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // mcp is the Model Context Protocol. Its newest revision asks for server/discover and has no initialize; a server that does not know it is
@@ -48,7 +48,7 @@ func (m *mcp) String() string {
 func (m *mcp) framing() framers.Framing { return m.wire }
 
 func (m *mcp) answer() answerer {
-	return func(_ []byte, e envelope.Envelope) []byte {
+	return func(_ []byte, e jsonrpc.Envelope) []byte {
 		if string(e.Method) == "ping" {
 			return granted(e, "{}")
 		}

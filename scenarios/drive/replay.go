@@ -8,7 +8,7 @@ import (
 
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/drive/envelope"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // requestsIn are the messages of a recording that the client said, without the handshake, which the driver makes itself.
@@ -17,8 +17,8 @@ func requestsIn(recording []payload.Message) []payload.Message {
 	for _, m := range recording {
 		method, answers := m.Method, m.Method == "" && len(m.ID) > 0
 		if m.Body != nil {
-			e := envelope.Of(m.Body)
-			method, answers = string(e.Method), e.Answers()
+			e := jsonrpc.Scan(m.Body)
+			method, answers = string(e.Method), e.Kind().Answers()
 		}
 		if m.Dir != "reply" && !answers && !handshake(method) {
 			out = append(out, m)
@@ -142,7 +142,7 @@ func notice(size int) []byte {
 // verbatim is a message as it was recorded: its id is its own, and an error may be what it deserves.
 func verbatim(body []byte) *shape {
 	s := &shape{msg: body, id: -1, to: len(body), fixed: true, errs: true}
-	if e := envelope.Of(body); e.Kind() == envelope.Request {
+	if e := jsonrpc.Scan(body); e.Kind() == jsonrpc.Request {
 		s.wants = e.ID
 	}
 	return s

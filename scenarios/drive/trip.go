@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pipebench/pipebench/scenarios/drive/envelope"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 var errClosed = errors.New("drive: the driver is closed")
@@ -81,7 +81,7 @@ func (d *Driver) exchange(ctx context.Context, c *conn, s *shape, i int64) outco
 func (c *conn) expect(s *shape) <-chan received {
 	got := make(chan received, 1)
 	var j judge
-	r := receiver(func(msg []byte, e envelope.Envelope, at time.Time) {
+	r := receiver(func(msg []byte, e jsonrpc.Envelope, at time.Time) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if !s.answers(e) {

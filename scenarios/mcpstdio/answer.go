@@ -9,13 +9,13 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
-	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // respond sends what the SDK answered.
-func (s *Server) respond(m *jsonrpc.Response) error {
+func (s *Server) respond(m *sdk.Response) error {
 	n, err := number(m.ID)
 	if err != nil {
 		return err
@@ -25,9 +25,9 @@ func (s *Server) respond(m *jsonrpc.Response) error {
 		return fmt.Errorf("answer to request %d, which is not in flight", n)
 	}
 	if m.Error != nil {
-		return s.answer(r, rpc.AppendError(nil, r.id, s.code(r, m.Error)))
+		return s.answer(r, jsonrpc.AppendError(nil, r.id, s.code(r, m.Error)))
 	}
-	return s.answer(r, rpc.AppendResult(nil, r.id, m.Result))
+	return s.answer(r, jsonrpc.AppendResult(nil, r.id, m.Result))
 }
 
 // answer sends msg, which settles r.

@@ -5,48 +5,48 @@ import (
 	"errors"
 	"strconv"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
-	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // maxErrorText bounds what an error repeats of what the client sent, in bytes.
 const maxErrorText = 256
 
 // cancelled is the answer to a request whose context has been cancelled.
-var cancelled = &jsonrpc.Error{Code: rpc.CodeInternal, Message: "Request cancelled"}
+var cancelled = &sdk.Error{Code: jsonrpc.CodeInternal, Message: "Request cancelled"}
 
 // code returns the error that the client gets where the SDK's answer is err. The SDK gives some errors code 0, and
 // repeats params and names of Go types in others.
-func (s *Server) code(r *request, err error) rpc.Error {
+func (s *Server) code(r *request, err error) jsonrpc.Error {
 	if errors.Is(err, context.Canceled) {
-		return rpc.Error{Code: cancelled.Code, Message: cancelled.Message}
+		return jsonrpc.Error{Code: cancelled.Code, Message: cancelled.Message}
 	}
-	var wire *jsonrpc.Error
+	var wire *sdk.Error
 	if !errors.As(err, &wire) || wire.Code == 0 {
 		return s.uncoded(r, err)
 	}
 	switch {
 	case error(wire) == err: // as its author meant it
-		return rpc.Error{Code: wire.Code, Message: clip(wire.Message), Data: wire.Data}
-	case wire.Code == rpc.CodeMethodNotFound:
-		return rpc.Error{Code: wire.Code, Message: "Method not found: " + clip(strconv.Quote(r.method))}
-	case wire.Code == rpc.CodeInvalidParams, r.bare && wire.Code == rpc.CodeInvalidRequest:
-		return rpc.Error{Code: rpc.CodeInvalidParams, Message: "Invalid params: " + r.paramsFault()}
+		return jsonrpc.Error{Code: wire.Code, Message: clip(wire.Message), Data: wire.Data}
+	case wire.Code == jsonrpc.CodeMethodNotFound:
+		return jsonrpc.Error{Code: wire.Code, Message: "Method not found: " + clip(strconv.Quote(r.method))}
+	case wire.Code == jsonrpc.CodeInvalidParams, r.bare && wire.Code == jsonrpc.CodeInvalidRequest:
+		return jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Invalid params: " + r.paramsFault()}
 	}
-	return rpc.Error{Code: wire.Code, Message: clip(err.Error())}
+	return jsonrpc.Error{Code: wire.Code, Message: clip(err.Error())}
 }
 
 // uncoded names what the SDK refuses without a code: requests out of the order of the lifecycle.
-func (s *Server) uncoded(r *request, err error) rpc.Error {
+func (s *Server) uncoded(r *request, err error) jsonrpc.Error {
 	switch {
 	case r.method == "initialize" && r.bare:
-		return rpc.Error{Code: rpc.CodeInvalidParams, Message: "Invalid params: " + r.paramsFault()}
+		return jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Invalid params: " + r.paramsFault()}
 	case r.method == "initialize", s.opts.StrictLifecycle:
-		return rpc.Error{Code: rpc.CodeInvalidRequest, Message: "Invalid request: " + clip(err.Error())}
+		return jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "Invalid request: " + clip(err.Error())}
 	}
 	s.log.Error("Request failed", "method", clip(r.method))
-	return rpc.Error{Code: rpc.CodeInternal, Message: "Internal error"}
+	return jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "Internal error"}
 }
 
 func (r *request) paramsFault() string {

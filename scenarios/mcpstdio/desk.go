@@ -3,13 +3,13 @@ package mcpstdio
 import (
 	"sync"
 
-	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // A request is one that was read and is not answered yet.
 type request struct {
-	id      rpc.ID // as the client wrote it
-	number  int64  // as the SDK knows it
+	id      jsonrpc.ID // as the client wrote it
+	number  int64      // as the SDK knows it
 	method  string
 	bare    bool     // has no params
 	session *session // whose it is; nil if it never got to the SDK
@@ -21,7 +21,7 @@ type desk struct {
 	state    State
 	last     int64
 	byNumber map[int64]*request
-	byID     map[rpc.ID]*request
+	byID     map[jsonrpc.ID]*request
 	waiting  int           // requests that wait for an answer
 	quiet    chan struct{} // closed when none waits and the server drains
 	flushed  int           // answered since it drains
@@ -29,7 +29,7 @@ type desk struct {
 
 func (d *desk) open() {
 	d.byNumber = make(map[int64]*request)
-	d.byID = make(map[rpc.ID]*request)
+	d.byID = make(map[jsonrpc.ID]*request)
 	d.quiet = make(chan struct{})
 }
 
@@ -82,7 +82,7 @@ func (d *desk) find(number int64) *request {
 }
 
 // named returns the request of the client's id, or nil.
-func (d *desk) named(id rpc.ID) *request {
+func (d *desk) named(id jsonrpc.ID) *request {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.byID[id]

@@ -9,7 +9,7 @@
 // framers: an oversized, malformed or half line costs one answer and never the session, ids are answered in the text they
 // came in, answers never interleave, and the end of stdin lets what was asked be answered, for a bounded time.
 //
-//	stdin -> framers.Reader -> rpc.Parse -> SDK session -> Tool
+//	stdin -> framers.Reader -> jsonrpc.Parse -> SDK session -> Tool
 //	stdout <- framers.Mux  <- codes of errors <-'
 //
 // A [Fault] makes a server deaf, garbled, slow or silent in one of the ways that people report, so that authors of clients

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
 )
 
 const ping = `{"jsonrpc":"2.0","id":"p","method":"ping"}`
@@ -77,7 +77,7 @@ func TestEdgeMalformed(t *testing.T) { // row 4, and "missing quotes, truncated"
 		{"no version", `{"id":"x","method":"ping"}`, "-32600", `"x"`},
 		{"id null", `{"jsonrpc":"2.0","id":null,"method":"ping"}`, "-32600", ""},
 	}
-	for _, strategy := range []rpc.ID{rpc.Empty, rpc.Null} { // "Parse Error ID Strategy": one a run
+	for _, strategy := range []jsonrpc.ID{jsonrpc.Empty, jsonrpc.Null} { // "Parse Error ID Strategy": one a run
 		t.Run("id "+string(strategy), func(t *testing.T) {
 			r := serve(t, mcpstdio.Options{ParseErrorID: strategy})
 			for _, test := range tests {

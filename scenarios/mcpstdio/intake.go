@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // read takes messages in until the input ends, and returns why it did: nil at its end.
@@ -56,17 +56,17 @@ func (s *Server) unread(err error) (over bool, why error) {
 
 // take serves one message, which is valid until it returns.
 func (s *Server) take(line []byte) {
-	m, err := rpc.Parse(line)
-	var syntax *rpc.SyntaxError
-	var form *rpc.FormError
+	m, err := jsonrpc.Parse(line)
+	var syntax *jsonrpc.SyntaxError
+	var form *jsonrpc.FormError
 	switch {
 	case errors.As(err, &syntax):
 		s.unreadable("Parse error")
 	case errors.As(err, &form):
-		s.refuse(form.ID, rpc.CodeInvalidRequest, "Invalid request: "+form.Why)
-	case m.Kind() == rpc.Response:
+		s.refuse(form.ID, jsonrpc.CodeInvalidRequest, "Invalid request: "+form.Why)
+	case m.Kind().Answers():
 		s.log.Debug("Answer dropped: the server asks nothing")
-	case m.Kind() == rpc.Notification:
+	case m.Kind() == jsonrpc.Notification:
 		s.notice(m)
 	case s.play(m):
 	default:
@@ -75,7 +75,7 @@ func (s *Server) take(line []byte) {
 }
 
 // dispatch gives a request to the SDK.
-func (s *Server) dispatch(m rpc.Message) {
+func (s *Server) dispatch(m jsonrpc.Message) {
 	params := m.Params
 	if bytes.Equal(params, []byte("null")) {
 		params = nil
@@ -84,10 +84,10 @@ func (s *Server) dispatch(m rpc.Message) {
 	switch reading, free := s.admit(r); {
 	case !reading: // nor does the server answer any more
 	case !free:
-		s.answer(r, rpc.AppendError(nil, m.ID, rpc.Error{Code: rpc.CodeInvalidRequest, Message: "Invalid request: the id is that of a request in flight"}))
+		s.answer(r, jsonrpc.AppendError(nil, m.ID, jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "Invalid request: the id is that of a request in flight"}))
 	default:
-		id, _ := jsonrpc.MakeID(float64(r.number)) // a float64 is always an id
-		r.session.deliver(&jsonrpc.Request{ID: id, Method: m.Method, Params: bytes.Clone(params)})
+		id, _ := sdk.MakeID(float64(r.number)) // a float64 is always an id
+		r.session.deliver(&sdk.Request{ID: id, Method: m.Method, Params: bytes.Clone(params)})
 	}
 }
 
@@ -117,9 +117,9 @@ func (s *Server) session(method string) *session {
 }
 
 // notice takes a notification. The id that a cancellation names is translated for the SDK.
-func (s *Server) notice(m rpc.Message) {
+func (s *Server) notice(m jsonrpc.Message) {
 	if m.Method != "notifications/cancelled" {
-		s.session(m.Method).deliver(&jsonrpc.Request{Method: m.Method, Params: bytes.Clone(m.Params)})
+		s.session(m.Method).deliver(&sdk.Request{Method: m.Method, Params: bytes.Clone(m.Params)})
 		return
 	}
 	var p struct {
@@ -128,7 +128,7 @@ func (s *Server) notice(m rpc.Message) {
 	if json.Unmarshal(m.Params, &p) != nil {
 		return
 	}
-	if r := s.desk.named(rpc.ID(p.RequestID)); r != nil {
+	if r := s.desk.named(jsonrpc.ID(p.RequestID)); r != nil {
 		r.session.cancel(r.number)
 	}
 }
@@ -136,11 +136,11 @@ func (s *Server) notice(m rpc.Message) {
 // unreadable answers what cannot be parsed.
 func (s *Server) unreadable(why string) {
 	s.log.Warn("Unreadable message", "error", why)
-	s.refuse("", rpc.CodeParse, why)
+	s.refuse("", jsonrpc.CodeParse, why)
 }
 
 // refuse answers what does not get to the SDK. The answer to an empty id has that of parse errors.
-func (s *Server) refuse(id rpc.ID, code int64, message string) {
+func (s *Server) refuse(id jsonrpc.ID, code int64, message string) {
 	if id == "" {
 		id = s.opts.ParseErrorID
 	}
@@ -148,5 +148,5 @@ func (s *Server) refuse(id rpc.ID, code int64, message string) {
 	if reading, _ := s.admit(r); !reading {
 		return
 	}
-	s.answer(r, rpc.AppendError(nil, id, rpc.Error{Code: code, Message: message}))
+	s.answer(r, jsonrpc.AppendError(nil, id, jsonrpc.Error{Code: code, Message: message}))
 }

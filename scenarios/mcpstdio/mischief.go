@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // mischief is a Fault at work: it stands in the way of a server at five places. Without a fault it does nothing anywhere.
@@ -97,17 +97,17 @@ func (m *mischief) oversized(e *framers.TooLargeError) {
 
 // refuse answers as a server that checks its limit.
 func (m *mischief) refuse(line []byte) {
-	parsed, err := rpc.Parse(line)
-	if err != nil || parsed.Kind() != rpc.Request {
+	parsed, err := jsonrpc.Parse(line)
+	if err != nil || parsed.Kind() != jsonrpc.Request {
 		m.s.take(line)
 		return
 	}
-	m.s.refuse(parsed.ID, rpc.CodeInvalidRequest, "Request too large")
+	m.s.refuse(parsed.ID, jsonrpc.CodeInvalidRequest, "Request too large")
 }
 
 // handshake reports whether a message is one that a client begins with.
 func handshake(line []byte) bool {
-	m, err := rpc.Parse(line)
+	m, err := jsonrpc.Parse(line)
 	if err != nil {
 		return false
 	}

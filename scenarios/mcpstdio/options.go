@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // What Options stand for where they are zero.
@@ -31,9 +31,9 @@ type Options struct {
 	MaxLine     int             // bytes of a message, terminator not counted: DefaultMaxLine; negative: no limit, as with a Fault
 	MaxInFlight int             // requests read and not answered; a further one stays in the pipe: DefaultMaxInFlight
 
-	// ParseErrorID is the id of an answer to what has no id that can be known: rpc.Empty, as clients whose ids are strings
-	// need it, or rpc.Null, as JSON-RPC says. A server uses one of them throughout.
-	ParseErrorID rpc.ID
+	// ParseErrorID is the id of an answer to what has no id that can be known: jsonrpc.Empty, as clients whose ids are strings
+	// need it, or jsonrpc.Null, as JSON-RPC says. A server uses one of them throughout.
+	ParseErrorID jsonrpc.ID
 
 	// ToolErrorsAsRPC answers a failing tool with an error of code -32603 in place of a result with isError.
 	ToolErrorsAsRPC bool
@@ -66,7 +66,7 @@ func (o *Options) complete() error {
 	}
 	setDefault(&o.MaxLine, DefaultMaxLine)
 	setDefault(&o.MaxInFlight, DefaultMaxInFlight)
-	setDefault(&o.ParseErrorID, rpc.Empty)
+	setDefault(&o.ParseErrorID, jsonrpc.Empty)
 	setDefault(&o.ToolTimeout, DefaultToolTimeout)
 	setDefault(&o.EOFGrace, DefaultEOFGrace)
 	setDefault(&o.FlushTimeout, DefaultFlushTimeout)
@@ -84,7 +84,7 @@ func (o *Options) complete() error {
 	if err := o.Fault.check(); err != nil {
 		faults = append(faults, err)
 	}
-	if o.ParseErrorID != rpc.Empty && o.ParseErrorID != rpc.Null {
+	if o.ParseErrorID != jsonrpc.Empty && o.ParseErrorID != jsonrpc.Null {
 		faults = append(faults, fmt.Errorf(`id of parse errors is %s: want "" or null`, o.ParseErrorID))
 	}
 	if o.MaxInFlight < 0 {

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/pipebench/pipebench/bench/payload"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // A Playback answers requests as a recording of a client and a server has them answered: a request with the same method and params as a
@@ -44,14 +44,14 @@ type saying struct {
 // NewPlayback makes a playback of a recording, of which it keeps the bodies.
 func NewPlayback(messages []payload.Message) (*Playback, error) {
 	p := &Playback{said: map[question]*sayings{}}
-	asked := map[rpc.ID]heard{} // the latest request of each id
+	asked := map[jsonrpc.ID]heard{} // the latest request of each id
 	for _, m := range messages {
 		h := hear(m)
-		if h.kind == rpc.Request {
+		if h.kind == jsonrpc.Request {
 			asked[h.id] = h
 		}
 		q, known := asked[h.id]
-		if h.kind != rpc.Response || !known {
+		if !h.kind.Answers() || !known {
 			continue
 		}
 		delete(asked, h.id)
@@ -65,8 +65,8 @@ func NewPlayback(messages []payload.Message) (*Playback, error) {
 
 // A heard is a recorded message, as far as it matters here.
 type heard struct {
-	kind   rpc.Kind
-	id     rpc.ID
+	kind   jsonrpc.Kind
+	id     jsonrpc.ID
 	method string
 	params []byte
 	saying saying
@@ -75,17 +75,17 @@ type heard struct {
 // hear makes out what a recorded message is. What is no message of JSON-RPC passes for a notification, which nobody answers, and so do the
 // requests of the server and their answers, which have ids of their own.
 func hear(m payload.Message) heard {
-	h := heard{kind: rpc.Notification, id: rpc.ID(m.ID), method: m.Method, saying: saying{size: m.Size}}
-	switch msg, err := rpc.Parse(m.Body); {
+	h := heard{kind: jsonrpc.Notification, id: jsonrpc.ID(m.ID), method: m.Method, saying: saying{size: m.Size}}
+	switch msg, err := jsonrpc.Parse(m.Body); {
 	case m.Body != nil && err == nil:
 		h = heard{kind: msg.Kind(), id: msg.ID, method: msg.Method, params: msg.Params, saying: saying{msg.Result, msg.Failure, m.Size}}
 	case m.Body == nil && len(m.ID) > 0 && m.Method != "":
-		h.kind = rpc.Request
+		h.kind = jsonrpc.Request
 	case m.Body == nil && len(m.ID) > 0:
-		h.kind = rpc.Response
+		h.kind = jsonrpc.Result
 	}
-	if h.kind == rpc.Request && m.Dir == fromServer || h.kind == rpc.Response && m.Dir == fromClient {
-		h.kind = rpc.Notification
+	if h.kind == jsonrpc.Request && m.Dir == fromServer || h.kind.Answers() && m.Dir == fromClient {
+		h.kind = jsonrpc.Notification
 	}
 	return h
 }
@@ -121,7 +121,7 @@ func exactly(method string, params []byte) question {
 }
 
 // reply is the answer to a request; none if the recording has nothing to the like.
-func (p *Playback) reply(m rpc.Message) (saying, bool) {
+func (p *Playback) reply(m jsonrpc.Message) (saying, bool) {
 	if p == nil {
 		return saying{}, false
 	}
@@ -143,21 +143,21 @@ func (p *Playback) reply(m rpc.Message) (saying, bool) {
 func (a saying) message(r *request) []byte {
 	switch {
 	case a.failure != nil:
-		return rpc.AppendFailure(nil, r.id, a.failure)
+		return jsonrpc.AppendFailure(nil, r.id, a.failure)
 	case a.result != nil:
-		return rpc.AppendResult(nil, r.id, a.result)
+		return jsonrpc.AppendResult(nil, r.id, a.result)
 	}
 	before, after := `{"pad":"`, `"}`
 	if r.method == "tools/call" {
 		before, after = `{"content":[{"type":"text","text":"`, `"}]}`
 	}
-	room := a.size - len(rpc.AppendResult(nil, r.id, nil))
+	room := a.size - len(jsonrpc.AppendResult(nil, r.id, nil))
 	fill := byte('x')
 	if room < len(before)+len(after) {
 		before, after, fill = "{", "}", ' '
 	}
 	padding := bytes.Repeat([]byte{fill}, max(room-len(before)-len(after), 0))
-	return rpc.AppendResult(make([]byte, 0, a.size), r.id, slices.Concat([]byte(before), padding, []byte(after)))
+	return jsonrpc.AppendResult(make([]byte, 0, a.size), r.id, slices.Concat([]byte(before), padding, []byte(after)))
 }
 
 // A played is an answer of a recording that waits to be sent.
@@ -168,7 +168,7 @@ type played struct {
 
 // play answers a request from the recording, and reports whether that has an answer. The input does not wait for the output: there is room in
 // the queue for as many answers as there may be requests.
-func (s *Server) play(m rpc.Message) bool {
+func (s *Server) play(m jsonrpc.Message) bool {
 	a, ok := s.opts.Playback.reply(m)
 	if !ok {
 		return false

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -16,7 +16,7 @@ import (
 // is the SDK's own either way.
 type session struct {
 	server *Server
-	in     chan jsonrpc.Message
+	in     chan sdk.Message
 	closed chan struct{}
 	once   sync.Once
 }
@@ -28,7 +28,7 @@ var (
 
 // connect makes a session and gives it to the SDK.
 func (s *Server) connect(ctx context.Context, state *mcp.ServerSessionState) (*session, error) {
-	c := &session{server: s, in: make(chan jsonrpc.Message), closed: make(chan struct{})}
+	c := &session{server: s, in: make(chan sdk.Message), closed: make(chan struct{})}
 	ss, err := s.sdk.Connect(ctx, c, &mcp.ServerSessionOptions{State: state})
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (c *session) Close() error {
 
 // Read gives the SDK the next message. It ends when everything has been answered, not when the input does: the SDK answers
 // nothing after its Read has failed.
-func (c *session) Read(ctx context.Context) (jsonrpc.Message, error) {
+func (c *session) Read(ctx context.Context) (sdk.Message, error) {
 	select {
 	case m := <-c.in:
 		return m, nil
@@ -62,18 +62,18 @@ func (c *session) Read(ctx context.Context) (jsonrpc.Message, error) {
 }
 
 // Write sends an answer.
-func (c *session) Write(_ context.Context, m jsonrpc.Message) error {
+func (c *session) Write(_ context.Context, m sdk.Message) error {
 	switch m := m.(type) {
-	case *jsonrpc.Response:
+	case *sdk.Response:
 		return c.server.respond(m)
-	case *jsonrpc.Request:
+	case *sdk.Request:
 		c.server.log.Debug("Message to the client dropped: the server sends answers only", "method", m.Method)
 	}
 	return nil
 }
 
 // deliver hands a message to the SDK, and reports whether the session still takes any.
-func (c *session) deliver(m jsonrpc.Message) bool {
+func (c *session) deliver(m sdk.Message) bool {
 	select {
 	case c.in <- m:
 		return true
@@ -85,14 +85,14 @@ func (c *session) deliver(m jsonrpc.Message) bool {
 
 // cancel has the SDK cancel the context of a request.
 func (c *session) cancel(number int64) {
-	c.deliver(&jsonrpc.Request{
+	c.deliver(&sdk.Request{
 		Method: "notifications/cancelled",
 		Params: []byte(`{"requestId":` + strconv.FormatInt(number, 10) + `}`),
 	})
 }
 
 // number is the id of a message as this package gave it to the SDK.
-func number(id jsonrpc.ID) (int64, error) {
+func number(id sdk.ID) (int64, error) {
 	n, ok := id.Raw().(int64)
 	if !ok {
 		return 0, fmt.Errorf("answer to id %v, which is none of this server's", id.Raw())

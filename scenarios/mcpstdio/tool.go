@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // A Tool is something that a server does for a client.
@@ -34,7 +34,7 @@ func NewTool[In any](name, description string, params []Param, call func(context
 		Call: func(ctx context.Context, args json.RawMessage) (string, error) {
 			var in In
 			if err := json.Unmarshal(args, &in); err != nil {
-				return "", &jsonrpc.Error{Code: rpc.CodeInvalidParams, Message: "Invalid params: arguments of " + name + " have another form"}
+				return "", &sdk.Error{Code: jsonrpc.CodeInvalidParams, Message: "Invalid params: arguments of " + name + " have another form"}
 			}
 			return call(ctx, in)
 		}}
@@ -73,7 +73,7 @@ func arguments(tool string, schema *jsonschema.Resolved, args json.RawMessage) (
 		err = schema.Validate(v)
 	}
 	if err != nil {
-		return nil, &jsonrpc.Error{Code: rpc.CodeInvalidParams, Message: clip(fmt.Sprintf("Invalid params: arguments of %s: %v", tool, err))}
+		return nil, &sdk.Error{Code: jsonrpc.CodeInvalidParams, Message: clip(fmt.Sprintf("Invalid params: arguments of %s: %v", tool, err))}
 	}
 	return args, nil
 }
@@ -118,7 +118,7 @@ func (s *Server) guarded(ctx context.Context, t Tool, args json.RawMessage) (tex
 
 // result is the answer to a call.
 func (s *Server) result(t Tool, text string, err error) (*mcp.CallToolResult, error) {
-	var coded *jsonrpc.Error
+	var coded *sdk.Error
 	switch {
 	case errors.Is(err, context.Canceled):
 		return nil, cancelled
@@ -132,7 +132,7 @@ func (s *Server) result(t Tool, text string, err error) (*mcp.CallToolResult, er
 		err = withoutPaths(err)
 	}
 	if s.opts.ToolErrorsAsRPC {
-		return nil, &jsonrpc.Error{Code: rpc.CodeInternal, Message: err.Error()}
+		return nil, &sdk.Error{Code: jsonrpc.CodeInternal, Message: err.Error()}
 	}
 	var res mcp.CallToolResult
 	res.SetError(err)

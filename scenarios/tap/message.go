@@ -1,6 +1,6 @@
 package tap
 
-import "github.com/pipebench/pipebench/scenarios/drive/envelope"
+import "github.com/pipebench/pipebench/scenarios/jsonrpc"
 
 // A message is what is known of one when its last byte has passed.
 type message struct {
@@ -16,7 +16,7 @@ type message struct {
 	id, method []byte // raw JSON; without its quotes. Empty where there is none
 	known      bool   // they are, and nothing more is to be found out
 	begin      []byte // the opening, where reads cut it
-	scanner    envelope.Scanner
+	scanner    jsonrpc.Scanner
 	scanned    bool // it has seen some of the message
 }
 

@@ -5,12 +5,12 @@ package tap
 // how a message was cut changes nothing of what is recorded.
 const opening = 256
 
-// longest bounds an id and a method of which all is known at once, in bytes. The envelope package keeps as much.
+// longest bounds an id and a method of which all is known at once, in bytes. A [jsonrpc.Scanner] keeps as much.
 const longest = 128
 
 // told reads the id and method from an opening as programs write it: members without space between, or with one behind each colon and comma; of
 // a request the id and the method, in either order, before all that is long; of an answer the id before the result. It finds what an
-// [envelope.Scanner] finds, in a fifth of the time, or else reports false: then there is more to read.
+// [jsonrpc.Scanner] finds, in a fifth of the time, or else reports false: then there is more to read.
 func told(p []byte) (id, method []byte, ok bool) {
 	if len(p) == 0 || p[0] != '{' {
 		return nil, nil, false

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/pipebench/pipebench/scenarios/drive/envelope"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 func TestToldReadsOpeningsAsProgramsWriteThem(t *testing.T) {
@@ -49,7 +49,7 @@ func FuzzTold(f *testing.F) {
 			if !ok {
 				continue
 			}
-			var s envelope.Scanner
+			var s jsonrpc.Scanner
 			s.Write(p[:n])
 			if e := s.Envelope(); !bytes.Equal(e.ID, id) || !bytes.Equal(e.Method, method) {
 				t.Errorf("%q: told %q %q, the scanner %q %q", p[:n], id, method, e.ID, e.Method)

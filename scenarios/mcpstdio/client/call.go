@@ -8,12 +8,12 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // Call sends a request and returns the result of its answer. params is what json.Marshal takes; nil: none are sent.
 //
-// The error is a [*rpc.Error] if the server answered with one, a [*TransportError] if it was lost before it answered, a
+// The error is a [*jsonrpc.Error] if the server answered with one, a [*TransportError] if it was lost before it answered, a
 // [*FrameError] if the request, or under ErrorOnOversize the answer, is too large, ErrClosed, or that of ctx or the
 // RequestTimeout; then the server is told that the answer is not wanted any more.
 func (c *Conn) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
@@ -45,7 +45,7 @@ func (c *Conn) call(ctx context.Context, method string, params []byte) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	msg := rpc.AppendRequest(nil, fl.id, method, params)
+	msg := jsonrpc.AppendRequest(nil, fl.id, method, params)
 	if l.limit >= 0 && len(msg) > l.limit {
 		c.disembark(fl)
 		return nil, &FrameError{Size: int64(len(msg)), Limit: int64(l.limit)}
@@ -91,10 +91,10 @@ func (c *Conn) disembark(fl *flight) {
 }
 
 // cancel tells the server that an answer is not wanted any more, if that can be written without waiting.
-func (l *link) cancel(id rpc.ID, why error) {
+func (l *link) cancel(id jsonrpc.ID, why error) {
 	reason, _ := json.Marshal(why.Error())
 	params := fmt.Appendf(nil, `{"requestId":%s,"reason":%s}`, id, reason)
-	l.offer(rpc.AppendRequest(nil, "", "notifications/cancelled", params))
+	l.offer(jsonrpc.AppendRequest(nil, "", "notifications/cancelled", params))
 }
 
 // offer queues a message if there is room.
@@ -121,7 +121,7 @@ func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 		return fmt.Errorf("notify %s: the server was lost just now", method)
 	}
 	select {
-	case l.queue <- outgoing{msg: rpc.AppendRequest(nil, "", method, body)}:
+	case l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, "", method, body)}:
 		return nil
 	case <-l.down:
 		return fmt.Errorf("notify %s: the server was lost just now", method)
@@ -167,11 +167,11 @@ func (c *Conn) CallTool(ctx context.Context, name string, arguments any) (*mcp.C
 }
 
 // deliver hands a message to who waits for it. The caller has the lock; after is for without. m is valid during the call.
-func (c *Conn) deliver(l *link, m *rpc.Message) (after func()) {
+func (c *Conn) deliver(l *link, m *jsonrpc.Message) (after func()) {
 	switch m.Kind() {
-	case rpc.Request:
+	case jsonrpc.Request:
 		return func() { l.decline(m) }
-	case rpc.Notification:
+	case jsonrpc.Notification:
 		return func() {
 			if c.opts.OnNotification != nil {
 				c.opts.OnNotification(m.Method, m.Params)
@@ -186,7 +186,7 @@ func (c *Conn) deliver(l *link, m *rpc.Message) (after func()) {
 	fl, tombstone := c.flights.land(m.ID)
 	switch {
 	case fl != nil && m.Failure != nil:
-		fl.answer <- answer{err: rpc.ParseError(m.Failure)}
+		fl.answer <- answer{err: jsonrpc.ParseError(m.Failure)}
 	case fl != nil:
 		fl.answer <- answer{result: bytes.Clone(m.Result)}
 	case tombstone:
@@ -198,10 +198,10 @@ func (c *Conn) deliver(l *link, m *rpc.Message) (after func()) {
 }
 
 // decline answers what the server asks: this client does nothing for servers, but it is there.
-func (l *link) decline(m *rpc.Message) {
+func (l *link) decline(m *jsonrpc.Message) {
 	if m.Method == "ping" {
-		l.offer(rpc.AppendResult(nil, m.ID, []byte("{}")))
+		l.offer(jsonrpc.AppendResult(nil, m.ID, []byte("{}")))
 		return
 	}
-	l.offer(rpc.AppendError(nil, m.ID, rpc.Error{Code: rpc.CodeMethodNotFound, Message: "Method not found"}))
+	l.offer(jsonrpc.AppendError(nil, m.ID, jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "Method not found"}))
 }

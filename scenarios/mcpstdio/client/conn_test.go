@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // Seed 002, implementation details, row by row: here, in child_test.go and in converse_test.go.
@@ -23,7 +23,7 @@ func TestAnswersInAnyOrder(t *testing.T) { // "Async message handling prevents b
 	for i := range calls {
 		pendings = append(pendings, s.goCall(context.Background(), fmt.Sprint(i), nil))
 	}
-	asked := make([]rpc.Message, calls)
+	asked := make([]jsonrpc.Message, calls)
 	for i := range asked {
 		asked[i] = srv.recv()
 	}
@@ -49,7 +49,7 @@ func TestRemoteErrorIsTyped(t *testing.T) { // "Tool execution errors returned a
 	call := s.goCall(context.Background(), "m", nil)
 	srv.send(`{"jsonrpc":"2.0","id":` + string(srv.recv().ID) + `,"error":{"code":-32000,"message":"no","data":{"why":[1]}}}`)
 	_, err := call.wait(t)
-	var e *rpc.Error
+	var e *jsonrpc.Error
 	if !errors.As(err, &e) || e.Code != -32000 || e.Message != "no" || string(e.Data) != `{"why":[1]}` {
 		t.Errorf("got %#v, want the server's error", err)
 	}
@@ -246,7 +246,7 @@ func TestServerAsks(t *testing.T) {
 		t.Errorf("ping: got %+v", m)
 	}
 	srv.send(`{"jsonrpc":"2.0","id":7,"method":"sampling/createMessage","params":{}}`)
-	if m := srv.recv(); m.ID != "7" || rpc.ParseError(m.Failure).Code != rpc.CodeMethodNotFound {
+	if m := srv.recv(); m.ID != "7" || jsonrpc.ParseError(m.Failure).Code != jsonrpc.CodeMethodNotFound {
 		t.Errorf("sampling: got %+v", m)
 	}
 }
@@ -288,7 +288,7 @@ func TestEveryFraming(t *testing.T) {
 			}
 			call = s.goCall(context.Background(), "m", nil)
 			id := srv.recv().ID
-			go func() { srv.try(rpc.AppendResult(nil, id, []byte(`"`+strings.Repeat("x", 200_000)+`"`))) }()
+			go func() { srv.try(jsonrpc.AppendResult(nil, id, []byte(`"`+strings.Repeat("x", 200_000)+`"`))) }()
 			_, err = call.wait(t)
 			lost(t, err, ReasonOversized)
 		})

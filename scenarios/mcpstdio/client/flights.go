@@ -3,19 +3,19 @@ package client
 import (
 	"strconv"
 
-	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // flights are the requests that wait for an answer. Ids count up and are never used again, so an id that was given out and is
 // not in flight is a tombstone: nothing needs to be kept of it.
 type flights struct {
 	last    int64
-	waiting map[rpc.ID]*flight
+	waiting map[jsonrpc.ID]*flight
 }
 
 // A flight is one of them.
 type flight struct {
-	id     rpc.ID
+	id     jsonrpc.ID
 	answer chan answer // has room for one
 }
 
@@ -24,20 +24,20 @@ type answer struct {
 	err    error
 }
 
-func (f *flights) open() { f.waiting = make(map[rpc.ID]*flight) }
+func (f *flights) open() { f.waiting = make(map[jsonrpc.ID]*flight) }
 
 func (f *flights) len() int { return len(f.waiting) }
 
 // begin gives out an id.
 func (f *flights) begin() *flight {
 	f.last++
-	fl := &flight{id: rpc.Number(f.last), answer: make(chan answer, 1)}
+	fl := &flight{id: jsonrpc.Number(f.last), answer: make(chan answer, 1)}
 	f.waiting[fl.id] = fl
 	return fl
 }
 
 // land takes a flight off. It reports whether it was in the air, and else whether it ever was.
-func (f *flights) land(id rpc.ID) (fl *flight, tombstone bool) {
+func (f *flights) land(id jsonrpc.ID) (fl *flight, tombstone bool) {
 	if fl = f.waiting[id]; fl != nil {
 		delete(f.waiting, id)
 		return fl, false

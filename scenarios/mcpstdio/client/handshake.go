@@ -8,8 +8,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
 )
 
 // hello is the params of initialize.
@@ -33,7 +33,7 @@ func (c *Conn) shake(l *link) {
 	params, _ := json.Marshal(h) // strings and numbers marshal always
 	fl := c.flights.begin()
 	l.init = fl.id
-	l.queue <- outgoing{msg: rpc.AppendRequest(nil, fl.id, "initialize", params)} // the queue is new: there is room
+	l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, fl.id, "initialize", params)} // the queue is new: there is room
 	c.timer = c.opts.Clock.AfterFunc(c.opts.InitTimeout, func() {
 		l.refused(fmt.Errorf("no answer to initialize after %v", c.opts.InitTimeout.Round(time.Millisecond)))
 	})
@@ -45,7 +45,7 @@ func (l *link) refused(err error) {
 }
 
 // introduced takes the answer to initialize.
-func (l *link) introduced(m rpc.Message) {
+func (l *link) introduced(m jsonrpc.Message) {
 	server, err := introduction(m)
 	if err != nil {
 		l.refused(fmt.Errorf("initialize: %w", err))
@@ -55,16 +55,16 @@ func (l *link) introduced(m rpc.Message) {
 	if c.opts.Policy == Negotiate {
 		l.limit = agreed(c.opts.MaxFrame, server)
 	}
-	l.queue <- outgoing{msg: rpc.AppendRequest(nil, "", "notifications/initialized", nil)} // before any request: there is room
+	l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, "", "notifications/initialized", nil)} // before any request: there is room
 	c.mu.Lock()
 	c.server = server
 	c.mu.Unlock()
 	c.happen(l, initialized, happening{})
 }
 
-func introduction(m rpc.Message) (*mcp.InitializeResult, error) {
+func introduction(m jsonrpc.Message) (*mcp.InitializeResult, error) {
 	if m.Failure != nil {
-		return nil, rpc.ParseError(m.Failure)
+		return nil, jsonrpc.ParseError(m.Failure)
 	}
 	server := new(mcp.InitializeResult)
 	if err := json.Unmarshal(m.Result, server); err != nil {

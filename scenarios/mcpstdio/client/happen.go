@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // A happening is what an event carries.
 type happening struct {
-	err  *TransportError // what those in flight fail with
-	msg  *rpc.Message    // of a frame
-	size *FrameError     // of an oversized frame
-	id   rpc.ID          // found in it, if any
+	err  *TransportError  // what those in flight fail with
+	msg  *jsonrpc.Message // of a frame
+	size *FrameError      // of an oversized frame
+	id   jsonrpc.ID       // found in it, if any
 }
 
 // happen runs the machine. An event of a server that is not the current one is out of date: nil is for those of none.

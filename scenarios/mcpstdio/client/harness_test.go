@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio/leaktest"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
 )
 
 // patience bounds every wait of these tests; none takes a fraction of it unless something is broken.
@@ -84,13 +84,13 @@ func (s *puppetServer) leave() {
 	}
 }
 
-func (s *puppetServer) recv() rpc.Message {
+func (s *puppetServer) recv() jsonrpc.Message {
 	s.t.Helper()
 	line, err := s.r.ReadMessage()
 	if err != nil {
 		s.t.Fatalf("server reads: %v", err)
 	}
-	m, err := rpc.Parse(bytes.Clone(line))
+	m, err := jsonrpc.Parse(bytes.Clone(line))
 	if err != nil {
 		s.t.Fatalf("server reads %q: %v", line, err)
 	}
@@ -114,13 +114,13 @@ func (s *puppetServer) try(msg []byte) error {
 // raw writes bytes as they are. A link that is closed meanwhile is what some tests are about.
 func (s *puppetServer) raw(b []byte) { _, _ = s.out.Write(b) }
 
-func (s *puppetServer) result(id rpc.ID, result string) {
+func (s *puppetServer) result(id jsonrpc.ID, result string) {
 	s.t.Helper()
-	s.send(string(rpc.AppendResult(nil, id, []byte(result))))
+	s.send(string(jsonrpc.AppendResult(nil, id, []byte(result))))
 }
 
 // welcome answers the handshake, with capabilities.
-func (s *puppetServer) welcome(capabilities string) rpc.Message {
+func (s *puppetServer) welcome(capabilities string) jsonrpc.Message {
 	s.t.Helper()
 	m := s.recv()
 	if m.Method != "initialize" {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // A link is one server in the life of a connection.
@@ -19,7 +19,7 @@ type link struct {
 	down  chan struct{} // closed when the link is left
 	ended chan struct{} // closed when the process is gone
 	force bool          // it did not go by itself; set before ended is closed
-	init  rpc.ID        // of the handshake
+	init  jsonrpc.ID    // of the handshake
 	limit int           // of requests, in bytes; negative: none
 	noise int           // lines in a row that were no message; the reader's alone
 	tasks sync.WaitGroup
@@ -150,7 +150,7 @@ func (l *link) reader(r io.Reader, limit int) framers.Reader {
 
 // take parses a message. It reports whether to read on.
 func (l *link) take(msg []byte) bool {
-	m, err := rpc.Parse(msg)
+	m, err := jsonrpc.Parse(msg)
 	if err != nil {
 		return l.babble(err)
 	}
@@ -195,19 +195,19 @@ func (l *link) refuse(e *framers.TooLargeError) {
 	size := &FrameError{Size: e.Size, Limit: e.Limit}
 	h := happening{err: &TransportError{Reason: ReasonOversized, Err: size}, size: size}
 	if l.c.opts.Policy == ErrorOnOversize {
-		h.id, _ = rpc.FindID(e.Head)
+		h.id, _ = jsonrpc.FindID(e.Head)
 		l.complain(h.id, size)
 	}
 	l.c.happen(l, oversized, h)
 }
 
 // complain tells the server what it did, if its stdin takes it soon: the frame has to be dealt with now.
-func (l *link) complain(id rpc.ID, e *FrameError) {
+func (l *link) complain(id jsonrpc.ID, e *FrameError) {
 	if id == "" {
-		id = rpc.Null
+		id = jsonrpc.Null
 	}
 	o := outgoing{sent: make(chan struct{})}
-	o.msg = rpc.AppendError(nil, id, rpc.Error{Code: rpc.CodeInvalidRequest, Message: e.Error()})
+	o.msg = jsonrpc.AppendError(nil, id, jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: e.Error()})
 	timer := time.NewTimer(complaintTime)
 	defer timer.Stop()
 	select {

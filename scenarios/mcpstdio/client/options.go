@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // What Options stand for where they are zero.
@@ -122,4 +122,4 @@ func (o *Options) limit() int {
 }
 
 // remote is what a server's own errors are.
-type remote = rpc.Error
+type remote = jsonrpc.Error

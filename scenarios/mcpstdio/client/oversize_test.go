@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 const limit = 16_777_216 // the default, in digits
@@ -132,7 +132,7 @@ func TestOversizedErrorByDeclaration(t *testing.T) {
 	s := newStage(t, Options{Framing: framers.ContentLength(), Policy: ErrorOnOversize, MaxFrame: 4000})
 	srv := s.readyServer()
 	culprit := s.goCall(context.Background(), "culprit", nil)
-	frame := rpc.AppendResult(nil, srv.recv().ID, bytes.Repeat([]byte("1"), 5000))
+	frame := jsonrpc.AppendResult(nil, srv.recv().ID, bytes.Repeat([]byte("1"), 5000))
 	go func() { _ = srv.try(frame) }()
 	_, err := culprit.wait(t)
 	var size *FrameError
@@ -172,7 +172,7 @@ func TestLateRepliesFindTombstones(t *testing.T) {
 	go srv.leave()
 	next := s.readyServer()
 	next.result(id, `"late"`)
-	next.result(rpc.Number(1<<40), `"nobody asked"`)
+	next.result(jsonrpc.Number(1<<40), `"nobody asked"`)
 	next.result(`"x"`, `"nobody asked"`)
 	s.eventually("a late reply", func(st Stats) bool { return st.Late == 1 && st.Strays == 2 })
 }
@@ -194,13 +194,13 @@ func TestPolicyUnlimited(t *testing.T) {
 func TestPolicyError(t *testing.T) {
 	tests := []struct {
 		name  string
-		frame func(id rpc.ID) []byte
+		frame func(id jsonrpc.ID) []byte
 		known bool
 	}{
-		{"id in the first KiB", func(id rpc.ID) []byte {
-			return rpc.AppendResult(nil, id, bytes.Repeat([]byte("1"), 5000))
+		{"id in the first KiB", func(id jsonrpc.ID) []byte {
+			return jsonrpc.AppendResult(nil, id, bytes.Repeat([]byte("1"), 5000))
 		}, true},
-		{"id later", func(id rpc.ID) []byte {
+		{"id later", func(id jsonrpc.ID) []byte {
 			return []byte(`{"jsonrpc":"2.0","result":"` + strings.Repeat("x", 5000) + `","id":` + string(id) + `}`)
 		}, false},
 	}
@@ -214,10 +214,10 @@ func TestPolicyError(t *testing.T) {
 			srv.recv()
 			go srv.raw(append(test.frame(id), '\n'))
 			complaint := srv.recv()
-			if want := map[bool]rpc.ID{true: id, false: ""}[test.known]; complaint.ID != want {
+			if want := map[bool]jsonrpc.ID{true: id, false: ""}[test.known]; complaint.ID != want {
 				t.Errorf("the server was told of id %q, want %q", complaint.ID, want)
 			}
-			if e := rpc.ParseError(complaint.Failure); e.Code != rpc.CodeInvalidRequest {
+			if e := jsonrpc.ParseError(complaint.Failure); e.Code != jsonrpc.CodeInvalidRequest {
 				t.Errorf("the server was told %v", e)
 			}
 			_, err := culprit.wait(t)

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // soakEnv is how many requests the soak sends; a million is the run that counts:
@@ -93,10 +93,10 @@ func soak(t *testing.T, c *Conn, requests int) {
 
 // dip sends the nth request, and returns what is not as it should be.
 func dip(c *Conn, n int) error {
-	var remote *rpc.Error
+	var remote *jsonrpc.Error
 	switch n % 8 {
 	case 0: // an error of the protocol
-		if _, err := c.Call(context.Background(), "no/such", nil); !errors.As(err, &remote) || remote.Code != rpc.CodeMethodNotFound {
+		if _, err := c.Call(context.Background(), "no/such", nil); !errors.As(err, &remote) || remote.Code != jsonrpc.CodeMethodNotFound {
 			return fmt.Errorf("unknown method: got %w", err)
 		}
 	case 1: // a tool that fails

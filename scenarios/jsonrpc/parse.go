@@ -1,44 +1,12 @@
-package rpc
+package jsonrpc
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
-)
-
-// The codes of JSON-RPC 2.0.
-const (
-	CodeParse          = -32700 // what came is not JSON
-	CodeInvalidRequest = -32600 // JSON, but not a message
-	CodeMethodNotFound = -32601
-	CodeInvalidParams  = -32602
-	CodeInternal       = -32603
-)
-
-// An ID is the JSON text of a request's id, a number or a string: `1` and `"1"` differ. The zero ID stands for none.
-type ID string
-
-// Null and Empty are the ids of answers to what has no id that can be known: JSON-RPC's choice, and the one of clients
-// whose ids cannot be null.
-const (
-	Null  ID = `null`
-	Empty ID = `""`
-)
-
-// Number returns the id n.
-func Number(n int64) ID { return ID(strconv.FormatInt(n, 10)) }
-
-// A Kind is what a message is.
-type Kind int
-
-const (
-	Request      Kind = iota // wants an answer
-	Notification             // wants none
-	Response                 // is an answer
 )
 
 // A Message is the envelope of a JSON-RPC message. Params, Result and Failure are JSON text; those that Parse returns are slices
@@ -54,13 +22,7 @@ type Message struct {
 
 // Kind returns what m is.
 func (m *Message) Kind() Kind {
-	switch {
-	case !m.named:
-		return Response
-	case m.ID == "":
-		return Notification
-	}
-	return Request
+	return kindOf(m.named, m.ID != "", m.Failure != nil, m.Result != nil)
 }
 
 // A SyntaxError is returned for what is not one JSON value in valid UTF-8.

@@ -1,4 +1,4 @@
-package rpc_test
+package jsonrpc_test
 
 import (
 	"encoding/json"
@@ -9,38 +9,38 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pipebench/pipebench/scenarios/mcpstdio/rpc"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 func ExampleParse() {
-	m, err := rpc.Parse([]byte(`{"jsonrpc":"2.0","id":"a","method":"ping"}`))
-	fmt.Println(m.ID, m.Method, m.Kind() == rpc.Request, err)
+	m, err := jsonrpc.Parse([]byte(`{"jsonrpc":"2.0","id":"a","method":"ping"}`))
+	fmt.Println(m.ID, m.Method, m.Kind() == jsonrpc.Request, err)
 	// Output: "a" ping true <nil>
 }
 
 func TestParse(t *testing.T) {
 	tests := []struct {
 		name, line string
-		kind       rpc.Kind
-		id         rpc.ID
+		kind       jsonrpc.Kind
+		id         jsonrpc.ID
 		method     string
 		params     string
 	}{
-		{"request", `{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":[1]}}`, rpc.Request, `1`, "m", `{"a":[1]}`},
-		{"members in any order", `{"params":[],"method":"m","id":"x","jsonrpc":"2.0"}`, rpc.Request, `"x"`, "m", `[]`},
-		{"a number keeps its text", `{"jsonrpc":"2.0","id":9007199254740993.50,"method":"m"}`, rpc.Request, `9007199254740993.50`, "m", ""},
-		{"notification", `{"jsonrpc":"2.0","method":"m"}`, rpc.Notification, "", "m", ""},
-		{"null params", `{"jsonrpc":"2.0","id":1,"method":"m","params":null}`, rpc.Request, `1`, "m", `null`},
-		{"other members are ignored", `{"jsonrpc":"2.0","ID":7,"id":1,"method":"m","x":{"id":3}}`, rpc.Request, `1`, "m", ""},
-		{"result", `{"jsonrpc":"2.0","id":1,"result":null}`, rpc.Response, `1`, "", ""},
-		{"error without an id that is known", `{"jsonrpc":"2.0","id":null,"error":{}}`, rpc.Response, "", "", ""},
-		{"empty method", `{"jsonrpc":"2.0","id":1,"method":""}`, rpc.Request, `1`, "", ""},
-		{"escaped method", `{"jsonrpc":"2.0","id":1,"method":"a\u0062"}`, rpc.Request, `1`, "ab", ""},
-		{"newlines inside strings", `{"jsonrpc":"2.0","id":1,"method":"m","params":{"t":"a\n\nb"}}`, rpc.Request, `1`, "m", `{"t":"a\n\nb"}`},
+		{"request", `{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":[1]}}`, jsonrpc.Request, `1`, "m", `{"a":[1]}`},
+		{"members in any order", `{"params":[],"method":"m","id":"x","jsonrpc":"2.0"}`, jsonrpc.Request, `"x"`, "m", `[]`},
+		{"a number keeps its text", `{"jsonrpc":"2.0","id":9007199254740993.50,"method":"m"}`, jsonrpc.Request, `9007199254740993.50`, "m", ""},
+		{"notification", `{"jsonrpc":"2.0","method":"m"}`, jsonrpc.Notification, "", "m", ""},
+		{"null params", `{"jsonrpc":"2.0","id":1,"method":"m","params":null}`, jsonrpc.Request, `1`, "m", `null`},
+		{"other members are ignored", `{"jsonrpc":"2.0","ID":7,"id":1,"method":"m","x":{"id":3}}`, jsonrpc.Request, `1`, "m", ""},
+		{"result", `{"jsonrpc":"2.0","id":1,"result":null}`, jsonrpc.Result, `1`, "", ""},
+		{"error without an id that is known", `{"jsonrpc":"2.0","id":null,"error":{}}`, jsonrpc.Failure, "", "", ""},
+		{"empty method", `{"jsonrpc":"2.0","id":1,"method":""}`, jsonrpc.Request, `1`, "", ""},
+		{"escaped method", `{"jsonrpc":"2.0","id":1,"method":"a\u0062"}`, jsonrpc.Request, `1`, "ab", ""},
+		{"newlines inside strings", `{"jsonrpc":"2.0","id":1,"method":"m","params":{"t":"a\n\nb"}}`, jsonrpc.Request, `1`, "m", `{"t":"a\n\nb"}`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			m, err := rpc.Parse([]byte(test.line))
+			m, err := jsonrpc.Parse([]byte(test.line))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -56,7 +56,7 @@ func TestParseRefuses(t *testing.T) {
 	tests := []struct {
 		name, line string
 		syntax     bool
-		id         rpc.ID
+		id         jsonrpc.ID
 	}{
 		{"text", `Server started`, true, ""},
 		{"missing quotes", `{jsonrpc:"2.0"}`, true, ""},
@@ -81,9 +81,9 @@ func TestParseRefuses(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := rpc.Parse([]byte(test.line))
-			var syntax *rpc.SyntaxError
-			var form *rpc.FormError
+			_, err := jsonrpc.Parse([]byte(test.line))
+			var syntax *jsonrpc.SyntaxError
+			var form *jsonrpc.FormError
 			switch {
 			case test.syntax && !errors.As(err, &syntax):
 				t.Errorf("got %v, want a syntax error", err)
@@ -99,7 +99,7 @@ func TestParseRefuses(t *testing.T) {
 func TestFindID(t *testing.T) {
 	tests := []struct {
 		name, head string
-		id         rpc.ID
+		id         jsonrpc.ID
 	}{
 		{"number", `{"jsonrpc":"2.0","id":17,"method":"m","params":{"pad":"xxx`, `17`},
 		{"string", `{"jsonrpc":"2.0","id":"a b","method":"m","params":{"pad":"xxx`, `"a b"`},
@@ -118,7 +118,7 @@ func TestFindID(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			id, ok := rpc.FindID([]byte(test.head))
+			id, ok := jsonrpc.FindID([]byte(test.head))
 			if id != test.id || ok != (test.id != "") {
 				t.Errorf("FindID(%s): got %q, %v, want %q", test.head, id, ok, test.id)
 			}
@@ -130,11 +130,11 @@ func TestAppend(t *testing.T) {
 	tests := []struct {
 		name, got, want string
 	}{
-		{"request", string(rpc.AppendRequest(nil, "1", "m", []byte(`{}`))), `{"jsonrpc":"2.0","id":1,"method":"m","params":{}}`},
-		{"notification", string(rpc.AppendRequest(nil, "", "n", nil)), `{"jsonrpc":"2.0","method":"n"}`},
-		{"escapes", string(rpc.AppendRequest(nil, "", "a\"\n", nil)), `{"jsonrpc":"2.0","method":"a\"\n"}`},
-		{"result", string(rpc.AppendResult(nil, `"a"`, []byte(`1`))), `{"jsonrpc":"2.0","id":"a","result":1}`},
-		{"error", string(rpc.AppendError(nil, rpc.Null, rpc.Error{Code: -1, Message: "é", Data: []byte(`2`)})), `{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"é","data":2}}`},
+		{"request", string(jsonrpc.AppendRequest(nil, "1", "m", []byte(`{}`))), `{"jsonrpc":"2.0","id":1,"method":"m","params":{}}`},
+		{"notification", string(jsonrpc.AppendRequest(nil, "", "n", nil)), `{"jsonrpc":"2.0","method":"n"}`},
+		{"escapes", string(jsonrpc.AppendRequest(nil, "", "a\"\n", nil)), `{"jsonrpc":"2.0","method":"a\"\n"}`},
+		{"result", string(jsonrpc.AppendResult(nil, `"a"`, []byte(`1`))), `{"jsonrpc":"2.0","id":"a","result":1}`},
+		{"error", string(jsonrpc.AppendError(nil, jsonrpc.Null, jsonrpc.Error{Code: -1, Message: "é", Data: []byte(`2`)})), `{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"é","data":2}}`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -146,11 +146,11 @@ func TestAppend(t *testing.T) {
 }
 
 func TestParseError(t *testing.T) {
-	got := rpc.ParseError([]byte(`{"code":-32000,"message":"no","data":{"a":1}}`))
-	if diff := cmp.Diff(&rpc.Error{Code: -32000, Message: "no", Data: json.RawMessage(`{"a":1}`)}, got); diff != "" {
+	got := jsonrpc.ParseError([]byte(`{"code":-32000,"message":"no","data":{"a":1}}`))
+	if diff := cmp.Diff(&jsonrpc.Error{Code: -32000, Message: "no", Data: json.RawMessage(`{"a":1}`)}, got); diff != "" {
 		t.Error(diff)
 	}
-	if odd := rpc.ParseError([]byte(`"no"`)); string(odd.Data) != `"no"` {
+	if odd := jsonrpc.ParseError([]byte(`"no"`)); string(odd.Data) != `"no"` {
 		t.Errorf("got %+v, want the text as data", odd)
 	}
 }
@@ -159,14 +159,14 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":[1]}}`))
 	f.Add([]byte(`{"jsonrpc":"2.0","id":"x","error":{"code":1}}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
-		m, err := rpc.Parse(line)
-		if err != nil || m.Kind() == rpc.Response {
+		m, err := jsonrpc.Parse(line)
+		if err != nil || m.Kind().Answers() {
 			return
 		}
 		if !json.Valid(line) {
 			t.Fatalf("%q is not JSON", line)
 		}
-		again, err := rpc.Parse(rpc.AppendRequest(nil, m.ID, m.Method, m.Params))
+		again, err := jsonrpc.Parse(jsonrpc.AppendRequest(nil, m.ID, m.Method, m.Params))
 		if err != nil || again.ID != m.ID || again.Method != m.Method || string(again.Params) != string(m.Params) {
 			t.Fatalf("%q: got %+v, %v, want %+v", line, again, err, m)
 		}

@@ -1,14 +1,50 @@
-package envelope
+package jsonrpc
 
-import "bytes"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
-// kept bounds what is held of an id, a method or a member's name, in bytes. The names that matter have six at most.
-const kept = 128
+// maxKept bounds what is held of an id, a method or a member's name, in bytes. The names that matter have six at most.
+const maxKept = 128
 
-// A Scanner reads one message that arrives in pieces. The zero Scanner is ready.
+// An Envelope is what a Scanner knows of a message.
+type Envelope struct {
+	ID     []byte // raw JSON, quotes and all; empty where there is none, or it is longer than 128 bytes
+	Method []byte // without its quotes, escapes as they stand, what is no UTF-8 as U+FFFD; cut at 128 bytes
+	Result bool   // there is a member "result"
+	Error  bool   // there is a member "error"
+	Whole  bool   // the outermost value is an object, and it was closed
+}
+
+// Kind returns what the message is: None until it is whole.
+func (e *Envelope) Kind() Kind {
+	if !e.Whole {
+		return None
+	}
+	return kindOf(len(e.Method) > 0, len(e.ID) > 0, e.Error, e.Result)
+}
+
+// Scan reads a whole message. The slices of the Envelope are the message's own, but for a method that is no UTF-8. What is
+// not JSON is None or a guess, never a panic.
+func Scan(msg []byte) Envelope {
+	var s Scanner
+	s.Write(msg)
+	e := s.found
+	if t := &s.texts[textID]; t.set {
+		e.ID = t.of(msg)
+	}
+	if t := &s.texts[textMethod]; t.set {
+		e.Method = validText(t.of(msg), t.n > maxKept)
+	}
+	return e
+}
+
+// A Scanner reads one message that arrives in pieces. The zero Scanner is ready. It allocates nothing, but for a method that
+// is no UTF-8.
 type Scanner struct {
 	found   Envelope // but for its slices
-	texts   [3]text
+	texts   [3]keptText
 	depth   int
 	inside  bool // a string
 	escaped bool // the string's next byte is escaped
@@ -22,12 +58,12 @@ type Scanner struct {
 	keeping textName
 }
 
-// A text is something of the message that is kept while it is read.
-type text struct {
+// A keptText is something of the message that is kept while it is read.
+type keptText struct {
 	set   bool
 	begin int // in the message
 	n     int // bytes, those that were not kept among them
-	buf   [kept]byte
+	buf   [maxKept]byte
 }
 
 type textName int8
@@ -36,13 +72,13 @@ const (
 	textMember textName = iota
 	textID
 	textMethod
-	nothing textName = -1
+	noText textName = -1
 )
 
 type member uint8
 
 const (
-	other member = iota
+	otherMember member = iota
 	memberID
 	memberMethod
 	memberResult
@@ -59,15 +95,30 @@ func (s *Scanner) Envelope() Envelope {
 		e.ID = t.bytes()
 	}
 	if t := &s.texts[textMethod]; t.set {
-		e.Method = t.bytes()
+		e.Method = validText(t.bytes(), t.n > maxKept)
 	}
 	return e
+}
+
+// validText returns text as a JSON decoder gives it: each byte that is no UTF-8 becomes U+FFFD. One that was cut loses the
+// character that the cut went through.
+func validText(text []byte, cut bool) []byte {
+	if utf8.Valid(text) {
+		return text
+	}
+	for i := 1; cut && i < min(utf8.UTFMax, len(text)); i++ {
+		if tail := text[len(text)-i:]; utf8.RuneStart(tail[0]) && !utf8.FullRune(tail) {
+			text = text[:len(text)-i]
+			break
+		}
+	}
+	return []byte(string([]rune(string(text))))
 }
 
 // Write takes the next piece of the message. It does not keep p.
 func (s *Scanner) Write(p []byte) {
 	if s.seen == 0 {
-		s.keeping = nothing
+		s.keeping = noText
 	}
 	s.piece, s.from = p, 0
 	quote := -1 // the next quotation mark at or after the position, once looked for
@@ -84,8 +135,8 @@ func (s *Scanner) Write(p []byte) {
 	s.piece = nil
 }
 
-// string goes on inside a string, from byte i, and returns where to go on. Strings are most of a large message, so they are searched, not
-// walked through; quote remembers how far, so that no byte is searched twice however many escapes there are.
+// string goes on inside a string, from byte i, and returns where to go on. Strings are most of a large message, so they are
+// searched, not walked through; quote remembers how far, so that no byte is searched twice however many escapes there are.
 func (s *Scanner) string(i, quote int) (next, nextQuote int) {
 	p := s.piece
 	if s.escaped {
@@ -104,19 +155,15 @@ func (s *Scanner) string(i, quote int) (next, nextQuote int) {
 	}
 	if quote < len(p) {
 		s.inside = false
-		s.closeString(quote)
+		switch s.keeping {
+		case textMember:
+			s.finish(quote)
+			s.member = memberNamed(s.texts[textMember].bytes())
+		case textMethod:
+			s.finish(quote)
+		}
 	}
 	return quote + 1, quote
-}
-
-func (s *Scanner) closeString(at int) {
-	switch s.keeping {
-	case textMember:
-		s.finish(at)
-		s.member = memberNamed(s.texts[textMember].bytes())
-	case textMethod:
-		s.finish(at)
-	}
 }
 
 // structure goes on outside strings.
@@ -162,7 +209,7 @@ func (s *Scanner) open(c byte) {
 		s.broken = c != '{' || s.found.Whole
 		s.naming = true
 	case 2:
-		s.keeping = nothing // an id that is an object or a list is none
+		s.keeping = noText // an id that is an object or a list is none
 	}
 }
 
@@ -186,14 +233,14 @@ func (s *Scanner) endValue(i int) {
 	if s.depth != 1 {
 		return
 	}
-	s.member = other
+	s.member = otherMember
 	if s.keeping != textID {
 		return
 	}
 	s.finish(i)
 	id := &s.texts[textID]
 	id.trim()
-	id.set = id.n > 0 && id.n <= kept && string(id.bytes()) != "null"
+	id.set = id.n > 0 && id.n <= maxKept && string(id.bytes()) != "null"
 }
 
 func memberNamed(name []byte) member {
@@ -207,7 +254,7 @@ func memberNamed(name []byte) member {
 	case "error":
 		return memberError
 	}
-	return other
+	return otherMember
 }
 
 // begin keeps what follows byte i of the piece.
@@ -221,30 +268,30 @@ func (s *Scanner) begin(name textName, i int) {
 func (s *Scanner) finish(i int) {
 	s.keep(i)
 	s.texts[s.keeping].set = true
-	s.keeping = nothing
+	s.keeping = noText
 }
 
 // keep puts the piece's bytes up to i with what is being kept, if anything is.
 func (s *Scanner) keep(i int) {
-	if s.keeping == nothing || s.from >= i {
+	if s.keeping == noText || s.from >= i {
 		return
 	}
 	t := &s.texts[s.keeping]
-	if t.n < kept {
+	if t.n < maxKept {
 		copy(t.buf[t.n:], s.piece[s.from:i])
 	}
 	t.n += i - s.from
 	s.from = i
 }
 
-func (t *text) bytes() []byte { return t.buf[:min(t.n, kept)] }
+func (t *keptText) bytes() []byte { return t.buf[:min(t.n, maxKept)] }
 
-// of is the text as it stands in the message.
-func (t *text) of(msg []byte) []byte { return msg[t.begin : t.begin+min(t.n, kept)] }
+// of returns the text as it stands in the message.
+func (t *keptText) of(msg []byte) []byte { return msg[t.begin : t.begin+min(t.n, maxKept)] }
 
 // trim drops white space around the text. One that was not kept whole stays too long.
-func (t *text) trim() {
-	if t.n > kept {
+func (t *keptText) trim() {
+	if t.n > maxKept {
 		return
 	}
 	b := t.bytes()
