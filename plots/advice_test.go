@@ -8,9 +8,9 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// recommendation is what a run of tune leaves of its answer, as it is read
+// tuneRun is what a run of tune leaves of its answer, as it is read
 // from a file.
-func recommendation(run, framing, objective string, size int, alike ...any) []results.Tune {
+func tuneRun(run, framing, objective string, size int, alike ...any) []results.Tune {
 	var out []results.Tune
 	for _, drain := range []int64{0, 200e6} {
 		c := testCell(framing, size, "same", "stream")
@@ -22,7 +22,7 @@ func recommendation(run, framing, objective string, size int, alike ...any) []re
 
 // undecidedRun is what a run of tune leaves that could not tell.
 func undecidedRun(run string) []results.Tune {
-	out := recommendation(run, "chunked:4096", "", 1<<20)
+	out := tuneRun(run, "chunked:4096", "", 1<<20)
 	for i := range out {
 		out[i].Recommended, out[i].Evidence = false, nil
 	}
@@ -31,7 +31,7 @@ func undecidedRun(run string) []results.Tune {
 
 // flatRun is one of a run to which all sizes were worth the same.
 func flatRun(run string, alike ...any) []results.Tune {
-	out := recommendation(run, "chunked:4096", "balanced", 1<<20, alike...)
+	out := tuneRun(run, "chunked:4096", "balanced", 1<<20, alike...)
 	for i := range out {
 		out[i].Evidence["flat"] = true
 	}
@@ -46,27 +46,27 @@ func TestRunsOfTuneAreHeldAgainstEachOther(t *testing.T) {
 		tunes [][]results.Tune
 		want  []string
 	}{
-		{"one run", [][]results.Tune{recommendation("run-1", "chunked:4096", "balanced", 1<<20, small)},
+		{"one run", [][]results.Tune{tuneRun("run-1", "chunked:4096", "balanced", 1<<20, small)},
 			[]string{"For a chunk size on this machine: use 4 KiB."}},
-		{"one run with a plateau", [][]results.Tune{recommendation("run-1", "chunked:4096", "balanced", 1<<20, small, large)},
+		{"one run with a plateau", [][]results.Tune{tuneRun("run-1", "chunked:4096", "balanced", 1<<20, small, large)},
 			[]string{"For a chunk size on this machine: use 4 KiB (worth the same within 5 %: 60 KiB)."}},
-		{"runs that say the same", [][]results.Tune{recommendation("run-1", "chunked:4096", "balanced", 1<<20, small), recommendation("run-2", "chunked:4096", "balanced", 1<<20, small, large)},
+		{"runs that say the same", [][]results.Tune{tuneRun("run-1", "chunked:4096", "balanced", 1<<20, small), tuneRun("run-2", "chunked:4096", "balanced", 1<<20, small, large)},
 			[]string{"For a chunk size on this machine: use 4 KiB, as all of 2 runs recommend."}},
-		{"runs that agree within their margin", [][]results.Tune{recommendation("run-1", "chunked:4096", "balanced", 1<<20, small, large), recommendation("run-2", "chunked:61440", "balanced", 1<<20, large, small)},
+		{"runs that agree within their margin", [][]results.Tune{tuneRun("run-1", "chunked:4096", "balanced", 1<<20, small, large), tuneRun("run-2", "chunked:61440", "balanced", 1<<20, large, small)},
 			[]string{"For a chunk size on this machine: use 4 KiB or 60 KiB: 2 runs recommend these, which are worth the same as far as runs can tell."}},
-		{"runs that do not", [][]results.Tune{recommendation("run-1", "chunked:4096", "balanced", 1<<20, small, large), recommendation("run-2", "chunked:61440", "balanced", 1<<20, large)},
+		{"runs that do not", [][]results.Tune{tuneRun("run-1", "chunked:4096", "balanced", 1<<20, small, large), tuneRun("run-2", "chunked:61440", "balanced", 1<<20, large)},
 			[]string{"For a chunk size on this machine: 2 runs recommend 4 KiB and 60 KiB, and differ by more than runs do by themselves, so that none of them is an answer: measure again on a machine that does nothing else."}},
-		{"runs that were asked something else", [][]results.Tune{recommendation("run-1", "chunked:4096", "latency", 1<<20, small), recommendation("run-2", "chunked:61440", "throughput", 16<<20, large)},
+		{"runs that were asked something else", [][]results.Tune{tuneRun("run-1", "chunked:4096", "latency", 1<<20, small), tuneRun("run-2", "chunked:61440", "throughput", 16<<20, large)},
 			[]string{"For a chunk size on this machine, objective latency, 1 MiB messages: use 4 KiB.", "For a chunk size on this machine, objective throughput, 16 MiB messages: use 60 KiB."}},
 		{"a run that could not tell", [][]results.Tune{undecidedRun("run-1")},
 			[]string{"For a chunk size on this machine, 1 run could not tell: noise hid it, or the time was too short; stop what else runs, or give it more time (--max-time)."}},
-		{"one that could, and one that could not", [][]results.Tune{recommendation("run-1", "chunked:4096", "balanced", 1<<20, small), undecidedRun("run-2")},
+		{"one that could, and one that could not", [][]results.Tune{tuneRun("run-1", "chunked:4096", "balanced", 1<<20, small), undecidedRun("run-2")},
 			[]string{"For a chunk size on this machine: use 4 KiB.", "For a chunk size on this machine, 1 run could not tell: noise hid it, or the time was too short; stop what else runs, or give it more time (--max-time)."}},
 		{"sizes that make no difference", [][]results.Tune{flatRun("run-1", small, large)},
 			[]string{"For a chunk size on this machine: the size does not matter: all that were measured are worth the same within 5 %."}},
-		{"sizes that make none to one run of two", [][]results.Tune{flatRun("run-1", small, large), recommendation("run-2", "chunked:4096", "balanced", 1<<20, small)},
+		{"sizes that make none to one run of two", [][]results.Tune{flatRun("run-1", small, large), tuneRun("run-2", "chunked:4096", "balanced", 1<<20, small)},
 			[]string{"For a chunk size on this machine: use 4 KiB, as all of 2 runs recommend."}},
-		{"another machine", [][]results.Tune{recommendation("run-1", "chunked:4096", "balanced", 1<<20, small), recommendation("run-3", "chunked:61440", "balanced", 1<<20, large)},
+		{"another machine", [][]results.Tune{tuneRun("run-1", "chunked:4096", "balanced", 1<<20, small), tuneRun("run-3", "chunked:61440", "balanced", 1<<20, large)},
 			[]string{"For a chunk size on linux/amd64: use 4 KiB.", "For a chunk size on darwin/arm64: use 60 KiB."}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestRunsOfTuneAreHeldAgainstEachOther(t *testing.T) {
 			if slices.ContainsFunc(set.Tunes, func(u results.Tune) bool { return u.Run == "run-3" }) {
 				set.Environments = append(set.Environments, testMachine("run-3", "darwin"))
 			}
-			got := newReporter(set, results.Summarise(set), mostLines).advice()
+			got := newReporter(set, results.Summarise(set), maxTableRows).advice()
 			if !slices.Equal(got, row.want) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(row.want, "\n"))
 			}

@@ -53,7 +53,7 @@ type Point struct {
 	Y     float64 `json:"y"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
-	Label string  `json:"label,omitempty"` // written beside the point
+	Label string  `json:"label,omitempty"` // hexColour beside the point
 	Mark  bool    `json:"mark,omitempty"`  // on a [Curve]: this point has the marker
 
 	Computed bool `json:"computed,omitempty"` // not measured: its marker is hollow
@@ -80,9 +80,9 @@ const (
 // exact is a point without an interval.
 func exact(x, y float64) Point { return Point{X: x, Y: y, Low: y, High: y} }
 
-// lone splits off the charts of a single point, where there are others of
+// dropSinglePoints splits off the charts of a single point, where there are others of
 // their kind: what they say is one figure.
-func lone(charts []Chart) (kept []Chart, omitted []Omission) {
+func dropSinglePoints(charts []Chart) (kept []Chart, omitted []Omission) {
 	for _, c := range charts {
 		if len(charts) > 1 && c.points() == 1 {
 			omitted = append(omitted, Omission{c.Name, "it would hold a single point"})
@@ -134,8 +134,8 @@ func addPoint(series []Series, name string, p Point) []Series {
 	return series
 }
 
-// shaped gives all series a shape.
-func shaped(series []Series, shape Shape) []Series {
+// withShape gives all series a shape.
+func withShape(series []Series, shape Shape) []Series {
 	for i := range series {
 		series[i].Shape = shape
 	}

@@ -165,7 +165,7 @@ func TestCurveEndsWhereTenObservationsAreLeft(t *testing.T) {
 				return
 			}
 			last := points[len(points)-1]
-			if d := nines(last.X) - nines(tt.last); d > 1e-6 || d < -curveStep {
+			if d := ninesOf(last.X) - ninesOf(tt.last); d > 1e-6 || d < -curveStep {
 				t.Errorf("ends at %v, want %v", last.X, tt.last)
 			}
 			if !slices.IsSortedFunc(points, func(a, b Point) int { return compareFloats(a.X, b.X) }) || !slices.IsSortedFunc(points, func(a, b Point) int { return compareFloats(a.Y, b.Y) }) {
@@ -255,8 +255,8 @@ func TestWhatElseVariesMakesFiles(t *testing.T) {
 
 func TestChunkSweepHasItsOwnChart(t *testing.T) {
 	c := onlyChart(t, chunkCharts(sweep()))
-	if c.Name != "chunk-chunked" || c.mostPoints() != 5 {
-		t.Errorf("%s with %d points", c.Name, c.mostPoints())
+	if c.Name != "chunk-chunked" || c.longestSeries() != 5 {
+		t.Errorf("%s with %d points", c.Name, c.longestSeries())
 	}
 	g := onlyChart(t, goodputCharts(sweep()))
 	if got, want := seriesNames(g.Panels[0]), []string{"chunked:512B", "chunked:8KiB", "chunked:128KiB"}; !slices.Equal(got, want) {

@@ -11,11 +11,11 @@ import (
 // counterCharts hold what the strategies of io reach and meet: goodput, and
 // calls refused, short writes and waits, for a framing and size that all of them were measured at.
 func counterCharts(set *results.Set) []Chart {
-	v := newView(set, isStream)
+	v := measuredIn(set, isStream)
 	if !v.varies("io") {
 		return nil
 	}
-	v = v.common("framing").nearest(usualSize)
+	v = v.mostMeasured("framing").nearest(typicalSize)
 	strategies := v.values("io")
 	var files []dimension
 	for _, d := range []dimension{machine, "placement", "capacity", "peer"} {
@@ -24,7 +24,7 @@ func counterCharts(set *results.Set) []Chart {
 		}
 	}
 	var out []Chart
-	for _, p := range v.split(files) {
+	for _, p := range v.groupBy(files) {
 		if !p.varies("io") {
 			continue
 		}
@@ -47,7 +47,7 @@ func counterCharts(set *results.Set) []Chart {
 }
 
 // strategyChart holds the goodput of each strategy, a line a kind of pipe.
-func (p part) strategyChart(strategies []string) Chart {
+func (p chartGroup) strategyChart(strategies []string) Chart {
 	c := Chart{
 		Name:     "io" + p.suffix,
 		Title:    "Goodput by way of waiting",
@@ -72,17 +72,17 @@ func (p part) strategyChart(strategies []string) Chart {
 	return c
 }
 
-func (v view) framings() string {
+func (v selection) framings() string {
 	if all := v.values("framing"); len(all) == 1 {
 		return display("framing", all[0])
 	}
 	return "all framings"
 }
 
-// common keeps of a dimension the value with the most records: the one at
+// mostMeasured keeps of a dimension the value with the most records: the one at
 // which most can be compared.
-func (v view) common(d dimension) view {
-	best := view{set: v.set, fields: v.fields}
+func (v selection) mostMeasured(d dimension) selection {
+	best := selection{set: v.set, fields: v.fields}
 	for _, value := range v.values(d) {
 		if own := v.where(d, value); len(own.records) > len(best.records) {
 			best = own
@@ -91,12 +91,12 @@ func (v view) common(d dimension) view {
 	return best
 }
 
-// usualSize is the message size of figures that are shown for one size alone:
+// typicalSize is the message size of figures that are shown for one size alone:
 // the usual capacity of a pipe.
-const usualSize = 64 << 10
+const typicalSize = 64 << 10
 
 // nearest keeps the message size that is nearest to a size, by ratio.
-func (v view) nearest(size float64) view {
+func (v selection) nearest(size float64) selection {
 	best, distance := v, math.Inf(1)
 	for _, value := range v.values("size") {
 		n, err := strconv.ParseFloat(value, 64)
@@ -117,12 +117,12 @@ var ioCounters = []struct {
 	{"waits outside the call", func(c results.Counters) *int64 { return c.Waits }},
 }
 
-func (v view) counterDots(strategies []string) []Series {
+func (v selection) counterDots(strategies []string) []Series {
 	var out []Series
 	for _, counter := range ioCounters {
 		s := Series{Name: counter.name, Shape: Dots}
 		for i, io := range strategies {
-			if p, ok := estimate(float64(i), v.where("io", io).perMiB(counter.of)); ok {
+			if p, ok := estimate(float64(i), v.where("io", io).counterPerMiB(counter.of)); ok {
 				s.Points = append(s.Points, p)
 			}
 		}
@@ -131,9 +131,9 @@ func (v view) counterDots(strategies []string) []Series {
 	return out
 }
 
-// perMiB is a counter of both ends over the payload, a sample each. An end
+// counterPerMiB is a counter of both ends over the payload, a sample each. An end
 // that does not have it counts for nothing; where neither has, there is none.
-func (v view) perMiB(of func(results.Counters) *int64) []float64 {
+func (v selection) counterPerMiB(of func(results.Counters) *int64) []float64 {
 	var out []float64
 	for _, s := range v.samples() {
 		w, r := of(s.Writer), of(s.Reader)

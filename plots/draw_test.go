@@ -48,7 +48,7 @@ func TestEveryChartCanBeDrawn(t *testing.T) {
 					for _, p := range tt.points {
 						xs = append(xs, p.X, p.Y)
 					}
-					checkRuler(t, axis.fit(xs, 6), 6)
+					checkScale(t, axis.fit(xs, 6), 6)
 				}
 			})
 		}
@@ -109,9 +109,9 @@ func TestPictureIsTheSameEveryTime(t *testing.T) {
 	}
 }
 
-// checkRuler demands an axis that is not empty, with at least one label and
+// checkScale demands an axis that is not empty, with at least one label and
 // room for all of them.
-func checkRuler(t *testing.T, r ruler, most int) {
+func checkScale(t *testing.T, r fittedScale, most int) {
 	t.Helper()
 	labels := 0
 	for _, tick := range r.ticks {
@@ -126,12 +126,12 @@ func checkRuler(t *testing.T, r ruler, most int) {
 
 func TestLimitCutsTheAxisNotTheData(t *testing.T) {
 	c := Chart{Y: Axis{Unit: Times}, Panels: []Panel{{Series: []Series{{Name: "ndjson", Points: []Point{{X: 1, Y: 0.8, Low: 0.5, High: 9}, {X: 2, Y: 1.2, Low: 1, High: 1.3}}}}}}}
-	c.focus()
-	f := newFrame(c, 0, 1, 8)
+	c.limitY()
+	f := newAxes(c, 0, 1, 8)
 	if f.y.max > 2 {
 		t.Errorf("the axis ends at %v", f.y.max)
 	}
-	if got := f.onPaper(c.Panels[0].Series[0].Points)[0].High; got > f.y.max {
+	if got := f.positions(c.Panels[0].Series[0].Points)[0].High; got > f.y.max {
 		t.Errorf("an interval is drawn up to %v, outside the panel", got)
 	}
 	if c.Panels[0].Series[0].Points[0].High != 9 || len(c.Notes) != 1 {

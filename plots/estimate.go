@@ -8,12 +8,12 @@ import (
 
 // A figure is the point at x of the cells of one line, given all cells of the
 // panel at x; ok is false where their samples do not give it.
-type figure func(line, panel view, x float64) (p Point, ok bool)
+type estimator func(line, panel selection, x float64) (p Point, ok bool)
 
 // medianOf is the median of a metric that [results.Metrics] lists.
-func medianOf(name string) figure {
+func medianOf(name string) estimator {
 	m := metricNamed(name)
-	return func(line, _ view, x float64) (Point, bool) { return estimate(x, m.Values(line.samples())) }
+	return func(line, _ selection, x float64) (Point, bool) { return estimate(x, m.Values(line.samples())) }
 }
 
 func metricNamed(name string) results.Metric {
@@ -25,7 +25,7 @@ func metricNamed(name string) results.Metric {
 }
 
 // perByte is the median of the time that a payload byte takes, in nanoseconds.
-func perByte(line, _ view, x float64) (Point, bool) {
+func perByte(line, _ selection, x float64) (Point, bool) {
 	var values []float64
 	for _, s := range line.samples() {
 		if s.PayloadBytes > 0 {
@@ -35,8 +35,8 @@ func perByte(line, _ view, x float64) (Point, bool) {
 	return estimate(x, values)
 }
 
-// ofRaw is goodput over that of raw, taken within each interleaving round.
-func ofRaw(line, panel view, x float64) (Point, bool) {
+// ratioToRaw is goodput over that of raw, taken within each interleaving round.
+func ratioToRaw(line, panel selection, x float64) (Point, bool) {
 	raw := panel.keep(func(r results.Record) bool { return isRaw(r.Cell.Framing) })
 	if len(raw.records) == 0 || len(line.records) == 0 {
 		return Point{}, false

@@ -2,6 +2,7 @@ package plots
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -12,24 +13,24 @@ import (
 
 // A view is measurements with the environments of their runs: what the charts
 // of cells are made from.
-type view struct {
+type selection struct {
 	set     *results.Set
 	records []results.Record
 	fields  map[results.Cell]map[dimension]string // of the cells seen so far, shared by all views of a view
 }
 
-func newView(set *results.Set, keep func(results.Record) bool) view {
-	return wholeView(set, set.Records).keep(func(r results.Record) bool { return len(r.Samples) > 0 && keep(r) })
+func measuredIn(set *results.Set, keep func(results.Record) bool) selection {
+	return newSelection(set, set.Records).keep(func(r results.Record) bool { return len(r.Samples) > 0 && keep(r) })
 }
 
-// wholeView is a view of records, those without samples too.
-func wholeView(set *results.Set, records []results.Record) view {
-	return view{set, records, map[results.Cell]map[dimension]string{}}
+// newSelection is a view of records, those without samples too.
+func newSelection(set *results.Set, records []results.Record) selection {
+	return selection{set, records, map[results.Cell]map[dimension]string{}}
 }
 
 // keep is the view of the records for which a condition holds.
-func (v view) keep(holds func(results.Record) bool) view {
-	out := view{set: v.set, fields: v.fields}
+func (v selection) keep(holds func(results.Record) bool) selection {
+	out := selection{set: v.set, fields: v.fields}
 	for _, r := range v.records {
 		if holds(r) {
 			out.records = append(out.records, r)
@@ -45,7 +46,7 @@ type dimension string
 const machine dimension = "machine"
 
 // of is the value that a record has in a dimension, "" where it is off there.
-func (v view) of(d dimension, r results.Record) string {
+func (v selection) valueOf(d dimension, r results.Record) string {
 	if d == machine {
 		return v.set.Machine(r.Run)
 	}
@@ -61,10 +62,10 @@ func (v view) of(d dimension, r results.Record) string {
 // values lists what the records have in a dimension: names that are known in
 // their order, others as they first appear, numbers by size. Records come
 // shuffled, as they were measured; pictures must not.
-func (v view) values(d dimension) []string {
+func (v selection) values(d dimension) []string {
 	var out []string
 	for _, r := range v.records {
-		if value := v.of(d, r); !slices.Contains(out, value) {
+		if value := v.valueOf(d, r); !slices.Contains(out, value) {
 			out = append(out, value)
 		}
 	}
@@ -94,10 +95,10 @@ func rank(value string) int {
 	if isRaw(value) {
 		return -1
 	}
-	if i, known := lookOf[family(value)]; known {
+	if i, known := fixedStyles[family(value)]; known {
 		return i
 	}
-	return len(lookOf)
+	return len(fixedStyles)
 }
 
 // compareNumbers orders numbers by size and leaves all else where it is.
@@ -119,56 +120,56 @@ func numeric(value string) (float64, bool) {
 	return n, err == nil
 }
 
-func (v view) varies(d dimension) bool { return len(v.values(d)) > 1 }
+func (v selection) varies(d dimension) bool { return len(v.values(d)) > 1 }
 
 // where keeps the records with one value in a dimension.
-func (v view) where(d dimension, value string) view {
-	return v.keep(func(r results.Record) bool { return v.of(d, r) == value })
+func (v selection) where(d dimension, value string) selection {
+	return v.keep(func(r results.Record) bool { return v.valueOf(d, r) == value })
 }
 
 // A facet says how a chart lays its records out: what its lines are, and what
 // tells one file of the kind from another.
-type facet struct {
-	lines dimension
-	files []dimension
+type grouping struct {
+	series dimension
+	charts []dimension
 }
 
-// lineOrder is which dimension makes the lines where the framing does not
+// seriesOrder is which dimension makes the lines where the framing does not
 // vary: the first of these that does.
-var lineOrder = []dimension{"framing", "io", "pipe", "capacity", "transfer", "peer", "drain", "batch", "read_buffer", "clock", "inflight", "rate", "payload", "messages", "sender"}
+var seriesOrder = []dimension{"framing", "io", "pipe", "capacity", "transfer", "peer", "drain", "batch", "read_buffer", "clock", "inflight", "rate", "payload", "messages", "sender"}
 
-// facets looks at what varies in the records beside x and the panels.
-func (v view) facets(x, panels dimension) facet {
-	f := facet{lines: "framing"}
-	for _, d := range lineOrder {
+// groupingFor looks at what varies in the records beside x and the panels.
+func (v selection) groupingFor(x, panels dimension) grouping {
+	f := grouping{series: "framing"}
+	for _, d := range seriesOrder {
 		if d != x && d != panels && v.varies(d) {
-			f.lines = d
+			f.series = d
 			break
 		}
 	}
-	all := append([]dimension{machine, "size", "placement", "pattern"}, lineOrder...)
+	all := append([]dimension{machine, "size", "placement", "pattern"}, seriesOrder...)
 	for _, d := range all {
-		if d != x && d != panels && d != f.lines && v.varies(d) {
-			f.files = append(f.files, d)
+		if d != x && d != panels && d != f.series && v.varies(d) {
+			f.charts = append(f.charts, d)
 		}
 	}
 	return f
 }
 
 // A part is the records of one file, with what is said of it in its name.
-type part struct {
-	view
+type chartGroup struct {
+	selection
 	suffix string // "", "-poller", "-fifo-64KiB"
 }
 
-// split makes a part for each combination of values in the dimensions.
-func (v view) split(dimensions []dimension) []part {
-	parts := []part{{view: v}}
+// groupBy makes a part for each combination of values in the dimensions.
+func (v selection) groupBy(dimensions []dimension) []chartGroup {
+	parts := []chartGroup{{selection: v}}
 	for _, d := range dimensions {
-		var next []part
+		var next []chartGroup
 		for _, p := range parts {
 			for _, value := range p.values(d) {
-				next = append(next, part{p.where(d, value), p.suffix + "-" + v.slug(d, value)})
+				next = append(next, chartGroup{p.where(d, value), p.suffix + "-" + v.slug(d, value)})
 			}
 		}
 		parts = next
@@ -177,7 +178,7 @@ func (v view) split(dimensions []dimension) []part {
 }
 
 // slug writes a value so that it can stand in a file's name.
-func (v view) slug(d dimension, value string) string {
+func (v selection) slug(d dimension, value string) string {
 	if d == machine {
 		return slug(machineName(v.set, value))
 	}
@@ -279,10 +280,113 @@ func facetTitle(d dimension, value string) string {
 	return display(d, value)
 }
 
-// lineOf makes the series of a value of the line dimension.
-func lineOf(d dimension, value string) Series {
+// newSeries makes the series of a value of the line dimension.
+func newSeries(d dimension, value string) Series {
 	return Series{Name: display(d, value), Reference: d == "framing" && isRaw(value)}
 }
 
 // isRaw says whether a framing's spec is raw, with or without its size.
 func isRaw(spec string) bool { return spec == "raw" || strings.HasPrefix(spec, "raw:") }
+
+// subtitle says where and on what the records were measured: a line for the
+// machine, one for the cells.
+func (v selection) subtitle(skip ...dimension) []string {
+	var out []string
+	if line := v.machineLine(); line != "" {
+		out = append(out, line)
+	}
+	return append(out, v.cellLine(skip))
+}
+
+func (v selection) machineLine() string {
+	ids := v.values(machine)
+	if len(ids) > 1 {
+		return fmt.Sprintf("%d machines", len(ids))
+	}
+	for _, r := range v.records {
+		if e, ok := v.set.Environment(r.Run); ok {
+			return describeMachine(e)
+		}
+	}
+	return ""
+}
+
+// describeMachine names a machine: "lab · Intel Xeon · 2 CPUs · linux 6.12 amd64 · kvm".
+func describeMachine(e results.Environment) string {
+	cpus := fmt.Sprintf("%d CPUs", e.CPUs)
+	if e.CPUs == 1 {
+		cpus = "1 CPU"
+	}
+	return joinParts(e.Hostname, e.CPU, cpus, strings.TrimSpace(e.OS+" "+e.Kernel+" "+e.Arch), e.Virtualisation)
+}
+
+func joinParts(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
+}
+
+// cellLine says what all records have in common, of the things that decide a
+// figure.
+func (v selection) cellLine(skip []dimension) string {
+	var parts []string
+	for _, d := range []dimension{"pipe", "capacity", "peer", "io", "payload", "size", "placement", "transfer", "drain", "rate", "inflight", "batch", "read_buffer", "clock", "messages", "sender"} {
+		values := v.values(d)
+		if len(values) == 1 && !slices.Contains(skip, d) {
+			parts = append(parts, v.phrase(d, values[0]))
+		}
+	}
+	return joinParts(parts...)
+}
+
+// phrase puts a value of a cell into words; "" says nothing.
+func (v selection) phrase(d dimension, value string) string {
+	switch d {
+	case "pipe":
+		return value + " pipe"
+	case "capacity":
+		return "capacity " + v.capacity(value)
+	case "peer":
+		return map[string]string{"process": "two processes", "thread": "two threads"}[value]
+	case "io":
+		return "io " + value
+	case "payload":
+		return value + " payload"
+	case "size":
+		if value == "0" {
+			return ""
+		}
+		return display(d, value) + " messages"
+	case "placement":
+		return "ends " + value
+	}
+	if value == "" {
+		return ""
+	}
+	return string(d) + " " + display(d, value)
+}
+
+// capacity is what was read back, where all samples agree, else what was
+// asked for.
+func (v selection) capacity(asked string) string {
+	var back []int
+	for _, r := range v.records {
+		for _, s := range r.Samples {
+			back = append(back, s.Capacity)
+		}
+	}
+	slices.Sort(back)
+	back = slices.Compact(back)
+	if len(back) == 1 && back[0] > 0 {
+		return results.FormatSize(int64(back[0]))
+	}
+	return display("capacity", asked)
+}
+
+func joinWords(words ...string) string { return strings.TrimSpace(strings.Join(words, " ")) }
+
+// truncate cuts a text that is longer than most characters.
+func truncate(text string, most int) string {
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
+}

@@ -9,7 +9,7 @@ import (
 // Labels of points that lie close together take different corners, and those
 // of points near an edge stay within it.
 func TestLabelsKeepClearOfEachOther(t *testing.T) {
-	style := lettering(8, ink, false)
+	style := textStyle(8, foreground, false)
 	within := vg.Rectangle{Max: vg.Point{X: 200, Y: 100}}
 	for _, row := range []struct {
 		name string
@@ -22,7 +22,7 @@ func TestLabelsKeepClearOfEachOther(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			var taken []vg.Rectangle
 			for _, at := range row.at {
-				box := place(at, style, "use 4 KiB", within, taken, nil)
+				box := placeLabel(at, style, "use 4 KiB", within, taken, nil)
 				if !inside(box, within) {
 					t.Errorf("%v is not within %v", box, within)
 				}
@@ -40,18 +40,18 @@ func TestLabelsKeepClearOfEachOther(t *testing.T) {
 // A label goes to a corner that no line runs through; where lines run through
 // all of them, it stays beside its point.
 func TestLabelsKeepClearOfLines(t *testing.T) {
-	style := lettering(8, ink, false)
+	style := textStyle(8, foreground, false)
 	within := vg.Rectangle{Max: vg.Point{X: 200, Y: 100}}
 	at := vg.Point{X: 100, Y: 50}
-	upperRight := place(at, style, "512 B", within, nil, nil)
+	upperRight := placeLabel(at, style, "512 B", within, nil, nil)
 	rising := []vg.Rectangle{{Min: vg.Point{X: 110, Y: 52}, Max: vg.Point{X: 113, Y: 55}}}
-	if box := place(at, style, "512 B", within, nil, rising); overlap(box, rising[0]) || !inside(box, within) {
+	if box := placeLabel(at, style, "512 B", within, nil, rising); overlap(box, rising[0]) || !inside(box, within) {
 		t.Errorf("%v lies on a line", box)
 	}
-	if box := place(at, style, "512 B", within, nil, []vg.Rectangle{within}); box != upperRight {
+	if box := placeLabel(at, style, "512 B", within, nil, []vg.Rectangle{within}); box != upperRight {
 		t.Errorf("%v, where lines are everywhere; want %v", box, upperRight)
 	}
-	flat := between([]Point{exact(0, 1), exact(32, 1)})
+	flat := interpolate([]Point{exact(0, 1), exact(32, 1)})
 	if len(flat) != 31 || flat[0] != (Point{X: 1, Y: 1}) {
 		t.Errorf("%d places along a line, the first %+v", len(flat), flat[0])
 	}
@@ -68,7 +68,7 @@ func TestALevelIsNamedWhereThereIsRoom(t *testing.T) {
 		left   bool
 	}{{"a line that rises", rising, true}, {"one that falls", falling, false}, {"none", nil, false}} {
 		c := Chart{X: sizeAxis, Y: Axis{Scale: Log, Unit: Nanos}, Panels: []Panel{{Series: row.series, Guides: []Guide{level}}}}
-		if got := newFrame(c, 0, 1, 12).atLeft(level, row.series); got != row.left {
+		if got := newAxes(c, 0, 1, 12).atLeft(level, row.series); got != row.left {
 			t.Errorf("%s: left %t", row.name, got)
 		}
 	}

@@ -21,11 +21,11 @@ var latencyKinds = []struct{ key, name, title string }{
 func latencyCharts(set *results.Set) []Chart {
 	var out []Chart
 	for _, kind := range latencyKinds {
-		v := newView(set, func(r results.Record) bool { return observations(r, kind.key) > 0 })
-		f := v.facets("size", "placement")
-		for _, p := range v.split(f.files) {
-			out = append(out, p.distribution(kind.key, kind.name+p.suffix, kind.title, f.lines))
-			if c := p.percentiles(kind.key, kind.name+"-size"+p.suffix, kind.title, f.lines); c.mostPoints() > 2 {
+		v := measuredIn(set, func(r results.Record) bool { return observations(r, kind.key) > 0 })
+		f := v.groupingFor("size", "placement")
+		for _, p := range v.groupBy(f.charts) {
+			out = append(out, p.distribution(kind.key, kind.name+p.suffix, kind.title, f.series))
+			if c := p.percentiles(kind.key, kind.name+"-size"+p.suffix, kind.title, f.series); c.longestSeries() > 2 {
 				out = append(out, c)
 			}
 		}
@@ -33,11 +33,11 @@ func latencyCharts(set *results.Set) []Chart {
 	return slices.DeleteFunc(out, Chart.empty)
 }
 
-// mostSizes is how many message sizes a distribution has panels for.
-const mostSizes = 3
+// maxSizes is how many message sizes a distribution has panels for.
+const maxSizes = 3
 
 // distribution draws the whole curve of each line, size and placement.
-func (p part) distribution(key, name, title string, lines dimension) Chart {
+func (p chartGroup) distribution(key, name, title string, lines dimension) Chart {
 	placements := p.values("placement")
 	c := Chart{
 		Name:     name,
@@ -49,14 +49,14 @@ func (p part) distribution(key, name, title string, lines dimension) Chart {
 		Scales:   ShareRows,
 		Notes:    []string{"All samples of a cell together. A curve ends where ten observations are left beyond it."},
 	}
-	sizes, note := p.keep(func(r results.Record) bool { return observations(r, key) >= leastCurve }).fewSizes()
+	sizes, note := p.keep(func(r results.Record) bool { return observations(r, key) >= minCurveCount }).pickSizes()
 	if note != "" {
 		c.Notes = append(c.Notes, note)
 	}
 	if len(placements) == 1 {
 		c.Columns = min(len(sizes), 2)
 	}
-	order, _ := p.thinned(lines)
+	order, _ := p.limitSeries(lines)
 	for _, size := range sizes {
 		for _, placement := range placements {
 			own := p.where("size", size).where("placement", placement)
@@ -76,20 +76,20 @@ func messagesOf(size string) string {
 	return display("size", size) + " messages"
 }
 
-// fewSizes picks the smallest, a middle and the largest of many sizes.
-func (v view) fewSizes() (sizes []string, note string) {
+// pickSizes picks the smallest, a middle and the largest of many sizes.
+func (v selection) pickSizes() (sizes []string, note string) {
 	sizes = v.values("size")
-	if len(sizes) <= mostSizes {
+	if len(sizes) <= maxSizes {
 		return sizes, ""
 	}
 	note = fmt.Sprintf("Of %d message sizes, three are shown.", len(sizes))
 	return []string{sizes[0], sizes[len(sizes)/2], sizes[len(sizes)-1]}, note
 }
 
-func (v view) curves(d dimension, values []string, key string) []Series {
+func (v selection) curves(d dimension, values []string, key string) []Series {
 	var out []Series
 	for _, value := range values {
-		s := lineOf(d, value)
+		s := newSeries(d, value)
 		s.Shape = Curve
 		if l, ok := v.where(d, value).latency(key); ok {
 			s.Points = curve(l)
@@ -102,7 +102,7 @@ func (v view) curves(d dimension, values []string, key string) []Series {
 }
 
 // latency puts the distributions of all samples together.
-func (v view) latency(key string) (results.Latency, bool) {
+func (v selection) latency(key string) (results.Latency, bool) {
 	var all []results.Latency
 	for _, s := range v.samples() {
 		if l := s.Latency[key]; l.Count > 0 {
@@ -116,8 +116,8 @@ func (v view) latency(key string) (results.Latency, bool) {
 	return l, err == nil
 }
 
-// leastCurve is how many observations the shortest curve takes, one up to p50.
-const leastCurve = 20
+// minCurveCount is how many observations the shortest curve takes, one up to p50.
+const minCurveCount = 20
 
 // observations counts those of a record.
 func observations(r results.Record, key string) int64 {
@@ -136,7 +136,7 @@ const curveStep = 0.05
 // each nine.
 func curve(l results.Latency) []Point {
 	h, err := l.Histogram()
-	if err != nil || l.Count < leastCurve {
+	if err != nil || l.Count < minCurveCount {
 		return nil
 	}
 	last := math.Log10(float64(l.Count) / 10)
@@ -150,11 +150,11 @@ func curve(l results.Latency) []Point {
 	for i := 1; float64(i)*curveStep <= last; i++ {
 		points = append(points, at(float64(i)*curveStep, i%20 == 0))
 	}
-	return slices.Insert(points, 1+int(nines(0.5)/curveStep), at(nines(0.5), true))
+	return slices.Insert(points, 1+int(ninesOf(0.5)/curveStep), at(ninesOf(0.5), true))
 }
 
 // percentiles draws p50 and p99 against message size, a row each.
-func (p part) percentiles(key, name, title string, lines dimension) Chart {
+func (p chartGroup) percentiles(key, name, title string, lines dimension) Chart {
 	placements := p.values("placement")
 	c := Chart{
 		Name:     name,
@@ -169,12 +169,12 @@ func (p part) percentiles(key, name, title string, lines dimension) Chart {
 	if len(placements) == 1 {
 		c.Columns = 2
 	}
-	order, _ := p.thinned(lines)
+	order, _ := p.limitSeries(lines)
 	for _, q := range []string{"p50", "p99"} {
 		for _, placement := range placements {
 			c.Panels = append(c.Panels, Panel{
 				Title:  joinParts(placement, q),
-				Series: p.where("placement", placement).lines(lines, order, medianOf(key+"."+q)),
+				Series: p.where("placement", placement).seriesBy(lines, order, medianOf(key+"."+q)),
 			})
 		}
 	}

@@ -16,7 +16,7 @@ const pictureWidth = vg.Length(600)
 
 // Room around and between the parts of a picture, in points.
 const (
-	edge        = vg.Length(12)
+	margin      = vg.Length(12)
 	titleSize   = vg.Length(13)
 	smallSize   = vg.Length(8.5)
 	lineHeight  = vg.Length(11.5)
@@ -30,7 +30,7 @@ const (
 // legend below them where no line can run through it, and the notes.
 type layout struct {
 	chart         Chart
-	frames        []frame // a panel each
+	axes          []axes // a panel each
 	columns, rows int
 	legend        [][]Series // by row
 	notes         []string   // wrapped to the picture's width
@@ -41,12 +41,12 @@ func newLayout(c Chart) layout {
 	columns := max(1, min(len(c.Panels), cmp.Or(c.Columns, 2), 3))
 	f := layout{chart: c, columns: columns}
 	for i := range c.Panels {
-		f.frames = append(f.frames, newFrame(c, i, columns, 12/columns))
+		f.axes = append(f.axes, newAxes(c, i, columns, 12/columns))
 	}
 	f.rows = (len(c.Panels) + columns - 1) / columns
 	f.legend = legendRows(c.unnamed())
-	f.subtitle = wrapAll(c.Subtitle, lettering(smallSize, muted, false), pictureWidth-2*edge)
-	f.notes = wrapAll(c.Notes, lettering(smallSize, muted, false), pictureWidth-2*edge)
+	f.subtitle = wrapAll(c.Subtitle, textStyle(smallSize, muted, false), pictureWidth-2*margin)
+	f.notes = wrapAll(c.Notes, textStyle(smallSize, muted, false), pictureWidth-2*margin)
 	return f
 }
 
@@ -68,33 +68,33 @@ func (f layout) size() (width, height vg.Length) {
 }
 
 func (f layout) header() vg.Length {
-	return edge + titleSize + 6 + vg.Length(len(f.subtitle))*lineHeight + 8
+	return margin + titleSize + 6 + vg.Length(len(f.subtitle))*lineHeight + 8
 }
 
 func (f layout) footer() vg.Length {
-	h := edge + 6 + vg.Length(len(f.legend))*legendRow
+	h := margin + 6 + vg.Length(len(f.legend))*legendRow
 	if len(f.notes) > 0 {
 		h += 4 + vg.Length(len(f.notes))*lineHeight
 	}
 	return h
 }
 
-// draw puts the picture on a canvas of its size.
-func (f layout) draw(c draw.Canvas) {
-	c.SetColor(paper)
+// drawOn puts the picture on a canvas of its size.
+func (f layout) drawOn(c draw.Canvas) {
+	c.SetColor(background)
 	c.Fill(c.Rectangle.Path())
 	f.drawHeader(c)
-	f.drawPanels(draw.Crop(c, edge, -edge, f.footer(), -f.header()))
+	f.drawPanels(draw.Crop(c, margin, -margin, f.footer(), -f.header()))
 	f.drawFooter(c)
 }
 
 func (f layout) drawHeader(c draw.Canvas) {
-	y := c.Max.Y - edge - titleSize
-	c.FillText(lettering(titleSize, ink, true), vg.Point{X: edge, Y: y}, f.chart.Title)
+	y := c.Max.Y - margin - titleSize
+	c.FillText(textStyle(titleSize, foreground, true), vg.Point{X: margin, Y: y}, f.chart.Title)
 	y -= 6
 	for _, line := range f.subtitle {
 		y -= lineHeight
-		c.FillText(lettering(smallSize, muted, false), vg.Point{X: edge, Y: y + 3}, line)
+		c.FillText(textStyle(smallSize, muted, false), vg.Point{X: margin, Y: y + 3}, line)
 	}
 }
 
@@ -105,7 +105,7 @@ func (f layout) drawPanels(c draw.Canvas) {
 		grid[row] = make([]*plot.Plot, f.columns)
 		for column := range grid[row] {
 			if i := row*f.columns + column; i < len(f.chart.Panels) {
-				grid[row][column] = f.frames[i].plot(f.chart.Panels[i], column == 0)
+				grid[row][column] = f.axes[i].plot(f.chart.Panels[i], column == 0)
 			}
 		}
 	}
@@ -123,10 +123,10 @@ func (f layout) drawFooter(c draw.Canvas) {
 	y := f.footer() - 6
 	for _, row := range f.legend {
 		y -= legendRow
-		x := edge
+		x := margin
 		for _, s := range row {
 			f.swatch(c, s, vg.Point{X: x, Y: y + legendRow/2})
-			style := lettering(legendSize, ink, false)
+			style := textStyle(legendSize, foreground, false)
 			style.YAlign = draw.YCenter
 			c.FillText(style, vg.Point{X: x + swatchWidth + 4, Y: y + legendRow/2}, s.title())
 			x += entryWidth(s)
@@ -135,13 +135,13 @@ func (f layout) drawFooter(c draw.Canvas) {
 	y -= 4
 	for _, line := range f.notes {
 		y -= lineHeight
-		c.FillText(lettering(smallSize, muted, false), vg.Point{X: edge, Y: y + 3}, line)
+		c.FillText(textStyle(smallSize, muted, false), vg.Point{X: margin, Y: y + 3}, line)
 	}
 }
 
 // swatch is a sample of a series, with its left end at a point.
 func (f layout) swatch(c draw.Canvas, s Series, at vg.Point) {
-	l := f.frames[0].looks[s.Name]
+	l := f.axes[0].styles[s.Name]
 	width := lineWidth
 	if s.Reference {
 		width = referenceWidth
@@ -160,7 +160,7 @@ func (s Series) title() string {
 }
 
 func entryWidth(s Series) vg.Length {
-	return swatchWidth + 4 + lettering(legendSize, ink, false).Width(s.title()) + 16
+	return swatchWidth + 4 + textStyle(legendSize, foreground, false).Width(s.title()) + 16
 }
 
 // unnamed lists the series that no axis names already.
@@ -177,9 +177,9 @@ func legendRows(series []Series) [][]Series {
 	var rows [][]Series
 	x := pictureWidth
 	for _, s := range series {
-		if x += entryWidth(s); len(rows) == 0 || x > pictureWidth-edge {
+		if x += entryWidth(s); len(rows) == 0 || x > pictureWidth-margin {
 			rows = append(rows, nil)
-			x = edge + entryWidth(s)
+			x = margin + entryWidth(s)
 		}
 		rows[len(rows)-1] = append(rows[len(rows)-1], s)
 	}

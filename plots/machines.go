@@ -11,12 +11,12 @@ import (
 // a share of what the same machine's raw pipe does, because absolute figures
 // of two machines say little. A panel a framing, a line a machine.
 func machineCharts(set *results.Set) []Chart {
-	v := newView(set, isStream)
+	v := measuredIn(set, isStream)
 	if !v.varies(machine) {
 		return nil
 	}
 	var out []Chart
-	for _, p := range v.split(v.machineFiles()) {
+	for _, p := range v.groupBy(v.machineFiles()) {
 		c := Chart{
 			Name:     "machines" + p.suffix,
 			Title:    "The same framing on several machines, each against its own raw pipe",
@@ -26,21 +26,21 @@ func machineCharts(set *results.Set) []Chart {
 			Dodge:    true,
 			Notes:    []string{ratioNote},
 		}
-		framings, _ := p.thinned("framing")
+		framings, _ := p.limitSeries("framing")
 		for _, spec := range framings {
 			if panel := p.machinePanel(spec); len(panel.Series) > 0 {
 				c.Panels = append(c.Panels, panel)
 			}
 		}
-		c.focus()
+		c.limitY()
 		out = append(out, c)
 	}
 	return slices.DeleteFunc(out, func(c Chart) bool { return c.empty() || len(c.names()) < 2 })
 }
 
-func (v view) machineFiles() []dimension {
+func (v selection) machineFiles() []dimension {
 	var out []dimension
-	for _, d := range append([]dimension{"placement"}, lineOrder[1:]...) {
+	for _, d := range append([]dimension{"placement"}, seriesOrder[1:]...) {
 		if v.varies(d) {
 			out = append(out, d)
 		}
@@ -49,7 +49,7 @@ func (v view) machineFiles() []dimension {
 }
 
 // machinePanel is one framing on every machine that has raw beside it.
-func (v view) machinePanel(spec string) Panel {
+func (v selection) machinePanel(spec string) Panel {
 	p := Panel{Title: display("framing", spec), Guides: []Guide{{Value: 1, Label: "raw"}}}
 	if isRaw(spec) {
 		return Panel{}
@@ -63,7 +63,7 @@ func (v view) machinePanel(spec string) Panel {
 				continue // a size is a number: Cell.Fields writes it
 			}
 			panel := all.where("size", size)
-			if pt, ok := ofRaw(panel.where("framing", spec), panel, x); ok {
+			if pt, ok := ratioToRaw(panel.where("framing", spec), panel, x); ok {
 				s.Points = append(s.Points, pt)
 			}
 		}

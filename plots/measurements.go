@@ -47,11 +47,11 @@ func growthCharts(set *results.Set) []Chart {
 		Y:     Axis{Label: "time per payload byte", Scale: Log, Unit: PerByte},
 		Notes: []string{"A flat line is time that grows as the size does; a rising one grows faster than the size.", intervalNote},
 	}, perByte)
-	return slices.DeleteFunc(charts, func(c Chart) bool { return c.mostPoints() < 3 })
+	return slices.DeleteFunc(charts, func(c Chart) bool { return c.longestSeries() < 3 })
 }
 
-// mostPoints is the length of the longest series.
-func (c Chart) mostPoints() int {
+// longestSeries is the length of the longest series.
+func (c Chart) longestSeries() int {
 	most := 0
 	for _, p := range c.Panels {
 		for _, s := range p.Series {
@@ -63,35 +63,35 @@ func (c Chart) mostPoints() int {
 
 // bySize fills a chart with a figure of the streams; those of recorded
 // messages, which have no size in common, have charts of their own.
-func bySize(set *results.Set, c Chart, of figure) []Chart {
+func bySize(set *results.Set, c Chart, of estimator) []Chart {
 	recorded := c
 	recorded.Name += "-recorded"
-	return append(newView(set, isStream).charts(c, of),
-		newView(set, func(r results.Record) bool { return isBulk(r) && r.Cell.Size == 0 }).charts(recorded, of)...)
+	return append(measuredIn(set, isStream).charts(c, of),
+		measuredIn(set, func(r results.Record) bool { return isBulk(r) && r.Cell.Size == 0 }).charts(recorded, of)...)
 }
 
 // charts fill a chart, and its siblings for whatever else varies, with a figure
 // against message size.
-func (v view) charts(c Chart, of figure) []Chart {
-	f := v.facets("size", "placement")
+func (v selection) charts(c Chart, of estimator) []Chart {
+	f := v.groupingFor("size", "placement")
 	var out []Chart
-	for _, p := range v.split(f.files) {
+	for _, p := range v.groupBy(f.charts) {
 		filled := c
 		filled.Name += p.suffix
-		filled.Subtitle = p.subtitle("placement", f.lines)
-		shown, note := p.thinned(f.lines)
+		filled.Subtitle = p.subtitle("placement", f.series)
+		shown, note := p.limitSeries(f.series)
 		if note != "" {
 			filled.Notes = append(slices.Clone(c.Notes), note)
 		}
 		for _, placement := range p.values("placement") {
 			filled.Panels = append(filled.Panels, Panel{
 				Title:  facetTitle("placement", placement),
-				Series: p.where("placement", placement).lines(f.lines, shown, of),
+				Series: p.where("placement", placement).seriesBy(f.series, shown, of),
 				Guides: p.where("placement", placement).capacityGuide(),
 			})
 		}
 		if !p.varies("size") {
-			filled.byName()
+			filled.byCategory()
 		}
 		if !filled.empty() {
 			out = append(out, filled)
@@ -100,9 +100,9 @@ func (v view) charts(c Chart, of figure) []Chart {
 	return out
 }
 
-// byName lays a chart of one message size out by its lines: each is a point
+// byCategory lays a chart of one message size out by its lines: each is a point
 // above its name.
-func (c *Chart) byName() {
+func (c *Chart) byCategory() {
 	var names []string
 	for _, s := range c.names() {
 		names = append(names, s.Name)
@@ -112,7 +112,7 @@ func (c *Chart) byName() {
 	for i := range c.Panels {
 		p := &c.Panels[i]
 		p.Guides = nil
-		p.Series = shaped(p.Series, Dots)
+		p.Series = withShape(p.Series, Dots)
 		for k := range p.Series {
 			for n := range p.Series[k].Points {
 				p.Series[k].Points[n].X = float64(slices.Index(names, p.Series[k].Name))
@@ -123,10 +123,10 @@ func (c *Chart) byName() {
 
 // lines makes a series a value of the line dimension: the figure against
 // message size.
-func (v view) lines(d dimension, values []string, of figure) []Series {
+func (v selection) seriesBy(d dimension, values []string, of estimator) []Series {
 	var out []Series
 	for _, value := range values {
-		s := lineOf(d, value)
+		s := newSeries(d, value)
 		own := v.where(d, value)
 		for _, size := range own.values("size") {
 			x, err := strconv.ParseFloat(size, 64)
@@ -146,7 +146,7 @@ func (v view) lines(d dimension, values []string, of figure) []Series {
 
 // samples are those of all records of the view: of one cell, or of the same
 // cell in several runs.
-func (v view) samples() []results.Sample {
+func (v selection) samples() []results.Sample {
 	var out []results.Sample
 	for _, r := range v.records {
 		out = append(out, r.Samples...)
@@ -156,7 +156,7 @@ func (v view) samples() []results.Sample {
 
 // capacityGuide marks the pipe's capacity on a size axis, where it is one and
 // lies among the sizes.
-func (v view) capacityGuide() []Guide {
+func (v selection) capacityGuide() []Guide {
 	var capacities []int
 	low, high := 0, 0
 	for _, r := range v.records {
@@ -181,14 +181,14 @@ func minOf(a, b int) int {
 	return min(a, b)
 }
 
-// mostVariants is how many sizes of one framing a chart shows as lines; more
+// maxSeriesOfFraming is how many sizes of one framing a chart shows as lines; more
 // than that is a sweep, which has a chart of its own.
-const mostVariants = 3
+const maxSeriesOfFraming = 3
 
-// thinned keeps of a framing with many sizes the smallest, the largest, and of
+// limitSeries keeps of a framing with many sizes the smallest, the largest, and of
 // the others the one with the most records, and says so. The reference comes
 // first.
-func (v view) thinned(d dimension) (values []string, note string) {
+func (v selection) limitSeries(d dimension) (values []string, note string) {
 	values = v.values(d)
 	slices.SortStableFunc(values, func(a, b string) int { return cmp.Or(rank(a)-rank(b), compareChunks(a, b)) })
 	if d != "framing" {
@@ -196,7 +196,7 @@ func (v view) thinned(d dimension) (values []string, note string) {
 	}
 	for _, name := range v.families() {
 		all := slices.DeleteFunc(slices.Clone(values), func(s string) bool { return family(s) != name })
-		if len(all) <= mostVariants {
+		if len(all) <= maxSeriesOfFraming {
 			continue
 		}
 		inner := all[1 : len(all)-1]
@@ -208,7 +208,7 @@ func (v view) thinned(d dimension) (values []string, note string) {
 }
 
 // fullest is the value with the most records, the middle one of several.
-func (v view) fullest(d dimension, values []string) string {
+func (v selection) fullest(d dimension, values []string) string {
 	best := values[len(values)/2]
 	most := len(v.where(d, best).records)
 	for _, value := range values {
@@ -241,16 +241,16 @@ func ratioCharts(set *results.Set) []Chart {
 		Y:     Axis{Label: "goodput ÷ goodput of raw", Scale: Linear, Unit: Times, From: new(0.0)},
 		Dodge: true,
 		Notes: []string{ratioNote},
-	}, ofRaw)
+	}, ratioToRaw)
 	for i := range charts {
-		charts[i].focus()
+		charts[i].limitY()
 	}
-	return slices.DeleteFunc(charts, func(c Chart) bool { return len(c.names()) < 2 || !c.varied() })
+	return slices.DeleteFunc(charts, func(c Chart) bool { return len(c.names()) < 2 || !c.differsFromRaw() })
 }
 
-// varied says whether a point of the chart lies anywhere but at exactly 1,
+// differsFromRaw says whether a point of the chart lies anywhere but at exactly 1,
 // which is where raw is against itself.
-func (c Chart) varied() bool {
+func (c Chart) differsFromRaw() bool {
 	for _, p := range c.Panels {
 		for _, s := range p.Series {
 			if slices.ContainsFunc(s.Points, func(pt Point) bool { return pt.Low != 1 || pt.High != 1 || pt.Y != 1 }) {
@@ -261,9 +261,9 @@ func (c Chart) varied() bool {
 	return false
 }
 
-// focus ends the Y axis not far above the points, where one wide interval
+// limitY ends the Y axis not far above the points, where one wide interval
 // would press all lines together, and says so.
-func (c *Chart) focus() {
+func (c *Chart) limitY() {
 	highest, reach := 1.0, 0.0
 	for _, p := range c.Panels {
 		for _, s := range p.Series {
@@ -281,7 +281,7 @@ func (c *Chart) focus() {
 // overheadCharts hold the bytes that a framing adds against message size.
 // They are exact, and the same in every placement.
 func overheadCharts(set *results.Set) []Chart {
-	v := newView(set, func(r results.Record) bool { return r.Cell.Size > 0 })
+	v := measuredIn(set, func(r results.Record) bool { return r.Cell.Size > 0 })
 	c := Chart{
 		Name:     "overhead",
 		Title:    "Wire overhead against message size",
@@ -290,13 +290,13 @@ func overheadCharts(set *results.Set) []Chart {
 		Subtitle: v.subtitle("placement", "size", "framing", "io", "peer", "pipe", "capacity"),
 		Notes:    []string{"Exact, and the same on every pipe: bytes on the pipe over payload bytes, less 1."},
 	}
-	shown, note := v.thinned("framing")
+	shown, note := v.limitSeries("framing")
 	if note != "" {
 		c.Notes = append(c.Notes, note)
 	}
-	c.Panels = []Panel{{Series: v.lines("framing", shown, medianOf("overhead"))}}
+	c.Panels = []Panel{{Series: v.seriesBy("framing", shown, medianOf("overhead"))}}
 	if !v.varies("size") {
-		c.byName()
+		c.byCategory()
 	}
 	if c.empty() {
 		return nil
@@ -307,7 +307,7 @@ func overheadCharts(set *results.Set) []Chart {
 // chunkCharts hold goodput against chunk size where a run tried at least three:
 // a line a message size.
 func chunkCharts(set *results.Set) []Chart {
-	v := newView(set, func(r results.Record) bool {
+	v := measuredIn(set, func(r results.Record) bool {
 		return isStream(r) && chunkOf(r.Cell.Framing) > 0 && !isRaw(r.Cell.Framing)
 	})
 	var out []Chart
@@ -318,7 +318,7 @@ func chunkCharts(set *results.Set) []Chart {
 }
 
 // families lists the framings that have a size, without it.
-func (v view) families() []string {
+func (v selection) families() []string {
 	var out []string
 	for _, spec := range v.values("framing") {
 		if !slices.Contains(out, family(spec)) {
@@ -328,15 +328,15 @@ func (v view) families() []string {
 	return out
 }
 
-func (v view) chunkChart(name string) []Chart {
+func (v selection) chunkChart(name string) []Chart {
 	v = v.keep(func(r results.Record) bool { return family(r.Cell.Framing) == name })
 	if len(v.values("framing")) < 3 {
 		return nil
 	}
-	f := v.facets("framing", "placement")
-	f.files = slices.DeleteFunc(append(f.files, f.lines), func(d dimension) bool { return d == "size" || d == "framing" || !v.varies(d) })
+	f := v.groupingFor("framing", "placement")
+	f.charts = slices.DeleteFunc(append(f.charts, f.series), func(d dimension) bool { return d == "size" || d == "framing" || !v.varies(d) })
 	var out []Chart
-	for _, p := range v.split(f.files) {
+	for _, p := range v.groupBy(f.charts) {
 		c := Chart{
 			Name:     "chunk-" + name + p.suffix,
 			Title:    "Goodput against chunk size, " + name,
@@ -356,7 +356,7 @@ func (v view) chunkChart(name string) []Chart {
 	return out
 }
 
-func (v view) chunkLines() []Series {
+func (v selection) chunkLines() []Series {
 	var out []Series
 	for _, size := range v.values("size") {
 		s := Series{Name: display("size", size) + " messages"}

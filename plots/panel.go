@@ -20,17 +20,17 @@ const (
 	dodge          = vg.Length(3)
 )
 
-// frame is what the panels of a chart have in common.
-type frame struct {
-	chart Chart
-	x, y  ruler
-	looks map[string]look
-	shift map[string]vg.Length // to the right, so that intervals at the same x do not cover each other
+// axes is what the panels of a chart have in common.
+type axes struct {
+	chart  Chart
+	x, y   fittedScale
+	styles map[string]seriesStyle
+	shift  map[string]vg.Length // to the right, so that intervals at the same x do not cover each other
 }
 
-// newFrame fits the axes to the panels that share them with the i-th one.
+// newAxes fits the axes to the panels that share them with the i-th one.
 // xLabels is how many labels a panel is wide enough for.
-func newFrame(c Chart, i, columns, xLabels int) frame {
+func newAxes(c Chart, i, columns, xLabels int) axes {
 	xs, ys := coordinates(c.Panels)
 	switch first := i / columns * columns; c.Scales {
 	case ShareRows:
@@ -39,7 +39,7 @@ func newFrame(c Chart, i, columns, xLabels int) frame {
 		xs, ys = coordinates(c.Panels[i : i+1])
 	}
 	names := c.names()
-	f := frame{chart: c, x: c.X.fit(xs, xLabels), y: c.Y.fit(ys, 8), looks: lookup(names)}
+	f := axes{chart: c, x: c.X.fit(xs, xLabels), y: c.Y.fit(ys, 8), styles: assignStyles(names)}
 	if c.Dodge {
 		f.shift = dodged(names)
 	}
@@ -79,16 +79,16 @@ func coordinates(panels []Panel) (xs, ys []float64) {
 
 // plot makes gonum's plot of one panel. Positions are worked out here and
 // given to gonum on linear axes.
-func (f frame) plot(p Panel, labelY bool) *plot.Plot {
+func (f axes) plot(p Panel, labelY bool) *plot.Plot {
 	out := plot.New()
 	out.BackgroundColor = nil
 	out.Title.Text, out.Title.TextStyle, out.Title.Padding = p.Title, panelTitle(), 5
-	f.axis(&out.X, f.x, f.chart.X.Label, draw.XCenter, draw.YTop)
+	f.setUpAxis(&out.X, f.x, f.chart.X.Label, draw.XCenter, draw.YTop)
 	label := ""
 	if labelY {
 		label = f.chart.Y.Label
 	}
-	f.axis(&out.Y, f.y, label, draw.XRight, draw.YCenter)
+	f.setUpAxis(&out.Y, f.y, label, draw.XRight, draw.YCenter)
 	out.Add(gridLines{f.x, f.y})
 	for _, g := range p.Guides {
 		out.Add(guide{g, f, f.atTop(g, p.Series), f.atLeft(g, p.Series)})
@@ -100,26 +100,26 @@ func (f frame) plot(p Panel, labelY bool) *plot.Plot {
 	}
 	out.Add(labels)
 	if (Chart{Panels: []Panel{p}}).empty() {
-		out.Add(remark("nothing measured"))
+		out.Add(emptyNote("nothing measured"))
 	}
 	out.X.Min, out.X.Max, out.Y.Min, out.Y.Max = f.x.min, f.x.max, f.y.min, f.y.max
 	return out
 }
 
 func panelTitle() text.Style {
-	t := lettering(9.5, ink, true)
+	t := textStyle(9.5, foreground, true)
 	t.XAlign, t.YAlign = draw.XCenter, draw.YTop
 	return t
 }
 
-func (f frame) axis(a *plot.Axis, r ruler, label string, x draw.XAlignment, y draw.YAlignment) {
+func (f axes) setUpAxis(a *plot.Axis, r fittedScale, label string, x draw.XAlignment, y draw.YAlignment) {
 	a.Label.Text = label
-	a.Label.TextStyle = lettering(9, muted, false)
+	a.Label.TextStyle = textStyle(9, muted, false)
 	a.Label.TextStyle.XAlign, a.Label.TextStyle.YAlign = draw.XCenter, draw.YBottom
 	a.Label.Padding = 4
 	a.LineStyle = draw.LineStyle{Color: muted, Width: 0.6}
 	a.Padding = 0
-	a.Tick.Label = lettering(8.5, ink, false)
+	a.Tick.Label = textStyle(8.5, foreground, false)
 	a.Tick.Label.XAlign, a.Tick.Label.YAlign = x, y
 	a.Tick.LineStyle = draw.LineStyle{Color: muted, Width: 0.6}
 	a.Tick.Length = 4
@@ -127,12 +127,12 @@ func (f frame) axis(a *plot.Axis, r ruler, label string, x draw.XAlignment, y dr
 	a.Min, a.Max = r.min, r.max
 }
 
-// remark is a word in the middle of a panel that has nothing else to show.
-type remark string
+// emptyNote is a word in the middle of a panel that has nothing else to show.
+type emptyNote string
 
 // Plot implements [plot.Plotter].
-func (r remark) Plot(c draw.Canvas, _ *plot.Plot) {
-	style := lettering(9, muted, false)
+func (r emptyNote) Plot(c draw.Canvas, _ *plot.Plot) {
+	style := textStyle(9, muted, false)
 	style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
 	c.FillText(style, c.Center(), string(r))
 }
@@ -154,7 +154,7 @@ func inOrder(series []Series) []Series {
 }
 
 // gridLines are a faint line at each labelled tick.
-type gridLines struct{ x, y ruler }
+type gridLines struct{ x, y fittedScale }
 
 // Plot implements [plot.Plotter].
 func (g gridLines) Plot(c draw.Canvas, p *plot.Plot) {
@@ -175,7 +175,7 @@ func (g gridLines) Plot(c draw.Canvas, p *plot.Plot) {
 // guide draws a [Guide].
 type guide struct {
 	Guide
-	frame
+	axes
 	top  bool // the label of a vertical guide stands at its upper end
 	left bool // that of a horizontal one at its left end
 }
@@ -184,7 +184,7 @@ type guide struct {
 func (g guide) Plot(c draw.Canvas, p *plot.Plot) {
 	atX, atY := p.Transforms(&c)
 	style := draw.LineStyle{Color: muted, Width: 0.8, Dashes: []vg.Length{3, 2}}
-	label := lettering(8, muted, false)
+	label := textStyle(8, muted, false)
 	x, y := atX(g.x.at(g.Value)), atY(g.y.at(g.Value))
 	switch {
 	case g.Vertical && c.ContainsX(x):
@@ -207,10 +207,10 @@ func (g guide) Plot(c draw.Canvas, p *plot.Plot) {
 
 // atTop says whether a vertical guide has more room for its label at its upper
 // end than at the lower, as far as points near it leave any.
-func (f frame) atTop(g Guide, series []Series) bool {
+func (f axes) atTop(g Guide, series []Series) bool {
 	below, above := f.y.max-f.y.min, f.y.max-f.y.min
 	for _, s := range series {
-		for _, p := range f.onPaper(s.Points) {
+		for _, p := range f.positions(s.Points) {
 			if math.Abs(p.X-f.x.at(g.Value)) < (f.x.max-f.x.min)/8 {
 				below, above = min(below, p.Low-f.y.min), min(above, f.y.max-p.High)
 			}
@@ -221,11 +221,11 @@ func (f frame) atTop(g Guide, series []Series) bool {
 
 // atLeft says whether a horizontal guide has more room for its label in its
 // left half than in the right one, as far as points above it leave any.
-func (f frame) atLeft(g Guide, series []Series) bool {
+func (f axes) atLeft(g Guide, series []Series) bool {
 	y := f.y.at(g.Value)
 	left, right := f.y.max-y, f.y.max-y
 	for _, s := range series {
-		for _, p := range f.onPaper(s.Points) {
+		for _, p := range f.positions(s.Points) {
 			near := max(0, p.Low-y)
 			switch {
 			case p.High < y:
@@ -240,9 +240,9 @@ func (f frame) atLeft(g Guide, series []Series) bool {
 }
 
 // series is everything that is drawn for one series, backmost first.
-func (f frame) series(s Series) []plot.Plotter {
-	l := f.looks[s.Name]
-	points := f.onPaper(s.Points)
+func (f axes) series(s Series) []plot.Plotter {
+	l := f.styles[s.Name]
+	points := f.positions(s.Points)
 	if len(points) == 0 {
 		return nil
 	}
@@ -256,7 +256,7 @@ func (f frame) series(s Series) []plot.Plotter {
 	if s.Shape != Curve {
 		out = append(out, f.intervals(points, l))
 	}
-	out = append(out, f.markers(points, s, l), f.hollows(points, l))
+	out = append(out, f.markers(points, s, l), f.hollowMarkers(points, l))
 	for i, o := range out {
 		out[i] = shifted{o, f.shift[s.Name]}
 	}
@@ -276,9 +276,9 @@ func (s shifted) Plot(c draw.Canvas, p *plot.Plot) {
 	s.Plotter.Plot(c, p)
 }
 
-// onPaper turns values into positions and drops what is no number.
-func (f frame) onPaper(points []Point) []Point {
-	at := func(v float64) float64 { return f.y.at(f.chart.Y.cut(v)) }
+// positions turns values into positions and drops what is no number.
+func (f axes) positions(points []Point) []Point {
+	at := func(v float64) float64 { return f.y.at(f.chart.Y.clamp(v)) }
 	var out []Point
 	for _, p := range points {
 		if finite(p.X) && finite(p.Y) && finite(p.Low) && finite(p.High) {
@@ -291,7 +291,7 @@ func (f frame) onPaper(points []Point) []Point {
 }
 
 // band shades the interval along a line.
-func (f frame) band(points []Point, l look) plot.Plotter {
+func (f axes) band(points []Point, l seriesStyle) plot.Plotter {
 	var outline plotter.XYs
 	for _, p := range points {
 		outline = append(outline, plotter.XY{X: p.X, Y: p.High})
@@ -299,18 +299,18 @@ func (f frame) band(points []Point, l look) plot.Plotter {
 	for _, p := range slices.Backward(points) {
 		outline = append(outline, plotter.XY{X: p.X, Y: p.Low})
 	}
-	return &plotter.Polygon{XYs: []plotter.XYs{outline}, Color: veil(l.color, 26)}
+	return &plotter.Polygon{XYs: []plotter.XYs{outline}, Color: withAlpha(l.color, 26)}
 }
 
-func (f frame) stroke(points []Point, s Series, l look) plot.Plotter {
+func (f axes) stroke(points []Point, s Series, l seriesStyle) plot.Plotter {
 	width := lineWidth
 	if s.Reference {
 		width = referenceWidth
 	}
-	return &plotter.Line{XYs: middles(points), LineStyle: l.line(width)}
+	return &plotter.Line{XYs: centres(points), LineStyle: l.line(width)}
 }
 
-func middles(points []Point) plotter.XYs {
+func centres(points []Point) plotter.XYs {
 	var out plotter.XYs
 	for _, p := range points {
 		out = append(out, plotter.XY{X: p.X, Y: p.Y})
@@ -320,10 +320,10 @@ func middles(points []Point) plotter.XYs {
 
 // intervals draws a bar from the low to the high end of each point that is
 // not exact.
-func (f frame) intervals(points []Point, l look) plot.Plotter {
+func (f axes) intervals(points []Point, l seriesStyle) plot.Plotter {
 	bounded := slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return p.Low == p.High })
 	bars := &plotter.YErrorBars{
-		XYs:       middles(bounded),
+		XYs:       centres(bounded),
 		LineStyle: draw.LineStyle{Color: l.color, Width: intervalWidth},
 		CapWidth:  4,
 	}
@@ -335,19 +335,19 @@ func (f frame) intervals(points []Point, l look) plot.Plotter {
 
 // markers of a curve stand at its labelled points; those of a reference at
 // none, unless it is a single point that no line would show.
-func (f frame) markers(points []Point, s Series, l look) plot.Plotter {
+func (f axes) markers(points []Point, s Series, l seriesStyle) plot.Plotter {
 	switch {
 	case s.Shape == Curve:
 		points = slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return !p.Mark })
 	case s.Reference && len(points) == 1:
 		l.marker = draw.CircleGlyph{}
 	}
-	return &plotter.Scatter{XYs: middles(points), GlyphStyle: l.glyph(markerRadius)}
+	return &plotter.Scatter{XYs: centres(points), GlyphStyle: l.glyph(markerRadius)}
 }
 
-// hollows take the inside out of the markers of points that were computed.
-func (f frame) hollows(points []Point, l look) plot.Plotter {
+// hollowMarkers take the inside out of the markers of points that were computed.
+func (f axes) hollowMarkers(points []Point, l seriesStyle) plot.Plotter {
 	points = slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return !p.Computed })
-	l.color = paper
-	return &plotter.Scatter{XYs: middles(points), GlyphStyle: l.glyph(markerRadius * 0.55)}
+	l.color = background
+	return &plotter.Scatter{XYs: centres(points), GlyphStyle: l.glyph(markerRadius * 0.55)}
 }

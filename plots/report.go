@@ -59,7 +59,7 @@ type page struct {
 func Report(w io.Writer, set *results.Set, o ReportOptions) error {
 	summary := results.Summarise(set)
 	var content []byte
-	for lines := mostLines; content == nil || len(content) >= ReportLimit; lines /= 2 {
+	for lines := maxTableRows; content == nil || len(content) >= ReportLimit; lines /= 2 {
 		if lines == 0 {
 			return fmt.Errorf("write report: %d bytes without a single row, where %d are allowed: report fewer files at once", len(content), ReportLimit)
 		}
@@ -81,7 +81,7 @@ func (r *reporter) page(o ReportOptions) ([]byte, error) {
 		return nil, ErrEmpty
 	}
 	p.LeftOut = append(ByReason(r.omitted), r.leftOut...)
-	p.Style = template.CSS(pageStyle) + "\n" + r.wardrobe.sheet() // both of this package's own making
+	p.Style = template.CSS(pageStyle) + "\n" + r.stylesheet.css() // both of this package's own making
 	var out bytes.Buffer
 	if err := pageTemplate.Execute(&out, p); err != nil {
 		return nil, fmt.Errorf("write report: %w", err)
@@ -91,18 +91,18 @@ func (r *reporter) page(o ReportOptions) ([]byte, error) {
 
 // A reporter gathers the sections of a report.
 type reporter struct {
-	set      *results.Set
-	summary  results.Summary
-	machines []results.Environment // one a machine, the first of its runs
-	wardrobe wardrobe
-	lines    int // that a table has at the most
-	room     int // bytes left for pictures
-	omitted  []Omission
-	leftOut  []string
+	set        *results.Set
+	summary    results.Summary
+	machines   []results.Environment // one a machine, the first of its runs
+	stylesheet stylesheet
+	maxRows    int // that a table has at the most
+	svgBudget  int // bytes left for pictures
+	omitted    []Omission
+	leftOut    []string
 }
 
-func newReporter(set *results.Set, summary results.Summary, lines int) *reporter {
-	r := &reporter{set: set, summary: summary, lines: lines, room: chartRoom}
+func newReporter(set *results.Set, summary results.Summary, maxRows int) *reporter {
+	r := &reporter{set: set, summary: summary, maxRows: maxRows, svgBudget: chartRoom}
 	for _, id := range set.Machines() {
 		for _, e := range set.Environments {
 			if e.Machine == id {
@@ -161,7 +161,7 @@ func (r *reporter) lead() string {
 	}
 	where := count(len(r.machines), "machine")
 	if len(r.machines) == 1 {
-		where = describe(r.machines[0])
+		where = describeMachine(r.machines[0])
 	}
 	return joinParts(where, count(len(r.set.Environments), "run"), when)
 }

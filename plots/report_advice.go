@@ -21,11 +21,11 @@ type question struct {
 
 // An advised is what one run recommends, what it counts as worth the same, and
 // what another run may recommend by its reckoning.
-type advised struct {
-	run             string
-	chunk           int
-	alike, possible []int
-	flat            bool // all sizes are worth the same
+type recommendation struct {
+	run                  string
+	chunk                int
+	equivalent, possible []int
+	flat                 bool // all sizes are worth the same
 }
 
 // advice is what tune recommends, a sentence a question, and that some of its
@@ -33,7 +33,7 @@ type advised struct {
 // other.
 func (r *reporter) advice() []string {
 	var asked []question
-	answers := map[question][]advised{}
+	answers := map[question][]recommendation{}
 	for _, u := range r.set.Tunes {
 		if !u.Recommended {
 			continue
@@ -42,9 +42,9 @@ func (r *reporter) advice() []string {
 		if len(answers[q]) == 0 {
 			asked = append(asked, q)
 		}
-		if !slices.ContainsFunc(answers[q], func(a advised) bool { return a.run == u.Run }) {
+		if !slices.ContainsFunc(answers[q], func(a recommendation) bool { return a.run == u.Run }) {
 			flat, _ := u.Evidence["flat"].(bool) // absent where the size matters
-			answers[q] = append(answers[q], advised{u.Run, chunkOf(u.Cell.Framing), sizesIn(u, "alike"), sizesIn(u, "possible"), flat})
+			answers[q] = append(answers[q], recommendation{u.Run, chunkOf(u.Cell.Framing), sizesIn(u, "alike"), sizesIn(u, "possible"), flat})
 		}
 	}
 	var out []string
@@ -61,13 +61,13 @@ func (r *reporter) undecided() []string {
 		decided[u.Run] = decided[u.Run] || u.Recommended
 	}
 	runs := map[string]int{}
-	for _, run := range runsOf(r.set.Tunes, func(u results.Tune) string { return u.Run }) {
+	for _, run := range distinct(r.set.Tunes, func(u results.Tune) string { return u.Run }) {
 		if !decided[run] {
 			runs[r.set.Machine(run)]++
 		}
 	}
 	var out []string
-	for _, id := range runsOf(r.set.Tunes, func(u results.Tune) string { return r.set.Machine(u.Run) }) {
+	for _, id := range distinct(r.set.Tunes, func(u results.Tune) string { return r.set.Machine(u.Run) }) {
 		if n := runs[id]; n > 0 {
 			out = append(out, fmt.Sprintf("For a chunk size on %s, %s could not tell: noise hid it, or the time was too short; stop what else runs, or give it more time (--max-time).",
 				machineWord(r.machineTitle(id)), count(n, "run")))
@@ -78,7 +78,7 @@ func (r *reporter) undecided() []string {
 
 func (r *reporter) questionOf(u results.Tune) question {
 	q := question{machine: r.set.Machine(u.Run), cell: u.Cell}
-	q.objective, _ = u.Evidence["objective"].(string) // files of old have none
+	q.objective, _ = u.Evidence["objective"].(string) // charts of old have none
 	q.cell.Framing, q.cell.Drain, q.cell.Sender = "", 0, ""
 	return q
 }
@@ -104,10 +104,10 @@ func (r *reporter) wording(q question, all []question) string {
 	if q.objective != "" && differs(func(o question) string { return o.objective }) {
 		words = append(words, "objective "+q.objective)
 	}
-	v := wholeView(r.set, nil)
-	for _, d := range append([]dimension{"size", "placement"}, lineOrder[1:]...) {
-		if differs(func(o question) string { return v.of(d, results.Record{Cell: o.cell}) }) {
-			words = append(words, v.phrase(d, v.of(d, results.Record{Cell: q.cell})))
+	v := newSelection(r.set, nil)
+	for _, d := range append([]dimension{"size", "placement"}, seriesOrder[1:]...) {
+		if differs(func(o question) string { return v.valueOf(d, results.Record{Cell: o.cell}) }) {
+			words = append(words, v.phrase(d, v.valueOf(d, results.Record{Cell: q.cell})))
 		}
 	}
 	return joinList(words)
@@ -119,34 +119,34 @@ func joinList(words []string) string {
 }
 
 // agreement says what runs that were asked the same answer.
-func agreement(runs []advised) string {
+func agreement(runs []recommendation) string {
 	var named []int
 	for _, a := range runs {
 		named = append(named, a.chunk)
 	}
 	slices.Sort(named)
 	named = slices.Compact(named)
-	agree := !slices.ContainsFunc(runs, func(a advised) bool {
+	agree := !slices.ContainsFunc(runs, func(a recommendation) bool {
 		return slices.ContainsFunc(named, func(n int) bool { return !slices.Contains(a.possible, n) })
 	})
 	switch {
-	case !slices.ContainsFunc(runs, func(a advised) bool { return !a.flat }):
+	case !slices.ContainsFunc(runs, func(a recommendation) bool { return !a.flat }):
 		return "the size does not matter: all that were measured are worth the same within 5 %"
 	case len(named) > 1 && agree:
-		return fmt.Sprintf("use %s: %d runs recommend these, which are worth the same as far as runs can tell", listed(named, "or"), len(runs))
+		return fmt.Sprintf("use %s: %d runs recommend these, which are worth the same as far as runs can tell", listSizes(named, "or"), len(runs))
 	case len(named) > 1:
-		return fmt.Sprintf("%d runs recommend %s, and differ by more than runs do by themselves, so that none of them is an answer: measure again on a machine that does nothing else", len(runs), listed(named, "and"))
+		return fmt.Sprintf("%d runs recommend %s, and differ by more than runs do by themselves, so that none of them is an answer: measure again on a machine that does nothing else", len(runs), listSizes(named, "and"))
 	case len(runs) > 1:
-		return fmt.Sprintf("use %s, as all of %d runs recommend", listed(named, "or"), len(runs))
+		return fmt.Sprintf("use %s, as all of %d runs recommend", listSizes(named, "or"), len(runs))
 	}
-	if rest := slices.DeleteFunc(slices.Clone(runs[0].alike), func(n int) bool { return n == runs[0].chunk }); len(rest) > 0 {
-		return fmt.Sprintf("use %s (worth the same within 5 %%: %s)", listed(named, "or"), listed(rest, "and"))
+	if rest := slices.DeleteFunc(slices.Clone(runs[0].equivalent), func(n int) bool { return n == runs[0].chunk }); len(rest) > 0 {
+		return fmt.Sprintf("use %s (worth the same within 5 %%: %s)", listSizes(named, "or"), listSizes(rest, "and"))
 	}
-	return "use " + listed(named, "or")
+	return "use " + listSizes(named, "or")
 }
 
-// listed writes sizes as a person lists them: "4 KiB, 8 KiB or 16 KiB".
-func listed(sizes []int, last string) string {
+// listSizes writes sizes as a person lists them: "4 KiB, 8 KiB or 16 KiB".
+func listSizes(sizes []int, last string) string {
 	var words []string
 	for _, n := range sizes {
 		words = append(words, results.FormatSize(int64(n)))
@@ -166,7 +166,7 @@ func machineWord(name string) string {
 
 // runNumber numbers the runs of tune, "" where there is only one.
 func (r *reporter) runNumber(run string) string {
-	runs := runsOf(r.set.Tunes, func(u results.Tune) string { return u.Run })
+	runs := distinct(r.set.Tunes, func(u results.Tune) string { return u.Run })
 	if len(runs) < 2 {
 		return ""
 	}

@@ -22,7 +22,7 @@ func (r *reporter) chunkSizes() *section {
 		ID:       "chunk-size",
 		Title:    "Choosing a chunk size",
 		Lead:     []string{"Chunks cost goodput and CPU. What they buy is that a small message need not wait for the whole of a large one; how long it waits depends on the pipe's capacity, the chunk, and the reader's rate."},
-		Commands: r.commands(runsOf(r.set.Tunes, func(u results.Tune) string { return u.Run }), "pipebench tune"),
+		Commands: r.commands(distinct(r.set.Tunes, func(u results.Tune) string { return u.Run }), "pipebench tune"),
 	}
 	g := grid{Caption: "Chunk sizes", Columns: columns("machine", ">run", "framing", ">message", ">reader", ">capacity", ">goodput", ">wait, p50", ">wait, p99", "sender", "evidence", "")}
 	for _, u := range r.set.Tunes {
@@ -30,12 +30,12 @@ func (r *reporter) chunkSizes() *section {
 		if u.Recommended {
 			advice = cell{Text: "recommended", Class: "good"}
 		}
-		v := wholeView(r.set, []results.Record{{Cell: u.Cell, Samples: u.Samples}})
+		v := newSelection(r.set, []results.Record{{Cell: u.Cell, Samples: u.Samples}})
 		g.add(u.Warnings, plain(r.nameOf(u.Run)), plain(r.runNumber(u.Run)), code(framingTitle(u.Cell.Framing)), plain(sizeText(u.Cell)), plain(display("drain", strconv.FormatInt(u.Cell.Drain, 10))),
 			plain(v.capacity(strconv.Itoa(u.Cell.Capacity))), medianCell(u.Samples, "goodput"), medianCell(u.Samples, "due.p50"), medianCell(u.Samples, "due.p99"), plain(u.Cell.Sender), long(evidenceText(u.Evidence)), advice)
 	}
-	r.tabled(s, g)
-	r.draw(s, tuneCharts(r.set))
+	r.addTable(s, g)
+	r.addCharts(s, tuneCharts(r.set))
 	return s
 }
 
@@ -59,10 +59,10 @@ func (r *reporter) pipes() *section {
 		ID:       "pipes",
 		Title:    "What the pipes do",
 		Lead:     r.agreement(),
-		Commands: r.commands(runsOf(r.set.Probes, func(p results.Probe) string { return p.Run }), "pipebench probe"),
+		Commands: r.commands(distinct(r.set.Probes, func(p results.Probe) string { return p.Run }), "pipebench probe"),
 	}
-	r.tabled(s, r.probeGrid())
-	r.draw(s, probeCharts(r.set))
+	r.addTable(s, r.probeGrid())
+	r.addCharts(s, probeCharts(r.set))
 	return s
 }
 
@@ -101,7 +101,7 @@ func (r *reporter) probeGrid() grid {
 		}
 		found[i][r.set.Machine(p.Run)] = p
 	}
-	machines := runsOf(r.set.Probes, func(p results.Probe) string { return r.set.Machine(p.Run) })
+	machines := distinct(r.set.Probes, func(p results.Probe) string { return r.set.Machine(p.Run) })
 	g := grid{Caption: "Rules, by experiment", Columns: columns("pipe", "step")}
 	for _, m := range machines {
 		title := "found"
@@ -168,9 +168,9 @@ func (r *reporter) claims() *section {
 	s := &section{
 		ID:       "claims",
 		Title:    "What the documents say, and whether it is so",
-		Commands: append(r.commands(runsOf(r.set.Claims, func(c results.Claim) string { return c.Run }), "pipebench claims"), "pipebench claims --explain ID"),
+		Commands: append(r.commands(distinct(r.set.Claims, func(c results.Claim) string { return c.Run }), "pipebench claims"), "pipebench claims --explain ID"),
 	}
-	r.tabled(s, r.claimGrid())
+	r.addTable(s, r.claimGrid())
 	return s
 }
 
@@ -192,7 +192,7 @@ func (r *reporter) claimGrid() grid {
 		}
 		rows[i][on] = c
 	}
-	machines := runsOf(r.set.Claims, func(c results.Claim) string { return r.set.Machine(c.Run) })
+	machines := distinct(r.set.Claims, func(c results.Claim) string { return r.set.Machine(c.Run) })
 	g := grid{Caption: "Claims", Columns: columns("seed", "id", "claim")}
 	for _, m := range machines {
 		title := "verdict"
@@ -284,16 +284,16 @@ func (r *reporter) faults() *section {
 	s := &section{ID: "faults", Title: "How stdio fails"}
 	g := grid{Caption: "Faults", Columns: columns("fault", "machine", "verdict", "evidence", "what to do", "again")}
 	for _, f := range faults {
-		g.add(nil, code(f.ID), plain(r.nameOf(f.Run)), verdictCell(f.Verdict), long(evidenceText(f.Evidence)), long(f.Advice), code(r.again(f)))
+		g.add(nil, code(f.ID), plain(r.nameOf(f.Run)), verdictCell(f.Verdict), long(evidenceText(f.Evidence)), long(f.Advice), code(r.reproduceCommand(f)))
 	}
-	r.tabled(s, g)
-	r.draw(s, faultCharts(r.set))
+	r.addTable(s, g)
+	r.addCharts(s, faultCharts(r.set))
 	return s
 }
 
-// again reproduces a fault: by its scenario, or, where what failed is another
+// reproduceCommand reproduces a fault: by its scenario, or, where what failed is another
 // program or a recording, by the command of its run.
-func (r *reporter) again(f results.Fault) string {
+func (r *reporter) reproduceCommand(f results.Fault) string {
 	scenario, _, _ := strings.Cut(f.ID, "/")
 	command := r.commands([]string{f.Run}, "pipebench run")[0]
 	for _, own := range []string{"pipebench run", "pipebench claims"} {
@@ -326,7 +326,7 @@ func evidenceText(evidence map[string]any) string {
 // Whole numbers are exact: they may be counts of bytes.
 func evidenceValue(v any) string {
 	if n, ok := number(v); ok && n != math.Trunc(n) {
-		return short(n)
+		return threeDigits(n)
 	}
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -335,9 +335,9 @@ func evidenceValue(v any) string {
 	var e results.Estimate
 	if _, isMap := v.(map[string]any); isMap && json.Unmarshal(text, &e) == nil && e.N > 0 {
 		if e.Interval == nil {
-			return short(e.Median)
+			return threeDigits(e.Median)
 		}
-		return fmt.Sprintf("%s [%s, %s]", short(e.Median), short(e.Interval.Lo), short(e.Interval.Hi))
+		return fmt.Sprintf("%s [%s, %s]", threeDigits(e.Median), threeDigits(e.Interval.Lo), threeDigits(e.Interval.Hi))
 	}
 	return strings.Trim(string(text), `"`)
 }

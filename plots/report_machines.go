@@ -30,7 +30,7 @@ func (r *reporter) environments() *section {
 			g.add(nil, row...)
 		}
 	}
-	r.tabled(s, g)
+	r.addTable(s, g)
 	if len(r.set.Environments) > len(r.machines) {
 		s.Notes = append(s.Notes, fmt.Sprintf("%d runs on these machines are put together; load and clock are those of the first.", len(r.set.Environments)))
 	}
@@ -84,10 +84,10 @@ func (r *reporter) sideBySide() *section {
 		Lead:  []string{"Absolute figures of two machines say little. So each cell is held against what the same machine does with raw messages of that size: a share of its goodput, a multiple of its round-trip time. The absolute figure stands below."},
 	}
 	for _, pattern := range []string{"stream", "roundtrip"} {
-		r.tabled(s, r.comparison(pattern))
+		r.addTable(s, r.comparison(pattern))
 	}
-	r.tabled(s, r.limits())
-	r.draw(s, machineCharts(r.set))
+	r.addTable(s, r.limits())
+	r.addCharts(s, machineCharts(r.set))
 	if len(s.Tables) == 0 {
 		return nil
 	}
@@ -97,8 +97,8 @@ func (r *reporter) sideBySide() *section {
 // comparison is a table of the cells of one pattern that at least two machines
 // measured.
 func (r *reporter) comparison(pattern string) grid {
-	v := newView(r.set, func(rec results.Record) bool { return rec.Cell.Pattern == pattern })
-	differ := slices.DeleteFunc(append([]dimension{"placement"}, lineOrder[1:]...), func(d dimension) bool { return !v.varies(d) })
+	v := measuredIn(r.set, func(rec results.Record) bool { return rec.Cell.Pattern == pattern })
+	differ := slices.DeleteFunc(append([]dimension{"placement"}, seriesOrder[1:]...), func(d dimension) bool { return !v.varies(d) })
 	g := grid{
 		Caption: map[string]string{"stream": "Goodput, as a share of raw", "roundtrip": "Round-trip time, as a multiple of raw"}[pattern],
 		Columns: columns("framing", ">message"),
@@ -125,7 +125,7 @@ func (r *reporter) comparison(pattern string) grid {
 		}
 		cells := []cell{code(framingTitle(c.Framing)), plain(sizeText(c))}
 		for _, d := range differ {
-			cells = append(cells, plain(display(d, v.of(d, results.Record{Cell: c}))))
+			cells = append(cells, plain(display(d, v.valueOf(d, results.Record{Cell: c}))))
 		}
 		g.add(nil, append(cells, own...)...)
 	}
@@ -184,7 +184,7 @@ func headline(row results.Row) string {
 func (r *reporter) limits() grid {
 	g := grid{Caption: "Limits of each machine", Columns: columns("machine", "placement", ">best raw goodput", ">shortest raw round trip, p50")}
 	for _, e := range r.machines {
-		for _, placement := range newView(r.set, func(rec results.Record) bool { return r.set.Machine(rec.Run) == e.Machine }).values("placement") {
+		for _, placement := range measuredIn(r.set, func(rec results.Record) bool { return r.set.Machine(rec.Run) == e.Machine }).values("placement") {
 			goodput, trip := r.best(e.Machine, placement)
 			if goodput != "" || trip != "" {
 				g.add(nil, plain(machineName(r.set, e.Machine)), plain(placement), plain(goodput), plain(trip))

@@ -67,7 +67,7 @@ func verdictCounts[L any](lines []L, verdict func(L) string, first ...string) st
 		counts[verdict(l)]++
 	}
 	var parts []string
-	for _, v := range slices.Concat(first, runsOf(lines, verdict)) {
+	for _, v := range slices.Concat(first, distinct(lines, verdict)) {
 		if counts[v] > 0 {
 			parts = append(parts, fmt.Sprintf("%s %d", strings.ReplaceAll(v, "-", " "), counts[v]))
 			counts[v] = 0
@@ -83,10 +83,10 @@ func (r *reporter) measurements() *section {
 		return nil
 	}
 	s := &section{ID: "measurements", Title: "Measurements"}
-	s.Commands = r.commands(runsOf(r.set.Records, func(rec results.Record) string { return rec.Run }), "pipebench run")
-	r.draw(s, goodputCharts(r.set), ratioCharts(r.set), latencyCharts(r.set), overheadCharts(r.set), growthCharts(r.set), chunkCharts(r.set), counterCharts(r.set))
-	for _, p := range wholeView(r.set, r.set.Records).split([]dimension{machine, "pattern", "placement"}) {
-		r.tabled(s, r.cellGrid(p.view))
+	s.Commands = r.commands(distinct(r.set.Records, func(rec results.Record) string { return rec.Run }), "pipebench run")
+	r.addCharts(s, goodputCharts(r.set), ratioCharts(r.set), latencyCharts(r.set), overheadCharts(r.set), growthCharts(r.set), chunkCharts(r.set), counterCharts(r.set))
+	for _, p := range newSelection(r.set, r.set.Records).groupBy([]dimension{machine, "pattern", "placement"}) {
+		r.addTable(s, r.cellGrid(p.selection))
 	}
 	s.Notes = append(s.Notes, r.summary.Notes...)
 	return s
@@ -94,13 +94,13 @@ func (r *reporter) measurements() *section {
 
 // cellGrid is a row for each cell of one machine, pattern and placement. What
 // all cells share stands in the caption; what they differ in has a column.
-func (r *reporter) cellGrid(v view) grid {
+func (r *reporter) cellGrid(v selection) grid {
 	pattern, placement, id := v.values("pattern")[0], v.values("placement")[0], v.values(machine)[0]
 	figures, kind := streamFigures, "Streams"
 	if pattern == "roundtrip" {
 		figures, kind = tripFigures, "Round trips"
 	}
-	differ := slices.DeleteFunc(slices.Clone(lineOrder[1:]), func(d dimension) bool { return !v.varies(d) })
+	differ := slices.DeleteFunc(slices.Clone(seriesOrder[1:]), func(d dimension) bool { return !v.varies(d) })
 	g := grid{Columns: columns("framing", ">message")}
 	for _, d := range differ {
 		g.Columns = append(g.Columns, column{Title: strings.ReplaceAll(string(d), "_", " ")})
@@ -121,10 +121,10 @@ func (r *reporter) cellGrid(v view) grid {
 	return g
 }
 
-func (v view) cellRow(row results.Row, differ []dimension, figures []figureColumn) []cell {
+func (v selection) cellRow(row results.Row, differ []dimension, figures []figureColumn) []cell {
 	out := []cell{code(framingTitle(row.Cell.Framing)), plain(sizeText(row.Cell))}
 	for _, d := range differ {
-		out = append(out, plain(display(d, v.of(d, results.Record{Cell: row.Cell}))))
+		out = append(out, plain(display(d, v.valueOf(d, results.Record{Cell: row.Cell}))))
 	}
 	first := len(out)
 	for _, f := range figures {

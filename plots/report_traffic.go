@@ -11,14 +11,14 @@ import (
 // servers are the targets that drive loaded: their limits, and what they did
 // at each size.
 func (r *reporter) servers() *section {
-	targets := loaded(r.set.Targets)
+	targets := drivenTargets(r.set.Targets)
 	if len(targets) == 0 {
 		return nil
 	}
 	s := &section{
 		ID:       "servers",
 		Title:    "Servers",
-		Commands: r.commands(runsOf(targets, func(t results.Target) string { return t.Run }), "pipebench drive --find-limit -- COMMAND"),
+		Commands: r.commands(distinct(targets, func(t results.Target) string { return t.Run }), "pipebench drive --find-limit -- COMMAND"),
 	}
 	whole := grid{Caption: "As a whole", Columns: columns("server", "protocol", "machine", "verdict", "evidence")}
 	limits := grid{Caption: "Limits, in message bytes without the terminator", Columns: columns("server", "protocol", "machine", ">request limit", ">reply limit", ">searched to", "verdict")}
@@ -37,11 +37,11 @@ func (r *reporter) servers() *section {
 			whole.add(t.Warnings, name, plain(t.Protocol), plain(r.nameOf(t.Run)), verdictCell(t.Verdict), long(evidenceText(t.Evidence)))
 		}
 	}
-	r.tabled(s, limits)
-	r.tabled(s, sizes)
-	r.tabled(s, whole)
+	r.addTable(s, limits)
+	r.addTable(s, sizes)
+	r.addTable(s, whole)
 	s.Lead = r.growth(targets)
-	r.draw(s, targetCharts(r.set))
+	r.addCharts(s, targetCharts(r.set))
 	return s
 }
 
@@ -52,20 +52,20 @@ func limitCell(n *int64) cell {
 	return cell{Text: fmt.Sprint(*n), Small: results.FormatSize(*n)}
 }
 
-// loaded are the targets that drive loaded. The record of how a recorded server
+// drivenTargets are the targets that drive loaded. The record of how a recorded server
 // ended is the recording's.
-func loaded(targets []results.Target) []results.Target {
+func drivenTargets(targets []results.Target) []results.Target {
 	var out []results.Target
 	for _, t := range targets {
-		if _, ended := lasted(t); !ended {
+		if _, ended := recordedTime(t); !ended {
 			out = append(out, t)
 		}
 	}
 	return out
 }
 
-// lasted is how long a recorded server ran, of the record that tap leaves.
-func lasted(t results.Target) (ns float64, ok bool) { return number(t.Evidence["elapsed_ns"]) }
+// recordedTime is how long a recorded server ran, of the record that tap leaves.
+func recordedTime(t results.Target) (ns float64, ok bool) { return number(t.Evidence["elapsed_ns"]) }
 
 // growth says of each server whether its time grows faster than the size: as
 // was found when it was driven, in pipes of every capacity, or else from the
@@ -84,7 +84,7 @@ func (r *reporter) growth(targets []results.Target) []string {
 	for _, s := range targetPanel(r.set, func(_ results.Target, ns float64) float64 { return ns }).Series {
 		var x, y []float64
 		for _, p := range s.Points {
-			if p.X >= usualSize && p.Y > 0 {
+			if p.X >= typicalSize && p.Y > 0 {
 				x, y = append(x, p.X), append(y, p.Y)
 			}
 		}
@@ -136,11 +136,11 @@ func (r *reporter) recordings() *section {
 		ID:       "recording",
 		Title:    "A recording",
 		Lead:     endings,
-		Commands: r.commands(runsOf(r.set.Messages, func(m results.Message) string { return m.Run }), "pipebench tap -o FILE -- COMMAND"),
+		Commands: r.commands(distinct(r.set.Messages, func(m results.Message) string { return m.Run }), "pipebench tap -o FILE -- COMMAND"),
 	}
-	r.tabled(s, r.directions())
-	r.tabled(s, r.methods())
-	r.draw(s, trafficCharts(r.set))
+	r.addTable(s, r.directions())
+	r.addTable(s, r.methods())
+	r.addCharts(s, trafficCharts(r.set))
 	return s
 }
 
@@ -148,7 +148,7 @@ func (r *reporter) recordings() *section {
 func (r *reporter) endings() []string {
 	var out []string
 	for _, t := range r.set.Targets {
-		if ns, ok := lasted(t); ok {
+		if ns, ok := recordedTime(t); ok {
 			out = append(out, fmt.Sprintf("%s ended after %s: %s.", commandName(t.Command), results.FormatDuration(ns), t.Verdict))
 		}
 	}
@@ -210,7 +210,7 @@ func directionRow(dir string, own []results.Message) []cell {
 	}
 	rate := ""
 	if lasted := own[len(own)-1].T - own[0].T; lasted > 0 {
-		rate = short(float64(len(own)) * 1e9 / float64(lasted))
+		rate = threeDigits(float64(len(own)) * 1e9 / float64(lasted))
 	}
 	row := []cell{plain(dir), plain(fmt.Sprint(len(own))), plain(Bytes.Format(float64(sum))), plain(rate), plain(Bytes.Format(float64(largest))), plain(fmt.Sprint(cut))}
 	for _, n := range over {
@@ -246,7 +246,7 @@ func (r *reporter) noise() *section {
 	if len(r.set.Noise)+len(disturbed) == 0 {
 		return nil
 	}
-	runs := append(runsOf(r.set.Noise, func(n results.Noise) string { return n.Run }), runsOf(disturbed, func(f results.Fault) string { return f.Run })...)
+	runs := append(distinct(r.set.Noise, func(n results.Noise) string { return n.Run }), distinct(disturbed, func(f results.Fault) string { return f.Run })...)
 	s := &section{
 		ID:       "noise",
 		Title:    "How far figures move by themselves",
@@ -255,20 +255,20 @@ func (r *reporter) noise() *section {
 	if len(r.set.Noise) > 0 {
 		s.Lead = []string{"The same cell, measured by invocations that nothing distinguishes. A change between two runs that is smaller than this spread is no change."}
 	}
-	r.tabled(s, r.disturbances(disturbed))
+	r.addTable(s, r.disturbances(disturbed))
 	g := grid{Caption: "Between-run spread", Columns: columns("metric", "cell", ">median", ">invocations", ">spread")}
 	for _, n := range r.set.Noise {
 		median := ""
 		if e := results.Median(n.Values); e.N > 0 {
-			median = short(e.Median)
+			median = threeDigits(e.Median)
 			if m, err := results.MetricByName(n.Metric); err == nil {
 				median = m.Format(e.Median)
 			}
 		}
 		g.add(nil, plain(n.Metric), plain(strings.Join(noiseTitle(r.set, n)[1:], " · ")), plain(median), plain(fmt.Sprint(len(n.Values))), plain(results.FormatPercent(100*n.Spread)))
 	}
-	r.tabled(s, g)
-	r.draw(s, noiseCharts(r.set))
+	r.addTable(s, g)
+	r.addCharts(s, noiseCharts(r.set))
 	return s
 }
 

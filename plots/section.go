@@ -50,11 +50,11 @@ type cell struct {
 	Right bool
 }
 
-// mostLines is how long a table of a report gets before it is cut, and
+// maxTableRows is how long a table of a report gets before it is cut, and
 // mostText a cell, in characters: a page is for reading, the file has the rest.
 const (
-	mostLines = 400
-	mostText  = 1000
+	maxTableRows = 400
+	maxCellText  = 1000
 )
 
 func columns(titles ...string) []column {
@@ -73,21 +73,21 @@ func (g *grid) add(warnings []string, cells ...cell) {
 	g.Rows = append(g.Rows, line{cells, warnings})
 }
 
-func plain(s string) cell { return cell{Text: clipped(s, mostText)} }
+func plain(s string) cell { return cell{Text: truncate(s, maxCellText)} }
 
 // long is a text that needs room, and may be broken anywhere.
-func long(s string) cell { return cell{Text: clipped(s, mostText), Class: "long"} }
+func long(s string) cell { return cell{Text: truncate(s, maxCellText), Class: "long"} }
 
-func code(s string) cell { return cell{Text: clipped(s, mostText), Class: "code"} }
+func code(s string) cell { return cell{Text: truncate(s, maxCellText), Class: "code"} }
 
-// tabled adds a grid that has rows to a section, cut if it is too long, and
+// addTable adds a grid that has rows to a section, cut if it is too long, and
 // without columns that are empty.
-func (r *reporter) tabled(s *section, g grid) {
+func (r *reporter) addTable(s *section, g grid) {
 	if len(g.Rows) == 0 {
 		return
 	}
-	if left := len(g.Rows) - r.lines; left > 0 {
-		g.Rows = g.Rows[:r.lines]
+	if left := len(g.Rows) - r.maxRows; left > 0 {
+		g.Rows = g.Rows[:r.maxRows]
 		s.Notes = append(s.Notes, fmt.Sprintf("%s: %d more rows are in the file.", g.Caption, left))
 	}
 	s.Tables = append(s.Tables, g.withoutEmpty())
@@ -110,13 +110,13 @@ func (g grid) withoutEmpty() grid {
 	return out
 }
 
-// draw adds charts to a section. One section takes at most half of the room
+// drawOn adds charts to a section. One section takes at most half of the room
 // for pictures that those before it left.
-func (r *reporter) draw(s *section, charts ...[]Chart) {
-	room := r.room / 2
+func (r *reporter) addCharts(s *section, charts ...[]Chart) {
+	room := r.svgBudget / 2
 	var all []Chart
 	for _, made := range charts {
-		kept, omitted := lone(made)
+		kept, omitted := dropSinglePoints(made)
 		all = append(all, kept...)
 		r.omitted = append(r.omitted, omitted...)
 	}
@@ -125,13 +125,13 @@ func (r *reporter) draw(s *section, charts ...[]Chart) {
 			r.leftOut = append(r.leftOut, c.Name+" is not drawn: the page would be too large; pipebench plot draws it")
 			continue
 		}
-		svg, err := r.wardrobe.figure(c)
+		svg, err := r.stylesheet.inlineSVG(c)
 		if err != nil {
 			r.leftOut = append(r.leftOut, err.Error())
 			continue
 		}
 		room -= len(svg)
-		r.room -= len(svg)
+		r.svgBudget -= len(svg)
 		s.Figures = append(s.Figures, figureHTML{c.Name, svg})
 	}
 }
@@ -151,8 +151,8 @@ func (r *reporter) commands(runs []string, usual string) []string {
 	return out
 }
 
-// runsOf lists the runs of lines.
-func runsOf[L any](lines []L, run func(L) string) []string {
+// distinct lists the runs of lines.
+func distinct[L any](lines []L, run func(L) string) []string {
 	var out []string
 	for _, l := range lines {
 		if id := run(l); !slices.Contains(out, id) {

@@ -14,10 +14,10 @@ import (
 
 // Neutral colours of a picture.
 var (
-	paper = color.RGBA{0xff, 0xff, 0xff, 0xff}
-	ink   = color.RGBA{0x24, 0x29, 0x2f, 0xff}
-	muted = color.RGBA{0x57, 0x60, 0x6a, 0xff}
-	faint = color.RGBA{0xe3, 0xe6, 0xea, 0xff}
+	background = color.RGBA{0xff, 0xff, 0xff, 0xff}
+	foreground = color.RGBA{0x24, 0x29, 0x2f, 0xff}
+	muted      = color.RGBA{0x57, 0x60, 0x6a, 0xff}
+	faint      = color.RGBA{0xe3, 0xe6, 0xea, 0xff}
 )
 
 // The colours of the series are those of Okabe and Ito ("Color Universal
@@ -35,7 +35,7 @@ var (
 
 // A look is what a series is recognised by: colour, dash and marker, any one
 // of which is enough to tell it from its neighbours.
-type look struct {
+type seriesStyle struct {
 	color  color.RGBA
 	dashes []vg.Length
 	marker draw.GlyphDrawer
@@ -55,22 +55,22 @@ var (
 var (
 	colors  = []color.RGBA{blue, vermillion, green, purple, sky, orange, brown}
 	dashes  = [][]vg.Length{solid, dashed, longDash, dashDot, dotted, dashed, dashDot}
-	markers = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, diamond{}, funnel{}, cross{}, hexagon{}}
+	markers = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, diamond{}, invertedTriangle{}, cross{}, hexagon{}}
 )
 
-// looks is how many can be told apart: every colour with four markers.
-const looks = 28
+// maxStyles is how many can be told apart: every colour with four markers.
+const maxStyles = 28
 
-// lookAt is the i-th look.
-func lookAt(i int) look {
+// styleAt is the i-th look.
+func styleAt(i int) seriesStyle {
 	n := len(colors)
 	round := i / n
-	return look{colors[i%n], dashes[(i+round)%n], markers[(i+2*round)%n]}
+	return seriesStyle{colors[i%n], dashes[(i+round)%n], markers[(i+2*round)%n]}
 }
 
-// lookOf gives the names that are known a look for good. Every other name (a
+// fixedStyles gives the names that are known a look for good. Every other name (a
 // chunk size, a machine) takes one by its hash.
-var lookOf = map[string]int{
+var fixedStyles = map[string]int{
 	"ndjson": 0, "content-length": 1, "chunked": 2, "length-prefix": 3, "adaptive": 4, "ndjson-bytewise": 5, "ndjson-rescan": 6, "chunked+zstd": 6,
 	"blocking": 0, "poller": 1, "poll": 2, "spin": 3, "sleep": 4,
 	"anonymous": 0, "fifo": 1, "socketpair": 2, "named": 3,
@@ -88,53 +88,53 @@ func family(name string) string {
 	return name
 }
 
-// lookup gives each series its look: its family's own where that is free,
+// assignStyles gives each series its look: its family's own where that is free,
 // else the next that no other series of the chart has.
-func lookup(series []Series) map[string]look {
-	out := make(map[string]look, len(series))
+func assignStyles(series []Series) map[string]seriesStyle {
+	out := make(map[string]seriesStyle, len(series))
 	taken := map[int]bool{}
 	var rest []Series
-	for _, s := range usualFirst(series) {
-		i, known := lookOf[family(s.Name)]
+	for _, s := range defaultSizesFirst(series) {
+		i, known := fixedStyles[family(s.Name)]
 		switch {
 		case s.Reference:
-			out[s.Name] = look{color: ink}
+			out[s.Name] = seriesStyle{color: foreground}
 		case known && !taken[i]:
 			taken[i] = true
-			out[s.Name] = lookAt(i)
+			out[s.Name] = styleAt(i)
 		default:
 			rest = append(rest, s)
 		}
 	}
 	for _, s := range rest {
-		i := free(hash(s.Name), taken)
+		i := nextFree(hash(s.Name), taken)
 		taken[i] = true
-		out[s.Name] = lookAt(i)
+		out[s.Name] = styleAt(i)
 	}
 	return out
 }
 
-// usualFirst puts the sizes that framings have by default before the others, so
+// defaultSizesFirst puts the sizes that framings have by default before the others, so
 // that the family's look is theirs.
-func usualFirst(series []Series) []Series {
+func defaultSizesFirst(series []Series) []Series {
 	out := slices.Clone(series)
-	slices.SortStableFunc(out, func(a, b Series) int { return unusual(a.Name) - unusual(b.Name) })
+	slices.SortStableFunc(out, func(a, b Series) int { return customSize(a.Name) - customSize(b.Name) })
 	return out
 }
 
-// unusual is 0 for a name without a size, or with the default one.
-func unusual(name string) int {
+// customSize is 0 for a name without a size, or with the default one.
+func customSize(name string) int {
 	if _, size, ok := strings.Cut(name, ":"); ok && size != "60KiB" {
 		return 1
 	}
 	return 0
 }
 
-// free is the first look from i on that is not taken, those of the first round
+// nextFree is the first look from i on that is not taken, those of the first round
 // before the others, or i where all are.
-func free(i int, taken map[int]bool) int {
+func nextFree(i int, taken map[int]bool) int {
 	n := len(colors)
-	for k := range looks {
+	for k := range maxStyles {
 		if j := k/n*n + (i+k)%n; !taken[j] {
 			return j
 		}
@@ -149,17 +149,17 @@ func hash(name string) int {
 }
 
 // line is the stroke of a look.
-func (l look) line(width vg.Length) draw.LineStyle {
+func (l seriesStyle) line(width vg.Length) draw.LineStyle {
 	return draw.LineStyle{Color: l.color, Width: width, Dashes: l.dashes}
 }
 
 // glyph is the marker of a look.
-func (l look) glyph(radius vg.Length) draw.GlyphStyle {
+func (l seriesStyle) glyph(radius vg.Length) draw.GlyphStyle {
 	return draw.GlyphStyle{Color: l.color, Radius: radius, Shape: l.marker}
 }
 
-// veil is the colour at an opacity of 0 to 255.
-func veil(c color.RGBA, alpha uint8) color.NRGBA { return color.NRGBA{c.R, c.G, c.B, alpha} }
+// withAlpha is the colour at an opacity of 0 to 255.
+func withAlpha(c color.RGBA, alpha uint8) color.NRGBA { return color.NRGBA{c.R, c.G, c.B, alpha} }
 
 // diamond is a filled square on its corner.
 type diamond struct{}
@@ -170,11 +170,11 @@ func (diamond) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
 	c.Fill(polygon(at, vg.Point{Y: r}, vg.Point{X: r}, vg.Point{Y: -r}, vg.Point{X: -r}))
 }
 
-// funnel is a filled triangle on its tip.
-type funnel struct{}
+// invertedTriangle is a filled triangle on its tip.
+type invertedTriangle struct{}
 
 // DrawGlyph implements [draw.GlyphDrawer].
-func (funnel) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
+func (invertedTriangle) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
 	r := s.Radius
 	c.Fill(polygon(at, vg.Point{Y: -r * 1.15}, vg.Point{X: r, Y: r * 0.75}, vg.Point{X: -r, Y: r * 0.75}))
 }
@@ -212,8 +212,8 @@ func polygon(at vg.Point, corners ...vg.Point) vg.Path {
 	return p
 }
 
-// lettering is a text style in the picture's one typeface, size in points.
-func lettering(size vg.Length, c color.Color, bold bool) text.Style {
+// textStyle is a text style in the picture's one typeface, size in points.
+func textStyle(size vg.Length, c color.Color, bold bool) text.Style {
 	f := font.Font{Typeface: "Liberation", Variant: "Sans"}
 	if bold {
 		f.Weight = 3 // golang.org/x/image/font.WeightBold

@@ -6,8 +6,8 @@ import (
 )
 
 func TestAFramingLooksTheSameEverywhere(t *testing.T) {
-	alone := lookup([]Series{{Name: "chunked:60KiB"}})["chunked:60KiB"]
-	among := lookup([]Series{{Name: "raw", Reference: true}, {Name: "zzz"}, {Name: "ndjson"}, {Name: "chunked:4KiB"}, {Name: "chunked:60KiB"}, {Name: "adaptive"}})["chunked:60KiB"]
+	alone := assignStyles([]Series{{Name: "chunked:60KiB"}})["chunked:60KiB"]
+	among := assignStyles([]Series{{Name: "raw", Reference: true}, {Name: "zzz"}, {Name: "ndjson"}, {Name: "chunked:4KiB"}, {Name: "chunked:60KiB"}, {Name: "adaptive"}})["chunked:60KiB"]
 	if fmt.Sprint(alone) != fmt.Sprint(among) {
 		t.Errorf("%v alone, %v among others", alone, among)
 	}
@@ -15,11 +15,11 @@ func TestAFramingLooksTheSameEverywhere(t *testing.T) {
 
 func TestNoTwoSeriesLookTheSame(t *testing.T) {
 	var series []Series
-	for i := range looks {
+	for i := range maxStyles {
 		series = append(series, Series{Name: fmt.Sprintf("chunked:%d", 512<<i)})
 	}
 	seen := map[string]string{}
-	for name, l := range lookup(series) {
+	for name, l := range assignStyles(series) {
 		id := fmt.Sprintf("%v %T", l.color, l.marker)
 		if other, ok := seen[id]; ok {
 			t.Errorf("%s and %s have the same colour and marker", name, other)
@@ -29,7 +29,7 @@ func TestNoTwoSeriesLookTheSame(t *testing.T) {
 }
 
 func TestReferenceIsInInk(t *testing.T) {
-	if l := lookup([]Series{{Name: "raw", Reference: true}})["raw"]; l.color != ink || l.marker != nil {
+	if l := assignStyles([]Series{{Name: "raw", Reference: true}})["raw"]; l.color != foreground || l.marker != nil {
 		t.Errorf("the reference looks like %v", l)
 	}
 }

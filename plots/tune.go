@@ -19,7 +19,7 @@ func tuneCharts(set *results.Set) []Chart {
 	if len(v.records) == 0 {
 		return nil
 	}
-	for _, p := range v.split(v.tuneFiles()) {
+	for _, p := range v.groupBy(v.tuneFiles()) {
 		out = append(out, p.waitChart(), p.paretoChart())
 	}
 	return slices.DeleteFunc(out, Chart.empty)
@@ -27,27 +27,27 @@ func tuneCharts(set *results.Set) []Chart {
 
 // tuneView takes tune records for measurements, which in their cells and
 // samples they are.
-func tuneView(set *results.Set) view {
+func tuneView(set *results.Set) selection {
 	var records []results.Record
 	for _, u := range set.Tunes {
 		if len(u.Samples) > 0 {
 			records = append(records, results.Record{Run: u.Run, Cell: u.Cell, Samples: u.Samples})
 		}
 	}
-	v := wholeView(set, records)
-	chosen := v.common("size")
+	v := newSelection(set, records)
+	chosen := v.mostMeasured("size")
 	return v.keep(func(r results.Record) bool {
-		size := v.of("size", r)
-		return len(v.where("size", size).values("framing")) > fewFramings || slices.Contains(chosen.values("size"), size)
+		size := v.valueOf("size", r)
+		return len(v.where("size", size).values("framing")) > minFramings || slices.Contains(chosen.values("size"), size)
 	})
 }
 
-// fewFramings are those that a choice is tried with for messages of another
+// minFramings are those that a choice is tried with for messages of another
 // size than that of most records; more are a choice of their own.
-const fewFramings = 3
+const minFramings = 3
 
 // tuneFiles are the dimensions that neither chart shows in itself.
-func (v view) tuneFiles() []dimension {
+func (v selection) tuneFiles() []dimension {
 	var out []dimension
 	for _, d := range []dimension{machine, "size", "placement", "pipe", "io", "rate", "messages"} {
 		if v.varies(d) {
@@ -60,7 +60,7 @@ func (v view) tuneFiles() []dimension {
 // waitChart holds the wait of small messages against chunk size: a panel a
 // reader's rate. The lines are p50, p99 and what the rule of thumb predicts,
 // and p50 of what else was tried.
-func (p part) waitChart() Chart {
+func (p chartGroup) waitChart() Chart {
 	c := Chart{
 		Name:     "wait" + p.suffix,
 		Title:    "How long a small message waits behind large ones",
@@ -73,10 +73,10 @@ func (p part) waitChart() Chart {
 	for _, drain := range chunked.values("drain") {
 		own := chunked.where("drain", drain)
 		panel := Panel{Title: "reader at " + display("drain", drain)}
-		plain := own.pulled(chunked.usualLever())
+		plain := own.withVariant(chunked.mainVariant())
 		panel.Series = append(plain.predicted(), plain.chunkLine("p50", medianOf("due.p50")), plain.chunkLine("p99", medianOf("due.p99")))
-		for _, lever := range chunked.otherLevers() {
-			panel.Series = append(panel.Series, own.pulled(lever).chunkLine("p50, "+lever, medianOf("due.p50")))
+		for _, lever := range chunked.otherVariants() {
+			panel.Series = append(panel.Series, own.withVariant(lever).chunkLine("p50, "+lever, medianOf("due.p50")))
 		}
 		panel.Guides = p.where("drain", drain).unchunkedWait()
 		c.Panels = append(c.Panels, panel)
@@ -88,9 +88,9 @@ func (p part) waitChart() Chart {
 	return c
 }
 
-// leverOf names what a record has beside its chunk size: its pipe's capacity,
+// variantOf names what a record has beside its chunk size: its pipe's capacity,
 // or what its sender does.
-func (v view) leverOf(r results.Record) string {
+func (v selection) variantOf(r results.Record) string {
 	switch name, value, _ := strings.Cut(r.Cell.Sender, "="); name {
 	case "watermark":
 		if n, err := strconv.ParseInt(value, 10, 64); err == nil {
@@ -101,22 +101,22 @@ func (v view) leverOf(r results.Record) string {
 			return "frames of " + results.FormatDuration(float64(d)) + " each"
 		}
 	}
-	return cmp.Or(r.Cell.Sender, "pipe of "+display("capacity", v.of("capacity", r)))
+	return cmp.Or(r.Cell.Sender, "pipe of "+display("capacity", v.valueOf("capacity", r)))
 }
 
-// leverCounts are how many records each lever has.
-func (v view) leverCounts() map[string]int {
+// variantCounts are how many records each lever has.
+func (v selection) variantCounts() map[string]int {
 	counts := map[string]int{}
 	for _, r := range v.records {
-		counts[v.leverOf(r)]++
+		counts[v.variantOf(r)]++
 	}
 	return counts
 }
 
-// usualLever is the one of most records: that of the sizes to choose from.
-func (v view) usualLever() string {
+// mainVariant is the one of most records: that of the sizes to choose from.
+func (v selection) mainVariant() string {
 	usual, most := "", 0
-	for lever, n := range v.leverCounts() {
+	for lever, n := range v.variantCounts() {
 		if n > most || n == most && lever < usual {
 			usual, most = lever, n
 		}
@@ -124,18 +124,18 @@ func (v view) usualLever() string {
 	return usual
 }
 
-func (v view) otherLevers() []string {
-	usual := v.usualLever()
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(v.leverCounts())), func(lever string) bool { return lever == usual })
+func (v selection) otherVariants() []string {
+	usual := v.mainVariant()
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(v.variantCounts())), func(lever string) bool { return lever == usual })
 }
 
-// pulled are the records of a lever.
-func (v view) pulled(lever string) view {
-	return v.keep(func(r results.Record) bool { return v.leverOf(r) == lever })
+// withVariant are the records of a lever.
+func (v selection) withVariant(lever string) selection {
+	return v.keep(func(r results.Record) bool { return v.variantOf(r) == lever })
 }
 
 // chunkLine is a figure against chunk size.
-func (v view) chunkLine(name string, of figure) Series {
+func (v selection) chunkLine(name string, of estimator) Series {
 	s := Series{Name: name}
 	specs := v.values("framing")
 	slices.SortFunc(specs, compareChunks)
@@ -151,8 +151,8 @@ const predictedName = "predicted"
 
 // predicted is the wait that the pipe's capacity, the chunk and the reader's
 // rate make, where the reader has one.
-func (v view) predicted() []Series {
-	s := v.chunkLine(predictedName, func(line, _ view, x float64) (Point, bool) {
+func (v selection) predicted() []Series {
+	s := v.chunkLine(predictedName, func(line, _ selection, x float64) (Point, bool) {
 		for _, r := range line.records {
 			if capacity := r.Samples[0].Capacity; r.Cell.Drain > 0 && capacity > 0 {
 				return exact(x, (float64(capacity)+x)/float64(r.Cell.Drain)*1e9), true
@@ -168,7 +168,7 @@ func (v view) predicted() []Series {
 }
 
 // unchunkedWait marks what small messages wait where large ones are not cut.
-func (v view) unchunkedWait() []Guide {
+func (v selection) unchunkedWait() []Guide {
 	whole := v.keep(func(r results.Record) bool { return r.Cell.Framing == "ndjson" })
 	if p, ok := medianOf("due.p99")(whole, whole, 0); ok {
 		return []Guide{{Value: p.Y, Label: "ndjson, not cut: p99"}}
@@ -179,7 +179,7 @@ func (v view) unchunkedWait() []Guide {
 // paretoChart holds both sides of the choice: the wait behind each reader
 // against goodput with the fastest, since behind a slow one all sizes have the
 // goodput that it leaves them. What is best lies to the lower right.
-func (p part) paretoChart() Chart {
+func (p chartGroup) paretoChart() Chart {
 	c := Chart{
 		Name:     "pareto" + p.suffix,
 		Title:    "The trade-off: wait of small messages against goodput of large ones",
@@ -193,14 +193,14 @@ func (p part) paretoChart() Chart {
 	c.X = Axis{Label: "goodput, reader at " + display("drain", drains[0]), Scale: Linear, Unit: Rate, From: new(0.0)}
 	for _, drain := range drains {
 		own := p.where("drain", drain)
-		usual := p.usualLever()
-		plain := sides{cost: fast.pulled(usual), wait: own.pulled(usual)}
+		usual := p.mainVariant()
+		plain := tradeoff{cost: fast.withVariant(usual), wait: own.withVariant(usual)}
 		panel := Panel{Title: "wait: reader at " + display("drain", drain)}
 		for _, name := range plain.wait.families() {
 			panel.Series = append(panel.Series, plain.line(name))
 		}
-		for _, lever := range p.otherLevers() {
-			if s := (sides{fast.pulled(lever), own.pulled(lever)}).line("chunked"); len(s.Points) > 0 {
+		for _, lever := range p.otherVariants() {
+			if s := (tradeoff{fast.withVariant(lever), own.withVariant(lever)}).line("chunked"); len(s.Points) > 0 {
 				s.Name, s.Points[0].Label = lever, "" // its chunk size is one of the line's
 				panel.Series = append(panel.Series, s)
 			}
@@ -213,18 +213,18 @@ func (p part) paretoChart() Chart {
 	return c
 }
 
-// sides are the records that say what sizes cost, and those that say how long
+// tradeoff are the records that say what sizes cost, and those that say how long
 // small messages wait.
-type sides struct{ cost, wait view }
+type tradeoff struct{ cost, wait selection }
 
 // line joins the chunk sizes of a framing, or is the point of one that does
 // not cut.
-func (v sides) line(name string) Series {
+func (v tradeoff) line(name string) Series {
 	s := Series{Name: name, Shape: Curve}
 	specs := slices.DeleteFunc(v.wait.values("framing"), func(spec string) bool { return family(spec) != name })
 	slices.SortFunc(specs, compareChunks)
 	for i, spec := range specs {
-		if p, ok := v.tradeOff(spec); ok {
+		if p, ok := v.point(spec); ok {
 			p.Mark = true
 			if i == 0 && chunkOf(spec) > 0 {
 				p.Label = chunkLabel(spec)
@@ -243,8 +243,8 @@ func chunkLabel(spec string) string {
 	return spec
 }
 
-// tradeOff is goodput and wait of one framing.
-func (v sides) tradeOff(spec string) (Point, bool) {
+// point is goodput and wait of one framing.
+func (v tradeoff) point(spec string) (Point, bool) {
 	cost, wait := v.cost.where("framing", spec), v.wait.where("framing", spec)
 	x, okX := medianOf("goodput")(cost, cost, 0)
 	y, okY := medianOf("due.p99")(wait, wait, x.Y)
@@ -253,14 +253,14 @@ func (v sides) tradeOff(spec string) (Point, bool) {
 
 // recommended are the points that the records recommend, at a reader's rate:
 // runs may differ.
-func (p part) recommended(plain sides, drain string) Series {
+func (p chartGroup) recommended(plain tradeoff, drain string) Series {
 	s := Series{Name: "recommended", Shape: Dots}
 	for _, u := range p.set.Tunes {
-		if !u.Recommended || p.of("drain", results.Record{Cell: u.Cell}) != drain {
+		if !u.Recommended || p.valueOf("drain", results.Record{Cell: u.Cell}) != drain {
 			continue
 		}
 		label := "use " + chunkLabel(u.Cell.Framing)
-		pt, ok := plain.tradeOff(u.Cell.Framing)
+		pt, ok := plain.point(u.Cell.Framing)
 		if ok && !slices.ContainsFunc(s.Points, func(o Point) bool { return o.Label == label }) {
 			pt.Low, pt.High, pt.Label = pt.Y, pt.Y, label
 			s.Points = append(s.Points, pt)

@@ -1,10 +1,18 @@
 package plots
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/pipebench/pipebench/results"
 )
@@ -66,7 +74,7 @@ func Charts(set *results.Set) (charts []Chart, omitted []Omission) {
 		if len(made) == 0 && k.needs != "" && measured {
 			omitted = append(omitted, Omission{k.name, k.needs})
 		}
-		kept, alone := lone(made)
+		kept, alone := dropSinglePoints(made)
 		charts = append(charts, kept...)
 		omitted = append(omitted, alone...)
 	}
@@ -110,12 +118,12 @@ func (c Chart) writeAs(dir, ending string, draw func() ([]byte, error)) (path st
 		return "", err
 	}
 	path = filepath.Join(dir, c.Name+ending)
-	return path, replace(path, picture)
+	return path, replaceFile(path, picture)
 }
 
-// replace writes a file beside its place and moves it there, so that nobody
+// replaceFile writes a file beside its place and moves it there, so that nobody
 // ever sees half of it.
-func replace(path string, content []byte) error {
+func replaceFile(path string, content []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return fmt.Errorf("write plot: %w", err)
@@ -135,4 +143,94 @@ func replace(path string, content []byte) error {
 		return fmt.Errorf("write plot %s: %w", path, err)
 	}
 	return nil
+}
+
+// ErrNothingToDraw is returned for a chart without a single point.
+var ErrNothingToDraw = errors.New("nothing to draw")
+
+// pixelsPerInch of a PNG: twice 96, so that a picture shown at 800 pixels is
+// sharp on a dense screen too.
+const pixelsPerInch = 192
+
+// SVG draws the chart as an SVG document of 600 × about 400 points. The same
+// chart gives the same bytes.
+func (c Chart) SVG() ([]byte, error) {
+	var out bytes.Buffer
+	err := c.render(func(w, h vg.Length) vg.CanvasWriterTo { return vgsvg.New(w, h) }, &out)
+	return []byte(withFontFallbacks(out.String())), err
+}
+
+// PNG draws the chart 1600 pixels wide. The same chart gives the same bytes.
+func (c Chart) PNG() ([]byte, error) {
+	var out bytes.Buffer
+	err := c.render(func(w, h vg.Length) vg.CanvasWriterTo {
+		return vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(pixelsPerInch))}
+	}, &out)
+	return out.Bytes(), err
+}
+
+func (c Chart) render(canvas func(w, h vg.Length) vg.CanvasWriterTo, out *bytes.Buffer) error {
+	if c.empty() {
+		return fmt.Errorf("draw %s: %w", c.Name, ErrNothingToDraw)
+	}
+	f := newLayout(c)
+	w, h := f.size()
+	on := canvas(w, h)
+	f.drawOn(draw.NewCanvas(on, w, h))
+	if _, err := on.WriteTo(out); err != nil {
+		return fmt.Errorf("draw %s: %w", c.Name, err)
+	}
+	return nil
+}
+
+// withFontFallbacks names typefaces of the same widths beside the one that gonum names
+// alone: few machines but Linux ones have it installed.
+func withFontFallbacks(svg string) string {
+	svg = strings.ReplaceAll(svg, "font-variant:none;", "")
+	return strings.ReplaceAll(svg, "font-family:Liberation Sans;", "font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")
+}
+
+// The pictures in gallery are of true results: "go generate ./plots" measures
+// and draws them again, in about two minutes on a machine that does nothing
+// else. It keeps the records in pipebench-out/gallery; what is there from
+// earlier times is drawn with them.
+//
+//go:generate go build -o ../pipebench-out/gallery/ ../cmd/pipebench
+//go:generate ../pipebench-out/gallery/pipebench run --out ../pipebench-out/gallery/run --no-progress
+//go:generate ../pipebench-out/gallery/pipebench plot ../pipebench-out/gallery/run --gallery goodput,roundtrip --out gallery
+//go:generate ../pipebench-out/gallery/pipebench tune --out ../pipebench-out/gallery/tune --no-progress
+//go:generate ../pipebench-out/gallery/pipebench plot ../pipebench-out/gallery/tune --gallery wait,pareto --out gallery
+//go:generate ../pipebench-out/gallery/pipebench run --scenario growth --out ../pipebench-out/gallery/growth --no-progress
+//go:generate ../pipebench-out/gallery/pipebench plot ../pipebench-out/gallery/growth --gallery fault-growth_ndjson --out gallery
+//go:generate ../pipebench-out/gallery/pipebench drive --size 1KiB..4MiB --out ../pipebench-out/gallery/drive --no-progress -- ../pipebench-out/gallery/pipebench serve --fault deaf@1MiB
+//go:generate ../pipebench-out/gallery/pipebench plot ../pipebench-out/gallery/drive --gallery target --out gallery
+
+// Gallery draws the named charts of a set into a folder as SVG alone, small
+// enough to be kept beside a program's sources, and lists the files. A name
+// that the set has no chart of is an error that says which it has.
+func Gallery(dir string, set *results.Set, names ...string) (files []string, err error) {
+	charts, _ := Charts(set)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, fmt.Errorf("make folder for plots: %w", err)
+	}
+	for _, name := range names {
+		i := slices.IndexFunc(charts, func(c Chart) bool { return c.Name == name })
+		if i < 0 {
+			return files, fmt.Errorf("draw %s: no such chart; the results have %s", name, strings.Join(chartNames(charts), ", "))
+		}
+		path, err := charts[i].writeAs(dir, ".svg", charts[i].SVG)
+		if err != nil {
+			return files, err
+		}
+		files = append(files, path)
+	}
+	return files, nil
+}
+
+func chartNames(charts []Chart) []string {
+	var out []string
+	for _, c := range charts {
+		out = append(out, c.Name)
+	}
+	return out
 }

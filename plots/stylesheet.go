@@ -11,7 +11,7 @@ import (
 
 // A wardrobe holds what the pictures of one page wear: each style once, as a
 // class, with the colours as variables that a dark page sets otherwise.
-type wardrobe struct {
+type stylesheet struct {
 	styles []string
 }
 
@@ -19,11 +19,11 @@ type wardrobe struct {
 // the element that a document begins with.
 var (
 	styleAttribute = regexp.MustCompile(`\s+style="([^"]*)"`)
-	opening        = regexp.MustCompile(`(?s)^.*?<svg width="[^"]*" height="[^"]*" (viewBox="[^"]*")[^>]*>`)
+	svgStart       = regexp.MustCompile(`(?s)^.*?<svg width="[^"]*" height="[^"]*" (viewBox="[^"]*")[^>]*>`)
 )
 
-// figure draws a chart as an element of a page, without a style of its own.
-func (w *wardrobe) figure(c Chart) (template.HTML, error) {
+// estimator draws a chart as an element of a page, without a style of its own.
+func (w *stylesheet) inlineSVG(c Chart) (template.HTML, error) {
 	svg, err := c.SVG()
 	if err != nil {
 		return "", err
@@ -32,12 +32,12 @@ func (w *wardrobe) figure(c Chart) (template.HTML, error) {
 		return fmt.Sprintf(` class="p%d"`, w.class(styleAttribute.FindStringSubmatch(attribute)[1]))
 	})
 	label := template.HTMLEscapeString(c.Title)
-	text = opening.ReplaceAllString(text, `<svg class="plot" role="img" aria-label="`+label+`" $1>`)
+	text = svgStart.ReplaceAllString(text, `<svg class="plot" role="img" aria-label="`+label+`" $1>`)
 	return template.HTML(text), nil // the canvas escapes what it writes; the label is escaped here
 }
 
 // class numbers a style.
-func (w *wardrobe) class(style string) int {
+func (w *stylesheet) class(style string) int {
 	if i := slices.Index(w.styles, style); i >= 0 {
 		return i
 	}
@@ -45,31 +45,31 @@ func (w *wardrobe) class(style string) int {
 	return len(w.styles) - 1
 }
 
-// sheet is the CSS of all styles given out.
-func (w *wardrobe) sheet() template.CSS {
+// css is the CSS of all styles given out.
+func (w *stylesheet) css() template.CSS {
 	var css strings.Builder
-	light, dark := palettes()
+	light, dark := colourVariables()
 	fmt.Fprintf(&css, ":root{%s}\n@media screen and (prefers-color-scheme:dark){:root{%s}}\n", light, dark)
 	for i, style := range w.styles {
-		fmt.Fprintf(&css, "svg .p%d{%s}\n", i, written.ReplaceAllStringFunc(style, themed))
+		fmt.Fprintf(&css, "svg .p%d{%s}\n", i, hexColour.ReplaceAllStringFunc(style, cssVariable))
 	}
 	return template.CSS(css.String()) // of this package's own making
 }
 
-// written is a colour in a style.
-var written = regexp.MustCompile(`#[0-9A-F]{6}`)
+// hexColour is a colour in a style.
+var hexColour = regexp.MustCompile(`#[0-9A-F]{6}`)
 
-// themed is the variable for a colour of a picture. The canvas works out the
+// cssVariable is the variable for a colour of a picture. The canvas works out the
 // colour under an opacity from what is left of it, so a channel may be off by
 // a little.
-func themed(written string) string {
+func cssVariable(written string) string {
 	var c color.RGBA
 	if _, err := fmt.Sscanf(written, "#%02X%02X%02X", &c.R, &c.G, &c.B); err != nil {
 		return written
 	}
-	for _, p := range onDark {
+	for _, p := range darkColours {
 		if near(c.R, p.light.R) && near(c.G, p.light.G) && near(c.B, p.light.B) {
-			return "var(" + variable(p.light) + ")"
+			return "var(" + variableName(p.light) + ")"
 		}
 	}
 	return written
@@ -77,11 +77,11 @@ func themed(written string) string {
 
 func near(a, b uint8) bool { return max(a, b)-min(a, b) <= 4 }
 
-// onDark is what each colour of a picture turns to on a dark page: lighter, of
+// darkColours is what each colour of a picture turns to on a dark page: lighter, of
 // the same hue.
-var onDark = []struct{ light, dark color.RGBA }{
-	{paper, color.RGBA{0x16, 0x1b, 0x22, 0xff}},
-	{ink, color.RGBA{0xe6, 0xed, 0xf3, 0xff}},
+var darkColours = []struct{ light, dark color.RGBA }{
+	{background, color.RGBA{0x16, 0x1b, 0x22, 0xff}},
+	{foreground, color.RGBA{0xe6, 0xed, 0xf3, 0xff}},
 	{muted, color.RGBA{0x9d, 0xa7, 0xb3, 0xff}},
 	{faint, color.RGBA{0x2d, 0x33, 0x3b, 0xff}},
 	{blue, color.RGBA{0x4d, 0xa9, 0xe0, 0xff}},
@@ -93,12 +93,12 @@ var onDark = []struct{ light, dark color.RGBA }{
 	{brown, color.RGBA{0xc2, 0x91, 0x5f, 0xff}},
 }
 
-// palettes declare the variables of a light and of a dark page.
-func palettes() (light, dark string) {
+// colourVariables declare the variables of a light and of a dark page.
+func colourVariables() (light, dark string) {
 	var l, d strings.Builder
-	for _, p := range onDark {
-		fmt.Fprintf(&l, "%s:%s;", variable(p.light), hex(p.light))
-		fmt.Fprintf(&d, "%s:%s;", variable(p.light), hex(p.dark))
+	for _, p := range darkColours {
+		fmt.Fprintf(&l, "%s:%s;", variableName(p.light), hex(p.light))
+		fmt.Fprintf(&d, "%s:%s;", variableName(p.light), hex(p.dark))
 	}
 	return l.String(), d.String()
 }
@@ -106,4 +106,4 @@ func palettes() (light, dark string) {
 // hex is a colour as gonum's SVG canvas writes it.
 func hex(c color.RGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B) }
 
-func variable(c color.RGBA) string { return strings.ToLower("--plot-" + hex(c)[1:]) }
+func variableName(c color.RGBA) string { return strings.ToLower("--plot-" + hex(c)[1:]) }

@@ -18,18 +18,18 @@ type pointLabels struct {
 }
 
 // add notes the labels of a series, and what is drawn of it.
-func (l *pointLabels) add(f frame, s Series) {
-	points := f.onPaper(s.Points)
+func (l *pointLabels) add(f axes, s Series) {
+	points := f.positions(s.Points)
 	l.drawn = append(l.drawn, points...)
 	if s.Shape != Dots {
-		l.drawn = append(l.drawn, between(points)...)
+		l.drawn = append(l.drawn, interpolate(points)...)
 	}
 	l.of = append(l.of, slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return p.Label == "" })...)
 }
 
-// between are places along the lines that join points, close enough to each
+// interpolate are places along the lines that join points, close enough to each
 // other that no label passes through.
-func between(points []Point) []Point {
+func interpolate(points []Point) []Point {
 	const steps = 32
 	var out []Point
 	for i := 1; i < len(points); i++ {
@@ -48,22 +48,22 @@ func (l pointLabels) Plot(c draw.Canvas, p *plot.Plot) {
 		return
 	}
 	atX, atY := p.Transforms(&c)
-	style := lettering(8, ink, false)
+	style := textStyle(8, foreground, false)
 	var taken, drawn []vg.Rectangle
 	for _, pt := range l.drawn {
 		at, r := vg.Point{X: atX(pt.X), Y: atY(pt.Y)}, lineWidth
 		drawn = append(drawn, vg.Rectangle{Min: vg.Point{X: at.X - r, Y: at.Y - r}, Max: vg.Point{X: at.X + r, Y: at.Y + r}})
 	}
 	for _, pt := range l.of {
-		box := place(vg.Point{X: atX(pt.X), Y: atY(pt.Y)}, style, pt.Label, c.Rectangle, taken, drawn)
+		box := placeLabel(vg.Point{X: atX(pt.X), Y: atY(pt.Y)}, style, pt.Label, c.Rectangle, taken, drawn)
 		taken = append(taken, box)
 		c.FillText(style, box.Min, pt.Label)
 	}
 }
 
-// place finds the room for a label beside a point; where there is none it
+// placeLabel finds the room for a label beside a point; where there is none it
 // stays at the upper right.
-func place(at vg.Point, style text.Style, label string, within vg.Rectangle, taken, drawn []vg.Rectangle) vg.Rectangle {
+func placeLabel(at vg.Point, style text.Style, label string, within vg.Rectangle, taken, drawn []vg.Rectangle) vg.Rectangle {
 	const gap = markerRadius + 3
 	w, h := style.Width(label), style.Height(label)
 	right, left, above, below := at.X+gap, at.X-gap-w, at.Y+markerRadius, at.Y-markerRadius-h

@@ -1,0 +1,290 @@
+package plots
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// A curve is what a fault's evidence may hold under "curve": evidence that
+// says more as a picture.
+type curveEvidence struct {
+	Title  string `json:"title"`
+	X      string `json:"x"` // what the axis shows, with its unit: "message size, B"
+	Y      string `json:"y"`
+	Series []struct {
+		Name   string `json:"name"`
+		Points []struct {
+			X            float64 `json:"x"`
+			Y            float64 `json:"y"`
+			Low          float64 `json:"low"`
+			High         float64 `json:"high"`
+			Extrapolated bool    `json:"extrapolated"` // computed, not measured
+		} `json:"points"`
+	} `json:"series"`
+}
+
+// faultCharts draw the curves in the evidence of faults.
+func faultCharts(set *results.Set) []Chart {
+	var out []Chart
+	for _, f := range set.Faults {
+		e, ok := curveOf(f)
+		if !ok {
+			continue
+		}
+		c := e.chart()
+		c.Name = "fault-" + slug(f.ID)
+		c.Subtitle = environmentLines(set, []results.Fault{f}, func(f results.Fault) string { return f.Run })
+		if slices.ContainsFunc(out, func(o Chart) bool {
+			return reflect.DeepEqual(o.Panels, c.Panels) && slices.Equal(o.Subtitle, c.Subtitle)
+		}) {
+			continue // faults of one scenario may show the same evidence
+		}
+		if slices.ContainsFunc(out, func(o Chart) bool { return o.Name == c.Name }) {
+			c.Name += "-" + slug(machineName(set, set.Machine(f.Run)))
+		}
+		out = append(out, c)
+	}
+	return slices.DeleteFunc(out, Chart.empty)
+}
+
+// curveOf reads the curve of a fault, if it has one.
+func curveOf(f results.Fault) (curveEvidence, bool) {
+	text, err := json.Marshal(f.Evidence["curve"])
+	if err != nil || f.Evidence["curve"] == nil {
+		return curveEvidence{}, false
+	}
+	var e curveEvidence
+	return e, json.Unmarshal(text, &e) == nil
+}
+
+func (e curveEvidence) chart() Chart {
+	c := Chart{Title: e.Title, X: axisOf(e.X), Y: axisOf(e.Y)}
+	var p Panel
+	extrapolated := false
+	for _, trace := range e.Series {
+		s := Series{Name: trace.Name, Reference: isRaw(trace.Name)}
+		for _, pt := range trace.Points {
+			point := Point{X: pt.X, Y: pt.Y, Low: pt.Low, High: pt.High}
+			point.Computed = pt.Extrapolated
+			extrapolated = extrapolated || pt.Extrapolated
+			s.Points = append(s.Points, point)
+		}
+		slices.SortFunc(s.Points, byX)
+		p.Series = append(p.Series, s)
+	}
+	if extrapolated {
+		c.Notes = append(c.Notes, "Hollow points are extrapolated: they follow from the fitted slope, and were not measured.")
+	}
+	c.Panels = []Panel{p}
+	return c
+}
+
+// axisOf lays out what a label names, by the unit at its end.
+func axisOf(label string) Axis {
+	name, unit, _ := strings.Cut(label, ", ")
+	switch {
+	case unit == "B" || strings.HasPrefix(label, "bytes"):
+		return Axis{Label: name, Scale: Log2, Unit: Bytes}
+	case unit == "B/s":
+		return Axis{Label: name, Scale: Log, Unit: Rate}
+	case unit == "ns/B" || label == "ns/B":
+		return Axis{Label: "time per byte", Scale: Log, Unit: PerByte}
+	case unit == "ns":
+		return Axis{Label: name, Scale: Log, Unit: Nanos}
+	}
+	return Axis{Label: label, Scale: Log, Unit: Number}
+}
+
+// maxCategories is how many rows a chart of categories has at the most.
+const maxCategories = 30
+
+// noiseCharts hold what doctor found: for each cell and metric the figures of
+// invocations that nothing distinguishes, each over their median.
+func noiseCharts(set *results.Set) []Chart {
+	c := Chart{
+		Name:     "noise",
+		Title:    "How far figures move between runs that nothing distinguishes",
+		Subtitle: environmentLines(set, set.Noise, func(l results.Noise) string { return l.Run }),
+		X:        Axis{Label: "figure of an invocation, as a share of the median of all", Scale: Linear, Unit: Times},
+		Y:        Axis{Scale: Category},
+		Notes:    []string{"A difference between two runs that is not wider than these rows says nothing."},
+	}
+	series := Series{Shape: Dots}
+	for i, n := range set.Noise {
+		median := results.Median(n.Values).Median
+		if median <= 0 || i >= maxCategories {
+			continue
+		}
+		row := float64(len(c.Y.Categories))
+		c.Y.Categories = append(c.Y.Categories, joinParts(noiseTitle(set, n)...))
+		for _, v := range n.Values {
+			series.Points = append(series.Points, exact(v/median, row))
+		}
+	}
+	if left := len(set.Noise) - maxCategories; left > 0 {
+		c.Notes = append(c.Notes, fmt.Sprintf("%d more are not shown.", left))
+	}
+	c.Panels = []Panel{{Series: []Series{series}, Guides: []Guide{{Vertical: true, Value: 1}}}}
+	return slices.DeleteFunc([]Chart{c}, Chart.empty)
+}
+
+// noiseTitle names a noise record's cell, metric, and machine where there are
+// several.
+func noiseTitle(set *results.Set, n results.Noise) []string {
+	title := []string{n.Metric, framingTitle(n.Cell.Framing), results.FormatSize(int64(n.Cell.Size)), n.Cell.Placement, n.Cell.Pattern}
+	if len(set.Machines()) > 1 {
+		title = append(title, machineName(set, n.Machine))
+	}
+	return title
+}
+
+// probeCharts draw the rules of the pipes that have a size or a time: what
+// writes of a size fill a pipe with, and how long things take.
+func probeCharts(set *results.Set) []Chart {
+	return slices.DeleteFunc([]Chart{fillChart(set), probeTimes(set)}, Chart.empty)
+}
+
+// fillStep begins the steps that fill a pipe with writes of one size, which
+// follows it.
+const fillStep = "capacity/fill/"
+
+// fillChart holds what a pipe takes against the size of the writes that fill it.
+func fillChart(set *results.Set) Chart {
+	c := Chart{
+		Name:  "fill",
+		Title: "What a pipe holds depends on how it is filled",
+		X:     Axis{Label: "size of each write", Scale: Log2, Unit: Bytes},
+		Y:     Axis{Label: "bytes accepted until it is full", Scale: Log2, Unit: Bytes},
+		Notes: []string{"A point that is labelled differs from the system's documented rule."},
+	}
+	for _, id := range distinct(set.Probes, func(p results.Probe) string { return set.Machine(p.Run) }) {
+		if panel := fillPanel(set, id); len(panel.Series) > 0 {
+			c.Panels = append(c.Panels, panel)
+		}
+	}
+	c.Subtitle = environmentLines(set, set.Probes, func(p results.Probe) string { return p.Run })
+	return c
+}
+
+// fillPanel is that of one machine: kinds of pipes and their documented rules
+// are lines enough for one.
+func fillPanel(set *results.Set, id string) Panel {
+	panel := Panel{Title: machineAbove(set, id)}
+	for _, p := range set.Probes {
+		size, ok := strings.CutPrefix(p.Step, fillStep)
+		x, errX := strconv.ParseFloat(size, 64)
+		y, isNumber := number(p.Value)
+		if !ok || errX != nil || !isNumber || set.Machine(p.Run) != id {
+			continue
+		}
+		pt := exact(x, y)
+		if p.Agrees != nil && !*p.Agrees {
+			pt.Label = "differs"
+		}
+		panel.Series = addPoint(panel.Series, pipeOf(p), pt)
+		if rule, ok := predicted(p); ok {
+			panel.Series = addPoint(panel.Series, pipeOf(p)+", documented", exact(x, rule))
+		}
+	}
+	for i := range panel.Series {
+		slices.SortFunc(panel.Series[i].Points, byX)
+		if strings.HasSuffix(panel.Series[i].Name, ", documented") {
+			panel.Series[i].Reference, panel.Series[i].Shape = true, Curve
+		}
+	}
+	return panel
+}
+
+// predicted is the number that the documented rule of the system predicts: the
+// first word of the text, "32784 B (fs/pipe.c)".
+func predicted(p results.Probe) (float64, bool) {
+	first, _, _ := strings.Cut(p.Documented, " ")
+	n, err := strconv.ParseFloat(first, 64)
+	return n, err == nil && p.Agrees != nil
+}
+
+func pipeOf(p results.Probe) string { return cmp.Or(p.Pipe, "pipe") }
+
+// machineAbove is what stands above a machine's panel, "" where it is the only
+// one.
+func machineAbove(set *results.Set, id string) string {
+	if len(set.Machines()) < 2 {
+		return ""
+	}
+	return machineName(set, id)
+}
+
+// probeTimes holds the probes that found a time, a row each.
+func probeTimes(set *results.Set) Chart {
+	c := Chart{
+		Name:  "probe-times",
+		Title: "How long the pipes take to tell",
+		X:     Axis{Label: "time", Scale: Log, Unit: Nanos},
+		Y:     Axis{Scale: Category},
+	}
+	panels := map[string][]Series{}
+	for _, p := range set.Probes {
+		value, ok := number(p.Value)
+		if p.Unit != "ns" || !ok {
+			continue
+		}
+		row := slices.Index(c.Y.Categories, p.Step)
+		if row < 0 {
+			row = len(c.Y.Categories)
+			c.Y.Categories = append(c.Y.Categories, p.Step)
+		}
+		on := set.Machine(p.Run)
+		panels[on] = addPoint(panels[on], pipeOf(p), exact(value, float64(row)))
+	}
+	for _, id := range distinct(set.Probes, func(p results.Probe) string { return set.Machine(p.Run) }) {
+		if series := panels[id]; len(series) > 0 {
+			c.Panels = append(c.Panels, Panel{Title: machineAbove(set, id), Series: withShape(series, Dots)})
+		}
+	}
+	c.Subtitle = environmentLines(set, set.Probes, func(p results.Probe) string { return p.Run })
+	return c
+}
+
+// number reads a value that JSON or a program made.
+func number(v any) (float64, bool) {
+	switch n := v.(type) {
+	case float64:
+		return n, true
+	case int:
+		return float64(n), true
+	case int64:
+		return float64(n), true
+	case json.Number:
+		f, err := n.Float64()
+		return f, err == nil
+	}
+	return 0, false
+}
+
+// environmentLines describe the machine that lines of a set were found on, or
+// say how many there were.
+func environmentLines[L any](set *results.Set, lines []L, run func(L) string) []string {
+	var found []results.Environment
+	for _, l := range lines {
+		e, ok := set.Environment(run(l))
+		same := func(o results.Environment) bool { return o.Machine == e.Machine }
+		if ok && !slices.ContainsFunc(found, same) {
+			found = append(found, e)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil
+	case 1:
+		return []string{describeMachine(found[0])}
+	default:
+		return []string{strconv.Itoa(len(found)) + " machines"}
+	}
+}

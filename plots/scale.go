@@ -1,0 +1,393 @@
+package plots
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/plot"
+)
+
+// An Axis says what is laid out along it, on which scale, in which unit.
+type Axis struct {
+	Label      string   `json:"label"`
+	Scale      Scale    `json:"scale"`
+	Unit       Unit     `json:"unit,omitempty"`
+	Categories []string `json:"categories,omitempty"` // names of 0, 1, 2 … on a [Category] scale
+	From       *float64 `json:"from,omitempty"`       // where the axis begins at the latest
+	To         *float64 `json:"to,omitempty"`         // where it ends at the earliest
+	Limit      float64  `json:"limit,omitempty"`      // where it ends at the latest, whatever the intervals reach; 0 is nowhere
+}
+
+// A Scale is how values become positions.
+type Scale string
+
+// Scales of an axis. The logarithmic ones give zero a place of its own below
+// the smallest value: zero is a result ("no byte of overhead"), not an error.
+const (
+	Linear   Scale = "linear"
+	Log      Scale = "log10"    // ticks at 1, 2 and 5 times powers of ten
+	Log2     Scale = "log2"     // ticks at powers of two
+	Nines    Scale = "nines"    // a quantile q at log10 1/(1-q): 90 %, 99 %, 99.9 % at equal distances
+	Category Scale = "category" // names at equal distances
+)
+
+// A ruler is an axis fitted to the values it has to show: gonum's own
+// logarithmic scale panics for zero, for nothing, and for a single value.
+type fittedScale struct {
+	scale    Scale
+	hasZero  bool
+	zero     float64 // position of zero on a logarithmic scale
+	min, max float64 // ends of the axis, as positions
+	ticks    []plot.Tick
+}
+
+// fit lays the axis out for values, with room for about most labels.
+func (a Axis) fit(values []float64, most int) fittedScale {
+	values = a.withBounds(values)
+	r := fittedScale{scale: a.Scale}
+	switch a.Scale {
+	case Log, Log2:
+		r.fitLog(values)
+	case Nines:
+		r.min, r.max = span(mapped(values, ninesOf))
+		r.min = 0
+	case Category:
+		r.min, r.max = -0.5, float64(max(len(a.Categories), 1))-0.5
+	default:
+		r.fitLinear(values)
+	}
+	r.ticks = a.ticks(r, most)
+	return r
+}
+
+func (a Axis) withBounds(values []float64) []float64 {
+	values = slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return !finite(v) })
+	for i, v := range values {
+		values[i] = a.clamp(v)
+	}
+	for _, bound := range []*float64{a.From, a.To} {
+		if bound != nil {
+			values = append(values, *bound)
+		}
+	}
+	return values
+}
+
+// clamp brings a value to the limit of the axis.
+func (a Axis) clamp(v float64) float64 {
+	if a.Limit > 0 {
+		return min(v, a.Limit)
+	}
+	return v
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// at is the position of a value.
+func (r fittedScale) at(v float64) float64 {
+	switch r.scale {
+	case Log, Log2:
+		if v <= 0 {
+			return r.zero
+		}
+		return math.Log10(v)
+	case Nines:
+		return ninesOf(v)
+	default:
+		return v
+	}
+}
+
+// value is the inverse of at.
+func (r fittedScale) value(position float64) float64 {
+	switch r.scale {
+	case Log, Log2:
+		return math.Pow(10, position)
+	case Nines:
+		return 1 - math.Pow(10, -position)
+	default:
+		return position
+	}
+}
+
+// ninesOf is how many nines a quantile has: 0.99 has two. The last of all
+// observations is at quantile 1; callers keep below it.
+func ninesOf(q float64) float64 { return -math.Log10(1 - min(max(q, 0), 1-1e-9)) }
+
+func (r *fittedScale) fitLog(values []float64) {
+	positive := slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return v <= 0 })
+	r.min, r.max = span(mapped(positive, math.Log10))
+	margin := 0.04 * (r.max - r.min)
+	r.min, r.max = r.min-margin, r.max+margin
+	r.hasZero = len(positive) < len(values)
+	if !r.hasZero {
+		return
+	}
+	r.zero = r.min - 4*margin
+	r.min = r.zero - margin
+	if len(positive) == 0 { // zero alone: in the middle
+		r.zero, r.min, r.max = 0, -1, 1
+	}
+}
+
+// fitLinear begins a linear axis at zero where the values still fill a third
+// of it: an axis that does not start there exaggerates.
+func (r *fittedScale) fitLinear(values []float64) {
+	r.min, r.max = span(values)
+	if r.min > 0 && r.min < r.max*2/3 {
+		r.min = 0
+	}
+	margin := 0.04 * (r.max - r.min)
+	r.max += margin
+	if r.min != 0 {
+		r.min -= margin
+	}
+}
+
+// span is the range of positions, never empty.
+func span(positions []float64) (low, high float64) {
+	if len(positions) == 0 {
+		return 0, 1
+	}
+	low, high = slices.Min(positions), slices.Max(positions)
+	if high-low < 1e-9*max(1, math.Abs(high)) {
+		room := max(0.3, 0.3*math.Abs(high))
+		return low - room, high + room
+	}
+	return low, high
+}
+
+func mapped(values []float64, at func(float64) float64) []float64 {
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = at(v)
+	}
+	return out
+}
+
+// ticks marks an axis at round values of its scale, with at most most labels.
+// Their labels carry the unit.
+func (a Axis) ticks(r fittedScale, most int) []plot.Tick {
+	switch a.Scale {
+	case Log:
+		return a.withZero(r, a.decimalTicks(r, most))
+	case Log2:
+		return a.withZero(r, a.binaryTicks(r, most))
+	case Nines:
+		return a.ninesTicks(r)
+	case Category:
+		return a.categoryTicks()
+	default:
+		return a.labelled(r, roundValues(r.min, r.max, most))
+	}
+}
+
+func (a Axis) labelled(r fittedScale, values []float64) []plot.Tick {
+	var out []plot.Tick
+	for _, v := range values {
+		out = append(out, plot.Tick{Value: r.at(v), Label: a.Unit.Format(v)})
+	}
+	return out
+}
+
+// withZero labels zero's own place, where there is one, and drops the marks of
+// a scale that has ended there.
+func (a Axis) withZero(r fittedScale, ticks []plot.Tick) []plot.Tick {
+	if !r.hasZero {
+		return ticks
+	}
+	ticks = slices.DeleteFunc(ticks, func(t plot.Tick) bool { return t.Value < r.zero+(r.zero-r.min) || r.zero == 0 })
+	return append([]plot.Tick{{Value: r.zero, Label: a.Unit.Format(0)}}, ticks...)
+}
+
+// decimalTicks labels as many round values as there is room for, and marks
+// the rest of 1 to 9 without a label.
+func (a Axis) decimalTicks(r fittedScale, most int) []plot.Tick {
+	var labelled []float64
+	for _, mantissas := range [][]float64{{1, 1.5, 2, 3, 5, 7}, {1, 2, 5}, {1, 3}, {1}} {
+		labelled = decades(r, 1, mantissas)
+		if len(labelled) <= most {
+			break
+		}
+	}
+	for step := 2; len(labelled) > most; step++ {
+		labelled = decades(r, step, []float64{1})
+	}
+	if len(labelled) < 2 { // less than a factor of 1.5 in all
+		labelled = roundValues(r.value(r.min), r.value(r.max), max(3, most*3/4))
+	}
+	ticks := a.labelled(r, labelled)
+	if r.max-r.min > 5 {
+		return ticks
+	}
+	for _, v := range decades(r, 1, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9}) {
+		ticks = append(ticks, plot.Tick{Value: r.at(v)})
+	}
+	return ticks
+}
+
+// decades lists mantissa × 10^k within the ruler, for every step-th k.
+func decades(r fittedScale, step int, mantissas []float64) []float64 {
+	var out []float64
+	for k := int(math.Floor(r.min)); k <= int(math.Ceil(r.max)); k++ {
+		if k%step != 0 {
+			continue
+		}
+		for _, m := range mantissas {
+			if v := m * math.Pow10(k); r.holds(v) {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+func (r fittedScale) holds(v float64) bool {
+	at := r.at(v)
+	return at >= r.min-1e-9 && at <= r.max+1e-9
+}
+
+// binaryTicks labels every power of two, or every second, fourth … of them.
+func (a Axis) binaryTicks(r fittedScale, most int) []plot.Tick {
+	var powers []int
+	for k := int(math.Floor(r.min / math.Log10(2))); k <= int(math.Ceil(r.max/math.Log10(2))); k++ {
+		if r.holds(math.Pow(2, float64(k))) {
+			powers = append(powers, k)
+		}
+	}
+	step := 1
+	for len(powers)/step >= most {
+		step *= 2
+	}
+	var ticks []plot.Tick
+	for _, k := range powers {
+		t := plot.Tick{Value: r.at(math.Pow(2, float64(k)))}
+		if k%step == 0 {
+			t.Label = a.Unit.Format(math.Pow(2, float64(k)))
+		}
+		ticks = append(ticks, t)
+	}
+	if len(ticks) > 0 {
+		return ticks
+	}
+	return a.labelled(r, roundValues(r.value(r.min), r.value(r.max), most)) // less than a factor of two in all
+}
+
+func (a Axis) ninesTicks(r fittedScale) []plot.Tick {
+	ticks := []plot.Tick{{Value: 0, Label: "min"}, {Value: ninesOf(0.5), Label: "p50"}}
+	for k := 1; float64(k) <= r.max+1e-9; k++ {
+		q := 100 - math.Pow10(2-k)
+		ticks = append(ticks, plot.Tick{Value: float64(k), Label: "p" + strconv.FormatFloat(q, 'f', max(0, k-2), 64)})
+	}
+	return ticks
+}
+
+func (a Axis) categoryTicks() []plot.Tick {
+	var ticks []plot.Tick
+	for i, name := range a.Categories {
+		ticks = append(ticks, plot.Tick{Value: float64(i), Label: name})
+	}
+	return ticks
+}
+
+// roundValues lists multiples of 1, 2 or 5 × 10^k between low and high,
+// at most most of them.
+func roundValues(low, high float64, most int) []float64 {
+	magnitude := math.Pow(10, math.Floor(math.Log10((high-low)/float64(most))))
+	var out []float64
+	for _, step := range []float64{1, 2, 5, 10, 20} {
+		step *= magnitude
+		out = out[:0]
+		for k := math.Ceil(low/step - 1e-9); k*step <= high*(1+1e-12)+1e-12; k++ {
+			out = append(out, k*step)
+		}
+		if len(out) <= most {
+			break
+		}
+	}
+	return out
+}
+
+// A Unit says how the values of an axis are written.
+type Unit string
+
+// Units. Sizes are binary (KiB = 1024), rates and times decimal
+// (1 GB/s = 10^9 B/s), as everywhere in pipebench.
+const (
+	Bytes   Unit = "B"
+	Rate    Unit = "B/s"
+	Nanos   Unit = "ns"
+	PerByte Unit = "ns/B"
+	Percent Unit = "%"
+	Times   Unit = "×"
+	Number  Unit = ""
+)
+
+// prefixes of a unit, the largest first.
+type prefix struct {
+	factor float64
+	name   string
+}
+
+var (
+	bytePrefixes  = []prefix{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}}
+	ratePrefixes  = []prefix{{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}}
+	timePrefixes  = []prefix{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}}
+	countPrefixes = []prefix{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}}
+)
+
+// Format writes a value with its unit: "64 KiB", "1.5 GB/s", "20 µs", "0.1 %".
+func (u Unit) Format(v float64) string {
+	switch u {
+	case Bytes:
+		return scaled(v, bytePrefixes)
+	case Rate:
+		return scaled(v, ratePrefixes)
+	case Nanos:
+		return scaled(v, timePrefixes)
+	case Number:
+		return scaled(v, countPrefixes)
+	case Percent:
+		return threeDigits(v) + " %"
+	case Times:
+		return threeDigits(v) + "×"
+	default:
+		return threeDigits(v) + " " + string(u)
+	}
+}
+
+func scaled(v float64, prefixes []prefix) string {
+	if v == 0 {
+		return "0"
+	}
+	for _, p := range prefixes {
+		if math.Abs(v) >= p.factor*(1-1e-9) {
+			return withUnit(threeDigits(v/p.factor), p.name)
+		}
+	}
+	return withUnit(threeDigits(v), prefixes[len(prefixes)-1].name)
+}
+
+func withUnit(number, unit string) string {
+	if unit == "" {
+		return number
+	}
+	return number + " " + unit
+}
+
+// threeDigits writes three significant digits at most, never with an exponent.
+func threeDigits(v float64) string {
+	switch {
+	case v == 0: // and -0
+		return "0"
+	case !finite(v):
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	digits := max(0, 2-int(math.Floor(math.Log10(math.Abs(v)))))
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'f', digits, 64), 64)
+	if err != nil {
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}
