@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"math"
 	"slices"
 
 	"gonum.org/v1/plot"
@@ -85,4 +86,100 @@ func inside(box, within vg.Rectangle) bool {
 
 func overlap(a, b vg.Rectangle) bool {
 	return a.Min.X < b.Max.X && b.Min.X < a.Max.X && a.Min.Y < b.Max.Y && b.Min.Y < a.Max.Y
+}
+
+// gridLines are a faint line at each labelled tick.
+type gridLines struct{ x, y fittedScale }
+
+// Plot implements [plot.Plotter].
+func (g gridLines) Plot(c draw.Canvas, p *plot.Plot) {
+	atX, atY := p.Transforms(&c)
+	style := draw.LineStyle{Color: faint, Width: 0.7}
+	for _, t := range g.x.ticks {
+		if x := atX(t.Value); !t.IsMinor() && c.ContainsX(x) {
+			c.StrokeLine2(style, x, c.Min.Y, x, c.Max.Y)
+		}
+	}
+	for _, t := range g.y.ticks {
+		if y := atY(t.Value); !t.IsMinor() && c.ContainsY(y) {
+			c.StrokeLine2(style, c.Min.X, y, c.Max.X, y)
+		}
+	}
+}
+
+// guide draws a [Guide].
+type guide struct {
+	Guide
+	axes
+	top  bool // the label of a vertical guide stands at its upper end
+	left bool // that of a horizontal one at its left end
+}
+
+// Plot implements [plot.Plotter].
+func (g guide) Plot(c draw.Canvas, p *plot.Plot) {
+	atX, atY := p.Transforms(&c)
+	style := draw.LineStyle{Color: muted, Width: 0.8, Dashes: []vg.Length{3, 2}}
+	label := textStyle(8, muted, false)
+	x, y := atX(g.x.at(g.Value)), atY(g.y.at(g.Value))
+	switch {
+	case g.Vertical && c.ContainsX(x):
+		c.StrokeLine2(style, x, c.Min.Y, x, c.Max.Y)
+		label.Rotation = math.Pi / 2
+		at := vg.Point{X: x - 3, Y: c.Min.Y + 4}
+		if g.top {
+			label.XAlign, at.Y = draw.XRight, c.Max.Y-4
+		}
+		c.FillText(label, at, g.Label)
+	case !g.Vertical && c.ContainsY(y):
+		c.StrokeLine2(style, c.Min.X, y, c.Max.X, y)
+		at := vg.Point{X: c.Min.X + 4, Y: y + 3}
+		if !g.left {
+			label.XAlign, at.X = draw.XRight, c.Max.X-3
+		}
+		c.FillText(label, at, g.Label)
+	}
+}
+
+// atTop says whether a vertical guide has more room for its label at its upper
+// end than at the lower, as far as points near it leave any.
+func (f axes) atTop(g Guide, series []Series) bool {
+	below, above := f.y.max-f.y.min, f.y.max-f.y.min
+	for _, s := range series {
+		for _, p := range f.positions(s.Points) {
+			if math.Abs(p.X-f.x.at(g.Value)) < (f.x.max-f.x.min)/8 {
+				below, above = min(below, p.Low-f.y.min), min(above, f.y.max-p.High)
+			}
+		}
+	}
+	return above > below
+}
+
+// atLeft says whether a horizontal guide has more room for its label in its
+// left half than in the right one, as far as points above it leave any.
+func (f axes) atLeft(g Guide, series []Series) bool {
+	y := f.y.at(g.Value)
+	left, right := f.y.max-y, f.y.max-y
+	for _, s := range series {
+		for _, p := range f.positions(s.Points) {
+			near := max(0, p.Low-y)
+			switch {
+			case p.High < y:
+			case p.X < (f.x.min+f.x.max)/2:
+				left = min(left, near)
+			default:
+				right = min(right, near)
+			}
+		}
+	}
+	return left > right
+}
+
+// emptyNote is a word in the middle of a panel that has nothing else to show.
+type emptyNote string
+
+// Plot implements [plot.Plotter].
+func (r emptyNote) Plot(c draw.Canvas, _ *plot.Plot) {
+	style := textStyle(9, muted, false)
+	style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
+	c.FillText(style, c.Center(), string(r))
 }

@@ -1,8 +1,6 @@
 package plots
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,9 +19,6 @@ var sizeAxis = Axis{Label: "message size", Scale: Log2, Unit: Bytes}
 
 // intervalNote says what the bars and the shade are.
 const intervalNote = "Points are medians over the samples; bars and shade are the 95 % interval of the median, with fewer than six samples their range."
-
-// ratioNote says how the share of raw is taken.
-const ratioNote = "Points are medians of the ratios taken round by round, so that what slows the whole machine drops out; bars and shade are the 95 % interval, with fewer than six rounds nothing."
 
 // goodputCharts hold goodput against message size: a line a framing, a panel a
 // placement.
@@ -181,103 +176,6 @@ func minOf(a, b int) int {
 	return min(a, b)
 }
 
-// maxSeriesOfFraming is how many sizes of one framing a chart shows as lines; more
-// than that is a sweep, which has a chart of its own.
-const maxSeriesOfFraming = 3
-
-// limitSeries keeps of a framing with many sizes the smallest, the largest, and of
-// the others the one with the most records, and says so. The reference comes
-// first.
-func (v selection) limitSeries(d dimension) (values []string, note string) {
-	values = v.values(d)
-	slices.SortStableFunc(values, func(a, b string) int { return cmp.Or(rank(a)-rank(b), compareChunks(a, b)) })
-	if d != "framing" {
-		return values, ""
-	}
-	for _, name := range v.families() {
-		all := slices.DeleteFunc(slices.Clone(values), func(s string) bool { return family(s) != name })
-		if len(all) <= maxSeriesOfFraming {
-			continue
-		}
-		inner := all[1 : len(all)-1]
-		keep := []string{all[0], v.fullest(d, inner), all[len(all)-1]}
-		values = slices.DeleteFunc(values, func(s string) bool { return family(s) == name && !slices.Contains(keep, s) })
-		note = joinWords(note, fmt.Sprintf("Of %d sizes of %s, three are shown.", len(all), name))
-	}
-	return values, note
-}
-
-// fullest is the value with the most records, the middle one of several.
-func (v selection) fullest(d dimension, values []string) string {
-	best := values[len(values)/2]
-	most := len(v.where(d, best).records)
-	for _, value := range values {
-		if n := len(v.where(d, value).records); n > most {
-			best, most = value, n
-		}
-	}
-	return best
-}
-
-func compareChunks(a, b string) int { return chunkOf(a) - chunkOf(b) }
-
-// chunkOf is the size in a framing's spec, 0 where there is none.
-func chunkOf(spec string) int {
-	_, size, _ := strings.Cut(spec, ":")
-	n, err := strconv.Atoi(size)
-	if err != nil {
-		return 0
-	}
-	return n
-}
-
-// ratioCharts hold each framing's goodput against that of raw at the same
-// size: what the framing costs.
-func ratioCharts(set *results.Set) []Chart {
-	charts := bySize(set, Chart{
-		Name:  "ratio",
-		Title: "Goodput of each framing as a share of raw",
-		X:     sizeAxis,
-		Y:     Axis{Label: "goodput ÷ goodput of raw", Scale: Linear, Unit: Times, From: new(0.0)},
-		Dodge: true,
-		Notes: []string{ratioNote},
-	}, ratioToRaw)
-	for i := range charts {
-		charts[i].limitY()
-	}
-	return slices.DeleteFunc(charts, func(c Chart) bool { return len(c.names()) < 2 || !c.differsFromRaw() })
-}
-
-// differsFromRaw says whether a point of the chart lies anywhere but at exactly 1,
-// which is where raw is against itself.
-func (c Chart) differsFromRaw() bool {
-	for _, p := range c.Panels {
-		for _, s := range p.Series {
-			if slices.ContainsFunc(s.Points, func(pt Point) bool { return pt.Low != 1 || pt.High != 1 || pt.Y != 1 }) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// limitY ends the Y axis not far above the points, where one wide interval
-// would press all lines together, and says so.
-func (c *Chart) limitY() {
-	highest, reach := 1.0, 0.0
-	for _, p := range c.Panels {
-		for _, s := range p.Series {
-			for _, pt := range s.Points {
-				highest, reach = max(highest, pt.Y), max(reach, pt.High)
-			}
-		}
-	}
-	if limit := 1.25 * highest; reach > limit {
-		c.Y.Limit = limit
-		c.Notes = append(slices.Clone(c.Notes), fmt.Sprintf("An interval that reaches the upper edge goes on beyond it, to %s at most.", c.Y.Unit.Format(reach)))
-	}
-}
-
 // overheadCharts hold the bytes that a framing adds against message size.
 // They are exact, and the same in every placement.
 func overheadCharts(set *results.Set) []Chart {
@@ -304,71 +202,50 @@ func overheadCharts(set *results.Set) []Chart {
 	return []Chart{c}
 }
 
-// chunkCharts hold goodput against chunk size where a run tried at least three:
-// a line a message size.
-func chunkCharts(set *results.Set) []Chart {
-	v := measuredIn(set, func(r results.Record) bool {
-		return isStream(r) && chunkOf(r.Cell.Framing) > 0 && !isRaw(r.Cell.Framing)
-	})
-	var out []Chart
-	for _, name := range v.families() {
-		out = append(out, v.chunkChart(name)...)
-	}
-	return out
+// A figure is the point at x of the cells of one line, given all cells of the
+// panel at x; ok is false where their samples do not give it.
+type estimator func(line, panel selection, x float64) (p Point, ok bool)
+
+// medianOf is the median of a metric that [results.Metrics] lists.
+func medianOf(name string) estimator {
+	m := metricNamed(name)
+	return func(line, _ selection, x float64) (Point, bool) { return estimate(x, m.Values(line.samples())) }
 }
 
-// families lists the framings that have a size, without it.
-func (v selection) families() []string {
-	var out []string
-	for _, spec := range v.values("framing") {
-		if !slices.Contains(out, family(spec)) {
-			out = append(out, family(spec))
-		}
+func metricNamed(name string) results.Metric {
+	m, err := results.MetricByName(name)
+	if err != nil {
+		panic("plots: " + err.Error()) // the names are constants of this package, and each is tested
 	}
-	return out
+	return m
 }
 
-func (v selection) chunkChart(name string) []Chart {
-	v = v.keep(func(r results.Record) bool { return family(r.Cell.Framing) == name })
-	if len(v.values("framing")) < 3 {
-		return nil
-	}
-	f := v.groupingFor("framing", "placement")
-	f.charts = slices.DeleteFunc(append(f.charts, f.series), func(d dimension) bool { return d == "size" || d == "framing" || !v.varies(d) })
-	var out []Chart
-	for _, p := range v.groupBy(f.charts) {
-		c := Chart{
-			Name:     "chunk-" + name + p.suffix,
-			Title:    "Goodput against chunk size, " + name,
-			Subtitle: p.subtitle("placement"),
-			X:        Axis{Label: "chunk size: bytes of a whole frame, at most", Scale: Log2, Unit: Bytes},
-			Y:        Axis{Label: "goodput: payload bytes a second", Scale: Log, Unit: Rate},
-			Notes:    []string{intervalNote},
+// perByte is the median of the time that a payload byte takes, in nanoseconds.
+func perByte(line, _ selection, x float64) (Point, bool) {
+	var values []float64
+	for _, s := range line.samples() {
+		if s.PayloadBytes > 0 {
+			values = append(values, float64(s.ElapsedNS)/float64(s.PayloadBytes))
 		}
-		for _, placement := range p.values("placement") {
-			c.Panels = append(c.Panels, Panel{
-				Title:  facetTitle("placement", placement),
-				Series: p.where("placement", placement).chunkLines(),
-			})
-		}
-		out = append(out, c)
 	}
-	return out
+	return estimate(x, values)
 }
 
-func (v selection) chunkLines() []Series {
-	var out []Series
-	for _, size := range v.values("size") {
-		s := Series{Name: display("size", size) + " messages"}
-		own := v.where("size", size)
-		specs := own.values("framing")
-		slices.SortFunc(specs, compareChunks)
-		for _, spec := range specs {
-			if p, ok := medianOf("goodput")(own.where("framing", spec), own, float64(chunkOf(spec))); ok {
-				s.Points = append(s.Points, p)
-			}
-		}
-		out = append(out, s)
+// estimate is the median of values with its interval. Fewer samples than an
+// interval takes have their range instead.
+func estimate(x float64, values []float64) (Point, bool) {
+	values = slices.DeleteFunc(values, func(v float64) bool { return !finite(v) })
+	e := results.Median(values)
+	return point(x, e, values), e.N > 0
+}
+
+func point(x float64, e results.Estimate, values []float64) Point {
+	p := exact(x, e.Median)
+	switch {
+	case e.Interval != nil:
+		p.Low, p.High = e.Interval.Lo, e.Interval.Hi
+	case len(values) > 0:
+		p.Low, p.High = slices.Min(values), slices.Max(values)
 	}
-	return out
+	return p
 }

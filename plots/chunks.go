@@ -2,6 +2,7 @@ package plots
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -267,4 +268,123 @@ func (p chartGroup) recommended(plain tradeoff, drain string) Series {
 		}
 	}
 	return s
+}
+
+// chunkCharts hold goodput against chunk size where a run tried at least three:
+// a line a message size.
+func chunkCharts(set *results.Set) []Chart {
+	v := measuredIn(set, func(r results.Record) bool {
+		return isStream(r) && chunkOf(r.Cell.Framing) > 0 && !isRaw(r.Cell.Framing)
+	})
+	var out []Chart
+	for _, name := range v.families() {
+		out = append(out, v.chunkChart(name)...)
+	}
+	return out
+}
+
+func (v selection) chunkChart(name string) []Chart {
+	v = v.keep(func(r results.Record) bool { return family(r.Cell.Framing) == name })
+	if len(v.values("framing")) < 3 {
+		return nil
+	}
+	f := v.groupingFor("framing", "placement")
+	f.charts = slices.DeleteFunc(append(f.charts, f.series), func(d dimension) bool { return d == "size" || d == "framing" || !v.varies(d) })
+	var out []Chart
+	for _, p := range v.groupBy(f.charts) {
+		c := Chart{
+			Name:     "chunk-" + name + p.suffix,
+			Title:    "Goodput against chunk size, " + name,
+			Subtitle: p.subtitle("placement"),
+			X:        Axis{Label: "chunk size: bytes of a whole frame, at most", Scale: Log2, Unit: Bytes},
+			Y:        Axis{Label: "goodput: payload bytes a second", Scale: Log, Unit: Rate},
+			Notes:    []string{intervalNote},
+		}
+		for _, placement := range p.values("placement") {
+			c.Panels = append(c.Panels, Panel{
+				Title:  facetTitle("placement", placement),
+				Series: p.where("placement", placement).chunkLines(),
+			})
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+func (v selection) chunkLines() []Series {
+	var out []Series
+	for _, size := range v.values("size") {
+		s := Series{Name: display("size", size) + " messages"}
+		own := v.where("size", size)
+		specs := own.values("framing")
+		slices.SortFunc(specs, compareChunks)
+		for _, spec := range specs {
+			if p, ok := medianOf("goodput")(own.where("framing", spec), own, float64(chunkOf(spec))); ok {
+				s.Points = append(s.Points, p)
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// maxSeriesOfFraming is how many sizes of one framing a chart shows as lines; more
+// than that is a sweep, which has a chart of its own.
+const maxSeriesOfFraming = 3
+
+// limitSeries keeps of a framing with many sizes the smallest, the largest, and of
+// the others the one with the most records, and says so. The reference comes
+// first.
+func (v selection) limitSeries(d dimension) (values []string, note string) {
+	values = v.values(d)
+	slices.SortStableFunc(values, func(a, b string) int { return cmp.Or(rank(a)-rank(b), compareChunks(a, b)) })
+	if d != "framing" {
+		return values, ""
+	}
+	for _, name := range v.families() {
+		all := slices.DeleteFunc(slices.Clone(values), func(s string) bool { return family(s) != name })
+		if len(all) <= maxSeriesOfFraming {
+			continue
+		}
+		inner := all[1 : len(all)-1]
+		keep := []string{all[0], v.fullest(d, inner), all[len(all)-1]}
+		values = slices.DeleteFunc(values, func(s string) bool { return family(s) == name && !slices.Contains(keep, s) })
+		note = joinWords(note, fmt.Sprintf("Of %d sizes of %s, three are shown.", len(all), name))
+	}
+	return values, note
+}
+
+// fullest is the value with the most records, the middle one of several.
+func (v selection) fullest(d dimension, values []string) string {
+	best := values[len(values)/2]
+	most := len(v.where(d, best).records)
+	for _, value := range values {
+		if n := len(v.where(d, value).records); n > most {
+			best, most = value, n
+		}
+	}
+	return best
+}
+
+func compareChunks(a, b string) int { return chunkOf(a) - chunkOf(b) }
+
+// chunkOf is the size in a framing's spec, 0 where there is none.
+func chunkOf(spec string) int {
+	_, size, _ := strings.Cut(spec, ":")
+	n, err := strconv.Atoi(size)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// families lists the framings that have a size, without it.
+func (v selection) families() []string {
+	var out []string
+	for _, spec := range v.values("framing") {
+		if !slices.Contains(out, family(spec)) {
+			out = append(out, family(spec))
+		}
+	}
+	return out
 }

@@ -1,0 +1,139 @@
+package plots
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// ratioNote says how the share of raw is taken.
+const ratioNote = "Points are medians of the ratios taken round by round, so that what slows the whole machine drops out; bars and shade are the 95 % interval, with fewer than six rounds nothing."
+
+// ratioCharts hold each framing's goodput against that of raw at the same
+// size: what the framing costs.
+func ratioCharts(set *results.Set) []Chart {
+	charts := bySize(set, Chart{
+		Name:  "ratio",
+		Title: "Goodput of each framing as a share of raw",
+		X:     sizeAxis,
+		Y:     Axis{Label: "goodput ÷ goodput of raw", Scale: Linear, Unit: Times, From: new(0.0)},
+		Dodge: true,
+		Notes: []string{ratioNote},
+	}, ratioToRaw)
+	for i := range charts {
+		charts[i].limitY()
+	}
+	return slices.DeleteFunc(charts, func(c Chart) bool { return len(c.names()) < 2 || !c.differsFromRaw() })
+}
+
+// differsFromRaw says whether a point of the chart lies anywhere but at exactly 1,
+// which is where raw is against itself.
+func (c Chart) differsFromRaw() bool {
+	for _, p := range c.Panels {
+		for _, s := range p.Series {
+			if slices.ContainsFunc(s.Points, func(pt Point) bool { return pt.Low != 1 || pt.High != 1 || pt.Y != 1 }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// limitY ends the Y axis not far above the points, where one wide interval
+// would press all lines together, and says so.
+func (c *Chart) limitY() {
+	highest, reach := 1.0, 0.0
+	for _, p := range c.Panels {
+		for _, s := range p.Series {
+			for _, pt := range s.Points {
+				highest, reach = max(highest, pt.Y), max(reach, pt.High)
+			}
+		}
+	}
+	if limit := 1.25 * highest; reach > limit {
+		c.Y.Limit = limit
+		c.Notes = append(slices.Clone(c.Notes), fmt.Sprintf("An interval that reaches the upper edge goes on beyond it, to %s at most.", c.Y.Unit.Format(reach)))
+	}
+}
+
+// ratioToRaw is goodput over that of raw, taken within each interleaving round.
+func ratioToRaw(line, panel selection, x float64) (Point, bool) {
+	raw := panel.keep(func(r results.Record) bool { return isRaw(r.Cell.Framing) })
+	if len(raw.records) == 0 || len(line.records) == 0 {
+		return Point{}, false
+	}
+	if isRaw(line.records[0].Cell.Framing) {
+		return exact(x, 1), true
+	}
+	e := results.PairedRatio(metricNamed("goodput"), line.records, raw.records)
+	return point(x, e, nil), e.N > 0
+}
+
+// machineCharts lay several machines side by side: goodput of each framing as
+// a share of what the same machine's raw pipe does, because absolute figures
+// of two machines say little. A panel a framing, a line a machine.
+func machineCharts(set *results.Set) []Chart {
+	v := measuredIn(set, isStream)
+	if !v.varies(machine) {
+		return nil
+	}
+	var out []Chart
+	for _, p := range v.groupBy(v.machineFiles()) {
+		c := Chart{
+			Name:     "machines" + p.suffix,
+			Title:    "The same framing on several machines, each against its own raw pipe",
+			Subtitle: p.subtitle("framing", "size"),
+			X:        sizeAxis,
+			Y:        Axis{Label: "goodput ÷ goodput of the machine's raw", Scale: Linear, Unit: Times, From: new(0.0)},
+			Dodge:    true,
+			Notes:    []string{ratioNote},
+		}
+		framings, _ := p.limitSeries("framing")
+		for _, spec := range framings {
+			if panel := p.machinePanel(spec); len(panel.Series) > 0 {
+				c.Panels = append(c.Panels, panel)
+			}
+		}
+		c.limitY()
+		out = append(out, c)
+	}
+	return slices.DeleteFunc(out, func(c Chart) bool { return c.empty() || len(c.names()) < 2 })
+}
+
+func (v selection) machineFiles() []dimension {
+	var out []dimension
+	for _, d := range append([]dimension{"placement"}, seriesOrder[1:]...) {
+		if v.varies(d) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// machinePanel is one framing on every machine that has raw beside it.
+func (v selection) machinePanel(spec string) Panel {
+	p := Panel{Title: display("framing", spec), Guides: []Guide{{Value: 1, Label: "raw"}}}
+	if isRaw(spec) {
+		return Panel{}
+	}
+	for _, id := range v.values(machine) {
+		all := v.where(machine, id)
+		s := Series{Name: machineName(v.set, id)}
+		for _, size := range all.values("size") {
+			x, err := strconv.ParseFloat(size, 64)
+			if err != nil {
+				continue // a size is a number: Cell.Fields writes it
+			}
+			panel := all.where("size", size)
+			if pt, ok := ratioToRaw(panel.where("framing", spec), panel, x); ok {
+				s.Points = append(s.Points, pt)
+			}
+		}
+		if len(s.Points) > 0 {
+			p.Series = append(p.Series, s)
+		}
+	}
+	return p
+}
