@@ -16,6 +16,7 @@ import (
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
 )
@@ -77,9 +78,9 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 
 // complete teaches the shell the flags' values; each flag exists, so there is no error.
 func (f *serveFlags) complete(cmd *cobra.Command) {
-	faults := make([]string, 0, len(mcpstdio.Faults()))
-	for _, k := range mcpstdio.Faults() {
-		faults = append(faults, k.Usage()+"\t"+k.Does)
+	var faults []string
+	for _, m := range catalogue.Of(catalogue.Server) {
+		faults = append(faults, m.Usage()+"\t"+m.Title)
 	}
 	for flag, values := range map[string][]string{
 		"framing":        {"ndjson", "content-length", "chunked", "adaptive"},
@@ -202,8 +203,8 @@ func oneOf(flag, value string, known ...string) error {
 
 func faultTable() string {
 	var b strings.Builder
-	for _, k := range mcpstdio.Faults() {
-		fmt.Fprintf(&b, "  %-23s %s\n", k.Usage(), k.Does)
+	for _, m := range catalogue.Of(catalogue.Server) {
+		fmt.Fprintf(&b, "  %-23s %s\n", m.Usage(), m.Title)
 	}
 	return b.String()
 }

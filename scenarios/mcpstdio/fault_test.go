@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
 )
 
@@ -61,11 +62,8 @@ func TestParseFault(t *testing.T) {
 	}
 }
 
-func TestFaultsAreDescribed(t *testing.T) {
-	for _, k := range mcpstdio.Faults() {
-		if k.Does == "" || k.Seen == "" {
-			t.Errorf("%s: nothing is said of it", k.Name)
-		}
+func TestUsageOfEachFault(t *testing.T) {
+	for _, k := range catalogue.Of(catalogue.Server) {
 		if f, err := mcpstdio.ParseFault(k.Usage()); err != nil || f.Bytes != k.Default {
 			t.Errorf("%s: its usage %s gives %+v, %v", k.Name, k.Usage(), f, err)
 		}
