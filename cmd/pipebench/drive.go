@@ -14,6 +14,7 @@ import (
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/drive"
+	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/scenarios/measure"
 	"github.com/pipebench/pipebench/syspipe"
 )
@@ -264,8 +265,8 @@ func (f *driveFlags) run(ctx context.Context, stderr io.Writer, o drive.Options,
 
 func treatmentTable() string {
 	var b strings.Builder
-	for _, s := range drive.Scenarios() {
-		fmt.Fprintf(&b, "  %-18s %s\n", s.ID, s.Does)
+	for _, m := range catalogue.Of(catalogue.Client) {
+		fmt.Fprintf(&b, "  %-18s %s\n", m.Name, m.Title)
 	}
 	return strings.TrimRight(b.String(), "\n")
 }

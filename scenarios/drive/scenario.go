@@ -8,31 +8,28 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A Scenario is a way in which clients and systems treat a server badly, and what a good server does about it.
-type Scenario struct {
-	ID   string // as in a fault record: "dirty-line"
-	Does string // what is done to the server
-	Good string // what a server should do
+// A treatment does to a server what a client of the catalogue does.
+type treatment struct {
 	play func(context.Context, *stage) error
+	set  func(*Options) // what it needs of the pipes; nil for nothing
 }
 
-// Scenarios lists what a server can be put through, each with a server started for it.
-func Scenarios() []Scenario {
-	return []Scenario{
-		{"dirty-line", "lines that are no messages, blank ones among them, come before a request", "answer the request: a bad line costs one error at most, not the session", dirtyLine},
-		{"split-utf8", "characters of 2, 3 and 4 bytes are cut at every byte of them", "give them back whole: join bytes first, decode text then", splitUTF8},
-		{"trickle", "a request comes one byte at a time", "answer it like any other", trickle},
-		{"slow-reader", "answers of 4 MiB in all are not read for a second", "wait, and deliver every byte then; memory that grows with what is unread is a debt", slowReader},
-		{"unread-stderr", "standard error is not read", "answer 200 requests all the same: log less than a pipe holds", unreadStderr},
-		{"nonblocking-stdout", "standard output is in non-blocking mode, and not read for a moment", "wait for room, and write again what was not taken", nonblockingStdout},
-		{"closed-stdout", "the client stops reading for good, and asks on", "end soon, and without burning a CPU: nobody will hear it", closedStdout},
-		{"eof-mid-frame", "the input ends in the middle of a request", "end soon: the rest will not come", eofMidFrame},
-		{"wrong-framing", "the client speaks the other framing", "say what is wrong, or end; a client that waits learns nothing", wrongFraming},
-		{"lying-length", "a header announces more bytes than come (2 GB)", "allocate what arrives, not what is announced", lyingLength},
-	}
+// treatments are by name in the catalogue. Each has a server started for it.
+var treatments = map[string]treatment{
+	"dirty-line":         {play: dirtyLine},
+	"split-utf8":         {splitUTF8, func(o *Options) { o.WriteChunk = 71 }},
+	"trickle":            {trickle, func(o *Options) { o.WriteChunk = 1 }},
+	"slow-reader":        {play: slowReader},
+	"unread-stderr":      {unreadStderr, func(o *Options) { o.undrained = true }},
+	"nonblocking-stdout": {nonblockingStdout, func(o *Options) { o.nonblock = true }},
+	"closed-stdout":      {play: closedStdout},
+	"eof-mid-frame":      {play: eofMidFrame},
+	"wrong-framing":      {play: wrongFraming},
+	"lying-length":       {play: lyingLength},
 }
 
 // A stage is a server that a scenario is played on.
@@ -42,19 +39,19 @@ type stage struct {
 	fault *results.Fault
 }
 
-// Faults plays the scenarios of those ids, or all without any, as far as they say something about a server of this protocol, and keeps a
-// record of each. Each has a server of its own.
-func (d *Driver) Faults(ctx context.Context, keep Keep, ids ...string) error {
-	for _, s := range Scenarios() {
-		if len(ids) > 0 && !slices.Contains(ids, s.ID) {
+// Faults does to the server what the catalogue's clients of those names do, or all of them without names, as far as that says
+// something about a server of this protocol, and keeps a record of each. Each has a server of its own.
+func (d *Driver) Faults(ctx context.Context, keep Keep, names ...string) error {
+	for _, m := range catalogue.Of(catalogue.Client) {
+		if len(names) > 0 && !slices.Contains(names, m.Name) {
 			continue
 		}
-		f, err := d.play(ctx, s)
+		f, err := d.play(ctx, m)
 		if errors.Is(err, errNotHere) {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", s.ID, err)
+			return fmt.Errorf("%s: %w", m.Name, err)
 		}
 		if err := keep(*f); err != nil {
 			return err
@@ -66,33 +63,29 @@ func (d *Driver) Faults(ctx context.Context, keep Keep, ids ...string) error {
 // errNotHere says that a scenario says nothing about a server of this protocol.
 var errNotHere = errors.New("not for this protocol")
 
-// settings are what a scenario needs of the pipes.
-var settings = map[string]func(*Options){
-	"split-utf8":         func(o *Options) { o.WriteChunk = 71 },
-	"trickle":            func(o *Options) { o.WriteChunk = 1 },
-	"unread-stderr":      func(o *Options) { o.undrained = true },
-	"nonblocking-stdout": func(o *Options) { o.nonblock = true },
-}
-
-func (d *Driver) play(ctx context.Context, s Scenario) (*results.Fault, error) {
+func (d *Driver) play(ctx context.Context, m catalogue.Misbehaviour) (*results.Fault, error) {
+	t, ok := treatments[m.Name]
+	if !ok {
+		return nil, errors.New("no such treatment")
+	}
 	own := d.with(func(o *Options) {
-		if change := settings[s.ID]; change != nil {
-			change(o)
+		if t.set != nil {
+			t.set(o)
 		}
 	})
 	defer own.end(false)
 	f := &results.Fault{
-		Kind: results.KindFault, Run: d.o.Run, ID: s.ID, Verdict: string(OK),
-		Evidence: map[string]any{"command": d.o.Command, "protocol": d.Protocol(), "does": s.Does},
+		Kind: results.KindFault, Run: d.o.Run, ID: m.Name, Verdict: string(OK),
+		Evidence: map[string]any{"command": d.o.Command, "protocol": d.Protocol(), "does": m.Title},
 	}
 	c, err := own.live(ctx)
 	if err != nil {
 		return nil, err
 	}
-	err = s.play(ctx, &stage{own, c, f})
+	err = t.play(ctx, &stage{own, c, f})
 	f.Time = time.Now().UTC()
 	if f.Verdict != string(OK) {
-		f.Advice = s.Does + ": a server should " + s.Good
+		f.Advice = m.Title + ": a server should " + m.Advice
 	}
 	return f, err
 }
