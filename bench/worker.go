@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // workerEnv marks a process as a worker. Its value is the version of the talk
@@ -43,6 +44,7 @@ var errNoWorker = errors.New("this process was started as a worker and is none: 
 func Worker(acts ...Act) {
 	version, ok := os.LookupEnv(workerEnv)
 	if !ok {
+		proc.Worker()
 		return
 	}
 	if version != workerVersion {

@@ -26,6 +26,7 @@ func inherited(_ uint64, kind Kind, _ direction) (*End, error) { return nil, kin
 // Pass returns an error that wraps [errors.ErrUnsupported].
 func (e *End) Pass(*exec.Cmd) (ref string, err error) { return "", unsupported("pass an end") }
 
+func (e *End) duplicate() (*os.File, error)   { return nil, unsupported("pipes") }
 func (e *End) setIO(IO) error                 { return unsupported("pipes") }
 func (e *End) seen() Fields                   { return 0 }
 func (e *End) read([]byte) (int, error)       { return 0, unsupported("pipes") }

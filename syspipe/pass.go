@@ -2,6 +2,7 @@ package syspipe
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 )
@@ -11,6 +12,19 @@ const refPrefix = "syspipe"
 
 func (e *End) ref(number uint64) string {
 	return fmt.Sprintf("%s:%d:%s:%s", refPrefix, number, e.kind, directionNames[e.dir])
+}
+
+// File returns a duplicate of the end as a file, for the standard streams of an exec.Cmd, which take nothing else. The caller closes it.
+func (e *End) File() (*os.File, error) {
+	if !e.enter() {
+		return nil, e.closedError("duplicate")
+	}
+	defer e.leave()
+	file, err := e.duplicate()
+	if err != nil {
+		return nil, e.failed("duplicate", err)
+	}
+	return file, nil
 }
 
 // Inherited takes up the end that the parent process handed over with [End.Pass]. It belongs to the caller from then on, is [Blocking] until

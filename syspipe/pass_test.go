@@ -107,6 +107,28 @@ func TestPassKeepsTheModeOfTheParent(t *testing.T) {
 	}
 }
 
+// TestAFileOutlivesItsEnd: it is the caller's, and a stream of a child when the end is closed here.
+func TestAFileOutlivesItsEnd(t *testing.T) {
+	for _, kind := range syspipe.Kinds() {
+		t.Run(string(kind), func(t *testing.T) {
+			w, r := open(t, kind, 0, syspipe.Blocking)
+			f, err := w.File()
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.Close()
+			f.WriteString("still there")
+			f.Close()
+			if got := string(<-drain(r)); got != "still there" {
+				t.Errorf("got %q", got)
+			}
+			if _, err := w.File(); !errors.Is(err, os.ErrClosed) {
+				t.Errorf("a file of a closed end: %v", err)
+			}
+		})
+	}
+}
+
 func TestInheritedRefusesWhatIsNoEnd(t *testing.T) {
 	for name, ref := range map[string]string{
 		"empty":             "",

@@ -23,15 +23,22 @@ func (e *End) Pass(cmd *exec.Cmd) (ref string, err error) {
 		return "", e.closedError("pass")
 	}
 	defer e.leave()
-	fd, err := unix.FcntlInt(uintptr(e.fd), unix.F_DUPFD_CLOEXEC, firstExtra)
+	file, err := e.duplicate()
 	if err != nil {
-		return "", e.failed("pass", os.NewSyscallError("dup", err))
+		return "", e.failed("pass", err)
 	}
-	// NewFile leaves the mode of the descriptor as it is, and so does the Fd by which os/exec fetches it.
-	file := os.NewFile(uintptr(fd), e.kind.noun())
 	e.passed = append(e.passed, file)
 	cmd.ExtraFiles = append(cmd.ExtraFiles, file)
 	return e.ref(uint64(firstExtra + len(cmd.ExtraFiles) - 1)), nil
+}
+
+// duplicate makes a file of the end. NewFile leaves the mode of the descriptor as it is, and so does the Fd by which os/exec fetches it.
+func (e *End) duplicate() (*os.File, error) {
+	fd, err := unix.FcntlInt(uintptr(e.fd), unix.F_DUPFD_CLOEXEC, firstExtra)
+	if err != nil {
+		return nil, os.NewSyscallError("dup", err)
+	}
+	return os.NewFile(uintptr(fd), e.kind.noun()), nil
 }
 
 func inherited(number uint64, kind Kind, dir direction) (*End, error) {

@@ -23,10 +23,9 @@ func (e *End) Pass(cmd *exec.Cmd) (ref string, err error) {
 	if e.file != nil {
 		return "", e.failed("pass", errors.New("it is bound to this process's completion port; pass it before SetIO(Poller)"))
 	}
-	self := windows.CurrentProcess()
-	var copied windows.Handle
-	if err := windows.DuplicateHandle(self, e.handle, self, &copied, 0, true, windows.DUPLICATE_SAME_ACCESS); err != nil {
-		return "", e.failed("pass", os.NewSyscallError("DuplicateHandle", err))
+	copied, err := duplicateHandle(e.handle, true)
+	if err != nil {
+		return "", e.failed("pass", err)
 	}
 	e.passed = append(e.passed, copied)
 	if cmd.SysProcAttr == nil {
@@ -34,6 +33,21 @@ func (e *End) Pass(cmd *exec.Cmd) (ref string, err error) {
 	}
 	cmd.SysProcAttr.AdditionalInheritedHandles = append(cmd.SysProcAttr.AdditionalInheritedHandles, syscall.Handle(copied))
 	return e.ref(uint64(copied)), nil
+}
+
+// duplicate makes a file of the end.
+func (e *End) duplicate() (*os.File, error) {
+	copied, err := duplicateHandle(e.handle, false)
+	return os.NewFile(uintptr(copied), e.kind.noun()), err
+}
+
+func duplicateHandle(h windows.Handle, inherit bool) (windows.Handle, error) {
+	self := windows.CurrentProcess()
+	var copied windows.Handle
+	if err := windows.DuplicateHandle(self, h, self, &copied, 0, inherit, windows.DUPLICATE_SAME_ACCESS); err != nil {
+		return 0, os.NewSyscallError("DuplicateHandle", err)
+	}
+	return copied, nil
 }
 
 func inherited(number uint64, kind Kind, dir direction) (*End, error) {

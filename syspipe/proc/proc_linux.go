@@ -1,0 +1,84 @@
+package proc
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// endWithUs has the kernel kill the process when the thread that starts it ends: see run, which keeps that thread.
+func (p *Process) endWithUs() {
+	if !p.survives {
+		p.Cmd.SysProcAttr.Pdeathsig = unix.SIGKILL
+	}
+}
+
+// awaitExit waits until the process has ended and leaves it a zombie: its number, and that of its group, can be nobody else's then.
+func (p *Process) awaitExit() bool {
+	for {
+		err := unix.Waitid(unix.P_PID, p.Cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if err != unix.EINTR {
+			return err == nil
+		}
+	}
+}
+
+// runningCPU reads the clock of another process, to the nanosecond; /proc counts in ticks of 10 ms.
+func runningCPU(pid int) (time.Duration, bool) {
+	const ofProcess = 2 // CPUCLOCK_SCHED, all threads
+	var ts unix.Timespec
+	if unix.ClockGettime(int32(^uint32(pid)<<3|ofProcess), &ts) != nil {
+		return 0, false
+	}
+	return time.Duration(ts.Nano()), true
+}
+
+func runnable(pid int) bool {
+	stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	if err != nil {
+		return false
+	}
+	for _, path := range stats {
+		stat, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended
+		}
+		if behind := bytes.LastIndexByte(stat, ')'); bytes.HasPrefix(stat[behind+1:], []byte(" R")) { // the name before may hold anything
+			return true
+		}
+	}
+	return false
+}
+
+// PeakMemory is the largest resident memory of a running process so far, in bytes; false where the system does not tell.
+func PeakMemory(pid int) (int64, bool) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, false
+	}
+	_, rest, _ := bytes.Cut(status, []byte("VmHWM:"))
+	fields := bytes.Fields(rest)
+	if len(fields) == 0 {
+		return 0, false
+	}
+	kib, err := strconv.ParseInt(string(fields[0]), 10, 64)
+	return kib << 10, err == nil
+}
+
+// peakOf is the peak of a process that has ended. The kernel counts that of the process it was forked from, us, as its own: below ours it
+// says nothing.
+func peakOf(state *os.ProcessState) (int64, bool) {
+	r, ok := state.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0, false
+	}
+	ours, known := PeakMemory(os.Getpid())
+	peak := int64(r.Maxrss) << 10
+	return peak, known && peak > ours
+}

@@ -1,0 +1,50 @@
+//go:build unix
+
+package proc
+
+import (
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A group is named by the process that leads it.
+type group struct{}
+
+// start starts the process as leader of a group of its own, so that a terminal's Ctrl-C leaves it to us, and a wrapper such as npx neither
+// outlives what it wraps nor leaves it behind.
+func (p *Process) start() error {
+	if p.Cmd.SysProcAttr == nil {
+		p.Cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	p.Cmd.SysProcAttr.Setpgid = true
+	p.endWithUs()
+	return p.Cmd.Start()
+}
+
+func (p *Process) interruptGroup() bool { return unix.Kill(-p.Cmd.Process.Pid, unix.SIGINT) == nil }
+func (p *Process) terminateGroup() bool { return unix.Kill(-p.Cmd.Process.Pid, unix.SIGTERM) == nil }
+func (p *Process) killGroup() bool      { return unix.Kill(-p.Cmd.Process.Pid, unix.SIGKILL) == nil }
+
+// releaseGroup has nothing to do.
+func (p *Process) releaseGroup() {}
+
+// Signaled returns the signal that ended a process, if one did.
+func Signaled(state *os.ProcessState) (number int, name string, ok bool) {
+	status, ok := state.Sys().(syscall.WaitStatus)
+	if !ok || !status.Signaled() {
+		return 0, "", false
+	}
+	return int(status.Signal()), unix.SignalName(status.Signal()), true
+}
+
+// OwnCPU is the processor time that this process has used so far; false where the system does not tell.
+func OwnCPU() (time.Duration, bool) {
+	var r unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &r) != nil {
+		return 0, false
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano()), true
+}

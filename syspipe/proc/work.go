@@ -1,0 +1,271 @@
+package proc
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+// workEnv tells a process that it has work to do, and which: a script.
+const workEnv = "PIPEBENCH_WORK"
+
+// workerProcs is the GOMAXPROCS of a worker: a thread in a raw system call keeps its share of the scheduler, two ends may be in one each, and
+// the rest of the runtime needs to get on meanwhile.
+const workerProcs = "GOMAXPROCS=4"
+
+// A script is a piece of work as it travels in the environment.
+type script struct {
+	Name   string          `json:"name"`
+	Args   json.RawMessage `json:"args,omitempty"`
+	Ends   []string        `json:"ends,omitempty"` // references to inherited pipe ends
+	Leash  string          `json:"leash"`
+	Report string          `json:"report"`
+}
+
+// begun is the first report of all work. What never sends it does not know of [Worker].
+const begun = "begun"
+
+// Self readies this program, started again, to do the work of that name with args (any JSON, at most some 30 KiB) and pipe ends, which it
+// inherits. They are the worker's from here on, and closed in this process by Start, by Close, and when Self fails. The standard streams
+// are free for what the work does with them.
+func Self(name string, args any, ends ...*syspipe.End) (*Process, error) {
+	remote, leash, report, err := Remote(name)
+	if err != nil {
+		closeAll(ends)
+		return nil, err
+	}
+	p, err := SelfOn(leash, report, name, args, ends...)
+	if err != nil {
+		remote.Close()
+		return nil, err
+	}
+	p.survives = false
+	p.leash, p.report, p.decode = remote.leash, remote.report, remote.decode
+	return p, nil
+}
+
+// Remote opens the pipes to a worker that another process is to start with [SelfOn]: p is the handle by which we hear its reports and end it,
+// and has no Cmd; leash and report are the worker's ends, to be passed to whoever starts it.
+func Remote(name string) (p *Process, leash, report *syspipe.End, err error) {
+	ours, leash, err := syspipe.Open(syspipe.Anonymous, 0)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("open the leash of %s: %w", name, err)
+	}
+	report, reports, err := syspipe.Open(syspipe.Anonymous, 0)
+	if err != nil {
+		closeAll([]*syspipe.End{ours, leash})
+		return nil, nil, nil, fmt.Errorf("open the reports of %s: %w", name, err)
+	}
+	if err := usePoller(reports); err != nil {
+		closeAll([]*syspipe.End{ours, leash, report, reports})
+		return nil, nil, nil, fmt.Errorf("open the reports of %s: %w", name, err)
+	}
+	return &Process{name: name, leash: ours, report: reports, decode: json.NewDecoder(reports)}, leash, report, nil
+}
+
+// SelfOn is [Self] for work whose leash and reports another process holds, by [Remote]. It does not end with this one.
+func SelfOn(leash, report *syspipe.End, name string, args any, ends ...*syspipe.End) (p *Process, err error) {
+	all := slices.Concat([]*syspipe.End{leash, report}, ends)
+	defer func() {
+		if err != nil {
+			closeAll(all)
+		}
+	}()
+	if _, worker := os.LookupEnv(workEnv); worker { // it would start itself without end
+		return nil, errors.New("this process was started to work and does not: call Worker first in main and in TestMain")
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program, to start it again: %w", err)
+	}
+	p = &Process{Cmd: exec.Command(program), name: name, script: &script{Name: name}, survives: true}
+	if p.script.Args, err = json.Marshal(args); err != nil {
+		return nil, fmt.Errorf("write the arguments of %s: %w", name, err)
+	}
+	refs := make([]string, len(all))
+	for i, e := range all {
+		if refs[i], err = e.Pass(p.Cmd); err != nil {
+			return nil, fmt.Errorf("hand %s its pipes: %w", name, err)
+		}
+		p.lent = append(p.lent, e)
+	}
+	p.script.Leash, p.script.Report, p.script.Ends = refs[0], refs[1], refs[2:]
+	return p, nil
+}
+
+// Share keeps the ends given to [Self] open here when the process starts: for several workers that share one. The caller closes them.
+func (p *Process) Share() { p.lent = slices.Delete(p.lent, 2, 2+len(p.script.Ends)) }
+
+// tell puts the work into the environment.
+func (p *Process) tell() error {
+	if p.script == nil {
+		return nil
+	}
+	text, err := json.Marshal(p.script)
+	if err != nil {
+		return fmt.Errorf("write the work of %s: %w", p.name, err)
+	}
+	p.Cmd.Env = append(p.Cmd.Environ(), workerProcs, workEnv+"="+string(text))
+	return nil
+}
+
+// Report waits for the next report of the work. The error wraps io.EOF when it ended without another one.
+func (p *Process) Report(v any) error {
+	if !p.hello {
+		var word string
+		if err := p.decode.Decode(&word); err != nil || word != begun {
+			return fmt.Errorf("%s ended before it began (main and TestMain have to call Worker first): %w", p.name, errors.Join(err, p.said()))
+		}
+		p.hello = true
+	}
+	if err := p.decode.Decode(v); err != nil {
+		return fmt.Errorf("hear of %s: %w", p.name, err)
+	}
+	return nil
+}
+
+// said is what the process wrote to standard error, as an error.
+func (p *Process) said() error {
+	if p.done != nil {
+		<-p.done // it has closed its reports, so this is soon
+	}
+	if s := p.stderr.String(); s != "" {
+		return errors.New(s)
+	}
+	return nil
+}
+
+// Release lets go of the leash alone, so that the work can do a last thing (see [Work.OnRelease]) before it ends.
+func (p *Process) Release() { p.leash.Close() }
+
+func closeAll(ends []*syspipe.End) {
+	for _, e := range ends {
+		e.Close()
+	}
+}
+
+// Work is what a process was started to do. Its methods may be called by any goroutine.
+type Work struct {
+	Ends []*syspipe.End // in the order in which they were given to [Self]
+
+	args   json.RawMessage
+	leash  *syspipe.End
+	report *syspipe.End
+
+	mu        sync.Mutex
+	onRelease func()
+
+	reporting sync.Mutex // a last report may come while the work makes one
+}
+
+// Register names a piece of work. If this process was started to do it, Register does it and exits, so call it last in an init function: what
+// the work needs of its own package and of those it imports is there by then, and nothing else. An error of the work goes to standard error
+// and makes the exit code 1.
+func Register(name string, work func(*Work) error) {
+	text, ok := os.LookupEnv(workEnv)
+	if !ok {
+		return
+	}
+	var s script
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		exit(fmt.Errorf("read the work in %s: %w", workEnv, err))
+	}
+	if s.Name != name {
+		return
+	}
+	os.Unsetenv(workEnv)
+	go func() { exit(s.do(work)) }() // an init runs on a locked thread, and every switch to it costs
+	select {}
+}
+
+// Worker ends a process that was started to do work which nobody registered; else it returns at once. Call it first in main and in TestMain
+// of every program that calls [Self], behind all calls of [Register].
+func Worker() {
+	if text, ok := os.LookupEnv(workEnv); ok {
+		exit(fmt.Errorf("no package of this program has registered the work %s", text))
+	}
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// do takes up what was handed over, and does the work.
+func (s script) do(work func(*Work) error) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: %w", s.Name, err)
+		}
+	}()
+	w := &Work{args: s.Args}
+	if w.leash, err = syspipe.Inherited(s.Leash); err != nil {
+		return err
+	}
+	if w.report, err = syspipe.Inherited(s.Report); err != nil {
+		return err
+	}
+	for _, ref := range s.Ends {
+		e, err := syspipe.Inherited(ref)
+		if err != nil {
+			return err
+		}
+		w.Ends = append(w.Ends, e)
+	}
+	if err := usePoller(w.leash); err != nil {
+		return err
+	}
+	go w.exitOnRelease()
+	if err := w.Report(begun); err != nil {
+		return err
+	}
+	return work(w)
+}
+
+// exitOnRelease ends the process when whoever holds the leash lets go, or is gone.
+func (w *Work) exitOnRelease() {
+	w.leash.Read(make([]byte, 1)) // nothing is ever written: it returns at the end
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.onRelease != nil {
+		w.onRelease()
+	}
+	os.Exit(0)
+}
+
+// OnRelease sets what is done when the leash is let go, before the process exits.
+func (w *Work) OnRelease(f func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.onRelease = f
+}
+
+// Args fills in the arguments that were given to [Self].
+func (w *Work) Args(v any) error {
+	if err := json.Unmarshal(w.args, v); err != nil {
+		return fmt.Errorf("read the arguments: %w", err)
+	}
+	return nil
+}
+
+// Report sends v, as JSON, to whoever started the work.
+func (w *Work) Report(v any) error {
+	w.reporting.Lock()
+	defer w.reporting.Unlock()
+	if err := json.NewEncoder(w.report).Encode(v); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	return nil
+}
+
+// Linger waits until the leash is let go: the process keeps its pipes open until then.
+func (w *Work) Linger() { select {} }
