@@ -20,14 +20,12 @@ import (
 	"github.com/pipebench/pipebench/scenarios/claims"
 	"github.com/pipebench/pipebench/scenarios/faults"
 	"github.com/pipebench/pipebench/scenarios/tune"
-	"github.com/pipebench/pipebench/syspipe/probe"
 )
 
 func main() {
 	bench.Worker(tune.Act())
 	faults.Worker()
 	claims.Worker()
-	probe.Worker()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program where it stands
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))

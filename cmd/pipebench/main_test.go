@@ -14,7 +14,6 @@ import (
 	"github.com/pipebench/pipebench/scenarios/claims"
 	"github.com/pipebench/pipebench/scenarios/faults"
 	"github.com/pipebench/pipebench/scenarios/tune"
-	"github.com/pipebench/pipebench/syspipe/probe"
 )
 
 // commandEnv makes this test binary the command itself.
@@ -26,7 +25,6 @@ func TestMain(m *testing.M) {
 	}
 	faults.Worker()
 	claims.Worker()
-	probe.Worker()
 	bench.Worker(tune.Act()) // the engine starts this test binary again, as it would the command
 	if os.Getenv("GORACE") == "" {
 		os.Setenv("GORACE", "atexit_sleep_ms=0") // else each worker of a -race build lingers for a second

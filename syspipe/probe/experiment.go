@@ -35,6 +35,7 @@ func init() {
 		{"deadlock", "write to an echoing child and do not read", probeDeadlock},
 		{"stdio", "start a child and let it look at its standard streams", probeStdio},
 	}
+	registerWork() // last, as it may do the work
 }
 
 func experimentNamed(name string) (experiment, bool) {

@@ -12,10 +12,11 @@ import (
 
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/probe"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 func TestMain(m *testing.M) {
-	probe.Worker()
+	proc.Worker()
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each worker takes a second to exit under -race
 	os.Exit(m.Run())
 }
@@ -23,9 +24,9 @@ func TestMain(m *testing.M) {
 // A program that forgot to call Worker runs its main again as its own worker, and that one its own, until the machine has no processes
 // left.
 func TestAWorkerThatIsNoneStartsNone(t *testing.T) {
-	t.Setenv("SYSPIPE_PROBE_WORKER", "step")
+	t.Setenv("PIPEBENCH_WORK", "{}")
 	err := probe.Run(t.Context(), probe.Options{Steps: []string{"slot"}}, func(probe.Finding) error { return nil })
-	if err == nil || !strings.Contains(err.Error(), "call probe.Worker first") {
+	if err == nil || !strings.Contains(err.Error(), "call Worker first") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -2,17 +2,134 @@ package probe
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
-	"strconv"
+	"runtime"
+	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
+
+// The names of what a worker does.
+const (
+	workStep  = "probe/step"  // makes an experiment
+	workWrite = "probe/write" // writes one letter again and again until the reader leaves
+	workHold  = "probe/hold"  // keeps an end open
+	workEcho  = "probe/echo"  // copies from one end to another, a block at a time
+	workStdio = "probe/stdio" // tells what its standard streams are
+)
+
+func registerWork() {
+	for name, work := range map[string]func(*proc.Work) error{
+		workStep: makeStep, workWrite: writeLetters, workHold: hold, workEcho: echo, workStdio: describeStdio,
+	} {
+		proc.Register(name, func(w *proc.Work) error {
+			runtime.GOMAXPROCS(8)  // blocking ends hold a scheduler slot each
+			debug.SetGCPercent(-1) // and keep the collector waiting
+			return work(w)
+		})
+	}
+}
+
+// startWorker starts work on ends that stay open here. The worker ends with this process, which has a deadline.
+func startWorker(name string, args any, ends ...*syspipe.End) (*proc.Process, error) {
+	p, err := proc.Self(name, args, ends...)
+	if err != nil {
+		return nil, err
+	}
+	p.Share()
+	return p, p.Start(context.Background())
+}
+
+type stepArgs struct {
+	Step string
+	Kind syspipe.Kind
+}
+
+func makeStep(w *proc.Work) error {
+	var args stepArgs
+	if err := w.Args(&args); err != nil {
+		return err
+	}
+	e, ok := experimentNamed(args.Step)
+	if !ok {
+		return fmt.Errorf("unknown step %q", args.Step)
+	}
+	return e.run(&trial{kind: args.Kind, experiment: e, emit: func(f Finding) error { return w.Report(f) }})
+}
+
+type writeArgs struct {
+	Letter string
+	Size   int // bytes a call
+}
+
+func writeLetters(w *proc.Work) error {
+	var args writeArgs
+	if err := w.Args(&args); err != nil {
+		return err
+	}
+	message := []byte(strings.Repeat(args.Letter, args.Size))
+	runtime.LockOSThread()
+	for {
+		if _, err := w.Ends[0].Write(message); errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+func hold(w *proc.Work) error {
+	if err := w.Report(true); err != nil {
+		return err
+	}
+	w.Linger()
+	return nil
+}
+
+func echo(w *proc.Work) error {
+	var block int
+	if err := w.Args(&block); err != nil {
+		return err
+	}
+	for p := make([]byte, block); ; {
+		k, err := io.ReadFull(w.Ends[0], p)
+		if _, err := w.Ends[1].Write(p[:k]); err != nil {
+			return err
+		}
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// A stdioReport is what a child says of its standard streams.
+type stdioReport struct {
+	Streams [3]syspipe.Stream
+	Errors  [3]string
+}
+
+func describeStdio(w *proc.Work) error {
+	var report stdioReport
+	for i, f := range []*os.File{os.Stdin, os.Stdout, os.Stderr} {
+		s, err := syspipe.Describe(f)
+		report.Streams[i] = s
+		if err != nil {
+			report.Errors[i] = err.Error()
+		}
+	}
+	return w.Report(report)
+}
 
 // interleaveTime is how long two writers get to come between each other's bytes.
 const interleaveTime = 120 * time.Millisecond
@@ -52,19 +169,19 @@ func (t *trial) interleave(size, read, slot int) error {
 	if err := r.SetIO(syspipe.Poll); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
-	var writers []*exec.Cmd
+	var writers []*proc.Process
 	for _, letter := range []string{"a", "b"} {
-		cmd, err := startWith(roleWriter, []*syspipe.End{w}, letter, strconv.Itoa(size))
+		p, err := startWorker(workWrite, writeArgs{letter, size}, w)
 		if err != nil {
 			return err
 		}
-		writers = append(writers, cmd)
+		writers = append(writers, p)
 	}
 	w.Close()
 	messages, broken, err := countBroken(r, size, read)
 	r.Close()
-	for _, cmd := range writers {
-		err = errors.Join(err, cmd.Wait())
+	for _, p := range writers {
+		err = errors.Join(err, p.Wait())
 	}
 	if err != nil {
 		return err
@@ -75,26 +192,6 @@ func (t *trial) interleave(size, read, slot int) error {
 		return t.predicted(f, false)
 	}
 	return t.emit(f) // above a slot it may happen, and need not within the time
-}
-
-// startWith starts a worker that takes up the ends; the references come before the other arguments.
-func startWith(role string, ends []*syspipe.End, args ...string) (*exec.Cmd, error) {
-	cmd, err := worker(context.Background(), role)
-	if err != nil {
-		return nil, err
-	}
-	job := &cmd.Env[len(cmd.Env)-1]
-	for _, e := range ends {
-		ref, err := e.Pass(cmd)
-		if err != nil {
-			return nil, err
-		}
-		*job += " " + ref
-	}
-	for _, a := range args {
-		*job += " " + a
-	}
-	return cmd, cmd.Start()
 }
 
 // countBroken reads for a while and counts the runs of one letter that are no whole messages. The first run counts as well as the others:
@@ -141,7 +238,7 @@ func probeDeadlock(t *trial) error {
 		return err
 	}
 	block := capacity
-	cmd, err := startWith(roleEcho, []*syspipe.End{in, out}, strconv.Itoa(block))
+	echo, err := startWorker(workEcho, block, in, out)
 	if err != nil {
 		return err
 	}
@@ -166,7 +263,7 @@ func probeDeadlock(t *trial) error {
 	}
 	toChild.Close() // and now the parent reads, which resolves it
 	got, err := io.Copy(io.Discard, fromChild)
-	if err := errors.Join(err, cmd.Wait()); err != nil {
+	if err := errors.Join(err, echo.Wait()); err != nil {
 		return err
 	}
 	return t.emit(t.finding("deadlock/resolved", got == int64(stuck), "", "whether all of it came back once the parent read").beside(true, ""))
@@ -195,39 +292,33 @@ func writeUntilStuck(w *syspipe.End, capacity int) (int, error) {
 
 // probeStdio looks at what a child gets: from os/exec with pipes, and, for a socket pair, what Node.js gives its children.
 func probeStdio(t *trial) error {
-	cmd, err := worker(context.Background(), roleStdio)
+	from := "os/exec"
+	p, err := proc.Self(workStdio, nil)
 	if err != nil {
 		return err
 	}
-	from := "os/exec"
+	defer p.Close()
 	switch t.kind {
 	case syspipe.Anonymous:
-		if _, err := cmd.StdinPipe(); err != nil {
-			return err
-		}
-		if _, err := cmd.StderrPipe(); err != nil {
-			return err
-		}
+		p.Cmd.Stdout = io.Discard // os/exec makes a pipe of it
+		_, err = p.Cmd.StdinPipe()
 	case syspipe.SocketPair:
 		from = "socketpair"
-		if err := t.socketStdio(cmd); err != nil {
-			return err
-		}
+		err = t.socketStdio(p.Cmd)
 	default:
 		return nil // os/exec makes pipes of no other kind
 	}
-	out, err := cmd.Output()
 	if err != nil {
 		return err
 	}
+	if err := p.Start(context.Background()); err != nil {
+		return err
+	}
 	var report stdioReport
-	if err := json.Unmarshal(out, &report); err != nil {
+	if err := p.Report(&report); err != nil {
 		return err
 	}
 	for i, name := range []string{"stdin", "stdout", "stderr"} {
-		if t.kind == syspipe.SocketPair && i == 1 {
-			continue // the report's own way, a pipe
-		}
 		step := "stdio/" + from + "/" + name
 		f := t.finding(step, describeStream(report.Streams[i]), "", "what the child sees there")
 		if report.Errors[i] != "" {
@@ -240,18 +331,15 @@ func probeStdio(t *trial) error {
 	return nil
 }
 
-// socketStdio gives a child a socket as standard input and error.
+// socketStdio gives a child a socket as all its standard streams.
 func (t *trial) socketStdio(cmd *exec.Cmd) error {
 	end, _, err := syspipe.Open(t.kind, 0)
 	if err != nil {
 		return err
 	}
-	if _, err := end.Pass(cmd); err != nil {
-		return err
-	}
-	file := cmd.ExtraFiles[len(cmd.ExtraFiles)-1]
-	cmd.Stdin, cmd.Stderr = file, file
-	return nil
+	file, err := end.File()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = file, file, file
+	return err
 }
 
 func describeStream(s syspipe.Stream) string {

@@ -1,21 +1,17 @@
 package probe
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"os/exec"
 	"strings"
 	"time"
 
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // Options say what to probe. The zero Options probe everything.
@@ -60,12 +56,56 @@ func Steps() []string {
 	return names
 }
 
+// A Finding is one thing that an experiment found.
+type Finding struct {
+	Pipe       syspipe.Kind `json:"pipe"`
+	Step       string       `json:"step"`  // such as "capacity/fill/2049"
+	Value      any          `json:"value"` // a number, a string or a bool
+	Unit       string       `json:"unit,omitempty"`
+	How        string       `json:"how"`                  // the experiment, in a line
+	Documented string       `json:"documented,omitempty"` // what the rule of this system predicts, and its source
+	Agrees     *bool        `json:"agrees,omitempty"`     // nil where nothing is documented
+}
+
+// String returns the finding as a line of text.
+func (f Finding) String() string {
+	s := fmt.Sprintf("%s %s = %v", f.Pipe, f.Step, f.Value)
+	if f.Unit != "" {
+		s += " " + f.Unit
+	}
+	return s + " (" + f.Verdict() + ")"
+}
+
+// Verdict returns "agrees" or "differs", "documented" where a rule is known that predicts no value, or "not documented".
+func (f Finding) Verdict() string {
+	switch {
+	case f.Agrees == nil && f.Documented != "":
+		return "documented"
+	case f.Agrees == nil:
+		return "not documented"
+	case *f.Agrees:
+		return "agrees"
+	}
+	return "differs"
+}
+
+// beside lays the finding beside what a rule predicts for it.
+func (f Finding) beside(predicted any, source string) Finding {
+	agrees := fmt.Sprint(f.Value) == fmt.Sprint(predicted)
+	f.Agrees = &agrees
+	f.Documented = fmt.Sprint(predicted)
+	if f.Unit != "" {
+		f.Documented += " " + f.Unit
+	}
+	if source != "" {
+		f.Documented += " (" + source + ")"
+	}
+	return f
+}
+
 // Run makes the experiments and calls found for each finding as it comes; it stops at the first error of found. An experiment that fails or
 // hangs is itself a finding, and the others go on. With all of them Run takes some seven seconds.
 func Run(ctx context.Context, o Options, found func(Finding) error) error {
-	if _, worker := os.LookupEnv(workerVariable); worker { // it would start itself without end
-		return errors.New("probe: this process was started as a worker and is none: call probe.Worker first in main and in TestMain")
-	}
 	kinds, steps, err := o.resolve()
 	if err != nil {
 		return err
@@ -138,50 +178,40 @@ func namedExperiments(names []string) ([]experiment, error) {
 func runStep(ctx context.Context, kind syspipe.Kind, e experiment, timeout time.Duration, found func(Finding) error) error {
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	cmd, err := worker(limited, roleStep, e.name, string(kind))
-	if err != nil {
-		return err
-	}
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	cmd.WaitDelay = time.Second // for a grandchild that keeps the output open
-	out, err := cmd.StdoutPipe()
+	p, err := proc.Self(workStep, stepArgs{e.name, kind})
 	if err != nil {
 		return fmt.Errorf("probe: %w", err)
 	}
-	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("probe: start a worker: %w", err)
+	defer p.Close()
+	failed := p.Start(limited)
+	if failed == nil {
+		if err := forward(p, found); err != nil && limited.Err() == nil {
+			return err
+		}
+		failed = p.Wait()
 	}
-	kept := forward(out, found)
-	if kept != nil {
-		cancel()
-	}
-	failed := cmd.Wait()
 	switch {
-	case kept != nil:
-		return kept
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case limited.Err() != nil:
 		return found(Finding{Pipe: kind, Step: e.name, Value: "hangs", How: fmt.Sprintf("%s; killed after %v", e.how, timeout)})
 	case failed != nil:
-		return found(Finding{Pipe: kind, Step: e.name, Value: "fails", How: fmt.Sprintf("%s; %v: %s", e.how, failed, firstLine(said.String()))})
+		line, _, _ := strings.Cut(failed.Error(), "\n")
+		return found(Finding{Pipe: kind, Step: e.name, Value: "fails", How: fmt.Sprintf("%s; %s", e.how, line)})
 	}
 	return nil
 }
 
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	return line
-}
-
-// forward hands on the findings that a worker writes, one in a line.
-func forward(out io.Reader, found func(Finding) error) error {
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
+// forward hands on the findings that a worker reports, until it reports no more.
+func forward(p *proc.Process, found func(Finding) error) error {
+	for {
 		var f Finding
-		if err := json.Unmarshal(lines.Bytes(), &f); err != nil {
-			return fmt.Errorf("probe: a worker wrote %q; does main call probe.Worker before it writes? %w", lines.Text(), err)
+		err := p.Report(&f)
+		if errors.Is(err, io.EOF) && !errors.Is(err, proc.ErrNotBegun) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("probe: %w", err)
 		}
 		if n, ok := f.Value.(float64); ok && n == math.Trunc(n) {
 			f.Value = int64(n)
@@ -190,19 +220,4 @@ func forward(out io.Reader, found func(Finding) error) error {
 			return err
 		}
 	}
-	if err := lines.Err(); err != nil && !errors.Is(err, os.ErrClosed) {
-		return fmt.Errorf("probe: read from a worker: %w", err)
-	}
-	return nil
-}
-
-// worker prepares this program to play a role.
-func worker(ctx context.Context, role string, args ...string) (*exec.Cmd, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("probe: %w", err)
-	}
-	cmd := exec.CommandContext(ctx, self)
-	cmd.Env = append(os.Environ(), workerVariable+"="+strings.Join(append([]string{role}, args...), " "))
-	return cmd, nil
 }

@@ -31,6 +31,9 @@ type script struct {
 // begun is the first report of all work. What never sends it does not know of [Worker].
 const begun = "begun"
 
+// ErrNotBegun is returned where a process that was started to work ended before it began. Usually main does not call [Worker], or not first.
+var ErrNotBegun = errors.New("ended before it began to work; main and TestMain have to call Worker first")
+
 // Self readies this program, started again, to do the work of that name with args (any JSON, at most some 30 KiB) and pipe ends, which it
 // inherits. They are the worker's from here on, and closed in this process by Start, by Close, and when Self fails. The standard streams
 // are free for what the work does with them.
@@ -120,7 +123,7 @@ func (p *Process) Report(v any) error {
 	if !p.hello {
 		var word string
 		if err := p.decode.Decode(&word); err != nil || word != begun {
-			return fmt.Errorf("%s ended before it began (main and TestMain have to call Worker first): %w", p.name, errors.Join(err, p.said()))
+			return fmt.Errorf("%s: %w: %w", p.name, ErrNotBegun, errors.Join(err, p.said()))
 		}
 		p.hello = true
 	}

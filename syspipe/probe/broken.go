@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 func probeBroken(t *trial) error {
@@ -131,37 +132,24 @@ func probeEOF(t *trial) error {
 	if err != nil {
 		return err
 	}
-	cmd, err := worker(context.Background(), roleHold)
+	holder, err := proc.Self(workHold, nil, w) // which closes w here
 	if err != nil {
 		return err
 	}
-	ref, err := w.Pass(cmd)
-	if err != nil {
+	if err := holder.Start(context.Background()); err != nil {
 		return err
 	}
-	cmd.Env[len(cmd.Env)-1] += " " + ref
-	release, err := cmd.StdinPipe()
-	if err != nil {
+	var held bool
+	if err := holder.Report(&held); err != nil {
 		return err
 	}
-	ready, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	if _, err := ready.Read(make([]byte, 8)); err != nil {
-		return err
-	}
-	w.Close()
-	_, held := r.TryRead(make([]byte, 1))
-	f := t.finding("eof/another-writer", errorName(held), "", "close the writing end while another process holds a copy of it, and read")
+	_, first := r.TryRead(make([]byte, 1))
+	f := t.finding("eof/another-writer", errorName(first), "", "close the writing end while another process holds a copy of it, and read")
 	if err := t.emit(f.beside("EAGAIN", "POSIX close")); err != nil {
 		return err
 	}
-	release.Close()
-	if err := cmd.Wait(); err != nil {
+	holder.Release()
+	if err := holder.Wait(); err != nil {
 		return err
 	}
 	_, last := r.TryRead(make([]byte, 1))

@@ -1,0 +1,272 @@
+package probe
+
+import (
+	"strconv"
+	"strings"
+)
+
+// A Rule is what is documented of a system's pipes.
+type Rule struct {
+	OS     string // as runtime.GOOS names it
+	About  string // the step, or the beginning of it
+	Says   string
+	Source string // where it was read
+}
+
+// Rules returns the documented rules of a system, nil where none are known. They were read in the sources they name; that this machine's
+// kernel follows them is for [Run] to find out, and for another system's nothing here can.
+func Rules(goos string) []Rule {
+	var of []Rule
+	for _, r := range rules {
+		if r.OS == goos {
+			of = append(of, r)
+		}
+	}
+	return of
+}
+
+const (
+	linuxPipe   = "Linux fs/pipe.c"
+	darwinPipe  = "XNU bsd/kern/sys_pipe.c"
+	freebsdPipe = "FreeBSD sys/kern/sys_pipe.c"
+	msDocs      = "Microsoft CreatePipe documentation"
+)
+
+var rules = []Rule{
+	{"linux", "capacity/stated", "16 slots of a page each: 64 KiB with 4 KiB pages, 256 KiB with 16 KiB, 1 MiB with 64 KiB", linuxPipe + " alloc_pipe_info"},
+	{"linux", "capacity/fill", "a write's last part joins the newest slot only if it fits there whole; else the rest of that slot is lost", linuxPipe + " anon_pipe_write"},
+	{"linux", "slot", "one page; it is free again only when read empty", linuxPipe + " pipe_update_tail"},
+	{"linux", "growth", "never by itself", linuxPipe},
+	{"linux", "settable", "rounded up to a power of two, a page at least; above fs.pipe-max-size only with CAP_SYS_RESOURCE", linuxPipe + " pipe_set_size"},
+	{"linux", "limit/user-pages", "beyond fs.pipe-user-pages-soft a user without privilege gets pipes of two slots", linuxPipe + " alloc_pipe_info"},
+	{"linux", "all-or-nothing", "a write of at most a page; POSIX's PIPE_BUF is 4096", linuxPipe + " anon_pipe_write"},
+	{"linux", "interleave", "writes of more than a page are split where they have to wait", linuxPipe + " anon_pipe_write"},
+	{"linux", "poll", "writable if and only if a slot is free", linuxPipe + " pipe_poll"},
+	{"linux", "broken", "EPIPE and SIGPIPE; a blocked write that was partly accepted returns the short count, with SIGPIPE all the same", linuxPipe + " anon_pipe_write"},
+	{"darwin", "capacity/fill", "64 KiB for every size of write that fills it without remainder; a new pipe has 512 B and grows", darwinPipe + " choose_pipespace"},
+	{"darwin", "growth", "at the start of a write that does not fit: to the first of 512, 1 K, 2 K, 4 K, 8 K, 16 K, 64 K above what is needed", darwinPipe + " choose_pipespace"},
+	{"darwin", "settable", "not at all; when all pipes together reach 16 MiB none grows any more", darwinPipe + " pipe_write"},
+	{"darwin", "all-or-nothing", "512 bytes, which is PIPE_BUF", "XNU bsd/sys/syslimits.h"},
+	{"darwin", "poll", "writable if max(16 KiB, buffer) less the fill is at least 512", darwinPipe + " filt_pipewrite_common"},
+	{"darwin", "broken", "EPIPE and SIGPIPE, and the count of a partial write is lost", darwinPipe + " pipe_write"},
+	{"freebsd", "capacity/fill", "16 KiB, doubled by writes up to 64 KiB", freebsdPipe + " pipe_create, pipe_write"},
+	{"freebsd", "growth", "doubles until the request fits, 64 KiB at most; none once half of kern.ipc.maxpipekva is used", freebsdPipe + " pipe_write"},
+	{"freebsd", "settable", "not at all", freebsdPipe},
+	{"freebsd", "all-or-nothing", "512 bytes, which is PIPE_BUF", "FreeBSD sys/sys/syslimits.h"},
+	{"freebsd", "poll", "writable if 512 bytes are free", freebsdPipe + " pipe_poll"},
+	{"freebsd", "broken", "a partly accepted write returns the short count without SIGPIPE; else EPIPE and SIGPIPE", freebsdPipe + " pipe_write"},
+	{"windows", "capacity", "the size asked for is a suggestion; a blocking write above it is copied into the kernel whole", msDocs},
+	{"windows", "all-or-nothing", "any size: each WriteFile is one entry of the queue", "ReactOS npfs NpAddDataQueueEntry (inferred)"},
+	{"windows", "broken", "ERROR_NO_DATA (232), or ERROR_BROKEN_PIPE (109) for a write that was waiting; no signal", "observed under wine 8"},
+}
+
+// ruleAbout returns the rule of a system that covers a step.
+func ruleAbout(goos, step string) (Rule, bool) {
+	best := Rule{}
+	for _, r := range rules {
+		if r.OS == goos && covers(r.About, step) && len(r.About) > len(best.About) {
+			best = r
+		}
+	}
+	return best, best.About != ""
+}
+
+func covers(about, step string) bool {
+	return step == about || len(step) > len(about) && step[:len(about)] == about && step[len(about)] == '/'
+}
+
+// A model accepts non-blocking writes as a documented rule says a pipe does.
+type model interface {
+	write(n int) (accepted int) // 0 is EAGAIN
+}
+
+// ring is Linux's pipe: slots of one page. A write's odd part first joins the newest slot, if it fits there whole; then new slots are taken.
+type ring struct {
+	slot, free int
+	newest     int // bytes in the newest slot
+	started    bool
+}
+
+func newRing(slot, capacity int) *ring { return &ring{slot: slot, free: capacity / slot} }
+
+func (r *ring) write(n int) int {
+	left := n
+	if odd := n % r.slot; odd > 0 && r.started && r.newest+odd <= r.slot {
+		r.newest += odd
+		left -= odd
+	}
+	for left > 0 && r.free > 0 {
+		r.free--
+		r.started = true
+		r.newest = min(left, r.slot)
+		left -= r.newest
+	}
+	return n - left
+}
+
+// buffer is the BSDs' pipe, once grown: bytes, of which a write up to PIPE_BUF goes in whole or not at all.
+type buffer struct{ free, atomic int }
+
+// grownBSD is BIG_PIPE_SIZE, and bsdPipeBuf is PIPE_BUF, on macOS and FreeBSD.
+const (
+	grownBSD   = 64 << 10
+	bsdPipeBuf = 512
+)
+
+func (b *buffer) write(n int) int {
+	if n > b.free && n <= b.atomic {
+		return 0
+	}
+	accepted := min(n, b.free)
+	b.free -= accepted
+	return accepted
+}
+
+// modelOf returns how a system's pipe is documented to take writes, nil where it is not.
+func modelOf(goos string, slot, capacity int) model {
+	switch goos {
+	case "linux":
+		if slot > 0 {
+			return newRing(slot, capacity)
+		}
+	case "darwin", "freebsd":
+		return &buffer{free: grownBSD, atomic: bsdPipeBuf}
+	}
+	return nil
+}
+
+// fillModel returns what writes of n bytes put into m until it refuses, and the size of the last if that was short, else 0.
+func fillModel(m model, n int) (total, last int) {
+	for {
+		k := m.write(n)
+		if k == 0 {
+			return total, last
+		}
+		total += k
+		last = 0
+		if k < n {
+			last = k
+		}
+	}
+}
+
+// Fill returns the bytes that non-blocking writes of n bytes are documented to put into a pipe of a system: of the given capacity and slot
+// on Linux, grown as far as it goes on macOS and FreeBSD. ok is false where nothing is documented.
+func Fill(goos string, capacity, slot, n int) (total int, ok bool) {
+	m := modelOf(goos, slot, capacity)
+	if m == nil || n <= 0 {
+		return 0, false
+	}
+	total, _ = fillModel(m, n)
+	return total, true
+}
+
+// A pipe of Linux with pages of 4 KiB, which is what [Predict] speaks of.
+const (
+	usualSlot     = 4 << 10
+	usualCapacity = linuxSlots * usualSlot
+)
+
+// Predict returns what the documented rules of a system say that a step of [Run] finds on its anonymous pipes, made without asking for a
+// capacity: a number, a string or a bool, as in a [Finding]. Linux is taken to have pages of 4 KiB. It measures nothing. ok is false where
+// no rule predicts a value.
+func Predict(goos, step string) (value any, ok bool) {
+	if value, ok = predictions[goos][step]; ok {
+		return value, true
+	}
+	what, size, sized := cutSize(step)
+	if !sized {
+		return nil, false
+	}
+	if goos == "linux" && what == "settable" {
+		return powerOfTwo(max(size, usualSlot)), true
+	}
+	m := modelOf(goos, usualSlot, usualCapacity)
+	if m == nil {
+		return nil, false
+	}
+	total, last := fillModel(m, size)
+	switch what {
+	case "capacity/fill":
+		return total, true
+	case "short-write":
+		return last, true
+	case "one-byte-after":
+		return m.write(1) == 1, true
+	}
+	return nil, false
+}
+
+// cutSize divides a step such as "capacity/fill/2049" into what and how much.
+func cutSize(step string) (what string, size int, ok bool) {
+	at := strings.LastIndexByte(step, '/')
+	if at < 0 {
+		return "", 0, false
+	}
+	size, err := strconv.Atoi(step[at+1:])
+	return step[:at], size, err == nil && size > 0
+}
+
+// predictions are the values that do not depend on a size, each from the rule about its step.
+var predictions = map[string]map[string]any{
+	"linux": {
+		"capacity/stated":            usualCapacity,
+		"slot":                       usualSlot,
+		"growth/first-write":         usualCapacity,
+		"growth/stated":              0,
+		"all-or-nothing":             usualSlot,
+		"poll/writable-after":        usualSlot,
+		"full/write":                 "EAGAIN",
+		"empty/read":                 "EAGAIN",
+		"broken/no-reader":           "EPIPE",
+		"broken/no-reader/sigpipe":   true,
+		"broken/after-0/sigpipe":     true,
+		"broken/after-0/accepted":    usualCapacity,
+		"eof/another-writer":         "EAGAIN",
+		"eof/last-writer":            "EOF",
+		"interleave/512/read-4096":   false,
+		"interleave/512/read-65536":  false,
+		"interleave/4096/read-4096":  false,
+		"interleave/4096/read-65536": false,
+	},
+	"darwin":  bsdPredictions(true),
+	"freebsd": bsdPredictions(false),
+	"windows": {
+		"broken/no-reader":          "EPIPE", // as syspipe gives it: ERROR_NO_DATA (232) of the system
+		"broken/no-reader/sigpipe":  false,
+		"broken/after-0/sigpipe":    false,
+		"eof/last-writer":           "EOF",
+		"interleave/512/read-4096":  false,
+		"interleave/4097/read-4096": false,
+	},
+}
+
+// bsdPredictions are those of the pipe that macOS and FreeBSD have from the same ancestor. They differ in whether a write whose reader leaves
+// before anything was taken raises SIGPIPE.
+func bsdPredictions(signalsLeavers bool) map[string]any {
+	return map[string]any{
+		"slot":                      1,
+		"growth/first-write":        grownBSD,
+		"all-or-nothing":            bsdPipeBuf,
+		"poll/writable-after":       bsdPipeBuf,
+		"full/write":                "EAGAIN",
+		"empty/read":                "EAGAIN",
+		"broken/no-reader":          "EPIPE",
+		"broken/no-reader/sigpipe":  true,
+		"broken/after-0/sigpipe":    signalsLeavers,
+		"eof/another-writer":        "EAGAIN",
+		"eof/last-writer":           "EOF",
+		"interleave/512/read-4096":  false,
+		"interleave/512/read-65536": false,
+	}
+}
+
+// Imitation returns the ceiling in bytes that a pipe of another system grows to, where one is documented, and what setting a pipe of this
+// system to it does not imitate: all else.
+func Imitation(goos string) (ceiling int, lacks string, ok bool) {
+	if goos != "darwin" {
+		return 0, "", false
+	}
+	return grownBSD, "a pipe there begins with 512 bytes and grows as it is written to, counts its room in bytes and not in pages, " +
+		"splits writes above 512 bytes where they do not fit, says writable with 512 bytes free, and loses the count of a write whose reader leaves", true
+}
