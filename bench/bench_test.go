@@ -12,6 +12,7 @@ import (
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -20,7 +21,7 @@ import (
 func announceUnits() {
 	flag.Parse()
 	if asked := flag.Lookup("test.bench"); asked != nil && asked.Value.String() != "" {
-		fmt.Println(strings.Join(results.BenchUnits(), "\n"))
+		fmt.Println(strings.Join(stat.BenchUnits(), "\n"))
 	}
 }
 
@@ -156,7 +157,7 @@ func TestABenchmarkReportsTheEnginesTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := results.BenchFigures(c, s)["ns/op"], float64(s.ElapsedNS)/10; got != want {
+	if got, want := stat.BenchFigures(c, s)["ns/op"], float64(s.ElapsedNS)/10; got != want {
 		t.Errorf("%v ns/op of %d ns for 10 messages", got, s.ElapsedNS)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // registered are framings that are not pipebench's own, by their spec.
@@ -121,7 +122,7 @@ func Placed(c results.Cell) []results.Cell {
 func Cells(b *testing.B, cells ...results.Cell) {
 	b.Helper()
 	for _, c := range cells {
-		pattern, name, _ := strings.Cut(results.BenchName(c), "/")
+		pattern, name, _ := strings.Cut(stat.BenchName(c), "/")
 		if !strings.Contains(b.Name(), pattern) {
 			name = pattern + "/" + name
 		}
@@ -130,7 +131,7 @@ func Cells(b *testing.B, cells ...results.Cell) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			for unit, value := range results.BenchFigures(c, s) {
+			for unit, value := range stat.BenchFigures(c, s) {
 				b.ReportMetric(value, unit)
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // fewest is the number of samples below which there is no 95 % interval.
@@ -54,7 +55,7 @@ func overloaded(r results.Record) string {
 	if len(achieved) == 0 {
 		return ""
 	}
-	if share := results.Median(achieved).Median / r.Cell.Rate; share < kept {
+	if share := stat.Median(achieved).Median / r.Cell.Rate; share < kept {
 		return fmt.Sprintf("only %.1f %% of the rate asked for was achieved: latencies are those of an overload; ask for less (--rate)", 100*share)
 	}
 	return ""
@@ -87,7 +88,7 @@ func merged(r results.Record, key string) results.Latency {
 
 // times are the times a message of the record's samples.
 func times(r results.Record) []float64 {
-	m, err := results.MetricByName("time")
+	m, err := stat.MetricByName("time")
 	if err != nil {
 		return nil
 	}
@@ -95,7 +96,7 @@ func times(r results.Record) []float64 {
 }
 
 func bimodal(r results.Record) string {
-	if _, two := results.Bimodal(times(r)); !two {
+	if _, two := stat.Bimodal(times(r)); !two {
 		return ""
 	}
 	if r.Cell.Placement == "free" {
@@ -105,7 +106,7 @@ func bimodal(r results.Record) string {
 }
 
 func outliers(r results.Record) string {
-	if n := len(results.Outliers(times(r))); n > 0 {
+	if n := len(stat.Outliers(times(r))); n > 0 {
 		return fmt.Sprintf("%d of %d samples lie far from the others: let nothing else run, or take more (--samples)", n, len(r.Samples))
 	}
 	return ""

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // tuneRun is what a run of tune leaves of its answer, as it is read
@@ -74,7 +75,7 @@ func TestRunsOfTuneAreHeldAgainstEachOther(t *testing.T) {
 			if slices.ContainsFunc(set.Tunes, func(u results.Tune) bool { return u.Run == "run-3" }) {
 				set.Environments = append(set.Environments, testMachine("run-3", "darwin"))
 			}
-			got := newReporter(set, results.Summarise(set), maxTableRows).advice()
+			got := newReporter(set, view.Summarise(set), maxTableRows).advice()
 			if !slices.Equal(got, row.want) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(row.want, "\n"))
 			}

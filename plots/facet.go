@@ -11,12 +11,12 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A view is measurements with the environments of their runs: what the charts
+// A subset is measurements with the environments of their runs: what the charts
 // of cells are made from.
 type selection struct {
 	set     *results.Set
 	records []results.Record
-	fields  map[results.Cell]map[dimension]string // of the cells seen so far, shared by all views of a view
+	fields  map[results.Cell]map[dimension]string // of the cells seen so far, shared by all subsets of one
 }
 
 func measuredIn(set *results.Set, keep func(results.Record) bool) selection {

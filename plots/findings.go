@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // A curve is what a fault's evidence may hold under "curve": evidence that
@@ -118,7 +119,7 @@ func noiseCharts(set *results.Set) []Chart {
 	}
 	series := Series{Shape: Dots}
 	for i, n := range set.Noise {
-		median := results.Median(n.Values).Median
+		median := stat.Median(n.Values).Median
 		if median <= 0 || i >= maxCategories {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // isStream is a closed loop one way with messages of one size.
@@ -206,14 +207,14 @@ func overheadCharts(set *results.Set) []Chart {
 // panel at x; ok is false where their samples do not give it.
 type estimator func(line, panel selection, x float64) (p Point, ok bool)
 
-// medianOf is the median of a metric that [results.Metrics] lists.
+// medianOf is the median of a metric that [stat.Metrics] lists.
 func medianOf(name string) estimator {
 	m := metricNamed(name)
 	return func(line, _ selection, x float64) (Point, bool) { return estimate(x, m.Values(line.samples())) }
 }
 
-func metricNamed(name string) results.Metric {
-	m, err := results.MetricByName(name)
+func metricNamed(name string) stat.Metric {
+	m, err := stat.MetricByName(name)
 	if err != nil {
 		panic("plots: " + err.Error()) // the names are constants of this package, and each is tested
 	}
@@ -235,11 +236,11 @@ func perByte(line, _ selection, x float64) (Point, bool) {
 // interval takes have their range instead.
 func estimate(x float64, values []float64) (Point, bool) {
 	values = slices.DeleteFunc(values, func(v float64) bool { return !finite(v) })
-	e := results.Median(values)
+	e := stat.Median(values)
 	return point(x, e, values), e.N > 0
 }
 
-func point(x float64, e results.Estimate, values []float64) Point {
+func point(x float64, e stat.Estimate, values []float64) Point {
 	p := exact(x, e.Median)
 	switch {
 	case e.Interval != nil:

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // ratioNote says how the share of raw is taken.
@@ -67,7 +68,7 @@ func ratioToRaw(line, panel selection, x float64) (Point, bool) {
 	if isRaw(line.records[0].Cell.Framing) {
 		return exact(x, 1), true
 	}
-	e := results.PairedRatio(metricNamed("goodput"), line.records, raw.records)
+	e := stat.PairedRatio(metricNamed("goodput"), line.records, raw.records)
 	return point(x, e, nil), e.N > 0
 }
 

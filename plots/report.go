@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // ReportLimit is the size in bytes that a report stays under, so that it can
@@ -57,7 +58,7 @@ type page struct {
 // and for print, and is smaller than [ReportLimit]. The same set gives the same
 // page.
 func Report(w io.Writer, set *results.Set, o ReportOptions) error {
-	summary := results.Summarise(set)
+	summary := view.Summarise(set)
 	var content []byte
 	for lines := maxTableRows; content == nil || len(content) >= ReportLimit; lines /= 2 {
 		if lines == 0 {
@@ -92,7 +93,7 @@ func (r *reporter) page(o ReportOptions) ([]byte, error) {
 // A reporter gathers the sections of a report.
 type reporter struct {
 	set        *results.Set
-	summary    results.Summary
+	summary    view.Summary
 	machines   []results.Environment // one a machine, the first of its runs
 	stylesheet stylesheet
 	maxRows    int // that a table has at the most
@@ -101,7 +102,7 @@ type reporter struct {
 	leftOut    []string
 }
 
-func newReporter(set *results.Set, summary results.Summary, maxRows int) *reporter {
+func newReporter(set *results.Set, summary view.Summary, maxRows int) *reporter {
 	r := &reporter{set: set, summary: summary, maxRows: maxRows, svgBudget: chartRoom}
 	for _, id := range set.Machines() {
 		for _, e := range set.Environments {

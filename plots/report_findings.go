@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // chunkSizes are the records of tune.
@@ -42,7 +43,7 @@ func (r *reporter) chunkSizes() *section {
 // medianCell is the median of a metric over samples.
 func medianCell(samples []results.Sample, name string) cell {
 	m := metricNamed(name)
-	e := results.Median(m.Values(samples))
+	e := stat.Median(m.Values(samples))
 	if e.N == 0 {
 		return cell{}
 	}
@@ -332,7 +333,7 @@ func evidenceValue(v any) string {
 	if err != nil {
 		return fmt.Sprint(v)
 	}
-	var e results.Estimate
+	var e stat.Estimate
 	if _, isMap := v.(map[string]any); isMap && json.Unmarshal(text, &e) == nil && e.N > 0 {
 		if e.Interval == nil {
 			return threeDigits(e.Median)

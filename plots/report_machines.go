@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // environments lays the machines side by side.
@@ -133,15 +134,15 @@ func (r *reporter) comparison(pattern string) grid {
 }
 
 // byKey finds the rows of each cell by machine, and lists the cells in order.
-func (r *reporter) byKey(pattern string) (rows map[string]map[string]results.Row, order []string) {
-	rows = map[string]map[string]results.Row{}
+func (r *reporter) byKey(pattern string) (rows map[string]map[string]stat.Row, order []string) {
+	rows = map[string]map[string]stat.Row{}
 	for _, row := range r.summary.Rows {
 		key := row.Cell.Key()
 		switch {
 		case row.Cell.Pattern != pattern:
 			continue
 		case rows[key] == nil:
-			rows[key] = map[string]results.Row{}
+			rows[key] = map[string]stat.Row{}
 			order = append(order, key)
 		}
 		rows[key][row.Machine] = row
@@ -150,7 +151,7 @@ func (r *reporter) byKey(pattern string) (rows map[string]map[string]results.Row
 }
 
 // relative is a cell against the machine's own raw.
-func relative(row results.Row, ok bool) cell {
+func relative(row stat.Row, ok bool) cell {
 	if !ok {
 		return plain("not measured")
 	}
@@ -170,9 +171,9 @@ func relative(row results.Row, ok bool) cell {
 }
 
 // headline is the one figure of a row: goodput, or p50 of a round trip.
-func headline(row results.Row) string {
+func headline(row stat.Row) string {
 	if row.Cell.Pattern == "roundtrip" {
-		if l, ok := row.Felt(); ok && l.P50NS != nil {
+		if l, ok := row.PrimaryLatency(); ok && l.P50NS != nil {
 			return "p50 " + results.FormatDuration(float64(*l.P50NS))
 		}
 	}
@@ -203,7 +204,7 @@ func (r *reporter) best(machine, placement string) (goodput, trip string) {
 		if e := row.Estimates["goodput"]; row.Cell.Pattern == "stream" && e.Median > most {
 			most, goodput = e.Median, fmt.Sprintf("%s at %s", results.FormatGoodput(e.Median), sizeText(row.Cell))
 		}
-		if l, ok := row.Felt(); ok && row.Cell.Pattern == "roundtrip" && l.P50NS != nil && (least == 0 || float64(*l.P50NS) < least) {
+		if l, ok := row.PrimaryLatency(); ok && row.Cell.Pattern == "roundtrip" && l.P50NS != nil && (least == 0 || float64(*l.P50NS) < least) {
 			least = float64(*l.P50NS)
 			trip = fmt.Sprintf("%s at %s", results.FormatDuration(least), sizeText(row.Cell))
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // answer is what the whole set means, in sentences.
@@ -121,7 +122,7 @@ func (r *reporter) cellGrid(v selection) grid {
 	return g
 }
 
-func (v selection) cellRow(row results.Row, differ []dimension, figures []figureColumn) []cell {
+func (v selection) cellRow(row stat.Row, differ []dimension, figures []figureColumn) []cell {
 	out := []cell{code(framingTitle(row.Cell.Framing)), plain(sizeText(row.Cell))}
 	for _, d := range differ {
 		out = append(out, plain(display(d, v.valueOf(d, results.Record{Cell: row.Cell}))))
@@ -139,13 +140,13 @@ func (v selection) cellRow(row results.Row, differ []dimension, figures []figure
 // A figureColumn is a column of the tables of cells.
 type figureColumn struct {
 	title string
-	of    func(results.Row) cell
+	of    func(stat.Row) cell
 }
 
 var streamFigures = []figureColumn{
 	{"goodput", medianColumn("goodput")},
-	{"÷ raw", func(row results.Row) cell { return ratioCell(row.ToRaw) }},
-	{"÷ raw of the same wire size", func(row results.Row) cell { return ratioCell(row.ToRawWire) }},
+	{"÷ raw", func(row stat.Row) cell { return ratioCell(row.ToRaw) }},
+	{"÷ raw of the same wire size", func(row stat.Row) cell { return ratioCell(row.ToRawWire) }},
 	{"time a message", medianColumn("time")},
 	{"overhead", medianColumn("overhead")},
 	{"calls a message", medianColumn("calls")},
@@ -159,15 +160,15 @@ var tripFigures = []figureColumn{
 	{"p99", percentileColumn(func(l results.Latency) *int64 { return l.P99NS })},
 	{"p99.9", percentileColumn(func(l results.Latency) *int64 { return l.P999NS })},
 	{"time a trip", medianColumn("time")},
-	{"× raw", func(row results.Row) cell { return ratioCell(row.ToRaw) }},
+	{"× raw", func(row stat.Row) cell { return ratioCell(row.ToRaw) }},
 	{"overhead", medianColumn("overhead")},
 	{"calls a trip", medianColumn("calls")},
 }
 
 // medianColumn is a metric's median with its interval.
-func medianColumn(name string) func(results.Row) cell {
+func medianColumn(name string) func(stat.Row) cell {
 	m := metricNamed(name)
-	return func(row results.Row) cell {
+	return func(row stat.Row) cell {
 		e, ok := row.Estimates[name]
 		if !ok {
 			return cell{}
@@ -178,7 +179,7 @@ func medianColumn(name string) func(results.Row) cell {
 
 // estimateCell is a median, and below it how far it can be trusted. What is
 // counted needs no such line.
-func estimateCell(m results.Metric, e results.Estimate) cell {
+func estimateCell(m stat.Metric, e stat.Estimate) cell {
 	c := plain(m.Format(e.Median))
 	if m.Name == "cpu" { // the column says the MiB
 		c.Text = results.FormatDuration(e.Median)
@@ -190,9 +191,9 @@ func estimateCell(m results.Metric, e results.Estimate) cell {
 }
 
 // percentileColumn is a percentile of all samples together, where they carry it.
-func percentileColumn(of func(results.Latency) *int64) func(results.Row) cell {
-	return func(row results.Row) cell {
-		l, ok := row.Felt()
+func percentileColumn(of func(results.Latency) *int64) func(stat.Row) cell {
+	return func(row stat.Row) cell {
+		l, ok := row.PrimaryLatency()
 		if !ok {
 			return cell{}
 		}
@@ -200,7 +201,7 @@ func percentileColumn(of func(results.Latency) *int64) func(results.Row) cell {
 	}
 }
 
-func ratioCell(e *results.Estimate) cell {
+func ratioCell(e *stat.Estimate) cell {
 	if e == nil {
 		return cell{}
 	}
@@ -212,7 +213,7 @@ func ratioCell(e *results.Estimate) cell {
 }
 
 // emptyWord stands where a cell without samples has no figure.
-func emptyWord(row results.Row) string {
+func emptyWord(row stat.Row) string {
 	switch {
 	case row.Unsupported != "":
 		return "unsupported"
@@ -223,7 +224,7 @@ func emptyWord(row results.Row) string {
 }
 
 // rowWarnings are all that is to be said of a row.
-func rowWarnings(row results.Row) []string {
+func rowWarnings(row stat.Row) []string {
 	var out []string
 	if row.Unsupported != "" {
 		out = append(out, "unsupported: "+row.Unsupported)

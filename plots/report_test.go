@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // pageOf writes the report of a set.
@@ -205,7 +206,7 @@ func TestReportOfThreeMachinesHasThreeColumns(t *testing.T) {
 		set.Environments = append(set.Environments, testMachine(run, os))
 		set.Records = append(set.Records, testStreams(run, uint64(i), 1+float64(i))...)
 	}
-	r := newReporter(set, results.Summarise(set), maxTableRows)
+	r := newReporter(set, view.Summarise(set), maxTableRows)
 	g := r.comparison("stream")
 	var got []string
 	for _, c := range g.Columns {
@@ -237,7 +238,7 @@ func TestClaimsOfThreeMachinesStandSideBySide(t *testing.T) {
 			results.Claim{Run: run, Seed: "000", ID: "000-buf", Claim: "A pipe holds 64 KiB", Verdict: []string{"holds", "depends", "refuted"}[i], Figure: []string{"64 KiB", "16 KiB", "4 KiB"}[i]})
 	}
 	set.Claims = append(set.Claims, results.Claim{Run: "run-0", Seed: "000", ID: "000-buf", Claim: "A pipe holds 64 KiB", Verdict: "depends", Figure: "1 MiB"})
-	g := newReporter(set, results.Summarise(set), maxTableRows).claimGrid()
+	g := newReporter(set, view.Summarise(set), maxTableRows).claimGrid()
 	var got [][]string
 	for _, row := range g.Rows {
 		var texts []string
@@ -276,7 +277,7 @@ func TestTheAnswerIsInSentences(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.set.Environments = environments
-			s := newReporter(tt.set, results.Summarise(tt.set), maxTableRows).answer(nil)
+			s := newReporter(tt.set, view.Summarise(tt.set), maxTableRows).answer(nil)
 			if len(s.Lead) != 1 || !strings.HasPrefix(s.Lead[0], tt.want) {
 				t.Errorf("got %q, want %q", s.Lead, tt.want)
 			}
@@ -298,7 +299,7 @@ func TestFaultsAreReproducedByTheirOwnCommand(t *testing.T) {
 		e.Command = command
 		set.Environments = append(set.Environments, e)
 	}
-	r := newReporter(set, results.Summarise(set), maxTableRows)
+	r := newReporter(set, view.Summarise(set), maxTableRows)
 	var got []string
 	for _, row := range r.faults().Tables[0].Rows {
 		got = append(got, row.Cells[len(row.Cells)-1].Text)
@@ -318,7 +319,7 @@ func TestAServerWithoutLimitsIsShown(t *testing.T) {
 		Environments: []results.Environment{testMachine("run-1", "linux")},
 		Targets:      []results.Target{{Run: "run-1", Command: []string{"server"}, Protocol: "lines", Verdict: "exit 0", Evidence: map[string]any{"slope": 0.9692440311041215, "bytes": 1048577.0}}},
 	}
-	s := newReporter(set, results.Summarise(set), maxTableRows).servers()
+	s := newReporter(set, view.Summarise(set), maxTableRows).servers()
 	if len(s.Tables) != 1 || s.Tables[0].Caption != "As a whole" {
 		t.Fatalf("tables %+v", s.Tables)
 	}

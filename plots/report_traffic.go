@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // servers are the targets that drive loaded: their limits, and what they did
@@ -88,7 +89,7 @@ func (r *reporter) growth(targets []results.Target) []string {
 				x, y = append(x, p.X), append(y, p.Y)
 			}
 		}
-		g, err := results.FitGrowth(x, y)
+		g, err := stat.FitGrowth(x, y)
 		if err != nil || g.Interval == nil || slices.Contains(told, s.Name) {
 			continue // fewer than three sizes from 64 KiB say nothing about growth
 		}
@@ -97,7 +98,7 @@ func (r *reporter) growth(targets []results.Target) []string {
 	return out
 }
 
-func growthSentence(where, name string, g results.Growth) string {
+func growthSentence(where, name string, g stat.Growth) string {
 	word := "no faster than linear"
 	switch {
 	case g.Fast():
@@ -109,12 +110,12 @@ func growthSentence(where, name string, g results.Growth) string {
 }
 
 // growthOf is what a target says of growth, if it is about that.
-func growthOf(t results.Target) (results.Growth, bool) {
+func growthOf(t results.Target) (stat.Growth, bool) {
 	slope, ok := number(t.Evidence["slope"])
 	lo, known := number(t.Evidence["slope_lo"])
 	hi, _ := number(t.Evidence["slope_hi"])
 	points, _ := number(t.Evidence["points"])
-	return results.Growth{Slope: slope, Interval: &results.Interval{Lo: lo, Hi: hi}, Points: int(points)}, ok && known
+	return stat.Growth{Slope: slope, Interval: &stat.Interval{Lo: lo, Hi: hi}, Points: int(points)}, ok && known
 }
 
 // sizeIn is a size of the evidence, "" where there is none.
@@ -259,9 +260,9 @@ func (r *reporter) noise() *section {
 	g := grid{Caption: "Between-run spread", Columns: columns("metric", "cell", ">median", ">invocations", ">spread")}
 	for _, n := range r.set.Noise {
 		median := ""
-		if e := results.Median(n.Values); e.N > 0 {
+		if e := stat.Median(n.Values); e.N > 0 {
 			median = threeDigits(e.Median)
-			if m, err := results.MetricByName(n.Metric); err == nil {
+			if m, err := stat.MetricByName(n.Metric); err == nil {
 				median = m.Format(e.Median)
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"html/template"
 	"slices"
 
-	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // A section of a report.
@@ -59,7 +59,7 @@ const (
 
 func columns(titles ...string) []column {
 	var out []column
-	for _, c := range results.Columns(titles...) {
+	for _, c := range view.Columns(titles...) {
 		out = append(out, column{Title: c.Title, Right: c.Right})
 	}
 	return out

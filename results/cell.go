@@ -103,3 +103,87 @@ func (c *Cell) UnmarshalJSON(text []byte) error {
 	*c = Cell(p)
 	return nil
 }
+
+// Field returns a field of the cell as [Cell.Fields] lists it, "" where it is not there.
+func (c Cell) Field(name string) string {
+	for _, f := range c.Fields() {
+		if f.Name == name {
+			return f.Value
+		}
+	}
+	return ""
+}
+
+// varying names the fields in which cells differ, but for those named.
+func DifferingFields(cells []Cell, but ...string) []string {
+	values := make(map[string]map[string]bool)
+	for _, c := range cells {
+		for _, f := range c.Fields() {
+			if values[f.Name] == nil {
+				values[f.Name] = make(map[string]bool)
+			}
+		}
+	}
+	var out []string
+	for name, seen := range values {
+		for _, c := range cells {
+			seen[c.Field(name)] = true
+		}
+		if len(seen) > 1 && !slices.Contains(but, name) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// shortValue is a field's value as a person reads it.
+func ShortValue(name, value string) string {
+	switch name {
+	case "capacity":
+		if value == "0" {
+			return "default"
+		}
+		fallthrough
+	case "size", "read_buffer", "drain":
+		if n, err := strconv.ParseInt(value, 10, 64); err == nil {
+			return FormatSize(n) + map[bool]string{true: "/s"}[name == "drain"]
+		}
+	case "messages":
+		return ShortID(value)
+	}
+	if value == "" {
+		return "-"
+	}
+	return value
+}
+
+// shortID is enough of a hash to tell it from its neighbours.
+func ShortID(id string) string {
+	id, _ = strings.CutPrefix(id, "sha256:")
+	return id[:min(len(id), 8)]
+}
+
+// cellLabel is "ndjson 64 KiB stream same", and then the fields named.
+func CellLabel(c Cell, differ []string) string {
+	words := []string{c.Framing, FormatSize(int64(c.Size)), c.Pattern, c.Placement}
+	for _, name := range differ {
+		words = append(words, name+"="+ShortValue(name, c.Field(name)))
+	}
+	return strings.Join(words, " ")
+}
+
+// CellFieldNames lists the names of all fields that a cell can have, sorted.
+func CellFieldNames() []string {
+	var out []string
+	for _, f := range cellFields {
+		out = append(out, f.name)
+	}
+	return out
+}
+
+// Values of a cell's fields that views and comparisons depend on.
+const (
+	FramingRaw       = "raw"       // the framing that adds nothing: the floor of every comparison
+	PatternRoundtrip = "roundtrip" // the pattern in which each message is answered
+)

@@ -1,13 +1,16 @@
-package results
+package results_test
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/resultstest"
 )
 
 func TestKeyIsWhatStandsInTheFile(t *testing.T) {
-	c := testCell("ndjson", 256)
+	c := resultstest.Cell("ndjson", 256)
 	const always = "capacity=65536 framing=ndjson io=blocking pattern=stream payload=json peer=process pipe=anonymous placement=same size=256"
 	if got := c.Key(); got != always {
 		t.Errorf("got %q, want %q", got, always)
@@ -21,7 +24,7 @@ func TestKeyIsWhatStandsInTheFile(t *testing.T) {
 
 // The key and the file must never disagree on which fields there are.
 func TestFieldsMatchTheJSON(t *testing.T) {
-	for _, c := range []Cell{{}, testCell("raw", 0), {Inflight: 1, Rate: 0.5, Transfer: "splice", ReadBuffer: 1, Batch: 2, Drain: 3, Messages: "h", Sender: "wait=1ms"}} {
+	for _, c := range []results.Cell{{}, resultstest.Cell("raw", 0), {Inflight: 1, Rate: 0.5, Transfer: "splice", ReadBuffer: 1, Batch: 2, Drain: 3, Messages: "h", Sender: "wait=1ms"}} {
 		text, err := json.Marshal(c)
 		if err != nil {
 			t.Fatal(err)

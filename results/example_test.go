@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // measured are two cells of six samples each, a framing taking a tenth longer
@@ -60,7 +62,7 @@ func ExampleCreate() {
 }
 
 func ExampleSummarise() {
-	sum := results.Summarise(measured())
+	sum := view.Summarise(measured())
 	for _, r := range sum.Rows {
 		goodput := r.Estimates["goodput"]
 		fmt.Println(r.Cell.Framing, results.FormatGoodput(goodput.Median), "n =", goodput.N)
@@ -80,9 +82,9 @@ func ExampleReadFrom() {
 }
 
 func ExampleCompare() {
-	before := results.SideOf("before", measured())
-	after := results.SideOf("after", measured())
-	c := results.Compare(before, after, results.CompareOptions{})
+	before := stat.DatasetOf("before", measured())
+	after := stat.DatasetOf("after", measured())
+	c := stat.Compare(before, after, stat.CompareOptions{})
 	for _, change := range c.Changes {
 		if change.Metric == "goodput" {
 			fmt.Println(change.Cell.Framing, change.Verdict)
@@ -96,14 +98,14 @@ func ExampleCompare() {
 }
 
 func ExampleParseAssert() {
-	a, err := results.ParseAssert("to-raw>0.95@64KiB")
+	a, err := stat.ParseAssert("to-raw>0.95@64KiB")
 	if err != nil {
 		log.Fatal(err)
 	}
 	judged := a.Evaluate(measured())
 	fmt.Println(judged.Outcome, "-", judged.Why)
 
-	_, err = results.ParseAssert("p99<50")
+	_, err = stat.ParseAssert("p99<50")
 	fmt.Println(err)
 	// Output:
 	// fails - ndjson 64 KiB stream same: 0.911
@@ -118,7 +120,7 @@ func ExampleFormatSize() {
 func ExampleFitGrowth() {
 	sizes := []float64{1024, 4096, 16384}
 	times := []float64{1e3, 16e3, 256e3} // sixteen times the time for four times the size
-	g, err := results.FitGrowth(sizes, times)
+	g, err := stat.FitGrowth(sizes, times)
 	if err != nil {
 		log.Fatal(err)
 	}

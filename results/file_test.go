@@ -1,4 +1,4 @@
-package results
+package results_test
 
 import (
 	"bytes"
@@ -11,42 +11,28 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/resultstest"
 )
-
-// lines is one line of every kind.
-func lines() []Line {
-	agrees, limit := true, int64(65535)
-	return []Line{
-		testEnvironment(),
-		testRecord(testCell("ndjson", 256), 257, 100, 101),
-		Probe{Run: "run-1", Time: testTime, Step: "capacity/default", Value: 65536.0, Unit: "B", How: "F_GETPIPE_SZ", Documented: "65536 (pipe(7))", Agrees: &agrees},
-		Fault{Run: "run-1", Time: testTime, ID: "mixed-stdout", Verdict: "broken", Evidence: map[string]any{"line": 3.0}},
-		Claim{Run: "run-1", Time: testTime, ID: "c1", Seed: "000", Claim: "chunks help", Verdict: "depends", Why: "on the reader"},
-		Target{Run: "run-1", Time: testTime, Command: []string{"server"}, Protocol: "mcp", Verdict: "limited", RequestLimit: &limit},
-		Tune{Run: "run-1", Time: testTime, Cell: testCell("chunked:61440", 1<<20), Recommended: true},
-		Noise{Run: "run-1", Time: testTime, Machine: "m1", Cell: testCell("raw", 4096), Metric: "goodput", Values: []float64{1, 2}, Spread: 1},
-		Message{Run: "run-1", Dir: "request", T: 5, Size: 10, Method: "ping", ID: []byte("1")},
-	}
-}
 
 func TestWhatIsWrittenIsReadBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "results.jsonl")
-	w, err := Create(path)
+	w, err := results.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &Set{}
-	for _, l := range lines() {
+	want := &results.Set{}
+	for _, l := range resultstest.Lines() {
 		if err := w.Write(l); err != nil {
 			t.Fatal(err)
 		}
-		l, _ = stamped(l)
+		l, _ = results.WithKind(l)
 		want.Add(l)
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	got, err := Read(path)
+	got, err := results.Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,14 +51,14 @@ func (o *oneWrite) Write(p []byte) (int, error) {
 
 func TestEveryLineIsOneWrite(t *testing.T) {
 	var o oneWrite
-	w := NewWriter(&o)
-	for _, l := range lines() {
+	w := results.NewWriter(&o)
+	for _, l := range resultstest.Lines() {
 		if err := w.Write(l); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(o.calls) != len(lines()) {
-		t.Fatalf("got %d writes for %d lines", len(o.calls), len(lines()))
+	if len(o.calls) != len(resultstest.Lines()) {
+		t.Fatalf("got %d writes for %d lines", len(o.calls), len(resultstest.Lines()))
 	}
 	for i, c := range o.calls {
 		if bytes.Count(c, []byte("\n")) != 1 || c[len(c)-1] != '\n' {
@@ -82,25 +68,25 @@ func TestEveryLineIsOneWrite(t *testing.T) {
 }
 
 func TestWriterRefuses(t *testing.T) {
-	cell := testCell("ndjson", 256)
+	cell := resultstest.Cell("ndjson", 256)
 	nan := cell
 	nan.Rate = math.NaN()
 	for _, tt := range []struct {
 		name, want string
-		line       Line
+		line       results.Line
 	}{
-		{"a pointer", "not a pointer", &Environment{Run: "r"}},
-		{"no run", "without the name of its run", Environment{}},
-		{"a cell without its fields", "framing is missing", Record{Run: "r", Cell: Cell{}, Stopped: "samples"}},
-		{"a rate that is no number", "rate is not a number", Record{Run: "r", Cell: nan, Stopped: "samples"}},
-		{"neither samples nor a reason", "no word why", Record{Run: "r", Cell: cell}},
-		{"an unsupported cell with samples", "has no samples", Record{Run: "r", Cell: cell, Unsupported: "no", Samples: []Sample{{}}}},
-		{"time that ran backwards", "elapsed_ns is negative", Record{Run: "r", Cell: cell, Samples: []Sample{{ElapsedNS: -1}}}},
-		{"evidence that JSON cannot hold", "unsupported value", Fault{Run: "r", Evidence: map[string]any{"x": math.Inf(1)}}},
+		{"a pointer", "not a pointer", &results.Environment{Run: "r"}},
+		{"no run", "without the name of its run", results.Environment{}},
+		{"a cell without its fields", "framing is missing", results.Record{Run: "r", Cell: results.Cell{}, Stopped: "samples"}},
+		{"a rate that is no number", "rate is not a number", results.Record{Run: "r", Cell: nan, Stopped: "samples"}},
+		{"neither samples nor a reason", "no word why", results.Record{Run: "r", Cell: cell}},
+		{"an unsupported cell with samples", "has no samples", results.Record{Run: "r", Cell: cell, Unsupported: "no", Samples: []results.Sample{{}}}},
+		{"time that ran backwards", "elapsed_ns is negative", results.Record{Run: "r", Cell: cell, Samples: []results.Sample{{ElapsedNS: -1}}}},
+		{"evidence that JSON cannot hold", "unsupported value", results.Fault{Run: "r", Evidence: map[string]any{"x": math.Inf(1)}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
-			w := NewWriter(&out)
+			w := results.NewWriter(&out)
 			err := w.Write(tt.line)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want an error with %q", err, tt.want)
@@ -108,7 +94,7 @@ func TestWriterRefuses(t *testing.T) {
 			if out.Len() != 0 {
 				t.Errorf("wrote %q", out.String())
 			}
-			if err := w.Write(testEnvironment()); err != nil {
+			if err := w.Write(resultstest.Environment()); err != nil {
 				t.Errorf("a refused line spoilt the file: %v", err)
 			}
 		})
@@ -129,12 +115,12 @@ func (b *broken) Write(p []byte) (int, error) {
 
 func TestWriterStaysBrokenAfterATornLine(t *testing.T) {
 	b := &broken{}
-	w := NewWriter(b)
-	if err := w.Write(testEnvironment()); err != nil {
+	w := results.NewWriter(b)
+	if err := w.Write(resultstest.Environment()); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if err := w.Write(testEnvironment()); !errors.Is(err, errDisk) {
+		if err := w.Write(resultstest.Environment()); !errors.Is(err, errDisk) {
 			t.Errorf("got %v, want the disk's error", err)
 		}
 	}
@@ -151,7 +137,7 @@ func TestCreateLeavesAFileAlone(t *testing.T) {
 	if err := os.WriteFile(path, []byte("precious\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Create(path); !errors.Is(err, fs.ErrExist) {
+	if _, err := results.Create(path); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("got %v, want fs.ErrExist", err)
 	}
 	if text, _ := os.ReadFile(path); string(text) != "precious\n" {
@@ -164,14 +150,14 @@ func TestAppendAfterATornLine(t *testing.T) {
 	if err := os.WriteFile(path, []byte(`{"kind":"measu`), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	w, err := Append(path)
+	w, err := results.Append(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(w.Write(testEnvironment()), w.Close()); err != nil {
+	if err := errors.Join(w.Write(resultstest.Environment()), w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	set, err := Read(path)
+	set, err := results.Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,22 +166,9 @@ func TestAppendAfterATornLine(t *testing.T) {
 	}
 }
 
-func encoded(t *testing.T, ls ...Line) string {
-	t.Helper()
-	var b strings.Builder
-	for _, l := range ls {
-		text, err := encode(l)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.Write(text)
-	}
-	return b.String()
-}
-
 func TestReaderSkipsAndSays(t *testing.T) {
-	env := encoded(t, testEnvironment())
-	rec := encoded(t, testRecord(testCell("ndjson", 256), 257, 100))
+	env := resultstest.Encoded(t, resultstest.Environment())
+	rec := resultstest.Encoded(t, resultstest.Record(resultstest.Cell("ndjson", 256), 257, 100))
 	for _, tt := range []struct {
 		name, file string
 		len        int
@@ -215,7 +188,7 @@ func TestReaderSkipsAndSays(t *testing.T) {
 		{"the same lines twice", env + rec + env + rec, 2, "f:3: the same line was read from f: not counted twice (and 1 more such lines)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			set, err := ReadFrom("f", strings.NewReader(tt.file))
+			set, err := results.ReadFrom("f", strings.NewReader(tt.file))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -240,26 +213,26 @@ func TestNothingToReadIsAnError(t *testing.T) {
 		{"no line of ours", "PASS\nok\n", "f:1: not a line of a results file"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := ReadFrom("f", strings.NewReader(tt.file))
-			if !errors.Is(err, ErrEmpty) || !strings.Contains(err.Error(), tt.want) {
+			_, err := results.ReadFrom("f", strings.NewReader(tt.file))
+			if !errors.Is(err, results.ErrEmpty) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want ErrEmpty saying %q", err, tt.want)
 			}
 		})
 	}
-	if _, err := Read(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := results.Read(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing file: got %v, want fs.ErrNotExist", err)
 	}
-	if _, err := Read(); err == nil {
+	if _, err := results.Read(); err == nil {
 		t.Error("no file at all: got no error")
 	}
 }
 
 func TestAFileNamedTwiceCountsOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "results.jsonl")
-	if err := os.WriteFile(path, []byte(encoded(t, lines()[:2]...)), 0o666); err != nil {
+	if err := os.WriteFile(path, []byte(resultstest.Encoded(t, resultstest.Lines()[:2]...)), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	set, err := Read(path, path)
+	set, err := results.Read(path, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,23 +243,20 @@ func TestAFileNamedTwiceCountsOnce(t *testing.T) {
 
 func TestAFolderStandsForItsResultsFile(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Read(dir); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), FileName) {
+	if _, err := results.Read(dir); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), results.FileName) {
 		t.Errorf("an empty folder: got %v, want that the results file is missing", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, FileName), []byte(encoded(t, lines()[:2]...)), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, results.FileName), []byte(resultstest.Encoded(t, resultstest.Lines()[:2]...)), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if set, err := Read(dir); err != nil || set.Len() != 2 {
+	if set, err := results.Read(dir); err != nil || set.Len() != 2 {
 		t.Errorf("got %v, %v", set, err)
-	}
-	if side, err := ReadSide(dir); err != nil || len(side.Series) == 0 {
-		t.Errorf("as a side: got %v, %v", side, err)
 	}
 }
 
 func TestLineOfAnyLength(t *testing.T) {
-	long := Message{Run: "r", Dir: "reply", Size: 1 << 20, Body: strings.Repeat("x", 1<<20)}
-	set, err := ReadFrom("f", strings.NewReader(encoded(t, long, testEnvironment())))
+	long := results.Message{Run: "r", Dir: "reply", Size: 1 << 20, Body: strings.Repeat("x", 1<<20)}
+	set, err := results.ReadFrom("f", strings.NewReader(resultstest.Encoded(t, long, resultstest.Environment())))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,8 +266,8 @@ func TestLineOfAnyLength(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	for _, l := range lines() {
-		text, err := encode(l)
+	for _, l := range resultstest.Lines() {
+		text, err := results.Encode(l)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -305,12 +275,12 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add([]byte("{\"kind\":\"measurement\",\"cell\":null}\nx"))
 	f.Fuzz(func(t *testing.T, file []byte) {
-		set, err := ReadFrom("f", bytes.NewReader(file))
+		set, err := results.ReadFrom("f", bytes.NewReader(file))
 		if err != nil {
 			return
 		}
 		for _, r := range set.Records { // what is read can be written
-			if _, err := encode(r); err != nil && r.Run != "" {
+			if _, err := results.Encode(r); err != nil && r.Run != "" {
 				t.Errorf("a record that was read cannot be written: %v", err)
 			}
 		}
@@ -321,7 +291,7 @@ func TestRunsAreUniqueAndSortByTime(t *testing.T) {
 	seen := make(map[string]bool)
 	last := ""
 	for range 1000 {
-		run, err := NewRun()
+		run, err := results.NewRun()
 		if err != nil {
 			t.Fatal(err)
 		}

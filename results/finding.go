@@ -3,7 +3,6 @@ package results
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -42,16 +41,6 @@ type Fault struct {
 // Warning is a fault of the environment in a line, as the records of a run have
 // it, with its remedy.
 func (f Fault) Warning() string { return fmt.Sprintf("%s: %s; %s", f.ID, f.Verdict, f.Advice) }
-
-// disturbances are the faults that say of a run, unlike those of the machine, that
-// others had what it needed.
-var disturbances = []string{"load", "steal", "throttled"}
-
-// disturbed is whether a warning is of such a fault.
-func disturbed(warning string) bool {
-	id, _, _ := strings.Cut(warning, ":")
-	return slices.Contains(disturbances, id)
-}
 
 // A Claim is a checkable statement of a document, judged on this machine.
 type Claim struct {
@@ -139,3 +128,7 @@ func (Target) kind() string  { return KindTarget }
 func (Tune) kind() string    { return KindTune }
 func (Noise) kind() string   { return KindNoise }
 func (Message) kind() string { return KindMessage }
+
+// environment tells a fault of the machine, which disturbs measurements, from
+// one of stdio.
+func (f Fault) IsEnvironment() bool { return strings.HasPrefix(f.ID, EnvironmentFault) }

@@ -2,9 +2,7 @@ package results
 
 import (
 	"fmt"
-	"math"
 	"slices"
-	"strings"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
@@ -29,7 +27,7 @@ type Latency struct {
 const maxLatencyNS = 60_000_000_000
 
 // beyond is how many observations a percentile needs above it to be shown.
-const beyond = 10
+const MinTailCount = 10
 
 // NewHistogram makes the histogram that latencies are kept in: 1 ns to one
 // minute, three significant digits, 221 KB.
@@ -82,20 +80,9 @@ func SummariseHistogram(h *hdrhistogram.Histogram) (Latency, error) {
 	}, nil
 }
 
-// Observations is how many observations a figure takes that is a percentile,
-// of one cell; 0 for any other.
-func (a Assert) Observations() int64 {
-	for name, percentile := range map[string]float64{"p50": 50, "p90": 90, "p99": 99, "p99.9": 99.9} {
-		if a.Metric == name || strings.HasSuffix(a.Metric, "."+name) {
-			return int64(math.Round(beyond * 100 / (100 - percentile)))
-		}
-	}
-	return 0
-}
-
 // carried is the percentile if n observations carry it, else nil.
 func carried(h *hdrhistogram.Histogram, n int64, percentile float64) *int64 {
-	if float64(n)*(100-percentile) < beyond*100-1e-6 {
+	if float64(n)*(100-percentile) < MinTailCount*100-1e-6 {
 		return nil
 	}
 	return new(h.ValueAtQuantile(percentile))

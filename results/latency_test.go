@@ -1,15 +1,11 @@
-package results
+package results_test
 
-import "testing"
+import (
+	"testing"
 
-// upTo is 1, 2, …, n microseconds.
-func upTo(n int) []int64 {
-	out := make([]int64, n)
-	for i := range out {
-		out[i] = int64(i+1) * 1000
-	}
-	return out
-}
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/resultstest"
+)
 
 func TestPercentilesNeedTenObservationsBeyond(t *testing.T) {
 	for _, tt := range []struct {
@@ -26,7 +22,7 @@ func TestPercentilesNeedTenObservationsBeyond(t *testing.T) {
 		{9999, true, true, true, false},
 		{10000, true, true, true, true},
 	} {
-		l, err := NewLatency(upTo(tt.n))
+		l, err := results.NewLatency(resultstest.UpTo(tt.n))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,14 +33,14 @@ func TestPercentilesNeedTenObservationsBeyond(t *testing.T) {
 }
 
 func TestMergedLatencyIsThatOfAllObservations(t *testing.T) {
-	all := upTo(1000)
-	whole, err := NewLatency(all)
+	all := resultstest.UpTo(1000)
+	whole, err := results.NewLatency(all)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var parts []Latency
+	var parts []results.Latency
 	for i := 0; i < len(all); i += 100 {
-		l, err := NewLatency(all[i : i+100])
+		l, err := results.NewLatency(all[i : i+100])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +49,7 @@ func TestMergedLatencyIsThatOfAllObservations(t *testing.T) {
 		}
 		parts = append(parts, l)
 	}
-	merged, err := MergeLatencies(parts)
+	merged, err := results.MergeLatencies(parts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,21 +64,21 @@ func TestMergedLatencyIsThatOfAllObservations(t *testing.T) {
 // A stall longer than the histogram's range must show in the percentiles, not
 // fall out of them.
 func TestObservationsAboveTheRangeCount(t *testing.T) {
-	ns := upTo(1000)
+	ns := resultstest.UpTo(1000)
 	for i := range 20 {
-		ns[i*50] = 2 * maxLatencyNS
+		ns[i*50] = 2 * results.MaxLatencyNS
 	}
-	l, err := NewLatency(ns)
+	l, err := results.NewLatency(ns)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.Count != 1000 || l.Over != 20 || l.MaxNS != 2*maxLatencyNS {
+	if l.Count != 1000 || l.Over != 20 || l.MaxNS != 2*results.MaxLatencyNS {
 		t.Errorf("count %d, over %d, max %d", l.Count, l.Over, l.MaxNS)
 	}
-	if float64(*l.P99NS) < maxLatencyNS*0.999 {
+	if float64(*l.P99NS) < results.MaxLatencyNS*0.999 {
 		t.Errorf("p99 is %d ns though 2 %% took longer than the range", *l.P99NS)
 	}
-	merged, err := MergeLatencies([]Latency{l, l})
+	merged, err := results.MergeLatencies([]results.Latency{l, l})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,49 +89,34 @@ func TestObservationsAboveTheRangeCount(t *testing.T) {
 
 // A file whose writer counted the long ones without keeping them.
 func TestMergeKeepsWhatTheHistogramLeftOut(t *testing.T) {
-	l, err := NewLatency(upTo(1000))
+	l, err := results.NewLatency(resultstest.UpTo(1000))
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Count, l.Over, l.MaxNS = 1020, 20, 2*maxLatencyNS
-	merged, err := MergeLatencies([]Latency{l})
+	l.Count, l.Over, l.MaxNS = 1020, 20, 2*results.MaxLatencyNS
+	merged, err := results.MergeLatencies([]results.Latency{l})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if merged.Count != 1020 || merged.Over != 20 || float64(*merged.P99NS) < maxLatencyNS*0.999 {
+	if merged.Count != 1020 || merged.Over != 20 || float64(*merged.P99NS) < results.MaxLatencyNS*0.999 {
 		t.Errorf("got count %d, over %d, p99 %d", merged.Count, merged.Over, *merged.P99NS)
 	}
 }
 
 func TestDamagedHistogramIsAnError(t *testing.T) {
 	for _, hdr := range []string{"", "x", "HISTFAAAAA"} {
-		if _, err := MergeLatencies([]Latency{{Count: 1, HDR: hdr}}); err == nil {
+		if _, err := results.MergeLatencies([]results.Latency{{Count: 1, HDR: hdr}}); err == nil {
 			t.Errorf("hdr %q: no error", hdr)
 		}
 	}
 }
 
 func TestClockThatReadsBackwardsCountsAsZero(t *testing.T) {
-	l, err := NewLatency([]int64{-5, 0, 10})
+	l, err := results.NewLatency([]int64{-5, 0, 10})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if l.Count != 3 || l.MinNS != 0 || l.MaxNS != 10 {
 		t.Errorf("got %+v", l)
-	}
-}
-
-func TestObservationsAreThoseThatAPercentileTakes(t *testing.T) {
-	for text, want := range map[string]int64{
-		"p50<1s": 20, "p90<1s": 100, "p99<50ms@64KiB": 1000, "p99.9<1s": 10000, "service.p99<1s": 1000, "service.p99.9<1s": 10000,
-		"time<1s": 0, "limit>=1MiB": 0, "max<1s": 0,
-	} {
-		a, err := ParseAssert(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := a.Observations(); got != want {
-			t.Errorf("%s takes %d, want %d", text, got, want)
-		}
 	}
 }

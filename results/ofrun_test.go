@@ -1,15 +1,19 @@
-package results
+package results_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+)
 
 func TestOfRunLeavesNoKindOut(t *testing.T) {
-	lines := func(run string) []Line {
-		return []Line{
-			Environment{Run: run}, Record{Run: run}, Probe{Run: run}, Fault{Run: run}, Claim{Run: run},
-			Target{Run: run}, Tune{Run: run}, Noise{Run: run}, Message{Run: run},
+	lines := func(run string) []results.Line {
+		return []results.Line{
+			results.Environment{Run: run}, results.Record{Run: run}, results.Probe{Run: run}, results.Fault{Run: run}, results.Claim{Run: run},
+			results.Target{Run: run}, results.Tune{Run: run}, results.Noise{Run: run}, results.Message{Run: run},
 		}
 	}
-	s := &Set{}
+	s := &results.Set{}
 	for _, run := range []string{"a", "b"} {
 		for _, l := range lines(run) {
 			s.Add(l)

@@ -1,8 +1,11 @@
 package results
 
 import (
+	"fmt"
 	"math"
+	"regexp"
 	"strconv"
+	"strings"
 )
 
 // FormatGoodput writes payload bytes a second with three significant digits,
@@ -27,7 +30,7 @@ func FormatPercent(percent float64) string {
 	if percent > mostPercent {
 		return "over 1,000,000 %"
 	}
-	return significant(percent, 2) + " %"
+	return FormatNumber(percent, 2) + " %"
 }
 
 // A scale is a unit and how many of the smallest unit it holds.
@@ -41,16 +44,16 @@ type scale struct {
 func scaled(v float64, scales []scale) string {
 	for _, s := range scales {
 		if math.Abs(v) >= s.size*0.9995 {
-			return significant(v/s.size, 3) + " " + s.unit
+			return FormatNumber(v/s.size, 3) + " " + s.unit
 		}
 	}
 	last := scales[len(scales)-1]
-	return significant(v/last.size, 3) + " " + last.unit
+	return FormatNumber(v/last.size, 3) + " " + last.unit
 }
 
 // significant writes v with at least the given number of significant digits,
 // never in exponents, whole numbers in full: 3.21, 32.1, 321, 3210.
-func significant(v float64, digits int) string {
+func FormatNumber(v float64, digits int) string {
 	switch {
 	case math.IsNaN(v):
 		return "?"
@@ -67,10 +70,91 @@ func significant(v float64, digits int) string {
 }
 
 // grouped writes a whole number with its thousands apart: "2,209,332".
-func grouped(n int64) string {
+func FormatGrouped(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]
 	}
 	return digits
+}
+
+// FormatSize writes a number of bytes as exactly as it is: "64 B", "60 KiB",
+// "1 MiB", and "61441 B" where no larger unit divides it.
+func FormatSize(bytes int64) string {
+	for _, u := range []struct {
+		name  string
+		bytes int64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if bytes != 0 && bytes%u.bytes == 0 {
+			return fmt.Sprintf("%d %s", bytes/u.bytes, u.name)
+		}
+	}
+	return fmt.Sprintf("%d B", bytes)
+}
+
+var sizeText = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)$`)
+
+// sizeUnits are what a size may end with. They count in 1024s whatever their
+// spelling.
+var sizeUnits = map[string]float64{
+	"": 1, "b": 1,
+	"k": 1 << 10, "kb": 1 << 10, "kib": 1 << 10,
+	"m": 1 << 20, "mb": 1 << 20, "mib": 1 << 20,
+	"g": 1 << 30, "gb": 1 << 30, "gib": 1 << 30,
+}
+
+// ParseSize reads a size as a person types it: "64", "4KiB", "4k", "1.5MB",
+// "1 MiB". Units are always powers of 1024; a part of a byte is an error.
+func ParseSize(s string) (int64, error) {
+	m := sizeText.FindStringSubmatch(strings.TrimSpace(s))
+	if m == nil {
+		return 0, fmt.Errorf("size %q: want a number of bytes such as 64, 4KiB or 1MiB", s)
+	}
+	unit, ok := sizeUnits[strings.ToLower(m[2])]
+	if !ok {
+		return 0, fmt.Errorf("size %q: unit %q is not known; known are B, KiB, MiB and GiB", s, m[2])
+	}
+	n, err := strconv.ParseFloat(m[1], 64)
+	if err != nil {
+		return 0, fmt.Errorf("size %q: %w", s, err)
+	}
+	bytes := n * unit
+	if bytes > 1<<53 {
+		return 0, fmt.Errorf("size %q: too large", s)
+	}
+	if bytes != math.Trunc(bytes) {
+		return 0, fmt.Errorf("size %q: not a whole number of bytes", s)
+	}
+	return int64(bytes), nil
+}
+
+func FormatUnit(v float64, unit string) string {
+	switch unit {
+	case "B/s":
+		return FormatGoodput(v)
+	case "ns":
+		return FormatDuration(v)
+	case "%":
+		return FormatPercent(v)
+	case "ns/MiB":
+		return FormatDuration(v) + "/MiB"
+	case "":
+		return FormatNumber(v, 3)
+	case "B":
+		if v == math.Trunc(v) {
+			return FormatSize(int64(v))
+		}
+		return strconv.FormatFloat(v, 'f', 1, 64) + " B"
+	}
+	return FormatNumber(v, 3) + " " + unit
+}
+
+func FormatCount(n int, what string) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

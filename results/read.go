@@ -39,7 +39,7 @@ func Read(paths ...string) (*Set, error) {
 }
 
 func readFile(path string, seen seenLines) (*Set, error) {
-	name, f, err := open(path)
+	name, f, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ const FileName = "results.jsonl"
 
 // open opens a results file: "-" is standard input, and a folder stands for the
 // results file in it.
-func open(path string) (name string, f io.ReadCloser, err error) {
+func Open(path string) (name string, f io.ReadCloser, err error) {
 	if path == "-" {
 		return "standard input", io.NopCloser(os.Stdin), nil
 	}
@@ -72,7 +72,7 @@ func ReadFrom(name string, r io.Reader) (*Set, error) {
 }
 
 func readFrom(name string, r io.Reader, seen seenLines) (*Set, error) {
-	f := &fileReader{set: &Set{}, problems: problems{file: name}, seen: seen}
+	f := &fileReader{set: &Set{}, problems: ProblemList{File: name}, seen: seen}
 	lines := &lineReader{r: bufio.NewReaderSize(r, 1<<16), max: maxLine}
 	for {
 		text, torn, err := lines.next()
@@ -80,7 +80,7 @@ func readFrom(name string, r io.Reader, seen seenLines) (*Set, error) {
 			break
 		}
 		if errors.Is(err, errLongLine) {
-			f.problems.add(lines.number, err.Error())
+			f.problems.Add(lines.number, err.Error())
 			continue
 		}
 		if err != nil {
@@ -88,7 +88,7 @@ func readFrom(name string, r io.Reader, seen seenLines) (*Set, error) {
 		}
 		f.line(lines.number, text, torn)
 	}
-	f.set.Problems = f.problems.all
+	f.set.Problems = f.problems.All
 	if f.set.Len() == 0 && f.repeated == 0 {
 		return nil, f.empty()
 	}
@@ -98,7 +98,7 @@ func readFrom(name string, r io.Reader, seen seenLines) (*Set, error) {
 // A fileReader turns the lines of one file into a set.
 type fileReader struct {
 	set      *Set
-	problems problems
+	problems ProblemList
 	seen     seenLines
 	repeated int
 }
@@ -115,19 +115,19 @@ func (f *fileReader) line(number int, text []byte, torn bool) {
 	}
 	line, err := decode(text)
 	if err != nil && torn {
-		f.problems.add(number, "torn line skipped: the program that wrote it was stopped midway")
+		f.problems.Add(number, "torn line skipped: the program that wrote it was stopped midway")
 		return
 	}
 	if err != nil {
-		f.problems.add(number, err.Error()+": line skipped")
+		f.problems.Add(number, err.Error()+": line skipped")
 		return
 	}
 	if e, ok := line.(Environment); ok {
 		f.schema(number, e)
 	}
-	if where, again := f.seen.add(line, text, f.problems.file); again {
+	if where, again := f.seen.add(line, text, f.problems.File); again {
 		f.repeated++
-		f.problems.add(number, fmt.Sprintf("the same line was read from %s: not counted twice", where))
+		f.problems.Add(number, fmt.Sprintf("the same line was read from %s: not counted twice", where))
 		return
 	}
 	f.set.Add(line)
@@ -136,20 +136,20 @@ func (f *fileReader) line(number int, text []byte, torn bool) {
 // schema says when a file may hold more than this version can see.
 func (f *fileReader) schema(number int, e Environment) {
 	if e.Schema > Schema {
-		f.problems.add(number, fmt.Sprintf("schema %d is newer than this program's %d: what it added is not shown", e.Schema, Schema))
+		f.problems.Add(number, fmt.Sprintf("schema %d is newer than this program's %d: what it added is not shown", e.Schema, Schema))
 	}
 	if e.Schema < 1 {
-		f.problems.add(number, fmt.Sprintf("schema %d: no version of pipebench wrote that; read as schema %d", e.Schema, Schema))
+		f.problems.Add(number, fmt.Sprintf("schema %d: no version of pipebench wrote that; read as schema %d", e.Schema, Schema))
 	}
 }
 
 // empty is the error for a file without results, which names what was there
 // instead.
 func (f *fileReader) empty() error {
-	if len(f.problems.all) == 0 {
-		return fmt.Errorf("read results: %s: %w: the file is empty", f.problems.file, ErrEmpty)
+	if len(f.problems.All) == 0 {
+		return fmt.Errorf("read results: %s: %w: the file is empty", f.problems.File, ErrEmpty)
 	}
-	return fmt.Errorf("read results: %s: %w: %s", f.problems.file, ErrEmpty, f.problems.all[0])
+	return fmt.Errorf("read results: %s: %w: %s", f.problems.File, ErrEmpty, f.problems.All[0])
 }
 
 // add remembers a line and tells where it was read before. Messages may well
@@ -209,4 +209,84 @@ func decodeAs[L Line](text []byte) (Line, error) {
 		}
 	}
 	return l, nil
+}
+
+// A Problem is what a reader could not take from a file, and skipped. It is
+// for the person to know, not a failure.
+type Problem struct {
+	File string
+	Line int // the first line that has it, from 1
+	What string
+	More int // further lines of the file with the same problem
+}
+
+// String is "file:line: what", ready for a terminal.
+func (p Problem) String() string {
+	if p.More == 0 {
+		return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.What)
+	}
+	return fmt.Sprintf("%s:%d: %s (and %d more such lines)", p.File, p.Line, p.What, p.More)
+}
+
+// A ProblemList collects what is wrong with one file, the same thing once: a file
+// of a newer version may have a thousand lines of a kind not known here.
+type ProblemList struct {
+	File string
+	All  []Problem
+	seen map[string]int // what -> index in all
+}
+
+// Add counts one more line of the file with a problem.
+func (p *ProblemList) Add(line int, what string) {
+	if i, ok := p.seen[what]; ok {
+		p.All[i].More++
+		return
+	}
+	if p.seen == nil {
+		p.seen = make(map[string]int)
+	}
+	p.seen[what] = len(p.All)
+	p.All = append(p.All, Problem{File: p.File, Line: line, What: what})
+}
+
+var errLongLine = errors.New("line too long")
+
+// A lineReader gives the lines of a file, of any length up to max.
+type lineReader struct {
+	r      *bufio.Reader
+	max    int
+	number int // of the line that next gave last, from 1
+	buf    bytes.Buffer
+}
+
+// next is the next line without its newline, valid until the next call; torn
+// if the file ends before its newline. A line above max is read past and given
+// as errLongLine; reading can go on.
+func (l *lineReader) next() (text []byte, torn bool, err error) {
+	l.buf.Reset()
+	l.number++
+	long := false
+	for {
+		part, err := l.r.ReadSlice('\n')
+		if l.buf.Len()+len(part) > l.max {
+			long = true
+			l.buf.Reset()
+		}
+		if !long {
+			l.buf.Write(part)
+		}
+		if err == bufio.ErrBufferFull {
+			continue
+		}
+		if err == io.EOF && len(part) == 0 && l.buf.Len() == 0 && !long {
+			return nil, false, io.EOF
+		}
+		if err != nil && err != io.EOF {
+			return nil, false, err
+		}
+		if long {
+			return nil, false, fmt.Errorf("%w: more than %s", errLongLine, FormatSize(int64(l.max)))
+		}
+		return bytes.TrimSuffix(l.buf.Bytes(), []byte("\n")), err == io.EOF, nil
+	}
 }

@@ -1,4 +1,4 @@
-package results
+package results_test
 
 import (
 	"encoding/json"
@@ -9,12 +9,14 @@ import (
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/resultstest"
 )
 
 func fileSchema(t *testing.T) *jsonschema.Resolved {
 	t.Helper()
 	var s jsonschema.Schema
-	if err := json.Unmarshal(FileSchema(), &s); err != nil {
+	if err := json.Unmarshal(results.FileSchema(), &s); err != nil {
 		t.Fatal(err)
 	}
 	resolved, err := s.Resolve(nil)
@@ -37,8 +39,8 @@ func valid(s *jsonschema.Resolved, line []byte) error {
 func full(v reflect.Value, rng *rand.Rand) {
 	switch v.Kind() {
 	case reflect.Struct:
-		if v.Type() == reflect.TypeOf(testTime) {
-			v.Set(reflect.ValueOf(testTime))
+		if v.Type() == reflect.TypeOf(resultstest.Time) {
+			v.Set(reflect.ValueOf(resultstest.Time))
 			return
 		}
 		for i := range v.NumField() {
@@ -78,7 +80,7 @@ func full(v reflect.Value, rng *rand.Rand) {
 	}
 }
 
-func fullLine[L Line](rng *rand.Rand) Line {
+func fullLine[L results.Line](rng *rand.Rand) results.Line {
 	var l L
 	full(reflect.ValueOf(&l).Elem(), rng)
 	return l
@@ -88,28 +90,28 @@ func TestEveryLineWrittenIsValid(t *testing.T) {
 	schema := fileSchema(t)
 	rng := rand.New(rand.NewPCG(81, 82))
 	for range 100 {
-		claim := fullLine[Claim](rng).(Claim)
+		claim := fullLine[results.Claim](rng).(results.Claim)
 		claim.Seed, claim.Verdict = "003", "refuted"
-		message := fullLine[Message](rng).(Message)
+		message := fullLine[results.Message](rng).(results.Message)
 		message.Dir = "reply"
-		record := fullLine[Record](rng).(Record)
+		record := fullLine[results.Record](rng).(results.Record)
 		if rng.IntN(2) == 0 {
 			record.Unsupported, record.Samples = "no", nil
 		} else {
 			record.Unsupported, record.Stopped = "", "samples"
 		}
-		for _, l := range []Line{
-			fullLine[Environment](rng), record, fullLine[Probe](rng), fullLine[Fault](rng), claim,
-			fullLine[Target](rng), fullLine[Tune](rng), fullLine[Noise](rng), message,
-			Environment{Run: "r"}, Probe{Run: "r"}, Fault{Run: "r"}, Target{Run: "r"}, Noise{Run: "r", Cell: testCell("raw", 0)},
-			Tune{Run: "r", Cell: testCell("raw", 0)}, Message{Run: "r", Dir: "request"},
-			Record{Run: "r", Cell: testCell("raw", 0), Stopped: "interrupted"},
+		for _, l := range []results.Line{
+			fullLine[results.Environment](rng), record, fullLine[results.Probe](rng), fullLine[results.Fault](rng), claim,
+			fullLine[results.Target](rng), fullLine[results.Tune](rng), fullLine[results.Noise](rng), message,
+			results.Environment{Run: "r"}, results.Probe{Run: "r"}, results.Fault{Run: "r"}, results.Target{Run: "r"}, results.Noise{Run: "r", Cell: resultstest.Cell("raw", 0)},
+			results.Tune{Run: "r", Cell: resultstest.Cell("raw", 0)}, results.Message{Run: "r", Dir: "request"},
+			results.Record{Run: "r", Cell: resultstest.Cell("raw", 0), Stopped: "interrupted"},
 		} {
-			text := encoded(t, l)
+			text := resultstest.Encoded(t, l)
 			if err := valid(schema, []byte(text)); err != nil {
 				t.Fatalf("%s is not valid: %v", text, err)
 			}
-			if _, err := decode([]byte(text)); err != nil {
+			if _, err := results.Decode([]byte(text)); err != nil {
 				t.Fatalf("%s is not read: %v", text, err)
 			}
 		}
@@ -119,14 +121,14 @@ func TestEveryLineWrittenIsValid(t *testing.T) {
 // What the schema refuses, readers skip.
 func TestWrongLinesAreNotValid(t *testing.T) {
 	schema := fileSchema(t)
-	replace := func(l Line, from, to string) string {
-		text := encoded(t, l)
+	replace := func(l results.Line, from, to string) string {
+		text := resultstest.Encoded(t, l)
 		if !strings.Contains(text, from) {
 			t.Fatalf("no %s in %s", from, text)
 		}
 		return strings.Replace(text, from, to, 1)
 	}
-	all := lines()
+	all := resultstest.Lines()
 	env, rec, claim, target, message := all[0], all[1], all[4], all[5], all[8]
 	for _, tt := range []struct{ name, line string }{
 		{"no object", `[]`},
@@ -153,7 +155,7 @@ func TestWrongLinesAreNotValid(t *testing.T) {
 			if valid(schema, []byte(tt.line)) == nil {
 				t.Errorf("valid: %s", tt.line)
 			}
-			if _, err := decode([]byte(tt.line)); err == nil {
+			if _, err := results.Decode([]byte(tt.line)); err == nil {
 				t.Errorf("read: %s", tt.line)
 			}
 		})
@@ -162,7 +164,7 @@ func TestWrongLinesAreNotValid(t *testing.T) {
 
 func encodedCell(t *testing.T) string {
 	t.Helper()
-	text, err := json.Marshal(testCell("raw", 1))
+	text, err := json.Marshal(resultstest.Cell("raw", 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,15 +174,15 @@ func encodedCell(t *testing.T) string {
 // The schema and the types must have the same fields, and ask for the same.
 func TestSchemaMatchesTheTypes(t *testing.T) {
 	var schema jsonschema.Schema
-	if err := json.Unmarshal(FileSchema(), &schema); err != nil {
+	if err := json.Unmarshal(results.FileSchema(), &schema); err != nil {
 		t.Fatal(err)
 	}
 	for name, typ := range map[string]reflect.Type{
-		"cell": reflect.TypeFor[Cell](), "environment": reflect.TypeFor[Environment](), "measurement": reflect.TypeFor[Record](),
-		"verified": reflect.TypeFor[Verified](), "sample": reflect.TypeFor[Sample](), "warmup": reflect.TypeFor[Warmup](),
-		"counters": reflect.TypeFor[Counters](), "load": reflect.TypeFor[Load](), "latency": reflect.TypeFor[Latency](),
-		"probe": reflect.TypeFor[Probe](), "fault": reflect.TypeFor[Fault](), "claim": reflect.TypeFor[Claim](),
-		"target": reflect.TypeFor[Target](), "tune": reflect.TypeFor[Tune](), "noise": reflect.TypeFor[Noise](), "message": reflect.TypeFor[Message](),
+		"cell": reflect.TypeFor[results.Cell](), "environment": reflect.TypeFor[results.Environment](), "measurement": reflect.TypeFor[results.Record](),
+		"verified": reflect.TypeFor[results.Verified](), "sample": reflect.TypeFor[results.Sample](), "warmup": reflect.TypeFor[results.Warmup](),
+		"counters": reflect.TypeFor[results.Counters](), "load": reflect.TypeFor[results.Load](), "latency": reflect.TypeFor[results.Latency](),
+		"probe": reflect.TypeFor[results.Probe](), "fault": reflect.TypeFor[results.Fault](), "claim": reflect.TypeFor[results.Claim](),
+		"target": reflect.TypeFor[results.Target](), "tune": reflect.TypeFor[results.Tune](), "noise": reflect.TypeFor[results.Noise](), "message": reflect.TypeFor[results.Message](),
 	} {
 		def := schema.Defs[name]
 		if def == nil {

@@ -93,7 +93,7 @@ func (w *Writer) Close() error {
 
 // encode is a line as it stands in the file, newline included.
 func encode(line Line) ([]byte, error) {
-	line, err := stamped(line)
+	line, err := withKind(line)
 	if err != nil {
 		return nil, err
 	}
@@ -107,10 +107,10 @@ func encode(line Line) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// stamped is the line with its kind filled in, which the type knows better
+// withKind is the line with its kind filled in, which the type knows better
 // than the caller, and with empty lists for missing ones: readers in other
 // languages should not meet a null.
-func stamped(line Line) (Line, error) {
+func withKind(line Line) (Line, error) {
 	switch l := line.(type) {
 	case Environment:
 		l.Kind, l.Schema = KindEnvironment, Schema

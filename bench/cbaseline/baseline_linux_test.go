@@ -22,6 +22,7 @@ import (
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 var pairs = flag.Int("pairs", 15, "how often each comparison with C is repeated")
@@ -167,7 +168,7 @@ func BenchmarkAgainstC(b *testing.B) {
 
 // report is the median of the pairs' ratios, and its interval.
 func report(b *testing.B, unit string, ratios []float64) {
-	e := results.Median(ratios)
+	e := stat.Median(ratios)
 	b.ReportMetric(0, "ns/op") // the time of the comparison says nothing
 	b.ReportMetric(e.Median, unit)
 	if e.Interval != nil {

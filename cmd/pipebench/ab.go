@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/abtest"
 	"github.com/pipebench/pipebench/scenarios/subrun"
 )
@@ -88,7 +90,7 @@ func (f *abFlags) run(cmd *cobra.Command, oldName, newName string, flags []strin
 		}
 		return usageOfRun(err)
 	}
-	c, err := comparePairs(before, after, oldName, newName, results.CompareOptions{Metrics: f.metrics})
+	c, err := comparePairs(before, after, oldName, newName, stat.CompareOptions{Metrics: f.metrics})
 	if err != nil {
 		return err
 	}
@@ -138,18 +140,18 @@ func (f *abFlags) say(cmd *cobra.Command, format string, args ...any) {
 }
 
 // show prints the comparison, and leaves it beside the records for benchstat.
-func (f *abFlags) show(cmd *cobra.Command, dir string, c *results.Comparison) error {
+func (f *abFlags) show(cmd *cobra.Command, dir string, c *stat.Comparison) error {
 	if err := writeComparison(filepath.Join(dir, benchFile), c); err != nil {
 		return err
 	}
-	if err := c.Write(cmd.OutOrStdout(), results.Format(f.shared.format), results.ViewOptions{}); err != nil {
+	if err := view.WriteComparison(cmd.OutOrStdout(), c, view.Format(f.shared.format), view.Options{}); err != nil {
 		return err
 	}
 	f.say(cmd, "kept in %s: %s, %s and %s", dir, abtest.OldFile, abtest.NewFile, benchFile)
 	return nil
 }
 
-func writeComparison(path string, c *results.Comparison) error {
+func writeComparison(path string, c *stat.Comparison) error {
 	file, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("keep the comparison: %w", err)
@@ -157,6 +159,6 @@ func writeComparison(path string, c *results.Comparison) error {
 	return errors.Join(writeBenchText(file, c), file.Close())
 }
 
-func writeBenchText(w io.Writer, c *results.Comparison) error {
-	return c.Write(w, results.FormatBench, results.ViewOptions{})
+func writeBenchText(w io.Writer, c *stat.Comparison) error {
+	return view.WriteComparison(w, c, view.FormatBench, view.Options{})
 }

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/spf13/cobra"
-
-	"github.com/pipebench/pipebench/results"
 )
 
 // assertFlags are the conditions that the figures of a command have to meet.
@@ -21,12 +21,12 @@ func (f *assertFlags) registerAsserts(cmd *cobra.Command, usage string) {
 }
 
 // parsed reads the conditions before anything is measured.
-func (f *assertFlags) parsed() ([]results.Assert, error) { return parseAsserts(f.asserts) }
+func (f *assertFlags) parsed() ([]stat.Assert, error) { return parseAsserts(f.asserts) }
 
-func parseAsserts(texts []string) ([]results.Assert, error) {
-	var out []results.Assert
+func parseAsserts(texts []string) ([]stat.Assert, error) {
+	var out []stat.Assert
 	for _, text := range texts {
-		a, err := results.ParseAssert(text)
+		a, err := stat.ParseAssert(text)
 		if err != nil {
 			return nil, fmt.Errorf("--assert: %w", err)
 		}
@@ -38,9 +38,9 @@ func parseAsserts(texts []string) ([]results.Assert, error) {
 // judged prints how each assertion turned out, where a person reads the rest
 // too, else beside it, and gives the command its end: a failed gate where one
 // fails, no verdict where none fails and one cannot be told.
-func judged(cmd *cobra.Command, format string, asserts []results.Assert, judge func(results.Assert) results.Assertion) error {
+func judged(cmd *cobra.Command, format string, asserts []stat.Assert, judge func(stat.Assert) stat.Assertion) error {
 	w := beside(cmd, format)
-	texts := make(map[results.AssertOutcome][]string)
+	texts := make(map[stat.AssertOutcome][]string)
 	for _, a := range asserts {
 		j := judge(a)
 		if _, err := fmt.Fprintln(w, "assert", j); err != nil {
@@ -49,10 +49,10 @@ func judged(cmd *cobra.Command, format string, asserts []results.Assert, judge f
 		texts[j.Outcome] = append(texts[j.Outcome], j.Assert)
 	}
 	switch {
-	case len(texts[results.Fails]) > 0:
-		return &statusError{exitGate, fmt.Errorf("not as asserted: %s", strings.Join(texts[results.Fails], ", "))}
-	case len(texts[results.CannotTell]) > 0:
-		return &statusError{exitInconclusive, fmt.Errorf("it cannot be told whether %s: see above", strings.Join(texts[results.CannotTell], ", "))}
+	case len(texts[stat.Fails]) > 0:
+		return &statusError{exitGate, fmt.Errorf("not as asserted: %s", strings.Join(texts[stat.Fails], ", "))}
+	case len(texts[stat.CannotTell]) > 0:
+		return &statusError{exitInconclusive, fmt.Errorf("it cannot be told whether %s: see above", strings.Join(texts[stat.CannotTell], ", "))}
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ func judged(cmd *cobra.Command, format string, asserts []results.Assert, judge f
 // beside is where what belongs to the results goes: with them where a person
 // reads them, and not where a program does.
 func beside(cmd *cobra.Command, format string) io.Writer {
-	if format == string(results.FormatTable) || format == string(results.FormatMarkdown) {
+	if format == string(view.FormatTable) || format == string(view.FormatMarkdown) {
 		return cmd.OutOrStdout()
 	}
 	return cmd.ErrOrStderr()

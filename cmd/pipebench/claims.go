@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/claims"
 )
 
@@ -81,7 +82,7 @@ func (f *claimsFlags) run(cmd *cobra.Command, files []string) error {
 	if _, err := claims.Select(f.only); err != nil {
 		return usage(err)
 	}
-	if f.shared.format == string(results.FormatBench) {
+	if f.shared.format == string(view.FormatBench) {
 		return usage(errors.New("--format bench is for measurements: a verdict is none"))
 	}
 	before, err := f.before()
@@ -223,12 +224,12 @@ func (f *claimsFlags) wants(r results.Claim) bool {
 func (f *claimsFlags) show(w io.Writer, set *results.Set) error {
 	verdicts := f.latest(set)
 	if len(verdicts) == 0 {
-		return results.ErrNothing
+		return view.ErrNothing
 	}
-	format := results.Format(f.shared.format)
+	format := view.Format(f.shared.format)
 	switch {
-	case format == results.FormatJSON:
-		return (&results.Set{Environments: set.Environments, Claims: verdicts}).Write(w, format, results.ViewOptions{})
+	case format == view.FormatJSON:
+		return view.Write(w, &results.Set{Environments: set.Environments, Claims: verdicts}, format, view.Options{})
 	case f.explain != "":
 		return explain(w, verdicts[0])
 	}
@@ -237,10 +238,10 @@ func (f *claimsFlags) show(w io.Writer, set *results.Set) error {
 
 // claimTable shows verdicts. On a terminal the figure and the reason share a
 // column, and the document's number is that of the ID.
-func claimTable(all []results.Claim, format results.Format) results.Table {
+func claimTable(all []results.Claim, format view.Format) view.Table {
 	const title = "What the documents say, and whether it is so here"
-	if format == results.FormatTable {
-		t := results.Table{Title: title, Columns: results.Columns("id", "verdict", "claim", "what was found")}
+	if format == view.FormatTable {
+		t := view.Table{Title: title, Columns: view.Columns("id", "verdict", "claim", "what was found")}
 		for _, c := range all {
 			found := c.Why
 			if c.Figure != "" {
@@ -250,7 +251,7 @@ func claimTable(all []results.Claim, format results.Format) results.Table {
 		}
 		return t
 	}
-	t := results.Table{Title: title, Columns: results.Columns("id", "seed", "claim", "verdict", "figure", "why")}
+	t := view.Table{Title: title, Columns: view.Columns("id", "seed", "claim", "verdict", "figure", "why")}
 	for _, c := range all {
 		t.Append(c.ID, c.Seed, c.Claim, c.Verdict, c.Figure, c.Why)
 	}
@@ -316,14 +317,14 @@ func (f *claimsFlags) compare(w io.Writer, before, now *results.Set) error {
 		_, err := fmt.Fprintf(w, "\nno verdict changed against %s\n", f.against)
 		return err
 	}
-	t := results.Table{Title: "Against " + f.against, Columns: results.Columns("claim", "was", "is", "change", "why")}
+	t := view.Table{Title: "Against " + f.against, Columns: view.Columns("claim", "was", "is", "change", "why")}
 	count := map[changeKind]int{}
 	for _, c := range changes {
 		t.Append(c.id, c.was, c.is, string(c.kind), c.why)
 		count[c.kind]++
 	}
-	format := results.Format(f.shared.format)
-	if format == results.FormatTable || format == results.FormatMarkdown {
+	format := view.Format(f.shared.format)
+	if format == view.FormatTable || format == view.FormatMarkdown {
 		fmt.Fprintln(w)
 		if err := t.Write(w, format); err != nil {
 			return err

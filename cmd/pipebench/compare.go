@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/abtest"
 	"github.com/pipebench/pipebench/scenarios/doctor"
 )
@@ -67,7 +69,7 @@ func (f *compareFlags) run(cmd *cobra.Command, oldPath, newPath string) error {
 	if err != nil {
 		return usage(err)
 	}
-	var c *results.Comparison
+	var c *stat.Comparison
 	var after *results.Set
 	if f.pairs {
 		c, after, err = f.comparePairs(oldPath, newPath)
@@ -80,19 +82,19 @@ func (f *compareFlags) run(cmd *cobra.Command, oldPath, newPath string) error {
 	if len(c.Changes) == 0 {
 		return nothingInCommon(c, oldPath, newPath)
 	}
-	if err := c.Write(cmd.OutOrStdout(), results.Format(f.format), results.ViewOptions{}); err != nil {
+	if err := view.WriteComparison(cmd.OutOrStdout(), c, view.Format(f.format), view.Options{}); err != nil {
 		return err
 	}
 	return allGates(gate.judge(c), gate.asserted(cmd, f.format, after))
 }
 
 // compare also returns what the new side's file holds, nil of benchmark text.
-func (f *compareFlags) compare(stderr io.Writer, oldPath, newPath string) (*results.Comparison, *results.Set, error) {
-	before, err := results.ReadSide(oldPath)
+func (f *compareFlags) compare(stderr io.Writer, oldPath, newPath string) (*stat.Comparison, *results.Set, error) {
+	before, err := stat.ReadDataset(oldPath)
 	if err != nil {
 		return nil, nil, err
 	}
-	after, err := results.ReadSide(newPath)
+	after, err := stat.ReadDataset(newPath)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -107,7 +109,7 @@ func (f *compareFlags) compare(stderr io.Writer, oldPath, newPath string) (*resu
 		f.warn(stderr, p)
 	}
 	before.Name, after.Name = oldPath, newPath
-	c := results.Compare(before, after, results.CompareOptions{Noise: known.Noise, Across: f.across, Metrics: f.metrics})
+	c := stat.Compare(before, after, stat.CompareOptions{Noise: known.Noise, Across: f.across, Metrics: f.metrics})
 	return c, after.Set, nil
 }
 
@@ -119,7 +121,7 @@ func (f *compareFlags) warn(stderr io.Writer, p results.Problem) {
 
 // known is what doctor found of the machines that the series are from: in the
 // user's cache, and in the files named.
-func (f *compareFlags) known(series []results.Series) (*results.Set, error) {
+func (f *compareFlags) known(series []stat.Series) (*results.Set, error) {
 	paths := slices.Clone(f.noise)
 	var seen []string
 	for _, s := range series {
@@ -141,18 +143,18 @@ func (f *compareFlags) known(series []results.Series) (*results.Set, error) {
 	return results.Read(paths...)
 }
 
-func (f *compareFlags) comparePairs(oldPath, newPath string) (*results.Comparison, *results.Set, error) {
+func (f *compareFlags) comparePairs(oldPath, newPath string) (*stat.Comparison, *results.Set, error) {
 	before, after, err := abtest.Read(oldPath, newPath)
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := comparePairs(before, after, filepath.Base(oldPath), filepath.Base(newPath), results.CompareOptions{Across: f.across, Metrics: f.metrics})
+	c, err := comparePairs(before, after, filepath.Base(oldPath), filepath.Base(newPath), stat.CompareOptions{Across: f.across, Metrics: f.metrics})
 	return c, results.Merge(after...), err
 }
 
 // comparePairs names the sides of a comparison of pairs.
-func comparePairs(before, after []*results.Set, oldName, newName string, o results.CompareOptions) (*results.Comparison, error) {
-	c, err := results.ComparePairs(before, after, o)
+func comparePairs(before, after []*results.Set, oldName, newName string, o stat.CompareOptions) (*stat.Comparison, error) {
+	c, err := stat.ComparePairs(before, after, o)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +170,7 @@ func comparePairs(before, after []*results.Set, oldName, newName string, o resul
 }
 
 // nothingInCommon names what each side has instead.
-func nothingInCommon(c *results.Comparison, oldPath, newPath string) error {
+func nothingInCommon(c *stat.Comparison, oldPath, newPath string) error {
 	if len(c.OnlyOld)+len(c.OnlyNew) == 0 {
 		return errors.New("the two have none of the figures that were asked for (--metric)")
 	}

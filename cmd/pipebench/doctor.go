@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/doctor"
 	"github.com/pipebench/pipebench/scenarios/subrun"
 )
@@ -146,7 +148,7 @@ func (f *doctorFlags) conclude(out *runFolder, run string, watch *doctor.Watch) 
 	for _, fault := range watch.Faults(env) {
 		errs = append(errs, out.Write(fault))
 	}
-	records := results.BetweenRuns(watch.Runs)
+	records := stat.BetweenRuns(watch.Runs)
 	for i := range records {
 		records[i].Run = run
 		errs = append(errs, out.Write(records[i]))
@@ -179,11 +181,11 @@ func (f *doctorFlags) show(cmd *cobra.Command, dir, run string, watch *doctor.Wa
 		return err
 	}
 	found := set.OfRun(run)
-	if f.shared.format == string(results.FormatBench) {
+	if f.shared.format == string(view.FormatBench) {
 		found.Records = set.Records
 	}
-	err = found.Write(cmd.OutOrStdout(), results.Format(f.shared.format), results.ViewOptions{})
-	if err != nil && (f.invocations > 0 || !errors.Is(err, results.ErrNothing)) {
+	err = view.Write(cmd.OutOrStdout(), found, view.Format(f.shared.format), view.Options{})
+	if err != nil && (f.invocations > 0 || !errors.Is(err, view.ErrNothing)) {
 		return err
 	}
 	if _, err := f.shared.draw(cmd.ErrOrStderr(), dir, set); err != nil {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/drive"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/scenarios/measure"
@@ -220,7 +222,7 @@ func (f *driveFlags) drive(cmd *cobra.Command, command []string) error {
 		fmt.Fprintln(cmd.ErrOrStderr(), "pipebench:", errMaxTime)
 		err = nil
 	}
-	if shown := f.report(cmd, out.dir, o.Run, asserts); !errors.Is(shown, results.ErrNothing) || err == nil {
+	if shown := f.report(cmd, out.dir, o.Run, asserts); !errors.Is(shown, view.ErrNothing) || err == nil {
 		return errors.Join(err, shown)
 	}
 	return err
@@ -309,13 +311,13 @@ func unfit(err error) error {
 
 // report shows what the file says of this run, and judges it. Earlier runs in
 // the same folder have been judged; the pictures hold them, too.
-func (f *driveFlags) report(cmd *cobra.Command, dir, run string, asserts []results.Assert) error {
+func (f *driveFlags) report(cmd *cobra.Command, dir, run string, asserts []stat.Assert) error {
 	all, err := results.Read(filepath.Join(dir, recordsFile))
 	if err != nil {
 		return err
 	}
 	set := all.OfRun(run)
-	if err := drive.View(cmd.OutOrStdout(), results.Format(f.shared.format), set); err != nil {
+	if err := drive.View(cmd.OutOrStdout(), view.Format(f.shared.format), set); err != nil {
 		return err
 	}
 	if f.badge {
@@ -326,7 +328,7 @@ func (f *driveFlags) report(cmd *cobra.Command, dir, run string, asserts []resul
 		return err
 	}
 	f.say(cmd.ErrOrStderr(), "kept in %s: %s and %d plots", dir, recordsFile, drawn)
-	return allGates(judged(cmd, f.shared.format, asserts, func(a results.Assert) results.Assertion { return drive.Judge(a, set) }), hopeless(set))
+	return allGates(judged(cmd, f.shared.format, asserts, func(a stat.Assert) stat.Assertion { return drive.Judge(a, set) }), hopeless(set))
 }
 
 // hopeless is a failed gate of a server that no message works with.

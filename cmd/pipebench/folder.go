@@ -14,6 +14,7 @@ import (
 	"github.com/pipebench/pipebench/bench/machine"
 	"github.com/pipebench/pipebench/plots"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // Names of the files of a run. Everything is a view on the first.
@@ -93,7 +94,7 @@ func (f *sharedFlags) show(dir string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := set.Write(stdout, results.Format(f.format), results.ViewOptions{}); err != nil {
+	if err := view.Write(stdout, set, view.Format(f.format), view.Options{}); err != nil {
 		return err
 	}
 	if err := writeBench(filepath.Join(dir, benchFile), set); err != nil {
@@ -130,7 +131,7 @@ func writeBench(path string, set *results.Set) error {
 	if err != nil {
 		return err
 	}
-	if err := set.Write(file, results.FormatBench, results.ViewOptions{}); err != nil {
+	if err := view.Write(file, set, view.FormatBench, view.Options{}); err != nil {
 		file.Close() // the first error says more
 		return fmt.Errorf("write %s: %w", path, err)
 	}

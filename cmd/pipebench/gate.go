@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // gateFlags say which comparison is good enough to go on.
@@ -32,12 +34,12 @@ func (g *gateFlags) register(cmd *cobra.Command) {
 type comparisonGate struct {
 	limit          *float64 // a share; nil is no limit
 	requireVerdict bool
-	asserts        []results.Assert // of the new side
+	asserts        []stat.Assert // of the new side
 }
 
 func (g *gateFlags) gate() (comparisonGate, error) {
 	for _, name := range g.metrics {
-		if _, err := results.MetricByName(name); err != nil {
+		if _, err := stat.MetricByName(name); err != nil {
 			return comparisonGate{}, fmt.Errorf("--metric: %w", err)
 		}
 	}
@@ -73,15 +75,15 @@ func parseShare(s string) (float64, error) {
 }
 
 // judge turns a comparison into the command's end.
-func (g comparisonGate) judge(c *results.Comparison) error {
+func (g comparisonGate) judge(c *stat.Comparison) error {
 	if len(c.Changes) == 0 {
-		return fmt.Errorf("%s and %s have nothing in common: %w", c.Old, c.New, results.ErrNothing)
+		return fmt.Errorf("%s and %s have nothing in common: %w", c.Old, c.New, view.ErrNothing)
 	}
 	if g.limit != nil {
 		switch c.Outcome(*g.limit) {
-		case results.OutcomeRegression:
+		case stat.OutcomeRegression:
 			return &statusError{exitGate, fmt.Errorf("worse by more than %s: %s", results.FormatPercent(100**g.limit), worst(c, *g.limit))}
-		case results.OutcomeInconclusive:
+		case stat.OutcomeInconclusive:
 			return &statusError{exitInconclusive, fmt.Errorf("it cannot be known whether anything is worse by more than %s: %s", results.FormatPercent(100**g.limit), remedy(c))}
 		}
 	}
@@ -94,24 +96,24 @@ func (g comparisonGate) judge(c *results.Comparison) error {
 // asserted judges the assertions on what the new side holds. Benchmark text, a
 // nil set, has no cells that they could be about.
 func (g comparisonGate) asserted(cmd *cobra.Command, format string, after *results.Set) error {
-	return judged(cmd, format, g.asserts, func(a results.Assert) results.Assertion {
+	return judged(cmd, format, g.asserts, func(a stat.Assert) stat.Assertion {
 		if after == nil {
-			return results.Assertion{Assert: a.Text, Outcome: results.CannotTell, Why: "the new side is benchmark text; assertions are about records (results.jsonl)"}
+			return stat.Assertion{Assert: a.Text, Outcome: stat.CannotTell, Why: "the new side is benchmark text; assertions are about records (results.jsonl)"}
 		}
 		return a.Evaluate(after)
 	})
 }
 
 // worst names the changes above a limit, the worst one first.
-func worst(c *results.Comparison, limit float64) string {
-	above := slices.DeleteFunc(slices.Clone(c.Changes), func(ch results.Change) bool { return !ch.Gates() || !ch.Established() || ch.Worse() <= limit })
-	slices.SortStableFunc(above, func(a, b results.Change) int {
+func worst(c *stat.Comparison, limit float64) string {
+	above := slices.DeleteFunc(slices.Clone(c.Changes), func(ch stat.Change) bool { return !ch.Gating() || !ch.Established() || ch.Worse() <= limit })
+	slices.SortStableFunc(above, func(a, b stat.Change) int {
 		if a.Worse() > b.Worse() {
 			return -1
 		}
 		return 1
 	})
-	text := above[0].String()
+	text := view.ChangeText(above[0])
 	if len(above) > 1 {
 		text += fmt.Sprintf(", and %d more", len(above)-1)
 	}
@@ -119,8 +121,8 @@ func worst(c *results.Comparison, limit float64) string {
 }
 
 // remedy is what to do about a comparison that tells too little.
-func remedy(c *results.Comparison) string {
-	gating := slices.ContainsFunc(c.Changes, results.Change.Gates)
+func remedy(c *stat.Comparison) string {
+	gating := slices.ContainsFunc(c.Changes, stat.Change.Gating)
 	switch {
 	case !gating:
 		return "nothing that was compared can gate; times need ends on CPUs of their own (--placement same), exact counters the same work in every sample"

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/rules"
 	"github.com/pipebench/pipebench/syspipe/inspect"
 )
@@ -38,7 +38,7 @@ Linux only.`,
 			if err != nil {
 				return err
 			}
-			return writeInspection(cmd.OutOrStdout(), results.Format(format), report)
+			return writeInspection(cmd.OutOrStdout(), view.Format(format), report)
 		},
 	}
 	registerFormat(cmd, &format)
@@ -59,8 +59,8 @@ func parsePID(args []string) (int, error) {
 
 // writeInspection writes the report itself as JSON; as text, the channels and
 // what is wrong with them.
-func writeInspection(w io.Writer, format results.Format, r *inspect.Report) error {
-	if format == results.FormatJSON {
+func writeInspection(w io.Writer, format view.Format, r *inspect.Report) error {
+	if format == view.FormatJSON {
 		out := json.NewEncoder(w)
 		out.SetEscapeHTML(false)
 		out.SetIndent("", "  ")
@@ -68,7 +68,7 @@ func writeInspection(w io.Writer, format results.Format, r *inspect.Report) erro
 	}
 	v := rules.View{Header: processLines(r), Notes: sentences(r)}
 	if len(r.Channels) > 0 {
-		v.Tables = []results.Table{channelTable(r.Channels)}
+		v.Tables = []view.Table{channelTable(r.Channels)}
 	}
 	return v.Write(w, format)
 }
@@ -109,8 +109,8 @@ func sleeping(threads []inspect.Thread) string {
 	return strings.Join(calls, ", ")
 }
 
-func channelTable(channels []inspect.Channel) results.Table {
-	t := results.Table{Title: "Its channels", Columns: results.Columns("channel", "kind", "written by", "read by", ">queued", ">capacity", "state")}
+func channelTable(channels []inspect.Channel) view.Table {
+	t := view.Table{Title: "Its channels", Columns: view.Columns("channel", "kind", "written by", "read by", ">queued", ">capacity", "state")}
 	for _, c := range channels {
 		name := c.ID
 		if c.Path != "" {

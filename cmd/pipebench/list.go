@@ -12,7 +12,7 @@ import (
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/measure"
 	"github.com/pipebench/pipebench/syspipe"
 )
@@ -26,7 +26,7 @@ func newList() *cobra.Command {
   pipebench list --format csv | grep ^placement`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return list(cmd.OutOrStdout(), results.Format(format))
+			return list(cmd.OutOrStdout(), view.Format(format))
 		},
 	}
 	registerFormat(cmd, &format)
@@ -45,13 +45,13 @@ type item struct {
 	missing    error // why this machine does not have it
 }
 
-func list(w io.Writer, format results.Format) error {
+func list(w io.Writer, format view.Format) error {
 	topology, err := placement.Read()
 	if err != nil {
 		return err
 	}
 	all := shelves(topology)
-	if format != results.FormatTable {
+	if format != view.FormatTable {
 		return inventory(all).Write(w, format)
 	}
 	fmt.Fprintf(w, "On this machine (%s/%s):\n", runtime.GOOS, runtime.GOARCH)
@@ -64,8 +64,8 @@ func list(w io.Writer, format results.Format) error {
 }
 
 // inventory is all shelves as one table, for a program to read.
-func inventory(all []shelf) results.Table {
-	t := results.Table{Title: fmt.Sprintf("On this machine (%s/%s)", runtime.GOOS, runtime.GOARCH), Columns: results.Columns("flag", "name", "what", "not here")}
+func inventory(all []shelf) view.Table {
+	t := view.Table{Title: fmt.Sprintf("On this machine (%s/%s)", runtime.GOOS, runtime.GOARCH), Columns: view.Columns("flag", "name", "what", "not here")}
 	for _, s := range all {
 		for _, i := range s.items {
 			missing := ""

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/rules"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/probe"
@@ -141,7 +142,7 @@ func (f *probeFlags) probe(cmd *cobra.Command, o probe.Options, others []*result
 	}
 	set := rules.Of(all, run)
 	if len(set.Probes) == 0 {
-		return errors.Join(err, results.ErrNothing)
+		return errors.Join(err, view.ErrNothing)
 	}
 	if shown := errors.Join(err, f.show(cmd.OutOrStdout(), set, others, systems), f.draw(cmd.ErrOrStderr(), out.dir, all)); shown != nil {
 		return shown
@@ -170,14 +171,14 @@ func (f *probeFlags) fill(ctx context.Context, stderr io.Writer, out *runFolder,
 
 // show prints the findings, beside others where that was asked for.
 func (f *probeFlags) show(w io.Writer, set *results.Set, others []*results.Set, systems []string) error {
-	format := results.Format(f.shared.format)
+	format := view.Format(f.shared.format)
 	if len(f.against) > 0 {
 		return rules.Beside(append([]*results.Set{set}, others...), systems).Write(w, format)
 	}
-	if format == results.FormatTable || format == results.FormatMarkdown {
+	if format == view.FormatTable || format == view.FormatMarkdown {
 		return rules.Page(set).Write(w, format)
 	}
-	return set.Write(w, format, results.ViewOptions{})
+	return view.Write(w, set, format, view.Options{})
 }
 
 func (f *probeFlags) draw(stderr io.Writer, dir string, set *results.Set) error {

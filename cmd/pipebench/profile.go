@@ -13,6 +13,7 @@ import (
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/measure"
 )
 
@@ -69,7 +70,7 @@ func (f *profileFlags) run(cmd *cobra.Command) error {
 	}
 	err = errors.Join(f.fill(cmd.Context(), cmd.ErrOrStderr(), out, plan, topology), out.Close())
 	shown := f.show(cmd.OutOrStdout(), cmd.ErrOrStderr(), out.dir)
-	if err != nil && errors.Is(shown, results.ErrNothing) {
+	if err != nil && errors.Is(shown, view.ErrNothing) {
 		return err
 	}
 	return errors.Join(err, shown)
@@ -97,8 +98,8 @@ func (f *profileFlags) fill(ctx context.Context, stderr io.Writer, out *runFolde
 
 // show prints the table of limits, or in the formats for programs all records.
 func (f *profileFlags) show(stdout, stderr io.Writer, dir string) error {
-	format := results.Format(f.shared.format)
-	if format != results.FormatTable && format != results.FormatMarkdown {
+	format := view.Format(f.shared.format)
+	if format != view.FormatTable && format != view.FormatMarkdown {
 		return f.shared.show(dir, stdout, stderr)
 	}
 	set, err := results.Read(filepath.Join(dir, recordsFile))
@@ -106,7 +107,7 @@ func (f *profileFlags) show(stdout, stderr io.Writer, dir string) error {
 		return err
 	}
 	if len(set.Records) == 0 {
-		return results.ErrNothing
+		return view.ErrNothing
 	}
 	if err := measure.ProfilePage(set).Write(stdout, format); err != nil {
 		return err

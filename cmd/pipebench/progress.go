@@ -11,6 +11,7 @@ import (
 
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // A reporter tells the person who waits how far a run is.
@@ -70,11 +71,11 @@ func outcome(r results.Record) string {
 	if r.Cell.Pattern == "roundtrip" {
 		name = "time"
 	}
-	m, err := results.MetricByName(name)
+	m, err := stat.MetricByName(name)
 	if err != nil || len(r.Samples) == 0 {
 		return fmt.Sprintf("%d samples", len(r.Samples))
 	}
-	estimate := results.Median(m.Values(r.Samples))
+	estimate := stat.Median(m.Values(r.Samples))
 	return fmt.Sprintf("%d samples, %s", len(r.Samples), m.Format(estimate.Median))
 }
 

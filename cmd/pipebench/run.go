@@ -16,6 +16,8 @@ import (
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/measure"
 	"github.com/pipebench/pipebench/syspipe"
 )
@@ -297,7 +299,7 @@ func (f *runFlags) measure(cmd *cobra.Command, p bench.Plan) (dir string, err er
 	}
 	err = errors.Join(f.fill(cmd.Context(), cmd.ErrOrStderr(), out, p), out.Close())
 	shown := errors.Join(f.shared.show(out.dir, cmd.OutOrStdout(), cmd.ErrOrStderr()), f.showShape(out.dir, cmd.ErrOrStderr()))
-	if err != nil && errors.Is(shown, results.ErrNothing) {
+	if err != nil && errors.Is(shown, view.ErrNothing) {
 		return out.dir, err
 	}
 	return out.dir, errors.Join(err, shown)
@@ -305,7 +307,7 @@ func (f *runFlags) measure(cmd *cobra.Command, p bench.Plan) (dir string, err er
 
 // judge holds what the file says of this run against the assertions. Earlier
 // runs in the same folder have been judged.
-func (f *runFlags) judge(cmd *cobra.Command, asserts []results.Assert, dir, run string) error {
+func (f *runFlags) judge(cmd *cobra.Command, asserts []stat.Assert, dir, run string) error {
 	if len(asserts) == 0 {
 		return nil
 	}
@@ -314,7 +316,7 @@ func (f *runFlags) judge(cmd *cobra.Command, asserts []results.Assert, dir, run 
 		return err
 	}
 	set := all.OfRun(run)
-	return judged(cmd, f.shared.format, asserts, func(a results.Assert) results.Assertion { return a.Evaluate(set) })
+	return judged(cmd, f.shared.format, asserts, func(a stat.Assert) stat.Assertion { return a.Evaluate(set) })
 }
 
 // showShape prints the figure that the other benchmark would.

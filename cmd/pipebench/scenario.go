@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/faults"
 )
 
@@ -109,9 +110,9 @@ func (f scenarioFlags) show(cmd *cobra.Command, dir, run string, chosen []faults
 	}
 	set := whole.OfRun(run)
 	if len(set.Faults) == 0 {
-		return results.ErrNothing
+		return view.ErrNothing
 	}
-	if err := viewFaults(cmd.OutOrStdout(), results.Format(f.shared.format), set, chosen); err != nil {
+	if err := viewFaults(cmd.OutOrStdout(), view.Format(f.shared.format), set, chosen); err != nil {
 		return err
 	}
 	drawn, err := f.shared.draw(cmd.ErrOrStderr(), dir, whole)
@@ -128,11 +129,11 @@ func (f scenarioFlags) show(cmd *cobra.Command, dir, run string, chosen []faults
 }
 
 // viewFaults writes what each scenario did, in a format.
-func viewFaults(w io.Writer, format results.Format, set *results.Set, chosen []faults.Scenario) error {
+func viewFaults(w io.Writer, format view.Format, set *results.Set, chosen []faults.Scenario) error {
 	switch format {
-	case results.FormatJSON, results.FormatBench:
-		return set.Write(w, format, results.ViewOptions{})
-	case results.FormatCSV:
+	case view.FormatJSON, view.FormatBench:
+		return view.Write(w, set, format, view.Options{})
+	case view.FormatCSV:
 		return scenarioTable("", set.Faults).Write(w, format)
 	}
 	for i, s := range chosen {
@@ -157,8 +158,8 @@ func viewFaults(w io.Writer, format results.Format, set *results.Set, chosen []f
 	return nil
 }
 
-func scenarioTable(title string, all []results.Fault) results.Table {
-	t := results.Table{Title: title, Columns: results.Columns("fault", "verdict", "what happened", "+advice")}
+func scenarioTable(title string, all []results.Fault) view.Table {
+	t := view.Table{Title: title, Columns: view.Columns("fault", "verdict", "what happened", "+advice")}
 	for _, r := range all {
 		t.Append(r.ID, r.Verdict, summary(r), r.Advice)
 	}

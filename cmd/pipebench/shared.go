@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/spf13/cobra"
-
-	"github.com/pipebench/pipebench/results"
 )
 
 // sharedFlags are those that mean the same for every command that has them.
@@ -29,9 +28,9 @@ func (f *sharedFlags) register(cmd *cobra.Command, out string) {
 
 // registerFormat adds the flag of what is printed, and refuses what it cannot be.
 func registerFormat(cmd *cobra.Command, format *string) {
-	cmd.Flags().StringVar(format, "format", string(results.FormatTable), "of what is printed: "+strings.Join(formats(), ", "))
+	cmd.Flags().StringVar(format, "format", string(view.FormatTable), "of what is printed: "+strings.Join(formats(), ", "))
 	cmd.PreRunE = func(*cobra.Command, []string) error {
-		_, err := results.ParseFormat(*format)
+		_, err := view.ParseFormat(*format)
 		return usage(err)
 	}
 	cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp)) // the flag exists
@@ -39,7 +38,7 @@ func registerFormat(cmd *cobra.Command, format *string) {
 
 func formats() []string {
 	var names []string
-	for _, f := range results.Formats() {
+	for _, f := range view.Formats() {
 		names = append(names, string(f))
 	}
 	return names
@@ -61,7 +60,7 @@ func parsePrecision(s string) (float64, error) {
 func noBench(cmd *cobra.Command, format *string) {
 	known := cmd.PreRunE
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
-		if *format == string(results.FormatBench) {
+		if *format == string(view.FormatBench) {
 			return usage(fmt.Errorf("--format bench is of measurements, and %s makes none: use table, markdown, csv or json", cmd.CommandPath()))
 		}
 		return known(cmd, args)

@@ -14,6 +14,8 @@ import (
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/measure"
 	"github.com/pipebench/pipebench/scenarios/tune"
 )
@@ -168,7 +170,7 @@ func (f *tuneFlags) tune(cmd *cobra.Command) error {
 	}
 	err = errors.Join(f.search(cmd.Context(), cmd.ErrOrStderr(), o, out), out.Close())
 	shown := f.report(cmd, out.dir, o, asserts)
-	if err != nil && errors.Is(shown, results.ErrNothing) {
+	if err != nil && errors.Is(shown, view.ErrNothing) {
 		return err
 	}
 	return errors.Join(err, shown)
@@ -197,13 +199,13 @@ func tuneLine(p tune.Progress) string {
 }
 
 // report shows what the run's file says, draws it, and judges it.
-func (f *tuneFlags) report(cmd *cobra.Command, dir string, o tune.Options, asserts []results.Assert) error {
+func (f *tuneFlags) report(cmd *cobra.Command, dir string, o tune.Options, asserts []stat.Assert) error {
 	all, err := results.Read(filepath.Join(dir, recordsFile))
 	if err != nil {
 		return err
 	}
 	set := all.OfRun(o.Run)
-	if err := tune.View(cmd.OutOrStdout(), results.Format(f.shared.format), set, o.Objective); err != nil {
+	if err := tune.View(cmd.OutOrStdout(), view.Format(f.shared.format), set, o.Objective); err != nil {
 		return err
 	}
 	if err := writeBench(filepath.Join(dir, benchFile), tune.Measurements(all)); err != nil {
@@ -224,7 +226,7 @@ func (f *tuneFlags) report(cmd *cobra.Command, dir string, o tune.Options, asser
 
 // judge gives the run its exit code: assertions are about what is recommended,
 // and noise that hides that is no answer.
-func (f *tuneFlags) judge(cmd *cobra.Command, set *results.Set, o tune.Options, asserts []results.Assert) error {
+func (f *tuneFlags) judge(cmd *cobra.Command, set *results.Set, o tune.Options, asserts []stat.Assert) error {
 	if tune.Decide(set.Tunes, o.Objective).Hidden() {
 		return &statusError{exitInconclusive, errors.New("no size can be recommended: noise hides it, or the time was too short; stop what else runs, or give it more (--max-time)")}
 	}
@@ -234,5 +236,5 @@ func (f *tuneFlags) judge(cmd *cobra.Command, set *results.Set, o tune.Options, 
 			recommended.Add(t)
 		}
 	}
-	return judged(cmd, f.shared.format, asserts, func(a results.Assert) results.Assertion { return a.Evaluate(recommended) })
+	return judged(cmd, f.shared.format, asserts, func(a stat.Assert) stat.Assertion { return a.Evaluate(recommended) })
 }

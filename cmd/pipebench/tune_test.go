@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/tune"
 )
 
@@ -157,22 +159,22 @@ func TestTuneEndsAsItsAnswerIs(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			set := recommendedIn(row.set, tune.Balanced)
-			var asserts []results.Assert
+			var asserts []stat.Assert
 			if row.assert != "" {
-				a, err := results.ParseAssert(row.assert)
+				a, err := stat.ParseAssert(row.assert)
 				if err != nil {
 					t.Fatal(err)
 				}
 				asserts = append(asserts, a)
 			}
 			var said bytes.Buffer
-			if err := tune.View(&said, results.FormatTable, set, tune.Balanced); err != nil {
+			if err := tune.View(&said, view.FormatTable, set, tune.Balanced); err != nil {
 				t.Fatal(err)
 			}
 			cmd := newTune()
 			cmd.SetOut(&said)
 			cmd.SetErr(&said)
-			f := &tuneFlags{shared: sharedFlags{format: string(results.FormatTable)}}
+			f := &tuneFlags{shared: sharedFlags{format: string(view.FormatTable)}}
 			o := tune.Default()
 			err := f.judge(cmd, set, o, asserts)
 			if got := exitCode(t.Context(), err, &said); got != row.code || !strings.Contains(said.String(), row.says) {

@@ -4,7 +4,7 @@
 //
 //	plan := abtest.Plan{Old: old, New: new, Flags: []string{"--size", "64KiB"}, Dir: "out"}
 //	before, after, err := abtest.Run(ctx, plan)
-//	comparison, err := results.ComparePairs(before, after, results.CompareOptions{})
+//	comparison, err := stat.ComparePairs(before, after, stat.CompareOptions{})
 //
 // The records of each side are kept in a file of their own, pair by pair, and
 // [Read] makes pairs of them again. Run may be called from several goroutines,
@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/subrun"
 )
 
@@ -37,7 +38,7 @@ type Plan struct {
 	Old, New subrun.Binary
 	Flags    []string      // for the run command of both
 	Pairs    int           // 0 is as many as the number of comparisons asks for ([Wanted])
-	Alpha    float64       // the level those have to be enough for; 0 is [results.DefaultAlpha]
+	Alpha    float64       // the level those have to be enough for; 0 is [stat.DefaultAlpha]
 	MaxTime  time.Duration // begins no pair that would end after it, the first apart, and kills a run that takes longer; 0 is [DefaultMaxTime]
 	Seed     int64         // of the order; each pair runs with a seed of its own, the same on both sides
 	Dir      string        // a folder for the records, made if need be
@@ -68,7 +69,7 @@ func (p Plan) Validate() error {
 // as could establish a change if all agreed, so that some may point the other
 // way, and never fewer than 20.
 func Wanted(comparisons int, alpha float64) int {
-	enough := results.EnoughPairs(max(1, comparisons), alpha)
+	enough := stat.EnoughPairs(max(1, comparisons), alpha)
 	return max(20, 2*enough)
 }
 
@@ -150,7 +151,7 @@ func (r *runner) run(ctx context.Context) error {
 // wanted counts in the first pair what is going to be compared.
 func (r *runner) wanted() int {
 	times := 0
-	for _, s := range r.before[0].Series() {
+	for _, s := range stat.SeriesOf(r.before[0]) {
 		if !s.Metric.Counter {
 			times++
 		}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/faults/evidence"
 )
 
@@ -133,7 +133,7 @@ func gatherWire(ctx context.Context, l *lab) (e Wire, err error) {
 	if err != nil {
 		return e, err
 	}
-	overhead, err := results.MetricByName("overhead")
+	overhead, err := stat.MetricByName("overhead")
 	if err != nil {
 		return e, err
 	}
@@ -144,7 +144,7 @@ func gatherWire(ctx context.Context, l *lab) (e Wire, err error) {
 				continue
 			}
 			seen[size] = true
-			e.Overhead = append(e.Overhead, WireOf{size, results.Median(overhead.Values(r.Samples)).Median})
+			e.Overhead = append(e.Overhead, WireOf{size, stat.Median(overhead.Values(r.Samples)).Median})
 		}
 	}
 	return e, nil

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // noticeable is the share below which a difference counts as none where a
@@ -15,16 +16,16 @@ const noticeable = 0.05
 // A Ratio is how a cell's figure compares with that of the same messages as
 // plain lines, round by round.
 type Ratio struct {
-	Framing   string           `json:"framing"`
-	Size      int              `json:"size"`
-	Placement string           `json:"placement"`
-	Ratio     results.Estimate `json:"ratio"`
+	Framing   string        `json:"framing"`
+	Size      int           `json:"size"`
+	Placement string        `json:"placement"`
+	Ratio     stat.Estimate `json:"ratio"`
 }
 
 // ratios compares a framing with plain lines by one metric, for every size and
 // placement of a pattern.
 func ratios(records []results.Record, metric, framing, pattern string, least int) ([]Ratio, error) {
-	m, err := results.MetricByName(metric)
+	m, err := stat.MetricByName(metric)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +38,7 @@ func ratios(records []results.Record, metric, framing, pattern string, least int
 		lines.Framing = "ndjson"
 		for _, b := range records {
 			if b.Cell == lines {
-				e := results.PairedRatio(m, []results.Record{a}, []results.Record{b})
+				e := stat.PairedRatio(m, []results.Record{a}, []results.Record{b})
 				if e.N > 0 {
 					out = append(out, Ratio{framing, a.Cell.Size, a.Cell.Placement, e})
 				}
@@ -92,7 +93,7 @@ func (r Ratio) at() string {
 }
 
 // estimate is a ratio with its interval.
-func estimate(e results.Estimate) string {
+func estimate(e stat.Estimate) string {
 	if e.Interval == nil {
 		return "×" + significant(e.Median)
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/faults/evidence"
 )
 
@@ -101,17 +101,17 @@ func judgeExact(e Exact) Judgement {
 
 // Check is the evidence of 001-check-free.
 type Check struct {
-	Size      int              `json:"size"`       // bytes of a message
-	CheckNS   results.Estimate `json:"check_ns"`   // of one comparison
-	MessageNS results.Estimate `json:"message_ns"` // of receiving a message
-	Share     results.Estimate `json:"share"`      // the former over the latter, round by round
+	Size      int           `json:"size"`       // bytes of a message
+	CheckNS   stat.Estimate `json:"check_ns"`   // of one comparison
+	MessageNS stat.Estimate `json:"message_ns"` // of receiving a message
+	Share     stat.Estimate `json:"share"`      // the former over the latter, round by round
 }
 
 func gatherCheck(context.Context, *lab) (Check, error) {
 	e := Check{Size: 64 << 10}
 	msg := message(e.Size)
 	var checks, messages, shares []float64
-	for range results.LeastSamples {
+	for range stat.LeastSamples {
 		check := timeChecks()
 		each, err := timeMessages(msg)
 		if err != nil {
@@ -119,7 +119,7 @@ func gatherCheck(context.Context, *lab) (Check, error) {
 		}
 		checks, messages, shares = append(checks, check), append(messages, each), append(shares, check/each)
 	}
-	e.CheckNS, e.MessageNS, e.Share = results.Median(checks), results.Median(messages), results.Median(shares)
+	e.CheckNS, e.MessageNS, e.Share = stat.Median(checks), stat.Median(messages), stat.Median(shares)
 	return e, nil
 }
 

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/faults"
 	"github.com/pipebench/pipebench/scenarios/faults/evidence"
 )
@@ -104,8 +104,8 @@ func judgeAnySize(e Arrival) Judgement {
 
 // Memory is the evidence of 000-memory.
 type Memory struct {
-	Messages []Kept         `json:"messages"`
-	Growth   results.Growth `json:"growth"`
+	Messages []Kept      `json:"messages"`
+	Growth   stat.Growth `json:"growth"`
 }
 
 func gatherMemory(ctx context.Context, _ *lab) (e Memory, err error) {
@@ -123,7 +123,7 @@ func gatherMemory(ctx context.Context, _ *lab) (e Memory, err error) {
 		e.Messages = append(e.Messages, k)
 		sizes, held = append(sizes, float64(size)), append(held, float64(k.Held))
 	}
-	e.Growth, err = results.FitGrowth(sizes, held)
+	e.Growth, err = stat.FitGrowth(sizes, held)
 	return e, err
 }
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/faults"
 	"github.com/pipebench/pipebench/scenarios/faults/evidence"
 )
@@ -18,8 +18,8 @@ type verdictCase struct {
 }
 
 // between is an estimate with that interval.
-func between(lo, hi float64) results.Estimate {
-	return results.Estimate{N: 14, Median: (lo + hi) / 2, Interval: &results.Interval{Lo: lo, Hi: hi, Confidence: 0.95}}
+func between(lo, hi float64) stat.Estimate {
+	return stat.Estimate{N: 14, Median: (lo + hi) / 2, Interval: &stat.Interval{Lo: lo, Hi: hi, Confidence: 0.95}}
 }
 
 // ratiosOf are ratios with those intervals.
@@ -145,9 +145,9 @@ var cases = map[string][]verdictCase{
 		{"not", Arrival{Size: 1}, Refuted, false},
 	},
 	"000-memory": {
-		{"as the message", Memory{Messages: []Kept{{Size: 100, Held: 200}}, Growth: results.Growth{Slope: 0.9}}, Holds, false},
-		{"squared", Memory{Messages: []Kept{{Size: 100, Held: 200}}, Growth: results.Growth{Slope: 2}}, Refuted, false},
-		{"not at all", Memory{Messages: []Kept{{Size: 100, Held: 200}}, Growth: results.Growth{Slope: 0.1}}, Refuted, false},
+		{"as the message", Memory{Messages: []Kept{{Size: 100, Held: 200}}, Growth: stat.Growth{Slope: 0.9}}, Holds, false},
+		{"squared", Memory{Messages: []Kept{{Size: 100, Held: 200}}, Growth: stat.Growth{Slope: 2}}, Refuted, false},
+		{"not at all", Memory{Messages: []Kept{{Size: 100, Held: 200}}, Growth: stat.Growth{Slope: 0.1}}, Refuted, false},
 	},
 	"000-cleared": {
 		{"let go", Kept{Size: 1000, AfterHeap: 99}, Holds, false},
@@ -252,9 +252,9 @@ var cases = map[string][]verdictCase{
 		{"one altered", Pieces{Messages: 9, Intact: 8}, Refuted, false},
 	},
 	"004-4096-cheap": {
-		{"quadratic", faults.Growing{Slope: results.Growth{Slope: 1.7, Interval: &results.Interval{Lo: 1.3, Hi: 2}}}, Refuted, false},
-		{"quadratic, perhaps", faults.Growing{Slope: results.Growth{Slope: 1.7, Interval: &results.Interval{Lo: 0.3, Hi: 3}}}, Refuted, true},
-		{"linear", faults.Growing{Slope: results.Growth{Slope: 1.1, Interval: &results.Interval{Lo: 1, Hi: 1.2}}}, Holds, false},
+		{"quadratic", faults.Growing{Slope: stat.Growth{Slope: 1.7, Interval: &stat.Interval{Lo: 1.3, Hi: 2}}}, Refuted, false},
+		{"quadratic, perhaps", faults.Growing{Slope: stat.Growth{Slope: 1.7, Interval: &stat.Interval{Lo: 0.3, Hi: 3}}}, Refuted, true},
+		{"linear", faults.Growing{Slope: stat.Growth{Slope: 1.1, Interval: &stat.Interval{Lo: 1, Hi: 1.2}}}, Holds, false},
 	},
 	"004-10mb-limit": {
 		{"not a word", faults.Hoard{Limit: 10, Held: 5}, Refuted, false},

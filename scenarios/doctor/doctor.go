@@ -3,14 +3,14 @@
 //
 //	plan := doctor.Plan{Binary: self, Flags: flags, Invocations: 8, Over: 2 * time.Minute, MaxTime: 5 * time.Minute}
 //	watch, err := doctor.Run(ctx, plan, keep)
-//	records := results.BetweenRuns(watch.Runs)
+//	records := stat.BetweenRuns(watch.Runs)
 //	faults := watch.Faults(environment)
 //
 // Samples of one run are no measure of that: they share a minute, a layout of
 // memory, and a mood of the host. So invocations are processes of their own,
 // spread over the time there is. Run may be called from several goroutines, but
 // runs that share a machine disturb each other. It is not promised that a machine
-// stays within what was seen: [results.Compare] trusts it for no longer than it
+// stays within what was seen: [stat.Compare] trusts it for no longer than it
 // was watched.
 package doctor
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pipebench/pipebench/bench/machine"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/subrun"
 )
 
@@ -34,7 +35,7 @@ func TestInvocationsAreSpreadAndKept(t *testing.T) {
 	if err != nil || len(w.Runs) != 4 || kept != 4 || seen != 4 {
 		t.Fatalf("%d runs, %d kept, %d seen: %v", len(w.Runs), kept, seen, err)
 	}
-	records := results.BetweenRuns(w.Runs)
+	records := stat.BetweenRuns(w.Runs)
 	if len(records) != 1 || len(records[0].Values) != 4 || !records[0].Time.After(records[0].Since) {
 		t.Errorf("the noise of %d runs: %+v", len(w.Runs), records)
 	}

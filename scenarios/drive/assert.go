@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // Judge evaluates an assertion on what records say about servers, in the one grammar of the project: "limit>=16MiB" about both directions,
@@ -12,7 +13,7 @@ import (
 //
 // A slope is the one of the records, which is taken from the sizes where it says something; a limit that was not searched for is no limit up
 // to the largest message that was served.
-func Judge(a results.Assert, set *results.Set) results.Assertion {
+func Judge(a stat.Assert, set *results.Set) stat.Assertion {
 	switch a.Metric {
 	case "slope":
 		return judgeSlope(a, set)
@@ -22,7 +23,7 @@ func Judge(a results.Assert, set *results.Set) results.Assertion {
 	return a.Evaluate(set)
 }
 
-func judgeSlope(a results.Assert, set *results.Set) results.Assertion {
+func judgeSlope(a stat.Assert, set *results.Set) stat.Assertion {
 	var cases []figure
 	for _, t := range set.Targets {
 		if slope, ok := number(t.Evidence["slope"]); ok {
@@ -36,7 +37,7 @@ func judgeSlope(a results.Assert, set *results.Set) results.Assertion {
 	return judgeAll(a, cases, "the growth was not measured: it takes three sizes of 64 KiB and more")
 }
 
-func judgeLimit(a results.Assert, set *results.Set) results.Assertion {
+func judgeLimit(a stat.Assert, set *results.Set) stat.Assertion {
 	var cases []figure
 	served := int64(0)
 	for _, t := range set.Targets {
@@ -65,31 +66,31 @@ type figure struct {
 	doubt      string // why a figure that is too large may be so by chance; "" where it is not
 }
 
-func judgeAll(a results.Assert, figures []figure, without string) results.Assertion {
-	out := results.Assertion{Assert: a.Text, Outcome: results.Holds}
+func judgeAll(a stat.Assert, figures []figure, without string) stat.Assertion {
+	out := stat.Assertion{Assert: a.Text, Outcome: stat.Holds}
 	if len(figures) == 0 {
-		out.Outcome, out.Why = results.CannotTell, without
+		out.Outcome, out.Why = stat.CannotTell, without
 	}
 	for _, f := range figures {
-		c := results.AssertCase{Case: f.name, Value: f.text, Outcome: results.Fails}
+		c := stat.AssertCase{Case: f.name, Value: f.text, Outcome: stat.Fails}
 		if holds(a, f.value) {
-			c.Outcome = results.Holds
+			c.Outcome = stat.Holds
 		}
-		if f.doubt != "" && c.Outcome == results.Fails && strings.HasPrefix(a.Op, "<") {
-			c.Outcome, c.Why = results.CannotTell, f.doubt
+		if f.doubt != "" && c.Outcome == stat.Fails && strings.HasPrefix(a.Op, "<") {
+			c.Outcome, c.Why = stat.CannotTell, f.doubt
 		}
-		if upward := strings.HasPrefix(a.Op, ">"); f.least && upward != (c.Outcome == results.Holds) {
-			c.Outcome, c.Why = results.CannotTell, "it was not searched further"
+		if upward := strings.HasPrefix(a.Op, ">"); f.least && upward != (c.Outcome == stat.Holds) {
+			c.Outcome, c.Why = stat.CannotTell, "it was not searched further"
 		}
 		out.Cases = append(out.Cases, c)
-		if c.Outcome == results.Fails || c.Outcome == results.CannotTell && out.Outcome == results.Holds {
+		if c.Outcome == stat.Fails || c.Outcome == stat.CannotTell && out.Outcome == stat.Holds {
 			out.Outcome, out.Why = c.Outcome, c.Case+": "+c.Value
 		}
 	}
 	return out
 }
 
-func holds(a results.Assert, value float64) bool {
+func holds(a stat.Assert, value float64) bool {
 	switch a.Op {
 	case "<":
 		return value < a.Value

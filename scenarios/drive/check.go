@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // A Want is what [Check] demands of a server.
@@ -34,7 +35,7 @@ func Slope(below float64) Want {
 
 // Assert demands what an assertion says, such as "p99<50ms@64KiB".
 func Assert(text string) Want {
-	a, err := results.ParseAssert(text)
+	a, err := stat.ParseAssert(text)
 	return Want{text: text, err: err, plan: func(p *Plan) {
 		if a.Size > 0 {
 			p.Sizes = append(p.Sizes, int(a.Size))
@@ -56,12 +57,12 @@ func Check(t testing.TB, cmd *exec.Cmd, wants ...Want) {
 		return
 	}
 	for _, w := range wants {
-		a, err := results.ParseAssert(w.text)
+		a, err := stat.ParseAssert(w.text)
 		if err != nil {
 			t.Error(err)
 			continue
 		}
-		if j := Judge(a, set); j.Outcome != results.Holds {
+		if j := Judge(a, set); j.Outcome != stat.Holds {
 			t.Errorf("%s: %s: %s: %s", cmd, w.text, j.Outcome, j.Why)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/drive"
 )
 
@@ -83,22 +84,22 @@ func TestJudgeKnowsWhatIsNoVerdict(t *testing.T) {
 	for _, row := range []struct {
 		assert  string
 		targets []results.Target
-		outcome results.AssertOutcome
+		outcome stat.AssertOutcome
 	}{
-		{"slope<1.3", []results.Target{grown}, results.Fails},
-		{"slope<1.5", []results.Target{grown}, results.Holds},
-		{"slope<1.3", []results.Target{scattered}, results.CannotTell},
-		{"slope<1.5", []results.Target{scattered}, results.Holds},
-		{"slope<1.3", []results.Target{served}, results.CannotTell},
-		{"limit>=1MiB", []results.Target{served}, results.Holds},
-		{"limit>=2MiB", []results.Target{served}, results.CannotTell},
-		{"limit<2MiB", []results.Target{served}, results.CannotTell},
-		{"limit<1MiB", []results.Target{served}, results.Fails},
-		{"limit>=1000", []results.Target{served, limited}, results.Fails},
-		{"limit>998", []results.Target{limited}, results.Holds},
-		{"limit>=1", nil, results.CannotTell},
+		{"slope<1.3", []results.Target{grown}, stat.Fails},
+		{"slope<1.5", []results.Target{grown}, stat.Holds},
+		{"slope<1.3", []results.Target{scattered}, stat.CannotTell},
+		{"slope<1.5", []results.Target{scattered}, stat.Holds},
+		{"slope<1.3", []results.Target{served}, stat.CannotTell},
+		{"limit>=1MiB", []results.Target{served}, stat.Holds},
+		{"limit>=2MiB", []results.Target{served}, stat.CannotTell},
+		{"limit<2MiB", []results.Target{served}, stat.CannotTell},
+		{"limit<1MiB", []results.Target{served}, stat.Fails},
+		{"limit>=1000", []results.Target{served, limited}, stat.Fails},
+		{"limit>998", []results.Target{limited}, stat.Holds},
+		{"limit>=1", nil, stat.CannotTell},
 	} {
-		a, err := results.ParseAssert(row.assert)
+		a, err := stat.ParseAssert(row.assert)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,10 +5,11 @@ import (
 	"math"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // FastGrowth is the slope above which a server's time is said to grow faster than the size of a message.
-const FastGrowth = results.FastGrowth
+const FastGrowth = stat.FastGrowth
 
 // linearFrom is from which size on the slope is taken, in bytes: below, what every request costs whatever its size is most of its time, and
 // hides how it grows.
@@ -16,7 +17,7 @@ const linearFrom = 64 << 10
 
 // A Growth is how a server's time grows with the size of a message.
 type Growth struct {
-	results.Growth
+	stat.Growth
 	From, To int // message sizes in bytes
 	Capacity int // of the pipe, in bytes: a server reads no more at a time; 0 where it is not known
 	Shows    int // the size from which on a byte costs half as much again as it did before, at least; 0 where it never does
@@ -64,7 +65,7 @@ func growthOf(targets []results.Target) *Growth {
 		return nil
 	}
 	var err error
-	if g.Growth, err = results.FitGrowth(sizes, times); err != nil {
+	if g.Growth, err = stat.FitGrowth(sizes, times); err != nil {
 		return nil
 	}
 	g.Shows = dearer(sizes, times)

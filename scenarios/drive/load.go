@@ -13,6 +13,8 @@ import (
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
@@ -28,7 +30,7 @@ const (
 	defaultInflight = 1024
 	mostInflight    = 1 << 16
 	defaultLoad     = 3 * time.Second
-	loadRounds      = results.LeastSamples // parts of the duration, each a sample
+	loadRounds      = stat.LeastSamples // parts of the duration, each a sample
 )
 
 // Validate says what is wrong with the load, without a server.
@@ -413,8 +415,8 @@ func lateness(samples []results.Sample) []string {
 }
 
 // loadTable has a row a load.
-func loadTable(targets []results.Target) results.Table {
-	t := results.Table{Columns: results.Columns(">message", ">in flight", ">rate asked", "verdict", ">requests/s", ">p50", ">p99", ">out of order", ">driver's CPU")}
+func loadTable(targets []results.Target) view.Table {
+	t := view.Table{Columns: view.Columns(">message", ">in flight", ">rate asked", "verdict", ">requests/s", ">p50", ">p99", ">out of order", ">driver's CPU")}
 	for _, g := range targets {
 		inflight, isLoad := number(g.Evidence["inflight"])
 		if !isLoad {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/drive"
 )
 
@@ -69,7 +70,7 @@ func TestDocumentsInFlightAreClosedWhenTheyWereAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A document that stays open is opened again by the next sample, which ends the server.
-	if kept.Verdict != string(drive.OK) || len(kept.Samples) != results.LeastSamples || d.Starts() != 1 {
+	if kept.Verdict != string(drive.OK) || len(kept.Samples) != stat.LeastSamples || d.Starts() != 1 {
 		t.Errorf("%s, %d samples, %d starts: %v", kept.Verdict, len(kept.Samples), d.Starts(), kept.Evidence)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // A measurement is what a server did with requests of one size, one at a time.
@@ -19,7 +20,7 @@ type measurement struct {
 const (
 	sampleTime  = 20 * time.Millisecond // what a sample gathers round trips for, unless one takes longer
 	mostTrips   = 2000                  // in one sample
-	patientRuns = 10                    // budgets that a size may take until it has results.LeastSamples
+	patientRuns = 10                    // budgets that a size may take until it has stat.LeastSamples
 )
 
 // measure sends requests of one shape, one at a time, until the budget is spent and there are enough samples, or one is not served. The
@@ -66,7 +67,7 @@ func (d *Driver) more(m *measurement, spent time.Duration) bool {
 	switch {
 	case m.served <= d.least[m.size]: // the first is in no sample
 		return spent < demandTime
-	case samples >= results.LeastSamples:
+	case samples >= stat.LeastSamples:
 		return spent < d.o.Budget
 	}
 	return samples == 0 || spent < patientRuns*d.o.Budget

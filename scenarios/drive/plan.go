@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -24,7 +25,7 @@ type Plan struct {
 
 // Demand has a size measured until an assertion on it can be judged: a percentile takes a number of round trips that a budget may not hold.
 // They have half a minute. An assertion on every size demands nothing.
-func (p *Plan) Demand(a results.Assert) {
+func (p *Plan) Demand(a stat.Assert) {
 	if a.Size <= 0 || a.Observations() == 0 {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // A Sweep is what came of requests of several sizes.
@@ -170,7 +171,7 @@ func medianTime(samples []results.Sample) float64 {
 	for _, s := range samples {
 		ns = append(ns, float64(s.ElapsedNS)/float64(s.Messages))
 	}
-	return results.Median(ns).Median
+	return stat.Median(ns).Median
 }
 
 // ourShare is this process's part of the processor time that both sides used together.

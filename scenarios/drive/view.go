@@ -7,29 +7,31 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // View writes what records say about servers, for people: a table by size, then the limits, the growth, the load, and advice. Only the
 // formats table, markdown and, of sizes and loads, csv have a view of their own; else the records are shown as they are.
-func View(w io.Writer, format results.Format, set *results.Set) error {
+func View(w io.Writer, format view.Format, set *results.Set) error {
 	if len(set.Targets) == 0 && len(set.Faults) == 0 {
-		return results.ErrNothing
+		return view.ErrNothing
 	}
 	switch format {
-	case results.FormatTable, results.FormatMarkdown:
-	case results.FormatCSV:
-		for _, t := range []results.Table{sizeTable(set.Targets), loadTable(set.Targets)} {
+	case view.FormatTable, view.FormatMarkdown:
+	case view.FormatCSV:
+		for _, t := range []view.Table{sizeTable(set.Targets), loadTable(set.Targets)} {
 			if len(t.Rows) > 0 {
 				return t.Write(w, format)
 			}
 		}
 		fallthrough
 	default:
-		return set.Write(w, format, results.ViewOptions{})
+		return view.Write(w, set, format, view.Options{})
 	}
 	var text strings.Builder
 	fmt.Fprintln(&text, headline(set))
-	for _, t := range []results.Table{sizeTable(set.Targets), loadTable(set.Targets), faultTable(set.Faults)} {
+	for _, t := range []view.Table{sizeTable(set.Targets), loadTable(set.Targets), faultTable(set.Faults)} {
 		if len(t.Rows) == 0 {
 			continue
 		}
@@ -75,8 +77,8 @@ func commandText(v any) string {
 }
 
 // sizeTable has a row a size.
-func sizeTable(targets []results.Target) results.Table {
-	t := results.Table{Columns: results.Columns(">message", "verdict", ">time", ">p99", ">ns/B", ">MB/s both ways", ">reply", ">server memory", ">driver's CPU", ">n")}
+func sizeTable(targets []results.Target) view.Table {
+	t := view.Table{Columns: view.Columns(">message", "verdict", ">time", ">p99", ">ns/B", ">MB/s both ways", ">reply", ">server memory", ">driver's CPU", ">n")}
 	for _, g := range targets {
 		if _, isLoad := g.Evidence["inflight"]; g.Size == 0 || isLoad {
 			continue
@@ -204,7 +206,7 @@ func growthSentence(t results.Target, slope float64) string {
 	g := Growth{From: int(from), To: int(to), Capacity: int(capacity), Shows: int(shows)}
 	g.Slope, g.Points = slope, int(points)
 	if known {
-		g.Interval = &results.Interval{Lo: lo, Hi: hi}
+		g.Interval = &stat.Interval{Lo: lo, Hi: hi}
 	}
 	return g.String()
 }
@@ -253,8 +255,8 @@ func warnings(targets []results.Target) []string {
 	return out
 }
 
-func faultTable(faults []results.Fault) results.Table {
-	t := results.Table{Columns: results.Columns("fault", "verdict", "what came of it")}
+func faultTable(faults []results.Fault) view.Table {
+	t := view.Table{Columns: view.Columns("fault", "verdict", "what came of it")}
 	for _, f := range faults {
 		t.Append(f.ID, f.Verdict, f.Advice)
 	}

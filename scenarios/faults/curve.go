@@ -1,6 +1,9 @@
 package faults
 
-import "github.com/pipebench/pipebench/results"
+import (
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+)
 
 // A Curve is evidence that says more as a picture. It is the field "curve" of
 // a fault's evidence.
@@ -40,7 +43,7 @@ func CurveOf(f results.Fault) (Curve, bool) {
 }
 
 // estimated is a point with the interval of an estimate.
-func estimated(x float64, e results.Estimate) Point {
+func estimated(x float64, e stat.Estimate) Point {
 	p := Point{X: x, Y: e.Median, Low: e.Median, High: e.Median}
 	if e.Interval != nil {
 		p.Low, p.High = e.Interval.Lo, e.Interval.Hi

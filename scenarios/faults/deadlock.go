@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/faults/actor"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
@@ -185,10 +185,10 @@ func writeUntil(w *syspipe.End, size int, d time.Duration) (accepted int64, stal
 }
 
 // medianOf estimates durations, in nanoseconds.
-func medianOf(d []time.Duration) results.Estimate {
+func medianOf(d []time.Duration) stat.Estimate {
 	values := make([]float64, len(d))
 	for i := range d {
 		values[i] = float64(d[i])
 	}
-	return results.Median(values)
+	return stat.Median(values)
 }

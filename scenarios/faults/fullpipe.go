@@ -7,6 +7,7 @@ import (
 
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
 )
@@ -24,11 +25,11 @@ type Waiting struct {
 	Capacity int    `json:"capacity"` // bytes, read back
 	Size     int    `json:"size"`     // bytes of a message
 
-	Goodput  map[string]results.Estimate `json:"goodput"`            // B/s, by framing
-	ToBest   map[string]results.Estimate `json:"to_blocking"`        // goodput over that of a blocking writer of the same framing, round by round
-	PauseNS  int64                       `json:"pause_ns,omitempty"` // where the writer sleeps
-	CeilingB float64                     `json:"ceiling,omitempty"`  // B/s: a pipe's worth per pause
-	Curve    *Curve                      `json:"curve,omitempty"`
+	Goodput  map[string]stat.Estimate `json:"goodput"`            // B/s, by framing
+	ToBest   map[string]stat.Estimate `json:"to_blocking"`        // goodput over that of a blocking writer of the same framing, round by round
+	PauseNS  int64                    `json:"pause_ns,omitempty"` // where the writer sleeps
+	CeilingB float64                  `json:"ceiling,omitempty"`  // B/s: a pipe's worth per pause
+	Curve    *Curve                   `json:"curve,omitempty"`
 }
 
 // slowAt is the share of a blocking writer's goodput below which a way to wait
@@ -89,7 +90,7 @@ func runFullPipe(ctx context.Context, s *stage) error {
 // FullPipePlan measures every way to wait that this system has, for a writer
 // of large messages in each of the framings.
 func FullPipePlan(framings []string) bench.Plan {
-	p := bench.Plan{Samples: results.LeastSamples, Duration: 25 * time.Millisecond}
+	p := bench.Plan{Samples: stat.LeastSamples, Duration: 25 * time.Millisecond}
 	for _, wait := range syspipe.IOs() {
 		if wait.Supported() != nil {
 			continue
@@ -107,7 +108,7 @@ func FullPipePlan(framings []string) bench.Plan {
 // Waits makes the evidence of full-pipe from the records of a [FullPipePlan],
 // in the order of [syspipe.IOs].
 func Waits(records []results.Record) []Waiting {
-	goodput, err := results.MetricByName("goodput")
+	goodput, err := stat.MetricByName("goodput")
 	if err != nil {
 		return nil
 	}
@@ -122,15 +123,15 @@ func Waits(records []results.Record) []Waiting {
 	var out []Waiting
 	for _, wait := range syspipe.IOs() {
 		e := Waiting{IO: wait.String(), Pipe: string(syspipe.Anonymous), Size: fullPipeSize,
-			Goodput: map[string]results.Estimate{}, ToBest: map[string]results.Estimate{}}
+			Goodput: map[string]stat.Estimate{}, ToBest: map[string]stat.Estimate{}}
 		for _, f := range framingsOf(records) {
 			mine, best := find(wait, f), find(syspipe.Blocking, f)
 			if mine == nil || best == nil {
 				continue
 			}
 			e.Capacity = mine[0].Samples[0].Capacity
-			e.Goodput[f] = results.Median(goodput.Values(mine[0].Samples))
-			e.ToBest[f] = results.PairedRatio(goodput, mine, best)
+			e.Goodput[f] = stat.Median(goodput.Values(mine[0].Samples))
+			e.ToBest[f] = stat.PairedRatio(goodput, mine, best)
 		}
 		if len(e.Goodput) == 0 {
 			continue

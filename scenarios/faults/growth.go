@@ -8,6 +8,7 @@ import (
 
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
 )
@@ -22,20 +23,20 @@ var growth = Scenario{
 type Growing struct {
 	Framing string `json:"framing"`
 
-	PerByte []Sized        `json:"per_byte"` // ns for a byte, by message size
-	Calls   float64        `json:"calls"`    // reader's system calls for a KiB, largest size
-	Slope   results.Growth `json:"slope"`    // of the time a message over its size, from SlopeFrom on
-	ToOurs  []Sized        `json:"to_ours"`  // time a message over that of our reader, round by round
-	Beyond  []Sized        `json:"beyond,omitempty"`
-	Curve   *Curve         `json:"curve,omitempty"`
+	PerByte []Sized     `json:"per_byte"` // ns for a byte, by message size
+	Calls   float64     `json:"calls"`    // reader's system calls for a KiB, largest size
+	Slope   stat.Growth `json:"slope"`    // of the time a message over its size, from SlopeFrom on
+	ToOurs  []Sized     `json:"to_ours"`  // time a message over that of our reader, round by round
+	Beyond  []Sized     `json:"beyond,omitempty"`
+	Curve   *Curve      `json:"curve,omitempty"`
 }
 
 // A Sized is a figure for one message size. One that was not measured but
 // follows from the slope says so.
 type Sized struct {
-	Size         int              `json:"size"` // bytes
-	Figure       results.Estimate `json:"figure"`
-	Extrapolated bool             `json:"extrapolated,omitempty"`
+	Size         int           `json:"size"` // bytes
+	Figure       stat.Estimate `json:"figure"`
+	Extrapolated bool          `json:"extrapolated,omitempty"`
 }
 
 // extrapolateTo is the largest size that the slope is followed to, in bytes.
@@ -123,7 +124,7 @@ var growthSizes = []int{64 << 10, SlopeFrom, 2 * SlopeFrom, 4 * SlopeFrom, 8 * S
 // GrowthPlan measures the three readers with messages of growing size up to
 // the given one; byte by byte up to 1 MiB.
 func GrowthPlan(upTo int) bench.Plan {
-	p := bench.Plan{Samples: results.LeastSamples, Duration: 15 * time.Millisecond}
+	p := bench.Plan{Samples: stat.LeastSamples, Duration: 15 * time.Millisecond}
 	for _, size := range growthSizes {
 		if size > upTo {
 			break
@@ -140,11 +141,11 @@ func GrowthPlan(upTo int) bench.Plan {
 
 // Growings makes the evidence of growth from the records of a [GrowthPlan].
 func Growings(records []results.Record) []Growing {
-	elapsed, err := results.MetricByName("time")
+	elapsed, err := stat.MetricByName("time")
 	if err != nil {
 		return nil
 	}
-	calls, err := results.MetricByName("reader-calls")
+	calls, err := stat.MetricByName("reader-calls")
 	if err != nil {
 		return nil
 	}
@@ -162,17 +163,17 @@ func Growings(records []results.Record) []Growing {
 			if !ok || len(r.Samples) == 0 {
 				continue
 			}
-			t := results.Median(elapsed.Values(r.Samples))
+			t := stat.Median(elapsed.Values(r.Samples))
 			e.PerByte = append(e.PerByte, Sized{Size: size, Figure: scaled(t, 1/float64(size))})
-			e.Calls = results.Median(calls.Values(r.Samples)).Median / float64(size) * 1024
+			e.Calls = stat.Median(calls.Values(r.Samples)).Median / float64(size) * 1024
 			if size >= SlopeFrom {
 				sizes, times = append(sizes, float64(size)), append(times, t.Median)
 			}
 			if ours, ok := bySize[key("ndjson", size)]; ok {
-				e.ToOurs = append(e.ToOurs, Sized{Size: size, Figure: results.PairedRatio(elapsed, []results.Record{r}, []results.Record{ours})})
+				e.ToOurs = append(e.ToOurs, Sized{Size: size, Figure: stat.PairedRatio(elapsed, []results.Record{r}, []results.Record{ours})})
 			}
 		}
-		if e.Slope, err = results.FitGrowth(sizes, times); err != nil {
+		if e.Slope, err = stat.FitGrowth(sizes, times); err != nil {
 			continue // too few sizes to tell
 		}
 		e.extrapolate(extrapolateTo)
@@ -186,15 +187,15 @@ func (e *Growing) extrapolate(upTo int) {
 	last := e.PerByte[len(e.PerByte)-1]
 	for size := last.Size * 4; size <= upTo; size *= 4 {
 		perByte := last.Figure.Median * math.Pow(float64(size)/float64(last.Size), e.Slope.Slope-1)
-		e.Beyond = append(e.Beyond, Sized{Size: size, Figure: results.Estimate{Median: perByte}, Extrapolated: true})
+		e.Beyond = append(e.Beyond, Sized{Size: size, Figure: stat.Estimate{Median: perByte}, Extrapolated: true})
 	}
 }
 
 // scaled multiplies an estimate by a constant.
-func scaled(e results.Estimate, by float64) results.Estimate {
+func scaled(e stat.Estimate, by float64) stat.Estimate {
 	e.Median *= by
 	if e.Interval != nil {
-		e.Interval = &results.Interval{Lo: e.Interval.Lo * by, Hi: e.Interval.Hi * by, Confidence: e.Interval.Confidence}
+		e.Interval = &stat.Interval{Lo: e.Interval.Lo * by, Hi: e.Interval.Hi * by, Confidence: e.Interval.Confidence}
 	}
 	return e
 }

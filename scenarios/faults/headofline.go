@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/faults/actor"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
@@ -21,16 +21,16 @@ var headOfLine = Scenario{
 
 // A Queueing is the evidence of head-of-line for one framing.
 type Queueing struct {
-	Framing    string           `json:"framing"`
-	Large      int              `json:"large"`       // bytes of the message that is under way
-	Small      int              `json:"small"`       // bytes of the one that waits
-	Drain      float64          `json:"drain"`       // bytes a second that the reader takes
-	Capacity   int              `json:"capacity"`    // bytes the pipe holds
-	Wait       results.Estimate `json:"wait"`        // ns from sending the small message to its arrival
-	WholeNS    float64          `json:"whole_ns"`    // what the reader takes for the large message
-	ExpectedNS float64          `json:"expected_ns"` // what the pipe's content and one frame take it
-	Share      results.Estimate `json:"share"`       // the wait over WholeNS
-	Curve      *Curve           `json:"curve,omitempty"`
+	Framing    string        `json:"framing"`
+	Large      int           `json:"large"`       // bytes of the message that is under way
+	Small      int           `json:"small"`       // bytes of the one that waits
+	Drain      float64       `json:"drain"`       // bytes a second that the reader takes
+	Capacity   int           `json:"capacity"`    // bytes the pipe holds
+	Wait       stat.Estimate `json:"wait"`        // ns from sending the small message to its arrival
+	WholeNS    float64       `json:"whole_ns"`    // what the reader takes for the large message
+	ExpectedNS float64       `json:"expected_ns"` // what the pipe's content and one frame take it
+	Share      stat.Estimate `json:"share"`       // the wait over WholeNS
+	Curve      *Curve        `json:"curve,omitempty"`
 }
 
 // judgeQueueing is the rule of head-of-line: a small message is stuck behind a
@@ -56,7 +56,7 @@ const (
 	queueLarge = 4 << 20
 	queueSmall = 200
 	perByte    = 47 * time.Nanosecond // of a real server, measured
-	queueRuns  = results.LeastSamples
+	queueRuns  = stat.LeastSamples
 )
 
 func runHeadOfLine(ctx context.Context, s *stage) error {
@@ -108,7 +108,7 @@ func queueing(spec string, waits []time.Duration, capacity int) Queueing {
 	for i, w := range waits {
 		shares[i] = float64(w) / e.WholeNS
 	}
-	e.Share = results.Median(shares)
+	e.Share = stat.Median(shares)
 	return e
 }
 

@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // Each rule is given evidence that makes it go every way that it can go.
 func TestRules(t *testing.T) {
-	interval := func(lo, hi float64) results.Estimate {
-		return results.Estimate{N: 6, Median: (lo + hi) / 2, Interval: &results.Interval{Lo: lo, Hi: hi, Confidence: 0.97}}
+	interval := func(lo, hi float64) stat.Estimate {
+		return stat.Estimate{N: 6, Median: (lo + hi) / 2, Interval: &stat.Interval{Lo: lo, Hi: hi, Confidence: 0.97}}
 	}
 	sent := [2]int64{100, 100}
 	for _, c := range []struct {
@@ -33,9 +34,9 @@ func TestRules(t *testing.T) {
 		{"server left", judgeSurvivor(Survivor{Exited: true}), Sound},
 		{"server stayed", judgeSurvivor(Survivor{}), Orphaned},
 
-		{"writer slow everywhere", judgeWaiting(Waiting{ToBest: map[string]results.Estimate{"a": interval(0.01, 0.02), "b": interval(0.01, 0.1)}}), Slow},
-		{"writer slow in one framing", judgeWaiting(Waiting{ToBest: map[string]results.Estimate{"a": interval(0.01, 0.02), "b": interval(0.5, 0.6)}}), Sound},
-		{"writer perhaps as fast", judgeWaiting(Waiting{ToBest: map[string]results.Estimate{"a": {N: 6, Median: 0.1, Interval: &results.Interval{Lo: 0.05, Hi: 1.2}}}}), Sound},
+		{"writer slow everywhere", judgeWaiting(Waiting{ToBest: map[string]stat.Estimate{"a": interval(0.01, 0.02), "b": interval(0.01, 0.1)}}), Slow},
+		{"writer slow in one framing", judgeWaiting(Waiting{ToBest: map[string]stat.Estimate{"a": interval(0.01, 0.02), "b": interval(0.5, 0.6)}}), Sound},
+		{"writer perhaps as fast", judgeWaiting(Waiting{ToBest: map[string]stat.Estimate{"a": {N: 6, Median: 0.1, Interval: &stat.Interval{Lo: 0.05, Hi: 1.2}}}}), Sound},
 		{"writer without figures", judgeWaiting(Waiting{}), Sound},
 
 		{"exchange done", judgeExchange(Exchange{Size: 100, Received: sent}), Sound},
@@ -72,10 +73,10 @@ func TestRules(t *testing.T) {
 		{"later message waited for", judgeMismatch(Mismatch{First: understood, Sent: 3, Understood: 2, Waits: true}), Stuck},
 		{"message gone", judgeMismatch(Mismatch{First: understood, Sent: 3, Understood: 2}), SilentLoss},
 
-		{"cost quadratic", judgeGrowing(Growing{Slope: results.Growth{Slope: 1.9, Interval: &results.Interval{Lo: 1.5, Hi: 2.1}}}), Grows},
-		{"cost quadratic, perhaps", judgeGrowing(Growing{Slope: results.Growth{Slope: 1.9, Interval: &results.Interval{Lo: 0.5, Hi: 3}}}), Sound},
-		{"cost linear and high", judgeGrowing(Growing{Slope: results.Growth{Slope: 1}, ToOurs: []Sized{{Figure: interval(900, 1000)}}}), Slow},
-		{"cost linear", judgeGrowing(Growing{Slope: results.Growth{Slope: 1.1}, ToOurs: []Sized{{Figure: interval(0.9, 4)}}}), Sound},
+		{"cost quadratic", judgeGrowing(Growing{Slope: stat.Growth{Slope: 1.9, Interval: &stat.Interval{Lo: 1.5, Hi: 2.1}}}), Grows},
+		{"cost quadratic, perhaps", judgeGrowing(Growing{Slope: stat.Growth{Slope: 1.9, Interval: &stat.Interval{Lo: 0.5, Hi: 3}}}), Sound},
+		{"cost linear and high", judgeGrowing(Growing{Slope: stat.Growth{Slope: 1}, ToOurs: []Sized{{Figure: interval(900, 1000)}}}), Slow},
+		{"cost linear", judgeGrowing(Growing{Slope: stat.Growth{Slope: 1.1}, ToOurs: []Sized{{Figure: interval(0.9, 4)}}}), Sound},
 
 		{"line refused at the limit", judgeHoard(Hoard{Limit: 100, Held: 300, Detected: true}), Sound},
 		{"line refused, far more held", judgeHoard(Hoard{Limit: 100, Held: 301, Detected: true}), Grows},
@@ -94,7 +95,7 @@ func TestGrowthFromRecords(t *testing.T) {
 		linear := int64(size)
 		for framing, ns := range map[string]int64{"ndjson": linear, "ndjson-rescan": linear * linear >> 16, "ndjson-bytewise": 150 * linear} {
 			r := results.Record{Run: "r", Cell: growthCell(framing, size)}
-			for i := range int64(results.LeastSamples) {
+			for i := range int64(stat.LeastSamples) {
 				r.Samples = append(r.Samples, results.Sample{ElapsedNS: 10 * (ns + i), Messages: 10, PayloadBytes: int64(10 * size), Reader: results.Counters{Calls: 40}})
 			}
 			records = append(records, r)
@@ -138,7 +139,7 @@ func TestWaitsFromRecords(t *testing.T) {
 			ns = 100_000
 		}
 		r := results.Record{Run: "r", Cell: cell}
-		for range results.LeastSamples {
+		for range stat.LeastSamples {
 			r.Samples = append(r.Samples, results.Sample{ElapsedNS: ns, Messages: 1, PayloadBytes: 1000, Capacity: 65536})
 		}
 		records = append(records, r)

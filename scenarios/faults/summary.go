@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/faults/evidence"
 )
 
@@ -52,7 +53,7 @@ func (e Waiting) summary() string {
 		goodput = append(goodput, g.Median)
 		ratio = append(ratio, e.ToBest[f].Median)
 	}
-	s := fmt.Sprintf("%s, ×%.3g of a blocking writer", results.FormatGoodput(results.Median(goodput).Median), results.Median(ratio).Median)
+	s := fmt.Sprintf("%s, ×%.3g of a blocking writer", results.FormatGoodput(stat.Median(goodput).Median), stat.Median(ratio).Median)
 	if e.CeilingB > 0 {
 		s += ", a pipe's worth per pause being " + results.FormatGoodput(e.CeilingB)
 	}

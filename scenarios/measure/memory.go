@@ -10,6 +10,7 @@ import (
 
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // What is copied: as much as a pipe holds, which stays in a core's cache, and
@@ -45,7 +46,7 @@ func Memory(ctx context.Context, run string, t placement.Topology) ([]results.Pr
 			if err != nil {
 				return nil, err
 			}
-			records = append(records, memoryRecord(run, place, size, threadsOf(cpus), results.Median(rates)))
+			records = append(records, memoryRecord(run, place, size, threadsOf(cpus), stat.Median(rates)))
 		}
 	}
 	return records, nil
@@ -59,7 +60,7 @@ func threadsOf(c placement.CPUs) []int {
 	return []int{c.Writer, c.Reader}
 }
 
-func memoryRecord(run, place string, size int, cpus []int, e results.Estimate) results.Probe {
+func memoryRecord(run, place string, size int, cpus []int, e stat.Estimate) results.Probe {
 	how := fmt.Sprintf("copy from one buffer of %s to another, %s, for %v; median of %d", results.FormatSize(int64(size)), where(cpus), copyDuration, e.N)
 	if e.Interval != nil {
 		how += fmt.Sprintf(", 95 %% interval %s to %s", results.FormatGoodput(e.Interval.Lo), results.FormatGoodput(e.Interval.Hi))

@@ -17,7 +17,7 @@ import (
 
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/placement"
-	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 var pairs = flag.Int("pairs", 15, "how often each comparison with another benchmark is repeated")
@@ -67,7 +67,7 @@ func BenchmarkAgainstPeers(b *testing.B) {
 			for range *pairs {
 				ratios = append(ratios, p.ratio(b, topology, cpus.Writer))
 			}
-			e := results.Median(ratios)
+			e := stat.Median(ratios)
 			b.ReportMetric(0, "ns/op") // the time of the comparison says nothing
 			b.ReportMetric(e.Median, "ours/theirs")
 			if e.Interval != nil {
@@ -100,7 +100,7 @@ func (p peer) ratio(b *testing.B, t placement.Topology, cpu int) float64 {
 	if err != nil {
 		b.Fatal(err)
 	}
-	m, err := results.MetricByName(shape.metric)
+	m, err := stat.MetricByName(shape.metric)
 	if err != nil {
 		b.Fatal(err)
 	}

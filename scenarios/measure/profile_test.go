@@ -11,6 +11,7 @@ import (
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 func TestEachPlacementOfTheMachineHasItsCells(t *testing.T) {
@@ -107,7 +108,7 @@ func TestThePageSaysWhatLentPagesDoNotDo(t *testing.T) {
 		set.Records = append(set.Records, c)
 	}
 	var text strings.Builder
-	if err := ProfilePage(set).Write(&text, results.FormatTable); err != nil {
+	if err := ProfilePage(set).Write(&text, view.FormatTable); err != nil {
 		t.Fatal(err)
 	}
 	wants := []string{"20.0 GB/s", "10.0 GB/s", "passes 0.5 times as many bytes"}

@@ -5,34 +5,36 @@ import (
 	"slices"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/rules"
 )
 
 // Page lays the limits of a set's machine in one table, a column a placement.
 // A set of another sort gives a page without rows.
 func ProfilePage(set *results.Set) rules.View {
-	rows := results.Summarise(set).Rows
+	rows := view.Summarise(set).Rows
 	p := page{set: set, rows: rows, places: placesOf(rows)}
-	t := results.Table{Title: "The limits of this machine's pipes", Columns: results.Columns("what", "of")}
+	t := view.Table{Title: "The limits of this machine's pipes", Columns: view.Columns("what", "of")}
 	for _, place := range p.places {
-		t.Columns = append(t.Columns, results.Column{Title: place, Right: true})
+		t.Columns = append(t.Columns, view.Column{Title: place, Right: true})
 	}
 	p.memory(&t)
 	p.streams(&t, "", "raw stream")
 	p.streams(&t, "vmsplice", "raw stream, vmsplice [2]")
 	p.streams(&t, "splice", "raw stream, splice [3]")
 	p.trips(&t)
-	return rules.View{Header: p.header(), Tables: []results.Table{t}, Notes: p.notes()}
+	return rules.View{Header: p.header(), Tables: []view.Table{t}, Notes: p.notes()}
 }
 
 type page struct {
 	set    *results.Set
-	rows   []results.Row
+	rows   []stat.Row
 	places []string
 }
 
 // placesOf are the placements of the rows, in the order in which views show them.
-func placesOf(rows []results.Row) []string {
+func placesOf(rows []stat.Row) []string {
 	var places []string
 	for _, r := range rows {
 		if !slices.Contains(places, r.Cell.Placement) {
@@ -53,7 +55,7 @@ func (p page) header() []string {
 	return lines
 }
 
-func (p page) memory(t *results.Table) {
+func (p page) memory(t *view.Table) {
 	for _, size := range []int{beyondCache, inCache} {
 		row, any := []string{"memory copy [1]", results.FormatSize(int64(size))}, false
 		for _, place := range p.places {
@@ -85,25 +87,25 @@ func text(s string, ok bool) string {
 	return s
 }
 
-func (p page) streams(t *results.Table, transfer, what string) {
+func (p page) streams(t *view.Table, transfer, what string) {
 	for _, size := range profileStreamSizes {
-		p.row(t, what, size, "stream", transfer, func(r results.Row) string {
+		p.row(t, what, size, "stream", transfer, func(r stat.Row) string {
 			return estimate(r, "goodput", results.FormatGoodput)
 		})
 	}
 }
 
-func (p page) trips(t *results.Table) {
+func (p page) trips(t *view.Table) {
 	for _, size := range profileTripSizes {
-		p.row(t, "raw round trip, median", size, "roundtrip", "", func(r results.Row) string {
-			l, ok := r.Felt()
+		p.row(t, "raw round trip, median", size, "roundtrip", "", func(r stat.Row) string {
+			l, ok := r.PrimaryLatency()
 			if !ok || l.P50NS == nil {
 				return "-"
 			}
 			return results.FormatDuration(float64(*l.P50NS))
 		})
-		p.row(t, "raw round trip, p99", size, "roundtrip", "", func(r results.Row) string {
-			l, ok := r.Felt()
+		p.row(t, "raw round trip, p99", size, "roundtrip", "", func(r stat.Row) string {
+			l, ok := r.PrimaryLatency()
 			if !ok || l.P99NS == nil {
 				return "-"
 			}
@@ -113,7 +115,7 @@ func (p page) trips(t *results.Table) {
 }
 
 // row adds one row, unless no placement has it.
-func (p page) row(t *results.Table, what string, size int, pattern, transfer string, figure func(results.Row) string) {
+func (p page) row(t *view.Table, what string, size int, pattern, transfer string, figure func(stat.Row) string) {
 	row, any := []string{what, results.FormatSize(int64(size))}, false
 	for _, place := range p.places {
 		r, ok := p.find(size, place, pattern, transfer)
@@ -131,19 +133,19 @@ func (p page) row(t *results.Table, what string, size int, pattern, transfer str
 	}
 }
 
-func (p page) find(size int, place, pattern, transfer string) (results.Row, bool) {
-	at := slices.IndexFunc(p.rows, func(r results.Row) bool {
+func (p page) find(size int, place, pattern, transfer string) (stat.Row, bool) {
+	at := slices.IndexFunc(p.rows, func(r stat.Row) bool {
 		c := r.Cell
 		return c.Framing == "raw" && c.Size == size && c.Placement == place && c.Pattern == pattern && c.Transfer == transfer
 	})
 	if at < 0 {
-		return results.Row{}, false
+		return stat.Row{}, false
 	}
 	return p.rows[at], true
 }
 
 // estimate is a median and how far its interval goes.
-func estimate(r results.Row, metric string, format func(float64) string) string {
+func estimate(r stat.Row, metric string, format func(float64) string) string {
 	e, ok := r.Estimates[metric]
 	if !ok {
 		return "-"
@@ -173,7 +175,7 @@ func (p page) notes() []string {
 
 // lent reports whether the set has rows of lent pages.
 func (p page) lent() bool {
-	return slices.ContainsFunc(p.rows, func(r results.Row) bool { return r.Cell.Transfer != "" })
+	return slices.ContainsFunc(p.rows, func(r stat.Row) bool { return r.Cell.Transfer != "" })
 }
 
 // shares set raw streams beside the memory: a pipe copies each byte twice.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // A Shape is the work of another benchmark: a cell set to exactly what that
@@ -71,11 +72,11 @@ func (s Shape) Fit(to *Sweep) {
 // Figure is the median of a record as the other benchmark prints its own, with
 // the ends of its interval; false where the record has no samples.
 func (s Shape) Figure(r results.Record) (string, bool) {
-	m, err := results.MetricByName(s.metric)
+	m, err := stat.MetricByName(s.metric)
 	if err != nil || len(r.Samples) == 0 {
 		return "", false
 	}
-	e := results.Median(m.Values(r.Samples))
+	e := stat.Median(m.Values(r.Samples))
 	text := fmt.Sprintf("%s on %s: "+s.figure, s.Name, r.Cell.Placement, e.Median*s.scale)
 	if e.Interval != nil {
 		text += fmt.Sprintf(" [%.4g, %.4g]", e.Interval.Lo*s.scale, e.Interval.Hi*s.scale)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/syspipe/probe"
 )
 
@@ -72,7 +73,7 @@ func Beside(sets []*results.Set, systems []string) View {
 		columns = append(columns, "alike")
 	}
 	for _, kind := range kindsOf(sets) {
-		t := results.Table{Title: title(kind), Columns: results.Columns(columns...)}
+		t := view.Table{Title: title(kind), Columns: view.Columns(columns...)}
 		for _, step := range stepsOf(sets, kind) {
 			t.Append(besideRow(all, systems, kind, step)...)
 		}
@@ -165,10 +166,10 @@ func stepsOf(sets []*results.Set, kind string) []string {
 
 // documented is what the rules of the systems say in words, and where that was
 // read.
-func documented(systems []string) results.Table {
-	t := results.Table{
+func documented(systems []string) view.Table {
+	t := view.Table{
 		Title:   "What is documented of " + strings.Join(systems, ", ") + " (not measured here)",
-		Columns: results.Columns("about", "system", "says", "source"),
+		Columns: view.Columns("about", "system", "says", "source"),
 	}
 	about := map[string][][]string{}
 	for _, s := range systems {

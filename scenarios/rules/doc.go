@@ -5,7 +5,7 @@
 //		return file.Write(rules.Record(run, f))
 //	})
 //	view := rules.Page(set)
-//	err = view.Write(os.Stdout, results.FormatTable)
+//	err = view.Write(os.Stdout, view.FormatTable)
 //
 // Pages are data and may be made and written by any number of goroutines. The
 // wording and the layout of a page are not promised; the file is.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // fillSteps begin the four steps that fill a pipe with writes of one size; the
@@ -50,10 +51,10 @@ func cutFill(step string) (which, size int, ok bool) {
 }
 
 // fillTable has a row for each size of writes.
-func fillTable(kind string, fills []filling, notes *sources) results.Table {
-	t := results.Table{
+func fillTable(kind string, fills []filling, notes *sources) view.Table {
+	t := view.Table{
 		Title:   title(kind) + " when writes of one size, without blocking, fill it until one is refused",
-		Columns: results.Columns(">each write", ">accepted", ">last write in part", ">1 B more fits", ">poll says writable", "documented rule"),
+		Columns: view.Columns(">each write", ">accepted", ">last write in part", ">1 B more fits", ">poll says writable", "documented rule"),
 	}
 	for _, f := range fills {
 		row := []string{valueText(f.size, "B")}

@@ -8,22 +8,23 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // A View is tables, and what is to be said below them.
 type View struct {
 	Header []string
-	Tables []results.Table
+	Tables []view.Table
 	Notes  []string
 }
 
 // Write writes the view as text or markdown. CSV is the tables alone, and so is
 // JSON, as an object by the tables' titles; bench is an error.
-func (v View) Write(w io.Writer, format results.Format) error {
+func (v View) Write(w io.Writer, format view.Format) error {
 	switch format {
-	case results.FormatTable, results.FormatMarkdown:
+	case view.FormatTable, view.FormatMarkdown:
 		return v.writeText(w, format)
-	case results.FormatJSON:
+	case view.FormatJSON:
 		return v.writeJSON(w)
 	}
 	for i, t := range v.Tables {
@@ -39,9 +40,9 @@ func (v View) Write(w io.Writer, format results.Format) error {
 	return nil
 }
 
-func (v View) writeText(w io.Writer, format results.Format) error {
+func (v View) writeText(w io.Writer, format view.Format) error {
 	var text strings.Builder
-	bullet := map[results.Format]string{results.FormatMarkdown: "- "}[format]
+	bullet := map[view.Format]string{view.FormatMarkdown: "- "}[format]
 	for _, line := range v.Header {
 		text.WriteString(bullet + line + "\n")
 	}
@@ -69,7 +70,7 @@ func (v View) writeJSON(w io.Writer) error {
 			text.WriteString(",\n")
 		}
 		text.WriteString(strconv.Quote(t.Title) + ": ")
-		if err := t.Write(&text, results.FormatJSON); err != nil {
+		if err := t.Write(&text, view.FormatJSON); err != nil {
 			return err
 		}
 	}
@@ -90,7 +91,7 @@ func Page(set *results.Set) View {
 	for _, kind := range pipes(set.Probes) {
 		of := slices.DeleteFunc(slices.Clone(set.Probes), func(p results.Probe) bool { return p.Pipe != kind })
 		rest, fills := splitFills(of)
-		t := results.Table{Title: title(kind), Columns: results.Columns("step", ">found", "documented rule", "how it was found")}
+		t := view.Table{Title: title(kind), Columns: view.Columns("step", ">found", "documented rule", "how it was found")}
 		for _, p := range rest {
 			t.Append(p.Step, valueText(p.Value, p.Unit), notes.rule(p), p.How)
 		}
@@ -103,7 +104,7 @@ func Page(set *results.Set) View {
 }
 
 // add leaves out a table without rows.
-func (v *View) add(t results.Table) {
+func (v *View) add(t view.Table) {
 	if len(t.Rows) > 0 {
 		v.Tables = append(v.Tables, t)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/rules"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/probe"
@@ -33,7 +34,7 @@ var (
 )
 
 func TestAPageSaysHowEachFindingStands(t *testing.T) {
-	text := written(t, rules.Page(on("a", agreeing, contrary, quoted, unruled, hanging)), results.FormatTable)
+	text := written(t, rules.Page(on("a", agreeing, contrary, quoted, unruled, hanging)), view.FormatTable)
 	for _, row := range []struct{ name, want string }{
 		{"agreement, with the source as a note", "agrees [1]"},
 		{"the note", "[1] fs/pipe.c"},
@@ -83,7 +84,7 @@ func TestMachinesStandSideBySide(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", step, got[step], want)
 		}
 	}
-	if text := written(t, v, results.FormatTable); !strings.Contains(text, "documented, not measured here") || !strings.Contains(text, "ERROR_NO_DATA") {
+	if text := written(t, v, view.FormatTable); !strings.Contains(text, "documented, not measured here") || !strings.Contains(text, "ERROR_NO_DATA") {
 		t.Errorf("the systems' rules are missing, or what they are:\n%s", text)
 	}
 }
@@ -98,16 +99,16 @@ func TestASystemAloneNeedsNoOtherMachine(t *testing.T) {
 func TestFormatsHoldTheSame(t *testing.T) {
 	v := rules.Page(on("a", agreeing, unruled))
 	var tables map[string][]map[string]string
-	if err := json.Unmarshal([]byte(written(t, v, results.FormatJSON)), &tables); err != nil {
+	if err := json.Unmarshal([]byte(written(t, v, view.FormatJSON)), &tables); err != nil {
 		t.Fatal(err)
 	}
 	if rows := tables["What an anonymous pipe does"]; len(rows) != 2 || rows[0]["found"] != "4096 B" {
 		t.Errorf("JSON rows %v", rows)
 	}
-	if csv := written(t, v, results.FormatCSV); !strings.HasPrefix(csv, "step,found,") {
+	if csv := written(t, v, view.FormatCSV); !strings.HasPrefix(csv, "step,found,") {
 		t.Errorf("CSV %q", csv)
 	}
-	if err := v.Write(os.Stderr, results.FormatBench); err == nil {
+	if err := v.Write(os.Stderr, view.FormatBench); err == nil {
 		t.Error("a page was written as a benchmark")
 	}
 }
@@ -132,7 +133,7 @@ func TestARecordKeepsTheFinding(t *testing.T) {
 	}
 }
 
-func written(t *testing.T, v rules.View, format results.Format) string {
+func written(t *testing.T, v rules.View, format view.Format) string {
 	t.Helper()
 	var text strings.Builder
 	if err := v.Write(&text, format); err != nil {
@@ -147,7 +148,7 @@ func ExamplePage() {
 		Pipe: "anonymous", Step: "slot", Value: 4096.0, Unit: "B",
 		How: "read a full pipe until a byte fits", Documented: "4096 B (Linux fs/pipe.c)", Agrees: &agrees,
 	}}}
-	rules.Page(set).Write(os.Stdout, results.FormatCSV)
+	rules.Page(set).Write(os.Stdout, view.FormatCSV)
 	// Output:
 	// step,found,documented rule,how it was found
 	// slot,4096 B,agrees [1],read a full pipe until a byte fits

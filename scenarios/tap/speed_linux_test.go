@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/bench/placement"
-	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // The speed of a tap is shown beside none at all and beside yardsticks, in turns within one run, with everything on CPUs that are given: the
@@ -89,17 +89,17 @@ func contest(b *testing.B, cpus placement.CPUs, unit string, turn func(l *link) 
 	}
 	b.ReportMetric(0, "ns/op") // a round's time is nothing to know
 	for _, way := range ways {
-		e := results.Median(figures[way])
+		e := stat.Median(figures[way])
 		b.ReportMetric(e.Median, way+"-"+unit)
 		ratios := make([]float64, len(figures[way]))
 		for i, f := range figures[way] {
 			ratios[i] = f / figures["copy"][i]
 		}
-		b.Logf("%-6s %9.0f %s %s, %.2f of copy's in the same round, n = %d", way, e.Median, unit, bounds(e), results.Median(ratios).Median, e.N)
+		b.Logf("%-6s %9.0f %s %s, %.2f of copy's in the same round, n = %d", way, e.Median, unit, bounds(e), stat.Median(ratios).Median, e.N)
 	}
 }
 
-func bounds(e results.Estimate) string {
+func bounds(e stat.Estimate) string {
 	if e.Interval == nil {
 		return "[too few rounds]"
 	}

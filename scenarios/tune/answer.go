@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // An Answer is what records say about chunk sizes, in sentences. Each figure
@@ -76,7 +77,7 @@ func (e explainer) costText(s Score) string {
 }
 
 // beside says how a cost compares with the least.
-func (e explainer) beside(least, cost results.Estimate) string {
+func (e explainer) beside(least, cost stat.Estimate) string {
 	more := e.dearer(cost, least)
 	switch {
 	case more < 1.005 && e.Cost == "cpu":
@@ -152,7 +153,7 @@ func (e explainer) whole() []string {
 }
 
 // share says what sizes cost as a multiple of what another does.
-func (e explainer) share(cost, of results.Estimate) string {
+func (e explainer) share(cost, of stat.Estimate) string {
 	if e.Cost == "cpu" {
 		return "take " + times(cost.Median/of.Median) + " of its CPU time"
 	}

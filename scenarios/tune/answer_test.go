@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // explained is the answer for a model's records and those of its levers.
@@ -98,19 +99,19 @@ func TestEveryFormatShowsTheRecords(t *testing.T) {
 		r.Recommended = chunkOf(r.Cell) == 16<<10
 		set.Add(r)
 	}
-	for format, want := range map[results.Format]string{
-		results.FormatTable:    "<- use",
-		results.FormatMarkdown: "- use 16 KiB on lab (Testium, 2 CPUs, linux 6)",
-		results.FormatCSV:      "chunked:8192",
-		results.FormatJSON:     `"best": 16384`,
-		results.FormatBench:    "framing=chunked:8192",
+	for format, want := range map[view.Format]string{
+		view.FormatTable:    "<- use",
+		view.FormatMarkdown: "- use 16 KiB on lab (Testium, 2 CPUs, linux 6)",
+		view.FormatCSV:      "chunked:8192",
+		view.FormatJSON:     `"best": 16384`,
+		view.FormatBench:    "framing=chunked:8192",
 	} {
 		var out strings.Builder
 		if err := View(&out, format, &set, Balanced); err != nil || !strings.Contains(out.String(), want) {
 			t.Errorf("%s: %v, no %q in\n%s", format, err, want, out.String())
 		}
 	}
-	if err := View(&strings.Builder{}, results.FormatTable, &results.Set{}, Balanced); err != results.ErrNothing {
+	if err := View(&strings.Builder{}, view.FormatTable, &results.Set{}, Balanced); err != view.ErrNothing {
 		t.Errorf("of nothing: %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 const (
@@ -45,10 +46,10 @@ type Decision struct {
 type Score struct {
 	Chunk   int
 	Value   float64
-	Doubt   float64                    // half of the interval that the true value lies in
-	Cost    results.Estimate           // at the fast rate, of the metric that the decision names
-	Goodput results.Estimate           // at the fast rate, bytes a second
-	Waits   map[int64]results.Estimate // p90 of probes by the reader's rate, nanoseconds
+	Doubt   float64                 // half of the interval that the true value lies in
+	Cost    stat.Estimate           // at the fast rate, of the metric that the decision names
+	Goodput stat.Estimate           // at the fast rate, bytes a second
+	Waits   map[int64]stat.Estimate // p90 of probes by the reader's rate, nanoseconds
 
 	costDoubt float64
 	waitDoubt map[int64]float64
@@ -174,7 +175,7 @@ func costMetric(records []results.Tune, fast int64) string {
 
 // measured collects what is known of a size; false if a part is missing.
 func (d Decision) measured(records []results.Tune, chunk int) (Score, bool) {
-	s := Score{Chunk: chunk, Waits: map[int64]results.Estimate{}, waitDoubt: map[int64]float64{}}
+	s := Score{Chunk: chunk, Waits: map[int64]stat.Estimate{}, waitDoubt: map[int64]float64{}}
 	for _, r := range records {
 		if chunkOf(r.Cell) != chunk {
 			continue
@@ -198,7 +199,7 @@ func (d Decision) measured(records []results.Tune, chunk int) (Score, bool) {
 
 // dearer is how many times the cost of another estimate one is, both of the
 // decision's metric.
-func (d Decision) dearer(e, than results.Estimate) float64 {
+func (d Decision) dearer(e, than stat.Estimate) float64 {
 	if d.Cost == "goodput" {
 		return than.Median / e.Median
 	}
@@ -206,7 +207,7 @@ func (d Decision) dearer(e, than results.Estimate) float64 {
 }
 
 // cheapest is the lowest cost of any size.
-func (d Decision) cheapest() results.Estimate {
+func (d Decision) cheapest() stat.Estimate {
 	least := d.Scores[0].Cost
 	for _, s := range d.Scores[1:] {
 		if d.dearer(s.Cost, least) < 1 {
@@ -216,19 +217,19 @@ func (d Decision) cheapest() results.Estimate {
 	return least
 }
 
-func estimate(metric string, samples []results.Sample) results.Estimate {
-	return results.Median(valuesOf(metric, samples))
+func estimate(metric string, samples []results.Sample) stat.Estimate {
+	return stat.Median(valuesOf(metric, samples))
 }
 
 func valuesOf(metric string, samples []results.Sample) []float64 {
-	m, err := results.MetricByName(metric)
+	m, err := stat.MetricByName(metric)
 	if err != nil {
 		panic("tune: " + err.Error()) // the names are written in this package
 	}
 	return m.Values(samples)
 }
 
-func wait(samples []results.Sample) results.Estimate { return estimate(waitMetric(samples), samples) }
+func wait(samples []results.Sample) stat.Estimate { return estimate(waitMetric(samples), samples) }
 
 // waitMetric is the p90 of probes, from when they were due. It is what sizes are
 // judged by: one hiccup of the machine in a sample decides its p99, and the
@@ -281,7 +282,7 @@ const unknownDoubt = 0.25
 // few samples for one half of their range, or what that is at least.
 func doubt(metric string, samples []results.Sample) float64 {
 	values := valuesOf(metric, samples)
-	e := results.Median(values)
+	e := stat.Median(values)
 	if e.Interval != nil && e.Interval.Lo > 0 {
 		return math.Log(e.Interval.Hi/e.Interval.Lo) / 2
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // Run searches for the best chunk size: a coarse grid first, then the sizes
@@ -55,7 +56,7 @@ type point struct {
 const (
 	coarseRounds = 2
 	leverRounds  = 3
-	leastSamples = results.LeastSamples
+	leastSamples = stat.LeastSamples
 )
 
 func (s *search) run(ctx context.Context) error {

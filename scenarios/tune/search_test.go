@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -49,7 +50,7 @@ func TestTheSearchEndsWhereTheOptimumIs(t *testing.T) {
 		for _, r := range records {
 			if r.Recommended {
 				marked++
-				if chunkOf(r.Cell) != d.Best || r.Evidence["objective"] != "balanced" || len(r.Samples) < results.LeastSamples {
+				if chunkOf(r.Cell) != d.Best || r.Evidence["objective"] != "balanced" || len(r.Samples) < stat.LeastSamples {
 					t.Errorf("recommended with %d samples: %s %v", len(r.Samples), r.Cell.Key(), r.Evidence)
 				}
 			}

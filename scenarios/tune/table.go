@@ -5,14 +5,16 @@ import (
 	"strconv"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // Table lays the records out: what each size costs and gains with each reader.
 // A star marks the sizes of which none is better in goodput and wait at once.
-func Table(records []results.Tune) results.Table {
-	t := results.Table{
+func Table(records []results.Tune) view.Table {
+	t := view.Table{
 		Title:   "What chunk sizes cost and gain (* none is better in both)",
-		Columns: results.Columns("reader", "framing", ">message", "capacity", "sender", ">goodput", ">CPU/MiB", ">wait p50", ">wait p99", ">predicted", ">samples", ""),
+		Columns: view.Columns("reader", "framing", ">message", "capacity", "sender", ">goodput", ">CPU/MiB", ">wait p50", ">wait p99", ">predicted", ">samples", ""),
 	}
 	for _, r := range records {
 		t.Append(readerCell(r.Cell.Drain), r.Cell.Framing, messageCell(r.Cell), capacityCell(r), orDash(r.Cell.Sender),
@@ -73,7 +75,7 @@ func figure(metric string, r results.Tune) string {
 	if e.N == 0 {
 		return "-"
 	}
-	m, err := results.MetricByName(metric)
+	m, err := stat.MetricByName(metric)
 	if err != nil {
 		return "-"
 	}

@@ -8,21 +8,22 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // View writes what the tune records of a set say: the answer in sentences, and
 // the table; as bench, their samples in Go's benchmark format.
-func View(w io.Writer, format results.Format, set *results.Set, o Objective) error {
+func View(w io.Writer, format view.Format, set *results.Set, o Objective) error {
 	if !slices.ContainsFunc(set.Tunes, func(t results.Tune) bool { return len(t.Samples) > 0 }) {
-		return results.ErrNothing
+		return view.ErrNothing
 	}
 	answer := Explain(set.Tunes, o, machineName(set))
 	switch format {
-	case results.FormatBench:
-		return Measurements(set).Write(w, format, results.ViewOptions{})
-	case results.FormatCSV:
+	case view.FormatBench:
+		return view.Write(w, Measurements(set), format, view.Options{})
+	case view.FormatCSV:
 		return Table(set.Tunes).Write(w, format)
-	case results.FormatJSON:
+	case view.FormatJSON:
 		return writeJSON(w, answer, set)
 	}
 	if err := Table(set.Tunes).Write(w, format); err != nil {
@@ -33,9 +34,9 @@ func View(w io.Writer, format results.Format, set *results.Set, o Objective) err
 }
 
 // lines are sentences, each on a line of its own; in Markdown a list.
-func lines(sentences []string, format results.Format) []string {
+func lines(sentences []string, format view.Format) []string {
 	bullet := ""
-	if format == results.FormatMarkdown {
+	if format == view.FormatMarkdown {
 		bullet = "- "
 	}
 	out := make([]string, len(sentences))

@@ -1,0 +1,201 @@
+package resultstest
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// testTime stands for every time in the tests' records.
+var Time = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+
+// testCell is a whole cell, which tests change in the fields that they are about.
+func Cell(framing string, size int) results.Cell {
+	return results.Cell{
+		Framing: framing, Size: size, Pipe: "anonymous", Capacity: 65536, IO: "blocking",
+		Placement: "same", Peer: "process", Pattern: "stream", Payload: "json",
+	}
+}
+
+// testSample is a sample of so many messages, each taking ns nanoseconds and
+// having so many bytes on the wire.
+func Sample(size, wire int64, ns float64) results.Sample {
+	const messages = 1000
+	return results.Sample{
+		ElapsedNS: int64(ns * messages), Messages: messages, Capacity: 65536,
+		PayloadBytes: size * messages, WireBytes: wire * messages,
+		Writer: results.Counters{Calls: messages, Bytes: wire * messages, Short: new(int64(0)), CPUNS: new(int64(ns * 600)), Allocs: new(int64(0)), PeakBytes: new(int64(8 << 20))},
+		Reader: results.Counters{Calls: messages + 1, Bytes: wire * messages, CPUNS: new(int64(ns * 400)), Allocs: new(int64(0)), PeakBytes: new(int64(9 << 20))},
+	}
+}
+
+// testRecord is a record with a sample for each time of a message in nanoseconds.
+func Record(c results.Cell, wire int64, ns ...float64) results.Record {
+	r := results.Record{Run: "run-1", Time: Time, Cell: c, Stopped: "samples"}
+	for _, t := range ns {
+		r.Samples = append(r.Samples, Sample(int64(c.Size), wire, t))
+	}
+	return r
+}
+
+// testEnvironment is the environment of run-1.
+func Environment() results.Environment {
+	return results.Environment{
+		Run: "run-1", Machine: "m1", Time: Time, OS: "linux", Kernel: "6.12.0", Arch: "amd64",
+		CPU: "Testium 9000", CPUs: 2, PageSize: 4096, Go: "go1.26.8", Version: "v0.1.0", Hostname: "lab",
+		Load1: 0.25, ClockNS: 26, ClockStepNS: 1, PipeMaxSize: 1 << 20, Seed: 7, Virtualisation: "kvm",
+	}
+}
+
+// around are six rounds whose ratio to those of another call moves by ± the
+// given share.
+func Around(ns, share float64) []float64 {
+	var out []float64
+	for i := range 6 {
+		out = append(out, math.Round(ns*(1+share*float64(i-2)/3)))
+	}
+	return out
+}
+
+// beside is a raw cell and one framing for each time, all on one placement.
+func Beside(placement string, raw []float64, framed map[string][]float64) *results.Set {
+	s := &results.Set{}
+	s.Add(Environment())
+	c := Cell("raw", 65536)
+	c.Placement = placement
+	s.Add(Record(c, 65536, raw...))
+	for _, framing := range []string{"ndjson", "chunked:61440"} {
+		if ns, ok := framed[framing]; ok {
+			c.Framing = framing
+			s.Add(Record(c, 65587, ns...))
+		}
+	}
+	return s
+}
+
+// drifting are times of a message in six rounds of a machine that gets slower,
+// each a little off.
+func Drifting(ns float64) []float64 {
+	jitter := rand.New(rand.NewPCG(uint64(ns), 1))
+	var out []float64
+	for round := range 6 {
+		out = append(out, math.Round(ns*(1+0.03*float64(round))*(0.99+0.02*jitter.Float64())))
+	}
+	return out
+}
+
+// withLatency gives every sample of r a distribution about its time a message.
+func WithLatency(r results.Record, key string, count int) results.Record {
+	for i, s := range r.Samples {
+		ns := make([]int64, count)
+		for j := range ns {
+			ns[j] = s.ElapsedNS / s.Messages * int64(100+j%40) / 100
+		}
+		l, err := results.NewLatency(ns)
+		if err != nil {
+			panic(err)
+		}
+		r.Samples[i].Latency = map[string]results.Latency{key: l}
+	}
+	return r
+}
+
+// sweep is what a small run leaves: two placements, three framings, two sizes,
+// round trips, one cell that the system cannot run and one with a warning.
+func Sweep() *results.Set {
+	s := &results.Set{}
+	s.Add(Environment())
+	for _, placement := range []string{"same", "apart"} {
+		slower := map[string]float64{"same": 1, "apart": 3}[placement]
+		for _, size := range []int{4096, 65536} {
+			for _, f := range []struct {
+				framing string
+				wire    int
+				factor  float64
+			}{{"raw", 0, 1}, {"ndjson", 1, 1.1}, {"chunked:61440", 51, 1.25}} {
+				c := Cell(f.framing, size)
+				c.Placement = placement
+				s.Add(Record(c, int64(size+f.wire), Drifting(float64(size)/8*f.factor*slower)...))
+			}
+		}
+		for wire, f := range []string{"raw", "ndjson"} {
+			c := Cell(f, 256)
+			c.Placement, c.Pattern = placement, "roundtrip"
+			s.Add(WithLatency(Record(c, int64(256+wire), Drifting((1900+float64(50*wire))*slower)...), "roundtrip", 2000))
+		}
+	}
+	odd := Cell("length-prefix", 65536)
+	odd.Placement = "apart"
+	s.Add(results.Record{Run: "run-1", Time: Time, Cell: odd, Unsupported: "this system has one CPU"})
+	s.Records[0].Verified = &results.Verified{Sequence: 6000, Compared: 100, Bytes: 409600}
+	s.Records[1].Warnings = []string{"another process used 30 % of a CPU; close it"}
+	return s
+}
+
+// noise are records of so many runs of a cell's goodput, moving by ± share.
+func Noise(c results.Cell, share float64, runs int) results.Noise {
+	n := results.Noise{Run: "run-1", Machine: "m1", Cell: c, Metric: "goodput"}
+	for i := range runs {
+		n.Values = append(n.Values, 1e9*(1+share*(2*float64(i)/float64(runs-1)-1)))
+	}
+	return n
+}
+
+// pairs are so many interleaved pairs of runs of cells, the new side slower
+// by the given factor, while the machine drifts by up to a half.
+func Pairs(rng *rand.Rand, n, cells int, factor float64) (old, new []*results.Set) {
+	for range n {
+		a, b := &results.Set{}, &results.Set{}
+		a.Add(Environment())
+		b.Add(Environment())
+		drift := 1 + rng.Float64()/2
+		for i := range cells {
+			cell := Cell("ndjson", 1024<<i)
+			wobble := func() float64 { return math.Exp(0.01 * rng.NormFloat64()) }
+			a.Add(Record(cell, 1024<<i, Around(1000*drift*wobble(), 0.01)...))
+			b.Add(Record(cell, 1024<<i, Around(1000*drift*factor*wobble(), 0.01)...))
+		}
+		old, new = append(old, a), append(new, b)
+	}
+	return old, new
+}
+
+// upTo is 1, 2, …, n microseconds.
+func UpTo(n int) []int64 {
+	out := make([]int64, n)
+	for i := range out {
+		out[i] = int64(i+1) * 1000
+	}
+	return out
+}
+
+func Encoded(t *testing.T, ls ...results.Line) string {
+	t.Helper()
+	var b strings.Builder
+	for _, l := range ls {
+		if err := results.NewWriter(&b).Write(l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.String()
+}
+
+// lines is one line of every kind.
+func Lines() []results.Line {
+	agrees, limit := true, int64(65535)
+	return []results.Line{
+		Environment(),
+		Record(Cell("ndjson", 256), 257, 100, 101),
+		results.Probe{Run: "run-1", Time: Time, Step: "capacity/default", Value: 65536.0, Unit: "B", How: "F_GETPIPE_SZ", Documented: "65536 (pipe(7))", Agrees: &agrees},
+		results.Fault{Run: "run-1", Time: Time, ID: "mixed-stdout", Verdict: "broken", Evidence: map[string]any{"line": 3.0}},
+		results.Claim{Run: "run-1", Time: Time, ID: "c1", Seed: "000", Claim: "chunks help", Verdict: "depends", Why: "on the reader"},
+		results.Target{Run: "run-1", Time: Time, Command: []string{"server"}, Protocol: "mcp", Verdict: "limited", RequestLimit: &limit},
+		results.Tune{Run: "run-1", Time: Time, Cell: Cell("chunked:61440", 1<<20), Recommended: true},
+		results.Noise{Run: "run-1", Time: Time, Machine: "m1", Cell: Cell("raw", 4096), Metric: "goodput", Values: []float64{1, 2}, Spread: 1},
+		results.Message{Run: "run-1", Dir: "request", T: 5, Size: 10, Method: "ping", ID: []byte("1")},
+	}
+}

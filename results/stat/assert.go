@@ -1,0 +1,241 @@
+package stat
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// An Assert is a condition on figures, "p99<50ms@64KiB": a metric, one of < <=
+// > >=, a value in the metric's unit, and after @ which cases it is about: a
+// message size, field=value of a [Cell], or both, with commas between. Without
+// @ it is about all that have the metric: what is said of latency is not about
+// streams without a rate.
+//
+//	p99<50ms@64KiB                 latency at one size
+//	goodput>=1.5GB/s@framing=raw   payload bytes a second of the raw cells
+//	overhead<=1%                   wire bytes beyond the payload, everywhere
+//	to-raw>0.9@64KiB,placement=same
+//	slope<1.2                      how time grows with size: 1 is linear
+//	limit>=1MiB                    largest message that a target takes
+type Assert struct {
+	Text   string // as it was given
+	Metric string
+	Op     string // "<", "<=", ">", ">="
+	Value  float64
+	Size   int64           // message bytes; negative: every size
+	Where  []results.Field // what else the cells must have
+
+	kind assertKind
+}
+
+// An assertKind is what a name on the left of an assertion stands for.
+type assertKind struct {
+	unit string
+	of   func(*results.Set) []AssertCase // with Known or Why, not judged yet
+}
+
+// AssertOutcome is how an assertion turned out.
+type AssertOutcome string
+
+// The outcomes of an assertion. What the samples do not carry is never a pass.
+const (
+	Holds      AssertOutcome = "holds"
+	Fails      AssertOutcome = "fails"
+	CannotTell AssertOutcome = "cannot tell"
+)
+
+// An Assertion is an [Assert] judged.
+type Assertion struct {
+	Assert  string        `json:"assert"`
+	Outcome AssertOutcome `json:"outcome"`
+	Cases   []AssertCase  `json:"cases,omitempty"`
+	Why     string        `json:"why,omitempty"` // of an outcome that is not "holds"
+}
+
+// String is the assertion and how it turned out, in a line.
+func (a Assertion) String() string {
+	if a.Outcome == Holds {
+		return fmt.Sprintf("%s: %s (cases: %d)", a.Assert, a.Outcome, len(a.Cases))
+	}
+	return fmt.Sprintf("%s: %s: %s", a.Assert, a.Outcome, a.Why)
+}
+
+// An AssertCase is one figure that an assertion is about.
+type AssertCase struct {
+	Case    string        `json:"case"`
+	Value   string        `json:"value,omitempty"` // with its unit
+	Outcome AssertOutcome `json:"outcome"`
+	Why     string        `json:"why,omitempty"`
+
+	cell  results.Cell
+	known bool
+	least bool // the true value is this or more
+	value float64
+}
+
+var assertText = regexp.MustCompile(`^\s*([a-z0-9.-]+)\s*(<=|>=|<|>)\s*([^@]+?)\s*(?:@\s*(.+?)\s*)?$`)
+
+// ParseAssert reads an assertion. An error says what is wrong and what is known.
+func ParseAssert(text string) (Assert, error) {
+	a := Assert{Text: strings.TrimSpace(text), Size: -1}
+	m := assertText.FindStringSubmatch(text)
+	if m == nil {
+		return a, fmt.Errorf("assertion %q: want METRIC<VALUE[@SIZE], such as p99<50ms@64KiB; comparisons are <, <=, > and >=", text)
+	}
+	a.Metric, a.Op = m[1], m[2]
+	var err error
+	if a.kind, err = assertKindOf(a.Metric); err != nil {
+		return a, fmt.Errorf("assertion %q: %w", text, err)
+	}
+	if a.Value, err = parseQuantity(m[3], a.kind.unit); err != nil {
+		return a, fmt.Errorf("assertion %q: %w", text, err)
+	}
+	if m[4] != "" {
+		if err := a.parseWhere(m[4]); err != nil {
+			return a, fmt.Errorf("assertion %q: %w", text, err)
+		}
+	}
+	if a.Metric == "slope" && a.Size >= 0 {
+		return a, fmt.Errorf("assertion %q: a slope is over all sizes; leave out the one after @", text)
+	}
+	return a, nil
+}
+
+// parseWhere reads what stands after @.
+func (a *Assert) parseWhere(text string) error {
+	for part := range strings.SplitSeq(text, ",") {
+		name, value, isField := strings.Cut(strings.TrimSpace(part), "=")
+		if !isField {
+			size, err := results.ParseSize(part)
+			if err != nil {
+				return err
+			}
+			a.Size = size
+			continue
+		}
+		if !slices.Contains(results.CellFieldNames(), name) {
+			return fmt.Errorf("a cell has no field %q; it has %s", name, strings.Join(results.CellFieldNames(), ", "))
+		}
+		a.Where = append(a.Where, results.Field{Name: name, Value: value})
+	}
+	return nil
+}
+
+// assertKindOf finds what a name stands for.
+func assertKindOf(name string) (assertKind, error) {
+	switch name {
+	case "limit":
+		return assertKind{"B", limitCases}, nil
+	case "slope":
+		return assertKind{"", slopeCases}, nil
+	case "to-raw":
+		return assertKind{"", toRawCases}, nil
+	}
+	m, err := MetricByName(name)
+	if err != nil {
+		return assertKind{}, fmt.Errorf("%w, limit, slope, to-raw", err)
+	}
+	return assertKind{m.Unit, func(s *results.Set) []AssertCase { return metricCases(s, m) }}, nil
+}
+
+// parseQuantity reads a value with its unit into the base unit.
+func parseQuantity(text, unit string) (float64, error) {
+	switch unit {
+	case "ns", "ns/MiB":
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return 0, fmt.Errorf("value %q: want a duration such as 50ms or 7.5us", text)
+		}
+		return float64(d), nil
+	case "B":
+		n, err := results.ParseSize(text)
+		return float64(n), err
+	case "B/s":
+		return parseScaled(text, map[string]float64{"GB/s": 1e9, "MB/s": 1e6, "kB/s": 1e3, "B/s": 1}, "1.5GB/s or 800MB/s (decimal)")
+	case "%":
+		return parseScaled(text, map[string]float64{"%": 1}, "a percentage such as 1.5%")
+	case "msg/s":
+		return parseScaled(text, map[string]float64{"/s": 1, "": 1}, "messages a second such as 20000 or 20000/s")
+	}
+	return parseScaled(text, map[string]float64{"": 1}, "a plain number")
+}
+
+var numberText = regexp.MustCompile(`^([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*(\S*)$`)
+
+func parseScaled(text string, units map[string]float64, want string) (float64, error) {
+	m := numberText.FindStringSubmatch(text)
+	if m == nil {
+		return 0, fmt.Errorf("value %q: want %s", text, want)
+	}
+	scale, ok := units[m[2]]
+	n, err := strconv.ParseFloat(m[1], 64)
+	if !ok || err != nil {
+		return 0, fmt.Errorf("value %q: want %s", text, want)
+	}
+	return n * scale, nil
+}
+
+// Evaluate judges the assertion on every case of the set that it is about.
+// Medians are judged; percentiles are those of all samples together. It fails if
+// any case fails; it cannot be told if a case cannot, or if there is none.
+func (a Assert) Evaluate(s *results.Set) Assertion {
+	out := Assertion{Assert: a.Text, Outcome: Holds}
+	for _, c := range a.kind.of(s) {
+		if a.about(c.cell) {
+			out.Cases = append(out.Cases, a.judge(c))
+		}
+	}
+	if len(out.Cases) == 0 {
+		out.Outcome, out.Why = CannotTell, "no case of it was measured"
+	}
+	for _, c := range out.Cases {
+		if c.Outcome == Fails && out.Outcome != Fails || c.Outcome == CannotTell && out.Outcome == Holds {
+			out.Outcome, out.Why = c.Outcome, c.Case+": "+strings.TrimSpace(c.Value+" "+c.Why)
+		}
+	}
+	return out
+}
+
+// about is whether a case is one of those after @.
+func (a Assert) about(c results.Cell) bool {
+	if a.Size >= 0 && int64(c.Size) != a.Size {
+		return false
+	}
+	return !slices.ContainsFunc(a.Where, func(f results.Field) bool { return c.Field(f.Name) != f.Value })
+}
+
+func (a Assert) judge(c AssertCase) AssertCase {
+	if !c.known {
+		c.Outcome = CannotTell
+		return c
+	}
+	c.Value = results.FormatUnit(c.value, a.kind.unit)
+	holds := map[string]bool{"<": c.value < a.Value, "<=": c.value <= a.Value, ">": c.value > a.Value, ">=": c.value >= a.Value}[a.Op]
+	c.Outcome = map[bool]AssertOutcome{true: Holds, false: Fails}[holds]
+	upward := a.Op[0] == '>'
+	if c.least {
+		c.Value += " or more"
+		if upward != holds { // what is above may still turn it
+			c.Outcome, c.Why = CannotTell, "it was not searched further"
+		}
+	}
+	return c
+}
+
+// Observations is how many observations a figure takes that is a percentile,
+// of one cell; 0 for any other.
+func (a Assert) Observations() int64 {
+	for name, percentile := range map[string]float64{"p50": 50, "p90": 90, "p99": 99, "p99.9": 99.9} {
+		if a.Metric == name || strings.HasSuffix(a.Metric, "."+name) {
+			return int64(math.Round(results.MinTailCount * 100 / (100 - percentile)))
+		}
+	}
+	return 0
+}

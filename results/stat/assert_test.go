@@ -1,0 +1,182 @@
+package stat
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/resultstest"
+)
+
+func TestParseAssert(t *testing.T) {
+	for _, tt := range []struct {
+		text, metric, op string
+		value            float64
+		size             int64
+	}{
+		{"p99<50ms@64KiB", "p99", "<", 50e6, 65536},
+		{" p99.9 <= 1s ", "p99.9", "<=", 1e9, -1},
+		{"service.p50>7.5us", "service.p50", ">", 7500, -1},
+		{"goodput>=1.5GB/s@4k", "goodput", ">=", 1.5e9, 4096},
+		{"overhead<=1%", "overhead", "<=", 1, -1},
+		{"wire<=1049358", "wire", "<=", 1049358, -1},
+		{"calls<2.5@1MiB", "calls", "<", 2.5, 1 << 20},
+		{"cpu<500us", "cpu", "<", 500e3, -1},
+		{"rate>20000/s", "rate", ">", 20000, -1},
+		{"peak<64MiB", "peak", "<", 64 << 20, -1},
+		{"slope<1.2", "slope", "<", 1.2, -1},
+		{"limit>=1MiB", "limit", ">=", 1 << 20, -1},
+		{"to-raw>.9@64KiB,placement=same", "to-raw", ">", 0.9, 65536},
+	} {
+		t.Run(tt.text, func(t *testing.T) {
+			a, err := ParseAssert(tt.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a.Metric != tt.metric || a.Op != tt.op || a.Value != tt.value || a.Size != tt.size {
+				t.Errorf("got %s %s %v @%d", a.Metric, a.Op, a.Value, a.Size)
+			}
+		})
+	}
+}
+
+func TestParseAssertSaysWhatIsWrong(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                         "such as p99<50ms@64KiB",
+		"p99":                      "such as p99<50ms@64KiB",
+		"p99=50ms":                 "comparisons are <, <=, > and >=",
+		"p98<50ms":                 `metric "p98" is not known; known are goodput,`,
+		"p99<50":                   "want a duration such as 50ms",
+		"goodput>3":                "want 1.5GB/s or 800MB/s (decimal)",
+		"goodput>3GiB/s":           "want 1.5GB/s or 800MB/s (decimal)",
+		"overhead<1":               "want a percentage such as 1.5%",
+		"calls<2B":                 "want a plain number",
+		"p99<50ms@":                "such as p99<50ms@64KiB",
+		"p99<50ms@many":            `size "many"`,
+		"p99<50ms@mood=good":       `a cell has no field "mood"; it has batch,`,
+		"slope<1@64KiB":            "a slope is over all sizes",
+		"limit>=lots":              `size "lots"`,
+		"p99<50ms@64KiB extra":     "size",
+		"p99<<50ms":                "want a duration",
+		"p99<50ms@64KiB@placement": "size",
+	} {
+		if _, err := ParseAssert(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestEvaluate(t *testing.T) {
+	set := resultstest.Sweep()
+	limit, searched, none := int64(65535), int64(1<<20), int64(0)
+	set.Add(results.Target{Run: "run-1", Command: []string{"srv"}, Protocol: "mcp", Verdict: "limited", RequestLimit: &limit})
+	open := &results.Set{}
+	open.Add(results.Target{Run: "run-1", Command: []string{"srv"}, Protocol: "mcp", Verdict: "ok", SearchedTo: &searched})
+	dead := &results.Set{}
+	dead.Add(results.Target{Run: "run-1", Command: []string{"srv"}, Protocol: "mcp", Verdict: "fails", RequestLimit: &none})
+	driven := &results.Set{}
+	for _, size := range []int64{1024, 4096, 16384} {
+		driven.Add(results.Target{Run: "run-1", Command: []string{"srv"}, Protocol: "lsp", Verdict: "ok", Size: size, Samples: []results.Sample{resultstest.Sample(size, size, float64(size*size))}})
+	}
+	for _, tt := range []struct {
+		name, assert string
+		set          *results.Set
+		want         AssertOutcome
+		cases        int
+	}{
+		{"a percentile that the samples carry", "p50<1s@256B", set, Holds, 4},
+		{"one that no single sample carries, but all do", "p99.9<3.5us@256,placement=same", set, Holds, 2},
+		{"the same, broken on the slower placement", "p99.9<3.5us@256", set, Fails, 4},
+		{"one that they do not carry", "service.p99<1s@256", set, CannotTell, 4},
+		{"latency of streams, which have none", "p99<1s@64KiB", set, CannotTell, 0},
+		{"latency at all sizes, beside streams that have none", "p50<1s", set, Holds, 4},
+		{"goodput of one placement", "goodput>5GB/s@64KiB,placement=same", set, Holds, 3},
+		{"goodput of both, with a cell that is unsupported: the failure counts", "goodput>5GB/s@64KiB", set, Fails, 7},
+		{"a failure counts more than what cannot be told", "overhead<0.01%@64KiB", set, Fails, 7},
+		{"what cannot be told is no pass", "overhead<1%@64KiB", set, CannotTell, 7},
+		{"one framing", "overhead<1%@framing=ndjson", set, Holds, 6},
+		{"beside raw", "to-raw>0.7@64KiB,placement=same", set, Holds, 2},
+		{"beside raw, broken", "to-raw>0.85@64KiB,placement=same", set, Fails, 2},
+		{"no such size", "goodput>1B/s@1KiB", set, CannotTell, 0},
+		{"time grows with size", "slope<1.1@pattern=stream,framing=raw", set, Holds, 2},
+		{"a target's time grows with the square", "slope<1.5", driven, Fails, 1},
+		{"one size has no slope", "slope<2@pattern=roundtrip", set, CannotTell, 4},
+		{"a limit", "limit>=65535", set, Holds, 1},
+		{"a limit, broken", "limit>=64KiB", set, Fails, 1},
+		{"no limit found as far as asked", "limit>=1MiB", open, Holds, 1},
+		{"no limit found, but not searched so far", "limit>=2MiB", open, CannotTell, 1},
+		{"no limit found below which one was wanted", "limit<64KiB", open, Fails, 1},
+		{"no limit found, one above was wanted", "limit<2MiB", open, CannotTell, 1},
+		{"no message works at all", "limit>0", dead, Fails, 1},
+		{"nothing there", "p99<1s", &results.Set{}, CannotTell, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a, err := ParseAssert(tt.assert)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := a.Evaluate(tt.set)
+			if got.Outcome != tt.want || len(got.Cases) != tt.cases {
+				t.Errorf("got %q in %d cases (%s), want %q in %d", got.Outcome, len(got.Cases), got.Why, tt.want, tt.cases)
+			}
+			if (got.Why == "") != (tt.want == Holds) {
+				t.Errorf("%q because %q", got.Outcome, got.Why)
+			}
+		})
+	}
+}
+
+func TestAssertionInALine(t *testing.T) {
+	for text, want := range map[string]string{
+		"overhead<1%@framing=ndjson":       "overhead<1%@framing=ndjson: holds (cases: 6)",
+		"wire<1@256B,placement=same":       "wire<1@256B,placement=same: fails: raw 256 B roundtrip same: 256 B",
+		"goodput>1B/s@1KiB":                "goodput>1B/s@1KiB: cannot tell: no case of it was measured",
+		"wire>1@framing=length-prefix":     "wire>1@framing=length-prefix: cannot tell: length-prefix 64 KiB stream apart: unsupported: this system has one CPU",
+		"service.p99<1s@256,framing=raw":   "service.p99<1s@256,framing=raw: cannot tell: raw 256 B roundtrip same: the samples do not carry it",
+		"to-raw>2@64KiB,framing=ndjson":    "to-raw>2@64KiB,framing=ndjson: fails: ndjson 64 KiB stream same: 0.904",
+		"goodput>99GB/s@64KiB,framing=raw": "goodput>99GB/s@64KiB,framing=raw: fails: raw 64 KiB stream same: 7.44 GB/s",
+	} {
+		a, err := ParseAssert(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.Evaluate(resultstest.Sweep()).String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func FuzzParseAssert(f *testing.F) {
+	for _, text := range []string{"p99<50ms@64KiB", "goodput>=1.5GB/s@framing=raw", "limit>=1MiB", "slope<1.2", "to-raw>.9@64KiB,placement=same"} {
+		f.Add(text)
+	}
+	set := resultstest.Beside("same", resultstest.Around(10000, 0), nil)
+	f.Fuzz(func(t *testing.T, text string) {
+		a, err := ParseAssert(text)
+		if err != nil {
+			return
+		}
+		again, err := ParseAssert(a.Text)
+		if err != nil || again.Value != a.Value || again.Size != a.Size {
+			t.Errorf("%q reads as %+v, and again as %+v, %v", text, a, again, err)
+		}
+		if got := a.Evaluate(set); got.Outcome == Holds && len(got.Cases) == 0 {
+			t.Errorf("%q holds of nothing", text)
+		}
+	})
+}
+
+func TestObservationsAreThoseThatAPercentileTakes(t *testing.T) {
+	for text, want := range map[string]int64{
+		"p50<1s": 20, "p90<1s": 100, "p99<50ms@64KiB": 1000, "p99.9<1s": 10000, "service.p99<1s": 1000, "service.p99.9<1s": 10000,
+		"time<1s": 0, "limit>=1MiB": 0, "max<1s": 0,
+	} {
+		a, err := ParseAssert(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.Observations(); got != want {
+			t.Errorf("%s takes %d, want %d", text, got, want)
+		}
+	}
+}

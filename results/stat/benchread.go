@@ -1,0 +1,230 @@
+package stat
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+	"golang.org/x/perf/benchfmt"
+)
+
+// readBench reads Go benchmark text, as `go test -bench` prints it and
+// [Set.WriteBench] writes it, into series that can be compared. Lines that are
+// broken are problems; lines of other text are not benchmark results.
+func readBench(name string, r io.Reader) (Dataset, error) {
+	in := benchfmt.NewReader(r, name)
+	b := benchReader{problems: results.ProblemList{File: name}, at: make(map[string]int)}
+	for in.Scan() {
+		switch rec := in.Result().(type) {
+		case *benchfmt.SyntaxError:
+			b.problems.Add(rec.Line, rec.Msg+": line skipped")
+		case *benchfmt.Result:
+			for _, v := range rec.Values {
+				b.value(rec, v)
+			}
+		}
+	}
+	if err := in.Err(); err != nil {
+		return Dataset{}, fmt.Errorf("read results: %s: %w", name, err)
+	}
+	for i := range b.series { // Unit lines may stand anywhere
+		b.series[i].Metric = benchMetric(b.series[i].Metric.Name, in.Units())
+	}
+	return Dataset{Name: name, Series: b.series, Problems: b.problems.All}, nil
+}
+
+// A benchReader gathers the values of Go benchmark text into series.
+type benchReader struct {
+	series   []Series
+	at       map[string]int // machine, name and unit -> index in series
+	problems results.ProblemList
+}
+
+// value puts one value into its series, which it starts if it is the first. The
+// unit stands in for the metric until all is read.
+func (b *benchReader) value(rec *benchfmt.Result, v benchfmt.Value) {
+	value, unit := v.Value, v.Unit
+	if v.OrigUnit != "" {
+		value, unit = v.OrigValue, v.OrigUnit
+	}
+	if math.IsNaN(value) || math.IsInf(value, 0) {
+		_, line := rec.Pos()
+		b.problems.Add(line, fmt.Sprintf("%v %s is no figure: skipped", value, unit))
+		return
+	}
+	machine, name := benchMachine(rec), rec.Name.String()
+	id := strings.Join([]string{machine, name, unit}, "\n")
+	i, ok := b.at[id]
+	if !ok {
+		i = len(b.series)
+		b.at[id] = i
+		b.series = append(b.series, Series{Name: name, Machine: machine, Metric: Metric{Name: unit}, Messages: int64(rec.Iters)})
+	}
+	b.series[i].Values = append(b.series[i].Values, value)
+	b.series[i].Messages = min(b.series[i].Messages, int64(rec.Iters))
+}
+
+// benchMachine is what the text tells of the machine.
+func benchMachine(rec *benchfmt.Result) string {
+	var parts []string
+	for _, key := range []string{"goos", "goarch", "cpu"} {
+		if v := rec.GetConfig(key); v != "" {
+			parts = append(parts, v)
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// benchMetric is what is known of a unit of Go benchmark text.
+func benchMetric(unit string, units benchfmt.UnitMetadataMap) Metric {
+	m := Metric{Name: unit, Title: unit, Better: Better(units.GetBetter(unit))}
+	switch {
+	case unit == "ns/op" || strings.HasSuffix(unit, "-ns") || strings.HasSuffix(unit, "-ns/op"):
+		m.Unit = "ns"
+	case unit == "MB/s":
+		m.Unit = unit
+	}
+	i := slices.IndexFunc(benchUnits, func(u benchUnit) bool { return u.name == unit })
+	if i < 0 {
+		m.Counter = unit == "allocs/op"
+		return m
+	}
+	written := MustMetric(benchUnits[i].metric)
+	m.Better, m.Counter, m.fixed = written.Better, written.Counter, written.fixed
+	return m
+}
+
+// A benchUnit is a column of Go benchmark text. Benchstat scales only ns, MB
+// and B, so those are what is written.
+type benchUnit struct {
+	name   string // "p99-ns"
+	metric string
+	scale  float64 // from the metric's base unit
+	only   string  // the one pattern that has it, "" for both
+	known  bool    // benchstat knows by itself which way is better
+}
+
+var benchUnits = []benchUnit{
+	{name: "ns/op", metric: "time", scale: 1, known: true},
+	{name: "MB/s", metric: "goodput", scale: 1e-6, only: "stream", known: true},
+	{name: "p50-ns", metric: "p50", scale: 1},
+	{name: "p99-ns", metric: "p99", scale: 1},
+	{name: "wire-B/op", metric: "wire", scale: 1},
+	{name: "calls/op", metric: "calls", scale: 1},
+	{name: "cpu-ns/op", metric: "cpu-time", scale: 1},
+	{name: "allocs/op", metric: "allocs", scale: 1, known: true},
+}
+
+// BenchUnits are the lines that tell benchstat which way the units are better
+// that it does not know: "Unit p99-ns better=lower".
+func BenchUnits() []string {
+	var out []string
+	for _, u := range benchUnits {
+		if !u.known {
+			out = append(out, "Unit "+u.name+" better=lower")
+		}
+	}
+	return out
+}
+
+// BenchFigures are the figures of a sample by their units in Go benchmark
+// text, for a benchmark that reports them itself.
+func BenchFigures(c results.Cell, s results.Sample) map[string]float64 {
+	out := make(map[string]float64)
+	for _, v := range BenchValues(c, s) {
+		out[v.Unit] = v.Value
+	}
+	return out
+}
+
+func BenchValues(c results.Cell, s results.Sample) []benchfmt.Value {
+	var out []benchfmt.Value
+	for _, u := range benchUnits {
+		if u.only != "" && u.only != c.Pattern {
+			continue
+		}
+		for _, v := range valuesOf(u.metric, []results.Sample{s}) {
+			out = append(out, benchfmt.Value{Value: RoundFigure(v * u.scale), Unit: u.name})
+		}
+	}
+	return out
+}
+
+// benchDigits are more than any clock has, and as many as wire bytes need.
+const benchDigits = 10
+
+// rounded leaves out the digits that division makes up.
+func RoundFigure(v float64) float64 {
+	out, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', benchDigits, 64), 64)
+	if err != nil {
+		return v
+	}
+	return out
+}
+
+// benchDefaults are the values that a benchmark's name leaves out. They are
+// part of the names' stability: a cell has one name, whatever else was run.
+var benchDefaults = map[string]string{
+	"pipe": "anonymous", "capacity": "0", "peer": "process", "payload": "json",
+}
+
+// benchNamed are the fields that every name has, in this order.
+var benchNamed = []string{"framing", "size", "io", "placement"}
+
+// BenchName is a cell's name in Go benchmark text, without "Benchmark":
+// "Stream/framing=ndjson/size=65536/io=blocking/placement=same", and what is off
+// its default after that, sorted. It depends on the cell alone.
+func BenchName(c results.Cell) string {
+	name := "Cell"
+	if c.Pattern != "" {
+		name = strings.ToUpper(c.Pattern[:1]) + c.Pattern[1:]
+	}
+	fields := c.Fields()
+	for _, named := range benchNamed {
+		i := slices.IndexFunc(fields, func(f results.Field) bool { return f.Name == named })
+		name += "/" + named + "=" + benchValue(fields[i].Value)
+	}
+	for _, f := range fields {
+		if f.Name == "pattern" || slices.Contains(benchNamed, f.Name) || benchDefaults[f.Name] == f.Value {
+			continue
+		}
+		name += "/" + f.Name + "=" + benchValue(f.Value)
+	}
+	return name
+}
+
+var nameParts = strings.NewReplacer("/", "+", " ", "_", "\t", "_")
+
+var trailingNumber = regexp.MustCompile(`-([0-9]+)$`)
+
+// benchValue writes a value so that it stays one part of a name: a slash would
+// begin another, a blank end it, and "-8" at the end be taken for GOMAXPROCS.
+func benchValue(v string) string {
+	v = nameParts.Replace(v)
+	return trailingNumber.ReplaceAllString(v, "_$1")
+}
+
+// benchCase puts the side into a name, before the GOMAXPROCS that go test
+// leaves at its end.
+func BenchCase(name, side string) string {
+	base := trailingNumber.ReplaceAllString(name, "")
+	return base + "/side=" + side + strings.TrimPrefix(name, base)
+}
+
+// BenchUnit is the unit that a figure has in Go benchmark text.
+func (c Change) BenchUnit() (unit string, scale float64) {
+	for _, u := range benchUnits {
+		if u.metric == c.Metric {
+			return u.name, u.scale
+		}
+	}
+	if c.Cell == nil {
+		return c.Metric, 1
+	}
+	return c.Metric + "/op", 1
+}

@@ -1,0 +1,184 @@
+package stat
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/aclements/go-moremath/stats"
+	"github.com/pipebench/pipebench/results"
+)
+
+// A bound is how far a metric moves between two runs that nothing
+// distinguishes, as a logarithm of the ratio, and where that is known from.
+type bound struct {
+	log   float64
+	rare  float64 // what a change has to be beyond all the same, see rareness
+	basis string
+	known bool
+}
+
+// change is what a difference has to be beyond to be called a change.
+func (b bound) change() float64 { return max(b.log, b.rare) }
+
+// between finds out from noise records how far a metric of a cell may move
+// without meaning anything, at a level. Where this cell was not measured, the
+// widest bound of the cells that run in the same way (placement, peer, pattern,
+// io and pipe) stands in, and is named.
+func between(noise []results.Noise, machine string, cell *results.Cell, metric string, level float64) bound {
+	if cell == nil {
+		return bound{}
+	}
+	var own []float64
+	alike := make(map[string][]float64)
+	for _, n := range noise {
+		if n.Machine != machine || n.Metric != metric {
+			continue
+		}
+		if n.Cell == *cell {
+			own = append(own, n.Values...)
+		}
+		if runsAlike(n.Cell, *cell) {
+			alike[n.Cell.Key()] = append(alike[n.Cell.Key()], n.Values...)
+		}
+	}
+	if b, ok := boundOf(own, level, fmt.Sprintf("from %d runs of this cell", len(own))); ok {
+		return b
+	}
+	var widest bound
+	for _, values := range alike {
+		if b, ok := boundOf(values, level, "of the noisiest cell that runs alike"); ok && b.log >= widest.log {
+			widest = b
+		}
+	}
+	return widest
+}
+
+// boundOf is the bound that the medians of some runs give.
+func boundOf(values []float64, level float64, from string) (bound, bool) {
+	log, ok := unmeaning(values, level)
+	b := bound{log: log, rare: rareness(len(values)), known: ok}
+	if b.basis = fmt.Sprintf("between-run bound %s %s", boundText(log), from); log > modes {
+		b.basis = fmt.Sprintf("no between-run bound below %s %s: doctor watches for longer, ab compares in pairs", boundText(modes), from)
+		return b, ok
+	}
+	if b.rare > b.log {
+		b.basis += fmt.Sprintf(", and a change is more than %s", boundText(b.rare))
+	}
+	return b, ok
+}
+
+// wider is the bound for a difference between two machines, or one and itself:
+// not known if either is not.
+func wider(a, b bound) bound {
+	if !a.known || !b.known {
+		return bound{}
+	}
+	if b.change() > a.change() {
+		return b
+	}
+	return a
+}
+
+func boundText(log float64) string { return results.FormatPercent(100 * (math.Exp(log) - 1)) }
+
+// runsAlike is whether what disturbs one cell disturbs the other too.
+func runsAlike(a, b results.Cell) bool {
+	return a.Placement == b.Placement && a.Peer == b.Peer && a.Pattern == b.Pattern && a.IO == b.IO && a.Pipe == b.Pipe
+}
+
+// unmeaning is the difference, as a logarithm of the ratio, that two further
+// runs go beyond no more often than the level: Student's prediction for the
+// difference of two, and never less than the widest difference already seen. It
+// takes three runs.
+//
+// Runs are counted as half as many degrees of freedom as they are, since a
+// machine's moods last for several of them and its jumps are wilder than the
+// normal distribution has them: with all of them, eight invocations gave ends on
+// two CPUs a bound of 79 %, and the next twenty runs went beyond it threefold.
+func unmeaning(values []float64, level float64) (float64, bool) {
+	if len(values) < 3 {
+		return 0, false
+	}
+	logs := make([]float64, len(values))
+	for i, v := range values {
+		if !(v > 0) || math.IsInf(v, 0) {
+			return 0, false
+		}
+		logs[i] = math.Log(v)
+	}
+	least, most := stats.Bounds(logs)
+	predicted := studentQuantile(float64(len(logs)-1)/2, 1-level/2) * stats.StdDev(logs) * math.Sqrt2
+	return max(predicted, most-least), true
+}
+
+// rareness is the least difference, as a logarithm of the ratio, that is called a
+// change after so many runs. None of them tells what happens to one run in a
+// hundred, such as a neighbour who comes by for a minute and takes a fifth of the
+// machine; and the fewer they are, the more of that they cannot have seen. Two
+// parts in the number of runs keeps simulated machines with such neighbours, and
+// with heavy tails, below one false verdict in a hundred comparisons.
+func rareness(runs int) float64 { return math.Log1p(2 / float64(runs)) }
+
+// Bound is the change, as a share, that two further runs of the cell go beyond
+// no more often than the level without anything having changed: what [Compare]
+// asks of a difference. False if there are too few runs to tell.
+func NoiseBound(n results.Noise, level float64) (share float64, ok bool) {
+	b, ok := boundOf(n.Values, level, "")
+	return math.Exp(b.change()) - 1, ok && b.log <= modes
+}
+
+// watched is how long a machine was watched: from the first to the last of the
+// invocations that its noise records sum up.
+func watched(noise []results.Noise, machine string) (time.Duration, bool) {
+	var first, last time.Time
+	for _, n := range noise {
+		if n.Machine != machine || n.Since.IsZero() {
+			continue
+		}
+		if first.IsZero() || n.Since.Before(first) {
+			first = n.Since
+		}
+		if n.Time.After(last) {
+			last = n.Time
+		}
+	}
+	return last.Sub(first), !first.IsZero()
+}
+
+// BetweenRuns sums up runs of the same cells that nothing distinguishes: a
+// noise record for each cell, machine and timed metric (see [Compared]), with
+// the median of each run. Its Run is the caller's to fill in. It takes two runs
+// of a cell to see any spread, and three for [Compare] to rest on it.
+func BetweenRuns(runs []*results.Set) []results.Noise {
+	var out []results.Noise
+	at := make(map[seriesID]int)
+	for _, set := range runs {
+		for _, s := range SeriesOf(set) {
+			if s.Metric.Counter {
+				continue
+			}
+			i, ok := at[s.id()]
+			if !ok {
+				i = len(out)
+				at[s.id()] = i
+				out = append(out, results.Noise{Kind: results.KindNoise, Machine: s.Machine, Cell: *s.Cell, Metric: s.Metric.Name})
+			}
+			out[i].Values = append(out[i].Values, Median(s.Values).Median)
+			if out[i].Since.IsZero() || s.Since.Before(out[i].Since) {
+				out[i].Since = s.Since
+			}
+			if s.Until.After(out[i].Time) {
+				out[i].Time = s.Until
+			}
+		}
+	}
+	out = Filter(out, func(n results.Noise) bool { return len(n.Values) > 1 })
+	for i := range out {
+		least, most := stats.Bounds(out[i].Values)
+		if least > 0 {
+			out[i].Spread = most/least - 1
+		}
+	}
+	return out
+}

@@ -1,0 +1,412 @@
+package stat
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/resultstest"
+)
+
+func side(name string, records ...results.Record) Dataset {
+	s := &results.Set{}
+	s.Add(resultstest.Environment())
+	for _, r := range records {
+		s.Add(r)
+	}
+	return DatasetOf(name, s)
+}
+
+func find(t *testing.T, c *Comparison, metric string) Change {
+	t.Helper()
+	i := slices.IndexFunc(c.Changes, func(ch Change) bool { return ch.Metric == metric })
+	if i < 0 {
+		t.Fatalf("no change of %s in %+v", metric, c.Changes)
+	}
+	return c.Changes[i]
+}
+
+func TestVerdictsOnTimes(t *testing.T) {
+	cell := resultstest.Cell("ndjson", 4096)
+	other := resultstest.Cell("raw", 65536)
+	elsewhere := cell
+	elsewhere.Placement = "apart"
+	for _, tt := range []struct {
+		name     string
+		old, new float64 // ns a message
+		scatter  float64
+		o        CompareOptions
+		want     Verdict
+		outcome  Outcome // above 5 %
+	}{
+		{"half the speed in a quiet place", 1000, 2000, 0.01, CompareOptions{Noise: []results.Noise{resultstest.Noise(cell, 0.005, 8)}}, Slower, OutcomeRegression},
+		{"twice the speed", 2000, 1000, 0.01, CompareOptions{Noise: []results.Noise{resultstest.Noise(cell, 0.005, 8)}}, Faster, OutcomeOK},
+		{"the same", 1000, 1000, 0.01, CompareOptions{Noise: []results.Noise{resultstest.Noise(cell, 0.003, 20)}}, NoChange, OutcomeOK},
+		{"3 % slower where that means something, below the gate", 1000, 1030, 0.001, CompareOptions{Noise: []results.Noise{resultstest.Noise(cell, 0.002, 80)}}, Slower, OutcomeOK},
+		{"the same, but runs differ by more than the gate", 1000, 1000, 0.01, CompareOptions{Noise: []results.Noise{resultstest.Noise(cell, 0.1, 8)}}, TooNoisy, OutcomeInconclusive},
+		{"faster by less than runs differ, even so not too slow", 1150, 1000, 0.01, CompareOptions{Noise: []results.Noise{resultstest.Noise(cell, 0.05, 20)}}, TooNoisy, OutcomeOK},
+		{"beyond the bound, but the samples overlap", 1000, 1100, 0.3, CompareOptions{Noise: []results.Noise{resultstest.Noise(cell, 0.002, 20)}}, TooNoisy, OutcomeInconclusive},
+		{"no noise known", 1000, 2000, 0.01, CompareOptions{}, Indicative, OutcomeInconclusive},
+		{"noise of another placement says nothing", 1000, 2000, 0.01, CompareOptions{Noise: []results.Noise{resultstest.Noise(elsewhere, 0.005, 8)}}, Indicative, OutcomeInconclusive},
+		{"noise of a cell that runs alike stands in", 1000, 2000, 0.01, CompareOptions{Noise: []results.Noise{resultstest.Noise(other, 0.005, 8)}}, Slower, OutcomeRegression},
+		{"a tenth slower, but a neighbour may cost as much, and eight runs need not have met one", 1000, 1100, 0.001, CompareOptions{Noise: []results.Noise{resultstest.Noise(cell, 0.002, 8)}}, TooNoisy, OutcomeInconclusive},
+		{"two runs are no noise", 1000, 2000, 0.01, CompareOptions{Noise: []results.Noise{resultstest.Noise(cell, 0.005, 2)}}, Indicative, OutcomeInconclusive},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := Compare(side("old", resultstest.Record(cell, 4097, resultstest.Around(tt.old, tt.scatter)...)), side("new", resultstest.Record(cell, 4097, resultstest.Around(tt.new, tt.scatter)...)), tt.o)
+			ch := find(t, c, "goodput")
+			if ch.Verdict != tt.want {
+				t.Errorf("got %q (%s), want %q", ch.Verdict, ch.Basis, tt.want)
+			}
+			if got := c.Outcome(0.05); got != tt.outcome {
+				t.Errorf("outcome: got %q, want %q", got, tt.outcome)
+			}
+		})
+	}
+}
+
+func TestExactCountersNeedNoStatistics(t *testing.T) {
+	cell := resultstest.Cell("chunked:61440", 1<<20)
+	record := func(change func(*results.Sample)) results.Record {
+		r := resultstest.Record(cell, 1<<20+782, resultstest.Around(100000, 0.01)...)
+		for i := range r.Samples {
+			if change != nil {
+				change(&r.Samples[i])
+			}
+		}
+		return r
+	}
+	old := side("old", record(nil))
+	varies := 0
+	for _, tt := range []struct {
+		name, metric string
+		change       func(*results.Sample)
+		want         Verdict
+		exact        bool
+	}{
+		{"nothing", "wire", func(*results.Sample) {}, NoChange, true},
+		{"one byte a message", "wire", func(s *results.Sample) { s.WireBytes += s.Messages }, More, true},
+		{"a byte less", "wire", func(s *results.Sample) { s.WireBytes -= s.Messages }, Fewer, true},
+		{"another call a message", "writer-calls", func(s *results.Sample) { s.Writer.Calls += s.Messages }, More, true},
+		{"one call more a sample is the end of the stream", "reader-calls", func(s *results.Sample) { s.Reader.Calls++ }, NoChange, true},
+		{"an allocation a message", "allocs", func(s *results.Sample) { s.Writer.Allocs = new(s.Messages) }, More, true},
+		{"what the runtime allocates in a sample", "allocs", func(s *results.Sample) { s.Writer.Allocs = new(int64(20)) }, NoChange, true},
+		{"allocations that vary where there were none", "allocs", func(s *results.Sample) { varies++; s.Writer.Allocs = new(s.Messages * int64(1+varies%3)) }, Indicative, false},
+		{"reads that vary and are five times as many", "reader-calls", func(s *results.Sample) { varies++; s.Reader.Calls = s.Messages * int64(5+varies%2) }, Indicative, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := Compare(old, side("new", record(tt.change)), CompareOptions{})
+			ch := find(t, c, tt.metric)
+			if ch.Verdict != tt.want || ch.Exact != tt.exact {
+				t.Errorf("got %q, exact %v (%s); want %q, %v", ch.Verdict, ch.Exact, ch.Basis, tt.want, tt.exact)
+			}
+			if c.Changes[len(c.Changes)-1].Metric != "goodput" {
+				t.Error("counters do not come first")
+			}
+		})
+	}
+}
+
+func TestACounterGatesWithoutNoise(t *testing.T) {
+	cell := resultstest.Cell("ndjson", 4096)
+	r := resultstest.Record(cell, 4097, resultstest.Around(1000, 0.01)...)
+	more := resultstest.Record(cell, 4097, resultstest.Around(1000, 0.01)...)
+	for i := range more.Samples {
+		more.Samples[i].Writer.Calls *= 2
+	}
+	if got := Compare(side("old", r), side("new", more), CompareOptions{}).Outcome(0.05); got != OutcomeRegression {
+		t.Errorf("twice the calls: got %q", got)
+	}
+	for i := range more.Samples {
+		more.Samples[i] = r.Samples[i]
+		more.Samples[i].Writer.Allocs = new(more.Samples[i].Messages)
+	}
+	if got := Compare(side("old", r), side("new", more), CompareOptions{}).Outcome(0.05); got != OutcomeRegression {
+		t.Errorf("allocations where there were none: got %q", got)
+	}
+}
+
+func TestVaryingCountersThatOverlapAreLeftOut(t *testing.T) {
+	cell := resultstest.Cell("ndjson", 4096)
+	r := resultstest.Record(cell, 4097, resultstest.Around(1000, 0.01)...)
+	for i := range r.Samples {
+		r.Samples[i].Reader.Calls = 1000 + 100*int64(i)
+	}
+	c := Compare(side("old", r), side("new", r), CompareOptions{})
+	if slices.ContainsFunc(c.Changes, func(ch Change) bool { return ch.Metric == "reader-calls" }) {
+		t.Error("a counter that varies was compared")
+	}
+	if !strings.Contains(strings.Join(c.Notes, "\n"), "one counter varies") {
+		t.Errorf("that is not said: %q", c.Notes)
+	}
+}
+
+func TestDifferentMachines(t *testing.T) {
+	cell := resultstest.Cell("ndjson", 4096)
+	there := &results.Set{}
+	e := resultstest.Environment()
+	e.Machine = "m2"
+	there.Add(e)
+	there.Add(resultstest.Record(cell, 4097, resultstest.Around(2000, 0.01)...))
+	here := side("here", resultstest.Record(cell, 4097, resultstest.Around(1000, 0.01)...))
+	quiet := []results.Noise{resultstest.Noise(cell, 0.005, 8)}
+	for i := range there.Records[0].Samples {
+		there.Records[0].Samples[i].WireBytes *= 2
+	}
+	c := Compare(here, DatasetOf("there", there), CompareOptions{Noise: quiet})
+	if v := find(t, c, "wire").Verdict; v != DifferentMachines {
+		t.Errorf("a counter: got %q, want no verdict", v)
+	}
+	if v := find(t, c, "goodput").Verdict; v != DifferentMachines {
+		t.Errorf("got %q, want no verdict", v)
+	}
+	if !strings.Contains(strings.Join(c.Notes, "\n"), "different machines") {
+		t.Errorf("that is not said: %q", c.Notes)
+	}
+	if got := c.Outcome(0.05); got != OutcomeInconclusive {
+		t.Errorf("outcome %q", got)
+	}
+	c = Compare(here, DatasetOf("there", there), CompareOptions{Noise: quiet, Across: true})
+	if v := find(t, c, "goodput").Verdict; v != Indicative {
+		t.Errorf("across, with the noise of one machine alone: got %q, want %q", v, Indicative)
+	}
+	if v := find(t, c, "wire").Verdict; v != More {
+		t.Errorf("a counter, across: got %q, want more", v)
+	}
+	its := resultstest.Noise(cell, 0.005, 8)
+	its.Machine = "m2"
+	c = Compare(here, DatasetOf("there", there), CompareOptions{Noise: append(quiet, its), Across: true})
+	if v := find(t, c, "goodput").Verdict; v != Slower {
+		t.Errorf("across: got %q, want slower", v)
+	}
+}
+
+// Two runs of one thing, each its own draw from the same between-run scatter:
+// with the bound that runs gave, verdicts are rarer than the level allows.
+func TestCompareFindsNothingWhereNothingIs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(21, 22))
+	const trials, cells = 300, 6
+	level := func() float64 { return 1000 * math.Exp(0.03*rng.NormFloat64()) }
+	wrong := 0
+	for range trials {
+		a, b := &results.Set{}, &results.Set{}
+		a.Add(resultstest.Environment())
+		b.Add(resultstest.Environment())
+		var runs []*results.Set
+		for range 6 {
+			run := &results.Set{}
+			run.Add(resultstest.Environment())
+			for i := range cells {
+				run.Add(resultstest.Record(resultstest.Cell("ndjson", 1024<<i), 1024<<i, resultstest.Around(level(), 0.002)...))
+			}
+			runs = append(runs, run)
+		}
+		all := BetweenRuns(runs)
+		for i := range cells {
+			cell := resultstest.Cell("ndjson", 1024<<i)
+			a.Add(resultstest.Record(cell, 1024<<i, resultstest.Around(level(), 0.002)...))
+			b.Add(resultstest.Record(cell, 1024<<i, resultstest.Around(level(), 0.002)...))
+		}
+		c := Compare(DatasetOf("a", a), DatasetOf("b", b), CompareOptions{Noise: all})
+		if slices.ContainsFunc(c.Changes, Change.Established) {
+			wrong++
+		}
+	}
+	if share := float64(wrong) / trials; share > 0.03 {
+		t.Errorf("a false verdict in %.1f %% of comparisons of the same thing, level 1 %%", 100*share)
+	}
+}
+
+func TestBetweenRuns(t *testing.T) {
+	var runs []*results.Set
+	for _, ns := range []float64{1000, 1250, 1100} {
+		run := &results.Set{}
+		run.Add(resultstest.Environment())
+		run.Add(resultstest.Record(resultstest.Cell("raw", 4096), 4096, resultstest.Around(ns, 0)...))
+		trip := resultstest.Cell("raw", 256)
+		trip.Pattern = "roundtrip"
+		run.Add(resultstest.WithLatency(resultstest.Record(trip, 256, resultstest.Around(ns, 0)...), "roundtrip", 100))
+		runs = append(runs, run)
+	}
+	once := resultstest.Record(resultstest.Cell("ndjson", 1), 2, 100)
+	runs[0].Add(once)
+	got := BetweenRuns(runs)
+	if len(got) != 2 || got[0].Metric != "goodput" || got[1].Metric != "p50" {
+		t.Fatalf("got %+v, want goodput of the stream and p50 of the round trip", got)
+	}
+	for _, n := range got {
+		if len(n.Values) != 3 || n.Machine != "m1" || n.Spread < 0.245 || n.Spread > 0.255 {
+			t.Errorf("%s: got %d runs of machine %q, spread %v; want 3 of m1, 0.25", n.Metric, len(n.Values), n.Machine, n.Spread)
+		}
+	}
+	if n := got[0]; n.Run != "" || n.Cell != resultstest.Cell("raw", 4096) {
+		t.Errorf("got run %q of cell %s", n.Run, n.Cell.Key())
+	}
+}
+
+func TestPairsFindATenthInSpiteOfDrift(t *testing.T) {
+	old, after := resultstest.Pairs(rand.New(rand.NewPCG(31, 32)), 12, 4, 1.1)
+	c, err := ComparePairs(old, after, CompareOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ch := range c.Changes {
+		if ch.Metric != "goodput" {
+			continue
+		}
+		if ch.Verdict != Slower || *ch.Ratio < 0.89 || *ch.Ratio > 0.93 || ch.Interval == nil {
+			t.Errorf("%s: %q, ratio %v %+v, p %v", ch.Name, ch.Verdict, *ch.Ratio, ch.Interval, *ch.P)
+		}
+	}
+	if got := c.Outcome(0.05); got != OutcomeRegression {
+		t.Errorf("above 5 %%: %q", got)
+	}
+	if got := c.Outcome(0.2); got != OutcomeOK {
+		t.Errorf("above 20 %%: %q", got)
+	}
+}
+
+func TestPairsFindNothingWhereNothingIs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(41, 42))
+	const trials = 200
+	wrong := 0
+	for range trials {
+		old, after := resultstest.Pairs(rng, 10, 4, 1)
+		c, err := ComparePairs(old, after, CompareOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.ContainsFunc(c.Changes, Change.Established) {
+			wrong++
+		}
+	}
+	if share := float64(wrong) / trials; share > 0.03 {
+		t.Errorf("a false verdict in %.1f %% of A/A comparisons, level 1 %%", 100*share)
+	}
+}
+
+func TestPairsThatAreTheSameChangeNothing(t *testing.T) {
+	old, _ := resultstest.Pairs(rand.New(rand.NewPCG(51, 52)), 8, 1, 1)
+	c, err := ComparePairs(old, old, CompareOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ch := find(t, c, "goodput"); ch.Verdict != NoChange || *ch.P != 1 {
+		t.Errorf("got %q, p %v", ch.Verdict, *ch.P)
+	}
+	if !c.Conclusive() || c.Outcome(0.05) != OutcomeOK {
+		t.Errorf("outcome %q, conclusive %v", c.Outcome(0.05), c.Conclusive())
+	}
+}
+
+func TestTooFewPairsAreSaid(t *testing.T) {
+	old, after := resultstest.Pairs(rand.New(rand.NewPCG(61, 62)), 6, 4, 2)
+	c, err := ComparePairs(old, after, CompareOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.ContainsFunc(c.Changes, Change.Established) {
+		t.Error("six pairs established a change among four comparisons: 4·2/2⁶ is above 0.01")
+	}
+	if !strings.Contains(strings.Join(c.Notes, "\n"), "6 pairs cannot establish any change among 4 comparisons: that takes 10") {
+		t.Errorf("that is not said: %q", c.Notes)
+	}
+	if got := c.Outcome(0.05); got != OutcomeInconclusive {
+		t.Errorf("outcome %q", got)
+	}
+	if _, err := ComparePairs(old, after[:3], CompareOptions{}); err == nil {
+		t.Error("six old runs and three new ones were paired")
+	}
+	if _, err := ComparePairs(nil, nil, CompareOptions{}); err == nil {
+		t.Error("no run at all was compared")
+	}
+}
+
+func TestReadSide(t *testing.T) {
+	const text = `goos: linux
+goarch: amd64
+cpu: Testium 9000
+Unit widgets/op better=higher
+BenchmarkX/size=1-2  1000  120 ns/op  33.5 MB/s  3 widgets/op  2 allocs/op
+BenchmarkX/size=1-2  1100  122 ns/op  33.1 MB/s  3 widgets/op  2 allocs/op
+BenchmarkBroken 12
+BenchmarkX/size=1-2  1000  NaN ns/op
+PASS
+ok  	example.com/x	1.2s
+`
+	s, err := ReadDatasetFrom("bench.txt", strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Series) != 4 {
+		t.Fatalf("got %d series, want 4", len(s.Series))
+	}
+	first := s.Series[0]
+	if first.Name != "X/size=1-2" || !slices.Equal(first.Values, []float64{120, 122}) || first.Messages != 1000 || first.Machine != "linux amd64 Testium 9000" || first.Metric.Better != Lower {
+		t.Errorf("got %+v", first)
+	}
+	if got := []Better{s.Series[1].Metric.Better, s.Series[2].Metric.Better}; got[0] != Higher || got[1] != Higher {
+		t.Errorf("MB/s and widgets/op are better %v, want higher", got)
+	}
+	if !s.Series[3].Metric.Counter {
+		t.Error("allocations are not a counter")
+	}
+	if len(s.Problems) != 2 || s.Problems[0].Line != 7 || s.Problems[1].Line != 8 {
+		t.Errorf("problems: %v, want those on lines 7 and 8", s.Problems)
+	}
+	c := Compare(s, s, CompareOptions{})
+	if ch := find(t, c, "allocs/op"); ch.Verdict != NoChange || !ch.Exact {
+		t.Errorf("allocations: got %q", ch.Verdict)
+	}
+	if ch := find(t, c, "ns/op"); ch.Verdict != Indicative {
+		t.Errorf("ns/op: got %q", ch.Verdict)
+	}
+}
+
+func TestReadSideOfNothing(t *testing.T) {
+	for name, text := range map[string]string{
+		"empty": "", "blank": "\n\n", "prose": "hello\n", "an environment alone": resultstest.Encoded(t, resultstest.Environment()),
+	} {
+		if _, err := ReadDatasetFrom("f", strings.NewReader(text)); !errors.Is(err, results.ErrEmpty) {
+			t.Errorf("%s: got %v, want ErrEmpty", name, err)
+		}
+	}
+	if _, err := ReadDataset("testdata/none"); err == nil {
+		t.Error("a missing file was read")
+	}
+}
+
+func TestBenchNamesAreStable(t *testing.T) {
+	c := resultstest.Cell("chunked:61440", 65536)
+	c.Capacity, c.IO, c.Rate = 0, "poller/sleep=10ms", 1000
+	for _, tt := range []struct {
+		change func(*results.Cell)
+		want   string
+	}{
+		{func(*results.Cell) {}, "Stream/framing=chunked:61440/size=65536/io=poller+sleep=10ms/placement=same/rate=1000"},
+		{func(c *results.Cell) { c.Peer, c.Rate = "thread", 0 }, "Stream/framing=chunked:61440/size=65536/io=poller+sleep=10ms/placement=same/peer=thread"},
+		{func(c *results.Cell) { c.Messages, c.Rate = "a b-8", 0 }, "Stream/framing=chunked:61440/size=65536/io=poller+sleep=10ms/placement=same/messages=a_b_8"},
+	} {
+		changed := c
+		tt.change(&changed)
+		if got := BenchName(changed); got != tt.want {
+			t.Errorf("got %s, want %s", got, tt.want)
+		}
+	}
+}
+
+func TestAFolderIsADatasetToo(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, results.FileName), []byte(resultstest.Encoded(t, resultstest.Lines()[:2]...)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if side, err := ReadDataset(dir); err != nil || len(side.Series) == 0 {
+		t.Errorf("got %v, %v", side, err)
+	}
+}

@@ -1,0 +1,172 @@
+package stat
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// A Series is one metric of one case, sample by sample, from a results file or
+// from Go benchmark text.
+type Series struct {
+	Name     string        `json:"name"`           // as in Go benchmark text, without "Benchmark"
+	Cell     *results.Cell `json:"cell,omitempty"` // nil of Go benchmark text
+	Metric   Metric        `json:"-"`
+	Machine  string        `json:"machine"`
+	Values   []float64     `json:"values"`
+	Messages int64         `json:"messages"` // the fewest that a value rests on
+
+	Disturbed bool `json:"disturbed,omitempty"` // others had what it needed while it was measured, as a warning says
+
+	Since time.Time `json:"since,omitzero"` // when the first of its records was finished; zero of Go benchmark text
+	Until time.Time `json:"until,omitzero"` // when the last was
+}
+
+// Compared are the metrics in which two measurements of a cell are compared:
+// counters, which may be exact, then times. Of a stream that is its goodput, of
+// round trips their p50 and p99; a latency that a stream carries too.
+func Compared(c results.Cell, samples []results.Sample) []Metric {
+	names := []string{"writer-calls", "reader-calls", "wire", "allocs"}
+	_, hasLatency := primaryLatency(anyLatency(samples))
+	if c.Pattern != results.PatternRoundtrip {
+		names = append(names, "goodput")
+	} else if !hasLatency {
+		names = append(names, "time")
+	}
+	if hasLatency {
+		names = append(names, "p50", "p99")
+	}
+	var out []Metric
+	for _, name := range names {
+		out = append(out, MustMetric(name))
+	}
+	return out
+}
+
+// anyLatency is the latency of the first sample that has any.
+func anyLatency(samples []results.Sample) map[string]results.Latency {
+	i := slices.IndexFunc(samples, func(s results.Sample) bool { return len(s.Latency) > 0 })
+	if i < 0 {
+		return nil
+	}
+	return samples[i].Latency
+}
+
+// Series are the set's measurements as far as they can be compared, in the
+// order in which views show them.
+func SeriesOf(s *results.Set) []Series {
+	var out []Series
+	rows := rowsOf(s)
+	sortRows(rows)
+	for _, r := range rows {
+		samples := r.Pooled()
+		for _, m := range Compared(r.Cell, samples) {
+			if values := m.Values(samples); len(values) > 0 {
+				since, until := r.times()
+				out = append(out, Series{
+					Name: BenchName(r.Cell), Cell: new(r.Cell), Metric: m, Machine: r.Machine,
+					Values: values, Messages: fewestMessages(samples), Since: since, Until: until,
+					Disturbed: slices.ContainsFunc(r.Warnings, disturbed),
+				})
+			}
+		}
+	}
+	return out
+}
+
+func fewestMessages(samples []results.Sample) int64 {
+	return slices.MinFunc(samples, func(a, b results.Sample) int { return int(a.Messages - b.Messages) }).Messages
+}
+
+// A Dataset is one of the two things that are compared.
+type Dataset struct {
+	Name     string            `json:"name"`
+	Series   []Series          `json:"-"`
+	Set      *results.Set      `json:"-"`                  // what the series are of; nil of Go benchmark text
+	Problems []results.Problem `json:"problems,omitempty"` // what could not be read
+}
+
+// DatasetOf makes a side of a set.
+func DatasetOf(name string, s *results.Set) Dataset {
+	return Dataset{Name: name, Series: SeriesOf(s), Set: s, Problems: s.Problems}
+}
+
+// ReadDataset reads a results file or Go benchmark text, whichever it is; paths are
+// those that [Read] takes. A file that is missing or has nothing to compare is
+// an error.
+func ReadDataset(path string) (Dataset, error) {
+	name, f, err := results.Open(path)
+	if err != nil {
+		return Dataset{}, err
+	}
+	defer f.Close()
+	return ReadDatasetFrom(name, f)
+}
+
+// ReadDatasetFrom is [ReadDataset] of what r gives.
+func ReadDatasetFrom(name string, r io.Reader) (Dataset, error) {
+	text := bufio.NewReaderSize(r, sniffed)
+	var side Dataset
+	if looksLikeJSON(text) {
+		set, err := results.ReadFrom(name, text)
+		if err != nil {
+			return Dataset{}, err
+		}
+		side = DatasetOf(name, set)
+	} else {
+		var err error
+		if side, err = readBench(name, text); err != nil {
+			return Dataset{}, err
+		}
+	}
+	if len(side.Series) == 0 {
+		why := "no cell with samples"
+		if side.Set == nil {
+			why = "neither records nor the text of go test -bench with a result in it"
+		}
+		if len(side.Problems) > 0 {
+			why += "; " + side.Problems[0].String()
+		}
+		return Dataset{}, fmt.Errorf("read results: %s: %w: %s", name, results.ErrEmpty, why)
+	}
+	return side, nil
+}
+
+// sniffed is how much of a file is looked at to tell what it is, in bytes: what a
+// login or a build says before it is shorter.
+const sniffed = 16 << 10
+
+// looksLikeJSON tells records from Go benchmark text by the first line that is of
+// either. It takes nothing away from the reader. A blank file counts as records,
+// whose reader says that it is blank; one of something else as text.
+func looksLikeJSON(r *bufio.Reader) bool {
+	head, _ := r.Peek(sniffed) // an error comes again, when the file is read
+	blank := true
+	for line := range bytes.Lines(head) {
+		line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\ufeff")))
+		switch {
+		case bytes.HasPrefix(line, []byte("{")):
+			return true
+		case bytes.HasPrefix(line, []byte("Benchmark")), bytes.HasPrefix(line, []byte("goos: ")):
+			return false
+		}
+		blank = blank && len(line) == 0
+	}
+	return blank
+}
+
+// disturbances are the faults that say of a run, unlike those of the machine, that
+// others had what it needed.
+var disturbances = []string{"load", "steal", "throttled"}
+
+// disturbed is whether a warning is of such a fault.
+func disturbed(warning string) bool {
+	id, _, _ := strings.Cut(warning, ":")
+	return slices.Contains(disturbances, id)
+}

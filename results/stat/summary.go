@@ -1,0 +1,204 @@
+package stat
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// A Row is one cell on one machine. Samples of several runs are pooled.
+type Row struct {
+	Machine   string                     `json:"machine"`
+	Runs      []string                   `json:"runs"`
+	Cell      results.Cell               `json:"cell"`
+	Samples   int                        `json:"samples"`
+	Estimates map[string]Estimate        `json:"estimates,omitempty"` // by [Metric] name; one that no sample carries is absent
+	Latency   map[string]results.Latency `json:"latency,omitempty"`   // merged over the samples
+
+	// ToRaw sets the cell beside raw, the framing that costs nothing, with all
+	// else the same: its goodput over raw's, in a round trip its time over
+	// raw's. Nil where the runs have no such cell. ToRawWire does so with raw
+	// messages as long as this cell's are on the wire, RawWireSize bytes.
+	ToRaw       *Estimate `json:"to_raw,omitempty"`
+	ToRawWire   *Estimate `json:"to_raw_wire,omitempty"`
+	RawWireSize int       `json:"raw_wire_size,omitempty"`
+
+	Unsupported string   `json:"unsupported,omitempty"`
+	Failed      string   `json:"failed,omitempty"`
+	Stopped     string   `json:"stopped,omitempty"`
+	Warnings    []string `json:"warnings,omitempty"`
+
+	Records []results.Record `json:"-"` // what the samples are from
+}
+
+// rowsOf gathers the records of each cell of each machine.
+func rowsOf(s *results.Set) []Row {
+	type id struct {
+		machine string
+		cell    results.Cell
+	}
+	at := make(map[id]int)
+	var rows []Row
+	for _, r := range s.Records {
+		i := id{s.Machine(r.Run), r.Cell}
+		if _, ok := at[i]; !ok {
+			at[i] = len(rows)
+			rows = append(rows, Row{Machine: i.machine, Cell: r.Cell})
+		}
+		rows[at[i]].add(r)
+	}
+	return rows
+}
+
+func (r *Row) add(rec results.Record) {
+	r.Records = append(r.Records, rec)
+	if !slices.Contains(r.Runs, rec.Run) {
+		r.Runs = append(r.Runs, rec.Run)
+	}
+	r.Samples += len(rec.Samples)
+	r.Unsupported, r.Failed, r.Stopped = rec.Unsupported, rec.Failed, rec.Stopped // the last word counts
+	for _, w := range rec.Warnings {
+		if !slices.Contains(r.Warnings, w) {
+			r.Warnings = append(r.Warnings, w)
+		}
+	}
+}
+
+// times are when the first and the last of the row's records were finished.
+func (r *Row) times() (since, until time.Time) {
+	for i, rec := range r.Records {
+		if i == 0 || rec.Time.Before(since) {
+			since = rec.Time
+		}
+		if rec.Time.After(until) {
+			until = rec.Time
+		}
+	}
+	return since, until
+}
+
+// Pooled lists the samples of all the row's runs.
+func (r Row) Pooled() []results.Sample {
+	var out []results.Sample
+	for _, rec := range r.Records {
+		out = append(out, rec.Samples...)
+	}
+	return out
+}
+
+func (r *Row) estimate() {
+	samples := r.Pooled()
+	r.Estimates = make(map[string]Estimate)
+	for _, m := range allMetrics {
+		if e := Median(m.Values(samples)); e.N > 0 {
+			r.Estimates[m.Name] = e
+		}
+	}
+	for _, key := range latencyKeys {
+		l, err := mergeKey(samples, key)
+		if err != nil {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s latency is not shown: %v", key, err))
+		}
+		if err == nil && l.Count > 0 {
+			if r.Latency == nil {
+				r.Latency = make(map[string]results.Latency)
+			}
+			r.Latency[key] = l
+		}
+	}
+}
+
+func mergeKey(samples []results.Sample, key string) (results.Latency, error) {
+	var all []results.Latency
+	for _, s := range samples {
+		if l, ok := s.Latency[key]; ok {
+			all = append(all, l)
+		}
+	}
+	if len(all) == 0 {
+		return results.Latency{}, nil
+	}
+	return results.MergeLatencies(all)
+}
+
+// PrimaryLatency is the latency that a user of the pipe feels: from when a message was
+// due where there was a schedule, else the round trip, else one way.
+func (r Row) PrimaryLatency() (results.Latency, bool) {
+	key, ok := primaryLatency(r.Latency)
+	return r.Latency[key], ok
+}
+
+// relate finds the raw cells that the row can be set beside.
+func (r *Row) relate(all []Row) {
+	if r.Cell.Framing == results.FramingRaw || r.Samples == 0 {
+		return
+	}
+	if base := r.raw(all, r.Cell.Size); base != nil {
+		r.ToRaw = r.over(base)
+	}
+	if wire, ok := r.Estimates["wire"]; ok && r.Cell.Size > 0 && int(wire.Median+0.5) != r.Cell.Size {
+		if base := r.raw(all, int(wire.Median+0.5)); base != nil {
+			r.ToRawWire, r.RawWireSize = r.over(base), base.Cell.Size
+		}
+	}
+}
+
+// raw finds the row's cell with raw for a framing and messages of that size.
+func (r *Row) raw(all []Row, size int) *Row {
+	c := r.Cell
+	c.Framing, c.Size = results.FramingRaw, size
+	i := slices.IndexFunc(all, func(o Row) bool { return o.Machine == r.Machine && o.Cell == c })
+	if i < 0 {
+		return nil
+	}
+	return &all[i]
+}
+
+// over is the row beside another: goodput over goodput, or, of round trips,
+// time over time. Goodput of cells that carry the wire's bytes as payload
+// counts those, which is what the comparison with the same wire size is for.
+func (r *Row) over(base *Row) *Estimate {
+	e := PairedRatio(RelativeMetric(r.Cell, base.Cell), r.Records, base.Records)
+	if e.N == 0 {
+		return nil
+	}
+	return &e
+}
+
+// relative is the metric by which a cell is set beside raw.
+func RelativeMetric(c, base results.Cell) Metric {
+	name := "goodput"
+	switch {
+	case c.Pattern == results.PatternRoundtrip:
+		name = "time"
+	case c.Size != base.Size:
+		name = "rate" // as many bytes pass for each message: messages a second compare the pipes
+	}
+	m := MustMetric(name)
+	return m
+}
+
+// Rows works out the figures of every cell of the set, in the order in which
+// views show them.
+func Rows(s *results.Set) []Row {
+	rows := rowsOf(s)
+	for i := range rows {
+		rows[i].estimate()
+	}
+	for i := range rows {
+		rows[i].relate(rows)
+	}
+	sortRows(rows)
+	return rows
+}
+
+// SampleRow is the row of samples that no record holds, such as those of a
+// [Tune] or a [Target], without raw beside it.
+func SampleRow(machine string, c results.Cell, samples []results.Sample) Row {
+	r := Row{Machine: machine, Cell: c}
+	r.add(results.Record{Cell: c, Samples: samples})
+	r.estimate()
+	return r
+}

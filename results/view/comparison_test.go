@@ -1,0 +1,212 @@
+package view
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/resultstest"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+func TestComparisonViews(t *testing.T) {
+	cell, big := resultstest.Cell("ndjson", 4096), resultstest.Cell("chunked:61440", 1<<20)
+	o := stat.CompareOptions{Noise: []results.Noise{resultstest.Noise(cell, 0.005, 40)}}
+	calls := resultstest.Record(big, 1<<20+782, resultstest.Around(90000, 0.01)...)
+	for i := range calls.Samples {
+		calls.Samples[i].Writer.Calls *= 18
+	}
+	before := dataset("old.jsonl", resultstest.Record(cell, 4097, resultstest.Around(1000, 0.01)...), resultstest.Record(big, 1<<20+782, resultstest.Around(90000, 0.01)...), resultstest.Record(resultstest.Cell("raw", 1), 1, 90))
+	files := stat.Compare(before, dataset("new.jsonl", resultstest.Record(cell, 4097, resultstest.Around(1200, 0.01)...), calls), o)
+	old, after := resultstest.Pairs(rand.New(rand.NewPCG(71, 72)), 10, 2, 1.1)
+	interleaved, err := stat.ComparePairs(old, after, stat.CompareOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		file, proves string
+		c            *stat.Comparison
+		format       Format
+	}{
+		{"compare.txt", "counters that changed come first; a time beside a known bound has a verdict", files, FormatTable},
+		{"compare.md", "the same for a pull request", files, FormatMarkdown},
+		{"compare.csv", "every figure, unchanged counters too", files, FormatCSV},
+		{"compare.json", "the same with what it rests on", files, FormatJSON},
+		{"compare.bench", "both sides for benchstat -col /side", files, FormatBench},
+		{"pairs.txt", "interleaved pairs have an interval of the ratio and a corrected p", interleaved, FormatTable},
+	} {
+		t.Run(tt.file, func(t *testing.T) {
+			var out bytes.Buffer
+			if err := WriteComparison(&out, tt.c, tt.format, Options{}); err != nil {
+				t.Fatal(err)
+			}
+			resultstest.Golden(t, tt.file, out.Bytes())
+		})
+	}
+	if err := WriteComparison(&bytes.Buffer{}, files, "yaml", Options{}); err == nil {
+		t.Error("yaml was written")
+	}
+}
+
+// What is written as Go benchmark text compares with itself as the file does.
+func TestBenchTextReadsBackAsWritten(t *testing.T) {
+	var text bytes.Buffer
+	set := resultstest.Sweep()
+	if err := WriteBench(&text, set); err != nil {
+		t.Fatal(err)
+	}
+	s, err := stat.ReadDatasetFrom("bench.txt", &text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Problems) > 0 {
+		t.Errorf("problems: %v", s.Problems)
+	}
+	for _, want := range stat.SeriesOf(set) {
+		unit, scale := (stat.Change{Metric: want.Metric.Name, Cell: want.Cell}).BenchUnit()
+		i := slices.IndexFunc(s.Series, func(g stat.Series) bool { return g.Name == want.Name && g.Metric.Name == unit })
+		if i < 0 {
+			if want.Metric.Name == "writer-calls" || want.Metric.Name == "reader-calls" {
+				continue // the text has them as one
+			}
+			t.Fatalf("%s %s is not in the text", want.Name, unit)
+		}
+		for k, v := range want.Values {
+			if got := s.Series[i].Values[k]; math.Abs(got-v*scale) > 1e-5*math.Abs(got) {
+				t.Errorf("%s %s: wrote %v, read %v", want.Name, unit, v*scale, got)
+			}
+		}
+		if got := s.Series[i].Metric.Better; got != want.Metric.Better {
+			t.Errorf("%s: better %v, want %v", unit, got, want.Metric.Better)
+		}
+	}
+}
+
+// Results that were had through ssh come behind what the other machine greets with.
+func TestReadSideBehindOtherText(t *testing.T) {
+	records, bench := &bytes.Buffer{}, &bytes.Buffer{}
+	set := resultstest.Sweep()
+	for _, r := range set.Records {
+		records.WriteString(resultstest.Encoded(t, r))
+	}
+	if err := WriteBench(bench, set); err != nil {
+		t.Fatal(err)
+	}
+	for _, before := range []string{"", "\ufeff", "\n", "Welcome to h!\n\n", strings.Repeat("a long greeting\n", 100)} {
+		for name, text := range map[string]string{"records": records.String(), "text": bench.String()} {
+			s, err := stat.ReadDatasetFrom("f", strings.NewReader(before+text))
+			if err != nil {
+				t.Errorf("%s behind %.20q: %v", name, before, err)
+			} else if (s.Set != nil) != (name == "records") {
+				t.Errorf("%s behind %.20q were taken for something else", name, before)
+			}
+		}
+	}
+	s, err := stat.ReadDatasetFrom("f", strings.NewReader("Welcome to h!\n"+records.String()))
+	if err != nil || len(s.Problems) != 1 || s.Problems[0].Line != 1 {
+		t.Errorf("problems: %v, %v", s.Problems, err)
+	}
+}
+
+func FuzzReadSide(f *testing.F) {
+	f.Add([]byte("goos: linux\nUnit x better=higher\nBenchmarkX/a=1-8 10 5 ns/op 3 x\n"))
+	f.Add([]byte("BenchmarkX 10 NaN ns/op\nBenchmarkX 10 +Inf MB/s\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, err := stat.ReadDatasetFrom("f", bytes.NewReader(text))
+		if err != nil {
+			return
+		}
+		c := stat.Compare(s, s, stat.CompareOptions{})
+		for _, format := range Formats() {
+			if err := WriteComparison(&bytes.Buffer{}, c, format, Options{}); err != nil && !errors.Is(err, ErrNothing) {
+				t.Errorf("%s: %v", format, err)
+			}
+		}
+	})
+}
+
+func TestNothingInCommon(t *testing.T) {
+	c := stat.Compare(dataset("old", resultstest.Record(resultstest.Cell("raw", 1), 1, 100)), dataset("new", resultstest.Record(resultstest.Cell("raw", 2), 2, 100)), stat.CompareOptions{})
+	if got := c.Outcome(0.05); got != stat.OutcomeNothing {
+		t.Errorf("got %q", got)
+	}
+	if len(c.OnlyOld) != 1 || len(c.OnlyNew) != 1 {
+		t.Errorf("only old %v, only new %v", c.OnlyOld, c.OnlyNew)
+	}
+	for _, f := range Formats() {
+		if err := WriteComparison(&bytes.Buffer{}, c, f, Options{}); !errors.Is(err, ErrNothing) {
+			t.Errorf("%s: got %v, want ErrNothing", f, err)
+		}
+	}
+}
+
+// Where it says no change, the comparison says how large a one it could have seen.
+func TestNoChangeSaysHowLargeAOneWouldHaveBeenFound(t *testing.T) {
+	old, after := resultstest.Pairs(rand.New(rand.NewPCG(71, 72)), 20, 2, 1)
+	c, err := stat.ComparePairs(old, after, stat.CompareOptions{Metrics: []string{"goodput"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var most float64
+	for _, ch := range c.Changes {
+		if ch.Verdict != stat.NoChange || ch.MinDetectableEffect == nil {
+			t.Fatalf("%s: %q, %v", ch.Name, ch.Verdict, ch.MinDetectableEffect)
+		}
+		most = max(most, *ch.MinDetectableEffect)
+	}
+	var text strings.Builder
+	if err := WriteComparison(&text, c, FormatTable, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("four times out of five: %s at most of the 2 times without a change", results.FormatPercent(100*most))
+	if !strings.Contains(strings.Join(strings.Fields(text.String()), " "), want) {
+		t.Errorf("no %q in\n%s", want, text.String())
+	}
+}
+
+// A comparison of pairs fits a terminal of 120 columns, however long its cases are
+// called.
+func TestAComparisonFitsATerminal(t *testing.T) {
+	cell := resultstest.Cell("content-length", 1<<20)
+	cell.Pattern, cell.Placement = "roundtrip", "sibling"
+	other := cell
+	other.Transfer = "vmsplice"
+	var before, after []*results.Set
+	for i := range 12 {
+		a, b := &results.Set{}, &results.Set{}
+		for _, c := range []results.Cell{cell, other} {
+			a.Add(resultstest.Record(c, 1<<20+26, 123456.7, 234567.8, 123999))
+			b.Add(resultstest.Record(c, 1<<20+26, 987654.3-float64(i), 87654.3, 300000))
+		}
+		before, after = append(before, a), append(after, b)
+	}
+	c, err := stat.ComparePairs(before, after, stat.CompareOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := WriteComparison(&text, c, FormatTable, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(text.String()) {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 120 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
+
+func dataset(name string, records ...results.Record) stat.Dataset {
+	s := &results.Set{}
+	s.Add(resultstest.Environment())
+	for _, r := range records {
+		s.Add(r)
+	}
+	return stat.DatasetOf(name, s)
+}

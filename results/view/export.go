@@ -1,0 +1,137 @@
+package view
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// writeCSV writes one row a cell: its machine and fields, then each metric that
+// any cell has, as median, both ends of the interval and n, in base units. A set
+// without measurements is written as its findings.
+func writeSetCSV(w io.Writer, s *results.Set) error {
+	if len(s.Records) == 0 {
+		return writeFindingsCSV(w, findings(s))
+	}
+	sum := Summarise(s)
+	fields, shown := fieldsOf(sum.Rows), shownMetrics(sum.Rows)
+	out := csv.NewWriter(w)
+	if err := out.Write(csvHead(fields, shown)); err != nil {
+		return fmt.Errorf("write CSV: %w", err)
+	}
+	for _, r := range sum.Rows {
+		if err := out.Write(csvRow(r, fields, shown, sum.Warnings)); err != nil {
+			return fmt.Errorf("write CSV: %w", err)
+		}
+	}
+	out.Flush()
+	if err := out.Error(); err != nil {
+		return fmt.Errorf("write CSV: %w", err)
+	}
+	return nil
+}
+
+func writeFindingsCSV(w io.Writer, tables []Table) error {
+	for i, t := range tables {
+		if i > 0 {
+			if _, err := io.WriteString(w, "\n"); err != nil {
+				return fmt.Errorf("write CSV: %w", err)
+			}
+		}
+		if err := t.writeCSV(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func csvHead(fields []string, shown []stat.Metric) []string {
+	head := append([]string{"machine"}, fields...)
+	head = append(head, "samples")
+	for _, m := range shown {
+		name := m.Name
+		if m.Unit != "" {
+			name += " (" + m.Unit + ")"
+		}
+		head = append(head, name, m.Name+" lo", m.Name+" hi", m.Name+" n")
+	}
+	for _, name := range []string{"to_raw", "to_raw_wire"} {
+		head = append(head, name, name+" lo", name+" hi", name+" n")
+	}
+	return append(head, "unsupported", "failed", "warnings")
+}
+
+// csvRow repeats what every measured cell is warned of: a row may be all that a
+// program looks at.
+func csvRow(r stat.Row, fields []string, shown []stat.Metric, shared []string) []string {
+	row := []string{r.Machine}
+	for _, name := range fields {
+		row = append(row, r.Cell.Field(name))
+	}
+	row = append(row, strconv.Itoa(r.Samples))
+	for _, m := range shown {
+		e, ok := r.Estimates[m.Name]
+		row = append(row, csvEstimate(&e, ok)...)
+	}
+	row = append(row, csvEstimate(r.ToRaw, r.ToRaw != nil)...)
+	row = append(row, csvEstimate(r.ToRawWire, r.ToRawWire != nil)...)
+	if r.Samples == 0 {
+		shared = nil
+	}
+	return append(row, r.Unsupported, r.Failed, strings.Join(slices.Concat(r.Warnings, shared), "; "))
+}
+
+func csvEstimate(e *stat.Estimate, ok bool) []string {
+	if !ok {
+		return []string{"", "", "", ""}
+	}
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 10, 64) }
+	if e.Interval == nil {
+		return []string{number(e.Median), "", "", strconv.Itoa(e.N)}
+	}
+	return []string{number(e.Median), number(e.Interval.Lo), number(e.Interval.Hi), strconv.Itoa(e.N)}
+}
+
+// fieldsOf are the names of all fields that any cell has, sorted.
+func fieldsOf(rows []stat.Row) []string {
+	var out []string
+	for _, r := range rows {
+		for _, f := range r.Cell.Fields() {
+			if !slices.Contains(out, f.Name) {
+				out = append(out, f.Name)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// shownMetrics are those that any row has.
+func shownMetrics(rows []stat.Row) []stat.Metric {
+	return stat.Filter(stat.Metrics(), func(m stat.Metric) bool {
+		return slices.ContainsFunc(rows, func(r stat.Row) bool {
+			_, ok := r.Estimates[m.Name]
+			return ok
+		})
+	})
+}
+
+// writeJSON writes the summary and the findings as one object.
+func writeSetJSON(w io.Writer, s *results.Set) error {
+	return writeIndented(w, struct {
+		Summary
+		Probes   []results.Probe   `json:"probes,omitempty"`
+		Faults   []results.Fault   `json:"faults,omitempty"`
+		Claims   []results.Claim   `json:"claims,omitempty"`
+		Targets  []results.Target  `json:"targets,omitempty"`
+		Tunes    []results.Tune    `json:"tunes,omitempty"`
+		Noise    []results.Noise   `json:"noise,omitempty"`
+		Messages []results.Message `json:"messages,omitempty"`
+	}{Summarise(s), s.Probes, s.Faults, s.Claims, s.Targets, s.Tunes, s.Noise, s.Messages})
+}

@@ -1,0 +1,79 @@
+package view
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/resultstest"
+)
+
+func TestNotesSayWhatApplies(t *testing.T) {
+	flat := resultstest.Around(10000, 0.01)
+	change := func(f func(*results.Record)) *results.Set {
+		s := resultstest.Beside("same", flat, map[string][]float64{"ndjson": flat})
+		for i := range s.Records {
+			f(&s.Records[i])
+		}
+		return s
+	}
+	modes := []float64{1000, 1010, 1020, 7000, 7010, 7020}
+	for _, tt := range []struct {
+		name string
+		set  *results.Set
+		want string
+		not  string
+	}{
+		{"six samples", change(func(*results.Record) {}), "n = 6 samples a cell; of six samples it is [min, max]", "fewer than"},
+		{"seven samples", resultstest.Beside("same", append(flat, 10000), nil), "n = 7 samples a cell", "[min, max]"},
+		{"unlike numbers of samples", resultstest.Beside("same", append(flat, 10000), map[string][]float64{"ndjson": flat}), "n = 6 to 7 samples", ""},
+		{"too few samples", resultstest.Beside("same", flat[:5], nil), "1 of 1 cells have fewer than 6 samples", "± is"},
+		{"raw beside it", change(func(*results.Record) {}), "÷ raw sets a cell beside raw", "cannot be said"},
+		{"no raw", func() *results.Set { s := change(func(*results.Record) {}); s.Records = s.Records[1:]; return s }(), "what a framing costs cannot be said", "÷ raw"},
+		{"the scheduler's choice", resultstest.Beside("free", flat, nil), "another run may fall out differently", "modes"},
+		{"the scheduler's choice, twice", resultstest.Beside("free", modes, nil), "two modes: raw 64 KiB at 9.35 GB/s (3 samples) and 64.9 GB/s (3)", ""},
+		{"a run cut short", change(func(r *results.Record) { r.Stopped = "interrupted" }), "the run was interrupted in 2 cells", "time allowed"},
+		{"no more time", change(func(r *results.Record) { r.Stopped = "max-time" }), "2 cells stopped at the time allowed", "interrupted"},
+		{"messages checked", change(func(r *results.Record) { r.Verified = &results.Verified{Sequence: 10, Compared: 2, Bytes: 7} }), "20 messages were checked by number and length while the clock ran, 4 more (14 bytes) byte for byte", ""},
+		{"a percentile that is missing", results.Merge(resultstest.Beside("same", flat, nil), &results.Set{Records: []results.Record{resultstest.WithLatency(resultstest.Record(resultstest.Cell("raw", 1), 1, 100), "oneway", 100)}}), "a percentile is shown only where ten observations lie beyond it", ""},
+		{"a line that was skipped", &results.Set{Records: change(func(*results.Record) {}).Records, Problems: []results.Problem{{File: "f", Line: 3, What: "torn"}}}, "f:3: torn", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := strings.Join(Summarise(tt.set).Notes, "\n")
+			if !strings.Contains(got, tt.want) {
+				t.Errorf("%q is missing in:\n%s", tt.want, got)
+			}
+			if tt.not != "" && strings.Contains(got, tt.not) {
+				t.Errorf("%q does not apply, but is in:\n%s", tt.not, got)
+			}
+		})
+	}
+}
+
+func TestADamagedHistogramIsAWarning(t *testing.T) {
+	s := resultstest.Beside("same", resultstest.Around(10000, 0), nil)
+	s.Records[0].Samples[2].Latency = map[string]results.Latency{"oneway": {Count: 5, HDR: "damaged"}}
+	rows := Summarise(s).Rows
+	if len(rows[0].Warnings) != 1 || !strings.Contains(rows[0].Warnings[0], "oneway latency is not shown") {
+		t.Errorf("got warnings %q", rows[0].Warnings)
+	}
+	if _, ok := rows[0].Estimates["goodput"]; !ok {
+		t.Error("the rest of the row is lost with it")
+	}
+}
+
+func TestHeadersOfManyRuns(t *testing.T) {
+	var all []results.Environment
+	for i := range 20 {
+		e := resultstest.Environment()
+		e.Seed = int64(i)
+		all = append(all, e)
+	}
+	got := headers(all)
+	if len(got) != headerLines || got[0] != "linux 6.12.0 amd64 · Testium 9000 · 2 CPUs · virtualised by kvm · pages of 4 KiB" || got[5] != "and 16 lines more: 20 runs in all" {
+		t.Errorf("got\n%s", strings.Join(got, "\n"))
+	}
+	if got := headers([]results.Environment{{CPUs: 1}}); got[0] != "1 CPU" || strings.Contains(got[1], "0001") {
+		t.Errorf("of an environment that tells little: got %q", got)
+	}
+}

@@ -1,0 +1,190 @@
+package view
+
+import (
+	"cmp"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+)
+
+// A Table is rows of text under named columns, which can be written in every
+// format but bench.
+type Table struct {
+	Title   string
+	Columns []Column
+	Rows    [][]string // each as long as Columns
+}
+
+// A Column is the head of a column.
+type Column struct {
+	Title  string
+	Right  bool // numbers stand to the right
+	Detail bool // left out where a person reads it: in text and markdown
+	Width  int  // at which a cell's words go on in its next line, in text; 0 is 44
+}
+
+// Columns makes columns of titles. One that begins with ">" stands to the right,
+// one that begins with "+" is a detail.
+func Columns(titles ...string) []Column {
+	out := make([]Column, len(titles))
+	for i, t := range titles {
+		t, right := strings.CutPrefix(t, ">")
+		t, detail := strings.CutPrefix(t, "+")
+		out[i] = Column{Title: t, Right: right, Detail: detail}
+	}
+	return out
+}
+
+// Append adds a row.
+func (t *Table) Append(row ...string) { t.Rows = append(t.Rows, row) }
+
+// Write writes the table: as text for a terminal, as markdown with its title in
+// bold, as CSV without the title, or as a JSON array of objects.
+func (t Table) Write(w io.Writer, format Format) error {
+	switch format {
+	case FormatTable:
+		return t.without(func(i int) bool { return t.Columns[i].Detail }).writeText(w)
+	case FormatMarkdown:
+		return t.without(func(i int) bool { return t.Columns[i].Detail }).writeMarkdown(w)
+	case FormatCSV:
+		return t.writeCSV(w)
+	case FormatJSON:
+		return t.writeJSON(w)
+	}
+	return fmt.Errorf("a table cannot be written as %s", format)
+}
+
+func (t Table) writeText(w io.Writer) error {
+	return t.render(w, renderer.NewBlueprint(tw.Rendition{
+		Borders: tw.BorderNone,
+		Symbols: tw.NewSymbols(tw.StyleLight),
+		Settings: tw.Settings{
+			Separators: tw.Separators{BetweenColumns: tw.Off, BetweenRows: tw.Off, ShowHeader: tw.On},
+			Lines:      tw.Lines{ShowTop: tw.Off, ShowBottom: tw.Off, ShowHeaderLine: tw.On},
+		},
+	}), t.Title, func(c Column, s string) string { return strings.Join(wrap(s, cmp.Or(c.Width, cellWidth)), "\n") })
+}
+
+// cellWidth is a column's Width where it has none of its own.
+const cellWidth = 44
+
+func (t Table) writeMarkdown(w io.Writer) error {
+	title := t.Title
+	if title != "" {
+		title = "**" + title + "**\n"
+	}
+	return t.render(w, renderer.NewMarkdown(), title, escapeMarkdown)
+}
+
+// escapeMarkdown keeps a cell's text one cell.
+func escapeMarkdown(_ Column, s string) string {
+	return strings.NewReplacer("|", `\|`, "\n", " ").Replace(s)
+}
+
+// render writes the title and the table without the blanks that tablewriter
+// leaves at line ends.
+func (t Table) render(w io.Writer, r tw.Renderer, title string, escape func(Column, string) string) error {
+	var text strings.Builder
+	if title != "" {
+		text.WriteString(title + "\n")
+	}
+	align := make([]tw.Align, len(t.Columns))
+	header := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		align[i] = map[bool]tw.Align{false: tw.AlignLeft, true: tw.AlignRight}[c.Right]
+		header[i] = escape(c, c.Title)
+	}
+	table := tablewriter.NewTable(&text,
+		tablewriter.WithRenderer(r),
+		tablewriter.WithHeaderAutoFormat(tw.Off),
+		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
+		tablewriter.WithRowAutoWrap(tw.WrapNone),
+		tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: align}),
+		tablewriter.WithRowAlignmentConfig(tw.CellAlignment{PerColumn: align}))
+	table.Header(header)
+	for _, row := range t.Rows {
+		escaped := make([]string, len(row))
+		for i, s := range row {
+			escaped[i] = escape(t.Columns[i], s)
+		}
+		if err := table.Append(escaped); err != nil {
+			return fmt.Errorf("table %q: %w", t.Title, err)
+		}
+	}
+	if err := table.Render(); err != nil {
+		return fmt.Errorf("table %q: %w", t.Title, err)
+	}
+	lines := strings.Split(text.String(), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	_, err := io.WriteString(w, strings.Join(lines, "\n"))
+	return err
+}
+
+func (t Table) titles() []string {
+	out := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		out[i] = c.Title
+	}
+	return out
+}
+
+func (t Table) writeCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	if err := out.WriteAll(append([][]string{t.titles()}, t.Rows...)); err != nil {
+		return fmt.Errorf("write CSV: %w", err)
+	}
+	return nil
+}
+
+func (t Table) writeJSON(w io.Writer) error {
+	objects := make([]map[string]string, 0, len(t.Rows))
+	for _, row := range t.Rows {
+		o := make(map[string]string)
+		for i, c := range t.Columns {
+			o[c.Title] = row[i]
+		}
+		objects = append(objects, o)
+	}
+	return writeIndented(w, objects)
+}
+
+func writeIndented(w io.Writer, v any) error {
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	out.SetIndent("", "  ")
+	if err := out.Encode(v); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	return nil
+}
+
+// dropEmpty leaves out the columns that say nothing in any row.
+func (t Table) dropEmpty() Table {
+	return t.without(func(i int) bool {
+		return !slices.ContainsFunc(t.Rows, func(row []string) bool { return row[i] != "" && row[i] != "-" })
+	})
+}
+
+// without leaves out columns.
+func (t Table) without(drop func(i int) bool) Table {
+	kept := Table{Title: t.Title, Rows: make([][]string, len(t.Rows))}
+	for i, c := range t.Columns {
+		if drop(i) {
+			continue
+		}
+		kept.Columns = append(kept.Columns, c)
+		for r, row := range t.Rows {
+			kept.Rows[r] = append(kept.Rows[r], row[i])
+		}
+	}
+	return kept
+}

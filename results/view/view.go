@@ -1,0 +1,223 @@
+package view
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// A Format is a way to write a view.
+type Format string
+
+// The formats of every view.
+const (
+	FormatTable    Format = "table"    // for a terminal, 120 columns at most
+	FormatMarkdown Format = "markdown" // for a pull request
+	FormatCSV      Format = "csv"      // one row a cell, figures in base units
+	FormatJSON     Format = "json"     // the same, with what it means
+	FormatBench    Format = "bench"    // Go benchmark text, a line a sample, for benchstat
+)
+
+// Formats lists the formats in the order of their documentation.
+func Formats() []Format {
+	return []Format{FormatTable, FormatMarkdown, FormatCSV, FormatJSON, FormatBench}
+}
+
+// ParseFormat reads the name of a format, or names those there are.
+func ParseFormat(name string) (Format, error) {
+	if slices.Contains(Formats(), Format(name)) {
+		return Format(name), nil
+	}
+	return "", fmt.Errorf("format %q is not known; known are table, markdown, csv, json and bench", name)
+}
+
+// ViewOptions change how a view is written. The zero value is what a person at
+// a terminal wants.
+type Options struct {
+	NoHeader bool // leave out the environment: it was shown before
+	ASCII    bool // in tables and markdown, write no character beyond ASCII
+}
+
+// ErrNothing is returned by a view when there is nothing to show. Nothing
+// measured is never a success.
+var ErrNothing = errors.New("nothing to show: no measurement and no finding in it")
+
+// Write writes what the set holds: its measurements, with what they mean, and
+// its findings (probes, faults, claims, targets, tunes and noise). A set
+// without any is [ErrNothing]. CSV and bench hold the measurements alone
+// where there are any.
+func Write(w io.Writer, s *results.Set, format Format, o Options) error {
+	if len(s.Records) == 0 && len(findings(s)) == 0 {
+		return ErrNothing
+	}
+	switch format {
+	case FormatTable, FormatMarkdown:
+		return writeText(w, format, o, setPage(s, o))
+	case FormatCSV:
+		return writeSetCSV(w, s)
+	case FormatJSON:
+		return writeSetJSON(w, s)
+	case FormatBench:
+		return WriteBench(w, s)
+	}
+	_, err := ParseFormat(string(format))
+	return err
+}
+
+// A page is a view for people: lines before, tables, sentences and footnotes.
+type page struct {
+	header   []string
+	tables   []Table
+	meaning  []string
+	footnote []string
+}
+
+func setPage(s *results.Set, o Options) page {
+	var p page
+	sum := Summarise(s)
+	if !o.NoHeader {
+		p.header = headers(s.Environments)
+	}
+	marks := newMarks(sum.Rows)
+	p.tables = append(cellTables(sum.Rows, marks), findings(s)...)
+	p.meaning = sum.Meaning
+	p.footnote = append(sum.Notes, marks.texts()...)
+	return p
+}
+
+// writeText writes a page as text or markdown.
+func writeText(w io.Writer, format Format, o Options, p page) error {
+	var text strings.Builder
+	bullet := ""
+	if format == FormatMarkdown {
+		bullet = "- "
+	}
+	block := func(lines []string, bullet string) {
+		for _, l := range lines {
+			text.WriteString(bullet + l + "\n")
+		}
+		if len(lines) > 0 {
+			text.WriteString("\n")
+		}
+	}
+	block(p.header, bullet)
+	for _, t := range p.tables {
+		if err := t.Write(&text, format); err != nil {
+			return err
+		}
+		text.WriteString("\n")
+	}
+	if format == FormatTable {
+		block(wrapped(p.meaning), "")
+		block(wrapped(p.footnote), "")
+	} else {
+		block([]string{strings.Join(p.meaning, " ")}, "")
+		block(p.footnote, bullet)
+	}
+	out := strings.TrimRight(text.String(), "\n") + "\n"
+	if o.ASCII {
+		out = asASCII.Replace(out)
+	}
+	_, err := io.WriteString(w, out)
+	return err
+}
+
+// asASCII spells what the views use beyond ASCII.
+var asASCII = strings.NewReplacer("±", "+-", "µ", "u", "÷", "/", "×", "x", "─", "-", "│", "|", "┼", "+", "∞", "inf", "–", "-", "…", "...")
+
+// pageWidth is the width that text is wrapped at.
+const pageWidth = 110
+
+// wrapped breaks long lines between words; what follows is indented.
+func wrapped(lines []string) []string {
+	var out []string
+	for _, line := range lines {
+		for i, part := range wrap(line, pageWidth) {
+			if i > 0 {
+				part = "  " + part
+			}
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// wrap breaks a line between words so that each part is at most width wide; a
+// longer word is broken behind slashes, as the names of benchmarks have them, or
+// stays whole.
+func wrap(line string, width int) []string {
+	var out []string
+	for _, word := range strings.Fields(line) {
+		between := " "
+		for _, part := range breakable(word, width) {
+			last := len(out) - 1
+			if last >= 0 && utf8.RuneCountInString(out[last]+between+part) <= width {
+				out[last] += between + part
+			} else {
+				out = append(out, part)
+			}
+			between = ""
+		}
+	}
+	return out
+}
+
+func breakable(word string, width int) []string {
+	if utf8.RuneCountInString(word) <= width {
+		return []string{word}
+	}
+	return slices.DeleteFunc(strings.SplitAfter(word, "/"), func(part string) bool { return part == "" })
+}
+
+// marks number the warnings of rows, so that each stands once below the table.
+type marks struct{ all []string }
+
+func newMarks(rows []stat.Row) *marks {
+	m := &marks{}
+	for _, r := range rows {
+		for _, w := range rowWarnings(r) {
+			if !slices.Contains(m.all, w) {
+				m.all = append(m.all, w)
+			}
+		}
+	}
+	return m
+}
+
+// rowWarnings are all that is to be said of a row below the table.
+func rowWarnings(r stat.Row) []string {
+	var out []string
+	if r.Unsupported != "" {
+		out = append(out, "unsupported: "+r.Unsupported)
+	}
+	if r.Failed != "" {
+		out = append(out, "failed: "+r.Failed)
+	}
+	return append(out, r.Warnings...)
+}
+
+// of is "[1,3]" for a row's warnings, "" for none.
+func (m *marks) of(r stat.Row) string {
+	var numbers []string
+	for _, w := range rowWarnings(r) {
+		numbers = append(numbers, fmt.Sprint(slices.Index(m.all, w)+1))
+	}
+	if len(numbers) == 0 {
+		return ""
+	}
+	return " [" + strings.Join(numbers, ",") + "]"
+}
+
+func (m *marks) texts() []string {
+	var out []string
+	for i, w := range m.all {
+		out = append(out, fmt.Sprintf("[%d] %s", i+1, w))
+	}
+	return out
+}

@@ -1,0 +1,149 @@
+package view
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/resultstest"
+)
+
+// findingsSet is one of each thing that is not a measurement.
+func findingsSet(t *testing.T) *results.Set {
+	t.Helper()
+	s := &results.Set{}
+	for _, l := range resultstest.Lines() {
+		if _, ok := l.(results.Record); !ok {
+			s.Add(l)
+		}
+	}
+	return s
+}
+
+func TestViews(t *testing.T) {
+	wire := resultstest.Sweep()
+	c := resultstest.Cell("raw", 65537)
+	wire.Add(resultstest.Record(c, 65537, resultstest.Drifting(9000)...))
+	few := &results.Set{}
+	few.Add(resultstest.Environment())
+	few.Add(resultstest.Record(resultstest.Cell("raw", 256), 256, 100, 101))
+	few.Add(resultstest.Record(resultstest.Cell("ndjson", 256), 257, 120, 121))
+	for _, tt := range []struct {
+		file, proves string
+		set          *results.Set
+		format       Format
+		o            Options
+	}{
+		{"sweep.txt", "a table for each placement and for its round trips, sentences that follow from the figures, one warning and one unsupported cell", resultstest.Sweep(), FormatTable, Options{}},
+		{"sweep.ascii.txt", "the same for a terminal that knows nothing but ASCII, without the header", resultstest.Sweep(), FormatTable, Options{NoHeader: true, ASCII: true}},
+		{"sweep.md", "the same for a pull request", resultstest.Sweep(), FormatMarkdown, Options{}},
+		{"sweep.csv", "one row a cell with all figures in base units", resultstest.Sweep(), FormatCSV, Options{}},
+		{"sweep.json", "the summary as it is", resultstest.Sweep(), FormatJSON, Options{}},
+		{"sweep.bench", "Go benchmark text, one line a sample", resultstest.Sweep(), FormatBench, Options{}},
+		{"wire.txt", "a raw cell of a framing's wire size gives a further column", wire, FormatTable, Options{NoHeader: true}},
+		{"few.txt", "two samples give no interval, and nothing is claimed", few, FormatTable, Options{NoHeader: true}},
+		{"findings.txt", "probes, faults, claims, targets, tunes, noise and messages have a table each", findingsSet(t), FormatTable, Options{}},
+		{"findings.md", "the same in markdown, with a bar escaped", findingsSet(t), FormatMarkdown, Options{}},
+		{"findings.csv", "without measurements, CSV holds the findingsSet", findingsSet(t), FormatCSV, Options{}},
+	} {
+		t.Run(tt.file, func(t *testing.T) {
+			var out bytes.Buffer
+			if err := Write(&out, tt.set, tt.format, tt.o); err != nil {
+				t.Fatal(err)
+			}
+			resultstest.Golden(t, tt.file, out.Bytes())
+			if tt.format != FormatTable {
+				return
+			}
+			for line := range strings.Lines(out.String()) {
+				if n := utf8.RuneCountInString(line) - 1; n > 120 {
+					t.Errorf("%d columns: %s", n, line)
+				}
+				if tt.o.ASCII && strings.ContainsFunc(line, func(r rune) bool { return r > 126 }) {
+					t.Errorf("not ASCII: %s", line)
+				}
+			}
+		})
+	}
+}
+
+func TestNothingToShow(t *testing.T) {
+	s := &results.Set{}
+	s.Add(resultstest.Environment())
+	for _, f := range Formats() {
+		if err := Write(&bytes.Buffer{}, s, f, Options{}); !errors.Is(err, ErrNothing) {
+			t.Errorf("%s: got %v, want ErrNothing", f, err)
+		}
+	}
+	s.Add(results.Record{Run: "run-1", Cell: resultstest.Cell("raw", 1), Unsupported: "no"})
+	if err := Write(&bytes.Buffer{}, s, FormatBench, Options{}); !errors.Is(err, ErrNothing) {
+		t.Errorf("bench of a cell without samples: got %v, want ErrNothing", err)
+	}
+}
+
+var errFull = errors.New("disk full")
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
+
+func TestViewsPassOnTheWritersError(t *testing.T) {
+	for _, f := range Formats() {
+		if err := Write(fullDisk{}, resultstest.Sweep(), f, Options{}); !errors.Is(err, errFull) {
+			t.Errorf("%s: got %v, want the disk's error", f, err)
+		}
+	}
+}
+
+func TestParseFormat(t *testing.T) {
+	for _, f := range Formats() {
+		if got, err := ParseFormat(string(f)); err != nil || got != f {
+			t.Errorf("%s: got %s, %v", f, got, err)
+		}
+	}
+	if _, err := ParseFormat("yaml"); err == nil || !strings.Contains(err.Error(), "markdown") {
+		t.Errorf("yaml: got %v, want the formats that there are", err)
+	}
+	if err := Write(&bytes.Buffer{}, resultstest.Sweep(), "yaml", Options{}); err == nil {
+		t.Error("yaml was written")
+	}
+}
+
+// What every cell is warned of stands once below the tables, not at every row.
+func TestWarningsOfAllCellsAreSaidOnce(t *testing.T) {
+	s := resultstest.Sweep()
+	const all, one = "load: others kept about 0.4 of 2 CPUs busy; stop what else runs", "2 of 6 samples lie far from the others"
+	for i := range s.Records {
+		if len(s.Records[i].Samples) > 0 {
+			s.Records[i].Warnings = []string{all}
+		}
+	}
+	s.Records[0].Warnings = []string{one, all}
+	sum := Summarise(s)
+	if len(sum.Warnings) != 1 || sum.Warnings[0] != all {
+		t.Errorf("said of all: %q", sum.Warnings)
+	}
+	var text bytes.Buffer
+	if err := Write(&text, s, FormatTable, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	unwrapped := strings.Join(strings.Fields(text.String()), " ")
+	if strings.Count(unwrapped, all) != 1 || !strings.Contains(unwrapped, "every cell: "+all) || strings.Count(unwrapped, one) != 1 {
+		t.Errorf("the table:\n%s", text.String())
+	}
+	text.Reset()
+	if err := Write(&text, s, FormatCSV, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Count(text.String(), all); got != len(s.Records)-1 {
+		t.Errorf("%d rows of the CSV have it, want all but the one that was not measured", got)
+	}
+	single := &results.Set{}
+	single.Add(s.Records[0])
+	if sum := Summarise(single); len(sum.Warnings) != 0 || len(sum.Rows[0].Warnings) != 2 {
+		t.Errorf("a cell alone keeps its own: %q, %q", sum.Warnings, sum.Rows[0].Warnings)
+	}
+}
