@@ -82,7 +82,7 @@ func (f *tapFlags) tap(command []string) error {
 	if err := file.Close(); err != nil {
 		fmt.Fprintln(os.Stderr, "pipebench: tap:", err)
 	}
-	end.Follow()
+	end.ExitLike()
 	return nil
 }
 

@@ -20,38 +20,38 @@ func (s *Server) respond(m *sdk.Response) error {
 	if err != nil {
 		return err
 	}
-	r := s.desk.find(n)
+	r := s.pending.find(n)
 	if r == nil {
 		return fmt.Errorf("answer to request %d, which is not in flight", n)
 	}
 	if m.Error != nil {
-		return s.answer(r, jsonrpc.AppendError(nil, r.id, s.code(r, m.Error)))
+		return s.answer(r, jsonrpc.AppendError(nil, r.id, s.wireError(r, m.Error)))
 	}
 	return s.answer(r, jsonrpc.AppendResult(nil, r.id, m.Result))
 }
 
 // answer sends msg, which settles r.
 func (s *Server) answer(r *request, msg []byte) error {
-	s.desk.free(r)
+	s.pending.release(r)
 	msg, done := s.fault.reply(r, msg)
 	err := s.mux.Send(context.Background(), 0, msg)
 	done()
-	s.desk.settle(err == nil)
+	s.pending.finish(err == nil)
 	<-s.slots
 	if err != nil {
-		s.hang(err)
+		s.failOutput(err)
 	}
 	return err
 }
 
-// hang notes that the output has failed: nothing can be answered any more.
-func (s *Server) hang(err error) {
-	s.hangOnce.Do(func() {
+// failOutput notes that the output has failed: nothing can be answered any more.
+func (s *Server) failOutput(err error) {
+	s.outputOnce.Do(func() {
 		s.log.Warn("Output failed", "error", err)
 		if !closedByPeer(err) && s.State() == Running {
-			s.hangErr = fmt.Errorf("write answer: %w", err)
+			s.outputErr = fmt.Errorf("write answer: %w", err)
 		}
-		close(s.hung)
+		close(s.outputFailed)
 	})
 }
 

@@ -16,31 +16,31 @@ const maxErrorText = 256
 // cancelled is the answer to a request whose context has been cancelled.
 var cancelled = &sdk.Error{Code: jsonrpc.CodeInternal, Message: "Request cancelled"}
 
-// code returns the error that the client gets where the SDK's answer is err. The SDK gives some errors code 0, and
+// wireError returns the error that the client gets where the SDK's answer is err. The SDK gives some errors code 0, and
 // repeats params and names of Go types in others.
-func (s *Server) code(r *request, err error) jsonrpc.Error {
+func (s *Server) wireError(r *request, err error) jsonrpc.Error {
 	if errors.Is(err, context.Canceled) {
 		return jsonrpc.Error{Code: cancelled.Code, Message: cancelled.Message}
 	}
 	var wire *sdk.Error
 	if !errors.As(err, &wire) || wire.Code == 0 {
-		return s.uncoded(r, err)
+		return s.errorWithoutCode(r, err)
 	}
 	switch {
 	case error(wire) == err: // as its author meant it
 		return jsonrpc.Error{Code: wire.Code, Message: clip(wire.Message), Data: wire.Data}
 	case wire.Code == jsonrpc.CodeMethodNotFound:
 		return jsonrpc.Error{Code: wire.Code, Message: "Method not found: " + clip(strconv.Quote(r.method))}
-	case wire.Code == jsonrpc.CodeInvalidParams, r.bare && wire.Code == jsonrpc.CodeInvalidRequest:
+	case wire.Code == jsonrpc.CodeInvalidParams, r.noParams && wire.Code == jsonrpc.CodeInvalidRequest:
 		return jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Invalid params: " + r.paramsFault()}
 	}
 	return jsonrpc.Error{Code: wire.Code, Message: clip(err.Error())}
 }
 
-// uncoded names what the SDK refuses without a code: requests out of the order of the lifecycle.
-func (s *Server) uncoded(r *request, err error) jsonrpc.Error {
+// errorWithoutCode names what the SDK refuses without a code: requests out of the order of the lifecycle.
+func (s *Server) errorWithoutCode(r *request, err error) jsonrpc.Error {
 	switch {
-	case r.method == "initialize" && r.bare:
+	case r.method == "initialize" && r.noParams:
 		return jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Invalid params: " + r.paramsFault()}
 	case r.method == "initialize", s.opts.StrictLifecycle:
 		return jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "Invalid request: " + clip(err.Error())}
@@ -50,7 +50,7 @@ func (s *Server) uncoded(r *request, err error) jsonrpc.Error {
 }
 
 func (r *request) paramsFault() string {
-	if r.bare {
+	if r.noParams {
 		return clip(r.method) + " needs params"
 	}
 	return "those of " + clip(r.method) + " have another form"

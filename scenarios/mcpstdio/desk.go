@@ -8,39 +8,39 @@ import (
 
 // A request is one that was read and is not answered yet.
 type request struct {
-	id      jsonrpc.ID // as the client wrote it
-	number  int64      // as the SDK knows it
-	method  string
-	bare    bool     // has no params
-	session *session // whose it is; nil if it never got to the SDK
+	id       jsonrpc.ID // as the client wrote it
+	number   int64      // as the SDK knows it
+	method   string
+	noParams bool     // has no params
+	session  *session // whose it is; nil if it never got to the SDK
 }
 
-// A desk keeps what was read and is not answered yet, and the server's state.
-type desk struct {
+// A pendingTable keeps what was read and is not answered yet, and the server's state.
+type pendingTable struct {
 	mu       sync.Mutex
 	state    State
 	last     int64
 	byNumber map[int64]*request
 	byID     map[jsonrpc.ID]*request
 	waiting  int           // requests that wait for an answer
-	quiet    chan struct{} // closed when none waits and the server drains
+	idle     chan struct{} // closed when none waits and the server drains
 	flushed  int           // answered since it drains
 }
 
-func (d *desk) open() {
+func (d *pendingTable) init() {
 	d.byNumber = make(map[int64]*request)
 	d.byID = make(map[jsonrpc.ID]*request)
-	d.quiet = make(chan struct{})
+	d.idle = make(chan struct{})
 }
 
-func (d *desk) where() State {
+func (d *pendingTable) current() State {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.state
 }
 
 // advance goes from one state to another, and reports whether the server was in the first.
-func (d *desk) advance(from, to State) bool {
+func (d *pendingTable) advance(from, to State) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.state != from {
@@ -48,13 +48,13 @@ func (d *desk) advance(from, to State) bool {
 	}
 	d.state = to
 	if to == Draining && d.waiting == 0 {
-		close(d.quiet)
+		close(d.idle)
 	}
 	return true
 }
 
-// admit takes r in. It reports whether the server still reads, and whether the id was free.
-func (d *desk) admit(r *request) (reading, free bool) {
+// add takes r in. It reports whether the server still reads, and whether the id was free.
+func (d *pendingTable) add(r *request) (reading, free bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.state != Running {
@@ -75,21 +75,21 @@ func (d *desk) admit(r *request) (reading, free bool) {
 }
 
 // find returns the request that the SDK knows by number, or nil.
-func (d *desk) find(number int64) *request {
+func (d *pendingTable) find(number int64) *request {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.byNumber[number]
 }
 
-// named returns the request of the client's id, or nil.
-func (d *desk) named(id jsonrpc.ID) *request {
+// findID returns the request of the client's id, or nil.
+func (d *pendingTable) findID(id jsonrpc.ID) *request {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.byID[id]
 }
 
-// free lets the client use the id again, which it may do as soon as it has the answer: so before that is sent.
-func (d *desk) free(r *request) {
+// release lets the client use the id again, which it may do as soon as it has the answer: so before that is sent.
+func (d *pendingTable) release(r *request) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.byNumber[r.number] == r {
@@ -98,8 +98,8 @@ func (d *desk) free(r *request) {
 	}
 }
 
-// settle counts r as answered, or as lost.
-func (d *desk) settle(answered bool) {
+// finish counts r as answered, or as lost.
+func (d *pendingTable) finish(answered bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.state == Stopped {
@@ -112,13 +112,13 @@ func (d *desk) settle(answered bool) {
 	if d.state == Draining {
 		d.flushed++
 		if d.waiting == 0 {
-			close(d.quiet)
+			close(d.idle)
 		}
 	}
 }
 
-// unanswered returns the requests that the SDK has.
-func (d *desk) unanswered() []*request {
+// list returns the requests that the SDK has.
+func (d *pendingTable) list() []*request {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	list := make([]*request, 0, len(d.byNumber))
@@ -128,8 +128,8 @@ func (d *desk) unanswered() []*request {
 	return list
 }
 
-// shut ends the counting: what is answered later does not count.
-func (d *desk) shut() (flushed, dropped int) {
+// close ends the counting: what is answered later does not count.
+func (d *pendingTable) close() (flushed, dropped int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.state = Stopped

@@ -20,18 +20,18 @@ func (s *Server) read() error {
 	for s.State() == Running {
 		line, err := r.ReadMessage()
 		if err == nil {
-			s.fault.accept(line)
+			s.fault.handle(line)
 			continue
 		}
-		if over, err := s.unread(err); over {
+		if over, err := s.handleReadError(err); over {
 			return err
 		}
 	}
 	return nil
 }
 
-// unread judges an error of the input. It reports whether reading is over.
-func (s *Server) unread(err error) (over bool, why error) {
+// handleReadError judges an error of the input. It reports whether reading is over.
+func (s *Server) handleReadError(err error) (over bool, why error) {
 	var large *framers.TooLargeError
 	var header *framers.HeaderError
 	var chunk *framers.ChunkError
@@ -40,13 +40,13 @@ func (s *Server) unread(err error) (over bool, why error) {
 		s.fault.oversized(large)
 		return false, nil
 	case errors.As(err, &header):
-		s.unreadable("Parse error: " + header.Err.Error()) // without the line, which may hold anything
+		s.sendParseError("Parse error: " + header.Err.Error()) // without the line, which may hold anything
 		return false, nil
 	case errors.As(err, &chunk):
-		s.unreadable("Parse error: " + chunk.Err.Error())
+		s.sendParseError("Parse error: " + chunk.Err.Error())
 		return false, nil
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		s.unreadable("Parse error: the input ends inside a message")
+		s.sendParseError("Parse error: the input ends inside a message")
 		return true, nil
 	case err == io.EOF, s.State() != Running: // the deadline that ended the read is this server's own
 		return true, nil
@@ -54,33 +54,33 @@ func (s *Server) unread(err error) (over bool, why error) {
 	return true, fmt.Errorf("read request: %w", err)
 }
 
-// take serves one message, which is valid until it returns.
-func (s *Server) take(line []byte) {
+// handle serves one message, which is valid until it returns.
+func (s *Server) handle(line []byte) {
 	m, err := jsonrpc.Parse(line)
 	var syntax *jsonrpc.SyntaxError
 	var form *jsonrpc.FormError
 	switch {
 	case errors.As(err, &syntax):
-		s.unreadable("Parse error")
+		s.sendParseError("Parse error")
 	case errors.As(err, &form):
-		s.refuse(form.ID, jsonrpc.CodeInvalidRequest, "Invalid request: "+form.Why)
+		s.sendError(form.ID, jsonrpc.CodeInvalidRequest, "Invalid request: "+form.Why)
 	case m.Kind().Answers():
 		s.log.Debug("Answer dropped: the server asks nothing")
 	case m.Kind() == jsonrpc.Notification:
-		s.notice(m)
-	case s.play(m):
+		s.handleNotification(m)
+	case s.answerFromPlayback(m):
 	default:
-		s.dispatch(m)
+		s.forward(m)
 	}
 }
 
-// dispatch gives a request to the SDK.
-func (s *Server) dispatch(m jsonrpc.Message) {
+// forward gives a request to the SDK.
+func (s *Server) forward(m jsonrpc.Message) {
 	params := m.Params
 	if bytes.Equal(params, []byte("null")) {
 		params = nil
 	}
-	r := &request{id: m.ID, method: m.Method, bare: params == nil, session: s.session(m.Method)}
+	r := &request{id: m.ID, method: m.Method, noParams: params == nil, session: s.session(m.Method)}
 	switch reading, free := s.admit(r); {
 	case !reading: // nor does the server answer any more
 	case !free:
@@ -99,7 +99,7 @@ func (s *Server) admit(r *request) (reading, free bool) {
 	case <-s.drained:
 		return false, false
 	}
-	if reading, free = s.desk.admit(r); !reading {
+	if reading, free = s.pending.add(r); !reading {
 		<-s.slots
 	}
 	return reading, free
@@ -107,17 +107,17 @@ func (s *Server) admit(r *request) (reading, free bool) {
 
 // session returns whose a request is; initialize opens the main one.
 func (s *Server) session(method string) *session {
-	if method == "initialize" || s.lobby == nil {
-		s.lobbyClosed = true
+	if method == "initialize" || s.preInit == nil {
+		s.initSeen = true
 	}
-	if s.lobbyClosed {
+	if s.initSeen {
 		return s.main
 	}
-	return s.lobby
+	return s.preInit
 }
 
-// notice takes a notification. The id that a cancellation names is translated for the SDK.
-func (s *Server) notice(m jsonrpc.Message) {
+// handleNotification takes a notification. The id that a cancellation names is translated for the SDK.
+func (s *Server) handleNotification(m jsonrpc.Message) {
 	if m.Method != "notifications/cancelled" {
 		s.session(m.Method).deliver(&sdk.Request{Method: m.Method, Params: bytes.Clone(m.Params)})
 		return
@@ -128,19 +128,19 @@ func (s *Server) notice(m jsonrpc.Message) {
 	if json.Unmarshal(m.Params, &p) != nil {
 		return
 	}
-	if r := s.desk.named(jsonrpc.ID(p.RequestID)); r != nil {
+	if r := s.pending.findID(jsonrpc.ID(p.RequestID)); r != nil {
 		r.session.cancel(r.number)
 	}
 }
 
-// unreadable answers what cannot be parsed.
-func (s *Server) unreadable(why string) {
+// sendParseError answers what cannot be parsed.
+func (s *Server) sendParseError(why string) {
 	s.log.Warn("Unreadable message", "error", why)
-	s.refuse("", jsonrpc.CodeParse, why)
+	s.sendError("", jsonrpc.CodeParse, why)
 }
 
-// refuse answers what does not get to the SDK. The answer to an empty id has that of parse errors.
-func (s *Server) refuse(id jsonrpc.ID, code int64, message string) {
+// sendError answers what does not get to the SDK. The answer to an empty id has that of parse errors.
+func (s *Server) sendError(id jsonrpc.ID, code int64, message string) {
 	if id == "" {
 		id = s.opts.ParseErrorID
 	}

@@ -10,24 +10,24 @@ import (
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
-// mischief is a Fault at work: it stands in the way of a server at five places. Without a fault it does nothing anywhere.
-type mischief struct {
+// faultInjector is a Fault at work: it stands in the way of a server at five places. Without a fault it does nothing anywhere.
+type faultInjector struct {
 	Fault
 	s      *Server
 	deaf   bool
-	order  reversal
+	order  reverser
 	parent int // the process that started this one
 }
 
-func newMischief(s *Server, f Fault) *mischief {
-	return &mischief{Fault: f, s: s, parent: os.Getppid()}
+func newFaultInjector(s *Server, f Fault) *faultInjector {
+	return &faultInjector{Fault: f, s: s, parent: os.Getppid()}
 }
 
 // handshakeBytes is more than a handshake's messages have.
 const handshakeBytes = 16 << 10
 
 // limit is the largest message that the framing delivers.
-func (m *mischief) limit(limit int) int {
+func (m *faultInjector) limit(limit int) int {
 	switch {
 	case m.Kind != "never-read":
 		return limit
@@ -38,7 +38,7 @@ func (m *mischief) limit(limit int) int {
 }
 
 // framing is how the server reads.
-func (m *mischief) framing(f framers.Framing) framers.Framing {
+func (m *faultInjector) framing(f framers.Framing) framers.Framing {
 	if m.Kind == "quadratic" {
 		return quadratic{f}
 	}
@@ -46,63 +46,63 @@ func (m *mischief) framing(f framers.Framing) framers.Framing {
 }
 
 // input is what the server reads from.
-func (m *mischief) input(r io.Reader) io.Reader {
+func (m *faultInjector) input(r io.Reader) io.Reader {
 	if m.Kind == "split-utf8" {
-		return &splitter{r: r, piece: int(m.Bytes)}
+		return &chunkDecoder{r: r, piece: int(m.Bytes)}
 	}
 	return r
 }
 
 // output is what the server writes to.
-func (m *mischief) output(w io.Writer) io.Writer {
+func (m *faultInjector) output(w io.Writer) io.Writer {
 	switch m.Kind {
 	case "dirty":
 		return &dirtyWriter{w: w}
 	case "trickle":
-		return &trickler{w: w, piece: int(m.Bytes)}
+		return &trickleWriter{w: w, piece: int(m.Bytes)}
 	case "truncate-at-exit":
-		return &truncater{w: w, at: int(m.Bytes), vanish: m.s.vanish}
+		return &truncatingWriter{w: w, at: int(m.Bytes), abort: m.s.abort}
 	}
 	return w
 }
 
-// accept gets each message that was read, and serves it unless the fault says otherwise.
-func (m *mischief) accept(line []byte) {
+// handle gets each message that was read, and serves it unless the fault says otherwise.
+func (m *faultInjector) handle(line []byte) {
 	s := m.s
 	beyond := int64(len(line)) > m.Bytes
 	switch {
 	case m.deaf, m.Kind == "deaf" && beyond:
 		m.deaf = true
 	case m.Kind == "exit0" && beyond:
-		s.vanish(nil)
+		s.abort(nil)
 	case m.Kind == "limit" && beyond:
-		s.vanish(fmt.Errorf("read request: message of %d bytes exceeds the limit of %d", len(line), m.Bytes))
+		s.abort(fmt.Errorf("read request: message of %d bytes exceeds the limit of %d", len(line), m.Bytes))
 	case m.Kind == "error" && beyond:
 		m.refuse(line)
 	case m.Kind == "never-read" && m.Bytes == 0 && !handshake(line):
-		m.readNoMore()
+		m.stopReading()
 	default:
-		s.take(line)
+		s.handle(line)
 	}
 }
 
 // oversized gets each message beyond the limit.
-func (m *mischief) oversized(e *framers.TooLargeError) {
+func (m *faultInjector) oversized(e *framers.TooLargeError) {
 	if m.Kind == "never-read" {
-		m.readNoMore()
+		m.stopReading()
 		return
 	}
-	m.s.oversized(e)
+	m.s.sendOversizeError(e)
 }
 
 // refuse answers as a server that checks its limit.
-func (m *mischief) refuse(line []byte) {
+func (m *faultInjector) refuse(line []byte) {
 	parsed, err := jsonrpc.Parse(line)
 	if err != nil || parsed.Kind() != jsonrpc.Request {
-		m.s.take(line)
+		m.s.handle(line)
 		return
 	}
-	m.s.refuse(parsed.ID, jsonrpc.CodeInvalidRequest, "Request too large")
+	m.s.sendError(parsed.ID, jsonrpc.CodeInvalidRequest, "Request too large")
 }
 
 // handshake reports whether a message is one that a client begins with.
@@ -118,9 +118,9 @@ func handshake(line []byte) bool {
 	return false
 }
 
-// readNoMore leaves the input unread until the server is stopped. A server that does not read does not see its client go, so it
+// stopReading leaves the input unread until the server is stopped. A server that does not read does not see its client go, so it
 // looks for another sign: it has been given to another parent.
-func (m *mischief) readNoMore() {
+func (m *faultInjector) stopReading() {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
@@ -129,14 +129,14 @@ func (m *mischief) readNoMore() {
 			return
 		case <-tick.C:
 			if os.Getppid() != m.parent {
-				m.s.vanish(nil)
+				m.s.abort(nil)
 			}
 		}
 	}
 }
 
 // reply gets each answer before it is sent; done is to be called after.
-func (m *mischief) reply(r *request, msg []byte) (_ []byte, done func()) {
+func (m *faultInjector) reply(r *request, msg []byte) (_ []byte, done func()) {
 	switch m.Kind {
 	case "stderr-flood":
 		flood(m.s.opts.Stderr, m.Bytes)
@@ -150,11 +150,11 @@ func (m *mischief) reply(r *request, msg []byte) (_ []byte, done func()) {
 	return msg, func() {}
 }
 
-// vanish ends the server without a further word; err is what Wait returns.
-func (s *Server) vanish(err error) {
-	s.goneOnce.Do(func() {
-		s.goneErr = err
-		s.desk.advance(Running, Draining)
-		close(s.gone)
+// abort ends the server without a further word; err is what Wait returns.
+func (s *Server) abort(err error) {
+	s.abortOnce.Do(func() {
+		s.abortErr = err
+		s.pending.advance(Running, Draining)
+		close(s.aborted)
 	})
 }

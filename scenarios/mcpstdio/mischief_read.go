@@ -8,9 +8,9 @@ import (
 	"github.com/pipebench/pipebench/framers"
 )
 
-// A splitter decodes its input in pieces that end at every multiple of a size, however the bytes arrive: a character that lies
+// A chunkDecoder decodes its input in pieces that end at every multiple of a size, however the bytes arrive: a character that lies
 // across such an end is lost, as it is for a program that turns each chunk it reads into text by itself.
-type splitter struct {
+type chunkDecoder struct {
 	r     io.Reader
 	piece int
 	at    int    // in the piece
@@ -19,7 +19,7 @@ type splitter struct {
 	err   error
 }
 
-func (s *splitter) Read(p []byte) (int, error) {
+func (s *chunkDecoder) Read(p []byte) (int, error) {
 	for len(s.ready) == 0 && s.err == nil {
 		s.decode()
 	}
@@ -32,7 +32,7 @@ func (s *splitter) Read(p []byte) (int, error) {
 }
 
 // decode reads once, to the end of the piece at most.
-func (s *splitter) decode() {
+func (s *chunkDecoder) decode() {
 	raw := make([]byte, min(s.piece-s.at, 64<<10))
 	n, err := s.r.Read(raw)
 	s.err = err
@@ -68,17 +68,17 @@ type quadratic struct{ framers.Framing }
 const quadraticChunk = 4096
 
 func (q quadratic) NewReader(r io.Reader, _ ...framers.Option) framers.Reader {
-	return &joiner{r: r, chunk: make([]byte, quadraticChunk)}
+	return &quadraticReader{r: r, chunk: make([]byte, quadraticChunk)}
 }
 
-type joiner struct {
+type quadraticReader struct {
 	r     io.Reader
 	chunk []byte
 	held  []byte
 	err   error
 }
 
-func (j *joiner) ReadMessage() ([]byte, error) {
+func (j *quadraticReader) ReadMessage() ([]byte, error) {
 	for {
 		if i := bytes.IndexByte(j.held, '\n'); i >= 0 {
 			line := j.held[:i]

@@ -13,7 +13,7 @@ type dirtyWriter struct {
 	count int
 }
 
-var dirt = []string{
+var dirtyLines = []string{
 	"Weather server running on stdio\n",
 	"\n",
 	"[debug] request served {not json}\n",
@@ -22,20 +22,20 @@ var dirt = []string{
 }
 
 func (d *dirtyWriter) Write(p []byte) (int, error) {
-	if _, err := io.WriteString(d.w, dirt[d.count%len(dirt)]); err != nil {
+	if _, err := io.WriteString(d.w, dirtyLines[d.count%len(dirtyLines)]); err != nil {
 		return 0, err
 	}
 	d.count++
 	return d.w.Write(p)
 }
 
-// A trickler writes in small pieces.
-type trickler struct {
+// A trickleWriter writes in small pieces.
+type trickleWriter struct {
 	w     io.Writer
 	piece int
 }
 
-func (t *trickler) Write(p []byte) (n int, err error) {
+func (t *trickleWriter) Write(p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		var k int
 		k, err = t.w.Write(p[n:min(n+t.piece, len(p))])
@@ -44,15 +44,15 @@ func (t *trickler) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// A truncater ends in the middle of the first frame larger than a size.
-type truncater struct {
-	w      io.Writer
-	at     int
-	vanish func(error)
-	gone   bool
+// A truncatingWriter ends in the middle of the first frame larger than a size.
+type truncatingWriter struct {
+	w     io.Writer
+	at    int
+	abort func(error)
+	gone  bool
 }
 
-func (t *truncater) Write(p []byte) (int, error) {
+func (t *truncatingWriter) Write(p []byte) (int, error) {
 	if t.gone {
 		return len(p), nil
 	}
@@ -63,7 +63,7 @@ func (t *truncater) Write(p []byte) (int, error) {
 	if _, err := t.w.Write(p[:t.at]); err != nil {
 		return 0, err
 	}
-	t.vanish(nil)
+	t.abort(nil)
 	return len(p), nil
 }
 
@@ -99,14 +99,14 @@ func corrupt(msg []byte) {
 // sent together, short beside a client's patience.
 const reorderWindow = 20 * time.Millisecond
 
-// A reversal lets those that come within a window go in the reverse order, one at a time.
-type reversal struct {
+// A reverser lets those that come within a window go in the reverse order, one at a time.
+type reverser struct {
 	mu    sync.Mutex
 	batch []chan struct{}
 }
 
 // wait returns when it is the caller's turn; the next one's is when done is called.
-func (v *reversal) wait() (done func()) {
+func (v *reverser) wait() (done func()) {
 	turn := make(chan struct{})
 	v.mu.Lock()
 	var before chan struct{} // goes after the caller
@@ -126,7 +126,7 @@ func (v *reversal) wait() (done func()) {
 }
 
 // start gives the turn to the last of the batch.
-func (v *reversal) start() {
+func (v *reverser) start() {
 	v.mu.Lock()
 	batch := v.batch
 	v.batch = nil

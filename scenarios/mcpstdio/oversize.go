@@ -8,15 +8,15 @@ import (
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
-// oversized answers a message beyond the limit, so that its sender does not wait forever: to its id, if that stands in the
+// sendOversizeError answers a message beyond the limit, so that its sender does not wait forever: to its id, if that stands in the
 // first KiB.
-func (s *Server) oversized(e *framers.TooLargeError) {
+func (s *Server) sendOversizeError(e *framers.TooLargeError) {
 	s.log.Error(fmt.Sprintf("Request exceeded size limit: %sMB", megabytes(e.Size)), "bytes", e.Size, "limit", e.Limit)
 	if id, ok := jsonrpc.FindID(e.Head); ok {
-		s.refuse(id, jsonrpc.CodeInvalidRequest, "Request too large")
+		s.sendError(id, jsonrpc.CodeInvalidRequest, "Request too large")
 		return
 	}
-	s.refuse("", jsonrpc.CodeParse, fmt.Sprintf("Request exceeds %s limit", limitText(e.Limit)))
+	s.sendError("", jsonrpc.CodeParse, fmt.Sprintf("Request exceeds %s limit", limitText(e.Limit)))
 }
 
 // megabytes is n in units of 2^20 bytes, to two digits.

@@ -19,34 +19,34 @@ import (
 //
 // It may be used by many goroutines.
 type Playback struct {
-	mu   sync.Mutex
-	said map[question]*sayings
+	mu      sync.Mutex
+	answers map[requestKey]*answerList
 }
 
-// A question is what a request is known by. The params are their hash; zero stands for any.
-type question struct {
+// A requestKey is what a request is known by. The params are their hash; zero stands for any.
+type requestKey struct {
 	method string
 	params [sha256.Size]byte
 }
 
-// sayings are the answers to a question.
-type sayings struct {
-	all  []saying
+// answerList are the answers to a question.
+type answerList struct {
+	all  []recordedAnswer
 	next int
 }
 
-// A saying is an answer: a result or an error, or a size alone.
-type saying struct {
+// A recordedAnswer is an answer: a result or an error, or a size alone.
+type recordedAnswer struct {
 	result, failure []byte // JSON text; both nil where only the size is known
 	size            int    // bytes of the message
 }
 
 // NewPlayback makes a playback of a recording, of which it keeps the bodies.
 func NewPlayback(messages []payload.Message) (*Playback, error) {
-	p := &Playback{said: map[question]*sayings{}}
-	asked := map[jsonrpc.ID]heard{} // the latest request of each id
+	p := &Playback{answers: map[requestKey]*answerList{}}
+	asked := map[jsonrpc.ID]recordedMessage{} // the latest request of each id
 	for _, m := range messages {
-		h := hear(m)
+		h := parseRecorded(m)
 		if h.kind == jsonrpc.Request {
 			asked[h.id] = h
 		}
@@ -55,30 +55,30 @@ func NewPlayback(messages []payload.Message) (*Playback, error) {
 			continue
 		}
 		delete(asked, h.id)
-		p.learn(q, h)
+		p.add(q, h)
 	}
-	if len(p.said) == 0 {
+	if len(p.answers) == 0 {
 		return nil, errors.New("play a recording: it holds no request with its answer")
 	}
 	return p, nil
 }
 
-// A heard is a recorded message, as far as it matters here.
-type heard struct {
+// A recordedMessage is a recorded message, as far as it matters here.
+type recordedMessage struct {
 	kind   jsonrpc.Kind
 	id     jsonrpc.ID
 	method string
 	params []byte
-	saying saying
+	answer recordedAnswer
 }
 
-// hear makes out what a recorded message is. What is no message of JSON-RPC passes for a notification, which nobody answers, and so do the
+// parseRecorded makes out what a recorded message is. What is no message of JSON-RPC passes for a notification, which nobody answers, and so do the
 // requests of the server and their answers, which have ids of their own.
-func hear(m payload.Message) heard {
-	h := heard{kind: jsonrpc.Notification, id: jsonrpc.ID(m.ID), method: m.Method, saying: saying{size: m.Size}}
+func parseRecorded(m payload.Message) recordedMessage {
+	h := recordedMessage{kind: jsonrpc.Notification, id: jsonrpc.ID(m.ID), method: m.Method, answer: recordedAnswer{size: m.Size}}
 	switch msg, err := jsonrpc.Parse(m.Body); {
 	case m.Body != nil && err == nil:
-		h = heard{kind: msg.Kind(), id: msg.ID, method: msg.Method, params: msg.Params, saying: saying{msg.Result, msg.Failure, m.Size}}
+		h = recordedMessage{kind: msg.Kind(), id: msg.ID, method: msg.Method, params: msg.Params, answer: recordedAnswer{msg.Result, msg.Failure, m.Size}}
 	case m.Body == nil && len(m.ID) > 0 && m.Method != "":
 		h.kind = jsonrpc.Request
 	case m.Body == nil && len(m.ID) > 0:
@@ -96,43 +96,43 @@ const (
 	fromServer = "reply"
 )
 
-// opening are the methods whose answers a client takes apart.
-var opening = []string{"initialize", "server/discover", "ping", "tools/list", "resources/list", "prompts/list"}
+// handshakeMethods are the methods whose answers a client takes apart.
+var handshakeMethods = []string{"initialize", "server/discover", "ping", "tools/list", "resources/list", "prompts/list"}
 
-func (p *Playback) learn(q, answer heard) {
-	if answer.saying.empty() && slices.Contains(opening, q.method) {
+func (p *Playback) add(q, answer recordedMessage) {
+	if answer.answer.empty() && slices.Contains(handshakeMethods, q.method) {
 		return
 	}
-	for _, key := range []question{{method: q.method}, exactly(q.method, q.params)} {
-		s := p.said[key]
+	for _, key := range []requestKey{{method: q.method}, exactKey(q.method, q.params)} {
+		s := p.answers[key]
 		if s == nil {
-			s = new(sayings)
-			p.said[key] = s
+			s = new(answerList)
+			p.answers[key] = s
 		}
-		s.all = append(s.all, answer.saying)
+		s.all = append(s.all, answer.answer)
 	}
 }
 
-func (a saying) empty() bool { return a.result == nil && a.failure == nil }
+func (a recordedAnswer) empty() bool { return a.result == nil && a.failure == nil }
 
-// exactly is the question of a request with its params.
-func exactly(method string, params []byte) question {
-	return question{method, sha256.Sum256(params)}
+// exactKey is the question of a request with its params.
+func exactKey(method string, params []byte) requestKey {
+	return requestKey{method, sha256.Sum256(params)}
 }
 
 // reply is the answer to a request; none if the recording has nothing to the like.
-func (p *Playback) reply(m jsonrpc.Message) (saying, bool) {
+func (p *Playback) reply(m jsonrpc.Message) (recordedAnswer, bool) {
 	if p == nil {
-		return saying{}, false
+		return recordedAnswer{}, false
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.said[exactly(m.Method, m.Params)]
+	s := p.answers[exactKey(m.Method, m.Params)]
 	if s == nil {
-		s = p.said[question{method: m.Method}]
+		s = p.answers[requestKey{method: m.Method}]
 	}
 	if s == nil {
-		return saying{}, false
+		return recordedAnswer{}, false
 	}
 	a := s.all[s.next%len(s.all)]
 	s.next++
@@ -140,7 +140,7 @@ func (p *Playback) reply(m jsonrpc.Message) (saying, bool) {
 }
 
 // message is the answer as the request of that id gets it.
-func (a saying) message(r *request) []byte {
+func (a recordedAnswer) message(r *request) []byte {
 	switch {
 	case a.failure != nil:
 		return jsonrpc.AppendFailure(nil, r.id, a.failure)
@@ -160,33 +160,33 @@ func (a saying) message(r *request) []byte {
 	return jsonrpc.AppendResult(make([]byte, 0, a.size), r.id, slices.Concat([]byte(before), padding, []byte(after)))
 }
 
-// A played is an answer of a recording that waits to be sent.
-type played struct {
+// A queuedAnswer is an answer of a recording that waits to be sent.
+type queuedAnswer struct {
 	to     *request
-	saying saying
+	answer recordedAnswer
 }
 
-// play answers a request from the recording, and reports whether that has an answer. The input does not wait for the output: there is room in
+// answerFromPlayback answers a request from the recording, and reports whether that has an answer. The input does not wait for the output: there is room in
 // the queue for as many answers as there may be requests.
-func (s *Server) play(m jsonrpc.Message) bool {
+func (s *Server) answerFromPlayback(m jsonrpc.Message) bool {
 	a, ok := s.opts.Playback.reply(m)
 	if !ok {
 		return false
 	}
 	r := &request{id: m.ID, method: m.Method}
 	if reading, _ := s.admit(r); reading {
-		s.played <- played{r, a}
+		s.queued <- queuedAnswer{r, a}
 	}
 	return true
 }
 
-// utter sends what play found, in its order, until nothing more is to be answered.
-func (s *Server) utter() {
+// writeLoop sends what play found, in its order, until nothing more is to be answered.
+func (s *Server) writeLoop() {
 	defer s.sessions.Done()
 	for {
 		select {
-		case p := <-s.played:
-			s.answer(p.to, p.saying.message(p.to))
+		case p := <-s.queued:
+			s.answer(p.to, p.answer.message(p.to))
 		case <-s.drained:
 			return
 		}

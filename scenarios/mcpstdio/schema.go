@@ -17,7 +17,7 @@ type Param struct {
 // A Type is what the value of a Param may be. The zero Type is Any.
 type Type struct{ schema func() *jsonschema.Schema }
 
-func named(name string) Type {
+func typeNamed(name string) Type {
 	return Type{func() *jsonschema.Schema { return &jsonschema.Schema{Type: name} }}
 }
 
@@ -25,16 +25,16 @@ func named(name string) Type {
 func Any() Type { return Type{} }
 
 // String takes text.
-func String() Type { return named("string") }
+func String() Type { return typeNamed("string") }
 
 // Integer takes whole numbers.
-func Integer() Type { return named("integer") }
+func Integer() Type { return typeNamed("integer") }
 
 // Number takes numbers.
-func Number() Type { return named("number") }
+func Number() Type { return typeNamed("number") }
 
 // Boolean takes true and false.
-func Boolean() Type { return named("boolean") }
+func Boolean() Type { return typeNamed("boolean") }
 
 // Array takes lists of elements of one type.
 func Array(elem Type) Type {
@@ -89,9 +89,9 @@ func object(members []Param) *jsonschema.Schema {
 	return s
 }
 
-// plain returns the text of s with {} where the library writes true, which means the same: clients were seen to take schemas
+// schemaText returns the text of s with {} where the library writes true, which means the same: clients were seen to take schemas
 // for objects always.
-func plain(s *jsonschema.Schema) (json.RawMessage, error) {
+func schemaText(s *jsonschema.Schema) (json.RawMessage, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return nil, err

@@ -17,19 +17,19 @@ func (s *Server) supervise(ctx context.Context) {
 		reading = true
 	case <-ctx.Done():
 		reading = true
-	case <-s.hung:
-		reading, s.err = true, s.hangErr
-	case <-s.gone:
+	case <-s.outputFailed:
+		reading, s.err = true, s.outputErr
+	case <-s.aborted:
 		reading = true
 	}
 	s.drain()
-	if reading && interrupt(s.in) {
+	if reading && interruptRead(s.in) {
 		<-ended
 	}
-	if s.vanished() {
-		s.err = s.goneErr
+	if s.isAborted() {
+		s.err = s.abortErr
 	}
-	release(s.in, s.out)
+	clearDeadlines(s.in, s.out)
 	close(s.stopped)
 }
 
@@ -40,46 +40,46 @@ func (s *Server) supervise(ctx context.Context) {
 //	     <----------- ShutdownTimeout at most ----------->
 func (s *Server) drain() {
 	latest := time.Now().Add(s.opts.ShutdownTimeout)
-	s.desk.advance(Running, Draining)
-	interrupt(s.in)
-	if !s.vanished() && !s.settled(s.opts.EOFGrace, latest) {
+	s.pending.advance(Running, Draining)
+	interruptRead(s.in)
+	if !s.isAborted() && !s.awaitAnswers(s.opts.EOFGrace, latest) {
 		flush := time.Now().Add(max(s.opts.FlushTimeout, 0))
 		if flush.After(latest) {
 			flush = latest
 		}
-		bound(s.out, flush)
-		for _, r := range s.desk.unanswered() {
+		boundWrite(s.out, flush)
+		for _, r := range s.pending.list() {
 			go r.session.cancel(r.number)
 		}
-		s.settled(time.Until(flush), latest)
+		s.awaitAnswers(time.Until(flush), latest)
 	}
-	flushed, dropped := s.desk.shut()
-	if !s.vanished() {
+	flushed, dropped := s.pending.close()
+	if !s.isAborted() {
 		s.log.Info(fmt.Sprintf("Client disconnected (EOF), flushed %d responses, dropped %d responses", flushed, dropped))
 	}
-	bound(s.out, time.Now())
+	boundWrite(s.out, time.Now())
 	close(s.drained)
-	s.dismiss(latest)
+	s.awaitSessions(latest)
 }
 
-// settled waits until everything is answered, for d at most and not beyond latest. It reports whether everything is.
-func (s *Server) settled(d time.Duration, latest time.Time) bool {
+// awaitAnswers waits until everything is answered, for d at most and not beyond latest. It reports whether everything is.
+func (s *Server) awaitAnswers(d time.Duration, latest time.Time) bool {
 	timer := time.NewTimer(min(d, time.Until(latest)))
 	defer timer.Stop()
 	select {
-	case <-s.desk.quiet:
+	case <-s.pending.idle:
 		return true
-	case <-s.hung:
+	case <-s.outputFailed:
 		return true // or never will be
-	case <-s.gone:
+	case <-s.aborted:
 		return true // as above
 	case <-timer.C:
 		return false
 	}
 }
 
-// dismiss waits for the SDK's sessions, which end when what they write does: at once where the output has deadlines.
-func (s *Server) dismiss(latest time.Time) {
+// awaitSessions waits for the SDK's sessions, which end when what they write does: at once where the output has deadlines.
+func (s *Server) awaitSessions(latest time.Time) {
 	over := make(chan struct{})
 	go func() {
 		s.sessions.Wait()
@@ -93,33 +93,33 @@ func (s *Server) dismiss(latest time.Time) {
 	}
 }
 
-func (s *Server) vanished() bool {
+func (s *Server) isAborted() bool {
 	select {
-	case <-s.gone:
+	case <-s.aborted:
 		return true
 	default:
 		return false
 	}
 }
 
-// interrupt ends a read that blocks, and reports whether it could: in needs deadlines. Without them, as stdin of most
+// interruptRead ends a read that blocks, and reports whether it could: in needs deadlines. Without them, as stdin of most
 // programs, the read ends with the process.
-func interrupt(in any) bool {
+func interruptRead(in any) bool {
 	d, ok := in.(interface{ SetReadDeadline(time.Time) error })
 	return ok && d.SetReadDeadline(time.Unix(1, 0)) == nil
 }
 
-// bound ends a write that still blocks at a time, if out has deadlines.
-func bound(out any, at time.Time) {
+// boundWrite ends a write that still blocks at a time, if out has deadlines.
+func boundWrite(out any, at time.Time) {
 	if d, ok := out.(interface{ SetWriteDeadline(time.Time) error }); ok {
 		_ = d.SetWriteDeadline(at)
 	}
 }
 
-// release gives the streams back without deadlines.
-func release(in, out any) {
+// clearDeadlines gives the streams back without deadlines.
+func clearDeadlines(in, out any) {
 	if d, ok := in.(interface{ SetReadDeadline(time.Time) error }); ok {
 		_ = d.SetReadDeadline(time.Time{})
 	}
-	bound(out, time.Time{})
+	boundWrite(out, time.Time{})
 }

@@ -47,7 +47,7 @@ func (s *Server) register(t Tool) error {
 	if err != nil {
 		return fmt.Errorf("tool %q: %w", t.Name, err)
 	}
-	text, err := plain(schema)
+	text, err := schemaText(schema)
 	if err != nil {
 		return fmt.Errorf("tool %q: %w", t.Name, err)
 	}
@@ -92,7 +92,7 @@ func (s *Server) call(ctx context.Context, t Tool, args json.RawMessage) (*mcp.C
 	done := make(chan outcome, 1)
 	start := time.Now()
 	go func() {
-		text, err := s.guarded(ctx, t, args)
+		text, err := s.callGuarded(ctx, t, args)
 		done <- outcome{text, err}
 	}()
 	var o outcome
@@ -105,8 +105,8 @@ func (s *Server) call(ctx context.Context, t Tool, args json.RawMessage) (*mcp.C
 	return s.result(t, o.text, o.err)
 }
 
-// guarded calls a tool; one that panics has failed.
-func (s *Server) guarded(ctx context.Context, t Tool, args json.RawMessage) (text string, err error) {
+// callGuarded calls a tool; one that panics has failed.
+func (s *Server) callGuarded(ctx context.Context, t Tool, args json.RawMessage) (text string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.Error("Tool panicked", "tool", t.Name, "type", fmt.Sprintf("%T", p)) // its text may hold arguments

@@ -27,10 +27,10 @@ func (e Ending) String() string {
 	return fmt.Sprintf("exit %d", e.state.ExitCode())
 }
 
-// Follow ends this process as the server ended: with its exit status, or by the same signal. It does not return.
-func (e Ending) Follow() {
+// ExitLike ends this process as the server ended: with its exit status, or by the same signal. It does not return.
+func (e Ending) ExitLike() {
 	if number, _, ok := signalOf(e.state); ok {
-		dieOf(number)
+		dieBySignal(number)
 	}
 	os.Exit(e.ExitCode())
 }

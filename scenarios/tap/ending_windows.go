@@ -5,11 +5,11 @@ import (
 	"os/exec"
 )
 
-// passedOn is what a console's Ctrl-C is. The server is of the same console and gets it, too; we only stay until it has ended.
-var passedOn = []os.Signal{os.Interrupt}
+// forwardedSignals is what a console's Ctrl-C is. The server is of the same console and gets it, too; we only stay until it has ended.
+var forwardedSignals = []os.Signal{os.Interrupt}
 
 func signalOf(*os.ProcessState) (number int, name string, ok bool) { return 0, "", false }
 
-func dieOf(int) {}
+func dieBySignal(int) {}
 
-func dieWithUs(*exec.Cmd) {}
+func setPdeathsig(*exec.Cmd) {}

@@ -15,8 +15,8 @@ const (
 	fromServer = "reply"
 )
 
-// headOf is how the lines of all messages of one direction begin, up to the time.
-func headOf(run, dir string) []byte {
+// linePrefix is how the lines of all messages of one direction begin, up to the time.
+func linePrefix(run, dir string) []byte {
 	head := appendString([]byte(`{"kind":"`+results.KindMessage+`","run":`), []byte(run))
 	return append(head, `,"dir":"`+dir+`","t_ns":`...)
 }
@@ -58,25 +58,25 @@ func appendNumbers(dst []byte, list []int64, less int64) []byte {
 	return append(dst, ']')
 }
 
-// itself says which bytes stand for themselves in JSON text.
-var itself = func() (t [256]bool) {
+// unescaped says which bytes stand for themselves in JSON text.
+var unescaped = func() (t [256]bool) {
 	for c := byte(' '); c < utf8.RuneSelf; c++ {
 		t[c] = !strings.ContainsRune(`"\<>&`, rune(c))
 	}
 	return t
 }()
 
-func plain(b []byte) bool {
+func isPlain(b []byte) bool {
 	for _, c := range b {
-		if !itself[c] {
+		if !unescaped[c] {
 			return false
 		}
 	}
 	return true
 }
 
-// count reports whether b is what most ids are: a number without sign or fraction.
-func count(b []byte) bool {
+// isCount reports whether b is what most ids are: a number without sign or fraction.
+func isCount(b []byte) bool {
 	for _, c := range b {
 		if c < '0' || c > '9' {
 			return false
@@ -87,7 +87,7 @@ func count(b []byte) bool {
 
 // appendText appends a string whose inside is given as it stood in JSON text.
 func appendText(dst, inside []byte) []byte {
-	if plain(inside) {
+	if isPlain(inside) {
 		return append(append(append(dst, '"'), inside...), '"')
 	}
 	var decoded string
@@ -99,14 +99,14 @@ func appendText(dst, inside []byte) []byte {
 
 // appendID appends an id as it stood, or as text if it is no JSON.
 func appendID(dst, id []byte) []byte {
-	if count(id) || json.Valid(id) && utf8.Valid(id) {
+	if isCount(id) || json.Valid(id) && utf8.Valid(id) {
 		return append(dst, id...)
 	}
 	return appendString(dst, id)
 }
 
 func appendString(dst, text []byte) []byte {
-	if plain(text) {
+	if isPlain(text) {
 		return append(append(append(dst, '"'), text...), '"')
 	}
 	encoded, err := json.Marshal(string(text))

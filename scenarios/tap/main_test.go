@@ -48,7 +48,7 @@ func beTap(args []string) {
 	if os.Getenv("PEAK") != "" {
 		fmt.Fprintln(os.Stderr, peak())
 	}
-	end.Follow()
+	end.ExitLike()
 }
 
 // peak is the line of this process's largest resident size.

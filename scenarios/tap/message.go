@@ -15,26 +15,26 @@ type message struct {
 
 	id, method []byte // raw JSON; without its quotes. Empty where there is none
 	known      bool   // they are, and nothing more is to be found out
-	begin      []byte // the opening, where reads cut it
+	prefix     []byte // the opening, where reads cut it
 	scanner    jsonrpc.Scanner
 	scanned    bool // it has seen some of the message
 }
 
-// mostCuts bounds how many cuts are recorded of a message. What came later is added to the last.
-const mostCuts = 4096
+// maxCuts bounds how many cuts are recorded of a message. What came later is added to the last.
+const maxCuts = 4096
 
 // scan goes through the next bytes, as far as there is something to find out.
 func (m *message) scan(p []byte) {
-	if m.size < opening {
-		n := min(len(p), opening-int(m.size))
-		if n < opening {
-			m.begin = append(m.begin, p[:n]...)
-			if len(m.begin) < opening {
+	if m.size < prefixBytes {
+		n := min(len(p), prefixBytes-int(m.size))
+		if n < prefixBytes {
+			m.prefix = append(m.prefix, p[:n]...)
+			if len(m.prefix) < prefixBytes {
 				return
 			}
-			m.open(m.begin)
+			m.scanPrefix(m.prefix)
 		} else {
-			m.open(p[:n])
+			m.scanPrefix(p[:n])
 		}
 		p = p[n:]
 	}
@@ -43,9 +43,9 @@ func (m *message) scan(p []byte) {
 	}
 }
 
-// open takes the opening.
-func (m *message) open(p []byte) {
-	id, method, ok := told(p)
+// scanPrefix takes the opening.
+func (m *message) scanPrefix(p []byte) {
+	id, method, ok := fastParse(p)
 	if !ok {
 		m.scanned = true
 		m.scanner.Write(p)
@@ -54,22 +54,22 @@ func (m *message) open(p []byte) {
 		ok = len(id) > 0 && (len(method) > 0 || e.Result || e.Error)
 	}
 	if ok {
-		m.keep(id, method)
+		m.setFound(id, method)
 	}
 }
 
-func (m *message) keep(id, method []byte) {
+func (m *message) setFound(id, method []byte) {
 	m.known = true
 	m.id, m.method = append(m.id[:0], id...), append(m.method[:0], method...)
 }
 
 // end takes the end of the message.
 func (m *message) end() {
-	if len(m.begin) > 0 && len(m.begin) < opening {
-		m.open(m.begin)
+	if len(m.prefix) > 0 && len(m.prefix) < prefixBytes {
+		m.scanPrefix(m.prefix)
 	}
 	if e := m.scanner.Envelope(); !m.known && e.Whole {
-		m.keep(e.ID, e.Method)
+		m.setFound(e.ID, e.Method)
 	}
 }
 
@@ -80,5 +80,5 @@ func (m *message) reset() {
 	}
 	m.size, m.stalled, m.last, m.known, m.scanned = 0, 0, 0, false, false
 	m.cuts, m.when, m.body = m.cuts[:0], m.when[:0], m.body[:0]
-	m.id, m.method, m.begin = m.id[:0], m.method[:0], m.begin[:0]
+	m.id, m.method, m.prefix = m.id[:0], m.method[:0], m.prefix[:0]
 }

@@ -1,17 +1,17 @@
 package tap
 
-// opening is how much of a message is looked into first, in bytes from its beginning. Most tell there what they are, and the rest of those is only
+// prefixBytes is how much of a message is looked into first, in bytes from its beginning. Most tell there what they are, and the rest of those is only
 // counted: of a message of 1 KiB that saves half of the work, of a large one two thirds. The opening is held together where reads cut it, so that
 // how a message was cut changes nothing of what is recorded.
-const opening = 256
+const prefixBytes = 256
 
-// longest bounds an id and a method of which all is known at once, in bytes. A [jsonrpc.Scanner] keeps as much.
-const longest = 128
+// maxText bounds an id and a method of which all is known at once, in bytes. A [jsonrpc.Scanner] keeps as much.
+const maxText = 128
 
-// told reads the id and method from an opening as programs write it: members without space between, or with one behind each colon and comma; of
+// fastParse reads the id and method from an opening as programs write it: members without space between, or with one behind each colon and comma; of
 // a request the id and the method, in either order, before all that is long; of an answer the id before the result. It finds what an
 // [jsonrpc.Scanner] finds, in a fifth of the time, or else reports false: then there is more to read.
-func told(p []byte) (id, method []byte, ok bool) {
+func fastParse(p []byte) (id, method []byte, ok bool) {
 	if len(p) == 0 || p[0] != '{' {
 		return nil, nil, false
 	}
@@ -50,7 +50,7 @@ func quoted(p []byte, at int) (inside []byte, end int) {
 	if at >= len(p) || p[at] != '"' {
 		return nil, -1
 	}
-	for i := at + 1; i < min(len(p), at+longest); i++ {
+	for i := at + 1; i < min(len(p), at+maxText); i++ {
 		switch p[i] {
 		case '"':
 			return p[at+1 : i], i + 1
@@ -68,7 +68,7 @@ func idAt(p []byte, at int) (id []byte, end int) {
 	}
 	for end = at; end < len(p) && p[end] >= '0' && p[end] <= '9'; end++ {
 	}
-	if end == at || end-at > longest {
+	if end == at || end-at > maxText {
 		return nil, -1
 	}
 	return p[at:end], end

@@ -32,7 +32,7 @@ func TestToldReadsOpeningsAsProgramsWriteThem(t *testing.T) {
 		{"an empty object", `{}`, "", "", false},
 		{"nothing", ``, "", "", false},
 	} {
-		id, method, ok := told([]byte(row.opening))
+		id, method, ok := fastParse([]byte(row.opening))
 		if ok != row.ok || ok && (string(id) != row.id || string(method) != row.method) {
 			t.Errorf("%s: got %q %q %v, want %q %q %v", row.name, id, method, ok, row.id, row.method, row.ok)
 		}
@@ -44,8 +44,8 @@ func FuzzTold(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","id":12,"method":"tools/call","params":{}}`))
 	f.Add([]byte(`{"id": "x", "result": 1}`))
 	f.Fuzz(func(t *testing.T, p []byte) {
-		for n := range min(len(p), opening) + 1 {
-			id, method, ok := told(p[:n])
+		for n := range min(len(p), prefixBytes) + 1 {
+			id, method, ok := fastParse(p[:n])
 			if !ok {
 				continue
 			}

@@ -29,21 +29,21 @@ type track struct {
 	*recorder
 	ring     *ring
 	run, dir string
-	head     []byte // of every message's line
+	prefix   []byte // of every message's line
 	bodies   bool
 	redact   bool
 
 	// of the relay's goroutine while it looks at what it has passed on, and of close, which does not wait for a relay that waits for the client
-	lock     sync.Mutex
-	lines    []byte // not yet in the ring
-	held     int64  // messages in lines
-	first    int64  // when the first of them passed
-	messages int64
-	lost     int64 // messages that did not fit, since the last that did
-	lostAll  int64
-	gaps     int64
-	from     int64 // when the first of them passed
-	bodyless int64 // messages whose body was left out since it was too large
+	lock         sync.Mutex
+	lines        []byte // not yet in the ring
+	pendingCount int64  // messages in lines
+	first        int64  // when the first of them passed
+	messages     int64
+	lost         int64 // messages that did not fit, since the last that did
+	lostAll      int64
+	gaps         int64
+	from         int64 // when the first of them passed
+	bodyless     int64 // messages whose body was left out since it was too large
 }
 
 // Sizes of what is held for the recording at most, in bytes a direction: the lines of 100,000 messages, however slow the disk; or a message with
@@ -54,15 +54,15 @@ const (
 	largestBody = 16 << 20
 )
 
-// batch is how many bytes of lines go to the ring together, if there are as many at a time.
-const batch = 16 << 10
+// batchBytes is how many bytes of lines go to the ring together, if there are as many at a time.
+const batchBytes = 16 << 10
 
-// nap is how long what was seen may wait for the recording. The traffic wakes nobody unless there is much of it: a wake-up would cost each
+// flushInterval is how long what was seen may wait for the recording. The traffic wakes nobody unless there is much of it: a wake-up would cost each
 // message microseconds.
-const nap = 20 * time.Millisecond
+const flushInterval = 20 * time.Millisecond
 
-// quiet is after how many naps without work the recorder waits to be woken.
-const quiet = 50
+// idleTicks is after how many naps without work the recorder waits to be woken.
+const idleTicks = 50
 
 func newRecorder(w io.Writer) *recorder {
 	return &recorder{w: w, wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{})}
@@ -74,7 +74,7 @@ func (r *recorder) track(run, dir string, bodies, hide bool) *track {
 	if bodies {
 		size = bodyRing
 	}
-	t := &track{recorder: r, ring: newRing(size), run: run, dir: dir, head: headOf(run, dir), bodies: bodies, redact: hide}
+	t := &track{recorder: r, ring: newRing(size), run: run, dir: dir, prefix: linePrefix(run, dir), bodies: bodies, redact: hide}
 	r.tracks = append(r.tracks, t)
 	return t
 }
@@ -83,7 +83,7 @@ func (r *recorder) track(run, dir string, bodies, hide bool) *track {
 func (r *recorder) run() {
 	defer close(r.stopped)
 	idle := 0
-	timer := time.NewTimer(nap)
+	timer := time.NewTimer(flushInterval)
 	defer timer.Stop()
 	for {
 		if r.drain() {
@@ -91,12 +91,12 @@ func (r *recorder) run() {
 		} else {
 			idle++
 		}
-		if idle > quiet && r.sleep() {
+		if idle > idleTicks && r.sleep() {
 			idle = 0
 		}
 		select {
 		case <-timer.C:
-			timer.Reset(nap)
+			timer.Reset(flushInterval)
 		case <-r.wake:
 		case <-r.stop:
 			r.drain()
@@ -170,21 +170,21 @@ func (t *track) record(m *message) {
 	if whole && t.redact {
 		redact(m.body)
 	}
-	if len(m.body) > batch {
+	if len(m.body) > batchBytes {
 		t.flush() // what may not fit takes no others with it
 	}
-	if t.held == 0 {
+	if t.pendingCount == 0 {
 		t.lines, t.first = t.gap(m.at), m.first
 	}
-	t.lines = appendMessage(t.lines, t.head, m, whole)
-	if t.held++; len(t.lines) >= batch {
+	t.lines = appendMessage(t.lines, t.prefix, m, whole)
+	if t.pendingCount++; len(t.lines) >= batchBytes {
 		t.flush()
 	}
 }
 
 // flush puts the lines of the messages so far on their way to the recording: all of them, or none.
 func (t *track) flush() {
-	if t.held == 0 {
+	if t.pendingCount == 0 {
 		return
 	}
 	switch fits := t.ring.put(t.lines); {
@@ -198,14 +198,14 @@ func (t *track) flush() {
 		if t.lost == 0 {
 			t.from = t.first
 		}
-		t.lost += t.held
-		t.lostAll += t.held
+		t.lost += t.pendingCount
+		t.lostAll += t.pendingCount
 	}
-	t.held = 0
+	t.pendingCount = 0
 }
 
 func (t *track) wakeUp() {
-	if t.asleep.Load() && t.asleep.CompareAndSwap(true, false) || t.ring.crowded() {
+	if t.asleep.Load() && t.asleep.CompareAndSwap(true, false) || t.ring.overHighWater() {
 		select {
 		case t.wake <- struct{}{}:
 		default: // it has been told

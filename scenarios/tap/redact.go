@@ -13,7 +13,7 @@ func redact(b []byte) {
 // A redactor knows where in a JSON text it is.
 type redactor struct {
 	depth   int
-	naming  bool // a member's name comes next
+	inName  bool // a member's name comes next
 	objects [64]bool
 	member  string
 }
@@ -24,15 +24,15 @@ func (r *redactor) step(b []byte, i int) int {
 		return r.text(b, i)
 	case c == '{' || c == '[':
 		r.depth++
-		r.naming = c == '{'
+		r.inName = c == '{'
 		r.set(c == '{')
 	case c == '}' || c == ']':
 		r.depth = max(r.depth-1, 0)
-		r.naming = false
+		r.inName = false
 	case c == ',':
-		r.naming = r.inObject()
+		r.inName = r.inObject()
 	case c == ':':
-		r.naming = false
+		r.inName = false
 	case c >= '0' && c <= '9' && !r.kept():
 		b[i] = '0'
 		if lone := i == 0 || !digit(b[i-1]) && b[i-1] != '.'; lone && i+1 < len(b) && digit(b[i+1]) {
@@ -70,7 +70,7 @@ func (r *redactor) text(b []byte, i int) int {
 	}
 	end = min(end, len(b))
 	switch {
-	case r.naming && r.inObject():
+	case r.inName && r.inObject():
 		if r.depth == 1 {
 			r.member = string(b[i+1 : end])
 		}

@@ -55,14 +55,14 @@ func (r *relay) run() {
 	r.end()
 }
 
-// shift is how long a direction goes on without yielding, in ns: half of what the runtime bears.
-const shift = 5_000_000
+// yieldInterval is how long a direction goes on without yielding, in ns: half of what the runtime bears.
+const yieldInterval = 5_000_000
 
 // yield shows the runtime now and then that this goroutine lets others run. One that is seen to go on for 10 ms is to be preempted; as a
 // direction is in system calls nearly all of the time, that means to take its share of the scheduler, every 20 µs from then on, and to wake a
 // thread each time to do something with it. With all on one CPU that was a third of the time of a round trip of 1 MiB.
 func (r *relay) yield() {
-	if now := r.now(); now-r.yielded > shift {
+	if now := r.now(); now-r.yielded > yieldInterval {
 		runtime.Gosched()
 		r.yielded = now
 	}
@@ -76,21 +76,21 @@ func (r *relay) pass(p []byte) error {
 	r.bytes.Add(int64(len(p)))
 	r.reads.Add(1)
 	stalled := int64(0)
-	if gone-came > hesitation {
+	if gone-came > stallThreshold {
 		stalled = gone - came
 		r.stalled.Add(stalled)
 	}
 	if err == nil {
-		r.look(p, passage{at: gone, stalled: stalled})
+		r.record(p, readEvent{at: gone, stalled: stalled})
 	}
 	return err
 }
 
-// look records what of messages has just passed.
-func (r *relay) look(p []byte, when passage) {
+// record records what of messages has just passed.
+func (r *relay) record(p []byte, when readEvent) {
 	r.track.lock.Lock()
 	defer r.track.lock.Unlock()
-	r.splitter.see(p, when)
+	r.splitter.feed(p, when)
 	r.track.flush()
 	r.framing.Store(int32(r.splitter.framing))
 }
@@ -99,11 +99,11 @@ func (r *relay) look(p []byte, when passage) {
 func (r *relay) end() {
 	r.track.lock.Lock()
 	defer r.track.lock.Unlock()
-	r.splitter.close(passage{at: r.now()})
+	r.splitter.close(readEvent{at: r.now()})
 	r.track.flush()
 }
 
-// hesitation is what a write that does not wait may take, in ns: copying 128 KiB and waking the reader take less than half of it.
-const hesitation = 100_000
+// stallThreshold is what a write that does not wait may take, in ns: copying 128 KiB and waking the reader take less than half of it.
+const stallThreshold = 100_000
 
 func (r *relay) now() int64 { return int64(time.Since(r.began)) }

@@ -42,12 +42,12 @@ func (r *ring) done(n int) {
 	}
 }
 
-// crowded reports whether there is too much to leave until the recorder comes by itself.
-func (r *ring) crowded() bool {
+// overHighWater reports whether there is too much to leave until the recorder comes by itself.
+func (r *ring) overHighWater() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.head-r.tail > crowd
+	return r.head-r.tail > highWater
 }
 
-// crowd is a hundredth of a second of the densest traffic, in bytes.
-const crowd = 1 << 20
+// highWater is a hundredth of a second of the densest traffic, in bytes.
+const highWater = 1 << 20

@@ -24,7 +24,7 @@ func BenchmarkSee(b *testing.B) {
 				for p := stream; len(p) > 0; {
 					at += 30_000
 					n := min(64<<10, len(p))
-					r.look(p[:n], passage{at: at})
+					r.record(p[:n], readEvent{at: at})
 					p = p[n:]
 				}
 				a, c := track.ring.peek()

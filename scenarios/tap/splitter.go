@@ -28,18 +28,18 @@ const (
 	byHeaders
 )
 
-// mostHeader bounds what is held of a header's line, in bytes. A longer one is none.
-const mostHeader = 8 << 10
+// maxHeader bounds what is held of a header's line, in bytes. A longer one is none.
+const maxHeader = 8 << 10
 
-// A passage is one read that was passed on: when, and how long the other side took to take it.
-type passage struct{ at, stalled int64 }
+// A readEvent is one read that was passed on: when, and how long the other side took to take it.
+type readEvent struct{ at, stalled int64 }
 
-// see takes the next bytes of the stream.
-func (s *splitter) see(p []byte, when passage) {
+// feed takes the next bytes of the stream.
+func (s *splitter) feed(p []byte, when readEvent) {
 	for len(p) > 0 {
 		switch s.framing {
 		case unknown:
-			p = s.guess(p, when)
+			p = s.detect(p, when)
 		case byLines:
 			p = s.lineBytes(p, when)
 		case byHeaders:
@@ -54,8 +54,8 @@ func (s *splitter) see(p []byte, when passage) {
 
 var contentPrefix = []byte("content-")
 
-// guess waits until the first bytes tell how messages are framed.
-func (s *splitter) guess(p []byte, when passage) []byte {
+// detect waits until the first bytes tell how messages are framed.
+func (s *splitter) detect(p []byte, when readEvent) []byte {
 	n := min(len(p), len(contentPrefix)-len(s.line))
 	s.line = append(s.line, p[:n]...)
 	lower := bytes.ToLower(s.line)
@@ -70,11 +70,11 @@ func (s *splitter) guess(p []byte, when passage) []byte {
 	}
 	held := s.line
 	s.line = nil
-	s.see(held, when) // what of it came in earlier reads is a cut of this one
+	s.feed(held, when) // what of it came in earlier reads is a cut of this one
 	return p[n:]
 }
 
-func (s *splitter) lineBytes(p []byte, when passage) []byte {
+func (s *splitter) lineBytes(p []byte, when readEvent) []byte {
 	end := bytes.IndexByte(p, '\n')
 	if end < 0 {
 		s.add(p, when)
@@ -91,13 +91,13 @@ func (s *splitter) lineBytes(p []byte, when passage) []byte {
 	return p[end+1:]
 }
 
-func (s *splitter) headerBytes(p []byte, when passage) []byte {
+func (s *splitter) headerBytes(p []byte, when readEvent) []byte {
 	end := bytes.IndexByte(p, '\n')
 	if end < 0 {
-		s.hold(p)
+		s.holdHeader(p)
 		return nil
 	}
-	s.hold(p[:end])
+	s.holdHeader(p[:end])
 	if !s.overlong {
 		s.header(bytes.TrimSpace(s.line), when)
 	}
@@ -105,15 +105,15 @@ func (s *splitter) headerBytes(p []byte, when passage) []byte {
 	return p[end+1:]
 }
 
-// hold keeps what may be a line of a header.
-func (s *splitter) hold(p []byte) {
-	if s.overlong = s.overlong || len(s.line)+len(p) > mostHeader; !s.overlong {
+// holdHeader keeps what may be a line of a header.
+func (s *splitter) holdHeader(p []byte) {
+	if s.overlong = s.overlong || len(s.line)+len(p) > maxHeader; !s.overlong {
 		s.line = append(s.line, p...)
 	}
 }
 
 // header takes a line of a header.
-func (s *splitter) header(line []byte, when passage) {
+func (s *splitter) header(line []byte, when readEvent) {
 	if len(line) > 0 {
 		name, value, _ := bytes.Cut(line, []byte(":"))
 		if bytes.EqualFold(bytes.TrimSpace(name), []byte("content-length")) {
@@ -134,7 +134,7 @@ func (s *splitter) header(line []byte, when passage) {
 	}
 }
 
-func (s *splitter) bodyBytes(p []byte, when passage) []byte {
+func (s *splitter) bodyBytes(p []byte, when readEvent) []byte {
 	n := int(min(int64(len(p)), s.length))
 	s.add(p[:n], when)
 	if s.length -= int64(n); s.length == 0 {
@@ -146,7 +146,7 @@ func (s *splitter) bodyBytes(p []byte, when passage) []byte {
 }
 
 // add takes bytes of the message under way.
-func (s *splitter) add(p []byte, when passage) {
+func (s *splitter) add(p []byte, when readEvent) {
 	if len(p) == 0 {
 		return
 	}
@@ -155,7 +155,7 @@ func (s *splitter) add(p []byte, when passage) {
 		s.begun, m.first = true, when.at
 	}
 	switch n := len(m.cuts); {
-	case n > 0 && (m.when[n-1] == when.at || n == mostCuts):
+	case n > 0 && (m.when[n-1] == when.at || n == maxCuts):
 		m.cuts[n-1] += int64(len(p))
 	default:
 		m.cuts, m.when = append(m.cuts, int64(len(p))), append(m.when, when.at)
@@ -169,7 +169,7 @@ func (s *splitter) add(p []byte, when passage) {
 	}
 }
 
-func (s *splitter) finish(when passage) {
+func (s *splitter) finish(when readEvent) {
 	s.message.at = when.at
 	s.message.end()
 	if !s.begun {
@@ -185,11 +185,11 @@ func (s *splitter) reset() {
 }
 
 // close takes the end of the stream: a last line needs no newline.
-func (s *splitter) close(when passage) {
+func (s *splitter) close(when readEvent) {
 	if s.framing == unknown && len(s.line) > 0 {
 		held := s.line
 		s.framing, s.line = byLines, nil
-		s.see(held, when)
+		s.feed(held, when)
 	}
 	if s.framing == byLines && s.begun {
 		s.finish(when)

@@ -30,10 +30,10 @@ func seen(stream string, size int, protocol framing) []string {
 	at := int64(0)
 	for p := []byte(stream); len(p) > 0; at++ {
 		n := min(size, len(p))
-		s.see(p[:n], passage{at: at})
+		s.feed(p[:n], readEvent{at: at})
 		p = p[n:]
 	}
-	s.close(passage{at: at})
+	s.close(readEvent{at: at})
 	return out
 }
 
@@ -54,7 +54,7 @@ func TestSplitterFindsMessagesHoweverTheyAreCut(t *testing.T) {
 		{"lower case, no space, LF alone, another header", "content-length:21\nContent-Type: x\n\n" + request, []string{"21 m 7"}},
 		{"an empty body", "Content-Length: 0\r\n\r\n" + framed, []string{"0  ", "21 m 7"}},
 		{"a header without a length", "Content-Type: x\r\n\r\n" + framed, []string{"21 m 7"}},
-		{"a header of endless length", "Content-X: " + strings.Repeat("y", 3*mostHeader) + "\r\n" + framed, []string{"21 m 7"}},
+		{"a header of endless length", "Content-X: " + strings.Repeat("y", 3*maxHeader) + "\r\n" + framed, []string{"21 m 7"}},
 		{"nothing", "", nil},
 	} {
 		for size := 1; size <= len(row.stream)+1; size = size*3/2 + 1 {
@@ -73,20 +73,20 @@ func TestSplitterHoldsNothingOfALongLine(t *testing.T) {
 	s := splitter{framing: byLines, emit: func(m *message) { sizes = append(sizes, m.size); m.body = m.body[:0] }}
 	piece := bytes.Repeat([]byte("x"), 1<<16)
 	end := []byte("\n")
-	for i := range int64(mostCuts) { // the slices grow once
-		s.see(piece, passage{at: i})
+	for i := range int64(maxCuts) { // the slices grow once
+		s.feed(piece, readEvent{at: i})
 	}
-	s.see(end, passage{})
+	s.feed(end, readEvent{})
 	n := testing.AllocsPerRun(3, func() {
-		for i := range int64(2 * mostCuts) {
-			s.see(piece, passage{at: i})
+		for i := range int64(2 * maxCuts) {
+			s.feed(piece, readEvent{at: i})
 		}
-		s.see(end, passage{})
+		s.feed(end, readEvent{})
 	})
 	if n > 1 { // sizes
 		t.Errorf("%v allocations", n)
 	}
-	if want := int64(2 * mostCuts << 16); sizes[len(sizes)-1] != want {
+	if want := int64(2 * maxCuts << 16); sizes[len(sizes)-1] != want {
 		t.Errorf("a line of %d bytes, not %d", sizes[len(sizes)-1], want)
 	}
 }
@@ -114,9 +114,9 @@ func TestAppendMessageWritesWhatResultsReads(t *testing.T) {
 		{"log line", "<b>listening</b> \x00 \xff"},
 	} {
 		m := &message{at: 5, first: 3, size: int64(len(row.text)), cuts: []int64{1, 2}, when: []int64{3, 5}, stalled: 9, body: []byte(row.text)}
-		m.open([]byte(row.text))
+		m.scanPrefix([]byte(row.text))
 		m.end()
-		line := appendMessage(nil, headOf("r", fromClient), m, true)
+		line := appendMessage(nil, linePrefix("r", fromClient), m, true)
 		var got results.Message
 		if err := json.Unmarshal(line, &got); err != nil {
 			t.Errorf("%s: %v in %s", row.name, err, line)
@@ -140,8 +140,8 @@ func TestRecordingAMessageAllocatesNothing(t *testing.T) {
 	track := rec.track("run", fromServer, false, false)
 	p := []byte(strings.Repeat(`{"jsonrpc":"2.0","id":12,"result":{"text":"abc"}}`+"\n", 10))
 	r := &relay{track: track, splitter: splitter{framing: byLines, emit: track.record}}
-	r.look(p, passage{at: 1})
-	if n := testing.AllocsPerRun(100, func() { r.look(p, passage{at: 2}) }); n != 0 {
+	r.record(p, readEvent{at: 1})
+	if n := testing.AllocsPerRun(100, func() { r.record(p, readEvent{at: 2}) }); n != 0 {
 		t.Errorf("%v allocations for ten messages", n)
 	}
 }

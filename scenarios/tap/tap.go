@@ -56,9 +56,9 @@ func framingOf(protocol string) (framing, error) {
 	return unknown, fmt.Errorf("tap: unknown protocol %q (known: %v)", protocol, Protocols())
 }
 
-// linger is how long after the server's end its output may stay silent before it is taken for over, although something that the server
+// outputGrace is how long after the server's end its output may stay silent before it is taken for over, although something that the server
 // started holds it open.
-const linger = time.Second
+const outputGrace = time.Second
 
 // Run starts the command, passes everything on in both directions, and returns when the server has ended and its output has been passed on.
 // The error is about starting, or about the recording; then the traffic was passed on all the same.
@@ -71,7 +71,7 @@ func Run(o Options) (Ending, error) {
 		return Ending{}, errors.New("tap: no command to start")
 	}
 	o = o.withDefaults()
-	defer threads(waiting)()
+	defer raiseThreads(sessionThreads)()
 	runtime.LockOSThread() // the server dies with the thread that started it, where the system can see to that
 	defer runtime.UnlockOSThread()
 	s := &session{Options: o, began: time.Now(), rec: newRecorder(o.Record)}
@@ -126,7 +126,7 @@ func (s *session) start(protocol framing) error {
 	s.cmd = exec.Command(s.Command[0], s.Command[1:]...)
 	s.cmd.Env, s.cmd.Dir = s.Env, s.Dir
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = childIn, childOut, s.Stderr
-	dieWithUs(s.cmd)
+	setPdeathsig(s.cmd)
 	if err := s.cmd.Start(); err != nil {
 		toChild.Close()
 		fromChild.Close()
@@ -148,7 +148,7 @@ func (s *session) track(dir string) *track {
 // forward hands signals on to the server, which decides what becomes of them.
 func (s *session) forward() {
 	s.signals, s.unsignal = make(chan os.Signal, 16), make(chan struct{})
-	signal.Notify(s.signals, passedOn...)
+	signal.Notify(s.signals, forwardedSignals...)
 	go func() {
 		defer close(s.unsignal)
 		for sig := range s.signals {
@@ -159,7 +159,7 @@ func (s *session) forward() {
 
 func (s *session) finish() (Ending, error) {
 	s.cmd.Wait() // its error is in ProcessState
-	s.outlast()
+	s.drainOutput()
 	signal.Stop(s.signals)
 	close(s.signals)
 	<-s.unsignal
@@ -171,15 +171,15 @@ func (s *session) finish() (Ending, error) {
 	return e, err
 }
 
-// outlast waits until the server's output has been passed on. Usually that is at once; a process that the server left behind may hold it open
+// drainOutput waits until the server's output has been passed on. Usually that is at once; a process that the server left behind may hold it open
 // for ever, and is not waited for once it is silent.
-func (s *session) outlast() {
+func (s *session) drainOutput() {
 	for {
 		before := s.out.bytes.Load()
 		select {
 		case <-s.out.done:
 			return
-		case <-time.After(linger):
+		case <-time.After(outputGrace):
 			if s.out.bytes.Load() == before {
 				return
 			}

@@ -41,13 +41,13 @@ func marshal(params any) ([]byte, error) {
 }
 
 func (c *Conn) call(ctx context.Context, method string, params []byte) ([]byte, error) {
-	l, fl, err := c.board(ctx)
+	l, fl, err := c.register(ctx)
 	if err != nil {
 		return nil, err
 	}
 	msg := jsonrpc.AppendRequest(nil, fl.id, method, params)
 	if l.limit >= 0 && len(msg) > l.limit {
-		c.disembark(fl)
+		c.abandon(fl)
 		return nil, &FrameError{Size: int64(len(msg)), Limit: int64(l.limit)}
 	}
 	select {
@@ -55,21 +55,21 @@ func (c *Conn) call(ctx context.Context, method string, params []byte) ([]byte, 
 	case a := <-fl.answer:
 		return a.result, a.err
 	case <-ctx.Done():
-		c.disembark(fl)
+		c.abandon(fl)
 		return nil, fmt.Errorf("%d requests wait to be written: %w", cap(l.queue), ctx.Err())
 	}
 	select {
 	case a := <-fl.answer:
 		return a.result, a.err
 	case <-ctx.Done():
-		c.disembark(fl)
+		c.abandon(fl)
 		l.cancel(fl.id, ctx.Err())
 		return nil, ctx.Err()
 	}
 }
 
-// board waits for a server that is ready and begins a flight to it.
-func (c *Conn) board(ctx context.Context) (*link, *flight, error) {
+// register waits for a server that is ready and begins a flight to it.
+func (c *Conn) register(ctx context.Context) (*link, *pendingCall, error) {
 	for {
 		if err := c.Wait(ctx); err != nil {
 			return nil, nil, err
@@ -77,17 +77,17 @@ func (c *Conn) board(ctx context.Context) (*link, *flight, error) {
 		c.mu.Lock()
 		if c.state == Ready {
 			defer c.mu.Unlock()
-			return c.link, c.flights.begin(), nil
+			return c.link, c.pending.add(), nil
 		}
 		c.mu.Unlock()
 	}
 }
 
-// disembark gives a flight up: its answer will find a tombstone.
-func (c *Conn) disembark(fl *flight) {
+// abandon gives a flight up: its answer will find a tombstone.
+func (c *Conn) abandon(fl *pendingCall) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.flights.land(fl.id)
+	c.pending.remove(fl.id)
 }
 
 // cancel tells the server that an answer is not wanted any more, if that can be written without waiting.
@@ -179,11 +179,11 @@ func (c *Conn) deliver(l *link, m *jsonrpc.Message) (after func()) {
 		}
 	}
 	if m.ID == l.init {
-		c.flights.land(m.ID)
+		c.pending.remove(m.ID)
 		l.init = ""
-		return func() { l.introduced(*m) }
+		return func() { l.finishHandshake(*m) }
 	}
-	fl, tombstone := c.flights.land(m.ID)
+	fl, tombstone := c.pending.remove(m.ID)
 	switch {
 	case fl != nil && m.Failure != nil:
 		fl.answer <- answer{err: jsonrpc.ParseError(m.Failure)}

@@ -19,7 +19,7 @@ type Conn struct {
 	last    *link         // the one before, or the same: the next start waits for its end
 	ready   chan struct{} // closed while the state is Ready, and when it is Closing
 	over    chan struct{} // closed when the state is Closing
-	flights flights
+	pending pendingCalls
 	retry   backoff
 	timer   func() bool // stops the timer that runs; nil: none does
 	stats   Stats
@@ -51,7 +51,7 @@ func Open(launcher Launcher, opts Options) (*Conn, error) {
 		ready: make(chan struct{}), over: make(chan struct{}),
 		retry: newBackoff(&opts),
 	}
-	c.flights.open()
+	c.pending.open()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.start()
@@ -70,7 +70,7 @@ func (c *Conn) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.stats
-	s.InFlight = c.flights.len()
+	s.InFlight = c.pending.len()
 	return s
 }
 
@@ -118,7 +118,7 @@ func notReady(ctx context.Context, s State, lost *TransportError) error {
 // Close ends the connection: requests in flight fail, the server's stdin is closed, and it is given time to end before it is
 // told to and then made to. Close returns when the server is gone.
 func (c *Conn) Close() error {
-	c.happen(nil, closed, happening{err: &TransportError{Reason: ReasonClosed, Err: ErrClosed}})
+	c.dispatch(nil, closed, eventData{err: &TransportError{Reason: ReasonClosed, Err: ErrClosed}})
 	c.tasks.Wait()
 	return nil
 }

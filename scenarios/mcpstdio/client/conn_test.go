@@ -16,7 +16,7 @@ import (
 // Seed 002, implementation details, row by row: here, in child_test.go and in converse_test.go.
 
 func TestAnswersInAnyOrder(t *testing.T) { // "Async message handling prevents blocking"
-	s := newStage(t, Options{})
+	s := newFixture(t, Options{})
 	srv := s.readyServer()
 	const calls = 100
 	var pendings []pending
@@ -44,7 +44,7 @@ func TestAnswersInAnyOrder(t *testing.T) { // "Async message handling prevents b
 }
 
 func TestRemoteErrorIsTyped(t *testing.T) { // "Tool execution errors returned as proper JSON-RPC errors"
-	s := newStage(t, Options{})
+	s := newFixture(t, Options{})
 	srv := s.readyServer()
 	call := s.goCall(context.Background(), "m", nil)
 	srv.send(`{"jsonrpc":"2.0","id":` + string(srv.recv().ID) + `,"error":{"code":-32000,"message":"no","data":{"why":[1]}}}`)
@@ -56,7 +56,7 @@ func TestRemoteErrorIsTyped(t *testing.T) { // "Tool execution errors returned a
 }
 
 func TestNoiseIsSkippedAndCounted(t *testing.T) { // "Malformed JSON messages logged and skipped"
-	s := newStage(t, Options{MaxNoise: 10})
+	s := newFixture(t, Options{MaxNoise: 10})
 	srv := s.readyServer()
 	noise := []string{"Server running on stdio", `{"level":"info"}`, "[1,2]", "{broken", "\x00\x00", "42", `{"jsonrpc":"1.0"}`}
 	for range 5 { // more than the bound in all, less in a row
@@ -78,7 +78,7 @@ func TestNoiseIsSkippedAndCounted(t *testing.T) { // "Malformed JSON messages lo
 }
 
 func TestNoiseHasABound(t *testing.T) {
-	s := newStage(t, Options{MaxNoise: 3})
+	s := newFixture(t, Options{MaxNoise: 3})
 	srv := s.readyServer()
 	call := s.goCall(context.Background(), "m", nil)
 	srv.recv()
@@ -90,7 +90,7 @@ func TestNoiseHasABound(t *testing.T) {
 
 func TestStderrIsDrained(t *testing.T) { // "Server can send logs/errors to stderr"
 	var stderr logBook
-	s := newStage(t, Options{Stderr: &stderr})
+	s := newFixture(t, Options{Stderr: &stderr})
 	srv := s.readyServer()
 	srv.err.SetWriteDeadline(time.Now().Add(patience))
 	text := strings.Repeat("log\n", 1<<18) // 1 MiB, more than a pipe holds
@@ -104,7 +104,7 @@ func TestStderrIsDrained(t *testing.T) { // "Server can send logs/errors to stde
 }
 
 func TestDeadlineOfARequest(t *testing.T) { // "timeouts handled gracefully"
-	s := newStage(t, Options{RequestTimeout: time.Millisecond})
+	s := newFixture(t, Options{RequestTimeout: time.Millisecond})
 	srv := s.readyServer()
 	call := s.goCall(context.Background(), "slow", nil)
 	id := srv.recv().ID
@@ -121,7 +121,7 @@ func TestDeadlineOfARequest(t *testing.T) { // "timeouts handled gracefully"
 }
 
 func TestQueueIsBounded(t *testing.T) { // "Message queuing for high-throughput scenarios"
-	s := newStage(t, Options{Queue: 2})
+	s := newFixture(t, Options{Queue: 2})
 	s.readyServer() // reads no more
 	ctx, cancel := context.WithCancel(context.Background())
 	big := strings.Repeat("x", 1<<20) // more than a pipe holds
@@ -145,7 +145,7 @@ func TestQueueIsBounded(t *testing.T) { // "Message queuing for high-throughput 
 }
 
 func TestServerThatCrashesIsStartedAgain(t *testing.T) { // "Process crashes trigger reconnection"
-	s := newStage(t, Options{})
+	s := newFixture(t, Options{})
 	for i, wait := range []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond} {
 		srv := s.server()
 		if got := <-s.clock.set; got != DefaultInitTimeout {
@@ -174,7 +174,7 @@ func TestServerThatCrashesIsStartedAgain(t *testing.T) { // "Process crashes tri
 }
 
 func TestServerThatCannotStart(t *testing.T) {
-	c, err := Open(&puppet{fail: errors.New("no such program")}, Options{Restarts: -1})
+	c, err := Open(&fakeLauncher{fail: errors.New("no such program")}, Options{Restarts: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestServerThatCannotStart(t *testing.T) {
 }
 
 func TestRestartsAreCounted(t *testing.T) {
-	s := newStage(t, Options{Restarts: 2})
+	s := newFixture(t, Options{Restarts: 2})
 	for range 2 {
 		s.server().exit()
 		s.reach(Backoff)
@@ -209,7 +209,7 @@ func TestHandshakeIsRefused(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := newStage(t, Options{Restarts: -1})
+			s := newFixture(t, Options{Restarts: -1})
 			srv := s.server()
 			srv.send(`{"jsonrpc":"2.0","id":` + string(srv.recv().ID) + `,` + test.answer + `}`)
 			err := s.c.Wait(context.Background())
@@ -225,7 +225,7 @@ func TestHandshakeIsRefused(t *testing.T) {
 }
 
 func TestHandshakeHasATime(t *testing.T) {
-	s := newStage(t, Options{})
+	s := newFixture(t, Options{})
 	srv := s.server()
 	srv.recv()
 	s.clock.fire()
@@ -239,7 +239,7 @@ func TestHandshakeHasATime(t *testing.T) {
 }
 
 func TestServerAsks(t *testing.T) {
-	s := newStage(t, Options{})
+	s := newFixture(t, Options{})
 	srv := s.readyServer()
 	srv.send(`{"jsonrpc":"2.0","id":"p","method":"ping"}`)
 	if m := srv.recv(); m.ID != `"p"` || string(m.Result) != "{}" {
@@ -253,7 +253,7 @@ func TestServerAsks(t *testing.T) {
 
 func TestNotifications(t *testing.T) {
 	got := make(chan string, 1)
-	s := newStage(t, Options{OnNotification: func(method string, params []byte) { got <- method + string(params) }})
+	s := newFixture(t, Options{OnNotification: func(method string, params []byte) { got <- method + string(params) }})
 	srv := s.readyServer()
 	srv.send(`{"jsonrpc":"2.0","method":"notifications/message","params":{"a":1}}`)
 	if n := <-got; n != `notifications/message{"a":1}` {
@@ -274,7 +274,7 @@ func TestEveryFraming(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := newStage(t, Options{Framing: f, MaxFrame: 200_000})
+			s := newFixture(t, Options{Framing: f, MaxFrame: 200_000})
 			srv := s.readyServer()
 			text := `"` + strings.Repeat("x", 100_000) + `"`
 			call := s.goCall(context.Background(), "m", json.RawMessage(text))
@@ -296,7 +296,7 @@ func TestEveryFraming(t *testing.T) {
 }
 
 func TestHeaderThatMakesNoSense(t *testing.T) {
-	s := newStage(t, Options{Framing: framers.ContentLength()})
+	s := newFixture(t, Options{Framing: framers.ContentLength()})
 	srv := s.readyServer()
 	srv.raw([]byte("starting the server\r\n\r\n"))
 	call := s.goCall(context.Background(), "m", nil)
@@ -310,7 +310,7 @@ func TestHeaderThatMakesNoSense(t *testing.T) {
 }
 
 func TestCloseFailsWhatIsInFlight(t *testing.T) {
-	s := newStage(t, Options{})
+	s := newFixture(t, Options{})
 	srv := s.readyServer()
 	call := s.goCall(context.Background(), "m", nil)
 	srv.recv()
@@ -329,7 +329,7 @@ func TestCloseFailsWhatIsInFlight(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	_, err := Open(&puppet{}, Options{MaxFrame: -1, Queue: -1, Policy: 9})
+	_, err := Open(&fakeLauncher{}, Options{MaxFrame: -1, Queue: -1, Policy: 9})
 	for _, fault := range []string{"frame limit", "queue", "policy"} {
 		if err == nil || !strings.Contains(err.Error(), fault) {
 			t.Errorf("got %v, want the %s named", err, fault)
@@ -338,7 +338,7 @@ func TestOptionsAreChecked(t *testing.T) {
 }
 
 func TestPool(t *testing.T) { // "Connection pooling for multiple servers"
-	a, b := newStage(t, Options{}), newStage(t, Options{})
+	a, b := newFixture(t, Options{}), newFixture(t, Options{})
 	pool, err := NewPool(a.c, b.c)
 	if err != nil {
 		t.Fatal(err)

@@ -31,9 +31,9 @@ type ToolCall struct {
 // MaxRounds is how often in a row a model may ask for tools before Converse gives up.
 const MaxRounds = 16
 
-// Converse asks a model, calls the tools it wants until it wants none, and returns its last words. What a tool or the server
+// ToolLoop asks a model, calls the tools it wants until it wants none, and returns its last words. What a tool or the server
 // fails with is told to the model; only a lost connection and an error of the model end the conversation.
-func Converse(ctx context.Context, c *Conn, model Model, query string) (string, error) {
+func ToolLoop(ctx context.Context, c *Conn, model Model, query string) (string, error) {
 	tools, err := c.ListTools(ctx)
 	if err != nil {
 		return "", err
@@ -49,7 +49,7 @@ func Converse(ctx context.Context, c *Conn, model Model, query string) (string, 
 		}
 		talk = append(talk, reply)
 		for _, call := range reply.Calls {
-			text, err := c.consult(ctx, call)
+			text, err := c.callForModel(ctx, call)
 			if err != nil {
 				return "", err
 			}
@@ -59,8 +59,8 @@ func Converse(ctx context.Context, c *Conn, model Model, query string) (string, 
 	return "", fmt.Errorf("the model asked for tools %d times in a row", MaxRounds)
 }
 
-// consult calls a tool and returns what it says.
-func (c *Conn) consult(ctx context.Context, call ToolCall) (string, error) {
+// callForModel calls a tool and returns what it says.
+func (c *Conn) callForModel(ctx context.Context, call ToolCall) (string, error) {
 	res, err := c.CallTool(ctx, call.Name, call.Arguments)
 	if failed := new(remote); errors.As(err, &failed) {
 		return "error: " + failed.Message, nil

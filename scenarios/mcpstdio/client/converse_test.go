@@ -48,7 +48,7 @@ func TestConverse(t *testing.T) {
 		wants("fail", nil),
 		{Role: "assistant", Text: "It is hot in California."},
 	}}
-	got, err := Converse(context.Background(), c, model, "Any weather alerts in California?")
+	got, err := ToolLoop(context.Background(), c, model, "Any weather alerts in California?")
 	if got != "It is hot in California." || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
@@ -73,13 +73,13 @@ func TestConverse(t *testing.T) {
 func TestConverseEnds(t *testing.T) {
 	c := openChild(t, childCommand("serve ndjson"), Options{Restarts: -1})
 	broken := errors.New("model is away")
-	if _, err := Converse(context.Background(), c, &scriptedModel{err: broken}, "?"); !errors.Is(err, broken) {
+	if _, err := ToolLoop(context.Background(), c, &scriptedModel{err: broken}, "?"); !errors.Is(err, broken) {
 		t.Errorf("a model that fails: got %v", err)
 	}
 	again := &scriptedModel{turns: []Turn{wants("datetime", nil)}}
-	if _, err := Converse(context.Background(), c, again, "?"); err == nil || len(again.heard) != MaxRounds {
+	if _, err := ToolLoop(context.Background(), c, again, "?"); err == nil || len(again.heard) != MaxRounds {
 		t.Errorf("a model that never ends: got %v after %d rounds", err, len(again.heard))
 	}
-	_, err := Converse(context.Background(), c, &scriptedModel{turns: []Turn{wants("exit", map[string]any{"n": 1})}}, "?")
+	_, err := ToolLoop(context.Background(), c, &scriptedModel{turns: []Turn{wants("exit", map[string]any{"n": 1})}}, "?")
 	lost(t, err, ReasonGone)
 }

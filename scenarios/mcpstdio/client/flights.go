@@ -6,15 +6,15 @@ import (
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
-// flights are the requests that wait for an answer. Ids count up and are never used again, so an id that was given out and is
+// pendingCalls are the requests that wait for an answer. Ids count up and are never used again, so an id that was given out and is
 // not in flight is a tombstone: nothing needs to be kept of it.
-type flights struct {
+type pendingCalls struct {
 	last    int64
-	waiting map[jsonrpc.ID]*flight
+	waiting map[jsonrpc.ID]*pendingCall
 }
 
-// A flight is one of them.
-type flight struct {
+// A pendingCall is one of them.
+type pendingCall struct {
 	id     jsonrpc.ID
 	answer chan answer // has room for one
 }
@@ -24,20 +24,20 @@ type answer struct {
 	err    error
 }
 
-func (f *flights) open() { f.waiting = make(map[jsonrpc.ID]*flight) }
+func (f *pendingCalls) open() { f.waiting = make(map[jsonrpc.ID]*pendingCall) }
 
-func (f *flights) len() int { return len(f.waiting) }
+func (f *pendingCalls) len() int { return len(f.waiting) }
 
-// begin gives out an id.
-func (f *flights) begin() *flight {
+// add gives out an id.
+func (f *pendingCalls) add() *pendingCall {
 	f.last++
-	fl := &flight{id: jsonrpc.Number(f.last), answer: make(chan answer, 1)}
+	fl := &pendingCall{id: jsonrpc.Number(f.last), answer: make(chan answer, 1)}
 	f.waiting[fl.id] = fl
 	return fl
 }
 
-// land takes a flight off. It reports whether it was in the air, and else whether it ever was.
-func (f *flights) land(id jsonrpc.ID) (fl *flight, tombstone bool) {
+// remove takes a flight off. It reports whether it was in the air, and else whether it ever was.
+func (f *pendingCalls) remove(id jsonrpc.ID) (fl *pendingCall, tombstone bool) {
 	if fl = f.waiting[id]; fl != nil {
 		delete(f.waiting, id)
 		return fl, false
@@ -47,7 +47,7 @@ func (f *flights) land(id jsonrpc.ID) (fl *flight, tombstone bool) {
 }
 
 // failAll fails everything in the air with one error, but for the request that an oversized frame was the answer to.
-func (f *flights) failAll(h happening) {
+func (f *pendingCalls) failAll(h eventData) {
 	for id, fl := range f.waiting {
 		var err error = h.err
 		if id == h.id && h.size != nil {

@@ -12,26 +12,26 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
 )
 
-// hello is the params of initialize.
-type hello struct {
-	ProtocolVersion string             `json:"protocolVersion"`
-	Capabilities    helloCapabilities  `json:"capabilities"`
-	ClientInfo      mcp.Implementation `json:"clientInfo"`
+// initializeParams is the params of initialize.
+type initializeParams struct {
+	ProtocolVersion string                 `json:"protocolVersion"`
+	Capabilities    initializeCapabilities `json:"capabilities"`
+	ClientInfo      mcp.Implementation     `json:"clientInfo"`
 }
 
-type helloCapabilities struct {
+type initializeCapabilities struct {
 	Experimental map[string]any `json:"experimental,omitempty"`
 }
 
-// shake makes l the current server and begins the handshake. The caller has the lock.
-func (c *Conn) shake(l *link) {
+// startHandshake makes l the current server and begins the handshake. The caller has the lock.
+func (c *Conn) startHandshake(l *link) {
 	c.link = l
-	h := hello{ProtocolVersion: c.opts.Protocol, ClientInfo: mcp.Implementation{Name: c.opts.Name, Version: c.opts.Version}}
+	h := initializeParams{ProtocolVersion: c.opts.Protocol, ClientInfo: mcp.Implementation{Name: c.opts.Name, Version: c.opts.Version}}
 	if c.opts.Policy == Negotiate {
 		h.Capabilities.Experimental = map[string]any{mcpstdio.MaxFrameSize: c.opts.MaxFrame}
 	}
 	params, _ := json.Marshal(h) // strings and numbers marshal always
-	fl := c.flights.begin()
+	fl := c.pending.add()
 	l.init = fl.id
 	l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, fl.id, "initialize", params)} // the queue is new: there is room
 	c.timer = c.opts.Clock.AfterFunc(c.opts.InitTimeout, func() {
@@ -41,28 +41,28 @@ func (c *Conn) shake(l *link) {
 }
 
 func (l *link) refused(err error) {
-	l.c.happen(l, refused, happening{err: &TransportError{Reason: ReasonHandshake, Err: err}})
+	l.c.dispatch(l, refused, eventData{err: &TransportError{Reason: ReasonHandshake, Err: err}})
 }
 
-// introduced takes the answer to initialize.
-func (l *link) introduced(m jsonrpc.Message) {
-	server, err := introduction(m)
+// finishHandshake takes the answer to initialize.
+func (l *link) finishHandshake(m jsonrpc.Message) {
+	server, err := parseInitialize(m)
 	if err != nil {
 		l.refused(fmt.Errorf("initialize: %w", err))
 		return
 	}
 	c := l.c
 	if c.opts.Policy == Negotiate {
-		l.limit = agreed(c.opts.MaxFrame, server)
+		l.limit = negotiatedLimit(c.opts.MaxFrame, server)
 	}
 	l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, "", "notifications/initialized", nil)} // before any request: there is room
 	c.mu.Lock()
 	c.server = server
 	c.mu.Unlock()
-	c.happen(l, initialized, happening{})
+	c.dispatch(l, initialized, eventData{})
 }
 
-func introduction(m jsonrpc.Message) (*mcp.InitializeResult, error) {
+func parseInitialize(m jsonrpc.Message) (*mcp.InitializeResult, error) {
 	if m.Failure != nil {
 		return nil, jsonrpc.ParseError(m.Failure)
 	}
@@ -76,8 +76,8 @@ func introduction(m jsonrpc.Message) (*mcp.InitializeResult, error) {
 	return server, nil
 }
 
-// agreed is the smaller of the limits of both ends; own where the server has none.
-func agreed(own int, server *mcp.InitializeResult) int {
+// negotiatedLimit is the smaller of the limits of both ends; own where the server has none.
+func negotiatedLimit(own int, server *mcp.InitializeResult) int {
 	if server.Capabilities == nil {
 		return own
 	}

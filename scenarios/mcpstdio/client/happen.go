@@ -7,16 +7,16 @@ import (
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
-// A happening is what an event carries.
-type happening struct {
+// A eventData is what an event carries.
+type eventData struct {
 	err  *TransportError  // what those in flight fail with
 	msg  *jsonrpc.Message // of a frame
 	size *FrameError      // of an oversized frame
 	id   jsonrpc.ID       // found in it, if any
 }
 
-// happen runs the machine. An event of a server that is not the current one is out of date: nil is for those of none.
-func (c *Conn) happen(l *link, e event, h happening) {
+// dispatch runs the machine. An event of a server that is not the current one is out of date: nil is for those of none.
+func (c *Conn) dispatch(l *link, e event, h eventData) {
 	c.mu.Lock()
 	was := c.state
 	if l != nil && l != c.link && e != started {
@@ -25,8 +25,8 @@ func (c *Conn) happen(l *link, e event, h happening) {
 		return
 	}
 	st := transition(c.state, e)
-	after := c.perform(l, st.do, h)
-	c.enter(st.next)
+	after := c.execute(l, st.do, h)
+	c.setState(st.next)
 	now := c.state
 	c.mu.Unlock()
 	if after != nil {
@@ -37,8 +37,8 @@ func (c *Conn) happen(l *link, e event, h happening) {
 	}
 }
 
-// enter changes the state, and opens and closes ready with it.
-func (c *Conn) enter(next State) {
+// setState changes the state, and opens and closes ready with it.
+func (c *Conn) setState(next State) {
 	if next == c.state {
 		return
 	}
@@ -54,19 +54,19 @@ func (c *Conn) enter(next State) {
 	}
 }
 
-// perform does what the table says, and returns what is to be done without the lock.
-func (c *Conn) perform(l *link, do action, h happening) (after func()) {
+// execute does what the table says, and returns what is to be done without the lock.
+func (c *Conn) execute(l *link, do action, h eventData) (after func()) {
 	if do&report != 0 {
-		after = c.violated(h)
+		after = c.reportViolation(h)
 	}
-	if do&hangUp != 0 {
-		c.leave(l, h)
+	if do&disconnect != 0 {
+		c.disconnect(l, h)
 	}
 	if do&failAll != 0 {
 		c.lost = h.err
-		c.flights.failAll(h)
+		c.pending.failAll(h)
 	}
-	if do&settle != 0 {
+	if do&resetBackoff != 0 {
 		c.lost = nil
 		c.retry.reset()
 		c.stopTimer()
@@ -77,13 +77,13 @@ func (c *Conn) perform(l *link, do action, h happening) (after func()) {
 	if do&launch != 0 {
 		c.start()
 	}
-	if do&shake != 0 {
-		c.shake(l)
+	if do&handshake != 0 {
+		c.startHandshake(l)
 	}
 	if do&deliver != 0 {
 		after = c.deliver(l, h.msg)
 	}
-	if do&skip != 0 {
+	if do&countNoise != 0 {
 		c.stats.Noise++
 	}
 	if do&drop != 0 {
@@ -92,8 +92,8 @@ func (c *Conn) perform(l *link, do action, h happening) (after func()) {
 	return after
 }
 
-// leave hangs up on the current server, or on one that has started too late.
-func (c *Conn) leave(l *link, h happening) {
+// disconnect hangs up on the current server, or on one that has started too late.
+func (c *Conn) disconnect(l *link, h eventData) {
 	if l == nil {
 		l = c.link
 	}
@@ -112,8 +112,8 @@ func (c *Conn) stopTimer() {
 	}
 }
 
-// violated counts a frame beyond the limit and returns what tells of it.
-func (c *Conn) violated(h happening) func() {
+// reportViolation counts a frame beyond the limit and returns what tells of it.
+func (c *Conn) reportViolation(h eventData) func() {
 	c.stats.Violations++
 	return func() {
 		c.opts.Logger.Error(fmt.Sprintf("Frame size exceeds limit: %d bytes (max: %d)", h.size.Size, h.size.Limit))
@@ -125,15 +125,15 @@ func (c *Conn) violated(h happening) func() {
 }
 
 // schedule sets the timer of the next start, or ends it all.
-func (c *Conn) schedule(h happening) {
+func (c *Conn) schedule(h eventData) {
 	c.stopTimer()
 	if c.opts.Restarts < 0 || c.opts.Restarts > 0 && c.retry.failures >= c.opts.Restarts {
-		c.tasks.Go(func() { c.happen(nil, exhausted, happening{err: h.err}) })
+		c.tasks.Go(func() { c.dispatch(nil, exhausted, eventData{err: h.err}) })
 		return
 	}
 	wait := c.retry.next()
 	c.opts.Logger.Warn("Server lost", "reason", h.err.Reason, "error", h.err.Err, "restart", wait.Round(time.Millisecond))
-	c.timer = c.opts.Clock.AfterFunc(wait, func() { c.happen(nil, elapsed, happening{}) })
+	c.timer = c.opts.Clock.AfterFunc(wait, func() { c.dispatch(nil, elapsed, eventData{}) })
 }
 
 // start starts the server, when the one before is gone.
@@ -147,13 +147,13 @@ func (c *Conn) start() {
 		}
 		proc, err := c.launcher.Launch()
 		if err != nil {
-			c.happen(nil, startFailed, happening{err: &TransportError{Reason: ReasonStart, Err: err}})
+			c.dispatch(nil, startFailed, eventData{err: &TransportError{Reason: ReasonStart, Err: err}})
 			return
 		}
 		l := newLink(c, proc)
 		c.mu.Lock()
 		c.last = l
 		c.mu.Unlock()
-		c.happen(l, started, happening{})
+		c.dispatch(l, started, eventData{})
 	})
 }

@@ -20,16 +20,16 @@ import (
 // patience bounds every wait of these tests; none takes a fraction of it unless something is broken.
 const patience = 30 * time.Second
 
-// A puppet is a launcher whose servers are the test itself, behind kernel pipes.
-type puppet struct {
+// A fakeLauncher is a launcher whose servers are the test itself, behind kernel pipes.
+type fakeLauncher struct {
 	t       *testing.T
 	framing framers.Framing
-	servers chan *puppetServer
+	servers chan *fakeServer
 	fail    error // of Launch
 }
 
-// A puppetServer is the far end of a link.
-type puppetServer struct {
+// A fakeServer is the far end of a link.
+type fakeServer struct {
 	t     *testing.T
 	in    *os.File // its stdin
 	out   *os.File // its stdout
@@ -42,7 +42,7 @@ type puppetServer struct {
 	steps chan string // what was done to it
 }
 
-func (p *puppet) Launch() (*Process, error) {
+func (p *fakeLauncher) Launch() (*Process, error) {
 	if p.fail != nil {
 		return nil, p.fail
 	}
@@ -50,7 +50,7 @@ func (p *puppet) Launch() (*Process, error) {
 	if err := s.open(); err != nil {
 		return nil, err
 	}
-	server := &puppetServer{t: p.t, in: s.child[0], out: s.child[1], err: s.child[2], done: make(chan struct{}), steps: make(chan string, 10)}
+	server := &fakeServer{t: p.t, in: s.child[0], out: s.child[1], err: s.child[2], done: make(chan struct{}), steps: make(chan string, 10)}
 	server.r = p.framing.NewReader(server.in, framers.WithMaxMessage(-1))
 	server.w = p.framing.NewWriter(server.out)
 	server.in.SetReadDeadline(time.Now().Add(patience))
@@ -65,7 +65,7 @@ func (p *puppet) Launch() (*Process, error) {
 }
 
 // exit ends the server: its ends of the pipes are closed, as the system does it.
-func (s *puppetServer) exit() {
+func (s *fakeServer) exit() {
 	s.once.Do(func() {
 		s.in.Close()
 		s.out.Close()
@@ -75,7 +75,7 @@ func (s *puppetServer) exit() {
 }
 
 // leave exits when stdin ends, as a server should.
-func (s *puppetServer) leave() {
+func (s *fakeServer) leave() {
 	for {
 		if _, err := s.r.ReadMessage(); err != nil {
 			s.exit()
@@ -84,7 +84,7 @@ func (s *puppetServer) leave() {
 	}
 }
 
-func (s *puppetServer) recv() jsonrpc.Message {
+func (s *fakeServer) recv() jsonrpc.Message {
 	s.t.Helper()
 	line, err := s.r.ReadMessage()
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *puppetServer) recv() jsonrpc.Message {
 	return m
 }
 
-func (s *puppetServer) send(msg string) {
+func (s *fakeServer) send(msg string) {
 	s.t.Helper()
 	if err := s.try([]byte(msg)); err != nil {
 		s.t.Fatalf("server writes: %v", err)
@@ -105,22 +105,22 @@ func (s *puppetServer) send(msg string) {
 }
 
 // try writes a message to a client that may leave meanwhile.
-func (s *puppetServer) try(msg []byte) error {
+func (s *fakeServer) try(msg []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.w.WriteMessage(msg)
 }
 
 // raw writes bytes as they are. A link that is closed meanwhile is what some tests are about.
-func (s *puppetServer) raw(b []byte) { _, _ = s.out.Write(b) }
+func (s *fakeServer) raw(b []byte) { _, _ = s.out.Write(b) }
 
-func (s *puppetServer) result(id jsonrpc.ID, result string) {
+func (s *fakeServer) result(id jsonrpc.ID, result string) {
 	s.t.Helper()
 	s.send(string(jsonrpc.AppendResult(nil, id, []byte(result))))
 }
 
 // welcome answers the handshake, with capabilities.
-func (s *puppetServer) welcome(capabilities string) jsonrpc.Message {
+func (s *fakeServer) welcome(capabilities string) jsonrpc.Message {
 	s.t.Helper()
 	m := s.recv()
 	if m.Method != "initialize" {
@@ -133,25 +133,25 @@ func (s *puppetServer) welcome(capabilities string) jsonrpc.Message {
 	return m
 }
 
-// A stage is a connection to puppets.
-type stage struct {
+// A fixture is a connection to puppets.
+type fixture struct {
 	t      *testing.T
 	c      *Conn
-	p      *puppet
+	p      *fakeLauncher
 	clock  *manualClock
 	logs   *logBook
 	states chan State
 	events chan Violation
 }
 
-func newStage(t *testing.T, opts Options) *stage {
+func newFixture(t *testing.T, opts Options) *fixture {
 	t.Helper()
 	leaktest.Check(t)
-	s := &stage{t: t, clock: newManualClock(), logs: new(logBook), states: make(chan State, 1000), events: make(chan Violation, 10)}
+	s := &fixture{t: t, clock: newManualClock(), logs: new(logBook), states: make(chan State, 1000), events: make(chan Violation, 10)}
 	if opts.Framing == nil {
 		opts.Framing = framers.NDJSON()
 	}
-	s.p = &puppet{t: t, framing: opts.Framing, servers: make(chan *puppetServer, 100)}
+	s.p = &fakeLauncher{t: t, framing: opts.Framing, servers: make(chan *fakeServer, 100)}
 	opts.Clock = s.clock
 	opts.Random = func() float64 { return 1 }
 	opts.Logger = slog.New(slog.NewTextHandler(s.logs, nil))
@@ -181,7 +181,7 @@ func newStage(t *testing.T, opts Options) *stage {
 }
 
 // server returns the server that was started next. It leaves when the test is over.
-func (s *stage) server() *puppetServer {
+func (s *fixture) server() *fakeServer {
 	s.t.Helper()
 	select {
 	case srv := <-s.p.servers:
@@ -194,7 +194,7 @@ func (s *stage) server() *puppetServer {
 }
 
 // readyServer returns a server that has shaken hands.
-func (s *stage) readyServer() *puppetServer {
+func (s *fixture) readyServer() *fakeServer {
 	s.t.Helper()
 	srv := s.server()
 	srv.welcome(`{"tools":{}}`)
@@ -203,7 +203,7 @@ func (s *stage) readyServer() *puppetServer {
 }
 
 // reach waits until the connection gets into a state.
-func (s *stage) reach(want State) {
+func (s *fixture) reach(want State) {
 	s.t.Helper()
 	timeout := time.After(patience)
 	for {
@@ -219,7 +219,7 @@ func (s *stage) reach(want State) {
 }
 
 // eventually waits until a count of the connection is as wanted.
-func (s *stage) eventually(what string, reached func(Stats) bool) {
+func (s *fixture) eventually(what string, reached func(Stats) bool) {
 	s.t.Helper()
 	for deadline := time.Now().Add(patience); !reached(s.c.Stats()); runtime.Gosched() {
 		if time.Now().After(deadline) {
@@ -234,7 +234,7 @@ type pending chan struct {
 	err    error
 }
 
-func (s *stage) goCall(ctx context.Context, method string, params any) pending {
+func (s *fixture) goCall(ctx context.Context, method string, params any) pending {
 	p := make(pending, 1)
 	go func() {
 		result, err := s.c.Call(ctx, method, params)

@@ -42,7 +42,7 @@ func newLink(c *Conn, p *Process) *link {
 	if p.Stderr != nil {
 		l.tasks.Go(l.drainStderr)
 	}
-	l.tasks.Go(l.watch)
+	l.tasks.Go(l.watchExit)
 	return l
 }
 
@@ -60,7 +60,7 @@ func (l *link) end(polite bool) {
 		l.proc.Stdout.Close()
 	}
 	l.force = l.proc.stop()
-	l.curtail()
+	l.boundDrain()
 	l.tasks.Wait()
 	l.proc.Stdout.Close()
 	if l.proc.Stderr != nil {
@@ -69,28 +69,28 @@ func (l *link) end(polite bool) {
 	close(l.ended)
 }
 
-// afterlife is how long the streams of a process that has ended are read: what it wrote is in the pipe already, but a
+// drainTimeout is how long the streams of a process that has ended are read: what it wrote is in the pipe already, but a
 // process that it left behind may hold the other end open.
-const afterlife = 250 * time.Millisecond
+const drainTimeout = 250 * time.Millisecond
 
-// curtail bounds the reading of the streams of a process that has ended. A stream without deadlines is closed.
-func (l *link) curtail() {
+// boundDrain bounds the reading of the streams of a process that has ended. A stream without deadlines is closed.
+func (l *link) boundDrain() {
 	for _, stream := range []io.ReadCloser{l.proc.Stdout, l.proc.Stderr} {
 		if stream == nil {
 			continue
 		}
 		d, ok := stream.(interface{ SetReadDeadline(time.Time) error })
-		if !ok || d.SetReadDeadline(time.Now().Add(afterlife)) != nil {
+		if !ok || d.SetReadDeadline(time.Now().Add(drainTimeout)) != nil {
 			stream.Close()
 		}
 	}
 }
 
-// watch curtails the streams when the process ends by itself.
-func (l *link) watch() {
+// watchExit curtails the streams when the process ends by itself.
+func (l *link) watchExit() {
 	select {
 	case <-l.proc.Done:
-		l.curtail()
+		l.boundDrain()
 	case <-l.down:
 	}
 }
@@ -102,7 +102,7 @@ func (l *link) write() {
 		select {
 		case o := <-l.queue:
 			if err := w.WriteMessage(o.msg); err != nil {
-				l.lose(ReasonGone, fmt.Errorf("write request: %w", err))
+				l.fail(ReasonGone, fmt.Errorf("write request: %w", err))
 				return
 			}
 			if o.sent != nil {
@@ -114,26 +114,26 @@ func (l *link) write() {
 	}
 }
 
-// lose reports that the link can be used no more.
-func (l *link) lose(reason string, err error) {
-	l.c.happen(l, gone, happening{err: &TransportError{Reason: reason, Err: err}})
+// fail reports that the link can be used no more.
+func (l *link) fail(reason string, err error) {
+	l.c.dispatch(l, gone, eventData{err: &TransportError{Reason: reason, Err: err}})
 }
 
 // read takes frames until the stream ends or the link is lost. A link that is left is read to its end, so that the server
 // can finish what it writes.
 func (l *link) read() {
-	stream := &gate{r: l.proc.Stdout, shut: l.c.opts.Policy == Negotiate}
+	stream := &oneByteReader{r: l.proc.Stdout, oneByte: l.c.opts.Policy == Negotiate}
 	r := l.reader(stream, l.c.opts.limit())
 	for {
 		msg, err := r.ReadMessage()
-		if err == nil && l.take(msg) {
-			if stream.shut && l.limit >= 0 {
-				stream.shut = false
+		if err == nil && l.handle(msg) {
+			if stream.oneByte && l.limit >= 0 {
+				stream.oneByte = false
 				r = l.reader(stream, l.limit)
 			}
 			continue
 		}
-		if err != nil && l.forgive(err) {
+		if err != nil && l.handleReadError(err) {
 			continue
 		}
 		return
@@ -148,67 +148,67 @@ func (l *link) reader(r io.Reader, limit int) framers.Reader {
 	return l.c.opts.Framing.NewReader(r, framers.WithMaxMessage(limit), framers.WithPolicy(policy))
 }
 
-// take parses a message. It reports whether to read on.
-func (l *link) take(msg []byte) bool {
+// handle parses a message. It reports whether to read on.
+func (l *link) handle(msg []byte) bool {
 	m, err := jsonrpc.Parse(msg)
 	if err != nil {
-		return l.babble(err)
+		return l.invalidMessage(err)
 	}
 	l.noise = 0
-	l.c.happen(l, frame, happening{msg: &m})
+	l.c.dispatch(l, frame, eventData{msg: &m})
 	return true
 }
 
-// babble counts what is no message. It reports whether the server may go on so.
-func (l *link) babble(err error) bool {
+// invalidMessage counts what is no message. It reports whether the server may go on so.
+func (l *link) invalidMessage(err error) bool {
 	l.c.opts.Logger.Warn("Skipped what is no message", "error", err)
-	l.c.happen(l, malformed, happening{})
+	l.c.dispatch(l, malformed, eventData{})
 	if l.noise++; l.noise > max(l.c.opts.MaxNoise, 0) {
-		l.lose(ReasonNoise, fmt.Errorf("%d lines in a row were no message, the last one: %w", l.noise, err))
+		l.fail(ReasonNoise, fmt.Errorf("%d lines in a row were no message, the last one: %w", l.noise, err))
 		return false
 	}
 	return true
 }
 
-// forgive judges an error of the stream. It reports whether there may be more to read.
-func (l *link) forgive(err error) bool {
+// handleReadError judges an error of the stream. It reports whether there may be more to read.
+func (l *link) handleReadError(err error) bool {
 	var large *framers.TooLargeError
 	var header *framers.HeaderError
 	var chunk *framers.ChunkError
 	switch {
 	case errors.As(err, &large):
-		l.refuse(large)
+		l.rejectOversized(large)
 		return false
 	case errors.As(err, &header):
-		return l.babble(header.Err) // without the line, which may hold anything
+		return l.invalidMessage(header.Err) // without the line, which may hold anything
 	case errors.As(err, &chunk):
-		return l.babble(chunk.Err)
+		return l.invalidMessage(chunk.Err)
 	case err == io.EOF:
 		err = errors.New("the server closed its stdout")
 	}
-	l.lose(ReasonGone, fmt.Errorf("read answer: %w", err))
+	l.fail(ReasonGone, fmt.Errorf("read answer: %w", err))
 	return false
 }
 
-// refuse ends the link over a frame beyond the limit.
-func (l *link) refuse(e *framers.TooLargeError) {
+// rejectOversized ends the link over a frame beyond the limit.
+func (l *link) rejectOversized(e *framers.TooLargeError) {
 	size := &FrameError{Size: e.Size, Limit: e.Limit}
-	h := happening{err: &TransportError{Reason: ReasonOversized, Err: size}, size: size}
+	h := eventData{err: &TransportError{Reason: ReasonOversized, Err: size}, size: size}
 	if l.c.opts.Policy == ErrorOnOversize {
 		h.id, _ = jsonrpc.FindID(e.Head)
-		l.complain(h.id, size)
+		l.sendOversizeError(h.id, size)
 	}
-	l.c.happen(l, oversized, h)
+	l.c.dispatch(l, oversized, h)
 }
 
-// complain tells the server what it did, if its stdin takes it soon: the frame has to be dealt with now.
-func (l *link) complain(id jsonrpc.ID, e *FrameError) {
+// sendOversizeError tells the server what it did, if its stdin takes it soon: the frame has to be dealt with now.
+func (l *link) sendOversizeError(id jsonrpc.ID, e *FrameError) {
 	if id == "" {
 		id = jsonrpc.Null
 	}
 	o := outgoing{sent: make(chan struct{})}
 	o.msg = jsonrpc.AppendError(nil, id, jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: e.Error()})
-	timer := time.NewTimer(complaintTime)
+	timer := time.NewTimer(oversizeErrorTimeout)
 	defer timer.Stop()
 	select {
 	case l.queue <- o:
@@ -221,8 +221,8 @@ func (l *link) complain(id jsonrpc.ID, e *FrameError) {
 	}
 }
 
-// complaintTime is how long a server that has sent too large a frame is waited for.
-const complaintTime = 100 * time.Millisecond
+// oversizeErrorTimeout is how long a server that has sent too large a frame is waited for.
+const oversizeErrorTimeout = 100 * time.Millisecond
 
 // drainStderr reads the server's stderr to its end: a server that logs into a full pipe stands still.
 func (l *link) drainStderr() {
@@ -241,16 +241,16 @@ func (l *link) drainStderr() {
 	}
 }
 
-// A gate gives a framing one byte at a time while it is shut: so the framing has read nothing beyond the message that it
+// A oneByteReader gives a framing one byte at a time while it is shut: so the framing has read nothing beyond the message that it
 // delivers, and can be replaced by one with another limit.
-type gate struct {
-	r    io.Reader
-	shut bool
-	buf  []byte // read and not given
+type oneByteReader struct {
+	r       io.Reader
+	oneByte bool
+	buf     []byte // read and not given
 }
 
-func (g *gate) Read(p []byte) (int, error) {
-	if !g.shut && len(g.buf) == 0 {
+func (g *oneByteReader) Read(p []byte) (int, error) {
+	if !g.oneByte && len(g.buf) == 0 {
 		return g.r.Read(p)
 	}
 	if len(g.buf) == 0 {
@@ -260,7 +260,7 @@ func (g *gate) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	if g.shut && len(p) > 1 {
+	if g.oneByte && len(p) > 1 {
 		p = p[:1]
 	}
 	n := copy(p, g.buf)

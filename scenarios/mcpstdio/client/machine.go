@@ -42,16 +42,16 @@ func (e event) String() string { return eventNames[e] }
 type action int
 
 const (
-	report   action = 1 << iota // tell of the frame that was too large
-	hangUp                      // leave the server, and see that it ends
-	failAll                     // fail what is in flight: its answers, should they come, find tombstones
-	settle                      // forget earlier failures
-	schedule                    // start the backoff's timer
-	launch                      // start the server
-	shake                       // start the handshake
-	deliver                     // hand the message to who waits for it
-	skip                        // count what is no message
-	drop                        // count and forget
+	report       action = 1 << iota // tell of the frame that was too large
+	disconnect                      // leave the server, and see that it ends
+	failAll                         // fail what is in flight: its answers, should they come, find tombstones
+	resetBackoff                    // forget earlier failures
+	schedule                        // start the backoff's timer
+	launch                          // start the server
+	handshake                       // start the handshake
+	deliver                         // hand the message to who waits for it
+	countNoise                      // count what is no message
+	drop                            // count and forget
 )
 
 var actionNames = [...]string{"report", "hangUp", "failAll", "settle", "schedule", "launch", "shake", "deliver", "skip", "drop"}
@@ -76,34 +76,34 @@ type step struct {
 // nobody wants it any more is hung up on.
 var machine = map[State]map[event]step{
 	Starting: {
-		started:     {Initializing, shake},
+		started:     {Initializing, handshake},
 		startFailed: {Backoff, failAll | schedule},
 		closed:      {Closing, failAll},
 	},
 	Initializing: {
-		initialized: {Ready, settle},
-		refused:     {Backoff, hangUp | failAll | schedule},
+		initialized: {Ready, resetBackoff},
+		refused:     {Backoff, disconnect | failAll | schedule},
 		frame:       {Initializing, deliver},
-		malformed:   {Initializing, skip},
-		oversized:   {Backoff, report | hangUp | failAll | schedule},
-		gone:        {Backoff, hangUp | failAll | schedule},
-		closed:      {Closing, hangUp | failAll},
+		malformed:   {Initializing, countNoise},
+		oversized:   {Backoff, report | disconnect | failAll | schedule},
+		gone:        {Backoff, disconnect | failAll | schedule},
+		closed:      {Closing, disconnect | failAll},
 	},
 	Ready: {
 		frame:     {Ready, deliver},
-		malformed: {Ready, skip},
-		oversized: {Backoff, report | hangUp | failAll | schedule},
-		gone:      {Backoff, hangUp | failAll | schedule},
-		closed:    {Closing, hangUp | failAll},
+		malformed: {Ready, countNoise},
+		oversized: {Backoff, report | disconnect | failAll | schedule},
+		gone:      {Backoff, disconnect | failAll | schedule},
+		closed:    {Closing, disconnect | failAll},
 	},
 	Backoff: {
 		elapsed:   {Starting, launch},
-		started:   {Backoff, hangUp},
+		started:   {Backoff, disconnect},
 		exhausted: {Closing, failAll},
 		closed:    {Closing, failAll},
 	},
 	Closing: {
-		started: {Closing, hangUp},
+		started: {Closing, disconnect},
 	},
 }
 

@@ -30,7 +30,7 @@ func TestOversizedWhileStarting(t *testing.T) {
 }
 
 func TestOversizedWhileInitializing(t *testing.T) {
-	s := newStage(t, Options{})
+	s := newFixture(t, Options{})
 	srv := s.server()
 	s.reach(Initializing)
 	call := s.goCall(context.Background(), "tools/list", nil)
@@ -51,7 +51,7 @@ func TestOversizedWhileInitializing(t *testing.T) {
 // TestOversizedWhileReady is the seed's "closes connection on oversized frame" and its integration test "in-flight requests
 // fail when oversized frame closes connection".
 func TestOversizedWhileReady(t *testing.T) {
-	s := newStage(t, Options{})
+	s := newFixture(t, Options{})
 	srv := s.readyServer()
 	calls := []pending{s.goCall(context.Background(), "a", nil), s.goCall(context.Background(), "b", nil)}
 	srv.recv()
@@ -83,21 +83,21 @@ func TestOversizedWhileReady(t *testing.T) {
 }
 
 func TestOversizedWhileBackoff(t *testing.T) {
-	s := newStage(t, Options{})
+	s := newFixture(t, Options{})
 	srv := s.readyServer()
 	s.c.mu.Lock()
 	old := s.c.link
 	s.c.mu.Unlock()
 	srv.exit()
 	s.reach(Backoff)
-	s.c.happen(old, oversized, happening{err: &TransportError{}, size: &FrameError{}})
+	s.c.dispatch(old, oversized, eventData{err: &TransportError{}, size: &FrameError{}})
 	if st := s.c.Stats(); st.Violations != 0 || s.c.State() != Backoff {
 		t.Errorf("got %+v in %v, want the frame dropped", st, s.c.State())
 	}
 }
 
 func TestOversizedWhileClosing(t *testing.T) {
-	s := newStage(t, Options{})
+	s := newFixture(t, Options{})
 	srv := s.readyServer()
 	closed := make(chan struct{})
 	go func() { s.c.Close(); close(closed) }()
@@ -113,7 +113,7 @@ func TestOversizedWhileClosing(t *testing.T) {
 // TestOversizedByDeclaration: what a header says is enough, and nothing is held for it.
 func TestOversizedByDeclaration(t *testing.T) {
 	const declared = 12 << 30
-	s := newStage(t, Options{Framing: framers.ContentLength()})
+	s := newFixture(t, Options{Framing: framers.ContentLength()})
 	srv := s.readyServer()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -129,7 +129,7 @@ func TestOversizedByDeclaration(t *testing.T) {
 
 // TestOversizedErrorByDeclaration: the id is found in what has come of a frame whose header says too much.
 func TestOversizedErrorByDeclaration(t *testing.T) {
-	s := newStage(t, Options{Framing: framers.ContentLength(), Policy: ErrorOnOversize, MaxFrame: 4000})
+	s := newFixture(t, Options{Framing: framers.ContentLength(), Policy: ErrorOnOversize, MaxFrame: 4000})
 	srv := s.readyServer()
 	culprit := s.goCall(context.Background(), "culprit", nil)
 	frame := jsonrpc.AppendResult(nil, srv.recv().ID, bytes.Repeat([]byte("1"), 5000))
@@ -146,7 +146,7 @@ func TestOversizedErrorByDeclaration(t *testing.T) {
 
 // TestAcceptsFrameAtLimit is the seed's test of that name: it is no JSON, which is another matter.
 func TestAcceptsFrameAtLimit(t *testing.T) {
-	s := newStage(t, Options{})
+	s := newFixture(t, Options{})
 	srv := s.readyServer()
 	srv.raw(zeros(limit))
 	call := s.goCall(context.Background(), "still there?", nil)
@@ -160,7 +160,7 @@ func TestAcceptsFrameAtLimit(t *testing.T) {
 }
 
 func TestLateRepliesFindTombstones(t *testing.T) {
-	s := newStage(t, Options{MaxFrame: 1000})
+	s := newFixture(t, Options{MaxFrame: 1000})
 	srv := s.readyServer()
 	call := s.goCall(context.Background(), "lost", nil)
 	id := srv.recv().ID
@@ -180,7 +180,7 @@ func TestLateRepliesFindTombstones(t *testing.T) {
 // The four options that the seed considers.
 
 func TestPolicyUnlimited(t *testing.T) {
-	s := newStage(t, Options{Policy: Unlimited})
+	s := newFixture(t, Options{Policy: Unlimited})
 	srv := s.readyServer()
 	call := s.goCall(context.Background(), "large", nil)
 	id := srv.recv().ID
@@ -206,7 +206,7 @@ func TestPolicyError(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := newStage(t, Options{Policy: ErrorOnOversize, MaxFrame: 4000})
+			s := newFixture(t, Options{Policy: ErrorOnOversize, MaxFrame: 4000})
 			srv := s.readyServer()
 			culprit := s.goCall(context.Background(), "culprit", nil)
 			id := srv.recv().ID
@@ -244,7 +244,7 @@ func TestPolicyNegotiate(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := newStage(t, Options{Policy: Negotiate, MaxFrame: 4000})
+			s := newFixture(t, Options{Policy: Negotiate, MaxFrame: 4000})
 			srv := s.server()
 			asked := srv.welcome(test.capabilities)
 			if !strings.Contains(string(asked.Params), `"experimental":{"maxFrameSize":4000}`) {

@@ -21,22 +21,22 @@ func NewPool(conns ...*Conn) (*Pool, error) {
 // Call sends a request to the server that is ready and has the fewest in flight; if none is, to the first that becomes ready.
 // Errors are those of [Conn.Call]. A request is sent once: one that fails with its server is not tried on another.
 func (p *Pool) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
-	c := p.idlest()
+	c := p.leastLoaded()
 	if c == nil {
 		var err error
-		if c, err = p.first(ctx); err != nil {
+		if c, err = p.firstReady(ctx); err != nil {
 			return nil, fmt.Errorf("call %s: %w", method, err)
 		}
 	}
 	return c.Call(ctx, method, params)
 }
 
-// idlest returns the connection that is ready and has the fewest requests in flight, or nil.
-func (p *Pool) idlest() (best *Conn) {
+// leastLoaded returns the connection that is ready and has the fewest requests in flight, or nil.
+func (p *Pool) leastLoaded() (best *Conn) {
 	least := 0
 	for _, c := range p.conns {
 		c.mu.Lock()
-		ready, n := c.state == Ready, c.flights.len()
+		ready, n := c.state == Ready, c.pending.len()
 		c.mu.Unlock()
 		if ready && (best == nil || n < least) {
 			best, least = c, n
@@ -45,8 +45,8 @@ func (p *Pool) idlest() (best *Conn) {
 	return best
 }
 
-// first waits for the first connection that is ready. It fails when all are closed, or ctx ends.
-func (p *Pool) first(ctx context.Context) (*Conn, error) {
+// firstReady waits for the first connection that is ready. It fails when all are closed, or ctx ends.
+func (p *Pool) firstReady(ctx context.Context) (*Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	type outcome struct {
