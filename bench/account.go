@@ -27,14 +27,14 @@ type cpuTime struct {
 	voluntary, involuntary int64
 }
 
-// usage takes stock of what is cheaply known, beside the account of the heap.
-func (e *end) usage(heap runtime.MemStats) usage {
-	return usage{calls: e.counters(), wire: e.carrier().Counters().Bytes, time: readCPUTime(e.Pin), heap: heap}
+// snapshot takes stock of what is cheaply known, beside the account of the heap.
+func (e *endpoint) snapshot(heap runtime.MemStats) usage {
+	return usage{calls: e.counters(), wire: e.dataPipe().Counters().Bytes, time: readCPUTime(e.Pin), heap: heap}
 }
 
 // heap reads the heap's account. That stops the world, which an end may do that
 // has its process to itself, and another must not.
-func (e *end) heap() (m runtime.MemStats) {
+func (e *endpoint) heap() (m runtime.MemStats) {
 	if e.alone() {
 		runtime.ReadMemStats(&m)
 	}
@@ -43,12 +43,12 @@ func (e *end) heap() (m runtime.MemStats) {
 
 // alone reports whether no other goroutine of the process may be in a raw
 // system call that lasts.
-func (e *end) alone() bool {
-	return e.Pin == pinProcess && (e.load == nil || e.Role != asker)
+func (e *endpoint) alone() bool {
+	return e.Pin == pinProcess && (e.load == nil || e.Role != client)
 }
 
 // counters are those of the ends that messages and answers pass through.
-func (e *end) counters() syspipe.Counters {
+func (e *endpoint) counters() syspipe.Counters {
 	switch {
 	case e.in == nil:
 		return e.out.Counters()
@@ -62,22 +62,22 @@ func (e *end) counters() syspipe.Counters {
 	}
 }
 
-// account reports what was used since before.
-func (e *end) account(before usage) error {
-	after := e.usage(e.heap())
+// fillReport reports what was used since before.
+func (e *endpoint) fillReport(before usage) error {
+	after := e.snapshot(e.heap())
 	e.report.WireBytes = int64(after.wire - before.wire)
 	e.report.Delivered = e.Messages
 	e.report.Checked = e.checks()
 	e.report.PayloadBytes = e.source.Bytes(e.Warmup, e.Messages)
-	e.report.Counters = e.counted(before, after)
+	e.report.Counters = e.countersSince(before, after)
 	if e.alone() {
 		e.report.Collections = after.heap.NumGC - before.heap.NumGC
 	}
-	if capacity, err := e.carrier().Capacity(); err == nil { // what cannot be told stays 0
+	if capacity, err := e.dataPipe().Capacity(); err == nil { // what cannot be told stays 0
 		e.report.Capacity = capacity
 	}
 	if e.load != nil {
-		return e.settleAccounts()
+		return e.finishLoad()
 	}
 	if e.timesTrips() {
 		latency, err := results.NewLatency(e.trips)
@@ -89,7 +89,7 @@ func (e *end) account(before usage) error {
 	return nil
 }
 
-func (e *end) counted(before, after usage) results.Counters {
+func (e *endpoint) countersSince(before, after usage) results.Counters {
 	was, is := before.calls, after.calls
 	c := results.Counters{Calls: int64(is.Calls - was.Calls), Bytes: int64(is.Bytes - was.Bytes)}
 	since := func(f syspipe.Fields, was, is uint64) *int64 {

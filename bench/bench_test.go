@@ -127,7 +127,7 @@ func TestAFramingsBenchmarkHasTheSizesAskedFor(t *testing.T) {
 
 func TestAFramingThatWorkersDoNotKnowIsNotMeasured(t *testing.T) {
 	for _, known := range []framers.Framing{own{}, framers.NDJSON()} {
-		if err := reachable(known); err != nil {
+		if err := checkRegistered(known); err != nil {
 			t.Error(err)
 		}
 	}
@@ -136,7 +136,7 @@ func TestAFramingThatWorkersDoNotKnowIsNotMeasured(t *testing.T) {
 		"ndjson": "a name of its own", // else the figures of framers' own would stand for it
 		"own":    "a name of its own",
 	} {
-		if err := reachable(renamed{own{}, name}); err == nil || !strings.Contains(err.Error(), says) {
+		if err := checkRegistered(renamed{own{}, name}); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want something of %q", name, err, says)
 		}
 	}

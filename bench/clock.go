@@ -6,77 +6,77 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// run warms up, meets the other end, and moves the messages of the sample.
-func (e *end) run() error {
+// runPattern warms up, meets the other end, and moves the messages of the sample.
+func (e *endpoint) runPattern() error {
 	began := time.Now()
 	if err := e.exchange(0, e.Warmup); err != nil {
 		return explain("warm-up", err)
 	}
 	e.report.Warmup = results.Warmup{Messages: e.Warmup, ElapsedNS: time.Since(began).Nanoseconds()}
-	if e.holdsClock() {
-		return explain("timed part", e.lead())
+	if e.isTimer() {
+		return explain("timed part", e.runTimed())
 	}
-	return explain("timed part", e.follow())
+	return explain("timed part", e.runPeer())
 }
 
-// lead waits until the other end is ready, starts the clock, says go, and
+// runTimed waits until the other end is ready, starts the clock, says go, and
 // stops the clock when it has the last message.
-func (e *end) lead() error {
+func (e *endpoint) runTimed() error {
 	heap := e.heap()
-	if _, err := e.hear(); err != nil {
+	if _, err := e.awaitPeer(); err != nil {
 		return err
 	}
-	before := e.usage(heap)
-	start := e.begin()
+	before := e.snapshot(heap)
+	start := e.startSchedule()
 	began := time.Now()
-	if err := e.say(start); err != nil {
+	if err := e.signalPeer(start); err != nil {
 		return err
 	}
-	if err := e.move(); err != nil {
+	if err := e.runMessages(); err != nil {
 		return err
 	}
 	e.report.ElapsedNS = time.Since(began).Nanoseconds()
-	return e.account(before)
+	return e.fillReport(before)
 }
 
-// follow says that it is ready, and moves its messages when it may.
-func (e *end) follow() error {
+// runPeer says that it is ready, and moves its messages when it may.
+func (e *endpoint) runPeer() error {
 	heap := e.heap()
-	settle()
-	before := e.usage(heap)
-	if err := e.say(0); err != nil {
+	quiesce()
+	before := e.snapshot(heap)
+	if err := e.signalPeer(0); err != nil {
 		return err
 	}
-	start, err := e.hear()
+	start, err := e.awaitPeer()
 	if err != nil {
 		return err
 	}
-	e.join(start)
-	if err := e.move(); err != nil {
+	e.setSchedule(start)
+	if err := e.runMessages(); err != nil {
 		return err
 	}
-	return e.account(before)
+	return e.fillReport(before)
 }
 
-// looks is how often an end notes its CPU while the clock runs. Each costs a
+// cpuSamples is how often an end notes its CPU while the clock runs. Each costs a
 // system call of some 50 ns.
-const looks = 16
+const cpuSamples = 16
 
-// move exchanges the sample's messages.
-func (e *end) move() error {
+// runMessages exchanges the sample's messages.
+func (e *endpoint) runMessages() error {
 	if e.load != nil {
-		e.look()
-		defer e.look()
-		return e.carry()
+		e.sampleCPU()
+		defer e.sampleCPU()
+		return e.runLoad()
 	}
 	e.trips = e.trips[:0]
-	for i := range int64(looks) {
-		from, to := e.Messages*i/looks, e.Messages*(i+1)/looks
-		e.look()
+	for i := range int64(cpuSamples) {
+		from, to := e.Messages*i/cpuSamples, e.Messages*(i+1)/cpuSamples
+		e.sampleCPU()
 		if err := e.exchange(e.Warmup+from, to-from); err != nil {
 			return err
 		}
 	}
-	e.look()
+	e.sampleCPU()
 	return nil
 }

@@ -2,30 +2,30 @@ package bench
 
 import "time"
 
-// A drain holds a reader to a number of bytes a second, from its first message
+// A rateLimit holds a reader to a number of bytes a second, from its first message
 // on. The zero drain holds nothing up.
-type drain struct {
+type rateLimit struct {
 	perByte float64 // nanoseconds
 	began   time.Time
 	bytes   int64
 }
 
-func newDrain(bytesPerSecond int64) *drain {
+func newRateLimit(bytesPerSecond int64) *rateLimit {
 	if bytesPerSecond <= 0 {
-		return &drain{}
+		return &rateLimit{}
 	}
-	sharpenTimers()
-	return &drain{perByte: 1e9 / float64(bytesPerSecond)}
+	minimiseTimerSlack()
+	return &rateLimit{perByte: 1e9 / float64(bytesPerSecond)}
 }
 
-// took waits until a reader of that speed would be done with n more bytes.
-func (d *drain) took(n int) {
+// wait waits until a reader of that speed would be done with n more bytes.
+func (d *rateLimit) wait(n int) {
 	if d.perByte != 0 { // apart, so that what costs nothing is inlined
-		d.hold(n)
+		d.sleep(n)
 	}
 }
 
-func (d *drain) hold(n int) {
+func (d *rateLimit) sleep(n int) {
 	if d.bytes == 0 {
 		d.began = time.Now()
 	}

@@ -10,10 +10,10 @@ import (
 
 // exchanger is what the part's role does with the messages. In a raw cell they
 // are told apart by their known sizes, and that only where they are compared.
-func (e *end) exchanger() func(from, n int64) error {
+func (e *endpoint) exchanger() func(from, n int64) error {
 	if e.timesTrips() {
 		e.trips = make([]int64, 0, max(e.Warmup, e.Messages))
-		touch(e.trips)
+		prefault(e.trips)
 	}
 	if !e.checks() {
 		return e.unframed()
@@ -29,17 +29,17 @@ func (e *end) exchanger() func(from, n int64) error {
 		return e.send
 	case receiver:
 		return e.receive
-	case asker:
-		return e.ask
+	case client:
+		return e.request
 	default:
-		return e.answer
+		return e.respond
 	}
 }
 
-func (e *end) writer() framers.Writer {
+func (e *endpoint) writer() framers.Writer {
 	var out io.Writer = e.out
 	if e.Cell.Batch > 1 {
-		e.batch = framers.NewCoalescer(e.out, e.Cell.Batch*(e.source.Largest()+roomiest))
+		e.batch = framers.NewCoalescer(e.out, e.Cell.Batch*(e.source.Largest()+maxFrameOverhead))
 		out = e.batch
 	}
 	if e.raw {
@@ -48,11 +48,11 @@ func (e *end) writer() framers.Writer {
 	return e.framing.NewWriter(out, e.options()...)
 }
 
-// roomiest is more than any framing adds to a message that it keeps whole, in
+// maxFrameOverhead is more than any framing adds to a message that it keeps whole, in
 // bytes: a batch is to leave when it is full of messages, not of bytes.
-const roomiest = 128
+const maxFrameOverhead = 128
 
-func (e *end) reader() framers.Reader {
+func (e *endpoint) reader() framers.Reader {
 	if e.raw {
 		return newRawReader(e.in, e.source)
 	}
@@ -60,7 +60,7 @@ func (e *end) reader() framers.Reader {
 }
 
 // options are what a framing needs to know of the cell.
-func (e *end) options() []framers.Option {
+func (e *endpoint) options() []framers.Option {
 	opts := []framers.Option{framers.WithMaxMessage(max(e.source.Largest(), framers.DefaultMaxMessage))}
 	if e.Cell.ReadBuffer > 0 {
 		opts = append(opts, framers.WithReadBuffer(e.Cell.ReadBuffer))
@@ -68,7 +68,7 @@ func (e *end) options() []framers.Option {
 	return opts
 }
 
-func (e *end) send(from, n int64) error {
+func (e *endpoint) send(from, n int64) error {
 	for i := from; i < from+n; i++ {
 		if err := e.w.WriteMessage(e.source.Message(i)); err != nil {
 			return fmt.Errorf("send message %d: %w", i, err)
@@ -85,8 +85,8 @@ func (e *end) send(from, n int64) error {
 	return nil
 }
 
-func (e *end) receive(from, n int64) error {
-	check, slow := e.checker(), newDrain(e.Cell.Drain)
+func (e *endpoint) receive(from, n int64) error {
+	check, slow := e.checker(), newRateLimit(e.Cell.Drain)
 	for i := from; i < from+n; i++ {
 		msg, err := e.r.ReadMessage()
 		if err != nil {
@@ -95,14 +95,14 @@ func (e *end) receive(from, n int64) error {
 		if err := check(i, msg); err != nil {
 			return err
 		}
-		slow.took(len(msg))
+		slow.wait(len(msg))
 	}
 	return nil
 }
 
-// ask times each trip from the end of the one before, by one reading of the
+// request times each trip from the end of the one before, by one reading of the
 // clock: what a trip costs is in it, and none falls between two.
-func (e *end) ask(from, n int64) error {
+func (e *endpoint) request(from, n int64) error {
 	check, timed := e.checker(), e.timesTrips()
 	base := time.Now()
 	var last time.Duration
@@ -127,9 +127,9 @@ func (e *end) ask(from, n int64) error {
 }
 
 // timesTrips reports whether this end takes the time of each round trip.
-func (e *end) timesTrips() bool { return e.Role == asker && e.Cell.Clock != clockPerSample }
+func (e *endpoint) timesTrips() bool { return e.Role == client && e.Cell.Clock != clockPerSample }
 
-func (e *end) answer(from, n int64) error {
+func (e *endpoint) respond(from, n int64) error {
 	check := e.checker()
 	for i := from; i < from+n; i++ {
 		msg, err := e.r.ReadMessage()
@@ -148,16 +148,16 @@ func (e *end) answer(from, n int64) error {
 
 // checks reports whether this end looks at the messages it receives: all but a
 // plain raw cell's.
-func (e *end) checks() bool { return !e.raw || e.Compare || e.load != nil }
+func (e *endpoint) checks() bool { return !e.raw || e.Compare || e.load != nil }
 
 // checker is how a received message is looked at: by its number and length
 // while the clock runs, byte for byte in the untimed sample.
-func (e *end) checker() func(i int64, msg []byte) error {
+func (e *endpoint) checker() func(i int64, msg []byte) error {
 	if e.Compare {
 		return e.source.Compare
 	}
 	return e.source.Check
 }
 
-// touch makes the pages of a buffer resident before the clock starts.
-func touch[T any](s []T) { clear(s[:cap(s)]) }
+// prefault makes the pages of a buffer resident before the clock starts.
+func prefault[T any](s []T) { clear(s[:cap(s)]) }

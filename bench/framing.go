@@ -36,8 +36,8 @@ func parseFraming(spec string) (framers.Framing, error) {
 
 // The message sizes of [Framing] where none are given, in bytes.
 var (
-	streamedSizes = []int{256, 4 << 10, 64 << 10, 1 << 20}
-	returnedSizes = []int{256, 64 << 10}
+	streamSizes    = []int{256, 4 << 10, 64 << 10, 1 << 20}
+	roundtripSizes = []int{256, 64 << 10}
 )
 
 // Framing benchmarks a framing through real pipes between two processes, beside
@@ -58,15 +58,15 @@ var (
 // streamed and sent there and back.
 func Framing(b *testing.B, f framers.Framing, sizes ...int) {
 	b.Helper()
-	if err := reachable(f); err != nil {
+	if err := checkRegistered(f); err != nil {
 		b.Fatal(err)
 	}
 	Cells(b, framingCells(f.String(), sizes)...)
 }
 
-// reachable is why a worker would not find f by its name, or find another one
+// checkRegistered is why a worker would not find f by its name, or find another one
 // there, whose figures would pass for those of f.
-func reachable(f framers.Framing) error {
+func checkRegistered(f framers.Framing) error {
 	known, err := parseFraming(f.String())
 	if err != nil {
 		return fmt.Errorf("%w; for one of your own, call bench.Register before bench.Worker, in TestMain", err)
@@ -81,7 +81,7 @@ func reachable(f framers.Framing) error {
 func framingCells(spec string, sizes []int) []results.Cell {
 	streamed, returned := sizes, sizes
 	if len(sizes) == 0 {
-		streamed, returned = streamedSizes, returnedSizes
+		streamed, returned = streamSizes, roundtripSizes
 	}
 	var cells []results.Cell
 	for _, size := range streamed {

@@ -23,14 +23,14 @@ type job struct {
 	Messages int64 // messages while it runs
 	Compare  bool  // compare every byte: an untimed sample
 
-	Act   string          // the workload, where it is not the cell's pattern
-	Brief json.RawMessage // what the ends of an act are told
+	Workload string          // the workload, where it is not the cell's pattern
+	Params   json.RawMessage // what the ends of an act are told
 
-	Parts []part
+	Endpoints []endpointConfig
 }
 
-// A part is one end of the pipe: who plays it, where, and what it holds.
-type part struct {
+// A endpointConfig is one end of the pipe: who plays it, where, and what it holds.
+type endpointConfig struct {
 	Role role
 	CPU  int
 	Pin  pinning
@@ -40,7 +40,7 @@ type part struct {
 	Out, In string
 	// Each part tells the other that it is ready, or to go, on Signal, and
 	// waits for it on Await.
-	Signal, Await string
+	ToPeer, FromPeer string
 }
 
 // A role is what an end does. The one that holds the clock says go.
@@ -49,8 +49,8 @@ type role string
 const (
 	sender   role = "sender"   // streams messages
 	receiver role = "receiver" // takes them, and holds the clock
-	asker    role = "asker"    // sends a message, awaits the answer, and holds the clock
-	answerer role = "answerer" // sends each message back
+	client   role = "asker"    // sends a message, awaits the answer, and holds the clock
+	server   role = "answerer" // sends each message back
 )
 
 // A pinning says what of a worker is bound to the part's CPU.
@@ -63,9 +63,9 @@ const (
 
 // A report is what a worker answers for each part, a line of JSON each.
 type report struct {
-	Role  role
-	Error string // empty if all went well
-	Gone  bool   // the error is that the other end left, so the cause lies there
+	Role     role
+	Error    string // empty if all went well
+	PeerGone bool   // the error is that the other end left, so the cause lies there
 
 	ElapsedNS    int64
 	Warmup       results.Warmup
@@ -82,8 +82,8 @@ type report struct {
 	Returned json.RawMessage // by an act
 }
 
-// A setting is a job's cell, taken apart once and checked.
-type setting struct {
+// A preparedCell is a job's cell, taken apart once and checked.
+type preparedCell struct {
 	job
 	framing framers.Framing
 	raw     bool // no framing: both ends know the sizes
@@ -93,7 +93,7 @@ type setting struct {
 
 // prepare makes of a job what its parts work with. Each part calls it for
 // itself: a source belongs to one goroutine.
-func (j job) prepare() (*setting, error) {
+func (j job) prepare() (*preparedCell, error) {
 	framing, err := parseFraming(j.Cell.Framing)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (j job) prepare() (*setting, error) {
 		return nil, err
 	}
 	name, _, _ := strings.Cut(framing.String(), ":")
-	return &setting{job: j, framing: framing, raw: name == "raw", source: source, io: io}, nil
+	return &preparedCell{job: j, framing: framing, raw: name == "raw", source: source, io: io}, nil
 }
 
 func (j job) messages() (*payload.Source, error) {
@@ -143,7 +143,7 @@ func parseIO(s string) (ioPair, error) {
 
 // of is the strategy of the end that plays a role.
 func (p ioPair) of(r role) syspipe.IO {
-	if r == sender || r == asker {
+	if r == sender || r == client {
 		return p.writer
 	}
 	return p.reader

@@ -16,8 +16,8 @@ import (
 // seconds for one message.
 const grace = 30 * time.Second
 
-// lastWords is how much of a worker's standard error is kept, in bytes.
-const lastWords = 4096
+// stderrTail is how much of a worker's standard error is kept, in bytes.
+const stderrTail = 4096
 
 // An errSlow is a sample that did not finish within its limit.
 type errSlow struct{ limit time.Duration }
@@ -26,62 +26,62 @@ func (e errSlow) Error() string {
 	return fmt.Sprintf("did not finish within %s and was killed", e.limit)
 }
 
-// play runs one sample of a cell in fresh workers, and returns the reports of
+// runSample runs one sample of a cell in fresh workers, and returns the reports of
 // both parts. None of the workers is left when it returns.
-func (r *runner) play(ctx context.Context, c *progress, j job) (reports, error) {
+func (r *runner) runSample(ctx context.Context, c *cellRun, j job) (reports, error) {
 	j.Cell, j.Seed, j.Recording = c.record.Cell, r.Seed, r.Recording
 	limit := r.grace + 20*r.Duration
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSlow{limit})
 	defer cancel()
-	crew, err := r.start(ctx, c, j)
+	crew, err := r.startWorkers(ctx, c, j)
 	if err != nil {
 		return nil, err
 	}
-	return crew.wait(ctx)
+	return crew.collect(ctx)
 }
 
-// start opens the cell's pipes and starts its workers with them.
-func (r *runner) start(ctx context.Context, c *progress, j job) (crew, error) {
+// startWorkers opens the cell's pipes and starts its workers with them.
+func (r *runner) startWorkers(ctx context.Context, c *cellRun, j job) (workerGroup, error) {
 	pipes, err := openPipes(j.Cell)
 	if err != nil {
 		return nil, err
 	}
 	defer pipes.close() // the workers have their own by then
-	first, second := pipes.parts(j.Cell, c.cpus)
+	first, second := pipes.endpointSpecs(j.Cell, c.cpus)
 	if j.Cell.Peer == "thread" {
-		w, err := r.hire(ctx, j, first, second)
-		return crew{w}, err
+		w, err := r.startWorker(ctx, j, first, second)
+		return workerGroup{w}, err
 	}
-	a, err := r.hire(ctx, j, first)
+	a, err := r.startWorker(ctx, j, first)
 	if err != nil {
 		return nil, err
 	}
-	b, err := r.hire(ctx, j, second)
+	b, err := r.startWorker(ctx, j, second)
 	if err != nil {
-		a.dismiss()
+		a.kill()
 		return nil, err
 	}
-	return crew{a, b}, nil
+	return workerGroup{a, b}, nil
 }
 
 // A worker is a process that plays one or two parts.
 type worker struct {
-	cmd     *exec.Cmd
-	control io.WriteCloser // its end tells the worker to leave
-	answers io.ReadCloser
-	words   *tail
-	parts   int
-	who     string
+	cmd       *exec.Cmd
+	control   io.WriteCloser // its end tells the worker to leave
+	answers   io.ReadCloser
+	stderr    *tail
+	endpoints int
+	roles     string
 }
 
-// hire starts a worker and tells it its job.
-func (r *runner) hire(ctx context.Context, j job, casts ...cast) (*worker, error) {
+// startWorker starts a worker and tells it its job.
+func (r *runner) startWorker(ctx context.Context, j job, casts ...endpointSpec) (*worker, error) {
 	cmd := exec.CommandContext(ctx, r.program)
 	cmd.Env = workerEnviron()
 	cmd.WaitDelay = time.Second
 	detach(cmd)
-	w := &worker{cmd: cmd, words: &tail{limit: lastWords}, parts: len(casts)}
-	cmd.Stderr = w.words
+	w := &worker{cmd: cmd, stderr: &tail{limit: stderrTail}, endpoints: len(casts)}
+	cmd.Stderr = w.stderr
 	var names []string
 	for _, cast := range casts {
 		p, err := cast.pass(cmd)
@@ -92,15 +92,15 @@ func (r *runner) hire(ctx context.Context, j job, casts ...cast) (*worker, error
 		if len(casts) > 1 {
 			p.Pin = pinThread
 		}
-		j.Parts = append(j.Parts, p)
+		j.Endpoints = append(j.Endpoints, p)
 		names = append(names, string(p.Role))
 	}
-	w.who = strings.Join(names, " and ")
-	return w, w.begin(j)
+	w.roles = strings.Join(names, " and ")
+	return w, w.start(j)
 }
 
-// begin starts the process and hands over the job.
-func (w *worker) begin(j job) (err error) {
+// start starts the process and hands over the job.
+func (w *worker) start(j job) (err error) {
 	if w.control, err = w.cmd.StdinPipe(); err != nil {
 		return err
 	}
@@ -111,25 +111,25 @@ func (w *worker) begin(j job) (err error) {
 		return fmt.Errorf("start a worker: %w", err)
 	}
 	if err := json.NewEncoder(w.control).Encode(j); err != nil {
-		w.dismiss()
-		return fmt.Errorf("tell the %s its job: %w: %s", w.who, err, w.words)
+		w.kill()
+		return fmt.Errorf("tell the %s its job: %w: %s", w.roles, err, w.stderr)
 	}
 	return nil
 }
 
-// dismiss ends the worker and waits until it is gone.
-func (w *worker) dismiss() {
+// kill ends the worker and waits until it is gone.
+func (w *worker) kill() {
 	w.control.Close()
 	w.cmd.Process.Kill()
 	w.cmd.Wait() // killed: its status says no more than that
 }
 
-// listen reads the worker's reports and waits for its end.
-func (w *worker) listen(ctx context.Context) (reports, error) {
+// readReports reads the worker's reports and waits for its end.
+func (w *worker) readReports(ctx context.Context) (reports, error) {
 	var got reports
 	decoder := json.NewDecoder(w.answers)
 	var err error
-	for range w.parts {
+	for range w.endpoints {
 		var r report
 		if err = decoder.Decode(&r); err != nil {
 			break
@@ -139,28 +139,28 @@ func (w *worker) listen(ctx context.Context) (reports, error) {
 	exit := w.cmd.Wait() // closes control, too
 	switch {
 	case ctx.Err() != nil:
-		return got, fmt.Errorf("the %s %w", w.who, context.Cause(ctx))
+		return got, fmt.Errorf("the %s %w", w.roles, context.Cause(ctx))
 	case err != nil || exit != nil:
-		return got, fmt.Errorf("the %s died: %w: %s", w.who, errors.Join(exit, understood(err)), w.words)
+		return got, fmt.Errorf("the %s died: %w: %s", w.roles, errors.Join(exit, explainReport(err)), w.stderr)
 	}
 	return got, nil
 }
 
-// understood is the error of reading a report. What is no report at all comes
+// explainReport is the error of reading a report. What is no report at all comes
 // from a program that runs on where a worker's ends.
-func understood(err error) error {
+func explainReport(err error) error {
 	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
 		return fmt.Errorf("its report: %w; main, or TestMain, has to call bench.Worker first", err)
 	}
 	return ignoreEOF(err)
 }
 
-// A crew is the workers of one sample.
-type crew []*worker
+// A workerGroup is the workers of one sample.
+type workerGroup []*worker
 
-// wait collects the reports of all workers. When one dies, those that wait
+// collect collects the reports of all workers. When one dies, those that wait
 // for it find their pipes closed and end too.
-func (c crew) wait(ctx context.Context) (reports, error) {
+func (c workerGroup) collect(ctx context.Context) (reports, error) {
 	type outcome struct {
 		reports reports
 		err     error
@@ -168,7 +168,7 @@ func (c crew) wait(ctx context.Context) (reports, error) {
 	outcomes := make(chan outcome, len(c))
 	for _, w := range c {
 		go func() {
-			got, err := w.listen(ctx)
+			got, err := w.readReports(ctx)
 			outcomes <- outcome{got, err}
 		}()
 	}
@@ -180,7 +180,7 @@ func (c crew) wait(ctx context.Context) (reports, error) {
 		errs = append(errs, o.err)
 	}
 	if ctx.Err() == nil {
-		if r, failed := all.fault(); failed && !(r.Gone && errors.Join(errs...) != nil) {
+		if r, failed := all.failure(); failed && !(r.PeerGone && errors.Join(errs...) != nil) {
 			return nil, fmt.Errorf("%s: %s", r.Role, r.Error)
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 )
 
-// loaded reports whether the cell's messages are sent by a load generator: at
+// isLoad reports whether the cell's messages are sent by a load generator: at
 // a rate (open loop), or with several on the way at once (closed loop).
-func (e *end) loaded() bool {
+func (e *endpoint) isLoad() bool {
 	return !e.Compare && (e.Cell.Rate > 0 || e.Cell.Inflight > 1)
 }
 
@@ -17,17 +17,17 @@ func (e *end) loaded() bool {
 // received, on the shared clock.
 type load struct {
 	clock     *sharedClock
-	pace      pace
+	schedule  schedule
 	open      bool  // messages fall due; else they wait for a place
 	deadline  int64 // of an open loop: nothing is sent after it
-	mayspin   bool
+	maySpin   bool
 	sent      []int64
 	received  []int64
 	delivered atomic.Int64 // how many of received are written
 	total     atomic.Int64 // how many were sent, once that is known; -1 before
 }
 
-func (e *end) newLoad() (*load, error) {
+func (e *endpoint) newLoad() (*load, error) {
 	clock, err := newSharedClock()
 	if err != nil {
 		return nil, err
@@ -35,51 +35,51 @@ func (e *end) newLoad() (*load, error) {
 	l := &load{
 		clock:    clock,
 		open:     e.Cell.Rate > 0,
-		mayspin:  e.Cell.Placement != "same" && e.Cell.Placement != "free" && e.Role == sender,
+		maySpin:  e.Cell.Placement != "same" && e.Cell.Placement != "free" && e.Role == sender,
 		sent:     make([]int64, e.Messages),
 		received: make([]int64, e.Messages),
 	}
 	l.total.Store(-1)
-	touch(l.sent)
-	touch(l.received)
+	prefault(l.sent)
+	prefault(l.received)
 	return l, nil
 }
 
-// begin chooses the moment that messages fall due from.
-func (e *end) begin() (start int64) {
+// startSchedule chooses the moment that messages fall due from.
+func (e *endpoint) startSchedule() (start int64) {
 	if e.load == nil {
 		return 0
 	}
 	start = e.load.clock.now()
 	if e.load.open {
-		start += int64(headStart)
+		start += int64(leadTime)
 	}
-	e.join(start)
+	e.setSchedule(start)
 	return start
 }
 
-// join takes the moment that the ends agreed on. An open loop is given up at
+// setSchedule takes the moment that the ends agreed on. An open loop is given up at
 // twice the time it should take.
-func (e *end) join(start int64) {
+func (e *endpoint) setSchedule(start int64) {
 	l := e.load
 	if l == nil {
 		return
 	}
-	if l.pace.start = start; l.open {
-		l.pace.period = 1e9 / e.Cell.Rate
-		l.deadline = start + 2*int64(float64(e.Messages)*l.pace.period) + int64(headStart)
+	if l.schedule.start = start; l.open {
+		l.schedule.period = 1e9 / e.Cell.Rate
+		l.deadline = start + 2*int64(float64(e.Messages)*l.schedule.period) + int64(leadTime)
 	}
 }
 
 // generate sends the messages as they fall due, or as places become free, and
 // says at last how many that were.
-func (e *end) generate(places <-chan struct{}) error {
+func (e *endpoint) generate(places <-chan struct{}) error {
 	l := e.load
-	sharpenTimers()
+	minimiseTimerSlack()
 	i := int64(0)
 	for ; i < e.Messages; i++ {
 		if l.open {
-			l.clock.await(l.pace.due(i), l.mayspin)
+			l.clock.await(l.schedule.due(i), l.maySpin)
 		} else {
 			<-places
 		}
@@ -97,8 +97,8 @@ func (e *end) generate(places <-chan struct{}) error {
 }
 
 // collect receives messages until all are there, or there are no more.
-func (e *end) collect(places chan<- struct{}) error {
-	l, check, slow := e.load, e.checker(), newDrain(e.Cell.Drain)
+func (e *endpoint) collect(places chan<- struct{}) error {
+	l, check, slow := e.load, e.checker(), newRateLimit(e.Cell.Drain)
 	for i := range e.Messages {
 		msg, err := e.r.ReadMessage()
 		if l.open && errors.Is(err, io.EOF) {
@@ -115,21 +115,21 @@ func (e *end) collect(places chan<- struct{}) error {
 		if places != nil {
 			places <- struct{}{}
 		}
-		slow.took(len(msg))
+		slow.wait(len(msg))
 	}
 	return nil
 }
 
-// carry moves the messages of a loaded sample.
-func (e *end) carry() error {
+// runLoad moves the messages of a loaded sample.
+func (e *endpoint) runLoad() error {
 	switch e.Role {
 	case sender:
 		return e.generate(nil)
 	case receiver:
 		return e.collect(nil)
-	case asker:
-		return e.converse()
+	case client:
+		return e.runClientLoad()
 	default:
-		return e.answerAll()
+		return e.replyAll()
 	}
 }

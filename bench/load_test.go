@@ -94,7 +94,7 @@ func TestALoadThatCannotBeAccountedForIsRefused(t *testing.T) {
 func TestABatchLeavesInOneCall(t *testing.T) {
 	p := small(cell(func(c *results.Cell) { c.Batch = 10 }))
 	for _, s := range collect(t, p)[0].Samples {
-		if most := s.Messages/10 + looks + 1; s.Writer.Calls > most { // the CPU is looked at between batches
+		if most := s.Messages/10 + cpuSamples + 1; s.Writer.Calls > most { // the CPU is looked at between batches
 			t.Errorf("%d messages in %d calls, not %d", s.Messages, s.Writer.Calls, most)
 		}
 	}
@@ -142,7 +142,7 @@ func TestTheSharedClockIsTheSameForAll(t *testing.T) {
 }
 
 func TestAPaceDoesNotDrift(t *testing.T) {
-	p := pace{start: 1000, period: 1e9 / 3.0}
+	p := schedule{start: 1000, period: 1e9 / 3.0}
 	if got, want := p.due(3_000_000), int64(1000+1e15); got < want-1 || got > want+1 {
 		t.Errorf("message 3,000,000 is due at %d, not %d", got, want)
 	}

@@ -25,7 +25,7 @@ func (p Plan) Measure(ctx context.Context, c results.Cell, n int64) (results.Sam
 	if err != nil {
 		return results.Sample{}, err
 	}
-	s, _, err := r.time(ctx, &progress{record: results.Record{Cell: c}, cpus: cpus}, n)
+	s, _, err := r.measureOnce(ctx, &cellRun{record: results.Record{Cell: c}, cpus: cpus}, n)
 	if err != nil {
 		return s, fmt.Errorf("%s: %w", Label(c), err)
 	}

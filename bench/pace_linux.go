@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sharpenTimers asks for the smallest timer slack, 1 ns, for this thread. The
+// minimiseTimerSlack asks for the smallest timer slack, 1 ns, for this thread. The
 // kernel's own is 50 µs, by which every sleep would be late.
-func sharpenTimers() { unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) }
+func minimiseTimerSlack() { unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) }
 
 // sleepUntil sleeps to an absolute moment; the shared clock is the kernel's.
 func (c *sharedClock) sleepUntil(moment int64) {

@@ -4,7 +4,7 @@ package bench
 
 import "time"
 
-// sharpenTimers is for Linux, whose sleeps have a slack to choose.
-func sharpenTimers() {}
+// minimiseTimerSlack is for Linux, whose sleeps have a slack to choose.
+func minimiseTimerSlack() {}
 
 func (c *sharedClock) sleepUntil(moment int64) { time.Sleep(time.Duration(moment - c.now())) }

@@ -11,8 +11,8 @@ import (
 // pipes are what joins the two ends of a cell: the measured pipe, the one back
 // for answers, and two gates over which the ends say that they are ready.
 type pipes struct {
-	data, back       pipe
-	toFirst, toOther pipe // gates, towards the end that the messages come from and towards the other
+	data, back        pipe
+	toOrigin, toOther pipe // gates, towards the end that the messages come from and towards the other
 }
 
 // A pipe is its two ends, in the controller's hands only to be passed on.
@@ -26,7 +26,7 @@ func openPipes(c results.Cell) (*pipes, error) {
 		capacity int
 	}{
 		{&p.data, syspipe.Kind(c.Pipe), c.Capacity},
-		{&p.toFirst, syspipe.Anonymous, 0},
+		{&p.toOrigin, syspipe.Anonymous, 0},
 		{&p.toOther, syspipe.Anonymous, 0},
 		{&p.back, syspipe.Kind(c.Pipe), c.Capacity},
 	}
@@ -45,7 +45,7 @@ func openPipes(c results.Cell) (*pipes, error) {
 }
 
 func (p *pipes) close() {
-	for _, one := range []pipe{p.data, p.back, p.toFirst, p.toOther} {
+	for _, one := range []pipe{p.data, p.back, p.toOrigin, p.toOther} {
 		if one.w != nil {
 			one.w.Close() // never written to here: nothing can be lost
 			one.r.Close()
@@ -53,37 +53,37 @@ func (p *pipes) close() {
 	}
 }
 
-// A cast is a part with the ends that go with it.
-type cast struct {
-	role                   role
-	cpu                    int
-	out, in, signal, await *syspipe.End
+// A endpointSpec is a part with the ends that go with it.
+type endpointSpec struct {
+	role                      role
+	cpu                       int
+	out, in, toPeer, fromPeer *syspipe.End
 }
 
-// parts casts the two ends of a cell.
-func (p *pipes) parts(c results.Cell, cpus placement.CPUs) (first, other cast) {
-	first = cast{role: sender, cpu: cpus.Writer, out: p.data.w, signal: p.toOther.w, await: p.toFirst.r}
-	other = cast{role: receiver, cpu: cpus.Reader, in: p.data.r, signal: p.toFirst.w, await: p.toOther.r}
+// endpointSpecs casts the two ends of a cell.
+func (p *pipes) endpointSpecs(c results.Cell, cpus placement.CPUs) (first, other endpointSpec) {
+	first = endpointSpec{role: sender, cpu: cpus.Writer, out: p.data.w, toPeer: p.toOther.w, fromPeer: p.toOrigin.r}
+	other = endpointSpec{role: receiver, cpu: cpus.Reader, in: p.data.r, toPeer: p.toOrigin.w, fromPeer: p.toOther.r}
 	if c.Pattern == "roundtrip" {
-		first.role, first.in = asker, p.back.r
-		other.role, other.out = answerer, p.back.w
+		first.role, first.in = client, p.back.r
+		other.role, other.out = server, p.back.w
 	}
 	return first, other
 }
 
 // pass hands the cast's ends to a worker that is about to start.
-func (c cast) pass(cmd *exec.Cmd) (part, error) {
-	p := part{Role: c.role, CPU: c.cpu}
+func (c endpointSpec) pass(cmd *exec.Cmd) (endpointConfig, error) {
+	p := endpointConfig{Role: c.role, CPU: c.cpu}
 	for _, one := range []struct {
 		end *syspipe.End
 		ref *string
-	}{{c.out, &p.Out}, {c.in, &p.In}, {c.signal, &p.Signal}, {c.await, &p.Await}} {
+	}{{c.out, &p.Out}, {c.in, &p.In}, {c.toPeer, &p.ToPeer}, {c.fromPeer, &p.FromPeer}} {
 		if one.end == nil {
 			continue
 		}
 		ref, err := one.end.Pass(cmd)
 		if err != nil {
-			return part{}, err
+			return endpointConfig{}, err
 		}
 		*one.ref = ref
 	}

@@ -85,7 +85,7 @@ func (p Plan) Validate() error {
 		seen[c.Key()] = true
 		err := p.validate(c)
 		if err == nil {
-			err = p.accountable(c)
+			err = p.checkLoadMemory(c)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", Label(c), err)
@@ -105,10 +105,10 @@ func (p Plan) validate(c results.Cell) error {
 	if err := c.Validate(); err != nil {
 		return err
 	}
-	if err := known("pattern", c.Pattern, Patterns); err != nil {
+	if err := checkKnown("pattern", c.Pattern, Patterns); err != nil {
 		return err
 	}
-	if err := known("peer", c.Peer, Peers); err != nil {
+	if err := checkKnown("peer", c.Peer, Peers); err != nil {
 		return err
 	}
 	if _, err := syspipe.ParseKind(c.Pipe); err != nil {
@@ -123,18 +123,18 @@ func (p Plan) validate(c results.Cell) error {
 	if err := validateLoad(c); err != nil {
 		return err
 	}
-	return p.carries(c)
+	return p.checkPayload(c)
 }
 
-// mostAccounted is how many messages a sample of an open loop may have. Each end
+// maxLoadMessages is how many messages a sample of an open loop may have. Each end
 // keeps two moments of each, and a worker may hold twice that in all.
-const mostAccounted = workerMemory / 32
+const maxLoadMessages = workerMemory / 32
 
-// accountable refuses a rate whose account no worker could hold. How many messages
+// checkLoadMemory refuses a rate whose account no worker could hold. How many messages
 // there are is asked for here; elsewhere it is measured.
-func (p Plan) accountable(c results.Cell) error {
-	if n := c.Rate * p.Duration.Seconds(); n > mostAccounted {
-		return fmt.Errorf("rate %v makes %.0f messages a sample of %s, and %d can be accounted for: ask for a lower rate, or a shorter duration", c.Rate, n, p.Duration, mostAccounted)
+func (p Plan) checkLoadMemory(c results.Cell) error {
+	if n := c.Rate * p.Duration.Seconds(); n > maxLoadMessages {
+		return fmt.Errorf("rate %v makes %.0f messages a sample of %s, and %d can be accounted for: ask for a lower rate, or a shorter duration", c.Rate, n, p.Duration, maxLoadMessages)
 	}
 	return nil
 }
@@ -169,8 +169,8 @@ func validateLoad(c results.Cell) error {
 	return nil
 }
 
-// carries tries a cell's messages on its framing.
-func (p Plan) carries(c results.Cell) error {
+// checkPayload tries a cell's messages on its framing.
+func (p Plan) checkPayload(c results.Cell) error {
 	s, err := job{Cell: c, Seed: p.Seed, Recording: p.Recording}.prepare()
 	if err != nil || s.raw {
 		return err
@@ -207,7 +207,7 @@ func Unsupported(c results.Cell) error {
 	if err := errors.Join(io.writer.Supported(), io.reader.Supported()); err != nil {
 		return err
 	}
-	if err := transferable(c, io); err != nil {
+	if err := checkTransfer(c, io); err != nil {
 		return err
 	}
 	topology, err := placement.Read()
@@ -218,8 +218,8 @@ func Unsupported(c results.Cell) error {
 	return err
 }
 
-// transferable is why a cell's pipe cannot have its pages lent.
-func transferable(c results.Cell, io ioPair) error {
+// checkTransfer is why a cell's pipe cannot have its pages lent.
+func checkTransfer(c results.Cell, io ioPair) error {
 	if c.Transfer == "" {
 		return nil
 	}
@@ -232,7 +232,7 @@ func transferable(c results.Cell, io ioPair) error {
 	return nil
 }
 
-func known(what, value string, values [][2]string) error {
+func checkKnown(what, value string, values [][2]string) error {
 	var names []string
 	for _, v := range values {
 		names = append(names, v[0])
@@ -243,15 +243,15 @@ func known(what, value string, values [][2]string) error {
 	return fmt.Errorf("%s %q is unknown; known are %s", what, value, strings.Join(names, ", "))
 }
 
-// usual are values that a label leaves out.
-var usual = map[string]string{"pipe": "anonymous", "capacity": "0", "io": "blocking", "peer": "process", "payload": "json"}
+// labelDefaults are values that a label leaves out.
+var labelDefaults = map[string]string{"pipe": "anonymous", "capacity": "0", "io": "blocking", "peer": "process", "payload": "json"}
 
 // Label names a cell shortly, for a line of progress or an error: framing, size,
 // pattern and placement, and what else of it is not as usual.
 func Label(c results.Cell) string {
 	size := results.FormatSize(int64(c.Size))
 	if c.Messages != "" {
-		size, c.Payload, c.Messages = "recorded", usual["payload"], ""
+		size, c.Payload, c.Messages = "recorded", labelDefaults["payload"], ""
 	}
 	words := []string{c.Framing, size, c.Pattern, c.Placement}
 	for _, f := range c.Fields() {
@@ -259,7 +259,7 @@ func Label(c results.Cell) string {
 		case "framing", "size", "pattern", "placement":
 			continue
 		}
-		if f.Value != usual[f.Name] {
+		if f.Value != labelDefaults[f.Name] {
 			words = append(words, f.Name+"="+f.Value)
 		}
 	}

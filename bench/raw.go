@@ -28,7 +28,7 @@ type rawReader struct {
 
 func newRawReader(in io.Reader, source *payload.Source) *rawReader {
 	r := &rawReader{in: in, source: source, buf: make([]byte, source.Largest())}
-	touch(r.buf)
+	prefault(r.buf)
 	return r
 }
 
@@ -42,40 +42,40 @@ func (r *rawReader) ReadMessage() ([]byte, error) {
 // unframed is what the part's role does in a raw cell while the clock runs:
 // what a C program would do, and no more. Bytes are counted, and nobody looks
 // at the messages' numbers, so they have none.
-func (e *end) unframed() func(from, n int64) error {
+func (e *endpoint) unframed() func(from, n int64) error {
 	if e.Role == sender {
 		if e.Cell.Transfer != "" {
-			return e.lend
+			return e.vmsplice
 		}
-		return e.pour
+		return e.writeRaw
 	}
 	buf := make([]byte, e.readBuffer())
-	touch(buf)
+	prefault(buf)
 	switch e.Role {
 	case receiver:
 		if e.Cell.Transfer == string(syspipe.Splice) {
 			return e.discard
 		}
-		return func(from, n int64) error { return e.absorb(buf, from, n) }
-	case asker:
-		return func(from, n int64) error { return e.askRaw(buf, from, n) }
+		return func(from, n int64) error { return e.readRaw(buf, from, n) }
+	case client:
+		return func(from, n int64) error { return e.requestRaw(buf, from, n) }
 	default:
-		return func(from, n int64) error { return e.answerRaw(buf, from, n) }
+		return func(from, n int64) error { return e.respondRaw(buf, from, n) }
 	}
 }
 
 // readBuffer is how much a raw end asks for in one read: as much as a framing's
 // reader would, so that no framing beats raw by larger reads alone. A cell that
 // is held against a C program says otherwise.
-func (e *end) readBuffer() int {
+func (e *endpoint) readBuffer() int {
 	if e.Cell.ReadBuffer > 0 && e.Role == receiver {
 		return e.Cell.ReadBuffer
 	}
 	return max(e.source.Largest(), framers.DefaultReadBuffer)
 }
 
-// pour writes n messages.
-func (e *end) pour(from, n int64) error {
+// writeRaw writes n messages.
+func (e *endpoint) writeRaw(from, n int64) error {
 	for i := from; i < from+n; i++ {
 		if _, err := e.out.Write(e.source.Body(i)); err != nil {
 			return fmt.Errorf("send message %d: %w", i, err)
@@ -84,9 +84,9 @@ func (e *end) pour(from, n int64) error {
 	return nil
 }
 
-// lend gives the pipe the pages of n messages instead of their bytes. They do
+// vmsplice gives the pipe the pages of n messages instead of their bytes. They do
 // not change, so the reader may take its time.
-func (e *end) lend(from, n int64) error {
+func (e *endpoint) vmsplice(from, n int64) error {
 	for i := from; i < from+n; i++ {
 		if _, err := e.out.Vmsplice(e.source.Body(i)); err != nil {
 			return fmt.Errorf("lend message %d: %w", i, err)
@@ -96,9 +96,9 @@ func (e *end) lend(from, n int64) error {
 }
 
 // discard drops the bytes of n messages, which nobody reads.
-func (e *end) discard(from, n int64) error {
+func (e *endpoint) discard(from, n int64) error {
 	for left := e.source.Bytes(from, n); left > 0; {
-		got, err := e.in.Discard(int(min(left, discarded)))
+		got, err := e.in.Discard(int(min(left, discardAtOnce)))
 		if err != nil {
 			return fmt.Errorf("discard, with %d bytes to come: %w", left, err)
 		}
@@ -107,31 +107,31 @@ func (e *end) discard(from, n int64) error {
 	return nil
 }
 
-// discarded is how many bytes are dropped in one call at most: more than any
+// discardAtOnce is how many bytes are dropped in one call at most: more than any
 // pipe holds.
-const discarded = 1 << 20
+const discardAtOnce = 1 << 20
 
-// absorb takes the bytes of n messages as they come.
-func (e *end) absorb(buf []byte, from, n int64) error {
-	left, slow := e.source.Bytes(from, n), newDrain(e.Cell.Drain)
+// readRaw takes the bytes of n messages as they come.
+func (e *endpoint) readRaw(buf []byte, from, n int64) error {
+	left, slow := e.source.Bytes(from, n), newRateLimit(e.Cell.Drain)
 	for left > 0 {
 		got, err := e.in.Read(buf[:min(int64(len(buf)), left)])
 		if err != nil {
 			return fmt.Errorf("receive, with %d bytes to come: %w", left, err)
 		}
 		left -= int64(got)
-		slow.took(got)
+		slow.wait(got)
 	}
 	return nil
 }
 
-// askRaw makes the round trips of a raw cell, by the shortest way to the system
+// requestRaw makes the round trips of a raw cell, by the shortest way to the system
 // calls where there is one. Where all messages are alike the body is looked up
 // once: in a trip of 2 µs everything beside the four calls shows.
-func (e *end) askRaw(buf []byte, from, n int64) error {
+func (e *endpoint) requestRaw(buf []byte, from, n int64) error {
 	out, direct := e.out.Direct()
 	in, _ := e.in.Direct()
-	defer e.settleDirect(&out, &in)
+	defer e.countDirect(&out, &in)
 	timed, base, alike := e.timesTrips(), time.Now(), e.source.Distinct() == 1
 	var last time.Duration
 	body := e.source.Body(from)
@@ -166,10 +166,10 @@ func (e *end) askRaw(buf []byte, from, n int64) error {
 	return nil
 }
 
-func (e *end) answerRaw(buf []byte, from, n int64) error {
+func (e *endpoint) respondRaw(buf []byte, from, n int64) error {
 	out, direct := e.out.Direct()
 	in, _ := e.in.Direct()
-	defer e.settleDirect(&out, &in)
+	defer e.countDirect(&out, &in)
 	msg, alike := buf[:e.source.Size(from)], e.source.Distinct() == 1
 	for i := from; i < from+n; i++ {
 		if !alike {
@@ -196,8 +196,8 @@ func (e *end) answerRaw(buf []byte, from, n int64) error {
 	return nil
 }
 
-// settleDirect accounts for the calls of a round trip's direct ways.
-func (e *end) settleDirect(out, in *syspipe.Direct) {
+// countDirect accounts for the calls of a round trip's direct ways.
+func (e *endpoint) countDirect(out, in *syspipe.Direct) {
 	e.out.SettleWrites(out)
 	e.in.SettleReads(in)
 }

@@ -9,11 +9,11 @@ import (
 // reports are those of the two parts of one sample.
 type reports []report
 
-// holder is the report of the part that held the clock.
-func (rs reports) holder() report { return rs.of(receiver, asker) }
+// timerReport is the report of the part that held the clock.
+func (rs reports) timerReport() report { return rs.of(receiver, client) }
 
-// starter is the report of the part that the messages come from.
-func (rs reports) starter() report { return rs.of(sender, asker) }
+// originReport is the report of the part that the messages come from.
+func (rs reports) originReport() report { return rs.of(sender, client) }
 
 func (rs reports) of(roles ...role) report {
 	for _, r := range rs {
@@ -26,7 +26,7 @@ func (rs reports) of(roles ...role) report {
 
 // sample puts the two halves together.
 func (rs reports) sample() results.Sample {
-	held, started := rs.holder(), rs.starter()
+	held, started := rs.timerReport(), rs.originReport()
 	return results.Sample{
 		ElapsedNS:    held.ElapsedNS,
 		Messages:     held.Delivered,
@@ -35,7 +35,7 @@ func (rs reports) sample() results.Sample {
 		Capacity:     started.Capacity,
 		Warmup:       &held.Warmup,
 		Writer:       started.Counters,
-		Reader:       rs.of(receiver, answerer).Counters,
+		Reader:       rs.of(receiver, server).Counters,
 		Latency:      held.Latency,
 		Load:         held.Load,
 	}
@@ -48,15 +48,15 @@ func (rs reports) collections() (n uint32) {
 	return n
 }
 
-// fault is the report to blame for a failed sample: one whose error is not
+// failure is the report to blame for a failed sample: one whose error is not
 // just that the other end left.
-func (rs reports) fault() (report, bool) {
+func (rs reports) failure() (report, bool) {
 	var gone report
 	for _, r := range rs {
-		if r.Error != "" && !r.Gone {
+		if r.Error != "" && !r.PeerGone {
 			return r, true
 		}
-		if r.Gone {
+		if r.PeerGone {
 			gone = r
 		}
 	}

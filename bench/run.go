@@ -29,14 +29,14 @@ func Run(ctx context.Context, p Plan, keep func(results.Record) error) error {
 	if err != nil {
 		return err
 	}
-	r.around = newSurroundings()
+	r.interference = newInterference()
 	err = r.measure(ctx)
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	err = errors.Join(err, r.finishAll(ctx, err))
 	if err == nil && !r.measured {
-		return fmt.Errorf("no cell was measured: %w", errors.Join(r.lacks...))
+		return fmt.Errorf("no cell was measured: %w", errors.Join(r.reasons...))
 	}
 	return err
 }
@@ -44,20 +44,20 @@ func Run(ctx context.Context, p Plan, keep func(results.Record) error) error {
 // A runner is a run under way.
 type runner struct {
 	Plan
-	keep     func(results.Record) error
-	program  string // started as a worker
-	topology placement.Topology
-	random   *rand.Rand
-	started  time.Time
-	grace    time.Duration // what a sample may take beyond twenty times its duration
-	around   *surroundings // of a whole run; nil where a single sample is taken
-	cells    []*progress   // those still open
-	measured bool          // a sample was taken
-	lacks    []error       // why cells cannot run here, or were not begun; each reason once
+	keep         func(results.Record) error
+	program      string // started as a worker
+	topology     placement.Topology
+	random       *rand.Rand
+	started      time.Time
+	grace        time.Duration // what a sample may take beyond twenty times its duration
+	interference *interference // of a whole run; nil where a single sample is taken
+	cells        []*cellRun    // those still open
+	measured     bool          // a sample was taken
+	reasons      []error       // why cells cannot run here, or were not begun; each reason once
 }
 
-// progress is a cell that is being measured.
-type progress struct {
+// cellRun is a cell that is being measured.
+type cellRun struct {
 	record results.Record
 	cpus   placement.CPUs
 	rate   float64 // messages a second, by the latest sample
@@ -65,7 +65,7 @@ type progress struct {
 
 func newRunner(p Plan, keep func(results.Record) error) (*runner, error) {
 	if _, worker := os.LookupEnv(workerEnv); worker {
-		return nil, errNoWorker
+		return nil, errNotAWorker
 	}
 	program, err := os.Executable()
 	if err != nil {
@@ -88,32 +88,32 @@ func newRunner(p Plan, keep func(results.Record) error) (*runner, error) {
 
 // measure takes every cell through its rehearsal and its samples.
 func (r *runner) measure(ctx context.Context) error {
-	if err := r.admit(); err != nil {
+	if err := r.openCells(); err != nil {
 		return err
 	}
 	for _, c := range r.shuffled() {
-		if err := r.rehearse(ctx, c); err != nil {
+		if err := r.calibrate(ctx, c); err != nil {
 			return r.failed(c, err)
 		}
 	}
-	for len(r.cells) > 0 && !r.late() {
+	for len(r.cells) > 0 && !r.timeUp() {
 		if err := r.round(ctx); err != nil {
 			return err
 		}
 	}
 	if len(r.cells) > 0 {
-		r.lack(fmt.Errorf("the time of %s was up", r.MaxTime))
+		r.addReason(fmt.Errorf("the time of %s was up", r.MaxTime))
 	}
 	return nil
 }
 
-// admit opens the cells that this machine can run, and keeps a record of why
+// openCells opens the cells that this machine can run, and keeps a record of why
 // it cannot run the others.
-func (r *runner) admit() error {
+func (r *runner) openCells() error {
 	for _, c := range r.Cells {
-		p := &progress{record: results.Record{Kind: results.KindMeasurement, Run: r.Run, Cell: c}}
+		p := &cellRun{record: results.Record{Kind: results.KindMeasurement, Run: r.Run, Cell: c}}
 		if why := Unsupported(c); why != nil {
-			r.lack(why)
+			r.addReason(why)
 			p.record.Unsupported = why.Error()
 			if err := r.finish(p, ""); err != nil {
 				return err
@@ -130,24 +130,24 @@ func (r *runner) admit() error {
 	return nil
 }
 
-func (r *runner) lack(why error) {
+func (r *runner) addReason(why error) {
 	same := func(other error) bool { return other.Error() == why.Error() }
-	if !slices.ContainsFunc(r.lacks, same) {
-		r.lacks = append(r.lacks, why)
+	if !slices.ContainsFunc(r.reasons, same) {
+		r.reasons = append(r.reasons, why)
 	}
 }
 
 // round takes one sample of every open cell.
 func (r *runner) round(ctx context.Context) error {
-	r.around.passed()
+	r.interference.nextRound()
 	for _, c := range r.shuffled() {
-		if r.late() {
+		if r.timeUp() {
 			return nil
 		}
 		if err := r.sample(ctx, c); err != nil {
 			return r.failed(c, err)
 		}
-		if why := r.enough(c.record); why != "" {
+		if why := r.stopReason(c.record); why != "" {
 			r.drop(c)
 			if err := r.finish(c, why); err != nil {
 				return err
@@ -157,19 +157,19 @@ func (r *runner) round(ctx context.Context) error {
 	return nil
 }
 
-// fallback is by how much a machine may become slower between two samples: where
+// fallbackDivisor is by how much a machine may become slower between two samples: where
 // somebody else computes on the ends' CPU, each message may wait for a turn of
 // some milliseconds, and not for a microsecond.
-const fallback = 1000
+const fallbackDivisor = 1000
 
 // sample takes one timed sample of a cell. One that takes much longer than the
 // last one let expect is tried again, with as few messages as will do.
-func (r *runner) sample(ctx context.Context, c *progress) error {
-	n := r.count(c, r.Duration)
-	got, checked, err := r.time(ctx, c, n)
-	if slow := (errSlow{}); errors.As(err, &slow) && n > fallback {
+func (r *runner) sample(ctx context.Context, c *cellRun) error {
+	n := r.messagesFor(c, r.Duration)
+	got, checked, err := r.measureOnce(ctx, c, n)
+	if slow := (errSlow{}); errors.As(err, &slow) && n > fallbackDivisor {
 		c.warnOnce(fmt.Sprintf("a sample of %d messages did not finish within %s and was left out, although %s was to be expected: look for what else uses the CPUs, and let nothing else run", n, slow.limit, r.Duration))
-		got, checked, err = r.time(ctx, c, n/fallback)
+		got, checked, err = r.measureOnce(ctx, c, n/fallbackDivisor)
 	}
 	if err != nil {
 		return err
@@ -179,12 +179,12 @@ func (r *runner) sample(ctx context.Context, c *progress) error {
 	if checked {
 		c.record.Verified.Sequence += got.Messages
 	}
-	r.tell(Progress{Cell: c.record.Cell, Step: Timed, Sample: len(c.record.Samples)})
+	r.observe(Progress{Cell: c.record.Cell, Step: Timed, Sample: len(c.record.Samples)})
 	return nil
 }
 
-// enough is why a cell needs no more samples, empty if it does.
-func (r *runner) enough(rec results.Record) string {
+// stopReason is why a cell needs no more samples, empty if it does.
+func (r *runner) stopReason(rec results.Record) string {
 	switch {
 	case len(rec.Samples) < r.Samples:
 		return ""
@@ -196,25 +196,25 @@ func (r *runner) enough(rec results.Record) string {
 	return ""
 }
 
-func (r *runner) late() bool { return r.MaxTime > 0 && time.Since(r.started) > r.MaxTime }
+func (r *runner) timeUp() bool { return r.MaxTime > 0 && time.Since(r.started) > r.MaxTime }
 
-func (r *runner) shuffled() []*progress {
-	order := make([]*progress, len(r.cells))
+func (r *runner) shuffled() []*cellRun {
+	order := make([]*cellRun, len(r.cells))
 	for to, from := range r.random.Perm(len(order)) {
 		order[to] = r.cells[from]
 	}
 	return order
 }
 
-func (r *runner) drop(c *progress) {
-	r.cells = slices.DeleteFunc(r.cells, func(other *progress) bool { return other == c })
+func (r *runner) drop(c *cellRun) {
+	r.cells = slices.DeleteFunc(r.cells, func(other *cellRun) bool { return other == c })
 }
 
 // failed notes in the record what went wrong with its cell.
-func (r *runner) failed(c *progress, err error) error {
+func (r *runner) failed(c *cellRun, err error) error {
 	err = fmt.Errorf("%s: %w", Label(c.record.Cell), err)
 	c.record.Failed = err.Error()
-	r.tell(Progress{Cell: c.record.Cell, Step: Finished, Err: err})
+	r.observe(Progress{Cell: c.record.Cell, Step: Finished, Err: err})
 	return err
 }
 
@@ -241,21 +241,21 @@ func (r *runner) finishAll(ctx context.Context, cause error) error {
 	return nil
 }
 
-func (r *runner) finish(c *progress, why string) error {
+func (r *runner) finish(c *cellRun, why string) error {
 	c.record.Time = time.Now().UTC()
 	c.record.Stopped = why
 	c.record.Warnings = append(c.record.Warnings, warnings(c.record, r.Samples)...)
 	if len(c.record.Samples) > 0 {
-		c.record.Warnings = append(c.record.Warnings, r.around.warnings()...)
+		c.record.Warnings = append(c.record.Warnings, r.interference.warnings()...)
 	}
 	if err := r.keep(c.record); err != nil {
 		return fmt.Errorf("keep the record of %s: %w", Label(c.record.Cell), err)
 	}
-	r.tell(Progress{Cell: c.record.Cell, Step: Finished})
+	r.observe(Progress{Cell: c.record.Cell, Step: Finished})
 	return nil
 }
 
-func (r *runner) tell(p Progress) {
+func (r *runner) observe(p Progress) {
 	if r.Observe != nil {
 		r.Observe(p)
 	}

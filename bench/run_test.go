@@ -96,7 +96,7 @@ func complete(r results.Record) error {
 	if len(r.Samples) != 2 || r.Stopped != "samples" || r.Failed != "" || r.Run != "test" || r.Time.IsZero() {
 		return fmt.Errorf("%d samples, stopped %q, failed %q, run %q at %s", len(r.Samples), r.Stopped, r.Failed, r.Run, r.Time)
 	}
-	if v := r.Verified; v == nil || v.Compared < fewestCompare || v.Bytes != v.Compared*int64(r.Cell.Size) {
+	if v := r.Verified; v == nil || v.Compared < minCompare || v.Bytes != v.Compared*int64(r.Cell.Size) {
 		return fmt.Errorf("compared: %+v", r.Verified)
 	}
 	if raw := strings.HasPrefix(r.Cell.Framing, "raw"); raw != (r.Verified.Sequence == 0) {
@@ -270,7 +270,7 @@ func TestACapacityThatIsRefusedIsSaid(t *testing.T) {
 	}
 	err := small(cell(func(c *results.Cell) { c.Capacity = 1 << 30 })).Validate()
 	var refused *syspipe.CapacityError
-	if !errors.As(err, &refused) || !Refused(err) {
+	if !errors.As(err, &refused) || !IsUnsupported(err) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -398,10 +398,10 @@ func TestAWorkerThatFailsIsNamed(t *testing.T) {
 func TestAWorkerThatIsNoneStartsNone(t *testing.T) {
 	t.Setenv(workerEnv, workerVersion)
 	err := Run(t.Context(), small(cell()), func(results.Record) error { return nil })
-	if !errors.Is(err, errNoWorker) {
+	if !errors.Is(err, errNotAWorker) {
 		t.Errorf("Run: %v", err)
 	}
-	if _, err := small(cell()).Measure(t.Context(), cell(), 1); !errors.Is(err, errNoWorker) {
+	if _, err := small(cell()).Measure(t.Context(), cell(), 1); !errors.Is(err, errNotAWorker) {
 		t.Errorf("Measure: %v", err)
 	}
 }

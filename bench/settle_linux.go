@@ -12,8 +12,8 @@ import (
 // 20 µs until it has seen nothing happen for a millisecond.
 const settling = 2 * time.Millisecond
 
-// settle waits without the scheduler's knowledge, which would only wake more.
-func settle() {
+// quiesce waits without the scheduler's knowledge, which would only wake more.
+func quiesce() {
 	t := unix.NsecToTimespec(settling.Nanoseconds())
 	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0) // a signal may cut it short, and no harm done
 }

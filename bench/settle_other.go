@@ -4,6 +4,6 @@ package bench
 
 import "time"
 
-// settle leaves the runtime alone for a moment before the clock starts, so that
+// quiesce leaves the runtime alone for a moment before the clock starts, so that
 // the threads that stopping the world woke are asleep again.
-func settle() { time.Sleep(2 * time.Millisecond) }
+func quiesce() { time.Sleep(2 * time.Millisecond) }

@@ -8,8 +8,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// fewest is the number of samples below which there is no 95 % interval.
-const fewest = 6
+// minSamples is the number of samples below which there is no 95 % interval.
+const minSamples = 6
 
 // warnings are what a reader of the record should know of it.
 func warnings(r results.Record, asked int) []string {
@@ -18,7 +18,7 @@ func warnings(r results.Record, asked int) []string {
 	}
 	var all []string
 	for _, w := range []string{
-		tooFew(r, asked), overloaded(r), lateGenerator(r), bimodal(r), outliers(r), wandered(r),
+		tooFewSamples(r, asked), overloaded(r), generatorLate(r), bimodal(r), outliers(r), sharedCPU(r),
 	} {
 		if w != "" {
 			all = append(all, w)
@@ -27,11 +27,11 @@ func warnings(r results.Record, asked int) []string {
 	return all
 }
 
-// tooFew has no number in it, so that cells which differ by a sample are told the
+// tooFewSamples has no number in it, so that cells which differ by a sample are told the
 // same. A cell without samples says why by itself.
-func tooFew(r results.Record, asked int) string {
+func tooFewSamples(r results.Record, asked int) string {
 	n := len(r.Samples)
-	if n == 0 || n >= min(asked, fewest) {
+	if n == 0 || n >= min(asked, minSamples) {
 		return ""
 	}
 	why := map[string]string{
@@ -42,8 +42,8 @@ func tooFew(r results.Record, asked int) string {
 	return fmt.Sprintf("fewer samples than asked for, too few for an interval: %s", why)
 }
 
-// kept is the share of an asked rate below which the rate was not kept.
-const kept = 0.99
+// minAchieved is the share of an asked rate below which the rate was not kept.
+const minAchieved = 0.99
 
 func overloaded(r results.Record) string {
 	var achieved []float64
@@ -55,15 +55,15 @@ func overloaded(r results.Record) string {
 	if len(achieved) == 0 {
 		return ""
 	}
-	if share := stat.Median(achieved).Median / r.Cell.Rate; share < kept {
+	if share := stat.Median(achieved).Median / r.Cell.Rate; share < minAchieved {
 		return fmt.Sprintf("only %.1f %% of the rate asked for was achieved: latencies are those of an overload; ask for less (--rate)", 100*share)
 	}
 	return ""
 }
 
-// lateGenerator compares the tail of the generator's own lateness with that of
+// generatorLate compares the tail of the generator's own lateness with that of
 // the latency it is part of.
-func lateGenerator(r results.Record) string {
+func generatorLate(r results.Record) string {
 	own, all := merged(r, "lateness"), merged(r, "due")
 	if own.P99NS == nil || all.P99NS == nil || *own.P99NS*2 < *all.P99NS {
 		return ""
@@ -112,8 +112,8 @@ func outliers(r results.Record) string {
 	return ""
 }
 
-// wandered tells of ends that the scheduler put on one CPU unasked.
-func wandered(r results.Record) string {
+// sharedCPU tells of ends that the scheduler put on one CPU unasked.
+func sharedCPU(r results.Record) string {
 	if r.Cell.Placement != "free" {
 		return ""
 	}
@@ -130,7 +130,7 @@ func wandered(r results.Record) string {
 }
 
 // warnOnce adds a warning to the cell's record, if it is not there.
-func (c *progress) warnOnce(text string) {
+func (c *cellRun) warnOnce(text string) {
 	if !slices.Contains(c.record.Warnings, text) {
 		c.record.Warnings = append(c.record.Warnings, text)
 	}

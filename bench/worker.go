@@ -32,16 +32,16 @@ const workerProcs = 4
 // collects garbage after all.
 const workerMemory = 1 << 30
 
-// errNoWorker is returned where a program that did not call [Worker] was started
+// errNotAWorker is returned where a program that did not call [Worker] was started
 // as one and goes on to measure: it would start itself without end.
-var errNoWorker = errors.New("this process was started as a worker and is none: call bench.Worker first in main and in TestMain")
+var errNotAWorker = errors.New("this process was started as a worker and is none: call bench.Worker first in main and in TestMain")
 
 // Worker does a worker's job and exits, if this process was started as one;
 // else it returns at once. Call it first in main and in TestMain of every
 // program that calls [Run]: the engine starts the program again for each
 // sample, so that nothing else of it runs beside a measured end. Acts are the
 // workloads that its workers know beside the engine's own.
-func Worker(acts ...Act) {
+func Worker(acts ...Workload) {
 	version, ok := os.LookupEnv(workerEnv)
 	if !ok {
 		proc.Worker()
@@ -60,7 +60,7 @@ func Worker(acts ...Act) {
 }
 
 // work plays the parts of the job on control and answers a report for each.
-func work(control io.Reader, answers io.Writer, acts []Act) error {
+func work(control io.Reader, answers io.Writer, acts []Workload) error {
 	line, err := bufio.NewReader(control).ReadBytes('\n')
 	if err != nil {
 		return fmt.Errorf("read the job: %w", err)
@@ -69,11 +69,11 @@ func work(control io.Reader, answers io.Writer, acts []Act) error {
 	if err := json.Unmarshal(line, &j); err != nil {
 		return fmt.Errorf("read the job: %w", err)
 	}
-	go leaveWith(control)
-	j.stopCollecting()
-	reports := j.play(acts)
+	go exitWithParent(control)
+	j.disableGC()
+	reports := j.runEndpoints(acts)
 	encoder := json.NewEncoder(answers)
-	for range j.Parts {
+	for range j.Endpoints {
 		if err := encoder.Encode(<-reports); err != nil {
 			return fmt.Errorf("report: %w", err)
 		}
@@ -81,56 +81,56 @@ func work(control io.Reader, answers io.Writer, acts []Act) error {
 	return nil
 }
 
-// leaveWith ends the worker when its controller is gone, however that came
+// exitWithParent ends the worker when its controller is gone, however that came
 // about: the other end of control closes then.
-func leaveWith(control io.Reader) {
+func exitWithParent(control io.Reader) {
 	io.Copy(io.Discard, control) // nothing more is ever sent, and an error is an end too
 	os.Exit(1)
 }
 
-// stopCollecting turns the garbage collector off: it would run beside the
+// disableGC turns the garbage collector off: it would run beside the
 // clock, and it stops the world, which a thread in a raw system call does not
 // let it. A worker of one part stops itself alone, so there a framing that
 // allocates without end is caught by a limit, and the collections are counted.
-func (j job) stopCollecting() {
+func (j job) disableGC() {
 	debug.SetGCPercent(-1)
-	if len(j.Parts) == 1 {
+	if len(j.Endpoints) == 1 {
 		debug.SetMemoryLimit(workerMemory)
 	}
 }
 
-// play starts the job's parts at the same time, each on a goroutine of its own.
-func (j job) play(acts []Act) <-chan report {
-	reports := make(chan report, len(j.Parts))
-	for _, p := range j.Parts {
-		go func() { reports <- j.perform(p, acts) }()
+// runEndpoints starts the job's parts at the same time, each on a goroutine of its own.
+func (j job) runEndpoints(acts []Workload) <-chan report {
+	reports := make(chan report, len(j.Endpoints))
+	for _, p := range j.Endpoints {
+		go func() { reports <- j.runEndpoint(p, acts) }()
 	}
 	return reports
 }
 
-// perform plays one part, from its place to its report.
-func (j job) perform(p part, acts []Act) report {
-	e, err := j.take(p)
+// runEndpoint plays one part, from its place to its report.
+func (j job) runEndpoint(p endpointConfig, acts []Workload) report {
+	e, err := j.newEndpoint(p)
 	if err == nil {
-		err = e.play(acts)
+		err = e.runJob(acts)
 		e.close()
 	}
 	if err != nil {
-		return report{Role: p.Role, Error: err.Error(), Gone: errors.Is(err, errPeerGone)}
+		return report{Role: p.Role, Error: err.Error(), PeerGone: errors.Is(err, errPeerGone)}
 	}
 	return e.report
 }
 
-// play does what the job asks of this end.
-func (e *end) play(acts []Act) error {
-	if e.Act != "" {
-		return e.act(acts)
+// runJob does what the job asks of this end.
+func (e *endpoint) runJob(acts []Workload) error {
+	if e.Workload != "" {
+		return e.runWorkload(acts)
 	}
-	return e.run()
+	return e.runPattern()
 }
 
-// settle binds the calling goroutine and its CPU as the part asks.
-func (p part) settle() error {
+// pin binds the calling goroutine and its CPU as the part asks.
+func (p endpointConfig) pin() error {
 	runtime.LockOSThread()
 	if p.Pin == pinThread {
 		return placement.PinThread(p.CPU)

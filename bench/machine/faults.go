@@ -29,19 +29,19 @@ func Faults(env results.Environment) []results.Fault {
 	return slices.Concat(out, processors(env), coarse(env), pipes(), systemFaults())
 }
 
-// Looked is at what Faults looks on this system.
-func Looked() []string {
-	return append([]string{"virtual machine", "CPUs", "clock", "pipe capacity"}, systemLooked...)
+// Checks is at what Faults looks on this system.
+func Checks() []string {
+	return append([]string{"virtual machine", "CPUs", "clock", "pipe capacity"}, systemChecks...)
 }
 
-// everywhere are the faults that touch every figure of a run: a frequency that
+// affectsAll are the faults that touch every figure of a run: a frequency that
 // changes while it goes on, and a clock that is not fit to time it.
-var everywhere = []string{"governor", "turbo", "battery", "power", "translation", "clock", "clock-source"}
+var affectsAll = []string{"governor", "turbo", "battery", "power", "translation", "clock", "clock-source"}
 
 // Disturbing are those of the faults that a run has to be read with, whatever it
 // measured. The others are doctor's to tell.
 func Disturbing(env results.Environment) []results.Fault {
-	return slices.DeleteFunc(Faults(env), func(f results.Fault) bool { return !slices.Contains(everywhere, f.ID) })
+	return slices.DeleteFunc(Faults(env), func(f results.Fault) bool { return !slices.Contains(affectsAll, f.ID) })
 }
 
 func processors(env results.Environment) []results.Fault {

@@ -18,8 +18,8 @@ const usualPipe = 16 << 10
 // is used up, and each falls back to its least buffer.
 const smallPipeAdvice = "the kernel's memory for pipes is used up: close some"
 
-// systemLooked is at what systemFaults looks.
-var systemLooked = []string{"translation"}
+// systemChecks is at what systemFaults looks.
+var systemChecks = []string{"translation"}
 
 func systemFaults() []results.Fault {
 	if n, err := unix.SysctlUint32("sysctl.proc_translated"); err == nil && n == 1 { // macOS: Rosetta

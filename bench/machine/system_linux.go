@@ -15,8 +15,8 @@ const usualPipe = 64 << 10
 // smallPipeAdvice is why pipes may be small here: see pipe(7), "/proc files".
 const smallPipeAdvice = "this user's pipes have used up fs.pipe-user-pages-soft: close some, or raise it with sysctl"
 
-// systemLooked is at what systemFaults looks.
-var systemLooked = []string{"governor", "turbo", "SMT", "CPU quota", "fs.pipe-max-size", "clock source", "memory", "mains power"}
+// systemChecks is at what systemFaults looks.
+var systemChecks = []string{"governor", "turbo", "SMT", "CPU quota", "fs.pipe-max-size", "clock source", "memory", "mains power"}
 
 func systemFaults() []results.Fault { return sysfs(root) }
 

@@ -13,8 +13,8 @@ const usualPipe = 0
 
 const smallPipeAdvice = ""
 
-// systemLooked is at what systemFaults looks.
-var systemLooked = []string{"power scheme"}
+// systemChecks is at what systemFaults looks.
+var systemChecks = []string{"power scheme"}
 
 // saver is the power scheme "Power saver"; every Windows has it under this GUID.
 const saver = "a1841308-3541-4fab-bc81-f71556f20b4a"

@@ -164,7 +164,7 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 
 // planError tells what was asked wrongly from what this machine refuses.
 func planError(err error) error {
-	if bench.Refused(err) {
+	if bench.IsUnsupported(err) {
 		return err
 	}
 	return usage(err)

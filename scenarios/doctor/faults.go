@@ -29,7 +29,7 @@ func (w *Watch) Looked() []string {
 	if w.working.Known {
 		looked = append(looked, "steal")
 	}
-	return append(looked, machine.Looked()...)
+	return append(looked, machine.Checks()...)
 }
 
 // company is who else uses the CPUs: while no invocation ran, or, where they left

@@ -44,7 +44,7 @@ func TestEveryMessageOfASampleIsAccountedFor(t *testing.T) {
 				t.Skip(why)
 			}
 			s, more, err := perform(t.Context(), p, c)
-			if bench.Refused(err) {
+			if bench.IsUnsupported(err) {
 				t.Skip(err)
 			}
 			if err != nil {

@@ -11,7 +11,7 @@ import (
 
 // A reader is the reading end.
 type reader struct {
-	stage *bench.Stage
+	stage *bench.WorkloadContext
 	clock *bench.Clock
 	r     framers.Reader
 	brief brief
@@ -23,7 +23,7 @@ type reader struct {
 }
 
 // read is the reading half of the act.
-func read(s *bench.Stage) (any, error) {
+func read(s *bench.WorkloadContext) (any, error) {
 	r, err := newReader(s)
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func read(s *bench.Stage) (any, error) {
 	out := received{Compared: r.large, Warmup: results.Warmup{Messages: r.large + warmupProbes, ElapsedNS: r.clock.Now() - began}}
 	r.payload, r.due, r.service = 0, r.due[:0], r.service[:0]
 	count := s.Count()
-	if err := s.Meet(); err != nil {
+	if err := s.Barrier(); err != nil {
 		return nil, err
 	}
 	began = r.clock.Now()
@@ -47,10 +47,10 @@ func read(s *bench.Stage) (any, error) {
 	return out, r.report(&out)
 }
 
-func newReader(s *bench.Stage) (*reader, error) {
+func newReader(s *bench.WorkloadContext) (*reader, error) {
 	r := &reader{stage: s}
 	var err error
-	if err = s.Brief(&r.brief); err != nil {
+	if err = s.Params(&r.brief); err != nil {
 		return nil, err
 	}
 	if r.clock, err = bench.NewClock(); err != nil {
@@ -86,7 +86,7 @@ func (r *reader) phase(probes int64, check func(int64, []byte) error) error {
 		if isProbe(msg) {
 			err = r.probe(msg, now, t)
 		} else {
-			r.stage.Look()
+			r.stage.SampleCPU()
 			err = check(r.large, msg)
 			r.large++
 		}

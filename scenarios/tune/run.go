@@ -246,7 +246,7 @@ func (s *search) take(c results.Cell) error {
 	}
 	s.begun = true
 	got, more, err := s.sample(c)
-	if err != nil && bench.Refused(err) && s.isLever(c) {
+	if err != nil && bench.IsUnsupported(err) && s.isLever(c) {
 		p.dropped = true
 		p.Warnings = append(p.Warnings, "not here: "+err.Error())
 		return nil

@@ -23,7 +23,7 @@ const (
 // A writer is the writing end: one goroutine that sends large messages without
 // pause, one that sees what falls due, and one for each probe that waits.
 type writer struct {
-	stage *bench.Stage
+	stage *bench.WorkloadContext
 	clock *bench.Clock
 	mux   *framers.Mux
 	brief brief
@@ -34,7 +34,7 @@ type writer struct {
 }
 
 // write is the writing half of the act.
-func write(s *bench.Stage) (any, error) {
+func write(s *bench.WorkloadContext) (any, error) {
 	w, err := newWriter(s)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func write(s *bench.Stage) (any, error) {
 	}
 	w.late, w.lateness = 0, w.lateness[:0]
 	count := s.Count()
-	if err := s.Meet(); err != nil {
+	if err := s.Barrier(); err != nil {
 		return nil, err
 	}
 	if err := w.phase(w.brief.Large, w.brief.Probes); err != nil {
@@ -56,10 +56,10 @@ func write(s *bench.Stage) (any, error) {
 // warmupProbes go along with the warm-up, so that what sends them is warm too.
 const warmupProbes = 16
 
-func newWriter(s *bench.Stage) (*writer, error) {
+func newWriter(s *bench.WorkloadContext) (*writer, error) {
 	w := &writer{stage: s}
 	var err error
-	if err = s.Brief(&w.brief); err != nil {
+	if err = s.Params(&w.brief); err != nil {
 		return nil, err
 	}
 	if w.clock, err = bench.NewClock(); err != nil {
@@ -98,7 +98,7 @@ func (w *writer) phase(large, probes int64) error {
 // thread to thread.
 func (w *writer) stream(atLeast int64, due *atomic.Bool) error {
 	for sent := int64(0); sent < atLeast || !due.Load(); sent++ {
-		w.stage.Look()
+		w.stage.SampleCPU()
 		if err := w.mux.Send(context.Background(), largePriority, w.stage.Source().Message(w.large)); err != nil {
 			return fmt.Errorf("send large message %d: %w", w.large, err)
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/pipebench/pipebench/bench/placement"
 )
 
-// converse plays the asker under load: it sends on one thread and receives on
+// runClientLoad plays the asker under load: it sends on one thread and receives on
 // another, since one that only sends would in the end fill both pipes.
-func (e *end) converse() error {
+func (e *endpoint) runClientLoad() error {
 	var places chan struct{}
 	if !e.load.open {
 		places = make(chan struct{}, e.Cell.Inflight+int(e.Messages)) // giving a place back never waits
@@ -21,17 +21,17 @@ func (e *end) converse() error {
 		}
 	}
 	over := make(chan error, 2)
-	go e.thread(over, func() error { return e.generate(places) })
-	go e.thread(over, func() error { return e.collect(places) })
+	go e.onOwnThread(over, func() error { return e.generate(places) })
+	go e.onOwnThread(over, func() error { return e.collect(places) })
 	if err := <-over; err != nil {
 		return err
 	}
-	return e.awaitAnswers(over)
+	return e.awaitReplies(over)
 }
 
-// thread runs half of a conversation on a thread of its own, where the part is
+// onOwnThread runs half of a conversation on a thread of its own, where the part is
 // placed.
-func (e *end) thread(over chan<- error, half func() error) {
+func (e *endpoint) onOwnThread(over chan<- error, half func() error) {
 	runtime.LockOSThread()
 	if e.Pin == pinThread {
 		if err := placement.PinThread(e.CPU); err != nil {
@@ -42,10 +42,10 @@ func (e *end) thread(over chan<- error, half func() error) {
 	over <- half()
 }
 
-// awaitAnswers waits for the last answer. Where the loop was given up, the
+// awaitReplies waits for the last answer. Where the loop was given up, the
 // receiving thread waits for ever for answers to what was never sent; it goes
 // with the worker.
-func (e *end) awaitAnswers(over <-chan error) error {
+func (e *endpoint) awaitReplies(over <-chan error) error {
 	look := time.NewTicker(time.Millisecond)
 	defer look.Stop()
 	for {
@@ -60,8 +60,8 @@ func (e *end) awaitAnswers(over <-chan error) error {
 	}
 }
 
-// answerAll sends every message back, until no more come.
-func (e *end) answerAll() error {
+// replyAll sends every message back, until no more come.
+func (e *endpoint) replyAll() error {
 	check := e.checker()
 	for i := range e.Messages {
 		msg, err := e.r.ReadMessage()

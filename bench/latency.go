@@ -8,24 +8,24 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// settleAccounts turns the times of a load into latencies. In a stream the
+// finishLoad turns the times of a load into latencies. In a stream the
 // sender has one half of them, and hands it over.
-func (e *end) settleAccounts() error {
+func (e *endpoint) finishLoad() error {
 	switch e.Role {
 	case sender:
-		return e.handOver()
+		return e.sendTimes()
 	case receiver:
-		if err := e.takeOver(); err != nil {
+		if err := e.receiveTimes(); err != nil {
 			return err
 		}
-	case answerer:
+	case server:
 		return nil
 	}
-	return e.reckon()
+	return e.summariseLoad()
 }
 
-// handOver tells the receiver when each message was sent.
-func (e *end) handOver() error {
+// sendTimes tells the receiver when each message was sent.
+func (e *endpoint) sendTimes() error {
 	if err := e.out.Close(); err != nil {
 		return err
 	}
@@ -33,13 +33,13 @@ func (e *end) handOver() error {
 	for _, t := range e.load.sent {
 		b = binary.NativeEndian.AppendUint64(b, uint64(t))
 	}
-	_, err := e.signal.Write(b)
+	_, err := e.toPeer.Write(b)
 	return err
 }
 
-func (e *end) takeOver() error {
+func (e *endpoint) receiveTimes() error {
 	b := make([]byte, 8+8*len(e.load.sent))
-	if _, err := io.ReadFull(e.await, b); err != nil {
+	if _, err := io.ReadFull(e.fromPeer, b); err != nil {
 		return err
 	}
 	e.load.total.Store(int64(binary.NativeEndian.Uint64(b)))
@@ -52,9 +52,9 @@ func (e *end) takeOver() error {
 	return nil
 }
 
-// reckon sums the load up: latency from when a message was sent and from when
+// summariseLoad sums the load up: latency from when a message was sent and from when
 // it was due, the generator's own lateness, and how well it kept its promise.
-func (e *end) reckon() error {
+func (e *endpoint) summariseLoad() error {
 	l := e.load
 	n := l.delivered.Load()
 	since := func(from func(i int64) int64, to []int64) []int64 {
@@ -66,14 +66,14 @@ func (e *end) reckon() error {
 	}
 	sent := func(i int64) int64 { return l.sent[i] }
 	name := "oneway"
-	if e.Role == asker {
+	if e.Role == client {
 		name = "roundtrip"
 	}
 	times := map[string][]int64{name: since(sent, l.received)}
 	if l.open {
-		times["due"] = since(l.pace.due, l.received)
-		times["lateness"] = since(l.pace.due, l.sent)
-		e.report.Load = l.kept(times["lateness"])
+		times["due"] = since(l.schedule.due, l.received)
+		times["lateness"] = since(l.schedule.due, l.sent)
+		e.report.Load = l.scheduleStats(times["lateness"])
 	}
 	e.report.Latency = map[string]results.Latency{}
 	for key, ns := range times {
@@ -85,24 +85,24 @@ func (e *end) reckon() error {
 	}
 	e.report.Delivered = n
 	if n > 0 {
-		e.report.ElapsedNS = l.received[n-1] - l.pace.start
+		e.report.ElapsedNS = l.received[n-1] - l.schedule.start
 	}
 	e.report.PayloadBytes = e.source.Bytes(e.Warmup, n)
 	return nil
 }
 
-// kept says how an open loop kept its promise. A message is late whose
+// scheduleStats says how an open loop kept its promise. A message is late whose
 // successor was due before it was sent.
-func (l *load) kept(lateness []int64) *results.Load {
+func (l *load) scheduleStats(lateness []int64) *results.Load {
 	k := &results.Load{Due: int64(len(l.sent)), Sent: l.total.Load()}
 	k.Unsent = k.Due - k.Sent
 	for _, ns := range lateness {
-		if float64(ns) > l.pace.period {
+		if float64(ns) > l.schedule.period {
 			k.Late++
 		}
 	}
 	if n := l.delivered.Load(); n > 0 {
-		k.Achieved = float64(n) / (float64(max(l.received[n-1], l.pace.due(n))-l.pace.start) / 1e9)
+		k.Achieved = float64(n) / (float64(max(l.received[n-1], l.schedule.due(n))-l.schedule.start) / 1e9)
 	}
 	return k
 }

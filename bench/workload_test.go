@@ -11,19 +11,19 @@ import (
 )
 
 // acts are those that this test binary knows when it is started as a worker.
-var acts = []Act{
+var acts = []Workload{
 	{Name: "greet", Writer: greet, Reader: listen},
-	{Name: "leave", Writer: func(*Stage) (any, error) { return nil, errors.New("not in the mood") }, Reader: listen},
+	{Name: "leave", Writer: func(*WorkloadContext) (any, error) { return nil, errors.New("not in the mood") }, Reader: listen},
 }
 
 // greet writes the brief to the pipe.
-func greet(s *Stage) (any, error) {
+func greet(s *WorkloadContext) (any, error) {
 	var words string
-	if err := s.Brief(&words); err != nil {
+	if err := s.Params(&words); err != nil {
 		return nil, err
 	}
 	count := s.Count()
-	if err := s.Meet(); err != nil {
+	if err := s.Barrier(); err != nil {
 		return nil, err
 	}
 	if _, err := io.WriteString(s.Pipe(), words); err != nil {
@@ -33,8 +33,8 @@ func greet(s *Stage) (any, error) {
 }
 
 // listen returns what it reads until the writing end is closed.
-func listen(s *Stage) (any, error) {
-	if err := s.Meet(); err != nil {
+func listen(s *WorkloadContext) (any, error) {
+	if err := s.Barrier(); err != nil {
 		return nil, err
 	}
 	heard, err := io.ReadAll(s.Pipe())
@@ -45,7 +45,7 @@ func TestAnActsEndsMeetAndReturnWhatTheyFound(t *testing.T) {
 	var wrote results.Counters
 	var heard string
 	p := Plan{Duration: time.Millisecond, Seed: 1}
-	if err := p.Perform(t.Context(), "greet", cell(), "good morning", &wrote, &heard); err != nil {
+	if err := p.RunWorkload(t.Context(), "greet", cell(), "good morning", &wrote, &heard); err != nil {
 		t.Fatal(err)
 	}
 	if heard != "good morning" || wrote.Bytes != int64(len(heard)) || wrote.Calls != 1 {
@@ -70,7 +70,7 @@ func TestAnActThatCannotBeIsSaidToBeSo(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			var wrote results.Counters
 			var heard string
-			err := Plan{Duration: time.Millisecond}.Perform(t.Context(), row.act, cell(row.change), row.brief, &wrote, &heard)
+			err := Plan{Duration: time.Millisecond}.RunWorkload(t.Context(), row.act, cell(row.change), row.brief, &wrote, &heard)
 			if err == nil || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("error %v, want one with %q", err, row.want)
 			}

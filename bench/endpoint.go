@@ -16,13 +16,13 @@ import (
 // is in the other's report, or in its exit.
 var errPeerGone = errors.New("the other end left")
 
-// An end is a part being played: the pipe ends it holds, and what it does with
+// An endpoint is a part being played: the pipe ends it holds, and what it does with
 // them. It belongs to one goroutine.
-type end struct {
-	*setting
-	part
-	out, in       *syspipe.End
-	signal, await *syspipe.End
+type endpoint struct {
+	*preparedCell
+	endpointConfig
+	out, in          *syspipe.End
+	toPeer, fromPeer *syspipe.End
 
 	w        framers.Writer            // nil at an end that only receives
 	r        framers.Reader            // nil at one that only sends
@@ -34,16 +34,16 @@ type end struct {
 	report   report
 }
 
-// take makes ready what a part needs: its place, its ends, its buffers.
-func (j job) take(p part) (*end, error) {
-	if err := p.settle(); err != nil {
+// newEndpoint makes ready what a part needs: its place, its ends, its buffers.
+func (j job) newEndpoint(p endpointConfig) (*endpoint, error) {
+	if err := p.pin(); err != nil {
 		return nil, err
 	}
 	s, err := j.prepare()
 	if err != nil {
 		return nil, err
 	}
-	e := &end{setting: s, part: p, cpus: map[int]bool{}, report: report{Role: p.Role}}
+	e := &endpoint{preparedCell: s, endpointConfig: p, cpus: map[int]bool{}, report: report{Role: p.Role}}
 	if err := e.open(); err != nil {
 		e.close()
 		return nil, err
@@ -53,11 +53,11 @@ func (j job) take(p part) (*end, error) {
 
 // ready makes the end's buffers. An end of one thread gets descriptors of its
 // own. An act brings what it needs, and may have more threads.
-func (e *end) ready() (err error) {
-	if e.Act != "" {
+func (e *endpoint) ready() (err error) {
+	if e.Workload != "" {
 		return nil
 	}
-	if e.loaded() {
+	if e.isLoad() {
 		e.load, err = e.newLoad()
 	} else if e.io.of(e.Role) != syspipe.Poller {
 		ownDescriptors()
@@ -68,7 +68,7 @@ func (e *end) ready() (err error) {
 
 // open takes over the inherited ends. The gates block, whatever the measured
 // ends do: a go that is slow to arrive would count as time of the pipe.
-func (e *end) open() error {
+func (e *endpoint) open() error {
 	waits := e.io.of(e.Role)
 	for _, want := range []struct {
 		ref  string
@@ -77,8 +77,8 @@ func (e *end) open() error {
 	}{
 		{e.Out, waits, &e.out},
 		{e.In, waits, &e.in},
-		{e.Signal, syspipe.Blocking, &e.signal},
-		{e.Await, syspipe.Blocking, &e.await},
+		{e.ToPeer, syspipe.Blocking, &e.toPeer},
+		{e.FromPeer, syspipe.Blocking, &e.fromPeer},
 	} {
 		if want.ref == "" {
 			continue
@@ -95,37 +95,37 @@ func (e *end) open() error {
 	return nil
 }
 
-func (e *end) close() {
-	for _, end := range []*syspipe.End{e.out, e.in, e.signal, e.await} {
+func (e *endpoint) close() {
+	for _, end := range []*syspipe.End{e.out, e.in, e.toPeer, e.fromPeer} {
 		if end != nil {
 			end.Close() // the worker is done with it; there is nobody to tell
 		}
 	}
 }
 
-// holdsClock reports whether this end starts and stops the clock.
-func (e *end) holdsClock() bool { return e.Role == receiver || e.Role == asker }
+// isTimer reports whether this end starts and stops the clock.
+func (e *endpoint) isTimer() bool { return e.Role == receiver || e.Role == client }
 
-// carrier is the pipe end that the messages of the cell, not the answers to
+// dataPipe is the pipe end that the messages of the cell, not the answers to
 // them, pass through on this side.
-func (e *end) carrier() *syspipe.End {
-	if e.Role == sender || e.Role == asker {
+func (e *endpoint) dataPipe() *syspipe.End {
+	if e.Role == sender || e.Role == client {
 		return e.out
 	}
 	return e.in
 }
 
-// say tells the other end to go on, from a moment on the shared clock where
+// signalPeer tells the other end to go on, from a moment on the shared clock where
 // messages fall due.
-func (e *end) say(start int64) error {
-	_, err := e.signal.Write(binary.NativeEndian.AppendUint64(nil, uint64(start)))
+func (e *endpoint) signalPeer(start int64) error {
+	_, err := e.toPeer.Write(binary.NativeEndian.AppendUint64(nil, uint64(start)))
 	return err
 }
 
-// hear waits until the other end says to go on.
-func (e *end) hear() (start int64, err error) {
+// awaitPeer waits until the other end says to go on.
+func (e *endpoint) awaitPeer() (start int64, err error) {
 	var b [8]byte
-	_, err = io.ReadFull(e.await, b[:])
+	_, err = io.ReadFull(e.fromPeer, b[:])
 	return int64(binary.NativeEndian.Uint64(b[:])), err
 }
 
@@ -140,8 +140,8 @@ func explain(when string, err error) error {
 	return fmt.Errorf("%s: %w", when, err)
 }
 
-// look notes the CPU that this end runs on now.
-func (e *end) look() {
+// sampleCPU notes the CPU that this end runs on now.
+func (e *endpoint) sampleCPU() {
 	if cpu, ok := placement.Current(); ok {
 		e.cpus[cpu] = true
 	}

@@ -11,7 +11,7 @@ import (
 // Cells that are finished in one round are told the same of the machine, however
 // much is done meanwhile.
 func TestARoundIsToldOnce(t *testing.T) {
-	s := newSurroundings()
+	s := newInterference()
 	s.before, s.lasting = machine.Usage{}, []string{"clock: slow; find another"}
 	if got := s.warnings(); !slices.Equal(got, s.lasting) {
 		t.Errorf("nothing known of others: %q", got)
@@ -20,7 +20,7 @@ func TestARoundIsToldOnce(t *testing.T) {
 	if got := s.warnings(); !slices.Equal(got, s.latest) {
 		t.Errorf("the same round: %q", got)
 	}
-	s.passed()
+	s.nextRound()
 	if got := s.warnings(); !slices.Equal(got, s.lasting) {
 		t.Errorf("the next round: %q", got)
 	}
@@ -33,15 +33,15 @@ func TestRecordsAreWarnedOfTheMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.around = &surroundings{latest: []string{"load: others; stop them"}}
+	r.interference = &interference{latest: []string{"load: others; stop them"}}
 	for samples, want := range map[int]int{0: 0, 1: 1} {
-		c := &progress{record: results.Record{Cell: cell(), Samples: make([]results.Sample, samples)}}
+		c := &cellRun{record: results.Record{Cell: cell(), Samples: make([]results.Sample, samples)}}
 		if err := r.finish(c, "interrupted"); err != nil {
 			t.Fatal(err)
 		}
 		got := 0
 		for _, w := range c.record.Warnings {
-			if w == r.around.latest[0] {
+			if w == r.interference.latest[0] {
 				got++
 			}
 		}
