@@ -10,26 +10,25 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// pointLabels writes labels beside points: to the upper right, or at the first
-// other corner where there is room, no other label, and nothing drawn; or, where
-// there is no such corner, across what is drawn.
+// pointLabels writes labels beside points: to the upper right, or at the first other corner that
+// has room, no other label, and nothing drawn; if there is no such corner, across what is drawn.
 type pointLabels struct {
-	of    []Point // with a label each
-	drawn []Point // what else the panel shows: points, and places along its lines
+	labelled []Point
+	drawn    []Point // everything the panel shows: points, and places along its lines
 }
 
-// add notes the labels of a series, and what is drawn of it.
+// add collects the labels of a series, and the places where it is drawn.
 func (l *pointLabels) add(f axes, s Series) {
 	points := f.positions(s.Points)
 	l.drawn = append(l.drawn, points...)
 	if s.Shape != Dots {
 		l.drawn = append(l.drawn, interpolate(points)...)
 	}
-	l.of = append(l.of, slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return p.Label == "" })...)
+	l.labelled = append(l.labelled, slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return p.Label == "" })...)
 }
 
-// interpolate are places along the lines that join points, close enough to each
-// other that no label passes through.
+// interpolate returns places along the lines that join points, so close to each other that no label
+// fits between them.
 func interpolate(points []Point) []Point {
 	const steps = 32
 	var out []Point
@@ -45,7 +44,7 @@ func interpolate(points []Point) []Point {
 
 // Plot implements [plot.Plotter].
 func (l pointLabels) Plot(c draw.Canvas, p *plot.Plot) {
-	if len(l.of) == 0 {
+	if len(l.labelled) == 0 {
 		return
 	}
 	atX, atY := p.Transforms(&c)
@@ -55,15 +54,15 @@ func (l pointLabels) Plot(c draw.Canvas, p *plot.Plot) {
 		at, r := vg.Point{X: atX(pt.X), Y: atY(pt.Y)}, lineWidth
 		drawn = append(drawn, vg.Rectangle{Min: vg.Point{X: at.X - r, Y: at.Y - r}, Max: vg.Point{X: at.X + r, Y: at.Y + r}})
 	}
-	for _, pt := range l.of {
+	for _, pt := range l.labelled {
 		box := placeLabel(vg.Point{X: atX(pt.X), Y: atY(pt.Y)}, style, pt.Label, c.Rectangle, taken, drawn)
 		taken = append(taken, box)
 		c.FillText(style, box.Min, pt.Label)
 	}
 }
 
-// placeLabel finds the room for a label beside a point; where there is none it
-// stays at the upper right.
+// placeLabel finds room for a label beside a point; if there is none, it returns the
+// upper right corner.
 func placeLabel(at vg.Point, style text.Style, label string, within vg.Rectangle, taken, drawn []vg.Rectangle) vg.Rectangle {
 	const gap = markerRadius + 3
 	w, h := style.Width(label), style.Height(label)
@@ -88,7 +87,7 @@ func overlap(a, b vg.Rectangle) bool {
 	return a.Min.X < b.Max.X && b.Min.X < a.Max.X && a.Min.Y < b.Max.Y && b.Min.Y < a.Max.Y
 }
 
-// gridLines are a faint line at each labelled tick.
+// gridLines draws a faint line at each labelled tick.
 type gridLines struct{ x, y fittedScale }
 
 // Plot implements [plot.Plotter].
@@ -107,12 +106,12 @@ func (g gridLines) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// guide draws a [Guide].
+// A guide draws a [Guide].
 type guide struct {
 	Guide
 	axes
-	top  bool // the label of a vertical guide stands at its upper end
-	left bool // that of a horizontal one at its left end
+	top  bool // puts the label of a vertical guide at its upper end
+	left bool // puts the label of a horizontal guide at its left end
 }
 
 // Plot implements [plot.Plotter].
@@ -140,8 +139,8 @@ func (g guide) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// atTop says whether a vertical guide has more room for its label at its upper
-// end than at the lower, as far as points near it leave any.
+// atTop returns whether points near a vertical guide leave more room for its label at its upper end
+// than at the lower.
 func (f axes) atTop(g Guide, series []Series) bool {
 	below, above := f.y.max-f.y.min, f.y.max-f.y.min
 	for _, s := range series {
@@ -154,8 +153,8 @@ func (f axes) atTop(g Guide, series []Series) bool {
 	return above > below
 }
 
-// atLeft says whether a horizontal guide has more room for its label in its
-// left half than in the right one, as far as points above it leave any.
+// atLeft returns whether points above a horizontal guide leave more room for its label in the left
+// half of the panel than in the right one.
 func (f axes) atLeft(g Guide, series []Series) bool {
 	y := f.y.at(g.Value)
 	left, right := f.y.max-y, f.y.max-y
@@ -174,7 +173,7 @@ func (f axes) atLeft(g Guide, series []Series) bool {
 	return left > right
 }
 
-// emptyNote is a word in the middle of a panel that has nothing else to show.
+// emptyNote is a text in the middle of a panel that has nothing else to show.
 type emptyNote string
 
 // Plot implements [plot.Plotter].

@@ -2,11 +2,12 @@ package plots
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 )
 
-// A Chart is a picture as data: what it says, before anything is drawn. Its
-// panels share both axes, so that they can be compared, unless Scales says else.
+// A Chart is a picture as data, before anything is drawn. Its panels share both axes, so that they
+// can be compared, unless Scales says otherwise.
 type Chart struct {
 	Name     string   `json:"name"` // of the files, without an ending; the same for the same records
 	Title    string   `json:"title"`
@@ -16,7 +17,7 @@ type Chart struct {
 	Columns  int      `json:"columns,omitempty"` // panels side by side, at most 3; 0 is 2
 	Panels   []Panel  `json:"panels"`            // row by row
 	Scales   Sharing  `json:"scales,omitempty"`
-	Dodge    bool     `json:"dodge,omitempty"` // series are drawn a few points beside each other, for intervals that would cover each other
+	Dodge    bool     `json:"dodge,omitempty"` // draws series a few points beside each other, so that their intervals do not overlap
 	Notes    []string `json:"notes,omitempty"` // small print under the picture: how to read it, what is left out
 }
 
@@ -27,16 +28,16 @@ type Panel struct {
 	Guides []Guide  `json:"guides,omitempty"`
 }
 
-// A Series is one line of a panel. Its colour, dash and marker follow from
-// its name, so that a framing looks the same in every picture.
+// A Series is one line of a panel. Its name decides its colour, dash and marker, so that a framing
+// looks the same in every picture.
 type Series struct {
 	Name      string  `json:"name"`
-	Reference bool    `json:"reference,omitempty"` // what the others are held against: drawn behind them, in ink, without a marker
+	Reference bool    `json:"reference,omitempty"` // what the others are compared with: drawn behind them, in black, without a marker
 	Shape     Shape   `json:"shape,omitempty"`
 	Points    []Point `json:"points"` // ascending by X, unless the order is the meaning
 }
 
-// A Shape says how the points of a series are joined.
+// A Shape is a way to join the points of a series.
 type Shape string
 
 // Shapes of a series.
@@ -46,8 +47,7 @@ const (
 	Dots  Shape = "dots"  // points with their intervals, not joined: categories, or a scatter
 )
 
-// A Point is one figure with the interval it is known within. An exact figure
-// has Low and High equal to Y.
+// A Point is one figure with its interval. An exact figure has Low and High equal to Y.
 type Point struct {
 	X     float64 `json:"x"`
 	Y     float64 `json:"y"`
@@ -59,15 +59,15 @@ type Point struct {
 	Computed bool `json:"computed,omitempty"` // not measured: its marker is hollow
 }
 
-// A Guide is a thin line across a panel at a value worth knowing: a pipe's
-// capacity, a documented limit.
+// A Guide is a thin line across a panel at a value worth knowing: a pipe's capacity, a documented
+// limit.
 type Guide struct {
 	Vertical bool    `json:"vertical,omitempty"` // at a value of X, else of Y
 	Value    float64 `json:"value"`
 	Label    string  `json:"label"`
 }
 
-// Sharing says which panels of a chart have an axis in common.
+// Sharing selects the panels of a chart that have an axis in common.
 type Sharing string
 
 // Sharings of axes.
@@ -77,11 +77,11 @@ const (
 	ShareNone Sharing = "none" // each panel has its own
 )
 
-// exact is a point without an interval.
+// exact returns a point without an interval.
 func exact(x, y float64) Point { return Point{X: x, Y: y, Low: y, High: y} }
 
-// dropSinglePoints splits off the charts of a single point, where there are others of
-// their kind: what they say is one figure.
+// dropSinglePoints omits the charts that hold a single point, unless there is no other chart: one
+// figure needs no picture.
 func dropSinglePoints(charts []Chart) (kept []Chart, omitted []Omission) {
 	for _, c := range charts {
 		if len(charts) > 1 && c.points() == 1 {
@@ -93,30 +93,37 @@ func dropSinglePoints(charts []Chart) (kept []Chart, omitted []Omission) {
 	return kept, omitted
 }
 
-// points counts those of all series.
+// series iterates over the series of all panels.
+func (c Chart) series() iter.Seq[*Series] {
+	return func(yield func(*Series) bool) {
+		for _, p := range c.Panels {
+			for i := range p.Series {
+				if !yield(&p.Series[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// points counts the points of all series.
 func (c Chart) points() int {
 	n := 0
-	for _, p := range c.Panels {
-		for _, s := range p.Series {
-			n += len(s.Points)
-		}
+	for s := range c.series() {
+		n += len(s.Points)
 	}
 	return n
 }
 
-// empty says whether the chart has no point at all.
+// empty returns whether the chart has no point at all.
 func (c Chart) empty() bool { return c.points() == 0 }
 
-// names lists the series of all panels, each name once: the legend.
-func (c Chart) names() []Series {
+// legend lists the series of all panels, each name once.
+func (c Chart) legend() []Series {
 	var out []Series
-	seen := map[string]bool{}
-	for _, p := range c.Panels {
-		for _, s := range p.Series {
-			if !seen[s.Name] {
-				seen[s.Name] = true
-				out = append(out, s)
-			}
+	for s := range c.series() {
+		if !slices.ContainsFunc(out, func(o Series) bool { return o.Name == s.Name }) {
+			out = append(out, *s)
 		}
 	}
 	return out
@@ -124,7 +131,7 @@ func (c Chart) names() []Series {
 
 func byX(a, b Point) int { return cmp.Compare(a.X, b.X) }
 
-// addPoint appends a point to the series of a name, which is made if need be.
+// addPoint appends a point to the series with a name, which it adds if there is none.
 func addPoint(series []Series, name string, p Point) []Series {
 	i := slices.IndexFunc(series, func(s Series) bool { return s.Name == name })
 	if i < 0 {
@@ -134,7 +141,7 @@ func addPoint(series []Series, name string, p Point) []Series {
 	return series
 }
 
-// withShape gives all series a shape.
+// withShape sets the shape of all series.
 func withShape(series []Series, shape Shape) []Series {
 	for i := range series {
 		series[i].Shape = shape

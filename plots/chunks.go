@@ -12,11 +12,11 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// tuneCharts draw both sides of the choice of a chunk size: how long a small
-// message waits behind large ones, and what the chunks cost.
+// tuneCharts show both sides of the choice of a chunk size: how long a small message waits
+// behind large ones, and what chunks cost.
 func tuneCharts(set *results.Set) []Chart {
 	var out []Chart
-	v := tuneView(set)
+	v := tuneRecords(set)
 	if len(v.records) == 0 {
 		return nil
 	}
@@ -26,9 +26,8 @@ func tuneCharts(set *results.Set) []Chart {
 	return slices.DeleteFunc(out, Chart.empty)
 }
 
-// tuneView takes tune records for measurements, which in their cells and
-// samples they are.
-func tuneView(set *results.Set) selection {
+// tuneRecords selects tune records as measurements, which their cells and samples are.
+func tuneRecords(set *results.Set) selection {
 	var records []results.Record
 	for _, u := range set.Tunes {
 		if len(u.Samples) > 0 {
@@ -43,11 +42,11 @@ func tuneView(set *results.Set) selection {
 	})
 }
 
-// minFramings are those that a choice is tried with for messages of another
-// size than that of most records; more are a choice of their own.
+// minFramings is the number of framings that tune tries with messages of a second size to check
+// its choice; more framings are a choice of their own.
 const minFramings = 3
 
-// tuneFiles are the dimensions that neither chart shows in itself.
+// tuneFiles lists the dimensions that neither chart shows.
 func (v selection) tuneFiles() []dimension {
 	var out []dimension
 	for _, d := range []dimension{machine, "size", "placement", "pipe", "io", "rate", "messages"} {
@@ -58,9 +57,9 @@ func (v selection) tuneFiles() []dimension {
 	return out
 }
 
-// waitChart holds the wait of small messages against chunk size: a panel a
-// reader's rate. The lines are p50, p99 and what the rule of thumb predicts,
-// and p50 of what else was tried.
+// waitChart shows the wait of small messages against chunk size, with a panel for each reader
+// rate limit. The lines are p50, p99, the prediction of the rule of thumb, and p50 of each other
+// variant.
 func (p chartGroup) waitChart() Chart {
 	c := Chart{
 		Name:     "wait" + p.suffix,
@@ -76,21 +75,21 @@ func (p chartGroup) waitChart() Chart {
 		panel := Panel{Title: "reader at " + display("drain", drain)}
 		plain := own.withVariant(chunked.mainVariant())
 		panel.Series = append(plain.predicted(), plain.chunkLine("p50", medianOf("due.p50")), plain.chunkLine("p99", medianOf("due.p99")))
-		for _, lever := range chunked.otherVariants() {
-			panel.Series = append(panel.Series, own.withVariant(lever).chunkLine("p50, "+lever, medianOf("due.p50")))
+		for _, variant := range chunked.otherVariants() {
+			panel.Series = append(panel.Series, own.withVariant(variant).chunkLine("p50, "+variant, medianOf("due.p50")))
 		}
 		panel.Guides = p.where("drain", drain).unchunkedWait()
 		c.Panels = append(c.Panels, panel)
 	}
-	if slices.ContainsFunc(c.names(), func(s Series) bool { return s.Name == predictedName }) {
+	if slices.ContainsFunc(c.legend(), func(s Series) bool { return s.Name == predictedName }) {
 		c.Notes = append(c.Notes, "Predicted: (pipe capacity + chunk) ÷ the reader's rate.")
 	}
 	c.Notes = append(c.Notes, intervalNote)
 	return c
 }
 
-// variantOf names what a record has beside its chunk size: its pipe's capacity,
-// or what its sender does.
+// variantOf names what tune varied beside the chunk size: the pipe's capacity, or what the
+// sender does.
 func (v selection) variantOf(r results.Record) string {
 	switch name, value, _ := strings.Cut(r.Cell.Sender, "="); name {
 	case "watermark":
@@ -105,7 +104,7 @@ func (v selection) variantOf(r results.Record) string {
 	return cmp.Or(r.Cell.Sender, "pipe of "+display("capacity", v.valueOf("capacity", r)))
 }
 
-// variantCounts are how many records each lever has.
+// variantCounts counts the records of each variant.
 func (v selection) variantCounts() map[string]int {
 	counts := map[string]int{}
 	for _, r := range v.records {
@@ -114,12 +113,12 @@ func (v selection) variantCounts() map[string]int {
 	return counts
 }
 
-// mainVariant is the one of most records: that of the sizes to choose from.
+// mainVariant returns the variant of most records: the one with all sizes to choose from.
 func (v selection) mainVariant() string {
 	usual, most := "", 0
-	for lever, n := range v.variantCounts() {
-		if n > most || n == most && lever < usual {
-			usual, most = lever, n
+	for variant, n := range v.variantCounts() {
+		if n > most || n == most && variant < usual {
+			usual, most = variant, n
 		}
 	}
 	return usual
@@ -127,15 +126,15 @@ func (v selection) mainVariant() string {
 
 func (v selection) otherVariants() []string {
 	usual := v.mainVariant()
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(v.variantCounts())), func(lever string) bool { return lever == usual })
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(v.variantCounts())), func(variant string) bool { return variant == usual })
 }
 
-// withVariant are the records of a lever.
-func (v selection) withVariant(lever string) selection {
-	return v.keep(func(r results.Record) bool { return v.variantOf(r) == lever })
+// withVariant selects the records of a variant.
+func (v selection) withVariant(variant string) selection {
+	return v.keep(func(r results.Record) bool { return v.variantOf(r) == variant })
 }
 
-// chunkLine is a figure against chunk size.
+// chunkLine makes a series of a figure against chunk size.
 func (v selection) chunkLine(name string, of estimator) Series {
 	s := Series{Name: name}
 	specs := v.values("framing")
@@ -150,8 +149,8 @@ func (v selection) chunkLine(name string, of estimator) Series {
 
 const predictedName = "predicted"
 
-// predicted is the wait that the pipe's capacity, the chunk and the reader's
-// rate make, where the reader has one.
+// predicted returns the wait that follows from the pipe's capacity, the chunk and the reader's
+// rate limit, if the reader has one.
 func (v selection) predicted() []Series {
 	s := v.chunkLine(predictedName, func(line, _ selection, x float64) (Point, bool) {
 		for _, r := range line.records {
@@ -168,7 +167,7 @@ func (v selection) predicted() []Series {
 	return []Series{s}
 }
 
-// unchunkedWait marks what small messages wait where large ones are not cut.
+// unchunkedWait marks the wait of small messages where large ones are not cut.
 func (v selection) unchunkedWait() []Guide {
 	whole := v.keep(func(r results.Record) bool { return r.Cell.Framing == "ndjson" })
 	if p, ok := medianOf("due.p99")(whole, whole, 0); ok {
@@ -177,9 +176,9 @@ func (v selection) unchunkedWait() []Guide {
 	return nil
 }
 
-// paretoChart holds both sides of the choice: the wait behind each reader
-// against goodput with the fastest, since behind a slow one all sizes have the
-// goodput that it leaves them. What is best lies to the lower right.
+// paretoChart shows both sides of the choice: the wait with each reader against goodput with the
+// fastest, since a slow reader leaves all sizes the same goodput. The best is at the lower
+// right.
 func (p chartGroup) paretoChart() Chart {
 	c := Chart{
 		Name:     "pareto" + p.suffix,
@@ -200,9 +199,9 @@ func (p chartGroup) paretoChart() Chart {
 		for _, name := range plain.wait.families() {
 			panel.Series = append(panel.Series, plain.line(name))
 		}
-		for _, lever := range p.otherVariants() {
-			if s := (tradeoff{fast.withVariant(lever), own.withVariant(lever)}).line("chunked"); len(s.Points) > 0 {
-				s.Name, s.Points[0].Label = lever, "" // its chunk size is one of the line's
+		for _, variant := range p.otherVariants() {
+			if s := (tradeoff{fast.withVariant(variant), own.withVariant(variant)}).line("chunked"); len(s.Points) > 0 {
+				s.Name, s.Points[0].Label = variant, "" // its chunk size is one of the line's
 				panel.Series = append(panel.Series, s)
 			}
 		}
@@ -214,12 +213,11 @@ func (p chartGroup) paretoChart() Chart {
 	return c
 }
 
-// tradeoff are the records that say what sizes cost, and those that say how long
-// small messages wait.
+// A tradeoff holds the records that tell what sizes cost, and those that tell how long small
+// messages wait.
 type tradeoff struct{ cost, wait selection }
 
-// line joins the chunk sizes of a framing, or is the point of one that does
-// not cut.
+// line joins the chunk sizes of a framing, or is the single point of a framing without chunks.
 func (v tradeoff) line(name string) Series {
 	s := Series{Name: name, Shape: Curve}
 	specs := slices.DeleteFunc(v.wait.values("framing"), func(spec string) bool { return family(spec) != name })
@@ -236,7 +234,7 @@ func (v tradeoff) line(name string) Series {
 	return s
 }
 
-// chunkLabel is the chunk size of a spec, or the spec where it has none.
+// chunkLabel returns the chunk size of a spec, or the spec if it has none.
 func chunkLabel(spec string) string {
 	if n := chunkOf(spec); n > 0 {
 		return results.FormatSize(int64(n))
@@ -244,7 +242,7 @@ func chunkLabel(spec string) string {
 	return spec
 }
 
-// point is goodput and wait of one framing.
+// point returns goodput and wait of one framing.
 func (v tradeoff) point(spec string) (Point, bool) {
 	cost, wait := v.cost.where("framing", spec), v.wait.where("framing", spec)
 	x, okX := medianOf("goodput")(cost, cost, 0)
@@ -252,8 +250,8 @@ func (v tradeoff) point(spec string) (Point, bool) {
 	return y, okX && okY
 }
 
-// recommended are the points that the records recommend, at a reader's rate:
-// runs may differ.
+// recommended returns the points that the records recommend for a reader rate limit: runs may
+// differ.
 func (p chartGroup) recommended(plain tradeoff, drain string) Series {
 	s := Series{Name: "recommended", Shape: Dots}
 	for _, u := range p.set.Tunes {
@@ -270,8 +268,8 @@ func (p chartGroup) recommended(plain tradeoff, drain string) Series {
 	return s
 }
 
-// chunkCharts hold goodput against chunk size where a run tried at least three:
-// a line a message size.
+// chunkCharts show goodput against chunk size if a run tried at least three: a line for each
+// message size.
 func chunkCharts(set *results.Set) []Chart {
 	v := measuredIn(set, func(r results.Record) bool {
 		return isStream(r) && chunkOf(r.Cell.Framing) > 0 && !isRaw(r.Cell.Framing)
@@ -302,7 +300,7 @@ func (v selection) chunkChart(name string) []Chart {
 		}
 		for _, placement := range p.values("placement") {
 			c.Panels = append(c.Panels, Panel{
-				Title:  facetTitle("placement", placement),
+				Title:  panelTitle("placement", placement),
 				Series: p.where("placement", placement).chunkLines(),
 			})
 		}
@@ -328,13 +326,12 @@ func (v selection) chunkLines() []Series {
 	return out
 }
 
-// maxSeriesOfFraming is how many sizes of one framing a chart shows as lines; more
-// than that is a sweep, which has a chart of its own.
+// maxSeriesOfFraming is the number of sizes of one framing that a chart shows as lines; more
+// sizes are a sweep, which has a chart of its own.
 const maxSeriesOfFraming = 3
 
-// limitSeries keeps of a framing with many sizes the smallest, the largest, and of
-// the others the one with the most records, and says so. The reference comes
-// first.
+// limitSeries keeps the smallest and the largest of a framing with many sizes, and of the others
+// the one with the most records; note says so. The reference comes first.
 func (v selection) limitSeries(d dimension) (values []string, note string) {
 	values = v.values(d)
 	slices.SortStableFunc(values, func(a, b string) int { return cmp.Or(rank(a)-rank(b), compareChunks(a, b)) })
@@ -354,7 +351,7 @@ func (v selection) limitSeries(d dimension) (values []string, note string) {
 	return values, note
 }
 
-// fullest is the value with the most records, the middle one of several.
+// fullest returns the value with the most records, the middle one of several.
 func (v selection) fullest(d dimension, values []string) string {
 	best := values[len(values)/2]
 	most := len(v.where(d, best).records)
@@ -368,7 +365,7 @@ func (v selection) fullest(d dimension, values []string) string {
 
 func compareChunks(a, b string) int { return chunkOf(a) - chunkOf(b) }
 
-// chunkOf is the size in a framing's spec, 0 where there is none.
+// chunkOf returns the size in a framing's spec, 0 if it has none.
 func chunkOf(spec string) int {
 	_, size, _ := strings.Cut(spec, ":")
 	n, err := strconv.Atoi(size)
@@ -378,7 +375,7 @@ func chunkOf(spec string) int {
 	return n
 }
 
-// families lists the framings that have a size, without it.
+// families lists the framings without their sizes.
 func (v selection) families() []string {
 	var out []string
 	for _, spec := range v.values("framing") {

@@ -8,8 +8,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// counterCharts hold what the strategies of io reach and meet: goodput, and
-// calls refused, short writes and waits, for a framing and size that all of them were measured at.
+// counterCharts compare the io strategies: goodput, and refused calls, short writes and waits,
+// for a framing and size that all of them were measured with.
 func counterCharts(set *results.Set) []Chart {
 	v := measuredIn(set, isStream)
 	if !v.varies("io") {
@@ -46,7 +46,7 @@ func counterCharts(set *results.Set) []Chart {
 	return slices.DeleteFunc(out, Chart.empty)
 }
 
-// strategyChart holds the goodput of each strategy, a line a kind of pipe.
+// strategyChart shows the goodput of each strategy, with a line for each kind of pipe.
 func (p chartGroup) strategyChart(strategies []string) Chart {
 	c := Chart{
 		Name:     "io" + p.suffix,
@@ -79,8 +79,8 @@ func (v selection) framings() string {
 	return "all framings"
 }
 
-// mostMeasured keeps of a dimension the value with the most records: the one at
-// which most can be compared.
+// mostMeasured selects the value of a dimension with the most records, which allows the most
+// comparisons.
 func (v selection) mostMeasured(d dimension) selection {
 	best := selection{set: v.set, fields: v.fields}
 	for _, value := range v.values(d) {
@@ -91,11 +91,11 @@ func (v selection) mostMeasured(d dimension) selection {
 	return best
 }
 
-// typicalSize is the message size of figures that are shown for one size alone:
-// the usual capacity of a pipe.
+// typicalSize is the message size of figures that are shown for one size only: the usual
+// capacity of a pipe.
 const typicalSize = 64 << 10
 
-// nearest keeps the message size that is nearest to a size, by ratio.
+// nearest selects the message size that is nearest to a size, by ratio.
 func (v selection) nearest(size float64) selection {
 	best, distance := v, math.Inf(1)
 	for _, value := range v.values("size") {
@@ -107,7 +107,7 @@ func (v selection) nearest(size float64) selection {
 	return best
 }
 
-// ioCounters are counters of an end that tell how it waited.
+// ioCounters are the counters of an end that tell how it waited.
 var ioCounters = []struct {
 	name string
 	of   func(results.Counters) *int64
@@ -131,8 +131,8 @@ func (v selection) counterDots(strategies []string) []Series {
 	return out
 }
 
-// counterPerMiB is a counter of both ends over the payload, a sample each. An end
-// that does not have it counts for nothing; where neither has, there is none.
+// counterPerMiB returns a counter of both ends over the payload, for each sample. An end without
+// the counter counts as 0; a sample in which neither end has it is left out.
 func (v selection) counterPerMiB(of func(results.Counters) *int64) []float64 {
 	var out []float64
 	for _, s := range v.samples() {

@@ -13,8 +13,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// A curve is what a fault's evidence may hold under "curve": evidence that
-// says more as a picture.
+// A curveEvidence is what a fault's evidence may hold under "curve": evidence that says more as
+// a picture.
 type curveEvidence struct {
 	Title  string `json:"title"`
 	X      string `json:"x"` // what the axis shows, with its unit: "message size, B"
@@ -87,7 +87,7 @@ func (e curveEvidence) chart() Chart {
 	return c
 }
 
-// axisOf lays out what a label names, by the unit at its end.
+// axisOf makes an axis of a label, by the unit at its end.
 func axisOf(label string) Axis {
 	name, unit, _ := strings.Cut(label, ", ")
 	switch {
@@ -103,11 +103,11 @@ func axisOf(label string) Axis {
 	return Axis{Label: label, Scale: Log, Unit: Number}
 }
 
-// maxCategories is how many rows a chart of categories has at the most.
+// maxCategories is the largest number of rows of a chart of categories.
 const maxCategories = 30
 
-// noiseCharts hold what doctor found: for each cell and metric the figures of
-// invocations that nothing distinguishes, each over their median.
+// noiseCharts show what doctor found: for each cell and metric the figures of identical
+// invocations, each over their median.
 func noiseCharts(set *results.Set) []Chart {
 	c := Chart{
 		Name:     "noise",
@@ -136,8 +136,7 @@ func noiseCharts(set *results.Set) []Chart {
 	return slices.DeleteFunc([]Chart{c}, Chart.empty)
 }
 
-// noiseTitle names a noise record's cell, metric, and machine where there are
-// several.
+// noiseTitle names a noise record's cell, metric, and machine if there are several.
 func noiseTitle(set *results.Set, n results.Noise) []string {
 	title := []string{n.Metric, framingTitle(n.Cell.Framing), results.FormatSize(int64(n.Cell.Size)), n.Cell.Placement, n.Cell.Pattern}
 	if len(set.Machines()) > 1 {
@@ -146,17 +145,17 @@ func noiseTitle(set *results.Set, n results.Noise) []string {
 	return title
 }
 
-// probeCharts draw the rules of the pipes that have a size or a time: what
-// writes of a size fill a pipe with, and how long things take.
+// probeCharts show the rules of the pipes that have a size or a time: what fills a pipe with
+// writes of a size, and how long things take.
 func probeCharts(set *results.Set) []Chart {
 	return slices.DeleteFunc([]Chart{fillChart(set), probeTimes(set)}, Chart.empty)
 }
 
-// fillStep begins the steps that fill a pipe with writes of one size, which
-// follows it.
+// fillStep begins the name of the probe steps that fill a pipe with writes of one size; the size
+// follows.
 const fillStep = "capacity/fill/"
 
-// fillChart holds what a pipe takes against the size of the writes that fill it.
+// fillChart shows how much a pipe takes against the size of the writes that fill it.
 func fillChart(set *results.Set) Chart {
 	c := Chart{
 		Name:  "fill",
@@ -174,10 +173,10 @@ func fillChart(set *results.Set) Chart {
 	return c
 }
 
-// fillPanel is that of one machine: kinds of pipes and their documented rules
-// are lines enough for one.
+// fillPanel shows one machine: kinds of pipes and their documented rules are lines enough for a
+// panel.
 func fillPanel(set *results.Set, id string) Panel {
-	panel := Panel{Title: machineAbove(set, id)}
+	panel := Panel{Title: machineTitleIn(set, id)}
 	for _, p := range set.Probes {
 		size, ok := strings.CutPrefix(p.Step, fillStep)
 		x, errX := strconv.ParseFloat(size, 64)
@@ -203,8 +202,8 @@ func fillPanel(set *results.Set, id string) Panel {
 	return panel
 }
 
-// predicted is the number that the documented rule of the system predicts: the
-// first word of the text, "32784 B (fs/pipe.c)".
+// predicted returns the number that the system's documented rule predicts: the first word of a
+// text such as "32784 B (fs/pipe.c)".
 func predicted(p results.Probe) (float64, bool) {
 	first, _, _ := strings.Cut(p.Documented, " ")
 	n, err := strconv.ParseFloat(first, 64)
@@ -213,16 +212,15 @@ func predicted(p results.Probe) (float64, bool) {
 
 func pipeOf(p results.Probe) string { return cmp.Or(p.Pipe, "pipe") }
 
-// machineAbove is what stands above a machine's panel, "" where it is the only
-// one.
-func machineAbove(set *results.Set, id string) string {
+// machineTitleIn returns the name of a machine, "" if it is the only one.
+func machineTitleIn(set *results.Set, id string) string {
 	if len(set.Machines()) < 2 {
 		return ""
 	}
 	return machineName(set, id)
 }
 
-// probeTimes holds the probes that found a time, a row each.
+// probeTimes shows the probes that found a time, a row each.
 func probeTimes(set *results.Set) Chart {
 	c := Chart{
 		Name:  "probe-times",
@@ -246,14 +244,14 @@ func probeTimes(set *results.Set) Chart {
 	}
 	for _, id := range distinct(set.Probes, func(p results.Probe) string { return set.Machine(p.Run) }) {
 		if series := panels[id]; len(series) > 0 {
-			c.Panels = append(c.Panels, Panel{Title: machineAbove(set, id), Series: withShape(series, Dots)})
+			c.Panels = append(c.Panels, Panel{Title: machineTitleIn(set, id), Series: withShape(series, Dots)})
 		}
 	}
 	c.Subtitle = environmentLines(set, set.Probes, func(p results.Probe) string { return p.Run })
 	return c
 }
 
-// number reads a value that JSON or a program made.
+// number reads a number from JSON or from a program.
 func number(v any) (float64, bool) {
 	switch n := v.(type) {
 	case float64:
@@ -269,8 +267,8 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// environmentLines describe the machine that lines of a set were found on, or
-// say how many there were.
+// environmentLines describes the machine on which lines of a set were found, or counts the
+// machines.
 func environmentLines[L any](set *results.Set, lines []L, run func(L) string) []string {
 	var found []results.Environment
 	for _, l := range lines {

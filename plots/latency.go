@@ -16,8 +16,8 @@ var latencyKinds = []struct{ key, name, title string }{
 	{"service", "service", "Time from when a message was sent"},
 }
 
-// latencyCharts hold the distributions of times, on an axis that gives each
-// further nine the same room: a panel a size and placement.
+// latencyCharts show distributions of times, on an axis that gives each further nine the same
+// room, with a panel for each size and placement.
 func latencyCharts(set *results.Set) []Chart {
 	var out []Chart
 	for _, kind := range latencyKinds {
@@ -33,10 +33,10 @@ func latencyCharts(set *results.Set) []Chart {
 	return slices.DeleteFunc(out, Chart.empty)
 }
 
-// maxSizes is how many message sizes a distribution has panels for.
+// maxSizes is the number of message sizes that a distribution has panels for.
 const maxSizes = 3
 
-// distribution draws the whole curve of each line, size and placement.
+// distribution draws the whole curve of each series, size and placement.
 func (p chartGroup) distribution(key, name, title string, lines dimension) Chart {
 	placements := p.values("placement")
 	c := Chart{
@@ -101,7 +101,7 @@ func (v selection) curves(d dimension, values []string, key string) []Series {
 	return out
 }
 
-// latency puts the distributions of all samples together.
+// latency merges the distributions of all samples.
 func (v selection) latency(key string) (results.Latency, bool) {
 	var all []results.Latency
 	for _, s := range v.samples() {
@@ -116,7 +116,7 @@ func (v selection) latency(key string) (results.Latency, bool) {
 	return l, err == nil
 }
 
-// minCurveCount is how many observations the shortest curve takes, one up to p50.
+// minCurveCount is the number of observations that the shortest curve takes, one up to p50.
 const minCurveCount = 20
 
 // observations counts those of a record.
@@ -128,12 +128,11 @@ func observations(r results.Record, key string) int64 {
 	return n
 }
 
-// curveStep is the distance of two points of a curve, in nines.
+// curveStep is the distance between two points of a curve, in nines.
 const curveStep = 0.05
 
-// curve reads a distribution off at equal steps of its axis, up to the last
-// percentile that ten observations lie beyond, with a marker at p50 and at
-// each nine.
+// curve reads a distribution at equal steps of its axis, up to the last percentile that has ten
+// observations beyond it, with a marker at p50 and at each nine.
 func curve(l results.Latency) []Point {
 	h, err := l.Histogram()
 	if err != nil || l.Count < minCurveCount {
@@ -153,7 +152,7 @@ func curve(l results.Latency) []Point {
 	return slices.Insert(points, 1+int(ninesOf(0.5)/curveStep), at(ninesOf(0.5), true))
 }
 
-// percentiles draws p50 and p99 against message size, a row each.
+// percentiles draws p50 and p99 against message size, in a row each.
 func (p chartGroup) percentiles(key, name, title string, lines dimension) Chart {
 	placements := p.values("placement")
 	c := Chart{

@@ -26,11 +26,11 @@ const (
 	gapX, gapY  = vg.Length(14), vg.Length(12)
 )
 
-// layout is where the parts of a picture stand: title and subtitle, the panels in a grid, the
-// legend below them where no line can run through it, and the notes.
+// layout arranges the parts of a picture: title and subtitle, the panels in a grid, the legend below
+// them where no line can run through it, and the notes.
 type layout struct {
 	chart         Chart
-	axes          []axes // a panel each
+	axes          []axes // of each panel
 	columns, rows int
 	legend        [][]Series // by row
 	notes         []string   // wrapped to the picture's width
@@ -39,19 +39,18 @@ type layout struct {
 
 func newLayout(c Chart) layout {
 	columns := max(1, min(len(c.Panels), cmp.Or(c.Columns, 2), 3))
-	f := layout{chart: c, columns: columns}
+	f := layout{chart: c, columns: columns, rows: (len(c.Panels) + columns - 1) / columns}
 	for i := range c.Panels {
 		f.axes = append(f.axes, newAxes(c, i, columns, 12/columns))
 	}
-	f.rows = (len(c.Panels) + columns - 1) / columns
-	f.legend = legendRows(c.unnamed())
-	f.subtitle = wrapAll(c.Subtitle, textStyle(smallSize, muted, false), pictureWidth-2*margin)
-	f.notes = wrapAll(c.Notes, textStyle(smallSize, muted, false), pictureWidth-2*margin)
+	f.legend = c.legendRows()
+	f.subtitle = wrapLines(c.Subtitle, textStyle(smallSize, muted, false), pictureWidth-2*margin)
+	f.notes = wrapLines(c.Notes, textStyle(smallSize, muted, false), pictureWidth-2*margin)
 	return f
 }
 
-// panelHeight is lower where panels stand side by side, and what a list of
-// categories needs.
+// panelHeight returns a lower height for panels side by side, and for a list of categories the
+// height that it needs.
 func (f layout) panelHeight() vg.Length {
 	if n := len(f.chart.Y.Categories); n > 0 {
 		return 60 + 18*vg.Length(n)
@@ -79,7 +78,7 @@ func (f layout) footer() vg.Length {
 	return h
 }
 
-// drawOn puts the picture on a canvas of its size.
+// drawOn draws the picture on a canvas of its size.
 func (f layout) drawOn(c draw.Canvas) {
 	c.SetColor(background)
 	c.Fill(c.Rectangle.Path())
@@ -139,7 +138,7 @@ func (f layout) drawFooter(c draw.Canvas) {
 	}
 }
 
-// swatch is a sample of a series, with its left end at a point.
+// swatch draws a legend's sample of a series, with its left end at a point.
 func (f layout) swatch(c draw.Canvas, s Series, at vg.Point) {
 	l := f.axes[0].styles[s.Name]
 	width := lineWidth
@@ -163,14 +162,10 @@ func entryWidth(s Series) vg.Length {
 	return swatchWidth + 4 + textStyle(legendSize, foreground, false).Width(s.title()) + 16
 }
 
-// unnamed lists the series that no axis names already.
-func (c Chart) unnamed() []Series {
-	return slices.DeleteFunc(c.names(), func(s Series) bool { return slices.Contains(c.X.Categories, s.Name) })
-}
-
-// legendRows breaks the legend to the picture's width. One series without a
-// name needs none.
-func legendRows(series []Series) [][]Series {
+// legendRows breaks the legend to the picture's width. It leaves out the series that the axis names
+// already; a single series without a name needs no legend.
+func (c Chart) legendRows() [][]Series {
+	series := slices.DeleteFunc(c.legend(), func(s Series) bool { return slices.Contains(c.X.Categories, s.Name) })
 	if len(series) == 1 && series[0].Name == "" {
 		return nil
 	}
@@ -186,25 +181,20 @@ func legendRows(series []Series) [][]Series {
 	return rows
 }
 
-func wrapAll(lines []string, style text.Style, width vg.Length) []string {
+// wrapLines breaks lines at spaces by the width of their letters.
+func wrapLines(lines []string, style text.Style, width vg.Length) []string {
 	var out []string
 	for _, line := range lines {
-		out = append(out, wrap(line, style, width)...)
+		current := ""
+		for _, word := range strings.Fields(line) {
+			longer := strings.TrimSpace(current + " " + word)
+			if current != "" && style.Width(longer) > width {
+				out = append(out, current)
+				longer = word
+			}
+			current = longer
+		}
+		out = append(out, current)
 	}
 	return out
-}
-
-// wrap breaks a line at spaces.
-func wrap(line string, style text.Style, width vg.Length) []string {
-	var out []string
-	current := ""
-	for _, word := range strings.Fields(line) {
-		longer := strings.TrimSpace(current + " " + word)
-		if current != "" && style.Width(longer) > width {
-			out = append(out, current)
-			longer = word
-		}
-		current = longer
-	}
-	return append(out, current)
 }

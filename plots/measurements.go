@@ -9,19 +9,19 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// isStream is a closed loop one way with messages of one size.
+// isStream selects closed loops one way with messages of one size.
 func isStream(r results.Record) bool { return isBulk(r) && r.Cell.Size > 0 }
 
-// isBulk is a closed loop one way.
+// isBulk selects closed loops one way.
 func isBulk(r results.Record) bool { return r.Cell.Pattern == "stream" && r.Cell.Rate == 0 }
 
-// sizeAxis is the x axis of everything that is held against the message size.
+// sizeAxis is the x axis of every chart against message size.
 var sizeAxis = Axis{Label: "message size", Scale: Log2, Unit: Bytes}
 
-// intervalNote says what the bars and the shade are.
+// intervalNote explains the bars and the shade.
 const intervalNote = "Points are medians over the samples; bars and shade are the 95 % interval of the median, with fewer than six samples their range."
 
-// goodputCharts hold goodput against message size: a line a framing, a panel a
+// goodputCharts show goodput against message size: a line for each framing, a panel for each
 // placement.
 func goodputCharts(set *results.Set) []Chart {
 	return bySize(set, Chart{
@@ -33,8 +33,8 @@ func goodputCharts(set *results.Set) []Chart {
 	}, medianOf("goodput"))
 }
 
-// growthCharts hold the time a byte takes against message size: flat is
-// linear, rising is worse than linear.
+// growthCharts show the time for a byte against message size: a flat line is linear growth, a
+// rising one is faster.
 func growthCharts(set *results.Set) []Chart {
 	charts := bySize(set, Chart{
 		Name:  "growth",
@@ -46,7 +46,7 @@ func growthCharts(set *results.Set) []Chart {
 	return slices.DeleteFunc(charts, func(c Chart) bool { return c.longestSeries() < 3 })
 }
 
-// longestSeries is the length of the longest series.
+// longestSeries returns the number of points of the longest series.
 func (c Chart) longestSeries() int {
 	most := 0
 	for _, p := range c.Panels {
@@ -57,8 +57,8 @@ func (c Chart) longestSeries() int {
 	return most
 }
 
-// bySize fills a chart with a figure of the streams; those of recorded
-// messages, which have no size in common, have charts of their own.
+// bySize fills a chart with a figure of the streams. Streams of recorded messages, which have no
+// size in common, get charts of their own.
 func bySize(set *results.Set, c Chart, of estimator) []Chart {
 	recorded := c
 	recorded.Name += "-recorded"
@@ -66,8 +66,8 @@ func bySize(set *results.Set, c Chart, of estimator) []Chart {
 		measuredIn(set, func(r results.Record) bool { return isBulk(r) && r.Cell.Size == 0 }).charts(recorded, of)...)
 }
 
-// charts fill a chart, and its siblings for whatever else varies, with a figure
-// against message size.
+// charts fills a chart with a figure against message size, and copies of it for each combination
+// of what else varies.
 func (v selection) charts(c Chart, of estimator) []Chart {
 	f := v.groupingFor("size", "placement")
 	var out []Chart
@@ -81,7 +81,7 @@ func (v selection) charts(c Chart, of estimator) []Chart {
 		}
 		for _, placement := range p.values("placement") {
 			filled.Panels = append(filled.Panels, Panel{
-				Title:  facetTitle("placement", placement),
+				Title:  panelTitle("placement", placement),
 				Series: p.where("placement", placement).seriesBy(f.series, shown, of),
 				Guides: p.where("placement", placement).capacityGuide(),
 			})
@@ -96,11 +96,11 @@ func (v selection) charts(c Chart, of estimator) []Chart {
 	return out
 }
 
-// byCategory lays a chart of one message size out by its lines: each is a point
-// above its name.
+// byCategory turns a chart against message size that has only one size into one with a column
+// for each series.
 func (c *Chart) byCategory() {
 	var names []string
-	for _, s := range c.names() {
+	for _, s := range c.legend() {
 		names = append(names, s.Name)
 	}
 	c.Title, _, _ = strings.Cut(c.Title, " against message size")
@@ -117,8 +117,8 @@ func (c *Chart) byCategory() {
 	}
 }
 
-// lines makes a series a value of the line dimension: the figure against
-// message size.
+// seriesBy makes a series of the figure against message size for each of the values in a
+// dimension.
 func (v selection) seriesBy(d dimension, values []string, of estimator) []Series {
 	var out []Series
 	for _, value := range values {
@@ -140,8 +140,7 @@ func (v selection) seriesBy(d dimension, values []string, of estimator) []Series
 	return out
 }
 
-// samples are those of all records of the view: of one cell, or of the same
-// cell in several runs.
+// samples returns the samples of all records: of one cell, or of the same cell in several runs.
 func (v selection) samples() []results.Sample {
 	var out []results.Sample
 	for _, r := range v.records {
@@ -150,7 +149,7 @@ func (v selection) samples() []results.Sample {
 	return out
 }
 
-// capacityGuide marks the pipe's capacity on a size axis, where it is one and
+// capacityGuide marks the pipe's capacity on a size axis if all samples have the same and it
 // lies among the sizes.
 func (v selection) capacityGuide() []Guide {
 	var capacities []int
@@ -177,8 +176,8 @@ func minOf(a, b int) int {
 	return min(a, b)
 }
 
-// overheadCharts hold the bytes that a framing adds against message size.
-// They are exact, and the same in every placement.
+// overheadCharts show the bytes that a framing adds against message size. They are exact, and
+// the same in every placement.
 func overheadCharts(set *results.Set) []Chart {
 	v := measuredIn(set, func(r results.Record) bool { return r.Cell.Size > 0 })
 	c := Chart{
@@ -203,11 +202,11 @@ func overheadCharts(set *results.Set) []Chart {
 	return []Chart{c}
 }
 
-// A figure is the point at x of the cells of one line, given all cells of the
-// panel at x; ok is false where their samples do not give it.
+// An estimator computes the point at x from the cells of one series, given all cells of the
+// panel at x; ok is false if their samples do not give it.
 type estimator func(line, panel selection, x float64) (p Point, ok bool)
 
-// medianOf is the median of a metric that [stat.Metrics] lists.
+// medianOf estimates the median of a metric that [stat.Metrics] lists.
 func medianOf(name string) estimator {
 	m := metricNamed(name)
 	return func(line, _ selection, x float64) (Point, bool) { return estimate(x, m.Values(line.samples())) }
@@ -221,7 +220,7 @@ func metricNamed(name string) stat.Metric {
 	return m
 }
 
-// perByte is the median of the time that a payload byte takes, in nanoseconds.
+// perByte estimates the median of the time for a payload byte, in nanoseconds.
 func perByte(line, _ selection, x float64) (Point, bool) {
 	var values []float64
 	for _, s := range line.samples() {
@@ -232,8 +231,8 @@ func perByte(line, _ selection, x float64) (Point, bool) {
 	return estimate(x, values)
 }
 
-// estimate is the median of values with its interval. Fewer samples than an
-// interval takes have their range instead.
+// estimate returns the median of values with its interval, or with their range if they are too
+// few for an interval.
 func estimate(x float64, values []float64) (Point, bool) {
 	values = slices.DeleteFunc(values, func(v float64) bool { return !finite(v) })
 	e := stat.Median(values)

@@ -5,7 +5,6 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -19,16 +18,16 @@ const (
 	dodge          = vg.Length(3)
 )
 
-// axes is what the panels of a chart have in common.
+// axes holds the scales of a panel, and the styles that all panels of its chart have in common.
 type axes struct {
 	chart  Chart
 	x, y   fittedScale
 	styles map[string]seriesStyle
-	shift  map[string]vg.Length // to the right, so that intervals at the same x do not cover each other
+	shift  map[string]vg.Length // to the right, so that intervals at the same x do not overlap
 }
 
-// newAxes fits the axes to the panels that share them with the i-th one.
-// xLabels is how many labels a panel is wide enough for.
+// newAxes fits the axes to the panels that share them with the i-th one. xLabels is the number of
+// labels that fit the width of a panel.
 func newAxes(c Chart, i, columns, xLabels int) axes {
 	xs, ys := coordinates(c.Panels)
 	switch first := i / columns * columns; c.Scales {
@@ -37,23 +36,15 @@ func newAxes(c Chart, i, columns, xLabels int) axes {
 	case ShareNone:
 		xs, ys = coordinates(c.Panels[i : i+1])
 	}
-	names := c.names()
-	f := axes{chart: c, x: c.X.fit(xs, xLabels), y: c.Y.fit(ys, 8), styles: assignStyles(names)}
-	if c.Dodge {
-		f.shift = dodged(names)
+	series := c.legend()
+	f := axes{chart: c, x: c.X.fit(xs, xLabels), y: c.Y.fit(ys, 8), styles: assignStyles(series), shift: map[string]vg.Length{}}
+	if c.Dodge { // spread the series around the true place of their points; the reference stays there
+		series = slices.DeleteFunc(series, func(s Series) bool { return s.Reference })
+		for i, s := range series {
+			f.shift[s.Name] = (vg.Length(i) - vg.Length(len(series)-1)/2) * dodge
+		}
 	}
 	return f
-}
-
-// dodged spreads the series around the true place of their points, where the
-// reference stays.
-func dodged(series []Series) map[string]vg.Length {
-	series = slices.DeleteFunc(slices.Clone(series), func(s Series) bool { return s.Reference })
-	shift := map[string]vg.Length{}
-	for i, s := range series {
-		shift[s.Name] = (vg.Length(i) - vg.Length(len(series)-1)/2) * dodge
-	}
-	return shift
 }
 
 // coordinates lists all values that panels have to show.
@@ -76,12 +67,14 @@ func coordinates(panels []Panel) (xs, ys []float64) {
 	return xs, ys
 }
 
-// plot makes gonum's plot of one panel. Positions are worked out here and
-// given to gonum on linear axes.
+// plot makes gonum's plot of one panel. It computes positions itself, and gives them to gonum on
+// linear axes.
 func (f axes) plot(p Panel, labelY bool) *plot.Plot {
 	out := plot.New()
 	out.BackgroundColor = nil
-	out.Title.Text, out.Title.TextStyle, out.Title.Padding = p.Title, panelTitle(), 5
+	title := textStyle(9.5, foreground, true)
+	title.XAlign, title.YAlign = draw.XCenter, draw.YTop
+	out.Title.Text, out.Title.TextStyle, out.Title.Padding = p.Title, title, 5
 	f.setUpAxis(&out.X, f.x, f.chart.X.Label, draw.XCenter, draw.YTop)
 	label := ""
 	if labelY {
@@ -93,7 +86,7 @@ func (f axes) plot(p Panel, labelY bool) *plot.Plot {
 		out.Add(guide{g, f, f.atTop(g, p.Series), f.atLeft(g, p.Series)})
 	}
 	var labels pointLabels
-	for _, s := range inOrder(p.Series) {
+	for _, s := range referencesFirst(p.Series) {
 		out.Add(f.series(s)...)
 		labels.add(f, s)
 	}
@@ -103,12 +96,6 @@ func (f axes) plot(p Panel, labelY bool) *plot.Plot {
 	}
 	out.X.Min, out.X.Max, out.Y.Min, out.Y.Max = f.x.min, f.x.max, f.y.min, f.y.max
 	return out
-}
-
-func panelTitle() text.Style {
-	t := textStyle(9.5, foreground, true)
-	t.XAlign, t.YAlign = draw.XCenter, draw.YTop
-	return t
 }
 
 func (f axes) setUpAxis(a *plot.Axis, r fittedScale, label string, x draw.XAlignment, y draw.YAlignment) {
@@ -126,23 +113,15 @@ func (f axes) setUpAxis(a *plot.Axis, r fittedScale, label string, x draw.XAlign
 	a.Min, a.Max = r.min, r.max
 }
 
-// inOrder puts reference lines first, so that they lie behind the others.
-func inOrder(series []Series) []Series {
-	out := slices.Clone(series)
-	slices.SortStableFunc(out, func(a, b Series) int {
-		switch {
-		case a.Reference == b.Reference:
-			return 0
-		case a.Reference:
-			return -1
-		default:
-			return 1
-		}
-	})
-	return out
+// referencesFirst orders series so that reference lines lie behind the others.
+func referencesFirst(series []Series) []Series {
+	isReference := func(s Series) bool { return s.Reference }
+	others := slices.DeleteFunc(slices.Clone(series), isReference)
+	references := slices.DeleteFunc(slices.Clone(series), func(s Series) bool { return !s.Reference })
+	return append(references, others...)
 }
 
-// series is everything that is drawn for one series, backmost first.
+// series returns the plotters that draw one series, backmost first.
 func (f axes) series(s Series) []plot.Plotter {
 	l := f.styles[s.Name]
 	points := f.positions(s.Points)
@@ -151,22 +130,31 @@ func (f axes) series(s Series) []plot.Plotter {
 	}
 	var out []plot.Plotter
 	if s.Shape == Line && len(points) > 1 {
-		out = append(out, f.band(points, l))
+		out = append(out, band(points, l))
 	}
 	if s.Shape != Dots && len(points) > 1 {
-		out = append(out, f.stroke(points, s, l))
+		width := lineWidth
+		if s.Reference {
+			width = referenceWidth
+		}
+		out = append(out, &plotter.Line{XYs: centres(points), LineStyle: l.line(width)})
 	}
 	if s.Shape != Curve {
-		out = append(out, f.intervals(points, l))
+		out = append(out, errorBars(points, l))
 	}
-	out = append(out, f.markers(points, s, l), f.hollowMarkers(points, l))
+	out = append(out, scatter(points, s, l))
+	if computed := slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return !p.Computed }); len(computed) > 0 {
+		inside := l
+		inside.color = background
+		out = append(out, &plotter.Scatter{XYs: centres(computed), GlyphStyle: inside.glyph(markerRadius * 0.55)})
+	}
 	for i, o := range out {
 		out[i] = shifted{o, f.shift[s.Name]}
 	}
 	return out
 }
 
-// shifted draws a plotter a little to the right of its place.
+// A shifted plotter draws another one a little to the right of its place.
 type shifted struct {
 	plot.Plotter
 	by vg.Length
@@ -179,7 +167,7 @@ func (s shifted) Plot(c draw.Canvas, p *plot.Plot) {
 	s.Plotter.Plot(c, p)
 }
 
-// positions turns values into positions and drops what is no number.
+// positions turns values into positions and drops points that have no finite value.
 func (f axes) positions(points []Point) []Point {
 	at := func(v float64) float64 { return f.y.at(f.chart.Y.clamp(v)) }
 	var out []Point
@@ -194,7 +182,7 @@ func (f axes) positions(points []Point) []Point {
 }
 
 // band shades the interval along a line.
-func (f axes) band(points []Point, l seriesStyle) plot.Plotter {
+func band(points []Point, l seriesStyle) plot.Plotter {
 	var outline plotter.XYs
 	for _, p := range points {
 		outline = append(outline, plotter.XY{X: p.X, Y: p.High})
@@ -205,14 +193,6 @@ func (f axes) band(points []Point, l seriesStyle) plot.Plotter {
 	return &plotter.Polygon{XYs: []plotter.XYs{outline}, Color: withAlpha(l.color, 26)}
 }
 
-func (f axes) stroke(points []Point, s Series, l seriesStyle) plot.Plotter {
-	width := lineWidth
-	if s.Reference {
-		width = referenceWidth
-	}
-	return &plotter.Line{XYs: centres(points), LineStyle: l.line(width)}
-}
-
 func centres(points []Point) plotter.XYs {
 	var out plotter.XYs
 	for _, p := range points {
@@ -221,9 +201,8 @@ func centres(points []Point) plotter.XYs {
 	return out
 }
 
-// intervals draws a bar from the low to the high end of each point that is
-// not exact.
-func (f axes) intervals(points []Point, l seriesStyle) plot.Plotter {
+// errorBars draws a bar from the low to the high end of each point that is not exact.
+func errorBars(points []Point, l seriesStyle) plot.Plotter {
 	bounded := slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return p.Low == p.High })
 	bars := &plotter.YErrorBars{
 		XYs:       centres(bounded),
@@ -236,9 +215,9 @@ func (f axes) intervals(points []Point, l seriesStyle) plot.Plotter {
 	return bars
 }
 
-// markers of a curve stand at its labelled points; those of a reference at
+// scatter draws the markers of a series: of a curve only those of its marked points, of a reference
 // none, unless it is a single point that no line would show.
-func (f axes) markers(points []Point, s Series, l seriesStyle) plot.Plotter {
+func scatter(points []Point, s Series, l seriesStyle) plot.Plotter {
 	switch {
 	case s.Shape == Curve:
 		points = slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return !p.Mark })
@@ -246,11 +225,4 @@ func (f axes) markers(points []Point, s Series, l seriesStyle) plot.Plotter {
 		l.marker = draw.CircleGlyph{}
 	}
 	return &plotter.Scatter{XYs: centres(points), GlyphStyle: l.glyph(markerRadius)}
-}
-
-// hollowMarkers take the inside out of the markers of points that were computed.
-func (f axes) hollowMarkers(points []Point, l seriesStyle) plot.Plotter {
-	points = slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return !p.Computed })
-	l.color = background
-	return &plotter.Scatter{XYs: centres(points), GlyphStyle: l.glyph(markerRadius * 0.55)}
 }

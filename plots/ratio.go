@@ -9,11 +9,11 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// ratioNote says how the share of raw is taken.
+// ratioNote explains how the ratio to raw is computed.
 const ratioNote = "Points are medians of the ratios taken round by round, so that what slows the whole machine drops out; bars and shade are the 95 % interval, with fewer than six rounds nothing."
 
-// ratioCharts hold each framing's goodput against that of raw at the same
-// size: what the framing costs.
+// ratioCharts show the goodput of each framing relative to raw at the same size: what the
+// framing costs.
 func ratioCharts(set *results.Set) []Chart {
 	charts := bySize(set, Chart{
 		Name:  "ratio",
@@ -26,11 +26,11 @@ func ratioCharts(set *results.Set) []Chart {
 	for i := range charts {
 		charts[i].limitY()
 	}
-	return slices.DeleteFunc(charts, func(c Chart) bool { return len(c.names()) < 2 || !c.differsFromRaw() })
+	return slices.DeleteFunc(charts, func(c Chart) bool { return len(c.legend()) < 2 || !c.differsFromRaw() })
 }
 
-// differsFromRaw says whether a point of the chart lies anywhere but at exactly 1,
-// which is where raw is against itself.
+// differsFromRaw returns whether a point of the chart lies anywhere but at exactly 1, which is
+// raw against itself.
 func (c Chart) differsFromRaw() bool {
 	for _, p := range c.Panels {
 		for _, s := range p.Series {
@@ -42,8 +42,8 @@ func (c Chart) differsFromRaw() bool {
 	return false
 }
 
-// limitY ends the Y axis not far above the points, where one wide interval
-// would press all lines together, and says so.
+// limitY ends the Y axis a little above the points if one wide interval would press all lines
+// together, and adds a note about it.
 func (c *Chart) limitY() {
 	highest, reach := 1.0, 0.0
 	for _, p := range c.Panels {
@@ -59,7 +59,7 @@ func (c *Chart) limitY() {
 	}
 }
 
-// ratioToRaw is goodput over that of raw, taken within each interleaving round.
+// ratioToRaw estimates goodput over that of raw, within each interleaving round.
 func ratioToRaw(line, panel selection, x float64) (Point, bool) {
 	raw := panel.keep(func(r results.Record) bool { return isRaw(r.Cell.Framing) })
 	if len(raw.records) == 0 || len(line.records) == 0 {
@@ -72,9 +72,9 @@ func ratioToRaw(line, panel selection, x float64) (Point, bool) {
 	return point(x, e, nil), e.N > 0
 }
 
-// machineCharts lay several machines side by side: goodput of each framing as
-// a share of what the same machine's raw pipe does, because absolute figures
-// of two machines say little. A panel a framing, a line a machine.
+// machineCharts compare machines: goodput of each framing relative to the raw pipe of the same
+// machine, because absolute figures of two machines say little. Each framing has a panel, each
+// machine a line.
 func machineCharts(set *results.Set) []Chart {
 	v := measuredIn(set, isStream)
 	if !v.varies(machine) {
@@ -100,7 +100,7 @@ func machineCharts(set *results.Set) []Chart {
 		c.limitY()
 		out = append(out, c)
 	}
-	return slices.DeleteFunc(out, func(c Chart) bool { return c.empty() || len(c.names()) < 2 })
+	return slices.DeleteFunc(out, func(c Chart) bool { return c.empty() || len(c.legend()) < 2 })
 }
 
 func (v selection) machineFiles() []dimension {
@@ -113,7 +113,7 @@ func (v selection) machineFiles() []dimension {
 	return out
 }
 
-// machinePanel is one framing on every machine that has raw beside it.
+// machinePanel shows one framing on every machine that measured raw beside it.
 func (v selection) machinePanel(spec string) Panel {
 	p := Panel{Title: display("framing", spec), Guides: []Guide{{Value: 1, Label: "raw"}}}
 	if isRaw(spec) {

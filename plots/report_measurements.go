@@ -113,7 +113,7 @@ func (r *reporter) cellGrid(v selection) grid {
 	if len(r.machines) > 1 {
 		name = machineName(v.set, id)
 	}
-	g.Caption = joinParts(kind, name, facetTitle("placement", placement), v.cellLine([]dimension{"placement", "size"}))
+	g.Caption = joinParts(kind, name, panelTitle("placement", placement), v.cellLine([]dimension{"placement", "size"}))
 	for _, row := range r.summary.Rows {
 		if row.Machine == id && row.Cell.Pattern == pattern && row.Cell.Placement == placement {
 			g.add(rowWarnings(row), v.cellRow(row, differ, figures)...)

@@ -4,26 +4,27 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
 )
 
-// An Axis says what is laid out along it, on which scale, in which unit.
+// An Axis says what a chart lays out along one side, on which scale, in which unit.
 type Axis struct {
 	Label      string   `json:"label"`
 	Scale      Scale    `json:"scale"`
 	Unit       Unit     `json:"unit,omitempty"`
 	Categories []string `json:"categories,omitempty"` // names of 0, 1, 2 … on a [Category] scale
-	From       *float64 `json:"from,omitempty"`       // where the axis begins at the latest
-	To         *float64 `json:"to,omitempty"`         // where it ends at the earliest
-	Limit      float64  `json:"limit,omitempty"`      // where it ends at the latest, whatever the intervals reach; 0 is nowhere
+	From       *float64 `json:"from,omitempty"`       // the axis begins here or below
+	To         *float64 `json:"to,omitempty"`         // the axis ends here or above
+	Limit      float64  `json:"limit,omitempty"`      // the axis ends here at most, however far intervals reach; 0 is no limit
 }
 
-// A Scale is how values become positions.
+// A Scale names the function that turns values into positions.
 type Scale string
 
-// Scales of an axis. The logarithmic ones give zero a place of its own below
-// the smallest value: zero is a result ("no byte of overhead"), not an error.
+// Scales of an axis. The logarithmic ones give zero a place of its own below the smallest value:
+// zero is a result ("no byte of overhead"), not an error.
 const (
 	Linear   Scale = "linear"
 	Log      Scale = "log10"    // ticks at 1, 2 and 5 times powers of ten
@@ -32,8 +33,8 @@ const (
 	Category Scale = "category" // names at equal distances
 )
 
-// A ruler is an axis fitted to the values it has to show: gonum's own
-// logarithmic scale panics for zero, for nothing, and for a single value.
+// A fittedScale is an axis fitted to its values. It computes positions itself because gonum's
+// logarithmic scale panics for zero, for no value, and for a single value.
 type fittedScale struct {
 	scale    Scale
 	hasZero  bool
@@ -42,9 +43,17 @@ type fittedScale struct {
 	ticks    []plot.Tick
 }
 
-// fit lays the axis out for values, with room for about most labels.
-func (a Axis) fit(values []float64, most int) fittedScale {
-	values = a.withBounds(values)
+// fit lays the axis out for values, with at most about maxLabels labels.
+func (a Axis) fit(values []float64, maxLabels int) fittedScale {
+	values = slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return !finite(v) })
+	for i, v := range values {
+		values[i] = a.clamp(v)
+	}
+	for _, bound := range []*float64{a.From, a.To} {
+		if bound != nil {
+			values = append(values, *bound)
+		}
+	}
 	r := fittedScale{scale: a.Scale}
 	switch a.Scale {
 	case Log, Log2:
@@ -57,24 +66,11 @@ func (a Axis) fit(values []float64, most int) fittedScale {
 	default:
 		r.fitLinear(values)
 	}
-	r.ticks = a.ticks(r, most)
+	r.ticks = a.ticks(r, maxLabels)
 	return r
 }
 
-func (a Axis) withBounds(values []float64) []float64 {
-	values = slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return !finite(v) })
-	for i, v := range values {
-		values[i] = a.clamp(v)
-	}
-	for _, bound := range []*float64{a.From, a.To} {
-		if bound != nil {
-			values = append(values, *bound)
-		}
-	}
-	return values
-}
-
-// clamp brings a value to the limit of the axis.
+// clamp lowers a value to the limit of the axis, if it has one.
 func (a Axis) clamp(v float64) float64 {
 	if a.Limit > 0 {
 		return min(v, a.Limit)
@@ -84,7 +80,7 @@ func (a Axis) clamp(v float64) float64 {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// at is the position of a value.
+// at returns the position of a value.
 func (r fittedScale) at(v float64) float64 {
 	switch r.scale {
 	case Log, Log2:
@@ -99,7 +95,7 @@ func (r fittedScale) at(v float64) float64 {
 	}
 }
 
-// value is the inverse of at.
+// value returns the value at a position: the inverse of at.
 func (r fittedScale) value(position float64) float64 {
 	switch r.scale {
 	case Log, Log2:
@@ -111,8 +107,8 @@ func (r fittedScale) value(position float64) float64 {
 	}
 }
 
-// ninesOf is how many nines a quantile has: 0.99 has two. The last of all
-// observations is at quantile 1; callers keep below it.
+// ninesOf returns how many nines a quantile has: 0.99 has two. Quantile 1, the largest of all
+// observations, would lie at infinity; callers keep below it.
 func ninesOf(q float64) float64 { return -math.Log10(1 - min(max(q, 0), 1-1e-9)) }
 
 func (r *fittedScale) fitLog(values []float64) {
@@ -126,13 +122,13 @@ func (r *fittedScale) fitLog(values []float64) {
 	}
 	r.zero = r.min - 4*margin
 	r.min = r.zero - margin
-	if len(positive) == 0 { // zero alone: in the middle
+	if len(positive) == 0 { // only zeros: in the middle
 		r.zero, r.min, r.max = 0, -1, 1
 	}
 }
 
-// fitLinear begins a linear axis at zero where the values still fill a third
-// of it: an axis that does not start there exaggerates.
+// fitLinear starts a linear axis at zero if the values still fill a third of it: an axis that
+// starts elsewhere exaggerates differences.
 func (r *fittedScale) fitLinear(values []float64) {
 	r.min, r.max = span(values)
 	if r.min > 0 && r.min < r.max*2/3 {
@@ -145,7 +141,7 @@ func (r *fittedScale) fitLinear(values []float64) {
 	}
 }
 
-// span is the range of positions, never empty.
+// span returns the range of positions, never an empty one.
 func span(positions []float64) (low, high float64) {
 	if len(positions) == 0 {
 		return 0, 1
@@ -166,20 +162,24 @@ func mapped(values []float64, at func(float64) float64) []float64 {
 	return out
 }
 
-// ticks marks an axis at round values of its scale, with at most most labels.
-// Their labels carry the unit.
-func (a Axis) ticks(r fittedScale, most int) []plot.Tick {
+// ticks returns tick marks at round values of the scale, with at most maxLabels labels, which
+// carry the unit.
+func (a Axis) ticks(r fittedScale, maxLabels int) []plot.Tick {
 	switch a.Scale {
 	case Log:
-		return a.withZero(r, a.decimalTicks(r, most))
+		return a.withZero(r, a.decimalTicks(r, maxLabels))
 	case Log2:
-		return a.withZero(r, a.binaryTicks(r, most))
+		return a.withZero(r, a.binaryTicks(r, maxLabels))
 	case Nines:
-		return a.ninesTicks(r)
+		return ninesTicks(r)
 	case Category:
-		return a.categoryTicks()
+		var ticks []plot.Tick
+		for i, name := range a.Categories {
+			ticks = append(ticks, plot.Tick{Value: float64(i), Label: name})
+		}
+		return ticks
 	default:
-		return a.labelled(r, roundValues(r.min, r.max, most))
+		return a.labelled(r, roundValues(r.min, r.max, maxLabels))
 	}
 }
 
@@ -191,8 +191,8 @@ func (a Axis) labelled(r fittedScale, values []float64) []plot.Tick {
 	return out
 }
 
-// withZero labels zero's own place, where there is one, and drops the marks of
-// a scale that has ended there.
+// withZero adds a label at zero's own place, if it has one, and drops the ticks of the logarithmic
+// scale that would lie next to or below it.
 func (a Axis) withZero(r fittedScale, ticks []plot.Tick) []plot.Tick {
 	if !r.hasZero {
 		return ticks
@@ -201,8 +201,7 @@ func (a Axis) withZero(r fittedScale, ticks []plot.Tick) []plot.Tick {
 	return append([]plot.Tick{{Value: r.zero, Label: a.Unit.Format(0)}}, ticks...)
 }
 
-// decimalTicks labels as many round values as there is room for, and marks
-// the rest of 1 to 9 without a label.
+// decimalTicks labels as many round values as fit, and marks the rest of 1 to 9 without a label.
 func (a Axis) decimalTicks(r fittedScale, most int) []plot.Tick {
 	var labelled []float64
 	for _, mantissas := range [][]float64{{1, 1.5, 2, 3, 5, 7}, {1, 2, 5}, {1, 3}, {1}} {
@@ -227,7 +226,7 @@ func (a Axis) decimalTicks(r fittedScale, most int) []plot.Tick {
 	return ticks
 }
 
-// decades lists mantissa × 10^k within the ruler, for every step-th k.
+// decades lists mantissa × 10^k within the scale, for every step-th k.
 func decades(r fittedScale, step int, mantissas []float64) []float64 {
 	var out []float64
 	for k := int(math.Floor(r.min)); k <= int(math.Ceil(r.max)); k++ {
@@ -274,7 +273,7 @@ func (a Axis) binaryTicks(r fittedScale, most int) []plot.Tick {
 	return a.labelled(r, roundValues(r.value(r.min), r.value(r.max), most)) // less than a factor of two in all
 }
 
-func (a Axis) ninesTicks(r fittedScale) []plot.Tick {
+func ninesTicks(r fittedScale) []plot.Tick {
 	ticks := []plot.Tick{{Value: 0, Label: "min"}, {Value: ninesOf(0.5), Label: "p50"}}
 	for k := 1; float64(k) <= r.max+1e-9; k++ {
 		q := 100 - math.Pow10(2-k)
@@ -283,16 +282,8 @@ func (a Axis) ninesTicks(r fittedScale) []plot.Tick {
 	return ticks
 }
 
-func (a Axis) categoryTicks() []plot.Tick {
-	var ticks []plot.Tick
-	for i, name := range a.Categories {
-		ticks = append(ticks, plot.Tick{Value: float64(i), Label: name})
-	}
-	return ticks
-}
-
-// roundValues lists multiples of 1, 2 or 5 × 10^k between low and high,
-// at most most of them.
+// roundValues lists multiples of 1, 2 or 5 × 10^k between low and high, if possible not more than
+// most.
 func roundValues(low, high float64, most int) []float64 {
 	magnitude := math.Pow(10, math.Floor(math.Log10((high-low)/float64(most))))
 	var out []float64
@@ -309,11 +300,11 @@ func roundValues(low, high float64, most int) []float64 {
 	return out
 }
 
-// A Unit says how the values of an axis are written.
+// A Unit is the unit in which the labels of an axis are written.
 type Unit string
 
-// Units. Sizes are binary (KiB = 1024), rates and times decimal
-// (1 GB/s = 10^9 B/s), as everywhere in pipebench.
+// Units. Sizes are binary (KiB = 1024), rates and times decimal (1 GB/s = 10^9 B/s), as everywhere
+// in pipebench.
 const (
 	Bytes   Unit = "B"
 	Rate    Unit = "B/s"
@@ -324,59 +315,40 @@ const (
 	Number  Unit = ""
 )
 
-// prefixes of a unit, the largest first.
-type prefix struct {
+// prefixes of the units that have some, the largest first.
+var prefixes = map[Unit][]struct {
 	factor float64
 	name   string
+}{
+	Bytes:  {{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}},
+	Rate:   {{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}},
+	Nanos:  {{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}},
+	Number: {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}},
 }
 
-var (
-	bytePrefixes  = []prefix{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}}
-	ratePrefixes  = []prefix{{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}}
-	timePrefixes  = []prefix{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}}
-	countPrefixes = []prefix{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}}
-)
-
-// Format writes a value with its unit: "64 KiB", "1.5 GB/s", "20 µs", "0.1 %".
+// Format writes a value with its unit as shortly as a label needs it, without trailing zeros:
+// "64 KiB", "1.5 GB/s", "20 µs", "0.1 %".
 func (u Unit) Format(v float64) string {
-	switch u {
-	case Bytes:
-		return scaled(v, bytePrefixes)
-	case Rate:
-		return scaled(v, ratePrefixes)
-	case Nanos:
-		return scaled(v, timePrefixes)
-	case Number:
-		return scaled(v, countPrefixes)
-	case Percent:
-		return threeDigits(v) + " %"
-	case Times:
+	scales, scaled := prefixes[u]
+	switch {
+	case u == Times:
 		return threeDigits(v) + "×"
-	default:
+	case !scaled:
 		return threeDigits(v) + " " + string(u)
-	}
-}
-
-func scaled(v float64, prefixes []prefix) string {
-	if v == 0 {
+	case v == 0:
 		return "0"
 	}
-	for _, p := range prefixes {
-		if math.Abs(v) >= p.factor*(1-1e-9) {
-			return withUnit(threeDigits(v/p.factor), p.name)
+	p := scales[len(scales)-1]
+	for _, s := range scales {
+		if math.Abs(v) >= s.factor*(1-1e-9) {
+			p = s
+			break
 		}
 	}
-	return withUnit(threeDigits(v), prefixes[len(prefixes)-1].name)
+	return strings.TrimSpace(threeDigits(v/p.factor) + " " + p.name)
 }
 
-func withUnit(number, unit string) string {
-	if unit == "" {
-		return number
-	}
-	return number + " " + unit
-}
-
-// threeDigits writes three significant digits at most, never with an exponent.
+// threeDigits writes at most three significant digits, never with an exponent.
 func threeDigits(v float64) string {
 	switch {
 	case v == 0: // and -0

@@ -166,4 +166,4 @@ func distinct[L any](lines []L, run func(L) string) []string {
 func (r *reporter) nameOf(run string) string { return r.machineTitle(r.set.Machine(run)) }
 
 // machineTitle is the name of a machine, "" where there is only one.
-func (r *reporter) machineTitle(id string) string { return machineAbove(r.set, id) }
+func (r *reporter) machineTitle(id string) string { return machineTitleIn(r.set, id) }

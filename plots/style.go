@@ -20,9 +20,9 @@ var (
 	faint      = color.RGBA{0xe3, 0xe6, 0xea, 0xff}
 )
 
-// The colours of the series are those of Okabe and Ito ("Color Universal
-// Design", 2008), told apart with every common kind of colour blindness. Their
-// yellow, too pale for a line on white, gives way to a brown.
+// The colours of the series are those of Okabe and Ito ("Color Universal Design", 2008), which can
+// be told apart with every common kind of colour blindness. Brown replaces their yellow, which is
+// too pale for a line on white.
 var (
 	blue       = color.RGBA{0x00, 0x72, 0xb2, 0xff}
 	vermillion = color.RGBA{0xd5, 0x5e, 0x00, 0xff}
@@ -33,8 +33,8 @@ var (
 	brown      = color.RGBA{0x7a, 0x4b, 0x1e, 0xff}
 )
 
-// A look is what a series is recognised by: colour, dash and marker, any one
-// of which is enough to tell it from its neighbours.
+// A seriesStyle is the colour, dash and marker of a series. Any one of the three is enough to tell
+// it from its neighbours.
 type seriesStyle struct {
 	color  color.RGBA
 	dashes []vg.Length
@@ -50,26 +50,26 @@ var (
 	longDash = []vg.Length{11, 3}
 )
 
-// The marks of the looks: the colours, dashes and markers of the same index go
-// together first, other combinations of them after that.
+// The first styles combine the colour, dash and marker of the same index; further styles use other
+// combinations.
 var (
 	colors  = []color.RGBA{blue, vermillion, green, purple, sky, orange, brown}
 	dashes  = [][]vg.Length{solid, dashed, longDash, dashDot, dotted, dashed, dashDot}
-	markers = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, diamond{}, invertedTriangle{}, cross{}, hexagon{}}
+	markers = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, diamond, invertedTriangle, cross, hexagon}
 )
 
-// maxStyles is how many can be told apart: every colour with four markers.
+// maxStyles is the number of styles that can be told apart: every colour with four markers.
 const maxStyles = 28
 
-// styleAt is the i-th look.
+// styleAt returns the i-th style.
 func styleAt(i int) seriesStyle {
 	n := len(colors)
 	round := i / n
 	return seriesStyle{colors[i%n], dashes[(i+round)%n], markers[(i+2*round)%n]}
 }
 
-// fixedStyles gives the names that are known a look for good. Every other name (a
-// chunk size, a machine) takes one by its hash.
+// fixedStyles holds the style of each known name. Every other name (a chunk size, a machine) takes
+// one by its hash.
 var fixedStyles = map[string]int{
 	"ndjson": 0, "content-length": 1, "chunked": 2, "length-prefix": 3, "adaptive": 4, "ndjson-bytewise": 5, "ndjson-rescan": 6, "chunked+zstd": 6,
 	"blocking": 0, "poller": 1, "poll": 2, "spin": 3, "sleep": 4,
@@ -79,8 +79,8 @@ var fixedStyles = map[string]int{
 	"linux": 0, "darwin": 1, "windows": 2, "freebsd": 3,
 }
 
-// family is the part of a name that has a look: "chunked" of "chunked:61440",
-// "sleep" of "sleep=10ms", "linux" of "linux/amd64".
+// family returns the part of a name that decides its style: "chunked" of "chunked:61440", "sleep"
+// of "sleep=10ms", "linux" of "linux/amd64".
 func family(name string) string {
 	if i := strings.IndexAny(name, ":=/,"); i >= 0 {
 		return name[:i]
@@ -88,13 +88,15 @@ func family(name string) string {
 	return name
 }
 
-// assignStyles gives each series its look: its family's own where that is free,
-// else the next that no other series of the chart has.
+// assignStyles gives each series the style of its family if that is free, else the next that no
+// other series of the chart has. Names with a framing's default size choose first.
 func assignStyles(series []Series) map[string]seriesStyle {
 	out := make(map[string]seriesStyle, len(series))
 	taken := map[int]bool{}
 	var rest []Series
-	for _, s := range defaultSizesFirst(series) {
+	ordered := slices.Clone(series)
+	slices.SortStableFunc(ordered, func(a, b Series) int { return customSize(a.Name) - customSize(b.Name) })
+	for _, s := range ordered {
 		i, known := fixedStyles[family(s.Name)]
 		switch {
 		case s.Reference:
@@ -107,22 +109,16 @@ func assignStyles(series []Series) map[string]seriesStyle {
 		}
 	}
 	for _, s := range rest {
-		i := nextFree(hash(s.Name), taken)
+		h := fnv.New32a()
+		h.Write([]byte(s.Name)) // never fails
+		i := nextFree(int(h.Sum32()%uint32(len(colors))), taken)
 		taken[i] = true
 		out[s.Name] = styleAt(i)
 	}
 	return out
 }
 
-// defaultSizesFirst puts the sizes that framings have by default before the others, so
-// that the family's look is theirs.
-func defaultSizesFirst(series []Series) []Series {
-	out := slices.Clone(series)
-	slices.SortStableFunc(out, func(a, b Series) int { return customSize(a.Name) - customSize(b.Name) })
-	return out
-}
-
-// customSize is 0 for a name without a size, or with the default one.
+// customSize returns 0 for a name without a size or with the default one, else 1.
 func customSize(name string) int {
 	if _, size, ok := strings.Cut(name, ":"); ok && size != "60KiB" {
 		return 1
@@ -130,8 +126,8 @@ func customSize(name string) int {
 	return 0
 }
 
-// nextFree is the first look from i on that is not taken, those of the first round
-// before the others, or i where all are.
+// nextFree returns the first style from i on that is not taken, i if all are. It tries each round
+// of styles before the next.
 func nextFree(i int, taken map[int]bool) int {
 	n := len(colors)
 	for k := range maxStyles {
@@ -142,77 +138,47 @@ func nextFree(i int, taken map[int]bool) int {
 	return i
 }
 
-func hash(name string) int {
-	h := fnv.New32a()
-	h.Write([]byte(name)) // never fails
-	return int(h.Sum32() % uint32(len(colors)))
-}
-
-// line is the stroke of a look.
+// line returns the stroke of a style.
 func (l seriesStyle) line(width vg.Length) draw.LineStyle {
 	return draw.LineStyle{Color: l.color, Width: width, Dashes: l.dashes}
 }
 
-// glyph is the marker of a look.
+// glyph returns the marker of a style.
 func (l seriesStyle) glyph(radius vg.Length) draw.GlyphStyle {
 	return draw.GlyphStyle{Color: l.color, Radius: radius, Shape: l.marker}
 }
 
-// withAlpha is the colour at an opacity of 0 to 255.
+// withAlpha returns the colour at an opacity of 0 to 255.
 func withAlpha(c color.RGBA, alpha uint8) color.NRGBA { return color.NRGBA{c.R, c.G, c.B, alpha} }
 
-// diamond is a filled square on its corner.
-type diamond struct{}
+// A polygonGlyph is a filled marker with the given corners, in units of the marker's radius.
+type polygonGlyph []vg.Point
+
+var (
+	diamond          = polygonGlyph{{Y: 1.25}, {X: 1.25}, {Y: -1.25}, {X: -1.25}}
+	invertedTriangle = polygonGlyph{{Y: -1.15}, {X: 1, Y: 0.75}, {X: -1, Y: 0.75}}
+	cross            = polygonGlyph{
+		{X: -1.1, Y: 0.65}, {X: -0.65, Y: 1.1}, {Y: 0.45}, {X: 0.65, Y: 1.1}, {X: 1.1, Y: 0.65}, {X: 0.45},
+		{X: 1.1, Y: -0.65}, {X: 0.65, Y: -1.1}, {Y: -0.45}, {X: -0.65, Y: -1.1}, {X: -1.1, Y: -0.65}, {X: -0.45},
+	}
+	hexagon = polygonGlyph{{X: -1.5}, {X: -0.65, Y: 0.85}, {X: 0.65, Y: 0.85}, {X: 1.5}, {X: 0.65, Y: -0.85}, {X: -0.65, Y: -0.85}}
+)
 
 // DrawGlyph implements [draw.GlyphDrawer].
-func (diamond) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
-	r := s.Radius * 1.25
-	c.Fill(polygon(at, vg.Point{Y: r}, vg.Point{X: r}, vg.Point{Y: -r}, vg.Point{X: -r}))
-}
-
-// invertedTriangle is a filled triangle on its tip.
-type invertedTriangle struct{}
-
-// DrawGlyph implements [draw.GlyphDrawer].
-func (invertedTriangle) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
-	r := s.Radius
-	c.Fill(polygon(at, vg.Point{Y: -r * 1.15}, vg.Point{X: r, Y: r * 0.75}, vg.Point{X: -r, Y: r * 0.75}))
-}
-
-// cross is a filled x.
-type cross struct{}
-
-// DrawGlyph implements [draw.GlyphDrawer].
-func (cross) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
-	r, w := s.Radius*1.1, s.Radius*0.45
-	c.Fill(polygon(at,
-		vg.Point{X: -r, Y: r - w}, vg.Point{X: -r + w, Y: r}, vg.Point{Y: w}, vg.Point{X: r - w, Y: r}, vg.Point{X: r, Y: r - w}, vg.Point{X: w},
-		vg.Point{X: r, Y: -r + w}, vg.Point{X: r - w, Y: -r}, vg.Point{Y: -w}, vg.Point{X: -r + w, Y: -r}, vg.Point{X: -r, Y: -r + w}, vg.Point{X: -w}))
-}
-
-// hexagon is a filled bar with pointed ends.
-type hexagon struct{}
-
-// DrawGlyph implements [draw.GlyphDrawer].
-func (hexagon) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
-	w, h := s.Radius*1.5, s.Radius*0.85
-	c.Fill(polygon(at, vg.Point{X: -w}, vg.Point{X: -w + h, Y: h}, vg.Point{X: w - h, Y: h}, vg.Point{X: w}, vg.Point{X: w - h, Y: -h}, vg.Point{X: -w + h, Y: -h}))
-}
-
-func polygon(at vg.Point, corners ...vg.Point) vg.Path {
+func (g polygonGlyph) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
 	var p vg.Path
-	for i, corner := range corners {
-		if i == 0 {
-			p.Move(at.Add(corner))
+	for i, corner := range g {
+		if to := at.Add(corner.Scale(s.Radius)); i == 0 {
+			p.Move(to)
 		} else {
-			p.Line(at.Add(corner))
+			p.Line(to)
 		}
 	}
 	p.Close()
-	return p
+	c.Fill(p)
 }
 
-// textStyle is a text style in the picture's one typeface, size in points.
+// textStyle returns a text style in the one typeface of all pictures, size in points.
 func textStyle(size vg.Length, c color.Color, bold bool) text.Style {
 	f := font.Font{Typeface: "Liberation", Variant: "Sans"}
 	if bold {

@@ -20,7 +20,7 @@ func TestNoTwoSeriesLookTheSame(t *testing.T) {
 	}
 	seen := map[string]string{}
 	for name, l := range assignStyles(series) {
-		id := fmt.Sprintf("%v %T", l.color, l.marker)
+		id := fmt.Sprintf("%v %#v", l.color, l.marker)
 		if other, ok := seen[id]; ok {
 			t.Errorf("%s and %s have the same colour and marker", name, other)
 		}
@@ -28,7 +28,7 @@ func TestNoTwoSeriesLookTheSame(t *testing.T) {
 	}
 }
 
-func TestReferenceIsInInk(t *testing.T) {
+func TestReferenceHasTheForegroundColour(t *testing.T) {
 	if l := assignStyles([]Series{{Name: "raw", Reference: true}})["raw"]; l.color != foreground || l.marker != nil {
 		t.Errorf("the reference looks like %v", l)
 	}

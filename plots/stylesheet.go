@@ -9,60 +9,63 @@ import (
 	"strings"
 )
 
-// A wardrobe holds what the pictures of one page wear: each style once, as a
-// class, with the colours as variables that a dark page sets otherwise.
+// A stylesheet collects the styles of all pictures of a page: each style once, as a class, with the
+// colours as variables that a dark page sets differently.
 type stylesheet struct {
 	styles []string
 }
 
-// styleAttribute and opening are how gonum's SVG canvas writes a style, and
-// the element that a document begins with.
+// How gonum's SVG canvas writes a style, and the element that an SVG document begins with.
 var (
 	styleAttribute = regexp.MustCompile(`\s+style="([^"]*)"`)
 	svgStart       = regexp.MustCompile(`(?s)^.*?<svg width="[^"]*" height="[^"]*" (viewBox="[^"]*")[^>]*>`)
 )
 
-// estimator draws a chart as an element of a page, without a style of its own.
-func (w *stylesheet) inlineSVG(c Chart) (template.HTML, error) {
+// inlineSVG draws a chart as an element of a page, with classes instead of styles.
+func (s *stylesheet) inlineSVG(c Chart) (template.HTML, error) {
 	svg, err := c.SVG()
 	if err != nil {
 		return "", err
 	}
 	text := styleAttribute.ReplaceAllStringFunc(string(svg), func(attribute string) string {
-		return fmt.Sprintf(` class="p%d"`, w.class(styleAttribute.FindStringSubmatch(attribute)[1]))
+		return fmt.Sprintf(` class="p%d"`, s.class(styleAttribute.FindStringSubmatch(attribute)[1]))
 	})
 	label := template.HTMLEscapeString(c.Title)
 	text = svgStart.ReplaceAllString(text, `<svg class="plot" role="img" aria-label="`+label+`" $1>`)
 	return template.HTML(text), nil // the canvas escapes what it writes; the label is escaped here
 }
 
-// class numbers a style.
-func (w *stylesheet) class(style string) int {
-	if i := slices.Index(w.styles, style); i >= 0 {
+// class returns the number of a style, a new one for a new style.
+func (s *stylesheet) class(style string) int {
+	if i := slices.Index(s.styles, style); i >= 0 {
 		return i
 	}
-	w.styles = append(w.styles, style)
-	return len(w.styles) - 1
+	s.styles = append(s.styles, style)
+	return len(s.styles) - 1
 }
 
-// css is the CSS of all styles given out.
-func (w *stylesheet) css() template.CSS {
+// css returns the CSS of all styles.
+func (s *stylesheet) css() template.CSS {
 	var css strings.Builder
-	light, dark := colourVariables()
-	fmt.Fprintf(&css, ":root{%s}\n@media screen and (prefers-color-scheme:dark){:root{%s}}\n", light, dark)
-	for i, style := range w.styles {
+	var light, dark strings.Builder // the colours of a light and of a dark page
+	for _, p := range darkColours {
+		fmt.Fprintf(&light, "%s:%s;", variableName(p.light), hex(p.light))
+		fmt.Fprintf(&dark, "%s:%s;", variableName(p.light), hex(p.dark))
+	}
+	fmt.Fprintf(&css, ":root{%s}\n@media screen and (prefers-color-scheme:dark){:root{%s}}\n", light.String(), dark.String())
+	for i, style := range s.styles {
 		fmt.Fprintf(&css, "svg .p%d{%s}\n", i, hexColour.ReplaceAllStringFunc(style, cssVariable))
 	}
 	return template.CSS(css.String()) // of this package's own making
 }
 
-// hexColour is a colour in a style.
+// hexColour matches a colour in a style.
 var hexColour = regexp.MustCompile(`#[0-9A-F]{6}`)
 
-// cssVariable is the variable for a colour of a picture. The canvas works out the
-// colour under an opacity from what is left of it, so a channel may be off by
-// a little.
+// cssVariable returns the variable for a colour of a picture. The canvas recovers a transparent
+// colour from its premultiplied channels, each of which may be off by a little.
 func cssVariable(written string) string {
+	near := func(a, b uint8) bool { return max(a, b)-min(a, b) <= 4 }
 	var c color.RGBA
 	if _, err := fmt.Sscanf(written, "#%02X%02X%02X", &c.R, &c.G, &c.B); err != nil {
 		return written
@@ -75,10 +78,7 @@ func cssVariable(written string) string {
 	return written
 }
 
-func near(a, b uint8) bool { return max(a, b)-min(a, b) <= 4 }
-
-// darkColours is what each colour of a picture turns to on a dark page: lighter, of
-// the same hue.
+// darkColours maps each colour of a picture to a lighter one of the same hue for a dark page.
 var darkColours = []struct{ light, dark color.RGBA }{
 	{background, color.RGBA{0x16, 0x1b, 0x22, 0xff}},
 	{foreground, color.RGBA{0xe6, 0xed, 0xf3, 0xff}},
@@ -93,17 +93,7 @@ var darkColours = []struct{ light, dark color.RGBA }{
 	{brown, color.RGBA{0xc2, 0x91, 0x5f, 0xff}},
 }
 
-// colourVariables declare the variables of a light and of a dark page.
-func colourVariables() (light, dark string) {
-	var l, d strings.Builder
-	for _, p := range darkColours {
-		fmt.Fprintf(&l, "%s:%s;", variableName(p.light), hex(p.light))
-		fmt.Fprintf(&d, "%s:%s;", variableName(p.light), hex(p.dark))
-	}
-	return l.String(), d.String()
-}
-
-// hex is a colour as gonum's SVG canvas writes it.
+// hex writes a colour as gonum's SVG canvas writes it.
 func hex(c color.RGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B) }
 
 func variableName(c color.RGBA) string { return strings.ToLower("--plot-" + hex(c)[1:]) }

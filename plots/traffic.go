@@ -10,8 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// targetCharts hold what a server takes for a message against the size of it,
-// in all and per byte.
+// targetCharts show how long a server takes for a message against the size of it, in all and for
+// a byte.
 func targetCharts(set *results.Set) []Chart {
 	in := Chart{
 		Name:     "target",
@@ -30,7 +30,7 @@ func targetCharts(set *results.Set) []Chart {
 	return slices.DeleteFunc([]Chart{in, per}, Chart.empty)
 }
 
-// targetPanel has a line a command.
+// targetPanel has a line for each command.
 func targetPanel(set *results.Set, of func(t results.Target, ns float64) float64) Panel {
 	var p Panel
 	for _, t := range set.Targets {
@@ -57,8 +57,7 @@ func targetPanel(set *results.Set, of func(t results.Target, ns float64) float64
 	return p
 }
 
-// targetLimits marks the limits that were found, and the smallest size at
-// which each way of failing was met.
+// targetLimits marks the limits that were found, and the smallest size of each kind of failure.
 func targetLimits(set *results.Set) []Guide {
 	var out []Guide
 	mark := func(size *int64, label string) {
@@ -83,11 +82,10 @@ func targetLimits(set *results.Set) []Guide {
 	return out
 }
 
-// maxNameLength is how many characters of a name of somebody else's fit a legend or
-// an axis.
+// maxNameLength is the number of characters of a foreign name that fit a legend or an axis.
 const maxNameLength = 60
 
-// commandName is a command as a title: without the folders of the program.
+// commandName writes a command as a title, without the folders of the program.
 func commandName(command []string) string {
 	if len(command) == 0 {
 		return "?"
@@ -95,13 +93,12 @@ func commandName(command []string) string {
 	return truncate(strings.Join(append([]string{filepath.Base(command[0])}, command[1:]...), " "), maxNameLength)
 }
 
-// thresholds are message sizes at which something is known to change: a page
-// and Linux's PIPE_BUF, the usual capacity of a pipe, and two limits that are
-// in use for a message.
+// thresholds are message sizes at which something is known to change: a page and Linux's
+// PIPE_BUF, the usual capacity of a pipe, and two limits that are in use for a message.
 var thresholds = []int64{4 << 10, 64 << 10, 10 << 20, 16 << 20}
 
-// trafficCharts draw a recording: the sizes of its messages, and how long each
-// method took to answer.
+// trafficCharts show a recording: the sizes of its messages, and how long each method took to
+// answer.
 func trafficCharts(set *results.Set) []Chart {
 	return slices.DeleteFunc([]Chart{sizeChart(set), methodChart(set)}, Chart.empty)
 }
@@ -110,7 +107,7 @@ func recordedOn(set *results.Set) []string {
 	return environmentLines(set, set.Messages, func(m results.Message) string { return m.Run })
 }
 
-// sizeChart holds how many messages are no larger than a size.
+// sizeChart shows the share of messages that are no larger than a size.
 func sizeChart(set *results.Set) Chart {
 	sizes := map[string][]float64{}
 	largest := 0.0
@@ -140,8 +137,8 @@ func sizeChart(set *results.Set) Chart {
 	return c
 }
 
-// cumulative are the corners of a staircase: at each value, the percentage of
-// values that are no larger.
+// cumulative returns the corners of a staircase: at each value, the percentage of values that
+// are no larger.
 func cumulative(values []float64) []Point {
 	slices.Sort(values)
 	points := []Point{exact(values[0], 0)}
@@ -155,8 +152,7 @@ func cumulative(values []float64) []Point {
 	return points
 }
 
-// methodChart holds the time from a request to the reply of the same id, by
-// method.
+// methodChart shows the time from a request to the reply of the same id, for each method.
 func methodChart(set *results.Set) Chart {
 	c := Chart{
 		Name:     "traffic-method",
@@ -188,8 +184,8 @@ func methodChart(set *results.Set) Chart {
 	return c
 }
 
-// methodsOf lists the methods with the most replies, the most frequent last,
-// which is on top of the chart.
+// methodsOf lists the methods with the most replies, the most frequent last, which puts it on
+// top of the chart.
 func methodsOf(times map[string][]int64) []string {
 	var out []string
 	for method := range times {
@@ -201,8 +197,7 @@ func methodsOf(times map[string][]int64) []string {
 	return out[max(0, len(out)-maxCategories):]
 }
 
-// replyTimes pairs each request with the next reply of its id in the same
-// recording.
+// replyTimes pairs each request with the next reply of its id in the same recording.
 func replyTimes(messages []results.Message) map[string][]int64 {
 	type call struct{ run, id string }
 	open := map[call]results.Message{}

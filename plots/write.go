@@ -23,10 +23,10 @@ type Omission struct {
 	Why  string `json:"why"`
 }
 
-// String is the omission in a line.
+// String returns the omission in a line.
 func (o Omission) String() string { return o.Name + ": " + o.Why }
 
-// ByReason says omissions, those that have one reason in one line.
+// ByReason lists omissions in lines, one for each reason.
 func ByReason(omitted []Omission) []string {
 	var reasons []string
 	names := map[string][]string{}
@@ -43,11 +43,11 @@ func ByReason(omitted []Omission) []string {
 	return out
 }
 
-// kinds of charts, in the order in which they are shown.
+// kinds lists the charts in the order in which they are shown.
 var kinds = []struct {
 	name   string
 	charts func(*results.Set) []Chart
-	needs  string // what measurements lack where there is none; "" where nobody would miss it
+	needs  string // what measurements lack if they give no such chart; "" if nobody would miss it
 }{
 	{"goodput", goodputCharts, "no stream with samples"},
 	{"ratio", ratioCharts, "no raw stream beside another of the same size"},
@@ -65,8 +65,8 @@ var kinds = []struct {
 	{"traffic", trafficCharts, ""},
 }
 
-// Charts makes every chart that the records of a set allow, and says which of
-// the usual ones its measurements do not. Findings alone lack none.
+// Charts makes every chart that the records of a set allow, and lists the usual charts that its
+// measurements do not allow. A set of findings alone lacks none.
 func Charts(set *results.Set) (charts []Chart, omitted []Omission) {
 	measured := len(set.Records) > 0 || set.Len() == len(set.Environments)
 	for _, k := range kinds {
@@ -81,9 +81,9 @@ func Charts(set *results.Set) (charts []Chart, omitted []Omission) {
 	return charts, omitted
 }
 
-// Write draws the charts of a set into a folder, each as an SVG and a PNG
-// named after the chart, and lists the files. The folder is made if it is not
-// there; files of the same name are replaced, each whole or not at all.
+// Write draws the charts of a set into a folder, each as an SVG and a PNG named after the chart,
+// and lists the files. It makes the folder if needed, and replaces files of the same name
+// atomically.
 func Write(dir string, set *results.Set) (files []string, omitted []Omission, err error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, nil, fmt.Errorf("make folder for plots: %w", err)
@@ -148,12 +148,12 @@ func replaceFile(path string, content []byte) error {
 // ErrNothingToDraw is returned for a chart without a single point.
 var ErrNothingToDraw = errors.New("nothing to draw")
 
-// pixelsPerInch of a PNG: twice 96, so that a picture shown at 800 pixels is
-// sharp on a dense screen too.
+// pixelsPerInch of a PNG is twice 96, so that a picture shown at 800 pixels is sharp on a dense
+// screen too.
 const pixelsPerInch = 192
 
-// SVG draws the chart as an SVG document of 600 × about 400 points. The same
-// chart gives the same bytes.
+// SVG draws the chart as an SVG document of 600 × about 400 points. The same chart gives the
+// same bytes.
 func (c Chart) SVG() ([]byte, error) {
 	var out bytes.Buffer
 	err := c.render(func(w, h vg.Length) vg.CanvasWriterTo { return vgsvg.New(w, h) }, &out)
@@ -183,17 +183,16 @@ func (c Chart) render(canvas func(w, h vg.Length) vg.CanvasWriterTo, out *bytes.
 	return nil
 }
 
-// withFontFallbacks names typefaces of the same widths beside the one that gonum names
-// alone: few machines but Linux ones have it installed.
+// withFontFallbacks adds typefaces of the same widths to the one that gonum names: few machines
+// but Linux ones have that installed.
 func withFontFallbacks(svg string) string {
 	svg = strings.ReplaceAll(svg, "font-variant:none;", "")
 	return strings.ReplaceAll(svg, "font-family:Liberation Sans;", "font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")
 }
 
-// The pictures in gallery are of true results: "go generate ./plots" measures
-// and draws them again, in about two minutes on a machine that does nothing
-// else. It keeps the records in pipebench-out/gallery; what is there from
-// earlier times is drawn with them.
+// The pictures in gallery show real results: "go generate ./plots" measures and draws them again, in
+// about two minutes on an otherwise idle machine. It keeps the records in pipebench-out/gallery, and
+// draws earlier ones that are there with them.
 //
 //go:generate go build -o ../pipebench-out/gallery/ ../cmd/pipebench
 //go:generate ../pipebench-out/gallery/pipebench run --out ../pipebench-out/gallery/run --no-progress
@@ -205,9 +204,9 @@ func withFontFallbacks(svg string) string {
 //go:generate ../pipebench-out/gallery/pipebench drive --size 1KiB..4MiB --out ../pipebench-out/gallery/drive --no-progress -- ../pipebench-out/gallery/pipebench serve --fault deaf@1MiB
 //go:generate ../pipebench-out/gallery/pipebench plot ../pipebench-out/gallery/drive --gallery target --out gallery
 
-// Gallery draws the named charts of a set into a folder as SVG alone, small
-// enough to be kept beside a program's sources, and lists the files. A name
-// that the set has no chart of is an error that says which it has.
+// Gallery draws the named charts of a set into a folder, as SVG alone, which is small enough to
+// be kept beside a program's sources, and lists the files. A name without a chart is an error
+// that lists the charts there are.
 func Gallery(dir string, set *results.Set, names ...string) (files []string, err error) {
 	charts, _ := Charts(set)
 	if err := os.MkdirAll(dir, 0o777); err != nil {

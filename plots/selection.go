@@ -11,24 +11,24 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A subset is measurements with the environments of their runs: what the charts
-// of cells are made from.
+// A selection is some of the records of a set: what the charts of cells are made from.
 type selection struct {
 	set     *results.Set
 	records []results.Record
 	fields  map[results.Cell]map[dimension]string // of the cells seen so far, shared by all subsets of one
 }
 
+// measuredIn selects the records of a set that have samples and for which keep holds.
 func measuredIn(set *results.Set, keep func(results.Record) bool) selection {
 	return newSelection(set, set.Records).keep(func(r results.Record) bool { return len(r.Samples) > 0 && keep(r) })
 }
 
-// newSelection is a view of records, those without samples too.
+// newSelection selects the records given, those without samples too.
 func newSelection(set *results.Set, records []results.Record) selection {
 	return selection{set, records, map[results.Cell]map[dimension]string{}}
 }
 
-// keep is the view of the records for which a condition holds.
+// keep selects the records for which a condition holds.
 func (v selection) keep(holds func(results.Record) bool) selection {
 	out := selection{set: v.set, fields: v.fields}
 	for _, r := range v.records {
@@ -39,13 +39,13 @@ func (v selection) keep(holds func(results.Record) bool) selection {
 	return out
 }
 
-// A dimension is a field of a cell, or the machine: one of the things in which
-// two records may differ.
+// A dimension is a field of a cell, or the machine: one of the things in which two records may
+// differ.
 type dimension string
 
 const machine dimension = "machine"
 
-// of is the value that a record has in a dimension, "" where it is off there.
+// valueOf returns the value that a record has in a dimension, "" if it has none.
 func (v selection) valueOf(d dimension, r results.Record) string {
 	if d == machine {
 		return v.set.Machine(r.Run)
@@ -59,9 +59,9 @@ func (v selection) valueOf(d dimension, r results.Record) string {
 	return v.fields[r.Cell][d]
 }
 
-// values lists what the records have in a dimension: names that are known in
-// their order, others as they first appear, numbers by size. Records come
-// shuffled, as they were measured; pictures must not.
+// values lists the values of the records in a dimension: known names in their order, others as
+// they first appear, numbers by size. Records come shuffled, as they were measured; pictures
+// must not.
 func (v selection) values(d dimension) []string {
 	var out []string
 	for _, r := range v.records {
@@ -77,8 +77,8 @@ func (v selection) values(d dimension) []string {
 	return out
 }
 
-// compareDrains orders readers' rates, the fastest first: without one a reader
-// takes all it can.
+// compareDrains orders reader rate limits, the fastest first: a reader without one takes all it
+// can.
 func compareDrains(a, b string) int {
 	limit := func(value string) float64 {
 		if n, ok := numeric(value); ok && n > 0 {
@@ -89,8 +89,8 @@ func compareDrains(a, b string) int {
 	return cmp.Compare(limit(b), limit(a))
 }
 
-// rank orders the values of a dimension: raw first, then the names that have a
-// look of their own in the order of those, then the rest.
+// rank orders the values of a dimension: raw first, then the names that have a fixed style in
+// the order of those, then the rest.
 func rank(value string) int {
 	if isRaw(value) {
 		return -1
@@ -111,7 +111,7 @@ func compareNumbers(a, b string) int {
 	return cmp.Compare(x, y)
 }
 
-// numeric reads a field that is a number; an absent one is 0, its default.
+// numeric reads a field that is a number; an absent field is 0, its default.
 func numeric(value string) (float64, bool) {
 	if value == "" {
 		return 0, true
@@ -122,23 +122,23 @@ func numeric(value string) (float64, bool) {
 
 func (v selection) varies(d dimension) bool { return len(v.values(d)) > 1 }
 
-// where keeps the records with one value in a dimension.
+// where selects the records with one value in a dimension.
 func (v selection) where(d dimension, value string) selection {
 	return v.keep(func(r results.Record) bool { return v.valueOf(d, r) == value })
 }
 
-// A facet says how a chart lays its records out: what its lines are, and what
-// tells one file of the kind from another.
+// A grouping says which dimension makes the series of a chart, and which dimensions tell the
+// charts of one kind apart.
 type grouping struct {
 	series dimension
 	charts []dimension
 }
 
-// seriesOrder is which dimension makes the lines where the framing does not
-// vary: the first of these that does.
+// seriesOrder lists the dimensions that can make the series: the first one that varies does.
 var seriesOrder = []dimension{"framing", "io", "pipe", "capacity", "transfer", "peer", "drain", "batch", "read_buffer", "clock", "inflight", "rate", "payload", "messages", "sender"}
 
-// groupingFor looks at what varies in the records beside x and the panels.
+// groupingFor groups records by the dimensions that vary beside those of the x axis and the
+// panels.
 func (v selection) groupingFor(x, panels dimension) grouping {
 	f := grouping{series: "framing"}
 	for _, d := range seriesOrder {
@@ -156,13 +156,13 @@ func (v selection) groupingFor(x, panels dimension) grouping {
 	return f
 }
 
-// A part is the records of one file, with what is said of it in its name.
+// A chartGroup is the records of one chart, with what tells them apart as part of its name.
 type chartGroup struct {
 	selection
 	suffix string // "", "-poller", "-fifo-64KiB"
 }
 
-// groupBy makes a part for each combination of values in the dimensions.
+// groupBy makes a group for each combination of values in the dimensions.
 func (v selection) groupBy(dimensions []dimension) []chartGroup {
 	parts := []chartGroup{{selection: v}}
 	for _, d := range dimensions {
@@ -177,7 +177,7 @@ func (v selection) groupBy(dimensions []dimension) []chartGroup {
 	return parts
 }
 
-// slug writes a value so that it can stand in a file's name.
+// slug writes a value so that it can stand in the name of a file.
 func (v selection) slug(d dimension, value string) string {
 	if d == machine {
 		return slug(machineName(v.set, value))
@@ -198,9 +198,9 @@ func slug(text string) string {
 	}, text)
 }
 
-// machineName is short and differs between the machines of the set: the
-// system and architecture; where several have those, the host's name too; where
-// several have that, the beginning of the hash.
+// machineName is short and differs between the machines of the set: the system and architecture;
+// if several machines have those, the host name too; if several have that, the beginning of the
+// hash.
 func machineName(set *results.Set, id string) string {
 	var own results.Environment
 	for _, e := range set.Environments {
@@ -224,7 +224,7 @@ func machineName(set *results.Set, id string) string {
 	return name + " " + shortID(id)
 }
 
-// shortID is the beginning of a machine's hash, as sentences of results have it.
+// shortID returns the beginning of a machine's hash, as the sentences of a summary write it.
 func shortID(id string) string {
 	id = strings.TrimPrefix(id, "sha256:")
 	return id[:min(len(id), 8)]
@@ -253,7 +253,7 @@ func display(d dimension, value string) string {
 	return cmp.Or(value, "default")
 }
 
-// framingTitle writes the size of a framing's spec in binary units.
+// framingTitle writes the size in a framing's spec in binary units.
 func framingTitle(spec string) string {
 	name, size, ok := strings.Cut(spec, ":")
 	n, err := strconv.ParseInt(size, 10, 64)
@@ -263,7 +263,7 @@ func framingTitle(spec string) string {
 	return name + ":" + strings.ReplaceAll(results.FormatSize(n), " ", "")
 }
 
-// placementTitles say what a placement is, above its panel.
+// placementTitles explain a placement above its panel.
 var placementTitles = map[string]string{
 	"same":    "same: both ends on one CPU",
 	"sibling": "sibling: two hardware threads of a core",
@@ -272,24 +272,24 @@ var placementTitles = map[string]string{
 	"free":    "free: wherever the scheduler puts them",
 }
 
-// facetTitle names the panel of a value.
-func facetTitle(d dimension, value string) string {
+// panelTitle returns the title of the panel of a value.
+func panelTitle(d dimension, value string) string {
 	if d == "placement" {
 		return cmp.Or(placementTitles[value], value)
 	}
 	return display(d, value)
 }
 
-// newSeries makes the series of a value of the line dimension.
+// newSeries returns an empty series for a value of the series dimension.
 func newSeries(d dimension, value string) Series {
 	return Series{Name: display(d, value), Reference: d == "framing" && isRaw(value)}
 }
 
-// isRaw says whether a framing's spec is raw, with or without its size.
+// isRaw returns whether a framing's spec is raw, with or without its size.
 func isRaw(spec string) bool { return spec == "raw" || strings.HasPrefix(spec, "raw:") }
 
-// subtitle says where and on what the records were measured: a line for the
-// machine, one for the cells.
+// subtitle says where and on what the records were measured: a line for the machine, one for the
+// cells.
 func (v selection) subtitle(skip ...dimension) []string {
 	var out []string
 	if line := v.machineLine(); line != "" {
@@ -311,7 +311,8 @@ func (v selection) machineLine() string {
 	return ""
 }
 
-// describeMachine names a machine: "lab · Intel Xeon · 2 CPUs · linux 6.12 amd64 · kvm".
+// describeMachine describes a machine in a line: "lab · Intel Xeon · 2 CPUs · linux 6.12 amd64 ·
+// kvm".
 func describeMachine(e results.Environment) string {
 	cpus := fmt.Sprintf("%d CPUs", e.CPUs)
 	if e.CPUs == 1 {
@@ -324,8 +325,7 @@ func joinParts(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }
 
-// cellLine says what all records have in common, of the things that decide a
-// figure.
+// cellLine lists what all records have in common, of the things that decide a figure.
 func (v selection) cellLine(skip []dimension) string {
 	var parts []string
 	for _, d := range []dimension{"pipe", "capacity", "peer", "io", "payload", "size", "placement", "transfer", "drain", "rate", "inflight", "batch", "read_buffer", "clock", "messages", "sender"} {
@@ -337,7 +337,7 @@ func (v selection) cellLine(skip []dimension) string {
 	return joinParts(parts...)
 }
 
-// phrase puts a value of a cell into words; "" says nothing.
+// phrase puts a value of a cell into words; "" if it goes without saying.
 func (v selection) phrase(d dimension, value string) string {
 	switch d {
 	case "pipe":
@@ -364,8 +364,7 @@ func (v selection) phrase(d dimension, value string) string {
 	return string(d) + " " + display(d, value)
 }
 
-// capacity is what was read back, where all samples agree, else what was
-// asked for.
+// capacity returns the capacity that was read back if all samples agree, else the one asked for.
 func (v selection) capacity(asked string) string {
 	var back []int
 	for _, r := range v.records {
