@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strconv"
 	"syscall"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -16,9 +17,9 @@ import (
 
 // respond sends what the SDK answered.
 func (s *Server) respond(m *sdk.Response) error {
-	n, err := number(m.ID)
-	if err != nil {
-		return err
+	n, ok := m.ID.Raw().(int64)
+	if !ok {
+		return fmt.Errorf("answer to id %v, which is none of this server's", m.ID.Raw())
 	}
 	r := s.pending.find(n)
 	if r == nil {
@@ -30,7 +31,7 @@ func (s *Server) respond(m *sdk.Response) error {
 	return s.answer(r, jsonrpc.AppendResult(nil, r.id, m.Result))
 }
 
-// answer sends msg, which settles r.
+// answer sends msg, which finishes r.
 func (s *Server) answer(r *request, msg []byte) error {
 	s.pending.release(r)
 	msg, done := s.fault.reply(r, msg)
@@ -55,7 +56,7 @@ func (s *Server) failOutput(err error) {
 	})
 }
 
-// closedByPeer reports whether err is how a client that leaves looks.
+// closedByPeer reports whether err is what a write gets when the client has left.
 func closedByPeer(err error) bool {
 	for _, gone := range []error{syscall.EPIPE, io.ErrClosedPipe, os.ErrClosed, net.ErrClosed} {
 		if errors.Is(err, gone) {
@@ -63,4 +64,51 @@ func closedByPeer(err error) bool {
 		}
 	}
 	return false
+}
+
+// maxErrorText bounds what an error repeats of what the client sent, in bytes.
+const maxErrorText = 256
+
+// errCancelled is the answer to a request whose context has been cancelled.
+var errCancelled = &sdk.Error{Code: jsonrpc.CodeInternal, Message: "Request cancelled"}
+
+// wireError returns the error that the client gets where the SDK's answer is err. The SDK gives some errors code 0 (those
+// out of the order of the lifecycle), and repeats params and names of Go types in others.
+func (s *Server) wireError(r *request, err error) jsonrpc.Error {
+	invalidParams := jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Invalid params: those of " + clip(r.method) + " have another form"}
+	if r.noParams {
+		invalidParams.Message = "Invalid params: " + clip(r.method) + " needs params"
+	}
+	var wire *sdk.Error
+	coded := errors.As(err, &wire) && wire.Code != 0
+	switch {
+	case errors.Is(err, context.Canceled):
+		return jsonrpc.Error{Code: errCancelled.Code, Message: errCancelled.Message}
+	case coded && error(wire) == err: // as its author meant it
+		return jsonrpc.Error{Code: wire.Code, Message: clip(wire.Message), Data: wire.Data}
+	case coded && wire.Code == jsonrpc.CodeMethodNotFound:
+		return jsonrpc.Error{Code: wire.Code, Message: "Method not found: " + clip(strconv.Quote(r.method))}
+	case coded && (wire.Code == jsonrpc.CodeInvalidParams || r.noParams && wire.Code == jsonrpc.CodeInvalidRequest):
+		return invalidParams
+	case coded:
+		return jsonrpc.Error{Code: wire.Code, Message: clip(err.Error())}
+	case r.method == "initialize" && r.noParams:
+		return invalidParams
+	case r.method == "initialize", s.opts.StrictLifecycle:
+		return jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "Invalid request: " + clip(err.Error())}
+	}
+	s.log.Error("Request failed", "method", clip(r.method))
+	return jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "Internal error"}
+}
+
+// clip shortens what may be as long as the client likes, at a character's end.
+func clip(s string) string {
+	if len(s) <= maxErrorText {
+		return s
+	}
+	end := maxErrorText
+	for end > 0 && s[end]&0xc0 == 0x80 {
+		end--
+	}
+	return s[:end] + "..."
 }

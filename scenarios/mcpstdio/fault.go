@@ -2,14 +2,19 @@ package mcpstdio
 
 import (
 	"fmt"
+	"io"
+	"os"
 	"strings"
+	"time"
 
+	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
-// A Fault is a way in which a server misbehaves, as scenarios/faults/catalogue lists them. Its spec is a kind, and where the kind
-// takes one a size in bytes:
+// A Fault is a way in which a server misbehaves, as scenarios/faults/catalogue lists them. Its spec is a kind, and a size in
+// bytes where the kind takes one:
 //
 //	deaf@1MiB    messages up to 1 MiB are served; the first larger one triggers the fault
 //	trickle=16B  a quantity of the fault itself
@@ -79,4 +84,136 @@ func (f Fault) String() string {
 		return f.Kind
 	}
 	return kind.Spec(f.Bytes)
+}
+
+// A faultInjector makes a server behave as its Fault says. It is asked wherever the server reads, answers and writes; without a
+// fault it changes nothing.
+type faultInjector struct {
+	Fault
+	s      *Server
+	deaf   bool
+	order  reverser
+	parent int // the process that started this one
+}
+
+func newFaultInjector(s *Server, f Fault) *faultInjector {
+	return &faultInjector{Fault: f, s: s, parent: os.Getppid()}
+}
+
+// limit returns the size in bytes of the largest message that the framing delivers.
+func (f *faultInjector) limit(limit int) int {
+	switch {
+	case f.Kind != "never-read":
+		return limit
+	case f.Bytes == 0:
+		return 16 << 10 // more than the messages of a handshake have
+	}
+	return int(f.Bytes)
+}
+
+// framing returns the framing that the server reads by.
+func (f *faultInjector) framing(framing framers.Framing) framers.Framing {
+	if f.Kind == "quadratic" {
+		return quadratic{framing}
+	}
+	return framing
+}
+
+// input returns the stream that the server reads from.
+func (f *faultInjector) input(r io.Reader) io.Reader {
+	if f.Kind == "split-utf8" {
+		return &chunkDecoder{r: r, piece: int(f.Bytes)}
+	}
+	return r
+}
+
+// output returns the stream that the server writes to.
+func (f *faultInjector) output(w io.Writer) io.Writer {
+	switch f.Kind {
+	case "dirty":
+		return &dirtyWriter{w: w}
+	case "trickle":
+		return &trickleWriter{w: w, piece: int(f.Bytes)}
+	case "truncate-at-exit":
+		return &truncatingWriter{w: w, at: int(f.Bytes), abort: f.s.abort}
+	}
+	return w
+}
+
+// handle gets each message that was read, and serves it unless the fault says otherwise.
+func (f *faultInjector) handle(line []byte) {
+	s := f.s
+	beyond := int64(len(line)) > f.Bytes
+	switch {
+	case f.deaf, f.Kind == "deaf" && beyond:
+		f.deaf = true
+	case f.Kind == "exit0" && beyond:
+		s.abort(nil)
+	case f.Kind == "limit" && beyond:
+		s.abort(fmt.Errorf("read request: message of %d bytes exceeds the limit of %d", len(line), f.Bytes))
+	case f.Kind == "error" && beyond:
+		if m, err := jsonrpc.Parse(line); err == nil && m.Kind() == jsonrpc.Request {
+			s.sendError(m.ID, jsonrpc.CodeInvalidRequest, "Request too large")
+			return
+		}
+		s.handle(line)
+	case f.Kind == "never-read" && f.Bytes == 0 && !opensSession(line):
+		f.stopReading()
+	default:
+		s.handle(line)
+	}
+}
+
+// handleOversize gets each message beyond the limit.
+func (f *faultInjector) handleOversize(e *framers.TooLargeError) {
+	if f.Kind == "never-read" {
+		f.stopReading()
+		return
+	}
+	f.s.sendOversizeError(e)
+}
+
+// opensSession reports whether a message is one that a client begins with.
+func opensSession(line []byte) bool {
+	m, err := jsonrpc.Parse(line)
+	if err != nil {
+		return false
+	}
+	switch m.Method {
+	case "initialize", "notifications/initialized", "server/discover", "ping", "tools/list":
+		return true
+	}
+	return false
+}
+
+// stopReading leaves the input unread until the server is stopped. A server that does not read does not see its client go,
+// so it looks whether it has been given to another parent.
+func (f *faultInjector) stopReading() {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-f.s.drained:
+			return
+		case <-tick.C:
+			if os.Getppid() != f.parent {
+				f.s.abort(nil)
+			}
+		}
+	}
+}
+
+// reply gets each answer before it is sent; done is to be called after.
+func (f *faultInjector) reply(r *request, msg []byte) (_ []byte, done func()) {
+	switch f.Kind {
+	case "stderr-flood":
+		flood(f.s.opts.Stderr, f.Bytes)
+	case "corrupt":
+		if r.method == "tools/call" && int64(len(msg)) > f.Bytes {
+			corrupt(msg)
+		}
+	case "reorder":
+		return msg, f.order.wait()
+	}
+	return msg, func() {}
 }

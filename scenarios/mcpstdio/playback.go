@@ -11,11 +11,11 @@ import (
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
-// A Playback answers requests as a recording of a client and a server has them answered: a request with the same method and params as a
+// A Playback answers requests from a recording of a client and a server: a request with the same method and params as a
 // recorded one gets that one's answer, another the answers to its method, in their order and then again from the first.
 //
-// Of a recording without bodies the sizes are answered: each answer has as many bytes as the recorded one. What opens a session has to say
-// something then, and is left to the server.
+// Of a recording without bodies the sizes are answered: each answer has as many bytes as the recorded one. The answers that
+// open a session need content that a client understands, so they are left to the server then.
 //
 // It may be used by many goroutines.
 type Playback struct {
@@ -23,19 +23,22 @@ type Playback struct {
 	answers map[requestKey]*answerList
 }
 
-// A requestKey is what a request is known by. The params are their hash; zero stands for any.
+// A requestKey identifies a request by its method and the hash of its params; zero params stand for any.
 type requestKey struct {
 	method string
 	params [sha256.Size]byte
 }
 
-// answerList are the answers to a question.
+func exactKey(method string, params []byte) requestKey {
+	return requestKey{method, sha256.Sum256(params)}
+}
+
 type answerList struct {
 	all  []recordedAnswer
 	next int
 }
 
-// A recordedAnswer is an answer: a result or an error, or a size alone.
+// A recordedAnswer is a result or an error, or a size alone.
 type recordedAnswer struct {
 	result, failure []byte // JSON text; both nil where only the size is known
 	size            int    // bytes of the message
@@ -44,18 +47,17 @@ type recordedAnswer struct {
 // NewPlayback makes a playback of a recording, of which it keeps the bodies.
 func NewPlayback(messages []payload.Message) (*Playback, error) {
 	p := &Playback{answers: map[requestKey]*answerList{}}
-	asked := map[jsonrpc.ID]recordedMessage{} // the latest request of each id
-	for _, m := range messages {
-		h := parseRecorded(m)
-		if h.kind == jsonrpc.Request {
-			asked[h.id] = h
+	requests := map[jsonrpc.ID]recordedMessage{} // the latest of each id
+	for _, recorded := range messages {
+		m := parseRecorded(recorded)
+		if m.kind == jsonrpc.Request {
+			requests[m.id] = m
 		}
-		q, known := asked[h.id]
-		if !h.kind.Answers() || !known {
-			continue
+		request, known := requests[m.id]
+		if m.kind.Answers() && known {
+			delete(requests, m.id)
+			p.add(request, m.answer)
 		}
-		delete(asked, h.id)
-		p.add(q, h)
 	}
 	if len(p.answers) == 0 {
 		return nil, errors.New("play a recording: it holds no request with its answer")
@@ -63,7 +65,7 @@ func NewPlayback(messages []payload.Message) (*Playback, error) {
 	return p, nil
 }
 
-// A recordedMessage is a recorded message, as far as it matters here.
+// A recordedMessage is what matters here of a message.
 type recordedMessage struct {
 	kind   jsonrpc.Kind
 	id     jsonrpc.ID
@@ -72,74 +74,63 @@ type recordedMessage struct {
 	answer recordedAnswer
 }
 
-// parseRecorded makes out what a recorded message is. What is no message of JSON-RPC passes for a notification, which nobody answers, and so do the
-// requests of the server and their answers, which have ids of their own.
-func parseRecorded(m payload.Message) recordedMessage {
-	h := recordedMessage{kind: jsonrpc.Notification, id: jsonrpc.ID(m.ID), method: m.Method, answer: recordedAnswer{size: m.Size}}
-	switch msg, err := jsonrpc.Parse(m.Body); {
-	case m.Body != nil && err == nil:
-		h = recordedMessage{kind: msg.Kind(), id: msg.ID, method: msg.Method, params: msg.Params, answer: recordedAnswer{msg.Result, msg.Failure, m.Size}}
-	case m.Body == nil && len(m.ID) > 0 && m.Method != "":
-		h.kind = jsonrpc.Request
-	case m.Body == nil && len(m.ID) > 0:
-		h.kind = jsonrpc.Result
+// parseRecorded reads a recorded message. One that is no JSON-RPC passes for a notification, which nobody answers, and so
+// do the requests of the server and their answers, which have ids of their own.
+func parseRecorded(recorded payload.Message) recordedMessage {
+	m := recordedMessage{kind: jsonrpc.Notification, id: jsonrpc.ID(recorded.ID), method: recorded.Method,
+		answer: recordedAnswer{size: recorded.Size}}
+	switch msg, err := jsonrpc.Parse(recorded.Body); {
+	case recorded.Body != nil && err == nil:
+		m = recordedMessage{kind: msg.Kind(), id: msg.ID, method: msg.Method, params: msg.Params,
+			answer: recordedAnswer{msg.Result, msg.Failure, recorded.Size}}
+	case recorded.Body == nil && len(recorded.ID) > 0 && recorded.Method != "":
+		m.kind = jsonrpc.Request
+	case recorded.Body == nil && len(recorded.ID) > 0:
+		m.kind = jsonrpc.Result
 	}
-	if h.kind == jsonrpc.Request && m.Dir == fromServer || h.kind.Answers() && m.Dir == fromClient {
-		h.kind = jsonrpc.Notification
+	// the directions as recordings name them
+	if m.kind == jsonrpc.Request && recorded.Dir == "reply" || m.kind.Answers() && recorded.Dir == "request" {
+		m.kind = jsonrpc.Notification
 	}
-	return h
+	return m
 }
-
-// Directions, as recordings name them.
-const (
-	fromClient = "request"
-	fromServer = "reply"
-)
 
 // handshakeMethods are the methods whose answers a client takes apart.
 var handshakeMethods = []string{"initialize", "server/discover", "ping", "tools/list", "resources/list", "prompts/list"}
 
-func (p *Playback) add(q, answer recordedMessage) {
-	if answer.answer.empty() && slices.Contains(handshakeMethods, q.method) {
+// add keeps the answer to a request.
+func (p *Playback) add(request recordedMessage, a recordedAnswer) {
+	if a.result == nil && a.failure == nil && slices.Contains(handshakeMethods, request.method) {
 		return
 	}
-	for _, key := range []requestKey{{method: q.method}, exactKey(q.method, q.params)} {
-		s := p.answers[key]
-		if s == nil {
-			s = new(answerList)
-			p.answers[key] = s
+	for _, key := range []requestKey{{method: request.method}, exactKey(request.method, request.params)} {
+		if p.answers[key] == nil {
+			p.answers[key] = new(answerList)
 		}
-		s.all = append(s.all, answer.answer)
+		p.answers[key].all = append(p.answers[key].all, a)
 	}
 }
 
-func (a recordedAnswer) empty() bool { return a.result == nil && a.failure == nil }
-
-// exactKey is the question of a request with its params.
-func exactKey(method string, params []byte) requestKey {
-	return requestKey{method, sha256.Sum256(params)}
-}
-
-// reply is the answer to a request; none if the recording has nothing to the like.
+// reply returns the answer to a request, if the recording has one like it.
 func (p *Playback) reply(m jsonrpc.Message) (recordedAnswer, bool) {
 	if p == nil {
 		return recordedAnswer{}, false
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.answers[exactKey(m.Method, m.Params)]
-	if s == nil {
-		s = p.answers[requestKey{method: m.Method}]
+	list := p.answers[exactKey(m.Method, m.Params)]
+	if list == nil {
+		list = p.answers[requestKey{method: m.Method}]
 	}
-	if s == nil {
+	if list == nil {
 		return recordedAnswer{}, false
 	}
-	a := s.all[s.next%len(s.all)]
-	s.next++
+	a := list.all[list.next%len(list.all)]
+	list.next++
 	return a, true
 }
 
-// message is the answer as the request of that id gets it.
+// message returns the answer to r as it goes out.
 func (a recordedAnswer) message(r *request) []byte {
 	switch {
 	case a.failure != nil:
@@ -166,8 +157,8 @@ type queuedAnswer struct {
 	answer recordedAnswer
 }
 
-// answerFromPlayback answers a request from the recording, and reports whether that has an answer. The input does not wait for the output: there is room in
-// the queue for as many answers as there may be requests.
+// answerFromPlayback answers a request from the recording, and reports whether that has an answer. The input does not wait
+// for the output: there is room in the queue for as many answers as there may be requests.
 func (s *Server) answerFromPlayback(m jsonrpc.Message) bool {
 	a, ok := s.opts.Playback.reply(m)
 	if !ok {
@@ -180,13 +171,13 @@ func (s *Server) answerFromPlayback(m jsonrpc.Message) bool {
 	return true
 }
 
-// writeLoop sends what play found, in its order, until nothing more is to be answered.
+// writeLoop sends the recorded answers in their order, until nothing more is to be answered.
 func (s *Server) writeLoop() {
 	defer s.sessions.Done()
 	for {
 		select {
-		case p := <-s.queued:
-			s.answer(p.to, p.answer.message(p.to))
+		case q := <-s.queued:
+			s.answer(q.to, q.answer.message(q.to))
 		case <-s.drained:
 			return
 		}

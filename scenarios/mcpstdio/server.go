@@ -1,3 +1,23 @@
+// Package mcpstdio is an MCP server for stdin and stdout that survives what clients do to it, and one that misbehaves on
+// purpose.
+//
+//	s, err := mcpstdio.NewServer(os.Stdin, os.Stdout, mcpstdio.Options{Tools: mcpstdio.Samples()})
+//	err = s.Start(ctx)
+//	...
+//	err = s.Wait() // until the client closes stdin, or Stop
+//
+// The protocol is that of the official SDK (github.com/modelcontextprotocol/go-sdk). The transport is this package's, on
+// framers: an oversized, malformed or half line costs one answer and never the session, ids are answered in the text they
+// came in, answers never interleave, and the end of stdin lets what was asked be answered, for a bounded time.
+//
+//	stdin -> framers.Reader -> jsonrpc.Parse -> SDK session -> Tool
+//	stdout <- framers.Mux  <- error codes <----------'
+//
+// A [Fault] makes a server misbehave in one of the ways that people report, so that authors of clients can test theirs.
+// Package client is the other end.
+//
+// All methods of a Server may be called concurrently. Not promised: resources, prompts, sampling and notifications to
+// the client (there are none), batches, and that a tool which ignores its context ends with the server.
 package mcpstdio
 
 import (
@@ -7,11 +27,26 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/pipebench/pipebench/framers"
 )
+
+// A State is where a Server is in its life, which goes one way.
+type State int
+
+const (
+	Created  State = iota // not started
+	Running               // reading requests
+	Draining              // reading no more; answering what was read
+	Stopped               // over
+)
+
+func (s State) String() string {
+	return [...]string{"created", "running", "draining", "stopped"}[s]
+}
 
 // A Server answers MCP requests that come on one stream with answers on another.
 type Server struct {
@@ -29,23 +64,23 @@ type Server struct {
 	slots        chan struct{} // one for each request read and not answered
 	outputFailed chan struct{} // closed when the output has failed
 	outputOnce   sync.Once
-	outputErr    error         // why; set before hung is closed
+	outputErr    error         // why; set before outputFailed is closed
 	aborted      chan struct{} // closed when a fault ends the server in the middle
 	abortOnce    sync.Once
-	abortErr     error // what the server then ends with; set before gone is closed
+	abortErr     error // what the server then ends with; set before aborted is closed
 	fault        *faultInjector
 
 	queued        chan queuedAnswer // answers of a recording, on their way out
-	preInit, main *session          // lobby: nil if requests must wait for initialize
-	initSeen      bool              // initialize has come; the intake's alone
+	preInit, main *session          // preInit: nil if requests must wait for initialize
+	initSeen      bool              // initialize has come; the reading goroutine's alone
 	sessions      sync.WaitGroup
 
 	pending pendingTable
 	err     error // of Wait; set before stopped is closed
 }
 
-// NewServer returns a server of opts.Tools that is not started yet. It closes neither in nor out. Where they have deadlines (as
-// pipes of os.Pipe and network connections do), it uses them to end a read or a write that blocks.
+// NewServer returns a server of opts.Tools that is not started yet. It closes neither in nor out. Where they have deadlines
+// (as pipes of os.Pipe and network connections do), it uses them to end a read or a write that blocks.
 func NewServer(in io.Reader, out io.Writer, opts Options) (*Server, error) {
 	if err := opts.complete(); err != nil {
 		return nil, fmt.Errorf("new server: %w", err)
@@ -59,9 +94,9 @@ func NewServer(in io.Reader, out io.Writer, opts Options) (*Server, error) {
 		aborted:      make(chan struct{}),
 		slots:        make(chan struct{}, opts.MaxInFlight),
 		queued:       make(chan queuedAnswer, opts.MaxInFlight),
+		pending:      newPendingTable(),
 	}
 	s.fault = newFaultInjector(s, opts.Fault)
-	s.pending.init()
 	s.sdk = mcp.NewServer(&mcp.Implementation{Name: opts.Name, Version: opts.Version}, &mcp.ServerOptions{
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 	})
@@ -102,9 +137,133 @@ func (s *Server) State() State { return s.pending.current() }
 // Stop has the server read no more and end as at the end of its input. It returns at once; Wait waits.
 func (s *Server) Stop() { s.stopOnce.Do(func() { close(s.stop) }) }
 
-// Wait returns when the server, which has been started, is over: nil after the end of its input, Stop, and a client that closed the output; else why it
-// could not go on reading or writing.
+// Wait returns when the server, which has been started, is over: nil after the end of its input, Stop, and a client that
+// closed the output; else why it could not go on reading or writing.
 func (s *Server) Wait() error {
 	<-s.stopped
 	return s.err
+}
+
+// supervise reads until something ends that, and shuts the server down.
+func (s *Server) supervise(ctx context.Context) {
+	ended := make(chan error, 1)
+	go func() { ended <- s.read() }()
+	reading := true
+	select {
+	case s.err = <-ended:
+		reading = false
+	case <-s.stop:
+	case <-ctx.Done():
+	case <-s.outputFailed:
+		s.err = s.outputErr
+	case <-s.aborted:
+	}
+	s.drain()
+	if reading && interruptRead(s.in) {
+		<-ended
+	}
+	if s.isAborted() {
+		s.err = s.abortErr
+	}
+	clearDeadlines(s.in, s.out)
+	close(s.stopped)
+}
+
+// drain answers what was read, in a bounded time:
+//
+//	reading ends     grace     cancelled    flush      over
+//	     |-------------|-----------|----------|----------|
+//	     <----------- ShutdownTimeout at most ----------->
+func (s *Server) drain() {
+	latest := time.Now().Add(s.opts.ShutdownTimeout)
+	s.pending.advance(Running, Draining)
+	interruptRead(s.in)
+	if !s.isAborted() && !s.awaitAnswers(s.opts.EOFGrace, latest) {
+		flush := time.Now().Add(max(s.opts.FlushTimeout, 0))
+		if flush.After(latest) {
+			flush = latest
+		}
+		boundWrite(s.out, flush)
+		for _, r := range s.pending.list() {
+			go r.session.cancel(r.number)
+		}
+		s.awaitAnswers(time.Until(flush), latest)
+	}
+	flushed, dropped := s.pending.close()
+	if !s.isAborted() {
+		s.log.Info(fmt.Sprintf("Client disconnected (EOF), flushed %d responses, dropped %d responses", flushed, dropped))
+	}
+	boundWrite(s.out, time.Now())
+	close(s.drained)
+	s.awaitSessions(latest)
+}
+
+// awaitAnswers waits until everything is answered, for d at most and not beyond latest. It reports false if time is up.
+// After a failed output or an abort nothing more will be answered, so it waits no longer then.
+func (s *Server) awaitAnswers(d time.Duration, latest time.Time) bool {
+	timer := time.NewTimer(min(d, time.Until(latest)))
+	defer timer.Stop()
+	select {
+	case <-s.pending.idle:
+	case <-s.outputFailed:
+	case <-s.aborted:
+	case <-timer.C:
+		return false
+	}
+	return true
+}
+
+// awaitSessions waits for the SDK's sessions, which end when what they write does: at once where the output has deadlines.
+func (s *Server) awaitSessions(latest time.Time) {
+	over := make(chan struct{})
+	go func() {
+		s.sessions.Wait()
+		close(over)
+	}()
+	timer := time.NewTimer(time.Until(latest))
+	defer timer.Stop()
+	select {
+	case <-over:
+	case <-timer.C:
+	}
+}
+
+// abort ends the server without a further word; err is what Wait returns.
+func (s *Server) abort(err error) {
+	s.abortOnce.Do(func() {
+		s.abortErr = err
+		s.pending.advance(Running, Draining)
+		close(s.aborted)
+	})
+}
+
+func (s *Server) isAborted() bool {
+	select {
+	case <-s.aborted:
+		return true
+	default:
+		return false
+	}
+}
+
+// interruptRead ends a read that blocks, and reports whether it could: in needs deadlines. Without them, as stdin of most
+// programs, the read ends with the process.
+func interruptRead(in any) bool {
+	d, ok := in.(interface{ SetReadDeadline(time.Time) error })
+	return ok && d.SetReadDeadline(time.Unix(1, 0)) == nil
+}
+
+// boundWrite ends a write that still blocks at a time, if out has deadlines.
+func boundWrite(out any, at time.Time) {
+	if d, ok := out.(interface{ SetWriteDeadline(time.Time) error }); ok {
+		_ = d.SetWriteDeadline(at)
+	}
+}
+
+// clearDeadlines gives the streams back without deadlines.
+func clearDeadlines(in, out any) {
+	if d, ok := in.(interface{ SetReadDeadline(time.Time) error }); ok {
+		_ = d.SetReadDeadline(time.Time{})
+	}
+	boundWrite(out, time.Time{})
 }

@@ -2,7 +2,6 @@ package mcpstdio
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"strconv"
 	"sync"
@@ -11,9 +10,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A session is the SDK's view of the stream. A server that answers before initialize has two: the lobby, which the SDK is
-// told is initialized, has what comes before; initialize and what follows go to the main one, so that the handshake
-// is the SDK's own either way.
+// A session is the SDK's view of the stream. A server that answers before initialize has two: the SDK is told that preInit is
+// initialized, and it handles what comes before; initialize and what follows go to the main one, so that the handshake is
+// the SDK's own either way.
 type session struct {
 	server *Server
 	in     chan sdk.Message
@@ -91,11 +90,25 @@ func (c *session) cancel(number int64) {
 	})
 }
 
-// number is the id of a message as this package gave it to the SDK.
-func number(id sdk.ID) (int64, error) {
-	n, ok := id.Raw().(int64)
-	if !ok {
-		return 0, fmt.Errorf("answer to id %v, which is none of this server's", id.Raw())
+// MaxFrameSize is the experimental capability by which two ends agree on the largest message, in bytes. It is no part of
+// MCP, where experimental capabilities are objects: so a server names it only to a client that did.
+const MaxFrameSize = "maxFrameSize"
+
+// offerFrameSize adds the server's limit to the answer to a client that named its own.
+func (s *Server) offerFrameSize(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		res, err := next(ctx, method, req)
+		answer, ok := res.(*mcp.InitializeResult)
+		if err != nil || !ok || s.opts.MaxLine < 0 {
+			return res, err
+		}
+		params, ok := req.GetParams().(*mcp.InitializeParams)
+		if !ok || params.Capabilities == nil || params.Capabilities.Experimental[MaxFrameSize] == nil {
+			return res, nil
+		}
+		offer := *answer.Capabilities
+		offer.Experimental = map[string]any{MaxFrameSize: s.opts.MaxLine}
+		answer.Capabilities = &offer
+		return answer, nil
 	}
-	return n, nil
 }

@@ -40,7 +40,7 @@ func NewTool[In any](name, description string, params []Param, call func(context
 		}}
 }
 
-// register offers t to clients.
+// register offers a tool to clients.
 func (s *Server) register(t Tool) error {
 	schema := object(t.Params)
 	resolved, err := schema.Resolve(nil)
@@ -62,7 +62,7 @@ func (s *Server) register(t Tool) error {
 	return nil
 }
 
-// arguments returns what the client gave, checked: an object, empty where there is none.
+// arguments checks what the client gave and returns it: an object, empty where there is none.
 func arguments(tool string, schema *jsonschema.Resolved, args json.RawMessage) (json.RawMessage, error) {
 	if len(args) == 0 || bytes.Equal(args, []byte("null")) {
 		args = json.RawMessage("{}")
@@ -116,12 +116,12 @@ func (s *Server) callGuarded(ctx context.Context, t Tool, args json.RawMessage) 
 	return t.Call(ctx, args)
 }
 
-// result is the answer to a call.
+// result returns the answer to a call.
 func (s *Server) result(t Tool, text string, err error) (*mcp.CallToolResult, error) {
 	var coded *sdk.Error
 	switch {
 	case errors.Is(err, context.Canceled):
-		return nil, cancelled
+		return nil, errCancelled
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("%s was not done after %v", t.Name, s.opts.ToolTimeout)
 	case errors.As(err, &coded):
@@ -139,7 +139,7 @@ func (s *Server) result(t Tool, text string, err error) (*mcp.CallToolResult, er
 	return &res, nil
 }
 
-// withoutPaths keeps from the client where the server keeps its files.
+// withoutPaths drops the paths from an error, so that clients do not learn where the server keeps its files.
 func withoutPaths(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
@@ -153,4 +153,117 @@ func withoutPaths(err error) error {
 		return fmt.Errorf("run: %w", run.Err)
 	}
 	return err
+}
+
+// A Param is an argument of a tool, or a member of an object.
+type Param struct {
+	Name        string
+	Description string
+	Type        Type
+	Optional    bool
+}
+
+// A Type is what the value of a Param may be. The zero Type is Any.
+type Type struct{ schema func() *jsonschema.Schema }
+
+func typeNamed(name string) Type {
+	return Type{func() *jsonschema.Schema { return &jsonschema.Schema{Type: name} }}
+}
+
+// Any takes every value. Its schema is {}.
+func Any() Type { return Type{} }
+
+// String takes text.
+func String() Type { return typeNamed("string") }
+
+// Integer takes whole numbers.
+func Integer() Type { return typeNamed("integer") }
+
+// Number takes numbers.
+func Number() Type { return typeNamed("number") }
+
+// Boolean takes true and false.
+func Boolean() Type { return typeNamed("boolean") }
+
+// Array takes lists of elements of one type.
+func Array(elem Type) Type {
+	return Type{func() *jsonschema.Schema { return &jsonschema.Schema{Type: "array", Items: elem.Schema()} }}
+}
+
+// Object takes objects with these members.
+func Object(members ...Param) Type {
+	return Type{func() *jsonschema.Schema { return object(members) }}
+}
+
+// OneOf takes one of some texts.
+func OneOf(texts ...string) Type {
+	return Type{func() *jsonschema.Schema {
+		s := &jsonschema.Schema{Type: "string", Enum: []any{}}
+		for _, t := range texts {
+			s.Enum = append(s.Enum, t)
+		}
+		return s
+	}}
+}
+
+// Between returns t, a number, with bounds that it may reach.
+func (t Type) Between(low, high float64) Type {
+	return Type{func() *jsonschema.Schema {
+		s := t.Schema()
+		s.Minimum, s.Maximum = &low, &high
+		return s
+	}}
+}
+
+// Schema returns the JSON Schema of t.
+func (t Type) Schema() *jsonschema.Schema {
+	if t.schema == nil {
+		return &jsonschema.Schema{}
+	}
+	return t.schema()
+}
+
+// object returns the schema of an object with these members.
+func object(members []Param) *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "object", Properties: make(map[string]*jsonschema.Schema)}
+	for _, p := range members {
+		prop := p.Type.Schema()
+		prop.Description = p.Description
+		s.Properties[p.Name] = prop
+		s.PropertyOrder = append(s.PropertyOrder, p.Name)
+		if !p.Optional {
+			s.Required = append(s.Required, p.Name)
+		}
+	}
+	return s
+}
+
+// schemaText returns the text of s with {} where the library writes true, which means the same: clients were seen to take
+// schemas for objects always.
+func schemaText(s *jsonschema.Schema) (json.RawMessage, error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	var tree any
+	if err := json.Unmarshal(text, &tree); err != nil {
+		return nil, err
+	}
+	return json.Marshal(openSchema(tree))
+}
+
+// openSchema turns the schema true into {}, in the places where this package's types have schemas.
+func openSchema(schema any) any {
+	tree, ok := schema.(map[string]any)
+	if !ok {
+		return map[string]any{}
+	}
+	if items, ok := tree["items"]; ok {
+		tree["items"] = openSchema(items)
+	}
+	properties, _ := tree["properties"].(map[string]any)
+	for name, s := range properties {
+		properties[name] = openSchema(s)
+	}
+	return tree
 }

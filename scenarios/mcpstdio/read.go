@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -13,7 +14,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
-// read takes messages in until the input ends, and returns why it did: nil at its end.
+// read handles messages until the input ends, and returns why it did: nil at its end.
 func (s *Server) read() error {
 	r := s.fault.framing(s.opts.Framing).NewReader(s.fault.input(s.in),
 		framers.WithMaxMessage(s.fault.limit(s.opts.MaxLine)), framers.WithPolicy(framers.Resync))
@@ -30,14 +31,14 @@ func (s *Server) read() error {
 	return nil
 }
 
-// handleReadError judges an error of the input. It reports whether reading is over.
+// handleReadError answers what the framing could not deliver. It reports whether reading is over, and why.
 func (s *Server) handleReadError(err error) (over bool, why error) {
 	var large *framers.TooLargeError
 	var header *framers.HeaderError
 	var chunk *framers.ChunkError
 	switch {
 	case errors.As(err, &large):
-		s.fault.oversized(large)
+		s.fault.handleOversize(large)
 		return false, nil
 	case errors.As(err, &header):
 		s.sendParseError("Parse error: " + header.Err.Error()) // without the line, which may hold anything
@@ -54,7 +55,7 @@ func (s *Server) handleReadError(err error) (over bool, why error) {
 	return true, fmt.Errorf("read request: %w", err)
 }
 
-// handle serves one message, which is valid until it returns.
+// handle serves one message, which is valid until handle returns.
 func (s *Server) handle(line []byte) {
 	m, err := jsonrpc.Parse(line)
 	var syntax *jsonrpc.SyntaxError
@@ -84,7 +85,8 @@ func (s *Server) forward(m jsonrpc.Message) {
 	switch reading, free := s.admit(r); {
 	case !reading: // nor does the server answer any more
 	case !free:
-		s.answer(r, jsonrpc.AppendError(nil, m.ID, jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "Invalid request: the id is that of a request in flight"}))
+		s.answer(r, jsonrpc.AppendError(nil, m.ID, jsonrpc.Error{
+			Code: jsonrpc.CodeInvalidRequest, Message: "Invalid request: the id is that of a request in flight"}))
 	default:
 		id, _ := sdk.MakeID(float64(r.number)) // a float64 is always an id
 		r.session.deliver(&sdk.Request{ID: id, Method: m.Method, Params: bytes.Clone(params)})
@@ -105,7 +107,7 @@ func (s *Server) admit(r *request) (reading, free bool) {
 	return reading, free
 }
 
-// session returns whose a request is; initialize opens the main one.
+// session returns the session that handles a request; initialize and all that follows belong to the main one.
 func (s *Server) session(method string) *session {
 	if method == "initialize" || s.preInit == nil {
 		s.initSeen = true
@@ -116,7 +118,7 @@ func (s *Server) session(method string) *session {
 	return s.preInit
 }
 
-// handleNotification takes a notification. The id that a cancellation names is translated for the SDK.
+// handleNotification passes a notification on. The id that a cancellation names is translated for the SDK.
 func (s *Server) handleNotification(m jsonrpc.Message) {
 	if m.Method != "notifications/cancelled" {
 		s.session(m.Method).deliver(&sdk.Request{Method: m.Method, Params: bytes.Clone(m.Params)})
@@ -131,6 +133,29 @@ func (s *Server) handleNotification(m jsonrpc.Message) {
 	if r := s.pending.findID(jsonrpc.ID(p.RequestID)); r != nil {
 		r.session.cancel(r.number)
 	}
+}
+
+// sendOversizeError answers a message beyond the limit, so that its sender does not wait forever: to its id, if that stands
+// in the first KiB.
+func (s *Server) sendOversizeError(e *framers.TooLargeError) {
+	mib := strconv.FormatFloat(float64(e.Size*100>>20)/100, 'f', -1, 64) // to two digits
+	s.log.Error(fmt.Sprintf("Request exceeded size limit: %sMB", mib), "bytes", e.Size, "limit", e.Limit)
+	if id, ok := jsonrpc.FindID(e.Head); ok {
+		s.sendError(id, jsonrpc.CodeInvalidRequest, "Request too large")
+		return
+	}
+	s.sendError("", jsonrpc.CodeParse, fmt.Sprintf("Request exceeds %s limit", limitText(e.Limit)))
+}
+
+// limitText returns n in the largest unit that divides it. Units are powers of 1024 throughout.
+func limitText(n int64) string {
+	switch {
+	case n >= 1<<20 && n%(1<<20) == 0:
+		return strconv.FormatInt(n>>20, 10) + "MB"
+	case n >= 1<<10 && n%(1<<10) == 0:
+		return strconv.FormatInt(n>>10, 10) + "KB"
+	}
+	return strconv.FormatInt(n, 10) + " byte"
 }
 
 // sendParseError answers what cannot be parsed.

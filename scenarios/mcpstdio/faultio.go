@@ -1,0 +1,228 @@
+package mcpstdio
+
+import (
+	"bytes"
+	"io"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/pipebench/pipebench/framers"
+)
+
+// A chunkDecoder decodes its input in pieces that end at every multiple of a size, however the bytes arrive: a character that
+// lies across such an end is lost, as it is for a program that turns each chunk it reads into text by itself.
+type chunkDecoder struct {
+	r     io.Reader
+	piece int
+	at    int    // in the piece
+	tail  []byte // the beginning of a character that the piece may still complete
+	ready []byte
+	err   error
+}
+
+func (d *chunkDecoder) Read(p []byte) (int, error) {
+	for len(d.ready) == 0 && d.err == nil {
+		d.decode()
+	}
+	n := copy(p, d.ready)
+	d.ready = d.ready[n:]
+	if n == 0 {
+		return 0, d.err
+	}
+	return n, nil
+}
+
+// decode reads once, to the end of the piece at most.
+func (d *chunkDecoder) decode() {
+	raw := make([]byte, min(d.piece-d.at, 64<<10))
+	n, err := d.r.Read(raw)
+	d.err = err
+	d.at += n
+	text := append(d.tail, raw[:n]...)
+	whole := len(text)
+	if d.at < d.piece && err == nil {
+		whole = lastBoundary(text)
+	} else {
+		d.at = 0
+	}
+	d.tail = append([]byte(nil), text[whole:]...)
+	d.ready = bytes.ToValidUTF8(text[:whole], []byte("\uFFFD"))
+}
+
+// lastBoundary returns where the character that text ends inside begins, or the length of a text that ends with a whole one.
+func lastBoundary(text []byte) int {
+	for i := 1; i <= min(utf8.UTFMax-1, len(text)); i++ {
+		if at := len(text) - i; utf8.RuneStart(text[at]) {
+			if !utf8.FullRune(text[at:]) {
+				return at
+			}
+			break
+		}
+	}
+	return len(text)
+}
+
+// quadratic reads lines as a program does that joins all it has with each chunk that comes and searches the whole for a
+// newline: the time for a byte grows with the message.
+type quadratic struct{ framers.Framing }
+
+func (quadratic) NewReader(r io.Reader, _ ...framers.Option) framers.Reader {
+	return &quadraticReader{r: r, chunk: make([]byte, 4096)}
+}
+
+type quadraticReader struct {
+	r     io.Reader
+	chunk []byte
+	held  []byte
+	err   error
+}
+
+func (q *quadraticReader) ReadMessage() ([]byte, error) {
+	for {
+		if i := bytes.IndexByte(q.held, '\n'); i >= 0 {
+			line := q.held[:i]
+			q.held = q.held[i+1:]
+			if line = bytes.TrimSpace(line); len(line) > 0 {
+				return line, nil
+			}
+			continue
+		}
+		if q.err != nil {
+			return nil, q.err
+		}
+		var n int
+		n, q.err = q.r.Read(q.chunk)
+		joined := make([]byte, len(q.held)+n)
+		copy(joined, q.held)
+		copy(joined[len(q.held):], q.chunk[:n])
+		q.held = joined
+	}
+}
+
+// A dirtyWriter writes a line that is no message before each answer. It gets one frame a call.
+type dirtyWriter struct {
+	w     io.Writer
+	count int
+}
+
+var dirtyLines = []string{
+	"Weather server running on stdio\n",
+	"\n",
+	"[debug] request served {not json}\n",
+	`{"level":"info","msg":"looks like a message, is none"}` + "\n",
+	"   \t\n",
+}
+
+func (d *dirtyWriter) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(d.w, dirtyLines[d.count%len(dirtyLines)]); err != nil {
+		return 0, err
+	}
+	d.count++
+	return d.w.Write(p)
+}
+
+// A trickleWriter writes in small pieces.
+type trickleWriter struct {
+	w     io.Writer
+	piece int
+}
+
+func (t *trickleWriter) Write(p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		var k int
+		k, err = t.w.Write(p[n:min(n+t.piece, len(p))])
+		n += k
+	}
+	return n, err
+}
+
+// A truncatingWriter ends in the middle of the first frame larger than a size.
+type truncatingWriter struct {
+	w     io.Writer
+	at    int
+	abort func(error)
+	gone  bool
+}
+
+func (t *truncatingWriter) Write(p []byte) (int, error) {
+	if t.gone {
+		return len(p), nil
+	}
+	if len(p) <= t.at+1 { // the terminator is no part of the message
+		return t.w.Write(p)
+	}
+	t.gone = true
+	if _, err := t.w.Write(p[:t.at]); err != nil {
+		return 0, err
+	}
+	t.abort(nil)
+	return len(p), nil
+}
+
+// flood writes n bytes of lines to w, as a server that logs too much does: it waits until they are taken.
+func flood(w io.Writer, n int64) {
+	line := []byte("DEBUG handling a request and saying so at some length, again\n")
+	block := bytes.Repeat(line, 1+int(min(n, 32<<10))/len(line))
+	for n > 0 {
+		k, err := w.Write(block[:min(n, int64(len(block)))])
+		if err != nil {
+			return
+		}
+		n -= int64(k)
+	}
+}
+
+// corrupt alters one letter or digit near the middle of msg, which stays JSON.
+func corrupt(msg []byte) {
+	for i := len(msg) / 2; i < len(msg); i++ {
+		switch c := msg[i]; {
+		case msg[i-1] == '\\':
+		case c >= 'a' && c < 'z', c >= 'A' && c < 'Z', c >= '1' && c < '9':
+			msg[i]++
+			return
+		case c == 'z', c == 'Z', c == '9':
+			msg[i]--
+			return
+		}
+	}
+}
+
+// reorderWindow is how long an answer waits for others to overtake it: long compared with the microseconds between requests
+// that are sent together, short compared with a client's timeout.
+const reorderWindow = 20 * time.Millisecond
+
+// A reverser sends the answers of a window in the reverse order, one at a time.
+type reverser struct {
+	mu    sync.Mutex
+	batch []chan struct{}
+}
+
+// wait returns when the caller may send its answer; done lets the next one send.
+func (v *reverser) wait() (done func()) {
+	turn := make(chan struct{})
+	v.mu.Lock()
+	var before chan struct{} // goes after the caller
+	if n := len(v.batch); n > 0 {
+		before = v.batch[n-1]
+	} else {
+		time.AfterFunc(reorderWindow, v.start)
+	}
+	v.batch = append(v.batch, turn)
+	v.mu.Unlock()
+	<-turn
+	return func() {
+		if before != nil {
+			close(before)
+		}
+	}
+}
+
+// start gives the turn to the last of the batch.
+func (v *reverser) start() {
+	v.mu.Lock()
+	batch := v.batch
+	v.batch = nil
+	v.mu.Unlock()
+	close(batch[len(batch)-1])
+}
