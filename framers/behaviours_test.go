@@ -12,8 +12,8 @@ import (
 	"github.com/pipebench/pipebench/framers"
 )
 
-// A behaviour is a cell of the table in the package documentation: what it says, and the stream and its outcome that
-// show it. The messages around the oddity are A and B.
+// A behaviour is a cell of the table in the package documentation: what it says, and the stream and
+// its outcome that show it. The messages around the oddity are A and B.
 type behaviour struct {
 	says string
 	wire string
@@ -21,7 +21,8 @@ type behaviour struct {
 	opts []framers.Option
 }
 
-// table is the one of the package documentation: an oddity, then ndjson, content-length, chunked, adaptive, length-prefix.
+// table is the one of the package documentation: an oddity, then ndjson, content-length, chunked,
+// adaptive, length-prefix.
 var table = []struct {
 	oddity string
 	cells  [5]behaviour

@@ -73,13 +73,15 @@ func (c *carriage) carry(n int) error {
 	return nil
 }
 
-// oneCore has everything run on one core, where the bytes stay in its cache: the steadiest figure, and CPU per byte.
+// oneCore has everything run on one core, where the bytes stay in its cache: the steadiest figure,
+// and CPU per byte.
 func oneCore(t testing.TB) {
 	before := runtime.GOMAXPROCS(1)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
 }
 
-// BenchmarkPipe measures every subject through a real pipe. For ratios, prefer TestFigures, which interleaves.
+// BenchmarkPipe measures every subject through a real pipe. For ratios, prefer TestFigures, which
+// interleaves.
 func BenchmarkPipe(b *testing.B) {
 	for _, s := range subjects() {
 		for _, size := range benchSizes {
@@ -105,8 +107,9 @@ var (
 	only    = flag.String("only", "", "format to measure for the table of figures, beside raw")
 )
 
-// TestFigures prints the package's table: goodput of every subject, its ratio to raw, and to raw received whole, medians
-// of interleaved rounds. Each format is measured apart: what others hold of the cache is not its cost.
+// TestFigures prints the package's table: goodput of every subject, its ratio to raw, and to raw
+// received whole, medians of interleaved rounds. Each format is measured apart: what others hold of
+// the cache is not its cost.
 //
 //	go test ./framers -run TestFigures -figures 15
 func TestFigures(t *testing.T) {

@@ -252,8 +252,8 @@ func TestInFlightBytes(t *testing.T) {
 	}
 }
 
-// A frame may pass the limit on its message and that on what is in flight. It is refused for the one it passed first, also
-// where a read brought both.
+// A frame may pass the limit on its message and that on what is in flight. It is refused for the
+// one it passed first, also where a read brought both.
 func TestTheLimitPassedFirstIsTheReason(t *testing.T) {
 	for _, c := range []struct {
 		name, wire string
@@ -373,7 +373,8 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// A message that was given up, and said to be, is no longer in flight, though what comes of it is still thrown away.
+// A message that was given up, and said to be, is no longer in flight, though what comes of it is
+// still thrown away.
 func TestAMessageGivenUpIsNotInFlight(t *testing.T) {
 	src := &pausing{left: []string{"a:0:3:12345678901\nb:0:2:1\n", "", "a:1:3:2\na:2:3:3\nb:1:2:2\n"}}
 	r := mustParse(t, "chunked").NewReader(src, framers.WithMaxMessage(10), framers.WithPolicy(framers.Resync)).(framers.ChunkReader)
@@ -392,7 +393,8 @@ func TestAMessageGivenUpIsNotInFlight(t *testing.T) {
 	}
 }
 
-// While more of a message is to come, be it to be thrown away, what the stream ends with may be the beginning of a frame.
+// While more of a message is to come, be it to be thrown away, what the stream ends with may be the
+// beginning of a frame.
 func TestAFrameOfAMessageGivenUpIsCut(t *testing.T) {
 	const id = "0123abcd-4567-89ab-cdef-0123456789ab"
 	r := mustParse(t, "adaptive").NewReader(strings.NewReader(id+":0:2:12345678901\n0123a"), framers.WithMaxMessage(10), framers.WithPolicy(framers.Resync))
@@ -487,7 +489,8 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// What a plain reading of the format makes of a stream agrees with the Reader, whatever the order of the chunks.
+// What a plain reading of the format makes of a stream agrees with the Reader, whatever the order
+// of the chunks.
 func TestRandomInterleavings(t *testing.T) {
 	rng := seeded(42)
 	for round := range 300 {

@@ -5,32 +5,35 @@ import (
 	"io"
 )
 
-// DefaultCoalesce is what a Coalescer gathers before it writes unless told otherwise: 64 KiB in bytes, a pipe's capacity.
+// DefaultCoalesce is what a Coalescer gathers before it writes unless told otherwise: 64 KiB in
+// bytes, a pipe's capacity.
 const DefaultCoalesce = 64 << 10
 
-// A Coalescer gathers many small frames into one system call. Put it between a Writer and the stream, and Flush it when
-// no more messages are at hand:
+// A Coalescer gathers many small frames into one system call. Put it between a Writer and the
+// stream, and Flush it when no more messages are at hand:
 //
 //	c := framers.NewCoalescer(os.Stdout, 0)
 //	w := framers.NDJSON().NewWriter(c)
 //	...
 //	err := c.Flush()
 //
-// Nothing is sent before Flush but what does not fit. A frame larger than the buffer goes out uncopied, in one gather
-// call with what was waiting, where the stream is a Vectored. It belongs to one goroutine. An error stays: what was
-// gathered is lost or half sent, and every later call returns it.
+// Nothing is sent before Flush but what does not fit. A frame larger than the buffer goes out
+// uncopied, in one gather call with what was waiting, where the stream is a Vectored. It belongs to
+// one goroutine. An error stays: what was gathered is lost or half sent, and every later call
+// returns it.
 type Coalescer struct {
-	out outlet
+	out frameWriter
 	buf []byte
 	err error
 }
 
-// NewCoalescer returns a Coalescer that gathers up to bytes bytes for w; 0 or less means DefaultCoalesce.
+// NewCoalescer returns a Coalescer that gathers up to bytes bytes for w; 0 or less means
+// DefaultCoalesce.
 func NewCoalescer(w io.Writer, bytes int) *Coalescer {
 	if bytes <= 0 {
 		bytes = DefaultCoalesce
 	}
-	return &Coalescer{out: newOutlet(w), buf: make([]byte, 0, bytes)}
+	return &Coalescer{out: newFrameWriter(w), buf: make([]byte, 0, bytes)}
 }
 
 // Buffered returns how many bytes wait for Flush.

@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// headBytes is how much of a message beyond the limit its error keeps: enough to find a request's id.
+// headBytes is how much of a message beyond the limit its error keeps: enough to find a request's
+// id.
 const headBytes = 1 << 10
 
 // A TooLargeError is returned for a message beyond the limit of WithMaxMessage.
@@ -27,7 +28,8 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("message at byte %d declares %d bytes, the limit is %d: raise WithMaxMessage or send less", e.Offset, e.Size, e.Limit)
 }
 
-// head copies the first bytes of a message for an error about it; size is how many the message has that are known of.
+// head copies the first bytes of a message for an error about it; size is how many the message has
+// that are known of.
 func head(b []byte, size int) []byte {
 	return append([]byte(nil), b[:min(len(b), size, headBytes)]...)
 }
@@ -42,7 +44,8 @@ var (
 	ErrFrames  = errors.New("the message needs more than 2147483647 frames: use a larger chunk")
 )
 
-// A PayloadError is returned by a Writer that cannot carry a message. Nothing of it has been written.
+// A PayloadError is returned by a Writer that cannot carry a message. Nothing of it has been
+// written.
 type PayloadError struct {
 	Offset int   // where in the message, in bytes
 	Err    error // ErrEmpty, ErrNewline, ErrSpace, ErrReturn, ErrLength or ErrFrames
@@ -65,9 +68,10 @@ var (
 	ErrHeaderLines    = errors.New("header has too many lines (WithMaxHeader)")
 )
 
-// A HeaderError is returned for a header from which the length of its body cannot be known. The next ReadMessage looks
-// for the next text that reads as a Content-Length line and goes on there. That is a best effort, since a body can
-// imitate a header: a caller that cannot trust its peer stops at the first HeaderError.
+// A HeaderError is returned for a header from which the length of its body cannot be known. The
+// next ReadMessage looks for the next text that reads as a Content-Length line and goes on there.
+// That is a best effort, since a body can imitate a header: a caller that cannot trust its peer
+// stops at the first HeaderError.
 type HeaderError struct {
 	Offset int64  // where the line begins, in bytes of the stream
 	Line   string // the line without its terminator, at most 80 bytes of it
@@ -91,9 +95,10 @@ var (
 	ErrExpired   = errors.New("chunks are missing and none came for too long (WithExpiry)")
 )
 
-// A ChunkError is returned for a chunk that cannot be used, or a message that is not going to be whole. The next
-// message can still be read. After ErrMalformed, ErrIndex, ErrTotal and ErrDuplicate the frame is dropped and the message
-// it names goes on; after the others that message is dropped.
+// A ChunkError is returned for a chunk that cannot be used, or a message that is not going to be
+// whole. The next message can still be read. After ErrMalformed, ErrIndex, ErrTotal and
+// ErrDuplicate the frame is dropped and the message it names goes on; after the others that message
+// is dropped.
 type ChunkError struct {
 	Offset   int64  // where the frame begins, in bytes of the stream; for ErrMissing and ErrExpired, the message's first frame
 	ID       string // the message's id; "" where there is none to be read

@@ -4,7 +4,8 @@ package framers
 
 import "os"
 
-// gathers says whether Writev is one system call here. Windows has a gather write for unbuffered files only.
+// gathers says whether Writev is one system call here. Windows has a gather write for unbuffered
+// files only.
 const gathers = false
 
 // A vector composes gather lists.

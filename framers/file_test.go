@@ -32,7 +32,8 @@ func newFile(t testing.TB, f *os.File) *framers.File {
 	return file
 }
 
-// A gather list larger than the pipe is written in as many calls as it takes, each byte once and in order.
+// A gather list larger than the pipe is written in as many calls as it takes, each byte once and in
+// order.
 func TestFileWritesEverything(t *testing.T) {
 	for _, count := range []int{0, 1, 3, 3000} {
 		r, w := osPipe(t)

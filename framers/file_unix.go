@@ -15,12 +15,13 @@ import (
 // gathers says whether Writev is one system call here.
 const gathers = true
 
-// A vector writes gather lists to a descriptor. What a call needs is kept in it, so that a call allocates nothing.
+// A vector writes gather lists to a descriptor. What a call needs is kept in it, so that a call
+// allocates nothing.
 type vector struct {
 	file *os.File
 	conn syscall.RawConn
 	try  func(fd uintptr) (done bool)
-	left pieces
+	left iovecs
 	n    int64
 	err  error
 }
@@ -54,7 +55,8 @@ func (v *vector) named(err error) error {
 	return fmt.Errorf("writev %s: %w", v.file.Name(), err)
 }
 
-// attempt writes until everything is written, or the descriptor would block, which it reports by false.
+// attempt writes until everything is written, or the descriptor would block, which it reports by
+// false.
 func (v *vector) attempt(fd uintptr) (done bool) {
 	for !v.left.empty() {
 		n, err := v.left.write(int(fd))

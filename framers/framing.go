@@ -1,35 +1,44 @@
 package framers
 
 import (
+	"fmt"
 	"io"
 	"iter"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
 )
 
-// A Framing is a way to tell messages apart on a byte stream. It holds no state of any stream, so one value may be
-// shared and used concurrently.
+// A Framing is a way to tell messages apart on a byte stream. It holds no state of any stream, so
+// one value may be shared and used concurrently.
 type Framing interface {
-	// String returns the framing's spec in canonical form, such as "ndjson" or "chunked:61440". Parse takes it back.
+	// String returns the framing's spec in canonical form, such as "ndjson" or "chunked:61440".
+	// Parse takes it back.
 	String() string
 	// NewWriter returns a Writer of this framing over w.
 	NewWriter(w io.Writer, opts ...Option) Writer
-	// NewReader returns a Reader of this framing over r. It may read ahead of the message it delivers.
+	// NewReader returns a Reader of this framing over r. It may read ahead of the message it
+	// delivers.
 	NewReader(r io.Reader, opts ...Option) Reader
 }
 
 // A Writer sends messages. It belongs to one goroutine.
 type Writer interface {
-	// WriteMessage sends msg, which it neither changes nor retains. A message that the framing cannot carry is
-	// refused with a [PayloadError] before a byte is written. A write that fails part-way leaves half a frame on the
-	// stream, so every later call returns that failure.
+	// WriteMessage sends msg, which it neither changes nor retains. A message that the framing
+	// cannot carry is refused with a [PayloadError] before a byte is written. A write that fails
+	// part-way leaves half a frame on the stream, so every later call returns that failure.
 	WriteMessage(msg []byte) error
 }
 
 // A Reader receives messages. It belongs to one goroutine.
 type Reader interface {
-	// ReadMessage returns the next message, valid until the next call. It returns as soon as the last byte of the
-	// message has arrived. It returns io.EOF only between messages, and io.ErrUnexpectedEOF inside one.
+	// ReadMessage returns the next message, valid until the next call. It returns as soon as the
+	// last byte of the message has arrived. It returns io.EOF only between messages, and
+	// io.ErrUnexpectedEOF inside one.
 	//
-	// An error of the underlying reader other than io.EOF, such as a deadline, loses nothing: the next call goes on.
+	// An error of the underlying reader other than io.EOF, such as a deadline, loses nothing: the
+	// next call goes on.
 	ReadMessage() ([]byte, error)
 }
 
@@ -40,26 +49,27 @@ type Chunker interface {
 	Frames(msg []byte) iter.Seq[[][]byte]
 }
 
-// A Vectored takes a gather list in one call. Writev writes all of bufs in order, neither retains nor changes them,
-// and returns the bytes written; n < total implies an error.
+// A Vectored takes a gather list in one call. Writev writes all of bufs in order, neither retains
+// nor changes them, and returns the bytes written; n < total implies an error.
 type Vectored interface {
 	Writev(bufs [][]byte) (int64, error)
 }
 
 // own is what the framings of this package know beyond the contract.
-type own interface {
+type builtin interface {
 	Framing
 	// carries returns the PayloadError with which a Writer of these settings refuses msg, or nil.
 	carries(msg []byte, s *settings) error
-	// wireSize returns the bytes on the wire of a message of size bytes, and whether size alone decides them.
+	// wireSize returns the bytes on the wire of a message of size bytes, and whether size alone
+	// decides them.
 	wireSize(size int64) (int64, bool)
 }
 
-// Carries reports whether a Writer of f with opts takes msg: nil, or the [*PayloadError] or [*TooLargeError] it would
-// return. What a Writer takes, a Reader with the same options gives back unchanged. For a framing that is not of this
-// package only its Writer knows: Carries returns nil.
+// Carries reports whether a Writer of f with opts takes msg: nil, or the [*PayloadError] or
+// [*TooLargeError] it would return. What a Writer takes, a Reader with the same options gives back
+// unchanged. For a framing that is not of this package only its Writer knows: Carries returns nil.
 func Carries(f Framing, msg []byte, opts ...Option) error {
-	o, ok := f.(own)
+	o, ok := f.(builtin)
 	if !ok {
 		return nil
 	}
@@ -67,12 +77,12 @@ func Carries(f Framing, msg []byte, opts ...Option) error {
 	return check(o, msg, &s)
 }
 
-// WireSize returns the bytes that a message of size bytes takes on the wire, and whether that can be known from the
-// size alone: not for a compressing framing, nor for one that is not of this package. (The adaptive framing sends a
-// message with white space around it, or one that looks like a frame, as a chunk whatever its size; WireSize is that
-// of any other.)
+// WireSize returns the bytes that a message of size bytes takes on the wire, and whether that can
+// be known from the size alone: not for a compressing framing, nor for one that is not of this
+// package. (The adaptive framing sends a message with white space around it, or one that looks like
+// a frame, as a chunk whatever its size; WireSize is that of any other.)
 func WireSize(f Framing, size int64) (bytes int64, known bool) {
-	o, ok := f.(own)
+	o, ok := f.(builtin)
 	if !ok || size < 0 {
 		return 0, false
 	}
@@ -80,7 +90,7 @@ func WireSize(f Framing, size int64) (bytes int64, known bool) {
 }
 
 // check is what a Writer does before it sends.
-func check(o own, msg []byte, s *settings) error {
+func check(o builtin, msg []byte, s *settings) error {
 	if err := s.admits(msg); err != nil {
 		return err
 	}
@@ -93,4 +103,103 @@ func (s *settings) admits(msg []byte) error {
 		return &TooLargeError{Size: int64(len(msg)), Declared: true, Limit: int64(s.maxMessage), Offset: -1, Head: head(msg, len(msg))}
 	}
 	return nil
+}
+
+// A spec is a framing by name, with how its argument makes one.
+type spec struct {
+	name, arg string
+	make      func(size int) (Framing, error)
+}
+
+// specs are the framings in the order of All; what comes after are those that are to be asked for.
+var specs = []spec{
+	{"raw", "N", Raw},
+	{"ndjson", "", plain(NDJSON)},
+	{"ndjson-bytewise", "", plain(Bytewise)},
+	{"ndjson-rescan", "", plain(Rescan)},
+	{"content-length", "", plain(ContentLength)},
+	{"chunked", "size", func(size int) (Framing, error) { return Chunked(size) }},
+	{"adaptive", "size", func(size int) (Framing, error) { return Adaptive(size) }},
+	{"length-prefix", "", plain(LengthPrefix)},
+	{"chunked+zstd", "size", func(size int) (Framing, error) { return Compressed(size) }},
+}
+
+// extras counts the last of specs, which All leaves out.
+const extras = 1
+
+func plain(f func() Framing) func(int) (Framing, error) {
+	return func(int) (Framing, error) { return f(), nil }
+}
+
+// Parse returns the framing of a spec: a name of [All], or chunked+zstd, and where the framing
+// takes one, a colon and a size, such as "chunked:60KiB", "chunked:4k" or "raw:61440". Without a
+// size, a chunk is [DefaultChunk] and raw does not know its messages. The suffixes k, M and G, also
+// as kb or KiB, count in powers of 1024, in either case.
+func Parse(text string) (Framing, error) {
+	name, arg, sized := strings.Cut(text, ":")
+	i := slices.IndexFunc(specs, func(s spec) bool { return s.name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("unknown framing %q: known are %s", text, known())
+	}
+	size, err := specs[i].size(arg, sized)
+	if err != nil {
+		return nil, fmt.Errorf("framing %q: %w", text, err)
+	}
+	f, err := specs[i].make(size)
+	if err != nil {
+		return nil, fmt.Errorf("framing %q: %w", text, err)
+	}
+	return f, nil
+}
+
+// size reads the argument of a spec; 0 means the default.
+func (s *spec) size(arg string, given bool) (int, error) {
+	switch {
+	case !given:
+		return 0, nil
+	case s.arg == "":
+		return 0, fmt.Errorf("%s takes no argument", s.name)
+	}
+	return parseSize(arg)
+}
+
+func known() string {
+	var names []string
+	for _, s := range specs {
+		name := s.name
+		if s.arg != "" {
+			name += "[:" + s.arg + "]"
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// All returns the framings of the package once each, with their default sizes. [Compressed] is not
+// among them: it is measured only where it is asked for.
+func All() []Framing {
+	usual := specs[:len(specs)-extras]
+	all := make([]Framing, 0, len(usual))
+	for _, s := range usual {
+		if f, err := s.make(0); err == nil {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// parseSize reads a positive number of bytes with an optional suffix.
+func parseSize(s string) (int, error) {
+	digits := strings.TrimRight(s, "bBgGiIkKmM")
+	shift, ok := map[string]int{
+		"": 0, "b": 0, "k": 10, "kb": 10, "kib": 10, "m": 20, "mb": 20, "mib": 20, "g": 30, "gb": 30, "gib": 30,
+	}[strings.ToLower(s[len(digits):])]
+	n, err := strconv.ParseUint(digits, 10, 63)
+	if err != nil || !ok || n == 0 {
+		return 0, fmt.Errorf("size %q is not a positive number of bytes such as 61440 or 60KiB", s)
+	}
+	if n > uint64(math.MaxInt)>>shift {
+		return 0, fmt.Errorf("size %q is beyond what this machine can address", s)
+	}
+	return int(n) << shift, nil
 }

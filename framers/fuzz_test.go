@@ -6,6 +6,7 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"testing/iotest"
 
@@ -30,7 +31,8 @@ func fuzzOptions(verbatim, lenient, resync bool) []framers.Option {
 	return opts
 }
 
-// decodeAnyhow reads any stream cut in any way: never a panic, never more than the bound, always the same.
+// decodeAnyhow reads any stream cut in any way: never a panic, never more than the bound, always
+// the same.
 func decodeAnyhow(t *testing.T, spec string, wire []byte, seed uint64, opts []framers.Option) {
 	f := mustParse(t, spec)
 	rng := seeded(seed)
@@ -61,50 +63,110 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, which, flags uint8, seed uint64, wire []byte) {
 		spec := fuzzed[int(which)%len(fuzzed)]
-		// Under Close the error shows what had arrived of a declared message, which differs with the cuts.
+		// Under Close the error shows what had arrived of a declared message, which differs with
+		// the cuts.
 		declares := spec == "content-length" || spec == "length-prefix"
 		decodeAnyhow(t, spec, wire, seed, fuzzOptions(flags&1 != 0, flags&2 != 0, flags&4 != 0 || declares))
 	})
 }
 
+// every is each framing that Parse knows, the sized ones with chunk bytes a frame.
+func every(t testing.TB, chunk int) []framers.Framing {
+	var all []framers.Framing
+	for _, f := range append(framers.All(), mustParse(t, "chunked+zstd")) {
+		name, _, sized := strings.Cut(f.String(), ":")
+		if sized {
+			f = mustParse(t, fmt.Sprintf("%s:%d", name, chunk))
+		}
+		all = append(all, f)
+	}
+	return append(all, mustParse(t, "raw:7"))
+}
+
+// An idleReader gives what r has in random pieces, and now and then nothing.
+type idleReader struct{ cutReader }
+
+func (r *idleReader) Read(b []byte) (int, error) {
+	if r.rand.IntN(3) == 0 {
+		return 0, nil
+	}
+	return r.cutReader.Read(b)
+}
+
+// FuzzRoundTrip sends messages directly or through a Coalescer, with a limit or none, and reads
+// them cut anyhow: each arrives that the Writer takes, and it takes each that Carries says it does.
 func FuzzRoundTrip(f *testing.F) {
-	for i := range fuzzed {
-		for _, msg := range []string{"", "x", " x ", "a\nb", "a\r", "0123abcd-4567-89ab-cdef-0123456789ab:0:1:x", "Content-Length: 2\r\n\r\n", "é€😀"} {
-			f.Add(uint8(i), false, uint64(i), []byte(msg), bytes.Repeat([]byte(msg), 30))
+	for i := range every(f, framers.MinChunk) {
+		for _, msg := range []string{
+			"", "x", " x ", "a\nb", "a\r", "0123abcd-4567-89ab-cdef-0123456789ab:0:1:x", "Content-Length: 2\r\n\r\n", "é€😀",
+			strings.Repeat("=\nab", 200),
+		} {
+			for flags := range uint8(16) {
+				f.Add(uint8(i), flags, uint16(len(msg)), uint64(i)+uint64(flags), []byte(msg), bytes.Repeat([]byte(msg), 30))
+			}
 		}
 	}
-	f.Fuzz(func(t *testing.T, which uint8, verbatim bool, seed uint64, first, second []byte) {
-		framing := mustParse(t, fuzzed[int(which)%len(fuzzed)])
+	f.Fuzz(func(t *testing.T, which, flags uint8, limit uint16, seed uint64, first, second []byte) {
+		rng := seeded(seed)
+		chunk := framers.MinChunk + rng.IntN(100)
+		if flags&8 != 0 {
+			chunk = 20 << 10 // reads that end with a header
+		}
+		framings := every(t, chunk)
+		framing := framings[int(which)%len(framings)]
 		var opts []framers.Option
-		if verbatim {
+		if flags&1 != 0 {
 			opts = append(opts, framers.WithVerbatim())
 		}
-		var wire bytes.Buffer
-		var want [][]byte
-		w := framing.NewWriter(&wire, opts...)
-		for _, msg := range [][]byte{first, second, first} {
-			before := wire.Len()
-			err := w.WriteMessage(msg)
-			if (err == nil) != (framers.Carries(framing, msg, opts...) == nil) {
-				t.Fatalf("%s: the Writer says %v, Carries otherwise", framing, err)
-			}
-			if err == nil {
-				want = append(want, msg)
-			} else if wire.Len() != before {
-				t.Fatalf("%s: a message was refused (%v) after %d bytes of it were written", framing, err, wire.Len()-before)
-			}
+		if flags&2 != 0 {
+			opts = append(opts, framers.WithMaxMessage(int(limit)))
 		}
-		rng := seeded(seed)
-		src := &cutReader{r: &wire, rand: rng, most: 1 + rng.IntN(300)}
+		msgs := [][]byte{first, second, first}
+		wire, want := encodeWhatPasses(t, framing, msgs, opts, flags&4 != 0)
+		var src io.Reader = &idleReader{cutReader{r: bytes.NewReader(wire), rand: rng, most: 1 + rng.IntN(300)}}
+		if rng.IntN(3) == 0 && bytes.HasSuffix(wire, []byte{'\n'}) {
+			src = &frameReader{wire}
+		}
 		got, err := decode(framing.NewReader(src, append(opts, framers.WithReadBuffer(16+rng.IntN(500)))...))
 		if err != io.EOF {
-			t.Fatalf("%s: %v", framing, err)
+			t.Fatalf("%s: after %d messages: %v", framing, len(got), err)
+		}
+		if framing.String() == "raw" { // has no messages
+			got, want = [][]byte{bytes.Join(got, nil)}, [][]byte{bytes.Join(want, nil)}
 		}
 		wantMessages(t, got, want)
 	})
 }
 
-// FuzzMemory feeds any beginning and then a flood of one byte: what a Reader allocates stays bounded.
+// encodeWhatPasses returns the wire form of the messages that the Writer takes, and those. It fails
+// the test if Carries says otherwise, or if a message that is refused leaves bytes behind.
+func encodeWhatPasses(t *testing.T, f framers.Framing, msgs [][]byte, opts []framers.Option, coalesced bool) (_ []byte, passed [][]byte) {
+	var wire bytes.Buffer
+	c := framers.NewCoalescer(&wire, 100)
+	w := f.NewWriter(&wire, opts...)
+	if coalesced {
+		w = f.NewWriter(c, opts...)
+	}
+	for _, msg := range msgs {
+		before := wire.Len() + c.Buffered()
+		err := w.WriteMessage(msg)
+		if (err == nil) != (framers.Carries(f, msg, opts...) == nil) {
+			t.Fatalf("%s: the Writer says %v, Carries otherwise", f, err)
+		}
+		if err == nil {
+			passed = append(passed, msg)
+		} else if wire.Len()+c.Buffered() != before {
+			t.Fatalf("%s: a message was refused (%v) after bytes of it were written", f, err)
+		}
+	}
+	if err := c.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	return wire.Bytes(), passed
+}
+
+// FuzzMemory feeds any beginning and then a flood of one byte: what a Reader allocates stays
+// bounded.
 func FuzzMemory(f *testing.F) {
 	for i := range fuzzed {
 		for _, wire := range []string{"", "Content-Length: 2000000000\r\n\r\n", "\xff\xff\xff\xff", "a:0:2147483647:", "a:2147483646:2147483647:x\na:5:2147483647:", "x:0:1:y"} {

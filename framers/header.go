@@ -14,9 +14,9 @@ import (
 //	hello
 type contentLength struct{}
 
-// ContentLength returns the framing that puts a Content-Length header before each message. It carries every message,
-// the empty one too. A Reader takes names in any case, space around name and value, lines that end with LF alone, and
-// other headers, which it ignores.
+// ContentLength returns the framing that puts a Content-Length header before each message. It
+// carries every message, the empty one too. A Reader takes names in any case, space around name and
+// value, lines that end with LF alone, and other headers, which it ignores.
 func ContentLength() Framing { return contentLength{} }
 
 const (
@@ -29,12 +29,12 @@ const (
 func (contentLength) String() string { return "content-length" }
 
 func (contentLength) NewWriter(w io.Writer, opts ...Option) Writer {
-	return &headerWriter{set: newSettings(opts), out: newOutlet(w)}
+	return &headerWriter{set: newSettings(opts), out: newFrameWriter(w)}
 }
 
 func (contentLength) NewReader(r io.Reader, opts ...Option) Reader {
 	s := newSettings(opts)
-	return &headerReader{body: newBody(r, s), length: -1}
+	return &headerReader{body: newBodyReader(r, s), length: -1}
 }
 
 func (contentLength) carries([]byte, *settings) error { return nil }
@@ -55,7 +55,7 @@ func decimals(n int64) int {
 
 type headerWriter struct {
 	set    settings
-	out    outlet
+	out    frameWriter
 	header [len(lengthPrompt) + maxDigits + len(headerEnd)]byte
 }
 
@@ -71,11 +71,11 @@ func (w *headerWriter) WriteMessage(msg []byte) error {
 
 type headerReader struct {
 	body
-	length int64 // what the header at hand has declared; -1: nothing yet
-	begun  bool  // a line of the header at hand has been seen
-	bytes  int   // of its lines so far
-	lines  int
-	lost   bool // the header at hand had an error: look for the next
+	length    int64 // what the header at hand has declared; -1: nothing yet
+	begun     bool  // a line of the header at hand has been seen
+	bytes     int   // of its lines so far
+	lines     int
+	resyncing bool // the header at hand had an error: look for the next
 }
 
 func (r *headerReader) ReadMessage() ([]byte, error) {
@@ -90,10 +90,11 @@ func (r *headerReader) ReadMessage() ([]byte, error) {
 	return r.deliver()
 }
 
-// header receives a header. The form that nearly every peer writes is recognised whole; anything else goes line by line.
+// header receives a header. The form that nearly every peer writes is recognised whole; anything
+// else goes line by line.
 func (r *headerReader) header() error {
-	if r.lost {
-		if err := r.hunt(); err != nil {
+	if r.resyncing {
+		if err := r.resync(); err != nil {
 			return err
 		}
 	}
@@ -115,7 +116,8 @@ func (r *headerReader) header() error {
 	return nil
 }
 
-// usualHeader parses a header of the exact form that headerWriter writes. used is 0 for any other, or an incomplete one.
+// usualHeader parses a header of the exact form that headerWriter writes. used is 0 for any other,
+// or an incomplete one.
 func usualHeader(b []byte) (n int64, used int) {
 	if len(b) < len(lengthPrompt) || string(b[:len(lengthPrompt)]) != lengthPrompt {
 		return 0, 0
@@ -130,8 +132,8 @@ func usualHeader(b []byte) (n int64, used int) {
 	return n, i + len(headerEnd)
 }
 
-// line receives one line of a header; the blank one ends it. How many bytes of a header too long are looked at does not
-// depend on how many have come.
+// line receives one line of a header; the blank one ends it. How many bytes of a header too long
+// are looked at does not depend on how many have come.
 func (r *headerReader) line() error {
 	in := &r.in
 	for {
@@ -195,7 +197,8 @@ func (r *headerReader) blank(next int) error {
 
 func (r *headerReader) reset() { r.length, r.begun, r.bytes, r.lines = -1, false, 0, 0 }
 
-// field takes one header line. The name may have white space around it, as seed implementations strip it.
+// field takes one header line. The name may have white space around it, as seed implementations
+// strip it.
 func (r *headerReader) field(line []byte) error {
 	name, value, found := bytes.Cut(line, []byte{':'})
 	if !found {
@@ -248,24 +251,25 @@ func parseLength(b []byte) (int64, error) {
 	return n, nil
 }
 
-// fail ends the header at hand with an error about line; what comes from next on is searched for another.
+// fail ends the header at hand with an error about line; what comes from next on is searched for
+// another.
 func (r *headerReader) fail(line []byte, next int, err error) error {
 	e := &HeaderError{Offset: r.in.offset(r.in.base), Line: excerpt(line), Err: err}
 	r.in.base, r.in.pos = next, next
 	r.reset()
-	r.lost = true
+	r.resyncing = true
 	return e
 }
 
-// hunt drops bytes until a text that reads as the beginning of a Content-Length line.
-func (r *headerReader) hunt() error {
+// resync drops bytes until a text that reads as the beginning of a Content-Length line.
+func (r *headerReader) resync() error {
 	in := &r.in
 	skipped := false
 	for {
 		for in.end-in.base >= len(lengthName) {
 			if c := in.buf[in.base] | 0x20; c == 'c' && bytes.EqualFold(in.buf[in.base:in.base+len(lengthName)], []byte(lengthName)) {
 				in.pos = in.base
-				r.lost = false
+				r.resyncing = false
 				return nil
 			}
 			in.base++

@@ -11,7 +11,8 @@ import (
 	"github.com/pipebench/pipebench/framers"
 )
 
-// transcript tells what a Reader makes of a stream: messages and errors, to the end of the stream or the 50th.
+// transcript tells what a Reader makes of a stream: messages and errors, to the end of the stream
+// or the 50th.
 func transcript(r framers.Reader) (events []string) {
 	for range 50 {
 		msg, err := r.ReadMessage()

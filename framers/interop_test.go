@@ -15,7 +15,8 @@ func jsonMessage(n int) []byte {
 	return msg
 }
 
-// Each of the package's framings talks to each peer of the same format, in both directions, through a pipe.
+// Each of the package's framings talks to each peer of the same format, in both directions, through
+// a pipe.
 func TestInteroperability(t *testing.T) {
 	sizes := []int{2, 100, 4095, 4096, 4097, 65_535, 65_536, 200_000}
 	own := map[string]subject{}
@@ -60,7 +61,8 @@ func TestInteroperability(t *testing.T) {
 	}
 }
 
-// A peer that knows only lines understands the adaptive framing's small messages, and the other way round.
+// A peer that knows only lines understands the adaptive framing's small messages, and the other way
+// round.
 func TestAdaptiveTalksToLines(t *testing.T) {
 	lines, adaptive := framers.NDJSON(), mustParse(t, "adaptive")
 	msgs := [][]byte{jsonMessage(2), jsonMessage(100), jsonMessage(60_000)}

@@ -2,6 +2,7 @@ package framers
 
 import (
 	"encoding/binary"
+	"fmt"
 	"io"
 	"math"
 )
@@ -13,19 +14,20 @@ type lengthPrefix struct{}
 
 const prefixBytes = 4
 
-// LengthPrefix returns the framing that puts a 4-byte big-endian length before each message. It carries every message
-// of less than 4 GiB, the empty one too, and is the floor that a framing can reach.
+// LengthPrefix returns the framing that puts a 4-byte big-endian length before each message. It
+// carries every message of less than 4 GiB, the empty one too, and is the floor that a framing can
+// reach.
 func LengthPrefix() Framing { return lengthPrefix{} }
 
 func (lengthPrefix) String() string { return "length-prefix" }
 
 func (f lengthPrefix) NewWriter(w io.Writer, opts ...Option) Writer {
-	return &lengthWriter{set: newSettings(opts), out: newOutlet(w)}
+	return &lengthWriter{set: newSettings(opts), out: newFrameWriter(w)}
 }
 
 func (f lengthPrefix) NewReader(r io.Reader, opts ...Option) Reader {
 	s := newSettings(opts)
-	return &lengthReader{body: newBody(r, s)}
+	return &lengthReader{body: newBodyReader(r, s)}
 }
 
 func (lengthPrefix) carries(msg []byte, _ *settings) error {
@@ -41,7 +43,7 @@ func (lengthPrefix) wireSize(size int64) (int64, bool) {
 
 type lengthWriter struct {
 	set    settings
-	out    outlet
+	out    frameWriter
 	prefix [prefixBytes]byte
 }
 
@@ -83,4 +85,147 @@ func (r *lengthReader) prefix() error {
 	in.pos = in.base
 	r.declare(int64(n), start)
 	return nil
+}
+
+// A body receives messages whose length is declared before them. What is under way is kept in it,
+// so that a read error loses nothing.
+type body struct {
+	in       readBuffer
+	set      settings
+	declared bool  // the length is known and the message is being received
+	length   int64 // of that message
+	start    int64 // where in the stream its frame begins
+	skipping int64 // bytes of a message beyond the limit that are still to come
+	broken   error // ends the stream
+}
+
+func newBodyReader(r io.Reader, s settings) body { return body{in: newReadBuffer(r, &s), set: s} }
+
+// ready brings the stream to the next message: it drops what remains of one beyond the limit.
+func (b *body) ready() error {
+	if b.broken != nil {
+		return b.broken
+	}
+	if b.skipping == 0 {
+		return nil
+	}
+	left, err := b.in.skip(b.skipping)
+	b.skipping = left
+	return err
+}
+
+func (b *body) declare(length, start int64) { b.declared, b.length, b.start = true, length, start }
+
+// deliver returns the message declared.
+func (b *body) deliver() ([]byte, error) {
+	if b.length > int64(b.set.maxMessage) {
+		return nil, b.refuse()
+	}
+	msg, err := b.in.take(int(b.length))
+	if err == nil {
+		b.declared = false
+	}
+	return msg, err
+}
+
+// refuse returns the error for a message beyond the limit. Under Resync it waits for as much as the
+// error is to show.
+func (b *body) refuse() error {
+	in := &b.in
+	if b.set.policy == Resync {
+		for want := min(b.length, headBytes); int64(in.end-in.base) < want; {
+			if err := in.fill(0); err != nil {
+				return inside(err)
+			}
+		}
+	}
+	err := &TooLargeError{
+		Size: b.length, Declared: true, Limit: int64(b.set.maxMessage), Offset: b.start,
+		Head: head(in.held(), int(min(b.length, headBytes))),
+	}
+	b.declared = false
+	if b.set.policy == Resync {
+		b.skipping = b.length
+	} else {
+		b.broken = err
+	}
+	return err
+}
+
+// raw puts nothing on the wire: both ends know the size.
+type raw struct{ size int } // 0: not known
+
+// Raw returns the framing that adds nothing. With a size in bytes, a message is that many bytes.
+// With size 0 the stream has no messages: a Reader delivers what each read gives, which is the
+// floor that every framing is compared with.
+func Raw(size int) (Framing, error) {
+	if size < 0 {
+		return nil, fmt.Errorf("raw: size %d is negative", size)
+	}
+	return raw{size}, nil
+}
+
+func (f raw) String() string {
+	if f.size == 0 {
+		return "raw"
+	}
+	return fmt.Sprintf("raw:%d", f.size)
+}
+
+func (f raw) NewWriter(w io.Writer, opts ...Option) Writer {
+	return &rawWriter{f: f, set: newSettings(opts), out: newFrameWriter(w)}
+}
+
+func (f raw) NewReader(r io.Reader, opts ...Option) Reader {
+	s := newSettings(opts)
+	return &rawReader{in: newReadBuffer(r, &s), size: f.size, limit: s.maxMessage}
+}
+
+func (f raw) carries(msg []byte, _ *settings) error {
+	if len(msg) == 0 {
+		return &PayloadError{Err: ErrEmpty}
+	}
+	if f.size != 0 && len(msg) != f.size {
+		return &PayloadError{Offset: min(len(msg), f.size), Err: ErrLength}
+	}
+	return nil
+}
+
+func (f raw) wireSize(size int64) (int64, bool) { return size, true }
+
+// A rawWriter sends messages as they are.
+type rawWriter struct {
+	f   raw
+	set settings
+	out frameWriter
+}
+
+func (w *rawWriter) WriteMessage(msg []byte) error {
+	if err := check(w.f, msg, &w.set); err != nil {
+		return err
+	}
+	return w.out.send(msg)
+}
+
+type rawReader struct {
+	in    readBuffer
+	size  int
+	limit int
+}
+
+// ReadMessage delivers size bytes, or where no size is known what has come, at most limit bytes.
+func (r *rawReader) ReadMessage() ([]byte, error) {
+	in := &r.in
+	if in.base == in.end {
+		if err := in.fill(0); err != nil {
+			return nil, err
+		}
+	}
+	if r.size > r.limit {
+		return nil, &TooLargeError{Size: int64(r.size), Declared: true, Limit: int64(r.limit), Offset: in.offset(in.base)}
+	}
+	if r.size == 0 {
+		return in.take(min(in.end-in.base, r.limit))
+	}
+	return in.take(r.size)
 }

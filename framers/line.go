@@ -1,28 +1,27 @@
 package framers
 
-import (
-	"io"
-)
+import "io"
 
 // line ends each message with a newline:
 //
 //	{"jsonrpc":"2.0","method":"ping"}\n
 type line struct{}
 
-// NDJSON returns the framing of newline-delimited JSON: a message is a line. It does not look into the JSON. A Reader
-// drops white space around a message and skips blank lines (WithVerbatim keeps both), takes CR LF for LF, and delivers a
-// last line that has no newline. A Writer refuses what a Reader of the same options would not give back unchanged.
+// NDJSON returns the framing of newline-delimited JSON: a message is a line. It does not look into
+// the JSON. A Reader drops white space around a message and skips blank lines (WithVerbatim keeps
+// both), takes CR LF for LF, and delivers a last line that has no newline. A Writer refuses what a
+// Reader of the same options would not give back unchanged.
 func NDJSON() Framing { return line{} }
 
 func (line) String() string { return "ndjson" }
 
 func (line) NewWriter(w io.Writer, opts ...Option) Writer {
-	return &lineWriter{set: newSettings(opts), out: newOutlet(w)}
+	return &lineWriter{set: newSettings(opts), out: newFrameWriter(w)}
 }
 
 func (line) NewReader(r io.Reader, opts ...Option) Reader {
 	s := newSettings(opts)
-	return &lineReader{in: newInlet(r, &s), set: s}
+	return &lineReader{in: newReadBuffer(r, &s), set: s}
 }
 
 func (line) carries(msg []byte, s *settings) error { return fitsLine(msg, s.verbatim) }
@@ -39,7 +38,8 @@ func fitsLine(msg []byte, verbatim bool) error {
 
 func newlineAt(i int) error { return &PayloadError{Offset: i, Err: ErrNewline} }
 
-// endsFit returns why msg, which holds no newline, cannot be a line, or nil: what its first and last byte tell.
+// endsFit returns why msg, which holds no newline, cannot be a line, or nil: what its first and
+// last byte tell.
 func endsFit(msg []byte, verbatim bool) error {
 	last := len(msg) - 1
 	switch {
@@ -61,7 +61,7 @@ var newline = []byte{'\n'}
 
 type lineWriter struct {
 	set settings
-	out outlet
+	out frameWriter
 }
 
 func (w *lineWriter) WriteMessage(msg []byte) error {
@@ -75,7 +75,7 @@ func (w *lineWriter) WriteMessage(msg []byte) error {
 }
 
 type lineReader struct {
-	in       inlet
+	in       readBuffer
 	set      settings
 	skipping bool // inside a line beyond the limit
 	broken   error
@@ -130,8 +130,8 @@ func (r *lineReader) collect() ([]byte, error) {
 	}
 }
 
-// exceeds reports whether a line whose end has not been seen is beyond the limit already. A carriage return may yet
-// turn out to be part of its terminator.
+// exceeds reports whether a line whose end has not been seen is beyond the limit already. A
+// carriage return may yet turn out to be part of its terminator.
 func exceeds(line []byte, limit int) bool {
 	n := len(line)
 	return n > limit+1 || n == limit+1 && line[limit] != '\r'
@@ -168,7 +168,7 @@ func tooLong(msg []byte, limit int, offset int64) error {
 }
 
 // skipLine drops everything up to and with the next newline.
-func (in *inlet) skipLine() error {
+func (in *readBuffer) skipLine() error {
 	for {
 		if i := indexNewline(in.buf[in.pos:in.end]); i >= 0 {
 			in.base = in.pos + i + 1
@@ -182,7 +182,8 @@ func (in *inlet) skipLine() error {
 	}
 }
 
-// trim returns b without white space around it: JSON's, as bytes.TrimSpace would eat parts of a text in another encoding.
+// trim returns b without white space around it: JSON's, as bytes.TrimSpace would eat parts of a
+// text in another encoding.
 func trim(b []byte) []byte {
 	for len(b) > 0 && space(b[0]) {
 		b = b[1:]

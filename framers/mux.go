@@ -7,54 +7,46 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"time"
 )
 
 const (
 	defaultQueue = 1024
-	// agedTurn is how often a frame goes to whoever has waited longest, whatever its priority, so that none starves.
-	agedTurn = 16
+	// oldestEvery is how often a frame goes to whoever has waited longest, whatever its priority,
+	// so that none starves.
+	oldestEvery = 16
 )
 
-// A Mux sends messages of many goroutines over one stream, frame by frame: while a large message is under way, a small one
-// waits for one frame of it, not for all. A message of a framing that does not chunk goes as one frame.
+// A Mux sends messages of many goroutines over one stream, frame by frame: while a large message is
+// under way, a small one waits for one frame of it, not for all. A message of a framing that does
+// not chunk goes as one frame.
 //
-// Each Send writes its own frames when its turn comes; a Mux has no goroutine, needs no closing, and copies nothing.
-// Nothing else may write to the stream.
+// Each Send writes its own frames when its turn comes; a Mux has no goroutine, needs no closing,
+// and copies nothing. Nothing else may write to the stream.
 type Mux struct {
 	f     Framing
 	set   settings
-	out   outlet
+	out   frameWriter
 	whole Writer // for a framing that does not chunk
 	slots chan struct{}
 
 	mu      sync.Mutex
 	busy    bool // someone has the turn
-	turns   int
-	waiting []*turn // for their turn, the longest waiting first
+	grants  int
+	waiting []*waiter // for their turn, the longest waiting first
 	pace    pace
 }
 
-// A sized framing splits by a size that can be another.
-type sized interface {
-	frameSize() int
-	resized(size int) splitter
-}
-
-// A splitter makes frames under ids of its settings.
-type splitter interface {
-	frames(msg []byte, s *settings) iter.Seq[[][]byte]
-}
-
-// A turn is what a Send waits for.
-type turn struct {
+// A waiter is a Send that waits for its turn.
+type waiter struct {
 	priority int
 	granted  chan struct{}
 }
 
-// NewMux returns a Mux that sends messages framed by f to w. Of the options it takes WithIDs, WithMaxMessage, WithVerbatim,
-// WithQueue and WithWait.
+// NewMux returns a Mux that sends messages framed by f to w. Of the options it takes WithIDs,
+// WithMaxMessage, WithVerbatim, WithQueue and WithWait.
 func NewMux(w io.Writer, f Framing, opts ...Option) *Mux {
-	m := &Mux{f: f, set: newSettings(opts), out: newOutlet(w)}
+	m := &Mux{f: f, set: newSettings(opts), out: newFrameWriter(w)}
 	m.slots = make(chan struct{}, m.set.queue)
 	ids := m.set.ids
 	m.set.ids = func() [16]byte { // one call at a time, as a Writer makes them
@@ -62,8 +54,8 @@ func NewMux(w io.Writer, f Framing, opts ...Option) *Mux {
 		defer m.mu.Unlock()
 		return ids()
 	}
-	if sized, ok := f.(sized); ok {
-		m.pace = pace{wait: m.set.wait, most: sized.frameSize()}
+	if c, ok := f.(chunked); ok {
+		m.pace = pace{wait: m.set.wait, most: c.size}
 	}
 	if _, ok := f.(Chunker); !ok {
 		m.whole = f.NewWriter(w, opts...)
@@ -71,15 +63,16 @@ func NewMux(w io.Writer, f Framing, opts ...Option) *Mux {
 	return m
 }
 
-// Send sends msg and returns when its last frame has been written. It is safe for concurrent use; msg must not change
-// until it returns. The next frame is one of the message of the highest priority; equal priorities take turns, and every
-// sixteenth frame is one of the message that has waited longest.
+// Send sends msg and returns when its last frame has been written. It is safe for concurrent use;
+// msg must not change until it returns. The next frame is one of the message of the highest
+// priority; equal priorities take turns, and every sixteenth frame is one of the message that has
+// waited longest.
 //
-// When ctx ends, Send returns its error as soon as it waits for its turn. A write that the stream blocks cannot be taken
-// back: it ends when the stream does, or by a deadline set there. Of a message that was under way the receiver keeps the
-// chunks it has until they expire.
+// When ctx ends, Send returns its error as soon as it waits for its turn. A write that the stream
+// blocks cannot be taken back: it ends when the stream does, or by a deadline set there. Of a
+// message that was under way the receiver keeps the chunks it has until they expire.
 func (m *Mux) Send(ctx context.Context, priority int, msg []byte) error {
-	if o, ok := m.f.(own); ok {
+	if o, ok := m.f.(builtin); ok {
 		if err := check(o, msg, &m.set); err != nil {
 			return err
 		}
@@ -104,8 +97,8 @@ func (m *Mux) Send(ctx context.Context, priority int, msg []byte) error {
 }
 
 func (m *Mux) sendWhole(ctx context.Context, priority int, msg []byte) error {
-	t := &turn{priority: priority}
-	if err := m.take(ctx, t, false); err != nil {
+	t := &waiter{priority: priority}
+	if err := m.acquire(ctx, t, false); err != nil {
 		return fmt.Errorf("send message: %w", err)
 	}
 	defer m.release()
@@ -113,10 +106,10 @@ func (m *Mux) sendWhole(ctx context.Context, priority int, msg []byte) error {
 }
 
 func (m *Mux) sendFrames(ctx context.Context, priority int, msg []byte) error {
-	t := &turn{priority: priority}
+	t := &waiter{priority: priority}
 	sent := 0
 	for frame := range m.frames(msg) {
-		if err := m.take(ctx, t, sent > 0); err != nil {
+		if err := m.acquire(ctx, t, sent > 0); err != nil {
 			return fmt.Errorf("send message: after %d frames: %w", sent, err)
 		}
 		if err := m.write(frame); err != nil {
@@ -152,25 +145,27 @@ func (m *Mux) write(frame [][]byte) error {
 }
 
 func (m *Mux) frames(msg []byte) iter.Seq[[][]byte] {
-	if f, ok := m.f.(sized); ok {
-		return f.resized(m.FrameSize()).frames(msg, &m.set)
+	if f, ok := m.f.(chunked); ok {
+		return f.frames(msg, &m.set, m.FrameSize())
 	}
 	return m.f.(Chunker).Frames(msg)
 }
 
-// FrameSize returns the bytes that bound a frame of the next message: the framing's size, or under WithWait what the
-// stream's rate makes of it. It is 0 for a framing that does not chunk, or is not of this package.
+// FrameSize returns the bytes that bound a frame of the next message: the framing's size, or under
+// WithWait what the stream's rate makes of it. It is 0 for a framing that does not chunk, or is not
+// of this package.
 func (m *Mux) FrameSize() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.pace.frame()
 }
 
-// take gets the turn for t, which has it already if holding. Without an error the caller has the turn; with one it has not.
-func (m *Mux) take(ctx context.Context, t *turn, holding bool) error {
+// take gets the turn for t, which has it already if holding. Without an error the caller has the
+// turn; with one it has not.
+func (m *Mux) acquire(ctx context.Context, t *waiter, holding bool) error {
 	m.mu.Lock()
 	if holding && ctx.Err() != nil {
-		m.pass()
+		m.grantNext()
 		m.mu.Unlock()
 		return ctx.Err()
 	}
@@ -184,7 +179,7 @@ func (m *Mux) take(ctx context.Context, t *turn, holding bool) error {
 	}
 	m.waiting = append(m.waiting, t)
 	if holding {
-		m.pass()
+		m.grantNext()
 	}
 	m.mu.Unlock()
 	select {
@@ -192,35 +187,35 @@ func (m *Mux) take(ctx context.Context, t *turn, holding bool) error {
 		return nil
 	case <-ctx.Done():
 	}
-	return m.withdraw(ctx, t)
+	return m.cancelWait(ctx, t)
 }
 
-// withdraw takes t off the queue, or passes on the turn that it was granted meanwhile.
-func (m *Mux) withdraw(ctx context.Context, t *turn) error {
+// cancelWait takes t off the queue, or passes on the turn that it was granted meanwhile.
+func (m *Mux) cancelWait(ctx context.Context, t *waiter) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if i := slices.Index(m.waiting, t); i >= 0 {
 		m.waiting = slices.Delete(m.waiting, i, i+1)
 	} else {
-		m.pass()
+		m.grantNext()
 	}
 	return ctx.Err()
 }
 
 func (m *Mux) release() {
 	m.mu.Lock()
-	m.pass()
+	m.grantNext()
 	m.mu.Unlock()
 }
 
 // pass grants the turn to whom it is due. The caller has it, and the lock.
-func (m *Mux) pass() {
+func (m *Mux) grantNext() {
 	if len(m.waiting) == 0 {
 		m.busy = false
 		return
 	}
 	next := 0
-	if m.turns++; m.turns%agedTurn != 0 {
+	if m.grants++; m.grants%oldestEvery != 0 {
 		for i, t := range m.waiting {
 			if t.priority > m.waiting[next].priority {
 				next = i
@@ -230,4 +225,50 @@ func (m *Mux) pass() {
 	t := m.waiting[next]
 	m.waiting = slices.Delete(m.waiting, next, next+1)
 	t.granted <- struct{}{}
+}
+
+// WithWait has a Mux choose the size of its frames while it runs, so that a message waits about d
+// for a frame of another one that is under way: the rate at which the stream takes bytes, times d.
+// The framing's size is the largest; the smallest is 1 KiB, or the framing's size where that is
+// less. Zero, the default, leaves every frame at the framing's size.
+//
+// A message is split by the size chosen when it begins, since every frame of it states how many
+// there are. What is chosen bounds the wait for the frame; the bytes that the pipe holds already
+// take their time besides.
+func WithWait(d time.Duration) Option { return func(s *settings) { s.wait = d } }
+
+const (
+	smallestTuned = 1 << 10
+	// paceWeight is the share of the newest write in the rate: a change of rate is followed within
+	// some ten frames, and one write into an emptied pipe does not undo what was learnt.
+	paceWeight = 0.25
+)
+
+// A pace is how fast a stream takes bytes. A write into a pipe with room is as fast as memory; into
+// a full one it is as fast as the reader drains it, and that is when frames queue.
+type pace struct {
+	wait      time.Duration
+	most      int     // the framing's size
+	perSecond float64 // 0: not known yet
+}
+
+// wrote takes in a write of n bytes.
+func (p *pace) wrote(n int, took time.Duration) {
+	rate := float64(n) / max(took.Seconds(), 1e-9)
+	if p.perSecond == 0 {
+		p.perSecond = rate
+		return
+	}
+	// The average is of the time a byte takes, not of rates, of which one fast write would outweigh
+	// all slow ones.
+	p.perSecond = 1 / ((1-paceWeight)/p.perSecond + paceWeight/rate)
+}
+
+// frame returns the size to split the next message by.
+func (p *pace) frame() int {
+	if p.wait <= 0 || p.perSecond == 0 {
+		return p.most
+	}
+	least := min(smallestTuned, p.most)
+	return int(min(max(p.perSecond*p.wait.Seconds(), float64(least)), float64(p.most)))
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/pipebench/pipebench/framers"
 )
 
-// A gate lets one write through at a time, and records whose it was: the first byte of each frame's data, or of the line.
+// A gate lets one write through at a time, and records whose it was: the first byte of each frame's
+// data, or of the line.
 type gate struct {
 	open   chan struct{}
 	frames []string
@@ -31,8 +32,8 @@ func (g *gate) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// order sends messages of the letters given, of so many frames each, and returns in which order the frames go out. All
-// but the first wait before any frame is let through.
+// order sends messages of the letters given, of so many frames each, and returns in which order the
+// frames go out. All but the first wait before any frame is let through.
 func order(t *testing.T, spec string, sends ...sending) string {
 	var got string
 	synctest.Test(t, func(t *testing.T) {

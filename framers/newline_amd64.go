@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// blockBytes is what indexNewlineBlocks looks at in one turn.
+// blockBytes is how many bytes indexNewlineBlocks compares in one turn.
 const blockBytes = 128
 
 var wideCompare = cpu.X86.HasAVX2 && cpu.X86.HasBMI1
@@ -16,31 +16,10 @@ var wideCompare = cpu.X86.HasAVX2 && cpu.X86.HasBMI1
 //go:noescape
 func indexNewlineBlocks(p *byte, n int) int
 
-//go:noescape
-func copyLineBlocks(dst, src *byte, n int) bool
-
-// copyLine copies src to dst, which has room for it, and returns what indexNewline of src returns: small messages are
-// composed with a copy anyway, and so are read once and not twice.
-func copyLine(dst, src []byte) int {
-	n := len(src) &^ (blockBytes - 1)
-	if n == 0 || !wideCompare {
-		copy(dst, src)
-		return bytes.IndexByte(src, '\n')
-	}
-	found := copyLineBlocks(&dst[0], &src[0], n)
-	copy(dst[n:], src[n:])
-	if found {
-		return indexNewline(src)
-	}
-	if i := bytes.IndexByte(src[n:], '\n'); i >= 0 {
-		return n + i
-	}
-	return -1
-}
-
-// indexNewline returns the index of the first newline in b, or -1: what bytes.IndexByte returns, at 1.6 to 1.9 times its
-// speed from 4 KiB to 1 MiB; beyond, memory bounds both. Both ends search every byte of a line, so this is most of what they cost beside the
-// system calls.
+// indexNewline returns the index of the first newline in b, or -1: what bytes.IndexByte returns, at
+// 1.6 to 1.9 times its speed from 4 KiB to 1 MiB; beyond, memory bounds both. Both ends search
+// every byte of a line, so this is most of what they cost beside the system calls. Of raw, ndjson
+// reaches .77 with it and .74 without at 64 KiB.
 func indexNewline(b []byte) int {
 	n := len(b) &^ (blockBytes - 1)
 	if n == 0 || !wideCompare {

@@ -2,45 +2,6 @@
 
 #include "textflag.h"
 
-// func copyLineBlocks(dst, src *byte, n int) bool
-//
-// Copies n bytes, a positive multiple of 128, and returns whether a newline is among them. Needs AVX2.
-TEXT ·copyLineBlocks(SB), NOSPLIT, $0-25
-	MOVQ dst+0(FP), DI
-	MOVQ src+8(FP), SI
-	MOVQ n+16(FP), CX
-	ADDQ SI, CX
-	MOVL $0x0a, AX
-	MOVD AX, X0
-	VPBROADCASTB X0, Y0
-	VPXOR Y9, Y9, Y9
-
-copy:
-	VMOVDQU 0(SI), Y1
-	VMOVDQU 32(SI), Y2
-	VMOVDQU 64(SI), Y3
-	VMOVDQU 96(SI), Y4
-	VMOVDQU Y1, 0(DI)
-	VMOVDQU Y2, 32(DI)
-	VMOVDQU Y3, 64(DI)
-	VMOVDQU Y4, 96(DI)
-	VPCMPEQB Y1, Y0, Y5
-	VPCMPEQB Y2, Y0, Y6
-	VPCMPEQB Y3, Y0, Y7
-	VPCMPEQB Y4, Y0, Y8
-	VPOR Y5, Y6, Y5
-	VPOR Y7, Y8, Y7
-	VPOR Y5, Y9, Y9
-	VPOR Y7, Y9, Y9
-	ADDQ $128, SI
-	ADDQ $128, DI
-	CMPQ SI, CX
-	JB copy
-	VPTEST Y9, Y9
-	SETNE ret+24(FP)
-	VZEROUPPER
-	RET
-
 // func indexNewlineBlocks(p *byte, n int) int
 //
 // Looks at 128 bytes a turn: four compares joined by OR and one branch, so that loads bound it and not the branches.

@@ -30,37 +30,12 @@ func TestIndexNewlineIsIndexByte(t *testing.T) {
 	}
 }
 
-func TestCopyLineCopiesAndFinds(t *testing.T) {
-	for n := range 600 {
-		src := bytes.Repeat([]byte{0x8a}, n)
-		for at := -1; at < n; at++ {
-			if at >= 0 {
-				src[at], src[n-1] = '\n', '\n'
-			}
-			dst := bytes.Repeat([]byte{'.'}, n+9)
-			if got := copyLine(dst[3:], src); got != at {
-				t.Fatalf("newline at %d of %d: got %d", at, n, got)
-			}
-			if !bytes.Equal(dst[3:3+n], src) || string(dst[:3]) != "..." || string(dst[3+n:]) != "......" {
-				t.Fatalf("newline at %d of %d: copied %q", at, n, dst)
-			}
-			if at >= 0 {
-				src[at], src[n-1] = 0x8a, 0x8a
-			}
-		}
-	}
-}
-
 func FuzzIndexNewline(f *testing.F) {
 	f.Add(bytes.Repeat([]byte("0123456789\n"), 30))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		want := bytes.IndexByte(b, '\n')
 		if got := indexNewline(b); got != want {
 			t.Fatalf("indexNewline: got %d, want %d", got, want)
-		}
-		dst := make([]byte, len(b))
-		if got := copyLine(dst, b); got != want || !bytes.Equal(dst, b) {
-			t.Fatalf("copyLine: got %d and %q, want %d and %q", got, dst, want, b)
 		}
 	})
 }

@@ -22,7 +22,8 @@ type subject struct {
 	open func(r, w *os.File, size int) (send func(msg []byte) error, receive func() ([]byte, error))
 }
 
-// subjects are the package's framings beside what else speaks the same format. The first two are what they are held to.
+// subjects are the package's framings beside what else speaks the same format. The first two are
+// what they are held to.
 func subjects() []subject {
 	return []subject{
 		{"raw", "stream", rawStream},
@@ -52,7 +53,8 @@ func ownSubject(f framers.Framing) func(r, w *os.File, size int) (func([]byte) e
 	}
 }
 
-// rawStream writes messages as they are and reads 256 KiB at a time, whatever comes: what the pipe gives.
+// rawStream writes messages as they are and reads 256 KiB at a time, whatever comes: what the pipe
+// gives.
 func rawStream(r, w *os.File, size int) (func([]byte) error, func() ([]byte, error)) {
 	buf := make([]byte, framers.DefaultReadBuffer)
 	have := 0
@@ -70,8 +72,9 @@ func rawStream(r, w *os.File, size int) (func([]byte) error, func() ([]byte, err
 	}
 }
 
-// rawWhole reads each message whole into one buffer: what hardly a framing passes that delivers messages whole, as a
-// large one does not fit the cache that rawStream's buffer stays in. Like a message in a stream, it does not begin a page.
+// rawWhole reads each message whole into one buffer: what hardly a framing passes that delivers
+// messages whole, as a large one does not fit the cache that rawStream's buffer stays in. Like a
+// message in a stream, it does not begin a page.
 func rawWhole(r, w *os.File, size int) (func([]byte) error, func() ([]byte, error)) {
 	const into = 3 << 10
 	buf := make([]byte, into+size)[into:]
@@ -105,7 +108,8 @@ func lspSubject(open func(io.ReadWriteCloser) lsp.Stream) func(r, w *os.File, si
 	}
 }
 
-// scannerSubject reads with bufio.Scanner as its documentation shows, lines up to the limit allowed.
+// scannerSubject reads with bufio.Scanner as its documentation shows, lines up to the limit
+// allowed.
 func scannerSubject(r, w *os.File, _ int) (func([]byte) error, func() ([]byte, error)) {
 	s := bufio.NewScanner(r)
 	s.Buffer(make([]byte, 64<<10), limit+1)
@@ -117,8 +121,8 @@ func scannerSubject(r, w *os.File, _ int) (func([]byte) error, func() ([]byte, e
 	}
 }
 
-// readSliceSubject reads with a bufio.Reader that holds two of the largest messages: the fastest line reader of the
-// standard library, for those who can spare the memory.
+// readSliceSubject reads with a bufio.Reader that holds two of the largest messages: the fastest
+// line reader of the standard library, for those who can spare the memory.
 func readSliceSubject(r, w *os.File, _ int) (func([]byte) error, func() ([]byte, error)) {
 	b := bufio.NewReaderSize(r, 32<<20)
 	return framers.NDJSON().NewWriter(w).WriteMessage, func() ([]byte, error) {

@@ -82,7 +82,8 @@ func TestEndAtEveryOffset(t *testing.T) {
 	}
 }
 
-// bareAt reports whether a stream of the adaptive framing ends inside what may be a bare line, which then is a message.
+// bareAt reports whether a stream of the adaptive framing ends inside what may be a bare line,
+// which then is a message.
 func bareAt(spec string, wire []byte) bool {
 	last := wire[bytes.LastIndexByte(wire, '\n')+1:]
 	return strings.HasPrefix(spec, "adaptive") && (spec != "adaptive:64" || len(last) <= 8)
@@ -247,7 +248,8 @@ func (e endless) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Whatever comes, a Reader holds no more than 1.5 × the limit and one read. The stream never ends its message.
+// Whatever comes, a Reader holds no more than 1.5 × the limit and one read. The stream never ends
+// its message.
 func TestMemoryIsBounded(t *testing.T) {
 	const limit, buffer = 4 << 20, 256 << 10
 	for _, c := range []struct{ spec, prefix string }{
@@ -323,8 +325,8 @@ func TestBufferIsGivenBack(t *testing.T) {
 	}
 }
 
-// So is the buffer of a large message that was interrupted; and at once where a message comes that is as large and is not,
-// so that there are never two.
+// So is the buffer of a large message that was interrupted; and at once where a message comes that
+// is as large and is not, so that there are never two.
 func TestTheBufferOfAnInterruptedMessageIsGivenBack(t *testing.T) {
 	const large = 8 << 20
 	small := []byte("c:0:1:small\n")
@@ -393,4 +395,35 @@ func (c *countReader) Read(b []byte) (int, error) {
 		c.smallest = len(b)
 	}
 	return c.r.Read(b)
+}
+
+// A frameReader gives one frame a read, as a peer does that is no faster than the reader.
+type frameReader struct{ wire []byte }
+
+func (r *frameReader) Read(b []byte) (int, error) {
+	if len(r.wire) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b, r.wire[:bytes.IndexByte(r.wire, '\n')+1])
+	r.wire = r.wire[n:]
+	return n, nil
+}
+
+// The headers of a message of many frames take no room beside it, however the frames come: a
+// message of the limit passes.
+func TestFramesThatComeAlone(t *testing.T) {
+	for _, spec := range []string{"chunked:64", "chunked:100", "adaptive:64", "chunked+zstd:64", "chunked:4096"} {
+		for _, size := range []int{1000, 5000, 100_000, 1 << 20} {
+			f := mustParse(t, spec)
+			want := [][]byte{message(size), message(size), message(3)}
+			wire := encode(t, f, want)
+			opts := []framers.Option{framers.WithMaxMessage(size), framers.WithReadBuffer(256)}
+			got, err := decode(f.NewReader(&frameReader{wire}, opts...))
+			if err != io.EOF {
+				t.Errorf("%s, %d bytes: after %d messages: %v", spec, size, len(got), err)
+				continue
+			}
+			wantMessages(t, got, want)
+		}
+	}
 }

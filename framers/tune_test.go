@@ -61,7 +61,8 @@ func TestMuxWithoutAWaitKeepsItsSize(t *testing.T) {
 	}
 }
 
-// Lines that fit the framing's size stay lines, whatever the rate: the peer may know nothing of chunks.
+// Lines that fit the framing's size stay lines, whatever the rate: the peer may know nothing of
+// chunks.
 func TestMuxTunedAdaptiveKeepsItsLines(t *testing.T) {
 	dst := &drained{perSecond: 1e6}
 	m := framers.NewMux(dst, mustParse(t, "adaptive:60KiB"), framers.WithWait(time.Millisecond), framers.WithClock(dst.clock))

@@ -5,76 +5,33 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"math"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
 )
 
-// compressed is the chunked framing of messages that are compressed first. What is split into frames is
+// The compressed form of the chunked framing splits into frames
 //
 //	0 message                  as it is, where it is small or does not shrink
 //	1 escape(zstd(message))    \n is =n, = is ==
 //
 // so that no frame holds a newline, though a message may.
-type compressed struct{ size int }
-
 const (
 	plainForm  = '0'
 	zstdForm   = '1'
 	escapeByte = '='
-	// compressFrom is the size from which compressing is tried, in bytes: below, the zstd header eats what it saves.
+	// compressFrom is the size from which compressing is tried, in bytes: below, the zstd header
+	// eats what it saves.
 	compressFrom = 512
+	// maxBlock is the most bytes that one block of a zstd frame makes.
+	maxBlock = 128 << 10
+	// undeclared is the most bytes of a message whose zstd frame does not declare its size.
+	undeclared = 255
 )
 
-// Compressed returns the chunked framing with messages compressed by zstd at its fastest level; 0 means DefaultChunk. It
-// carries every message. It is a format of this package, spoken by nobody else, and is not among [All]: it pays where the
-// pipe, and not the processor, is what is scarce. The limit counts bytes of the message as it was sent; while a message is
-// decompressed, its compressed form is held too.
-func Compressed(size int) (Chunker, error) {
-	size, err := chunkSize("chunked+zstd", size)
-	return compressed{size}, err
-}
-
-func (f compressed) String() string { return fmt.Sprintf("chunked+zstd:%d", f.size) }
-
-func (f compressed) NewWriter(w io.Writer, opts ...Option) Writer {
-	return &zstdWriter{chunkWriter: chunkWriter{size: f.size, set: newSettings(opts), out: newOutlet(w)}}
-}
-
-func (f compressed) NewReader(r io.Reader, opts ...Option) Reader {
-	s := newSettings(opts)
-	limit := s.maxMessage
-	if limit <= math.MaxInt/2 { // escapes add a 128th to what does not compress
-		s.maxMessage += limit/16 + 1<<10
-	}
-	return &zstdReader{chunkReader: newChunkReader(r, f.size, false, s), limit: limit}
-}
-
-func (f compressed) Frames(msg []byte) iter.Seq[[][]byte] {
-	s := newSettings(nil)
-	return f.frames(msg, &s)
-}
-
-func (f compressed) frames(msg []byte, s *settings) iter.Seq[[][]byte] {
-	var p packer
-	return split(p.pack(msg), f.size, s.ids())
-}
-
-func (f compressed) frameSize() int            { return f.size }
-func (f compressed) resized(size int) splitter { return compressed{size} }
-
-func (f compressed) carries(msg []byte, _ *settings) error {
-	if len(msg) > maxFrames && newLayout(int64(len(msg))*2, f.size).total > maxFrames {
-		return &PayloadError{Offset: len(msg), Err: ErrFrames}
-	}
-	return nil
-}
-
-func (compressed) wireSize(int64) (int64, bool) { return 0, false }
-
-// encoder serves every Writer: EncodeAll may be called concurrently, and keeps nothing between calls.
+// encoder serves every Writer: EncodeAll may be called concurrently, and keeps nothing between
+// calls.
 var encoder = sync.OnceValue(func() *zstd.Encoder {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest))
 	if err != nil {
@@ -140,26 +97,8 @@ func unescape(b []byte) ([]byte, bool) {
 	return b[:at], true
 }
 
-type zstdWriter struct {
-	chunkWriter
-	packer packer
-}
-
-func (w *zstdWriter) WriteMessage(msg []byte) error {
-	if err := w.set.admits(msg); err != nil {
-		return err
-	}
-	if err := (compressed{w.size}).carries(msg, &w.set); err != nil {
-		return err
-	}
-	packed := w.packer.pack(msg)
-	if w.sole(packed) {
-		return w.frame(packed)
-	}
-	return w.frames(packed)
-}
-
-// A zstdReader unpacks what a chunkReader assembles. ReadChunk gives chunks as they are on the wire.
+// A zstdReader unpacks what a chunkReader puts together. ReadChunk gives chunks as they are on the
+// wire.
 type zstdReader struct {
 	*chunkReader
 	limit   int // of a message; the chunkReader's is of its packed form
@@ -167,8 +106,25 @@ type zstdReader struct {
 	out     []byte
 }
 
+// newZstdReader has the chunkReader take what a message of the limit can become at the worst: all
+// of it escaped, and what zstd puts before each block that does not shrink.
+func newZstdReader(r io.Reader, size int, s settings) *zstdReader {
+	limit := s.maxMessage
+	if limit <= math.MaxInt/4 {
+		s.maxMessage = 2*limit + limit/1024 + 1<<10
+	}
+	return &zstdReader{chunkReader: newChunkReader(r, size, false, s), limit: limit}
+}
+
 func (r *zstdReader) ReadMessage() ([]byte, error) {
 	packed, err := r.chunkReader.ReadMessage()
+	if large := (*TooLargeError)(nil); errors.As(err, &large) && large.Limit > int64(r.limit) {
+		large.Limit, large.Size = int64(r.limit), int64(r.limit)+1
+		head, plain := bytes.CutPrefix(large.Head, []byte{plainForm})
+		if large.Head = head; !plain {
+			large.Head = nil // compressed
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -183,47 +139,98 @@ func (r *zstdReader) ReadMessage() ([]byte, error) {
 		}
 		return packed, nil
 	case zstdForm:
-		return r.unpack(packed)
+		b, ok := unescape(packed)
+		if !ok {
+			return nil, r.damaged(errors.New("bad escape"))
+		}
+		return r.decompress(b)
 	}
 	return nil, r.damaged(fmt.Errorf("form %q", form))
 }
 
-func (r *zstdReader) unpack(packed []byte) ([]byte, error) {
-	b, ok := unescape(packed)
-	if !ok {
-		return nil, r.damaged(errors.New("bad escape"))
-	}
+// decompress returns the message of a zstd frame. What it allocates is bounded by the limit and by
+// what the blocks that have arrived can make, never by what the frame declares of itself: 26 bytes
+// may declare 2^62.
+func (r *zstdReader) decompress(b []byte) ([]byte, error) {
 	if r.decoder == nil {
 		var err error
-		r.decoder, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(max(r.limit, 1))))
+		r.decoder, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true))
 		if err != nil {
 			return nil, fmt.Errorf("decompress message: %w", err)
 		}
 	}
-	if cap(r.out) > keepCompose && len(b) < keepCompose/64 {
-		r.out = nil
-	}
-	out, err := r.decoder.DecodeAll(b, r.out[:0])
-	switch {
-	case errors.Is(err, zstd.ErrDecoderSizeExceeded), err == nil && len(out) > r.limit:
-		return nil, r.refuse(r.beginning(b))
-	case err != nil:
+	var h zstd.Header
+	if err := h.Decode(b); err != nil {
 		return nil, r.damaged(err)
 	}
-	r.out = out
+	if h.Skippable {
+		return nil, r.damaged(errors.New("skippable frame"))
+	}
+	blocks := b[h.HeaderSize:]
+	most := decompressedBound(blocks)
+	declared := uint64(undeclared)
+	if h.HasFCS {
+		declared = h.FrameContentSize
+	}
+	switch {
+	case h.HasFCS && declared > uint64(most):
+		return nil, r.damaged(fmt.Errorf("declares %d bytes, its blocks make %d at most", declared, most))
+	case h.HasFCS && declared > uint64(r.limit):
+		return nil, r.refuse(r.beginning(blocks))
+	}
+	room := int(declared)
+	if cap(r.out) < room || cap(r.out) > keepCompose && room < cap(r.out)/64 {
+		r.out = make([]byte, 0, room)
+	}
+	out, err := r.decoder.DecodeAll(b, r.out[:0:room])
+	if err != nil {
+		return nil, r.damaged(err)
+	}
+	if len(out) > r.limit {
+		return nil, r.refuse(head(out, r.limit+1))
+	}
 	return out, nil
 }
 
-// beginning decompresses the first bytes of a message beyond the limit, as far as they can be had.
-func (r *zstdReader) beginning(b []byte) []byte {
-	d, err := zstd.NewReader(bytes.NewReader(b), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+// decompressedBound returns the most bytes that the blocks of a zstd frame make, as their headers
+// of 3 bytes tell: whether the block is the last in bit 0, its kind in bits 1 and 2, its size
+// above.
+func decompressedBound(b []byte) int {
+	most := 0
+	for len(b) > 3 {
+		bits := int(b[0]) | int(b[1])<<8 | int(b[2])<<16
+		last, kind, size := bits&1 == 1, bits>>1&3, bits>>3
+		switch kind {
+		case 0: // as it is
+			most += min(size, maxBlock, len(b)-3)
+		case 1: // one byte, repeated
+			most, size = most+min(size, maxBlock), 1
+		default:
+			most += maxBlock
+		}
+		if last || size > len(b)-3 {
+			break
+		}
+		b = b[3+size:]
+	}
+	return most
+}
+
+// beginning decompresses the first block of a message beyond the limit for its error: as a frame of
+// its own, as the window of the whole frame may be larger than what may be allocated.
+func (r *zstdReader) beginning(blocks []byte) []byte {
+	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 7 << 3} // magic number, nothing declared, a window of maxBlock
+	size := (int(blocks[0]) | int(blocks[1])<<8 | int(blocks[2])<<16) >> 3
+	if kind := blocks[0] >> 1 & 3; kind == 1 {
+		size = 1
+	}
+	frame = append(frame, blocks[:min(3+size, len(blocks))]...)
+	frame[6] |= 1 // the last block
+	out, err := r.decoder.DecodeAll(frame, make([]byte, 0, maxBlock))
 	if err != nil {
 		return nil
 	}
-	defer d.Close()
-	begins := make([]byte, min(headBytes, r.limit+1))
-	n, _ := io.ReadFull(d, begins)
-	return begins[:n]
+	return head(out, r.limit+1)
 }
 
 func (r *zstdReader) refuse(begins []byte) error {
@@ -234,11 +241,7 @@ func (r *zstdReader) refuse(begins []byte) error {
 	return err
 }
 
-// damaged is the error for a message that was assembled and cannot be unpacked.
+// damaged returns the error for a message whose chunks all came and that cannot be unpacked.
 func (r *zstdReader) damaged(why error) error {
-	f := &r.frame
-	return &ChunkError{
-		Offset: r.offset, ID: f.id.String(), Index: f.index, Total: f.total, Received: f.total,
-		Err: fmt.Errorf("%w: %w", ErrPacked, why),
-	}
+	return r.chunkError(fmt.Errorf("%w: %w", ErrPacked, why), r.frame.total)
 }

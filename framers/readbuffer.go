@@ -5,62 +5,66 @@ import (
 	"io"
 )
 
-// An inlet is the receiving side of a framing: one buffer into which reads go and out of which messages are sliced, so
-// that a message is moved at most once on its way.
+// A readBuffer is the receiving side of a framing: one buffer into which reads go and out of which
+// messages are sliced, so that a message is moved at most once on its way.
 //
 //	0 ...... base ........ pos ........ end ...... len(buf)
 //	  free   |  kept         | not looked |  free
 //	         |  and seen     | at yet     |
 //
-// The kept part is the message being received. When the next read needs room, it is slid to the front or, if it is
-// large, the buffer grows through sizes that halve from top, so that growing never holds more than 1.5 × top.
-type inlet struct {
+// The kept part is the message being received. When the next read needs room, it is slid to the
+// front or, if it is large, the buffer grows through sizes that halve from top, so that growing
+// never holds more than 1.5 × top.
+type readBuffer struct {
 	r              io.Reader
 	buf            []byte
 	base, pos, end int
 	read           int64 // bytes of the stream read so far; buf[end] will be at this offset
 	size           int   // what one read asks for, and the capacity while messages are small
 	top            int   // the largest capacity
-	brimful        bool  // the last read was as large as one can be: there may be more
+	fullRead       bool  // the last read was as large as one can be: there may be more
 	last           int   // bytes of the last message
-	calm           int   // messages in a row that a quarter of a grown buffer would have held
+	shrinkCount    int   // messages in a row that a quarter of a grown buffer would have held
 	err            error // came with data, to be returned by the next fill
 }
 
-// calmBefore is how many messages in a row must fit a quarter of a grown buffer before the buffer is given back.
-const calmBefore = 32
+// shrinkAfter is how many messages in a row must fit a quarter of a grown buffer before the buffer
+// is given back.
+const shrinkAfter = 32
 
-// framingSlack is what must fit beside a message of the largest size: a chunk's header, or a line's CR LF.
+// framingSlack is what must fit beside a message of the largest size: a chunk's header, or a line's
+// CR LF.
 const framingSlack = 128
 
-func newInlet(r io.Reader, s *settings) inlet {
+func newReadBuffer(r io.Reader, s *settings) readBuffer {
 	largest := max(s.maxMessage, s.headerBytes, headBytes)
-	return inlet{r: r, size: s.readBuffer, top: max(largest+max(s.readBuffer/2, framingSlack), s.readBuffer)}
+	return readBuffer{r: r, size: s.readBuffer, top: max(largest+max(s.readBuffer/2, framingSlack), s.readBuffer)}
 }
 
 // held returns the kept part and what follows it.
-func (in *inlet) held() []byte { return in.buf[in.base:in.end] }
+func (in *readBuffer) held() []byte { return in.buf[in.base:in.end] }
 
-// offset returns where in the stream buf[i] was; i must not be below pos unless nothing has been moved since.
-func (in *inlet) offset(i int) int64 { return in.read - int64(in.end-i) }
+// offset returns where in the stream buf[i] was; i must not be below pos unless nothing has been
+// moved since.
+func (in *readBuffer) offset(i int) int64 { return in.read - int64(in.end-i) }
 
 // next ends the message: what is kept begins at i.
-func (in *inlet) next(i int) {
+func (in *readBuffer) next(i int) {
 	in.last = i - in.base
 	if len(in.buf) > in.size {
-		if in.calm++; in.last > len(in.buf)/4 {
-			in.calm = 0
+		if in.shrinkCount++; in.last > len(in.buf)/4 {
+			in.shrinkCount = 0
 		}
 	}
 	in.base, in.pos = i, i
 }
 
 // drop forgets everything that has been read.
-func (in *inlet) drop() { in.base, in.pos = in.end, in.end }
+func (in *readBuffer) drop() { in.base, in.pos = in.end, in.end }
 
-// fill reads once, at most limit bytes, and at most the read size, which a limit of 0 stands for. It returns nil if any
-// bytes came; an error that came with them is returned by the next call.
-func (in *inlet) fill(limit int) error {
+// fill reads once, at most limit bytes, and at most the read size, which a limit of 0 stands for.
+// It returns nil if any bytes came; an error that came with them is returned by the next call.
+func (in *readBuffer) fill(limit int) error {
 	if err := in.err; err != nil {
 		if err != io.EOF {
 			in.err = nil
@@ -80,7 +84,7 @@ func (in *inlet) fill(limit int) error {
 		if n > 0 {
 			in.end += n
 			in.read += int64(n)
-			in.brimful = n == in.size
+			in.fullRead = n == in.size
 			in.err = err
 			return nil
 		}
@@ -94,16 +98,17 @@ func (in *inlet) fill(limit int) error {
 	return io.ErrNoProgress
 }
 
-// makeRoom leaves room behind what is kept: a quarter of the read size at least, or what is left below top.
-func (in *inlet) makeRoom() {
+// makeRoom leaves room behind what is kept: a quarter of the read size at least, or what is left
+// below top.
+func (in *readBuffer) makeRoom() {
 	kept := in.end - in.base
-	if in.buf == nil || in.calm >= calmBefore && kept <= in.size/2 {
+	if in.buf == nil || in.shrinkCount >= shrinkAfter && kept <= in.size/2 {
 		in.replace(in.size)
 		return
 	}
 	want := max(in.size/4, 1)
 	free := len(in.buf) - in.end
-	if in.base > 0 && (kept == 0 || free < want || in.brimful || in.base+in.last+want > len(in.buf)) {
+	if in.base > 0 && (kept == 0 || free < want || in.fullRead || in.base+in.last+want > len(in.buf)) {
 		in.slide(in.buf)
 		free = len(in.buf) - in.end
 	}
@@ -113,12 +118,12 @@ func (in *inlet) makeRoom() {
 }
 
 // replace moves what is kept into a new buffer of n bytes.
-func (in *inlet) replace(n int) {
+func (in *readBuffer) replace(n int) {
 	in.slide(make([]byte, n))
-	in.calm = 0
+	in.shrinkCount = 0
 }
 
-func (in *inlet) slide(to []byte) {
+func (in *readBuffer) slide(to []byte) {
 	copy(to, in.buf[in.base:in.end])
 	in.pos -= in.base
 	in.end -= in.base
@@ -135,8 +140,9 @@ func capacity(n, top int) int {
 	return c
 }
 
-// take returns the next n bytes, reading until they are there. Nothing but an early end of the stream loses them.
-func (in *inlet) take(n int) ([]byte, error) {
+// take returns the next n bytes, reading until they are there. Nothing but an early end of the
+// stream loses them.
+func (in *readBuffer) take(n int) ([]byte, error) {
 	for in.end-in.base < n {
 		missing := n - (in.end - in.base)
 		if missing < in.size {
@@ -151,8 +157,9 @@ func (in *inlet) take(n int) ([]byte, error) {
 	return b, nil
 }
 
-// skip drops n bytes without holding them, and returns how many are still to be dropped when an error ends it.
-func (in *inlet) skip(n int64) (int64, error) {
+// skip drops n bytes without holding them, and returns how many are still to be dropped when an
+// error ends it.
+func (in *readBuffer) skip(n int64) (int64, error) {
 	for {
 		here := min(n, int64(in.end-in.base))
 		in.base += int(here)

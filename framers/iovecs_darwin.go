@@ -2,13 +2,14 @@ package framers
 
 import "golang.org/x/sys/unix"
 
-// pieces are what is left of a gather list. macOS has no stable system call numbers, so x/sys makes the iovecs.
-type pieces struct {
+// pieces are what is left of a gather list. macOS has no stable system call numbers, so x/sys makes
+// the iovecs.
+type iovecs struct {
 	all  [][]byte
 	left [][]byte
 }
 
-func (p *pieces) set(bufs [][]byte) {
+func (p *iovecs) set(bufs [][]byte) {
 	p.all = p.all[:0]
 	for _, b := range bufs {
 		if len(b) > 0 {
@@ -18,18 +19,18 @@ func (p *pieces) set(bufs [][]byte) {
 	p.left = p.all
 }
 
-func (p *pieces) clear() {
+func (p *iovecs) clear() {
 	clear(p.all)
 	p.left = nil
 }
 
-func (p *pieces) empty() bool { return len(p.left) == 0 }
+func (p *iovecs) empty() bool { return len(p.left) == 0 }
 
-func (p *pieces) write(fd int) (int, error) {
+func (p *iovecs) write(fd int) (int, error) {
 	return unix.Writev(fd, p.left[:min(len(p.left), maxGather)])
 }
 
-func (p *pieces) advance(n int) {
+func (p *iovecs) advance(n int) {
 	for n > 0 {
 		b := p.left[0]
 		if n < len(b) {

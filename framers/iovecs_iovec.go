@@ -8,13 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pieces are what is left of a gather list, as the kernel takes it: made once, and shortened as it is written.
-type pieces struct {
+// pieces are what is left of a gather list, as the kernel takes it: made once, and shortened as it
+// is written.
+type iovecs struct {
 	all  []unix.Iovec
 	left []unix.Iovec
 }
 
-func (p *pieces) set(bufs [][]byte) {
+func (p *iovecs) set(bufs [][]byte) {
 	p.all = p.all[:0]
 	for _, b := range bufs {
 		if len(b) > 0 {
@@ -26,14 +27,14 @@ func (p *pieces) set(bufs [][]byte) {
 	p.left = p.all
 }
 
-func (p *pieces) clear() {
+func (p *iovecs) clear() {
 	clear(p.all)
 	p.left = nil
 }
 
-func (p *pieces) empty() bool { return len(p.left) == 0 }
+func (p *iovecs) empty() bool { return len(p.left) == 0 }
 
-func (p *pieces) write(fd int) (int, error) {
+func (p *iovecs) write(fd int) (int, error) {
 	n, _, errno := unix.Syscall(unix.SYS_WRITEV, uintptr(fd), uintptr(unsafe.Pointer(&p.left[0])), uintptr(min(len(p.left), maxGather)))
 	if errno != 0 {
 		return 0, errno
@@ -41,7 +42,7 @@ func (p *pieces) write(fd int) (int, error) {
 	return int(n), nil
 }
 
-func (p *pieces) advance(n int) {
+func (p *iovecs) advance(n int) {
 	for n > 0 {
 		v := &p.left[0]
 		if n < int(v.Len) {

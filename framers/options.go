@@ -8,10 +8,12 @@ import (
 )
 
 const (
-	// DefaultMaxMessage is the limit on a message unless WithMaxMessage says otherwise: 16 MiB, in bytes.
+	// DefaultMaxMessage is the limit on a message unless WithMaxMessage says otherwise: 16 MiB, in
+	// bytes.
 	DefaultMaxMessage = 16 << 20
-	// DefaultReadBuffer is how much a Reader asks for in one read unless WithReadBuffer says otherwise: 256 KiB, in
-	// bytes. Measured through pipes, 4 KiB reads lose up to half of the throughput, and 1 MiB reads gain nothing.
+	// DefaultReadBuffer is how much a Reader asks for in one read unless WithReadBuffer says
+	// otherwise: 256 KiB, in bytes. Measured through pipes, 4 KiB reads lose up to half of the
+	// throughput, and 1 MiB reads gain nothing.
 	DefaultReadBuffer = 256 << 10
 
 	defaultHeaderBytes    = 8 << 10
@@ -31,8 +33,8 @@ const (
 	Resync
 )
 
-// An Option changes what a Writer, a Reader or a Mux does. An option that does not concern it is ignored, so that one
-// list serves both ends.
+// An Option changes what a Writer, a Reader or a Mux does. An option that does not concern it is
+// ignored, so that one list serves both ends.
 type Option func(*settings)
 
 type settings struct {
@@ -73,9 +75,9 @@ func newSettings(opts []Option) settings {
 	return s
 }
 
-// WithMaxMessage sets the largest message in bytes, terminator and header not counted: n bytes pass, n + 1 do not.
-// Zero means DefaultMaxMessage, a negative n no limit. A Reader has a limit always; a Writer only where this option is
-// given to it.
+// WithMaxMessage sets the largest message in bytes, terminator and header not counted: n bytes
+// pass, n + 1 do not. Zero means DefaultMaxMessage, a negative n no limit. A Reader has a limit
+// always; a Writer only where this option is given to it.
 func WithMaxMessage(n int) Option {
 	return func(s *settings) {
 		s.maxMessage = n
@@ -89,8 +91,8 @@ func WithMaxMessage(n int) Option {
 	}
 }
 
-// WithReadBuffer sets how many bytes a Reader asks for at once, and so the memory it holds while messages are small.
-// Zero or less means DefaultReadBuffer; the least is 16.
+// WithReadBuffer sets how many bytes a Reader asks for at once, and so the memory it holds while
+// messages are small. Zero or less means DefaultReadBuffer; the least is 16.
 func WithReadBuffer(bytes int) Option {
 	return func(s *settings) {
 		if s.readBuffer = max(bytes, 16); bytes <= 0 {
@@ -102,16 +104,16 @@ func WithReadBuffer(bytes int) Option {
 // WithPolicy sets what follows a message beyond the limit.
 func WithPolicy(p Policy) Option { return func(s *settings) { s.policy = p } }
 
-// WithVerbatim keeps what a line framing otherwise drops: white space around a message, and blank lines, which then are
-// empty messages. The terminator is LF or CR LF either way.
+// WithVerbatim keeps what a line framing otherwise drops: white space around a message, and blank
+// lines, which then are empty messages. The terminator is LF or CR LF either way.
 func WithVerbatim() Option { return func(s *settings) { s.verbatim = true } }
 
-// WithLenient makes a Content-Length reader ignore header lines without a colon and blank lines before a header, as
-// some servers send them. Strict is the default: both are errors.
+// WithLenient makes a Content-Length reader ignore header lines without a colon and blank lines
+// before a header, as some servers send them. Strict is the default: both are errors.
 func WithLenient() Option { return func(s *settings) { s.lenient = true } }
 
-// WithMaxHeader bounds the header of one Content-Length message: its bytes, terminators counted, and its lines. Zero or
-// less leaves a bound at its default, 8 KiB and 64 lines.
+// WithMaxHeader bounds the header of one Content-Length message: its bytes, terminators counted,
+// and its lines. Zero or less leaves a bound at its default, 8 KiB and 64 lines.
 func WithMaxHeader(bytes, lines int) Option {
 	return func(s *settings) {
 		if bytes > 0 {
@@ -123,8 +125,9 @@ func WithMaxHeader(bytes, lines int) Option {
 	}
 }
 
-// WithIDs sets where the ids of chunked messages come from, for output that can be repeated. The default are random
-// (version 4) UUIDs: unique, but no secret to be relied on. Nil means the default. ids is called by the goroutine that sends.
+// WithIDs sets where the ids of chunked messages come from, for output that can be repeated. The
+// default are random (version 4) UUIDs: unique, but no secret to be relied on. Nil means the
+// default. ids is called by the goroutine that sends.
 func WithIDs(ids func() [16]byte) Option {
 	return func(s *settings) {
 		if s.ids = ids; ids == nil {
@@ -133,8 +136,8 @@ func WithIDs(ids func() [16]byte) Option {
 	}
 }
 
-// WithMaxInFlight bounds what a chunk reader holds of messages not yet complete: their number, and their bytes together.
-// Zero or less leaves a bound at its default, 64 messages and 64 MiB.
+// WithMaxInFlight bounds what a chunk reader holds of messages not yet complete: their number, and
+// their bytes together. Zero or less leaves a bound at its default, 64 messages and 64 MiB.
 func WithMaxInFlight(messages, bytes int) Option {
 	return func(s *settings) {
 		if messages > 0 {
@@ -146,8 +149,9 @@ func WithMaxInFlight(messages, bytes int) Option {
 	}
 }
 
-// WithExpiry sets how long a chunk reader keeps a message of which no chunk comes: one minute unless set, zero or less
-// for ever. Age is looked at when a frame arrives; a Reader has no timer of its own.
+// WithExpiry sets how long a chunk reader keeps a message of which no chunk comes: one minute
+// unless set, zero or less for ever. Age is looked at when a frame arrives; a Reader has no timer
+// of its own.
 func WithExpiry(d time.Duration) Option { return func(s *settings) { s.expiry = d } }
 
 // WithClock sets the clock of WithExpiry and WithWait, for tests. Nil means time.Now.
@@ -159,11 +163,12 @@ func WithClock(now func() time.Time) Option {
 	}
 }
 
-// WithProgress has ReadMessage of a chunk reader call f for each chunk it accepts, before the message it completes is
-// delivered. The chunk's slices are valid during the call.
+// WithProgress has ReadMessage of a chunk reader call f for each chunk it accepts, before the
+// message it completes is delivered. The chunk's slices are valid during the call.
 func WithProgress(f func(Chunk)) Option { return func(s *settings) { s.progress = f } }
 
-// WithQueue sets how many messages may wait in a Mux; a further Send waits for a place. Zero or less means 1024.
+// WithQueue sets how many messages may wait in a Mux; a further Send waits for a place. Zero or
+// less means 1024.
 func WithQueue(messages int) Option {
 	return func(s *settings) {
 		if s.queue = messages; messages <= 0 {
@@ -172,8 +177,9 @@ func WithQueue(messages int) Option {
 	}
 }
 
-// randomID draws a version 4 UUID from the runtime's ChaCha8 generator, which is safe for concurrent use and seeded by
-// the system; crypto/rand costs a message of 256 B a quarter of its time.
+// randomID draws a version 4 UUID from the runtime's ChaCha8 generator, which is safe for
+// concurrent use and seeded by the system; crypto/rand costs a message of 256 B a quarter of its
+// time.
 func randomID() (id [16]byte) {
 	binary.LittleEndian.PutUint64(id[:8], rand.Uint64())
 	binary.LittleEndian.PutUint64(id[8:], rand.Uint64())

@@ -5,49 +5,51 @@ import (
 	"io"
 )
 
-// printed is the line framing as two documents on MCP's stdio transport print it: the same bytes on the wire, received
-// by their algorithms, which are slow. They are here to be measured. Both hold a line whole before they look at its
-// length, so the memory bound of the other Readers does not hold for them.
-type printed string
+// A naive framing is the line framing as two documents on MCP's stdio transport print it: the same
+// bytes on the wire, received by their algorithms, which are slow. They are here to be measured.
+// Both hold a line whole before they look at its length, so the memory bound of the other Readers
+// does not hold for them.
+type naive string
 
 const (
-	bytewise printed = "ndjson-bytewise"
-	rescan   printed = "ndjson-rescan"
+	bytewise naive = "ndjson-bytewise"
+	rescan   naive = "ndjson-rescan"
 )
 
 // Bytewise returns the line framing whose Reader reads one byte a call until it is a newline.
 func Bytewise() Framing { return bytewise }
 
-// Rescan returns the line framing whose Reader reads 4096 bytes a call and after each searches the whole buffer again.
+// Rescan returns the line framing whose Reader reads 4096 bytes a call and after each searches the
+// whole buffer again.
 func Rescan() Framing { return rescan }
 
-func (f printed) String() string { return string(f) }
+func (f naive) String() string { return string(f) }
 
-func (f printed) NewWriter(w io.Writer, opts ...Option) Writer { return line{}.NewWriter(w, opts...) }
+func (f naive) NewWriter(w io.Writer, opts ...Option) Writer { return line{}.NewWriter(w, opts...) }
 
-func (f printed) NewReader(r io.Reader, opts ...Option) Reader {
-	p := &printedReader{lines: &byteLines{r: r}, set: newSettings(opts)}
+func (f naive) NewReader(r io.Reader, opts ...Option) Reader {
+	p := &naiveReader{lines: &byteLines{r: r}, set: newSettings(opts)}
 	if f == rescan {
 		p.lines = &rescanLines{r: r}
 	}
 	return p
 }
 
-func (printed) carries(msg []byte, s *settings) error { return line{}.carries(msg, s) }
-func (printed) wireSize(size int64) (int64, bool)     { return line{}.wireSize(size) }
+func (naive) carries(msg []byte, s *settings) error { return line{}.carries(msg, s) }
+func (naive) wireSize(size int64) (int64, bool)     { return line{}.wireSize(size) }
 
-// terminated returns the next line with its newline, or without one what the stream ends with.
-type terminated interface{ next() ([]byte, error) }
+// lineSource returns the next line with its newline, or without one what the stream ends with.
+type lineSource interface{ next() ([]byte, error) }
 
-// A printedReader delivers what a lineReader delivers.
-type printedReader struct {
-	lines  terminated
+// A naiveReader delivers what a lineReader delivers.
+type naiveReader struct {
+	lines  lineSource
 	set    settings
 	offset int64
 	broken error
 }
 
-func (r *printedReader) ReadMessage() ([]byte, error) {
+func (r *naiveReader) ReadMessage() ([]byte, error) {
 	for {
 		if r.broken != nil {
 			return nil, r.broken
@@ -73,7 +75,7 @@ func (r *printedReader) ReadMessage() ([]byte, error) {
 	}
 }
 
-func (r *printedReader) refuse(line []byte, start int64) error {
+func (r *naiveReader) refuse(line []byte, start int64) error {
 	err := tooLong(line, r.set.maxMessage, start)
 	if r.set.policy == Close {
 		r.broken = err
@@ -81,7 +83,8 @@ func (r *printedReader) refuse(line []byte, start int64) error {
 	return err
 }
 
-// byteLines: buffer = ""; while true: char = read(1); if char == '\n': return buffer; buffer += char.
+// byteLines: buffer = ""; while true: char = read(1); if char == '\n': return buffer; buffer +=
+// char.
 type byteLines struct {
 	r    io.Reader
 	buf  []byte
@@ -113,7 +116,8 @@ func (l *byteLines) next() ([]byte, error) {
 // rescanRead is what the printed algorithm reads at once, in bytes.
 const rescanRead = 4096
 
-// rescanLines: read 4096 bytes, append them to the buffer, search the buffer from its start, take lines off its front.
+// rescanLines: read 4096 bytes, append them to the buffer, search the buffer from its start, take
+// lines off its front.
 type rescanLines struct {
 	r     io.Reader
 	buf   []byte // what has been read and not yet returned
