@@ -41,3 +41,8 @@ func (e *End) buffered() (int, error) {
 
 // statedCapacity returns 0: neither system says what a pipe holds.
 func statedCapacity(int) int { return 0 }
+
+// socketBufferScale: what SO_SNDBUF is set to is what it returns.
+const socketBufferScale = 1
+
+const socketLimit = "sysctl kern.ipc.maxsockbuf"

@@ -1,6 +1,7 @@
 package syspipe
 
 import (
+	"errors"
 	"os"
 	"strconv"
 	"strings"
@@ -77,3 +78,31 @@ func statedCapacity(fd int) int {
 	}
 	return n
 }
+
+// wakeThreads makes every system call that this process waits in return or start over. SIGURG is what Go's scheduler itself sends to its
+// threads all the time; its handler does nothing else.
+func wakeThreads() error {
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return err
+	}
+	for _, t := range tasks {
+		tid, err := strconv.Atoi(t.Name())
+		if err != nil {
+			continue
+		}
+		err = unix.Tgkill(os.Getpid(), tid, unix.SIGURG)
+		if err != nil && !errors.Is(err, unix.ESRCH) { // the thread may have ended since
+			return os.NewSyscallError("tgkill", err)
+		}
+	}
+	return nil
+}
+
+// pollable returns nil: epoll watches every kind of pipe.
+func pollable(Kind) error { return nil }
+
+// socketBufferScale: Linux doubles what SO_SNDBUF is set to, for its bookkeeping, and returns the double (socket(7)).
+const socketBufferScale = 2
+
+const socketLimit = "net.core.wmem_max, in /proc/sys/net/core/wmem_max"

@@ -1,4 +1,4 @@
-//go:build !linux && !freebsd
+//go:build darwin || windows
 
 package syspipe
 

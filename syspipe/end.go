@@ -1,6 +1,7 @@
 package syspipe
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -57,15 +58,13 @@ func (e *End) SetIO(io IO) error {
 	if err := io.Supported(); err != nil {
 		return err
 	}
-	if !e.enter() {
-		return e.closedError("set io of")
-	}
-	defer e.leave()
-	if err := e.setIO(io); err != nil {
-		return fmt.Errorf("set io of %s to %s: %w", e.kind.noun(), io, err)
-	}
-	e.io = io
-	return nil
+	return e.whileOpen("set io "+io.String()+" of", func() error {
+		err := e.setIO(io)
+		if err == nil {
+			e.io = io
+		}
+		return err
+	})
 }
 
 // Read waits until there are bytes and reads at most len(p) of them in one call; it returns [io.EOF] when every copy of the writing end is
@@ -126,18 +125,12 @@ func (e *End) SetWriteDeadline(t time.Time) error {
 }
 
 func (e *End) setDeadline(set func(*os.File) error) error {
-	if !e.enter() {
-		return e.closedError("set deadline of")
-	}
-	defer e.leave()
-	f, err := e.deadlines()
-	if err == nil {
-		err = set(f)
-	}
-	if err != nil {
-		return e.failed("set deadline of", err)
-	}
-	return nil
+	return e.whileOpen("set deadline of", func() error {
+		if e.file == nil {
+			return os.ErrNoDeadline
+		}
+		return set(e.file)
+	})
 }
 
 // Close gives the descriptor back, and the duplicates that Pass made. A call under way ends with an error that wraps [os.ErrClosed], and
@@ -177,16 +170,12 @@ func (e *End) awaitIdle() {
 // Capacity returns the bytes that the pipe holds before a writer waits: what the kernel states (Linux), what was asked for (Windows), or
 // what an empty pipe of the same make accepts until it refuses (socket pairs, macOS, FreeBSD). The kernel counts space in its own units, so
 // writes of some sizes fill a pipe with fewer bytes.
-func (e *End) Capacity() (int, error) {
-	if !e.enter() {
-		return 0, e.closedError("read capacity of")
-	}
-	defer e.leave()
-	n, err := e.capacity()
-	if err != nil {
-		return 0, e.failed("read capacity of", err)
-	}
-	return n, nil
+func (e *End) Capacity() (n int, err error) {
+	err = e.whileOpen("read capacity of", func() error {
+		n, err = e.capacity()
+		return err
+	})
+	return max(n, 0), err
 }
 
 // SetCapacity asks for n bytes and returns the capacity that the pipe has then. A refusal is a [*CapacityError].
@@ -203,16 +192,12 @@ func (e *End) SetCapacity(n int) (int, error) {
 
 // Buffered returns the bytes that are in the pipe now. Some systems tell only the reading end; elsewhere the error wraps
 // [errors.ErrUnsupported].
-func (e *End) Buffered() (int, error) {
-	if !e.enter() {
-		return 0, e.closedError("read fill of")
-	}
-	defer e.leave()
-	n, err := e.buffered()
-	if err != nil {
-		return 0, e.failed("read fill of", err)
-	}
-	return n, nil
+func (e *End) Buffered() (n int, err error) {
+	err = e.whileOpen("read fill of", func() error {
+		n, err = e.buffered()
+		return err
+	})
+	return max(n, 0), err
 }
 
 // Counters returns what the end has done so far, in both directions together.
@@ -221,6 +206,18 @@ func (e *End) Counters() Counters {
 	e.in.addTo(&c)
 	e.out.addTo(&c)
 	return c
+}
+
+// whileOpen runs f, which uses the descriptor and is neither a read nor a write, unless the end is closed; it says which op failed.
+func (e *End) whileOpen(op string, f func() error) error {
+	if !e.enter() {
+		return e.closedError(op)
+	}
+	defer e.leave()
+	if err := f(); err != nil {
+		return e.failed(op, err)
+	}
+	return nil
 }
 
 // enter announces a call that is no read or write; it reports false, and there is nothing to leave, when the end is closed.
@@ -234,3 +231,49 @@ func (e *End) enter() bool {
 }
 
 func (e *End) leave() { e.others.Add(-1) }
+
+// TryWrite makes one non-blocking call and returns what came of it, with none of Write's patience: a short count with a nil error, or
+// syscall.EAGAIN (by errors.Is) where the kernel refuses for now. The end's io must be other than [Blocking]; on Windows [Spin] or [Sleep].
+func (e *End) TryWrite(p []byte) (int, error) {
+	e.out.begin()
+	defer e.out.end()
+	if err := e.mayTry("write"); err != nil {
+		return 0, err
+	}
+	return e.tryWriteOnce(p)
+}
+
+// TryRead is TryWrite for a read; at the end of the bytes it returns [io.EOF].
+func (e *End) TryRead(p []byte) (int, error) {
+	e.in.begin()
+	defer e.in.end()
+	if err := e.mayTry("read"); err != nil {
+		return 0, err
+	}
+	return e.tryReadOnce(p)
+}
+
+func (e *End) mayTry(op string) error {
+	if e.closed.Load() {
+		return e.closedError(op)
+	}
+	if e.io == Blocking {
+		return e.failed("try to "+op, errors.New("its io is blocking; set another one first"))
+	}
+	return nil
+}
+
+// Writable reports whether poll(2) calls the end writable now. Not every write succeeds then, and some succeed when it does not.
+func (e *End) Writable() (bool, error) { return e.ready(true) }
+
+// Readable reports whether poll(2) calls the end readable now, which it is at the end of the bytes too.
+func (e *End) Readable() (bool, error) { return e.ready(false) }
+
+func (e *End) ready(write bool) (bool, error) {
+	ready := false
+	err := e.whileOpen("poll", func() (err error) {
+		ready, err = e.pollNow(write)
+		return err
+	})
+	return ready, err
+}

@@ -75,13 +75,6 @@ func (e *End) register() error {
 	return nil
 }
 
-func (e *End) deadlines() (*os.File, error) {
-	if e.file == nil {
-		return nil, os.ErrNoDeadline
-	}
-	return e.file, nil
-}
-
 func (e *End) seen() Fields {
 	if e.io == Blocking {
 		return allFields &^ (FieldWaits | FieldWaitTime) // such a wait is the kernel's own
@@ -333,4 +326,40 @@ func (e *End) dropPassed() error {
 	}
 	e.passed = nil
 	return errors.Join(errs...)
+}
+
+func (e *End) tryWriteOnce(p []byte) (int, error) {
+	n, errno := sysWrite(e.fd, p)
+	errno = e.out.account(len(p), n, errno)
+	if errno != 0 {
+		return 0, e.writeResult(0, false, errno, nil)
+	}
+	return n, nil
+}
+
+func (e *End) tryReadOnce(p []byte) (int, error) {
+	n, errno := sysRead(e.fd, p)
+	errno = e.in.account(len(p), n, errno)
+	switch {
+	case errno != 0:
+		return 0, e.failed("read", errno)
+	case n == 0 && len(p) > 0:
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+func (e *End) pollNow(write bool) (bool, error) {
+	events := int16(unix.POLLIN)
+	if write {
+		events = unix.POLLOUT
+	}
+	fds := []unix.PollFd{{Fd: int32(e.fd), Events: events}}
+	for {
+		n, err := unix.Poll(fds, 0)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		return n > 0 && (fds[0].Revents&events != 0 || !write), os.NewSyscallError("poll", err)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/windows"
@@ -69,13 +70,6 @@ func (e *End) setNowait(nowait bool) error {
 	}
 	e.nowait = nowait
 	return nil
-}
-
-func (e *End) deadlines() (*os.File, error) {
-	if e.file == nil {
-		return nil, os.ErrNoDeadline
-	}
-	return e.file, nil
 }
 
 func (e *End) seen() Fields {
@@ -239,3 +233,36 @@ func (e *End) dropPassed() error {
 	e.passed = nil
 	return errors.Join(errs...)
 }
+
+// errNotNow is how this package says EAGAIN on Windows, where success with nothing written says it.
+var errNotNow = syscall.EAGAIN
+
+func (e *End) tryWriteOnce(p []byte) (int, error) {
+	n, err := e.writeOnce(p)
+	switch {
+	case err != nil:
+		return n, e.writeError(n, err)
+	case n == 0 && len(p) > 0:
+		e.out.refused()
+		return 0, e.failed("write", errNotNow)
+	}
+	e.out.moved(len(p), n)
+	return n, nil
+}
+
+func (e *End) tryReadOnce(p []byte) (int, error) {
+	n, err := e.readOnce(p)
+	switch {
+	case errors.Is(err, windows.ERROR_BROKEN_PIPE):
+		return 0, io.EOF
+	case errors.Is(err, windows.ERROR_NO_DATA), err == nil && n == 0 && len(p) > 0:
+		e.in.refused()
+		return 0, e.failed("read", errNotNow)
+	case err != nil:
+		return 0, e.failed("read", err)
+	}
+	e.in.moved(len(p), n)
+	return n, nil
+}
+
+func (e *End) pollNow(bool) (bool, error) { return false, unsupported("polling a pipe") }

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/windows"
 )
@@ -55,4 +58,116 @@ func openNamed(capacity int) (w, r *End, err error) {
 // Windows, which has no FIFOs, the error wraps [errors.ErrUnsupported].
 func OpenFIFO(path string) (w, r *End, err error) {
 	return nil, nil, unsupported("open fifo " + path)
+}
+
+// Pass arranges that the child which cmd starts next inherits a duplicate of the end, and returns the reference by which the child takes it
+// up with [Inherited]; tell it by an argument, the environment or standard input. Close the end after cmd.Start: as long as the parent keeps
+// it, the other end sees neither end of file nor a broken pipe. On Windows pass an end before it is given to [Poller].
+func (e *End) Pass(cmd *exec.Cmd) (ref string, err error) {
+	e.passing.Lock() // so that a Close either prevents the duplicate or finds it
+	defer e.passing.Unlock()
+	if !e.enter() {
+		return "", e.closedError("pass")
+	}
+	defer e.leave()
+	if e.file != nil {
+		return "", e.failed("pass", errors.New("it is bound to this process's completion port; pass it before SetIO(Poller)"))
+	}
+	copied, err := duplicateHandle(e.handle, true)
+	if err != nil {
+		return "", e.failed("pass", err)
+	}
+	e.passed = append(e.passed, copied)
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = new(syscall.SysProcAttr)
+	}
+	cmd.SysProcAttr.AdditionalInheritedHandles = append(cmd.SysProcAttr.AdditionalInheritedHandles, syscall.Handle(copied))
+	return e.ref(uint64(copied)), nil
+}
+
+// duplicate makes a file of the end.
+func (e *End) duplicate() (*os.File, error) {
+	copied, err := duplicateHandle(e.handle, false)
+	return os.NewFile(uintptr(copied), e.kind.noun()), err
+}
+
+func duplicateHandle(h windows.Handle, inherit bool) (windows.Handle, error) {
+	self := windows.CurrentProcess()
+	var copied windows.Handle
+	if err := windows.DuplicateHandle(self, h, self, &copied, 0, inherit, windows.DUPLICATE_SAME_ACCESS); err != nil {
+		return 0, os.NewSyscallError("DuplicateHandle", err)
+	}
+	return copied, nil
+}
+
+func inherited(number uint64, kind Kind, dir direction) (*End, error) {
+	h := windows.Handle(number)
+	switch t, err := windows.GetFileType(h); {
+	case err != nil:
+		return nil, os.NewSyscallError("GetFileType", err)
+	case t != windows.FILE_TYPE_PIPE:
+		return nil, fmt.Errorf("handle %#x is no pipe", number)
+	}
+	if err := windows.SetHandleInformation(h, windows.HANDLE_FLAG_INHERIT, 0); err != nil {
+		return nil, os.NewSyscallError("SetHandleInformation", err)
+	}
+	return newEnd(kind, dir, h), nil
+}
+
+// capacity returns the write quota that was asked for. The system neither rounds it nor refuses a longer blocking write: it copies such a
+// write into the kernel whole and makes the writer wait until the readers have worked off the overdraft.
+func (e *End) capacity() (int, error) {
+	var out, in uint32
+	if err := windows.GetNamedPipeInfo(e.handle, nil, &out, &in, nil); err != nil {
+		return 0, os.NewSyscallError("GetNamedPipeInfo", err)
+	}
+	return int(max(out, in)), nil
+}
+
+func (e *End) setCapacity(n int) error {
+	return &CapacityError{Kind: e.kind, Asked: n, Where: "it is chosen when the pipe is opened", Err: unsupported("changing it")}
+}
+
+// x/sys lacks PeekNamedPipe.
+var peekNamedPipe = windows.NewLazySystemDLL("kernel32.dll").NewProc("PeekNamedPipe")
+
+func (e *End) buffered() (int, error) {
+	if e.dir == writes {
+		return 0, unsupported("asking the writing end")
+	}
+	var available uint32
+	ok, _, err := peekNamedPipe.Call(uintptr(e.handle), 0, 0, 0, uintptr(unsafe.Pointer(&available)), 0)
+	if ok == 0 {
+		return 0, os.NewSyscallError("PeekNamedPipe", err)
+	}
+	return int(available), nil
+}
+
+// Describe tells what an open file is, and changes nothing about it.
+func Describe(f *os.File) (Stream, error) {
+	h := windows.Handle(f.Fd())
+	t, err := windows.GetFileType(h)
+	if err != nil {
+		return Stream{}, os.NewSyscallError("GetFileType", err)
+	}
+	switch t {
+	case windows.FILE_TYPE_PIPE:
+		return describePipe(h)
+	case windows.FILE_TYPE_CHAR:
+		return Stream{Kind: "a character device"}, nil
+	}
+	return Stream{Kind: "a disk file"}, nil
+}
+
+func describePipe(h windows.Handle) (Stream, error) {
+	s := Stream{Kind: "pipe"}
+	var state, out, in uint32
+	if err := windows.GetNamedPipeHandleState(h, &state, nil, nil, nil, nil, 0); err == nil {
+		s.NonBlocking = state&windows.PIPE_NOWAIT != 0
+	}
+	if err := windows.GetNamedPipeInfo(h, nil, &out, &in, nil); err != nil {
+		return s, os.NewSyscallError("GetNamedPipeInfo", err)
+	}
+	s.Capacity = int(max(out, in))
+	return s, nil
 }

@@ -15,16 +15,12 @@ func (e *End) ref(number uint64) string {
 }
 
 // File returns a duplicate of the end as a file, for the standard streams of an exec.Cmd, which take nothing else. The caller closes it.
-func (e *End) File() (*os.File, error) {
-	if !e.enter() {
-		return nil, e.closedError("duplicate")
-	}
-	defer e.leave()
-	file, err := e.duplicate()
-	if err != nil {
-		return nil, e.failed("duplicate", err)
-	}
-	return file, nil
+func (e *End) File() (f *os.File, err error) {
+	err = e.whileOpen("duplicate", func() error {
+		f, err = e.duplicate()
+		return err
+	})
+	return f, err
 }
 
 // Inherited takes up the end that the parent process handed over with [End.Pass]. It belongs to the caller from then on, is [Blocking] until
@@ -61,4 +57,11 @@ func parseRef(ref string) (number uint64, kind Kind, dir direction, err error) {
 		return 0, "", 0, fmt.Errorf("take up inherited end: %q is of no use on this system", ref)
 	}
 	return number, kind, dir, nil
+}
+
+// A Stream is what a file is when it serves as a standard stream.
+type Stream struct {
+	Kind        string `json:"kind"`         // "pipe", "socket", or what else the system calls it
+	NonBlocking bool   `json:"non_blocking"` // O_NONBLOCK is set on the description, which all who share it share; on Windows PIPE_NOWAIT
+	Capacity    int    `json:"capacity"`     // bytes, where the kernel states it; else 0
 }

@@ -135,6 +135,9 @@ var calls = map[int]string{
 	unix.SYS_WRITE: "write", unix.SYS_WRITEV: "write", unix.SYS_SENDTO: "write", unix.SYS_SENDMSG: "write",
 }
 
+// oldPolls are poll, select, epoll_wait of the architectures that still have them. The newer ones, arm64 among them, have only the p-calls.
+var oldPolls = map[int]bool{}
+
 // polls are those in which it waits for any of several.
 var polls = map[int]bool{unix.SYS_PPOLL: true, unix.SYS_PSELECT6: true, unix.SYS_EPOLL_PWAIT: true, unix.SYS_EPOLL_PWAIT2: true}
 

@@ -1,6 +1,10 @@
 package inspect
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // A Report is what was seen of a process, its descendants, and the pipes and sockets they hold.
 type Report struct {
@@ -76,4 +80,145 @@ func (c *Channel) fill() string {
 		return fmt.Sprintf("%s, %d of %d bytes", c.ID, c.Queued, c.Capacity)
 	}
 	return fmt.Sprintf("%s, %d bytes", c.ID, c.Queued)
+}
+
+// A Diagnosis is something that is wrong with one or two channels.
+type Diagnosis struct {
+	Kind     Trouble  `json:"kind"`
+	Sentence string   `json:"sentence"`
+	Channels []string `json:"channels"` // their IDs
+}
+
+// A Trouble is a kind of diagnosis.
+type Trouble string
+
+const (
+	MutualWrite Trouble = "mutual-write" // both sides write to each other, and neither reads
+	MutualRead  Trouble = "mutual-read"  // both sides wait for each other's bytes
+	Undrained   Trouble = "undrained"    // a channel is full and nobody reads it
+	PeerLeft    Trouble = "peer-left"    // one side is closed for good
+	SelfHeld    Trouble = "self-held"    // a reader waits for an end of file while it holds the writing end itself
+)
+
+// diagnose finds what is wrong with the channels that a process of the tree holds.
+func diagnose(channels []Channel) []Diagnosis {
+	d := diagnosis{channels: channels}
+	d.mutual()
+	for i := range channels {
+		d.one(&channels[i])
+	}
+	return d.found
+}
+
+type diagnosis struct {
+	channels []Channel
+	found    []Diagnosis
+	told     []string // channels that a diagnosis has explained
+}
+
+func (d *diagnosis) add(kind Trouble, sentence string, channels ...*Channel) {
+	found := Diagnosis{Kind: kind, Sentence: sentence}
+	for _, c := range channels {
+		found.Channels = append(found.Channels, c.ID)
+	}
+	d.told = append(d.told, found.Channels...)
+	d.found = append(d.found, found)
+}
+
+// mutual looks at each pair of channels that run between the same two processes in opposite directions.
+func (d *diagnosis) mutual() {
+	for i := range d.channels {
+		for j := i + 1; j < len(d.channels); j++ {
+			there, back := &d.channels[i], &d.channels[j]
+			for _, a := range there.Writers {
+				for _, b := range there.Readers {
+					if a.PID != b.PID && holds(back.Writers, b.PID) && holds(back.Readers, a.PID) {
+						d.pair(there, back, a, b)
+					}
+				}
+			}
+		}
+	}
+}
+
+func holds(list []Holder, pid int) bool {
+	return slices.ContainsFunc(list, func(h Holder) bool { return h.PID == pid })
+}
+
+func (d *diagnosis) pair(there, back *Channel, a, b Holder) {
+	if slices.Contains(d.told, there.ID) || slices.Contains(d.told, back.ID) {
+		return
+	}
+	switch {
+	case there.Full && back.Full && !waiting(there.Readers) && !waiting(back.Readers):
+		d.add(MutualWrite, fmt.Sprintf("both sides are writing and neither reads: %s is writing to %s (%s), and %s to %s (%s)",
+			a, b, there.fill(), b, a, back.fill()), there, back)
+	case there.Queued == 0 && back.Queued == 0 && waits(there.Readers, b.PID) && waits(back.Readers, a.PID):
+		d.add(MutualRead, fmt.Sprintf("both sides are reading and neither writes: %s waits for %s (%s), and %s for %s (%s)",
+			b, a, there.ID, a, b, back.ID), there, back)
+	}
+}
+
+func waiting(list []Holder) bool {
+	return slices.ContainsFunc(list, func(h Holder) bool { return h.Waits })
+}
+
+func waits(list []Holder, pid int) bool {
+	return slices.ContainsFunc(list, func(h Holder) bool { return h.Waits && h.PID == pid })
+}
+
+func (d *diagnosis) one(c *Channel) {
+	if slices.Contains(d.told, c.ID) {
+		return
+	}
+	switch {
+	case c.NoReader && len(c.Writers) > 0:
+		w := c.Writers[0]
+		d.add(PeerLeft, fmt.Sprintf("the peer has left: nobody holds the reading end of the %s of %s any more (%s); the next write fails with EPIPE",
+			w.stream(), w, c.fill()), c)
+	case c.NoWriter && len(c.Readers) > 0:
+		r := c.Readers[0]
+		d.add(PeerLeft, fmt.Sprintf("the peer has left: nobody holds the writing end of the %s of %s any more (%s); a read past that is the end of file",
+			r.stream(), r, c.fill()), c)
+	case c.Full && !waiting(c.Readers) && len(c.Writers) > 0:
+		w := blockedFirst(c.Writers)
+		d.add(Undrained, fmt.Sprintf("%s is full and nobody drains it: %s is writing (%s), and %s",
+			w.stream(), w, c.fill(), idle(c.Readers)), c)
+	case c.Queued == 0 && d.onlyItself(c):
+		r := blockedFirst(c.Readers)
+		d.add(SelfHeld, fmt.Sprintf("%s waits at its %s for an end of file that cannot come: it holds the writing end itself (%s)",
+			r, r.stream(), c.ID), c)
+	}
+}
+
+// onlyItself reports whether a reader waits for a channel of which no other process has the writing end.
+func (d *diagnosis) onlyItself(c *Channel) bool {
+	if !waiting(c.Readers) || len(c.Writers) == 0 {
+		return false
+	}
+	r := blockedFirst(c.Readers)
+	return !slices.ContainsFunc(c.Writers, func(w Holder) bool { return w.PID != r.PID })
+}
+
+func blockedFirst(list []Holder) Holder {
+	for _, h := range list {
+		if h.Waits {
+			return h
+		}
+	}
+	return list[0]
+}
+
+// idle tells who holds the reading end and does not read.
+func idle(readers []Holder) string {
+	if len(readers) == 0 {
+		return "who holds the reading end cannot be seen from here"
+	}
+	var names []string
+	for _, r := range readers {
+		if name := r.String(); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, " and ") + " does not read"
 }
