@@ -198,6 +198,6 @@ func (e *endpoint) respondRaw(buf []byte, from, n int64) error {
 
 // countDirect accounts for the calls of a round trip's direct ways.
 func (e *endpoint) countDirect(out, in *syspipe.Direct) {
-	e.out.SettleWrites(out)
-	e.in.SettleReads(in)
+	e.out.AddWrites(out)
+	e.in.AddReads(in)
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// The two errors of a broken pipe are one to the caller, and still told apart:
-// ERROR_NO_DATA (232) for a write that begins after the reader has closed,
-// ERROR_BROKEN_PIPE (109) for one that was waiting then.
+// The two errors of a broken pipe are one to the caller, and still told apart: ERROR_NO_DATA (232)
+// for a write that begins after the reader has closed, ERROR_BROKEN_PIPE (109) for one that was
+// waiting then.
 func TestBothErrorsOfABrokenPipeAreEPIPE(t *testing.T) {
 	for _, kind := range []syspipe.Kind{syspipe.Anonymous, syspipe.Named} {
 		t.Run(string(kind)+"/after", func(t *testing.T) {

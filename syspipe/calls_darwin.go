@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipe makes a pipe that no child inherits. There is no pipe2: the lock keeps other goroutines from forking in between.
+// pipe makes a pipe that no child inherits. There is no pipe2: the lock keeps other goroutines from
+// forking in between.
 func pipe(fds *[2]int) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -47,7 +48,8 @@ func replace(from, fd int) error {
 // wakeThreads has nothing to do: replacing the descriptor ended the calls.
 func wakeThreads() error { return nil }
 
-// pollable refuses what kqueue cannot watch: it does not report that the last writer of a FIFO has left, so a reader would wait for ever.
+// pollable refuses what kqueue cannot watch: it does not report that the last writer of a FIFO has
+// left, so a reader would wait for ever.
 func pollable(kind Kind) error {
 	if kind == FIFO {
 		return fmt.Errorf("%w: kqueue does not report its end of file", unsupported("a fifo in Go's poller"))
@@ -55,13 +57,15 @@ func pollable(kind Kind) error {
 	return nil
 }
 
-// macOS promises its C library and not its system calls, so these go through libSystem and the Go scheduler hears of them.
+// macOS promises its C library and not its system calls, so these go through libSystem and the Go
+// scheduler hears of them.
 
 func sysRead(fd int, p []byte) (int, syscall.Errno) { return result(unix.Read(fd, p)) }
 
 func sysWrite(fd int, p []byte) (int, syscall.Errno) { return result(unix.Write(fd, p)) }
 
-// sysWritev turns the vectors back into slices, which unix.Writev wants; up to eight of them cost no allocation on either side.
+// sysWritev turns the vectors back into slices, which unix.Writev wants; up to eight of them cost
+// no allocation on either side.
 func sysWritev(fd int, vecs []syscall.Iovec) (int, syscall.Errno) {
 	var few [8][]byte
 	bufs := few[:0]

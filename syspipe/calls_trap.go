@@ -25,8 +25,8 @@ func replace(from, fd int) error {
 	return os.NewSyscallError("dup3", unix.Dup3(from, fd, unix.O_CLOEXEC))
 }
 
-// Direct gives the direct way to the end, which stays as it is; false where there
-// is none: the end is not [Blocking], or is closed.
+// Direct gives the direct way to the end, which stays as it is; false where there is none: the end
+// is not [Blocking], or is closed.
 func (e *End) Direct() (d Direct, ok bool) {
 	return Direct{fd: uintptr(e.fd)}, e.io == Blocking && e.file == nil && !e.closed.Load()
 }
@@ -37,15 +37,15 @@ func (d *Direct) Read(p []byte) int {
 	return int(n)
 }
 
-// Write makes one call and returns the bytes that the kernel took, negative
-// where it failed.
+// Write makes one call and returns the bytes that the kernel took, negative where it failed.
 func (d *Direct) Write(p []byte) int {
 	n, _, _ := syscall.RawSyscall(syscall.SYS_WRITE, d.fd, uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
 	return int(n)
 }
 
-// These are raw calls: the Go scheduler does not hear of them, which saves 30 ns each way of syscall.Read. A non-blocking call is over before
-// that could matter; for a blocking one, see the package comment.
+// These are raw calls: the Go scheduler does not hear of them, which saves 30 ns each way of
+// syscall.Read. A non-blocking call is over before that could matter; for a blocking one, see the
+// package comment.
 
 func sysRead(fd int, p []byte) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall(syscall.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))

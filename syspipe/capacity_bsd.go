@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// capacity measures: neither system tells. An empty pipe is like another, so a fresh one is filled and this one left alone.
+// capacity measures: neither system tells. An empty pipe is like another, so a fresh one is filled
+// and this one left alone.
 func (e *End) capacity() (int, error) {
 	if e.kind == SocketPair {
 		return e.socketCapacity()
@@ -30,7 +31,8 @@ func (e *End) setCapacity(n int) error {
 // fionread is FIONREAD of <sys/filio.h>, _IOR('f', 127, int), which x/sys has for neither system.
 const fionread = 0x4004667f
 
-// buffered asks the reading end: the pipes of FreeBSD have two directions, and the writing end would tell of the other.
+// buffered asks the reading end: the pipes of FreeBSD have two directions, and the writing end
+// would tell of the other.
 func (e *End) buffered() (int, error) {
 	if e.dir == writes {
 		return 0, unsupported("asking the writing end")

@@ -22,7 +22,7 @@ func (e *End) setCapacity(n int) error {
 		return e.setSocketCapacity(n)
 	}
 	if _, err := unix.FcntlInt(uintptr(e.fd), unix.F_SETPIPE_SZ, n); err != nil {
-		return refusal(e.kind, n, err)
+		return capacityError(e.kind, n, err)
 	}
 	return nil
 }
@@ -32,9 +32,10 @@ const (
 	softPagesFile = "/proc/sys/fs/pipe-user-pages-soft"
 )
 
-// refusal says why the kernel did not set a capacity. EPERM is either the limit of one pipe or that of all pipes of this user; which of them
-// it was follows from the size, never from who the user is.
-func refusal(kind Kind, asked int, err error) error {
+// capacityError says why the kernel did not set a capacity. EPERM is either the limit of one pipe
+// or that of all pipes of this user; which of them it was follows from the size, never from who the
+// user is.
+func capacityError(kind Kind, asked int, err error) error {
 	e := &CapacityError{Kind: kind, Asked: asked, Err: os.NewSyscallError("F_SETPIPE_SZ", err)}
 	limit := readLimit(maxSizeFile)
 	switch {
@@ -79,8 +80,8 @@ func statedCapacity(fd int) int {
 	return n
 }
 
-// wakeThreads makes every system call that this process waits in return or start over. SIGURG is what Go's scheduler itself sends to its
-// threads all the time; its handler does nothing else.
+// wakeThreads makes every system call that this process waits in return or start over. SIGURG is
+// what Go's scheduler itself sends to its threads all the time; its handler does nothing else.
 func wakeThreads() error {
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {
@@ -102,7 +103,8 @@ func wakeThreads() error {
 // pollable returns nil: epoll watches every kind of pipe.
 func pollable(Kind) error { return nil }
 
-// socketBufferScale: Linux doubles what SO_SNDBUF is set to, for its bookkeeping, and returns the double (socket(7)).
+// socketBufferScale: Linux doubles what SO_SNDBUF is set to, for its bookkeeping, and returns the
+// double (socket(7)).
 const socketBufferScale = 2
 
 const socketLimit = "net.core.wmem_max, in /proc/sys/net/core/wmem_max"

@@ -149,7 +149,8 @@ func TestOpenFIFOTalks(t *testing.T) {
 	}
 }
 
-// TestLimits runs what exhausts a limit in a child of its own, so that this process is none the worse for it.
+// TestLimits runs what exhausts a limit in a child of its own, so that this process is none the
+// worse for it.
 func TestLimits(t *testing.T) {
 	for name, job := range map[string]string{"descriptors": "exhaust-descriptors", "pages of pipes": "exhaust-pages", "permission": "forbidden-fifo"} {
 		t.Run(name, func(t *testing.T) {
@@ -167,7 +168,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// asNobody makes the child run as a user who has no privilege, with a copy of this binary that it may read.
+// asNobody makes the child run as a user who has no privilege, with a copy of this binary that it
+// may read.
 func asNobody(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -209,8 +211,8 @@ func init() {
 	childJobs["forbidden-fifo"] = openForbidden
 }
 
-// exhaustDescriptors opens pipes until there is no descriptor left; the refusal must say so, and what is open must still close, with a call
-// under way or not.
+// exhaustDescriptors opens pipes until there is no descriptor left; the refusal must say so, and
+// what is open must still close, with a call under way or not.
 func exhaustDescriptors([]string) error {
 	limit := syscall.Rlimit{Cur: 64, Max: 64}
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
@@ -242,8 +244,8 @@ func exhaustDescriptors([]string) error {
 	return err
 }
 
-// exhaustPages opens pipes until the kernel gives this user smaller ones, which it does beyond fs.pipe-user-pages-soft, and asks one of
-// those to grow.
+// exhaustPages opens pipes until the kernel gives this user smaller ones, which it does beyond
+// fs.pipe-user-pages-soft, and asks one of those to grow.
 func exhaustPages([]string) error {
 	limit := syscall.Rlimit{Cur: 4096, Max: 4096}
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setPairCapacity sets the capacity of a pipe that was just made. A socket pair's is the sender's buffer on Linux and the receiver's on the
-// BSDs, so there both ends are told.
+// setPairCapacity sets the capacity of a pipe that was just made. A socket pair's is the sender's
+// buffer on Linux and the receiver's on the BSDs, so there both ends are told.
 func setPairCapacity(w, r *End, capacity int) error {
 	if err := w.setCapacity(capacity); err != nil || w.kind != SocketPair {
 		return err
@@ -28,8 +28,8 @@ func (e *End) setSocketCapacity(n int) error {
 	return nil
 }
 
-// socketCapacity fills a fresh socket pair with the same buffers. The kernel charges its own bookkeeping to the buffer, so the bytes
-// accepted say more than the option's value does.
+// socketCapacity fills a fresh socket pair with the same buffers. The kernel charges its own
+// bookkeeping to the buffer, so the bytes accepted say more than the option's value does.
 func (e *End) socketCapacity() (int, error) {
 	fds, err := socketPair()
 	if err != nil {

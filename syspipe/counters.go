@@ -2,7 +2,8 @@ package syspipe
 
 import "time"
 
-// Counters tell what an end did since it was opened. They are observed at the system call, not inferred.
+// Counters tell what an end did since it was opened. They are observed at the system call, not
+// inferred.
 type Counters struct {
 	Calls    uint64        // system calls that moved bytes or tried to, those that met EAGAIN among them
 	Bytes    uint64        // bytes the kernel took from this end or gave to it
@@ -11,7 +12,8 @@ type Counters struct {
 	Waits    uint64        // times the end had to wait: a run of refusals up to the next success is one
 	WaitTime time.Duration // time between such a refusal and the next success
 
-	// Seen says which of the fields this system and this io can observe. A field that is not in it is unknown, not zero.
+	// Seen says which of the fields this system and this io can observe. A field that is not in it
+	// is unknown, not zero.
 	Seen Fields
 }
 
@@ -32,10 +34,11 @@ const (
 // Has reports whether all of want are in the set.
 func (f Fields) Has(want Fields) bool { return f&want == want }
 
-// A meter counts one direction of an end. Its fields are plain: the direction belongs to one goroutine, and an atomic add for each of them
-// would cost more than the bookkeeping may (a 64 B write takes 130 ns).
-type meter struct {
-	mark
+// A counter counts one direction of an end. Its fields are plain: the direction belongs to one
+// goroutine, and an atomic add for each of them would cost more than the bookkeeping may (a 64 B
+// write takes 130 ns).
+type counter struct {
+	inCallFlag
 	calls, bytes, short, eagain, waits uint64
 	waited                             time.Duration
 	waiting                            bool      // a refusal has no success after it yet
@@ -43,19 +46,19 @@ type meter struct {
 }
 
 // moved counts a call that moved n bytes of the asked ones.
-func (m *meter) moved(asked, n int) {
+func (m *counter) moved(asked, n int) {
 	m.calls++
 	m.bytes += uint64(n)
 	if n < asked && n > 0 {
 		m.short++
 	}
 	if m.waiting {
-		m.proceed()
+		m.endWait()
 	}
 }
 
 // refused counts a call that met EAGAIN.
-func (m *meter) refused() {
+func (m *counter) refused() {
 	m.calls++
 	m.eagain++
 	if !m.waiting {
@@ -64,12 +67,12 @@ func (m *meter) refused() {
 	}
 }
 
-func (m *meter) proceed() {
+func (m *counter) endWait() {
 	m.waited += time.Since(m.since)
 	m.waiting = false
 }
 
-func (m *meter) addTo(c *Counters) {
+func (m *counter) addTo(c *Counters) {
 	c.Calls += m.calls
 	c.Bytes += m.bytes
 	c.Short += m.short

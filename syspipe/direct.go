@@ -2,15 +2,14 @@ package syspipe
 
 import "io"
 
-// A Direct is the shortest way to the system calls of a blocking end: one call,
-// inlined where it stands, no look at whether the end was closed, no second try.
-// It exists because the kernel empties the processor's return predictor when it
-// switches tasks, so that after each call that waited every layer above it
-// returns by a wrong guess: a round trip of one byte between two processes took
-// 5 % longer through [End.Read] and [End.Write].
+// A Direct is the shortest way to the system calls of a blocking end: one call, inlined where it
+// stands, no look at whether the end was closed, no second try. It exists because the kernel
+// empties the processor's return predictor when it switches tasks, so that after each call that
+// waited every layer above it returns by a wrong guess: a round trip of one byte between two
+// processes took 5 % longer through [End.Read] and [End.Write].
 //
-// A call that did less than it was asked leaves the rest to the End, which meets
-// the cause again and tells it. The caller counts, and hands the account over:
+// A call that did less than it was asked leaves the rest to the End, which meets the cause again
+// and tells it. The caller counts, and hands the account over:
 //
 //	d, ok := e.Direct()
 //	n := d.Write(p)
@@ -21,8 +20,7 @@ import "io"
 //	}
 //	e.SettleWrites(&d)
 //
-// It belongs to the goroutine that reads and writes, and nobody may close the
-// end meanwhile.
+// It belongs to the goroutine that reads and writes, and nobody may close the end meanwhile.
 type Direct struct {
 	fd           uintptr
 	calls, bytes uint64
@@ -34,20 +32,19 @@ func (d *Direct) Count(n int) {
 	d.bytes += uint64(n)
 }
 
-// SettleWrites adds to the end's counters the writes that d has counted.
-func (e *End) SettleWrites(d *Direct) { e.out.settle(d) }
+// AddWrites adds to the end's counters the writes that d has counted.
+func (e *End) AddWrites(d *Direct) { e.out.addDirect(d) }
 
-// SettleReads adds to the end's counters the reads that d has counted.
-func (e *End) SettleReads(d *Direct) { e.in.settle(d) }
+// AddReads adds to the end's counters the reads that d has counted.
+func (e *End) AddReads(d *Direct) { e.in.addDirect(d) }
 
-func (m *meter) settle(d *Direct) {
+func (m *counter) addDirect(d *Direct) {
 	m.calls += d.calls
 	m.bytes += d.bytes
 	d.calls, d.bytes = 0, 0
 }
 
-// WriteRest goes on where a direct write of p came to n bytes, or failed, which
-// a negative n says.
+// WriteRest goes on where a direct write of p came to n bytes, or failed, which a negative n says.
 func (e *End) WriteRest(p []byte, n int) error {
 	if n > 0 {
 		e.out.moved(len(p), n)
@@ -56,8 +53,8 @@ func (e *End) WriteRest(p []byte, n int) error {
 	return err
 }
 
-// ReadRest fills p from where a direct read came to n bytes, or failed, which a
-// negative n says, or met the end, which 0 does.
+// ReadRest fills p from where a direct read came to n bytes, or failed, which a negative n says, or
+// met the end, which 0 does.
 func (e *End) ReadRest(p []byte, n int) error {
 	if n > 0 {
 		e.in.moved(len(p), n)

@@ -2,8 +2,8 @@
 
 package syspipe
 
-// Direct tells that there is no direct way: macOS and Windows promise their
-// libraries and not their system calls.
+// Direct tells that there is no direct way: macOS and Windows promise their libraries and not their
+// system calls.
 func (e *End) Direct() (Direct, bool) { return Direct{}, false }
 
 // Read makes no call.

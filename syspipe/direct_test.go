@@ -34,8 +34,8 @@ func TestTheDirectWayIsCountedWhenItIsSettled(t *testing.T) {
 	}
 	dr.Count(5)
 	for range 2 { // the second time there is nothing to settle
-		w.SettleWrites(&dw)
-		r.SettleReads(&dr)
+		w.AddWrites(&dw)
+		r.AddReads(&dr)
 	}
 	if c := w.Counters(); c.Calls != 1 || c.Bytes != 5 {
 		t.Errorf("written: %+v", c)

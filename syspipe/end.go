@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// Open makes a pipe and returns its writing and its reading end. With capacity 0 the system's default stays; else capacity bytes are asked
-// for, the system may round, and [End.Capacity] tells what came of it. A capacity that is refused is a [*CapacityError].
-// No child inherits the ends but through [End.Pass]. Both ends start out [Blocking].
+// Open makes a pipe and returns its writing and its reading end. With capacity 0 the system's
+// default stays; else capacity bytes are asked for, the system may round, and [End.Capacity] tells
+// what came of it. A capacity that is refused is a [*CapacityError]. No child inherits the ends but
+// through [End.Pass]. Both ends start out [Blocking].
 func Open(kind Kind, capacity int) (w, r *End, err error) {
 	if err := kind.Supported(); err != nil {
 		return nil, nil, err
@@ -31,7 +32,7 @@ type End struct {
 	closed  atomic.Bool
 	others  atomic.Int32 // calls under way that are neither reads nor writes
 	passing sync.Mutex   // guards the duplicates that Pass made
-	in, out meter
+	in, out counter
 	descriptor
 }
 
@@ -52,8 +53,9 @@ func (e *End) Kind() Kind { return e.kind }
 // IO returns how the end waits.
 func (e *End) IO() IO { return e.io }
 
-// SetIO decides how the end waits. Call it before the first Read or Write; an end given to Go's poller stays there, as nothing takes a
-// descriptor out of it again. It sets or clears non-blocking mode, which all duplicates of this end share and the other end does not.
+// SetIO decides how the end waits. Call it before the first Read or Write; an end given to Go's
+// poller stays there, as nothing takes a descriptor out of it again. It sets or clears non-blocking
+// mode, which all duplicates of this end share and the other end does not.
 func (e *End) SetIO(io IO) error {
 	if err := io.Supported(); err != nil {
 		return err
@@ -67,8 +69,8 @@ func (e *End) SetIO(io IO) error {
 	})
 }
 
-// Read waits until there are bytes and reads at most len(p) of them in one call; it returns [io.EOF] when every copy of the writing end is
-// closed and the pipe is empty.
+// Read waits until there are bytes and reads at most len(p) of them in one call; it returns
+// [io.EOF] when every copy of the writing end is closed and the pipe is empty.
 func (e *End) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -83,8 +85,8 @@ func (e *End) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write hands all of p to the kernel, in as many calls as it takes. On an error it returns how many bytes the kernel accepted; where the
-// reader has left, the error is a [*BrokenPipeError].
+// Write hands all of p to the kernel, in as many calls as it takes. On an error it returns how many
+// bytes the kernel accepted; where the reader has left, the error is a [*BrokenPipeError].
 func (e *End) Write(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -99,9 +101,9 @@ func (e *End) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Writev writes the buffers one after the other, in one gather call where the kernel takes it all, and goes on at the right byte where it
-// does not. It neither keeps nor changes bufs or what they hold. Windows has no gather call for pipes: there the buffers are copied
-// together first.
+// Writev writes the buffers one after the other, in one gather call where the kernel takes it all,
+// and goes on at the right byte where it does not. It neither keeps nor changes bufs or what they
+// hold. Windows has no gather call for pipes: there the buffers are copied together first.
 func (e *End) Writev(bufs [][]byte) (int64, error) {
 	e.out.begin()
 	if e.closed.Load() {
@@ -113,8 +115,9 @@ func (e *End) Writev(bufs [][]byte) (int64, error) {
 	return n, err
 }
 
-// SetReadDeadline ends reads that are or come under way at t with an error that wraps [os.ErrDeadlineExceeded]; the zero time is none. It works
-// with [Poller]; with any other io the error wraps [os.ErrNoDeadline].
+// SetReadDeadline ends reads that are or come under way at t with an error that wraps
+// [os.ErrDeadlineExceeded]; the zero time is none. It works with [Poller]; with any other io the
+// error wraps [os.ErrNoDeadline].
 func (e *End) SetReadDeadline(t time.Time) error {
 	return e.setDeadline(func(f *os.File) error { return f.SetReadDeadline(t) })
 }
@@ -133,22 +136,25 @@ func (e *End) setDeadline(set func(*os.File) error) error {
 	})
 }
 
-// Close gives the descriptor back, and the duplicates that Pass made. A call under way ends with an error that wraps [os.ErrClosed], and
-// Close waits for that where it must (see the table). A second Close returns such an error itself.
+// Close gives the descriptor back, and the duplicates that Pass made. A call under way ends with an
+// error that wraps [os.ErrClosed], and Close waits for that where it must (see the table). A second
+// Close returns such an error itself.
 //
 //	poller          at once
-//	blocking        at once on Linux and FreeBSD, which takes a SIGURG to each thread of the process (the signal that Go's own scheduler
-//	                uses, and as harmless); macOS and Windows end the call themselves
+//	blocking        at once on Linux and FreeBSD, which takes a SIGURG to each thread of the
+//	                process (the signal that Go's own scheduler uses, and as harmless);
+//	                macOS and Windows end the call themselves
 //	poll            as blocking; macOS within 100 ms
 //	spin, sleep=D   at the next try
 func (e *End) Close() error {
 	if e.closed.Swap(true) {
 		return e.closedError("close")
 	}
-	// From here on no call begins. One that did not see closed in time has its mark set, and is seen here.
-	settleMarks()
-	err := e.dropPassed()
-	if stop := e.shut(); err == nil {
+	// From here on no call begins. One that did not see closed in time has its mark set, and is
+	// seen here.
+	awaitFlags()
+	err := e.closeDuplicates()
+	if stop := e.closeDescriptor(); err == nil {
 		err = stop
 	}
 	if err != nil {
@@ -160,16 +166,18 @@ func (e *End) Close() error {
 // busy reports whether a call is under way.
 func (e *End) busy() bool { return e.in.busy() || e.out.busy() || e.others.Load() > 0 }
 
-// awaitIdle returns when no call is under way any more. The calls are on their way out, so that is soon, but for a pause that they sleep.
+// awaitIdle returns when no call is under way any more. The calls are on their way out, so that is
+// soon, but for a pause that they sleep.
 func (e *End) awaitIdle() {
 	for pause := time.Microsecond; e.busy(); pause = min(2*pause, time.Millisecond) {
 		time.Sleep(pause)
 	}
 }
 
-// Capacity returns the bytes that the pipe holds before a writer waits: what the kernel states (Linux), what was asked for (Windows), or
-// what an empty pipe of the same make accepts until it refuses (socket pairs, macOS, FreeBSD). The kernel counts space in its own units, so
-// writes of some sizes fill a pipe with fewer bytes.
+// Capacity returns the bytes that the pipe holds before a writer waits: what the kernel states
+// (Linux), what was asked for (Windows), or what an empty pipe of the same make accepts until it
+// refuses (socket pairs, macOS, FreeBSD). The kernel counts space in its own units, so writes of
+// some sizes fill a pipe with fewer bytes.
 func (e *End) Capacity() (n int, err error) {
 	err = e.whileOpen("read capacity of", func() error {
 		n, err = e.capacity()
@@ -178,7 +186,8 @@ func (e *End) Capacity() (n int, err error) {
 	return max(n, 0), err
 }
 
-// SetCapacity asks for n bytes and returns the capacity that the pipe has then. A refusal is a [*CapacityError].
+// SetCapacity asks for n bytes and returns the capacity that the pipe has then. A refusal is a
+// [*CapacityError].
 func (e *End) SetCapacity(n int) (int, error) {
 	if !e.enter() {
 		return 0, e.closedError("set capacity of")
@@ -190,8 +199,8 @@ func (e *End) SetCapacity(n int) (int, error) {
 	return e.capacity()
 }
 
-// Buffered returns the bytes that are in the pipe now. Some systems tell only the reading end; elsewhere the error wraps
-// [errors.ErrUnsupported].
+// Buffered returns the bytes that are in the pipe now. Some systems tell only the reading end;
+// elsewhere the error wraps [errors.ErrUnsupported].
 func (e *End) Buffered() (n int, err error) {
 	err = e.whileOpen("read fill of", func() error {
 		n, err = e.buffered()
@@ -208,7 +217,8 @@ func (e *End) Counters() Counters {
 	return c
 }
 
-// whileOpen runs f, which uses the descriptor and is neither a read nor a write, unless the end is closed; it says which op failed.
+// whileOpen runs f, which uses the descriptor and is neither a read nor a write, unless the end is
+// closed; it says which op failed.
 func (e *End) whileOpen(op string, f func() error) error {
 	if !e.enter() {
 		return e.closedError(op)
@@ -220,7 +230,8 @@ func (e *End) whileOpen(op string, f func() error) error {
 	return nil
 }
 
-// enter announces a call that is no read or write; it reports false, and there is nothing to leave, when the end is closed.
+// enter announces a call that is no read or write; it reports false, and there is nothing to leave,
+// when the end is closed.
 func (e *End) enter() bool {
 	e.others.Add(1)
 	if e.closed.Load() {
@@ -232,8 +243,9 @@ func (e *End) enter() bool {
 
 func (e *End) leave() { e.others.Add(-1) }
 
-// TryWrite makes one non-blocking call and returns what came of it, with none of Write's patience: a short count with a nil error, or
-// syscall.EAGAIN (by errors.Is) where the kernel refuses for now. The end's io must be other than [Blocking]; on Windows [Spin] or [Sleep].
+// TryWrite makes one non-blocking call and returns what came of it, with none of Write's patience:
+// a short count with a nil error, or syscall.EAGAIN (by errors.Is) where the kernel refuses for
+// now. The end's io must be other than [Blocking]; on Windows [Spin] or [Sleep].
 func (e *End) TryWrite(p []byte) (int, error) {
 	e.out.begin()
 	defer e.out.end()
@@ -263,10 +275,12 @@ func (e *End) mayTry(op string) error {
 	return nil
 }
 
-// Writable reports whether poll(2) calls the end writable now. Not every write succeeds then, and some succeed when it does not.
+// Writable reports whether poll(2) calls the end writable now. Not every write succeeds then, and
+// some succeed when it does not.
 func (e *End) Writable() (bool, error) { return e.ready(true) }
 
-// Readable reports whether poll(2) calls the end readable now, which it is at the end of the bytes too.
+// Readable reports whether poll(2) calls the end readable now, which it is at the end of the bytes
+// too.
 func (e *End) Readable() (bool, error) { return e.ready(false) }
 
 func (e *End) ready(write bool) (bool, error) {

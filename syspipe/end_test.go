@@ -215,7 +215,8 @@ func TestUseAfterClose(t *testing.T) {
 	})
 }
 
-// TestCloseEndsACall closes an end while a call on it waits, and at many moments around the start of that wait.
+// TestCloseEndsACall closes an end while a call on it waits, and at many moments around the start
+// of that wait.
 func TestCloseEndsACall(t *testing.T) {
 	everyPipe(t, func(t *testing.T, kind syspipe.Kind, how syspipe.IO) {
 		for i := range 20 {

@@ -17,21 +17,22 @@ var supportedModes = []mode{modeBlocking, modePoller, modePoll, modeSpin, modeSl
 
 // descriptor is what an end consists of on Unix.
 type descriptor struct {
-	fd     int
-	passed []*os.File // duplicates for children, closed with the end
+	fd         int
+	duplicates []*os.File // duplicates for children, closed with the end
 
-	file   *os.File // owner of fd once Go's poller has it
-	conn   syscall.RawConn
-	pull   transfer
-	push   transfer
-	gather gather
+	file        *os.File // owner of fd once Go's poller has it
+	conn        syscall.RawConn
+	polledRead  polledCall
+	polledWrite polledCall
+	gather      gather
 
 	null   *os.File // where Discard drops bytes, once it was used
 	nullFD int
 }
 
-// A transfer is what Go's poller calls until it is done. It is kept in the end so that a call allocates nothing.
-type transfer struct {
+// A polledCall is what Go's poller calls until it is done. It is kept in the end so that a call
+// allocates nothing.
+type polledCall struct {
 	try   func(fd uintptr) bool
 	buf   []byte
 	n     int
@@ -39,7 +40,7 @@ type transfer struct {
 }
 
 func newEnd(kind Kind, dir direction, fd int) *End {
-	prepareMarks()
+	prepareFlags()
 	return &End{kind: kind, dir: dir, descriptor: descriptor{fd: fd}}
 }
 
@@ -70,7 +71,7 @@ func (e *End) register() error {
 		return err
 	}
 	e.file, e.conn = file, conn
-	e.pull.try, e.push.try = e.tryRead, e.tryWrite
+	e.polledRead.try, e.polledWrite.try = e.tryRead, e.tryWrite
 	e.gather.try = e.tryWritev
 	return nil
 }
@@ -114,19 +115,19 @@ func (e *End) readOn(p []byte, n int, errno syscall.Errno) (int, error) {
 }
 
 func (e *End) readPolled(p []byte) (int, error) {
-	e.pull.buf = p
-	err := e.conn.Read(e.pull.try)
-	e.pull.buf = nil
-	return e.readResult(e.pull.n, e.pull.errno, err)
+	e.polledRead.buf = p
+	err := e.conn.Read(e.polledRead.try)
+	e.polledRead.buf = nil
+	return e.readResult(e.polledRead.n, e.polledRead.errno, err)
 }
 
 // tryRead is what Go's poller calls, again and again until it reports true.
 func (e *End) tryRead(uintptr) bool {
 	for {
-		n, errno := sysRead(e.fd, e.pull.buf)
-		errno = e.in.account(len(e.pull.buf), n, errno)
+		n, errno := sysRead(e.fd, e.polledRead.buf)
+		errno = e.in.account(len(e.polledRead.buf), n, errno)
 		if errno != syscall.EINTR {
-			e.pull.n, e.pull.errno = n, errno
+			e.polledRead.n, e.polledRead.errno = n, errno
 			return errno != syscall.EAGAIN
 		}
 	}
@@ -182,24 +183,24 @@ func (e *End) writeOn(p []byte, n int, errno syscall.Errno) (int, error) {
 }
 
 func (e *End) writePolled(p []byte) (int, error) {
-	e.push.buf, e.push.n, e.push.errno = p, 0, 0
-	err := e.conn.Write(e.push.try)
-	e.push.buf = nil
-	n := e.push.n
-	return n, e.writeResult(int64(n), n == len(p), e.push.errno, err)
+	e.polledWrite.buf, e.polledWrite.n, e.polledWrite.errno = p, 0, 0
+	err := e.conn.Write(e.polledWrite.try)
+	e.polledWrite.buf = nil
+	n := e.polledWrite.n
+	return n, e.writeResult(int64(n), n == len(p), e.polledWrite.errno, err)
 }
 
 // tryWrite is what Go's poller calls, again and again until it reports true.
 func (e *End) tryWrite(uintptr) bool {
-	for e.push.n < len(e.push.buf) {
-		rest := e.push.buf[e.push.n:]
+	for e.polledWrite.n < len(e.polledWrite.buf) {
+		rest := e.polledWrite.buf[e.polledWrite.n:]
 		n, errno := sysWrite(e.fd, rest)
 		switch errno = e.out.account(len(rest), n, errno); errno {
 		case 0:
-			e.push.n += n
+			e.polledWrite.n += n
 		case syscall.EINTR:
 		default:
-			e.push.errno = errno
+			e.polledWrite.errno = errno
 			return errno != syscall.EAGAIN
 		}
 	}
@@ -214,14 +215,15 @@ func (e *End) writeResult(n int64, all bool, errno syscall.Errno, err error) err
 		return e.closedError("write")
 	case err != nil:
 		return e.failed("write", err)
-	case errno == syscall.EPIPE || errno == syscall.ECONNRESET: // the latter where a socket's reader left bytes unread
+	case errno == syscall.EPIPE || errno == syscall.ECONNRESET: // a socket's reader left bytes unread
 		return &BrokenPipeError{Kind: e.kind, Accepted: n, Err: errno}
 	}
 	return e.failed("write", errno)
 }
 
-// account counts one call and returns its errno. A call that a signal interrupted did nothing and is not counted.
-func (m *meter) account(asked, n int, errno syscall.Errno) syscall.Errno {
+// account counts one call and returns its errno. A call that a signal interrupted did nothing and
+// is not counted.
+func (m *counter) account(asked, n int, errno syscall.Errno) syscall.Errno {
 	switch errno {
 	case 0:
 		m.moved(asked, n)
@@ -250,7 +252,8 @@ func (e *End) wait(events int16) error {
 	return nil
 }
 
-// pollSlice bounds one poll(2), so that a Close is seen where nothing can interrupt the call (macOS).
+// pollSlice bounds one poll(2), so that a Close is seen where nothing can interrupt the call
+// (macOS).
 const pollSlice = 100 * time.Millisecond
 
 func (e *End) poll(events int16) error {
@@ -267,8 +270,8 @@ func (e *End) poll(events int16) error {
 	return os.ErrClosed
 }
 
-// shut closes the descriptor, and first ends the calls that use it.
-func (e *End) shut() error {
+// closeDescriptor closes the descriptor, and first ends the calls that use it.
+func (e *End) closeDescriptor() error {
 	if e.file != nil {
 		return e.file.Close()
 	}
@@ -291,13 +294,14 @@ func (e *End) release() error {
 	return err
 }
 
-// interrupt ends the calls under way. It first puts a pipe that nobody writes to under the end's number, so that a call which comes too late
-// for the wake-up, or is restarted after it, meets an end of file or EBADF instead of blocking.
+// interrupt ends the calls under way. It first puts a pipe that nobody writes to under the end's
+// number, so that a call which comes too late for the wake-up, or is restarted after it, meets an
+// end of file or EBADF instead of blocking.
 func (e *End) interrupt() error {
 	if e.io.mode == modeSpin || e.io.mode == modeSleep {
 		return nil // they look by themselves
 	}
-	dead, err := deadPipe()
+	dead, err := eofPipe()
 	if err != nil {
 		return err
 	}
@@ -308,8 +312,8 @@ func (e *End) interrupt() error {
 	return wakeThreads()
 }
 
-// deadPipe returns the reading end of a pipe whose writing end is closed.
-func deadPipe() (int, error) {
+// eofPipe returns the reading end of a pipe whose writing end is closed.
+func eofPipe() (int, error) {
 	var fds [2]int
 	if err := pipe(&fds); err != nil {
 		return -1, err
@@ -317,14 +321,14 @@ func deadPipe() (int, error) {
 	return fds[0], os.NewSyscallError("close", unix.Close(fds[1]))
 }
 
-func (e *End) dropPassed() error {
+func (e *End) closeDuplicates() error {
 	e.passing.Lock()
 	defer e.passing.Unlock()
 	var errs []error
-	for _, f := range e.passed {
+	for _, f := range e.duplicates {
 		errs = append(errs, f.Close())
 	}
-	e.passed = nil
+	e.duplicates = nil
 	return errors.Join(errs...)
 }
 

@@ -17,7 +17,7 @@ type descriptor struct {
 	handle     windows.Handle
 	overlapped bool // opened for overlapped operation: named pipes
 	nowait     bool // PIPE_NOWAIT is set
-	passed     []windows.Handle
+	duplicates []windows.Handle
 
 	file *os.File // owner of the handle once Go's poller has it
 
@@ -25,7 +25,8 @@ type descriptor struct {
 	joined           []byte // where Writev puts its buffers together
 }
 
-// A request is what one ReadFile or WriteFile needs; kept in the end so that a call allocates nothing.
+// A request is what one ReadFile or WriteFile needs; kept in the end so that a call allocates
+// nothing.
 type request struct {
 	done       uint32
 	overlapped windows.Overlapped
@@ -76,7 +77,8 @@ func (e *End) seen() Fields {
 	if e.nowait {
 		return allFields
 	}
-	return allFields &^ (FieldEAGAIN | FieldWaits | FieldWaitTime) // the system waits inside the call and does not tell
+	// The system waits inside the call and does not tell.
+	return allFields &^ (FieldEAGAIN | FieldWaits | FieldWaitTime)
 }
 
 func (e *End) read(p []byte) (int, error) {
@@ -134,8 +136,8 @@ func (e *End) write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// offer returns how much of p to write in one call. With PIPE_NOWAIT a write goes through whole or not at all, and one above the pipe's
-// quota would be refused for ever.
+// offer returns how much of p to write in one call. With PIPE_NOWAIT a write goes through whole or
+// not at all, and one above the pipe's quota would be refused for ever.
 func (e *End) offer(p []byte) []byte {
 	if !e.nowait {
 		return p
@@ -163,7 +165,8 @@ func (e *End) writeError(accepted int, err error) error {
 	return e.failed("write", err)
 }
 
-// transfer runs one ReadFile or WriteFile to its end. An overlapped handle needs an event to wait for, a synchronous one waits by itself.
+// transfer runs one ReadFile or WriteFile to its end. An overlapped handle needs an event to wait
+// for, a synchronous one waits by itself.
 func (e *End) transfer(r *request, call func(*windows.Overlapped) error) (int, error) {
 	r.done = 0
 	if !e.overlapped {
@@ -200,8 +203,8 @@ func (e *End) pause() {
 	}
 }
 
-// shut closes the handle, and first ends the calls that use it.
-func (e *End) shut() error {
+// closeDescriptor closes the handle, and first ends the calls that use it.
+func (e *End) closeDescriptor() error {
 	if e.file != nil {
 		return e.file.Close()
 	}
@@ -215,7 +218,8 @@ func (e *End) shut() error {
 	return errors.Join(append(errs, os.NewSyscallError("CloseHandle", windows.CloseHandle(e.handle)))...)
 }
 
-// cancel ends the calls under way. A call may be announced and not yet made, so it is repeated until they are gone.
+// cancel ends the calls under way. A call may be announced and not yet made, so it is repeated
+// until they are gone.
 func (e *End) cancel() {
 	for pause := time.Microsecond; e.busy(); pause = min(2*pause, time.Millisecond) {
 		windows.CancelIoEx(e.handle, nil) // ERROR_NOT_FOUND: nothing to cancel yet
@@ -223,14 +227,14 @@ func (e *End) cancel() {
 	}
 }
 
-func (e *End) dropPassed() error {
+func (e *End) closeDuplicates() error {
 	e.passing.Lock()
 	defer e.passing.Unlock()
 	var errs []error
-	for _, h := range e.passed {
+	for _, h := range e.duplicates {
 		errs = append(errs, os.NewSyscallError("CloseHandle", windows.CloseHandle(h)))
 	}
-	e.passed = nil
+	e.duplicates = nil
 	return errors.Join(errs...)
 }
 

@@ -30,14 +30,18 @@ func (e *CapacityError) Error() string {
 
 func (e *CapacityError) Unwrap() error { return e.Err }
 
-// A BrokenPipeError is returned by a write when nobody holds the reading end any more. errors.Is(err, syscall.EPIPE) holds for it on every
-// system; no signal is left for the caller to deal with.
+// A BrokenPipeError is returned by a write when nobody holds the reading end any more.
+// errors.Is(err, syscall.EPIPE) holds for it on every system; no signal is left for the caller to
+// deal with.
 type BrokenPipeError struct {
 	Kind Kind
-	// Accepted counts the bytes of this call that the kernel took before; it does not say that they were read. XNU drops the count of a
-	// write during which the reader left, so there it may be less than what the kernel took.
+	// Accepted counts the bytes of this call that the kernel took before; it does not say that they
+	// were read. XNU drops the count of a write during which the reader left, so there it may be
+	// less than what the kernel took.
 	Accepted int64
-	Err      error // what the system said: EPIPE, ECONNRESET from a socket whose reader left bytes unread, or ERROR_NO_DATA (232) or ERROR_BROKEN_PIPE (109) on Windows
+	// Err is what the system said: EPIPE, ECONNRESET from a socket whose reader left bytes unread,
+	// or ERROR_NO_DATA (232) or ERROR_BROKEN_PIPE (109) on Windows.
+	Err error
 }
 
 func (e *BrokenPipeError) Error() string {

@@ -11,7 +11,8 @@ import (
 // maxIovecs is IOV_MAX, the same on Linux, macOS and FreeBSD.
 const maxIovecs = 1024
 
-// A gather is the state of one Writev. The vectors point into the caller's buffers only while the call lasts.
+// A gather is the state of one Writev. The vectors point into the caller's buffers only while the
+// call lasts.
 type gather struct {
 	try   func(fd uintptr) bool
 	vecs  []syscall.Iovec // what is left to write
@@ -57,7 +58,8 @@ func (e *End) gatherWaiting() error {
 	return nil
 }
 
-// tryWritev writes until everything is accepted or a call fails; it reports false where the call was refused for now.
+// tryWritev writes until everything is accepted or a call fails; it reports false where the call
+// was refused for now.
 func (e *End) tryWritev(uintptr) bool {
 	g := &e.gather
 	for g.left > 0 {

@@ -22,7 +22,8 @@ func descriptors(t *testing.T) int {
 	return len(list)
 }
 
-// TestNothingIsLeft opens, uses and closes pipes of every kind in every way and looks for what remains.
+// TestNothingIsLeft opens, uses and closes pipes of every kind in every way and looks for what
+// remains.
 func TestNothingIsLeft(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)

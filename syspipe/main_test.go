@@ -12,7 +12,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// childJob names, in the environment of a child process, what the test binary is to do instead of testing.
+// childJob names, in the environment of a child process, what the test binary is to do instead of
+// testing.
 const childJob = "SYSPIPE_TEST_CHILD"
 
 // TestMain makes the process fit for blocking ends, as the package comment asks.
@@ -44,7 +45,8 @@ func within(t *testing.T, what string, f func()) {
 	}
 }
 
-// open makes a pipe with both ends waiting as io says, closed with the test; it skips what this system lacks.
+// open makes a pipe with both ends waiting as io says, closed with the test; it skips what this
+// system lacks.
 func open(t *testing.T, kind syspipe.Kind, capacity int, io syspipe.IO) (w, r *syspipe.End) {
 	t.Helper()
 	skipUnsupported(t, kind.Supported())

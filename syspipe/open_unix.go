@@ -49,7 +49,8 @@ func openSocketPair() (w, r *End, err error) {
 	return newEnd(SocketPair, duplex, fds[0]), newEnd(SocketPair, duplex, fds[1]), nil
 }
 
-// openPrivateFIFO makes a FIFO that nobody else can open, and leaves nothing of it in the file system.
+// openPrivateFIFO makes a FIFO that nobody else can open, and leaves nothing of it in the file
+// system.
 func openPrivateFIFO() (w, r *End, err error) {
 	dir, err := os.MkdirTemp("", "syspipe-fifo-")
 	if err != nil {
@@ -68,8 +69,9 @@ func openPrivateFIFO() (w, r *End, err error) {
 	return w, r, err
 }
 
-// OpenFIFO opens both ends of the FIFO at path, which stays where it is. A path that names something else is an error that says what. On
-// Windows, which has no FIFOs, the error wraps [errors.ErrUnsupported].
+// OpenFIFO opens both ends of the FIFO at path, which stays where it is. A path that names
+// something else is an error that says what. On Windows, which has no FIFOs, the error wraps
+// [errors.ErrUnsupported].
 func OpenFIFO(path string) (w, r *End, err error) {
 	// The reader comes first and does not wait: so the writer finds one and need not wait either.
 	read, err := openFIFOEnd(path, unix.O_RDONLY|unix.O_NONBLOCK)
@@ -127,9 +129,11 @@ func fileType(mode uint32) string {
 // firstExtra is the number that the first of exec.Cmd.ExtraFiles has in the child.
 const firstExtra = 3
 
-// Pass arranges that the child which cmd starts next inherits a duplicate of the end, and returns the reference by which the child takes it
-// up with [Inherited]; tell it by an argument, the environment or standard input. Close the end after cmd.Start: as long as the parent keeps
-// it, the other end sees neither end of file nor a broken pipe. On Windows pass an end before it is given to [Poller].
+// Pass arranges that the child which cmd starts next inherits a duplicate of the end, and returns
+// the reference by which the child takes it up with [Inherited]; tell it by an argument, the
+// environment or standard input. Close the end after cmd.Start: as long as the parent keeps it, the
+// other end sees neither end of file nor a broken pipe. On Windows pass an end before it is given
+// to [Poller].
 func (e *End) Pass(cmd *exec.Cmd) (ref string, err error) {
 	e.passing.Lock() // so that a Close either prevents the duplicate or finds it
 	defer e.passing.Unlock()
@@ -141,12 +145,13 @@ func (e *End) Pass(cmd *exec.Cmd) (ref string, err error) {
 	if err != nil {
 		return "", e.failed("pass", err)
 	}
-	e.passed = append(e.passed, file)
+	e.duplicates = append(e.duplicates, file)
 	cmd.ExtraFiles = append(cmd.ExtraFiles, file)
 	return e.ref(uint64(firstExtra + len(cmd.ExtraFiles) - 1)), nil
 }
 
-// duplicate makes a file of the end. NewFile leaves the mode of the descriptor as it is, and so does the Fd by which os/exec fetches it.
+// duplicate makes a file of the end. NewFile leaves the mode of the descriptor as it is, and so
+// does the Fd by which os/exec fetches it.
 func (e *End) duplicate() (*os.File, error) {
 	fd, err := unix.FcntlInt(uintptr(e.fd), unix.F_DUPFD_CLOEXEC, firstExtra)
 	if err != nil {

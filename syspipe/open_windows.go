@@ -25,11 +25,12 @@ func open(kind Kind, capacity int) (w, r *End, err error) {
 	return newEnd(Anonymous, writes, write), newEnd(Anonymous, reads, read), nil
 }
 
-// defaultNamedCapacity is asked for where the caller names none: a named pipe has no default of its own, and with 0 every write waits for its
-// reader.
+// defaultNamedCapacity is asked for where the caller names none: a named pipe has no default of its
+// own, and with 0 every write waits for its reader.
 const defaultNamedCapacity = 64 << 10
 
-// openNamed makes a named pipe that only this process knows, of one instance, and connects to it. The server writes, the client reads.
+// openNamed makes a named pipe that only this process knows, of one instance, and connects to it.
+// The server writes, the client reads.
 func openNamed(capacity int) (w, r *End, err error) {
 	if capacity == 0 {
 		capacity = defaultNamedCapacity
@@ -54,15 +55,18 @@ func openNamed(capacity int) (w, r *End, err error) {
 	return newEnd(Named, writes, server), newEnd(Named, reads, client), nil
 }
 
-// OpenFIFO opens both ends of the FIFO at path, which stays where it is. A path that names something else is an error that says what. On
-// Windows, which has no FIFOs, the error wraps [errors.ErrUnsupported].
+// OpenFIFO opens both ends of the FIFO at path, which stays where it is. A path that names
+// something else is an error that says what. On Windows, which has no FIFOs, the error wraps
+// [errors.ErrUnsupported].
 func OpenFIFO(path string) (w, r *End, err error) {
 	return nil, nil, unsupported("open fifo " + path)
 }
 
-// Pass arranges that the child which cmd starts next inherits a duplicate of the end, and returns the reference by which the child takes it
-// up with [Inherited]; tell it by an argument, the environment or standard input. Close the end after cmd.Start: as long as the parent keeps
-// it, the other end sees neither end of file nor a broken pipe. On Windows pass an end before it is given to [Poller].
+// Pass arranges that the child which cmd starts next inherits a duplicate of the end, and returns
+// the reference by which the child takes it up with [Inherited]; tell it by an argument, the
+// environment or standard input. Close the end after cmd.Start: as long as the parent keeps it, the
+// other end sees neither end of file nor a broken pipe. On Windows pass an end before it is given
+// to [Poller].
 func (e *End) Pass(cmd *exec.Cmd) (ref string, err error) {
 	e.passing.Lock() // so that a Close either prevents the duplicate or finds it
 	defer e.passing.Unlock()
@@ -77,7 +81,7 @@ func (e *End) Pass(cmd *exec.Cmd) (ref string, err error) {
 	if err != nil {
 		return "", e.failed("pass", err)
 	}
-	e.passed = append(e.passed, copied)
+	e.duplicates = append(e.duplicates, copied)
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = new(syscall.SysProcAttr)
 	}
@@ -114,8 +118,9 @@ func inherited(number uint64, kind Kind, dir direction) (*End, error) {
 	return newEnd(kind, dir, h), nil
 }
 
-// capacity returns the write quota that was asked for. The system neither rounds it nor refuses a longer blocking write: it copies such a
-// write into the kernel whole and makes the writer wait until the readers have worked off the overdraft.
+// capacity returns the write quota that was asked for. The system neither rounds it nor refuses a
+// longer blocking write: it copies such a write into the kernel whole and makes the writer wait
+// until the readers have worked off the overdraft.
 func (e *End) capacity() (int, error) {
 	var out, in uint32
 	if err := windows.GetNamedPipeInfo(e.handle, nil, &out, &in, nil); err != nil {

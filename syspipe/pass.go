@@ -7,14 +7,16 @@ import (
 	"strings"
 )
 
-// A ref is how an end is told to a child: "syspipe:fd:kind:direction". It names a descriptor of the child, so it is of use only there.
+// A ref is how an end is told to a child: "syspipe:fd:kind:direction". It names a descriptor of the
+// child, so it is of use only there.
 const refPrefix = "syspipe"
 
 func (e *End) ref(number uint64) string {
 	return fmt.Sprintf("%s:%d:%s:%s", refPrefix, number, e.kind, directionNames[e.dir])
 }
 
-// File returns a duplicate of the end as a file, for the standard streams of an exec.Cmd, which take nothing else. The caller closes it.
+// File returns a duplicate of the end as a file, for the standard streams of an exec.Cmd, which
+// take nothing else. The caller closes it.
 func (e *End) File() (f *os.File, err error) {
 	err = e.whileOpen("duplicate", func() error {
 		f, err = e.duplicate()
@@ -23,8 +25,9 @@ func (e *End) File() (f *os.File, err error) {
 	return f, err
 }
 
-// Inherited takes up the end that the parent process handed over with [End.Pass]. It belongs to the caller from then on, is [Blocking] until
-// SetIO, and is not inherited by further children. Take each up once.
+// Inherited takes up the end that the parent process handed over with [End.Pass]. It belongs to the
+// caller from then on, is [Blocking] until SetIO, and is not inherited by further children. Take
+// each up once.
 func Inherited(ref string) (*End, error) {
 	number, kind, dir, err := parseRef(ref)
 	if err != nil {
@@ -61,7 +64,9 @@ func parseRef(ref string) (number uint64, kind Kind, dir direction, err error) {
 
 // A Stream is what a file is when it serves as a standard stream.
 type Stream struct {
-	Kind        string `json:"kind"`         // "pipe", "socket", or what else the system calls it
-	NonBlocking bool   `json:"non_blocking"` // O_NONBLOCK is set on the description, which all who share it share; on Windows PIPE_NOWAIT
-	Capacity    int    `json:"capacity"`     // bytes, where the kernel states it; else 0
+	Kind     string `json:"kind"`     // "pipe", "socket", or what else the system calls it
+	Capacity int    `json:"capacity"` // bytes, where the kernel states it; else 0
+	// NonBlocking tells that O_NONBLOCK is set on the open file description, which all its
+	// duplicates share; on Windows that PIPE_NOWAIT is.
+	NonBlocking bool `json:"non_blocking"`
 }

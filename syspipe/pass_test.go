@@ -28,7 +28,8 @@ func child(t *testing.T, job string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// upper copies what it reads from one inherited end to another, in capitals. Its arguments are an io and the two references.
+// upper copies what it reads from one inherited end to another, in capitals. Its arguments are an
+// io and the two references.
 func upper(args []string) error {
 	if len(args) != 3 {
 		return fmt.Errorf("want an io and two references, got %q", args)
@@ -89,7 +90,8 @@ func TestPassedEndsWorkInAChild(t *testing.T) {
 	})
 }
 
-// TestPassKeepsTheModeOfTheParent: os/exec must not turn an end blocking that the parent still uses without.
+// TestPassKeepsTheModeOfTheParent: os/exec must not turn an end blocking that the parent still uses
+// without.
 func TestPassKeepsTheModeOfTheParent(t *testing.T) {
 	w, _ := open(t, syspipe.Anonymous, 0, syspipe.Spin)
 	cmd := child(t, "upper", "blocking")

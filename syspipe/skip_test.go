@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// skipUnsupported skips the test where the system lacks what it is about. An error that says so without naming the system is a failure.
+// skipUnsupported skips the test where the system lacks what it is about. An error that says so
+// without naming the system is a failure.
 func skipUnsupported(t *testing.T, err error) {
 	t.Helper()
 	if !errors.Is(err, errors.ErrUnsupported) {

@@ -13,18 +13,22 @@ type Kind string
 const (
 	// Anonymous is pipe(2), or CreatePipe on Windows: what a shell's | and os/exec use.
 	Anonymous Kind = "anonymous"
-	// FIFO is a pipe with a name in the file system. Open makes it in a private folder and removes the name once both ends are open.
+	// FIFO is a pipe with a name in the file system. Open makes it in a private folder and removes
+	// the name once both ends are open.
 	FIFO Kind = "fifo"
-	// SocketPair is socketpair(AF_UNIX, SOCK_STREAM): what Node.js gives its children as standard streams. It has two directions.
+	// SocketPair is socketpair(AF_UNIX, SOCK_STREAM): what Node.js gives its children as standard
+	// streams. It has two directions.
 	SocketPair Kind = "socketpair"
-	// Named is a Windows named pipe opened for overlapped operation, so that deadlines and Go's poller work on it.
+	// Named is a Windows named pipe opened for overlapped operation, so that deadlines and Go's
+	// poller work on it.
 	Named Kind = "named"
 )
 
 // Kinds returns every kind that pipebench knows, on any system, always in the same order.
 func Kinds() []Kind { return []Kind{Anonymous, FIFO, SocketPair, Named} }
 
-// Supported returns nil where this operating system has the kind, else an error that wraps [errors.ErrUnsupported] and names the system.
+// Supported returns nil where this operating system has the kind, else an error that wraps
+// [errors.ErrUnsupported] and names the system.
 func (k Kind) Supported() error {
 	if slices.Contains(supportedKinds, k) {
 		return nil
@@ -37,7 +41,7 @@ func ParseKind(name string) (Kind, error) {
 	if k := Kind(name); slices.Contains(Kinds(), k) {
 		return k, nil
 	}
-	return "", fmt.Errorf("unknown pipe kind %q (known: %s)", name, joined(Kinds()))
+	return "", fmt.Errorf("unknown pipe kind %q (known: %s)", name, joinNames(Kinds()))
 }
 
 // noun names the kind in the middle of a sentence.
@@ -51,7 +55,7 @@ func (k Kind) noun() string {
 	return string(k)
 }
 
-func joined[T any](list []T) string {
+func joinNames[T any](list []T) string {
 	words := make([]string, len(list))
 	for i, v := range list {
 		words[i] = fmt.Sprint(v)
@@ -59,7 +63,8 @@ func joined[T any](list []T) string {
 	return strings.Join(words, ", ")
 }
 
-// An IO is how an end waits when the kernel cannot serve it yet. It is a comparable value; the zero IO is [Blocking].
+// An IO is how an end waits when the kernel cannot serve it yet. It is a comparable value; the zero
+// IO is [Blocking].
 type IO struct {
 	mode  mode
 	pause time.Duration
@@ -76,7 +81,8 @@ const (
 )
 
 var (
-	// Blocking makes raw calls on a blocking descriptor and waits inside the kernel, as a C program does. The caller locks its OS thread.
+	// Blocking makes raw calls on a blocking descriptor and waits inside the kernel, as a C program
+	// does. The caller locks its OS thread.
 	Blocking = IO{mode: modeBlocking}
 	// Poller leaves the waiting to Go's network poller, as every os.File that is a pipe does.
 	Poller = IO{mode: modePoller}
@@ -97,7 +103,8 @@ func Sleep(d time.Duration) IO {
 	return IO{mode: modeSleep, pause: d}
 }
 
-// IOs returns every way to wait that pipebench knows, always in the same order, with [DefaultPause] for sleep.
+// IOs returns every way to wait that pipebench knows, always in the same order, with [DefaultPause]
+// for sleep.
 func IOs() []IO { return []IO{Poller, Blocking, Poll, Spin, Sleep(DefaultPause)} }
 
 var modeNames = [...]string{modeBlocking: "blocking", modePoller: "poller", modePoll: "poll", modeSpin: "spin", modeSleep: "sleep"}
@@ -123,7 +130,7 @@ func ParseIO(name string) (IO, error) {
 			return io, nil
 		}
 	}
-	return IO{}, fmt.Errorf("unknown io %q (known: %s)", name, joined(IOs()))
+	return IO{}, fmt.Errorf("unknown io %q (known: %s)", name, joinNames(IOs()))
 }
 
 func parseSleep(pause string) (IO, error) {
@@ -134,8 +141,9 @@ func parseSleep(pause string) (IO, error) {
 	return Sleep(d), nil
 }
 
-// Supported returns nil where some kind of pipe of this operating system can be waited for in this way, else an error that wraps
-// [errors.ErrUnsupported] and names the system. [End.SetIO] has the last word for one pipe.
+// Supported returns nil where some kind of pipe of this operating system can be waited for in this
+// way, else an error that wraps [errors.ErrUnsupported] and names the system. [End.SetIO] has the
+// last word for one pipe.
 func (io IO) Supported() error {
 	if slices.Contains(supportedModes, io.mode) {
 		return nil

@@ -50,7 +50,8 @@ func TestUnknownNamesListTheKnown(t *testing.T) {
 	}
 }
 
-// TestSupportedNamesTheSystem: what is not supported says so with the system's name, and cannot be opened either.
+// TestSupportedNamesTheSystem: what is not supported says so with the system's name, and cannot be
+// opened either.
 func TestSupportedNamesTheSystem(t *testing.T) {
 	for _, k := range syspipe.Kinds() {
 		err := k.Supported()

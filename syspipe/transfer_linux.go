@@ -16,7 +16,7 @@ func (e *End) vmsplice(p []byte) (int, error) {
 	total := 0
 	for total < len(p) {
 		rest := p[total:]
-		n, errno, err := e.insist(&e.out, unix.POLLOUT, len(rest), func(flags uintptr) (int, syscall.Errno) {
+		n, errno, err := e.retry(&e.out, unix.POLLOUT, len(rest), func(flags uintptr) (int, syscall.Errno) {
 			v := syscall.Iovec{Base: &rest[0]}
 			v.SetLen(len(rest))
 			n, _, errno := syscall.RawSyscall6(syscall.SYS_VMSPLICE, uintptr(e.fd), uintptr(unsafe.Pointer(&v)), 1, flags, 0, 0)
@@ -38,7 +38,7 @@ func (e *End) discard(n int) (int, error) {
 	if err != nil {
 		return 0, e.failed("splice from", err)
 	}
-	k, errno, err := e.insist(&e.in, unix.POLLIN, n, func(flags uintptr) (int, syscall.Errno) {
+	k, errno, err := e.retry(&e.in, unix.POLLIN, n, func(flags uintptr) (int, syscall.Errno) {
 		k, _, errno := syscall.RawSyscall6(syscall.SYS_SPLICE, uintptr(e.fd), 0, uintptr(null), 0, uintptr(n), flags|unix.SPLICE_F_MOVE)
 		return int(k), errno
 	})
@@ -55,8 +55,9 @@ func (e *End) checkTransfer(t Transfer) error {
 	return nil
 }
 
-// insist repeats a call while it is refused or interrupted. It does not keep the function, so that none is allocated.
-func (e *End) insist(m *meter, events int16, asked int, call func(flags uintptr) (int, syscall.Errno)) (int, syscall.Errno, error) {
+// retry repeats a call while it is refused or interrupted. It does not keep the function, so that
+// none is allocated.
+func (e *End) retry(m *counter, events int16, asked int, call func(flags uintptr) (int, syscall.Errno)) (int, syscall.Errno, error) {
 	var flags uintptr
 	if e.io != Blocking {
 		flags = unix.SPLICE_F_NONBLOCK

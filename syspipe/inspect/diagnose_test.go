@@ -11,7 +11,7 @@ func TestDiagnose(t *testing.T) {
 	for _, row := range []struct {
 		name     string
 		channels []Channel
-		want     Trouble // "" for none
+		want     Problem // "" for none
 		says     string
 	}{
 		{"nothing", nil, "", ""},

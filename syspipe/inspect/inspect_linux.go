@@ -9,8 +9,9 @@ import (
 	"slices"
 )
 
-// Process looks at a process and its descendants. A process that is gone is an error that wraps [fs.ErrNotExist], one that belongs to
-// somebody else an error that wraps [fs.ErrPermission]; a descendant whose descriptors may not be read is in the report and says so.
+// Process looks at a process and its descendants. A process that is gone is an error that wraps
+// [fs.ErrNotExist], one that belongs to somebody else an error that wraps [fs.ErrPermission]; a
+// descendant whose descriptors may not be read is in the report and says so.
 func Process(pid int) (*Report, error) {
 	if pid <= 0 {
 		return nil, fmt.Errorf("inspect process %d: a process number is above zero", pid)
@@ -44,16 +45,16 @@ func refused(pid int, err error) error {
 	return fmt.Errorf("inspect process %d: %w", pid, err)
 }
 
-// A scene is what can be seen of all processes at about one time.
-type scene struct {
+// A snapshot is what can be seen of all processes at about one time.
+type snapshot struct {
 	procs   map[int]Proc
 	threads map[int][]Thread
 	open    []openFile
 	sockets map[uint64]socket
 }
 
-func newScene(all map[int]Proc) *scene {
-	s := &scene{procs: all, threads: map[int][]Thread{}, sockets: unixSockets()}
+func newScene(all map[int]Proc) *snapshot {
+	s := &snapshot{procs: all, threads: map[int][]Thread{}, sockets: unixSockets()}
 	for _, pid := range slices.Sorted(maps.Keys(all)) {
 		files, err := openFiles(pid)
 		if err != nil {
@@ -62,19 +63,19 @@ func newScene(all map[int]Proc) *scene {
 			all[pid] = p
 			continue
 		}
-		s.threads[pid] = sleepers(pid)
+		s.threads[pid] = waitingThreads(pid)
 		s.open = append(s.open, files...)
 	}
 	return s
 }
 
 // tree returns the process and its descendants, each after its parent.
-func (s *scene) tree(root int) []Proc {
+func (s *snapshot) tree(root int) []Proc {
 	p := s.procs[root]
 	p.Threads = s.threads[root]
 	tree := []Proc{p}
 	for _, pid := range slices.Sorted(maps.Keys(s.procs)) {
-		if s.procs[pid].Parent == root && pid != root && pid != os.Getpid() { // this program is not what anybody came to see
+		if s.procs[pid].Parent == root && pid != root && pid != os.Getpid() { // nobody asks about this program
 			tree = append(tree, s.tree(pid)...)
 		}
 	}
@@ -82,7 +83,7 @@ func (s *scene) tree(root int) []Proc {
 }
 
 // channels returns those that a process of the tree holds an end of, with all their holders.
-func (s *scene) channels(tree []Proc) []Channel {
+func (s *snapshot) channels(tree []Proc) []Channel {
 	inTree := map[int]bool{}
 	for _, p := range tree {
 		inTree[p.PID] = true
@@ -114,7 +115,7 @@ func (s *scene) channels(tree []Proc) []Channel {
 }
 
 // endsOf returns the channels that an open file is an end of, with itself as the holder.
-func (s *scene) endsOf(f openFile) []Channel {
+func (s *snapshot) endsOf(f openFile) []Channel {
 	h := Holder{PID: f.pid, Command: s.procs[f.pid].Command, FD: f.fd, NonBlocking: f.nonBlocking}
 	if f.socket {
 		return s.socketEnds(f, h)
@@ -133,13 +134,13 @@ func (s *scene) endsOf(f openFile) []Channel {
 }
 
 // socketEnds returns both directions of a connected Unix socket.
-func (s *scene) socketEnds(f openFile, h Holder) []Channel {
+func (s *snapshot) socketEnds(f openFile, h Holder) []Channel {
 	own, ok := s.sockets[f.inode]
-	if !ok || own.peer == 0 && !own.orphan {
+	if !ok || own.peer == 0 && !own.peerClosed {
 		return nil // not a Unix socket, not connected, or in another network namespace
 	}
-	out := Channel{ID: socketID(f.inode, own.peer), Kind: "socket", Queued: -1, Writers: []Holder{s.waitsIn(h, "write")}, NoReader: own.orphan}
-	in := Channel{ID: socketID(own.peer, f.inode), Kind: "socket", Queued: own.unread, Readers: []Holder{s.waitsIn(h, "read")}, NoWriter: own.orphan}
+	out := Channel{ID: socketID(f.inode, own.peer), Kind: "socket", Queued: -1, Writers: []Holder{s.waitsIn(h, "write")}, NoReader: own.peerClosed}
+	in := Channel{ID: socketID(own.peer, f.inode), Kind: "socket", Queued: own.unread, Readers: []Holder{s.waitsIn(h, "read")}, NoWriter: own.peerClosed}
 	if peer, ok := s.sockets[own.peer]; ok {
 		out.Queued = peer.unread
 	}
@@ -149,13 +150,13 @@ func (s *scene) socketEnds(f openFile, h Holder) []Channel {
 func socketID(from, to uint64) string { return fmt.Sprintf("socket:[%d]>[%d]", from, to) }
 
 // waitsIn notes whether a thread of the holder sleeps in a call on its descriptor.
-func (s *scene) waitsIn(h Holder, call string) Holder {
+func (s *snapshot) waitsIn(h Holder, call string) Holder {
 	h.Waits = slices.ContainsFunc(s.threads[h.PID], func(t Thread) bool { return t.In == call && t.FD == h.FD })
 	return h
 }
 
 // measure asks the kernel how full a channel is, and whether it has lost a side.
-func (s *scene) measure(c *Channel) {
+func (s *snapshot) measure(c *Channel) {
 	if c.Kind == "socket" {
 		// Nothing tells a socket's free space from outside; a writer that sleeps in it does.
 		c.Full = waiting(c.Writers) && c.Queued != 0
@@ -163,13 +164,13 @@ func (s *scene) measure(c *Channel) {
 	}
 	for _, h := range c.Writers {
 		if q, err := queryPipe(h, true); err == nil {
-			c.Capacity, c.Queued, c.Full, c.NoReader = q.capacity, q.queued, q.stuck, q.alone
+			c.Capacity, c.Queued, c.Full, c.NoReader = q.capacity, q.queued, q.wouldBlock, q.peerGone
 			break
 		}
 	}
 	for _, h := range c.Readers {
 		if q, err := queryPipe(h, false); err == nil {
-			c.Capacity, c.Queued, c.NoWriter = q.capacity, q.queued, q.alone
+			c.Capacity, c.Queued, c.NoWriter = q.capacity, q.queued, q.peerGone
 			break
 		}
 	}

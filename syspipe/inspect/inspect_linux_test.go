@@ -67,7 +67,8 @@ func waitForItself() error {
 	return err
 }
 
-// guardMoaner runs a child whose stderr it does not read, as a user without privilege, and inspects it.
+// guardMoaner runs a child whose stderr it does not read, as a user without privilege, and inspects
+// it.
 func guardMoaner() error {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), jobVariable+"=moan")
@@ -97,7 +98,7 @@ func refusedTo(pid int) error {
 }
 
 // find inspects a process until it shows the trouble.
-func find(pid int, want inspect.Trouble) (inspect.Diagnosis, error) {
+func find(pid int, want inspect.Problem) (inspect.Diagnosis, error) {
 	var last *inspect.Report
 	for end := time.Now().Add(deadline); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		report, err := inspect.Process(pid)
@@ -142,7 +143,7 @@ func pipe(t *testing.T) (r, w *os.File) {
 	return r, w
 }
 
-func mustFind(t *testing.T, pid int, want inspect.Trouble, says ...string) {
+func mustFind(t *testing.T, pid int, want inspect.Problem, says ...string) {
 	t.Helper()
 	d, err := find(pid, want)
 	if err != nil {
@@ -310,7 +311,8 @@ func TestUnprivileged(t *testing.T) {
 	}
 }
 
-// asNobody makes the child run as a user who has no privilege, with a copy of this binary that it may read.
+// asNobody makes the child run as a user who has no privilege, with a copy of this binary that it
+// may read.
 func asNobody(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	if os.Getuid() != 0 {

@@ -35,7 +35,8 @@ func processes() (map[int]Proc, error) {
 	return all, nil
 }
 
-// readStat reads /proc/PID/stat, "1 (a command) S 0 ...": the command may hold anything, blanks and brackets among it.
+// readStat reads /proc/PID/stat, "1 (a command) S 0 ...": the command may hold anything, blanks and
+// brackets among it.
 func readStat(pid int) (Proc, error) {
 	text, err := os.ReadFile(procPath(pid, "stat"))
 	if err != nil {
@@ -129,20 +130,23 @@ func (f *openFile) readFlags() bool {
 	return true
 }
 
-// calls are the system calls in which a thread waits for a descriptor, which is their first argument.
+// calls are the system calls in which a thread waits for a descriptor, which is their first
+// argument.
 var calls = map[int]string{
 	unix.SYS_READ: "read", unix.SYS_READV: "read", unix.SYS_RECVFROM: "read", unix.SYS_RECVMSG: "read",
 	unix.SYS_WRITE: "write", unix.SYS_WRITEV: "write", unix.SYS_SENDTO: "write", unix.SYS_SENDMSG: "write",
 }
 
-// oldPolls are poll, select, epoll_wait of the architectures that still have them. The newer ones, arm64 among them, have only the p-calls.
+// oldPolls are poll, select, epoll_wait of the architectures that still have them. The newer ones,
+// arm64 among them, have only the p-calls.
 var oldPolls = map[int]bool{}
 
 // polls are those in which it waits for any of several.
 var polls = map[int]bool{unix.SYS_PPOLL: true, unix.SYS_PSELECT6: true, unix.SYS_EPOLL_PWAIT: true, unix.SYS_EPOLL_PWAIT2: true}
 
-// sleepers returns the threads of a process that wait for a descriptor, as far as that may be read.
-func sleepers(pid int) []Thread {
+// waitingThreads returns the threads of a process that wait for a descriptor, as far as that may be
+// read.
+func waitingThreads(pid int) []Thread {
 	entries, err := os.ReadDir(procPath(pid, "task"))
 	if err != nil {
 		return nil
@@ -160,7 +164,8 @@ func sleepers(pid int) []Thread {
 	return list
 }
 
-// readThread reads /proc/PID/task/TID/syscall, "0 0x3 0x7ffd...": the number of the call and its arguments, or "running".
+// readThread reads /proc/PID/task/TID/syscall, "0 0x3 0x7ffd...": the number of the call and its
+// arguments, or "running".
 func readThread(pid, tid int) (Thread, bool) {
 	task := procPath(pid, "task", strconv.Itoa(tid))
 	t := Thread{TID: tid, FD: -1, At: waitChannel(task)}
@@ -188,7 +193,8 @@ func readThread(pid, tid int) (Thread, bool) {
 	return t, true
 }
 
-// waitChannel returns the kernel function that a thread sleeps in; "0" is how the kernel keeps it to itself.
+// waitChannel returns the kernel function that a thread sleeps in; "0" is how the kernel keeps it
+// to itself.
 func waitChannel(task string) string {
 	text, err := os.ReadFile(filepath.Join(task, "wchan"))
 	if err != nil || string(text) == "0" {
@@ -197,8 +203,8 @@ func waitChannel(task string) string {
 	return string(text)
 }
 
-// byWaitChannel tells from the kernel function what the call was, where the call itself may not be read. Their names changed over time:
-// pipe_read became anon_pipe_read.
+// byWaitChannel tells from the kernel function what the call was, where the call itself may not be
+// read. Their names changed over time: pipe_read became anon_pipe_read.
 func (t Thread) byWaitChannel() (Thread, bool) {
 	switch {
 	case strings.HasSuffix(t.At, "pipe_read"), strings.HasPrefix(t.At, "unix_stream_read"), strings.HasPrefix(t.At, "unix_stream_data_wait"):
@@ -214,8 +220,8 @@ func (t Thread) byWaitChannel() (Thread, bool) {
 // A query is what a pipe says of itself.
 type query struct {
 	capacity, queued int
-	stuck            bool // asked as a writer: a write would wait
-	alone            bool // the other side is closed for good
+	wouldBlock       bool // asked as a writer: a write would wait
+	peerGone         bool // the other side is closed for good
 }
 
 // queryPipe opens the holder's end a second time, without waiting, asks, and closes it.
@@ -227,7 +233,7 @@ func queryPipe(h Holder, write bool) (query, error) {
 	fd, err := unix.Open(procPath(h.PID, "fd", strconv.Itoa(h.FD)), mode|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		if write && errors.Is(err, unix.ENXIO) {
-			return query{queued: -1, alone: true}, nil // a FIFO that nobody reads says so at once
+			return query{queued: -1, peerGone: true}, nil // a FIFO that nobody reads says so at once
 		}
 		return query{}, err
 	}
@@ -243,7 +249,7 @@ func queryPipe(h Holder, write bool) (query, error) {
 	if _, err := unix.Poll(fds, 0); err != nil {
 		return query{}, err
 	}
-	q.alone = fds[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0
-	q.stuck = write && !q.alone && fds[0].Revents&unix.POLLOUT == 0
+	q.peerGone = fds[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0
+	q.wouldBlock = write && !q.peerGone && fds[0].Revents&unix.POLLOUT == 0
 	return q, nil
 }

@@ -84,56 +84,57 @@ func (c *Channel) fill() string {
 
 // A Diagnosis is something that is wrong with one or two channels.
 type Diagnosis struct {
-	Kind     Trouble  `json:"kind"`
+	Kind     Problem  `json:"kind"`
 	Sentence string   `json:"sentence"`
 	Channels []string `json:"channels"` // their IDs
 }
 
-// A Trouble is a kind of diagnosis.
-type Trouble string
+// A Problem is a kind of diagnosis.
+type Problem string
 
 const (
-	MutualWrite Trouble = "mutual-write" // both sides write to each other, and neither reads
-	MutualRead  Trouble = "mutual-read"  // both sides wait for each other's bytes
-	Undrained   Trouble = "undrained"    // a channel is full and nobody reads it
-	PeerLeft    Trouble = "peer-left"    // one side is closed for good
-	SelfHeld    Trouble = "self-held"    // a reader waits for an end of file while it holds the writing end itself
+	MutualWrite Problem = "mutual-write" // both sides write to each other, and neither reads
+	MutualRead  Problem = "mutual-read"  // both sides wait for each other's bytes
+	Undrained   Problem = "undrained"    // a channel is full and nobody reads it
+	PeerLeft    Problem = "peer-left"    // one side is closed for good
+	SelfHeld    Problem = "self-held"    // a reader that holds the writing end waits for its end
 )
 
 // diagnose finds what is wrong with the channels that a process of the tree holds.
 func diagnose(channels []Channel) []Diagnosis {
 	d := diagnosis{channels: channels}
-	d.mutual()
+	d.checkPairs()
 	for i := range channels {
-		d.one(&channels[i])
+		d.checkChannel(&channels[i])
 	}
 	return d.found
 }
 
 type diagnosis struct {
-	channels []Channel
-	found    []Diagnosis
-	told     []string // channels that a diagnosis has explained
+	channels  []Channel
+	found     []Diagnosis
+	explained []string // channels that a diagnosis has explained
 }
 
-func (d *diagnosis) add(kind Trouble, sentence string, channels ...*Channel) {
+func (d *diagnosis) add(kind Problem, sentence string, channels ...*Channel) {
 	found := Diagnosis{Kind: kind, Sentence: sentence}
 	for _, c := range channels {
 		found.Channels = append(found.Channels, c.ID)
 	}
-	d.told = append(d.told, found.Channels...)
+	d.explained = append(d.explained, found.Channels...)
 	d.found = append(d.found, found)
 }
 
-// mutual looks at each pair of channels that run between the same two processes in opposite directions.
-func (d *diagnosis) mutual() {
+// checkPairs looks at each pair of channels that run between the same two processes in opposite
+// directions.
+func (d *diagnosis) checkPairs() {
 	for i := range d.channels {
 		for j := i + 1; j < len(d.channels); j++ {
 			there, back := &d.channels[i], &d.channels[j]
 			for _, a := range there.Writers {
 				for _, b := range there.Readers {
 					if a.PID != b.PID && holds(back.Writers, b.PID) && holds(back.Readers, a.PID) {
-						d.pair(there, back, a, b)
+						d.checkPair(there, back, a, b)
 					}
 				}
 			}
@@ -145,8 +146,8 @@ func holds(list []Holder, pid int) bool {
 	return slices.ContainsFunc(list, func(h Holder) bool { return h.PID == pid })
 }
 
-func (d *diagnosis) pair(there, back *Channel, a, b Holder) {
-	if slices.Contains(d.told, there.ID) || slices.Contains(d.told, back.ID) {
+func (d *diagnosis) checkPair(there, back *Channel, a, b Holder) {
+	if slices.Contains(d.explained, there.ID) || slices.Contains(d.explained, back.ID) {
 		return
 	}
 	switch {
@@ -167,8 +168,8 @@ func waits(list []Holder, pid int) bool {
 	return slices.ContainsFunc(list, func(h Holder) bool { return h.Waits && h.PID == pid })
 }
 
-func (d *diagnosis) one(c *Channel) {
-	if slices.Contains(d.told, c.ID) {
+func (d *diagnosis) checkChannel(c *Channel) {
+	if slices.Contains(d.explained, c.ID) {
 		return
 	}
 	switch {
@@ -191,7 +192,8 @@ func (d *diagnosis) one(c *Channel) {
 	}
 }
 
-// onlyItself reports whether a reader waits for a channel of which no other process has the writing end.
+// onlyItself reports whether a reader waits for a channel of which no other process has the writing
+// end.
 func (d *diagnosis) onlyItself(c *Channel) bool {
 	if !waiting(c.Readers) || len(c.Writers) == 0 {
 		return false

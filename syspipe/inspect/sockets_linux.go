@@ -9,9 +9,9 @@ import (
 
 // A socket is a Unix socket as sock_diag(7) tells of it.
 type socket struct {
-	peer   uint64 // inode of the other socket, 0 for none
-	orphan bool   // it was connected, and the peer is closed
-	unread int    // bytes received and not yet read
+	peer       uint64 // inode of the other socket, 0 for none
+	peerClosed bool   // it was connected, and the peer is closed
+	unread     int    // bytes received and not yet read
 }
 
 // The structures of linux/unix_diag.h, which x/sys lacks.
@@ -28,7 +28,8 @@ const (
 	bothWays        = 3  // RCV_SHUTDOWN | SEND_SHUTDOWN
 )
 
-// unixSockets returns the Unix sockets of this network namespace by their inodes: none where the kernel does not tell.
+// unixSockets returns the Unix sockets of this network namespace by their inodes: none where the
+// kernel does not tell.
 func unixSockets() map[uint64]socket {
 	all := map[uint64]socket{}
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
@@ -94,12 +95,12 @@ func readSocket(b []byte, into map[uint64]socket) {
 		case kind == diagQueue && len(value) >= 8:
 			s.unread = int(order.Uint32(value))
 		case kind == diagShutdown && len(value) >= 1:
-			s.orphan = value[0] == bothWays
+			s.peerClosed = value[0] == bothWays
 		}
 		rest = rest[min(len(rest), (size+3)&^3):]
 	}
-	s.orphan = s.orphan && s.peer == 0
-	if connected || s.orphan {
+	s.peerClosed = s.peerClosed && s.peer == 0
+	if connected || s.peerClosed {
 		into[inode] = s
 	}
 }

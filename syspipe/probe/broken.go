@@ -41,7 +41,7 @@ func (t *trial) noReader() error {
 	signals := watchSIGPIPE()
 	_, err = w.Write([]byte{1})
 	f := t.finding("broken/no-reader", errorName(err), "", "write one byte after the reader has closed")
-	if err := t.emit(f.beside("EPIPE", "POSIX write")); err != nil {
+	if err := t.emit(f.compare("EPIPE", "POSIX write")); err != nil {
 		return err
 	}
 	return t.emitSignal("broken/no-reader/sigpipe", signals)
@@ -69,12 +69,12 @@ func (t *trial) readerLeaves(taken, slot int) error {
 		n, err := w.Write(make([]byte, capacity+100*1000))
 		done <- outcome{n, err, time.Now()}
 	}()
-	settled(r)
+	awaitSteady(r)
 	if taken > 0 {
 		if _, err := io.ReadFull(r, make([]byte, taken)); err != nil {
 			return err
 		}
-		settled(r)
+		awaitSteady(r)
 	}
 	start := time.Now()
 	r.Close()
@@ -94,8 +94,9 @@ func (t *trial) readerLeaves(taken, slot int) error {
 		t.emitSignal(step+"/sigpipe", signals))
 }
 
-// settled waits until the fill of a pipe has not changed for a while: its writer is blocked then.
-func settled(r *syspipe.End) {
+// awaitSteady waits until the fill of a pipe has not changed for a while: its writer is blocked
+// then.
+func awaitSteady(r *syspipe.End) {
 	const still = 25 * time.Millisecond
 	last, since := -1, time.Now()
 	await(time.Second, func() bool {
@@ -113,13 +114,14 @@ func watchSIGPIPE() chan os.Signal {
 	return c
 }
 
-// emitSignal tells whether the signal came. It is sent before the write returns, but Go delivers it by another goroutine.
+// emitSignal tells whether the signal came. It is sent before the write returns, but Go delivers it
+// by another goroutine.
 func (t *trial) emitSignal(step string, c chan os.Signal) error {
 	defer signal.Stop(c)
 	came := await(300*time.Millisecond, func() bool { return len(c) > 0 })
 	f := t.finding(step, came, "", "whether SIGPIPE was sent to the writer")
 	if runtime.GOOS == "windows" {
-		return t.emit(f.beside(false, "Windows has no such signal"))
+		return t.emit(f.compare(false, "Windows has no such signal"))
 	}
 	if t.onLinux() {
 		return t.predicted(f, true)
@@ -145,7 +147,7 @@ func probeEOF(t *trial) error {
 	}
 	_, first := r.TryRead(make([]byte, 1))
 	f := t.finding("eof/another-writer", errorName(first), "", "close the writing end while another process holds a copy of it, and read")
-	if err := t.emit(f.beside("EAGAIN", "POSIX close")); err != nil {
+	if err := t.emit(f.compare("EAGAIN", "POSIX close")); err != nil {
 		return err
 	}
 	holder.Release()
@@ -153,5 +155,5 @@ func probeEOF(t *trial) error {
 		return err
 	}
 	_, last := r.TryRead(make([]byte, 1))
-	return t.emit(t.finding("eof/last-writer", errorName(last), "", "and read when that is closed too").beside("EOF", "POSIX read"))
+	return t.emit(t.finding("eof/last-writer", errorName(last), "", "and read when that is closed too").compare("EOF", "POSIX read"))
 }

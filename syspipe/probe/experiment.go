@@ -68,10 +68,11 @@ func (t *trial) finding(step string, value any, unit, how string) Finding {
 	return f
 }
 
-// predicted emits a finding beside what the rule that covers it predicts; the rule's source is quoted.
+// predicted emits a finding beside what the rule that covers it predicts; the rule's source is
+// quoted.
 func (t *trial) predicted(f Finding, value any) error {
 	r, _ := ruleAbout(runtime.GOOS, f.Step)
-	return t.emit(f.beside(value, r.Source))
+	return t.emit(f.compare(value, r.Source))
 }
 
 // isPipe reports whether the rules for pipes hold; a socket pair is none.
@@ -89,7 +90,8 @@ func (t *trial) open() (w, r *syspipe.End, err error) {
 	return w, r, errors.Join(w.SetIO(syspipe.Spin), r.SetIO(syspipe.Spin))
 }
 
-// fill writes n bytes a call until refused and returns the bytes accepted, and the count of the last write if that was short, else 0.
+// fill writes n bytes a call until refused and returns the bytes accepted, and the count of the
+// last write if that was short, else 0.
 func fill(w *syspipe.End, n int) (total, last int, err error) {
 	p := make([]byte, n)
 	for {
@@ -108,7 +110,8 @@ func fill(w *syspipe.End, n int) (total, last int, err error) {
 	}
 }
 
-// full returns a pipe that accepts nothing more: filled with large writes, which leave no room unused.
+// full returns a pipe that accepts nothing more: filled with large writes, which leave no room
+// unused.
 func (t *trial) full() (w, r *syspipe.End, capacity int, err error) {
 	w, r, err = t.open()
 	if err != nil {

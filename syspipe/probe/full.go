@@ -7,10 +7,11 @@ import (
 	"syscall"
 )
 
-// probeAllOrNothing looks for the largest write that never goes in by halves: by bisection, as a write that is split stays so when larger.
+// probeAllOrNothing looks for the largest write that never goes in by halves: by bisection, as a
+// write that is split stays so when larger.
 func probeAllOrNothing(t *trial) error {
 	if !t.isPipe() {
-		return t.wholeInSocket()
+		return t.allOrNothingSocket()
 	}
 	_, _, capacity, err := t.full()
 	if err != nil {
@@ -33,8 +34,9 @@ func probeAllOrNothing(t *trial) error {
 	return t.emitAtomic(f)
 }
 
-// wholeInSocket tries the usual sizes: what fits a socket depends on how it was written, so there is no saying what is free.
-func (t *trial) wholeInSocket() error {
+// allOrNothingSocket tries the usual sizes: what fits a socket depends on how it was written, so
+// there is no saying what is free.
+func (t *trial) allOrNothingSocket() error {
 	slot, err := t.slot()
 	if err != nil {
 		return err
@@ -57,7 +59,8 @@ func (t *trial) wholeInSocket() error {
 	return t.emit(t.finding("all-or-nothing", whole, "B", "the largest size tried below which writes that fill it were never taken in part"))
 }
 
-// emitAtomic emits a size that should be how much a pipe takes all or nothing of: a slot on Linux, PIPE_BUF on the BSDs.
+// emitAtomic emits a size that should be how much a pipe takes all or nothing of: a slot on Linux,
+// PIPE_BUF on the BSDs.
 func (t *trial) emitAtomic(f Finding) error {
 	switch {
 	case t.onLinux():
@@ -116,19 +119,19 @@ func probeFull(t *trial) error {
 	}
 	_, werr := w.TryWrite([]byte{1})
 	f := t.finding("full/write", errorName(werr), "", "write one byte to a full pipe that does not block")
-	if err := t.emit(f.beside("EAGAIN", "POSIX write")); err != nil {
+	if err := t.emit(f.compare("EAGAIN", "POSIX write")); err != nil {
 		return err
 	}
 	if n, err := r.Buffered(); err == nil {
 		f := t.finding("full/buffered", n, "B", "ask the reading end how much is in it (FIONREAD)")
-		if err := t.emit(f.beside(capacity, "the bytes that were accepted")); err != nil {
+		if err := t.emit(f.compare(capacity, "the bytes that were accepted")); err != nil {
 			return err
 		}
 	}
 	for {
 		if _, err := r.TryRead(make([]byte, 1<<20)); err != nil {
 			f := t.finding("empty/read", errorName(err), "", "read from an empty pipe that does not block")
-			return t.emit(f.beside("EAGAIN", "POSIX read"))
+			return t.emit(f.compare("EAGAIN", "POSIX read"))
 		}
 	}
 }

@@ -21,8 +21,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A program that forgot to call Worker runs its main again as its own worker, and that one its own, until the machine has no processes
-// left.
+// A program that forgot to call Worker runs its main again as its own worker, and that one its own,
+// until the machine has no processes left.
 func TestAWorkerThatIsNoneStartsNone(t *testing.T) {
 	t.Setenv("PIPEBENCH_WORK", "{}")
 	err := probe.Run(t.Context(), probe.Options{Steps: []string{"slot"}}, func(probe.Finding) error { return nil })
@@ -31,7 +31,8 @@ func TestAWorkerThatIsNoneStartsNone(t *testing.T) {
 	}
 }
 
-// TestFindings runs everything once and holds the findings against each other and against the rules.
+// TestFindings runs everything once and holds the findings against each other and against the
+// rules.
 func TestFindings(t *testing.T) {
 	start, goroutines := time.Now(), runtime.NumGoroutine()
 	t.Setenv("TMPDIR", t.TempDir())
@@ -110,7 +111,8 @@ func TestRunStopsWhenTold(t *testing.T) {
 	}
 }
 
-// TestFill compares the models with totals that were measured, on Linux with 4 KiB and with 64 KiB pages, or worked out from XNU's source.
+// TestFill compares the models with totals that were measured, on Linux with 4 KiB and with 64 KiB
+// pages, or worked out from XNU's source.
 func TestFill(t *testing.T) {
 	const kib = 1 << 10
 	for _, row := range []struct {
@@ -162,7 +164,8 @@ func TestEveryRuleHasASource(t *testing.T) {
 	}
 }
 
-// TestPredictionsHoldHere holds what is predicted of this system's pipes against what is found. Other systems' cannot be, here.
+// TestPredictionsHoldHere holds what is predicted of this system's pipes against what is found.
+// Other systems' cannot be, here.
 func TestPredictionsHoldHere(t *testing.T) {
 	if runtime.GOOS == "linux" && os.Getpagesize() != 4096 {
 		t.Skip("predictions are of Linux with pages of 4 KiB")

@@ -38,7 +38,8 @@ func registerWork() {
 	}
 }
 
-// startWorker starts work on ends that stay open here. The worker ends with this process, which has a deadline.
+// startWorker starts work on ends that stay open here. The worker ends with this process, which has
+// a deadline.
 func startWorker(name string, args any, ends ...*syspipe.End) (*proc.Process, error) {
 	p, err := proc.Self(name, args, ends...)
 	if err != nil {
@@ -134,8 +135,9 @@ func describeStdio(w *proc.Work) error {
 // interleaveTime is how long two writers get to come between each other's bytes.
 const interleaveTime = 120 * time.Millisecond
 
-// probeInterleave lets two processes write messages of one letter each. Sizes that divide the capacity, drained in reads of the whole
-// capacity, look whole without being safe; so others are tried too, and small reads.
+// probeInterleave lets two processes write messages of one letter each. Sizes that divide the
+// capacity, drained in reads of the whole capacity, look whole without being safe; so others are
+// tried too, and small reads.
 func probeInterleave(t *trial) error {
 	slot, err := t.slot()
 	if err != nil {
@@ -194,8 +196,8 @@ func (t *trial) interleave(size, read, slot int) error {
 	return t.emit(f) // above a slot it may happen, and need not within the time
 }
 
-// countBroken reads for a while and counts the runs of one letter that are no whole messages. The first run counts as well as the others:
-// a writer's bytes begin with a message.
+// countBroken reads for a while and counts the runs of one letter that are no whole messages. The
+// first run counts as well as the others: a writer's bytes begin with a message.
 func countBroken(r *syspipe.End, size, read int) (messages, broken int, err error) {
 	p := make([]byte, read)
 	var letter byte
@@ -220,10 +222,12 @@ func countBroken(r *syspipe.End, size, read int) (messages, broken int, err erro
 	return messages + run/size, broken, nil
 }
 
-// stallTime without a byte accepted is a deadlock: the other side is a process that has nothing else to do.
+// stallTime without a byte accepted is a deadlock: the other side is a process that has nothing
+// else to do.
 const stallTime = 500 * time.Millisecond
 
-// probeDeadlock builds the classic one: a parent writes all it has before it reads, and the child answers as it goes.
+// probeDeadlock builds the classic one: a parent writes all it has before it reads, and the child
+// answers as it goes.
 func probeDeadlock(t *trial) error {
 	toChild, in, err := syspipe.Open(t.kind, 0)
 	if err != nil {
@@ -254,7 +258,7 @@ func probeDeadlock(t *trial) error {
 	f := t.finding("deadlock/parent-writes", stuck, "B",
 		fmt.Sprintf("bytes a parent can write before it hangs, to a child that reads %d, then writes them; nothing for %v is a hang", block, stallTime))
 	if t.isPipe() && t.onLinux() {
-		err = t.emit(f.beside(2*capacity+block, "both capacities and what the child holds"))
+		err = t.emit(f.compare(2*capacity+block, "both capacities and what the child holds"))
 	} else {
 		err = t.emit(f)
 	}
@@ -266,11 +270,11 @@ func probeDeadlock(t *trial) error {
 	if err := errors.Join(err, echo.Wait()); err != nil {
 		return err
 	}
-	return t.emit(t.finding("deadlock/resolved", got == int64(stuck), "", "whether all of it came back once the parent read").beside(true, ""))
+	return t.emit(t.finding("deadlock/resolved", got == int64(stuck), "", "whether all of it came back once the parent read").compare(true, ""))
 }
 
-// writeUntilStuck writes until nothing more is accepted for a while. The pipe alone takes its capacity, so what is beyond that shows that
-// the child has started; a stall before does not count.
+// writeUntilStuck writes until nothing more is accepted for a while. The pipe alone takes its
+// capacity, so what is beyond that shows that the child has started; a stall before does not count.
 func writeUntilStuck(w *syspipe.End, capacity int) (int, error) {
 	total, since := 0, time.Now()
 	for p := make([]byte, 4096); total < 16*capacity; {
@@ -290,7 +294,8 @@ func writeUntilStuck(w *syspipe.End, capacity int) (int, error) {
 	return total, nil
 }
 
-// probeStdio looks at what a child gets: from os/exec with pipes, and, for a socket pair, what Node.js gives its children.
+// probeStdio looks at what a child gets: from os/exec with pipes, and, for a socket pair, what
+// Node.js gives its children.
 func probeStdio(t *trial) error {
 	from := "os/exec"
 	p, err := proc.Self(workStdio, nil)

@@ -13,8 +13,9 @@ type Rule struct {
 	Source string // where it was read
 }
 
-// Rules returns the documented rules of a system, nil where none are known. They were read in the sources they name; that this machine's
-// kernel follows them is for [Run] to find out, and for another system's nothing here can.
+// Rules returns the documented rules of a system, nil where none are known. They were read in the
+// sources they name; that this machine's kernel follows them is for [Run] to find out, and for
+// another system's nothing here can.
 func Rules(goos string) []Rule {
 	var of []Rule
 	for _, r := range rules {
@@ -80,7 +81,8 @@ type model interface {
 	write(n int) (accepted int) // 0 is EAGAIN
 }
 
-// ring is Linux's pipe: slots of one page. A write's odd part first joins the newest slot, if it fits there whole; then new slots are taken.
+// ring is Linux's pipe: slots of one page. A write's odd part first joins the newest slot, if it
+// fits there whole; then new slots are taken.
 type ring struct {
 	slot, free int
 	newest     int // bytes in the newest slot
@@ -104,7 +106,8 @@ func (r *ring) write(n int) int {
 	return n - left
 }
 
-// buffer is the BSDs' pipe, once grown: bytes, of which a write up to PIPE_BUF goes in whole or not at all.
+// buffer is the BSDs' pipe, once grown: bytes, of which a write up to PIPE_BUF goes in whole or not
+// at all.
 type buffer struct{ free, atomic int }
 
 // grownBSD is BIG_PIPE_SIZE, and bsdPipeBuf is PIPE_BUF, on macOS and FreeBSD.
@@ -135,7 +138,8 @@ func modelOf(goos string, slot, capacity int) model {
 	return nil
 }
 
-// fillModel returns what writes of n bytes put into m until it refuses, and the size of the last if that was short, else 0.
+// fillModel returns what writes of n bytes put into m until it refuses, and the size of the last if
+// that was short, else 0.
 func fillModel(m model, n int) (total, last int) {
 	for {
 		k := m.write(n)
@@ -150,8 +154,9 @@ func fillModel(m model, n int) (total, last int) {
 	}
 }
 
-// Fill returns the bytes that non-blocking writes of n bytes are documented to put into a pipe of a system: of the given capacity and slot
-// on Linux, grown as far as it goes on macOS and FreeBSD. ok is false where nothing is documented.
+// Fill returns the bytes that non-blocking writes of n bytes are documented to put into a pipe of a
+// system: of the given capacity and slot on Linux, grown as far as it goes on macOS and FreeBSD. ok
+// is false where nothing is documented.
 func Fill(goos string, capacity, slot, n int) (total int, ok bool) {
 	m := modelOf(goos, slot, capacity)
 	if m == nil || n <= 0 {
@@ -167,9 +172,10 @@ const (
 	usualCapacity = linuxSlots * usualSlot
 )
 
-// Predict returns what the documented rules of a system say that a step of [Run] finds on its anonymous pipes, made without asking for a
-// capacity: a number, a string or a bool, as in a [Finding]. Linux is taken to have pages of 4 KiB. It measures nothing. ok is false where
-// no rule predicts a value.
+// Predict returns what the documented rules of a system say that a step of [Run] finds on its
+// anonymous pipes, made without asking for a capacity: a number, a string or a bool, as in a
+// [Finding]. Linux is taken to have pages of 4 KiB. It measures nothing. ok is false where no rule
+// predicts a value.
 func Predict(goos, step string) (value any, ok bool) {
 	if value, ok = predictions[goos][step]; ok {
 		return value, true
@@ -241,8 +247,8 @@ var predictions = map[string]map[string]any{
 	},
 }
 
-// bsdPredictions are those of the pipe that macOS and FreeBSD have from the same ancestor. They differ in whether a write whose reader leaves
-// before anything was taken raises SIGPIPE.
+// bsdPredictions are those of the pipe that macOS and FreeBSD have from the same ancestor. They
+// differ in whether a write whose reader leaves before anything was taken raises SIGPIPE.
 func bsdPredictions(signalsLeavers bool) map[string]any {
 	return map[string]any{
 		"slot":                      1,
@@ -261,8 +267,8 @@ func bsdPredictions(signalsLeavers bool) map[string]any {
 	}
 }
 
-// Imitation returns the ceiling in bytes that a pipe of another system grows to, where one is documented, and what setting a pipe of this
-// system to it does not imitate: all else.
+// Imitation returns the ceiling in bytes that a pipe of another system grows to, where one is
+// documented, and what setting a pipe of this system to it does not imitate: all else.
 func Imitation(goos string) (ceiling int, lacks string, ok bool) {
 	if goos != "darwin" {
 		return 0, "", false

@@ -18,7 +18,8 @@ import (
 type Options struct {
 	Kinds []syspipe.Kind // nil: each kind that this system supports
 	Steps []string       // names of experiments, as [Steps] lists them; nil: all
-	// StepTimeout is how long one experiment may take; 0 is [DefaultStepTimeout]. One that takes longer is killed, and its finding is "hangs".
+	// StepTimeout is how long one experiment may take; 0 is [DefaultStepTimeout]. One that takes
+	// longer is killed, and its finding is "hangs".
 	StepTimeout time.Duration
 	// Observe, if set, is told of each experiment that is over, from the goroutine that called Run.
 	Observe func(Progress)
@@ -32,8 +33,8 @@ type Progress struct {
 	Done, Of int    // experiments, this one among the former
 }
 
-// Validate reports what cannot be asked for: an unknown kind or step. What this system merely lacks is an error of [Run], which wraps
-// [errors.ErrUnsupported].
+// Validate reports what cannot be asked for: an unknown kind or step. What this system merely lacks
+// is an error of [Run], which wraps [errors.ErrUnsupported].
 func (o Options) Validate() error {
 	for _, k := range o.Kinds {
 		if _, err := syspipe.ParseKind(string(k)); err != nil {
@@ -63,7 +64,7 @@ type Finding struct {
 	Value      any          `json:"value"` // a number, a string or a bool
 	Unit       string       `json:"unit,omitempty"`
 	How        string       `json:"how"`                  // the experiment, in a line
-	Documented string       `json:"documented,omitempty"` // what the rule of this system predicts, and its source
+	Documented string       `json:"documented,omitempty"` // the rule's prediction, and its source
 	Agrees     *bool        `json:"agrees,omitempty"`     // nil where nothing is documented
 }
 
@@ -76,7 +77,8 @@ func (f Finding) String() string {
 	return s + " (" + f.Verdict() + ")"
 }
 
-// Verdict returns "agrees" or "differs", "documented" where a rule is known that predicts no value, or "not documented".
+// Verdict returns "agrees" or "differs", "documented" where a rule is known that predicts no value,
+// or "not documented".
 func (f Finding) Verdict() string {
 	switch {
 	case f.Agrees == nil && f.Documented != "":
@@ -89,8 +91,8 @@ func (f Finding) Verdict() string {
 	return "differs"
 }
 
-// beside lays the finding beside what a rule predicts for it.
-func (f Finding) beside(predicted any, source string) Finding {
+// compare lays the finding beside what a rule predicts for it.
+func (f Finding) compare(predicted any, source string) Finding {
 	agrees := fmt.Sprint(f.Value) == fmt.Sprint(predicted)
 	f.Agrees = &agrees
 	f.Documented = fmt.Sprint(predicted)
@@ -103,8 +105,9 @@ func (f Finding) beside(predicted any, source string) Finding {
 	return f
 }
 
-// Run makes the experiments and calls found for each finding as it comes; it stops at the first error of found. An experiment that fails or
-// hangs is itself a finding, and the others go on. With all of them Run takes some seven seconds.
+// Run makes the experiments and calls found for each finding as it comes; it stops at the first
+// error of found. An experiment that fails or hangs is itself a finding, and the others go on. With
+// all of them Run takes some seven seconds.
 func Run(ctx context.Context, o Options, found func(Finding) error) error {
 	kinds, steps, err := o.resolve()
 	if err != nil {

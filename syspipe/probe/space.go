@@ -48,7 +48,7 @@ func probeSlot(t *trial) error {
 	case t.onLinux():
 		return t.predicted(f, os.Getpagesize())
 	case t.isPipe() && (runtime.GOOS == "darwin" || runtime.GOOS == "freebsd"):
-		return t.emit(f.beside(1, "space is counted in bytes; "+darwinPipe+", "+freebsdPipe))
+		return t.emit(f.compare(1, "space is counted in bytes; "+darwinPipe+", "+freebsdPipe))
 	}
 	return t.emit(f)
 }
@@ -100,7 +100,7 @@ func (t *trial) fillWith(n, slot int) error {
 		if want == nil {
 			err = t.emit(f)
 		} else {
-			err = t.emit(f.beside(want[i], ruleSource("capacity/fill")))
+			err = t.emit(f.compare(want[i], ruleSource("capacity/fill")))
 		}
 		if err != nil {
 			return err
@@ -121,7 +121,8 @@ func ruleSource(step string) string {
 	return r.Source
 }
 
-// fillPrediction computes the three findings of fillWith by the documented rule, nil where there is none.
+// fillPrediction computes the three findings of fillWith by the documented rule, nil where there is
+// none.
 func (t *trial) fillPrediction(n, slot, capacity int) []any {
 	if !t.isPipe() {
 		return nil
@@ -224,7 +225,8 @@ func (t *trial) largestCapacity(slot int) error {
 	}
 	f := t.finding("settable/largest", best, "B", how)
 	limit, ok := readNumber("/proc/sys/fs/pipe-max-size")
-	if !ok || !t.onLinux() || best > limit { // above it: the kernel found this process privileged, which the rule allows
+	// A best above the limit: the kernel found this process privileged, which the rule allows.
+	if !ok || !t.onLinux() || best > limit {
 		return t.emit(f)
 	}
 	return t.predicted(f, limit)

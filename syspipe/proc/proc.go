@@ -1,5 +1,5 @@
-// Package proc starts processes, watches over them, and ends them with all that they started: programs of others, and this program again to
-// do a piece of named work.
+// Package proc starts processes, watches over them, and ends them with all that they started:
+// programs of others, and this program again to do a piece of named work.
 //
 //	func init() { proc.Register("double", double) }
 //
@@ -24,20 +24,25 @@
 //
 // # How a process ends
 //
-// By itself; when the context of [Process.Start] ends; by [Process.Stop], which asks before it kills; by [Process.Kill]. Whatever the way,
-// what the process leaves in its group is killed too, unless it is Attached. When we die, even by SIGKILL, our children end: those that do
-// named work hang on a leash, a pipe whose end tells them to leave; Linux sends others SIGKILL (them alone, not what they started), Windows
-// ends them with the last handle to their job. Elsewhere they meet the end of their standard input.
+// By itself; when the context of [Process.Start] ends; by [Process.Stop], which asks before it
+// kills; by [Process.Kill]. Whatever the way, what the process leaves in its group is killed too,
+// unless it is Attached. When we die, even by SIGKILL, our children end: those that do named work
+// hang on a leash, a pipe whose end tells them to leave; Linux sends others SIGKILL (them alone,
+// not what they started), Windows ends them with the last handle to their job. Elsewhere they meet
+// the end of their standard input.
 //
 // # Why work runs in init
 //
-// Go initialises packages in the order of their import paths, as far as their imports allow, and a large program spends more time on that
-// than a worker on its work: the whole command took 50 ms of CPU time to begin with, a bare program 6. So [Register] does the work there and
-// then, in the init of the package that registers it: what sorts behind (a schema validator, the charts) is never initialised.
+// Go initialises packages in the order of their import paths, as far as their imports allow, and a
+// large program spends more time on that than a worker on its work: the whole command took 50 ms of
+// CPU time to begin with, a bare program 6. So [Register] does the work there and then, in the init
+// of the package that registers it: what sorts behind (a schema validator, the charts) is never
+// initialised.
 //
 // # Who may call concurrently
 //
-// Set the fields of a [Process] before Start. Report belongs to one goroutine at a time; all else may be called by any.
+// Set the fields of a [Process] before Start. Report belongs to one goroutine at a time; all else
+// may be called by any.
 package proc
 
 import (
@@ -59,14 +64,16 @@ import (
 
 // A Process is a child: a command of any program, or this program with work to do.
 type Process struct {
-	// Cmd is what is started: its streams, Env and Dir may be set until Start. Of a stream, [Process.Pipe] keeps all that the child wrote;
-	// Cmd's own pipes are closed when the child ends. Standard error goes to the Tail of [Process.Stderr] if nothing else is set. Call none of
-	// Cmd's methods.
+	// Cmd is what is started: its streams, Env and Dir may be set until Start. Of a stream,
+	// [Process.Pipe] keeps all that the child wrote; Cmd's own pipes are closed when the child
+	// ends. Standard error goes to the Tail of [Process.Stderr] if nothing else is set. Call none
+	// of Cmd's methods.
 	Cmd *exec.Cmd
-	// Grace is how long the process has, when the context of Start ends, between being interrupted and being killed. 0: it is killed at once.
+	// Grace is how long the process has, when the context of Start ends, between being interrupted
+	// and being killed. 0: it is killed at once.
 	Grace time.Duration
-	// Attached says that the child stands for this process, as behind a wrapper: what it leaves behind goes on when it ends, and on Windows a
-	// console's Ctrl-C comes to it as to us.
+	// Attached says that the child stands for this process, as behind a wrapper: what it leaves
+	// behind goes on when it ends, and on Windows a console's Ctrl-C comes to it as to us.
 	Attached bool
 
 	name     string
@@ -94,7 +101,8 @@ func Command(path string, args ...string) *Process {
 	return &Process{Cmd: exec.Command(path, args...), name: path}
 }
 
-// Pipe connects a standard stream of the child, 0 to 2, with a pipe and returns our end, which the caller closes. Call it before Start.
+// Pipe connects a standard stream of the child, 0 to 2, with a pipe and returns our end, which the
+// caller closes. Call it before Start.
 func (p *Process) Pipe(stream int) (*os.File, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -114,8 +122,8 @@ func (p *Process) Pipe(stream int) (*os.File, error) {
 	return ours, nil
 }
 
-// Start starts the process, in a process group or job of its own. When ctx ends the process is ended. What was opened for the child alone is
-// closed here, whether it starts or not.
+// Start starts the process, in a process group or job of its own. When ctx ends the process is
+// ended. What was opened for the child alone is closed here, whether it starts or not.
 func (p *Process) Start(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		p.Close()
@@ -150,7 +158,8 @@ func (p *Process) Start(ctx context.Context) error {
 	return nil
 }
 
-// run starts the process and waits for it, on one thread: Linux ends a child with the thread that started it.
+// run starts the process and waits for it, on one thread: Linux ends a child with the thread that
+// started it.
 func (p *Process) run(started chan<- error, done chan struct{}) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -208,8 +217,8 @@ func (p *Process) Ended(d time.Duration) bool {
 	}
 }
 
-// Wait waits until the process has ended and returns how: nil for exit code 0, else an error that wraps [exec.ExitError] and holds what
-// [Process.Stderr] kept. It may be called more than once.
+// Wait waits until the process has ended and returns how: nil for exit code 0, else an error that
+// wraps [exec.ExitError] and holds what [Process.Stderr] kept. It may be called more than once.
 func (p *Process) Wait() error {
 	<-p.done
 	if said := p.stderr.String(); p.exit != nil && said != "" {
@@ -223,10 +232,12 @@ func (p *Process) Wait() error {
 // Stderr is the end of what the process wrote to standard error, where Cmd.Stderr was not set.
 func (p *Process) Stderr() *Tail { return &p.stderr }
 
-// Interrupt sends the group what Ctrl-C would, SIGINT, on Windows CTRL_BREAK. It reports whether that was possible.
+// Interrupt sends the group what Ctrl-C would, SIGINT, on Windows CTRL_BREAK. It reports whether
+// that was possible.
 func (p *Process) Interrupt() bool { return p.signal((*Process).interruptGroup) }
 
-// Terminate asks the group to end: by SIGTERM, on Windows by CTRL_BREAK. It reports whether that was possible.
+// Terminate asks the group to end: by SIGTERM, on Windows by CTRL_BREAK. It reports whether that
+// was possible.
 func (p *Process) Terminate() bool { return p.signal((*Process).terminateGroup) }
 
 // Kill ends the group at once. It does not wait.
@@ -238,8 +249,9 @@ func (p *Process) signal(send func(*Process) bool) bool {
 	return p.Cmd != nil && p.Cmd.Process != nil && !p.reaped && send(p)
 }
 
-// Stop ends a process that was asked to, in the way it knows: its standard input was closed, say. After the first delay it is told to
-// terminate, after the second killed. It reports whether any of that was needed, and returns when the process is gone.
+// Stop ends a process that was asked to, in the way it knows: its standard input was closed, say.
+// After the first delay it is told to terminate, after the second killed. It reports whether any of
+// that was needed, and returns when the process is gone.
 func (p *Process) Stop(ask, terminate time.Duration) (forced bool) {
 	if p.Ended(ask) {
 		return false
@@ -251,8 +263,8 @@ func (p *Process) Stop(ask, terminate time.Duration) (forced bool) {
 	return true
 }
 
-// Close ends what is left of the process, waits until it is gone, and closes what belongs to it. It may be called more than once, and
-// whether the process was started or not.
+// Close ends what is left of the process, waits until it is gone, and closes what belongs to it. It
+// may be called more than once, and whether the process was started or not.
 func (p *Process) Close() {
 	p.closing.Do(func() {
 		p.closeLent()
@@ -284,7 +296,8 @@ func (p *Process) ExitCode() int {
 	return p.Cmd.ProcessState.ExitCode()
 }
 
-// CPU is the processor time that the process has used so far, or had when it ended; false where the system does not tell.
+// CPU is the processor time that the process has used so far, or had when it ended; false where the
+// system does not tell.
 func (p *Process) CPU() (time.Duration, bool) {
 	if !p.Ended(0) {
 		return runningCPU(p.Cmd.Process.Pid)
@@ -293,8 +306,9 @@ func (p *Process) CPU() (time.Duration, bool) {
 	return state.UserTime() + state.SystemTime(), true
 }
 
-// PeakMemory is the largest resident memory of the process so far, in bytes; false where it is not known. A process that has ended takes
-// the knowledge with it on some systems, so what an earlier call saw counts.
+// PeakMemory is the largest resident memory of the process so far, in bytes; false where it is not
+// known. A process that has ended takes the knowledge with it on some systems, so what an earlier
+// call saw counts.
 func (p *Process) PeakMemory() (int64, bool) {
 	n, known := int64(0), false
 	if !p.Ended(0) {
@@ -309,7 +323,8 @@ func (p *Process) PeakMemory() (int64, bool) {
 	return n, n > 0
 }
 
-// Runnable reports whether a thread of the process has a CPU or waits for one; false where the system does not tell.
+// Runnable reports whether a thread of the process has a CPU or waits for one; false where the
+// system does not tell.
 func (p *Process) Runnable() bool { return !p.Ended(0) && runnable(p.Cmd.Process.Pid) }
 
 // A Tail is a writer that keeps the last of what is written to it. The zero Tail keeps 4096 bytes.
@@ -350,8 +365,8 @@ func (t *Tail) String() string {
 	return strings.TrimSpace(string(t.last))
 }
 
-// usePoller leaves the waiting of an end to Go's poller where the system has one for it; elsewhere a read blocks its thread, which is as
-// good here.
+// usePoller leaves the waiting of an end to Go's poller where the system has one for it; elsewhere
+// a read blocks its thread, which is as good here.
 func usePoller(e *syspipe.End) error {
 	if err := e.SetIO(syspipe.Poller); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return err

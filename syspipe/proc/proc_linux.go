@@ -12,14 +12,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// endWithUs has the kernel kill the process when the thread that starts it ends: see run, which keeps that thread.
+// endWithUs has the kernel kill the process when the thread that starts it ends: see run, which
+// keeps that thread.
 func (p *Process) endWithUs() {
 	if !p.survives {
 		p.Cmd.SysProcAttr.Pdeathsig = unix.SIGKILL
 	}
 }
 
-// awaitExit waits until the process has ended and leaves it a zombie: its number, and that of its group, can be nobody else's then.
+// awaitExit waits until the process has ended and leaves it a zombie: its number, and that of its
+// group, can be nobody else's then.
 func (p *Process) awaitExit() bool {
 	for {
 		err := unix.Waitid(unix.P_PID, p.Cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -49,14 +51,16 @@ func runnable(pid int) bool {
 		if err != nil {
 			continue // it has ended
 		}
-		if behind := bytes.LastIndexByte(stat, ')'); bytes.HasPrefix(stat[behind+1:], []byte(" R")) { // the name before may hold anything
+		behind := bytes.LastIndexByte(stat, ')') // the name before it may hold anything
+		if bytes.HasPrefix(stat[behind+1:], []byte(" R")) {
 			return true
 		}
 	}
 	return false
 }
 
-// PeakMemory is the largest resident memory of a running process so far, in bytes; false where the system does not tell.
+// PeakMemory is the largest resident memory of a running process so far, in bytes; false where the
+// system does not tell.
 func PeakMemory(pid int) (int64, bool) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -71,8 +75,8 @@ func PeakMemory(pid int) (int64, bool) {
 	return kib << 10, err == nil
 }
 
-// peakOf is the peak of a process that has ended. The kernel counts that of the process it was forked from, us, as its own: below ours it
-// says nothing.
+// peakOf is the peak of a process that has ended. The kernel counts that of the process it was
+// forked from, us, as its own: below ours it says nothing.
 func peakOf(state *os.ProcessState) (int64, bool) {
 	r, ok := state.SysUsage().(*syscall.Rusage)
 	if !ok {

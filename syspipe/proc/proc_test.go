@@ -161,7 +161,8 @@ func start(t *testing.T, name string, args any, ends ...*syspipe.End) *proc.Proc
 	return p
 }
 
-// startProgram starts a program that is closed with the test, and returns it and its standard streams when it is ready.
+// startProgram starts a program that is closed with the test, and returns it and its standard
+// streams when it is ready.
 func startProgram(t *testing.T, ctx context.Context, kind string, set func(*proc.Process)) (p *proc.Process, stdin, stdout *os.File) {
 	t.Helper()
 	p = proc.Command(os.Args[0])
@@ -309,7 +310,8 @@ func TestWorkThatNobodyKnows(t *testing.T) {
 	}
 }
 
-// A program that forgot to call Worker runs its main again as its own worker, and that one its own, until the machine has no processes left.
+// A program that forgot to call Worker runs its main again as its own worker, and that one its own,
+// until the machine has no processes left.
 func TestAWorkerThatDoesNotWorkStartsNone(t *testing.T) {
 	t.Setenv("PIPEBENCH_WORK", `{"name":"unheard of"}`)
 	if _, err := proc.Self("linger", nil); err == nil || !strings.Contains(err.Error(), "call Worker first") {

@@ -13,8 +13,8 @@ import (
 // A group is named by the process that leads it.
 type group struct{}
 
-// start starts the process as leader of a group of its own, so that a terminal's Ctrl-C leaves it to us, and a wrapper such as npx neither
-// outlives what it wraps nor leaves it behind.
+// start starts the process as leader of a group of its own, so that a terminal's Ctrl-C leaves it
+// to us, and a wrapper such as npx neither outlives what it wraps nor leaves it behind.
 func (p *Process) start() error {
 	if p.Cmd.SysProcAttr == nil {
 		p.Cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -40,7 +40,8 @@ func Signaled(state *os.ProcessState) (number int, name string, ok bool) {
 	return int(status.Signal()), unix.SignalName(status.Signal()), true
 }
 
-// OwnCPU is the processor time that this process has used so far; false where the system does not tell.
+// OwnCPU is the processor time that this process has used so far; false where the system does not
+// tell.
 func OwnCPU() (time.Duration, bool) {
 	var r unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &r) != nil {

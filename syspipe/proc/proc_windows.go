@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// A group is a job, which ends with its last handle: nothing in it outlives us even if we crash. Named work has none: it ends with its leash,
-// and may be asked to start what outlives it.
+// A group is a job, which ends with its last handle: nothing in it outlives us even if we crash.
+// Named work has none: it ends with its leash, and may be asked to start what outlives it.
 type group struct{ job windows.Handle }
 
 // start starts the process suspended, so that it is in its job before it can start others.
@@ -65,7 +65,8 @@ func (g *group) open() (err error) {
 	return nil
 }
 
-// resume lets a process that was started suspended run. Go keeps no handle to its first thread, which is its only one yet.
+// resume lets a process that was started suspended run. Go keeps no handle to its first thread,
+// which is its only one yet.
 func resume(pid uint32) error {
 	snapshot, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPTHREAD, 0)
 	if err != nil {
@@ -88,7 +89,8 @@ func resume(pid uint32) error {
 	return fmt.Errorf("find the first thread of process %d: %w", pid, err)
 }
 
-// interruptGroup and terminateGroup need a console that both have: CTRL_BREAK alone can be sent to one group of it.
+// interruptGroup and terminateGroup need a console that both have: CTRL_BREAK alone can be sent to
+// one group of it.
 func (p *Process) interruptGroup() bool {
 	return !p.Attached && windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(p.Cmd.Process.Pid)) == nil
 }
@@ -115,7 +117,8 @@ func (p *Process) awaitExit() bool { return false }
 // Signaled never finds a signal: Windows has exit codes alone.
 func Signaled(*os.ProcessState) (number int, name string, ok bool) { return 0, "", false }
 
-// OwnCPU is the processor time that this process has used so far; false where the system does not tell.
+// OwnCPU is the processor time that this process has used so far; false where the system does not
+// tell.
 func OwnCPU() (time.Duration, bool) { return cpuTimes(windows.CurrentProcess()) }
 
 func runningCPU(pid int) (time.Duration, bool) {
@@ -142,7 +145,8 @@ func ticks(t windows.Filetime) time.Duration {
 
 func runnable(int) bool { return false }
 
-// PeakMemory is the largest resident memory of a running process so far, in bytes; false where the system does not tell.
+// PeakMemory is the largest resident memory of a running process so far, in bytes; false where the
+// system does not tell.
 func PeakMemory(int) (int64, bool) { return 0, false }
 
 func peakOf(*os.ProcessState) (int64, bool) { return 0, false }

@@ -15,8 +15,8 @@ import (
 // workEnv tells a process that it has work to do, and which: a script.
 const workEnv = "PIPEBENCH_WORK"
 
-// workerProcs is the GOMAXPROCS of a worker: a thread in a raw system call keeps its share of the scheduler, two ends may be in one each, and
-// the rest of the runtime needs to get on meanwhile.
+// workerProcs is the GOMAXPROCS of a worker: a thread in a raw system call keeps its share of the
+// scheduler, two ends may be in one each, and the rest of the runtime needs to get on meanwhile.
 const workerProcs = "GOMAXPROCS=4"
 
 // A script is a piece of work as it travels in the environment.
@@ -31,12 +31,14 @@ type script struct {
 // begun is the first report of all work. What never sends it does not know of [Worker].
 const begun = "begun"
 
-// ErrNotBegun is returned where a process that was started to work ended before it began. Usually main does not call [Worker], or not first.
+// ErrNotBegun is returned where a process that was started to work ended before it began. Usually
+// main does not call [Worker], or not first.
 var ErrNotBegun = errors.New("ended before it began to work; main and TestMain have to call Worker first")
 
-// Self readies this program, started again, to do the work of that name with args (any JSON, at most some 30 KiB) and pipe ends, which it
-// inherits. They are the worker's from here on, and closed in this process by Start, by Close, and when Self fails. The standard streams
-// are free for what the work does with them.
+// Self readies this program, started again, to do the work of that name with args (any JSON, at
+// most some 30 KiB) and pipe ends, which it inherits. They are the worker's from here on, and
+// closed in this process by Start, by Close, and when Self fails. The standard streams are free for
+// what the work does with them.
 func Self(name string, args any, ends ...*syspipe.End) (*Process, error) {
 	remote, leash, report, err := Remote(name)
 	if err != nil {
@@ -53,8 +55,9 @@ func Self(name string, args any, ends ...*syspipe.End) (*Process, error) {
 	return p, nil
 }
 
-// Remote opens the pipes to a worker that another process is to start with [SelfOn]: p is the handle by which we hear its reports and end it,
-// and has no Cmd; leash and report are the worker's ends, to be passed to whoever starts it.
+// Remote opens the pipes to a worker that another process is to start with [SelfOn]: p is the
+// handle by which we hear its reports and end it, and has no Cmd; leash and report are the worker's
+// ends, to be passed to whoever starts it.
 func Remote(name string) (p *Process, leash, report *syspipe.End, err error) {
 	ours, leash, err := syspipe.Open(syspipe.Anonymous, 0)
 	if err != nil {
@@ -72,7 +75,8 @@ func Remote(name string) (p *Process, leash, report *syspipe.End, err error) {
 	return &Process{name: name, leash: ours, report: reports, decode: json.NewDecoder(reports)}, leash, report, nil
 }
 
-// SelfOn is [Self] for work whose leash and reports another process holds, by [Remote]. It does not end with this one.
+// SelfOn is [Self] for work whose leash and reports another process holds, by [Remote]. It does not
+// end with this one.
 func SelfOn(leash, report *syspipe.End, name string, args any, ends ...*syspipe.End) (p *Process, err error) {
 	all := slices.Concat([]*syspipe.End{leash, report}, ends)
 	defer func() {
@@ -102,7 +106,8 @@ func SelfOn(leash, report *syspipe.End, name string, args any, ends ...*syspipe.
 	return p, nil
 }
 
-// Share keeps the ends given to [Self] open here when the process starts: for several workers that share one. The caller closes them.
+// Share keeps the ends given to [Self] open here when the process starts: for several workers that
+// share one. The caller closes them.
 func (p *Process) Share() { p.lent = slices.Delete(p.lent, 2, 2+len(p.script.Ends)) }
 
 // tell puts the work into the environment.
@@ -118,7 +123,8 @@ func (p *Process) tell() error {
 	return nil
 }
 
-// Report waits for the next report of the work. The error wraps io.EOF when it ended without another one.
+// Report waits for the next report of the work. The error wraps io.EOF when it ended without
+// another one.
 func (p *Process) Report(v any) error {
 	if !p.hello {
 		var word string
@@ -144,7 +150,8 @@ func (p *Process) said() error {
 	return nil
 }
 
-// Release lets go of the leash alone, so that the work can do a last thing (see [Work.OnRelease]) before it ends.
+// Release lets go of the leash alone, so that the work can do a last thing (see [Work.OnRelease])
+// before it ends.
 func (p *Process) Release() { p.leash.Close() }
 
 func closeAll(ends []*syspipe.End) {
@@ -167,9 +174,10 @@ type Work struct {
 	reporting sync.Mutex // a last report may come while the work makes one
 }
 
-// Register names a piece of work. If this process was started to do it, Register does it and exits, so call it last in an init function: what
-// the work needs of its own package and of those it imports is there by then, and nothing else. An error of the work goes to standard error
-// and makes the exit code 1.
+// Register names a piece of work. If this process was started to do it, Register does it and exits,
+// so call it last in an init function: what the work needs of its own package and of those it
+// imports is there by then, and nothing else. An error of the work goes to standard error and makes
+// the exit code 1.
 func Register(name string, work func(*Work) error) {
 	text, ok := os.LookupEnv(workEnv)
 	if !ok {
@@ -187,8 +195,9 @@ func Register(name string, work func(*Work) error) {
 	select {}
 }
 
-// Worker ends a process that was started to do work which nobody registered; else it returns at once. Call it first in main and in TestMain
-// of every program that calls [Self], behind all calls of [Register].
+// Worker ends a process that was started to do work which nobody registered; else it returns at
+// once. Call it first in main and in TestMain of every program that calls [Self], behind all calls
+// of [Register].
 func Worker() {
 	if text, ok := os.LookupEnv(workEnv); ok {
 		exit(fmt.Errorf("no package of this program has registered the work %s", text))

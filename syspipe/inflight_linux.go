@@ -10,14 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A mark says that a call is under way. Each call sets and clears it, and only a Close ever looks, so the cost is laid on Close: the mark is a
-// plain store, and Close makes all threads of the process pass a memory barrier before it looks. Two atomic stores a call would cost
-// 38 ns of the 300 that a 64-byte write and its read take.
-type mark struct{ on uint32 }
+// A inCallFlag says that a call is under way. Each call sets and clears it, and only a Close ever
+// looks, so the cost is laid on Close: the mark is a plain store, and Close makes all threads of
+// the process pass a memory barrier before it looks. Two atomic stores a call would cost 38 ns of
+// the 300 that a 64-byte write and its read take.
+type inCallFlag struct{ on uint32 }
 
-func (m *mark) begin()     { m.on = 1 }
-func (m *mark) end()       { m.on = 0 }
-func (m *mark) busy() bool { return atomic.LoadUint32(&m.on) != 0 }
+func (m *inCallFlag) begin()     { m.on = 1 }
+func (m *inCallFlag) end()       { m.on = 0 }
+func (m *inCallFlag) busy() bool { return atomic.LoadUint32(&m.on) != 0 }
 
 const (
 	membarrierPrivate         = 1 << 3 // MEMBARRIER_CMD_PRIVATE_EXPEDITED of linux/membarrier.h
@@ -32,11 +33,11 @@ var registered = sync.OnceValue(func() bool {
 
 var prepareOnce sync.Once
 
-// prepareMarks spares the first Close the wait.
-func prepareMarks() { prepareOnce.Do(func() { go registered() }) }
+// prepareFlags spares the first Close the wait.
+func prepareFlags() { prepareOnce.Do(func() { go registered() }) }
 
-// settleMarks returns when each thread's stores up to now can be seen here.
-func settleMarks() {
+// awaitFlags returns when each thread's stores up to now can be seen here.
+func awaitFlags() {
 	if registered() {
 		if _, _, errno := unix.Syscall(unix.SYS_MEMBARRIER, membarrierPrivate, 0, 0); errno == 0 {
 			return
