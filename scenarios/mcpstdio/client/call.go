@@ -5,13 +5,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
-// Call sends a request and returns the result of its answer. params is what json.Marshal takes; nil: none are sent.
+// Call sends a request and returns the result of its answer. params is what json.Marshal takes; none are sent for a nil
+// of any type.
 //
 // The error is a [*jsonrpc.Error] if the server answered with one, a [*TransportError] if it was lost before it answered, a
 // [*FrameError] if the request, or under ErrorOnOversize the answer, is too large, ErrClosed, or that of ctx or the
@@ -21,11 +23,8 @@ func (c *Conn) Call(ctx context.Context, method string, params any) (json.RawMes
 	if err != nil {
 		return nil, fmt.Errorf("call %s: params: %w", method, err)
 	}
-	if _, set := ctx.Deadline(); !set && c.opts.RequestTimeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.opts.RequestTimeout)
-		defer cancel()
-	}
+	ctx, cancel := c.withTimeout(ctx)
+	defer cancel()
 	result, err := c.call(ctx, method, body)
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", method, err)
@@ -33,42 +32,56 @@ func (c *Conn) Call(ctx context.Context, method string, params any) (json.RawMes
 	return result, nil
 }
 
+// withTimeout bounds a request whose context has no deadline.
+func (c *Conn) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, set := ctx.Deadline(); set || c.opts.RequestTimeout <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, c.opts.RequestTimeout)
+}
+
+// marshal returns params as JSON; nil, for none, where they are a nil of any type: servers drop a request whose params are null.
+// Only JSON text that says null is sent as it is.
 func marshal(params any) ([]byte, error) {
-	if params == nil {
+	if text, ok := params.(json.RawMessage); ok && len(text) == 0 {
 		return nil, nil
 	}
-	return json.Marshal(params)
+	text, err := json.Marshal(params)
+	if _, verbatim := params.(json.RawMessage); string(text) == "null" && !verbatim {
+		return nil, err
+	}
+	return text, err
 }
 
 func (c *Conn) call(ctx context.Context, method string, params []byte) ([]byte, error) {
-	l, fl, err := c.register(ctx)
+	l, p, err := c.register(ctx)
 	if err != nil {
 		return nil, err
 	}
-	msg := jsonrpc.AppendRequest(nil, fl.id, method, params)
+	msg := jsonrpc.AppendRequest(nil, p.id, method, params)
 	if l.limit >= 0 && len(msg) > l.limit {
-		c.abandon(fl)
+		c.abandon(p)
 		return nil, &FrameError{Size: int64(len(msg)), Limit: int64(l.limit)}
 	}
 	select {
 	case l.queue <- outgoing{msg: msg}:
-	case a := <-fl.answer:
+	case a := <-p.answer:
 		return a.result, a.err
 	case <-ctx.Done():
-		c.abandon(fl)
+		c.abandon(p)
 		return nil, fmt.Errorf("%d requests wait to be written: %w", cap(l.queue), ctx.Err())
 	}
 	select {
-	case a := <-fl.answer:
+	case a := <-p.answer:
 		return a.result, a.err
 	case <-ctx.Done():
-		c.abandon(fl)
-		l.cancel(fl.id, ctx.Err())
+		c.abandon(p)
+		l.cancel(p.id, ctx.Err())
 		return nil, ctx.Err()
 	}
 }
 
-// register waits for a server that is ready and begins a flight to it.
+// register waits for a server that is ready and gives out the id of a call to it.
 func (c *Conn) register(ctx context.Context) (*link, *pendingCall, error) {
 	for {
 		if err := c.Wait(ctx); err != nil {
@@ -77,17 +90,59 @@ func (c *Conn) register(ctx context.Context) (*link, *pendingCall, error) {
 		c.mu.Lock()
 		if c.state == Ready {
 			defer c.mu.Unlock()
-			return c.link, c.pending.add(), nil
+			return c.link, c.addCall(), nil
 		}
 		c.mu.Unlock()
 	}
 }
 
-// abandon gives a flight up: its answer will find a tombstone.
-func (c *Conn) abandon(fl *pendingCall) {
+// abandon gives a call up; a late answer counts in Stats.Late.
+func (c *Conn) abandon(p *pendingCall) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.pending.remove(fl.id)
+	c.remove(p.id)
+}
+
+// A pendingCall is a request that waits for its answer.
+type pendingCall struct {
+	id     jsonrpc.ID
+	answer chan answer // has room for one
+}
+
+type answer struct {
+	result []byte // the caller's
+	err    error
+}
+
+// addCall gives out an id. The caller has the lock, as those of remove and failAll have.
+func (c *Conn) addCall() *pendingCall {
+	c.lastID++
+	p := &pendingCall{id: jsonrpc.Number(c.lastID), answer: make(chan answer, 1)}
+	c.pending[p.id] = p
+	return p
+}
+
+// remove takes a call off the table. If it is not there, late reports whether it ever was: every id that was given out counts
+// up to the last.
+func (c *Conn) remove(id jsonrpc.ID) (p *pendingCall, late bool) {
+	if p = c.pending[id]; p != nil {
+		delete(c.pending, id)
+		return p, false
+	}
+	n, err := strconv.ParseInt(string(id), 10, 64)
+	return nil, err == nil && n > 0 && n <= c.lastID
+}
+
+// failAll fails all pending calls with one error, but for the one that an oversized frame was the answer to.
+func (c *Conn) failAll(data eventData) {
+	for id, p := range c.pending {
+		var err error = data.err
+		if id == data.id && data.size != nil {
+			err = data.size
+		}
+		p.answer <- answer{err: err}
+	}
+	clear(c.pending)
 }
 
 // cancel tells the server that an answer is not wanted any more, if that can be written without waiting.
@@ -166,7 +221,8 @@ func (c *Conn) CallTool(ctx context.Context, name string, arguments any) (*mcp.C
 	return answer, nil
 }
 
-// deliver hands a message to who waits for it. The caller has the lock; after is for without. m is valid during the call.
+// deliver hands a message to the call that waits for it. The caller has the lock; after is to be called without. m is valid
+// during the call.
 func (c *Conn) deliver(l *link, m *jsonrpc.Message) (after func()) {
 	switch m.Kind() {
 	case jsonrpc.Request:
@@ -179,17 +235,17 @@ func (c *Conn) deliver(l *link, m *jsonrpc.Message) (after func()) {
 		}
 	}
 	if m.ID == l.init {
-		c.pending.remove(m.ID)
+		c.remove(m.ID)
 		l.init = ""
 		return func() { l.finishHandshake(*m) }
 	}
-	fl, tombstone := c.pending.remove(m.ID)
+	p, late := c.remove(m.ID)
 	switch {
-	case fl != nil && m.Failure != nil:
-		fl.answer <- answer{err: jsonrpc.ParseError(m.Failure)}
-	case fl != nil:
-		fl.answer <- answer{result: bytes.Clone(m.Result)}
-	case tombstone:
+	case p != nil && m.Failure != nil:
+		p.answer <- answer{err: jsonrpc.ParseError(m.Failure)}
+	case p != nil:
+		p.answer <- answer{result: bytes.Clone(m.Result)}
+	case late:
 		c.stats.Late++
 	default:
 		c.stats.Strays++
@@ -197,7 +253,7 @@ func (c *Conn) deliver(l *link, m *jsonrpc.Message) (after func()) {
 	return nil
 }
 
-// decline answers what the server asks: this client does nothing for servers, but it is there.
+// decline answers the server's requests: this client does nothing for servers, but it answers a ping.
 func (l *link) decline(m *jsonrpc.Message) {
 	if m.Method == "ping" {
 		l.offer(jsonrpc.AppendResult(nil, m.ID, []byte("{}")))

@@ -325,7 +325,7 @@ func TestStoppingTakesStepsUntilTheChildIsGone(t *testing.T) {
 
 func TestGrandchildrenEndToo(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("elsewhere they are ended only with a child that has to be told to end")
+		t.Skip("looks into /proc")
 	}
 	c := openChild(t, childCommand("serve ndjson"), Options{})
 	pid, err := strconv.Atoi(ask(t, c, "bear", nil))

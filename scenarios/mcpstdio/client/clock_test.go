@@ -68,11 +68,11 @@ func TestBackoff(t *testing.T) {
 			t.Fatalf("after %d failures: got %v, want 30s", b.failures, got)
 		}
 	}
-	b.reset()
+	b.failures = 0
 	if got := b.next(); got != ms(100) {
 		t.Errorf("after a reset: got %v, want 100ms", got)
 	}
-	b.reset()
+	b.failures = 0
 	b.random = func() float64 { return 0.25 }
 	if got := b.next(); got != ms(25) {
 		t.Errorf("jitter of 0.25: got %v, want 25ms", got)

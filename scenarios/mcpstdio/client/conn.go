@@ -1,11 +1,39 @@
+// Package client starts a stdio MCP server and talks to it through a connection that outlives the server's mistakes.
+//
+//	command := client.NewCommand("server.js", "--config", "config.json") // node server.js --config config.json
+//	c, err := client.Open(command, client.Options{})
+//	defer c.Close()
+//	tools, err := c.ListTools(ctx)
+//	answer, err := c.CallTool(ctx, "echo", map[string]any{"message": "hi"})
+//
+// A connection is a state machine. Whatever goes wrong with the server fails the requests in flight with one typed error,
+// and starts the server again after a while:
+//
+//	            started               initialized
+//	Starting ------------> Initializing ---------> Ready
+//	  ^  \                      |                   |
+//	  |   \ start failed        | refused, gone,    | gone,
+//	  |    \                    | oversized frame   | oversized frame
+//	  |     '-------> Backoff <-+-------------------'
+//	  '--------------- timer
+//
+//	and from every state, with Close: Closing
+//
+// A [Conn] and a [Pool] are for many goroutines. Requests carry ids and answers may come in any order.
+//
+// Not promised: requests are not sent again when a server fails (they might take effect twice), and what a server asks of the
+// client is refused, ping excepted: there is no sampling, and there are no roots.
 package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // A Conn is a connection to one server, which it starts, and starts again when it fails.
@@ -19,7 +47,8 @@ type Conn struct {
 	last    *link         // the one before, or the same: the next start waits for its end
 	ready   chan struct{} // closed while the state is Ready, and when it is Closing
 	over    chan struct{} // closed when the state is Closing
-	pending pendingCalls
+	pending map[jsonrpc.ID]*pendingCall
+	lastID  int64 // ids count up and are never used again
 	retry   backoff
 	timer   func() bool // stops the timer that runs; nil: none does
 	stats   Stats
@@ -49,9 +78,9 @@ func Open(launcher Launcher, opts Options) (*Conn, error) {
 	c := &Conn{
 		opts: opts, launcher: launcher,
 		ready: make(chan struct{}), over: make(chan struct{}),
-		retry: newBackoff(&opts),
+		pending: map[jsonrpc.ID]*pendingCall{},
+		retry:   backoff{first: opts.BackoffFirst, most: opts.BackoffMost, random: opts.Random},
 	}
-	c.pending.open()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.start()
@@ -70,7 +99,7 @@ func (c *Conn) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.stats
-	s.InFlight = c.pending.len()
+	s.InFlight = len(c.pending)
 	return s
 }
 
@@ -91,32 +120,24 @@ func (c *Conn) Wait(ctx context.Context) error {
 		case Ready:
 			return nil
 		case Closing:
-			return closedBy(lost)
+			if lost == nil || lost.Reason == ReasonClosed {
+				return ErrClosed
+			}
+			return fmt.Errorf("%w: %w", ErrClosed, lost)
 		}
 		select {
 		case <-ready:
 		case <-ctx.Done():
-			return notReady(ctx, state, lost)
+			if lost == nil {
+				return fmt.Errorf("connection is %v: %w", state, ctx.Err())
+			}
+			return fmt.Errorf("connection is %v (%w): %w", state, lost, ctx.Err())
 		}
 	}
 }
 
-func closedBy(lost *TransportError) error {
-	if lost == nil || lost.Reason == ReasonClosed {
-		return ErrClosed
-	}
-	return fmt.Errorf("%w: %w", ErrClosed, lost)
-}
-
-func notReady(ctx context.Context, s State, lost *TransportError) error {
-	if lost == nil {
-		return fmt.Errorf("connection is %v: %w", s, ctx.Err())
-	}
-	return fmt.Errorf("connection is %v (%w): %w", s, lost, ctx.Err())
-}
-
 // Close ends the connection: requests in flight fail, the server's stdin is closed, and it is given time to end before it is
-// told to and then made to. Close returns when the server is gone.
+// told to and then killed. Close returns when the server is gone.
 func (c *Conn) Close() error {
 	c.dispatch(nil, closed, eventData{err: &TransportError{Reason: ReasonClosed, Err: ErrClosed}})
 	c.tasks.Wait()
@@ -141,4 +162,44 @@ func (c *Conn) Exit() (code int, forced bool) {
 	default:
 		return -1, false
 	}
+}
+
+// ErrClosed is returned for requests to a connection that has been closed, or that gave its server up.
+var ErrClosed = errors.New("connection is closed")
+
+// Reasons of a TransportError.
+const (
+	ReasonStart     = "start_failed"
+	ReasonHandshake = "handshake_failed"
+	ReasonOversized = "oversized_frame"
+	ReasonGone      = "server_gone"
+	ReasonNoise     = "too_much_noise"
+	ReasonClosed    = "closed"
+)
+
+// A TransportError is returned for a request that was in flight when the connection to the server was lost. Whether the server
+// carried it out is not known. All requests of that moment get the same one.
+type TransportError struct {
+	Reason string // one of the Reason constants
+	Err    error
+}
+
+func (e *TransportError) Error() string { return fmt.Sprintf("lost the server: %v", e.Err) }
+func (e *TransportError) Unwrap() error { return e.Err }
+
+// A FrameError says that a frame is beyond the limit.
+type FrameError struct {
+	Size  int64 // bytes that the frame declares, or that had come when it was refused
+	Limit int64 // bytes
+}
+
+func (e *FrameError) Error() string {
+	return fmt.Sprintf("frame of %d bytes or more exceeds the limit of %d: ask for less, or raise MaxFrame", e.Size, e.Limit)
+}
+
+// A Violation tells of a frame beyond the limit.
+type Violation struct {
+	FrameSize int64  `json:"frame_size"` // bytes, as in FrameError
+	Max       int64  `json:"max"`        // bytes
+	Reason    string `json:"reason"`     // ReasonOversized
 }

@@ -106,11 +106,16 @@ func TestStderrIsDrained(t *testing.T) { // "Server can send logs/errors to stde
 func TestDeadlineOfARequest(t *testing.T) { // "timeouts handled gracefully"
 	s := newFixture(t, Options{RequestTimeout: time.Millisecond})
 	srv := s.readyServer()
-	call := s.goCall(context.Background(), "slow", nil)
-	id := srv.recv().ID
-	if _, err := call.wait(t); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v, want a deadline", err)
+	for {
+		_, err := s.goCall(context.Background(), "slow", nil).wait(t)
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("got %v, want a deadline", err)
+		}
+		if !strings.Contains(err.Error(), "wait to be written") {
+			break // else its millisecond was over before it was on its way, and the server never sees it
+		}
 	}
+	id := srv.recv().ID
 	m := srv.recv()
 	var p struct{ RequestID json.RawMessage }
 	if err := json.Unmarshal(m.Params, &p); m.Method != "notifications/cancelled" || err != nil || string(p.RequestID) != string(id) {
@@ -264,6 +269,38 @@ func TestNotifications(t *testing.T) {
 	}
 	if m := srv.recv(); m.Method != "notifications/x" || string(m.Params) != `{"b":2}` {
 		t.Errorf("the server got %+v", m)
+	}
+}
+
+// Servers made with the TypeScript SDK drop a message with "params":null.
+func TestParamsThatAreNilAreAbsent(t *testing.T) {
+	s := newFixture(t, Options{})
+	srv := s.readyServer()
+	for _, params := range []any{nil, json.RawMessage(nil), map[string]any(nil), (*struct{})(nil)} {
+		call := s.goCall(context.Background(), "m", params)
+		m := srv.recv()
+		if m.Params != nil {
+			t.Errorf("call with %#v: the server got params %s", params, m.Params)
+		}
+		srv.result(m.ID, "1")
+		if _, err := call.wait(t); err != nil {
+			t.Error(err)
+		}
+		if err := s.c.Notify(context.Background(), "notifications/x", params); err != nil {
+			t.Fatal(err)
+		}
+		if m := srv.recv(); m.Params != nil {
+			t.Errorf("notification with %#v: the server got params %s", params, m.Params)
+		}
+	}
+	call := s.goCall(context.Background(), "m", json.RawMessage("null")) // which says so itself
+	m := srv.recv()
+	if string(m.Params) != "null" {
+		t.Errorf("the server got params %q, want null", m.Params)
+	}
+	srv.result(m.ID, "1")
+	if _, err := call.wait(t); err != nil {
+		t.Error(err)
 	}
 }
 

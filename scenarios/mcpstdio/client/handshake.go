@@ -12,28 +12,26 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
 )
 
-// initializeParams is the params of initialize.
+// initializeParams are the params of initialize.
 type initializeParams struct {
-	ProtocolVersion string                 `json:"protocolVersion"`
-	Capabilities    initializeCapabilities `json:"capabilities"`
-	ClientInfo      mcp.Implementation     `json:"clientInfo"`
-}
-
-type initializeCapabilities struct {
-	Experimental map[string]any `json:"experimental,omitempty"`
+	ProtocolVersion string `json:"protocolVersion"`
+	Capabilities    struct {
+		Experimental map[string]any `json:"experimental,omitempty"`
+	} `json:"capabilities"`
+	ClientInfo mcp.Implementation `json:"clientInfo"`
 }
 
 // startHandshake makes l the current server and begins the handshake. The caller has the lock.
 func (c *Conn) startHandshake(l *link) {
 	c.link = l
-	h := initializeParams{ProtocolVersion: c.opts.Protocol, ClientInfo: mcp.Implementation{Name: c.opts.Name, Version: c.opts.Version}}
+	hello := initializeParams{ProtocolVersion: c.opts.Protocol, ClientInfo: mcp.Implementation{Name: c.opts.Name, Version: c.opts.Version}}
 	if c.opts.Policy == Negotiate {
-		h.Capabilities.Experimental = map[string]any{mcpstdio.MaxFrameSize: c.opts.MaxFrame}
+		hello.Capabilities.Experimental = map[string]any{mcpstdio.MaxFrameSize: c.opts.MaxFrame}
 	}
-	params, _ := json.Marshal(h) // strings and numbers marshal always
-	fl := c.pending.add()
-	l.init = fl.id
-	l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, fl.id, "initialize", params)} // the queue is new: there is room
+	params, _ := json.Marshal(hello) // strings and numbers marshal always
+	p := c.addCall()
+	l.init = p.id
+	l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, p.id, "initialize", params)} // the queue is new: there is room
 	c.timer = c.opts.Clock.AfterFunc(c.opts.InitTimeout, func() {
 		l.refused(fmt.Errorf("no answer to initialize after %v", c.opts.InitTimeout.Round(time.Millisecond)))
 	})
@@ -76,7 +74,7 @@ func parseInitialize(m jsonrpc.Message) (*mcp.InitializeResult, error) {
 	return server, nil
 }
 
-// negotiatedLimit is the smaller of the limits of both ends; own where the server has none.
+// negotiatedLimit returns the smaller of the limits of both ends; own where the server has none.
 func negotiatedLimit(own int, server *mcp.InitializeResult) int {
 	if server.Capabilities == nil {
 		return own

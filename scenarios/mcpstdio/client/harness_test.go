@@ -30,37 +30,38 @@ type fakeLauncher struct {
 
 // A fakeServer is the far end of a link.
 type fakeServer struct {
-	t     *testing.T
-	in    *os.File // its stdin
-	out   *os.File // its stdout
-	err   *os.File // its stderr
-	r     framers.Reader
-	mu    sync.Mutex
-	w     framers.Writer
-	done  chan struct{}
-	once  sync.Once
-	steps chan string // what was done to it
+	t    *testing.T
+	in   *os.File // its stdin
+	out  *os.File // its stdout
+	err  *os.File // its stderr
+	r    framers.Reader
+	mu   sync.Mutex
+	w    framers.Writer
+	done chan struct{}
+	once sync.Once
 }
 
 func (p *fakeLauncher) Launch() (*Process, error) {
 	if p.fail != nil {
 		return nil, p.fail
 	}
-	var s streams
-	if err := s.open(); err != nil {
-		return nil, err
+	var r, w [3]*os.File
+	for i := range r {
+		var err error
+		if r[i], w[i], err = os.Pipe(); err != nil {
+			return nil, err
+		}
 	}
-	server := &fakeServer{t: p.t, in: s.child[0], out: s.child[1], err: s.child[2], done: make(chan struct{}), steps: make(chan string, 10)}
+	server := &fakeServer{t: p.t, in: r[0], out: w[1], err: w[2], done: make(chan struct{})}
 	server.r = p.framing.NewReader(server.in, framers.WithMaxMessage(-1))
 	server.w = p.framing.NewWriter(server.out)
 	server.in.SetReadDeadline(time.Now().Add(patience))
 	server.out.SetWriteDeadline(time.Now().Add(patience))
 	p.servers <- server
 	return &Process{
-		Stdin: s.own[0], Stdout: s.own[1], Stderr: s.own[2], Grace: patience, Done: server.done,
-		Terminate: func() { server.steps <- "terminate" },
-		Kill:      func() { server.steps <- "kill"; server.exit() },
-		ExitCode:  func() int { return 0 },
+		Stdin: w[0], Stdout: r[1], Stderr: r[2], Done: server.done,
+		Stop:     server.stop,
+		ExitCode: func() int { return 0 },
 	}, nil
 }
 
@@ -72,6 +73,17 @@ func (s *fakeServer) exit() {
 		s.err.Close()
 		close(s.done)
 	})
+}
+
+// stop waits until the server has left, and else makes it exit.
+func (s *fakeServer) stop() (forced bool) {
+	select {
+	case <-s.done:
+		return false
+	case <-time.After(patience):
+		s.exit()
+		return true
+	}
 }
 
 // leave exits when stdin ends, as a server should.
@@ -126,14 +138,14 @@ func (s *fakeServer) welcome(capabilities string) jsonrpc.Message {
 	if m.Method != "initialize" {
 		s.t.Fatalf("got %s, want initialize", m.Method)
 	}
-	s.result(m.ID, `{"protocolVersion":"2025-11-25","capabilities":`+capabilities+`,"serverInfo":{"name":"puppet","version":"1"}}`)
+	s.result(m.ID, `{"protocolVersion":"2025-11-25","capabilities":`+capabilities+`,"serverInfo":{"name":"fake","version":"1"}}`)
 	if n := s.recv(); n.Method != "notifications/initialized" {
 		s.t.Fatalf("got %s, want notifications/initialized", n.Method)
 	}
 	return m
 }
 
-// A fixture is a connection to puppets.
+// A fixture is a connection to fake servers.
 type fixture struct {
 	t      *testing.T
 	c      *Conn

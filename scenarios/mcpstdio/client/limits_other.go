@@ -8,12 +8,10 @@ import (
 	"runtime"
 )
 
-func (l Limits) supported() error {
+// apply sets the limits of a process: there are none here.
+func (l Limits) apply(int) error {
 	if l == (Limits{}) {
 		return nil
 	}
 	return fmt.Errorf("limits of a child: %w on %s", errors.ErrUnsupported, runtime.GOOS)
 }
-
-// apply sets the limits of a process: there are none.
-func (l Limits) apply(int) error { return l.supported() }

@@ -25,7 +25,7 @@ type link struct {
 	tasks sync.WaitGroup
 }
 
-// An outgoing is a message on its way out.
+// An outgoing is a message that waits to be written.
 type outgoing struct {
 	msg  []byte
 	sent chan struct{} // closed when it has been written; nil if nobody waits for that
@@ -59,7 +59,7 @@ func (l *link) end(polite bool) {
 	if !polite {
 		l.proc.Stdout.Close()
 	}
-	l.force = l.proc.stop()
+	l.force = l.proc.Stop()
 	l.boundDrain()
 	l.tasks.Wait()
 	l.proc.Stdout.Close()
@@ -86,7 +86,7 @@ func (l *link) boundDrain() {
 	}
 }
 
-// watchExit curtails the streams when the process ends by itself.
+// watchExit bounds the reading of the streams when the process ends by itself.
 func (l *link) watchExit() {
 	select {
 	case <-l.proc.Done:
@@ -170,7 +170,7 @@ func (l *link) invalidMessage(err error) bool {
 	return true
 }
 
-// handleReadError judges an error of the stream. It reports whether there may be more to read.
+// handleReadError acts on an error of the stream. It reports whether there may be more to read.
 func (l *link) handleReadError(err error) bool {
 	var large *framers.TooLargeError
 	var header *framers.HeaderError
@@ -193,12 +193,12 @@ func (l *link) handleReadError(err error) bool {
 // rejectOversized ends the link over a frame beyond the limit.
 func (l *link) rejectOversized(e *framers.TooLargeError) {
 	size := &FrameError{Size: e.Size, Limit: e.Limit}
-	h := eventData{err: &TransportError{Reason: ReasonOversized, Err: size}, size: size}
+	data := eventData{err: &TransportError{Reason: ReasonOversized, Err: size}, size: size}
 	if l.c.opts.Policy == ErrorOnOversize {
-		h.id, _ = jsonrpc.FindID(e.Head)
-		l.sendOversizeError(h.id, size)
+		data.id, _ = jsonrpc.FindID(e.Head)
+		l.sendOversizeError(data.id, size)
 	}
-	l.c.dispatch(l, oversized, h)
+	l.c.dispatch(l, oversized, data)
 }
 
 // sendOversizeError tells the server what it did, if its stdin takes it soon: the frame has to be dealt with now.
@@ -221,7 +221,7 @@ func (l *link) sendOversizeError(id jsonrpc.ID, e *FrameError) {
 	}
 }
 
-// oversizeErrorTimeout is how long a server that has sent too large a frame is waited for.
+// oversizeErrorTimeout bounds the wait for a server that has sent too large a frame.
 const oversizeErrorTimeout = 100 * time.Millisecond
 
 // drainStderr reads the server's stderr to its end: a server that logs into a full pipe stands still.
@@ -241,29 +241,29 @@ func (l *link) drainStderr() {
 	}
 }
 
-// A oneByteReader gives a framing one byte at a time while it is shut: so the framing has read nothing beyond the message that it
-// delivers, and can be replaced by one with another limit.
+// A oneByteReader gives a framing one byte at a time while it is set to: so the framing has read nothing beyond the message
+// that it delivers, and can be replaced by one with another limit.
 type oneByteReader struct {
 	r       io.Reader
 	oneByte bool
 	buf     []byte // read and not given
 }
 
-func (g *oneByteReader) Read(p []byte) (int, error) {
-	if !g.oneByte && len(g.buf) == 0 {
-		return g.r.Read(p)
+func (r *oneByteReader) Read(p []byte) (int, error) {
+	if !r.oneByte && len(r.buf) == 0 {
+		return r.r.Read(p)
 	}
-	if len(g.buf) == 0 {
-		g.buf = make([]byte, 4096)
-		n, err := g.r.Read(g.buf)
-		if g.buf = g.buf[:n]; n == 0 {
+	if len(r.buf) == 0 {
+		r.buf = make([]byte, 4096)
+		n, err := r.r.Read(r.buf)
+		if r.buf = r.buf[:n]; n == 0 {
 			return 0, err
 		}
 	}
-	if g.oneByte && len(p) > 1 {
+	if r.oneByte && len(p) > 1 {
 		p = p[:1]
 	}
-	n := copy(p, g.buf)
-	g.buf = g.buf[n:]
+	n := copy(p, r.buf)
+	r.buf = r.buf[n:]
 	return n, nil
 }

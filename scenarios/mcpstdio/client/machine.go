@@ -1,6 +1,11 @@
 package client
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+)
 
 // A State is where a connection is.
 type State int
@@ -34,9 +39,13 @@ const (
 	closed                   // Close was called
 )
 
-var eventNames = [...]string{"started", "startFailed", "initialized", "refused", "frame", "malformed", "oversized", "gone", "elapsed", "exhausted", "closed"}
-
-func (e event) String() string { return eventNames[e] }
+// eventData is what an event carries.
+type eventData struct {
+	err  *TransportError  // what the pending calls fail with
+	msg  *jsonrpc.Message // of a frame
+	size *FrameError      // of an oversized frame
+	id   jsonrpc.ID       // found in it, if any
+}
 
 // An action is what is done when an event happens. Several are done in the order of the constants.
 type action int
@@ -44,27 +53,15 @@ type action int
 const (
 	report       action = 1 << iota // tell of the frame that was too large
 	disconnect                      // leave the server, and see that it ends
-	failAll                         // fail what is in flight: its answers, should they come, find tombstones
+	failAll                         // fail the pending calls: late answers to them are only counted
 	resetBackoff                    // forget earlier failures
 	schedule                        // start the backoff's timer
 	launch                          // start the server
 	handshake                       // start the handshake
-	deliver                         // hand the message to who waits for it
+	deliver                         // hand the message to the call that waits for it
 	countNoise                      // count what is no message
 	drop                            // count and forget
 )
-
-var actionNames = [...]string{"report", "hangUp", "failAll", "settle", "schedule", "launch", "shake", "deliver", "skip", "drop"}
-
-func (a action) String() string {
-	text := ""
-	for i, name := range actionNames {
-		if a&(1<<i) != 0 {
-			text += "+" + name
-		}
-	}
-	return text
-}
 
 // A step is one cell of the machine's table.
 type step struct {
@@ -72,8 +69,8 @@ type step struct {
 	do   action
 }
 
-// machine is the whole table: what is not listed leaves the state as it is and drops the event. A process that turns up when
-// nobody wants it any more is hung up on.
+// machine is the whole table: what is not listed leaves the state as it is and drops the event. A process that starts when
+// nobody wants it any more is disconnected at once.
 var machine = map[State]map[event]step{
 	Starting: {
 		started:     {Initializing, handshake},
@@ -107,7 +104,7 @@ var machine = map[State]map[event]step{
 	},
 }
 
-// transition looks a cell up.
+// transition returns what the table says.
 func transition(s State, e event) step {
 	if st, ok := machine[s][e]; ok {
 		return st
@@ -115,4 +112,146 @@ func transition(s State, e event) step {
 	return step{s, drop}
 }
 
-func (st step) String() string { return fmt.Sprintf("%v%v", st.next, st.do) }
+// dispatch runs the machine. An event of a server that is not the current one is out of date and dropped; l is nil for events
+// of no server.
+func (c *Conn) dispatch(l *link, e event, data eventData) {
+	c.mu.Lock()
+	was := c.state
+	if l != nil && l != c.link && e != started {
+		c.stats.Dropped++
+		c.mu.Unlock()
+		return
+	}
+	st := transition(c.state, e)
+	after := c.execute(l, st.do, data)
+	c.setState(st.next)
+	now := c.state
+	c.mu.Unlock()
+	if after != nil {
+		after()
+	}
+	if now != was && c.opts.OnState != nil {
+		c.opts.OnState(now)
+	}
+}
+
+// setState changes the state, and opens and closes ready with it.
+func (c *Conn) setState(next State) {
+	if next == c.state {
+		return
+	}
+	if c.state == Ready {
+		c.ready = make(chan struct{})
+	}
+	c.state = next
+	if next == Ready || next == Closing {
+		close(c.ready)
+	}
+	if next == Closing {
+		close(c.over)
+	}
+}
+
+// execute does what the table says, and returns what is to be done without the lock.
+func (c *Conn) execute(l *link, do action, data eventData) (after func()) {
+	if do&report != 0 {
+		after = c.reportViolation(data)
+	}
+	if do&disconnect != 0 {
+		c.disconnect(l, data)
+	}
+	if do&failAll != 0 {
+		c.lost = data.err
+		c.failAll(data)
+	}
+	if do&resetBackoff != 0 {
+		c.lost = nil
+		c.retry.failures = 0
+		c.stopTimer()
+	}
+	if do&schedule != 0 {
+		c.schedule(data.err)
+	}
+	if do&launch != 0 {
+		c.start()
+	}
+	if do&handshake != 0 {
+		c.startHandshake(l)
+	}
+	if do&deliver != 0 {
+		after = c.deliver(l, data.msg)
+	}
+	if do&countNoise != 0 {
+		c.stats.Noise++
+	}
+	if do&drop != 0 {
+		c.stats.Dropped++
+	}
+	return after
+}
+
+// disconnect ends the link to the current server, or to one that has started too late.
+func (c *Conn) disconnect(l *link, data eventData) {
+	if l == nil {
+		l = c.link
+	}
+	if l == c.link {
+		c.link = nil
+	}
+	c.stopTimer()
+	polite := data.err == nil || data.err.Reason == ReasonClosed
+	c.tasks.Go(func() { l.end(polite) })
+}
+
+func (c *Conn) stopTimer() {
+	if c.timer != nil {
+		c.timer()
+		c.timer = nil
+	}
+}
+
+// reportViolation counts a frame beyond the limit and returns what tells of it.
+func (c *Conn) reportViolation(data eventData) func() {
+	c.stats.Violations++
+	return func() {
+		c.opts.Logger.Error(fmt.Sprintf("Frame size exceeds limit: %d bytes (max: %d)", data.size.Size, data.size.Limit))
+		c.opts.Logger.Error("Closing connection due to protocol violation.")
+		if c.opts.OnViolation != nil {
+			c.opts.OnViolation(Violation{FrameSize: data.size.Size, Max: data.size.Limit, Reason: ReasonOversized})
+		}
+	}
+}
+
+// schedule sets the timer of the next start, or gives the server up.
+func (c *Conn) schedule(lost *TransportError) {
+	c.stopTimer()
+	if c.opts.Restarts < 0 || c.opts.Restarts > 0 && c.retry.failures >= c.opts.Restarts {
+		c.tasks.Go(func() { c.dispatch(nil, exhausted, eventData{err: lost}) })
+		return
+	}
+	wait := c.retry.next()
+	c.opts.Logger.Warn("Server lost", "reason", lost.Reason, "error", lost.Err, "restart", wait.Round(time.Millisecond))
+	c.timer = c.opts.Clock.AfterFunc(wait, func() { c.dispatch(nil, elapsed, eventData{}) })
+}
+
+// start starts the server, when the one before is gone.
+func (c *Conn) start() {
+	c.timer = nil
+	c.stats.Starts++
+	before := c.last
+	c.tasks.Go(func() {
+		if before != nil {
+			<-before.ended
+		}
+		proc, err := c.launcher.Launch()
+		if err != nil {
+			c.dispatch(nil, startFailed, eventData{err: &TransportError{Reason: ReasonStart, Err: err}})
+			return
+		}
+		l := newLink(c, proc)
+		c.mu.Lock()
+		c.last = l
+		c.mu.Unlock()
+		c.dispatch(l, started, eventData{})
+	})
+}

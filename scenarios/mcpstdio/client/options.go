@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // What Options stand for where they are zero.
@@ -89,7 +89,7 @@ func (o *Options) complete() error {
 		o.Framing = framers.NDJSON()
 	}
 	if o.Random == nil {
-		o.Random = defaultRandom
+		o.Random = rand.Float64
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -113,7 +113,7 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// limit is the largest message that is taken, for framers: negative for none.
+// limit returns the size of the largest message that is taken, for framers: negative for none.
 func (o *Options) limit() int {
 	if o.Policy == Unlimited {
 		return -1
@@ -121,5 +121,30 @@ func (o *Options) limit() int {
 	return o.MaxFrame
 }
 
-// remote is what a server's own errors are.
-type remote = jsonrpc.Error
+// A Clock tells when time is up. Tests have their own.
+type Clock interface {
+	// AfterFunc calls f in a goroutine of its own after d, unless stop is called before.
+	AfterFunc(d time.Duration, f func()) (stop func() bool)
+}
+
+type systemClock struct{}
+
+func (systemClock) AfterFunc(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
+
+// A backoff computes the time before the next start: full jitter, so that many clients of one machine do not come back
+// together.
+type backoff struct {
+	first, most time.Duration
+	random      func() float64 // in [0, 1)
+	failures    int            // since the connection was last ready
+}
+
+// next returns a random time up to first × 2^failures, and up to most.
+func (b *backoff) next() time.Duration {
+	ceiling := b.most
+	if doubled := b.first << min(b.failures, 40); doubled > 0 && doubled < b.most && doubled>>min(b.failures, 40) == b.first {
+		ceiling = doubled
+	}
+	b.failures++
+	return time.Duration(b.random() * float64(ceiling))
+}

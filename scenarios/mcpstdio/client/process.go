@@ -1,8 +1,15 @@
 package client
 
 import (
+	"context"
+	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
+
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // A Launcher starts servers.
@@ -16,26 +23,81 @@ type Process struct {
 	Stdout io.ReadCloser
 	Stderr io.ReadCloser // nil: there is none
 
-	// Grace is how long it is given to end after each of: its stdin was closed, Terminate, Kill.
-	Grace     time.Duration
-	Terminate func()          // asks it to end
-	Kill      func()          // makes it end
-	Done      <-chan struct{} // closed when it has ended
-	ExitCode  func() int      // once it has: the code, or 128 + the signal
+	// Stop ends the process, whose stdin has been closed: it waits, asks, waits again and kills. It reports whether waiting was
+	// not enough, and returns when the process is gone.
+	Stop     func() (forced bool)
+	Done     <-chan struct{} // closed when it has ended
+	ExitCode func() int      // once it has: the code, or 128 + the signal
 }
 
-// stop ends a process whose stdin has been closed, step by step. It reports whether force was needed.
-func (p *Process) stop() (forced bool) {
-	for _, harder := range []func(){p.Terminate, p.Kill, func() {}} {
-		timer := time.NewTimer(p.Grace)
-		select {
-		case <-p.Done:
-			timer.Stop()
-			return forced
-		case <-timer.C:
-			harder()
-			forced = true
+// DefaultGrace is how long a child is given to end after its stdin was closed, and again after it was told to.
+const DefaultGrace = 2 * time.Second
+
+// A Command starts a server as a child process, without a shell. It is a [Launcher].
+type Command struct {
+	Path   string   // of the program, looked up in PATH if it has no separator
+	Args   []string // without the program's name
+	Env    []string // nil: this process's
+	Dir    string   // "": this process's
+	Limits Limits
+	Grace  time.Duration // DefaultGrace if 0
+}
+
+// Limits bound what a child may use. A zero field is no limit. They are set just after the child has started.
+type Limits struct {
+	Memory uint64        // bytes of address space
+	CPU    time.Duration // of all its threads, in whole seconds, rounded up; beyond it the child is killed
+	Files  uint64        // descriptors
+}
+
+// NewCommand returns the command that runs a server: by node where path ends in .js, by python3 where it ends in .py, and else
+// by itself.
+func NewCommand(path string, args ...string) Command {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".js", ".mjs", ".cjs":
+		return Command{Path: "node", Args: append([]string{path}, args...)}
+	case ".py":
+		return Command{Path: "python3", Args: append([]string{path}, args...)}
+	}
+	return Command{Path: path, Args: args}
+}
+
+// Launch starts the child in a process group or job of its own: what it starts ends with it, and Ctrl-C is this process's to
+// act on.
+func (c Command) Launch() (*Process, error) {
+	p := proc.Command(c.Path, c.Args...)
+	p.Cmd.Env, p.Cmd.Dir = c.Env, c.Dir
+	var ours [3]*os.File
+	var err error
+	for i := range ours {
+		if ours[i], err = p.Pipe(i); err != nil {
+			break
 		}
 	}
-	return forced
+	if err == nil {
+		err = p.Start(context.Background())
+	}
+	if err == nil {
+		if err = c.Limits.apply(p.Cmd.Process.Pid); err != nil {
+			err = fmt.Errorf("start %s: %w", c.Path, err)
+		}
+	}
+	if err != nil {
+		p.Close()
+		for _, f := range ours {
+			if f != nil {
+				f.Close()
+			}
+		}
+		return nil, err
+	}
+	grace := c.Grace
+	if grace == 0 {
+		grace = DefaultGrace
+	}
+	return &Process{
+		Stdin: ours[0], Stdout: ours[1], Stderr: ours[2],
+		Stop: func() bool { return p.Stop(grace, grace) },
+		Done: p.Done(), ExitCode: p.ExitCode,
+	}, nil
 }

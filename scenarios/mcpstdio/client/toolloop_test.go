@@ -11,7 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A scriptedModel says its turns one after another, and keeps what it was told.
+// A scriptedModel gives its turns one after another, and keeps what it was told.
 type scriptedModel struct {
 	turns []Turn
 	heard [][]Turn
@@ -40,7 +40,7 @@ func wants(name string, arguments map[string]any) Turn {
 }
 
 // Seed 002, processQuery: the weather in California, as a model with tools finds it.
-func TestConverse(t *testing.T) {
+func TestToolLoop(t *testing.T) {
 	c := openChild(t, childCommand("serve ndjson"), Options{})
 	model := &scriptedModel{turns: []Turn{
 		wants("get-alerts", map[string]any{"state": "CA"}),
@@ -70,7 +70,7 @@ func TestConverse(t *testing.T) {
 	}
 }
 
-func TestConverseEnds(t *testing.T) {
+func TestToolLoopEnds(t *testing.T) {
 	c := openChild(t, childCommand("serve ndjson"), Options{Restarts: -1})
 	broken := errors.New("model is away")
 	if _, err := ToolLoop(context.Background(), c, &scriptedModel{err: broken}, "?"); !errors.Is(err, broken) {
