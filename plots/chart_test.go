@@ -310,7 +310,7 @@ func TestMachinesHaveNamesOfTheirOwn(t *testing.T) {
 	set.Environments = append(set.Environments, testMachine("run-mac", "darwin"))
 	var got []string
 	for _, id := range append(set.Machines(), "lost") {
-		got = append(got, machineName(set, id))
+		got = append(got, set.MachineName(id))
 	}
 	want := []string{"linux/amd64 a", "linux/amd64 b", "linux/amd64 00000002", "linux/amd64 00000003", "linux/amd64 00000004", "darwin/arm64", "unknown"}
 	if !slices.Equal(got, want) {
@@ -394,26 +394,6 @@ func TestStrategiesAreHeldAgainstEachOther(t *testing.T) {
 	}
 }
 
-func TestRepliesAreMatchedByID(t *testing.T) {
-	message := func(run, dir, method, id string, at int64) results.Message {
-		return results.Message{Run: run, Dir: dir, Method: method, ID: []byte(id), T: at}
-	}
-	got := replyTimes([]results.Message{
-		message("a", "request", "slow", "1", 10),
-		message("a", "request", "fast", `"1"`, 20),
-		message("b", "reply", "", "1", 25), // of another recording
-		message("a", "reply", "", `"1"`, 30),
-		message("a", "reply", "log", "1", 35), // a request of the server's own
-		message("a", "reply", "", "1", 110),
-		message("a", "reply", "", "1", 120), // answered already
-		message("a", "request", "notify", "", 130),
-	})
-	want := map[string][]int64{"slow": {100}, "fast": {10}}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
-}
-
 // Raw moved in several ways has nothing to be a share of.
 func TestRawAloneIsNoShareOfRaw(t *testing.T) {
 	set := &results.Set{Environments: []results.Environment{testMachine("run-1", "linux")}}
@@ -428,8 +408,5 @@ func TestRawAloneIsNoShareOfRaw(t *testing.T) {
 	}
 	if got := chartNames(ratioCharts(set)); len(got) > 0 {
 		t.Errorf("charts %q", got)
-	}
-	if text := valueText(34604086032.694196, "B/s"); text != "34.6 GB/s" {
-		t.Errorf("a rate is written as %q", text)
 	}
 }

@@ -69,7 +69,9 @@ func (p chartGroup) waitChart() Chart {
 		Y:        Axis{Label: "time from when a message was due", Scale: Log, Unit: Nanos},
 		Columns:  3,
 	}
-	chunked := p.keep(func(r results.Record) bool { return family(r.Cell.Framing) == "chunked" && chunkOf(r.Cell.Framing) > 0 })
+	chunked := p.keep(func(r results.Record) bool {
+		return family(r.Cell.Framing) == "chunked" && results.ChunkSize(r.Cell.Framing) > 0
+	})
 	for _, drain := range chunked.values("drain") {
 		own := chunked.where("drain", drain)
 		panel := Panel{Title: "reader at " + display("drain", drain)}
@@ -140,7 +142,7 @@ func (v selection) chunkLine(name string, of estimator) Series {
 	specs := v.values("framing")
 	slices.SortFunc(specs, compareChunks)
 	for _, spec := range specs {
-		if p, ok := of(v.where("framing", spec), v, float64(chunkOf(spec))); ok {
+		if p, ok := of(v.where("framing", spec), v, float64(results.ChunkSize(spec))); ok {
 			s.Points = append(s.Points, p)
 		}
 	}
@@ -225,7 +227,7 @@ func (v tradeoff) line(name string) Series {
 	for i, spec := range specs {
 		if p, ok := v.point(spec); ok {
 			p.Mark = true
-			if i == 0 && chunkOf(spec) > 0 {
+			if i == 0 && results.ChunkSize(spec) > 0 {
 				p.Label = chunkLabel(spec)
 			}
 			s.Points = append(s.Points, p)
@@ -236,7 +238,7 @@ func (v tradeoff) line(name string) Series {
 
 // chunkLabel returns the chunk size of a spec, or the spec if it has none.
 func chunkLabel(spec string) string {
-	if n := chunkOf(spec); n > 0 {
+	if n := results.ChunkSize(spec); n > 0 {
 		return results.FormatSize(int64(n))
 	}
 	return spec
@@ -272,7 +274,7 @@ func (p chartGroup) recommended(plain tradeoff, drain string) Series {
 // message size.
 func chunkCharts(set *results.Set) []Chart {
 	v := measuredIn(set, func(r results.Record) bool {
-		return isStream(r) && chunkOf(r.Cell.Framing) > 0 && !isRaw(r.Cell.Framing)
+		return isStream(r) && results.ChunkSize(r.Cell.Framing) > 0 && !isRaw(r.Cell.Framing)
 	})
 	var out []Chart
 	for _, name := range v.families() {
@@ -317,7 +319,7 @@ func (v selection) chunkLines() []Series {
 		specs := own.values("framing")
 		slices.SortFunc(specs, compareChunks)
 		for _, spec := range specs {
-			if p, ok := medianOf("goodput")(own.where("framing", spec), own, float64(chunkOf(spec))); ok {
+			if p, ok := medianOf("goodput")(own.where("framing", spec), own, float64(results.ChunkSize(spec))); ok {
 				s.Points = append(s.Points, p)
 			}
 		}
@@ -346,7 +348,7 @@ func (v selection) limitSeries(d dimension) (values []string, note string) {
 		inner := all[1 : len(all)-1]
 		keep := []string{all[0], v.fullest(d, inner), all[len(all)-1]}
 		values = slices.DeleteFunc(values, func(s string) bool { return family(s) == name && !slices.Contains(keep, s) })
-		note = joinWords(note, fmt.Sprintf("Of %d sizes of %s, three are shown.", len(all), name))
+		note = strings.TrimSpace(note + fmt.Sprintf(" Of %d sizes of %s, three are shown.", len(all), name))
 	}
 	return values, note
 }
@@ -363,17 +365,7 @@ func (v selection) fullest(d dimension, values []string) string {
 	return best
 }
 
-func compareChunks(a, b string) int { return chunkOf(a) - chunkOf(b) }
-
-// chunkOf returns the size in a framing's spec, 0 if it has none.
-func chunkOf(spec string) int {
-	_, size, _ := strings.Cut(spec, ":")
-	n, err := strconv.Atoi(size)
-	if err != nil {
-		return 0
-	}
-	return n
-}
+func compareChunks(a, b string) int { return results.ChunkSize(a) - results.ChunkSize(b) }
 
 // families lists the framings without their sizes.
 func (v selection) families() []string {

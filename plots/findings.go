@@ -11,6 +11,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // A curveEvidence is what a fault's evidence may hold under "curve": evidence that says more as
@@ -48,7 +49,7 @@ func faultCharts(set *results.Set) []Chart {
 			continue // faults of one scenario may show the same evidence
 		}
 		if slices.ContainsFunc(out, func(o Chart) bool { return o.Name == c.Name }) {
-			c.Name += "-" + slug(machineName(set, set.Machine(f.Run)))
+			c.Name += "-" + slug(set.MachineName(set.Machine(f.Run)))
 		}
 		out = append(out, c)
 	}
@@ -140,7 +141,7 @@ func noiseCharts(set *results.Set) []Chart {
 func noiseTitle(set *results.Set, n results.Noise) []string {
 	title := []string{n.Metric, framingTitle(n.Cell.Framing), results.FormatSize(int64(n.Cell.Size)), n.Cell.Placement, n.Cell.Pattern}
 	if len(set.Machines()) > 1 {
-		title = append(title, machineName(set, n.Machine))
+		title = append(title, set.MachineName(n.Machine))
 	}
 	return title
 }
@@ -180,7 +181,7 @@ func fillPanel(set *results.Set, id string) Panel {
 	for _, p := range set.Probes {
 		size, ok := strings.CutPrefix(p.Step, fillStep)
 		x, errX := strconv.ParseFloat(size, 64)
-		y, isNumber := number(p.Value)
+		y, isNumber := p.Number()
 		if !ok || errX != nil || !isNumber || set.Machine(p.Run) != id {
 			continue
 		}
@@ -217,7 +218,7 @@ func machineTitleIn(set *results.Set, id string) string {
 	if len(set.Machines()) < 2 {
 		return ""
 	}
-	return machineName(set, id)
+	return set.MachineName(id)
 }
 
 // probeTimes shows the probes that found a time, a row each.
@@ -230,7 +231,7 @@ func probeTimes(set *results.Set) Chart {
 	}
 	panels := map[string][]Series{}
 	for _, p := range set.Probes {
-		value, ok := number(p.Value)
+		value, ok := p.Number()
 		if p.Unit != "ns" || !ok {
 			continue
 		}
@@ -251,22 +252,6 @@ func probeTimes(set *results.Set) Chart {
 	return c
 }
 
-// number reads a number from JSON or from a program.
-func number(v any) (float64, bool) {
-	switch n := v.(type) {
-	case float64:
-		return n, true
-	case int:
-		return float64(n), true
-	case int64:
-		return float64(n), true
-	case json.Number:
-		f, err := n.Float64()
-		return f, err == nil
-	}
-	return 0, false
-}
-
 // environmentLines describes the machine on which lines of a set were found, or counts the
 // machines.
 func environmentLines[L any](set *results.Set, lines []L, run func(L) string) []string {
@@ -282,7 +267,7 @@ func environmentLines[L any](set *results.Set, lines []L, run func(L) string) []
 	case 0:
 		return nil
 	case 1:
-		return []string{describeMachine(found[0])}
+		return []string{view.MachineLine(found[0])}
 	default:
 		return []string{strconv.Itoa(len(found)) + " machines"}
 	}

@@ -49,7 +49,7 @@ func testTunes() []results.Tune {
 }
 
 func testTune(rnd *rand.Rand, spec string, drain int64) results.Tune {
-	chunk := float64(chunkOf(spec))
+	chunk := float64(results.ChunkSize(spec))
 	if chunk == 0 {
 		chunk = 1 << 20
 	}
@@ -173,7 +173,7 @@ func curvePoint(x, y float64, extrapolated bool) map[string]any {
 func TestAChoiceOfTwoSizesIsDrawn(t *testing.T) {
 	set := &results.Set{Environments: []results.Environment{testMachine("run-1", "linux")}}
 	for _, u := range testTunes() {
-		if chunk := chunkOf(u.Cell.Framing); chunk == 16384 || chunk == 61440 {
+		if chunk := results.ChunkSize(u.Cell.Framing); chunk == 16384 || chunk == 61440 {
 			set.Tunes = append(set.Tunes, u)
 		}
 	}

@@ -208,16 +208,8 @@ type estimator func(line, panel selection, x float64) (p Point, ok bool)
 
 // medianOf estimates the median of a metric that [stat.Metrics] lists.
 func medianOf(name string) estimator {
-	m := metricNamed(name)
+	m := stat.MustMetric(name)
 	return func(line, _ selection, x float64) (Point, bool) { return estimate(x, m.Values(line.samples())) }
-}
-
-func metricNamed(name string) stat.Metric {
-	m, err := stat.MetricByName(name)
-	if err != nil {
-		panic("plots: " + err.Error()) // the names are constants of this package, and each is tested
-	}
-	return m
 }
 
 // perByte estimates the median of the time for a payload byte, in nanoseconds.

@@ -68,7 +68,7 @@ func ratioToRaw(line, panel selection, x float64) (Point, bool) {
 	if isRaw(line.records[0].Cell.Framing) {
 		return exact(x, 1), true
 	}
-	e := stat.PairedRatio(metricNamed("goodput"), line.records, raw.records)
+	e := stat.PairedRatio(stat.MustMetric("goodput"), line.records, raw.records)
 	return point(x, e, nil), e.N > 0
 }
 
@@ -121,7 +121,7 @@ func (v selection) machinePanel(spec string) Panel {
 	}
 	for _, id := range v.values(machine) {
 		all := v.where(machine, id)
-		s := Series{Name: machineName(v.set, id)}
+		s := Series{Name: v.set.MachineName(id)}
 		for _, size := range all.values("size") {
 			x, err := strconv.ParseFloat(size, 64)
 			if err != nil {

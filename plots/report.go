@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"time"
+	"slices"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
@@ -18,8 +18,8 @@ import (
 // be sent and opened anywhere. Charts beyond it are named, not drawn.
 const ReportLimit = 2 << 20
 
-// chartRoom is what the pictures may take of it; the rest is for the tables.
-const chartRoom = ReportLimit / 2
+// svgLimit is the part of it that the pictures may take; the rest is for the tables.
+const svgLimit = ReportLimit / 2
 
 // ReportOptions are what a report says beside its records. The zero value is
 // a report without them.
@@ -47,8 +47,21 @@ type page struct {
 	Sources  []string
 	Command  string
 	Style    template.CSS
-	Sections []*section
+	Sections []section
 	LeftOut  []string // and why
+}
+
+// A section of a page is what [view.Sections] says of a kind of record, with its tables as HTML and
+// its pictures.
+type section struct {
+	view.Section
+	Tables  []template.HTML
+	Figures []figure
+}
+
+type figure struct {
+	Name string
+	SVG  template.HTML
 }
 
 // Report writes one HTML page about a set: its machines, what its records mean,
@@ -58,15 +71,19 @@ type page struct {
 // and for print, and is smaller than [ReportLimit]. The same set gives the same
 // page.
 func Report(w io.Writer, set *results.Set, o ReportOptions) error {
-	summary := view.Summarise(set)
+	sections := view.Sections(set)
+	if len(sections) == 0 {
+		return ErrEmpty
+	}
 	var content []byte
-	for lines := maxTableRows; content == nil || len(content) >= ReportLimit; lines /= 2 {
-		if lines == 0 {
+	for maxRows := maxTableRows; content == nil || len(content) >= ReportLimit; maxRows /= 2 {
+		if maxRows == 0 {
 			return fmt.Errorf("write report: %d bytes without a single row, where %d are allowed: report fewer files at once", len(content), ReportLimit)
 		}
+		r := &reporter{set: set, maxRows: maxRows, svgBudget: svgLimit}
 		var err error
-		if content, err = newReporter(set, summary, lines).page(o); err != nil {
-			return err
+		if content, err = r.page(sections, o); err != nil {
+			return fmt.Errorf("write report: %w", err)
 		}
 	}
 	if _, err := w.Write(content); err != nil {
@@ -75,105 +92,99 @@ func Report(w io.Writer, set *results.Set, o ReportOptions) error {
 	return nil
 }
 
-// page is the whole report.
-func (r *reporter) page(o ReportOptions) ([]byte, error) {
-	p := page{Title: cmp.Or(o.Title, "Pipes measured"), Lead: r.lead(), Sources: o.Sources, Command: o.Command, Sections: r.sections()}
-	if len(p.Sections) == 0 {
-		return nil, ErrEmpty
-	}
-	p.LeftOut = append(ByReason(r.omitted), r.leftOut...)
-	p.Style = template.CSS(pageStyle) + "\n" + r.stylesheet.css() // both of this package's own making
-	var out bytes.Buffer
-	if err := pageTemplate.Execute(&out, p); err != nil {
-		return nil, fmt.Errorf("write report: %w", err)
-	}
-	return out.Bytes(), nil
-}
+// maxTableRows is the length at which a page cuts a table: a page is for reading, the file has the
+// rest.
+const maxTableRows = 400
 
-// A reporter gathers the sections of a report.
+// A reporter makes the sections of a page.
 type reporter struct {
 	set        *results.Set
-	summary    view.Summary
-	machines   []results.Environment // one a machine, the first of its runs
 	stylesheet stylesheet
-	maxRows    int // that a table has at the most
+	maxRows    int // of a table
 	svgBudget  int // bytes left for pictures
 	omitted    []Omission
 	leftOut    []string
 }
 
-func newReporter(set *results.Set, summary view.Summary, maxRows int) *reporter {
-	r := &reporter{set: set, summary: summary, maxRows: maxRows, svgBudget: chartRoom}
-	for _, id := range set.Machines() {
-		for _, e := range set.Environments {
-			if e.Machine == id {
-				r.machines = append(r.machines, e)
-				break
+func (r *reporter) page(sections []view.Section, o ReportOptions) ([]byte, error) {
+	p := page{Title: cmp.Or(o.Title, "Pipes measured"), Lead: view.Lead(r.set), Sources: o.Sources, Command: o.Command}
+	for _, problem := range r.set.Problems {
+		r.leftOut = append(r.leftOut, problem.String())
+	}
+	for _, s := range sections {
+		made, err := r.section(s)
+		if err != nil {
+			return nil, err
+		}
+		p.Sections = append(p.Sections, made)
+	}
+	p.LeftOut = append(ByReason(r.omitted), r.leftOut...)
+	p.Style = template.CSS(pageStyle) + "\n" + r.stylesheet.css() // both of this package's own making
+	var out bytes.Buffer
+	err := pageTemplate.Execute(&out, p)
+	return out.Bytes(), err
+}
+
+// section draws the charts of a section and renders its tables, without the rows beyond maxRows.
+func (r *reporter) section(s view.Section) (section, error) {
+	out := section{Section: s}
+	out.Notes = slices.Clone(s.Notes)
+	out.Figures = r.figures(sectionCharts[s.ID])
+	for _, t := range s.Tables {
+		if left := len(t.Rows) - r.maxRows; left > 0 {
+			t.Rows = t.Rows[:r.maxRows]
+			out.Notes = append(out.Notes, fmt.Sprintf("%s: %s in the file.", t.Title, moreRows(left)))
+		}
+		html, err := t.HTML()
+		if err != nil {
+			return section{}, err
+		}
+		out.Tables = append(out.Tables, html)
+	}
+	return out, nil
+}
+
+func moreRows(n int) string {
+	if n == 1 {
+		return "1 more row is"
+	}
+	return fmt.Sprintf("%d more rows are", n)
+}
+
+// sectionCharts are the charts of each section.
+var sectionCharts = map[string][]func(*results.Set) []Chart{
+	"measurements": {goodputCharts, ratioCharts, latencyCharts, overheadCharts, growthCharts, chunkCharts, counterCharts},
+	"side-by-side": {machineCharts},
+	"chunk-size":   {tuneCharts},
+	"pipes":        {probeCharts},
+	"faults":       {faultCharts},
+	"servers":      {targetCharts},
+	"recording":    {trafficCharts},
+	"noise":        {noiseCharts},
+}
+
+// figures draws the charts of a section. A section takes at most half of the bytes for pictures that
+// the sections before it left.
+func (r *reporter) figures(families []func(*results.Set) []Chart) []figure {
+	budget := r.svgBudget / 2
+	var out []figure
+	for _, family := range families {
+		kept, omitted := dropSinglePoints(family(r.set))
+		r.omitted = append(r.omitted, omitted...)
+		for _, c := range kept {
+			if budget <= 0 {
+				r.leftOut = append(r.leftOut, c.Name+" is not drawn: the page would be too large; pipebench plot draws it")
+				continue
 			}
+			svg, err := r.stylesheet.inlineSVG(c)
+			if err != nil {
+				r.leftOut = append(r.leftOut, err.Error())
+				continue
+			}
+			budget -= len(svg)
+			r.svgBudget -= len(svg)
+			out = append(out, figure{c.Name, svg})
 		}
 	}
-	for _, p := range set.Problems {
-		r.leftOut = append(r.leftOut, p.String())
-	}
-	return r
-}
-
-// sections are those that the set has records for, in the order in which a
-// person asks: what does it mean, where was it, what was measured, found,
-// broken.
-func (r *reporter) sections() []*section {
-	var found []*section
-	for _, make := range []func() *section{
-		r.measurements, r.sideBySide, r.chunkSizes, r.pipes, r.claims, r.faults, r.servers, r.recordings, r.noise,
-	} {
-		if s := make(); s != nil {
-			found = append(found, s)
-		}
-	}
-	if len(found) == 0 {
-		return nil
-	}
-	var out []*section
-	for _, s := range []*section{r.answer(found), r.environments()} {
-		if s != nil {
-			out = append(out, s)
-		}
-	}
-	return append(out, found...)
-}
-
-// lead says in a line what the page is about: a single machine by its name.
-func (r *reporter) lead() string {
-	var first, last time.Time
-	for _, e := range r.set.Environments {
-		if first.IsZero() || e.Time.Before(first) {
-			first = e.Time
-		}
-		if e.Time.After(last) {
-			last = e.Time
-		}
-	}
-	when := ""
-	if !first.IsZero() {
-		when = first.UTC().Format("2 January 2006")
-		if to := last.UTC().Format("2 January 2006"); to != when {
-			when += " to " + to
-		}
-	}
-	where := count(len(r.machines), "machine")
-	if len(r.machines) == 1 {
-		where = describeMachine(r.machines[0])
-	}
-	return joinParts(where, count(len(r.set.Environments), "run"), when)
-}
-
-// count writes a number of things, "" for none.
-func count(n int, what string) string {
-	switch n {
-	case 0:
-		return ""
-	case 1:
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return out
 }

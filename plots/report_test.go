@@ -100,13 +100,13 @@ func TestReportHoldsWhatTheRecordsSay(t *testing.T) {
 		"pipebench run --seed 7",       // the command of a run
 		"use 16 KiB",                   // tune's advice
 		"45066 B",                      // a probe to the byte
-		"differs",                      // from the documented rule
+		`<td class="bad">NO`,           // which differs from the documented rule
 		`<td class="bad">refuted</td>`, // a verdict in words and colour
 		"10485759",                     // a server's limit
 		"grows faster than linear",
 		"pipebench run --scenario both-write-first",
 		"over 64 KiB",
-		"epipe: 5.20 µs",
+		"epipe_ns=5200",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not have %q", want)
@@ -206,126 +206,25 @@ func TestReportOfThreeMachinesHasThreeColumns(t *testing.T) {
 		set.Environments = append(set.Environments, testMachine(run, os))
 		set.Records = append(set.Records, testStreams(run, uint64(i), 1+float64(i))...)
 	}
-	r := newReporter(set, view.Summarise(set), maxTableRows)
-	g := r.comparison("stream")
+	sections := view.Sections(set)
+	table := sections[slices.IndexFunc(sections, func(s view.Section) bool { return s.ID == "side-by-side" })].Tables[0]
 	var got []string
-	for _, c := range g.Columns {
+	for _, c := range table.Columns {
 		got = append(got, c.Title)
 	}
 	if want := []string{"framing", "message", "placement", "linux/amd64", "darwin/arm64", "windows/amd64"}; !slices.Equal(got, want) {
 		t.Errorf("columns %q, want %q", got, want)
 	}
-	if len(g.Rows) != 2*5*4 {
-		t.Errorf("%d rows", len(g.Rows))
+	if len(table.Rows) != 2*5*4 {
+		t.Errorf("%d rows", len(table.Rows))
 	}
-	for _, row := range g.Rows {
-		for _, c := range row.Cells[3:] {
-			if c.Text == "" || c.Small == "" {
-				t.Fatalf("a row without its figures: %v", row)
+	both := regexp.MustCompile(`^(1|\d\.\d\d \[.*\]) \([\d.]+ [GMk]B/s\)$`)
+	for _, row := range table.Rows {
+		for _, cell := range row[3:] {
+			if !both.MatchString(cell) {
+				t.Fatalf("a cell without its figures: %q", cell)
 			}
 		}
-	}
-}
-
-// A column a machine, with what each one says where they differ.
-func TestClaimsOfThreeMachinesStandSideBySide(t *testing.T) {
-	set := &results.Set{}
-	for i, os := range []string{"linux", "darwin", "windows"} {
-		run := fmt.Sprintf("run-%d", i)
-		set.Environments = append(set.Environments, testMachine(run, os))
-		set.Claims = append(set.Claims,
-			results.Claim{Run: run, Seed: "000", ID: "000-cost", Claim: "It costs nothing", Verdict: "refuted", Figure: "1.2", Why: "it does"},
-			results.Claim{Run: run, Seed: "000", ID: "000-buf", Claim: "A pipe holds 64 KiB", Verdict: []string{"holds", "depends", "refuted"}[i], Figure: []string{"64 KiB", "16 KiB", "4 KiB"}[i]})
-	}
-	set.Claims = append(set.Claims, results.Claim{Run: "run-0", Seed: "000", ID: "000-buf", Claim: "A pipe holds 64 KiB", Verdict: "depends", Figure: "1 MiB"})
-	g := newReporter(set, view.Summarise(set), maxTableRows).claimGrid()
-	var got [][]string
-	for _, row := range g.Rows {
-		var texts []string
-		for _, c := range row.Cells {
-			texts = append(texts, c.Text)
-		}
-		got = append(got, texts)
-	}
-	want := [][]string{
-		{"000", "000-buf", "A pipe holds 64 KiB", "holds", "depends", "refuted", "linux/amd64: 64 KiB · darwin/arm64: 16 KiB · windows/amd64: 4 KiB", ""},
-		{"000", "000-buf", "A pipe holds 64 KiB", "depends", "", "", "1 MiB", ""},
-		{"000", "000-cost", "It costs nothing", "refuted", "refuted", "refuted", "1.2", "it does"},
-	}
-	if !slices.EqualFunc(got, want, slices.Equal) {
-		t.Errorf("rows\n%q\nwant\n%q", got, want)
-	}
-	if len(g.Columns) != 8 || g.Columns[3].Title != "linux/amd64" {
-		t.Errorf("columns %+v", g.Columns)
-	}
-}
-
-// The answer is in sentences whatever the files hold.
-func TestTheAnswerIsInSentences(t *testing.T) {
-	environments := []results.Environment{testMachine("run-1", "linux")}
-	agrees := true
-	for _, tt := range []struct {
-		name string
-		set  *results.Set
-		want string
-	}{
-		{"faults", &results.Set{Faults: testFaults()}, "Of 3 cases of failures played through: deadlock 1, slow 1, EPIPE after 5.2 µs 1."},
-		{"probes", &results.Set{Probes: []results.Probe{{Run: "run-1", Step: "a", Agrees: &agrees}, {Run: "run-1", Step: "b"}}}, "2 rules were found by experiment. 1 agree with what is documented for the system, 0 differ, 1 have no documented rule."},
-		{"figures that nobody documents", &results.Set{Probes: []results.Probe{{Run: "run-1", Step: "memory"}}}, "1 figure by experiment, for which no rule is documented."},
-		{"a recording", &results.Set{Messages: []results.Message{{Run: "run-1", Dir: "request", Size: 10}, {Run: "run-1", Dir: "request", Size: 2048}, {Run: "run-1", Dir: "reply", Size: 5}}}, "The recording has 2 messages to the server and 1 from it, the largest of 2 KiB."},
-		{"a tune that could not tell", &results.Set{Tunes: undecidedRun("run-1")}, "For a chunk size on this machine, 1 run could not tell"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			tt.set.Environments = environments
-			s := newReporter(tt.set, view.Summarise(tt.set), maxTableRows).answer(nil)
-			if len(s.Lead) != 1 || !strings.HasPrefix(s.Lead[0], tt.want) {
-				t.Errorf("got %q, want %q", s.Lead, tt.want)
-			}
-		})
-	}
-}
-
-// What disturbs a machine is no way in which stdio fails, and each fault names
-// a command that there is.
-func TestFaultsAreReproducedByTheirOwnCommand(t *testing.T) {
-	set := &results.Set{Faults: []results.Fault{
-		{Run: "run-1", ID: "reader-gone/pipe", Verdict: "noticed"},
-		{Run: "run-2", ID: "environment/load", Verdict: "the load average was 9", Advice: "stop what else runs"},
-		{Run: "run-3", ID: "no-initialize", Verdict: "stuck"},
-		{Run: "run-4", ID: "split-utf8/strict", Verdict: "sound"},
-	}}
-	for i, command := range []string{"pipebench run --scenario reader-gone,full-pipe", "pipebench doctor", "pipebench drive --faults -- server", "pipebench claims"} {
-		e := testMachine(fmt.Sprintf("run-%d", i+1), "linux")
-		e.Command = command
-		set.Environments = append(set.Environments, e)
-	}
-	r := newReporter(set, view.Summarise(set), maxTableRows)
-	var got []string
-	for _, row := range r.faults().Tables[0].Rows {
-		got = append(got, row.Cells[len(row.Cells)-1].Text)
-	}
-	if want := []string{"pipebench run --scenario reader-gone", "pipebench drive --faults -- server", "pipebench run --scenario split-utf8"}; !slices.Equal(got, want) {
-		t.Errorf("commands %q, want %q", got, want)
-	}
-	if s := r.noise(); s == nil || len(s.Tables) != 1 || s.Tables[0].Rows[0].Cells[0].Text != "load" || !slices.Equal(s.Commands, []string{"pipebench doctor"}) {
-		t.Errorf("what disturbs the machine: %+v", s)
-	}
-}
-
-// A server that only tap stood before has no sizes and no limits, and is shown
-// all the same.
-func TestAServerWithoutLimitsIsShown(t *testing.T) {
-	set := &results.Set{
-		Environments: []results.Environment{testMachine("run-1", "linux")},
-		Targets:      []results.Target{{Run: "run-1", Command: []string{"server"}, Protocol: "lines", Verdict: "exit 0", Evidence: map[string]any{"slope": 0.9692440311041215, "bytes": 1048577.0}}},
-	}
-	s := newReporter(set, view.Summarise(set), maxTableRows).servers()
-	if len(s.Tables) != 1 || s.Tables[0].Caption != "As a whole" {
-		t.Fatalf("tables %+v", s.Tables)
-	}
-	cells := s.Tables[0].Rows[0].Cells
-	if evidence := cells[len(cells)-1].Text; evidence != "bytes: 1048577 · slope: 0.969" {
-		t.Errorf("evidence %q", evidence)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // A selection is some of the records of a set: what the charts of cells are made from.
@@ -180,7 +181,7 @@ func (v selection) groupBy(dimensions []dimension) []chartGroup {
 // slug writes a value so that it can stand in the name of a file.
 func (v selection) slug(d dimension, value string) string {
 	if d == machine {
-		return slug(machineName(v.set, value))
+		return slug(v.set.MachineName(value))
 	}
 	return slug(display(d, value))
 }
@@ -196,38 +197,6 @@ func slug(text string) string {
 			return '_'
 		}
 	}, text)
-}
-
-// machineName is short and differs between the machines of the set: the system and architecture;
-// if several machines have those, the host name too; if several have that, the beginning of the
-// hash.
-func machineName(set *results.Set, id string) string {
-	var own results.Environment
-	for _, e := range set.Environments {
-		if e.Machine == id {
-			own = e
-		}
-	}
-	if own.OS == "" {
-		return "unknown"
-	}
-	others := func(same func(results.Environment) bool) bool {
-		return slices.ContainsFunc(set.Environments, func(e results.Environment) bool { return e.Machine != id && same(e) })
-	}
-	name := own.OS + "/" + own.Arch
-	if !others(func(e results.Environment) bool { return e.OS == own.OS && e.Arch == own.Arch }) {
-		return name
-	}
-	if own.Hostname != "" && !others(func(e results.Environment) bool { return e.Hostname == own.Hostname }) {
-		return name + " " + own.Hostname
-	}
-	return name + " " + shortID(id)
-}
-
-// shortID returns the beginning of a machine's hash, as the sentences of a summary write it.
-func shortID(id string) string {
-	id = strings.TrimPrefix(id, "sha256:")
-	return id[:min(len(id), 8)]
 }
 
 // display writes a value of a cell for people.
@@ -305,20 +274,21 @@ func (v selection) machineLine() string {
 	}
 	for _, r := range v.records {
 		if e, ok := v.set.Environment(r.Run); ok {
-			return describeMachine(e)
+			return view.MachineLine(e)
 		}
 	}
 	return ""
 }
 
-// describeMachine describes a machine in a line: "lab · Intel Xeon · 2 CPUs · linux 6.12 amd64 ·
-// kvm".
-func describeMachine(e results.Environment) string {
-	cpus := fmt.Sprintf("%d CPUs", e.CPUs)
-	if e.CPUs == 1 {
-		cpus = "1 CPU"
+// distinct lists what lines have, each value once.
+func distinct[L any](lines []L, of func(L) string) []string {
+	var out []string
+	for _, l := range lines {
+		if value := of(l); !slices.Contains(out, value) {
+			out = append(out, value)
+		}
 	}
-	return joinParts(e.Hostname, e.CPU, cpus, strings.TrimSpace(e.OS+" "+e.Kernel+" "+e.Arch), e.Virtualisation)
+	return out
 }
 
 func joinParts(parts ...string) string {
@@ -378,14 +348,4 @@ func (v selection) capacity(asked string) string {
 		return results.FormatSize(int64(back[0]))
 	}
 	return display("capacity", asked)
-}
-
-func joinWords(words ...string) string { return strings.TrimSpace(strings.Join(words, " ")) }
-
-// truncate cuts a text that is longer than most characters.
-func truncate(text string, most int) string {
-	if r := []rune(text); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return text
 }

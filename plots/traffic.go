@@ -1,13 +1,12 @@
 package plots
 
 import (
-	"cmp"
 	"fmt"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // targetCharts show how long a server takes for a message against the size of it, in all and for
@@ -38,7 +37,7 @@ func targetPanel(set *results.Set, of func(t results.Target, ns float64) float64
 			continue
 		}
 		var values []float64
-		for _, ns := range metricNamed("time").Values(t.Samples) {
+		for _, ns := range stat.MustMetric("time").Values(t.Samples) {
 			values = append(values, of(t, ns))
 		}
 		pt, ok := estimate(float64(t.Size), values)
@@ -48,7 +47,7 @@ func targetPanel(set *results.Set, of func(t results.Target, ns float64) float64
 		if t.Verdict != "ok" {
 			pt.Label = t.Verdict
 		}
-		p.Series = addPoint(p.Series, commandName(t.Command), pt)
+		p.Series = addPoint(p.Series, view.CommandName(t.Command), pt)
 	}
 	for i := range p.Series {
 		slices.SortFunc(p.Series[i].Points, byX)
@@ -85,18 +84,6 @@ func targetLimits(set *results.Set) []Guide {
 // maxNameLength is the number of characters of a foreign name that fit a legend or an axis.
 const maxNameLength = 60
 
-// commandName writes a command as a title, without the folders of the program.
-func commandName(command []string) string {
-	if len(command) == 0 {
-		return "?"
-	}
-	return truncate(strings.Join(append([]string{filepath.Base(command[0])}, command[1:]...), " "), maxNameLength)
-}
-
-// thresholds are message sizes at which something is known to change: a page and Linux's
-// PIPE_BUF, the usual capacity of a pipe, and two limits that are in use for a message.
-var thresholds = []int64{4 << 10, 64 << 10, 10 << 20, 16 << 20}
-
 // trafficCharts show a recording: the sizes of its messages, and how long each method took to
 // answer.
 func trafficCharts(set *results.Set) []Chart {
@@ -128,7 +115,7 @@ func sizeChart(set *results.Set) Chart {
 			p.Series = append(p.Series, Series{Name: dir, Shape: Curve, Points: cumulative(sizes[dir])})
 		}
 	}
-	for _, t := range thresholds {
+	for _, t := range view.Thresholds {
 		if float64(t) <= largest {
 			p.Guides = append(p.Guides, Guide{Vertical: true, Value: float64(t), Label: results.FormatSize(t)})
 		}
@@ -162,13 +149,16 @@ func methodChart(set *results.Set) Chart {
 		Y:        Axis{Scale: Category},
 		Notes:    []string{"p99 takes 1,000 replies of a method, p90 a hundred, p50 twenty; the slowest is always shown."},
 	}
-	times := replyTimes(set.Messages)
+	times := stat.ReplyTimes(set.Messages)
 	var p Panel
 	for _, q := range []string{"p50", "p90", "p99", "max"} {
 		p.Series = append(p.Series, Series{Name: q, Shape: Dots})
 	}
-	for row, method := range methodsOf(times) {
-		c.Y.Categories = append(c.Y.Categories, fmt.Sprintf("%s (%d)", truncate(method, maxNameLength), len(times[method])))
+	methods := stat.ByCount(times)
+	methods = methods[:min(len(methods), maxCategories)]
+	slices.Reverse(methods) // the most frequent on top
+	for row, method := range methods {
+		c.Y.Categories = append(c.Y.Categories, fmt.Sprintf("%s (%d)", view.Truncate(method, maxNameLength), len(times[method])))
 		l, err := results.NewLatency(times[method])
 		if err != nil {
 			continue // a histogram that it made itself always encodes
@@ -182,38 +172,4 @@ func methodChart(set *results.Set) Chart {
 	p.Series = slices.DeleteFunc(p.Series, func(s Series) bool { return len(s.Points) == 0 })
 	c.Panels = []Panel{p}
 	return c
-}
-
-// methodsOf lists the methods with the most replies, the most frequent last, which puts it on
-// top of the chart.
-func methodsOf(times map[string][]int64) []string {
-	var out []string
-	for method := range times {
-		out = append(out, method)
-	}
-	slices.SortFunc(out, func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(times[a]), len(times[b])), cmp.Compare(b, a))
-	})
-	return out[max(0, len(out)-maxCategories):]
-}
-
-// replyTimes pairs each request with the next reply of its id in the same recording.
-func replyTimes(messages []results.Message) map[string][]int64 {
-	type call struct{ run, id string }
-	open := map[call]results.Message{}
-	out := map[string][]int64{}
-	for _, m := range messages {
-		at := call{m.Run, string(m.ID)}
-		switch {
-		case len(m.ID) == 0:
-		case m.Dir == "request" && m.Method != "":
-			open[at] = m
-		case m.Dir == "reply" && m.Method == "":
-			if request, ok := open[at]; ok {
-				out[request.Method] = append(out[request.Method], m.T-request.T)
-				delete(open, at)
-			}
-		}
-	}
-	return out
 }

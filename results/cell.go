@@ -114,6 +114,16 @@ func (c Cell) Field(name string) string {
 	return ""
 }
 
+// ChunkSize returns the size in a framing's spec, in bytes; 0 if it has none.
+func ChunkSize(framing string) int {
+	_, size, _ := strings.Cut(framing, ":")
+	n, err := strconv.Atoi(size)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
 // varying names the fields in which cells differ, but for those named.
 func DifferingFields(cells []Cell, but ...string) []string {
 	values := make(map[string]map[string]bool)

@@ -22,6 +22,19 @@ type Probe struct {
 	Agrees     *bool  `json:"agrees,omitempty"`     // nil: not documented
 }
 
+// Number returns what was found if it is a number: a float64 once it was in a file.
+func (p Probe) Number() (float64, bool) {
+	switch n := p.Value.(type) {
+	case float64:
+		return n, true
+	case int:
+		return float64(n), true
+	case int64:
+		return float64(n), true
+	}
+	return 0, false
+}
+
 // EnvironmentFault begins the ID of a [Fault] of the machine itself, which
 // disturbs what is measured on it: "environment/governor".
 const EnvironmentFault = "environment/"

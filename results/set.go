@@ -46,6 +46,32 @@ func (s *Set) Machines() []string {
 	return out
 }
 
+// MachineName returns a short name that differs between the machines of the set: the system and
+// architecture; if several machines have those, the host name too; if several have that, the
+// beginning of the hash.
+func (s *Set) MachineName(id string) string {
+	var own Environment
+	for _, e := range s.Environments {
+		if e.Machine == id {
+			own = e
+		}
+	}
+	if own.OS == "" {
+		return "unknown"
+	}
+	others := func(same func(Environment) bool) bool {
+		return slices.ContainsFunc(s.Environments, func(e Environment) bool { return e.Machine != id && same(e) })
+	}
+	name := own.OS + "/" + own.Arch
+	if !others(func(e Environment) bool { return e.OS == own.OS && e.Arch == own.Arch }) {
+		return name
+	}
+	if own.Hostname != "" && !others(func(e Environment) bool { return e.Hostname == own.Hostname }) {
+		return name + " " + own.Hostname
+	}
+	return name + " " + ShortID(id)
+}
+
 // Add puts one line into the set, as reading it from a file would. A pointer,
 // or a line of another package, is ignored.
 func (s *Set) Add(line Line) {

@@ -48,10 +48,11 @@ func cellTable(rows []stat.Row, m *marks) Table {
 	if cells[0].Pattern == results.PatternRoundtrip {
 		figures = roundtripFigures
 	}
-	t := Table{Title: tableTitle(cells[0], differ), Columns: Columns(append([]string{"framing", ">message"}, differ...)...)}
+	t := Table{Title: tableTitle(cells[0], differ), Columns: Columns(append([]string{"`framing", ">message"}, differ...)...)}
 	for _, f := range figures {
 		t.Columns = append(t.Columns, Column{Title: f.title, Right: true})
 	}
+	t.Columns = append(t.Columns, Columns("@_warnings")...)
 	for _, r := range rows {
 		t.Rows = append(t.Rows, cellRow(r, differ, figures, m))
 	}
@@ -60,11 +61,7 @@ func cellTable(rows []stat.Row, m *marks) Table {
 
 // cellRow is one row; of a cell that has no samples it says why.
 func cellRow(r stat.Row, differ []string, figures []figure, m *marks) []string {
-	size := "recorded"
-	if r.Cell.Size > 0 || r.Cell.Messages == "" {
-		size = results.FormatSize(int64(r.Cell.Size))
-	}
-	row := []string{r.Cell.Framing + m.of(r), size}
+	row := []string{r.Cell.Framing + m.of(r), sizeText(r.Cell)}
 	for _, name := range differ {
 		row = append(row, results.ShortValue(name, r.Cell.Field(name)))
 	}
@@ -75,7 +72,15 @@ func cellRow(r stat.Row, differ []string, figures []figure, m *marks) []string {
 		}
 		row = append(row, text)
 	}
-	return row
+	return append(row, orDash(strings.Join(rowWarnings(r), "; ")))
+}
+
+// sizeText is the message size of a cell, which recorded messages do not have in common.
+func sizeText(c results.Cell) string {
+	if c.Size == 0 && c.Messages != "" {
+		return "recorded"
+	}
+	return results.FormatSize(int64(c.Size))
 }
 
 // emptyWord stands where a cell without samples has no figure.

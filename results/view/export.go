@@ -44,7 +44,7 @@ func writeFindingsCSV(w io.Writer, tables []Table) error {
 				return fmt.Errorf("write CSV: %w", err)
 			}
 		}
-		if err := t.writeCSV(w); err != nil {
+		if err := t.Write(w, FormatCSV); err != nil {
 			return err
 		}
 	}

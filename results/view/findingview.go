@@ -1,10 +1,12 @@
 package view
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -23,48 +25,114 @@ func findings(s *results.Set) []Table {
 	return out
 }
 
+// probeTable has a row for each step, and for each machine a column with what was found.
 func probeTable(s *results.Set) Table {
-	t := Table{Title: "What the pipes do", Columns: Columns("pipe", "step", ">value", "documented", "agrees", "+how")}
-	for _, p := range s.Probes {
-		agrees := "-"
-		if p.Agrees != nil {
-			agrees = map[bool]string{true: "yes", false: "NO"}[*p.Agrees]
+	t := Table{Title: "What the pipes do", Columns: Columns("pipe", "`step")}
+	machines, rows := byMachine(s, s.Probes, func(p results.Probe) string { return p.Run }, func(p results.Probe) string { return p.Pipe + " " + p.Step })
+	for _, id := range machines {
+		t.Columns = append(t.Columns, Column{Title: cmp.Or(machineTitle(s, id), "value"), Right: true})
+	}
+	t.Columns = append(t.Columns, Columns("~documented", "!agrees", "+~how")...)
+	for _, found := range rows {
+		var first results.Probe
+		var values, documented, agree, differ []string
+		for _, id := range machines {
+			p, ok := found[id]
+			if !ok {
+				values = append(values, "-")
+				continue
+			}
+			first = p
+			values = append(values, valueText(p))
+			if p.Documented != "" && !slices.Contains(documented, p.Documented) {
+				documented = append(documented, p.Documented)
+			}
+			switch {
+			case p.Agrees == nil:
+			case *p.Agrees:
+				agree = append(agree, id)
+			default:
+				differ = append(differ, machineTitle(s, id))
+			}
 		}
-		t.Append(orDash(p.Pipe), p.Step, valueText(p.Value, p.Unit), orDash(p.Documented), agrees, p.How)
+		agrees := "-"
+		switch {
+		case len(differ) > 0:
+			agrees = strings.TrimSpace("NO " + strings.Join(differ, ", "))
+		case len(agree) > 0:
+			agrees = "yes"
+		}
+		row := append([]string{orDash(first.Pipe), first.Step}, values...)
+		t.Append(append(row, orDash(joinParts(documented...)), agrees, first.How)...)
 	}
 	return t
 }
 
 func faultTable(s *results.Set) Table {
-	t := Table{Title: "How stdio fails", Columns: Columns("fault", "verdict", "evidence", "advice")}
+	t := Table{Title: "How stdio fails", Columns: Columns("`fault", "machine", "!verdict", "~evidence", "~advice", "@`again")}
 	for _, f := range s.Faults {
 		if !f.IsEnvironment() {
-			t.Append(f.ID, f.Verdict, evidenceText(f.Evidence), orDash(f.Advice))
+			t.Append(f.ID, machineOf(s, f.Run), f.Verdict, evidenceText(f.Evidence), orDash(f.Advice), reproduceCommand(s, f))
 		}
 	}
 	return t
 }
 
 func environmentTable(s *results.Set) Table {
-	t := Table{Title: "What disturbs measurements on this machine", Columns: Columns("what", "found", "+evidence", "remedy")}
+	t := Table{Title: "What disturbs measurements on this machine", Columns: Columns("`what", "machine", "~found", "+~evidence", "~remedy")}
 	for _, f := range s.Faults {
 		if f.IsEnvironment() {
-			t.Append(strings.TrimPrefix(f.ID, results.EnvironmentFault), f.Verdict, evidenceText(f.Evidence), orDash(f.Advice))
+			t.Append(strings.TrimPrefix(f.ID, results.EnvironmentFault), machineOf(s, f.Run), f.Verdict, evidenceText(f.Evidence), orDash(f.Advice))
 		}
 	}
 	return t
 }
 
+// claimTable has a row for each claim, and for each machine a column with its verdict. A claim that
+// a machine judged more than once has a row each time.
 func claimTable(s *results.Set) Table {
-	t := Table{Title: "What the documents say, and whether it is so here", Columns: Columns("seed", "claim", "verdict", "figure", "why")}
-	for _, c := range s.Claims {
-		t.Append(c.Seed, c.Claim, c.Verdict, orDash(c.Figure), c.Why)
+	t := Table{Title: "What the documents say, and whether it is so here", Columns: Columns("seed", "@`id", "~claim")}
+	claims := slices.SortedStableFunc(slices.Values(s.Claims), func(a, b results.Claim) int {
+		return cmp.Or(strings.Compare(a.Seed, b.Seed), strings.Compare(a.ID, b.ID))
+	})
+	machines, rows := byMachine(s, claims, func(c results.Claim) string { return c.Run }, func(c results.Claim) string { return c.Seed + " " + cmp.Or(c.ID, c.Claim) })
+	for _, id := range machines {
+		t.Columns = append(t.Columns, Column{Title: cmp.Or(machineTitle(s, id), "verdict"), Style: Verdict})
+	}
+	t.Columns = append(t.Columns, Columns("~figure", "~why")...)
+	for _, judged := range rows {
+		var first results.Claim
+		var verdicts, figures, whys []string
+		for _, id := range machines {
+			c, ok := judged[id]
+			verdicts = append(verdicts, orDash(c.Verdict))
+			if !ok {
+				continue
+			}
+			first = c
+			figures, whys = append(figures, machineTitle(s, id)+": "+c.Figure), append(whys, machineTitle(s, id)+": "+c.Why)
+		}
+		row := append([]string{first.Seed, first.ID, first.Claim}, verdicts...)
+		t.Append(append(row, orDash(onceOrEach(figures)), onceOrEach(whys))...)
 	}
 	return t
 }
 
+// onceOrEach returns what machines say, "MACHINE: TEXT" each: the text alone if it is the same for
+// all of them.
+func onceOrEach(said []string) string {
+	texts := distinct(said, func(s string) string {
+		_, text, _ := strings.Cut(s, ": ")
+		return text
+	})
+	if len(texts) == 1 {
+		return texts[0]
+	}
+	return joinParts(said...)
+}
+
 func targetTable(s *results.Set) Table {
-	t := Table{Title: "What the servers did", Columns: Columns("command", "protocol", ">message", "verdict", ">request limit", ">reply limit", ">searched to", ">time/msg", "warnings")}
+	t := Table{Title: "What the servers did", Columns: Columns("`command", "machine", "protocol", ">message", "!verdict", ">request limit", ">reply limit", ">searched to", ">time/msg", "@~evidence", "_warnings")}
 	for _, g := range s.Targets {
 		size, each := "-", "-"
 		if g.Size > 0 {
@@ -73,18 +141,29 @@ func targetTable(s *results.Set) Table {
 		if e := stat.Median(stat.MustMetric("time").Values(g.Samples)); e.N > 0 {
 			each = results.FormatDuration(e.Median) + spreadText(e)
 		}
-		t.Append(strings.Join(g.Command, " "), g.Protocol, size, g.Verdict,
-			sizeOrDash(g.RequestLimit), sizeOrDash(g.ReplyLimit), sizeOrDash(g.SearchedTo), each, orDash(strings.Join(g.Warnings, "; ")))
+		t.Append(strings.Join(g.Command, " "), machineOf(s, g.Run), g.Protocol, size, g.Verdict,
+			sizeOrDash(g.RequestLimit), sizeOrDash(g.ReplyLimit), sizeOrDash(g.SearchedTo), each, evidenceText(g.Evidence), orDash(strings.Join(g.Warnings, "; ")))
 	}
 	return t
 }
 
+// recommendedMark marks the chunk size that tune recommends.
+const recommendedMark = "<- this one"
+
 func tuneTable(s *results.Set) Table {
-	t := Table{Title: "What chunk sizes cost", Columns: Columns("framing", ">message", ">GB/s", ">p50", ">p99", "evidence", "recommended", "warnings")}
+	t := Table{Title: "What chunk sizes cost", Columns: Columns("machine", "@>run", "`framing", ">message", "@>reader", "@sender", ">GB/s", ">p50", ">p99", "~evidence", "!recommended", "_warnings")}
+	runs := distinct(s.Tunes, func(u results.Tune) string { return u.Run })
 	for _, u := range s.Tunes {
 		r := stat.SampleRow("", u.Cell, u.Samples)
-		recommended := map[bool]string{true: "<- this one", false: "-"}[u.Recommended]
-		t.Append(u.Cell.Framing, results.FormatSize(int64(u.Cell.Size)), scaledEstimate("goodput", 1e-9)(r),
+		run, reader := "-", "full speed"
+		if len(runs) > 1 {
+			run = strconv.Itoa(1 + slices.Index(runs, u.Run))
+		}
+		if u.Cell.Drain > 0 {
+			reader = results.FormatGoodput(float64(u.Cell.Drain))
+		}
+		recommended := map[bool]string{true: recommendedMark, false: "-"}[u.Recommended]
+		t.Append(machineOf(s, u.Run), run, u.Cell.Framing, results.FormatSize(int64(u.Cell.Size)), reader, orDash(u.Cell.Sender), scaledEstimate("goodput", 1e-9)(r),
 			percentileText(func(l results.Latency) *int64 { return l.P50NS })(r), percentileText(func(l results.Latency) *int64 { return l.P99NS })(r),
 			evidenceText(u.Evidence), recommended, orDash(strings.Join(append(r.Warnings, u.Warnings...), "; ")))
 	}
@@ -92,7 +171,7 @@ func tuneTable(s *results.Set) Table {
 }
 
 func noiseTable(s *results.Set) Table {
-	t := Table{Title: "How far figures move between runs that nothing distinguishes", Columns: Columns("framing", ">message", "placement", "pattern", "metric", ">median", ">runs", ">spread", ">least change")}
+	t := Table{Title: "How far figures move between runs that nothing distinguishes", Columns: Columns("machine", "`framing", ">message", "placement", "pattern", "metric", ">median", ">runs", ">spread", ">least change")}
 	for _, n := range s.Noise {
 		median := "-"
 		if e := stat.Median(n.Values); e.N > 0 {
@@ -101,7 +180,7 @@ func noiseTable(s *results.Set) Table {
 				median = m.Format(e.Median)
 			}
 		}
-		t.Append(n.Cell.Framing, results.FormatSize(int64(n.Cell.Size)), n.Cell.Placement, n.Cell.Pattern, n.Metric, median, fmt.Sprint(len(n.Values)), results.FormatPercent(100*n.Spread), leastChange(n))
+		t.Append(orDash(machineTitle(s, n.Machine)), n.Cell.Framing, results.FormatSize(int64(n.Cell.Size)), n.Cell.Placement, n.Cell.Pattern, n.Metric, median, fmt.Sprint(len(n.Values)), results.FormatPercent(100*n.Spread), leastChange(n))
 	}
 	return t
 }
@@ -125,14 +204,11 @@ func messageTable(s *results.Set) Table {
 }
 
 // valueText is what a probe found, sizes and times with their units.
-func valueText(value any, unit string) string {
-	if n, ok := value.(float64); ok {
-		if unit == "" {
-			return results.FormatNumber(n, 3)
-		}
-		return results.FormatUnit(n, unit)
+func valueText(p results.Probe) string {
+	if n, ok := p.Number(); ok {
+		return results.FormatUnit(n, p.Unit)
 	}
-	return strings.TrimSpace(fmt.Sprint(value) + " " + unit)
+	return strings.TrimSpace(fmt.Sprint(p.Value) + " " + p.Unit)
 }
 
 // evidenceText is a finding's evidence on one line, by name.

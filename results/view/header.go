@@ -21,7 +21,7 @@ func headers(environments []results.Environment) []string {
 	for _, e := range environments {
 		lines := environmentLines(e)
 		if several {
-			lines[0] = joined([]string{"machine " + results.ShortID(e.Machine), e.Hostname, lines[0]})
+			lines[0] = joinParts("machine "+results.ShortID(e.Machine), e.Hostname, lines[0])
 		}
 		for _, line := range lines {
 			if !slices.Contains(out, line) {
@@ -58,7 +58,7 @@ func environmentLines(e results.Environment) []string {
 	if e.ClockNS > 0 {
 		run = append(run, "clock "+results.FormatDuration(e.ClockNS)+" a reading")
 	}
-	return []string{joined(machine), joined(run)}
+	return []string{joinParts(machine...), joinParts(run...)}
 }
 
 func labelled(label, value string) string {
@@ -68,6 +68,7 @@ func labelled(label, value string) string {
 	return label + value
 }
 
-func joined(parts []string) string {
+// joinParts joins the parts that are not empty.
+func joinParts(parts ...string) string {
 	return strings.Join(stat.Filter(parts, func(s string) bool { return s != "" }), " · ")
 }

@@ -27,17 +27,32 @@ type Column struct {
 	Title  string
 	Right  bool // numbers stand to the right
 	Detail bool // left out where a person reads it: in text and markdown
-	Width  int  // at which a cell's words go on in its next line, in text; 0 is 44
+	Page   bool // left out everywhere but on a page
+	Style  Style
+	Width  int // at which a cell's words go on in its next line, in text; 0 is 44
 }
 
-// Columns makes columns of titles. One that begins with ">" stands to the right,
-// one that begins with "+" is a detail.
+// Columns makes columns of titles, each with a sign before it for each thing that is special: ">"
+// aligns it to the right, "+" makes it a detail, "@" shows it on pages alone; "`" is the style
+// [Code], "~" [Long], "!" [Verdict], "_" [Below].
 func Columns(titles ...string) []Column {
 	out := make([]Column, len(titles))
 	for i, t := range titles {
-		t, right := strings.CutPrefix(t, ">")
-		t, detail := strings.CutPrefix(t, "+")
-		out[i] = Column{Title: t, Right: right, Detail: detail}
+		title := strings.TrimLeft(t, ">+@`~!_")
+		c := Column{Title: title}
+		for _, sign := range strings.TrimSuffix(t, title) {
+			switch sign {
+			case '>':
+				c.Right = true
+			case '+':
+				c.Detail = true
+			case '@':
+				c.Page = true
+			default:
+				c.Style = map[rune]Style{'`': Code, '~': Long, '!': Verdict, '_': Below}[sign]
+			}
+		}
+		out[i] = c
 	}
 	return out
 }
@@ -48,6 +63,7 @@ func (t *Table) Append(row ...string) { t.Rows = append(t.Rows, row) }
 // Write writes the table: as text for a terminal, as markdown with its title in
 // bold, as CSV without the title, or as a JSON array of objects.
 func (t Table) Write(w io.Writer, format Format) error {
+	t = t.without(func(i int) bool { return t.Columns[i].Page })
 	switch format {
 	case FormatTable:
 		return t.without(func(i int) bool { return t.Columns[i].Detail }).writeText(w)

@@ -204,6 +204,9 @@ func rowWarnings(r stat.Row) []string {
 
 // of is "[1,3]" for a row's warnings, "" for none.
 func (m *marks) of(r stat.Row) string {
+	if m == nil { // a page has the warnings below the row
+		return ""
+	}
 	var numbers []string
 	for _, w := range rowWarnings(r) {
 		numbers = append(numbers, fmt.Sprint(slices.Index(m.all, w)+1))

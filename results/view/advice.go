@@ -1,0 +1,161 @@
+package view
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// A tuneQuestion is what runs of tune were asked. The answers to one question belong together.
+type tuneQuestion struct {
+	machine   string
+	objective string
+	cell      results.Cell // without what tune varies
+}
+
+// A tuneAnswer is what one run recommends, the sizes that are equivalent in it, and the sizes that
+// another run may recommend within its margin.
+type tuneAnswer struct {
+	run                  string
+	chunk                int
+	equivalent, possible []int
+	flat                 bool // all sizes are equivalent
+}
+
+// tuneAdvice says what tune recommends, in a sentence for each question, and how many of its runs
+// were not conclusive. It compares runs that were asked the same question.
+func tuneAdvice(s *results.Set) []string {
+	var asked []tuneQuestion
+	answers := map[tuneQuestion][]tuneAnswer{}
+	for _, u := range s.Tunes {
+		if !u.Recommended {
+			continue
+		}
+		q := questionOf(s, u)
+		if len(answers[q]) == 0 {
+			asked = append(asked, q)
+		}
+		if !slices.ContainsFunc(answers[q], func(a tuneAnswer) bool { return a.run == u.Run }) {
+			flat, _ := u.Evidence["flat"].(bool) // absent if the size matters
+			answers[q] = append(answers[q], tuneAnswer{u.Run, results.ChunkSize(u.Cell.Framing), sizesIn(u, "alike"), sizesIn(u, "possible"), flat})
+		}
+	}
+	var out []string
+	for _, q := range asked {
+		out = append(out, "For a chunk size "+questionText(s, q, asked)+": "+agreement(answers[q])+".")
+	}
+	return append(out, inconclusiveRuns(s)...)
+}
+
+// inconclusiveRuns says of each machine how many runs of tune recommend nothing.
+func inconclusiveRuns(s *results.Set) []string {
+	decided := map[string]bool{}
+	for _, u := range s.Tunes {
+		decided[u.Run] = decided[u.Run] || u.Recommended
+	}
+	runs := map[string]int{}
+	for _, run := range distinct(s.Tunes, func(u results.Tune) string { return u.Run }) {
+		if !decided[run] {
+			runs[s.Machine(run)]++
+		}
+	}
+	var out []string
+	for _, id := range distinct(s.Tunes, func(u results.Tune) string { return s.Machine(u.Run) }) {
+		if n := runs[id]; n > 0 {
+			out = append(out, fmt.Sprintf("For a chunk size %s, %s could not tell: noise hid it, or the time was too short; stop what else runs, or give it more time (--max-time).",
+				onMachine(s, id), results.FormatCount(n, "run")))
+		}
+	}
+	return out
+}
+
+func questionOf(s *results.Set, u results.Tune) tuneQuestion {
+	q := tuneQuestion{machine: s.Machine(u.Run), cell: u.Cell}
+	q.objective, _ = u.Evidence["objective"].(string) // old files have none
+	q.cell.Framing, q.cell.Drain, q.cell.Sender = "", 0, ""
+	return q
+}
+
+// sizesIn returns the sizes that a recommendation's evidence lists, and its own.
+func sizesIn(u results.Tune, name string) []int {
+	sizes := []int{results.ChunkSize(u.Cell.Framing)}
+	var said []int
+	text, err := json.Marshal(u.Evidence[name])
+	if err == nil && json.Unmarshal(text, &said) == nil {
+		sizes = append(sizes, said...)
+	}
+	slices.Sort(sizes)
+	return slices.Compact(sizes)
+}
+
+// questionText writes what distinguishes a question from the others.
+func questionText(s *results.Set, q tuneQuestion, all []tuneQuestion) string {
+	words := []string{onMachine(s, q.machine)}
+	if q.objective != "" && slices.ContainsFunc(all, func(o tuneQuestion) bool { return o.objective != q.objective }) {
+		words = append(words, "objective "+q.objective)
+	}
+	var cells []results.Cell
+	for _, o := range all {
+		cells = append(cells, o.cell)
+	}
+	for _, name := range results.DifferingFields(cells) {
+		switch value := q.cell.Field(name); {
+		case name == "size" && q.cell.Size > 0:
+			words = append(words, sizeText(q.cell)+" messages")
+		case value != "" && name != "size":
+			words = append(words, titlePart(name, value))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// onMachine is "on linux/amd64", or "on this machine" if it is the only one.
+func onMachine(s *results.Set, id string) string {
+	if name := machineTitle(s, id); name != "" {
+		return "on " + name
+	}
+	return "on this machine"
+}
+
+// agreement compares what runs that were asked the same question answer.
+func agreement(runs []tuneAnswer) string {
+	var named []int
+	for _, a := range runs {
+		named = append(named, a.chunk)
+	}
+	slices.Sort(named)
+	named = slices.Compact(named)
+	agree := !slices.ContainsFunc(runs, func(a tuneAnswer) bool {
+		return slices.ContainsFunc(named, func(n int) bool { return !slices.Contains(a.possible, n) })
+	})
+	switch {
+	case !slices.ContainsFunc(runs, func(a tuneAnswer) bool { return !a.flat }):
+		return "the size does not matter: all that were measured are within 5 % of the best"
+	case len(named) > 1 && agree:
+		return fmt.Sprintf("use %s: %d runs recommend these, between which runs can see no difference", listSizes(named, "or"), len(runs))
+	case len(named) > 1:
+		return fmt.Sprintf("%d runs recommend %s, and differ by more than runs do by themselves, so that none of them is an answer: measure again on a machine that does nothing else", len(runs), listSizes(named, "and"))
+	case len(runs) > 1:
+		return fmt.Sprintf("use %s, as all of %d runs recommend", listSizes(named, "or"), len(runs))
+	}
+	if rest := stat.Filter(runs[0].equivalent, func(n int) bool { return n != runs[0].chunk }); len(rest) > 0 {
+		return fmt.Sprintf("use %s (within 5 %% of the best: %s)", listSizes(named, "or"), listSizes(rest, "and"))
+	}
+	return "use " + listSizes(named, "or")
+}
+
+// listSizes writes sizes as a person lists them: "4 KiB, 8 KiB or 16 KiB".
+func listSizes(sizes []int, last string) string {
+	var words []string
+	for _, n := range sizes {
+		words = append(words, results.FormatSize(int64(n)))
+	}
+	if n := len(words); n > 1 {
+		return strings.Join(words[:n-1], ", ") + " " + last + " " + words[n-1]
+	}
+	return words[0]
+}

@@ -1,0 +1,194 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// machineTitle returns the name of a machine, "" if it is the only one of the set.
+func machineTitle(s *results.Set, id string) string {
+	if len(s.Machines()) < 2 {
+		return ""
+	}
+	return s.MachineName(id)
+}
+
+// machineOf returns the name of a run's machine for a cell, "-" if there is only one.
+func machineOf(s *results.Set, run string) string { return orDash(machineTitle(s, s.Machine(run))) }
+
+// byMachine lists the machines that lines were found on, and lays out what each of them found of
+// the same thing in a row. What a machine found more than once has a row each time.
+func byMachine[L any](s *results.Set, lines []L, run, key func(L) string) (machines []string, rows []map[string]L) {
+	at := map[string]int{}
+	times := map[string]int{}
+	for _, l := range lines {
+		machine := s.Machine(run(l))
+		id := fmt.Sprintf("%s %d", key(l), times[machine+key(l)])
+		times[machine+key(l)]++
+		if _, ok := at[id]; !ok {
+			at[id] = len(rows)
+			rows = append(rows, map[string]L{})
+		}
+		rows[at[id]][machine] = l
+	}
+	return distinct(lines, func(l L) string { return s.Machine(run(l)) }), rows
+}
+
+// firstRuns returns the environment of the first run on each machine.
+func firstRuns(s *results.Set) []results.Environment {
+	var out []results.Environment
+	for _, e := range s.Environments {
+		if !slices.ContainsFunc(out, func(o results.Environment) bool { return o.Machine == e.Machine }) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// machineTable compares the machines: a column each.
+func machineTable(s *results.Set) Table {
+	machines := firstRuns(s)
+	t := Table{Columns: Columns("")}
+	for _, e := range machines {
+		t.Columns = append(t.Columns, Column{Title: s.MachineName(e.Machine)})
+	}
+	for _, f := range machineFields {
+		row := []string{f.title}
+		for _, e := range machines {
+			row = append(row, f.of(e))
+		}
+		if strings.Join(row[1:], "") != "" {
+			t.Append(row...)
+		}
+	}
+	return t
+}
+
+// machineFields are what a page tells of a machine, in its order.
+var machineFields = []struct {
+	title string
+	of    func(results.Environment) string
+}{
+	{"host", func(e results.Environment) string { return e.Hostname }},
+	{"operating system", func(e results.Environment) string { return strings.TrimSpace(e.OS + " " + e.Kernel) }},
+	{"architecture", func(e results.Environment) string { return e.Arch }},
+	{"processor", func(e results.Environment) string { return e.CPU }},
+	{"CPUs", func(e results.Environment) string { return positive(e.CPUs, strconv.Itoa(e.CPUs)) }},
+	{"topology", func(e results.Environment) string { return e.Topology }},
+	{"page", func(e results.Environment) string { return positive(e.PageSize, results.FormatSize(int64(e.PageSize))) }},
+	{"largest pipe", func(e results.Environment) string {
+		return positive(e.PipeMaxSize, results.FormatSize(int64(e.PipeMaxSize)))
+	}},
+	{"virtualisation", func(e results.Environment) string { return e.Virtualisation }},
+	{"governor", func(e results.Environment) string { return e.Governor }},
+	{"load", func(e results.Environment) string { return fmt.Sprintf("%.2f", e.Load1) }},
+	{"clock", func(e results.Environment) string {
+		return positive(int(e.ClockNS*1e3), results.FormatDuration(e.ClockNS)+" a reading")
+	}},
+	{"Go", func(e results.Environment) string { return e.Go }},
+	{"pipebench", func(e results.Environment) string { return e.Version }},
+}
+
+// positive returns the text if n is above 0, else "".
+func positive(n int, text string) string {
+	if n <= 0 {
+		return ""
+	}
+	return text
+}
+
+// machineComparison has a row for each cell of a pattern that at least two machines measured.
+func machineComparison(s *results.Set, rows []stat.Row, pattern string) Table {
+	rows = stat.Filter(rows, func(r stat.Row) bool { return r.Cell.Pattern == pattern })
+	var cells []results.Cell
+	byCell := map[results.Cell]map[string]stat.Row{}
+	for _, r := range rows {
+		if byCell[r.Cell] == nil {
+			byCell[r.Cell] = map[string]stat.Row{}
+			cells = append(cells, r.Cell)
+		}
+		byCell[r.Cell][r.Machine] = r
+	}
+	differ := results.DifferingFields(cells, "framing", "size", "pattern")
+	t := Table{
+		Title:   map[string]string{"stream": "Goodput vs raw", results.PatternRoundtrip: "Round-trip time vs raw"}[pattern],
+		Columns: Columns(slices.Concat([]string{"`framing", ">message"}, differ)...),
+	}
+	for _, id := range s.Machines() {
+		t.Columns = append(t.Columns, Column{Title: s.MachineName(id), Right: true})
+	}
+	for _, c := range cells {
+		if len(byCell[c]) < 2 {
+			continue
+		}
+		row := []string{c.Framing, sizeText(c)}
+		for _, name := range differ {
+			row = append(row, results.ShortValue(name, c.Field(name)))
+		}
+		for _, id := range s.Machines() {
+			r, ok := byCell[c][id]
+			row = append(row, vsRawText(r, ok))
+		}
+		t.Append(row...)
+	}
+	return t
+}
+
+// vsRawText is a cell relative to raw on the same machine, and behind it the absolute figure:
+// goodput, or p50 of a round trip.
+func vsRawText(r stat.Row, measured bool) string {
+	switch {
+	case !measured:
+		return "not measured"
+	case r.Samples == 0:
+		return emptyWord(r)
+	}
+	absolute := results.FormatGoodput(r.Estimates["goodput"].Median)
+	if r.Cell.Pattern == results.PatternRoundtrip {
+		if l, ok := r.PrimaryLatency(); ok && l.P50NS != nil {
+			absolute = "p50 " + results.FormatDuration(float64(*l.P50NS))
+		}
+	}
+	switch {
+	case r.Cell.Framing == results.FramingRaw:
+		return "1 (" + absolute + ")"
+	case r.ToRaw == nil:
+		return absolute
+	}
+	return ratioText(r.ToRaw) + " (" + absolute + ")"
+}
+
+// machineLimits has the best figures of each machine and placement: raw goodput, and the shortest
+// raw round trip.
+func machineLimits(s *results.Set, rows []stat.Row) Table {
+	t := Table{Title: "Limits of each machine", Columns: Columns("machine", "placement", ">best raw goodput", ">shortest raw round trip, p50")}
+	for _, id := range s.Machines() {
+		own := stat.Filter(rows, func(r stat.Row) bool { return r.Machine == id && r.Cell.Framing == results.FramingRaw })
+		for _, placement := range distinct(own, func(r stat.Row) string { return r.Cell.Placement }) {
+			var most, least float64
+			goodput, trip := "-", "-"
+			for _, r := range own {
+				if r.Cell.Placement != placement {
+					continue
+				}
+				if e := r.Estimates["goodput"]; r.Cell.Pattern != results.PatternRoundtrip && e.Median > most {
+					most, goodput = e.Median, results.FormatGoodput(e.Median)+" at "+sizeText(r.Cell)
+				}
+				l, ok := r.PrimaryLatency()
+				if ok && r.Cell.Pattern == results.PatternRoundtrip && l.P50NS != nil && (least == 0 || float64(*l.P50NS) < least) {
+					least = float64(*l.P50NS)
+					trip = results.FormatDuration(least) + " at " + sizeText(r.Cell)
+				}
+			}
+			if goodput != "-" || trip != "-" {
+				t.Append(s.MachineName(id), placement, goodput, trip)
+			}
+		}
+	}
+	return t
+}

@@ -1,0 +1,293 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// A Section is what a page says about one kind of record.
+type Section struct {
+	ID       string
+	Title    string
+	Lead     []string // sentences before the tables
+	Tables   []Table
+	Notes    []string // small print after them
+	Commands []string // that reproduce it
+}
+
+// Sections lists what a page says about a set, in the order in which a person asks: what it means,
+// where it was measured, and then each kind of record that the set holds. Without a record it is
+// empty.
+func Sections(s *results.Set) []Section {
+	sum := Summarise(s)
+	var found []Section
+	for _, section := range []Section{
+		measurementSection(s, sum), comparisonSection(s, sum), tuneSection(s), probeSection(s), claimSection(s),
+		faultSection(s), serverSection(s), recordingSection(s), noiseSection(s),
+	} {
+		if section.Title == "" {
+			continue
+		}
+		section.Tables = stat.Filter(section.Tables, func(t Table) bool { return len(t.Rows) > 0 })
+		found = append(found, section)
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	out := []Section{answerSection(s, sum, found)}
+	if machines := machineTable(s); len(machines.Columns) > 1 {
+		about := Section{ID: "machines", Title: "Machines", Tables: []Table{machines}}
+		if n := len(s.Machines()); len(s.Environments) > n {
+			about.Notes = []string{fmt.Sprintf("%d runs on these machines are put together; load and clock are those of the first.", len(s.Environments))}
+		}
+		out = append(out, about)
+	}
+	out = append(out, found...)
+	for i := range out {
+		nameMachines(s, &out[i])
+	}
+	return out
+}
+
+// nameMachines replaces the beginnings of hashes, by which sentences and titles know machines, with
+// the machines' names.
+func nameMachines(s *results.Set, section *Section) {
+	var pairs []string
+	for _, id := range s.Machines() {
+		pairs = append(pairs, "machine "+results.ShortID(id), s.MachineName(id))
+	}
+	rename := strings.NewReplacer(pairs...)
+	section.Lead = slices.Clone(section.Lead)
+	for i := range section.Lead {
+		section.Lead[i] = rename.Replace(section.Lead[i])
+	}
+	for i := range section.Tables {
+		section.Tables[i].Title = rename.Replace(section.Tables[i].Title)
+	}
+}
+
+// Lead says in a line what a set is about: its machine, or how many there are, its runs and dates.
+func Lead(s *results.Set) string {
+	var first, last time.Time
+	for _, e := range s.Environments {
+		if first.IsZero() || e.Time.Before(first) {
+			first = e.Time
+		}
+		if e.Time.After(last) {
+			last = e.Time
+		}
+	}
+	when := ""
+	if !first.IsZero() {
+		when = first.UTC().Format("2 January 2006")
+		if to := last.UTC().Format("2 January 2006"); to != when {
+			when += " to " + to
+		}
+	}
+	machines := firstRuns(s)
+	where := results.FormatCount(len(machines), "machine")
+	if len(machines) == 1 {
+		where = MachineLine(machines[0])
+	}
+	return joinParts(where, results.FormatCount(len(s.Environments), "run"), when)
+}
+
+// MachineLine describes a machine in a line: "lab · Intel Xeon · 2 CPUs · linux 6.12 amd64 · kvm".
+func MachineLine(e results.Environment) string {
+	return joinParts(e.Hostname, e.CPU, results.FormatCount(e.CPUs, "CPU"), strings.TrimSpace(e.OS+" "+e.Kernel+" "+e.Arch), e.Virtualisation)
+}
+
+// answerSection says what the whole set means.
+func answerSection(s *results.Set, sum Summary, found []Section) Section {
+	out := Section{ID: "answer", Title: "The answer"}
+	out.Lead = slices.Concat(sum.Meaning, tuneAdvice(s), probeAgreement(s), verdictCounts(s), trafficSummary(s))
+	if len(out.Lead) > 0 {
+		return out
+	}
+	for _, f := range found {
+		holds := stat.Filter([]string{results.FormatCount(len(f.Lead), "sentence"), results.FormatCount(len(f.Tables), "table")}, func(s string) bool { return s != "" })
+		out.Notes = append(out.Notes, f.Title+": "+strings.Join(holds, ", "))
+	}
+	return out
+}
+
+// verdictCounts counts the verdicts of claims and faults, and names the limits of servers.
+func verdictCounts(s *results.Set) []string {
+	var out []string
+	if n := len(s.Claims); n > 0 {
+		verdicts := countWords(s.Claims, func(c results.Claim) string { return c.Verdict }, "holds", "refuted", "depends", "not-testable-here")
+		out = append(out, fmt.Sprintf("Of %s judged: %s.", results.FormatCount(n, "claim"), verdicts))
+	}
+	if faults := stdioFaults(s); len(faults) > 0 {
+		verdicts := countWords(faults, func(f results.Fault) string { return f.Verdict })
+		out = append(out, fmt.Sprintf("Of %s of failures reproduced: %s.", results.FormatCount(len(faults), "case"), verdicts))
+	}
+	for _, t := range s.Targets {
+		if t.RequestLimit != nil {
+			out = append(out, fmt.Sprintf("%s takes requests of up to %d bytes.", CommandName(t.Command), *t.RequestLimit))
+		}
+		if t.ReplyLimit != nil {
+			out = append(out, fmt.Sprintf("%s gives replies of up to %d bytes.", CommandName(t.Command), *t.ReplyLimit))
+		}
+	}
+	return out
+}
+
+// countWords counts lines by their verdict, "holds 3, refuted 1": the verdicts given first, the
+// others as they first appear.
+func countWords[L any](lines []L, verdict func(L) string, first ...string) string {
+	counts := map[string]int{}
+	for _, l := range lines {
+		counts[verdict(l)]++
+	}
+	var parts []string
+	for _, v := range distinct(slices.Concat(first, distinct(lines, verdict)), func(v string) string { return v }) {
+		if counts[v] > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", strings.ReplaceAll(v, "-", " "), counts[v]))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// commandsOf lists the command lines of the runs that lines are from, each once, or the usual
+// command if the files do not tell.
+func commandsOf[L any](s *results.Set, lines []L, run func(L) string, usual string) []string {
+	runs := distinct(lines, run)
+	own := stat.Filter(s.Environments, func(e results.Environment) bool { return e.Command != "" && slices.Contains(runs, e.Run) })
+	if len(own) == 0 {
+		return []string{usual}
+	}
+	return distinct(own, func(e results.Environment) string { return e.Command })
+}
+
+func measurementSection(s *results.Set, sum Summary) Section {
+	if len(sum.Rows) == 0 {
+		return Section{}
+	}
+	return Section{
+		ID:       "measurements",
+		Title:    "Measurements",
+		Tables:   cellTables(sum.Rows, nil),
+		Notes:    sum.Notes,
+		Commands: commandsOf(s, s.Records, func(r results.Record) string { return r.Run }, "pipebench run"),
+	}
+}
+
+// comparisonSection compares machines by what the same machine does with raw messages.
+func comparisonSection(s *results.Set, sum Summary) Section {
+	tables := []Table{machineComparison(s, sum.Rows, "stream"), machineComparison(s, sum.Rows, results.PatternRoundtrip), machineLimits(s, sum.Rows)}
+	if len(s.Machines()) < 2 || !slices.ContainsFunc(tables, func(t Table) bool { return len(t.Rows) > 0 }) {
+		return Section{}
+	}
+	return Section{
+		ID:     "side-by-side",
+		Title:  "Side by side",
+		Lead:   []string{"Absolute figures of two machines say little. So each cell is compared with what the same machine does with raw messages of that size: a share of its goodput, a multiple of its round-trip time. The absolute figure stands behind."},
+		Tables: tables,
+	}
+}
+
+func tuneSection(s *results.Set) Section {
+	if len(s.Tunes) == 0 {
+		return Section{}
+	}
+	return Section{
+		ID:       "chunk-size",
+		Title:    "Choosing a chunk size",
+		Lead:     []string{"Chunks cost goodput and CPU. What they buy is that a small message need not wait for the whole of a large one; how long it waits depends on the pipe's capacity, the chunk, and the reader's rate."},
+		Tables:   []Table{tuneTable(s)},
+		Commands: commandsOf(s, s.Tunes, func(u results.Tune) string { return u.Run }, "pipebench tune"),
+	}
+}
+
+func probeSection(s *results.Set) Section {
+	if len(s.Probes) == 0 {
+		return Section{}
+	}
+	return Section{
+		ID:       "pipes",
+		Title:    "What the pipes do",
+		Lead:     probeAgreement(s),
+		Tables:   []Table{probeTable(s)},
+		Commands: commandsOf(s, s.Probes, func(p results.Probe) string { return p.Run }, "pipebench probe"),
+	}
+}
+
+// probeAgreement counts how the probes compare with the documented rules.
+func probeAgreement(s *results.Set) []string {
+	documented := stat.Filter(s.Probes, func(p results.Probe) bool { return p.Agrees != nil })
+	agree := len(stat.Filter(documented, func(p results.Probe) bool { return *p.Agrees }))
+	switch {
+	case len(s.Probes) == 0:
+		return nil
+	case len(documented) == 0:
+		return []string{results.FormatCount(len(s.Probes), "figure") + " by experiment, for which no rule is documented."}
+	}
+	verbs := func(n int, one, several string) string {
+		return fmt.Sprintf("%d %s", n, map[bool]string{true: one, false: several}[n == 1])
+	}
+	return []string{fmt.Sprintf("%s found by experiment. %s with what is documented for the system, %s, %s no documented rule.",
+		verbs(len(s.Probes), "rule was", "rules were"), verbs(agree, "agrees", "agree"), verbs(len(documented)-agree, "differs", "differ"),
+		verbs(len(s.Probes)-len(documented), "has", "have"))}
+}
+
+func claimSection(s *results.Set) Section {
+	if len(s.Claims) == 0 {
+		return Section{}
+	}
+	return Section{
+		ID:       "claims",
+		Title:    "What the documents say, and whether it is so",
+		Tables:   []Table{claimTable(s)},
+		Commands: append(commandsOf(s, s.Claims, func(c results.Claim) string { return c.Run }, "pipebench claims"), "pipebench claims --explain ID"),
+	}
+}
+
+// stdioFaults returns the faults that are not those of a machine.
+func stdioFaults(s *results.Set) []results.Fault {
+	return stat.Filter(s.Faults, func(f results.Fault) bool { return !f.IsEnvironment() })
+}
+
+func faultSection(s *results.Set) Section {
+	if len(stdioFaults(s)) == 0 {
+		return Section{}
+	}
+	return Section{ID: "faults", Title: "How stdio fails", Tables: []Table{faultTable(s)}}
+}
+
+// reproduceCommand reproduces a fault: by its scenario, or, if another program or a recording
+// failed, by the command of its run.
+func reproduceCommand(s *results.Set, f results.Fault) string {
+	scenario, _, _ := strings.Cut(f.ID, "/")
+	command := commandsOf(s, []results.Fault{f}, func(f results.Fault) string { return f.Run }, "pipebench run")[0]
+	for _, own := range []string{"pipebench run", "pipebench claims"} {
+		if command == own || strings.HasPrefix(command, own+" ") {
+			return "pipebench run --scenario " + scenario
+		}
+	}
+	return command
+}
+
+// noiseSection holds what doctor found: how far figures move, and what disturbs them.
+func noiseSection(s *results.Set) Section {
+	disturbed := stat.Filter(s.Faults, results.Fault.IsEnvironment)
+	if len(s.Noise)+len(disturbed) == 0 {
+		return Section{}
+	}
+	runs := append(distinct(s.Noise, func(n results.Noise) string { return n.Run }), distinct(disturbed, func(f results.Fault) string { return f.Run })...)
+	out := Section{
+		ID:       "noise",
+		Title:    "How far figures move by themselves",
+		Tables:   []Table{environmentTable(s), noiseTable(s)},
+		Commands: commandsOf(s, runs, func(run string) string { return run }, "pipebench doctor"),
+	}
+	if len(s.Noise) > 0 {
+		out.Lead = []string{"The same cell, measured by invocations that nothing distinguishes. A change between two runs that is smaller than this spread is no change."}
+	}
+	return out
+}

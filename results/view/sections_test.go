@@ -1,0 +1,209 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/resultstest"
+)
+
+// tuneRun is what a run of tune leaves of its answer, as it is read
+// from a file.
+func tuneRun(run, framing, objective string, size int, alike ...any) []results.Tune {
+	var out []results.Tune
+	for _, drain := range []int64{0, 200e6} {
+		c := resultstest.Cell(framing, size)
+		c.Drain, c.Rate = drain, 1000
+		out = append(out, results.Tune{Run: run, Cell: c, Recommended: true, Evidence: map[string]any{"objective": objective, "alike": alike, "possible": alike}})
+	}
+	return out
+}
+
+// undecidedRun is what a run of tune leaves that could not tell.
+func undecidedRun(run string) []results.Tune {
+	out := tuneRun(run, "chunked:4096", "", 1<<20)
+	for i := range out {
+		out[i].Recommended, out[i].Evidence = false, nil
+	}
+	return out
+}
+
+// flatRun is one of a run to which all sizes were worth the same.
+func flatRun(run string, alike ...any) []results.Tune {
+	out := tuneRun(run, "chunked:4096", "balanced", 1<<20, alike...)
+	for i := range out {
+		out[i].Evidence["flat"] = true
+	}
+	return out
+}
+
+// Each question is answered once, whatever its runs say.
+func TestRunsOfTuneAreCompared(t *testing.T) {
+	const small, large = 4096.0, 61440.0
+	for _, row := range []struct {
+		name  string
+		tunes [][]results.Tune
+		want  []string
+	}{
+		{"one run", [][]results.Tune{tuneRun("run-1", "chunked:4096", "balanced", 1<<20, small)},
+			[]string{"For a chunk size on this machine: use 4 KiB."}},
+		{"one run with a plateau", [][]results.Tune{tuneRun("run-1", "chunked:4096", "balanced", 1<<20, small, large)},
+			[]string{"For a chunk size on this machine: use 4 KiB (within 5 % of the best: 60 KiB)."}},
+		{"runs that say the same", [][]results.Tune{tuneRun("run-1", "chunked:4096", "balanced", 1<<20, small), tuneRun("run-2", "chunked:4096", "balanced", 1<<20, small, large)},
+			[]string{"For a chunk size on this machine: use 4 KiB, as all of 2 runs recommend."}},
+		{"runs that agree within their margin", [][]results.Tune{tuneRun("run-1", "chunked:4096", "balanced", 1<<20, small, large), tuneRun("run-2", "chunked:61440", "balanced", 1<<20, large, small)},
+			[]string{"For a chunk size on this machine: use 4 KiB or 60 KiB: 2 runs recommend these, between which runs can see no difference."}},
+		{"runs that do not", [][]results.Tune{tuneRun("run-1", "chunked:4096", "balanced", 1<<20, small, large), tuneRun("run-2", "chunked:61440", "balanced", 1<<20, large)},
+			[]string{"For a chunk size on this machine: 2 runs recommend 4 KiB and 60 KiB, and differ by more than runs do by themselves, so that none of them is an answer: measure again on a machine that does nothing else."}},
+		{"runs that were asked something else", [][]results.Tune{tuneRun("run-1", "chunked:4096", "latency", 1<<20, small), tuneRun("run-2", "chunked:61440", "throughput", 16<<20, large)},
+			[]string{"For a chunk size on this machine, objective latency, 1 MiB messages: use 4 KiB.", "For a chunk size on this machine, objective throughput, 16 MiB messages: use 60 KiB."}},
+		{"a run that could not tell", [][]results.Tune{undecidedRun("run-1")},
+			[]string{"For a chunk size on this machine, 1 run could not tell: noise hid it, or the time was too short; stop what else runs, or give it more time (--max-time)."}},
+		{"one that could, and one that could not", [][]results.Tune{tuneRun("run-1", "chunked:4096", "balanced", 1<<20, small), undecidedRun("run-2")},
+			[]string{"For a chunk size on this machine: use 4 KiB.", "For a chunk size on this machine, 1 run could not tell: noise hid it, or the time was too short; stop what else runs, or give it more time (--max-time)."}},
+		{"sizes that make no difference", [][]results.Tune{flatRun("run-1", small, large)},
+			[]string{"For a chunk size on this machine: the size does not matter: all that were measured are within 5 % of the best."}},
+		{"sizes that make none to one run of two", [][]results.Tune{flatRun("run-1", small, large), tuneRun("run-2", "chunked:4096", "balanced", 1<<20, small)},
+			[]string{"For a chunk size on this machine: use 4 KiB, as all of 2 runs recommend."}},
+		{"another machine", [][]results.Tune{tuneRun("run-1", "chunked:4096", "balanced", 1<<20, small), tuneRun("run-3", "chunked:61440", "balanced", 1<<20, large)},
+			[]string{"For a chunk size on linux/amd64: use 4 KiB.", "For a chunk size on darwin/arm64: use 60 KiB."}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			set := &results.Set{Environments: []results.Environment{machineNamed("run-1", "linux"), machineNamed("run-2", "linux")}, Tunes: slices.Concat(row.tunes...)}
+			if slices.ContainsFunc(set.Tunes, func(u results.Tune) bool { return u.Run == "run-3" }) {
+				set.Environments = append(set.Environments, machineNamed("run-3", "darwin"))
+			}
+			got := tuneAdvice(set)
+			if !slices.Equal(got, row.want) {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(row.want, "\n"))
+			}
+		})
+	}
+}
+
+// A column a machine, with what each one says where they differ.
+func TestClaimsOfThreeMachinesStandSideBySide(t *testing.T) {
+	set := &results.Set{}
+	for i, os := range []string{"linux", "darwin", "windows"} {
+		run := fmt.Sprintf("run-%d", i)
+		set.Environments = append(set.Environments, machineNamed(run, os))
+		set.Claims = append(set.Claims,
+			results.Claim{Run: run, Seed: "000", ID: "000-cost", Claim: "It costs nothing", Verdict: "refuted", Figure: "1.2", Why: "it does"},
+			results.Claim{Run: run, Seed: "000", ID: "000-buf", Claim: "A pipe holds 64 KiB", Verdict: []string{"holds", "depends", "refuted"}[i], Figure: []string{"64 KiB", "16 KiB", "4 KiB"}[i]})
+	}
+	set.Claims = append(set.Claims, results.Claim{Run: "run-0", Seed: "000", ID: "000-buf", Claim: "A pipe holds 64 KiB", Verdict: "depends", Figure: "1 MiB"})
+	table := claimTable(set)
+	want := [][]string{
+		{"000", "000-buf", "A pipe holds 64 KiB", "holds", "depends", "refuted", "linux/amd64: 64 KiB · darwin/arm64: 16 KiB · windows/amd64: 4 KiB", ""},
+		{"000", "000-buf", "A pipe holds 64 KiB", "depends", "-", "-", "1 MiB", ""},
+		{"000", "000-cost", "It costs nothing", "refuted", "refuted", "refuted", "1.2", "it does"},
+	}
+	if !slices.EqualFunc(table.Rows, want, slices.Equal) {
+		t.Errorf("rows\n%q\nwant\n%q", table.Rows, want)
+	}
+	if len(table.Columns) != 8 || table.Columns[3].Title != "linux/amd64" {
+		t.Errorf("columns %+v", table.Columns)
+	}
+}
+
+// The answer is in sentences whatever the files hold.
+func TestTheAnswerIsInSentences(t *testing.T) {
+	environments := []results.Environment{machineNamed("run-1", "linux")}
+	agrees := true
+	for _, tt := range []struct {
+		name string
+		set  *results.Set
+		want string
+	}{
+		{"faults", &results.Set{Faults: []results.Fault{{Run: "run-1", ID: "both-write-first", Verdict: "deadlock"}, {Run: "run-1", ID: "growth/rescan", Verdict: "slow"}, {Run: "run-1", ID: "reader-gone", Verdict: "EPIPE after 5.2 µs"}}}, "Of 3 cases of failures reproduced: deadlock 1, slow 1, EPIPE after 5.2 µs 1."},
+		{"probes", &results.Set{Probes: []results.Probe{{Run: "run-1", Step: "a", Agrees: &agrees}, {Run: "run-1", Step: "b"}}}, "2 rules were found by experiment. 1 agrees with what is documented for the system, 0 differ, 1 has no documented rule."},
+		{"figures that nobody documents", &results.Set{Probes: []results.Probe{{Run: "run-1", Step: "memory"}}}, "1 figure by experiment, for which no rule is documented."},
+		{"a recording", &results.Set{Messages: []results.Message{{Run: "run-1", Dir: "request", Size: 10}, {Run: "run-1", Dir: "request", Size: 2048}, {Run: "run-1", Dir: "reply", Size: 5}}}, "The recording has 2 messages to the server and 1 from it, the largest of 2 KiB."},
+		{"a tune that could not tell", &results.Set{Tunes: undecidedRun("run-1")}, "For a chunk size on this machine, 1 run could not tell"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.set.Environments = environments
+			s := Sections(tt.set)[0]
+			if len(s.Lead) != 1 || !strings.HasPrefix(s.Lead[0], tt.want) {
+				t.Errorf("got %q, want %q", s.Lead, tt.want)
+			}
+		})
+	}
+}
+
+// What disturbs a machine is no way in which stdio fails, and each fault names
+// a command that there is.
+func TestFaultsAreReproducedByTheirOwnCommand(t *testing.T) {
+	set := &results.Set{Faults: []results.Fault{
+		{Run: "run-1", ID: "reader-gone/pipe", Verdict: "noticed"},
+		{Run: "run-2", ID: "environment/load", Verdict: "the load average was 9", Advice: "stop what else runs"},
+		{Run: "run-3", ID: "no-initialize", Verdict: "stuck"},
+		{Run: "run-4", ID: "split-utf8/strict", Verdict: "sound"},
+	}}
+	for i, command := range []string{"pipebench run --scenario reader-gone,full-pipe", "pipebench doctor", "pipebench drive --faults -- server", "pipebench claims"} {
+		e := machineNamed(fmt.Sprintf("run-%d", i+1), "linux")
+		e.Command = command
+		set.Environments = append(set.Environments, e)
+	}
+	var got []string
+	for _, row := range faultSection(set).Tables[0].Rows {
+		got = append(got, row[len(row)-1])
+	}
+	if want := []string{"pipebench run --scenario reader-gone", "pipebench drive --faults -- server", "pipebench run --scenario split-utf8"}; !slices.Equal(got, want) {
+		t.Errorf("commands %q, want %q", got, want)
+	}
+	if s := noiseSection(set); len(s.Tables[0].Rows) != 1 || len(s.Tables[1].Rows) != 0 || s.Tables[0].Rows[0][0] != "load" || !slices.Equal(s.Commands, []string{"pipebench doctor"}) {
+		t.Errorf("what disturbs the machine: %+v", s)
+	}
+}
+
+// A server that only tap stood before has no sizes and no limits, and is shown
+// all the same.
+func TestAServerWithoutLimitsIsShown(t *testing.T) {
+	set := &results.Set{
+		Environments: []results.Environment{machineNamed("run-1", "linux")},
+		Targets:      []results.Target{{Run: "run-1", Command: []string{"server"}, Protocol: "lines", Verdict: "exit 0", Evidence: map[string]any{"slope": 0.9692440311041215, "bytes": 1048577.0}}},
+	}
+	rows := serverSection(set).Tables[0].Rows
+	if len(rows) != 1 || !slices.Equal(rows[0][:5], []string{"server", "-", "lines", "-", "exit 0"}) {
+		t.Fatalf("rows %q", rows)
+	}
+	if evidence := rows[0][len(rows[0])-2]; !strings.Contains(evidence, "1048577") || !strings.Contains(evidence, "slope") {
+		t.Errorf("evidence %q", evidence)
+	}
+}
+
+// machineNamed is the environment of a run on one of three machines.
+func machineNamed(run, os string) results.Environment {
+	arch := map[string]string{"linux": "amd64", "darwin": "arm64", "windows": "amd64"}[os]
+	return results.Environment{Run: run, Machine: "sha256:" + os, OS: os, Arch: arch, Hostname: "lab-" + os, Command: "pipebench run --seed 7"}
+}
+
+// A page has the texts of a table, escaped, the warnings below their row, and no empty column.
+func TestTableOfAPage(t *testing.T) {
+	table := Table{Title: "Faults", Columns: Columns("`fault", "!verdict", ">bytes", "empty", "@~why", "_warnings")}
+	table.Append("a<b", "holds", "12", "-", "long", "-")
+	table.Append("c", "broken", "-", "-", strings.Repeat("x", 2*maxCellText), "it was <noisy>")
+	got, err := table.HTML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"<caption>Faults</caption>", `<td class="code"><code>a&lt;b</code></td><td class="good">holds</td><td class="right">12</td>`, `<td class="bad">broken</td><td class="right"></td>`,
+		`<th scope="col" class="right">bytes</th>`, `<tr class="warning"><td colspan="4">⚠ it was &lt;noisy&gt;</td></tr>`, `<td class="long">` + strings.Repeat("x", maxCellText) + "…</td>",
+	} {
+		if !strings.Contains(string(got), want) {
+			t.Errorf("no %s in\n%s", want, got)
+		}
+	}
+	if n := strings.Count(string(got), "⚠"); n != 1 || strings.Contains(string(got), "empty") {
+		t.Errorf("%d warnings, or an empty column:\n%s", n, got)
+	}
+	var text strings.Builder
+	if err := table.Write(&text, FormatCSV); err != nil || !strings.HasPrefix(text.String(), "fault,verdict,bytes,empty,warnings\n") {
+		t.Errorf("what only a page shows is in CSV (%v): %s", err, text.String())
+	}
+}
