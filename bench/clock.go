@@ -1,82 +1,67 @@
 package bench
 
-import (
-	"time"
+import "time"
 
-	"github.com/pipebench/pipebench/results"
-)
-
-// runPattern warms up, meets the other end, and moves the messages of the sample.
-func (e *endpoint) runPattern() error {
-	began := time.Now()
-	if err := e.exchange(0, e.Warmup); err != nil {
-		return explain("warm-up", err)
-	}
-	e.report.Warmup = results.Warmup{Messages: e.Warmup, ElapsedNS: time.Since(began).Nanoseconds()}
-	if e.isTimer() {
-		return explain("timed part", e.runTimed())
-	}
-	return explain("timed part", e.runPeer())
+// A Clock reads the operating system's monotonic clock, which all processes share, so that one end's
+// time means something to the other. It may be used concurrently.
+//
+// It is Go's own clock, shifted: that costs no system call to read. The shift is found once, between
+// two readings that lie closest together.
+type Clock struct {
+	base  time.Time
+	shift int64
 }
 
-// runTimed waits until the other end is ready, starts the clock, says go, and
-// stops the clock when it has the last message.
-func (e *endpoint) runTimed() error {
-	heap := e.heap()
-	if _, err := e.awaitPeer(); err != nil {
-		return err
-	}
-	before := e.snapshot(heap)
-	start := e.startSchedule()
-	began := time.Now()
-	if err := e.signalPeer(start); err != nil {
-		return err
-	}
-	if err := e.runMessages(); err != nil {
-		return err
-	}
-	e.report.ElapsedNS = time.Since(began).Nanoseconds()
-	return e.fillReport(before)
-}
+// clockReadings is how often the clocks are read beside each other. The closest pair of some dozens
+// is as close as it gets.
+const clockReadings = 64
 
-// runPeer says that it is ready, and moves its messages when it may.
-func (e *endpoint) runPeer() error {
-	heap := e.heap()
-	quiesce()
-	before := e.snapshot(heap)
-	if err := e.signalPeer(0); err != nil {
-		return err
-	}
-	start, err := e.awaitPeer()
-	if err != nil {
-		return err
-	}
-	e.setSchedule(start)
-	if err := e.runMessages(); err != nil {
-		return err
-	}
-	return e.fillReport(before)
-}
-
-// cpuSamples is how often an end notes its CPU while the clock runs. Each costs a
-// system call of some 50 ns.
-const cpuSamples = 16
-
-// runMessages exchanges the sample's messages.
-func (e *endpoint) runMessages() error {
-	if e.load != nil {
-		e.sampleCPU()
-		defer e.sampleCPU()
-		return e.runLoad()
-	}
-	e.trips = e.trips[:0]
-	for i := range int64(cpuSamples) {
-		from, to := e.Messages*i/cpuSamples, e.Messages*(i+1)/cpuSamples
-		e.sampleCPU()
-		if err := e.exchange(e.Warmup+from, to-from); err != nil {
-			return err
+// NewClock makes a view of the clock.
+func NewClock() (*Clock, error) {
+	c := &Clock{base: time.Now()}
+	best := time.Duration(1 << 62)
+	for range clockReadings {
+		before := time.Since(c.base)
+		there, err := readSharedClock()
+		if err != nil {
+			return nil, err
+		}
+		after := time.Since(c.base)
+		if gap := after - before; gap < best {
+			best = gap
+			c.shift = there - int64(before+gap/2)
 		}
 	}
-	e.sampleCPU()
-	return nil
+	return c, nil
+}
+
+// Now returns nanoseconds since a moment that is the same for all processes.
+func (c *Clock) Now() int64 { return c.shift + int64(time.Since(c.base)) }
+
+// spinTime is how long before a moment an end stops sleeping, where it has its CPU for itself: about
+// what waking up from a sleep costs.
+const spinTime = 50 * time.Microsecond
+
+// Await returns when Now is moment or more. A sleep is absolute, so that its lateness does not add
+// up; with spin the last microseconds are spun, which is for an end that takes the CPU from nobody.
+// It sharpens the timers of the calling thread.
+func (c *Clock) Await(moment int64, spin bool) {
+	minimiseTimerSlack() // of the thread, which may be another each time
+	c.await(moment, spin)
+}
+
+// await is Await on a thread whose timers are sharp.
+func (c *Clock) await(moment int64, spin bool) {
+	wake := moment
+	if spin {
+		wake -= int64(spinTime)
+	}
+	if c.Now() < wake {
+		c.sleepUntil(wake)
+	}
+	for c.Now() < moment {
+		if !spin {
+			c.sleepUntil(moment) // a signal cut the sleep short
+		}
+	}
 }

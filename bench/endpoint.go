@@ -5,131 +5,229 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"syscall"
+	"time"
 
+	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// errPeerGone is in the error of an end whose other end left early: the cause
-// is in the other's report, or in its exit.
+// errPeerGone is in the error of an endpoint whose peer left early: the cause is in the other's
+// report, or in its exit.
 var errPeerGone = errors.New("the other end left")
 
-// An endpoint is a part being played: the pipe ends it holds, and what it does with
-// them. It belongs to one goroutine.
+// An endpoint is one end of a cell at work on a job. It belongs to one goroutine.
 type endpoint struct {
-	*preparedCell
+	job
 	endpointConfig
-	out, in          *syspipe.End
-	toPeer, fromPeer *syspipe.End
+	pipeEnds
+	preparedCell
 
-	w        framers.Writer            // nil at an end that only receives
+	w        framers.Writer            // nil at an endpoint that only receives
 	r        framers.Reader            // nil at one that only sends
 	exchange func(from, n int64) error // moves n messages, the first of them number from
 	batch    *framers.Coalescer        // under w where messages leave in batches; else nil
 	load     *load                     // of a load generator; else nil
-	trips    []int64                   // asker: nanoseconds of each round trip
-	cpus     map[int]bool              // seen under this end
+	trips    []int64                   // client: nanoseconds of each round trip
+	cpus     map[int]bool              // seen under this endpoint
 	report   report
 }
 
-// newEndpoint makes ready what a part needs: its place, its ends, its buffers.
-func (j job) newEndpoint(p endpointConfig) (*endpoint, error) {
-	if err := p.pin(); err != nil {
+// newEndpoint binds the calling goroutine to its CPU and makes what an endpoint needs for a job. One
+// of one thread gets descriptors of its own; a workload brings what it needs, and may have more
+// threads.
+//
+// The pipes between the endpoints block, whatever the measured ends do: a go that is slow to arrive
+// would count as time of the pipe.
+func newEndpoint(j job, c endpointConfig, ends pipeEnds) (e *endpoint, err error) {
+	if err := c.pin(); err != nil {
 		return nil, err
 	}
-	s, err := j.prepare()
-	if err != nil {
+	e = &endpoint{job: j, endpointConfig: c, pipeEnds: ends, cpus: map[int]bool{}, report: report{Role: c.Role}}
+	if e.preparedCell, err = j.prepare(); err != nil {
 		return nil, err
 	}
-	e := &endpoint{preparedCell: s, endpointConfig: p, cpus: map[int]bool{}, report: report{Role: p.Role}}
-	if err := e.open(); err != nil {
-		e.close()
-		return nil, err
+	waits := e.readerIO
+	if e.isOrigin() {
+		waits = e.writerIO
 	}
-	return e, e.ready()
-}
-
-// ready makes the end's buffers. An end of one thread gets descriptors of its
-// own. An act brings what it needs, and may have more threads.
-func (e *endpoint) ready() (err error) {
+	for _, end := range ends.list() {
+		io := waits
+		if end == ends.toPeer || end == ends.fromPeer {
+			io = syspipe.Blocking
+		}
+		if err := end.SetIO(io); err != nil {
+			return nil, err
+		}
+	}
 	if e.Workload != "" {
-		return nil
+		return e, nil
 	}
 	if e.isLoad() {
 		e.load, err = e.newLoad()
-	} else if e.io.of(e.Role) != syspipe.Poller {
+	} else if waits != syspipe.Poller {
 		ownDescriptors()
 	}
 	e.exchange = e.exchanger()
-	return err
+	return e, err
 }
 
-// open takes over the inherited ends. The gates block, whatever the measured
-// ends do: a go that is slow to arrive would count as time of the pipe.
-func (e *endpoint) open() error {
-	waits := e.io.of(e.Role)
-	for _, want := range []struct {
-		ref  string
-		io   syspipe.IO
-		into **syspipe.End
-	}{
-		{e.Out, waits, &e.out},
-		{e.In, waits, &e.in},
-		{e.ToPeer, syspipe.Blocking, &e.toPeer},
-		{e.FromPeer, syspipe.Blocking, &e.fromPeer},
-	} {
-		if want.ref == "" {
-			continue
-		}
-		taken, err := syspipe.Inherited(want.ref)
-		if err != nil {
-			return err
-		}
-		*want.into = taken
-		if err := taken.SetIO(want.io); err != nil {
+// A preparedCell is what the endpoints make of a job's cell. Each makes its own: a source belongs to
+// one goroutine.
+type preparedCell struct {
+	framing            framers.Framing
+	raw                bool // no framing: both endpoints know the sizes
+	source             *payload.Source
+	writerIO, readerIO syspipe.IO
+}
+
+func (j job) prepare() (c preparedCell, err error) {
+	if c.framing, err = parseFraming(j.Cell.Framing); err != nil {
+		return c, err
+	}
+	if c.source, err = j.messages(); err != nil {
+		return c, err
+	}
+	name, _, _ := strings.Cut(c.framing.String(), ":")
+	c.raw = name == "raw"
+	c.writerIO, c.readerIO, err = parseIO(j.Cell.IO)
+	return c, err
+}
+
+func (j job) messages() (*payload.Source, error) {
+	if j.Cell.Messages == "" {
+		return payload.Generate(j.Cell.Payload, j.Cell.Size, j.Seed)
+	}
+	recording, err := payload.ReadRecording(j.Recording)
+	if err != nil {
+		return nil, err
+	}
+	if recording.Hash != j.Cell.Messages {
+		return nil, fmt.Errorf("recording %s was changed while the run went on", j.Recording)
+	}
+	return recording.Source(), nil
+}
+
+// parseIO reads how the two ends of a cell wait: one strategy, or "writer/reader".
+func parseIO(s string) (writer, reader syspipe.IO, err error) {
+	first, second, two := strings.Cut(s, "/")
+	if !two {
+		second = first
+	}
+	if writer, err = syspipe.ParseIO(first); err != nil {
+		return writer, reader, err
+	}
+	reader, err = syspipe.ParseIO(second)
+	return writer, reader, err
+}
+
+// isTimer reports whether this endpoint starts and stops the clock.
+func (e *endpoint) isTimer() bool { return e.Role == receiver || e.Role == client }
+
+// isOrigin reports whether the cell's messages come from this endpoint.
+func (e *endpoint) isOrigin() bool { return e.Role == sender || e.Role == client }
+
+// dataPipe returns the pipe end that the messages of the cell, not the replies to them, pass through
+// on this side.
+func (e *endpoint) dataPipe() *syspipe.End {
+	if e.isOrigin() {
+		return e.out
+	}
+	return e.in
+}
+
+// runPattern warms up, meets the other endpoint, and moves the messages of the sample.
+func (e *endpoint) runPattern() error {
+	began := time.Now()
+	if err := e.exchange(0, e.Warmup); err != nil {
+		return explain("warm-up", err)
+	}
+	e.report.Warmup = results.Warmup{Messages: e.Warmup, ElapsedNS: time.Since(began).Nanoseconds()}
+	if e.isTimer() {
+		return explain("timed part", e.runTimed())
+	}
+	return explain("timed part", e.runPeer())
+}
+
+// runTimed waits until the peer is ready, starts the clock, says go, and stops the clock when it has
+// the last message.
+func (e *endpoint) runTimed() error {
+	heap := e.heap()
+	if _, err := e.awaitPeer(); err != nil {
+		return err
+	}
+	before := e.snapshot(heap)
+	start := e.startSchedule()
+	began := time.Now()
+	if err := e.signalPeer(start); err != nil {
+		return err
+	}
+	if err := e.runMessages(); err != nil {
+		return err
+	}
+	e.report.ElapsedNS = time.Since(began).Nanoseconds()
+	return e.fillReport(before)
+}
+
+// runPeer says that it is ready, and moves its messages when it may.
+func (e *endpoint) runPeer() error {
+	heap := e.heap()
+	quiesce()
+	before := e.snapshot(heap)
+	if err := e.signalPeer(0); err != nil {
+		return err
+	}
+	start, err := e.awaitPeer()
+	if err != nil {
+		return err
+	}
+	e.setSchedule(start)
+	if err := e.runMessages(); err != nil {
+		return err
+	}
+	return e.fillReport(before)
+}
+
+// cpuSamples is how often an endpoint notes its CPU while the clock runs. Each costs a system call
+// of some 50 ns.
+const cpuSamples = 16
+
+// runMessages exchanges the sample's messages.
+func (e *endpoint) runMessages() error {
+	defer e.sampleCPU()
+	if e.load != nil {
+		e.sampleCPU()
+		return e.runLoad()
+	}
+	e.trips = e.trips[:0]
+	for i := range int64(cpuSamples) {
+		from, to := e.Messages*i/cpuSamples, e.Messages*(i+1)/cpuSamples
+		e.sampleCPU()
+		if err := e.exchange(e.Warmup+from, to-from); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (e *endpoint) close() {
-	for _, end := range []*syspipe.End{e.out, e.in, e.toPeer, e.fromPeer} {
-		if end != nil {
-			end.Close() // the worker is done with it; there is nobody to tell
-		}
-	}
-}
-
-// isTimer reports whether this end starts and stops the clock.
-func (e *endpoint) isTimer() bool { return e.Role == receiver || e.Role == client }
-
-// dataPipe is the pipe end that the messages of the cell, not the answers to
-// them, pass through on this side.
-func (e *endpoint) dataPipe() *syspipe.End {
-	if e.Role == sender || e.Role == client {
-		return e.out
-	}
-	return e.in
-}
-
-// signalPeer tells the other end to go on, from a moment on the shared clock where
-// messages fall due.
+// signalPeer tells the peer to go on, from a moment on the shared clock where messages fall due.
 func (e *endpoint) signalPeer(start int64) error {
 	_, err := e.toPeer.Write(binary.NativeEndian.AppendUint64(nil, uint64(start)))
 	return err
 }
 
-// awaitPeer waits until the other end says to go on.
+// awaitPeer waits until the peer says to go on.
 func (e *endpoint) awaitPeer() (start int64, err error) {
 	var b [8]byte
 	_, err = io.ReadFull(e.fromPeer, b[:])
 	return int64(binary.NativeEndian.Uint64(b[:])), err
 }
 
-// explain says when something went wrong, and whether it was the other end.
+// explain says when something went wrong, and whether the peer was the cause.
 func explain(when string, err error) error {
 	if err == nil {
 		return nil
@@ -140,7 +238,7 @@ func explain(when string, err error) error {
 	return fmt.Errorf("%s: %w", when, err)
 }
 
-// sampleCPU notes the CPU that this end runs on now.
+// sampleCPU notes the CPU that this endpoint runs on now.
 func (e *endpoint) sampleCPU() {
 	if cpu, ok := placement.Current(); ok {
 		e.cpus[cpu] = true

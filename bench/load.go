@@ -4,21 +4,37 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"sync/atomic"
+	"time"
+
+	"github.com/pipebench/pipebench/bench/placement"
 )
 
-// isLoad reports whether the cell's messages are sent by a load generator: at
-// a rate (open loop), or with several on the way at once (closed loop).
+// isLoad reports whether the cell's messages are sent by a load generator: at a rate (open loop), or
+// with several on the way at once (closed loop).
 func (e *endpoint) isLoad() bool {
 	return !e.Compare && (e.Cell.Rate > 0 || e.Cell.Inflight > 1)
 }
 
-// A load is the account of one generated load: when each message was sent and
-// received, on the shared clock.
+// A schedule says when messages fall due: one a period, from a moment that both endpoints know.
+type schedule struct {
+	start  int64   // on the shared clock, in nanoseconds
+	period float64 // nanoseconds; a fraction of one adds up over many messages
+}
+
+func (s schedule) due(i int64) int64 { return s.start + int64(float64(i)*s.period) }
+
+// leadTime is how long before the first message is due the start is agreed on, so that it is not
+// late from the beginning.
+const leadTime = time.Millisecond
+
+// A load is the account of one generated load: when each message was sent and received, on the
+// shared clock.
 type load struct {
-	clock     *sharedClock
+	clock     *Clock
 	schedule  schedule
-	open      bool  // messages fall due; else they wait for a place
+	open      bool  // messages fall due; else they wait for a slot
 	deadline  int64 // of an open loop: nothing is sent after it
 	maySpin   bool
 	sent      []int64
@@ -28,7 +44,7 @@ type load struct {
 }
 
 func (e *endpoint) newLoad() (*load, error) {
-	clock, err := newSharedClock()
+	clock, err := NewClock()
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +66,7 @@ func (e *endpoint) startSchedule() (start int64) {
 	if e.load == nil {
 		return 0
 	}
-	start = e.load.clock.now()
+	start = e.load.clock.Now()
 	if e.load.open {
 		start += int64(leadTime)
 	}
@@ -58,8 +74,8 @@ func (e *endpoint) startSchedule() (start int64) {
 	return start
 }
 
-// setSchedule takes the moment that the ends agreed on. An open loop is given up at
-// twice the time it should take.
+// setSchedule takes the moment that the endpoints agreed on. An open loop is given up at twice the
+// time it should take.
 func (e *endpoint) setSchedule(start int64) {
 	l := e.load
 	if l == nil {
@@ -69,55 +85,6 @@ func (e *endpoint) setSchedule(start int64) {
 		l.schedule.period = 1e9 / e.Cell.Rate
 		l.deadline = start + 2*int64(float64(e.Messages)*l.schedule.period) + int64(leadTime)
 	}
-}
-
-// generate sends the messages as they fall due, or as places become free, and
-// says at last how many that were.
-func (e *endpoint) generate(places <-chan struct{}) error {
-	l := e.load
-	minimiseTimerSlack()
-	i := int64(0)
-	for ; i < e.Messages; i++ {
-		if l.open {
-			l.clock.await(l.schedule.due(i), l.maySpin)
-		} else {
-			<-places
-		}
-		now := l.clock.now()
-		if l.open && now > l.deadline {
-			break
-		}
-		l.sent[i] = now
-		if err := e.w.WriteMessage(e.source.Message(e.Warmup + i)); err != nil {
-			return fmt.Errorf("send message %d: %w", e.Warmup+i, err)
-		}
-	}
-	l.total.Store(i)
-	return nil
-}
-
-// collect receives messages until all are there, or there are no more.
-func (e *endpoint) collect(places chan<- struct{}) error {
-	l, check, slow := e.load, e.checker(), newRateLimit(e.Cell.Drain)
-	for i := range e.Messages {
-		msg, err := e.r.ReadMessage()
-		if l.open && errors.Is(err, io.EOF) {
-			return nil // the rest was never sent
-		}
-		if err != nil {
-			return fmt.Errorf("receive message %d: %w", e.Warmup+i, err)
-		}
-		l.received[i] = l.clock.now()
-		if err := check(e.Warmup+i, msg); err != nil {
-			return err
-		}
-		l.delivered.Store(i + 1)
-		if places != nil {
-			places <- struct{}{}
-		}
-		slow.wait(len(msg))
-	}
-	return nil
 }
 
 // runLoad moves the messages of a loaded sample.
@@ -131,5 +98,130 @@ func (e *endpoint) runLoad() error {
 		return e.runClientLoad()
 	default:
 		return e.replyAll()
+	}
+}
+
+// generate sends the messages as they fall due, or as slots become free, and says at last how many
+// that were.
+func (e *endpoint) generate(slots <-chan struct{}) error {
+	l := e.load
+	minimiseTimerSlack()
+	i := int64(0)
+	for ; i < e.Messages; i++ {
+		if l.open {
+			l.clock.await(l.schedule.due(i), l.maySpin)
+		} else {
+			<-slots
+		}
+		now := l.clock.Now()
+		if l.open && now > l.deadline {
+			break
+		}
+		l.sent[i] = now
+		if err := e.w.WriteMessage(e.source.Message(e.Warmup + i)); err != nil {
+			return fmt.Errorf("send message %d: %w", e.Warmup+i, err)
+		}
+	}
+	l.total.Store(i)
+	return nil
+}
+
+// next receives message i of a load; false where an open loop was given up and the rest was never
+// sent.
+func (e *endpoint) next(i int64) (msg []byte, ok bool, err error) {
+	msg, err = e.r.ReadMessage()
+	if e.load.open && errors.Is(err, io.EOF) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("receive message %d: %w", e.Warmup+i, err)
+	}
+	return msg, true, nil
+}
+
+// collect receives messages until all are there, or there are no more.
+func (e *endpoint) collect(slots chan<- struct{}) error {
+	l, check, limit := e.load, e.checker(), newRateLimit(e.Cell.Drain)
+	for i := range e.Messages {
+		msg, ok, err := e.next(i)
+		if err != nil || !ok {
+			return err
+		}
+		l.received[i] = l.clock.Now()
+		if err := check(e.Warmup+i, msg); err != nil {
+			return err
+		}
+		l.delivered.Store(i + 1)
+		if slots != nil {
+			slots <- struct{}{}
+		}
+		limit.wait(len(msg))
+	}
+	return nil
+}
+
+// replyAll sends every message back, until no more come.
+func (e *endpoint) replyAll() error {
+	check := e.checker()
+	for i := range e.Messages {
+		msg, ok, err := e.next(i)
+		if err != nil || !ok {
+			return err
+		}
+		if err := check(e.Warmup+i, msg); err != nil {
+			return err
+		}
+		if err := e.w.WriteMessage(msg); err != nil {
+			return fmt.Errorf("answer message %d: %w", e.Warmup+i, err)
+		}
+	}
+	return nil
+}
+
+// runClientLoad sends on one thread and receives on another: a client that only sends would in the
+// end fill both pipes.
+func (e *endpoint) runClientLoad() error {
+	var slots chan struct{}
+	if !e.load.open {
+		slots = make(chan struct{}, e.Cell.Inflight+int(e.Messages)) // giving a slot back never waits
+		for range e.Cell.Inflight {
+			slots <- struct{}{}
+		}
+	}
+	over := make(chan error, 2)
+	go e.onOwnThread(over, func() error { return e.generate(slots) })
+	go e.onOwnThread(over, func() error { return e.collect(slots) })
+	if err := <-over; err != nil {
+		return err
+	}
+	return e.awaitReplies(over)
+}
+
+// onOwnThread runs half of a client on a thread of its own, where the endpoint is placed.
+func (e *endpoint) onOwnThread(over chan<- error, half func() error) {
+	runtime.LockOSThread()
+	if e.Pin == pinThread {
+		if err := placement.PinThread(e.CPU); err != nil {
+			over <- err
+			return
+		}
+	}
+	over <- half()
+}
+
+// awaitReplies waits for the last reply. Where the loop was given up, the receiving thread waits for
+// ever for replies to what was never sent; it goes with the worker.
+func (e *endpoint) awaitReplies(over <-chan error) error {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-over:
+			return err
+		case <-tick.C:
+			if total := e.load.total.Load(); total >= 0 && e.load.delivered.Load() >= total {
+				return nil
+			}
+		}
 	}
 }

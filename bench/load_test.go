@@ -104,7 +104,7 @@ func TestADrainHoldsTheReaderUp(t *testing.T) {
 	p := small(cell(func(c *results.Cell) { c.Size, c.Drain = 1<<16, 10<<20 }))
 	p.Duration = 50 * time.Millisecond
 	for _, s := range collect(t, p)[0].Samples {
-		if speed := float64(s.PayloadBytes) / (float64(s.ElapsedNS) / 1e9); s.Messages > 4 && speed > 2*10*(1<<20) {
+		if speed := float64(s.PayloadBytes) / (float64(s.ElapsedNS) / 1e9); speed > 10*(1<<20) {
 			t.Errorf("%d messages at %.0f B/s", s.Messages, speed)
 		}
 	}
@@ -127,15 +127,15 @@ func TestLentPagesArrive(t *testing.T) {
 }
 
 func TestTheSharedClockIsTheSameForAll(t *testing.T) {
-	a, err := newSharedClock()
+	a, err := NewClock()
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := newSharedClock()
+	b, err := NewClock()
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, second, third := a.now(), b.now(), a.now()
+	first, second, third := a.Now(), b.Now(), a.Now()
 	if slack := int64(time.Millisecond); second < first-slack || second > third+slack {
 		t.Errorf("one clock reads %d, another %d, the first again %d", first, second, third)
 	}

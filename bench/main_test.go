@@ -11,11 +11,8 @@ import (
 const misbehave = "BENCH_TEST_MISBEHAVE"
 
 func TestMain(m *testing.M) {
-	if _, worker := os.LookupEnv(workerEnv); worker {
-		misbehaves(os.Getenv(misbehave))
-	}
 	Register(own{})
-	Worker(acts...)
+	Worker()
 	if os.Getenv("GORACE") == "" {
 		os.Setenv("GORACE", "atexit_sleep_ms=0") // else each worker of a -race build lingers for a second
 	}
@@ -23,8 +20,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func misbehaves(how string) {
-	switch how {
+// A package's variables are initialised before its init functions run, where workers do their work.
+var _ = misbehaves()
+
+func misbehaves() bool {
+	if _, worker := os.LookupEnv("PIPEBENCH_WORK"); !worker {
+		return false
+	}
+	switch os.Getenv(misbehave) {
 	case "die":
 		fmt.Fprintln(os.Stderr, "these are my last words")
 		os.Exit(7)
@@ -35,4 +38,5 @@ func misbehaves(how string) {
 		fmt.Println("no report")
 		os.Exit(0)
 	}
+	return true
 }

@@ -4,11 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/pipebench/pipebench/bench/placement"
-	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
 )
@@ -26,6 +24,8 @@ type Plan struct {
 
 	// Observe, if set, is told of progress from the goroutine that called Run.
 	Observe func(Progress)
+
+	placed []placedCell // set by Checked
 }
 
 // Progress is one step of a run.
@@ -46,84 +46,83 @@ const (
 	Finished   Step = "finished"   // its record is kept
 )
 
-// Patterns, Peers and Clocks are the values of a cell's fields, with a line for a
-// list. The first of Clocks is the default, which a cell has as "".
-var (
-	Patterns = [][2]string{
-		{"stream", "messages one way, as fast as the pipe takes them"},
-		{"roundtrip", "a message there and the same message back, one at a time, over two pipes"},
-	}
-	Peers = [][2]string{
-		{"process", "each end is a process of its own"},
-		{"thread", "both ends are threads of one process"},
-	}
-	Clocks = [][2]string{
-		{"trip", "it is read after each round trip, which costs about 1 % of a short one"},
-		{clockPerSample, "it is read at a sample's ends alone: no trip has a time of its own, as in lat_pipe and perf bench"},
-	}
-)
-
-// Validate reports what of the plan cannot be: unknown names, messages that a
-// framing cannot carry, a capacity that this system refuses. What this system
-// merely lacks is no error; its cells become unsupported records.
+// Validate reports what of the plan cannot be: unknown names, messages that a framing cannot carry, a
+// capacity that this system refuses. What this system merely lacks is no error; its cells become
+// unsupported records.
 func (p Plan) Validate() error {
-	if len(p.Cells) == 0 {
-		return errors.New("the plan has no cells")
-	}
-	if p.Samples < 1 || p.Duration <= 0 {
-		return fmt.Errorf("the plan asks for %d samples of %s; both must be positive", p.Samples, p.Duration)
-	}
-	if p.MaxTime < 0 || p.Precision < 0 {
-		return fmt.Errorf("the plan asks for a time of %s and a precision of %v; neither can be negative", p.MaxTime, p.Precision)
-	}
-	seen := map[string]bool{}
-	tried := map[string]bool{}
-	for _, c := range p.Cells {
-		if seen[c.Key()] {
-			return fmt.Errorf("the plan has a cell twice: %s", c.Key())
-		}
-		seen[c.Key()] = true
-		err := p.validate(c)
-		if err == nil {
-			err = p.checkLoadMemory(c)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", Label(c), err)
-		}
-		pipe := fmt.Sprint(c.Pipe, c.Capacity)
-		if Unsupported(c) == nil && !tried[pipe] {
-			tried[pipe] = true
-			if err := tryPipe(c); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	_, err := p.Checked()
+	return err
 }
 
-func (p Plan) validate(c results.Cell) error {
-	if err := c.Validate(); err != nil {
-		return err
+// Checked validates the plan, and returns it with what that found, so that [Run] and [Plan.Estimate]
+// do not look again. A plan whose cells are changed afterwards is checked anew.
+func (p Plan) Checked() (Plan, error) {
+	if p.isChecked() {
+		return p, nil
 	}
-	if err := checkKnown("pattern", c.Pattern, Patterns); err != nil {
-		return err
+	switch {
+	case len(p.Cells) == 0:
+		return p, errors.New("the plan has no cells")
+	case p.Samples < 1 || p.Duration <= 0:
+		return p, fmt.Errorf("the plan asks for %d samples of %s; both must be positive", p.Samples, p.Duration)
+	case p.MaxTime < 0 || p.Precision < 0:
+		return p, fmt.Errorf("the plan asks for a time of %s and a precision of %v; neither can be negative", p.MaxTime, p.Precision)
 	}
-	if err := checkKnown("peer", c.Peer, Peers); err != nil {
-		return err
+	seen := map[string]bool{}
+	for _, c := range p.Cells {
+		if seen[c.Key()] {
+			return p, fmt.Errorf("the plan has a cell twice: %s", c.Key())
+		}
+		seen[c.Key()] = true
+		if err := errors.Join(p.validate(c), p.checkLoadMemory(c)); err != nil {
+			return p, fmt.Errorf("%s: %w", Label(c), err)
+		}
 	}
-	if _, err := syspipe.ParseKind(c.Pipe); err != nil {
-		return err
+	placed, err := p.place()
+	if err != nil {
+		return p, err
 	}
-	if _, err := parseIO(c.IO); err != nil {
-		return err
+	tried := map[string]bool{}
+	for _, c := range placed {
+		pipe := fmt.Sprint(c.cell.Pipe, c.cell.Capacity)
+		if c.unsupported != nil || tried[pipe] {
+			continue
+		}
+		tried[pipe] = true
+		if err := tryPipe(c.cell); err != nil {
+			return p, err
+		}
 	}
-	if _, err := (placement.Topology{}).Choose(c.Placement); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return err
+	p.placed = placed
+	return p, nil
+}
+
+func (p Plan) isChecked() bool {
+	return len(p.placed) > 0 && slices.EqualFunc(p.placed, p.Cells, func(a placedCell, c results.Cell) bool { return a.cell == c })
+}
+
+// A placedCell is a cell and where its ends are to run here, or why they cannot.
+type placedCell struct {
+	cell        results.Cell
+	cpus        placement.CPUs
+	unsupported error
+}
+
+// place finds where the cells of the plan run.
+func (p Plan) place() ([]placedCell, error) {
+	if p.isChecked() {
+		return p.placed, nil
 	}
-	if err := validateLoad(c); err != nil {
-		return err
+	topology, err := placement.Read()
+	if err != nil {
+		return nil, err
 	}
-	return p.checkPayload(c)
+	var placed []placedCell
+	for _, c := range p.Cells {
+		cpus, why := placeCell(c, topology)
+		placed = append(placed, placedCell{c, cpus, why})
+	}
+	return placed, nil
 }
 
 // maxLoadMessages is how many messages a sample of an open loop may have. Each end
@@ -135,50 +134,6 @@ const maxLoadMessages = workerMemory / 32
 func (p Plan) checkLoadMemory(c results.Cell) error {
 	if n := c.Rate * p.Duration.Seconds(); n > maxLoadMessages {
 		return fmt.Errorf("rate %v makes %.0f messages a sample of %s, and %d can be accounted for: ask for a lower rate, or a shorter duration", c.Rate, n, p.Duration, maxLoadMessages)
-	}
-	return nil
-}
-
-// clockPerSample is the clock of a cell whose round trips are not timed one by
-// one.
-const clockPerSample = "sample"
-
-// validateLoad holds the further fields of a cell against the others.
-func validateLoad(c results.Cell) error {
-	if c.Transfer != "" {
-		if _, err := syspipe.ParseTransfer(c.Transfer); err != nil {
-			return err
-		}
-	}
-	switch {
-	case c.Transfer != "" && (c.Framing != "raw" || c.Pattern != "stream"):
-		return fmt.Errorf("transfer %s is for raw streams: a framing has to read its bytes", c.Transfer)
-	case c.Inflight > 1 && c.Rate > 0:
-		return errors.New("inflight is of a closed loop, and rate of an open one: ask for one of them")
-	case c.Inflight > 1 && c.Pattern != "roundtrip":
-		return errors.New("inflight counts messages without an answer: it is for round trips")
-	case c.Batch > 1 && (c.Pattern != "stream" || c.Rate > 0):
-		return errors.New("a batch is of a stream without a rate: what waits for others to leave with it is late")
-	case c.Clock != "" && c.Clock != clockPerSample:
-		return fmt.Errorf("clock %q is unknown; known is %s", c.Clock, clockPerSample)
-	case c.Clock != "" && (c.Pattern != "roundtrip" || c.Rate > 0 || c.Inflight > 1):
-		return errors.New("clock is for round trips one at a time: a stream has no trips, and a load needs the time of each message")
-	case c.Drain > 0 && c.Pattern != "stream":
-		return errors.New("drain holds up the reader of a stream: the one that answers has its own pace")
-	}
-	return nil
-}
-
-// checkPayload tries a cell's messages on its framing.
-func (p Plan) checkPayload(c results.Cell) error {
-	s, err := job{Cell: c, Seed: p.Seed, Recording: p.Recording}.prepare()
-	if err != nil || s.raw {
-		return err
-	}
-	for i := range s.source.Distinct() {
-		if err := framers.Carries(s.framing, s.source.Message(i)); err != nil {
-			return fmt.Errorf("payload %s: %w", c.Payload, err)
-		}
 	}
 	return nil
 }
@@ -195,73 +150,20 @@ func tryPipe(c results.Cell) error {
 	return errors.Join(w.Close(), r.Close())
 }
 
-// Unsupported is why this machine cannot run a cell, nil if it can.
-func Unsupported(c results.Cell) error {
-	if err := syspipe.Kind(c.Pipe).Supported(); err != nil {
-		return err
-	}
-	io, err := parseIO(c.IO)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(io.writer.Supported(), io.reader.Supported()); err != nil {
-		return err
-	}
-	if err := checkTransfer(c, io); err != nil {
-		return err
-	}
-	topology, err := placement.Read()
-	if err != nil {
-		return err
-	}
-	_, err = topology.Choose(c.Placement)
-	return err
-}
+// sampleOverhead is what a sample takes beyond its duration: two processes, their buffers and their
+// warm-up. Measured on a machine of two cores.
+const sampleOverhead = 14 * time.Millisecond
 
-// checkTransfer is why a cell's pipe cannot have its pages lent.
-func checkTransfer(c results.Cell, io ioPair) error {
-	if c.Transfer == "" {
-		return nil
-	}
-	if err := syspipe.Transfer(c.Transfer).Supported(); err != nil {
-		return err
-	}
-	if c.Pipe == string(syspipe.SocketPair) || io.writer == syspipe.Poller || io.reader == syspipe.Poller {
-		return fmt.Errorf("transfer %s through a %s with io %s: %w", c.Transfer, c.Pipe, c.IO, errors.ErrUnsupported)
-	}
-	return nil
-}
-
-func checkKnown(what, value string, values [][2]string) error {
-	var names []string
-	for _, v := range values {
-		names = append(names, v[0])
-	}
-	if slices.Contains(names, value) {
-		return nil
-	}
-	return fmt.Errorf("%s %q is unknown; known are %s", what, value, strings.Join(names, ", "))
-}
-
-// labelDefaults are values that a label leaves out.
-var labelDefaults = map[string]string{"pipe": "anonymous", "capacity": "0", "io": "blocking", "peer": "process", "payload": "json"}
-
-// Label names a cell shortly, for a line of progress or an error: framing, size,
-// pattern and placement, and what else of it is not as usual.
-func Label(c results.Cell) string {
-	size := results.FormatSize(int64(c.Size))
-	if c.Messages != "" {
-		size, c.Payload, c.Messages = "recorded", labelDefaults["payload"], ""
-	}
-	words := []string{c.Framing, size, c.Pattern, c.Placement}
-	for _, f := range c.Fields() {
-		switch f.Name {
-		case "framing", "size", "pattern", "placement":
-			continue
-		}
-		if f.Value != labelDefaults[f.Name] {
-			words = append(words, f.Name+"="+f.Value)
+// Estimate returns about how long the plan takes, if its precision is not what decides that.
+func (p Plan) Estimate() time.Duration {
+	sample := p.Duration*11/10 + sampleOverhead
+	calibration := p.Duration/4 + 2*sampleOverhead
+	placed, _ := p.place() // a topology that cannot be read lets nothing run
+	cells := 0
+	for _, c := range placed {
+		if c.unsupported == nil {
+			cells++
 		}
 	}
-	return strings.Join(words, " ")
+	return time.Duration(cells) * (calibration + time.Duration(p.Samples)*sample)
 }

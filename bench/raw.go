@@ -113,14 +113,14 @@ const discardAtOnce = 1 << 20
 
 // readRaw takes the bytes of n messages as they come.
 func (e *endpoint) readRaw(buf []byte, from, n int64) error {
-	left, slow := e.source.Bytes(from, n), newRateLimit(e.Cell.Drain)
+	left, limit := e.source.Bytes(from, n), newRateLimit(e.Cell.Drain)
 	for left > 0 {
 		got, err := e.in.Read(buf[:min(int64(len(buf)), left)])
 		if err != nil {
 			return fmt.Errorf("receive, with %d bytes to come: %w", left, err)
 		}
 		left -= int64(got)
-		slow.wait(got)
+		limit.wait(got)
 	}
 	return nil
 }

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"time"
 
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // Run measures the plan's cells and gives each one's record to keep, as soon
@@ -22,9 +22,6 @@ import (
 // message lost or altered, a worker that dies or hangs. What was measured by
 // then is kept all the same. When Run returns there is no worker left.
 func Run(ctx context.Context, p Plan, keep func(results.Record) error) error {
-	if err := p.Validate(); err != nil {
-		return err
-	}
 	r, err := newRunner(p, keep)
 	if err != nil {
 		return err
@@ -45,8 +42,6 @@ func Run(ctx context.Context, p Plan, keep func(results.Record) error) error {
 type runner struct {
 	Plan
 	keep         func(results.Record) error
-	program      string // started as a worker
-	topology     placement.Topology
 	random       *rand.Rand
 	started      time.Time
 	grace        time.Duration // what a sample may take beyond twenty times its duration
@@ -56,7 +51,7 @@ type runner struct {
 	reasons      []error       // why cells cannot run here, or were not begun; each reason once
 }
 
-// cellRun is a cell that is being measured.
+// A cellRun is a cell that is being measured.
 type cellRun struct {
 	record results.Record
 	cpus   placement.CPUs
@@ -64,26 +59,14 @@ type cellRun struct {
 }
 
 func newRunner(p Plan, keep func(results.Record) error) (*runner, error) {
-	if _, worker := os.LookupEnv(workerEnv); worker {
-		return nil, errNotAWorker
-	}
-	program, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find this program, to start it as a worker: %w", err)
-	}
-	topology, err := placement.Read()
-	if err != nil {
-		return nil, err
-	}
+	p, err := p.Checked()
 	return &runner{
-		Plan:     p,
-		keep:     keep,
-		program:  program,
-		topology: topology,
-		random:   rand.New(rand.NewPCG(uint64(p.Seed), uint64(len(p.Cells)))),
-		started:  time.Now(),
-		grace:    grace,
-	}, nil
+		Plan:    p,
+		keep:    keep,
+		random:  rand.New(rand.NewPCG(uint64(p.Seed), uint64(len(p.Cells)))),
+		started: time.Now(),
+		grace:   grace,
+	}, err
 }
 
 // measure takes every cell through its rehearsal and its samples.
@@ -107,25 +90,20 @@ func (r *runner) measure(ctx context.Context) error {
 	return nil
 }
 
-// openCells opens the cells that this machine can run, and keeps a record of why
-// it cannot run the others.
+// openCells opens the cells that this machine can run, and keeps a record of why it cannot run the
+// others.
 func (r *runner) openCells() error {
-	for _, c := range r.Cells {
-		p := &cellRun{record: results.Record{Kind: results.KindMeasurement, Run: r.Run, Cell: c}}
-		if why := Unsupported(c); why != nil {
-			r.addReason(why)
-			p.record.Unsupported = why.Error()
-			if err := r.finish(p, ""); err != nil {
-				return err
-			}
+	for _, placed := range r.placed {
+		c := &cellRun{record: results.Record{Kind: results.KindMeasurement, Run: r.Run, Cell: placed.cell}, cpus: placed.cpus}
+		if placed.unsupported == nil {
+			r.cells = append(r.cells, c)
 			continue
 		}
-		cpus, err := r.topology.Choose(c.Placement)
-		if err != nil {
+		r.addReason(placed.unsupported)
+		c.record.Unsupported = placed.unsupported.Error()
+		if err := r.finish(c, ""); err != nil {
 			return err
 		}
-		p.cpus = cpus
-		r.cells = append(r.cells, p)
 	}
 	return nil
 }
@@ -148,7 +126,7 @@ func (r *runner) round(ctx context.Context) error {
 			return r.failed(c, err)
 		}
 		if why := r.stopReason(c.record); why != "" {
-			r.drop(c)
+			r.cells = slices.DeleteFunc(r.cells, func(other *cellRun) bool { return other == c })
 			if err := r.finish(c, why); err != nil {
 				return err
 			}
@@ -190,7 +168,12 @@ func (r *runner) stopReason(rec results.Record) string {
 		return ""
 	case r.Precision <= 0:
 		return "samples"
-	case precise(rec.Samples, r.Precision):
+	}
+	m, err := stat.MetricByName("time")
+	if err != nil {
+		return ""
+	}
+	if spread, known := stat.Median(m.Values(rec.Samples)).Spread(); known && spread <= 100*r.Precision {
 		return "precision"
 	}
 	return ""
@@ -204,10 +187,6 @@ func (r *runner) shuffled() []*cellRun {
 		order[to] = r.cells[from]
 	}
 	return order
-}
-
-func (r *runner) drop(c *cellRun) {
-	r.cells = slices.DeleteFunc(r.cells, func(other *cellRun) bool { return other == c })
 }
 
 // failed notes in the record what went wrong with its cell.

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,136 +8,241 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"strconv"
+	"slices"
 
 	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// workerEnv marks a process as a worker. Its value is the version of the talk
-// between controller and worker, so that a stale binary is told from a broken
-// one.
+// What workers do, by its name: see [proc.Register]. A cell whose framing framers knows is begun
+// before the rest of the program is initialised, one of a registered framing when that is known.
 const (
-	workerEnv     = "PIPEBENCH_WORKER"
-	workerVersion = "1"
+	cellWork       = "bench"
+	registeredWork = "bench with registered framings"
+	workloadWork   = "bench workload " // its name follows
 )
 
-// workerProcs is the GOMAXPROCS of a worker: a thread in a raw system call
-// keeps its share of the scheduler, two ends may be in one each, and the rest
-// of the runtime needs to get on with its work meanwhile.
-const workerProcs = 4
+func init() { proc.Register(cellWork, func(p *proc.Work) error { return serveJobs(p, nil) }) }
 
-// workerMemory is how much a worker of one part may hold, in bytes, before it
-// collects garbage after all.
+// workerMemory is how much a worker of one endpoint may hold, in bytes, before it collects garbage
+// after all.
 const workerMemory = 1 << 30
 
-// errNotAWorker is returned where a program that did not call [Worker] was started
-// as one and goes on to measure: it would start itself without end.
-var errNotAWorker = errors.New("this process was started as a worker and is none: call bench.Worker first in main and in TestMain")
-
-// Worker does a worker's job and exits, if this process was started as one;
-// else it returns at once. Call it first in main and in TestMain of every
-// program that calls [Run]: the engine starts the program again for each
-// sample, so that nothing else of it runs beside a measured end. Acts are the
-// workloads that its workers know beside the engine's own.
-func Worker(acts ...Workload) {
-	version, ok := os.LookupEnv(workerEnv)
-	if !ok {
-		proc.Worker()
-		return
-	}
-	if version != workerVersion {
-		fmt.Fprintf(os.Stderr, "this worker speaks version %s of the protocol, its controller %s\n", workerVersion, version)
-		os.Exit(1)
-	}
-	os.Unsetenv(workerEnv)
-	if err := work(os.Stdin, os.Stdout, acts); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(0)
+// Worker does a worker's job and exits, if this process was started as one; else it returns at once.
+// Call it first in main and in TestMain of every program that calls [Run]: the engine starts the
+// program again for each sample, so that nothing else of it runs beside a measured endpoint. It
+// calls [proc.Worker], so what else the program registers for its workers has to be registered
+// before.
+func Worker() {
+	proc.Register(registeredWork, func(p *proc.Work) error { return serveJobs(p, nil) })
+	proc.Worker()
 }
 
-// work plays the parts of the job on control and answers a report for each.
-func work(control io.Reader, answers io.Writer, acts []Workload) error {
-	line, err := bufio.NewReader(control).ReadBytes('\n')
-	if err != nil {
-		return fmt.Errorf("read the job: %w", err)
+// A job is what the controller asks of a worker: a sample of a cell. It travels as one line of JSON
+// on the worker's standard input; the endpoints that the worker has are its arguments.
+type job struct {
+	Cell      results.Cell
+	Seed      int64
+	Recording string // path of the recorded messages, where the cell replays some
+
+	Warmup   int64 // messages before the clock starts
+	Messages int64 // messages while it runs
+	Compare  bool  // compare every byte: an untimed sample
+
+	Workload string          // runs instead of the cell's pattern, where it is not empty
+	Params   json.RawMessage // of the workload
+}
+
+// An endpointConfig is one end of the pipe: what it does, and where.
+type endpointConfig struct {
+	Role role
+	CPU  int
+	Pin  pinning
+}
+
+// A role is what an endpoint does. The one that holds the clock says go.
+type role string
+
+const (
+	sender   role = "sender"   // streams messages
+	receiver role = "receiver" // takes them, and holds the clock
+	client   role = "client"   // sends a message, awaits the reply, and holds the clock
+	server   role = "server"   // sends each message back
+)
+
+// A pinning says what of a worker is bound to the endpoint's CPU.
+type pinning string
+
+const (
+	pinProcess pinning = "process" // all of it: the endpoint has the worker for itself
+	pinThread  pinning = "thread"  // the endpoint's thread: two endpoints share the worker
+)
+
+// A report is what a worker answers for each endpoint, a line of JSON each.
+type report struct {
+	Role     role
+	Error    string // empty if all went well
+	PeerGone bool   // the error is that the other endpoint left, so the cause lies there
+
+	ElapsedNS    int64
+	Warmup       results.Warmup
+	Counters     results.Counters
+	Capacity     int
+	WireBytes    int64 // written to the pipe that carries the messages
+	PayloadBytes int64
+	Delivered    int64 // messages
+	Checked      bool  // each of them was, by number and length
+	Latency      map[string]results.Latency
+	Load         *results.Load
+	Collections  uint32 // of the garbage collector while the clock ran: none is expected
+
+	Returned json.RawMessage // by a workload
+}
+
+// reports are those of the two endpoints of one sample.
+type reports []report
+
+// of returns the report of the endpoint that has one of the roles.
+func (rs reports) of(roles ...role) report {
+	i := slices.IndexFunc(rs, func(r report) bool { return slices.Contains(roles, r.Role) })
+	if i < 0 {
+		return report{}
 	}
-	var j job
-	if err := json.Unmarshal(line, &j); err != nil {
-		return fmt.Errorf("read the job: %w", err)
+	return rs[i]
+}
+
+// timerReport returns the report of the endpoint that timed the sample.
+func (rs reports) timerReport() report { return rs.of(receiver, client) }
+
+// sample puts the two halves together.
+func (rs reports) sample() results.Sample {
+	timer, origin := rs.timerReport(), rs.of(sender, client)
+	return results.Sample{
+		ElapsedNS:    timer.ElapsedNS,
+		Messages:     timer.Delivered,
+		PayloadBytes: timer.PayloadBytes,
+		WireBytes:    origin.WireBytes,
+		Capacity:     origin.Capacity,
+		Warmup:       &timer.Warmup,
+		Writer:       origin.Counters,
+		Reader:       rs.of(receiver, server).Counters,
+		Latency:      timer.Latency,
+		Load:         timer.Load,
 	}
-	go exitWithParent(control)
-	j.disableGC()
-	reports := j.runEndpoints(acts)
-	encoder := json.NewEncoder(answers)
-	for range j.Endpoints {
-		if err := encoder.Encode(<-reports); err != nil {
-			return fmt.Errorf("report: %w", err)
+}
+
+// failure returns the report to blame for a failed sample: one whose error is not just that the
+// other endpoint left, if there is one.
+func (rs reports) failure() (report, bool) {
+	var gone report
+	for _, r := range rs {
+		if r.Error != "" && !r.PeerGone {
+			return r, true
+		}
+		if r.PeerGone {
+			gone = r
+		}
+	}
+	return gone, gone.Error != ""
+}
+
+// serveJobs does the jobs on standard input, one after the other, and reports on each endpoint of
+// each. The pipes last as long as the worker does, which leaves after a workload, or a failure: some
+// read until their peer is gone.
+//
+// The garbage collector is off: it would run beside the clock, and it stops the world, which a
+// thread in a raw system call does not let it. A worker of one endpoint stops itself alone, so there
+// a framing that allocates without end is caught by a limit, and the collections are counted.
+func serveJobs(p *proc.Work, w *Workload) error {
+	var configs []endpointConfig
+	if err := p.Args(&configs); err != nil {
+		return err
+	}
+	debug.SetGCPercent(-1)
+	if len(configs) == 1 {
+		debug.SetMemoryLimit(workerMemory)
+	}
+	jobs := json.NewDecoder(os.Stdin)
+	for last := false; !last; last = last || w != nil {
+		var j job
+		if err := jobs.Decode(&j); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("read the job: %w", err)
+		}
+		reports, ends := make(chan report, len(configs)), p.Ends
+		for _, c := range configs {
+			own := takeEnds(c.Role, &ends)
+			go func() { reports <- runEndpoint(j, c, own, w) }()
+		}
+		for range configs {
+			r := <-reports
+			if err := p.Report(r); err != nil {
+				return err
+			}
+			last = last || r.Error != ""
 		}
 	}
 	return nil
 }
 
-// exitWithParent ends the worker when its controller is gone, however that came
-// about: the other end of control closes then.
-func exitWithParent(control io.Reader) {
-	io.Copy(io.Discard, control) // nothing more is ever sent, and an error is an end too
-	os.Exit(1)
-}
-
-// disableGC turns the garbage collector off: it would run beside the
-// clock, and it stops the world, which a thread in a raw system call does not
-// let it. A worker of one part stops itself alone, so there a framing that
-// allocates without end is caught by a limit, and the collections are counted.
-func (j job) disableGC() {
-	debug.SetGCPercent(-1)
-	if len(j.Endpoints) == 1 {
-		debug.SetMemoryLimit(workerMemory)
-	}
-}
-
-// runEndpoints starts the job's parts at the same time, each on a goroutine of its own.
-func (j job) runEndpoints(acts []Workload) <-chan report {
-	reports := make(chan report, len(j.Endpoints))
-	for _, p := range j.Endpoints {
-		go func() { reports <- j.runEndpoint(p, acts) }()
-	}
-	return reports
-}
-
-// runEndpoint plays one part, from its place to its report.
-func (j job) runEndpoint(p endpointConfig, acts []Workload) report {
-	e, err := j.newEndpoint(p)
-	if err == nil {
-		err = e.runJob(acts)
-		e.close()
+// runEndpoint does one endpoint's half of a job, on a thread of its own.
+func runEndpoint(j job, c endpointConfig, ends pipeEnds, w *Workload) report {
+	e, err := newEndpoint(j, c, ends)
+	switch {
+	case err != nil:
+	case w != nil:
+		err = e.runWorkload(*w)
+	default:
+		err = e.runPattern()
 	}
 	if err != nil {
-		return report{Role: p.Role, Error: err.Error(), PeerGone: errors.Is(err, errPeerGone)}
+		ends.close() // so that the peer does not wait
+		return report{Role: c.Role, Error: err.Error(), PeerGone: errors.Is(err, errPeerGone)}
 	}
 	return e.report
 }
 
-// runJob does what the job asks of this end.
-func (e *endpoint) runJob(acts []Workload) error {
-	if e.Workload != "" {
-		return e.runWorkload(acts)
-	}
-	return e.runPattern()
-}
-
-// pin binds the calling goroutine and its CPU as the part asks.
-func (p endpointConfig) pin() error {
+// pin binds the calling goroutine and its CPU as the endpoint asks.
+func (c endpointConfig) pin() error {
 	runtime.LockOSThread()
-	if p.Pin == pinThread {
-		return placement.PinThread(p.CPU)
+	if c.Pin == pinThread {
+		return placement.PinThread(c.CPU)
 	}
-	return placement.PinProcess(p.CPU)
+	return placement.PinProcess(c.CPU)
 }
 
-// workerEnviron is the environment a worker is started with.
-func workerEnviron() []string {
-	return append(os.Environ(), workerEnv+"="+workerVersion, "GOMAXPROCS="+strconv.Itoa(workerProcs))
+// pipeEnds are the ends of pipes that an endpoint has. The endpoints tell each other over toPeer and
+// fromPeer that they are ready, or to go. One that only sends has no in, one that only receives no
+// out.
+type pipeEnds struct{ toPeer, fromPeer, out, in *syspipe.End }
+
+// list returns the ends that are there, in the order in which takeEnds takes them.
+func (p pipeEnds) list() []*syspipe.End {
+	all := []*syspipe.End{p.toPeer, p.fromPeer, p.out, p.in}
+	return slices.DeleteFunc(all, func(e *syspipe.End) bool { return e == nil })
+}
+
+// takeEnds takes the ends of an endpoint from the front of those that a worker inherited.
+func takeEnds(r role, from *[]*syspipe.End) (p pipeEnds) {
+	into := []**syspipe.End{&p.toPeer, &p.fromPeer}
+	if r != receiver {
+		into = append(into, &p.out)
+	}
+	if r != sender {
+		into = append(into, &p.in)
+	}
+	for i, end := range into {
+		*end = (*from)[i]
+	}
+	*from = (*from)[len(into):]
+	return p
+}
+
+func (p pipeEnds) close() {
+	for _, end := range p.list() {
+		end.Close() // nobody is there to be told of an error
+	}
 }

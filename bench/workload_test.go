@@ -10,13 +10,12 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// acts are those that this test binary knows when it is started as a worker.
-var acts = []Workload{
-	{Name: "greet", Writer: greet, Reader: listen},
-	{Name: "leave", Writer: func(*WorkloadContext) (any, error) { return nil, errors.New("not in the mood") }, Reader: listen},
+func init() {
+	RegisterWorkload(Workload{Name: "greet", Writer: greet, Reader: listen})
+	RegisterWorkload(Workload{Name: "leave", Writer: func(*WorkloadContext) (any, error) { return nil, errors.New("not in the mood") }, Reader: listen})
 }
 
-// greet writes the brief to the pipe.
+// greet writes its parameter to the pipe.
 func greet(s *WorkloadContext) (any, error) {
 	var words string
 	if err := s.Params(&words); err != nil {
@@ -41,7 +40,7 @@ func listen(s *WorkloadContext) (any, error) {
 	return string(heard), err
 }
 
-func TestAnActsEndsMeetAndReturnWhatTheyFound(t *testing.T) {
+func TestAWorkloadsEndsMeetAndReturnWhatTheyFound(t *testing.T) {
 	var wrote results.Counters
 	var heard string
 	p := Plan{Duration: time.Millisecond, Seed: 1}
@@ -53,24 +52,24 @@ func TestAnActsEndsMeetAndReturnWhatTheyFound(t *testing.T) {
 	}
 }
 
-func TestAnActThatCannotBeIsSaidToBeSo(t *testing.T) {
+func TestAWorkloadThatCannotBeIsSaidToBeSo(t *testing.T) {
 	for _, row := range []struct {
-		name, act string
+		name, workload string
 		change    func(*results.Cell)
-		brief     any
+		params    any
 		want      string
 	}{
-		{"an act that the worker was not given", "sing", func(*results.Cell) {}, "", `does not know the act "sing"`},
+		{"a workload that nobody registered", "sing", func(*results.Cell) {}, "", `the workload "sing" is unknown`},
 		{"an end that fails, not the one that waits for it", "leave", func(*results.Cell) {}, "", "not in the mood"},
-		{"a brief of another shape", "greet", func(*results.Cell) {}, 7, "read the brief of greet"},
+		{"parameters of another shape", "greet", func(*results.Cell) {}, 7, "read the parameters of greet"},
 		{"two ends in one process", "greet", func(c *results.Cell) { c.Peer = "thread" }, "", "needs a process for each end"},
 		{"a cell that cannot be", "greet", func(c *results.Cell) { c.Framing = "smoke" }, "", "smoke"},
-		{"a brief that has no JSON", "greet", func(*results.Cell) {}, func() {}, "tell greet its brief"},
+		{"parameters that have no JSON", "greet", func(*results.Cell) {}, func() {}, "write the parameters of greet"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var wrote results.Counters
 			var heard string
-			err := Plan{Duration: time.Millisecond}.RunWorkload(t.Context(), row.act, cell(row.change), row.brief, &wrote, &heard)
+			err := Plan{Duration: time.Millisecond}.RunWorkload(t.Context(), row.workload, cell(row.change), row.params, &wrote, &heard)
 			if err == nil || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("error %v, want one with %q", err, row.want)
 			}

@@ -72,6 +72,24 @@ func (t Topology) String() string {
 	}, ", ")
 }
 
+// Best returns the placements that show most of this machine: same, and two cores as close as there
+// are. Where a program cannot choose its CPUs, free.
+func (t Topology) Best() []string {
+	can := func(place string) bool {
+		_, err := t.Choose(place)
+		return err == nil
+	}
+	if !can("same") {
+		return []string{"free"}
+	}
+	for _, place := range []string{"apart", "sibling", "far"} {
+		if can(place) {
+			return []string{"same", place}
+		}
+	}
+	return []string{"same"}
+}
+
 // Choose picks the CPUs for a place. The highest-numbered are taken first,
 // since the lowest serve most interrupts. A place that this machine, or what
 // this process may use of it, does not have is [errors.ErrUnsupported].

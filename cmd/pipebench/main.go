@@ -19,11 +19,10 @@ import (
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/scenarios/claims"
 	"github.com/pipebench/pipebench/scenarios/faults"
-	"github.com/pipebench/pipebench/scenarios/tune"
 )
 
 func main() {
-	bench.Worker(tune.Act())
+	bench.Worker()
 	faults.Worker()
 	claims.Worker()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -13,7 +13,6 @@ import (
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/scenarios/claims"
 	"github.com/pipebench/pipebench/scenarios/faults"
-	"github.com/pipebench/pipebench/scenarios/tune"
 )
 
 // commandEnv makes this test binary the command itself.
@@ -25,7 +24,7 @@ func TestMain(m *testing.M) {
 	}
 	faults.Worker()
 	claims.Worker()
-	bench.Worker(tune.Act()) // the engine starts this test binary again, as it would the command
+	bench.Worker() // the engine starts this test binary again, as it would the command
 	if os.Getenv("GORACE") == "" {
 		os.Setenv("GORACE", "atexit_sleep_ms=0") // else each worker of a -race build lingers for a second
 	}

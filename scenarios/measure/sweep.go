@@ -60,28 +60,11 @@ func DefaultSweep(t placement.Topology) Sweep {
 		Pipes:      []string{"anonymous"},
 		Capacities: []int{0},
 		IOs:        []string{"blocking"},
-		Placements: places(t),
+		Placements: t.Best(),
 		Peers:      []string{"process"},
 		Patterns:   []string{"stream", "roundtrip"},
 		Payload:    "json",
 	}
-}
-
-// places are same and apart, or what comes nearest on this machine.
-func places(t placement.Topology) []string {
-	can := func(place string) bool {
-		_, err := t.Choose(place)
-		return err == nil
-	}
-	if !can("same") {
-		return []string{"free"}
-	}
-	for _, place := range []string{"apart", "sibling", "far"} {
-		if can(place) {
-			return []string{"same", place}
-		}
-	}
-	return []string{"same"}
 }
 
 // Cells is the product of the sweep's lists, in their order: the cells that a

@@ -7,12 +7,12 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// actName names the workload to the engine's workers.
-const actName = "tune"
+// workloadName names the workload to the engine's workers.
+const workloadName = "tune"
 
-// Act is the workload that [Run] has workers do. Give it to [bench.Worker] in
-// main and in TestMain of every program that calls Run.
-func Act() bench.Workload { return bench.Workload{Name: actName, Writer: write, Reader: read} }
+func init() {
+	bench.RegisterWorkload(bench.Workload{Name: workloadName, Writer: write, Reader: read})
+}
 
 // A brief is what the two ends are told beside the cell.
 type brief struct {
@@ -71,7 +71,7 @@ func perform(ctx context.Context, p bench.Plan, c results.Cell) (results.Sample,
 	var w written
 	var r received
 	b := brief{Probes: max(1, int64(c.Rate*p.Duration.Seconds())), Large: fewestLarge, Warmup: warmupLarge(s)}
-	if err := p.RunWorkload(ctx, actName, c, b, &w, &r); err != nil {
+	if err := p.RunWorkload(ctx, workloadName, c, b, &w, &r); err != nil {
 		return results.Sample{}, extra{}, err
 	}
 	return results.Sample{

@@ -3,7 +3,7 @@
 // whose price is worth it.
 //
 //	func main() {
-//		bench.Worker(tune.Act()) // the two ends run in workers that are this program again
+//		bench.Worker() // the two ends run in workers that are this program again
 //		…
 //		err := tune.Run(ctx, tune.Default(topology), func(t results.Tune) error { return file.Write(t) })
 //		…

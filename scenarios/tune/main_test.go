@@ -8,7 +8,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	bench.Worker(Act()) // the engine starts this test binary again
+	bench.Worker() // the engine starts this test binary again
 	if os.Getenv("GORACE") == "" {
 		os.Setenv("GORACE", "atexit_sleep_ms=0") // else each worker of a -race build lingers for a second
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -100,18 +101,16 @@ func framingCells(spec string, sizes []int) []results.Cell {
 	return cells
 }
 
-// Placed gives a cell each placement of same and apart that this machine has;
-// where it has none, free.
+// Placed gives a cell each of the placements that are worth comparing on this machine, see
+// [placement.Topology.Best].
 func Placed(c results.Cell) []results.Cell {
-	var cells []results.Cell
-	for _, place := range []string{"same", "apart"} {
-		if c.Placement = place; Unsupported(c) == nil {
-			cells = append(cells, c)
-		}
+	topology, err := placement.Read()
+	if err != nil {
+		topology = placement.Topology{} // whose best is free
 	}
-	if len(cells) == 0 {
-		c.Placement = "free"
-		cells = []results.Cell{c}
+	var cells []results.Cell
+	for _, c.Placement = range topology.Best() {
+		cells = append(cells, c)
 	}
 	return cells
 }

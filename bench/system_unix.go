@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"fmt"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,4 +21,12 @@ func rusage(who int) cpuTime {
 		voluntary:     int64(r.Nvcsw),
 		involuntary:   int64(r.Nivcsw),
 	}
+}
+
+func readSharedClock() (int64, error) {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
+		return 0, fmt.Errorf("read the monotonic clock: %w", err)
+	}
+	return t.Nano(), nil
 }

@@ -1,0 +1,171 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+// Patterns, Peers and Clocks are the values of a cell's fields, with a line for a
+// list. The first of Clocks is the default, which a cell has as "".
+var (
+	Patterns = [][2]string{
+		{"stream", "messages one way, as fast as the pipe takes them"},
+		{"roundtrip", "a message there and the same message back, one at a time, over two pipes"},
+	}
+	Peers = [][2]string{
+		{"process", "each end is a process of its own"},
+		{"thread", "both ends are threads of one process"},
+	}
+	Clocks = [][2]string{
+		{"trip", "it is read after each round trip, which costs about 1 % of a short one"},
+		{clockPerSample, "it is read at a sample's ends alone: no trip has a time of its own, as in lat_pipe and perf bench"},
+	}
+)
+
+// validate reports what of a cell cannot be, on any system.
+func (p Plan) validate(c results.Cell) error {
+	if err := c.Validate(); err != nil {
+		return err
+	}
+	if err := checkKnown("pattern", c.Pattern, Patterns); err != nil {
+		return err
+	}
+	if err := checkKnown("peer", c.Peer, Peers); err != nil {
+		return err
+	}
+	if _, err := syspipe.ParseKind(c.Pipe); err != nil {
+		return err
+	}
+	if _, _, err := parseIO(c.IO); err != nil {
+		return err
+	}
+	if _, err := (placement.Topology{}).Choose(c.Placement); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	if err := validateLoad(c); err != nil {
+		return err
+	}
+	return p.checkPayload(c)
+}
+
+// clockPerSample is the clock of a cell whose round trips are not timed one by
+// one.
+const clockPerSample = "sample"
+
+// validateLoad holds the further fields of a cell against the others.
+func validateLoad(c results.Cell) error {
+	if c.Transfer != "" {
+		if _, err := syspipe.ParseTransfer(c.Transfer); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.Transfer != "" && (c.Framing != "raw" || c.Pattern != "stream"):
+		return fmt.Errorf("transfer %s is for raw streams: a framing has to read its bytes", c.Transfer)
+	case c.Inflight > 1 && c.Rate > 0:
+		return errors.New("inflight is of a closed loop, and rate of an open one: ask for one of them")
+	case c.Inflight > 1 && c.Pattern != "roundtrip":
+		return errors.New("inflight counts messages without an answer: it is for round trips")
+	case c.Batch > 1 && (c.Pattern != "stream" || c.Rate > 0):
+		return errors.New("a batch is of a stream without a rate: what waits for others to leave with it is late")
+	case c.Clock != "" && c.Clock != clockPerSample:
+		return fmt.Errorf("clock %q is unknown; known is %s", c.Clock, clockPerSample)
+	case c.Clock != "" && (c.Pattern != "roundtrip" || c.Rate > 0 || c.Inflight > 1):
+		return errors.New("clock is for round trips one at a time: a stream has no trips, and a load needs the time of each message")
+	case c.Drain > 0 && c.Pattern != "stream":
+		return errors.New("drain holds up the reader of a stream: the one that answers has its own pace")
+	}
+	return nil
+}
+
+// checkPayload tries a cell's messages on its framing.
+func (p Plan) checkPayload(c results.Cell) error {
+	s, err := job{Cell: c, Seed: p.Seed, Recording: p.Recording}.prepare()
+	if err != nil || s.raw {
+		return err
+	}
+	for i := range s.source.Distinct() {
+		if err := framers.Carries(s.framing, s.source.Message(i)); err != nil {
+			return fmt.Errorf("payload %s: %w", c.Payload, err)
+		}
+	}
+	return nil
+}
+
+// Unsupported reports why this machine cannot run a cell, nil if it can.
+func Unsupported(c results.Cell) error {
+	topology, err := placement.Read()
+	if err == nil {
+		_, err = placeCell(c, topology)
+	}
+	return err
+}
+
+// IsUnsupported reports whether an error is this machine's refusal of something it knows, rather than
+// something that nobody could have.
+func IsUnsupported(err error) bool {
+	var capacity *syspipe.CapacityError
+	return errors.As(err, &capacity) || errors.Is(err, errors.ErrUnsupported)
+}
+
+// placeCell returns the CPUs for the ends of a cell, or why this machine cannot run it. Pages cannot
+// be lent to a socket pair, nor where an end is left to Go's poller.
+func placeCell(c results.Cell, t placement.Topology) (placement.CPUs, error) {
+	if err := syspipe.Kind(c.Pipe).Supported(); err != nil {
+		return placement.CPUs{}, err
+	}
+	writer, reader, err := parseIO(c.IO)
+	if err := errors.Join(err, writer.Supported(), reader.Supported()); err != nil {
+		return placement.CPUs{}, err
+	}
+	if c.Transfer != "" {
+		if err := syspipe.Transfer(c.Transfer).Supported(); err != nil {
+			return placement.CPUs{}, err
+		}
+		if c.Pipe == string(syspipe.SocketPair) || writer == syspipe.Poller || reader == syspipe.Poller {
+			return placement.CPUs{}, fmt.Errorf("transfer %s through a %s with io %s: %w", c.Transfer, c.Pipe, c.IO, errors.ErrUnsupported)
+		}
+	}
+	return t.Choose(c.Placement)
+}
+
+func checkKnown(what, value string, values [][2]string) error {
+	var names []string
+	for _, v := range values {
+		names = append(names, v[0])
+	}
+	if slices.Contains(names, value) {
+		return nil
+	}
+	return fmt.Errorf("%s %q is unknown; known are %s", what, value, strings.Join(names, ", "))
+}
+
+// labelDefaults are values that a label leaves out.
+var labelDefaults = map[string]string{"pipe": "anonymous", "capacity": "0", "io": "blocking", "peer": "process", "payload": "json"}
+
+// Label names a cell shortly, for a line of progress or an error: framing, size,
+// pattern and placement, and what else of it is not as usual.
+func Label(c results.Cell) string {
+	size := results.FormatSize(int64(c.Size))
+	if c.Messages != "" {
+		size, c.Payload, c.Messages = "recorded", labelDefaults["payload"], ""
+	}
+	words := []string{c.Framing, size, c.Pattern, c.Placement}
+	for _, f := range c.Fields() {
+		switch f.Name {
+		case "framing", "size", "pattern", "placement":
+			continue
+		}
+		if f.Value != labelDefaults[f.Name] {
+			words = append(words, f.Name+"="+f.Value)
+		}
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,17 @@
+//go:build !linux
+
+package bench
+
+import "time"
+
+// minimiseTimerSlack is for Linux, whose sleeps have a slack to choose.
+func minimiseTimerSlack() {}
+
+func (c *Clock) sleepUntil(moment int64) { time.Sleep(time.Duration(moment - c.Now())) }
+
+// quiesce leaves the runtime alone for a moment before the clock starts, so that the threads that
+// stopping the world woke are asleep again.
+func quiesce() { time.Sleep(2 * time.Millisecond) }
+
+// ownDescriptors is for Linux, whose threads can part with the table they share.
+func ownDescriptors() {}

@@ -1,0 +1,217 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/proc"
+)
+
+// grace is what a sample may take beyond twenty times its planned duration: the slowest cells (a
+// 16 MiB message, searched again after every read) take seconds for one message.
+const grace = 30 * time.Second
+
+// An errSlow is a sample that did not finish within its limit.
+type errSlow struct{ limit time.Duration }
+
+func (e errSlow) Error() string {
+	return fmt.Sprintf("did not finish within %s and was killed", e.limit)
+}
+
+// runSample runs one sample of a cell in fresh workers, and returns the reports of both endpoints.
+// None of the workers is left when it returns.
+func (r *runner) runSample(ctx context.Context, c *cellRun, j job) (reports, error) {
+	j.Cell, j.Seed, j.Recording = c.record.Cell, r.Seed, r.Recording
+	limit := r.grace + 20*r.Duration
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSlow{limit})
+	defer cancel()
+	group, err := startWorkers(ctx, j, c.cpus)
+	if err != nil {
+		return nil, err
+	}
+	defer group.close()
+	return group.run(ctx, j)
+}
+
+// An endpointSpec is an endpoint that is about to be handed to a worker.
+type endpointSpec struct {
+	endpointConfig
+	pipeEnds
+}
+
+// openPipes opens what joins the two endpoints of a cell: the measured pipe, the one back for
+// replies, and two over which the endpoints say that they are ready. The ends are in the
+// controller's hands only to be passed on.
+func openPipes(c results.Cell, cpus placement.CPUs) (origin, other endpointSpec, err error) {
+	origin = endpointSpec{endpointConfig: endpointConfig{Role: sender, CPU: cpus.Writer}}
+	other = endpointSpec{endpointConfig: endpointConfig{Role: receiver, CPU: cpus.Reader}}
+	type pipe struct {
+		w, r     **syspipe.End
+		kind     syspipe.Kind
+		capacity int
+	}
+	pipes := []pipe{
+		{&origin.out, &other.in, syspipe.Kind(c.Pipe), c.Capacity},
+		{&other.toPeer, &origin.fromPeer, syspipe.Anonymous, 0},
+		{&origin.toPeer, &other.fromPeer, syspipe.Anonymous, 0},
+	}
+	if c.Pattern == "roundtrip" {
+		origin.Role, other.Role = client, server
+		pipes = append(pipes, pipe{&other.out, &origin.in, syspipe.Kind(c.Pipe), c.Capacity})
+	}
+	for _, p := range pipes {
+		if *p.w, *p.r, err = syspipe.Open(p.kind, p.capacity); err != nil {
+			origin.close()
+			other.close()
+			return origin, other, err
+		}
+	}
+	return origin, other, nil
+}
+
+// A worker is a process that runs one endpoint or both.
+type worker struct {
+	*proc.Process
+	jobs  *os.File // takes a job a line; its end tells the worker to leave
+	roles []string
+}
+
+// startWorker starts a worker with its endpoints, whose pipe ends are closed here in any case.
+func startWorker(ctx context.Context, work string, specs ...endpointSpec) (*worker, error) {
+	w := &worker{}
+	var configs []endpointConfig
+	var ends []*syspipe.End
+	for _, s := range specs {
+		s.Pin = pinProcess
+		if len(specs) > 1 {
+			s.Pin = pinThread
+		}
+		configs, ends = append(configs, s.endpointConfig), append(ends, s.list()...)
+		w.roles = append(w.roles, string(s.Role))
+	}
+	var err error
+	if w.Process, err = proc.Self(work, configs, ends...); err != nil {
+		return nil, err
+	}
+	if w.jobs, err = w.Pipe(0); err != nil {
+		w.Close()
+		return nil, err
+	}
+	if err := w.Start(ctx); err != nil {
+		w.jobs.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// do has the worker do a job, and returns the reports of its endpoints.
+func (w *worker) do(ctx context.Context, j job) (reports, error) {
+	var got reports
+	sent := json.NewEncoder(w.jobs).Encode(j)
+	for len(got) < len(w.roles) {
+		var r report
+		if err := w.Report(&r); err != nil {
+			return got, w.explain(ctx, errors.Join(err, sent))
+		}
+		got = append(got, r)
+	}
+	return got, nil
+}
+
+// explain says why a worker does not report as it should, and ends it.
+func (w *worker) explain(ctx context.Context, err error) error {
+	who := strings.Join(w.roles, " and ")
+	if ctx.Err() != nil {
+		return fmt.Errorf("the %s %w", who, context.Cause(ctx))
+	}
+	w.Stop(time.Second, 0) // it said the last it had to say, so it is about to end
+	if exit := w.Wait(); exit != nil {
+		return fmt.Errorf("the %s died: %w", who, exit)
+	}
+	if errors.Is(err, proc.ErrNotBegun) { // a program that runs on where a worker ends
+		err = fmt.Errorf("%w; main, or TestMain, has to call bench.Worker first", err)
+	}
+	return fmt.Errorf("the %s: %w", who, err)
+}
+
+// A workerGroup is the workers that share the pipes of a cell.
+type workerGroup []*worker
+
+// startWorkers opens the pipes of a job's cell and starts its workers with them.
+func startWorkers(ctx context.Context, j job, cpus placement.CPUs) (workerGroup, error) {
+	origin, other, err := openPipes(j.Cell, cpus)
+	if err != nil {
+		return nil, err
+	}
+	if j.Cell.Peer == "thread" {
+		w, err := startWorker(ctx, j.work(), origin, other)
+		return workerGroup{w}, err
+	}
+	a, err := startWorker(ctx, j.work(), origin)
+	if err != nil {
+		other.close()
+		return nil, err
+	}
+	b, err := startWorker(ctx, j.work(), other)
+	if err != nil {
+		workerGroup{a}.close()
+		return nil, err
+	}
+	return workerGroup{a, b}, nil
+}
+
+// close ends the workers and waits until they are gone.
+func (g workerGroup) close() {
+	for _, w := range g {
+		w.jobs.Close()
+		w.Close()
+	}
+}
+
+// run has the workers do a job together, and collects the reports of all. When one dies, those that
+// wait for it find their pipes closed and report that.
+func (g workerGroup) run(ctx context.Context, j job) (reports, error) {
+	type outcome struct {
+		reports reports
+		err     error
+	}
+	outcomes := make(chan outcome, len(g))
+	for _, w := range g {
+		go func() {
+			got, err := w.do(ctx, j)
+			outcomes <- outcome{got, err}
+		}()
+	}
+	var all reports
+	var errs []error
+	for range g {
+		o := <-outcomes
+		all, errs = append(all, o.reports...), append(errs, o.err)
+	}
+	if ctx.Err() == nil {
+		if r, failed := all.failure(); failed && !(r.PeerGone && errors.Join(errs...) != nil) {
+			return nil, fmt.Errorf("%s: %s", r.Role, r.Error)
+		}
+	}
+	return all, errors.Join(errs...)
+}
+
+// work names the work of the processes that do this job.
+func (j job) work() string {
+	if j.Workload != "" {
+		return workloadWork + j.Workload
+	}
+	if _, err := framers.Parse(j.Cell.Framing); err != nil {
+		return registeredWork
+	}
+	return cellWork
+}
