@@ -55,9 +55,9 @@ func TestAWorkloadsEndsMeetAndReturnWhatTheyFound(t *testing.T) {
 func TestAWorkloadThatCannotBeIsSaidToBeSo(t *testing.T) {
 	for _, row := range []struct {
 		name, workload string
-		change    func(*results.Cell)
-		params    any
-		want      string
+		change         func(*results.Cell)
+		params         any
+		want           string
 	}{
 		{"a workload that nobody registered", "sing", func(*results.Cell) {}, "", `the workload "sing" is unknown`},
 		{"an end that fails, not the one that waits for it", "leave", func(*results.Cell) {}, "", "not in the mood"},
