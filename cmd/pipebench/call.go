@@ -22,11 +22,11 @@ import (
 
 // callFlags are what call was asked for, as it was typed.
 type callFlags struct {
-	framing, maxFrame, memory string
-	timeout, cpu              time.Duration
-	inFlight                  int
-	files                     uint64
-	quiet                     bool
+	framing, maxMessage, memory     string
+	timeout, cpu                    time.Duration
+	inflight, restarts, connections int
+	files                           uint64
+	negotiate, quiet                bool
 }
 
 func newCall() *cobra.Command {
@@ -46,12 +46,15 @@ JSON-RPC message. Blank lines and lines that begin with # are skipped:
   {"jsonrpc":"2.0","id":"a","method":"ping"}
 
 An answer has the id of its message, or else the number of its line. COMMAND is started
-without a shell: by node if it ends in .js, by python3 if it ends in .py.
+without a shell: by node if it ends in .js, by python3 if it ends in .py. With
+--connections it is started so often, and each request goes to the server that is
+least busy; notifications go to all.
 
 The exit code is the server's, if that is not 0; else 1 if a request failed.`,
 		Example: `  echo tools/list | pipebench call -- server.js --config config.json
   echo 'echo {"message":"hi"}' | pipebench call -- pipebench serve
-  pipebench call --timeout 5s --memory 512MiB -- ./server < requests.txt > answers.jsonl`,
+  pipebench call --timeout 5s --memory 512MiB -- ./server < requests.txt > answers.jsonl
+  pipebench call --connections 4 --inflight 16 --restarts 3 -- ./server < requests.txt`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage(errors.New("which server? pipebench call -- COMMAND [ARGUMENT...]"))
@@ -68,9 +71,12 @@ func (f *callFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SetInterspersed(false) // what follows the server's name is the server's
 	flags.StringVar(&f.framing, "framing", "ndjson", "how messages are told apart: ndjson, content-length, chunked, adaptive")
-	flags.StringVar(&f.maxFrame, "max-frame", "", "the largest answer, such as 1MiB; unlimited (default 16MiB)")
+	flags.StringVar(&f.maxMessage, "max-message", "", "the largest answer, such as 1MiB; unlimited (default 16MiB)")
+	flags.BoolVar(&f.negotiate, "negotiate-max", false, "agree with the server on the smaller of both limits, for requests and answers")
 	flags.DurationVar(&f.timeout, "timeout", client.DefaultRequestTimeout, "for one request; 0 for none")
-	flags.IntVar(&f.inFlight, "in-flight", 1, "requests sent before the first is answered")
+	flags.IntVar(&f.inflight, "inflight", 1, "requests sent before the first is answered")
+	flags.IntVar(&f.connections, "connections", 1, "servers that share the requests")
+	flags.IntVar(&f.restarts, "restarts", 0, "how often in a row a server that fails is started again")
 	flags.StringVar(&f.memory, "memory", "", "address space the server may use, such as 512MiB (Linux)")
 	flags.DurationVar(&f.cpu, "cpu", 0, "CPU time the server may use (Linux)")
 	flags.Uint64Var(&f.files, "files", 0, "descriptors the server may have (Linux)")
@@ -86,17 +92,25 @@ func (f *callFlags) call(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return usage(err)
 	}
-	c, err := client.Open(command, opts)
-	if err != nil {
-		return usage(err)
+	conns := make([]*client.Conn, f.connections)
+	for i := range conns {
+		if conns[i], err = client.Open(command, opts); err != nil {
+			return usage(err) // all have the same options: it is the first
+		}
 	}
-	stop := context.AfterFunc(cmd.Context(), func() { _ = c.Close() }) // its error is always nil
+	pool, err := client.NewPool(conns...)
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(cmd.Context(), func() { _ = pool.Close() }) // its error is always nil
 	defer stop()
-	t := &talk{c: c, inFlight: f.inFlight}
-	err = t.run(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout())
-	_ = c.Close()
-	if code, forced := c.Exit(); code > 0 && !forced {
-		return &statusError{code, errors.Join(err, fmt.Errorf("the server exited with code %d", code))}
+	s := &callSession{pool: pool, inflight: f.inflight}
+	err = s.run(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout())
+	_ = pool.Close()
+	for _, c := range conns {
+		if code, forced := c.Exit(); code > 0 && !forced {
+			return &statusError{code, errors.Join(err, fmt.Errorf("the server exited with code %d", code))}
+		}
 	}
 	return err
 }
@@ -112,10 +126,18 @@ func (f *callFlags) plan(args []string, stderr io.Writer) (command client.Comman
 		}
 		command.Limits.Memory = uint64(n)
 	}
-	if f.inFlight < 1 {
-		return command, opts, fmt.Errorf("--in-flight %d: want at least 1", f.inFlight)
+	switch {
+	case f.inflight < 1:
+		return command, opts, fmt.Errorf("--inflight %d: want at least 1", f.inflight)
+	case f.connections < 1:
+		return command, opts, fmt.Errorf("--connections %d: want at least 1", f.connections)
+	case f.restarts < 0:
+		return command, opts, fmt.Errorf("--restarts %d: want 0 or more", f.restarts)
 	}
-	opts = client.Options{Version: machine.Version(), Restarts: -1, RequestTimeout: orNone(f.timeout)}
+	opts = client.Options{Version: machine.Version(), Restarts: f.restarts, RequestTimeout: orNone(f.timeout)}
+	if f.restarts == 0 {
+		opts.Restarts = -1 // in Go 0 is without end
+	}
 	if !f.quiet {
 		opts.Stderr = stderr
 		opts.Logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
@@ -123,41 +145,46 @@ func (f *callFlags) plan(args []string, stderr io.Writer) (command client.Comman
 	if opts.Framing, err = framers.Parse(f.framing); err != nil {
 		return command, opts, fmt.Errorf("--framing: %w", err)
 	}
-	if opts.MaxFrame, err = messageLimit("max-frame", f.maxFrame); err != nil {
+	if opts.MaxMessage, err = messageLimit("max-message", f.maxMessage); err != nil {
 		return command, opts, err
 	}
-	if opts.MaxFrame < 0 {
-		opts.MaxFrame, opts.Policy = 0, client.Unlimited
+	switch {
+	case f.negotiate && opts.MaxMessage < 0:
+		return command, opts, errors.New("--negotiate-max needs a limit, and --max-message is unlimited")
+	case f.negotiate:
+		opts.Policy = client.Negotiate
+	case opts.MaxMessage < 0:
+		opts.MaxMessage, opts.Policy = 0, client.Unlimited
 	}
 	return command, opts, nil
 }
 
-// A talk is what call does once the server is started.
-type talk struct {
-	c        *client.Conn
-	inFlight int
+// A callSession sends the requests on stdin and prints the answers.
+type callSession struct {
+	pool     *client.Pool
+	inflight int
 	asked    int
 	failed   int
 }
 
 // run asks what stands on in and writes the answers to out.
-func (t *talk) run(ctx context.Context, in io.Reader, out io.Writer) error {
-	if err := t.c.Wait(ctx); err != nil {
+func (s *callSession) run(ctx context.Context, in io.Reader, out io.Writer) error {
+	if err := s.pool.Wait(ctx); err != nil {
 		return err
 	}
-	order := make(chan chan reply, t.inFlight-1) // and one with who writes
+	order := make(chan chan reply, s.inflight-1) // and one with who writes
 	written := make(chan error, 1)
-	go func() { written <- t.write(order, out) }()
-	err := t.ask(ctx, in, order)
+	go func() { written <- s.write(order, out) }()
+	err := s.ask(ctx, in, order)
 	close(order)
 	if err := errors.Join(err, <-written); err != nil {
 		return err
 	}
 	switch {
-	case t.asked == 0:
+	case s.asked == 0:
 		return errors.New("no request on stdin: write one a line, such as tools/list")
-	case t.failed > 0:
-		return fmt.Errorf("%d of %d requests failed", t.failed, t.asked)
+	case s.failed > 0:
+		return fmt.Errorf("%d of %d requests failed", s.failed, s.asked)
 	}
 	return nil
 }
@@ -169,7 +196,7 @@ type reply struct {
 }
 
 // ask sends each request, and puts where its reply will come on order. It ends with the input, the server or ctx.
-func (t *talk) ask(ctx context.Context, in io.Reader, order chan<- chan reply) error {
+func (s *callSession) ask(ctx context.Context, in io.Reader, order chan<- chan reply) error {
 	over := make(chan struct{})
 	defer close(over)
 	lines := readLines(in, over)
@@ -177,13 +204,13 @@ func (t *talk) ask(ctx context.Context, in io.Reader, order chan<- chan reply) e
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-t.c.Done():
-			return t.c.Wait(ctx)
+		case <-s.pool.Done():
+			return s.pool.Wait(ctx)
 		case l, ok := <-lines:
 			if !ok {
 				return nil
 			}
-			if err := t.askLine(ctx, l, order); err != nil {
+			if err := s.askLine(ctx, l, order); err != nil {
 				return err
 			}
 		}
@@ -226,27 +253,27 @@ func readLines(in io.Reader, over <-chan struct{}) <-chan line {
 }
 
 // askLine sends what stands on one line.
-func (t *talk) askLine(ctx context.Context, l line, order chan<- chan reply) error {
+func (s *callSession) askLine(ctx context.Context, l line, order chan<- chan reply) error {
 	if l.err != nil {
 		return fmt.Errorf("read requests: %w", l.err)
 	}
-	t.asked++
+	s.asked++
 	q, err := parseRequest(l.text, l.number)
 	if err != nil {
 		return usage(fmt.Errorf("line %d of stdin: %w", l.number, err))
 	}
 	if q.notice {
-		return t.c.Notify(ctx, q.method, q.params)
+		return s.pool.Notify(ctx, q.method, q.params)
 	}
 	r := make(chan reply, 1)
 	order <- r
-	go func() { r <- t.send(ctx, q) }()
+	go func() { r <- s.send(ctx, q) }()
 	return nil
 }
 
 // send asks one request. What fails here, not at the server, is answered in its place, so that lines stay in step.
-func (t *talk) send(ctx context.Context, q request) reply {
-	result, err := t.c.Call(ctx, q.method, q.params)
+func (s *callSession) send(ctx context.Context, q request) reply {
+	result, err := s.pool.Call(ctx, q.method, q.params)
 	if err == nil {
 		var tool struct{ IsError bool }
 		_ = json.Unmarshal(result, &tool) // a result that is no object is none of a tool
@@ -263,11 +290,11 @@ func (t *talk) send(ctx context.Context, q request) reply {
 const codeOfOurOwn = -32000
 
 // write writes replies in the order they are due.
-func (t *talk) write(order <-chan chan reply, out io.Writer) (err error) {
+func (s *callSession) write(order <-chan chan reply, out io.Writer) (err error) {
 	for r := range order {
 		a := <-r
 		if a.failed {
-			t.failed++
+			s.failed++
 		}
 		if err == nil {
 			_, err = out.Write(append(a.line, '\n'))

@@ -23,10 +23,10 @@ import (
 
 // serveFlags are what serve was asked for, as it was typed.
 type serveFlags struct {
-	framing, maxLine, parseErrorID, toolErrors, fault, messages, logLevel string
+	framing, maxMessage, parseErrorID, toolErrors, fault, messages, logLevel string
 
 	toolTimeout, flushTimeout, shutdownTimeout, grace time.Duration
-	maxInFlight                                       int
+	inflight                                          int
 	strict                                            bool
 }
 
@@ -47,7 +47,7 @@ With --fault the server misbehaves on purpose, so that a client can be tested:
 ` + faultTable(),
 		Example: `  pipebench serve
   printf '{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n' | pipebench serve
-  pipebench serve --framing content-length --max-line 1MiB
+  pipebench serve --framing content-length --max-message 1MiB
   pipebench serve --fault deaf@1MiB
   pipebench serve --messages session.jsonl
   pipebench drive -- pipebench serve --fault truncate-at-exit`,
@@ -61,8 +61,8 @@ With --fault the server misbehaves on purpose, so that a client can be tested:
 func (f *serveFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.framing, "framing", "ndjson", "how messages are told apart: ndjson, content-length, chunked, adaptive")
-	flags.StringVar(&f.maxLine, "max-line", "", "the largest request, such as 10MiB; unlimited (default 10MiB, with --fault unlimited)")
-	flags.IntVar(&f.maxInFlight, "max-in-flight", mcpstdio.DefaultMaxInFlight, "requests read and not answered; more stay in the pipe")
+	flags.StringVar(&f.maxMessage, "max-message", "", "the largest request, such as 10MiB; unlimited (default 10MiB, with --fault unlimited)")
+	flags.IntVar(&f.inflight, "inflight", mcpstdio.DefaultMaxInFlight, "requests read and not answered; more stay in the pipe")
 	flags.StringVar(&f.parseErrorID, "parse-error-id", "empty", `id of the answer to what has none: empty ("") or null`)
 	flags.StringVar(&f.toolErrors, "tool-errors", "result", "what a failing tool gives: result (isError) or jsonrpc (an error of code -32603)")
 	flags.DurationVar(&f.toolTimeout, "tool-timeout", mcpstdio.DefaultToolTimeout, "for one call; 0 for none")
@@ -128,7 +128,7 @@ func (f *serveFlags) playback() (*mcpstdio.Playback, error) {
 func (f *serveFlags) options(stderr io.Writer) (mcpstdio.Options, error) {
 	o := mcpstdio.Options{
 		Version: machine.Version(), Tools: mcpstdio.Samples(), Stderr: stderr,
-		MaxInFlight: f.maxInFlight, StrictLifecycle: f.strict, ToolErrorsAsRPC: f.toolErrors == "jsonrpc",
+		MaxInFlight: f.inflight, StrictLifecycle: f.strict, ToolErrorsAsRPC: f.toolErrors == "jsonrpc",
 		ToolTimeout: orNone(f.toolTimeout), EOFGrace: orNone(f.grace),
 		FlushTimeout: orNone(f.flushTimeout), ShutdownTimeout: orNone(f.shutdownTimeout),
 		ParseErrorID: jsonrpc.Empty,
@@ -142,8 +142,8 @@ func (f *serveFlags) options(stderr io.Writer) (mcpstdio.Options, error) {
 	if err := oneOf("tool-errors", f.toolErrors, "result", "jsonrpc"); err != nil {
 		return o, err
 	}
-	if f.maxInFlight < 1 {
-		return o, fmt.Errorf("--max-in-flight %d: want at least 1", f.maxInFlight)
+	if f.inflight < 1 {
+		return o, fmt.Errorf("--inflight %d: want at least 1", f.inflight)
 	}
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
@@ -163,7 +163,7 @@ func (f *serveFlags) wire(o *mcpstdio.Options) (err error) {
 			return fmt.Errorf("--fault: %w", err)
 		}
 	}
-	o.MaxLine, err = messageLimit("max-line", f.maxLine)
+	o.MaxMessage, err = messageLimit("max-message", f.maxMessage)
 	return err
 }
 

@@ -141,7 +141,7 @@ func TestEdgeVeryLongLines(t *testing.T) { // row 6
 }
 
 func TestEdgeLineAtTheLimit(t *testing.T) {
-	r := serve(t, mcpstdio.Options{MaxLine: 5000})
+	r := serve(t, mcpstdio.Options{MaxMessage: 5000})
 	for _, terminator := range []string{"\n", "\r\n"} {
 		line, text := echoOf("1", 5000)
 		io.WriteString(r.in, line+terminator)
@@ -161,7 +161,7 @@ func TestEdgeInEveryFraming(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := serve(t, mcpstdio.Options{Framing: f, MaxLine: 5000})
+			r := serve(t, mcpstdio.Options{Framing: f, MaxMessage: 5000})
 			large, _ := echoOf("2", 5001)
 			fits, text := echoOf("3", 5000)
 			for _, exchange := range [][2]string{

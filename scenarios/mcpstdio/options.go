@@ -13,7 +13,7 @@ import (
 
 // What Options stand for where they are zero.
 const (
-	DefaultMaxLine         = 10 << 20 // bytes
+	DefaultMaxMessage      = 10 << 20 // bytes
 	DefaultMaxInFlight     = 256      // requests
 	DefaultToolTimeout     = 60 * time.Second
 	DefaultEOFGrace        = 250 * time.Millisecond
@@ -28,7 +28,7 @@ type Options struct {
 	Tools   []Tool
 
 	Framing     framers.Framing // NDJSON
-	MaxLine     int             // bytes of a message, terminator not counted: DefaultMaxLine; negative: no limit, as with a Fault
+	MaxMessage  int             // bytes of a message, terminator not counted: DefaultMaxMessage; negative: no limit, as with a Fault
 	MaxInFlight int             // requests read and not answered; a further one stays in the pipe: DefaultMaxInFlight
 
 	// ParseErrorID is the id of an answer to what has no id that can be known: jsonrpc.Empty, as clients whose ids are strings
@@ -62,9 +62,9 @@ func (o *Options) complete() error {
 	setDefault(&o.Name, "pipebench")
 	setDefault(&o.Version, "(devel)")
 	if o.Fault.Kind != "" {
-		setDefault(&o.MaxLine, -1) // the fault's threshold is to be found, not this
+		setDefault(&o.MaxMessage, -1) // the fault's threshold is to be found, not this
 	}
-	setDefault(&o.MaxLine, DefaultMaxLine)
+	setDefault(&o.MaxMessage, DefaultMaxMessage)
 	setDefault(&o.MaxInFlight, DefaultMaxInFlight)
 	setDefault(&o.ParseErrorID, jsonrpc.Empty)
 	setDefault(&o.ToolTimeout, DefaultToolTimeout)

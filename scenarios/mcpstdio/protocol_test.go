@@ -45,7 +45,7 @@ func TestDiscover(t *testing.T) { // MCP 2026-07-28 has no initialize
 }
 
 func TestMaxFrameSizeIsOfferedToThoseWhoAsk(t *testing.T) {
-	r := serve(t, mcpstdio.Options{MaxLine: 7000})
+	r := serve(t, mcpstdio.Options{MaxMessage: 7000})
 	r.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{"experimental":{"maxFrameSize":16777216}},"clientInfo":{"name":"c","version":"1"}}}`)
 	if got := r.recv(); !strings.Contains(got, `"experimental":{"maxFrameSize":7000}`) {
 		t.Errorf("got %s, want the limit", got)

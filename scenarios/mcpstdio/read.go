@@ -17,7 +17,7 @@ import (
 // read handles messages until the input ends, and returns why it did: nil at its end.
 func (s *Server) read() error {
 	r := s.fault.framing(s.opts.Framing).NewReader(s.fault.input(s.in),
-		framers.WithMaxMessage(s.fault.limit(s.opts.MaxLine)), framers.WithPolicy(framers.Resync))
+		framers.WithMaxMessage(s.fault.limit(s.opts.MaxMessage)), framers.WithPolicy(framers.Resync))
 	for s.State() == Running {
 		line, err := r.ReadMessage()
 		if err == nil {

@@ -99,7 +99,7 @@ func (s *Server) offerFrameSize(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)
 		answer, ok := res.(*mcp.InitializeResult)
-		if err != nil || !ok || s.opts.MaxLine < 0 {
+		if err != nil || !ok || s.opts.MaxMessage < 0 {
 			return res, err
 		}
 		params, ok := req.GetParams().(*mcp.InitializeParams)
@@ -107,7 +107,7 @@ func (s *Server) offerFrameSize(next mcp.MethodHandler) mcp.MethodHandler {
 			return res, nil
 		}
 		offer := *answer.Capabilities
-		offer.Experimental = map[string]any{MaxFrameSize: s.opts.MaxLine}
+		offer.Experimental = map[string]any{MaxFrameSize: s.opts.MaxMessage}
 		answer.Capabilities = &offer
 		return answer, nil
 	}

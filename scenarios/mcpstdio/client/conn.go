@@ -194,7 +194,7 @@ type FrameError struct {
 }
 
 func (e *FrameError) Error() string {
-	return fmt.Sprintf("frame of %d bytes or more exceeds the limit of %d: ask for less, or raise MaxFrame", e.Size, e.Limit)
+	return fmt.Sprintf("frame of %d bytes or more exceeds the limit of %d: ask for less, or raise the limit", e.Size, e.Limit)
 }
 
 // A Violation tells of a frame beyond the limit.

@@ -311,7 +311,7 @@ func TestEveryFraming(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := newFixture(t, Options{Framing: f, MaxFrame: 200_000})
+			s := newFixture(t, Options{Framing: f, MaxMessage: 200_000})
 			srv := s.readyServer()
 			text := `"` + strings.Repeat("x", 100_000) + `"`
 			call := s.goCall(context.Background(), "m", json.RawMessage(text))
@@ -366,7 +366,7 @@ func TestCloseFailsWhatIsInFlight(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	_, err := Open(&fakeLauncher{}, Options{MaxFrame: -1, Queue: -1, Policy: 9})
+	_, err := Open(&fakeLauncher{}, Options{MaxMessage: -1, Queue: -1, Policy: 9})
 	for _, fault := range []string{"frame limit", "queue", "policy"} {
 		if err == nil || !strings.Contains(err.Error(), fault) {
 			t.Errorf("got %v, want the %s named", err, fault)

@@ -3,7 +3,9 @@ package client_test
 import (
 	"context"
 	"fmt"
+	"os"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio/client"
 )
 
@@ -25,4 +27,27 @@ func ExampleOpen() {
 	defer c.Close()
 	res, err := c.CallTool(context.Background(), "echo", map[string]any{"message": "hi"})
 	fmt.Println(res, err)
+}
+
+// A model asks for a tool, and answers with what that said.
+type model struct{}
+
+func (model) Chat(_ context.Context, conversation []client.Turn, _ []*mcp.Tool) (client.Turn, error) {
+	if last := conversation[len(conversation)-1]; last.Role == "tool" {
+		return client.Turn{Role: "assistant", Text: "It says: " + last.Text}, nil
+	}
+	call := client.ToolCall{Name: "string", Arguments: map[string]any{"operation": "reverse", "input": "pipe"}}
+	return client.Turn{Role: "assistant", Calls: []client.ToolCall{call}}, nil
+}
+
+func ExampleToolLoop() {
+	server := client.Command{Path: os.Args[0], Env: append(os.Environ(), "PIPEBENCH_TEST_SERVER=serve ndjson")} // this test binary
+	c, err := client.Open(server, client.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+	fmt.Println(client.ToolLoop(context.Background(), c, model{}, "What is pipe backwards?"))
+	// Output: It says: epip <nil>
 }

@@ -26,7 +26,7 @@ func (c *Conn) startHandshake(l *link) {
 	c.link = l
 	hello := initializeParams{ProtocolVersion: c.opts.Protocol, ClientInfo: mcp.Implementation{Name: c.opts.Name, Version: c.opts.Version}}
 	if c.opts.Policy == Negotiate {
-		hello.Capabilities.Experimental = map[string]any{mcpstdio.MaxFrameSize: c.opts.MaxFrame}
+		hello.Capabilities.Experimental = map[string]any{mcpstdio.MaxFrameSize: c.opts.MaxMessage}
 	}
 	params, _ := json.Marshal(hello) // strings and numbers marshal always
 	p := c.addCall()
@@ -51,7 +51,7 @@ func (l *link) finishHandshake(m jsonrpc.Message) {
 	}
 	c := l.c
 	if c.opts.Policy == Negotiate {
-		l.limit = negotiatedLimit(c.opts.MaxFrame, server)
+		l.limit = negotiatedLimit(c.opts.MaxMessage, server)
 	}
 	l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, "", "notifications/initialized", nil)} // before any request: there is room
 	c.mu.Lock()

@@ -13,7 +13,7 @@ import (
 
 // What Options stand for where they are zero.
 const (
-	DefaultMaxFrame       = 16 << 20 // bytes: room for a document or an image, and a thousand times HTTP/2's default
+	DefaultMaxMessage     = 16 << 20 // bytes: room for a document or an image, and a thousand times HTTP/2's default
 	DefaultQueue          = 64       // requests
 	DefaultMaxNoise       = 10_000   // lines in a row
 	DefaultRequestTimeout = 60 * time.Second
@@ -46,10 +46,10 @@ type Options struct {
 	Version  string // "(devel)"
 	Protocol string // the MCP revision to ask for: DefaultProtocol
 
-	Framing  framers.Framing // NDJSON
-	MaxFrame int             // bytes of a message, terminator not counted: DefaultMaxFrame
-	Policy   Policy          // CloseOnOversize
-	MaxNoise int             // lines in a row that are no message, before the server is given up: DefaultMaxNoise; negative: none may be
+	Framing    framers.Framing // NDJSON
+	MaxMessage int             // bytes of a message, terminator not counted: DefaultMaxMessage
+	Policy     Policy          // CloseOnOversize
+	MaxNoise   int             // lines in a row that are no message, before the server is given up: DefaultMaxNoise; negative: none may be
 
 	Queue          int           // requests that wait to be written; a further one waits for a place: DefaultQueue
 	RequestTimeout time.Duration // for a request whose context has no deadline: DefaultRequestTimeout; negative: none
@@ -76,7 +76,7 @@ func (o *Options) complete() error {
 	setDefault(&o.Name, "pipebench")
 	setDefault(&o.Version, "(devel)")
 	setDefault(&o.Protocol, DefaultProtocol)
-	setDefault(&o.MaxFrame, DefaultMaxFrame)
+	setDefault(&o.MaxMessage, DefaultMaxMessage)
 	setDefault(&o.MaxNoise, DefaultMaxNoise)
 	setDefault(&o.Queue, DefaultQueue)
 	setDefault(&o.RequestTimeout, DefaultRequestTimeout)
@@ -95,7 +95,7 @@ func (o *Options) complete() error {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	var faults []error
-	for name, n := range map[string]int{"frame limit": o.MaxFrame, "queue": o.Queue} {
+	for name, n := range map[string]int{"frame limit": o.MaxMessage, "queue": o.Queue} {
 		if n < 0 {
 			faults = append(faults, fmt.Errorf("%s of %d: want more than 0", name, n))
 		}
@@ -118,7 +118,7 @@ func (o *Options) limit() int {
 	if o.Policy == Unlimited {
 		return -1
 	}
-	return o.MaxFrame
+	return o.MaxMessage
 }
 
 // A Clock tells when time is up. Tests have their own.

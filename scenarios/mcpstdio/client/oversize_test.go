@@ -129,7 +129,7 @@ func TestOversizedByDeclaration(t *testing.T) {
 
 // TestOversizedErrorByDeclaration: the id is found in what has come of a frame whose header says too much.
 func TestOversizedErrorByDeclaration(t *testing.T) {
-	s := newFixture(t, Options{Framing: framers.ContentLength(), Policy: ErrorOnOversize, MaxFrame: 4000})
+	s := newFixture(t, Options{Framing: framers.ContentLength(), Policy: ErrorOnOversize, MaxMessage: 4000})
 	srv := s.readyServer()
 	culprit := s.goCall(context.Background(), "culprit", nil)
 	frame := jsonrpc.AppendResult(nil, srv.recv().ID, bytes.Repeat([]byte("1"), 5000))
@@ -160,7 +160,7 @@ func TestAcceptsFrameAtLimit(t *testing.T) {
 }
 
 func TestLateRepliesFindTombstones(t *testing.T) {
-	s := newFixture(t, Options{MaxFrame: 1000})
+	s := newFixture(t, Options{MaxMessage: 1000})
 	srv := s.readyServer()
 	call := s.goCall(context.Background(), "lost", nil)
 	id := srv.recv().ID
@@ -206,7 +206,7 @@ func TestPolicyError(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := newFixture(t, Options{Policy: ErrorOnOversize, MaxFrame: 4000})
+			s := newFixture(t, Options{Policy: ErrorOnOversize, MaxMessage: 4000})
 			srv := s.readyServer()
 			culprit := s.goCall(context.Background(), "culprit", nil)
 			id := srv.recv().ID
@@ -244,7 +244,7 @@ func TestPolicyNegotiate(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := newFixture(t, Options{Policy: Negotiate, MaxFrame: 4000})
+			s := newFixture(t, Options{Policy: Negotiate, MaxMessage: 4000})
 			srv := s.server()
 			asked := srv.welcome(test.capabilities)
 			if !strings.Contains(string(asked.Params), `"experimental":{"maxFrameSize":4000}`) {
