@@ -3,18 +3,22 @@ package probe
 import (
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// An experiment finds out something about one kind of pipe.
+// An experiment finds out something about one kind of pipe. It is a script: the first error that it
+// checks ends it.
 type experiment struct {
 	name string
 	how  string
-	run  func(*trial) error
+	run  func(*trial)
 }
 
 var experiments []experiment
@@ -38,23 +42,63 @@ func init() {
 	registerWork() // last, as it may do the work
 }
 
-func experimentNamed(name string) (experiment, bool) {
-	for _, e := range experiments {
-		if e.name == name {
-			return e, true
-		}
+// experimentsNamed returns those of the names, all of them for nil.
+func experimentsNamed(names []string) ([]experiment, error) {
+	if names == nil {
+		return experiments, nil
 	}
-	return experiment{}, false
+	var list []experiment
+	for _, name := range names {
+		i := slices.IndexFunc(experiments, func(e experiment) bool { return e.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("unknown step %q (known: %s)", name, strings.Join(Steps(), ", "))
+		}
+		list = append(list, experiments[i])
+	}
+	return list, nil
+}
+
+// A failure is the error that ends an experiment.
+type failure struct{ error }
+
+// check ends the experiment if err is not nil.
+func check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+// must returns v, unless the error that came with it ends the experiment.
+func must[T any](v T, err error) T {
+	check(err)
+	return v
 }
 
 // A trial is one run of an experiment. What it opens is left to the end of its process.
 type trial struct {
 	kind       syspipe.Kind
 	experiment experiment
-	emit       func(Finding) error
+	report     func(Finding) error
 
 	slotSize int // once found
 }
+
+// run runs the experiment and returns the error that ended it, if one did.
+func (t *trial) run() (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			f, ok := r.(failure)
+			if !ok {
+				panic(r)
+			}
+			err = f.error
+		}
+	}()
+	t.experiment.run(t)
+	return nil
+}
+
+func (t *trial) emit(f Finding) { check(t.report(f)) }
 
 // finding starts a finding of this trial. A rule that covers it but predicts no figure is quoted.
 func (t *trial) finding(step string, value any, unit, how string) Finding {
@@ -68,11 +112,20 @@ func (t *trial) finding(step string, value any, unit, how string) Finding {
 	return f
 }
 
-// predicted emits a finding beside what the rule that covers it predicts; the rule's source is
+// emitPredicted emits a finding beside what the rule that covers it predicts; the rule's source is
 // quoted.
-func (t *trial) predicted(f Finding, value any) error {
+func (t *trial) emitPredicted(f Finding, value any) {
 	r, _ := ruleAbout(runtime.GOOS, f.Step)
-	return t.emit(f.compare(value, r.Source))
+	t.emit(f.compare(value, r.Source))
+}
+
+// emitOnLinux is emitPredicted where Linux's rules for pipes hold, and emits f alone elsewhere.
+func (t *trial) emitOnLinux(f Finding, value any) {
+	if t.onLinux() {
+		t.emitPredicted(f, value)
+	} else {
+		t.emit(f)
+	}
 }
 
 // isPipe reports whether the rules for pipes hold; a socket pair is none.
@@ -81,27 +134,38 @@ func (t *trial) isPipe() bool { return t.kind != syspipe.SocketPair }
 // onLinux reports whether Linux's rules for pipes hold.
 func (t *trial) onLinux() bool { return t.isPipe() && runtime.GOOS == "linux" }
 
-// open makes a pipe whose ends do not block.
-func (t *trial) open() (w, r *syspipe.End, err error) {
-	w, r, err = syspipe.Open(t.kind, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	return w, r, errors.Join(w.SetIO(syspipe.Spin), r.SetIO(syspipe.Spin))
+// onBSD reports whether the rules that macOS and FreeBSD share hold.
+func (t *trial) onBSD() bool {
+	return t.isPipe() && (runtime.GOOS == "darwin" || runtime.GOOS == "freebsd")
 }
 
-// fill writes n bytes a call until refused and returns the bytes accepted, and the count of the
-// last write if that was short, else 0.
-func fill(w *syspipe.End, n int) (total, last int, err error) {
+// page is what Linux's rules count in. A kernel that only says that it is Linux, as gVisor does, may
+// have slots of another size: then a finding differs from the rule, and not the rule from itself.
+func (t *trial) page() int { return os.Getpagesize() }
+
+// open makes a pipe whose ends do not block.
+func (t *trial) open() (w, r *syspipe.End) {
+	w, r = t.openBlocking()
+	check(errors.Join(w.SetIO(syspipe.Spin), r.SetIO(syspipe.Spin)))
+	return w, r
+}
+
+func (t *trial) openBlocking() (w, r *syspipe.End) {
+	w, r, err := syspipe.Open(t.kind, 0)
+	check(err)
+	return w, r
+}
+
+// fill writes n bytes a call until refused and returns the bytes accepted, and the count of the last
+// write if that was short, else 0.
+func fill(w *syspipe.End, n int) (total, last int) {
 	p := make([]byte, n)
 	for {
 		k, err := w.TryWrite(p)
 		if errors.Is(err, syscall.EAGAIN) {
-			return total, last, nil
+			return total, last
 		}
-		if err != nil {
-			return total, last, err
-		}
+		check(err)
 		total += k
 		last = 0
 		if k < n {
@@ -110,53 +174,42 @@ func fill(w *syspipe.End, n int) (total, last int, err error) {
 	}
 }
 
-// full returns a pipe that accepts nothing more: filled with large writes, which leave no room
-// unused.
-func (t *trial) full() (w, r *syspipe.End, capacity int, err error) {
-	w, r, err = t.open()
-	if err != nil {
-		return nil, nil, 0, err
+// full returns a pipe that accepts nothing more: filled with large writes, which leave no room unused.
+func (t *trial) full() (w, r *syspipe.End, capacity int) {
+	w, r = t.open()
+	capacity, _ = fill(w, 1<<20)
+	if runtime.GOOS == "windows" {
+		capacity, _ = fill(w, 1) // there a write above the quota is refused whole
 	}
-	capacity, _, err = fill(w, 1<<20)
-	if err == nil && t.onWindows() {
-		capacity, _, err = fill(w, 1) // there a write above the quota is refused whole
-	}
-	return w, r, capacity, err
+	return w, r, capacity
 }
 
-func (t *trial) onWindows() bool { return runtime.GOOS == "windows" }
-
 // slot returns the bytes that must be read from a full pipe before one more fits.
-func (t *trial) slot() (int, error) {
-	if t.slotSize > 0 {
-		return t.slotSize, nil
+func (t *trial) slot() int {
+	if t.slotSize == 0 {
+		w, r, capacity := t.full()
+		t.slotSize = readUntil(r, capacity, func() (bool, error) {
+			_, err := w.TryWrite([]byte{1})
+			if errors.Is(err, syscall.EAGAIN) {
+				return false, nil
+			}
+			return err == nil, err
+		})
 	}
-	w, r, capacity, err := t.full()
-	if err != nil {
-		return 0, err
-	}
-	t.slotSize, err = readUntil(r, capacity, func() (bool, error) {
-		_, err := w.TryWrite([]byte{1})
-		if errors.Is(err, syscall.EAGAIN) {
-			return false, nil
-		}
-		return err == nil, err
-	})
-	return t.slotSize, err
+	return t.slotSize
 }
 
 // readUntil reads byte by byte until done, and returns how many it took.
-func readUntil(r *syspipe.End, most int, done func() (bool, error)) (int, error) {
+func readUntil(r *syspipe.End, most int, done func() (bool, error)) int {
 	p := make([]byte, 1)
 	for n := 1; n <= most; n++ {
-		if _, err := r.TryRead(p); err != nil {
-			return 0, err
-		}
-		if ok, err := done(); ok || err != nil {
-			return n, err
+		must(r.TryRead(p))
+		if must(done()) {
+			return n
 		}
 	}
-	return 0, fmt.Errorf("nothing changed in %d bytes", most)
+	check(fmt.Errorf("nothing changed in %d bytes", most))
+	return 0
 }
 
 // await polls until ok, but not longer than limit.

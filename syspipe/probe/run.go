@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,8 +42,10 @@ func (o Options) Validate() error {
 			return fmt.Errorf("probe: %w", err)
 		}
 	}
-	_, err := namedExperiments(o.Steps)
-	return err
+	if _, err := experimentsNamed(o.Steps); err != nil {
+		return fmt.Errorf("probe: %w", err)
+	}
+	return nil
 }
 
 // DefaultStepTimeout is some ten times what the slowest experiment takes on an idle machine.
@@ -142,39 +145,10 @@ func (o Options) resolve() (kinds []syspipe.Kind, steps []experiment, err error)
 	}
 	kinds = o.Kinds
 	if kinds == nil {
-		kinds = supportedKinds()
+		kinds = slices.DeleteFunc(syspipe.Kinds(), func(k syspipe.Kind) bool { return k.Supported() != nil })
 	}
-	if len(kinds) == 0 {
-		return nil, nil, fmt.Errorf("probe: %w", syspipe.Anonymous.Supported())
-	}
-	steps, err = namedExperiments(o.Steps)
+	steps, err = experimentsNamed(o.Steps)
 	return kinds, steps, err
-}
-
-func supportedKinds() []syspipe.Kind {
-	var kinds []syspipe.Kind
-	for _, k := range syspipe.Kinds() {
-		if k.Supported() == nil {
-			kinds = append(kinds, k)
-		}
-	}
-	return kinds
-}
-
-// namedExperiments are those of the names, all of them for none.
-func namedExperiments(names []string) ([]experiment, error) {
-	if names == nil {
-		return experiments, nil
-	}
-	var list []experiment
-	for _, name := range names {
-		e, ok := experimentNamed(name)
-		if !ok {
-			return nil, fmt.Errorf("probe: unknown step %q (known: %s)", name, strings.Join(Steps(), ", "))
-		}
-		list = append(list, e)
-	}
-	return list, nil
 }
 
 // runStep makes one experiment in a process of its own.

@@ -8,86 +8,57 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/pipebench/pipebench/syspipe"
+	"syscall"
 )
 
-func probeCapacity(t *trial) error {
-	w, _, err := syspipe.Open(t.kind, 0)
-	if err != nil {
-		return err
+func probeCapacity(t *trial) {
+	w, _ := t.openBlocking()
+	n := must(w.Capacity())
+	switch {
+	case t.onLinux():
+		t.emitPredicted(t.finding("capacity/stated", n, "B", "F_GETPIPE_SZ of a new pipe"), linuxSlots*t.page())
+	case runtime.GOOS == "windows":
+		t.emit(t.finding("capacity/stated", n, "B", ""))
+	default:
+		t.emit(t.finding("capacity/accepted", n, "B", ""))
 	}
-	n, err := w.Capacity()
-	if err != nil {
-		return err
-	}
-	if !t.onLinux() {
-		step := "capacity/accepted"
-		if t.onWindows() {
-			step = "capacity/stated"
-		}
-		return t.emit(t.finding(step, n, "B", ""))
-	}
-	slot, err := t.slot()
-	if err != nil {
-		return err
-	}
-	return t.predicted(t.finding("capacity/stated", n, "B", "F_GETPIPE_SZ of a new pipe"), linuxSlots*slot)
 }
 
 // linuxSlots is PIPE_DEF_BUFFERS, the slots of a new pipe.
 const linuxSlots = 16
 
-func probeSlot(t *trial) error {
-	n, err := t.slot()
-	if err != nil {
-		return err
+func probeSlot(t *trial) {
+	f := t.finding("slot", t.slot(), "B", "")
+	if t.onBSD() {
+		f = f.compare(1, "space is counted in bytes; "+darwinPipe+", "+freebsdPipe)
 	}
-	f := t.finding("slot", n, "B", "")
-	switch {
-	case t.onLinux():
-		return t.predicted(f, os.Getpagesize())
-	case t.isPipe() && (runtime.GOOS == "darwin" || runtime.GOOS == "freebsd"):
-		return t.emit(f.compare(1, "space is counted in bytes; "+darwinPipe+", "+freebsdPipe))
-	}
-	return t.emit(f)
+	t.emitOnLinux(f, t.page())
 }
 
-// fillSizes are the sizes at which rules differ: about PIPE_BUF, a page, half a slot, the capacity.
+// fillSizes returns the sizes at which rules differ: about PIPE_BUF, a page, half a slot, the
+// capacity.
 func fillSizes(slot int) []int {
-	sizes := []int{1, 511, 512, 2049, 4095, 4096, 4097, slot/2 + 1, 60 << 10, 64 << 10, 64<<10 + 1}
-	slices.Sort(sizes)
-	return slices.Compact(sizes)
+	return ascending(1, 511, 512, 2049, 4095, 4096, 4097, slot/2+1, 60<<10, 64<<10, 64<<10+1)
 }
 
-func probeFill(t *trial) error {
-	slot, err := t.slot()
-	if err != nil {
-		return err
-	}
-	for _, n := range fillSizes(slot) {
-		if err := t.fillWith(n, slot); err != nil {
-			return err
-		}
-	}
-	return nil
+// ascending returns the numbers in order, each once.
+func ascending(n ...int) []int {
+	slices.Sort(n)
+	return slices.Compact(n)
 }
 
-func (t *trial) fillWith(n, slot int) error {
-	w, r, err := t.open()
-	if err != nil {
-		return err
+func probeFill(t *trial) {
+	for _, n := range fillSizes(t.slot()) {
+		t.fillWith(n)
 	}
+}
+
+func (t *trial) fillWith(n int) {
+	w, r := t.open()
 	defer func() { w.Close(); r.Close() }()
-	capacity, err := w.Capacity()
-	if err != nil {
-		return err
-	}
-	total, last, err := fill(w, n)
-	if err != nil {
-		return err
-	}
-	writable, werr := w.Writable()
+	capacity := must(w.Capacity())
+	total, last := fill(w, n)
+	writable, unpolled := w.Writable()
 	_, one := w.TryWrite([]byte{1})
 
 	found := []Finding{
@@ -95,104 +66,59 @@ func (t *trial) fillWith(n, slot int) error {
 		t.finding(fmt.Sprintf("short-write/%d", n), last, "B", "what the last of these writes put in, if that was only a part of it, else 0"),
 		t.finding(fmt.Sprintf("one-byte-after/%d", n), one == nil, "", "write one byte after the refusal"),
 	}
-	want := t.fillPrediction(n, slot, capacity)
-	for i, f := range found {
-		if want == nil {
-			err = t.emit(f)
-		} else {
-			err = t.emit(f.compare(want[i], ruleSource("capacity/fill")))
-		}
-		if err != nil {
-			return err
+	if m := modelOf(runtime.GOOS, t.page(), capacity); t.isPipe() && m != nil {
+		total, last := fillModel(m, n)
+		rule, _ := ruleAbout(runtime.GOOS, "capacity/fill")
+		for i, want := range []any{total, last, m.write(1) == 1} {
+			found[i] = found[i].compare(want, rule.Source)
 		}
 	}
-	if werr != nil {
-		return nil // no poll(2) on this system
+	for _, f := range found {
+		t.emit(f)
 	}
-	f := t.finding(fmt.Sprintf("poll/after/%d", n), writable, "", "whether poll(2) says writable after the refusal")
-	if t.onLinux() {
-		return t.predicted(f, false)
+	if unpolled == nil { // some systems have no poll(2)
+		t.emitOnLinux(t.finding(fmt.Sprintf("poll/after/%d", n), writable, "", "whether poll(2) says writable after the refusal"), false)
 	}
-	return t.emit(f)
 }
 
-func ruleSource(step string) string {
-	r, _ := ruleAbout(runtime.GOOS, step)
-	return r.Source
-}
-
-// fillPrediction computes the three findings of fillWith by the documented rule, nil where there is
-// none.
-func (t *trial) fillPrediction(n, slot, capacity int) []any {
-	if !t.isPipe() {
-		return nil
-	}
-	m := modelOf(runtime.GOOS, slot, capacity)
-	if m == nil {
-		return nil
-	}
-	total, last := fillModel(m, n)
-	return []any{total, last, m.write(1) == 1}
-}
-
-func probeGrowth(t *trial) error {
-	w, _, err := t.open()
-	if err != nil {
-		return err
-	}
-	before, err := w.Capacity()
-	if err != nil {
-		return err
-	}
+func probeGrowth(t *trial) {
+	w, _ := t.open()
+	before := must(w.Capacity())
 	first, err := w.TryWrite(make([]byte, 1<<20))
-	if err == nil {
-		err = t.emit(t.finding("growth/first-write", first, "B", "what a new pipe takes of one write of 1 MiB"))
+	if !errors.Is(err, syscall.EAGAIN) { // Windows takes such a write whole or, as here, not at all
+		check(err)
 	}
-	if err != nil || !t.onLinux() {
-		return err
+	t.emit(t.finding("growth/first-write", first, "B", "what a new pipe takes of one write of 1 MiB"))
+	if t.onLinux() {
+		after := must(w.Capacity())
+		t.emitPredicted(t.finding("growth/stated", after-before, "B", "F_GETPIPE_SZ of the full pipe less that of the empty one"), 0)
 	}
-	after, err := w.Capacity()
-	if err != nil {
-		return err
-	}
-	return t.predicted(t.finding("growth/stated", after-before, "B", "F_GETPIPE_SZ of the full pipe less that of the empty one"), 0)
 }
 
-func probeSettable(t *trial) error {
-	slot, err := t.slot()
-	if err != nil {
-		return err
+func probeSettable(t *trial) {
+	slot := t.slot()
+	for _, n := range ascending(1, slot, slot+1, 3*slot, 100000) {
+		t.settable(n)
 	}
-	for _, n := range []int{1, slot, slot + 1, 3 * slot, 100000} {
-		if err := t.settable(n, slot); err != nil {
-			return err
-		}
+	t.largestCapacity()
+	if t.onLinux() {
+		t.limits()
 	}
-	if err := t.largestCapacity(slot); err != nil {
-		return err
-	}
-	return t.limits()
 }
 
-func (t *trial) settable(asked, slot int) error {
-	w, r, err := t.open()
-	if err != nil {
-		return err
-	}
+func (t *trial) settable(asked int) {
+	w, r := t.open()
 	defer func() { w.Close(); r.Close() }()
 	step := fmt.Sprintf("settable/%d", asked)
 	got, err := w.SetCapacity(asked)
-	if errors.Is(err, errors.ErrUnsupported) {
-		return t.emit(t.finding(step, "unsupported", "", "ask for this capacity"))
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		t.emit(t.finding(step, "unsupported", "", "ask for this capacity"))
+	case err != nil:
+		t.emit(t.finding(step, "refused", "", err.Error()))
+	default:
+		t.emitOnLinux(t.finding(step, got, "B", "ask for this capacity and read back"), powerOfTwo(max(asked, t.page())))
 	}
-	if err != nil {
-		return t.emit(t.finding(step, "refused", "", err.Error()))
-	}
-	f := t.finding(step, got, "B", "ask for this capacity and read back")
-	if t.onLinux() {
-		return t.predicted(f, powerOfTwo(max(asked, slot)))
-	}
-	return t.emit(f)
 }
 
 // powerOfTwo returns the least power of two that is not below n.
@@ -205,17 +131,14 @@ func powerOfTwo(n int) int {
 }
 
 // largestCapacity doubles until refused, up to a bound where kernel memory would be wasted.
-func (t *trial) largestCapacity(slot int) error {
-	w, r, err := t.open()
-	if err != nil {
-		return err
-	}
+func (t *trial) largestCapacity() {
+	w, r := t.open()
 	defer func() { w.Close(); r.Close() }()
 	best, how := 0, ""
-	for n := slot; n <= 64<<20; n *= 2 {
+	for n := t.slot(); n <= 64<<20; n *= 2 {
 		got, err := w.SetCapacity(n)
 		if errors.Is(err, errors.ErrUnsupported) {
-			return nil // said already
+			return // said already
 		}
 		if err != nil {
 			how = err.Error()
@@ -226,29 +149,24 @@ func (t *trial) largestCapacity(slot int) error {
 	f := t.finding("settable/largest", best, "B", how)
 	limit, ok := readNumber("/proc/sys/fs/pipe-max-size")
 	// A best above the limit: the kernel found this process privileged, which the rule allows.
-	if !ok || !t.onLinux() || best > limit {
-		return t.emit(f)
+	if !ok || best > limit {
+		t.emit(f)
+	} else {
+		t.emitOnLinux(f, limit)
 	}
-	return t.predicted(f, limit)
 }
 
 // limits reads what the system says of all pipes together.
-func (t *trial) limits() error {
-	if !t.onLinux() {
-		return nil
-	}
+func (t *trial) limits() {
 	for _, l := range []struct{ step, file, unit string }{
 		{"limit/pipe-max-size", "/proc/sys/fs/pipe-max-size", "B"},
 		{"limit/user-pages-soft", "/proc/sys/fs/pipe-user-pages-soft", "pages"},
 		{"limit/user-pages-hard", "/proc/sys/fs/pipe-user-pages-hard", "pages"},
 	} {
 		if n, ok := readNumber(l.file); ok {
-			if err := t.emit(t.finding(l.step, n, l.unit, "read "+l.file)); err != nil {
-				return err
-			}
+			t.emit(t.finding(l.step, n, l.unit, "read "+l.file))
 		}
 	}
-	return nil
 }
 
 func readNumber(file string) (int, bool) {
