@@ -19,7 +19,7 @@ func ratioCharts(set *results.Set) []Chart {
 		Name:  "ratio",
 		Title: "Goodput of each framing as a share of raw",
 		X:     sizeAxis,
-		Y:     Axis{Label: "goodput ÷ goodput of raw", Scale: Linear, Unit: Times, From: new(0.0)},
+		Y:     Axis{Label: "goodput vs raw", Scale: Linear, Unit: Times, From: new(0.0)},
 		Dodge: true,
 		Notes: []string{ratioNote},
 	}, ratioToRaw)
@@ -87,7 +87,7 @@ func machineCharts(set *results.Set) []Chart {
 			Title:    "The same framing on several machines, each against its own raw pipe",
 			Subtitle: p.subtitle("framing", "size"),
 			X:        sizeAxis,
-			Y:        Axis{Label: "goodput ÷ goodput of the machine's raw", Scale: Linear, Unit: Times, From: new(0.0)},
+			Y:        Axis{Label: "goodput vs the machine's raw", Scale: Linear, Unit: Times, From: new(0.0)},
 			Dodge:    true,
 			Notes:    []string{ratioNote},
 		}

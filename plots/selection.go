@@ -235,10 +235,10 @@ func framingTitle(spec string) string {
 // placementTitles explain a placement above its panel.
 var placementTitles = map[string]string{
 	"same":    "same: both ends on one CPU",
-	"sibling": "sibling: two hardware threads of a core",
-	"apart":   "apart: two cores under one cache",
-	"far":     "far: two cores with caches apart",
-	"free":    "free: wherever the scheduler puts them",
+	"sibling": "sibling: hardware threads of one core",
+	"apart":   "apart: two cores, shared LLC",
+	"far":     "far: two cores, no shared LLC",
+	"free":    "free: unpinned",
 }
 
 // panelTitle returns the title of the panel of a value.

@@ -118,31 +118,10 @@ func (c Chart) writeAs(dir, ending string, draw func() ([]byte, error)) (path st
 		return "", err
 	}
 	path = filepath.Join(dir, c.Name+ending)
-	return path, replaceFile(path, picture)
-}
-
-// replaceFile writes a file beside its place and moves it there, so that nobody
-// ever sees half of it.
-func replaceFile(path string, content []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return fmt.Errorf("write plot: %w", err)
+	if err := results.ReplaceFile(path, picture); err != nil {
+		return path, fmt.Errorf("write plot: %w", err)
 	}
-	defer os.Remove(f.Name()) // fails, as it should, once it has been moved
-	_, err = f.Write(content)
-	if mode := f.Chmod(0o644); err == nil {
-		err = mode
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("write plot %s: %w", path, err)
-	}
-	return nil
+	return path, nil
 }
 
 // ErrNothingToDraw is returned for a chart without a single point.

@@ -301,3 +301,23 @@ func TestRunsAreUniqueAndSortByTime(t *testing.T) {
 		seen[run], last = true, run
 	}
 }
+
+// A file is replaced whole, and what cannot be written leaves nothing beside it.
+func TestReplaceFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "page.html")
+	for _, content := range []string{"first", "second, which is longer"} {
+		if err := results.ReplaceFile(path, []byte(content)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != content {
+			t.Errorf("got %q, %v", got, err)
+		}
+	}
+	if err := results.ReplaceFile(dir, nil); err == nil {
+		t.Error("a folder was replaced by a file")
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("%d files are left, %v", len(entries), err)
+	}
+}

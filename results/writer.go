@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // A Writer writes a results file, a line at a time. It belongs to one
@@ -190,4 +191,19 @@ func runOf(line Line) string {
 		return l.Run
 	}
 	return ""
+}
+
+// ReplaceFile writes a file beside its place and renames it, so that nobody ever sees half of it,
+// and what was there stays if writing fails. Its mode is 0644.
+func ReplaceFile(path string, content []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // fails, as it should, after the rename
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
 }

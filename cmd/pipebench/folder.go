@@ -120,7 +120,7 @@ func writeReport(dir string, set *results.Set) error {
 	if err := plots.Report(&page, set, o); err != nil {
 		return err
 	}
-	if err := replace(filepath.Join(dir, reportFile), page.Bytes()); err != nil {
+	if err := results.ReplaceFile(filepath.Join(dir, reportFile), page.Bytes()); err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
 	return nil

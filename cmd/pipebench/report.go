@@ -63,31 +63,9 @@ func report(cmd *cobra.Command, out, title string, paths []string) error {
 		_, err := page.WriteTo(cmd.OutOrStdout())
 		return err
 	}
-	if err := replace(out, page.Bytes()); err != nil {
+	if err := results.ReplaceFile(out, page.Bytes()); err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
 	fmt.Fprintln(cmd.OutOrStdout(), out)
 	return nil
-}
-
-// replace writes a file beside its place and moves it there: nobody finds half
-// of it.
-func replace(path string, content []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".pipebench-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // it is gone where all went well
-	if _, err := f.Write(content); err != nil {
-		f.Close() // the first error says more
-		return err
-	}
-	if err := f.Chmod(0o644); err != nil {
-		f.Close()
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }
