@@ -67,18 +67,24 @@ func DefaultSweep(t placement.Topology) Sweep {
 	}
 }
 
-// Cells is the product of the sweep's lists, in their order: the cells that a
-// plan measures.
+// Cells returns the product of the sweep's lists, in their order: the cells that a plan measures.
 func (s Sweep) Cells() ([]results.Cell, error) {
 	framings, err := s.framings()
 	if err != nil {
 		return nil, err
 	}
+	c := s.Further
+	c.Payload = s.Payload
+	if s.Recording != nil {
+		c.Payload, c.Messages = payload.Recorded, s.Recording.Hash
+	}
 	var cells []results.Cell
-	for _, place := range s.Placements {
-		for _, pattern := range s.Patterns {
-			for _, framing := range framings {
-				cells = append(cells, s.of(place, pattern, framing)...)
+	for _, c.Placement = range s.Placements {
+		for _, c.Pattern = range s.Patterns {
+			for _, c.Framing = range framings {
+				for _, c.Size = range s.sizes(c.Pattern) {
+					cells = append(cells, s.transports(c)...)
+				}
 			}
 		}
 	}
@@ -88,33 +94,19 @@ func (s Sweep) Cells() ([]results.Cell, error) {
 	return cells, nil
 }
 
-// of is the part of the product that has one place, pattern and framing.
-func (s Sweep) of(place, pattern, framing string) []results.Cell {
+// transports returns a cell over each of the pipes, as each of the peers.
+func (s Sweep) transports(c results.Cell) []results.Cell {
 	var cells []results.Cell
-	for _, size := range s.sizes(pattern) {
-		for _, pipe := range s.Pipes {
-			for _, capacity := range s.Capacities {
-				for _, io := range s.IOs {
-					for _, peer := range s.Peers {
-						c := s.Further
-						c.Framing, c.Size, c.Pipe, c.Capacity = framing, size, pipe, capacity
-						c.IO, c.Placement, c.Peer, c.Pattern = io, place, peer, pattern
-						cells = append(cells, s.fill(c))
-					}
+	for _, c.Pipe = range s.Pipes {
+		for _, c.Capacity = range s.Capacities {
+			for _, c.IO = range s.IOs {
+				for _, c.Peer = range s.Peers {
+					cells = append(cells, c)
 				}
 			}
 		}
 	}
 	return cells
-}
-
-// fill says what the messages are.
-func (s Sweep) fill(c results.Cell) results.Cell {
-	c.Payload = s.Payload
-	if s.Recording != nil {
-		c.Payload, c.Messages = payload.Recorded, s.Recording.Hash
-	}
-	return c
 }
 
 // sizes are those asked for, else the pattern's own; a recording's messages
@@ -168,4 +160,73 @@ func (s Sweep) chunked(spec string) ([]string, error) {
 		sized = append(sized, fmt.Sprintf("%s:%d", spec, n))
 	}
 	return sized, nil
+}
+
+// largest bounds what a person may ask for as one message: 1 GiB.
+const largest = 1 << 30
+
+// ParseSizes reads a list of sizes in bytes, ranges among them:
+// "256,4KiB..1MiB" is 256 and each doubling from 4,096 to 1,048,576. The end
+// of a range belongs to it only where doubling meets it.
+func ParseSizes(list string) ([]int, error) {
+	var sizes []int
+	for item := range strings.SplitSeq(list, ",") {
+		from, to, isRange := strings.Cut(item, "..")
+		if !isRange {
+			to = from
+		}
+		first, err := parseSize(from)
+		if err != nil {
+			return nil, err
+		}
+		last, err := parseSize(to)
+		if err != nil {
+			return nil, err
+		}
+		if first > last || isRange && first == 0 {
+			return nil, fmt.Errorf("range %q: its first size has to be above 0 and not above its last", item)
+		}
+		for n := first; ; n *= 2 {
+			sizes = append(sizes, n)
+			if n == 0 || n > last/2 {
+				break
+			}
+		}
+	}
+	return sizes, nil
+}
+
+// capacityNames are what a capacity may be called instead of a number.
+var capacityNames = map[string]int{
+	"default": 0,
+	"macos":   64 << 10, // the ceiling that a pipe grows to there (BIG_PIPE_SIZE in XNU's sys/pipe.h)
+}
+
+// ParseCapacities reads a list of pipe capacities in bytes. "default" leaves
+// it to the operating system, "macos" is that system's ceiling, 64 KiB.
+func ParseCapacities(list string) ([]int, error) {
+	var capacities []int
+	for item := range strings.SplitSeq(list, ",") {
+		if n, ok := capacityNames[strings.TrimSpace(item)]; ok {
+			capacities = append(capacities, n)
+			continue
+		}
+		sizes, err := ParseSizes(item)
+		if err != nil {
+			return nil, err
+		}
+		capacities = append(capacities, sizes...)
+	}
+	return capacities, nil
+}
+
+func parseSize(s string) (int, error) {
+	n, err := results.ParseSize(s)
+	if err != nil {
+		return 0, err
+	}
+	if n > largest {
+		return 0, fmt.Errorf("size %q is above %s", s, results.FormatSize(largest))
+	}
+	return int(n), nil
 }

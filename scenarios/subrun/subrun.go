@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // A Binary is a build of pipebench.
@@ -101,61 +102,32 @@ func (e *FailedError) Error() string {
 // patience is what an invocation that was told to stop has for that.
 const patience = 5 * time.Second
 
-// Run invokes run with flags, records going into dir, and reads them. The
-// flags come last but for those that say where results go, so that they win
-// over defaults given before them. When ctx ends the invocation is interrupted,
-// and killed if it does not heed that.
+// Run invokes run with flags, records going into dir, and reads them. The flags come last but for
+// those that say where results go, so that they win over defaults given before them. When ctx ends
+// the invocation is interrupted, and killed if it does not heed that.
 func (b Binary) Run(ctx context.Context, dir string, flags []string) (*results.Set, error) {
 	if err := CheckFlags(flags); err != nil {
 		return nil, err
 	}
-	args := slices.Concat([]string{"run"}, flags, []string{"--quiet", "--no-progress", "--out", dir})
-	cmd := exec.CommandContext(ctx, b.Path, args...)
-	said := &tail{limit: 4096}
-	cmd.Stderr = said
-	cmd.WaitDelay = patience
-	cmd.Cancel = func() error {
-		if err := cmd.Process.Signal(os.Interrupt); err != nil {
-			return cmd.Process.Kill() // not every system can interrupt a process
-		}
-		return nil
+	p := proc.Command(b.Path, slices.Concat([]string{"run"}, flags, []string{"--quiet", "--no-progress", "--out", dir})...)
+	p.Grace = patience
+	if err := p.Start(ctx); err != nil {
+		return nil, err
 	}
-	if err := cmd.Run(); err != nil {
-		return nil, b.failure(ctx, err, said)
+	defer p.Close()
+	err := p.Wait()
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, fmt.Errorf("%s: %w", b.Name, context.Cause(ctx))
+	case err != nil:
+		said := strings.TrimPrefix(p.Stderr().String(), "pipebench: ") // the name that the command puts before it
+		return nil, &FailedError{Binary: b.Name, Code: p.Cmd.ProcessState.ExitCode(), Said: said}
 	}
 	set, err := results.Read(dir)
 	if err != nil {
 		return nil, fmt.Errorf("%s left no results; is it a pipebench? %w", b.Name, err)
 	}
 	return set, nil
-}
-
-func (b Binary) failure(ctx context.Context, err error, said *tail) error {
-	if ctx.Err() != nil {
-		return fmt.Errorf("%s: %w", b.Name, context.Cause(ctx))
-	}
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return &FailedError{Binary: b.Name, Code: exit.ExitCode(), Said: said.text()}
-	}
-	return fmt.Errorf("start %s: %w", b.Name, err)
-}
-
-// A tail keeps the last of what is written to it.
-type tail struct {
-	kept  []byte
-	limit int
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.kept = append(t.kept, p...)
-	t.kept = t.kept[max(0, len(t.kept)-t.limit):]
-	return len(p), nil
-}
-
-// text is what was said, without the name that the command puts before it.
-func (t *tail) text() string {
-	return strings.TrimPrefix(strings.TrimSpace(string(t.kept)), "pipebench: ")
 }
 
 // FakeCell is the cell that [Fake] records.

@@ -41,16 +41,3 @@ func TestOneFileIsTheSameBinary(t *testing.T) {
 		t.Error("a file is not the same as itself, or the same as one that is not there")
 	}
 }
-
-func TestTheLastWordsAreKept(t *testing.T) {
-	said := &tail{limit: 16}
-	for range 100 {
-		if n, err := said.Write([]byte("progress ")); n != 9 || err != nil {
-			t.Fatalf("wrote %d, %v", n, err)
-		}
-	}
-	said.Write([]byte("\npipebench: no\n")) // a tail takes everything
-	if len(said.kept) != 16 || said.text() != "no" {
-		t.Errorf("kept %q", said.kept)
-	}
-}
