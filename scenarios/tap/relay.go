@@ -2,6 +2,7 @@ package tap
 
 import (
 	"errors"
+	"os"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -107,3 +108,23 @@ func (r *relay) end() {
 const stallThreshold = 100_000
 
 func (r *relay) now() int64 { return int64(time.Since(r.began)) }
+
+// A stream is one end of a pipe, or whatever else a standard stream is.
+type stream interface {
+	// read waits until there is something. It returns io.EOF at the end.
+	read(p []byte) (int, error)
+	writeAll(p []byte) error
+	close()
+}
+
+// A file is a stream that is read and written as Go does. Every system has these; where open makes others, it is for their speed.
+type file struct{ *os.File }
+
+func (f file) read(p []byte) (int, error) { return f.Read(p) }
+
+func (f file) writeAll(p []byte) error {
+	_, err := f.Write(p)
+	return err
+}
+
+func (f file) close() { f.Close() }

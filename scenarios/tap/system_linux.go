@@ -1,17 +1,18 @@
 package tap
 
 import (
-	"os/exec"
-	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// setPdeathsig gives the server a group of its own, so that a terminal's signals come to it once, through us; and has it killed when we are
-// killed, as it would be in our place.
-func setPdeathsig(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+// capacityOf is what a pipe holds, in bytes.
+func capacityOf(fd int) int {
+	n, err := unix.FcntlInt(uintptr(fd), unix.F_GETPIPE_SZ, 0)
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // resetHandler takes Go's handler from a signal that os/signal does not let go of, such as SIGSEGV.

@@ -1,4 +1,4 @@
-package tap
+package jsonrpc_test
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
-func TestToldReadsOpeningsAsProgramsWriteThem(t *testing.T) {
+func TestPeekReadsOpeningsAsProgramsWriteThem(t *testing.T) {
 	for _, row := range []struct {
 		name, opening, id, method string
 		ok                        bool
@@ -28,31 +28,32 @@ func TestToldReadsOpeningsAsProgramsWriteThem(t *testing.T) {
 		{"id with a fraction", `{"method":"m","id":1.5}`, "", "", false},
 		{"text behind an id", `{"id":"a"x,"method":"m"}`, "", "", false},
 		{"batch", `[{"id":1,"method":"m"}]`, "", "", false},
+		{"method that is not ASCII", `{"id":1,"method":"é"}`, "", "", false},
 		{"a name alone", `{"id"`, "", "", false},
 		{"an empty object", `{}`, "", "", false},
 		{"nothing", ``, "", "", false},
 	} {
-		id, method, ok := fastParse([]byte(row.opening))
+		id, method, ok := jsonrpc.Peek([]byte(row.opening))
 		if ok != row.ok || ok && (string(id) != row.id || string(method) != row.method) {
 			t.Errorf("%s: got %q %q %v, want %q %q %v", row.name, id, method, ok, row.id, row.method, row.ok)
 		}
 	}
 }
 
-// FuzzTold holds the quick way against the thorough one, which is given no more than the quick one needs.
-func FuzzTold(f *testing.F) {
+// FuzzPeek holds the quick way against the thorough one, which is given no more than the quick one needs.
+func FuzzPeek(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","id":12,"method":"tools/call","params":{}}`))
 	f.Add([]byte(`{"id": "x", "result": 1}`))
 	f.Fuzz(func(t *testing.T, p []byte) {
-		for n := range min(len(p), prefixBytes) + 1 {
-			id, method, ok := fastParse(p[:n])
+		for n := range min(len(p), 256) + 1 {
+			id, method, ok := jsonrpc.Peek(p[:n])
 			if !ok {
 				continue
 			}
 			var s jsonrpc.Scanner
 			s.Write(p[:n])
 			if e := s.Envelope(); !bytes.Equal(e.ID, id) || !bytes.Equal(e.Method, method) {
-				t.Errorf("%q: told %q %q, the scanner %q %q", p[:n], id, method, e.ID, e.Method)
+				t.Errorf("%q: Peek found %q %q, the scanner %q %q", p[:n], id, method, e.ID, e.Method)
 			}
 			return
 		}

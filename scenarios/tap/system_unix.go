@@ -1,0 +1,160 @@
+//go:build unix
+
+package tap
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+// A descriptor is read and written by system calls that wait in the kernel. Go's poller would cost each message two thread switches, and the
+// mode of an inherited descriptor is not ours to change: others may share it. One that is non-blocking is waited for by poll(2).
+//
+// The file keeps the number from being used for another; it is closed once, by whoever of both sides ends first.
+type descriptor struct {
+	file *os.File
+	fd   int
+}
+
+func open(f *os.File) (stream, error) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	d := &descriptor{file: f}
+	return d, raw.Control(func(fd uintptr) { d.fd = int(fd) })
+}
+
+func (d *descriptor) read(p []byte) (int, error) {
+	for {
+		n, err := syscall.Read(d.fd, p)
+		switch {
+		case err == syscall.EINTR:
+		case err == syscall.EAGAIN:
+			if err := d.wait(unix.POLLIN); err != nil {
+				return 0, err
+			}
+		case err != nil:
+			return 0, err
+		case n == 0:
+			return 0, io.EOF
+		default:
+			return n, nil
+		}
+	}
+}
+
+func (d *descriptor) writeAll(p []byte) error {
+	for len(p) > 0 {
+		n, err := syscall.Write(d.fd, p)
+		switch {
+		case err == syscall.EINTR:
+		case err == syscall.EAGAIN:
+			if err := d.wait(unix.POLLOUT); err != nil {
+				return err
+			}
+		case err != nil:
+			return err
+		default:
+			p = p[n:]
+		}
+	}
+	return nil
+}
+
+func (d *descriptor) wait(events int16) error {
+	fds := []unix.PollFd{{Fd: int32(d.fd), Events: events}}
+	for {
+		if _, err := unix.Poll(fds, -1); err != unix.EINTR {
+			return err
+		}
+	}
+}
+
+func (d *descriptor) close() { d.file.Close() }
+
+// pipeLike makes a pipe of the same kind and capacity as the stream that it goes on from: a server behaves differently on a socket pair than
+// on a pipe, and reads as much at once as the pipe holds. Both ends block.
+func pipeLike(model *os.File) (w, r *os.File, err error) {
+	kind, capacity := syspipe.Anonymous, 0
+	if raw, err := model.SyscallConn(); err == nil {
+		raw.Control(func(fd uintptr) { kind, capacity = kindOf(int(fd)) })
+	}
+	we, re, err := syspipe.Open(kind, capacity)
+	var refused *syspipe.CapacityError
+	if errors.As(err, &refused) {
+		we, re, err = syspipe.Open(kind, 0)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	defer we.Close()
+	defer re.Close()
+	if w, err = detach(we); err != nil {
+		return nil, nil, err
+	}
+	if r, err = detach(re); err != nil {
+		w.Close()
+		return nil, nil, err
+	}
+	return w, r, nil
+}
+
+// kindOf tells a pipe from a socket, and a pipe's capacity; what is neither, such as a terminal, is served by a pipe of the usual size.
+func kindOf(fd int) (syspipe.Kind, int) {
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil {
+		return syspipe.Anonymous, 0
+	}
+	switch uint32(st.Mode) & unix.S_IFMT {
+	case unix.S_IFSOCK:
+		return syspipe.SocketPair, 0
+	case unix.S_IFIFO:
+		return syspipe.Anonymous, capacityOf(fd)
+	}
+	return syspipe.Anonymous, 0
+}
+
+// detach makes a file of a pipe's end, which may then be closed.
+func detach(e *syspipe.End) (*os.File, error) {
+	var carrier exec.Cmd
+	if _, err := e.Pass(&carrier); err != nil {
+		return nil, err
+	}
+	lent := carrier.ExtraFiles[0] // the end's, and closed with it
+	var fd int
+	raw, err := lent.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	var dup error
+	if err := raw.Control(func(from uintptr) { fd, dup = unix.FcntlInt(from, unix.F_DUPFD_CLOEXEC, 3) }); err != nil {
+		return nil, err
+	}
+	if dup != nil {
+		return nil, os.NewSyscallError("dup", dup)
+	}
+	return os.NewFile(uintptr(fd), string(e.Kind())), nil
+}
+
+// forwardedSignals are the signals that a client, a terminal or a supervisor sends to a server.
+var forwardedSignals = []os.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH, unix.SIGCONT}
+
+// dieBySignal ends this process by a signal. There is a core file of the server already, if one is wanted.
+func dieBySignal(number int) {
+	s := syscall.Signal(number)
+	unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
+	signal.Reset(s)
+	resetHandler(number)
+	unix.Kill(unix.Getpid(), s)
+	time.Sleep(time.Second) // it comes in its own time; should it not come at all, the exit status has to tell
+}

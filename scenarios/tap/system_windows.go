@@ -1,0 +1,17 @@
+package tap
+
+import "os"
+
+// open leaves a file as it is: Go's pipes are synchronous here, and wait in the kernel anyway.
+func open(f *os.File) (stream, error) { return file{f}, nil }
+
+// pipeLike makes a pipe. Its size is left to the system.
+func pipeLike(*os.File) (w, r *os.File, err error) {
+	r, w, err = os.Pipe()
+	return w, r, err
+}
+
+// forwardedSignals is what a console's Ctrl-C is. The server is of the same console and gets it, too; we only stay until it has ended.
+var forwardedSignals = []os.Signal{os.Interrupt}
+
+func dieBySignal(int) {}
