@@ -1,10 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -81,12 +80,12 @@ func (f *abFlags) run(cmd *cobra.Command, oldName, newName string, flags []strin
 		return err
 	}
 	if plan.Old.Same(plan.New) {
-		f.say(cmd, "both binaries are the same file: whatever is found is noise")
+		f.shared.say(cmd, "pipebench: both binaries are the same file: whatever is found is noise")
 	}
 	before, after, err := f.measure(cmd, plan)
 	if err != nil {
 		if len(before) > 0 {
-			f.say(cmd, "%d pairs are kept in %s; compare --pairs shows them", len(before), plan.Dir)
+			f.shared.say(cmd, "pipebench: %d pairs are kept in %s; compare --pairs shows them", len(before), plan.Dir)
 		}
 		return usageOfRun(err)
 	}
@@ -117,9 +116,9 @@ func (f *abFlags) plan(oldName, newName string, flags []string) (abtest.Plan, er
 }
 
 func (f *abFlags) measure(cmd *cobra.Command, p abtest.Plan) (before, after []*results.Set, err error) {
-	progress := f.shared.tally(cmd.ErrOrStderr(), "pair")
+	progress := f.shared.progress(cmd.ErrOrStderr(), "pair")
 	defer progress.stop()
-	p.Observe = func(at abtest.Progress) { progress.step(at.Pair, at.Of, at.Took) }
+	p.Observe = func(at abtest.Progress) { progress.finish(at.Of, at.Took.Round(10*time.Millisecond).String()) }
 	return abtest.Run(cmd.Context(), p)
 }
 
@@ -133,32 +132,18 @@ func usageOfRun(err error) error {
 	return err
 }
 
-func (f *abFlags) say(cmd *cobra.Command, format string, args ...any) {
-	if !f.shared.quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(), "pipebench: "+format+"\n", args...)
-	}
-}
-
 // show prints the comparison, and leaves it beside the records for benchstat.
 func (f *abFlags) show(cmd *cobra.Command, dir string, c *stat.Comparison) error {
-	if err := writeComparison(filepath.Join(dir, benchFile), c); err != nil {
+	var text bytes.Buffer
+	if err := view.WriteComparison(&text, c, view.FormatBench, view.Options{}); err != nil {
 		return err
+	}
+	if err := results.ReplaceFile(filepath.Join(dir, benchFile), text.Bytes()); err != nil {
+		return fmt.Errorf("keep the comparison: %w", err)
 	}
 	if err := view.WriteComparison(cmd.OutOrStdout(), c, view.Format(f.shared.format), view.Options{}); err != nil {
 		return err
 	}
-	f.say(cmd, "kept in %s: %s, %s and %s", dir, abtest.OldFile, abtest.NewFile, benchFile)
+	f.shared.say(cmd, "pipebench: kept in %s: %s, %s and %s", dir, abtest.OldFile, abtest.NewFile, benchFile)
 	return nil
-}
-
-func writeComparison(path string, c *stat.Comparison) error {
-	file, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("keep the comparison: %w", err)
-	}
-	return errors.Join(writeBenchText(file, c), file.Close())
-}
-
-func writeBenchText(w io.Writer, c *stat.Comparison) error {
-	return view.WriteComparison(w, c, view.FormatBench, view.Options{})
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -89,20 +88,34 @@ func (f *claimsFlags) run(cmd *cobra.Command, files []string) error {
 	if err != nil {
 		return err
 	}
-	set, failed := f.verdicts(cmd, files)
-	if set == nil {
-		return failed
+	c := conclusion{
+		plain: true,
+		show:  func(_, own *results.Set) error { return f.show(cmd.OutOrStdout(), own) },
+		gate: func(measured error, own *results.Set) error {
+			switch {
+			case measured != nil:
+				return nil // what was not judged is not compared
+			case before == nil:
+				return f.decided(own)
+			}
+			return f.compare(cmd.OutOrStdout(), before, own)
+		},
 	}
-	if err := f.show(cmd.OutOrStdout(), set); err != nil {
-		return errors.Join(failed, err)
+	if len(files) > 0 {
+		set, err := readFiles(cmd, files...)
+		if err == nil {
+			err = c.show(nil, set)
+		}
+		if err != nil {
+			return err
+		}
+		return c.gate(nil, set)
 	}
-	switch {
-	case failed != nil:
-		return failed
-	case before == nil:
-		return f.decided(set)
+	s, err := f.shared.open(cmd, "")
+	if err != nil {
+		return err
 	}
-	return f.compare(cmd.OutOrStdout(), before, set)
+	return s.conclude(s.measure(f.maxTime, func(ctx context.Context) error { return f.judge(ctx, s) }), c)
 }
 
 // decided demands, where a verdict is required, that the figures leave none
@@ -138,59 +151,21 @@ func (f *claimsFlags) before() (*results.Set, error) {
 	return set, nil
 }
 
-// verdicts are those of the files, or of a run. A run that failed in part has
-// some all the same.
-func (f *claimsFlags) verdicts(cmd *cobra.Command, files []string) (*results.Set, error) {
-	if len(files) > 0 {
-		set, err := results.Read(files...)
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range set.Problems {
-			fmt.Fprintln(cmd.ErrOrStderr(), "skipped:", p)
-		}
-		return set, nil
-	}
-	run, err := results.NewRun()
-	if err != nil {
-		return nil, err
-	}
-	out, err := f.shared.openRun(run)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := withMaxTime(cmd.Context(), f.maxTime)
-	defer cancel()
-	err = errors.Join(f.judge(ctx, cmd.ErrOrStderr(), run, out), out.Close())
-	if errors.Is(context.Cause(ctx), errMaxTime) {
-		fmt.Fprintln(cmd.ErrOrStderr(), "pipebench:", errMaxTime)
-		err = nil
-	}
-	whole, unread := results.Read(filepath.Join(out.dir, recordsFile))
-	if unread != nil {
-		return nil, errors.Join(err, unread)
-	}
-	if !f.shared.quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(), "kept in %s: %s\n", out.dir, recordsFile)
-	}
-	return whole.OfRun(run), err
-}
-
 // judge judges the claims that were asked for, and keeps what that rests on.
-func (f *claimsFlags) judge(ctx context.Context, stderr io.Writer, run string, out *runFolder) error {
+func (f *claimsFlags) judge(ctx context.Context, s *session) error {
 	selected, err := claims.Select(f.only)
 	if err != nil {
 		return err
 	}
-	note := f.shared.notes(stderr, len(selected))
-	defer note.stop()
-	return claims.Run(ctx, claims.Options{Run: run, Seed: f.shared.seed, Only: f.only, Observe: func(p claims.Progress) {
+	progress := f.shared.progress(s.cmd.ErrOrStderr(), "")
+	defer progress.stop()
+	return claims.Run(ctx, claims.Options{Run: s.run, Seed: f.shared.seed, Only: f.only, Observe: func(p claims.Progress) {
 		if p.Record == nil {
-			note.step(p.Claim.ID + ": " + p.Step)
+			progress.step(p.Claim.ID + ": " + p.Step)
 			return
 		}
-		note.done(p.Record.ID + ": " + p.Record.Verdict)
-	}}, func(l results.Line) error { return out.Write(l) })
+		progress.finish(len(selected), p.Record.ID+": "+p.Record.Verdict)
+	}}, func(l results.Line) error { return s.Write(l) })
 }
 
 // latest is the last verdict on each claim that was asked for, in the order of
@@ -323,10 +298,9 @@ func (f *claimsFlags) compare(w io.Writer, before, now *results.Set) error {
 		t.Append(c.id, c.was, c.is, string(c.kind), c.why)
 		count[c.kind]++
 	}
-	format := view.Format(f.shared.format)
-	if format == view.FormatTable || format == view.FormatMarkdown {
+	if readable(f.shared.format) {
 		fmt.Fprintln(w)
-		if err := t.Write(w, format); err != nil {
+		if err := t.Write(w, view.Format(f.shared.format)); err != nil {
 			return err
 		}
 	}

@@ -1,10 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -65,20 +65,27 @@ func (f *doctorFlags) run(cmd *cobra.Command, flags []string) error {
 	if err != nil {
 		return err
 	}
-	run, err := results.NewRun()
+	s, err := f.shared.open(cmd, "")
 	if err != nil {
 		return err
 	}
-	out, err := f.shared.openRun(run)
-	if err != nil {
-		return err
-	}
-	watch, err := f.watch(cmd, plan, out)
-	err = errors.Join(err, f.conclude(out, run, watch), out.Close())
+	var watch *doctor.Watch
+	err = s.measure(0, func(ctx context.Context) (err error) {
+		watch, err = f.watch(ctx, s, plan)
+		return errors.Join(err, f.judge(s, watch))
+	})
 	if err != nil {
 		return usageOfRun(err)
 	}
-	return f.show(cmd, out.dir, run, watch)
+	return s.conclude(nil, conclusion{
+		show: func(all, own *results.Set) error { return f.show(cmd, all, own, watch) },
+		gate: func(error, *results.Set) error {
+			if n := len(watch.Runs); f.invocations > 0 && n < doctor.Least {
+				return &statusError{exitInconclusive, fmt.Errorf("%d invocations fitted into %s, and compare rests on %d or more: give more time (--max-time), or fewer cells", n, f.maxTime, doctor.Least)}
+			}
+			return nil
+		},
+	})
 }
 
 func (f *doctorFlags) plan(flags []string) (doctor.Plan, error) {
@@ -118,97 +125,63 @@ func (f *doctorFlags) times() error {
 }
 
 // watch invokes run, and keeps what it measured.
-func (f *doctorFlags) watch(cmd *cobra.Command, p doctor.Plan, out *runFolder) (*doctor.Watch, error) {
+func (f *doctorFlags) watch(ctx context.Context, s *session, p doctor.Plan) (*doctor.Watch, error) {
 	if p.Invocations == 0 {
 		return &doctor.Watch{}, nil
 	}
-	progress := f.shared.tally(cmd.ErrOrStderr(), "invocation")
+	progress := f.shared.progress(s.cmd.ErrOrStderr(), "invocation")
 	defer progress.stop()
-	p.Observe = progress.step
-	return doctor.Run(cmd.Context(), p, func(set *results.Set) error {
+	p.Observe = func(_, of int, took time.Duration) {
+		progress.finish(of, took.Round(10*time.Millisecond).String())
+	}
+	return doctor.Run(ctx, p, func(set *results.Set) error {
 		var errs []error
 		for _, e := range set.Environments {
-			errs = append(errs, out.Write(e))
+			errs = append(errs, s.Write(e))
 		}
 		for _, r := range set.Records {
-			errs = append(errs, out.Write(r))
+			errs = append(errs, s.Write(r))
 		}
 		return errors.Join(errs...)
 	})
 }
 
-// conclude adds to the file what the invocations say of the machine. Of a watch
-// that was interrupted too: it is no less true for that.
-func (f *doctorFlags) conclude(out *runFolder, run string, watch *doctor.Watch) error {
-	env, err := out.environment(run)
-	if err != nil || watch == nil {
-		return err
+// judge adds to the file what the invocations say of the machine. A watch that was interrupted says
+// something too.
+func (f *doctorFlags) judge(s *session, watch *doctor.Watch) error {
+	if watch == nil {
+		return nil
 	}
 	var errs []error
-	for _, fault := range watch.Faults(env) {
-		errs = append(errs, out.Write(fault))
+	for _, fault := range watch.Faults(s.env) {
+		errs = append(errs, s.Write(fault))
 	}
 	records := stat.BetweenRuns(watch.Runs)
 	for i := range records {
-		records[i].Run = run
-		errs = append(errs, out.Write(records[i]))
+		records[i].Run = s.run
+		errs = append(errs, s.Write(records[i]))
 	}
 	if len(records) > 0 {
-		_, err := doctor.Keep(env, records)
+		_, err := doctor.Keep(s.env, records)
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
-// environment reads the line again that the run's file began with.
-func (f *runFolder) environment(run string) (results.Environment, error) {
-	set, err := results.Read(f.dir)
-	if err != nil {
-		return results.Environment{}, err
-	}
-	env, ok := set.Environment(run)
-	if !ok {
-		return env, fmt.Errorf("%s has lost the line of its run", filepath.Join(f.dir, recordsFile))
-	}
-	return env, nil
-}
-
-// show prints what the file says of the machine, without the measurements that
-// say it. Benchmark text is those.
-func (f *doctorFlags) show(cmd *cobra.Command, dir, run string, watch *doctor.Watch) error {
-	set, err := results.Read(dir)
-	if err != nil {
-		return err
-	}
-	found := set.OfRun(run)
+// show prints what the file says of the machine, without the measurements that say it, what was
+// looked at, and where the answer is kept. Benchmark text is the measurements.
+func (f *doctorFlags) show(cmd *cobra.Command, all, own *results.Set, watch *doctor.Watch) error {
 	if f.shared.format == string(view.FormatBench) {
-		found.Records = set.Records
+		own.Records = all.Records
 	}
-	err = view.Write(cmd.OutOrStdout(), found, view.Format(f.shared.format), view.Options{})
-	if err != nil && (f.invocations > 0 || !errors.Is(err, view.ErrNothing)) {
+	if err := f.shared.view(cmd, own); err != nil && (f.invocations > 0 || !errors.Is(err, view.ErrNothing)) {
 		return err
 	}
-	if _, err := f.shared.draw(cmd.ErrOrStderr(), dir, set); err != nil {
-		return err
-	}
-	f.explain(cmd, dir, found, watch)
-	if n := len(watch.Runs); f.invocations > 0 && n < doctor.Least {
-		return &statusError{exitInconclusive, fmt.Errorf("%d invocations fitted into %s, and compare rests on %d or more: give more time (--max-time), or fewer cells", n, f.maxTime, doctor.Least)}
-	}
-	return nil
-}
-
-// explain says what was looked at, and where the answer is kept.
-func (f *doctorFlags) explain(cmd *cobra.Command, dir string, found *results.Set, watch *doctor.Watch) {
-	if f.shared.quiet {
-		return
-	}
-	stderr := cmd.ErrOrStderr()
-	fmt.Fprintf(stderr, "looked at %s: %d of them at fault\n", strings.Join(watch.Looked(), ", "), len(found.Faults))
-	if len(found.Noise) > 0 {
-		if path, err := doctor.File(found.Noise[0].Machine); err == nil {
-			fmt.Fprintf(stderr, "kept for compare in %s\n", path)
+	f.shared.say(cmd, "looked at %s: %d of them at fault", strings.Join(watch.Looked(), ", "), len(own.Faults))
+	if len(own.Noise) > 0 {
+		if path, err := doctor.File(own.Noise[0].Machine); err == nil {
+			f.shared.say(cmd, "kept for compare in %s", path)
 		}
 	}
-	fmt.Fprintf(stderr, "kept in %s: %s\n", dir, recordsFile)
+	return nil
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -211,48 +209,47 @@ func (f *driveFlags) drive(cmd *cobra.Command, command []string) error {
 			return err
 		}
 	}
-	out, err := f.shared.openRun(o.Run)
+	s, err := f.shared.open(cmd, o.Run)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := f.bounded(cmd.Context())
-	defer cancel()
-	err = errors.Join(f.run(ctx, cmd.ErrOrStderr(), o, plan, out), out.Close())
-	if errors.Is(context.Cause(ctx), errMaxTime) {
-		fmt.Fprintln(cmd.ErrOrStderr(), "pipebench:", errMaxTime)
-		err = nil
-	}
-	if shown := f.report(cmd, out.dir, o.Run, asserts); !errors.Is(shown, view.ErrNothing) || err == nil {
-		return errors.Join(err, shown)
-	}
-	return err
-}
-
-var errMaxTime = errors.New("--max-time is over: this is what was found by then")
-
-func (f *driveFlags) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	if f.maxTime <= 0 {
-		return ctx, func() {}
-	}
-	return context.WithTimeoutCause(ctx, f.maxTime, errMaxTime)
+	err = s.measure(f.maxTime, func(ctx context.Context) error { return f.run(ctx, s, o, plan) })
+	return s.conclude(err, conclusion{
+		show: func(_, own *results.Set) error {
+			err := drive.View(cmd.OutOrStdout(), view.Format(f.shared.format), own)
+			if err == nil && f.badge {
+				fmt.Fprintln(beside(cmd, f.shared.format), "\n"+drive.Badge(own))
+			}
+			return err
+		},
+		gate: func(_ error, own *results.Set) error {
+			gate := evaluateAsserts(cmd, f.shared.format, asserts, func(a stat.Assert) stat.Assertion { return drive.Judge(a, own) })
+			if err := drive.Hopeless(own); err != nil { // no message works with it
+				return allGates(gate, &statusError{exitGate, err})
+			}
+			return gate
+		},
+	})
 }
 
 // run drives the server and keeps what it finds.
-func (f *driveFlags) run(ctx context.Context, stderr io.Writer, o drive.Options, plan drive.Plan, out *runFolder) error {
+func (f *driveFlags) run(ctx context.Context, s *session, o drive.Options, plan drive.Plan) error {
 	d, err := drive.Open(ctx, o)
 	if err != nil {
 		return unfit(err)
 	}
 	defer d.Close()
-	f.say(stderr, "%s speaks %s in %s; sending %s", o.Command[0], d.Protocol(), d.Framing(), d.Request())
+	progress := f.shared.progress(s.cmd.ErrOrStderr(), "")
+	defer progress.stop()
+	progress.note(fmt.Sprintf("%s speaks %s in %s; sending %s", o.Command[0], d.Protocol(), d.Framing(), d.Request()))
 	keep := func(l results.Line) error {
 		switch l := l.(type) {
 		case results.Target:
-			f.say(stderr, "%s", drive.Line(l))
+			progress.note(drive.Line(l))
 		case results.Fault:
-			f.say(stderr, "%s: %s", l.ID, l.Verdict)
+			progress.note(l.ID + ": " + l.Verdict)
 		}
-		return out.Write(l)
+		return s.Write(l)
 	}
 	switch {
 	case f.faults:
@@ -294,12 +291,6 @@ func (f *driveFlags) loads(ctx context.Context, d *drive.Driver, plan drive.Plan
 	return nil
 }
 
-func (f *driveFlags) say(stderr io.Writer, format string, args ...any) {
-	if !f.shared.quiet && !f.shared.noProgress {
-		fmt.Fprintf(stderr, format+"\n", args...)
-	}
-}
-
 // unfit gives a server that works at no size the exit code of a failed gate.
 func unfit(err error) error {
 	var unfit *drive.UnfitError
@@ -307,34 +298,4 @@ func unfit(err error) error {
 		return err
 	}
 	return &statusError{exitGate, fmt.Errorf("%w\n%s", err, unfit.Advice())}
-}
-
-// report shows what the file says of this run, and judges it. Earlier runs in
-// the same folder have been judged; the pictures hold them, too.
-func (f *driveFlags) report(cmd *cobra.Command, dir, run string, asserts []stat.Assert) error {
-	all, err := results.Read(filepath.Join(dir, recordsFile))
-	if err != nil {
-		return err
-	}
-	set := all.OfRun(run)
-	if err := drive.View(cmd.OutOrStdout(), view.Format(f.shared.format), set); err != nil {
-		return err
-	}
-	if f.badge {
-		fmt.Fprintln(beside(cmd, f.shared.format), "\n"+drive.Badge(set))
-	}
-	drawn, err := f.shared.draw(cmd.ErrOrStderr(), dir, all)
-	if err != nil {
-		return err
-	}
-	f.say(cmd.ErrOrStderr(), "kept in %s: %s and %d plots", dir, recordsFile, drawn)
-	return allGates(judged(cmd, f.shared.format, asserts, func(a stat.Assert) stat.Assertion { return drive.Judge(a, set) }), hopeless(set))
-}
-
-// hopeless is a failed gate of a server that no message works with.
-func hopeless(set *results.Set) error {
-	if err := drive.Hopeless(set); err != nil {
-		return &statusError{exitGate, err}
-	}
-	return nil
 }

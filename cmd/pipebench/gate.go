@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,11 +86,11 @@ func (g comparisonGate) judge(c *stat.Comparison) error {
 		case stat.OutcomeRegression:
 			return &statusError{exitGate, fmt.Errorf("worse by more than %s: %s", results.FormatPercent(100**g.limit), worst(c, *g.limit))}
 		case stat.OutcomeInconclusive:
-			return &statusError{exitInconclusive, fmt.Errorf("it cannot be known whether anything is worse by more than %s: %s", results.FormatPercent(100**g.limit), remedy(c))}
+			return &statusError{exitInconclusive, fmt.Errorf("it cannot be known whether anything is worse by more than %s: %s", results.FormatPercent(100**g.limit), hint(c))}
 		}
 	}
 	if g.requireVerdict && !c.Conclusive() {
-		return &statusError{exitInconclusive, fmt.Errorf("not every figure has a verdict: %s", remedy(c))}
+		return &statusError{exitInconclusive, fmt.Errorf("not every figure has a verdict: %s", hint(c))}
 	}
 	return nil
 }
@@ -96,7 +98,7 @@ func (g comparisonGate) judge(c *stat.Comparison) error {
 // asserted judges the assertions on what the new side holds. Benchmark text, a
 // nil set, has no cells that they could be about.
 func (g comparisonGate) asserted(cmd *cobra.Command, format string, after *results.Set) error {
-	return judged(cmd, format, g.asserts, func(a stat.Assert) stat.Assertion {
+	return evaluateAsserts(cmd, format, g.asserts, func(a stat.Assert) stat.Assertion {
 		if after == nil {
 			return stat.Assertion{Assert: a.Text, Outcome: stat.CannotTell, Why: "the new side is benchmark text; assertions are about records (results.jsonl)"}
 		}
@@ -120,8 +122,8 @@ func worst(c *stat.Comparison, limit float64) string {
 	return text
 }
 
-// remedy is what to do about a comparison that tells too little.
-func remedy(c *stat.Comparison) string {
+// hint says what to do about a comparison that tells too little.
+func hint(c *stat.Comparison) string {
 	gating := slices.ContainsFunc(c.Changes, stat.Change.Gating)
 	switch {
 	case !gating:
@@ -130,4 +132,71 @@ func remedy(c *stat.Comparison) string {
 		return "run more pairs (--pairs), fewer or steadier cells and figures (--metric), or on a quieter machine"
 	}
 	return "compare the builds themselves with ab, or watch this machine for longer with doctor"
+}
+
+// assertFlags are the conditions that the figures of a command have to meet.
+type assertFlags struct{ asserts []string }
+
+// registerAsserts says in the help what the conditions are about.
+func (f *assertFlags) registerAsserts(cmd *cobra.Command, usage string) {
+	cmd.Flags().StringArrayVar(&f.asserts, "assert", nil, usage+"; may be repeated")
+}
+
+// parsed reads the conditions before anything is measured.
+func (f *assertFlags) parsed() ([]stat.Assert, error) {
+	var out []stat.Assert
+	for _, text := range f.asserts {
+		a, err := stat.ParseAssert(text)
+		if err != nil {
+			return nil, fmt.Errorf("--assert: %w", err)
+		}
+		out = append(out, a)
+	}
+	return out, nil
+}
+
+// evaluateAsserts prints how each assertion turned out, where a person reads the rest
+// too, else beside it, and gives the command its end: a failed gate where one
+// fails, no verdict where none fails and one cannot be told.
+func evaluateAsserts(cmd *cobra.Command, format string, asserts []stat.Assert, judge func(stat.Assert) stat.Assertion) error {
+	w := beside(cmd, format)
+	texts := make(map[stat.AssertOutcome][]string)
+	for _, a := range asserts {
+		j := judge(a)
+		if _, err := fmt.Fprintln(w, "assert", j); err != nil {
+			return err
+		}
+		texts[j.Outcome] = append(texts[j.Outcome], j.Assert)
+	}
+	switch {
+	case len(texts[stat.Fails]) > 0:
+		return &statusError{exitGate, fmt.Errorf("not as asserted: %s", strings.Join(texts[stat.Fails], ", "))}
+	case len(texts[stat.CannotTell]) > 0:
+		return &statusError{exitInconclusive, fmt.Errorf("it cannot be told whether %s: see above", strings.Join(texts[stat.CannotTell], ", "))}
+	}
+	return nil
+}
+
+// beside is where what belongs to the results goes: with them where a person
+// reads them, and not where a program does.
+func beside(cmd *cobra.Command, format string) io.Writer {
+	if readable(format) {
+		return cmd.OutOrStdout()
+	}
+	return cmd.ErrOrStderr()
+}
+
+// allGates joins what several gates say. One that failed decides the exit code,
+// before one without a verdict.
+func allGates(errs ...error) error {
+	slices.SortStableFunc(errs, func(a, b error) int { return gateRank(a) - gateRank(b) })
+	return errors.Join(errs...)
+}
+
+func gateRank(err error) int {
+	var status *statusError
+	if errors.As(err, &status) && status.code == exitGate {
+		return 0
+	}
+	return 1
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -127,46 +126,33 @@ func readProbes(path string) (*results.Set, error) {
 // probe makes the experiments, keeps what they find, and shows it. A probe
 // that was interrupted shows what it found until then.
 func (f *probeFlags) probe(cmd *cobra.Command, o probe.Options, others []*results.Set, systems []string) error {
-	run, err := results.NewRun()
+	s, err := f.shared.open(cmd, "")
 	if err != nil {
 		return err
 	}
-	out, err := f.shared.openRun(run)
-	if err != nil {
-		return err
-	}
-	err = errors.Join(f.fill(cmd.Context(), cmd.ErrOrStderr(), out, run, o), out.Close())
-	all, unread := results.Read(filepath.Join(out.dir, recordsFile))
-	if unread != nil {
-		return errors.Join(err, unread)
-	}
-	set := rules.Of(all, run)
-	if len(set.Probes) == 0 {
-		return errors.Join(err, view.ErrNothing)
-	}
-	if shown := errors.Join(err, f.show(cmd.OutOrStdout(), set, others, systems), f.draw(cmd.ErrOrStderr(), out.dir, all)); shown != nil {
-		return shown
-	}
-	if rules.Failed(set) {
-		return errors.New("no experiment came to a result")
-	}
-	return nil
-}
-
-func (f *probeFlags) fill(ctx context.Context, stderr io.Writer, out *runFolder, run string, o probe.Options) error {
-	var note stepper
-	o.Observe = func(p probe.Progress) {
-		if note == nil {
-			note = f.shared.notes(stderr, p.Of)
+	err = s.measure(0, func(ctx context.Context) error {
+		progress := f.shared.progress(cmd.ErrOrStderr(), "")
+		defer progress.stop()
+		o.Observe = func(p probe.Progress) {
+			progress.finish(p.Of, fmt.Sprintf("%s %s: %d findings", p.Pipe, p.Step, p.Findings))
 		}
-		note.done(fmt.Sprintf("%s %s: %d findings", p.Pipe, p.Step, p.Findings))
-	}
-	defer func() {
-		if note != nil {
-			note.stop()
-		}
-	}()
-	return probe.Run(ctx, o, func(found probe.Finding) error { return out.Write(rules.Record(run, found)) })
+		return probe.Run(ctx, o, func(found probe.Finding) error { return s.Write(rules.Record(s.run, found)) })
+	})
+	return s.conclude(err, conclusion{
+		show: func(all, _ *results.Set) error {
+			set := rules.Of(all, s.run)
+			if len(set.Probes) == 0 {
+				return view.ErrNothing
+			}
+			return f.show(cmd.OutOrStdout(), set, others, systems)
+		},
+		gate: func(_ error, own *results.Set) error {
+			if rules.Failed(rules.Of(own, s.run)) {
+				return errors.New("no experiment came to a result")
+			}
+			return nil
+		},
+	})
 }
 
 // show prints the findings, beside others where that was asked for.
@@ -181,10 +167,12 @@ func (f *probeFlags) show(w io.Writer, set *results.Set, others []*results.Set, 
 	return view.Write(w, set, format, view.Options{})
 }
 
-func (f *probeFlags) draw(stderr io.Writer, dir string, set *results.Set) error {
-	drawn, err := f.shared.draw(stderr, dir, set)
-	if err == nil && !f.shared.quiet {
-		fmt.Fprintf(stderr, "kept in %s: %s and %d plots\n", dir, recordsFile, drawn)
+// noteCapacity says what a capacity that is named after another system does not imitate of that
+// system's pipes.
+func (f *sharedFlags) noteCapacity(cmd *cobra.Command, capacities string) {
+	ceiling, lacks, ok := probe.Imitation("darwin")
+	if ok && slices.Contains(strings.Split(capacities, ","), "macos") {
+		f.say(cmd, "capacity macos is that system's ceiling, %s, on this system's pipe, and no more: %s (documented, not measured here)",
+			results.FormatSize(int64(ceiling)), lacks)
 	}
-	return err
 }

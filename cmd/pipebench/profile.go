@@ -3,9 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -64,65 +61,33 @@ func (f *profileFlags) run(cmd *cobra.Command) error {
 	if err := plan.Validate(); err != nil {
 		return planError(err)
 	}
-	out, err := f.shared.openRun(run)
+	s, err := f.shared.open(cmd, run)
 	if err != nil {
 		return err
 	}
-	err = errors.Join(f.fill(cmd.Context(), cmd.ErrOrStderr(), out, plan, topology), out.Close())
-	shown := f.show(cmd.OutOrStdout(), cmd.ErrOrStderr(), out.dir)
-	if err != nil && errors.Is(shown, view.ErrNothing) {
-		return err
-	}
-	return errors.Join(err, shown)
-}
-
-// fill measures the memory first, while nothing else runs, and then the pipes.
-func (f *profileFlags) fill(ctx context.Context, stderr io.Writer, out *runFolder, plan bench.Plan, t placement.Topology) error {
-	speeds, err := measure.Memory(ctx, plan.Run, t)
-	if err != nil {
-		return err
-	}
-	for _, s := range speeds {
-		if err := out.Write(s); err != nil {
+	err = s.measure(0, func(ctx context.Context) error {
+		// The memory first, while nothing else runs.
+		speeds, err := measure.Memory(ctx, run, topology)
+		for _, speed := range speeds {
+			err = errors.Join(err, s.Write(speed))
+		}
+		if err != nil {
 			return err
 		}
-	}
-	progress := f.shared.progress(stderr, plan)
-	defer progress.stop()
-	plan.Observe = progress.observe
-	return bench.Run(ctx, plan, func(r results.Record) error {
-		progress.kept(r)
-		return out.Write(r)
+		return s.runPlan(ctx, plan)
 	})
+	return s.conclude(err, conclusion{show: f.show(cmd), bench: whole, page: !readable(f.shared.format)})
 }
 
 // show prints the table of limits, or in the formats for programs all records.
-func (f *profileFlags) show(stdout, stderr io.Writer, dir string) error {
-	format := view.Format(f.shared.format)
-	if format != view.FormatTable && format != view.FormatMarkdown {
-		return f.shared.show(dir, stdout, stderr)
+func (f *profileFlags) show(cmd *cobra.Command) func(all, own *results.Set) error {
+	return func(all, _ *results.Set) error {
+		switch {
+		case !readable(f.shared.format):
+			return f.shared.view(cmd, all)
+		case len(all.Records) == 0:
+			return view.ErrNothing
+		}
+		return measure.ProfilePage(all).Write(cmd.OutOrStdout(), view.Format(f.shared.format))
 	}
-	set, err := results.Read(filepath.Join(dir, recordsFile))
-	if err != nil {
-		return err
-	}
-	if len(set.Records) == 0 {
-		return view.ErrNothing
-	}
-	if err := measure.ProfilePage(set).Write(stdout, format); err != nil {
-		return err
-	}
-	return f.keep(stderr, dir, set)
-}
-
-// keep leaves what a run leaves: benchmark text and plots.
-func (f *profileFlags) keep(stderr io.Writer, dir string, set *results.Set) error {
-	if err := writeBench(filepath.Join(dir, benchFile), set); err != nil {
-		return err
-	}
-	drawn, err := f.shared.draw(stderr, dir, set)
-	if err == nil && !f.shared.quiet {
-		fmt.Fprintf(stderr, "kept in %s: %s, %s and %d plots\n", dir, recordsFile, benchFile, drawn)
-	}
-	return err
 }

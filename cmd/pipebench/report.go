@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,9 +12,6 @@ import (
 	"github.com/pipebench/pipebench/plots"
 	"github.com/pipebench/pipebench/results"
 )
-
-// reportFile is what the report of a run is called in its folder.
-const reportFile = "report.html"
 
 func newReport() *cobra.Command {
 	var out, title string
@@ -48,24 +46,80 @@ func folderOf(path string) string {
 
 // report writes the page whole or not at all.
 func report(cmd *cobra.Command, out, title string, paths []string) error {
-	set, err := results.Read(paths...)
+	set, err := readFiles(cmd, paths...)
 	if err != nil {
 		return err
 	}
-	for _, p := range set.Problems {
-		fmt.Fprintln(cmd.ErrOrStderr(), "pipebench:", p)
-	}
-	var page bytes.Buffer
-	if err := plots.Report(&page, set, plots.ReportOptions{Title: title, Sources: paths, Command: commandLine(os.Args)}); err != nil {
-		return err
-	}
+	o := plots.ReportOptions{Title: title, Sources: paths, Command: commandLine(os.Args)}
 	if out == "-" {
-		_, err := page.WriteTo(cmd.OutOrStdout())
-		return err
+		return plots.Report(cmd.OutOrStdout(), set, o)
 	}
-	if err := results.ReplaceFile(out, page.Bytes()); err != nil {
-		return fmt.Errorf("write the report: %w", err)
+	if err := writeReport(out, set, o); err != nil {
+		return err
 	}
 	fmt.Fprintln(cmd.OutOrStdout(), out)
+	return nil
+}
+
+// writeReport makes the page of a set, whole or not at all.
+func writeReport(path string, set *results.Set, o plots.ReportOptions) error {
+	var page bytes.Buffer
+	o.Command = commandLine(os.Args)
+	if err := plots.Report(&page, set, o); err != nil {
+		return err
+	}
+	if err := results.ReplaceFile(path, page.Bytes()); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}
+
+func newPlot() *cobra.Command {
+	var out string
+	var gallery []string
+	cmd := &cobra.Command{
+		Use:   "plot FILE…",
+		Short: "Draw the plots of results again, without measuring",
+		Example: `  pipebench plot pipebench-out/20261121-101500/results.jsonl
+  pipebench plot linux.jsonl macos.jsonl --out pictures
+  pipebench plot pipebench-out/gallery --gallery goodput,wait --out plots/gallery`,
+		Args: files,
+		RunE: func(cmd *cobra.Command, paths []string) error {
+			if out == "" {
+				out = folderOf(paths[0])
+			}
+			return plot(cmd, out, gallery, paths)
+		},
+	}
+	cmd.Flags().StringSliceVar(&gallery, "gallery", nil, "draw these alone, such as goodput,wait, as SVG that is small enough to be kept beside a program's sources")
+	cmd.Flags().StringVarP(&out, "out", "o", "", "folder for the pictures (default that of the first file)")
+	return cmd
+}
+
+// plot draws what the files hold, and says what they do not allow.
+func plot(cmd *cobra.Command, out string, gallery, paths []string) error {
+	set, err := readFiles(cmd, paths...)
+	if err != nil {
+		return err
+	}
+	var drawn []string
+	var omitted []plots.Omission
+	if len(gallery) == 0 {
+		drawn, omitted, err = plots.Write(out, set)
+	} else {
+		drawn, err = plots.Gallery(out, set, gallery...)
+	}
+	if err != nil {
+		return err
+	}
+	for _, path := range drawn {
+		fmt.Fprintln(cmd.OutOrStdout(), path)
+	}
+	for _, o := range plots.ByReason(omitted) {
+		fmt.Fprintln(cmd.ErrOrStderr(), "not drawn:", o)
+	}
+	if len(drawn) == 0 {
+		return errors.New("nothing to draw: the files hold no samples")
+	}
 	return nil
 }

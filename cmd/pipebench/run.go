@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
-	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/measure"
 	"github.com/pipebench/pipebench/syspipe"
 )
@@ -154,12 +152,8 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	if f.dryRun {
 		return f.printPlan(cmd.OutOrStdout(), plan)
 	}
-	f.shared.sayImitation(cmd.ErrOrStderr(), f.capacities)
-	dir, err := f.measure(cmd, plan)
-	if err != nil {
-		return err
-	}
-	return f.judge(cmd, asserts, dir, plan.Run)
+	f.shared.noteCapacity(cmd, f.capacities)
+	return f.measure(cmd, plan, asserts)
 }
 
 // planError tells what was asked wrongly from what this machine refuses.
@@ -290,45 +284,82 @@ func (f *runFlags) printPlan(w io.Writer, p bench.Plan) error {
 	return err
 }
 
-// measure runs the plan, keeps its records in a folder, and shows what they
-// say. A run that was interrupted shows what it finished.
-func (f *runFlags) measure(cmd *cobra.Command, p bench.Plan) (dir string, err error) {
-	out, err := f.shared.openRun(p.Run)
-	if err != nil {
-		return "", err
-	}
-	err = errors.Join(f.fill(cmd.Context(), cmd.ErrOrStderr(), out, p), out.Close())
-	shown := errors.Join(f.shared.show(out.dir, cmd.OutOrStdout(), cmd.ErrOrStderr()), f.showShape(out.dir, cmd.ErrOrStderr()))
-	if err != nil && errors.Is(shown, view.ErrNothing) {
-		return out.dir, err
-	}
-	return out.dir, errors.Join(err, shown)
-}
-
-// judge holds what the file says of this run against the assertions. Earlier
-// runs in the same folder have been judged.
-func (f *runFlags) judge(cmd *cobra.Command, asserts []stat.Assert, dir, run string) error {
-	if len(asserts) == 0 {
-		return nil
-	}
-	all, err := results.Read(dir)
+// measure runs the plan, keeps its records in a folder, and shows and judges what they say.
+func (f *runFlags) measure(cmd *cobra.Command, p bench.Plan, asserts []stat.Assert) error {
+	s, err := f.shared.open(cmd, p.Run)
 	if err != nil {
 		return err
 	}
-	set := all.OfRun(run)
-	return judged(cmd, f.shared.format, asserts, func(a stat.Assert) stat.Assertion { return a.Evaluate(set) })
+	err = s.measure(0, func(ctx context.Context) error { return s.runPlan(ctx, p) })
+	return s.conclude(err, conclusion{
+		show: func(all, _ *results.Set) error {
+			return errors.Join(f.shared.view(cmd, all), f.showShape(all, cmd.ErrOrStderr()))
+		},
+		bench: whole, page: true,
+		gate: func(measured error, own *results.Set) error {
+			if measured != nil {
+				return nil // what was not measured is not judged
+			}
+			return evaluateAsserts(cmd, f.shared.format, asserts, func(a stat.Assert) stat.Assertion { return a.Evaluate(own) })
+		},
+	})
 }
 
+// runPlan measures cells, and keeps their records.
+func (s *session) runPlan(ctx context.Context, p bench.Plan) error {
+	const calibrations = 2 // steps that a cell takes before its samples: the untimed one and the short one
+	progress := s.flags.progress(s.cmd.ErrOrStderr(), "")
+	defer progress.stop()
+	left, total, done := map[string]int{}, 0, 0 // steps to come, by cell
+	for _, c := range p.Cells {
+		left[c.Key()] = p.Samples + calibrations
+		total += p.Samples + calibrations
+	}
+	p.Observe = func(at bench.Progress) {
+		key, step := at.Cell.Key(), 1
+		if at.Step == bench.Finished {
+			step = left[key] // along with those that it did not need
+		}
+		step = min(step, left[key]) // with a precision to reach, samples go on beyond the plan
+		left[key] -= step
+		done += step
+		progress.step(bench.Label(at.Cell))
+		progress.units(done, total)
+	}
+	return bench.Run(ctx, p, func(r results.Record) error {
+		progress.finish(len(p.Cells), bench.Label(r.Cell)+": "+outcome(r))
+		return s.Write(r)
+	})
+}
+
+// outcome is a record in a few words.
+func outcome(r results.Record) string {
+	switch {
+	case r.Unsupported != "":
+		return "unsupported: " + r.Unsupported
+	case r.Failed != "":
+		return "failed: " + r.Failed
+	}
+	name := "goodput"
+	if r.Cell.Pattern == "roundtrip" {
+		name = "time"
+	}
+	m, err := stat.MetricByName(name)
+	if err != nil || len(r.Samples) == 0 {
+		return fmt.Sprintf("%d samples", len(r.Samples))
+	}
+	return fmt.Sprintf("%d samples, %s", len(r.Samples), m.Format(stat.Median(m.Values(r.Samples)).Median))
+}
+
+// whole has bench.txt hold all that the folder does.
+func whole(all *results.Set) *results.Set { return all }
+
 // showShape prints the figure that the other benchmark would.
-func (f *runFlags) showShape(dir string, w io.Writer) error {
+func (f *runFlags) showShape(set *results.Set, w io.Writer) error {
 	if f.shape == "" {
 		return nil
 	}
 	shape, err := measure.ParseShape(f.shape)
-	if err != nil {
-		return err
-	}
-	set, err := results.Read(filepath.Join(dir, recordsFile))
 	if err != nil {
 		return err
 	}
@@ -346,14 +377,4 @@ func shapeNames() []string {
 		names = append(names, s.Name)
 	}
 	return names
-}
-
-func (f *runFlags) fill(ctx context.Context, stderr io.Writer, out *runFolder, p bench.Plan) error {
-	progress := f.shared.progress(stderr, p)
-	defer progress.stop()
-	p.Observe = progress.observe
-	return bench.Run(ctx, p, func(r results.Record) error {
-		progress.kept(r)
-		return out.Write(r)
-	})
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -52,80 +51,48 @@ func (f scenarioFlags) chosen(changed []string) ([]faults.Scenario, error) {
 	return out, nil
 }
 
-// runScenarios reproduces faults, keeps their records, and shows them.
+// run reproduces faults, keeps their records, and shows them.
 func (f scenarioFlags) run(cmd *cobra.Command, chosen []faults.Scenario) error {
-	run, err := results.NewRun()
+	s, err := f.shared.open(cmd, "")
 	if err != nil {
 		return err
 	}
-	out, err := f.shared.openRun(run)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := withMaxTime(cmd.Context(), f.maxTime)
-	defer cancel()
-	err = errors.Join(f.play(ctx, cmd.ErrOrStderr(), run, chosen, out), out.Close())
-	if errors.Is(context.Cause(ctx), errMaxTime) {
-		fmt.Fprintln(cmd.ErrOrStderr(), "pipebench:", errMaxTime)
-		err = nil
-	}
-	return errors.Join(err, f.show(cmd, out.dir, run, chosen))
+	err = s.measure(f.maxTime, func(ctx context.Context) error { return f.reproduce(ctx, s, chosen) })
+	return s.conclude(err, conclusion{
+		show: func(_, own *results.Set) error {
+			if len(own.Faults) == 0 {
+				return view.ErrNothing
+			}
+			return viewFaults(cmd.OutOrStdout(), view.Format(f.shared.format), own, chosen)
+		},
+		gate: func(_ error, own *results.Set) error {
+			if !slices.ContainsFunc(own.Faults, func(r results.Fault) bool { return r.Verdict != string(faults.Unsupported) }) {
+				return errors.New("this system can do nothing of that")
+			}
+			return nil
+		},
+	})
 }
 
-// withMaxTime is ctx with an end after d; 0 is none.
-func withMaxTime(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	if d <= 0 {
-		return context.WithCancel(ctx)
-	}
-	return context.WithTimeoutCause(ctx, d, errMaxTime)
-}
-
-// play runs one scenario after the other; one that fails does not keep the
-// next from its turn.
-func (f scenarioFlags) play(ctx context.Context, stderr io.Writer, run string, chosen []faults.Scenario, out *runFolder) error {
-	note := f.shared.notes(stderr, len(chosen))
-	defer note.stop()
+// reproduce runs one scenario after the other; one that fails does not keep the next from its turn.
+func (f scenarioFlags) reproduce(ctx context.Context, s *session, chosen []faults.Scenario) error {
+	progress := f.shared.progress(s.cmd.ErrOrStderr(), "")
+	defer progress.stop()
 	var failed []error
-	for _, s := range chosen {
-		o := faults.Options{Run: run, Seed: f.shared.seed, Observe: func(step string) { note.step(s.Name + ": " + step) }}
+	for _, scenario := range chosen {
+		o := faults.Options{Run: s.run, Seed: f.shared.seed, Observe: func(step string) { progress.step(scenario.Name + ": " + step) }}
 		kept := 0
-		err := s.Run(ctx, o, func(l results.Line) error {
+		err := scenario.Run(ctx, o, func(l results.Line) error {
 			kept++
-			return out.Write(l)
+			return s.Write(l)
 		})
-		if ctx.Err() != nil {
-			return errors.Join(append(failed, err)...)
-		}
 		failed = append(failed, err)
-		note.done(fmt.Sprintf("%s: %d records", s.Name, kept))
+		if ctx.Err() != nil {
+			break
+		}
+		progress.finish(len(chosen), fmt.Sprintf("%s: %d records", scenario.Name, kept))
 	}
 	return errors.Join(failed...)
-}
-
-// show prints what the run's file says of the scenarios, and draws it.
-func (f scenarioFlags) show(cmd *cobra.Command, dir, run string, chosen []faults.Scenario) error {
-	whole, err := results.Read(filepath.Join(dir, recordsFile))
-	if err != nil {
-		return err
-	}
-	set := whole.OfRun(run)
-	if len(set.Faults) == 0 {
-		return view.ErrNothing
-	}
-	if err := viewFaults(cmd.OutOrStdout(), view.Format(f.shared.format), set, chosen); err != nil {
-		return err
-	}
-	drawn, err := f.shared.draw(cmd.ErrOrStderr(), dir, whole)
-	if err != nil {
-		return err
-	}
-	if !f.shared.quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(), "kept in %s: %s and %d plots\n", dir, recordsFile, drawn)
-	}
-	if !slices.ContainsFunc(set.Faults, func(r results.Fault) bool { return r.Verdict != string(faults.Unsupported) }) {
-		return errors.New("this system can do nothing of that")
-	}
-	return nil
 }
 
 // viewFaults writes what each scenario did, in a format.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pipebench/pipebench/bench/machine"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/tap"
 )
@@ -104,9 +103,7 @@ func (f *tapFlags) create() (*os.File, error) {
 
 // begin writes where the recording takes place.
 func begin(w io.Writer, run string) error {
-	env := machine.Describe(run, 0)
-	env.Command = commandLine(os.Args)
-	text, err := json.Marshal(env)
+	text, err := json.Marshal(describeRun(run, 0))
 	if err == nil {
 		_, err = w.Write(append(text, '\n'))
 	}

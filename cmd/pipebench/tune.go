@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -164,24 +162,26 @@ func (f *tuneFlags) tune(cmd *cobra.Command) error {
 	if err != nil {
 		return usage(err)
 	}
-	out, err := f.shared.openRun(o.Run)
+	s, err := f.shared.open(cmd, o.Run)
 	if err != nil {
 		return err
 	}
-	err = errors.Join(f.search(cmd.Context(), cmd.ErrOrStderr(), o, out), out.Close())
-	shown := f.report(cmd, out.dir, o, asserts)
-	if err != nil && errors.Is(shown, view.ErrNothing) {
-		return err
-	}
-	return errors.Join(err, shown)
-}
-
-// search tunes, and keeps the records.
-func (f *tuneFlags) search(ctx context.Context, stderr io.Writer, o tune.Options, out *runFolder) error {
-	if !f.shared.quiet && !f.shared.noProgress {
-		o.Observe = func(p tune.Progress) { fmt.Fprintln(stderr, tuneLine(p)) }
-	}
-	return tune.Run(ctx, o, func(t results.Tune) error { return out.Write(t) })
+	err = s.measure(0, func(ctx context.Context) error {
+		progress := f.shared.progress(cmd.ErrOrStderr(), "")
+		defer progress.stop()
+		o.Observe = func(p tune.Progress) {
+			progress.note(tuneLine(p))
+			progress.units(int(p.Elapsed.Seconds()), int(o.MaxTime.Seconds()))
+		}
+		return tune.Run(ctx, o, func(t results.Tune) error { return s.Write(t) })
+	})
+	return s.conclude(err, conclusion{
+		show: func(_, own *results.Set) error {
+			return tune.View(cmd.OutOrStdout(), view.Format(f.shared.format), own, o.Objective)
+		},
+		bench: tune.Measurements, page: true,
+		gate: func(_ error, own *results.Set) error { return f.judge(cmd, own, o, asserts) },
+	})
 }
 
 // tuneLine is a finished sample, and what is thought by then.
@@ -198,32 +198,6 @@ func tuneLine(p tune.Progress) string {
 	return line
 }
 
-// report shows what the run's file says, draws it, and judges it.
-func (f *tuneFlags) report(cmd *cobra.Command, dir string, o tune.Options, asserts []stat.Assert) error {
-	all, err := results.Read(filepath.Join(dir, recordsFile))
-	if err != nil {
-		return err
-	}
-	set := all.OfRun(o.Run)
-	if err := tune.View(cmd.OutOrStdout(), view.Format(f.shared.format), set, o.Objective); err != nil {
-		return err
-	}
-	if err := writeBench(filepath.Join(dir, benchFile), tune.Measurements(all)); err != nil {
-		return err
-	}
-	drawn, err := f.shared.draw(cmd.ErrOrStderr(), dir, all)
-	if err != nil {
-		return err
-	}
-	if err := writeReport(dir, all); err != nil {
-		return err
-	}
-	if !f.shared.quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(), "kept in %s: %s, %s, %s and %d plots\n", dir, recordsFile, benchFile, reportFile, drawn)
-	}
-	return f.judge(cmd, set, o, asserts)
-}
-
 // judge gives the run its exit code: assertions are about what is recommended,
 // and noise that hides that is no answer.
 func (f *tuneFlags) judge(cmd *cobra.Command, set *results.Set, o tune.Options, asserts []stat.Assert) error {
@@ -236,5 +210,5 @@ func (f *tuneFlags) judge(cmd *cobra.Command, set *results.Set, o tune.Options, 
 			recommended.Add(t)
 		}
 	}
-	return judged(cmd, f.shared.format, asserts, func(a stat.Assert) stat.Assertion { return a.Evaluate(recommended) })
+	return evaluateAsserts(cmd, f.shared.format, asserts, func(a stat.Assert) stat.Assertion { return a.Evaluate(recommended) })
 }

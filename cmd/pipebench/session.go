@@ -1,0 +1,229 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pipebench/pipebench/bench/machine"
+	"github.com/pipebench/pipebench/plots"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
+)
+
+// Names of the files of a run. Everything is a view on the first.
+const (
+	recordsFile = results.FileName
+	benchFile   = "bench.txt"
+	reportFile  = "report.html"
+)
+
+// A session is one run of a command that measures, from the folder that it makes to the exit code:
+// the command opens it, measures, and concludes.
+type session struct {
+	*results.Writer // of the run's records
+	flags           *sharedFlags
+	cmd             *cobra.Command
+	env             results.Environment
+	dir, run        string
+}
+
+// open makes the folder of a run, and begins its file with where it takes place. A folder that holds
+// an earlier run keeps it: the file goes on. An empty run is a new one.
+func (f *sharedFlags) open(cmd *cobra.Command, run string) (*session, error) {
+	if run == "" {
+		var err error
+		if run, err = results.NewRun(); err != nil {
+			return nil, err
+		}
+	}
+	dir, err := f.makeFolder()
+	if err != nil {
+		return nil, fmt.Errorf("make the folder for results: %w", err)
+	}
+	w, err := results.Append(filepath.Join(dir, recordsFile))
+	if err != nil {
+		return nil, err
+	}
+	s := &session{Writer: w, flags: f, cmd: cmd, env: describeRun(run, f.seed), dir: dir, run: run}
+	if err := w.Write(s.env); err != nil {
+		w.Close() // the first error says more
+		return nil, err
+	}
+	return s, nil
+}
+
+// describeRun returns what the file of a run begins with.
+func describeRun(run string, seed int64) results.Environment {
+	env := machine.Describe(run, seed)
+	env.Command = commandLine(os.Args)
+	return env
+}
+
+// folder returns where the command was asked to keep what it measures, or a new place.
+func (f *sharedFlags) folder() string {
+	if f.out != "" {
+		return f.out
+	}
+	return filepath.Join("pipebench-out", time.Now().Format("20060102-150405"))
+}
+
+// makeFolder makes the folder, if it is not there. One that nobody named is this run's alone, though
+// others begin in the same second.
+func (f *sharedFlags) makeFolder() (string, error) {
+	dir := f.folder()
+	if f.out != "" {
+		return dir, os.MkdirAll(dir, 0o777)
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
+		return "", err
+	}
+	free := dir
+	for n := 2; ; n++ {
+		if err := os.Mkdir(free, 0o777); !errors.Is(err, fs.ErrExist) {
+			return free, err
+		}
+		free = fmt.Sprintf("%s-%d", dir, n)
+	}
+}
+
+// commandLine returns the command as a shell would take it again.
+func commandLine(args []string) string {
+	words := []string{"pipebench"}
+	for _, a := range args[1:] {
+		if a == "" || strings.ContainsAny(a, " \t\n'\"\\$&|;<>()*?[]#~`!{}") {
+			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+		words = append(words, a)
+	}
+	return strings.Join(words, " ")
+}
+
+var errMaxTime = errors.New("--max-time is over: this is what was found by then")
+
+// measure has work fill the file, for maxTime at most, or for as long as it takes where that is 0,
+// and closes the file. That the time was over is said, and is no error.
+func (s *session) measure(maxTime time.Duration, work func(ctx context.Context) error) error {
+	ctx, cancel := context.WithCancel(s.cmd.Context())
+	if maxTime > 0 {
+		ctx, cancel = context.WithTimeoutCause(s.cmd.Context(), maxTime, errMaxTime)
+	}
+	defer cancel()
+	err := errors.Join(work(ctx), s.Close())
+	if errors.Is(context.Cause(ctx), errMaxTime) {
+		fmt.Fprintln(s.cmd.ErrOrStderr(), "pipebench:", errMaxTime)
+		return nil
+	}
+	return err
+}
+
+// A conclusion is what a command makes of the records of its session. Each function is given those of
+// this run alone: earlier runs in the same folder were shown and judged in their time.
+type conclusion struct {
+	show  func(all, own *results.Set) error            // prints what was found, or returns view.ErrNothing
+	bench func(all *results.Set) *results.Set          // what goes into bench.txt; nil for no such file
+	page  bool                                         // whether report.html is made
+	plain bool                                         // neither plots nor anything else is drawn
+	gate  func(measured error, own *results.Set) error // turns what was found into the exit code
+}
+
+// conclude reads the file again, shows what it says, draws it, says where everything is kept, and
+// judges it. A session that was interrupted or failed in part shows what it finished: measured is why.
+func (s *session) conclude(measured error, c conclusion) error {
+	all, err := results.Read(filepath.Join(s.dir, recordsFile))
+	if err != nil {
+		return errors.Join(measured, err)
+	}
+	own := all.OfRun(s.run)
+	if err := c.show(all, own); err != nil {
+		if measured != nil && errors.Is(err, view.ErrNothing) {
+			return measured
+		}
+		return errors.Join(measured, err)
+	}
+	if err := s.leave(all, c); err != nil {
+		return errors.Join(measured, err)
+	}
+	if c.gate == nil {
+		return measured
+	}
+	return errors.Join(measured, c.gate(measured, own))
+}
+
+// leave writes what a run leaves beside its records, and says where.
+func (s *session) leave(all *results.Set, c conclusion) error {
+	kept := []string{recordsFile}
+	if c.bench != nil {
+		if err := writeBench(filepath.Join(s.dir, benchFile), c.bench(all)); err != nil {
+			return err
+		}
+		kept = append(kept, benchFile)
+	}
+	if c.plain {
+		s.flags.say(s.cmd, "kept in %s: %s", s.dir, strings.Join(kept, ", "))
+		return nil
+	}
+	files, omitted, err := plots.Write(s.dir, all)
+	for _, o := range plots.ByReason(omitted) {
+		s.flags.say(s.cmd, "not drawn: %s", o)
+	}
+	if err != nil {
+		return err
+	}
+	if c.page {
+		o := plots.ReportOptions{Sources: []string{filepath.Join(s.dir, recordsFile)}}
+		if err := writeReport(filepath.Join(s.dir, reportFile), all, o); err != nil {
+			return err
+		}
+		kept = append(kept, reportFile)
+	}
+	// Each plot is an SVG and a PNG.
+	s.flags.say(s.cmd, "kept in %s: %s and %d plots", s.dir, strings.Join(kept, ", "), len(files)/2)
+	return nil
+}
+
+// say prints a line that belongs to no result.
+func (f *sharedFlags) say(cmd *cobra.Command, format string, args ...any) {
+	if !f.quiet {
+		fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...)
+	}
+}
+
+func writeBench(path string, set *results.Set) error {
+	var text bytes.Buffer
+	if err := view.Write(&text, set, view.FormatBench, view.Options{}); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return results.ReplaceFile(path, text.Bytes())
+}
+
+// view shows a set in the format that was asked for.
+func (f *sharedFlags) view(cmd *cobra.Command, set *results.Set) error {
+	return view.Write(cmd.OutOrStdout(), set, view.Format(f.format), view.Options{})
+}
+
+// readable reports whether a person reads the format.
+func readable(format string) bool {
+	return slices.Contains([]view.Format{view.FormatTable, view.FormatMarkdown}, view.Format(format))
+}
+
+// readFiles reads files of results, and reports what of them cannot be read.
+func readFiles(cmd *cobra.Command, paths ...string) (*results.Set, error) {
+	set, err := results.Read(paths...)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range set.Problems {
+		fmt.Fprintln(cmd.ErrOrStderr(), "skipped:", p)
+	}
+	return set, nil
+}
