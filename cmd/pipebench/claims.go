@@ -346,12 +346,3 @@ func named(all []change, kinds ...changeKind) string {
 	}
 	return strings.Join(out, ", ")
 }
-
-// claimShelf lists the claims for list.
-func claimShelf() shelf {
-	s := shelf{flag: "only", title: "claims that documents make, to be judged (pipebench claims)"}
-	for _, c := range claims.All() {
-		s.items = append(s.items, item{name: c.ID, what: c.Text})
-	}
-	return s
-}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +14,8 @@ import (
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/scenarios/claims"
+	"github.com/pipebench/pipebench/scenarios/faults"
 	"github.com/pipebench/pipebench/scenarios/measure"
 	"github.com/pipebench/pipebench/syspipe"
 )
@@ -35,15 +37,15 @@ func newList() *cobra.Command {
 	return cmd
 }
 
-// A shelf is one list of names, for one flag.
-type shelf struct {
+// A catalogSection lists the names that one flag takes.
+type catalogSection struct {
 	flag, title string
 	items       []item
 }
 
 type item struct {
-	name, what string
-	missing    error // why this machine does not have it
+	name, what  string
+	unsupported error // why this machine does not have it
 }
 
 func list(w io.Writer, format view.Format) error {
@@ -51,106 +53,89 @@ func list(w io.Writer, format view.Format) error {
 	if err != nil {
 		return err
 	}
-	all := shelves(topology)
-	if format != view.FormatTable {
-		return inventory(all).Write(w, format)
+	on := fmt.Sprintf("On this machine (%s/%s)", runtime.GOOS, runtime.GOARCH)
+	all := catalog(topology)
+	if format != view.FormatTable { // one table, for a program to read
+		t := view.Table{Title: on, Columns: view.Columns("flag", "name", "what", "unsupported")}
+		for _, s := range all {
+			for _, i := range s.items {
+				why := ""
+				if i.unsupported != nil {
+					why = i.unsupported.Error()
+				}
+				t.Append(s.flag, i.name, i.what, why)
+			}
+		}
+		return t.Write(w, format)
 	}
-	fmt.Fprintf(w, "On this machine (%s/%s):\n", runtime.GOOS, runtime.GOARCH)
+	fmt.Fprintf(w, "%s:\n", on)
 	for _, s := range all {
-		if err := s.write(w); err != nil {
+		const wide = 100 // columns of text, so that most descriptions take one line
+		t := view.Table{Title: fmt.Sprintf("\n--%s: %s", s.flag, s.title), Columns: []view.Column{{Title: "name"}, {Title: "what", Width: wide}}}
+		for _, i := range s.items {
+			what := i.what
+			if i.unsupported != nil {
+				what += fmt.Sprintf(" [unsupported: %v]", i.unsupported)
+			}
+			t.Append(i.name, what)
+		}
+		if err := t.Write(w, format); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// inventory is all shelves as one table, for a program to read.
-func inventory(all []shelf) view.Table {
-	t := view.Table{Title: fmt.Sprintf("On this machine (%s/%s)", runtime.GOOS, runtime.GOARCH), Columns: view.Columns("flag", "name", "what", "not here")}
-	for _, s := range all {
-		for _, i := range s.items {
-			missing := ""
-			if i.missing != nil {
-				missing = i.missing.Error()
-			}
-			t.Append(s.flag, i.name, i.what, missing)
-		}
+// catalog returns everything that a flag can name.
+func catalog(t placement.Topology) []catalogSection {
+	all := []catalogSection{
+		{flag: "framing", title: "how messages are told apart"},
+		{flag: "pipe", title: "the kernel's byte stream"},
+		{flag: "io", title: "how an end waits for the kernel; one value, or writer/reader"},
+		{flag: "placement", title: "where the ends run"},
+		pairs("peer", "what the ends are", bench.Peers),
+		pairs("pattern", "who talks", bench.Patterns),
+		pairs("clock", "when it is read in round trips", bench.Clocks),
+		{flag: "payload", title: "what generated messages are made of"},
+		{flag: "shape", title: "the work of another benchmark, its figure in its unit"},
+		{flag: "scenario", title: "ways in which stdio fails, to be reproduced (" + allScenarios + " of them, or a list)"},
+		{flag: "only", title: "claims that documents make, to be judged (pipebench claims)"},
 	}
-	return t
-}
-
-func shelves(t placement.Topology) []shelf {
-	return []shelf{
-		framingShelf(), pipeShelf(), ioShelf(), placeShelf(t),
-		valueShelf("peer", "what the ends are", bench.Peers), valueShelf("pattern", "who talks", bench.Patterns),
-		valueShelf("clock", "when it is read in round trips", bench.Clocks), payloadShelf(), shapeShelf(), scenarioShelf(), claimShelf(),
+	add := func(flag string, i item) {
+		at := slices.IndexFunc(all, func(s catalogSection) bool { return s.flag == flag })
+		all[at].items = append(all[at].items, i)
 	}
-}
-
-func (s shelf) write(w io.Writer) error {
-	fmt.Fprintf(w, "\n--%s: %s\n", s.flag, s.title)
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, i := range s.items {
-		what := i.what
-		if i.missing != nil {
-			what += fmt.Sprintf(" [not here: %v]", i.missing)
-		}
-		fmt.Fprintf(table, "  %s\t%s\n", i.name, what)
-	}
-	return table.Flush()
-}
-
-func framingShelf() shelf {
-	s := shelf{flag: "framing", title: "how messages are told apart"}
 	for _, f := range framers.All() {
-		s.items = append(s.items, item{name: f.String(), what: describe(framingLines, f.String())})
+		add("framing", item{name: f.String(), what: describe(framingLines, f.String())})
 	}
-	return s
-}
-
-func pipeShelf() shelf {
-	s := shelf{flag: "pipe", title: "the kernel's byte stream"}
 	for _, k := range syspipe.Kinds() {
-		s.items = append(s.items, item{string(k), describe(pipeLines, string(k)), k.Supported()})
+		add("pipe", item{string(k), describe(pipeLines, string(k)), k.Supported()})
 	}
-	return s
-}
-
-func ioShelf() shelf {
-	s := shelf{flag: "io", title: "how an end waits for the kernel; one value, or writer/reader"}
 	for _, io := range syspipe.IOs() {
-		s.items = append(s.items, item{io.String(), describe(ioLines, io.String()), io.Supported()})
+		add("io", item{io.String(), describe(ioLines, io.String()), io.Supported()})
 	}
-	return s
-}
-
-func placeShelf(t placement.Topology) shelf {
-	s := shelf{flag: "placement", title: "where the ends run"}
 	for _, p := range placement.Places() {
 		_, err := t.Choose(p.Name)
-		s.items = append(s.items, item{p.Name, p.What, err})
+		add("placement", item{p.Name, p.What, err})
 	}
-	return s
-}
-
-func payloadShelf() shelf {
-	s := shelf{flag: "payload", title: "what generated messages are made of"}
 	for _, k := range payload.Kinds() {
-		s.items = append(s.items, item{name: k.Name, what: k.What})
+		add("payload", item{name: k.Name, what: k.What})
 	}
-	return s
-}
-
-func shapeShelf() shelf {
-	s := shelf{flag: "shape", title: "the work of another benchmark, its figure in its unit"}
 	for _, shape := range measure.Shapes() {
-		s.items = append(s.items, item{name: shape.Name, what: shape.What})
+		add("shape", item{name: shape.Name, what: shape.What})
 	}
-	return s
+	for _, f := range faults.All() {
+		add("scenario", item{name: f.Name, what: f.Title})
+	}
+	for _, c := range claims.All() {
+		add("only", item{name: c.ID, what: c.Text})
+	}
+	return all
 }
 
-func valueShelf(flag, title string, values [][2]string) shelf {
-	s := shelf{flag: flag, title: title}
+// pairs makes a section of names with what they mean.
+func pairs(flag, title string, values [][2]string) catalogSection {
+	s := catalogSection{flag: flag, title: title}
 	for _, v := range values {
 		s.items = append(s.items, item{name: v[0], what: v[1]})
 	}

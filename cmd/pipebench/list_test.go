@@ -12,7 +12,7 @@ import (
 )
 
 func TestEveryNameHasALine(t *testing.T) {
-	for _, s := range shelves(placement.Topology{}) {
+	for _, s := range catalog(placement.Topology{}) {
 		if len(s.items) == 0 {
 			t.Errorf("--%s has nothing to offer", s.flag)
 		}
@@ -29,7 +29,7 @@ func TestTheListSaysWhatThisMachineLacks(t *testing.T) {
 	if code := run(t.Context(), []string{"list"}, nil, &out, &out); code != exitDone {
 		t.Fatalf("exit %d: %s", code, out.String())
 	}
-	if !bytes.Contains(out.Bytes(), []byte("[not here:")) { // no machine has both a Windows pipe and a FIFO
+	if !bytes.Contains(out.Bytes(), []byte("[unsupported:")) { // no machine has both a Windows pipe and a FIFO
 		t.Errorf("everything is here:\n%s", out.String())
 	}
 }
@@ -48,12 +48,12 @@ func TestTheListIsATableForPrograms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := [][]string{{"flag", "name", "what", "not here"}}
-	for _, s := range shelves(topology) {
+	want := [][]string{{"flag", "name", "what", "unsupported"}}
+	for _, s := range catalog(topology) {
 		for _, i := range s.items {
 			missing := ""
-			if i.missing != nil {
-				missing = i.missing.Error()
+			if i.unsupported != nil {
+				missing = i.unsupported.Error()
 			}
 			want = append(want, []string{s.flag, i.name, i.what, missing})
 		}

@@ -20,16 +20,15 @@ import (
 
 // probeFlags are what probe was asked for, as it was typed.
 type probeFlags struct {
-	pipes, steps, against []string
+	pipes, steps, besides []string
 	timeout               time.Duration
-	from                  string
 	shared                sharedFlags
 }
 
 func newProbe() *cobra.Command {
 	f := &probeFlags{}
 	cmd := &cobra.Command{
-		Use:   "probe",
+		Use:   "probe [FILE...]",
 		Short: "Find by experiment what this system's pipes really do",
 		Long: `Find by experiment what the pipes of this system do, in under ten seconds: how much they
 hold for writes of which size, what can be set, when a write is taken in part, when writers
@@ -37,28 +36,27 @@ come between each other's bytes, what is left when a side leaves, and how many b
 classic deadlock takes. Each finding is laid beside the documented rule of this system.
 
 Nothing is assumed, and each experiment has a process of its own and a deadline: one that
-hangs is a finding. With --against, other machines' files and the documented rules of
-linux, macos, freebsd and windows stand beside it.`,
+hangs is a finding. With files of earlier probes, show the findings in them and probe
+nothing. With --beside, other machines' files and the documented rules of linux, macos,
+freebsd and windows stand beside it.`,
 		Example: `  pipebench probe
   pipebench probe --pipe anonymous --step fill,poll
-  pipebench probe --against macos,windows
-  pipebench probe --against other-machine/results.jsonl
-  pipebench probe --from results.jsonl --format csv`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+  pipebench probe --beside macos,windows
+  pipebench probe --beside other-machine/results.jsonl
+  pipebench probe --format csv results.jsonl`,
+		RunE: func(cmd *cobra.Command, files []string) error { return f.run(cmd, files) },
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.pipes, "pipe", nil, "kinds of pipe (default each that this system has)")
 	flags.StringSliceVar(&f.steps, "step", nil, "experiments, of "+strings.Join(probe.Steps(), ", ")+" (default all)")
-	flags.StringSliceVar(&f.against, "against", nil, "lay beside: result files of other machines, or the documented rules of "+strings.Join(rules.Systems(), ", ")+" (default all of them)")
+	flags.StringSliceVar(&f.besides, "beside", nil, "show beside it: result files of other machines, or the documented rules of "+strings.Join(rules.Systems(), ", ")+" (default all of them)")
 	flags.DurationVar(&f.timeout, "step-timeout", probe.DefaultStepTimeout, "after which an experiment is a finding that it hangs")
-	flags.StringVar(&f.from, "from", "", "show the findings of a results file, and probe nothing")
 	f.shared.register(cmd, "a folder for the files of the probe (default pipebench-out/<time>)")
 	noBench(cmd, &f.shared.format)
 	return cmd
 }
 
-func (f *probeFlags) run(cmd *cobra.Command) error {
+func (f *probeFlags) run(cmd *cobra.Command, files []string) error {
 	options, err := f.options()
 	if err != nil {
 		return usage(err)
@@ -67,8 +65,8 @@ func (f *probeFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if f.from != "" {
-		set, err := readProbes(f.from)
+	if len(files) > 0 {
+		set, err := readProbes(files...)
 		if err != nil {
 			return err
 		}
@@ -91,17 +89,17 @@ func (f *probeFlags) options() (probe.Options, error) {
 	return o, o.Validate()
 }
 
-// beside reads what --against names: files, and the systems of which the rules
+// beside reads what --beside names: files, and the systems of which the rules
 // are shown. It does so before anything is measured in vain.
 func (f *probeFlags) beside() (others []*results.Set, systems []string, err error) {
-	for _, name := range f.against {
+	for _, name := range f.besides {
 		if slices.Contains(rules.Systems(), name) {
 			systems = append(systems, name)
 			continue
 		}
 		set, err := readProbes(name)
 		if err != nil {
-			return nil, nil, fmt.Errorf("--against: %w", err)
+			return nil, nil, fmt.Errorf("--beside: %w", err)
 		}
 		others = append(others, set)
 	}
@@ -111,14 +109,14 @@ func (f *probeFlags) beside() (others []*results.Set, systems []string, err erro
 	return others, systems, nil
 }
 
-func readProbes(path string) (*results.Set, error) {
-	set, err := results.Read(path)
+func readProbes(paths ...string) (*results.Set, error) {
+	set, err := results.Read(paths...)
 	if err != nil {
 		return nil, err
 	}
 	set.Probes = slices.DeleteFunc(set.Probes, func(p results.Probe) bool { return p.Pipe == "" })
 	if len(set.Probes) == 0 {
-		return nil, fmt.Errorf("%s holds no findings of a probe: make some with pipebench probe --out FOLDER", path)
+		return nil, fmt.Errorf("no findings of a probe in %s: make some with pipebench probe --out FOLDER", strings.Join(paths, ", "))
 	}
 	return set, nil
 }
@@ -158,7 +156,7 @@ func (f *probeFlags) probe(cmd *cobra.Command, o probe.Options, others []*result
 // show prints the findings, beside others where that was asked for.
 func (f *probeFlags) show(w io.Writer, set *results.Set, others []*results.Set, systems []string) error {
 	format := view.Format(f.shared.format)
-	if len(f.against) > 0 {
+	if len(f.besides) > 0 {
 		return rules.Beside(append([]*results.Set{set}, others...), systems).Write(w, format)
 	}
 	if format == view.FormatTable || format == view.FormatMarkdown {

@@ -184,12 +184,3 @@ func writeWrapped(w io.Writer, text string) {
 	}
 	fmt.Fprintln(w, line)
 }
-
-// scenarioShelf lists the scenarios for list.
-func scenarioShelf() shelf {
-	s := shelf{flag: "scenario", title: "ways in which stdio fails, to be reproduced (" + allScenarios + " of them, or a list)"}
-	for _, f := range faults.All() {
-		s.items = append(s.items, item{name: f.Name, what: f.Title})
-	}
-	return s
-}
