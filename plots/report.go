@@ -14,22 +14,21 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// ReportLimit is the size in bytes that a report stays under, so that it can
-// be sent and opened anywhere. Charts beyond it are named, not drawn.
+// ReportLimit is the size in bytes that a report stays below, so that it can be sent and opened
+// anywhere. It names the charts beyond that, and does not draw them.
 const ReportLimit = 2 << 20
 
 // svgLimit is the part of it that the pictures may take; the rest is for the tables.
 const svgLimit = ReportLimit / 2
 
-// ReportOptions are what a report says beside its records. The zero value is
-// a report without them.
+// ReportOptions are what a report says beside its records. The zero value adds nothing.
 type ReportOptions struct {
 	Title   string   // "Pipes measured" where empty
 	Sources []string // names of the files that the records are from
 	Command string   // the command that makes the page again
 }
 
-// ErrEmpty is returned for a set that holds nothing a report could show.
+// ErrEmpty is returned for a set that holds nothing to report.
 var ErrEmpty = errors.New("nothing to report: no measurement and no finding")
 
 //go:embed report.html
@@ -64,12 +63,11 @@ type figure struct {
 	SVG  template.HTML
 }
 
-// Report writes one HTML page about a set: its machines, what its records mean,
-// and a section for each kind of record it holds, with tables, pictures,
-// warnings beside what they touch, and the command that reproduces each. The
-// page has no script, and fetches nothing; it is for screens, dark ones too,
-// and for print, and is smaller than [ReportLimit]. The same set gives the same
-// page.
+// Report writes one HTML page about a set: its machines, what its records mean, and a section for
+// each kind of record it holds, with tables, pictures, warnings below the rows that they are about,
+// and the commands that reproduce it. The page has no script, and fetches nothing; it is for
+// screens, dark ones too, and for print, and is smaller than [ReportLimit]. The same set gives the
+// same page. A set without any record to show is [ErrEmpty].
 func Report(w io.Writer, set *results.Set, o ReportOptions) error {
 	sections := view.Sections(set)
 	if len(sections) == 0 {
@@ -133,7 +131,7 @@ func (r *reporter) section(s view.Section) (section, error) {
 	for _, t := range s.Tables {
 		if left := len(t.Rows) - r.maxRows; left > 0 {
 			t.Rows = t.Rows[:r.maxRows]
-			out.Notes = append(out.Notes, fmt.Sprintf("%s: %s in the file.", t.Title, moreRows(left)))
+			out.Notes = append(out.Notes, fmt.Sprintf("%s: %s in the file.", cmp.Or(t.Title, s.Title), moreRows(left)))
 		}
 		html, err := t.HTML()
 		if err != nil {

@@ -67,7 +67,10 @@ func nameMachines(s *results.Set, section *Section) {
 		section.Lead[i] = rename.Replace(section.Lead[i])
 	}
 	for i := range section.Tables {
-		section.Tables[i].Title = rename.Replace(section.Tables[i].Title)
+		t := &section.Tables[i]
+		if t.Title = rename.Replace(t.Title); t.Title == section.Title {
+			t.Title = "" // said above it
+		}
 	}
 }
 
