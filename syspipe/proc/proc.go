@@ -46,6 +46,7 @@
 package proc
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -57,6 +58,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/pipebench/pipebench/syspipe"
@@ -136,6 +138,9 @@ func (p *Process) Start(ctx context.Context) error {
 	if p.Cmd.Stderr == nil {
 		p.Cmd.Stderr = &p.stderr
 	}
+	if p.Cmd.SysProcAttr == nil {
+		p.Cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
 	if p.Cmd.WaitDelay == 0 {
 		p.Cmd.WaitDelay = time.Second // for a grandchild that holds a stream open
 	}
@@ -183,7 +188,7 @@ func (p *Process) reap() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.Attached {
-		p.killGroup()
+		p.signalGroup(syscall.SIGKILL)
 	}
 	p.reaped = true
 	p.releaseGroup()
@@ -232,21 +237,21 @@ func (p *Process) Wait() error {
 // Stderr is the end of what the process wrote to standard error, where Cmd.Stderr was not set.
 func (p *Process) Stderr() *Tail { return &p.stderr }
 
-// Interrupt sends the group what Ctrl-C would, SIGINT, on Windows CTRL_BREAK. It reports whether
-// that was possible.
-func (p *Process) Interrupt() bool { return p.signal((*Process).interruptGroup) }
-
-// Terminate asks the group to end: by SIGTERM, on Windows by CTRL_BREAK. It reports whether that
+// Interrupt sends the group what Ctrl-C would, SIGINT, on Windows CTRL_BREAK. It reports whether that
 // was possible.
-func (p *Process) Terminate() bool { return p.signal((*Process).terminateGroup) }
+func (p *Process) Interrupt() bool { return p.signal(syscall.SIGINT) }
+
+// Terminate asks the group to end: by SIGTERM, on Windows by CTRL_BREAK. It reports whether that was
+// possible.
+func (p *Process) Terminate() bool { return p.signal(syscall.SIGTERM) }
 
 // Kill ends the group at once. It does not wait.
-func (p *Process) Kill() { p.signal((*Process).killGroup) }
+func (p *Process) Kill() { p.signal(syscall.SIGKILL) }
 
-func (p *Process) signal(send func(*Process) bool) bool {
+func (p *Process) signal(s syscall.Signal) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.Cmd != nil && p.Cmd.Process != nil && !p.reaped && send(p)
+	return p.Cmd != nil && p.Cmd.Process != nil && !p.reaped && p.signalGroup(s)
 }
 
 // Stop ends a process that was asked to, in the way it knows: its standard input was closed, say.
@@ -339,10 +344,7 @@ type Tail struct {
 func (t *Tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	limit := t.Limit
-	if limit == 0 {
-		limit = 4096
-	}
+	limit := cmp.Or(t.Limit, 4096)
 	t.total += int64(len(b))
 	t.last = append(t.last, b[max(0, len(b)-limit):]...)
 	if over := len(t.last) - limit; over > 0 {

@@ -12,18 +12,8 @@ import (
 // endWithUs has nothing to do: no such system tells a process that its parent is gone.
 func (p *Process) endWithUs() {}
 
-// awaitExit does not wait: x/sys has no call that leaves a zombie. The group is ended right after
-// its leader was waited for, before its number can come round again.
-func (p *Process) awaitExit() bool { return false }
-
 // runningCPU is told of another process by no call of x/sys.
 func runningCPU(int) (time.Duration, bool) { return 0, false }
-
-func runnable(int) bool { return false }
-
-// PeakMemory is the largest resident memory of a running process so far, in bytes; false where the
-// system does not tell.
-func PeakMemory(int) (int64, bool) { return 0, false }
 
 // peakOf is the peak of a process that has ended. macOS counts bytes, the others KiB.
 func peakOf(state *os.ProcessState) (int64, bool) {

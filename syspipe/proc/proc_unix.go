@@ -16,17 +16,14 @@ type group struct{}
 // start starts the process as leader of a group of its own, so that a terminal's Ctrl-C leaves it
 // to us, and a wrapper such as npx neither outlives what it wraps nor leaves it behind.
 func (p *Process) start() error {
-	if p.Cmd.SysProcAttr == nil {
-		p.Cmd.SysProcAttr = &syscall.SysProcAttr{}
-	}
 	p.Cmd.SysProcAttr.Setpgid = true
 	p.endWithUs()
 	return p.Cmd.Start()
 }
 
-func (p *Process) interruptGroup() bool { return unix.Kill(-p.Cmd.Process.Pid, unix.SIGINT) == nil }
-func (p *Process) terminateGroup() bool { return unix.Kill(-p.Cmd.Process.Pid, unix.SIGTERM) == nil }
-func (p *Process) killGroup() bool      { return unix.Kill(-p.Cmd.Process.Pid, unix.SIGKILL) == nil }
+func (p *Process) signalGroup(s syscall.Signal) bool {
+	return syscall.Kill(-p.Cmd.Process.Pid, s) == nil
+}
 
 // releaseGroup has nothing to do.
 func (p *Process) releaseGroup() {}

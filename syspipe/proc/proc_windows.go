@@ -17,9 +17,6 @@ type group struct{ job windows.Handle }
 
 // start starts the process suspended, so that it is in its job before it can start others.
 func (p *Process) start() error {
-	if p.Cmd.SysProcAttr == nil {
-		p.Cmd.SysProcAttr = &syscall.SysProcAttr{}
-	}
 	if p.Attached {
 		return p.Cmd.Start()
 	}
@@ -35,20 +32,25 @@ func (p *Process) start() error {
 		p.releaseGroup()
 		return err
 	}
-	var assigned error
+	var inJob error
 	err := p.Cmd.Process.WithHandle(func(h uintptr) {
-		assigned = os.NewSyscallError("AssignProcessToJobObject", windows.AssignProcessToJobObject(p.group.job, windows.Handle(h)))
+		inJob = windows.AssignProcessToJobObject(p.group.job, windows.Handle(h))
+		if status, _, _ := resumeProcess.Call(h); inJob == nil && status != 0 {
+			inJob = windows.NTStatus(status)
+		}
 	})
-	if err = errors.Join(err, assigned); err == nil {
-		err = resume(uint32(p.Cmd.Process.Pid))
-	}
-	if err != nil {
+	if err = errors.Join(err, inJob); err != nil {
 		p.Cmd.Process.Kill()
 		p.Cmd.Wait()
 		p.releaseGroup()
+		return fmt.Errorf("let it run in a job: %w", err)
 	}
-	return err
+	return nil
 }
+
+// resumeProcess lets a suspended process run. Go keeps no handle to the first thread, which
+// ResumeThread needs, and to find it means to list all threads of the system.
+var resumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
 
 func (g *group) open() (err error) {
 	if g.job, err = windows.CreateJobObject(nil, nil); err != nil {
@@ -65,40 +67,13 @@ func (g *group) open() (err error) {
 	return nil
 }
 
-// resume lets a process that was started suspended run. Go keeps no handle to its first thread,
-// which is its only one yet.
-func resume(pid uint32) error {
-	snapshot, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPTHREAD, 0)
-	if err != nil {
-		return os.NewSyscallError("CreateToolhelp32Snapshot", err)
-	}
-	defer windows.CloseHandle(snapshot)
-	entry := windows.ThreadEntry32{Size: uint32(unsafe.Sizeof(windows.ThreadEntry32{}))}
-	for err = windows.Thread32First(snapshot, &entry); err == nil; err = windows.Thread32Next(snapshot, &entry) {
-		if entry.OwnerProcessID != pid {
-			continue
-		}
-		thread, err := windows.OpenThread(windows.THREAD_SUSPEND_RESUME, false, entry.ThreadID)
-		if err != nil {
-			return os.NewSyscallError("OpenThread", err)
-		}
-		defer windows.CloseHandle(thread)
-		_, err = windows.ResumeThread(thread)
-		return os.NewSyscallError("ResumeThread", err)
-	}
-	return fmt.Errorf("find the first thread of process %d: %w", pid, err)
-}
-
-// interruptGroup and terminateGroup need a console that both have: CTRL_BREAK alone can be sent to
-// one group of it.
-func (p *Process) interruptGroup() bool {
-	return !p.Attached && windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(p.Cmd.Process.Pid)) == nil
-}
-
-func (p *Process) terminateGroup() bool { return p.interruptGroup() }
-
-func (p *Process) killGroup() bool {
-	if p.group.job == 0 {
+// signalGroup kills, or sends CTRL_BREAK, which alone of what asks can be sent to one group of a
+// console; both have to have one.
+func (p *Process) signalGroup(s syscall.Signal) bool {
+	switch {
+	case s != syscall.SIGKILL:
+		return !p.Attached && windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(p.Cmd.Process.Pid)) == nil
+	case p.group.job == 0:
 		return p.Cmd.Process.Kill() == nil
 	}
 	return windows.TerminateJobObject(p.group.job, 1) == nil
@@ -110,9 +85,6 @@ func (p *Process) releaseGroup() {
 		p.group.job = 0
 	}
 }
-
-// awaitExit does not wait: a job is still ours when its process was waited for.
-func (p *Process) awaitExit() bool { return false }
 
 // Signaled never finds a signal: Windows has exit codes alone.
 func Signaled(*os.ProcessState) (number int, name string, ok bool) { return 0, "", false }
@@ -142,11 +114,5 @@ func cpuTimes(h windows.Handle) (time.Duration, bool) {
 func ticks(t windows.Filetime) time.Duration {
 	return time.Duration(int64(t.HighDateTime)<<32|int64(t.LowDateTime)) * 100
 }
-
-func runnable(int) bool { return false }
-
-// PeakMemory is the largest resident memory of a running process so far, in bytes; false where the
-// system does not tell.
-func PeakMemory(int) (int64, bool) { return 0, false }
 
 func peakOf(*os.ProcessState) (int64, bool) { return 0, false }

@@ -128,24 +128,16 @@ func (p *Process) tell() error {
 func (p *Process) Report(v any) error {
 	if !p.hello {
 		var word string
-		if err := p.decode.Decode(&word); err != nil || word != begun {
-			return fmt.Errorf("%s: %w: %w", p.name, ErrNotBegun, errors.Join(err, p.said()))
+		if err := p.decode.Decode(&word); err != nil {
+			if p.done != nil {
+				<-p.done // it has closed its reports, so this is soon
+			}
+			return fmt.Errorf("%s: %w: %w: %s", p.name, ErrNotBegun, err, &p.stderr)
 		}
 		p.hello = true
 	}
 	if err := p.decode.Decode(v); err != nil {
 		return fmt.Errorf("hear of %s: %w", p.name, err)
-	}
-	return nil
-}
-
-// said is what the process wrote to standard error, as an error.
-func (p *Process) said() error {
-	if p.done != nil {
-		<-p.done // it has closed its reports, so this is soon
-	}
-	if s := p.stderr.String(); s != "" {
-		return errors.New(s)
 	}
 	return nil
 }
