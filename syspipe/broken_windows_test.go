@@ -61,3 +61,25 @@ func isBroken(t *testing.T, err error, said ...syscall.Errno) {
 	}
 	t.Errorf("error %v, want one of %v", err, said)
 }
+
+// An end that cannot tell its quota offers more than a write may, and with PIPE_NOWAIT tries for ever.
+func TestAWritingEndTellsItsQuota(t *testing.T) {
+	for _, kind := range []syspipe.Kind{syspipe.Anonymous, syspipe.Named} {
+		t.Run(string(kind), func(t *testing.T) {
+			w, r := open(t, kind, 4096, syspipe.Spin)
+			if n, err := w.Capacity(); n != 4096 || err != nil {
+				t.Errorf("capacity %d, %v; want 4096", n, err)
+			}
+			got := drain(r)
+			within(t, "write more than the quota", func() {
+				if n, err := w.Write(pattern(100_000)); n != 100_000 || err != nil {
+					t.Errorf("wrote %d, %v", n, err)
+				}
+			})
+			w.Close()
+			if n := len(<-got); n != 100_000 {
+				t.Errorf("read %d bytes", n)
+			}
+		})
+	}
+}

@@ -8,12 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// capacity measures: neither system tells. An empty pipe is like another, so a fresh one is filled
-// and this one left alone.
-func (e *End) capacity() (int, error) {
-	if e.kind == SocketPair {
-		return e.socketCapacity()
-	}
+// pipeCapacity measures: neither system tells. An empty pipe is like another, so a fresh one is filled
+// and the one asked about left alone.
+func pipeCapacity(int) (int, error) {
 	var fds [2]int
 	if err := pipe(&fds); err != nil {
 		return 0, err
@@ -21,10 +18,7 @@ func (e *End) capacity() (int, error) {
 	return fillAndClose(fds[1], fds[0])
 }
 
-func (e *End) setCapacity(n int) error {
-	if e.kind == SocketPair {
-		return e.setSocketCapacity(n)
-	}
+func setPipeCapacity(e *End, n int) error {
 	return &CapacityError{Kind: e.kind, Asked: n, Err: unsupported("choosing it")}
 }
 
@@ -40,9 +34,6 @@ func (e *End) buffered() (int, error) {
 	n, err := unix.IoctlGetInt(e.fd, fionread)
 	return n, os.NewSyscallError("FIONREAD", err)
 }
-
-// statedCapacity returns 0: neither system says what a pipe holds.
-func statedCapacity(int) int { return 0 }
 
 // socketBufferScale: what SO_SNDBUF is set to is what it returns.
 const socketBufferScale = 1

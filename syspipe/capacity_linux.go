@@ -9,19 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func (e *End) capacity() (int, error) {
-	if e.kind == SocketPair {
-		return e.socketCapacity()
-	}
-	n, err := unix.FcntlInt(uintptr(e.fd), unix.F_GETPIPE_SZ, 0)
+// pipeCapacity returns what the kernel says that a pipe holds.
+func pipeCapacity(fd int) (int, error) {
+	n, err := unix.FcntlInt(uintptr(fd), unix.F_GETPIPE_SZ, 0)
 	return n, os.NewSyscallError("F_GETPIPE_SZ", err)
 }
 
-func (e *End) setCapacity(n int) error {
-	if e.kind == SocketPair {
-		return e.setSocketCapacity(n)
-	}
-	if _, err := unix.FcntlInt(uintptr(e.fd), unix.F_SETPIPE_SZ, n); err != nil {
+func setPipeCapacity(e *End, n int) error {
+	_, err := unix.FcntlInt(uintptr(e.fd), unix.F_SETPIPE_SZ, n)
+	if err != nil {
 		return capacityError(e.kind, n, err)
 	}
 	return nil
@@ -71,15 +67,6 @@ func (e *End) buffered() (int, error) {
 	return n, os.NewSyscallError("FIONREAD", err)
 }
 
-// statedCapacity returns what the kernel says a pipe holds, 0 where it does not say.
-func statedCapacity(fd int) int {
-	n, err := unix.FcntlInt(uintptr(fd), unix.F_GETPIPE_SZ, 0)
-	if err != nil {
-		return 0
-	}
-	return n
-}
-
 // wakeThreads makes every system call that this process waits in return or start over. SIGURG is
 // what Go's scheduler itself sends to its threads all the time; its handler does nothing else.
 func wakeThreads() error {
@@ -99,9 +86,6 @@ func wakeThreads() error {
 	}
 	return nil
 }
-
-// pollable returns nil: epoll watches every kind of pipe.
-func pollable(Kind) error { return nil }
 
 // socketBufferScale: Linux doubles what SO_SNDBUF is set to, for its bookkeeping, and returns the
 // double (socket(7)).

@@ -10,16 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setPairCapacity sets the capacity of a pipe that was just made. A socket pair's is the sender's
-// buffer on Linux and the receiver's on the BSDs, so there both ends are told.
-func setPairCapacity(w, r *End, capacity int) error {
-	if err := w.setCapacity(capacity); err != nil || w.kind != SocketPair {
-		return err
+func (e *End) capacity() (int, error) {
+	if e.kind == SocketPair {
+		return e.socketCapacity()
 	}
-	return r.setCapacity(capacity)
+	return pipeCapacity(e.fd)
 }
 
-func (e *End) setSocketCapacity(n int) error {
+func (e *End) setCapacity(n int) error {
+	if e.kind != SocketPair {
+		return setPipeCapacity(e, n)
+	}
 	for _, option := range []int{unix.SO_SNDBUF, unix.SO_RCVBUF} {
 		if err := unix.SetsockoptInt(e.fd, unix.SOL_SOCKET, option, n); err != nil {
 			return &CapacityError{Kind: e.kind, Asked: n, Err: os.NewSyscallError("setsockopt", err), Where: socketLimit}
@@ -57,16 +58,12 @@ func copyOption(from int, to [2]int, option int) error {
 }
 
 // fillAndClose returns the bytes that w takes in large writes until it refuses.
-func fillAndClose(w, r int) (int, error) {
-	total, err := fill(w, make([]byte, 1<<20))
-	return total, errors.Join(err, unix.Close(w), unix.Close(r))
-}
-
-func fill(w int, chunk []byte) (total int, err error) {
+func fillAndClose(w, r int) (total int, err error) {
+	defer func() { err = errors.Join(err, unix.Close(w), unix.Close(r)) }()
 	if err := unix.SetNonblock(w, true); err != nil {
 		return 0, os.NewSyscallError("fcntl", err)
 	}
-	for {
+	for chunk := make([]byte, 1<<20); ; {
 		n, errno := sysWrite(w, chunk)
 		switch errno {
 		case 0:

@@ -115,6 +115,36 @@ func (e *End) Writev(bufs [][]byte) (int64, error) {
 	return n, err
 }
 
+// Vmsplice writes like Write, but lends the pages of p to the pipe instead of copying them: p must
+// not change until the reader has taken them. With two buffers in turn, each of at least the pipe's
+// capacity, that is so. Linux only, for pipes and FIFOs, with any io but [Poller]; elsewhere the
+// error wraps [errors.ErrUnsupported].
+func (e *End) Vmsplice(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	e.out.begin()
+	defer e.out.end()
+	if e.closed.Load() {
+		return 0, e.closedError("vmsplice to")
+	}
+	return e.vmsplice(p)
+}
+
+// Discard waits until there are bytes, takes at most n of them out of the pipe and drops them
+// unread; it returns how many, and [io.EOF] where Read would. It supports what Vmsplice does.
+func (e *End) Discard(n int) (int, error) {
+	if n <= 0 {
+		return 0, nil
+	}
+	e.in.begin()
+	defer e.in.end()
+	if e.closed.Load() {
+		return 0, e.closedError("splice from")
+	}
+	return e.discard(n)
+}
+
 // SetReadDeadline ends reads that are or come under way at t with an error that wraps
 // [os.ErrDeadlineExceeded]; the zero time is none. It works with [Poller]; with any other io the
 // error wraps [os.ErrNoDeadline].

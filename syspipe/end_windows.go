@@ -17,6 +17,7 @@ type descriptor struct {
 	handle     windows.Handle
 	overlapped bool // opened for overlapped operation: named pipes
 	nowait     bool // PIPE_NOWAIT is set
+	quota      int  // bytes that one write may offer then; 0 where it is not known
 	duplicates []windows.Handle
 
 	file *os.File // owner of the handle once Go's poller has it
@@ -70,6 +71,9 @@ func (e *End) setNowait(nowait bool) error {
 		return os.NewSyscallError("SetNamedPipeHandleState", err)
 	}
 	e.nowait = nowait
+	if nowait && e.dir&writes != 0 {
+		e.quota, _ = e.capacity() // an end that cannot tell offers all it has
+	}
 	return nil
 }
 
@@ -139,14 +143,10 @@ func (e *End) write(p []byte) (n int, err error) {
 // offer returns how much of p to write in one call. With PIPE_NOWAIT a write goes through whole or
 // not at all, and one above the pipe's quota would be refused for ever.
 func (e *End) offer(p []byte) []byte {
-	if !e.nowait {
+	if !e.nowait || e.quota <= 0 {
 		return p
 	}
-	quota, err := e.capacity()
-	if err != nil || quota <= 0 || quota >= len(p) {
-		return p
-	}
-	return p[:quota]
+	return p[:min(e.quota, len(p))]
 }
 
 func (e *End) writeOnce(p []byte) (int, error) {

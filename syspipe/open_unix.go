@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,7 +28,11 @@ func open(kind Kind, capacity int) (w, r *End, err error) {
 	if err != nil || capacity == 0 {
 		return w, r, err
 	}
-	if err := setPairCapacity(w, r, capacity); err != nil {
+	err = w.setCapacity(capacity)
+	if err == nil && kind == SocketPair { // its capacity is the sender's buffer on Linux, the receiver's on the BSDs
+		err = r.setCapacity(capacity)
+	}
+	if err != nil {
 		return nil, nil, errors.Join(err, w.Close(), r.Close())
 	}
 	return w, r, nil
@@ -199,14 +204,15 @@ func describe(fd int) (Stream, error) {
 	if err != nil {
 		return Stream{}, os.NewSyscallError("F_GETFL", err)
 	}
-	s := Stream{NonBlocking: flags&unix.O_NONBLOCK != 0}
+	s := Stream{Kind: fileType(uint32(st.Mode)), NonBlocking: flags&unix.O_NONBLOCK != 0}
 	switch uint32(st.Mode) & unix.S_IFMT {
 	case unix.S_IFIFO:
-		s.Kind, s.Capacity = "pipe", statedCapacity(fd)
+		s.Kind = "pipe"
+		if runtime.GOOS == "linux" { // the others do not state it
+			s.Capacity, err = pipeCapacity(fd)
+		}
 	case unix.S_IFSOCK:
 		s.Kind = "socket"
-	default:
-		s.Kind = fileType(uint32(st.Mode))
 	}
-	return s, nil
+	return s, err
 }

@@ -29,8 +29,9 @@ func open(kind Kind, capacity int) (w, r *End, err error) {
 // own, and with 0 every write waits for its reader.
 const defaultNamedCapacity = 64 << 10
 
-// openNamed makes a named pipe that only this process knows, of one instance, and connects to it.
-// The server writes, the client reads.
+// openNamed makes a named pipe that only this process knows, of one instance, and connects to it. The
+// server writes, the client reads. The server has both directions: with the outbound one alone the
+// system refuses it GetNamedPipeInfo, so it would not know the quota.
 func openNamed(capacity int) (w, r *End, err error) {
 	if capacity == 0 {
 		capacity = defaultNamedCapacity
@@ -40,7 +41,7 @@ func openNamed(capacity int) (w, r *End, err error) {
 		return nil, nil, fmt.Errorf("open named pipe: %w", err)
 	}
 	server, err := windows.CreateNamedPipe(name,
-		windows.PIPE_ACCESS_OUTBOUND|windows.FILE_FLAG_OVERLAPPED|windows.FILE_FLAG_FIRST_PIPE_INSTANCE,
+		windows.PIPE_ACCESS_DUPLEX|windows.FILE_FLAG_OVERLAPPED|windows.FILE_FLAG_FIRST_PIPE_INSTANCE,
 		windows.PIPE_TYPE_BYTE|windows.PIPE_WAIT|windows.PIPE_REJECT_REMOTE_CLIENTS,
 		1, uint32(capacity), uint32(capacity), 0, nil)
 	if err != nil {
@@ -121,9 +122,11 @@ func inherited(number uint64, kind Kind, dir direction) (*End, error) {
 // capacity returns the write quota that was asked for. The system neither rounds it nor refuses a
 // longer blocking write: it copies such a write into the kernel whole and makes the writer wait
 // until the readers have worked off the overdraft.
-func (e *End) capacity() (int, error) {
+func (e *End) capacity() (int, error) { return quota(e.handle) }
+
+func quota(h windows.Handle) (int, error) {
 	var out, in uint32
-	if err := windows.GetNamedPipeInfo(e.handle, nil, &out, &in, nil); err != nil {
+	if err := windows.GetNamedPipeInfo(h, nil, &out, &in, nil); err != nil {
 		return 0, os.NewSyscallError("GetNamedPipeInfo", err)
 	}
 	return int(max(out, in)), nil
@@ -157,22 +160,15 @@ func Describe(f *os.File) (Stream, error) {
 	}
 	switch t {
 	case windows.FILE_TYPE_PIPE:
-		return describePipe(h)
+		s := Stream{Kind: "pipe"}
+		var state uint32
+		if err := windows.GetNamedPipeHandleState(h, &state, nil, nil, nil, nil, 0); err == nil {
+			s.NonBlocking = state&windows.PIPE_NOWAIT != 0
+		}
+		s.Capacity, err = quota(h)
+		return s, err
 	case windows.FILE_TYPE_CHAR:
 		return Stream{Kind: "a character device"}, nil
 	}
 	return Stream{Kind: "a disk file"}, nil
-}
-
-func describePipe(h windows.Handle) (Stream, error) {
-	s := Stream{Kind: "pipe"}
-	var state, out, in uint32
-	if err := windows.GetNamedPipeHandleState(h, &state, nil, nil, nil, nil, 0); err == nil {
-		s.NonBlocking = state&windows.PIPE_NOWAIT != 0
-	}
-	if err := windows.GetNamedPipeInfo(h, nil, &out, &in, nil); err != nil {
-		return s, os.NewSyscallError("GetNamedPipeInfo", err)
-	}
-	s.Capacity = int(max(out, in))
-	return s, nil
 }

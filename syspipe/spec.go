@@ -2,6 +2,7 @@ package syspipe
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -37,11 +38,13 @@ func (k Kind) Supported() error {
 }
 
 // ParseKind returns the kind of that name. It need not be one that this system supports.
-func ParseKind(name string) (Kind, error) {
-	if k := Kind(name); slices.Contains(Kinds(), k) {
-		return k, nil
+func ParseKind(name string) (Kind, error) { return parseName("pipe kind", name, Kinds()) }
+
+func parseName[T ~string](what, name string, known []T) (T, error) {
+	if slices.Contains(known, T(name)) {
+		return T(name), nil
 	}
-	return "", fmt.Errorf("unknown pipe kind %q (known: %s)", name, joinNames(Kinds()))
+	return "", fmt.Errorf("unknown %s %q (known: %s)", what, name, joinNames(known))
 }
 
 // noun names the kind in the middle of a sentence.
@@ -120,7 +123,11 @@ func (io IO) String() string {
 // ParseIO reads the name of a way to wait. "sleep" alone pauses for [DefaultPause].
 func ParseIO(name string) (IO, error) {
 	if pause, ok := strings.CutPrefix(name, "sleep="); ok {
-		return parseSleep(pause)
+		d, err := time.ParseDuration(pause)
+		if err != nil || d <= 0 {
+			return IO{}, fmt.Errorf("io sleep=%s: want a duration above zero, as in sleep=10ms", pause)
+		}
+		return Sleep(d), nil
 	}
 	if name == "sleep" {
 		return Sleep(DefaultPause), nil
@@ -133,14 +140,6 @@ func ParseIO(name string) (IO, error) {
 	return IO{}, fmt.Errorf("unknown io %q (known: %s)", name, joinNames(IOs()))
 }
 
-func parseSleep(pause string) (IO, error) {
-	d, err := time.ParseDuration(pause)
-	if err != nil || d <= 0 {
-		return IO{}, fmt.Errorf("io sleep=%s: want a duration above zero, as in sleep=10ms", pause)
-	}
-	return Sleep(d), nil
-}
-
 // Supported returns nil where some kind of pipe of this operating system can be waited for in this
 // way, else an error that wraps [errors.ErrUnsupported] and names the system. [End.SetIO] has the
 // last word for one pipe.
@@ -149,4 +148,34 @@ func (io IO) Supported() error {
 		return nil
 	}
 	return unsupported("io " + io.String())
+}
+
+// A Transfer is how bytes get into a pipe and out of it.
+type Transfer string
+
+const (
+	// Copy is write and read: the kernel copies every byte twice.
+	Copy Transfer = "copy"
+	// Vmsplice lends the writer's pages to the pipe ([End.Vmsplice]); the reader copies them out of
+	// it.
+	Vmsplice Transfer = "vmsplice"
+	// Splice lends the pages too, and the reading end moves them to /dev/null ([End.Discard]). No
+	// byte is copied and nobody reads one, so this is what the pipe itself can do and not what any
+	// program can.
+	Splice Transfer = "splice"
+)
+
+// Transfers returns every transfer that pipebench knows, always in the same order.
+func Transfers() []Transfer { return []Transfer{Copy, Vmsplice, Splice} }
+
+// ParseTransfer returns the transfer of that name. It need not be one that this system supports.
+func ParseTransfer(name string) (Transfer, error) { return parseName("transfer", name, Transfers()) }
+
+// Supported returns nil where this system has the transfer, else an error that wraps
+// [errors.ErrUnsupported] and names the system.
+func (t Transfer) Supported() error {
+	if t == Copy || runtime.GOOS == "linux" {
+		return nil
+	}
+	return unsupported("transfer " + string(t))
 }

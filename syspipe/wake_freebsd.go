@@ -16,6 +16,3 @@ func wakeThreads() error {
 	}
 	return nil
 }
-
-// pollable returns nil: kqueue watches every kind of pipe.
-func pollable(Kind) error { return nil }

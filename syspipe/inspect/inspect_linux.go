@@ -13,20 +13,30 @@ import (
 // [fs.ErrNotExist], one that belongs to somebody else an error that wraps [fs.ErrPermission]; a
 // descendant whose descriptors may not be read is in the report and says so.
 func Process(pid int) (*Report, error) {
-	if pid <= 0 {
-		return nil, fmt.Errorf("inspect process %d: a process number is above zero", pid)
-	}
-	all, err := processes()
+	r, err := report(pid)
 	if err != nil {
 		return nil, fmt.Errorf("inspect process %d: %w", pid, err)
 	}
+	return r, nil
+}
+
+func report(pid int) (*Report, error) {
+	if pid <= 0 {
+		return nil, errors.New("a process number is above zero")
+	}
+	all, err := processes()
+	if err != nil {
+		return nil, err
+	}
 	if _, ok := all[pid]; !ok {
-		return nil, fmt.Errorf("inspect process %d: %w", pid, errGone{})
+		return nil, errGone{}
 	}
-	if _, err := os.ReadDir(procPath(pid, "fd")); err != nil {
-		return nil, refused(pid, err)
+	if _, err := os.ReadDir(procPath(pid, "fd")); errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("it belongs to another user; run this as that user or as root: %w", err)
+	} else if err != nil {
+		return nil, err
 	}
-	s := newScene(all)
+	s := takeSnapshot(all)
 	tree := s.tree(pid)
 	channels := s.channels(tree)
 	return &Report{PID: pid, Processes: tree, Channels: channels, Diagnoses: diagnose(channels)}, nil
@@ -38,13 +48,6 @@ type errGone struct{}
 func (errGone) Error() string { return "no such process: it has ended, or never was" }
 func (errGone) Unwrap() error { return fs.ErrNotExist }
 
-func refused(pid int, err error) error {
-	if errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("inspect process %d: it belongs to another user; run this as that user or as root: %w", pid, err)
-	}
-	return fmt.Errorf("inspect process %d: %w", pid, err)
-}
-
 // A snapshot is what can be seen of all processes at about one time.
 type snapshot struct {
 	procs   map[int]Proc
@@ -53,7 +56,7 @@ type snapshot struct {
 	sockets map[uint64]socket
 }
 
-func newScene(all map[int]Proc) *snapshot {
+func takeSnapshot(all map[int]Proc) *snapshot {
 	s := &snapshot{procs: all, threads: map[int][]Thread{}, sockets: unixSockets()}
 	for _, pid := range slices.Sorted(maps.Keys(all)) {
 		files, err := openFiles(pid)

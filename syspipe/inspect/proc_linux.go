@@ -16,23 +16,28 @@ func procPath(pid int, rest ...string) string {
 	return filepath.Join(append([]string{"/proc", strconv.Itoa(pid)}, rest...)...)
 }
 
+// numbers returns the names in a folder of /proc that are numbers.
+func numbers(folder string) ([]int, error) {
+	entries, err := os.ReadDir(folder)
+	var list []int
+	for _, e := range entries {
+		if n, err := strconv.Atoi(e.Name()); err == nil {
+			list = append(list, n)
+		}
+	}
+	return list, err
+}
+
 // processes returns every process that can be seen.
 func processes() (map[int]Proc, error) {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil, err
-	}
+	pids, err := numbers("/proc")
 	all := map[int]Proc{}
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
+	for _, pid := range pids {
 		if p, err := readStat(pid); err == nil { // else it has ended since
 			all[pid] = p
 		}
 	}
-	return all, nil
+	return all, err
 }
 
 // readStat reads /proc/PID/stat, "1 (a command) S 0 ...": the command may hold anything, blanks and
@@ -65,21 +70,14 @@ type openFile struct {
 }
 
 func openFiles(pid int) ([]openFile, error) {
-	entries, err := os.ReadDir(procPath(pid, "fd"))
-	if err != nil {
-		return nil, err
-	}
+	fds, err := numbers(procPath(pid, "fd"))
 	var list []openFile
-	for _, e := range entries {
-		fd, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
+	for _, fd := range fds {
 		if f, ok := readOpenFile(pid, fd); ok {
 			list = append(list, f)
 		}
 	}
-	return list, nil
+	return list, err
 }
 
 func readOpenFile(pid, fd int) (openFile, bool) {
@@ -147,16 +145,9 @@ var polls = map[int]bool{unix.SYS_PPOLL: true, unix.SYS_PSELECT6: true, unix.SYS
 // waitingThreads returns the threads of a process that wait for a descriptor, as far as that may be
 // read.
 func waitingThreads(pid int) []Thread {
-	entries, err := os.ReadDir(procPath(pid, "task"))
-	if err != nil {
-		return nil
-	}
+	tids, _ := numbers(procPath(pid, "task")) // what may not be read is not known
 	var list []Thread
-	for _, e := range entries {
-		tid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
+	for _, tid := range tids {
 		if t, ok := readThread(pid, tid); ok {
 			list = append(list, t)
 		}

@@ -7,9 +7,9 @@ import (
 )
 
 // The same writes fill pipes of two systems differently.
-func ExampleFill() {
-	linux, _ := probe.Fill("linux", 64<<10, 4<<10, 2049)
-	darwin, _ := probe.Fill("darwin", 0, 0, 2049)
+func ExamplePredict() {
+	linux, _ := probe.Predict("linux", "capacity/fill/2049")
+	darwin, _ := probe.Predict("darwin", "capacity/fill/2049")
 	fmt.Println("2049-byte writes: Linux takes", linux, "bytes, macOS", darwin)
 	// Output: 2049-byte writes: Linux takes 32784 bytes, macOS 65536
 }

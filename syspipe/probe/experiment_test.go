@@ -73,3 +73,39 @@ func TestTheFirstErrorEndsAnExperiment(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestFill compares the models with totals that were measured, on Linux with 4 KiB and with 64 KiB
+// pages, or worked out from XNU's source.
+func TestFill(t *testing.T) {
+	const kib = 1 << 10
+	for _, row := range []struct {
+		os                      string
+		capacity, slot, n, want int
+	}{
+		{"linux", 64 * kib, 4 * kib, 1, 65536},
+		{"linux", 64 * kib, 4 * kib, 3, 65520},
+		{"linux", 64 * kib, 4 * kib, 511, 65408},
+		{"linux", 64 * kib, 4 * kib, 1000, 64000},
+		{"linux", 64 * kib, 4 * kib, 2049, 32784},
+		{"linux", 64 * kib, 4 * kib, 4095, 65520},
+		{"linux", 64 * kib, 4 * kib, 4097, 45066},
+		{"linux", 64 * kib, 4 * kib, 6000, 64096},
+		{"linux", 64 * kib, 4 * kib, 61440, 65536},
+		{"linux", 64 * kib, 4 * kib, 65535, 65535},
+		{"linux", 64 * kib, 4 * kib, 65537, 65536},
+		{"linux", 1024 * kib, 64 * kib, 4097, 983280},
+		{"linux", 1024 * kib, 64 * kib, 32769, 524304},
+		{"linux", 1024 * kib, 64 * kib, 65537, 720906},
+		{"darwin", 0, 0, 1, 65536},
+		{"darwin", 0, 0, 511, 65408},
+		{"darwin", 0, 0, 513, 65536},
+		{"darwin", 0, 0, 61440, 65536},
+	} {
+		if got, _ := fillModel(modelOf(row.os, row.slot, row.capacity), row.n); got != row.want {
+			t.Errorf("%s, %d bytes in slots of %d, writes of %d: %d; want %d", row.os, row.capacity, row.slot, row.n, got, row.want)
+		}
+	}
+	if modelOf("windows", 1, 4096) != nil {
+		t.Error("there is a model of Windows' pipes")
+	}
+}

@@ -111,42 +111,6 @@ func TestRunStopsWhenTold(t *testing.T) {
 	}
 }
 
-// TestFill compares the models with totals that were measured, on Linux with 4 KiB and with 64 KiB
-// pages, or worked out from XNU's source.
-func TestFill(t *testing.T) {
-	const kib = 1 << 10
-	for _, row := range []struct {
-		os                      string
-		capacity, slot, n, want int
-	}{
-		{"linux", 64 * kib, 4 * kib, 1, 65536},
-		{"linux", 64 * kib, 4 * kib, 3, 65520},
-		{"linux", 64 * kib, 4 * kib, 511, 65408},
-		{"linux", 64 * kib, 4 * kib, 1000, 64000},
-		{"linux", 64 * kib, 4 * kib, 2049, 32784},
-		{"linux", 64 * kib, 4 * kib, 4095, 65520},
-		{"linux", 64 * kib, 4 * kib, 4097, 45066},
-		{"linux", 64 * kib, 4 * kib, 6000, 64096},
-		{"linux", 64 * kib, 4 * kib, 61440, 65536},
-		{"linux", 64 * kib, 4 * kib, 65535, 65535},
-		{"linux", 64 * kib, 4 * kib, 65537, 65536},
-		{"linux", 1024 * kib, 64 * kib, 4097, 983280},
-		{"linux", 1024 * kib, 64 * kib, 32769, 524304},
-		{"linux", 1024 * kib, 64 * kib, 65537, 720906},
-		{"darwin", 0, 0, 1, 65536},
-		{"darwin", 0, 0, 511, 65408},
-		{"darwin", 0, 0, 513, 65536},
-		{"darwin", 0, 0, 61440, 65536},
-	} {
-		if got, ok := probe.Fill(row.os, row.capacity, row.slot, row.n); got != row.want || !ok {
-			t.Errorf("Fill(%s, %d, %d, %d) = %d, %v; want %d", row.os, row.capacity, row.slot, row.n, got, ok, row.want)
-		}
-	}
-	if _, ok := probe.Fill("windows", 4096, 1, 1); ok {
-		t.Error("Fill claims a rule for Windows")
-	}
-}
-
 func TestEveryRuleHasASource(t *testing.T) {
 	for _, goos := range []string{"linux", "darwin", "freebsd", "windows"} {
 		rules := probe.Rules(goos)

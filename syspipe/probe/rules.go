@@ -154,18 +154,6 @@ func fillModel(m model, n int) (total, last int) {
 	}
 }
 
-// Fill returns the bytes that non-blocking writes of n bytes are documented to put into a pipe of a
-// system: of the given capacity and slot on Linux, grown as far as it goes on macOS and FreeBSD. ok
-// is false where nothing is documented.
-func Fill(goos string, capacity, slot, n int) (total int, ok bool) {
-	m := modelOf(goos, slot, capacity)
-	if m == nil || n <= 0 {
-		return 0, false
-	}
-	total, _ = fillModel(m, n)
-	return total, true
-}
-
 // A pipe of Linux with pages of 4 KiB, which is what [Predict] speaks of.
 const (
 	usualSlot     = 4 << 10
