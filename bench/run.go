@@ -225,7 +225,8 @@ func (r *runner) finish(c *cellRun, why string) error {
 	c.record.Stopped = why
 	c.record.Warnings = append(c.record.Warnings, warnings(c.record, r.Samples)...)
 	if len(c.record.Samples) > 0 {
-		c.record.Warnings = append(c.record.Warnings, r.interference.warnings()...)
+		warnings, disturbed := r.interference.warnings()
+		c.record.Warnings, c.record.Disturbed = append(c.record.Warnings, warnings...), disturbed
 	}
 	if err := r.keep(c.record); err != nil {
 		return fmt.Errorf("keep the record of %s: %w", Label(c.record.Cell), err)

@@ -144,6 +144,8 @@ type interference struct {
 	before  machine.Usage // of its CPUs
 	latest  []string      // all of it, as it was found last
 	stale   bool          // a round was taken since then
+
+	disturbed bool // others had what the cells needed so far
 }
 
 func newInterference() *interference {
@@ -161,15 +163,17 @@ func (s *interference) nextRound() {
 }
 
 // warnings are what a record that is finished now has to be read with.
-func (s *interference) warnings() []string {
+// Disturbed means that others had what the cells needed so far.
+func (s *interference) warnings() (texts []string, disturbed bool) {
 	if s == nil {
-		return nil
+		return nil, false
 	}
 	if s.stale {
-		s.latest = append(warningsOf(machine.ReadUsage().Since(s.before).Faults()), s.lasting...)
+		faults := machine.ReadUsage().Since(s.before).Faults()
+		s.latest, s.disturbed = append(warningsOf(faults), s.lasting...), len(faults) > 0
 		s.stale = false
 	}
-	return s.latest
+	return s.latest, s.disturbed
 }
 
 func warningsOf(faults []results.Fault) []string {

@@ -72,7 +72,7 @@ func TestPrintKeepsToThePage(t *testing.T) {
 	for i := range rows {
 		set.Faults = append(set.Faults, results.Fault{
 			Run: "run-1", ID: fmt.Sprintf("split-utf8/case-%d", i), Verdict: "silent-loss",
-			Evidence: map[string]any{"cases": strings.Repeat("unbroken", 45)},
+			Evidence: results.MustEvidence(map[string]any{"cases": strings.Repeat("unbroken", 45)}),
 			Advice:   strings.Repeat("What to do is a sentence of many words. ", 6),
 		})
 	}

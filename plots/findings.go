@@ -2,7 +2,6 @@ package plots
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -58,12 +57,13 @@ func faultCharts(set *results.Set) []Chart {
 
 // curveOf reads the curve of a fault, if it has one.
 func curveOf(f results.Fault) (curveEvidence, bool) {
-	text, err := json.Marshal(f.Evidence["curve"])
-	if err != nil || f.Evidence["curve"] == nil {
+	var e struct {
+		Curve *curveEvidence `json:"curve"`
+	}
+	if f.Evidence.Decode(&e) != nil || e.Curve == nil {
 		return curveEvidence{}, false
 	}
-	var e curveEvidence
-	return e, json.Unmarshal(text, &e) == nil
+	return *e.Curve, true
 }
 
 func (e curveEvidence) chart() Chart {

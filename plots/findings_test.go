@@ -110,7 +110,7 @@ func testTargets() []results.Target {
 
 // testEnding is what tap writes behind a recording.
 func testEnding() []results.Target {
-	return []results.Target{{Kind: "target", Run: "run-1", Time: testTime, Command: []string{"/usr/bin/server"}, Protocol: "lines", Verdict: "signal SIGKILL", Evidence: map[string]any{"elapsed_ns": 1.5e9}}}
+	return []results.Target{{Kind: "target", Run: "run-1", Time: testTime, Command: []string{"/usr/bin/server"}, Protocol: "lines", Verdict: "signal SIGKILL", Evidence: results.TargetEvidence{Traffic: &results.TrafficEvidence{ElapsedNS: 1.5e9}}}}
 }
 
 func testNoise() []results.Noise {
@@ -154,14 +154,14 @@ func testClaims() []results.Claim {
 
 func testFaults() []results.Fault {
 	return []results.Fault{
-		{Kind: "fault", Run: "run-1", Time: testTime, ID: "both-write-first", Verdict: "deadlock", Evidence: map[string]any{"accepted": 196608.0, "deadline_ns": 2e9, "freed": true}, Advice: "Read while you write: a goroutine for each direction."},
-		{Kind: "fault", Run: "run-1", Time: testTime, ID: "growth/rescan", Verdict: "slow", Evidence: map[string]any{
+		{Kind: "fault", Run: "run-1", Time: testTime, ID: "both-write-first", Verdict: "deadlock", Evidence: results.MustEvidence(map[string]any{"accepted": 196608.0, "deadline_ns": 2e9, "freed": true}), Advice: "Read while you write: a goroutine for each direction."},
+		{Kind: "fault", Run: "run-1", Time: testTime, ID: "growth/rescan", Verdict: "slow", Evidence: results.MustEvidence(map[string]any{
 			"slope": map[string]any{"n": 6.0, "median": 1.9, "interval": map[string]any{"lo": 1.8, "hi": 2.0, "confidence": 0.95}},
 			"curve": map[string]any{"title": "Readers of lines: time for a byte by message size", "x": "message size, B", "y": "ns/B", "series": []any{
 				map[string]any{"name": "ndjson", "points": []any{curvePoint(4096, 0.4, false), curvePoint(65536, 0.2, false), curvePoint(1<<20, 0.2, false)}},
 				map[string]any{"name": "ndjson-rescan", "points": []any{curvePoint(4096, 2.5, false), curvePoint(65536, 4, false), curvePoint(1<<20, 30, false), curvePoint(16<<20, 480, true)}},
-			}}}},
-		{Kind: "fault", Run: "run-1", Time: testTime, ID: "reader-gone", Verdict: "EPIPE after 5.2 µs", Evidence: map[string]any{"accepted": 65536.0, "epipe_ns": 5200.0, "sigpipe": true}},
+			}}})},
+		{Kind: "fault", Run: "run-1", Time: testTime, ID: "reader-gone", Verdict: "EPIPE after 5.2 µs", Evidence: results.MustEvidence(map[string]any{"accepted": 65536.0, "epipe_ns": 5200.0, "sigpipe": true})},
 	}
 }
 

@@ -106,7 +106,7 @@ func TestReportHoldsWhatTheRecordsSay(t *testing.T) {
 		"grows faster than linear",
 		"pipebench run --scenario both-write-first",
 		"over 64 KiB",
-		"epipe_ns=5200",
+		"epipe=5.20 µs",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not have %q", want)
@@ -138,8 +138,9 @@ func TestReportSaysHowARecordedServerEnded(t *testing.T) {
 // the file has no sizes, and it knows how sure it is.
 func TestReportSaysOfGrowthWhatDriveFound(t *testing.T) {
 	grown := func(capacity int, slope, lo float64) results.Target {
-		return results.Target{Run: "run-1", Command: testTargets()[0].Command, Verdict: "ok", Evidence: map[string]any{
-			"slope": slope, "slope_lo": lo, "slope_hi": 2*slope - lo, "from": 65536, "to": float64(8 << 20), "capacity": capacity, "points": 8,
+		return results.Target{Run: "run-1", Command: testTargets()[0].Command, Verdict: "ok", Evidence: results.TargetEvidence{
+			ServerEvidence: &results.ServerEvidence{Capacity: capacity},
+			GrowthEvidence: &results.GrowthEvidence{Slope: slope, SlopeLo: new(lo), SlopeHi: new(2*slope - lo), From: 65536, To: 8 << 20, Points: 8},
 		}}
 	}
 	for _, row := range []struct {

@@ -82,7 +82,7 @@ func TestWriterRefuses(t *testing.T) {
 		{"neither samples nor a reason", "no word why", results.Record{Run: "r", Cell: cell}},
 		{"an unsupported cell with samples", "has no samples", results.Record{Run: "r", Cell: cell, Unsupported: "no", Samples: []results.Sample{{}}}},
 		{"time that ran backwards", "elapsed_ns is negative", results.Record{Run: "r", Cell: cell, Samples: []results.Sample{{ElapsedNS: -1}}}},
-		{"evidence that JSON cannot hold", "unsupported value", results.Fault{Run: "r", Evidence: map[string]any{"x": math.Inf(1)}}},
+		{"a figure that JSON cannot hold", "unsupported value", results.Probe{Run: "r", Value: math.Inf(1)}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
@@ -319,5 +319,26 @@ func TestReplaceFile(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("%d files are left, %v", len(entries), err)
+	}
+}
+
+// Files of versions without the field say only in a warning that others had what
+// a cell needed.
+func TestADisturbanceIsReadFromAnOldWarning(t *testing.T) {
+	for _, tt := range []struct {
+		warning string
+		want    bool
+	}{
+		{results.Fault{ID: "load", Verdict: "others kept about 0.4 of 2 CPUs busy", Advice: "stop them"}.Warning(), true},
+		{results.Fault{ID: "steal", Verdict: "it took 10 %", Advice: "another host"}.Warning(), true},
+		{results.Fault{ID: "governor", Verdict: "powersave", Advice: "performance"}.Warning(), false},
+		{"2 of 6 samples lie far from the others", false},
+	} {
+		r := resultstest.Record(resultstest.Cell("ndjson", 4096), 4097, 1000)
+		r.Warnings = []string{tt.warning}
+		set, err := results.ReadFrom("f", strings.NewReader(resultstest.Encoded(t, r)))
+		if err != nil || set.Records[0].Disturbed != tt.want {
+			t.Errorf("%q: disturbed %v, %v; want %v", tt.warning, set.Records[0].Disturbed, err, tt.want)
+		}
 	}
 }

@@ -45,10 +45,10 @@ type Fault struct {
 	Run  string    `json:"run"`
 	Time time.Time `json:"time"`
 
-	ID       string         `json:"id"`
-	Verdict  string         `json:"verdict"`
-	Evidence map[string]any `json:"evidence"`
-	Advice   string         `json:"advice,omitempty"`
+	ID       string   `json:"id"`
+	Verdict  string   `json:"verdict"`
+	Evidence Evidence `json:"evidence"`
+	Advice   string   `json:"advice,omitempty"`
 }
 
 // Warning is a fault of the environment in a line, as the records of a run have
@@ -61,13 +61,13 @@ type Claim struct {
 	Run  string    `json:"run"`
 	Time time.Time `json:"time"`
 
-	ID       string         `json:"id"`
-	Seed     string         `json:"seed"` // "000" to "004"
-	Claim    string         `json:"claim"`
-	Verdict  string         `json:"verdict"` // "holds", "refuted", "depends", "not-testable-here"
-	Figure   string         `json:"figure,omitempty"`
-	Why      string         `json:"why"`
-	Evidence map[string]any `json:"evidence,omitempty"`
+	ID       string   `json:"id"`
+	Seed     string   `json:"seed"` // "000" to "004"
+	Claim    string   `json:"claim"`
+	Verdict  string   `json:"verdict"` // "holds", "refuted", "depends", "not-testable-here"
+	Figure   string   `json:"figure,omitempty"`
+	Why      string   `json:"why"`
+	Evidence Evidence `json:"evidence,omitempty"`
 }
 
 // A Target is what a stdio server did with messages of one size, or where its
@@ -86,7 +86,7 @@ type Target struct {
 	ReplyLimit   *int64         `json:"reply_limit,omitempty"`   // largest reply that works, message bytes
 	SearchedTo   *int64         `json:"searched_to,omitempty"`   // no limit was found up to here
 	Samples      []Sample       `json:"samples,omitempty"`
-	Evidence     map[string]any `json:"evidence,omitempty"`
+	Evidence     TargetEvidence `json:"evidence,omitzero"`
 	Warnings     []string       `json:"warnings,omitempty"`
 }
 
@@ -96,11 +96,11 @@ type Tune struct {
 	Run  string    `json:"run"`
 	Time time.Time `json:"time"`
 
-	Cell        Cell           `json:"cell"`
-	Samples     []Sample       `json:"samples,omitempty"`
-	Recommended bool           `json:"recommended,omitempty"`
-	Evidence    map[string]any `json:"evidence,omitempty"`
-	Warnings    []string       `json:"warnings,omitempty"`
+	Cell        Cell         `json:"cell"`
+	Samples     []Sample     `json:"samples,omitempty"`
+	Recommended bool         `json:"recommended,omitempty"`
+	Evidence    TuneEvidence `json:"evidence,omitzero"`
+	Warnings    []string     `json:"warnings,omitempty"`
 }
 
 // A Noise is how far one cell's figure moves on this machine between runs

@@ -10,6 +10,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // maxLine bounds the memory that one line of a file can take: a tapped message
@@ -130,7 +132,18 @@ func (f *fileReader) line(number int, text []byte, torn bool) {
 		f.problems.Add(number, fmt.Sprintf("the same line was read from %s: not counted twice", where))
 		return
 	}
+	if r, ok := line.(Record); ok && !r.Disturbed {
+		r.Disturbed = slices.ContainsFunc(r.Warnings, warnsOfDisturbance)
+		line = r
+	}
 	f.set.Add(line)
+}
+
+// warnsOfDisturbance reports whether a warning is one of others who had what the
+// cell needed: versions before [Record.Disturbed] said so in no other way.
+func warnsOfDisturbance(warning string) bool {
+	id, _, _ := strings.Cut(warning, ": ")
+	return slices.Contains([]string{"load", "steal", "throttled"}, id)
 }
 
 // schema says when a file may hold more than this version can see.

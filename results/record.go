@@ -40,6 +40,10 @@ type Record struct {
 	Unsupported string    `json:"unsupported,omitempty"` // why this system cannot run the cell; then there are no samples
 	Failed      string    `json:"failed,omitempty"`      // what went wrong in the cell that stopped the run
 	Warnings    []string  `json:"warnings,omitempty"`
+
+	// Disturbed says that others had what the cell needed while it was measured: a
+	// warning says what. A comparison gives its times no verdict.
+	Disturbed bool `json:"disturbed,omitempty"`
 }
 
 // Verified says how far a cell's messages were checked.

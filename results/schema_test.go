@@ -44,7 +44,7 @@ func full(v reflect.Value, rng *rand.Rand) {
 			return
 		}
 		for i := range v.NumField() {
-			if strings.Contains(v.Type().Field(i).Tag.Get("json"), "omitempty") && rng.IntN(2) == 0 {
+			if strings.Contains(v.Type().Field(i).Tag.Get("json"), "omit") && rng.IntN(2) == 0 {
 				continue
 			}
 			full(v.Field(i), rng)
@@ -70,7 +70,9 @@ func full(v reflect.Value, rng *rand.Rand) {
 	case reflect.Interface:
 		v.Set(reflect.ValueOf("text"))
 	case reflect.String:
-		v.SetString("text")
+		if v.SetString("text"); v.Type() == reflect.TypeFor[results.Evidence]() {
+			v.SetString(`{"name":"text"}`)
+		}
 	case reflect.Bool:
 		v.SetBool(true)
 	case reflect.Float64:

@@ -124,9 +124,6 @@ func withKind(line Line) (Line, error) {
 		return l, nil
 	case Fault:
 		l.Kind = KindFault
-		if l.Evidence == nil {
-			l.Evidence = map[string]any{}
-		}
 		return l, nil
 	case Claim:
 		l.Kind = KindClaim

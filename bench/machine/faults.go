@@ -24,7 +24,7 @@ func Faults(env results.Environment) []results.Fault {
 	var out []results.Fault
 	if env.Virtualisation != "" {
 		out = append(out, results.Fault{ID: "virtual", Verdict: env.Virtualisation,
-			Evidence: map[string]any{"virtualisation": env.Virtualisation}, Advice: "its neighbours cannot be seen from here: compare with ab, in one job"})
+			Evidence: results.MustEvidence(map[string]any{"virtualisation": env.Virtualisation}), Advice: "its neighbours cannot be seen from here: compare with ab, in one job"})
 	}
 	return slices.Concat(out, processors(env), coarse(env), pipes(), systemFaults())
 }
@@ -53,14 +53,14 @@ func processors(env results.Environment) []results.Fault {
 	}
 	if _, err := topology.Choose("apart"); errors.Is(err, errors.ErrUnsupported) {
 		out = append(out, results.Fault{ID: "cpus", Verdict: "no two cores for the two ends",
-			Evidence: map[string]any{"topology": topology.String()}, Advice: "allow this process two cores (taskset, cpuset, a larger machine); placement same works"})
+			Evidence: results.MustEvidence(map[string]any{"topology": topology.String()}), Advice: "allow this process two cores (taskset, cpuset, a larger machine); placement same works"})
 	} else if len(topology.CPUs) < 3 {
 		out = append(out, results.Fault{ID: "cpus", Verdict: fmt.Sprintf("%d CPUs: none is left when both ends run", len(topology.CPUs)),
-			Evidence: map[string]any{"cpus": len(topology.CPUs)}, Advice: "whatever else runs, runs on an end's CPU; trust placement same more than apart, and load generators no spare CPU"})
+			Evidence: results.MustEvidence(map[string]any{"cpus": len(topology.CPUs)}), Advice: "whatever else runs, runs on an end's CPU; trust placement same more than apart, and load generators no spare CPU"})
 	}
 	if env.Governor != "" && env.Governor != "performance" {
 		out = append(out, results.Fault{ID: "governor", Verdict: env.Governor + ": the CPU's frequency follows its load",
-			Evidence: map[string]any{"governor": env.Governor}, Advice: "sudo cpupower frequency-set -g performance"})
+			Evidence: results.MustEvidence(map[string]any{"governor": env.Governor}), Advice: "sudo cpupower frequency-set -g performance"})
 	}
 	return out
 }
@@ -70,7 +70,7 @@ func coarse(env results.Environment) []results.Fault {
 		return nil
 	}
 	return []results.Fault{{ID: "clock", Verdict: fmt.Sprintf("a reading takes %s, the smallest step is %s", results.FormatDuration(env.ClockNS), results.FormatDuration(float64(env.ClockStepNS))),
-		Evidence: map[string]any{"clock_ns": round(env.ClockNS), "clock_step_ns": env.ClockStepNS}, Advice: "look at the system's clock source; latencies near these figures mean nothing"}}
+		Evidence: results.MustEvidence(map[string]any{"clock_ns": round(env.ClockNS), "clock_step_ns": env.ClockStepNS}), Advice: "look at the system's clock source; latencies near these figures mean nothing"}}
 }
 
 // pipes opens one, to see whether it has the capacity that pipes have.
@@ -86,7 +86,7 @@ func pipes() []results.Fault {
 		return nil
 	}
 	return []results.Fault{{ID: "pipes", Verdict: "new pipes hold " + results.FormatSize(int64(capacity)) + " instead of " + results.FormatSize(int64(usualPipe)),
-		Evidence: map[string]any{"capacity": capacity}, Advice: smallPipeAdvice}}
+		Evidence: results.MustEvidence(map[string]any{"capacity": capacity}), Advice: smallPipeAdvice}}
 }
 
 // round leaves three digits behind the point, for people to read.

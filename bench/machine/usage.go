@@ -72,7 +72,7 @@ func (u Usage) Load() (results.Fault, bool) {
 	}
 	others := (u.Busy - u.Own) / u.Elapsed
 	return results.Fault{ID: "load", Verdict: fmt.Sprintf("others kept about %.1f of %d CPUs busy", others, u.CPUs),
-		Evidence: map[string]any{"busy_cpus": round(others), "watched_s": round(u.Elapsed)}, Advice: "stop what else runs, or compare with ab, whose pairs suffer alike"}, others > busyCPUs
+		Evidence: results.MustEvidence(map[string]any{"busy_cpus": round(others), "watched_s": round(u.Elapsed)}), Advice: "stop what else runs, or compare with ab, whose pairs suffer alike"}, others > busyCPUs
 }
 
 // Steal is the fault that the hypervisor gave the CPUs to others.
@@ -82,13 +82,13 @@ func (u Usage) Steal() (results.Fault, bool) {
 	}
 	share := u.Stolen / (u.Busy + u.Stolen)
 	return results.Fault{ID: "steal", Verdict: fmt.Sprintf("the hypervisor took about %.0f %% of the CPU time", math.Ceil(100*share)),
-		Evidence: map[string]any{"stolen_s": round(u.Stolen), "busy_s": round(u.Busy)}, Advice: "another host or hour; no verdict but in pairs (ab)"}, true
+		Evidence: results.MustEvidence(map[string]any{"stolen_s": round(u.Stolen), "busy_s": round(u.Busy)}), Advice: "another host or hour; no verdict but in pairs (ab)"}, true
 }
 
 // Throttling is the fault that a quota stopped the CPUs.
 func (u Usage) Throttling() (results.Fault, bool) {
 	return results.Fault{ID: "throttled", Verdict: fmt.Sprintf("a CPU quota stopped what was measured for about %.1f s", u.Throttled),
-		Evidence: map[string]any{"throttled_s": round(u.Throttled)}, Advice: "raise the container's CPU quota, or bind it to whole CPUs instead"}, u.quotas && u.Throttled > 0
+		Evidence: results.MustEvidence(map[string]any{"throttled_s": round(u.Throttled)}), Advice: "raise the container's CPU quota, or bind it to whole CPUs instead"}, u.quotas && u.Throttled > 0
 }
 
 // Faults are all that disturbed what ran in that time.

@@ -135,8 +135,11 @@ func scenarioTable(title string, all []results.Fault) view.Table {
 
 // summary is a fault's evidence in a line.
 func summary(r results.Fault) string {
-	text, _ := r.Evidence["summary"].(string)
-	return text
+	var e struct {
+		Summary string `json:"summary"`
+	}
+	_ = r.Evidence.Decode(&e) // a record of another kind has no summary
+	return e.Summary
 }
 
 // adviceOf is what there is to say of faults, each thing once, with the first

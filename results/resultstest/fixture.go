@@ -191,7 +191,7 @@ func Lines() []results.Line {
 		Environment(),
 		Record(Cell("ndjson", 256), 257, 100, 101),
 		results.Probe{Run: "run-1", Time: Time, Step: "capacity/default", Value: 65536.0, Unit: "B", How: "F_GETPIPE_SZ", Documented: "65536 (pipe(7))", Agrees: &agrees},
-		results.Fault{Run: "run-1", Time: Time, ID: "mixed-stdout", Verdict: "broken", Evidence: map[string]any{"line": 3.0}},
+		results.Fault{Run: "run-1", Time: Time, ID: "mixed-stdout", Verdict: "broken", Evidence: results.MustEvidence(map[string]any{"line": 3.0})},
 		results.Claim{Run: "run-1", Time: Time, ID: "c1", Seed: "000", Claim: "chunks help", Verdict: "depends", Why: "on the reader"},
 		results.Target{Run: "run-1", Time: Time, Command: []string{"server"}, Protocol: "mcp", Verdict: "limited", RequestLimit: &limit},
 		results.Tune{Run: "run-1", Time: Time, Cell: Cell("chunked:61440", 1<<20), Recommended: true},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
@@ -72,7 +71,7 @@ func SeriesOf(s *results.Set) []Series {
 				out = append(out, Series{
 					Name: BenchName(r.Cell), Cell: new(r.Cell), Metric: m, Machine: r.Machine,
 					Values: values, Messages: fewestMessages(samples), Since: since, Until: until,
-					Disturbed: slices.ContainsFunc(r.Warnings, disturbed),
+					Disturbed: slices.ContainsFunc(r.Records, func(rec results.Record) bool { return rec.Disturbed }),
 				})
 			}
 		}
@@ -159,14 +158,4 @@ func looksLikeJSON(r *bufio.Reader) bool {
 		blank = blank && len(line) == 0
 	}
 	return blank
-}
-
-// disturbances are the faults that say of a run, unlike those of the machine, that
-// others had what it needed.
-var disturbances = []string{"load", "steal", "throttled"}
-
-// disturbed is whether a warning is of such a fault.
-func disturbed(warning string) bool {
-	id, _, _ := strings.Cut(warning, ":")
-	return slices.Contains(disturbances, id)
 }

@@ -107,15 +107,17 @@ func TestADisturbedRunGetsNoVerdict(t *testing.T) {
 	quiet := resultstest.Record(cell, 4097, resultstest.Around(1000, 0.01)...)
 	slow := resultstest.Record(cell, 4097, resultstest.Around(3000, 0.01)...)
 	for _, tt := range []struct {
-		name, old, new string
-		want           Verdict
+		name     string
+		old, new bool
+		want     Verdict
 	}{
-		{"left alone", "", "2 of 6 samples lie far from the others", Slower},
-		{"others on the new side", "", results.Fault{ID: "load", Verdict: "others kept about 0.4 of 2 CPUs busy", Advice: "stop them"}.Warning(), TooNoisy},
-		{"a hypervisor on the old one", results.Fault{ID: "steal", Verdict: "it took 10 %", Advice: "another host"}.Warning(), "", TooNoisy},
+		{"left alone", false, false, Slower},
+		{"others on the new side", false, true, TooNoisy},
+		{"a hypervisor on the old one", true, false, TooNoisy},
 	} {
 		before, after := quiet, slow
-		before.Warnings, after.Warnings = []string{tt.old}, []string{tt.new}
+		before.Disturbed, after.Disturbed = tt.old, tt.new
+		after.Warnings = []string{"2 of 6 samples lie far from the others"}
 		c := Compare(side("old", before), side("new", after), o)
 		if ch := find(t, c, "goodput"); ch.Verdict != tt.want || tt.want == TooNoisy && !strings.Contains(ch.Basis, "disturbed") {
 			t.Errorf("%s: got %q (%s), want %q", tt.name, ch.Verdict, ch.Basis, tt.want)

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,8 +39,12 @@ func tuneAdvice(s *results.Set) []string {
 			asked = append(asked, q)
 		}
 		if !slices.ContainsFunc(answers[q], func(a tuneAnswer) bool { return a.run == u.Run }) {
-			flat, _ := u.Evidence["flat"].(bool) // absent if the size matters
-			answers[q] = append(answers[q], tuneAnswer{u.Run, results.ChunkSize(u.Cell.Framing), sizesIn(u, "alike"), sizesIn(u, "possible"), flat})
+			var e results.RecommendationEvidence
+			if u.Evidence.RecommendationEvidence != nil { // old files have none
+				e = *u.Evidence.RecommendationEvidence
+			}
+			chunk := results.ChunkSize(u.Cell.Framing)
+			answers[q] = append(answers[q], tuneAnswer{u.Run, chunk, withSize(e.Alike, chunk), withSize(e.Possible, chunk), e.Flat})
 		}
 	}
 	var out []string
@@ -75,19 +78,16 @@ func inconclusiveRuns(s *results.Set) []string {
 
 func questionOf(s *results.Set, u results.Tune) tuneQuestion {
 	q := tuneQuestion{machine: s.Machine(u.Run), cell: u.Cell}
-	q.objective, _ = u.Evidence["objective"].(string) // old files have none
+	if e := u.Evidence.RecommendationEvidence; e != nil {
+		q.objective = e.Objective
+	}
 	q.cell.Framing, q.cell.Drain, q.cell.Sender = "", 0, ""
 	return q
 }
 
-// sizesIn returns the sizes that a recommendation's evidence lists, and its own.
-func sizesIn(u results.Tune, name string) []int {
-	sizes := []int{results.ChunkSize(u.Cell.Framing)}
-	var said []int
-	text, err := json.Marshal(u.Evidence[name])
-	if err == nil && json.Unmarshal(text, &said) == nil {
-		sizes = append(sizes, said...)
-	}
+// withSize returns sizes and one more, ascending.
+func withSize(sizes []int, size int) []int {
+	sizes = append(slices.Clone(sizes), size)
 	slices.Sort(sizes)
 	return slices.Compact(sizes)
 }

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,7 +72,7 @@ func faultTable(s *results.Set) Table {
 	t := Table{Title: "How stdio fails", Columns: Columns("`fault", "machine", "!verdict", "~evidence", "~advice", "@`again")}
 	for _, f := range s.Faults {
 		if !f.IsEnvironment() {
-			t.Append(f.ID, machineOf(s, f.Run), f.Verdict, evidenceText(f.Evidence), orDash(f.Advice), reproduceCommand(s, f))
+			t.Append(f.ID, machineOf(s, f.Run), f.Verdict, EvidenceText(f.Evidence), orDash(f.Advice), reproduceCommand(s, f))
 		}
 	}
 	return t
@@ -82,7 +82,7 @@ func environmentTable(s *results.Set) Table {
 	t := Table{Title: "What disturbs measurements on this machine", Columns: Columns("`what", "machine", "~found", "+~evidence", "~remedy")}
 	for _, f := range s.Faults {
 		if f.IsEnvironment() {
-			t.Append(strings.TrimPrefix(f.ID, results.EnvironmentFault), machineOf(s, f.Run), f.Verdict, evidenceText(f.Evidence), orDash(f.Advice))
+			t.Append(strings.TrimPrefix(f.ID, results.EnvironmentFault), machineOf(s, f.Run), f.Verdict, EvidenceText(f.Evidence), orDash(f.Advice))
 		}
 	}
 	return t
@@ -142,7 +142,7 @@ func targetTable(s *results.Set) Table {
 			each = results.FormatDuration(e.Median) + spreadText(e)
 		}
 		t.Append(strings.Join(g.Command, " "), machineOf(s, g.Run), g.Protocol, size, g.Verdict,
-			sizeOrDash(g.RequestLimit), sizeOrDash(g.ReplyLimit), sizeOrDash(g.SearchedTo), each, evidenceText(g.Evidence), orDash(strings.Join(g.Warnings, "; ")))
+			sizeOrDash(g.RequestLimit), sizeOrDash(g.ReplyLimit), sizeOrDash(g.SearchedTo), each, EvidenceText(g.Evidence), orDash(strings.Join(g.Warnings, "; ")))
 	}
 	return t
 }
@@ -165,7 +165,7 @@ func tuneTable(s *results.Set) Table {
 		recommended := map[bool]string{true: recommendedMark, false: "-"}[u.Recommended]
 		t.Append(machineOf(s, u.Run), run, u.Cell.Framing, results.FormatSize(int64(u.Cell.Size)), reader, orDash(u.Cell.Sender), scaledEstimate("goodput", 1e-9)(r),
 			percentileText(func(l results.Latency) *int64 { return l.P50NS })(r), percentileText(func(l results.Latency) *int64 { return l.P99NS })(r),
-			evidenceText(u.Evidence), recommended, orDash(strings.Join(append(r.Warnings, u.Warnings...), "; ")))
+			EvidenceText(u.Evidence), recommended, orDash(strings.Join(append(r.Warnings, u.Warnings...), "; ")))
 	}
 	return t
 }
@@ -211,17 +211,53 @@ func valueText(p results.Probe) string {
 	return strings.TrimSpace(fmt.Sprint(p.Value) + " " + p.Unit)
 }
 
-// evidenceText is a finding's evidence on one line, by name.
-func evidenceText(evidence map[string]any) string {
-	var out []string
-	for _, name := range slices.Sorted(maps.Keys(evidence)) {
-		value, err := json.Marshal(evidence[name])
-		if err != nil {
-			value = fmt.Append(nil, evidence[name])
-		}
-		out = append(out, name+"="+strings.Trim(string(value), `"`))
+// EvidenceText writes the evidence of a finding on one line, sorted by name:
+// "accepted=65536, elapsed=1.50 s". It takes a [results.Evidence], or a struct
+// with the names of the file. Times ("_ns") have their unit, estimates their
+// interval; what is null, and curves, which charts show, are left out.
+func EvidenceText(evidence any) string {
+	e, err := results.NewEvidence(evidence)
+	if err != nil {
+		return fmt.Sprint(evidence)
 	}
+	var out []string
+	for name, value := range e.Fields() {
+		if name == "curve" || string(value) == "null" {
+			continue
+		}
+		if base, isTime := strings.CutSuffix(name, "_ns"); isTime {
+			if ns, err := strconv.ParseFloat(string(value), 64); err == nil {
+				out = append(out, base+"="+results.FormatDuration(ns))
+				continue
+			}
+		}
+		out = append(out, name+"="+evidenceValue(value))
+	}
+	slices.Sort(out)
 	return orDash(strings.Join(out, ", "))
+}
+
+// evidenceValue writes a fraction with three digits, a text without quotes, an
+// estimate as such, and anything else as JSON. Whole numbers are exact: they may
+// be counts of bytes.
+func evidenceValue(value json.RawMessage) string {
+	n, err := strconv.ParseFloat(string(value), 64)
+	if err == nil && n != math.Trunc(n) {
+		return results.FormatNumber(n, 3)
+	}
+	var e stat.Estimate
+	if value[0] == '{' && json.Unmarshal(value, &e) == nil && e.N > 0 {
+		text := results.FormatNumber(e.Median, 3)
+		if e.Interval != nil {
+			text += fmt.Sprintf(" [%s, %s]", results.FormatNumber(e.Interval.Lo, 3), results.FormatNumber(e.Interval.Hi, 3))
+		}
+		return fmt.Sprintf("%s (n = %d)", text, e.N)
+	}
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	return string(value)
 }
 
 func sizeOrDash(n *int64) string {

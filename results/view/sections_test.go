@@ -12,12 +12,12 @@ import (
 
 // tuneRun is what a run of tune leaves of its answer, as it is read
 // from a file.
-func tuneRun(run, framing, objective string, size int, alike ...any) []results.Tune {
+func tuneRun(run, framing, objective string, size int, alike ...int) []results.Tune {
 	var out []results.Tune
 	for _, drain := range []int64{0, 200e6} {
 		c := resultstest.Cell(framing, size)
 		c.Drain, c.Rate = drain, 1000
-		out = append(out, results.Tune{Run: run, Cell: c, Recommended: true, Evidence: map[string]any{"objective": objective, "alike": alike, "possible": alike}})
+		out = append(out, results.Tune{Run: run, Cell: c, Recommended: true, Evidence: results.TuneEvidence{RecommendationEvidence: &results.RecommendationEvidence{Objective: objective, Alike: alike, Possible: alike}}})
 	}
 	return out
 }
@@ -26,16 +26,16 @@ func tuneRun(run, framing, objective string, size int, alike ...any) []results.T
 func undecidedRun(run string) []results.Tune {
 	out := tuneRun(run, "chunked:4096", "", 1<<20)
 	for i := range out {
-		out[i].Recommended, out[i].Evidence = false, nil
+		out[i].Recommended, out[i].Evidence = false, results.TuneEvidence{}
 	}
 	return out
 }
 
 // flatRun is one of a run to which all sizes were worth the same.
-func flatRun(run string, alike ...any) []results.Tune {
+func flatRun(run string, alike ...int) []results.Tune {
 	out := tuneRun(run, "chunked:4096", "balanced", 1<<20, alike...)
 	for i := range out {
-		out[i].Evidence["flat"] = true
+		out[i].Evidence.Flat = true
 	}
 	return out
 }
@@ -165,13 +165,13 @@ func TestFaultsAreReproducedByTheirOwnCommand(t *testing.T) {
 func TestAServerWithoutLimitsIsShown(t *testing.T) {
 	set := &results.Set{
 		Environments: []results.Environment{machineNamed("run-1", "linux")},
-		Targets:      []results.Target{{Run: "run-1", Command: []string{"server"}, Protocol: "lines", Verdict: "exit 0", Evidence: map[string]any{"slope": 0.9692440311041215, "bytes": 1048577.0}}},
+		Targets:      []results.Target{{Run: "run-1", Command: []string{"server"}, Protocol: "lines", Verdict: "exit 0", Evidence: results.TargetEvidence{SizeEvidence: &results.SizeEvidence{NSPerByte: 0.9692440311041215, PayloadBytes: 1048577}}}},
 	}
 	rows := serverSection(set).Tables[0].Rows
 	if len(rows) != 1 || !slices.Equal(rows[0][:5], []string{"server", "-", "lines", "-", "exit 0"}) {
 		t.Fatalf("rows %q", rows)
 	}
-	if evidence := rows[0][len(rows[0])-2]; !strings.Contains(evidence, "1048577") || !strings.Contains(evidence, "slope") {
+	if evidence := rows[0][len(rows[0])-2]; !strings.Contains(evidence, "1048577") || !strings.Contains(evidence, "ns_per_byte=0.969") {
 		t.Errorf("evidence %q", evidence)
 	}
 }

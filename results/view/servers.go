@@ -45,9 +45,9 @@ func growthSentences(targets []results.Target) []string {
 	var out, told []string
 	for _, t := range targets {
 		if g, ok := growthOf(t); ok {
-			where := fmt.Sprintf("From %s to %s", sizeIn(t, "from"), sizeIn(t, "to"))
-			if capacity := sizeIn(t, "capacity"); capacity != "" {
-				where += " in " + capacity + " pipes"
+			where := fmt.Sprintf("From %s to %s", results.FormatSize(int64(t.Evidence.From)), results.FormatSize(int64(t.Evidence.To)))
+			if e := t.Evidence.ServerEvidence; e != nil && e.Capacity > 0 {
+				where += " in " + results.FormatSize(int64(e.Capacity)) + " pipes"
 			}
 			told = append(told, CommandName(t.Command))
 			out = append(out, growthSentence(where, CommandName(t.Command), g))
@@ -176,36 +176,17 @@ func replyTable(messages []results.Message) Table {
 }
 
 // isEnding returns whether a target is the record that tap leaves of how a recorded server ended.
-func isEnding(t results.Target) bool { _, ok := evidenceNumber(t, "elapsed_ns"); return ok }
+func isEnding(t results.Target) bool { return t.Evidence.Traffic != nil }
 
 func recordedTime(t results.Target) string {
-	ns, _ := evidenceNumber(t, "elapsed_ns")
-	return results.FormatDuration(ns)
+	return results.FormatDuration(float64(t.Evidence.Traffic.ElapsedNS))
 }
 
 // growthOf returns what a target says of growth, if it is about that.
 func growthOf(t results.Target) (stat.Growth, bool) {
-	slope, ok := evidenceNumber(t, "slope")
-	lo, known := evidenceNumber(t, "slope_lo")
-	hi, _ := evidenceNumber(t, "slope_hi")
-	points, _ := evidenceNumber(t, "points")
-	return stat.Growth{Slope: slope, Interval: &stat.Interval{Lo: lo, Hi: hi}, Points: int(points)}, ok && known
-}
-
-// sizeIn returns a size of the evidence, "" if there is none.
-func sizeIn(t results.Target, name string) string {
-	n, _ := evidenceNumber(t, name)
-	return positive(int(n), results.FormatSize(int64(n)))
-}
-
-func evidenceNumber(t results.Target, name string) (float64, bool) {
-	switch n := t.Evidence[name].(type) {
-	case float64:
-		return n, true
-	case int:
-		return float64(n), true
-	case int64:
-		return float64(n), true
+	e := t.Evidence.GrowthEvidence
+	if e == nil || e.SlopeLo == nil || e.SlopeHi == nil {
+		return stat.Growth{}, false
 	}
-	return 0, false
+	return stat.Growth{Slope: e.Slope, Interval: &stat.Interval{Lo: *e.SlopeLo, Hi: *e.SlopeHi}, Points: e.Points}, true
 }

@@ -72,7 +72,7 @@ const (
 // An exam is an experiment and the rule that judges what it found.
 type exam struct {
 	gather func(context.Context, *lab) (found any, err error)
-	rule   func(fields map[string]any) (Judgement, error)
+	rule   func(fields results.Evidence) (Judgement, error)
 }
 
 // by joins an experiment and its rule. The rule sees the evidence as the file
@@ -80,7 +80,7 @@ type exam struct {
 func by[E any](gather func(context.Context, *lab) (E, error), rule func(E) Judgement) exam {
 	return exam{
 		gather: func(ctx context.Context, l *lab) (any, error) { return gather(ctx, l) },
-		rule: func(fields map[string]any) (Judgement, error) {
+		rule: func(fields results.Evidence) (Judgement, error) {
 			e, err := evidence.Into[E](fields)
 			if err != nil {
 				return Judgement{}, err
@@ -91,7 +91,7 @@ func by[E any](gather func(context.Context, *lab) (E, error), rule func(E) Judge
 }
 
 // Judge applies the claim's rule to the evidence of a record.
-func (c Claim) Judge(fields map[string]any) (Judgement, error) { return c.exam.rule(fields) }
+func (c Claim) Judge(fields results.Evidence) (Judgement, error) { return c.exam.rule(fields) }
 
 // All lists the claims in the order of the documents.
 func All() []Claim {

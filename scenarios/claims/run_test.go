@@ -178,7 +178,7 @@ func ExampleClaim_Judge() {
 		fmt.Println(err)
 		return
 	}
-	j, err := c.Judge(map[string]any{"limit": 10 << 20, "sent": 16 << 20, "read": 16 << 20, "held": 40 << 20, "detected": false})
+	j, err := c.Judge(results.MustEvidence(map[string]any{"limit": 10 << 20, "sent": 16 << 20, "read": 16 << 20, "held": 40 << 20, "detected": false}))
 	fmt.Println(j.Verdict, err)
 	// Output: refuted <nil>
 }

@@ -44,7 +44,7 @@ func (w *Watch) company(env results.Environment) []results.Fault {
 	add(w.waiting.Load())
 	if !w.waiting.Shows() {
 		add(results.Fault{ID: "load", Verdict: fmt.Sprintf("the load average was %.2f before anything was measured", env.Load1),
-			Evidence: map[string]any{"load1": env.Load1}, Advice: "stop what else runs, or wait until it is done"}, env.Load1 > oldLoad)
+			Evidence: results.MustEvidence(map[string]any{"load1": env.Load1}), Advice: "stop what else runs, or wait until it is done"}, env.Load1 > oldLoad)
 	}
 	add(w.working.Steal())
 	add(w.working.Throttling())

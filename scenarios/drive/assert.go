@@ -26,9 +26,9 @@ func Judge(a stat.Assert, set *results.Set) stat.Assertion {
 func judgeSlope(a stat.Assert, set *results.Set) stat.Assertion {
 	var cases []figure
 	for _, t := range set.Targets {
-		if slope, ok := number(t.Evidence["slope"]); ok {
+		if slope, ok := number(fields(t)["slope"]); ok {
 			f := figure{name: growthSentence(t, slope), text: fmt.Sprintf("%.2f", slope), value: slope}
-			if lo, known := number(t.Evidence["slope_lo"]); known && lo <= 1 {
+			if lo, known := number(fields(t)["slope_lo"]); known && lo <= 1 {
 				f.doubt = "the interval reaches 1"
 			}
 			cases = append(cases, f)
@@ -46,7 +46,7 @@ func judgeLimit(a stat.Assert, set *results.Set) stat.Assertion {
 			cases = append(cases, figure{name: "requests", text: bytesText(int(*t.RequestLimit)), value: float64(*t.RequestLimit)})
 		case t.ReplyLimit != nil:
 			cases = append(cases, figure{name: "replies", text: bytesText(int(*t.ReplyLimit)), value: float64(*t.ReplyLimit)})
-		case t.SearchedTo != nil && t.Evidence["side"] == "request":
+		case t.SearchedTo != nil && fields(t)["side"] == "request":
 			served = max(served, *t.SearchedTo)
 		case t.Size > 0 && Verdict(t.Verdict).Works():
 			served = max(served, t.Size)

@@ -26,7 +26,7 @@ func summary(set *results.Set) (message, color string) {
 	served, limit, limited := int64(0), int64(0), false
 	var above, fast string
 	for _, t := range set.Targets {
-		if n, replay := number(t.Evidence["replayed"]); replay {
+		if n, replay := number(fields(t)["replayed"]); replay {
 			message, color = fmt.Sprintf("%.0f messages replayed: %s", n, t.Verdict), "brightgreen"
 			if !Verdict(t.Verdict).Works() {
 				color = "red"

@@ -77,8 +77,8 @@ func TestCheckWithoutWantsDemandsThatEverySizeWorks(t *testing.T) {
 }
 
 func TestJudgeKnowsWhatIsNoVerdict(t *testing.T) {
-	grown := results.Target{Verdict: "ok", Evidence: map[string]any{"slope": 1.4, "from": 65536.0, "to": 1048576.0}}
-	scattered := results.Target{Verdict: "ok", Evidence: map[string]any{"slope": 1.4, "slope_lo": 0.3, "slope_hi": 2.5}}
+	grown := results.Target{Verdict: "ok", Evidence: results.TargetEvidence{GrowthEvidence: &results.GrowthEvidence{Slope: 1.4, From: 65536, To: 1048576}}}
+	scattered := results.Target{Verdict: "ok", Evidence: results.TargetEvidence{GrowthEvidence: &results.GrowthEvidence{Slope: 1.4, SlopeLo: new(0.3), SlopeHi: new(2.5)}}}
 	served := results.Target{Size: 1 << 20, Verdict: "ok"}
 	limited := results.Target{Verdict: "deaf", RequestLimit: new(int64(999))}
 	for _, row := range []struct {
@@ -140,8 +140,8 @@ func TestBadge(t *testing.T) {
 		{"requests break first", []results.Target{
 			{Verdict: "exit 0", RequestLimit: new(int64(5 << 20))}, {Verdict: "corrupt", ReplyLimit: new(int64(8 << 20))},
 		}, []string{"ok to 5 MiB, then exit 0", "red"}},
-		{"a replay", []results.Target{{Verdict: "ok", Evidence: map[string]any{"replayed": 9.0}}}, []string{"9 messages replayed: ok", "brightgreen"}},
-		{"a replay that ends early", []results.Target{{Verdict: "deaf", Evidence: map[string]any{"replayed": 9.0}}}, []string{"9 messages replayed: deaf", "red"}},
+		{"a replay", []results.Target{{Verdict: "ok", Evidence: results.TargetEvidence{ReplayEvidence: &results.ReplayEvidence{Replayed: 9}}}}, []string{"9 messages replayed: ok", "brightgreen"}},
+		{"a replay that ends early", []results.Target{{Verdict: "deaf", Evidence: results.TargetEvidence{ReplayEvidence: &results.ReplayEvidence{Replayed: 9}}}}, []string{"9 messages replayed: deaf", "red"}},
 		{"nothing works", []results.Target{{Size: 1 << 10, Verdict: "deaf"}}, []string{"works at no size: deaf", "red"}},
 	} {
 		badge := drive.Badge(&results.Set{Targets: row.targets})

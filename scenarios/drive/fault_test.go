@@ -69,7 +69,7 @@ func TestSweepNamesEachFault(t *testing.T) {
 					t.Errorf("warnings %q where no request was served", r.Warnings)
 				}
 			case "never-read@32KiB":
-				if r.Evidence["unsent"] != true || r.Evidence["probe"] != "not taken" {
+				if f := r.Evidence.FailureEvidence; f == nil || !f.Unsent || f.Probe != "not taken" {
 					t.Errorf("evidence %v", r.Evidence)
 				}
 			}
@@ -96,7 +96,7 @@ func TestSweepNamesWhatOneSizeMeets(t *testing.T) {
 			if r.Verdict != string(row.verdict) || r.Size != 8<<10 {
 				t.Errorf("got %s at %d: %v", r.Verdict, r.Size, r.Evidence)
 			}
-			if advice, _ := r.Evidence["advice"].(string); advice == "" {
+			if f := r.Evidence.FailureEvidence; f == nil || f.Advice == "" {
 				t.Error("without advice")
 			}
 		})

@@ -99,7 +99,7 @@ func (d *Driver) growthRecord(g Growth) results.Target {
 	}
 	if g.Fast() {
 		t.Verdict = string(Superlinear)
-		t.Evidence["advice"] = Superlinear.Advice()
+		add(&t, map[string]any{"advice": Superlinear.Advice()})
 	}
 	return t
 }
@@ -129,8 +129,8 @@ func judgeSlow(before *results.Target, m, after *measured) {
 	}
 	if took > margin*expected {
 		m.Verdict = string(Slow)
-		m.Evidence["expected_ns"] = expected
-		m.Evidence["advice"] = Slow.Advice()
+		add(&m.Target, map[string]any{"expected_ns": expected})
+		add(&m.Target, map[string]any{"advice": Slow.Advice()})
 	}
 }
 

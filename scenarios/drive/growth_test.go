@@ -88,7 +88,7 @@ func TestGrowthIsTheSameInARecord(t *testing.T) {
 	} {
 		g := growthOf(sweptAs(Doubling(64<<10, 1<<20), took))
 		r := d.growthRecord(*g)
-		if slope, ok := number(r.Evidence["slope"]); !ok || growthSentence(r, slope) != g.String() {
+		if slope, ok := number(fields(r)["slope"]); !ok || growthSentence(r, slope) != g.String() {
 			t.Errorf("the record says %q, the growth %q", sentence(r), g)
 		}
 		if fast := r.Verdict == string(Superlinear); fast != g.Fast() {

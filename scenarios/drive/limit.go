@@ -324,7 +324,7 @@ func (s *search) record() results.Target {
 	add(&t, above.evidence.fields())
 	add(&t, map[string]any{"payload_bytes": l.Payload, "failed_at": bad, "why": above.why, "advice": l.Above.Advice()})
 	if twice, ok := s.tried[2*l.Bytes]; ok {
-		t.Evidence["at_twice"] = string(twice.verdict)
+		add(&t, map[string]any{"at_twice": string(twice.verdict)})
 	}
 	n := int64(l.Bytes)
 	if l.Side == "request" {
@@ -336,7 +336,7 @@ func (s *search) record() results.Target {
 		t.Warnings = append(t.Warnings, "tried again, the limit did not hold: the failure depends on more than the size")
 	}
 	if len(l.Uneven) > 0 {
-		t.Evidence["uneven"] = l.Uneven
+		add(&t, map[string]any{"uneven": l.Uneven})
 		t.Warnings = append(t.Warnings, fmt.Sprintf("larger sizes worked (%s first): this is where it failed first, not a limit", bytesText(l.Uneven[0])))
 	}
 	return t

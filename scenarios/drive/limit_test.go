@@ -37,7 +37,7 @@ func TestFindLimitsNamesTheFaultAndTheExactByte(t *testing.T) {
 				t.Errorf("found %+v", l)
 			}
 			r := kept[0]
-			if r.RequestLimit == nil || *r.RequestLimit != int64(row.bytes) || r.Verdict != string(row.above) || r.Evidence["at_twice"] != string(row.above) {
+			if r.RequestLimit == nil || *r.RequestLimit != int64(row.bytes) || r.Verdict != string(row.above) || r.Evidence.AtTwice != string(row.above) {
 				t.Errorf("kept %+v", r)
 			}
 		})

@@ -88,9 +88,9 @@ func (d *Driver) Load(ctx context.Context, l Load, keep Keep) error {
 		}
 		t.Samples = append(t.Samples, r.sample)
 	}
-	t.Evidence["out_of_order"] = inversions
+	add(&t, map[string]any{"out_of_order": inversions})
 	if share, ok := ourShare(t.Samples); ok {
-		t.Evidence["driver_cpu_share"] = share
+		add(&t, map[string]any{"driver_cpu_share": share})
 	}
 	t.Warnings = append(append(t.Warnings, lateness(t.Samples)...), d.noticed()...)
 	return keep(t)
@@ -418,12 +418,12 @@ func lateness(samples []results.Sample) []string {
 func loadTable(targets []results.Target) view.Table {
 	t := view.Table{Columns: view.Columns(">message", ">in flight", ">rate asked", "verdict", ">requests/s", ">p50", ">p99", ">out of order", ">driver's CPU")}
 	for _, g := range targets {
-		inflight, isLoad := number(g.Evidence["inflight"])
+		inflight, isLoad := number(fields(g)["inflight"])
 		if !isLoad {
 			continue
 		}
-		rate, _ := number(g.Evidence["rate"])
-		inversions, _ := number(g.Evidence["out_of_order"])
+		rate, _ := number(fields(g)["rate"])
+		inversions, _ := number(fields(g)["out_of_order"])
 		row := []string{results.FormatSize(g.Size), fmt.Sprint(inflight), "-", g.Verdict, "-", "-", "-", fmt.Sprint(inversions), "-"}
 		if rate > 0 {
 			row[2] = fmt.Sprint(rate)
@@ -432,7 +432,7 @@ func loadTable(targets []results.Target) view.Table {
 			row[4] = grouped(int(1e9 / ns))
 			row[5], row[6] = percentile(g.Samples, func(l results.Latency) *int64 { return l.P50NS }), percentile(g.Samples, func(l results.Latency) *int64 { return l.P99NS })
 		}
-		if share, ok := number(g.Evidence["driver_cpu_share"]); ok {
+		if share, ok := number(fields(g)["driver_cpu_share"]); ok {
 			row[8] = results.FormatPercent(100 * share)
 		}
 		t.Append(row...)

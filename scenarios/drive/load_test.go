@@ -39,7 +39,7 @@ func TestLoadMatchesAnswersByIDInAnyOrder(t *testing.T) {
 					t.Errorf("%d messages, %d latencies, %d bytes", s.Messages, l.Count, s.WireBytes)
 				}
 			}
-			if out := r.Evidence["out_of_order"].(int64); row.reordered && out == 0 {
+			if out := r.Evidence.OutOfOrder; row.reordered && out == 0 {
 				t.Error("answers in reverse order were not noticed")
 			}
 		})

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ func (d *Driver) record() results.Target {
 	t := results.Target{
 		Kind: results.KindTarget, Run: d.o.Run, Time: time.Now().UTC(),
 		Command: d.o.Command, Protocol: name,
-		Evidence: map[string]any{"spoken": d.Protocol(), "framing": d.Framing(), "request": d.Request(), "pipe": string(d.o.Pipe)},
+		Evidence: results.TargetEvidence{ServerEvidence: &results.ServerEvidence{Spoken: d.Protocol(), Framing: d.Framing(), Request: d.Request(), Pipe: string(d.o.Pipe)}},
 	}
 	if d.stillborn > 0 {
 		t.Warnings = append(t.Warnings, fmt.Sprintf("%d starts of the server after a failure came to nothing, and the next did not", d.stillborn))
@@ -28,22 +29,39 @@ func (d *Driver) record() results.Target {
 }
 
 // add puts further evidence into a record.
-func add(t *results.Target, more map[string]any) {
-	for name, value := range more {
-		t.Evidence[name] = value
+func add(t *results.Target, more any) {
+	text, err := json.Marshal(more)
+	if err == nil {
+		err = json.Unmarshal(text, &t.Evidence)
 	}
+	if err != nil {
+		panic(fmt.Sprintf("drive: evidence: %v", err)) // plain data
+	}
+}
+
+// fields are a record's evidence by the names in the file.
+func fields(t results.Target) map[string]any {
+	var out map[string]any
+	text, err := json.Marshal(t.Evidence)
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("drive: evidence: %v", err)) // plain data
+	}
+	return out
 }
 
 // pipes is how the server's pipes are, as far as that was asked for.
 func (d *Driver) pipes(t *results.Target) {
 	if d.o.Capacity > 0 {
-		t.Evidence["capacity"] = d.o.Capacity
+		add(t, map[string]any{"capacity": d.o.Capacity})
 	}
 	if d.o.WriteChunk > 0 {
-		t.Evidence["write_chunk"] = d.o.WriteChunk
+		add(t, map[string]any{"write_chunk": d.o.WriteChunk})
 	}
 	if d.o.WritePause > 0 {
-		t.Evidence["write_pause_ns"] = int64(d.o.WritePause)
+		add(t, map[string]any{"write_pause_ns": int64(d.o.WritePause)})
 	}
 }
 
@@ -54,10 +72,10 @@ func (d *Driver) failed(size int, out outcome) results.Target {
 	t.Size, t.Verdict = int64(size), string(out.verdict)
 	add(&t, out.evidence.fields())
 	if out.why != "" {
-		t.Evidence["why"] = out.why
+		add(&t, map[string]any{"why": out.why})
 	}
 	if a := out.verdict.Advice(); a != "" {
-		t.Evidence["advice"] = a
+		add(&t, map[string]any{"advice": a})
 	}
 	return t
 }

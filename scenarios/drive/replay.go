@@ -60,7 +60,7 @@ func (d *Driver) Replay(ctx context.Context, recording []payload.Message, keep K
 			f := d.failed(m.Size, out)
 			t.Verdict = f.Verdict
 			add(&t, f.Evidence)
-			t.Evidence["failed_at_message"] = i + 1
+			add(&t, map[string]any{"failed_at_message": i + 1})
 			break
 		}
 		r.take(m, out)

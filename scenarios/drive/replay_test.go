@@ -56,7 +56,7 @@ func TestReplaySendsWhatTheClientSaid(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			if kept.Verdict != "ok" || kept.Evidence["replayed"] != row.replayed || kept.Evidence["answered"] != row.answered {
+			if kept.Verdict != "ok" || kept.Evidence.Replayed != row.replayed || kept.Evidence.Answered != row.answered {
 				t.Errorf("kept %s %v", kept.Verdict, kept.Evidence)
 			}
 		})
@@ -81,7 +81,7 @@ func TestReplayNamesTheMessageThatFailed(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			if kept.Verdict != "exit 0" || kept.Evidence["failed_at_message"] != row.at {
+			if kept.Verdict != "exit 0" || kept.Evidence.FailedAtMessage != row.at {
 				t.Errorf("kept %s %v", kept.Verdict, kept.Evidence)
 			}
 		})

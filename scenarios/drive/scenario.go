@@ -37,6 +37,7 @@ type stage struct {
 	d     *Driver
 	c     *conn
 	fault *results.Fault
+	seen  map[string]any // the fault's evidence
 }
 
 // Faults does to the server what the catalogue's clients of those names do, or all of them without names, as far as that says
@@ -76,13 +77,14 @@ func (d *Driver) play(ctx context.Context, m catalogue.Misbehaviour) (*results.F
 	defer own.end(false)
 	f := &results.Fault{
 		Kind: results.KindFault, Run: d.o.Run, ID: m.Name, Verdict: string(OK),
-		Evidence: map[string]any{"command": d.o.Command, "protocol": d.Protocol(), "does": m.Title},
 	}
 	c, err := own.live(ctx)
 	if err != nil {
 		return nil, err
 	}
-	err = t.play(ctx, &stage{own, c, f})
+	s := &stage{own, c, f, map[string]any{"command": d.o.Command, "protocol": d.Protocol(), "does": m.Title}}
+	err = t.play(ctx, s)
+	f.Evidence = results.MustEvidence(s.seen)
 	f.Time = time.Now().UTC()
 	if f.Verdict != string(OK) {
 		f.Advice = m.Title + ": a server should " + m.Advice
@@ -97,13 +99,13 @@ func (s *stage) found(out outcome) {
 		return
 	}
 	for name, value := range out.evidence.fields() {
-		s.fault.Evidence[name] = value
+		s.seen[name] = value
 	}
-	s.fault.Evidence["why"] = out.why
+	s.seen["why"] = out.why
 }
 
 // note adds to the evidence.
-func (s *stage) note(name string, value any) { s.fault.Evidence[name] = value }
+func (s *stage) note(name string, value any) { s.seen[name] = value }
 
 // raw gives bytes to the server that are no message of a framing's making.
 func (s *stage) raw(p []byte) error {

@@ -48,7 +48,7 @@ func (d *Driver) Sweep(ctx context.Context, sizes []int, keep Keep) (*Sweep, err
 			return sweep, errors.Join(err, sweep.keep(held, keep))
 		}
 		if warm > 0 {
-			next.Evidence["warmup_messages"] = warm
+			add(&next.Target, map[string]any{"warmup_messages": warm})
 		}
 		if held != nil && next.size <= held.size {
 			continue // both were raised to the smallest
@@ -132,13 +132,13 @@ func (d *Driver) sized(s *shape, m *measurement) results.Target {
 	t := d.record()
 	d.pipes(&t)
 	t.Size, t.Verdict, t.Samples = int64(m.size), string(OK), m.samples
-	t.Evidence["payload_bytes"] = s.to - s.from
-	t.Evidence["reply_bytes"] = m.reply
+	add(&t, map[string]any{"payload_bytes": s.to - s.from})
+	add(&t, map[string]any{"reply_bytes": m.reply})
 	if ns := medianTime(m.samples); ns > 0 {
-		t.Evidence["ns_per_byte"] = ns / float64(m.size)
+		add(&t, map[string]any{"ns_per_byte": ns / float64(m.size)})
 	}
 	if share, ok := ourShare(m.samples); ok {
-		t.Evidence["driver_cpu_share"] = share
+		add(&t, map[string]any{"driver_cpu_share": share})
 	}
 	t.Warnings = append(t.Warnings, d.noticed()...)
 	return t

@@ -56,41 +56,32 @@ func View(w io.Writer, format view.Format, set *results.Set) error {
 func headline(set *results.Set) string {
 	if len(set.Targets) == 0 {
 		f := set.Faults[0]
-		return fmt.Sprintf("%s: %v", commandText(f.Evidence["command"]), f.Evidence["protocol"])
+		var e struct {
+			Command  []string `json:"command"`
+			Protocol string   `json:"protocol"`
+		}
+		_ = f.Evidence.Decode(&e) // of another record the headline is empty
+		return fmt.Sprintf("%s: %s", strings.Join(e.Command, " "), e.Protocol)
 	}
 	t := set.Targets[0]
-	return fmt.Sprintf("%s: %v, %v framing, %v", strings.Join(t.Command, " "), t.Evidence["spoken"], t.Evidence["framing"], t.Evidence["request"])
-}
-
-// commandText is a command of the evidence, which is a list of any once it was in a file.
-func commandText(v any) string {
-	var words []string
-	switch v := v.(type) {
-	case []string:
-		words = v
-	case []any:
-		for _, w := range v {
-			words = append(words, fmt.Sprint(w))
-		}
-	}
-	return strings.Join(words, " ")
+	return fmt.Sprintf("%s: %v, %v framing, %v", strings.Join(t.Command, " "), fields(t)["spoken"], fields(t)["framing"], fields(t)["request"])
 }
 
 // sizeTable has a row a size.
 func sizeTable(targets []results.Target) view.Table {
 	t := view.Table{Columns: view.Columns(">message", "verdict", ">time", ">p99", ">ns/B", ">MB/s both ways", ">reply", ">server memory", ">driver's CPU", ">n")}
 	for _, g := range targets {
-		if _, isLoad := g.Evidence["inflight"]; g.Size == 0 || isLoad {
+		if _, isLoad := fields(g)["inflight"]; g.Size == 0 || isLoad {
 			continue
 		}
 		row := []string{results.FormatSize(g.Size), g.Verdict, "-", "-", "-", "-", "-", memory(g), "-", "-"}
 		if ns := medianTime(g.Samples); ns > 0 && Verdict(g.Verdict).Works() {
 			row[2], row[3] = results.FormatDuration(ns), percentile(g.Samples, func(l results.Latency) *int64 { return l.P99NS })
 			row[4] = fmt.Sprintf("%.3g", ns/float64(g.Size))
-			reply, _ := number(g.Evidence["reply_bytes"])
+			reply, _ := number(fields(g)["reply_bytes"])
 			row[5] = fmt.Sprintf("%.3g", (float64(g.Size)+reply)/ns*1e3)
 			row[6] = results.FormatSize(int64(reply))
-			if share, ok := number(g.Evidence["driver_cpu_share"]); ok {
+			if share, ok := number(fields(g)["driver_cpu_share"]); ok {
 				row[8] = results.FormatPercent(100 * share)
 			}
 			row[9] = fmt.Sprint(trips(g.Samples))
@@ -128,7 +119,7 @@ func percentile(samples []results.Sample, of func(results.Latency) *int64) strin
 }
 
 func memory(g results.Target) string {
-	peak, _ := number(g.Evidence["peak_bytes"])
+	peak, _ := number(fields(g)["peak_bytes"])
 	for _, s := range g.Samples {
 		if p := s.Reader.PeakBytes; p != nil {
 			peak = max(peak, float64(*p))
@@ -165,7 +156,7 @@ func sentences(targets []results.Target) []string {
 }
 
 func sentence(t results.Target) string {
-	side, _ := t.Evidence["side"].(string)
+	side, _ := fields(t)["side"].(string)
 	switch {
 	case t.RequestLimit != nil:
 		return limitSentence("requests", *t.RequestLimit, t)
@@ -174,35 +165,35 @@ func sentence(t results.Target) string {
 	case t.SearchedTo != nil:
 		return fmt.Sprintf("no limit on a %s up to %s", side, bytesText(int(*t.SearchedTo)))
 	}
-	if n, ok := number(t.Evidence["replayed"]); ok {
+	if n, ok := number(fields(t)["replayed"]); ok {
 		return replaySentence(t, n)
 	}
-	if slope, ok := number(t.Evidence["slope"]); ok {
+	if slope, ok := number(fields(t)["slope"]); ok {
 		return growthSentence(t, slope)
 	}
 	return ""
 }
 
 func limitSentence(what string, n int64, t results.Target) string {
-	payload, _ := number(t.Evidence["payload_bytes"])
+	payload, _ := number(fields(t)["payload_bytes"])
 	s := fmt.Sprintf("%s up to %s work (payload %s); one byte more: %s", what, bytesText(int(n)), bytesText(int(payload)), t.Verdict)
 	if n == 0 {
 		s = fmt.Sprintf("%s of no size work: %s", what, t.Verdict)
 	}
-	if twice, ok := t.Evidence["at_twice"].(string); ok && twice != t.Verdict {
+	if twice, ok := fields(t)["at_twice"].(string); ok && twice != t.Verdict {
 		s += fmt.Sprintf("; twice the limit: %s", twice)
 	}
 	return s
 }
 
 func growthSentence(t results.Target, slope float64) string {
-	from, _ := number(t.Evidence["from"])
-	to, _ := number(t.Evidence["to"])
-	capacity, _ := number(t.Evidence["capacity"])
-	lo, known := number(t.Evidence["slope_lo"])
-	hi, _ := number(t.Evidence["slope_hi"])
-	shows, _ := number(t.Evidence["shows_at"])
-	points, _ := number(t.Evidence["points"])
+	from, _ := number(fields(t)["from"])
+	to, _ := number(fields(t)["to"])
+	capacity, _ := number(fields(t)["capacity"])
+	lo, known := number(fields(t)["slope_lo"])
+	hi, _ := number(fields(t)["slope_hi"])
+	shows, _ := number(fields(t)["shows_at"])
+	points, _ := number(fields(t)["points"])
 	g := Growth{From: int(from), To: int(to), Capacity: int(capacity), Shows: int(shows)}
 	g.Slope, g.Points = slope, int(points)
 	if known {
@@ -222,7 +213,7 @@ func advices(targets []results.Target) []string {
 		}
 		seen[t.Verdict] = true
 		s := t.Verdict + ": " + a
-		if words, ok := t.Evidence["stderr_tail"].([]any); ok && len(words) > 0 {
+		if words, ok := fields(t)["stderr_tail"].([]any); ok && len(words) > 0 {
 			s += fmt.Sprintf(" (its last words: %v)", words[len(words)-1])
 		}
 		out = append(out, s)
@@ -272,7 +263,7 @@ func Line(t results.Target) string {
 	if ns := medianTime(t.Samples); ns > 0 && Verdict(t.Verdict).Works() {
 		s += ", " + results.FormatDuration(ns)
 	}
-	if why, ok := t.Evidence["why"].(string); ok {
+	if why, ok := fields(t)["why"].(string); ok {
 		s += ", " + why
 	}
 	return s
@@ -290,7 +281,7 @@ func Hopeless(set *results.Set) error {
 				return nil
 			}
 		}
-		if at, replay := number(t.Evidence["failed_at_message"]); replay {
+		if at, replay := number(fields(t)["failed_at_message"]); replay {
 			return fmt.Errorf("the replay ended at message %.0f: %s", at, t.Verdict)
 		}
 		tried = tried || !Verdict(t.Verdict).Works()
@@ -302,10 +293,10 @@ func Hopeless(set *results.Set) error {
 }
 
 func replaySentence(t results.Target, n float64) string {
-	answered, _ := number(t.Evidence["answered"])
+	answered, _ := number(fields(t)["answered"])
 	s := fmt.Sprintf("%.0f messages replayed, %.0f of them requests that were answered: %s", n, answered, t.Verdict)
-	if at, failed := number(t.Evidence["failed_at_message"]); failed {
-		return s + fmt.Sprintf(" at message %.0f (%v)", at, t.Evidence["why"])
+	if at, failed := number(fields(t)["failed_at_message"]); failed {
+		return s + fmt.Sprintf(" at message %.0f (%v)", at, fields(t)["why"])
 	}
 	if len(t.Samples) == 0 {
 		return s

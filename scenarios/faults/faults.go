@@ -130,7 +130,9 @@ func (s *stage) fault(part string, v Verdict, found any, advice string) error {
 		return err
 	}
 	if e, ok := found.(summarised); ok {
-		fields["summary"] = e.summary()
+		if fields, err = fields.With("summary", e.summary()); err != nil {
+			return err
+		}
 	}
 	id := s.scenario
 	if part != "" {

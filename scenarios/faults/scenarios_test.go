@@ -126,7 +126,8 @@ func check(t *testing.T, s Scenario, f results.Fault) {
 	if !slices.Contains(Verdicts(), Verdict(f.Verdict)) {
 		t.Errorf("%s: %q is no verdict", f.ID, f.Verdict)
 	}
-	if text, _ := f.Evidence["summary"].(string); text == "" {
+	var e struct{ Summary string }
+	if err := f.Evidence.Decode(&e); err != nil || e.Summary == "" {
 		t.Errorf("%s: no summary", f.ID)
 	}
 	if f.Advice == "" && f.Verdict != string(Unsupported) {
@@ -182,7 +183,7 @@ func TestAScenarioCanBeInterrupted(t *testing.T) {
 }
 
 func TestCurveOfWhatHasNone(t *testing.T) {
-	if _, ok := CurveOf(results.Fault{Evidence: map[string]any{"size": 1}}); ok {
+	if _, ok := CurveOf(results.Fault{Evidence: results.MustEvidence(map[string]any{"size": 1})}); ok {
 		t.Error("a curve without points")
 	}
 }

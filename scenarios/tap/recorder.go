@@ -221,7 +221,7 @@ func (t *track) gap(until int64) []byte {
 	}
 	text, err := json.Marshal(results.Fault{
 		Kind: results.KindFault, Run: t.run, Time: time.Now().UTC(), ID: "recording-gap", Verdict: fmt.Sprintf("%d messages missing", t.lost),
-		Evidence: map[string]any{"dir": t.dir, "messages": t.lost, "from_ns": t.from, "until_ns": until},
+		Evidence: results.MustEvidence(map[string]any{"dir": t.dir, "messages": t.lost, "from_ns": t.from, "until_ns": until}),
 		Advice:   "the recording could not keep up, and the traffic does not wait for it: record to a faster disk, or without bodies",
 	})
 	if err != nil {

@@ -296,26 +296,22 @@ func (s *session) summary(e Ending) results.Target {
 	return results.Target{
 		Kind: results.KindTarget, Run: s.Options.Run, Time: time.Now().UTC(),
 		Command: s.Command, Protocol: protocol[framing(s.in.framing.Load())], Verdict: e.String(),
-		Evidence: map[string]any{
-			"elapsed_ns": int64(time.Since(s.began)),
-			fromClient:   s.in.account(),
-			fromServer:   s.out.account(),
-		},
+		Evidence: results.TargetEvidence{Traffic: &results.TrafficEvidence{
+			ElapsedNS: int64(time.Since(s.began)), Requests: s.in.account(), Replies: s.out.account(),
+		}},
 	}
 }
 
 // account returns the counts of one direction.
-func (r *relay) account() map[string]any {
+func (r *relay) account() results.DirectionTraffic {
 	r.track.lock.Lock()
 	defer r.track.lock.Unlock()
-	a := map[string]any{
-		"bytes": r.bytes.Load(), "reads": r.reads.Load(), "messages": r.track.messages, "stalled_ns": r.stalled.Load(),
+	a := results.DirectionTraffic{
+		Bytes: r.bytes.Load(), Reads: r.reads.Load(), Messages: r.track.messages, StalledNS: r.stalled.Load(),
+		MessagesMissing: r.track.lostAll, BodiesLeftOut: r.track.bodyless,
 	}
 	if r.track.lostAll > 0 {
-		a["gaps"], a["messages_missing"] = r.track.gaps, r.track.lostAll
-	}
-	if r.track.bodyless > 0 {
-		a["bodies_left_out"] = r.track.bodyless
+		a.Gaps = r.track.gaps
 	}
 	return a
 }

@@ -448,7 +448,7 @@ func TestNoFrameIsLost(t *testing.T) {
 	if next["request"] != frames || next["reply"] != frames || len(set.Faults) > 0 {
 		t.Errorf("recorded %v, %d gaps", next, len(set.Faults))
 	}
-	if s := set.Targets[0]; s.Verdict != "exit 0" || s.Evidence["request"].(map[string]any)["messages"] != float64(frames) {
+	if s := set.Targets[0]; s.Verdict != "exit 0" || s.Evidence.Traffic.Requests.Messages != frames {
 		t.Errorf("summary %+v", s)
 	}
 }
@@ -527,7 +527,11 @@ func TestARecordingThatCannotKeepUpHasAGapAndHoldsUpNothing(t *testing.T) {
 	}
 	missing := 0
 	for _, f := range set.Faults {
-		missing += int(f.Evidence["messages"].(float64))
+		var e struct{ Messages int }
+		if err := f.Evidence.Decode(&e); err != nil {
+			t.Fatal(err)
+		}
+		missing += e.Messages
 	}
 	if missing == 0 || missing+len(set.Messages) != 2*frames {
 		t.Errorf("%d messages recorded and %d told of as missing, of %d", len(set.Messages), missing, 2*frames)

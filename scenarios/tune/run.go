@@ -318,19 +318,18 @@ func (s *search) order(a, b results.Cell) int {
 func (s *search) finished(p *point, d Decision) results.Tune {
 	t := p.Tune
 	t.Time = time.Now().UTC()
-	t.Evidence = map[string]any{"compared": p.compared}
+	t.Evidence = results.TuneEvidence{Compared: p.compared}
 	if ns, ok := Predicted(t); ok {
-		t.Evidence["predicted_ns"] = int64(ns)
+		t.Evidence.PredictedNS = int64(ns)
 	}
 	if p.frame > 0 && p.Cell.Sender != "" {
-		t.Evidence["frame"] = p.frame
+		t.Evidence.Frame = p.frame
 	}
 	if d.Best > 0 && !d.Hidden() && !s.isLever(p.Cell) && chunkOf(p.Cell) == d.Best {
 		t.Recommended = true
-		t.Evidence["objective"], t.Evidence["margin"] = string(d.Objective), float64(int(d.Margin*1e4))/1e4
-		t.Evidence["cost"], t.Evidence["alike"], t.Evidence["possible"] = d.Cost, d.Alike, d.Possible
-		if d.Flat {
-			t.Evidence["flat"] = true
+		t.Evidence.RecommendationEvidence = &results.RecommendationEvidence{
+			Objective: string(d.Objective), Margin: float64(int(d.Margin*1e4)) / 1e4,
+			Cost: d.Cost, Alike: d.Alike, Possible: d.Possible, Flat: d.Flat,
 		}
 	}
 	if n := len(t.Samples); n > 0 && lateShare(t.Samples) > lateWarning {

@@ -50,7 +50,7 @@ func TestTheSearchEndsWhereTheOptimumIs(t *testing.T) {
 		for _, r := range records {
 			if r.Recommended {
 				marked++
-				if chunkOf(r.Cell) != d.Best || r.Evidence["objective"] != "balanced" || len(r.Samples) < stat.LeastSamples {
+				if chunkOf(r.Cell) != d.Best || r.Evidence.Objective != "balanced" || len(r.Samples) < stat.LeastSamples {
 					t.Errorf("recommended with %d samples: %s %v", len(r.Samples), r.Cell.Key(), r.Evidence)
 				}
 			}
@@ -180,17 +180,17 @@ func TestARecordSaysThatTheSizeDoesNotMatter(t *testing.T) {
 	for _, row := range []struct {
 		name string
 		m    model
-		flat any
+		flat bool
 	}{
 		{"flat", model{frameNS: 0.001, byteNS: 0.5, capacity: 64 << 20, noise: 0.001}, true},
-		{"not flat", quiet, nil},
+		{"not flat", quiet, false},
 	} {
 		s := searching(Default(), row.m)
 		if err := s.run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range kept(t, s) {
-			if r.Recommended && r.Evidence["flat"] != row.flat {
+			if r.Recommended && r.Evidence.Flat != row.flat {
 				t.Errorf("%s: evidence %v", row.name, r.Evidence)
 			}
 		}

@@ -8,36 +8,18 @@
 package evidence
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/pipebench/pipebench/results"
 )
 
 // Fields are those of evidence of any type that is a JSON object.
-func Fields(found any) (map[string]any, error) {
-	text, err := json.Marshal(found)
-	if err != nil {
-		return nil, fmt.Errorf("write evidence: %w", err)
-	}
-	var fields map[string]any
-	if err := json.Unmarshal(text, &fields); err != nil {
-		return nil, fmt.Errorf("write evidence: %w", err)
-	}
-	return fields, nil
-}
+func Fields(found any) (results.Evidence, error) { return results.NewEvidence(found) }
 
 // Into gives evidence back as the type it was made from.
-func Into[E any](fields map[string]any) (E, error) {
+func Into[E any](fields results.Evidence) (E, error) {
 	var e E
-	text, err := json.Marshal(fields)
-	if err != nil {
-		return e, fmt.Errorf("read evidence: %w", err)
-	}
-	if err := json.Unmarshal(text, &e); err != nil {
-		return e, fmt.Errorf("read evidence: %w", err)
-	}
-	return e, nil
+	return e, fields.Decode(&e)
 }
 
 // Size is a number of bytes as a person would say it: exact where that is

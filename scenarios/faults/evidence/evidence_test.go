@@ -16,7 +16,7 @@ func Example() {
 	again, err := evidence.Into[found](fields)
 	fmt.Println(again.Sent, err)
 	// Output:
-	// map[sent:3] <nil>
+	// {"sent":3} <nil>
 	// 3 <nil>
 }
 
@@ -27,7 +27,7 @@ func TestWhatIsNoEvidence(t *testing.T) {
 	if fields, err := evidence.Fields(func() {}); err == nil {
 		t.Errorf("a function became %v", fields)
 	}
-	if got, err := evidence.Into[struct{ Sent int }](map[string]any{"Sent": "three"}); err == nil {
+	if got, err := evidence.Into[struct{ Sent int }](`{"Sent": "three"}`); err == nil {
 		t.Errorf("a word became %v", got)
 	}
 }
