@@ -100,7 +100,7 @@ func golden(t *testing.T, name, got string) {
 
 func TestGoodputHasALineAFramingAndAPanelAPlacement(t *testing.T) {
 	c := onlyChart(t, goodputCharts(testSet()))
-	if got := titles(c); !slices.Equal(got, []string{"same: both ends on one CPU", "apart: two cores under one cache"}) {
+	if got := titles(c); !slices.Equal(got, []string{"same: both ends on one CPU", "apart: two cores, shared LLC"}) {
 		t.Errorf("panels %q", got)
 	}
 	want := []string{"raw", "ndjson", "content-length", "chunked:60KiB", "length-prefix"}
