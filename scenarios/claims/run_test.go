@@ -3,15 +3,13 @@ package claims
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe/leaktest"
 )
 
 // slow are the claims that rest on measurements of framings; their rules are
@@ -55,7 +53,7 @@ var onLinux = map[string]string{
 }
 
 func TestClaims(t *testing.T) {
-	watchLeaks(t)
+	leaktest.Check(t)
 	var only []string
 	for _, c := range All() {
 		if !slices.Contains(slow, c.ID) {
@@ -181,43 +179,4 @@ func ExampleClaim_Judge() {
 	j, err := c.Judge(results.MustEvidence(map[string]any{"limit": 10 << 20, "sent": 16 << 20, "read": 16 << 20, "held": 40 << 20, "detected": false}))
 	fmt.Println(j.Verdict, err)
 	// Output: refuted <nil>
-}
-
-// watchLeaks fails a test that leaves a pipe, a file or a child process.
-func watchLeaks(t *testing.T) {
-	t.Helper()
-	folder := t.TempDir()
-	t.Setenv("TMPDIR", folder)
-	before := pipesAndChildren()
-	t.Cleanup(func() {
-		if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
-			t.Errorf("files left behind: %v, %v", left, err)
-		}
-		deadline := time.Now().Add(10 * time.Second)
-		for n := pipesAndChildren(); n[0] > before[0] || n[1] > before[1]; n = pipesAndChildren() { // what was closed may take a moment to be gone
-			if time.Now().After(deadline) {
-				t.Errorf("left behind: before %v, after %v", before, pipesAndChildren())
-				return
-			}
-			runtime.Gosched()
-		}
-	})
-}
-
-// pipesAndChildren counts open pipes and sockets, and child processes, where
-// the system lists them.
-func pipesAndChildren() (n [2]int) {
-	links, _ := filepath.Glob("/proc/self/fd/*")
-	for _, l := range links {
-		if to, err := os.Readlink(l); err == nil && (strings.HasPrefix(to, "pipe:") || strings.HasPrefix(to, "socket:")) {
-			n[0]++
-		}
-	}
-	tasks, _ := filepath.Glob("/proc/self/task/*/children")
-	for _, task := range tasks {
-		if text, err := os.ReadFile(task); err == nil {
-			n[1] += len(strings.Fields(string(text)))
-		}
-	}
-	return n
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/drive"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+	"github.com/pipebench/pipebench/syspipe/leaktest"
 )
 
 // serverJob names, in the environment of a child process, which server the test binary is to be instead of testing.
@@ -189,34 +189,10 @@ func begin(t *testing.T, o drive.Options) *drive.Driver {
 	return d
 }
 
-// leakCheck fails the test if goroutines or descriptors are left when it is over.
+// leakCheck fails the test if it leaves anything behind.
 func leakCheck(t *testing.T) {
 	t.Helper()
-	if r, w, err := os.Pipe(); err == nil { // Go's poller opens descriptors of its own when it is first used, and keeps them
-		r.Close()
-		w.Close()
-	}
-	goroutines, files := runtime.NumGoroutine(), descriptors()
-	t.Cleanup(func() {
-		deadline := time.Now().Add(10 * time.Second)
-		for runtime.NumGoroutine() > goroutines || descriptors() > files {
-			if time.Now().After(deadline) {
-				buf := make([]byte, 1<<20)
-				t.Errorf("%d goroutines more, %d descriptors more:\n%s", runtime.NumGoroutine()-goroutines, descriptors()-files, buf[:runtime.Stack(buf, true)])
-				return
-			}
-			runtime.Gosched()
-		}
-	})
-}
-
-// descriptors is how many this process has open, 0 where the system does not tell.
-func descriptors() int {
-	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		return 0
-	}
-	return len(entries)
+	leaktest.Check(t)
 }
 
 func discard(results.Line) error { return nil }

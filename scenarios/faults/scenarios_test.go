@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
+	"github.com/pipebench/pipebench/syspipe/leaktest"
 )
 
 // expected are verdicts that every system of the family gives. What is left to
@@ -83,7 +82,7 @@ func TestScenarios(t *testing.T) {
 	seen := map[string]Verdict{}
 	for _, s := range All() {
 		t.Run(s.Name, func(t *testing.T) {
-			watchLeaks(t)
+			leaktest.Check(t)
 			for _, f := range play(t, s) {
 				seen[f.ID] = Verdict(f.Verdict)
 				check(t, s, f)
@@ -155,7 +154,7 @@ func TestAllScenariosAreDescribed(t *testing.T) {
 }
 
 func TestAScenarioEndsAtItsDeadline(t *testing.T) {
-	watchLeaks(t)
+	leaktest.Check(t)
 	s := bothWriteFirst
 	s.Deadline = time.Nanosecond
 	err := s.Run(t.Context(), Options{Run: "test"}, func(results.Line) error { return nil })
@@ -165,7 +164,7 @@ func TestAScenarioEndsAtItsDeadline(t *testing.T) {
 }
 
 func TestAScenarioEndsWhenItsRecordCannotBeKept(t *testing.T) {
-	watchLeaks(t)
+	leaktest.Check(t)
 	full := errors.New("disk full")
 	err := exitBeforeDrain.Run(t.Context(), Options{Run: "test"}, func(results.Line) error { return full })
 	if !errors.Is(err, full) {
@@ -174,7 +173,7 @@ func TestAScenarioEndsWhenItsRecordCannotBeKept(t *testing.T) {
 }
 
 func TestAScenarioCanBeInterrupted(t *testing.T) {
-	watchLeaks(t)
+	leaktest.Check(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	err := bothWriteFirst.Run(ctx, Options{Run: "test", Observe: func(string) { cancel() }}, func(results.Line) error { return nil })
 	if !errors.Is(err, context.Canceled) {
@@ -207,66 +206,4 @@ func ExampleDecode() {
 	// bytes: sound, 0 of 9 lost
 	// strict: silent-loss, 9 of 9 lost
 	// lossy: corrupted, 0 of 9 lost
-}
-
-// watchLeaks fails a test that leaves a descriptor, a goroutine, a child
-// process or a FIFO behind.
-func watchLeaks(t *testing.T) {
-	t.Helper()
-	folder := t.TempDir()
-	t.Setenv("TMPDIR", folder)
-	before := inventory(t)
-	t.Cleanup(func() {
-		if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
-			t.Errorf("files left behind: %v, %v", left, err)
-		}
-		// A goroutine that has done its work takes a moment to be gone.
-		deadline := time.Now().Add(10 * time.Second)
-		for {
-			after := inventory(t)
-			if after.within(before) {
-				return
-			}
-			if time.Now().After(deadline) {
-				t.Errorf("left behind: before %+v, after %+v", before, after)
-				return
-			}
-			runtime.Gosched()
-		}
-	})
-}
-
-type belongings struct{ descriptors, goroutines, children int }
-
-// within tells whether there is nothing more than before; less there may be,
-// where an earlier goroutine was about to end.
-func (b belongings) within(before belongings) bool {
-	return b.descriptors <= before.descriptors && b.goroutines <= before.goroutines && b.children <= before.children
-}
-
-func inventory(t *testing.T) (b belongings) {
-	t.Helper()
-	b.goroutines = runtime.NumGoroutine()
-	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		return b // a system that does not list them
-	}
-	for _, e := range entries {
-		// What the runtime and the test framework open by themselves is no pipe.
-		if to, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil && (strings.HasPrefix(to, "pipe:") || strings.HasPrefix(to, "socket:") || strings.Contains(to, "fifo")) {
-			b.descriptors++
-		}
-	}
-	tasks, err := filepath.Glob("/proc/self/task/*/children")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, task := range tasks {
-		text, err := os.ReadFile(task)
-		if err != nil {
-			continue // the thread has ended
-		}
-		b.children += len(strings.Fields(string(text)))
-	}
-	return b
 }

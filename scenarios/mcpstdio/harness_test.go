@@ -15,7 +15,7 @@ import (
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio/leaktest"
+	"github.com/pipebench/pipebench/syspipe/leaktest"
 )
 
 // patience bounds every wait of these tests; none takes a fraction of it unless something is broken.

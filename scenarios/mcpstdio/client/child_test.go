@@ -22,7 +22,7 @@ import (
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio/leaktest"
+	"github.com/pipebench/pipebench/syspipe/leaktest"
 )
 
 // childEnv makes this test binary a server: its value is which one.

@@ -11,7 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/pipebench/pipebench/scenarios/mcpstdio/leaktest"
+	"github.com/pipebench/pipebench/syspipe/leaktest"
 )
 
 // texts are what is echoed through everybody: small, large, and what one side or the other might mangle.

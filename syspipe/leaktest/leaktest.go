@@ -1,0 +1,82 @@
+// Package leaktest fails tests that leave goroutines, descriptors, children or temporary files behind.
+//
+//	func TestServer(t *testing.T) {
+//		leaktest.Check(t)
+//		...
+//	}
+//
+// Tests that run in parallel see each other's; call Check in none of them. Descriptors and children are looked at where /proc
+// lists them.
+package leaktest
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// patience is how long Check waits for what ends by itself.
+const patience = 20 * time.Second
+
+// checked holds the tests that are being checked. They run one after another.
+var checked = make(map[string]bool)
+
+// Check fails t unless what the test and its cleanups started is gone when all of them are done: so it is to be called first.
+// It gives the test a folder of its own for temporary files. A second call in one test does nothing.
+func Check(t testing.TB) {
+	t.Helper()
+	if checked[t.Name()] {
+		return
+	}
+	checked[t.Name()] = true
+	folder := t.TempDir()
+	t.Setenv("TMPDIR", folder)
+	if r, w, err := os.Pipe(); err == nil { // Go's poller opens descriptors when it is first used, and keeps them
+		r.Close()
+		w.Close()
+	}
+	goroutines, files, childrenBefore := goleak.IgnoreCurrent(), descriptors(), len(children())
+	t.Cleanup(func() {
+		delete(checked, t.Name())
+		var left error
+		for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+			left = goleak.Find(goroutines) // waits half a second itself
+			if n := descriptors(); left == nil && n > files {
+				left = fmt.Errorf("%d descriptors, %d before", n, files)
+			}
+			if list := children(); left == nil && len(list) > childrenBefore {
+				left = fmt.Errorf("children %v, %d before", list, childrenBefore)
+			}
+			if left == nil {
+				break
+			}
+		}
+		if left != nil {
+			t.Errorf("left behind: %v", left)
+		}
+		if list, err := os.ReadDir(folder); err != nil || len(list) > 0 {
+			t.Errorf("files left behind: %v, %v", list, err)
+		}
+	})
+}
+
+// descriptors counts what this process has open; 0 where that cannot be known.
+func descriptors() int {
+	list, _ := os.ReadDir("/proc/self/fd")
+	return len(list)
+}
+
+// children returns the process ids of this process's children, zombies included; none where that cannot be known.
+func children() []string {
+	var list []string
+	tasks, _ := os.ReadDir("/proc/self/task")
+	for _, task := range tasks {
+		text, _ := os.ReadFile("/proc/self/task/" + task.Name() + "/children")
+		list = append(list, strings.Fields(string(text))...)
+	}
+	return list
+}
