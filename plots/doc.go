@@ -7,7 +7,7 @@
 //	}
 //	files, omitted, err := plots.Write("pictures", set)
 //
-// Everything goes through a [Chart], a picture as plain data, which [Charts] makes from the records;
+// Everything goes through a [Chart], a picture as plain data, which [Charts] makes from records;
 // drawing adds nothing to it. Charts for which a set has no records are left out, and listed.
 // Whatever the records hold is drawn: a single point, only zeros, an axis of no width.
 //

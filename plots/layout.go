@@ -26,8 +26,8 @@ const (
 	gapX, gapY  = vg.Length(14), vg.Length(12)
 )
 
-// layout arranges the parts of a picture: title and subtitle, the panels in a grid, the legend below
-// them where no line can run through it, and the notes.
+// layout arranges the parts of a picture: title and subtitle, the panels in a grid, the legend
+// below them where no line can run through it, and the notes.
 type layout struct {
 	chart         Chart
 	axes          []axes // of each panel

@@ -161,8 +161,8 @@ var sectionCharts = map[string][]func(*results.Set) []Chart{
 	"noise":        {noiseCharts},
 }
 
-// figures draws the charts of a section. A section takes at most half of the bytes for pictures that
-// the sections before it left.
+// figures draws the charts of a section. A section takes at most half of the bytes for pictures
+// that the sections before it left.
 func (r *reporter) figures(families []func(*results.Set) []Chart) []figure {
 	budget := r.svgBudget / 2
 	var out []figure

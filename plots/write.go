@@ -169,9 +169,9 @@ func withFontFallbacks(svg string) string {
 	return strings.ReplaceAll(svg, "font-family:Liberation Sans;", "font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")
 }
 
-// The pictures in gallery show real results: "go generate ./plots" measures and draws them again, in
-// about two minutes on an otherwise idle machine. It keeps the records in pipebench-out/gallery, and
-// draws earlier ones that are there with them.
+// The pictures in gallery show real results: "go generate ./plots" measures and draws them again,
+// in about two minutes on an otherwise idle machine. It keeps the records in pipebench-out/gallery,
+// and draws earlier ones that are there with them.
 //
 //go:generate go build -o ../pipebench-out/gallery/ ../cmd/pipebench
 //go:generate ../pipebench-out/gallery/pipebench run --out ../pipebench-out/gallery/run --no-progress
