@@ -121,7 +121,7 @@ func (e *End) readPolled(p []byte) (int, error) {
 	return e.readResult(e.polledRead.n, e.polledRead.errno, err)
 }
 
-// tryRead is what Go's poller calls, again and again until it reports true.
+// tryRead makes a call for Go's poller, which repeats it until it reports true.
 func (e *End) tryRead(uintptr) bool {
 	for {
 		n, errno := sysRead(e.fd, e.polledRead.buf)
@@ -190,7 +190,7 @@ func (e *End) writePolled(p []byte) (int, error) {
 	return n, e.writeResult(int64(n), n == len(p), e.polledWrite.errno, err)
 }
 
-// tryWrite is what Go's poller calls, again and again until it reports true.
+// tryWrite makes the calls of a write for Go's poller, which repeats it until it reports true.
 func (e *End) tryWrite(uintptr) bool {
 	for e.polledWrite.n < len(e.polledWrite.buf) {
 		rest := e.polledWrite.buf[e.polledWrite.n:]

@@ -139,8 +139,9 @@ func (t *trial) onBSD() bool {
 	return t.isPipe() && (runtime.GOOS == "darwin" || runtime.GOOS == "freebsd")
 }
 
-// page is what Linux's rules count in. A kernel that only says that it is Linux, as gVisor does, may
-// have slots of another size: then a finding differs from the rule, and not the rule from itself.
+// page returns the bytes that Linux's rules count in. A kernel that only says that it is Linux, as
+// gVisor does, may have slots of another size: then a finding differs from the rule, and not the
+// rule from itself.
 func (t *trial) page() int { return os.Getpagesize() }
 
 // open makes a pipe whose ends do not block.
@@ -156,8 +157,8 @@ func (t *trial) openBlocking() (w, r *syspipe.End) {
 	return w, r
 }
 
-// fill writes n bytes a call until refused and returns the bytes accepted, and the count of the last
-// write if that was short, else 0.
+// fill writes n bytes a call until refused and returns the bytes accepted, and the count of the
+// last write if that was short, else 0.
 func fill(w *syspipe.End, n int) (total, last int) {
 	p := make([]byte, n)
 	for {
@@ -174,7 +175,8 @@ func fill(w *syspipe.End, n int) (total, last int) {
 	}
 }
 
-// full returns a pipe that accepts nothing more: filled with large writes, which leave no room unused.
+// full returns a pipe that accepts nothing more: filled with large writes, which leave no room
+// unused.
 func (t *trial) full() (w, r *syspipe.End, capacity int) {
 	w, r = t.open()
 	capacity, _ = fill(w, 1<<20)

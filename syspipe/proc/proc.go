@@ -202,7 +202,8 @@ func (p *Process) expire() {
 	p.Kill()
 }
 
-// Done is closed when the process has ended and was waited for. Call it after Start.
+// Done returns a channel that is closed when the process has ended and was waited for. Call it
+// after Start.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Ended reports whether the process has ended, and waits for that at most d.
@@ -234,15 +235,15 @@ func (p *Process) Wait() error {
 	return nil
 }
 
-// Stderr is the end of what the process wrote to standard error, where Cmd.Stderr was not set.
+// Stderr returns the end of what the process wrote to standard error, where Cmd.Stderr was not set.
 func (p *Process) Stderr() *Tail { return &p.stderr }
 
-// Interrupt sends the group what Ctrl-C would, SIGINT, on Windows CTRL_BREAK. It reports whether that
-// was possible.
+// Interrupt sends the group what Ctrl-C would, SIGINT, on Windows CTRL_BREAK. It reports whether
+// that was possible.
 func (p *Process) Interrupt() bool { return p.signal(syscall.SIGINT) }
 
-// Terminate asks the group to end: by SIGTERM, on Windows by CTRL_BREAK. It reports whether that was
-// possible.
+// Terminate asks the group to end: by SIGTERM, on Windows by CTRL_BREAK. It reports whether that
+// was possible.
 func (p *Process) Terminate() bool { return p.signal(syscall.SIGTERM) }
 
 // Kill ends the group at once. It does not wait.
@@ -293,7 +294,7 @@ func (p *Process) closeLent() {
 	p.lent = nil
 }
 
-// ExitCode is the exit code of a process that has ended, or 128 + the signal that ended it.
+// ExitCode returns the exit code of a process that has ended, or 128 + the signal that ended it.
 func (p *Process) ExitCode() int {
 	if number, _, ok := Signaled(p.Cmd.ProcessState); ok {
 		return 128 + number
@@ -301,8 +302,8 @@ func (p *Process) ExitCode() int {
 	return p.Cmd.ProcessState.ExitCode()
 }
 
-// CPU is the processor time that the process has used so far, or had when it ended; false where the
-// system does not tell.
+// CPU returns the processor time that the process has used so far, or had when it ended; false
+// where the system does not tell.
 func (p *Process) CPU() (time.Duration, bool) {
 	if !p.Ended(0) {
 		return runningCPU(p.Cmd.Process.Pid)
@@ -311,9 +312,9 @@ func (p *Process) CPU() (time.Duration, bool) {
 	return state.UserTime() + state.SystemTime(), true
 }
 
-// PeakMemory is the largest resident memory of the process so far, in bytes; false where it is not
-// known. A process that has ended takes the knowledge with it on some systems, so what an earlier
-// call saw counts.
+// PeakMemory returns the largest resident memory of the process so far, in bytes; false where it is
+// not known. A process that has ended takes the knowledge with it on some systems, so what an
+// earlier call saw counts.
 func (p *Process) PeakMemory() (int64, bool) {
 	n, known := int64(0), false
 	if !p.Ended(0) {
@@ -353,14 +354,14 @@ func (t *Tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Total is how many bytes were written so far.
+// Total returns how many bytes were written so far.
 func (t *Tail) Total() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.total
 }
 
-// String is what was kept, without space around it.
+// String returns what was kept, without space around it.
 func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,10 +12,10 @@ import (
 // endWithUs has nothing to do: no such system tells a process that its parent is gone.
 func (p *Process) endWithUs() {}
 
-// runningCPU is told of another process by no call of x/sys.
+// runningCPU knows nothing: x/sys has no call that tells of another process.
 func runningCPU(int) (time.Duration, bool) { return 0, false }
 
-// peakOf is the peak of a process that has ended. macOS counts bytes, the others KiB.
+// peakOf returns the peak of a process that has ended. macOS counts bytes, the others KiB.
 func peakOf(state *os.ProcessState) (int64, bool) {
 	r, ok := state.SysUsage().(*syscall.Rusage)
 	if !ok {

@@ -59,8 +59,8 @@ func runnable(pid int) bool {
 	return false
 }
 
-// PeakMemory is the largest resident memory of a running process so far, in bytes; false where the
-// system does not tell.
+// PeakMemory returns the largest resident memory of a running process so far, in bytes; false where
+// the system does not tell.
 func PeakMemory(pid int) (int64, bool) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -75,7 +75,7 @@ func PeakMemory(pid int) (int64, bool) {
 	return kib << 10, err == nil
 }
 
-// peakOf is the peak of a process that has ended. The kernel counts that of the process it was
+// peakOf returns the peak of a process that has ended. The kernel counts that of the process it was
 // forked from, us, as its own: below ours it says nothing.
 func peakOf(state *os.ProcessState) (int64, bool) {
 	r, ok := state.SysUsage().(*syscall.Rusage)

@@ -2,13 +2,13 @@
 
 package proc
 
-// awaitExit does not wait. A job of Windows is still ours when its process was waited for; on the BSDs
-// x/sys has no call that leaves a zombie, and the group is ended right after its leader was waited for,
-// before its number can come round again.
+// awaitExit does not wait. A job of Windows is still ours when its process was waited for; on the
+// BSDs x/sys has no call that leaves a zombie, and the group is ended right after its leader was
+// waited for, before its number can come round again.
 func (p *Process) awaitExit() bool { return false }
 
 func runnable(int) bool { return false }
 
-// PeakMemory is the largest resident memory of a running process so far, in bytes; false where the
-// system does not tell.
+// PeakMemory returns the largest resident memory of a running process so far, in bytes; false where
+// the system does not tell.
 func PeakMemory(int) (int64, bool) { return 0, false }

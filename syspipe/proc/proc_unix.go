@@ -37,8 +37,8 @@ func Signaled(state *os.ProcessState) (number int, name string, ok bool) {
 	return int(status.Signal()), unix.SignalName(status.Signal()), true
 }
 
-// OwnCPU is the processor time that this process has used so far; false where the system does not
-// tell.
+// OwnCPU returns the processor time that this process has used so far; false where the system does
+// not tell.
 func OwnCPU() (time.Duration, bool) {
 	var r unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &r) != nil {

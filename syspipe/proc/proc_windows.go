@@ -89,8 +89,8 @@ func (p *Process) releaseGroup() {
 // Signaled never finds a signal: Windows has exit codes alone.
 func Signaled(*os.ProcessState) (number int, name string, ok bool) { return 0, "", false }
 
-// OwnCPU is the processor time that this process has used so far; false where the system does not
-// tell.
+// OwnCPU returns the processor time that this process has used so far; false where the system does
+// not tell.
 func OwnCPU() (time.Duration, bool) { return cpuTimes(windows.CurrentProcess()) }
 
 func runningCPU(pid int) (time.Duration, bool) {
