@@ -115,7 +115,7 @@ func (e *End) Writev(bufs [][]byte) (int64, error) {
 	return n, err
 }
 
-// Vmsplice writes like Write, but lends the pages of p to the pipe instead of copying them: p must
+// Vmsplice writes like Write, but gives the pages of p to the pipe instead of copying them: p must
 // not change until the reader has taken them. With two buffers in turn, each of at least the pipe's
 // capacity, that is so. Linux only, for pipes and FIFOs, with any io but [Poller]; elsewhere the
 // error wraps [errors.ErrUnsupported].
@@ -180,7 +180,7 @@ func (e *End) Close() error {
 	if e.closed.Swap(true) {
 		return e.closedError("close")
 	}
-	// From here on no call begins. One that did not see closed in time has its mark set, and is
+	// From here on no call begins. One that did not see closed in time has its flag set, and is
 	// seen here.
 	awaitFlags()
 	err := e.closeDuplicates()

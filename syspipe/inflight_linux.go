@@ -11,9 +11,9 @@ import (
 )
 
 // A inCallFlag says that a call is under way. Each call sets and clears it, and only a Close ever
-// looks, so the cost is laid on Close: the mark is a plain store, and Close makes all threads of
-// the process pass a memory barrier before it looks. Two atomic stores a call would cost 38 ns of
-// the 300 that a 64-byte write and its read take.
+// looks, so Close bears the cost: the flag is a plain store, and Close makes all threads of the
+// process pass a memory barrier before it looks. Two atomic stores a call would cost 38 ns of the
+// 300 that a 64-byte write and its read take.
 type inCallFlag struct{ on uint32 }
 
 func (m *inCallFlag) begin()     { m.on = 1 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A ref is how an end is told to a child: "syspipe:fd:kind:direction". It names a descriptor of the
-// child, so it is of use only there.
+// A ref names an end to a child: "syspipe:fd:kind:direction". It names a descriptor of the child,
+// so it is of use only there.
 const refPrefix = "syspipe"
 
 func (e *End) ref(number uint64) string {

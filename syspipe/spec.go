@@ -156,10 +156,10 @@ type Transfer string
 const (
 	// Copy is write and read: the kernel copies every byte twice.
 	Copy Transfer = "copy"
-	// Vmsplice lends the writer's pages to the pipe ([End.Vmsplice]); the reader copies them out of
-	// it.
+	// Vmsplice maps the writer's pages into the pipe ([End.Vmsplice]); the reader copies them out
+	// of it.
 	Vmsplice Transfer = "vmsplice"
-	// Splice lends the pages too, and the reading end moves them to /dev/null ([End.Discard]). No
+	// Splice maps the pages too, and the reading end moves them to /dev/null ([End.Discard]). No
 	// byte is copied and nobody reads one, so this is what the pipe itself can do and not what any
 	// program can.
 	Splice Transfer = "splice"

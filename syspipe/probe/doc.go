@@ -1,5 +1,5 @@
-// Package probe finds out by experiment what the pipes of this machine do, and lays what it finds
-// beside the documented rules.
+// Package probe finds out by experiment what the pipes of this machine do, and compares what it
+// finds with the documented rules.
 //
 //	func main() {
 //		proc.Worker() // first of all

@@ -22,7 +22,7 @@ type Options struct {
 	// StepTimeout is how long one experiment may take; 0 is [DefaultStepTimeout]. One that takes
 	// longer is killed, and its finding is "hangs".
 	StepTimeout time.Duration
-	// Observe, if set, is told of each experiment that is over, from the goroutine that called Run.
+	// Observe, if set, is called after each experiment, from the goroutine that called Run.
 	Observe func(Progress)
 }
 
@@ -94,7 +94,7 @@ func (f Finding) Verdict() string {
 	return "differs"
 }
 
-// compare lays the finding beside what a rule predicts for it.
+// compare notes what a rule predicts for the finding, and whether it agrees.
 func (f Finding) compare(predicted any, source string) Finding {
 	agrees := fmt.Sprint(f.Value) == fmt.Sprint(predicted)
 	f.Agrees = &agrees

@@ -100,7 +100,7 @@ func SelfOn(leash, report *syspipe.End, name string, args any, ends ...*syspipe.
 		if refs[i], err = e.Pass(p.Cmd); err != nil {
 			return nil, fmt.Errorf("hand %s its pipes: %w", name, err)
 		}
-		p.lent = append(p.lent, e)
+		p.childOnly = append(p.childOnly, e)
 	}
 	p.script.Leash, p.script.Report, p.script.Ends = refs[0], refs[1], refs[2:]
 	return p, nil
@@ -108,7 +108,7 @@ func SelfOn(leash, report *syspipe.End, name string, args any, ends ...*syspipe.
 
 // Share keeps the ends given to [Self] open here when the process starts: for several workers that
 // share one. The caller closes them.
-func (p *Process) Share() { p.lent = slices.Delete(p.lent, 2, 2+len(p.script.Ends)) }
+func (p *Process) Share() { p.childOnly = slices.Delete(p.childOnly, 2, 2+len(p.script.Ends)) }
 
 // tell puts the work into the environment.
 func (p *Process) tell() error {
