@@ -94,7 +94,7 @@ func objectives() string {
 // options makes of the flags what to tune.
 func (f *tuneFlags) options() (tune.Options, error) {
 	o := tune.Default()
-	o.Seed, o.Levers, o.Duration, o.MaxTime = f.shared.seed, !f.noLevers, f.duration, f.maxTime
+	o.Seed, o.Variants, o.Duration, o.MaxTime = f.shared.seed, !f.noLevers, f.duration, f.maxTime
 	c := &o.Cell
 	c.Pipe, c.IO, c.Placement, c.Payload, c.Rate = f.pipe, f.io, f.placement, f.payload, f.rate
 	var err error
@@ -179,7 +179,7 @@ func (f *tuneFlags) tune(cmd *cobra.Command) error {
 		show: func(_, own *results.Set) error {
 			return tune.View(cmd.OutOrStdout(), view.Format(f.shared.format), own, o.Objective)
 		},
-		bench: tune.Measurements, page: true,
+		bench: view.TuneMeasurements, page: true,
 		gate: func(_ error, own *results.Set) error { return f.judge(cmd, own, o, asserts) },
 	})
 }
@@ -201,7 +201,7 @@ func tuneLine(p tune.Progress) string {
 // judge gives the run its exit code: assertions are about what is recommended,
 // and noise that hides that is no answer.
 func (f *tuneFlags) judge(cmd *cobra.Command, set *results.Set, o tune.Options, asserts []stat.Assert) error {
-	if tune.Decide(set.Tunes, o.Objective).Hidden() {
+	if tune.Decide(set.Tunes, o.Objective).Inconclusive() {
 		return &statusError{exitInconclusive, errors.New("no size can be recommended: noise hides it, or the time was too short; stop what else runs, or give it more (--max-time)")}
 	}
 	recommended := &results.Set{Environments: set.Environments}

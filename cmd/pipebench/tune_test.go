@@ -133,7 +133,7 @@ func tuned(t *testing.T, ratio, noise float64) *results.Set {
 func recommendedIn(set *results.Set, o tune.Objective) *results.Set {
 	d := tune.Decide(set.Tunes, o)
 	for i, u := range set.Tunes {
-		set.Tunes[i].Recommended = !d.Hidden() && u.Cell.Framing == "chunked:"+strconv.Itoa(d.Best)
+		set.Tunes[i].Recommended = !d.Inconclusive() && u.Cell.Framing == "chunked:"+strconv.Itoa(d.Best)
 	}
 	return set
 }

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pipebench/pipebench/bench/machine"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // runningCPU reads the clock of another process, to the nanosecond; /proc counts in ticks of 10 ms.
@@ -41,7 +41,7 @@ func runnable(pid int) bool {
 	return false
 }
 
-func runningPeak(pid int) (int64, bool) { return machine.PeakMemory(pid) }
+func runningPeak(pid int) (int64, bool) { return proc.PeakMemory(pid) }
 
 // peakOf is the peak of a process that has ended. The kernel counts that of the process it was forked from, us, as its own: below ours it
 // says nothing.
@@ -50,7 +50,7 @@ func peakOf(state *os.ProcessState) (int64, bool) {
 	if !ok {
 		return 0, false
 	}
-	ours, known := machine.PeakMemory(os.Getpid())
+	ours, known := proc.PeakMemory(os.Getpid())
 	peak := int64(r.Maxrss) << 10
 	return peak, known && peak > ours
 }

@@ -2,12 +2,14 @@ package tune
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // An Answer is what records say about chunk sizes, in sentences. Each figure
@@ -24,12 +26,35 @@ func Explain(records []results.Tune, o Objective, machine string) Answer {
 	switch {
 	case e.Best == 0:
 		a.Sentences = []string{"no chunk size was measured with every reader: give it more time (--max-time)"}
-	case e.Hidden():
+	case e.Inconclusive():
 		a.Sentences = []string{e.noise()}
 	default:
-		a.Sentences = slices.Concat([]string{e.advice()}, e.waits(), e.whole(), e.usual(), e.others(), e.sizes(), e.levers())
+		a.Sentences = slices.Concat([]string{e.advice()}, e.waits(), e.whole(), e.usual(), e.others(), e.sizes(), e.variants())
 	}
 	return a
+}
+
+// View writes what the tune records of a set say, see [view.WriteTune].
+func View(w io.Writer, format view.Format, set *results.Set, o Objective) error {
+	a := Explain(set.Tunes, o, machineName(set))
+	shown := view.TuneAnswer{Objective: string(o), Margin: a.Margin, Alike: a.Alike, Flat: a.Flat, Sentences: a.Sentences}
+	if !a.Inconclusive() {
+		shown.Best = a.Best
+	}
+	return view.WriteTune(w, set, shown, format)
+}
+
+// machineName says on what the set was measured.
+func machineName(set *results.Set) string {
+	for _, e := range set.Environments {
+		if !slices.ContainsFunc(set.Tunes, func(t results.Tune) bool { return t.Run == e.Run }) {
+			continue
+		}
+		parts := []string{e.CPU, fmt.Sprintf("%d CPUs", e.CPUs), strings.TrimSpace(e.OS + " " + e.Kernel)}
+		parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" || s == "0 CPUs" })
+		return e.Hostname + " (" + strings.Join(parts, ", ") + ")"
+	}
+	return "this machine"
 }
 
 type explainer struct {
@@ -229,12 +254,12 @@ func framingText(c results.Cell) string {
 	return c.Framing
 }
 
-// levers say what else was tried, and when it does more than any chunk size.
-func (e explainer) levers() []string {
+// variants say what else was tried, and when it does more than any chunk size.
+func (e explainer) variants() []string {
 	var out []string
 	for _, l := range e.records {
 		drain := l.Cell.Drain
-		name := e.lever(l.Cell)
+		name := e.variant(l.Cell)
 		plain, ok := e.find(func(r results.Tune) bool { return e.candidate(r, e.counterpart(l), drain) })
 		if name == "" || drain <= 0 || len(l.Samples) == 0 || !ok {
 			continue
@@ -251,7 +276,7 @@ func (e explainer) levers() []string {
 	return out
 }
 
-// counterpart is the chunk size that a lever is held against: its own, or, of
+// counterpart is the chunk size that a variant is held against: its own, or, of
 // a sender that sizes its frames, the one to use.
 func (e explainer) counterpart(l results.Tune) int {
 	if s, err := parseSender(l.Cell.Sender); err == nil && s.wait > 0 {
@@ -260,22 +285,22 @@ func (e explainer) counterpart(l results.Tune) int {
 	return chunkOf(l.Cell)
 }
 
-// praise says how a lever stands to the chunk sizes and to the other levers,
-// by the median: levers have few samples, too few to trust the tail of.
+// praise says how a variant stands to the chunk sizes and to the other variants,
+// by the median: variants have few samples, too few to trust the tail of.
 func (e explainer) praise(l results.Tune) string {
-	least := e.leastWait(l.Cell.Drain, func(r results.Tune) bool { return e.lever(r.Cell) == "" && chunkOf(r.Cell) > 0 })
+	least := e.leastWait(l.Cell.Drain, func(r results.Tune) bool { return e.variant(r.Cell) == "" && chunkOf(r.Cell) > 0 })
 	own := estimate("due.p50", l.Samples).Median
 	switch {
 	case own >= 0.8*least:
 		return "also tried"
-	case own > e.leastWait(l.Cell.Drain, func(r results.Tune) bool { return e.lever(r.Cell) != "" }):
+	case own > e.leastWait(l.Cell.Drain, func(r results.Tune) bool { return e.variant(r.Cell) != "" }):
 		return "this too does more than any chunk size"
 	}
 	return "not the chunk size but this does most"
 }
 
-// lever names what a cell that is no candidate was tried for.
-func (e explainer) lever(c results.Cell) string {
+// variant names what a cell that is no candidate was tried for.
+func (e explainer) variant(c results.Cell) string {
 	s, err := parseSender(c.Sender)
 	base, ok := e.find(func(r results.Tune) bool { return chunkOf(r.Cell) > 0 })
 	switch {
@@ -293,7 +318,7 @@ func (e explainer) lever(c results.Cell) string {
 	return ""
 }
 
-// cost is what a lever costs with a reader that takes all it can.
+// cost is what a variant costs with a reader that takes all it can.
 func (e explainer) cost(l results.Tune) (string, bool) {
 	same := l.Cell
 	same.Drain = 0
@@ -337,7 +362,7 @@ func (e explainer) uncut(r results.Tune, drain int64) bool {
 
 // candidate reports whether r is a plain record of a size and a reader's rate.
 func (e explainer) candidate(r results.Tune, chunk int, drain int64) bool {
-	return chunkOf(r.Cell) == chunk && r.Cell.Drain == drain && e.lever(r.Cell) == ""
+	return chunkOf(r.Cell) == chunk && r.Cell.Drain == drain && e.variant(r.Cell) == ""
 }
 
 func ratioOf(metric string, a, b results.Tune) float64 {

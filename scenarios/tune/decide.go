@@ -9,14 +9,15 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 const (
-	// settled is the margin at which a search ends: no other size is better than
+	// convergedMargin is the margin at which a search ends: no other size is better than
 	// the best by more, as far as the samples can tell.
-	settled = 0.05
-	// hidden is the margin from which noise hides the answer.
-	hidden = 0.25
+	convergedMargin = 0.05
+	// inconclusiveMargin is the margin from which noise hides the answer.
+	inconclusiveMargin = 0.25
 	// alike is how far below the best a size may lie and be worth the same.
 	alike = 0.05
 	// between is what the worth of one size against another's differs by from
@@ -44,22 +45,22 @@ type Decision struct {
 // A Score is what a chunk size is worth: the logarithm of bytes for the cost ÷
 // waitʷ, relative to the lowest cost and the shortest waits.
 type Score struct {
-	Chunk   int
-	Value   float64
-	Doubt   float64                 // half of the interval that the true value lies in
-	Cost    stat.Estimate           // at the fast rate, of the metric that the decision names
-	Goodput stat.Estimate           // at the fast rate, bytes a second
-	Waits   map[int64]stat.Estimate // p90 of probes by the reader's rate, nanoseconds
+	Chunk     int
+	Value     float64
+	HalfWidth float64                 // half of the interval that the true value lies in
+	Cost      stat.Estimate           // at the fast rate, of the metric that the decision names
+	Goodput   stat.Estimate           // at the fast rate, bytes a second
+	Waits     map[int64]stat.Estimate // p90 of probes by the reader's rate, nanoseconds
 
-	costDoubt float64
-	waitDoubt map[int64]float64
+	costHalfWidth float64
+	waitHalfWidth map[int64]float64
 }
 
-// Settled reports whether the decision is known well enough to stand.
-func (d Decision) Settled() bool { return d.Best > 0 && d.Margin <= settled }
+// Converged reports whether the decision is known well enough to stand.
+func (d Decision) Converged() bool { return d.Best > 0 && d.Margin <= convergedMargin }
 
-// Hidden reports whether noise hides the answer. A flat curve has one.
-func (d Decision) Hidden() bool { return d.Best == 0 || d.Margin > hidden && !d.Flat }
+// Inconclusive reports whether noise hides the answer. A flat curve has one.
+func (d Decision) Inconclusive() bool { return d.Best == 0 || d.Margin > inconclusiveMargin && !d.Flat }
 
 // Of is the score of a chunk size.
 func (d Decision) Of(chunk int) (Score, bool) {
@@ -71,14 +72,19 @@ func (d Decision) Of(chunk int) (Score, bool) {
 }
 
 // Decide weighs the sizes of the chunked framing in the records. Records with
-// another capacity, sender or message size than the first are levers, not
+// another capacity, sender or message size than the first are variants, not
 // candidates; so are unchunked framings.
 func Decide(records []results.Tune, o Objective) Decision {
 	d := Decision{Objective: o}
 	plain := candidates(records)
 	d.Fast, d.Slow = rates(plain)
 	d.Cost = costMetric(plain, d.Fast)
-	for _, chunk := range chunksOf(plain) {
+	var chunks []int
+	for _, r := range plain {
+		chunks = append(chunks, chunkOf(r.Cell))
+	}
+	slices.Sort(chunks)
+	for _, chunk := range slices.Compact(chunks) {
 		if s, ok := d.measured(plain, chunk); ok {
 			d.Scores = append(d.Scores, s)
 		}
@@ -148,17 +154,6 @@ func faster(a, b int64) int {
 	return cmp.Compare(limit(b), limit(a))
 }
 
-func chunksOf(records []results.Tune) []int {
-	var out []int
-	for _, r := range records {
-		if c := chunkOf(r.Cell); !slices.Contains(out, c) {
-			out = append(out, c)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
 // costMetric is what a chunk size costs. Where both ends share a CPU that is
 // CPU time: goodput says the same there, less what other programs took of the
 // CPU meanwhile (on a busy machine the goodput of one cell varied by a quarter
@@ -175,18 +170,18 @@ func costMetric(records []results.Tune, fast int64) string {
 
 // measured collects what is known of a size; false if a part is missing.
 func (d Decision) measured(records []results.Tune, chunk int) (Score, bool) {
-	s := Score{Chunk: chunk, Waits: map[int64]stat.Estimate{}, waitDoubt: map[int64]float64{}}
+	s := Score{Chunk: chunk, Waits: map[int64]stat.Estimate{}, waitHalfWidth: map[int64]float64{}}
 	for _, r := range records {
 		if chunkOf(r.Cell) != chunk {
 			continue
 		}
 		if r.Cell.Drain == d.Fast {
 			s.Cost, s.Goodput = estimate(d.Cost, r.Samples), estimate("goodput", r.Samples)
-			s.costDoubt = doubt(d.Cost, r.Samples)
+			s.costHalfWidth = halfWidth(d.Cost, r.Samples)
 		}
 		if slices.Contains(d.Slow, r.Cell.Drain) {
-			s.Waits[r.Cell.Drain] = wait(r.Samples)
-			s.waitDoubt[r.Cell.Drain] = doubt(waitMetric(r.Samples), r.Samples)
+			s.Waits[r.Cell.Drain] = estimate(view.TuneWaitMetric(r.Samples), r.Samples)
+			s.waitHalfWidth[r.Cell.Drain] = halfWidth(view.TuneWaitMetric(r.Samples), r.Samples)
 		}
 	}
 	for _, drain := range d.Slow {
@@ -218,75 +213,46 @@ func (d Decision) cheapest() stat.Estimate {
 }
 
 func estimate(metric string, samples []results.Sample) stat.Estimate {
-	return stat.Median(valuesOf(metric, samples))
-}
-
-func valuesOf(metric string, samples []results.Sample) []float64 {
-	m, err := stat.MetricByName(metric)
-	if err != nil {
-		panic("tune: " + err.Error()) // the names are written in this package
-	}
-	return m.Values(samples)
-}
-
-func wait(samples []results.Sample) stat.Estimate { return estimate(waitMetric(samples), samples) }
-
-// waitMetric is the p90 of probes, from when they were due. It is what sizes are
-// judged by: one hiccup of the machine in a sample decides its p99, and the
-// bytes ahead of a probe decide this. Samples too short for one give their
-// median.
-func waitMetric(samples []results.Sample) string {
-	if len(valuesOf("due.p90", samples)) == len(samples) {
-		return "due.p90"
-	}
-	return "due.p50"
+	return view.TuneEstimate(metric, samples)
 }
 
 // weigh fills in the scores.
 func (d *Decision) weigh(w float64) {
-	least, shortest := d.cheapest(), d.shortest()
+	least, shortest := d.cheapest(), map[int64]float64{}
+	for _, s := range d.Scores {
+		for drain, e := range s.Waits {
+			if so, ok := shortest[drain]; !ok || e.Median < so {
+				shortest[drain] = e.Median
+			}
+		}
+	}
 	share := w / float64(len(d.Slow))
 	for i := range d.Scores {
 		s := &d.Scores[i]
 		s.Value = -math.Log(d.dearer(s.Cost, least))
-		variance := square(s.costDoubt)
+		variance := math.Pow(s.costHalfWidth, 2)
 		for _, drain := range d.Slow { // in one order: sums of the same records are the same
 			e := s.Waits[drain]
 			s.Value -= share * math.Log(e.Median/shortest[drain])
-			variance += square(share * s.waitDoubt[drain])
+			variance += math.Pow(share*s.waitHalfWidth[drain], 2)
 		}
-		s.Doubt = math.Sqrt(variance)
+		s.HalfWidth = math.Sqrt(variance)
 	}
 }
 
-// shortest are the shortest waits of any size, by the reader's rate.
-func (d Decision) shortest() map[int64]float64 {
-	out := map[int64]float64{}
-	for _, s := range d.Scores {
-		for drain, e := range s.Waits {
-			if least, ok := out[drain]; !ok || e.Median < least {
-				out[drain] = e.Median
-			}
-		}
-	}
-	return out
-}
-
-func square(x float64) float64 { return x * x }
-
-// unknownDoubt is what a figure may be off, as a logarithm, that too few
+// unknownHalfWidth is what a figure may be off, as a logarithm, that too few
 // samples have to tell: a quarter, and less with each of them.
-const unknownDoubt = 0.25
+const unknownHalfWidth = 0.25
 
-// doubt is half of the interval of a metric's median, as a logarithm; with too
+// halfWidth is half of the interval of a metric's median, as a logarithm; with too
 // few samples for one half of their range, or what that is at least.
-func doubt(metric string, samples []results.Sample) float64 {
-	values := valuesOf(metric, samples)
+func halfWidth(metric string, samples []results.Sample) float64 {
+	values := stat.MustMetric(metric).Values(samples)
 	e := stat.Median(values)
 	if e.Interval != nil && e.Interval.Lo > 0 {
 		return math.Log(e.Interval.Hi/e.Interval.Lo) / 2
 	}
-	unknown := unknownDoubt / math.Sqrt(float64(max(1, len(values))))
+	unknown := unknownHalfWidth / math.Sqrt(float64(max(1, len(values))))
 	if len(values) < 2 || slices.Min(values) <= 0 {
 		return unknown
 	}
@@ -301,19 +267,19 @@ func (d *Decision) choose() {
 	top, bottom := slices.MaxFunc(d.Scores, byValue), slices.MinFunc(d.Scores, byValue)
 	lead := 0.0
 	for _, s := range d.Scores {
-		below, doubt := top.Value-s.Value, math.Hypot(s.Doubt, top.Doubt)
+		below, halfWidth := top.Value-s.Value, math.Hypot(s.HalfWidth, top.HalfWidth)
 		if s.Chunk != top.Chunk {
-			lead = max(lead, doubt-below)
+			lead = max(lead, halfWidth-below)
 		}
 		if below <= alike {
 			d.Alike = append(d.Alike, s.Chunk)
 		}
-		if below <= alike+math.Hypot(min(doubt, between), between) {
+		if below <= alike+math.Hypot(min(halfWidth, between), between) {
 			d.Possible = append(d.Possible, s.Chunk)
 		}
 	}
 	if len(d.Scores) == 1 {
-		lead = top.Doubt
+		lead = top.HalfWidth
 	}
 	d.Top, d.Best, d.Margin = top.Chunk, d.Alike[0], math.Expm1(lead)
 	d.Flat = len(d.Scores) > 1 && top.Value-bottom.Value <= alike
@@ -327,9 +293,9 @@ func (d Decision) Contenders() []int {
 		return nil
 	}
 	scores := slices.DeleteFunc(slices.Clone(d.Scores), func(s Score) bool {
-		return s.Chunk != best.Chunk && s.Value+s.Doubt < best.Value-best.Doubt
+		return s.Chunk != best.Chunk && s.Value+s.HalfWidth < best.Value-best.HalfWidth
 	})
-	slices.SortStableFunc(scores, func(a, b Score) int { return cmp.Compare(b.Value+b.Doubt, a.Value+a.Doubt) })
+	slices.SortStableFunc(scores, func(a, b Score) int { return cmp.Compare(b.Value+b.HalfWidth, a.Value+a.HalfWidth) })
 	var out []int
 	for _, s := range scores {
 		out = append(out, s.Chunk)

@@ -116,7 +116,7 @@ func TestAKnownOptimumIsFound(t *testing.T) {
 				if d.Best != want && !slices.Contains(d.Alike, want) {
 					t.Errorf("best %d, alike %v, the model's is %d", d.Best, d.Alike, want)
 				}
-				if !d.Settled() || d.Fast != 0 || !slices.Equal(d.Slow, slowReaders) {
+				if !d.Converged() || d.Fast != 0 || !slices.Equal(d.Slow, slowReaders) {
 					t.Errorf("margin %.3f, fast %d, slow %v", d.Margin, d.Fast, d.Slow)
 				}
 			})
@@ -129,13 +129,13 @@ func TestAKnownOptimumIsFound(t *testing.T) {
 func TestTheLoadOfAMachineIsNoCost(t *testing.T) {
 	o := Default()
 	records := loaded.records(o, 9, 1)
-	if d := Decide(records, Balanced); d.Cost != "cpu" || !d.Settled() {
+	if d := Decide(records, Balanced); d.Cost != "cpu" || !d.Converged() {
 		t.Errorf("by %s: %d ±%.3f", d.Cost, d.Best, d.Margin)
 	}
 	for i := range records {
 		records[i].Cell.Placement = "apart" // where CPU time is not what an end waits for
 	}
-	if d := Decide(records, Balanced); d.Cost != "goodput" || d.Settled() {
+	if d := Decide(records, Balanced); d.Cost != "goodput" || d.Converged() {
 		t.Errorf("by %s: %d ±%.3f", d.Cost, d.Best, d.Margin)
 	}
 }
@@ -166,10 +166,10 @@ func TestWhatRecordsCannotDecide(t *testing.T) {
 	flat := model{frameNS: 0.001, byteNS: 0.5, capacity: 64 << 20, noise: 0.001}
 	incomplete := slices.DeleteFunc(quiet.records(o, 6, 1), func(r results.Tune) bool { return r.Cell.Drain == 20e6 && chunkOf(r.Cell) > 0 })
 	for _, row := range []struct {
-		name         string
-		records      []results.Tune
-		hidden, flat bool
-		found        bool
+		name                     string
+		records                  []results.Tune
+		inconclusiveMargin, flat bool
+		found                    bool
 	}{
 		{"no records at all", nil, true, false, false},
 		{"records without samples", []results.Tune{{Cell: o.plain(4096, 0)}}, true, false, false},
@@ -180,24 +180,24 @@ func TestWhatRecordsCannotDecide(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			d := Decide(row.records, Balanced)
-			if d.Hidden() != row.hidden || d.Flat != row.flat || (d.Best > 0) != row.found {
-				t.Errorf("hidden %t, flat %t, best %d, margin %.2f", d.Hidden(), d.Flat, d.Best, d.Margin)
+			if d.Inconclusive() != row.inconclusiveMargin || d.Flat != row.flat || (d.Best > 0) != row.found {
+				t.Errorf("inconclusiveMargin %t, flat %t, best %d, margin %.2f", d.Inconclusive(), d.Flat, d.Best, d.Margin)
 			}
 		})
 	}
 }
 
-// A lever's record must not pass for a candidate's.
+// A variant's record must not pass for a candidate's.
 func TestLeversAreNoCandidates(t *testing.T) {
 	o := Default()
 	records := quiet.records(o, 8, 1)
 	want := Decide(records, Balanced)
 	free := model{frameNS: 0, byteNS: 0.01, capacity: 1, noise: 0.01}
-	for _, c := range o.levers(512) {
+	for _, c := range o.variants(512) {
 		records = append(records, free.record(c, 8, rand.New(rand.NewPCG(2, 2))))
 	}
 	if got := Decide(records, Balanced); got.Best != want.Best || got.Margin != want.Margin {
-		t.Errorf("best %d ±%.3f with levers, %d ±%.3f without", got.Best, got.Margin, want.Best, want.Margin)
+		t.Errorf("best %d ±%.3f with variants, %d ±%.3f without", got.Best, got.Margin, want.Best, want.Margin)
 	}
 }
 

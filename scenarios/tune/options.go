@@ -3,7 +3,10 @@ package tune
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pipebench/pipebench/bench"
@@ -20,7 +23,7 @@ type Options struct {
 	Objective Objective
 	Chunks    []int         // sizes to choose from, in bytes of a whole frame
 	Drains    []int64       // readers' rates in bytes a second; 0 is as fast as it can
-	Levers    bool          // also try smaller pipes, a watermark, frames sized by the stream's rate, and messages of other sizes
+	Variants  bool          // also try smaller pipes, a watermark, frames sized by the stream's rate, and messages of other sizes
 	Duration  time.Duration // of one sample, about
 	MaxTime   time.Duration // after which no further sample is begun; 0 is no limit
 
@@ -54,7 +57,7 @@ func Default() Options {
 		Objective: Balanced,
 		Chunks:    []int{512, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10, usual, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20},
 		Drains:    []int64{0, 200e6, 20e6},
-		Levers:    true,
+		Variants:  true,
 		Duration:  260 * time.Millisecond, // at 4,000 a second somewhat over the 1,000 probes that a p99 takes
 		MaxTime:   time.Minute,
 	}
@@ -114,10 +117,10 @@ func (o Options) baseline(drain int64) results.Cell {
 	return c
 }
 
-// Levers: what does more for the wait than the chunk size, and what it is set to.
+// Variants: what does more for the wait than the chunk size, and what it is set to.
 var (
-	leverCapacities = []int{4 << 10, 16 << 10}
-	leverSenders    = []sender{{watermark: 16 << 10}}
+	variantCapacities = []int{4 << 10, 16 << 10}
+	variantSenders    = []sender{{watermark: 16 << 10}}
 )
 
 // adjusting is a sender that sizes its frames by the stream's rate: each is to
@@ -136,7 +139,7 @@ func (o Options) resized(chunk int) []results.Cell {
 		if o.Cell.Size == 0 || o.Cell.Size == size {
 			continue
 		}
-		fast := o.leverDrains()[0]
+		fast := o.variantDrains()[0]
 		for _, c := range []results.Cell{o.plain(chunk, fast), o.plain(usual, fast), o.baseline(fast)} {
 			if c.Size = size; !slices.Contains(out, c) {
 				out = append(out, c)
@@ -146,22 +149,22 @@ func (o Options) resized(chunk int) []results.Cell {
 	return out
 }
 
-// levers are the cells that show what else could be done, with the chunk size
+// variants are the cells that show what else could be done, with the chunk size
 // that is best by now. Each is measured with the fastest reader, for what it
 // costs, and with the fastest that has a rate.
-func (o Options) levers(chunk int) []results.Cell {
-	if !o.Levers {
+func (o Options) variants(chunk int) []results.Cell {
+	if !o.Variants {
 		return nil
 	}
 	out := o.resized(chunk)
-	for _, drain := range o.leverDrains() {
-		for _, capacity := range leverCapacities {
+	for _, drain := range o.variantDrains() {
+		for _, capacity := range variantCapacities {
 			if c := o.plain(chunk, drain); capacity != c.Capacity {
 				c.Capacity = capacity
 				out = append(out, c)
 			}
 		}
-		for _, s := range leverSenders {
+		for _, s := range variantSenders {
 			c := o.plain(chunk, drain)
 			c.Sender = s.String()
 			out = append(out, c)
@@ -173,7 +176,7 @@ func (o Options) levers(chunk int) []results.Cell {
 	return out
 }
 
-func (o Options) leverDrains() []int64 {
+func (o Options) variantDrains() []int64 {
 	sorted := slices.SortedFunc(slices.Values(o.Drains), faster)
 	return sorted[:min(2, len(sorted))]
 }
@@ -199,4 +202,68 @@ func (o Options) beside(chunk int) []int {
 		return nil
 	}
 	return sizes[max(0, i-1):min(len(sizes), i+2)]
+}
+
+// An Objective says what goodput is worth against wait.
+type Objective string
+
+// The objectives. Halving the wait of small messages is worth giving up this
+// share of goodput: balanced 7 %, throughput under 1 %, latency half of it. Of
+// sizes that are worth the same within 5 %, all take the smallest.
+const (
+	Balanced   Objective = "balanced"
+	Throughput Objective = "throughput"
+	Latency    Objective = "latency"
+)
+
+// weights are the exponents of the wait in what is compared: goodput ÷ waitʷ.
+var weights = map[Objective]float64{Balanced: 0.1, Throughput: 0.01, Latency: 1}
+
+// Objectives lists them, each with a line for a list.
+func Objectives() [][2]string {
+	return [][2]string{
+		{string(Balanced), "halving the wait is worth 7 % of goodput"},
+		{string(Throughput), "goodput alone; the wait decides between sizes within 5 %"},
+		{string(Latency), "halving the wait is worth half of the goodput"},
+	}
+}
+
+// ParseObjective reads the name of one.
+func ParseObjective(name string) (Objective, error) {
+	o := Objective(name)
+	if _, known := weights[o]; known {
+		return o, nil
+	}
+	var names []string
+	for _, o := range Objectives() {
+		names = append(names, o[0])
+	}
+	return "", fmt.Errorf("objective %q is unknown; known are %s", name, strings.Join(names, ", "))
+}
+
+// fullSpeed is the rate of a reader that takes all it can.
+const fullSpeed = "full"
+
+// ParseDrain reads a reader's rate: "full", or bytes a second as in "200MB/s",
+// which like every rate is decimal.
+func ParseDrain(text string) (int64, error) {
+	text = strings.TrimSpace(text)
+	if text == fullSpeed {
+		return 0, nil
+	}
+	number, scale := strings.TrimSuffix(text, "/s"), 1.0
+	for _, u := range []struct {
+		name  string
+		bytes float64
+	}{{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1}} {
+		if n, ok := strings.CutSuffix(number, u.name); ok {
+			number, scale = n, u.bytes
+			break
+		}
+	}
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if bytes := math.Round(v * scale); err == nil && bytes >= 1 && bytes < math.MaxInt64 {
+		return int64(bytes), nil
+	}
+	return 0, fmt.Errorf("reader's rate %q: want %s, or bytes a second such as 200MB/s", text, fullSpeed)
 }

@@ -125,17 +125,17 @@ func digits(b []byte) (uint64, bool) {
 	return v, true
 }
 
-// A tally knows which of the probes of a phase have come. They may overtake
+// A probeSet knows which of the probes of a phase have come. They may overtake
 // each other, but each comes once.
-type tally struct {
+type probeSet struct {
 	seen  []uint64
 	count int64
 }
 
-func newTally(probes int64) *tally { return &tally{seen: make([]uint64, (probes+63)/64)} }
+func newProbeSet(probes int64) *probeSet { return &probeSet{seen: make([]uint64, (probes+63)/64)} }
 
 // add notes a probe, and reports whether it is there for the first time.
-func (t *tally) add(number uint64) bool {
+func (t *probeSet) add(number uint64) bool {
 	word, bit := number/64, uint64(1)<<(number%64)
 	if word >= uint64(len(t.seen)) || t.seen[word]&bit != 0 {
 		return false

@@ -11,10 +11,10 @@ import (
 
 // A reader is the reading end.
 type reader struct {
-	stage *bench.WorkloadContext
-	clock *bench.Clock
-	r     framers.Reader
-	brief brief
+	ctx    *bench.WorkloadContext
+	clock  *bench.Clock
+	r      framers.Reader
+	params params
 
 	large        int64 // received so far, the warm-up's among them
 	payload      int64
@@ -22,56 +22,53 @@ type reader struct {
 	due, service []int64
 }
 
-// read is the reading half of the act.
-func read(s *bench.WorkloadContext) (any, error) {
-	r, err := newReader(s)
+// read is the reading half of the workload.
+func read(ctx *bench.WorkloadContext) (any, error) {
+	r, err := newReader(ctx)
 	if err != nil {
 		return nil, err
 	}
 	began := r.clock.Now()
-	if err := r.phase(warmupProbes, s.Source().Compare); err != nil {
+	if err := r.phase(warmupProbes, ctx.Source().Compare); err != nil {
 		return nil, fmt.Errorf("warm-up: %w", err)
 	}
-	out := received{Compared: r.large, Warmup: results.Warmup{Messages: r.large + warmupProbes, ElapsedNS: r.clock.Now() - began}}
+	out := readerResult{Compared: r.large, Warmup: results.Warmup{Messages: r.large + warmupProbes, ElapsedNS: r.clock.Now() - began}}
 	r.payload, r.due, r.service = 0, r.due[:0], r.service[:0]
-	count := s.Count()
-	if err := s.Barrier(); err != nil {
+	count := ctx.Count()
+	if err := ctx.Barrier(); err != nil {
 		return nil, err
 	}
 	began = r.clock.Now()
-	if err := r.phase(r.brief.Probes, s.Source().Check); err != nil {
+	if err := r.phase(r.params.Probes, ctx.Source().Check); err != nil {
 		return nil, err
 	}
-	out.ElapsedNS, out.Large, out.Probes, out.Payload = r.last-began, r.large-out.Compared, r.brief.Probes, r.payload
+	out.ElapsedNS, out.Large, out.Probes, out.Payload = r.last-began, r.large-out.Compared, r.params.Probes, r.payload
 	out.Counters = count()
 	return out, r.report(&out)
 }
 
-func newReader(s *bench.WorkloadContext) (*reader, error) {
-	r := &reader{stage: s}
+func newReader(ctx *bench.WorkloadContext) (*reader, error) {
+	r := &reader{ctx: ctx}
 	var err error
-	if err = s.Params(&r.brief); err != nil {
+	if err = ctx.Params(&r.params); err != nil {
 		return nil, err
 	}
 	if r.clock, err = bench.NewClock(); err != nil {
 		return nil, err
 	}
-	var in io.Reader = s.Pipe()
-	if c := s.Cell(); c.Drain > 0 {
-		in = &drain{r: in, clock: r.clock, perSecond: c.Drain, spin: ownCPU(c.Placement)}
+	var in io.Reader = ctx.Pipe()
+	if c := ctx.Cell(); c.Drain > 0 {
+		in = &slowReader{r: in, clock: r.clock, perSecond: c.Drain, spin: c.Placement == "apart" || c.Placement == "far"}
 	}
-	r.r = s.Framing().NewReader(in, s.Options()...)
-	n := max(r.brief.Probes, warmupProbes)
+	r.r = ctx.Framing().NewReader(in, ctx.Options()...)
+	n := max(r.params.Probes, warmupProbes)
 	r.due, r.service = make([]int64, 0, n), make([]int64, 0, n)
 	return r, nil
 }
 
-// ownCPU reports whether each end has a CPU for itself.
-func ownCPU(placement string) bool { return placement == "apart" || placement == "far" }
-
 // phase receives what the writer sends in one phase, to its last message.
 func (r *reader) phase(probes int64, check func(int64, []byte) error) error {
-	t := newTally(probes)
+	t := newProbeSet(probes)
 	for {
 		msg, err := r.r.ReadMessage()
 		if err != nil {
@@ -86,7 +83,7 @@ func (r *reader) phase(probes int64, check func(int64, []byte) error) error {
 		if isProbe(msg) {
 			err = r.probe(msg, now, t)
 		} else {
-			r.stage.SampleCPU()
+			r.ctx.SampleCPU()
 			err = check(r.large, msg)
 			r.large++
 		}
@@ -96,7 +93,7 @@ func (r *reader) phase(probes int64, check func(int64, []byte) error) error {
 	}
 }
 
-func (r *reader) probe(msg []byte, now int64, t *tally) error {
+func (r *reader) probe(msg []byte, now int64, t *probeSet) error {
 	p, err := readProbe(msg)
 	if err != nil {
 		return err
@@ -109,7 +106,7 @@ func (r *reader) probe(msg []byte, now int64, t *tally) error {
 }
 
 // complete holds what came against what the writer says it sent.
-func (r *reader) complete(end []byte, t *tally) error {
+func (r *reader) complete(end []byte, t *probeSet) error {
 	sent, err := readProbe(end)
 	if err != nil {
 		return err
@@ -120,10 +117,37 @@ func (r *reader) complete(end []byte, t *tally) error {
 	return nil
 }
 
-func (r *reader) report(out *received) (err error) {
+func (r *reader) report(out *readerResult) (err error) {
 	if out.Due, err = results.NewLatency(r.due); err != nil {
 		return err
 	}
 	out.Service, err = results.NewLatency(r.service)
 	return err
+}
+
+// readQuantum is how many bytes a reader with a rate takes at once: a page.
+// More would let the pipe run in jerks, and a probe wait for one of them.
+const readQuantum = 4 << 10
+
+// catchUp is how far a reader may lag behind its rate and still make up for
+// it, in nanoseconds: what a sleep is late, not what the pipe was empty.
+const catchUp = 1_000_000
+
+// A slowReader reads no more bytes a second than it allows itself, as a program
+// does that works on each byte. It belongs to one goroutine.
+type slowReader struct {
+	r         io.Reader
+	clock     *bench.Clock
+	perSecond int64
+	spin      bool // the CPU is the reader's own: it works there, as such a program would
+
+	next int64 // when the next byte may be read
+}
+
+// Read waits until the bytes of the reads before are paid for.
+func (s *slowReader) Read(p []byte) (int, error) {
+	s.clock.Await(s.next, s.spin)
+	n, err := s.r.Read(p[:min(len(p), readQuantum)])
+	s.next = max(s.next, s.clock.Now()-catchUp) + int64(n)*1e9/s.perSecond
+	return n, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // Run searches for the best chunk size: a coarse grid first, then the sizes
@@ -24,7 +25,7 @@ func Run(ctx context.Context, o Options, keep func(results.Tune) error) error {
 		return err
 	}
 	s := &search{Options: o, started: time.Now(), random: rand.New(rand.NewPCG(uint64(o.Seed), 9))}
-	s.sample = func(c results.Cell) (results.Sample, extra, error) { return perform(ctx, o.plan(c), c) }
+	s.sample = func(c results.Cell) (tuneSample, error) { return takeSample(ctx, o.plan(c), c) }
 	err := s.run(ctx)
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -37,9 +38,9 @@ type search struct {
 	Options
 	started time.Time
 	random  *rand.Rand
-	sample  func(results.Cell) (results.Sample, extra, error)
+	sample  func(results.Cell) (tuneSample, error)
 	points  []*point
-	lever   int // the chunk size that levers are tried with; 0 while they are not
+	variant int // the chunk size that variants are tried with; 0 while they are not
 	begun   bool
 	late    bool
 }
@@ -54,9 +55,9 @@ type point struct {
 
 // Rounds that are taken whatever comes of them.
 const (
-	coarseRounds = 2
-	leverRounds  = 3
-	leastSamples = stat.LeastSamples
+	coarseRounds  = 2
+	variantRounds = 3
+	minSamples    = stat.LeastSamples
 )
 
 func (s *search) run(ctx context.Context) error {
@@ -69,7 +70,7 @@ func (s *search) run(ctx context.Context) error {
 	for tried := 0; !s.over(ctx); {
 		d := s.decide()
 		cells := s.wanted(d)
-		if tried < leverRounds && (len(cells) == 0 || s.halfway()) {
+		if tried < variantRounds && (len(cells) == 0 || s.halfway()) {
 			cells = append(cells, s.beyond(d)...)
 			tried++
 		}
@@ -83,7 +84,7 @@ func (s *search) run(ctx context.Context) error {
 	return nil
 }
 
-// halfway is when levers are tried at the latest: until then the size that they
+// halfway is when variants are tried at the latest: until then the size that they
 // are tried with may change.
 func (s *search) halfway() bool { return s.MaxTime > 0 && time.Since(s.started) > s.MaxTime/2 }
 
@@ -99,27 +100,27 @@ func (s *search) grid() []results.Cell {
 	return out
 }
 
-// beyond are the levers, with the size that was best when the first was tried.
+// beyond are the variants, with the size that was best when the first was tried.
 func (s *search) beyond(d Decision) []results.Cell {
-	if s.lever == 0 {
-		s.lever = d.Best
+	if s.variant == 0 {
+		s.variant = d.Best
 	}
-	if s.lever == 0 {
+	if s.variant == 0 {
 		return nil
 	}
-	return slices.DeleteFunc(s.levers(s.lever), func(c results.Cell) bool { return s.point(c).dropped })
+	return slices.DeleteFunc(s.variants(s.variant), func(c results.Cell) bool { return s.point(c).dropped })
 }
 
-// foremost is how many contenders a round refines at most: more are better
+// maxContenders is how many contenders a round refines at most: more are better
 // told apart by knowing the likeliest ones first.
-const foremost = 5
+const maxContenders = 5
 
 // wanted are the cells that may change the decision; none when it stands.
 func (s *search) wanted(d Decision) []results.Cell {
-	sizes := slices.Concat(s.beside(d.Best), s.beside(d.Top), s.shore(d), s.torn(d))
-	if !d.Settled() || !s.known(d.Best) {
+	sizes := slices.Concat(s.beside(d.Best), s.beside(d.Top), s.frontier(d), s.conflicting(d))
+	if !d.Converged() || !s.known(d.Best) {
 		likely := d.Contenders()
-		sizes = append(sizes, likely[:min(foremost, len(likely))]...)
+		sizes = append(sizes, likely[:min(maxContenders, len(likely))]...)
 	}
 	slices.Sort(sizes)
 	sizes = slices.Compact(sizes)
@@ -134,9 +135,9 @@ func (s *search) wanted(d Decision) []results.Cell {
 	return out
 }
 
-// shore are the sizes beside those that may be recommended and not measured yet.
+// frontier are the sizes beside those that may be recommended and not measured yet.
 // Who does not know where a plateau begins cannot recommend its beginning.
-func (s *search) shore(d Decision) []int {
+func (s *search) frontier(d Decision) []int {
 	var out []int
 	for _, c := range d.Possible {
 		for _, near := range s.beside(c) {
@@ -153,30 +154,30 @@ func (s *search) shore(d Decision) []int {
 func (s *search) wants(c results.Cell, d Decision) bool {
 	n := len(s.point(c).Samples)
 	switch {
-	case n < coarseRounds, s.contradicts(s.point(c), d), (chunkOf(c) == d.Best || chunkOf(c) == d.Top) && n < leastSamples:
+	case n < coarseRounds, s.contradicts(s.point(c), d), (chunkOf(c) == d.Best || chunkOf(c) == d.Top) && n < minSamples:
 		return true
-	case d.Settled():
+	case d.Converged():
 		return false
-	case n < leastSamples && c.Drain == d.Fast:
+	case n < minSamples && c.Drain == d.Fast:
 		return true
 	}
-	return d.doubtOf(s.point(c))*s.share(c, d) > settled/4
+	return d.halfWidthOf(s.point(c))*s.share(c, d) > convergedMargin/4
 }
 
-// doubtOf is how far a point's figure that counts may be off.
-func (d Decision) doubtOf(p *point) float64 {
+// halfWidthOf is how far a point's figure that counts may be off.
+func (d Decision) halfWidthOf(p *point) float64 {
 	if p.Cell.Drain == d.Fast {
-		return doubt(d.Cost, p.Samples)
+		return halfWidth(d.Cost, p.Samples)
 	}
-	return doubt(waitMetric(p.Samples), p.Samples)
+	return halfWidth(view.TuneWaitMetric(p.Samples), p.Samples)
 }
 
-// torn are the sizes of which two samples contradict each other by more than a
+// conflicting are the sizes of which two samples contradict each other by more than a
 // factor of two: a third tells which of them the machine disturbed.
-func (s *search) torn(d Decision) []int {
+func (s *search) conflicting(d Decision) []int {
 	var out []int
 	for _, p := range s.points {
-		if !s.isLever(p.Cell) && chunkOf(p.Cell) > 0 && s.contradicts(p, d) {
+		if !s.isVariant(p.Cell) && chunkOf(p.Cell) > 0 && s.contradicts(p, d) {
 			out = append(out, chunkOf(p.Cell))
 		}
 	}
@@ -184,10 +185,10 @@ func (s *search) torn(d Decision) []int {
 }
 
 func (s *search) contradicts(p *point, d Decision) bool {
-	return len(p.Samples) == coarseRounds && d.doubtOf(p) > math.Ln2/2
+	return len(p.Samples) == coarseRounds && d.halfWidthOf(p) > math.Ln2/2
 }
 
-// share is how much a cell's doubt weighs in its size's score.
+// share is how much a cell's halfWidth weighs in its size's score.
 func (s *search) share(c results.Cell, d Decision) float64 {
 	if c.Drain == d.Fast {
 		return 1
@@ -198,7 +199,7 @@ func (s *search) share(c results.Cell, d Decision) float64 {
 // known reports whether all of a size's figures have an interval.
 func (s *search) known(chunk int) bool {
 	for _, drain := range s.Drains {
-		if len(s.point(s.plain(chunk, drain)).Samples) < leastSamples {
+		if len(s.point(s.plain(chunk, drain)).Samples) < minSamples {
 			return false
 		}
 	}
@@ -237,7 +238,7 @@ func (s *search) round(ctx context.Context, cells []results.Cell) error {
 	return nil
 }
 
-// take takes one sample. A lever that this system does not have is dropped and
+// take takes one sample. A variant that this system does not have is dropped and
 // its record says why; a candidate that cannot be measured ends the search.
 func (s *search) take(c results.Cell) error {
 	p := s.point(c)
@@ -245,25 +246,25 @@ func (s *search) take(c results.Cell) error {
 		return nil
 	}
 	s.begun = true
-	got, more, err := s.sample(c)
-	if err != nil && bench.IsUnsupported(err) && s.isLever(c) {
+	got, err := s.sample(c)
+	if err != nil && bench.IsUnsupported(err) && s.isVariant(c) {
 		p.dropped = true
-		p.Warnings = append(p.Warnings, "not here: "+err.Error())
+		p.Warnings = append(p.Warnings, "unsupported: "+err.Error())
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	p.Samples = append(p.Samples, got)
-	p.compared += more.compared
-	p.frame = more.frame
+	p.Samples = append(p.Samples, got.Sample)
+	p.compared += got.compared
+	p.frame = got.frame
 	if s.Observe != nil {
 		s.Observe(Progress{Cell: c, Sample: len(p.Samples), Decision: s.decide(), Elapsed: time.Since(s.started)})
 	}
 	return nil
 }
 
-func (s *search) isLever(c results.Cell) bool {
+func (s *search) isVariant(c results.Cell) bool {
 	return c.Sender != "" || c.Capacity != s.Cell.Capacity || c.Size != s.Cell.Size
 }
 
@@ -272,7 +273,7 @@ func (s *search) decide() Decision { return Decide(s.records(), s.Objective) }
 func (s *search) records() []results.Tune {
 	var out []results.Tune
 	for _, p := range s.points {
-		if !s.isLever(p.Cell) {
+		if !s.isVariant(p.Cell) {
 			out = append(out, p.Tune)
 		}
 	}
@@ -298,7 +299,7 @@ func (s *search) keep(keep func(results.Tune) error) error {
 func (s *search) order(a, b results.Cell) int {
 	rank := func(c results.Cell) int {
 		switch {
-		case s.isLever(c):
+		case s.isVariant(c):
 			return 2
 		case chunkOf(c) == 0:
 			return 1
@@ -325,30 +326,15 @@ func (s *search) finished(p *point, d Decision) results.Tune {
 	if p.frame > 0 && p.Cell.Sender != "" {
 		t.Evidence.Frame = p.frame
 	}
-	if d.Best > 0 && !d.Hidden() && !s.isLever(p.Cell) && chunkOf(p.Cell) == d.Best {
+	if d.Best > 0 && !d.Inconclusive() && !s.isVariant(p.Cell) && chunkOf(p.Cell) == d.Best {
 		t.Recommended = true
 		t.Evidence.RecommendationEvidence = &results.RecommendationEvidence{
 			Objective: string(d.Objective), Margin: float64(int(d.Margin*1e4)) / 1e4,
 			Cost: d.Cost, Alike: d.Alike, Possible: d.Possible, Flat: d.Flat,
 		}
 	}
-	if n := len(t.Samples); n > 0 && lateShare(t.Samples) > lateWarning {
-		t.Warnings = append(t.Warnings, fmt.Sprintf("%s %s of the small messages late: the machine did other work", lateWords, results.FormatPercent(100*lateShare(t.Samples))))
+	if warning, late := view.LateWarning(t.Samples); late {
+		t.Warnings = append(t.Warnings, warning)
 	}
 	return t
-}
-
-// lateWarning is the share of probes offered late from which the wait is in
-// doubt: more than the p99 leaves out.
-const lateWarning = 0.05
-
-// lateWords begin that warning.
-const lateWords = "the generator offered"
-
-func lateShare(samples []results.Sample) float64 {
-	var late, due int64
-	for _, s := range samples {
-		late, due = late+s.Load.Late, due+s.Load.Due
-	}
-	return float64(late) / float64(max(1, due))
 }

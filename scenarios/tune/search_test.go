@@ -17,8 +17,8 @@ func searching(o Options, m model) *search {
 	noise := rand.New(rand.NewPCG(uint64(o.Seed), 3))
 	s := &search{Options: o, random: rand.New(rand.NewPCG(uint64(o.Seed), 9))}
 	s.MaxTime = 0
-	s.sample = func(c results.Cell) (results.Sample, extra, error) {
-		return m.sample(c, noise), extra{compared: 1}, nil
+	s.sample = func(c results.Cell) (tuneSample, error) {
+		return tuneSample{Sample: m.sample(c, noise), compared: 1}, nil
 	}
 	return s
 }
@@ -43,7 +43,7 @@ func TestTheSearchEndsWhereTheOptimumIs(t *testing.T) {
 		records := kept(t, s)
 		d := Decide(records, o.Objective)
 		want := quiet.best(o.Chunks, slowReaders, weights[Balanced])
-		if !d.Settled() || d.Best != want && !slices.Contains(d.Alike, want) {
+		if !d.Converged() || d.Best != want && !slices.Contains(d.Alike, want) {
 			t.Errorf("seed %d: %d ±%.3f (alike %v), the model's is %d", seed, d.Best, d.Margin, d.Alike, want)
 		}
 		marked := 0
@@ -87,7 +87,7 @@ func TestRunsAgreeWithinTheirMargin(t *testing.T) {
 			if !slices.Contains(o.beside(found[0].Best), d.Best) {
 				t.Errorf("%s: run %d recommends %d, run 0 %d", row.name, i, d.Best, found[0].Best)
 			}
-			if !d.Settled() {
+			if !d.Converged() {
 				t.Errorf("%s: run %d: %d ±%.3f", row.name, i, d.Best, d.Margin)
 			}
 			for k, other := range found {
@@ -106,15 +106,15 @@ func TestContradictingSamplesAreTakenAgain(t *testing.T) {
 	s := searching(o, quiet)
 	plain, disturbed := s.sample, false
 	want := s.plain(32<<10, 200e6)
-	s.sample = func(c results.Cell) (results.Sample, extra, error) {
-		got, more, err := plain(c)
+	s.sample = func(c results.Cell) (tuneSample, error) {
+		got, err := plain(c)
 		if c == want && !disturbed {
 			disturbed = true
 			l := got.Latency["due"]
 			l.P90NS = new(20 * *l.P90NS)
 			got.Latency["due"] = l
 		}
-		return got, more, err
+		return got, err
 	}
 	if err := s.run(t.Context()); err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ func TestContradictingSamplesAreTakenAgain(t *testing.T) {
 // and no more, and of what lies between its points only what is near.
 func TestTheSearchSpendsItsTimeWhereItMatters(t *testing.T) {
 	o := Default()
-	o.Levers = false
+	o.Variants = false
 	s := searching(o, model{frameNS: 500, byteNS: 0.5, capacity: 65536, noise: 0.05})
 	if err := s.run(t.Context()); err != nil {
 		t.Fatal(err)
@@ -147,9 +147,9 @@ func TestTheSearchSpendsItsTimeWhereItMatters(t *testing.T) {
 func TestWhatTheSystemRefusesIsSaid(t *testing.T) {
 	s := searching(Default(), quiet)
 	plain := s.sample
-	s.sample = func(c results.Cell) (results.Sample, extra, error) {
+	s.sample = func(c results.Cell) (tuneSample, error) {
 		if c.Capacity == 4096 {
-			return results.Sample{}, extra{}, &syspipe.CapacityError{}
+			return tuneSample{}, &syspipe.CapacityError{}
 		}
 		return plain(c)
 	}
@@ -201,9 +201,9 @@ func TestAFailedSampleEndsTheSearchAndKeepsTheRest(t *testing.T) {
 	s := searching(Default(), quiet)
 	plain, left := s.sample, 5
 	broken := errors.New("a message was lost")
-	s.sample = func(c results.Cell) (results.Sample, extra, error) {
+	s.sample = func(c results.Cell) (tuneSample, error) {
 		if left--; left < 0 {
-			return results.Sample{}, extra{}, broken
+			return tuneSample{}, broken
 		}
 		return plain(c)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe"
 )
 
 // Priorities in the Mux: what is small goes first.
@@ -23,31 +24,31 @@ const (
 // A writer is the writing end: one goroutine that sends large messages without
 // pause, one that sees what falls due, and one for each probe that waits.
 type writer struct {
-	stage *bench.WorkloadContext
-	clock *bench.Clock
-	mux   *framers.Mux
-	brief brief
+	ctx    *bench.WorkloadContext
+	clock  *bench.Clock
+	mux    *framers.Mux
+	params params
 
 	large    int64 // sent so far, the warm-up's among them
 	late     int64
 	lateness []int64
 }
 
-// write is the writing half of the act.
-func write(s *bench.WorkloadContext) (any, error) {
-	w, err := newWriter(s)
+// write is the writing half of the workload.
+func write(ctx *bench.WorkloadContext) (any, error) {
+	w, err := newWriter(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.phase(w.brief.Warmup, warmupProbes); err != nil {
+	if err := w.phase(w.params.Warmup, warmupProbes); err != nil {
 		return nil, fmt.Errorf("warm-up: %w", err)
 	}
 	w.late, w.lateness = 0, w.lateness[:0]
-	count := s.Count()
-	if err := s.Barrier(); err != nil {
+	count := ctx.Count()
+	if err := ctx.Barrier(); err != nil {
 		return nil, err
 	}
-	if err := w.phase(w.brief.Large, w.brief.Probes); err != nil {
+	if err := w.phase(w.params.Large, w.params.Probes); err != nil {
 		return nil, err
 	}
 	return w.report(count())
@@ -56,26 +57,26 @@ func write(s *bench.WorkloadContext) (any, error) {
 // warmupProbes go along with the warm-up, so that what sends them is warm too.
 const warmupProbes = 16
 
-func newWriter(s *bench.WorkloadContext) (*writer, error) {
-	w := &writer{stage: s}
+func newWriter(ctx *bench.WorkloadContext) (*writer, error) {
+	w := &writer{ctx: ctx}
 	var err error
-	if err = s.Params(&w.brief); err != nil {
+	if err = ctx.Params(&w.params); err != nil {
 		return nil, err
 	}
 	if w.clock, err = bench.NewClock(); err != nil {
 		return nil, err
 	}
-	behaves, err := parseSender(s.Cell().Sender)
+	behaves, err := parseSender(ctx.Cell().Sender)
 	if err != nil {
 		return nil, err
 	}
-	var out io.Writer = s.Pipe()
+	var out io.Writer = ctx.Pipe()
 	if behaves.watermark > 0 {
-		out = &watermark{pipe: s.Pipe(), clock: w.clock, below: behaves.watermark}
+		out = &watermark{pipe: ctx.Pipe(), clock: w.clock, below: behaves.watermark}
 	}
-	opts := append(s.Options(), framers.WithQueue(int(w.brief.Probes)+warmupProbes), framers.WithWait(behaves.wait))
-	w.mux = framers.NewMux(out, s.Framing(), opts...)
-	w.lateness = make([]int64, 0, max(w.brief.Probes, warmupProbes))
+	opts := append(ctx.Options(), framers.WithQueue(int(w.params.Probes)+warmupProbes), framers.WithWait(behaves.wait))
+	w.mux = framers.NewMux(out, ctx.Framing(), opts...)
+	w.lateness = make([]int64, 0, max(w.params.Probes, warmupProbes))
 	return w, nil
 }
 
@@ -94,12 +95,12 @@ func (w *writer) phase(large, probes int64) error {
 }
 
 // stream sends large messages, one after the other. It runs on a goroutine of
-// its own, since the stage's is bound to its thread: the turn would pass from
+// its own, since the ctx's is bound to its thread: the turn would pass from
 // thread to thread.
 func (w *writer) stream(atLeast int64, due *atomic.Bool) error {
 	for sent := int64(0); sent < atLeast || !due.Load(); sent++ {
-		w.stage.SampleCPU()
-		if err := w.mux.Send(context.Background(), largePriority, w.stage.Source().Message(w.large)); err != nil {
+		w.ctx.SampleCPU()
+		if err := w.mux.Send(context.Background(), largePriority, w.ctx.Source().Message(w.large)); err != nil {
 			return fmt.Errorf("send large message %d: %w", w.large, err)
 		}
 		w.large++
@@ -112,7 +113,7 @@ func (w *writer) stream(atLeast int64, due *atomic.Bool) error {
 // when it was due.
 func (w *writer) fall(probes int64) error {
 	msgs := newProbes(int(probes))
-	period := 1e9 / w.stage.Cell().Rate
+	period := 1e9 / w.ctx.Cell().Rate
 	start := w.clock.Now()
 	var waiting sync.WaitGroup
 	var broken failure
@@ -143,14 +144,79 @@ func (f *failure) note(err error) {
 	}
 }
 
-func (w *writer) report(c results.Counters) (written, error) {
+func (w *writer) report(c results.Counters) (writerResult, error) {
 	lateness, err := results.NewLatency(w.lateness)
 	if err != nil {
-		return written{}, err
+		return writerResult{}, err
 	}
-	r := written{Counters: c, Bytes: c.Bytes, Late: w.late, Lateness: lateness, Frame: w.mux.FrameSize()}
-	if capacity, err := w.stage.Pipe().Capacity(); err == nil { // what cannot be told stays 0
+	r := writerResult{Counters: c, Bytes: c.Bytes, Late: w.late, Lateness: lateness, Frame: w.mux.FrameSize()}
+	if capacity, err := w.ctx.Pipe().Capacity(); err == nil { // what cannot be told stays 0
 		r.Capacity = capacity
 	}
 	return r, nil
+}
+
+// A watermark is a sender that keeps the unread bytes of a pipe low: it offers
+// a frame when fewer than a number of bytes wait to be read. No system tells a
+// writer when that is so, so it looks, sleeps, and looks again. It belongs to
+// one goroutine at a time.
+type watermark struct {
+	pipe  *syspipe.End
+	clock *bench.Clock
+	below int // bytes
+}
+
+// lookAgain is how long it sleeps between two looks, in nanoseconds: less than
+// a reader of 200 MB/s takes for a page.
+const lookAgain = 15_000
+
+// patience is how long it waits for a reader that takes nothing at all, in
+// nanoseconds. Then it writes: if the reader is gone the write says so.
+const patience = 5_000_000_000
+
+func (w *watermark) Write(p []byte) (int, error) {
+	if err := w.await(); err != nil {
+		return 0, err
+	}
+	return w.pipe.Write(p)
+}
+
+// Writev lets a frame out whole, as the pipe's own does.
+func (w *watermark) Writev(bufs [][]byte) (int64, error) {
+	if err := w.await(); err != nil {
+		return 0, err
+	}
+	return w.pipe.Writev(bufs)
+}
+
+func (w *watermark) await() error {
+	began := int64(0)
+	for {
+		unread, err := w.pipe.Buffered()
+		if err != nil {
+			return fmt.Errorf("keep unread bytes below %d: %w", w.below, err)
+		}
+		if unread < w.below {
+			return nil
+		}
+		now := w.clock.Now()
+		if began == 0 {
+			began = now
+		}
+		if now-began > patience {
+			return nil
+		}
+		w.clock.Await(now+lookAgain, false)
+	}
+}
+
+// checkWatermark is why the bytes that wait in a kind of pipe cannot be seen from the
+// end that writes; nil where they can.
+func checkWatermark(kind string) error {
+	w, r, err := syspipe.Open(syspipe.Kind(kind), 0)
+	if err != nil {
+		return err
+	}
+	_, err = w.Buffered()
+	return errors.Join(err, w.Close(), r.Close())
 }

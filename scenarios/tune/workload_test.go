@@ -43,7 +43,7 @@ func TestEveryMessageOfASampleIsAccountedFor(t *testing.T) {
 			if why := bench.Unsupported(c); why != nil {
 				t.Skip(why)
 			}
-			s, more, err := perform(t.Context(), p, c)
+			s, err := takeSample(t.Context(), p, c)
 			if bench.IsUnsupported(err) {
 				t.Skip(err)
 			}
@@ -52,7 +52,7 @@ func TestEveryMessageOfASampleIsAccountedFor(t *testing.T) {
 			}
 			const probes = 120
 			large := s.Messages - probes
-			if l := s.Load; l.Due != probes || l.Sent != probes || l.Unsent != 0 || large < fewestLarge {
+			if l := s.Load; l.Due != probes || l.Sent != probes || l.Unsent != 0 || large < minLarge {
 				t.Errorf("load %+v, %d large messages", l, large)
 			}
 			if want := large*int64(c.Size) + probes*ProbeSize; s.PayloadBytes != want || s.WireBytes <= want {
@@ -63,8 +63,8 @@ func TestEveryMessageOfASampleIsAccountedFor(t *testing.T) {
 					t.Errorf("%s of %d probes", key, l.Count)
 				}
 			}
-			if s.Latency["due"].MaxNS < s.Latency["service"].MinNS || more.compared < 1 || s.ElapsedNS <= 0 {
-				t.Errorf("due %+v, service %+v, compared %d, elapsed %d", s.Latency["due"], s.Latency["service"], more.compared, s.ElapsedNS)
+			if s.Latency["due"].MaxNS < s.Latency["service"].MinNS || s.compared < 1 || s.ElapsedNS <= 0 {
+				t.Errorf("due %+v, service %+v, compared %d, elapsed %d", s.Latency["due"], s.Latency["service"], s.compared, s.ElapsedNS)
 			}
 		})
 	}
@@ -115,17 +115,17 @@ func TestABrokenProbeIsSeen(t *testing.T) {
 }
 
 func TestATallyCountsEachProbeOnce(t *testing.T) {
-	tally := newTally(70)
+	probeSet := newProbeSet(70)
 	for i, row := range []struct {
 		number uint64
 		first  bool
 	}{{0, true}, {69, true}, {0, false}, {63, true}, {64, true}, {69, false}, {128, false}, {1 << 40, false}} {
-		if got := tally.add(row.number); got != row.first {
+		if got := probeSet.add(row.number); got != row.first {
 			t.Errorf("step %d: number %d: %t", i, row.number, got)
 		}
 	}
-	if tally.count != 4 {
-		t.Errorf("%d probes", tally.count)
+	if probeSet.count != 4 {
+		t.Errorf("%d probes", probeSet.count)
 	}
 }
 
@@ -186,11 +186,11 @@ func TestADrainTakesNoMoreThanItsRate(t *testing.T) {
 	}
 	for _, spin := range []bool{false, true} {
 		const size, rate = 200_000, 20_000_000
-		d := &drain{r: strings.NewReader(strings.Repeat("x", size)), clock: clock, perSecond: rate, spin: spin}
+		d := &slowReader{r: strings.NewReader(strings.Repeat("x", size)), clock: clock, perSecond: rate, spin: spin}
 		began := clock.Now()
 		n, err := io.Copy(io.Discard, struct{ io.Reader }{d})
 		took := clock.Now() - began
-		if least := int64(size-drainQuantum)*1e9/rate - catchUp; err != nil || n != size || took < least {
+		if least := int64(size-readQuantum)*1e9/rate - catchUp; err != nil || n != size || took < least {
 			t.Errorf("%d bytes in %d ns, %v; at that rate they take %d", n, took, err, least)
 		}
 	}
@@ -251,7 +251,7 @@ func TestRunLeavesRecordsThatExplainThemselves(t *testing.T) {
 	defer cancel()
 	o := Default()
 	o.Run, o.Cell.Placement, o.Cell.Size, o.Cell.Rate = "test", "free", 64<<10, 10_000
-	o.Chunks, o.Drains, o.Levers = []int{4096, 65536}, []int64{0, 100e6}, false
+	o.Chunks, o.Drains, o.Variants = []int{4096, 65536}, []int64{0, 100e6}, false
 	o.Duration, o.MaxTime = 10*time.Millisecond, 0
 	const cells = 6 // two sizes and lines that are not cut, for two readers
 	var set results.Set
@@ -282,8 +282,8 @@ func TestWhatIsTimedDoesNotAllocate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	msg, seen, buf := newProbes(1)[0], newTally(1<<20), make([]byte, 64)
-	d := &drain{r: endless{}, clock: clock, perSecond: 1 << 40}
+	msg, seen, buf := newProbes(1)[0], newProbeSet(1<<20), make([]byte, 64)
+	d := &slowReader{r: endless{}, clock: clock, perSecond: 1 << 40}
 	number := uint64(0)
 	allocs := testing.AllocsPerRun(1000, func() {
 		probe{number: number, due: clock.Now()}.stamp(msg)
