@@ -39,8 +39,8 @@ func drag() {
 }
 `
 
-// A build whose ndjson reader is slowed by a known share is found by ab, and the
-// build beside itself is not.
+// A build whose ndjson reader is slowed by a known share is found by ab, and the build beside itself
+// is not.
 func TestABFindsAPlantedSlowDown(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("ends are placed on Linux alone")
@@ -52,13 +52,18 @@ func TestABFindsAPlantedSlowDown(t *testing.T) {
 	clean, slowed := filepath.Join(folder, "clean"), filepath.Join(folder, "slowed")
 	build(t, clean)
 	build(t, slowed, "-overlay", overlay(t, folder))
-	var stdout, stderr bytes.Buffer
-	code := run(t.Context(), []string{"ab", clean, slowed, "--fail-above", "5%", "--metric", "goodput", "--out", filepath.Join(folder, "out"),
-		"--", "--framing", "ndjson", "--size", "64KiB", "--pattern", "stream", "--placement", "same", "--samples", "3", "--duration", "10ms"},
-		strings.NewReader(""), &stdout, &stderr)
-	t.Logf("%s%s", stdout.String(), stderr.String())
-	if code != exitGate || !strings.Contains(stdout.String(), "slower") {
-		t.Errorf("exit %d, want %d and a verdict", code, exitGate)
+	for _, c := range []struct {
+		build   string
+		flagged bool
+	}{{slowed, true}, {clean, false}} {
+		var stdout, stderr bytes.Buffer
+		code := run(t.Context(), []string{"ab", clean, c.build, "--fail-above", "5%", "--metric", "goodput", "--out", c.build + "-out",
+			"--", "--framing", "ndjson", "--size", "64KiB", "--pattern", "stream", "--placement", "same", "--samples", "3", "--duration", "10ms"},
+			strings.NewReader(""), &stdout, &stderr)
+		t.Logf("%s%s", stdout.String(), stderr.String())
+		if (code == exitGate) != c.flagged || strings.Contains(stdout.String(), "slower") != c.flagged {
+			t.Errorf("%s: exit %d, flagged should be %v", filepath.Base(c.build), code, c.flagged)
+		}
 	}
 }
 
