@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pipebench/pipebench/results/view"
-	"github.com/pipebench/pipebench/scenarios/rules"
 	"github.com/pipebench/pipebench/syspipe/inspect"
 )
 
@@ -66,7 +65,7 @@ func writeInspection(w io.Writer, format view.Format, r *inspect.Report) error {
 		out.SetIndent("", "  ")
 		return out.Encode(r)
 	}
-	v := rules.View{Header: processLines(r), Notes: sentences(r)}
+	v := view.Page{Header: processLines(r), Notes: sentences(r)}
 	if len(r.Channels) > 0 {
 		v.Tables = []view.Table{channelTable(r.Channels)}
 	}

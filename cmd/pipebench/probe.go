@@ -13,7 +13,6 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
-	"github.com/pipebench/pipebench/scenarios/rules"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/probe"
 )
@@ -49,7 +48,7 @@ freebsd and windows stand beside it.`,
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.pipes, "pipe", nil, "kinds of pipe (default each that this system has)")
 	flags.StringSliceVar(&f.steps, "step", nil, "experiments, of "+strings.Join(probe.Steps(), ", ")+" (default all)")
-	flags.StringSliceVar(&f.besides, "beside", nil, "show beside it: result files of other machines, or the documented rules of "+strings.Join(rules.Systems(), ", ")+" (default all of them)")
+	flags.StringSliceVar(&f.besides, "beside", nil, "show beside it: result files of other machines, or the documented rules of "+strings.Join(documentedSystems, ", ")+" (default all of them)")
 	flags.DurationVar(&f.timeout, "step-timeout", probe.DefaultStepTimeout, "after which an experiment is a finding that it hangs")
 	f.shared.register(cmd, "a folder for the files of the probe (default pipebench-out/<time>)")
 	noBench(cmd, &f.shared.format)
@@ -93,7 +92,7 @@ func (f *probeFlags) options() (probe.Options, error) {
 // are shown. It does so before anything is measured in vain.
 func (f *probeFlags) beside() (others []*results.Set, systems []string, err error) {
 	for _, name := range f.besides {
-		if slices.Contains(rules.Systems(), name) {
+		if slices.Contains(documentedSystems, name) {
 			systems = append(systems, name)
 			continue
 		}
@@ -104,7 +103,7 @@ func (f *probeFlags) beside() (others []*results.Set, systems []string, err erro
 		others = append(others, set)
 	}
 	if len(others) > 0 && len(systems) == 0 {
-		systems = rules.Systems()
+		systems = documentedSystems
 	}
 	return others, systems, nil
 }
@@ -134,18 +133,18 @@ func (f *probeFlags) probe(cmd *cobra.Command, o probe.Options, others []*result
 		o.Observe = func(p probe.Progress) {
 			progress.finish(p.Of, fmt.Sprintf("%s %s: %d findings", p.Pipe, p.Step, p.Findings))
 		}
-		return probe.Run(ctx, o, func(found probe.Finding) error { return s.Write(rules.Record(s.run, found)) })
+		return probe.Run(ctx, o, func(found probe.Finding) error { return s.Write(probeRecord(s.run, found)) })
 	})
 	return s.conclude(err, conclusion{
 		show: func(all, _ *results.Set) error {
-			set := rules.Of(all, s.run)
+			set := pipeFindings(all, s.run)
 			if len(set.Probes) == 0 {
 				return view.ErrNothing
 			}
 			return f.show(cmd.OutOrStdout(), set, others, systems)
 		},
 		gate: func(_ error, own *results.Set) error {
-			if rules.Failed(rules.Of(own, s.run)) {
+			if probeFailed(pipeFindings(own, s.run)) {
 				return errors.New("no experiment came to a result")
 			}
 			return nil
@@ -157,10 +156,10 @@ func (f *probeFlags) probe(cmd *cobra.Command, o probe.Options, others []*result
 func (f *probeFlags) show(w io.Writer, set *results.Set, others []*results.Set, systems []string) error {
 	format := view.Format(f.shared.format)
 	if len(f.besides) > 0 {
-		return rules.Beside(append([]*results.Set{set}, others...), systems).Write(w, format)
+		return view.RulesBeside(append([]*results.Set{set}, others...), documented(systems)).Write(w, format)
 	}
 	if format == view.FormatTable || format == view.FormatMarkdown {
-		return rules.Page(set).Write(w, format)
+		return view.RulesPage(set).Write(w, format)
 	}
 	return view.Write(w, set, format, view.Options{})
 }
@@ -173,4 +172,46 @@ func (f *sharedFlags) noteCapacity(cmd *cobra.Command, capacities string) {
 		f.say(cmd, "capacity macos is that system's ceiling, %s, on this system's pipe, and no more: %s (documented, not measured here)",
 			results.FormatSize(int64(ceiling)), lacks)
 	}
+}
+
+// documentedSystems are those whose documented rules can stand beside what was measured, by the
+// names that people use.
+var documentedSystems = []string{"linux", "macos", "freebsd", "windows"}
+
+// documented looks up what the rules of systems say.
+func documented(systems []string) []view.DocumentedSystem {
+	var out []view.DocumentedSystem
+	for _, name := range systems {
+		goos := name
+		if name == "macos" {
+			goos = "darwin"
+		}
+		s := view.DocumentedSystem{Name: name, Predict: func(step string) (any, bool) { return probe.Predict(goos, step) }}
+		for _, r := range probe.Rules(goos) {
+			s.Rules = append(s.Rules, view.DocumentedRule{About: r.About, Says: r.Says, Source: r.Source})
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// probeRecord is a finding as the results file keeps it.
+func probeRecord(run string, f probe.Finding) results.Probe {
+	return results.Probe{
+		Kind: results.KindProbe, Run: run, Time: time.Now().UTC(),
+		Pipe: string(f.Pipe), Step: f.Step, Value: f.Value, Unit: f.Unit,
+		How: f.How, Documented: f.Documented, Agrees: f.Agrees,
+	}
+}
+
+// pipeFindings is the part of a set that holds one run's findings on pipes.
+func pipeFindings(set *results.Set, run string) *results.Set {
+	part := set.OfRun(run)
+	onPipes := slices.DeleteFunc(part.Probes, func(p results.Probe) bool { return p.Pipe == "" })
+	return &results.Set{Environments: part.Environments, Probes: onPipes, Problems: set.Problems}
+}
+
+// probeFailed reports whether no experiment of the set came to a result.
+func probeFailed(set *results.Set) bool {
+	return !slices.ContainsFunc(set.Probes, func(p results.Probe) bool { return p.Value != "hangs" && p.Value != "fails" })
 }

@@ -32,8 +32,8 @@ func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) 
 }
 
 // page shows counters that changed and every time.
-func comparisonPage(c *stat.Comparison) page {
-	p := page{header: []string{comparisonTitle(c)}, footnote: slices.Clone(c.Notes)}
+func comparisonPage(c *stat.Comparison) Page {
+	p := Page{Header: []string{comparisonTitle(c)}, Notes: slices.Clone(c.Notes)}
 	counters := stat.Filter(c.Changes, func(ch stat.Change) bool { return ch.Before.Metric.Counter && ch.Verdict != stat.NoChange })
 	times := stat.Filter(c.Changes, func(ch stat.Change) bool { return !ch.Before.Metric.Counter })
 	for _, part := range []struct {
@@ -43,13 +43,13 @@ func comparisonPage(c *stat.Comparison) page {
 		if len(part.changes) > 0 {
 			t := comparisonTable(part.changes, readableFigures).dropEmpty()
 			t.Title = part.title
-			p.tables = append(p.tables, t)
+			p.Tables = append(p.Tables, t)
 		}
 	}
-	p.meaning = comparisonMeaning(c)
-	p.footnote = append(p.footnote, bases(times)...)
+	p.Conclusions = comparisonMeaning(c)
+	p.Notes = append(p.Notes, bases(times)...)
 	if slices.ContainsFunc(times, func(ch stat.Change) bool { return ch.MinDetectableEffect != nil }) {
-		p.footnote = append(p.footnote, detectableNote(c))
+		p.Notes = append(p.Notes, detectableNote(c))
 	}
 	return p
 }

@@ -17,7 +17,7 @@ import (
 // without measurements is written as its findings.
 func writeSetCSV(w io.Writer, s *results.Set) error {
 	if len(s.Records) == 0 {
-		return writeFindingsCSV(w, findings(s))
+		return writeTablesCSV(w, findings(s))
 	}
 	sum := Summarise(s)
 	fields, shown := fieldsOf(sum.Rows), shownMetrics(sum.Rows)
@@ -37,7 +37,7 @@ func writeSetCSV(w io.Writer, s *results.Set) error {
 	return nil
 }
 
-func writeFindingsCSV(w io.Writer, tables []Table) error {
+func writeTablesCSV(w io.Writer, tables []Table) error {
 	for i, t := range tables {
 		if i > 0 {
 			if _, err := io.WriteString(w, "\n"); err != nil {

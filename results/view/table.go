@@ -72,7 +72,7 @@ func (t Table) Write(w io.Writer, format Format) error {
 	case FormatCSV:
 		return t.writeCSV(w)
 	case FormatJSON:
-		return t.writeJSON(w)
+		return writeIndented(w, t.objects())
 	}
 	return fmt.Errorf("a table cannot be written as %s", format)
 }
@@ -161,7 +161,8 @@ func (t Table) writeCSV(w io.Writer) error {
 	return nil
 }
 
-func (t Table) writeJSON(w io.Writer) error {
+// objects returns the rows by the titles of the columns.
+func (t Table) objects() []map[string]string {
 	objects := make([]map[string]string, 0, len(t.Rows))
 	for _, row := range t.Rows {
 		o := make(map[string]string)
@@ -170,7 +171,7 @@ func (t Table) writeJSON(w io.Writer) error {
 		}
 		objects = append(objects, o)
 	}
-	return writeIndented(w, objects)
+	return objects
 }
 
 func writeIndented(w io.Writer, v any) error {

@@ -70,29 +70,47 @@ func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 	return err
 }
 
-// A page is a view for people: lines before, tables, sentences and footnotes.
-type page struct {
-	header   []string
-	tables   []Table
-	meaning  []string
-	footnote []string
+// A Page is a view for people: lines before, tables, sentences and footnotes.
+type Page struct {
+	Header      []string
+	Tables      []Table
+	Conclusions []string // in plain sentences
+	Notes       []string // what has to be known to read the tables
 }
 
-func setPage(s *results.Set, o Options) page {
-	var p page
+// Write writes the page as text or markdown. CSV is the tables alone, and so is
+// JSON, as an object by the tables' titles; bench is an error.
+func (p Page) Write(w io.Writer, format Format) error {
+	switch format {
+	case FormatTable, FormatMarkdown:
+		return writeText(w, format, Options{}, p)
+	case FormatCSV:
+		return writeTablesCSV(w, p.Tables)
+	case FormatJSON:
+		tables := make(map[string][]map[string]string)
+		for _, t := range p.Tables {
+			tables[t.Title] = t.objects()
+		}
+		return writeIndented(w, tables)
+	}
+	return fmt.Errorf("a page cannot be written as %s", format)
+}
+
+func setPage(s *results.Set, o Options) Page {
+	var p Page
 	sum := Summarise(s)
 	if !o.NoHeader {
-		p.header = headers(s.Environments)
+		p.Header = headers(s.Environments)
 	}
 	marks := newMarks(sum.Rows)
-	p.tables = append(cellTables(sum.Rows, marks), findings(s)...)
-	p.meaning = sum.Meaning
-	p.footnote = append(sum.Notes, marks.texts()...)
+	p.Tables = append(cellTables(sum.Rows, marks), findings(s)...)
+	p.Conclusions = sum.Meaning
+	p.Notes = append(sum.Notes, marks.texts()...)
 	return p
 }
 
 // writeText writes a page as text or markdown.
-func writeText(w io.Writer, format Format, o Options, p page) error {
+func writeText(w io.Writer, format Format, o Options, p Page) error {
 	var text strings.Builder
 	bullet := ""
 	if format == FormatMarkdown {
@@ -106,19 +124,19 @@ func writeText(w io.Writer, format Format, o Options, p page) error {
 			text.WriteString("\n")
 		}
 	}
-	block(p.header, bullet)
-	for _, t := range p.tables {
+	block(p.Header, bullet)
+	for _, t := range p.Tables {
 		if err := t.Write(&text, format); err != nil {
 			return err
 		}
 		text.WriteString("\n")
 	}
 	if format == FormatTable {
-		block(wrapped(p.meaning), "")
-		block(wrapped(p.footnote), "")
+		block(wrapped(p.Conclusions), "")
+		block(wrapped(p.Notes), "")
 	} else {
-		block([]string{strings.Join(p.meaning, " ")}, "")
-		block(p.footnote, bullet)
+		block([]string{strings.Join(p.Conclusions, " ")}, "")
+		block(p.Notes, bullet)
 	}
 	out := strings.TrimRight(text.String(), "\n") + "\n"
 	if o.ASCII {

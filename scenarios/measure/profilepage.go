@@ -7,12 +7,11 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
-	"github.com/pipebench/pipebench/scenarios/rules"
 )
 
 // ProfilePage lays the limits of a set's machine in one table, a column a placement. A set of
 // another sort gives a page without rows.
-func ProfilePage(set *results.Set) rules.View {
+func ProfilePage(set *results.Set) view.Page {
 	p := page{set: set, rows: view.Summarise(set).Rows}
 	p.table = view.Table{Title: "The limits of this machine's pipes", Columns: view.Columns("what", "of")}
 	for _, r := range p.rows {
@@ -40,7 +39,7 @@ func ProfilePage(set *results.Set) rules.View {
 			return latencyOf(r, func(l results.Latency) *int64 { return l.P99NS })
 		})
 	}
-	return rules.View{Header: p.header(), Tables: []view.Table{p.table}, Notes: p.notes()}
+	return view.Page{Header: p.header(), Tables: []view.Table{p.table}, Notes: p.notes()}
 }
 
 type page struct {

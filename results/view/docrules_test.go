@@ -1,4 +1,4 @@
-package rules_test
+package view_test
 
 import (
 	"encoding/json"
@@ -9,9 +9,6 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
-	"github.com/pipebench/pipebench/scenarios/rules"
-	"github.com/pipebench/pipebench/syspipe"
-	"github.com/pipebench/pipebench/syspipe/probe"
 )
 
 // on is a set with what one machine found of anonymous pipes.
@@ -24,6 +21,19 @@ func on(machine string, found ...results.Probe) *results.Set {
 	return set
 }
 
+// documented is a system with rules, of which macos and freebsd predict that a slot has a byte.
+func documented(name string) view.DocumentedSystem {
+	predicted := map[string]map[string]any{"macos": {"slot": 1, "full/write": "EAGAIN"}, "freebsd": {"slot": 1}}[name]
+	return view.DocumentedSystem{
+		Name: name,
+		Predict: func(step string) (any, bool) {
+			value, ok := predicted[step]
+			return value, ok
+		},
+		Rules: []view.DocumentedRule{{About: "broken", Says: "ERROR_NO_DATA", Source: "its manual"}},
+	}
+}
+
 var (
 	yes, no  = true, false
 	agreeing = results.Probe{Step: "slot", Value: 4096.0, Unit: "B", How: "read", Documented: "4096 B (fs/pipe.c)", Agrees: &yes}
@@ -34,7 +44,7 @@ var (
 )
 
 func TestAPageSaysHowEachFindingStands(t *testing.T) {
-	text := written(t, rules.Page(on("a", agreeing, contrary, quoted, unruled, hanging)), view.FormatTable)
+	text := written(t, view.RulesPage(on("a", agreeing, contrary, quoted, unruled, hanging)), view.FormatTable)
 	for _, row := range []struct{ name, want string }{
 		{"agreement, with the source as a note", "agrees [1]"},
 		{"the note", "[1] fs/pipe.c"},
@@ -56,7 +66,7 @@ func TestFillingsShareATable(t *testing.T) {
 	part := results.Probe{Step: "short-write/2049", Value: 5.0, Unit: "B", Documented: "0 B (fs/pipe.c)", Agrees: &no}
 	whole := results.Probe{Step: "capacity/fill/2049", Value: 32784.0, Unit: "B", Documented: "32784 B (fs/pipe.c)", Agrees: &yes}
 	more := results.Probe{Step: "one-byte-after/2049", Value: true}
-	v := rules.Page(on("a", whole, part, more))
+	v := view.RulesPage(on("a", whole, part, more))
 	if len(v.Tables) != 1 || len(v.Tables[0].Rows) != 1 {
 		t.Fatalf("tables %+v, want one of one row", v.Tables)
 	}
@@ -70,7 +80,7 @@ func TestMachinesStandSideBySide(t *testing.T) {
 	small := results.Probe{Step: "slot", Value: 4096.0, Unit: "B"}
 	large := results.Probe{Step: "slot", Value: 65536.0, Unit: "B"}
 	alone := results.Probe{Step: "full/write", Value: "EAGAIN"}
-	v := rules.Beside([]*results.Set{on("a", small, alone, quoted), on("b", large, quoted)}, []string{"macos", "windows"})
+	v := view.RulesBeside([]*results.Set{on("a", small, alone, quoted), on("b", large, quoted)}, []view.DocumentedSystem{documented("macos"), documented("windows")})
 	got := map[string]string{}
 	for _, row := range v.Tables[0].Rows {
 		got[row[0]] = strings.Join(row[1:], " | ")
@@ -90,14 +100,14 @@ func TestMachinesStandSideBySide(t *testing.T) {
 }
 
 func TestASystemAloneNeedsNoOtherMachine(t *testing.T) {
-	v := rules.Beside([]*results.Set{on("a", agreeing)}, []string{"freebsd"})
+	v := view.RulesBeside([]*results.Set{on("a", agreeing)}, []view.DocumentedSystem{documented("freebsd")})
 	if row := v.Tables[0].Rows[0]; len(row) != 3 || row[2] != "1 B" {
 		t.Errorf("row %q", row)
 	}
 }
 
 func TestFormatsHoldTheSame(t *testing.T) {
-	v := rules.Page(on("a", agreeing, unruled))
+	v := view.RulesPage(on("a", agreeing, unruled))
 	var tables map[string][]map[string]string
 	if err := json.Unmarshal([]byte(written(t, v, view.FormatJSON)), &tables); err != nil {
 		t.Fatal(err)
@@ -113,27 +123,7 @@ func TestFormatsHoldTheSame(t *testing.T) {
 	}
 }
 
-func TestOnlyResultsCount(t *testing.T) {
-	if !rules.Failed(on("a", hanging)) || rules.Failed(on("a", hanging, agreeing)) {
-		t.Error("a set has failed if and only if nothing in it came to a result")
-	}
-	set := on("a", agreeing)
-	set.Probes = append(set.Probes, results.Probe{Run: "another", Pipe: "anonymous"}, results.Probe{Run: "run a", Step: "memory/copy/1/same"})
-	if part := rules.Of(set, "run a"); len(part.Probes) != 1 || len(part.Environments) != 1 {
-		t.Errorf("of one run: %+v", part)
-	}
-}
-
-func TestARecordKeepsTheFinding(t *testing.T) {
-	f := probe.Finding{Pipe: syspipe.FIFO, Step: "slot", Value: 4096, Unit: "B", How: "h", Documented: "d", Agrees: &yes}
-	r := rules.Record("r", f)
-	if r.Kind != results.KindProbe || r.Run != "r" || r.Pipe != "fifo" || r.Step != "slot" || r.Value != 4096 || r.Unit != "B" ||
-		r.How != "h" || r.Documented != "d" || r.Agrees != &yes || r.Time.IsZero() {
-		t.Errorf("record %+v", r)
-	}
-}
-
-func written(t *testing.T, v rules.View, format view.Format) string {
+func written(t *testing.T, v view.Page, format view.Format) string {
 	t.Helper()
 	var text strings.Builder
 	if err := v.Write(&text, format); err != nil {
@@ -142,13 +132,13 @@ func written(t *testing.T, v rules.View, format view.Format) string {
 	return text.String()
 }
 
-func ExamplePage() {
+func ExampleRulesPage() {
 	agrees := true
 	set := &results.Set{Probes: []results.Probe{{
 		Pipe: "anonymous", Step: "slot", Value: 4096.0, Unit: "B",
 		How: "read a full pipe until a byte fits", Documented: "4096 B (Linux fs/pipe.c)", Agrees: &agrees,
 	}}}
-	rules.Page(set).Write(os.Stdout, view.FormatCSV)
+	view.RulesPage(set).Write(os.Stdout, view.FormatCSV)
 	// Output:
 	// step,found,documented rule,how it was found
 	// slot,4096 B,agrees [1],read a full pipe until a byte fits

@@ -1,4 +1,4 @@
-package rules
+package view
 
 import (
 	"fmt"
@@ -7,44 +7,43 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/view"
-	"github.com/pipebench/pipebench/syspipe/probe"
 )
 
-// Systems are those whose documented rules can stand beside what was measured,
-// by the names that people use.
-func Systems() []string { return []string{"linux", "macos", "freebsd", "windows"} }
-
-// goos is the name that Go has for a system.
-func goos(system string) string {
-	if system == "macos" {
-		return "darwin"
-	}
-	return system
+// A DocumentedSystem is what the rules of an operating system say of its pipes,
+// wherever that was read.
+type DocumentedSystem struct {
+	Name    string                                 // as people call it: "macos"
+	Predict func(step string) (value any, ok bool) // what the rules say a step of a probe finds
+	Rules   []DocumentedRule
 }
 
-// A machine is the findings of one, by kind of pipe and step.
-type machine struct {
+// A DocumentedRule is one rule of a system in words.
+type DocumentedRule struct {
+	About, Says, Source string
+}
+
+// A probedMachine is the findings of one, by kind of pipe and step.
+type probedMachine struct {
 	environment results.Environment
 	found       map[string]map[string]results.Probe
 }
 
-// machines gathers the probes of each machine of the sets, in their order. The
+// probedMachines gathers the probes of each machine of the sets, in their order. The
 // last word on a step counts.
-func machines(sets []*results.Set) []machine {
-	var all []machine
+func probedMachines(sets []*results.Set) []probedMachine {
+	var all []probedMachine
 	for _, set := range sets {
 		for _, p := range set.Probes {
 			if p.Pipe == "" {
 				continue // of the machine itself, not of its pipes
 			}
 			e, _ := set.Environment(p.Run)
-			at := slices.IndexFunc(all, func(m machine) bool {
+			at := slices.IndexFunc(all, func(m probedMachine) bool {
 				return m.environment.Machine == e.Machine && m.environment.Hostname == e.Hostname
 			})
 			if at < 0 {
 				at = len(all)
-				all = append(all, machine{e, map[string]map[string]results.Probe{}})
+				all = append(all, probedMachine{e, map[string]map[string]results.Probe{}})
 			}
 			if all[at].found[p.Pipe] == nil {
 				all[at].found[p.Pipe] = map[string]results.Probe{}
@@ -55,25 +54,25 @@ func machines(sets []*results.Set) []machine {
 	return all
 }
 
-// Beside lays machines side by side, the first set's first, with a column for
+// RulesBeside lays machines side by side, the first set's first, with a column for
 // what is documented of each of the systems. The same machine in several sets
 // is one column, with what was found last.
-func Beside(sets []*results.Set, systems []string) View {
-	all := machines(sets)
-	v := View{}
+func RulesBeside(sets []*results.Set, systems []DocumentedSystem) Page {
+	all := probedMachines(sets)
+	v := Page{}
 	columns := []string{"step"}
 	for i, m := range all {
-		v.Header = append(v.Header, letter(i)+"  "+machineLine(m.environment))
+		v.Header = append(v.Header, letter(i)+"  "+probedOn(m.environment))
 		columns = append(columns, ">"+letter(i))
 	}
 	for _, s := range systems {
-		columns = append(columns, ">"+s+"*")
+		columns = append(columns, ">"+s.Name+"*")
 	}
 	if len(all) > 1 {
 		columns = append(columns, "alike")
 	}
 	for _, kind := range kindsOf(sets) {
-		t := view.Table{Title: title(kind), Columns: view.Columns(columns...)}
+		t := Table{Title: pipeTitle(kind), Columns: Columns(columns...)}
 		for _, step := range stepsOf(sets, kind) {
 			t.Append(besideRow(all, systems, kind, step)...)
 		}
@@ -95,7 +94,7 @@ func letter(i int) string {
 }
 
 // besideRow is one step on every machine and system.
-func besideRow(all []machine, systems []string, kind, step string) []string {
+func besideRow(all []probedMachine, systems []DocumentedSystem, kind, step string) []string {
 	row := []string{step}
 	var values []string
 	unit, timed := "", false
@@ -106,7 +105,7 @@ func besideRow(all []machine, systems []string, kind, step string) []string {
 			continue
 		}
 		unit, timed = p.Unit, p.Unit == "ns"
-		values = append(values, valueText(p.Value, p.Unit))
+		values = append(values, exactValue(p.Value, p.Unit))
 		row = append(row, values[len(values)-1])
 	}
 	for _, s := range systems {
@@ -120,12 +119,12 @@ func besideRow(all []machine, systems []string, kind, step string) []string {
 
 // predictedText is what is documented of a step on a system's pipes: a FIFO is
 // the same pipe, with a name; pairs of sockets have no rules here.
-func predictedText(system, kind, step, unit string) string {
-	value, ok := probe.Predict(goos(system), step)
-	if !ok || kind != "anonymous" && (kind != "fifo" || system == "windows") {
+func predictedText(s DocumentedSystem, kind, step, unit string) string {
+	value, ok := s.Predict(step)
+	if !ok || kind != "anonymous" && (kind != "fifo" || s.Name == "windows") {
 		return "-"
 	}
-	return valueText(value, unit)
+	return exactValue(value, unit)
 }
 
 // alike says whether machines do the same, where that can be told: times never
@@ -166,15 +165,19 @@ func stepsOf(sets []*results.Set, kind string) []string {
 
 // documented is what the rules of the systems say in words, and where that was
 // read.
-func documented(systems []string) view.Table {
-	t := view.Table{
-		Title:   "What is documented of " + strings.Join(systems, ", ") + " (not measured here)",
-		Columns: view.Columns("about", "system", "says", "source"),
+func documented(systems []DocumentedSystem) Table {
+	var names []string
+	for _, s := range systems {
+		names = append(names, s.Name)
+	}
+	t := Table{
+		Title:   "What is documented of " + strings.Join(names, ", ") + " (not measured here)",
+		Columns: Columns("about", "system", "says", "source"),
 	}
 	about := map[string][][]string{}
 	for _, s := range systems {
-		for _, r := range probe.Rules(goos(s)) {
-			about[r.About] = append(about[r.About], []string{r.About, s, r.Says, r.Source})
+		for _, r := range s.Rules {
+			about[r.About] = append(about[r.About], []string{r.About, s.Name, r.Says, r.Source})
 		}
 	}
 	for _, step := range slices.Sorted(maps.Keys(about)) {
