@@ -22,15 +22,11 @@ import (
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/machine"
 	"github.com/pipebench/pipebench/results/view"
-	"github.com/pipebench/pipebench/scenarios/claims"
-	"github.com/pipebench/pipebench/scenarios/faults"
 	"github.com/spf13/cobra"
 )
 
 func main() {
 	bench.Worker()
-	faults.Worker()
-	claims.Worker()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program where it stands
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))

@@ -11,8 +11,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/pipebench/pipebench/bench"
-	"github.com/pipebench/pipebench/scenarios/claims"
-	"github.com/pipebench/pipebench/scenarios/faults"
 )
 
 // commandEnv makes this test binary the command itself.
@@ -22,8 +20,6 @@ func TestMain(m *testing.M) {
 	if _, command := os.LookupEnv(commandEnv); command {
 		main()
 	}
-	faults.Worker()
-	claims.Worker()
 	bench.Worker() // the engine starts this test binary again, as it would the command
 	if os.Getenv("GORACE") == "" {
 		os.Setenv("GORACE", "atexit_sleep_ms=0") // else each worker of a -race build lingers for a second

@@ -3,50 +3,34 @@ package claims
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
-	"github.com/pipebench/pipebench/scenarios/faults/evidence"
+	"github.com/pipebench/pipebench/scenarios/faults"
 )
 
 // chunkingClaims are what document 000 says chunks cost.
 var chunkingClaims = []Claim{
-	{
-		ID: "000-header-40", Seed: "000", Where: "Configuration",
-		Text: "A frame's header takes about 40 bytes",
-		Rule: "Header and newline of every frame of messages from 1 KiB to 16 MiB are counted. Holds if all lie within 15 % of 40; refuted if none does; else depends.",
-		exam: by(gatherHeaders, judgeHeaders),
-	},
-	{
-		ID: "000-overhead-bytes", Seed: "000", Where: "Performance Considerations",
-		Text: "Chunking adds less than 1 % to the bytes on the wire",
-		Rule: "Bytes on the wire beyond the payload, for messages of 1 KiB to 1 MiB in chunks of 60 KiB, exact. Holds if below 1 % for every size; refuted if for none; else depends.",
-		exam: by(gatherWire, judgeWire),
-	},
-	{
-		ID: "000-overhead-time", Seed: "000", Where: "Performance Considerations",
-		Text: "Chunking adds less than 1 % to the time of a message",
-		Rule: "Time a message in chunks over time as a line, round by round, for every size and placement. Holds if every interval ends below 1.01; refuted if every one begins above; else depends.",
-		exam: by(costRatios("time", "chunked:61440", "stream", 0), judgeCost(1.01, "time")),
-	},
-	{
-		ID: "000-overhead-cpu", Seed: "000", Where: "Performance Considerations",
-		Text: "Chunking adds less than 1 % to the CPU time of a message",
-		Rule: "CPU time of both ends in chunks over that as a line, round by round, for every size and placement. Holds if every interval ends below 1.01; refuted if every one begins above; else depends.",
-		exam: by(costRatios("cpu", "chunked:61440", "stream", 0), judgeCost(1.01, "CPU time")),
-	},
-	{
-		ID: "000-latency-small", Seed: "000", Where: "Performance Considerations",
-		Text: "Messages below 60 KiB have no additional latency",
-		Rule: "Round trips of 256 B, 4 KiB and 32 KiB against lines, round by round: by a sender that frames every message, and by one that chunks only what exceeds the size. Holds if for the latter every interval ends below 1.05 and for the former as well; refuted if for both every one begins above; else depends.",
-		exam: by(gatherSmall, judgeSmall),
-	},
-	{
-		ID: "000-throughput", Seed: "000", Where: "Performance Considerations",
-		Text: "Chunking has no significant impact on throughput",
-		Rule: "Time of messages of 64 KiB and 1 MiB in chunks over time as lines, round by round, for every placement. Holds if every interval ends below 1.05; refuted if every one begins above; else depends.",
-		exam: by(costRatios("time", "chunked:61440", "stream", 64<<10), judgeCost(1+noticeable, "time")),
-	},
+	claim("000-header-40", "Configuration", by(gatherHeaders, judgeHeaders),
+		"A frame's header takes about 40 bytes",
+		"Header and newline of every frame of messages from 1 KiB to 16 MiB are counted. Holds if all lie within 15 % of 40; refuted if none does; else depends."),
+	claim("000-overhead-bytes", "Performance Considerations", by(gatherWire, judgeWire),
+		"Chunking adds less than 1 % to the bytes on the wire",
+		"Bytes on the wire beyond the payload, for messages of 1 KiB to 1 MiB in chunks of 60 KiB, exact. Holds if below 1 % for every size; refuted if for none; else depends."),
+	claim("000-overhead-time", "Performance Considerations", by(costRatios("time", "chunked:61440", "stream", 0), judgeCost(1.01, "time")),
+		"Chunking adds less than 1 % to the time of a message",
+		"Time a message in chunks over time as a line, round by round, for every size and placement. Holds if every interval ends below 1.01; refuted if every one begins above; else depends."),
+	claim("000-overhead-cpu", "Performance Considerations", by(costRatios("cpu", "chunked:61440", "stream", 0), judgeCost(1.01, "CPU time")),
+		"Chunking adds less than 1 % to the CPU time of a message",
+		"CPU time of both ends in chunks over that as a line, round by round, for every size and placement. Holds if every interval ends below 1.01; refuted if every one begins above; else depends."),
+	claim("000-latency-small", "Performance Considerations", by(gatherSmall, judgeSmall),
+		"Messages below 60 KiB have no additional latency",
+		"Round trips of 256 B, 4 KiB and 32 KiB against lines, round by round: by a sender that frames every message, and by one that chunks only what exceeds the size. Holds if for the latter every interval ends below 1.05 and for the former as well; refuted if for both every one begins above; else depends."),
+	claim("000-throughput", "Performance Considerations", by(costRatios("time", "chunked:61440", "stream", 64<<10), judgeCost(1+noticeable, "time")),
+		"Chunking has no significant impact on throughput",
+		"Time of messages of 64 KiB and 1 MiB in chunks over time as lines, round by round, for every placement. Holds if every interval ends below 1.05; refuted if every one begins above; else depends."),
 }
 
 // Headers are the evidence of 000-header-40.
@@ -62,7 +46,7 @@ type HeaderOf struct {
 	Most    int `json:"most"`
 }
 
-func gatherHeaders(context.Context, *lab) (e Headers, err error) {
+func gatherHeaders(context.Context, *session) (e Headers, err error) {
 	f, err := framers.Chunked(60 << 10)
 	if err != nil {
 		return e, err
@@ -105,16 +89,10 @@ func judgeHeaders(e Headers) Judgement {
 	least, most := 1<<30, 0
 	for _, m := range e.Messages {
 		least, most = min(least, m.Least), max(most, m.Most)
-		t.add(evidence.Size(int64(m.Message)), m.Least >= 34 && m.Most <= 46)
+		t.add(faults.Size(m.Message), m.Least >= 34 && m.Most <= 46)
 	}
-	figure := fmt.Sprintf("%d to %d B", least, most)
-	switch t.verdict() {
-	case Holds:
-		return holds(figure, "36 of a UUID, two numbers, three colons and the newline")
-	case Refuted:
-		return refuted(figure, "no frame's header is near 40 bytes")
-	}
-	return depends(figure, "beyond 15 % of 40 for messages of "+list(t.no))
+	return t.judge(fmt.Sprintf("%d to %d B", least, most), "36 of a UUID, two numbers, three colons and the newline",
+		"no frame's header is near 40 bytes", "beyond 15 % of 40 for messages of ")
 }
 
 // Wire is the evidence of 000-overhead-bytes.
@@ -128,23 +106,18 @@ type WireOf struct {
 	Percent float64 `json:"percent"`
 }
 
-func gatherWire(ctx context.Context, l *lab) (e Wire, err error) {
-	records, err := l.costs(ctx)
+func gatherWire(ctx context.Context, s *session) (e Wire, err error) {
+	records, err := s.costs(ctx)
 	if err != nil {
 		return e, err
 	}
-	overhead, err := stat.MetricByName("overhead")
-	if err != nil {
-		return e, err
-	}
-	seen := map[int]bool{}
-	for _, size := range streamSizes {
-		for _, r := range records {
-			if r.Cell.Framing != "chunked:61440" || r.Cell.Size != size || seen[size] || len(r.Samples) == 0 {
-				continue
-			}
-			seen[size] = true
-			e.Overhead = append(e.Overhead, WireOf{size, stat.Median(overhead.Values(r.Samples)).Median})
+	overhead := stat.MustMetric("overhead")
+	for _, size := range streamSizes { // the placements tell the same
+		i := slices.IndexFunc(records, func(r results.Record) bool {
+			return r.Cell.Framing == "chunked:61440" && r.Cell.Size == size && len(r.Samples) > 0
+		})
+		if i >= 0 {
+			e.Overhead = append(e.Overhead, WireOf{size, stat.Median(overhead.Values(records[i].Samples)).Median})
 		}
 	}
 	return e, nil
@@ -158,16 +131,10 @@ func judgeWire(e Wire) Judgement {
 			least = o.Percent
 		}
 		most = max(most, o.Percent)
-		t.add(evidence.Size(int64(o.Size)), o.Percent < 1)
+		t.add(faults.Size(o.Size), o.Percent < 1)
 	}
-	figure := fmt.Sprintf("%.2g %% to %.2g %%, exact", least, most)
-	switch t.verdict() {
-	case Holds:
-		return holds(figure, "below 1 % for every size")
-	case Refuted:
-		return refuted(figure, "1 % and more for every size")
-	}
-	return depends(figure, "where every message is framed, small ones pay more: "+list(t.no))
+	return t.judge(fmt.Sprintf("%.2g %% to %.2g %%, exact", least, most), "below 1 % for every size",
+		"1 % and more for every size", "where every message is framed, small ones pay more: ")
 }
 
 // Costs are the evidence of the claims on time, CPU and throughput.
@@ -176,9 +143,9 @@ type Costs struct {
 	Ratios []Ratio `json:"ratios"` // to the same messages as lines
 }
 
-func costRatios(metric, framing, pattern string, least int) func(context.Context, *lab) (Costs, error) {
-	return func(ctx context.Context, l *lab) (Costs, error) {
-		records, err := l.costs(ctx)
+func costRatios(metric, framing, pattern string, least int) func(context.Context, *session) (Costs, error) {
+	return func(ctx context.Context, s *session) (Costs, error) {
+		records, err := s.costs(ctx)
 		if err != nil {
 			return Costs{}, err
 		}
@@ -189,21 +156,18 @@ func costRatios(metric, framing, pattern string, least int) func(context.Context
 
 func judgeCost(bound float64, what string) func(Costs) Judgement {
 	return func(e Costs) Judgement {
-		figure := ratioRange(e.Ratios)
-		limit := fmt.Sprintf("%.0f %%", 100*(bound-1))
 		v, unsure := compareAll(e.Ratios, bound)
-		j := Judgement{Verdict: v, Figure: figure, Unsure: unsure}
+		limit := fmt.Sprintf("%.0f %%", 100*(bound-1))
+		why := limit + " is kept to at some sizes and placements, and not at others"
 		switch {
 		case v == Holds:
-			j.Why = fmt.Sprintf("less than %s more %s than the same messages as lines, at every size and placement", limit, what)
+			why = fmt.Sprintf("less than %s more %s than the same messages as lines, at every size and placement", limit, what)
 		case v == Refuted:
-			j.Why = fmt.Sprintf("more than %s more %s than the same messages as lines, at every size and placement", limit, what)
+			why = fmt.Sprintf("more than %s more %s than the same messages as lines, at every size and placement", limit, what)
 		case unsure:
-			j.Why = fmt.Sprintf("the intervals leave open whether %s is kept to everywhere", limit)
-		default:
-			j.Why = fmt.Sprintf("%s is kept to at some sizes and placements, and not at others", limit)
+			why = "the intervals leave open whether " + limit + " is kept to everywhere"
 		}
-		return j
+		return Judgement{Verdict: v, Figure: ratioRange(e.Ratios), Why: why, Unsure: unsure}
 	}
 }
 
@@ -213,8 +177,8 @@ type Small struct {
 	Bare   []Ratio `json:"bare"`   // small messages go as lines
 }
 
-func gatherSmall(ctx context.Context, l *lab) (e Small, err error) {
-	records, err := l.costs(ctx)
+func gatherSmall(ctx context.Context, s *session) (e Small, err error) {
+	records, err := s.costs(ctx)
 	if err != nil {
 		return e, err
 	}

@@ -1,29 +1,25 @@
-// Package claims judges what five documents on stdio transports say, by
-// measuring it on the machine at hand.
+// Package claims judges what five documents on stdio transports say, by measuring it on the machine at
+// hand.
 //
 //	func main() {
 //		bench.Worker()
-//		faults.Worker()
-//		claims.Worker()
 //		err := claims.Run(ctx, claims.Options{Run: run}, func(l results.Line) error { … })
 //	}
 //
-// A [Claim] is one checkable sentence, in our words. Its experiment gathers
-// evidence, and its rule makes a verdict of the evidence: a pure function,
-// written down in [Claim.Rule] for people, and tested with evidence that makes
-// it go the other way. The verdicts:
+// A [Claim] is one checkable sentence, in our words. Its experiment gathers evidence, and its rule
+// makes a verdict of the evidence: a pure function, written down in [Claim.Rule] for people, and
+// tested with evidence that makes it go the other way. The verdicts:
 //
 //	holds              as the document says it, here
 //	refuted            not so, here
 //	depends            so in some of the cases that the claim covers; the reason names them
 //	not-testable-here  about another operating system, or this one lacks what it takes
 //
-// A refuted claim is no failure of anything. A claim whose experiment fails is
-// not judged: Run goes on with the others and returns the error at the end.
+// A refuted claim is no failure of anything. A claim whose experiment fails is not judged: Run goes on
+// with the others and returns the error at the end.
 //
-// Claims are judged one after the other, since what is measured at the same
-// time disturbs each other; evidence that several share is gathered once. All
-// of them take about a minute on two cores.
+// Claims are judged one after the other, since what is measured at the same time disturbs each other;
+// evidence that several share is gathered once. All of them take about a minute on two cores.
 package claims
 
 import (
@@ -35,8 +31,6 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/faults/actor"
-	"github.com/pipebench/pipebench/scenarios/faults/evidence"
 )
 
 // A Claim is a checkable sentence of a document.
@@ -47,7 +41,7 @@ type Claim struct {
 	Where string // in the document: its heading
 	Rule  string // how the verdict follows from the evidence
 
-	exam exam
+	test test
 }
 
 // A Judgement is what a rule makes of evidence.
@@ -69,36 +63,48 @@ const (
 	NotTestable = "not-testable-here"
 )
 
-// An exam is an experiment and the rule that judges what it found.
-type exam struct {
-	gather func(context.Context, *lab) (found any, err error)
-	rule   func(fields results.Evidence) (Judgement, error)
+// A test is an experiment and the rule that judges what it found.
+type test struct {
+	run   func(context.Context, *session) (results.Evidence, Judgement, error)
+	judge func(results.Evidence) (Judgement, error)
 }
 
-// by joins an experiment and its rule. The rule sees the evidence as the file
-// has it, so that a verdict can be computed again from the file alone.
-func by[E any](gather func(context.Context, *lab) (E, error), rule func(E) Judgement) exam {
-	return exam{
-		gather: func(ctx context.Context, l *lab) (any, error) { return gather(ctx, l) },
-		rule: func(fields results.Evidence) (Judgement, error) {
-			e, err := evidence.Into[E](fields)
+// by joins an experiment and its rule. A verdict can be computed again from the evidence in a file.
+func by[E any](gather func(context.Context, *session) (E, error), judge func(E) Judgement) test {
+	return test{
+		run: func(ctx context.Context, s *session) (results.Evidence, Judgement, error) {
+			e, err := gather(ctx, s)
 			if err != nil {
+				return "", Judgement{}, err
+			}
+			evidence, err := results.NewEvidence(e)
+			return evidence, judge(e), err
+		},
+		judge: func(evidence results.Evidence) (Judgement, error) {
+			var e E
+			if err := evidence.Decode(&e); err != nil {
 				return Judgement{}, err
 			}
-			return rule(e), nil
+			return judge(e), nil
 		},
 	}
 }
 
+// claim joins the parts of a claim, whose ID begins with the number of the document.
+func claim(id, where string, t test, text, rule string) Claim {
+	seed, _, _ := strings.Cut(id, "-")
+	return Claim{ID: id, Seed: seed, Text: text, Where: where, Rule: rule, test: t}
+}
+
 // Judge applies the claim's rule to the evidence of a record.
-func (c Claim) Judge(fields results.Evidence) (Judgement, error) { return c.exam.rule(fields) }
+func (c Claim) Judge(evidence results.Evidence) (Judgement, error) { return c.test.judge(evidence) }
 
 // All lists the claims in the order of the documents.
 func All() []Claim {
 	return slices.Concat(pipeClaims, macClaims, chunkingClaims, reassemblyClaims, limitClaims, processClaims, headerClaims, lineClaims)
 }
 
-// Find is the claim of that ID, or an error that names those that resemble it.
+// Find returns the claim of that ID, or an error that names those that resemble it.
 func Find(id string) (Claim, error) {
 	all := All()
 	if i := slices.IndexFunc(all, func(c Claim) bool { return c.ID == id }); i >= 0 {
@@ -116,8 +122,8 @@ func Find(id string) (Claim, error) {
 	return Claim{}, fmt.Errorf("claim %q is not known; known are %s", id, strings.Join(near, ", "))
 }
 
-// Select is the claims of a list of IDs or documents ("003"), in the order of
-// the documents; all of them for an empty list.
+// Select returns the claims of a list of IDs or documents ("003"), in the order of the documents; all
+// of them for an empty list.
 func Select(only []string) ([]Claim, error) {
 	if len(only) == 0 {
 		return All(), nil
@@ -142,12 +148,6 @@ func Select(only []string) ([]Claim, error) {
 	}
 	return out, nil
 }
-
-// Worker plays one side of an experiment and exits, if this process was
-// started for that; else it returns at once. Call it first in main and in
-// TestMain of every program that judges claims, beside [bench.Worker] and
-// [faults.Worker].
-func Worker() { actor.Play(cast) }
 
 // Options are what a run may be told.
 type Options struct {
@@ -180,12 +180,11 @@ func Run(ctx context.Context, o Options, keep func(results.Line) error) error {
 			o.Observe(p)
 		}
 	}
-	l := newLab(o, keep)
-	l.step = func(what string) { p.Step = what; tell() }
+	s := &session{Options: o, keep: keep, step: func(what string) { p.Step = what; tell() }}
 	var failed []error
 	for _, c := range selected {
 		p.Claim, p.Step, p.Record = c, "", nil
-		record, err := c.record(ctx, l)
+		record, err := c.record(ctx, s)
 		if ctx.Err() != nil {
 			return errors.Join(append(failed, context.Cause(ctx))...)
 		}
@@ -203,31 +202,23 @@ func Run(ctx context.Context, o Options, keep func(results.Line) error) error {
 	return errors.Join(failed...)
 }
 
-// deadline is how long one claim may take. The slowest share the measurements
-// of framings, which take half a minute.
+// deadline is how long one claim may take. The slowest share the measurements of framings, which take
+// half a minute.
 const deadline = 2 * time.Minute
 
-// record judges the claim.
-func (c Claim) record(ctx context.Context, l *lab) (results.Claim, error) {
+// record tests the claim.
+func (c Claim) record(ctx context.Context, s *session) (results.Claim, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, deadline, fmt.Errorf("took longer than %s", deadline))
 	defer cancel()
-	r := results.Claim{Run: l.Run, ID: c.ID, Seed: c.Seed, Claim: c.Text}
-	found, err := c.exam.gather(ctx, l)
-	r.Time = time.Now().UTC()
-	if errors.Is(err, errors.ErrUnsupported) {
-		r.Verdict, r.Why = NotTestable, err.Error()
-		return r, nil
+	evidence, j, err := c.test.run(ctx, s)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		j, err = Judgement{Verdict: NotTestable, Why: err.Error()}, nil
+	case err != nil && ctx.Err() != nil:
+		err = context.Cause(ctx)
 	}
-	if err != nil {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		return r, err
-	}
-	if r.Evidence, err = evidence.Fields(found); err != nil {
-		return r, err
-	}
-	j, err := c.Judge(r.Evidence)
-	r.Verdict, r.Figure, r.Why = j.Verdict, j.Figure, j.Why
-	return r, err
+	return results.Claim{
+		Run: s.Run, Time: time.Now().UTC(), ID: c.ID, Seed: c.Seed, Claim: c.Text,
+		Verdict: j.Verdict, Figure: j.Figure, Why: j.Why, Evidence: evidence,
+	}, err
 }

@@ -1,22 +1,20 @@
 package claims
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os/exec"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/pipebench/pipebench/scenarios/faults/actor"
+	"github.com/pipebench/pipebench/scenarios/faults"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A Server is the evidence of how a real MCP server takes what the documents
-// speak of.
+// A Server is the evidence of how a real MCP server takes what the documents speak of.
 type Server struct {
 	Name string `json:"name"`
 
@@ -34,8 +32,8 @@ type Server struct {
 	ExitNS  int64 `json:"exit_ns,omitempty"`
 }
 
-// Deadlines of a conversation. A server that means to answer does so in
-// milliseconds, one on node after half a second at its first message.
+// Deadlines of a conversation. A server that means to answer does so in milliseconds, one on node after
+// half a second at its first message.
 const (
 	answerWithin  = 10 * time.Second
 	silenceWithin = 1500 * time.Millisecond // how long no answer is an answer
@@ -46,29 +44,31 @@ const (
 type program struct {
 	name  string
 	slow  string // a request that is not answered at once
-	start func(ctx context.Context) (*conversation, error)
+	start func() (*proc.Process, error)
 }
-
-// everything is the reference server of the TypeScript SDK, where a package
-// manager has put it on the path.
-const everything = "mcp-server-everything"
 
 func programs() []program {
 	const slow = `{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"slow","arguments":{}}}`
 	all := []program{
-		{"go-sdk", slow, startActor("go-sdk")},
-		{"mcp-go", slow, startActor("mcp-go")},
+		{"go-sdk", slow, func() (*proc.Process, error) { return proc.Self("claims/go-sdk", nil) }},
+		{"mcp-go", slow, func() (*proc.Process, error) { return proc.Self("claims/mcp-go", nil) }},
 	}
-	if path, err := exec.LookPath(everything); err == nil {
+	// The reference server of the TypeScript SDK, where a package manager has put it on the path.
+	if path, err := exec.LookPath("mcp-server-everything"); err == nil {
 		echo := `{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hello"}}}`
-		all = append(all, program{"server-everything", echo, startProgram(path, "stdio")})
+		all = append(all, program{"server-everything", echo, func() (*proc.Process, error) { return proc.Command(path, "stdio"), nil }})
 	}
 	return all
 }
 
-// servers interviews all servers, at the same time: they wait, mostly.
-func (l *lab) servers(ctx context.Context) ([]Server, error) {
-	return shared(l, "shaking hands with MCP servers", func() ([]Server, error) {
+// Interviews are the evidence of claims on how servers behave.
+type Interviews struct {
+	Servers []Server `json:"servers"`
+}
+
+// interviews talks to all servers, at the same time: they wait, mostly.
+func interviews(ctx context.Context, s *session) (Interviews, error) {
+	return s.servers.get(s, "shaking hands with MCP servers", func() (Interviews, error) {
 		all := programs()
 		out, failed := make([]Server, len(all)), make([]error, len(all))
 		var wg sync.WaitGroup
@@ -76,16 +76,47 @@ func (l *lab) servers(ctx context.Context) ([]Server, error) {
 			wg.Go(func() { out[i], failed[i] = p.interview(ctx) })
 		}
 		wg.Wait()
-		return out, errors.Join(failed...)
+		return Interviews{out}, errors.Join(failed...)
 	})
 }
 
-// interview asks one question in each of several conversations, since a
-// server that takes an oddity amiss answers nothing after it.
+// tallyOf sorts the servers that shook hands by a question.
+func (e Interviews) tallyOf(question func(Server) bool) (t tally) {
+	for _, s := range e.Servers {
+		if s.Newline {
+			t.add(s.Name, question(s))
+		}
+	}
+	return t
+}
+
+// whether judges a claim that says every server does something.
+func whether(question func(Server) bool, yes, no string) func(Interviews) Judgement {
+	return func(e Interviews) Judgement {
+		t := e.tallyOf(question)
+		j := Judgement{Verdict: t.verdict(), Figure: t.figure() + " servers", Why: yes}
+		if len(t.no) > 0 {
+			j.Why = no + ": " + list(t.no)
+		}
+		return j
+	}
+}
+
+// interview asks one question in each of several conversations, since a server that takes an oddity
+// amiss answers nothing after it.
 func (p program) interview(ctx context.Context) (Server, error) {
 	s := Server{Name: p.name, MalformedID: "no answer"}
-	for _, ask := range []func(context.Context, *Server) error{p.askEnd, p.askHeader, p.askBlank, p.askTrailing, p.askMalformed} {
-		if err := ask(ctx, &s); err != nil {
+	for _, q := range []struct {
+		begin func(context.Context, func(*faults.Conversation)) error
+		ask   func(*faults.Conversation)
+	}{
+		{p.shaken, func(c *faults.Conversation) { s.Newline = true; s.askEnd(ctx, c, p.slow) }},
+		{p.talk, func(c *faults.Conversation) { s.askHeader(ctx, c) }},
+		{p.shaken, func(c *faults.Conversation) { s.Blank = says(ctx, c, "\n"+ping+"\n", isResult("2")) }},
+		{p.shaken, func(c *faults.Conversation) { s.Trailing = says(ctx, c, ping+"  \t\n", isResult("2")) }},
+		{p.shaken, func(c *faults.Conversation) { s.askMalformed(ctx, c) }},
+	} {
+		if err := q.begin(ctx, q.ask); err != nil {
 			return s, fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
@@ -98,96 +129,66 @@ const (
 	ping        = `{"jsonrpc":"2.0","id":2,"method":"ping"}`
 )
 
-// shaken starts the server and shakes hands in lines.
-func (p program) shaken(ctx context.Context) (c *conversation, ok bool, err error) {
-	if c, err = p.start(ctx); err != nil {
-		return nil, false, err
+// talk starts the server for one conversation.
+func (p program) talk(ctx context.Context, about func(*faults.Conversation)) error {
+	started, err := p.start()
+	if err != nil {
+		return err
 	}
-	c.send(initialize + "\n")
-	if _, ok = c.await(ctx, answerWithin, isResult("1")); ok {
-		c.send(initialized + "\n")
+	c, err := faults.Converse(ctx, started)
+	if err != nil {
+		return err
 	}
-	return c, ok, nil
+	defer c.Close()
+	about(c)
+	return nil
+}
+
+// shaken starts the server and, if it shakes hands in lines, asks it something.
+func (p program) shaken(ctx context.Context, ask func(*faults.Conversation)) error {
+	return p.talk(ctx, func(c *faults.Conversation) {
+		c.Say(initialize + "\n")
+		if c.Await(ctx, answerWithin, isResult("1")) == nil {
+			c.Say(initialized + "\n")
+			ask(c)
+		}
+	})
+}
+
+// says tells whether text is answered as wanted.
+func says(ctx context.Context, c *faults.Conversation, text string, wanted func(string) bool) bool {
+	c.Say(text)
+	return c.Await(ctx, silenceWithin, wanted) == nil
 }
 
 // askEnd ends standard input while a request is under way.
-func (p program) askEnd(ctx context.Context, s *Server) error {
-	c, ok, err := p.shaken(ctx)
-	if err != nil {
-		return err
-	}
-	defer c.close()
-	if s.Newline = ok; !ok {
-		return nil
-	}
-	c.send(p.slow + "\n")
-	c.in.Close()
+func (s *Server) askEnd(ctx context.Context, c *faults.Conversation, slow string) {
+	c.Say(slow + "\n")
+	c.In.Close()
 	ended := time.Now()
-	if _, s.Replied = c.await(ctx, leaveWithin, isResult("9")); s.Replied {
+	if s.Replied = c.Await(ctx, leaveWithin, isResult("9")) == nil; s.Replied {
 		s.ReplyNS = time.Since(ended).Nanoseconds()
 	}
-	if s.Exited = c.left(ctx, leaveWithin-time.Since(ended)); s.Exited {
+	if s.Exited = c.Ended(leaveWithin - time.Since(ended)); s.Exited {
 		s.ExitNS = time.Since(ended).Nanoseconds()
 	}
-	return nil
 }
 
 // askHeader shakes hands in the framing of language servers.
-func (p program) askHeader(ctx context.Context, s *Server) error {
-	c, err := p.start(ctx)
-	if err != nil {
-		return err
-	}
-	defer c.close()
-	c.send(fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(initialize), initialize))
-	_, s.ContentLength = c.await(ctx, silenceWithin, func(line string) bool {
+func (s *Server) askHeader(ctx context.Context, c *faults.Conversation) {
+	s.ContentLength = says(ctx, c, fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(initialize), initialize), func(line string) bool {
 		return strings.HasPrefix(strings.ToLower(line), "content-length:") || isResult("1")(line)
 	})
-	return nil
-}
-
-func (p program) askBlank(ctx context.Context, s *Server) (err error) {
-	s.Blank, err = p.survives(ctx, "\n"+ping+"\n")
-	return err
-}
-
-func (p program) askTrailing(ctx context.Context, s *Server) (err error) {
-	s.Trailing, err = p.survives(ctx, ping+"  \t\n")
-	return err
-}
-
-// survives tells whether a ping in what is sent is answered.
-func (p program) survives(ctx context.Context, text string) (bool, error) {
-	c, ok, err := p.shaken(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer c.close()
-	if ok {
-		c.send(text)
-		_, ok = c.await(ctx, silenceWithin, isResult("2"))
-	}
-	return ok, nil
 }
 
 // askMalformed sends a line that is no JSON, then a request.
-func (p program) askMalformed(ctx context.Context, s *Server) error {
-	c, ok, err := p.shaken(ctx)
-	if err != nil {
-		return err
-	}
-	defer c.close()
-	if !ok {
-		return nil
-	}
-	c.send("{malformed\n" + ping + "\n")
-	_, s.Malformed = c.await(ctx, silenceWithin, func(line string) bool {
+func (s *Server) askMalformed(ctx context.Context, c *faults.Conversation) {
+	s.Malformed = says(ctx, c, "{malformed\n"+ping+"\n", func(line string) bool {
 		if id, isError := errorID(line); isError {
 			s.MalformedID = id
 		}
 		return isResult("2")(line)
 	})
-	return nil
 }
 
 // isResult recognises the result of the request with that id.
@@ -201,8 +202,7 @@ func isResult(id string) func(string) bool {
 	}
 }
 
-// errorID is the id of an error response, as it was written; "absent" if it
-// has none.
+// errorID returns the id of an error response, as it was written; "absent" if it has none.
 func errorID(line string) (string, bool) {
 	var m map[string]json.RawMessage
 	if json.Unmarshal([]byte(line), &m) != nil || m["error"] == nil {
@@ -212,117 +212,4 @@ func errorID(line string) (string, bool) {
 		return string(id), true
 	}
 	return "absent", true
-}
-
-// A conversation is a server that was started, and what it says.
-type conversation struct {
-	in     io.WriteCloser
-	lines  chan string   // closed at the end of its output
-	exited chan struct{} // closed when it has exited
-	stop   func()        // ends it
-}
-
-func startActor(part string) func(context.Context) (*conversation, error) {
-	return func(ctx context.Context) (*conversation, error) {
-		a, err := actor.Prepare(ctx, part, nil)
-		if err != nil {
-			return nil, err
-		}
-		return converse(a.Cmd, a.Start, a.Wait, a.Dismiss)
-	}
-}
-
-func startProgram(path string, args ...string) func(context.Context) (*conversation, error) {
-	return func(ctx context.Context) (*conversation, error) {
-		ctx, cancel := context.WithCancel(ctx)
-		cmd := exec.CommandContext(ctx, path, args...)
-		cmd.WaitDelay = time.Second
-		return converse(cmd, cmd.Start, cmd.Wait, cancel)
-	}
-}
-
-func converse(cmd *exec.Cmd, start, wait func() error, stop func()) (*conversation, error) {
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		stop()
-		return nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		stop()
-		return nil, err
-	}
-	if err := start(); err != nil {
-		stop()
-		return nil, err
-	}
-	c := &conversation{in: in, lines: make(chan string, 64), exited: make(chan struct{}), stop: stop}
-	go func() {
-		defer close(c.exited)
-		defer close(c.lines)
-		c.listen(out)
-		wait() // how it ended is not asked
-	}()
-	return c, nil
-}
-
-// listen gives lines on until the output ends. A line without an end is one.
-func (c *conversation) listen(out io.Reader) {
-	in := bufio.NewReader(out)
-	for {
-		line, err := in.ReadString('\n')
-		if line = strings.TrimRight(line, "\r\n"); line != "" {
-			select {
-			case c.lines <- line:
-			default: // nobody listens to that much
-			}
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
-// send says something; a server that has left does not hear it.
-func (c *conversation) send(text string) { io.WriteString(c.in, text) }
-
-// await is the first line that is wanted, within d.
-func (c *conversation) await(ctx context.Context, d time.Duration, wanted func(string) bool) (string, bool) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	for {
-		select {
-		case line, ok := <-c.lines:
-			if !ok {
-				return "", false
-			}
-			if wanted(line) {
-				return line, true
-			}
-		case <-timer.C:
-			return "", false
-		case <-ctx.Done():
-			return "", false
-		}
-	}
-}
-
-// left reports whether the server exits within d.
-func (c *conversation) left(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-c.exited:
-		return true
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return false
-}
-
-// close ends the server and returns when it is gone.
-func (c *conversation) close() {
-	c.in.Close()
-	c.stop()
-	<-c.exited
 }

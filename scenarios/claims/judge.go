@@ -8,13 +8,11 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// noticeable is the share below which a difference counts as none where a
-// document says "no" or "no significant" difference: a machine that does
-// nothing else moves that much between two runs.
+// noticeable is the share below which a difference counts as none where a document says "no" or "no
+// significant" difference: a machine that does nothing else moves that much between two runs.
 const noticeable = 0.05
 
-// A Ratio is how a cell's figure compares with that of the same messages as
-// plain lines, round by round.
+// A Ratio compares a cell's figure with that of the same messages as plain lines, round by round.
 type Ratio struct {
 	Framing   string        `json:"framing"`
 	Size      int           `json:"size"`
@@ -22,8 +20,7 @@ type Ratio struct {
 	Ratio     stat.Estimate `json:"ratio"`
 }
 
-// ratios compares a framing with plain lines by one metric, for every size and
-// placement of a pattern.
+// ratios compares a framing with plain lines by one metric, for every size and placement of a pattern.
 func ratios(records []results.Record, metric, framing, pattern string, least int) ([]Ratio, error) {
 	m, err := stat.MetricByName(metric)
 	if err != nil {
@@ -48,9 +45,8 @@ func ratios(records []results.Record, metric, framing, pattern string, least int
 	return out, nil
 }
 
-// compareAll judges ratios against a bound: none of them may lie above it. It
-// is unsure where no interval lies on the one side, or none on the other, and
-// some on both.
+// compareAll judges ratios against a bound: none of them may lie above it. It is unsure where no
+// interval lies on the one side, or none on the other, and some on both.
 func compareAll(all []Ratio, bound float64) (verdict string, unsure bool) {
 	above, below := 0, 0
 	for _, r := range all {
@@ -70,7 +66,7 @@ func compareAll(all []Ratio, bound float64) (verdict string, unsure bool) {
 	return Depends, above == 0 || below == 0
 }
 
-// ratioRange is the range of the medians, with the widest interval.
+// ratioRange writes the lowest and the highest median with their intervals.
 func ratioRange(all []Ratio) string {
 	if len(all) == 0 {
 		return "no figure"
@@ -92,7 +88,7 @@ func (r Ratio) at() string {
 	return results.FormatSize(int64(r.Size)) + " " + r.Placement
 }
 
-// estimate is a ratio with its interval.
+// estimate writes a ratio with its interval.
 func estimate(e stat.Estimate) string {
 	if e.Interval == nil {
 		return "×" + significant(e.Median)
@@ -108,7 +104,7 @@ func significant(v float64) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
-// tally names the cases of a claim that went one way and the other.
+// A tally names the cases of a claim that went one way and the other.
 type tally struct{ yes, no []string }
 
 func (t *tally) add(name string, ok bool) {
@@ -130,6 +126,13 @@ func (t tally) verdict() string {
 	return Depends
 }
 
+// judge gives the reason that goes with the verdict; to the one for some cases it adds those that went
+// the other way.
+func (t tally) judge(figure, all, none, some string) Judgement {
+	why := map[string]string{Holds: all, Refuted: none, Depends: some + list(t.no)}
+	return Judgement{Verdict: t.verdict(), Figure: figure, Why: why[t.verdict()]}
+}
+
 func (t tally) figure() string {
 	return fmt.Sprintf("%d of %d", len(t.yes), len(t.yes)+len(t.no))
 }
@@ -142,12 +145,18 @@ func list(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-func holds(figure, why string) Judgement {
-	return Judgement{Verdict: Holds, Figure: figure, Why: why}
-}
+func holds(figure, why string) Judgement { return Judgement{Verdict: Holds, Figure: figure, Why: why} }
 func refuted(figure, why string) Judgement {
 	return Judgement{Verdict: Refuted, Figure: figure, Why: why}
 }
 func depends(figure, why string) Judgement {
 	return Judgement{Verdict: Depends, Figure: figure, Why: why}
+}
+
+// holdsIf judges a claim that holds or is refuted.
+func holdsIf(ok bool, figure, holding, refuting string) Judgement {
+	if ok {
+		return holds(figure, holding)
+	}
+	return refuted(figure, refuting)
 }

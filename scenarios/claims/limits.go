@@ -1,16 +1,20 @@
 package claims
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results/stat"
-	"github.com/pipebench/pipebench/scenarios/faults/evidence"
+	"github.com/pipebench/pipebench/scenarios/faults"
 )
 
 // frameLimit is the limit of document 001, in bytes.
@@ -18,45 +22,30 @@ const frameLimit = 16 << 20
 
 // limitClaims are what document 001 says of its limit.
 var limitClaims = []Claim{
-	{
-		ID: "001-exact", Seed: "001", Where: "Implementation Details",
-		Text: "A message of exactly 16 MiB passes, one byte more closes the connection",
-		Rule: "Holds if a line of 16777216 bytes is delivered, one of 16777217 is not, and nothing is after it; refuted if not.",
-		exam: by(gatherExact, judgeExact),
-	},
-	{
-		ID: "001-check-free", Seed: "001", Where: "Consequences",
-		Text: "The check costs nothing: looking at a length is O(1)",
-		Rule: "Time of the comparison over the time of receiving a message of 64 KiB. Holds below 0.1 %; refuted above 1 %; else depends.",
-		exam: by(gatherCheck, judgeCheck),
-	},
-	{
-		ID: "001-prevents-allocation", Seed: "001", Where: "Consequences",
-		Text: "The limit prevents allocations of 100 MB and more",
-		Rule: "100 MiB in one line, to a process that checks the size of a frame it has whole (as printed), and to one that checks while it reads. Refuted if the former got 100 MiB of memory for it; depends if only its share did; holds if it got less.",
-		exam: by(gatherPrevent, judgePrevent),
-	},
-	{
-		ID: "001-closing-safer", Seed: "001", Where: "Why Not Send Error Response?",
-		Text: "Closing the connection is simpler and safer than answering with an error",
-		Rule: "A line of 64 MiB to clients with the four options. Holds if the one that closes held less than half the memory of the one that answers; refuted if that one held no more than a quarter more, found the request's id, and went on with the next message; else depends.",
-		exam: by(gatherOptions, judgeOptions),
-	},
-	fits("001-10mb-text", "A text of 10 MB fits", proseOf(10_000_000), quotesOf(10_000_000)),
-	fits("001-5mb-image", "A PNG image of 5 MB in base64 fits", imageOf(5_000_000)),
-	fits("001-1000-tools", "A list of 1,000 tools with descriptions fits", toolsOf(1000)),
-	{
-		ID: "001-50mb-excluded", Seed: "001", Where: "Rationale for 16MB",
-		Text: "A video of 50 MB does not fit",
-		Rule: "Holds if base64 of 50,000,000 bytes in a message is refused by a reader with the limit; refuted if it passes.",
-		exam: by(gatherFits(videoOf(50_000_000)), judgeExcluded),
-	},
-	{
-		ID: "001-http2-1000", Seed: "001", Where: "Decision Outcome",
-		Text: "16 MB is about 1,000 times HTTP/2's default frame size",
-		Rule: "Holds if the limit over HTTP/2's initial SETTINGS_MAX_FRAME_SIZE (RFC 9113, section 6.5.2: 16,384) lies between 950 and 1050.",
-		exam: by(gatherFrame, judgeFrame),
-	},
+	claim("001-exact", "Implementation Details", by(gatherExact, judgeExact),
+		"A message of exactly 16 MiB passes, one byte more closes the connection",
+		"Holds if a line of 16777216 bytes is delivered, one of 16777217 is not, and nothing is after it; refuted if not."),
+	claim("001-check-free", "Consequences", by(gatherCheck, judgeCheck),
+		"The check costs nothing: looking at a length is O(1)",
+		"Time of the comparison over the time of receiving a message of 64 KiB. Holds below 0.1 %; refuted above 1 %; else depends."),
+	claim("001-prevents-allocation", "Consequences", by(gatherPrevent, judgePrevent),
+		"The limit prevents allocations of 100 MB and more",
+		"100 MiB in one line, to a process that checks the size of a frame it has whole (as printed), and to one that checks while it reads. Refuted if the former got 100 MiB of memory for it; depends if only its share did; holds if it got less."),
+	claim("001-closing-safer", "Why Not Send Error Response?", by(gatherOptions, judgeOptions),
+		"Closing the connection is simpler and safer than answering with an error",
+		"A line of 64 MiB to clients with the four options. Holds if the one that closes held less than half the memory of the one that answers; refuted if that one held no more than a quarter more, found the request's id, and went on with the next message; else depends."),
+	claim("001-10mb-text", "Rationale for 16MB", by(gatherFits(maker{"prose", 10_000_000, prose}, maker{"all quotation marks", 10_000_000, quotes}), judgeFits),
+		"A text of 10 MB fits", fitsRule),
+	claim("001-5mb-image", "Rationale for 16MB", by(gatherFits(maker{"base64", 5_000_000, base64Of}), judgeFits),
+		"A PNG image of 5 MB in base64 fits", fitsRule),
+	claim("001-1000-tools", "Rationale for 16MB", by(gatherFits(maker{"tools", 1000, tools}), judgeFits),
+		"A list of 1,000 tools with descriptions fits", fitsRule),
+	claim("001-50mb-excluded", "Rationale for 16MB", by(gatherFits(maker{"base64", 50_000_000, base64Of}), judgeExcluded),
+		"A video of 50 MB does not fit",
+		"Holds if base64 of 50,000,000 bytes in a message is refused by a reader with the limit; refuted if it passes."),
+	claim("001-http2-1000", "Decision Outcome", by(gatherFrame, judgeFrame),
+		"16 MB is about 1,000 times HTTP/2's default frame size",
+		"Holds if the limit over HTTP/2's initial SETTINGS_MAX_FRAME_SIZE (RFC 9113, section 6.5.2: 16,384) lies between 950 and 1050."),
 }
 
 // Exact is the evidence of 001-exact.
@@ -68,7 +57,7 @@ type Exact struct {
 	NextAfter bool   `json:"next_after"` // a message after it was delivered
 }
 
-func gatherExact(context.Context, *lab) (Exact, error) {
+func gatherExact(context.Context, *session) (Exact, error) {
 	e := Exact{Limit: frameLimit}
 	messages := [][]byte{message(frameLimit), message(frameLimit + 1), message(100)}
 	err := exchange(framers.NDJSON(), messages, func(r framers.Reader) error {
@@ -107,7 +96,7 @@ type Check struct {
 	Share     stat.Estimate `json:"share"`      // the former over the latter, round by round
 }
 
-func gatherCheck(context.Context, *lab) (Check, error) {
+func gatherCheck(context.Context, *session) (Check, error) {
 	e := Check{Size: 64 << 10}
 	msg := message(e.Size)
 	var checks, messages, shares []float64
@@ -177,20 +166,20 @@ type Prevent struct {
 	Early Kept  `json:"early"` // checks while it reads
 }
 
-func gatherPrevent(ctx context.Context, _ *lab) (Prevent, error) {
-	e := Prevent{Sent: 100 << 20, Limit: frameLimit}
+func gatherPrevent(ctx context.Context, _ *session) (Prevent, error) {
+	e := Prevent{Sent: allocated, Limit: frameLimit}
 	msg := message(int(e.Sent))
 	send := func(w io.Writer) error { return framers.NDJSON().NewWriter(w).WriteMessage(msg) }
 	var err error
-	if e.Late, err = keep(ctx, keeperArgs{Limit: frameLimit, Late: true}, e.Sent, send); err != nil {
+	if e.Late, err = receive(ctx, faults.ReceiverArgs{Limit: frameLimit, WholeFirst: true}, e.Sent, send); err != nil {
 		return e, err
 	}
-	e.Early, err = keep(ctx, keeperArgs{Framing: "ndjson", Limit: frameLimit}, e.Sent, send)
+	e.Early, err = receive(ctx, faults.ReceiverArgs{Framing: "ndjson", Limit: frameLimit}, e.Sent, send)
 	return e, err
 }
 
 func judgePrevent(e Prevent) Judgement {
-	figure := fmt.Sprintf("%s held; %s where checked while reading", evidence.Size(e.Late.Held), evidence.Size(e.Early.Held))
+	figure := fmt.Sprintf("%s held; %s where checked while reading", faults.Size(e.Late.Held), faults.Size(e.Early.Held))
 	switch {
 	case e.Late.Held >= e.Sent:
 		return refuted(figure, "as printed the check sees a frame that is in memory already; it prevents the decoding, not the allocation")
@@ -200,19 +189,123 @@ func judgePrevent(e Prevent) Judgement {
 	return holds(figure, "the memory stayed within the limit")
 }
 
+// A Kept is what a receiver held of messages.
+type Kept struct {
+	Size      int64 `json:"size"`       // bytes of the message
+	Held      int64 `json:"held"`       // memory that the process got from the system for it, in bytes
+	AfterHeap int64 `json:"after_heap"` // bytes on its heap more than before, when the message was delivered and others had come
+	Delivered int64 `json:"delivered"`  // bytes of the message
+	Refused   bool  `json:"refused"`
+}
+
+// receive sends a message of size bytes, and what send has behind it, to a process of its own.
+func receive(ctx context.Context, args faults.ReceiverArgs, size int64, send func(io.Writer) error) (Kept, error) {
+	got, err := faults.Receive(ctx, args, send)
+	return Kept{size, got.Held, got.AfterHeap, got.Delivered, got.Error != "" || got.Delivered > int64(args.Limit)}, err
+}
+
 // Frame is the evidence of 001-http2-1000.
 type Frame struct {
 	Limit int `json:"limit"` // bytes
 	HTTP2 int `json:"http2"` // bytes
 }
 
-func gatherFrame(context.Context, *lab) (Frame, error) { return Frame{frameLimit, 1 << 14}, nil }
+func gatherFrame(context.Context, *session) (Frame, error) { return Frame{frameLimit, 1 << 14}, nil }
 
 func judgeFrame(e Frame) Judgement {
 	ratio := float64(e.Limit) / float64(e.HTTP2)
-	figure := fmt.Sprintf("×%.5g", ratio)
-	if ratio >= 950 && ratio <= 1050 {
-		return holds(figure, "1,024 times; but an HTTP/2 frame is a part of a message, as a chunk is, and limits no message")
+	return holdsIf(ratio >= 950 && ratio <= 1050, fmt.Sprintf("×%.5g", ratio),
+		"1,024 times; but an HTTP/2 frame is a part of a message, as a chunk is, and limits no message",
+		"the ratio is another one")
+}
+
+// A Content is a message of a kind that document 001 names.
+type Content struct {
+	Name   string `json:"name"`
+	Raw    int    `json:"raw"`    // bytes of what it carries
+	JSON   int    `json:"json"`   // bytes of the message
+	Passed bool   `json:"passed"` // a reader with the limit delivered it
+}
+
+// Fits is the evidence of the claims on what fits.
+type Fits struct {
+	Limit    int       `json:"limit"`
+	Messages []Content `json:"messages"`
+}
+
+// A maker makes what a message carries.
+type maker struct {
+	name string
+	raw  int // bytes, or tools
+	make func(n int) any
+}
+
+func prose(n int) any {
+	return strings.Repeat("The quick brown fox jumps over the lazy dog, and says so. ", n/58+1)[:n]
+}
+
+func quotes(n int) any { return strings.Repeat(`"`, n) }
+
+func base64Of(n int) any { return base64.StdEncoding.EncodeToString(make([]byte, n)) }
+
+func tools(n int) any {
+	tools := make([]map[string]any, n)
+	for i := range tools {
+		tools[i] = map[string]any{
+			"name":        fmt.Sprintf("tool_%d", i),
+			"description": strings.Repeat("Says what the tool does and when to use it. ", 10),
+			"inputSchema": map[string]any{"type": "object", "properties": map[string]any{
+				"query": map[string]any{"type": "string", "description": "What to look for"},
+				"limit": map[string]any{"type": "integer", "description": "How many at most"},
+			}, "required": []string{"query"}},
+		}
 	}
-	return refuted(figure, "the ratio is another one")
+	return tools
+}
+
+const fitsRule = "A message with that content is sent to a reader with a limit of 16 MiB. Holds if it is delivered whatever the content; depends if that decides; refuted if it never is."
+
+func gatherFits(makers ...maker) func(context.Context, *session) (Fits, error) {
+	return func(context.Context, *session) (Fits, error) {
+		e := Fits{Limit: frameLimit}
+		for _, m := range makers {
+			msg, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "result": map[string]any{"content": m.make(m.raw)}})
+			if err != nil {
+				return e, err
+			}
+			c := Content{Name: m.name, Raw: m.raw, JSON: len(msg)}
+			err = exchange(framers.NDJSON(), [][]byte{msg}, func(r framers.Reader) error {
+				got, err := r.ReadMessage()
+				c.Passed = err == nil && bytes.Equal(got, msg)
+				return nil
+			}, framers.WithMaxMessage(frameLimit))
+			if err != nil {
+				return e, err
+			}
+			e.Messages = append(e.Messages, c)
+		}
+		return e, nil
+	}
+}
+
+func (e Fits) figure() string {
+	var all []string
+	for _, s := range e.Messages {
+		all = append(all, fmt.Sprintf("%s: %.1f MiB", s.Name, float64(s.JSON)/(1<<20)))
+	}
+	return strings.Join(all, ", ")
+}
+
+func judgeFits(e Fits) Judgement {
+	var t tally
+	for _, c := range e.Messages {
+		t.add(c.Name, c.Passed)
+	}
+	return t.judge(e.figure(), "delivered", "refused",
+		"JSON escapes some characters with one more byte, control characters with five: refused was ")
+}
+
+func judgeExcluded(e Fits) Judgement {
+	passed := slices.ContainsFunc(e.Messages, func(c Content) bool { return c.Passed })
+	return holdsIf(!passed, e.figure(), "refused", "delivered")
 }

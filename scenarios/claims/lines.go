@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -13,78 +14,44 @@ import (
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/faults"
-	"github.com/pipebench/pipebench/scenarios/faults/actor"
-	"github.com/pipebench/pipebench/scenarios/faults/evidence"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // lineClaims are what document 004 says.
 var lineClaims = []Claim{
-	{
-		ID: "004-mcp-newline", Seed: "004", Where: "Key Design Decisions",
-		Text: "MCP on stdio is newline-delimited JSON",
-		Rule: "Handshakes with real servers, sent as lines. Holds if all answer; refuted if none does; else depends.",
-		exam: by(interviews, judgeLinesMCP),
-	},
-	{
-		ID: "004-4096-robust", Seed: "004", Where: "Implementation Pattern",
-		Text: "Reading 4096 bytes at a time into a buffer is robust against partial reads",
-		Rule: "Messages whose ends fall on, before and behind every multiple of 4096, in pieces of several sizes. Holds if each arrives as it was sent; refuted if one does not.",
-		exam: by(gatherPieces, judgePieces),
-	},
-	{
-		ID: "004-4096-cheap", Seed: "004", Where: "Implementation Pattern",
-		Text: "Reading 4096 bytes at a time into a buffer that is searched for a newline is cheap",
-		Rule: "Time of messages of 256 KiB, 1 MiB and 4 MiB. Refuted if it grows with a slope above 1.3 over size (1 is linear, 2 quadratic); else holds.",
-		exam: by(gatherRescan, judgeRescan),
-	},
-	{
-		ID: "004-10mb-limit", Seed: "004", Where: "Key Design Decisions",
-		Text: "The limit of 10 MB on a line prevents memory exhaustion",
-		Rule: "16 MiB without a newline to the reader as printed. Refuted if it takes them all without a word; holds if it speaks at the limit and held at most three times that.",
-		exam: by(gatherHoard, judgeHoarded),
-	},
-	{
-		ID: "004-skip-hangs", Seed: "004", Where: "Oversize Line Handling",
-		Text: "Skipping an oversized line without an answer makes the client hang",
-		Rule: "An oversized request, then a small one, to a server that skips and to one that answers. Holds if the skipped request gets no answer while the next one does; refuted if it gets one.",
-		exam: by(gatherSkip, judgeSkip),
-	},
-	{
-		ID: "004-id-in-1k", Seed: "004", Where: "Stdio Edge Cases",
-		Text: "The first KiB of an oversized request is enough to find its id",
-		Rule: "Requests of 64 KiB with the id at each place in the object. Holds if it is found in the first KiB at every place; refuted if at none; else depends.",
-		exam: by(gatherPlaces, judgePlaces),
-	},
-	{
-		ID: "004-eof-shutdown", Seed: "004", Where: "EOF and Response Flushing",
-		Text: "After the end of standard input, pending responses are flushed within 2 seconds and the server is gone within 5",
-		Rule: "A request is under way when standard input of real servers ends. Holds if all answer it within 2 s and exit within 5 s; refuted if none does both; else depends.",
-		exam: by(interviews, judgeEnd),
-	},
-	{
-		ID: "004-unknown-id", Seed: "004", Where: "Parse Error ID Strategy",
-		Text: `An empty string serves for the id of an answer to a request whose id is unknown, as null does`,
-		Rule: `What real servers answer to a malformed line. Holds if some answer with null and some with ""; depends if only "" is seen, or no answer; refuted if all that answer use null, as JSON-RPC 2.0 (section 5) demands.`,
-		exam: by(interviews, judgeUnknownID),
-	},
-	{
-		ID: "004-empty-lines", Seed: "004", Where: "Stdio Edge Cases",
-		Text: "Empty lines between messages are ignored",
-		Rule: "A blank line, then a request, to real servers. Holds if all answer; refuted if none does; else depends.",
-		exam: by(interviews, judgeBlank),
-	},
-	{
-		ID: "004-trailing-space", Seed: "004", Where: "Stdio Edge Cases",
-		Text: "White space at the end of a line does no harm",
-		Rule: "A request with spaces and a tab at its end, to real servers. Holds if all answer; refuted if none does; else depends.",
-		exam: by(interviews, judgeTrailing),
-	},
-	{
-		ID: "004-stdout-reserved", Seed: "004", Where: "Key Design Decisions",
-		Text: "Nothing but messages may be written to standard output",
-		Rule: "A log line between two messages, to readers of several kinds. Holds if it costs one of them a message; refuted if none.",
-		exam: by(gatherDirt, judgeDirt),
-	},
+	claim("004-mcp-newline", "Key Design Decisions", by(interviews, judgeLinesMCP),
+		"MCP on stdio is newline-delimited JSON",
+		"Handshakes with real servers, sent as lines. Holds if all answer; refuted if none does; else depends."),
+	claim("004-4096-robust", "Implementation Pattern", by(gatherPieces, judgePieces),
+		"Reading 4096 bytes at a time into a buffer is robust against partial reads",
+		"Messages whose ends fall on, before and behind every multiple of 4096, in pieces of several sizes. Holds if each arrives as it was sent; refuted if one does not."),
+	claim("004-4096-cheap", "Implementation Pattern", by(gatherRescan, judgeRescan),
+		"Reading 4096 bytes at a time into a buffer that is searched for a newline is cheap",
+		"Time of messages of 256 KiB, 1 MiB and 4 MiB. Refuted if it grows with a slope above 1.3 over size (1 is linear, 2 quadratic); else holds."),
+	claim("004-10mb-limit", "Key Design Decisions", by(gatherUnbounded, judgeUnbounded),
+		"The limit of 10 MB on a line prevents memory exhaustion",
+		"16 MiB without a newline to the reader as printed. Refuted if it takes them all without a word; holds if it speaks at the limit and held at most three times that."),
+	claim("004-skip-hangs", "Oversize Line Handling", by(gatherSkip, judgeSkip),
+		"Skipping an oversized line without an answer makes the client hang",
+		"An oversized request, then a small one, to a server that skips and to one that answers. Holds if the skipped request gets no answer while the next one does; refuted if it gets one."),
+	claim("004-id-in-1k", "Stdio Edge Cases", by(gatherPlaces, judgePlaces),
+		"The first KiB of an oversized request is enough to find its id",
+		"Requests of 64 KiB with the id at each place in the object. Holds if it is found in the first KiB at every place; refuted if at none; else depends."),
+	claim("004-eof-shutdown", "EOF and Response Flushing", by(interviews, judgeEnd),
+		"After the end of standard input, pending responses are flushed within 2 seconds and the server is gone within 5",
+		"A request is under way when standard input of real servers ends. Holds if all answer it within 2 s and exit within 5 s; refuted if none does both; else depends."),
+	claim("004-unknown-id", "Parse Error ID Strategy", by(interviews, judgeUnknownID),
+		`An empty string serves for the id of an answer to a request whose id is unknown, as null does`,
+		`What real servers answer to a malformed line. Holds if some answer with null and some with ""; depends if only "" is seen, or no answer; refuted if all that answer use null, as JSON-RPC 2.0 (section 5) demands.`),
+	claim("004-empty-lines", "Stdio Edge Cases", by(interviews, whether(func(s Server) bool { return s.Blank }, "each answers the request after it", "answers nothing more after a blank line")),
+		"Empty lines between messages are ignored",
+		"A blank line, then a request, to real servers. Holds if all answer; refuted if none does; else depends."),
+	claim("004-trailing-space", "Stdio Edge Cases", by(interviews, whether(func(s Server) bool { return s.Trailing }, "each answers", "does not answer such a request")),
+		"White space at the end of a line does no harm",
+		"A request with spaces and a tab at its end, to real servers. Holds if all answer; refuted if none does; else depends."),
+	claim("004-stdout-reserved", "Key Design Decisions", by(gatherDirty, judgeDirty),
+		"Nothing but messages may be written to standard output",
+		"A log line between two messages, to readers of several kinds. Holds if it costs one of them a message; refuted if none."),
 }
 
 func judgeLinesMCP(e Interviews) Judgement {
@@ -106,7 +73,7 @@ type Pieces struct {
 	Intact   int   `json:"intact"`
 }
 
-func gatherPieces(context.Context, *lab) (e Pieces, err error) {
+func gatherPieces(context.Context, *session) (e Pieces, err error) {
 	var messages [][]byte
 	for _, size := range []int{4094, 4095, 4096, 4097, 8191, 8192, 100, 12_287, 50} {
 		messages = append(messages, message(size))
@@ -115,7 +82,7 @@ func gatherPieces(context.Context, *lab) (e Pieces, err error) {
 	for _, piece := range []int{1, 100, 4095, 4096, 4097, 10_000} {
 		e.Pieces = append(e.Pieces, piece)
 		e.Messages += len(messages)
-		err = through(func(w io.Writer) error {
+		err = faults.Through(func(w io.Writer) error {
 			for p := range slices.Chunk(wire, piece) {
 				if _, err := w.Write(p); err != nil {
 					return err
@@ -143,47 +110,42 @@ func gatherPieces(context.Context, *lab) (e Pieces, err error) {
 }
 
 func judgePieces(e Pieces) Judgement {
-	figure := fmt.Sprintf("%d of %d", e.Intact, e.Messages)
-	if e.Intact == e.Messages {
-		return holds(figure, "however the bytes came, the lines were right")
-	}
-	return refuted(figure, "lines were altered")
+	return holdsIf(e.Intact == e.Messages, fmt.Sprintf("%d of %d", e.Intact, e.Messages),
+		"however the bytes came, the lines were right", "lines were altered")
 }
 
-func gatherRescan(ctx context.Context, l *lab) (faults.Growing, error) {
-	all, err := l.growings(ctx)
+func gatherRescan(ctx context.Context, s *session) (faults.ReaderGrowth, error) {
+	records, err := s.readersGrowth(ctx)
 	if err != nil {
-		return faults.Growing{}, err
+		return faults.ReaderGrowth{}, err
 	}
-	i := slices.IndexFunc(all, func(g faults.Growing) bool { return g.Framing == "ndjson-rescan" })
-	if i < 0 {
-		return faults.Growing{}, fmt.Errorf("no figures of the reader that searches again")
+	for _, g := range faults.GrowthOf(records, growthFrom) {
+		if g.Framing == "ndjson-rescan" {
+			return *g, nil
+		}
 	}
-	return all[i], nil
+	return faults.ReaderGrowth{}, errors.New("no figures of the reader that searches again")
 }
 
-func judgeRescan(e faults.Growing) Judgement {
-	figure := fmt.Sprintf("slope %.2f", e.Slope.Slope)
-	if i := e.Slope.Interval; i != nil {
-		figure += fmt.Sprintf(" [%.2f, %.2f]", i.Lo, i.Hi)
-	}
+func judgeRescan(e faults.ReaderGrowth) Judgement {
+	figure := faults.SlopeText(e.Slope)
 	if n := len(e.ToOurs); n > 0 {
-		figure += fmt.Sprintf("; %s at %s, n = %d", estimate(e.ToOurs[n-1].Figure), evidence.Size(int64(e.ToOurs[n-1].Size)), e.ToOurs[n-1].Figure.N)
+		last := e.ToOurs[n-1]
+		figure += fmt.Sprintf("; %s at %s, n = %d", estimate(last.Figure), faults.Size(last.Size), last.Figure.N)
 	}
-	j := holds(figure, "time grows as the message does")
-	if e.Slope.Slope > 1.3 {
-		j = refuted(figure, "after each read the whole buffer is searched again: time grows out of proportion with the message")
-	}
+	j := holdsIf(e.Slope.Slope <= 1.3, figure, "time grows as the message does",
+		"after each read the whole buffer is searched again: time grows out of proportion with the message")
 	j.Unsure = e.Slope.Interval == nil || e.Slope.Interval.Lo <= 1 && e.Slope.Slope > 1.3
 	return j
 }
 
-func gatherHoard(ctx context.Context, _ *lab) (faults.Hoard, error) {
-	return faults.HoardLine(ctx, "ndjson-rescan", framers.Close, 16<<20)
+func gatherUnbounded(ctx context.Context, _ *session) (faults.UnboundedLine, error) {
+	e, err := faults.SendUnbounded(ctx, "ndjson-rescan", framers.Close, unendingBytes)
+	return *e, err
 }
 
-func judgeHoarded(e faults.Hoard) Judgement {
-	figure := fmt.Sprintf("%s held, %s of %s read", evidence.Size(e.Held), evidence.Size(e.Read), evidence.Size(e.Sent))
+func judgeUnbounded(e faults.UnboundedLine) Judgement {
+	figure := fmt.Sprintf("%s held, %s of %s read", faults.Size(e.Held), faults.Size(e.Read), faults.Size(e.Sent))
 	switch {
 	case !e.Detected:
 		return refuted(figure, "as printed the length is looked at when the newline comes: a line that never ends is never too long")
@@ -201,7 +163,7 @@ type Skip struct {
 	WaitedNS int64    `json:"waited_ns"`
 }
 
-func gatherSkip(ctx context.Context, _ *lab) (e Skip, err error) {
+func gatherSkip(ctx context.Context, _ *session) (e Skip, err error) {
 	e.Limit, e.WaitedNS = 64<<10, skipWait.Nanoseconds()
 	if e.Skipped, err = askOversized(ctx, answererArgs{e.Limit, false}); err != nil {
 		return e, err
@@ -216,16 +178,16 @@ const skipWait = 300 * time.Millisecond
 
 // askOversized sends an oversized request 1 and a small request 2.
 func askOversized(ctx context.Context, args answererArgs) (ids []string, err error) {
-	a, err := actor.Prepare(ctx, "answerer", args)
+	p, err := proc.Self("claims/answerer", args)
 	if err != nil {
 		return nil, err
 	}
-	c, err := converse(a.Cmd, a.Start, a.Wait, a.Dismiss)
+	c, err := faults.Converse(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	defer c.close()
-	c.send(string(message(2*args.Limit)) + "\n" + ping + "\n")
+	defer c.Close()
+	c.Say(string(message(2*args.Limit)) + "\n" + ping + "\n")
 	note := func(line string) bool {
 		var m struct{ ID json.RawMessage }
 		if json.Unmarshal([]byte(line), &m) == nil {
@@ -233,8 +195,8 @@ func askOversized(ctx context.Context, args answererArgs) (ids []string, err err
 		}
 		return len(ids) > 0 && ids[len(ids)-1] == "2"
 	}
-	if _, ok := c.await(ctx, answerWithin, note); ok {
-		c.await(ctx, skipWait, note)
+	if c.Await(ctx, answerWithin, note) == nil {
+		c.Await(ctx, skipWait, note)
 	}
 	return ids, nil
 }
@@ -257,7 +219,7 @@ type Places struct {
 	Lost  []string `json:"lost"`
 }
 
-func gatherPlaces(context.Context, *lab) (e Places, _ error) {
+func gatherPlaces(context.Context, *session) (e Places, _ error) {
 	params := `"params":{"text":"` + strings.Repeat("x", 64<<10) + `"}`
 	for _, place := range []struct{ name, members string }{
 		{"first", `"id":7,"jsonrpc":"2.0","method":"m",` + params},
@@ -276,13 +238,8 @@ func gatherPlaces(context.Context, *lab) (e Places, _ error) {
 
 func judgePlaces(e Places) Judgement {
 	t := tally{e.Found, e.Lost}
-	switch t.verdict() {
-	case Holds:
-		return holds(t.figure()+" places", "the id was found wherever it stood")
-	case Refuted:
-		return refuted(t.figure()+" places", "the id was found nowhere")
-	}
-	return depends(t.figure()+" places", "JSON gives members no order: behind large params the id is beyond the first KiB; not found: "+list(e.Lost))
+	return t.judge(t.figure()+" places", "the id was found wherever it stood", "the id was found nowhere",
+		"JSON gives members no order: behind large params the id is beyond the first KiB; not found: ")
 }
 
 // Limits of 004-eof-shutdown.
@@ -337,35 +294,22 @@ func judgeUnknownID(e Interviews) Judgement {
 	return depends(figure, "no server answered with null: "+why)
 }
 
-func judgeBlank(e Interviews) Judgement {
-	return e.whether(func(s Server) bool { return s.Blank }, "each answers the request after it", "answers nothing more after a blank line")
-}
-
-func judgeTrailing(e Interviews) Judgement {
-	return e.whether(func(s Server) bool { return s.Trailing }, "each answers", "does not answer such a request")
-}
-
 // Dirty is the evidence of 004-stdout-reserved.
 type Dirty struct {
-	Readers []faults.Dirt `json:"readers"`
+	Readers []faults.DirtyLines `json:"readers"`
 }
 
-func gatherDirt(ctx context.Context, l *lab) (e Dirty, err error) {
-	all, err := l.fault(ctx, "dirty-lines")
-	if err != nil {
-		return e, err
-	}
-	for _, f := range all {
-		d, err := faults.Decode[faults.Dirt](f)
-		if err != nil {
-			return e, err
-		}
+func gatherDirty(ctx context.Context, s *session) (e Dirty, err error) {
+	all, err := s.faults(ctx, "dirty-lines")
+	for i := 0; i < len(all) && err == nil; i++ {
+		var d faults.DirtyLines
+		err = all[i].Evidence.Decode(&d)
 		e.Readers = append(e.Readers, d)
 	}
-	return e, nil
+	return e, err
 }
 
-func judgeDirt(e Dirty) Judgement {
+func judgeDirty(e Dirty) Judgement {
 	var t tally
 	for _, r := range e.Readers {
 		for _, c := range r.Cases {

@@ -5,12 +5,9 @@ import (
 	"testing"
 
 	"github.com/pipebench/pipebench/bench"
-	"github.com/pipebench/pipebench/scenarios/faults"
 )
 
 func TestMain(m *testing.M) {
 	bench.Worker()
-	faults.Worker()
-	Worker()
 	os.Exit(m.Run())
 }

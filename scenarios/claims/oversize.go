@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/scenarios/faults/actor"
-	"github.com/pipebench/pipebench/scenarios/faults/evidence"
+	"github.com/pipebench/pipebench/scenarios/faults"
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // An Option is one way for a client to take an oversized message.
@@ -42,8 +42,8 @@ const (
 	optionAsk  = "negotiated"
 )
 
-func gatherOptions(ctx context.Context, _ *lab) (Compared, error) {
-	e := Compared{Sent: 64 << 20, Limit: frameLimit}
+func gatherOptions(ctx context.Context, _ *session) (Compared, error) {
+	e := Compared{Sent: oversized, Limit: frameLimit}
 	for _, name := range []string{optionNone, optionShut, optionSay} {
 		o, err := tryOption(ctx, name, e.Sent)
 		if err != nil {
@@ -62,8 +62,7 @@ func gatherOptions(ctx context.Context, _ *lab) (Compared, error) {
 	return e, nil
 }
 
-// tryOption plays the server: it sends an oversized reply and a small one, and
-// looks at what comes back.
+// tryOption is the server: it sends an oversized reply and a small one, and looks at what comes back.
 func tryOption(ctx context.Context, name string, size int) (Option, error) {
 	o := Option{Option: name}
 	w, clientIn, err := syspipe.Open(syspipe.Anonymous, 0)
@@ -76,12 +75,12 @@ func tryOption(ctx context.Context, name string, size int) (Option, error) {
 		return o, errors.Join(err, clientIn.Close())
 	}
 	defer r.Close()
-	a, err := actor.Prepare(ctx, "client", name, clientIn, clientOut)
+	p, err := proc.Self("claims/client", name, clientIn, clientOut)
 	if err != nil {
 		return o, err
 	}
-	defer a.Dismiss()
-	if err := errors.Join(actor.Park(w, r), a.Start()); err != nil {
+	defer p.Close()
+	if err := errors.Join(faults.UsePoller(w, r), p.Start(ctx)); err != nil {
 		return o, err
 	}
 	sent := make(chan error, 1)
@@ -93,7 +92,7 @@ func tryOption(ctx context.Context, name string, size int) (Option, error) {
 	if err != nil && err != io.EOF {
 		return o, err
 	}
-	if err := a.Report(&o); err != nil {
+	if err := p.Report(&o); err != nil {
 		return o, err
 	}
 	o.Option = name
@@ -113,16 +112,13 @@ func tryOption(ctx context.Context, name string, size int) (Option, error) {
 	return o, nil
 }
 
-// playClient takes an oversized message as its option has it.
-func playClient(s *actor.Stage) error {
+// receiveOversized is the client: it takes an oversized message as its option has it.
+func receiveOversized(w *proc.Work) error {
 	var name string
-	if err := s.Args(&name); err != nil {
+	if err := errors.Join(w.Args(&name), faults.UsePoller(w.Ends...)); err != nil {
 		return err
 	}
-	in, out := s.Ends[0], s.Ends[1]
-	if err := actor.Park(in, out); err != nil {
-		return err
-	}
+	in, out := w.Ends[0], w.Ends[1]
 	limit, policy := frameLimit, framers.Close
 	switch name {
 	case optionNone:
@@ -130,7 +126,7 @@ func playClient(s *actor.Stage) error {
 	case optionSay:
 		policy = framers.Resync
 	}
-	before := taken()
+	before := faults.MemoryFromSystem()
 	began := time.Now()
 	r := framers.NDJSON().NewReader(in, framers.WithMaxMessage(limit), framers.WithPolicy(policy))
 	_, err := r.ReadMessage()
@@ -150,12 +146,12 @@ func playClient(s *actor.Stage) error {
 		next, err := r.ReadMessage()
 		o.Next = err == nil && string(next) == `{"id":2}`
 	}
-	o.Held = taken() - before
+	o.Held = faults.MemoryFromSystem() - before
 	out.Close()
 	if name != optionShut {
 		in.Close()
 	}
-	return s.Report(o)
+	return w.Report(o)
 }
 
 func judgeOptions(e Compared) Judgement {
@@ -164,7 +160,7 @@ func judgeOptions(e Compared) Judgement {
 		options[o.Option] = o
 	}
 	shut, say := options[optionShut], options[optionSay]
-	figure := fmt.Sprintf("closing held %s, answering %s", evidence.Size(shut.Held), evidence.Size(say.Held))
+	figure := fmt.Sprintf("closing held %s, answering %s", faults.Size(shut.Held), faults.Size(say.Held))
 	switch {
 	case 2*shut.Held < say.Held:
 		return holds(figure, "answering takes more memory than closing")

@@ -4,81 +4,60 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"syscall"
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/scenarios/faults"
-	"github.com/pipebench/pipebench/scenarios/faults/evidence"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
 // pipeClaims are what document 000 says of pipes, judged on this system.
 var pipeClaims = []Claim{
-	{
-		ID: "000-pipe-buf", Seed: "000", Where: "The Problem",
-		Text: "A pipe keeps writes of up to 512 bytes whole (PIPE_BUF), and longer ones not",
-		Rule: "Four processes write to one pipe. Refuted where a write of 512 bytes is cut, or where the shortest write that is cut is longer than 4096 bytes; holds where the shortest is between; depends where none was cut.",
-		exam: by(gatherAtomicity, judgeAtomicity),
-	},
-	{
-		ID: "000-capacity", Seed: "000", Where: "The Problem",
-		Text: "A pipe holds 64 KiB",
-		Rule: "Holds if exactly 65536 bytes are accepted, in writes of 4096 bytes, while nobody reads.",
-		exam: by(gatherLargeWrite, judgeCapacity),
-	},
-	{
-		ID: "000-write-blocks", Seed: "000", Where: "The Problem",
-		Text: "Writing more than 64 KiB at once may block",
-		Rule: "Holds if a blocking write of 65537 bytes still waits when nobody reads; refuted if it returns.",
-		exam: by(gatherLargeWrite, judgeBlocks),
-	},
-	{
-		ID: "000-write-eagain", Seed: "000", Where: "The Problem",
-		Text: "Writing more than 64 KiB at once may fail with EAGAIN",
-		Rule: "Holds if a write of 65537 bytes to an empty pipe fails with EAGAIN; depends if it only does so on a non-blocking descriptor, after a short count, as a write of 1 byte to a full pipe does too; refuted if it never does.",
-		exam: by(gatherLargeWrite, judgeAgain),
-	},
-	{
-		ID: "000-write-epipe", Seed: "000", Where: "The Problem",
-		Text: "Writing more than 64 KiB at once can lead to EPIPE",
-		Rule: "Holds if a write of 65537 bytes fails with EPIPE while a reader reads; refuted if EPIPE comes only when the reader has left, and then for 1 byte as well.",
-		exam: by(gatherLargeWrite, judgeBroken),
-	},
-	{
-		ID: "000-chunks-avoid-blocking", Seed: "000", Where: "The Solution",
-		Text: "Chunking works around the pipe's limit: the writer does not block",
-		Rule: "A message of 1 MiB is written where nobody reads, as one line and in chunks of 60 KiB. Refuted if the chunking writer waits as well; holds if it alone does not.",
-		exam: by(gatherChunkedWrite, judgeChunkedWrite),
-	},
-	{
-		ID: "000-60k-leaves-room", Seed: "000", Where: "Configuration",
-		Text: "60 KiB of data leave room for the frame's header within 64 KiB",
-		Rule: "Holds if the longest frame of 61440 bytes of data has at most 65536 bytes and an empty pipe takes it whole.",
-		exam: by(gatherRoom, judgeRoom),
-	},
+	claim("000-pipe-buf", "The Problem", by(gatherAtomicity, judgeAtomicity),
+		"A pipe keeps writes of up to 512 bytes whole (PIPE_BUF), and longer ones not",
+		"Four processes write to one pipe. Refuted where a write of 512 bytes is cut, or where the shortest write that is cut is longer than 4096 bytes; holds where the shortest is between; depends where none was cut."),
+	claim("000-capacity", "The Problem", by(gatherLargeWrite, judgeCapacity),
+		"A pipe holds 64 KiB",
+		"Holds if exactly 65536 bytes are accepted, in writes of 4096 bytes, while nobody reads."),
+	claim("000-write-blocks", "The Problem", by(gatherLargeWrite, judgeBlocks),
+		"Writing more than 64 KiB at once may block",
+		"Holds if a blocking write of 65537 bytes still waits when nobody reads; refuted if it returns."),
+	claim("000-write-eagain", "The Problem", by(gatherLargeWrite, judgeAgain),
+		"Writing more than 64 KiB at once may fail with EAGAIN",
+		"Holds if a write of 65537 bytes to an empty pipe fails with EAGAIN; depends if it only does so on a non-blocking descriptor, after a short count, as a write of 1 byte to a full pipe does too; refuted if it never does."),
+	claim("000-write-epipe", "The Problem", by(gatherLargeWrite, judgeBroken),
+		"Writing more than 64 KiB at once can lead to EPIPE",
+		"Holds if a write of 65537 bytes fails with EPIPE while a reader reads; refuted if EPIPE comes only when the reader has left, and then for 1 byte as well."),
+	claim("000-chunks-avoid-blocking", "The Solution", by(gatherChunkedWrite, judgeChunkedWrite),
+		"Chunking works around the pipe's limit: the writer does not block",
+		"A message of 1 MiB is written where nobody reads, as one line and in chunks of 60 KiB. Refuted if the chunking writer waits as well; holds if it alone does not."),
+	claim("000-60k-leaves-room", "Configuration", by(gatherRoom, judgeRoom),
+		"60 KiB of data leave room for the frame's header within 64 KiB",
+		"Holds if the longest frame of 61440 bytes of data has at most 65536 bytes and an empty pipe takes it whole."),
 }
 
 // An Atomicity is the evidence of 000-pipe-buf.
 type Atomicity struct {
-	OS       string           `json:"os"`
-	PipeBuf  int              `json:"pipe_buf"` // as the system's headers have it
-	Mixtures []faults.Mixture `json:"mixtures"` // ascending by size
+	OS       string                     `json:"os"`
+	PipeBuf  int                        `json:"pipe_buf"` // as the system's headers have it
+	Mixtures []faults.InterleavedWrites `json:"mixtures"` // ascending by size
 }
 
-func gatherAtomicity(ctx context.Context, l *lab) (Atomicity, error) {
-	return shared(l, "writers that share a pipe", func() (Atomicity, error) {
+func gatherAtomicity(ctx context.Context, s *session) (Atomicity, error) {
+	return s.atomicity.get(s, "writers that share a pipe", func() (Atomicity, error) {
 		e := Atomicity{OS: runtime.GOOS}
 		if err := syspipe.Blocking.Supported(); err != nil {
 			return e, err
 		}
 		for _, size := range []int{512, 513, 3000, 4096, 4097, 5000} {
-			m, err := faults.Mix(ctx, size)
+			m, err := faults.InterleaveWrites(ctx, size)
 			if err != nil {
 				return e, err
 			}
-			e.Mixtures = append(e.Mixtures, m)
+			e.Mixtures = append(e.Mixtures, *m)
 			e.PipeBuf = m.PipeBuf
 		}
 		return e, nil
@@ -122,8 +101,8 @@ type LargeWrite struct {
 
 const overCapacity = 64<<10 + 1
 
-func gatherLargeWrite(_ context.Context, l *lab) (LargeWrite, error) {
-	return shared(l, "writes beyond what a pipe holds", largeWrite)
+func gatherLargeWrite(_ context.Context, s *session) (LargeWrite, error) {
+	return s.largeWrite.get(s, "writes beyond what a pipe holds", largeWrite)
 }
 
 func largeWrite() (e LargeWrite, err error) {
@@ -166,15 +145,18 @@ func (e *LargeWrite) watchReaders() error {
 		{overCapacity, false, &e.Gone, &e.GonePipe},
 		{1, false, &e.GoneOne, &e.OnePipe},
 	} {
-		w, r, err := open()
+		w, r, err := syspipe.Open(syspipe.Anonymous, 0)
 		if err != nil {
 			return err
+		}
+		if err := faults.UsePoller(w, r); err != nil {
+			return errors.Join(err, w.Close(), r.Close())
 		}
 		read := make(chan struct{})
 		go func() {
 			defer close(read)
 			if c.reader {
-				readAll(r)
+				io.Copy(io.Discard, r)
 			}
 			r.Close()
 		}()
@@ -191,29 +173,16 @@ func (e *LargeWrite) watchReaders() error {
 	return nil
 }
 
-func readAll(r *syspipe.End) {
-	buf := make([]byte, 64<<10)
-	for {
-		if _, err := r.Read(buf); err != nil {
-			return
-		}
-	}
-}
-
 func judgeCapacity(e LargeWrite) Judgement {
-	figure := fmt.Sprintf("%d B accepted, pages of %d B", e.Fill.Accepted, e.PageSize)
-	if e.Fill.Accepted == 64<<10 {
-		return holds(figure, "exactly that much was accepted while nobody read; by default, and for writes that fill pages")
-	}
-	return refuted(figure, "a pipe of this system holds something else by default: capacity is counted in pages, and may be limited by user")
+	return holdsIf(e.Fill.Accepted == 64<<10, fmt.Sprintf("%d B accepted, pages of %d B", e.Fill.Accepted, e.PageSize),
+		"exactly that much was accepted while nobody read; by default, and for writes that fill pages",
+		"a pipe of this system holds something else by default: capacity is counted in pages, and may be limited by user")
 }
 
 func judgeBlocks(e LargeWrite) Judgement {
-	figure := fmt.Sprintf("%d of %d B accepted", e.Block.Accepted, e.Block.Offered)
-	if e.Block.Stalled {
-		return holds(figure, "the write waits for a reader as soon as the pipe is full, and goes on when one reads")
-	}
-	return refuted(figure, "the write returned although nobody read")
+	return holdsIf(e.Block.Stalled, fmt.Sprintf("%d of %d B accepted", e.Block.Accepted, e.Block.Offered),
+		"the write waits for a reader as soon as the pipe is full, and goes on when one reads",
+		"the write returned although nobody read")
 }
 
 func judgeAgain(e LargeWrite) Judgement {
@@ -226,7 +195,7 @@ func judgeAgain(e LargeWrite) Judgement {
 		return holds(figure, "the write was refused although the pipe was empty")
 	case e.NonBlock.EAGAIN == 0:
 		return refuted(figure, "no write was refused")
-	case e.OneMore.EAGAIN > 0:
+	case e.OneMore != nil && e.OneMore.EAGAIN > 0:
 		return depends(figure, "only on a non-blocking descriptor, and only when nothing fits: the large write is cut short first, and a write of 1 byte to a full pipe gets EAGAIN as well")
 	}
 	return depends(figure, "only on a non-blocking descriptor")
@@ -248,7 +217,7 @@ type ChunkedWrite struct {
 	Chunked Stall `json:"chunked"`
 }
 
-func gatherChunkedWrite(_ context.Context, _ *lab) (e ChunkedWrite, err error) {
+func gatherChunkedWrite(_ context.Context, _ *session) (e ChunkedWrite, err error) {
 	msg := message(1 << 20)
 	for _, c := range []struct {
 		spec string
@@ -267,7 +236,7 @@ func gatherChunkedWrite(_ context.Context, _ *lab) (e ChunkedWrite, err error) {
 }
 
 func judgeChunkedWrite(e ChunkedWrite) Judgement {
-	figure := fmt.Sprintf("stuck after %s in chunks, %s as a line", evidence.Size(e.Chunked.Accepted), evidence.Size(e.Bare.Accepted))
+	figure := fmt.Sprintf("stuck after %s in chunks, %s as a line", faults.Size(e.Chunked.Accepted), faults.Size(e.Bare.Accepted))
 	switch {
 	case e.Chunked.Stalled:
 		return refuted(figure, "what keeps a writer from waiting is a reader that reads; chunks let other messages in between, and nothing else")
@@ -284,7 +253,7 @@ type Room struct {
 	Frame  Stall `json:"frame"`  // writing it to an empty pipe
 }
 
-func gatherRoom(_ context.Context, _ *lab) (Room, error) {
+func gatherRoom(_ context.Context, _ *session) (Room, error) {
 	const data = 60 << 10
 	// The longest header within the limits of the format: 2³¹-1 frames.
 	header := fmt.Sprintf("%036d:%d:%d:\n", 0, 1<<31-2, 1<<31-1)
@@ -296,9 +265,56 @@ func gatherRoom(_ context.Context, _ *lab) (Room, error) {
 
 func judgeRoom(e Room) Judgement {
 	size := e.Data + e.Header
-	figure := fmt.Sprintf("%d + %d = %d B", e.Data, e.Header, size)
-	if size <= 64<<10 && !e.Frame.Stalled && e.Frame.Accepted == int64(size) {
-		return holds(figure, fmt.Sprintf("%d bytes are left even by the longest header; an empty pipe took the frame whole", 64<<10-size))
-	}
-	return refuted(figure, "the frame does not fit the pipe")
+	return holdsIf(size <= 64<<10 && !e.Frame.Stalled && e.Frame.Accepted == int64(size), fmt.Sprintf("%d + %d = %d B", e.Data, e.Header, size),
+		fmt.Sprintf("%d bytes are left even by the longest header; an empty pipe took the frame whole", 64<<10-size),
+		"the frame does not fit the pipe")
+}
+
+// macClaims are what document 000 says of macOS by name. On macOS they are
+// judged by the same experiments as everywhere; elsewhere they cannot be
+// tested, and the reason is what the kernel's source says (XNU, bsd/kern/
+// sys_pipe.c and sys_generic.c).
+var macClaims = []Claim{
+	onMac("000-macos-pipe-buf", "On macOS, PIPE_BUF is 512 bytes",
+		"XNU's sys/syslimits.h has 512, and pipe_write splits a longer write only where it has to wait for room",
+		gatherAtomicity, judgeAtomicity),
+	onMac("000-macos-capacity", "On macOS, a pipe holds 64 KiB",
+		"XNU: a new pipe has 512 bytes and grows, at the start of a write that does not fit, to at most 64 KiB; once all pipes together hold 16 MiB none grows any more",
+		gatherLargeWrite, judgeCapacity),
+	onMac("000-macos-write-blocks", "On macOS, writing more than 64 KiB at once may block",
+		"XNU's pipe_write fills the pipe and sleeps until a reader makes room, as other kernels do",
+		gatherLargeWrite, judgeBlocks),
+	onMac("000-macos-write-eagain", "On macOS, writing more than 64 KiB at once may fail with EAGAIN",
+		"XNU returns a short count while anything fits, and EAGAIN, on a non-blocking descriptor, only when nothing does: fill level and mode decide, not size",
+		gatherLargeWrite, judgeAgain),
+	onMac("000-macos-write-epipe", "On macOS, writing more than 64 KiB at once can lead to EPIPE",
+		"XNU returns EPIPE when the reading end is closed, and then drops the count of what it had taken; size has no part in it",
+		gatherLargeWrite, judgeBroken),
+}
+
+// A MacEvidence is that of a claim about macOS.
+type MacEvidence[E any] struct {
+	OS    string `json:"os"`
+	Here  E      `json:"here,omitzero"`
+	Says  string `json:"source_says"`
+	About string `json:"about"`
+}
+
+func onMac[E any](id, text, source string, gather func(context.Context, *session) (E, error), rule func(E) Judgement) Claim {
+	test := by(func(ctx context.Context, s *session) (MacEvidence[E], error) {
+		e := MacEvidence[E]{OS: runtime.GOOS, Says: source, About: "darwin"}
+		if e.OS != e.About {
+			return e, nil
+		}
+		var err error
+		e.Here, err = gather(ctx, s)
+		return e, err
+	}, func(e MacEvidence[E]) Judgement {
+		if e.OS == e.About {
+			return rule(e.Here)
+		}
+		return Judgement{Verdict: NotTestable, Why: e.Says}
+	})
+	return claim(id, "The Problem", test, text,
+		"On macOS as "+id[:4]+id[len("000-macos-"):]+"; elsewhere not testable, with what the kernel's source says.")
 }

@@ -1,42 +1,32 @@
 package claims
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"time"
 
+	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/faults"
-	"github.com/pipebench/pipebench/scenarios/faults/evidence"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // processClaims are what document 002 says.
 var processClaims = []Claim{
-	{
-		ID: "002-bytewise", Seed: "002", Where: "Transport Layer (Pseudo Code)",
-		Text: "Reading one byte at a time until a newline is a way to read lines",
-		Rule: "Lines of 64 KiB to 1 MiB, every byte of some compared, time against a reader that takes what there is, round by round. Refuted if a byte is wrong; holds if right and no size takes three times as long; depends if right and slower.",
-		exam: by(gatherBytewise, judgeBytewise),
-	},
-	{
-		ID: "002-crash-isolation", Seed: "002", Where: "Process Isolation",
-		Text: "A server that crashes does not affect its client",
-		Rule: "A server process dies after its first answer, and its client goes on. Refuted if the client is not told; depends if it is, but a client that prints into the dead pipe without care is killed by a signal; else holds.",
-		exam: by(gatherCrash, judgeCrash),
-	},
-	{
-		ID: "002-malformed-skipped", Seed: "002", Where: "Error Handling",
-		Text: "A malformed message is skipped, and the next one answered",
-		Rule: "A line that is no JSON, then a request, to real servers. Holds if all answer the request; refuted if none does; else depends.",
-		exam: by(interviews, judgeMalformed),
-	},
-	{
-		ID: "002-stderr-separate", Seed: "002", Where: "Communication Flow",
-		Text: "A server can log to standard error without touching the messages",
-		Rule: "A server logs per request to a standard error that its client holds. Holds if it answers all requests whether or not the client reads the log; depends if only when it does; refuted if neither.",
-		exam: by(gatherLogs, judgeLogs),
-	},
+	claim("002-bytewise", "Transport Layer (Pseudo Code)", by(gatherBytewise, judgeBytewise),
+		"Reading one byte at a time until a newline is a way to read lines",
+		"Lines of 64 KiB to 1 MiB, every byte of some compared, time against a reader that takes what there is, round by round. Refuted if a byte is wrong; holds if right and no size takes three times as long; depends if right and slower."),
+	claim("002-crash-isolation", "Process Isolation", by(gatherCrash, judgeCrash),
+		"A server that crashes does not affect its client",
+		"A server process dies after its first answer, and its client goes on. Refuted if the client is not told; depends if it is, but a client that prints into the dead pipe without care is killed by a signal; else holds."),
+	claim("002-malformed-skipped", "Error Handling", by(interviews, whether(func(s Server) bool { return s.Malformed }, "each answers the request after it", "answers nothing more after such a line")),
+		"A malformed message is skipped, and the next one answered",
+		"A line that is no JSON, then a request, to real servers. Holds if all answer the request; refuted if none does; else depends."),
+	claim("002-stderr-separate", "Communication Flow", by(gatherLogs, judgeLogs),
+		"A server can log to standard error without touching the messages",
+		"A server logs per request to a standard error that its client holds. Holds if it answers all requests whether or not the client reads the log; depends if only when it does; refuted if neither."),
 }
 
 // Bytewise is the evidence of 002-bytewise.
@@ -46,12 +36,8 @@ type Bytewise struct {
 	Calls    float64        `json:"calls"` // system calls for a KiB
 }
 
-func gatherBytewise(ctx context.Context, l *lab) (e Bytewise, err error) {
-	all, err := l.growings(ctx)
-	if err != nil {
-		return e, err
-	}
-	records, err := l.measure(ctx, "readers of growing lines", faults.GrowthPlan(4<<20))
+func gatherBytewise(ctx context.Context, s *session) (e Bytewise, err error) {
+	records, err := s.readersGrowth(ctx)
 	if err != nil {
 		return e, err
 	}
@@ -60,7 +46,7 @@ func gatherBytewise(ctx context.Context, l *lab) (e Bytewise, err error) {
 			e.Compared += r.Verified.Bytes
 		}
 	}
-	for _, g := range all {
+	for _, g := range faults.GrowthOf(records, growthFrom) {
 		if g.Framing == "ndjson-bytewise" {
 			e.ToOurs, e.Calls = g.ToOurs, g.Calls
 		}
@@ -78,7 +64,7 @@ func judgeBytewise(e Bytewise) Judgement {
 			worst = s
 		}
 	}
-	figure := fmt.Sprintf("%s at %s, n = %d; %.0f calls for a KiB", estimate(worst.Figure), evidence.Size(int64(worst.Size)), worst.Figure.N, e.Calls)
+	figure := fmt.Sprintf("%s at %s, n = %d; %.0f calls for a KiB", estimate(worst.Figure), faults.Size(worst.Size), worst.Figure.N, e.Calls)
 	if worst.Figure.Above(3) {
 		return depends(figure, "the lines are right, and each byte is a system call: it will do where a message is a few bytes long")
 	}
@@ -94,26 +80,33 @@ type Crash struct {
 	Printer   bool   `json:"printer_killed"`
 }
 
-func gatherCrash(ctx context.Context, l *lab) (e Crash, err error) {
-	c, err := startActor("crasher")(ctx)
+func gatherCrash(ctx context.Context, s *session) (e Crash, err error) {
+	p, err := proc.Self("claims/crasher", nil)
 	if err != nil {
 		return e, err
 	}
-	defer c.close()
-	c.send("ask\n")
-	c.await(ctx, answerWithin, func(line string) bool { return line == "answer" })
-	answered := time.Now()
-	if e.Told = c.left(ctx, answerWithin); e.Told {
-		e.ToldNS, e.Exit = time.Since(answered).Nanoseconds(), "exit status 2"
+	c, err := faults.Converse(ctx, p)
+	if err != nil {
+		return e, err
 	}
-	if _, err := io.WriteString(c.in, "ask\n"); err != nil {
+	defer c.Close()
+	c.Say("ask\n")
+	if err := c.Await(ctx, answerWithin, func(line string) bool { return line == "answer" }); err != nil {
+		return e, err
+	}
+	answered := time.Now()
+	if e.Told = c.Ended(answerWithin); e.Told {
+		e.ToldNS, e.Exit = time.Since(answered).Nanoseconds(), p.Cmd.ProcessState.String()
+	}
+	if err := c.Say("ask\n"); err != nil {
 		e.WriteFail = err.Error()
 	}
-	all, err := l.fault(ctx, "reader-gone")
+	all, err := s.faults(ctx, "reader-gone")
 	if err != nil {
 		return e, err
 	}
-	printer, err := faultOf[faults.Print](all, "reader-gone/stdout/default")
+	var printer faults.Printer
+	err = decodeFault(all, "reader-gone/stdout/default", &printer)
 	e.Printer = printer.Signal
 	return e, err
 }
@@ -129,56 +122,19 @@ func judgeCrash(e Crash) Judgement {
 	return holds(figure, "the client sees the end of the output and lives")
 }
 
-// Interviews are the evidence of claims on how servers behave.
-type Interviews struct {
-	Servers []Server `json:"servers"`
-}
-
-func interviews(ctx context.Context, l *lab) (Interviews, error) {
-	all, err := l.servers(ctx)
-	return Interviews{all}, err
-}
-
-// tallyOf sorts the servers that shook hands by a question.
-func (e Interviews) tallyOf(question func(Server) bool) (t tally) {
-	for _, s := range e.Servers {
-		if s.Newline {
-			t.add(s.Name, question(s))
-		}
-	}
-	return t
-}
-
-// whether judges a claim that says every server does something.
-func (e Interviews) whether(question func(Server) bool, yes, no string) Judgement {
-	t := e.tallyOf(question)
-	j := Judgement{Verdict: t.verdict(), Figure: t.figure() + " servers", Why: yes}
-	if len(t.no) > 0 {
-		j.Why = no + ": " + list(t.no)
-	}
-	return j
-}
-
-func judgeMalformed(e Interviews) Judgement {
-	return e.whether(func(s Server) bool { return s.Malformed }, "each answers the request after it", "answers nothing more after such a line")
-}
-
 // Logs are the evidence of 002-stderr-separate.
 type Logs struct {
 	Undrained faults.Logging `json:"undrained"`
 	Drained   faults.Logging `json:"drained"`
 }
 
-func gatherLogs(ctx context.Context, l *lab) (e Logs, err error) {
-	all, err := l.fault(ctx, "stderr-undrained")
+func gatherLogs(ctx context.Context, s *session) (e Logs, err error) {
+	all, err := s.faults(ctx, "stderr-undrained")
 	if err != nil {
 		return e, err
 	}
-	if e.Undrained, err = faultOf[faults.Logging](all, "stderr-undrained/logs-4096"); err != nil {
-		return e, err
-	}
-	e.Drained, err = faultOf[faults.Logging](all, "stderr-undrained/logs-65537-drained")
-	return e, err
+	return e, errors.Join(decodeFault(all, "stderr-undrained/logs-4096", &e.Undrained),
+		decodeFault(all, "stderr-undrained/logs-65537-drained", &e.Drained))
 }
 
 func judgeLogs(e Logs) Judgement {
@@ -191,4 +147,72 @@ func judgeLogs(e Logs) Judgement {
 		return depends(figure, "only while the client reads it: the log fills its pipe, and the server waits there in place of answering")
 	}
 	return refuted(figure, "requests went unanswered even with the log read")
+}
+
+// headerClaims are what document 003 says.
+var headerClaims = []Claim{
+	claim("003-exact-sizes", "Transport", by(gatherHeaded, judgeHeaded),
+		"With Content-Length both sides read exactly the bytes of a message",
+		"Messages with newlines, blank lines, header-like text, multi-byte characters and zero bytes. Holds if each arrives as it was sent; refuted if one does not."),
+	claim("003-mcp-content-length", "Transport", by(interviews, judgeHeadedMCP),
+		"MCP servers on stdio speak Content-Length framing",
+		"Handshakes with real servers, as a line and with a header. Holds if all answer the header; refuted if none does while all answer the line; else depends."),
+}
+
+// Headed is the evidence of 003-exact-sizes.
+type Headed struct {
+	Messages int      `json:"messages"`
+	Altered  []string `json:"altered"` // those that did not arrive as they were sent
+}
+
+// awkward are messages that a line framing could not carry, or would cut.
+var awkward = []struct{ name, text string }{
+	{"newline", "{\n}"},
+	{"blank line", "a\r\n\r\nb"},
+	{"header inside", "Content-Length: 5\r\n\r\nhello"},
+	{"multi-byte text", "é€😀"},
+	{"zero bytes", "\x00\x00\x00"},
+	{"last", "{}"},
+}
+
+func gatherHeaded(context.Context, *session) (Headed, error) {
+	e := Headed{Messages: len(awkward)}
+	var messages [][]byte
+	for _, a := range awkward {
+		messages = append(messages, []byte(a.text))
+	}
+	err := exchange(framers.ContentLength(), messages, func(r framers.Reader) error {
+		for i, want := range messages {
+			got, err := r.ReadMessage()
+			if err != nil || !bytes.Equal(got, want) {
+				e.Altered = append(e.Altered, awkward[i].name)
+			}
+		}
+		return nil
+	})
+	return e, err
+}
+
+func judgeHeaded(e Headed) Judgement {
+	return holdsIf(len(e.Altered) == 0, fmt.Sprintf("%d of %d", e.Messages-len(e.Altered), e.Messages),
+		"the length is in bytes, so no content can be taken for the end",
+		"did not arrive as they were sent: "+list(e.Altered))
+}
+
+func judgeHeadedMCP(e Interviews) Judgement {
+	header := e.tallyOf(func(s Server) bool { return s.ContentLength })
+	line := 0
+	for _, s := range e.Servers {
+		if s.Newline {
+			line++
+		}
+	}
+	figure := fmt.Sprintf("header answered by %d, line by %d of %d servers", len(header.yes), line, len(e.Servers))
+	switch {
+	case len(header.no) == 0 && len(header.yes) > 0:
+		return holds(figure, "every server answers a handshake sent with a header")
+	case len(header.yes) == 0 && line == len(e.Servers) && line > 0:
+		return refuted(figure, "MCP on stdio is a message a line; the header belongs to the Language Server Protocol")
+	}
+	return depends(figure, "answers to a header: "+list(header.yes))
 }

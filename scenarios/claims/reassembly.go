@@ -11,67 +11,39 @@ import (
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/faults"
-	"github.com/pipebench/pipebench/scenarios/faults/evidence"
 )
 
 // reassemblyClaims are what document 000 says of putting chunks together.
 // They are judged with this project's receiver of that format, and where a
 // program of the documented kind would do otherwise, with that as well.
 var reassemblyClaims = []Claim{
-	{
-		ID: "000-any-size", Seed: "000", Where: "Overview",
-		Text: "Chunking lets messages of any size pass",
-		Rule: "Holds if a message of 64 MiB arrives as it was sent, once the receiver's limit is raised; refuted if not.",
-		exam: by(gatherAnySize, judgeAnySize),
-	},
-	{
-		ID: "000-memory", Seed: "000", Where: "Performance Considerations",
-		Text: "The receiver's memory is proportional to the largest message",
-		Rule: "Memory a receiving process gets from the system for messages of 4, 16 and 64 MiB. Holds if its growth has a slope between 0.7 and 1.3 over size; else refuted.",
-		exam: by(gatherMemory, judgeMemory),
-	},
-	{
-		ID: "000-cleared", Seed: "000", Where: "Performance Considerations",
-		Text: "Buffers are cleared after reassembly",
-		Rule: "After a message of 16 MiB and 100 small ones, the receiver's heap is measured. Holds if it holds less than a tenth of the large message more than before.",
-		exam: by(gatherCleared, judgeCleared),
-	},
-	{
-		ID: "000-streaming", Seed: "000", Where: "Performance Considerations",
-		Text: "Chunks can be processed as they arrive",
-		Rule: "Frames of a message are sent one by one, each only after the receiver has shown the one before. Holds if all but the last are shown before the last is sent; refuted if none is.",
-		exam: by(gatherStreaming, judgeStreaming),
-	},
-	{
-		ID: "000-in-flight", Seed: "000", Where: "Performance Considerations",
-		Text: "Several messages can be in flight at once",
-		Rule: "Frames of four messages are sent in turn. Holds if all four arrive as they were sent; refuted if not.",
-		exam: by(gatherFlight, judgeFlight),
-	},
-	{
-		ID: "000-missing-chunks", Seed: "000", Where: "Error Handling",
-		Text: "A chunk that is lost is detected",
-		Rule: "A frame of a message is left out, on a stream that ends and on one that stays open. Holds if an error names the loss on both; depends if only at the stream's end; refuted if on neither.",
-		exam: by(gatherMissing, judgeMissing),
-	},
-	{
-		ID: "000-invalid-frames", Seed: "000", Where: "Error Handling",
-		Text: "An invalid frame is detected",
-		Rule: "Frames with one fault each are sent among good ones. Holds if each is refused; refuted if none is; depends otherwise, naming those that pass.",
-		exam: by(gatherInvalid, judgeInvalid),
-	},
-	{
-		ID: "000-unchunked-peers", Seed: "000", Where: "Compatibility",
-		Text: "Peers that do not chunk still work (backward compatible)",
-		Rule: "A chunking side exchanges small and large messages with one that speaks lines, both ways. Holds if both ways work; depends if one does; refuted if neither.",
-		exam: by(gatherPeers, judgePeers),
-	},
-	{
-		ID: "000-protocol-agnostic", Seed: "000", Where: "How It Works",
-		Text: "Chunking is protocol agnostic: whatever is sent arrives, multi-byte text among it",
-		Rule: "Text of multi-byte characters in small chunks. Holds if a receiver that decodes each frame as text loses none, as one that joins bytes; refuted if the latter loses some; else depends.",
-		exam: by(gatherAgnostic, judgeAgnostic),
-	},
+	claim("000-any-size", "Overview", by(gatherAnySize, judgeAnySize),
+		"Chunking lets messages of any size pass",
+		"Holds if a message of 64 MiB arrives as it was sent, once the receiver's limit is raised; refuted if not."),
+	claim("000-memory", "Performance Considerations", by(gatherMemory, judgeMemory),
+		"The receiver's memory is proportional to the largest message",
+		"Memory a receiving process gets from the system for messages of 4, 16 and 64 MiB. Holds if its growth has a slope between 0.7 and 1.3 over size; else refuted."),
+	claim("000-cleared", "Performance Considerations", by(gatherCleared, judgeCleared),
+		"Buffers are cleared after reassembly",
+		"After a message of 16 MiB and 100 small ones, the receiver's heap is measured. Holds if it holds less than a tenth of the large message more than before."),
+	claim("000-streaming", "Performance Considerations", by(gatherStreaming, judgeStreaming),
+		"Chunks can be processed as they arrive",
+		"Frames of a message are sent one by one, each only after the receiver has shown the one before. Holds if all but the last are shown before the last is sent; refuted if none is."),
+	claim("000-in-flight", "Performance Considerations", by(gatherFlight, judgeFlight),
+		"Several messages can be in flight at once",
+		"Frames of four messages are sent in turn. Holds if all four arrive as they were sent; refuted if not."),
+	claim("000-missing-chunks", "Error Handling", by(gatherMissing, judgeMissing),
+		"A chunk that is lost is detected",
+		"A frame of a message is left out, on a stream that ends and on one that stays open. Holds if an error names the loss on both; depends if only at the stream's end; refuted if on neither."),
+	claim("000-invalid-frames", "Error Handling", by(gatherInvalid, judgeInvalid),
+		"An invalid frame is detected",
+		"Frames with one fault each are sent among good ones. Holds if each is refused; refuted if none is; depends otherwise, naming those that pass."),
+	claim("000-unchunked-peers", "Compatibility", by(gatherPeers, judgePeers),
+		"Peers that do not chunk still work (backward compatible)",
+		"A chunking side exchanges small and large messages with one that speaks lines, both ways. Holds if both ways work; depends if one does; refuted if neither."),
+	claim("000-protocol-agnostic", "How It Works", by(gatherAgnostic, judgeAgnostic),
+		"Chunking is protocol agnostic: whatever is sent arrives, multi-byte text among it",
+		"Text of multi-byte characters in small chunks. Holds if a receiver that decodes each frame as text loses none, as one that joins bytes; refuted if the latter loses some; else depends."),
 }
 
 // An Arrival is the evidence that a message arrived.
@@ -80,8 +52,8 @@ type Arrival struct {
 	Intact bool `json:"intact"`
 }
 
-func gatherAnySize(context.Context, *lab) (Arrival, error) {
-	e := Arrival{Size: 64 << 20}
+func gatherAnySize(context.Context, *session) (Arrival, error) {
+	e := Arrival{Size: anySize}
 	f, err := framers.Chunked(60 << 10)
 	if err != nil {
 		return e, err
@@ -96,10 +68,9 @@ func gatherAnySize(context.Context, *lab) (Arrival, error) {
 }
 
 func judgeAnySize(e Arrival) Judgement {
-	if e.Intact {
-		return holds(evidence.Size(int64(e.Size)), "it arrived as it was sent; every receiver needs a limit all the same, and 16 MiB is the default here")
-	}
-	return refuted(evidence.Size(int64(e.Size)), "it did not arrive as it was sent")
+	return holdsIf(e.Intact, faults.Size(e.Size),
+		"it arrived as it was sent; every receiver needs a limit all the same, and 16 MiB is the default here",
+		"it did not arrive as it was sent")
 }
 
 // Memory is the evidence of 000-memory.
@@ -108,15 +79,15 @@ type Memory struct {
 	Growth   stat.Growth `json:"growth"`
 }
 
-func gatherMemory(ctx context.Context, _ *lab) (e Memory, err error) {
+func gatherMemory(ctx context.Context, _ *session) (e Memory, err error) {
 	f, err := framers.Chunked(60 << 10)
 	if err != nil {
 		return e, err
 	}
 	var sizes, held []float64
-	for _, size := range []int{4 << 20, 16 << 20, 64 << 20} {
+	for _, size := range memorySizes {
 		msg := message(size)
-		k, err := keep(ctx, keeperArgs{Framing: f.String(), Limit: size}, int64(size), func(w io.Writer) error { return f.NewWriter(w).WriteMessage(msg) })
+		k, err := receive(ctx, faults.ReceiverArgs{Framing: f.String(), Limit: size}, int64(size), func(w io.Writer) error { return f.NewWriter(w).WriteMessage(msg) })
 		if err != nil {
 			return e, err
 		}
@@ -128,23 +99,24 @@ func gatherMemory(ctx context.Context, _ *lab) (e Memory, err error) {
 }
 
 func judgeMemory(e Memory) Judgement {
-	last := e.Messages[len(e.Messages)-1]
-	figure := fmt.Sprintf("slope %.2f; %.1f × at %s", e.Growth.Slope, float64(last.Held)/float64(last.Size), evidence.Size(last.Size))
-	if e.Growth.Slope >= 0.7 && e.Growth.Slope <= 1.3 {
-		return holds(figure, "memory grows as the message does")
+	if len(e.Messages) == 0 {
+		return refuted("", "no message was received")
 	}
-	return refuted(figure, "memory does not grow as the message does")
+	last := e.Messages[len(e.Messages)-1]
+	return holdsIf(e.Growth.Slope >= 0.7 && e.Growth.Slope <= 1.3,
+		fmt.Sprintf("slope %.2f; %.1f × at %s", e.Growth.Slope, float64(last.Held)/float64(last.Size), faults.Size(last.Size)),
+		"memory grows as the message does", "memory does not grow as the message does")
 }
 
 const afterLarge = 100 // small messages after the large one
 
-func gatherCleared(ctx context.Context, _ *lab) (Kept, error) {
+func gatherCleared(ctx context.Context, _ *session) (Kept, error) {
 	f, err := framers.Chunked(60 << 10)
 	if err != nil {
 		return Kept{}, err
 	}
 	large, small := message(16<<20), message(200)
-	return keep(ctx, keeperArgs{Framing: f.String(), Limit: len(large), Drain: true}, int64(len(large)), func(w io.Writer) error {
+	return receive(ctx, faults.ReceiverArgs{Framing: f.String(), Limit: len(large), Drain: true}, int64(len(large)), func(w io.Writer) error {
 		out := f.NewWriter(w)
 		err := out.WriteMessage(large)
 		for i := 0; i < afterLarge && err == nil; i++ {
@@ -155,11 +127,9 @@ func gatherCleared(ctx context.Context, _ *lab) (Kept, error) {
 }
 
 func judgeCleared(e Kept) Judgement {
-	figure := fmt.Sprintf("%s left of %s", evidence.Size(e.AfterHeap), evidence.Size(e.Size))
-	if e.AfterHeap < e.Size/10 {
-		return holds(figure, "the receiver let go of the large message's buffer when smaller ones came")
-	}
-	return refuted(figure, "the receiver keeps the buffer of the largest message it has seen")
+	return holdsIf(e.AfterHeap < e.Size/10, fmt.Sprintf("%s left of %s", faults.Size(e.AfterHeap), faults.Size(e.Size)),
+		"the receiver let go of the large message's buffer when smaller ones came",
+		"the receiver keeps the buffer of the largest message it has seen")
 }
 
 // Streaming is the evidence of 000-streaming.
@@ -168,7 +138,7 @@ type Streaming struct {
 	Early  int `json:"early"` // frames whose data the receiver showed before the last one was sent
 }
 
-func gatherStreaming(ctx context.Context, _ *lab) (e Streaming, err error) {
+func gatherStreaming(ctx context.Context, _ *session) (e Streaming, err error) {
 	f, err := framers.Chunked(60 << 10)
 	if err != nil {
 		return e, err
@@ -178,7 +148,7 @@ func gatherStreaming(ctx context.Context, _ *lab) (e Streaming, err error) {
 	shown := make(chan struct{}, len(frames))
 	ctx, cancel := context.WithTimeout(ctx, silenceWithin)
 	defer cancel()
-	err = through(func(w io.Writer) error {
+	err = faults.Through(func(w io.Writer) error {
 		for i, frame := range frames {
 			if _, err := w.Write(frame); err != nil {
 				return err
@@ -216,7 +186,7 @@ func framesOf(f framers.Chunker, msg []byte) [][]byte {
 func judgeStreaming(e Streaming) Judgement {
 	figure := fmt.Sprintf("%d of %d frames", e.Early, e.Frames)
 	switch {
-	case e.Early == e.Frames-1:
+	case e.Early > 0 && e.Early == e.Frames-1:
 		return holds(figure, "each chunk was at hand before the next was sent; it is part of a message, so what can be done with it is up to the program")
 	case e.Early == 0:
 		return refuted(figure, "nothing was at hand before the message was complete")
@@ -231,7 +201,7 @@ type Flight struct {
 	Intact   int `json:"intact"`
 }
 
-func gatherFlight(context.Context, *lab) (e Flight, err error) {
+func gatherFlight(context.Context, *session) (e Flight, err error) {
 	f, err := framers.Chunked(4 << 10)
 	if err != nil {
 		return e, err
@@ -252,7 +222,7 @@ func gatherFlight(context.Context, *lab) (e Flight, err error) {
 		}
 	}
 	e.Messages, e.Frames = len(messages), len(wire)
-	err = through(sendAll(wire), func(r io.Reader) error {
+	err = faults.Deliver(bytes.Join(wire, nil), false, func(r io.Reader) error {
 		in := f.NewReader(r)
 		for range messages {
 			got, err := in.ReadMessage()
@@ -268,19 +238,10 @@ func gatherFlight(context.Context, *lab) (e Flight, err error) {
 	return e, err
 }
 
-func sendAll(frames [][]byte) func(io.Writer) error {
-	return func(w io.Writer) error {
-		_, err := w.Write(bytes.Join(frames, nil))
-		return err
-	}
-}
-
 func judgeFlight(e Flight) Judgement {
-	figure := fmt.Sprintf("%d of %d messages, %d frames", e.Intact, e.Messages, e.Frames)
-	if e.Intact == e.Messages {
-		return holds(figure, "the id in each frame tells the messages apart")
-	}
-	return refuted(figure, "messages whose frames came in turn did not arrive as they were sent")
+	return holdsIf(e.Intact == e.Messages, fmt.Sprintf("%d of %d messages, %d frames", e.Intact, e.Messages, e.Frames),
+		"the id in each frame tells the messages apart",
+		"messages whose frames came in turn did not arrive as they were sent")
 }
 
 // Missing is the evidence of 000-missing-chunks.
@@ -293,7 +254,7 @@ type Missing struct {
 	Swapped   bool   `json:"swapped_delivered"`
 }
 
-func gatherMissing(context.Context, *lab) (e Missing, err error) {
+func gatherMissing(context.Context, *session) (e Missing, err error) {
 	f, err := framers.Chunked(4 << 10)
 	if err != nil {
 		return e, err
@@ -301,13 +262,19 @@ func gatherMissing(context.Context, *lab) (e Missing, err error) {
 	msg, next := message(20_000), message(300)
 	frames := framesOf(f, msg)
 	holed := append(slices.Delete(slices.Clone(frames), 2, 3), framesOf(f, next)...)
-	for _, open := range []bool{false, true} {
-		err := faults.Deliver(bytes.Join(holed, nil), open, func(r io.Reader) error {
+	for _, c := range []struct {
+		open  bool
+		error *string
+		named *bool
+	}{{false, &e.AtEnd, &e.Named}, {true, &e.WhileOpen, &e.NamedOpen}} {
+		err := faults.Deliver(bytes.Join(holed, nil), c.open, func(r io.Reader) error {
 			in := f.NewReader(r)
 			got, err := in.ReadMessage()
 			e.Next = err == nil && bytes.Equal(got, next)
 			_, err = in.ReadMessage()
-			e.note(err, open)
+			if *c.named = errors.Is(err, framers.ErrMissing) || errors.Is(err, framers.ErrExpired); err != nil {
+				*c.error = err.Error()
+			}
 			return nil
 		})
 		if err != nil {
@@ -322,16 +289,6 @@ func gatherMissing(context.Context, *lab) (e Missing, err error) {
 		return nil
 	})
 	return e, err
-}
-
-func (e *Missing) note(err error, open bool) {
-	text, named := &e.AtEnd, &e.Named
-	if open {
-		text, named = &e.WhileOpen, &e.NamedOpen
-	}
-	if *named = errors.Is(err, framers.ErrMissing) || errors.Is(err, framers.ErrExpired); err != nil {
-		*text = err.Error()
-	}
 }
 
 func judgeMissing(e Missing) Judgement {
@@ -376,7 +333,7 @@ var spoiled = []struct {
 	}},
 }
 
-func gatherInvalid(context.Context, *lab) (e Invalid, err error) {
+func gatherInvalid(context.Context, *session) (e Invalid, err error) {
 	f, err := framers.Chunked(1 << 10)
 	if err != nil {
 		return e, err
@@ -408,14 +365,8 @@ func judgeInvalid(e Invalid) Judgement {
 	for _, c := range e.Cases {
 		t.add(c.Fault, c.Refused)
 	}
-	figure := t.figure() + " faults refused"
-	switch t.verdict() {
-	case Holds:
-		return holds(figure, "every faulty frame was refused")
-	case Refuted:
-		return refuted(figure, "no faulty frame was refused")
-	}
-	return depends(figure, "the header is checked, and nothing checks the rest; passed: "+list(t.no))
+	return t.judge(t.figure()+" faults refused", "every faulty frame was refused", "no faulty frame was refused",
+		"the header is checked, and nothing checks the rest; passed: ")
 }
 
 // Peers are the evidence of 000-unchunked-peers.
@@ -425,7 +376,7 @@ type Peers struct {
 	Strict    faults.Mismatch `json:"strict"`     // the same, to a receiver of frames alone
 }
 
-func gatherPeers(context.Context, *lab) (e Peers, err error) {
+func gatherPeers(context.Context, *session) (e Peers, err error) {
 	for _, c := range []struct {
 		sender, reader string
 		into           *faults.Mismatch
@@ -434,9 +385,11 @@ func gatherPeers(context.Context, *lab) (e Peers, err error) {
 		{"ndjson", "adaptive:4096", &e.FromLines},
 		{"ndjson", "chunked:4096", &e.Strict},
 	} {
-		if *c.into, err = faults.Mismatched(c.sender, c.reader); err != nil {
+		got, err := faults.SendMismatched(c.sender, c.reader)
+		if err != nil {
 			return e, err
 		}
+		*c.into = *got
 	}
 	return e, nil
 }
@@ -457,20 +410,17 @@ func judgePeers(e Peers) Judgement {
 
 // Agnostic is the evidence of 000-protocol-agnostic.
 type Agnostic struct {
-	Bytes   faults.Text `json:"bytes"`
-	Strict  faults.Text `json:"strict"`
-	Newline bool        `json:"newline"` // a message with a newline in it can be sent
+	Bytes   faults.SplitText `json:"bytes"`
+	Strict  faults.SplitText `json:"strict"`
+	Newline bool             `json:"newline"` // a message with a newline in it can be sent
 }
 
-func gatherAgnostic(ctx context.Context, l *lab) (e Agnostic, err error) {
-	all, err := l.fault(ctx, "split-utf8")
+func gatherAgnostic(ctx context.Context, s *session) (e Agnostic, err error) {
+	all, err := s.faults(ctx, "split-utf8")
 	if err != nil {
 		return e, err
 	}
-	if e.Bytes, err = faultOf[faults.Text](all, "split-utf8/bytes"); err != nil {
-		return e, err
-	}
-	if e.Strict, err = faultOf[faults.Text](all, "split-utf8/strict"); err != nil {
+	if err := errors.Join(decodeFault(all, "split-utf8/bytes", &e.Bytes), decodeFault(all, "split-utf8/strict", &e.Strict)); err != nil {
 		return e, err
 	}
 	f, err := framers.Chunked(60 << 10)

@@ -1,12 +1,14 @@
 package claims
 
 import (
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/resultstest"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/faults"
-	"github.com/pipebench/pipebench/scenarios/faults/evidence"
 )
 
 // A verdictCase is evidence, and the verdict that follows from it.
@@ -62,10 +64,10 @@ func serverCases(fail func(*Server)) []verdictCase {
 }
 
 var atomicityCases = []verdictCase{
-	{"cut within 512", Atomicity{Mixtures: []faults.Mixture{{Size: 512, Cut: 1}}}, Refuted, false},
-	{"cut at 513", Atomicity{Mixtures: []faults.Mixture{{Size: 512}, {Size: 513, Cut: 3}, {Size: 5000, Cut: 3}}}, Holds, false},
-	{"cut at 4097", Atomicity{Mixtures: []faults.Mixture{{Size: 512}, {Size: 4096}, {Size: 4097, Cut: 3}}}, Refuted, false},
-	{"never cut", Atomicity{Mixtures: []faults.Mixture{{Size: 512}, {Size: 4097}}}, Depends, false},
+	{"cut within 512", Atomicity{Mixtures: []faults.InterleavedWrites{{Size: 512, Cut: 1}}}, Refuted, false},
+	{"cut at 513", Atomicity{Mixtures: []faults.InterleavedWrites{{Size: 512}, {Size: 513, Cut: 3}, {Size: 5000, Cut: 3}}}, Holds, false},
+	{"cut at 4097", Atomicity{Mixtures: []faults.InterleavedWrites{{Size: 512}, {Size: 4096}, {Size: 4097, Cut: 3}}}, Refuted, false},
+	{"never cut", Atomicity{Mixtures: []faults.InterleavedWrites{{Size: 512}, {Size: 4097}}}, Depends, false},
 }
 
 // cases make every rule go at least two ways.
@@ -101,7 +103,7 @@ var cases = map[string][]verdictCase{
 		{"too long", Room{61440, 5000, Stall{Accepted: 66440}}, Refuted, false},
 		{"refused", Room{61440, 60, Stall{Accepted: 4096, Stalled: true}}, Refuted, false},
 	},
-	"000-macos-pipe-buf":     {{"elsewhere", MacEvidence[Atomicity]{OS: "linux", About: "darwin", Says: "source"}, NotTestable, false}, {"there", MacEvidence[Atomicity]{OS: "darwin", About: "darwin", Here: Atomicity{Mixtures: []faults.Mixture{{Size: 513, Cut: 1}}}}, Holds, false}},
+	"000-macos-pipe-buf":     {{"elsewhere", MacEvidence[Atomicity]{OS: "linux", About: "darwin", Says: "source"}, NotTestable, false}, {"there", MacEvidence[Atomicity]{OS: "darwin", About: "darwin", Here: Atomicity{Mixtures: []faults.InterleavedWrites{{Size: 513, Cut: 1}}}}, Holds, false}},
 	"000-macos-capacity":     {{"elsewhere", MacEvidence[LargeWrite]{OS: "linux", About: "darwin", Says: "source"}, NotTestable, false}, {"there", MacEvidence[LargeWrite]{OS: "darwin", About: "darwin", Here: LargeWrite{Fill: Stall{Accepted: 512}}}, Refuted, false}},
 	"000-macos-write-blocks": {{"elsewhere", MacEvidence[LargeWrite]{OS: "linux", About: "darwin", Says: "source"}, NotTestable, false}, {"there", MacEvidence[LargeWrite]{OS: "darwin", About: "darwin", Here: LargeWrite{Block: Stall{Stalled: true}}}, Holds, false}},
 	"000-macos-write-eagain": {{"elsewhere", MacEvidence[LargeWrite]{OS: "linux", About: "darwin", Says: "source"}, NotTestable, false}, {"there", MacEvidence[LargeWrite]{OS: "darwin", About: "darwin"}, Refuted, false}},
@@ -179,9 +181,9 @@ var cases = map[string][]verdictCase{
 		{"neither", Peers{ToLines: faults.Mismatch{Sent: 3}, FromLines: faults.Mismatch{Sent: 3, Understood: 2}}, Refuted, false},
 	},
 	"000-protocol-agnostic": {
-		{"none lost", Agnostic{Bytes: faults.Text{Messages: 9, Intact: 9}, Strict: faults.Text{Messages: 9, Intact: 9}}, Holds, false},
-		{"lost as text", Agnostic{Bytes: faults.Text{Messages: 9, Intact: 9}, Strict: faults.Text{Messages: 9}}, Depends, false},
-		{"lost as bytes", Agnostic{Bytes: faults.Text{Messages: 9, Intact: 8}, Strict: faults.Text{Messages: 9}}, Refuted, false},
+		{"none lost", Agnostic{Bytes: faults.SplitText{Messages: 9, Intact: 9}, Strict: faults.SplitText{Messages: 9, Intact: 9}}, Holds, false},
+		{"lost as text", Agnostic{Bytes: faults.SplitText{Messages: 9, Intact: 9}, Strict: faults.SplitText{Messages: 9}}, Depends, false},
+		{"lost as bytes", Agnostic{Bytes: faults.SplitText{Messages: 9, Intact: 8}, Strict: faults.SplitText{Messages: 9}}, Refuted, false},
 	},
 
 	"001-exact": {
@@ -252,14 +254,14 @@ var cases = map[string][]verdictCase{
 		{"one altered", Pieces{Messages: 9, Intact: 8}, Refuted, false},
 	},
 	"004-4096-cheap": {
-		{"quadratic", faults.Growing{Slope: stat.Growth{Slope: 1.7, Interval: &stat.Interval{Lo: 1.3, Hi: 2}}}, Refuted, false},
-		{"quadratic, perhaps", faults.Growing{Slope: stat.Growth{Slope: 1.7, Interval: &stat.Interval{Lo: 0.3, Hi: 3}}}, Refuted, true},
-		{"linear", faults.Growing{Slope: stat.Growth{Slope: 1.1, Interval: &stat.Interval{Lo: 1, Hi: 1.2}}}, Holds, false},
+		{"quadratic", faults.ReaderGrowth{Slope: stat.Growth{Slope: 1.7, Interval: &stat.Interval{Lo: 1.3, Hi: 2}}}, Refuted, false},
+		{"quadratic, perhaps", faults.ReaderGrowth{Slope: stat.Growth{Slope: 1.7, Interval: &stat.Interval{Lo: 0.3, Hi: 3}}}, Refuted, true},
+		{"linear", faults.ReaderGrowth{Slope: stat.Growth{Slope: 1.1, Interval: &stat.Interval{Lo: 1, Hi: 1.2}}}, Holds, false},
 	},
 	"004-10mb-limit": {
-		{"not a word", faults.Hoard{Limit: 10, Held: 5}, Refuted, false},
-		{"late", faults.Hoard{Limit: 10, Held: 31, Detected: true}, Refuted, false},
-		{"in time", faults.Hoard{Limit: 10, Held: 30, Detected: true}, Holds, false},
+		{"not a word", faults.UnboundedLine{Limit: 10, Held: 5}, Refuted, false},
+		{"late", faults.UnboundedLine{Limit: 10, Held: 31, Detected: true}, Refuted, false},
+		{"in time", faults.UnboundedLine{Limit: 10, Held: 30, Detected: true}, Holds, false},
 	},
 	"004-skip-hangs": {
 		{"no answer", Skip{Skipped: []string{"2"}}, Holds, false},
@@ -284,8 +286,8 @@ var cases = map[string][]verdictCase{
 	"004-empty-lines":    serverCases(func(s *Server) { s.Blank = false }),
 	"004-trailing-space": serverCases(func(s *Server) { s.Trailing = false }),
 	"004-stdout-reserved": {
-		{"costs one", Dirty{[]faults.Dirt{{Reader: "a", Cases: []faults.DirtCase{{Oddity: "log line", Sent: 2, Intact: 1}}}}}, Holds, false},
-		{"costs none", Dirty{[]faults.Dirt{{Reader: "a", Cases: []faults.DirtCase{{Oddity: "log line", Sent: 2, Intact: 2}}}}}, Refuted, false},
+		{"costs one", Dirty{[]faults.DirtyLines{{Reader: "a", Cases: []faults.DirtyCase{{Oddity: "log line", Sent: 2, Intact: 1}}}}}, Holds, false},
+		{"costs none", Dirty{[]faults.DirtyLines{{Reader: "a", Cases: []faults.DirtyCase{{Oddity: "log line", Sent: 2, Intact: 2}}}}}, Refuted, false},
 	},
 }
 
@@ -293,11 +295,11 @@ func TestRules(t *testing.T) {
 	for _, c := range All() {
 		seen := map[string]bool{}
 		for _, row := range cases[c.ID] {
-			fields, err := evidence.Fields(row.evidence)
+			found, err := results.NewEvidence(row.evidence)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := c.Judge(fields)
+			got, err := c.Judge(found)
 			if err != nil {
 				t.Errorf("%s, %s: %v", c.ID, row.name, err)
 				continue
@@ -317,6 +319,23 @@ func TestRules(t *testing.T) {
 	for id := range cases {
 		if _, err := Find(id); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// A rule bears evidence of any content: files may be old, cut or written by others.
+func TestRulesBearAnyEvidence(t *testing.T) {
+	for _, c := range All() {
+		for _, row := range cases[c.ID] {
+			for _, e := range resultstest.Altered(t, row.evidence) {
+				j, err := c.Judge(e)
+				if err != nil {
+					continue // no evidence of this kind
+				}
+				if !slices.Contains([]string{Holds, Refuted, Depends, NotTestable}, j.Verdict) {
+					t.Errorf("%s of %s: %+v", c.ID, e, j)
+				}
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -8,20 +9,17 @@ import (
 	"os"
 	"time"
 
-	"github.com/pipebench/pipebench/results/stat"
-	"github.com/pipebench/pipebench/scenarios/faults/actor"
-	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-var bothWriteFirst = Scenario{
-	Misbehaviour: catalogue.Must(catalogue.Program, "both-write-first"),
-	Deadline:     time.Minute,
-	run:          runBothWriteFirst,
-}
+// giveUp is how long a write, or an answer, may take before it counts as stuck. Nothing else is going
+// on: a side that can move does so at once.
+const giveUp = 500 * time.Millisecond
 
-// An Exchange is the evidence of both-write-first.
+// Exchange is the evidence of both-write-first.
 type Exchange struct {
+	Summarised
 	Size       int    `json:"size"`       // bytes each side sends
 	Concurrent bool   `json:"concurrent"` // each side reads while it writes
 	Pipe       string `json:"pipe"`
@@ -33,32 +31,29 @@ type Exchange struct {
 	GiveUpNS int64    `json:"give_up_ns"`
 }
 
-func judgeExchange(e Exchange) Verdict {
+func (e *Exchange) judge() (Verdict, string) {
+	verdict := Sound
 	switch {
 	case e.Stalled[0] || e.Stalled[1]:
-		return Stuck
-	case e.Received != [2]int64{int64(e.Size), int64(e.Size)}:
-		return Noticed
-	}
-	return Sound
-}
-
-func adviseExchange(v Verdict, e Exchange) string {
-	switch {
-	case v == Stuck:
-		return fmt.Sprintf("Each side got rid of %d and %d bytes and then waited for the other to read. Nothing ends this but a deadline. "+
+		return Stuck, fmt.Sprintf("Each side got rid of %d and %d bytes and then waited for the other to read. Nothing ends this but a deadline. "+
 			"Read on a thread (or task) of its own, always; put a deadline on writes as well as on replies.", e.Accepted[0], e.Accepted[1])
-	case e.Concurrent:
-		return "With a reader at work on either side the same messages pass, whatever their size."
+	case e.Received != [2]int64{int64(e.Size), int64(e.Size)}:
+		verdict = Noticed
 	}
-	return "This size fits the pipe, so nobody had to wait. It is luck, not a protocol: a longer message, or two, hang."
+	if e.Concurrent {
+		return verdict, "With a reader at work on either side the same messages pass, whatever their size."
+	}
+	return verdict, "This size fits the pipe, so nobody had to wait. It is luck, not a protocol: a longer message, or two, hang."
 }
 
-// giveUp is how long a write may wait before it counts as stuck. Nothing else
-// is going on: a side that can move does so at once.
-const giveUp = 500 * time.Millisecond
+func (e *Exchange) summarise() {
+	e.Summary = fmt.Sprintf("%s each way: %s and %s accepted", Size(e.Size), Size(e.Accepted[0]), Size(e.Accepted[1]))
+	if e.Stalled[0] || e.Stalled[1] {
+		e.Summary += fmt.Sprintf(", then nothing for %s", time.Duration(e.GiveUpNS))
+	}
+}
 
-func runBothWriteFirst(ctx context.Context, s *stage) error {
+func runBothWriteFirst(ctx context.Context, r *recorder) error {
 	for _, c := range []struct {
 		part       string
 		size       int
@@ -68,13 +63,7 @@ func runBothWriteFirst(ctx context.Context, s *stage) error {
 		{"exceeds", 1 << 20, false},
 		{"cure", 1 << 20, true},
 	} {
-		s.step("%s", c.part)
-		e, err := exchange(ctx, c.size, c.concurrent)
-		if err != nil {
-			return err
-		}
-		v := judgeExchange(e)
-		if err := s.fault(c.part, v, e, adviseExchange(v, e)); err != nil {
+		if err := r.try(c.part, func() (finding, error) { return exchange(ctx, c.size, c.concurrent) }); err != nil {
 			return err
 		}
 	}
@@ -84,7 +73,6 @@ func runBothWriteFirst(ctx context.Context, s *stage) error {
 type writeFirstArgs struct {
 	Size       int
 	Concurrent bool
-	GiveUp     time.Duration
 }
 
 type writeFirstReport struct {
@@ -93,8 +81,9 @@ type writeFirstReport struct {
 	Error              string
 }
 
-func exchange(ctx context.Context, size int, concurrent bool) (Exchange, error) {
-	e := Exchange{Size: size, Concurrent: concurrent, Pipe: string(syspipe.Anonymous), GiveUpNS: giveUp.Nanoseconds()}
+// exchange has two processes send each other a message of size bytes.
+func exchange(ctx context.Context, size int, concurrent bool) (*Exchange, error) {
+	e := &Exchange{Size: size, Concurrent: concurrent, Pipe: string(syspipe.Anonymous), GiveUpNS: giveUp.Nanoseconds()}
 	w1, r1, err := syspipe.Open(syspipe.Anonymous, 0)
 	if err != nil {
 		return e, err
@@ -103,25 +92,26 @@ func exchange(ctx context.Context, size int, concurrent bool) (Exchange, error) 
 	if err != nil {
 		return e, errors.Join(err, w1.Close(), r1.Close())
 	}
-	defer closeEnds(w1, r1, w2, r2)
+	defer func() { // those that a process has taken over are closed already
+		for _, end := range []*syspipe.End{w1, r1, w2, r2} {
+			end.Close()
+		}
+	}()
 	if e.Capacity, err = w1.Capacity(); err != nil {
 		return e, err
 	}
-	var sides [2]*actor.Actor
+	var sides [2]*proc.Process
 	for i, ends := range [2][2]*syspipe.End{{w1, r2}, {w2, r1}} {
-		a, err := actor.Prepare(ctx, "write-first", writeFirstArgs{size, concurrent, giveUp}, ends[0], ends[1])
+		p, err := start(ctx, "faults/write-first", writeFirstArgs{size, concurrent}, ends[0], ends[1])
 		if err != nil {
 			return e, err
 		}
-		defer a.Dismiss()
-		if err := a.Start(); err != nil {
-			return e, err
-		}
-		sides[i] = a
+		defer p.Close()
+		sides[i] = p
 	}
-	for i, a := range sides {
+	for i, p := range sides {
 		var got writeFirstReport
-		if err := a.Report(&got); err != nil {
+		if err := p.Report(&got); err != nil {
 			return e, err
 		}
 		if got.Error != "" {
@@ -132,24 +122,12 @@ func exchange(ctx context.Context, size int, concurrent bool) (Exchange, error) 
 	return e, nil
 }
 
-// closeEnds closes what an actor may have taken over and closed already.
-func closeEnds(ends ...*syspipe.End) {
-	for _, e := range ends {
-		e.Close()
-	}
-}
-
-// playWriteFirst writes a message to its first end, then reads one from the
-// second.
-func playWriteFirst(s *actor.Stage) error {
-	var args writeFirstArgs
-	if err := s.Args(&args); err != nil {
+// writeFirst writes a message to its first end, then reads one from the second.
+func writeFirst(w *proc.Work, args writeFirstArgs) error {
+	if err := UsePoller(w.Ends...); err != nil {
 		return err
 	}
-	out, in := s.Ends[0], s.Ends[1]
-	if err := actor.Park(s.Ends...); err != nil {
-		return err
-	}
+	out, in := w.Ends[0], w.Ends[1]
 	var r writeFirstReport
 	received := make(chan int64, 1)
 	read := func() {
@@ -162,33 +140,132 @@ func playWriteFirst(s *actor.Stage) error {
 	if args.Concurrent {
 		go read()
 	}
-	r.Accepted, r.Stalled = writeUntil(out, args.Size, args.GiveUp)
+	timer := time.AfterFunc(giveUp, func() { out.Close() })
+	n, err := out.Write(make([]byte, args.Size))
+	timer.Stop()
+	r.Accepted, r.Stalled = int64(n), errors.Is(err, os.ErrClosed)
 	if !r.Stalled {
 		if !args.Concurrent {
 			read()
 		}
 		r.Received = <-received
 	}
-	if err := s.Report(r); err != nil {
+	if err := w.Report(r); err != nil {
 		return err
 	}
-	s.Linger() // the other side must not find a closed pipe in place of a full one
+	w.Linger() // the other side must not find a closed pipe in place of a full one
 	return nil
 }
 
-// writeUntil writes size bytes, and gives up when that takes longer than d.
-func writeUntil(w *syspipe.End, size int, d time.Duration) (accepted int64, stalled bool) {
-	timer := time.AfterFunc(d, func() { w.Close() })
-	n, err := w.Write(make([]byte, size))
-	timer.Stop()
-	return int64(n), errors.Is(err, os.ErrClosed)
+// Logging is the evidence of stderr-undrained.
+type Logging struct {
+	Summarised
+	LogBytes int    `json:"log_bytes"` // written to standard error per request
+	Drained  bool   `json:"drained"`   // the client reads standard error
+	Asked    int    `json:"asked"`     // requests sent
+	Answered int    `json:"answered"`
+	Logged   int64  `json:"logged"` // bytes of standard error when the last answer came
+	GiveUpNS int64  `json:"give_up_ns"`
+	Error    string `json:"error,omitempty"`
 }
 
-// medianOf estimates durations, in nanoseconds.
-func medianOf(d []time.Duration) stat.Estimate {
-	values := make([]float64, len(d))
-	for i := range d {
-		values[i] = float64(d[i])
+func (e *Logging) judge() (Verdict, string) {
+	verdict := Sound
+	switch {
+	case e.Answered == e.Asked:
+	case e.Error != "":
+		verdict = Noticed
+	default:
+		return Stuck, fmt.Sprintf("The server stopped answering after %d requests, with %d bytes of log in the pipe: it waits in a write to standard error, "+
+			"and from outside looks as if it had hung in its work. Whoever starts a server reads its standard error to the end, or gives it a file or /dev/null.", e.Answered, e.Logged)
 	}
-	return stat.Median(values)
+	if e.Drained {
+		return verdict, "With standard error read the same server answers all requests."
+	}
+	return verdict, "The log fitted the pipe for as long as this run lasted. It will not for ever."
+}
+
+func (e *Logging) summarise() {
+	log := "unread"
+	if e.Drained {
+		log = "read"
+	}
+	e.Summary = fmt.Sprintf("%d of %d requests answered, %s logged, log %s", e.Answered, e.Asked, Size(e.Logged), log)
+}
+
+func runStderrUndrained(ctx context.Context, r *recorder) error {
+	for _, c := range []struct {
+		part     string
+		logBytes int
+		drained  bool
+	}{
+		{"logs-0", 0, false}, {"logs-4096", 4 << 10, false}, {"logs-65537", 64<<10 + 1, false}, {"logs-65537-drained", 64<<10 + 1, true},
+	} {
+		if err := r.try(c.part, func() (finding, error) { return askLogger(ctx, c.logBytes, c.drained) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxRequests are more than a pipe's worth of logs at 4 KiB each.
+const maxRequests = 64
+
+// askLogger asks a server until an answer fails to come.
+func askLogger(ctx context.Context, logBytes int, drained bool) (*Logging, error) {
+	e := &Logging{LogBytes: logBytes, Drained: drained, GiveUpNS: giveUp.Nanoseconds()}
+	p, err := proc.Self("faults/logger", logBytes)
+	if err != nil {
+		return e, err
+	}
+	log, err := p.Pipe(2)
+	if err != nil {
+		p.Close()
+		return e, err
+	}
+	defer log.Close()
+	c, err := Converse(ctx, p)
+	if err != nil {
+		return e, err
+	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		if drained {
+			io.Copy(io.Discard, log)
+		}
+	}()
+	defer func() { c.Close(); <-read }()
+	for range maxRequests {
+		e.Asked++
+		err := c.Say("ask\n")
+		if err == nil {
+			err = c.Await(ctx, giveUp, func(string) bool { return true })
+		}
+		if errors.Is(err, ErrLate) {
+			return e, nil
+		}
+		if err != nil {
+			e.Error = err.Error()
+			return e, nil
+		}
+		e.Answered++
+		e.Logged += int64(logBytes)
+	}
+	return e, nil
+}
+
+// logAndAnswer answers each line of standard input, and logs before it does.
+func logAndAnswer(_ *proc.Work, logBytes int) error {
+	log := make([]byte, logBytes)
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		if _, err := os.Stderr.Write(log); err != nil {
+			return err
+		}
+		if _, err := fmt.Println("answer"); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
 }

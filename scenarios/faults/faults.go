@@ -1,87 +1,131 @@
-// Package faults reproduces the ways in which programs fail on stdin and
-// stdout, over real pipes and with real processes.
+// Package faults reproduces the ways in which programs fail on stdin and stdout, over real pipes and
+// with real processes.
 //
 //	func main() {
 //		bench.Worker()
-//		faults.Worker() // plays one side of an experiment and exits, or returns
 //		s, err := faults.Find("exit-before-drain")
 //		err = s.Run(ctx, faults.Options{Run: run}, func(l results.Line) error { … })
 //	}
 //
-// Each scenario makes one or more fault records. A record's verdict is one of
-// the [Verdicts], computed from its evidence by a rule without side effects;
-// its advice says in a few sentences what it means and what to do. The
-// evidence of each scenario has a type of its own, which [Decode] gives back.
-// What this system cannot do is a record too, with the verdict Unsupported.
+// Each scenario is a program's misbehaviour of the catalogue, and makes one or more fault records. A
+// record's verdict is a [Verdict], which a rule without side effects makes of its evidence; its advice says in a few sentences what it means and what to do. The evidence of each
+// scenario has a type of its own. What this system cannot do is a record too, with the verdict
+// Unsupported.
 //
-// Every scenario has a deadline. When Run returns no process, pipe or file of
-// it is left.
+// Every scenario has a deadline. When Run returns no process, pipe or file of it is left.
 //
-// Scenarios may run at the same time, but then disturb each other's figures.
-// Which bytes get lost is up to the scheduler where several writers compete:
-// there the verdict says what happened in this run, and zero is no promise.
+// Scenarios may run at the same time, but then disturb each other's figures. Which bytes get lost is
+// up to the scheduler where several writers compete: there the verdict says what happened in this
+// run, and zero is no promise.
 package faults
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+
 	"time"
 
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/faults/actor"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
-	"github.com/pipebench/pipebench/scenarios/faults/evidence"
+	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A Scenario is one way to fail.
+// A Verdict says in a word what happened.
+type Verdict string
+
+// Verdicts, from harmless to harmful. The worst are those that no program notices: no error, exit
+// code 0.
+const (
+	Unsupported Verdict = "unsupported" // this system cannot do it
+	Sound       Verdict = "sound"       // everything arrived, in reasonable time
+	Noticed     Verdict = "noticed"     // something was lost, and the program that lost it was told
+	Refused     Verdict = "refused"     // the other side said no, and said so
+	Slow        Verdict = "slow"        // everything arrived, at many times the cost
+	Grows       Verdict = "grows"       // cost or memory grow out of proportion with size
+	Stuck       Verdict = "stuck"       // nothing moves any more, and no error says so
+	Orphaned    Verdict = "orphaned"    // a process outlived the one it was for
+	Corrupted   Verdict = "corrupted"   // what arrived is not what was sent, and passes for it
+	SilentLoss  Verdict = "silent-loss" // something was lost, and nobody was told
+)
+
+// A Scenario reproduces one misbehaviour.
 type Scenario struct {
 	catalogue.Misbehaviour
-	Deadline time.Duration // of the whole scenario
-
-	run func(context.Context, *stage) error
+	experiment
 }
 
-// All lists the scenarios, related ones together.
+// An experiment is what a scenario does.
+type experiment struct {
+	Deadline time.Duration // of the whole scenario
+	run      func(context.Context, *recorder) error
+}
+
+// experiments are by their names in the catalogue.
+var experiments = map[string]experiment{
+	"reader-gone":        {time.Minute, runReaderGone},
+	"exit-before-drain":  {time.Minute, runExitBeforeDrain},
+	"orphan":             {time.Minute, runOrphan},
+	"full-pipe":          {3 * time.Minute, runFullPipe},
+	"both-write-first":   {time.Minute, runBothWriteFirst},
+	"stderr-undrained":   {time.Minute, runStderrUndrained},
+	"nonblocking-stdout": {time.Minute, runNonBlockingStdout},
+	"head-of-line":       {time.Minute, runHeadOfLine},
+	"interleave":         {3 * time.Minute, runInterleave},
+	"split-utf8":         {time.Minute, runSplitText},
+	"dirty-lines":        {time.Minute, runDirtyLines},
+	"framing-mismatch":   {time.Minute, runFramingMismatch},
+	"growth":             {5 * time.Minute, runGrowth},
+	"no-newline":         {2 * time.Minute, runNoNewline},
+}
+
+// init registers what processes of their own do in experiments.
+func init() {
+	register("faults/closing-reader", closeReader)
+	register("faults/printer", printUntilError)
+	register("faults/queued-exit", exitWithQueue)
+	register("faults/one-write", writeStdout)
+	register("faults/client", startServer)
+	register("faults/server", serveLines)
+	register("faults/write-first", writeFirst)
+	register("faults/logger", logAndAnswer)
+	register("faults/head-of-line", timeSmallMessages)
+	register("faults/writer", writeShare)
+	register("faults/receiver", receiveAndMeasure)
+}
+
+// register names work that takes arguments.
+func register[A any](name string, work func(*proc.Work, A) error) {
+	proc.Register(name, func(w *proc.Work) error {
+		var args A
+		if err := w.Args(&args); err != nil {
+			return err
+		}
+		return work(w, args)
+	})
+}
+
+// All lists the scenarios in the order of the catalogue.
 func All() []Scenario {
-	return []Scenario{
-		readerGone, exitBeforeDrain, orphan,
-		fullPipe, bothWriteFirst, stderrUndrained, nonBlockingStdout, headOfLine,
-		interleave, splitText, dirtyLines, framingMismatch,
-		growth, noNewline,
+	var all []Scenario
+	for _, m := range catalogue.Of(catalogue.Program) {
+		all = append(all, Scenario{m, experiments[m.Name]})
 	}
+	return all
 }
 
 // Find returns the scenario of that name; its error lists the known names.
 func Find(name string) (Scenario, error) {
-	all := All()
-	if i := slices.IndexFunc(all, func(s Scenario) bool { return s.Name == name }); i >= 0 {
-		return all[i], nil
+	m, err := catalogue.Find(catalogue.Program, name)
+	if err != nil {
+		return Scenario{}, fmt.Errorf("scenario %q is not known; %w", name, err)
 	}
-	_, err := catalogue.Find(catalogue.Program, name)
-	return Scenario{}, fmt.Errorf("scenario %q is not known; %w", name, err)
-}
-
-// Worker plays one side of an experiment and exits, if this process was
-// started for that; else it returns at once. Call it first in main and in
-// TestMain of every program that runs scenarios.
-func Worker() { actor.Play(cast) }
-
-// cast is every part that an actor of this package can play.
-var cast = actor.Cast{
-	"leaver":      playLeaver,
-	"talker":      playTalker,
-	"hasty":       playHasty,
-	"parent":      playParent,
-	"child":       playChild,
-	"write-first": playWriteFirst,
-	"logger":      playLogger,
-	"careless":    playCareless,
-	"queue":       playQueue,
-	"scribe":      playScribe,
-	"hoarder":     playHoarder,
+	return Scenario{m, experiments[name]}, nil
 }
 
 // Options are what a scenario may be told.
@@ -89,19 +133,18 @@ type Options struct {
 	Run  string // names the run in its records
 	Seed int64  // of the messages and of the order of samples
 
-	// Observe, if set, is told of each step as it begins, from the goroutine
-	// that called Run.
+	// Observe, if set, is told of each step as it begins, from the goroutine that called Run.
 	Observe func(step string)
 }
 
-// Run plays the scenario and gives its records to keep as they come: faults,
-// and the measurements that some of them rest on.
+// Run does what the scenario is about and gives its records to keep as they come: faults, and the
+// measurements that some of them rest on.
 func (s Scenario) Run(ctx context.Context, o Options, keep func(results.Line) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.Deadline, fmt.Errorf("scenario %s took longer than %s", s.Name, s.Deadline))
 	defer cancel()
-	err := s.run(ctx, &stage{Options: o, scenario: s.Name, keep: keep})
+	err := s.run(ctx, &recorder{o, s.Name, keep})
 	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("%s: %w", s.Name, context.Cause(ctx))
+		err = context.Cause(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.Name, err)
@@ -109,79 +152,162 @@ func (s Scenario) Run(ctx context.Context, o Options, keep func(results.Line) er
 	return nil
 }
 
-// A stage is what a scenario reports to.
-type stage struct {
+// A finding is the evidence of one fault. Every method takes evidence of any content, since files
+// hold what they hold.
+type finding interface {
+	judge() (v Verdict, advice string)
+	summarise() // fills in its Summary
+}
+
+// Summarised is a part of every fault's evidence.
+type Summarised struct {
+	Summary string `json:"summary,omitempty"` // what happened, in a line
+}
+
+// A missing finding is the evidence of what this system cannot do.
+type missing struct{ Summarised }
+
+func (missing) judge() (Verdict, string) { return Unsupported, "" }
+func (missing) summarise()               {}
+
+// A recorder keeps what a scenario finds.
+type recorder struct {
 	Options
 	scenario string
 	keep     func(results.Line) error
 }
 
 // step says what is about to be done.
-func (s *stage) step(format string, args ...any) {
-	if s.Observe != nil {
-		s.Observe(fmt.Sprintf(format, args...))
+func (r *recorder) step(format string, args ...any) {
+	if r.Observe != nil {
+		r.Observe(fmt.Sprintf(format, args...))
 	}
 }
 
-// fault keeps a record, "scenario" or "scenario/part".
-func (s *stage) fault(part string, v Verdict, found any, advice string) error {
-	fields, err := evidence.Fields(found)
+// try makes one experiment of the scenario and reports what it found.
+func (r *recorder) try(part string, experiment func() (finding, error)) error {
+	r.step("%s", part)
+	f, err := experiment()
 	if err != nil {
 		return err
 	}
-	if e, ok := found.(summarised); ok {
-		if fields, err = fields.With("summary", e.summary()); err != nil {
-			return err
-		}
+	return r.report(part, f)
+}
+
+// report judges a finding and keeps its record, "scenario" or "scenario/part".
+func (r *recorder) report(part string, f finding) error {
+	f.summarise()
+	evidence, err := results.NewEvidence(f)
+	if err != nil {
+		return err
 	}
-	id := s.scenario
+	id := r.scenario
 	if part != "" {
 		id += "/" + part
 	}
-	return s.keep(results.Fault{
-		Run: s.Run, Time: time.Now().UTC(),
-		ID: id, Verdict: string(v), Evidence: fields, Advice: advice,
-	})
+	v, advice := f.judge()
+	return r.keep(results.Fault{Run: r.Run, Time: time.Now().UTC(), ID: id, Verdict: string(v), Evidence: evidence, Advice: advice})
 }
 
 // unsupported keeps a record of what this system cannot do.
-func (s *stage) unsupported(part string, why error) error {
-	return s.fault(part, Unsupported, map[string]any{"summary": why.Error()}, "")
+func (r *recorder) unsupported(part string, why error) error {
+	return r.report(part, &missing{Summarised{why.Error()}})
 }
 
-// measure runs a plan, keeps its records, and returns them.
-func (s *stage) measure(ctx context.Context, p bench.Plan) ([]results.Record, error) {
-	p.Run, p.Seed = s.Run, s.Seed
+func (r *recorder) measure(ctx context.Context, p bench.Plan) ([]results.Record, error) {
+	return r.Measure(ctx, p, r.keep)
+}
+
+// Measure runs a plan, gives its records to keep as they come, and returns them.
+func (o Options) Measure(ctx context.Context, p bench.Plan, keep func(results.Line) error) ([]results.Record, error) {
+	p.Run, p.Seed = o.Run, o.Seed
 	p.Observe = func(progress bench.Progress) {
-		s.step("%s: %s", progress.Step, bench.Label(progress.Cell))
+		if o.Observe != nil {
+			o.Observe(fmt.Sprintf("%s: %s", progress.Step, bench.Label(progress.Cell)))
+		}
 	}
 	var records []results.Record
 	err := bench.Run(ctx, p, func(r results.Record) error {
 		records = append(records, r)
-		return s.keep(r)
+		return keep(r)
 	})
 	return records, err
 }
 
-// Decode gives the evidence of a fault back as the type it was made from, such
-// as [Text] for the scenario split-utf8.
-func Decode[E any](f results.Fault) (E, error) {
-	e, err := evidence.Into[E](f.Evidence)
-	if err != nil {
-		return e, fmt.Errorf("%s: %w", f.ID, err)
+// recordOf returns the record of a cell of lines, if it has samples, as a list of one.
+func recordOf(records []results.Record, framing string, size int, io string) []results.Record {
+	i := slices.IndexFunc(records, func(r results.Record) bool {
+		return r.Cell.Framing == framing && r.Cell.Size == size && r.Cell.IO == io && len(r.Samples) > 0
+	})
+	if i < 0 {
+		return nil
 	}
-	return e, nil
+	return records[i : i+1]
 }
 
-// steady is the placement whose figures vary least: one CPU for both ends,
-// where the system lets a process choose its CPUs.
-func steady() string {
-	topology, err := placement.Read()
-	if err != nil {
-		return "free"
+// streamCell is a cell of lines from one process to another, at the placement whose figures vary
+// least: one CPU for both ends, where the system lets a process choose its CPUs.
+func streamCell(framing string, size int, io string) results.Cell {
+	c := results.Cell{
+		Framing: framing, Size: size, Pipe: string(syspipe.Anonymous), IO: io,
+		Placement: "free", Peer: "process", Pattern: "stream", Payload: "json",
 	}
-	if _, err := topology.Choose("same"); err != nil {
-		return "free"
+	if topology, err := placement.Read(); err == nil {
+		if _, err := topology.Choose("same"); err == nil {
+			c.Placement = "same"
+		}
 	}
-	return "same"
+	return c
+}
+
+// A Curve is evidence that says more as a picture. It is the field "curve" of a fault's evidence.
+type Curve struct {
+	Title  string  `json:"title"`
+	X      string  `json:"x"` // what the axis shows, with its unit
+	Y      string  `json:"y"`
+	Series []Trace `json:"series"`
+}
+
+// A Trace is one line of a curve.
+type Trace struct {
+	Name   string  `json:"name"`
+	Points []Point `json:"points"` // ascending by X
+}
+
+// A Point of a curve, with the interval it is known within; an exact one has Low and High equal to Y.
+type Point struct {
+	X    float64 `json:"x"`
+	Y    float64 `json:"y"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+
+	Extrapolated bool `json:"extrapolated,omitempty"` // computed from the fitted slope, not measured
+}
+
+// pointOf returns a point with the interval of an estimate.
+func pointOf(x float64, e stat.Estimate) Point {
+	p := Point{X: x, Y: e.Median, Low: e.Median, High: e.Median}
+	if e.Interval != nil {
+		p.Low, p.High = e.Interval.Lo, e.Interval.Hi
+	}
+	return p
+}
+
+// Size writes a number of bytes as a person would say it: exact where that is short.
+func Size[N int | int64](bytes N) string {
+	if bytes < 1<<20 || bytes%(1<<20) == 0 {
+		return results.FormatSize(int64(bytes))
+	}
+	return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
+}
+
+// UsePoller leaves the waiting of pipe ends to Go's poller where the system has one for them;
+// elsewhere a read blocks its thread, which is as good here.
+func UsePoller(ends ...*syspipe.End) error {
+	for _, e := range ends {
+		if err := e.SetIO(syspipe.Poller); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
+	}
+	return nil
 }

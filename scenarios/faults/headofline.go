@@ -1,26 +1,22 @@
 package faults
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
-	"github.com/pipebench/pipebench/scenarios/faults/actor"
-	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-var headOfLine = Scenario{
-	Misbehaviour: catalogue.Must(catalogue.Program, "head-of-line"),
-	Deadline:     time.Minute,
-	run:          runHeadOfLine,
-}
-
-// A Queueing is the evidence of head-of-line for one framing.
-type Queueing struct {
+// HeadOfLine is the evidence of head-of-line for one framing.
+type HeadOfLine struct {
+	Summarised
 	Framing    string        `json:"framing"`
 	Large      int           `json:"large"`       // bytes of the message that is under way
 	Small      int           `json:"small"`       // bytes of the one that waits
@@ -33,116 +29,105 @@ type Queueing struct {
 	Curve      *Curve        `json:"curve,omitempty"`
 }
 
-// judgeQueueing is the rule of head-of-line: a small message is stuck behind a
-// large one when it waits for at least half of it, in every plausible case.
-func judgeQueueing(e Queueing) Verdict {
-	if e.Share.Above(0.5) {
-		return Slow
-	}
-	return Sound
-}
-
-func adviseQueueing(v Verdict, e Queueing) string {
+// judge calls a small message stuck behind a large one when it waits for at least half of it, in every
+// plausible case.
+func (e *HeadOfLine) judge() (Verdict, string) {
 	wait := time.Duration(e.Wait.Median).Round(time.Millisecond)
-	if v == Slow {
-		return fmt.Sprintf("The small message waited %s, as long as the reader took for the large one. Nothing is lost, but a ping or a "+
+	if e.Share.Above(0.5) {
+		return Slow, fmt.Sprintf("The small message waited %s, as long as the reader took for the large one. Nothing is lost, but a ping or a "+
 			"cancellation comes too late. Send large messages in chunks and let small ones in between, or keep a second pipe for them.", wait)
 	}
-	return fmt.Sprintf("The small message waited %s: the reader had to take what was in the pipe and one frame, and that is the least "+
+	return Sound, fmt.Sprintf("The small message waited %s: the reader had to take what was in the pipe and one frame, and that is the least "+
 		"a single pipe gives. A smaller pipe shortens it further; a faster reader makes it vanish.", wait)
 }
 
+func (e *HeadOfLine) summarise() {
+	e.Summary = "waited " + results.FormatDuration(e.Wait.Median)
+	if i := e.Wait.Interval; i != nil {
+		e.Summary += fmt.Sprintf(" [%s, %s]", results.FormatDuration(i.Lo), results.FormatDuration(i.Hi))
+	}
+	e.Summary += fmt.Sprintf(", n = %d; the large message takes the reader %s", e.Wait.N, results.FormatDuration(e.WholeNS))
+}
+
 const (
-	queueLarge = 4 << 20
-	queueSmall = 200
+	smallBytes = 200                  // of the message that waits
 	perByte    = 47 * time.Nanosecond // of a real server, measured
-	queueRuns  = stat.LeastSamples
 )
 
-func runHeadOfLine(ctx context.Context, s *stage) error {
-	a, err := actor.Prepare(ctx, "queue", queueFramings())
+// largeBytes are those of the message that is under way.
+var largeBytes = 4 << 20
+
+var headOfLineFramings = []string{"ndjson", "chunked:61440", "chunked:4096"}
+
+func runHeadOfLine(ctx context.Context, r *recorder) error {
+	p, err := start(ctx, "faults/head-of-line", headOfLineArgs{headOfLineFramings, largeBytes})
 	if err != nil {
 		return err
 	}
-	defer a.Dismiss()
-	if err := a.Start(); err != nil {
-		return err
-	}
-	waits := map[string][]time.Duration{}
+	defer p.Close()
+	waits := map[string][]float64{} // ns
 	capacity := 0
-	for round := range queueRuns {
-		for range queueFramings() {
-			s.step("round %d of %d", round+1, queueRuns)
-			var got queueReport
-			if err := a.Report(&got); err != nil {
+	for round := range stat.LeastSamples {
+		r.step("round %d of %d", round+1, stat.LeastSamples)
+		for range headOfLineFramings {
+			var got waitReport
+			if err := p.Report(&got); err != nil {
 				return err
 			}
-			waits[got.Framing] = append(waits[got.Framing], got.Wait)
+			waits[got.Framing] = append(waits[got.Framing], float64(got.Wait))
 			capacity = got.Capacity
 		}
 	}
-	for _, spec := range queueFramings() {
-		e := queueing(spec, waits[spec], capacity)
-		v := judgeQueueing(e)
-		if err := s.fault(spec, v, e, adviseQueueing(v, e)); err != nil {
+	for _, spec := range headOfLineFramings {
+		if err := r.report(spec, headOfLineOf(spec, waits[spec], capacity)); err != nil {
 			return err
 		}
 	}
-	return a.Wait()
+	return p.Wait()
 }
 
-func queueFramings() []string { return []string{"ndjson", "chunked:61440", "chunked:4096"} }
-
-// queueing works the evidence out.
-func queueing(spec string, waits []time.Duration, capacity int) Queueing {
-	e := Queueing{Framing: spec, Large: queueLarge, Small: queueSmall, Capacity: capacity,
-		Drain: 1 / perByte.Seconds(), Wait: medianOf(waits), WholeNS: float64(queueLarge * perByte)}
-	frame := queueLarge
+// headOfLineOf makes the evidence of one framing from the waits of its rounds.
+func headOfLineOf(spec string, waits []float64, capacity int) *HeadOfLine {
+	e := &HeadOfLine{Framing: spec, Large: largeBytes, Small: smallBytes, Capacity: capacity,
+		Drain: 1 / perByte.Seconds(), Wait: stat.Median(waits), WholeNS: float64(largeBytes) * float64(perByte)}
+	frame := largeBytes
 	if f, err := framers.Parse(spec); err == nil {
 		if c, ok := f.(framers.Chunker); ok {
-			frame = largestFrame(c)
+			frame = 0
+			for pieces := range c.Frames(make([]byte, largeBytes)) {
+				frame = max(frame, len(bytes.Join(pieces, nil)))
+			}
 		}
 	}
-	e.ExpectedNS = float64(time.Duration(min(frame+capacity, queueLarge)) * perByte)
+	e.ExpectedNS = float64(min(frame+capacity, largeBytes)) * float64(perByte)
 	shares := make([]float64, len(waits))
 	for i, w := range waits {
-		shares[i] = float64(w) / e.WholeNS
+		shares[i] = w / e.WholeNS
 	}
 	e.Share = stat.Median(shares)
 	return e
 }
 
-func largestFrame(c framers.Chunker) int {
-	largest := 0
-	for frame := range c.Frames(make([]byte, queueLarge)) {
-		n := 0
-		for _, piece := range frame {
-			n += len(piece)
-		}
-		largest = max(largest, n)
-	}
-	return largest
+type headOfLineArgs struct {
+	Framings []string
+	Large    int // bytes
 }
 
-type queueReport struct {
+type waitReport struct {
 	Framing  string
 	Wait     time.Duration
 	Capacity int
 }
 
-// playQueue times a small message behind a large one, the framings in turn.
-func playQueue(s *actor.Stage) error {
-	var specs []string
-	if err := s.Args(&specs); err != nil {
-		return err
-	}
-	for range queueRuns {
-		for _, spec := range specs {
-			r, err := queueBehind(spec)
+// timeSmallMessages times a small message behind a large one, the framings in turn.
+func timeSmallMessages(w *proc.Work, args headOfLineArgs) error {
+	for range stat.LeastSamples {
+		for _, spec := range args.Framings {
+			r, err := timeSmallMessage(spec, args.Large)
 			if err != nil {
 				return err
 			}
-			if err := s.Report(r); err != nil {
+			if err := w.Report(r); err != nil {
 				return err
 			}
 		}
@@ -150,8 +135,8 @@ func playQueue(s *actor.Stage) error {
 	return nil
 }
 
-func queueBehind(spec string) (queueReport, error) {
-	report := queueReport{Framing: spec}
+func timeSmallMessage(spec string, large int) (waitReport, error) {
+	report := waitReport{Framing: spec}
 	f, err := framers.Parse(spec)
 	if err != nil {
 		return report, err
@@ -162,7 +147,7 @@ func queueBehind(spec string) (queueReport, error) {
 	}
 	defer w.Close()
 	defer r.Close()
-	if err := actor.Park(w, r); err != nil {
+	if err := UsePoller(w, r); err != nil {
 		return report, err
 	}
 	if report.Capacity, err = w.Capacity(); err != nil {
@@ -173,10 +158,10 @@ func queueBehind(spec string) (queueReport, error) {
 	failed := make(chan error, 2)
 	go receiveBoth(f.NewReader(slow), arrived, failed)
 	mux := framers.NewMux(w, f)
-	go func() { failed <- mux.Send(context.Background(), 0, letters(queueLarge)) }()
+	go func() { failed <- mux.Send(context.Background(), 0, letters(large)) }()
 	<-slow.begun // so the large message is under way
 	sent := time.Now()
-	if err := mux.Send(context.Background(), 1, letters(queueSmall)); err != nil {
+	if err := mux.Send(context.Background(), 1, letters(smallBytes)); err != nil {
 		return report, err
 	}
 	for range 2 {
@@ -196,7 +181,7 @@ func receiveBoth(r framers.Reader, arrived chan<- time.Time, done chan<- error) 
 			done <- err
 			return
 		}
-		if len(msg) == queueSmall {
+		if len(msg) == smallBytes {
 			arrived <- time.Now()
 		}
 	}

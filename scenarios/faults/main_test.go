@@ -9,6 +9,5 @@ import (
 
 func TestMain(m *testing.M) {
 	bench.Worker()
-	Worker()
 	os.Exit(m.Run())
 }

@@ -7,20 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
+	"strings"
+	"syscall"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
+	"github.com/pipebench/pipebench/syspipe"
 )
 
-var framingMismatch = Scenario{
-	Misbehaviour: catalogue.Must(catalogue.Program, "framing-mismatch"),
-	Deadline:     time.Minute,
-	run:          runFramingMismatch,
-}
-
-// A Mismatch is the evidence of framing-mismatch for one pair.
+// Mismatch is the evidence of framing-mismatch for one pair.
 type Mismatch struct {
+	Summarised
 	Sender     string `json:"sender"`
 	Reader     string `json:"reader"`
 	First      string `json:"first"` // what became of the first message, while the sender waits for its answer
@@ -40,58 +36,39 @@ const (
 	waits      = "the reader waits for more"
 )
 
-// judgeMismatch is the rule of framing-mismatch. The first message decides
-// where the reader waits for more of it: its sender waits too, for an answer,
-// and what a longer message would bring to light never comes.
-func judgeMismatch(e Mismatch) Verdict {
+// judge lets the first message decide where the reader waits for more of it: its sender waits too, for
+// an answer, and what a longer message would bring to light never comes.
+func (e *Mismatch) judge() (Verdict, string) {
+	const stuck = "The reader waits for something that looks like its own framing, and the sender for an answer: a hang from the first message on. " +
+		"Put a deadline on the first answer, and say in its error which framing was spoken."
 	switch {
 	case e.Understood == e.Sent && e.Garbled == 0:
-		return Sound
+		return Sound, fmt.Sprintf("A reader of %s understands what %s sends.", e.Reader, e.Sender)
 	case e.First == waits:
-		return Stuck
+		return Stuck, stuck
 	case e.Error != "":
-		return Refused
+		return Refused, fmt.Sprintf("The reader says what is wrong (%s). Log that where a person looks, and name the framing that was expected.", e.Error)
 	case e.Garbled > 0:
-		return Corrupted
-	case e.Waits:
-		return Stuck
-	}
-	return SilentLoss
-}
-
-func adviseMismatch(v Verdict, e Mismatch) string {
-	switch v {
-	case Sound:
-		return fmt.Sprintf("A reader of %s understands what %s sends.", e.Reader, e.Sender)
-	case Refused:
-		return fmt.Sprintf("The reader says what is wrong (%s). Log that where a person looks, and name the framing that was expected.", e.Error)
-	case Corrupted:
-		return fmt.Sprintf("The reader delivers %d messages that nobody sent, %d of them no JSON. A program that drops bad lines then waits for "+
+		return Corrupted, fmt.Sprintf("The reader delivers %d messages that nobody sent, %d of them no JSON. A program that drops bad lines then waits for "+
 			"answers that never come. Agree on the framing before the first message; probe with a small one.", e.Garbled, e.NotJSON)
+	case e.Waits:
+		return Stuck, stuck
 	}
-	return "The reader waits for something that looks like its own framing, and the sender for an answer: a hang from the first message on. " +
-		"Put a deadline on the first answer, and say in its error which framing was spoken."
+	return SilentLoss, stuck
 }
 
-func mismatchFramings() []string {
-	return []string{"ndjson", "content-length", "length-prefix", "chunked:4096", "adaptive:4096"}
+func (e *Mismatch) summarise() {
+	e.Summary = fmt.Sprintf("first message: %s; %d of %d understood", e.First, e.Understood, e.Sent)
+	if e.Garbled > 0 {
+		e.Summary += fmt.Sprintf(", %d garbled", e.Garbled)
+	}
 }
 
-func mismatchMessages() [][]byte {
-	large := append(append([]byte(`{"jsonrpc":"2.0","id":3,"text":"`), bytes.Repeat([]byte("x"), 20_000)...), `"}`...)
-	return [][]byte{[]byte(messageA), []byte(messageB), large}
-}
-
-func runFramingMismatch(_ context.Context, s *stage) error {
-	for _, sender := range mismatchFramings() {
-		for _, reader := range mismatchFramings() {
-			s.step("%s to %s", sender, reader)
-			e, err := Mismatched(sender, reader)
-			if err != nil {
-				return err
-			}
-			v := judgeMismatch(e)
-			if err := s.fault(sender+"-to-"+reader, v, e, adviseMismatch(v, e)); err != nil {
+func runFramingMismatch(_ context.Context, r *recorder) error {
+	framings := []string{"ndjson", "content-length", "length-prefix", "chunked:4096", "adaptive:4096"}
+	for _, sender := range framings {
+		for _, reader := range framings {
+			if err := r.try(sender+"-to-"+reader, func() (finding, error) { return SendMismatched(sender, reader) }); err != nil {
 				return err
 			}
 		}
@@ -99,9 +76,10 @@ func runFramingMismatch(_ context.Context, s *stage) error {
 	return nil
 }
 
-// Mismatched sends three messages in one framing to a reader of another.
-func Mismatched(sender, reader string) (Mismatch, error) {
-	e := Mismatch{Sender: sender, Reader: reader}
+// SendMismatched sends three messages in one framing to a reader of another, the last of them larger
+// than a chunk.
+func SendMismatched(sender, reader string) (*Mismatch, error) {
+	e := &Mismatch{Sender: sender, Reader: reader}
 	from, err := framers.Parse(sender)
 	if err != nil {
 		return e, err
@@ -110,12 +88,21 @@ func Mismatched(sender, reader string) (Mismatch, error) {
 	if err != nil {
 		return e, err
 	}
-	messages := mismatchMessages()
-	first := e
+	messages := [][]byte{[]byte(messageA), []byte(messageB), []byte(`{"jsonrpc":"2.0","id":3,"text":"` + strings.Repeat("x", 20_000) + `"}`)}
+	first := *e
 	if err := first.send(from, to, messages[:1]); err != nil {
 		return e, err
 	}
-	e.First = first.outcome()
+	switch {
+	case first.Understood == 1:
+		e.First = understood
+	case first.Error != "":
+		e.First = refused
+	case first.Garbled > 0:
+		e.First = garbled
+	default:
+		e.First = waits
+	}
 	return e, e.send(from, to, messages)
 }
 
@@ -130,19 +117,6 @@ func (e *Mismatch) send(from, to framers.Framing, messages [][]byte) error {
 		}
 	}
 	return Deliver(wire.Bytes(), true, func(r io.Reader) error { return e.receive(to.NewReader(r), messages) })
-}
-
-// outcome is what became of the only message sent.
-func (e *Mismatch) outcome() string {
-	switch {
-	case e.Understood == 1:
-		return understood
-	case e.Error != "":
-		return refused
-	case e.Garbled > 0:
-		return garbled
-	}
-	return waits
 }
 
 // receive reads until the reader fails or wants more than there is.
@@ -166,4 +140,53 @@ func (e *Mismatch) receive(r framers.Reader, messages [][]byte) error {
 			e.NotJSON++
 		}
 	}
+}
+
+// ErrStarved is what a reader gets that asks for more than was ever sent: on a
+// stream that stays open it would wait for ever.
+var ErrStarved = errors.New("waits for bytes that nobody sends")
+
+// Deliver sends bytes through a real pipe to receive. Where the stream stays open, a read beyond the
+// last byte fails with ErrStarved in place of waiting; else it meets the end of file.
+func Deliver(sent []byte, open bool, receive func(io.Reader) error) error {
+	return Through(func(w io.Writer) error {
+		_, err := w.Write(sent)
+		return err
+	}, func(r io.Reader) error { return receive(&patientReader{r: r, left: len(sent), open: open}) })
+}
+
+// Through sends whatever send writes through a real pipe to receive. What the sender meets when the
+// receiver leaves early is no error.
+func Through(send func(io.Writer) error, receive func(io.Reader) error) error {
+	w, r, err := syspipe.Open(syspipe.Anonymous, 0)
+	if err != nil {
+		return err
+	}
+	if err := UsePoller(w, r); err != nil {
+		return errors.Join(err, w.Close(), r.Close())
+	}
+	sent := make(chan error, 1)
+	go func() { sent <- errors.Join(send(w), w.Close()) }()
+	err = receive(r)
+	r.Close()
+	if failed := <-sent; err == nil && !errors.Is(failed, syscall.EPIPE) {
+		err = failed
+	}
+	return err
+}
+
+// A patientReader knows how much was sent.
+type patientReader struct {
+	r    io.Reader
+	left int
+	open bool
+}
+
+func (p *patientReader) Read(b []byte) (int, error) {
+	if p.left == 0 && p.open {
+		return 0, ErrStarved
+	}
+	n, err := p.r.Read(b)
+	p.left -= n
+	return n, err
 }

@@ -12,18 +12,13 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/pipebench/pipebench/scenarios/faults/actor"
-	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-var orphan = Scenario{
-	Misbehaviour: catalogue.Must(catalogue.Program, "orphan"),
-	Deadline:     time.Minute,
-	run:          runOrphan,
-}
-
-// A Survivor is the evidence of orphan.
-type Survivor struct {
+// Orphan is the evidence of orphan.
+type Orphan struct {
+	Summarised
 	Server       string  `json:"server"` // "reads", "deaf" or "busy"
 	Exited       bool    `json:"exited"` // by itself, within GiveUpNS of its client's death
 	ExitNS       int64   `json:"exit_ns,omitempty"`
@@ -31,157 +26,138 @@ type Survivor struct {
 	FailedWrites float64 `json:"failed_writes_per_s,omitempty"` // since the client's death
 }
 
-func judgeSurvivor(e Survivor) Verdict {
-	if e.Exited {
-		return Sound
-	}
-	return Orphaned
-}
-
-func adviseSurvivor(v Verdict, e Survivor) string {
+func (e *Orphan) judge() (Verdict, string) {
 	switch {
-	case v == Sound:
-		return "The end of standard input told the server that its client was gone. A server needs nothing more: read it all the time, and exit at its end."
+	case e.Exited:
+		return Sound, "The end of standard input told the server that its client was gone. A server needs nothing more: read it all the time, and exit at its end."
 	case e.FailedWrites > 0:
-		return fmt.Sprintf("The server failed to write %.0f times a second and went on: a CPU is busy with it until somebody kills it. "+
+		return Orphaned, fmt.Sprintf("The server failed to write %.0f times a second and went on: a CPU is busy with it until somebody kills it. "+
 			"Exit at the first EPIPE, and never answer a failed write with another one.", e.FailedWrites)
 	}
-	return "A server that does not read its standard input does not learn that its client died, and stays. Read it even while there is work; " +
+	return Orphaned, "A server that does not read its standard input does not learn that its client died, and stays. Read it even while there is work; " +
 		"where that is impossible, have the system tell of the parent's death (prctl PR_SET_PDEATHSIG, a job object)."
 }
 
-func runOrphan(ctx context.Context, s *stage) error {
+func (e *Orphan) summarise() {
+	e.Summary = fmt.Sprintf("still there after %s", time.Duration(e.GiveUpNS))
+	switch {
+	case e.Exited:
+		e.Summary = "left " + results.FormatDuration(float64(e.ExitNS)) + " after its client"
+	case e.FailedWrites > 0:
+		e.Summary += fmt.Sprintf(", %.1f million failed writes a second", e.FailedWrites/1e6)
+	}
+}
+
+func runOrphan(ctx context.Context, r *recorder) error {
 	for _, server := range []string{"reads", "deaf", "busy"} {
-		s.step("%s", server)
-		e, err := outlive(ctx, server)
-		if err != nil {
-			return err
-		}
-		v := judgeSurvivor(e)
-		if err := s.fault(server, v, e, adviseSurvivor(v, e)); err != nil {
+		if err := r.try(server, func() (finding, error) { return killClient(ctx, server) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-type childReport struct {
+type serverReport struct {
 	Ready        bool
 	FailedWrites float64 // a second
 }
 
-// outlive starts a client that starts a server, kills the client, and watches
-// the server over lines of its own.
-func outlive(ctx context.Context, server string) (Survivor, error) {
-	e := Survivor{Server: server, GiveUpNS: giveUp.Nanoseconds()}
-	lines, err := actor.NewLines()
+// killClient starts a client that starts a server, kills the client, and watches the server, whose
+// leash and reports are held here.
+func killClient(ctx context.Context, kind string) (*Orphan, error) {
+	e := &Orphan{Server: kind, GiveUpNS: giveUp.Nanoseconds()}
+	server, leash, report, err := proc.Remote("the server")
 	if err != nil {
 		return e, err
 	}
-	leash, report := lines.Ends()
-	child := lines.Director("the server")
-	defer child.Dismiss()
-	parent, err := actor.Prepare(ctx, "parent", server, leash, report)
+	defer server.Close()
+	client, err := start(ctx, "faults/client", kind, leash, report)
 	if err != nil {
 		return e, err
 	}
-	defer parent.Dismiss()
-	if err := parent.Start(); err != nil {
-		return e, err
-	}
-	var got childReport
-	if err := child.Report(&got); err != nil {
+	defer client.Close()
+	var got serverReport
+	if err := server.Report(&got); err != nil {
 		return e, err
 	}
 	killed := time.Now()
-	parent.Dismiss()
+	client.Close()
 
 	last := make(chan error, 1)
-	go func() { last <- child.Report(&got) }()
+	go func() { last <- server.Report(&got) }()
 	timer := time.NewTimer(giveUp)
 	defer timer.Stop()
 	select {
 	case err = <-last:
 		e.Exited, e.ExitNS = true, time.Since(killed).Nanoseconds()
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
 	case <-timer.C:
-		child.Release() // the last word is what it did meanwhile
+		server.Release() // its last report tells what it did meanwhile
 		err = <-last
 		e.FailedWrites = got.FailedWrites
-	}
-	if errors.Is(err, io.EOF) && e.Exited {
-		err = nil
 	}
 	return e, err
 }
 
-// playParent starts the server on the lines it was given, and waits to be
-// killed.
-func playParent(s *actor.Stage) error {
-	var server string
-	if err := s.Args(&server); err != nil {
-		return err
-	}
-	child, err := actor.PrepareOn(context.Background(), s.Ends[0], s.Ends[1], "child", server)
+// startServer starts the server on the leash and reports that it was given, and waits to be killed.
+func startServer(w *proc.Work, kind string) error {
+	server, err := proc.SelfOn(w.Ends[0], w.Ends[1], "faults/server", kind)
 	if err != nil {
 		return err
 	}
-	if _, err := child.Cmd.StdinPipe(); err != nil {
+	if _, err := server.Pipe(0); err != nil {
 		return err
 	}
-	out, err := child.Cmd.StdoutPipe()
+	out, err := server.Pipe(1)
 	if err != nil {
 		return err
 	}
-	if err := child.Start(); err != nil {
+	if err := server.Start(context.Background()); err != nil {
 		return err
 	}
 	io.Copy(io.Discard, out) // as a client does, as long as it lives
-	s.Linger()
+	w.Linger()
 	return nil
 }
 
-// playChild is the server.
-func playChild(s *actor.Stage) error {
-	var server string
-	if err := s.Args(&server); err != nil {
+// serveLines is the server: it reads and answers lines, reads nothing ("deaf"), or writes without end
+// whatever comes of it ("busy").
+func serveLines(w *proc.Work, kind string) error {
+	var failed atomic.Int64
+	var first time.Time // failed write
+	if kind != "reads" {
+		w.OnRelease(func() {
+			var r serverReport
+			if n := failed.Load(); n > 0 {
+				r.FailedWrites = float64(n) / time.Since(first).Seconds()
+			}
+			w.Report(r)
+		})
+	}
+	if kind == "busy" {
+		signal.Ignore(syscall.SIGPIPE)
+	}
+	if err := w.Report(serverReport{Ready: true}); err != nil {
 		return err
 	}
-	if server == "busy" {
-		return beBusy(s)
-	}
-	if err := s.Report(childReport{Ready: true}); err != nil {
-		return err
-	}
-	if server == "deaf" {
-		s.OnRelease(func() { s.Report(childReport{}) })
-		s.Linger()
+	switch kind {
+	case "deaf":
+		w.Linger()
+	case "busy":
+		for {
+			if _, err := fmt.Println("still here"); err != nil {
+				if failed.Load() == 0 {
+					first = time.Now()
+				}
+				failed.Add(1)
+			}
+		}
 	}
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		fmt.Println(lines.Text())
 	}
 	return lines.Err()
-}
-
-// beBusy writes without end, whatever comes of it.
-func beBusy(s *actor.Stage) error {
-	signal.Ignore(syscall.SIGPIPE)
-	var failed atomic.Int64
-	var first time.Time
-	s.OnRelease(func() {
-		if n := failed.Load(); n > 0 {
-			s.Report(childReport{FailedWrites: float64(n) / time.Since(first).Seconds()})
-		}
-	})
-	if err := s.Report(childReport{Ready: true}); err != nil {
-		return err
-	}
-	for {
-		if _, err := fmt.Println("still here"); err != nil {
-			if failed.Load() == 0 {
-				first = time.Now()
-			}
-			failed.Add(1)
-		}
-	}
 }

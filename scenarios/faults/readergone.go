@@ -14,142 +14,140 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/pipebench/pipebench/scenarios/faults/actor"
-	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-var readerGone = Scenario{
-	Misbehaviour: catalogue.Must(catalogue.Program, "reader-gone"),
-	Deadline:     time.Minute,
-	run:          runReaderGone,
-}
-
-// When a reader leaves.
+// When a reader closes its end, beside a write.
 const (
 	Before = "before"
 	During = "during"
 	After  = "after"
 )
 
-// A Leave is the evidence of reader-gone: what a writer gets when its reader
-// leaves.
-type Leave struct {
+// ReaderClosed is the evidence of reader-gone: what a writer gets when its reader closes its end.
+type ReaderClosed struct {
+	Summarised
 	Pipe      string `json:"pipe"`
 	IO        string `json:"io"`
 	When      string `json:"when"`
 	Offered   int64  `json:"offered"`         // bytes of the write
 	Accepted  int64  `json:"accepted"`        // by the kernel, says the writer's return value
-	Read      int64  `json:"read"`            // by the reader, before it left
-	Broken    bool   `json:"broken"`          // the write said that the reader had left
+	Read      int64  `json:"read"`            // by the reader, before it closed
+	Broken    bool   `json:"broken"`          // the write said that the reader had gone
 	Error     string `json:"error,omitempty"` // of the write
 	NextError string `json:"next_error,omitempty"`
 	NoticedNS int64  `json:"noticed_ns"`        // from the close to the error, of this write or the next
 	Signals   *int   `json:"signals,omitempty"` // SIGPIPE received; absent where the system has none
 }
 
-// judgeLeave is the rule of reader-gone: bytes that were accepted, never read
-// and not complained of are a silent loss; a writer that was told is one that
-// noticed.
-func judgeLeave(e Leave) Verdict {
+func (e *ReaderClosed) judge() (Verdict, string) {
+	const accepted = "The count that comes with the error is what the kernel took, not what was read. "
+	verdict := Sound
 	switch {
-	case e.Broken:
-		return Noticed
-	case e.Accepted > e.Read:
-		return SilentLoss
-	}
-	return Sound
-}
-
-func adviseLeave(v Verdict, e Leave) string {
-	if v == SilentLoss {
-		return "A write that fits the pipe succeeds although nobody will ever read it; the error comes with the next one. " +
+	case !e.Broken && e.Accepted > e.Read:
+		return SilentLoss, "A write that fits the pipe succeeds although nobody will ever read it; the error comes with the next one. " +
 			"Only an answer from the other side tells that a message arrived: await one for what must not be lost."
+	case e.Broken:
+		verdict = Noticed
 	}
-	accepted := "The count that comes with the error is what the kernel took, not what was read."
 	if e.Signals != nil && *e.Signals > 0 {
-		return accepted + " The kernel also sent SIGPIPE, which ends a program that does not handle it before it sees the error: " +
+		return verdict, accepted + "The kernel also sent SIGPIPE, which ends a program that does not handle it before it sees the error: " +
 			"ignore the signal, treat EPIPE as the end of the conversation, and do not log to the same pipe."
 	}
-	return accepted + " Treat the error as the end of the conversation."
+	return verdict, accepted + "Treat the error as the end of the conversation."
 }
 
-func runReaderGone(ctx context.Context, s *stage) error {
+func (e *ReaderClosed) summarise() {
+	s := fmt.Sprintf("%s of %s accepted, %s read", Size(e.Accepted), Size(e.Offered), Size(e.Read))
+	switch {
+	case e.Broken:
+		s += ", EPIPE after " + results.FormatDuration(float64(e.NoticedNS))
+	case e.NextError != "":
+		s += ", no error before the next write"
+	default:
+		s += ", no error"
+	}
+	if e.Signals != nil {
+		s += fmt.Sprintf(", SIGPIPE ×%d", *e.Signals)
+	}
+	e.Summary = s
+}
+
+func runReaderGone(ctx context.Context, r *recorder) error {
 	for _, kind := range syspipe.Kinds() {
 		if err := kind.Supported(); err != nil {
-			if err := s.unsupported(string(kind), err); err != nil {
+			if err := r.unsupported(string(kind), err); err != nil {
 				return err
 			}
 			continue
 		}
 		for _, wait := range syspipe.IOs() {
-			s.step("%s, %s", kind, wait)
-			if err := leaves(ctx, s, kind, wait); err != nil {
+			r.step("%s, %s", kind, wait)
+			if err := closeReaders(ctx, r, kind, wait); err != nil {
 				return err
 			}
 		}
 	}
-	s.step("a program that prints")
-	return printToNobody(ctx, s)
-}
-
-func leaves(ctx context.Context, s *stage, kind syspipe.Kind, wait syspipe.IO) error {
-	part := fmt.Sprintf("%s/%s", kind, wait)
-	if err := wait.Supported(); err != nil {
-		return s.unsupported(part, err)
-	}
-	a, err := actor.Prepare(ctx, "leaver", leaverArgs{string(kind), wait.String()})
-	if err != nil {
-		return err
-	}
-	defer a.Dismiss()
-	if err := a.Start(); err != nil {
-		return err
-	}
-	for range 3 {
-		var got leaverReport
-		if err := a.Report(&got); err != nil {
-			return err
-		}
-		if got.Unsupported != "" {
-			return s.unsupported(part, errors.New(got.Unsupported))
-		}
-		v := judgeLeave(got.Leave)
-		if err := s.fault(part+"/"+got.When, v, got.Leave, adviseLeave(v, got.Leave)); err != nil {
+	for _, handling := range []string{"default", "ignored"} {
+		if err := r.try("stdout/"+handling, func() (finding, error) { return printToNobody(ctx, handling) }); err != nil {
 			return err
 		}
 	}
-	return a.Wait()
+	return nil
 }
 
-type leaverArgs struct{ Kind, IO string }
+type closingReaderArgs struct{ Kind, IO string }
 
-type leaverReport struct {
-	Leave
+type closingReaderReport struct {
+	ReaderClosed
 	Unsupported string
 }
 
-// playLeaver holds both ends, so that one clock times the close and the error.
-func playLeaver(s *actor.Stage) error {
-	var args leaverArgs
-	if err := s.Args(&args); err != nil {
+// closeReaders closes the reader before, during and after a write, in a process of its own.
+func closeReaders(ctx context.Context, r *recorder, kind syspipe.Kind, wait syspipe.IO) error {
+	part := fmt.Sprintf("%s/%s", kind, wait)
+	if err := wait.Supported(); err != nil {
+		return r.unsupported(part, err)
+	}
+	p, err := start(ctx, "faults/closing-reader", closingReaderArgs{string(kind), wait.String()})
+	if err != nil {
 		return err
 	}
+	defer p.Close()
+	for range 3 {
+		var got closingReaderReport
+		if err := p.Report(&got); err != nil {
+			return err
+		}
+		if got.Unsupported != "" {
+			return r.unsupported(part, errors.New(got.Unsupported))
+		}
+		if err := r.report(part+"/"+got.When, &got.ReaderClosed); err != nil {
+			return err
+		}
+	}
+	return p.Wait()
+}
+
+// closeReader holds both ends, so that one clock times the close and the error.
+func closeReader(w *proc.Work, args closingReaderArgs) error {
 	debug.SetGCPercent(-1) // a collection waits for threads in raw system calls
 	wait, err := syspipe.ParseIO(args.IO)
 	if err != nil {
 		return err
 	}
-	pipes := newSignalCount()
+	signals := newSignalCount()
 	for _, when := range []string{Before, During, After} {
-		got, err := leave(syspipe.Kind(args.Kind), wait, when, pipes)
+		got, err := writeToClosing(syspipe.Kind(args.Kind), wait, when, signals)
 		if errors.Is(err, errors.ErrUnsupported) {
-			return s.Report(leaverReport{Unsupported: err.Error()})
+			return w.Report(closingReaderReport{Unsupported: err.Error()})
 		}
 		if err != nil {
 			return err
 		}
-		if err := s.Report(leaverReport{Leave: got}); err != nil {
+		if err := w.Report(closingReaderReport{ReaderClosed: got}); err != nil {
 			return err
 		}
 	}
@@ -157,13 +155,14 @@ func playLeaver(s *actor.Stage) error {
 }
 
 const (
-	smallWrite = 4096    // fits every pipe
+	smallWrite = 4096    // bytes, fits every pipe
 	largeWrite = 4 << 20 // fits none
-	fewBytes   = 1024    // what the reader takes of a large write before it leaves
+	fewBytes   = 1024    // what the reader takes of a large write before it closes
 )
 
-func leave(kind syspipe.Kind, wait syspipe.IO, when string, pipes *signalCount) (Leave, error) {
-	e := Leave{Pipe: string(kind), IO: wait.String(), When: when, Offered: smallWrite}
+// writeToClosing writes to a pipe whose reader closes its end at that time.
+func writeToClosing(kind syspipe.Kind, wait syspipe.IO, when string, signals *signalCount) (ReaderClosed, error) {
+	e := ReaderClosed{Pipe: string(kind), IO: wait.String(), When: when, Offered: smallWrite}
 	w, r, err := syspipe.Open(kind, 0)
 	if err != nil {
 		return e, err
@@ -173,7 +172,7 @@ func leave(kind syspipe.Kind, wait syspipe.IO, when string, pipes *signalCount) 
 	if err := w.SetIO(wait); err != nil {
 		return e, err
 	}
-	pipes.reset()
+	signals.count() // forgets what came so far
 	var closed time.Time
 	switch when {
 	case Before:
@@ -205,12 +204,12 @@ func leave(kind syspipe.Kind, wait syspipe.IO, when string, pipes *signalCount) 
 		}
 	}
 	e.NoticedNS = time.Since(closed).Nanoseconds()
-	e.Signals = pipes.count()
+	e.Signals = signals.count()
 	return e, nil
 }
 
 // write offers n bytes and notes what came of it.
-func (e *Leave) write(w *syspipe.End, n int) {
+func (e *ReaderClosed) write(w *syspipe.End, n int) {
 	accepted, err := w.Write(make([]byte, n))
 	e.Accepted = int64(accepted)
 	if err != nil {
@@ -219,85 +218,68 @@ func (e *Leave) write(w *syspipe.End, n int) {
 	e.Broken = errors.Is(err, syscall.EPIPE)
 }
 
-// A Print is the evidence of reader-gone/stdout: a program that prints to a
-// standard output nobody reads.
-type Print struct {
+// Printer is the evidence of reader-gone/stdout: a program that prints to a standard output nobody
+// reads.
+type Printer struct {
+	Summarised
 	Handling string `json:"handling"` // of SIGPIPE: "default" or "ignored"
 	Exit     string `json:"exit"`     // how it ended, in the system's words
 	Signal   bool   `json:"signal"`   // killed by a signal
 	Stderr   string `json:"stderr,omitempty"`
 }
 
-func judgePrint(e Print) Verdict {
-	if e.Signal || !strings.HasPrefix(e.Exit, "exit status 0") {
-		return Noticed
+func (e *Printer) judge() (Verdict, string) {
+	const ignored = "With the signal ignored the print fails with EPIPE, and the program ends as it chooses. Do not report the failure on the pipe that failed."
+	switch {
+	case e.Signal:
+		return Noticed, "The signal ended the program at its first print, without a word: a server that must clean up ignores SIGPIPE and handles the error."
+	case !strings.HasPrefix(e.Exit, "exit status 0"):
+		return Noticed, ignored
 	}
-	return SilentLoss
+	return SilentLoss, ignored
 }
 
-// printToNobody shows what happens to a whole program, as the signal makes of it.
-func printToNobody(ctx context.Context, s *stage) error {
-	for _, handling := range []string{"default", "ignored"} {
-		e, err := printWith(ctx, handling)
-		if err != nil {
-			return err
-		}
-		advice := "The signal ended the program at its first print, without a word: a server that must clean up ignores SIGPIPE and handles the error."
-		if !e.Signal {
-			advice = "With the signal ignored the print fails with EPIPE, and the program ends as it chooses. Do not report the failure on the pipe that failed."
-		}
-		if err := s.fault("stdout/"+handling, judgePrint(e), e, advice); err != nil {
-			return err
-		}
+func (e *Printer) summarise() { e.Summary = "SIGPIPE " + e.Handling + ": " + e.Exit }
+
+// printToNobody shows what the signal makes of a whole program.
+func printToNobody(ctx context.Context, handling string) (*Printer, error) {
+	p, err := proc.Self("faults/printer", handling == "ignored")
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	defer p.Close()
+	r, err := p.Pipe(1)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(r.Close(), p.Start(ctx)); err != nil {
+		return nil, err
+	}
+	if err := p.Wait(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+		return nil, err
+	}
+	state := p.Cmd.ProcessState
+	return &Printer{Handling: handling, Exit: state.String(), Signal: state.ExitCode() < 0, Stderr: p.Stderr().String()}, nil
 }
 
-func printWith(ctx context.Context, handling string) (Print, error) {
-	e := Print{Handling: handling}
-	a, err := actor.Prepare(ctx, "talker", handling == "ignored")
-	if err != nil {
-		return e, err
-	}
-	defer a.Dismiss()
-	r, w, err := os.Pipe()
-	if err != nil {
-		return e, err
-	}
-	var words strings.Builder
-	a.Cmd.Stdout, a.Cmd.Stderr = w, &words
-	err = r.Close()
-	if err == nil {
-		err = a.Start()
-	}
-	w.Close()
-	if err != nil {
-		return e, err
-	}
-	exit := a.Wait()
-	var status *exec.ExitError
-	if exit != nil && !errors.As(exit, &status) {
-		return e, exit
-	}
-	e.Exit = a.Cmd.ProcessState.String()
-	e.Signal = a.Cmd.ProcessState.ExitCode() < 0
-	e.Stderr = strings.TrimSpace(words.String())
-	return e, nil
-}
-
-// playTalker prints until that fails.
-func playTalker(s *actor.Stage) error {
-	var ignore bool
-	if err := s.Args(&ignore); err != nil {
-		return err
-	}
+// printUntilError prints until that fails.
+func printUntilError(_ *proc.Work, ignore bool) error {
 	if ignore {
 		signal.Ignore(syscall.SIGPIPE)
 	}
 	for range 100 {
-		if _, err := fmt.Println("is anybody there?"); err != nil {
+		if _, err := fmt.Fprintln(os.Stdout, "is anybody there?"); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// start starts this program again, to do work of that name.
+func start(ctx context.Context, work string, args any, ends ...*syspipe.End) (*proc.Process, error) {
+	p, err := proc.Self(work, args, ends...)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.Start(ctx)
 }

@@ -1,10 +1,13 @@
 package faults
 
 import (
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/resultstest"
 	"github.com/pipebench/pipebench/results/stat"
 )
 
@@ -15,75 +18,75 @@ func TestRules(t *testing.T) {
 	}
 	sent := [2]int64{100, 100}
 	for _, c := range []struct {
-		name string
-		got  Verdict
-		want Verdict
+		name  string
+		found finding
+		want  Verdict
 	}{
-		{"reader gone, told", judgeLeave(Leave{Offered: 9, Accepted: 5, Read: 1, Broken: true}), Noticed},
-		{"reader gone, accepted and unread", judgeLeave(Leave{Offered: 9, Accepted: 9}), SilentLoss},
-		{"reader gone, all read", judgeLeave(Leave{Offered: 9, Accepted: 9, Read: 9}), Sound},
+		{"reader gone, told", &ReaderClosed{Offered: 9, Accepted: 5, Read: 1, Broken: true}, Noticed},
+		{"reader gone, accepted and unread", &ReaderClosed{Offered: 9, Accepted: 9}, SilentLoss},
+		{"reader gone, all read", &ReaderClosed{Offered: 9, Accepted: 9, Read: 9}, Sound},
 
-		{"print ended by the signal", judgePrint(Print{Signal: true}), Noticed},
-		{"print ended by the error", judgePrint(Print{Exit: "exit status 1"}), Noticed},
-		{"print ended well", judgePrint(Print{Exit: "exit status 0"}), SilentLoss},
+		{"print ended by the signal", &Printer{Signal: true}, Noticed},
+		{"print ended by the error", &Printer{Exit: "exit status 1"}, Noticed},
+		{"print ended well", &Printer{Exit: "exit status 0"}, SilentLoss},
 
-		{"output whole", judgeOutput(Output{Sent: 9, Delivered: 9, ExitCode: 1}), Sound},
-		{"output short, exit 0", judgeOutput(Output{Sent: 9, Delivered: 8}), SilentLoss},
-		{"output short, exit 1", judgeOutput(Output{Sent: 9, Delivered: 8, ExitCode: 1}), Noticed},
+		{"output whole", queuedOutput{&Output{Sent: 9, Delivered: 9, ExitCode: 1}}, Sound},
+		{"output short, exit 0", queuedOutput{&Output{Sent: 9, Delivered: 8}}, SilentLoss},
+		{"output short, exit 1", queuedOutput{&Output{Sent: 9, Delivered: 8, ExitCode: 1}}, Noticed},
 
-		{"server left", judgeSurvivor(Survivor{Exited: true}), Sound},
-		{"server stayed", judgeSurvivor(Survivor{}), Orphaned},
+		{"server left", &Orphan{Exited: true}, Sound},
+		{"server stayed", &Orphan{}, Orphaned},
 
-		{"writer slow everywhere", judgeWaiting(Waiting{ToBest: map[string]stat.Estimate{"a": interval(0.01, 0.02), "b": interval(0.01, 0.1)}}), Slow},
-		{"writer slow in one framing", judgeWaiting(Waiting{ToBest: map[string]stat.Estimate{"a": interval(0.01, 0.02), "b": interval(0.5, 0.6)}}), Sound},
-		{"writer perhaps as fast", judgeWaiting(Waiting{ToBest: map[string]stat.Estimate{"a": {N: 6, Median: 0.1, Interval: &stat.Interval{Lo: 0.05, Hi: 1.2}}}}), Sound},
-		{"writer without figures", judgeWaiting(Waiting{}), Sound},
+		{"writer slow everywhere", &FullPipe{ToBest: map[string]stat.Estimate{"a": interval(0.01, 0.02), "b": interval(0.01, 0.1)}}, Slow},
+		{"writer slow in one framing", &FullPipe{ToBest: map[string]stat.Estimate{"a": interval(0.01, 0.02), "b": interval(0.5, 0.6)}}, Sound},
+		{"writer perhaps as fast", &FullPipe{ToBest: map[string]stat.Estimate{"a": {N: 6, Median: 0.1, Interval: &stat.Interval{Lo: 0.05, Hi: 1.2}}}}, Sound},
+		{"writer without figures", &FullPipe{}, Sound},
 
-		{"exchange done", judgeExchange(Exchange{Size: 100, Received: sent}), Sound},
-		{"exchange stalled on one side", judgeExchange(Exchange{Size: 100, Received: sent, Stalled: [2]bool{false, true}}), Stuck},
-		{"exchange short", judgeExchange(Exchange{Size: 100, Received: [2]int64{100, 99}}), Noticed},
+		{"exchange done", &Exchange{Size: 100, Received: sent}, Sound},
+		{"exchange stalled on one side", &Exchange{Size: 100, Received: sent, Stalled: [2]bool{false, true}}, Stuck},
+		{"exchange short", &Exchange{Size: 100, Received: [2]int64{100, 99}}, Noticed},
 
-		{"log, all answered", judgeLogging(Logging{Asked: 3, Answered: 3}), Sound},
-		{"log, no answer", judgeLogging(Logging{Asked: 3, Answered: 2}), Stuck},
-		{"log, server gone", judgeLogging(Logging{Asked: 3, Answered: 2, Error: "EOF"}), Noticed},
+		{"log, all answered", &Logging{Asked: 3, Answered: 3}, Sound},
+		{"log, no answer", &Logging{Asked: 3, Answered: 2}, Stuck},
+		{"log, server gone", &Logging{Asked: 3, Answered: 2, Error: "EOF"}, Noticed},
 
-		{"small message waits for all", judgeQueueing(Queueing{Share: interval(0.9, 1.1)}), Slow},
-		{"small message waits for a part", judgeQueueing(Queueing{Share: interval(0.01, 0.6)}), Sound},
+		{"small message waits for all", &HeadOfLine{Share: interval(0.9, 1.1)}, Slow},
+		{"small message waits for a part", &HeadOfLine{Share: interval(0.01, 0.6)}, Sound},
 
-		{"writes whole", judgeMixture(Mixture{Writes: 9}), Sound},
-		{"writes cut", judgeMixture(Mixture{Writes: 9, Cut: 1}), Corrupted},
+		{"writes whole", &InterleavedWrites{Writes: 9}, Sound},
+		{"writes cut", &InterleavedWrites{Writes: 9, Cut: 1}, Corrupted},
 
-		{"messages mixed", judgeBabel(Babel{Sent: 9, Intact: 8, Altered: 1, Errors: 4}), Corrupted},
-		{"messages whole", judgeBabel(Babel{Sent: 9, Intact: 9}), Sound},
-		{"messages lost with an error", judgeBabel(Babel{Sent: 9, Intact: 8, Errors: 1}), Noticed},
-		{"messages lost without", judgeBabel(Babel{Sent: 9, Intact: 8}), SilentLoss},
+		{"messages mixed", &InterleavedFrames{Sent: 9, Intact: 8, Altered: 1, Errors: 4}, Corrupted},
+		{"messages whole", &InterleavedFrames{Sent: 9, Intact: 9}, Sound},
+		{"messages lost with an error", &InterleavedFrames{Sent: 9, Intact: 8, Errors: 1}, Noticed},
+		{"messages lost without", &InterleavedFrames{Sent: 9, Intact: 8}, SilentLoss},
 
-		{"text whole", judgeText(Text{Messages: 2, Intact: 2}), Sound},
-		{"text dropped", judgeText(Text{Messages: 2, Intact: 1, Lost: 1}), SilentLoss},
-		{"text replaced", judgeText(Text{Messages: 2, Lost: 1, Altered: 1}), Corrupted},
+		{"text whole", &SplitText{Messages: 2, Intact: 2}, Sound},
+		{"text dropped", &SplitText{Messages: 2, Intact: 1, Lost: 1}, SilentLoss},
+		{"text replaced", &SplitText{Messages: 2, Lost: 1, Altered: 1}, Corrupted},
 
-		{"dirt skipped", judgeDirt(Dirt{Cases: []DirtCase{{Sent: 2, Intact: 2, Skipped: 1}}}), Sound},
-		{"dirt fatal, with an error", judgeDirt(Dirt{Cases: []DirtCase{{Sent: 2, Intact: 2}, {Sent: 2, Intact: 1, Error: "bad"}}}), Noticed},
-		{"dirt fatal, without", judgeDirt(Dirt{Cases: []DirtCase{{Sent: 2, Intact: 1, Error: "bad"}, {Sent: 2, Intact: 1}}}), SilentLoss},
+		{"dirt skipped", &DirtyLines{Cases: []DirtyCase{{Sent: 2, Intact: 2, Skipped: 1}}}, Sound},
+		{"dirt fatal, with an error", &DirtyLines{Cases: []DirtyCase{{Sent: 2, Intact: 2}, {Sent: 2, Intact: 1, Error: "bad"}}}, Noticed},
+		{"dirt fatal, without", &DirtyLines{Cases: []DirtyCase{{Sent: 2, Intact: 1, Error: "bad"}, {Sent: 2, Intact: 1}}}, SilentLoss},
 
-		{"framings agree", judgeMismatch(Mismatch{First: understood, Sent: 3, Understood: 3, Waits: true}), Sound},
-		{"first message waited for", judgeMismatch(Mismatch{First: waits, Sent: 3, Error: "later"}), Stuck},
-		{"framing refused", judgeMismatch(Mismatch{First: refused, Sent: 3, Error: "no"}), Refused},
-		{"framing garbled", judgeMismatch(Mismatch{First: garbled, Sent: 3, Garbled: 1, Waits: true}), Corrupted},
-		{"later message waited for", judgeMismatch(Mismatch{First: understood, Sent: 3, Understood: 2, Waits: true}), Stuck},
-		{"message gone", judgeMismatch(Mismatch{First: understood, Sent: 3, Understood: 2}), SilentLoss},
+		{"framings agree", &Mismatch{First: understood, Sent: 3, Understood: 3, Waits: true}, Sound},
+		{"first message waited for", &Mismatch{First: waits, Sent: 3, Error: "later"}, Stuck},
+		{"framing refused", &Mismatch{First: refused, Sent: 3, Error: "no"}, Refused},
+		{"framing garbled", &Mismatch{First: garbled, Sent: 3, Garbled: 1, Waits: true}, Corrupted},
+		{"later message waited for", &Mismatch{First: understood, Sent: 3, Understood: 2, Waits: true}, Stuck},
+		{"message gone", &Mismatch{First: understood, Sent: 3, Understood: 2}, SilentLoss},
 
-		{"cost quadratic", judgeGrowing(Growing{Slope: stat.Growth{Slope: 1.9, Interval: &stat.Interval{Lo: 1.5, Hi: 2.1}}}), Grows},
-		{"cost quadratic, perhaps", judgeGrowing(Growing{Slope: stat.Growth{Slope: 1.9, Interval: &stat.Interval{Lo: 0.5, Hi: 3}}}), Sound},
-		{"cost linear and high", judgeGrowing(Growing{Slope: stat.Growth{Slope: 1}, ToOurs: []Sized{{Figure: interval(900, 1000)}}}), Slow},
-		{"cost linear", judgeGrowing(Growing{Slope: stat.Growth{Slope: 1.1}, ToOurs: []Sized{{Figure: interval(0.9, 4)}}}), Sound},
+		{"cost quadratic", &ReaderGrowth{Slope: stat.Growth{Slope: 1.9, Interval: &stat.Interval{Lo: 1.5, Hi: 2.1}}}, Grows},
+		{"cost quadratic, perhaps", &ReaderGrowth{Slope: stat.Growth{Slope: 1.9, Interval: &stat.Interval{Lo: 0.5, Hi: 3}}}, Sound},
+		{"cost linear and high", &ReaderGrowth{Slope: stat.Growth{Slope: 1}, ToOurs: []Sized{{Figure: interval(900, 1000)}}}, Slow},
+		{"cost linear", &ReaderGrowth{Slope: stat.Growth{Slope: 1.1}, ToOurs: []Sized{{Figure: interval(0.9, 4)}}}, Sound},
 
-		{"line refused at the limit", judgeHoard(Hoard{Limit: 100, Held: 300, Detected: true}), Sound},
-		{"line refused, far more held", judgeHoard(Hoard{Limit: 100, Held: 301, Detected: true}), Grows},
-		{"line never refused", judgeHoard(Hoard{Limit: 100, Held: 10}), Grows},
+		{"line refused at the limit", &UnboundedLine{Limit: 100, Held: 300, Detected: true}, Sound},
+		{"line refused, far more held", &UnboundedLine{Limit: 100, Held: 301, Detected: true}, Grows},
+		{"line never refused", &UnboundedLine{Limit: 100, Held: 10}, Grows},
 	} {
-		if c.got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, c.got, c.want)
+		if got, _ := c.found.judge(); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
 }
@@ -91,10 +94,10 @@ func TestRules(t *testing.T) {
 // What a quadratic and a linear reader leave in the records is told apart.
 func TestGrowthFromRecords(t *testing.T) {
 	var records []results.Record
-	for _, size := range growthSizes[:6] {
+	for size := growthFrom / 4; size <= 16*growthFrom; size *= 2 {
 		linear := int64(size)
 		for framing, ns := range map[string]int64{"ndjson": linear, "ndjson-rescan": linear * linear >> 16, "ndjson-bytewise": 150 * linear} {
-			r := results.Record{Run: "r", Cell: growthCell(framing, size)}
+			r := results.Record{Run: "r", Cell: streamCell(framing, size, "blocking")}
 			for i := range int64(stat.LeastSamples) {
 				r.Samples = append(r.Samples, results.Sample{ElapsedNS: 10 * (ns + i), Messages: 10, PayloadBytes: int64(10 * size), Reader: results.Counters{Calls: 40}})
 			}
@@ -102,12 +105,12 @@ func TestGrowthFromRecords(t *testing.T) {
 		}
 	}
 	want := map[string]Verdict{"ndjson": Sound, "ndjson-rescan": Grows, "ndjson-bytewise": Slow}
-	all := Growings(records)
+	all := GrowthOf(records, growthFrom)
 	if len(all) != len(want) {
 		t.Fatalf("%d readers, want %d", len(all), len(want))
 	}
 	for _, e := range all {
-		if got := judgeGrowing(e); got != want[e.Framing] {
+		if got, _ := e.judge(); got != want[e.Framing] {
 			t.Errorf("%s: %s, want %s (slope %v)", e.Framing, got, want[e.Framing], e.Slope)
 		}
 		for _, b := range e.Beyond {
@@ -131,9 +134,9 @@ func TestGrowthFromRecords(t *testing.T) {
 }
 
 // A ratio is taken round by round, and only where both were measured.
-func TestWaitsFromRecords(t *testing.T) {
+func TestFullPipesFromRecords(t *testing.T) {
 	var records []results.Record
-	for _, cell := range FullPipePlan([]string{"ndjson"}).Cells {
+	for _, cell := range fullPipePlan([]string{"ndjson"}).Cells {
 		ns := int64(1000)
 		if strings.HasPrefix(cell.IO, "sleep") {
 			ns = 100_000
@@ -144,7 +147,7 @@ func TestWaitsFromRecords(t *testing.T) {
 		}
 		records = append(records, r)
 	}
-	for _, e := range Waits(records) {
+	for _, e := range fullPipesOf(records) {
 		want := Sound
 		if e.PauseNS > 0 {
 			want = Slow
@@ -152,11 +155,49 @@ func TestWaitsFromRecords(t *testing.T) {
 				t.Errorf("%s: a pipe's worth per pause is %v B/s", e.IO, e.CeilingB)
 			}
 		}
-		if got := judgeWaiting(e); got != want {
+		if got, _ := e.judge(); got != want {
 			t.Errorf("%s: %s, want %s", e.IO, got, want)
 		}
 	}
-	if waits := Waits(nil); len(waits) != 0 {
+	if waits := fullPipesOf(nil); len(waits) != 0 {
 		t.Errorf("of no records: %v", waits)
+	}
+}
+
+// A rule bears evidence of any content: files may be old, cut or written by others.
+func TestRulesBearAnyEvidence(t *testing.T) {
+	for _, like := range []finding{
+		&ReaderClosed{Signals: new(int)}, &Printer{}, queuedOutput{&Output{}}, nonBlockingOutput{&Output{}}, &Orphan{}, &Exchange{}, &Logging{},
+		&FullPipe{ToBest: map[string]stat.Estimate{"a": {Interval: &stat.Interval{}}}, Goodput: map[string]stat.Estimate{"a": {}, "b": {}}},
+		&HeadOfLine{Wait: stat.Estimate{Interval: &stat.Interval{}}}, &InterleavedWrites{}, &InterleavedFrames{},
+		&SplitText{Cases: make([]TextCase, 1)}, &DirtyLines{Cases: make([]DirtyCase, 1)}, &Mismatch{},
+		&ReaderGrowth{PerByte: make([]Sized, 1), ToOurs: make([]Sized, 1)}, &UnboundedLine{Curve: &Curve{}},
+	} {
+		judged := 0
+		for _, e := range resultstest.Altered(t, like) {
+			var found finding
+			output := new(Output)
+			var into any = output
+			switch like.(type) {
+			case queuedOutput:
+				found = queuedOutput{output}
+			case nonBlockingOutput:
+				found = nonBlockingOutput{output}
+			default:
+				found = reflect.New(reflect.TypeOf(like).Elem()).Interface().(finding)
+				into = found
+			}
+			if e.Decode(into) != nil {
+				continue // no evidence of this kind
+			}
+			judged++
+			found.summarise()
+			if v, advice := found.judge(); !slices.Contains(verdicts, v) || advice == "" {
+				t.Errorf("%T of %s: verdict %q, advice %q", like, e, v, advice)
+			}
+		}
+		if judged < 10 {
+			t.Errorf("%T: %d altered pieces of evidence were judged", like, judged)
+		}
 	}
 }

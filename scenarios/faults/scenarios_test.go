@@ -12,9 +12,10 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe/leaktest"
 )
+
+var verdicts = []Verdict{Unsupported, Sound, Noticed, Refused, Slow, Grows, Stuck, Orphaned, Corrupted, SilentLoss}
 
 // expected are verdicts that every system of the family gives. What is left to
 // the scheduler is not among them.
@@ -75,15 +76,20 @@ func TestScenarios(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the verdicts expected here are those of systems with EPIPE and O_NONBLOCK")
 	}
-	sizes, framings := growthSizes, fullPipeFramings
-	growthSizes = []int{SlopeFrom, 2 * SlopeFrom, 4 * SlopeFrom}
-	fullPipeFramings = []string{"ndjson"}
-	t.Cleanup(func() { growthSizes, fullPipeFramings = sizes, framings })
+	inTest(t, &growthFrom, 16<<10)
+	inTest(t, &fullPipeFramings, []string{"ndjson"})
+	inTest(t, &fullPipeSize, 256<<10)
+	inTest(t, &largeBytes, 1<<20)
+	inTest(t, &writerBytes, 1<<20)
+	inTest(t, &patience, 200*time.Millisecond)
+	for i := range unboundedCases {
+		inTest(t, &unboundedCases[i].bytes, []int64{1 << 20, lineLimit + 1<<20})
+	}
 	seen := map[string]Verdict{}
 	for _, s := range All() {
 		t.Run(s.Name, func(t *testing.T) {
 			leaktest.Check(t)
-			for _, f := range play(t, s) {
+			for _, f := range faultsOf(t, s) {
 				seen[f.ID] = Verdict(f.Verdict)
 				check(t, s, f)
 			}
@@ -96,8 +102,15 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// play runs a scenario and returns its faults, as a file would hold them.
-func play(t *testing.T, s Scenario) []results.Fault {
+// inTest gives a setting another value for the time of a test.
+func inTest[T any](t *testing.T, setting *T, value T) {
+	old := *setting
+	*setting = value
+	t.Cleanup(func() { *setting = old })
+}
+
+// faultsOf runs a scenario and returns its faults, as a file would hold them.
+func faultsOf(t *testing.T, s Scenario) []results.Fault {
 	t.Helper()
 	var out []results.Fault
 	file := results.NewWriter(io.Discard)
@@ -122,10 +135,10 @@ func check(t *testing.T, s Scenario, f results.Fault) {
 	if name, _, _ := strings.Cut(f.ID, "/"); name != s.Name {
 		t.Errorf("%s: the record is called %s", s.Name, f.ID)
 	}
-	if !slices.Contains(Verdicts(), Verdict(f.Verdict)) {
+	if !slices.Contains(verdicts, Verdict(f.Verdict)) {
 		t.Errorf("%s: %q is no verdict", f.ID, f.Verdict)
 	}
-	var e struct{ Summary string }
+	var e Summarised
 	if err := f.Evidence.Decode(&e); err != nil || e.Summary == "" {
 		t.Errorf("%s: no summary", f.ID)
 	}
@@ -145,17 +158,26 @@ func TestAllScenariosAreDescribed(t *testing.T) {
 			t.Errorf("Find(%q): %v, %v", s.Name, got.Name, err)
 		}
 	}
-	if listed := catalogue.Of(catalogue.Program); len(listed) != len(seen) {
-		t.Errorf("%d scenarios for %d misbehaviours of programs", len(seen), len(listed))
+	if len(experiments) != len(seen) {
+		t.Errorf("%d experiments for %d misbehaviours of programs", len(experiments), len(seen))
 	}
 	if _, err := Find("nope"); err == nil || !strings.Contains(err.Error(), "reader-gone") {
 		t.Errorf("Find(nope) does not say what is known: %v", err)
 	}
 }
 
+func find(t *testing.T, name string) Scenario {
+	t.Helper()
+	s, err := Find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 func TestAScenarioEndsAtItsDeadline(t *testing.T) {
 	leaktest.Check(t)
-	s := bothWriteFirst
+	s := find(t, "both-write-first")
 	s.Deadline = time.Nanosecond
 	err := s.Run(t.Context(), Options{Run: "test"}, func(results.Line) error { return nil })
 	if err == nil || !strings.Contains(err.Error(), "took longer than") {
@@ -166,7 +188,7 @@ func TestAScenarioEndsAtItsDeadline(t *testing.T) {
 func TestAScenarioEndsWhenItsRecordCannotBeKept(t *testing.T) {
 	leaktest.Check(t)
 	full := errors.New("disk full")
-	err := exitBeforeDrain.Run(t.Context(), Options{Run: "test"}, func(results.Line) error { return full })
+	err := find(t, "exit-before-drain").Run(t.Context(), Options{Run: "test"}, func(results.Line) error { return full })
 	if !errors.Is(err, full) {
 		t.Errorf("got %v", err)
 	}
@@ -175,19 +197,13 @@ func TestAScenarioEndsWhenItsRecordCannotBeKept(t *testing.T) {
 func TestAScenarioCanBeInterrupted(t *testing.T) {
 	leaktest.Check(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	err := bothWriteFirst.Run(ctx, Options{Run: "test", Observe: func(string) { cancel() }}, func(results.Line) error { return nil })
+	err := find(t, "both-write-first").Run(ctx, Options{Run: "test", Observe: func(string) { cancel() }}, func(results.Line) error { return nil })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestCurveOfWhatHasNone(t *testing.T) {
-	if _, ok := CurveOf(results.Fault{Evidence: results.MustEvidence(map[string]any{"size": 1})}); ok {
-		t.Error("a curve without points")
-	}
-}
-
-func ExampleDecode() {
+func ExampleScenario_Run() {
 	s, err := Find("split-utf8")
 	if err != nil {
 		fmt.Println(err)
@@ -195,7 +211,8 @@ func ExampleDecode() {
 	}
 	err = s.Run(context.Background(), Options{Run: "example"}, func(l results.Line) error {
 		f := l.(results.Fault)
-		e, err := Decode[Text](f)
+		var e SplitText
+		err := f.Evidence.Decode(&e)
 		fmt.Printf("%s: %s, %d of %d lost\n", e.Receiver, f.Verdict, e.Lost, e.Messages)
 		return err
 	})

@@ -1,0 +1,217 @@
+package claims
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/pipebench/pipebench/bench"
+	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/faults"
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+// A session is one run: evidence that several claims rest on is gathered once in it.
+type session struct {
+	Options
+	keep func(results.Line) error
+	step func(what string)
+
+	measured   struct{ costs, growth once[[]results.Record] }
+	scenarios  map[string]*once[[]results.Fault]
+	atomicity  once[Atomicity]
+	largeWrite once[LargeWrite]
+	servers    once[Interviews]
+}
+
+// once holds evidence from when it is first asked for. A failure is not tried again.
+type once[E any] struct {
+	done     bool
+	evidence E
+	err      error
+}
+
+func (o *once[E]) get(s *session, what string, gather func() (E, error)) (E, error) {
+	if !o.done {
+		s.step(what)
+		o.done = true
+		o.evidence, o.err = gather()
+	}
+	return o.evidence, o.err
+}
+
+// faults runs a scenario and returns its fault records.
+func (s *session) faults(ctx context.Context, name string) ([]results.Fault, error) {
+	if s.scenarios == nil {
+		s.scenarios = map[string]*once[[]results.Fault]{}
+	}
+	if s.scenarios[name] == nil {
+		s.scenarios[name] = new(once[[]results.Fault])
+	}
+	return s.scenarios[name].get(s, "scenario "+name, func() (out []results.Fault, _ error) {
+		scenario, err := faults.Find(name)
+		if err != nil {
+			return nil, err
+		}
+		err = scenario.Run(ctx, faults.Options{Run: s.Run, Seed: s.Seed}, func(line results.Line) error {
+			if f, ok := line.(results.Fault); ok {
+				out = append(out, f)
+			}
+			return s.keep(line)
+		})
+		return out, err
+	})
+}
+
+// decodeFault reads the evidence of one fault of a scenario.
+func decodeFault(all []results.Fault, id string, into any) error {
+	i := slices.IndexFunc(all, func(f results.Fault) bool { return f.ID == id })
+	if i < 0 {
+		return fmt.Errorf("scenario has no fault %s", id)
+	}
+	return all[i].Evidence.Decode(into)
+}
+
+// measure runs a plan, and returns its records.
+func (s *session) measure(ctx context.Context, p bench.Plan) ([]results.Record, error) {
+	return faults.Options{Run: s.Run, Seed: s.Seed, Observe: s.step}.Measure(ctx, p, s.keep)
+}
+
+// What framings are compared with: messages below the chunk size, about it, and well above; samples of
+// each, and how long one lasts; and the smallest message that says something of how a reader's cost
+// grows. Sizes are in bytes.
+var (
+	streamSizes = []int{1 << 10, 32 << 10, 64 << 10, 1 << 20}
+	tripSizes   = []int{256, 4 << 10, 32 << 10}
+
+	costSamples  = 18
+	costDuration = 25 * time.Millisecond
+	growthFrom   = 256 << 10
+)
+
+// Sizes of the large messages that experiments send, in bytes.
+var (
+	anySize             = 64 << 20
+	memorySizes         = []int{4 << 20, 16 << 20, 64 << 20}
+	oversized           = 64 << 20
+	allocated     int64 = 100 << 20
+	unendingBytes int64 = 16 << 20
+)
+
+// compared are the framings whose cost is compared: as printed, the sender that chunks large messages
+// alone, and lines as the measure of both.
+var compared = []string{"ndjson", "chunked:61440", "adaptive:61440"}
+
+// costs measures framings beside each other, streams and round trips, samples of all cells interleaved.
+func (s *session) costs(ctx context.Context) ([]results.Record, error) {
+	topology, err := placement.Read()
+	if err != nil {
+		return nil, err
+	}
+	places := []string{"free"}
+	if _, err := topology.Choose("same"); err == nil {
+		places = []string{"same"}
+	}
+	if _, err := topology.Choose("apart"); err == nil {
+		places = append(places, "apart")
+	}
+	p := bench.Plan{Samples: costSamples, Duration: costDuration}
+	cell := results.Cell{Pipe: string(syspipe.Anonymous), IO: "blocking", Peer: "process", Payload: "json"}
+	for _, cell.Framing = range compared {
+		cell.Pattern = "stream"
+		for _, cell.Placement = range places {
+			for _, cell.Size = range streamSizes {
+				p.Cells = append(p.Cells, cell)
+			}
+		}
+		cell.Pattern, cell.Placement = "roundtrip", places[0]
+		for _, cell.Size = range tripSizes {
+			p.Cells = append(p.Cells, cell)
+		}
+	}
+	return s.measured.costs.get(s, "framings beside each other", func() ([]results.Record, error) {
+		return s.measure(ctx, p)
+	})
+}
+
+// readersGrowth measures readers of lines with messages of growing size.
+func (s *session) readersGrowth(ctx context.Context) ([]results.Record, error) {
+	return s.measured.growth.get(s, "readers of growing lines", func() ([]results.Record, error) {
+		return s.measure(ctx, faults.GrowthPlan(growthFrom))
+	})
+}
+
+// stallAfter is how long a write may wait before it counts as stalled: nobody
+// reads, so nothing can end the wait.
+const stallAfter = 150 * time.Millisecond
+
+// A Stall is what became of writing where nobody reads.
+type Stall struct {
+	Offered  int64  `json:"offered"`  // bytes
+	Accepted int64  `json:"accepted"` // by the kernel
+	Stalled  bool   `json:"stalled"`  // the write was still waiting when it was given up
+	Short    uint64 `json:"short"`    // calls that took only part
+	EAGAIN   uint64 `json:"eagain"`   // calls that were refused for now
+	Error    string `json:"error,omitempty"`
+}
+
+// writeUnread writes to a pipe that nobody reads, and gives up when that waits.
+func writeUnread(wait syspipe.IO, offered int64, write func(*syspipe.End) error) (Stall, error) {
+	s := Stall{Offered: offered}
+	w, r, err := syspipe.Open(syspipe.Anonymous, 0)
+	if err != nil {
+		return s, err
+	}
+	defer r.Close()
+	defer w.Close()
+	if err := w.SetIO(wait); err != nil {
+		return s, err
+	}
+	timer := time.AfterFunc(stallAfter, func() { w.Close() })
+	err = write(w)
+	timer.Stop()
+	s.Stalled = errors.Is(err, os.ErrClosed)
+	if err != nil && !s.Stalled {
+		s.Error = err.Error()
+	}
+	c := w.Counters()
+	s.Accepted, s.Short, s.EAGAIN = int64(c.Bytes), c.Short, c.EAGAIN
+	return s, nil
+}
+
+// writeBytes is a plain write of n bytes.
+func writeBytes(n int) func(*syspipe.End) error {
+	return func(w *syspipe.End) error {
+		_, err := w.Write(make([]byte, n))
+		return err
+	}
+}
+
+// exchange sends messages through a pipe in one framing, and gives what arrives to receive.
+func exchange(f framers.Framing, messages [][]byte, receive func(framers.Reader) error, opts ...framers.Option) error {
+	return faults.Through(func(w io.Writer) error {
+		out := f.NewWriter(w)
+		for _, msg := range messages {
+			if err := out.WriteMessage(msg); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, func(r io.Reader) error { return receive(f.NewReader(r, opts...)) })
+}
+
+// message is JSON of exactly n bytes, 34 at least.
+func message(n int) []byte {
+	const head, tail = `{"jsonrpc":"2.0","id":1,"text":"`, `"}`
+	p := bytes.Repeat([]byte("abcdefghijklmnopqrstuvwxyz"), n/26+1)[:max(n, len(head)+len(tail))]
+	copy(p, head)
+	copy(p[len(p)-len(tail):], tail)
+	return p
+}

@@ -1,0 +1,105 @@
+package faults
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/pipebench/pipebench/syspipe/proc"
+)
+
+// A Conversation is with a process that is spoken to over its standard streams, line by line. It
+// belongs to one goroutine.
+type Conversation struct {
+	In *os.File // the process's standard input
+
+	process *proc.Process
+	lines   chan string // closed at the end of its output
+	err     error       // why there are no more; to be read once lines is closed
+}
+
+// ErrLate is returned when what was awaited did not come in time.
+var ErrLate = errors.New("no answer in time")
+
+// Converse starts a process to talk to. It is ended by Close, and when ctx ends.
+func Converse(ctx context.Context, p *proc.Process) (*Conversation, error) {
+	in, err := p.Pipe(0)
+	if err != nil {
+		return nil, err
+	}
+	out, err := p.Pipe(1)
+	if err == nil {
+		err = p.Start(ctx)
+	}
+	if err != nil {
+		p.Close()
+		in.Close()
+		return nil, errors.Join(err, out.Close())
+	}
+	c := &Conversation{In: in, process: p, lines: make(chan string, 64)}
+	go c.listen(out)
+	return c, nil
+}
+
+// listen passes lines on until the output ends. Text at the end without a newline is a line too.
+func (c *Conversation) listen(out *os.File) {
+	defer close(c.lines)
+	defer out.Close()
+	in := bufio.NewReader(out)
+	for {
+		line, err := in.ReadString('\n')
+		if line = strings.TrimRight(line, "\r\n"); line != "" {
+			select {
+			case c.lines <- line:
+			default: // nobody listens to that much
+			}
+		}
+		if err != nil {
+			c.err = err
+			return
+		}
+	}
+}
+
+// Say writes text to the process.
+func (c *Conversation) Say(text string) error {
+	_, err := io.WriteString(c.In, text)
+	return err
+}
+
+// Await waits for the first line that is wanted, at most d. The error is ErrLate when none came in
+// time, io.EOF when the output ended first.
+func (c *Conversation) Await(ctx context.Context, d time.Duration, wanted func(line string) bool) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for {
+		select {
+		case line, ok := <-c.lines:
+			if !ok {
+				return c.err
+			}
+			if wanted(line) {
+				return nil
+			}
+		case <-timer.C:
+			return ErrLate
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Ended reports whether the process exits within d.
+func (c *Conversation) Ended(d time.Duration) bool { return c.process.Ended(d) }
+
+// Close ends the process and returns when it is gone.
+func (c *Conversation) Close() {
+	c.In.Close()
+	c.process.Close()
+	for range c.lines {
+	}
+}

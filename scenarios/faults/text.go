@@ -1,0 +1,335 @@
+package faults
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pipebench/pipebench/framers"
+)
+
+// DirtyLines is the evidence of dirty-lines for one reader.
+type DirtyLines struct {
+	Summarised
+	Reader string      `json:"reader"`
+	Cases  []DirtyCase `json:"cases"`
+}
+
+// A DirtyCase is one stream.
+type DirtyCase struct {
+	Oddity  string `json:"oddity"`
+	Sent    int    `json:"sent"`    // messages
+	Intact  int    `json:"intact"`  // of them, delivered
+	Skipped int    `json:"skipped"` // lines that the reader gave up as bad
+	Next    bool   `json:"next"`    // the message after the oddity arrived
+	Error   string `json:"error,omitempty"`
+}
+
+// judge lets the worst case decide: a reader that delivers nothing more after an oddity loses what
+// follows, loudly if it returns an error; one that skips the oddity is sound.
+func (e *DirtyLines) judge() (Verdict, string) {
+	worst := Sound
+	var lost []string
+	for _, c := range e.Cases {
+		if c.Intact == c.Sent {
+			continue
+		}
+		lost = append(lost, c.Oddity)
+		if worst == Sound {
+			worst = Noticed
+		}
+		if c.Error == "" && c.Skipped == 0 {
+			worst = SilentLoss
+		}
+	}
+	how := "without an error"
+	switch worst {
+	case Sound:
+		return Sound, "Every message arrived, whatever was between them."
+	case Noticed:
+		how = "and the reader said so"
+	}
+	return worst, fmt.Sprintf("Messages were lost, %s (%s). Keep standard output for messages alone, send logs to standard error, "+
+		"and let a reader report a bad line and go on with the next one.", how, strings.Join(lost, ", "))
+}
+
+func (e *DirtyLines) summarise() {
+	whole := 0
+	for _, c := range e.Cases {
+		if c.Intact == c.Sent {
+			whole++
+		}
+	}
+	e.Summary = fmt.Sprintf("%s: all messages in %d of %d cases", e.Reader, whole, len(e.Cases))
+}
+
+const (
+	messageA = `{"jsonrpc":"2.0","id":1,"method":"a"}`
+	messageB = `{"jsonrpc":"2.0","id":2,"method":"b"}`
+)
+
+// oddities are streams of messages A and B with something odd in them.
+var oddities = []struct{ name, stream string }{
+	{"clean", messageA + "\n" + messageB + "\n"},
+	{"log line", messageA + "\nINFO: started\n" + messageB + "\n"},
+	{"NUL", messageA + "\n\x00\n" + messageB + "\n"},
+	{"blank line", messageA + "\n\n" + messageB + "\n"},
+	{"CR LF", messageA + "\r\n" + messageB + "\r\n"},
+	{"trailing space", messageA + "  \n" + messageB + "\n"},
+	{"newline inside", `{"jsonrpc":"2.0",` + "\n" + `"id":1,"method":"a"}` + "\n" + messageB + "\n"},
+	{"two on a line", messageA + messageB + "\n"},
+	{"malformed line", messageA + "\n{bad\n" + messageB + "\n"},
+	{"no last newline", messageA + "\n" + messageB},
+}
+
+// lineReaders read a stream and give each JSON message they find to keep; bad
+// counts what they skip.
+var lineReaders = []struct {
+	part, name string
+	read       func(r io.Reader, keep func([]byte), bad func()) error
+}{
+	{"lines", "lines, bad ones skipped", messagesOf(framers.NDJSON())},
+	{"scanner", "lines, the first bad one ends it", func(r io.Reader, keep func([]byte), bad func()) error {
+		in := bufio.NewScanner(r)
+		for in.Scan() {
+			if !json.Valid(in.Bytes()) {
+				return fmt.Errorf("invalid message %q", in.Text())
+			}
+			keep(in.Bytes())
+		}
+		return in.Err()
+	}},
+	{"json-stream", "a JSON decoder on the stream", func(r io.Reader, keep func([]byte), _ func()) error {
+		in := json.NewDecoder(r)
+		for {
+			var msg json.RawMessage
+			if err := in.Decode(&msg); err != nil {
+				return ignoreEnd(err)
+			}
+			keep(msg)
+		}
+	}},
+	{"content-length", "headers", messagesOf(framers.ContentLength())},
+}
+
+// messagesOf reads the messages of a framing to the end of the stream, or to a header that is none.
+func messagesOf(f framers.Framing) func(io.Reader, func([]byte), func()) error {
+	return func(r io.Reader, keep func([]byte), bad func()) error {
+		in := f.NewReader(r)
+		for {
+			msg, err := in.ReadMessage()
+			switch header := new(framers.HeaderError); {
+			case errors.As(err, &header):
+				return err
+			case err != nil:
+				return ignoreEnd(err)
+			case json.Valid(msg):
+				keep(msg)
+			default:
+				bad()
+			}
+		}
+	}
+}
+
+func ignoreEnd(err error) error {
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}
+
+func runDirtyLines(_ context.Context, r *recorder) error {
+	for _, reader := range lineReaders {
+		r.step("%s", reader.name)
+		e := &DirtyLines{Reader: reader.name}
+		for _, o := range oddities {
+			stream := o.stream
+			if reader.part == "content-length" {
+				if stream = headed(o.name); stream == "" {
+					continue // lines are no concern of this framing
+				}
+			}
+			c := DirtyCase{Oddity: o.name, Sent: 2}
+			err := Deliver([]byte(stream), false, func(in io.Reader) error {
+				return reader.read(in, c.keep, func() { c.Skipped++ })
+			})
+			if err != nil {
+				c.Error = err.Error()
+			}
+			e.Cases = append(e.Cases, c)
+		}
+		if err := r.report(reader.part, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keep counts a message that is A or B, spaces apart.
+func (c *DirtyCase) keep(msg []byte) {
+	var compact bytes.Buffer
+	if json.Compact(&compact, msg) != nil {
+		return
+	}
+	switch compact.String() {
+	case messageA:
+		c.Intact++
+	case messageB:
+		c.Intact++
+		c.Next = true
+	}
+}
+
+// headed is what the oddity is to a stream with headers.
+func headed(oddity string) string {
+	frame := func(msg string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(msg), msg) }
+	a, b := frame(messageA), frame(messageB)
+	switch oddity {
+	case "clean":
+		return a + b
+	case "log line":
+		return a + "INFO: started\n" + b
+	case "blank line":
+		return a + "\r\n" + b
+	case "malformed line":
+		return a + frame("{bad") + b
+	}
+	return ""
+}
+
+// SplitText is the evidence of split-utf8 for one receiver.
+type SplitText struct {
+	Summarised
+	Receiver string     `json:"receiver"` // "bytes", "strict" or "lossy"
+	Chunk    int        `json:"chunk"`    // bytes of a frame at most
+	Messages int        `json:"messages"`
+	Cut      int        `json:"cut"` // messages in which a frame ended inside a character
+	Intact   int        `json:"intact"`
+	Lost     int        `json:"lost"`
+	Altered  int        `json:"altered"`
+	Cases    []TextCase `json:"cases"`
+}
+
+// A TextCase is one message.
+type TextCase struct {
+	Width   int    `json:"width"`  // bytes of a character
+	Offset  int    `json:"offset"` // bytes before the first one
+	Cut     bool   `json:"cut"`
+	Outcome string `json:"outcome"` // "intact", "lost" or "altered"
+}
+
+func (e *SplitText) judge() (Verdict, string) {
+	switch {
+	case e.Altered > 0:
+		return Corrupted, fmt.Sprintf("The receiver replaces what it cannot decode by U+FFFD: %d messages arrived as valid JSON with other text in them. "+
+			"Split and join bytes; decode the message; search for U+FFFD where that is out of your hands.", e.Altered)
+	case e.Lost > 0:
+		return SilentLoss, fmt.Sprintf("The receiver takes each frame for text of its own and drops one that is not valid: %d of the %d messages in which a chunk "+
+			"ended inside a character never became whole. Split and join bytes; decode the message.", e.Lost, e.Cut)
+	}
+	return Sound, "The receiver puts the bytes of all chunks together before it decodes: where a chunk ends does not matter."
+}
+
+func (e *SplitText) summarise() {
+	e.Summary = fmt.Sprintf("%d of %d messages intact, %d lost, %d altered", e.Intact, e.Messages, e.Lost, e.Altered)
+}
+
+// textReceivers join the data of the frames of one message.
+var textReceivers = []struct {
+	name string
+	join func(frames [][]byte) ([]byte, bool)
+}{
+	{"bytes", func(frames [][]byte) ([]byte, bool) { return bytes.Join(frames, nil), true }},
+	{"strict", func(frames [][]byte) ([]byte, bool) {
+		for _, f := range frames {
+			if !utf8.Valid(f) {
+				return nil, false
+			}
+		}
+		return bytes.Join(frames, nil), true
+	}},
+	{"lossy", func(frames [][]byte) ([]byte, bool) {
+		var text strings.Builder
+		for _, f := range frames {
+			text.WriteString(strings.ToValidUTF8(string(f), "\uFFFD"))
+		}
+		return []byte(text.String()), true
+	}},
+}
+
+// textChunk is a frame of few characters, so that every offset comes up soon.
+const textChunk = 71
+
+func runSplitText(_ context.Context, r *recorder) error {
+	f, err := framers.Chunked(textChunk)
+	if err != nil {
+		return err
+	}
+	for _, receiver := range textReceivers {
+		r.step("%s", receiver.name)
+		e := &SplitText{Receiver: receiver.name, Chunk: textChunk}
+		for width := 2; width <= 4; width++ {
+			for offset := range width {
+				c, err := sendText(f, receiver.join, width, offset)
+				if err != nil {
+					return err
+				}
+				e.Cases = append(e.Cases, c)
+				e.Messages++
+				if c.Cut {
+					e.Cut++
+				}
+				*map[string]*int{"intact": &e.Intact, "lost": &e.Lost, "altered": &e.Altered}[c.Outcome]++
+			}
+		}
+		if err := r.report(receiver.name, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendText sends one message through a pipe to a receiver that works frame by
+// frame.
+func sendText(f framers.Chunker, join func([][]byte) ([]byte, bool), width, offset int) (TextCase, error) {
+	c := TextCase{Width: width, Offset: offset}
+	char := map[int]string{2: "é", 3: "€", 4: "😀"}[width]
+	msg := []byte(`{"t":"` + strings.Repeat("x", offset) + strings.Repeat(char, 40) + `"}`)
+	var wire bytes.Buffer
+	if err := f.NewWriter(&wire).WriteMessage(msg); err != nil {
+		return c, err
+	}
+	var frames [][]byte
+	err := Deliver(wire.Bytes(), false, func(r io.Reader) error {
+		lines := bufio.NewScanner(r)
+		for lines.Scan() {
+			parts := bytes.SplitN(bytes.Clone(lines.Bytes()), []byte(":"), 4)
+			if len(parts) != 4 {
+				return errors.New("a frame without its header")
+			}
+			frames = append(frames, parts[3])
+			c.Cut = c.Cut || !utf8.Valid(parts[3])
+		}
+		return lines.Err()
+	})
+	if err != nil {
+		return c, err
+	}
+	got, ok := join(frames)
+	switch {
+	case !ok:
+		c.Outcome = "lost"
+	case bytes.Equal(got, msg):
+		c.Outcome = "intact"
+	default:
+		c.Outcome = "altered"
+	}
+	return c, nil
+}
