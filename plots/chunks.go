@@ -20,7 +20,7 @@ func tuneCharts(set *results.Set) []Chart {
 	if len(v.records) == 0 {
 		return nil
 	}
-	for _, p := range v.groupBy(v.tuneFiles()) {
+	for _, p := range v.groupBy(v.varying(machine, "size", "placement", "pipe", "io", "rate", "messages")) {
 		out = append(out, p.waitChart(), p.paretoChart())
 	}
 	return slices.DeleteFunc(out, Chart.empty)
@@ -45,17 +45,6 @@ func tuneRecords(set *results.Set) selection {
 // minFramings is the number of framings that tune tries with messages of a second size to check
 // its choice; more framings are a choice of their own.
 const minFramings = 3
-
-// tuneFiles lists the dimensions that neither chart shows.
-func (v selection) tuneFiles() []dimension {
-	var out []dimension
-	for _, d := range []dimension{machine, "size", "placement", "pipe", "io", "rate", "messages"} {
-		if v.varies(d) {
-			out = append(out, d)
-		}
-	}
-	return out
-}
 
 // waitChart shows the wait of small messages against chunk size, with a panel for each reader
 // rate limit. The lines are p50, p99, the prediction of the rule of thumb, and p50 of each other
@@ -138,15 +127,7 @@ func (v selection) withVariant(variant string) selection {
 
 // chunkLine makes a series of a figure against chunk size.
 func (v selection) chunkLine(name string, of estimator) Series {
-	s := Series{Name: name}
-	specs := v.values("framing")
-	slices.SortFunc(specs, compareChunks)
-	for _, spec := range specs {
-		if p, ok := of(v.where("framing", spec), v, float64(results.ChunkSize(spec))); ok {
-			s.Points = append(s.Points, p)
-		}
-	}
-	return s
+	return Series{Name: name, Points: v.pointsIn(v, "framing", func(spec string) float64 { return float64(results.ChunkSize(spec)) }, of)}
 }
 
 const predictedName = "predicted"
@@ -301,29 +282,14 @@ func (v selection) chunkChart(name string) []Chart {
 			Notes:    []string{intervalNote},
 		}
 		for _, placement := range p.values("placement") {
-			c.Panels = append(c.Panels, Panel{
-				Title:  panelTitle("placement", placement),
-				Series: p.where("placement", placement).chunkLines(),
-			})
+			panel := Panel{Title: panelTitle("placement", placement)}
+			own := p.where("placement", placement)
+			for _, size := range own.values("size") {
+				panel.Series = append(panel.Series, own.where("size", size).chunkLine(display("size", size)+" messages", medianOf("goodput")))
+			}
+			c.Panels = append(c.Panels, panel)
 		}
 		out = append(out, c)
-	}
-	return out
-}
-
-func (v selection) chunkLines() []Series {
-	var out []Series
-	for _, size := range v.values("size") {
-		s := Series{Name: display("size", size) + " messages"}
-		own := v.where("size", size)
-		specs := own.values("framing")
-		slices.SortFunc(specs, compareChunks)
-		for _, spec := range specs {
-			if p, ok := medianOf("goodput")(own.where("framing", spec), own, float64(results.ChunkSize(spec))); ok {
-				s.Points = append(s.Points, p)
-			}
-		}
-		out = append(out, s)
 	}
 	return out
 }
@@ -345,35 +311,21 @@ func (v selection) limitSeries(d dimension) (values []string, note string) {
 		if len(all) <= maxSeriesOfFraming {
 			continue
 		}
-		inner := all[1 : len(all)-1]
-		keep := []string{all[0], v.fullest(d, inner), all[len(all)-1]}
+		records := func(spec string) int { return len(v.where(d, spec).records) }
+		fullest := all[len(all)/2]
+		for _, spec := range all[1 : len(all)-1] {
+			if records(spec) > records(fullest) {
+				fullest = spec
+			}
+		}
+		keep := []string{all[0], fullest, all[len(all)-1]}
 		values = slices.DeleteFunc(values, func(s string) bool { return family(s) == name && !slices.Contains(keep, s) })
 		note = strings.TrimSpace(note + fmt.Sprintf(" Of %d sizes of %s, three are shown.", len(all), name))
 	}
 	return values, note
 }
 
-// fullest returns the value with the most records, the middle one of several.
-func (v selection) fullest(d dimension, values []string) string {
-	best := values[len(values)/2]
-	most := len(v.where(d, best).records)
-	for _, value := range values {
-		if n := len(v.where(d, value).records); n > most {
-			best, most = value, n
-		}
-	}
-	return best
-}
-
 func compareChunks(a, b string) int { return results.ChunkSize(a) - results.ChunkSize(b) }
 
 // families lists the framings without their sizes.
-func (v selection) families() []string {
-	var out []string
-	for _, spec := range v.values("framing") {
-		if !slices.Contains(out, family(spec)) {
-			out = append(out, family(spec))
-		}
-	}
-	return out
-}
+func (v selection) families() []string { return distinct(v.values("framing"), family) }

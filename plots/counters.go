@@ -17,14 +17,8 @@ func counterCharts(set *results.Set) []Chart {
 	}
 	v = v.mostMeasured("framing").nearest(typicalSize)
 	strategies := v.values("io")
-	var files []dimension
-	for _, d := range []dimension{machine, "placement", "capacity", "peer"} {
-		if v.varies(d) {
-			files = append(files, d)
-		}
-	}
 	var out []Chart
-	for _, p := range v.groupBy(files) {
+	for _, p := range v.groupBy(v.varying(machine, "placement", "capacity", "peer")) {
 		if !p.varies("io") {
 			continue
 		}
@@ -59,17 +53,16 @@ func (p chartGroup) strategyChart(strategies []string) Chart {
 	}
 	panel := Panel{Title: p.framings()}
 	for _, pipe := range p.values("pipe") {
-		s := Series{Name: pipe, Shape: Dots}
-		for i, io := range strategies {
-			own := p.where("pipe", pipe).where("io", io)
-			if pt, ok := medianOf("goodput")(own, own, float64(i)); ok {
-				s.Points = append(s.Points, pt)
-			}
-		}
-		panel.Series = append(panel.Series, s)
+		own := p.where("pipe", pipe)
+		panel.Series = append(panel.Series, Series{Name: pipe, Shape: Dots, Points: own.pointsIn(own, "io", indexIn(strategies), medianOf("goodput"))})
 	}
 	c.Panels = []Panel{panel}
 	return c
+}
+
+// indexIn returns where a value stands on an axis of categories.
+func indexIn(categories []string) func(string) float64 {
+	return func(value string) float64 { return float64(slices.Index(categories, value)) }
 }
 
 func (v selection) framings() string {
@@ -120,13 +113,8 @@ var ioCounters = []struct {
 func (v selection) counterDots(strategies []string) []Series {
 	var out []Series
 	for _, counter := range ioCounters {
-		s := Series{Name: counter.name, Shape: Dots}
-		for i, io := range strategies {
-			if p, ok := estimate(float64(i), v.where("io", io).counterPerMiB(counter.of)); ok {
-				s.Points = append(s.Points, p)
-			}
-		}
-		out = append(out, s)
+		perMiB := func(line, _ selection, x float64) (Point, bool) { return estimate(x, line.counterPerMiB(counter.of)) }
+		out = append(out, Series{Name: counter.name, Shape: Dots, Points: v.pointsIn(v, "io", indexIn(strategies), perMiB)})
 	}
 	return out
 }

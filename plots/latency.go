@@ -61,19 +61,12 @@ func (p chartGroup) distribution(key, name, title string, lines dimension) Chart
 		for _, placement := range placements {
 			own := p.where("size", size).where("placement", placement)
 			c.Panels = append(c.Panels, Panel{
-				Title:  joinParts(placement, messagesOf(size)),
+				Title:  joinParts(placement, map[bool]string{true: "recorded", false: display("size", size)}[size == "0"]+" messages"),
 				Series: own.curves(lines, order, key),
 			})
 		}
 	}
 	return c
-}
-
-func messagesOf(size string) string {
-	if size == "0" {
-		return "recorded messages"
-	}
-	return display("size", size) + " messages"
 }
 
 // pickSizes picks the smallest, a middle and the largest of many sizes.

@@ -2,7 +2,6 @@ package plots
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -48,13 +47,11 @@ func growthCharts(set *results.Set) []Chart {
 
 // longestSeries returns the number of points of the longest series.
 func (c Chart) longestSeries() int {
-	most := 0
-	for _, p := range c.Panels {
-		for _, s := range p.Series {
-			most = max(most, len(s.Points))
-		}
+	longest := 0
+	for s := range c.series() {
+		longest = max(longest, len(s.Points))
 	}
-	return most
+	return longest
 }
 
 // bySize fills a chart with a figure of the streams. Streams of recorded messages, which have no
@@ -117,26 +114,32 @@ func (c *Chart) byCategory() {
 	}
 }
 
-// seriesBy makes a series of the figure against message size for each of the values in a
-// dimension.
+// seriesBy makes a series of the figure against message size for each of the values in a dimension.
 func (v selection) seriesBy(d dimension, values []string, of estimator) []Series {
 	var out []Series
 	for _, value := range values {
 		s := newSeries(d, value)
-		own := v.where(d, value)
-		for _, size := range own.values("size") {
-			x, err := strconv.ParseFloat(size, 64)
-			if err != nil {
-				continue // a size is a number: Cell.Fields writes it
-			}
-			if p, ok := of(own.where("size", size), v.where("size", size), x); ok {
-				s.Points = append(s.Points, p)
-			}
-		}
+		s.Points = v.where(d, value).pointsIn(v, "size", func(size string) float64 {
+			x, _ := numeric(size) // Cell.Fields writes a number
+			return x
+		}, of)
 		if len(s.Points) > 0 {
 			out = append(out, s)
 		}
 	}
+	return out
+}
+
+// pointsIn estimates a point for each value in a dimension, whose place x computes, and returns them
+// in the order of their places. The panel is what a point may be compared with.
+func (v selection) pointsIn(panel selection, d dimension, x func(value string) float64, of estimator) []Point {
+	var out []Point
+	for _, value := range v.values(d) {
+		if p, ok := of(v.where(d, value), panel.where(d, value), x(value)); ok {
+			out = append(out, p)
+		}
+	}
+	slices.SortStableFunc(out, byX)
 	return out
 }
 
@@ -152,28 +155,17 @@ func (v selection) samples() []results.Sample {
 // capacityGuide marks the pipe's capacity on a size axis if all samples have the same and it
 // lies among the sizes.
 func (v selection) capacityGuide() []Guide {
-	var capacities []int
-	low, high := 0, 0
-	for _, r := range v.records {
-		low, high = minOf(low, r.Cell.Size), max(high, r.Cell.Size)
-		for _, s := range r.Samples {
-			capacities = append(capacities, s.Capacity)
-		}
-	}
-	slices.Sort(capacities)
-	capacities = slices.Compact(capacities)
-	if len(capacities) != 1 || capacities[0] < low || capacities[0] > high || capacities[0] == 0 {
+	sizes := distinct(v.records, func(r results.Record) int { return r.Cell.Size })
+	capacities := v.capacities()
+	if len(capacities) != 1 || capacities[0] < slices.Min(sizes) || capacities[0] > slices.Max(sizes) || capacities[0] == 0 {
 		return nil
 	}
 	return []Guide{{Vertical: true, Value: float64(capacities[0]), Label: "pipe capacity"}}
 }
 
-// minOf is the smaller of two sizes, where zero is none yet.
-func minOf(a, b int) int {
-	if a == 0 {
-		return b
-	}
-	return min(a, b)
+// capacities lists the capacities that were read back.
+func (v selection) capacities() []int {
+	return distinct(v.samples(), func(s results.Sample) int { return s.Capacity })
 }
 
 // overheadCharts show the bytes that a framing adds against message size. They are exact, and

@@ -3,7 +3,6 @@ package plots
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -32,11 +31,9 @@ func ratioCharts(set *results.Set) []Chart {
 // differsFromRaw returns whether a point of the chart lies anywhere but at exactly 1, which is
 // raw against itself.
 func (c Chart) differsFromRaw() bool {
-	for _, p := range c.Panels {
-		for _, s := range p.Series {
-			if slices.ContainsFunc(s.Points, func(pt Point) bool { return pt.Low != 1 || pt.High != 1 || pt.Y != 1 }) {
-				return true
-			}
+	for s := range c.series() {
+		if slices.ContainsFunc(s.Points, func(p Point) bool { return p.Low != 1 || p.High != 1 || p.Y != 1 }) {
+			return true
 		}
 	}
 	return false
@@ -46,11 +43,9 @@ func (c Chart) differsFromRaw() bool {
 // together, and adds a note about it.
 func (c *Chart) limitY() {
 	highest, reach := 1.0, 0.0
-	for _, p := range c.Panels {
-		for _, s := range p.Series {
-			for _, pt := range s.Points {
-				highest, reach = max(highest, pt.Y), max(reach, pt.High)
-			}
+	for s := range c.series() {
+		for _, p := range s.Points {
+			highest, reach = max(highest, p.Y), max(reach, p.High)
 		}
 	}
 	if limit := 1.25 * highest; reach > limit {
@@ -81,7 +76,7 @@ func machineCharts(set *results.Set) []Chart {
 		return nil
 	}
 	var out []Chart
-	for _, p := range v.groupBy(v.machineFiles()) {
+	for _, p := range v.groupBy(v.varying(slices.Concat([]dimension{"placement"}, seriesOrder[1:])...)) {
 		c := Chart{
 			Name:     "machines" + p.suffix,
 			Title:    "The same framing on several machines, each against its own raw pipe",
@@ -103,16 +98,6 @@ func machineCharts(set *results.Set) []Chart {
 	return slices.DeleteFunc(out, func(c Chart) bool { return c.empty() || len(c.legend()) < 2 })
 }
 
-func (v selection) machineFiles() []dimension {
-	var out []dimension
-	for _, d := range append([]dimension{"placement"}, seriesOrder[1:]...) {
-		if v.varies(d) {
-			out = append(out, d)
-		}
-	}
-	return out
-}
-
 // machinePanel shows one framing on every machine that measured raw beside it.
 func (v selection) machinePanel(spec string) Panel {
 	p := Panel{Title: display("framing", spec), Guides: []Guide{{Value: 1, Label: "raw"}}}
@@ -120,19 +105,8 @@ func (v selection) machinePanel(spec string) Panel {
 		return Panel{}
 	}
 	for _, id := range v.values(machine) {
-		all := v.where(machine, id)
-		s := Series{Name: v.set.MachineName(id)}
-		for _, size := range all.values("size") {
-			x, err := strconv.ParseFloat(size, 64)
-			if err != nil {
-				continue // a size is a number: Cell.Fields writes it
-			}
-			panel := all.where("size", size)
-			if pt, ok := ratioToRaw(panel.where("framing", spec), panel, x); ok {
-				s.Points = append(s.Points, pt)
-			}
-		}
-		if len(s.Points) > 0 {
+		for _, s := range v.where(machine, id).seriesBy("framing", []string{spec}, ratioToRaw) {
+			s.Name = v.set.MachineName(id)
 			p.Series = append(p.Series, s)
 		}
 	}

@@ -3,7 +3,6 @@ package plots
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,7 +60,7 @@ func (v selection) valueOf(d dimension, r results.Record) string {
 }
 
 // values lists the values of the records in a dimension: known names in their order, others as
-// they first appear, numbers by size. Records come shuffled, as they were measured; pictures
+// they first appear, numbers by size, rate limits the fastest first. Records come shuffled, as they were measured; pictures
 // must not.
 func (v selection) values(d dimension) []string {
 	var out []string
@@ -70,24 +69,20 @@ func (v selection) values(d dimension) []string {
 			out = append(out, value)
 		}
 	}
-	compare := compareNumbers
-	if d == "drain" {
-		compare = compareDrains
-	}
-	slices.SortStableFunc(out, func(a, b string) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), compare(a, b)) })
-	return out
-}
-
-// compareDrains orders reader rate limits, the fastest first: a reader without one takes all it
-// can.
-func compareDrains(a, b string) int {
-	limit := func(value string) float64 {
-		if n, ok := numeric(value); ok && n > 0 {
-			return n
+	slices.SortStableFunc(out, func(a, b string) int {
+		x, okX := numeric(a)
+		y, okY := numeric(b)
+		switch ranks := cmp.Compare(rank(a), rank(b)); {
+		case ranks != 0 || !okX || !okY:
+			return ranks
+		case d == "drain" && min(x, y) == 0: // a reader without a limit is the fastest
+			return cmp.Compare(x, y)
+		case d == "drain":
+			return cmp.Compare(y, x)
 		}
-		return math.Inf(1)
-	}
-	return cmp.Compare(limit(b), limit(a))
+		return cmp.Compare(x, y)
+	})
+	return out
 }
 
 // rank orders the values of a dimension: raw first, then the names that have a fixed style in
@@ -102,16 +97,6 @@ func rank(value string) int {
 	return len(fixedStyles)
 }
 
-// compareNumbers orders numbers by size and leaves all else where it is.
-func compareNumbers(a, b string) int {
-	x, okX := numeric(a)
-	y, okY := numeric(b)
-	if !okX || !okY {
-		return 0
-	}
-	return cmp.Compare(x, y)
-}
-
 // numeric reads a field that is a number; an absent field is 0, its default.
 func numeric(value string) (float64, bool) {
 	if value == "" {
@@ -122,6 +107,11 @@ func numeric(value string) (float64, bool) {
 }
 
 func (v selection) varies(d dimension) bool { return len(v.values(d)) > 1 }
+
+// varying returns those of the dimensions in which the records differ.
+func (v selection) varying(all ...dimension) []dimension {
+	return slices.DeleteFunc(slices.Clone(all), func(d dimension) bool { return !v.varies(d) })
+}
 
 // where selects the records with one value in a dimension.
 func (v selection) where(d dimension, value string) selection {
@@ -148,12 +138,8 @@ func (v selection) groupingFor(x, panels dimension) grouping {
 			break
 		}
 	}
-	all := append([]dimension{machine, "size", "placement", "pattern"}, seriesOrder...)
-	for _, d := range all {
-		if d != x && d != panels && d != f.series && v.varies(d) {
-			f.charts = append(f.charts, d)
-		}
-	}
+	f.charts = slices.DeleteFunc(v.varying(append([]dimension{machine, "size", "placement", "pattern"}, seriesOrder...)...),
+		func(d dimension) bool { return d == x || d == panels || d == f.series })
 	return f
 }
 
@@ -257,32 +243,27 @@ func newSeries(d dimension, value string) Series {
 // isRaw returns whether a framing's spec is raw, with or without its size.
 func isRaw(spec string) bool { return spec == "raw" || strings.HasPrefix(spec, "raw:") }
 
-// subtitle says where and on what the records were measured: a line for the machine, one for the
-// cells.
+// subtitle says where and on what the records were measured: a line for the machine, and one for
+// what all records have in common of the things that decide a figure.
 func (v selection) subtitle(skip ...dimension) []string {
-	var out []string
-	if line := v.machineLine(); line != "" {
-		out = append(out, line)
+	var out, parts []string
+	if ids := v.values(machine); len(ids) > 1 {
+		out = append(out, fmt.Sprintf("%d machines", len(ids)))
+	} else if i := slices.IndexFunc(v.set.Environments, func(e results.Environment) bool { return len(ids) == 1 && e.Machine == ids[0] }); i >= 0 {
+		out = append(out, view.MachineLine(v.set.Environments[i]))
 	}
-	return append(out, v.cellLine(skip))
-}
-
-func (v selection) machineLine() string {
-	ids := v.values(machine)
-	if len(ids) > 1 {
-		return fmt.Sprintf("%d machines", len(ids))
-	}
-	for _, r := range v.records {
-		if e, ok := v.set.Environment(r.Run); ok {
-			return view.MachineLine(e)
+	for _, d := range []dimension{"pipe", "capacity", "peer", "io", "payload", "size", "placement", "transfer", "drain", "rate", "inflight", "batch", "read_buffer", "clock", "messages", "sender"} {
+		values := v.values(d)
+		if len(values) == 1 && !slices.Contains(skip, d) {
+			parts = append(parts, v.phrase(d, values[0]))
 		}
 	}
-	return ""
+	return append(out, joinParts(parts...))
 }
 
 // distinct lists what lines have, each value once.
-func distinct[L any](lines []L, of func(L) string) []string {
-	var out []string
+func distinct[L any, V comparable](lines []L, of func(L) V) []V {
+	var out []V
 	for _, l := range lines {
 		if value := of(l); !slices.Contains(out, value) {
 			out = append(out, value)
@@ -295,25 +276,16 @@ func joinParts(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }
 
-// cellLine lists what all records have in common, of the things that decide a figure.
-func (v selection) cellLine(skip []dimension) string {
-	var parts []string
-	for _, d := range []dimension{"pipe", "capacity", "peer", "io", "payload", "size", "placement", "transfer", "drain", "rate", "inflight", "batch", "read_buffer", "clock", "messages", "sender"} {
-		values := v.values(d)
-		if len(values) == 1 && !slices.Contains(skip, d) {
-			parts = append(parts, v.phrase(d, values[0]))
-		}
-	}
-	return joinParts(parts...)
-}
-
 // phrase puts a value of a cell into words; "" if it goes without saying.
 func (v selection) phrase(d dimension, value string) string {
 	switch d {
 	case "pipe":
 		return value + " pipe"
 	case "capacity":
-		return "capacity " + v.capacity(value)
+		if back := v.capacities(); len(back) == 1 && back[0] > 0 { // what was read back, if all agree
+			value = strconv.Itoa(back[0])
+		}
+		return "capacity " + display(d, value)
 	case "peer":
 		return map[string]string{"process": "two processes", "thread": "two threads"}[value]
 	case "io":
@@ -332,20 +304,4 @@ func (v selection) phrase(d dimension, value string) string {
 		return ""
 	}
 	return string(d) + " " + display(d, value)
-}
-
-// capacity returns the capacity that was read back if all samples agree, else the one asked for.
-func (v selection) capacity(asked string) string {
-	var back []int
-	for _, r := range v.records {
-		for _, s := range r.Samples {
-			back = append(back, s.Capacity)
-		}
-	}
-	slices.Sort(back)
-	back = slices.Compact(back)
-	if len(back) == 1 && back[0] > 0 {
-		return results.FormatSize(int64(back[0]))
-	}
-	return display("capacity", asked)
 }
