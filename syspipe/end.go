@@ -20,7 +20,11 @@ func Open(kind Kind, capacity int) (w, r *End, err error) {
 	if capacity < 0 {
 		return nil, nil, fmt.Errorf("open %s: capacity %d is negative", kind.noun(), capacity)
 	}
-	return open(kind, capacity)
+	w, r, err = open(kind, capacity)
+	if refused := (*CapacityError)(nil); err != nil && !errors.As(err, &refused) {
+		err = fmt.Errorf("open %s: %w", kind.noun(), err)
+	}
+	return w, r, err
 }
 
 // An End is one end of a pipe: an owned descriptor, and the account of what was done with it.
@@ -61,6 +65,12 @@ func (e *End) SetIO(io IO) error {
 		return err
 	}
 	return e.whileOpen("set io "+io.String()+" of", func() error {
+		if e.file != nil {
+			if io == Poller {
+				return nil
+			}
+			return errors.New("the end is with Go's poller already, and stays there")
+		}
 		err := e.setIO(io)
 		if err == nil {
 			e.io = io

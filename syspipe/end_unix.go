@@ -45,12 +45,6 @@ func newEnd(kind Kind, dir direction, fd int) *End {
 }
 
 func (e *End) setIO(want IO) error {
-	if e.file != nil {
-		if want == Poller {
-			return nil
-		}
-		return errors.New("the end is with Go's poller already, and stays there")
-	}
 	if err := unix.SetNonblock(e.fd, want != Blocking); err != nil {
 		return err
 	}

@@ -38,12 +38,6 @@ func newEnd(kind Kind, dir direction, h windows.Handle) *End {
 }
 
 func (e *End) setIO(want IO) error {
-	if e.file != nil {
-		if want == Poller {
-			return nil
-		}
-		return errors.New("the end is with Go's poller already, and stays there")
-	}
 	if want == Poller {
 		return e.register()
 	}

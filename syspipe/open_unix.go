@@ -41,7 +41,7 @@ func open(kind Kind, capacity int) (w, r *End, err error) {
 func openAnonymous() (w, r *End, err error) {
 	var fds [2]int
 	if err := pipe(&fds); err != nil {
-		return nil, nil, fmt.Errorf("open anonymous pipe: %w", err)
+		return nil, nil, err
 	}
 	return newEnd(Anonymous, writes, fds[1]), newEnd(Anonymous, reads, fds[0]), nil
 }
@@ -49,7 +49,7 @@ func openAnonymous() (w, r *End, err error) {
 func openSocketPair() (w, r *End, err error) {
 	fds, err := socketPair()
 	if err != nil {
-		return nil, nil, fmt.Errorf("open socket pair: %w", err)
+		return nil, nil, err
 	}
 	return newEnd(SocketPair, duplex, fds[0]), newEnd(SocketPair, duplex, fds[1]), nil
 }
@@ -59,17 +59,16 @@ func openSocketPair() (w, r *End, err error) {
 func openPrivateFIFO() (w, r *End, err error) {
 	dir, err := os.MkdirTemp("", "syspipe-fifo-")
 	if err != nil {
-		return nil, nil, fmt.Errorf("open fifo: %w", err)
+		return nil, nil, err
 	}
 	path := filepath.Join(dir, "fifo")
 	if err := unix.Mkfifo(path, 0o600); err != nil {
-		err = fmt.Errorf("open fifo: %w", &fs.PathError{Op: "mkfifo", Path: path, Err: err})
-		return nil, nil, errors.Join(err, os.Remove(dir))
+		return nil, nil, errors.Join(&fs.PathError{Op: "mkfifo", Path: path, Err: err}, os.Remove(dir))
 	}
-	w, r, err = OpenFIFO(path)
+	w, r, err = openFIFO(path)
 	// Not RemoveAll: that opens the folder, and there may be no descriptor left for it.
 	if left := errors.Join(os.Remove(path), os.Remove(dir)); left != nil && err == nil {
-		return nil, nil, errors.Join(fmt.Errorf("open fifo: %w", left), w.Close(), r.Close())
+		return nil, nil, errors.Join(left, w.Close(), r.Close())
 	}
 	return w, r, err
 }
@@ -78,15 +77,22 @@ func openPrivateFIFO() (w, r *End, err error) {
 // something else is an error that says what. On Windows, which has no FIFOs, the error wraps
 // [errors.ErrUnsupported].
 func OpenFIFO(path string) (w, r *End, err error) {
+	w, r, err = openFIFO(path)
+	if err != nil {
+		err = fmt.Errorf("open fifo: %w", err)
+	}
+	return w, r, err
+}
+
+func openFIFO(path string) (w, r *End, err error) {
 	// The reader comes first and does not wait: so the writer finds one and need not wait either.
 	read, err := openFIFOEnd(path, unix.O_RDONLY|unix.O_NONBLOCK)
 	if err != nil {
-		return nil, nil, fmt.Errorf("open fifo: %w", err)
+		return nil, nil, err
 	}
 	write, err := openFIFOEnd(path, unix.O_WRONLY|unix.O_NONBLOCK)
 	if err != nil {
-		unix.Close(read)
-		return nil, nil, fmt.Errorf("open fifo: %w", err)
+		return nil, nil, errors.Join(err, unix.Close(read))
 	}
 	w, r = newEnd(FIFO, writes, write), newEnd(FIFO, reads, read)
 	if err := errors.Join(w.SetIO(Blocking), r.SetIO(Blocking)); err != nil {

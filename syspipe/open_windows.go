@@ -20,7 +20,7 @@ func open(kind Kind, capacity int) (w, r *End, err error) {
 	}
 	var read, write windows.Handle
 	if err := windows.CreatePipe(&read, &write, nil, uint32(capacity)); err != nil {
-		return nil, nil, fmt.Errorf("open anonymous pipe: %w", os.NewSyscallError("CreatePipe", err))
+		return nil, nil, os.NewSyscallError("CreatePipe", err)
 	}
 	return newEnd(Anonymous, writes, write), newEnd(Anonymous, reads, read), nil
 }
@@ -38,20 +38,19 @@ func openNamed(capacity int) (w, r *End, err error) {
 	}
 	name, err := windows.UTF16PtrFromString(fmt.Sprintf(`\\.\pipe\syspipe-%d-%s`, os.Getpid(), rand.Text()))
 	if err != nil {
-		return nil, nil, fmt.Errorf("open named pipe: %w", err)
+		return nil, nil, err
 	}
 	server, err := windows.CreateNamedPipe(name,
 		windows.PIPE_ACCESS_DUPLEX|windows.FILE_FLAG_OVERLAPPED|windows.FILE_FLAG_FIRST_PIPE_INSTANCE,
 		windows.PIPE_TYPE_BYTE|windows.PIPE_WAIT|windows.PIPE_REJECT_REMOTE_CLIENTS,
 		1, uint32(capacity), uint32(capacity), 0, nil)
 	if err != nil {
-		return nil, nil, fmt.Errorf("open named pipe: %w", os.NewSyscallError("CreateNamedPipe", err))
+		return nil, nil, os.NewSyscallError("CreateNamedPipe", err)
 	}
 	client, err := windows.CreateFile(name, windows.GENERIC_READ|windows.FILE_WRITE_ATTRIBUTES, 0, nil,
 		windows.OPEN_EXISTING, windows.FILE_FLAG_OVERLAPPED, 0)
 	if err != nil {
-		err = fmt.Errorf("open named pipe: %w", os.NewSyscallError("CreateFile", err))
-		return nil, nil, errors.Join(err, windows.CloseHandle(server))
+		return nil, nil, errors.Join(os.NewSyscallError("CreateFile", err), windows.CloseHandle(server))
 	}
 	return newEnd(Named, writes, server), newEnd(Named, reads, client), nil
 }

@@ -154,18 +154,17 @@ func (d *diagnosis) checkPair(there, back *Channel, a, b Holder) {
 	case there.Full && back.Full && !waiting(there.Readers) && !waiting(back.Readers):
 		d.add(MutualWrite, fmt.Sprintf("both sides are writing and neither reads: %s is writing to %s (%s), and %s to %s (%s)",
 			a, b, there.fill(), b, a, back.fill()), there, back)
-	case there.Queued == 0 && back.Queued == 0 && waits(there.Readers, b.PID) && waits(back.Readers, a.PID):
+	case there.Queued == 0 && back.Queued == 0 && waiting(there.Readers, b.PID) && waiting(back.Readers, a.PID):
 		d.add(MutualRead, fmt.Sprintf("both sides are reading and neither writes: %s waits for %s (%s), and %s for %s (%s)",
 			b, a, there.ID, a, b, back.ID), there, back)
 	}
 }
 
-func waiting(list []Holder) bool {
-	return slices.ContainsFunc(list, func(h Holder) bool { return h.Waits })
-}
-
-func waits(list []Holder, pid int) bool {
-	return slices.ContainsFunc(list, func(h Holder) bool { return h.Waits && h.PID == pid })
+// waiting reports whether one of the holders waits, or, with a pid, whether that process does.
+func waiting(list []Holder, pid ...int) bool {
+	return slices.ContainsFunc(list, func(h Holder) bool {
+		return h.Waits && (pid == nil || slices.Contains(pid, h.PID))
+	})
 }
 
 func (d *diagnosis) checkChannel(c *Channel) {

@@ -58,17 +58,33 @@ func experimentsNamed(names []string) ([]experiment, error) {
 	return list, nil
 }
 
-// A failure is the error that ends an experiment.
+// A failure is the error that ends a script.
 type failure struct{ error }
 
-// check ends the experiment if err is not nil.
+// runScript runs f, an experiment or the work of one of its processes, and returns the error that
+// ended it, if one did.
+func runScript(f func()) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			failed, ok := r.(failure)
+			if !ok {
+				panic(r)
+			}
+			err = failed.error
+		}
+	}()
+	f()
+	return nil
+}
+
+// check ends the script if err is not nil.
 func check(err error) {
 	if err != nil {
 		panic(failure{err})
 	}
 }
 
-// must returns v, unless the error that came with it ends the experiment.
+// must returns v, unless the error that came with it ends the script.
 func must[T any](v T, err error) T {
 	check(err)
 	return v
@@ -78,27 +94,10 @@ func must[T any](v T, err error) T {
 type trial struct {
 	kind       syspipe.Kind
 	experiment experiment
-	report     func(Finding) error
+	emit       func(Finding)
 
 	slotSize int // once found
 }
-
-// run runs the experiment and returns the error that ended it, if one did.
-func (t *trial) run() (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			f, ok := r.(failure)
-			if !ok {
-				panic(r)
-			}
-			err = f.error
-		}
-	}()
-	t.experiment.run(t)
-	return nil
-}
-
-func (t *trial) emit(f Finding) { check(t.report(f)) }
 
 // finding starts a finding of this trial. A rule that covers it but predicts no figure is quoted.
 func (t *trial) finding(step string, value any, unit, how string) Finding {

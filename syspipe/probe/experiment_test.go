@@ -33,8 +33,8 @@ func TestSizesAreTriedOnceWhateverASlotIs(t *testing.T) {
 func emitted(t *testing.T, f func(*trial)) []Finding {
 	t.Helper()
 	var found []Finding
-	one := trial{kind: syspipe.Anonymous, experiment: experiment{run: f}, report: func(f Finding) error { found = append(found, f); return nil }}
-	if err := one.run(); err != nil {
+	one := trial{kind: syspipe.Anonymous, emit: func(f Finding) { found = append(found, f) }}
+	if err := runScript(func() { f(&one) }); err != nil {
 		t.Fatal(err)
 	}
 	return found
@@ -62,14 +62,14 @@ func TestAVerdictNeedsMessages(t *testing.T) {
 
 func TestTheFirstErrorEndsAnExperiment(t *testing.T) {
 	first := errors.New("the first")
-	one := trial{experiment: experiment{run: func(*trial) {
+	err := runScript(func() {
 		if must(1, nil) != 1 {
 			panic("must changed a value")
 		}
 		check(fmt.Errorf("wrapped: %w", first))
 		panic("it went on")
-	}}}
-	if err := one.run(); !errors.Is(err, first) {
+	})
+	if !errors.Is(err, first) {
 		t.Errorf("got %v", err)
 	}
 }

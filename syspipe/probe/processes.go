@@ -26,13 +26,13 @@ const (
 )
 
 func registerWork() {
-	for name, work := range map[string]func(*proc.Work) error{
+	for name, work := range map[string]func(*proc.Work){
 		workStep: makeStep, workWrite: writeLetters, workHold: hold, workEcho: echo, workStdio: describeStdio,
 	} {
 		proc.Register(name, func(w *proc.Work) error {
 			runtime.GOMAXPROCS(8)  // blocking ends hold a scheduler slot each
 			debug.SetGCPercent(-1) // and keep the collector waiting
-			return work(w)
+			return runScript(func() { work(w) })
 		})
 	}
 }
@@ -51,17 +51,11 @@ type stepArgs struct {
 	Kind syspipe.Kind
 }
 
-func makeStep(w *proc.Work) error {
+func makeStep(w *proc.Work) {
 	var args stepArgs
-	if err := w.Args(&args); err != nil {
-		return err
-	}
-	named, err := experimentsNamed([]string{args.Step})
-	if err != nil {
-		return err
-	}
-	t := trial{kind: args.Kind, experiment: named[0], report: func(f Finding) error { return w.Report(f) }}
-	return t.run()
+	check(w.Args(&args))
+	e := must(experimentsNamed([]string{args.Step}))[0]
+	e.run(&trial{kind: args.Kind, experiment: e, emit: func(f Finding) { check(w.Report(f)) }})
 }
 
 type writeArgs struct {
@@ -69,46 +63,35 @@ type writeArgs struct {
 	Size   int // bytes a call
 }
 
-func writeLetters(w *proc.Work) error {
+func writeLetters(w *proc.Work) {
 	var args writeArgs
-	if err := w.Args(&args); err != nil {
-		return err
-	}
+	check(w.Args(&args))
 	message := []byte(strings.Repeat(args.Letter, args.Size))
 	runtime.LockOSThread()
 	for {
-		if _, err := w.Ends[0].Write(message); errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
-			return nil
-		} else if err != nil {
-			return err
+		_, err := w.Ends[0].Write(message)
+		if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+			return
 		}
+		check(err)
 	}
 }
 
-func hold(w *proc.Work) error {
-	if err := w.Report(true); err != nil {
-		return err
-	}
+func hold(w *proc.Work) {
+	check(w.Report(true))
 	w.Linger()
-	return nil
 }
 
-func echo(w *proc.Work) error {
+func echo(w *proc.Work) {
 	var block int
-	if err := w.Args(&block); err != nil {
-		return err
-	}
+	check(w.Args(&block))
 	for p := make([]byte, block); ; {
 		k, err := io.ReadFull(w.Ends[0], p)
-		if _, err := w.Ends[1].Write(p[:k]); err != nil {
-			return err
-		}
+		must(w.Ends[1].Write(p[:k]))
 		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			return nil
+			return
 		}
-		if err != nil {
-			return err
-		}
+		check(err)
 	}
 }
 
@@ -118,7 +101,7 @@ type stdioReport struct {
 	Errors  [3]string
 }
 
-func describeStdio(w *proc.Work) error {
+func describeStdio(w *proc.Work) {
 	var report stdioReport
 	for i, f := range []*os.File{os.Stdin, os.Stdout, os.Stderr} {
 		s, err := syspipe.Describe(f)
@@ -127,7 +110,7 @@ func describeStdio(w *proc.Work) error {
 			report.Errors[i] = err.Error()
 		}
 	}
-	return w.Report(report)
+	check(w.Report(report))
 }
 
 // interleaveTime is how long two writers get to come between each other's bytes, and fewMessages how
