@@ -70,26 +70,6 @@ type Claim struct {
 	Evidence Evidence `json:"evidence,omitempty"`
 }
 
-// A Target is what a stdio server did with messages of one size, or where its
-// limits lie.
-type Target struct {
-	Kind string    `json:"kind"`
-	Run  string    `json:"run"`
-	Time time.Time `json:"time"`
-
-	Command  []string `json:"command"`
-	Protocol string   `json:"protocol"`
-	Size     int64    `json:"size,omitempty"` // message bytes, terminator not counted
-	Verdict  string   `json:"verdict"`
-
-	RequestLimit *int64         `json:"request_limit,omitempty"` // largest request that works, message bytes
-	ReplyLimit   *int64         `json:"reply_limit,omitempty"`   // largest reply that works, message bytes
-	SearchedTo   *int64         `json:"searched_to,omitempty"`   // no limit was found up to here
-	Samples      []Sample       `json:"samples,omitempty"`
-	Evidence     TargetEvidence `json:"evidence,omitzero"`
-	Warnings     []string       `json:"warnings,omitempty"`
-}
-
 // A Tune is what one chunk size costs and gains, or the recommendation.
 type Tune struct {
 	Kind string    `json:"kind"`

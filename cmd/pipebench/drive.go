@@ -216,15 +216,15 @@ func (f *driveFlags) drive(cmd *cobra.Command, command []string) error {
 	err = s.measure(f.maxTime, func(ctx context.Context) error { return f.run(ctx, s, o, plan) })
 	return s.conclude(err, conclusion{
 		show: func(_, own *results.Set) error {
-			err := drive.View(cmd.OutOrStdout(), view.Format(f.shared.format), own)
+			err := view.WriteDrive(cmd.OutOrStdout(), view.Format(f.shared.format), own)
 			if err == nil && f.badge {
-				fmt.Fprintln(beside(cmd, f.shared.format), "\n"+drive.Badge(own))
+				fmt.Fprintln(beside(cmd, f.shared.format), "\n"+view.Badge(own))
 			}
 			return err
 		},
 		gate: func(_ error, own *results.Set) error {
-			gate := evaluateAsserts(cmd, f.shared.format, asserts, func(a stat.Assert) stat.Assertion { return drive.Judge(a, own) })
-			if err := drive.Hopeless(own); err != nil { // no message works with it
+			gate := evaluateAsserts(cmd, f.shared.format, asserts, func(a stat.Assert) stat.Assertion { return a.Evaluate(own) })
+			if err := drive.AllFailed(own); err != nil { // no message works with it
 				return allGates(gate, &statusError{exitGate, err})
 			}
 			return gate
@@ -245,7 +245,7 @@ func (f *driveFlags) run(ctx context.Context, s *session, o drive.Options, plan 
 	keep := func(l results.Line) error {
 		switch l := l.(type) {
 		case results.Target:
-			progress.note(drive.Line(l))
+			progress.note(view.TargetLine(l))
 		case results.Fault:
 			progress.note(l.ID + ": " + l.Verdict)
 		}
@@ -276,7 +276,7 @@ func (f *driveFlags) asLoad() drive.Load {
 }
 
 // loads makes a load of each size.
-func (f *driveFlags) loads(ctx context.Context, d *drive.Driver, plan drive.Plan, keep drive.Keep) error {
+func (f *driveFlags) loads(ctx context.Context, d *drive.Driver, plan drive.Plan, keep drive.Sink) error {
 	sizes := plan.Sizes
 	if len(sizes) == 0 {
 		sizes = []int{1 << 10}
@@ -293,7 +293,7 @@ func (f *driveFlags) loads(ctx context.Context, d *drive.Driver, plan drive.Plan
 
 // unfit gives a server that works at no size the exit code of a failed gate.
 func unfit(err error) error {
-	var unfit *drive.UnfitError
+	var unfit *drive.HandshakeError
 	if !errors.As(err, &unfit) {
 		return err
 	}

@@ -76,7 +76,8 @@ type AssertCase struct {
 
 	cell  results.Cell
 	known bool
-	least bool // the true value is this or more
+	least bool   // the true value is this or more
+	doubt string // why a value that is too large may be so by chance; "" where it is not
 	value float64
 }
 
@@ -216,7 +217,9 @@ func (a Assert) judge(c AssertCase) AssertCase {
 		c.Outcome = CannotTell
 		return c
 	}
-	c.Value = results.FormatUnit(c.value, a.kind.unit)
+	if c.Value == "" {
+		c.Value = results.FormatUnit(c.value, a.kind.unit)
+	}
 	holds := map[string]bool{"<": c.value < a.Value, "<=": c.value <= a.Value, ">": c.value > a.Value, ">=": c.value >= a.Value}[a.Op]
 	c.Outcome = map[bool]AssertOutcome{true: Holds, false: Fails}[holds]
 	upward := a.Op[0] == '>'
@@ -225,6 +228,9 @@ func (a Assert) judge(c AssertCase) AssertCase {
 		if upward != holds { // what is above may still turn it
 			c.Outcome, c.Why = CannotTell, "it was not searched further"
 		}
+	}
+	if c.doubt != "" && !holds && !upward {
+		c.Outcome, c.Why = CannotTell, c.doubt
 	}
 	return c
 }

@@ -74,10 +74,14 @@ func TestEvaluate(t *testing.T) {
 	open.Add(results.Target{Run: "run-1", Command: []string{"srv"}, Protocol: "mcp", Verdict: "ok", SearchedTo: &searched})
 	dead := &results.Set{}
 	dead.Add(results.Target{Run: "run-1", Command: []string{"srv"}, Protocol: "mcp", Verdict: "fails", RequestLimit: &none})
-	driven := &results.Set{}
-	for _, size := range []int64{1024, 4096, 16384} {
-		driven.Add(results.Target{Run: "run-1", Command: []string{"srv"}, Protocol: "lsp", Verdict: "ok", Size: size, Samples: []results.Sample{resultstest.Sample(size, size, float64(size*size))}})
+	drivenAt := func(sizes ...int64) *results.Set {
+		s := &results.Set{}
+		for _, size := range sizes {
+			s.Add(results.Target{Run: "run-1", Command: []string{"srv"}, Protocol: "lsp", Verdict: "ok", Size: size, Samples: []results.Sample{resultstest.Sample(size, size, float64(size*size))}})
+		}
+		return s
 	}
+	driven := drivenAt(64<<10, 256<<10, 1<<20)
 	for _, tt := range []struct {
 		name, assert string
 		set          *results.Set
@@ -100,6 +104,7 @@ func TestEvaluate(t *testing.T) {
 		{"no such size", "goodput>1B/s@1KiB", set, CannotTell, 0},
 		{"time grows with size", "slope<1.1@pattern=stream,framing=raw", set, Holds, 2},
 		{"a target's time grows with the square", "slope<1.5", driven, Fails, 1},
+		{"small sizes say nothing of a target's growth", "slope<1.5", drivenAt(1024, 4096, 16384), CannotTell, 1},
 		{"one size has no slope", "slope<2@pattern=roundtrip", set, CannotTell, 4},
 		{"a limit", "limit>=65535", set, Holds, 1},
 		{"a limit, broken", "limit>=64KiB", set, Fails, 1},

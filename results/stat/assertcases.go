@@ -16,6 +16,18 @@ type assertRow struct {
 
 // assertRows are all of the set's samples, case by case.
 func assertRows(s *results.Set) []assertRow {
+	out := cellRows(s)
+	for _, t := range s.Targets {
+		if len(t.Samples) > 0 {
+			name := fmt.Sprintf("%s %s", strings.Join(t.Command, " "), results.FormatSize(t.Size))
+			out = append(out, newAssertRow(name, s.Machine(t.Run), targetCell(t), t.Samples))
+		}
+	}
+	return out
+}
+
+// cellRows are those of cells, measured or tuned.
+func cellRows(s *results.Set) []assertRow {
 	rows := Rows(s)
 	var cells []results.Cell
 	for _, r := range rows {
@@ -29,12 +41,6 @@ func assertRows(s *results.Set) []assertRow {
 	for _, u := range s.Tunes {
 		if len(u.Samples) > 0 {
 			out = append(out, newAssertRow(results.CellLabel(u.Cell, nil), s.Machine(u.Run), u.Cell, u.Samples))
-		}
-	}
-	for _, t := range s.Targets {
-		if len(t.Samples) > 0 {
-			name := fmt.Sprintf("%s %s", strings.Join(t.Command, " "), results.FormatSize(t.Size))
-			out = append(out, newAssertRow(name, s.Machine(t.Run), targetCell(t), t.Samples))
 		}
 	}
 	return out
@@ -130,8 +136,8 @@ func toRawCases(s *results.Set) []AssertCase {
 	return out
 }
 
-// slopeCases are how the time of a message grows with its size, a case for
-// each series of sizes.
+// slopeCases are how the time of a message grows with its size, a case for each series of sizes and
+// for each growth that was found of a server.
 func slopeCases(s *results.Set) []AssertCase {
 	type id struct {
 		machine string
@@ -139,7 +145,7 @@ func slopeCases(s *results.Set) []AssertCase {
 	}
 	var ids []id
 	rows := make(map[id][]assertRow)
-	for _, r := range assertRows(s) {
+	for _, r := range cellRows(s) {
 		i := id{r.Machine, r.Cell}
 		i.cell.Size = 0
 		if rows[i] == nil {
@@ -151,7 +157,7 @@ func slopeCases(s *results.Set) []AssertCase {
 	for _, i := range ids {
 		out = append(out, slopeCase(i.cell, rows[i]))
 	}
-	return out
+	return append(out, serverSlopes(s)...)
 }
 
 func slopeCase(c results.Cell, rows []assertRow) AssertCase {
@@ -169,30 +175,4 @@ func slopeCase(c results.Cell, rows []assertRow) AssertCase {
 	}
 	out.known, out.value = true, g.Slope
 	return out
-}
-
-// limitCases are the largest messages that targets took.
-func limitCases(s *results.Set) []AssertCase {
-	var out []AssertCase
-	for _, t := range s.Targets {
-		for _, l := range []struct {
-			name string
-			of   *int64
-		}{{"request", t.RequestLimit}, {"reply", t.ReplyLimit}} {
-			if l.of != nil {
-				out = append(out, limitCase(t, l.name, *l.of, false))
-			}
-		}
-		if t.RequestLimit == nil && t.ReplyLimit == nil && t.SearchedTo != nil {
-			out = append(out, limitCase(t, "any", *t.SearchedTo, true))
-		}
-	}
-	return out
-}
-
-func limitCase(t results.Target, which string, bytes int64, least bool) AssertCase {
-	return AssertCase{
-		Case: strings.Join(t.Command, " ") + " " + which + " limit", cell: targetCell(t),
-		known: true, least: least, value: float64(bytes),
-	}
 }

@@ -46,8 +46,8 @@ func growthSentences(targets []results.Target) []string {
 	for _, t := range targets {
 		if g, ok := growthOf(t); ok {
 			where := fmt.Sprintf("From %s to %s", results.FormatSize(int64(t.Evidence.From)), results.FormatSize(int64(t.Evidence.To)))
-			if e := t.Evidence.ServerEvidence; e != nil && e.Capacity > 0 {
-				where += " in " + results.FormatSize(int64(e.Capacity)) + " pipes"
+			if t.Evidence.Capacity > 0 {
+				where += " in " + results.FormatSize(int64(t.Evidence.Capacity)) + " pipes"
 			}
 			told = append(told, CommandName(t.Command))
 			out = append(out, growthSentence(where, CommandName(t.Command), g))
@@ -182,11 +182,8 @@ func recordedTime(t results.Target) string {
 	return results.FormatDuration(float64(t.Evidence.Traffic.ElapsedNS))
 }
 
-// growthOf returns what a target says of growth, if it is about that.
+// growthOf returns what a target says of growth with an interval, if it is about that.
 func growthOf(t results.Target) (stat.Growth, bool) {
-	e := t.Evidence.GrowthEvidence
-	if e == nil || e.SlopeLo == nil || e.SlopeHi == nil {
-		return stat.Growth{}, false
-	}
-	return stat.Growth{Slope: e.Slope, Interval: &stat.Interval{Lo: *e.SlopeLo, Hi: *e.SlopeHi}, Points: e.Points}, true
+	g, ok := stat.RecordedGrowth(t)
+	return g.Growth, ok && g.Interval != nil
 }

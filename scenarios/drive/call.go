@@ -1,47 +1,27 @@
 package drive
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
-// A call is a request of the handshake, the answer to which is read.
-type call struct{ method, params string }
-
-// callID is the id of such requests: they follow each other, and are the only ones meanwhile.
-const callID = "1"
-
-func (c call) message() []byte {
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, callID, c.method, c.params)
-}
-
-// An answer to a call.
+// An answer to a request of the handshake, copied out of the buffer it was read into.
 type answer struct {
 	result  json.RawMessage
-	failure *failure
+	failure *jsonrpc.Error
 	raw     []byte
 	kind    jsonrpc.Kind
 }
 
-// A failure is the error that a server answers with.
-type failure struct {
-	Code    int    `json:"code"`
-	Message string `json:"message"`
-}
-
-func (f *failure) Error() string {
-	return fmt.Sprintf("the server answers with error %d: %s", f.Code, f.Message)
-}
-
 func (a answer) decode(to any) error {
 	if a.failure != nil {
-		return a.failure
+		return fmt.Errorf("the server refuses: %w", a.failure)
 	}
 	if err := json.Unmarshal(a.result, to); err != nil {
 		return fmt.Errorf("the answer cannot be read: %w", err)
@@ -49,58 +29,121 @@ func (a answer) decode(to any) error {
 	return nil
 }
 
-// Why a call got no answer.
+// readAnswer copies a message and decodes it if it is an answer. It is less strict than
+// [jsonrpc.Parse]: a server whose answers lack their version, or hold a null error beside a result,
+// is to be driven all the same.
+func readAnswer(msg []byte, e jsonrpc.Envelope) answer {
+	a := answer{raw: bytes.Clone(msg), kind: e.Kind()}
+	if !a.kind.Answers() {
+		return a
+	}
+	var parts struct {
+		Result json.RawMessage `json:"result"`
+		Error  json.RawMessage `json:"error"`
+	}
+	if err := json.Unmarshal(a.raw, &parts); err != nil {
+		a.kind = jsonrpc.None
+		return a
+	}
+	a.result = parts.Result
+	if parts.Error != nil && string(parts.Error) != "null" {
+		a.failure = jsonrpc.ParseError(parts.Error)
+	}
+	return a
+}
+
+// Why a request of the handshake got no answer.
 var (
 	errSilent = errors.New("no answer in time")
 	errLeft   = errors.New("the server closed its output")
 	errMute   = errors.New("the server does not take what is sent")
 )
 
-// hear makes the conn take requests of the server's own for what they are, and not for answers.
-func (c *conn) hear(a answerer) {
-	if a != nil {
-		c.answerer.Store(&a)
-	}
-}
+// leftError explains a failed write: a server that has gone is the common cause.
+func leftError(err error) error { return fmt.Errorf("%w: %w", errLeft, err) }
+
+// callID is the id of the handshake's requests: they follow each other, and are the only ones
+// meanwhile.
+const callID = "1"
 
 // call sends a request and waits for its answer.
-func (c *conn) call(ctx context.Context, q call, within time.Duration) (answer, error) {
-	a, err := c.ask(ctx, q.message(), within)
+func (c *conn) call(ctx context.Context, method, params string, within time.Duration) (answer, error) {
+	a, err := c.ask(ctx, jsonrpc.AppendRequest(nil, callID, method, []byte(params)), within)
 	if err != nil {
-		return answer{}, fmt.Errorf("%s: %w", q.method, err)
+		return answer{}, fmt.Errorf("%s: %w", method, err)
 	}
 	return a, nil
 }
 
 // ask sends any message and waits for the next that may be its answer.
 func (c *conn) ask(ctx context.Context, msg []byte, within time.Duration) (answer, error) {
-	got := make(chan answer, 1)
+	return c.awaitAnswer(ctx, msg, within, func(answer) (bool, error) { return true, nil }, nil)
+}
+
+// settle is how long after a line that is no answer the answer may still come: some servers greet in
+// words first.
+const settle = time.Second
+
+// awaitFirstLine sends the first request that a server gets, and waits for its answer. Lines before
+// it are strays, unless nothing else comes: then the first of them is returned.
+func (c *conn) awaitFirstLine(ctx context.Context, sent []byte, within time.Duration) (answer, error) {
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	var line *answer
+	a, err := c.awaitAnswer(ctx, sent, within, func(a answer) (bool, error) {
+		switch {
+		case a.kind.Answers(), bytes.Equal(a.raw, sent):
+			return true, nil
+		case bytes.HasPrefix(bytes.ToLower(a.raw), []byte("content-length")):
+			return false, fmt.Errorf("%w: it answers with Content-Length headers", errGarbage)
+		case a.kind != jsonrpc.None:
+			return false, nil
+		}
+		c.strays.nonMessage(a.raw)
+		if line == nil {
+			line = &a
+			timer.Reset(min(settle, within))
+		}
+		return false, nil
+	}, timer)
+	if line != nil && (errors.Is(err, errSilent) || errors.Is(err, errMute)) {
+		return *line, nil
+	}
+	return a, err
+}
+
+// awaitAnswer sends a message and waits for the first that accept takes for the answer, or has an
+// error for. timer, where there is one, is used in place of one of its own, for accept to reset.
+func (c *conn) awaitAnswer(ctx context.Context, msg []byte, within time.Duration, accept func(answer) (bool, error), timer *time.Timer) (answer, error) {
+	if timer == nil {
+		timer = time.NewTimer(within)
+		defer timer.Stop()
+	}
+	heard := make(chan answer, 64)
 	r := receiver(func(msg []byte, e jsonrpc.Envelope, _ time.Time) {
 		select {
-		case got <- read(msg, e):
-		default: // the first is the answer
+		case heard <- readAnswer(msg, e):
+		default: // an answer is among the first
 		}
 	})
 	c.receiver.Store(&r)
 	defer c.receiver.Store(nil)
-	timer := time.NewTimer(within)
-	defer timer.Stop()
 	sent := make(chan error, 1)
 	go func() { sent <- c.send(msg) }()
 	for {
 		select {
-		case a := <-got:
-			return a, nil
+		case a := <-heard:
+			if ok, err := accept(a); ok || err != nil {
+				return a, err
+			}
 		case err := <-sent:
 			if err != nil {
-				return answer{}, c.left(err)
+				return answer{}, leftError(err)
 			}
 			sent = nil
 		case <-c.closed:
-			select {
-			case a := <-got:
-				return a, nil
-			default:
+			if len(heard) > 0 {
+				continue
 			}
 			return answer{}, errLeft
 		case <-timer.C:
@@ -112,24 +155,4 @@ func (c *conn) ask(ctx context.Context, msg []byte, within time.Duration) (answe
 			return answer{}, context.Cause(ctx)
 		}
 	}
-}
-
-// left is a failed write, explained: a server that has gone is the common cause.
-func (c *conn) left(err error) error { return fmt.Errorf("%w: %w", errLeft, err) }
-
-func read(msg []byte, e jsonrpc.Envelope) answer {
-	a := answer{raw: []byte(strings.Clone(string(msg))), kind: e.Kind()}
-	if !e.Kind().Answers() {
-		return a
-	}
-	var parts struct {
-		Result json.RawMessage `json:"result"`
-		Error  *failure        `json:"error"`
-	}
-	if err := json.Unmarshal(a.raw, &parts); err != nil {
-		a.kind = jsonrpc.None
-		return a
-	}
-	a.result, a.failure = parts.Result, parts.Error
-	return a
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // A Want is what [Check] demands of a server.
@@ -62,13 +63,13 @@ func Check(t testing.TB, cmd *exec.Cmd, wants ...Want) {
 			t.Error(err)
 			continue
 		}
-		if j := Judge(a, set); j.Outcome != stat.Holds {
+		if j := a.Evaluate(set); j.Outcome != stat.Holds {
 			t.Errorf("%s: %s: %s: %s", cmd, w.text, j.Outcome, j.Why)
 		}
 	}
 	for _, r := range set.Targets {
-		if v := Verdict(r.Verdict); len(wants) == 0 && v != Superlinear && !v.Works() {
-			t.Errorf("%s: %s: %s", cmd, Line(r), v.Advice())
+		if v := Verdict(r.Verdict); len(wants) == 0 && v != Superlinear && !r.Served() {
+			t.Errorf("%s: %s: %s", cmd, view.TargetLine(r), v.Advice())
 		}
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/drive"
 )
 
@@ -73,82 +71,5 @@ func TestCheckWithoutWantsDemandsThatEverySizeWorks(t *testing.T) {
 	leakCheck(t)
 	if said := checked("mcp exit0@20000"); len(said) == 0 || !strings.Contains(said[0], "exit 0") {
 		t.Errorf("said %q", said)
-	}
-}
-
-func TestJudgeKnowsWhatIsNoVerdict(t *testing.T) {
-	grown := results.Target{Verdict: "ok", Evidence: results.TargetEvidence{GrowthEvidence: &results.GrowthEvidence{Slope: 1.4, From: 65536, To: 1048576}}}
-	scattered := results.Target{Verdict: "ok", Evidence: results.TargetEvidence{GrowthEvidence: &results.GrowthEvidence{Slope: 1.4, SlopeLo: new(0.3), SlopeHi: new(2.5)}}}
-	served := results.Target{Size: 1 << 20, Verdict: "ok"}
-	limited := results.Target{Verdict: "deaf", RequestLimit: new(int64(999))}
-	for _, row := range []struct {
-		assert  string
-		targets []results.Target
-		outcome stat.AssertOutcome
-	}{
-		{"slope<1.3", []results.Target{grown}, stat.Fails},
-		{"slope<1.5", []results.Target{grown}, stat.Holds},
-		{"slope<1.3", []results.Target{scattered}, stat.CannotTell},
-		{"slope<1.5", []results.Target{scattered}, stat.Holds},
-		{"slope<1.3", []results.Target{served}, stat.CannotTell},
-		{"limit>=1MiB", []results.Target{served}, stat.Holds},
-		{"limit>=2MiB", []results.Target{served}, stat.CannotTell},
-		{"limit<2MiB", []results.Target{served}, stat.CannotTell},
-		{"limit<1MiB", []results.Target{served}, stat.Fails},
-		{"limit>=1000", []results.Target{served, limited}, stat.Fails},
-		{"limit>998", []results.Target{limited}, stat.Holds},
-		{"limit>=1", nil, stat.CannotTell},
-	} {
-		a, err := stat.ParseAssert(row.assert)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := drive.Judge(a, &results.Set{Targets: row.targets}); got.Outcome != row.outcome {
-			t.Errorf("%s: %s, want %s", row.assert, got.Outcome, row.outcome)
-		}
-	}
-}
-
-func TestBadgeOfWhatAServerStands(t *testing.T) {
-	faults := []results.Fault{{ID: "trickle", Verdict: "ok"}, {ID: "dirty-line", Verdict: "deaf"}}
-	if badge := drive.Badge(&results.Set{Faults: faults}); !strings.Contains(badge, "stands 1 of 2 faults") || !strings.Contains(badge, "yellow") {
-		t.Errorf("%s", badge)
-	}
-	if badge := drive.Badge(&results.Set{Faults: faults[:1]}); !strings.Contains(badge, "stands 1 of 1 faults") || !strings.Contains(badge, "brightgreen") {
-		t.Errorf("%s", badge)
-	}
-}
-
-func TestBadge(t *testing.T) {
-	served := results.Target{Size: 16 << 20, Verdict: "ok"}
-	for _, row := range []struct {
-		name    string
-		targets []results.Target
-		has     []string
-	}{
-		{"all served", []results.Target{served}, []string{"ok to 16 MiB", "brightgreen"}},
-		{"silent exit", []results.Target{served, {Verdict: "exit 0", RequestLimit: new(int64(10485759))}}, []string{"ok to 10,485,759 B, then exit 0", "red"}},
-		{"refused in words", []results.Target{{Verdict: "error reply", RequestLimit: new(int64(16 << 20))}}, []string{"then error reply", "brightgreen"}},
-		{"too small", []results.Target{{Size: 1 << 10, Verdict: "ok"}}, []string{"yellow"}},
-		{"grows", []results.Target{served, {Verdict: string(drive.Superlinear)}}, []string{"faster than linear", "yellow"}},
-		{"replies break first", []results.Target{
-			served, {Size: 32 << 20, Verdict: "exit 0"}, {Verdict: "exit 0", RequestLimit: new(int64(20 << 20))}, {Verdict: "truncated", ReplyLimit: new(int64(100000))},
-		}, []string{"ok to 100,000 B, then truncated", "red"}},
-		{"replies break alone", []results.Target{
-			{Verdict: "ok", SearchedTo: new(int64(16 << 20))}, {Verdict: "corrupt", ReplyLimit: new(int64(8 << 20))},
-		}, []string{"ok to 8 MiB, then corrupt", "red"}},
-		{"requests break first", []results.Target{
-			{Verdict: "exit 0", RequestLimit: new(int64(5 << 20))}, {Verdict: "corrupt", ReplyLimit: new(int64(8 << 20))},
-		}, []string{"ok to 5 MiB, then exit 0", "red"}},
-		{"a replay", []results.Target{{Verdict: "ok", Evidence: results.TargetEvidence{ReplayEvidence: &results.ReplayEvidence{Replayed: 9}}}}, []string{"9 messages replayed: ok", "brightgreen"}},
-		{"a replay that ends early", []results.Target{{Verdict: "deaf", Evidence: results.TargetEvidence{ReplayEvidence: &results.ReplayEvidence{Replayed: 9}}}}, []string{"9 messages replayed: deaf", "red"}},
-		{"nothing works", []results.Target{{Size: 1 << 10, Verdict: "deaf"}}, []string{"works at no size: deaf", "red"}},
-	} {
-		badge := drive.Badge(&results.Set{Targets: row.targets})
-		for _, has := range row.has {
-			if !strings.Contains(badge, has) {
-				t.Errorf("%s: %s lacks %q", row.name, badge, has)
-			}
-		}
 	}
 }

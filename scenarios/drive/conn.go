@@ -1,7 +1,9 @@
 package drive
 
 import (
+	"errors"
 	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,56 +14,60 @@ import (
 
 // A conn is a running server that is spoken to in one framing.
 type conn struct {
-	*child
+	*server
 	framing framers.Framing
-	in, out *meter
+	in, out *countedStream
 
 	sending sync.Mutex // one message at a time
 	writer  framers.Writer
 
 	receiver atomic.Pointer[receiver]
-	answerer atomic.Pointer[answerer]
-	settled  atomic.Int64  // bytes that had come when the last message was whole
-	closed   chan struct{} // closed when the server's output ended
-	ending   error         // why; read it after closed
+	protocol atomic.Pointer[protocol] // once it is known to be of JSON-RPC
+	whole    atomic.Int64             // bytes that had come when the last message was whole
+	closed   chan struct{}            // closed when the server's output ended
 
-	asked    chan []byte   // answers to the server's own requests
-	answered chan struct{} // closed when nobody sends them any more
+	replies chan []byte   // to the server's own requests
+	replied chan struct{} // closed when nobody sends them any more
 
-	noise noise
+	strays strays
 }
 
-// A receiver is called with each message that may be an answer, by the goroutine that reads. The message is valid during the call.
+// A receiver is called with each message that may be an answer, by the goroutine that reads. The
+// message is valid during the call.
 type receiver func(msg []byte, e jsonrpc.Envelope, at time.Time)
 
-// An answerer makes the answer to a request of the server's own.
-type answerer func(msg []byte, e jsonrpc.Envelope) []byte
-
-// dial starts the server and reads what it says from then on.
-func dial(o Options, f framers.Framing) (*conn, error) {
-	kid, err := launch(o)
+// connect starts the server and reads what it says from then on.
+func connect(o Options, f framers.Framing) (*conn, error) {
+	s, err := startServer(o)
 	if err != nil {
 		return nil, err
 	}
 	c := &conn{
-		child: kid, framing: f,
-		in:     &meter{end: kid.stdin, chunk: o.WriteChunk, pause: o.WritePause},
-		out:    &meter{end: kid.stdout},
-		closed: make(chan struct{}), asked: make(chan []byte, 64), answered: make(chan struct{}),
+		server: s, framing: f,
+		in:     &countedStream{end: s.stdin, chunk: o.WriteChunk, pause: o.WritePause},
+		out:    &countedStream{end: s.stdout},
+		closed: make(chan struct{}), replies: make(chan []byte, 64), replied: make(chan struct{}),
 	}
 	opts := []framers.Option{framers.WithMaxMessage(-1), framers.WithVerbatim()}
 	c.writer = f.NewWriter(c.wire(), opts...)
 	go c.read(f.NewReader(c.out, opts...))
-	go c.reply()
+	go c.sendReplies()
 	return c, nil
 }
 
-// wire is where frames are written: in one call each, or in the pieces asked for.
+// wire returns where frames are written: in one call each, or in the pieces asked for.
 func (c *conn) wire() io.Writer {
 	if c.in.chunk > 0 {
 		return c.in
 	}
-	return whole{c.in}
+	return gatherStream{c.in}
+}
+
+// speak makes the conn take requests of the server's own for what they are, and not for answers.
+func (c *conn) speak(p protocol) {
+	if p.about().jsonRPC {
+		c.protocol.Store(&p)
+	}
 }
 
 // send writes one message.
@@ -74,34 +80,33 @@ func (c *conn) send(msg []byte) error {
 // read takes what the server says, until it says no more.
 func (c *conn) read(r framers.Reader) {
 	defer close(c.closed)
-	defer close(c.asked)
+	defer close(c.replies)
 	for {
 		msg, err := r.ReadMessage()
 		switch {
 		case err == nil:
 			at := time.Now()
-			c.settled.Store(c.out.bytes.Load())
+			c.whole.Store(c.out.bytes.Load())
 			c.route(msg, at)
-		case !c.noise.frame(err):
-			c.ending = err
+		case !c.strays.badFrame(err):
 			return
 		}
 	}
 }
 
-// route takes a message where it belongs. As long as nothing is known of the server, every message may be the answer.
+// route takes a message where it belongs. As long as nothing is known of the server, every message
+// may be the answer.
 func (c *conn) route(msg []byte, at time.Time) {
 	e := jsonrpc.Scan(msg)
-	if answer := c.answerer.Load(); answer != nil {
+	if p := c.protocol.Load(); p != nil {
 		switch e.Kind() {
 		case jsonrpc.Request:
-			c.oblige((*answer)(msg, e))
+			c.replyToServer((*p).respond(msg, e))
 			return
 		case jsonrpc.Notification:
-			c.noise.note(&c.noise.notifications)
 			return
 		case jsonrpc.None:
-			c.noise.line(msg)
+			c.strays.nonMessage(msg)
 			return
 		}
 	}
@@ -109,48 +114,110 @@ func (c *conn) route(msg []byte, at time.Time) {
 		(*r)(msg, e, at)
 		return
 	}
-	c.noise.note(&c.noise.late)
+	c.strays.unasked.Add(1)
 }
 
-// partial is how many bytes have come of a message that is not whole.
-func (c *conn) partial() int64 { return c.out.bytes.Load() - c.settled.Load() }
+// partial returns how many bytes have come of a message that is not whole.
+func (c *conn) partial() int64 { return c.out.bytes.Load() - c.whole.Load() }
 
-// oblige has an answer to the server sent. The reading goes on meanwhile: a server may wait for its output to be read before it reads.
-func (c *conn) oblige(answer []byte) {
-	c.noise.note(&c.noise.requests)
+// replyToServer queues a reply, so that the read loop never blocks on a write: a server may wait for
+// its output to be read before it reads. One of too many at once gets none.
+func (c *conn) replyToServer(reply []byte) {
 	select {
-	case c.asked <- answer:
+	case c.replies <- reply:
 	default:
-		c.noise.note(&c.noise.refused)
 	}
 }
 
-// reply sends the answers to the server's own requests.
-func (c *conn) reply() {
-	defer close(c.answered)
-	for answer := range c.asked {
-		c.send(answer) // a failure is met by the next request, too
+func (c *conn) sendReplies() {
+	defer close(c.replied)
+	for reply := range c.replies {
+		c.send(reply) // a failure is met by the next request, too
 	}
 }
 
-// hangUp ends the server and everything that served it. A polite server is given time to leave.
-func (c *conn) hangUp(politely bool) {
-	c.readOn()
+// shutdown ends the server and everything that served it. A polite server is given time to leave.
+func (c *conn) shutdown(politely bool) {
+	c.resumeReading()
 	if politely {
 		c.stop()
 	} else {
 		c.kill()
 	}
 	<-c.closed
-	<-c.answered
+	<-c.replied
 }
 
-// hold leaves what the server says unread from the next read on, until readOn.
-func (c *conn) hold() { c.out.gate.Store(new(make(chan struct{}))) }
+func (c *conn) isClosed() bool {
+	select {
+	case <-c.closed:
+		return true
+	default:
+		return false
+	}
+}
 
-// readOn goes on with a standard output that was left unread. It may be called when none was.
-func (c *conn) readOn() {
+// pauseReading leaves what the server says unread from the next read on, until resumeReading.
+func (c *conn) pauseReading() { c.out.gate.Store(new(make(chan struct{}))) }
+
+// resumeReading goes on with a standard output that was left unread. It may be called when none was.
+func (c *conn) resumeReading() {
 	if gate := c.out.gate.Swap(nil); gate != nil {
 		close(*gate)
 	}
+}
+
+// strays are what the server said beside answers that were waited for.
+type strays struct {
+	unasked atomic.Int64 // answers that nobody waited for
+
+	mu    sync.Mutex
+	lines int64 // messages that are no JSON-RPC
+	first string
+	cut   bool // the last line began as JSON and did not end as such
+}
+
+// strayBytes bounds what of a line is kept.
+const strayBytes = 120
+
+// nonMessage counts what should not be on a standard output, and keeps the first for the record.
+func (s *strays) nonMessage(msg []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lines++
+	s.cut = len(msg) > 0 && msg[0] == '{'
+	if s.lines == 1 {
+		s.first = shorten(strings.ToValidUTF8(string(msg[:min(len(msg), 2*strayBytes)]), "\uFFFD"), strayBytes)
+	}
+}
+
+// badFrame counts a frame that could not be read and after which the next one can; it reports false
+// for any other error.
+func (s *strays) badFrame(err error) bool {
+	var header *framers.HeaderError
+	var chunk *framers.ChunkError
+	switch {
+	case errors.As(err, &header):
+		s.nonMessage([]byte(header.Line))
+	case errors.As(err, &chunk):
+		s.nonMessage([]byte(chunk.Line))
+	default:
+		return false
+	}
+	return true
+}
+
+// nonMessages returns how many lines were no message, the first of them, and whether the last was
+// half a message.
+func (s *strays) nonMessages() (lines int64, first string, cut bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lines, s.first, s.cut
+}
+
+// forget drops what was taken for no message and was one.
+func (s *strays) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lines, s.first, s.cut = 0, "", false
 }

@@ -12,12 +12,12 @@ import (
 
 // A Driver drives one server, and starts it again whenever it fails.
 type Driver struct {
-	o       Options
-	dialect dialect
-	backoff backoff
-	pace    forecast
-	refusal string        // the code of the error that a server gives for an unknown method
-	least   map[int]int64 // round trips of a size that are demanded of a sweep
+	o        Options
+	protocol protocol
+	backoff  backoff
+	pace     deadlineModel
+	refusal  string        // the code of the error that a server gives for an unknown method
+	least    map[int]int64 // round trips of a size that are demanded of a sweep
 
 	folder string // of the documents, ours to remove; "" where there are none
 
@@ -27,55 +27,43 @@ type Driver struct {
 	closed   bool
 	starts   int
 
-	stillborn int // starts after a failure that came to nothing, and that no record tells of yet
+	failedStarts int // after a failure, that no record tells of yet
 }
 
-// Open starts the server, finds out what it speaks, and shakes hands. It fails with a [*StartError] if the command cannot be run at all, and
-// with an [*UnfitError] if it cannot be spoken to.
+// Open starts the server, finds out what it speaks, and shakes hands. It fails with a [*StartError]
+// if the command cannot be run at all, and with a [*HandshakeError] if it cannot be spoken to.
 func Open(ctx context.Context, o Options) (*Driver, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	d := &Driver{o: o, backoff: newBackoff(o.Seed)}
-	if err := d.prepare(); err != nil {
-		return nil, err
+	if d.o.Request == RequestDocument {
+		// Some language servers look around where a document lies: in an empty folder.
+		if d.folder, err = os.MkdirTemp("", "pipebench-documents-"); err != nil {
+			return nil, fmt.Errorf("drive: a folder for documents: %w", err)
+		}
+		d.o.root = fileURI(d.folder)
 	}
-	if err := d.meet(ctx); err != nil {
+	if err := d.begin(ctx); err != nil {
 		d.Close()
 		return nil, err
 	}
 	return d, nil
 }
 
-// prepare makes the empty folder that a language server's documents are said to lie in: some servers look around where a document lies.
-func (d *Driver) prepare() (err error) {
-	if d.o.Request != RequestDocument {
-		return nil
+// begin starts the server, and learns what there is to know of it.
+func (d *Driver) begin(ctx context.Context) (err error) {
+	if d.protocol = newProtocol(d.o); d.protocol == nil {
+		if d.protocol, d.c, err = detect(ctx, d.o); err != nil {
+			return err
+		}
 	}
-	if d.folder, err = os.MkdirTemp("", "pipebench-documents-"); err != nil {
-		return fmt.Errorf("drive: a folder for documents: %w", err)
-	}
-	d.o.root = fileURI(d.folder)
-	return nil
-}
-
-// meet starts the server, and learns what there is to know of it.
-func (d *Driver) meet(ctx context.Context) error {
-	make, err := dialectNamed(d.o.Protocol)
-	if err != nil {
-		return err
-	}
-	if make != nil {
-		d.dialect = make(d.o)
-	} else if d.dialect, d.c, err = detect(ctx, d.o); err != nil {
-		return err
-	}
-	if err := checkRequest(d.dialect, d.o); err != nil {
+	if err := checkRequest(d.protocol, d.o); err != nil {
 		return err
 	}
 	if d.c == nil {
-		if d.c, err = d.greeted(ctx); err != nil {
+		if d.c, err = d.start(ctx); err != nil {
 			return err
 		}
 	}
@@ -83,80 +71,51 @@ func (d *Driver) meet(ctx context.Context) error {
 	return d.calibrate(ctx)
 }
 
-// greeted starts the server and shakes hands.
-func (d *Driver) greeted(ctx context.Context) (*conn, error) {
-	c, err := dial(d.o, d.dialect.framing())
+// start starts the server and shakes hands.
+func (d *Driver) start(ctx context.Context) (*conn, error) {
+	c, err := connect(d.o, d.protocol.about().wire)
 	if err != nil {
 		return nil, err
 	}
-	c.hear(d.dialect.answer())
-	if err := d.welcome(ctx, c); err != nil {
-		if ctx.Err() != nil {
-			c.hangUp(false)
-			return nil, context.Cause(ctx)
-		}
-		return nil, unfit(d.o, c, err)
+	c.speak(d.protocol)
+	err = d.protocol.greet(ctx, c, d.o.Start)
+	if err == nil && c.whole.Load() == 0 {
+		err = d.firstRequest(ctx, c)
 	}
-	return c, nil
+	switch {
+	case err == nil:
+		return c, nil
+	case ctx.Err() != nil:
+		c.shutdown(false)
+		return nil, context.Cause(ctx)
+	}
+	return nil, handshakeError(d.o, c, err)
 }
 
-// welcome shakes hands with a server that has just been started.
-func (d *Driver) welcome(ctx context.Context, c *conn) error {
-	if err := d.dialect.greet(ctx, c, d.o.Start); err != nil {
-		return err
-	}
-	return d.awaken(ctx, c)
-}
-
-// awaken asks a server that was not asked anything in the handshake for a first sign of life, so that its start is no part of the time that a
-// later answer has.
-func (d *Driver) awaken(ctx context.Context, c *conn) error {
-	if c.settled.Load() > 0 {
-		return nil
-	}
-	s, err := d.smallest(askTransport)
+// firstRequest asks a server that was not asked anything in the handshake for a first sign of life,
+// so that its start is no part of the time that a later answer has.
+func (d *Driver) firstRequest(ctx context.Context, c *conn) error {
+	t, err := d.smallest(transportRequest)
 	if err != nil {
 		return err
 	}
-	if _, err := c.ask(ctx, s.number(0), d.o.Start); err != nil {
+	if _, err := c.ask(ctx, t.number(0), d.o.Start); err != nil {
 		return fmt.Errorf("a first request: %w", err)
 	}
 	return nil
 }
 
-// Protocol is what the server speaks, with the revision where there is one: "mcp 2025-11-25", "lines".
-func (d *Driver) Protocol() string { return d.dialect.String() }
+// Protocol returns what the server speaks, with the revision where there is one: "mcp 2025-11-25",
+// "lines".
+func (d *Driver) Protocol() string { return d.protocol.String() }
 
-// Framing is the spec of how it tells messages apart.
-func (d *Driver) Framing() string { return d.dialect.framing().String() }
+// Framing returns the spec of how it tells messages apart.
+func (d *Driver) Framing() string { return d.protocol.about().wire.String() }
 
 // Request says in words what the driver sends.
-func (d *Driver) Request() string { return describe(d.dialect) }
+func (d *Driver) Request() string { return d.protocol.describe() }
 
-func describe(d dialect) string {
-	switch d := d.(type) {
-	case *mcp:
-		if d.tool != "" {
-			return compared("tool "+d.tool, d.echoes)
-		}
-	case *lines:
-		return compared("lines", d.echoes)
-	case *lsp:
-		if d.document != nil {
-			return fmt.Sprintf("documents of language %s, opened, their symbols asked for, and closed", d.document.language)
-		}
-	}
-	return "method " + unknownMethod + ", which is to be refused"
-}
-
-func compared(what string, echoes bool) string {
-	if echoes {
-		return what + ", its answers compared byte by byte"
-	}
-	return what
-}
-
-// Starts is how often the server was started.
+// Starts returns how often the server was started.
 func (d *Driver) Starts() int { return d.starts }
 
 // Close ends the server. It may be called by anyone, ends what is under way, and may be called again.
@@ -175,30 +134,19 @@ func (d *Driver) end(politely bool) {
 		starting(errClosed)
 	}
 	if c != nil {
-		c.hangUp(politely)
+		c.shutdown(politely)
 	}
 	if d.folder != "" {
 		os.RemoveAll(d.folder) // a server may have left something in it; a folder that stays is no failure of the server's
 	}
 }
 
-// live returns the running server, and starts it if it is not running.
+// live returns the running server, and starts it again if it is not running, unless the driver is
+// closed, or closed meanwhile.
 func (d *Driver) live(ctx context.Context) (*conn, error) {
 	if c := d.running(); c != nil {
 		return c, nil
 	}
-	return d.revive(ctx)
-}
-
-// running is the server, nil where none runs.
-func (d *Driver) running() *conn {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.c
-}
-
-// revive starts the server again, unless the driver is closed, or closed meanwhile.
-func (d *Driver) revive(ctx context.Context) (*conn, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	d.mu.Lock()
@@ -212,28 +160,29 @@ func (d *Driver) revive(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !d.adopt(c) {
-		c.hangUp(false)
+	d.mu.Lock()
+	d.starting = nil
+	if closed = d.closed; !closed {
+		d.c = c
+		d.starts++
+	}
+	d.mu.Unlock()
+	if closed {
+		c.shutdown(false)
 		return nil, errClosed
 	}
 	return c, nil
 }
 
-// adopt takes a server that was started for the running one, unless the driver was closed before.
-func (d *Driver) adopt(c *conn) bool {
+// running returns the server, nil where none runs.
+func (d *Driver) running() *conn {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.starting = nil
-	if d.closed {
-		return false
-	}
-	d.c = c
-	d.starts++
-	return true
+	return d.c
 }
 
-// mostTries is how often a server is started again before it is given up: one that does not come to life once may the next time, and a sweep
-// is not thrown away for it.
+// mostTries is how often a server is started again before it is given up: one that does not come to
+// life once may the next time, and a sweep is not thrown away for it.
 const mostTries = 3
 
 // restart starts a server that was running before.
@@ -242,23 +191,23 @@ func (d *Driver) restart(ctx context.Context) (*conn, error) {
 		if err := d.backoff.wait(ctx); err != nil {
 			return nil, err
 		}
-		c, err := d.greeted(ctx)
+		c, err := d.start(ctx)
 		switch {
 		case err == nil:
-			d.backoff.reset()
+			d.backoff.next = 0
 			return c, nil
 		case ctx.Err() != nil:
 			return nil, err
 		case tries == mostTries:
 			return nil, fmt.Errorf("start it again, %d times: %w", tries, err)
 		}
-		d.stillborn++
+		d.failedStarts++
 	}
 }
 
 // discard ends a server that failed. The next request gets a new one.
 func (d *Driver) discard(c *conn) {
-	c.hangUp(false)
+	c.shutdown(false)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.c == c {
@@ -266,61 +215,78 @@ func (d *Driver) discard(c *conn) {
 	}
 }
 
-// calibrate sends small requests, to learn how the server refuses, and whether its answers hold what was sent.
+// calibrate sends small requests, to learn how the server refuses, and whether its answers hold what
+// was sent.
 func (d *Driver) calibrate(ctx context.Context) error {
-	out, err := d.try(ctx, askTransport)
+	out, err := d.try(ctx, transportRequest)
 	if err != nil {
 		return err
 	}
 	d.refusal = out.code
-	echoes := d.dialect.compares()
-	if echoes == nil {
+	about := d.protocol.about()
+	if !about.tryEcho {
 		return nil
 	}
-	*echoes = true
-	out, err = d.try(ctx, askTool)
-	*echoes = out.verdict == OK && out.code == ""
+	about.echoes = true
+	out, err = d.try(ctx, toolRequest)
+	about.echoes = out.verdict == OK && out.code == ""
 	return err
 }
 
 // try makes one small request.
-func (d *Driver) try(ctx context.Context, a ask) (outcome, error) {
-	s, err := d.smallest(a)
+func (d *Driver) try(ctx context.Context, kind requestKind) (outcome, error) {
+	t, err := d.smallest(kind)
 	if err != nil {
 		return outcome{}, err
 	}
-	return d.trip(ctx, s, 0)
+	return d.roundTrip(ctx, t, 0)
 }
 
-// request makes a request of exactly size bytes.
-func (d *Driver) request(a ask, size int) (*shape, error) {
-	s, err := d.dialect.request(a, size)
-	if err == nil {
-		s.refusal = d.refusal
+// A templateMaker makes the request that tries a size.
+type templateMaker func(size int) (*requestTemplate, error)
+
+// requests returns the maker of requests of a kind.
+func (d *Driver) requests(kind requestKind) templateMaker {
+	return func(size int) (*requestTemplate, error) {
+		t, err := d.protocol.request(kind, size)
+		if err == nil {
+			t.refusal = d.refusal
+		}
+		return t, err
 	}
-	return s, err
 }
 
 // fitting makes a request of size bytes, or of as few as it takes.
-func (d *Driver) fitting(a ask, size int) (*shape, error) {
-	s, err := d.request(a, size)
-	if least, small := leastOf(err); small {
-		return d.request(a, least)
-	}
-	return s, err
+func (d *Driver) fitting(kind requestKind, size int) (*requestTemplate, error) {
+	return d.requests(kind).atLeast(size, 0)
 }
 
-// smallest is a request that any server takes.
-func (d *Driver) smallest(a ask) (*shape, error) {
-	s, err := d.request(a, 0)
-	if least, ok := leastOf(err); ok {
-		return d.request(a, least+4*stampDigits)
-	}
-	return s, err
+// smallest makes a request that any server takes.
+func (d *Driver) smallest(kind requestKind) (*requestTemplate, error) {
+	return d.requests(kind).atLeast(0, 4*stampDigits)
 }
 
-// A backoff is how long to wait before a server is started again: doubling from 100 ms to 30 s, a random part of it, from the start again
-// after one that was ready.
+// atLeast makes a request of size bytes, or where that is too small of as few as it takes and spare
+// more.
+func (m templateMaker) atLeast(size, spare int) (*requestTemplate, error) {
+	t, err := m(size)
+	if least, small := leastSize(err); small {
+		return m(least + spare)
+	}
+	return t, err
+}
+
+// leastSize returns the smallest size that could be had, where a size was too small.
+func leastSize(err error) (int, bool) {
+	var small *SizeError
+	if errors.As(err, &small) {
+		return small.Least, true
+	}
+	return 0, false
+}
+
+// A backoff is how long to wait before a server is started again: doubling from 100 ms to 30 s, a
+// random part of it, from the start again after one that was ready.
 type backoff struct {
 	next time.Duration
 	rand *rand.Rand
@@ -335,20 +301,15 @@ func newBackoff(seed int64) backoff {
 	return backoff{rand: rand.New(rand.NewPCG(uint64(seed), 0x6261636b6f6666))}
 }
 
-func (b *backoff) reset() { b.next = 0 }
-
-// pause draws the next pause. The first start after one that was ready is at once: a server that fails at a size is no crash loop.
-func (b *backoff) pause() time.Duration {
-	bound := b.next
-	b.next = min(max(2*b.next, firstPause), longestPause)
-	if bound == 0 {
-		return 0
-	}
-	return time.Duration(b.rand.Int64N(int64(bound)))
-}
-
+// wait pauses. The first start after one that was ready is at once: a server that fails at a size is
+// no crash loop.
 func (b *backoff) wait(ctx context.Context) error {
-	timer := time.NewTimer(b.pause())
+	bound, pause := b.next, time.Duration(0)
+	b.next = min(max(2*b.next, firstPause), longestPause)
+	if bound > 0 {
+		pause = time.Duration(b.rand.Int64N(int64(bound)))
+	}
+	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -356,13 +317,4 @@ func (b *backoff) wait(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-// leastOf is the smallest size that could be had, where a size was too small.
-func leastOf(err error) (int, bool) {
-	var small *SizeError
-	if errors.As(err, &small) {
-		return small.Least, true
-	}
-	return 0, false
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
-	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
@@ -58,53 +57,48 @@ func (l Load) withDefaults() (Load, error) {
 	return l, nil
 }
 
-// Load sends requests without waiting for each answer, matches the answers by id in whatever order they come, compares them, and keeps one
-// record. With a Rate, latency counts from when a request was due.
-func (d *Driver) Load(ctx context.Context, l Load, keep Keep) error {
+// Load sends requests without waiting for each answer, matches the answers by id in whatever order
+// they come, compares them, and keeps one record. With a Rate, latency counts from when a request was
+// due.
+func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
 	l, err := l.withDefaults()
 	if err != nil {
 		return err
 	}
-	s, err := d.fitting(askTool, l.Size)
+	tpl, err := d.fitting(toolRequest, l.Size)
 	if err != nil {
 		return err
 	}
 	t := d.record()
-	d.pipes(&t)
-	t.Size, t.Verdict = int64(len(s.msg)), string(OK)
-	add(&t, map[string]any{"inflight": l.Inflight, "rate": l.Rate, "payload_bytes": s.to - s.from})
-	inversions := int64(0)
+	t.Size = int64(len(tpl.msg))
+	size := &results.SizeEvidence{PayloadBytes: tpl.to - tpl.from}
+	load := &results.LoadEvidence{Inflight: l.Inflight, Rate: l.Rate}
+	t.Evidence.SizeEvidence, t.Evidence.LoadEvidence = size, load
 	for range loadRounds {
-		r, err := d.round(ctx, l, s)
+		r, err := d.loadRound(ctx, l, tpl, math.MaxInt64)
 		if err != nil {
 			return err
 		}
-		inversions += r.inversions
+		load.OutOfOrder += r.outOfOrder
 		if r.outcome.verdict != OK {
-			f := d.failed(len(s.msg), r.outcome)
-			t.Verdict = f.Verdict
-			add(&t, f.Evidence)
+			setFailure(&t, r.outcome)
 			break
 		}
 		t.Samples = append(t.Samples, r.sample)
 	}
-	add(&t, map[string]any{"out_of_order": inversions})
-	if share, ok := ourShare(t.Samples); ok {
-		add(&t, map[string]any{"driver_cpu_share": share})
-	}
-	t.Warnings = append(append(t.Warnings, lateness(t.Samples)...), d.noticed()...)
-	return keep(t)
+	size.DriverCPUShare = driverShare(t.Samples)
+	t.Warnings = append(append(t.Warnings, lateness(t.Samples)...), d.sideEffects()...)
+	return sink(t)
 }
 
-// A round is one sample of a load.
-type round struct {
+// A loadRound is one part of a load, from an idle server to an idle server, and one sample.
+type loadRound struct {
 	c      *conn
 	load   Load
-	most   int64  // requests
-	send   *shape // of the sending goroutine
-	check  *shape // of the reading one
-	judge  judge
-	window int64
+	most   int64            // requests
+	send   *requestTemplate // of the sending goroutine
+	expect *requestTemplate // of the reading one
+	check  checker
 
 	slots []slot // of the requests in flight, by number
 	began time.Time
@@ -114,14 +108,13 @@ type round struct {
 
 	sent     atomic.Int64
 	answered atomic.Int64
-	wrong    atomic.Pointer[judgement]
+	wrong    atomic.Pointer[outcome]
 
 	// of the reading goroutine, until the round is over
 	latency    *hdrhistogram.Histogram
 	highest    int64
-	inversions int64
-	over       int64
-	replies    int64
+	outOfOrder int64
+	over       int64 // latencies beyond what the histogram counts
 
 	lateness *hdrhistogram.Histogram // of the sending goroutine
 	late     int64
@@ -136,11 +129,12 @@ type slot struct {
 	due   atomic.Int64 // in ns since the round began
 }
 
-// slot is where the i-th request waits.
-func (r *round) slot(i int64) *slot { return &r.slots[i&int64(len(r.slots)-1)] }
+// slot returns where the i-th request waits.
+func (r *loadRound) slot(i int64) *slot { return &r.slots[i&int64(len(r.slots)-1)] }
 
-// free is how many of the next n requests have a slot. The one of a request whose answer later ones overtake is not free before it came.
-func (r *round) free(n int64) int64 {
+// free returns how many of the next n requests have a slot. That of a request whose answer later ones
+// overtake is not free before it came.
+func (r *loadRound) free(n int64) int64 {
 	for i := range n {
 		if r.slot(r.sent.Load()+i).waits.Load() != 0 {
 			return i
@@ -149,32 +143,29 @@ func (r *round) free(n int64) int64 {
 	return n
 }
 
-// overtaking is how many times as many requests as are in flight at once may be sent while one of them waits for its answer.
+// overtaking is how many times as many requests as are in flight at once may be sent while one of
+// them waits for its answer.
 const overtaking = 8
 
-// round runs one part of a load, from an idle server to an idle server.
-func (d *Driver) round(ctx context.Context, l Load, s *shape) (*round, error) {
-	return d.once(ctx, l, s, math.MaxInt64)
-}
-
-// once is a round of so many requests at most.
-func (d *Driver) once(ctx context.Context, l Load, s *shape, most int64) (*round, error) {
+// loadRound makes one round, of so many requests at most.
+func (d *Driver) loadRound(ctx context.Context, l Load, t *requestTemplate, most int64) (*loadRound, error) {
 	c, err := d.live(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r := &round{
-		c: c, load: l, most: most, send: s, check: s.clone(), window: int64(l.Inflight), wake: make(chan struct{}, 1), highest: -1,
-		slots: make([]slot, overtaking<<bits.Len(uint(l.Inflight))), latency: results.NewHistogram(), lateness: results.NewHistogram(),
+	r := &loadRound{
+		c: c, load: l, most: most, send: t, expect: t.clone(), wake: make(chan struct{}, 1), highest: -1,
+		slots:   make([]slot, overtaking<<bits.Len(uint(l.Inflight))),
+		latency: results.NewHistogram(), lateness: results.NewHistogram(),
 	}
-	if s.farewell != nil {
+	if t.release != nil {
 		r.done = make(chan int64, 2*l.Inflight) // as many as can be answered between two batches
 	}
-	before, state := c.account(), c.state()
+	before := c.account()
 	r.began = time.Now()
 	receive := receiver(r.receive)
 	c.receiver.Store(&receive)
-	err = r.generate(ctx, d.deadline(len(s.msg)*l.Inflight))
+	err = r.generate(ctx, d.deadline(len(t.msg)*l.Inflight))
 	c.receiver.Store(nil)
 	elapsed := time.Since(r.began)
 	if ctx.Err() != nil {
@@ -182,29 +173,28 @@ func (d *Driver) once(ctx context.Context, l Load, s *shape, most int64) (*round
 		return nil, context.Cause(ctx)
 	}
 	r.outcome.verdict = OK
-	if err != nil {
-		r.outcome = outcome{verdict: Deaf, why: err.Error()}
-		r.outcome.evidence.before = state
-		if j := r.wrong.Load(); j != nil {
-			r.outcome.verdict, r.outcome.why = j.verdict, j.why
-		}
-		d.examine(ctx, c, &r.outcome)
-		d.discard(c)
-		return r, nil
+	if err == nil {
+		return r, r.sum(before, elapsed)
 	}
-	return r, r.sum(before, elapsed)
+	r.outcome.fail(Deaf, "%v", err)
+	if wrong := r.wrong.Load(); wrong != nil {
+		r.outcome.verdict, r.outcome.why, r.outcome.offset = wrong.verdict, wrong.why, wrong.offset
+	}
+	d.examine(ctx, c, before, &r.outcome)
+	d.discard(c)
+	return r, nil
 }
 
-// due is how many requests are due at a time of the round.
-func (r *round) due(at time.Duration) int64 { return int64(r.load.Rate*at.Seconds()) + 1 }
+// due returns how many requests are due at a time of the round.
+func (r *loadRound) due(at time.Duration) int64 { return int64(r.load.Rate*at.Seconds()) + 1 }
 
 // generate sends until the time is over, and waits for the last answer.
-func (r *round) generate(ctx context.Context, limit time.Duration) error {
+func (r *loadRound) generate(ctx context.Context, limit time.Duration) error {
 	frames := framers.NewCoalescer(r.c.wire(), 0)
 	w := r.c.framing.NewWriter(frames, framers.WithMaxMessage(-1), framers.WithVerbatim())
 	length := r.load.Duration / loadRounds
 	for time.Since(r.began) < length && r.sent.Load() < r.most {
-		n := min(r.window-(r.sent.Load()-r.answered.Load()), r.fits(), r.most-r.sent.Load())
+		n := min(int64(r.load.Inflight)-(r.sent.Load()-r.answered.Load()), r.fits(), r.most-r.sent.Load())
 		if r.load.Rate > 0 {
 			n = min(n, r.due(time.Since(r.began))-r.sent.Load())
 		}
@@ -219,7 +209,7 @@ func (r *round) generate(ctx context.Context, limit time.Duration) error {
 		}
 	}
 	for r.answered.Load() < r.sent.Load() {
-		if err := r.hear(ctx, limit); err != nil {
+		if err := r.awaitAnswer(ctx, limit); err != nil {
 			return err
 		}
 	}
@@ -232,15 +222,14 @@ func (r *round) generate(ctx context.Context, limit time.Duration) error {
 // batchBytes is how much is written before the window is looked at again.
 const batchBytes = 32 << 10
 
-func (r *round) fits() int64 { return int64(max(1, batchBytes/len(r.send.msg))) }
+func (r *loadRound) fits() int64 { return int64(max(1, batchBytes/len(r.send.msg))) }
 
 // batch sends some requests in as few calls as they take.
-func (r *round) batch(w framers.Writer, frames *framers.Coalescer, n int64, limit time.Duration) error {
-	stuck := r.c.watch(limit)
-	defer stuck.end(state{})
+func (r *loadRound) batch(w framers.Writer, frames *framers.Coalescer, n int64, limit time.Duration) error {
+	defer r.c.watchWrite(limit)()
 	r.c.sending.Lock()
 	defer r.c.sending.Unlock()
-	if err := r.conclude(w); err != nil {
+	if err := r.releaseAnswered(w); err != nil {
 		return fmt.Errorf("the request was not taken: %w", err)
 	}
 	now := time.Since(r.began)
@@ -268,31 +257,33 @@ func (r *round) batch(w framers.Writer, frames *framers.Coalescer, n int64, limi
 }
 
 // write sends the i-th request.
-func (r *round) write(w framers.Writer, i int64) error {
-	if err := w.WriteMessage(r.send.number(i)); err != nil || r.send.question == nil {
+func (r *loadRound) write(w framers.Writer, i int64) error {
+	if err := w.WriteMessage(r.send.number(i)); err != nil || r.send.query == nil {
 		return err
 	}
-	return w.WriteMessage(r.send.question.number(i))
+	return w.WriteMessage(r.send.query.number(i))
 }
 
-// conclude tells the server of the requests that were answered since the last batch, where it is to be told.
-func (r *round) conclude(w framers.Writer) error {
+// releaseAnswered tells the server of the requests that were answered since the last batch, where it
+// is to be told.
+func (r *loadRound) releaseAnswered(w framers.Writer) error {
 	for range len(r.done) {
-		if err := w.WriteMessage(r.send.farewell.number(<-r.done)); err != nil {
+		if err := w.WriteMessage(r.send.release.number(<-r.done)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// slack is how late a request may leave without being counted as late: what a timer of the operating system is off by.
+// slack is how late a request may leave without being counted as late: what a timer of the operating
+// system is off by.
 const slack = 2 * time.Millisecond
 
 // pause waits for room in the window, or for the next request to be due.
-func (r *round) pause(ctx context.Context, limit, length time.Duration) error {
-	full := r.sent.Load()-r.answered.Load() >= r.window || r.free(1) == 0
+func (r *loadRound) pause(ctx context.Context, limit, length time.Duration) error {
+	full := r.sent.Load()-r.answered.Load() >= int64(r.load.Inflight) || r.free(1) == 0
 	if full || r.load.Rate == 0 {
-		return r.hear(ctx, limit)
+		return r.awaitAnswer(ctx, limit)
 	}
 	next := time.Duration(float64(r.sent.Load()) / r.load.Rate * float64(time.Second))
 	timer := time.NewTimer(max(min(next, length)-time.Since(r.began), 0))
@@ -307,8 +298,8 @@ func (r *round) pause(ctx context.Context, limit, length time.Duration) error {
 	return r.failure()
 }
 
-// hear waits for an answer. A server that answers nothing for as long as limit has failed.
-func (r *round) hear(ctx context.Context, limit time.Duration) error {
+// awaitAnswer waits for an answer. A server that answers nothing for as long as limit has failed.
+func (r *loadRound) awaitAnswer(ctx context.Context, limit time.Duration) error {
 	before := r.answered.Load()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -328,7 +319,7 @@ func (r *round) hear(ctx context.Context, limit time.Duration) error {
 	return r.failure()
 }
 
-func (r *round) failure() error {
+func (r *loadRound) failure() error {
 	if j := r.wrong.Load(); j != nil {
 		return errors.New(j.why)
 	}
@@ -336,30 +327,30 @@ func (r *round) failure() error {
 }
 
 // receive takes an answer. It is called by the goroutine that reads.
-func (r *round) receive(msg []byte, e jsonrpc.Envelope, at time.Time) {
+func (r *loadRound) receive(msg []byte, e jsonrpc.Envelope, at time.Time) {
 	i := r.answered.Load()
-	if r.check.id >= 0 {
+	if r.expect.id >= 0 {
 		n, ok := numberOf(e.ID)
 		if !ok || n < 0 {
-			r.c.noise.note(&r.c.noise.late)
+			r.c.strays.unasked.Add(1)
 			return
 		}
 		i = n
 	}
 	due := r.slot(i).due.Load()
 	if !r.slot(i).waits.CompareAndSwap(i+1, 0) { // it has been answered before, or was never asked
-		r.c.noise.note(&r.c.noise.late)
+		r.c.strays.unasked.Add(1)
 		return
 	}
-	r.check.number(i)
-	if j := r.judge.judge(r.check, msg, e); j.verdict != OK {
-		r.wrong.CompareAndSwap(nil, &j)
+	r.expect.number(i)
+	if out := r.check.check(r.expect, msg, e); out.verdict != OK {
+		failed := out // so that out itself need not be allocated
+		r.wrong.CompareAndSwap(nil, &failed)
 	}
 	if i < r.highest {
-		r.inversions++
+		r.outOfOrder++
 	}
 	r.highest = max(r.highest, i)
-	r.replies += int64(len(msg))
 	if results.Observe(r.latency, int64(at.Sub(r.began))-due) {
 		r.over++
 	}
@@ -374,7 +365,7 @@ func (r *round) receive(msg []byte, e jsonrpc.Envelope, at time.Time) {
 }
 
 // sum makes the sample. Everything has been answered by now.
-func (r *round) sum(before account, elapsed time.Duration) error {
+func (r *loadRound) sum(before counters, elapsed time.Duration) error {
 	latency, err := results.SummariseHistogram(r.latency)
 	if err != nil {
 		return err
@@ -384,7 +375,7 @@ func (r *round) sum(before account, elapsed time.Duration) error {
 	n := r.answered.Load()
 	r.sample.ElapsedNS, r.sample.Messages, r.sample.PayloadBytes = int64(elapsed), n, n*int64(r.send.to-r.send.from)
 	if r.load.Rate == 0 {
-		r.sample.Latency = map[string]results.Latency{"roundtrip": latency}
+		r.sample.Latency = map[string]results.Latency{latencyRoundtrip: latency}
 		return nil
 	}
 	late, err := results.SummariseHistogram(r.lateness)
@@ -412,30 +403,4 @@ func lateness(samples []results.Sample) []string {
 		out = append(out, fmt.Sprintf("%d requests that were due were never sent: the server does not keep up with the rate", unsent))
 	}
 	return out
-}
-
-// loadTable has a row a load.
-func loadTable(targets []results.Target) view.Table {
-	t := view.Table{Columns: view.Columns(">message", ">in flight", ">rate asked", "verdict", ">requests/s", ">p50", ">p99", ">out of order", ">driver's CPU")}
-	for _, g := range targets {
-		inflight, isLoad := number(fields(g)["inflight"])
-		if !isLoad {
-			continue
-		}
-		rate, _ := number(fields(g)["rate"])
-		inversions, _ := number(fields(g)["out_of_order"])
-		row := []string{results.FormatSize(g.Size), fmt.Sprint(inflight), "-", g.Verdict, "-", "-", "-", fmt.Sprint(inversions), "-"}
-		if rate > 0 {
-			row[2] = fmt.Sprint(rate)
-		}
-		if ns := medianTime(g.Samples); ns > 0 {
-			row[4] = grouped(int(1e9 / ns))
-			row[5], row[6] = percentile(g.Samples, func(l results.Latency) *int64 { return l.P50NS }), percentile(g.Samples, func(l results.Latency) *int64 { return l.P99NS })
-		}
-		if share, ok := number(fields(g)["driver_cpu_share"]); ok {
-			row[8] = results.FormatPercent(100 * share)
-		}
-		t.Append(row...)
-	}
-	return t
 }

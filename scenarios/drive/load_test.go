@@ -63,10 +63,15 @@ func TestLoadTimesAnAnswerThatOthersOvertake(t *testing.T) {
 	if r.Verdict != string(drive.OK) || len(r.Samples) == 0 {
 		t.Fatalf("%s: %v", r.Verdict, r.Evidence)
 	}
+	overtaken := false
 	for _, s := range r.Samples {
 		if l := s.Latency["roundtrip"]; l.Count != s.Messages || l.MaxNS < int64(50*time.Millisecond) {
 			t.Errorf("%d latencies of %d messages, the longest %s", l.Count, s.Messages, time.Duration(l.MaxNS))
 		}
+		overtaken = overtaken || s.Messages > 4
+	}
+	if !overtaken || r.Evidence.OutOfOrder == 0 {
+		t.Errorf("no more messages than are in flight at once, %d out of order: nothing overtook the late answer", r.Evidence.OutOfOrder)
 	}
 }
 

@@ -2,7 +2,6 @@ package drive
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,24 +12,26 @@ import (
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
-// mcp is the Model Context Protocol. Its newest revision asks for server/discover and has no initialize; a server that does not know it is
-// greeted in the old way.
+// mcp is the Model Context Protocol. Its newest revision asks for server/discover and has no
+// initialize; a server that does not know it is greeted in the old way.
 type mcp struct {
-	wire      framers.Framing
+	traits
 	revision  string
 	discovers bool   // the server is of the era without initialize
-	asked     bool   // revision and tool are known
+	known     bool   // revision and tools are
 	kind      string // of Requests
 	tool, arg string
-	others    string    // arguments besides, each followed by a comma
-	replies   sizedTool // that is asked for; zero leaves the choice to us
-	echoes    bool
-	sized     *sizedTool // answers with as many bytes as it is asked for
+	others    string     // arguments besides, each followed by a comma
+	replies   replyTool  // that was asked for; the zero value leaves the choice to us
+	sized     *replyTool // answers with as many bytes as it is asked for
 }
 
 func newMCP(o Options, wire framers.Framing) *mcp {
-	return &mcp{wire: wire, kind: o.Request, tool: o.Tool, arg: o.Arg, others: o.Args,
-		replies: sizedTool{o.ReplyTool, o.ReplyArg, o.ReplyArgs}}
+	return &mcp{
+		traits: traits{wire: wire, requests: []string{RequestAuto, RequestUnknown, RequestTool}, jsonRPC: true},
+		kind:   o.Request, tool: o.Tool, arg: o.Arg, others: o.Args,
+		replies: replyTool{o.ReplyTool, o.ReplyArg, o.ReplyArgs},
+	}
 }
 
 const (
@@ -45,18 +46,21 @@ func (m *mcp) String() string {
 	return "mcp " + m.revision
 }
 
-func (m *mcp) framing() framers.Framing { return m.wire }
-
-func (m *mcp) answer() answerer {
-	return func(_ []byte, e jsonrpc.Envelope) []byte {
-		if string(e.Method) == "ping" {
-			return granted(e, "{}")
-		}
-		return denial(e)
+func (m *mcp) describe() string {
+	if m.tool == "" {
+		return describeUnknown
 	}
+	return m.compared("tool " + m.tool)
 }
 
-// meta is what each request of the newest revision carries, followed by a comma.
+func (m *mcp) respond(_ []byte, e jsonrpc.Envelope) []byte {
+	if string(e.Method) == "ping" {
+		return resultOf(e, "{}")
+	}
+	return methodNotFound(e)
+}
+
+// meta returns what each request of the newest revision carries, followed by a comma.
 func (m *mcp) meta() string {
 	if !m.discovers {
 		return ""
@@ -65,47 +69,49 @@ func (m *mcp) meta() string {
 }
 
 func clientMeta(revision string) string {
-	return `{"io.modelcontextprotocol/protocolVersion":` + strconv.Quote(revision) + `,"io.modelcontextprotocol/clientCapabilities":{},` +
-		`"io.modelcontextprotocol/clientInfo":` + clientInfo + `}`
+	return `{"io.modelcontextprotocol/protocolVersion":` + strconv.Quote(revision) +
+		`,"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":` + clientInfo + `}`
 }
 
 const clientInfo = `{"name":"pipebench","version":"1"}`
 
 func (m *mcp) greet(ctx context.Context, c *conn, within time.Duration) error {
-	c.hear(m.answer())
-	if !m.asked {
-		reply, err := c.call(ctx, discoverCall, within)
+	c.speak(m)
+	if !m.known {
+		reply, err := c.call(ctx, "server/discover", discoverParams, within)
 		if err != nil {
 			return err
 		}
 		m.discovered(reply)
 	}
-	if m.discovers {
-		return m.chooseTool(ctx, c, within)
-	}
-	if err := m.initialize(ctx, c, within); err != nil {
-		return err
-	}
-	return m.chooseTool(ctx, c, within)
+	return m.enter(ctx, c, within)
 }
 
-var discoverCall = call{method: "server/discover", params: `{"_meta":` + clientMeta(newestMCP) + `}`}
+// enter ends the handshake with a server that was asked server/discover, in the way of its era.
+func (m *mcp) enter(ctx context.Context, c *conn, within time.Duration) error {
+	if !m.discovers {
+		if err := m.initialize(ctx, c, within); err != nil {
+			return err
+		}
+	}
+	return m.chooseTools(ctx, c, within)
+}
+
+var discoverParams = `{"_meta":` + clientMeta(newestMCP) + `}`
 
 // discovered learns from the answer to server/discover which era the server is of.
 func (m *mcp) discovered(reply answer) {
 	var about struct {
 		SupportedVersions []string `json:"supportedVersions"`
 	}
-	if reply.failure != nil || json.Unmarshal(reply.result, &about) != nil || len(about.SupportedVersions) == 0 {
-		return
-	}
-	if slices.Contains(about.SupportedVersions, newestMCP) {
+	if reply.decode(&about) == nil && slices.Contains(about.SupportedVersions, newestMCP) {
 		m.discovers, m.revision = true, newestMCP
 	}
 }
 
 func (m *mcp) initialize(ctx context.Context, c *conn, within time.Duration) error {
-	reply, err := c.call(ctx, call{method: "initialize", params: `{"protocolVersion":"` + legacyMCP + `","capabilities":{},"clientInfo":` + clientInfo + `}`}, within)
+	params := `{"protocolVersion":"` + legacyMCP + `","capabilities":{},"clientInfo":` + clientInfo + `}`
+	reply, err := c.call(ctx, "initialize", params, within)
 	if err != nil {
 		return err
 	}
@@ -133,7 +139,8 @@ type tool struct {
 	} `json:"inputSchema"`
 }
 
-// argument is the first argument of a type, by name: the only one that is required, or else the first of the alphabet.
+// argument returns the first argument of a type, by name: the only one that is required, or else the
+// first of the alphabet.
 func (t tool) argument(kinds ...any) string {
 	var names []string
 	for name, p := range t.InputSchema.Properties {
@@ -153,25 +160,46 @@ func (t tool) argument(kinds ...any) string {
 	return names[0]
 }
 
-// chooseTool finds the tool to call. None is called but one that is asked for or named echo: a tool may do anything.
-func (m *mcp) chooseTool(ctx context.Context, c *conn, within time.Duration) error {
-	if m.asked {
+// chooseTools finds the tools to call. None is called but one that is asked for or named echo, and
+// for replies one that only makes bytes: a tool may do anything.
+func (m *mcp) chooseTools(ctx context.Context, c *conn, within time.Duration) error {
+	if m.known {
 		return nil
 	}
-	tools, err := m.list(ctx, c, within)
+	tools, err := m.listTools(ctx, c, within)
 	if err != nil {
 		return err
 	}
-	m.asked = true
-	if err := m.choosePayload(tools); err != nil {
+	m.known = true
+	if err := m.chooseTool(tools); err != nil {
 		return err
 	}
-	m.sized, err = m.chooseSized(tools)
+	m.tryEcho = m.tool != ""
+	m.sized, err = m.chooseReplyTool(tools)
 	return err
 }
 
-// choosePayload finds the tool that requests are calls of, and its argument that takes the payload.
-func (m *mcp) choosePayload(tools []tool) error {
+// listTools asks for the tools. A server without any may refuse.
+func (m *mcp) listTools(ctx context.Context, c *conn, within time.Duration) ([]tool, error) {
+	params := `{}`
+	if m.discovers {
+		params = discoverParams
+	}
+	reply, err := c.call(ctx, "tools/list", params, within)
+	if err != nil {
+		return nil, err
+	}
+	var list struct {
+		Tools []tool `json:"tools"`
+	}
+	if err := reply.decode(&list); err != nil && reply.failure == nil {
+		return nil, fmt.Errorf("tools/list: %w", err)
+	}
+	return list.Tools, nil
+}
+
+// chooseTool finds the tool that requests are calls of, and its argument that takes the payload.
+func (m *mcp) chooseTool(tools []tool) error {
 	wanted := m.tool
 	if wanted == "" && m.kind != RequestUnknown {
 		wanted = "echo"
@@ -184,7 +212,7 @@ func (m *mcp) choosePayload(tools []tool) error {
 			m.arg = tools[i].argument("string")
 		}
 	case m.tool != "" || m.kind == RequestTool:
-		return fmt.Errorf("the server has no tool %q; it has %s", wanted, toolNames(tools))
+		return noTool(wanted, tools)
 	}
 	if m.tool != "" && m.arg == "" {
 		return fmt.Errorf("tool %s takes no text: name the argument that takes the payload", m.tool)
@@ -192,53 +220,75 @@ func (m *mcp) choosePayload(tools []tool) error {
 	return nil
 }
 
-func toolNames(tools []tool) string {
+func noTool(name string, tools []tool) error {
 	var names []string
 	for _, t := range tools {
 		names = append(names, t.Name)
 	}
 	slices.Sort(names)
-	return fmt.Sprint(names)
+	return fmt.Errorf("the server has no tool %q; it has %s", name, names)
 }
 
-// list asks for the tools. A server without any may refuse.
-func (m *mcp) list(ctx context.Context, c *conn, within time.Duration) ([]tool, error) {
-	params := `{}`
-	if m.discovers {
-		params = `{"_meta":` + clientMeta(m.revision) + `}`
-	}
-	reply, err := c.call(ctx, call{method: "tools/list", params: params}, within)
-	if err != nil {
-		return nil, err
-	}
-	var list struct {
-		Tools []tool `json:"tools"`
-	}
-	if reply.failure == nil {
-		err = json.Unmarshal(reply.result, &list)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("tools/list: %w", err)
-	}
-	return list.Tools, nil
+// A replyTool answers with as many bytes as it is asked for: a small request with a large answer,
+// which finds a limit on answers apart from one on requests.
+type replyTool struct {
+	name, arg string
+	others    string // arguments besides, each followed by a comma
 }
 
-func (m *mcp) request(a ask, size int) (*shape, error) {
-	if a == askTransport || m.tool == "" {
+// What a tool is called that makes nothing but bytes, and its argument that says how many.
+var (
+	replyToolNames = []string{"get_large_data", "large_data", "generate_data", "get_bytes"}
+	replyArguments = []string{"bytes", "size", "length", "numBytes", "byteCount"}
+)
+
+// chooseReplyTool finds the tool that replies of a size are asked of: the one that was named, or one
+// that needs nothing but a number of bytes and whose name says that it only makes data.
+func (m *mcp) chooseReplyTool(tools []tool) (*replyTool, error) {
+	chosen := m.replies
+	for _, t := range tools {
+		arg := t.argument("integer", "number")
+		if chosen.name != "" && t.Name == chosen.name {
+			if chosen.arg == "" {
+				chosen.arg = arg
+			}
+			if chosen.arg == "" {
+				return nil, fmt.Errorf("tool %s takes no number: name the argument that says how much it is to answer", chosen.name)
+			}
+			return &chosen, nil
+		}
+		required := t.InputSchema.Required
+		if chosen.name == "" && slices.Contains(replyToolNames, t.Name) && slices.Contains(replyArguments, arg) &&
+			(len(required) == 0 || slices.Equal(required, []string{arg})) {
+			return &replyTool{name: t.Name, arg: arg}, nil
+		}
+	}
+	if chosen.name != "" {
+		return nil, noTool(chosen.name, tools)
+	}
+	return nil, nil
+}
+
+// demand makes a request for an answer of about n bytes.
+func (m *mcp) demand(n int) (*requestTemplate, error) {
+	msg := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{%s"name":%s,"arguments":{%s%s:%d}}}`,
+		idMark, m.meta(), quoted(m.sized.name), m.sized.others, quoted(m.sized.arg), n)
+	t, err := newTemplate(msg, "", len(msg))
+	if err == nil {
+		t.demands = n
+	}
+	return t, err
+}
+
+func (m *mcp) request(kind requestKind, size int) (*requestTemplate, error) {
+	if kind == transportRequest || m.tool == "" {
 		return refusable(size, m.meta())
 	}
-	before := `{"jsonrpc":"2.0","id":` + idMark + `,"method":"tools/call","params":{` + m.meta() + `"name":` + quoted(m.tool) + `,"arguments":{` + m.others + quoted(m.arg) + `:"`
-	s, err := newShape(before, `"}}}`, size, int64(size))
-	if err != nil {
-		return nil, err
+	before := `{"jsonrpc":"2.0","id":` + idMark + `,"method":"tools/call","params":{` + m.meta() +
+		`"name":` + quoted(m.tool) + `,"arguments":{` + m.others + quoted(m.arg) + `:"`
+	t, err := newTemplate(before, `"}}}`, size)
+	if err == nil {
+		t.echoes = m.echoes
 	}
-	s.echoes = m.echoes
-	return s, nil
-}
-
-func (m *mcp) compares() *bool {
-	if m.tool == "" {
-		return nil
-	}
-	return &m.echoes
+	return t, err
 }

@@ -20,16 +20,19 @@ type Options struct {
 	Env     []string // of the server; nil is ours
 	Dir     string   // where it runs; "" is where we run
 
-	Protocol  string // "mcp", "lsp", "jsonrpc", "lines"; "" and "auto" find out
-	Framing   string // a framers spec; "" is the protocol's own
-	Request   string // what requests exercise, one of Requests; "" is RequestAuto
-	Tool      string // MCP: the tool to call; "" is "echo" if there is one, else a method that no server knows
-	Arg       string // MCP: the tool's argument that takes the payload; "" is its first text
-	Args      string // MCP: its other arguments, a JSON object; "" is none
-	ReplyTool string // MCP: the tool by which the limit of replies is sought; "" is the echo, and beyond the limit of requests one that makes bytes
-	ReplyArg  string // MCP: its argument that says how much; "" is its first number
-	ReplyArgs string // MCP: its other arguments, a JSON object; "" is none
-	Language  string // LSP: of the documents; "" is the first of Languages whose symbol the server finds
+	Protocol string // "mcp", "lsp", "jsonrpc", "lines"; "" and "auto" find out
+	Framing  string // a framers spec; "" is the protocol's own
+	Request  string // what requests exercise, one of Requests; "" is RequestAuto
+
+	// MCP: the tool to call ("" is "echo" if there is one, else a method that no server knows), its
+	// argument that takes the payload ("" is its first text), and the others, a JSON object.
+	Tool, Arg, Args string
+	// MCP: the tool by which the limit of replies is sought ("" is the echo, and beyond the limit of
+	// requests one that makes bytes), its argument that says how much ("" is its first number), and
+	// the others, a JSON object.
+	ReplyTool, ReplyArg, ReplyArgs string
+
+	Language string // LSP: of the documents; "" is the first of Languages whose symbol the server finds
 
 	Pipe       syspipe.Kind  // of standard input and output; "" is anonymous
 	Capacity   int           // bytes of each pipe; 0 leaves it to the system
@@ -56,13 +59,13 @@ const (
 	defaultBudget   = 300 * time.Millisecond
 )
 
-// Validate says all that is wrong with the options, without starting anything.
+// Validate reports all that is wrong with the options, without starting anything.
 func (o Options) Validate() error {
 	_, err := o.withDefaults()
 	return err
 }
 
-// withDefaults fills in what was left open, and says all that is wrong with the rest.
+// withDefaults fills in what was left open, and reports all that is wrong with the rest.
 func (o Options) withDefaults() (Options, error) {
 	var faults []error
 	if len(o.Command) == 0 {
@@ -71,13 +74,12 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Pipe == "" {
 		o.Pipe = syspipe.Anonymous
 	}
-	faults = append(faults, o.Pipe.Supported())
-	faults = append(faults, o.checkRequest(), compact(&o.Args), compact(&o.ReplyArgs))
+	faults = append(faults, o.Pipe.Supported(), o.checkRequest(), compact(&o.Args), compact(&o.ReplyArgs))
 	if o.Request == "" {
 		o.Request = RequestAuto
 	}
-	if _, err := dialectNamed(o.Protocol); err != nil {
-		faults = append(faults, err)
+	if o.Protocol != "" && !slices.Contains(Protocols(), o.Protocol) {
+		faults = append(faults, fmt.Errorf("unknown protocol %q (known: %s)", o.Protocol, strings.Join(Protocols(), ", ")))
 	}
 	if o.Framing != "" {
 		if _, err := framers.Parse(o.Framing); err != nil {
@@ -116,7 +118,7 @@ func (o Options) checkRequest() error {
 	return nil
 }
 
-// compact makes of a JSON object its members, each followed by a comma, on one line.
+// compact makes a JSON object its members, each followed by a comma, on one line.
 func compact(args *string) error {
 	if *args == "" {
 		return nil

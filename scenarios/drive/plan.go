@@ -58,28 +58,29 @@ func (p Plan) withDefaults() Plan {
 	return p
 }
 
-// Drive does what the plan asks for: it sweeps, searches for the limits where the sweep met a failure or where it is told to, and measures
-// how time grows in small pipes, which decide in how many pieces a server reads. Every record is kept as soon as it is known, so that an
-// interrupted run has what it finished.
-func (d *Driver) Drive(ctx context.Context, p Plan, keep Keep) error {
+// Drive does what the plan asks for: it sweeps, searches for the limits where the sweep met a failure
+// or where it is told to, and measures how time grows in small pipes, which decide in how many pieces
+// a server reads. Every record is kept as soon as it is known, so that an interrupted run has what it
+// finished.
+func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 	p = p.withDefaults()
 	d.least = p.least
 	served := p.LimitTo
 	if !p.NoSweep {
-		sweep, err := d.Sweep(ctx, p.Sizes, keep)
+		sweep, err := d.Sweep(ctx, p.Sizes, sink)
 		if err != nil {
 			return err
 		}
 		served = sweep.served()
 		p.Limits = p.Limits || len(sweep.Failures()) > 0
 		if g := sweep.Growth; g != nil {
-			if err := keep(d.growthRecord(*g)); err != nil {
+			if err := sink(d.growthRecord(*g)); err != nil {
 				return err
 			}
 		}
 	}
 	if p.Limits {
-		limits, err := d.FindLimits(ctx, p.LimitTo, keep)
+		limits, err := d.FindLimits(ctx, p.LimitTo, sink)
 		if err != nil {
 			return err
 		}
@@ -92,14 +93,13 @@ func (d *Driver) Drive(ctx context.Context, p Plan, keep Keep) error {
 	if p.SmallPipe < 0 || p.NoSweep {
 		return nil
 	}
-	return d.growthIn(ctx, p.SmallPipe, served, keep)
+	return d.growthIn(ctx, p.SmallPipe, served, sink)
 }
 
-// served is the largest size below the first that failed.
-func (s *Sweep) served() int {
-	n := 0
+// served returns the largest size below the first that failed.
+func (s *Sweep) served() (n int) {
 	for _, t := range s.Targets {
-		if !Verdict(t.Verdict).Works() {
+		if !t.Served() {
 			break
 		}
 		n = int(t.Size)
@@ -108,29 +108,55 @@ func (s *Sweep) served() int {
 }
 
 // growthIn measures how time grows when the server can read only few bytes at a time.
-func (d *Driver) growthIn(ctx context.Context, capacity, to int, keep Keep) error {
+func (d *Driver) growthIn(ctx context.Context, capacity, to int, sink Sink) error {
 	to = min(to, growthTo)
 	if to < 4*linearFrom || d.o.Capacity > 0 && d.o.Capacity <= capacity {
 		return nil // too few sizes for a slope, or it has been measured
 	}
 	small := d.with(func(o *Options) { o.Capacity = capacity })
 	defer small.Close()
-	sweep, err := small.Sweep(ctx, Doubling(linearFrom, 1<<int(math.Log2(float64(to)))), func(results.Line) error { return nil })
+	sizes := Doubling(linearFrom, 1<<int(math.Log2(float64(to))))
+	sweep, err := small.Sweep(ctx, sizes, func(results.Line) error { return nil })
 	var refused *syspipe.CapacityError
 	if errors.As(err, &refused) {
 		t := d.record()
-		t.Verdict, t.Warnings = string(OK), append(t.Warnings, fmt.Sprintf("growth in small pipes was not measured: %v", err))
-		return keep(t)
+		t.Warnings = append(t.Warnings, fmt.Sprintf("growth in small pipes was not measured: %v", err))
+		return sink(t)
 	}
 	if err != nil || sweep.Growth == nil {
 		return err
 	}
-	return keep(small.growthRecord(*sweep.Growth))
+	return sink(small.growthRecord(*sweep.Growth))
 }
 
-// with is a driver of the same server, what is known of it included, with other options. It starts a server of its own.
+// with returns a driver of the same server, what is known of it included, with other options. It
+// starts a server of its own.
 func (d *Driver) with(change func(*Options)) *Driver {
 	o := d.o
 	change(&o)
-	return &Driver{o: o, dialect: d.dialect, refusal: d.refusal, pace: d.pace, backoff: newBackoff(o.Seed)}
+	return &Driver{o: o, protocol: d.protocol, refusal: d.refusal, pace: d.pace, backoff: newBackoff(o.Seed)}
+}
+
+// AllFailed returns an error if sizes were tried and none was served, or if a recording could not be
+// replayed to its end.
+func AllFailed(set *results.Set) error {
+	tried := false
+	for _, t := range set.Targets {
+		if n := t.SearchedTo; t.Served() && t.Size > 0 || n != nil && *n > 0 {
+			return nil
+		}
+		for _, limit := range []*int64{t.RequestLimit, t.ReplyLimit} {
+			if limit != nil && *limit > 0 {
+				return nil
+			}
+		}
+		if r := t.Evidence.ReplayEvidence; r != nil && r.FailedAtMessage > 0 {
+			return fmt.Errorf("the replay ended at message %d: %s", r.FailedAtMessage, t.Verdict)
+		}
+		tried = tried || !t.Served()
+	}
+	if tried {
+		return errors.New("the server fails at every size")
+	}
+	return nil
 }

@@ -1,7 +1,6 @@
 package drive
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,77 +9,42 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Keep takes each record as it is finished. An error from it ends the work.
-type Keep func(results.Line) error
+// A Sink takes each record as it is finished. An error from it ends the work.
+type Sink func(results.Line) error
 
 // record begins a record about this server.
 func (d *Driver) record() results.Target {
 	name, _, _ := strings.Cut(d.Protocol(), " ")
 	t := results.Target{
 		Kind: results.KindTarget, Run: d.o.Run, Time: time.Now().UTC(),
-		Command: d.o.Command, Protocol: name,
-		Evidence: results.TargetEvidence{ServerEvidence: &results.ServerEvidence{Spoken: d.Protocol(), Framing: d.Framing(), Request: d.Request(), Pipe: string(d.o.Pipe)}},
+		Command: d.o.Command, Protocol: name, Verdict: string(OK),
+		Evidence: results.TargetEvidence{
+			ServerEvidence: &results.ServerEvidence{
+				Spoken: d.Protocol(), Framing: d.Framing(), Pipe: string(d.o.Pipe),
+				Request: d.Request(), WriteChunk: d.o.WriteChunk, WritePause: int64(d.o.WritePause),
+			},
+			Capacity: d.o.Capacity,
+		},
 	}
-	if d.stillborn > 0 {
-		t.Warnings = append(t.Warnings, fmt.Sprintf("%d starts of the server after a failure came to nothing, and the next did not", d.stillborn))
-		d.stillborn = 0
-	}
-	return t
-}
-
-// add puts further evidence into a record.
-func add(t *results.Target, more any) {
-	text, err := json.Marshal(more)
-	if err == nil {
-		err = json.Unmarshal(text, &t.Evidence)
-	}
-	if err != nil {
-		panic(fmt.Sprintf("drive: evidence: %v", err)) // plain data
-	}
-}
-
-// fields are a record's evidence by the names in the file.
-func fields(t results.Target) map[string]any {
-	var out map[string]any
-	text, err := json.Marshal(t.Evidence)
-	if err == nil {
-		err = json.Unmarshal(text, &out)
-	}
-	if err != nil {
-		panic(fmt.Sprintf("drive: evidence: %v", err)) // plain data
-	}
-	return out
-}
-
-// pipes is how the server's pipes are, as far as that was asked for.
-func (d *Driver) pipes(t *results.Target) {
-	if d.o.Capacity > 0 {
-		add(t, map[string]any{"capacity": d.o.Capacity})
-	}
-	if d.o.WriteChunk > 0 {
-		add(t, map[string]any{"write_chunk": d.o.WriteChunk})
-	}
-	if d.o.WritePause > 0 {
-		add(t, map[string]any{"write_pause_ns": int64(d.o.WritePause)})
-	}
-}
-
-// failed is the record of a request that was not served.
-func (d *Driver) failed(size int, out outcome) results.Target {
-	t := d.record()
-	d.pipes(&t)
-	t.Size, t.Verdict = int64(size), string(out.verdict)
-	add(&t, out.evidence.fields())
-	if out.why != "" {
-		add(&t, map[string]any{"why": out.why})
-	}
-	if a := out.verdict.Advice(); a != "" {
-		add(&t, map[string]any{"advice": a})
+	if d.failedStarts > 0 {
+		t.Warnings = append(t.Warnings, fmt.Sprintf("%d starts of the server after a failure came to nothing, and the next did not", d.failedStarts))
+		d.failedStarts = 0
 	}
 	return t
 }
 
-// Doubling lists the sizes from one to another, each twice the one before, the last included whatever it is.
+// setFailure makes t the record of a request that was not served.
+func setFailure(t *results.Target, out outcome) {
+	setVerdict(t, out.verdict)
+	t.Evidence.FailureEvidence, t.Evidence.Why = out.evidence, out.why
+}
+
+func setVerdict(t *results.Target, v Verdict) {
+	t.Verdict, t.Evidence.Advice = string(v), v.Advice()
+}
+
+// Doubling lists the sizes from one to another, each twice the one before, the last included whatever
+// it is.
 func Doubling(from, to int) []int {
 	var sizes []int
 	for n := max(1, from); n < to; n *= 2 {
@@ -93,4 +57,56 @@ func Doubling(from, to int) []int {
 func ascending(sizes []int) []int {
 	slices.Sort(sizes)
 	return slices.Compact(sizes)
+}
+
+// A Verdict is how a server met a request. Two of them carry a number: "exit 3", "signal SIGKILL".
+type Verdict string
+
+// Verdicts.
+const (
+	OK         Verdict = results.VerdictOK
+	Slow       Verdict = results.VerdictSlow       // answered, in over ten times what its neighbours in size suggest
+	ErrorReply Verdict = results.VerdictErrorReply // answered with an error
+	Unanswered Verdict = "unanswered"              // lives and answers others; this request got nothing
+	Deaf       Verdict = "deaf"                    // lives and answers nothing
+	Deadlock   Verdict = "deadlock"                // both ends wait to write into a pipe that the other does not read
+	Corrupt    Verdict = "corrupt"                 // the answer is not what was sent
+	Truncated  Verdict = "truncated"               // the answer ends too early
+
+	// Superlinear is of a whole sweep: time grows faster than size, and not by chance.
+	Superlinear Verdict = results.VerdictSuperlinear
+)
+
+const (
+	exitPrefix   = "exit "
+	signalPrefix = "signal "
+)
+
+// Ended reports whether the server's process ended over the request.
+func (v Verdict) Ended() bool {
+	return strings.HasPrefix(string(v), exitPrefix) || strings.HasPrefix(string(v), signalPrefix)
+}
+
+// Advice says what a verdict usually means and what to look at first; "" for one that needs none.
+func (v Verdict) Advice() string {
+	switch {
+	case v == exitPrefix+"0":
+		return "the server left without a word and with exit status 0: look for a limit on the length of a line whose error ends the read loop, and answer with a JSON-RPC error instead"
+	case strings.HasPrefix(string(v), exitPrefix):
+		return "the server ended itself: its last words on standard error, if any, are in the record"
+	case strings.HasPrefix(string(v), signalPrefix):
+		return "the server was killed or crashed: look at its memory at this size, and at limits on it"
+	}
+	return advice[v]
+}
+
+var advice = map[Verdict]string{
+	Slow:        "something changes at this size: a buffer that is copied or searched again for every read, or a timer that is waited for",
+	ErrorReply:  "the server refuses and says so, which is how a limit should look; clients need the limit to be documented",
+	Unanswered:  "the request was swallowed: answer every request that has an id, with an error at least",
+	Deaf:        "the server reads and never answers: look for a reader that gave up on the stream and told nobody, or waits for more than it was sent",
+	Deadlock:    "the server writes to a stream that nobody reads, and stops reading its own: drain both while writing",
+	Corrupt:     "bytes were changed on the way: look for text decoded a chunk at a time, and for two writers on one stream",
+	Superlinear: "each read makes the server look at, or copy, all that came before: remember how far the buffer was searched, and grow it by doubling",
+	Truncated:   "the answer was cut: flush before exit, and write again what a non-blocking stream did not take",
 }

@@ -4,188 +4,274 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 )
 
+// FastGrowth is the slope above which a server's time is said to grow faster than the size of a
+// message.
+const FastGrowth = stat.FastGrowth
+
+// linearFrom is from which size on, in bytes, time is taken to grow with size.
+const linearFrom = stat.LinearFrom
+
 // A Sweep is what came of requests of several sizes.
 type Sweep struct {
-	Targets []results.Target // by size
-	Growth  *Growth          // nil where fewer than three sizes were answered
+	Targets []results.Target   // by size
+	Growth  *stat.TargetGrowth // nil where fewer than three sizes were answered
 }
 
-// Failures are the sizes that were not served.
+// Failures returns the sizes that were not served.
 func (s *Sweep) Failures() []results.Target {
-	var out []results.Target
-	for _, t := range s.Targets {
-		if !Verdict(t.Verdict).Works() {
-			out = append(out, t)
-		}
-	}
-	return out
+	return stat.Filter(s.Targets, func(t results.Target) bool { return !t.Served() })
 }
 
-// Sweep makes round trips of each size, in bytes, and keeps a record of each. A size below the smallest request is raised to it. After a
-// failure the server is started again and the sweep goes on; it ends early when the server cannot be started any more, or ctx is done.
+// Sweep makes round trips of each size, in bytes, and keeps a record of each. A size below the
+// smallest request is raised to it. After a failure the server is started again and the sweep goes
+// on; it ends early when the server cannot be started any more, or ctx is done.
 //
-// Before the first size the server is warmed up, for as long as one size is measured: where a compiler works while a server runs, the first
-// requests take several times as long, and time would seem to grow more slowly with size than it does.
-func (d *Driver) Sweep(ctx context.Context, sizes []int, keep Keep) (*Sweep, error) {
+// Before the first size the server is warmed up, for as long as one size is measured: where a
+// compiler works while a server runs, the first requests take several times as long, and time would
+// seem to grow more slowly with size than it does.
+func (d *Driver) Sweep(ctx context.Context, sizes []int, sink Sink) (*Sweep, error) {
 	sweep := &Sweep{}
-	var held *measured // its verdict waits for the next size's
+	var before, held *results.Target // held waits for the next size before its verdict is final
+	release := func(next *results.Target) error {
+		if held == nil {
+			return nil
+		}
+		judgeSlow(before, held, next)
+		before = held
+		sweep.Targets = append(sweep.Targets, *held)
+		return sink(*held)
+	}
 	for i, size := range sizes {
-		warm := int64(0)
-		if i == 0 {
-			var err error
-			if warm, err = d.warmUp(ctx, size); err != nil {
-				return sweep, err
-			}
-		}
-		next, err := d.size(ctx, size, askTool)
-		if err != nil {
-			return sweep, errors.Join(err, sweep.keep(held, keep))
-		}
-		if warm > 0 {
-			add(&next.Target, map[string]any{"warmup_messages": warm})
-		}
-		if held != nil && next.size <= held.size {
+		t, err := d.fitting(toolRequest, size)
+		if err == nil && held != nil && int64(len(t.msg)) <= held.Size {
 			continue // both were raised to the smallest
 		}
-		judgeSlow(sweep.last(), held, next)
-		if err := sweep.keep(held, keep); err != nil {
+		var next *results.Target
+		if err == nil {
+			next, err = d.measure(ctx, t, i == 0)
+		}
+		if err != nil {
+			return sweep, errors.Join(err, release(nil))
+		}
+		if err := release(next); err != nil {
 			return sweep, err
 		}
 		held = next
 	}
-	judgeSlow(sweep.last(), held, nil)
-	if err := sweep.keep(held, keep); err != nil {
+	if err := release(nil); err != nil {
 		return sweep, err
 	}
-	sweep.Growth = growthOf(sweep.Targets)
+	sweep.Growth = stat.FitTargetGrowth(sweep.Targets)
 	return sweep, nil
 }
 
-// warmUp makes round trips of a size that are not measured, and says how many. One that fails is left to the measurement to find again.
-func (d *Driver) warmUp(ctx context.Context, size int) (n int64, err error) {
-	s, err := d.fitting(askTool, size)
-	for began := time.Now(); err == nil && time.Since(began) < d.o.Budget; n++ {
-		var out outcome
-		if out, err = d.trip(ctx, s, n); err == nil && out.verdict != OK {
-			return n, nil
+// warmUp makes round trips that are not measured, and says how many. One that fails is left to the
+// measurement to find again.
+func (d *Driver) warmUp(ctx context.Context, t *requestTemplate) (n int64, err error) {
+	for began := time.Now(); time.Since(began) < d.o.Budget; n++ {
+		out, err := d.roundTrip(ctx, t, n)
+		if err != nil || out.verdict != OK {
+			return n, err
 		}
 	}
-	return n, err
+	return n, nil
 }
 
-// measured is a size's record that may still change its verdict.
-type measured struct {
-	results.Target
-	size int
-}
+const (
+	sampleTime  = 20 * time.Millisecond // what a sample gathers round trips for, unless one takes longer
+	mostTrips   = 2000                  // in one sample
+	patientRuns = 10                    // budgets that a size may take until it has stat.LeastSamples
 
-func (s *Sweep) last() *results.Target {
-	if len(s.Targets) == 0 {
-		return nil
+	latencyRoundtrip = "roundtrip" // what is timed, in a sample
+)
+
+// measure sends requests of one size, one at a time, until the budget is spent and there are enough
+// samples, or one is not served, and makes the record. The first round trip is a warm-up that the
+// samples do not hold, unless it took so long that it has to do.
+func (d *Driver) measure(ctx context.Context, t *requestTemplate, warm bool) (*results.Target, error) {
+	size := &results.SizeEvidence{PayloadBytes: t.to - t.from}
+	if warm {
+		var err error
+		if size.WarmupMessages, err = d.warmUp(ctx, t); err != nil {
+			return nil, err
+		}
 	}
-	return &s.Targets[len(s.Targets)-1]
-}
-
-func (s *Sweep) keep(m *measured, keep Keep) error {
-	if m == nil {
-		return nil
+	var samples []results.Sample
+	first, out, err := d.sample(ctx, t, 1, 0)
+	served, slow := first.Messages, out.verdict == OK && out.took > patientRuns*d.o.Budget
+	if slow {
+		samples = append(samples, first)
 	}
-	s.Targets = append(s.Targets, m.Target)
-	return keep(m.Target)
-}
-
-// size measures one size and makes its record.
-func (d *Driver) size(ctx context.Context, size int, a ask) (*measured, error) {
-	s, err := d.fitting(a, size)
+	trips := min(max(int64(sampleTime/max(out.took, 1)), 1), mostTrips)
+	began := time.Now()
+	for !slow && err == nil && out.verdict == OK && d.wantsMore(t, samples, served, time.Since(began)) {
+		var s results.Sample
+		s, out, err = d.sample(ctx, t, trips, served)
+		served += s.Messages
+		if err == nil && out.verdict == OK {
+			samples = append(samples, s)
+		}
+	}
+	if err == nil && out.verdict == OK {
+		size.ReplyBytes = out.size
+		err = d.checkAlive(ctx, &out)
+	}
 	if err != nil {
 		return nil, err
 	}
-	m, err := d.measure(ctx, s)
-	if err == nil && m.failure == nil {
-		last := outcome{verdict: OK}
-		if err = d.outlived(ctx, &last); last.verdict != OK {
-			m.failure = &last
+	return d.sizeRecord(t, size, samples, served, out), nil
+}
+
+// sizeRecord makes the record of one size; out is the last outcome.
+func (d *Driver) sizeRecord(t *requestTemplate, size *results.SizeEvidence, samples []results.Sample, served int64, out outcome) *results.Target {
+	r := d.record()
+	r.Size, r.Samples = int64(len(t.msg)), samples
+	if out.verdict != OK {
+		setFailure(&r, out)
+		if size.WarmupMessages > 0 {
+			r.Evidence.SizeEvidence = size
 		}
+		if served > 0 {
+			r.Warnings = append(r.Warnings, "some requests of this size were served before one was not")
+		}
+		return &r
 	}
+	r.Evidence.SizeEvidence = size
+	size.NSPerByte = stat.MedianTime(samples) / float64(len(t.msg))
+	size.DriverCPUShare = driverShare(samples)
+	r.Warnings = append(r.Warnings, d.sideEffects()...)
+	return &r
+}
+
+// wantsMore reports whether a size is to be measured on.
+func (d *Driver) wantsMore(t *requestTemplate, samples []results.Sample, served int64, spent time.Duration) bool {
+	n := len(samples)
+	switch {
+	case served <= d.least[len(t.msg)]: // the first is in no sample
+		return spent < demandTime
+	case n >= stat.LeastSamples:
+		return spent < d.o.Budget
+	}
+	return n == 0 || spent < patientRuns*d.o.Budget
+}
+
+// sample makes some round trips and takes both sides' counters. Where one was not served, last is
+// what it met, and the sample holds no more than how many were.
+func (d *Driver) sample(ctx context.Context, t *requestTemplate, trips, from int64) (s results.Sample, last outcome, err error) {
+	c, err := d.live(ctx)
 	if err != nil {
-		return nil, err
+		return s, last, err
 	}
-	return &measured{d.sized(s, m), len(s.msg)}, nil
-}
-
-// sized is the record of one size.
-func (d *Driver) sized(s *shape, m *measurement) results.Target {
-	if m.failure != nil {
-		t := d.failed(m.size, *m.failure)
-		t.Samples = m.samples
-		if m.served > 0 {
-			t.Warnings = append(t.Warnings, "some requests of this size were served before one was not")
+	before := c.account()
+	times := make([]int64, 0, trips)
+	var took int64
+	for i := range trips {
+		if last, err = d.roundTrip(ctx, t, from+i+1); err != nil || last.verdict != OK {
+			return results.Sample{Messages: i}, last, err
 		}
-		return t
+		times = append(times, int64(last.took))
+		took += int64(last.took)
 	}
-	t := d.record()
-	d.pipes(&t)
-	t.Size, t.Verdict, t.Samples = int64(m.size), string(OK), m.samples
-	add(&t, map[string]any{"payload_bytes": s.to - s.from})
-	add(&t, map[string]any{"reply_bytes": m.reply})
-	if ns := medianTime(m.samples); ns > 0 {
-		add(&t, map[string]any{"ns_per_byte": ns / float64(m.size)})
-	}
-	if share, ok := ourShare(m.samples); ok {
-		add(&t, map[string]any{"driver_cpu_share": share})
-	}
-	t.Warnings = append(t.Warnings, d.noticed()...)
-	return t
+	latency, err := results.NewLatency(times)
+	s = c.sample(before)
+	s.ElapsedNS, s.Messages, s.PayloadBytes = took, trips, trips*int64(t.to-t.from)
+	s.Latency = map[string]results.Latency{latencyRoundtrip: latency}
+	return s, last, err
 }
 
-// noticed is what the server did on the side that may trouble a client.
-func (d *Driver) noticed() []string {
-	var out []string
+// checkAlive asks a server that has answered for another sign of life: one that ends over a message
+// after its answer would else seem to end over the next.
+func (d *Driver) checkAlive(ctx context.Context, out *outcome) error {
+	after, err := d.try(ctx, transportRequest)
+	if err != nil || after.verdict == OK {
+		return err
+	}
+	after.why, after.size = "it was answered, but a small request after it was not: "+after.why, out.size
+	*out = after
+	return nil
+}
+
+// sideEffects warns of what the server did on the side that may trouble a client.
+func (d *Driver) sideEffects() []string {
 	c := d.running()
 	if c == nil {
 		return nil
 	}
-	if lines, first := c.noise.dirty(); lines > 0 {
+	var out []string
+	if lines, first, _ := c.strays.nonMessages(); lines > 0 {
 		out = append(out, fmt.Sprintf("%d lines on standard output are no messages, the first: %q", lines, first))
 	}
-	if late := c.noise.unasked(); late > 0 {
+	if late := c.strays.unasked.Load(); late > 0 {
 		out = append(out, fmt.Sprintf("%d answers came that nobody waited for: to no request, or the second to one", late))
 	}
-	if in, logged := c.in.bytes.Load(), c.words.bytes(); logged > max(in, loud) {
+	if in, logged := c.in.bytes.Load(), c.stderrTail.Total(); logged > max(in, loud) {
 		out = append(out, fmt.Sprintf("it wrote %d bytes to standard error for %d bytes of requests: a client that does not read them will hang", logged, in))
 	}
 	return out
 }
 
-// loud is how much a server may write to standard error before it is told of: what a pipe holds, so that it would block unread.
+// loud is how much a server may write to standard error before it is warned of: what a pipe holds, so
+// that it would block unread.
 const loud = 64 << 10
 
-func medianTime(samples []results.Sample) float64 {
-	var ns []float64
-	for _, s := range samples {
-		ns = append(ns, float64(s.ElapsedNS)/float64(s.Messages))
-	}
-	return stat.Median(ns).Median
-}
-
-// ourShare is this process's part of the processor time that both sides used together.
-func ourShare(samples []results.Sample) (float64, bool) {
+// driverShare returns this process's part of the processor time that both sides used together; nil
+// where it is not known.
+func driverShare(samples []results.Sample) *float64 {
 	var ours, theirs int64
 	for _, s := range samples {
 		if s.Writer.CPUNS == nil || s.Reader.CPUNS == nil {
-			return 0, false
+			return nil
 		}
 		ours += *s.Writer.CPUNS
 		theirs += *s.Reader.CPUNS
 	}
 	if ours+theirs == 0 {
+		return nil
+	}
+	return new(float64(ours) / float64(ours+theirs))
+}
+
+// judgeSlow finds a size that took over ten times what its neighbours suggest, if time grew evenly
+// between them. The smallest size has nothing that it could be slow against.
+func judgeSlow(before, t, after *results.Target) {
+	lower, hasLower := served(before)
+	if t.Verdict != string(OK) || !hasLower {
+		return
+	}
+	size := float64(t.Size)
+	expected := lower * size / float64(before.Size)
+	if upper, hasUpper := served(after); hasUpper {
+		from, to := float64(before.Size), float64(after.Size)
+		share := math.Log(size/from) / math.Log(to/from)
+		expected = lower * math.Pow(upper/lower, share)
+	}
+	if stat.MedianTime(t.Samples) > margin*expected {
+		setVerdict(t, Slow)
+		t.Evidence.ExpectedNS = expected
+	}
+}
+
+// served returns the median time of a size, in ns, if it was served.
+func served(t *results.Target) (float64, bool) {
+	if t == nil || !t.Served() || len(t.Samples) == 0 {
 		return 0, false
 	}
-	return float64(ours) / float64(ours+theirs), true
+	return stat.MedianTime(t.Samples), true
+}
+
+// growthRecord makes a growth a record.
+func (d *Driver) growthRecord(g stat.TargetGrowth) results.Target {
+	t := d.record()
+	t.Evidence.GrowthEvidence, t.Evidence.Capacity = g.Evidence(), g.Capacity
+	if g.Fast() {
+		setVerdict(&t, Superlinear)
+	}
+	return t
 }

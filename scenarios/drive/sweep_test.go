@@ -41,9 +41,9 @@ func TestOpenSaysWhyACommandCannotBeSpokenTo(t *testing.T) {
 			o := server(row.job)
 			o.Start = 1e9
 			_, err := drive.Open(t.Context(), o)
-			var unfit *drive.UnfitError
-			if !errors.As(err, &unfit) || unfit.Verdict != row.verdict {
-				t.Errorf("got %v, want an UnfitError of %s", err, row.verdict)
+			var refused *drive.HandshakeError
+			if !errors.As(err, &refused) || refused.Verdict != row.verdict {
+				t.Errorf("got %v, want an HandshakeError of %s", err, row.verdict)
 			}
 		})
 	}

@@ -213,6 +213,9 @@ func (p *Process) Ended(d time.Duration) bool {
 		return true
 	default:
 	}
+	if d <= 0 { // no timer: CPU and PeakMemory ask this for every message that is driven
+		return false
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -1,0 +1,205 @@
+package stat
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// MedianTime returns the median of the samples' time a message, in ns; 0 without samples.
+func MedianTime(samples []results.Sample) float64 {
+	return Median(valuesOf("time", samples)).Median
+}
+
+// LinearFrom is the message size, in bytes, from which on the growth of a target's time is taken:
+// below, what every request costs whatever its size is most of its time, and hides how it grows.
+const LinearFrom = 64 << 10
+
+// A TargetGrowth is how a server's time grows with the size of a message.
+type TargetGrowth struct {
+	Growth
+	From, To int // message sizes, in bytes
+	Capacity int // of the pipe, in bytes: a server reads no more at a time; 0 where it is not known
+	ShowsAt  int // the size from which on a byte costs half as much again as it did before, at least; 0 where it never does
+}
+
+// FitTargetGrowth fits the growth to those of the targets that were served, ascending in size, from
+// [LinearFrom] on; nil where they are fewer than three.
+func FitTargetGrowth(targets []results.Target) *TargetGrowth {
+	g := TargetGrowth{From: math.MaxInt}
+	var sizes, times []float64
+	for _, t := range targets {
+		ns := MedianTime(t.Samples)
+		if !t.Served() || t.Size < LinearFrom || ns <= 0 {
+			continue
+		}
+		sizes, times = append(sizes, float64(t.Size)), append(times, ns)
+		g.From, g.To = min(g.From, int(t.Size)), max(g.To, int(t.Size))
+		g.Capacity = t.Samples[0].Capacity
+	}
+	if len(sizes) < 3 {
+		return nil
+	}
+	var err error
+	if g.Growth, err = FitGrowth(sizes, times); err != nil {
+		return nil
+	}
+	g.ShowsAt = dearer(sizes, times)
+	return &g
+}
+
+// half is by how much a byte has to cost more than it did for growth to show.
+const half = 1.5
+
+// dearer returns the first size at which a byte costs half as much again as at the best size below.
+func dearer(sizes, times []float64) int {
+	best := math.Inf(1)
+	for i, size := range sizes {
+		cost := times[i] / size
+		if cost >= half*best {
+			return int(size)
+		}
+		best = min(best, cost)
+	}
+	return 0
+}
+
+// Evidence returns the growth as it stands in a record, whose capacity has a field of its own.
+func (g TargetGrowth) Evidence() *results.GrowthEvidence {
+	e := &results.GrowthEvidence{Slope: g.Slope, Points: g.Points, From: g.From, To: g.To, ShowsAt: g.ShowsAt}
+	if g.Interval != nil {
+		e.SlopeLo, e.SlopeHi = &g.Interval.Lo, &g.Interval.Hi
+	}
+	return e
+}
+
+// RecordedGrowth returns the growth that a record is about, if it is about one.
+func RecordedGrowth(t results.Target) (g TargetGrowth, ok bool) {
+	e := t.Evidence.GrowthEvidence
+	if e == nil {
+		return g, false
+	}
+	g = TargetGrowth{From: e.From, To: e.To, Capacity: t.Evidence.Capacity, ShowsAt: e.ShowsAt}
+	g.Slope, g.Points = e.Slope, e.Points
+	if e.SlopeLo != nil && e.SlopeHi != nil {
+		g.Interval = &Interval{Lo: *e.SlopeLo, Hi: *e.SlopeHi}
+	}
+	return g, true
+}
+
+// String says how time grows, in a sentence.
+func (g TargetGrowth) String() string {
+	s := fmt.Sprintf("time grows as size^%.2f", g.Slope)
+	if i := g.Interval; i != nil {
+		s += fmt.Sprintf(" [%.2f, %.2f]", i.Lo, i.Hi)
+	}
+	s += fmt.Sprintf(" from %s to %s", results.FormatSize(int64(g.From)), results.FormatSize(int64(g.To)))
+	if g.Capacity > 0 {
+		s += fmt.Sprintf(" in %s pipes", results.FormatSize(int64(g.Capacity)))
+	}
+	switch {
+	case g.Fast():
+		s += ": faster than linear"
+	case g.MayBeFast() && g.Interval != nil && g.Interval.Lo > 1:
+		s += fmt.Sprintf(": may grow faster than linear, but %d sizes are too few to be sure", g.Points)
+	case g.MayBeFast():
+		s += ": may grow faster than linear, but the interval reaches 1"
+	default:
+		return s
+	}
+	if g.ShowsAt > 0 {
+		s += fmt.Sprintf("; it shows from %s on", results.FormatSize(int64(g.ShowsAt)))
+	}
+	return s
+}
+
+// FormatBytes writes an exact number of bytes: "10,485,759 B".
+func FormatBytes(n int64) string { return results.FormatGrouped(n) + " B" }
+
+// servers groups targets by the command that was driven, in the order in which they come.
+func servers(s *results.Set) [][]results.Target {
+	var names []string
+	groups := map[string][]results.Target{}
+	for _, t := range s.Targets {
+		name := strings.Join(t.Command, " ")
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		groups[name] = append(groups[name], t)
+	}
+	var out [][]results.Target
+	for _, name := range names {
+		out = append(out, groups[name])
+	}
+	return out
+}
+
+// serverSlopes are how the time of each server grows: as was found when it was driven, or else from
+// the sizes that say something about it.
+func serverSlopes(s *results.Set) []AssertCase {
+	var out []AssertCase
+	for _, targets := range servers(s) {
+		var own []AssertCase
+		add := func(t results.Target, g TargetGrowth) {
+			c := AssertCase{Case: g.String(), Value: fmt.Sprintf("%.2f", g.Slope), cell: targetCell(t), known: true, value: g.Slope}
+			if g.Interval != nil && g.Interval.Lo <= 1 {
+				c.doubt = "the interval reaches 1"
+			}
+			own = append(own, c)
+		}
+		for _, t := range targets {
+			if g, ok := RecordedGrowth(t); ok {
+				add(t, g)
+			}
+		}
+		if g := FitTargetGrowth(targets); len(own) == 0 && g != nil {
+			add(targets[0], *g)
+		}
+		measured := slices.ContainsFunc(targets, func(t results.Target) bool { return len(t.Samples) > 0 })
+		if len(own) == 0 && measured {
+			own = []AssertCase{{
+				Case: "slope", Why: "the growth was not measured: it takes three sizes of 64 KiB and more", cell: targetCell(targets[0]),
+			}}
+		}
+		out = append(out, own...)
+	}
+	return out
+}
+
+// limitCases are the largest messages that each server takes and gives. A limit that was not searched
+// for is none up to the largest message that was served.
+func limitCases(s *results.Set) []AssertCase {
+	var out []AssertCase
+	all := servers(s)
+	for _, targets := range all {
+		served, found := int64(0), false
+		add := func(which string, bytes int64, least bool) {
+			if len(all) > 1 {
+				which = strings.Join(targets[0].Command, " ") + ": " + which
+			}
+			cell := targetCell(targets[0])
+			cell.Size = 0
+			out = append(out, AssertCase{Case: which, Value: FormatBytes(bytes), cell: cell, known: true, least: least, value: float64(bytes)})
+			found = true
+		}
+		for _, t := range targets {
+			switch limit := t.Evidence.LimitEvidence; {
+			case t.RequestLimit != nil:
+				add("requests", *t.RequestLimit, false)
+			case t.ReplyLimit != nil:
+				add("replies", *t.ReplyLimit, false)
+			case t.SearchedTo != nil && (limit == nil || limit.Side == "request"):
+				served = max(served, *t.SearchedTo)
+			case t.Size > 0 && t.Served():
+				served = max(served, t.Size)
+			}
+		}
+		if !found && served > 0 {
+			add("requests", served, true)
+		}
+	}
+	return out
+}

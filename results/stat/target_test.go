@@ -1,0 +1,119 @@
+package stat_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// swept makes the records of a sweep in which a message of so many bytes takes so many nanoseconds.
+func swept(from, to int64, took func(size float64) float64) []results.Target {
+	var out []results.Target
+	for n := from; n <= to; n *= 2 {
+		out = append(out, results.Target{
+			Size: n, Verdict: results.VerdictOK,
+			Samples: []results.Sample{{ElapsedNS: int64(took(float64(n))), Messages: 1, Capacity: 4096}},
+		})
+	}
+	return out
+}
+
+func TestGrowthIsFastOnlyWhereItsWholeIntervalSaysSo(t *testing.T) {
+	wild := func(n float64) float64 { // steep on the whole, and all over the place
+		return 10 * math.Pow(n, 1.4) * math.Pow(8, float64(int(math.Log2(n))%2)*2-1)
+	}
+	for _, row := range []struct {
+		name      string
+		took      func(size float64) float64
+		fast, may bool
+		says      string
+	}{
+		{"linear", func(n float64) float64 { return 10 * n }, false, false, "size^1.00"},
+		{"quadratic", func(n float64) float64 { return n * n / 1e4 }, true, false, "faster than linear"},
+		{"a little more than linear, and sure of it", func(n float64) float64 { return math.Pow(n, 1.2) }, false, false, "size^1.20"},
+		{"steep, and its interval reaches 1", wild, false, true, "may grow faster than linear"},
+		{"flat", func(float64) float64 { return 1e6 }, false, false, "size^0.00"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := stat.FitTargetGrowth(swept(64<<10, 8<<20, row.took))
+			if g == nil || g.Fast() != row.fast || g.MayBeFast() != row.may || !strings.Contains(g.String(), row.says) {
+				t.Errorf("%v: fast %v, may be %v; want %v, %v, %q", g, g.Fast(), g.MayBeFast(), row.fast, row.may, row.says)
+			}
+			if few := stat.FitTargetGrowth(swept(64<<10, 256<<10, row.took)); few.Fast() || row.fast && !strings.Contains(few.String(), "3 sizes are too few") {
+				t.Errorf("of three sizes: %v", few)
+			}
+			if got := strings.Contains(g.String(), "faster than linear"); got != (row.fast || row.may) {
+				t.Errorf("says %q", g)
+			}
+		})
+	}
+}
+
+func TestGrowthSaysWhereItShows(t *testing.T) {
+	bent := func(n float64) float64 { // linear to 512 KiB, quadratic from there
+		return 10 * n * max(1, n/(512<<10))
+	}
+	for _, row := range []struct {
+		name  string
+		took  func(size float64) float64
+		shows int
+	}{
+		{"where it bends", bent, 1 << 20},
+		{"from the start", func(n float64) float64 { return n * n }, 128 << 10},
+		{"nowhere", func(n float64) float64 { return 10 * n }, 0},
+		{"not where a fixed cost loses weight", func(n float64) float64 { return 1e7 + n }, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if g := stat.FitTargetGrowth(swept(64<<10, 8<<20, row.took)); g.ShowsAt != row.shows {
+				t.Errorf("shows at %d, want %d: %v", g.ShowsAt, row.shows, g)
+			}
+		})
+	}
+	g := stat.FitTargetGrowth(swept(64<<10, 8<<20, bent))
+	if says := g.String(); !strings.Contains(says, "from 1 MiB on") || !strings.Contains(says, "in 4 KiB pipes") {
+		t.Errorf("says %q", says)
+	}
+}
+
+func TestThreeSizesAreNeededForGrowth(t *testing.T) {
+	if g := stat.FitTargetGrowth(swept(64<<10, 128<<10, func(n float64) float64 { return n })); g != nil {
+		t.Errorf("%v from two sizes", g)
+	}
+}
+
+func TestAssertionsOnServers(t *testing.T) {
+	lo, hi := 0.3, 2.5
+	grown := results.Target{Verdict: "ok", Evidence: results.TargetEvidence{GrowthEvidence: &results.GrowthEvidence{Slope: 1.4, From: 65536, To: 1048576}}}
+	scattered := results.Target{Verdict: "ok", Evidence: results.TargetEvidence{GrowthEvidence: &results.GrowthEvidence{Slope: 1.4, SlopeLo: &lo, SlopeHi: &hi}}}
+	served := results.Target{Size: 1 << 20, Verdict: "ok"}
+	limited := results.Target{Verdict: "deaf", RequestLimit: new(int64(999))}
+	for _, row := range []struct {
+		assert  string
+		targets []results.Target
+		outcome stat.AssertOutcome
+	}{
+		{"slope<1.3", []results.Target{grown}, stat.Fails},
+		{"slope<1.5", []results.Target{grown}, stat.Holds},
+		{"slope<1.3", []results.Target{scattered}, stat.CannotTell},
+		{"slope<1.5", []results.Target{scattered}, stat.Holds},
+		{"slope<1.3", []results.Target{served}, stat.CannotTell},
+		{"limit>=1MiB", []results.Target{served}, stat.Holds},
+		{"limit>=2MiB", []results.Target{served}, stat.CannotTell},
+		{"limit<2MiB", []results.Target{served}, stat.CannotTell},
+		{"limit<1MiB", []results.Target{served}, stat.Fails},
+		{"limit>=1000", []results.Target{served, limited}, stat.Fails},
+		{"limit>998", []results.Target{limited}, stat.Holds},
+		{"limit>=1", nil, stat.CannotTell},
+	} {
+		a, err := stat.ParseAssert(row.assert)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.Evaluate(&results.Set{Targets: row.targets}); got.Outcome != row.outcome {
+			t.Errorf("%s: %s, want %s", row.assert, got.Outcome, row.outcome)
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package results
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// A Target is what a stdio server did with messages of one size, or under a load, or where its
+// limits lie, or how its time grows; or what passed between it and its client.
+type Target struct {
+	Kind string    `json:"kind"`
+	Run  string    `json:"run"`
+	Time time.Time `json:"time"`
+
+	Command  []string `json:"command"`
+	Protocol string   `json:"protocol"`
+	Size     int64    `json:"size,omitempty"` // message bytes, terminator not counted
+	Verdict  string   `json:"verdict"`
+
+	RequestLimit *int64         `json:"request_limit,omitempty"` // largest request that works, message bytes
+	ReplyLimit   *int64         `json:"reply_limit,omitempty"`   // largest reply that works, message bytes
+	SearchedTo   *int64         `json:"searched_to,omitempty"`   // no limit was found up to here
+	Samples      []Sample       `json:"samples,omitempty"`
+	Evidence     TargetEvidence `json:"evidence,omitzero"`
+	Warnings     []string       `json:"warnings,omitempty"`
+}
+
+// Verdicts on a target that those who read the file tell apart. The other verdicts are ways to fail.
+const (
+	VerdictOK          = "ok"
+	VerdictSlow        = "slow"
+	VerdictErrorReply  = "error reply"
+	VerdictSuperlinear = "grows faster than linear"
+)
+
+// Served reports whether the server did what it was asked for, however slowly.
+func (t Target) Served() bool { return t.Verdict == VerdictOK || t.Verdict == VerdictSlow }
+
+// TargetEvidence is what a [Target] rests on. In the file its parts are one flat
+// object; the parts that a record does not have are nil.
+type TargetEvidence struct {
+	*ServerEvidence
+	*FailureEvidence
+	*SizeEvidence
+	*LoadEvidence
+	*LimitEvidence
+	*GrowthEvidence
+	*ReplayEvidence
+
+	Capacity int    `json:"capacity,omitempty"` // bytes of the server's pipes, 0: the system's; of a growth, as they were
+	Why      string `json:"why,omitempty"`      // the verdict, in words
+	Advice   string `json:"advice,omitempty"`
+
+	// Traffic is there in the record that a recording ends with, and nothing else
+	// is: its names in the file are also those of other parts.
+	Traffic *TrafficEvidence `json:"-"`
+}
+
+// ServerEvidence says how a server was spoken to.
+type ServerEvidence struct {
+	Spoken     string `json:"spoken,omitempty"` // the protocol with its version
+	Framing    string `json:"framing,omitempty"`
+	Request    string `json:"request,omitempty"` // what requests exercised, in words
+	Pipe       string `json:"pipe,omitempty"`
+	WriteChunk int    `json:"write_chunk,omitempty"`    // bytes of a write, 0: the whole message
+	WritePause int64  `json:"write_pause_ns,omitempty"` // between two writes
+}
+
+// FailureEvidence is what there is to know about a request that was not served.
+type FailureEvidence struct {
+	Accepted     int64    `json:"accepted_bytes,omitempty"`      // of the request, header and terminator among them, taken by the pipe
+	UnreadStdin  *int64   `json:"unread_stdin_bytes,omitempty"`  // of them, not read by the server
+	UnreadStdout *int64   `json:"unread_stdout_bytes,omitempty"` // written by the server, not read by us
+	UnreadStderr *int64   `json:"unread_stderr_bytes,omitempty"` // written by the server to a standard error that is not drained
+	Unsent       bool     `json:"unsent,omitempty"`              // the pipe did not take all of the request
+	Offset       *int64   `json:"offset,omitempty"`              // of the first wrong byte of the payload
+	Partial      int64    `json:"partial_reply_bytes,omitempty"` // that came of an answer which did not come whole
+	Probe        string   `json:"probe,omitempty"`               // what a small request met afterwards: "answered", "silent", "not taken", "gone"
+	ExitCode     *int     `json:"exit_code,omitempty"`
+	Signal       string   `json:"signal,omitempty"`
+	CPUNS        *int64   `json:"cpu_ns,omitempty"`     // that the server used over this request
+	PeakBytes    *int64   `json:"peak_bytes,omitempty"` // largest resident memory so far
+	StderrBytes  int64    `json:"stderr_bytes,omitempty"`
+	StderrTail   []string `json:"stderr_tail,omitempty"`
+	WaitedNS     int64    `json:"waited_ns,omitempty"`
+}
+
+// SizeEvidence says more of messages of one size.
+type SizeEvidence struct {
+	PayloadBytes   int      `json:"payload_bytes"`
+	ReplyBytes     int      `json:"reply_bytes,omitempty"`
+	NSPerByte      float64  `json:"ns_per_byte,omitempty"`
+	DriverCPUShare *float64 `json:"driver_cpu_share,omitempty"` // of the time, that the load generator's own work took
+	ExpectedNS     float64  `json:"expected_ns,omitempty"`      // what the neighbouring sizes suggest, of a size that took far longer
+	WarmupMessages int64    `json:"warmup_messages,omitempty"`
+}
+
+// LoadEvidence says how requests were sent without waiting for each answer.
+type LoadEvidence struct {
+	Inflight   int     `json:"inflight"`
+	Rate       float64 `json:"rate"` // requests a second; 0 is as fast as they are answered
+	OutOfOrder int64   `json:"out_of_order"`
+}
+
+// LimitEvidence says how a limit was found.
+type LimitEvidence struct {
+	Side     string `json:"side"` // "request" or "reply"
+	Tried    int    `json:"tried"`
+	FailedAt int    `json:"failed_at,omitempty"`
+	AtTwice  string `json:"at_twice,omitempty"` // the verdict at twice the limit
+	Uneven   []int  `json:"uneven,omitempty"`   // larger sizes that worked
+}
+
+// GrowthEvidence says how time grows with size.
+type GrowthEvidence struct {
+	Slope   float64  `json:"slope"`
+	SlopeLo *float64 `json:"slope_lo,omitempty"` // ends of its interval
+	SlopeHi *float64 `json:"slope_hi,omitempty"`
+	From    int      `json:"from"` // message bytes
+	To      int      `json:"to"`
+	ShowsAt int      `json:"shows_at"` // the size from which it costs more than half as much again a byte; 0: none
+	Points  int      `json:"points"`
+}
+
+// ReplayEvidence says how far a recording was replayed.
+type ReplayEvidence struct {
+	Replayed        int `json:"replayed"` // messages of the recording
+	Answered        int `json:"answered"`
+	LargestBytes    int `json:"largest_bytes"`
+	FailedAtMessage int `json:"failed_at_message,omitempty"` // from 1; 0: none
+}
+
+// TrafficEvidence is what passed between a recorded client and its server.
+type TrafficEvidence struct {
+	ElapsedNS int64            `json:"elapsed_ns"`
+	Requests  DirectionTraffic `json:"request"`
+	Replies   DirectionTraffic `json:"reply"`
+}
+
+// DirectionTraffic is what passed in one direction.
+type DirectionTraffic struct {
+	Bytes           int64 `json:"bytes"`
+	Reads           int64 `json:"reads"`
+	Messages        int64 `json:"messages"`
+	StalledNS       int64 `json:"stalled_ns"` // how long the other side did not take what there was
+	Gaps            int64 `json:"gaps,omitempty"`
+	MessagesMissing int64 `json:"messages_missing,omitempty"`
+	BodiesLeftOut   int64 `json:"bodies_left_out,omitempty"`
+}
+
+// MarshalJSON writes all parts as one object.
+func (e TargetEvidence) MarshalJSON() ([]byte, error) {
+	if e.Traffic != nil {
+		return json.Marshal(e.Traffic)
+	}
+	type parts TargetEvidence
+	return json.Marshal(parts(e))
+}
+
+// UnmarshalJSON reads the parts that there are, into those that e has.
+func (e *TargetEvidence) UnmarshalJSON(text []byte) error {
+	var recorded struct {
+		ElapsedNS *int64 `json:"elapsed_ns"`
+	}
+	if err := json.Unmarshal(text, &recorded); err != nil {
+		return err
+	}
+	if recorded.ElapsedNS != nil {
+		return json.Unmarshal(text, &e.Traffic)
+	}
+	type parts TargetEvidence
+	return json.Unmarshal(text, (*parts)(e))
+}

@@ -1,0 +1,50 @@
+package drive
+
+import (
+	"testing"
+	"time"
+
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+func TestDeadlinesFollowWhatOtherSizesTook(t *testing.T) {
+	for _, row := range []struct {
+		name  string
+		known deadlineModel
+		size  int
+		want  time.Duration
+	}{
+		{"nothing known", deadlineModel{}, 1000, 800 * time.Microsecond},
+		{"smaller than what is known", deadlineModel{1 << 20, time.Second}, 10, time.Second},
+		{"a large one known: as size grows", deadlineModel{1 << 20, time.Second}, 4 << 20, 4 * time.Second},
+		{"a small one known: its fixed cost stays", deadlineModel{100, time.Second}, 1100, time.Second + 800*time.Microsecond},
+	} {
+		if got := row.known.predict(row.size); got != row.want {
+			t.Errorf("%s: %v, want %v", row.name, got, row.want)
+		}
+	}
+}
+
+func TestGrowthIsTheSameInARecord(t *testing.T) {
+	d := &Driver{protocol: newBare(framers.NDJSON())}
+	for _, took := range []func(size int64) int64{
+		func(n int64) int64 { return n * n },
+		func(n int64) int64 { return 10 * n },
+	} {
+		var swept []results.Target
+		for n := int64(64 << 10); n <= 1<<20; n *= 2 {
+			sample := results.Sample{ElapsedNS: took(n), Messages: 1, Capacity: 4096}
+			swept = append(swept, results.Target{Size: n, Verdict: string(OK), Samples: []results.Sample{sample}})
+		}
+		g := stat.FitTargetGrowth(swept)
+		r := d.growthRecord(*g)
+		if recorded, ok := stat.RecordedGrowth(r); !ok || recorded.String() != g.String() {
+			t.Errorf("the record says %q, the growth %q", recorded, g)
+		}
+		if fast := r.Verdict == string(Superlinear); fast != g.Fast() {
+			t.Errorf("verdict %s of %v", r.Verdict, g)
+		}
+	}
+}

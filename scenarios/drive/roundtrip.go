@@ -1,0 +1,210 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+)
+
+var errClosed = errors.New("drive: the driver is closed")
+
+// An outcome is what came of one request.
+type outcome struct {
+	verdict  Verdict
+	why      string
+	code     string        // of the error in the answer
+	offset   int           // of the first wrong byte of the payload; -1 where none is
+	size     int           // bytes of the answer
+	at       time.Time     // when it was whole
+	took     time.Duration // from the first byte offered to the last byte of the answer
+	accepted int64         // bytes of the request that the pipe took, header and terminator among them
+
+	evidence *results.FailureEvidence // nil where nothing failed
+}
+
+// fail makes the outcome one that needs an explanation.
+func (o *outcome) fail(v Verdict, format string, args ...any) {
+	o.verdict, o.why, o.offset = v, fmt.Sprintf(format, args...), -1
+	if o.evidence == nil {
+		o.evidence = new(results.FailureEvidence)
+	}
+}
+
+// roundTrip sends the template's i-th copy and waits for its answer. The error is ours, or that the
+// server cannot be started any more; what the server does wrong is in the outcome, and it has been
+// ended then.
+func (d *Driver) roundTrip(ctx context.Context, t *requestTemplate, i int64) (outcome, error) {
+	c, err := d.live(ctx)
+	if err != nil {
+		return outcome{}, err
+	}
+	before := c.counters()
+	out := d.exchange(ctx, c, t, i, before)
+	if ctx.Err() != nil {
+		d.discard(c)
+		return outcome{}, context.Cause(ctx)
+	}
+	if out.verdict == OK {
+		d.pace.learn(len(t.msg), out.took)
+	} else {
+		d.examine(ctx, c, before, &out)
+		if out.verdict != ErrorReply || out.evidence.Probe != probeAnswered {
+			d.discard(c)
+			return out, nil
+		}
+	}
+	if t.release != nil {
+		d.notify(c, t.release.number(i))
+	}
+	return out, nil
+}
+
+// notify sends a message that nobody answers. A server that does not take it fails the next request,
+// too.
+func (d *Driver) notify(c *conn, msg []byte) {
+	stop := c.watchWrite(d.deadline(len(msg)))
+	_ = c.send(msg)
+	stop()
+}
+
+// exchange sends and waits. Its verdicts are provisional where nothing came: examine finds out why.
+func (d *Driver) exchange(ctx context.Context, c *conn, t *requestTemplate, i int64, before counters) outcome {
+	limit := d.deadline(len(t.msg))
+	got := c.expect(t)
+	defer c.receiver.Store(nil)
+	began := time.Now()
+	stop := c.watchWrite(limit)
+	err := c.send(t.number(i))
+	if err == nil && t.query != nil {
+		err = c.send(t.query.number(i))
+	}
+	out := outcome{evidence: stop(), accepted: c.in.bytes.Load() - before.sent}
+	if err != nil {
+		out.fail(Deaf, "the request was not taken: %v", err)
+		out.evidence.Unsent = true
+		c.lastAnswer(got, began, &out)
+		return out
+	}
+	c.await(ctx, got, began, limit, &out)
+	return out
+}
+
+// expect has the next answer to the template's message checked and handed over.
+func (c *conn) expect(t *requestTemplate) <-chan outcome {
+	got := make(chan outcome, 1)
+	var check checker
+	r := receiver(func(msg []byte, e jsonrpc.Envelope, at time.Time) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if !t.answers(e) {
+			c.strays.unasked.Add(1)
+			return
+		}
+		out := check.check(t, msg, e)
+		out.size, out.at = len(msg), at
+		select {
+		case got <- out:
+		default: // a second answer to one request
+			c.strays.unasked.Add(1)
+		}
+	})
+	c.receiver.Store(&r)
+	return got
+}
+
+// mostExtensions is how often a deadline is put off for a server that gets on.
+const mostExtensions = 10
+
+// await waits for the answer. A server that works on it, or is still sending it, has its deadline put
+// off.
+func (c *conn) await(ctx context.Context, got <-chan outcome, began time.Time, limit time.Duration, out *outcome) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	last, looks := c.counters(), 0
+	for {
+		select {
+		case r := <-got:
+			out.take(r, began)
+			return
+		case <-c.closed:
+			out.fail(Deaf, "the server closed its output")
+			c.lastAnswer(got, began, out)
+			return
+		case <-timer.C:
+			now := c.counters()
+			if looks++; looks < mostExtensions && c.progresses(last, now) {
+				last = now
+				timer.Reset(limit)
+				continue
+			}
+			out.fail(Deaf, "no answer within %s", time.Since(began).Round(time.Millisecond))
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// take completes the outcome by an answer.
+func (o *outcome) take(r outcome, began time.Time) {
+	r.accepted, r.evidence = o.accepted, o.evidence
+	r.took = r.at.Sub(began)
+	*o = r
+}
+
+// lastAnswer takes an answer that came before the server left, or while it refused the rest of the
+// request.
+func (c *conn) lastAnswer(got <-chan outcome, began time.Time, out *outcome) {
+	if !c.Ended(leaveAtTerm) {
+		return
+	}
+	<-c.closed
+	select {
+	case r := <-got:
+		out.take(r, began)
+	default:
+	}
+}
+
+// A deadlineModel predicts how long a server takes, after what it took for other sizes.
+type deadlineModel struct {
+	size int // bytes of the largest message that was answered
+	took time.Duration
+}
+
+// firstGuess is for a server of which nothing is known: twice the slowest that was measured, an SDK
+// example that logs what it gets.
+const firstGuess = 800 * time.Nanosecond // a byte
+
+// learn takes note of an answer.
+func (m *deadlineModel) learn(size int, took time.Duration) {
+	if size >= m.size {
+		m.size, m.took = size, took
+	}
+}
+
+// predict returns how long a message of size bytes takes if time grows as size does. What a small
+// message took is mostly what every one costs, and says little about a large one.
+func (m *deadlineModel) predict(size int) time.Duration {
+	switch {
+	case m.size == 0:
+		return time.Duration(size) * firstGuess
+	case size <= m.size:
+		return m.took
+	case m.size < linearFrom:
+		return m.took + time.Duration(size-m.size)*firstGuess
+	}
+	return time.Duration(float64(m.took) * float64(size) / float64(m.size))
+}
+
+// margin is how much slower than predicted a server may be.
+const margin = 10
+
+// deadline returns how long a server has for a message of size bytes.
+func (d *Driver) deadline(size int) time.Duration {
+	return min(d.o.Patience+margin*d.pace.predict(size), d.o.Longest)
+}
