@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -17,10 +18,10 @@ type Message struct {
 	Params  []byte
 	Result  []byte
 	Failure []byte // the member "error"
-	named   bool   // whether there is a method
+	named   bool   // there is a method
 }
 
-// Kind returns what m is.
+// Kind returns the kind of m.
 func (m *Message) Kind() Kind {
 	return kindOf(m.named, m.ID != "", m.Failure != nil, m.Result != nil)
 }
@@ -42,40 +43,46 @@ func (e *FormError) Error() string { return "parse message: " + e.Why }
 // Parse reads one message. Its error is a [*SyntaxError] or a [*FormError].
 func Parse(line []byte) (Message, error) {
 	dec := decoder(line)
-	if kind := dec.PeekKind(); kind != '{' {
-		return Message{}, notObject(dec, kind)
+	kind := dec.PeekKind()
+	var e members
+	var err error
+	if kind == '{' {
+		err = eachMember(dec, e.set)
+	} else {
+		_, err = dec.ReadValue()
 	}
-	var e envelope
-	if err := members(dec, e.take); err != nil {
+	if err == nil {
+		if _, err = dec.ReadToken(); err == io.EOF {
+			err = nil
+		} else {
+			err = errors.New("more than one value")
+		}
+	}
+	switch {
+	case err != nil:
 		return Message{}, &SyntaxError{Err: err}
+	case kind == '[':
+		return Message{}, &FormError{Why: "a batch, which this protocol does not have: send its messages one by one"}
+	case kind != '{':
+		return Message{}, &FormError{Why: "not an object"}
 	}
-	if _, err := dec.ReadToken(); err != io.EOF {
-		return Message{}, &SyntaxError{Err: errors.New("more than one value")}
+	if e.idKind != 0 && !answerable(e.idKind) {
+		e.m.ID = ""
 	}
-	return e.message()
+	if why := e.fault(); why != "" {
+		return Message{}, &FormError{ID: e.m.ID, Why: why}
+	}
+	return e.m, nil
 }
 
-// decoder reads b, which it neither copies nor changes. Names are not checked for duplicates below the envelope, where
+// decoder reads b, which it neither copies nor changes. Names are not checked for duplicates below the outermost object, where
 // that costs a set for each object.
 func decoder(b []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(b), jsontext.AllowDuplicateNames(true))
 }
 
-func notObject(dec *jsontext.Decoder, kind jsontext.Kind) error {
-	if _, err := dec.ReadValue(); err != nil {
-		return &SyntaxError{Err: err}
-	}
-	if _, err := dec.ReadToken(); err != io.EOF {
-		return &SyntaxError{Err: errors.New("more than one value")}
-	}
-	if kind == '[' {
-		return &FormError{Why: "a batch, which this protocol does not have: send its messages one by one"}
-	}
-	return &FormError{Why: "not an object"}
-}
-
-// members calls take for each member of the object that dec is at, until it returns false.
-func members(dec *jsontext.Decoder, take func(name string, value jsontext.Value) bool) error {
+// eachMember calls set for each member of the object that dec is at, until it returns false.
+func eachMember(dec *jsontext.Decoder, set func(name string, value jsontext.Value) bool) error {
 	if _, err := dec.ReadToken(); err != nil {
 		return err
 	}
@@ -89,7 +96,7 @@ func members(dec *jsontext.Decoder, take func(name string, value jsontext.Value)
 		if err != nil {
 			return err
 		}
-		if !take(key, value) {
+		if !set(key, value) {
 			return nil
 		}
 	}
@@ -97,33 +104,27 @@ func members(dec *jsontext.Decoder, take func(name string, value jsontext.Value)
 	return err
 }
 
-// An envelope collects the members of a message.
-type envelope struct {
+// members collects the members of a message.
+type members struct {
 	m       Message
 	version string
 	idKind  jsontext.Kind // of the last member "id"; 0 if there was none
 	method  jsontext.Kind
+	seen    uint   // a bit for each of memberNames
 	twice   string // a member that came twice
-	seen    [6]bool
 }
 
-// names are the members of an envelope.
-var names = [...]string{"jsonrpc", "id", "method", "params", "result", "error"}
+var memberNames = []string{"jsonrpc", "id", "method", "params", "result", "error"}
 
-func (e *envelope) take(name string, value jsontext.Value) bool {
-	for i, n := range names {
-		if n == name {
-			if e.seen[i] {
-				e.twice = name
-			}
-			e.seen[i] = true
-			e.set(name, value)
-		}
+func (e *members) set(name string, value jsontext.Value) bool {
+	i := slices.Index(memberNames, name)
+	if i < 0 {
+		return true
 	}
-	return true
-}
-
-func (e *envelope) set(name string, value jsontext.Value) {
+	if e.seen&(1<<i) != 0 {
+		e.twice = name
+	}
+	e.seen |= 1 << i
 	switch name {
 	case "jsonrpc":
 		e.version = string(value)
@@ -132,8 +133,8 @@ func (e *envelope) set(name string, value jsontext.Value) {
 		e.m.ID = ID(value)
 	case "method":
 		if e.method = value.Kind(); e.method == '"' {
-			e.m.Method = text(value)
-			e.m.named = true
+			text, _ := jsontext.AppendUnquote(nil, value) // it is valid
+			e.m.Method, e.m.named = string(text), true
 		}
 	case "params":
 		e.m.Params = value
@@ -142,26 +143,11 @@ func (e *envelope) set(name string, value jsontext.Value) {
 	case "error":
 		e.m.Failure = value
 	}
+	return true
 }
 
-// text returns what a JSON string says; it is valid.
-func text(value jsontext.Value) string {
-	b, _ := jsontext.AppendUnquote(nil, value)
-	return string(b)
-}
-
-// message judges what was collected.
-func (e *envelope) message() (Message, error) {
-	if e.idKind != 0 && !answerable(e.idKind) {
-		e.m.ID = ""
-	}
-	if why := e.fault(); why != "" {
-		return Message{}, &FormError{ID: e.m.ID, Why: why}
-	}
-	return e.m, nil
-}
-
-func (e *envelope) fault() string {
+// fault returns what is wrong with the message; "" for nothing.
+func (e *members) fault() string {
 	answer := e.m.Result != nil || e.m.Failure != nil
 	switch {
 	case e.twice != "":
@@ -184,15 +170,15 @@ func (e *envelope) fault() string {
 
 func answerable(k jsontext.Kind) bool { return k == '"' || k == '0' }
 
-// FindID returns the id of the message that head is the beginning of: the top-level member "id", if the whole of it stands in
-// head and it is a number or a string.
+// FindID returns the id of the message that begins with head: the top-level member "id", if the whole of it stands in head and
+// it is a number or a string.
 func FindID(head []byte) (ID, bool) {
 	dec := decoder(head)
 	if dec.PeekKind() != '{' {
 		return "", false
 	}
 	var id ID
-	_ = members(dec, func(name string, value jsontext.Value) bool { // head ends somewhere: that is no error
+	_ = eachMember(dec, func(name string, value jsontext.Value) bool { // head ends somewhere: that is no error
 		whole := value.Kind() == '"' || dec.InputOffset() < int64(len(head)) // the digits may go on
 		if name == "id" && answerable(value.Kind()) && whole {
 			id = ID(value)

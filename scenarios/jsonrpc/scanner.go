@@ -170,9 +170,25 @@ func (s *Scanner) string(i, quote int) (next, nextQuote int) {
 func (s *Scanner) structure(i int, c byte) {
 	switch c {
 	case '"':
-		s.openString(i)
+		s.inside = true
+		switch {
+		case s.depth == 0:
+			s.broken = true
+		case s.depth > 1:
+		case s.naming:
+			s.begin(textMember, i+1)
+		case s.member == memberMethod:
+			s.begin(textMethod, i+1)
+		}
 	case '{', '[':
-		s.open(c)
+		s.depth++
+		switch s.depth {
+		case 1:
+			s.broken = c != '{' || s.found.Whole
+			s.naming = true
+		case 2:
+			s.keeping = noText // an id that is an object or a list is none
+		}
 	case '}', ']':
 		s.endValue(i)
 		s.depth--
@@ -186,30 +202,6 @@ func (s *Scanner) structure(i int, c byte) {
 	case ' ', '\t', '\r', '\n':
 	default:
 		s.broken = s.depth == 0 // a bare word
-	}
-}
-
-func (s *Scanner) openString(i int) {
-	s.inside = true
-	switch {
-	case s.depth == 0:
-		s.broken = true
-	case s.depth > 1:
-	case s.naming:
-		s.begin(textMember, i+1)
-	case s.member == memberMethod:
-		s.begin(textMethod, i+1)
-	}
-}
-
-func (s *Scanner) open(c byte) {
-	s.depth++
-	switch s.depth {
-	case 1:
-		s.broken = c != '{' || s.found.Whole
-		s.naming = true
-	case 2:
-		s.keeping = noText // an id that is an object or a list is none
 	}
 }
 
@@ -228,7 +220,8 @@ func (s *Scanner) beginValue(i int) {
 	}
 }
 
-// endValue ends the value of a member of the outermost object. An id may be a number, which has no end of its own.
+// endValue ends the value of a member of the outermost object. An id may be a number, which has no end of its own, and is kept
+// with the white space around it. One that was not kept whole is none.
 func (s *Scanner) endValue(i int) {
 	if s.depth != 1 {
 		return
@@ -239,7 +232,11 @@ func (s *Scanner) endValue(i int) {
 	}
 	s.finish(i)
 	id := &s.texts[textID]
-	id.trim()
+	if id.n <= maxKept {
+		b := id.bytes()
+		id.begin += len(b) - len(bytes.TrimLeft(b, " \t\r\n"))
+		id.n = copy(id.buf[:], bytes.TrimSpace(b))
+	}
 	id.set = id.n > 0 && id.n <= maxKept && string(id.bytes()) != "null"
 }
 
@@ -288,14 +285,3 @@ func (t *keptText) bytes() []byte { return t.buf[:min(t.n, maxKept)] }
 
 // of returns the text as it stands in the message.
 func (t *keptText) of(msg []byte) []byte { return msg[t.begin : t.begin+min(t.n, maxKept)] }
-
-// trim drops white space around the text. One that was not kept whole stays too long.
-func (t *keptText) trim() {
-	if t.n > maxKept {
-		return
-	}
-	b := t.bytes()
-	lead := len(b) - len(bytes.TrimLeft(b, " \t\r\n"))
-	t.begin += lead
-	t.n = copy(t.buf[:], bytes.TrimSpace(b))
-}
