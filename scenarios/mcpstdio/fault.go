@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -96,10 +97,6 @@ type faultInjector struct {
 	parent int // the process that started this one
 }
 
-func newFaultInjector(s *Server, f Fault) *faultInjector {
-	return &faultInjector{Fault: f, s: s, parent: os.Getppid()}
-}
-
 // limit returns the size in bytes of the largest message that the framing delivers.
 func (f *faultInjector) limit(limit int) int {
 	switch {
@@ -157,12 +154,19 @@ func (f *faultInjector) handle(line []byte) {
 			return
 		}
 		s.handle(line)
-	case f.Kind == "never-read" && f.Bytes == 0 && !opensSession(line):
-		f.stopReading()
+	case f.Kind == "never-read" && f.Bytes == 0:
+		if m, err := jsonrpc.Parse(line); err != nil || !slices.Contains(openingMethods, m.Method) {
+			f.stopReading()
+			return
+		}
+		s.handle(line)
 	default:
 		s.handle(line)
 	}
 }
+
+// openingMethods are the methods of the messages that a client begins with.
+var openingMethods = []string{"initialize", "notifications/initialized", "server/discover", "ping", "tools/list"}
 
 // handleOversize gets each message beyond the limit.
 func (f *faultInjector) handleOversize(e *framers.TooLargeError) {
@@ -171,19 +175,6 @@ func (f *faultInjector) handleOversize(e *framers.TooLargeError) {
 		return
 	}
 	f.s.sendOversizeError(e)
-}
-
-// opensSession reports whether a message is one that a client begins with.
-func opensSession(line []byte) bool {
-	m, err := jsonrpc.Parse(line)
-	if err != nil {
-		return false
-	}
-	switch m.Method {
-	case "initialize", "notifications/initialized", "server/discover", "ping", "tools/list":
-		return true
-	}
-	return false
 }
 
 // stopReading leaves the input unread until the server is stopped. A server that does not read does not see its client go,

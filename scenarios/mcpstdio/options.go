@@ -1,6 +1,7 @@
 package mcpstdio
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -59,27 +60,21 @@ type Options struct {
 
 // complete fills in the defaults and reports all that cannot be.
 func (o *Options) complete() error {
-	setDefault(&o.Name, "pipebench")
-	setDefault(&o.Version, "(devel)")
+	o.Name = cmp.Or(o.Name, "pipebench")
+	o.Version = cmp.Or(o.Version, "(devel)")
 	if o.Fault.Kind != "" {
-		setDefault(&o.MaxMessage, -1) // the fault's threshold is to be found, not this
+		o.MaxMessage = cmp.Or(o.MaxMessage, -1) // the fault's threshold is to be found, not this
 	}
-	setDefault(&o.MaxMessage, DefaultMaxMessage)
-	setDefault(&o.MaxInFlight, DefaultMaxInFlight)
-	setDefault(&o.ParseErrorID, jsonrpc.Empty)
-	setDefault(&o.ToolTimeout, DefaultToolTimeout)
-	setDefault(&o.EOFGrace, DefaultEOFGrace)
-	setDefault(&o.FlushTimeout, DefaultFlushTimeout)
-	setDefault(&o.ShutdownTimeout, DefaultShutdownTimeout)
-	if o.Framing == nil {
-		o.Framing = framers.NDJSON()
-	}
-	if o.Stderr == nil {
-		o.Stderr = io.Discard
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.MaxMessage = cmp.Or(o.MaxMessage, DefaultMaxMessage)
+	o.MaxInFlight = cmp.Or(o.MaxInFlight, DefaultMaxInFlight)
+	o.ParseErrorID = cmp.Or(o.ParseErrorID, jsonrpc.Empty)
+	o.ToolTimeout = cmp.Or(o.ToolTimeout, DefaultToolTimeout)
+	o.EOFGrace = cmp.Or(o.EOFGrace, DefaultEOFGrace)
+	o.FlushTimeout = cmp.Or(o.FlushTimeout, DefaultFlushTimeout)
+	o.ShutdownTimeout = cmp.Or(o.ShutdownTimeout, DefaultShutdownTimeout)
+	o.Framing = cmp.Or(o.Framing, framers.NDJSON())
+	o.Stderr = cmp.Or(o.Stderr, io.Discard)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	var faults []error
 	if err := o.Fault.check(); err != nil {
 		faults = append(faults, err)
@@ -98,11 +93,4 @@ func (o *Options) complete() error {
 		seen[t.Name] = true
 	}
 	return errors.Join(faults...)
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }

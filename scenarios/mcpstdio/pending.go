@@ -33,12 +33,6 @@ func newPendingTable() pendingTable {
 	return pendingTable{byNumber: map[int64]*request{}, byID: map[jsonrpc.ID]*request{}, idle: make(chan struct{})}
 }
 
-func (t *pendingTable) current() State {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.state
-}
-
 // advance goes from one state to another, and reports whether the server was in the first.
 func (t *pendingTable) advance(from, to State) bool {
 	t.mu.Lock()

@@ -1,9 +1,11 @@
 package mcpstdio
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -13,17 +15,24 @@ const MaxLargeData = 64 << 20
 
 // Samples returns the tools of `pipebench serve`: canned weather, an echo, and what tests of clients need.
 func Samples() []Tool {
+	type text struct{ Message string }
 	return []Tool{
-		alertsTool(), forecastTool(), echoTool(), largeDataTool(),
-		datetimeTool(time.Now), stringTool(), sleepTool(), failTool(),
+		alertsTool(),
+		forecastTool(),
+		NewTool("echo", "Return the message unchanged",
+			[]Param{{Name: "message", Description: "what to return", Type: String()}},
+			func(_ context.Context, a text) (string, error) { return a.Message, nil }),
+		largeDataTool(),
+		NewTool("datetime", "Return the time, in UTC and the form of RFC 3339", nil,
+			func(context.Context, struct{}) (string, error) { return time.Now().UTC().Format(time.RFC3339), nil }),
+		stringTool(),
+		sleepTool(),
+		NewTool("fail", "Fail, to see how a failure looks",
+			[]Param{{Name: "message", Description: "what went wrong", Type: String(), Optional: true}},
+			func(_ context.Context, a text) (string, error) {
+				return "", errors.New(cmp.Or(a.Message, "failed as asked"))
+			}),
 	}
-}
-
-func echoTool() Tool {
-	type in struct{ Message string }
-	return NewTool("echo", "Return the message unchanged",
-		[]Param{{Name: "message", Description: "what to return", Type: String()}},
-		func(_ context.Context, a in) (string, error) { return a.Message, nil })
 }
 
 func largeDataTool() Tool {
@@ -39,18 +48,17 @@ func largeDataTool() Tool {
 		})
 }
 
-func datetimeTool(now func() time.Time) Tool {
-	return NewTool("datetime", "Return the time, in UTC and the form of RFC 3339", nil,
-		func(context.Context, struct{}) (string, error) { return now().UTC().Format(time.RFC3339), nil })
-}
-
 func stringTool() Tool {
 	operations := map[string]func(string) string{
 		"uppercase": strings.ToUpper,
 		"lowercase": strings.ToLower,
 		"trim":      strings.TrimSpace,
-		"reverse":   reverse,
-		"length":    func(s string) string { return fmt.Sprint(len([]rune(s))) },
+		"reverse": func(s string) string {
+			r := []rune(s)
+			slices.Reverse(r)
+			return string(r)
+		},
+		"length": func(s string) string { return fmt.Sprint(len([]rune(s))) },
 	}
 	type in struct{ Operation, Input string }
 	return NewTool("string", "Change a text",
@@ -59,14 +67,6 @@ func stringTool() Tool {
 			{Name: "input", Description: "the text", Type: String()},
 		},
 		func(_ context.Context, a in) (string, error) { return operations[a.Operation](a.Input), nil })
-}
-
-func reverse(s string) string {
-	r := []rune(s)
-	for i, j := 0, len(r)-1; i < j; i, j = i+1, j-1 {
-		r[i], r[j] = r[j], r[i]
-	}
-	return string(r)
 }
 
 func sleepTool() Tool {
@@ -82,18 +82,6 @@ func sleepTool() Tool {
 			case <-ctx.Done():
 				return "", ctx.Err()
 			}
-		})
-}
-
-func failTool() Tool {
-	type in struct{ Message string }
-	return NewTool("fail", "Fail, to see how a failure looks",
-		[]Param{{Name: "message", Description: "what went wrong", Type: String(), Optional: true}},
-		func(_ context.Context, a in) (string, error) {
-			if a.Message == "" {
-				a.Message = "failed as asked"
-			}
-			return "", errors.New(a.Message)
 		})
 }
 
@@ -113,23 +101,22 @@ func alertsTool() Tool {
 	type in struct{ State string }
 	return NewTool("get-alerts", "Get weather alerts for a state",
 		[]Param{{Name: "state", Description: "two-letter code of the state, such as CA", Type: String()}},
-		func(_ context.Context, a in) (string, error) { return alertsFor(strings.ToUpper(a.State)) })
-}
-
-func alertsFor(state string) (string, error) {
-	if len(state) != 2 {
-		return "", fmt.Errorf("a state is two letters, such as CA")
-	}
-	list := alerts[state]
-	if len(list) == 0 {
-		return "No active alerts for " + state, nil
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "Active alerts for %s:\n", state)
-	for _, a := range list {
-		fmt.Fprintf(&b, "\nEvent: %s\nArea: %s\nSeverity: %s\nHeadline: %s\n---\n", a.event, a.area, a.severity, a.headline)
-	}
-	return b.String(), nil
+		func(_ context.Context, a in) (string, error) {
+			state := strings.ToUpper(a.State)
+			if len(state) != 2 {
+				return "", fmt.Errorf("a state is two letters, such as CA")
+			}
+			list := alerts[state]
+			if len(list) == 0 {
+				return "No active alerts for " + state, nil
+			}
+			var b strings.Builder
+			fmt.Fprintf(&b, "Active alerts for %s:\n", state)
+			for _, a := range list {
+				fmt.Fprintf(&b, "\nEvent: %s\nArea: %s\nSeverity: %s\nHeadline: %s\n---\n", a.event, a.area, a.severity, a.headline)
+			}
+			return b.String(), nil
+		})
 }
 
 func forecastTool() Tool {

@@ -26,6 +26,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -96,7 +97,7 @@ func NewServer(in io.Reader, out io.Writer, opts Options) (*Server, error) {
 		queued:       make(chan queuedAnswer, opts.MaxInFlight),
 		pending:      newPendingTable(),
 	}
-	s.fault = newFaultInjector(s, opts.Fault)
+	s.fault = &faultInjector{Fault: opts.Fault, s: s, parent: os.Getppid()}
 	s.sdk = mcp.NewServer(&mcp.Implementation{Name: opts.Name, Version: opts.Version}, &mcp.ServerOptions{
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 	})
@@ -132,7 +133,11 @@ func (s *Server) Start(ctx context.Context) error {
 }
 
 // State returns where the server is in its life.
-func (s *Server) State() State { return s.pending.current() }
+func (s *Server) State() State {
+	s.pending.mu.Lock()
+	defer s.pending.mu.Unlock()
+	return s.pending.state
+}
 
 // Stop has the server read no more and end as at the end of its input. It returns at once; Wait waits.
 func (s *Server) Stop() { s.stopOnce.Do(func() { close(s.stop) }) }
@@ -165,7 +170,10 @@ func (s *Server) supervise(ctx context.Context) {
 	if s.isAborted() {
 		s.err = s.abortErr
 	}
-	clearDeadlines(s.in, s.out)
+	if d, ok := s.in.(interface{ SetReadDeadline(time.Time) error }); ok {
+		_ = d.SetReadDeadline(time.Time{}) // the streams are given back as they came
+	}
+	boundWrite(s.out, time.Time{})
 	close(s.stopped)
 }
 
@@ -258,12 +266,4 @@ func boundWrite(out any, at time.Time) {
 	if d, ok := out.(interface{ SetWriteDeadline(time.Time) error }); ok {
 		_ = d.SetWriteDeadline(at)
 	}
-}
-
-// clearDeadlines gives the streams back without deadlines.
-func clearDeadlines(in, out any) {
-	if d, ok := in.(interface{ SetReadDeadline(time.Time) error }); ok {
-		_ = d.SetReadDeadline(time.Time{})
-	}
-	boundWrite(out, time.Time{})
 }

@@ -47,11 +47,15 @@ func (s *Server) register(t Tool) error {
 	if err != nil {
 		return fmt.Errorf("tool %q: %w", t.Name, err)
 	}
-	text, err := schemaText(schema)
+	var tree any
+	text, err := json.Marshal(schema)
+	if err == nil {
+		err = json.Unmarshal(text, &tree)
+	}
 	if err != nil {
 		return fmt.Errorf("tool %q: %w", t.Name, err)
 	}
-	offer := &mcp.Tool{Name: t.Name, Description: t.Description, InputSchema: text}
+	offer := &mcp.Tool{Name: t.Name, Description: t.Description, InputSchema: openSchema(tree)}
 	s.sdk.AddTool(offer, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		args, err := arguments(t.Name, resolved, req.Params.Arguments)
 		if err != nil {
@@ -164,64 +168,46 @@ type Param struct {
 }
 
 // A Type is what the value of a Param may be. The zero Type is Any.
-type Type struct{ schema func() *jsonschema.Schema }
-
-func typeNamed(name string) Type {
-	return Type{func() *jsonschema.Schema { return &jsonschema.Schema{Type: name} }}
-}
+type Type struct{ schema jsonschema.Schema }
 
 // Any takes every value. Its schema is {}.
 func Any() Type { return Type{} }
 
 // String takes text.
-func String() Type { return typeNamed("string") }
+func String() Type { return Type{jsonschema.Schema{Type: "string"}} }
 
 // Integer takes whole numbers.
-func Integer() Type { return typeNamed("integer") }
+func Integer() Type { return Type{jsonschema.Schema{Type: "integer"}} }
 
 // Number takes numbers.
-func Number() Type { return typeNamed("number") }
+func Number() Type { return Type{jsonschema.Schema{Type: "number"}} }
 
 // Boolean takes true and false.
-func Boolean() Type { return typeNamed("boolean") }
+func Boolean() Type { return Type{jsonschema.Schema{Type: "boolean"}} }
 
 // Array takes lists of elements of one type.
-func Array(elem Type) Type {
-	return Type{func() *jsonschema.Schema { return &jsonschema.Schema{Type: "array", Items: elem.Schema()} }}
-}
+func Array(elem Type) Type { return Type{jsonschema.Schema{Type: "array", Items: elem.Schema()}} }
 
 // Object takes objects with these members.
-func Object(members ...Param) Type {
-	return Type{func() *jsonschema.Schema { return object(members) }}
-}
+func Object(members ...Param) Type { return Type{*object(members)} }
 
 // OneOf takes one of some texts.
 func OneOf(texts ...string) Type {
-	return Type{func() *jsonschema.Schema {
-		s := &jsonschema.Schema{Type: "string", Enum: []any{}}
-		for _, t := range texts {
-			s.Enum = append(s.Enum, t)
-		}
-		return s
-	}}
+	enum := []any{}
+	for _, t := range texts {
+		enum = append(enum, t)
+	}
+	return Type{jsonschema.Schema{Type: "string", Enum: enum}}
 }
 
 // Between returns t, a number, with bounds that it may reach.
 func (t Type) Between(low, high float64) Type {
-	return Type{func() *jsonschema.Schema {
-		s := t.Schema()
-		s.Minimum, s.Maximum = &low, &high
-		return s
-	}}
+	t.schema.Minimum, t.schema.Maximum = &low, &high
+	return t
 }
 
 // Schema returns the JSON Schema of t.
-func (t Type) Schema() *jsonschema.Schema {
-	if t.schema == nil {
-		return &jsonschema.Schema{}
-	}
-	return t.schema()
-}
+func (t Type) Schema() *jsonschema.Schema { return &t.schema }
 
 // object returns the schema of an object with these members.
 func object(members []Param) *jsonschema.Schema {
@@ -238,21 +224,8 @@ func object(members []Param) *jsonschema.Schema {
 	return s
 }
 
-// schemaText returns the text of s with {} where the library writes true, which means the same: clients were seen to take
-// schemas for objects always.
-func schemaText(s *jsonschema.Schema) (json.RawMessage, error) {
-	text, err := json.Marshal(s)
-	if err != nil {
-		return nil, err
-	}
-	var tree any
-	if err := json.Unmarshal(text, &tree); err != nil {
-		return nil, err
-	}
-	return json.Marshal(openSchema(tree))
-}
-
-// openSchema turns the schema true into {}, in the places where this package's types have schemas.
+// openSchema turns the schema true into {}, which means the same, in the places where this package's types have schemas:
+// clients were seen to take schemas for objects always.
 func openSchema(schema any) any {
 	tree, ok := schema.(map[string]any)
 	if !ok {

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -73,27 +74,23 @@ type Options struct {
 }
 
 func (o *Options) complete() error {
-	setDefault(&o.Name, "pipebench")
-	setDefault(&o.Version, "(devel)")
-	setDefault(&o.Protocol, DefaultProtocol)
-	setDefault(&o.MaxMessage, DefaultMaxMessage)
-	setDefault(&o.MaxNoise, DefaultMaxNoise)
-	setDefault(&o.Queue, DefaultQueue)
-	setDefault(&o.RequestTimeout, DefaultRequestTimeout)
-	setDefault(&o.InitTimeout, DefaultInitTimeout)
-	setDefault(&o.BackoffFirst, DefaultBackoffFirst)
-	setDefault(&o.BackoffMost, DefaultBackoffMost)
-	setDefault[Clock](&o.Clock, systemClock{})
-	setDefault[io.Writer](&o.Stderr, io.Discard)
-	if o.Framing == nil {
-		o.Framing = framers.NDJSON()
-	}
+	o.Name = cmp.Or(o.Name, "pipebench")
+	o.Version = cmp.Or(o.Version, "(devel)")
+	o.Protocol = cmp.Or(o.Protocol, DefaultProtocol)
+	o.MaxMessage = cmp.Or(o.MaxMessage, DefaultMaxMessage)
+	o.MaxNoise = cmp.Or(o.MaxNoise, DefaultMaxNoise)
+	o.Queue = cmp.Or(o.Queue, DefaultQueue)
+	o.RequestTimeout = cmp.Or(o.RequestTimeout, DefaultRequestTimeout)
+	o.InitTimeout = cmp.Or(o.InitTimeout, DefaultInitTimeout)
+	o.BackoffFirst = cmp.Or(o.BackoffFirst, DefaultBackoffFirst)
+	o.BackoffMost = cmp.Or(o.BackoffMost, DefaultBackoffMost)
+	o.Clock = cmp.Or[Clock](o.Clock, systemClock{})
+	o.Stderr = cmp.Or(o.Stderr, io.Discard)
+	o.Framing = cmp.Or(o.Framing, framers.NDJSON())
 	if o.Random == nil {
 		o.Random = rand.Float64
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	var faults []error
 	for name, n := range map[string]int{"frame limit": o.MaxMessage, "queue": o.Queue} {
 		if n < 0 {
@@ -104,13 +101,6 @@ func (o *Options) complete() error {
 		faults = append(faults, fmt.Errorf("policy %d is not known", o.Policy))
 	}
 	return errors.Join(faults...)
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // limit returns the size of the largest message that is taken, for framers: negative for none.
