@@ -13,9 +13,10 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// findings are tables of what the set holds beside measurements, a kind each.
-func findings(s *results.Set) []Table {
-	all := []Table{probeTable(s), environmentTable(s), faultTable(s), claimTable(s), targetTable(s), tuneTable(s), noiseTable(s), messageTable(s)}
+// findings are tables of what the set holds beside measurements, a kind each. Base units are for
+// programs.
+func findings(s *results.Set, base bool) []Table {
+	all := []Table{probeTable(s), environmentTable(s), faultTable(s), claimTable(s), targetTable(s), tuneTable(s, base), noiseTable(s), messageTable(s)}
 	var out []Table
 	for _, t := range all {
 		if len(t.Rows) > 0 {
@@ -143,29 +144,6 @@ func targetTable(s *results.Set) Table {
 		}
 		t.Append(strings.Join(g.Command, " "), machineOf(s, g.Run), g.Protocol, size, g.Verdict,
 			sizeOrDash(g.RequestLimit), sizeOrDash(g.ReplyLimit), sizeOrDash(g.SearchedTo), each, EvidenceText(g.Evidence), orDash(strings.Join(g.Warnings, "; ")))
-	}
-	return t
-}
-
-// recommendedMark marks the chunk size that tune recommends.
-const recommendedMark = "<- this one"
-
-func tuneTable(s *results.Set) Table {
-	t := Table{Title: "What chunk sizes cost", Columns: Columns("machine", "@>run", "`framing", ">message", "@>reader", "@sender", ">GB/s", ">p50", ">p99", "~evidence", "!recommended", "_warnings")}
-	runs := distinct(s.Tunes, func(u results.Tune) string { return u.Run })
-	for _, u := range s.Tunes {
-		r := stat.SampleRow("", u.Cell, u.Samples)
-		run, reader := "-", "full speed"
-		if len(runs) > 1 {
-			run = strconv.Itoa(1 + slices.Index(runs, u.Run))
-		}
-		if u.Cell.Drain > 0 {
-			reader = results.FormatGoodput(float64(u.Cell.Drain))
-		}
-		recommended := map[bool]string{true: recommendedMark, false: "-"}[u.Recommended]
-		t.Append(machineOf(s, u.Run), run, u.Cell.Framing, results.FormatSize(int64(u.Cell.Size)), reader, orDash(u.Cell.Sender), scaledEstimate("goodput", 1e-9)(r),
-			percentileText(func(l results.Latency) *int64 { return l.P50NS })(r), percentileText(func(l results.Latency) *int64 { return l.P99NS })(r),
-			EvidenceText(u.Evidence), recommended, orDash(strings.Join(append(r.Warnings, u.Warnings...), "; ")))
 	}
 	return t
 }

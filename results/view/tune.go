@@ -32,7 +32,7 @@ func WriteTune(w io.Writer, s *results.Set, a TuneAnswer, format Format) error {
 	case FormatBench:
 		return Write(w, TuneMeasurements(s), format, Options{})
 	case FormatCSV:
-		return tuneSizes(s.Tunes, true).Write(w, format)
+		return tuneTable(s, true).Write(w, format)
 	case FormatJSON:
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
@@ -42,7 +42,7 @@ func WriteTune(w io.Writer, s *results.Set, a TuneAnswer, format Format) error {
 			Tunes []results.Tune `json:"tunes"`
 		}{a, s.Tunes})
 	}
-	if err := tuneSizes(s.Tunes, false).Write(w, format); err != nil {
+	if err := tuneTable(s, false).Write(w, format); err != nil {
 		return err
 	}
 	bullet := ""
@@ -84,18 +84,24 @@ func TuneWaitMetric(samples []results.Sample) string {
 	return "due.p50"
 }
 
-// tuneSizes lays the records out: what each size costs and gains with each reader. A star marks the
-// sizes of which none is better in goodput and wait at once.
-func tuneSizes(records []results.Tune, base bool) Table {
+// tuneTable lays the records out: what each size costs and gains with each reader. A star marks the
+// sizes of which none is better in goodput and wait at once. Base units are for programs.
+func tuneTable(s *results.Set, base bool) Table {
 	t := Table{
 		Title:   "What chunk sizes cost and gain (* none is better in both)",
-		Columns: Columns("reader", "framing", ">message", "capacity", "sender", ">goodput", ">CPU/MiB", ">wait p50", ">wait p99", ">predicted", ">samples", ""),
+		Columns: Columns("reader", "`framing", ">message", "capacity", "sender", ">goodput", ">CPU/MiB", ">wait p50", ">wait p99", ">predicted", ">samples", "!"),
 	}
 	metrics := []string{"goodput", "cpu", "due.p50", "due.p99"}
 	if base {
 		t.Columns = Columns("reader B/s", "framing", ">message B", "capacity B", "sender", ">goodput B/s", ">CPU ns/MiB", ">wait p50 ns", ">wait p99 ns", ">predicted ns", ">samples", "")
 	}
-	for _, r := range records {
+	t.Columns = append(t.Columns, Columns("@>run", "@~evidence", "@_warnings")...)
+	several := len(s.Machines()) > 1
+	if several {
+		t.Columns = append(Columns("machine"), t.Columns...)
+	}
+	runs := distinct(s.Tunes, func(u results.Tune) string { return u.Run })
+	for _, r := range s.Tunes {
 		reader, message := tuneReader(r.Cell), results.FormatSize(int64(r.Cell.Size))
 		capacity, predicted := tuneCapacity(r), results.FormatDuration(float64(r.Evidence.PredictedNS))
 		if base {
@@ -117,8 +123,8 @@ func tuneSizes(records []results.Tune, base bool) Table {
 		row = append(row, predicted, strconv.Itoa(len(r.Samples)), "")
 		switch {
 		case r.Recommended:
-			row[len(row)-1] = "<- use"
-		case undominated(r, records):
+			row[len(row)-1] = recommendedMark
+		case undominated(r, s.Tunes):
 			row[len(row)-1] = "*"
 		}
 		for i := range row {
@@ -126,10 +132,21 @@ func tuneSizes(records []results.Tune, base bool) Table {
 				row[i] = "-"
 			}
 		}
+		run := "-"
+		if len(runs) > 1 {
+			run = strconv.Itoa(1 + slices.Index(runs, r.Run))
+		}
+		row = append(row, run, EvidenceText(r.Evidence), orDash(strings.Join(r.Warnings, "; ")))
+		if several {
+			row = append([]string{machineOf(s, r.Run)}, row...)
+		}
 		t.Append(row...)
 	}
 	return t
 }
+
+// recommendedMark marks the chunk size that tune recommends.
+const recommendedMark = "<- use"
 
 // undominated reports whether no record of the same reader and messages has both more goodput and
 // less wait.
