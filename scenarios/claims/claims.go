@@ -1,5 +1,5 @@
-// Package claims judges what five documents on stdio transports say, by measuring it on the machine at
-// hand.
+// Package claims judges what five documents on stdio transports say, by measuring it on the machine
+// at hand.
 //
 //	func main() {
 //		bench.Worker()
@@ -15,11 +15,12 @@
 //	depends            so in some of the cases that the claim covers; the reason names them
 //	not-testable-here  about another operating system, or this one lacks what it takes
 //
-// A refuted claim is no failure of anything. A claim whose experiment fails is not judged: Run goes on
-// with the others and returns the error at the end.
+// A refuted claim is no failure of anything. A claim whose experiment fails is not judged: Run goes
+// on with the others and returns the error at the end.
 //
-// Claims are judged one after the other, since what is measured at the same time disturbs each other;
-// evidence that several share is gathered once. All of them take about a minute on two cores.
+// Claims are judged one after the other, since what is measured at the same time disturbs each
+// other; evidence that several share is gathered once. All of them take about a minute on two
+// cores.
 package claims
 
 import (
@@ -50,8 +51,8 @@ type Judgement struct {
 	Figure  string // the figure that decided, with its interval where it has one
 	Why     string // one line
 
-	// Unsure says that the verdict rests on figures whose intervals leave room
-	// for another one: it may change from run to run with nothing to blame.
+	// Unsure says that the verdict rests on figures whose intervals leave room for another one: it
+	// may change from run to run with nothing to blame.
 	Unsure bool
 }
 
@@ -122,31 +123,19 @@ func Find(id string) (Claim, error) {
 	return Claim{}, fmt.Errorf("claim %q is not known; known are %s", id, strings.Join(near, ", "))
 }
 
-// Select returns the claims of a list of IDs or documents ("003"), in the order of the documents; all
-// of them for an empty list.
+// Select returns the claims of a list of IDs or documents ("003"), in the order of the documents;
+// all of them for an empty list.
 func Select(only []string) ([]Claim, error) {
-	if len(only) == 0 {
-		return All(), nil
-	}
-	wanted := map[string]bool{}
 	for _, id := range only {
-		if slices.ContainsFunc(All(), func(c Claim) bool { return c.Seed == id }) {
-			wanted[id] = true
-			continue
-		}
-		c, err := Find(id)
-		if err != nil {
-			return nil, err
-		}
-		wanted[c.ID] = true
-	}
-	var out []Claim
-	for _, c := range All() {
-		if wanted[c.ID] || wanted[c.Seed] {
-			out = append(out, c)
+		if !slices.ContainsFunc(All(), func(c Claim) bool { return c.Seed == id }) {
+			if _, err := Find(id); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return out, nil
+	return slices.DeleteFunc(All(), func(c Claim) bool {
+		return len(only) > 0 && !slices.Contains(only, c.ID) && !slices.Contains(only, c.Seed)
+	}), nil
 }
 
 // Options are what a run may be told.
@@ -167,8 +156,8 @@ type Progress struct {
 	Record      *results.Claim // the judgement, where that is the step
 }
 
-// Run judges claims and gives their records to keep as they come, with the
-// measurements and faults that they rest on.
+// Run judges claims and gives their records to keep as they come, with the measurements and faults
+// that they rest on.
 func Run(ctx context.Context, o Options, keep func(results.Line) error) error {
 	selected, err := Select(o.Only)
 	if err != nil {
@@ -202,8 +191,8 @@ func Run(ctx context.Context, o Options, keep func(results.Line) error) error {
 	return errors.Join(failed...)
 }
 
-// deadline is how long one claim may take. The slowest share the measurements of framings, which take
-// half a minute.
+// deadline is how long one claim may take. The slowest share the measurements of framings, which
+// take half a minute.
 const deadline = 2 * time.Minute
 
 // record tests the claim.

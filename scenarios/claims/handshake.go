@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/scenarios/faults"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
@@ -32,8 +33,8 @@ type Server struct {
 	ExitNS  int64 `json:"exit_ns,omitempty"`
 }
 
-// Deadlines of a conversation. A server that means to answer does so in milliseconds, one on node after
-// half a second at its first message.
+// Deadlines of a conversation. A server that means to answer does so in milliseconds, one on node
+// after half a second at its first message.
 const (
 	answerWithin  = 10 * time.Second
 	silenceWithin = 1500 * time.Millisecond // how long no answer is an answer
@@ -194,11 +195,8 @@ func (s *Server) askMalformed(ctx context.Context, c *faults.Conversation) {
 // isResult recognises the result of the request with that id.
 func isResult(id string) func(string) bool {
 	return func(line string) bool {
-		var m struct {
-			ID     json.RawMessage
-			Result json.RawMessage
-		}
-		return json.Unmarshal([]byte(line), &m) == nil && string(m.ID) == id && m.Result != nil
+		e := jsonrpc.Scan([]byte(line))
+		return e.Whole && e.Result && string(e.ID) == id
 	}
 }
 

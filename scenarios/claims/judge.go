@@ -20,7 +20,8 @@ type Ratio struct {
 	Ratio     stat.Estimate `json:"ratio"`
 }
 
-// ratios compares a framing with plain lines by one metric, for every size and placement of a pattern.
+// ratios compares a framing with plain lines by one metric, for every size and placement of a
+// pattern.
 func ratios(records []results.Record, metric, framing, pattern string, least int) ([]Ratio, error) {
 	m, err := stat.MetricByName(metric)
 	if err != nil {
@@ -91,17 +92,9 @@ func (r Ratio) at() string {
 // estimate writes a ratio with its interval.
 func estimate(e stat.Estimate) string {
 	if e.Interval == nil {
-		return "×" + significant(e.Median)
+		return "×" + results.FormatNumber(e.Median, 3)
 	}
-	return fmt.Sprintf("×%s [%s, %s]", significant(e.Median), significant(e.Interval.Lo), significant(e.Interval.Hi))
-}
-
-// significant writes a number with three digits, and all of a larger one.
-func significant(v float64) string {
-	if v >= 100 {
-		return fmt.Sprintf("%.0f", v)
-	}
-	return fmt.Sprintf("%.3g", v)
+	return fmt.Sprintf("×%s [%s, %s]", results.FormatNumber(e.Median, 3), results.FormatNumber(e.Interval.Lo, 3), results.FormatNumber(e.Interval.Hi, 3))
 }
 
 // A tally names the cases of a claim that went one way and the other.
@@ -126,8 +119,8 @@ func (t tally) verdict() string {
 	return Depends
 }
 
-// judge gives the reason that goes with the verdict; to the one for some cases it adds those that went
-// the other way.
+// judge gives the reason that goes with the verdict; to the one for some cases it adds those that
+// went the other way.
 func (t tally) judge(figure, all, none, some string) Judgement {
 	why := map[string]string{Holds: all, Refuted: none, Depends: some + list(t.no)}
 	return Judgement{Verdict: t.verdict(), Figure: figure, Why: why[t.verdict()]}

@@ -112,8 +112,8 @@ func gatherCheck(context.Context, *session) (Check, error) {
 	return e, nil
 }
 
-// timeChecks is what one comparison takes, in nanoseconds. Lengths come from
-// memory, so that the compiler cannot know them.
+// timeChecks is what one comparison takes, in nanoseconds. Lengths come from memory, so that the
+// compiler cannot know them.
 func timeChecks() float64 {
 	const checks = 4 << 20
 	var lengths [256]int

@@ -172,8 +172,8 @@ func gatherSkip(ctx context.Context, _ *session) (e Skip, err error) {
 	return e, err
 }
 
-// skipWait is how long a client waits for the answer to the oversized request
-// once it has the one to the request after it: the server has nothing to do.
+// skipWait is how long a client waits for the answer to the oversized request once it has the one
+// to the request after it: the server has nothing to do.
 const skipWait = 300 * time.Millisecond
 
 // askOversized sends an oversized request 1 and a small request 2.

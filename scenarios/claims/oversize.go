@@ -62,7 +62,8 @@ func gatherOptions(ctx context.Context, _ *session) (Compared, error) {
 	return e, nil
 }
 
-// tryOption is the server: it sends an oversized reply and a small one, and looks at what comes back.
+// tryOption is the server: it sends an oversized reply and a small one, and looks at what comes
+// back.
 func tryOption(ctx context.Context, name string, size int) (Option, error) {
 	o := Option{Option: name}
 	w, clientIn, err := syspipe.Open(syspipe.Anonymous, 0)

@@ -13,9 +13,9 @@ import (
 	"github.com/pipebench/pipebench/scenarios/faults"
 )
 
-// reassemblyClaims are what document 000 says of putting chunks together.
-// They are judged with this project's receiver of that format, and where a
-// program of the documented kind would do otherwise, with that as well.
+// reassemblyClaims are what document 000 says of putting chunks together. They are judged with this
+// project's receiver of that format, and where a program of the documented kind would do otherwise,
+// with that as well.
 var reassemblyClaims = []Claim{
 	claim("000-any-size", "Overview", by(gatherAnySize, judgeAnySize),
 		"Chunking lets messages of any size pass",
@@ -314,8 +314,7 @@ type InvalidCase struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// spoiled are frames with one fault each, made of the second of three good
-// ones.
+// spoiled are frames with one fault each, made of the second of three good ones.
 var spoiled = []struct {
 	fault string
 	spoil func(frame []byte) []byte

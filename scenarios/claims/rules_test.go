@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/resultstest"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/faults"
+	"github.com/pipebench/pipebench/scenarios/faults/evidencetest"
 )
 
 // A verdictCase is evidence, and the verdict that follows from it.
@@ -44,8 +44,7 @@ func good(name string) Server {
 		Replied: true, ReplyNS: ms(100), Exited: true, ExitNS: ms(200)}
 }
 
-// interviewsOf are two good servers, of which the second and then both are
-// changed.
+// interviewsOf are two good servers, of which the second and then both are changed.
 func interviewsOf(changes ...func(*Server)) Interviews {
 	e := Interviews{[]Server{good("a"), good("b")}}
 	for i, change := range changes {
@@ -327,7 +326,7 @@ func TestRules(t *testing.T) {
 func TestRulesBearAnyEvidence(t *testing.T) {
 	for _, c := range All() {
 		for _, row := range cases[c.ID] {
-			for _, e := range resultstest.Altered(t, row.evidence) {
+			for _, e := range evidencetest.Altered(t, row.evidence) {
 				j, err := c.Judge(e)
 				if err != nil {
 					continue // no evidence of this kind

@@ -106,8 +106,7 @@ type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
-// checkRecord holds a verdict against what its rule makes of the evidence as
-// the file has it.
+// checkRecord holds a verdict against what its rule makes of the evidence as the file has it.
 func checkRecord(t *testing.T, r results.Claim) {
 	t.Helper()
 	if r.Why == "" || r.Claim == "" {
@@ -123,8 +122,8 @@ func checkRecord(t *testing.T, r results.Claim) {
 	}
 }
 
-// checkMeasured looks for figures of every case in the evidence of claims that rest on measurements of
-// framings. What they say depends on the machine.
+// checkMeasured looks for figures of every case in the evidence of claims that rest on measurements
+// of framings. What they say depends on the machine.
 func checkMeasured(t *testing.T, r results.Claim) {
 	t.Helper()
 	var e struct {

@@ -3,7 +3,6 @@ package claims
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
@@ -26,7 +26,8 @@ func init() {
 	proc.Register("claims/client", receiveOversized)
 }
 
-// slowTool is how long the servers' tool takes, so that a request is under way when its client leaves.
+// slowTool is how long the servers' tool takes, so that a request is under way when its client
+// leaves.
 const slowTool = 100 * time.Millisecond
 
 // serveGoSDK is a server made with the MCP Go SDK.
@@ -89,36 +90,10 @@ func answerLines(w *proc.Work) error {
 	}
 }
 
-// idIn finds the id of a request in the beginning of its text, "null" if it is not there: the members of
-// the object are read in turn until the text ends.
+// idIn finds the id of a request in the beginning of its text, "null" if it is not there.
 func idIn(head []byte) string {
-	tokens := json.NewDecoder(&readBytes{head})
-	if t, err := tokens.Token(); err != nil || t != json.Delim('{') {
-		return "null"
+	if id, ok := jsonrpc.FindID(head); ok {
+		return string(id)
 	}
-	for {
-		name, err := tokens.Token()
-		if err != nil {
-			return "null"
-		}
-		var value json.RawMessage
-		if err := tokens.Decode(&value); err != nil {
-			return "null"
-		}
-		if name == "id" {
-			return string(value)
-		}
-	}
-}
-
-// readBytes reads a slice, and fails at its end as a truncated text does.
-type readBytes struct{ left []byte }
-
-func (r *readBytes) Read(p []byte) (int, error) {
-	if len(r.left) == 0 {
-		return 0, io.ErrUnexpectedEOF
-	}
-	n := copy(p, r.left)
-	r.left = r.left[n:]
-	return n, nil
+	return string(jsonrpc.Null)
 }

@@ -84,9 +84,9 @@ func (s *session) measure(ctx context.Context, p bench.Plan) ([]results.Record, 
 	return faults.Options{Run: s.Run, Seed: s.Seed, Observe: s.step}.Measure(ctx, p, s.keep)
 }
 
-// What framings are compared with: messages below the chunk size, about it, and well above; samples of
-// each, and how long one lasts; and the smallest message that says something of how a reader's cost
-// grows. Sizes are in bytes.
+// What framings are compared with: messages below the chunk size, about it, and well above; samples
+// of each, and how long one lasts; and the smallest message that says something of how a reader's
+// cost grows. Sizes are in bytes.
 var (
 	streamSizes = []int{1 << 10, 32 << 10, 64 << 10, 1 << 20}
 	tripSizes   = []int{256, 4 << 10, 32 << 10}
@@ -105,11 +105,12 @@ var (
 	unendingBytes int64 = 16 << 20
 )
 
-// compared are the framings whose cost is compared: as printed, the sender that chunks large messages
-// alone, and lines as the measure of both.
+// compared are the framings whose cost is compared: as printed, the sender that chunks large
+// messages alone, and lines as the measure of both.
 var compared = []string{"ndjson", "chunked:61440", "adaptive:61440"}
 
-// costs measures framings beside each other, streams and round trips, samples of all cells interleaved.
+// costs measures framings beside each other, streams and round trips, samples of all cells
+// interleaved.
 func (s *session) costs(ctx context.Context) ([]results.Record, error) {
 	topology, err := placement.Read()
 	if err != nil {
@@ -148,8 +149,8 @@ func (s *session) readersGrowth(ctx context.Context) ([]results.Record, error) {
 	})
 }
 
-// stallAfter is how long a write may wait before it counts as stalled: nobody
-// reads, so nothing can end the wait.
+// stallAfter is how long a write may wait before it counts as stalled: nobody reads, so nothing can
+// end the wait.
 const stallAfter = 150 * time.Millisecond
 
 // A Stall is what became of writing where nobody reads.

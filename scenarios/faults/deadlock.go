@@ -13,8 +13,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// giveUp is how long a write, or an answer, may take before it counts as stuck. Nothing else is going
-// on: a side that can move does so at once.
+// giveUp is how long a write, or an answer, may take before it counts as stuck. Nothing else is
+// going on: a side that can move does so at once.
 const giveUp = 500 * time.Millisecond
 
 // Exchange is the evidence of both-write-first.

@@ -1,5 +1,5 @@
-// Package faults reproduces the ways in which programs fail on stdin and stdout, over real pipes and
-// with real processes.
+// Package faults reproduces the ways in which programs fail on stdin and stdout, over real pipes
+// and with real processes.
 //
 //	func main() {
 //		bench.Worker()
@@ -7,16 +7,16 @@
 //		err = s.Run(ctx, faults.Options{Run: run}, func(l results.Line) error { … })
 //	}
 //
-// Each scenario is a program's misbehaviour of the catalogue, and makes one or more fault records. A
-// record's verdict is a [Verdict], which a rule without side effects makes of its evidence; its advice says in a few sentences what it means and what to do. The evidence of each
-// scenario has a type of its own. What this system cannot do is a record too, with the verdict
-// Unsupported.
+// Each scenario is a program's misbehaviour of the catalogue, and makes one or more fault records.
+// A record's verdict is a [Verdict], which a rule without side effects makes of its evidence; its
+// advice says in a few sentences what it means and what to do. The evidence of each scenario has a
+// type of its own. What this system cannot do is a record too, with the verdict Unsupported.
 //
 // Every scenario has a deadline. When Run returns no process, pipe or file of it is left.
 //
-// Scenarios may run at the same time, but then disturb each other's figures. Which bytes get lost is
-// up to the scheduler where several writers compete: there the verdict says what happened in this
-// run, and zero is no promise.
+// Scenarios may run at the same time, but then disturb each other's figures. Which bytes get lost
+// is up to the scheduler where several writers compete: there the verdict says what happened in
+// this run, and zero is no promise.
 package faults
 
 import (
@@ -214,10 +214,6 @@ func (r *recorder) unsupported(part string, why error) error {
 	return r.report(part, &missing{Summarised{why.Error()}})
 }
 
-func (r *recorder) measure(ctx context.Context, p bench.Plan) ([]results.Record, error) {
-	return r.Measure(ctx, p, r.keep)
-}
-
 // Measure runs a plan, gives its records to keep as they come, and returns them.
 func (o Options) Measure(ctx context.Context, p bench.Plan, keep func(results.Line) error) ([]results.Record, error) {
 	p.Run, p.Seed = o.Run, o.Seed
@@ -274,7 +270,8 @@ type Trace struct {
 	Points []Point `json:"points"` // ascending by X
 }
 
-// A Point of a curve, with the interval it is known within; an exact one has Low and High equal to Y.
+// A Point of a curve, with the interval it is known within; an exact one has Low and High equal to
+// Y.
 type Point struct {
 	X    float64 `json:"x"`
 	Y    float64 `json:"y"`

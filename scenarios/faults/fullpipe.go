@@ -27,12 +27,12 @@ type FullPipe struct {
 	Curve    *Curve                   `json:"curve,omitempty"`
 }
 
-// slowAt is the share of a blocking writer's goodput below which a way to wait
-// counts as slow: what placement alone does to a pipe is less than that.
+// slowAt is the share of a blocking writer's goodput below which a way to wait counts as slow: what
+// placement alone does to a pipe is less than that.
 const slowAt = 0.2
 
-// judge calls a way to wait slow when for every framing the ratio's median lies below a fifth and its
-// whole interval below one. (With six rounds one disturbed round is an end of the interval.)
+// judge calls a way to wait slow when for every framing the ratio's median lies below a fifth and
+// its whole interval below one. (With six rounds one disturbed round is an end of the interval.)
 func (e *FullPipe) judge() (Verdict, string) {
 	slow := len(e.ToBest) > 0
 	for _, ratio := range e.ToBest {
@@ -67,7 +67,7 @@ var fullPipeFramings = []string{"ndjson", "chunked:4096", "chunked:16384", "chun
 var fullPipeSize = 1 << 20
 
 func runFullPipe(ctx context.Context, r *recorder) error {
-	records, err := r.measure(ctx, fullPipePlan(fullPipeFramings))
+	records, err := r.Measure(ctx, fullPipePlan(fullPipeFramings), r.keep)
 	if err != nil {
 		return err
 	}
@@ -83,8 +83,8 @@ func runFullPipe(ctx context.Context, r *recorder) error {
 	return nil
 }
 
-// fullPipePlan measures every way to wait that this system has, for a writer
-// of large messages in each of the framings.
+// fullPipePlan measures every way to wait that this system has, for a writer of large messages in
+// each of the framings.
 func fullPipePlan(framings []string) bench.Plan {
 	p := bench.Plan{Samples: stat.LeastSamples, Duration: 25 * time.Millisecond}
 	for _, wait := range syspipe.IOs() {

@@ -25,8 +25,8 @@ type ReaderGrowth struct {
 	Curve   *Curve      `json:"curve,omitempty"`
 }
 
-// A Sized is a figure for one message size. One that was not measured but
-// follows from the slope says so.
+// A Sized is a figure for one message size. One that was not measured but follows from the slope
+// says so.
 type Sized struct {
 	Size         int           `json:"size"` // bytes
 	Figure       stat.Estimate `json:"figure"`
@@ -37,8 +37,8 @@ type Sized struct {
 const extrapolateTo = 64 << 20
 
 const (
-	// quadraticFrom is the slope from which growth is called out of proportion. A linear reader that
-	// leaves the caches comes near 1.15.
+	// quadraticFrom is the slope from which growth is called out of proportion. A linear reader
+	// that leaves the caches comes near 1.15.
 	quadraticFrom = 1.3
 	// slowFrom is how many times our reader's time counts as slow.
 	slowFrom = 3
@@ -77,19 +77,20 @@ func SlopeText(g stat.Growth) string {
 	return fmt.Sprintf("slope %.2f", g.Slope)
 }
 
-// growthFrom is the smallest message whose time says something about growth, in bytes: below it, the
-// fixed cost of a message flattens the curve.
+// growthFrom is the smallest message whose time says something about growth, in bytes: below it,
+// the fixed cost of a message flattens the curve.
 var growthFrom = 256 << 10
 
 func runGrowth(ctx context.Context, r *recorder) error {
-	records, err := r.measure(ctx, GrowthPlan(growthFrom))
+	records, err := r.Measure(ctx, GrowthPlan(growthFrom), r.keep)
 	if err != nil {
 		return err
 	}
-	// One pass over the largest takes a rescanning reader seconds: one sample, hence no interval there.
+	// One pass over the largest takes a rescanning reader seconds: one sample, hence no interval
+	// there.
 	largest := 64 * growthFrom
-	large, err := r.measure(ctx, bench.Plan{Samples: 1, Duration: time.Millisecond,
-		Cells: []results.Cell{streamCell("ndjson-rescan", largest, "blocking"), streamCell("ndjson", largest, "blocking")}})
+	large, err := r.Measure(ctx, bench.Plan{Samples: 1, Duration: time.Millisecond,
+		Cells: []results.Cell{streamCell("ndjson-rescan", largest, "blocking"), streamCell("ndjson", largest, "blocking")}}, r.keep)
 	if err != nil {
 		return err
 	}
@@ -107,9 +108,9 @@ func runGrowth(ctx context.Context, r *recorder) error {
 
 var growthFramings = []string{"ndjson", "ndjson-bytewise", "ndjson-rescan"}
 
-// GrowthPlan measures the three readers with messages of a size below from, to show what comes before,
-// and of doubled sizes from there up to 16 times as large; byte by byte up to 4 times, which keeps that
-// reader under a second for a message.
+// GrowthPlan measures the three readers with messages of a size below from, to show what comes
+// before, and of doubled sizes from there up to 16 times as large; byte by byte up to 4 times,
+// which keeps that reader under a second for a message.
 func GrowthPlan(from int) bench.Plan {
 	p := bench.Plan{Samples: stat.LeastSamples, Duration: 15 * time.Millisecond}
 	for _, size := range []int{from / 4, from, 2 * from, 4 * from, 8 * from, 16 * from} {
@@ -122,8 +123,8 @@ func GrowthPlan(from int) bench.Plan {
 	return p
 }
 
-// GrowthOf makes the evidence of growth from the records of a [GrowthPlan]; sizes from the given one on
-// make the slope.
+// GrowthOf makes the evidence of growth from the records of a [GrowthPlan]; sizes from the given
+// one on make the slope.
 func GrowthOf(records []results.Record, from int) []*ReaderGrowth {
 	elapsed, calls := stat.MustMetric("time"), stat.MustMetric("reader-calls")
 	var all []int

@@ -29,8 +29,8 @@ type HeadOfLine struct {
 	Curve      *Curve        `json:"curve,omitempty"`
 }
 
-// judge calls a small message stuck behind a large one when it waits for at least half of it, in every
-// plausible case.
+// judge calls a small message stuck behind a large one when it waits for at least half of it, in
+// every plausible case.
 func (e *HeadOfLine) judge() (Verdict, string) {
 	wait := time.Duration(e.Wait.Median).Round(time.Millisecond)
 	if e.Share.Above(0.5) {
@@ -195,8 +195,8 @@ type slowReader struct {
 	due   time.Time     // when the work on what was read is done
 }
 
-// readAtOnce is small against a pipe's content, so that the reader takes it
-// piece by piece as a slow one does.
+// readAtOnce is small against a pipe's content, so that the reader takes it piece by piece as a
+// slow one does.
 const readAtOnce = 8 << 10
 
 func (s *slowReader) Read(p []byte) (int, error) {

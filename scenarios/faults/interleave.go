@@ -144,8 +144,8 @@ func InterleaveWrites(ctx context.Context, size int) (*InterleavedWrites, error)
 	// documents none.
 	pipeBuf := map[string]int{"linux": 4096, "darwin": 512, "freebsd": 512}
 	e := &InterleavedWrites{Size: size, PipeBuf: pipeBuf[runtime.GOOS], Writers: writers}
-	// Reads of the pipe's whole content make sizes that divide it look whole, so short ones are tried
-	// too.
+	// Reads of the pipe's whole content make sizes that divide it look whole, so short ones are
+	// tried too.
 	for _, read := range []int{64 << 10, 4 << 10} {
 		count := max(1, writerBytes/2/size)
 		r, stop, err := startWriters(ctx, writerArgs{Count: count, Size: size})
@@ -243,7 +243,8 @@ func (e *InterleavedFrames) count(msg []byte) {
 	}
 }
 
-// writerMessage is JSON of exactly size bytes that says who sent it, filled with the sender's letter.
+// writerMessage is JSON of exactly size bytes that says who sent it, filled with the sender's
+// letter.
 func writerMessage(writer, n, size int) []byte {
 	head := fmt.Sprintf(`{"writer":%d,"n":%d,"pad":"`, writer, n)
 	pad := bytes.Repeat([]byte{'a' + byte(writer)}, size-len(head)-2)

@@ -36,8 +36,8 @@ const (
 	waits      = "the reader waits for more"
 )
 
-// judge lets the first message decide where the reader waits for more of it: its sender waits too, for
-// an answer, and what a longer message would bring to light never comes.
+// judge lets the first message decide where the reader waits for more of it: its sender waits too,
+// for an answer, and what a longer message would bring to light never comes.
 func (e *Mismatch) judge() (Verdict, string) {
 	const stuck = "The reader waits for something that looks like its own framing, and the sender for an answer: a hang from the first message on. " +
 		"Put a deadline on the first answer, and say in its error which framing was spoken."
@@ -76,8 +76,8 @@ func runFramingMismatch(_ context.Context, r *recorder) error {
 	return nil
 }
 
-// SendMismatched sends three messages in one framing to a reader of another, the last of them larger
-// than a chunk.
+// SendMismatched sends three messages in one framing to a reader of another, the last of them
+// larger than a chunk.
 func SendMismatched(sender, reader string) (*Mismatch, error) {
 	e := &Mismatch{Sender: sender, Reader: reader}
 	from, err := framers.Parse(sender)
@@ -142,12 +142,12 @@ func (e *Mismatch) receive(r framers.Reader, messages [][]byte) error {
 	}
 }
 
-// ErrStarved is what a reader gets that asks for more than was ever sent: on a
-// stream that stays open it would wait for ever.
+// ErrStarved is what a reader gets that asks for more than was ever sent: on a stream that stays
+// open it would wait for ever.
 var ErrStarved = errors.New("waits for bytes that nobody sends")
 
-// Deliver sends bytes through a real pipe to receive. Where the stream stays open, a read beyond the
-// last byte fails with ErrStarved in place of waiting; else it meets the end of file.
+// Deliver sends bytes through a real pipe to receive. Where the stream stays open, a read beyond
+// the last byte fails with ErrStarved in place of waiting; else it meets the end of file.
 func Deliver(sent []byte, open bool, receive func(io.Reader) error) error {
 	return Through(func(w io.Writer) error {
 		_, err := w.Write(sent)

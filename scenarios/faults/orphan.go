@@ -122,8 +122,8 @@ func startServer(w *proc.Work, kind string) error {
 	return nil
 }
 
-// serveLines is the server: it reads and answers lines, reads nothing ("deaf"), or writes without end
-// whatever comes of it ("busy").
+// serveLines is the server: it reads and answers lines, reads nothing ("deaf"), or writes without
+// end whatever comes of it ("busy").
 func serveLines(w *proc.Work, kind string) error {
 	var failed atomic.Int64
 	var first time.Time // failed write

@@ -23,8 +23,8 @@ func newSignalCount() *signalCount {
 }
 
 // count returns how many came since the last count. Signals that came at the same time count as
-// one, as the system has it. It waits until every signal sent so far was delivered: Go hands pending
-// signals on in the order of their numbers, and the mark has a higher one.
+// one, as the system has it. It waits until every signal sent so far was delivered: Go hands
+// pending signals on in the order of their numbers, and the mark has a higher one.
 func (c *signalCount) count() *int {
 	if syscall.Kill(os.Getpid(), syscall.SIGWINCH) == nil {
 		<-c.marks
@@ -38,8 +38,8 @@ func (c *signalCount) count() *int {
 
 const stdout = 1
 
-// stdoutTo makes e the standard output of the child that cmd starts next, in
-// whatever mode e is: what os/exec itself makes of a pipe is always blocking.
+// stdoutTo makes e the standard output of the child that cmd starts next, in whatever mode e is:
+// what os/exec itself makes of a pipe is always blocking.
 func stdoutTo(cmd *exec.Cmd, e *syspipe.End) error {
 	if _, err := e.Pass(cmd); err != nil {
 		return err
@@ -53,8 +53,8 @@ func stdoutTo(cmd *exec.Cmd, e *syspipe.End) error {
 // setStdoutBlocking changes the mode of standard output, for all who share it.
 func setStdoutBlocking(blocking bool) error { return syscall.SetNonblock(stdout, !blocking) }
 
-// writeStdoutOnce makes one system call. refused says that a non-blocking
-// standard output had no room.
+// writeStdoutOnce makes one system call. refused says that a non-blocking standard output had no
+// room.
 func writeStdoutOnce(p []byte) (n int, refused bool, err error) {
 	for {
 		n, err = syscall.Write(stdout, p)

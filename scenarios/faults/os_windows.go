@@ -16,8 +16,8 @@ func newSignalCount() *signalCount { return &signalCount{} }
 
 func (*signalCount) count() *int { return nil }
 
-// errStdout is why these experiments do not exist here: a standard handle has
-// no non-blocking mode that a program could inherit unawares.
+// errStdout is why these experiments do not exist here: a standard handle has no non-blocking mode
+// that a program could inherit unawares.
 var errStdout = fmt.Errorf("non-blocking standard output: %w on %s", errors.ErrUnsupported, runtime.GOOS)
 
 func stdoutTo(*exec.Cmd, *syspipe.End) error { return errStdout }

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/resultstest"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/scenarios/faults/evidencetest"
 )
 
 // Each rule is given evidence that makes it go every way that it can go.
@@ -174,7 +174,7 @@ func TestRulesBearAnyEvidence(t *testing.T) {
 		&ReaderGrowth{PerByte: make([]Sized, 1), ToOurs: make([]Sized, 1)}, &UnboundedLine{Curve: &Curve{}},
 	} {
 		judged := 0
-		for _, e := range resultstest.Altered(t, like) {
+		for _, e := range evidencetest.Altered(t, like) {
 			var found finding
 			output := new(Output)
 			var into any = output

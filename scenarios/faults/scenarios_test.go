@@ -17,8 +17,8 @@ import (
 
 var verdicts = []Verdict{Unsupported, Sound, Noticed, Refused, Slow, Grows, Stuck, Orphaned, Corrupted, SilentLoss}
 
-// expected are verdicts that every system of the family gives. What is left to
-// the scheduler is not among them.
+// expected are verdicts that every system of the family gives. What is left to the scheduler is not
+// among them.
 var expected = map[string]Verdict{
 	"reader-gone/anonymous/poller/before":    Noticed,
 	"reader-gone/anonymous/blocking/during":  Noticed,
@@ -70,8 +70,7 @@ var expected = map[string]Verdict{
 	"no-newline/as-printed": Grows,
 }
 
-// Every scenario runs for real, with smaller sizes where the time it takes is
-// what it shows.
+// Every scenario runs for real, with smaller sizes where the time it takes is what it shows.
 func TestScenarios(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the verdicts expected here are those of systems with EPIPE and O_NONBLOCK")

@@ -74,22 +74,25 @@ const (
 	messageB = `{"jsonrpc":"2.0","id":2,"method":"b"}`
 )
 
-// oddities are streams of messages A and B with something odd in them.
-var oddities = []struct{ name, stream string }{
-	{"clean", messageA + "\n" + messageB + "\n"},
-	{"log line", messageA + "\nINFO: started\n" + messageB + "\n"},
-	{"NUL", messageA + "\n\x00\n" + messageB + "\n"},
-	{"blank line", messageA + "\n\n" + messageB + "\n"},
-	{"CR LF", messageA + "\r\n" + messageB + "\r\n"},
-	{"trailing space", messageA + "  \n" + messageB + "\n"},
-	{"newline inside", `{"jsonrpc":"2.0",` + "\n" + `"id":1,"method":"a"}` + "\n" + messageB + "\n"},
-	{"two on a line", messageA + messageB + "\n"},
-	{"malformed line", messageA + "\n{bad\n" + messageB + "\n"},
-	{"no last newline", messageA + "\n" + messageB},
+// oddities are streams of messages A and B with something odd in them, as lines, and with headers
+// where that framing meets it too.
+var oddities = []struct{ name, lines, headers string }{
+	{"clean", messageA + "\n" + messageB + "\n", headed(messageA) + headed(messageB)},
+	{"log line", messageA + "\nINFO: started\n" + messageB + "\n", headed(messageA) + "INFO: started\n" + headed(messageB)},
+	{"NUL", messageA + "\n\x00\n" + messageB + "\n", ""},
+	{"blank line", messageA + "\n\n" + messageB + "\n", headed(messageA) + "\r\n" + headed(messageB)},
+	{"CR LF", messageA + "\r\n" + messageB + "\r\n", ""},
+	{"trailing space", messageA + "  \n" + messageB + "\n", ""},
+	{"newline inside", `{"jsonrpc":"2.0",` + "\n" + `"id":1,"method":"a"}` + "\n" + messageB + "\n", ""},
+	{"two on a line", messageA + messageB + "\n", ""},
+	{"malformed line", messageA + "\n{bad\n" + messageB + "\n", headed(messageA) + headed("{bad") + headed(messageB)},
+	{"no last newline", messageA + "\n" + messageB, ""},
 }
 
-// lineReaders read a stream and give each JSON message they find to keep; bad
-// counts what they skip.
+func headed(msg string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(msg), msg) }
+
+// lineReaders read a stream and give each JSON message they find to keep; bad counts what they
+// skip.
 var lineReaders = []struct {
 	part, name string
 	read       func(r io.Reader, keep func([]byte), bad func()) error
@@ -150,11 +153,12 @@ func runDirtyLines(_ context.Context, r *recorder) error {
 		r.step("%s", reader.name)
 		e := &DirtyLines{Reader: reader.name}
 		for _, o := range oddities {
-			stream := o.stream
+			stream := o.lines
 			if reader.part == "content-length" {
-				if stream = headed(o.name); stream == "" {
-					continue // lines are no concern of this framing
-				}
+				stream = o.headers
+			}
+			if stream == "" {
+				continue // lines are no concern of this framing
 			}
 			c := DirtyCase{Oddity: o.name, Sent: 2}
 			err := Deliver([]byte(stream), false, func(in io.Reader) error {
@@ -185,23 +189,6 @@ func (c *DirtyCase) keep(msg []byte) {
 		c.Intact++
 		c.Next = true
 	}
-}
-
-// headed is what the oddity is to a stream with headers.
-func headed(oddity string) string {
-	frame := func(msg string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(msg), msg) }
-	a, b := frame(messageA), frame(messageB)
-	switch oddity {
-	case "clean":
-		return a + b
-	case "log line":
-		return a + "INFO: started\n" + b
-	case "blank line":
-		return a + "\r\n" + b
-	case "malformed line":
-		return a + frame("{bad") + b
-	}
-	return ""
 }
 
 // SplitText is the evidence of split-utf8 for one receiver.
@@ -296,8 +283,7 @@ func runSplitText(_ context.Context, r *recorder) error {
 	return nil
 }
 
-// sendText sends one message through a pipe to a receiver that works frame by
-// frame.
+// sendText sends one message through a pipe to a receiver that works frame by frame.
 func sendText(f framers.Chunker, join func([][]byte) ([]byte, bool), width, offset int) (TextCase, error) {
 	c := TextCase{Width: width, Offset: offset}
 	char := map[int]string{2: "é", 3: "€", 4: "😀"}[width]

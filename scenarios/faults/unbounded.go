@@ -45,8 +45,9 @@ func (e *UnboundedLine) summarise() {
 // lineLimit is the limit that the document of the printed reader sets, in bytes.
 const lineLimit = 10 << 20
 
-// unboundedCases are sent to readers. The printed one searches its whole buffer after each 4096 bytes,
-// so its cost is quadratic: 16 MiB, beyond the limit by half, take seconds, and a GiB would take hours.
+// unboundedCases are sent to readers. The printed one searches its whole buffer after each 4096
+// bytes, so its cost is quadratic: 16 MiB, beyond the limit by half, take seconds, and a GiB would
+// take hours.
 var unboundedCases = []struct {
 	part, framing string
 	policy        framers.Policy
@@ -111,8 +112,8 @@ type ReceiverArgs struct {
 	Framing string // of the messages
 	Policy  framers.Policy
 	Limit   int // bytes of a message
-	// WholeFirst has the receiver take a line whole before it looks at its length, as a program does
-	// whose transport delivers frames.
+	// WholeFirst has the receiver take a line whole before it looks at its length, as a program
+	// does whose transport delivers frames.
 	WholeFirst bool
 	Drain      bool // receive to the end before the heap is measured
 }

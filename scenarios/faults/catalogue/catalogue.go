@@ -1,4 +1,5 @@
-// Package catalogue lists the ways in which a program, a server or a client misbehaves at its pipes.
+// Package catalogue lists the ways in which a program, a server or a client misbehaves at its
+// pipes.
 //
 //	for _, m := range catalogue.Of(catalogue.Server) {
 //		fmt.Println(m.Usage(), m.Title) // what serve --fault can be asked for
