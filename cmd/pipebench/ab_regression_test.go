@@ -54,10 +54,11 @@ func TestABFindsAPlantedSlowDown(t *testing.T) {
 	build(t, slowed, "-overlay", overlay(t, folder))
 	for _, c := range []struct {
 		build   string
+		pairs   string
 		flagged bool
-	}{{slowed, true}, {clean, false}} {
+	}{{slowed, "0", true}, {clean, "8", false}} { // eight that agree are enough for a verdict
 		var stdout, stderr bytes.Buffer
-		code := run(t.Context(), []string{"ab", clean, c.build, "--fail-above", "5%", "--metric", "goodput", "--out", c.build + "-out",
+		code := run(t.Context(), []string{"ab", clean, c.build, "--pairs", c.pairs, "--fail-above", "5%", "--metric", "goodput", "--out", c.build + "-out",
 			"--", "--framing", "ndjson", "--size", "64KiB", "--pattern", "stream", "--placement", "same", "--samples", "3", "--duration", "10ms"},
 			strings.NewReader(""), &stdout, &stderr)
 		t.Logf("%s%s", stdout.String(), stderr.String())
