@@ -8,8 +8,8 @@ import (
 	"github.com/pipebench/pipebench/framers"
 )
 
-// exchanger is what the part's role does with the messages. In a raw cell they
-// are told apart by their known sizes, and that only where they are compared.
+// exchanger returns what the endpoint's role does with the messages, and makes what that takes. In a
+// raw cell they are told apart by their known sizes, and that only where they are compared.
 func (e *endpoint) exchanger() func(from, n int64) error {
 	if e.timesTrips() {
 		e.trips = make([]int64, 0, max(e.Warmup, e.Messages))
@@ -21,20 +21,18 @@ func (e *endpoint) exchanger() func(from, n int64) error {
 	if e.out != nil {
 		e.w = e.writer()
 	}
-	if e.in != nil {
-		e.r = e.reader()
+	switch {
+	case e.in != nil && e.raw:
+		e.r = newRawReader(e.in, e.source)
+	case e.in != nil:
+		e.r = e.framing.NewReader(e.in, e.options()...)
 	}
-	switch e.Role {
-	case sender:
-		return e.send
-	case receiver:
-		return e.receive
-	case client:
-		return e.request
-	default:
-		return e.respond
-	}
+	return map[role]func(from, n int64) error{sender: e.send, receiver: e.receive, client: e.request, server: e.respond}[e.Role]
 }
+
+// maxFrameOverhead is more than any framing adds to a message that it keeps whole, in bytes: a batch
+// is to leave when it is full of messages, not of bytes.
+const maxFrameOverhead = 128
 
 func (e *endpoint) writer() framers.Writer {
 	var out io.Writer = e.out
@@ -46,17 +44,6 @@ func (e *endpoint) writer() framers.Writer {
 		return rawWriter{out}
 	}
 	return e.framing.NewWriter(out, e.options()...)
-}
-
-// maxFrameOverhead is more than any framing adds to a message that it keeps whole, in
-// bytes: a batch is to leave when it is full of messages, not of bytes.
-const maxFrameOverhead = 128
-
-func (e *endpoint) reader() framers.Reader {
-	if e.raw {
-		return newRawReader(e.in, e.source)
-	}
-	return e.framing.NewReader(e.in, e.options()...)
 }
 
 // options are what a framing needs to know of the cell.

@@ -87,18 +87,23 @@ func (e *endpoint) setSchedule(start int64) {
 	}
 }
 
-// runLoad moves the messages of a loaded sample.
-func (e *endpoint) runLoad() error {
+// runLoad moves the messages of a loaded sample. Whoever receives those of an open loop that was
+// given up finds their end: the rest was never sent.
+func (e *endpoint) runLoad() (err error) {
 	switch e.Role {
 	case sender:
 		return e.generate(nil)
 	case receiver:
-		return e.collect(nil)
+		err = e.collect(nil)
 	case client:
 		return e.runClientLoad()
-	default:
-		return e.replyAll()
+	case server:
+		err = e.respond(e.Warmup, e.Messages)
 	}
+	if e.load.open && errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
 }
 
 // generate sends the messages as they fall due, or as slots become free, and says at last how many
@@ -126,26 +131,13 @@ func (e *endpoint) generate(slots <-chan struct{}) error {
 	return nil
 }
 
-// next receives message i of a load; false where an open loop was given up and the rest was never
-// sent.
-func (e *endpoint) next(i int64) (msg []byte, ok bool, err error) {
-	msg, err = e.r.ReadMessage()
-	if e.load.open && errors.Is(err, io.EOF) {
-		return nil, false, nil
-	}
-	if err != nil {
-		return nil, false, fmt.Errorf("receive message %d: %w", e.Warmup+i, err)
-	}
-	return msg, true, nil
-}
-
 // collect receives messages until all are there, or there are no more.
 func (e *endpoint) collect(slots chan<- struct{}) error {
 	l, check, limit := e.load, e.checker(), newRateLimit(e.Cell.Drain)
 	for i := range e.Messages {
-		msg, ok, err := e.next(i)
-		if err != nil || !ok {
-			return err
+		msg, err := e.r.ReadMessage()
+		if err != nil {
+			return fmt.Errorf("receive message %d: %w", e.Warmup+i, err)
 		}
 		l.received[i] = l.clock.Now()
 		if err := check(e.Warmup+i, msg); err != nil {
@@ -156,24 +148,6 @@ func (e *endpoint) collect(slots chan<- struct{}) error {
 			slots <- struct{}{}
 		}
 		limit.wait(len(msg))
-	}
-	return nil
-}
-
-// replyAll sends every message back, until no more come.
-func (e *endpoint) replyAll() error {
-	check := e.checker()
-	for i := range e.Messages {
-		msg, ok, err := e.next(i)
-		if err != nil || !ok {
-			return err
-		}
-		if err := check(e.Warmup+i, msg); err != nil {
-			return err
-		}
-		if err := e.w.WriteMessage(msg); err != nil {
-			return fmt.Errorf("answer message %d: %w", e.Warmup+i, err)
-		}
 	}
 	return nil
 }

@@ -60,6 +60,17 @@ func TestAnOverloadIsConfessed(t *testing.T) {
 	}
 }
 
+// A client that gives an open loop up ends it for the server, too.
+func TestAnOverloadThereAndBackEnds(t *testing.T) {
+	for _, peer := range []string{"process", "thread"} {
+		p := small(cell(func(c *results.Cell) { c.Rate, c.Pattern, c.Size, c.Peer = 1e6, "roundtrip", 1<<16, peer }))
+		p.Samples, p.Duration = 1, 5*time.Millisecond
+		if l := collect(t, p)[0].Samples[0].Load; l.Unsent == 0 {
+			t.Errorf("peer %s: %+v", peer, l)
+		}
+	}
+}
+
 func TestWhatALoadCannotBe(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -12,111 +12,65 @@ import (
 // minSamples is the number of samples below which there is no 95 % interval.
 const minSamples = 6
 
-// warnings are what a reader of the record should know of it.
+// warnings returns what a reader of the record should know of it.
 func warnings(r results.Record, asked int) []string {
-	if r.Unsupported != "" {
-		return nil
+	if r.Unsupported != "" || len(r.Samples) == 0 {
+		return nil // which says why by itself
 	}
 	var all []string
-	for _, w := range []string{
-		tooFewSamples(r, asked), overloaded(r), generatorLate(r), bimodal(r), outliers(r), sharedCPU(r),
-	} {
-		if w != "" {
-			all = append(all, w)
-		}
+	if len(r.Samples) < min(asked, minSamples) { // without a number, so that cells which differ by a sample are told the same
+		why := map[string]string{
+			"max-time":    "time was up; give it more (--max-time)",
+			"interrupted": "the run was interrupted",
+			"failed":      "a cell of the run failed",
+		}[r.Stopped]
+		all = append(all, fmt.Sprintf("fewer samples than asked for, too few for an interval: %s", why))
 	}
-	return all
-}
-
-// tooFewSamples has no number in it, so that cells which differ by a sample are told the
-// same. A cell without samples says why by itself.
-func tooFewSamples(r results.Record, asked int) string {
-	n := len(r.Samples)
-	if n == 0 || n >= min(asked, minSamples) {
-		return ""
-	}
-	why := map[string]string{
-		"max-time":    "time was up; give it more (--max-time)",
-		"interrupted": "the run was interrupted",
-		"failed":      "a cell of the run failed",
-	}[r.Stopped]
-	return fmt.Sprintf("fewer samples than asked for, too few for an interval: %s", why)
+	return slices.Concat(all, loadWarnings(r), spreadWarnings(r))
 }
 
 // minAchieved is the share of an asked rate below which the rate was not kept.
 const minAchieved = 0.99
 
-func overloaded(r results.Record) string {
+// loadWarnings tells of a load that was not kept, and of a generator whose own lateness is most of
+// the tail of the latency that it is part of.
+func loadWarnings(r results.Record) (out []string) {
 	var achieved []float64
+	latencies := map[string][]results.Latency{}
 	for _, s := range r.Samples {
 		if s.Load != nil {
 			achieved = append(achieved, s.Load.Achieved)
 		}
-	}
-	if len(achieved) == 0 {
-		return ""
-	}
-	if share := stat.Median(achieved).Median / r.Cell.Rate; share < minAchieved {
-		return fmt.Sprintf("only %.1f %% of the rate asked for was achieved: latencies are those of an overload; ask for less (--rate)", 100*share)
-	}
-	return ""
-}
-
-// generatorLate compares the tail of the generator's own lateness with that of
-// the latency it is part of.
-func generatorLate(r results.Record) string {
-	own, all := merged(r, "lateness"), merged(r, "due")
-	if own.P99NS == nil || all.P99NS == nil || *own.P99NS*2 < *all.P99NS {
-		return ""
-	}
-	return fmt.Sprintf("the generator's own lateness (p99 %s) explains most of the p99: place the ends apart, or ask for a lower rate",
-		results.FormatDuration(float64(*own.P99NS)))
-}
-
-func merged(r results.Record, key string) results.Latency {
-	var all []results.Latency
-	for _, s := range r.Samples {
-		if l, ok := s.Latency[key]; ok {
-			all = append(all, l)
+		for key, l := range s.Latency {
+			latencies[key] = append(latencies[key], l)
 		}
 	}
-	l, err := results.MergeLatencies(all)
-	if err != nil {
-		return results.Latency{}
-	}
-	return l
-}
-
-// times are the times a message of the record's samples.
-func times(r results.Record) []float64 {
-	m, err := stat.MetricByName("time")
-	if err != nil {
+	if len(achieved) == 0 {
 		return nil
 	}
-	return m.Values(r.Samples)
+	if share := stat.Median(achieved).Median / r.Cell.Rate; share < minAchieved {
+		out = append(out, fmt.Sprintf("only %.1f %% of the rate asked for was achieved: latencies are those of an overload; ask for less (--rate)", 100*share))
+	}
+	own, err := results.MergeLatencies(latencies["lateness"])
+	all, allErr := results.MergeLatencies(latencies["due"])
+	if err == nil && allErr == nil && own.P99NS != nil && all.P99NS != nil && *own.P99NS*2 >= *all.P99NS {
+		out = append(out, fmt.Sprintf("the generator's own lateness (p99 %s) explains most of the p99: place the ends apart, or ask for a lower rate",
+			results.FormatDuration(float64(*own.P99NS))))
+	}
+	return out
 }
 
-func bimodal(r results.Record) string {
-	if _, two := stat.Bimodal(times(r)); !two {
-		return ""
+// spreadWarnings tells of samples that do not agree, and of ends that the scheduler put on one CPU
+// unasked.
+func spreadWarnings(r results.Record) (out []string) {
+	times, free := stat.MustMetric("time").Values(r.Samples), r.Cell.Placement == "free"
+	if _, two := stat.Bimodal(times); two && free {
+		out = append(out, "the samples are bimodal: the scheduler put the ends now together, now apart; choose a placement")
+	} else if two {
+		out = append(out, "the samples are bimodal: something else changed while they were taken; look at them one by one")
 	}
-	if r.Cell.Placement == "free" {
-		return "the samples fall into two groups: the scheduler put the ends now together, now apart; choose a placement"
-	}
-	return "the samples fall into two groups: something else changed while they were taken; look at them one by one"
-}
-
-func outliers(r results.Record) string {
-	if n := len(stat.Outliers(times(r))); n > 0 {
-		return fmt.Sprintf("%d of %d samples lie far from the others: let nothing else run, or take more (--samples)", n, len(r.Samples))
-	}
-	return ""
-}
-
-// sharedCPU tells of ends that the scheduler put on one CPU unasked.
-func sharedCPU(r results.Record) string {
-	if r.Cell.Placement != "free" {
-		return ""
+	if n := len(stat.Outliers(times)); n > 0 {
+		out = append(out, fmt.Sprintf("%d of %d samples lie far from the others: let nothing else run, or take more (--samples)", n, len(r.Samples)))
 	}
 	together := 0
 	for _, s := range r.Samples {
@@ -124,10 +78,10 @@ func sharedCPU(r results.Record) string {
 			together++
 		}
 	}
-	if together > 0 {
-		return fmt.Sprintf("in %d of %d samples both ends ran on one CPU, unasked; choose a placement", together, len(r.Samples))
+	if free && together > 0 {
+		out = append(out, fmt.Sprintf("in %d of %d samples both ends ran on one CPU, unasked; choose a placement", together, len(r.Samples)))
 	}
-	return ""
+	return out
 }
 
 // warnOnce adds a warning to the cell's record, if it is not there.
@@ -137,8 +91,8 @@ func (c *cellRun) warnOnce(text string) {
 	}
 }
 
-// interference are what disturbs all cells of a run alike: the machine's own
-// faults, and who else uses it while the run goes on. Nil ones tell nothing.
+// An interference is what disturbs all cells of a run alike: the machine's own faults, and who else
+// uses it while the run goes on. A nil one tells nothing.
 type interference struct {
 	lasting []string      // of the machine, found before the run
 	before  machine.Usage // of its CPUs
@@ -149,31 +103,33 @@ type interference struct {
 }
 
 func newInterference() *interference {
-	s := &interference{before: machine.ReadUsage(), stale: true}
-	s.lasting = warningsOf(machine.Disturbing(machine.Describe("", 0)))
-	return s
+	return &interference{
+		lasting: warningsOf(machine.Disturbing(machine.Describe("", 0))),
+		before:  machine.ReadUsage(),
+		stale:   true,
+	}
 }
 
-// nextRound notes that time has passed. It is said once a round, so that cells that
+// nextRound notes that time has passed. It is called once a round, so that cells that
 // are finished in the same one are told the same.
-func (s *interference) nextRound() {
-	if s != nil {
-		s.stale = true
+func (i *interference) nextRound() {
+	if i != nil {
+		i.stale = true
 	}
 }
 
 // warnings are what a record that is finished now has to be read with.
 // Disturbed means that others had what the cells needed so far.
-func (s *interference) warnings() (texts []string, disturbed bool) {
-	if s == nil {
+func (i *interference) warnings() (texts []string, disturbed bool) {
+	if i == nil {
 		return nil, false
 	}
-	if s.stale {
-		faults := machine.ReadUsage().Since(s.before).Faults()
-		s.latest, s.disturbed = append(warningsOf(faults), s.lasting...), len(faults) > 0
-		s.stale = false
+	if i.stale {
+		faults := machine.ReadUsage().Since(i.before).Faults()
+		i.latest, i.disturbed = append(warningsOf(faults), i.lasting...), len(faults) > 0
+		i.stale = false
 	}
-	return s.latest, s.disturbed
+	return i.latest, i.disturbed
 }
 
 func warningsOf(faults []results.Fault) []string {

@@ -149,8 +149,8 @@ func (rs reports) failure() (report, bool) {
 }
 
 // serveJobs does the jobs on standard input, one after the other, and reports on each endpoint of
-// each. The pipes last as long as the worker does, which leaves after a workload, or a failure: some
-// read until their peer is gone.
+// each. The pipes last as long as the worker does, which leaves after a workload, an open loop or a
+// failure: some read until their peer is gone.
 //
 // The garbage collector is off: it would run beside the clock, and it stops the world, which a
 // thread in a raw system call does not let it. A worker of one endpoint stops itself alone, so there
@@ -165,13 +165,14 @@ func serveJobs(p *proc.Work, w *Workload) error {
 		debug.SetMemoryLimit(workerMemory)
 	}
 	jobs := json.NewDecoder(os.Stdin)
-	for last := false; !last; last = last || w != nil {
+	for last := false; !last; {
 		var j job
 		if err := jobs.Decode(&j); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("read the job: %w", err)
 		}
+		last = w != nil || j.Cell.Rate > 0
 		reports, ends := make(chan report, len(configs)), p.Ends
 		for _, c := range configs {
 			own := takeEnds(c.Role, &ends)
@@ -198,8 +199,10 @@ func runEndpoint(j job, c endpointConfig, ends pipeEnds, w *Workload) report {
 	default:
 		err = e.runPattern()
 	}
+	if err != nil || j.Cell.Rate > 0 {
+		ends.close() // so that the peer does not wait, for what an open loop that was given up never sent, say
+	}
 	if err != nil {
-		ends.close() // so that the peer does not wait
 		return report{Role: c.Role, Error: err.Error(), PeerGone: errors.Is(err, errPeerGone)}
 	}
 	return e.report
