@@ -11,73 +11,89 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// What is at fault from where on.
+// Thresholds above which the clock is at fault.
 const (
 	slowClock   = 1000 // ns a reading: a clock without a system call takes some 25, one in an old timer chip more than this
 	coarseClock = 1000 // ns a step
 )
 
-// Faults are what about the machine itself disturbs measurements, each with the
-// remedy. None is a fine machine, or one that does not tell: [Looked] says at
-// what was looked. Who else uses it is [Usage]'s to say.
+// An evidence is what a fault of the machine rests on, each with the fields of its kind.
+type evidence struct {
+	Virtualisation string  `json:"virtualisation,omitempty"`
+	Topology       string  `json:"topology,omitempty"`
+	CPUs           float64 `json:"cpus,omitempty"`
+	Governor       string  `json:"governor,omitempty"`
+	ClockNS        float64 `json:"clock_ns,omitempty"`
+	ClockStepNS    int64   `json:"clock_step_ns,omitempty"`
+	Capacity       int     `json:"capacity,omitempty"`      // bytes of a new pipe
+	PipeMaxSize    int64   `json:"pipe_max_size,omitempty"` // bytes
+	Source         string  `json:"source,omitempty"`        // of the clock
+	Available      any     `json:"available,omitempty"`     // clock sources, by name; or bytes of memory
+}
+
+func fault(id, verdict string, e evidence, advice string) results.Fault {
+	return results.Fault{ID: id, Verdict: verdict, Evidence: results.MustEvidence(e), Advice: advice}
+}
+
+// Faults returns what about the machine itself disturbs measurements, each with the remedy. None is a
+// fine machine, or one that does not tell: [Checks] says what was looked at. Who else uses it is
+// [Usage]'s to say.
 func Faults(env results.Environment) []results.Fault {
 	var out []results.Fault
 	if env.Virtualisation != "" {
-		out = append(out, results.Fault{ID: "virtual", Verdict: env.Virtualisation,
-			Evidence: results.MustEvidence(map[string]any{"virtualisation": env.Virtualisation}), Advice: "its neighbours cannot be seen from here: compare with ab, in one job"})
+		out = append(out, fault("virtual", env.Virtualisation, evidence{Virtualisation: env.Virtualisation},
+			"its neighbours cannot be seen from here: compare with ab, in one job"))
 	}
-	return slices.Concat(out, processors(env), coarse(env), pipes(), systemFaults())
+	out = append(out, processors(env)...)
+	if env.ClockNS > slowClock || env.ClockStepNS > coarseClock {
+		verdict := fmt.Sprintf("a reading takes %s, the smallest step is %s", results.FormatDuration(env.ClockNS), results.FormatDuration(float64(env.ClockStepNS)))
+		out = append(out, fault("clock", verdict, evidence{ClockNS: round(env.ClockNS), ClockStepNS: env.ClockStepNS},
+			"look at the system's clock source; latencies near these figures mean nothing"))
+	}
+	return slices.Concat(out, pipes(), systemFaults())
 }
 
-// Checks is at what Faults looks on this system.
+// Checks names what Faults looks at on this system.
 func Checks() []string {
 	return append([]string{"virtual machine", "CPUs", "clock", "pipe capacity"}, systemChecks...)
 }
 
-// affectsAll are the faults that touch every figure of a run: a frequency that
+// affectsAll names the faults that touch every figure of a run: a frequency that
 // changes while it goes on, and a clock that is not fit to time it.
 var affectsAll = []string{"governor", "turbo", "battery", "power", "translation", "clock", "clock-source"}
 
-// Disturbing are those of the faults that a run has to be read with, whatever it
+// Disturbing returns those of the faults that a run has to be read with, whatever it
 // measured. The others are doctor's to tell.
 func Disturbing(env results.Environment) []results.Fault {
 	return slices.DeleteFunc(Faults(env), func(f results.Fault) bool { return !slices.Contains(affectsAll, f.ID) })
 }
 
 func processors(env results.Environment) []results.Fault {
-	var out []results.Fault
 	topology, err := placement.Read()
 	if err != nil || len(topology.CPUs) == 0 {
-		return []results.Fault{{ID: "placement", Verdict: "a program cannot choose its CPUs on " + env.OS,
-			Advice: "the scheduler's choice decides figures here, and times never gate: rely on exact counters"}}
+		return []results.Fault{fault("placement", "a program cannot choose its CPUs on "+env.OS, evidence{},
+			"the scheduler's choice decides figures here, and times never gate: rely on exact counters")}
 	}
+	var out []results.Fault
 	if _, err := topology.Choose("apart"); errors.Is(err, errors.ErrUnsupported) {
-		out = append(out, results.Fault{ID: "cpus", Verdict: "no two cores for the two ends",
-			Evidence: results.MustEvidence(map[string]any{"topology": topology.String()}), Advice: "allow this process two cores (taskset, cpuset, a larger machine); placement same works"})
-	} else if len(topology.CPUs) < 3 {
-		out = append(out, results.Fault{ID: "cpus", Verdict: fmt.Sprintf("%d CPUs: none is left when both ends run", len(topology.CPUs)),
-			Evidence: results.MustEvidence(map[string]any{"cpus": len(topology.CPUs)}), Advice: "whatever else runs, runs on an end's CPU; trust placement same more than apart, and load generators no spare CPU"})
+		out = append(out, fault("cpus", "no two cores for the two ends", evidence{Topology: topology.String()},
+			"allow this process two cores (taskset, cpuset, a larger machine); placement same works"))
+	} else if n := len(topology.CPUs); n < 3 {
+		out = append(out, fault("cpus", fmt.Sprintf("%d CPUs: none is left when both ends run", n), evidence{CPUs: float64(n)},
+			"whatever else runs, runs on an end's CPU; trust placement same more than apart, and load generators no spare CPU"))
 	}
 	if env.Governor != "" && env.Governor != "performance" {
-		out = append(out, results.Fault{ID: "governor", Verdict: env.Governor + ": the CPU's frequency follows its load",
-			Evidence: results.MustEvidence(map[string]any{"governor": env.Governor}), Advice: "sudo cpupower frequency-set -g performance"})
+		out = append(out, fault("governor", env.Governor+": the CPU's frequency follows its load", evidence{Governor: env.Governor},
+			"sudo cpupower frequency-set -g performance"))
 	}
 	return out
 }
 
-func coarse(env results.Environment) []results.Fault {
-	if env.ClockNS <= slowClock && env.ClockStepNS <= coarseClock {
-		return nil
-	}
-	return []results.Fault{{ID: "clock", Verdict: fmt.Sprintf("a reading takes %s, the smallest step is %s", results.FormatDuration(env.ClockNS), results.FormatDuration(float64(env.ClockStepNS))),
-		Evidence: results.MustEvidence(map[string]any{"clock_ns": round(env.ClockNS), "clock_step_ns": env.ClockStepNS}), Advice: "look at the system's clock source; latencies near these figures mean nothing"}}
-}
-
-// pipes opens one, to see whether it has the capacity that pipes have.
+// pipes opens a pipe, to see whether it has the capacity that pipes have.
 func pipes() []results.Fault {
 	w, r, err := syspipe.Open(syspipe.Anonymous, 0)
 	if err != nil {
-		return []results.Fault{{ID: "pipes", Verdict: err.Error(), Advice: "close what holds descriptors, or raise the limit (ulimit -n)"}}
+		return []results.Fault{fault("pipes", err.Error(), evidence{}, "close what holds descriptors, or raise the limit (ulimit -n)")}
 	}
 	defer r.Close()
 	defer w.Close()
@@ -85,8 +101,8 @@ func pipes() []results.Fault {
 	if err != nil || capacity <= 0 || capacity >= usualPipe {
 		return nil
 	}
-	return []results.Fault{{ID: "pipes", Verdict: "new pipes hold " + results.FormatSize(int64(capacity)) + " instead of " + results.FormatSize(int64(usualPipe)),
-		Evidence: results.MustEvidence(map[string]any{"capacity": capacity}), Advice: smallPipeAdvice}}
+	return []results.Fault{fault("pipes", "new pipes hold "+results.FormatSize(int64(capacity))+" instead of "+results.FormatSize(int64(usualPipe)),
+		evidence{Capacity: capacity}, smallPipeAdvice)}
 }
 
 // round leaves three digits behind the point, for people to read.

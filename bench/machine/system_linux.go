@@ -109,7 +109,7 @@ func quota(root fs.FS) (results.Fault, bool) {
 	}
 	cpus := round(number(runtime) / number(period))
 	return results.Fault{ID: "quota", Verdict: "the container may use " + strconv.FormatFloat(cpus, 'f', -1, 64) + " CPUs' time, and stands still beyond it",
-		Evidence: results.MustEvidence(map[string]any{"cpus": cpus}), Advice: "lift the quota, or bind the container to whole CPUs instead"}, true
+		Evidence: results.MustEvidence(evidence{CPUs: cpus}), Advice: "lift the quota, or bind the container to whole CPUs instead"}, true
 }
 
 // usualPipeMax is fs.pipe-max-size as Linux comes: see pipe(7).
@@ -118,7 +118,7 @@ const usualPipeMax = 1 << 20
 func smallPipes(root fs.FS) (results.Fault, bool) {
 	size := number(read(root, "proc/sys/fs/pipe-max-size"))
 	return results.Fault{ID: "pipe-max-size", Verdict: "pipes cannot be grown beyond " + results.FormatSize(int64(size)),
-		Evidence: results.MustEvidence(map[string]any{"pipe_max_size": size}), Advice: "sudo sysctl fs.pipe-max-size=1048576"}, size > 0 && size < usualPipeMax
+		Evidence: results.MustEvidence(evidence{PipeMaxSize: int64(size)}), Advice: "sudo sysctl fs.pipe-max-size=1048576"}, size > 0 && size < usualPipeMax
 }
 
 // clockSource tells a clock that is read without a system call from others.
@@ -127,7 +127,7 @@ func clockSource(root fs.FS) (results.Fault, bool) {
 	source := read(root, dir+"current_clocksource")
 	slow := source == "hpet" || source == "acpi_pm" || source == "jiffies" || source == "refined-jiffies"
 	return results.Fault{ID: "clock-source", Verdict: source + ": each reading of the clock is a system call",
-		Evidence: results.MustEvidence(map[string]any{"source": source, "available": read(root, dir+"available_clocksource")}), Advice: "choose tsc where it is available: echo tsc | sudo tee /" + dir + "current_clocksource"}, slow
+		Evidence: results.MustEvidence(evidence{Source: source, Available: read(root, dir+"available_clocksource")}), Advice: "choose tsc where it is available: echo tsc | sudo tee /" + dir + "current_clocksource"}, slow
 }
 
 // leastMemory is what two workers with their buffers need to stay out of swap,
@@ -139,7 +139,7 @@ func memory(root fs.FS) (results.Fault, bool) {
 		if f := strings.Fields(line); len(f) >= 2 && f[0] == "MemAvailable:" {
 			free := int64(number(f[1])) << 10
 			return results.Fault{ID: "memory", Verdict: results.FormatSize(free) + " is available: workers may be swapped out",
-				Evidence: results.MustEvidence(map[string]any{"available": free}), Advice: "close what uses memory"}, free < leastMemory
+				Evidence: results.MustEvidence(evidence{Available: free}), Advice: "close what uses memory"}, free < leastMemory
 		}
 	}
 	return results.Fault{}, false

@@ -55,7 +55,7 @@ func (u *Usage) Add(d Usage) {
 	u.Elapsed += d.Elapsed
 }
 
-// What is at fault from where on.
+// Thresholds above which a disturbance is reported.
 const (
 	busyCPUs    = 0.1  // CPUs that others keep busy: a tenth of one moves a figure by more than a percent
 	stolenShare = 0.01 // of the time in which something ran
@@ -65,39 +65,37 @@ const (
 // Shows reports whether the time was long enough to see others in it.
 func (u Usage) Shows() bool { return u.Known && u.Elapsed >= shortLook }
 
-// Load is the fault that others used the CPUs.
-func (u Usage) Load() (results.Fault, bool) {
-	if !u.Shows() {
-		return results.Fault{}, false
+// What the faults of a [Usage] rest on.
+type (
+	loadEvidence struct {
+		BusyCPUs float64 `json:"busy_cpus"`
+		WatchedS float64 `json:"watched_s"`
 	}
-	others := (u.Busy - u.Own) / u.Elapsed
-	return results.Fault{ID: "load", Verdict: fmt.Sprintf("others kept about %.1f of %d CPUs busy", others, u.CPUs),
-		Evidence: results.MustEvidence(map[string]any{"busy_cpus": round(others), "watched_s": round(u.Elapsed)}), Advice: "stop what else runs, or compare with ab, whose pairs suffer alike"}, others > busyCPUs
-}
-
-// Steal is the fault that the hypervisor gave the CPUs to others.
-func (u Usage) Steal() (results.Fault, bool) {
-	if !u.Known || u.Stolen <= stolenShare*(u.Busy+u.Stolen) {
-		return results.Fault{}, false
+	stealEvidence struct {
+		StolenS float64 `json:"stolen_s"`
+		BusyS   float64 `json:"busy_s"`
 	}
-	share := u.Stolen / (u.Busy + u.Stolen)
-	return results.Fault{ID: "steal", Verdict: fmt.Sprintf("the hypervisor took about %.0f %% of the CPU time", math.Ceil(100*share)),
-		Evidence: results.MustEvidence(map[string]any{"stolen_s": round(u.Stolen), "busy_s": round(u.Busy)}), Advice: "another host or hour; no verdict but in pairs (ab)"}, true
-}
+	throttledEvidence struct {
+		ThrottledS float64 `json:"throttled_s"`
+	}
+)
 
-// Throttling is the fault that a quota stopped the CPUs.
-func (u Usage) Throttling() (results.Fault, bool) {
-	return results.Fault{ID: "throttled", Verdict: fmt.Sprintf("a CPU quota stopped what was measured for about %.1f s", u.Throttled),
-		Evidence: results.MustEvidence(map[string]any{"throttled_s": round(u.Throttled)}), Advice: "raise the container's CPU quota, or bind it to whole CPUs instead"}, u.quotas && u.Throttled > 0
-}
-
-// Faults are all that disturbed what ran in that time.
+// Faults returns what disturbed that which ran in that time: others that used the CPUs, the
+// hypervisor that gave the CPUs to others, a quota that stopped them.
 func (u Usage) Faults() []results.Fault {
 	var out []results.Fault
-	for _, look := range []func() (results.Fault, bool){u.Load, u.Steal, u.Throttling} {
-		if f, found := look(); found {
-			out = append(out, f)
-		}
+	if others := (u.Busy - u.Own) / u.Elapsed; u.Shows() && others > busyCPUs {
+		out = append(out, results.Fault{ID: "load", Verdict: fmt.Sprintf("others kept about %.1f of %d CPUs busy", others, u.CPUs),
+			Evidence: results.MustEvidence(loadEvidence{round(others), round(u.Elapsed)}), Advice: "stop what else runs, or compare with ab, whose pairs suffer alike"})
+	}
+	if u.Known && u.Stolen > stolenShare*(u.Busy+u.Stolen) {
+		percent := math.Ceil(100 * u.Stolen / (u.Busy + u.Stolen))
+		out = append(out, results.Fault{ID: "steal", Verdict: fmt.Sprintf("the hypervisor took about %.0f %% of the CPU time", percent),
+			Evidence: results.MustEvidence(stealEvidence{round(u.Stolen), round(u.Busy)}), Advice: "another host or hour; no verdict but in pairs (ab)"})
+	}
+	if u.quotas && u.Throttled > 0 {
+		out = append(out, results.Fault{ID: "throttled", Verdict: fmt.Sprintf("a CPU quota stopped what was measured for about %.1f s", u.Throttled),
+			Evidence: results.MustEvidence(throttledEvidence{round(u.Throttled)}), Advice: "raise the container's CPU quota, or bind it to whole CPUs instead"})
 	}
 	return out
 }

@@ -1,10 +1,120 @@
 package payload
 
 import (
+	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+
+	"github.com/pipebench/pipebench/results"
 )
+
+// A Message is one that once passed between two programs.
+type Message struct {
+	Dir    string          // "request" (client to server) or "reply"; "" where the recording does not tell
+	Method string          // "" where the recording does not tell
+	ID     json.RawMessage // nil where the recording does not tell
+	Size   int             // bytes of the message, terminator not counted
+	Body   []byte          // the message; nil where the recording kept none
+}
+
+// maxRecording bounds the messages of a recording: 1 GiB together.
+const maxRecording = 1 << 30
+
+// ReadMessages reads what tap recorded, with bodies or without, or a file of messages, one a line. Blank lines are skipped; the last line
+// needs no newline. In a recording everything that is no message is skipped, a torn last line among it.
+func ReadMessages(path string) ([]Message, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("recording: %w", err)
+	}
+	defer f.Close()
+	messages, err := readMessages(f)
+	if err != nil {
+		return nil, fmt.Errorf("recording %s: %w", path, err)
+	}
+	return messages, nil
+}
+
+func readMessages(f io.Reader) ([]Message, error) {
+	var l lines
+	r := bufio.NewReaderSize(f, 1<<20)
+	for {
+		line, err := r.ReadBytes('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		l.take(bytes.TrimSpace(line))
+		if l.total > maxRecording {
+			return nil, fmt.Errorf("holds more than %d bytes; send a part of it", maxRecording)
+		}
+		if err != nil {
+			break
+		}
+	}
+	if len(l.messages) == 0 {
+		return nil, errors.New("holds no message; one a line is expected, or what tap recorded")
+	}
+	return l.messages, nil
+}
+
+// lines collects the messages of a file.
+type lines struct {
+	messages []Message
+	total    int64
+	recorded bool // the file is a recording: what is no record in it is no message either
+}
+
+func (l *lines) take(line []byte) {
+	m, isRecord := recordIn(line)
+	switch {
+	case len(line) == 0:
+		return
+	case isRecord:
+		l.recorded = true
+		if m.Kind != results.KindMessage || m.Size <= 0 {
+			return
+		}
+		l.add(Message{Dir: m.Dir, Method: m.Method, ID: m.ID, Size: int(min(m.Size, maxRecording+1)), Body: []byte(m.Body)})
+	case !l.recorded:
+		l.add(Message{Size: len(line), Body: line})
+	}
+}
+
+func (l *lines) add(m Message) {
+	if len(m.Body) == 0 {
+		m.Body = nil
+	} else {
+		m.Size = len(m.Body)
+	}
+	l.total += int64(m.Size)
+	l.messages = append(l.messages, m)
+}
+
+// recordIn reads a line of a results file, and reports whether it is one: a message of a protocol names neither a kind nor a run.
+func recordIn(line []byte) (results.Message, bool) {
+	var m results.Message
+	if !bytes.Contains(line, []byte(`"kind"`)) || json.Unmarshal(line, &m) != nil {
+		return m, false
+	}
+	return m, m.Kind != "" && m.Run != ""
+}
+
+// Bytes is the message, or where none was kept JSON of its size; seed makes it one of many.
+func (m Message) Bytes(seed int64) []byte {
+	if m.Body != nil {
+		return m.Body
+	}
+	b := make([]byte, m.Size)
+	fillJSON(b, rand.New(rand.NewPCG(uint64(seed), uint64(m.Size))))
+	return b
+}
 
 // A Recording is messages that once passed between two real programs, to be
 // sent again in order, each with its own size.

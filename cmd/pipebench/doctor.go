@@ -177,7 +177,7 @@ func (f *doctorFlags) show(cmd *cobra.Command, all, own *results.Set, watch *doc
 	if err := f.shared.view(cmd, own); err != nil && (f.invocations > 0 || !errors.Is(err, view.ErrNothing)) {
 		return err
 	}
-	f.shared.say(cmd, "looked at %s: %d of them at fault", strings.Join(watch.Looked(), ", "), len(own.Faults))
+	f.shared.say(cmd, "looked at %s: %d of them at fault", strings.Join(watch.Checks(), ", "), len(own.Faults))
 	if len(own.Noise) > 0 {
 		if path, err := doctor.File(own.Noise[0].Machine); err == nil {
 			f.shared.say(cmd, "kept for compare in %s", path)

@@ -20,6 +20,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -148,4 +150,81 @@ func (w *Watch) wait(ctx context.Context, until time.Time) error {
 	}
 	w.waiting.Add(machine.ReadUsage().Since(before))
 	return nil
+}
+
+// oldLoad is the load average above which others are taken to be at work, where
+// nothing better is known.
+const oldLoad = 0.5
+
+// Faults are what about the machine disturbs measurements, each with the remedy.
+// None is a fine machine, or one that does not tell; [Watch.Checks] says at what
+// was looked.
+func (w *Watch) Faults(env results.Environment) []results.Fault {
+	out := append(w.otherUse(env), machine.Faults(env)...)
+	for i := range out {
+		out[i].ID = results.EnvironmentFault + out[i].ID
+		out[i].Run, out[i].Time = env.Run, env.Time
+	}
+	return out
+}
+
+// Checks names what Faults looks at on this system.
+func (w *Watch) Checks() []string {
+	checks := []string{"other load"}
+	if w.working.Known {
+		checks = append(checks, "steal")
+	}
+	return append(checks, machine.Checks()...)
+}
+
+// otherUse tells who else uses the CPUs: while no invocation ran, or, where they left no time to see
+// that, by the load average.
+func (w *Watch) otherUse(env results.Environment) []results.Fault {
+	var out []results.Fault
+	if !w.waiting.Shows() && env.Load1 > oldLoad {
+		out = append(out, results.Fault{ID: "load", Verdict: fmt.Sprintf("the load average was %.2f before anything was measured", env.Load1),
+			Evidence: results.MustEvidence(loadEvidence{env.Load1}), Advice: "stop what else runs, or wait until it is done"})
+	}
+	waiting := w.waiting.Faults()
+	waiting = slices.DeleteFunc(waiting, func(f results.Fault) bool { return f.ID != "load" })
+	working := slices.DeleteFunc(w.working.Faults(), func(f results.Fault) bool { return f.ID == "load" })
+	return slices.Concat(waiting, out, working)
+}
+
+type loadEvidence struct {
+	Load1 float64 `json:"load1"`
+}
+
+var machineID = regexp.MustCompile(`^[0-9A-Za-z]+$`)
+
+// File is where the noise of a machine is kept for this user: in the user's cache
+// folder, by the machine's id. It need not be there.
+func File(machine string) (string, error) {
+	if !machineID.MatchString(machine) {
+		return "", fmt.Errorf("find what is known of a machine: %q is no machine's id", machine)
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find what is known of machine %s: %w", machine, err)
+	}
+	return filepath.Join(cache, "pipebench", machine+".jsonl"), nil
+}
+
+// Keep adds noise records of one machine to its file, for comparisons to come.
+func Keep(env results.Environment, records []results.Noise) (path string, err error) {
+	if path, err = File(env.Machine); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return "", fmt.Errorf("keep the noise of machine %s: %w", env.Machine, err)
+	}
+	w, err := results.Append(path)
+	if err != nil {
+		return "", err
+	}
+	errs := []error{w.Write(env)}
+	for _, n := range records {
+		errs = append(errs, w.Write(n))
+	}
+	return path, errors.Join(append(errs, w.Close())...)
 }
