@@ -235,25 +235,23 @@ func claimTable(all []results.Claim, format view.Format) view.Table {
 
 // explain writes all that there is to say of one verdict.
 func explain(w io.Writer, r results.Claim) error {
-	fmt.Fprintf(w, "%s: %s\n\n", r.ID, r.Verdict)
-	writeWrapped(w, "claim: "+r.Claim)
-	if c, err := claims.Find(r.ID); err == nil {
-		fmt.Fprintf(w, "where: document %s, %q\n", c.Seed, c.Where)
-		writeWrapped(w, "rule: "+c.Rule)
-	}
-	if r.Figure != "" {
-		writeWrapped(w, "figure: "+r.Figure)
-	}
-	writeWrapped(w, "why: "+r.Why)
-	if unsure(r) {
-		writeWrapped(w, "how sure: the intervals leave room for another verdict; run it again when the machine is quiet")
-	}
-	fmt.Fprintf(w, "repeat: pipebench claims --explain %s\n", r.ID)
 	evidence, err := json.MarshalIndent(r.Evidence, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write evidence of %s: %w", r.ID, err)
 	}
-	_, err = fmt.Fprintf(w, "evidence: %s\n", evidence)
+	lines := []string{"claim: " + r.Claim}
+	if c, err := claims.Find(r.ID); err == nil {
+		lines = append(lines, fmt.Sprintf("where: document %s, %q", c.Seed, c.Where), "rule: "+c.Rule)
+	}
+	if r.Figure != "" {
+		lines = append(lines, "figure: "+r.Figure)
+	}
+	lines = append(lines, "why: "+r.Why)
+	if unsure(r) {
+		lines = append(lines, "how sure: the intervals leave room for another verdict; run it again when the machine is quiet")
+	}
+	lines = append(lines, "repeat: pipebench claims --explain "+r.ID)
+	_, err = fmt.Fprintf(w, "%s: %s\n\n%s\nevidence: %s\n", r.ID, r.Verdict, strings.Join(view.Wrap(lines), "\n"), evidence)
 	return err
 }
 

@@ -105,7 +105,7 @@ document (LSP: didOpen, documentSymbol, didClose), or auto: the tool echo if the
 	flags.Float64Var(&f.rate, "rate", 0, "load it with so many requests a second, due whether it answers or not, instead of the sweep")
 	flags.DurationVar(&f.load, "load-time", 3*time.Second, "of --inflight and --rate")
 	flags.StringVar(&f.messages, "messages", "", "replay the requests of a recording (see tap), or of a file with a message a line, instead of the sweep")
-	flags.BoolVar(&f.faults, "faults", false, "put it through what bad clients and systems do, instead of the sweep:\n"+treatmentTable())
+	flags.BoolVar(&f.faults, "faults", false, "put it through what bad clients and systems do, instead of the sweep:\n"+misbehaviours(catalogue.Client, 18))
 	flags.BoolVar(&f.findLimit, "find-limit", false, "search for the limits alone, to the byte")
 	f.registerAsserts(cmd, "exit 3 unless this holds, such as 'limit>=16MiB', and 4 where it cannot be told")
 	flags.BoolVar(&f.badge, "badge", false, "print a line for the server's README, too")
@@ -262,15 +262,7 @@ func (f *driveFlags) run(ctx context.Context, s *session, o drive.Options, plan 
 	return d.Drive(ctx, plan, keep)
 }
 
-func treatmentTable() string {
-	var b strings.Builder
-	for _, m := range catalogue.Of(catalogue.Client) {
-		fmt.Fprintf(&b, "  %-18s %s\n", m.Name, m.Title)
-	}
-	return strings.TrimRight(b.String(), "\n")
-}
-
-// asLoad is what --inflight and --rate ask for.
+// asLoad returns what --inflight and --rate ask for.
 func (f *driveFlags) asLoad() drive.Load {
 	return drive.Load{Inflight: f.inflight, Rate: f.rate, Duration: f.load}
 }

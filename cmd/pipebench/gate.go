@@ -189,14 +189,13 @@ func beside(cmd *cobra.Command, format string) io.Writer {
 // allGates joins what several gates say. One that failed decides the exit code,
 // before one without a verdict.
 func allGates(errs ...error) error {
-	slices.SortStableFunc(errs, func(a, b error) int { return gateRank(a) - gateRank(b) })
-	return errors.Join(errs...)
-}
-
-func gateRank(err error) int {
-	var status *statusError
-	if errors.As(err, &status) && status.code == exitGate {
-		return 0
+	failed := func(err error) int {
+		var status *statusError
+		if errors.As(err, &status) && status.code == exitGate {
+			return 0
+		}
+		return 1
 	}
-	return 1
+	slices.SortStableFunc(errs, func(a, b error) int { return failed(a) - failed(b) })
+	return errors.Join(errs...)
 }

@@ -53,7 +53,13 @@ frames) through real pipes of this operating system, and says what each costs.`,
 		SilenceUsage:  true,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage(unknownCommand(cmd, args[0]))
+				var names []string
+				for _, c := range cmd.Commands() {
+					if c.IsAvailableCommand() {
+						names = append(names, c.Name())
+					}
+				}
+				return usage(fmt.Errorf("unknown command %q; known are %s", args[0], strings.Join(names, ", ")))
 			}
 			return nil
 		},
@@ -64,16 +70,6 @@ frames) through real pipes of this operating system, and says what each costs.`,
 	})
 	root.AddCommand(newRun(), newProbe(), newProfile(), newInspect(), newPlot(), newServe(), newCall(), newDrive(), newTap(), newTune(), newClaims(), newCompare(), newAB(), newDoctor(), newReport(), newList())
 	return root
-}
-
-func unknownCommand(cmd *cobra.Command, name string) error {
-	var names []string
-	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() {
-			names = append(names, c.Name())
-		}
-	}
-	return fmt.Errorf("unknown command %q; known are %s", name, strings.Join(names, ", "))
 }
 
 // files demands at least one argument, a results file each.

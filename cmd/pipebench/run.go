@@ -98,7 +98,11 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.readBuffer, "read-buffer", "", "bytes the reader asks for at once (default 256KiB)")
 	flags.StringVar(&f.transfer, "transfer", "", "vmsplice or splice: lend pages instead of copying bytes, in raw streams")
 	flags.StringVar(&f.clock, "clock", bench.Clocks[0][0], "sample: read it at the ends of a sample alone, not after each round trip")
-	flags.StringVar(&f.shape, "shape", "", "the work of another benchmark, its figure in its unit: "+strings.Join(shapeNames(), ", "))
+	var shapes []string
+	for _, s := range measure.Shapes() {
+		shapes = append(shapes, s.Name)
+	}
+	flags.StringVar(&f.shape, "shape", "", "the work of another benchmark, its figure in its unit: "+strings.Join(shapes, ", "))
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the cells and how long they will take, and measure nothing")
 	flags.StringSliceVar(&f.scenarios, "scenario", nil, "reproduce ways in which stdio fails, such as reader-gone (see list), or all, instead of measuring")
 	f.registerAsserts(cmd, "exit 3 unless this holds, such as 'p99<50ms@64KiB', and 4 where it cannot be told")
@@ -369,12 +373,4 @@ func (f *runFlags) showShape(set *results.Set, w io.Writer) error {
 		}
 	}
 	return nil
-}
-
-func shapeNames() []string {
-	var names []string
-	for _, s := range measure.Shapes() {
-		names = append(names, s.Name)
-	}
-	return names
 }

@@ -118,8 +118,8 @@ func viewFaults(w io.Writer, format view.Format, set *results.Set, chosen []faul
 			return err
 		}
 		fmt.Fprintln(w)
-		for _, a := range adviceOf(mine) {
-			writeWrapped(w, a)
+		for _, line := range view.Wrap(adviceOf(mine)) {
+			fmt.Fprintln(w, line)
 		}
 	}
 	return nil
@@ -167,23 +167,4 @@ func adviceOf(all []results.Fault) []string {
 		out = append(out, who+": "+text)
 	}
 	return out
-}
-
-// textWidth is the width at which paragraphs are wrapped.
-const textWidth = 110
-
-// writeWrapped writes a paragraph; its lines after the first are indented.
-func writeWrapped(w io.Writer, text string) {
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && len([]rune(line))+1+len([]rune(word)) > textWidth {
-			fmt.Fprintln(w, line)
-			line = " "
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	fmt.Fprintln(w, line)
 }

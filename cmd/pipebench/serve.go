@@ -44,7 +44,7 @@ have the recorded sizes, and the handshake is the server's own.
 
 With --fault the server misbehaves on purpose, so that a client can be tested:
 
-` + faultTable(),
+` + misbehaviours(catalogue.Server, 23) + "\n",
 		Example: `  pipebench serve
   printf '{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n' | pipebench serve
   pipebench serve --framing content-length --max-message 1MiB
@@ -201,10 +201,11 @@ func oneOf(flag, value string, known ...string) error {
 	return fmt.Errorf("--%s %q: want %s", flag, value, strings.Join(known, " or "))
 }
 
-func faultTable() string {
-	var b strings.Builder
-	for _, m := range catalogue.Of(catalogue.Server) {
-		fmt.Fprintf(&b, "  %-23s %s\n", m.Usage(), m.Title)
+// misbehaviours lists those of a side for the help of a flag.
+func misbehaviours(side catalogue.Side, width int) string {
+	var lines []string
+	for _, m := range catalogue.Of(side) {
+		lines = append(lines, fmt.Sprintf("  %-*s %s", width, m.Usage(), m.Title))
 	}
-	return b.String()
+	return strings.Join(lines, "\n")
 }

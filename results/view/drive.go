@@ -53,7 +53,7 @@ func WriteDrive(w io.Writer, format Format, set *results.Set) error {
 			fmt.Fprintln(&text)
 		}
 		if format == FormatTable {
-			list = wrapped(list)
+			list = Wrap(list)
 		}
 		for _, s := range list {
 			fmt.Fprintln(&text, s)

@@ -132,8 +132,8 @@ func writeText(w io.Writer, format Format, o Options, p Page) error {
 		text.WriteString("\n")
 	}
 	if format == FormatTable {
-		block(wrapped(p.Conclusions), "")
-		block(wrapped(p.Notes), "")
+		block(Wrap(p.Conclusions), "")
+		block(Wrap(p.Notes), "")
 	} else {
 		block([]string{strings.Join(p.Conclusions, " ")}, "")
 		block(p.Notes, bullet)
@@ -152,8 +152,8 @@ var asASCII = strings.NewReplacer("±", "+-", "µ", "u", "÷", "/", "×", "x", "
 // pageWidth is the width that text is wrapped at.
 const pageWidth = 110
 
-// wrapped breaks long lines between words; what follows is indented.
-func wrapped(lines []string) []string {
+// Wrap breaks lines of text at 110 columns between words; what follows the first part is indented.
+func Wrap(lines []string) []string {
 	var out []string
 	for _, line := range lines {
 		for i, part := range wrap(line, pageWidth) {
