@@ -76,7 +76,8 @@ func (c *Conn) call(ctx context.Context, method string, params []byte) ([]byte, 
 		return a.result, a.err
 	case <-ctx.Done():
 		c.abandon(p)
-		l.cancel(p.id, ctx.Err())
+		reason, _ := json.Marshal(ctx.Err().Error())
+		l.offer(jsonrpc.AppendRequest(nil, "", "notifications/cancelled", fmt.Appendf(nil, `{"requestId":%s,"reason":%s}`, p.id, reason)))
 		return nil, ctx.Err()
 	}
 }
@@ -145,14 +146,7 @@ func (c *Conn) failAll(data eventData) {
 	clear(c.pending)
 }
 
-// cancel tells the server that an answer is not wanted any more, if that can be written without waiting.
-func (l *link) cancel(id jsonrpc.ID, why error) {
-	reason, _ := json.Marshal(why.Error())
-	params := fmt.Appendf(nil, `{"requestId":%s,"reason":%s}`, id, reason)
-	l.offer(jsonrpc.AppendRequest(nil, "", "notifications/cancelled", params))
-}
-
-// offer queues a message if there is room.
+// offer queues a message if there is room: those that the server can do without.
 func (l *link) offer(msg []byte) {
 	select {
 	case l.queue <- outgoing{msg: msg}:
@@ -225,8 +219,14 @@ func (c *Conn) CallTool(ctx context.Context, name string, arguments any) (*mcp.C
 // during the call.
 func (c *Conn) deliver(l *link, m *jsonrpc.Message) (after func()) {
 	switch m.Kind() {
-	case jsonrpc.Request:
-		return func() { l.decline(m) }
+	case jsonrpc.Request: // this client does nothing for servers, but it answers a ping
+		return func() {
+			if m.Method == "ping" {
+				l.offer(jsonrpc.AppendResult(nil, m.ID, []byte("{}")))
+				return
+			}
+			l.offer(jsonrpc.AppendError(nil, m.ID, jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "Method not found"}))
+		}
 	case jsonrpc.Notification:
 		return func() {
 			if c.opts.OnNotification != nil {
@@ -251,13 +251,4 @@ func (c *Conn) deliver(l *link, m *jsonrpc.Message) (after func()) {
 		c.stats.Strays++
 	}
 	return nil
-}
-
-// decline answers the server's requests: this client does nothing for servers, but it answers a ping.
-func (l *link) decline(m *jsonrpc.Message) {
-	if m.Method == "ping" {
-		l.offer(jsonrpc.AppendResult(nil, m.ID, []byte("{}")))
-		return
-	}
-	l.offer(jsonrpc.AppendError(nil, m.ID, jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "Method not found"}))
 }

@@ -35,7 +35,8 @@ func (c *Conn) startHandshake(l *link) {
 	c.timer = c.opts.Clock.AfterFunc(c.opts.InitTimeout, func() {
 		l.refused(fmt.Errorf("no answer to initialize after %v", c.opts.InitTimeout.Round(time.Millisecond)))
 	})
-	l.run()
+	l.tasks.Go(l.write)
+	l.tasks.Go(l.read)
 }
 
 func (l *link) refused(err error) {
@@ -44,44 +45,33 @@ func (l *link) refused(err error) {
 
 // finishHandshake takes the answer to initialize.
 func (l *link) finishHandshake(m jsonrpc.Message) {
-	server, err := parseInitialize(m)
+	server := new(mcp.InitializeResult)
+	malformed := json.Unmarshal(m.Result, server)
+	var err error
+	switch {
+	case m.Failure != nil:
+		err = jsonrpc.ParseError(m.Failure)
+	case malformed != nil:
+		err = fmt.Errorf("the answer has another form: %w", malformed)
+	case !slices.Contains(mcp.SupportedProtocolVersions(), server.ProtocolVersion):
+		err = fmt.Errorf("the server speaks MCP %q, which is not known here", server.ProtocolVersion)
+	}
 	if err != nil {
 		l.refused(fmt.Errorf("initialize: %w", err))
 		return
 	}
 	c := l.c
-	if c.opts.Policy == Negotiate {
-		l.limit = negotiatedLimit(c.opts.MaxMessage, server)
+	if c.opts.Policy == Negotiate { // the smaller of both limits holds; this end's, if the server names none
+		l.limit = c.opts.MaxMessage
+		if server.Capabilities != nil {
+			if theirs, ok := server.Capabilities.Experimental[mcpstdio.MaxFrameSize].(float64); ok && theirs >= 1 {
+				l.limit = int(min(theirs, float64(l.limit)))
+			}
+		}
 	}
 	l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, "", "notifications/initialized", nil)} // before any request: there is room
 	c.mu.Lock()
 	c.server = server
 	c.mu.Unlock()
 	c.dispatch(l, initialized, eventData{})
-}
-
-func parseInitialize(m jsonrpc.Message) (*mcp.InitializeResult, error) {
-	if m.Failure != nil {
-		return nil, jsonrpc.ParseError(m.Failure)
-	}
-	server := new(mcp.InitializeResult)
-	if err := json.Unmarshal(m.Result, server); err != nil {
-		return nil, fmt.Errorf("the answer has another form: %w", err)
-	}
-	if !slices.Contains(mcp.SupportedProtocolVersions(), server.ProtocolVersion) {
-		return nil, fmt.Errorf("the server speaks MCP %q, which is not known here", server.ProtocolVersion)
-	}
-	return server, nil
-}
-
-// negotiatedLimit returns the smaller of the limits of both ends; own where the server has none.
-func negotiatedLimit(own int, server *mcp.InitializeResult) int {
-	if server.Capabilities == nil {
-		return own
-	}
-	limit, ok := server.Capabilities.Experimental[mcpstdio.MaxFrameSize].(float64)
-	if !ok || limit < 1 {
-		return own
-	}
-	return int(min(limit, float64(own)))
 }

@@ -42,14 +42,14 @@ func newLink(c *Conn, p *Process) *link {
 	if p.Stderr != nil {
 		l.tasks.Go(l.drainStderr)
 	}
-	l.tasks.Go(l.watchExit)
+	l.tasks.Go(func() {
+		select {
+		case <-p.Done: // by itself
+			l.boundDrain()
+		case <-l.down:
+		}
+	})
 	return l
-}
-
-// run starts to read and write.
-func (l *link) run() {
-	l.tasks.Go(l.write)
-	l.tasks.Go(l.read)
 }
 
 // end leaves the server and sees to it that it ends. If polite, what it still writes is read.
@@ -83,15 +83,6 @@ func (l *link) boundDrain() {
 		if !ok || d.SetReadDeadline(time.Now().Add(drainTimeout)) != nil {
 			stream.Close()
 		}
-	}
-}
-
-// watchExit bounds the reading of the streams when the process ends by itself.
-func (l *link) watchExit() {
-	select {
-	case <-l.proc.Done:
-		l.boundDrain()
-	case <-l.down:
 	}
 }
 
