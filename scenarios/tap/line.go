@@ -75,16 +75,6 @@ func isPlain(b []byte) bool {
 	return true
 }
 
-// isCount reports whether b is what most ids are: a number without sign or fraction.
-func isCount(b []byte) bool {
-	for _, c := range b {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-	return len(b) == 1 || len(b) > 0 && b[0] != '0'
-}
-
 // appendText appends a string whose inside is given as it stood in JSON text.
 func appendText(dst, inside []byte) []byte {
 	if isPlain(inside) {
@@ -97,9 +87,13 @@ func appendText(dst, inside []byte) []byte {
 	return appendString(dst, []byte(decoded))
 }
 
-// appendID appends an id as it stood, or as text if it is no JSON.
+// appendID appends an id, which is not empty, as it stood, or as text if it is no JSON.
 func appendID(dst, id []byte) []byte {
-	if isCount(id) || json.Valid(id) && utf8.Valid(id) {
+	number := len(id) == 1 || id[0] != '0' // most are: without sign or fraction
+	for _, c := range id {
+		number = number && c >= '0' && c <= '9'
+	}
+	if number || json.Valid(id) && utf8.Valid(id) {
 		return append(dst, id...)
 	}
 	return appendString(dst, id)

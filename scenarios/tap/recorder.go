@@ -189,7 +189,12 @@ func (t *track) flush() {
 	}
 	switch fits := t.ring.put(t.lines); {
 	case fits:
-		t.wakeUp()
+		if t.asleep.Load() && t.asleep.CompareAndSwap(true, false) || t.ring.overHighWater() {
+			select {
+			case t.wake <- struct{}{}:
+			default: // it has been told
+			}
+		}
 		if t.lost > 0 {
 			t.lost = 0
 			t.gaps++
@@ -202,15 +207,6 @@ func (t *track) flush() {
 		t.lostAll += t.pendingCount
 	}
 	t.pendingCount = 0
-}
-
-func (t *track) wakeUp() {
-	if t.asleep.Load() && t.asleep.CompareAndSwap(true, false) || t.ring.overHighWater() {
-		select {
-		case t.wake <- struct{}{}:
-		default: // it has been told
-		}
-	}
 }
 
 // gap begins the lines with one that tells of the messages that are missing before them, if some are.

@@ -25,7 +25,9 @@ func (r *redactor) step(b []byte, i int) int {
 	case c == '{' || c == '[':
 		r.depth++
 		r.inName = c == '{'
-		r.set(c == '{')
+		if r.depth < len(r.objects) {
+			r.objects[r.depth] = c == '{'
+		}
 	case c == '}' || c == ']':
 		r.depth = max(r.depth-1, 0)
 		r.inName = false
@@ -43,12 +45,6 @@ func (r *redactor) step(b []byte, i int) int {
 }
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
-
-func (r *redactor) set(object bool) {
-	if r.depth < len(r.objects) {
-		r.objects[r.depth] = object
-	}
-}
 
 func (r *redactor) inObject() bool {
 	return r.depth > 0 && r.depth < len(r.objects) && r.objects[r.depth]

@@ -174,8 +174,9 @@ func (s *splitter) lineBytes(p []byte, when readEvent) []byte {
 	}
 	if s.message.size > 0 {
 		s.finish(when)
+	} else {
+		s.reset()
 	}
-	s.reset()
 	return p[end+1:]
 }
 
@@ -217,7 +218,6 @@ func (s *splitter) header(line []byte, when readEvent) {
 	s.length, s.next = s.next, -1
 	if s.length == 0 {
 		s.finish(when)
-		s.reset()
 		s.length = -1
 	}
 }
@@ -227,7 +227,6 @@ func (s *splitter) bodyBytes(p []byte, when readEvent) []byte {
 	s.add(p[:n], when)
 	if s.length -= int64(n); s.length == 0 {
 		s.finish(when)
-		s.reset()
 		s.length = -1
 	}
 	return p[n:]
@@ -257,6 +256,7 @@ func (s *splitter) add(p []byte, when readEvent) {
 	}
 }
 
+// finish hands the message on and makes ready for the next.
 func (s *splitter) finish(when readEvent) {
 	s.message.at = when.at
 	s.message.end()
@@ -264,6 +264,7 @@ func (s *splitter) finish(when readEvent) {
 		s.message.first = when.at
 	}
 	s.emit(&s.message)
+	s.reset()
 }
 
 // reset makes ready for the next message.
@@ -281,6 +282,5 @@ func (s *splitter) close(when readEvent) {
 	}
 	if s.framing == byLines && s.begun {
 		s.finish(when)
-		s.reset()
 	}
 }

@@ -87,20 +87,11 @@ func (e *StartError) Error() string {
 
 func (e *StartError) Unwrap() error { return e.Err }
 
+// framings say how each protocol frames its messages.
+var framings = map[string]framing{"": unknown, "auto": unknown, "mcp": byLines, "jsonrpc": byLines, "lines": byLines, "lsp": byHeaders}
+
 // Protocols lists the names that Options.Protocol may have.
 func Protocols() []string { return []string{"auto", "mcp", "lsp", "jsonrpc", "lines"} }
-
-func framingOf(protocol string) (framing, error) {
-	switch protocol {
-	case "", "auto":
-		return unknown, nil
-	case "mcp", "jsonrpc", "lines":
-		return byLines, nil
-	case "lsp":
-		return byHeaders, nil
-	}
-	return unknown, fmt.Errorf("tap: unknown protocol %q (known: %v)", protocol, Protocols())
-}
 
 // sessionThreads is how many threads a session needs at most: two directions and the wait for the server, all of them in the kernel most of the time,
 // the recording, signals, and one to spare.
@@ -125,9 +116,9 @@ const outputGrace = time.Second
 // Run starts the command, passes everything on in both directions, and returns when the server has ended and its output has been passed on.
 // The error is about starting, or about the recording; then the traffic was passed on all the same.
 func Run(o Options) (Ending, error) {
-	protocol, err := framingOf(o.Protocol)
-	if err != nil {
-		return Ending{}, err
+	protocol, known := framings[o.Protocol]
+	if !known {
+		return Ending{}, fmt.Errorf("tap: unknown protocol %q (known: %v)", o.Protocol, Protocols())
 	}
 	if len(o.Command) == 0 {
 		return Ending{}, errors.New("tap: no command to start")
