@@ -1,11 +1,13 @@
 package syspipe_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"testing"
 	"time"
 
@@ -97,4 +99,17 @@ func drain(r io.Reader) <-chan []byte {
 		all <- b
 	}()
 	return all
+}
+
+// skipUnsupported skips the test where the system lacks what it is about. An error that says so
+// without naming the system is a failure.
+func skipUnsupported(t *testing.T, err error) {
+	t.Helper()
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return
+	}
+	if !strings.Contains(err.Error(), runtime.GOOS) {
+		t.Fatalf("error %q does not name %s", err, runtime.GOOS)
+	}
+	t.Skip(err)
 }
