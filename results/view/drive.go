@@ -20,7 +20,7 @@ func WriteDrive(w io.Writer, format Format, set *results.Set) error {
 	if len(set.Targets) == 0 && len(set.Faults) == 0 {
 		return ErrNothing
 	}
-	tables := []Table{sizeTable(format, set.Targets), loadTable(format, set.Targets)}
+	tables := []Table{sizeTable(set.Targets), loadTable(set.Targets)}
 	switch format {
 	case FormatTable, FormatMarkdown:
 	case FormatCSV:
@@ -81,23 +81,9 @@ func driveHeadline(set *results.Set) (string, error) {
 	return fmt.Sprintf("%s: %s, %s framing, %s", strings.Join(t.Command, " "), e.Spoken, e.Framing, e.Request), nil
 }
 
-// A driveCell is a cell of a table as a person reads it, and in base units. The zero value is a figure
-// that is not known.
-type driveCell struct{ shown, base string }
-
-func textCell(s string) driveCell { return driveCell{s, s} }
-
-func bytesCell(n int64) driveCell {
-	return driveCell{results.FormatSize(n), strconv.FormatInt(n, 10)}
-}
-
-func figureCell(v float64, shown string) driveCell {
-	return driveCell{shown, strconv.FormatFloat(v, 'g', -1, 64)}
-}
-
 // percentileCell is of all samples together, if they carry it; of an open loop, from when requests
 // were due.
-func percentileCell(samples []results.Sample, of func(results.Latency) *int64) driveCell {
+func percentileCell(samples []results.Sample, of func(results.Latency) *int64) Cell {
 	var all []results.Latency
 	for _, s := range samples {
 		for _, name := range []string{"roundtrip", "due"} {
@@ -107,43 +93,13 @@ func percentileCell(samples []results.Sample, of func(results.Latency) *int64) d
 		}
 	}
 	if len(all) == 0 {
-		return driveCell{}
+		return Cell{}
 	}
 	l, err := results.MergeLatencies(all)
 	if err != nil || of(l) == nil {
-		return driveCell{}
+		return Cell{}
 	}
 	return figureCell(float64(*of(l)), results.FormatDuration(float64(*of(l))))
-}
-
-// A driveColumn has a title where a person reads it, and another with its unit where a program does.
-type driveColumn struct{ shown, base string }
-
-func driveTable(format Format, columns []driveColumn, rows [][]driveCell) Table {
-	t := Table{Columns: make([]Column, len(columns))}
-	people := format == FormatTable || format == FormatMarkdown
-	for i, c := range columns {
-		t.Columns[i] = Columns(c.shown)[0]
-		if !people {
-			t.Columns[i].Title = c.base
-		}
-	}
-	for _, row := range rows {
-		texts := make([]string, len(row))
-		for i, c := range row {
-			if texts[i] = c.base; people {
-				texts[i] = orDash(c.shown)
-			}
-		}
-		t.Append(texts...)
-	}
-	return t
-}
-
-var sizeColumns = []driveColumn{
-	{">message", "message (B)"}, {"verdict", "verdict"}, {">time", "time (ns)"}, {">p99", "p99 (ns)"},
-	{">ns/B", "time (ns/B)"}, {">MB/s both ways", "both ways (B/s)"}, {">reply", "reply (B)"},
-	{">server memory", "server memory (B)"}, {">driver's CPU", "driver's CPU (%)"}, {">n", "n"},
 }
 
 func p50(l results.Latency) *int64     { return l.P50NS }
@@ -151,44 +107,45 @@ func p99(l results.Latency) *int64     { return l.P99NS }
 func longest(l results.Latency) *int64 { return &l.MaxNS }
 
 // sizeTable has a row a size.
-func sizeTable(format Format, targets []results.Target) Table {
-	var rows [][]driveCell
-	for _, t := range targets {
-		if t.Size == 0 || t.Evidence.LoadEvidence != nil {
+func sizeTable(targets []results.Target) Table {
+	t := Table{Columns: Columns(">message|message (B)", "!verdict", ">time|time (ns)", ">p99|p99 (ns)",
+		">ns/B|time (ns/B)", ">MB/s both ways|both ways (B/s)", ">reply|reply (B)", ">server memory|server memory (B)", ">driver's CPU|driver's CPU (%)", ">n")}
+	for _, g := range targets {
+		if g.Size == 0 || g.Evidence.LoadEvidence != nil {
 			continue
 		}
-		row := make([]driveCell, len(sizeColumns))
-		row[0], row[1], row[7] = bytesCell(t.Size), textCell(t.Verdict), memoryCell(t)
-		if ns := stat.MedianTime(t.Samples); ns > 0 && t.Served() {
-			row[2], row[3] = figureCell(ns, results.FormatDuration(ns)), percentileCell(t.Samples, p99)
-			each := ns / float64(t.Size)
+		row := make([]Cell, len(t.Columns))
+		row[0], row[1], row[7] = bytesCell(g.Size), textCell(g.Verdict), memoryCell(g)
+		if ns := stat.MedianTime(g.Samples); ns > 0 && g.Served() {
+			row[2], row[3] = figureCell(ns, results.FormatDuration(ns)), percentileCell(g.Samples, p99)
+			each := ns / float64(g.Size)
 			row[4] = figureCell(each, fmt.Sprintf("%.3g", each))
-			if e := t.Evidence.SizeEvidence; e != nil {
-				rate := float64(t.Size+int64(e.ReplyBytes)) / ns * 1e9
+			if e := g.Evidence.SizeEvidence; e != nil {
+				rate := float64(g.Size+int64(e.ReplyBytes)) / ns * 1e9
 				row[5], row[6] = figureCell(rate, fmt.Sprintf("%.3g", rate/1e6)), bytesCell(int64(e.ReplyBytes))
 			}
-			row[8] = shareCell(t)
+			row[8] = shareCell(g)
 			var trips int64
-			for _, s := range t.Samples {
+			for _, s := range g.Samples {
 				trips += s.Messages
 			}
 			row[9] = textCell(strconv.FormatInt(trips, 10))
 		}
-		rows = append(rows, row)
+		t.AppendCells(row...)
 	}
-	return driveTable(format, sizeColumns, rows)
+	return t
 }
 
 // shareCell is the driver's share of the CPU time that both sides used.
-func shareCell(t results.Target) driveCell {
+func shareCell(t results.Target) Cell {
 	if e := t.Evidence.SizeEvidence; e != nil && e.DriverCPUShare != nil {
 		return figureCell(100**e.DriverCPUShare, results.FormatPercent(100**e.DriverCPUShare))
 	}
-	return driveCell{}
+	return Cell{}
 }
 
 // memoryCell is the server's largest resident memory.
-func memoryCell(t results.Target) driveCell {
+func memoryCell(t results.Target) Cell {
 	var peak int64
 	if e := t.Evidence.FailureEvidence; e != nil && e.PeakBytes != nil {
 		peak = *e.PeakBytes
@@ -199,38 +156,33 @@ func memoryCell(t results.Target) driveCell {
 		}
 	}
 	if peak == 0 {
-		return driveCell{}
+		return Cell{}
 	}
-	return driveCell{fmt.Sprintf("%.3g MiB", float64(peak)/(1<<20)), strconv.FormatInt(peak, 10)}
-}
-
-var loadColumns = []driveColumn{
-	{">message", "message (B)"}, {">in flight", "in flight"}, {">rate asked", "rate asked (/s)"}, {"verdict", "verdict"},
-	{">requests/s", "requests (/s)"}, {">p50", "p50 (ns)"}, {">p99", "p99 (ns)"}, {">out of order", "out of order"},
-	{">driver's CPU", "driver's CPU (%)"},
+	return Cell{fmt.Sprintf("%.3g MiB", float64(peak)/(1<<20)), strconv.FormatInt(peak, 10)}
 }
 
 // loadTable has a row a load.
-func loadTable(format Format, targets []results.Target) Table {
-	var rows [][]driveCell
-	for _, t := range targets {
-		e := t.Evidence.LoadEvidence
+func loadTable(targets []results.Target) Table {
+	t := Table{Columns: Columns(">message|message (B)", ">in flight", ">rate asked|rate asked (/s)", "!verdict", ">requests/s|requests (/s)",
+		">p50|p50 (ns)", ">p99|p99 (ns)", ">out of order", ">driver's CPU|driver's CPU (%)")}
+	for _, g := range targets {
+		e := g.Evidence.LoadEvidence
 		if e == nil {
 			continue
 		}
-		row := make([]driveCell, len(loadColumns))
-		row[0], row[1], row[3] = bytesCell(t.Size), textCell(strconv.Itoa(e.Inflight)), textCell(t.Verdict)
+		row := make([]Cell, len(t.Columns))
+		row[0], row[1], row[3] = bytesCell(g.Size), textCell(strconv.Itoa(e.Inflight)), textCell(g.Verdict)
 		if e.Rate > 0 {
 			row[2] = textCell(fmt.Sprint(e.Rate))
 		}
-		if ns := stat.MedianTime(t.Samples); ns > 0 {
+		if ns := stat.MedianTime(g.Samples); ns > 0 {
 			row[4] = figureCell(1e9/ns, results.FormatGrouped(int64(1e9/ns)))
-			row[5], row[6] = percentileCell(t.Samples, p50), percentileCell(t.Samples, p99)
+			row[5], row[6] = percentileCell(g.Samples, p50), percentileCell(g.Samples, p99)
 		}
-		row[7], row[8] = textCell(strconv.FormatInt(e.OutOfOrder, 10)), shareCell(t)
-		rows = append(rows, row)
+		row[7], row[8] = textCell(strconv.FormatInt(e.OutOfOrder, 10)), shareCell(g)
+		t.AppendCells(row...)
 	}
-	return driveTable(format, loadColumns, rows)
+	return t
 }
 
 func clientFaultTable(faults []results.Fault) Table {
@@ -318,7 +270,7 @@ func replaySentence(t results.Target) string {
 		name string
 		of   func(results.Latency) *int64
 	}{{"p50", p50}, {"p99", p99}, {"the longest", longest}} {
-		if took := percentileCell(t.Samples, p.of).shown; took != "" { // so few do not carry it
+		if took := percentileCell(t.Samples, p.of).Text; took != "" { // so few do not carry it
 			s += ", " + p.name + " " + took
 		}
 	}

@@ -17,7 +17,7 @@ import (
 // without measurements is written as its findings.
 func writeSetCSV(w io.Writer, s *results.Set) error {
 	if len(s.Records) == 0 {
-		return writeTablesCSV(w, findings(s, true))
+		return writeTablesCSV(w, findings(s))
 	}
 	sum := Summarise(s)
 	fields, shown := fieldsOf(sum.Rows), shownMetrics(sum.Rows)

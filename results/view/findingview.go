@@ -13,10 +13,9 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// findings are tables of what the set holds beside measurements, a kind each. Base units are for
-// programs.
-func findings(s *results.Set, base bool) []Table {
-	all := []Table{probeTable(s), environmentTable(s), faultTable(s), claimTable(s), targetTable(s), tuneTable(s, base), noiseTable(s), messageTable(s)}
+// findings are tables of what the set holds beside measurements, a kind each.
+func findings(s *results.Set) []Table {
+	all := []Table{probeTable(s), environmentTable(s), faultTable(s), claimTable(s), targetTable(s), tuneTable(s), noiseTable(s), messageTable(s)}
 	var out []Table
 	for _, t := range all {
 		if len(t.Rows) > 0 {
@@ -133,50 +132,53 @@ func onceOrEach(said []string) string {
 }
 
 func targetTable(s *results.Set) Table {
-	t := Table{Title: "What the servers did", Columns: Columns("`command", "machine", "protocol", ">message", "!verdict", ">request limit", ">reply limit", ">searched to", ">time/msg", "@~evidence", "_warnings")}
+	t := Table{Title: "What the servers did", Columns: Columns("`command", "machine", "protocol", ">message|message B", "!verdict",
+		">request limit|request limit B", ">reply limit|reply limit B", ">searched to|searched to B", ">time/msg|time/msg ns", "@~evidence", "_warnings")}
 	for _, g := range s.Targets {
-		size, each := "-", "-"
-		if g.Size > 0 {
-			size = results.FormatSize(g.Size)
-		}
+		var each Cell
 		if e := stat.Median(stat.MustMetric("time").Values(g.Samples)); e.N > 0 {
-			each = results.FormatDuration(e.Median) + spreadText(e)
+			each = figureCell(e.Median, results.FormatDuration(e.Median)+spreadText(e))
 		}
-		t.Append(strings.Join(g.Command, " "), machineOf(s, g.Run), g.Protocol, size, g.Verdict,
-			sizeOrDash(g.RequestLimit), sizeOrDash(g.ReplyLimit), sizeOrDash(g.SearchedTo), each, EvidenceText(g.Evidence), orDash(strings.Join(g.Warnings, "; ")))
+		row := []Cell{textCell(strings.Join(g.Command, " ")), textCell(machineTitle(s, s.Machine(g.Run))), textCell(g.Protocol), {}, textCell(g.Verdict)}
+		if g.Size > 0 {
+			row[3] = bytesCell(g.Size)
+		}
+		for _, n := range []*int64{g.RequestLimit, g.ReplyLimit, g.SearchedTo} {
+			if n == nil {
+				row = append(row, Cell{})
+			} else {
+				row = append(row, bytesCell(*n))
+			}
+		}
+		t.AppendCells(append(row, each, textCell(EvidenceText(g.Evidence)), textCell(strings.Join(g.Warnings, "; ")))...)
 	}
 	return t
 }
 
 func noiseTable(s *results.Set) Table {
-	t := Table{Title: "How far figures move between runs that nothing distinguishes", Columns: Columns("machine", "`framing", ">message", "placement", "pattern", "metric", ">median", ">runs", ">spread", ">least change")}
+	t := Table{Title: "How far figures move between runs that nothing distinguishes", Columns: Columns("machine", "`framing", ">message|message B", "placement", "pattern", "metric", ">median", ">runs", ">spread|spread %", ">least change|least change %")}
 	for _, n := range s.Noise {
-		median := "-"
+		median, least := Cell{}, Cell{Text: "none"} // where a comparison of this figure alone gets no verdict
 		if e := stat.Median(n.Values); e.N > 0 {
-			median = results.FormatNumber(e.Median, 3)
-			if m, err := stat.MetricByName(n.Metric); err == nil {
-				median = m.Format(e.Median)
+			m, err := stat.MetricByName(n.Metric)
+			if err != nil {
+				m = stat.Metric{} // of another version: without a unit
 			}
+			median = figureCell(e.Median, m.Format(e.Median))
 		}
-		t.Append(orDash(machineTitle(s, n.Machine)), n.Cell.Framing, results.FormatSize(int64(n.Cell.Size)), n.Cell.Placement, n.Cell.Pattern, n.Metric, median, fmt.Sprint(len(n.Values)), results.FormatPercent(100*n.Spread), leastChange(n))
+		if share, ok := stat.NoiseBound(n, stat.DefaultAlpha); ok {
+			least = figureCell(100*share, results.FormatPercent(100*share))
+		}
+		t.AppendCells(textCell(machineTitle(s, n.Machine)), textCell(n.Cell.Framing), bytesCell(int64(n.Cell.Size)), textCell(n.Cell.Placement), textCell(n.Cell.Pattern),
+			textCell(n.Metric), median, textCell(fmt.Sprint(len(n.Values))), figureCell(100*n.Spread, results.FormatPercent(100*n.Spread)), least)
 	}
 	return t
 }
 
-// leastChange is what a comparison of this figure alone would have to go beyond;
-// none where it gets no verdict.
-func leastChange(n results.Noise) string {
-	share, ok := stat.NoiseBound(n, stat.DefaultAlpha)
-	if !ok {
-		return "none"
-	}
-	return results.FormatPercent(100 * share)
-}
-
 func messageTable(s *results.Set) Table {
-	t := Table{Title: "What passed", Columns: Columns(">time", "dir", ">message", "method", "id", ">reads")}
+	t := Table{Title: "What passed", Columns: Columns(">time|time ns", "dir", ">message|message B", "method", "id", ">reads")}
 	for _, m := range s.Messages {
-		t.Append(results.FormatDuration(float64(m.T)), m.Dir, results.FormatSize(m.Size), orDash(m.Method), orDash(string(m.ID)), fmt.Sprint(max(1, len(m.Cuts))))
+		t.AppendCells(figureCell(float64(m.T), results.FormatDuration(float64(m.T))), textCell(m.Dir), bytesCell(m.Size), textCell(m.Method), textCell(string(m.ID)), textCell(fmt.Sprint(max(1, len(m.Cuts)))))
 	}
 	return t
 }
@@ -236,13 +238,6 @@ func evidenceValue(value json.RawMessage) string {
 		return text
 	}
 	return string(value)
-}
-
-func sizeOrDash(n *int64) string {
-	if n == nil {
-		return "-"
-	}
-	return results.FormatSize(*n)
 }
 
 func orDash(s string) string {

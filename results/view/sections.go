@@ -203,7 +203,7 @@ func tuneSection(s *results.Set) Section {
 		ID:       "chunk-size",
 		Title:    "Choosing a chunk size",
 		Lead:     []string{"Chunks cost goodput and CPU. What they buy is that a small message need not wait for the whole of a large one; how long it waits depends on the pipe's capacity, the chunk, and the reader's rate."},
-		Tables:   []Table{tuneTable(s, false)},
+		Tables:   []Table{tuneTable(s)},
 		Commands: commandsOf(s, s.Tunes, func(u results.Tune) string { return u.Run }, "pipebench tune"),
 	}
 }

@@ -7,39 +7,44 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
+	"github.com/pipebench/pipebench/results"
 )
 
-// A Table is rows of text under named columns, which can be written in every
-// format but bench.
+// A Table is rows of text under named columns, which can be written in every format but bench.
 type Table struct {
 	Title   string
 	Columns []Column
 	Rows    [][]string // each as long as Columns
+
+	base map[int][]string // of rows that programs read otherwise, by index
 }
 
 // A Column is the head of a column.
 type Column struct {
 	Title  string
-	Right  bool // numbers stand to the right
-	Detail bool // left out where a person reads it: in text and markdown
-	Page   bool // left out everywhere but on a page
+	Base   string // the title with the unit that programs read, "" if it is Title
+	Right  bool   // numbers stand to the right
+	Detail bool   // left out where a person reads it: in text and markdown
+	Page   bool   // left out everywhere but on a page
 	Style  Style
 	Width  int // at which a cell's words go on in its next line, in text; 0 is 44
 }
 
 // Columns makes columns of titles, each with a sign before it for each thing that is special: ">"
 // aligns it to the right, "+" makes it a detail, "@" shows it on pages alone; "`" is the style
-// [Code], "~" [Long], "!" [Verdict], "_" [Below].
+// [Code], "~" [Long], "!" [Verdict], "_" [Below]. What follows "|" is the title for programs.
 func Columns(titles ...string) []Column {
 	out := make([]Column, len(titles))
 	for i, t := range titles {
 		title := strings.TrimLeft(t, ">+@`~!_")
-		c := Column{Title: title}
+		c := &out[i]
+		c.Title, c.Base, _ = strings.Cut(title, "|")
 		for _, sign := range strings.TrimSuffix(t, title) {
 			switch sign {
 			case '>':
@@ -52,13 +57,49 @@ func Columns(titles ...string) []Column {
 				c.Style = map[rune]Style{'`': Code, '~': Long, '!': Verdict, '_': Below}[sign]
 			}
 		}
-		out[i] = c
 	}
 	return out
 }
 
 // Append adds a row.
 func (t *Table) Append(row ...string) { t.Rows = append(t.Rows, row) }
+
+// A Cell is a figure as a person reads it, and in base units as a program does. The zero value is a
+// figure that is not known.
+type Cell struct{ Text, Base string }
+
+// AppendCells adds a row of figures.
+func (t *Table) AppendCells(cells ...Cell) {
+	var texts, base []string
+	for _, c := range cells {
+		texts, base = append(texts, orDash(c.Text)), append(base, c.Base)
+	}
+	if t.base == nil {
+		t.base = make(map[int][]string)
+	}
+	t.base[len(t.Rows)] = base
+	t.Append(texts...)
+}
+
+// inBase returns the table as programs read it.
+func (t Table) inBase() Table {
+	t.Columns, t.Rows = slices.Clone(t.Columns), slices.Clone(t.Rows)
+	for i, c := range t.Columns {
+		t.Columns[i].Title = cmp.Or(c.Base, c.Title)
+	}
+	for i, row := range t.base {
+		t.Rows[i] = row
+	}
+	return t
+}
+
+func textCell(s string) Cell { return Cell{s, s} }
+
+func bytesCell(n int64) Cell { return Cell{results.FormatSize(n), strconv.FormatInt(n, 10)} }
+
+func figureCell(v float64, shown string) Cell {
+	return Cell{shown, strconv.FormatFloat(v, 'f', -1, 64)}
+}
 
 // Write writes the table: as text for a terminal, as markdown with its title in
 // bold, as CSV without the title, or as a JSON array of objects.
@@ -70,7 +111,7 @@ func (t Table) Write(w io.Writer, format Format) error {
 	case FormatMarkdown:
 		return t.without(func(i int) bool { return t.Columns[i].Detail }).writeMarkdown(w)
 	case FormatCSV:
-		return t.writeCSV(w)
+		return t.inBase().writeCSV(w)
 	case FormatJSON:
 		return writeIndented(w, t.objects())
 	}
@@ -163,6 +204,7 @@ func (t Table) writeCSV(w io.Writer) error {
 
 // objects returns the rows by the titles of the columns.
 func (t Table) objects() []map[string]string {
+	t = t.inBase()
 	objects := make([]map[string]string, 0, len(t.Rows))
 	for _, row := range t.Rows {
 		o := make(map[string]string)
@@ -193,7 +235,7 @@ func (t Table) dropEmpty() Table {
 
 // without leaves out columns.
 func (t Table) without(drop func(i int) bool) Table {
-	kept := Table{Title: t.Title, Rows: make([][]string, len(t.Rows))}
+	kept := Table{Title: t.Title, Rows: make([][]string, len(t.Rows)), base: make(map[int][]string)}
 	for i, c := range t.Columns {
 		if drop(i) {
 			continue
@@ -201,6 +243,9 @@ func (t Table) without(drop func(i int) bool) Table {
 		kept.Columns = append(kept.Columns, c)
 		for r, row := range t.Rows {
 			kept.Rows[r] = append(kept.Rows[r], row[i])
+			if base, ok := t.base[r]; ok {
+				kept.base[r] = append(kept.base[r], base[i])
+			}
 		}
 	}
 	return kept

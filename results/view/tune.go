@@ -32,7 +32,7 @@ func WriteTune(w io.Writer, s *results.Set, a TuneAnswer, format Format) error {
 	case FormatBench:
 		return Write(w, TuneMeasurements(s), format, Options{})
 	case FormatCSV:
-		return tuneTable(s, true).Write(w, format)
+		return tuneTable(s).Write(w, format)
 	case FormatJSON:
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
@@ -42,7 +42,7 @@ func WriteTune(w io.Writer, s *results.Set, a TuneAnswer, format Format) error {
 			Tunes []results.Tune `json:"tunes"`
 		}{a, s.Tunes})
 	}
-	if err := tuneTable(s, false).Write(w, format); err != nil {
+	if err := tuneTable(s).Write(w, format); err != nil {
 		return err
 	}
 	bullet := ""
@@ -85,64 +85,62 @@ func TuneWaitMetric(samples []results.Sample) string {
 }
 
 // tuneTable lays the records out: what each size costs and gains with each reader. A star marks the
-// sizes of which none is better in goodput and wait at once. Base units are for programs.
-func tuneTable(s *results.Set, base bool) Table {
+// sizes of which none is better in goodput and wait at once.
+func tuneTable(s *results.Set) Table {
 	t := Table{
-		Title:   "What chunk sizes cost and gain (* none is better in both)",
-		Columns: Columns("reader", "`framing", ">message", "capacity", "sender", ">goodput", ">CPU/MiB", ">wait p50", ">wait p99", ">predicted", ">samples", "!"),
+		Title: "What chunk sizes cost and gain (* none is better in both)",
+		Columns: Columns("reader|reader B/s", "`framing", ">message|message B", "capacity|capacity B", "sender", ">goodput|goodput B/s",
+			">CPU/MiB|CPU ns/MiB", ">wait p50|wait p50 ns", ">wait p99|wait p99 ns", ">predicted|predicted ns", ">samples", "!", "@>run", "@~evidence", "@_warnings"),
 	}
-	metrics := []string{"goodput", "cpu", "due.p50", "due.p99"}
-	if base {
-		t.Columns = Columns("reader B/s", "framing", ">message B", "capacity B", "sender", ">goodput B/s", ">CPU ns/MiB", ">wait p50 ns", ">wait p99 ns", ">predicted ns", ">samples", "")
-	}
-	t.Columns = append(t.Columns, Columns("@>run", "@~evidence", "@_warnings")...)
 	several := len(s.Machines()) > 1
 	if several {
 		t.Columns = append(Columns("machine"), t.Columns...)
 	}
 	runs := distinct(s.Tunes, func(u results.Tune) string { return u.Run })
 	for _, r := range s.Tunes {
-		reader, message := tuneReader(r.Cell), results.FormatSize(int64(r.Cell.Size))
-		capacity, predicted := tuneCapacity(r), results.FormatDuration(float64(r.Evidence.PredictedNS))
-		if base {
-			reader, message, capacity = fmt.Sprint(r.Cell.Drain), fmt.Sprint(r.Cell.Size), "0"
-			if len(r.Samples) > 0 {
-				capacity = fmt.Sprint(r.Samples[0].Capacity)
-			}
-			predicted = fmt.Sprint(r.Evidence.PredictedNS)
-		} else if r.Cell.Size == 0 {
-			message = "recorded"
+		message, capacity := bytesCell(int64(r.Cell.Size)), Cell{Base: "0"}
+		if r.Cell.Size == 0 {
+			message.Text = "recorded"
 		}
-		if r.Evidence.PredictedNS == 0 {
-			predicted = ""
+		if len(r.Samples) > 0 && r.Samples[0].Capacity > 0 {
+			capacity = bytesCell(int64(r.Samples[0].Capacity))
 		}
-		row := []string{reader, r.Cell.Framing, message, capacity, r.Cell.Sender}
-		for _, m := range metrics {
-			row = append(row, tuneFigure(m, r, base))
+		row := []Cell{{tuneReader(r.Cell), fmt.Sprint(r.Cell.Drain)}, textCell(r.Cell.Framing), message, capacity, textCell(r.Cell.Sender)}
+		for _, m := range []string{"goodput", "cpu", "due.p50", "due.p99"} {
+			row = append(row, estimateCell(stat.MustMetric(m), TuneEstimate(m, r.Samples)))
 		}
-		row = append(row, predicted, strconv.Itoa(len(r.Samples)), "")
+		predicted, mark, run := Cell{}, "", ""
+		if ns := float64(r.Evidence.PredictedNS); ns > 0 {
+			predicted = figureCell(ns, results.FormatDuration(ns))
+		}
 		switch {
 		case r.Recommended:
-			row[len(row)-1] = recommendedMark
+			mark = recommendedMark
 		case undominated(r, s.Tunes):
-			row[len(row)-1] = "*"
+			mark = "*"
 		}
-		for i := range row {
-			if row[i] == "" && !base {
-				row[i] = "-"
-			}
-		}
-		run := "-"
 		if len(runs) > 1 {
 			run = strconv.Itoa(1 + slices.Index(runs, r.Run))
 		}
-		row = append(row, run, EvidenceText(r.Evidence), orDash(strings.Join(r.Warnings, "; ")))
+		row = append(row, predicted, textCell(strconv.Itoa(len(r.Samples))), textCell(mark), textCell(run), textCell(EvidenceText(r.Evidence)), textCell(strings.Join(r.Warnings, "; ")))
 		if several {
-			row = append([]string{machineOf(s, r.Run)}, row...)
+			row = append([]Cell{textCell(machineOf(s, r.Run))}, row...)
 		}
-		t.Append(row...)
+		t.AppendCells(row...)
 	}
 	return t
+}
+
+// estimateCell is a median with its spread.
+func estimateCell(m stat.Metric, e stat.Estimate) Cell {
+	if e.N == 0 {
+		return Cell{}
+	}
+	text := m.Format(e.Median)
+	if spread, ok := e.Spread(); ok {
+		text += " ±" + results.FormatPercent(spread)
+	}
+	return figureCell(e.Median, text)
 }
 
 // recommendedMark marks the chunk size that tune recommends.
@@ -175,21 +173,6 @@ func tuneCapacity(r results.Tune) string {
 		return "-"
 	}
 	return results.FormatSize(int64(r.Samples[0].Capacity))
-}
-
-func tuneFigure(metric string, r results.Tune, base bool) string {
-	e := TuneEstimate(metric, r.Samples)
-	if e.N == 0 {
-		return ""
-	}
-	if base {
-		return strconv.FormatFloat(e.Median, 'f', -1, 64)
-	}
-	text := stat.MustMetric(metric).Format(e.Median)
-	if spread, ok := e.Spread(); ok {
-		text += " ±" + results.FormatPercent(spread)
-	}
-	return text
 }
 
 // lateShare is the share of small messages offered late from which their wait is in doubt: more than

@@ -53,7 +53,7 @@ var ErrNothing = errors.New("nothing to show: no measurement and no finding in i
 // without any is [ErrNothing]. CSV and bench hold the measurements alone
 // where there are any.
 func Write(w io.Writer, s *results.Set, format Format, o Options) error {
-	if len(s.Records) == 0 && len(findings(s, false)) == 0 {
+	if len(s.Records) == 0 && len(findings(s)) == 0 {
 		return ErrNothing
 	}
 	switch format {
@@ -103,7 +103,7 @@ func setPage(s *results.Set, o Options) Page {
 		p.Header = headers(s.Environments)
 	}
 	marks := newMarks(sum.Rows)
-	p.Tables = append(cellTables(sum.Rows, marks), findings(s, false)...)
+	p.Tables = append(cellTables(sum.Rows, marks), findings(s)...)
 	p.Conclusions = sum.Meaning
 	p.Notes = append(sum.Notes, marks.texts()...)
 	return p
