@@ -20,11 +20,11 @@ const (
 	inconclusiveMargin = 0.25
 	// alike is how far below the best a size may lie and be worth the same.
 	alike = 0.05
-	// between is what the worth of one size against another's differs by from
+	// betweenRuns is what the worth of one size against another's differs by from
 	// run to run, beyond what the samples of either tell: two standard
 	// deviations of 8 KiB against 60 KiB over thirteen runs within an hour, on a
 	// virtual machine of two CPUs whose host had other work.
-	between = 0.11
+	betweenRuns = 0.11
 )
 
 // A Decision is what records say about chunk sizes.
@@ -274,7 +274,7 @@ func (d *Decision) choose() {
 		if below <= alike {
 			d.Alike = append(d.Alike, s.Chunk)
 		}
-		if below <= alike+math.Hypot(min(halfWidth, between), between) {
+		if below <= alike+math.Hypot(min(halfWidth, betweenRuns), betweenRuns) {
 			d.Possible = append(d.Possible, s.Chunk)
 		}
 	}

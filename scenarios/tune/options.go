@@ -39,9 +39,9 @@ type Progress struct {
 	Elapsed  time.Duration
 }
 
-// usual is the chunk size that most implementations use, in bytes: always
+// commonChunk is the chunk size that most implementations use, in bytes: always
 // measured, to say what it costs.
-const usual = 60 << 10
+const commonChunk = 60 << 10
 
 // Default tunes for messages of 1 MiB through a pipe as the system makes it,
 // between two processes on one CPU. How long a small message waits depends on
@@ -55,7 +55,7 @@ func Default() Options {
 		},
 		Seed:      1,
 		Objective: Balanced,
-		Chunks:    []int{512, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10, usual, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20},
+		Chunks:    []int{512, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10, commonChunk, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20},
 		Drains:    []int64{0, 200e6, 20e6},
 		Variants:  true,
 		Duration:  260 * time.Millisecond, // at 4,000 a second somewhat over the 1,000 probes that a p99 takes
@@ -132,7 +132,7 @@ const adjusting = 200 * time.Microsecond
 var otherSizes = []int{64 << 10, 16 << 20}
 
 // resized are the cells that show whether a choice holds for messages of other
-// sizes: what it costs, beside the usual size and messages that are not cut.
+// sizes: what it costs, beside the common size and messages that are not cut.
 func (o Options) resized(chunk int) []results.Cell {
 	var out []results.Cell
 	for _, size := range otherSizes {
@@ -140,7 +140,7 @@ func (o Options) resized(chunk int) []results.Cell {
 			continue
 		}
 		fast := o.variantDrains()[0]
-		for _, c := range []results.Cell{o.plain(chunk, fast), o.plain(usual, fast), o.baseline(fast)} {
+		for _, c := range []results.Cell{o.plain(chunk, fast), o.plain(commonChunk, fast), o.baseline(fast)} {
 			if c.Size = size; !slices.Contains(out, c) {
 				out = append(out, c)
 			}
@@ -181,13 +181,13 @@ func (o Options) variantDrains() []int64 {
 	return sorted[:min(2, len(sorted))]
 }
 
-// coarse is every other size from the smallest, the largest, and the usual one.
+// coarse is every other size from the smallest, the largest, and the common one.
 func (o Options) coarse() []int {
 	sizes := slices.Sorted(slices.Values(o.Chunks))
 	sizes = slices.Compact(sizes)
 	var out []int
 	for i, size := range sizes {
-		if i%2 == 0 || i == len(sizes)-1 || size == usual {
+		if i%2 == 0 || i == len(sizes)-1 || size == commonChunk {
 			out = append(out, size)
 		}
 	}
