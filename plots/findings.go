@@ -13,33 +13,15 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// A curveEvidence is what a fault's evidence may hold under "curve": evidence that says more as
-// a picture.
-type curveEvidence struct {
-	Title  string `json:"title"`
-	X      string `json:"x"` // what the axis shows, with its unit: "message size, B"
-	Y      string `json:"y"`
-	Series []struct {
-		Name   string `json:"name"`
-		Points []struct {
-			X            float64 `json:"x"`
-			Y            float64 `json:"y"`
-			Low          float64 `json:"low"`
-			High         float64 `json:"high"`
-			Extrapolated bool    `json:"extrapolated"` // computed, not measured
-		} `json:"points"`
-	} `json:"series"`
-}
-
 // faultCharts draw the curves in the evidence of faults.
 func faultCharts(set *results.Set) []Chart {
 	var out []Chart
 	for _, f := range set.Faults {
-		e, ok := curveOf(f)
-		if !ok {
+		var e struct{ Curve *results.Curve }
+		if f.Evidence.Decode(&e) != nil || e.Curve == nil {
 			continue
 		}
-		c := e.chart()
+		c := curveChart(*e.Curve)
 		c.Name = "fault-" + slug(f.ID)
 		c.Subtitle = environmentLines(set, []results.Fault{f}, func(f results.Fault) string { return f.Run })
 		if slices.ContainsFunc(out, func(o Chart) bool {
@@ -55,18 +37,8 @@ func faultCharts(set *results.Set) []Chart {
 	return slices.DeleteFunc(out, Chart.empty)
 }
 
-// curveOf reads the curve of a fault, if it has one.
-func curveOf(f results.Fault) (curveEvidence, bool) {
-	var e struct {
-		Curve *curveEvidence `json:"curve"`
-	}
-	if f.Evidence.Decode(&e) != nil || e.Curve == nil {
-		return curveEvidence{}, false
-	}
-	return *e.Curve, true
-}
-
-func (e curveEvidence) chart() Chart {
+// curveChart draws the curve of a fault.
+func curveChart(e results.Curve) Chart {
 	c := Chart{Title: e.Title, X: axisOf(e.X), Y: axisOf(e.Y)}
 	var p Panel
 	extrapolated := false

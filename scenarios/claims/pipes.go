@@ -272,7 +272,7 @@ func judgeRoom(e Room) Judgement {
 
 // macClaims are what document 000 says of macOS by name. On macOS they are judged by the same
 // experiments as everywhere; elsewhere they cannot be tested, and the reason is what the kernel's
-// source says (XNU, bsd/kern/ sys_pipe.c and sys_generic.c).
+// source says (XNU, bsd/kern/sys_pipe.c and sys_generic.c).
 var macClaims = []Claim{
 	onMac("000-macos-pipe-buf", "On macOS, PIPE_BUF is 512 bytes",
 		"XNU's sys/syslimits.h has 512, and pipe_write splits a longer write only where it has to wait for room",

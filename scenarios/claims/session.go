@@ -85,8 +85,8 @@ func (s *session) measure(ctx context.Context, p bench.Plan) ([]results.Record, 
 }
 
 // What framings are compared with: messages below the chunk size, about it, and well above; samples
-// of each, and how long one lasts; and the smallest message that says something of how a reader's
-// cost grows. Sizes are in bytes.
+// of each, and how long one lasts; and the messages that say something of how a reader's cost
+// grows. Sizes are in bytes.
 var (
 	streamSizes = []int{1 << 10, 32 << 10, 64 << 10, 1 << 20}
 	tripSizes   = []int{256, 4 << 10, 32 << 10}
@@ -94,6 +94,7 @@ var (
 	costSamples  = 18
 	costDuration = 25 * time.Millisecond
 	growthFrom   = 256 << 10
+	growthTo     = 4 << 20
 )
 
 // Sizes of the large messages that experiments send, in bytes.
@@ -145,7 +146,7 @@ func (s *session) costs(ctx context.Context) ([]results.Record, error) {
 // readersGrowth measures readers of lines with messages of growing size.
 func (s *session) readersGrowth(ctx context.Context) ([]results.Record, error) {
 	return s.measured.growth.get(s, "readers of growing lines", func() ([]results.Record, error) {
-		return s.measure(ctx, faults.GrowthPlan(growthFrom))
+		return s.measure(ctx, faults.GrowthPlan(growthFrom, growthTo))
 	})
 }
 

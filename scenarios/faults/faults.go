@@ -256,34 +256,9 @@ func streamCell(framing string, size int, io string) results.Cell {
 	return c
 }
 
-// A Curve is evidence that says more as a picture. It is the field "curve" of a fault's evidence.
-type Curve struct {
-	Title  string  `json:"title"`
-	X      string  `json:"x"` // what the axis shows, with its unit
-	Y      string  `json:"y"`
-	Series []Trace `json:"series"`
-}
-
-// A Trace is one line of a curve.
-type Trace struct {
-	Name   string  `json:"name"`
-	Points []Point `json:"points"` // ascending by X
-}
-
-// A Point of a curve, with the interval it is known within; an exact one has Low and High equal to
-// Y.
-type Point struct {
-	X    float64 `json:"x"`
-	Y    float64 `json:"y"`
-	Low  float64 `json:"low"`
-	High float64 `json:"high"`
-
-	Extrapolated bool `json:"extrapolated,omitempty"` // computed from the fitted slope, not measured
-}
-
 // pointOf returns a point with the interval of an estimate.
-func pointOf(x float64, e stat.Estimate) Point {
-	p := Point{X: x, Y: e.Median, Low: e.Median, High: e.Median}
+func pointOf(x float64, e stat.Estimate) results.CurvePoint {
+	p := results.CurvePoint{X: x, Y: e.Median, Low: e.Median, High: e.Median}
 	if e.Interval != nil {
 		p.Low, p.High = e.Interval.Lo, e.Interval.Hi
 	}

@@ -24,7 +24,7 @@ type FullPipe struct {
 	ToBest   map[string]stat.Estimate `json:"to_blocking"`        // goodput over that of a blocking writer of the same framing, round by round
 	PauseNS  int64                    `json:"pause_ns,omitempty"` // where the writer sleeps
 	CeilingB float64                  `json:"ceiling,omitempty"`  // B/s: a pipe's worth per pause
-	Curve    *Curve                   `json:"curve,omitempty"`
+	Curve    *results.Curve           `json:"curve,omitempty"`
 }
 
 // slowAt is the share of a blocking writer's goodput below which a way to wait counts as slow: what
@@ -131,10 +131,10 @@ func fullPipesOf(records []results.Record) []*FullPipe {
 }
 
 // curveOfWaits shows goodput by chunk size, a line for each way to wait.
-func curveOfWaits(all []*FullPipe) *Curve {
-	c := &Curve{Title: "A full pipe: goodput by chunk size and way to wait", X: "chunk size, B", Y: "goodput, B/s"}
+func curveOfWaits(all []*FullPipe) *results.Curve {
+	c := &results.Curve{Title: "A full pipe: goodput by chunk size and way to wait", X: "chunk size, B", Y: "goodput, B/s"}
 	for _, e := range all {
-		t := Trace{Name: "io=" + e.IO}
+		t := results.Trace{Name: "io=" + e.IO}
 		for _, f := range fullPipeFramings {
 			var chunk float64
 			if _, err := fmt.Sscanf(f, "chunked:%f", &chunk); err != nil {

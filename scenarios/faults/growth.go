@@ -17,12 +17,12 @@ type ReaderGrowth struct {
 	Summarised
 	Framing string `json:"framing"`
 
-	PerByte []Sized     `json:"per_byte"` // ns for a byte, by message size
-	Calls   float64     `json:"calls"`    // reader's system calls for a KiB, largest size
-	Slope   stat.Growth `json:"slope"`    // of the time a message over its size
-	ToOurs  []Sized     `json:"to_ours"`  // time a message over that of our reader, round by round
-	Beyond  []Sized     `json:"beyond,omitempty"`
-	Curve   *Curve      `json:"curve,omitempty"`
+	PerByte []Sized        `json:"per_byte"` // ns for a byte, by message size
+	Calls   float64        `json:"calls"`    // reader's system calls for a KiB, largest size
+	Slope   stat.Growth    `json:"slope"`    // of the time a message over its size
+	ToOurs  []Sized        `json:"to_ours"`  // time a message over that of our reader, round by round
+	Beyond  []Sized        `json:"beyond,omitempty"`
+	Curve   *results.Curve `json:"curve,omitempty"`
 }
 
 // A Sized is a figure for one message size. One that was not measured but follows from the slope
@@ -77,20 +77,23 @@ func SlopeText(g stat.Growth) string {
 	return fmt.Sprintf("slope %.2f", g.Slope)
 }
 
-// growthFrom is the smallest message whose time says something about growth, in bytes: below it,
-// the fixed cost of a message flattens the curve.
-var growthFrom = 256 << 10
+// Sizes of messages whose time says something about growth, in bytes: below the smallest, the fixed cost
+// of a message flattens the curve.
+var (
+	growthFrom    = 256 << 10
+	growthTo      = 4 << 20
+	growthLargest = 16 << 20
+)
 
 func runGrowth(ctx context.Context, r *recorder) error {
-	records, err := r.Measure(ctx, GrowthPlan(growthFrom), r.keep)
+	records, err := r.Measure(ctx, GrowthPlan(growthFrom, growthTo), r.keep)
 	if err != nil {
 		return err
 	}
 	// One pass over the largest takes a rescanning reader seconds: one sample, hence no interval
 	// there.
-	largest := 64 * growthFrom
 	large, err := r.Measure(ctx, bench.Plan{Samples: 1, Duration: time.Millisecond,
-		Cells: []results.Cell{streamCell("ndjson-rescan", largest, "blocking"), streamCell("ndjson", largest, "blocking")}}, r.keep)
+		Cells: []results.Cell{streamCell("ndjson-rescan", growthLargest, "blocking"), streamCell("ndjson", growthLargest, "blocking")}}, r.keep)
 	if err != nil {
 		return err
 	}
@@ -108,14 +111,14 @@ func runGrowth(ctx context.Context, r *recorder) error {
 
 var growthFramings = []string{"ndjson", "ndjson-bytewise", "ndjson-rescan"}
 
-// GrowthPlan measures the three readers with messages of a size below from, to show what comes
-// before, and of doubled sizes from there up to 16 times as large; byte by byte up to 4 times,
-// which keeps that reader under a second for a message.
-func GrowthPlan(from int) bench.Plan {
+// GrowthPlan measures the three readers with messages of a quarter of from, to show what comes before, and
+// of doubled sizes from there up to to; byte by byte up to 4 times from, which keeps that reader under a
+// second for a message.
+func GrowthPlan(from, to int) bench.Plan {
 	p := bench.Plan{Samples: stat.LeastSamples, Duration: 15 * time.Millisecond}
-	for _, size := range []int{from / 4, from, 2 * from, 4 * from, 8 * from, 16 * from} {
+	for size := from / 4; size <= to; size *= 2 {
 		for _, f := range growthFramings {
-			if f != "ndjson-bytewise" || size <= 4*from {
+			if size != from/2 && (f != "ndjson-bytewise" || size <= 4*from) {
 				p.Cells = append(p.Cells, streamCell(f, size, "blocking"))
 			}
 		}
@@ -182,10 +185,10 @@ func scaled(e stat.Estimate, by float64) stat.Estimate {
 }
 
 // curveOfGrowth shows ns for a byte by size, a line for each reader.
-func curveOfGrowth(all []*ReaderGrowth) *Curve {
-	c := &Curve{Title: "Readers of lines: time for a byte by message size", X: "message size, B", Y: "ns/B"}
+func curveOfGrowth(all []*ReaderGrowth) *results.Curve {
+	c := &results.Curve{Title: "Readers of lines: time for a byte by message size", X: "message size, B", Y: "ns/B"}
 	for _, e := range all {
-		t := Trace{Name: e.Framing}
+		t := results.Trace{Name: e.Framing}
 		for _, s := range append(e.PerByte, e.Beyond...) {
 			p := pointOf(float64(s.Size), s.Figure)
 			p.Extrapolated = s.Extrapolated

@@ -17,16 +17,16 @@ import (
 // HeadOfLine is the evidence of head-of-line for one framing.
 type HeadOfLine struct {
 	Summarised
-	Framing    string        `json:"framing"`
-	Large      int           `json:"large"`       // bytes of the message that is under way
-	Small      int           `json:"small"`       // bytes of the one that waits
-	Drain      float64       `json:"drain"`       // bytes a second that the reader takes
-	Capacity   int           `json:"capacity"`    // bytes the pipe holds
-	Wait       stat.Estimate `json:"wait"`        // ns from sending the small message to its arrival
-	WholeNS    float64       `json:"whole_ns"`    // what the reader takes for the large message
-	ExpectedNS float64       `json:"expected_ns"` // what the pipe's content and one frame take it
-	Share      stat.Estimate `json:"share"`       // the wait over WholeNS
-	Curve      *Curve        `json:"curve,omitempty"`
+	Framing    string         `json:"framing"`
+	Large      int            `json:"large"`       // bytes of the message that is under way
+	Small      int            `json:"small"`       // bytes of the one that waits
+	Drain      float64        `json:"drain"`       // bytes a second that the reader takes
+	Capacity   int            `json:"capacity"`    // bytes the pipe holds
+	Wait       stat.Estimate  `json:"wait"`        // ns from sending the small message to its arrival
+	WholeNS    float64        `json:"whole_ns"`    // what the reader takes for the large message
+	ExpectedNS float64        `json:"expected_ns"` // what the pipe's content and one frame take it
+	Share      stat.Estimate  `json:"share"`       // the wait over WholeNS
+	Curve      *results.Curve `json:"curve,omitempty"`
 }
 
 // judge calls a small message stuck behind a large one when it waits for at least half of it, in

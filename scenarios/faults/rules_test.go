@@ -94,7 +94,7 @@ func TestRules(t *testing.T) {
 // What a quadratic and a linear reader leave in the records is told apart.
 func TestGrowthFromRecords(t *testing.T) {
 	var records []results.Record
-	for size := growthFrom / 4; size <= 16*growthFrom; size *= 2 {
+	for size := growthFrom / 4; size <= growthTo; size *= 2 {
 		linear := int64(size)
 		for framing, ns := range map[string]int64{"ndjson": linear, "ndjson-rescan": linear * linear >> 16, "ndjson-bytewise": 150 * linear} {
 			r := results.Record{Run: "r", Cell: streamCell(framing, size, "blocking")}
@@ -171,7 +171,7 @@ func TestRulesBearAnyEvidence(t *testing.T) {
 		&FullPipe{ToBest: map[string]stat.Estimate{"a": {Interval: &stat.Interval{}}}, Goodput: map[string]stat.Estimate{"a": {}, "b": {}}},
 		&HeadOfLine{Wait: stat.Estimate{Interval: &stat.Interval{}}}, &InterleavedWrites{}, &InterleavedFrames{},
 		&SplitText{Cases: make([]TextCase, 1)}, &DirtyLines{Cases: make([]DirtyCase, 1)}, &Mismatch{},
-		&ReaderGrowth{PerByte: make([]Sized, 1), ToOurs: make([]Sized, 1)}, &UnboundedLine{Curve: &Curve{}},
+		&ReaderGrowth{PerByte: make([]Sized, 1), ToOurs: make([]Sized, 1)}, &UnboundedLine{Curve: &results.Curve{}},
 	} {
 		judged := 0
 		for _, e := range evidencetest.Altered(t, like) {

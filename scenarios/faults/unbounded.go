@@ -18,14 +18,14 @@ import (
 // UnboundedLine is the evidence of no-newline: what a reader held of a line that never ended.
 type UnboundedLine struct {
 	Summarised
-	Reader   string `json:"reader"`
-	Limit    int    `json:"limit"`    // bytes of a message
-	Sent     int64  `json:"sent"`     // bytes offered, no newline among them
-	Read     int64  `json:"read"`     // bytes the reader had taken when it first spoke
-	Held     int64  `json:"held"`     // memory that the reading process got from the system meanwhile, in bytes
-	Detected bool   `json:"detected"` // an error came before all of the line had
-	Error    string `json:"error,omitempty"`
-	Curve    *Curve `json:"curve,omitempty"`
+	Reader   string         `json:"reader"`
+	Limit    int            `json:"limit"`    // bytes of a message
+	Sent     int64          `json:"sent"`     // bytes offered, no newline among them
+	Read     int64          `json:"read"`     // bytes the reader had taken when it first spoke
+	Held     int64          `json:"held"`     // memory that the reading process got from the system meanwhile, in bytes
+	Detected bool           `json:"detected"` // an error came before all of the line had
+	Error    string         `json:"error,omitempty"`
+	Curve    *results.Curve `json:"curve,omitempty"`
 }
 
 // judge calls a reader sound when its error came while the line was still arriving and its memory
@@ -59,10 +59,10 @@ var unboundedCases = []struct {
 }
 
 func runNoNewline(ctx context.Context, r *recorder) error {
-	curve := &Curve{Title: "A line that never ends: memory held by the reader", X: "bytes sent", Y: "bytes held"}
+	curve := &results.Curve{Title: "A line that never ends: memory held by the reader", X: "bytes sent", Y: "bytes held"}
 	var all []*UnboundedLine
 	for _, c := range unboundedCases {
-		trace := Trace{Name: c.part}
+		trace := results.Trace{Name: c.part}
 		var e *UnboundedLine
 		for _, n := range c.bytes {
 			r.step("%s, %s", c.part, results.FormatSize(n))
@@ -72,7 +72,7 @@ func runNoNewline(ctx context.Context, r *recorder) error {
 			}
 			e.Reader = c.part
 			held := float64(e.Held)
-			trace.Points = append(trace.Points, Point{X: float64(n), Y: held, Low: held, High: held})
+			trace.Points = append(trace.Points, results.CurvePoint{X: float64(n), Y: held, Low: held, High: held})
 		}
 		curve.Series = append(curve.Series, trace)
 		all = append(all, e)

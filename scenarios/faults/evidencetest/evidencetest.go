@@ -4,7 +4,7 @@
 //		judge(e) // must not panic
 //	}
 //
-// It stands apart from other helpers of tests because what those import is initialised by every
+// It stands apart from other packages for tests because what those import is initialised by every
 // worker that a test starts.
 package evidencetest
 
