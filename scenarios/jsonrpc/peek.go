@@ -20,7 +20,9 @@ func Peek(p []byte) (id, method []byte, ok bool) {
 		case "jsonrpc":
 			_, at = quotedAt(p, i)
 		case "method":
-			method, at = quotedAt(p, i)
+			if method, at = quotedAt(p, i); !utf8.Valid(method) {
+				return nil, nil, false
+			}
 		case "id":
 			id, at = idAt(p, i)
 		case "result", "error":
@@ -40,17 +42,17 @@ func Peek(p []byte) (id, method []byte, ok bool) {
 	}
 }
 
-// quotedAt reads an ASCII string without escapes, and returns its inside and where it ends; -1 if there is none that a Scanner
+// quotedAt reads a string without escapes, and returns its inside and where it ends; -1 if there is none that a Scanner
 // would keep whole.
 func quotedAt(p []byte, at int) (inside []byte, end int) {
 	if at >= len(p) || p[at] != '"' {
 		return nil, -1
 	}
 	for i := at + 1; i < min(len(p), at+maxKept); i++ {
-		switch c := p[i]; {
-		case c == '"':
+		switch p[i] {
+		case '"':
 			return p[at+1 : i], i + 1
-		case c == '\\' || c >= utf8.RuneSelf:
+		case '\\':
 			return nil, -1
 		}
 	}

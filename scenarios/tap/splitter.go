@@ -78,7 +78,10 @@ func (m *message) end() {
 	if len(m.prefix) > 0 && len(m.prefix) < prefixBytes {
 		m.scanPrefix(m.prefix)
 	}
-	if e := m.scanner.Envelope(); !m.known && e.Whole {
+	if m.known {
+		return
+	}
+	if e := m.scanner.Envelope(); e.Whole {
 		m.setFound(e.ID, e.Method)
 	}
 }
