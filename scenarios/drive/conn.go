@@ -77,44 +77,35 @@ func (c *conn) send(msg []byte) error {
 	return c.writer.WriteMessage(msg)
 }
 
-// read takes what the server says, until it says no more.
+// read takes what the server says where it belongs, until it says no more. As long as nothing is
+// known of the server, every message may be the answer.
 func (c *conn) read(r framers.Reader) {
 	defer close(c.closed)
 	defer close(c.replies)
 	for {
 		msg, err := r.ReadMessage()
+		if err != nil {
+			if c.strays.badFrame(err) {
+				continue
+			}
+			return
+		}
+		at := time.Now()
+		c.whole.Store(c.out.bytes.Load())
+		e := jsonrpc.Scan(msg)
+		kind, p, receive := e.Kind(), c.protocol.Load(), c.receiver.Load()
 		switch {
-		case err == nil:
-			at := time.Now()
-			c.whole.Store(c.out.bytes.Load())
-			c.route(msg, at)
-		case !c.strays.badFrame(err):
-			return
-		}
-	}
-}
-
-// route takes a message where it belongs. As long as nothing is known of the server, every message
-// may be the answer.
-func (c *conn) route(msg []byte, at time.Time) {
-	e := jsonrpc.Scan(msg)
-	if p := c.protocol.Load(); p != nil {
-		switch e.Kind() {
-		case jsonrpc.Request:
+		case p != nil && kind == jsonrpc.Request:
 			c.replyToServer((*p).respond(msg, e))
-			return
-		case jsonrpc.Notification:
-			return
-		case jsonrpc.None:
+		case p != nil && kind == jsonrpc.Notification:
+		case p != nil && kind == jsonrpc.None:
 			c.strays.nonMessage(msg)
-			return
+		case receive != nil:
+			(*receive)(msg, e, at)
+		default:
+			c.strays.unasked.Add(1)
 		}
 	}
-	if r := c.receiver.Load(); r != nil {
-		(*r)(msg, e, at)
-		return
-	}
-	c.strays.unasked.Add(1)
 }
 
 // partial returns how many bytes have come of a message that is not whole.

@@ -57,7 +57,7 @@ func handshakeError(o Options, c *conn, why error) error {
 		e.Verdict = Corrupt
 	}
 	c.shutdown(false)
-	e.Stderr = c.lastWords()
+	e.Stderr = c.stderrLines()
 	return e
 }
 

@@ -6,8 +6,8 @@
 //		return err
 //	}
 //	defer d.Close()
-//	err = d.Sweep(ctx, drive.Doubling(1<<10, 16<<20), keep) // round trips, a record a size
-//	limits, err := d.FindLimits(ctx, 64<<20, keep)           // the exact last size that works
+//	err = d.Sweep(ctx, drive.Doubling(1<<10, 16<<20), sink) // round trips, a record a size
+//	limits, err := d.FindLimits(ctx, 64<<20, sink)           // the exact last size that works
 //
 // A server author's own test is one call of [Check]:
 //
@@ -16,7 +16,7 @@
 // The server is a child with its standard streams on pipes of our choosing. What it is spoken to in (MCP, LSP, bare JSON-RPC, or lines) is
 // found out, or given, and so is what requests exercise: the transport alone, a tool of an MCP server, or the documents of a language server
 // (see [Requests]). Every request has one deadline for being accepted and one for being answered; after a failure the server is asked
-// whether it still lives, its exit status, CPU time, memory, unread bytes and last words are taken, and it is started again.
+// whether it still lives, its exit status, CPU time, memory, unread bytes and last lines on standard error are taken, and it is started again.
 //
 // Sizes are those of messages, in bytes, the framing's terminator or header not counted.
 //

@@ -95,7 +95,7 @@ func (d *Driver) examine(ctx context.Context, c *conn, before counters, out *out
 		c.drainStderr()
 	}
 	e.StderrBytes = c.stderrTail.Total() - before.stderr
-	e.StderrTail = c.lastWords()
+	e.StderrTail = c.stderrLines()
 }
 
 // explainSilence finds a better word for a server that was not heard of.

@@ -298,7 +298,7 @@ func wrongFraming(ctx context.Context, r *faultRun) error {
 	} else if r.c.out.bytes.Load() > before {
 		r.verdict = OK
 	}
-	r.evidence.StderrTail = r.c.lastWords()
+	r.evidence.StderrTail = r.c.stderrLines()
 	return ctx.Err()
 }
 

@@ -1,7 +1,6 @@
 package drive_test
 
 import (
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -71,10 +70,7 @@ while True:
 `
 
 func TestFaultsOfAServerInAnotherLanguageAreNamed(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("python3 is not installed")
-	}
+	python := python(t)
 	faults := played(t, drive.Options{Command: []string{python, "-c", careless}}, "split-utf8", "nonblocking-stdout", "eof-mid-frame")
 	expect(t, faults, map[string]string{"split-utf8": "ok", "nonblocking-stdout": "truncated"})
 	if v := faults["eof-mid-frame"].Verdict; !strings.HasPrefix(v, "stays") { // how much of a CPU it burns is up to the others on the machine

@@ -2,7 +2,6 @@ package drive_test
 
 import (
 	"fmt"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -52,10 +51,7 @@ for line in sys.stdin.buffer:
 `
 
 func TestWhatServersInAnotherLanguageDoIsNamedToTheByte(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("python3 is not installed")
-	}
+	python := python(t)
 	leakCheck(t)
 	const quick = 128<<10 - 1 // found soon, which matters where every failure is waited for
 	for _, row := range []struct {
@@ -105,10 +101,7 @@ for line in sys.stdin.buffer:
 `
 
 func TestAServerThatEndsAfterItsAnswerEndsOverThatMessage(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("python3 is not installed")
-	}
+	python := python(t)
 	d := open(t, drive.Options{Command: []string{python, "-c", leavesAfter}, Protocol: "lines", Patience: 2e8})
 	limits, err := d.FindLimits(t.Context(), 128<<10, discard)
 	if err != nil {
@@ -120,10 +113,7 @@ func TestAServerThatEndsAfterItsAnswerEndsOverThatMessage(t *testing.T) {
 }
 
 func TestASweepBlamesTheSizeOverWhichAServerEnds(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("python3 is not installed")
-	}
+	python := python(t)
 	d := open(t, drive.Options{Command: []string{python, "-c", leavesAfter}, Protocol: "lines", Patience: 2e8, Budget: 1}) // one request a size
 	sweep, err := d.Sweep(t.Context(), []int{1 << 10, 40_000, 60_000}, discard)
 	if err != nil {

@@ -1,7 +1,6 @@
 package drive_test
 
 import (
-	"os/exec"
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
@@ -84,10 +83,7 @@ while True:
 `
 
 func TestFindLimitsOfAServerInAnotherLanguage(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("python3 is not installed")
-	}
+	python := python(t)
 	d := open(t, drive.Options{Command: []string{python, "-c", scannerServer}})
 	limits, err := d.FindLimits(t.Context(), 1<<20, discard)
 	if err != nil {

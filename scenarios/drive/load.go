@@ -193,8 +193,9 @@ func (r *loadRound) generate(ctx context.Context, limit time.Duration) error {
 	frames := framers.NewCoalescer(r.c.wire(), 0)
 	w := r.c.framing.NewWriter(frames, framers.WithMaxMessage(-1), framers.WithVerbatim())
 	length := r.load.Duration / loadRounds
+	fits := int64(max(1, batchBytes/len(r.send.msg)))
 	for time.Since(r.began) < length && r.sent.Load() < r.most {
-		n := min(int64(r.load.Inflight)-(r.sent.Load()-r.answered.Load()), r.fits(), r.most-r.sent.Load())
+		n := min(int64(r.load.Inflight)-(r.sent.Load()-r.answered.Load()), fits, r.most-r.sent.Load())
 		if r.load.Rate > 0 {
 			n = min(n, r.due(time.Since(r.began))-r.sent.Load())
 		}
@@ -222,8 +223,6 @@ func (r *loadRound) generate(ctx context.Context, limit time.Duration) error {
 // batchBytes is how much is written before the window is looked at again.
 const batchBytes = 32 << 10
 
-func (r *loadRound) fits() int64 { return int64(max(1, batchBytes/len(r.send.msg))) }
-
 // batch sends some requests in as few calls as they take.
 func (r *loadRound) batch(w framers.Writer, frames *framers.Coalescer, n int64, limit time.Duration) error {
 	defer r.c.watchWrite(limit)()
@@ -246,7 +245,11 @@ func (r *loadRound) batch(w framers.Writer, frames *framers.Coalescer, n int64, 
 		r.slot(i).due.Store(int64(at))
 		r.slot(i).waits.Store(i + 1)
 		r.sent.Add(1)
-		if err := r.write(w, i); err != nil {
+		err := w.WriteMessage(r.send.number(i))
+		if err == nil && r.send.query != nil {
+			err = w.WriteMessage(r.send.query.number(i))
+		}
+		if err != nil {
 			return fmt.Errorf("the request was not taken: %w", err)
 		}
 	}
@@ -254,14 +257,6 @@ func (r *loadRound) batch(w framers.Writer, frames *framers.Coalescer, n int64, 
 		return fmt.Errorf("the request was not taken: %w", err)
 	}
 	return nil
-}
-
-// write sends the i-th request.
-func (r *loadRound) write(w framers.Writer, i int64) error {
-	if err := w.WriteMessage(r.send.number(i)); err != nil || r.send.query == nil {
-		return err
-	}
-	return w.WriteMessage(r.send.query.number(i))
 }
 
 // releaseAnswered tells the server of the requests that were answered since the last batch, where it

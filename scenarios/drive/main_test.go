@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -196,3 +198,19 @@ func leakCheck(t *testing.T) {
 }
 
 func discard(results.Line) error { return nil }
+
+// findPython asks python3 where it really is: what is called so may be a script that looks for it,
+// which takes twenty times as long as its start.
+var findPython = sync.OnceValues(func() (string, error) {
+	path, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
+	return strings.TrimSpace(string(path)), err
+})
+
+func python(t *testing.T) string {
+	t.Helper()
+	path, err := findPython()
+	if err != nil {
+		t.Skip("python3 is not installed")
+	}
+	return path
+}

@@ -164,8 +164,8 @@ const (
 	quotedBytes = 300 // of a line
 )
 
-// lastWords returns the last lines on standard error, shortened.
-func (s *server) lastWords() []string {
+// stderrLines returns the last lines on standard error, shortened.
+func (s *server) stderrLines() []string {
 	var out []string
 	for line := range strings.Lines(s.stderrTail.String()) {
 		if line = strings.ToValidUTF8(strings.TrimSpace(line), "\uFFFD"); line != "" {
