@@ -109,7 +109,7 @@ func longest(l results.Latency) *int64 { return &l.MaxNS }
 // sizeTable has a row a size.
 func sizeTable(targets []results.Target) Table {
 	t := Table{Columns: Columns(">message|message (B)", "!verdict", ">time|time (ns)", ">p99|p99 (ns)",
-		">ns/B|time (ns/B)", ">MB/s both ways|both ways (B/s)", ">reply|reply (B)", ">server memory|server memory (B)", ">driver's CPU|driver's CPU (%)", ">n")}
+		">ns/B|time (ns/B)", ">MB/s both ways|both ways (B/s)", ">reply|reply (B)", ">server memory|server memory (B)", ">driver's CPU|driver's CPU (%)", ">n", "@~evidence")}
 	for _, g := range targets {
 		if g.Size == 0 || g.Evidence.LoadEvidence != nil {
 			continue
@@ -131,6 +131,7 @@ func sizeTable(targets []results.Target) Table {
 			}
 			row[9] = textCell(strconv.FormatInt(trips, 10))
 		}
+		row[10] = textCell(EvidenceText(g.Evidence))
 		t.AppendCells(row...)
 	}
 	return t

@@ -24,69 +24,59 @@ func CommandName(command []string) string {
 // serverSection holds the servers that drive loaded. A record of how a recorded server ended belongs
 // to the recording.
 func serverSection(s *results.Set) Section {
-	driven := *s
-	driven.Targets = stat.Filter(s.Targets, func(t results.Target) bool { return !isEnding(t) })
-	if len(driven.Targets) == 0 {
+	driven := stat.Filter(s.Targets, func(t results.Target) bool { return t.Evidence.Traffic == nil })
+	if len(driven) == 0 {
 		return Section{}
 	}
-	return Section{
+	out := Section{
 		ID:       "servers",
 		Title:    "Servers",
-		Lead:     growthSentences(driven.Targets),
-		Tables:   []Table{targetTable(&driven)},
-		Commands: commandsOf(s, driven.Targets, func(t results.Target) string { return t.Run }, "pipebench drive --find-limit -- COMMAND"),
+		Commands: commandsOf(s, driven, func(t results.Target) string { return t.Run }, "pipebench drive --find-limit -- COMMAND"),
 	}
-}
-
-// growthSentences say of each server whether its time grows faster than the size: as drive found it
-// in pipes of every capacity, or else from the sizes at which the fixed cost of a message no longer
-// counts.
-func growthSentences(targets []results.Target) []string {
-	var out, told []string
-	for _, t := range targets {
-		if g, ok := growthOf(t); ok {
-			where := fmt.Sprintf("From %s to %s", results.FormatSize(int64(t.Evidence.From)), results.FormatSize(int64(t.Evidence.To)))
-			if t.Evidence.Capacity > 0 {
-				where += " in " + results.FormatSize(int64(t.Evidence.Capacity)) + " pipes"
-			}
-			told = append(told, CommandName(t.Command))
-			out = append(out, growthSentence(where, CommandName(t.Command), g))
-		}
+	server := func(t results.Target) string {
+		return joinParts(CommandName(t.Command), machineTitle(s, s.Machine(t.Run)))
 	}
-	for _, name := range distinct(targets, func(t results.Target) string { return CommandName(t.Command) }) {
-		var x, y []float64
-		for _, t := range targets {
-			e := stat.Median(stat.MustMetric("time").Values(t.Samples))
-			if CommandName(t.Command) == name && t.Size >= tellingSize && e.Median > 0 {
-				x, y = append(x, float64(t.Size)), append(y, e.Median)
-			}
+	for _, name := range distinct(driven, server) {
+		own := stat.Filter(driven, func(t results.Target) bool { return server(t) == name })
+		for _, text := range slices.Concat(targetSentences(own), sizeGrowth(own), targetAdvice(own), targetNotes(own)) {
+			out.Lead = append(out.Lead, name+": "+text+".")
 		}
-		g, err := stat.FitGrowth(x, y)
-		if err != nil || g.Interval == nil || slices.Contains(told, name) {
-			continue // fewer than three sizes from 64 KiB say nothing about growth
-		}
-		out = append(out, growthSentence("From "+results.FormatSize(tellingSize)+" on", name, g))
+		sizes, loads := sizeTable(own), loadTable(own)
+		sizes.Title, loads.Title = name+" by message size", name+" by load"
+		out.Tables = append(out.Tables, sizes, loads)
 	}
+	rest := *s
+	rest.Targets = stat.Filter(driven, func(t results.Target) bool { return t.Size == 0 && targetSentence(t) == "" })
+	out.Tables = append(out.Tables, targetTable(&rest))
 	return out
 }
 
-func growthSentence(where, name string, g stat.Growth) string {
-	word := "no faster than linear"
-	switch {
-	case g.Fast():
-		word = "faster than linear"
-	case g.MayBeFast():
-		word = "perhaps faster than linear"
+// sizeGrowth says whether the time of a server grows faster than the size, from the sizes at which
+// the fixed cost of a message no longer counts. It says nothing if drive has, which measures that in
+// pipes of every capacity, nor of fewer than three sizes.
+func sizeGrowth(targets []results.Target) []string {
+	var x, y []float64
+	for _, t := range targets {
+		if _, ok := stat.RecordedGrowth(t); ok {
+			return nil
+		}
+		if ns := stat.MedianTime(t.Samples); t.Size >= tellingSize && ns > 0 {
+			x, y = append(x, float64(t.Size)), append(y, ns)
+		}
 	}
-	return fmt.Sprintf("%s, the time of %s grows %s: as size to the power of %.2f [%.2f, %.2f].", where, name, word, g.Slope, g.Interval.Lo, g.Interval.Hi)
+	fit, err := stat.FitGrowth(x, y)
+	if err != nil || fit.Interval == nil {
+		return nil
+	}
+	return []string{stat.TargetGrowth{Growth: fit, From: tellingSize, To: int(slices.Max(x))}.String()}
 }
 
 // recordingSection holds the messages that tap recorded, and how the servers ended.
 func recordingSection(s *results.Set) Section {
 	var endings []string
 	for _, t := range s.Targets {
-		if isEnding(t) {
-			endings = append(endings, fmt.Sprintf("%s ended after %s: %s.", CommandName(t.Command), recordedTime(t), t.Verdict))
+		if e := t.Evidence.Traffic; e != nil {
+			endings = append(endings, fmt.Sprintf("%s ended after %s: %s.", CommandName(t.Command), results.FormatDuration(float64(e.ElapsedNS)), t.Verdict))
 		}
 	}
 	if len(s.Messages) == 0 && len(endings) == 0 {
@@ -173,17 +163,4 @@ func replyTable(messages []results.Message) Table {
 		t.Append(row...)
 	}
 	return t
-}
-
-// isEnding returns whether a target is the record that tap leaves of how a recorded server ended.
-func isEnding(t results.Target) bool { return t.Evidence.Traffic != nil }
-
-func recordedTime(t results.Target) string {
-	return results.FormatDuration(float64(t.Evidence.Traffic.ElapsedNS))
-}
-
-// growthOf returns what a target says of growth with an interval, if it is about that.
-func growthOf(t results.Target) (stat.Growth, bool) {
-	g, ok := stat.RecordedGrowth(t)
-	return g.Growth, ok && g.Interval != nil
 }
