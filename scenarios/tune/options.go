@@ -194,8 +194,8 @@ func (o Options) coarse() []int {
 	return out
 }
 
-// beside are a size and its neighbours among all that may be chosen.
-func (o Options) beside(chunk int) []int {
+// neighbours returns a size and its neighbours among all that may be chosen.
+func (o Options) neighbours(chunk int) []int {
 	sizes := slices.Compact(slices.Sorted(slices.Values(o.Chunks)))
 	i := slices.Index(sizes, chunk)
 	if i < 0 {

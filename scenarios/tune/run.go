@@ -61,17 +61,26 @@ const (
 )
 
 func (s *search) run(ctx context.Context) error {
-	coarse := s.grid()
+	var coarse []results.Cell // where the search begins
+	for _, drain := range s.Drains {
+		for _, chunk := range s.coarse() {
+			coarse = append(coarse, s.plain(chunk, drain))
+		}
+		coarse = append(coarse, s.baseline(drain))
+	}
 	for range coarseRounds {
 		if err := s.round(ctx, coarse); err != nil {
 			return err
 		}
 	}
-	for tried := 0; !s.over(ctx); {
+	for tried := 0; !s.timeUp(ctx); {
+		// Variants are tried when half of the time is over at the latest: until then the size that they
+		// are tried with may change.
+		halfway := s.MaxTime > 0 && time.Since(s.started) > s.MaxTime/2
 		d := s.decide()
 		cells := s.wanted(d)
-		if tried < variantRounds && (len(cells) == 0 || s.halfway()) {
-			cells = append(cells, s.beyond(d)...)
+		if tried < variantRounds && (len(cells) == 0 || halfway) {
+			cells = append(cells, s.variantCells(d)...)
 			tried++
 		}
 		if len(cells) == 0 {
@@ -84,24 +93,8 @@ func (s *search) run(ctx context.Context) error {
 	return nil
 }
 
-// halfway is when variants are tried at the latest: until then the size that they
-// are tried with may change.
-func (s *search) halfway() bool { return s.MaxTime > 0 && time.Since(s.started) > s.MaxTime/2 }
-
-// grid is where the search begins.
-func (s *search) grid() []results.Cell {
-	var out []results.Cell
-	for _, drain := range s.Drains {
-		for _, chunk := range s.coarse() {
-			out = append(out, s.plain(chunk, drain))
-		}
-		out = append(out, s.baseline(drain))
-	}
-	return out
-}
-
-// beyond are the variants, with the size that was best when the first was tried.
-func (s *search) beyond(d Decision) []results.Cell {
+// variantCells returns the variants, with the size that was best when the first was tried.
+func (s *search) variantCells(d Decision) []results.Cell {
 	if s.variant == 0 {
 		s.variant = d.Best
 	}
@@ -117,7 +110,7 @@ const maxContenders = 5
 
 // wanted are the cells that may change the decision; none when it stands.
 func (s *search) wanted(d Decision) []results.Cell {
-	sizes := slices.Concat(s.beside(d.Best), s.beside(d.Top), s.frontier(d), s.conflicting(d))
+	sizes := slices.Concat(s.neighbours(d.Best), s.neighbours(d.Top), s.frontier(d), s.conflicting(d))
 	if !d.Converged() || !s.known(d.Best) {
 		likely := d.Contenders()
 		sizes = append(sizes, likely[:min(maxContenders, len(likely))]...)
@@ -140,7 +133,7 @@ func (s *search) wanted(d Decision) []results.Cell {
 func (s *search) frontier(d Decision) []int {
 	var out []int
 	for _, c := range d.Possible {
-		for _, near := range s.beside(c) {
+		for _, near := range s.neighbours(c) {
 			if len(s.point(s.plain(near, d.Fast)).Samples) < coarseRounds {
 				out = append(out, near)
 			}
@@ -161,7 +154,11 @@ func (s *search) wants(c results.Cell, d Decision) bool {
 	case n < minSamples && c.Drain == d.Fast:
 		return true
 	}
-	return d.halfWidthOf(s.point(c))*s.share(c, d) > convergedMargin/4
+	share := 1.0 // of the score, that the figure weighs
+	if c.Drain != d.Fast {
+		share = weights[d.Objective] / float64(max(1, len(d.Slow)))
+	}
+	return d.halfWidthOf(s.point(c))*share > convergedMargin/4
 }
 
 // halfWidthOf is how far a point's figure that counts may be off.
@@ -188,14 +185,6 @@ func (s *search) contradicts(p *point, d Decision) bool {
 	return len(p.Samples) == coarseRounds && d.halfWidthOf(p) > math.Ln2/2
 }
 
-// share is how much a cell's halfWidth weighs in its size's score.
-func (s *search) share(c results.Cell, d Decision) float64 {
-	if c.Drain == d.Fast {
-		return 1
-	}
-	return weights[d.Objective] / float64(max(1, len(d.Slow)))
-}
-
 // known reports whether all of a size's figures have an interval.
 func (s *search) known(chunk int) bool {
 	for _, drain := range s.Drains {
@@ -218,9 +207,9 @@ func (s *search) point(c results.Cell) *point {
 	return p
 }
 
-// over reports whether no further sample is to be begun. The first one is,
+// timeUp reports whether no further sample is to be begun. The first one is,
 // however little time there was: without it there is nothing to show.
-func (s *search) over(ctx context.Context) bool {
+func (s *search) timeUp(ctx context.Context) bool {
 	s.late = s.late || s.begun && s.MaxTime > 0 && time.Since(s.started) > s.MaxTime
 	return s.late || ctx.Err() != nil
 }
@@ -228,19 +217,19 @@ func (s *search) over(ctx context.Context) bool {
 // round takes a sample of each cell, in an order shuffled anew.
 func (s *search) round(ctx context.Context, cells []results.Cell) error {
 	for _, i := range s.random.Perm(len(cells)) {
-		if s.over(ctx) {
+		if s.timeUp(ctx) {
 			return nil
 		}
-		if err := s.take(cells[i]); err != nil {
+		if err := s.sampleCell(cells[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// take takes one sample. A variant that this system does not have is dropped and
+// sampleCell takes one sample. A variant that this system does not have is dropped and
 // its record says why; a candidate that cannot be measured ends the search.
-func (s *search) take(c results.Cell) error {
+func (s *search) sampleCell(c results.Cell) error {
 	p := s.point(c)
 	if p.dropped {
 		return nil
@@ -288,7 +277,7 @@ func (s *search) keep(keep func(results.Tune) error) error {
 		if len(p.Samples) == 0 && !p.dropped {
 			continue
 		}
-		if err := keep(s.finished(p, d)); err != nil {
+		if err := keep(s.recordOf(p, d)); err != nil {
 			return fmt.Errorf("keep the record of %s: %w", bench.Label(p.Cell), err)
 		}
 	}
@@ -315,8 +304,8 @@ func (s *search) order(a, b results.Cell) int {
 	return chunkOf(a) - chunkOf(b)
 }
 
-// finished is a point's record.
-func (s *search) finished(p *point, d Decision) results.Tune {
+// recordOf returns a point's record.
+func (s *search) recordOf(p *point, d Decision) results.Tune {
 	t := p.Tune
 	t.Time = time.Now().UTC()
 	t.Evidence = results.TuneEvidence{Compared: p.compared}

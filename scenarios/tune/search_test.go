@@ -84,7 +84,7 @@ func TestRunsAgreeWithinTheirMargin(t *testing.T) {
 		}
 		o := Default()
 		for i, d := range found {
-			if !slices.Contains(o.beside(found[0].Best), d.Best) {
+			if !slices.Contains(o.neighbours(found[0].Best), d.Best) {
 				t.Errorf("%s: run %d recommends %d, run 0 %d", row.name, i, d.Best, found[0].Best)
 			}
 			if !d.Converged() {

@@ -85,8 +85,8 @@ func newWriter(ctx *bench.WorkloadContext) (*writer, error) {
 func (w *writer) phase(large, probes int64) error {
 	var due atomic.Bool // all of them
 	failed := make(chan error, 1)
-	go func() { failed <- w.stream(large, &due) }()
-	err := w.fall(probes)
+	go func() { failed <- w.sendLarge(large, &due) }()
+	err := w.sendProbes(probes)
 	due.Store(true)
 	if err := errors.Join(err, <-failed); err != nil {
 		return err
@@ -94,10 +94,10 @@ func (w *writer) phase(large, probes int64) error {
 	return w.mux.Send(context.Background(), largePriority, endOf(w.large, probes))
 }
 
-// stream sends large messages, one after the other. It runs on a goroutine of
+// sendLarge sends large messages, one after the other. It runs on a goroutine of
 // its own, since the ctx's is bound to its thread: the turn would pass from
 // thread to thread.
-func (w *writer) stream(atLeast int64, due *atomic.Bool) error {
+func (w *writer) sendLarge(atLeast int64, due *atomic.Bool) error {
 	for sent := int64(0); sent < atLeast || !due.Load(); sent++ {
 		w.ctx.SampleCPU()
 		if err := w.mux.Send(context.Background(), largePriority, w.ctx.Source().Message(w.large)); err != nil {
@@ -108,10 +108,10 @@ func (w *writer) stream(atLeast int64, due *atomic.Bool) error {
 	return nil
 }
 
-// fall sends each probe when it is due, whether those before it are out or
+// sendProbes sends each probe when it is due, whether those before it are out or
 // not. One that finds this goroutine late is sent at once, and waited from
 // when it was due.
-func (w *writer) fall(probes int64) error {
+func (w *writer) sendProbes(probes int64) error {
 	msgs := newProbes(int(probes))
 	period := 1e9 / w.ctx.Cell().Rate
 	start := w.clock.Now()
