@@ -65,7 +65,7 @@ func Framing(b *testing.B, f framers.Framing, sizes ...int) {
 	Cells(b, framingCells(f.String(), sizes)...)
 }
 
-// checkRegistered is why a worker would not find f by its name, or find another one
+// checkRegistered returns why a worker would not find f by its name, or find another one
 // there, whose figures would pass for those of f.
 func checkRegistered(f framers.Framing) error {
 	known, err := parseFraming(f.String())

@@ -10,10 +10,10 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// usage is what an end had used up by one moment. What the system does not
+// usage is what an endpoint had used up by one moment. What the system does not
 // tell is not in it: see the flags.
 type usage struct {
-	calls syspipe.Counters // of all the pipe ends it holds, the gates not counted
+	calls syspipe.Counters // of the pipes that messages and replies pass through
 	wire  uint64           // bytes through the end that carries the messages
 	time  cpuTime
 	heap  runtime.MemStats
@@ -27,13 +27,13 @@ type cpuTime struct {
 	voluntary, involuntary int64
 }
 
-// snapshot takes stock of what is cheaply known, beside the account of the heap.
+// snapshot snapshots the counters; the heap is passed in because reading it stops the world.
 func (e *endpoint) snapshot(heap runtime.MemStats) usage {
 	return usage{calls: e.counters(), wire: e.dataPipe().Counters().Bytes, time: readCPUTime(e.Pin), heap: heap}
 }
 
-// heap reads the heap's account. That stops the world, which an end may do that
-// has its process to itself, and another must not.
+// heap reads the statistics of the heap. That stops the world, which only an endpoint that has its
+// process to itself may do.
 func (e *endpoint) heap() (m runtime.MemStats) {
 	if e.alone() {
 		runtime.ReadMemStats(&m)
@@ -47,7 +47,7 @@ func (e *endpoint) alone() bool {
 	return e.Pin == pinProcess && (e.load == nil || e.Role != client)
 }
 
-// counters are those of the ends that messages and answers pass through.
+// counters returns the counters of the pipes that messages and replies pass through.
 func (e *endpoint) counters() syspipe.Counters {
 	switch {
 	case e.in == nil:
@@ -62,7 +62,7 @@ func (e *endpoint) counters() syspipe.Counters {
 	}
 }
 
-// fillReport reports what was used since before.
+// fillReport fills the report in with what was used since before.
 func (e *endpoint) fillReport(before usage) error {
 	after := e.snapshot(e.heap())
 	e.report.WireBytes = int64(after.wire - before.wire)

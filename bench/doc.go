@@ -17,7 +17,8 @@
 // [Run] is a controller: it opens the pipes, hands their ends to workers, and
 // never reads or writes them. Each sample has fresh workers, one process with
 // an end (peer process) or one with both, a locked thread each (peer thread).
-// A worker is this same program, started again; [Worker] makes it one. It is
+// A worker is this same program, started again by syspipe/proc: it does its
+// work in an init function, or in [Worker] where the framing is registered. It is
 // bound to its CPUs, has the garbage collector off while the clock runs, and
 // is killed at its deadline. When the controller goes, however it goes, its
 // workers go too.
@@ -25,7 +26,7 @@
 // # The clock
 //
 // Both ends first warm up through the same pipe. Then the end that holds the
-// clock, the one that receives the stream or awaits the answers, waits until
+// clock, the one that receives the stream or awaits the replies, waits until
 // the other is ready, starts the clock, says go, and stops it when it has the
 // last message. Every message is checked for length and number meanwhile; one
 // untimed sample of each cell is compared byte for byte.

@@ -46,7 +46,7 @@ func (e *endpoint) writer() framers.Writer {
 	return e.framing.NewWriter(out, e.options()...)
 }
 
-// options are what a framing needs to know of the cell.
+// options returns what a framing needs to know of the cell.
 func (e *endpoint) options() []framers.Option {
 	opts := []framers.Option{framers.WithMaxMessage(max(e.source.Largest(), framers.DefaultMaxMessage))}
 	if e.Cell.ReadBuffer > 0 {
@@ -137,7 +137,7 @@ func (e *endpoint) respond(from, n int64) error {
 // plain raw cell's.
 func (e *endpoint) checks() bool { return !e.raw || e.Compare || e.load != nil }
 
-// checker is how a received message is looked at: by its number and length
+// checker returns how a received message is looked at: by its number and length
 // while the clock runs, byte for byte in the untimed sample.
 func (e *endpoint) checker() func(i int64, msg []byte) error {
 	if e.Compare {

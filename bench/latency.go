@@ -53,7 +53,7 @@ func (e *endpoint) receiveTimes() error {
 }
 
 // summariseLoad sums the load up: latency from when a message was sent and from when
-// it was due, the generator's own lateness, and how well it kept its promise.
+// it was due, the generator's own lateness, and how the sends kept the schedule.
 func (e *endpoint) summariseLoad() error {
 	l := e.load
 	n := l.delivered.Load()
@@ -91,8 +91,7 @@ func (e *endpoint) summariseLoad() error {
 	return nil
 }
 
-// scheduleStats says how an open loop kept its promise. A message is late whose
-// successor was due before it was sent.
+// scheduleStats compares sends with the schedule; late means more than one period after due.
 func (l *load) scheduleStats(lateness []int64) *results.Load {
 	k := &results.Load{Due: int64(len(l.sent)), Sent: l.total.Load()}
 	k.Unsent = k.Due - k.Sent

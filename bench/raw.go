@@ -39,7 +39,7 @@ func (r *rawReader) ReadMessage() ([]byte, error) {
 	return msg, err
 }
 
-// unframed is what the part's role does in a raw cell while the clock runs:
+// unframed returns what the endpoint's role does in a raw cell while the clock runs:
 // what a C program would do, and no more. Bytes are counted, and nobody looks
 // at the messages' numbers, so they have none.
 func (e *endpoint) unframed() func(from, n int64) error {
@@ -64,7 +64,7 @@ func (e *endpoint) unframed() func(from, n int64) error {
 	}
 }
 
-// readBuffer is how much a raw end asks for in one read: as much as a framing's
+// readBuffer returns how much a raw end asks for in one read: as much as a framing's
 // reader would, so that no framing beats raw by larger reads alone. A cell that
 // is held against a C program says otherwise.
 func (e *endpoint) readBuffer() int {
@@ -89,7 +89,7 @@ func (e *endpoint) writeRaw(from, n int64) error {
 func (e *endpoint) vmsplice(from, n int64) error {
 	for i := from; i < from+n; i++ {
 		if _, err := e.out.Vmsplice(e.source.Body(i)); err != nil {
-			return fmt.Errorf("lend message %d: %w", i, err)
+			return fmt.Errorf("vmsplice message %d: %w", i, err)
 		}
 	}
 	return nil

@@ -69,7 +69,7 @@ func newRunner(p Plan, keep func(results.Record) error) (*runner, error) {
 	}, err
 }
 
-// measure takes every cell through its rehearsal and its samples.
+// measure takes every cell through its calibration and its samples.
 func (r *runner) measure(ctx context.Context) error {
 	if err := r.openCells(); err != nil {
 		return err
@@ -161,7 +161,7 @@ func (r *runner) sample(ctx context.Context, c *cellRun) error {
 	return nil
 }
 
-// stopReason is why a cell needs no more samples, empty if it does.
+// stopReason returns why a cell needs no more samples, empty if it does.
 func (r *runner) stopReason(rec results.Record) string {
 	switch {
 	case len(rec.Samples) < r.Samples:

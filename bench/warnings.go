@@ -118,7 +118,7 @@ func (i *interference) nextRound() {
 	}
 }
 
-// warnings are what a record that is finished now has to be read with.
+// warnings returns what a record that is finished now has to be read with.
 // Disturbed means that others had what the cells needed so far.
 func (i *interference) warnings() (texts []string, disturbed bool) {
 	if i == nil {

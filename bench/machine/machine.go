@@ -21,7 +21,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// Describe is the environment of the run that is about to start.
+// Describe returns the environment of the run that is about to start.
 func Describe(run string, seed int64) results.Environment {
 	host, _ := os.Hostname() // empty where unknown
 	env := results.Environment{

@@ -4,7 +4,7 @@ package machine
 
 import "golang.org/x/sys/unix"
 
-// own is the CPU time of this process and of the children it has waited for, and
+// own returns the CPU time of this process and of the children it has waited for, and
 // theirs, in seconds.
 func own() float64 {
 	var seconds float64

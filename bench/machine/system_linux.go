@@ -49,7 +49,7 @@ func procUsage(root fs.FS) Usage {
 	return u
 }
 
-// throttled is how long this process's group was kept from running by its
+// throttled returns how long this process's group was kept from running by its
 // quota: cgroup 2 counts microseconds, cgroup 1 nanoseconds.
 func throttled(root fs.FS) (seconds float64, ok bool) {
 	for _, source := range []struct {
@@ -145,7 +145,7 @@ func memory(root fs.FS) (results.Fault, bool) {
 	return results.Fault{}, false
 }
 
-// mains is whether a machine with a battery runs on it.
+// mains returns whether a machine with a battery runs on it.
 func mains(root fs.FS) (results.Fault, bool) {
 	supplies, err := fs.Glob(root, "sys/class/power_supply/*/type")
 	if err != nil {
@@ -190,7 +190,7 @@ func kernel() string {
 	return unix.ByteSliceToString(u.Release[:])
 }
 
-// cpuModel is the first name that /proc/cpuinfo has for a CPU; ARM kernels
+// cpuModel returns the first name that /proc/cpuinfo has for a CPU; ARM kernels
 // give numbers instead.
 func cpuModel() string {
 	info := read(root, "proc/cpuinfo")
@@ -230,7 +230,7 @@ func pipeMaxSize() int {
 	return n
 }
 
-// field is the value of the first "name : value" line.
+// field returns the value of the first "name : value" line.
 func field(info, name string) string {
 	for line := range strings.Lines(info) {
 		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {

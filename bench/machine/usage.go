@@ -22,7 +22,7 @@ type Usage struct {
 	at     time.Time
 }
 
-// ReadUsage is what the CPUs did since the machine was started; its Elapsed is 0
+// ReadUsage returns what the CPUs did since the machine was started; its Elapsed is 0
 // until it is held against an earlier one with [Usage.Since].
 func ReadUsage() Usage {
 	u := systemUsage()
@@ -30,7 +30,7 @@ func ReadUsage() Usage {
 	return u
 }
 
-// Since is what was done between two readings, unknown unless both are known.
+// Since returns what was done between two readings, unknown unless both are known.
 func (u Usage) Since(from Usage) Usage {
 	if !u.Known || !from.Known {
 		return Usage{}

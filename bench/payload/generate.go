@@ -19,7 +19,7 @@ type Kind struct {
 // Recorded names the payload of a recording; see [ReadRecording].
 const Recorded = "recorded"
 
-// Kinds are the kinds that [Generate] knows.
+// Kinds returns the kinds that [Generate] knows.
 func Kinds() []Kind {
 	return []Kind{
 		{"json", "JSON-RPC requests of exactly the cell's size, on one line", fillJSON},
@@ -46,7 +46,7 @@ func Generate(kind string, size int, seed int64) (*Source, error) {
 	return nil, fmt.Errorf("payload %q is unknown; known are %s", kind, strings.Join(Names(), ", "))
 }
 
-// Names are the names of [Kinds].
+// Names returns the names of [Kinds].
 func Names() []string {
 	var names []string
 	for _, k := range Kinds() {

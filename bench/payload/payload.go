@@ -27,7 +27,7 @@ type Source struct {
 	tail   int
 }
 
-// Message is message i. It is valid until the next call; its length never
+// Message returns message i. It is valid until the next call; its length never
 // changes, and it may be written to the pipe but not altered.
 func (s *Source) Message(i int64) []byte {
 	m := s.body(i)
@@ -40,14 +40,14 @@ func (s *Source) Message(i int64) []byte {
 	return m
 }
 
-// Body is message i as it is without its number, for a stream that nobody
+// Body returns message i as it is without its number, for a stream that nobody
 // takes messages from.
 func (s *Source) Body(i int64) []byte { return s.body(i) }
 
-// Size is the length of message i in bytes.
+// Size returns the length of message i in bytes.
 func (s *Source) Size(i int64) int { return len(s.body(i)) }
 
-// Bytes is the length of messages from to from+n, together.
+// Bytes returns the length of messages from to from+n, together.
 func (s *Source) Bytes(from, n int64) int64 {
 	if len(s.bodies) == 1 {
 		return n * int64(len(s.bodies[0]))
@@ -64,10 +64,10 @@ func (s *Source) Bytes(from, n int64) int64 {
 	return total
 }
 
-// Distinct is how many messages differ in more than their number.
+// Distinct returns how many messages differ in more than their number.
 func (s *Source) Distinct() int64 { return int64(len(s.bodies)) }
 
-// Largest is the length of the longest message in bytes.
+// Largest returns the length of the longest message in bytes.
 func (s *Source) Largest() int {
 	n := 0
 	for _, b := range s.bodies {
@@ -153,7 +153,7 @@ func firstDifference(a, b []byte) int {
 // stamp writes the eight lower-case hexadecimal digits of i to b.
 func stamp(b []byte, i int64) { binary.BigEndian.PutUint64(b, digits(i)) }
 
-// digits is the low 32 bits of i as eight hexadecimal digits, the first in
+// digits returns the low 32 bits of i as eight hexadecimal digits, the first in
 // the highest byte. It works on all eight at once: a number is written twice a
 // message inside the timed part, where a loop over the digits was seen.
 func digits(i int64) uint64 {

@@ -106,7 +106,7 @@ func recordIn(line []byte) (results.Message, bool) {
 	return m, m.Kind != "" && m.Run != ""
 }
 
-// Bytes is the message, or where none was kept JSON of its size; seed makes it one of many.
+// Bytes returns the message, or where none was kept JSON of its size; seed makes it one of many.
 func (m Message) Bytes(seed int64) []byte {
 	if m.Body != nil {
 		return m.Body

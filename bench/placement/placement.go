@@ -25,7 +25,7 @@ type Place struct {
 	What string // a line for a list
 }
 
-// Places are the relations that [Topology.Choose] knows.
+// Places returns the relations that [Topology.Choose] knows.
 func Places() []Place {
 	return []Place{
 		{"same", "both ends on one CPU: the bytes stay in its cache"},
@@ -115,7 +115,7 @@ func (t Topology) Choose(place string) (CPUs, error) {
 	return CPUs{}, unsupported(place, why)
 }
 
-// relation is what two CPUs have to be to each other, and why a machine may
+// relation returns what two CPUs have to be to each other, and why a machine may
 // have no such two.
 func relation(place string) (related func(a, b CPU) bool, why string, err error) {
 	switch place {

@@ -42,7 +42,7 @@ func PinProcess(cpu int) error {
 	}
 }
 
-// Current is the CPU that the calling thread runs on.
+// Current returns the CPU that the calling thread runs on.
 func Current() (cpu int, ok bool) {
 	var id uint32
 	if _, _, errno := unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&id)), 0, 0); errno != 0 {

@@ -14,7 +14,7 @@ func PinThread(cpu int) error { return pin(cpu) }
 // PinProcess binds every thread of this process to a CPU.
 func PinProcess(cpu int) error { return pin(cpu) }
 
-// Current is the CPU that the calling thread runs on.
+// Current returns the CPU that the calling thread runs on.
 func Current() (cpu int, ok bool) { return Any, false }
 
 func pin(cpu int) error {

@@ -58,7 +58,7 @@ func (f *profileFlags) run(cmd *cobra.Command) error {
 		Run: run, Cells: measure.ProfileCells(topology), Samples: f.samples, Duration: f.duration,
 		MaxTime: f.maxTime, Seed: f.shared.seed,
 	}
-	if err := plan.Validate(); err != nil {
+	if plan, err = plan.Checked(); err != nil {
 		return planError(err)
 	}
 	s, err := f.shared.open(cmd, run)

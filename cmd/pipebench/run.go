@@ -146,7 +146,7 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return usage(err)
 	}
-	if err := plan.Validate(); err != nil {
+	if plan, err = plan.Checked(); err != nil {
 		return planError(err)
 	}
 	asserts, err := f.parsed()

@@ -65,7 +65,7 @@ func (p Plan) Validate() error {
 	return subrun.CheckFlags(p.Flags)
 }
 
-// Wanted is how many pairs to run for so many comparisons of times: twice as many
+// Wanted returns how many pairs to run for so many comparisons of times: twice as many
 // as could establish a change if all agreed, so that some may point the other
 // way, and never fewer than 20.
 func Wanted(comparisons int, alpha float64) int {

@@ -132,7 +132,7 @@ func (w *Watch) invoke(ctx context.Context, p Plan, i int, dir string) (*results
 	return set, nil
 }
 
-// due is when invocation i of n begins, if they are to take up the time and the
+// due returns when invocation i of n begins, if they are to take up the time and the
 // longest of them took so long.
 func due(i, n int, over, longest time.Duration) time.Duration {
 	return max(0, over-longest) * time.Duration(i) / time.Duration(n-1)
@@ -156,9 +156,9 @@ func (w *Watch) wait(ctx context.Context, until time.Time) error {
 // nothing better is known.
 const oldLoad = 0.5
 
-// Faults are what about the machine disturbs measurements, each with the remedy.
-// None is a fine machine, or one that does not tell; [Watch.Checks] says at what
-// was looked.
+// Faults returns what about the machine disturbs measurements, each with the remedy.
+// None is a fine machine, or one that does not tell; [Watch.Checks] names what
+// was looked at.
 func (w *Watch) Faults(env results.Environment) []results.Fault {
 	out := append(w.otherUse(env), machine.Faults(env)...)
 	for i := range out {
@@ -197,7 +197,7 @@ type loadEvidence struct {
 
 var machineID = regexp.MustCompile(`^[0-9A-Za-z]+$`)
 
-// File is where the noise of a machine is kept for this user: in the user's cache
+// File returns where the noise of a machine is kept for this user: in the user's cache
 // folder, by the machine's id. It need not be there.
 func File(machine string) (string, error) {
 	if !machineID.MatchString(machine) {

@@ -113,7 +113,7 @@ func Memory(ctx context.Context, run string, t placement.Topology) ([]results.Pr
 	return records, nil
 }
 
-// threadsOf are the CPUs that get a thread each.
+// threadsOf returns the CPUs that get a thread each.
 func threadsOf(c placement.CPUs) []int {
 	if c.Writer == c.Reader {
 		return []int{c.Reader}
@@ -142,7 +142,7 @@ func where(cpus []int) string {
 	return fmt.Sprintf("one thread on each of CPU %d and %d at the same time", cpus[0], cpus[1])
 }
 
-// copyRates are the bytes a second of each sample, all threads together.
+// copyRates returns the bytes a second of each sample, all threads together.
 func copyRates(ctx context.Context, cpus []int, size int) ([]float64, error) {
 	copiers := make([]*copier, len(cpus))
 	for i, cpu := range cpus {

@@ -21,7 +21,7 @@ type Shape struct {
 	scale   float64 // from the metric's unit to the other's
 }
 
-// Shapes are those of the benchmarks that most figures of pipes come from.
+// Shapes returns those of the benchmarks that most figures of pipes come from.
 //
 // Of their ways, these are not repeated: that the scheduler may put both ends
 // where it likes and nobody is told (all three), a mean without its spread
@@ -69,7 +69,7 @@ func (s Shape) Fit(to *Sweep) {
 	to.Pipes, to.Capacities, to.IOs, to.Peers = []string{"anonymous"}, []int{0}, []string{"blocking"}, []string{"process"}
 }
 
-// Figure is the median of a record as the other benchmark prints its own, with
+// Figure returns the median of a record as the other benchmark prints its own, with
 // the ends of its interval; false where the record has no samples.
 func (s Shape) Figure(r results.Record) (string, bool) {
 	m, err := stat.MetricByName(s.metric)

@@ -109,7 +109,7 @@ func (s Sweep) transports(c results.Cell) []results.Cell {
 	return cells
 }
 
-// sizes are those asked for, else the pattern's own; a recording's messages
+// sizes returns those asked for, else the pattern's own; a recording's messages
 // have theirs.
 func (s Sweep) sizes(pattern string) []int {
 	switch {
@@ -123,7 +123,7 @@ func (s Sweep) sizes(pattern string) []int {
 	return streamSizes
 }
 
-// framings are the canonical specs, each chunking one at each chunk size. Raw
+// framings returns the canonical specs, each chunking one at each chunk size. Raw
 // comes first: the others are compared with it.
 func (s Sweep) framings() ([]string, error) {
 	var specs []string

@@ -78,7 +78,7 @@ type explainer struct {
 	costs, cost string // "take" so much "CPU time", or "have" so much "goodput"
 }
 
-// advice is the sentence that answers the question.
+// advice returns the sentence that answers the question.
 func (e explainer) advice() string {
 	best, _ := e.Of(e.Best)
 	least := e.cheapest()

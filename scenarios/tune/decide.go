@@ -62,7 +62,7 @@ func (d Decision) Converged() bool { return d.Best > 0 && d.Margin <= convergedM
 // Inconclusive reports whether noise hides the answer. A flat curve has one.
 func (d Decision) Inconclusive() bool { return d.Best == 0 || d.Margin > inconclusiveMargin && !d.Flat }
 
-// Of is the score of a chunk size.
+// Of returns the score of a chunk size.
 func (d Decision) Of(chunk int) (Score, bool) {
 	i := slices.IndexFunc(d.Scores, func(s Score) bool { return s.Chunk == chunk })
 	if i < 0 {
@@ -97,7 +97,7 @@ func Decide(records []results.Tune, o Objective) Decision {
 	return d
 }
 
-// candidates are the records that differ in chunk size and reader's rate alone.
+// candidates returns the records that differ in chunk size and reader's rate alone.
 func candidates(records []results.Tune) []results.Tune {
 	var out []results.Tune
 	for _, r := range records {
@@ -112,7 +112,7 @@ func candidates(records []results.Tune) []results.Tune {
 	return out
 }
 
-// chunkOf is the frame size of a chunked cell, 0 of any other.
+// chunkOf returns the frame size of a chunked cell, 0 of any other.
 func chunkOf(c results.Cell) int {
 	name, size, _ := strings.Cut(c.Framing, ":")
 	if name != "chunked" {
@@ -125,7 +125,7 @@ func chunkOf(c results.Cell) int {
 	return n
 }
 
-// rates are the readers' rates: the fastest, and those that are limited. Where
+// rates returns the readers' rates: the fastest, and those that are limited. Where
 // none is, the waits at the fastest count.
 func rates(records []results.Tune) (fast int64, slow []int64) {
 	for _, r := range records {
@@ -154,7 +154,7 @@ func faster(a, b int64) int {
 	return cmp.Compare(limit(b), limit(a))
 }
 
-// costMetric is what a chunk size costs. Where both ends share a CPU that is
+// costMetric returns what a chunk size costs. Where both ends share a CPU that is
 // CPU time: goodput says the same there, less what other programs took of the
 // CPU meanwhile (on a busy machine the goodput of one cell varied by a quarter
 // to the half, its CPU time by 3 to 20 %). Elsewhere an end waits for the other,
@@ -192,7 +192,7 @@ func (d Decision) measured(records []results.Tune, chunk int) (Score, bool) {
 	return s, s.Cost.N > 0 && s.Cost.Median > 0
 }
 
-// dearer is how many times the cost of another estimate one is, both of the
+// dearer returns how many times the cost of another estimate one is, both of the
 // decision's metric.
 func (d Decision) dearer(e, than stat.Estimate) float64 {
 	if d.Cost == "goodput" {
@@ -201,7 +201,7 @@ func (d Decision) dearer(e, than stat.Estimate) float64 {
 	return e.Median / than.Median
 }
 
-// cheapest is the lowest cost of any size.
+// cheapest returns the lowest cost of any size.
 func (d Decision) cheapest() stat.Estimate {
 	least := d.Scores[0].Cost
 	for _, s := range d.Scores[1:] {
@@ -244,7 +244,7 @@ func (d *Decision) weigh(w float64) {
 // samples have to tell: a quarter, and less with each of them.
 const unknownHalfWidth = 0.25
 
-// halfWidth is half of the interval of a metric's median, as a logarithm; with too
+// halfWidth returns half of the interval of a metric's median, as a logarithm; with too
 // few samples for one half of their range, or what that is at least.
 func halfWidth(metric string, samples []results.Sample) float64 {
 	values := stat.MustMetric(metric).Values(samples)
@@ -285,7 +285,7 @@ func (d *Decision) choose() {
 	d.Flat = len(d.Scores) > 1 && top.Value-bottom.Value <= alike
 }
 
-// Contenders are the sizes that may yet turn out to be the best, the likeliest
+// Contenders returns the sizes that may yet turn out to be the best, the likeliest
 // first.
 func (d Decision) Contenders() []int {
 	best, ok := d.Of(d.Top)
@@ -303,7 +303,7 @@ func (d Decision) Contenders() []int {
 	return out
 }
 
-// Predicted is the wait of a small message by the rule of thumb, in
+// Predicted returns the wait of a small message by the rule of thumb, in
 // nanoseconds: the bytes in the pipe and the rest of the chunk, at the
 // reader's rate. It is false where the reader has no rate of its own.
 func Predicted(r results.Tune) (ns float64, ok bool) {

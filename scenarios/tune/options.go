@@ -103,7 +103,7 @@ func (o Options) plan(c results.Cell) bench.Plan {
 	return bench.Plan{Run: o.Run, Cells: []results.Cell{c}, Samples: 1, Duration: o.Duration, Seed: o.Seed, Recording: o.Recording}
 }
 
-// plain is the cell of a chunk size and a reader's rate.
+// plain returns the cell of a chunk size and a reader's rate.
 func (o Options) plain(chunk int, drain int64) results.Cell {
 	c := o.Cell
 	c.Framing, c.Drain, c.Sender = fmt.Sprintf("chunked:%d", chunk), drain, ""
@@ -131,7 +131,7 @@ const adjusting = 200 * time.Microsecond
 // another size is tried with.
 var otherSizes = []int{64 << 10, 16 << 20}
 
-// resized are the cells that show whether a choice holds for messages of other
+// resized returns the cells that show whether a choice holds for messages of other
 // sizes: what it costs, beside the common size and messages that are not cut.
 func (o Options) resized(chunk int) []results.Cell {
 	var out []results.Cell
@@ -149,7 +149,7 @@ func (o Options) resized(chunk int) []results.Cell {
 	return out
 }
 
-// variants are the cells that show what else could be done, with the chunk size
+// variants returns the cells that show what else could be done, with the chunk size
 // that is best by now. Each is measured with the fastest reader, for what it
 // costs, and with the fastest that has a rate.
 func (o Options) variants(chunk int) []results.Cell {
@@ -181,7 +181,7 @@ func (o Options) variantDrains() []int64 {
 	return sorted[:min(2, len(sorted))]
 }
 
-// coarse is every other size from the smallest, the largest, and the common one.
+// coarse returns every other size from the smallest, the largest, and the common one.
 func (o Options) coarse() []int {
 	sizes := slices.Sorted(slices.Values(o.Chunks))
 	sizes = slices.Compact(sizes)

@@ -91,7 +91,7 @@ func readProbe(msg []byte) (probe, error) {
 	return probe{v[0], int64(v[1]), int64(v[2])}, nil
 }
 
-// endOf is the last message of a phase of so many large messages and probes.
+// endOf returns the last message of a phase of so many large messages and probes.
 func endOf(large, probes int64) []byte {
 	msg := bytes.Clone(probeShape)
 	copy(msg[methodAt:], endMethod)

@@ -108,7 +108,7 @@ func (s *search) variantCells(d Decision) []results.Cell {
 // told apart by knowing the likeliest ones first.
 const maxContenders = 5
 
-// wanted are the cells that may change the decision; none when it stands.
+// wanted returns the cells that may change the decision; none when it stands.
 func (s *search) wanted(d Decision) []results.Cell {
 	sizes := slices.Concat(s.neighbours(d.Best), s.neighbours(d.Top), s.frontier(d), s.conflicting(d))
 	if !d.Converged() || !s.known(d.Best) {
@@ -128,7 +128,7 @@ func (s *search) wanted(d Decision) []results.Cell {
 	return out
 }
 
-// frontier are the sizes beside those that may be recommended and not measured yet.
+// frontier returns the sizes beside those that may be recommended and not measured yet.
 // Who does not know where a plateau begins cannot recommend its beginning.
 func (s *search) frontier(d Decision) []int {
 	var out []int
@@ -161,7 +161,7 @@ func (s *search) wants(c results.Cell, d Decision) bool {
 	return d.halfWidthOf(s.point(c))*share > convergedMargin/4
 }
 
-// halfWidthOf is how far a point's figure that counts may be off.
+// halfWidthOf returns how far a point's figure that counts may be off.
 func (d Decision) halfWidthOf(p *point) float64 {
 	if p.Cell.Drain == d.Fast {
 		return halfWidth(d.Cost, p.Samples)
@@ -169,7 +169,7 @@ func (d Decision) halfWidthOf(p *point) float64 {
 	return halfWidth(view.TuneWaitMetric(p.Samples), p.Samples)
 }
 
-// conflicting are the sizes of which two samples contradict each other by more than a
+// conflicting returns the sizes of which two samples contradict each other by more than a
 // factor of two: a third tells which of them the machine disturbed.
 func (s *search) conflicting(d Decision) []int {
 	var out []int

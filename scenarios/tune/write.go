@@ -34,7 +34,7 @@ type writer struct {
 	lateness []int64
 }
 
-// write is the writing half of the workload.
+// write returns the writing half of the workload.
 func write(ctx *bench.WorkloadContext) (any, error) {
 	w, err := newWriter(ctx)
 	if err != nil {
@@ -210,7 +210,7 @@ func (w *watermark) await() error {
 	}
 }
 
-// checkWatermark is why the bytes that wait in a kind of pipe cannot be seen from the
+// checkWatermark returns why the bytes that wait in a kind of pipe cannot be seen from the
 // end that writes; nil where they can.
 func checkWatermark(kind string) error {
 	w, r, err := syspipe.Open(syspipe.Kind(kind), 0)
