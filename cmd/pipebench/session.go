@@ -144,13 +144,14 @@ func (s *session) conclude(measured error, c conclusion) error {
 		return errors.Join(measured, err)
 	}
 	own := all.OfRun(s.run)
-	if err := c.show(all, own); err != nil {
-		if measured != nil && errors.Is(err, view.ErrNothing) {
-			return measured
-		}
-		return errors.Join(measured, err)
+	err = c.show(all, own)
+	if err == nil {
+		err = s.leave(all, c)
 	}
-	if err := s.leave(all, c); err != nil {
+	if measured != nil && errors.Is(err, view.ErrNothing) {
+		return measured // which says why there is nothing
+	}
+	if err != nil {
 		return errors.Join(measured, err)
 	}
 	if c.gate == nil {
