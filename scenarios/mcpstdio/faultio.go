@@ -188,7 +188,7 @@ func corrupt(msg []byte) {
 	}
 }
 
-// reorderWindow is how long an answer waits for others to overtake it: long compared with the microseconds between requests
+// reorderWindow is the time that an answer waits for others to overtake it: long compared with the microseconds between requests
 // that are sent together, short compared with a client's timeout.
 const reorderWindow = 20 * time.Millisecond
 

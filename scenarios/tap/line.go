@@ -15,7 +15,7 @@ const (
 	fromServer = "reply"
 )
 
-// linePrefix is how the lines of all messages of one direction begin, up to the time.
+// linePrefix returns the beginning of the lines of all messages of one direction, up to the time.
 func linePrefix(run, dir string) []byte {
 	head := appendString([]byte(`{"kind":"`+results.KindMessage+`","run":`), []byte(run))
 	return append(head, `,"dir":"`+dir+`","t_ns":`...)
@@ -58,7 +58,7 @@ func appendNumbers(dst []byte, list []int64, less int64) []byte {
 	return append(dst, ']')
 }
 
-// unescaped says which bytes stand for themselves in JSON text.
+// unescaped tells which bytes stand for themselves in JSON text.
 var unescaped = func() (t [256]bool) {
 	for c := byte(' '); c < utf8.RuneSelf; c++ {
 		t[c] = !strings.ContainsRune(`"\<>&`, rune(c))

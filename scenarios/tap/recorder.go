@@ -54,14 +54,14 @@ const (
 	largestBody = 16 << 20
 )
 
-// batchBytes is how many bytes of lines go to the ring together, if there are as many at a time.
+// batchBytes is the size from which lines go to the ring before a read has been looked at whole.
 const batchBytes = 16 << 10
 
-// flushInterval is how long what was seen may wait for the recording. The traffic wakes nobody unless there is much of it: a wake-up would cost each
+// flushInterval bounds how long lines wait for the recorder. The traffic wakes nobody unless there is much of it: a wake-up would cost each
 // message microseconds.
 const flushInterval = 20 * time.Millisecond
 
-// idleTicks is after how many naps without work the recorder waits to be woken.
+// idleTicks is the number of flush intervals without work after which the recorder waits to be woken.
 const idleTicks = 50
 
 func newRecorder(w io.Writer) *recorder {
@@ -192,7 +192,7 @@ func (t *track) flush() {
 		if t.asleep.Load() && t.asleep.CompareAndSwap(true, false) || t.ring.overHighWater() {
 			select {
 			case t.wake <- struct{}{}:
-			default: // it has been told
+			default: // it is being woken
 			}
 		}
 		if t.lost > 0 {
@@ -209,6 +209,14 @@ func (t *track) flush() {
 	t.pendingCount = 0
 }
 
+// gapEvidence says which messages a recording is missing.
+type gapEvidence struct {
+	Dir      string `json:"dir"`
+	Messages int64  `json:"messages"`
+	FromNS   int64  `json:"from_ns"`
+	UntilNS  int64  `json:"until_ns"`
+}
+
 // gap begins the lines with one that tells of the messages that are missing before them, if some are.
 func (t *track) gap(until int64) []byte {
 	lines := t.lines[:0]
@@ -217,7 +225,7 @@ func (t *track) gap(until int64) []byte {
 	}
 	text, err := json.Marshal(results.Fault{
 		Kind: results.KindFault, Run: t.run, Time: time.Now().UTC(), ID: "recording-gap", Verdict: fmt.Sprintf("%d messages missing", t.lost),
-		Evidence: results.MustEvidence(map[string]any{"dir": t.dir, "messages": t.lost, "from_ns": t.from, "until_ns": until}),
+		Evidence: results.MustEvidence(gapEvidence{t.dir, t.lost, t.from, until}),
 		Advice:   "the recording could not keep up, and the traffic does not wait for it: record to a faster disk, or without bodies",
 	})
 	if err != nil {
@@ -283,5 +291,5 @@ func (r *ring) overHighWater() bool {
 	return r.head-r.tail > highWater
 }
 
-// highWater is a hundredth of a second of the densest traffic, in bytes.
+// highWater is the traffic of a hundredth of a second at its densest, in bytes.
 const highWater = 1 << 20

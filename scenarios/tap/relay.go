@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// readSize is how much one read takes, in bytes: twice what a pipe holds unless told otherwise.
+// readSize is the size of the buffer of a read, in bytes: twice the usual capacity of a pipe.
 const readSize = 128 << 10
 
 // A relay passes one direction on.
@@ -56,7 +56,7 @@ func (r *relay) run() {
 	r.end()
 }
 
-// yieldInterval is how long a direction goes on without yielding, in ns: half of what the runtime bears.
+// yieldInterval is the longest time for which a direction does not yield, in ns: half of what the runtime tolerates.
 const yieldInterval = 5_000_000
 
 // yield shows the runtime now and then that this goroutine lets others run. One that is seen to go on for 10 ms is to be preempted; as a
@@ -104,7 +104,8 @@ func (r *relay) end() {
 	r.track.flush()
 }
 
-// stallThreshold is what a write that does not wait may take, in ns: copying 128 KiB and waking the reader take less than half of it.
+// stallThreshold is the longest time that a write takes which does not wait, in ns: copying 128 KiB and waking the reader take
+// less than half of it.
 const stallThreshold = 100_000
 
 func (r *relay) now() int64 { return int64(time.Since(r.began)) }

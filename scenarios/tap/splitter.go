@@ -20,7 +20,7 @@ type message struct {
 
 	id, method []byte // raw JSON; without its quotes. Empty where there is none
 	known      bool   // they are, and nothing more is to be found out
-	prefix     []byte // the opening, where reads cut it
+	prefix     []byte // the first bytes, where reads cut them
 	scanner    jsonrpc.Scanner
 	scanned    bool // it has seen some of the message
 }
@@ -28,12 +28,12 @@ type message struct {
 // maxCuts bounds how many cuts are recorded of a message. What came later is added to the last.
 const maxCuts = 4096
 
-// prefixBytes is how much of a message is looked into first, in bytes from its beginning. Most tell there what they are, and the rest of those is only
-// counted: of a message of 1 KiB that saves half of the work, of a large one two thirds. The opening is held together where reads cut it, so that
-// how a message was cut changes nothing of what is recorded.
+// prefixBytes bounds the prefix of a message that is read first, in bytes. Most messages have their id and method there, and
+// the rest of those is only counted: that saves half of the work for a message of 1 KiB, two thirds for a large one. The
+// prefix is collected where reads cut it, so that the record does not depend on how a message was cut.
 const prefixBytes = 256
 
-// scan goes through the next bytes, as far as there is something to find out.
+// scan reads the next bytes, until id and method are known.
 func (m *message) scan(p []byte) {
 	if m.size < prefixBytes {
 		n := min(len(p), prefixBytes-int(m.size))
@@ -53,7 +53,7 @@ func (m *message) scan(p []byte) {
 	}
 }
 
-// scanPrefix takes the opening.
+// scanPrefix reads the first bytes.
 func (m *message) scanPrefix(p []byte) {
 	id, method, ok := jsonrpc.Peek(p)
 	if !ok {
@@ -119,7 +119,7 @@ const (
 	byHeaders
 )
 
-// maxHeader bounds what is held of a header's line, in bytes. A longer one is none.
+// maxHeader bounds what is held of a header's line, in bytes. A longer line is taken for no header.
 const maxHeader = 8 << 10
 
 // A readEvent is one read that was passed on: when, and how long the other side took to take it.

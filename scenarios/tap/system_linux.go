@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// capacityOf is what a pipe holds, in bytes.
+// capacityOf returns the capacity of a pipe, in bytes; 0 if it is not known.
 func capacityOf(fd int) int {
 	n, err := unix.FcntlInt(uintptr(fd), unix.F_GETPIPE_SZ, 0)
 	if err != nil {

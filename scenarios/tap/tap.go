@@ -93,7 +93,7 @@ var framings = map[string]framing{"": unknown, "auto": unknown, "mcp": byLines, 
 // Protocols lists the names that Options.Protocol may have.
 func Protocols() []string { return []string{"auto", "mcp", "lsp", "jsonrpc", "lines"} }
 
-// sessionThreads is how many threads a session needs at most: two directions and the wait for the server, all of them in the kernel most of the time,
+// sessionThreads is the largest number of threads that a session needs: two directions and the wait for the server, all of them in the kernel most of the time,
 // the recording, signals, and one to spare.
 const sessionThreads = 6
 
@@ -109,7 +109,7 @@ func raiseThreads(n int) (restore func()) {
 	return func() { runtime.GOMAXPROCS(before) }
 }
 
-// outputGrace is how long after the server's end its output may stay silent before it is taken for over, although something that the server
+// outputGrace is the time after which the output of a server that has ended is taken for over if nothing comes, although something that the server
 // started holds it open.
 const outputGrace = time.Second
 

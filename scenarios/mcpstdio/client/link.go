@@ -69,7 +69,7 @@ func (l *link) end(polite bool) {
 	close(l.ended)
 }
 
-// drainTimeout is how long the streams of a process that has ended are read: what it wrote is in the pipe already, but a
+// drainTimeout bounds the reading of the streams of a process that has ended: what it wrote is in the pipe already, but a
 // process that it left behind may hold the other end open.
 const drainTimeout = 250 * time.Millisecond
 

@@ -39,7 +39,7 @@ const (
 	closed                   // Close was called
 )
 
-// eventData is what an event carries.
+// eventData holds the data that events carry.
 type eventData struct {
 	err  *TransportError  // what the pending calls fail with
 	msg  *jsonrpc.Message // of a frame

@@ -30,7 +30,7 @@ type Process struct {
 	ExitCode func() int      // once it has: the code, or 128 + the signal
 }
 
-// DefaultGrace is how long a child is given to end after its stdin was closed, and again after it was told to.
+// DefaultGrace is the time that a child has to end after its stdin was closed, and again after it was told to.
 const DefaultGrace = 2 * time.Second
 
 // A Command starts a server as a child process, without a shell. It is a [Launcher].

@@ -30,7 +30,7 @@ type ToolCall struct {
 	Arguments map[string]any
 }
 
-// MaxRounds is how often in a row a model may ask for tools before ToolLoop gives up.
+// MaxRounds bounds how often in a row a model may ask for tools before ToolLoop gives up.
 const MaxRounds = 16
 
 // ToolLoop asks a model, calls the tools it wants until it wants none, and returns its last text. Failures of tools and errors
