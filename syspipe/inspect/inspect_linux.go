@@ -12,15 +12,12 @@ import (
 // Process looks at a process and its descendants. A process that is gone is an error that wraps
 // [fs.ErrNotExist], one that belongs to somebody else an error that wraps [fs.ErrPermission]; a
 // descendant whose descriptors may not be read is in the report and says so.
-func Process(pid int) (*Report, error) {
-	r, err := report(pid)
-	if err != nil {
-		return nil, fmt.Errorf("inspect process %d: %w", pid, err)
-	}
-	return r, nil
-}
-
-func report(pid int) (*Report, error) {
+func Process(pid int) (r *Report, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("inspect process %d: %w", pid, err)
+		}
+	}()
 	if pid <= 0 {
 		return nil, errors.New("a process number is above zero")
 	}
@@ -36,7 +33,18 @@ func report(pid int) (*Report, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	s := takeSnapshot(all)
+	s := &snapshot{procs: all, threads: map[int][]Thread{}, sockets: unixSockets()}
+	for _, other := range slices.Sorted(maps.Keys(all)) {
+		files, err := openFiles(other)
+		if err != nil {
+			p := all[other]
+			p.Unreadable = err.Error()
+			all[other] = p
+			continue
+		}
+		s.threads[other] = waitingThreads(other)
+		s.open = append(s.open, files...)
+	}
 	tree := s.tree(pid)
 	channels := s.channels(tree)
 	return &Report{PID: pid, Processes: tree, Channels: channels, Diagnoses: diagnose(channels)}, nil
@@ -54,22 +62,6 @@ type snapshot struct {
 	threads map[int][]Thread
 	open    []openFile
 	sockets map[uint64]socket
-}
-
-func takeSnapshot(all map[int]Proc) *snapshot {
-	s := &snapshot{procs: all, threads: map[int][]Thread{}, sockets: unixSockets()}
-	for _, pid := range slices.Sorted(maps.Keys(all)) {
-		files, err := openFiles(pid)
-		if err != nil {
-			p := all[pid]
-			p.Unreadable = err.Error()
-			all[pid] = p
-			continue
-		}
-		s.threads[pid] = waitingThreads(pid)
-		s.open = append(s.open, files...)
-	}
-	return s
 }
 
 // tree returns the process and its descendants, each after its parent.
@@ -117,40 +109,35 @@ func (s *snapshot) channels(tree []Proc) []Channel {
 	return list
 }
 
-// endsOf returns the channels that an open file is an end of, with itself as the holder.
+// endsOf returns the channels that an open file is an end of, with itself as the holder: both
+// directions for a connected Unix socket.
 func (s *snapshot) endsOf(f openFile) []Channel {
 	h := Holder{PID: f.pid, Command: s.procs[f.pid].Command, FD: f.fd, NonBlocking: f.nonBlocking}
-	if f.socket {
-		return s.socketEnds(f, h)
+	if !f.socket {
+		c := Channel{ID: fmt.Sprintf("pipe:[%d]", f.inode), Kind: "anonymous", Path: f.path, Queued: -1}
+		if f.path != "" {
+			c.Kind = "fifo"
+		}
+		if f.writes {
+			c.Writers = []Holder{s.waitsIn(h, "write")}
+		}
+		if f.reads {
+			c.Readers = []Holder{s.waitsIn(h, "read")}
+		}
+		return []Channel{c}
 	}
-	c := Channel{ID: fmt.Sprintf("pipe:[%d]", f.inode), Kind: "anonymous", Path: f.path, Queued: -1}
-	if f.path != "" {
-		c.Kind = "fifo"
-	}
-	if f.writes {
-		c.Writers = []Holder{s.waitsIn(h, "write")}
-	}
-	if f.reads {
-		c.Readers = []Holder{s.waitsIn(h, "read")}
-	}
-	return []Channel{c}
-}
-
-// socketEnds returns both directions of a connected Unix socket.
-func (s *snapshot) socketEnds(f openFile, h Holder) []Channel {
 	own, ok := s.sockets[f.inode]
 	if !ok || own.peer == 0 && !own.peerClosed {
 		return nil // not a Unix socket, not connected, or in another network namespace
 	}
-	out := Channel{ID: socketID(f.inode, own.peer), Kind: "socket", Queued: -1, Writers: []Holder{s.waitsIn(h, "write")}, NoReader: own.peerClosed}
-	in := Channel{ID: socketID(own.peer, f.inode), Kind: "socket", Queued: own.unread, Readers: []Holder{s.waitsIn(h, "read")}, NoWriter: own.peerClosed}
+	id := func(from, to uint64) string { return fmt.Sprintf("socket:[%d]>[%d]", from, to) }
+	out := Channel{ID: id(f.inode, own.peer), Kind: "socket", Queued: -1, Writers: []Holder{s.waitsIn(h, "write")}, NoReader: own.peerClosed}
+	in := Channel{ID: id(own.peer, f.inode), Kind: "socket", Queued: own.unread, Readers: []Holder{s.waitsIn(h, "read")}, NoWriter: own.peerClosed}
 	if peer, ok := s.sockets[own.peer]; ok {
 		out.Queued = peer.unread
 	}
 	return []Channel{out, in}
 }
-
-func socketID(from, to uint64) string { return fmt.Sprintf("socket:[%d]>[%d]", from, to) }
 
 // waitsIn notes whether a thread of the holder sleeps in a call on its descriptor.
 func (s *snapshot) waitsIn(h Holder, call string) Holder {

@@ -3,7 +3,6 @@ package inspect
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -28,35 +27,26 @@ func numbers(folder string) ([]int, error) {
 	return list, err
 }
 
-// processes returns every process that can be seen.
+// processes returns every process that can be seen. Each is read from /proc/PID/stat,
+// "1 (a command) S 0 ...": the command may hold anything, blanks and brackets among it.
 func processes() (map[int]Proc, error) {
 	pids, err := numbers("/proc")
 	all := map[int]Proc{}
 	for _, pid := range pids {
-		if p, err := readStat(pid); err == nil { // else it has ended since
-			all[pid] = p
+		text, _ := os.ReadFile(procPath(pid, "stat")) // nothing if it has ended since
+		from, to := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
+		if from < 0 || to < from {
+			continue
+		}
+		fields := strings.Fields(string(text[to+1:]))
+		if len(fields) < 2 {
+			continue
+		}
+		if parent, err := strconv.Atoi(fields[1]); err == nil {
+			all[pid] = Proc{PID: pid, Parent: parent, Command: string(text[from+1 : to])}
 		}
 	}
 	return all, err
-}
-
-// readStat reads /proc/PID/stat, "1 (a command) S 0 ...": the command may hold anything, blanks and
-// brackets among it.
-func readStat(pid int) (Proc, error) {
-	text, err := os.ReadFile(procPath(pid, "stat"))
-	if err != nil {
-		return Proc{}, err
-	}
-	from, to := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
-	if from < 0 || to < from {
-		return Proc{}, fmt.Errorf("unexpected %s", procPath(pid, "stat"))
-	}
-	fields := strings.Fields(string(text[to+1:]))
-	if len(fields) < 2 {
-		return Proc{}, fmt.Errorf("unexpected %s", procPath(pid, "stat"))
-	}
-	parent, err := strconv.Atoi(fields[1])
-	return Proc{PID: pid, Parent: parent, Command: string(text[from+1 : to])}, err
 }
 
 // An openFile is a pipe, FIFO or socket that a process has open.
@@ -80,52 +70,30 @@ func openFiles(pid int) ([]openFile, error) {
 	return list, err
 }
 
+// readOpenFile reports false for a descriptor that is closed by now, or is something else. How the
+// file was opened is in /proc/PID/fdinfo/N: "flags:\t0100001", in octal.
 func readOpenFile(pid, fd int) (openFile, bool) {
 	link := procPath(pid, "fd", strconv.Itoa(fd))
-	name, err := os.Readlink(link)
-	if err != nil {
-		return openFile{}, false // closed since
-	}
-	f := openFile{pid: pid, fd: fd}
-	switch {
-	case strings.HasPrefix(name, "pipe:["):
-	case strings.HasPrefix(name, "socket:["):
-		f.socket = true
-	case strings.HasPrefix(name, "/"):
+	name, _ := os.Readlink(link)
+	f := openFile{pid: pid, fd: fd, socket: strings.HasPrefix(name, "socket:[")}
+	if strings.HasPrefix(name, "/") {
 		f.path = name
-	default:
+	} else if !f.socket && !strings.HasPrefix(name, "pipe:[") {
 		return openFile{}, false
 	}
 	var st unix.Stat_t
-	if err := unix.Stat(link, &st); err != nil {
-		return openFile{}, false
-	}
-	if f.path != "" && st.Mode&unix.S_IFMT != unix.S_IFIFO {
+	if err := unix.Stat(link, &st); err != nil || f.path != "" && st.Mode&unix.S_IFMT != unix.S_IFIFO {
 		return openFile{}, false
 	}
 	f.inode = st.Ino
-	return f, f.readFlags()
-}
-
-// readFlags reads how the file was opened from /proc/PID/fdinfo/N, "flags:\t0100001", in octal.
-func (f *openFile) readFlags() bool {
-	text, err := os.ReadFile(procPath(f.pid, "fdinfo", strconv.Itoa(f.fd)))
-	if err != nil {
-		return false
-	}
-	_, rest, ok := strings.Cut(string(text), "flags:")
-	if !ok {
-		return false
-	}
+	info, _ := os.ReadFile(procPath(pid, "fdinfo", strconv.Itoa(fd)))
+	_, rest, _ := strings.Cut(string(info), "flags:")
 	line, _, _ := strings.Cut(rest, "\n")
 	flags, err := strconv.ParseUint(strings.TrimSpace(line), 8, 64)
-	if err != nil {
-		return false
-	}
 	f.reads = flags&unix.O_ACCMODE != unix.O_WRONLY
 	f.writes = flags&unix.O_ACCMODE != unix.O_RDONLY
 	f.nonBlocking = flags&unix.O_NONBLOCK != 0
-	return true
+	return f, err == nil
 }
 
 // calls are the system calls in which a thread waits for a descriptor, which is their first
@@ -156,56 +124,41 @@ func waitingThreads(pid int) []Thread {
 }
 
 // readThread reads /proc/PID/task/TID/syscall, "0 0x3 0x7ffd...": the number of the call and its
-// arguments, or "running".
+// arguments, or "running". Where that may not be read, the kernel function that the thread sleeps in
+// tells what the call was. Their names changed over time: pipe_read became anon_pipe_read.
 func readThread(pid, tid int) (Thread, bool) {
 	task := procPath(pid, "task", strconv.Itoa(tid))
-	t := Thread{TID: tid, FD: -1, At: waitChannel(task)}
+	t := Thread{TID: tid, FD: -1}
+	if at, _ := os.ReadFile(filepath.Join(task, "wchan")); string(at) != "0" { // else the kernel keeps it to itself
+		t.At = string(at)
+	}
 	text, err := os.ReadFile(filepath.Join(task, "syscall"))
 	if err != nil {
-		return t.byWaitChannel()
+		switch {
+		case strings.HasSuffix(t.At, "pipe_read"), strings.HasPrefix(t.At, "unix_stream_read"), strings.HasPrefix(t.At, "unix_stream_data_wait"):
+			t.In = "read"
+		case strings.HasSuffix(t.At, "pipe_write"), strings.HasPrefix(t.At, "sock_alloc_send"), t.At == "sock_wait_for_wmem":
+			t.In = "write"
+		case strings.Contains(t.At, "poll"), strings.Contains(t.At, "select"):
+			t.In = "poll"
+		}
+		return t, t.In != ""
 	}
 	fields := strings.Fields(string(text))
 	if len(fields) < 2 {
 		return t, false
 	}
 	number, err := strconv.Atoi(fields[0])
-	if err != nil {
-		return t, false
-	}
-	if polls[number] || oldPolls[number] {
+	if err == nil && (polls[number] || oldPolls[number]) {
 		t.In = "poll"
 		return t, true
 	}
-	fd, err := strconv.ParseUint(fields[1], 0, 64)
-	if t.In = calls[number]; t.In == "" || err != nil {
+	fd, bad := strconv.ParseUint(fields[1], 0, 64)
+	if t.In = calls[number]; t.In == "" || err != nil || bad != nil {
 		return t, false
 	}
 	t.FD = int(fd)
 	return t, true
-}
-
-// waitChannel returns the kernel function that a thread sleeps in; "0" is how the kernel keeps it
-// to itself.
-func waitChannel(task string) string {
-	text, err := os.ReadFile(filepath.Join(task, "wchan"))
-	if err != nil || string(text) == "0" {
-		return ""
-	}
-	return string(text)
-}
-
-// byWaitChannel tells from the kernel function what the call was, where the call itself may not be
-// read. Their names changed over time: pipe_read became anon_pipe_read.
-func (t Thread) byWaitChannel() (Thread, bool) {
-	switch {
-	case strings.HasSuffix(t.At, "pipe_read"), strings.HasPrefix(t.At, "unix_stream_read"), strings.HasPrefix(t.At, "unix_stream_data_wait"):
-		t.In = "read"
-	case strings.HasSuffix(t.At, "pipe_write"), strings.HasPrefix(t.At, "sock_alloc_send"), t.At == "sock_wait_for_wmem":
-		t.In = "write"
-	case strings.Contains(t.At, "poll"), strings.Contains(t.At, "select"):
-		t.In = "poll"
-	}
-	return t, t.In != ""
 }
 
 // A query is what a pipe says of itself.

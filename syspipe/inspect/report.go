@@ -100,10 +100,22 @@ const (
 	SelfHeld    Problem = "self-held"    // a reader that holds the writing end waits for its end
 )
 
-// diagnose finds what is wrong with the channels that a process of the tree holds.
+// diagnose finds what is wrong with the channels that a process of the tree holds: first with each
+// pair of them that runs between the same two processes in opposite directions, then with each alone.
 func diagnose(channels []Channel) []Diagnosis {
-	d := diagnosis{channels: channels}
-	d.checkPairs()
+	var d diagnosis
+	for i := range channels {
+		for j := i + 1; j < len(channels); j++ {
+			there, back := &channels[i], &channels[j]
+			for _, a := range there.Writers {
+				for _, b := range there.Readers {
+					if a.PID != b.PID && holds(back.Writers, b.PID) && holds(back.Readers, a.PID) {
+						d.checkPair(there, back, a, b)
+					}
+				}
+			}
+		}
+	}
 	for i := range channels {
 		d.checkChannel(&channels[i])
 	}
@@ -111,7 +123,6 @@ func diagnose(channels []Channel) []Diagnosis {
 }
 
 type diagnosis struct {
-	channels  []Channel
 	found     []Diagnosis
 	explained []string // channels that a diagnosis has explained
 }
@@ -123,23 +134,6 @@ func (d *diagnosis) add(kind Problem, sentence string, channels ...*Channel) {
 	}
 	d.explained = append(d.explained, found.Channels...)
 	d.found = append(d.found, found)
-}
-
-// checkPairs looks at each pair of channels that run between the same two processes in opposite
-// directions.
-func (d *diagnosis) checkPairs() {
-	for i := range d.channels {
-		for j := i + 1; j < len(d.channels); j++ {
-			there, back := &d.channels[i], &d.channels[j]
-			for _, a := range there.Writers {
-				for _, b := range there.Readers {
-					if a.PID != b.PID && holds(back.Writers, b.PID) && holds(back.Readers, a.PID) {
-						d.checkPair(there, back, a, b)
-					}
-				}
-			}
-		}
-	}
 }
 
 func holds(list []Holder, pid int) bool {
@@ -184,21 +178,11 @@ func (d *diagnosis) checkChannel(c *Channel) {
 		w := blockedFirst(c.Writers)
 		d.add(Undrained, fmt.Sprintf("%s is full and nobody drains it: %s is writing (%s), and %s",
 			w.stream(), w, c.fill(), idle(c.Readers)), c)
-	case c.Queued == 0 && d.onlyItself(c):
+	case c.Queued == 0 && waiting(c.Readers) && len(c.Writers) > 0 && !slices.ContainsFunc(c.Writers, func(w Holder) bool { return w.PID != blockedFirst(c.Readers).PID }):
 		r := blockedFirst(c.Readers)
 		d.add(SelfHeld, fmt.Sprintf("%s waits at its %s for an end of file that cannot come: it holds the writing end itself (%s)",
 			r, r.stream(), c.ID), c)
 	}
-}
-
-// onlyItself reports whether a reader waits for a channel of which no other process has the writing
-// end.
-func (d *diagnosis) onlyItself(c *Channel) bool {
-	if !waiting(c.Readers) || len(c.Writers) == 0 {
-		return false
-	}
-	r := blockedFirst(c.Readers)
-	return !slices.ContainsFunc(c.Writers, func(w Holder) bool { return w.PID != r.PID })
 }
 
 func blockedFirst(list []Holder) Holder {

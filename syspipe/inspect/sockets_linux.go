@@ -37,7 +37,16 @@ func unixSockets() map[uint64]socket {
 		return all
 	}
 	defer unix.Close(fd)
-	if err := unix.Sendto(fd, diagRequest(), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+	request := make([]byte, unix.NLMSG_HDRLEN+diagRequestSize) // all Unix sockets, their peers and their queues
+	order := binary.NativeEndian
+	order.PutUint32(request[0:], uint32(len(request)))
+	order.PutUint16(request[4:], diagByFamily)
+	order.PutUint16(request[6:], unix.NLM_F_REQUEST|unix.NLM_F_DUMP)
+	body := request[unix.NLMSG_HDRLEN:]
+	body[0] = unix.AF_UNIX
+	order.PutUint32(body[4:], ^uint32(0)) // sockets in every state
+	order.PutUint32(body[12:], diagShowPeer|diagShowQueue)
+	if err := unix.Sendto(fd, request, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
 		return all
 	}
 	for buf := make([]byte, 1<<16); ; {
@@ -45,11 +54,8 @@ func unixSockets() map[uint64]socket {
 		if err == unix.EINTR {
 			continue
 		}
-		if err != nil {
-			return all
-		}
-		messages, err := syscall.ParseNetlinkMessage(buf[:n])
-		if err != nil {
+		messages, bad := syscall.ParseNetlinkMessage(buf[:max(n, 0)])
+		if err != nil || bad != nil {
 			return all
 		}
 		for _, m := range messages {
@@ -59,20 +65,6 @@ func unixSockets() map[uint64]socket {
 			readSocket(m.Data, all)
 		}
 	}
-}
-
-// diagRequest asks for all Unix sockets, their peers and their queues.
-func diagRequest() []byte {
-	b := make([]byte, unix.NLMSG_HDRLEN+diagRequestSize)
-	order := binary.NativeEndian
-	order.PutUint32(b[0:], uint32(len(b)))
-	order.PutUint16(b[4:], diagByFamily)
-	order.PutUint16(b[6:], unix.NLM_F_REQUEST|unix.NLM_F_DUMP)
-	r := b[unix.NLMSG_HDRLEN:]
-	r[0] = unix.AF_UNIX
-	order.PutUint32(r[4:], ^uint32(0)) // sockets in every state
-	order.PutUint32(r[12:], diagShowPeer|diagShowQueue)
-	return b
 }
 
 // readSocket reads a struct unix_diag_msg and the attributes after it.
