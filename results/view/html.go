@@ -85,7 +85,7 @@ func verdictClass(verdict string) string {
 		return "good"
 	case slices.Contains([]string{"depends", "slow", "grows", "noticed", "refused", "error reply", "grows faster than linear"}, verdict):
 		return "mixed"
-	case slices.Contains([]string{"not-testable-here", "unsupported", ""}, verdict):
+	case slices.Contains([]string{"not-testable-here", "unsupported", "*", ""}, verdict):
 		return ""
 	}
 	return "bad"

@@ -26,15 +26,11 @@ type Section struct {
 func Sections(s *results.Set) []Section {
 	sum := Summarise(s)
 	var found []Section
-	for _, section := range []Section{
-		measurementSection(s, sum), comparisonSection(s, sum), tuneSection(s), probeSection(s), claimSection(s),
-		faultSection(s), serverSection(s), recordingSection(s), noiseSection(s),
-	} {
-		if section.Title == "" {
-			continue
-		}
+	for _, section := range recordSections(s, sum) {
 		section.Tables = stat.Filter(section.Tables, func(t Table) bool { return len(t.Rows) > 0 })
-		found = append(found, section)
+		if len(section.Tables)+len(section.Lead) > 0 {
+			found = append(found, section)
+		}
 	}
 	if len(found) == 0 {
 		return nil
@@ -168,57 +164,38 @@ func commandsOf[L any](s *results.Set, lines []L, run func(L) string, usual stri
 	return distinct(own, func(e results.Environment) string { return e.Command })
 }
 
-func measurementSection(s *results.Set, sum Summary) Section {
-	if len(sum.Rows) == 0 {
-		return Section{}
-	}
-	return Section{
-		ID:       "measurements",
-		Title:    "Measurements",
-		Tables:   cellTables(sum.Rows, nil),
-		Notes:    sum.Notes,
+// recordSections lists a section for each kind of record, those without any included.
+func recordSections(s *results.Set, sum Summary) []Section {
+	all := []Section{{
+		ID: "measurements", Title: "Measurements", Tables: cellTables(sum.Rows, nil), Notes: sum.Notes,
 		Commands: commandsOf(s, s.Records, func(r results.Record) string { return r.Run }, "pipebench run"),
+	}}
+	if len(s.Machines()) > 1 && len(sum.Rows) > 0 {
+		compared := Section{
+			ID: "side-by-side", Title: "Side by side",
+			Tables: []Table{machineComparison(s, sum.Rows, "stream"), machineComparison(s, sum.Rows, results.PatternRoundtrip), machineLimits(s, sum.Rows)},
+		}
+		if slices.ContainsFunc(compared.Tables, func(t Table) bool { return len(t.Rows) > 0 }) {
+			compared.Lead = []string{"Absolute figures of two machines say little. So each cell is compared with what the same machine does with raw messages of that size: a share of its goodput, a multiple of its round-trip time. The absolute figure stands behind."}
+		}
+		all = append(all, compared)
 	}
-}
-
-// comparisonSection compares machines by what the same machine does with raw messages.
-func comparisonSection(s *results.Set, sum Summary) Section {
-	tables := []Table{machineComparison(s, sum.Rows, "stream"), machineComparison(s, sum.Rows, results.PatternRoundtrip), machineLimits(s, sum.Rows)}
-	if len(s.Machines()) < 2 || !slices.ContainsFunc(tables, func(t Table) bool { return len(t.Rows) > 0 }) {
-		return Section{}
+	if len(s.Tunes) > 0 {
+		all = append(all, Section{
+			ID: "chunk-size", Title: "Choosing a chunk size", Tables: []Table{tuneTable(s)},
+			Lead:     []string{"Chunks cost goodput and CPU. What they buy is that a small message need not wait for the whole of a large one; how long it waits depends on the pipe's capacity, the chunk, and the reader's rate."},
+			Commands: commandsOf(s, s.Tunes, func(u results.Tune) string { return u.Run }, "pipebench tune"),
+		})
 	}
-	return Section{
-		ID:     "side-by-side",
-		Title:  "Side by side",
-		Lead:   []string{"Absolute figures of two machines say little. So each cell is compared with what the same machine does with raw messages of that size: a share of its goodput, a multiple of its round-trip time. The absolute figure stands behind."},
-		Tables: tables,
-	}
-}
-
-func tuneSection(s *results.Set) Section {
-	if len(s.Tunes) == 0 {
-		return Section{}
-	}
-	return Section{
-		ID:       "chunk-size",
-		Title:    "Choosing a chunk size",
-		Lead:     []string{"Chunks cost goodput and CPU. What they buy is that a small message need not wait for the whole of a large one; how long it waits depends on the pipe's capacity, the chunk, and the reader's rate."},
-		Tables:   []Table{tuneTable(s)},
-		Commands: commandsOf(s, s.Tunes, func(u results.Tune) string { return u.Run }, "pipebench tune"),
-	}
-}
-
-func probeSection(s *results.Set) Section {
-	if len(s.Probes) == 0 {
-		return Section{}
-	}
-	return Section{
-		ID:       "pipes",
-		Title:    "What the pipes do",
-		Lead:     probeAgreement(s),
-		Tables:   []Table{probeTable(s)},
+	return append(all, Section{
+		ID: "pipes", Title: "What the pipes do", Lead: probeAgreement(s), Tables: []Table{probeTable(s)},
 		Commands: commandsOf(s, s.Probes, func(p results.Probe) string { return p.Run }, "pipebench probe"),
-	}
+	}, Section{
+		ID: "claims", Title: "What the documents say, and whether it is so", Tables: []Table{claimTable(s)},
+		Commands: append(commandsOf(s, s.Claims, func(c results.Claim) string { return c.Run }, "pipebench claims"), "pipebench claims --explain ID"),
+	}, Section{
+		ID: "faults", Title: "How stdio fails", Tables: []Table{faultTable(s)},
+	}, serverSection(s), recordingSection(s), noiseSection(s))
 }
 
 // probeAgreement counts how the probes compare with the documented rules.
@@ -239,28 +216,9 @@ func probeAgreement(s *results.Set) []string {
 		verbs(len(s.Probes)-len(documented), "has", "have"))}
 }
 
-func claimSection(s *results.Set) Section {
-	if len(s.Claims) == 0 {
-		return Section{}
-	}
-	return Section{
-		ID:       "claims",
-		Title:    "What the documents say, and whether it is so",
-		Tables:   []Table{claimTable(s)},
-		Commands: append(commandsOf(s, s.Claims, func(c results.Claim) string { return c.Run }, "pipebench claims"), "pipebench claims --explain ID"),
-	}
-}
-
 // stdioFaults returns the faults that are not those of a machine.
 func stdioFaults(s *results.Set) []results.Fault {
 	return stat.Filter(s.Faults, func(f results.Fault) bool { return !f.IsEnvironment() })
-}
-
-func faultSection(s *results.Set) Section {
-	if len(stdioFaults(s)) == 0 {
-		return Section{}
-	}
-	return Section{ID: "faults", Title: "How stdio fails", Tables: []Table{faultTable(s)}}
 }
 
 // reproduceCommand reproduces a fault: by its scenario, or, if another program or a recording

@@ -149,7 +149,7 @@ func TestFaultsAreReproducedByTheirOwnCommand(t *testing.T) {
 		set.Environments = append(set.Environments, e)
 	}
 	var got []string
-	for _, row := range faultSection(set).Tables[0].Rows {
+	for _, row := range faultTable(set).Rows {
 		got = append(got, row[len(row)-1])
 	}
 	if want := []string{"pipebench run --scenario reader-gone", "pipebench drive --faults -- server", "pipebench run --scenario split-utf8"}; !slices.Equal(got, want) {
