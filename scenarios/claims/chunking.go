@@ -53,21 +53,16 @@ func gatherHeaders(context.Context, *session) (e Headers, err error) {
 		return e, err
 	}
 	for _, size := range []int{1 << 10, 64 << 10, 1 << 20, 16 << 20} {
-		e.Messages = append(e.Messages, headerOf(f, size))
+		h := HeaderOf{Message: size, Least: size}
+		for frame := range f.Frames(bytes.Repeat([]byte("x"), size)) {
+			wire := bytes.Join(frame, nil)
+			extra := len(wire) - bytes.Count(wire, []byte("x")) // a header has no such letter
+			h.Frames++
+			h.Least, h.Most = min(h.Least, extra), max(h.Most, extra)
+		}
+		e.Messages = append(e.Messages, h)
 	}
 	return e, nil
-}
-
-// headerOf counts what is no payload of a frame: no header has a letter of the message.
-func headerOf(f framers.Chunker, size int) HeaderOf {
-	h := HeaderOf{Message: size, Least: size}
-	for frame := range f.Frames(bytes.Repeat([]byte("x"), size)) {
-		wire := bytes.Join(frame, nil)
-		extra := len(wire) - bytes.Count(wire, []byte("x"))
-		h.Frames++
-		h.Least, h.Most = min(h.Least, extra), max(h.Most, extra)
-	}
-	return h
 }
 
 func judgeHeaders(e Headers) Judgement {

@@ -160,19 +160,14 @@ func GrowthOf(records []results.Record, from int) []*ReaderGrowth {
 			continue // too few sizes to tell
 		}
 		e.Slope = slope
-		e.extrapolate(extrapolateTo)
+		last := e.PerByte[len(e.PerByte)-1]
+		for size := last.Size * 4; size <= extrapolateTo; size *= 4 {
+			perByte := last.Figure.Median * math.Pow(float64(size)/float64(last.Size), e.Slope.Slope-1)
+			e.Beyond = append(e.Beyond, Sized{Size: size, Figure: stat.Estimate{Median: perByte}, Extrapolated: true})
+		}
 		out = append(out, e)
 	}
 	return out
-}
-
-// extrapolate says what the slope makes of sizes that were not measured.
-func (e *ReaderGrowth) extrapolate(upTo int) {
-	last := e.PerByte[len(e.PerByte)-1]
-	for size := last.Size * 4; size <= upTo; size *= 4 {
-		perByte := last.Figure.Median * math.Pow(float64(size)/float64(last.Size), e.Slope.Slope-1)
-		e.Beyond = append(e.Beyond, Sized{Size: size, Figure: stat.Estimate{Median: perByte}, Extrapolated: true})
-	}
 }
 
 // scaled multiplies an estimate by a constant.

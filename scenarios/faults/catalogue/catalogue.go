@@ -65,16 +65,6 @@ func Find(side Side, name string) (Misbehaviour, error) {
 	return Misbehaviour{}, fmt.Errorf("known are %s", strings.Join(known, ", "))
 }
 
-// Must returns the misbehaviour of that side and name, for variables of packages that reproduce it;
-// it panics where the catalogue has none.
-func Must(side Side, name string) Misbehaviour {
-	m, err := Find(side, name)
-	if err != nil {
-		panic(fmt.Sprintf("catalogue: no %s %q: %v", side, name, err))
-	}
-	return m
-}
-
 // Usage returns the form in which m is asked for, such as "deaf@1MiB".
 func (m Misbehaviour) Usage() string {
 	if m.Default == 0 {

@@ -50,12 +50,3 @@ func TestFindNamesWhatIsKnown(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
-
-func TestMustPanicsOnWhatIsNotListed(t *testing.T) {
-	defer func() {
-		if recover() == nil {
-			t.Error("no panic")
-		}
-	}()
-	catalogue.Must(catalogue.Program, "nope")
-}
