@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"slices"
 	"testing"
 	"time"
 
@@ -86,7 +87,8 @@ func check(ctx context.Context, cmd *exec.Cmd, wants []Want) (*results.Set, erro
 	if len(p.Sizes) == 0 {
 		p.Sizes = Doubling(1<<10, 1<<20)
 	}
-	p.Sizes = ascending(p.Sizes)
+	slices.Sort(p.Sizes)
+	p.Sizes = slices.Compact(p.Sizes)
 	ctx, cancel := context.WithTimeoutCause(ctx, checkTime, fmt.Errorf("not done after %s", checkTime))
 	defer cancel()
 	d, err := Open(ctx, Options{Command: commandOf(cmd), Env: cmd.Env, Dir: cmd.Dir, Run: "check"})

@@ -51,7 +51,12 @@ func connect(o Options, f framers.Framing) (*conn, error) {
 	opts := []framers.Option{framers.WithMaxMessage(-1), framers.WithVerbatim()}
 	c.writer = f.NewWriter(c.wire(), opts...)
 	go c.read(f.NewReader(c.out, opts...))
-	go c.sendReplies()
+	go func() {
+		defer close(c.replied)
+		for reply := range c.replies {
+			c.send(reply) // a failure is met by the next request, too
+		}
+	}()
 	return c, nil
 }
 
@@ -117,13 +122,6 @@ func (c *conn) replyToServer(reply []byte) {
 	select {
 	case c.replies <- reply:
 	default:
-	}
-}
-
-func (c *conn) sendReplies() {
-	defer close(c.replied)
-	for reply := range c.replies {
-		c.send(reply) // a failure is met by the next request, too
 	}
 }
 

@@ -80,7 +80,15 @@ func (d *Driver) start(ctx context.Context) (*conn, error) {
 	c.speak(d.protocol)
 	err = d.protocol.greet(ctx, c, d.o.Start)
 	if err == nil && c.whole.Load() == 0 {
-		err = d.firstRequest(ctx, c)
+		// Nothing was asked in the handshake: a first sign of life keeps the start of the server out of
+		// the time that a later answer has.
+		var t *requestTemplate
+		if t, err = d.smallest(transportRequest); err == nil {
+			_, err = c.ask(ctx, t.number(0), d.o.Start)
+		}
+		if err != nil {
+			err = fmt.Errorf("a first request: %w", err)
+		}
 	}
 	switch {
 	case err == nil:
@@ -90,19 +98,6 @@ func (d *Driver) start(ctx context.Context) (*conn, error) {
 		return nil, context.Cause(ctx)
 	}
 	return nil, handshakeError(d.o, c, err)
-}
-
-// firstRequest asks a server that was not asked anything in the handshake for a first sign of life,
-// so that its start is no part of the time that a later answer has.
-func (d *Driver) firstRequest(ctx context.Context, c *conn) error {
-	t, err := d.smallest(transportRequest)
-	if err != nil {
-		return err
-	}
-	if _, err := c.ask(ctx, t.number(0), d.o.Start); err != nil {
-		return fmt.Errorf("a first request: %w", err)
-	}
-	return nil
 }
 
 // Protocol returns what the server speaks, with the revision where there is one: "mcp 2025-11-25",

@@ -104,7 +104,11 @@ func (d *Driver) explainSilence(ctx context.Context, c *conn, before counters, o
 	if c.isClosed() && c.Ended(leaveAtTerm) {
 		e.Probe = probeGone
 		out.verdict = c.exitVerdict()
-		if n := c.brokenOff(before); n > 0 {
+		n := c.partial()
+		if _, _, cut := c.strays.nonMessages(); cut { // a line framing delivers what it had when the stream ended
+			n = c.out.bytes.Load() - before.received
+		}
+		if n > 0 {
 			out.why = fmt.Sprintf("the answer broke off after %d bytes, and the server ended with %s", n, out.verdict)
 			out.verdict, e.Partial = Truncated, n
 		}
@@ -135,15 +139,6 @@ func (d *Driver) explainSilence(ctx context.Context, c *conn, before counters, o
 		out.verdict, e.Partial = Truncated, partial
 		out.why += fmt.Sprintf(", %d bytes of it came", partial)
 	}
-}
-
-// brokenOff returns how many bytes of an answer came from a server that ended in the middle of it.
-// What a line framing had of a message when the stream ended, it delivers as a line.
-func (c *conn) brokenOff(before counters) int64 {
-	if _, _, cut := c.strays.nonMessages(); cut {
-		return c.out.bytes.Load() - before.received
-	}
-	return max(c.partial(), 0)
 }
 
 // probe asks the server for a sign of life.

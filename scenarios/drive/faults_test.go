@@ -8,8 +8,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/drive"
 )
 
-// played puts a server through scenarios, all without ids, and returns the verdicts.
-func played(t *testing.T, o drive.Options, ids ...string) map[string]results.Fault {
+// faultsOf puts a server through scenarios, all without ids, and returns the verdicts.
+func faultsOf(t *testing.T, o drive.Options, ids ...string) map[string]results.Fault {
 	t.Helper()
 	o.Patience, o.Longest = 2e8, 2e9
 	d := open(t, o)
@@ -39,7 +39,7 @@ func expect(t *testing.T, faults map[string]results.Fault, want map[string]strin
 }
 
 func TestAGoodServerStandsWhatClientsDoToIt(t *testing.T) {
-	expect(t, played(t, server("mcp")), map[string]string{
+	expect(t, faultsOf(t, server("mcp")), map[string]string{
 		"dirty-line": "ok", "split-utf8": "ok", "trickle": "ok", "slow-reader": "ok", "unread-stderr": "ok",
 		"nonblocking-stdout": "ok", "eof-mid-frame": "ok", "wrong-framing": "ok", "closed-stdout": "ok",
 	})
@@ -51,7 +51,7 @@ func TestFaultsOfServersAreNamed(t *testing.T) {
 		{"mcp stderr-flood", "unread-stderr", "deadlock"},
 	} {
 		t.Run(row.job, func(t *testing.T) {
-			expect(t, played(t, server(row.job), row.scenario), map[string]string{row.scenario: row.verdict})
+			expect(t, faultsOf(t, server(row.job), row.scenario), map[string]string{row.scenario: row.verdict})
 		})
 	}
 }
@@ -71,7 +71,7 @@ while True:
 
 func TestFaultsOfAServerInAnotherLanguageAreNamed(t *testing.T) {
 	python := python(t)
-	faults := played(t, drive.Options{Command: []string{python, "-c", careless}}, "split-utf8", "nonblocking-stdout", "eof-mid-frame")
+	faults := faultsOf(t, drive.Options{Command: []string{python, "-c", careless}}, "split-utf8", "nonblocking-stdout", "eof-mid-frame")
 	expect(t, faults, map[string]string{"split-utf8": "ok", "nonblocking-stdout": "truncated"})
 	if v := faults["eof-mid-frame"].Verdict; !strings.HasPrefix(v, "stays") { // how much of a CPU it burns is up to the others on the machine
 		t.Errorf("eof-mid-frame: %q", v)

@@ -21,7 +21,7 @@ import (
 )
 
 // serverJob names, in the environment of a child process, which server the test binary is to be instead of testing.
-const serverJob = "TARGET_TEST_SERVER"
+const serverJob = "DRIVE_TEST_SERVER"
 
 func TestMain(m *testing.M) {
 	if job := os.Getenv(serverJob); job != "" {

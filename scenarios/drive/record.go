@@ -2,7 +2,6 @@ package drive
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -51,12 +50,6 @@ func Doubling(from, to int) []int {
 		sizes = append(sizes, n)
 	}
 	return append(sizes, to)
-}
-
-// ascending sorts sizes and leaves out those that are there twice.
-func ascending(sizes []int) []int {
-	slices.Sort(sizes)
-	return slices.Compact(sizes)
 }
 
 // A Verdict is how a server met a request. Two of them carry a number: "exit 3", "signal SIGKILL".
