@@ -219,7 +219,7 @@ func TestTheWaitIsPredictedFromBytesAhead(t *testing.T) {
 		{"a chunk and a full pipe", of(4096, 200e6, sender{}), (65536 + 4096) / 0.2, true},
 		{"a slower reader", of(4096, 20e6, sender{}), (65536 + 4096) / 0.02, true},
 		{"a watermark in place of the capacity", of(4096, 200e6, sender{watermark: 16384}), (16384 + 4096) / 0.2, true},
-		{"frames that take a known time", of(1<<20, 200e6, sender{wait: adjusting}), 65536/0.2 + 200_000, true},
+		{"frames that take a known time", of(1<<20, 200e6, sender{wait: variantWait}), 65536/0.2 + 200_000, true},
 		{"a message that is not cut", whole, (65536 + 1<<20) / 0.2, true},
 		{"a reader without a rate", of(4096, 0, sender{}), 0, false},
 		{"no samples", results.Tune{Cell: o.plain(4096, 20e6)}, 0, false},

@@ -117,68 +117,51 @@ func (o Options) baseline(drain int64) results.Cell {
 	return c
 }
 
-// Variants: what does more for the wait than the chunk size, and what it is set to.
-var (
-	variantCapacities = []int{4 << 10, 16 << 10}
-	variantSenders    = []sender{{watermark: 16 << 10}}
-)
+// Variants: what does more for the wait than the chunk size.
+var variantCapacities = []int{4 << 10, 16 << 10}
 
-// adjusting is a sender that sizes its frames by the stream's rate: each is to
-// take no longer than this.
-const adjusting = 200 * time.Microsecond
+const (
+	variantWatermark = 16 << 10               // of unread bytes
+	variantWait      = 200 * time.Microsecond // that a frame may take, of a sender that sizes its frames by the stream's rate
+)
 
 // otherSizes are large messages, in bytes, that a choice made for those of
 // another size is tried with.
 var otherSizes = []int{64 << 10, 16 << 20}
 
-// resized returns the cells that show whether a choice holds for messages of other
-// sizes: what it costs, beside the common size and messages that are not cut.
-func (o Options) resized(chunk int) []results.Cell {
+// variants returns the cells that show what else could be done, with the chunk size
+// that is best by now. Each is measured with the fastest reader, for what it
+// costs, and with the fastest that has a rate. The first of them show whether the choice holds for
+// messages of other sizes: what it costs, beside the common size and messages that are not cut.
+func (o Options) variants(chunk int) []results.Cell {
+	if !o.Variants {
+		return nil
+	}
+	drains := slices.SortedFunc(slices.Values(o.Drains), faster)
+	drains = drains[:min(2, len(drains))]
 	var out []results.Cell
 	for _, size := range otherSizes {
 		if o.Cell.Size == 0 || o.Cell.Size == size {
 			continue
 		}
-		fast := o.variantDrains()[0]
-		for _, c := range []results.Cell{o.plain(chunk, fast), o.plain(commonChunk, fast), o.baseline(fast)} {
+		for _, c := range []results.Cell{o.plain(chunk, drains[0]), o.plain(commonChunk, drains[0]), o.baseline(drains[0])} {
 			if c.Size = size; !slices.Contains(out, c) {
 				out = append(out, c)
 			}
 		}
 	}
-	return out
-}
-
-// variants returns the cells that show what else could be done, with the chunk size
-// that is best by now. Each is measured with the fastest reader, for what it
-// costs, and with the fastest that has a rate.
-func (o Options) variants(chunk int) []results.Cell {
-	if !o.Variants {
-		return nil
-	}
-	out := o.resized(chunk)
-	for _, drain := range o.variantDrains() {
-		for _, capacity := range variantCapacities {
-			if c := o.plain(chunk, drain); capacity != c.Capacity {
-				c.Capacity = capacity
+	for _, drain := range drains {
+		c := o.plain(chunk, drain)
+		for _, c.Capacity = range variantCapacities {
+			if c.Capacity != o.Cell.Capacity {
 				out = append(out, c)
 			}
 		}
-		for _, s := range variantSenders {
-			c := o.plain(chunk, drain)
-			c.Sender = s.String()
-			out = append(out, c)
-		}
-		c := o.plain(slices.Max(o.Chunks), drain)
-		c.Sender = sender{wait: adjusting}.String()
-		out = append(out, c)
+		kept, adjusted := o.plain(chunk, drain), o.plain(slices.Max(o.Chunks), drain)
+		kept.Sender, adjusted.Sender = sender{watermark: variantWatermark}.String(), sender{wait: variantWait}.String()
+		out = append(out, kept, adjusted)
 	}
 	return out
-}
-
-func (o Options) variantDrains() []int64 {
-	sorted := slices.SortedFunc(slices.Values(o.Drains), faster)
-	return sorted[:min(2, len(sorted))]
 }
 
 // coarse returns every other size from the smallest, the largest, and the common one.

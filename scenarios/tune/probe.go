@@ -2,6 +2,8 @@ package tune
 
 import (
 	"bytes"
+	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"strings"
 )
@@ -63,8 +65,10 @@ func newProbes(n int) [][]byte {
 
 // stamp writes p's numbers into msg.
 func (p probe) stamp(msg []byte) {
+	var b [digitCount / 2]byte
 	for i, v := range [4]uint64{p.number, uint64(p.due), uint64(p.sent), p.number} {
-		putDigits(msg[probePlaces[i]:], v)
+		binary.BigEndian.PutUint64(b[:], v)
+		hex.Encode(msg[probePlaces[i]:], b[:])
 	}
 }
 
@@ -79,9 +83,10 @@ func isEnd(msg []byte) bool { return bytes.HasPrefix(msg[methodAt:], []byte(endM
 // readProbe reads the numbers of a probe back.
 func readProbe(msg []byte) (probe, error) {
 	var v [4]uint64
+	var b [digitCount / 2]byte
 	for i, at := range probePlaces {
-		var ok bool
-		if v[i], ok = digits(msg[at:]); !ok {
+		_, err := hex.Decode(b[:], msg[at:at+digitCount])
+		if v[i] = binary.BigEndian.Uint64(b[:]); err != nil {
 			return probe{}, fmt.Errorf("probe, byte %d: %q are not hexadecimal digits", at, msg[at:at+digitCount])
 		}
 	}
@@ -97,32 +102,6 @@ func endOf(large, probes int64) []byte {
 	copy(msg[methodAt:], endMethod)
 	probe{number: uint64(large), due: probes}.stamp(msg)
 	return msg
-}
-
-const hexDigits = "0123456789abcdef"
-
-func putDigits(b []byte, v uint64) {
-	for i := digitCount - 1; i >= 0; i-- {
-		b[i] = hexDigits[v&15]
-		v >>= 4
-	}
-}
-
-// digits reads what putDigits wrote.
-func digits(b []byte) (uint64, bool) {
-	var v uint64
-	for _, c := range b[:digitCount] {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		default:
-			return 0, false
-		}
-		v = v<<4 | uint64(c)
-	}
-	return v, true
 }
 
 // A probeSet knows which of the probes of a phase have come. They may overtake

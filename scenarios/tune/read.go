@@ -44,7 +44,11 @@ func read(ctx *bench.WorkloadContext) (any, error) {
 	}
 	out.ElapsedNS, out.Large, out.Probes, out.Payload = r.last-began, r.large-out.Compared, r.params.Probes, r.payload
 	out.Counters = count()
-	return out, r.report(&out)
+	if out.Due, err = results.NewLatency(r.due); err != nil {
+		return nil, err
+	}
+	out.Service, err = results.NewLatency(r.service)
+	return out, err
 }
 
 func newReader(ctx *bench.WorkloadContext) (*reader, error) {
@@ -66,63 +70,39 @@ func newReader(ctx *bench.WorkloadContext) (*reader, error) {
 	return r, nil
 }
 
-// phase receives what the writer sends in one phase, to its last message.
+// phase receives what the writer sends in one phase, to its last message, which says how much that
+// was.
 func (r *reader) phase(probes int64, check func(int64, []byte) error) error {
-	t := newProbeSet(probes)
+	seen := newProbeSet(probes)
 	for {
 		msg, err := r.r.ReadMessage()
 		if err != nil {
-			return fmt.Errorf("receive, after %d large messages and %d probes: %w", r.large, t.count, err)
+			return fmt.Errorf("receive, after %d large messages and %d probes: %w", r.large, seen.count, err)
 		}
 		now := r.clock.Now()
-		if isProbe(msg) && isEnd(msg) {
-			return r.complete(msg, t)
-		}
-		r.last = now
-		r.payload += int64(len(msg))
-		if isProbe(msg) {
-			err = r.probe(msg, now, t)
-		} else {
+		if !isProbe(msg) {
+			r.last, r.payload = now, r.payload+int64(len(msg))
 			r.ctx.SampleCPU()
-			err = check(r.large, msg)
+			if err := check(r.large, msg); err != nil {
+				return err
+			}
 			r.large++
+			continue
 		}
-		if err != nil {
+		p, err := readProbe(msg)
+		switch {
+		case err != nil:
 			return err
+		case isEnd(msg) && (r.large != int64(p.number) || seen.count != p.due):
+			return fmt.Errorf("%d large messages and %d probes came, %d and %d were sent", r.large, seen.count, p.number, p.due)
+		case isEnd(msg):
+			return nil
+		case !seen.add(p.number):
+			return fmt.Errorf("probe %d came twice, or was never sent", p.number)
 		}
+		r.last, r.payload = now, r.payload+int64(len(msg))
+		r.due, r.service = append(r.due, now-p.due), append(r.service, now-p.sent)
 	}
-}
-
-func (r *reader) probe(msg []byte, now int64, t *probeSet) error {
-	p, err := readProbe(msg)
-	if err != nil {
-		return err
-	}
-	if !t.add(p.number) {
-		return fmt.Errorf("probe %d came twice, or was never sent", p.number)
-	}
-	r.due, r.service = append(r.due, now-p.due), append(r.service, now-p.sent)
-	return nil
-}
-
-// complete holds what came against what the writer says it sent.
-func (r *reader) complete(end []byte, t *probeSet) error {
-	sent, err := readProbe(end)
-	if err != nil {
-		return err
-	}
-	if r.large != int64(sent.number) || t.count != sent.due {
-		return fmt.Errorf("%d large messages and %d probes came, %d and %d were sent", r.large, t.count, sent.number, sent.due)
-	}
-	return nil
-}
-
-func (r *reader) report(out *readerResult) (err error) {
-	if out.Due, err = results.NewLatency(r.due); err != nil {
-		return err
-	}
-	out.Service, err = results.NewLatency(r.service)
-	return err
 }
 
 // readQuantum is how many bytes a reader with a rate takes at once: a page.
