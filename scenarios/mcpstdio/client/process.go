@@ -65,6 +65,9 @@ func NewCommand(path string, args ...string) Command {
 // Launch starts the child in a process group or job of its own: what it starts ends with it, and Ctrl-C is this process's to
 // act on.
 func (c Command) Launch() (*Process, error) {
+	if err := c.Limits.supported(); err != nil { // before anything runs without them
+		return nil, fmt.Errorf("start %s: %w", c.Path, err)
+	}
 	p := proc.Command(c.Path, c.Args...)
 	p.Cmd.Env, p.Cmd.Dir = c.Env, c.Dir
 	var ours [3]*os.File
