@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // An experiment finds out something about one kind of pipe. It is a script: the first error that it
@@ -39,7 +41,25 @@ func init() {
 		{"deadlock", "write to an echoing child and do not read", probeDeadlock},
 		{"stdio", "start a child and let it look at its standard streams", probeStdio},
 	}
-	registerWork() // last, as it may do the work
+	for name, work := range map[string]func(*proc.Work){
+		workWrite: writeLetters, workEcho: echo, workStdio: describeStdio,
+		workHold: func(w *proc.Work) {
+			check(w.Report(true))
+			w.Linger()
+		},
+		workStep: func(w *proc.Work) {
+			var args stepArgs
+			check(w.Args(&args))
+			e := must(experimentsNamed([]string{args.Step}))[0]
+			e.run(&trial{kind: args.Kind, experiment: e, emit: func(f Finding) { check(w.Report(f)) }})
+		},
+	} { // last, as it may do the work
+		proc.Register(name, func(w *proc.Work) error {
+			runtime.GOMAXPROCS(8)  // blocking ends hold a scheduler slot each
+			debug.SetGCPercent(-1) // and keep the collector waiting
+			return runScript(func() { work(w) })
+		})
+	}
 }
 
 // experimentsNamed returns those of the names, all of them for nil.

@@ -6,10 +6,21 @@ import (
 )
 
 // probeAllOrNothing looks for the largest write that never goes in by halves: by bisection, as a write
-// that is split stays so when larger.
+// that is split stays so when larger. What fits a socket depends on how it was written, so there is no
+// saying what is free: for one, the usual sizes are tried.
 func probeAllOrNothing(t *trial) {
 	if !t.isPipe() {
-		t.allOrNothingSocket()
+		whole := 0
+		for _, n := range fillSizes(t.slot()) {
+			w, r := t.open()
+			_, last := fill(w, n)
+			check(errors.Join(w.Close(), r.Close()))
+			if last > 0 {
+				break
+			}
+			whole = n
+		}
+		t.emit(t.finding("all-or-nothing", whole, "B", "the largest size tried below which writes that fill it were never taken in part"))
 		return
 	}
 	_, _, capacity := t.full()
@@ -22,22 +33,6 @@ func probeAllOrNothing(t *trial) {
 		}
 	}
 	t.emitAtomic(t.finding("all-or-nothing", whole, "B", "the largest n of which a write, with n - 1 bytes free, is refused rather than taken in part"))
-}
-
-// allOrNothingSocket tries the usual sizes: what fits a socket depends on how it was written, so there
-// is no saying what is free.
-func (t *trial) allOrNothingSocket() {
-	whole := 0
-	for _, n := range fillSizes(t.slot()) {
-		w, r := t.open()
-		_, last := fill(w, n)
-		check(errors.Join(w.Close(), r.Close()))
-		if last > 0 {
-			break
-		}
-		whole = n
-	}
-	t.emit(t.finding("all-or-nothing", whole, "B", "the largest size tried below which writes that fill it were never taken in part"))
 }
 
 // emitAtomic emits a size that should be how much a pipe takes all or nothing of: a page on Linux,

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -25,18 +24,6 @@ const (
 	workStdio = "probe/stdio" // tells what its standard streams are
 )
 
-func registerWork() {
-	for name, work := range map[string]func(*proc.Work){
-		workStep: makeStep, workWrite: writeLetters, workHold: hold, workEcho: echo, workStdio: describeStdio,
-	} {
-		proc.Register(name, func(w *proc.Work) error {
-			runtime.GOMAXPROCS(8)  // blocking ends hold a scheduler slot each
-			debug.SetGCPercent(-1) // and keep the collector waiting
-			return runScript(func() { work(w) })
-		})
-	}
-}
-
 // startWorker starts work on ends that stay open here. The worker ends with this process, which has a
 // deadline.
 func startWorker(name string, args any, ends ...*syspipe.End) *proc.Process {
@@ -49,13 +36,6 @@ func startWorker(name string, args any, ends ...*syspipe.End) *proc.Process {
 type stepArgs struct {
 	Step string
 	Kind syspipe.Kind
-}
-
-func makeStep(w *proc.Work) {
-	var args stepArgs
-	check(w.Args(&args))
-	e := must(experimentsNamed([]string{args.Step}))[0]
-	e.run(&trial{kind: args.Kind, experiment: e, emit: func(f Finding) { check(w.Report(f)) }})
 }
 
 type writeArgs struct {
@@ -75,11 +55,6 @@ func writeLetters(w *proc.Work) {
 		}
 		check(err)
 	}
-}
-
-func hold(w *proc.Work) {
-	check(w.Report(true))
-	w.Linger()
 }
 
 func echo(w *proc.Work) {
@@ -144,6 +119,8 @@ func interleaveSizes(slot int) []int {
 	return ascending(sizes...)
 }
 
+// interleave reads for a while and counts the runs of one letter that are no whole messages. The
+// first run counts as well as the others: a writer's bytes begin with a message.
 func (t *trial) interleave(size, read int) {
 	w, r := t.openBlocking()
 	if err := r.SetIO(syspipe.Poll); !errors.Is(err, errors.ErrUnsupported) {
@@ -154,12 +131,27 @@ func (t *trial) interleave(size, read int) {
 		writers = append(writers, startWorker(workWrite, writeArgs{letter, size}, w))
 	}
 	w.Close()
-	messages, broken := countBroken(r, size, read)
-	r.Close()
-	for _, p := range writers {
-		check(p.Wait())
+	var messages, broken, run int
+	var letter byte
+	p := make([]byte, read)
+	for end := time.Now().Add(interleaveTime); time.Now().Before(end); {
+		for _, b := range p[:must(r.Read(p))] {
+			if b != letter && run > 0 {
+				messages += run / size
+				if run%size != 0 {
+					broken++
+				}
+				run = 0
+			}
+			letter = b
+			run++
+		}
 	}
-	t.emitInterleave(size, read, messages, broken)
+	r.Close()
+	for _, writer := range writers {
+		check(writer.Wait())
+	}
+	t.emitInterleave(size, read, messages+run/size, broken)
 }
 
 func (t *trial) emitInterleave(size, read, messages, broken int) {
@@ -174,28 +166,6 @@ func (t *trial) emitInterleave(size, read, messages, broken int) {
 	default:
 		t.emit(f) // above a page it may happen, and need not within the time
 	}
-}
-
-// countBroken reads for a while and counts the runs of one letter that are no whole messages. The
-// first run counts as well as the others: a writer's bytes begin with a message.
-func countBroken(r *syspipe.End, size, read int) (messages, broken int) {
-	p := make([]byte, read)
-	var letter byte
-	run := 0
-	for end := time.Now().Add(interleaveTime); time.Now().Before(end); {
-		for _, b := range p[:must(r.Read(p))] {
-			if b != letter && run > 0 {
-				messages += run / size
-				if run%size != 0 {
-					broken++
-				}
-				run = 0
-			}
-			letter = b
-			run++
-		}
-	}
-	return messages + run/size, broken
 }
 
 // stallTime without a byte accepted is a deadlock: the other side is a process that has nothing else
@@ -268,21 +238,18 @@ func probeStdio(t *trial) {
 	var report stdioReport
 	check(p.Report(&report))
 	for i, name := range []string{"stdin", "stdout", "stderr"} {
-		f := t.finding("stdio/"+from+"/"+name, describeStream(report.Streams[i]), "", "what the child sees there")
+		stream := report.Streams[i]
+		text := stream.Kind + ", blocking"
+		if stream.NonBlocking {
+			text = stream.Kind + ", non-blocking"
+		}
+		if stream.Capacity > 0 {
+			text += fmt.Sprintf(", %d bytes", stream.Capacity)
+		}
+		f := t.finding("stdio/"+from+"/"+name, text, "", "what the child sees there")
 		if report.Errors[i] != "" {
 			f.Value, f.How = "unknown", report.Errors[i]
 		}
 		t.emit(f)
 	}
-}
-
-func describeStream(s syspipe.Stream) string {
-	text := s.Kind + ", blocking"
-	if s.NonBlocking {
-		text = s.Kind + ", non-blocking"
-	}
-	if s.Capacity > 0 {
-		text += fmt.Sprintf(", %d bytes", s.Capacity)
-	}
-	return text
 }

@@ -65,15 +65,11 @@ var rules = []Rule{
 func ruleAbout(goos, step string) (Rule, bool) {
 	best := Rule{}
 	for _, r := range rules {
-		if r.OS == goos && covers(r.About, step) && len(r.About) > len(best.About) {
+		if r.OS == goos && (step == r.About || strings.HasPrefix(step, r.About+"/")) && len(r.About) > len(best.About) {
 			best = r
 		}
 	}
 	return best, best.About != ""
-}
-
-func covers(about, step string) bool {
-	return step == about || len(step) > len(about) && step[:len(about)] == about && step[len(about)] == '/'
 }
 
 // A model accepts non-blocking writes as a documented rule says a pipe does.
@@ -88,8 +84,6 @@ type ring struct {
 	newest     int // bytes in the newest slot
 	started    bool
 }
-
-func newRing(slot, capacity int) *ring { return &ring{slot: slot, free: capacity / slot} }
 
 func (r *ring) write(n int) int {
 	left := n
@@ -130,7 +124,7 @@ func modelOf(goos string, slot, capacity int) model {
 	switch goos {
 	case "linux":
 		if slot > 0 {
-			return newRing(slot, capacity)
+			return &ring{slot: slot, free: capacity / slot}
 		}
 	case "darwin", "freebsd":
 		return &buffer{free: grownBSD, atomic: bsdPipeBuf}
@@ -168,10 +162,12 @@ func Predict(goos, step string) (value any, ok bool) {
 	if value, ok = predictions[goos][step]; ok {
 		return value, true
 	}
-	what, size, sized := cutSize(step)
-	if !sized {
+	at := strings.LastIndexByte(step, '/') // such as "capacity/fill/2049"
+	size, err := strconv.Atoi(step[at+1:])
+	if at < 0 || err != nil || size <= 0 {
 		return nil, false
 	}
+	what := step[:at]
 	if goos == "linux" && what == "settable" {
 		return powerOfTwo(max(size, usualSlot)), true
 	}
@@ -189,16 +185,6 @@ func Predict(goos, step string) (value any, ok bool) {
 		return m.write(1) == 1, true
 	}
 	return nil, false
-}
-
-// cutSize divides a step such as "capacity/fill/2049" into what and how much.
-func cutSize(step string) (what string, size int, ok bool) {
-	at := strings.LastIndexByte(step, '/')
-	if at < 0 {
-		return "", 0, false
-	}
-	size, err := strconv.Atoi(step[at+1:])
-	return step[:at], size, err == nil && size > 0
 }
 
 // predictions are the values that do not depend on a size, each from the rule about its step.

@@ -112,7 +112,19 @@ func (f Finding) compare(predicted any, source string) Finding {
 // error of found. An experiment that fails or hangs is itself a finding, and the others go on. With
 // all of them Run takes some seven seconds.
 func Run(ctx context.Context, o Options, found func(Finding) error) error {
-	kinds, steps, err := o.resolve()
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	kinds := o.Kinds
+	for _, k := range kinds {
+		if err := k.Supported(); err != nil {
+			return fmt.Errorf("probe: %w", err)
+		}
+	}
+	if kinds == nil {
+		kinds = slices.DeleteFunc(syspipe.Kinds(), func(k syspipe.Kind) bool { return k.Supported() != nil })
+	}
+	steps, err := experimentsNamed(o.Steps)
 	if err != nil {
 		return err
 	}
@@ -131,24 +143,6 @@ func Run(ctx context.Context, o Options, found func(Finding) error) error {
 		}
 	}
 	return nil
-}
-
-// resolve says what the options ask for, once this system is known to have it.
-func (o Options) resolve() (kinds []syspipe.Kind, steps []experiment, err error) {
-	if err := o.Validate(); err != nil {
-		return nil, nil, err
-	}
-	for _, k := range o.Kinds {
-		if err := k.Supported(); err != nil {
-			return nil, nil, fmt.Errorf("probe: %w", err)
-		}
-	}
-	kinds = o.Kinds
-	if kinds == nil {
-		kinds = slices.DeleteFunc(syspipe.Kinds(), func(k syspipe.Kind) bool { return k.Supported() != nil })
-	}
-	steps, err = experimentsNamed(o.Steps)
-	return kinds, steps, err
 }
 
 // runStep makes one experiment in a process of its own.

@@ -49,35 +49,31 @@ func ascending(n ...int) []int {
 
 func probeFill(t *trial) {
 	for _, n := range fillSizes(t.slot()) {
-		t.fillWith(n)
-	}
-}
+		w, r := t.open()
+		capacity := must(w.Capacity())
+		total, last := fill(w, n)
+		writable, unpolled := w.Writable()
+		_, one := w.TryWrite([]byte{1})
+		check(errors.Join(w.Close(), r.Close()))
 
-func (t *trial) fillWith(n int) {
-	w, r := t.open()
-	defer func() { w.Close(); r.Close() }()
-	capacity := must(w.Capacity())
-	total, last := fill(w, n)
-	writable, unpolled := w.Writable()
-	_, one := w.TryWrite([]byte{1})
-
-	found := []Finding{
-		t.finding(fmt.Sprintf("capacity/fill/%d", n), total, "B", fmt.Sprintf("%d-byte writes without blocking until refused", n)),
-		t.finding(fmt.Sprintf("short-write/%d", n), last, "B", "what the last of these writes put in, if that was only a part of it, else 0"),
-		t.finding(fmt.Sprintf("one-byte-after/%d", n), one == nil, "", "write one byte after the refusal"),
-	}
-	if m := modelOf(runtime.GOOS, t.page(), capacity); t.isPipe() && m != nil {
-		total, last := fillModel(m, n)
-		rule, _ := ruleAbout(runtime.GOOS, "capacity/fill")
-		for i, want := range []any{total, last, m.write(1) == 1} {
-			found[i] = found[i].compare(want, rule.Source)
+		found := []Finding{
+			t.finding(fmt.Sprintf("capacity/fill/%d", n), total, "B", fmt.Sprintf("%d-byte writes without blocking until refused", n)),
+			t.finding(fmt.Sprintf("short-write/%d", n), last, "B", "what the last of these writes put in, if that was only a part of it, else 0"),
+			t.finding(fmt.Sprintf("one-byte-after/%d", n), one == nil, "", "write one byte after the refusal"),
 		}
-	}
-	for _, f := range found {
-		t.emit(f)
-	}
-	if unpolled == nil { // some systems have no poll(2)
-		t.emitOnLinux(t.finding(fmt.Sprintf("poll/after/%d", n), writable, "", "whether poll(2) says writable after the refusal"), false)
+		if m := modelOf(runtime.GOOS, t.page(), capacity); t.isPipe() && m != nil {
+			total, last := fillModel(m, n)
+			rule, _ := ruleAbout(runtime.GOOS, "capacity/fill")
+			for i, want := range []any{total, last, m.write(1) == 1} {
+				found[i] = found[i].compare(want, rule.Source)
+			}
+		}
+		for _, f := range found {
+			t.emit(f)
+		}
+		if unpolled == nil { // some systems have no poll(2)
+			t.emitOnLinux(t.finding(fmt.Sprintf("poll/after/%d", n), writable, "", "whether poll(2) says writable after the refusal"), false)
+		}
 	}
 }
 
@@ -95,29 +91,35 @@ func probeGrowth(t *trial) {
 	}
 }
 
+// probeSettable asks for capacities, and reads what the system says of all pipes together.
 func probeSettable(t *trial) {
 	slot := t.slot()
-	for _, n := range ascending(1, slot, slot+1, 3*slot, 100000) {
-		t.settable(n)
+	for _, asked := range ascending(1, slot, slot+1, 3*slot, 100000) {
+		w, r := t.open()
+		step := fmt.Sprintf("settable/%d", asked)
+		got, err := w.SetCapacity(asked)
+		switch {
+		case errors.Is(err, errors.ErrUnsupported):
+			t.emit(t.finding(step, "unsupported", "", "ask for this capacity"))
+		case err != nil:
+			t.emit(t.finding(step, "refused", "", err.Error()))
+		default:
+			t.emitOnLinux(t.finding(step, got, "B", "ask for this capacity and read back"), powerOfTwo(max(asked, t.page())))
+		}
+		check(errors.Join(w.Close(), r.Close()))
 	}
 	t.largestCapacity()
-	if t.onLinux() {
-		t.limits()
+	if !t.onLinux() {
+		return
 	}
-}
-
-func (t *trial) settable(asked int) {
-	w, r := t.open()
-	defer func() { w.Close(); r.Close() }()
-	step := fmt.Sprintf("settable/%d", asked)
-	got, err := w.SetCapacity(asked)
-	switch {
-	case errors.Is(err, errors.ErrUnsupported):
-		t.emit(t.finding(step, "unsupported", "", "ask for this capacity"))
-	case err != nil:
-		t.emit(t.finding(step, "refused", "", err.Error()))
-	default:
-		t.emitOnLinux(t.finding(step, got, "B", "ask for this capacity and read back"), powerOfTwo(max(asked, t.page())))
+	for _, l := range []struct{ step, file, unit string }{
+		{"limit/pipe-max-size", "/proc/sys/fs/pipe-max-size", "B"},
+		{"limit/user-pages-soft", "/proc/sys/fs/pipe-user-pages-soft", "pages"},
+		{"limit/user-pages-hard", "/proc/sys/fs/pipe-user-pages-hard", "pages"},
+	} {
+		if n, ok := readNumber(l.file); ok {
+			t.emit(t.finding(l.step, n, l.unit, "read "+l.file))
+		}
 	}
 }
 
@@ -153,19 +155,6 @@ func (t *trial) largestCapacity() {
 		t.emit(f)
 	} else {
 		t.emitOnLinux(f, limit)
-	}
-}
-
-// limits reads what the system says of all pipes together.
-func (t *trial) limits() {
-	for _, l := range []struct{ step, file, unit string }{
-		{"limit/pipe-max-size", "/proc/sys/fs/pipe-max-size", "B"},
-		{"limit/user-pages-soft", "/proc/sys/fs/pipe-user-pages-soft", "pages"},
-		{"limit/user-pages-hard", "/proc/sys/fs/pipe-user-pages-hard", "pages"},
-	} {
-		if n, ok := readNumber(l.file); ok {
-			t.emit(t.finding(l.step, n, l.unit, "read "+l.file))
-		}
 	}
 }
 

@@ -156,7 +156,9 @@ func (p *Process) Start(ctx context.Context) error {
 	go func() {
 		select {
 		case <-ctx.Done():
-			p.expire()
+			if p.Grace <= 0 || !p.Interrupt() || !p.Ended(p.Grace) {
+				p.Kill()
+			}
 		case <-done:
 		}
 	}()
@@ -192,14 +194,6 @@ func (p *Process) reap() {
 	}
 	p.reaped = true
 	p.releaseGroup()
-}
-
-// expire ends the process when its context has ended.
-func (p *Process) expire() {
-	if p.Grace > 0 && p.Interrupt() && p.Ended(p.Grace) {
-		return
-	}
-	p.Kill()
 }
 
 // Done returns a channel that is closed when the process has ended and was waited for. Call it

@@ -228,22 +228,19 @@ func (s script) do(work func(*Work) error) (err error) {
 	if err := usePoller(w.leash); err != nil {
 		return err
 	}
-	go w.exitOnRelease()
+	go func() { // ends the process when whoever holds the leash lets go, or is gone
+		w.leash.Read(make([]byte, 1)) // nothing is ever written: it returns at the end
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.onRelease != nil {
+			w.onRelease()
+		}
+		os.Exit(0)
+	}()
 	if err := w.Report(begun); err != nil {
 		return err
 	}
 	return work(w)
-}
-
-// exitOnRelease ends the process when whoever holds the leash lets go, or is gone.
-func (w *Work) exitOnRelease() {
-	w.leash.Read(make([]byte, 1)) // nothing is ever written: it returns at the end
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.onRelease != nil {
-		w.onRelease()
-	}
-	os.Exit(0)
 }
 
 // OnRelease sets what is done when the leash is let go, before the process exits.
