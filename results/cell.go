@@ -124,7 +124,7 @@ func ChunkSize(framing string) int {
 	return n
 }
 
-// varying names the fields in which cells differ, but for those named.
+// DifferingFields names the fields in which cells differ, but for those named.
 func DifferingFields(cells []Cell, but ...string) []string {
 	values := make(map[string]map[string]bool)
 	for _, c := range cells {
@@ -147,7 +147,7 @@ func DifferingFields(cells []Cell, but ...string) []string {
 	return out
 }
 
-// shortValue is a field's value as a person reads it.
+// ShortValue is a field's value as a person reads it.
 func ShortValue(name, value string) string {
 	switch name {
 	case "capacity":
@@ -168,13 +168,13 @@ func ShortValue(name, value string) string {
 	return value
 }
 
-// shortID is enough of a hash to tell it from its neighbours.
+// ShortID is enough of a hash to tell it from its neighbours.
 func ShortID(id string) string {
 	id, _ = strings.CutPrefix(id, "sha256:")
 	return id[:min(len(id), 8)]
 }
 
-// cellLabel is "ndjson 64 KiB stream same", and then the fields named.
+// CellLabel is "ndjson 64 KiB stream same", and then the fields named.
 func CellLabel(c Cell, differ []string) string {
 	words := []string{c.Framing, FormatSize(int64(c.Size)), c.Pattern, c.Placement}
 	for _, name := range differ {

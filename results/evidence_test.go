@@ -2,6 +2,7 @@ package results_test
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -73,8 +74,15 @@ func TestTargetEvidenceStaysFlat(t *testing.T) {
 			t.Fatalf("%s: %v", text, err)
 		}
 		again, err := json.Marshal(got)
-		if err != nil || string(again) != text {
-			t.Errorf("got  %s, %v\nwant %s", again, err, text)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		var was, is map[string]any
+		if err := errors.Join(json.Unmarshal([]byte(text), &was), json.Unmarshal(again, &is)); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(was, is); d != "" {
+			t.Errorf("(-want +got)\n%s", d)
 		}
 	}
 }

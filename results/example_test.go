@@ -71,7 +71,7 @@ func ExampleSummarise() {
 	// Output:
 	// raw 6.39 GB/s n = 6
 	// ndjson 5.83 GB/s n = 6
-	// On one CPU at 64 KiB, ndjson costs 8.9 % of raw's goodput (8.7 to 9.1 %).
+	// On the same CPU at 64 KiB, ndjson costs 8.9 % of raw's goodput (8.7 to 9.1 %).
 }
 
 func ExampleReadFrom() {

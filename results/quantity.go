@@ -51,7 +51,7 @@ func scaled(v float64, scales []scale) string {
 	return FormatNumber(v/last.size, 3) + " " + last.unit
 }
 
-// significant writes v with at least the given number of significant digits,
+// FormatNumber writes v with at least the given number of significant digits,
 // never in exponents, whole numbers in full: 3.21, 32.1, 321, 3210.
 func FormatNumber(v float64, digits int) string {
 	switch {
@@ -69,7 +69,7 @@ func FormatNumber(v float64, digits int) string {
 	return strconv.FormatFloat(v, 'f', max(0, digits-magnitude), 64)
 }
 
-// grouped writes a whole number with its thousands apart: "2,209,332".
+// FormatGrouped writes a whole number with its thousands apart: "2,209,332".
 func FormatGrouped(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {

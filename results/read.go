@@ -52,7 +52,7 @@ func readFile(path string, seen seenLines) (*Set, error) {
 // FileName is what a results file is called in a run's folder.
 const FileName = "results.jsonl"
 
-// open opens a results file: "-" is standard input, and a folder stands for the
+// Open opens a results file: "-" is standard input, and a folder stands for the
 // results file in it.
 func Open(path string) (name string, f io.ReadCloser, err error) {
 	if path == "-" {

@@ -1,19 +1,25 @@
 package resultstest
 
 import (
+	"bytes"
+	"flag"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/pipebench/pipebench/results"
 )
 
-// testTime stands for every time in the tests' records.
+// Time stands for every time in the tests' records.
 var Time = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 
-// testCell is a whole cell, which tests change in the fields that they are about.
+// Cell is a whole cell, which tests change in the fields that they are about.
 func Cell(framing string, size int) results.Cell {
 	return results.Cell{
 		Framing: framing, Size: size, Pipe: "anonymous", Capacity: 65536, IO: "blocking",
@@ -21,7 +27,7 @@ func Cell(framing string, size int) results.Cell {
 	}
 }
 
-// testSample is a sample of so many messages, each taking ns nanoseconds and
+// Sample is a sample of so many messages, each taking ns nanoseconds and
 // having so many bytes on the wire.
 func Sample(size, wire int64, ns float64) results.Sample {
 	const messages = 1000
@@ -33,7 +39,7 @@ func Sample(size, wire int64, ns float64) results.Sample {
 	}
 }
 
-// testRecord is a record with a sample for each time of a message in nanoseconds.
+// Record is a record with a sample for each time of a message in nanoseconds.
 func Record(c results.Cell, wire int64, ns ...float64) results.Record {
 	r := results.Record{Run: "run-1", Time: Time, Cell: c, Stopped: "samples"}
 	for _, t := range ns {
@@ -42,7 +48,7 @@ func Record(c results.Cell, wire int64, ns ...float64) results.Record {
 	return r
 }
 
-// testEnvironment is the environment of run-1.
+// Environment is the environment of run-1.
 func Environment() results.Environment {
 	return results.Environment{
 		Run: "run-1", Machine: "m1", Time: Time, OS: "linux", Kernel: "6.12.0", Arch: "amd64",
@@ -51,7 +57,7 @@ func Environment() results.Environment {
 	}
 }
 
-// around are six rounds whose ratio to those of another call moves by ± the
+// Around are six rounds whose ratio to those of another call moves by ± the
 // given share.
 func Around(ns, share float64) []float64 {
 	var out []float64
@@ -61,7 +67,7 @@ func Around(ns, share float64) []float64 {
 	return out
 }
 
-// beside is a raw cell and one framing for each time, all on one placement.
+// Beside is a raw cell and one framing for each time, all on one placement.
 func Beside(placement string, raw []float64, framed map[string][]float64) *results.Set {
 	s := &results.Set{}
 	s.Add(Environment())
@@ -77,7 +83,7 @@ func Beside(placement string, raw []float64, framed map[string][]float64) *resul
 	return s
 }
 
-// drifting are times of a message in six rounds of a machine that gets slower,
+// Drifting are times of a message in six rounds of a machine that gets slower,
 // each a little off.
 func Drifting(ns float64) []float64 {
 	jitter := rand.New(rand.NewPCG(uint64(ns), 1))
@@ -88,7 +94,7 @@ func Drifting(ns float64) []float64 {
 	return out
 }
 
-// withLatency gives every sample of r a distribution about its time a message.
+// WithLatency gives every sample of r a distribution about its time a message.
 func WithLatency(r results.Record, key string, count int) results.Record {
 	for i, s := range r.Samples {
 		ns := make([]int64, count)
@@ -104,7 +110,7 @@ func WithLatency(r results.Record, key string, count int) results.Record {
 	return r
 }
 
-// sweep is what a small run leaves: two placements, three framings, two sizes,
+// Sweep is what a small run leaves: two placements, three framings, two sizes,
 // round trips, one cell that the system cannot run and one with a warning.
 func Sweep() *results.Set {
 	s := &results.Set{}
@@ -136,7 +142,7 @@ func Sweep() *results.Set {
 	return s
 }
 
-// noise are records of so many runs of a cell's goodput, moving by ± share.
+// Noise are records of so many runs of a cell's goodput, moving by ± share.
 func Noise(c results.Cell, share float64, runs int) results.Noise {
 	n := results.Noise{Run: "run-1", Machine: "m1", Cell: c, Metric: "goodput"}
 	for i := range runs {
@@ -145,7 +151,7 @@ func Noise(c results.Cell, share float64, runs int) results.Noise {
 	return n
 }
 
-// pairs are so many interleaved pairs of runs of cells, the new side slower
+// Pairs are so many interleaved pairs of runs of cells, the new side slower
 // by the given factor, while the machine drifts by up to a half.
 func Pairs(rng *rand.Rand, n, cells int, factor float64) (old, new []*results.Set) {
 	for range n {
@@ -164,7 +170,7 @@ func Pairs(rng *rand.Rand, n, cells int, factor float64) (old, new []*results.Se
 	return old, new
 }
 
-// upTo is 1, 2, …, n microseconds.
+// UpTo is 1, 2, …, n microseconds.
 func UpTo(n int) []int64 {
 	out := make([]int64, n)
 	for i := range out {
@@ -184,7 +190,7 @@ func Encoded(t *testing.T, ls ...results.Line) string {
 	return b.String()
 }
 
-// lines is one line of every kind.
+// Lines is one line of every kind.
 func Lines() []results.Line {
 	agrees, limit := true, int64(65535)
 	return []results.Line{
@@ -197,5 +203,26 @@ func Lines() []results.Line {
 		results.Tune{Run: "run-1", Time: Time, Cell: Cell("chunked:61440", 1<<20), Recommended: true},
 		results.Noise{Run: "run-1", Time: Time, Machine: "m1", Cell: Cell("raw", 4096), Metric: "goodput", Values: []float64{1, 2}, Spread: 1},
 		results.Message{Run: "run-1", Dir: "request", T: 5, Size: 10, Method: "ping", ID: []byte("1")},
+	}
+}
+
+var update = flag.Bool("update", false, "rewrite the golden files of the views")
+
+// Golden compares text with a file under testdata, or writes the file.
+func Golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n"))), string(got)); d != "" {
+		t.Errorf("%s (-want +got), rewrite with -update:\n%s", name, d)
 	}
 }

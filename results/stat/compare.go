@@ -232,14 +232,14 @@ func (m match) timed(o CompareOptions, level float64) Change {
 		return c
 	}
 	b := wider(
-		between(o.Noise, m.old.Machine, m.old.Cell, m.old.Metric.Name, level),
-		between(o.Noise, m.new.Machine, m.new.Cell, m.new.Metric.Name, level))
+		noiseBound(o.Noise, m.old.Machine, m.old.Cell, m.old.Metric.Name, level),
+		noiseBound(o.Noise, m.new.Machine, m.new.Cell, m.new.Metric.Name, level))
 	if !b.known || c.Ratio == nil || c.Before.Metric.Better == Neither {
 		c.Verdict, c.Basis = Indicative, "how far this moves between runs is not known; doctor measures it, ab compares in pairs"
 		return c
 	}
-	if watched, known := watched(o.Noise, m.old.Machine); known && m.gap() > watched && !m.elsewhere() {
-		c.Verdict, c.Basis = Indicative, watchedBasis(m.gap(), watched)
+	if watched, known := noiseWindow(o.Noise, m.old.Machine); known && m.gap() > watched && !m.elsewhere() {
+		c.Verdict, c.Basis = Indicative, windowBasis(m.gap(), watched)
 		return c
 	}
 	if m.old.Disturbed || m.new.Disturbed {
@@ -254,9 +254,9 @@ func (m match) timed(o CompareOptions, level float64) Change {
 
 const disturbedBasis = "disturbed while it was measured, as its file warns: measure again when nothing else runs, or compare with ab"
 
-// watchedBasis says that a machine may do in a longer time what it was not
+// windowBasis says that a machine may do in a longer time what it was not
 // seen to do in a shorter: its figures wander.
-func watchedBasis(gap, watched time.Duration) string {
+func windowBasis(gap, watched time.Duration) string {
 	unit := time.Minute // cells that were measured seconds apart share a footnote
 	if gap < unit {
 		unit = time.Second
@@ -265,16 +265,16 @@ func watchedBasis(gap, watched time.Duration) string {
 		gap.Truncate(unit), watched.Round(time.Second))
 }
 
-// modes is the bound, as a logarithm, above which a figure that may double by
+// maxBound is the bound, as a logarithm, above which a figure that may double by
 // itself jumps between modes: no spread that was seen foretells the next jump.
-const modes = math.Ln2
+const maxBound = math.Ln2
 
 // timedVerdict asks for both: a difference beyond what runs show of
 // themselves, and intervals that lie apart.
 func timedVerdict(c Change, b bound, tolerance float64) Verdict {
 	size := math.Abs(math.Log(*c.Ratio))
 	switch {
-	case b.log > modes:
+	case b.log > maxBound:
 		return TooNoisy
 	case size > b.change() && apart(c.Old, c.New):
 		return direction(c.Before.Metric.Better, *c.Ratio)
@@ -324,4 +324,122 @@ func shortList(names []string) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
+}
+
+// An Outcome is what a comparison means for a gate.
+type Outcome string
+
+// The outcomes of a gate.
+const (
+	OutcomeOK           Outcome = "ok"
+	OutcomeRegression   Outcome = "regression"
+	OutcomeInconclusive Outcome = "inconclusive"
+	OutcomeNothing      Outcome = "nothing in common"
+)
+
+// Outcome judges the comparison for a gate that is to fail above a worsening,
+// given as a share (0.05 is 5 %). It is a regression if a worsening is
+// established and above; inconclusive if one above cannot be excluded, or if
+// there is nothing that could gate; and nothing in common if there was nothing
+// to compare, which is no success. Times of ends that the scheduler placed (free)
+// never gate.
+func (c *Comparison) Outcome(failAbove float64) Outcome {
+	if len(c.Changes) == 0 {
+		return OutcomeNothing
+	}
+	open, gating := false, Filter(c.Changes, Change.Gating)
+	for _, change := range gating {
+		if change.Established() && change.Worse() > failAbove {
+			return OutcomeRegression
+		}
+		if !change.Established() && change.worst > failAbove {
+			open = true
+		}
+	}
+	if open || len(gating) == 0 {
+		return OutcomeInconclusive
+	}
+	return OutcomeOK
+}
+
+// Gating is whether a gate waits for this figure. A counter that varies has a
+// time beside it that tells whether it matters; a time depends on where the
+// scheduler puts the ends more than on anything that could be compared.
+func (c Change) Gating() bool {
+	if c.Before.Metric.Counter {
+		return c.Exact
+	}
+	return c.Cell == nil || c.Cell.Placement != "free"
+}
+
+// Conclusive tells whether every figure that a gate waits for has a verdict.
+func (c *Comparison) Conclusive() bool {
+	gating := Filter(c.Changes, Change.Gating)
+	for _, change := range gating {
+		if !change.Established() && change.Verdict != NoChange {
+			return false
+		}
+	}
+	return len(gating) > 0
+}
+
+// addCounter compares a counter. One that is the same in every sample of each
+// side is exact, and any change of it is real. One that varies is left out,
+// unless the sides lie so far apart that it should be looked at.
+func (c *Comparison) addCounter(m match, o CompareOptions) {
+	change := m.change()
+	change.Exact = exact(m.old) && exact(m.new)
+	switch {
+	case m.elsewhere() && !o.Across:
+		if gap(m.old, m.new) <= max(slack(m.old), slack(m.new)) {
+			return
+		}
+		change.Verdict, change.Basis = DifferentMachines, elsewhereBasis
+	case change.Exact:
+		change.Verdict, change.Basis = exactVerdict(m), "exact"
+		change.worst = 0
+		if change.Established() {
+			change.worst = change.Worse()
+		}
+	case farApart(m.old, m.new):
+		change.Verdict, change.Basis = Indicative, "a counter that varies from sample to sample"
+	default:
+		return
+	}
+	c.Changes = append(c.Changes, change)
+}
+
+// exactVerdict compares counters that are the same in every sample.
+func exactVerdict(m match) Verdict {
+	switch {
+	case gap(m.old, m.new) <= max(slack(m.old), slack(m.new)):
+		return NoChange
+	case slices.Min(m.new.Values) > slices.Max(m.old.Values):
+		return More
+	}
+	return Fewer
+}
+
+// slack is how much of a counter, a message, does not come from messages: the
+// read that finds the end, the runtime's own allocations. Nor does the last
+// digit of a division.
+func slack(s Series) float64 {
+	return s.Metric.fixed/float64(max(1, s.Messages)) + 1e-9*math.Abs(slices.Max(s.Values))
+}
+
+// exact is whether a counter is the same in every sample.
+func exact(s Series) bool {
+	return slices.Max(s.Values)-slices.Min(s.Values) <= slack(s)
+}
+
+// farApart is whether two sides lie apart by more than the steadier one varies.
+func farApart(a, b Series) bool {
+	width := min(slices.Max(a.Values)-slices.Min(a.Values), slices.Max(b.Values)-slices.Min(b.Values))
+	return gap(a, b) > max(width, slack(a), slack(b))
+}
+
+// gap is the distance between the ranges of two sides, negative where they
+// overlap.
+func gap(a, b Series) float64 {
+	return max(slices.Min(b.Values)-slices.Max(a.Values), slices.Min(a.Values)-slices.Max(b.Values))
 }

@@ -98,7 +98,7 @@ var percentiles = []struct {
 // about what a user of the pipe would feel.
 var latencyKeys = []string{"due", "roundtrip", "oneway", "service", "lateness"}
 
-// felt is the distribution that a bare "p99" means: the first of latencyKeys
+// primaryLatency is the distribution that a bare "p99" means: the first of latencyKeys
 // that is there, lateness (which is the generator's, not the pipe's) apart.
 func primaryLatency(latency map[string]results.Latency) (string, bool) {
 	for _, key := range latencyKeys[:len(latencyKeys)-1] {
@@ -139,7 +139,7 @@ func MetricByName(name string) (Metric, error) {
 	return allMetrics[i], nil
 }
 
-// known is a metric whose name is written in this package.
+// MustMetric is a metric whose name is written in this package.
 func MustMetric(name string) Metric {
 	m, err := MetricByName(name)
 	if err != nil {
@@ -286,7 +286,7 @@ func valuesOf(name string, samples []results.Sample) []float64 {
 	return m.Values(samples)
 }
 
-// filter is those of all that are kept.
+// Filter is those of all that are kept.
 func Filter[T any](all []T, keep func(T) bool) []T {
 	var out []T
 	for _, v := range all {

@@ -60,7 +60,7 @@ func sizeGrowth(targets []results.Target) []string {
 		if _, ok := stat.RecordedGrowth(t); ok {
 			return nil
 		}
-		if ns := stat.MedianTime(t.Samples); t.Size >= tellingSize && ns > 0 {
+		if ns := stat.MedianTime(t.Samples); t.Size >= usualSize && ns > 0 {
 			x, y = append(x, float64(t.Size)), append(y, ns)
 		}
 	}
@@ -68,7 +68,7 @@ func sizeGrowth(targets []results.Target) []string {
 	if err != nil || fit.Interval == nil {
 		return nil
 	}
-	return []string{stat.TargetGrowth{Growth: fit, From: tellingSize, To: int(slices.Max(x))}.String()}
+	return []string{stat.TargetGrowth{Growth: fit, From: usualSize, To: int(slices.Max(x))}.String()}
 }
 
 // recordingSection holds the messages that tap recorded, and how the servers ended.

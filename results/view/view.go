@@ -102,10 +102,10 @@ func setPage(s *results.Set, o Options) Page {
 	if !o.NoHeader {
 		p.Header = headers(s.Environments)
 	}
-	marks := newMarks(sum.Rows)
-	p.Tables = append(cellTables(sum.Rows, marks), findings(s)...)
+	footnoteRefs := newFootnoteRefs(sum.Rows)
+	p.Tables = append(cellTables(sum.Rows, footnoteRefs), findings(s)...)
 	p.Conclusions = sum.Meaning
-	p.Notes = append(sum.Notes, marks.texts()...)
+	p.Notes = append(sum.Notes, footnoteRefs.texts()...)
 	return p
 }
 
@@ -193,11 +193,11 @@ func breakable(word string, width int) []string {
 	return slices.DeleteFunc(strings.SplitAfter(word, "/"), func(part string) bool { return part == "" })
 }
 
-// marks number the warnings of rows, so that each stands once below the table.
-type marks struct{ all []string }
+// footnoteRefs number the warnings of rows, so that each stands once below the table.
+type footnoteRefs struct{ all []string }
 
-func newMarks(rows []stat.Row) *marks {
-	m := &marks{}
+func newFootnoteRefs(rows []stat.Row) *footnoteRefs {
+	m := &footnoteRefs{}
 	for _, r := range rows {
 		for _, w := range rowWarnings(r) {
 			if !slices.Contains(m.all, w) {
@@ -221,7 +221,7 @@ func rowWarnings(r stat.Row) []string {
 }
 
 // of is "[1,3]" for a row's warnings, "" for none.
-func (m *marks) of(r stat.Row) string {
+func (m *footnoteRefs) of(r stat.Row) string {
 	if m == nil { // a page has the warnings below the row
 		return ""
 	}
@@ -235,10 +235,50 @@ func (m *marks) of(r stat.Row) string {
 	return " [" + strings.Join(numbers, ",") + "]"
 }
 
-func (m *marks) texts() []string {
+func (m *footnoteRefs) texts() []string {
 	var out []string
 	for i, w := range m.all {
 		out = append(out, fmt.Sprintf("[%d] %s", i+1, w))
 	}
 	return out
+}
+
+// A Summary is what the records of a set say, figure by figure and in words:
+// the one view that all formats show.
+type Summary struct {
+	Environments []results.Environment `json:"environments"`
+	Rows         []stat.Row            `json:"rows"`
+	Meaning      []string              `json:"meaning,omitempty"` // what it means for the person, in plain sentences
+	Notes        []string              `json:"notes,omitempty"`   // what has to be known to read the figures
+
+	// Warnings are those that every measured row has, of which there are two at
+	// least. The rows do not repeat them; the notes have them too.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Summarise works out the figures of every cell of the set.
+func Summarise(s *results.Set) Summary {
+	sum := Summary{Environments: s.Environments, Rows: stat.Rows(s)}
+	sum.Warnings = shareWarnings(sum.Rows)
+	sum.Meaning = conclusions(sum.Rows)
+	sum.Notes = notes(s, sum.Rows)
+	for _, w := range sum.Warnings {
+		sum.Notes = append(sum.Notes, "every cell: "+w)
+	}
+	return sum
+}
+
+// shareWarnings takes out of the rows what all that were measured are warned of.
+func shareWarnings(rows []stat.Row) []string {
+	measured := stat.Filter(rows, func(r stat.Row) bool { return r.Samples > 0 })
+	if len(measured) < 2 {
+		return nil
+	}
+	shared := stat.Filter(measured[0].Warnings, func(w string) bool {
+		return !slices.ContainsFunc(measured, func(r stat.Row) bool { return !slices.Contains(r.Warnings, w) })
+	})
+	for i := range rows {
+		rows[i].Warnings = stat.Filter(rows[i].Warnings, func(w string) bool { return !slices.Contains(shared, w) })
+	}
+	return shared
 }

@@ -156,7 +156,7 @@ func targetTable(s *results.Set) Table {
 }
 
 func noiseTable(s *results.Set) Table {
-	t := Table{Title: "How far figures move between runs that nothing distinguishes", Columns: Columns("machine", "`framing", ">message|message B", "placement", "pattern", "metric", ">median", ">runs", ">spread|spread %", ">least change|least change %")}
+	t := Table{Title: "How far figures move between runs that nothing distinguishes", Columns: Columns("machine", "`framing", ">message|message B", "placement", "pattern", "metric", ">median", ">runs", ">spread|spread %", ">min. detectable change|min. detectable change %")}
 	for _, n := range s.Noise {
 		median, least := Cell{}, Cell{Text: "none"} // where a comparison of this figure alone gets no verdict
 		if e := stat.Median(n.Values); e.N > 0 {

@@ -12,7 +12,7 @@ import (
 // cellTables lays rows out for a person: a table for each machine, placement
 // and pattern. What all cells of a table share stands in its title, what they
 // differ in has a column.
-func cellTables(rows []stat.Row, m *marks) []Table {
+func cellTables(rows []stat.Row, m *footnoteRefs) []Table {
 	type id struct{ machine, placement, pattern string }
 	var ids []id
 	groups := make(map[id][]stat.Row)
@@ -38,7 +38,7 @@ func cellTables(rows []stat.Row, m *marks) []Table {
 	return out
 }
 
-func cellTable(rows []stat.Row, m *marks) Table {
+func cellTable(rows []stat.Row, m *footnoteRefs) Table {
 	var cells []results.Cell
 	for _, r := range rows {
 		cells = append(cells, r.Cell)
@@ -60,7 +60,7 @@ func cellTable(rows []stat.Row, m *marks) Table {
 }
 
 // cellRow is one row; of a cell that has no samples it says why.
-func cellRow(r stat.Row, differ []string, figures []figure, m *marks) []string {
+func cellRow(r stat.Row, differ []string, figures []figure, m *footnoteRefs) []string {
 	row := []string{r.Cell.Framing + m.of(r), sizeText(r.Cell)}
 	for _, name := range differ {
 		row = append(row, results.ShortValue(name, r.Cell.Field(name)))
@@ -142,8 +142,8 @@ type figure struct {
 
 var streamFigures = []figure{
 	{"GB/s", scaledEstimate("goodput", 1e-9)},
-	{"÷ raw", func(r stat.Row) string { return ratioText(r.ToRaw) }},
-	{"÷ raw, wire", func(r stat.Row) string { return ratioText(r.ToRawWire) }},
+	{"vs raw", func(r stat.Row) string { return ratioText(r.ToRaw) }},
+	{"vs raw, wire", func(r stat.Row) string { return ratioText(r.ToRawWire) }},
 	{"time/msg", plainEstimate("time")},
 	{"overhead", plainEstimate("overhead")},
 	{"calls/msg", callsText},
@@ -157,7 +157,7 @@ var roundtripFigures = []figure{
 	{"p99", percentileText(func(l results.Latency) *int64 { return l.P99NS })},
 	{"p99.9", percentileText(func(l results.Latency) *int64 { return l.P999NS })},
 	{"time/trip", spreadEstimate("time")},
-	{"÷ raw", func(r stat.Row) string { return ratioText(r.ToRaw) }},
+	{"vs raw", func(r stat.Row) string { return ratioText(r.ToRaw) }},
 	{"overhead", plainEstimate("overhead")},
 	{"calls/trip", callsText},
 	{"CPU/trip", plainEstimate("cpu-time")},

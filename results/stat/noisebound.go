@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/aclements/go-moremath/stats"
+
 	"github.com/pipebench/pipebench/results"
 )
 
@@ -21,11 +22,11 @@ type bound struct {
 // change is what a difference has to be beyond to be called a change.
 func (b bound) change() float64 { return max(b.log, b.rare) }
 
-// between finds out from noise records how far a metric of a cell may move
+// noiseBound finds out from noise records how far a metric of a cell may move
 // without meaning anything, at a level. Where this cell was not measured, the
 // widest bound of the cells that run in the same way (placement, peer, pattern,
 // io and pipe) stands in, and is named.
-func between(noise []results.Noise, machine string, cell *results.Cell, metric string, level float64) bound {
+func noiseBound(noise []results.Noise, machine string, cell *results.Cell, metric string, level float64) bound {
 	if cell == nil {
 		return bound{}
 	}
@@ -38,28 +39,28 @@ func between(noise []results.Noise, machine string, cell *results.Cell, metric s
 		if n.Cell == *cell {
 			own = append(own, n.Values...)
 		}
-		if runsAlike(n.Cell, *cell) {
+		if runsTheSameWay(n.Cell, *cell) {
 			alike[n.Cell.Key()] = append(alike[n.Cell.Key()], n.Values...)
 		}
 	}
-	if b, ok := boundOf(own, level, fmt.Sprintf("from %d runs of this cell", len(own))); ok {
+	if b, ok := boundFromRuns(own, level, fmt.Sprintf("from %d runs of this cell", len(own))); ok {
 		return b
 	}
 	var widest bound
 	for _, values := range alike {
-		if b, ok := boundOf(values, level, "of the noisiest cell that runs alike"); ok && b.log >= widest.log {
+		if b, ok := boundFromRuns(values, level, "of the noisiest cell that runs alike"); ok && b.log >= widest.log {
 			widest = b
 		}
 	}
 	return widest
 }
 
-// boundOf is the bound that the medians of some runs give.
-func boundOf(values []float64, level float64, from string) (bound, bool) {
-	log, ok := unmeaning(values, level)
-	b := bound{log: log, rare: rareness(len(values)), known: ok}
-	if b.basis = fmt.Sprintf("between-run bound %s %s", boundText(log), from); log > modes {
-		b.basis = fmt.Sprintf("no between-run bound below %s %s: doctor watches for longer, ab compares in pairs", boundText(modes), from)
+// boundFromRuns is the bound that the medians of some runs give.
+func boundFromRuns(values []float64, level float64, from string) (bound, bool) {
+	log, ok := predictionBound(values, level)
+	b := bound{log: log, rare: minEffect(len(values)), known: ok}
+	if b.basis = fmt.Sprintf("between-run bound %s %s", boundText(log), from); log > maxBound {
+		b.basis = fmt.Sprintf("no between-run bound below %s %s: doctor watches for longer, ab compares in pairs", boundText(maxBound), from)
 		return b, ok
 	}
 	if b.rare > b.log {
@@ -82,12 +83,12 @@ func wider(a, b bound) bound {
 
 func boundText(log float64) string { return results.FormatPercent(100 * (math.Exp(log) - 1)) }
 
-// runsAlike is whether what disturbs one cell disturbs the other too.
-func runsAlike(a, b results.Cell) bool {
+// runsTheSameWay is whether what disturbs one cell disturbs the other too.
+func runsTheSameWay(a, b results.Cell) bool {
 	return a.Placement == b.Placement && a.Peer == b.Peer && a.Pattern == b.Pattern && a.IO == b.IO && a.Pipe == b.Pipe
 }
 
-// unmeaning is the difference, as a logarithm of the ratio, that two further
+// predictionBound is the difference, as a logarithm of the ratio, that two further
 // runs go beyond no more often than the level: Student's prediction for the
 // difference of two, and never less than the widest difference already seen. It
 // takes three runs.
@@ -96,7 +97,7 @@ func runsAlike(a, b results.Cell) bool {
 // machine's moods last for several of them and its jumps are wilder than the
 // normal distribution has them: with all of them, eight invocations gave ends on
 // two CPUs a bound of 79 %, and the next twenty runs went beyond it threefold.
-func unmeaning(values []float64, level float64) (float64, bool) {
+func predictionBound(values []float64, level float64) (float64, bool) {
 	if len(values) < 3 {
 		return 0, false
 	}
@@ -112,25 +113,25 @@ func unmeaning(values []float64, level float64) (float64, bool) {
 	return max(predicted, most-least), true
 }
 
-// rareness is the least difference, as a logarithm of the ratio, that is called a
+// minEffect is the least difference, as a logarithm of the ratio, that is called a
 // change after so many runs. None of them tells what happens to one run in a
 // hundred, such as a neighbour who comes by for a minute and takes a fifth of the
 // machine; and the fewer they are, the more of that they cannot have seen. Two
 // parts in the number of runs keeps simulated machines with such neighbours, and
 // with heavy tails, below one false verdict in a hundred comparisons.
-func rareness(runs int) float64 { return math.Log1p(2 / float64(runs)) }
+func minEffect(runs int) float64 { return math.Log1p(2 / float64(runs)) }
 
 // Bound is the change, as a share, that two further runs of the cell go beyond
 // no more often than the level without anything having changed: what [Compare]
 // asks of a difference. False if there are too few runs to tell.
 func NoiseBound(n results.Noise, level float64) (share float64, ok bool) {
-	b, ok := boundOf(n.Values, level, "")
-	return math.Exp(b.change()) - 1, ok && b.log <= modes
+	b, ok := boundFromRuns(n.Values, level, "")
+	return math.Exp(b.change()) - 1, ok && b.log <= maxBound
 }
 
-// watched is how long a machine was watched: from the first to the last of the
+// noiseWindow is how long a machine was watched: from the first to the last of the
 // invocations that its noise records sum up.
-func watched(noise []results.Noise, machine string) (time.Duration, bool) {
+func noiseWindow(noise []results.Noise, machine string) (time.Duration, bool) {
 	var first, last time.Time
 	for _, n := range noise {
 		if n.Machine != machine || n.Since.IsZero() {

@@ -46,7 +46,7 @@ func comparisonPage(c *stat.Comparison) Page {
 			p.Tables = append(p.Tables, t)
 		}
 	}
-	p.Conclusions = comparisonMeaning(c)
+	p.Conclusions = comparisonConclusions(c)
 	p.Notes = append(p.Notes, bases(times)...)
 	if slices.ContainsFunc(times, func(ch stat.Change) bool { return ch.MinDetectableEffect != nil }) {
 		p.Notes = append(p.Notes, detectableNote(c))
@@ -76,8 +76,8 @@ func bases(times []stat.Change) []string {
 	return out
 }
 
-// meaning is the comparison in a sentence.
-func comparisonMeaning(c *stat.Comparison) []string {
+// conclusions is the comparison in a sentence.
+func comparisonConclusions(c *stat.Comparison) []string {
 	count := make(map[stat.Verdict]int)
 	var worst stat.Change
 	for _, ch := range c.Changes {
@@ -106,7 +106,7 @@ const caseWidth = 28
 type figures func(stat.Change) []string
 
 func comparisonTable(changes []stat.Change, f figures) Table {
-	t := Table{Columns: Columns("case", "metric", ">old", ">new", ">change", ">p", ">least", "verdict")}
+	t := Table{Columns: Columns("case", "metric", ">old", ">new", ">change", ">p", ">min. detectable", "verdict")}
 	t.Columns[0].Width = caseWidth
 	var cells []results.Cell
 	for _, ch := range changes {
@@ -145,12 +145,12 @@ func readableFigures(c stat.Change) []string {
 	return []string{c.Before.Metric.Format(c.Old.Median) + spreadText(c.Old), c.Before.Metric.Format(c.New.Median) + spreadText(c.New), changeText(c), p, least}
 }
 
-// leastShown is the smallest p that three digits show.
-const leastShown = 0.001
+// minShownP is the smallest p that three digits show.
+const minShownP = 0.001
 
 func pText(p float64) string {
-	if p < leastShown {
-		return fmt.Sprintf("<%.3f", leastShown)
+	if p < minShownP {
+		return fmt.Sprintf("<%.3f", minShownP)
 	}
 	return fmt.Sprintf("%.3f", p)
 }
@@ -200,7 +200,7 @@ func detectableNote(c *stat.Comparison) string {
 			most, n = max(most, *ch.MinDetectableEffect), n+1
 		}
 	}
-	text := "least is the change that so many pairs, scattered like these, establish four times out of five"
+	text := "min. detectable is the change that so many pairs, scattered like these, establish four times out of five"
 	if n > 0 {
 		text += fmt.Sprintf(": %s at most of the %d times without a change", results.FormatPercent(100*most), n)
 	}

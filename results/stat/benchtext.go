@@ -9,8 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pipebench/pipebench/results"
 	"golang.org/x/perf/benchfmt"
+
+	"github.com/pipebench/pipebench/results"
 )
 
 // readBench reads Go benchmark text, as `go test -bench` prints it and
@@ -158,7 +159,7 @@ func BenchValues(c results.Cell, s results.Sample) []benchfmt.Value {
 // benchDigits are more than any clock has, and as many as wire bytes need.
 const benchDigits = 10
 
-// rounded leaves out the digits that division makes up.
+// RoundFigure leaves out the digits that division makes up.
 func RoundFigure(v float64) float64 {
 	out, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', benchDigits, 64), 64)
 	if err != nil {
@@ -209,7 +210,7 @@ func benchValue(v string) string {
 	return trailingNumber.ReplaceAllString(v, "_$1")
 }
 
-// benchCase puts the side into a name, before the GOMAXPROCS that go test
+// BenchCase puts the side into a name, before the GOMAXPROCS that go test
 // leaves at its end.
 func BenchCase(name, side string) string {
 	base := trailingNumber.ReplaceAllString(name, "")

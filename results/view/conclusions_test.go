@@ -21,7 +21,7 @@ func TestMeaningFollowsTheRecords(t *testing.T) {
 		{
 			"chunked costs most, ndjson least",
 			resultstest.Beside("same", flat, map[string][]float64{"ndjson": resultstest.Around(10500, 0.01), "chunked:61440": resultstest.Around(15000, 0.01)}),
-			[]string{"On one CPU at 64 KiB, chunked:61440 costs 33 % of raw's goodput", "and adds 0.078 % of bytes; ndjson costs 4."},
+			[]string{"On the same CPU at 64 KiB, chunked:61440 costs 33 % of raw's goodput", "and adds 0.078 % of bytes; ndjson costs 4."},
 			[]string{"gains", "cannot be told"},
 		},
 		{
@@ -33,19 +33,19 @@ func TestMeaningFollowsTheRecords(t *testing.T) {
 		{
 			"a framing that beats raw gains",
 			resultstest.Beside("apart", flat, map[string][]float64{"ndjson": resultstest.Around(8000, 0.01)}),
-			[]string{"On two CPUs at 64 KiB, ndjson gains 25 % of raw's goodput"},
+			[]string{"On two cores with a shared LLC at 64 KiB, ndjson gains 25 % of raw's goodput"},
 			[]string{"costs"},
 		},
 		{
 			"a difference within the noise is no cost",
 			resultstest.Beside("same", flat, map[string][]float64{"ndjson": resultstest.Around(10100, 0.1)}),
-			[]string{"ndjson cannot be told from raw (0."},
+			[]string{"ndjson does not differ significantly from raw (0."},
 			[]string{"costs", "gains"},
 		},
 		{
 			"framings whose intervals overlap are not ranked",
 			resultstest.Beside("same", flat, map[string][]float64{"ndjson": resultstest.Around(12000, 0.1), "chunked:61440": resultstest.Around(12100, 0.1)}),
-			[]string{"the framings cannot be told apart: each does between 0."},
+			[]string{"no significant difference between the framings: each has between 0."},
 			[]string{"costs", "gains"},
 		},
 		{
@@ -57,19 +57,19 @@ func TestMeaningFollowsTheRecords(t *testing.T) {
 		{
 			"placement matters more than the framing",
 			results.Merge(resultstest.Beside("same", flat, map[string][]float64{"ndjson": resultstest.Around(11000, 0.01)}), resultstest.Beside("apart", resultstest.Around(30000, 0.01), map[string][]float64{"ndjson": resultstest.Around(33000, 0.01)})),
-			[]string{"Where the ends run matters more than the framing: raw on one CPU at 64 KiB does 3.0 times", "the goodput of raw on two CPUs", "a factor of 1.1."},
+			[]string{"Where the ends run matters more than the framing: raw on the same CPU at 64 KiB does 3.0 times", "the goodput of raw on two cores with a shared LLC", "the slowest framing is 1.1× slower than raw."},
 			[]string{"framing matters more"},
 		},
 		{
 			"the other way round: two CPUs are faster",
 			results.Merge(resultstest.Beside("same", resultstest.Around(30000, 0.01), map[string][]float64{"ndjson": resultstest.Around(33000, 0.01)}), resultstest.Beside("apart", flat, map[string][]float64{"ndjson": resultstest.Around(11000, 0.01)})),
-			[]string{"raw on two CPUs at 64 KiB does 3.0 times", "the goodput of raw on one CPU"},
+			[]string{"raw on two cores with a shared LLC at 64 KiB does 3.0 times", "the goodput of raw on the same CPU"},
 			nil,
 		},
 		{
 			"the framing matters more than placement",
 			results.Merge(resultstest.Beside("same", flat, map[string][]float64{"ndjson": resultstest.Around(50000, 0.01)}), resultstest.Beside("apart", resultstest.Around(12000, 0.01), map[string][]float64{"ndjson": resultstest.Around(60000, 0.01)})),
-			[]string{"The framing matters more than where the ends run: the dearest makes a factor of 5.0", "does 1.2 times"},
+			[]string{"The framing matters more than where the ends run: the slowest is 5.0× slower than raw", "does 1.2 times"},
 			[]string{"matters more than the framing"},
 		},
 		{
@@ -106,7 +106,7 @@ func TestMeaningOfRoundTrips(t *testing.T) {
 		c.Pattern = "roundtrip"
 		s.Add(resultstest.Record(c, 256, resultstest.Around(ns, 0)...))
 	}
-	want := "On one CPU at 256 B, ndjson adds 50 % of raw's round-trip time (50 to 50 %)."
+	want := "On the same CPU at 256 B, ndjson adds 50 % of raw's round-trip time (50 to 50 %)."
 	if got := Summarise(s).Meaning; len(got) != 1 || got[0] != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -119,7 +119,7 @@ func TestSeriesThatDifferAreNamedApart(t *testing.T) {
 		s.Add(r)
 	}
 	got := strings.Join(Summarise(s).Meaning, "\n")
-	for _, want := range []string{"On one CPU with io blocking at 64 KiB, ndjson costs 17 %", "On one CPU with io poller at 64 KiB, ndjson costs 33 %"} {
+	for _, want := range []string{"On the same CPU with io blocking at 64 KiB, ndjson costs 17 %", "On the same CPU with io poller at 64 KiB, ndjson costs 33 %"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in:\n%s", want, got)
 		}
@@ -135,8 +135,8 @@ func TestManySeriesDoNotDrownTheReader(t *testing.T) {
 			s.Add(r)
 		}
 	}
-	if got := Summarise(s).Meaning; len(got) != mostCosts {
-		t.Errorf("got %d sentences for six capacities, want %d", len(got), mostCosts)
+	if got := Summarise(s).Meaning; len(got) != maxCostSentences {
+		t.Errorf("got %d sentences for six capacities, want %d", len(got), maxCostSentences)
 	}
 }
 
@@ -158,7 +158,7 @@ func TestSummaryPoolsRunsButPairsWithinThem(t *testing.T) {
 		t.Errorf("got %d samples of %d runs, %d pairs; want 12 of 2, 12", framed.Samples, len(framed.Runs), framed.ToRaw.N)
 	}
 	if !framed.ToRaw.Above(0.8332) || !framed.ToRaw.Below(0.8335) {
-		t.Errorf("÷ raw is %+v, want 1/1.2 in both runs though they differ threefold", framed.ToRaw.Interval)
+		t.Errorf("vs raw is %+v, want 1/1.2 in both runs though they differ threefold", framed.ToRaw.Interval)
 	}
 	if !strings.Contains(strings.Join(sum.Notes, "\n"), "up to 2 runs are pooled") {
 		t.Errorf("pooling is not said: %q", sum.Notes)
@@ -223,7 +223,7 @@ func TestMachinesThatMeasuredDifferentThings(t *testing.T) {
 		trips.Records[i].Cell.Pattern = "roundtrip"
 	}
 	got := Summarise(results.Merge(of("m1", resultstest.Beside("same", resultstest.Around(10000, 0), map[string][]float64{"ndjson": resultstest.Around(12000, 0)})), of("m2", trips))).Meaning
-	want := []string{"On one CPU of machine m1 at 64 KiB, ndjson costs 17 %", "On one CPU of machine m2 at 64 KiB, ndjson adds 50 % of raw's round-trip time"}
+	want := []string{"On the same CPU of machine m1 at 64 KiB, ndjson costs 17 %", "On the same CPU of machine m2 at 64 KiB, ndjson adds 50 % of raw's round-trip time"}
 	if len(got) != len(want) || !strings.HasPrefix(got[0], want[0]) || !strings.HasPrefix(got[1], want[1]) {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -242,7 +242,7 @@ func TestSentencesAreOfWhatProgramsDo(t *testing.T) {
 		}
 	}
 	got := strings.Join(Summarise(s).Meaning, "\n")
-	if strings.Contains(got, "transfer") || !strings.Contains(got, "raw on one CPU at 64 KiB does 3.0 times") {
+	if strings.Contains(got, "transfer") || !strings.Contains(got, "raw on the same CPU at 64 KiB does 3.0 times") {
 		t.Errorf("got\n%s", got)
 	}
 }

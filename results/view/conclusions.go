@@ -1,0 +1,305 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// usualSize is the message size that sentences speak of where it was
+// measured: the default capacity of a pipe on Linux, and about where people
+// choose chunk sizes.
+const usualSize = 65536
+
+// maxCostSentences is how many sentences about costs a person reads; the tables have
+// the others. Several machines share them, so that none goes unmentioned.
+const maxCostSentences = 4
+
+// conclusions says in plain sentences what rows mean for the person, one machine
+// after the other. It claims nothing that the interval of the figure does not
+// carry.
+func conclusions(rows []stat.Row) []string {
+	var all []series
+	var machines []string
+	for _, r := range rows {
+		if !slices.Contains(machines, r.Machine) {
+			machines = append(machines, r.Machine)
+			all = append(all, headlineSeries(rows, r.Machine)...)
+		}
+	}
+	nameSeries(all)
+	var out []string
+	for _, m := range machines {
+		own := stat.Filter(all, func(s series) bool { return s.machine == m })
+		out = append(out, machineConclusions(own, (maxCostSentences+len(machines)-1)/len(machines))...)
+	}
+	return out
+}
+
+// headlineSeries are a machine's streams, or its round trips where no stream
+// can be set beside raw.
+func headlineSeries(rows []stat.Row, machine string) []series {
+	own := stat.Filter(rows, func(r stat.Row) bool { return r.Machine == machine })
+	pattern := "stream"
+	if !slices.ContainsFunc(own, func(r stat.Row) bool { return r.Cell.Pattern == pattern && r.ToRaw != nil }) {
+		pattern = results.PatternRoundtrip
+	}
+	return seriesIn(own, pattern)
+}
+
+// machineConclusions speaks of the series of one machine, in so many sentences about
+// costs at the most.
+func machineConclusions(own []series, most int) []string {
+	var out []string
+	for _, s := range own {
+		if text := s.cost(); text != "" && len(out) < most {
+			out = append(out, text)
+		}
+	}
+	if text := placementMatters(own); text != "" {
+		out = append(out, text)
+	}
+	return out
+}
+
+// slowdown is how many times as long as raw the row's cell takes for a message.
+func slowdown(r stat.Row) stat.Estimate {
+	e := *r.ToRaw
+	if r.Cell.Pattern == results.PatternRoundtrip {
+		return e
+	}
+	return e.Inverse()
+}
+
+// cost says what the slowest and the fastest framing cost.
+func (s series) cost() string {
+	if len(s.framed) == 0 {
+		return ""
+	}
+	fastest, slowest := s.framed[0], s.framed[len(s.framed)-1]
+	text := fmt.Sprintf("%s at %s, ", capitalised(s.where), results.FormatSize(int64(s.size)))
+	if s.size == 0 {
+		text = capitalised(s.where) + ", "
+	}
+	if len(s.framed) == 1 || s.distinguishable() {
+		text += costOf(slowest)
+		if len(s.framed) > 1 {
+			text += "; " + costOf(fastest)
+		}
+		return text + "."
+	}
+	return text + fmt.Sprintf("no significant difference between the framings: each has between %s and %s times raw's %s.",
+		results.FormatNumber(lowest(s.framed), 2), results.FormatNumber(highest(s.framed), 2), relativeWord(s.cell))
+}
+
+// distinguishable is whether the intervals of the fastest and the slowest are apart.
+func (s series) distinguishable() bool {
+	fastest, slowest := slowdown(s.framed[0]), slowdown(s.framed[len(s.framed)-1])
+	return fastest.Interval.Hi < slowest.Interval.Lo
+}
+
+func lowest(rows []stat.Row) float64 {
+	return slices.MinFunc(rows, func(a, b stat.Row) int { return cmp.Compare(a.ToRaw.Interval.Lo, b.ToRaw.Interval.Lo) }).ToRaw.Interval.Lo
+}
+
+func highest(rows []stat.Row) float64 {
+	return slices.MaxFunc(rows, func(a, b stat.Row) int { return cmp.Compare(a.ToRaw.Interval.Hi, b.ToRaw.Interval.Hi) }).ToRaw.Interval.Hi
+}
+
+// costOf is "chunked:61440 costs 6.1 % of goodput (4.0 to 8.2 %) and 0.075 % of bytes".
+func costOf(r stat.Row) string {
+	text := r.Cell.Framing + " " + timeCost(r)
+	if o, ok := r.Estimates["overhead"]; ok && o.Median > 0 {
+		text += " and adds " + results.FormatPercent(o.Median) + " of bytes"
+	}
+	return text
+}
+
+func timeCost(r stat.Row) string {
+	e, word := *r.ToRaw, relativeWord(r.Cell)
+	if !e.Above(1) && !e.Below(1) {
+		return fmt.Sprintf("does not differ significantly from raw (%s to %s times its %s)", results.FormatNumber(e.Interval.Lo, 3), results.FormatNumber(e.Interval.Hi, 3), word)
+	}
+	verb := map[bool]string{true: "gains", false: "costs"}[e.Above(1)]
+	if r.Cell.Pattern == results.PatternRoundtrip {
+		verb = map[bool]string{true: "adds", false: "saves"}[e.Above(1)]
+	}
+	lo, hi := 100*math.Abs(e.Interval.Lo-1), 100*math.Abs(e.Interval.Hi-1)
+	return fmt.Sprintf("%s %s of raw's %s (%s to %s)", verb, results.FormatPercent(100*math.Abs(e.Median-1)), word,
+		results.FormatNumber(min(lo, hi), 2), results.FormatPercent(max(lo, hi)))
+}
+
+func relativeWord(c results.Cell) string {
+	if c.Pattern == results.PatternRoundtrip {
+		return "round-trip time"
+	}
+	return "goodput"
+}
+
+func capitalised(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// A series is the rows that differ in framing and size alone, at the size that
+// tells most.
+type series struct {
+	cell    results.Cell // framing and size left out
+	where   string       // "on the same CPU", and what else tells it from the other series
+	size    int
+	raw     *stat.Row
+	framed  []stat.Row // with an interval beside raw, cheapest first
+	machine string
+}
+
+// seriesIn gathers the series of one machine's rows, without their names: what
+// tells them apart may lie in those of other machines.
+func seriesIn(rows []stat.Row, pattern string) []series {
+	var all []series
+	seen := make(map[results.Cell]bool)
+	for _, r := range rows {
+		id := stat.SeriesCell(r.Cell)
+		if r.Cell.Pattern != pattern || seen[id] {
+			continue
+		}
+		seen[id] = true
+		all = append(all, newSeries(stat.Filter(rows, func(o stat.Row) bool { return stat.SeriesCell(o.Cell) == id })))
+	}
+	return all
+}
+
+func newSeries(rows []stat.Row) series {
+	s := series{cell: stat.SeriesCell(rows[0].Cell), machine: rows[0].Machine, size: headlineSize(rows)}
+	for i, r := range rows {
+		switch {
+		case r.Cell.Size != s.size:
+		case r.Cell.Framing == results.FramingRaw:
+			s.raw = &rows[i]
+		case r.ToRaw != nil && r.ToRaw.Interval != nil:
+			s.framed = append(s.framed, r)
+		}
+	}
+	slices.SortStableFunc(s.framed, func(a, b stat.Row) int { return cmp.Compare(slowdown(a).Median, slowdown(b).Median) })
+	return s
+}
+
+// headlineSize is the size at which to speak of the rows: the usual one, or the
+// largest at which most framings can be compared.
+func headlineSize(rows []stat.Row) int {
+	count := make(map[int]int)
+	for _, r := range rows {
+		if r.ToRaw != nil && r.ToRaw.Interval != nil {
+			count[r.Cell.Size]++
+		}
+	}
+	best := 0
+	for size, n := range count {
+		if n > count[best] || n == count[best] && size > best {
+			best = size
+		}
+	}
+	if count[usualSize] == count[best] {
+		return usualSize
+	}
+	return best
+}
+
+// placementWords say where the two ends run.
+var placementWords = map[string]string{
+	"same":    "on the same CPU",
+	"sibling": "on two hardware threads of one core",
+	"apart":   "on two cores with a shared LLC",
+	"far":     "on two cores without a shared LLC",
+	"free":    "unpinned",
+}
+
+func placementWord(placement string) string {
+	if w, ok := placementWords[placement]; ok {
+		return w
+	}
+	return "with placement " + placement
+}
+
+// nameSeries says of each series where it ran, and what else tells it apart.
+func nameSeries(all []series) {
+	var cells []results.Cell
+	machines := make(map[string]bool)
+	for _, s := range all {
+		cells = append(cells, s.cell)
+		machines[s.machine] = true
+	}
+	differ := results.DifferingFields(cells, "placement", "framing", "size", "pattern")
+	for i := range all {
+		words := []string{placementWord(all[i].cell.Placement)}
+		for _, name := range differ {
+			if value := all[i].cell.Field(name); value != "" { // a field that is off is what people take for granted
+				words = append(words, "with "+name+" "+results.ShortValue(name, value))
+			}
+		}
+		if len(machines) > 1 {
+			words = append(words, "of machine "+results.ShortID(all[i].machine))
+		}
+		all[i].where = strings.Join(words, " ")
+	}
+}
+
+// placementMatters compares two placements with each other, and with what the
+// choice of a framing is worth.
+func placementMatters(all []series) string {
+	fast, slow, e := widestPlacement(stat.Filter(all, func(s series) bool { return len(s.framed) > 0 }))
+	if fast == nil { // raw alone: what a profile measures
+		fast, slow, e = widestPlacement(all)
+	}
+	if fast == nil {
+		return ""
+	}
+	text := fmt.Sprintf("raw %s at %s does %s times (%s to %s) the %s of raw %s", fast.where, results.FormatSize(int64(fast.size)),
+		results.FormatNumber(e.Median, 2), results.FormatNumber(e.Interval.Lo, 2), results.FormatNumber(e.Interval.Hi, 2), "goodput", slow.where)
+	if fast.cell.Pattern == results.PatternRoundtrip {
+		text = fmt.Sprintf("a raw round trip of %s takes %s times (%s to %s) as long %s as %s", results.FormatSize(int64(fast.size)),
+			results.FormatNumber(e.Median, 2), results.FormatNumber(e.Interval.Lo, 2), results.FormatNumber(e.Interval.Hi, 2), slow.where, fast.where)
+	}
+	framings := append(slices.Clone(fast.framed), slow.framed...)
+	if len(framings) == 0 {
+		return capitalised(text) + "."
+	}
+	slowest := slowdown(slices.MaxFunc(framings, func(a, b stat.Row) int { return cmp.Compare(slowdown(a).Median, slowdown(b).Median) }))
+	switch {
+	case e.Interval.Lo > slowest.Interval.Hi:
+		return fmt.Sprintf("Where the ends run matters more than the framing: %s; the slowest framing is %s× slower than raw.", text, results.FormatNumber(slowest.Median, 2))
+	case e.Interval.Hi < slowest.Interval.Lo:
+		return fmt.Sprintf("The framing matters more than where the ends run: the slowest is %s× slower than raw; %s.", results.FormatNumber(slowest.Median, 2), text)
+	}
+	return capitalised(text) + "."
+}
+
+// widestPlacement finds the two series that differ in placement alone and whose
+// raw cells, in the same rounds, differ most beyond doubt. The estimate is above 1.
+func widestPlacement(all []series) (fast, slow *series, widest stat.Estimate) {
+	for i := range all {
+		for j := range all {
+			a, b := &all[i], &all[j]
+			if a.raw == nil || b.raw == nil || !placementAlone(*a, *b) {
+				continue
+			}
+			e := stat.PairedRatio(stat.RelativeMetric(a.cell, a.cell), a.raw.Records, b.raw.Records)
+			if a.cell.Pattern == results.PatternRoundtrip && e.N > 0 && e.Median > 0 {
+				e = e.Inverse()
+			}
+			if e.Above(1) && e.Median > widest.Median {
+				fast, slow, widest = a, b, e
+			}
+		}
+	}
+	return fast, slow, widest
+}
+
+func placementAlone(a, b series) bool {
+	if a.machine != b.machine || a.size != b.size || a.cell.Placement == b.cell.Placement {
+		return false
+	}
+	a.cell.Placement = b.cell.Placement
+	return a.cell == b.cell
+}
