@@ -3,9 +3,14 @@ package claims
 import (
 	"bufio"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"strings"
+	"sync"
 	"time"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
@@ -13,9 +18,207 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/faults"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
+
+// A Server is the evidence of how a real MCP server takes what the documents speak of.
+type Server struct {
+	Name string `json:"name"`
+
+	Newline       bool `json:"newline"`        // it answered a handshake sent as a line
+	ContentLength bool `json:"content_length"` // it answered one sent with a header
+
+	Blank       bool   `json:"blank"`          // it answered the request after a blank line
+	Trailing    bool   `json:"trailing_space"` // it answered a request with spaces at its end
+	Malformed   bool   `json:"malformed"`      // it answered the request after a malformed line
+	MalformedID string `json:"malformed_id"`   // id of the answer to that line: "null", `""`, or "no answer"
+
+	Replied bool  `json:"replied"`            // a request under way when standard input ended was answered
+	ReplyNS int64 `json:"reply_ns,omitempty"` // after the end
+	Exited  bool  `json:"exited"`             // it left by itself after the end
+	ExitNS  int64 `json:"exit_ns,omitempty"`
+}
+
+// Deadlines of a conversation. A server that means to answer does so in milliseconds, one on node
+// after half a second at its first message.
+const (
+	answerWithin  = 10 * time.Second
+	silenceWithin = 1500 * time.Millisecond // how long no answer is an answer
+	leaveWithin   = 6 * time.Second         // beyond the five seconds that the document gives
+)
+
+// A program is an MCP server that can be started any number of times.
+type program struct {
+	name  string
+	slow  string // a request that is not answered at once
+	start func() (*proc.Process, error)
+}
+
+func programs() []program {
+	const slow = `{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"slow","arguments":{}}}`
+	all := []program{
+		{"go-sdk", slow, func() (*proc.Process, error) { return proc.Self("claims/go-sdk", nil) }},
+		{"mcp-go", slow, func() (*proc.Process, error) { return proc.Self("claims/mcp-go", nil) }},
+	}
+	// The reference server of the TypeScript SDK, where a package manager has put it on the path.
+	if path, err := exec.LookPath("mcp-server-everything"); err == nil {
+		echo := `{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hello"}}}`
+		all = append(all, program{"server-everything", echo, func() (*proc.Process, error) { return proc.Command(path, "stdio"), nil }})
+	}
+	return all
+}
+
+// Interviews are the evidence of claims on how servers behave.
+type Interviews struct {
+	Servers []Server `json:"servers"`
+}
+
+// interviews talks to all servers, at the same time: they wait, mostly.
+func interviews(ctx context.Context, s *session) (Interviews, error) {
+	return s.servers.get(s, "shaking hands with MCP servers", func() (Interviews, error) {
+		all := programs()
+		out, failed := make([]Server, len(all)), make([]error, len(all))
+		var wg sync.WaitGroup
+		for i, p := range all {
+			wg.Go(func() { out[i], failed[i] = p.interview(ctx) })
+		}
+		wg.Wait()
+		return Interviews{out}, errors.Join(failed...)
+	})
+}
+
+// tallyOf sorts the servers that shook hands by a question.
+func (e Interviews) tallyOf(question func(Server) bool) (t tally) {
+	for _, s := range e.Servers {
+		if s.Newline {
+			t.add(s.Name, question(s))
+		}
+	}
+	return t
+}
+
+// whether judges a claim that says every server does something.
+func whether(question func(Server) bool, yes, no string) func(Interviews) Judgement {
+	return func(e Interviews) Judgement {
+		t := e.tallyOf(question)
+		j := Judgement{Verdict: t.verdict(), Figure: t.figure() + " servers", Why: yes}
+		if len(t.no) > 0 {
+			j.Why = no + ": " + list(t.no)
+		}
+		return j
+	}
+}
+
+// interview asks one question in each of several conversations, since a server that takes an oddity
+// amiss answers nothing after it.
+func (p program) interview(ctx context.Context) (Server, error) {
+	s := Server{Name: p.name, MalformedID: "no answer"}
+	for _, q := range []struct {
+		begin func(context.Context, func(*faults.Conversation)) error
+		ask   func(*faults.Conversation)
+	}{
+		{p.shaken, func(c *faults.Conversation) { s.Newline = true; s.askEnd(ctx, c, p.slow) }},
+		{p.talk, func(c *faults.Conversation) { s.askHeader(ctx, c) }},
+		{p.shaken, func(c *faults.Conversation) { s.Blank = says(ctx, c, "\n"+ping+"\n", isResult("2")) }},
+		{p.shaken, func(c *faults.Conversation) { s.Trailing = says(ctx, c, ping+"  \t\n", isResult("2")) }},
+		{p.shaken, func(c *faults.Conversation) { s.askMalformed(ctx, c) }},
+	} {
+		if err := q.begin(ctx, q.ask); err != nil {
+			return s, fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	return s, nil
+}
+
+const (
+	initialize  = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"pipebench","version":"1"}}}`
+	initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+	ping        = `{"jsonrpc":"2.0","id":2,"method":"ping"}`
+)
+
+// talk starts the server for one conversation.
+func (p program) talk(ctx context.Context, about func(*faults.Conversation)) error {
+	started, err := p.start()
+	if err != nil {
+		return err
+	}
+	c, err := faults.Converse(ctx, started)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	about(c)
+	return nil
+}
+
+// shaken starts the server and, if it shakes hands in lines, asks it something.
+func (p program) shaken(ctx context.Context, ask func(*faults.Conversation)) error {
+	return p.talk(ctx, func(c *faults.Conversation) {
+		c.Say(initialize + "\n")
+		if c.Await(ctx, answerWithin, isResult("1")) == nil {
+			c.Say(initialized + "\n")
+			ask(c)
+		}
+	})
+}
+
+// says tells whether text is answered as wanted.
+func says(ctx context.Context, c *faults.Conversation, text string, wanted func(string) bool) bool {
+	c.Say(text)
+	return c.Await(ctx, silenceWithin, wanted) == nil
+}
+
+// askEnd ends standard input while a request is under way.
+func (s *Server) askEnd(ctx context.Context, c *faults.Conversation, slow string) {
+	c.Say(slow + "\n")
+	c.In.Close()
+	ended := time.Now()
+	if s.Replied = c.Await(ctx, leaveWithin, isResult("9")) == nil; s.Replied {
+		s.ReplyNS = time.Since(ended).Nanoseconds()
+	}
+	if s.Exited = c.Ended(leaveWithin - time.Since(ended)); s.Exited {
+		s.ExitNS = time.Since(ended).Nanoseconds()
+	}
+}
+
+// askHeader shakes hands in the framing of language servers.
+func (s *Server) askHeader(ctx context.Context, c *faults.Conversation) {
+	s.ContentLength = says(ctx, c, fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(initialize), initialize), func(line string) bool {
+		return strings.HasPrefix(strings.ToLower(line), "content-length:") || isResult("1")(line)
+	})
+}
+
+// askMalformed sends a line that is no JSON, then a request.
+func (s *Server) askMalformed(ctx context.Context, c *faults.Conversation) {
+	s.Malformed = says(ctx, c, "{malformed\n"+ping+"\n", func(line string) bool {
+		if id, isError := errorID(line); isError {
+			s.MalformedID = id
+		}
+		return isResult("2")(line)
+	})
+}
+
+// isResult recognises the result of the request with that id.
+func isResult(id string) func(string) bool {
+	return func(line string) bool {
+		e := jsonrpc.Scan([]byte(line))
+		return e.Whole && e.Result && string(e.ID) == id
+	}
+}
+
+// errorID returns the id of an error response, as it was written; "absent" if it has none.
+func errorID(line string) (string, bool) {
+	var m map[string]json.RawMessage
+	if json.Unmarshal([]byte(line), &m) != nil || m["error"] == nil {
+		return "", false
+	}
+	if id, ok := m["id"]; ok {
+		return string(id), true
+	}
+	return "absent", true
+}
 
 // init registers what processes of their own do in experiments.
 func init() {

@@ -80,3 +80,179 @@ func (m Misbehaviour) Spec(bytes int64) string {
 	}
 	return m.Name + string(m.Sign) + strings.ReplaceAll(results.FormatSize(bytes), " ", "")
 }
+
+func program(name, title, detail, rule, advice string) Misbehaviour {
+	return Misbehaviour{Side: Program, Name: name, Title: title, Detail: detail, Rule: rule, Advice: advice}
+}
+
+func server(name string, sign byte, bytes int64, title, seen, rule, advice string) Misbehaviour {
+	return Misbehaviour{Side: Server, Name: name, Sign: sign, Default: bytes, Title: title, Seen: seen, Rule: rule, Advice: advice}
+}
+
+func client(name, title, rule, advice string) Misbehaviour {
+	return Misbehaviour{Side: Client, Name: name, Title: title, Rule: rule, Advice: advice}
+}
+
+var programs = []Misbehaviour{
+	program("reader-gone", "the reader leaves before, during and after a write",
+		"For each kind of pipe and each way to wait, a reader closes its end before a write, while one is under way, and after "+
+			"one that fitted the pipe. Shown are the bytes that the kernel accepted, the signals it sent, and how long the writer took to notice.",
+		"bytes that were accepted, never read and not complained of are a silent loss; a writer that was told has noticed",
+		"take EPIPE for the end of the conversation, and await an answer for what must not be lost"),
+	program("exit-before-drain", "a program exits while its output waits in a queue",
+		"A program with non-blocking output writes what the pipe takes, queues the rest, and exits, as an event loop does whose "+
+			"exit does not wait for its streams. Over a pipe and over a socket pair; node does it too where it is installed.",
+		"bytes that are missing from a program that exited with 0 are a silent loss",
+		"exit by returning from the event loop, or when the stream says that it has drained"),
+	program("orphan", "a server whose client was killed",
+		"A client starts a server with pipes and is killed. One server reads its standard input and leaves when that ends; one does "+
+			"not read it; one goes on writing and takes no notice of errors.",
+		"a server that is still there half a second after its client's death is orphaned",
+		"read standard input all the time, and exit at its end"),
+	program("full-pipe", "what a writer does while the pipe is full, and what it costs",
+		"Messages of 1 MiB, bare and in chunks of several sizes, written with each way to wait against a reader that blocks. A writer "+
+			"that sleeps before it tries again gets one pipe's worth across per sleep, whatever the chunk size.",
+		"slow where every framing gets below a fifth of a blocking writer's goodput, with the whole interval below one",
+		"wait in the kernel: poll(2), an event loop, or a blocking descriptor"),
+	program("both-write-first", "both sides write before they read",
+		"Two processes, a pipe each way. Each writes its message whole before it reads the other's: below what the pipe holds that "+
+			"works, above it both wait for ever. The cure is a reader that reads while the writer writes.",
+		"a write that still waits after half a second, when nothing else is going on, is stuck",
+		"read on a thread or task of its own, always"),
+	program("stderr-undrained", "a server logs to a standard error that nobody reads",
+		"A server answers line by line and logs some bytes per request to standard error, which is a pipe that its client holds but "+
+			"does not read. Requests are sent one at a time until an answer fails to come.",
+		"an answer that does not come within half a second is stuck",
+		"whoever starts a server reads its standard error to the end, or gives it a file"),
+	program("nonblocking-stdout", "a child inherits a non-blocking standard output and does not know it",
+		"The mode belongs to the pipe, not to the process: a parent, or a sibling, that makes it non-blocking does so for all. "+
+			"A program that writes once and does not look at the count, one that does, and python's print where it is installed.",
+		"bytes that are missing from a program that exited with 0 are a silent loss",
+		"look at the count of every write, and go on at the byte where it stopped when there is room"),
+	program("head-of-line", "a large message makes small ones wait",
+		"A message of 4 MiB is under way to a reader that takes 47 ns for each byte, as a real server does; then a small message of higher "+
+			"priority is sent. Bare lines make it wait for all of the large one, chunks for what the pipe holds and one chunk.",
+		"slow where the small message waits for at least half of the large one, in every plausible case",
+		"send large messages in chunks and let small ones in between, or keep a second pipe for them"),
+	program("interleave", "several writers share one pipe",
+		"Four processes write to one pipe, each its own letter: first bare writes of sizes around PIPE_BUF, read in pieces of several "+
+			"sizes, then messages in each framing. A write longer than the system keeps whole is cut by the others, and the framing either "+
+			"survives that, detects it, or delivers a mixture.",
+		"a mixture delivered as a message is corrupted; one that the framing reports is noticed",
+		"let one process, or one lock, own the pipe"),
+	program("split-utf8", "a chunk ends inside a character",
+		"Text of two, three and four byte characters in chunks, at every offset. One receiver puts bytes together and decodes the message; "+
+			"one decodes each frame as text and drops what is none; one decodes each frame and replaces what is none.",
+		"a message altered is corrupted; one dropped is a silent loss",
+		"split and join bytes; decode the message"),
+	program("dirty-lines", "something that is no message gets between the messages",
+		"A message, an oddity, a message: a log line, a NUL, a blank line, CR LF, a newline inside a message, two messages on a line, a last "+
+			"line without its newline. To several readers: ours, a line scanner, a JSON stream decoder, and a header reader.",
+		"the worst case decides: what is lost without an error is a silent loss, with one it is noticed",
+		"keep standard output for messages alone; let a reader report a bad line and go on with the next one"),
+	program("framing-mismatch", "the two sides do not agree on a framing",
+		"Each framing is sent to a reader of each other one, three messages, the last of them larger than a chunk, on a stream that stays "+
+			"open. The reader understands them, refuses them, takes something else for a message, or waits for ever.",
+		"stuck where the reader waits for more of the first message; else refused where it says so, corrupted where it delivers what nobody sent",
+		"put a deadline on the first answer, and say in its error which framing was spoken"),
+	program("growth", "readers whose cost grows with the message: byte by byte, and searching again",
+		"Lines of growing size to a reader that reads one byte a call, to one that reads 4096 bytes and searches its whole buffer again after "+
+			"each read, and to ours. Time for a byte against size, and the slope of time over size: 1 is linear, 2 is quadratic.",
+		"grows where the slope is above 1.3 and its interval above 1; slow where some size takes three times as long as with our reader",
+		"remember how far the buffer has been searched, and read what there is in one call"),
+	program("no-newline", "a line that never ends",
+		"Bytes without a newline, to readers with a limit of 10 MiB: ours, which closes at the limit; ours, which skips the line and goes on, "+
+			"with 1 GiB; and one that looks at the length when the newline has come, as printed, as far as is safe.",
+		"sound where the error comes while the line still arrives, with at most three times the limit of memory held",
+		"check the length of what is buffered after every read, before the buffer grows"),
+}
+
+// Rules on servers name the verdict that drive gives.
+var servers = []Misbehaviour{
+	server("deaf", '@', 1<<20, "reads on but never answers again once a message is larger",
+		"a reader's cap whose error nobody handles (MCP TypeScript SDK 1.32)",
+		"deaf from the first size above the threshold: the process lives and answers nothing",
+		"answer what is too large with an error; as a client, put a deadline on every answer"),
+	server("exit0", '@', 1<<20, "exits with code 0 and no word once a message is larger",
+		"an end of input taken for a goodbye (MCP TypeScript SDK 1.32)",
+		"exit 0 from the first size above the threshold",
+		"answer with an error and go on; as a client, take an end of output with requests in flight for a failure"),
+	server("error", '@', 1<<20, "answers a larger message with a JSON-RPC error and goes on",
+		"servers that check their limit",
+		"error reply from the first size above the threshold",
+		"document the limit; this is how one should look"),
+	server("limit", '@', 1<<20, "exits with code 1 and names the limit on stderr once a message is larger",
+		"bufio.Scanner's token too long, asyncio's LimitOverrunError",
+		"exit 1 from the first size above the threshold",
+		"skip the message and answer with an error; as a client, show the server's last words"),
+	server("never-read", '@', 0, "reads no more once a message is larger; by default, after the handshake",
+		"a writer and a reader that wait for each other",
+		"deaf, with the request not taken whole by the pipe",
+		"read while writing; as a client, put a deadline on writes too"),
+	server("dirty", 0, 0, "writes log lines, blank lines and other JSON to stdout between answers",
+		"print in a server, or a dependency that logs",
+		"ok, with a warning that lines of output are no messages",
+		"log to standard error; as a client, skip a line that is no message and say so"),
+	server("split-utf8", '=', 4096, "decodes its input in pieces of so many bytes, so that a character cut in two becomes U+FFFD",
+		"chunk.toString() for each chunk",
+		"corrupt: the answer is not what was sent",
+		"join bytes first, decode text then"),
+	server("trickle", '=', 16, "writes its answers so many bytes at a time",
+		"unbuffered output",
+		"ok, at the cost of a system call for each piece",
+		"buffer an answer and write it in one call; as a client, wait for the whole of it"),
+	server("stderr-flood", '=', 64<<10, "writes so many bytes to stderr before each answer",
+		"servers that log what they are asked",
+		"ok with a warning; deadlock where standard error is not read",
+		"log less than a pipe holds; as a client, drain standard error"),
+	server("reorder", 0, 0, "answers requests that come together in the reverse order",
+		"servers with several threads",
+		"ok: JSON-RPC promises no order",
+		"as a client, match answers to requests by their id"),
+	server("corrupt", '@', 0, "alters one character of each larger answer",
+		"writers without a lock, re-used buffers",
+		"corrupt from the first size above the threshold",
+		"let one writer own standard output, and one message own a buffer"),
+	server("truncate-at-exit", '@', 64<<10, "exits with code 0 in the middle of the first larger answer",
+		"process.exit() with a pipe behind stdout",
+		"truncated from the first size above the threshold",
+		"flush before exit; as a client, take an end inside a message for an error"),
+	server("quadratic", 0, 0, "searches and copies all it has of a message for each 4 KiB that come",
+		"Buffer.concat for each chunk",
+		"grows faster than linear, over a sweep of sizes",
+		"remember how far the buffer was searched, and grow it by doubling"),
+}
+
+// Rules on clients tell what a server may do.
+var clients = []Misbehaviour{
+	client("dirty-line", "lines that are no messages, blank ones among them, come before a request",
+		"ok where the request is answered",
+		"answer the request: a bad line costs one error at most, not the session"),
+	client("split-utf8", "characters of 2, 3 and 4 bytes are cut at every byte of them",
+		"corrupt where a character comes back altered",
+		"give them back whole: join bytes first, decode text then"),
+	client("trickle", "a request comes one byte at a time",
+		"ok where the request is answered",
+		"answer it like any other"),
+	client("slow-reader", "answers of 4 MiB in all are not read for a second",
+		"ok where every answer comes whole once it is read",
+		"wait, and deliver every byte then; memory that grows with what is unread is a debt"),
+	client("unread-stderr", "standard error is not read",
+		"deadlock where answers stop while standard error's pipe is full",
+		"answer 200 requests all the same: log less than a pipe holds"),
+	client("nonblocking-stdout", "standard output is in non-blocking mode, and not read for a moment",
+		"truncated where bytes of an answer are missing",
+		"wait for room, and write again what was not taken"),
+	client("closed-stdout", "the client stops reading for good, and asks on",
+		"ok where the server ends in time; else it stays, and may burn a CPU",
+		"end soon, and without burning a CPU: nobody will hear it"),
+	client("eof-mid-frame", "the input ends in the middle of a request",
+		"ok where the server ends in time; else it stays, and may burn a CPU",
+		"end soon: the rest will not come"),
+	client("wrong-framing", "the client speaks the other framing",
+		"ok where the server answers anything or ends; else it waits in silence",
+		"say what is wrong, or end; a client that waits learns nothing"),
+	client("lying-length", "a header announces more bytes than come (2 GB)",
+		"fails where memory grows by half of what is announced",
+		"allocate what arrives, not what is announced"),
+}
