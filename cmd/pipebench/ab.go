@@ -25,7 +25,7 @@ type abFlags struct {
 }
 
 func newAB() *cobra.Command {
-	f := &abFlags{}
+	f := &abFlags{shared: sharedFlags{part: "pair"}}
 	cmd := &cobra.Command{
 		Use:   "ab OLD-BINARY NEW-BINARY [flags] [-- RUN-FLAGS]",
 		Short: "Compare two builds of pipebench in interleaved pairs",
@@ -116,7 +116,7 @@ func (f *abFlags) plan(oldName, newName string, flags []string) (abtest.Plan, er
 }
 
 func (f *abFlags) measure(cmd *cobra.Command, p abtest.Plan) (before, after []*results.Set, err error) {
-	progress := f.shared.progress(cmd.ErrOrStderr(), "pair")
+	progress := f.shared.progress(cmd.ErrOrStderr())
 	defer progress.stop()
 	p.Observe = func(at abtest.Progress) { progress.finish(at.Of, at.Took.Round(10*time.Millisecond).String()) }
 	return abtest.Run(cmd.Context(), p)

@@ -88,9 +88,9 @@ func (f *claimsFlags) run(cmd *cobra.Command, files []string) error {
 	if err != nil {
 		return err
 	}
-	c := conclusion{
-		plain: true,
-		show:  func(_, own *results.Set) error { return f.show(cmd.OutOrStdout(), own) },
+	t := task{
+		maxTime: f.maxTime, work: f.judge, plain: true,
+		show: func(_, own *results.Set) error { return f.show(cmd.OutOrStdout(), own) },
 		gate: func(measured error, own *results.Set) error {
 			switch {
 			case measured != nil:
@@ -104,18 +104,14 @@ func (f *claimsFlags) run(cmd *cobra.Command, files []string) error {
 	if len(files) > 0 {
 		set, err := readFiles(cmd, files...)
 		if err == nil {
-			err = c.show(nil, set)
+			err = t.show(nil, set)
 		}
 		if err != nil {
 			return err
 		}
-		return c.gate(nil, set)
+		return t.gate(nil, set)
 	}
-	s, err := f.shared.open(cmd, "")
-	if err != nil {
-		return err
-	}
-	return s.conclude(s.measure(f.maxTime, func(ctx context.Context) error { return f.judge(ctx, s) }), c)
+	return f.shared.measure(cmd, t)
 }
 
 // decided demands, where a verdict is required, that the figures leave none
@@ -157,14 +153,12 @@ func (f *claimsFlags) judge(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	progress := f.shared.progress(s.cmd.ErrOrStderr(), "")
-	defer progress.stop()
 	return claims.Run(ctx, claims.Options{Run: s.run, Seed: f.shared.seed, Only: f.only, Observe: func(p claims.Progress) {
 		if p.Record == nil {
-			progress.step(p.Claim.ID + ": " + p.Step)
+			s.progress.step(p.Claim.ID + ": " + p.Step)
 			return
 		}
-		progress.finish(len(selected), p.Record.ID+": "+p.Record.Verdict)
+		s.progress.finish(len(selected), p.Record.ID+": "+p.Record.Verdict)
 	}}, func(l results.Line) error { return s.Write(l) })
 }
 

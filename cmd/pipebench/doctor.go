@@ -26,7 +26,7 @@ type doctorFlags struct {
 }
 
 func newDoctor() *cobra.Command {
-	f := &doctorFlags{}
+	f := &doctorFlags{shared: sharedFlags{part: "invocation"}}
 	cmd := &cobra.Command{
 		Use:   "doctor [flags] [-- RUN-FLAGS]",
 		Short: "Find out how far figures move on this machine by themselves, and what is at fault",
@@ -65,20 +65,20 @@ func (f *doctorFlags) run(cmd *cobra.Command, flags []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := f.shared.open(cmd, "")
-	if err != nil {
-		return err
-	}
 	var watch *doctor.Watch
-	err = s.measure(0, func(ctx context.Context) (err error) {
-		watch, err = f.watch(ctx, s, plan)
-		return errors.Join(err, f.judge(s, watch))
-	})
-	if err != nil {
-		return usageOfRun(err)
-	}
-	return s.conclude(nil, conclusion{
-		show: func(all, own *results.Set) error { return f.show(cmd, all, own, watch) },
+	var failed error
+	return f.shared.measure(cmd, task{
+		work: func(ctx context.Context, s *session) error {
+			watch, failed = f.watch(ctx, s, plan)
+			failed = usageOfRun(errors.Join(failed, f.judge(s, watch)))
+			return failed
+		},
+		show: func(all, own *results.Set) error {
+			if failed != nil {
+				return view.ErrNothing // of half a watch
+			}
+			return f.show(cmd, all, own, watch)
+		},
 		gate: func(error, *results.Set) error {
 			if n := len(watch.Runs); f.invocations > 0 && n < doctor.Least {
 				return &statusError{exitInconclusive, fmt.Errorf("%d invocations fitted into %s, and compare rests on %d or more: give more time (--max-time), or fewer cells", n, f.maxTime, doctor.Least)}
@@ -129,10 +129,8 @@ func (f *doctorFlags) watch(ctx context.Context, s *session, p doctor.Plan) (*do
 	if p.Invocations == 0 {
 		return &doctor.Watch{}, nil
 	}
-	progress := f.shared.progress(s.cmd.ErrOrStderr(), "invocation")
-	defer progress.stop()
 	p.Observe = func(_, of int, took time.Duration) {
-		progress.finish(of, took.Round(10*time.Millisecond).String())
+		s.progress.finish(of, took.Round(10*time.Millisecond).String())
 	}
 	return doctor.Run(ctx, p, func(set *results.Set) error {
 		var errs []error

@@ -209,12 +209,9 @@ func (f *driveFlags) drive(cmd *cobra.Command, command []string) error {
 			return err
 		}
 	}
-	s, err := f.shared.open(cmd, o.Run)
-	if err != nil {
-		return err
-	}
-	err = s.measure(f.maxTime, func(ctx context.Context) error { return f.run(ctx, s, o, plan) })
-	return s.conclude(err, conclusion{
+	return f.shared.measure(cmd, task{
+		run: o.Run, maxTime: f.maxTime,
+		work: func(ctx context.Context, s *session) error { return f.run(ctx, s, o, plan) },
 		show: func(_, own *results.Set) error {
 			err := view.WriteDrive(cmd.OutOrStdout(), view.Format(f.shared.format), own)
 			if err == nil && f.badge {
@@ -239,15 +236,13 @@ func (f *driveFlags) run(ctx context.Context, s *session, o drive.Options, plan 
 		return unfit(err)
 	}
 	defer d.Close()
-	progress := f.shared.progress(s.cmd.ErrOrStderr(), "")
-	defer progress.stop()
-	progress.note(fmt.Sprintf("%s speaks %s in %s; sending %s", o.Command[0], d.Protocol(), d.Framing(), d.Request()))
+	s.progress.note(fmt.Sprintf("%s speaks %s in %s; sending %s", o.Command[0], d.Protocol(), d.Framing(), d.Request()))
 	keep := func(l results.Line) error {
 		switch l := l.(type) {
 		case results.Target:
-			progress.note(view.TargetLine(l))
+			s.progress.note(view.TargetLine(l))
 		case results.Fault:
-			progress.note(l.ID + ": " + l.Verdict)
+			s.progress.note(l.ID + ": " + l.Verdict)
 		}
 		return s.Write(l)
 	}

@@ -95,6 +95,7 @@ type sharedFlags struct {
 	quiet      bool
 	noProgress bool
 	seed       int64
+	part       string // what lines of progress call a part of the work, "" for no name
 }
 
 func (f *sharedFlags) register(cmd *cobra.Command, out string) {

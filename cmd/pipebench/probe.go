@@ -123,28 +123,22 @@ func readProbes(paths ...string) (*results.Set, error) {
 // probe makes the experiments, keeps what they find, and shows it. A probe
 // that was interrupted shows what it found until then.
 func (f *probeFlags) probe(cmd *cobra.Command, o probe.Options, others []*results.Set, systems []string) error {
-	s, err := f.shared.open(cmd, "")
-	if err != nil {
-		return err
-	}
-	err = s.measure(0, func(ctx context.Context) error {
-		progress := f.shared.progress(cmd.ErrOrStderr(), "")
-		defer progress.stop()
-		o.Observe = func(p probe.Progress) {
-			progress.finish(p.Of, fmt.Sprintf("%s %s: %d findings", p.Pipe, p.Step, p.Findings))
-		}
-		return probe.Run(ctx, o, func(found probe.Finding) error { return s.Write(probeRecord(s.run, found)) })
-	})
-	return s.conclude(err, conclusion{
-		show: func(all, _ *results.Set) error {
-			set := pipeFindings(all, s.run)
+	return f.shared.measure(cmd, task{
+		work: func(ctx context.Context, s *session) error {
+			o.Observe = func(p probe.Progress) {
+				s.progress.finish(p.Of, fmt.Sprintf("%s %s: %d findings", p.Pipe, p.Step, p.Findings))
+			}
+			return probe.Run(ctx, o, func(found probe.Finding) error { return s.Write(probeRecord(s.run, found)) })
+		},
+		show: func(all, own *results.Set) error {
+			set := pipeFindings(own, all.Problems)
 			if len(set.Probes) == 0 {
 				return view.ErrNothing
 			}
 			return f.show(cmd.OutOrStdout(), set, others, systems)
 		},
 		gate: func(_ error, own *results.Set) error {
-			if probeFailed(pipeFindings(own, s.run)) {
+			if probeFailed(pipeFindings(own, nil)) {
 				return errors.New("no experiment came to a result")
 			}
 			return nil
@@ -204,11 +198,10 @@ func probeRecord(run string, f probe.Finding) results.Probe {
 	}
 }
 
-// pipeFindings is the part of a set that holds one run's findings on pipes.
-func pipeFindings(set *results.Set, run string) *results.Set {
-	part := set.OfRun(run)
-	onPipes := slices.DeleteFunc(part.Probes, func(p results.Probe) bool { return p.Pipe == "" })
-	return &results.Set{Environments: part.Environments, Probes: onPipes, Problems: set.Problems}
+// pipeFindings returns the part of a set that holds findings on pipes.
+func pipeFindings(set *results.Set, problems []results.Problem) *results.Set {
+	onPipes := slices.DeleteFunc(slices.Clone(set.Probes), func(p results.Probe) bool { return p.Pipe == "" })
+	return &results.Set{Environments: set.Environments, Probes: onPipes, Problems: problems}
 }
 
 // probeFailed reports whether no experiment of the set came to a result.

@@ -61,33 +61,27 @@ func (f *profileFlags) run(cmd *cobra.Command) error {
 	if plan, err = plan.Checked(); err != nil {
 		return planError(err)
 	}
-	s, err := f.shared.open(cmd, run)
-	if err != nil {
-		return err
-	}
-	err = s.measure(0, func(ctx context.Context) error {
-		// The memory first, while nothing else runs.
-		speeds, err := measure.Memory(ctx, run, topology)
-		for _, speed := range speeds {
-			err = errors.Join(err, s.Write(speed))
-		}
-		if err != nil {
-			return err
-		}
-		return s.runPlan(ctx, plan)
+	return f.shared.measure(cmd, task{
+		run: run, bench: whole, page: !readable(f.shared.format),
+		work: func(ctx context.Context, s *session) error {
+			// The memory first, while nothing else runs.
+			speeds, err := measure.Memory(ctx, run, topology)
+			for _, speed := range speeds {
+				err = errors.Join(err, s.Write(speed))
+			}
+			if err != nil {
+				return err
+			}
+			return s.runPlan(ctx, plan)
+		},
+		show: func(all, _ *results.Set) error {
+			switch {
+			case !readable(f.shared.format):
+				return f.shared.view(cmd, all)
+			case len(all.Records) == 0:
+				return view.ErrNothing
+			}
+			return measure.ProfilePage(all).Write(cmd.OutOrStdout(), view.Format(f.shared.format))
+		},
 	})
-	return s.conclude(err, conclusion{show: f.show(cmd), bench: whole, page: !readable(f.shared.format)})
-}
-
-// show prints the table of limits, or in the formats for programs all records.
-func (f *profileFlags) show(cmd *cobra.Command) func(all, own *results.Set) error {
-	return func(all, _ *results.Set) error {
-		switch {
-		case !readable(f.shared.format):
-			return f.shared.view(cmd, all)
-		case len(all.Records) == 0:
-			return view.ErrNothing
-		}
-		return measure.ProfilePage(all).Write(cmd.OutOrStdout(), view.Format(f.shared.format))
-	}
 }

@@ -28,11 +28,11 @@ type progress struct {
 const stepWidth = 48
 
 // progress returns what the flags ask for.
-func (f *sharedFlags) progress(stderr io.Writer, part string) *progress {
+func (f *sharedFlags) progress(stderr io.Writer) *progress {
 	if f.quiet || f.noProgress {
 		return nil
 	}
-	p := &progress{stderr: stderr, part: part}
+	p := &progress{stderr: stderr, part: f.part}
 	if file, ok := stderr.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
 		return p
 	}

@@ -290,12 +290,9 @@ func (f *runFlags) printPlan(w io.Writer, p bench.Plan) error {
 
 // measure runs the plan, keeps its records in a folder, and shows and judges what they say.
 func (f *runFlags) measure(cmd *cobra.Command, p bench.Plan, asserts []stat.Assert) error {
-	s, err := f.shared.open(cmd, p.Run)
-	if err != nil {
-		return err
-	}
-	err = s.measure(0, func(ctx context.Context) error { return s.runPlan(ctx, p) })
-	return s.conclude(err, conclusion{
+	return f.shared.measure(cmd, task{
+		run:  p.Run,
+		work: func(ctx context.Context, s *session) error { return s.runPlan(ctx, p) },
 		show: func(all, _ *results.Set) error {
 			return errors.Join(f.shared.view(cmd, all), f.showShape(all, cmd.ErrOrStderr()))
 		},
@@ -311,9 +308,7 @@ func (f *runFlags) measure(cmd *cobra.Command, p bench.Plan, asserts []stat.Asse
 
 // runPlan measures cells, and keeps their records.
 func (s *session) runPlan(ctx context.Context, p bench.Plan) error {
-	const calibrations = 2 // steps that a cell takes before its samples: the untimed one and the short one
-	progress := s.flags.progress(s.cmd.ErrOrStderr(), "")
-	defer progress.stop()
+	const calibrations = 2                      // steps that a cell takes before its samples: the untimed one and the short one
 	left, total, done := map[string]int{}, 0, 0 // steps to come, by cell
 	for _, c := range p.Cells {
 		left[c.Key()] = p.Samples + calibrations
@@ -327,11 +322,11 @@ func (s *session) runPlan(ctx context.Context, p bench.Plan) error {
 		step = min(step, left[key]) // with a precision to reach, samples go on beyond the plan
 		left[key] -= step
 		done += step
-		progress.step(bench.Label(at.Cell))
-		progress.units(done, total)
+		s.progress.step(bench.Label(at.Cell))
+		s.progress.units(done, total)
 	}
 	return bench.Run(ctx, p, func(r results.Record) error {
-		progress.finish(len(p.Cells), bench.Label(r.Cell)+": "+outcome(r))
+		s.progress.finish(len(p.Cells), bench.Label(r.Cell)+": "+outcome(r))
 		return s.Write(r)
 	})
 }

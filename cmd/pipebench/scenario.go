@@ -53,12 +53,9 @@ func (f scenarioFlags) chosen(changed []string) ([]faults.Scenario, error) {
 
 // run reproduces faults, keeps their records, and shows them.
 func (f scenarioFlags) run(cmd *cobra.Command, chosen []faults.Scenario) error {
-	s, err := f.shared.open(cmd, "")
-	if err != nil {
-		return err
-	}
-	err = s.measure(f.maxTime, func(ctx context.Context) error { return f.reproduce(ctx, s, chosen) })
-	return s.conclude(err, conclusion{
+	return f.shared.measure(cmd, task{
+		maxTime: f.maxTime,
+		work:    func(ctx context.Context, s *session) error { return f.reproduce(ctx, s, chosen) },
 		show: func(_, own *results.Set) error {
 			if len(own.Faults) == 0 {
 				return view.ErrNothing
@@ -76,11 +73,9 @@ func (f scenarioFlags) run(cmd *cobra.Command, chosen []faults.Scenario) error {
 
 // reproduce runs one scenario after the other; one that fails does not keep the next from its turn.
 func (f scenarioFlags) reproduce(ctx context.Context, s *session, chosen []faults.Scenario) error {
-	progress := f.shared.progress(s.cmd.ErrOrStderr(), "")
-	defer progress.stop()
 	var failed []error
 	for _, scenario := range chosen {
-		o := faults.Options{Run: s.run, Seed: f.shared.seed, Observe: func(step string) { progress.step(scenario.Name + ": " + step) }}
+		o := faults.Options{Run: s.run, Seed: f.shared.seed, Observe: func(step string) { s.progress.step(scenario.Name + ": " + step) }}
 		kept := 0
 		err := scenario.Run(ctx, o, func(l results.Line) error {
 			kept++
@@ -90,7 +85,7 @@ func (f scenarioFlags) reproduce(ctx context.Context, s *session, chosen []fault
 		if ctx.Err() != nil {
 			break
 		}
-		progress.finish(len(chosen), fmt.Sprintf("%s: %d records", scenario.Name, kept))
+		s.progress.finish(len(chosen), fmt.Sprintf("%s: %d records", scenario.Name, kept))
 	}
 	return errors.Join(failed...)
 }

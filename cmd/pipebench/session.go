@@ -27,10 +27,10 @@ const (
 	reportFile  = "report.html"
 )
 
-// A session is one run of a command that measures, from the folder that it makes to the exit code:
-// the command opens it, measures, and concludes.
+// A session is one run of a command that measures, from the folder that it makes to the exit code.
 type session struct {
 	*results.Writer // of the run's records
+	progress        *progress
 	flags           *sharedFlags
 	cmd             *cobra.Command
 	env             results.Environment
@@ -54,7 +54,7 @@ func (f *sharedFlags) open(cmd *cobra.Command, run string) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{Writer: w, flags: f, cmd: cmd, env: describeRun(run, f.seed), dir: dir, run: run}
+	s := &session{Writer: w, progress: f.progress(cmd.ErrOrStderr()), flags: f, cmd: cmd, env: describeRun(run, f.seed), dir: dir, run: run}
 	if err := w.Write(s.env); err != nil {
 		w.Close() // the first error says more
 		return nil, err
@@ -62,7 +62,7 @@ func (f *sharedFlags) open(cmd *cobra.Command, run string) (*session, error) {
 	return s, nil
 }
 
-// describeRun returns what the file of a run begins with.
+// describeRun returns the first record of a run's file.
 func describeRun(run string, seed int64) results.Environment {
 	env := machine.Describe(run, seed)
 	env.Command = commandLine(os.Args)
@@ -110,25 +110,14 @@ func commandLine(args []string) string {
 
 var errMaxTime = errors.New("--max-time is over: this is what was found by then")
 
-// measure has work fill the file, for maxTime at most, or for as long as it takes where that is 0,
-// and closes the file. That the time was over is said, and is no error.
-func (s *session) measure(maxTime time.Duration, work func(ctx context.Context) error) error {
-	ctx, cancel := context.WithCancel(s.cmd.Context())
-	if maxTime > 0 {
-		ctx, cancel = context.WithTimeoutCause(s.cmd.Context(), maxTime, errMaxTime)
-	}
-	defer cancel()
-	err := errors.Join(work(ctx), s.Close())
-	if errors.Is(context.Cause(ctx), errMaxTime) {
-		fmt.Fprintln(s.cmd.ErrOrStderr(), "pipebench:", errMaxTime)
-		return nil
-	}
-	return err
-}
+// A task is what a command does in a session, and what it makes of the records. Show and gate are
+// given the records of this run alone as own: earlier runs in the same folder were shown and judged
+// in their time.
+type task struct {
+	run     string        // "" for a new one
+	maxTime time.Duration // for the work; 0 for as long as it takes
+	work    func(ctx context.Context, s *session) error
 
-// A conclusion is what a command makes of the records of its session. Each function is given those of
-// this run alone: earlier runs in the same folder were shown and judged in their time.
-type conclusion struct {
 	show  func(all, own *results.Set) error            // prints what was found, or returns view.ErrNothing
 	bench func(all *results.Set) *results.Set          // what goes into bench.txt; nil for no such file
 	page  bool                                         // whether report.html is made
@@ -136,17 +125,43 @@ type conclusion struct {
 	gate  func(measured error, own *results.Set) error // turns what was found into the exit code
 }
 
+// measure does a task in a session of its own.
+func (f *sharedFlags) measure(cmd *cobra.Command, t task) error {
+	s, err := f.open(cmd, t.run)
+	if err != nil {
+		return err
+	}
+	return s.conclude(s.measure(t.maxTime, t.work), t)
+}
+
+// measure has work fill the file, for maxTime at most, or for as long as it takes where that is 0,
+// and closes the file. It says that the time was over, which is no error.
+func (s *session) measure(maxTime time.Duration, work func(ctx context.Context, s *session) error) error {
+	defer s.progress.stop()
+	ctx, cancel := context.WithCancel(s.cmd.Context())
+	if maxTime > 0 {
+		ctx, cancel = context.WithTimeoutCause(s.cmd.Context(), maxTime, errMaxTime)
+	}
+	defer cancel()
+	err := errors.Join(work(ctx, s), s.Close())
+	if errors.Is(context.Cause(ctx), errMaxTime) {
+		fmt.Fprintln(s.cmd.ErrOrStderr(), "pipebench:", errMaxTime)
+		return nil
+	}
+	return err
+}
+
 // conclude reads the file again, shows what it says, draws it, says where everything is kept, and
 // judges it. A session that was interrupted or failed in part shows what it finished: measured is why.
-func (s *session) conclude(measured error, c conclusion) error {
+func (s *session) conclude(measured error, t task) error {
 	all, err := results.Read(filepath.Join(s.dir, recordsFile))
 	if err != nil {
 		return errors.Join(measured, err)
 	}
 	own := all.OfRun(s.run)
-	err = c.show(all, own)
+	err = t.show(all, own)
 	if err == nil {
-		err = s.leave(all, c)
+		err = s.leave(all, t)
 	}
 	if measured != nil && errors.Is(err, view.ErrNothing) {
 		return measured // which says why there is nothing
@@ -154,22 +169,22 @@ func (s *session) conclude(measured error, c conclusion) error {
 	if err != nil {
 		return errors.Join(measured, err)
 	}
-	if c.gate == nil {
+	if t.gate == nil {
 		return measured
 	}
-	return errors.Join(measured, c.gate(measured, own))
+	return errors.Join(measured, t.gate(measured, own))
 }
 
 // leave writes what a run leaves beside its records, and says where.
-func (s *session) leave(all *results.Set, c conclusion) error {
+func (s *session) leave(all *results.Set, t task) error {
 	kept := []string{recordsFile}
-	if c.bench != nil {
-		if err := writeBench(filepath.Join(s.dir, benchFile), c.bench(all)); err != nil {
+	if t.bench != nil {
+		if err := writeBench(filepath.Join(s.dir, benchFile), t.bench(all)); err != nil {
 			return err
 		}
 		kept = append(kept, benchFile)
 	}
-	if c.plain {
+	if t.plain {
 		s.flags.say(s.cmd, "kept in %s: %s", s.dir, strings.Join(kept, ", "))
 		return nil
 	}
@@ -180,7 +195,7 @@ func (s *session) leave(all *results.Set, c conclusion) error {
 	if err != nil {
 		return err
 	}
-	if c.page {
+	if t.page {
 		o := plots.ReportOptions{Sources: []string{filepath.Join(s.dir, recordsFile)}}
 		if err := writeReport(filepath.Join(s.dir, reportFile), all, o); err != nil {
 			return err

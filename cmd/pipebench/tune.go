@@ -162,20 +162,15 @@ func (f *tuneFlags) tune(cmd *cobra.Command) error {
 	if err != nil {
 		return usage(err)
 	}
-	s, err := f.shared.open(cmd, o.Run)
-	if err != nil {
-		return err
-	}
-	err = s.measure(0, func(ctx context.Context) error {
-		progress := f.shared.progress(cmd.ErrOrStderr(), "")
-		defer progress.stop()
-		o.Observe = func(p tune.Progress) {
-			progress.note(tuneLine(p))
-			progress.units(int(p.Elapsed.Seconds()), int(o.MaxTime.Seconds()))
-		}
-		return tune.Run(ctx, o, func(t results.Tune) error { return s.Write(t) })
-	})
-	return s.conclude(err, conclusion{
+	return f.shared.measure(cmd, task{
+		run: o.Run,
+		work: func(ctx context.Context, s *session) error {
+			o.Observe = func(p tune.Progress) {
+				s.progress.note(tuneLine(p))
+				s.progress.units(int(p.Elapsed.Seconds()), int(o.MaxTime.Seconds()))
+			}
+			return tune.Run(ctx, o, func(t results.Tune) error { return s.Write(t) })
+		},
 		show: func(_, own *results.Set) error {
 			return tune.View(cmd.OutOrStdout(), view.Format(f.shared.format), own, o.Objective)
 		},
