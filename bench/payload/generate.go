@@ -35,7 +35,9 @@ func Generate(kind string, size int, seed int64) (*Source, error) {
 	if size < 0 {
 		return nil, fmt.Errorf("payload %s: a message cannot have %d bytes", kind, size)
 	}
+	var known []string
 	for _, k := range Kinds() {
+		known = append(known, k.Name)
 		if k.Name == kind {
 			b := make([]byte, size)
 			r := rand.New(rand.NewPCG(uint64(seed), uint64(size)))
@@ -43,16 +45,7 @@ func Generate(kind string, size int, seed int64) (*Source, error) {
 			return &Source{bodies: [][]byte{b}, head: head, tail: tail}, nil
 		}
 	}
-	return nil, fmt.Errorf("payload %q is unknown; known are %s", kind, strings.Join(Names(), ", "))
-}
-
-// Names returns the names of [Kinds].
-func Names() []string {
-	var names []string
-	for _, k := range Kinds() {
-		names = append(names, k.Name)
-	}
-	return names
+	return nil, fmt.Errorf("payload %q is unknown; known are %s", kind, strings.Join(known, ", "))
 }
 
 // number stands in a shape for the message's number, and filler for as much

@@ -135,20 +135,6 @@ func relation(place string) (related func(a, b CPU) bool, why string, err error)
 	return nil, "", fmt.Errorf("placement %q is unknown; known are %s", place, strings.Join(known, ", "))
 }
 
-// Spare is a CPU that no end of a cell is placed on, if the process may use
-// one: where a load generator may spin.
-func (t Topology) Spare(taken CPUs) (cpu int, ok bool) {
-	if taken.Writer == Any || taken.Reader == Any {
-		return Any, false
-	}
-	for _, c := range t.CPUs {
-		if c.ID != taken.Writer && c.ID != taken.Reader {
-			return c.ID, true
-		}
-	}
-	return Any, false
-}
-
 func unsupported(place, why string) error {
 	return fmt.Errorf("placement %s: %s: %w", place, why, errors.ErrUnsupported)
 }

@@ -49,15 +49,6 @@ func TestAnUnknownPlaceNamesTheKnown(t *testing.T) {
 	}
 }
 
-func TestSpareIsNoEnds(t *testing.T) {
-	if cpu, ok := server.Spare(CPUs{0, 1}); !ok || cpu == 0 || cpu == 1 {
-		t.Errorf("got %d, %v", cpu, ok)
-	}
-	if _, ok := server.Spare(CPUs{Any, Any}); ok {
-		t.Error("free ends leave no CPU that is surely spare")
-	}
-}
-
 func TestSummary(t *testing.T) {
 	if got, want := server.String(), "8 CPUs, 4 cores, 2 last-level caches"; got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -138,25 +138,15 @@ func (r *runner) run(ctx context.Context) error {
 		}
 		took := time.Since(began)
 		r.longest = max(r.longest, took)
-		if r.Pairs == 0 {
-			r.Pairs = r.wanted()
+		if r.Pairs == 0 { // the first pair shows what is going to be compared
+			times := stat.Filter(stat.SeriesOf(r.before[0]), func(s stat.Series) bool { return !s.Metric.Counter })
+			r.Pairs = Wanted(len(times), r.Alpha)
 		}
 		if r.Observe != nil {
 			r.Observe(Progress{Pair: len(r.before), Of: r.Pairs, Took: took})
 		}
 	}
 	return nil
-}
-
-// wanted counts in the first pair what is going to be compared.
-func (r *runner) wanted() int {
-	times := 0
-	for _, s := range stat.SeriesOf(r.before[0]) {
-		if !s.Metric.Counter {
-			times++
-		}
-	}
-	return Wanted(times, r.Alpha)
 }
 
 // pair runs both builds, and keeps what they left if both did their work.
