@@ -53,9 +53,11 @@ func ExampleParse() {
 		}
 		fmt.Println(f)
 	}
-	// Output: chunked:61440 adaptive:4096 raw:4096 unknown framing "lsp": known are raw[:N],
-	// ndjson, ndjson-bytewise, ndjson-rescan, content-length, chunked[:size], adaptive[:size],
-	// length-prefix, chunked+zstd[:size]
+	// Output:
+	// chunked:61440
+	// adaptive:4096
+	// raw:4096
+	// unknown framing "lsp": known are raw[:N], ndjson, ndjson-bytewise, ndjson-rescan, content-length, chunked[:size], adaptive[:size], length-prefix, chunked+zstd[:size]
 }
 
 func ExampleAll() {
@@ -127,9 +129,14 @@ func ExampleChunkReader() {
 	}
 	_, err := r.ReadMessage()
 	fmt.Println(err)
-	// Output: chunk 1 of 2 of a chunk 1 of 1 of b small chunk 2 of 2 of a Hello, world chunk 1 of 9
-	// of c read chunk 1 of 9 of message c at byte 38 (1 received): chunks are missing at the end of
-	// the stream
+	// Output:
+	// chunk 1 of 2 of a
+	// chunk 1 of 1 of b
+	// small
+	// chunk 2 of 2 of a
+	// Hello, world
+	// chunk 1 of 9 of c
+	// read chunk 1 of 9 of message c at byte 38 (1 received): chunks are missing at the end of the stream
 }
 
 func ExampleChunkReader_ReadChunk() {
