@@ -16,8 +16,10 @@ func (r *chunkReader) route(assemble bool) error {
 	var now time.Time
 	if f.total > 1 || r.run.active || len(r.partials.list) > 0 {
 		now = r.set.now()
-		if err := r.expire(now); err != nil {
-			return err
+		if oldest := now.Add(-r.set.expiry); r.set.expiry > 0 { // drops a message of which no chunk has come for too long
+			if err := r.incomplete(func(t time.Time) bool { return t.Before(oldest) }, ErrExpired); err != nil {
+				return err
+			}
 		}
 	}
 	if r.run.active {
@@ -27,15 +29,6 @@ func (r *chunkReader) route(assemble bool) error {
 		r.spill()
 	}
 	return r.assign(now)
-}
-
-// expire drops a message of which no chunk has come for too long.
-func (r *chunkReader) expire(now time.Time) error {
-	if r.set.expiry <= 0 {
-		return nil
-	}
-	oldest := now.Add(-r.set.expiry)
-	return r.incomplete(func(t time.Time) bool { return t.Before(oldest) }, ErrExpired)
 }
 
 // continueRun reports whether the frame is the next one of the run.

@@ -180,9 +180,18 @@ const (
 
 // parse reads the header that b begins with. With uuid set, the id must be a UUID of 36 characters.
 func (h *chunkHeader) parse(b []byte, uuid bool) verdict {
-	n, v := idBytes(b, uuid)
-	if v != aChunk {
-		return v
+	id := b[:min(len(b), maxIDBytes+1)]
+	n := bytes.IndexByte(id, ':')
+	if n >= 0 {
+		id = id[:n]
+	}
+	switch {
+	case bytes.IndexByte(id, '\n') >= 0, n == 0, uuid && !uuidPrefix(id):
+		return noChunk
+	case n < 0 && len(id) <= maxIDBytes:
+		return undecided
+	case n < 0, uuid && n != uuidBytes:
+		return noChunk
 	}
 	at := n + 1
 	for _, field := range [...]*int{&h.index, &h.total} {
@@ -193,27 +202,8 @@ func (h *chunkHeader) parse(b []byte, uuid bool) verdict {
 		at += used + 1
 	}
 	h.length = at
-	h.id.set(b[:n])
+	h.id.set(id)
 	return aChunk
-}
-
-// idBytes returns the length of the id that b begins with, up to the colon behind it.
-func idBytes(b []byte, uuid bool) (int, verdict) {
-	seen := b[:min(len(b), maxIDBytes+1)]
-	n := bytes.IndexByte(seen, ':')
-	id := seen
-	if n >= 0 {
-		id = seen[:n]
-	}
-	switch {
-	case bytes.IndexByte(id, '\n') >= 0, n == 0, uuid && !uuidPrefix(id):
-		return 0, noChunk
-	case n < 0 && len(seen) <= maxIDBytes:
-		return 0, undecided
-	case n < 0, uuid && n != uuidBytes:
-		return 0, noChunk
-	}
-	return n, aChunk
 }
 
 // uuidPrefix reports whether id is a UUID of 36 characters, of either case, or begins like one.

@@ -121,14 +121,23 @@ func (r *chunkReader) nextFrame(assemble bool) (line []byte, err error) {
 		r.partials.recycle(r.delivered)
 		r.delivered = nil
 	}
+	if r.lines.broken != nil {
+		return nil, r.lines.broken
+	}
 	for {
-		if err := r.nextData(assemble); err != nil {
-			return nil, err
-		}
-		if r.stage != inLine {
+		switch r.stage {
+		case inData:
 			return nil, r.data()
+		case inLine:
+			line, err = r.line()
+		case discarding:
+			err = r.discard()
+		case atRoute:
+			err = r.route(assemble)
+		case atHeader:
+			err = r.header()
 		}
-		if line, err := r.line(); err != nil || line != nil {
+		if err != nil || line != nil {
 			return line, err
 		}
 	}
@@ -166,31 +175,6 @@ func (r *chunkReader) InFlight() (messages, bytes int) {
 		bytes += r.fin - r.lines.in.base
 	}
 	return messages, bytes
-}
-
-// nextData brings the stream to where data of a frame, or a bare line, is received.
-func (r *chunkReader) nextData(assemble bool) error {
-	if r.lines.broken != nil {
-		return r.lines.broken
-	}
-	for {
-		switch r.stage {
-		case inData, inLine:
-			return nil
-		case discarding:
-			if err := r.discard(); err != nil {
-				return err
-			}
-		case atRoute:
-			if err := r.route(assemble); err != nil {
-				return err
-			}
-		case atHeader:
-			if err := r.header(); err != nil {
-				return err
-			}
-		}
-	}
 }
 
 // fill reads. What it reads comes behind pos; fin stays where it is in the message.

@@ -94,11 +94,15 @@ func (o *frameWriter) compose(pieces [][]byte, total int) error {
 	if len(pieces) == 0 {
 		return o.broken
 	}
-	b := pieces[0]
-	if len(pieces) > 1 {
-		b = o.join(pieces, total)
+	if len(pieces) == 1 {
+		return o.write(pieces[0])
 	}
-	return o.write(b)
+	frame := o.frameBuffer(len(pieces[0]), total)
+	at := 0
+	for _, p := range pieces {
+		at += copy(frame[at:], p)
+	}
+	return o.write(frame)
 }
 
 func (o *frameWriter) write(frame []byte) error {
@@ -112,20 +116,10 @@ func (o *frameWriter) write(frame []byte) error {
 	return o.writeError(int64(n), len(frame), err)
 }
 
-// join copies pieces together.
-func (o *frameWriter) join(pieces [][]byte, total int) []byte {
-	frame := o.frameBuffer(len(pieces[0]), total)
-	at := 0
-	for _, p := range pieces {
-		at += copy(frame[at:], p)
-	}
-	return frame
-}
-
 // cacheLine is what a copy is fastest to a multiple of, in bytes.
 const cacheLine = 64
 
-// room returns total bytes of the compose buffer, which is kept while frames need it. What follows
+// frameBuffer returns total bytes of the compose buffer, which is kept while frames need it. What follows
 // a header of head bytes begins a cache line there: to copy 4 KiB and write them takes 5 % less
 // then.
 func (o *frameWriter) frameBuffer(head, total int) []byte {
@@ -137,7 +131,7 @@ func (o *frameWriter) frameBuffer(head, total int) []byte {
 	return o.buf[skew:need]
 }
 
-// settle judges what a write returned. Half a frame on the stream cannot be taken back: it breaks
+// writeError judges what a write returned. Half a frame on the stream cannot be taken back: it breaks
 // the frameWriter for good, while a write that failed before its first byte may be tried again.
 func (o *frameWriter) writeError(n int64, total int, err error) error {
 	if err == nil && n != int64(total) {

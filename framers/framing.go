@@ -55,7 +55,7 @@ type Vectored interface {
 	Writev(bufs [][]byte) (int64, error)
 }
 
-// own is what the framings of this package know beyond the contract.
+// builtin is what the framings of this package know beyond the contract.
 type builtin interface {
 	Framing
 	// carries returns the PayloadError with which a Writer of these settings refuses msg, or nil.

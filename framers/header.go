@@ -154,44 +154,34 @@ func (r *headerReader) line() error {
 	}
 }
 
-// take judges the line that ends with the newline at end.
+// take judges the line that ends with the newline at end. A blank one ends the header; the body
+// begins behind it.
 func (r *headerReader) take(end int) error {
 	in := &r.in
-	line := in.buf[in.base:end]
+	line, next := in.buf[in.base:end], end+1
 	r.begun = true
-	r.bytes += end + 1 - in.base
+	r.bytes += next - in.base
 	r.lines++
 	if n := len(line); n > 0 && line[n-1] == '\r' {
 		line = line[:n-1]
 	}
 	switch {
 	case r.lines > r.set.headerLines:
-		return r.fail(line, end+1, ErrHeaderLines)
-	case len(line) == 0:
-		return r.blank(end + 1)
-	}
-	if err := r.field(line); err != nil {
-		return r.fail(line, end+1, err)
-	}
-	in.base = end + 1
-	in.pos = in.base
-	return nil
-}
-
-// blank ends the header; its body begins at next.
-func (r *headerReader) blank(next int) error {
-	if r.length < 0 && r.set.lenient && r.lines == 1 {
+		return r.fail(line, next, ErrHeaderLines)
+	case len(line) > 0:
+		if err := r.field(line); err != nil {
+			return r.fail(line, next, err)
+		}
+	case r.length >= 0:
+		r.declare(r.length, r.body.start)
 		r.reset()
-		r.in.base, r.in.pos = next, next
-		r.body.start = r.in.offset(next)
-		return nil
-	}
-	if r.length < 0 {
+	case r.set.lenient && r.lines == 1:
+		r.reset()
+		r.body.start = in.offset(next)
+	default:
 		return r.fail(nil, next, ErrNoLength)
 	}
-	r.in.base, r.in.pos = next, next
-	r.declare(r.length, r.body.start)
-	r.reset()
+	in.base, in.pos = next, next
 	return nil
 }
 

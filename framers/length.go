@@ -61,15 +61,9 @@ func (r *lengthReader) ReadMessage() ([]byte, error) {
 	if err := r.ready(); err != nil {
 		return nil, err
 	}
-	if !r.declared {
-		if err := r.prefix(); err != nil {
-			return nil, err
-		}
+	if r.declared {
+		return r.deliver()
 	}
-	return r.deliver()
-}
-
-func (r *lengthReader) prefix() error {
 	in := &r.in
 	start := in.offset(in.base)
 	for in.end-in.base < prefixBytes {
@@ -77,14 +71,14 @@ func (r *lengthReader) prefix() error {
 			if in.base != in.end {
 				err = inside(err)
 			}
-			return err
+			return nil, err
 		}
 	}
 	n := binary.BigEndian.Uint32(in.held())
 	in.base += prefixBytes
 	in.pos = in.base
 	r.declare(int64(n), start)
-	return nil
+	return r.deliver()
 }
 
 // A body receives messages whose length is declared before them. What is under way is kept in it,
@@ -109,8 +103,8 @@ func (b *body) ready() error {
 	if b.skipping == 0 {
 		return nil
 	}
-	left, err := b.in.skip(b.skipping)
-	b.skipping = left
+	var err error
+	b.skipping, err = b.in.skip(b.skipping)
 	return err
 }
 

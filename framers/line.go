@@ -96,23 +96,18 @@ func (r *lineReader) ReadMessage() ([]byte, error) {
 	}
 }
 
-// line returns the next line without its terminator.
+// line returns the next line without its terminator. It searches only what the last read brought.
 func (r *lineReader) line() ([]byte, error) {
 	if r.broken != nil {
 		return nil, r.broken
 	}
+	in := &r.in
 	if r.skipping {
-		if err := r.in.skipLine(); err != nil {
+		if err := in.skipLine(); err != nil {
 			return nil, err
 		}
 		r.skipping = false
 	}
-	return r.collect()
-}
-
-// collect reads up to the next newline. It searches only what the last read brought.
-func (r *lineReader) collect() ([]byte, error) {
-	in := &r.in
 	for {
 		if i := indexNewline(in.buf[in.pos:in.end]); i >= 0 {
 			return r.finish(in.pos+i, in.pos+i+1)

@@ -90,23 +90,14 @@ func (m *Mux) Send(ctx context.Context, priority int, msg []byte) error {
 		}
 	}
 	defer func() { <-m.slots }()
+	t := &waiter{priority: priority}
 	if m.whole != nil {
-		return m.sendWhole(ctx, priority, msg)
+		if err := m.acquire(ctx, t, false); err != nil {
+			return fmt.Errorf("send message: %w", err)
+		}
+		defer m.release()
+		return m.whole.WriteMessage(msg)
 	}
-	return m.sendFrames(ctx, priority, msg)
-}
-
-func (m *Mux) sendWhole(ctx context.Context, priority int, msg []byte) error {
-	t := &waiter{priority: priority}
-	if err := m.acquire(ctx, t, false); err != nil {
-		return fmt.Errorf("send message: %w", err)
-	}
-	defer m.release()
-	return m.whole.WriteMessage(msg)
-}
-
-func (m *Mux) sendFrames(ctx context.Context, priority int, msg []byte) error {
-	t := &waiter{priority: priority}
 	sent := 0
 	for frame := range m.frames(msg) {
 		if err := m.acquire(ctx, t, sent > 0); err != nil {
@@ -160,7 +151,7 @@ func (m *Mux) FrameSize() int {
 	return m.pace.frame()
 }
 
-// take gets the turn for t, which has it already if holding. Without an error the caller has the
+// acquire gets the turn for t, which has it already if holding. Without an error the caller has the
 // turn; with one it has not.
 func (m *Mux) acquire(ctx context.Context, t *waiter, holding bool) error {
 	m.mu.Lock()
@@ -187,17 +178,12 @@ func (m *Mux) acquire(ctx context.Context, t *waiter, holding bool) error {
 		return nil
 	case <-ctx.Done():
 	}
-	return m.cancelWait(ctx, t)
-}
-
-// cancelWait takes t off the queue, or passes on the turn that it was granted meanwhile.
-func (m *Mux) cancelWait(ctx context.Context, t *waiter) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if i := slices.Index(m.waiting, t); i >= 0 {
 		m.waiting = slices.Delete(m.waiting, i, i+1)
 	} else {
-		m.grantNext()
+		m.grantNext() // the turn was granted meanwhile: pass it on
 	}
 	return ctx.Err()
 }
@@ -208,7 +194,7 @@ func (m *Mux) release() {
 	m.mu.Unlock()
 }
 
-// pass grants the turn to whom it is due. The caller has it, and the lock.
+// grantNext grants the turn to whom it is due. The caller has it, and the lock.
 func (m *Mux) grantNext() {
 	if len(m.waiting) == 0 {
 		m.busy = false

@@ -15,31 +15,22 @@ func pipeCapacity(fd int) (int, error) {
 	return n, os.NewSyscallError("F_GETPIPE_SZ", err)
 }
 
-func setPipeCapacity(e *End, n int) error {
-	_, err := unix.FcntlInt(uintptr(e.fd), unix.F_SETPIPE_SZ, n)
-	if err != nil {
-		return capacityError(e.kind, n, err)
+// setPipeCapacity says why, where the kernel does not set a capacity. EPERM is either the limit of one
+// pipe or that of all pipes of this user; which of them it was follows from the size, never from who
+// the user is.
+func setPipeCapacity(end *End, n int) error {
+	_, err := unix.FcntlInt(uintptr(end.fd), unix.F_SETPIPE_SZ, n)
+	if err == nil {
+		return nil
 	}
-	return nil
-}
-
-const (
-	maxSizeFile   = "/proc/sys/fs/pipe-max-size"
-	softPagesFile = "/proc/sys/fs/pipe-user-pages-soft"
-)
-
-// capacityError says why the kernel did not set a capacity. EPERM is either the limit of one pipe
-// or that of all pipes of this user; which of them it was follows from the size, never from who the
-// user is.
-func capacityError(kind Kind, asked int, err error) error {
-	e := &CapacityError{Kind: kind, Asked: asked, Err: os.NewSyscallError("F_SETPIPE_SZ", err)}
+	e := &CapacityError{Kind: end.kind, Asked: n, Err: os.NewSyscallError("F_SETPIPE_SZ", err)}
 	limit := readLimit(maxSizeFile)
 	switch {
 	case err == unix.EBUSY:
 		e.Where = "more than that is in the pipe now; read it first"
 	case err != unix.EPERM:
 		e.Where = "a pipe holds at most 2 GiB"
-	case asked > limit:
+	case n > limit:
 		e.Limit, e.Where = limit, "fs.pipe-max-size, in "+maxSizeFile
 	default:
 		e.Where = "the pipes of this user together have reached fs.pipe-user-pages-soft: " +
@@ -48,12 +39,14 @@ func capacityError(kind Kind, asked int, err error) error {
 	return e
 }
 
+const (
+	maxSizeFile   = "/proc/sys/fs/pipe-max-size"
+	softPagesFile = "/proc/sys/fs/pipe-user-pages-soft"
+)
+
 // readLimit returns the number in a file of /proc/sys, 0 where it cannot be read.
 func readLimit(file string) int {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return 0
-	}
+	text, _ := os.ReadFile(file)
 	n, _ := strconv.Atoi(strings.TrimSpace(string(text)))
 	return n
 }

@@ -10,11 +10,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// capacity fills a fresh socket pair with the same buffers. The kernel charges its own bookkeeping to
+// the buffer, so the bytes accepted say more than the option's value does.
 func (e *End) capacity() (int, error) {
-	if e.kind == SocketPair {
-		return e.socketCapacity()
+	if e.kind != SocketPair {
+		return pipeCapacity(e.fd)
 	}
-	return pipeCapacity(e.fd)
+	fds, err := socketPair()
+	if err != nil {
+		return 0, err
+	}
+	for _, option := range []int{unix.SO_SNDBUF, unix.SO_RCVBUF} {
+		if err := copyOption(e.fd, fds, option); err != nil {
+			return 0, errors.Join(err, unix.Close(fds[0]), unix.Close(fds[1]))
+		}
+	}
+	return fillAndClose(fds[0], fds[1])
 }
 
 func (e *End) setCapacity(n int) error {
@@ -27,21 +38,6 @@ func (e *End) setCapacity(n int) error {
 		}
 	}
 	return nil
-}
-
-// socketCapacity fills a fresh socket pair with the same buffers. The kernel charges its own
-// bookkeeping to the buffer, so the bytes accepted say more than the option's value does.
-func (e *End) socketCapacity() (int, error) {
-	fds, err := socketPair()
-	if err != nil {
-		return 0, err
-	}
-	for _, option := range []int{unix.SO_SNDBUF, unix.SO_RCVBUF} {
-		if err := copyOption(e.fd, fds, option); err != nil {
-			return 0, errors.Join(err, unix.Close(fds[0]), unix.Close(fds[1]))
-		}
-	}
-	return fillAndClose(fds[0], fds[1])
 }
 
 func copyOption(from int, to [2]int, option int) error {

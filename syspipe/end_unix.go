@@ -48,14 +48,9 @@ func (e *End) setIO(want IO) error {
 	if err := unix.SetNonblock(e.fd, want != Blocking); err != nil {
 		return err
 	}
-	if want == Poller {
-		return e.register()
+	if want != Poller {
+		return nil
 	}
-	return nil
-}
-
-// register hands the descriptor to Go's poller.
-func (e *End) register() error {
 	if err := pollable(e.kind); err != nil {
 		return err
 	}
@@ -295,24 +290,18 @@ func (e *End) interrupt() error {
 	if e.io.mode == modeSpin || e.io.mode == modeSleep {
 		return nil // they look by themselves
 	}
-	dead, err := eofPipe()
-	if err != nil {
+	var fds [2]int
+	if err := pipe(&fds); err != nil {
 		return err
 	}
-	defer unix.Close(dead)
-	if err := replace(dead, e.fd); err != nil {
+	defer unix.Close(fds[0])
+	if err := unix.Close(fds[1]); err != nil {
+		return os.NewSyscallError("close", err)
+	}
+	if err := replace(fds[0], e.fd); err != nil {
 		return err
 	}
 	return wakeThreads()
-}
-
-// eofPipe returns the reading end of a pipe whose writing end is closed.
-func eofPipe() (int, error) {
-	var fds [2]int
-	if err := pipe(&fds); err != nil {
-		return -1, err
-	}
-	return fds[0], os.NewSyscallError("close", unix.Close(fds[1]))
 }
 
 func (e *End) closeDuplicates() error {

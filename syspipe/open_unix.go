@@ -17,13 +17,18 @@ import (
 var supportedKinds = []Kind{Anonymous, FIFO, SocketPair}
 
 func open(kind Kind, capacity int) (w, r *End, err error) {
+	var fds [2]int
 	switch kind {
 	case FIFO:
 		w, r, err = openPrivateFIFO()
 	case SocketPair:
-		w, r, err = openSocketPair()
+		if fds, err = socketPair(); err == nil {
+			w, r = newEnd(SocketPair, duplex, fds[0]), newEnd(SocketPair, duplex, fds[1])
+		}
 	default:
-		w, r, err = openAnonymous()
+		if err = pipe(&fds); err == nil {
+			w, r = newEnd(Anonymous, writes, fds[1]), newEnd(Anonymous, reads, fds[0])
+		}
 	}
 	if err != nil || capacity == 0 {
 		return w, r, err
@@ -36,22 +41,6 @@ func open(kind Kind, capacity int) (w, r *End, err error) {
 		return nil, nil, errors.Join(err, w.Close(), r.Close())
 	}
 	return w, r, nil
-}
-
-func openAnonymous() (w, r *End, err error) {
-	var fds [2]int
-	if err := pipe(&fds); err != nil {
-		return nil, nil, err
-	}
-	return newEnd(Anonymous, writes, fds[1]), newEnd(Anonymous, reads, fds[0]), nil
-}
-
-func openSocketPair() (w, r *End, err error) {
-	fds, err := socketPair()
-	if err != nil {
-		return nil, nil, err
-	}
-	return newEnd(SocketPair, duplex, fds[0]), newEnd(SocketPair, duplex, fds[1]), nil
 }
 
 // openPrivateFIFO makes a FIFO that nobody else can open, and leaves nothing of it in the file

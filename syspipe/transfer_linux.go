@@ -34,12 +34,15 @@ func (e *End) discard(n int) (int, error) {
 	if err := e.checkTransfer(Splice); err != nil {
 		return 0, err
 	}
-	null, err := e.devNull()
-	if err != nil {
-		return 0, e.failed("splice from", err)
+	if e.null == nil { // closed with the end
+		f, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+		if err != nil {
+			return 0, e.failed("splice from", err)
+		}
+		e.null, e.nullFD = f, int(f.Fd())
 	}
 	k, errno, err := e.retry(&e.in, unix.POLLIN, n, func(flags uintptr) (int, syscall.Errno) {
-		k, _, errno := syscall.RawSyscall6(syscall.SYS_SPLICE, uintptr(e.fd), 0, uintptr(null), 0, uintptr(n), flags|unix.SPLICE_F_MOVE)
+		k, _, errno := syscall.RawSyscall6(syscall.SYS_SPLICE, uintptr(e.fd), 0, uintptr(e.nullFD), 0, uintptr(n), flags|unix.SPLICE_F_MOVE)
 		return int(k), errno
 	})
 	return e.readResult(k, errno, err)
@@ -76,16 +79,4 @@ func (e *End) retry(m *counter, events int16, asked int, call func(flags uintptr
 			return 0, errno, nil
 		}
 	}
-}
-
-// devNull opens the drain of Discard at its first use; it is closed with the end.
-func (e *End) devNull() (int, error) {
-	if e.null == nil {
-		f, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-		if err != nil {
-			return 0, err
-		}
-		e.null, e.nullFD = f, int(f.Fd())
-	}
-	return e.nullFD, nil
 }
