@@ -81,7 +81,7 @@ func (f *callFlags) register(cmd *cobra.Command) {
 	flags.DurationVar(&f.cpu, "cpu", 0, "CPU time the server may use (Linux)")
 	flags.Uint64Var(&f.files, "files", 0, "descriptors the server may have (Linux)")
 	flags.BoolVar(&f.quiet, "quiet", false, "drop the server's stderr, and warnings")
-	_ = cmd.RegisterFlagCompletionFunc("framing", cobra.FixedCompletions(callFramings, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
+	complete(cmd, map[string][]string{"framing": callFramings})
 }
 
 // callFramings are those that servers speak.

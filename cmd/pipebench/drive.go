@@ -114,19 +114,12 @@ document (LSP: didOpen, documentSymbol, didClose), or auto: the tool echo if the
 	}
 	f.shared.register(cmd, "a folder for the files of the run (default pipebench-out/<time>)")
 	noBench(cmd, &f.shared.format)
-	f.complete(cmd)
-}
-
-// complete teaches the shell the flags' values; each flag exists, so there is no error.
-func (f *driveFlags) complete(cmd *cobra.Command) {
-	for flag, values := range map[string][]string{
+	complete(cmd, map[string][]string{
 		"protocol": drive.Protocols(),
 		"request":  drive.Requests(),
 		"language": drive.Languages(),
 		"pipe":     {string(syspipe.Anonymous), string(syspipe.SocketPair)},
-	} {
-		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-	}
+	})
 }
 
 // options reads the flags that say how to speak to the server.
@@ -233,7 +226,11 @@ func (f *driveFlags) drive(cmd *cobra.Command, command []string) error {
 func (f *driveFlags) run(ctx context.Context, s *session, o drive.Options, plan drive.Plan) error {
 	d, err := drive.Open(ctx, o)
 	if err != nil {
-		return unfit(err)
+		var unfit *drive.HandshakeError
+		if errors.As(err, &unfit) { // it works at no size: a failed gate
+			return &statusError{exitGate, fmt.Errorf("%w\n%s", err, unfit.Advice())}
+		}
+		return err
 	}
 	defer d.Close()
 	s.progress.note(fmt.Sprintf("%s speaks %s in %s; sending %s", o.Command[0], d.Protocol(), d.Framing(), d.Request()))
@@ -276,13 +273,4 @@ func (f *driveFlags) loads(ctx context.Context, d *drive.Driver, plan drive.Plan
 		}
 	}
 	return nil
-}
-
-// unfit gives a server that works at no size the exit code of a failed gate.
-func unfit(err error) error {
-	var unfit *drive.HandshakeError
-	if !errors.As(err, &unfit) {
-		return err
-	}
-	return &statusError{exitGate, fmt.Errorf("%w\n%s", err, unfit.Advice())}
 }

@@ -114,7 +114,7 @@ func registerFormat(cmd *cobra.Command, format *string) {
 		_, err := view.ParseFormat(*format)
 		return usage(err)
 	}
-	cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp)) // the flag exists
+	complete(cmd, map[string][]string{"format": formats()})
 }
 
 func formats() []string {

@@ -35,7 +35,7 @@ func newServe() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Be an MCP server on stdin and stdout, a good one or one with a fault",
-		Long: `Serve MCP on stdin and stdout until stdin ends: canned weather, an echo, and tools that
+		Long: `Serve MCP on stdin and stdout until stdin ends: a fixed weather report, an echo, and tools that
 tests of clients need. Nothing but the protocol goes to stdout; logs go to stderr.
 
 With --messages it answers as the server of a recording did: the same request gets the same
@@ -73,22 +73,22 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.fault, "fault", "", "misbehave, as listed above")
 	flags.StringVar(&f.messages, "messages", "", "answer from a recording (see tap), or a file of both sides' messages, one a line")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
-	f.complete(cmd)
-}
-
-// complete teaches the shell the flags' values; each flag exists, so there is no error.
-func (f *serveFlags) complete(cmd *cobra.Command) {
 	var faults []string
 	for _, m := range catalogue.Of(catalogue.Server) {
 		faults = append(faults, m.Usage()+"\t"+m.Title)
 	}
-	for flag, values := range map[string][]string{
-		"framing":        {"ndjson", "content-length", "chunked", "adaptive"},
+	complete(cmd, map[string][]string{
+		"framing":        callFramings,
 		"parse-error-id": {"empty", "null"},
 		"tool-errors":    {"result", "jsonrpc"},
 		"log-level":      {"debug", "info", "warn", "error"},
 		"fault":          faults,
-	} {
+	})
+}
+
+// complete teaches the shell the values of flags. Each flag exists, so there is no error.
+func complete(cmd *cobra.Command, flags map[string][]string) {
+	for flag, values := range flags {
 		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 }
@@ -98,8 +98,14 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return usage(err)
 	}
-	if opts.Playback, err = f.playback(); err != nil {
-		return err
+	if f.messages != "" {
+		messages, err := payload.ReadMessages(f.messages)
+		if err != nil {
+			return err
+		}
+		if opts.Playback, err = mcpstdio.NewPlayback(messages); err != nil {
+			return err
+		}
 	}
 	signal.Ignore(syscall.SIGPIPE) // a client that closes stdout is an error of a write, not the end of the process
 	s, err := mcpstdio.NewServer(cmd.InOrStdin(), cmd.OutOrStdout(), opts)
@@ -110,18 +116,6 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 		return err
 	}
 	return s.Wait()
-}
-
-// playback is the recording to answer from; nil without one.
-func (f *serveFlags) playback() (*mcpstdio.Playback, error) {
-	if f.messages == "" {
-		return nil, nil
-	}
-	messages, err := payload.ReadMessages(f.messages)
-	if err != nil {
-		return nil, err
-	}
-	return mcpstdio.NewPlayback(messages)
 }
 
 // options reads the flags, and reports the first that makes no sense.

@@ -112,8 +112,13 @@ func (f *tuneFlags) options() (tune.Options, error) {
 			return o, fmt.Errorf("--chunk: %w", err)
 		}
 	}
-	if o.Drains, err = drains(f.drains); err != nil {
-		return o, err
+	o.Drains = nil
+	for _, text := range f.drains {
+		d, err := tune.ParseDrain(text)
+		if err != nil {
+			return o, fmt.Errorf("--drain: %w", err)
+		}
+		o.Drains = append(o.Drains, d)
 	}
 	if err := f.replay(&o); err != nil {
 		return o, err
@@ -122,18 +127,6 @@ func (f *tuneFlags) options() (tune.Options, error) {
 		return o, err
 	}
 	return o, o.Validate()
-}
-
-func drains(texts []string) ([]int64, error) {
-	var out []int64
-	for _, text := range texts {
-		d, err := tune.ParseDrain(text)
-		if err != nil {
-			return nil, fmt.Errorf("--drain: %w", err)
-		}
-		out = append(out, d)
-	}
-	return out, nil
 }
 
 // replay puts a recording's messages in place of generated ones.
