@@ -184,7 +184,7 @@ func some(names []string) string {
 
 // gateFlags say which comparison is good enough to go on.
 type gateFlags struct {
-	failAbove      string
+	failAbove      *float64
 	requireVerdict bool
 	metrics        []string
 	across         bool
@@ -193,7 +193,11 @@ type gateFlags struct {
 
 func (g *gateFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&g.failAbove, "fail-above", "", "exit 3 if something is established to be worse by more than this, such as 5%, and 4 if that cannot be known")
+	parse := func(s string) (*float64, error) {
+		v, err := parseShare(s)
+		return &v, err
+	}
+	addParsed(cmd, &g.failAbove, "fail-above", parse, "exit 3 if something is established to be worse by more than this, such as 5%, and 4 if that cannot be known")
 	flags.BoolVar(&g.requireVerdict, "require-verdict", false, "exit 4 unless every figure has a verdict")
 	flags.StringSliceVar(&g.metrics, "metric", nil, "compare these alone, such as goodput,p50,wire (default all)")
 	g.registerAsserts(cmd, "exit 3 unless this holds of the new side, such as 'p99<50ms@64KiB', and 4 where it cannot be told")
@@ -212,19 +216,7 @@ func (g *gateFlags) gate() (comparisonGate, error) {
 			return comparisonGate{}, fmt.Errorf("--metric: %w", err)
 		}
 	}
-	asserts, err := g.parsed()
-	if err != nil {
-		return comparisonGate{}, err
-	}
-	out := comparisonGate{requireVerdict: g.requireVerdict, asserts: asserts}
-	if g.failAbove != "" {
-		limit, err := parseShare(g.failAbove)
-		if err != nil {
-			return comparisonGate{}, fmt.Errorf("--fail-above %w", err)
-		}
-		out.limit = &limit
-	}
-	return out, nil
+	return comparisonGate{limit: g.failAbove, requireVerdict: g.requireVerdict, asserts: g.asserts}, nil
 }
 
 // parseShare reads "5%" or "0.05" as 0.05. Without its sign a number is below 1:
@@ -302,24 +294,16 @@ func hint(c *stat.Comparison) string {
 }
 
 // assertFlags are the conditions that the figures of a command have to meet.
-type assertFlags struct{ asserts []string }
+type assertFlags struct{ asserts []stat.Assert }
 
 // registerAsserts says in the help what the conditions are about.
 func (f *assertFlags) registerAsserts(cmd *cobra.Command, usage string) {
-	cmd.Flags().StringArrayVar(&f.asserts, "assert", nil, usage+"; may be repeated")
-}
-
-// parsed reads the conditions before anything is measured.
-func (f *assertFlags) parsed() ([]stat.Assert, error) {
-	var out []stat.Assert
-	for _, text := range f.asserts {
+	set := func(text string) error {
 		a, err := stat.ParseAssert(text)
-		if err != nil {
-			return nil, fmt.Errorf("--assert: %w", err)
-		}
-		out = append(out, a)
+		f.asserts = append(f.asserts, a)
+		return err
 	}
-	return out, nil
+	cmd.Flags().Var(&parsed{set: set, kind: "stringArray"}, "assert", usage+"; may be repeated")
 }
 
 // evaluateAsserts prints how each assertion turned out, where a person reads the rest

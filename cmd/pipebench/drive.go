@@ -25,7 +25,9 @@ type driveFlags struct {
 	tool, arg, args                      string
 	replyTool, replyArg, replyArgs       string
 
-	sizes, capacity, smallPipe, chunk, pipe string
+	sizes                                   []int
+	smallPipe, pipe                         string
+	capacity, chunk                         int64
 	pause, start, patience, budget, maxTime time.Duration
 
 	inflight int
@@ -91,11 +93,11 @@ document (LSP: didOpen, documentSymbol, didClose), or auto: the tool echo if the
 	flags.StringVar(&f.replyArg, "reply-arg", "", "the argument of that tool that says how much (default its first number)")
 	flags.StringVar(&f.replyArgs, "reply-args", "", "the other arguments of --reply-tool, a JSON object")
 	flags.StringVar(&f.language, "language", "", "of --request document, as LSP calls it (default tried: "+strings.Join(drive.Languages(), ", ")+")")
-	flags.StringVar(&f.sizes, "size", "", "message sizes, such as 64KiB,1KiB..64MiB (default 1KiB..64MiB)")
+	addParsed(cmd, &f.sizes, "size", measure.ParseSizes, "message sizes, such as 64KiB,1KiB..64MiB (default 1KiB..64MiB)")
 	flags.StringVar(&f.pipe, "pipe", string(syspipe.Anonymous), "what its stdin and stdout are: anonymous or socketpair, as Node gives its children")
-	flags.StringVar(&f.capacity, "capacity", "", "of the pipes (default the system's)")
+	addParsed(cmd, &f.capacity, "capacity", results.ParseSize, "of the pipes (default the system's)")
 	flags.StringVar(&f.smallPipe, "small-pipe", "4KiB", "capacity of the pipes in which growth is measured again; none")
-	flags.StringVar(&f.chunk, "write-chunk", "", "bytes written at a time (default a message)")
+	addParsed(cmd, &f.chunk, "write-chunk", results.ParseSize, "bytes written at a time (default a message)")
 	flags.DurationVar(&f.pause, "write-pause", 0, "between two of those")
 	flags.DurationVar(&f.start, "start-timeout", 10*time.Second, "for the handshake")
 	flags.DurationVar(&f.patience, "patience", time.Second, "the least time that an answer has; larger messages have more, by what smaller ones took")
@@ -128,17 +130,11 @@ func (f *driveFlags) options(command []string) (drive.Options, error) {
 		Command: command, Protocol: f.protocol, Framing: f.framing,
 		Request: f.request, Language: f.language,
 		Tool: f.tool, Arg: f.arg, Args: f.args, ReplyTool: f.replyTool, ReplyArg: f.replyArg, ReplyArgs: f.replyArgs,
-		WritePause: f.pause, Start: f.start, Patience: f.patience, Budget: f.budget, Seed: f.shared.seed,
+		Capacity: int(f.capacity), WriteChunk: int(f.chunk), WritePause: f.pause, Start: f.start, Patience: f.patience, Budget: f.budget, Seed: f.shared.seed,
 	}
 	var err error
 	if o.Pipe, err = syspipe.ParseKind(f.pipe); err != nil {
 		return o, fmt.Errorf("--pipe: %w", err)
-	}
-	if o.Capacity, err = sizeFlag("capacity", f.capacity); err != nil {
-		return o, err
-	}
-	if o.WriteChunk, err = sizeFlag("write-chunk", f.chunk); err != nil {
-		return o, err
 	}
 	if o.Run, err = results.NewRun(); err != nil {
 		return o, err
@@ -160,15 +156,10 @@ func sizeFlag(flag, text string) (int, error) {
 
 // plan reads the flags that say what to find out.
 func (f *driveFlags) plan() (drive.Plan, error) {
-	p := drive.Plan{Limits: f.findLimit, NoSweep: f.findLimit}
+	p := drive.Plan{Sizes: f.sizes, Limits: f.findLimit, NoSweep: f.findLimit}
 	err := f.asLoad().Validate()
 	if err != nil {
 		return p, err
-	}
-	if f.sizes != "" {
-		if p.Sizes, err = measure.ParseSizes(f.sizes); err != nil {
-			return p, fmt.Errorf("--size: %w", err)
-		}
 	}
 	if f.smallPipe == "none" {
 		p.SmallPipe = -1
@@ -190,11 +181,7 @@ func (f *driveFlags) drive(cmd *cobra.Command, command []string) error {
 	if err != nil {
 		return usage(err)
 	}
-	asserts, err := f.parsed()
-	if err != nil {
-		return usage(err)
-	}
-	for _, a := range asserts {
+	for _, a := range f.asserts {
 		plan.Demand(a)
 	}
 	if f.messages != "" {
@@ -213,7 +200,7 @@ func (f *driveFlags) drive(cmd *cobra.Command, command []string) error {
 			return err
 		},
 		gate: func(_ error, own *results.Set) error {
-			gate := evaluateAsserts(cmd, f.shared.format, asserts, func(a stat.Assert) stat.Assertion { return a.Evaluate(own) })
+			gate := evaluateAsserts(cmd, f.shared.format, f.asserts, func(a stat.Assert) stat.Assertion { return a.Evaluate(own) })
 			if err := drive.AllFailed(own); err != nil { // no message works with it
 				return allGates(gate, &statusError{exitGate, err})
 			}

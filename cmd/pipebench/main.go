@@ -125,14 +125,37 @@ func formats() []string {
 	return names
 }
 
-// parsePrecision reads "2%" or "0.02" as 0.02; empty is 0, never precise.
-func parsePrecision(s string) (float64, error) {
-	if s == "" {
-		return 0, nil
+// A parsed flag is read as soon as it is given: what it cannot be is an error of usage.
+type parsed struct {
+	set   func(string) error
+	kind  string // of value, for the help
+	given string
+}
+
+func (p *parsed) String() string { return p.given }
+func (p *parsed) Type() string   { return p.kind }
+func (p *parsed) Set(s string) error {
+	p.given = s
+	return p.set(s)
+}
+
+// addParsed adds a flag whose text parse turns into a value; an empty text leaves the value as it is.
+func addParsed[T any](cmd *cobra.Command, into *T, name string, parse func(string) (T, error), usage string) {
+	set := func(s string) (err error) {
+		if s == "" {
+			return nil
+		}
+		*into, err = parse(s)
+		return err
 	}
+	cmd.Flags().Var(&parsed{set: set, kind: "string"}, name, usage)
+}
+
+// parsePrecision reads "2%" or "0.02" as 0.02.
+func parsePrecision(s string) (float64, error) {
 	v, err := parseShare(s)
 	if err != nil || v == 0 || v >= 1 {
-		return 0, fmt.Errorf("--precision %q: want a share such as 2%%", s)
+		return 0, fmt.Errorf("%q: want a share such as 2%%", s)
 	}
 	return v, nil
 }

@@ -24,15 +24,16 @@ import (
 // runFlags are what run was asked for, as it was typed.
 type runFlags struct {
 	framings, pipes, ios, placements, peers, patterns []string
-	sizes, chunks, capacities                         string
+	sizes, chunks                                     []int
+	capacities                                        string
 
 	payload, messages string
 	samples           int
 	duration, maxTime time.Duration
-	precision         string
+	precision         float64
 	rate              float64
 	inflight, batch   int
-	drain, readBuffer string
+	drain, readBuffer int64
 	transfer, clock   string
 	shape             string
 	dryRun            bool
@@ -78,8 +79,8 @@ Lists take commas, sizes take k, KiB, MiB (always of 1024), 4KiB..1MiB doubles e
 func (f *runFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.framings, "framing", nil, "framings, such as ndjson,chunked:16KiB (see list)")
-	flags.StringVar(&f.sizes, "size", "", "message sizes, such as 64,4KiB..1MiB")
-	flags.StringVar(&f.chunks, "chunk", "", "chunk sizes, for framings that split messages (default 60KiB)")
+	addParsed(cmd, &f.sizes, "size", measure.ParseSizes, "message sizes, such as 64,4KiB..1MiB")
+	addParsed(cmd, &f.chunks, "chunk", measure.ParseSizes, "chunk sizes, for framings that split messages (default 60KiB)")
 	flags.StringSliceVar(&f.pipes, "pipe", nil, "kinds of pipe (default anonymous)")
 	flags.StringVar(&f.capacities, "capacity", "", "pipe capacities to ask for, such as 16KiB,64KiB, default or macos")
 	flags.StringSliceVar(&f.ios, "io", nil, "how the ends wait: one value for both, or writer/reader (default blocking)")
@@ -91,12 +92,12 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.IntVar(&f.samples, "samples", 7, "samples of each cell; at least 6 give an interval")
 	flags.DurationVar(&f.duration, "duration", 30*time.Millisecond, "of one sample, about")
 	flags.DurationVar(&f.maxTime, "max-time", 0, "begin no sample after this long (default 30s, or twice the estimate where that is longer)")
-	flags.StringVar(&f.precision, "precision", "", "go on until each median is known this well, such as 2%, or --max-time")
+	addParsed(cmd, &f.precision, "precision", parsePrecision, "go on until each median is known this well, such as 2%, or --max-time")
 	flags.Float64Var(&f.rate, "rate", 0, "open loop: messages a second that fall due, whether or not the pipe takes them")
 	flags.IntVar(&f.inflight, "inflight", 0, "closed loop: messages without an answer at once, in round trips")
 	flags.IntVar(&f.batch, "batch", 0, "messages that leave in one system call, in streams")
-	flags.StringVar(&f.drain, "drain", "", "bytes a second that the reader of a stream allows itself, such as 200MB")
-	flags.StringVar(&f.readBuffer, "read-buffer", "", "bytes the reader asks for at once (default 256KiB)")
+	addParsed(cmd, &f.drain, "drain", results.ParseSize, "bytes a second that the reader of a stream allows itself, such as 200MB")
+	addParsed(cmd, &f.readBuffer, "read-buffer", results.ParseSize, "bytes the reader asks for at once (default 256KiB)")
 	flags.StringVar(&f.transfer, "transfer", "", "vmsplice or splice: lend pages instead of copying bytes, in raw streams")
 	flags.StringVar(&f.clock, "clock", bench.Clocks[0][0], "sample: read it at the ends of a sample alone, not after each round trip")
 	var shapes []string
@@ -150,15 +151,11 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	if plan, err = plan.Checked(); err != nil {
 		return planError(err)
 	}
-	asserts, err := f.parsed()
-	if err != nil {
-		return usage(err)
-	}
 	if f.dryRun {
 		return f.printPlan(cmd.OutOrStdout(), plan)
 	}
 	f.shared.noteCapacity(cmd, f.capacities)
-	return f.measure(cmd, plan, asserts)
+	return f.measure(cmd, plan)
 }
 
 // planError tells what was asked wrongly from what this machine refuses.
@@ -179,17 +176,13 @@ func (f *runFlags) plan() (bench.Plan, error) {
 	if err != nil {
 		return bench.Plan{}, err
 	}
-	precision, err := parsePrecision(f.precision)
-	if err != nil {
-		return bench.Plan{}, err
-	}
 	run, err := results.NewRun()
 	if err != nil {
 		return bench.Plan{}, err
 	}
 	p := bench.Plan{
 		Run: run, Cells: cells, Samples: f.samples, Duration: f.duration,
-		Precision: precision, MaxTime: f.maxTime, Seed: f.shared.seed, Recording: f.messages,
+		Precision: f.precision, MaxTime: f.maxTime, Seed: f.shared.seed, Recording: f.messages,
 	}
 	if p.MaxTime == 0 {
 		p.MaxTime = max(30*time.Second, 2*p.Estimate())
@@ -215,21 +208,15 @@ func (f *runFlags) sweep() (measure.Sweep, error) {
 			*list.into = list.asked
 		}
 	}
-	for _, list := range []struct {
-		asked string
-		parse func(string) ([]int, error)
-		into  *[]int
-		flag  string
-	}{
-		{f.sizes, measure.ParseSizes, &s.Sizes, "--size"},
-		{f.chunks, measure.ParseSizes, &s.Chunks, "--chunk"},
-		{f.capacities, measure.ParseCapacities, &s.Capacities, "--capacity"},
-	} {
-		if list.asked == "" {
-			continue
-		}
-		if *list.into, err = list.parse(list.asked); err != nil {
-			return measure.Sweep{}, fmt.Errorf("%s: %w", list.flag, err)
+	if len(f.sizes) > 0 {
+		s.Sizes = f.sizes
+	}
+	if len(f.chunks) > 0 {
+		s.Chunks = f.chunks
+	}
+	if f.capacities != "" {
+		if s.Capacities, err = measure.ParseCapacities(f.capacities); err != nil {
+			return measure.Sweep{}, fmt.Errorf("--capacity: %w", err)
 		}
 	}
 	if f.shape != "" {
@@ -239,9 +226,7 @@ func (f *runFlags) sweep() (measure.Sweep, error) {
 		}
 		shape.Fit(&s)
 	}
-	if err := f.further(&s.Further); err != nil {
-		return measure.Sweep{}, err
-	}
+	f.further(&s.Further)
 	if f.messages != "" {
 		s.Recording, err = payload.ReadRecording(f.messages)
 	}
@@ -249,31 +234,15 @@ func (f *runFlags) sweep() (measure.Sweep, error) {
 }
 
 // further fills in the fields of all cells that are seldom asked for.
-func (f *runFlags) further(c *results.Cell) error {
+func (f *runFlags) further(c *results.Cell) {
 	c.Rate, c.Inflight, c.Batch = f.rate, f.inflight, f.batch
+	c.Drain, c.ReadBuffer = f.drain, int(f.readBuffer)
 	if f.transfer != string(syspipe.Copy) {
 		c.Transfer = f.transfer
 	}
 	if f.clock != bench.Clocks[0][0] {
 		c.Clock = f.clock
 	}
-	for _, size := range []struct {
-		asked, flag string
-		into        func(int64)
-	}{
-		{f.drain, "--drain", func(n int64) { c.Drain = n }},
-		{f.readBuffer, "--read-buffer", func(n int64) { c.ReadBuffer = int(n) }},
-	} {
-		if size.asked == "" {
-			continue
-		}
-		n, err := results.ParseSize(size.asked)
-		if err != nil {
-			return fmt.Errorf("%s: %w", size.flag, err)
-		}
-		size.into(n)
-	}
-	return nil
 }
 
 func (f *runFlags) printPlan(w io.Writer, p bench.Plan) error {
@@ -290,7 +259,7 @@ func (f *runFlags) printPlan(w io.Writer, p bench.Plan) error {
 }
 
 // measure runs the plan, keeps its records in a folder, and shows and judges what they say.
-func (f *runFlags) measure(cmd *cobra.Command, p bench.Plan, asserts []stat.Assert) error {
+func (f *runFlags) measure(cmd *cobra.Command, p bench.Plan) error {
 	return f.shared.measure(cmd, task{
 		run:  p.Run,
 		work: func(ctx context.Context, s *session) error { return s.runPlan(ctx, p) },
@@ -302,7 +271,7 @@ func (f *runFlags) measure(cmd *cobra.Command, p bench.Plan, asserts []stat.Asse
 			if measured != nil {
 				return nil // what was not measured is not judged
 			}
-			return evaluateAsserts(cmd, f.shared.format, asserts, func(a stat.Assert) stat.Assertion { return a.Evaluate(own) })
+			return evaluateAsserts(cmd, f.shared.format, f.asserts, func(a stat.Assert) stat.Assertion { return a.Evaluate(own) })
 		},
 	})
 }

@@ -20,9 +20,10 @@ import (
 
 // tuneFlags are what tune was asked for, as it was typed.
 type tuneFlags struct {
-	objective, chunks, size, capacity, messages string
-	pipe, io, placement, payload                string
-	drains                                      []string
+	objective, size, capacity, messages string
+	chunks                              []int
+	pipe, io, placement, payload        string
+	drains                              []string
 
 	rate              float64
 	duration, maxTime time.Duration
@@ -66,7 +67,7 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 	d := tune.Default()
 	flags := cmd.Flags()
 	flags.StringVar(&f.objective, "objective", string(d.Objective), "what goodput is worth against wait: "+objectives())
-	flags.StringVar(&f.chunks, "chunk", "", "sizes to choose from, bytes of a whole frame (default 512..1MiB and 60KiB)")
+	addParsed(cmd, &f.chunks, "chunk", measure.ParseSizes, "sizes to choose from, bytes of a whole frame (default 512..1MiB and 60KiB)")
 	flags.StringSliceVar(&f.drains, "drain", []string{"full", "200MB/s", "20MB/s"}, "how fast readers take bytes")
 	flags.StringVar(&f.size, "size", "1MiB", "of the large messages")
 	flags.StringVar(&f.messages, "messages", "", "stream a recording (see tap), or a file with a message a line, instead of generated messages")
@@ -107,10 +108,8 @@ func (f *tuneFlags) options() (tune.Options, error) {
 	if c.Capacity, err = sizeFlag("capacity", f.capacity); err != nil {
 		return o, err
 	}
-	if f.chunks != "" {
-		if o.Chunks, err = measure.ParseSizes(f.chunks); err != nil {
-			return o, fmt.Errorf("--chunk: %w", err)
-		}
+	if len(f.chunks) > 0 {
+		o.Chunks = f.chunks
 	}
 	o.Drains = nil
 	for _, text := range f.drains {
@@ -151,10 +150,6 @@ func (f *tuneFlags) tune(cmd *cobra.Command) error {
 	if why := bench.Unsupported(o.Cell); why != nil {
 		return why
 	}
-	asserts, err := f.parsed()
-	if err != nil {
-		return usage(err)
-	}
 	return f.shared.measure(cmd, task{
 		run: o.Run,
 		work: func(ctx context.Context, s *session) error {
@@ -168,7 +163,7 @@ func (f *tuneFlags) tune(cmd *cobra.Command) error {
 			return tune.View(cmd.OutOrStdout(), view.Format(f.shared.format), own, o.Objective)
 		},
 		bench: view.TuneMeasurements, page: true,
-		gate: func(_ error, own *results.Set) error { return f.judge(cmd, own, o, asserts) },
+		gate: func(_ error, own *results.Set) error { return f.judge(cmd, own, o, f.asserts) },
 	})
 }
 
