@@ -51,7 +51,7 @@ another one may change by itself; such a change is shown, and exits 4 with --req
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.only, "only", nil, "claims by ID, or documents by number, such as 003,001-exact (see list)")
 	flags.StringVar(&f.explain, "explain", "", "judge one claim, and print its rule, all of its evidence, and how to repeat it")
-	flags.StringVar(&f.against, "against", "", "exit 3 if a verdict is another than in this file")
+	flags.StringVar(&f.against, "against", "", "compare with this file: exit 3 where a verdict differs")
 	flags.BoolVar(&f.requireVerdict, "require-verdict", false, "exit 4 if the figures leave a verdict open; with --against, if such a one changed or one is missing")
 	flags.DurationVar(&f.maxTime, "max-time", 0, "stop after this long, and show what was judged (default none)")
 	f.shared.register(cmd, "a folder for the files of the run (default pipebench-out/<time>)")

@@ -22,7 +22,7 @@ import (
 
 // probeFlags are what probe was asked for, as it was typed.
 type probeFlags struct {
-	pipes, steps, besides []string
+	pipes, steps, against []string
 	timeout               time.Duration
 	shared                sharedFlags
 }
@@ -39,19 +39,19 @@ classic deadlock takes. Each finding is laid beside the documented rule of this 
 
 Nothing is assumed, and each experiment has a process of its own and a deadline: one that
 hangs is a finding. With files of earlier probes, show the findings in them and probe
-nothing. With --beside, other machines' files and the documented rules of linux, macos,
+nothing. With --against, other machines' files and the documented rules of linux, macos,
 freebsd and windows stand beside it.`,
 		Example: `  pipebench probe
   pipebench probe --pipe anonymous --step fill,poll
-  pipebench probe --beside macos,windows
-  pipebench probe --beside other-machine/results.jsonl
+  pipebench probe --against macos,windows
+  pipebench probe --against other-machine/results.jsonl
   pipebench probe --format csv results.jsonl`,
 		RunE: func(cmd *cobra.Command, files []string) error { return f.run(cmd, files) },
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.pipes, "pipe", nil, "kinds of pipe (default each that this system has)")
 	flags.StringSliceVar(&f.steps, "step", nil, "experiments, of "+strings.Join(probe.Steps(), ", ")+" (default all)")
-	flags.StringSliceVar(&f.besides, "beside", nil, "show beside it: result files of other machines, or the documented rules of "+strings.Join(documentedSystems, ", ")+" (default all of them)")
+	flags.StringSliceVar(&f.against, "against", nil, "compare with: result files of other machines, or the documented rules of "+strings.Join(documentedSystems, ", ")+" (default all of them)")
 	flags.DurationVar(&f.timeout, "step-timeout", probe.DefaultStepTimeout, "after which an experiment is a finding that it hangs")
 	f.shared.register(cmd, "a folder for the files of the probe (default pipebench-out/<time>)")
 	noBench(cmd, &f.shared.format)
@@ -63,7 +63,7 @@ func (f *probeFlags) run(cmd *cobra.Command, files []string) error {
 	if err != nil {
 		return usage(err)
 	}
-	others, systems, err := f.beside()
+	others, systems, err := f.comparedWith()
 	if err != nil {
 		return err
 	}
@@ -91,17 +91,17 @@ func (f *probeFlags) options() (probe.Options, error) {
 	return o, o.Validate()
 }
 
-// beside reads what --beside names: files, and the systems of which the rules
+// comparedWith reads what --against names: files, and the systems of which the rules
 // are shown. It does so before anything is measured in vain.
-func (f *probeFlags) beside() (others []*results.Set, systems []string, err error) {
-	for _, name := range f.besides {
+func (f *probeFlags) comparedWith() (others []*results.Set, systems []string, err error) {
+	for _, name := range f.against {
 		if slices.Contains(documentedSystems, name) {
 			systems = append(systems, name)
 			continue
 		}
 		set, err := readProbes(name)
 		if err != nil {
-			return nil, nil, fmt.Errorf("--beside: %w", err)
+			return nil, nil, fmt.Errorf("--against: %w", err)
 		}
 		others = append(others, set)
 	}
@@ -152,7 +152,7 @@ func (f *probeFlags) probe(cmd *cobra.Command, o probe.Options, others []*result
 // show prints the findings, beside others where that was asked for.
 func (f *probeFlags) show(w io.Writer, set *results.Set, others []*results.Set, systems []string) error {
 	format := view.Format(f.shared.format)
-	if len(f.besides) > 0 {
+	if len(f.against) > 0 {
 		return view.RulesBeside(append([]*results.Set{set}, others...), documented(systems)).Write(w, format)
 	}
 	if format == view.FormatTable || format == view.FormatMarkdown {
