@@ -16,8 +16,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// announceUnits says before the first benchmark which way its units are
-// better: benchstat does not know of latencies and wire bytes.
+// announceUnits says before the first benchmark which way its units are better: benchstat does not
+// know of latencies and wire bytes.
 func announceUnits() {
 	flag.Parse()
 	if asked := flag.Lookup("test.bench"); asked != nil && asked.Value.String() != "" {

@@ -18,9 +18,9 @@ import (
 // registered are framings that are not pipebench's own, by their spec.
 var registered sync.Map
 
-// Register makes a framing of the caller's known to the engine, under its
-// String, in this process and in the workers it starts. Call it before
-// [Worker], in main or TestMain. A name that framers knows is that one's.
+// Register makes a framing of the caller's known to the engine, under its String, in this process
+// and in the workers it starts. Call it before [Worker], in main or TestMain. A name that framers
+// knows is that one's.
 func Register(f framers.Framing) { registered.Store(f.String(), f) }
 
 // parseFraming finds a framing by its spec, a registered one too.
@@ -41,10 +41,9 @@ var (
 	roundtripSizes = []int{256, 64 << 10}
 )
 
-// Framing benchmarks a framing through real pipes between two processes, beside
-// raw: streams of messages from 256 B to 1 MiB, and round trips of 256 B and
-// 64 KiB, with each placement of same and apart that the machine has. An SDK's
-// authors benchmark their own, in their own repository:
+// Framing benchmarks a framing through real pipes between two processes, beside raw: streams of
+// messages from 256 B to 1 MiB, and round trips of 256 B and 64 KiB, with each placement of same
+// and apart that the machine has. An SDK's authors benchmark their own, in their own repository:
 //
 //	func TestMain(m *testing.M) {
 //		bench.Register(mine{})
@@ -54,9 +53,8 @@ var (
 //
 //	func BenchmarkMine(b *testing.B) { bench.Framing(b, mine{}) }
 //
-// What is reported is the engine's time, in units that benchstat reads with
-// -col /framing. Sizes other than the usual may be given, in bytes: each is
-// streamed and sent there and back.
+// What is reported is the engine's time, in units that benchstat reads with -col /framing. Sizes
+// other than the usual may be given, in bytes: each is streamed and sent there and back.
 func Framing(b *testing.B, f framers.Framing, sizes ...int) {
 	b.Helper()
 	if err := checkRegistered(f); err != nil {
@@ -65,8 +63,8 @@ func Framing(b *testing.B, f framers.Framing, sizes ...int) {
 	Cells(b, framingCells(f.String(), sizes)...)
 }
 
-// checkRegistered returns why a worker would not find f by its name, or find another one
-// there, whose figures would pass for those of f.
+// checkRegistered returns why a worker would not find f by its name, or find another one there,
+// whose figures would pass for those of f.
 func checkRegistered(f framers.Framing) error {
 	known, err := parseFraming(f.String())
 	if err != nil {
@@ -115,9 +113,8 @@ func Placed(c results.Cell) []results.Cell {
 	return cells
 }
 
-// Cells runs each cell as a benchmark of its own. b.N is the messages of one
-// sample, and the time is that of the sample: the start of its workers is not
-// in it.
+// Cells runs each cell as a benchmark of its own. b.N is the messages of one sample, and the time
+// is that of the sample: the start of its workers is not in it.
 func Cells(b *testing.B, cells ...results.Cell) {
 	b.Helper()
 	for _, c := range cells {

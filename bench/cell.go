@@ -12,8 +12,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// Patterns, Peers and Clocks are the values of a cell's fields, with a line for a
-// list. The first of Clocks is the default, which a cell has as "".
+// Patterns, Peers and Clocks are the values of a cell's fields, with a line for a list. The first
+// of Clocks is the default, which a cell has as "".
 var (
 	Patterns = [][2]string{
 		{"stream", "messages one way, as fast as the pipe takes them"},
@@ -55,8 +55,7 @@ func (p Plan) validate(c results.Cell) error {
 	return p.checkPayload(c)
 }
 
-// clockPerSample is the clock of a cell whose round trips are not timed one by
-// one.
+// clockPerSample is the clock of a cell whose round trips are not timed one by one.
 const clockPerSample = "sample"
 
 // validateLoad holds the further fields of a cell against the others.
@@ -108,15 +107,15 @@ func Unsupported(c results.Cell) error {
 	return err
 }
 
-// IsUnsupported reports whether an error is this machine's refusal of something it knows, rather than
-// something that nobody could have.
+// IsUnsupported reports whether an error is this machine's refusal of something it knows, rather
+// than something that nobody could have.
 func IsUnsupported(err error) bool {
 	var capacity *syspipe.CapacityError
 	return errors.As(err, &capacity) || errors.Is(err, errors.ErrUnsupported)
 }
 
-// placeCell returns the CPUs for the ends of a cell, or why this machine cannot run it. Pages cannot
-// be lent to a socket pair, nor where an end is left to Go's poller.
+// placeCell returns the CPUs for the ends of a cell, or why this machine cannot run it. Pages
+// cannot be lent to a socket pair, nor where an end is left to Go's poller.
 func placeCell(c results.Cell, t placement.Topology) (placement.CPUs, error) {
 	if err := syspipe.Kind(c.Pipe).Supported(); err != nil {
 		return placement.CPUs{}, err
@@ -150,8 +149,8 @@ func checkKnown(what, value string, values [][2]string) error {
 // labelDefaults are values that a label leaves out.
 var labelDefaults = map[string]string{"pipe": "anonymous", "capacity": "0", "io": "blocking", "peer": "process", "payload": "json"}
 
-// Label names a cell shortly, for a line of progress or an error: framing, size,
-// pattern and placement, and what else of it is not as usual.
+// Label names a cell shortly, for a line of progress or an error: framing, size, pattern and
+// placement, and what else of it is not as usual.
 func Label(c results.Cell) string {
 	size := results.FormatSize(int64(c.Size))
 	if c.Messages != "" {

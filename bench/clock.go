@@ -2,11 +2,11 @@ package bench
 
 import "time"
 
-// A Clock reads the operating system's monotonic clock, which all processes share, so that one end's
-// time means something to the other. It may be used concurrently.
+// A Clock reads the operating system's monotonic clock, which all processes share, so that one
+// end's time means something to the other. It may be used concurrently.
 //
-// It is Go's own clock, shifted: that costs no system call to read. The shift is found once, between
-// two readings that lie closest together.
+// It is Go's own clock, shifted: that costs no system call to read. The shift is found once,
+// between two readings that lie closest together.
 type Clock struct {
 	base  time.Time
 	shift int64
@@ -38,8 +38,8 @@ func NewClock() (*Clock, error) {
 // Now returns nanoseconds since a moment that is the same for all processes.
 func (c *Clock) Now() int64 { return c.shift + int64(time.Since(c.base)) }
 
-// spinTime is how long before a moment an end stops sleeping, where it has its CPU for itself: about
-// what waking up from a sleep costs.
+// spinTime is how long before a moment an end stops sleeping, where it has its CPU for itself:
+// about what waking up from a sleep costs.
 const spinTime = 50 * time.Microsecond
 
 // Await returns when Now is moment or more. A sleep is absolute, so that its lateness does not add

@@ -10,8 +10,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// usage is what an endpoint had used up by one moment. What the system does not
-// tell is not in it: see the flags.
+// usage is what an endpoint had used up by one moment. What the system does not tell is not in it:
+// see the flags.
 type usage struct {
 	calls syspipe.Counters // of the pipes that messages and replies pass through
 	wire  uint64           // bytes through the end that carries the messages
@@ -41,8 +41,7 @@ func (e *endpoint) heap() (m runtime.MemStats) {
 	return m
 }
 
-// alone reports whether no other goroutine of the process may be in a raw
-// system call that lasts.
+// alone reports whether no other goroutine of the process may be in a raw system call that lasts.
 func (e *endpoint) alone() bool {
 	return e.Pin == pinProcess && (e.load == nil || e.Role != client)
 }

@@ -1,5 +1,5 @@
-// Package bench measures cells: it drives messages of one size through one
-// framing over one kind of pipe, and says how long it took and what it cost.
+// Package bench measures cells: it drives messages of one size through one framing over one kind of
+// pipe, and says how long it took and what it cost.
 //
 //	func main() {
 //		bench.Worker() // does a worker's job and exits, or returns
@@ -14,26 +14,23 @@
 //
 // # The controller and its workers
 //
-// [Run] is a controller: it opens the pipes, hands their ends to workers, and
-// never reads or writes them. Each sample has fresh workers, one process with
-// an end (peer process) or one with both, a locked thread each (peer thread).
-// A worker is this same program, started again by syspipe/proc: it does its
-// work in an init function, or in [Worker] where the framing is registered. It is
-// bound to its CPUs, has the garbage collector off while the clock runs, and
-// is killed at its deadline. When the controller goes, however it goes, its
-// workers go too.
+// [Run] is a controller: it opens the pipes, hands their ends to workers, and never reads or writes
+// them. Each sample has fresh workers, one process with an end (peer process) or one with both, a
+// locked thread each (peer thread). A worker is this same program, started again by syspipe/proc:
+// it does its work in an init function, or in [Worker] where the framing is registered. It is bound
+// to its CPUs, has the garbage collector off while the clock runs, and is killed at its deadline.
+// When the controller goes, however it goes, its workers go too.
 //
 // # The clock
 //
-// Both ends first warm up through the same pipe. Then the end that holds the
-// clock, the one that receives the stream or awaits the replies, waits until
-// the other is ready, starts the clock, says go, and stops it when it has the
-// last message. Every message is checked for length and number meanwhile; one
-// untimed sample of each cell is compared byte for byte.
+// Both ends first warm up through the same pipe. Then the end that holds the clock, the one that
+// receives the stream or awaits the replies, waits until the other is ready, starts the clock, says
+// go, and stops it when it has the last message. Every message is checked for length and number
+// meanwhile; one untimed sample of each cell is compared byte for byte.
 //
 // # Concurrency
 //
-// Run may be called from several goroutines, but the figures of runs that
-// share a machine disturb each other. It is not promised that a figure can be
-// had again on another day: compare what was measured in one run, interleaved.
+// Run may be called from several goroutines, but the figures of runs that share a machine disturb
+// each other. It is not promised that a figure can be had again on another day: compare what was
+// measured in one run, interleaved.
 package bench

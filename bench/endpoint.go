@@ -37,8 +37,8 @@ type endpoint struct {
 	report   report
 }
 
-// newEndpoint binds the calling goroutine to its CPU and makes what an endpoint needs for a job. One
-// of one thread gets descriptors of its own; a workload brings what it needs, and may have more
+// newEndpoint binds the calling goroutine to its CPU and makes what an endpoint needs for a job.
+// One of one thread gets descriptors of its own; a workload brings what it needs, and may have more
 // threads.
 //
 // The pipes between the endpoints block, whatever the measured ends do: a go that is slow to arrive
@@ -76,8 +76,8 @@ func newEndpoint(j job, c endpointConfig, ends pipeEnds) (e *endpoint, err error
 	return e, err
 }
 
-// A preparedCell is what the endpoints make of a job's cell. Each makes its own: a source belongs to
-// one goroutine.
+// A preparedCell is what the endpoints make of a job's cell. Each makes its own: a source belongs
+// to one goroutine.
 type preparedCell struct {
 	framing            framers.Framing
 	raw                bool // no framing: both endpoints know the sizes
@@ -131,8 +131,8 @@ func (e *endpoint) isTimer() bool { return e.Role == receiver || e.Role == clien
 // isOrigin reports whether the cell's messages come from this endpoint.
 func (e *endpoint) isOrigin() bool { return e.Role == sender || e.Role == client }
 
-// dataPipe returns the pipe end that the messages of the cell, not the replies to them, pass through
-// on this side.
+// dataPipe returns the pipe end that the messages of the cell, not the replies to them, pass
+// through on this side.
 func (e *endpoint) dataPipe() *syspipe.End {
 	if e.isOrigin() {
 		return e.out
@@ -153,8 +153,8 @@ func (e *endpoint) runPattern() error {
 	return explain("timed part", e.runPeer())
 }
 
-// runTimed waits until the peer is ready, starts the clock, says go, and stops the clock when it has
-// the last message.
+// runTimed waits until the peer is ready, starts the clock, says go, and stops the clock when it
+// has the last message.
 func (e *endpoint) runTimed() error {
 	heap := e.heap()
 	if _, err := e.awaitPeer(); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/pipebench/pipebench/framers"
 )
 
-// exchanger returns what the endpoint's role does with the messages, and makes what that takes. In a
-// raw cell they are told apart by their known sizes, and that only where they are compared.
+// exchanger returns what the endpoint's role does with the messages, and makes what that takes. In
+// a raw cell they are told apart by their known sizes, and that only where they are compared.
 func (e *endpoint) exchanger() func(from, n int64) error {
 	if e.timesTrips() {
 		e.trips = make([]int64, 0, max(e.Warmup, e.Messages))
@@ -30,8 +30,8 @@ func (e *endpoint) exchanger() func(from, n int64) error {
 	return map[role]func(from, n int64) error{sender: e.send, receiver: e.receive, client: e.request, server: e.respond}[e.Role]
 }
 
-// maxFrameOverhead is more than any framing adds to a message that it keeps whole, in bytes: a batch
-// is to leave when it is full of messages, not of bytes.
+// maxFrameOverhead is more than any framing adds to a message that it keeps whole, in bytes: a
+// batch is to leave when it is full of messages, not of bytes.
 const maxFrameOverhead = 128
 
 func (e *endpoint) writer() framers.Writer {
@@ -87,8 +87,8 @@ func (e *endpoint) receive(from, n int64) error {
 	return nil
 }
 
-// request times each trip from the end of the one before, by one reading of the
-// clock: what a trip costs is in it, and none falls between two.
+// request times each trip from the end of the one before, by one reading of the clock: what a trip
+// costs is in it, and none falls between two.
 func (e *endpoint) request(from, n int64) error {
 	check, timed := e.checker(), e.timesTrips()
 	base := time.Now()
@@ -133,12 +133,11 @@ func (e *endpoint) respond(from, n int64) error {
 	return nil
 }
 
-// checks reports whether this end looks at the messages it receives: all but a
-// plain raw cell's.
+// checks reports whether this end looks at the messages it receives: all but a plain raw cell's.
 func (e *endpoint) checks() bool { return !e.raw || e.Compare || e.load != nil }
 
-// checker returns how a received message is looked at: by its number and length
-// while the clock runs, byte for byte in the untimed sample.
+// checker returns how a received message is looked at: by its number and length while the clock
+// runs, byte for byte in the untimed sample.
 func (e *endpoint) checker() func(i int64, msg []byte) error {
 	if e.Compare {
 		return e.source.Compare
@@ -149,8 +148,8 @@ func (e *endpoint) checker() func(i int64, msg []byte) error {
 // prefault makes the pages of a buffer resident before the clock starts.
 func prefault[T any](s []T) { clear(s[:cap(s)]) }
 
-// A rateLimit holds a reader to a number of bytes a second, from its first message
-// on. The zero rateLimit holds nothing up.
+// A rateLimit holds a reader to a number of bytes a second, from its first message on. The zero
+// rateLimit holds nothing up.
 type rateLimit struct {
 	perByte float64 // nanoseconds
 	began   time.Time

@@ -8,8 +8,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// Cells that are finished in one round are told the same of the machine, however
-// much is done meanwhile.
+// Cells that are finished in one round are told the same of the machine, however much is done
+// meanwhile.
 func TestARoundIsToldOnce(t *testing.T) {
 	s := newInterference()
 	s.before, s.lasting = machine.Usage{}, []string{"clock: slow; find another"}
@@ -26,8 +26,8 @@ func TestARoundIsToldOnce(t *testing.T) {
 	}
 }
 
-// What the machine's own faults are is in the record of every cell that was
-// measured, and in none of those that were not.
+// What the machine's own faults are is in the record of every cell that was measured, and in none
+// of those that were not.
 func TestRecordsAreWarnedOfTheMachine(t *testing.T) {
 	r, err := newRunner(small(cell()), func(results.Record) error { return nil })
 	if err != nil {

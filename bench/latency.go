@@ -8,8 +8,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// finishLoad turns the times of a load into latencies. In a stream the
-// sender has one half of them, and hands it over.
+// finishLoad turns the times of a load into latencies. In a stream the sender has one half of them,
+// and hands it over.
 func (e *endpoint) finishLoad() error {
 	switch e.Role {
 	case sender:
@@ -52,8 +52,8 @@ func (e *endpoint) receiveTimes() error {
 	return nil
 }
 
-// summariseLoad sums the load up: latency from when a message was sent and from when
-// it was due, the generator's own lateness, and how the sends kept the schedule.
+// summariseLoad sums the load up: latency from when a message was sent and from when it was due,
+// the generator's own lateness, and how the sends kept the schedule.
 func (e *endpoint) summariseLoad() error {
 	l := e.load
 	n := l.delivered.Load()

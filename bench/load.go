@@ -11,8 +11,8 @@ import (
 	"github.com/pipebench/pipebench/bench/placement"
 )
 
-// isLoad reports whether the cell's messages are sent by a load generator: at a rate (open loop), or
-// with several on the way at once (closed loop).
+// isLoad reports whether the cell's messages are sent by a load generator: at a rate (open loop),
+// or with several on the way at once (closed loop).
 func (e *endpoint) isLoad() bool {
 	return !e.Compare && (e.Cell.Rate > 0 || e.Cell.Inflight > 1)
 }
@@ -183,8 +183,8 @@ func (e *endpoint) onOwnThread(over chan<- error, half func() error) {
 	over <- half()
 }
 
-// awaitReplies waits for the last reply. Where the loop was given up, the receiving thread waits for
-// ever for replies to what was never sent; it goes with the worker.
+// awaitReplies waits for the last reply. Where the loop was given up, the receiving thread waits
+// for ever for replies to what was never sent; it goes with the worker.
 func (e *endpoint) awaitReplies(over <-chan error) error {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()

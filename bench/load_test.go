@@ -45,8 +45,8 @@ func TestALoadIsAccountedFor(t *testing.T) {
 	}
 }
 
-// A reader that allows itself 1 MB/s cannot take 64 MB/s: the generator gives
-// up, says what it did not send, and what it sent is still checked.
+// A reader that allows itself 1 MB/s cannot take 64 MB/s: the generator gives up, says what it did
+// not send, and what it sent is still checked.
 func TestAnOverloadIsConfessed(t *testing.T) {
 	p := small(cell(func(c *results.Cell) { c.Rate, c.Size, c.Drain = 1000, 1<<16, 1<<20 }))
 	p.Samples, p.Duration = 1, 100*time.Millisecond

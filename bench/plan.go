@@ -46,16 +46,16 @@ const (
 	Finished   Step = "finished"   // its record is kept
 )
 
-// Validate reports what of the plan cannot be: unknown names, messages that a framing cannot carry, a
-// capacity that this system refuses. What this system merely lacks is no error; its cells become
+// Validate reports what of the plan cannot be: unknown names, messages that a framing cannot carry,
+// a capacity that this system refuses. What this system merely lacks is no error; its cells become
 // unsupported records.
 func (p Plan) Validate() error {
 	_, err := p.Checked()
 	return err
 }
 
-// Checked validates the plan, and returns it with what that found, so that [Run] and [Plan.Estimate]
-// do not look again. A plan whose cells are changed afterwards is checked anew.
+// Checked validates the plan, and returns it with what that found, so that [Run] and
+// [Plan.Estimate] do not look again. A plan whose cells are changed afterwards is checked anew.
 func (p Plan) Checked() (Plan, error) {
 	if p.isChecked() {
 		return p, nil
@@ -125,12 +125,12 @@ func (p Plan) place() ([]placedCell, error) {
 	return placed, nil
 }
 
-// maxLoadMessages is how many messages a sample of an open loop may have. Each end
-// keeps two moments of each, and a worker may hold twice that in all.
+// maxLoadMessages is how many messages a sample of an open loop may have. Each end keeps two
+// moments of each, and a worker may hold twice that in all.
 const maxLoadMessages = workerMemory / 32
 
-// checkLoadMemory refuses a rate whose account no worker could hold. How many messages
-// there are is asked for here; elsewhere it is measured.
+// checkLoadMemory refuses a rate whose account no worker could hold. How many messages there are is
+// asked for here; elsewhere it is measured.
 func (p Plan) checkLoadMemory(c results.Cell) error {
 	if n := c.Rate * p.Duration.Seconds(); n > maxLoadMessages {
 		return fmt.Errorf("rate %v makes %.0f messages a sample of %s, and %d can be accounted for: ask for a lower rate, or a shorter duration", c.Rate, n, p.Duration, maxLoadMessages)

@@ -39,9 +39,9 @@ func (r *rawReader) ReadMessage() ([]byte, error) {
 	return msg, err
 }
 
-// unframed returns what the endpoint's role does in a raw cell while the clock runs:
-// what a C program would do, and no more. Bytes are counted, and nobody looks
-// at the messages' numbers, so they have none.
+// unframed returns what the endpoint's role does in a raw cell while the clock runs: what a C
+// program would do, and no more. Bytes are counted, and nobody looks at the messages' numbers, so
+// they have none.
 func (e *endpoint) unframed() func(from, n int64) error {
 	if e.Role == sender {
 		if e.Cell.Transfer != "" {
@@ -64,9 +64,9 @@ func (e *endpoint) unframed() func(from, n int64) error {
 	}
 }
 
-// readBuffer returns how much a raw end asks for in one read: as much as a framing's
-// reader would, so that no framing beats raw by larger reads alone. A cell that
-// is held against a C program says otherwise.
+// readBuffer returns how much a raw end asks for in one read: as much as a framing's reader would,
+// so that no framing beats raw by larger reads alone. A cell that is held against a C program says
+// otherwise.
 func (e *endpoint) readBuffer() int {
 	if e.Cell.ReadBuffer > 0 && e.Role == receiver {
 		return e.Cell.ReadBuffer
@@ -84,8 +84,8 @@ func (e *endpoint) writeRaw(from, n int64) error {
 	return nil
 }
 
-// vmsplice gives the pipe the pages of n messages instead of their bytes. They do
-// not change, so the reader may take its time.
+// vmsplice gives the pipe the pages of n messages instead of their bytes. They do not change, so
+// the reader may take its time.
 func (e *endpoint) vmsplice(from, n int64) error {
 	for i := from; i < from+n; i++ {
 		if _, err := e.out.Vmsplice(e.source.Body(i)); err != nil {
@@ -107,8 +107,7 @@ func (e *endpoint) discard(from, n int64) error {
 	return nil
 }
 
-// discardAtOnce is how many bytes are dropped in one call at most: more than any
-// pipe holds.
+// discardAtOnce is how many bytes are dropped in one call at most: more than any pipe holds.
 const discardAtOnce = 1 << 20
 
 // readRaw takes the bytes of n messages as they come.
@@ -125,9 +124,9 @@ func (e *endpoint) readRaw(buf []byte, from, n int64) error {
 	return nil
 }
 
-// requestRaw makes the round trips of a raw cell, by the shortest way to the system
-// calls where there is one. Where all messages are alike the body is looked up
-// once: in a trip of 2 µs everything beside the four calls shows.
+// requestRaw makes the round trips of a raw cell, by the shortest way to the system calls where
+// there is one. Where all messages are alike the body is looked up once: in a trip of 2 µs
+// everything beside the four calls shows.
 func (e *endpoint) requestRaw(buf []byte, from, n int64) error {
 	out, direct := e.out.Direct()
 	in, _ := e.in.Direct()

@@ -13,14 +13,13 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// Run measures the plan's cells and gives each one's record to keep, as soon
-// as it has the last of its samples. Samples of all cells are interleaved, in
-// an order shuffled anew each round, so that what else the machine does meets
-// all of them alike.
+// Run measures the plan's cells and gives each one's record to keep, as soon as it has the last of
+// its samples. Samples of all cells are interleaved, in an order shuffled anew each round, so that
+// what else the machine does meets all of them alike.
 //
-// It stops early when ctx ends, when keep fails, or when a cell fails: a
-// message lost or altered, a worker that dies or hangs. What was measured by
-// then is kept all the same. When Run returns there is no worker left.
+// It stops early when ctx ends, when keep fails, or when a cell fails: a message lost or altered, a
+// worker that dies or hangs. What was measured by then is kept all the same. When Run returns there
+// is no worker left.
 func Run(ctx context.Context, p Plan, keep func(results.Record) error) error {
 	r, err := newRunner(p, keep)
 	if err != nil {
@@ -135,13 +134,13 @@ func (r *runner) round(ctx context.Context) error {
 	return nil
 }
 
-// fallbackDivisor is by how much a machine may become slower between two samples: where
-// somebody else computes on the ends' CPU, each message may wait for a turn of
-// some milliseconds, and not for a microsecond.
+// fallbackDivisor is by how much a machine may become slower between two samples: where somebody
+// else computes on the ends' CPU, each message may wait for a turn of some milliseconds, and not
+// for a microsecond.
 const fallbackDivisor = 1000
 
-// sample takes one timed sample of a cell. One that takes much longer than the
-// last one let expect is tried again, with as few messages as will do.
+// sample takes one timed sample of a cell. One that takes much longer than the last one let expect
+// is tried again, with as few messages as will do.
 func (r *runner) sample(ctx context.Context, c *cellRun) error {
 	n := r.messagesFor(c, r.Duration)
 	got, checked, err := r.measureOnce(ctx, c, n)

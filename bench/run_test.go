@@ -399,8 +399,8 @@ func TestAWorkerThatFailsIsNamed(t *testing.T) {
 	}
 }
 
-// A program that forgot to call Worker runs its main again as its own worker, and
-// that one its own, until the machine has no processes left.
+// A program that forgot to call Worker runs its main again as its own worker, and that one its own,
+// until the machine has no processes left.
 func TestAWorkerThatIsNoneStartsNone(t *testing.T) {
 	t.Setenv("PIPEBENCH_WORK", "{}")
 	const says = "this process was started to work and does not: call Worker first"
@@ -476,8 +476,7 @@ func children(t *testing.T) int {
 	return n
 }
 
-// Round trips that are not timed one by one have a time, and no latency that
-// nobody measured.
+// Round trips that are not timed one by one have a time, and no latency that nobody measured.
 func TestTripsNeedNotBeTimedOneByOne(t *testing.T) {
 	trips := func(clock, framing string) results.Cell {
 		return cell(func(c *results.Cell) { c.Framing, c.Pattern, c.Clock = framing, "roundtrip", clock })

@@ -53,8 +53,9 @@ func (r *runner) messagesFor(c *cellRun, d time.Duration) int64 {
 
 func rate(messages, ns int64) float64 { return float64(messages) / (float64(max(1, ns)) / 1e9) }
 
-// measureOnce takes a timed sample of n messages, and tells whether they were checked. Before them go
-// a tenth as many: as many as settle the buffers of both endpoints, and few where each takes long.
+// measureOnce takes a timed sample of n messages, and tells whether they were checked. Before them
+// go a tenth as many: as many as settle the buffers of both endpoints, and few where each takes
+// long.
 func (r *runner) measureOnce(ctx context.Context, c *cellRun, n int64) (s results.Sample, checked bool, err error) {
 	reports, err := r.runSample(ctx, c, job{Warmup: max(1, min(n/10, 1000)), Messages: n})
 	if err != nil {

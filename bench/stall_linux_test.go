@@ -12,9 +12,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A stall of 200 ms in 2 s holds up a tenth of the messages that fall due, so
-// it has to show in the 99th percentile, and in that of a loop that waits for
-// each answer it would not.
+// A stall of 200 ms in 2 s holds up a tenth of the messages that fall due, so it has to show in the
+// 99th percentile, and in that of a loop that waits for each answer it would not.
 func TestAStallShowsInTheTail(t *testing.T) {
 	const stall = 200 * time.Millisecond
 	p := small(cell(func(c *results.Cell) { c.Rate = 2000 }))
@@ -30,8 +29,8 @@ func TestAStallShowsInTheTail(t *testing.T) {
 	}
 }
 
-// stopWorkers stops every worker of the sample that is under way for a while,
-// once it has been running for a fraction of it.
+// stopWorkers stops every worker of the sample that is under way for a while, once it has been
+// running for a fraction of it.
 func stopWorkers(t *testing.T, d time.Duration) {
 	time.Sleep(time.Second) // into the sample, however late a busy machine began it; the stall is found wherever it lies
 	for _, pid := range workers(t) {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// readCPUTime reads the processor time of this process; x/sys has no call for
-// a thread's. Windows does not count switches.
+// readCPUTime reads the processor time of this process; x/sys has no call for a thread's. Windows
+// does not count switches.
 func readCPUTime(of pinning) cpuTime {
 	var created, exited, kernel, user windows.Filetime
 	if of == pinThread {
@@ -22,8 +22,7 @@ func readCPUTime(of pinning) cpuTime {
 	return cpuTime{known: true, cpu: ticks(kernel) + ticks(user)}
 }
 
-// ticks turns a count of 100 ns into a duration. Filetime's own conversion
-// takes it for a date.
+// ticks turns a count of 100 ns into a duration. Filetime's own conversion takes it for a date.
 func ticks(t windows.Filetime) time.Duration {
 	return time.Duration(int64(t.HighDateTime)<<32|int64(t.LowDateTime)) * 100
 }
@@ -31,8 +30,7 @@ func ticks(t windows.Filetime) time.Duration {
 // peakMemory is not told by x/sys here.
 func peakMemory() (bytesHeld int64, ok bool) { return 0, false }
 
-// x/sys does not name the performance counter, which is Windows' monotonic
-// clock.
+// x/sys does not name the performance counter, which is Windows' monotonic clock.
 var (
 	kernel32         = windows.NewLazySystemDLL("kernel32.dll")
 	queryCounter     = kernel32.NewProc("QueryPerformanceCounter")

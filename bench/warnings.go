@@ -110,16 +110,16 @@ func newInterference() *interference {
 	}
 }
 
-// nextRound notes that time has passed. It is called once a round, so that cells that
-// are finished in the same one are told the same.
+// nextRound notes that time has passed. It is called once a round, so that cells that are finished
+// in the same one are told the same.
 func (i *interference) nextRound() {
 	if i != nil {
 		i.stale = true
 	}
 }
 
-// warnings returns what a record that is finished now has to be read with.
-// Disturbed means that others had what the cells needed so far.
+// warnings returns what a record that is finished now has to be read with. Disturbed means that
+// others had what the cells needed so far.
 func (i *interference) warnings() (texts []string, disturbed bool) {
 	if i == nil {
 		return nil, false

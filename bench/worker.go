@@ -30,9 +30,9 @@ func init() { proc.Register(cellWork, func(p *proc.Work) error { return serveJob
 // after all.
 const workerMemory = 1 << 30
 
-// Worker does a worker's job and exits, if this process was started as one; else it returns at once.
-// Call it first in main and in TestMain of every program that calls [Run]: the engine starts the
-// program again for each sample, so that nothing else of it runs beside a measured endpoint. It
+// Worker does a worker's job and exits, if this process was started as one; else it returns at
+// once. Call it first in main and in TestMain of every program that calls [Run]: the engine starts
+// the program again for each sample, so that nothing else of it runs beside a measured endpoint. It
 // calls [proc.Worker], so what else the program registers for its workers has to be registered
 // before.
 func Worker() {
@@ -153,8 +153,8 @@ func (rs reports) failure() (report, bool) {
 // failure: some read until their peer is gone.
 //
 // The garbage collector is off: it would run beside the clock, and it stops the world, which a
-// thread in a raw system call does not let it. A worker of one endpoint stops itself alone, so there
-// a framing that allocates without end is caught by a limit, and the collections are counted.
+// thread in a raw system call does not let it. A worker of one endpoint stops itself alone, so
+// there a framing that allocates without end is caught by a limit, and the collections are counted.
 func serveJobs(p *proc.Work, w *Workload) error {
 	var configs []endpointConfig
 	if err := p.Args(&configs); err != nil {
@@ -217,9 +217,9 @@ func (c endpointConfig) pin() error {
 	return placement.PinProcess(c.CPU)
 }
 
-// pipeEnds are the ends of pipes that an endpoint has. The endpoints tell each other over toPeer and
-// fromPeer that they are ready, or to go. One that only sends has no in, one that only receives no
-// out.
+// pipeEnds are the ends of pipes that an endpoint has. The endpoints tell each other over toPeer
+// and fromPeer that they are ready, or to go. One that only sends has no in, one that only receives
+// no out.
 type pipeEnds struct{ toPeer, fromPeer, out, in *syspipe.End }
 
 // list returns the ends that are there, in the order in which takeEnds takes them.

@@ -16,8 +16,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// grace is what a sample may take beyond twenty times its planned duration: the slowest cells (a
-// 16 MiB message, searched again after every read) take seconds for one message.
+// grace is what a sample may take beyond twenty times its planned duration: the slowest cells (a 16
+// MiB message, searched again after every read) take seconds for one message.
 const grace = 30 * time.Second
 
 // An errSlow is a sample that did not finish within its limit.

@@ -14,8 +14,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A Workload is a scenario's own: what the two ends of a pipe do, where that is neither a stream nor
-// a round trip. Register it with [RegisterWorkload], and run it with [Plan.RunWorkload].
+// A Workload is a scenario's own: what the two ends of a pipe do, where that is neither a stream
+// nor a round trip. Register it with [RegisterWorkload], and run it with [Plan.RunWorkload].
 //
 // Each of the two functions runs in a fresh worker process that is bound to its CPU, and so are the
 // goroutines that it starts. What it returns is marshalled to JSON and handed to the controller.
@@ -28,8 +28,8 @@ type Workload struct {
 // workloads holds the names of those that are registered.
 var workloads sync.Map
 
-// RegisterWorkload makes a workload known to this process and to the workers it starts. Call it last
-// in an init function: a worker does its work there, and nothing behind it is initialised.
+// RegisterWorkload makes a workload known to this process and to the workers it starts. Call it
+// last in an init function: a worker does its work there, and nothing behind it is initialised.
 func RegisterWorkload(w Workload) {
 	workloads.Store(w.Name, true)
 	proc.Register(workloadWork+w.Name, func(p *proc.Work) error { return serveJobs(p, &w) })
@@ -62,8 +62,8 @@ func (w *WorkloadContext) Source() *payload.Source { return w.endpoint.source }
 // Pipe returns this end of the pipe.
 func (w *WorkloadContext) Pipe() *syspipe.End { return w.endpoint.dataPipe() }
 
-// Barrier waits until both ends have called it. The reading end leaves first, the writing end within
-// the time that a byte takes through a pipe.
+// Barrier waits until both ends have called it. The reading end leaves first, the writing end
+// within the time that a byte takes through a pipe.
 func (w *WorkloadContext) Barrier() error {
 	signal := func() error { return w.endpoint.signalPeer(0) }
 	await := func() error { _, err := w.endpoint.awaitPeer(); return err }
@@ -82,8 +82,9 @@ func (w *WorkloadContext) Barrier() error {
 // SampleCPU notes the CPU that the end runs on now, for its counters.
 func (w *WorkloadContext) SampleCPU() { w.endpoint.sampleCPU() }
 
-// Count begins to count what the end does. The function that it returns gives the counters from then
-// on; call it when the goroutines that the workload started have ended, since it stops the world.
+// Count begins to count what the end does. The function that it returns gives the counters from
+// then on; call it when the goroutines that the workload started have ended, since it stops the
+// world.
 func (w *WorkloadContext) Count() func() results.Counters {
 	e := w.endpoint
 	e.sampleCPU()
@@ -94,8 +95,8 @@ func (w *WorkloadContext) Count() func() results.Counters {
 	}
 }
 
-// RunWorkload runs a workload once on a cell's pipe, and decodes into writer and reader what its ends
-// returned. Both get params. Of the plan it uses the seed, the recording, and the duration: a
+// RunWorkload runs a workload once on a cell's pipe, and decodes into writer and reader what its
+// ends returned. Both get params. Of the plan it uses the seed, the recording, and the duration: a
 // workload that takes more than twenty times that and half a minute is killed.
 func (p Plan) RunWorkload(ctx context.Context, workload string, c results.Cell, params, writer, reader any) error {
 	if c.Peer != "process" {

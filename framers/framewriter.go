@@ -119,9 +119,9 @@ func (o *frameWriter) write(frame []byte) error {
 // cacheLine is what a copy is fastest to a multiple of, in bytes.
 const cacheLine = 64
 
-// frameBuffer returns total bytes of the compose buffer, which is kept while frames need it. What follows
-// a header of head bytes begins a cache line there: to copy 4 KiB and write them takes 5 % less
-// then.
+// frameBuffer returns total bytes of the compose buffer, which is kept while frames need it. What
+// follows a header of head bytes begins a cache line there: to copy 4 KiB and write them takes 5 %
+// less then.
 func (o *frameWriter) frameBuffer(head, total int) []byte {
 	skew := -head & (cacheLine - 1)
 	need := skew + total
@@ -131,8 +131,9 @@ func (o *frameWriter) frameBuffer(head, total int) []byte {
 	return o.buf[skew:need]
 }
 
-// writeError judges what a write returned. Half a frame on the stream cannot be taken back: it breaks
-// the frameWriter for good, while a write that failed before its first byte may be tried again.
+// writeError judges what a write returned. Half a frame on the stream cannot be taken back: it
+// breaks the frameWriter for good, while a write that failed before its first byte may be tried
+// again.
 func (o *frameWriter) writeError(n int64, total int, err error) error {
 	if err == nil && n != int64(total) {
 		err = io.ErrShortWrite

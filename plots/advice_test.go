@@ -26,8 +26,8 @@ func TestReadersAreOrderedByRate(t *testing.T) {
 	}
 }
 
-// A choice that was tried with messages of two more sizes is one choice, drawn
-// once; the same choice made for another size has pictures of its own.
+// A choice that was tried with messages of two more sizes is one choice, drawn once; the same
+// choice made for another size has pictures of its own.
 func TestMessagesOfOtherSizesAreNoChoiceOfTheirOwn(t *testing.T) {
 	tunes := testTunes()
 	resized := func(keep func(results.Tune) bool) []results.Tune {

@@ -61,8 +61,8 @@ func (l pointLabels) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// placeLabel finds room for a label beside a point; if there is none, it returns the
-// upper right corner.
+// placeLabel finds room for a label beside a point; if there is none, it returns the upper right
+// corner.
 func placeLabel(at vg.Point, style text.Style, label string, within vg.Rectangle, taken, drawn []vg.Rectangle) vg.Rectangle {
 	const gap = markerRadius + 3
 	w, h := style.Width(label), style.Height(label)

@@ -18,9 +18,9 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// TestReportInABrowser opens the report of everything in a headless Chromium:
-// nothing on its console, nothing asked of the network, every section there,
-// and a dark page where the system is dark.
+// TestReportInABrowser opens the report of everything in a headless Chromium: nothing on its
+// console, nothing asked of the network, every section there, and a dark page where the system is
+// dark.
 func TestReportInABrowser(t *testing.T) {
 	b := newBrowser(t)
 	page := filepath.Join(t.TempDir(), "report.html")
@@ -62,9 +62,8 @@ func TestReportInABrowser(t *testing.T) {
 	})
 }
 
-// TestPrintKeepsToThePage prints a table whose evidence has no place to break
-// a line at: the columns beside it keep a width that can be read, so that its
-// rows are not each as long as a page.
+// TestPrintKeepsToThePage prints a table whose evidence has no place to break a line at: the
+// columns beside it keep a width that can be read, so that its rows are not each as long as a page.
 func TestPrintKeepsToThePage(t *testing.T) {
 	b := newBrowser(t)
 	set := &results.Set{Environments: []results.Environment{testMachine("run-1", "linux")}}
@@ -135,9 +134,8 @@ func (b browser) run(t *testing.T, page string, flags ...string) (stdout, stderr
 	return out.String(), errs.String()
 }
 
-// pageRequest is a request in the browser's network log that a page made: the
-// number is the hash of "blink_resource_loader", by which Chromium marks those
-// and nothing of its own.
+// pageRequest is a request in the browser's network log that a page made: the number is the hash of
+// "blink_resource_loader", by which Chromium marks those and nothing of its own.
 var pageRequest = regexp.MustCompile(`"traffic_annotation":101845102,"url":("(?:[^"\\]|\\.)*")`)
 
 // requests lists the addresses that the page of the last run asked for.
@@ -158,8 +156,7 @@ func (b browser) requests(t *testing.T) []string {
 	return out
 }
 
-// TestBrowserSeesRequests makes sure that a page which does ask for something
-// would be found out.
+// TestBrowserSeesRequests makes sure that a page which does ask for something would be found out.
 func TestBrowserSeesRequests(t *testing.T) {
 	b := newBrowser(t)
 	page := filepath.Join(t.TempDir(), "bad.html")
@@ -176,8 +173,7 @@ func TestBrowserSeesRequests(t *testing.T) {
 	}
 }
 
-// brightness of the page's upper left corner, on a screenshot that must not be
-// of one colour.
+// brightness of the page's upper left corner, on a screenshot that must not be of one colour.
 func (b browser) brightness(t *testing.T, page string, flags ...string) uint8 {
 	t.Helper()
 	shot := filepath.Join(t.TempDir(), "shot.png")

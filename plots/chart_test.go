@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files of this test anew")
 
-// TestChartsHoldTheRecords compares the charts of every kind of record as
-// data, not as pixels, with testdata/charts.txt.
+// TestChartsHoldTheRecords compares the charts of every kind of record as data, not as pixels, with
+// testdata/charts.txt.
 func TestChartsHoldTheRecords(t *testing.T) {
 	charts, omitted := Charts(fullSet())
 	for _, o := range omitted {
@@ -38,8 +38,7 @@ func TestChartsHoldTheRecords(t *testing.T) {
 	golden(t, "charts.txt", text.String())
 }
 
-// writeData writes what a chart says, a line a series; of a curve the marked
-// points, or some.
+// writeData writes what a chart says, a line a series; of a curve the marked points, or some.
 func writeData(w io.Writer, c Chart) {
 	fmt.Fprintf(w, "# %s: %s\n", c.Name, c.Title)
 	for _, line := range append(c.Subtitle, c.Notes...) {
@@ -223,8 +222,7 @@ func TestOneSizeIsLaidOutByName(t *testing.T) {
 	}
 }
 
-// TestOrderIsNotThatOfTheRecords shuffles the records, as an engine that
-// interleaves them does.
+// TestOrderIsNotThatOfTheRecords shuffles the records, as an engine that interleaves them does.
 func TestOrderIsNotThatOfTheRecords(t *testing.T) {
 	want, _ := Charts(testSet())
 	set := testSet()
@@ -356,8 +354,8 @@ func seriesNames(p Panel) []string {
 	return out
 }
 
-// withStrategies is the model with other ways of waiting, which meet more
-// refusals the less they wait.
+// withStrategies is the model with other ways of waiting, which meet more refusals the less they
+// wait.
 func withStrategies() *results.Set {
 	set := testSet()
 	for i, io := range []string{"poller", "poll", "spin"} {

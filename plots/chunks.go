@@ -12,8 +12,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// tuneCharts show both sides of the choice of a chunk size: how long a small message waits
-// behind large ones, and what chunks cost.
+// tuneCharts show both sides of the choice of a chunk size: how long a small message waits behind
+// large ones, and what chunks cost.
 func tuneCharts(set *results.Set) []Chart {
 	var out []Chart
 	v := tuneRecords(set)
@@ -42,12 +42,12 @@ func tuneRecords(set *results.Set) selection {
 	})
 }
 
-// minFramings is the number of framings that tune tries with messages of a second size to check
-// its choice; more framings are a choice of their own.
+// minFramings is the number of framings that tune tries with messages of a second size to check its
+// choice; more framings are a choice of their own.
 const minFramings = 3
 
-// waitChart shows the wait of small messages against chunk size, with a panel for each reader
-// rate limit. The lines are p50, p99, the prediction of the rule of thumb, and p50 of each other
+// waitChart shows the wait of small messages against chunk size, with a panel for each reader rate
+// limit. The lines are p50, p99, the prediction of the rule of thumb, and p50 of each other
 // variant.
 func (p chartGroup) waitChart() Chart {
 	c := Chart{
@@ -79,8 +79,8 @@ func (p chartGroup) waitChart() Chart {
 	return c
 }
 
-// variantOf names what tune varied beside the chunk size: the pipe's capacity, or what the
-// sender does.
+// variantOf names what tune varied beside the chunk size: the pipe's capacity, or what the sender
+// does.
 func (v selection) variantOf(r results.Record) string {
 	switch name, value, _ := strings.Cut(r.Cell.Sender, "="); name {
 	case "watermark":
@@ -132,8 +132,8 @@ func (v selection) chunkLine(name string, of estimator) Series {
 
 const predictedName = "predicted"
 
-// predicted returns the wait that follows from the pipe's capacity, the chunk and the reader's
-// rate limit, if the reader has one.
+// predicted returns the wait that follows from the pipe's capacity, the chunk and the reader's rate
+// limit, if the reader has one.
 func (v selection) predicted() []Series {
 	s := v.chunkLine(predictedName, func(line, _ selection, x float64) (Point, bool) {
 		for _, r := range line.records {
@@ -160,8 +160,7 @@ func (v selection) unchunkedWait() []Guide {
 }
 
 // paretoChart shows both sides of the choice: the wait with each reader against goodput with the
-// fastest, since a slow reader leaves all sizes the same goodput. The best is at the lower
-// right.
+// fastest, since a slow reader leaves all sizes the same goodput. The best is at the lower right.
 func (p chartGroup) paretoChart() Chart {
 	c := Chart{
 		Name:     "pareto" + p.suffix,
@@ -294,8 +293,8 @@ func (v selection) chunkChart(name string) []Chart {
 	return out
 }
 
-// maxSeriesOfFraming is the number of sizes of one framing that a chart shows as lines; more
-// sizes are a sweep, which has a chart of its own.
+// maxSeriesOfFraming is the number of sizes of one framing that a chart shows as lines; more sizes
+// are a sweep, which has a chart of its own.
 const maxSeriesOfFraming = 3
 
 // limitSeries keeps the smallest and the largest of a framing with many sizes, and of the others

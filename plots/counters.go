@@ -8,8 +8,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// counterCharts compare the io strategies: goodput, and refused calls, short writes and waits,
-// for a framing and size that all of them were measured with.
+// counterCharts compare the io strategies: goodput, and refused calls, short writes and waits, for
+// a framing and size that all of them were measured with.
 func counterCharts(set *results.Set) []Chart {
 	v := measuredIn(set, isStream)
 	if !v.varies("io") {
@@ -84,8 +84,8 @@ func (v selection) mostMeasured(d dimension) selection {
 	return best
 }
 
-// typicalSize is the message size of figures that are shown for one size only: the usual
-// capacity of a pipe.
+// typicalSize is the message size of figures that are shown for one size only: the usual capacity
+// of a pipe.
 const typicalSize = 64 << 10
 
 // nearest selects the message size that is nearest to a size, by ratio.

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestEveryChartCanBeDrawn draws what a hostile file may hold: nothing, a
-// single point, zeros alone, values that are no numbers.
+// TestEveryChartCanBeDrawn draws what a hostile file may hold: nothing, a single point, zeros
+// alone, values that are no numbers.
 func TestEveryChartCanBeDrawn(t *testing.T) {
 	zeros := []Point{exact(0, 0), exact(0, 0)}
 	mixed := []Point{exact(0, 0), exact(1, 10), exact(1e9, 1e-9)}
@@ -109,8 +109,7 @@ func TestPictureIsTheSameEveryTime(t *testing.T) {
 	}
 }
 
-// checkScale demands an axis that is not empty, with at least one label and
-// room for all of them.
+// checkScale demands an axis that is not empty, with at least one label and room for all of them.
 func checkScale(t *testing.T, r fittedScale, most int) {
 	t.Helper()
 	labels := 0

@@ -118,8 +118,8 @@ func noiseTitle(set *results.Set, n results.Noise) []string {
 	return title
 }
 
-// probeCharts show the rules of the pipes that have a size or a time: what fills a pipe with
-// writes of a size, and how long things take.
+// probeCharts show the rules of the pipes that have a size or a time: what fills a pipe with writes
+// of a size, and how long things take.
 func probeCharts(set *results.Set) []Chart {
 	return slices.DeleteFunc([]Chart{fillChart(set), probeTimes(set)}, Chart.empty)
 }
@@ -175,8 +175,8 @@ func fillPanel(set *results.Set, id string) Panel {
 	return panel
 }
 
-// predicted returns the number that the system's documented rule predicts: the first word of a
-// text such as "32784 B (fs/pipe.c)".
+// predicted returns the number that the system's documented rule predicts: the first word of a text
+// such as "32784 B (fs/pipe.c)".
 func predicted(p results.Probe) (float64, bool) {
 	first, _, _ := strings.Cut(p.Documented, " ")
 	n, err := strconv.ParseFloat(first, 64)

@@ -13,8 +13,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// fullSet holds every kind of record: two machines' runs, and the findings of
-// one of them.
+// fullSet holds every kind of record: two machines' runs, and the findings of one of them.
 func fullSet() *results.Set {
 	set := testSet()
 	set.Environments = append(set.Environments, testMachine("run-2", "darwin"))
@@ -35,8 +34,8 @@ func fullSet() *results.Set {
 	return set
 }
 
-// testTunes are chunk sizes × reader's rates with the waits that the model
-// predicts, and whole lines beside them.
+// testTunes are chunk sizes × reader's rates with the waits that the model predicts, and whole
+// lines beside them.
 func testTunes() []results.Tune {
 	rnd := rand.New(rand.NewPCG(5, 5))
 	var out []results.Tune
@@ -182,8 +181,7 @@ func TestAChoiceOfTwoSizesIsDrawn(t *testing.T) {
 	}
 }
 
-// What is not drawn needs no note: nothing is predicted of a reader without a
-// rate.
+// What is not drawn needs no note: nothing is predicted of a reader without a rate.
 func TestTheRuleIsNotedWhereItIsDrawn(t *testing.T) {
 	for _, row := range []struct {
 		drain int64
@@ -202,8 +200,7 @@ func TestTheRuleIsNotedWhereItIsDrawn(t *testing.T) {
 	}
 }
 
-// Each machine has its own panel, in which a kind of pipe looks as it does
-// everywhere.
+// Each machine has its own panel, in which a kind of pipe looks as it does everywhere.
 func TestProbesOfSeveralMachinesHaveAPanelEach(t *testing.T) {
 	set := &results.Set{}
 	for i, os := range []string{"linux", "darwin", "windows"} {

@@ -29,8 +29,8 @@ func testMachine(run, os string) results.Environment {
 	return e
 }
 
-// cost is what a framing costs in the tests' model of a pipe: nanoseconds a
-// message and a byte over raw, bytes on the wire.
+// cost is what a framing costs in the tests' model of a pipe: nanoseconds a message and a byte over
+// raw, bytes on the wire.
 type cost struct {
 	spec      string
 	message   float64
@@ -157,8 +157,8 @@ func testTrips(rnd *rand.Rand, run string, f cost, size int, placement string, s
 	return r
 }
 
-// testSet is one run of the model on one machine. The records are shared by
-// the tests, the slice is not.
+// testSet is one run of the model on one machine. The records are shared by the tests, the slice is
+// not.
 func testSet() *results.Set {
 	return &results.Set{Environments: []results.Environment{testMachine("run-1", "linux")}, Records: slices.Clone(modelRun())}
 }

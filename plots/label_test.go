@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// Labels of points that lie close together take different corners, and those
-// of points near an edge stay within it.
+// Labels of points that lie close together take different corners, and those of points near an edge
+// stay within it.
 func TestLabelsKeepClearOfEachOther(t *testing.T) {
 	style := textStyle(8, foreground, false)
 	within := vg.Rectangle{Max: vg.Point{X: 200, Y: 100}}
@@ -37,8 +37,8 @@ func TestLabelsKeepClearOfEachOther(t *testing.T) {
 	}
 }
 
-// A label goes to a corner that no line runs through; where lines run through
-// all of them, it stays beside its point.
+// A label goes to a corner that no line runs through; where lines run through all of them, it stays
+// beside its point.
 func TestLabelsKeepClearOfLines(t *testing.T) {
 	style := textStyle(8, foreground, false)
 	within := vg.Rectangle{Max: vg.Point{X: 200, Y: 100}}

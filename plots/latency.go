@@ -16,8 +16,8 @@ var latencyKinds = []struct{ key, name, title string }{
 	{"service", "service", "Time from when a message was sent"},
 }
 
-// latencyCharts show distributions of times, on an axis that gives each further nine the same
-// room, with a panel for each size and placement.
+// latencyCharts show distributions of times, on an axis that gives each further nine the same room,
+// with a panel for each size and placement.
 func latencyCharts(set *results.Set) []Chart {
 	var out []Chart
 	for _, kind := range latencyKinds {

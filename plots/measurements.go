@@ -63,8 +63,8 @@ func bySize(set *results.Set, c Chart, of estimator) []Chart {
 		measuredIn(set, func(r results.Record) bool { return isBulk(r) && r.Cell.Size == 0 }).charts(recorded, of)...)
 }
 
-// charts fills a chart with a figure against message size, and copies of it for each combination
-// of what else varies.
+// charts fills a chart with a figure against message size, and copies of it for each combination of
+// what else varies.
 func (v selection) charts(c Chart, of estimator) []Chart {
 	f := v.groupingFor("size", "placement")
 	var out []Chart
@@ -93,8 +93,8 @@ func (v selection) charts(c Chart, of estimator) []Chart {
 	return out
 }
 
-// byCategory turns a chart against message size that has only one size into one with a column
-// for each series.
+// byCategory turns a chart against message size that has only one size into one with a column for
+// each series.
 func (c *Chart) byCategory() {
 	var names []string
 	for _, s := range c.legend() {
@@ -130,8 +130,8 @@ func (v selection) seriesBy(d dimension, values []string, of estimator) []Series
 	return out
 }
 
-// pointsIn estimates a point for each value in a dimension, whose place x computes, and returns them
-// in the order of their places. The panel is what a point may be compared with.
+// pointsIn estimates a point for each value in a dimension, whose place x computes, and returns
+// them in the order of their places. The panel is what a point may be compared with.
 func (v selection) pointsIn(panel selection, d dimension, x func(value string) float64, of estimator) []Point {
 	var out []Point
 	for _, value := range v.values(d) {
@@ -152,8 +152,8 @@ func (v selection) samples() []results.Sample {
 	return out
 }
 
-// capacityGuide marks the pipe's capacity on a size axis if all samples have the same and it
-// lies among the sizes.
+// capacityGuide marks the pipe's capacity on a size axis if all samples have the same and it lies
+// among the sizes.
 func (v selection) capacityGuide() []Guide {
 	sizes := distinct(v.records, func(r results.Record) int { return r.Cell.Size })
 	capacities := v.capacities()
@@ -168,8 +168,8 @@ func (v selection) capacities() []int {
 	return distinct(v.samples(), func(s results.Sample) int { return s.Capacity })
 }
 
-// overheadCharts show the bytes that a framing adds against message size. They are exact, and
-// the same in every placement.
+// overheadCharts show the bytes that a framing adds against message size. They are exact, and the
+// same in every placement.
 func overheadCharts(set *results.Set) []Chart {
 	v := measuredIn(set, func(r results.Record) bool { return r.Cell.Size > 0 })
 	c := Chart{
@@ -194,8 +194,8 @@ func overheadCharts(set *results.Set) []Chart {
 	return []Chart{c}
 }
 
-// An estimator computes the point at x from the cells of one series, given all cells of the
-// panel at x; ok is false if their samples do not give it.
+// An estimator computes the point at x from the cells of one series, given all cells of the panel
+// at x; ok is false if their samples do not give it.
 type estimator func(line, panel selection, x float64) (p Point, ok bool)
 
 // medianOf estimates the median of a metric that [stat.Metrics] lists.
@@ -215,8 +215,8 @@ func perByte(line, _ selection, x float64) (Point, bool) {
 	return estimate(x, values)
 }
 
-// estimate returns the median of values with its interval, or with their range if they are too
-// few for an interval.
+// estimate returns the median of values with its interval, or with their range if they are too few
+// for an interval.
 func estimate(x float64, values []float64) (Point, bool) {
 	values = slices.DeleteFunc(values, func(v float64) bool { return !finite(v) })
 	e := stat.Median(values)

@@ -11,8 +11,8 @@ import (
 // ratioNote explains how the ratio to raw is computed.
 const ratioNote = "Points are medians of the ratios taken round by round, so that what slows the whole machine drops out; bars and shade are the 95 % interval, with fewer than six rounds nothing."
 
-// ratioCharts show the goodput of each framing relative to raw at the same size: what the
-// framing costs.
+// ratioCharts show the goodput of each framing relative to raw at the same size: what the framing
+// costs.
 func ratioCharts(set *results.Set) []Chart {
 	charts := bySize(set, Chart{
 		Name:  "ratio",
@@ -28,8 +28,8 @@ func ratioCharts(set *results.Set) []Chart {
 	return slices.DeleteFunc(charts, func(c Chart) bool { return len(c.legend()) < 2 || !c.differsFromRaw() })
 }
 
-// differsFromRaw returns whether a point of the chart lies anywhere but at exactly 1, which is
-// raw against itself.
+// differsFromRaw returns whether a point of the chart lies anywhere but at exactly 1, which is raw
+// against itself.
 func (c Chart) differsFromRaw() bool {
 	for s := range c.series() {
 		if slices.ContainsFunc(s.Points, func(p Point) bool { return p.Low != 1 || p.High != 1 || p.Y != 1 }) {

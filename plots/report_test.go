@@ -134,8 +134,8 @@ func TestReportSaysHowARecordedServerEnded(t *testing.T) {
 	}
 }
 
-// What drive found decides: it measures growth in small pipes, too, of which
-// the file has no sizes, and it knows how sure it is.
+// What drive found decides: it measures growth in small pipes, too, of which the file has no sizes,
+// and it knows how sure it is.
 func TestReportSaysOfGrowthWhatDriveFound(t *testing.T) {
 	grown := func(capacity int, slope, lo float64) results.Target {
 		return results.Target{Run: "run-1", Command: testTargets()[0].Command, Verdict: "ok", Evidence: results.TargetEvidence{
@@ -166,8 +166,7 @@ func TestReportSaysOfGrowthWhatDriveFound(t *testing.T) {
 	}
 }
 
-// TestReportFetchesNothing looks for what could make a browser load or run
-// anything.
+// TestReportFetchesNothing looks for what could make a browser load or run anything.
 func TestReportFetchesNothing(t *testing.T) {
 	page := fullPage(t)
 	for _, forbidden := range []string{"<script", "<link rel=\"stylesheet", "<img", "<iframe", "@import", "url(", "src=", "http://", "https://", "javascript:", " onload="} {
@@ -184,8 +183,7 @@ func TestReportIsTheSameEveryTime(t *testing.T) {
 	}
 }
 
-// TestReportStaysSmall gives a report more charts and rows than a page can
-// hold.
+// TestReportStaysSmall gives a report more charts and rows than a page can hold.
 func TestReportStaysSmall(t *testing.T) {
 	set := testSet()
 	for i := range 40 {

@@ -162,8 +162,8 @@ func mapped(values []float64, at func(float64) float64) []float64 {
 	return out
 }
 
-// ticks returns tick marks at round values of the scale, with at most maxLabels labels, which
-// carry the unit.
+// ticks returns tick marks at round values of the scale, with at most maxLabels labels, which carry
+// the unit.
 func (a Axis) ticks(r fittedScale, maxLabels int) []plot.Tick {
 	switch a.Scale {
 	case Log:
@@ -326,8 +326,8 @@ var prefixes = map[Unit][]struct {
 	Number: {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}},
 }
 
-// Format writes a value with its unit as shortly as a label needs it, without trailing zeros:
-// "64 KiB", "1.5 GB/s", "20 µs", "0.1 %".
+// Format writes a value with its unit as shortly as a label needs it, without trailing zeros: "64
+// KiB", "1.5 GB/s", "20 µs", "0.1 %".
 func (u Unit) Format(v float64) string {
 	scales, scaled := prefixes[u]
 	switch {

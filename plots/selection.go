@@ -59,9 +59,9 @@ func (v selection) valueOf(d dimension, r results.Record) string {
 	return v.fields[r.Cell][d]
 }
 
-// values lists the values of the records in a dimension: known names in their order, others as
-// they first appear, numbers by size, rate limits the fastest first. Records come shuffled, as they were measured; pictures
-// must not.
+// values lists the values of the records in a dimension: known names in their order, others as they
+// first appear, numbers by size, rate limits the fastest first. Records come shuffled, as they were
+// measured; pictures must not.
 func (v selection) values(d dimension) []string {
 	var out []string
 	for _, r := range v.records {
@@ -85,8 +85,8 @@ func (v selection) values(d dimension) []string {
 	return out
 }
 
-// rank orders the values of a dimension: raw first, then the names that have a fixed style in
-// the order of those, then the rest.
+// rank orders the values of a dimension: raw first, then the names that have a fixed style in the
+// order of those, then the rest.
 func rank(value string) int {
 	if isRaw(value) {
 		return -1
@@ -118,8 +118,8 @@ func (v selection) where(d dimension, value string) selection {
 	return v.keep(func(r results.Record) bool { return v.valueOf(d, r) == value })
 }
 
-// A grouping says which dimension makes the series of a chart, and which dimensions tell the
-// charts of one kind apart.
+// A grouping says which dimension makes the series of a chart, and which dimensions tell the charts
+// of one kind apart.
 type grouping struct {
 	series dimension
 	charts []dimension
@@ -128,8 +128,7 @@ type grouping struct {
 // seriesOrder lists the dimensions that can make the series: the first one that varies does.
 var seriesOrder = []dimension{"framing", "io", "pipe", "capacity", "transfer", "peer", "drain", "batch", "read_buffer", "clock", "inflight", "rate", "payload", "messages", "sender"}
 
-// groupingFor groups records by the dimensions that vary beside those of the x axis and the
-// panels.
+// groupingFor groups records by the dimensions that vary beside those of the x axis and the panels.
 func (v selection) groupingFor(x, panels dimension) grouping {
 	f := grouping{series: "framing"}
 	for _, d := range seriesOrder {

@@ -9,8 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// targetCharts show how long a server takes for a message against the size of it, in all and for
-// a byte.
+// targetCharts show how long a server takes for a message against the size of it, in all and for a
+// byte.
 func targetCharts(set *results.Set) []Chart {
 	in := Chart{
 		Name:     "target",
@@ -124,8 +124,8 @@ func sizeChart(set *results.Set) Chart {
 	return c
 }
 
-// cumulative returns the corners of a staircase: at each value, the percentage of values that
-// are no larger.
+// cumulative returns the corners of a staircase: at each value, the percentage of values that are
+// no larger.
 func cumulative(values []float64) []Point {
 	slices.Sort(values)
 	points := []Point{exact(values[0], 0)}

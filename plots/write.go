@@ -131,8 +131,8 @@ var ErrNothingToDraw = errors.New("nothing to draw")
 // screen too.
 const pixelsPerInch = 192
 
-// SVG draws the chart as an SVG document of 600 × about 400 points. The same chart gives the
-// same bytes.
+// SVG draws the chart as an SVG document of 600 × about 400 points. The same chart gives the same
+// bytes.
 func (c Chart) SVG() ([]byte, error) {
 	var out bytes.Buffer
 	err := c.render(func(w, h vg.Length) vg.CanvasWriterTo { return vgsvg.New(w, h) }, &out)
@@ -162,8 +162,8 @@ func (c Chart) render(canvas func(w, h vg.Length) vg.CanvasWriterTo, out *bytes.
 	return nil
 }
 
-// withFontFallbacks adds typefaces of the same widths to the one that gonum names: few machines
-// but Linux ones have that installed.
+// withFontFallbacks adds typefaces of the same widths to the one that gonum names: few machines but
+// Linux ones have that installed.
 func withFontFallbacks(svg string) string {
 	svg = strings.ReplaceAll(svg, "font-variant:none;", "")
 	return strings.ReplaceAll(svg, "font-family:Liberation Sans;", "font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")
@@ -183,9 +183,9 @@ func withFontFallbacks(svg string) string {
 //go:generate ../pipebench-out/gallery/pipebench drive --size 1KiB..4MiB --out ../pipebench-out/gallery/drive --no-progress -- ../pipebench-out/gallery/pipebench serve --fault deaf@1MiB
 //go:generate ../pipebench-out/gallery/pipebench plot ../pipebench-out/gallery/drive --gallery target --out gallery
 
-// Gallery draws the named charts of a set into a folder, as SVG alone, which is small enough to
-// be kept beside a program's sources, and lists the files. A name without a chart is an error
-// that lists the charts there are.
+// Gallery draws the named charts of a set into a folder, as SVG alone, which is small enough to be
+// kept beside a program's sources, and lists the files. A name without a chart is an error that
+// lists the charts there are.
 func Gallery(dir string, set *results.Set, names ...string) (files []string, err error) {
 	charts, _ := Charts(set)
 	if err := os.MkdirAll(dir, 0o777); err != nil {

@@ -12,9 +12,8 @@ import (
 
 // A Cell is one point of a sweep: all of it asked for, nothing of it measured.
 //
-// The first nine fields are always in the file. The others are there only off
-// their default, so that a field added later changes the [Cell.Key] of no
-// cell in an older file.
+// The first nine fields are always in the file. The others are there only off their default, so
+// that a field added later changes the [Cell.Key] of no cell in an older file.
 type Cell struct {
 	Framing   string `json:"framing"`   // a framers spec: "ndjson", "chunked:61440"
 	Size      int    `json:"size"`      // message bytes; 0 where a recording's messages have their own sizes
@@ -37,8 +36,8 @@ type Cell struct {
 	Sender     string  `json:"sender,omitempty"`      // what the sender does beyond the framing: "watermark=16384" (unread bytes), "wait=200µs"; empty is nothing
 }
 
-// Key identifies a cell across runs, machines and versions: its fields as they
-// stand in the file, sorted by name, "capacity=0 framing=ndjson io=blocking …".
+// Key identifies a cell across runs, machines and versions: its fields as they stand in the file,
+// sorted by name, "capacity=0 framing=ndjson io=blocking …".
 func (c Cell) Key() string {
 	var key strings.Builder
 	for i, f := range c.Fields() {
@@ -90,8 +89,8 @@ func fieldText(v reflect.Value) string {
 	return fmt.Sprint(v)
 }
 
-// UnmarshalJSON reads a cell, and refuses one with a field that is not known
-// here: without it the cell would pass for another.
+// UnmarshalJSON reads a cell, and refuses one with a field that is not known here: without it the
+// cell would pass for another.
 func (c *Cell) UnmarshalJSON(text []byte) error {
 	type plain Cell
 	d := json.NewDecoder(bytes.NewReader(text))

@@ -10,15 +10,14 @@ import (
 	"strings"
 )
 
-// Evidence is what a [Fault] or a [Claim] rests on: a JSON object, kept as its
-// text. Each kind of finding has a struct of its own, which lives with the
-// experiment that makes it: [NewEvidence] writes that struct once, and
-// [Evidence.Decode] gives it back. The empty Evidence is an object without
-// fields.
+// Evidence is what a [Fault] or a [Claim] rests on: a JSON object, kept as its text. Each kind of
+// finding has a struct of its own, which lives with the experiment that makes it: [NewEvidence]
+// writes that struct once, and [Evidence.Decode] gives it back. The empty Evidence is an object
+// without fields.
 type Evidence string
 
-// NewEvidence returns v, a struct or a map, as it stands in the file. What is no
-// JSON object is an error.
+// NewEvidence returns v, a struct or a map, as it stands in the file. What is no JSON object is an
+// error.
 func NewEvidence(v any) (Evidence, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -40,8 +39,7 @@ func MustEvidence(v any) Evidence {
 	return e
 }
 
-// Decode gives the evidence back as the type that it was made from; v is a
-// pointer to one.
+// Decode gives the evidence back as the type that it was made from; v is a pointer to one.
 func (e Evidence) Decode(v any) error {
 	if err := json.Unmarshal([]byte(e.text()), v); err != nil {
 		return fmt.Errorf("read evidence: %w", err)
@@ -103,8 +101,8 @@ func (e *Evidence) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// TuneEvidence says more of a chunk size; the Recommendation of the one that is
-// recommended is in the file with the rest, as one object.
+// TuneEvidence says more of a chunk size; the Recommendation of the one that is recommended is in
+// the file with the rest, as one object.
 type TuneEvidence struct {
 	Compared    int64 `json:"compared,omitempty"`     // rounds in which the size met the others
 	PredictedNS int64 `json:"predicted_ns,omitempty"` // the wait that capacity, chunk and reader rate suggest

@@ -57,8 +57,7 @@ func TestEvidenceComesBackAsItWas(t *testing.T) {
 	}
 }
 
-// What older versions wrote as a flat object is read into its parts, and written
-// as it was.
+// What older versions wrote as a flat object is read into its parts, and written as it was.
 func TestTargetEvidenceStaysFlat(t *testing.T) {
 	for _, text := range []string{
 		`{"evidence":{"spoken":"mcp 2025-06-18","request":"tools/call","why":"no answer","unsent":true,"payload_bytes":1000,"inflight":8,"rate":0,"out_of_order":2}}`,

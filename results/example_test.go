@@ -12,8 +12,7 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// measured are two cells of six samples each, a framing taking a tenth longer
-// than raw.
+// measured are two cells of six samples each, a framing taking a tenth longer than raw.
 func measured() *results.Set {
 	set := &results.Set{}
 	set.Add(results.Environment{Run: "run-1", Machine: "m1", OS: "linux", Arch: "amd64", CPUs: 2})

@@ -322,8 +322,7 @@ func TestReplaceFile(t *testing.T) {
 	}
 }
 
-// Files of versions without the field say only in a warning that others had what
-// a cell needed.
+// Files of versions without the field say only in a warning that others had what a cell needed.
 func TestADisturbanceIsReadFromAnOldWarning(t *testing.T) {
 	for _, tt := range []struct {
 		warning string

@@ -35,8 +35,8 @@ func (p Probe) Number() (float64, bool) {
 	return 0, false
 }
 
-// EnvironmentFault begins the ID of a [Fault] of the machine itself, which
-// disturbs what is measured on it: "environment/governor".
+// EnvironmentFault begins the ID of a [Fault] of the machine itself, which disturbs what is
+// measured on it: "environment/governor".
 const EnvironmentFault = "environment/"
 
 // A Fault is one way in which stdio fails, reproduced.
@@ -51,8 +51,8 @@ type Fault struct {
 	Advice   string   `json:"advice,omitempty"`
 }
 
-// Warning is a fault of the environment in a line, as the records of a run have
-// it, with its remedy.
+// Warning is a fault of the environment in a line, as the records of a run have it, with its
+// remedy.
 func (f Fault) Warning() string { return fmt.Sprintf("%s: %s; %s", f.ID, f.Verdict, f.Advice) }
 
 // A Claim is a checkable statement of a document, judged on this machine.
@@ -83,8 +83,8 @@ type Tune struct {
 	Warnings    []string     `json:"warnings,omitempty"`
 }
 
-// A Noise is how far one cell's figure moves on this machine between runs
-// that nothing distinguishes.
+// A Noise is how far one cell's figure moves on this machine between runs that nothing
+// distinguishes.
 type Noise struct {
 	Kind string    `json:"kind"`
 	Run  string    `json:"run"`
@@ -122,6 +122,5 @@ func (Tune) kind() string    { return KindTune }
 func (Noise) kind() string   { return KindNoise }
 func (Message) kind() string { return KindMessage }
 
-// environment tells a fault of the machine, which disturbs measurements, from
-// one of stdio.
+// environment tells a fault of the machine, which disturbs measurements, from one of stdio.
 func (f Fault) IsEnvironment() bool { return strings.HasPrefix(f.ID, EnvironmentFault) }

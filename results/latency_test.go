@@ -61,8 +61,7 @@ func TestMergedLatencyIsThatOfAllObservations(t *testing.T) {
 	}
 }
 
-// A stall longer than the histogram's range must show in the percentiles, not
-// fall out of them.
+// A stall longer than the histogram's range must show in the percentiles, not fall out of them.
 func TestObservationsAboveTheRangeCount(t *testing.T) {
 	ns := resultstest.UpTo(1000)
 	for i := range 20 {

@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// FormatGoodput writes payload bytes a second with three significant digits,
-// in the decimal unit that fits: "3.21 GB/s", "950 MB/s", "12.0 kB/s".
+// FormatGoodput writes payload bytes a second with three significant digits, in the decimal unit
+// that fits: "3.21 GB/s", "950 MB/s", "12.0 kB/s".
 func FormatGoodput(bytesPerSecond float64) string {
 	return scaled(bytesPerSecond, []scale{{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}})
 }
 
-// FormatDuration writes nanoseconds with three significant digits, in the unit
-// that fits: "7.60 µs", "120 ns", "1.25 s".
+// FormatDuration writes nanoseconds with three significant digits, in the unit that fits: "7.60
+// µs", "120 ns", "1.25 s".
 func FormatDuration(ns float64) string {
 	return scaled(ns, []scale{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}})
 }
 
-// mostPercent is the largest share that is written out: beyond a factor of ten
-// thousand its digits say nothing, and there may be a hundred of them.
+// mostPercent is the largest share that is written out: beyond a factor of ten thousand its digits
+// say nothing, and there may be a hundred of them.
 const mostPercent = 1e6
 
-// FormatPercent writes a share given in percent so that what is small but
-// there does not read as nothing: "6.2 %", "0.075 %", "0 %".
+// FormatPercent writes a share given in percent so that what is small but there does not read as
+// nothing: "6.2 %", "0.075 %", "0 %".
 func FormatPercent(percent float64) string {
 	if percent > mostPercent {
 		return "over 1,000,000 %"
@@ -39,8 +39,8 @@ type scale struct {
 	unit string
 }
 
-// scaled writes v in the largest unit of which it holds one, or in the
-// smallest. What would round up to 1000 moves on to the next unit.
+// scaled writes v in the largest unit of which it holds one, or in the smallest. What would round
+// up to 1000 moves on to the next unit.
 func scaled(v float64, scales []scale) string {
 	for _, s := range scales {
 		if math.Abs(v) >= s.size*0.9995 {
@@ -51,8 +51,8 @@ func scaled(v float64, scales []scale) string {
 	return FormatNumber(v/last.size, 3) + " " + last.unit
 }
 
-// FormatNumber writes v with at least the given number of significant digits,
-// never in exponents, whole numbers in full: 3.21, 32.1, 321, 3210.
+// FormatNumber writes v with at least the given number of significant digits, never in exponents,
+// whole numbers in full: 3.21, 32.1, 321, 3210.
 func FormatNumber(v float64, digits int) string {
 	switch {
 	case math.IsNaN(v):
@@ -78,8 +78,8 @@ func FormatGrouped(n int64) string {
 	return digits
 }
 
-// FormatSize writes a number of bytes as exactly as it is: "64 B", "60 KiB",
-// "1 MiB", and "61441 B" where no larger unit divides it.
+// FormatSize writes a number of bytes as exactly as it is: "64 B", "60 KiB", "1 MiB", and "61441 B"
+// where no larger unit divides it.
 func FormatSize(bytes int64) string {
 	for _, u := range []struct {
 		name  string
@@ -94,8 +94,7 @@ func FormatSize(bytes int64) string {
 
 var sizeText = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)$`)
 
-// sizeUnits are what a size may end with. They count in 1024s whatever their
-// spelling.
+// sizeUnits are what a size may end with. They count in 1024s whatever their spelling.
 var sizeUnits = map[string]float64{
 	"": 1, "b": 1,
 	"k": 1 << 10, "kb": 1 << 10, "kib": 1 << 10,
@@ -103,8 +102,8 @@ var sizeUnits = map[string]float64{
 	"g": 1 << 30, "gb": 1 << 30, "gib": 1 << 30,
 }
 
-// ParseSize reads a size as a person types it: "64", "4KiB", "4k", "1.5MB",
-// "1 MiB". Units are always powers of 1024; a part of a byte is an error.
+// ParseSize reads a size as a person types it: "64", "4KiB", "4k", "1.5MB", "1 MiB". Units are
+// always powers of 1024; a part of a byte is an error.
 func ParseSize(s string) (int64, error) {
 	m := sizeText.FindStringSubmatch(strings.TrimSpace(s))
 	if m == nil {

@@ -14,17 +14,16 @@ import (
 	"strings"
 )
 
-// maxLine bounds the memory that one line of a file can take: a tapped message
-// of 128 MiB with every byte escaped as \u00xx still fits.
+// maxLine bounds the memory that one line of a file can take: a tapped message of 128 MiB with
+// every byte escaped as \u00xx still fits.
 const maxLine = 1 << 30
 
 // ErrEmpty is returned when a file holds nothing that could be read.
 var ErrEmpty = errors.New("no results in it")
 
-// Read reads any number of results files into one set. "-" is standard input,
-// and a folder stands for the [FileName] in it.
-// A file that is missing, that cannot be read or that holds no results is an
-// error; single lines that cannot be read are in the set's Problems.
+// Read reads any number of results files into one set. "-" is standard input, and a folder stands
+// for the [FileName] in it. A file that is missing, that cannot be read or that holds no results is
+// an error; single lines that cannot be read are in the set's Problems.
 func Read(paths ...string) (*Set, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("read results: no file named")
@@ -52,8 +51,7 @@ func readFile(path string, seen seenLines) (*Set, error) {
 // FileName is what a results file is called in a run's folder.
 const FileName = "results.jsonl"
 
-// Open opens a results file: "-" is standard input, and a folder stands for the
-// results file in it.
+// Open opens a results file: "-" is standard input, and a folder stands for the results file in it.
 func Open(path string) (name string, f io.ReadCloser, err error) {
 	if path == "-" {
 		return "standard input", io.NopCloser(os.Stdin), nil
@@ -67,8 +65,7 @@ func Open(path string) (name string, f io.ReadCloser, err error) {
 	return path, f, nil
 }
 
-// ReadFrom reads one results file from r. Its name stands in problems and
-// errors.
+// ReadFrom reads one results file from r. Its name stands in problems and errors.
 func ReadFrom(name string, r io.Reader) (*Set, error) {
 	return readFrom(name, r, make(seenLines))
 }
@@ -105,8 +102,8 @@ type fileReader struct {
 	repeated int
 }
 
-// seenLines are the lines read so far: a run given twice must not count twice,
-// or its intervals would narrow by nothing but the copying.
+// seenLines are the lines read so far: a run given twice must not count twice, or its intervals
+// would narrow by nothing but the copying.
 type seenLines map[[sha256.Size]byte]string
 
 // line reads one line. One that tells nothing is skipped and said.
@@ -139,8 +136,8 @@ func (f *fileReader) line(number int, text []byte, torn bool) {
 	f.set.Add(line)
 }
 
-// warnsOfDisturbance reports whether a warning is one of others who had what the
-// cell needed: versions before [Record.Disturbed] said so in no other way.
+// warnsOfDisturbance reports whether a warning is one of others who had what the cell needed:
+// versions before [Record.Disturbed] said so in no other way.
 func warnsOfDisturbance(warning string) bool {
 	id, _, _ := strings.Cut(warning, ": ")
 	return slices.Contains([]string{"load", "steal", "throttled"}, id)
@@ -156,8 +153,7 @@ func (f *fileReader) schema(number int, e Environment) {
 	}
 }
 
-// empty is the error for a file without results, which names what was there
-// instead.
+// empty is the error for a file without results, which names what was there instead.
 func (f *fileReader) empty() error {
 	if len(f.problems.All) == 0 {
 		return fmt.Errorf("read results: %s: %w: the file is empty", f.problems.File, ErrEmpty)
@@ -165,8 +161,8 @@ func (f *fileReader) empty() error {
 	return fmt.Errorf("read results: %s: %w: %s", f.problems.File, ErrEmpty, f.problems.All[0])
 }
 
-// add remembers a line and tells where it was read before. Messages may well
-// repeat themselves; what was measured never does to the nanosecond.
+// add remembers a line and tells where it was read before. Messages may well repeat themselves;
+// what was measured never does to the nanosecond.
 func (s seenLines) add(line Line, text []byte, file string) (where string, again bool) {
 	if line.kind() == KindMessage {
 		return "", false
@@ -209,8 +205,7 @@ func decode(text []byte) (Line, error) {
 	return read(text)
 }
 
-// decodeAs reads a line of one kind, and refuses what the writer would not
-// have written.
+// decodeAs reads a line of one kind, and refuses what the writer would not have written.
 func decodeAs[L Line](text []byte) (Line, error) {
 	var l L
 	if err := json.Unmarshal(text, &l); err != nil {
@@ -224,8 +219,8 @@ func decodeAs[L Line](text []byte) (Line, error) {
 	return l, nil
 }
 
-// A Problem is what a reader could not take from a file, and skipped. It is
-// for the person to know, not a failure.
+// A Problem is what a reader could not take from a file, and skipped. It is for the person to know,
+// not a failure.
 type Problem struct {
 	File string
 	Line int // the first line that has it, from 1
@@ -241,8 +236,8 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d: %s (and %d more such lines)", p.File, p.Line, p.What, p.More)
 }
 
-// A ProblemList collects what is wrong with one file, the same thing once: a file
-// of a newer version may have a thousand lines of a kind not known here.
+// A ProblemList collects what is wrong with one file, the same thing once: a file of a newer
+// version may have a thousand lines of a kind not known here.
 type ProblemList struct {
 	File string
 	All  []Problem
@@ -272,9 +267,8 @@ type lineReader struct {
 	buf    bytes.Buffer
 }
 
-// next is the next line without its newline, valid until the next call; torn
-// if the file ends before its newline. A line above max is read past and given
-// as errLongLine; reading can go on.
+// next is the next line without its newline, valid until the next call; torn if the file ends
+// before its newline. A line above max is read past and given as errLongLine; reading can go on.
 func (l *lineReader) next() (text []byte, torn bool, err error) {
 	l.buf.Reset()
 	l.number++

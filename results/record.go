@@ -23,8 +23,8 @@ const (
 	KindMessage     = "message"
 )
 
-// A Line is one line of a results file: [Environment], [Record], [Probe],
-// [Fault], [Claim], [Target], [Tune], [Noise] or [Message].
+// A Line is one line of a results file: [Environment], [Record], [Probe], [Fault], [Claim],
+// [Target], [Tune], [Noise] or [Message].
 type Line interface{ kind() string }
 
 // A Record is a cell, its samples and what there is to say about them.
@@ -42,8 +42,8 @@ type Record struct {
 	Failed      string    `json:"failed,omitempty"`      // what went wrong in the cell that stopped the run
 	Warnings    []string  `json:"warnings,omitempty"`
 
-	// Disturbed says that others had what the cell needed while it was measured: a
-	// warning says what. A comparison gives its times no verdict.
+	// Disturbed says that others had what the cell needed while it was measured: a warning says
+	// what. A comparison gives its times no verdict.
 	Disturbed bool `json:"disturbed,omitempty"`
 }
 
@@ -58,9 +58,9 @@ func (Record) kind() string { return KindMeasurement }
 
 // A Sample is one timed run of a cell, by workers started for it alone.
 //
-// The clock starts when both ends are ready, at the reader's go, and stops
-// when the reader has the last message (in a round trip: the writing end the
-// last answer). Counters cover the same time. Warm-up is apart.
+// The clock starts when both ends are ready, at the reader's go, and stops when the reader has the
+// last message (in a round trip: the writing end the last answer). Counters cover the same time.
+// Warm-up is apart.
 type Sample struct {
 	ElapsedNS    int64 `json:"elapsed_ns"`
 	Messages     int64 `json:"messages"`      // stream: messages delivered; round trip: trips
@@ -73,8 +73,8 @@ type Sample struct {
 	Writer Counters `json:"writer"` // round trip: the end that asks
 	Reader Counters `json:"reader"` // round trip: the end that answers
 
-	// Latency by what was timed: "roundtrip", "oneway", "due" (open loop: from
-	// when the message was due), "service", "lateness" (the generator's own).
+	// Latency by what was timed: "roundtrip", "oneway", "due" (open loop: from when the message was
+	// due), "service", "lateness" (the generator's own).
 	Latency map[string]Latency `json:"latency,omitempty"`
 	Load    *Load              `json:"load,omitempty"` // open loop alone
 }
@@ -85,9 +85,8 @@ type Warmup struct {
 	ElapsedNS int64 `json:"elapsed_ns"`
 }
 
-// Counters are what one end did while the clock ran. A counter that the
-// operating system or the io strategy cannot give is nil, and absent from the
-// file; zero means counted, and none.
+// Counters are what one end did while the clock ran. A counter that the operating system or the io
+// strategy cannot give is nil, and absent from the file; zero means counted, and none.
 type Counters struct {
 	Calls               int64  `json:"calls"`                          // read, write and writev calls made
 	Bytes               int64  `json:"bytes"`                          // bytes moved by them
@@ -112,12 +111,12 @@ type Load struct {
 	Achieved float64 `json:"achieved"` // messages a second that arrived
 }
 
-// Schema is the version of the results file that this package writes. Readers
-// take this and every older one.
+// Schema is the version of the results file that this package writes. Readers take this and every
+// older one.
 const Schema = 1
 
-// An Environment opens each run in a results file: where and with what the
-// records of that run were measured. What could not be found out is empty.
+// An Environment opens each run in a results file: where and with what the records of that run were
+// measured. What could not be found out is empty.
 type Environment struct {
 	Kind    string    `json:"kind"` // "environment"
 	Schema  int       `json:"schema"`
@@ -147,8 +146,8 @@ type Environment struct {
 
 func (Environment) kind() string { return KindEnvironment }
 
-// NewRun makes the unique name of a run, which its environment line and all
-// its records carry. Names sort by the time they were made.
+// NewRun makes the unique name of a run, which its environment line and all its records carry.
+// Names sort by the time they were made.
 func NewRun() (string, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -160,13 +159,12 @@ func NewRun() (string, error) {
 //go:embed schema.json
 var schemaText []byte
 
-// FileSchema is the JSON Schema (draft 2020-12) of a line of a results file,
-// for readers in other languages. Every line that a [Writer] writes is valid.
+// FileSchema is the JSON Schema (draft 2020-12) of a line of a results file, for readers in other
+// languages. Every line that a [Writer] writes is valid.
 func FileSchema() []byte { return slices.Clone(schemaText) }
 
-// Latency is a distribution of times. A percentile is there only where at
-// least ten observations lie beyond it (p99 takes 1,000, p99.9 takes 10,000):
-// one that rests on fewer is an anecdote.
+// Latency is a distribution of times. A percentile is there only where at least ten observations
+// lie beyond it (p99 takes 1,000, p99.9 takes 10,000): one that rests on fewer is an anecdote.
 type Latency struct {
 	Count  int64  `json:"count"`
 	MinNS  int64  `json:"min_ns"`
@@ -179,19 +177,19 @@ type Latency struct {
 	HDR    string `json:"hdr"`            // HdrHistogram V2 compressed, base64
 }
 
-// maxLatencyNS is the end of a histogram's range: a minute in nanoseconds. The
-// engine's deadlines are shorter.
+// maxLatencyNS is the end of a histogram's range: a minute in nanoseconds. The engine's deadlines
+// are shorter.
 const maxLatencyNS = 60_000_000_000
 
 // MinTailCount is how many observations a percentile needs above it to be shown.
 const MinTailCount = 10
 
-// NewHistogram makes the histogram that latencies are kept in: 1 ns to one
-// minute, three significant digits, 221 KB.
+// NewHistogram makes the histogram that latencies are kept in: 1 ns to one minute, three
+// significant digits, 221 KB.
 func NewHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, maxLatencyNS, 3) }
 
-// Observe records a time in a histogram made by [NewHistogram]. One above its
-// range is kept at the range's end, so that percentiles know of it, and told.
+// Observe records a time in a histogram made by [NewHistogram]. One above its range is kept at the
+// range's end, so that percentiles know of it, and told.
 func Observe(h *hdrhistogram.Histogram, ns int64) (over bool) {
 	over = ns > maxLatencyNS
 	within := min(max(ns, 0), maxLatencyNS) // a clock of coarse steps may read zero, never less
@@ -254,8 +252,8 @@ func (l Latency) Histogram() (*hdrhistogram.Histogram, error) {
 	return h, nil
 }
 
-// MergeLatencies puts the distributions of several samples together, so that
-// percentiles which no single one carries may be had from all.
+// MergeLatencies puts the distributions of several samples together, so that percentiles which no
+// single one carries may be had from all.
 func MergeLatencies(all []Latency) (Latency, error) {
 	merged := NewHistogram()
 	var over, shortest, longest int64

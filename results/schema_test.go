@@ -34,8 +34,8 @@ func valid(s *jsonschema.Resolved, line []byte) error {
 	return s.Validate(v)
 }
 
-// full fills every field of a type with something that may stand there, each
-// of the optional ones by the toss of a coin.
+// full fills every field of a type with something that may stand there, each of the optional ones
+// by the toss of a coin.
 func full(v reflect.Value, rng *rand.Rand) {
 	switch v.Kind() {
 	case reflect.Struct:

@@ -2,8 +2,7 @@ package results
 
 import "slices"
 
-// A Set is what one or several results files hold, in the order of the files
-// and of their lines.
+// A Set is what one or several results files hold, in the order of the files and of their lines.
 type Set struct {
 	Environments []Environment
 	Records      []Record
@@ -18,8 +17,7 @@ type Set struct {
 	Problems []Problem // lines that were skipped, and other doubts about the files
 }
 
-// Environment finds the environment line of a run. A file that was cut may
-// lack it.
+// Environment finds the environment line of a run. A file that was cut may lack it.
 func (s *Set) Environment(run string) (Environment, bool) {
 	i := slices.IndexFunc(s.Environments, func(e Environment) bool { return e.Run == run })
 	if i < 0 {
@@ -28,8 +26,7 @@ func (s *Set) Environment(run string) (Environment, bool) {
 	return s.Environments[i], true
 }
 
-// Machine is the hash of the machine that a run was measured on, "" where the
-// file does not tell.
+// Machine is the hash of the machine that a run was measured on, "" where the file does not tell.
 func (s *Set) Machine(run string) string {
 	e, _ := s.Environment(run)
 	return e.Machine
@@ -72,8 +69,8 @@ func (s *Set) MachineName(id string) string {
 	return name + " " + ShortID(id)
 }
 
-// Add puts one line into the set, as reading it from a file would. A pointer,
-// or a line of another package, is ignored.
+// Add puts one line into the set, as reading it from a file would. A pointer, or a line of another
+// package, is ignored.
 func (s *Set) Add(line Line) {
 	switch l := line.(type) {
 	case Environment:
@@ -103,8 +100,7 @@ func (s *Set) Len() int {
 		len(s.Targets) + len(s.Tunes) + len(s.Noise) + len(s.Messages)
 }
 
-// Merge is one set of all that the sets hold, in their order. They are left as
-// they are.
+// Merge is one set of all that the sets hold, in their order. They are left as they are.
 func Merge(sets ...*Set) *Set {
 	all := &Set{}
 	for _, s := range sets {
@@ -127,8 +123,8 @@ func (s *Set) merge(o *Set) {
 	s.Problems = append(s.Problems, o.Problems...)
 }
 
-// OfRun is what the set holds of one run: its environment and all its lines,
-// of whatever kind. The problems of the files are not a run's.
+// OfRun is what the set holds of one run: its environment and all its lines, of whatever kind. The
+// problems of the files are not a run's.
 func (s *Set) OfRun(run string) *Set {
 	return &Set{
 		Environments: linesOf(s.Environments, run, func(l Environment) string { return l.Run }),

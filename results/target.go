@@ -25,7 +25,8 @@ type Target struct {
 	Warnings     []string       `json:"warnings,omitempty"`
 }
 
-// Verdicts on a target that those who read the file tell apart. The other verdicts are ways to fail.
+// Verdicts on a target that those who read the file tell apart. The other verdicts are ways to
+// fail.
 const (
 	VerdictOK          = "ok"
 	VerdictSlow        = "slow"
@@ -36,8 +37,8 @@ const (
 // Served reports whether the server did what it was asked for, however slowly.
 func (t Target) Served() bool { return t.Verdict == VerdictOK || t.Verdict == VerdictSlow }
 
-// TargetEvidence is what a [Target] rests on. In the file its parts are one flat
-// object; the parts that a record does not have are nil.
+// TargetEvidence is what a [Target] rests on. In the file its parts are one flat object; the parts
+// that a record does not have are nil.
 type TargetEvidence struct {
 	*ServerEvidence
 	*FailureEvidence
@@ -51,8 +52,8 @@ type TargetEvidence struct {
 	Why      string `json:"why,omitempty"`      // the verdict, in words
 	Advice   string `json:"advice,omitempty"`
 
-	// Traffic is there in the record that a recording ends with, and nothing else
-	// is: its names in the file are also those of other parts.
+	// Traffic is there in the record that a recording ends with, and nothing else is: its names in
+	// the file are also those of other parts.
 	Traffic *TrafficEvidence `json:"-"`
 }
 

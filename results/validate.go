@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// Validate says all that is wrong with a cell as plain data: a field that
-// every cell has and this one lacks, a negative count, a rate that is no
-// number. Whether the framing, pipe or placement exists is for those who run it.
+// Validate says all that is wrong with a cell as plain data: a field that every cell has and this
+// one lacks, a negative count, a rate that is no number. Whether the framing, pipe or placement
+// exists is for those who run it.
 func (c Cell) Validate() error {
 	var faults []error
 	for _, f := range []struct{ name, value string }{
@@ -40,8 +40,8 @@ func (c Cell) Validate() error {
 	return fmt.Errorf("cell: %w", errors.Join(faults...))
 }
 
-// Validate says what is wrong with a record as plain data: its cell, or
-// samples that cannot have happened. A record without samples has to say why.
+// Validate says what is wrong with a record as plain data: its cell, or samples that cannot have
+// happened. A record without samples has to say why.
 func (r Record) Validate() error {
 	if err := r.Cell.Validate(); err != nil {
 		return err
@@ -60,8 +60,7 @@ func (r Record) Validate() error {
 	return validateSamples(r.Samples)
 }
 
-// Validate says what is wrong with a claim: a document or a verdict that there
-// is not.
+// Validate says what is wrong with a claim: a document or a verdict that there is not.
 func (c Claim) Validate() error {
 	if !slices.Contains([]string{"000", "001", "002", "003", "004"}, c.Seed) {
 		return fmt.Errorf("seed %q: want 000 to 004", c.Seed)
@@ -72,8 +71,7 @@ func (c Claim) Validate() error {
 	return nil
 }
 
-// Validate says what is wrong with a target's record: sizes or samples that
-// cannot be.
+// Validate says what is wrong with a target's record: sizes or samples that cannot be.
 func (t Target) Validate() error {
 	return errors.Join(validateSamples(t.Samples), notNegative(
 		number{"size", &t.Size}, number{"request_limit", t.RequestLimit}, number{"reply_limit", t.ReplyLimit}, number{"searched_to", t.SearchedTo}))
@@ -90,8 +88,8 @@ func (n Noise) Validate() error {
 	return n.Cell.Validate()
 }
 
-// Validate says what is wrong with a message: a direction that there is not, or
-// a negative size or time.
+// Validate says what is wrong with a message: a direction that there is not, or a negative size or
+// time.
 func (m Message) Validate() error {
 	if m.Dir != "request" && m.Dir != "reply" {
 		return fmt.Errorf("dir %q: want request or reply", m.Dir)

@@ -10,8 +10,7 @@ import (
 	"path/filepath"
 )
 
-// A Writer writes a results file, a line at a time. It belongs to one
-// goroutine.
+// A Writer writes a results file, a line at a time. It belongs to one goroutine.
 type Writer struct {
 	w     io.Writer
 	close func() error
@@ -19,8 +18,8 @@ type Writer struct {
 	err   error // the first failure: what follows a torn line would be lost with it
 }
 
-// Create starts a results file. One that is there already is left alone: the
-// error is an [fs.ErrExist], and [Append] goes on with it.
+// Create starts a results file. One that is there already is left alone: the error is an
+// [fs.ErrExist], and [Append] goes on with it.
 func Create(path string) (*Writer, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o666)
 	if errors.Is(err, fs.ErrExist) {
@@ -32,8 +31,8 @@ func Create(path string) (*Writer, error) {
 	return &Writer{w: f, close: f.Close, name: path}, nil
 }
 
-// Append goes on with a results file, or starts it. If the last line was torn
-// by a crash, the next one begins on a line of its own.
+// Append goes on with a results file, or starts it. If the last line was torn by a crash, the next
+// one begins on a line of its own.
 func Append(path string) (*Writer, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666)
 	if err != nil {
@@ -67,11 +66,10 @@ func endLine(f *os.File) error {
 	return err
 }
 
-// Write puts one line into the file with a single call, so that a crash tears
-// at most the line being written. It fills in the line's kind, and an
-// environment's schema. A line that no reader would take, such as one with a
-// cell that [Cell.Validate] refuses, is an error and leaves the file as it was.
-// Once the file itself failed, Write returns that error again.
+// Write puts one line into the file with a single call, so that a crash tears at most the line
+// being written. It fills in the line's kind, and an environment's schema. A line that no reader
+// would take, such as one with a cell that [Cell.Validate] refuses, is an error and leaves the file
+// as it was. Once the file itself failed, Write returns that error again.
 func (w *Writer) Write(line Line) error {
 	if w.err != nil {
 		return w.err
@@ -86,8 +84,7 @@ func (w *Writer) Write(line Line) error {
 	return w.err
 }
 
-// Close closes the file. It returns what went wrong while writing, if
-// anything did.
+// Close closes the file. It returns what went wrong while writing, if anything did.
 func (w *Writer) Close() error {
 	return errors.Join(w.err, w.close())
 }
@@ -108,9 +105,8 @@ func encode(line Line) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// withKind is the line with its kind filled in, which the type knows better
-// than the caller, and with empty lists for missing ones: readers in other
-// languages should not meet a null.
+// withKind is the line with its kind filled in, which the type knows better than the caller, and
+// with empty lists for missing ones: readers in other languages should not meet a null.
 func withKind(line Line) (Line, error) {
 	switch l := line.(type) {
 	case Environment:

@@ -62,7 +62,8 @@ func isBroken(t *testing.T, err error, said ...syscall.Errno) {
 	t.Errorf("error %v, want one of %v", err, said)
 }
 
-// An end that cannot tell its quota offers more than a write may, and with PIPE_NOWAIT tries for ever.
+// An end that cannot tell its quota offers more than a write may, and with PIPE_NOWAIT tries for
+// ever.
 func TestAWritingEndTellsItsQuota(t *testing.T) {
 	for _, kind := range []syspipe.Kind{syspipe.Anonymous, syspipe.Named} {
 		t.Run(string(kind), func(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeCapacity measures: neither system tells. An empty pipe is like another, so a fresh one is filled
-// and the one asked about left alone.
+// pipeCapacity measures: neither system tells. An empty pipe is like another, so a fresh one is
+// filled and the one asked about left alone.
 func pipeCapacity(int) (int, error) {
 	var fds [2]int
 	if err := pipe(&fds); err != nil {

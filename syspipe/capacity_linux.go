@@ -15,9 +15,9 @@ func pipeCapacity(fd int) (int, error) {
 	return n, os.NewSyscallError("F_GETPIPE_SZ", err)
 }
 
-// setPipeCapacity says why, where the kernel does not set a capacity. EPERM is either the limit of one
-// pipe or that of all pipes of this user; which of them it was follows from the size, never from who
-// the user is.
+// setPipeCapacity says why, where the kernel does not set a capacity. EPERM is either the limit of
+// one pipe or that of all pipes of this user; which of them it was follows from the size, never
+// from who the user is.
 func setPipeCapacity(end *End, n int) error {
 	_, err := unix.FcntlInt(uintptr(end.fd), unix.F_SETPIPE_SZ, n)
 	if err == nil {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// capacity fills a fresh socket pair with the same buffers. The kernel charges its own bookkeeping to
-// the buffer, so the bytes accepted say more than the option's value does.
+// capacity fills a fresh socket pair with the same buffers. The kernel charges its own bookkeeping
+// to the buffer, so the bytes accepted say more than the option's value does.
 func (e *End) capacity() (int, error) {
 	if e.kind != SocketPair {
 		return pipeCapacity(e.fd)

@@ -29,9 +29,9 @@ func open(kind Kind, capacity int) (w, r *End, err error) {
 // own, and with 0 every write waits for its reader.
 const defaultNamedCapacity = 64 << 10
 
-// openNamed makes a named pipe that only this process knows, of one instance, and connects to it. The
-// server writes, the client reads. The server has both directions: with the outbound one alone the
-// system refuses it GetNamedPipeInfo, so it would not know the quota.
+// openNamed makes a named pipe that only this process knows, of one instance, and connects to it.
+// The server writes, the client reads. The server has both directions: with the outbound one alone
+// the system refuses it GetNamedPipeInfo, so it would not know the quota.
 func openNamed(capacity int) (w, r *End, err error) {
 	if capacity == 0 {
 		capacity = defaultNamedCapacity

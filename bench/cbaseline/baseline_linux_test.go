@@ -69,8 +69,8 @@ func (p *program) stream(ctx context.Context, w work) (seconds float64, err erro
 	return p.run(ctx, "seconds", args)
 }
 
-// roundtrip sends Count messages there and back between two processes, and
-// returns the median microseconds of a trip.
+// roundtrip sends Count messages there and back between two processes, and returns the median
+// microseconds of a trip.
 func (p *program) roundtrip(ctx context.Context, w work) (us float64, err error) {
 	return p.run(ctx, "p50_us", append(w.args("roundtrip"), "-n", strconv.FormatInt(w.Count, 10)))
 }
@@ -82,8 +82,7 @@ func (w work) args(what string) []string {
 	}
 }
 
-// patience is how long the program may take: when one of its ends dies, the
-// other waits for ever.
+// patience is how long the program may take: when one of its ends dies, the other waits for ever.
 const patience = time.Minute
 
 // run starts the program and takes one figure from its line of key=value.
@@ -149,10 +148,9 @@ func matches(b *testing.B) []match {
 	return all
 }
 
-// BenchmarkAgainstC runs each cell in C and here, in turn, and reports the
-// median of the ratios of the pairs with its 95 % interval: of goodput for
-// streams, of the median trip for round trips. It does the same amount of work
-// whatever b.N is.
+// BenchmarkAgainstC runs each cell in C and here, in turn, and reports the median of the ratios of
+// the pairs with its 95 % interval: of goodput for streams, of the median trip for round trips. It
+// does the same amount of work whatever b.N is.
 func BenchmarkAgainstC(b *testing.B) {
 	c := build(b)
 	for _, m := range matches(b) {

@@ -35,8 +35,8 @@ func fault(id, verdict string, e evidence, advice string) results.Fault {
 	return results.Fault{ID: id, Verdict: verdict, Evidence: results.MustEvidence(e), Advice: advice}
 }
 
-// Faults returns what about the machine itself disturbs measurements, each with the remedy. None is a
-// fine machine, or one that does not tell: [Checks] says what was looked at. Who else uses it is
+// Faults returns what about the machine itself disturbs measurements, each with the remedy. None is
+// a fine machine, or one that does not tell: [Checks] says what was looked at. Who else uses it is
 // [Usage]'s to say.
 func Faults(env results.Environment) []results.Fault {
 	var out []results.Fault
@@ -58,12 +58,12 @@ func Checks() []string {
 	return append([]string{"virtual machine", "CPUs", "clock", "pipe capacity"}, systemChecks...)
 }
 
-// affectsAll names the faults that touch every figure of a run: a frequency that
-// changes while it goes on, and a clock that is not fit to time it.
+// affectsAll names the faults that touch every figure of a run: a frequency that changes while it
+// goes on, and a clock that is not fit to time it.
 var affectsAll = []string{"governor", "turbo", "battery", "power", "translation", "clock", "clock-source"}
 
-// Disturbing returns those of the faults that a run has to be read with, whatever it
-// measured. The others are doctor's to tell.
+// Disturbing returns those of the faults that a run has to be read with, whatever it measured. The
+// others are doctor's to tell.
 func Disturbing(env results.Environment) []results.Fault {
 	return slices.DeleteFunc(Faults(env), func(f results.Fault) bool { return !slices.Contains(affectsAll, f.ID) })
 }

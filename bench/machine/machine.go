@@ -1,10 +1,9 @@
-// Package machine describes where a run takes place, so that its figures are
-// never read without it.
+// Package machine describes where a run takes place, so that its figures are never read without it.
 //
 //	env := machine.Describe("20261121-1", 1)
 //
-// What a system does not tell is left empty. Describe may be called
-// concurrently, but takes some milliseconds of a CPU to measure the clock.
+// What a system does not tell is left empty. Describe may be called concurrently, but takes some
+// milliseconds of a CPU to measure the clock.
 package machine
 
 import (
@@ -61,8 +60,7 @@ func Version() string {
 	return info.Main.Version
 }
 
-// identify hashes what decides a pipe's figures and does not change between
-// two runs.
+// identify hashes what decides a pipe's figures and does not change between two runs.
 func identify(e results.Environment) string {
 	h := sha256.Sum256([]byte(strings.Join([]string{
 		e.OS, e.Kernel, e.Arch, e.CPU, fmt.Sprint(e.CPUs), e.Topology, fmt.Sprint(e.PageSize), e.Virtualisation,
@@ -70,15 +68,14 @@ func identify(e results.Environment) string {
 	return hex.EncodeToString(h[:6])
 }
 
-// The clock is read in batches, and the fastest counts: while the others went
-// on, something else had the CPU.
+// The clock is read in batches, and the fastest counts: while the others went on, something else
+// had the CPU.
 const (
 	batches  = 50
 	readings = 400 // in a batch
 )
 
-// clock measures what reading the monotonic clock costs, and its smallest
-// step, in nanoseconds.
+// clock measures what reading the monotonic clock costs, and its smallest step, in nanoseconds.
 func clock() (cost float64, step int64) {
 	fastest, smallest := time.Duration(1<<62), time.Duration(1<<62)
 	base := time.Now()

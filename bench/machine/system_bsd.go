@@ -10,12 +10,12 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// usualPipe is the capacity of a new pipe, which grows from there (PIPE_SIZE in
-// sys/pipe.h of both).
+// usualPipe is the capacity of a new pipe, which grows from there (PIPE_SIZE in sys/pipe.h of
+// both).
 const usualPipe = 16 << 10
 
-// smallPipeAdvice is why pipes may be small here: the kernel's memory for pipes
-// is used up, and each falls back to its least buffer.
+// smallPipeAdvice is why pipes may be small here: the kernel's memory for pipes is used up, and
+// each falls back to its least buffer.
 const smallPipeAdvice = "the kernel's memory for pipes is used up: close some"
 
 // systemChecks is at what systemFaults looks.
@@ -28,8 +28,8 @@ func systemFaults() []results.Fault {
 	return nil
 }
 
-// systemUsage reads FreeBSD's user, nice, system, interrupt and idle ticks; macOS
-// has no such sysctl, and the usage stays unknown.
+// systemUsage reads FreeBSD's user, nice, system, interrupt and idle ticks; macOS has no such
+// sysctl, and the usage stays unknown.
 func systemUsage() Usage {
 	raw, err := unix.SysctlRaw("kern.cp_time")
 	if err != nil || len(raw) < 5*8 {
@@ -74,8 +74,8 @@ func virtualisation() string {
 // governor is not told: these systems keep it to themselves.
 func governor() string { return "" }
 
-// load1 reads struct loadavg: three fixed-point numbers, padding to eight
-// bytes, and their scale as a long.
+// load1 reads struct loadavg: three fixed-point numbers, padding to eight bytes, and their scale as
+// a long.
 func load1() float64 {
 	raw, err := unix.SysctlRaw("vm.loadavg")
 	if err != nil || len(raw) < 24 {

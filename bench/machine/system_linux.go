@@ -22,14 +22,14 @@ var systemChecks = []string{"governor", "turbo", "SMT", "CPU quota", "fs.pipe-ma
 
 func systemFaults() []results.Fault { return sysfs(root) }
 
-// hertz is the unit of /proc/stat. Linux shows it to programs as 100, whatever
-// the kernel's own is (USER_HZ).
+// hertz is the unit of /proc/stat. Linux shows it to programs as 100, whatever the kernel's own is
+// (USER_HZ).
 const hertz = 100
 
 func systemUsage() Usage { return procUsage(root) }
 
-// procUsage reads the line of all CPUs in /proc/stat: user, nice, system, idle,
-// iowait, irq, softirq, steal. The time of guests is in user already.
+// procUsage reads the line of all CPUs in /proc/stat: user, nice, system, idle, iowait, irq,
+// softirq, steal. The time of guests is in user already.
 func procUsage(root fs.FS) Usage {
 	var u Usage
 	for line := range strings.Lines(read(root, "proc/stat")) {
@@ -49,8 +49,8 @@ func procUsage(root fs.FS) Usage {
 	return u
 }
 
-// throttled returns how long this process's group was kept from running by its
-// quota: cgroup 2 counts microseconds, cgroup 1 nanoseconds.
+// throttled returns how long this process's group was kept from running by its quota: cgroup 2
+// counts microseconds, cgroup 1 nanoseconds.
 func throttled(root fs.FS) (seconds float64, ok bool) {
 	for _, source := range []struct {
 		file, key string
@@ -130,8 +130,8 @@ func clockSource(root fs.FS) (results.Fault, bool) {
 		Evidence: results.MustEvidence(evidence{Source: source, Available: read(root, dir+"available_clocksource")}), Advice: "choose tsc where it is available: echo tsc | sudo tee /" + dir + "current_clocksource"}, slow
 }
 
-// leastMemory is what two workers with their buffers need to stay out of swap,
-// with room for the kernel's own.
+// leastMemory is what two workers with their buffers need to stay out of swap, with room for the
+// kernel's own.
 const leastMemory = 256 << 20
 
 func memory(root fs.FS) (results.Fault, bool) {
@@ -190,8 +190,8 @@ func kernel() string {
 	return unix.ByteSliceToString(u.Release[:])
 }
 
-// cpuModel returns the first name that /proc/cpuinfo has for a CPU; ARM kernels
-// give numbers instead.
+// cpuModel returns the first name that /proc/cpuinfo has for a CPU; ARM kernels give numbers
+// instead.
 func cpuModel() string {
 	info := read(root, "proc/cpuinfo")
 	if model := field(info, "model name"); model != "" {

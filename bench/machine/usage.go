@@ -22,8 +22,8 @@ type Usage struct {
 	at     time.Time
 }
 
-// ReadUsage returns what the CPUs did since the machine was started; its Elapsed is 0
-// until it is held against an earlier one with [Usage.Since].
+// ReadUsage returns what the CPUs did since the machine was started; its Elapsed is 0 until it is
+// held against an earlier one with [Usage.Since].
 func ReadUsage() Usage {
 	u := systemUsage()
 	u.at, u.Own = time.Now(), own()

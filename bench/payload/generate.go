@@ -28,9 +28,9 @@ func Kinds() []Kind {
 	}
 }
 
-// Generate makes a source of messages of one kind and of exactly size bytes.
-// A message of fewer than 16 bytes has no room for its number twice; its
-// length and its bytes at both ends are then what [Source.Check] looks at.
+// Generate makes a source of messages of one kind and of exactly size bytes. A message of fewer
+// than 16 bytes has no room for its number twice; its length and its bytes at both ends are then
+// what [Source.Check] looks at.
 func Generate(kind string, size int, seed int64) (*Source, error) {
 	if size < 0 {
 		return nil, fmt.Errorf("payload %s: a message cannot have %d bytes", kind, size)
@@ -48,8 +48,8 @@ func Generate(kind string, size int, seed int64) (*Source, error) {
 	return nil, fmt.Errorf("payload %q is unknown; known are %s", kind, strings.Join(known, ", "))
 }
 
-// number stands in a shape for the message's number, and filler for as much
-// text as the message's size asks for.
+// number stands in a shape for the message's number, and filler for as much text as the message's
+// size asks for.
 const (
 	number = "########"
 	filler = "…"
@@ -125,8 +125,8 @@ func fillRandom(b []byte, r *rand.Rand) (head, tail int) {
 	return head, tail
 }
 
-// period is after how many bytes the filling of a message begins again: enough
-// to be cheap, and prime, so that a chunk taken for its neighbour shows.
+// period is after how many bytes the filling of a message begins again: enough to be cheap, and
+// prime, so that a chunk taken for its neighbour shows.
 const period = 65521
 
 func repeat(b, block []byte) {

@@ -1,14 +1,12 @@
-// Package payload makes the messages that a cell sends, and knows them again
-// at the other end.
+// Package payload makes the messages that a cell sends, and knows them again at the other end.
 //
 //	src, err := payload.Generate("json", 4096, 1)
 //	msg := src.Message(7)          // 4,096 bytes of JSON-RPC, numbered 7
 //	err = src.Check(7, received)   // number and length, cheap enough for the timed part
 //	err = src.Compare(7, received) // every byte
 //
-// Two sources made from the same arguments give the same messages, so that a
-// writer and a reader in two processes agree without talking. A Source keeps
-// one buffer and belongs to one goroutine.
+// Two sources made from the same arguments give the same messages, so that a writer and a reader in
+// two processes agree without talking. A Source keeps one buffer and belongs to one goroutine.
 package payload
 
 import (
@@ -27,8 +25,8 @@ type Source struct {
 	tail   int
 }
 
-// Message returns message i. It is valid until the next call; its length never
-// changes, and it may be written to the pipe but not altered.
+// Message returns message i. It is valid until the next call; its length never changes, and it may
+// be written to the pipe but not altered.
 func (s *Source) Message(i int64) []byte {
 	m := s.body(i)
 	if s.head >= 0 {
@@ -40,8 +38,7 @@ func (s *Source) Message(i int64) []byte {
 	return m
 }
 
-// Body returns message i as it is without its number, for a stream that nobody
-// takes messages from.
+// Body returns message i as it is without its number, for a stream that nobody takes messages from.
 func (s *Source) Body(i int64) []byte { return s.body(i) }
 
 // Size returns the length of message i in bytes.
@@ -76,8 +73,8 @@ func (s *Source) Largest() int {
 	return n
 }
 
-// Check tells whether msg can be message i: its length, and eight bytes at
-// its head and at its tail.
+// Check tells whether msg can be message i: its length, and eight bytes at its head and at its
+// tail.
 func (s *Source) Check(i int64, msg []byte) error {
 	want := s.body(i)
 	if len(msg) != len(want) {
@@ -103,8 +100,8 @@ func (s *Source) Compare(i int64, msg []byte) error {
 	return &Mismatch{Message: i, Offset: at, Why: fmt.Sprintf("differs from what was sent (%d bytes received, %d sent)", len(msg), len(want))}
 }
 
-// checkEdges compares the first and the last bytes of a message that carries
-// its number at most once, or that was recorded.
+// checkEdges compares the first and the last bytes of a message that carries its number at most
+// once, or that was recorded.
 func (s *Source) checkEdges(i int64, msg []byte) error {
 	want := s.Message(i)
 	n := min(stampLen, len(want))
@@ -153,9 +150,9 @@ func firstDifference(a, b []byte) int {
 // stamp writes the eight lower-case hexadecimal digits of i to b.
 func stamp(b []byte, i int64) { binary.BigEndian.PutUint64(b, digits(i)) }
 
-// digits returns the low 32 bits of i as eight hexadecimal digits, the first in
-// the highest byte. It works on all eight at once: a number is written twice a
-// message inside the timed part, where a loop over the digits was seen.
+// digits returns the low 32 bits of i as eight hexadecimal digits, the first in the highest byte.
+// It works on all eight at once: a number is written twice a message inside the timed part, where a
+// loop over the digits was seen.
 func digits(i int64) uint64 {
 	x := uint64(uint32(i))
 	x = (x<<16 | x) & 0x0000ffff0000ffff

@@ -27,8 +27,9 @@ type Message struct {
 // maxRecording bounds the messages of a recording: 1 GiB together.
 const maxRecording = 1 << 30
 
-// ReadMessages reads what tap recorded, with bodies or without, or a file of messages, one a line. Blank lines are skipped; the last line
-// needs no newline. In a recording everything that is no message is skipped, a torn last line among it.
+// ReadMessages reads what tap recorded, with bodies or without, or a file of messages, one a line.
+// Blank lines are skipped; the last line needs no newline. In a recording everything that is no
+// message is skipped, a torn last line among it.
 func ReadMessages(path string) ([]Message, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -97,7 +98,8 @@ func (l *lines) add(m Message) {
 	l.messages = append(l.messages, m)
 }
 
-// recordIn reads a line of a results file, and reports whether it is one: a message of a protocol names neither a kind nor a run.
+// recordIn reads a line of a results file, and reports whether it is one: a message of a protocol
+// names neither a kind nor a run.
 func recordIn(line []byte) (results.Message, bool) {
 	var m results.Message
 	if !bytes.Contains(line, []byte(`"kind"`)) || json.Unmarshal(line, &m) != nil {
@@ -116,15 +118,15 @@ func (m Message) Bytes(seed int64) []byte {
 	return b
 }
 
-// A Recording is messages that once passed between two real programs, to be
-// sent again in order, each with its own size.
+// A Recording is messages that once passed between two real programs, to be sent again in order,
+// each with its own size.
 type Recording struct {
 	Messages [][]byte
 	Hash     string // of the messages, 16 hexadecimal digits; names the recording in a cell
 }
 
-// ReadRecording reads the messages of both directions, in the order in which
-// they passed; see [ReadMessages].
+// ReadRecording reads the messages of both directions, in the order in which they passed; see
+// [ReadMessages].
 func ReadRecording(path string) (*Recording, error) {
 	messages, err := ReadMessages(path)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// tapped is what tap writes: sizes alone for the first messages, a body for the last but one, and the end torn.
+// tapped is what tap writes: sizes alone for the first messages, a body for the last but one, and
+// the end torn.
 const tapped = `{"kind":"environment","schema":1,"run":"r","os":"linux"}
 {"kind":"message","run":"r","dir":"request","t_ns":1,"size":60,"method":"initialize","id":1}
 {"kind":"message","run":"r","dir":"reply","t_ns":2,"size":5000,"id":1,"cuts":[4096,904],"cut_ns":[0,7]}

@@ -17,9 +17,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// session is what passed between a server and a client of the official Go SDK
-// in a short conversation: every message of both, in an order in which the
-// client saw them. "go test ./bench/payload -run Session -record" has it anew.
+// session is what passed between a server and a client of the official Go SDK in a short
+// conversation: every message of both, in an order in which the client saw them. "go test
+// ./bench/payload -run Session -record" has it anew.
 var (
 	session = filepath.Join("testdata", "mcp-session.ndjson")
 	record  = flag.Bool("record", false, "record "+session+" again")
@@ -60,8 +60,7 @@ func TestTheRecordedSessionIsWhatTheSDKSays(t *testing.T) {
 	}
 }
 
-// lengths are sorted: what one end says and what the other says at the same time
-// has no order.
+// lengths are sorted: what one end says and what the other says at the same time has no order.
 func lengths(messages [][]byte) []int {
 	var n []int
 	for _, m := range messages {

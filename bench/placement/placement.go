@@ -1,13 +1,12 @@
-// Package placement decides on which CPUs the two ends of a pipe run, and
-// takes them there.
+// Package placement decides on which CPUs the two ends of a pipe run, and takes them there.
 //
 //	topology, err := placement.Read()
 //	cpus, err := topology.Choose("apart") // cpus.Writer, cpus.Reader
 //	err = placement.PinThread(cpus.Writer)
 //
-// Where the ends run decides a pipe's figures more than anything else: a copy
-// that stays in one core's cache is several times as fast as one that crosses
-// to another's. All functions may be called concurrently.
+// Where the ends run decides a pipe's figures more than anything else: a copy that stays in one
+// core's cache is several times as fast as one that crosses to another's. All functions may be
+// called concurrently.
 package placement
 
 import (
@@ -90,9 +89,9 @@ func (t Topology) Best() []string {
 	return []string{"same"}
 }
 
-// Choose picks the CPUs for a place. The highest-numbered are taken first,
-// since the lowest serve most interrupts. A place that this machine, or what
-// this process may use of it, does not have is [errors.ErrUnsupported].
+// Choose picks the CPUs for a place. The highest-numbered are taken first, since the lowest serve
+// most interrupts. A place that this machine, or what this process may use of it, does not have is
+// [errors.ErrUnsupported].
 func (t Topology) Choose(place string) (CPUs, error) {
 	if place == "free" {
 		return CPUs{Any, Any}, nil
@@ -115,8 +114,7 @@ func (t Topology) Choose(place string) (CPUs, error) {
 	return CPUs{}, unsupported(place, why)
 }
 
-// relation returns what two CPUs have to be to each other, and why a machine may
-// have no such two.
+// relation returns what two CPUs have to be to each other, and why a machine may have no such two.
 func relation(place string) (related func(a, b CPU) bool, why string, err error) {
 	switch place {
 	case "same":

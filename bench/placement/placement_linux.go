@@ -13,12 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PinThread binds the calling thread to a CPU. The caller has locked its
-// goroutine to the thread.
+// PinThread binds the calling thread to a CPU. The caller has locked its goroutine to the thread.
 func PinThread(cpu int) error { return pin(0, cpu) }
 
-// PinProcess binds every thread of this process to a CPU, and with them those
-// that they start later.
+// PinProcess binds every thread of this process to a CPU, and with them those that they start
+// later.
 func PinProcess(cpu int) error {
 	if cpu == Any {
 		return nil
@@ -77,9 +76,8 @@ func threads() ([]int, error) {
 	return ids, nil
 }
 
-// Read finds the CPUs that this process may use, and from sysfs how they lie
-// to each other. Where sysfs is silent (some containers), each CPU counts as a
-// core of its own under one cache.
+// Read finds the CPUs that this process may use, and from sysfs how they lie to each other. Where
+// sysfs is silent (some containers), each CPU counts as a core of its own under one cache.
 func Read() (Topology, error) {
 	ids, err := allowed()
 	if err != nil {

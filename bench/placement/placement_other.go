@@ -24,6 +24,6 @@ func pin(cpu int) error {
 	return fmt.Errorf("pin to CPU %d: %w on %s", cpu, errors.ErrUnsupported, runtime.GOOS)
 }
 
-// Read finds no CPUs here: this system does not let a program choose them, or
-// this package does not know how. [Topology.Choose] then offers free alone.
+// Read finds no CPUs here: this system does not let a program choose them, or this package does not
+// know how. [Topology.Choose] then offers free alone.
 func Read() (Topology, error) { return Topology{}, nil }

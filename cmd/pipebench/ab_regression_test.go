@@ -13,18 +13,18 @@ import (
 	"testing"
 )
 
-// planted is how much longer the reader takes in the slowed build, as a share. On
-// a machine that does nothing else, 0.1 is found as well, ten times out of ten with
-// the pairs that ab runs by itself:
+// planted is how much longer the reader takes in the slowed build, as a share. On a machine that
+// does nothing else, 0.1 is found as well, ten times out of ten with the pairs that ab runs by
+// itself:
 //
 //	go test -run TestABFindsAPlantedSlowDown ./cmd/pipebench -planted 0.1
 //
 // The default is for a machine that runs all tests at once.
 var planted = flag.Float64("planted", 2, "the slow-down that ab has to find, as a share")
 
-// drag is what the slowed build does after each line: it spins for a share of
-// the time since it did so last. A message takes longer by that share at least:
-// an end that uses more than its part of a CPU is also interrupted more often.
+// drag is what the slowed build does after each line: it spins for a share of the time since it did
+// so last. A message takes longer by that share at least: an end that uses more than its part of a
+// CPU is also interrupted more often.
 const drag = `package framers
 
 import "time"
@@ -39,8 +39,8 @@ func drag() {
 }
 `
 
-// A build whose ndjson reader is slowed by a known share is found by ab, and the build beside itself
-// is not.
+// A build whose ndjson reader is slowed by a known share is found by ab, and the build beside
+// itself is not.
 func TestABFindsAPlantedSlowDown(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("ends are placed on Linux alone")
@@ -76,8 +76,8 @@ func build(t *testing.T, path string, flags ...string) {
 	}
 }
 
-// overlay makes the file that tells go build of sources that are not in the
-// tree: a reader of lines that calls drag, and drag itself.
+// overlay makes the file that tells go build of sources that are not in the tree: a reader of lines
+// that calls drag, and drag itself.
 func overlay(t *testing.T, folder string) string {
 	t.Helper()
 	framers, err := filepath.Abs(filepath.Join("..", "..", "framers"))

@@ -195,7 +195,8 @@ type reply struct {
 	failed bool
 }
 
-// ask sends each request, and puts where its reply will come on order. It ends with the input, the server or ctx.
+// ask sends each request, and puts where its reply will come on order. It ends with the input, the
+// server or ctx.
 func (s *callSession) ask(ctx context.Context, in io.Reader, order chan<- chan reply) error {
 	over := make(chan struct{})
 	defer close(over)
@@ -224,7 +225,8 @@ type line struct {
 	err    error // ends the input
 }
 
-// readLines reads lines until the input or whoever takes them is over: a read of a terminal cannot be taken back.
+// readLines reads lines until the input or whoever takes them is over: a read of a terminal cannot
+// be taken back.
 func readLines(in io.Reader, over <-chan struct{}) <-chan line {
 	lines := make(chan line)
 	go func() {
@@ -271,7 +273,8 @@ func (s *callSession) askLine(ctx context.Context, l line, order chan<- chan rep
 	return nil
 }
 
-// send asks one request. What fails here, not at the server, is answered in its place, so that lines stay in step.
+// send asks one request. What fails here, not at the server, is answered in its place, so that
+// lines stay in step.
 func (s *callSession) send(ctx context.Context, q request) reply {
 	result, err := s.pool.Call(ctx, q.method, q.params)
 	if err == nil {

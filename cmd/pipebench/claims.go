@@ -114,8 +114,7 @@ func (f *claimsFlags) run(cmd *cobra.Command, files []string) error {
 	return f.shared.measure(cmd, t)
 }
 
-// decided demands, where a verdict is required, that the figures leave none
-// open.
+// decided demands, where a verdict is required, that the figures leave none open.
 func (f *claimsFlags) decided(set *results.Set) error {
 	if !f.requireVerdict {
 		return nil
@@ -162,8 +161,8 @@ func (f *claimsFlags) judge(ctx context.Context, s *session) error {
 	}}, func(l results.Line) error { return s.Write(l) })
 }
 
-// latest is the last verdict on each claim that was asked for, in the order of
-// the documents. Claims that this version does not know come last.
+// latest is the last verdict on each claim that was asked for, in the order of the documents.
+// Claims that this version does not know come last.
 func (f *claimsFlags) latest(set *results.Set) []results.Claim {
 	last := map[string]results.Claim{}
 	var order []string
@@ -205,8 +204,8 @@ func (f *claimsFlags) show(w io.Writer, set *results.Set) error {
 	return claimTable(verdicts, format).Write(w, format)
 }
 
-// claimTable shows verdicts. On a terminal the figure and the reason share a
-// column, and the document's number is that of the ID.
+// claimTable shows verdicts. On a terminal the figure and the reason share a column, and the
+// document's number is that of the ID.
 func claimTable(all []results.Claim, format view.Format) view.Table {
 	const title = "What the documents say, and whether it is so here"
 	if format == view.FormatTable {
@@ -249,8 +248,7 @@ func explain(w io.Writer, r results.Claim) error {
 	return err
 }
 
-// unsure tells from a record's evidence whether its verdict may change by
-// itself.
+// unsure tells from a record's evidence whether its verdict may change by itself.
 func unsure(r results.Claim) bool {
 	c, err := claims.Find(r.ID)
 	if err != nil || len(r.Evidence) == 0 {

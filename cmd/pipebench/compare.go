@@ -113,8 +113,8 @@ func (f *compareFlags) compare(stderr io.Writer, oldPath, newPath string) (*stat
 	return c, after.Set, nil
 }
 
-// known is what doctor found of the machines that the series are from: in the
-// user's cache, and in the files named.
+// known is what doctor found of the machines that the series are from: in the user's cache, and in
+// the files named.
 func (f *compareFlags) known(series []stat.Series) (*results.Set, error) {
 	paths := slices.Clone(f.noise)
 	var seen []string
@@ -219,8 +219,8 @@ func (g *gateFlags) gate() (comparisonGate, error) {
 	return comparisonGate{limit: g.failAbove, requireVerdict: g.requireVerdict, asserts: g.asserts}, nil
 }
 
-// parseShare reads "5%" or "0.05" as 0.05. Without its sign a number is below 1:
-// who writes 5 means 5 %, and a gate of 500 % would never fail.
+// parseShare reads "5%" or "0.05" as 0.05. Without its sign a number is below 1: who writes 5 means
+// 5 %, and a gate of 500 % would never fail.
 func parseShare(s string) (float64, error) {
 	number, percent := strings.CutSuffix(s, "%")
 	v, err := strconv.ParseFloat(number, 64)
@@ -254,8 +254,8 @@ func (g comparisonGate) judge(c *stat.Comparison) error {
 	return nil
 }
 
-// asserted judges the assertions on what the new side holds. Benchmark text, a
-// nil set, has no cells that they could be about.
+// asserted judges the assertions on what the new side holds. Benchmark text, a nil set, has no
+// cells that they could be about.
 func (g comparisonGate) asserted(cmd *cobra.Command, format string, after *results.Set) error {
 	return evaluateAsserts(cmd, format, g.asserts, func(a stat.Assert) stat.Assertion {
 		if after == nil {
@@ -306,9 +306,9 @@ func (f *assertFlags) registerAsserts(cmd *cobra.Command, usage string) {
 	cmd.Flags().Var(&parsed{set: set, kind: "stringArray"}, "assert", usage+"; may be repeated")
 }
 
-// evaluateAsserts prints how each assertion turned out, where a person reads the rest
-// too, else beside it, and gives the command its end: a failed gate where one
-// fails, no verdict where none fails and one cannot be told.
+// evaluateAsserts prints how each assertion turned out, where a person reads the rest too, else
+// beside it, and gives the command its end: a failed gate where one fails, no verdict where none
+// fails and one cannot be told.
 func evaluateAsserts(cmd *cobra.Command, format string, asserts []stat.Assert, judge func(stat.Assert) stat.Assertion) error {
 	w := beside(cmd, format)
 	texts := make(map[stat.AssertOutcome][]string)
@@ -328,8 +328,8 @@ func evaluateAsserts(cmd *cobra.Command, format string, asserts []stat.Assert, j
 	return nil
 }
 
-// beside is where what belongs to the results goes: with them where a person
-// reads them, and not where a program does.
+// beside is where what belongs to the results goes: with them where a person reads them, and not
+// where a program does.
 func beside(cmd *cobra.Command, format string) io.Writer {
 	if readable(format) {
 		return cmd.OutOrStdout()
@@ -337,8 +337,8 @@ func beside(cmd *cobra.Command, format string) io.Writer {
 	return cmd.ErrOrStderr()
 }
 
-// allGates joins what several gates say. One that failed decides the exit code,
-// before one without a verdict.
+// allGates joins what several gates say. One that failed decides the exit code, before one without
+// a verdict.
 func allGates(errs ...error) error {
 	failed := func(err error) int {
 		var status *statusError

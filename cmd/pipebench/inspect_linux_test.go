@@ -16,8 +16,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/inspect"
 )
 
-// stuck starts a child that fills its standard output, which nobody reads, and
-// waits until it hangs in that.
+// stuck starts a child that fills its standard output, which nobody reads, and waits until it hangs
+// in that.
 func stuck(t *testing.T) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("cat", "/dev/zero")

@@ -14,8 +14,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A run is interrupted at several moments: before its first sample, after some
-// samples, and by a death that lets it do nothing. No worker may be left.
+// A run is interrupted at several moments: before its first sample, after some samples, and by a
+// death that lets it do nothing. No worker may be left.
 func TestAnInterruptedRunLeavesNobody(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("finds processes in /proc")
@@ -48,8 +48,8 @@ type interruption struct {
 	code   int
 }
 
-// interrupted runs the command, which keeps its results in dir, and interrupts
-// it. It returns what is in the file when the command and its workers are gone.
+// interrupted runs the command, which keeps its results in dir, and interrupts it. It returns what
+// is in the file when the command and its workers are gone.
 func interrupted(t *testing.T, dir string, by interruption, env []string, args ...string) *results.Set {
 	t.Helper()
 	mark := commandEnv + "=" + dir // in the environment of the command and of all its workers
@@ -88,8 +88,8 @@ func command(t *testing.T, mark string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// awaitProgress waits for a line of progress that holds a text, or with none to
-// wait for until the file was begun.
+// awaitProgress waits for a line of progress that holds a text, or with none to wait for until the
+// file was begun.
 func awaitProgress(t *testing.T, heard *bufio.Reader, want, file string) {
 	t.Helper()
 	if want == "" {
@@ -110,8 +110,8 @@ func awaitProgress(t *testing.T, heard *bufio.Reader, want, file string) {
 	}
 }
 
-// awaitNobody waits until no process has the mark in its environment. A killed
-// run tells its workers nothing; they see that it is gone, and go.
+// awaitNobody waits until no process has the mark in its environment. A killed run tells its
+// workers nothing; they see that it is gone, and go.
 func awaitNobody(t *testing.T, mark string) {
 	t.Helper()
 	await(t, "all workers are gone", func() bool {

@@ -21,8 +21,7 @@ var floors = map[string][]string{
 	"results":   {},
 }
 
-// Imports go down only: a floor may be skipped, never climbed. Tests are held
-// to it as well.
+// Imports go down only: a floor may be skipped, never climbed. Tests are held to it as well.
 func TestImportsGoDown(t *testing.T) {
 	for _, p := range packages(t) {
 		floor := folder(p.ImportPath)

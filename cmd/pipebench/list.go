@@ -142,8 +142,7 @@ func pairs(flag, title string, values [][2]string) catalogSection {
 	return s
 }
 
-// A line for each name that the layers below know; a test holds the two
-// against each other.
+// A line for each name that the layers below know; a test holds the two against each other.
 var (
 	framingLines = map[string]string{
 		"raw":             "nothing on the wire, both ends know the size: the floor of every comparison",

@@ -1,5 +1,4 @@
-// Command pipebench measures the pipes that programs talk through, and the
-// framings they talk in.
+// Command pipebench measures the pipes that programs talk through, and the framings they talk in.
 //
 //	pipebench run                     five framings through real pipes, in half a minute
 //	pipebench run --size 4KiB..1MiB --framing ndjson,chunked --chunk 4KiB..60KiB
@@ -139,7 +138,8 @@ func (p *parsed) Set(s string) error {
 	return p.set(s)
 }
 
-// addParsed adds a flag whose text parse turns into a value; an empty text leaves the value as it is.
+// addParsed adds a flag whose text parse turns into a value; an empty text leaves the value as it
+// is.
 func addParsed[T any](cmd *cobra.Command, into *T, name string, parse func(string) (T, error), usage string) {
 	set := func(s string) (err error) {
 		if s == "" {
@@ -190,8 +190,8 @@ type statusError struct {
 func (e *statusError) Error() string { return e.err.Error() }
 func (e *statusError) Unwrap() error { return e.err }
 
-// usage marks an error as the caller's: what was asked for cannot be. One that
-// has a code of its own keeps it.
+// usage marks an error as the caller's: what was asked for cannot be. One that has a code of its
+// own keeps it.
 func usage(err error) error {
 	var status *statusError
 	if err == nil || errors.As(err, &status) {

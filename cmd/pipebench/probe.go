@@ -91,8 +91,8 @@ func (f *probeFlags) options() (probe.Options, error) {
 	return o, o.Validate()
 }
 
-// comparedWith reads what --against names: files, and the systems of which the rules
-// are shown. It does so before anything is measured in vain.
+// comparedWith reads what --against names: files, and the systems of which the rules are shown. It
+// does so before anything is measured in vain.
 func (f *probeFlags) comparedWith() (others []*results.Set, systems []string, err error) {
 	for _, name := range f.against {
 		if slices.Contains(documentedSystems, name) {
@@ -123,8 +123,8 @@ func readProbes(paths ...string) (*results.Set, error) {
 	return set, nil
 }
 
-// probe makes the experiments, keeps what they find, and shows it. A probe
-// that was interrupted shows what it found until then.
+// probe makes the experiments, keeps what they find, and shows it. A probe that was interrupted
+// shows what it found until then.
 func (f *probeFlags) probe(cmd *cobra.Command, o probe.Options, others []*results.Set, systems []string) error {
 	return f.shared.measure(cmd, task{
 		work: func(ctx context.Context, s *session) error {
@@ -255,8 +255,8 @@ func parsePID(args []string) (int, error) {
 	return pid, nil
 }
 
-// writeInspection writes the report itself as JSON; as text, the channels and
-// what is wrong with them.
+// writeInspection writes the report itself as JSON; as text, the channels and what is wrong with
+// them.
 func writeInspection(w io.Writer, format view.Format, r *inspect.Report) error {
 	if format == view.FormatJSON {
 		out := json.NewEncoder(w)
@@ -319,8 +319,8 @@ func channelTable(channels []inspect.Channel) view.Table {
 	return t
 }
 
-// holders are the processes that have an end, with their descriptors:
-// "4711 cat 1 (writing)". One that never waits in the call says so.
+// holders are the processes that have an end, with their descriptors: "4711 cat 1 (writing)". One
+// that never waits in the call says so.
 func holders(list []inspect.Holder, verb string) string {
 	var out []string
 	for _, h := range list {

@@ -33,8 +33,8 @@ func TestARecordKeepsTheFinding(t *testing.T) {
 	}
 }
 
-// What is shown beside measurements is what the rules of a system say, under
-// the name that people use for it.
+// What is shown beside measurements is what the rules of a system say, under the name that people
+// use for it.
 func TestDocumentedSystemsHaveTheirRules(t *testing.T) {
 	for _, s := range documented(documentedSystems) {
 		if value, ok := s.Predict("slot"); !ok && s.Name != "windows" || s.Name == "macos" && value != 1 {

@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// Every pipebench command in the README's shell blocks is run, in the order of
-// the text and in one folder, and has to succeed. A line that goes on to
-// another program is that program's business.
+// Every pipebench command in the README's shell blocks is run, in the order of the text and in one
+// folder, and has to succeed. A line that goes on to another program is that program's business.
 func TestTheReadmesCommandsWork(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the commands measure, one after the other")
@@ -39,8 +38,8 @@ func TestTheReadmesCommandsWork(t *testing.T) {
 	}
 }
 
-// short has a run that does not say how long it measures take two short samples a cell: what is tested
-// is that its flags are taken and its files made.
+// short has a run that does not say how long it measures take two short samples a cell: what is
+// tested is that its flags are taken and its files made.
 func short(args []string) []string {
 	if args[0] == "run" && !slices.Contains(args, "--samples") {
 		return append(args, "--samples", "2", "--duration", "2ms", "--max-time", "5m") // a busy machine needs it
@@ -48,8 +47,7 @@ func short(args []string) []string {
 	return args
 }
 
-// commands are the arguments of each pipebench command in the sh blocks of a
-// Markdown text.
+// commands are the arguments of each pipebench command in the sh blocks of a Markdown text.
 func commands(markdown string) [][]string {
 	var found [][]string
 	inside := false

@@ -117,8 +117,7 @@ var againstShapes = []string{
 	"rate", "inflight", "batch", "drain", "read-buffer", "transfer", "clock",
 }
 
-// shaped refuses flags that would make something else of a shape, or be lost in
-// it.
+// shaped refuses flags that would make something else of a shape, or be lost in it.
 func (f *runFlags) shaped(cmd *cobra.Command) error {
 	if f.shape == "" {
 		return nil

@@ -19,8 +19,8 @@ import (
 // allScenarios asks for every scenario.
 const allScenarios = "all"
 
-// ofScenarios are the flags of run that mean something to a scenario: what it
-// measures is its own affair.
+// ofScenarios are the flags of run that mean something to a scenario: what it measures is its own
+// affair.
 var ofScenarios = []string{"scenario", "out", "format", "quiet", "no-progress", "seed", "max-time"}
 
 // scenarioFlags are what run --scenario was asked for.
@@ -137,8 +137,8 @@ func summary(r results.Fault) string {
 	return e.Summary
 }
 
-// adviceOf is what there is to say of faults, each thing once, with the first
-// of those that it is about.
+// adviceOf is what there is to say of faults, each thing once, with the first of those that it is
+// about.
 func adviceOf(all []results.Fault) []string {
 	var order []string
 	about := map[string][]string{}

@@ -179,7 +179,8 @@ func messageLimit(flag, size string) (int, error) {
 	return int(n), nil
 }
 
-// orNone turns a duration of 0, which says "none" on a command line, into the negative one that says so in Go.
+// orNone turns a duration of 0, which says "none" on a command line, into the negative one that
+// says so in Go.
 func orNone(d time.Duration) time.Duration {
 	if d == 0 {
 		return -1

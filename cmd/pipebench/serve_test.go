@@ -86,7 +86,8 @@ func TestServeNeverReadsButSeesItsParentGo(t *testing.T) {
 	if err != nil {
 		t.Skip("needs sh")
 	}
-	// The shell starts the server and leaves when its own stdin ends; the server's stays open, and its stdout says when it ends.
+	// The shell starts the server and leaves when its own stdin ends; the server's stays open, and
+	// its stdout says when it ends.
 	stdin, keep := pipe(t)
 	defer keep.Close()
 	keep.WriteString(`{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n" +

@@ -41,8 +41,8 @@ type session struct {
 	dir, run        string
 }
 
-// open makes the folder of a run, and begins its file with where it takes place. A folder that holds
-// an earlier run keeps it: the file goes on. An empty run is a new one.
+// open makes the folder of a run, and begins its file with where it takes place. A folder that
+// holds an earlier run keeps it: the file goes on. An empty run is a new one.
 func (f *sharedFlags) open(cmd *cobra.Command, run string) (*session, error) {
 	if run == "" {
 		var err error
@@ -81,8 +81,8 @@ func (f *sharedFlags) folder() string {
 	return filepath.Join("pipebench-out", time.Now().Format("20060102-150405"))
 }
 
-// makeFolder makes the folder, if it is not there. One that nobody named is this run's alone, though
-// others begin in the same second.
+// makeFolder makes the folder, if it is not there. One that nobody named is this run's alone,
+// though others begin in the same second.
 func (f *sharedFlags) makeFolder() (string, error) {
 	dir := f.folder()
 	if f.out != "" {

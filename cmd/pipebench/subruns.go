@@ -115,8 +115,7 @@ func (f *doctorFlags) plan(flags []string) (doctor.Plan, error) {
 	return p, nil
 }
 
-// times reports what of the times asked for cannot be, before one makes up for
-// the other.
+// times reports what of the times asked for cannot be, before one makes up for the other.
 func (f *doctorFlags) times() error {
 	switch {
 	case f.over < 0 || f.maxTime < 0:
@@ -289,8 +288,7 @@ func (f *abFlags) measure(cmd *cobra.Command, p abtest.Plan) (before, after []*r
 	return abtest.Run(cmd.Context(), p)
 }
 
-// usageOfRun gives flags that a binary's run does not take the exit code that
-// they have there.
+// usageOfRun gives flags that a binary's run does not take the exit code that they have there.
 func usageOfRun(err error) error {
 	var failed *subrun.FailedError
 	if errors.As(err, &failed) && failed.Code == exitUsage {

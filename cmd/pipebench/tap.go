@@ -85,7 +85,8 @@ func (f *tapFlags) tap(command []string) error {
 	return nil
 }
 
-// create makes the file of the recording. Without a name several clients may start one each at the same time.
+// create makes the file of the recording. Without a name several clients may start one each at the
+// same time.
 func (f *tapFlags) create() (*os.File, error) {
 	path := f.out
 	if path == "" {

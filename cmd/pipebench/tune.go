@@ -181,8 +181,8 @@ func tuneLine(p tune.Progress) string {
 	return line
 }
 
-// judge gives the run its exit code: assertions are about what is recommended,
-// and noise that hides that is no answer.
+// judge gives the run its exit code: assertions are about what is recommended, and noise that hides
+// that is no answer.
 func (f *tuneFlags) judge(cmd *cobra.Command, set *results.Set, o tune.Options, asserts []stat.Assert) error {
 	if tune.Decide(set.Tunes, o.Objective).Inconclusive() {
 		return &statusError{exitInconclusive, errors.New("no size can be recommended: noise hides it, or the time was too short; stop what else runs, or give it more (--max-time)")}

@@ -17,8 +17,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/tune"
 )
 
-// Every knob that can be typed reaches the cell that is measured. One sample is
-// too few for an answer, which the exit code says.
+// Every knob that can be typed reaches the cell that is measured. One sample is too few for an
+// answer, which the exit code says.
 func TestTuneTakesEveryKnob(t *testing.T) {
 	folder := t.TempDir()
 	lines := filepath.Join(folder, "session.ndjson")
@@ -76,8 +76,8 @@ const tapRecording = `{"kind":"environment","schema":1,"run":"r","machine":"m","
 {"kind":"message","run":"r","dir":"reply","t_ns":2,"size":12,"body":"{\"result\":1}"}
 `
 
-// Ctrl-C ends tune between any two samples and in the middle of one. No worker
-// and no FIFO is left, and what was finished is in the file.
+// Ctrl-C ends tune between any two samples and in the middle of one. No worker and no FIFO is left,
+// and what was finished is in the file.
 func TestAnInterruptedTuneLeavesNobody(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("finds processes in /proc")
@@ -107,8 +107,8 @@ func TestAnInterruptedTuneLeavesNobody(t *testing.T) {
 	}
 }
 
-// tuned are records of two sizes whose goodput is as far apart as given, and
-// as noisy; the larger waits twice as long.
+// tuned are records of two sizes whose goodput is as far apart as given, and as noisy; the larger
+// waits twice as long.
 func tuned(t *testing.T, ratio, noise float64) *results.Set {
 	t.Helper()
 	set := &results.Set{Environments: []results.Environment{{Run: "test", Hostname: "lab", OS: "linux"}}}
@@ -138,8 +138,8 @@ func recommendedIn(set *results.Set, o tune.Objective) *results.Set {
 	return set
 }
 
-// What a script hears: a size is recommended, or it is the same which; a gate
-// holds, fails, or cannot be told; noise is no answer.
+// What a script hears: a size is recommended, or it is the same which; a gate holds, fails, or
+// cannot be told; noise is no answer.
 func TestTuneEndsAsItsAnswerIs(t *testing.T) {
 	for _, row := range []struct {
 		name   string

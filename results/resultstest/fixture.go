@@ -27,8 +27,8 @@ func Cell(framing string, size int) results.Cell {
 	}
 }
 
-// Sample is a sample of so many messages, each taking ns nanoseconds and
-// having so many bytes on the wire.
+// Sample is a sample of so many messages, each taking ns nanoseconds and having so many bytes on
+// the wire.
 func Sample(size, wire int64, ns float64) results.Sample {
 	const messages = 1000
 	return results.Sample{
@@ -57,8 +57,7 @@ func Environment() results.Environment {
 	}
 }
 
-// Around are six rounds whose ratio to those of another call moves by ± the
-// given share.
+// Around are six rounds whose ratio to those of another call moves by ± the given share.
 func Around(ns, share float64) []float64 {
 	var out []float64
 	for i := range 6 {
@@ -83,8 +82,7 @@ func Beside(placement string, raw []float64, framed map[string][]float64) *resul
 	return s
 }
 
-// Drifting are times of a message in six rounds of a machine that gets slower,
-// each a little off.
+// Drifting are times of a message in six rounds of a machine that gets slower, each a little off.
 func Drifting(ns float64) []float64 {
 	jitter := rand.New(rand.NewPCG(uint64(ns), 1))
 	var out []float64
@@ -110,8 +108,8 @@ func WithLatency(r results.Record, key string, count int) results.Record {
 	return r
 }
 
-// Sweep is what a small run leaves: two placements, three framings, two sizes,
-// round trips, one cell that the system cannot run and one with a warning.
+// Sweep is what a small run leaves: two placements, three framings, two sizes, round trips, one
+// cell that the system cannot run and one with a warning.
 func Sweep() *results.Set {
 	s := &results.Set{}
 	s.Add(Environment())
@@ -151,8 +149,8 @@ func Noise(c results.Cell, share float64, runs int) results.Noise {
 	return n
 }
 
-// Pairs are so many interleaved pairs of runs of cells, the new side slower
-// by the given factor, while the machine drifts by up to a half.
+// Pairs are so many interleaved pairs of runs of cells, the new side slower by the given factor,
+// while the machine drifts by up to a half.
 func Pairs(rng *rand.Rand, n, cells int, factor float64) (old, new []*results.Set) {
 	for range n {
 		a, b := &results.Set{}, &results.Set{}

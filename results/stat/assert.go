@@ -12,11 +12,10 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// An Assert is a condition on figures, "p99<50ms@64KiB": a metric, one of < <=
-// > >=, a value in the metric's unit, and after @ which cases it is about: a
-// message size, field=value of a [Cell], or both, with commas between. Without
-// @ it is about all that have the metric: what is said of latency is not about
-// streams without a rate.
+// An Assert is a condition on figures, "p99<50ms@64KiB": a metric, one of < <= > >=, a value in the
+// metric's unit, and after @ which cases it is about: a message size, field=value of a [Cell], or
+// both, with commas between. Without @ it is about all that have the metric: what is said of
+// latency is not about streams without a rate.
 //
 //	p99<50ms@64KiB                 latency at one size
 //	goodput>=1.5GB/s@framing=raw   payload bytes a second of the raw cells
@@ -183,9 +182,9 @@ func parseScaled(text string, units map[string]float64, want string) (float64, e
 	return n * scale, nil
 }
 
-// Evaluate judges the assertion on every case of the set that it is about.
-// Medians are judged; percentiles are those of all samples together. It fails if
-// any case fails; it cannot be told if a case cannot, or if there is none.
+// Evaluate judges the assertion on every case of the set that it is about. Medians are judged;
+// percentiles are those of all samples together. It fails if any case fails; it cannot be told if a
+// case cannot, or if there is none.
 func (a Assert) Evaluate(s *results.Set) Assertion {
 	out := Assertion{Assert: a.Text, Outcome: Holds}
 	for _, c := range a.kind.of(s) {
@@ -235,8 +234,8 @@ func (a Assert) judge(c AssertCase) AssertCase {
 	return c
 }
 
-// Observations is how many observations a figure takes that is a percentile,
-// of one cell; 0 for any other.
+// Observations is how many observations a figure takes that is a percentile, of one cell; 0 for any
+// other.
 func (a Assert) Observations() int64 {
 	for name, percentile := range map[string]float64{"p50": 50, "p90": 90, "p99": 99, "p99.9": 99.9} {
 		if a.Metric == name || strings.HasSuffix(a.Metric, "."+name) {
@@ -246,8 +245,8 @@ func (a Assert) Observations() int64 {
 	return 0
 }
 
-// An assertRow is a row that assertions can be about: of a cell, of a tuned
-// chunk size or of a target's messages of one size.
+// An assertRow is a row that assertions can be about: of a cell, of a tuned chunk size or of a
+// target's messages of one size.
 type assertRow struct {
 	Row
 	name string
@@ -326,9 +325,8 @@ func metricCases(s *results.Set, m Metric) []AssertCase {
 	return out
 }
 
-// hasLatency is whether a row's messages have a latency each, or would have: in
-// a stream without a rate nobody waits for a single one, so that what is said
-// of latency is not said of it.
+// hasLatency is whether a row's messages have a latency each, or would have: in a stream without a
+// rate nobody waits for a single one, so that what is said of latency is not said of it.
 func (r assertRow) hasLatency() bool {
 	if r.Samples == 0 {
 		return r.Cell.Pattern == results.PatternRoundtrip || r.Cell.Rate > 0

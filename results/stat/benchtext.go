@@ -14,9 +14,9 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// readBench reads Go benchmark text, as `go test -bench` prints it and
-// [Set.WriteBench] writes it, into series that can be compared. Lines that are
-// broken are problems; lines of other text are not benchmark results.
+// readBench reads Go benchmark text, as `go test -bench` prints it and [Set.WriteBench] writes it,
+// into series that can be compared. Lines that are broken are problems; lines of other text are not
+// benchmark results.
 func readBench(name string, r io.Reader) (Dataset, error) {
 	in := benchfmt.NewReader(r, name)
 	b := benchReader{problems: results.ProblemList{File: name}, at: make(map[string]int)}
@@ -46,8 +46,8 @@ type benchReader struct {
 	problems results.ProblemList
 }
 
-// value puts one value into its series, which it starts if it is the first. The
-// unit stands in for the metric until all is read.
+// value puts one value into its series, which it starts if it is the first. The unit stands in for
+// the metric until all is read.
 func (b *benchReader) value(rec *benchfmt.Result, v benchfmt.Value) {
 	value, unit := v.Value, v.Unit
 	if v.OrigUnit != "" {
@@ -100,8 +100,8 @@ func benchMetric(unit string, units benchfmt.UnitMetadataMap) Metric {
 	return m
 }
 
-// A benchUnit is a column of Go benchmark text. Benchstat scales only ns, MB
-// and B, so those are what is written.
+// A benchUnit is a column of Go benchmark text. Benchstat scales only ns, MB and B, so those are
+// what is written.
 type benchUnit struct {
 	name   string // "p99-ns"
 	metric string
@@ -121,8 +121,8 @@ var benchUnits = []benchUnit{
 	{name: "allocs/op", metric: "allocs", scale: 1, known: true},
 }
 
-// BenchUnits are the lines that tell benchstat which way the units are better
-// that it does not know: "Unit p99-ns better=lower".
+// BenchUnits are the lines that tell benchstat which way the units are better that it does not
+// know: "Unit p99-ns better=lower".
 func BenchUnits() []string {
 	var out []string
 	for _, u := range benchUnits {
@@ -133,8 +133,8 @@ func BenchUnits() []string {
 	return out
 }
 
-// BenchFigures are the figures of a sample by their units in Go benchmark
-// text, for a benchmark that reports them itself.
+// BenchFigures are the figures of a sample by their units in Go benchmark text, for a benchmark
+// that reports them itself.
 func BenchFigures(c results.Cell, s results.Sample) map[string]float64 {
 	out := make(map[string]float64)
 	for _, v := range BenchValues(c, s) {
@@ -168,8 +168,8 @@ func RoundFigure(v float64) float64 {
 	return out
 }
 
-// benchDefaults are the values that a benchmark's name leaves out. They are
-// part of the names' stability: a cell has one name, whatever else was run.
+// benchDefaults are the values that a benchmark's name leaves out. They are part of the names'
+// stability: a cell has one name, whatever else was run.
 var benchDefaults = map[string]string{
 	"pipe": "anonymous", "capacity": "0", "peer": "process", "payload": "json",
 }
@@ -178,8 +178,8 @@ var benchDefaults = map[string]string{
 var benchNamed = []string{"framing", "size", "io", "placement"}
 
 // BenchName is a cell's name in Go benchmark text, without "Benchmark":
-// "Stream/framing=ndjson/size=65536/io=blocking/placement=same", and what is off
-// its default after that, sorted. It depends on the cell alone.
+// "Stream/framing=ndjson/size=65536/io=blocking/placement=same", and what is off its default after
+// that, sorted. It depends on the cell alone.
 func BenchName(c results.Cell) string {
 	name := "Cell"
 	if c.Pattern != "" {
@@ -203,15 +203,14 @@ var nameParts = strings.NewReplacer("/", "+", " ", "_", "\t", "_")
 
 var trailingNumber = regexp.MustCompile(`-([0-9]+)$`)
 
-// benchValue writes a value so that it stays one part of a name: a slash would
-// begin another, a blank end it, and "-8" at the end be taken for GOMAXPROCS.
+// benchValue writes a value so that it stays one part of a name: a slash would begin another, a
+// blank end it, and "-8" at the end be taken for GOMAXPROCS.
 func benchValue(v string) string {
 	v = nameParts.Replace(v)
 	return trailingNumber.ReplaceAllString(v, "_$1")
 }
 
-// BenchCase puts the side into a name, before the GOMAXPROCS that go test
-// leaves at its end.
+// BenchCase puts the side into a name, before the GOMAXPROCS that go test leaves at its end.
 func BenchCase(name, side string) string {
 	base := trailingNumber.ReplaceAllString(name, "")
 	return base + "/side=" + side + strings.TrimPrefix(name, base)

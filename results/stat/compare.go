@@ -13,8 +13,8 @@ import (
 // A Verdict is what a comparison says of one metric of one case.
 type Verdict string
 
-// The verdicts. Slower and faster are said of every metric that is timed, for
-// worse and better; more and fewer of what is counted.
+// The verdicts. Slower and faster are said of every metric that is timed, for worse and better;
+// more and fewer of what is counted.
 const (
 	Slower            Verdict = "slower"
 	Faster            Verdict = "faster"
@@ -26,19 +26,18 @@ const (
 	DifferentMachines Verdict = "different machines"
 )
 
-// DefaultTolerance is the change that "no change" has to exclude where nothing
-// else is asked for: 5 %.
+// DefaultTolerance is the change that "no change" has to exclude where nothing else is asked for: 5
+// %.
 const DefaultTolerance = 0.05
 
-// DefaultAlpha is the level of a verdict where nothing else is asked for: a
-// gate that every change has to pass should not cry wolf more than once in a
-// hundred times.
+// DefaultAlpha is the level of a verdict where nothing else is asked for: a gate that every change
+// has to pass should not cry wolf more than once in a hundred times.
 const DefaultAlpha = 0.01
 
 // CompareOptions say what a verdict may rest on.
 type CompareOptions struct {
-	// Noise is how far figures move between runs on these machines. Without
-	// it two files measured at different times allow no verdict on times.
+	// Noise is how far figures move between runs on these machines. Without it two files measured
+	// at different times allow no verdict on times.
 	Noise []results.Noise
 
 	// Metrics are the only ones to compare, by name. None is all of them.
@@ -47,12 +46,12 @@ type CompareOptions struct {
 	// Across allows verdicts between different machines.
 	Across bool
 
-	// Alpha is the chance, in all comparisons together, of calling a
-	// difference that is none. Zero is DefaultAlpha.
+	// Alpha is the chance, in all comparisons together, of calling a difference that is none. Zero
+	// is DefaultAlpha.
 	Alpha float64
 
-	// Tolerance is the change, as a share, that "no change" has to exclude.
-	// Zero is DefaultTolerance.
+	// Tolerance is the change, as a share, that "no change" has to exclude. Zero is
+	// DefaultTolerance.
 	Tolerance float64
 }
 
@@ -93,9 +92,8 @@ type Change struct {
 	Ratio    *float64  `json:"ratio,omitempty"`    // new over old; of pairs the median of their ratios; nil from or to nothing
 	Interval *Interval `json:"interval,omitempty"` // of the ratio; pairs alone
 	P        *float64  `json:"p,omitempty"`        // of the pairs, corrected for the number of comparisons
-	// MinDetectableEffect is the least change, as a share, that so many pairs, scattered as
-	// these are, establish four times out of five; nil of two files, and where no
-	// change could be.
+	// MinDetectableEffect is the least change, as a share, that so many pairs, scattered as these
+	// are, establish four times out of five; nil of two files, and where no change could be.
 	MinDetectableEffect *float64 `json:"detectable,omitempty"`
 
 	Exact   bool    `json:"exact,omitempty"` // a counter that is the same in every sample of a side
@@ -114,9 +112,9 @@ func (c Change) Established() bool {
 	return slices.Contains([]Verdict{Slower, Faster, More, Fewer}, c.Verdict)
 }
 
-// Worse is by how much the new side is worse, as a share of the old: 0.1 is 10 %
-// more time or 10 % less goodput. It is negative where the new side is better,
-// and infinite where there was nothing before.
+// Worse is by how much the new side is worse, as a share of the old: 0.1 is 10 % more time or 10 %
+// less goodput. It is negative where the new side is better, and infinite where there was nothing
+// before.
 func (c Change) Worse() float64 {
 	switch {
 	case c.Ratio != nil:
@@ -131,12 +129,11 @@ func worsening(better Better, ratio float64) float64 {
 	return -float64(better) * (ratio - 1)
 }
 
-// Compare sets two sides that were measured one after the other against each
-// other. Counters that are the same in every sample need no statistics. Times
-// get a verdict only where the difference of the medians is beyond what runs
-// that nothing distinguishes show on this machine ([CompareOptions.Noise]): a
-// rank test on the samples of two files would find a difference in most pairs
-// of equal ones.
+// Compare sets two sides that were measured one after the other against each other. Counters that
+// are the same in every sample need no statistics. Times get a verdict only where the difference of
+// the medians is beyond what runs that nothing distinguishes show on this machine
+// ([CompareOptions.Noise]): a rank test on the samples of two files would find a difference in most
+// pairs of equal ones.
 func Compare(before, after Dataset, o CompareOptions) *Comparison {
 	c := &Comparison{Old: before.Name, New: after.Name}
 	matches := o.chosen(c.match(before.Series, after.Series))
@@ -167,8 +164,7 @@ func (o CompareOptions) chosen(matches []match) []match {
 	})
 }
 
-// gap is the time in which both sides were measured, from the first record to
-// the last.
+// gap is the time in which both sides were measured, from the first record to the last.
 func (m match) gap() time.Duration {
 	first, last := m.old.Since, m.new.Until
 	if m.new.Since.Before(first) {
@@ -179,8 +175,8 @@ func (m match) gap() time.Duration {
 
 func (m match) elsewhere() bool { return m.old.Machine != m.new.Machine }
 
-// match finds the cases that both sides have: of the same machine, or, where
-// there is none, of another. Exact counters come first.
+// match finds the cases that both sides have: of the same machine, or, where there is none, of
+// another. Exact counters come first.
 func (c *Comparison) match(before, after []Series) []match {
 	var out []match
 	for _, o := range before {
@@ -254,8 +250,8 @@ func (m match) timed(o CompareOptions, level float64) Change {
 
 const disturbedBasis = "disturbed while it was measured, as its file warns: measure again when nothing else runs, or compare with ab"
 
-// windowBasis says that a machine may do in a longer time what it was not
-// seen to do in a shorter: its figures wander.
+// windowBasis says that a machine may do in a longer time what it was not seen to do in a shorter:
+// its figures wander.
 func windowBasis(gap, watched time.Duration) string {
 	unit := time.Minute // cells that were measured seconds apart share a footnote
 	if gap < unit {
@@ -265,12 +261,12 @@ func windowBasis(gap, watched time.Duration) string {
 		gap.Truncate(unit), watched.Round(time.Second))
 }
 
-// maxBound is the bound, as a logarithm, above which a figure that may double by
-// itself jumps between modes: no spread that was seen foretells the next jump.
+// maxBound is the bound, as a logarithm, above which a figure that may double by itself jumps
+// between modes: no spread that was seen foretells the next jump.
 const maxBound = math.Ln2
 
-// timedVerdict asks for both: a difference beyond what runs show of
-// themselves, and intervals that lie apart.
+// timedVerdict asks for both: a difference beyond what runs show of themselves, and intervals that
+// lie apart.
 func timedVerdict(c Change, b bound, tolerance float64) Verdict {
 	size := math.Abs(math.Log(*c.Ratio))
 	switch {
@@ -337,12 +333,11 @@ const (
 	OutcomeNothing      Outcome = "nothing in common"
 )
 
-// Outcome judges the comparison for a gate that is to fail above a worsening,
-// given as a share (0.05 is 5 %). It is a regression if a worsening is
-// established and above; inconclusive if one above cannot be excluded, or if
-// there is nothing that could gate; and nothing in common if there was nothing
-// to compare, which is no success. Times of ends that the scheduler placed (free)
-// never gate.
+// Outcome judges the comparison for a gate that is to fail above a worsening, given as a share
+// (0.05 is 5 %). It is a regression if a worsening is established and above; inconclusive if one
+// above cannot be excluded, or if there is nothing that could gate; and nothing in common if there
+// was nothing to compare, which is no success. Times of ends that the scheduler placed (free) never
+// gate.
 func (c *Comparison) Outcome(failAbove float64) Outcome {
 	if len(c.Changes) == 0 {
 		return OutcomeNothing
@@ -362,9 +357,9 @@ func (c *Comparison) Outcome(failAbove float64) Outcome {
 	return OutcomeOK
 }
 
-// Gating is whether a gate waits for this figure. A counter that varies has a
-// time beside it that tells whether it matters; a time depends on where the
-// scheduler puts the ends more than on anything that could be compared.
+// Gating is whether a gate waits for this figure. A counter that varies has a time beside it that
+// tells whether it matters; a time depends on where the scheduler puts the ends more than on
+// anything that could be compared.
 func (c Change) Gating() bool {
 	if c.Before.Metric.Counter {
 		return c.Exact
@@ -383,9 +378,9 @@ func (c *Comparison) Conclusive() bool {
 	return len(gating) > 0
 }
 
-// addCounter compares a counter. One that is the same in every sample of each
-// side is exact, and any change of it is real. One that varies is left out,
-// unless the sides lie so far apart that it should be looked at.
+// addCounter compares a counter. One that is the same in every sample of each side is exact, and
+// any change of it is real. One that varies is left out, unless the sides lie so far apart that it
+// should be looked at.
 func (c *Comparison) addCounter(m match, o CompareOptions) {
 	change := m.change()
 	change.Exact = exact(m.old) && exact(m.new)
@@ -420,9 +415,8 @@ func exactVerdict(m match) Verdict {
 	return Fewer
 }
 
-// slack is how much of a counter, a message, does not come from messages: the
-// read that finds the end, the runtime's own allocations. Nor does the last
-// digit of a division.
+// slack is how much of a counter, a message, does not come from messages: the read that finds the
+// end, the runtime's own allocations. Nor does the last digit of a division.
 func slack(s Series) float64 {
 	return s.Metric.fixed/float64(max(1, s.Messages)) + 1e-9*math.Abs(slices.Max(s.Values))
 }
@@ -438,8 +432,7 @@ func farApart(a, b Series) bool {
 	return gap(a, b) > max(width, slack(a), slack(b))
 }
 
-// gap is the distance between the ranges of two sides, negative where they
-// overlap.
+// gap is the distance between the ranges of two sides, negative where they overlap.
 func gap(a, b Series) float64 {
 	return max(slices.Min(b.Values)-slices.Max(a.Values), slices.Min(a.Values)-slices.Max(b.Values))
 }

@@ -187,8 +187,8 @@ func TestDifferentMachines(t *testing.T) {
 	}
 }
 
-// Two runs of one thing, each its own draw from the same between-run scatter:
-// with the bound that runs gave, verdicts are rarer than the level allows.
+// Two runs of one thing, each its own draw from the same between-run scatter: with the bound that
+// runs gave, verdicts are rarer than the level allows.
 func TestCompareFindsNothingWhereNothingIs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
 	const trials, cells = 300, 6

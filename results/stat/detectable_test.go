@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What ab says it can find, it finds about four times out of five; half of it
-// seldom, and twice as much always.
+// What ab says it can find, it finds about four times out of five; half of it seldom, and twice as
+// much always.
 func TestWhatIsDetectableIsFound(t *testing.T) {
 	const trials, n, scatter = 400, 20, 0.02
 	rng := rand.New(rand.NewPCG(61, 62))

@@ -10,9 +10,9 @@ import (
 	"github.com/pipebench/pipebench/results/resultstest"
 )
 
-// A mood is a machine that does what shared machines were seen to do: its speed
-// wanders, and now and then somebody else takes a part of it for a while; what a
-// cell has of its own in a run has heavy tails.
+// A mood is a machine that does what shared machines were seen to do: its speed wanders, and now
+// and then somebody else takes a part of it for a while; what a cell has of its own in a run has
+// heavy tails.
 type mood struct {
 	rng     *rand.Rand
 	wander  float64 // standard deviation of the machine's speed, as a logarithm; it forgets within a minute
@@ -77,9 +77,9 @@ func (m *mood) watch(cells int) []results.Noise {
 	return BetweenRuns(runs)
 }
 
-// Files of one build, measured one after the other once doctor has watched the
-// machine, are all but never called different, however the machine behaves; and
-// one that takes half as long again is, where it behaves.
+// Files of one build, measured one after the other once doctor has watched the machine, are all but
+// never called different, however the machine behaves; and one that takes half as long again is,
+// where it behaves.
 func TestWhatDoctorSawKeepsCompareFromFalseVerdicts(t *testing.T) {
 	const machines, pairs, cells = 10, 20, 6
 	for _, tt := range []struct {

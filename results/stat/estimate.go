@@ -14,12 +14,11 @@ import (
 // Confidence is the level of every interval: 95 %.
 const Confidence = 0.95
 
-// LeastSamples is how many samples a median needs for an interval at
-// [Confidence]. With just that many the interval is [min, max].
+// LeastSamples is how many samples a median needs for an interval at [Confidence]. With just that
+// many the interval is [min, max].
 const LeastSamples = 6
 
-// An Estimate is a median, how far it can be trusted, and on how many samples
-// it rests.
+// An Estimate is a median, how far it can be trusted, and on how many samples it rests.
 type Estimate struct {
 	N        int       `json:"n"`
 	Median   float64   `json:"median"`
@@ -33,9 +32,9 @@ type Interval struct {
 	Confidence float64 `json:"confidence"` // the true one, 0.95 or a little more: samples come in whole numbers
 }
 
-// Median estimates the median of values, without assuming anything about how
-// they are distributed; the interval is that of benchmath's AssumeNothing. The
-// values are left as they are. Of no values the estimate's N is 0.
+// Median estimates the median of values, without assuming anything about how they are distributed;
+// the interval is that of benchmath's AssumeNothing. The values are left as they are. Of no values
+// the estimate's N is 0.
 func Median(values []float64) Estimate {
 	if len(values) == 0 {
 		return Estimate{}
@@ -49,9 +48,8 @@ func Median(values []float64) Estimate {
 	return e
 }
 
-// Spread is the larger distance between the median and an end of its interval,
-// in percent of the median: the figure after "±". False where there is no
-// interval, or nothing to be a percentage of.
+// Spread is the larger distance between the median and an end of its interval, in percent of the
+// median: the figure after "±". False where there is no interval, or nothing to be a percentage of.
 func (e Estimate) Spread() (percent float64, ok bool) {
 	if e.Interval == nil || e.Median <= 0 {
 		return 0, false
@@ -80,18 +78,18 @@ type Modes struct {
 	NLow, NHigh int
 }
 
-// Two values apart by less than a tenth are no modes that anyone has to know
-// of, and one value alone is an outlier.
+// Two values apart by less than a tenth are no modes that anyone has to know of, and one value
+// alone is an outlier.
 const (
 	modeDistance = 1.1
 	modeGap      = 2 // widths of the wider mode
 	modeValues   = 2
 )
 
-// Bimodal finds out whether values fall into two groups rather than scatter
-// about one: the widest gap between neighbours is at least twice as wide as
-// either group, each has two values at least, and the medians differ by a tenth
-// at least. Placement that changes between samples looks like this.
+// Bimodal finds out whether values fall into two groups rather than scatter about one: the widest
+// gap between neighbours is at least twice as wide as either group, each has two values at least,
+// and the medians differ by a tenth at least. Placement that changes between samples looks like
+// this.
 func Bimodal(values []float64) (Modes, bool) {
 	if len(values) < LeastSamples {
 		return Modes{}, false
@@ -109,14 +107,14 @@ func Bimodal(values []float64) (Modes, bool) {
 	return m, min(m.NLow, m.NHigh) >= modeValues && gap >= modeGap*width && m.High >= modeDistance*m.Low
 }
 
-// outlierScore is how many standard deviations' worth of the median absolute
-// deviation a sample may lie from the median. Ten, as hyperfine has it: with six
-// samples a cut at the textbook 3.5 calls every third honest set unclean.
+// outlierScore is how many standard deviations' worth of the median absolute deviation a sample may
+// lie from the median. Ten, as hyperfine has it: with six samples a cut at the textbook 3.5 calls
+// every third honest set unclean.
 const outlierScore = 10
 
-// Outliers gives the indices of the values that do not belong with the others,
-// by their distance from the median in median absolute deviations (Iglewicz
-// and Hoaglin's modified z-score). Fewer than four values have no outliers.
+// Outliers gives the indices of the values that do not belong with the others, by their distance
+// from the median in median absolute deviations (Iglewicz and Hoaglin's modified z-score). Fewer
+// than four values have no outliers.
 func Outliers(values []float64) []int {
 	if len(values) < 4 {
 		return nil
@@ -135,10 +133,9 @@ func Outliers(values []float64) []int {
 	return out
 }
 
-// deviation estimates the standard deviation from absolute deviations: their
-// median, or their mean where more than half the values are the same and the
-// median is nought. The factors make both the standard deviation of a normal
-// distribution.
+// deviation estimates the standard deviation from absolute deviations: their median, or their mean
+// where more than half the values are the same and the median is nought. The factors make both the
+// standard deviation of a normal distribution.
 func deviation(values []float64, centre float64) float64 {
 	abs := make([]float64, len(values))
 	var sum float64
@@ -162,12 +159,11 @@ func median(values []float64) float64 {
 	return (sorted[n/2-1] + sorted[n/2]) / 2
 }
 
-// PairedRatio estimates the ratio of a metric between two cells of the same
-// runs, a over b. Sample i of every cell of a run was taken in the same
-// interleaving round, minutes of drift apart from no other, so the ratio is
-// taken within each round and the estimate is the median of those: what moves
-// the whole machine moves both sides and drops out. Rounds that one side lacks
-// are left out; without a common round N is 0.
+// PairedRatio estimates the ratio of a metric between two cells of the same runs, a over b. Sample
+// i of every cell of a run was taken in the same interleaving round, minutes of drift apart from no
+// other, so the ratio is taken within each round and the estimate is the median of those: what
+// moves the whole machine moves both sides and drops out. Rounds that one side lacks are left out;
+// without a common round N is 0.
 func PairedRatio(m Metric, a, b []results.Record) Estimate {
 	var ratios []float64
 	for _, ra := range a {
@@ -192,26 +188,24 @@ func roundRatios(m Metric, a, b []results.Sample) []float64 {
 	return out
 }
 
-// Growth is how a figure grows with size, y = c·x^Slope: a slope of 1 is
-// linear, 2 quadratic, 0 no growth at all.
+// Growth is how a figure grows with size, y = c·x^Slope: a slope of 1 is linear, 2 quadratic, 0 no
+// growth at all.
 type Growth struct {
 	Slope    float64   `json:"slope"`
 	Interval *Interval `json:"interval,omitempty"` // of the slope; nil for fewer than three points
 	Points   int       `json:"points"`
 }
 
-// FastGrowth is the slope above which something is said to grow faster than
-// linear.
+// FastGrowth is the slope above which something is said to grow faster than linear.
 const FastGrowth = 1.3
 
-// sureFrom is how many points it takes to be sure of a slope. Of three, a single
-// residual makes the interval, and by chance it is narrow often enough: a server
-// whose time is linear came to 1.47 [1.22, 1.72] over three sizes on a busy
-// machine.
+// sureFrom is how many points it takes to be sure of a slope. Of three, a single residual makes the
+// interval, and by chance it is narrow often enough: a server whose time is linear came to 1.47
+// [1.22, 1.72] over three sizes on a busy machine.
 const sureFrom = 4
 
-// Fast reports whether the growth is faster than linear: by its slope, and beyond
-// what the scatter of its points could explain.
+// Fast reports whether the growth is faster than linear: by its slope, and beyond what the scatter
+// of its points could explain.
 func (g Growth) Fast() bool {
 	return g.Slope > FastGrowth && g.Points >= sureFrom && g.Interval != nil && g.Interval.Lo > 1
 }
@@ -219,10 +213,9 @@ func (g Growth) Fast() bool {
 // MayBeFast reports whether the slope says so and the points leave it open.
 func (g Growth) MayBeFast() bool { return g.Slope > FastGrowth && !g.Fast() }
 
-// FitGrowth fits a straight line through the logarithms of the points by least
-// squares. Its interval is Student's, and only as good as a straight line fits:
-// a curve that bends (a fixed cost at the small end) widens it. The points must
-// be above zero, and lie at two different x at least.
+// FitGrowth fits a straight line through the logarithms of the points by least squares. Its
+// interval is Student's, and only as good as a straight line fits: a curve that bends (a fixed cost
+// at the small end) widens it. The points must be above zero, and lie at two different x at least.
 func FitGrowth(x, y []float64) (Growth, error) {
 	if len(x) != len(y) {
 		return Growth{}, fmt.Errorf("fit growth: %d sizes for %d values", len(x), len(y))

@@ -23,20 +23,20 @@ func (b Better) String() string {
 	return map[Better]string{Lower: "lower", Higher: "higher"}[b]
 }
 
-// A Metric is one figure that a sample gives, under one name everywhere: in
-// assertions, comparisons, CSV columns and JSON.
+// A Metric is one figure that a sample gives, under one name everywhere: in assertions,
+// comparisons, CSV columns and JSON.
 type Metric struct {
 	Name   string // "goodput"
 	Title  string // "goodput, payload bytes a second"
 	Unit   string // what its values are in: "B/s", "ns", "%", "B", "" for a count
 	Better Better
 
-	// Counter is set for what is counted, not timed. A counter that is the
-	// same in every sample of a cell is exact, and any change of it is real.
+	// Counter is set for what is counted, not timed. A counter that is the same in every sample of
+	// a cell is exact, and any change of it is real.
 	Counter bool
 
-	// fixed is how much of a counter one sample may have whatever it
-	// carries: the read that finds the end, the runtime's own allocations.
+	// fixed is how much of a counter one sample may have whatever it carries: the read that finds
+	// the end, the runtime's own allocations.
 	fixed float64
 
 	latency bool // a point of a latency distribution, which not every pattern has
@@ -94,12 +94,12 @@ var percentiles = []struct {
 	{"max", func(l results.Latency) *int64 { return &l.MaxNS }},
 }
 
-// latencyKeys are the keys of [Sample.Latency], the one first that says most
-// about what a user of the pipe would feel.
+// latencyKeys are the keys of [Sample.Latency], the one first that says most about what a user of
+// the pipe would feel.
 var latencyKeys = []string{"due", "roundtrip", "oneway", "service", "lateness"}
 
-// primaryLatency is the distribution that a bare "p99" means: the first of latencyKeys
-// that is there, lateness (which is the generator's, not the pipe's) apart.
+// primaryLatency is the distribution that a bare "p99" means: the first of latencyKeys that is
+// there, lateness (which is the generator's, not the pipe's) apart.
 func primaryLatency(latency map[string]results.Latency) (string, bool) {
 	for _, key := range latencyKeys[:len(latencyKeys)-1] {
 		if _, ok := latency[key]; ok {
@@ -124,10 +124,9 @@ var allMetrics, metricIndex = func() ([]Metric, map[string]int) {
 	return all, index
 }()
 
-// Metrics lists every metric by the name that it has in assertions and
-// columns: those of a whole sample, then "p50", "p90", "p99", "p99.9" and
-// "max" of the latency that is felt, then those of each key of
-// [Sample.Latency] ("service.p99").
+// Metrics lists every metric by the name that it has in assertions and columns: those of a whole
+// sample, then "p50", "p90", "p99", "p99.9" and "max" of the latency that is felt, then those of
+// each key of [Sample.Latency] ("service.p99").
 func Metrics() []Metric { return slices.Clone(allMetrics) }
 
 // MetricByName finds a metric, or names those there are.
@@ -160,8 +159,8 @@ func metricNames() []string {
 	return names
 }
 
-// latencyMetric is a percentile of one key of a sample's latency, or of the
-// one that is felt where no key is given.
+// latencyMetric is a percentile of one key of a sample's latency, or of the one that is felt where
+// no key is given.
 func latencyMetric(key, name string, of func(results.Latency) *int64) Metric {
 	m := Metric{Name: name, Title: name + " latency", Unit: "ns", Better: Lower, latency: true}
 	if key != "" {
@@ -250,8 +249,7 @@ func bothEnds(of func(results.Counters) *int64) func(results.Sample) *int64 {
 	}
 }
 
-// eitherEnd adds up a counter that one end alone may have, as only a writer
-// has short writes.
+// eitherEnd adds up a counter that one end alone may have, as only a writer has short writes.
 func eitherEnd(of func(results.Counters) *int64) func(results.Sample) *int64 {
 	return func(s results.Sample) *int64 {
 		w, r := of(s.Writer), of(s.Reader)

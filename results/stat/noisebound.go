@@ -10,8 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A bound is how far a metric moves between two runs that nothing
-// distinguishes, as a logarithm of the ratio, and where that is known from.
+// A bound is how far a metric moves between two runs that nothing distinguishes, as a logarithm of
+// the ratio, and where that is known from.
 type bound struct {
 	log   float64
 	rare  float64 // what a change has to be beyond all the same, see rareness
@@ -22,10 +22,9 @@ type bound struct {
 // change is what a difference has to be beyond to be called a change.
 func (b bound) change() float64 { return max(b.log, b.rare) }
 
-// noiseBound finds out from noise records how far a metric of a cell may move
-// without meaning anything, at a level. Where this cell was not measured, the
-// widest bound of the cells that run in the same way (placement, peer, pattern,
-// io and pipe) stands in, and is named.
+// noiseBound finds out from noise records how far a metric of a cell may move without meaning
+// anything, at a level. Where this cell was not measured, the widest bound of the cells that run in
+// the same way (placement, peer, pattern, io and pipe) stands in, and is named.
 func noiseBound(noise []results.Noise, machine string, cell *results.Cell, metric string, level float64) bound {
 	if cell == nil {
 		return bound{}
@@ -69,8 +68,8 @@ func boundFromRuns(values []float64, level float64, from string) (bound, bool) {
 	return b, ok
 }
 
-// wider is the bound for a difference between two machines, or one and itself:
-// not known if either is not.
+// wider is the bound for a difference between two machines, or one and itself: not known if either
+// is not.
 func wider(a, b bound) bound {
 	if !a.known || !b.known {
 		return bound{}
@@ -88,15 +87,14 @@ func runsTheSameWay(a, b results.Cell) bool {
 	return a.Placement == b.Placement && a.Peer == b.Peer && a.Pattern == b.Pattern && a.IO == b.IO && a.Pipe == b.Pipe
 }
 
-// predictionBound is the difference, as a logarithm of the ratio, that two further
-// runs go beyond no more often than the level: Student's prediction for the
-// difference of two, and never less than the widest difference already seen. It
-// takes three runs.
+// predictionBound is the difference, as a logarithm of the ratio, that two further runs go beyond
+// no more often than the level: Student's prediction for the difference of two, and never less than
+// the widest difference already seen. It takes three runs.
 //
-// Runs are counted as half as many degrees of freedom as they are, since a
-// machine's moods last for several of them and its jumps are wilder than the
-// normal distribution has them: with all of them, eight invocations gave ends on
-// two CPUs a bound of 79 %, and the next twenty runs went beyond it threefold.
+// Runs are counted as half as many degrees of freedom as they are, since a machine's moods last for
+// several of them and its jumps are wilder than the normal distribution has them: with all of them,
+// eight invocations gave ends on two CPUs a bound of 79 %, and the next twenty runs went beyond it
+// threefold.
 func predictionBound(values []float64, level float64) (float64, bool) {
 	if len(values) < 3 {
 		return 0, false
@@ -113,24 +111,23 @@ func predictionBound(values []float64, level float64) (float64, bool) {
 	return max(predicted, most-least), true
 }
 
-// minEffect is the least difference, as a logarithm of the ratio, that is called a
-// change after so many runs. None of them tells what happens to one run in a
-// hundred, such as a neighbour who comes by for a minute and takes a fifth of the
-// machine; and the fewer they are, the more of that they cannot have seen. Two
-// parts in the number of runs keeps simulated machines with such neighbours, and
-// with heavy tails, below one false verdict in a hundred comparisons.
+// minEffect is the least difference, as a logarithm of the ratio, that is called a change after so
+// many runs. None of them tells what happens to one run in a hundred, such as a neighbour who comes
+// by for a minute and takes a fifth of the machine; and the fewer they are, the more of that they
+// cannot have seen. Two parts in the number of runs keeps simulated machines with such neighbours,
+// and with heavy tails, below one false verdict in a hundred comparisons.
 func minEffect(runs int) float64 { return math.Log1p(2 / float64(runs)) }
 
-// Bound is the change, as a share, that two further runs of the cell go beyond
-// no more often than the level without anything having changed: what [Compare]
-// asks of a difference. False if there are too few runs to tell.
+// Bound is the change, as a share, that two further runs of the cell go beyond no more often than
+// the level without anything having changed: what [Compare] asks of a difference. False if there
+// are too few runs to tell.
 func NoiseBound(n results.Noise, level float64) (share float64, ok bool) {
 	b, ok := boundFromRuns(n.Values, level, "")
 	return math.Exp(b.change()) - 1, ok && b.log <= maxBound
 }
 
-// noiseWindow is how long a machine was watched: from the first to the last of the
-// invocations that its noise records sum up.
+// noiseWindow is how long a machine was watched: from the first to the last of the invocations that
+// its noise records sum up.
 func noiseWindow(noise []results.Noise, machine string) (time.Duration, bool) {
 	var first, last time.Time
 	for _, n := range noise {
@@ -147,10 +144,10 @@ func noiseWindow(noise []results.Noise, machine string) (time.Duration, bool) {
 	return last.Sub(first), !first.IsZero()
 }
 
-// BetweenRuns sums up runs of the same cells that nothing distinguishes: a
-// noise record for each cell, machine and timed metric (see [Compared]), with
-// the median of each run. Its Run is the caller's to fill in. It takes two runs
-// of a cell to see any spread, and three for [Compare] to rest on it.
+// BetweenRuns sums up runs of the same cells that nothing distinguishes: a noise record for each
+// cell, machine and timed metric (see [Compared]), with the median of each run. Its Run is the
+// caller's to fill in. It takes two runs of a cell to see any spread, and three for [Compare] to
+// rest on it.
 func BetweenRuns(runs []*results.Set) []results.Noise {
 	var out []results.Noise
 	at := make(map[seriesID]int)

@@ -11,11 +11,10 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// ComparePairs sets interleaved pairs of runs against each other: before[i] and
-// after[i] were measured one right after the other, in either order. It takes
-// the ratio within each pair, so that what moves the machine moves both, tests
-// the logarithms of the ratios with [SignedRank], and corrects the p of all
-// times with [Holm]. Pairs that lack a case are left out of it; without two
+// ComparePairs sets interleaved pairs of runs against each other: before[i] and after[i] were
+// measured one right after the other, in either order. It takes the ratio within each pair, so that
+// what moves the machine moves both, tests the logarithms of the ratios with [SignedRank], and
+// corrects the p of all times with [Holm]. Pairs that lack a case are left out of it; without two
 // equally long sides it is an error.
 func ComparePairs(before, after []*results.Set, o CompareOptions) (*Comparison, error) {
 	if len(before) != len(after) || len(before) == 0 {
@@ -103,8 +102,8 @@ func (c *Comparison) correct(o CompareOptions) {
 	}
 }
 
-// EnoughPairs is the fewest pairs that can establish a change among so many
-// comparisons at a level (0 is [DefaultAlpha]): with all of them on one side.
+// EnoughPairs is the fewest pairs that can establish a change among so many comparisons at a level
+// (0 is [DefaultAlpha]): with all of them on one side.
 func EnoughPairs(comparisons int, alpha float64) int {
 	alpha = CompareOptions{Alpha: alpha}.alpha()
 	n := 1
@@ -114,8 +113,7 @@ func EnoughPairs(comparisons int, alpha float64) int {
 	return n
 }
 
-// pairedVerdict says "no change" only where the interval excludes one as
-// large as the tolerance.
+// pairedVerdict says "no change" only where the interval excludes one as large as the tolerance.
 func pairedVerdict(c Change, o CompareOptions) Verdict {
 	tolerance := o.tolerance()
 	switch {
@@ -129,14 +127,14 @@ func pairedVerdict(c Change, o CompareOptions) Verdict {
 	return TooNoisy
 }
 
-// exactRanks is the number of pairs up to which the distribution of the signed
-// rank sum is counted out instead of approximated.
+// exactRanks is the number of pairs up to which the distribution of the signed rank sum is counted
+// out instead of approximated.
 const exactRanks = 100
 
-// SignedRank is Wilcoxon's test of whether differences of pairs are symmetric
-// about zero, two-sided. Differences of zero say nothing and are left out; n
-// is the number of the others. Equal sizes share their mean rank. Up to 100
-// pairs p is exact, with ties too; above it is the normal approximation.
+// SignedRank is Wilcoxon's test of whether differences of pairs are symmetric about zero,
+// two-sided. Differences of zero say nothing and are left out; n is the number of the others. Equal
+// sizes share their mean rank. Up to 100 pairs p is exact, with ties too; above it is the normal
+// approximation.
 func SignedRank(differences []float64) (p float64, n int) {
 	var diffs []float64
 	for _, d := range differences {
@@ -160,8 +158,8 @@ func SignedRank(differences []float64) (p float64, n int) {
 	return min(1, 2*exactTail(ranks, extreme)), len(diffs)
 }
 
-// doubledRanks are twice the ranks of differences sorted by size: whole
-// numbers even where ties share a half.
+// doubledRanks are twice the ranks of differences sorted by size: whole numbers even where ties
+// share a half.
 func doubledRanks(sorted []float64) []int {
 	ranks := make([]int, len(sorted))
 	for i := 0; i < len(sorted); {
@@ -177,8 +175,8 @@ func doubledRanks(sorted []float64) []int {
 	return ranks
 }
 
-// exactTail is the probability that the sum of those ranks whose sign came up
-// positive is at most limit, every sign being a fair coin.
+// exactTail is the probability that the sum of those ranks whose sign came up positive is at most
+// limit, every sign being a fair coin.
 func exactTail(ranks []int, limit int) float64 {
 	chance := make([]float64, limit+1) // of each sum
 	chance[0] = 1
@@ -197,8 +195,8 @@ func exactTail(ranks []int, limit int) float64 {
 	return p
 }
 
-// approximateTail is the two-sided normal approximation, with half a rank for
-// continuity; the variance of the sum is a quarter of the squared ranks.
+// approximateTail is the two-sided normal approximation, with half a rank for continuity; the
+// variance of the sum is a quarter of the squared ranks.
 func approximateTail(ranks []int, extreme int) float64 {
 	var mean, variance float64
 	for _, r := range ranks {
@@ -212,9 +210,9 @@ func approximateTail(ranks []int, extreme int) float64 {
 // leastP is the smallest p that n pairs can give: all on one side.
 func leastP(n int) float64 { return math.Ldexp(1, 1-n) }
 
-// Holm corrects p values for their number by Holm's step-down method: keeping
-// those below a level keeps the chance of any false one among them below it,
-// whatever their dependence. The result is in the order of p.
+// Holm corrects p values for their number by Holm's step-down method: keeping those below a level
+// keeps the chance of any false one among them below it, whatever their dependence. The result is
+// in the order of p.
 func Holm(p []float64) []float64 {
 	order := make([]int, len(p))
 	for i := range order {
@@ -230,18 +228,18 @@ func Holm(p []float64) []float64 {
 	return out
 }
 
-// power is how often a change has to be found to count as one that can be:
-// four times out of five, as is usual.
+// power is how often a change has to be found to count as one that can be: four times out of five,
+// as is usual.
 const power = 0.8
 
-// signedRankCost is by how much wider than Student's test the signed-rank test has
-// to look where differences are normal: the root of π/3.
+// signedRankCost is by how much wider than Student's test the signed-rank test has to look where
+// differences are normal: the root of π/3.
 var signedRankCost = math.Sqrt(math.Pi / 3)
 
-// detectable is the least change, as a share, that pairs establish four times out
-// of five at a level, if the logarithms of their ratios scatter as these do. The
-// scatter is taken from the median absolute deviation, which a few disturbed
-// pairs do not move, as they do not move the test. False if no change could be.
+// detectable is the least change, as a share, that pairs establish four times out of five at a
+// level, if the logarithms of their ratios scatter as these do. The scatter is taken from the
+// median absolute deviation, which a few disturbed pairs do not move, as they do not move the test.
+// False if no change could be.
 func detectable(logs []float64, level float64) (share float64, ok bool) {
 	n := len(logs)
 	if n < 2 || leastP(n) >= level {

@@ -20,10 +20,10 @@ type Row struct {
 	Estimates map[string]Estimate        `json:"estimates,omitempty"` // by [Metric] name; one that no sample carries is absent
 	Latency   map[string]results.Latency `json:"latency,omitempty"`   // merged over the samples
 
-	// ToRaw sets the cell beside raw, the framing that costs nothing, with all
-	// else the same: its goodput over raw's, in a round trip its time over
-	// raw's. Nil where the runs have no such cell. ToRawWire does so with raw
-	// messages as long as this cell's are on the wire, RawWireSize bytes.
+	// ToRaw sets the cell beside raw, the framing that costs nothing, with all else the same: its
+	// goodput over raw's, in a round trip its time over raw's. Nil where the runs have no such
+	// cell. ToRawWire does so with raw messages as long as this cell's are on the wire, RawWireSize
+	// bytes.
 	ToRaw       *Estimate `json:"to_raw,omitempty"`
 	ToRawWire   *Estimate `json:"to_raw_wire,omitempty"`
 	RawWireSize int       `json:"raw_wire_size,omitempty"`
@@ -126,8 +126,8 @@ func mergeKey(samples []results.Sample, key string) (results.Latency, error) {
 	return results.MergeLatencies(all)
 }
 
-// PrimaryLatency is the latency that a user of the pipe feels: from when a message was
-// due where there was a schedule, else the round trip, else one way.
+// PrimaryLatency is the latency that a user of the pipe feels: from when a message was due where
+// there was a schedule, else the round trip, else one way.
 func (r Row) PrimaryLatency() (results.Latency, bool) {
 	key, ok := primaryLatency(r.Latency)
 	return r.Latency[key], ok
@@ -159,9 +159,9 @@ func (r *Row) raw(all []Row, size int) *Row {
 	return &all[i]
 }
 
-// over is the row beside another: goodput over goodput, or, of round trips,
-// time over time. Goodput of cells that carry the wire's bytes as payload
-// counts those, which is what the comparison with the same wire size is for.
+// over is the row beside another: goodput over goodput, or, of round trips, time over time. Goodput
+// of cells that carry the wire's bytes as payload counts those, which is what the comparison with
+// the same wire size is for.
 func (r *Row) over(base *Row) *Estimate {
 	e := PairedRatio(RelativeMetric(r.Cell, base.Cell), r.Records, base.Records)
 	if e.N == 0 {
@@ -183,8 +183,7 @@ func RelativeMetric(c, base results.Cell) Metric {
 	return m
 }
 
-// Rows works out the figures of every cell of the set, in the order in which
-// views show them.
+// Rows works out the figures of every cell of the set, in the order in which views show them.
 func Rows(s *results.Set) []Row {
 	rows := rowsOf(s)
 	for i := range rows {
@@ -197,8 +196,8 @@ func Rows(s *results.Set) []Row {
 	return rows
 }
 
-// SampleRow is the row of samples that no record holds, such as those of a
-// [Tune] or a [Target], without raw beside it.
+// SampleRow is the row of samples that no record holds, such as those of a [Tune] or a [Target],
+// without raw beside it.
 func SampleRow(machine string, c results.Cell, samples []results.Sample) Row {
 	r := Row{Machine: machine, Cell: c}
 	r.add(results.Record{Cell: c, Samples: samples})
@@ -206,17 +205,17 @@ func SampleRow(machine string, c results.Cell, samples []results.Sample) Row {
 	return r
 }
 
-// The order in which views show what the file holds in the order of its
-// making: near before far, one way before there and back, the floor before what
-// stands on it. What is not listed comes after, by name.
+// The order in which views show what the file holds in the order of its making: near before far,
+// one way before there and back, the floor before what stands on it. What is not listed comes
+// after, by name.
 var (
 	placementOrder = []string{"same", "sibling", "apart", "far", "free"}
 	patternOrder   = []string{"stream", "roundtrip"}
 	framingOrder   = []string{"raw", "ndjson", "ndjson-bytewise", "ndjson-rescan", "content-length", "chunked", "adaptive", "length-prefix"}
 )
 
-// sortRows puts rows together that are read together: by machine, placement
-// and pattern, then what else a series has, then by size, then by framing.
+// sortRows puts rows together that are read together: by machine, placement and pattern, then what
+// else a series has, then by size, then by framing.
 func sortRows(rows []Row) {
 	var machines []string
 	for _, r := range rows {

@@ -13,8 +13,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Series is one metric of one case, sample by sample, from a results file or
-// from Go benchmark text.
+// A Series is one metric of one case, sample by sample, from a results file or from Go benchmark
+// text.
 type Series struct {
 	Name     string        `json:"name"`           // as in Go benchmark text, without "Benchmark"
 	Cell     *results.Cell `json:"cell,omitempty"` // nil of Go benchmark text
@@ -29,9 +29,9 @@ type Series struct {
 	Until time.Time `json:"until,omitzero"` // when the last was
 }
 
-// Compared are the metrics in which two measurements of a cell are compared:
-// counters, which may be exact, then times. Of a stream that is its goodput, of
-// round trips their p50 and p99; a latency that a stream carries too.
+// Compared are the metrics in which two measurements of a cell are compared: counters, which may be
+// exact, then times. Of a stream that is its goodput, of round trips their p50 and p99; a latency
+// that a stream carries too.
 func Compared(c results.Cell, samples []results.Sample) []Metric {
 	names := []string{"writer-calls", "reader-calls", "wire", "allocs"}
 	_, hasLatency := primaryLatency(anyLatency(samples))
@@ -59,8 +59,8 @@ func anyLatency(samples []results.Sample) map[string]results.Latency {
 	return samples[i].Latency
 }
 
-// Series are the set's measurements as far as they can be compared, in the
-// order in which views show them.
+// Series are the set's measurements as far as they can be compared, in the order in which views
+// show them.
 func SeriesOf(s *results.Set) []Series {
 	var out []Series
 	rows := rowsOf(s)
@@ -98,9 +98,8 @@ func DatasetOf(name string, s *results.Set) Dataset {
 	return Dataset{Name: name, Series: SeriesOf(s), Set: s, Problems: s.Problems}
 }
 
-// ReadDataset reads a results file or Go benchmark text, whichever it is; paths are
-// those that [Read] takes. A file that is missing or has nothing to compare is
-// an error.
+// ReadDataset reads a results file or Go benchmark text, whichever it is; paths are those that
+// [Read] takes. A file that is missing or has nothing to compare is an error.
 func ReadDataset(path string) (Dataset, error) {
 	name, f, err := results.Open(path)
 	if err != nil {
@@ -139,13 +138,13 @@ func ReadDatasetFrom(name string, r io.Reader) (Dataset, error) {
 	return side, nil
 }
 
-// sniffed is how much of a file is looked at to tell what it is, in bytes: what a
-// login or a build says before it is shorter.
+// sniffed is how much of a file is looked at to tell what it is, in bytes: what a login or a build
+// says before it is shorter.
 const sniffed = 16 << 10
 
-// looksLikeJSON tells records from Go benchmark text by the first line that is of
-// either. It takes nothing away from the reader. A blank file counts as records,
-// whose reader says that it is blank; one of something else as text.
+// looksLikeJSON tells records from Go benchmark text by the first line that is of either. It takes
+// nothing away from the reader. A blank file counts as records, whose reader says that it is blank;
+// one of something else as text.
 func looksLikeJSON(r *bufio.Reader) bool {
 	head, _ := r.Peek(sniffed) // an error comes again, when the file is read
 	blank := true

@@ -12,8 +12,8 @@ import (
 func near(got, want, tolerance float64) bool { return math.Abs(got-want) <= tolerance }
 
 func TestSignedRankWorkedValues(t *testing.T) {
-	// Hollander and Wolfe (1973), 29 f.: depression scores of nine patients
-	// before and after; V = 40.
+	// Hollander and Wolfe (1973), 29 f.: depression scores of nine patients before and after; V =
+	// 40.
 	before := []float64{1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30}
 	after := []float64{0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29}
 	scores := make([]float64, len(before))
@@ -158,8 +158,7 @@ func TestFitGrowthWorkedValues(t *testing.T) {
 			t.Errorf("y = 3x^%v: got %+v %+v", power, g, *g.Interval)
 		}
 	}
-	// Anscombe's first data set: slope 0.5001 with standard error 0.1179, nine
-	// degrees of freedom.
+	// Anscombe's first data set: slope 0.5001 with standard error 0.1179, nine degrees of freedom.
 	g, err := fitLine(
 		[]float64{10, 8, 13, 9, 11, 14, 6, 4, 12, 7, 5},
 		[]float64{8.04, 6.95, 7.58, 8.81, 8.33, 9.96, 7.24, 4.26, 10.84, 4.82, 5.68})

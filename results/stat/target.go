@@ -169,8 +169,8 @@ func serverSlopes(s *results.Set) []AssertCase {
 	return out
 }
 
-// limitCases are the largest messages that each server takes and gives. A limit that was not searched
-// for is none up to the largest message that was served.
+// limitCases are the largest messages that each server takes and gives. A limit that was not
+// searched for is none up to the largest message that was served.
 func limitCases(s *results.Set) []AssertCase {
 	var out []AssertCase
 	all := servers(s)

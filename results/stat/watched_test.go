@@ -19,8 +19,8 @@ func moved(s Dataset, by time.Duration) Dataset {
 	return s
 }
 
-// A machine that was watched for ten minutes may do in an hour what it was not
-// seen to do: the bound holds for as long as it was watched.
+// A machine that was watched for ten minutes may do in an hour what it was not seen to do: the
+// bound holds for as long as it was watched.
 func TestABoundHoldsForAsLongAsTheMachineWasWatched(t *testing.T) {
 	cell := resultstest.Cell("ndjson", 4096)
 	watch := resultstest.Noise(cell, 0.005, 8)
@@ -81,8 +81,8 @@ func TestMetricsAreChosen(t *testing.T) {
 }
 
 func TestTheBoundOfANoiseRecord(t *testing.T) {
-	// Five runs, sd of the logarithms 0.01: 9.925 (Student, 2 degrees, 0.995) · 0.01 · √2
-	// is 0.15, and two parts in five are more. Four times as far apart it is the other way round.
+	// Five runs, sd of the logarithms 0.01: 9.925 (Student, 2 degrees, 0.995) · 0.01 · √2 is 0.15,
+	// and two parts in five are more. Four times as far apart it is the other way round.
 	near := results.Noise{Values: []float64{0.9876, 0.9938, 1, 1.0063, 1.0126}}
 	if share, ok := NoiseBound(near, 0.01); !ok || math.Abs(share-0.4) > 1e-9 {
 		t.Errorf("got %v, %v; want 0.4", share, ok)
@@ -99,8 +99,8 @@ func TestTheBoundOfANoiseRecord(t *testing.T) {
 	}
 }
 
-// A figure that was taken while others used the machine is no ground for a
-// verdict, on whichever side it is.
+// A figure that was taken while others used the machine is no ground for a verdict, on whichever
+// side it is.
 func TestADisturbedRunGetsNoVerdict(t *testing.T) {
 	cell := resultstest.Cell("ndjson", 4096)
 	o := CompareOptions{Noise: []results.Noise{resultstest.Noise(cell, 0.005, 8)}, Metrics: []string{"goodput"}}

@@ -9,9 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// cellTables lays rows out for a person: a table for each machine, placement
-// and pattern. What all cells of a table share stands in its title, what they
-// differ in has a column.
+// cellTables lays rows out for a person: a table for each machine, placement and pattern. What all
+// cells of a table share stands in its title, what they differ in has a column.
 func cellTables(rows []stat.Row, m *footnoteRefs) []Table {
 	type id struct{ machine, placement, pattern string }
 	var ids []id

@@ -10,9 +10,9 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// Write writes the comparison. In the bench format each sample of every
-// figure is a line with side=old or side=new, for benchstat -col /side. A
-// comparison without a common case is [ErrNothing].
+// Write writes the comparison. In the bench format each sample of every figure is a line with
+// side=old or side=new, for benchstat -col /side. A comparison without a common case is
+// [ErrNothing].
 func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) error {
 	if len(c.Changes) == 0 {
 		return fmt.Errorf("compare %s and %s: %w: no case is in both", c.Old, c.New, ErrNothing)
@@ -190,8 +190,8 @@ func signedPercent(ratio float64) string {
 	return results.FormatNumber(percent, 3)
 }
 
-// detectableNote says what the column means, and of all figures without a change
-// how large a one would have been found.
+// detectableNote says what the column means, and of all figures without a change how large a one
+// would have been found.
 func detectableNote(c *stat.Comparison) string {
 	var most float64
 	n := 0

@@ -171,8 +171,7 @@ func TestNoChangeSaysHowLargeAOneWouldHaveBeenFound(t *testing.T) {
 	}
 }
 
-// A comparison of pairs fits a terminal of 120 columns, however long its cases are
-// called.
+// A comparison of pairs fits a terminal of 120 columns, however long its cases are called.
 func TestAComparisonFitsATerminal(t *testing.T) {
 	cell := resultstest.Cell("content-length", 1<<20)
 	cell.Pattern, cell.Placement = "roundtrip", "sibling"

@@ -11,18 +11,16 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// usualSize is the message size that sentences speak of where it was
-// measured: the default capacity of a pipe on Linux, and about where people
-// choose chunk sizes.
+// usualSize is the message size that sentences speak of where it was measured: the default capacity
+// of a pipe on Linux, and about where people choose chunk sizes.
 const usualSize = 65536
 
-// maxCostSentences is how many sentences about costs a person reads; the tables have
-// the others. Several machines share them, so that none goes unmentioned.
+// maxCostSentences is how many sentences about costs a person reads; the tables have the others.
+// Several machines share them, so that none goes unmentioned.
 const maxCostSentences = 4
 
-// conclusions says in plain sentences what rows mean for the person, one machine
-// after the other. It claims nothing that the interval of the figure does not
-// carry.
+// conclusions says in plain sentences what rows mean for the person, one machine after the other.
+// It claims nothing that the interval of the figure does not carry.
 func conclusions(rows []stat.Row) []string {
 	var all []series
 	var machines []string
@@ -41,8 +39,7 @@ func conclusions(rows []stat.Row) []string {
 	return out
 }
 
-// headlineSeries are a machine's streams, or its round trips where no stream
-// can be set beside raw.
+// headlineSeries are a machine's streams, or its round trips where no stream can be set beside raw.
 func headlineSeries(rows []stat.Row, machine string) []series {
 	own := stat.Filter(rows, func(r stat.Row) bool { return r.Machine == machine })
 	pattern := "stream"
@@ -52,8 +49,8 @@ func headlineSeries(rows []stat.Row, machine string) []series {
 	return seriesIn(own, pattern)
 }
 
-// machineConclusions speaks of the series of one machine, in so many sentences about
-// costs at the most.
+// machineConclusions speaks of the series of one machine, in so many sentences about costs at the
+// most.
 func machineConclusions(own []series, most int) []string {
 	var out []string
 	for _, s := range own {
@@ -143,8 +140,7 @@ func relativeWord(c results.Cell) string {
 
 func capitalised(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// A series is the rows that differ in framing and size alone, at the size that
-// tells most.
+// A series is the rows that differ in framing and size alone, at the size that tells most.
 type series struct {
 	cell    results.Cell // framing and size left out
 	where   string       // "on the same CPU", and what else tells it from the other series
@@ -154,8 +150,8 @@ type series struct {
 	machine string
 }
 
-// seriesIn gathers the series of one machine's rows, without their names: what
-// tells them apart may lie in those of other machines.
+// seriesIn gathers the series of one machine's rows, without their names: what tells them apart may
+// lie in those of other machines.
 func seriesIn(rows []stat.Row, pattern string) []series {
 	var all []series
 	seen := make(map[results.Cell]bool)
@@ -185,8 +181,8 @@ func newSeries(rows []stat.Row) series {
 	return s
 }
 
-// headlineSize is the size at which to speak of the rows: the usual one, or the
-// largest at which most framings can be compared.
+// headlineSize is the size at which to speak of the rows: the usual one, or the largest at which
+// most framings can be compared.
 func headlineSize(rows []stat.Row) int {
 	count := make(map[int]int)
 	for _, r := range rows {
@@ -245,8 +241,8 @@ func nameSeries(all []series) {
 	}
 }
 
-// placementMatters compares two placements with each other, and with what the
-// choice of a framing is worth.
+// placementMatters compares two placements with each other, and with what the choice of a framing
+// is worth.
 func placementMatters(all []series) string {
 	fast, slow, e := widestPlacement(stat.Filter(all, func(s series) bool { return len(s.framed) > 0 }))
 	if fast == nil { // raw alone: what a profile measures
@@ -275,8 +271,8 @@ func placementMatters(all []series) string {
 	return capitalised(text) + "."
 }
 
-// widestPlacement finds the two series that differ in placement alone and whose
-// raw cells, in the same rounds, differ most beyond doubt. The estimate is above 1.
+// widestPlacement finds the two series that differ in placement alone and whose raw cells, in the
+// same rounds, differ most beyond doubt. The estimate is above 1.
 func widestPlacement(all []series) (fast, slow *series, widest stat.Estimate) {
 	for i := range all {
 		for j := range all {

@@ -8,8 +8,8 @@ import (
 	"github.com/pipebench/pipebench/results/resultstest"
 )
 
-// The sentences follow the records: what is fed the other way round is said
-// the other way round, and what the intervals do not carry is not said.
+// The sentences follow the records: what is fed the other way round is said the other way round,
+// and what the intervals do not carry is not said.
 func TestMeaningFollowsTheRecords(t *testing.T) {
 	flat := resultstest.Around(10000, 0)
 	for _, tt := range []struct {
@@ -190,8 +190,8 @@ func of(machine string, set *results.Set) *results.Set {
 	return set
 }
 
-// One machine after the other, and none of them left out: the sentences about
-// costs are shared between them.
+// One machine after the other, and none of them left out: the sentences about costs are shared
+// between them.
 func TestEveryMachineIsSpokenOf(t *testing.T) {
 	flat := resultstest.Around(10000, 0)
 	var sets []*results.Set
@@ -215,8 +215,8 @@ func TestEveryMachineIsSpokenOf(t *testing.T) {
 	}
 }
 
-// A machine whose round trips alone can be set beside raw is spoken of by them,
-// whatever others have.
+// A machine whose round trips alone can be set beside raw is spoken of by them, whatever others
+// have.
 func TestMachinesThatMeasuredDifferentThings(t *testing.T) {
 	trips := resultstest.Beside("same", resultstest.Around(2000, 0), map[string][]float64{"ndjson": resultstest.Around(3000, 0)})
 	for i := range trips.Records {
@@ -229,8 +229,7 @@ func TestMachinesThatMeasuredDifferentThings(t *testing.T) {
 	}
 }
 
-// Lent pages have no framing beside them, and what copies bytes need not say
-// that it does.
+// Lent pages have no framing beside them, and what copies bytes need not say that it does.
 func TestSentencesAreOfWhatProgramsDo(t *testing.T) {
 	s := results.Merge(
 		resultstest.Beside("same", resultstest.Around(10000, 0), map[string][]float64{"ndjson": resultstest.Around(11000, 0.01)}),

@@ -13,9 +13,10 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// WriteDrive writes what records say about the servers that were driven, for people: a table by size,
-// one by load, one by fault, then the limits, the growth, and advice. Only the formats table, markdown
-// and, of sizes and loads, csv have a view of their own; else the records are shown as they are.
+// WriteDrive writes what records say about the servers that were driven, for people: a table by
+// size, one by load, one by fault, then the limits, the growth, and advice. Only the formats table,
+// markdown and, of sizes and loads, csv have a view of their own; else the records are shown as
+// they are.
 func WriteDrive(w io.Writer, format Format, set *results.Set) error {
 	if len(set.Targets) == 0 && len(set.Faults) == 0 {
 		return ErrNothing
@@ -295,7 +296,8 @@ func targetAdvice(targets []results.Target) []string {
 	return out
 }
 
-// targetNotes are the warnings of the records, the last of those that differ in their figures alone.
+// targetNotes are the warnings of the records, the last of those that differ in their figures
+// alone.
 func targetNotes(targets []results.Target) []string {
 	var kinds []string
 	last := map[string]string{}
@@ -341,9 +343,9 @@ const (
 // modest is the least that a server should serve, in bytes: large tool results have that.
 const modest = 4 << 20
 
-// driveSummary returns the finding in a few words, and the colour it deserves: green for a server that
-// served all, or refuses in words; yellow for one that serves less than is modest, or whose time grows
-// too fast; red for silence and corruption.
+// driveSummary returns the finding in a few words, and the colour it deserves: green for a server
+// that served all, or refuses in words; yellow for one that serves less than is modest, or whose
+// time grows too fast; red for silence and corruption.
 func driveSummary(targets []results.Target) (message, color string) {
 	var served, limit int64
 	limited := false

@@ -15,9 +15,9 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// writeCSV writes one row a cell: its machine and fields, then each metric that
-// any cell has, as median, both ends of the interval and n, in base units. A set
-// without measurements is written as its findings.
+// writeCSV writes one row a cell: its machine and fields, then each metric that any cell has, as
+// median, both ends of the interval and n, in base units. A set without measurements is written as
+// its findings.
 func writeSetCSV(w io.Writer, s *results.Set) error {
 	if len(s.Records) == 0 {
 		return writeTablesCSV(w, findings(s))
@@ -70,8 +70,7 @@ func csvHead(fields []string, shown []stat.Metric) []string {
 	return append(head, "unsupported", "failed", "warnings")
 }
 
-// csvRow repeats what every measured cell is warned of: a row may be all that a
-// program looks at.
+// csvRow repeats what every measured cell is warned of: a row may be all that a program looks at.
 func csvRow(r stat.Row, fields []string, shown []stat.Metric, shared []string) []string {
 	row := []string{r.Machine}
 	for _, name := range fields {
@@ -139,8 +138,8 @@ func writeSetJSON(w io.Writer, s *results.Set) error {
 	}{Summarise(s), s.Probes, s.Faults, s.Claims, s.Targets, s.Tunes, s.Noise, s.Messages})
 }
 
-// WriteBench writes the set's samples as Go benchmark text, a line each, which
-// benchstat reads as it is. An error other than the writer's is [ErrNothing].
+// WriteBench writes the set's samples as Go benchmark text, a line each, which benchstat reads as
+// it is. An error other than the writer's is [ErrNothing].
 func WriteBench(w io.Writer, s *results.Set) error {
 	out := benchfmt.NewWriter(w)
 	wrote := false
@@ -172,8 +171,8 @@ func writeUnits(w io.Writer) error {
 	return nil
 }
 
-// benchConfig are the lines that go test prints too, and no others: benchstat
-// compares only what agrees in all of them.
+// benchConfig are the lines that go test prints too, and no others: benchstat compares only what
+// agrees in all of them.
 func benchConfig(s *results.Set, run string) []benchfmt.Config {
 	e, ok := s.Environment(run)
 	if !ok {

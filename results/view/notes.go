@@ -9,8 +9,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// notes are what has to be known to read the rows rightly. Each is there only
-// if it applies.
+// notes are what has to be known to read the rows rightly. Each is there only if it applies.
 func notes(s *results.Set, rows []stat.Row) []string {
 	var out []string
 	add := func(text string) {
@@ -170,9 +169,9 @@ func stoppedNotes(records []results.Record) []string {
 // headerLines is how many lines about environments a view begins with at most.
 const headerLines = 6
 
-// headers are the environments, a line for the machine and one for the run, and
-// those that repeat themselves once. Of several machines each is given the name
-// that tables and sentences have for it.
+// headers are the environments, a line for the machine and one for the run, and those that repeat
+// themselves once. Of several machines each is given the name that tables and sentences have for
+// it.
 func headers(environments []results.Environment) []string {
 	several := slices.ContainsFunc(environments, func(e results.Environment) bool { return e.Machine != environments[0].Machine })
 	var out []string
@@ -194,8 +193,7 @@ func headers(environments []results.Environment) []string {
 	return out
 }
 
-// lines describe where a run was measured and with what. What the file does
-// not tell is left out.
+// lines describe where a run was measured and with what. What the file does not tell is left out.
 func environmentLines(e results.Environment) []string {
 	machine := []string{
 		strings.Join(strings.Fields(e.OS+" "+e.Kernel+" "+e.Arch), " "),

@@ -11,9 +11,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// RulesPage lays each finding of a set beside the documented rule of its system: two
-// tables a kind of pipe, with the rules' texts and sources below, and last what
-// it comes to.
+// RulesPage lays each finding of a set beside the documented rule of its system: two tables a kind
+// of pipe, with the rules' texts and sources below, and last what it comes to.
 func RulesPage(set *results.Set) Page {
 	v := Page{}
 	for _, e := range set.Environments {
@@ -50,8 +49,8 @@ func pipeTitle(kind string) string {
 	}[kind]
 }
 
-// ruleVerdict says how a finding stands to the rule: "agrees", "differs",
-// "documented" where the rule predicts no value, or "not documented".
+// ruleVerdict says how a finding stands to the rule: "agrees", "differs", "documented" where the
+// rule predicts no value, or "not documented".
 func ruleVerdict(p results.Probe) string {
 	switch {
 	case p.Agrees == nil && p.Documented != "":
@@ -95,8 +94,8 @@ func countVerdicts(kind string, probes []results.Probe) string {
 // sources number what the rules say and where that was read, each once.
 type sources []string
 
-// rule is how a finding stands to the rule, and the number of the note that
-// quotes it: "agrees [1]", "DIFFERS from 32784 B [1]".
+// rule is how a finding stands to the rule, and the number of the note that quotes it: "agrees
+// [1]", "DIFFERS from 32784 B [1]".
 func (s *sources) rule(p results.Probe) string {
 	verdict := ruleVerdict(p)
 	if p.Documented == "" {
@@ -135,8 +134,8 @@ func (s sources) texts() []string {
 	return out
 }
 
-// exactValue writes sizes as exact numbers, whatever program or file they come
-// from, and times shortly.
+// exactValue writes sizes as exact numbers, whatever program or file they come from, and times
+// shortly.
 func exactValue(value any, unit string) string {
 	switch n := value.(type) {
 	case bool:
@@ -169,12 +168,11 @@ func pipes(probes []results.Probe) []string {
 	return kinds
 }
 
-// fillSteps begin the four steps that fill a pipe with writes of one size; the
-// size follows.
+// fillSteps begin the four steps that fill a pipe with writes of one size; the size follows.
 var fillSteps = []string{"capacity/fill/", "short-write/", "one-byte-after/", "poll/after/"}
 
-// A filling is what was found of writes of one size, a probe for each of
-// fillSteps, nil where there is none.
+// A filling is what was found of writes of one size, a probe for each of fillSteps, nil where there
+// is none.
 type filling struct {
 	size   int
 	probes []*results.Probe
@@ -255,8 +253,8 @@ func probedOn(e results.Environment) string {
 	return joinParts(MachineLine(e), e.Time.UTC().Format("2006-01-02 15:04 UTC"))
 }
 
-// A DocumentedSystem is what the rules of an operating system say of its pipes,
-// wherever that was read.
+// A DocumentedSystem is what the rules of an operating system say of its pipes, wherever that was
+// read.
 type DocumentedSystem struct {
 	Name    string                                 // as people call it: "macos"
 	Predict func(step string) (value any, ok bool) // what the rules say a step of a probe finds
@@ -274,8 +272,8 @@ type probedMachine struct {
 	found       map[string]map[string]results.Probe
 }
 
-// probedMachines gathers the probes of each machine of the sets, in their order. The
-// last word on a step counts.
+// probedMachines gathers the probes of each machine of the sets, in their order. The last word on a
+// step counts.
 func probedMachines(sets []*results.Set) []probedMachine {
 	var all []probedMachine
 	for _, set := range sets {
@@ -300,9 +298,9 @@ func probedMachines(sets []*results.Set) []probedMachine {
 	return all
 }
 
-// RulesBeside lays machines side by side, the first set's first, with a column for
-// what is documented of each of the systems. The same machine in several sets
-// is one column, with what was found last.
+// RulesBeside lays machines side by side, the first set's first, with a column for what is
+// documented of each of the systems. The same machine in several sets is one column, with what was
+// found last.
 func RulesBeside(sets []*results.Set, systems []DocumentedSystem) Page {
 	all := probedMachines(sets)
 	v := Page{}
@@ -363,8 +361,8 @@ func besideRow(all []probedMachine, systems []DocumentedSystem, kind, step strin
 	return row
 }
 
-// predictedText is what is documented of a step on a system's pipes: a FIFO is
-// the same pipe, with a name; pairs of sockets have no rules here.
+// predictedText is what is documented of a step on a system's pipes: a FIFO is the same pipe, with
+// a name; pairs of sockets have no rules here.
 func predictedText(s DocumentedSystem, kind, step, unit string) string {
 	value, ok := s.Predict(step)
 	if !ok || kind != "anonymous" && (kind != "fifo" || s.Name == "windows") {
@@ -373,8 +371,7 @@ func predictedText(s DocumentedSystem, kind, step, unit string) string {
 	return exactValue(value, unit)
 }
 
-// alike says whether machines do the same, where that can be told: times never
-// are the same.
+// alike says whether machines do the same, where that can be told: times never are the same.
 func alike(values []string, timed bool) string {
 	switch {
 	case len(values) < 2 || timed:
@@ -393,8 +390,8 @@ func kindsOf(sets []*results.Set) []string {
 	return slices.DeleteFunc(pipes(probes), func(kind string) bool { return kind == "" })
 }
 
-// stepsOf are the steps that any set has of a kind of pipe, in their order;
-// what only a later set has comes after what the first has.
+// stepsOf are the steps that any set has of a kind of pipe, in their order; what only a later set
+// has comes after what the first has.
 func stepsOf(sets []*results.Set, kind string) []string {
 	var steps []string
 	seen := map[string]bool{}
@@ -409,8 +406,7 @@ func stepsOf(sets []*results.Set, kind string) []string {
 	return steps
 }
 
-// documented is what the rules of the systems say in words, and where that was
-// read.
+// documented is what the rules of the systems say in words, and where that was read.
 func documented(systems []DocumentedSystem) Table {
 	var names []string
 	for _, s := range systems {

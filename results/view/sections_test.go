@@ -10,8 +10,7 @@ import (
 	"github.com/pipebench/pipebench/results/resultstest"
 )
 
-// tuneRun is what a run of tune leaves of its answer, as it is read
-// from a file.
+// tuneRun is what a run of tune leaves of its answer, as it is read from a file.
 func tuneRun(run, framing, objective string, size int, alike ...int) []results.Tune {
 	var out []results.Tune
 	for _, drain := range []int64{0, 200e6} {
@@ -134,8 +133,8 @@ func TestTheAnswerIsInSentences(t *testing.T) {
 	}
 }
 
-// What disturbs a machine is no way in which stdio fails, and each fault names
-// a command that there is.
+// What disturbs a machine is no way in which stdio fails, and each fault names a command that there
+// is.
 func TestFaultsAreReproducedByTheirOwnCommand(t *testing.T) {
 	set := &results.Set{Faults: []results.Fault{
 		{Run: "run-1", ID: "reader-gone/pipe", Verdict: "noticed"},
@@ -160,8 +159,7 @@ func TestFaultsAreReproducedByTheirOwnCommand(t *testing.T) {
 	}
 }
 
-// A server that only tap stood before has no sizes and no limits, and is shown
-// all the same.
+// A server that only tap stood before has no sizes and no limits, and is shown all the same.
 func TestAServerWithoutLimitsIsShown(t *testing.T) {
 	set := &results.Set{
 		Environments: []results.Environment{machineNamed("run-1", "linux")},

@@ -21,8 +21,8 @@ func CommandName(command []string) string {
 	return Truncate(strings.Join(append([]string{filepath.Base(command[0])}, command[1:]...), " "), maxNameLength)
 }
 
-// serverSection holds the servers that drive loaded. A record of how a recorded server ended belongs
-// to the recording.
+// serverSection holds the servers that drive loaded. A record of how a recorded server ended
+// belongs to the recording.
 func serverSection(s *results.Set) Section {
 	driven := stat.Filter(s.Targets, func(t results.Target) bool { return t.Evidence.Traffic == nil })
 	if len(driven) == 0 {
@@ -52,8 +52,8 @@ func serverSection(s *results.Set) Section {
 }
 
 // sizeGrowth says whether the time of a server grows faster than the size, from the sizes at which
-// the fixed cost of a message no longer counts. It says nothing if drive has, which measures that in
-// pipes of every capacity, nor of fewer than three sizes.
+// the fixed cost of a message no longer counts. It says nothing if drive has, which measures that
+// in pipes of every capacity, nor of fewer than three sizes.
 func sizeGrowth(targets []results.Target) []string {
 	var x, y []float64
 	for _, t := range targets {

@@ -102,8 +102,8 @@ func figureCell(v float64, shown string) Cell {
 	return Cell{shown, strconv.FormatFloat(v, 'f', -1, 64)}
 }
 
-// Write writes the table: as text for a terminal, as markdown with its title in
-// bold, as CSV without the title, or as a JSON array of objects.
+// Write writes the table: as text for a terminal, as markdown with its title in bold, as CSV
+// without the title, or as a JSON array of objects.
 func (t Table) Write(w io.Writer, format Format) error {
 	t = t.without(func(i int) bool { return t.Columns[i].Page })
 	switch format {
@@ -149,8 +149,7 @@ func escapeMarkdown(_ Column, s string) string {
 	return strings.NewReplacer("|", `\|`, "\n", " ").Replace(s)
 }
 
-// render writes the title and the table without the blanks that tablewriter
-// leaves at line ends.
+// render writes the title and the table without the blanks that tablewriter leaves at line ends.
 func (t Table) render(w io.Writer, r tw.Renderer, title string, escape func(Column, string) string) error {
 	var text strings.Builder
 	if title != "" {

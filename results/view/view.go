@@ -37,21 +37,19 @@ func ParseFormat(name string) (Format, error) {
 	return "", fmt.Errorf("format %q is not known; known are table, markdown, csv, json and bench", name)
 }
 
-// ViewOptions change how a view is written. The zero value is what a person at
-// a terminal wants.
+// ViewOptions change how a view is written. The zero value is what a person at a terminal wants.
 type Options struct {
 	NoHeader bool // leave out the environment: it was shown before
 	ASCII    bool // in tables and markdown, write no character beyond ASCII
 }
 
-// ErrNothing is returned by a view when there is nothing to show. Nothing
-// measured is never a success.
+// ErrNothing is returned by a view when there is nothing to show. Nothing measured is never a
+// success.
 var ErrNothing = errors.New("nothing to show: no measurement and no finding in it")
 
-// Write writes what the set holds: its measurements, with what they mean, and
-// its findings (probes, faults, claims, targets, tunes and noise). A set
-// without any is [ErrNothing]. CSV and bench hold the measurements alone
-// where there are any.
+// Write writes what the set holds: its measurements, with what they mean, and its findings (probes,
+// faults, claims, targets, tunes and noise). A set without any is [ErrNothing]. CSV and bench hold
+// the measurements alone where there are any.
 func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 	if len(s.Records) == 0 && len(findings(s)) == 0 {
 		return ErrNothing
@@ -78,8 +76,8 @@ type Page struct {
 	Notes       []string // what has to be known to read the tables
 }
 
-// Write writes the page as text or markdown. CSV is the tables alone, and so is
-// JSON, as an object by the tables' titles; bench is an error.
+// Write writes the page as text or markdown. CSV is the tables alone, and so is JSON, as an object
+// by the tables' titles; bench is an error.
 func (p Page) Write(w io.Writer, format Format) error {
 	switch format {
 	case FormatTable, FormatMarkdown:
@@ -166,9 +164,8 @@ func Wrap(lines []string) []string {
 	return out
 }
 
-// wrap breaks a line between words so that each part is at most width wide; a
-// longer word is broken behind slashes, as the names of benchmarks have them, or
-// stays whole.
+// wrap breaks a line between words so that each part is at most width wide; a longer word is broken
+// behind slashes, as the names of benchmarks have them, or stays whole.
 func wrap(line string, width int) []string {
 	var out []string
 	for _, word := range strings.Fields(line) {
@@ -243,16 +240,16 @@ func (m *footnoteRefs) texts() []string {
 	return out
 }
 
-// A Summary is what the records of a set say, figure by figure and in words:
-// the one view that all formats show.
+// A Summary is what the records of a set say, figure by figure and in words: the one view that all
+// formats show.
 type Summary struct {
 	Environments []results.Environment `json:"environments"`
 	Rows         []stat.Row            `json:"rows"`
 	Meaning      []string              `json:"meaning,omitempty"` // what it means for the person, in plain sentences
 	Notes        []string              `json:"notes,omitempty"`   // what has to be known to read the figures
 
-	// Warnings are those that every measured row has, of which there are two at
-	// least. The rows do not repeat them; the notes have them too.
+	// Warnings are those that every measured row has, of which there are two at least. The rows do
+	// not repeat them; the notes have them too.
 	Warnings []string `json:"warnings,omitempty"`
 }
 

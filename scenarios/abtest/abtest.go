@@ -1,14 +1,14 @@
-// Package abtest compares two builds of pipebench the way that a verdict needs:
-// both are run one right after the other, again and again, the order within a
-// pair left to chance, so that what moves the machine moves both.
+// Package abtest compares two builds of pipebench the way that a verdict needs: both are run one
+// right after the other, again and again, the order within a pair left to chance, so that what
+// moves the machine moves both.
 //
 //	plan := abtest.Plan{Old: old, New: new, Flags: []string{"--size", "64KiB"}, Dir: "out"}
 //	before, after, err := abtest.Run(ctx, plan)
 //	comparison, err := stat.ComparePairs(before, after, stat.CompareOptions{})
 //
-// The records of each side are kept in a file of their own, pair by pair, and
-// [Read] makes pairs of them again. Run may be called from several goroutines,
-// but runs that share a machine disturb each other.
+// The records of each side are kept in a file of their own, pair by pair, and [Read] makes pairs of
+// them again. Run may be called from several goroutines, but runs that share a machine disturb each
+// other.
 package abtest
 
 import (
@@ -43,8 +43,7 @@ type Plan struct {
 	Seed     int64         // of the order; each pair runs with a seed of its own, the same on both sides
 	Dir      string        // a folder for the records, made if need be
 
-	// Observe, if set, is told of each finished pair from the goroutine that
-	// called Run.
+	// Observe, if set, is told of each finished pair from the goroutine that called Run.
 	Observe func(Progress)
 }
 
@@ -65,16 +64,15 @@ func (p Plan) Validate() error {
 	return subrun.CheckFlags(p.Flags)
 }
 
-// Wanted returns how many pairs to run for so many comparisons of times: twice as many
-// as could establish a change if all agreed, so that some may point the other
-// way, and never fewer than 20.
+// Wanted returns how many pairs to run for so many comparisons of times: twice as many as could
+// establish a change if all agreed, so that some may point the other way, and never fewer than 20.
 func Wanted(comparisons int, alpha float64) int {
 	enough := stat.EnoughPairs(max(1, comparisons), alpha)
 	return max(20, 2*enough)
 }
 
-// Run runs the plan. before[i] and after[i] are a pair. When it is stopped, by
-// ctx or an error, it returns the pairs that are whole, and the error.
+// Run runs the plan. before[i] and after[i] are a pair. When it is stopped, by ctx or an error, it
+// returns the pairs that are whole, and the error.
 func Run(ctx context.Context, p Plan) (before, after []*results.Set, err error) {
 	if err := p.Validate(); err != nil {
 		return nil, nil, err
@@ -185,9 +183,8 @@ func (r *runner) folder(side string) string {
 	return filepath.Join(r.scratch, fmt.Sprintf("%d-%s", len(r.before)+1, side))
 }
 
-// toss says whether the old build goes first: by chance in every odd pair, the
-// other way round in the pair after it. What the first of two runs suffers, or
-// gains, meets both builds equally often.
+// toss says whether the old build goes first: by chance in every odd pair, the other way round in
+// the pair after it. What the first of two runs suffers, or gains, meets both builds equally often.
 func (r *runner) toss() bool {
 	if len(r.before)%2 == 0 {
 		r.oldFirst = r.random.IntN(2) == 0
@@ -197,8 +194,8 @@ func (r *runner) toss() bool {
 	return r.oldFirst
 }
 
-// move appends the records of a run's folder to a side's file, byte for byte:
-// another version's lines may hold what this one does not know.
+// move appends the records of a run's folder to a side's file, byte for byte: another version's
+// lines may hold what this one does not know.
 func move(into *os.File, dir string) error {
 	text, err := os.ReadFile(filepath.Join(dir, results.FileName))
 	if err != nil {
@@ -210,9 +207,9 @@ func move(into *os.File, dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// Read makes pairs again of the two files that [Run] left. Files whose runs do
-// not alternate in time are an error: they are no pairs. A last run without its
-// partner, of a Run that was stopped, is left out.
+// Read makes pairs again of the two files that [Run] left. Files whose runs do not alternate in
+// time are an error: they are no pairs. A last run without its partner, of a Run that was stopped,
+// is left out.
 func Read(oldPath, newPath string) (before, after []*results.Set, err error) {
 	old, err := readRuns(oldPath)
 	if err != nil {

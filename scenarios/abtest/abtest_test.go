@@ -72,8 +72,8 @@ func TestHowManyPairs(t *testing.T) {
 	}
 }
 
-// In any two pairs that follow each other each build goes first once, and which
-// goes first in the first of them is left to chance.
+// In any two pairs that follow each other each build goes first once, and which goes first in the
+// first of them is left to chance.
 func TestTheOrderIsBalancedAndLeftToChance(t *testing.T) {
 	first := map[bool]int{}
 	for seed := range int64(64) {

@@ -1,17 +1,16 @@
-// Package doctor finds out how far figures move on this machine while nothing
-// changes, and what about the machine is at fault for it.
+// Package doctor finds out how far figures move on this machine while nothing changes, and what
+// about the machine is at fault for it.
 //
 //	plan := doctor.Plan{Binary: self, Flags: flags, Invocations: 8, Over: 2 * time.Minute, MaxTime: 5 * time.Minute}
 //	watch, err := doctor.Run(ctx, plan, keep)
 //	records := stat.BetweenRuns(watch.Runs)
 //	faults := watch.Faults(environment)
 //
-// Samples of one run are no measure of that: they share a minute, a layout of
-// memory, and a mood of the host. So invocations are processes of their own,
-// spread over the time there is. Run may be called from several goroutines, but
-// runs that share a machine disturb each other. It is not promised that a machine
-// stays within what was seen: [stat.Compare] trusts it for no longer than it
-// was watched.
+// Samples of one run are no measure of that: they share a minute, a layout of memory, and a mood of
+// the host. So invocations are processes of their own, spread over the time there is. Run may be
+// called from several goroutines, but runs that share a machine disturb each other. It is not
+// promised that a machine stays within what was seen: [stat.Compare] trusts it for no longer than
+// it was watched.
 package doctor
 
 import (
@@ -42,19 +41,17 @@ type Plan struct {
 	MaxTime     time.Duration // none but the first is begun if it is likely to end later; one that takes [patience] longer is killed
 	Seed        int64         // of the first; each has its own
 
-	// Observe, if set, is told of each invocation from the goroutine that
-	// called Run.
+	// Observe, if set, is told of each invocation from the goroutine that called Run.
 	Observe func(done, of int, took time.Duration)
 }
 
-// patience is what an invocation may take beyond the time of all of them: on a
-// crowded machine the first one may be the only one, but has to come to an end.
+// patience is what an invocation may take beyond the time of all of them: on a crowded machine the
+// first one may be the only one, but has to come to an end.
 const patience = time.Minute
 
-// DefaultFlags are for run where nothing is asked for: every place and pattern,
-// the smallest, a middle and the largest message of the usual run, and of the
-// framings the floor and the commonest. Others that run alike are judged by the
-// noisiest of them.
+// DefaultFlags are for run where nothing is asked for: every place and pattern, the smallest, a
+// middle and the largest message of the usual run, and of the framings the floor and the commonest.
+// Others that run alike are judged by the noisiest of them.
 func DefaultFlags() []string {
 	return []string{"--framing", "raw,ndjson", "--size", "256,64KiB,1MiB"}
 }
@@ -77,9 +74,8 @@ type Watch struct {
 	working, waiting machine.Usage // of all CPUs, while an invocation ran and while none did
 }
 
-// Run invokes the plan's binary again and again, and gives keep what each
-// invocation measured. When it is stopped, by ctx or an error, it returns what
-// was seen by then, and the error.
+// Run invokes the plan's binary again and again, and gives keep what each invocation measured. When
+// it is stopped, by ctx or an error, it returns what was seen by then, and the error.
 func Run(ctx context.Context, p Plan, keep func(*results.Set) error) (*Watch, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -132,8 +128,8 @@ func (w *Watch) invoke(ctx context.Context, p Plan, i int, dir string) (*results
 	return set, nil
 }
 
-// due returns when invocation i of n begins, if they are to take up the time and the
-// longest of them took so long.
+// due returns when invocation i of n begins, if they are to take up the time and the longest of
+// them took so long.
 func due(i, n int, over, longest time.Duration) time.Duration {
 	return max(0, over-longest) * time.Duration(i) / time.Duration(n-1)
 }
@@ -152,13 +148,12 @@ func (w *Watch) wait(ctx context.Context, until time.Time) error {
 	return nil
 }
 
-// oldLoad is the load average above which others are taken to be at work, where
-// nothing better is known.
+// oldLoad is the load average above which others are taken to be at work, where nothing better is
+// known.
 const oldLoad = 0.5
 
-// Faults returns what about the machine disturbs measurements, each with the remedy.
-// None is a fine machine, or one that does not tell; [Watch.Checks] names what
-// was looked at.
+// Faults returns what about the machine disturbs measurements, each with the remedy. None is a fine
+// machine, or one that does not tell; [Watch.Checks] names what was looked at.
 func (w *Watch) Faults(env results.Environment) []results.Fault {
 	out := append(w.otherUse(env), machine.Faults(env)...)
 	for i := range out {
@@ -177,8 +172,8 @@ func (w *Watch) Checks() []string {
 	return append(checks, machine.Checks()...)
 }
 
-// otherUse tells who else uses the CPUs: while no invocation ran, or, where they left no time to see
-// that, by the load average.
+// otherUse tells who else uses the CPUs: while no invocation ran, or, where they left no time to
+// see that, by the load average.
 func (w *Watch) otherUse(env results.Environment) []results.Fault {
 	var out []results.Fault
 	if !w.waiting.Shows() && env.Load1 > oldLoad {
@@ -197,8 +192,8 @@ type loadEvidence struct {
 
 var machineID = regexp.MustCompile(`^[0-9A-Za-z]+$`)
 
-// File returns where the noise of a machine is kept for this user: in the user's cache
-// folder, by the machine's id. It need not be there.
+// File returns where the noise of a machine is kept for this user: in the user's cache folder, by
+// the machine's id. It need not be there.
 func File(machine string) (string, error) {
 	if !machineID.MatchString(machine) {
 		return "", fmt.Errorf("find what is known of a machine: %q is no machine's id", machine)

@@ -10,9 +10,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/subrun"
 )
 
-// fakeEnv makes this test binary a pipebench whose run command measures nothing.
-// Invocations are tested with it; the real binary is tested where the command
-// is.
+// fakeEnv makes this test binary a pipebench whose run command measures nothing. Invocations are
+// tested with it; the real binary is tested where the command is.
 const fakeEnv = "PIPEBENCH_TEST_FAKE_RUN"
 
 func TestMain(m *testing.M) {

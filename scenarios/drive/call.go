@@ -80,8 +80,8 @@ func (c *conn) ask(ctx context.Context, msg []byte, within time.Duration) (answe
 	return c.awaitAnswer(ctx, msg, within, func(answer) (bool, error) { return true, nil }, nil)
 }
 
-// settle is how long after a line that is no answer the answer may still come: some servers greet in
-// words first.
+// settle is how long after a line that is no answer the answer may still come: some servers greet
+// in words first.
 const settle = time.Second
 
 // awaitFirstLine sends the first request that a server gets, and waits for its answer. Lines before

@@ -20,7 +20,8 @@ type Want struct {
 	err  error
 }
 
-// Limit demands that messages of so many bytes work, in both directions as far as they can be told apart.
+// Limit demands that messages of so many bytes work, in both directions as far as they can be told
+// apart.
 func Limit(bytes int) Want {
 	return Want{text: fmt.Sprintf("limit>=%d", bytes), plan: func(p *Plan) {
 		p.Sizes = append(p.Sizes, bytes)
@@ -28,7 +29,8 @@ func Limit(bytes int) Want {
 	}}
 }
 
-// Slope demands that time grows with the size of a message by less than this power: 1 is linear, 2 quadratic; [FastGrowth] is a good bound.
+// Slope demands that time grows with the size of a message by less than this power: 1 is linear, 2
+// quadratic; [FastGrowth] is a good bound.
 func Slope(below float64) Want {
 	return Want{text: fmt.Sprintf("slope<%g", below), plan: func(p *Plan) {
 		p.Sizes = append(p.Sizes, Doubling(linearFrom, 1<<20)...)
@@ -49,8 +51,9 @@ func Assert(text string) Want {
 // checkTime bounds a Check whose test has no deadline of its own.
 const checkTime = 5 * time.Minute
 
-// Check drives the server that cmd starts, and fails the test if it does not do what is wanted, or, without wants, if it fails at any size
-// from 1 KiB to 1 MiB. Of cmd its Args, Env and Dir are used; it is not started itself, and may be started several times in its place.
+// Check drives the server that cmd starts, and fails the test if it does not do what is wanted, or,
+// without wants, if it fails at any size from 1 KiB to 1 MiB. Of cmd its Args, Env and Dir are
+// used; it is not started itself, and may be started several times in its place.
 func Check(t testing.TB, cmd *exec.Cmd, wants ...Want) {
 	t.Helper()
 	set, err := check(t.Context(), cmd, wants)

@@ -12,8 +12,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/drive"
 )
 
-// reluctant echoes lines and ends at one of more than 10,000 bytes. Started again, it says so by a file, and does nothing as long as its input
-// is open.
+// reluctant echoes lines and ends at one of more than 10,000 bytes. Started again, it says so by a
+// file, and does nothing as long as its input is open.
 func reluctant(path string) error {
 	if _, err := os.Stat(path); err == nil {
 		if err := os.WriteFile(path+" again", nil, 0o600); err != nil {

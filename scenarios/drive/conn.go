@@ -116,8 +116,8 @@ func (c *conn) read(r framers.Reader) {
 // partial returns how many bytes have come of a message that is not whole.
 func (c *conn) partial() int64 { return c.out.bytes.Load() - c.whole.Load() }
 
-// replyToServer queues a reply, so that the read loop never blocks on a write: a server may wait for
-// its output to be read before it reads. One of too many at once gets none.
+// replyToServer queues a reply, so that the read loop never blocks on a write: a server may wait
+// for its output to be read before it reads. One of too many at once gets none.
 func (c *conn) replyToServer(reply []byte) {
 	select {
 	case c.replies <- reply:
@@ -149,7 +149,8 @@ func (c *conn) isClosed() bool {
 // pauseReading leaves what the server says unread from the next read on, until resumeReading.
 func (c *conn) pauseReading() { c.out.gate.Store(new(make(chan struct{}))) }
 
-// resumeReading goes on with a standard output that was left unread. It may be called when none was.
+// resumeReading goes on with a standard output that was left unread. It may be called when none
+// was.
 func (c *conn) resumeReading() {
 	if gate := c.out.gate.Swap(nil); gate != nil {
 		close(*gate)

@@ -186,7 +186,8 @@ func (a *attempt) run(ctx context.Context, o Options) {
 	}
 }
 
-// speakMCP speaks as an MCP client of the newest revision does, and takes the answer for what it is.
+// speakMCP speaks as an MCP client of the newest revision does, and takes the answer for what it
+// is.
 func (a *attempt) speakMCP(ctx context.Context, o Options) (protocol, error) {
 	sent := jsonrpc.AppendRequest(nil, callID, "server/discover", []byte(discoverParams))
 	reply, err := a.c.awaitFirstLine(ctx, sent, a.within)

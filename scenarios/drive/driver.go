@@ -80,8 +80,8 @@ func (d *Driver) start(ctx context.Context) (*conn, error) {
 	c.speak(d.protocol)
 	err = d.protocol.greet(ctx, c, d.o.Start)
 	if err == nil && c.whole.Load() == 0 {
-		// Nothing was asked in the handshake: a first sign of life keeps the start of the server out of
-		// the time that a later answer has.
+		// Nothing was asked in the handshake: a first sign of life keeps the start of the server
+		// out of the time that a later answer has.
 		var t *requestTemplate
 		if t, err = d.smallest(transportRequest); err == nil {
 			_, err = c.ask(ctx, t.number(0), d.o.Start)
@@ -113,7 +113,8 @@ func (d *Driver) Request() string { return d.protocol.describe() }
 // Starts returns how often the server was started.
 func (d *Driver) Starts() int { return d.starts }
 
-// Close ends the server. It may be called by anyone, ends what is under way, and may be called again.
+// Close ends the server. It may be called by anyone, ends what is under way, and may be called
+// again.
 func (d *Driver) Close() error {
 	d.end(true)
 	return nil
@@ -210,8 +211,8 @@ func (d *Driver) discard(c *conn) {
 	}
 }
 
-// calibrate sends small requests, to learn how the server refuses, and whether its answers hold what
-// was sent.
+// calibrate sends small requests, to learn how the server refuses, and whether its answers hold
+// what was sent.
 func (d *Driver) calibrate(ctx context.Context) error {
 	out, err := d.try(ctx, transportRequest)
 	if err != nil {
@@ -296,8 +297,8 @@ func newBackoff(seed int64) backoff {
 	return backoff{rand: rand.New(rand.NewPCG(uint64(seed), 0x6261636b6f6666))}
 }
 
-// wait pauses. The first start after one that was ready is at once: a server that fails at a size is
-// no crash loop.
+// wait pauses. The first start after one that was ready is at once: a server that fails at a size
+// is no crash loop.
 func (b *backoff) wait(ctx context.Context) error {
 	bound, pause := b.next, time.Duration(0)
 	b.next = min(max(2*b.next, firstPause), longestPause)

@@ -17,10 +17,10 @@ const (
 	probeGone     = "gone"
 )
 
-// watchWrite closes the server's standard input when a write misses its deadline, after recording how
-// full the pipes were; stop ends the watch, and returns that record if it came to that, else nil.
-// While a write is under way the answers of the server are read, so that only a server which does not
-// read can make it late.
+// watchWrite closes the server's standard input when a write misses its deadline, after recording
+// how full the pipes were; stop ends the watch, and returns that record if it came to that, else
+// nil. While a write is under way the answers of the server are read, so that only a server which
+// does not read can make it late.
 func (c *conn) watchWrite(limit time.Duration) (stop func() *results.FailureEvidence) {
 	late := make(chan *results.FailureEvidence, 1)
 	last, looks := c.counters(), 0

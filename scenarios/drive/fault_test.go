@@ -9,7 +9,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/drive"
 )
 
-// sweepOf drives a server over a few sizes and returns the first record that is not ok, or the last.
+// sweepOf drives a server over a few sizes and returns the first record that is not ok, or the
+// last.
 func sweepOf(t *testing.T, o drive.Options, sizes ...int) (results.Target, *drive.Sweep) {
 	t.Helper()
 	o.Patience = 3e8

@@ -56,8 +56,8 @@ func TestFaultsOfServersAreNamed(t *testing.T) {
 	}
 }
 
-// careless reads lines and answers each with itself, as its author tried it by hand: it does not look at what a write returns, and stays when
-// its output is gone.
+// careless reads lines and answers each with itself, as its author tried it by hand: it does not
+// look at what a write returns, and stays when its output is gone.
 const careless = `
 import os, sys
 while True:

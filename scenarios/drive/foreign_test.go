@@ -8,7 +8,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/drive"
 )
 
-// foreignServer is an MCP server that shares no code with this project. It goes wrong in one way at messages beyond a limit.
+// foreignServer is an MCP server that shares no code with this project. It goes wrong in one way at
+// messages beyond a limit.
 const foreignServer = `
 import json, os, sys
 mode, limit = sys.argv[1], int(sys.argv[2])

@@ -10,7 +10,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/drive"
 )
 
-// BenchmarkGenerator is how fast the driver itself is: cat does as little for a message as any server can.
+// BenchmarkGenerator is how fast the driver itself is: cat does as little for a message as any
+// server can.
 func BenchmarkGenerator(b *testing.B) {
 	cat, err := exec.LookPath("cat")
 	if err != nil {

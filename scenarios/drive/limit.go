@@ -24,7 +24,8 @@ type SizeLimit struct {
 	Above      Verdict // what one byte more meets; "" where no limit was found
 	SearchedTo int     // no limit up to here; 0 where one was found
 
-	// Uneven holds larger sizes that worked although a smaller one failed: then the limit is only where it failed first.
+	// Uneven holds larger sizes that worked although a smaller one failed: then the limit is only
+	// where it failed first.
 	Uneven []int
 	Flaky  bool // the limit, tried again, was none
 	Tried  int  // sizes that were tried
@@ -33,10 +34,11 @@ type SizeLimit struct {
 // Found reports whether there is a limit.
 func (l SizeLimit) Found() bool { return l.Above != "" }
 
-// FindLimits searches for the largest request and the largest reply that work, up to most bytes each:
-// in coarse steps first, then to the byte. Requests are measured by the way that stops soonest, a
-// method that the server refuses, unless another was asked for; replies by an echo as far as requests
-// go, and beyond by a tool that makes as many bytes as it is asked for, where there is one.
+// FindLimits searches for the largest request and the largest reply that work, up to most bytes
+// each: in coarse steps first, then to the byte. Requests are measured by the way that stops
+// soonest, a method that the server refuses, unless another was asked for; replies by an echo as
+// far as requests go, and beyond by a tool that makes as many bytes as it is asked for, where there
+// is one.
 func (d *Driver) FindLimits(ctx context.Context, most int, sink Sink) ([]SizeLimit, error) {
 	kind := toolRequest
 	if d.o.Request == RequestAuto {
@@ -204,8 +206,8 @@ func (s *search) bisect(ctx context.Context) error {
 	return nil
 }
 
-// verify tries the limit, the size behind it, and twice the limit again: a failure that is not met a
-// second time is not the size's.
+// verify tries the limit, the size behind it, and twice the limit again: a failure that is not met
+// a second time is not the size's.
 func (s *search) verify(ctx context.Context) error {
 	if s.good == 0 {
 		return nil

@@ -68,7 +68,8 @@ func TestFindLimitsOfAServerWithoutAnySaysHowFarItLooked(t *testing.T) {
 	}
 }
 
-// scannerServer is written in another language: it answers each line with itself, and leaves at one that is too long.
+// scannerServer is written in another language: it answers each line with itself, and leaves at one
+// that is too long.
 const scannerServer = `
 import sys
 limit = 70001

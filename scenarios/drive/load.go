@@ -58,8 +58,8 @@ func (l Load) withDefaults() (Load, error) {
 }
 
 // Load sends requests without waiting for each answer, matches the answers by id in whatever order
-// they come, compares them, and keeps one record. With a Rate, latency counts from when a request was
-// due.
+// they come, compares them, and keeps one record. With a Rate, latency counts from when a request
+// was due.
 func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
 	l, err := l.withDefaults()
 	if err != nil {
@@ -132,8 +132,8 @@ type slot struct {
 // slot returns where the i-th request waits.
 func (r *loadRound) slot(i int64) *slot { return &r.slots[i&int64(len(r.slots)-1)] }
 
-// free returns how many of the next n requests have a slot. That of a request whose answer later ones
-// overtake is not free before it came.
+// free returns how many of the next n requests have a slot. That of a request whose answer later
+// ones overtake is not free before it came.
 func (r *loadRound) free(n int64) int64 {
 	for i := range n {
 		if r.slot(r.sent.Load()+i).waits.Load() != 0 {
@@ -259,8 +259,8 @@ func (r *loadRound) batch(w framers.Writer, frames *framers.Coalescer, n int64, 
 	return nil
 }
 
-// releaseAnswered tells the server of the requests that were answered since the last batch, where it
-// is to be told.
+// releaseAnswered tells the server of the requests that were answered since the last batch, where
+// it is to be told.
 func (r *loadRound) releaseAnswered(w framers.Writer) error {
 	for range len(r.done) {
 		if err := w.WriteMessage(r.send.release.number(<-r.done)); err != nil {
@@ -270,8 +270,8 @@ func (r *loadRound) releaseAnswered(w framers.Writer) error {
 	return nil
 }
 
-// slack is how late a request may leave without being counted as late: what a timer of the operating
-// system is off by.
+// slack is how late a request may leave without being counted as late: what a timer of the
+// operating system is off by.
 const slack = 2 * time.Millisecond
 
 // pause waits for room in the window, or for the next request to be due.

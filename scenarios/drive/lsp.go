@@ -85,8 +85,8 @@ func (l *lsp) accepted(reply answer) error {
 	return nil
 }
 
-// enter ends the handshake, and finds out which documents the server understands if it is to be sent
-// some.
+// enter ends the handshake, and finds out which documents the server understands if it is to be
+// sent some.
 func (l *lsp) enter(ctx context.Context, c *conn, within time.Duration) error {
 	if err := c.send([]byte(`{"jsonrpc":"2.0","method":"initialized","params":{}}`)); err != nil {
 		return leftError(err)
@@ -187,8 +187,8 @@ func documentsIn(language string) []document {
 	return []document{{language: language, suffix: "txt"}}
 }
 
-// template makes the document, opened by a message of exactly size bytes, its symbols asked for, and
-// closed when they came. It lies in the folder in name alone, since its text is sent.
+// template makes the document, opened by a message of exactly size bytes, its symbols asked for,
+// and closed when they came. It lies in the folder in name alone, since its text is sent.
 func (d document) template(root string, size int) (*requestTemplate, error) {
 	uri := root + "/" + idMark + "." + d.suffix
 	at := `{"textDocument":{"uri":` + quoted(uri)
@@ -225,8 +225,8 @@ func fileURI(folder string) string {
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
-// chooseDocument opens a small document of each language until one's symbol is found. Where none is,
-// the first that is not refused will do.
+// chooseDocument opens a small document of each language until one's symbol is found. Where none
+// is, the first that is not refused will do.
 func (l *lsp) chooseDocument(ctx context.Context, c *conn, within time.Duration) error {
 	var refused error
 	for _, d := range documentsIn(l.language) {
@@ -252,8 +252,8 @@ func (l *lsp) chooseDocument(ctx context.Context, c *conn, within time.Duration)
 	return nil
 }
 
-// offer opens one document, and reports whether its symbol is found. The error is a [*jsonrpc.Error]
-// if the server refuses.
+// offer opens one document, and reports whether its symbol is found. The error is a
+// [*jsonrpc.Error] if the server refuses.
 func (l *lsp) offer(ctx context.Context, c *conn, d document, within time.Duration) (found bool, err error) {
 	inFolder := func(size int) (*requestTemplate, error) { return d.template(l.root, size) }
 	t, err := templateMaker(inFolder).atLeast(0, 4*stampDigits)

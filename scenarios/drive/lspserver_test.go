@@ -11,8 +11,9 @@ import (
 	"github.com/pipebench/pipebench/framers"
 )
 
-// languageServer is a small language server that insists on the protocol: it answers nothing until the client has answered what it asks
-// itself, knows the symbols of documents that are open alone, and ends at one that is opened twice.
+// languageServer is a small language server that insists on the protocol: it answers nothing until
+// the client has answered what it asks itself, knows the symbols of documents that are open alone,
+// and ends at one that is opened twice.
 type languageServer struct {
 	out      framers.Writer
 	language string // of the documents that it takes

@@ -20,7 +20,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/leaktest"
 )
 
-// serverJob names, in the environment of a child process, which server the test binary is to be instead of testing.
+// serverJob names, in the environment of a child process, which server the test binary is to be
+// instead of testing.
 const serverJob = "DRIVE_TEST_SERVER"
 
 func TestMain(m *testing.M) {
@@ -132,7 +133,8 @@ func twice(string) error {
 	return each(func(line string) { fmt.Println(refusal(line) + "\n" + refusal(line)) })
 }
 
-// late refuses every request, and takes its time over the first of a load while it goes on with the others.
+// late refuses every request, and takes its time over the first of a load while it goes on with the
+// others.
 func late(arg string) error {
 	pause, err := time.ParseDuration(arg)
 	if err != nil {
@@ -180,7 +182,8 @@ func open(t *testing.T, o drive.Options) *drive.Driver {
 	return begin(t, o)
 }
 
-// begin starts a server in a test that runs beside others, so that only all of them together can be held to leave nothing.
+// begin starts a server in a test that runs beside others, so that only all of them together can be
+// held to leave nothing.
 func begin(t *testing.T, o drive.Options) *drive.Driver {
 	t.Helper()
 	d, err := drive.Open(t.Context(), o)

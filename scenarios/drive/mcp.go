@@ -139,8 +139,8 @@ type tool struct {
 	} `json:"inputSchema"`
 }
 
-// argument returns the first argument of a type, by name: the only one that is required, or else the
-// first of the alphabet.
+// argument returns the first argument of a type, by name: the only one that is required, or else
+// the first of the alphabet.
 func (t tool) argument(kinds ...any) string {
 	var names []string
 	for name, p := range t.InputSchema.Properties {
@@ -242,8 +242,8 @@ var (
 	replyArguments = []string{"bytes", "size", "length", "numBytes", "byteCount"}
 )
 
-// chooseReplyTool finds the tool that replies of a size are asked of: the one that was named, or one
-// that needs nothing but a number of bytes and whose name says that it only makes data.
+// chooseReplyTool finds the tool that replies of a size are asked of: the one that was named, or
+// one that needs nothing but a number of bytes and whose name says that it only makes data.
 func (m *mcp) chooseReplyTool(tools []tool) (*replyTool, error) {
 	chosen := m.replies
 	for _, t := range tools {

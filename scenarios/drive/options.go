@@ -27,9 +27,9 @@ type Options struct {
 	// MCP: the tool to call ("" is "echo" if there is one, else a method that no server knows), its
 	// argument that takes the payload ("" is its first text), and the others, a JSON object.
 	Tool, Arg, Args string
-	// MCP: the tool by which the limit of replies is sought ("" is the echo, and beyond the limit of
-	// requests one that makes bytes), its argument that says how much ("" is its first number), and
-	// the others, a JSON object.
+	// MCP: the tool by which the limit of replies is sought ("" is the echo, and beyond the limit
+	// of requests one that makes bytes), its argument that says how much ("" is its first number),
+	// and the others, a JSON object.
 	ReplyTool, ReplyArg, ReplyArgs string
 
 	Language string // LSP: of the documents; "" is the first of Languages whose symbol the server finds

@@ -12,7 +12,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A Plan is what to find out about a server. The zero Plan is what most people ask: how fast, how it grows, where it breaks, and how.
+// A Plan is what to find out about a server. The zero Plan is what most people ask: how fast, how
+// it grows, where it breaks, and how.
 type Plan struct {
 	Sizes     []int // of the sweep, ascending; nil is 1 KiB to 64 MiB, doubling
 	NoSweep   bool  // only what else is asked for
@@ -23,8 +24,9 @@ type Plan struct {
 	least map[int]int64 // round trips of a size, as many as are demanded
 }
 
-// Demand has a size measured until an assertion on it can be judged: a percentile takes a number of round trips that a budget may not hold.
-// They have half a minute. An assertion on every size demands nothing.
+// Demand has a size measured until an assertion on it can be judged: a percentile takes a number of
+// round trips that a budget may not hold. They have half a minute. An assertion on every size
+// demands nothing.
 func (p *Plan) Demand(a stat.Assert) {
 	if a.Size <= 0 || a.Observations() == 0 {
 		return
@@ -58,10 +60,10 @@ func (p Plan) withDefaults() Plan {
 	return p
 }
 
-// Drive does what the plan asks for: it sweeps, searches for the limits where the sweep met a failure
-// or where it is told to, and measures how time grows in small pipes, which decide in how many pieces
-// a server reads. Every record is kept as soon as it is known, so that an interrupted run has what it
-// finished.
+// Drive does what the plan asks for: it sweeps, searches for the limits where the sweep met a
+// failure or where it is told to, and measures how time grows in small pipes, which decide in how
+// many pieces a server reads. Every record is kept as soon as it is known, so that an interrupted
+// run has what it finished.
 func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 	p = p.withDefaults()
 	d.least = p.least
@@ -137,8 +139,8 @@ func (d *Driver) with(change func(*Options)) *Driver {
 	return &Driver{o: o, protocol: d.protocol, refusal: d.refusal, pace: d.pace, backoff: newBackoff(o.Seed)}
 }
 
-// AllFailed returns an error if sizes were tried and none was served, or if a recording could not be
-// replayed to its end.
+// AllFailed returns an error if sizes were tried and none was served, or if a recording could not
+// be replayed to its end.
 func AllFailed(set *results.Set) error {
 	tried := false
 	for _, t := range set.Targets {

@@ -11,8 +11,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
-// A protocol is what a server speaks. What its handshake finds out is kept, so that a server that is
-// started again is not asked again.
+// A protocol is what a server speaks. What its handshake finds out is kept, so that a server that
+// is started again is not asked again.
 type protocol interface {
 	String() string // for the record: "mcp 2025-11-25"
 	about() *traits

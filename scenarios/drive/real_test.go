@@ -51,8 +51,8 @@ func TestRealServersHaveTheLimitsThatWereFoundByHand(t *testing.T) {
 	}
 }
 
-// How wide the interval of a slope is depends on what else the machine does: it may leave open whether a fast one is by chance, and must not
-// make a slow one fast.
+// How wide the interval of a slope is depends on what else the machine does: it may leave open
+// whether a fast one is by chance, and must not make a slow one fast.
 func TestRealServersGrowAsWasFoundByHand(t *testing.T) {
 	for _, row := range realServers {
 		t.Run(row.command[0], func(t *testing.T) {

@@ -42,8 +42,8 @@ func setVerdict(t *results.Target, v Verdict) {
 	t.Verdict, t.Evidence.Advice = string(v), v.Advice()
 }
 
-// Doubling lists the sizes from one to another, each twice the one before, the last included whatever
-// it is.
+// Doubling lists the sizes from one to another, each twice the one before, the last included
+// whatever it is.
 func Doubling(from, to int) []int {
 	var sizes []int
 	for n := max(1, from); n < to; n *= 2 {

@@ -114,8 +114,8 @@ func (d *Driver) replayMessage(ctx context.Context, m payload.Message, i int64) 
 	return outcome{verdict: OK}, nil
 }
 
-// paddedNotification makes a notification of exactly size bytes, or the smallest. Both protocols have
-// those that are not known ignored.
+// paddedNotification makes a notification of exactly size bytes, or the smallest. Both protocols
+// have those that are not known ignored.
 func paddedNotification(size int) []byte {
 	const before, after = `{"jsonrpc":"2.0","method":"$/pipebench","params":{"pad":"`, `"}}`
 	return slices.Concat([]byte(before), bytes.Repeat([]byte{'x'}, max(size-len(before)-len(after), 0)), []byte(after))

@@ -10,8 +10,9 @@ import (
 	"github.com/pipebench/pipebench/scenarios/drive"
 )
 
-// fitful echoes lines, ends at one of more than 10,000 bytes, and of the starts after the first only every failing-th comes to life. What
-// arg names is a file in which the starts are counted, and that number.
+// fitful echoes lines, ends at one of more than 10,000 bytes, and of the starts after the first
+// only every failing-th comes to life. What arg names is a file in which the starts are counted,
+// and that number.
 func fitful(arg string) error {
 	path, every, _ := strings.Cut(arg, " ")
 	log, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)

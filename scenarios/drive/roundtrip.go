@@ -63,8 +63,8 @@ func (d *Driver) roundTrip(ctx context.Context, t *requestTemplate, i int64) (ou
 	return out, nil
 }
 
-// notify sends a message that nobody answers. A server that does not take it fails the next request,
-// too.
+// notify sends a message that nobody answers. A server that does not take it fails the next
+// request, too.
 func (d *Driver) notify(c *conn, msg []byte) {
 	stop := c.watchWrite(d.deadline(len(msg)))
 	_ = c.send(msg)
@@ -119,8 +119,8 @@ func (c *conn) expect(t *requestTemplate) <-chan outcome {
 // mostExtensions is how often a deadline is put off for a server that gets on.
 const mostExtensions = 10
 
-// await waits for the answer. A server that works on it, or is still sending it, has its deadline put
-// off.
+// await waits for the answer. A server that works on it, or is still sending it, has its deadline
+// put off.
 func (c *conn) await(ctx context.Context, got <-chan outcome, began time.Time, limit time.Duration, out *outcome) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

@@ -124,8 +124,8 @@ func (s *server) drain(read bool) {
 // alive reports whether the process has not ended yet.
 func (s *server) alive() bool { return !s.Ended(0) }
 
-// The patience with a server that is asked to leave: at the end of its input it may finish its work,
-// at SIGTERM it should only tidy up.
+// The patience with a server that is asked to leave: at the end of its input it may finish its
+// work, at SIGTERM it should only tidy up.
 const (
 	leaveAtEOF  = 2 * time.Second
 	leaveAtTerm = time.Second
@@ -192,8 +192,8 @@ func (s *server) exitVerdict() Verdict {
 	return Verdict(fmt.Sprint(exitPrefix, state.ExitCode()))
 }
 
-// peakMemory returns the largest resident memory of the server so far, in bytes; nil where it is not
-// known.
+// peakMemory returns the largest resident memory of the server so far, in bytes; nil where it is
+// not known.
 func (s *server) peakMemory() *int64 {
 	if n, known := s.PeakMemory(); known {
 		return &n
@@ -240,8 +240,8 @@ func since(now, before int64) *int64 {
 	return new(now - before)
 }
 
-// sample says what both sides did since. The writer is this process, the reader is the server, which
-// alone knows how many calls it made.
+// sample says what both sides did since. The writer is this process, the reader is the server,
+// which alone knows how many calls it made.
 func (c *conn) sample(before counters) results.Sample {
 	now := c.account()
 	s := results.Sample{WireBytes: now.sent - before.sent}
@@ -264,8 +264,8 @@ func spun(before, now counters) bool {
 }
 
 // progresses reports whether the server did anything between two readings (took something, sent
-// something, or worked for a good part of the time), or would have if it had a CPU: on a busy machine
-// one that is at work may come to less than its share.
+// something, or worked for a good part of the time), or would have if it had a CPU: on a busy
+// machine one that is at work may come to less than its share.
 func (c *conn) progresses(before, now counters) bool {
 	return now.sent > before.sent || now.received > before.received || spun(before, now) || c.Runnable()
 }

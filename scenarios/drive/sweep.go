@@ -217,8 +217,8 @@ func (d *Driver) sideEffects() []string {
 	return out
 }
 
-// loud is how much a server may write to standard error before it is warned of: what a pipe holds, so
-// that it would block unread.
+// loud is how much a server may write to standard error before it is warned of: what a pipe holds,
+// so that it would block unread.
 const loud = 64 << 10
 
 // driverShare returns this process's part of the processor time that both sides used together; nil

@@ -77,8 +77,8 @@ func SlopeText(g stat.Growth) string {
 	return fmt.Sprintf("slope %.2f", g.Slope)
 }
 
-// Sizes of messages whose time says something about growth, in bytes: below the smallest, the fixed cost
-// of a message flattens the curve.
+// Sizes of messages whose time says something about growth, in bytes: below the smallest, the fixed
+// cost of a message flattens the curve.
 var (
 	growthFrom    = 256 << 10
 	growthTo      = 4 << 20
@@ -111,9 +111,9 @@ func runGrowth(ctx context.Context, r *recorder) error {
 
 var growthFramings = []string{"ndjson", "ndjson-bytewise", "ndjson-rescan"}
 
-// GrowthPlan measures the three readers with messages of a quarter of from, to show what comes before, and
-// of doubled sizes from there up to to; byte by byte up to 4 times from, which keeps that reader under a
-// second for a message.
+// GrowthPlan measures the three readers with messages of a quarter of from, to show what comes
+// before, and of doubled sizes from there up to to; byte by byte up to 4 times from, which keeps
+// that reader under a second for a message.
 func GrowthPlan(from, to int) bench.Plan {
 	p := bench.Plan{Samples: stat.LeastSamples, Duration: 15 * time.Millisecond}
 	for size := from / 4; size <= to; size *= 2 {

@@ -5,10 +5,11 @@
 //		line = jsonrpc.AppendResult(line[:0], m.ID, []byte(`{"ok":true}`))
 //	}
 //
-// There are two ways to read. [Parse] is the strict one: one pass validates the JSON and its UTF-8, finds the members of
-// the outermost object and leaves params and result as they are. A [Scanner] is the fast one, for programs that pass
-// messages on: it finds the id, the method and what kind of message it is, in pieces however they were cut, keeps a few
-// hundred bytes at most, allocates nothing and validates nothing.
+// There are two ways to read. [Parse] is the strict one: one pass validates the JSON and its UTF-8,
+// finds the members of the outermost object and leaves params and result as they are. A [Scanner]
+// is the fast one, for programs that pass messages on: it finds the id, the method and what kind of
+// message it is, in pieces however they were cut, keeps a few hundred bytes at most, allocates
+// nothing and validates nothing.
 //
 //	e := jsonrpc.Scan(msg)
 //	if e.Kind() == jsonrpc.Result {
@@ -17,8 +18,9 @@
 //
 // [Peek] is faster still, and gives up unless the message begins as most do.
 //
-// Names are matched exactly, and an id keeps its text, so that 1, 1.0 and "1" stay three ids. Both look at the members of
-// the outermost object alone, so an "id" inside a result does not mislead them. Batches are not messages.
+// Names are matched exactly, and an id keeps its text, so that 1, 1.0 and "1" stay three ids. Both
+// look at the members of the outermost object alone, so an "id" inside a result does not mislead
+// them. Batches are not messages.
 //
 // The functions share nothing and may be called concurrently; a Scanner belongs to one goroutine.
 package jsonrpc
@@ -39,11 +41,12 @@ const (
 	CodeInternal       = -32603
 )
 
-// An ID is the JSON text of a request's id, a number or a string: `1` and `"1"` differ. The zero ID stands for none.
+// An ID is the JSON text of a request's id, a number or a string: `1` and `"1"` differ. The zero ID
+// stands for none.
 type ID string
 
-// Null and Empty are the ids of answers to what has no id that can be known: JSON-RPC's choice, and the one of clients
-// whose ids cannot be null.
+// Null and Empty are the ids of answers to what has no id that can be known: JSON-RPC's choice, and
+// the one of clients whose ids cannot be null.
 const (
 	Null  ID = `null`
 	Empty ID = `""`
@@ -89,8 +92,8 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%s (code %d)", e.Message, e.Code) }
 
-// ParseError reads the member "error" of an answer. One that is not of JSON-RPC's form is kept as the data of an error with
-// code 0.
+// ParseError reads the member "error" of an answer. One that is not of JSON-RPC's form is kept as
+// the data of an error with code 0.
 func ParseError(text []byte) *Error {
 	var e Error
 	if err := json.Unmarshal(text, &e); err != nil {
@@ -102,7 +105,8 @@ func ParseError(text []byte) *Error {
 // prefix begins every message.
 const prefix = `{"jsonrpc":"2.0"`
 
-// AppendRequest appends a request to dst, or a notification if id is empty. params is JSON text without newlines, or nil for none.
+// AppendRequest appends a request to dst, or a notification if id is empty. params is JSON text
+// without newlines, or nil for none.
 func AppendRequest(dst []byte, id ID, method string, params []byte) []byte {
 	dst = append(dst, prefix...)
 	if id != "" {
@@ -136,7 +140,8 @@ func AppendError(dst []byte, id ID, e Error) []byte {
 	return append(dst, '}', '}')
 }
 
-// AppendFailure appends an answer that says that the request id failed, in the JSON text of an error.
+// AppendFailure appends an answer that says that the request id failed, in the JSON text of an
+// error.
 func AppendFailure(dst []byte, id ID, failure []byte) []byte {
 	dst = append(append(append(dst, prefix...), `,"id":`...), id...)
 	dst = append(append(dst, `,"error":`...), failure...)

@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Message is the envelope of a JSON-RPC message. Params, Result and Failure are JSON text; those that Parse returns are slices
-// of its argument.
+// A Message is the envelope of a JSON-RPC message. Params, Result and Failure are JSON text; those
+// that Parse returns are slices of its argument.
 type Message struct {
 	ID      ID
 	Method  string
@@ -75,8 +75,8 @@ func Parse(line []byte) (Message, error) {
 	return e.m, nil
 }
 
-// decoder reads b, which it neither copies nor changes. Names are not checked for duplicates below the outermost object, where
-// that costs a set for each object.
+// decoder reads b, which it neither copies nor changes. Names are not checked for duplicates below
+// the outermost object, where that costs a set for each object.
 func decoder(b []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(b), jsontext.AllowDuplicateNames(true))
 }
@@ -170,8 +170,8 @@ func (e *members) fault() string {
 
 func answerable(k jsontext.Kind) bool { return k == '"' || k == '0' }
 
-// FindID returns the id of the message that begins with head: the top-level member "id", if the whole of it stands in head and
-// it is a number or a string.
+// FindID returns the id of the message that begins with head: the top-level member "id", if the
+// whole of it stands in head and it is a number or a string.
 func FindID(head []byte) (ID, bool) {
 	dec := decoder(head)
 	if dec.PeekKind() != '{' {

@@ -2,10 +2,11 @@ package jsonrpc
 
 import "unicode/utf8"
 
-// Peek reads the id and the method from the beginning of a message as programs write it: members without space between, or
-// with one behind each colon and comma; of a request the id and the method, in either order, before all that is long; of an
-// answer the id before the result. It finds what a [Scanner] finds, in a fifth of the time, or else reports false: then there
-// is more to read.
+// Peek reads the id and the method from the beginning of a message as programs write it: members
+// without space between, or with one behind each colon and comma; of a request the id and the
+// method, in either order, before all that is long; of an answer the id before the result. It finds
+// what a [Scanner] finds, in a fifth of the time, or else reports false: then there is more to
+// read.
 func Peek(p []byte) (id, method []byte, ok bool) {
 	if len(p) == 0 || p[0] != '{' {
 		return nil, nil, false
@@ -42,8 +43,8 @@ func Peek(p []byte) (id, method []byte, ok bool) {
 	}
 }
 
-// quotedAt reads a string without escapes, and returns its inside and where it ends; -1 if there is none that a Scanner
-// would keep whole.
+// quotedAt reads a string without escapes, and returns its inside and where it ends; -1 if there is
+// none that a Scanner would keep whole.
 func quotedAt(p []byte, at int) (inside []byte, end int) {
 	if at >= len(p) || p[at] != '"' {
 		return nil, -1

@@ -41,7 +41,8 @@ func TestPeekReadsOpeningsAsProgramsWriteThem(t *testing.T) {
 	}
 }
 
-// FuzzPeek holds the quick way against the thorough one, which is given no more than the quick one needs.
+// FuzzPeek holds the quick way against the thorough one, which is given no more than the quick one
+// needs.
 func FuzzPeek(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","id":12,"method":"tools/call","params":{}}`))
 	f.Add([]byte(`{"id": "x", "result": 1}`))

@@ -5,7 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxKept bounds what is held of an id, a method or a member's name, in bytes. The names that matter have six at most.
+// maxKept bounds what is held of an id, a method or a member's name, in bytes. The names that
+// matter have six at most.
 const maxKept = 128
 
 // An Envelope is what a Scanner knows of a message.
@@ -25,8 +26,8 @@ func (e *Envelope) Kind() Kind {
 	return kindOf(len(e.Method) > 0, len(e.ID) > 0, e.Error, e.Result)
 }
 
-// Scan reads a whole message. The slices of the Envelope are the message's own, but for a method that is no UTF-8. What is
-// not JSON is None or a guess, never a panic.
+// Scan reads a whole message. The slices of the Envelope are the message's own, but for a method
+// that is no UTF-8. What is not JSON is None or a guess, never a panic.
 func Scan(msg []byte) Envelope {
 	var s Scanner
 	s.Write(msg)
@@ -40,8 +41,8 @@ func Scan(msg []byte) Envelope {
 	return e
 }
 
-// A Scanner reads one message that arrives in pieces. The zero Scanner is ready. It allocates nothing, but for a method that
-// is no UTF-8.
+// A Scanner reads one message that arrives in pieces. The zero Scanner is ready. It allocates
+// nothing, but for a method that is no UTF-8.
 type Scanner struct {
 	found   Envelope // but for its slices
 	texts   [3]keptText
@@ -100,8 +101,8 @@ func (s *Scanner) Envelope() Envelope {
 	return e
 }
 
-// validText returns text as a JSON decoder gives it: each byte that is no UTF-8 becomes U+FFFD. One that was cut loses the
-// character that the cut went through.
+// validText returns text as a JSON decoder gives it: each byte that is no UTF-8 becomes U+FFFD. One
+// that was cut loses the character that the cut went through.
 func validText(text []byte, cut bool) []byte {
 	if utf8.Valid(text) {
 		return text
@@ -135,8 +136,9 @@ func (s *Scanner) Write(p []byte) {
 	s.piece = nil
 }
 
-// string goes on inside a string, from byte i, and returns where to go on. Strings are most of a large message, so they are
-// searched, not walked through; quote remembers how far, so that no byte is searched twice however many escapes there are.
+// string goes on inside a string, from byte i, and returns where to go on. Strings are most of a
+// large message, so they are searched, not walked through; quote remembers how far, so that no byte
+// is searched twice however many escapes there are.
 func (s *Scanner) string(i, quote int) (next, nextQuote int) {
 	p := s.piece
 	if s.escaped {
@@ -220,8 +222,8 @@ func (s *Scanner) beginValue(i int) {
 	}
 }
 
-// endValue ends the value of a member of the outermost object. An id may be a number, which has no end of its own, and is kept
-// with the white space around it. One that was not kept whole is none.
+// endValue ends the value of a member of the outermost object. An id may be a number, which has no
+// end of its own, and is kept with the white space around it. One that was not kept whole is none.
 func (s *Scanner) endValue(i int) {
 	if s.depth != 1 {
 		return

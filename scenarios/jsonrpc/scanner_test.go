@@ -111,7 +111,8 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// unambiguous is how many members the object would have if none were there twice, escaped, or in another case; -1 if one is.
+// unambiguous is how many members the object would have if none were there twice, escaped, or in
+// another case; -1 if one is.
 func unambiguous(msg []byte) int {
 	d := json.NewDecoder(strings.NewReader(string(msg)))
 	seen := map[string]bool{}

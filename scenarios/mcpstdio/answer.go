@@ -72,8 +72,9 @@ const maxErrorText = 256
 // errCancelled is the answer to a request whose context has been cancelled.
 var errCancelled = &sdk.Error{Code: jsonrpc.CodeInternal, Message: "Request cancelled"}
 
-// wireError returns the error that the client gets where the SDK's answer is err. The SDK gives some errors code 0 (those
-// out of the order of the lifecycle), and repeats params and names of Go types in others.
+// wireError returns the error that the client gets where the SDK's answer is err. The SDK gives
+// some errors code 0 (those out of the order of the lifecycle), and repeats params and names of Go
+// types in others.
 func (s *Server) wireError(r *request, err error) jsonrpc.Error {
 	invalidParams := jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Invalid params: those of " + clip(r.method) + " have another form"}
 	if r.noParams {

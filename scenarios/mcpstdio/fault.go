@@ -14,8 +14,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
-// A Fault is a way in which a server misbehaves, as scenarios/faults/catalogue lists them. Its spec is a kind, and a size in
-// bytes where the kind takes one:
+// A Fault is a way in which a server misbehaves, as scenarios/faults/catalogue lists them. Its spec
+// is a kind, and a size in bytes where the kind takes one:
 //
 //	deaf@1MiB    messages up to 1 MiB are served; the first larger one triggers the fault
 //	trickle=16B  a quantity of the fault itself
@@ -87,8 +87,8 @@ func (f Fault) String() string {
 	return kind.Spec(f.Bytes)
 }
 
-// A faultInjector makes a server behave as its Fault says. It is asked wherever the server reads, answers and writes; without a
-// fault it changes nothing.
+// A faultInjector makes a server behave as its Fault says. It is asked wherever the server reads,
+// answers and writes; without a fault it changes nothing.
 type faultInjector struct {
 	Fault
 	s      *Server
@@ -177,8 +177,8 @@ func (f *faultInjector) handleOversize(e *framers.TooLargeError) {
 	f.s.sendOversizeError(e)
 }
 
-// stopReading leaves the input unread until the server is stopped. A server that does not read does not see its client go,
-// so it looks whether it has been given to another parent.
+// stopReading leaves the input unread until the server is stopped. A server that does not read does
+// not see its client go, so it looks whether it has been given to another parent.
 func (f *faultInjector) stopReading() {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()

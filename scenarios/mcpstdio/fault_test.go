@@ -267,7 +267,8 @@ func TestFaultTruncateAtExit(t *testing.T) {
 	}
 }
 
-// TestFaultQuadratic counts the bytes that reading one message copies, which says what the time only hints at.
+// TestFaultQuadratic counts the bytes that reading one message copies, which says what the time
+// only hints at.
 func TestFaultQuadratic(t *testing.T) {
 	copied := func(spec string, size int) uint64 {
 		r := faulty(t, spec, nil)

@@ -10,8 +10,9 @@ import (
 	"github.com/pipebench/pipebench/framers"
 )
 
-// A chunkDecoder decodes its input in pieces that end at every multiple of a size, however the bytes arrive: a character that
-// lies across such an end is lost, as it is for a program that turns each chunk it reads into text by itself.
+// A chunkDecoder decodes its input in pieces that end at every multiple of a size, however the
+// bytes arrive: a character that lies across such an end is lost, as it is for a program that turns
+// each chunk it reads into text by itself.
 type chunkDecoder struct {
 	r     io.Reader
 	piece int
@@ -50,7 +51,8 @@ func (d *chunkDecoder) decode() {
 	d.ready = bytes.ToValidUTF8(text[:whole], []byte("\uFFFD"))
 }
 
-// lastBoundary returns where the character that text ends inside begins, or the length of a text that ends with a whole one.
+// lastBoundary returns where the character that text ends inside begins, or the length of a text
+// that ends with a whole one.
 func lastBoundary(text []byte) int {
 	for i := 1; i <= min(utf8.UTFMax-1, len(text)); i++ {
 		if at := len(text) - i; utf8.RuneStart(text[at]) {
@@ -63,8 +65,8 @@ func lastBoundary(text []byte) int {
 	return len(text)
 }
 
-// quadratic reads lines as a program does that joins all it has with each chunk that comes and searches the whole for a
-// newline: the time for a byte grows with the message.
+// quadratic reads lines as a program does that joins all it has with each chunk that comes and
+// searches the whole for a newline: the time for a byte grows with the message.
 type quadratic struct{ framers.Framing }
 
 func (quadratic) NewReader(r io.Reader, _ ...framers.Option) framers.Reader {
@@ -160,7 +162,8 @@ func (t *truncatingWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// flood writes n bytes of lines to w, as a server that logs too much does: it waits until they are taken.
+// flood writes n bytes of lines to w, as a server that logs too much does: it waits until they are
+// taken.
 func flood(w io.Writer, n int64) {
 	line := []byte("DEBUG handling a request and saying so at some length, again\n")
 	block := bytes.Repeat(line, 1+int(min(n, 32<<10))/len(line))
@@ -188,8 +191,8 @@ func corrupt(msg []byte) {
 	}
 }
 
-// reorderWindow is the time that an answer waits for others to overtake it: long compared with the microseconds between requests
-// that are sent together, short compared with a client's timeout.
+// reorderWindow is the time that an answer waits for others to overtake it: long compared with the
+// microseconds between requests that are sent together, short compared with a client's timeout.
 const reorderWindow = 20 * time.Millisecond
 
 // A reverser sends the answers of a window in the reverse order, one at a time.

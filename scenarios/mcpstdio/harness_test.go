@@ -18,7 +18,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/leaktest"
 )
 
-// patience bounds every wait of these tests; none takes a fraction of it unless something is broken.
+// patience bounds every wait of these tests; none takes a fraction of it unless something is
+// broken.
 const patience = 20 * time.Second
 
 // A rig is a server at the far end of two kernel pipes.
@@ -34,7 +35,8 @@ type rig struct {
 	logs   *logBook
 }
 
-// serve starts a server of the sample tools and sees to it that it ends, and leaves nothing behind, with the test.
+// serve starts a server of the sample tools and sees to it that it ends, and leaves nothing behind,
+// with the test.
 func serve(t *testing.T, opts mcpstdio.Options) *rig {
 	t.Helper()
 	leaktest.Check(t)

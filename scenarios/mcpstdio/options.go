@@ -32,14 +32,17 @@ type Options struct {
 	MaxMessage  int             // bytes of a message, terminator not counted: DefaultMaxMessage; negative: no limit, as with a Fault
 	MaxInFlight int             // requests read and not answered; a further one stays in the pipe: DefaultMaxInFlight
 
-	// ParseErrorID is the id of an answer to what has no id that can be known: jsonrpc.Empty, as clients whose ids are strings
-	// need it, or jsonrpc.Null, as JSON-RPC says. A server uses one of them throughout.
+	// ParseErrorID is the id of an answer to what has no id that can be known: jsonrpc.Empty, as
+	// clients whose ids are strings need it, or jsonrpc.Null, as JSON-RPC says. A server uses one
+	// of them throughout.
 	ParseErrorID jsonrpc.ID
 
-	// ToolErrorsAsRPC answers a failing tool with an error of code -32603 in place of a result with isError.
+	// ToolErrorsAsRPC answers a failing tool with an error of code -32603 in place of a result with
+	// isError.
 	ToolErrorsAsRPC bool
 
-	// StrictLifecycle refuses requests other than ping before initialize. Without it a shell can ask for tools/list at once.
+	// StrictLifecycle refuses requests other than ping before initialize. Without it a shell can
+	// ask for tools/list at once.
 	StrictLifecycle bool
 
 	ToolTimeout     time.Duration // DefaultToolTimeout; negative: none

@@ -82,7 +82,8 @@ func (t *pendingTable) findID(id jsonrpc.ID) *request {
 	return t.byID[id]
 }
 
-// release lets the client use the id again, which it may do as soon as it has the answer: so call it before that is sent.
+// release lets the client use the id again, which it may do as soon as it has the answer: so call
+// it before that is sent.
 func (t *pendingTable) release(r *request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -92,7 +93,8 @@ func (t *pendingTable) release(r *request) {
 	}
 }
 
-// finish counts a request as answered. One whose answer could not be sent stays open, and so is counted as dropped.
+// finish counts a request as answered. One whose answer could not be sent stays open, and so is
+// counted as dropped.
 func (t *pendingTable) finish(answered bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,11 +11,13 @@ import (
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
-// A Playback answers requests from a recording of a client and a server: a request with the same method and params as a
-// recorded one gets that one's answer, another the answers to its method, in their order and then again from the first.
+// A Playback answers requests from a recording of a client and a server: a request with the same
+// method and params as a recorded one gets that one's answer, another the answers to its method, in
+// their order and then again from the first.
 //
-// Of a recording without bodies the sizes are answered: each answer has as many bytes as the recorded one. The answers that
-// open a session need content that a client understands, so they are left to the server then.
+// Of a recording without bodies the sizes are answered: each answer has as many bytes as the
+// recorded one. The answers that open a session need content that a client understands, so they are
+// left to the server then.
 //
 // It may be used by many goroutines.
 type Playback struct {
@@ -23,7 +25,8 @@ type Playback struct {
 	answers map[requestKey]*answerList
 }
 
-// A requestKey identifies a request by its method and the hash of its params; zero params stand for any.
+// A requestKey identifies a request by its method and the hash of its params; zero params stand for
+// any.
 type requestKey struct {
 	method string
 	params [sha256.Size]byte
@@ -74,8 +77,9 @@ type recordedMessage struct {
 	answer recordedAnswer
 }
 
-// parseRecorded reads a recorded message. One that is no JSON-RPC passes for a notification, which nobody answers, and so
-// do the requests of the server and their answers, which have ids of their own.
+// parseRecorded reads a recorded message. One that is no JSON-RPC passes for a notification, which
+// nobody answers, and so do the requests of the server and their answers, which have ids of their
+// own.
 func parseRecorded(recorded payload.Message) recordedMessage {
 	m := recordedMessage{kind: jsonrpc.Notification, id: jsonrpc.ID(recorded.ID), method: recorded.Method,
 		answer: recordedAnswer{size: recorded.Size}}
@@ -157,8 +161,9 @@ type queuedAnswer struct {
 	answer recordedAnswer
 }
 
-// answerFromPlayback answers a request from the recording, and reports whether that has an answer. The input does not wait
-// for the output: there is room in the queue for as many answers as there may be requests.
+// answerFromPlayback answers a request from the recording, and reports whether that has an answer.
+// The input does not wait for the output: there is room in the queue for as many answers as there
+// may be requests.
 func (s *Server) answerFromPlayback(m jsonrpc.Message) bool {
 	a, ok := s.opts.Playback.reply(m)
 	if !ok {

@@ -31,7 +31,8 @@ func (s *Server) read() error {
 	return nil
 }
 
-// handleReadError answers what the framing could not deliver. It reports whether reading is over, and why.
+// handleReadError answers what the framing could not deliver. It reports whether reading is over,
+// and why.
 func (s *Server) handleReadError(err error) (over bool, why error) {
 	var large *framers.TooLargeError
 	var header *framers.HeaderError
@@ -93,8 +94,8 @@ func (s *Server) forward(m jsonrpc.Message) {
 	}
 }
 
-// admit waits for room for one more request, which its answer makes again. It reports whether the server still reads, and
-// whether the request's id was free.
+// admit waits for room for one more request, which its answer makes again. It reports whether the
+// server still reads, and whether the request's id was free.
 func (s *Server) admit(r *request) (reading, free bool) {
 	select {
 	case s.slots <- struct{}{}:
@@ -107,7 +108,8 @@ func (s *Server) admit(r *request) (reading, free bool) {
 	return reading, free
 }
 
-// session returns the session that handles a request; initialize and all that follows belong to the main one.
+// session returns the session that handles a request; initialize and all that follows belong to the
+// main one.
 func (s *Server) session(method string) *session {
 	if method == "initialize" || s.preInit == nil {
 		s.initSeen = true
@@ -118,7 +120,8 @@ func (s *Server) session(method string) *session {
 	return s.preInit
 }
 
-// handleNotification passes a notification on. The id that a cancellation names is translated for the SDK.
+// handleNotification passes a notification on. The id that a cancellation names is translated for
+// the SDK.
 func (s *Server) handleNotification(m jsonrpc.Message) {
 	if m.Method != "notifications/cancelled" {
 		s.session(m.Method).deliver(&sdk.Request{Method: m.Method, Params: bytes.Clone(m.Params)})
@@ -135,8 +138,8 @@ func (s *Server) handleNotification(m jsonrpc.Message) {
 	}
 }
 
-// sendOversizeError answers a message beyond the limit, so that its sender does not wait forever: to its id, if that stands
-// in the first KiB.
+// sendOversizeError answers a message beyond the limit, so that its sender does not wait forever:
+// to its id, if that stands in the first KiB.
 func (s *Server) sendOversizeError(e *framers.TooLargeError) {
 	mib := strconv.FormatFloat(float64(e.Size*100>>20)/100, 'f', -1, 64) // to two digits
 	s.log.Error(fmt.Sprintf("Request exceeded size limit: %sMB", mib), "bytes", e.Size, "limit", e.Limit)
@@ -164,7 +167,8 @@ func (s *Server) sendParseError(why string) {
 	s.sendError("", jsonrpc.CodeParse, why)
 }
 
-// sendError answers what does not get to the SDK. The answer to an empty id has that of parse errors.
+// sendError answers what does not get to the SDK. The answer to an empty id has that of parse
+// errors.
 func (s *Server) sendError(id jsonrpc.ID, code int64, message string) {
 	if id == "" {
 		id = s.opts.ParseErrorID

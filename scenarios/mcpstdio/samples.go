@@ -10,10 +10,12 @@ import (
 	"time"
 )
 
-// MaxLargeData bounds what get_large_data returns, in bytes: 64 MiB, the largest that the measured servers were asked for.
+// MaxLargeData bounds what get_large_data returns, in bytes: 64 MiB, the largest that the measured
+// servers were asked for.
 const MaxLargeData = 64 << 20
 
-// Samples returns the tools of `pipebench serve`: canned weather, an echo, and what tests of clients need.
+// Samples returns the tools of `pipebench serve`: canned weather, an echo, and what tests of
+// clients need.
 func Samples() []Tool {
 	type text struct{ Message string }
 	return []Tool{

@@ -1,23 +1,25 @@
-// Package mcpstdio is an MCP server for stdin and stdout that survives what clients do to it, and one that misbehaves on
-// purpose.
+// Package mcpstdio is an MCP server for stdin and stdout that survives what clients do to it, and
+// one that misbehaves on purpose.
 //
 //	s, err := mcpstdio.NewServer(os.Stdin, os.Stdout, mcpstdio.Options{Tools: mcpstdio.Samples()})
 //	err = s.Start(ctx)
 //	...
 //	err = s.Wait() // until the client closes stdin, or Stop
 //
-// The protocol is that of the official SDK (github.com/modelcontextprotocol/go-sdk). The transport is this package's, on
-// framers: an oversized, malformed or half line costs one answer and never the session, ids are answered in the text they
-// came in, answers never interleave, and the end of stdin lets what was asked be answered, for a bounded time.
+// The protocol is that of the official SDK (github.com/modelcontextprotocol/go-sdk). The transport
+// is this package's, on framers: an oversized, malformed or half line costs one answer and never
+// the session, ids are answered in the text they came in, answers never interleave, and the end of
+// stdin lets what was asked be answered, for a bounded time.
 //
 //	stdin -> framers.Reader -> jsonrpc.Parse -> SDK session -> Tool
 //	stdout <- framers.Mux  <- error codes <----------'
 //
-// A [Fault] makes a server misbehave in one of the ways that people report, so that authors of clients can test theirs.
-// Package client is the other end.
+// A [Fault] makes a server misbehave in one of the ways that people report, so that authors of
+// clients can test theirs. Package client is the other end.
 //
-// All methods of a Server may be called concurrently. Not promised: resources, prompts, sampling and notifications to
-// the client (there are none), batches, and that a tool which ignores its context ends with the server.
+// All methods of a Server may be called concurrently. Not promised: resources, prompts, sampling
+// and notifications to the client (there are none), batches, and that a tool which ignores its
+// context ends with the server.
 package mcpstdio
 
 import (
@@ -80,8 +82,9 @@ type Server struct {
 	err     error // of Wait; set before stopped is closed
 }
 
-// NewServer returns a server of opts.Tools that is not started yet. It closes neither in nor out. Where they have deadlines
-// (as pipes of os.Pipe and network connections do), it uses them to end a read or a write that blocks.
+// NewServer returns a server of opts.Tools that is not started yet. It closes neither in nor out.
+// Where they have deadlines (as pipes of os.Pipe and network connections do), it uses them to end a
+// read or a write that blocks.
 func NewServer(in io.Reader, out io.Writer, opts Options) (*Server, error) {
 	if err := opts.complete(); err != nil {
 		return nil, fmt.Errorf("new server: %w", err)
@@ -139,11 +142,12 @@ func (s *Server) State() State {
 	return s.pending.state
 }
 
-// Stop has the server read no more and end as at the end of its input. It returns at once; Wait waits.
+// Stop has the server read no more and end as at the end of its input. It returns at once; Wait
+// waits.
 func (s *Server) Stop() { s.stopOnce.Do(func() { close(s.stop) }) }
 
-// Wait returns when the server, which has been started, is over: nil after the end of its input, Stop, and a client that
-// closed the output; else why it could not go on reading or writing.
+// Wait returns when the server, which has been started, is over: nil after the end of its input,
+// Stop, and a client that closed the output; else why it could not go on reading or writing.
 func (s *Server) Wait() error {
 	<-s.stopped
 	return s.err
@@ -206,8 +210,9 @@ func (s *Server) drain() {
 	s.awaitSessions(latest)
 }
 
-// awaitAnswers waits until everything is answered, for d at most and not beyond latest. It reports false if time is up.
-// After a failed output or an abort nothing more will be answered, so it waits no longer then.
+// awaitAnswers waits until everything is answered, for d at most and not beyond latest. It reports
+// false if time is up. After a failed output or an abort nothing more will be answered, so it waits
+// no longer then.
 func (s *Server) awaitAnswers(d time.Duration, latest time.Time) bool {
 	timer := time.NewTimer(min(d, time.Until(latest)))
 	defer timer.Stop()
@@ -221,7 +226,8 @@ func (s *Server) awaitAnswers(d time.Duration, latest time.Time) bool {
 	return true
 }
 
-// awaitSessions waits for the SDK's sessions, which end when what they write does: at once where the output has deadlines.
+// awaitSessions waits for the SDK's sessions, which end when what they write does: at once where
+// the output has deadlines.
 func (s *Server) awaitSessions(latest time.Time) {
 	over := make(chan struct{})
 	go func() {
@@ -254,8 +260,8 @@ func (s *Server) isAborted() bool {
 	}
 }
 
-// interruptRead ends a read that blocks, and reports whether it could: in needs deadlines. Without them, as stdin of most
-// programs, the read ends with the process.
+// interruptRead ends a read that blocks, and reports whether it could: in needs deadlines. Without
+// them, as stdin of most programs, the read ends with the process.
 func interruptRead(in any) bool {
 	d, ok := in.(interface{ SetReadDeadline(time.Time) error })
 	return ok && d.SetReadDeadline(time.Unix(1, 0)) == nil

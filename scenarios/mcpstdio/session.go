@@ -10,9 +10,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A session is the SDK's view of the stream. A server that answers before initialize has two: the SDK is told that preInit is
-// initialized, and it handles what comes before; initialize and what follows go to the main one, so that the handshake is
-// the SDK's own either way.
+// A session is the SDK's view of the stream. A server that answers before initialize has two: the
+// SDK is told that preInit is initialized, and it handles what comes before; initialize and what
+// follows go to the main one, so that the handshake is the SDK's own either way.
 type session struct {
 	server *Server
 	in     chan sdk.Message
@@ -48,8 +48,8 @@ func (c *session) Close() error {
 	return nil
 }
 
-// Read gives the SDK the next message. It ends when everything has been answered, not when the input does: the SDK answers
-// nothing after its Read has failed.
+// Read gives the SDK the next message. It ends when everything has been answered, not when the
+// input does: the SDK answers nothing after its Read has failed.
 func (c *session) Read(ctx context.Context) (sdk.Message, error) {
 	select {
 	case m := <-c.in:
@@ -90,8 +90,9 @@ func (c *session) cancel(number int64) {
 	})
 }
 
-// MaxFrameSize is the experimental capability by which two ends agree on the largest message, in bytes. It is no part of
-// MCP, where experimental capabilities are objects: so a server names it only to a client that did.
+// MaxFrameSize is the experimental capability by which two ends agree on the largest message, in
+// bytes. It is no part of MCP, where experimental capabilities are objects: so a server names it
+// only to a client that did.
 const MaxFrameSize = "maxFrameSize"
 
 // offerFrameSize adds the server's limit to the answer to a client that named its own.

@@ -15,7 +15,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
 )
 
-// Seed 004, "EOF and Response Flushing" and its edge cases, with stdout open, closed, and open and unread.
+// Seed 004, "EOF and Response Flushing" and its edge cases, with stdout open, closed, and open and
+// unread.
 
 // held starts a server with a tool that is under way until told, and has it called.
 func held(t *testing.T, opts mcpstdio.Options, calls int) (r *rig, release chan struct{}) {

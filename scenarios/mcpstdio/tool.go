@@ -23,8 +23,9 @@ type Tool struct {
 	Name        string
 	Description string
 	Params      []Param
-	// Call does it and returns the text of the answer. args is a JSON object that fits Params. An error becomes the tool's
-	// result, without the paths it may hold. When ctx ends the client is answered, whether Call returns or not.
+	// Call does it and returns the text of the answer. args is a JSON object that fits Params. An
+	// error becomes the tool's result, without the paths it may hold. When ctx ends the client is
+	// answered, whether Call returns or not.
 	Call func(ctx context.Context, args json.RawMessage) (string, error)
 }
 
@@ -143,7 +144,8 @@ func (s *Server) result(t Tool, text string, err error) (*mcp.CallToolResult, er
 	return &res, nil
 }
 
-// withoutPaths drops the paths from an error, so that clients do not learn where the server keeps its files.
+// withoutPaths drops the paths from an error, so that clients do not learn where the server keeps
+// its files.
 func withoutPaths(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
@@ -224,8 +226,8 @@ func object(members []Param) *jsonschema.Schema {
 	return s
 }
 
-// openSchema turns the schema true into {}, which means the same, in the places where this package's types have schemas:
-// clients were seen to take schemas for objects always.
+// openSchema turns the schema true into {}, which means the same, in the places where this
+// package's types have schemas: clients were seen to take schemas for objects always.
 func openSchema(schema any) any {
 	tree, ok := schema.(map[string]any)
 	if !ok {

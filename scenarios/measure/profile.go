@@ -15,9 +15,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// The sizes that are measured: messages of a page, of a pipe's usual capacity and of many
-// of them; trips of one byte, which cost nothing but the switch, and of a full
-// pipe.
+// The sizes that are measured: messages of a page, of a pipe's usual capacity and of many of them;
+// trips of one byte, which cost nothing but the switch, and of a full pipe.
 var (
 	profileStreamSizes = []int{4 << 10, 64 << 10, 1 << 20}
 	zeroCopySizes      = []int{64 << 10, 1 << 20}
@@ -38,8 +37,8 @@ func Places(t placement.Topology) []string {
 	return names
 }
 
-// ProfileCells returns the raw cells of each placement. Zero-copy is among them where this system can
-// do that at all.
+// ProfileCells returns the raw cells of each placement. Zero-copy is among them where this system
+// can do that at all.
 func ProfileCells(t placement.Topology) []results.Cell {
 	var cells []results.Cell
 	add := func(base results.Cell, sizes []int) {
@@ -74,8 +73,8 @@ func zeroCopySupported() error {
 	return syspipe.Splice.Supported()
 }
 
-// What is copied: as much as a pipe holds, which stays in a core's cache, and
-// more than a last-level cache holds.
+// What is copied: as much as a pipe holds, which stays in a core's cache, and more than a
+// last-level cache holds.
 const (
 	inCache     = 64 << 10
 	beyondCache = 64 << 20
@@ -87,14 +86,13 @@ const (
 	copyDuration = 40 * time.Millisecond
 )
 
-// MemoryStep begins the step of a record that holds how fast memory is copied;
-// the bytes of the buffer and the placement follow it.
+// MemoryStep begins the step of a record that holds how fast memory is copied; the bytes of the
+// buffer and the placement follow it.
 const MemoryStep = "memory/copy/"
 
-// Memory measures how fast this machine copies memory: one thread on each CPU
-// of a placement, all at the same time, each between buffers of its own. The
-// rate is bytes copied a second, all threads together; each byte is read once
-// and written once.
+// Memory measures how fast this machine copies memory: one thread on each CPU of a placement, all
+// at the same time, each between buffers of its own. The rate is bytes copied a second, all threads
+// together; each byte is read once and written once.
 func Memory(ctx context.Context, run string, t placement.Topology) ([]results.Probe, error) {
 	var records []results.Probe
 	for _, place := range Places(t) {
@@ -162,8 +160,7 @@ func copyRates(ctx context.Context, cpus []int, size int) ([]float64, error) {
 	return rates, nil
 }
 
-// together lets all copiers copy at the same time: none starts before all are
-// on their CPUs.
+// together lets all copiers copy at the same time: none starts before all are on their CPUs.
 func together(copiers []*copier) (float64, error) {
 	var done sync.WaitGroup
 	var ready atomic.Int32
@@ -206,8 +203,7 @@ func newCopier(cpu, size int) *copier {
 	return c
 }
 
-// copy copies for about as long as it is told, and reads the clock each 64 KiB
-// at most.
+// copy copies for about as long as it is told, and reads the clock each 64 KiB at most.
 func (c *copier) copy(d time.Duration) {
 	if c.err != nil {
 		return

@@ -1,7 +1,7 @@
-// Package measure makes the cells of a run: a [Sweep] from what a person asks for, lists and
-// ranges of framings, sizes, pipes and placements; a [Shape] from the work of another benchmark; a
-// profile from the limits of a machine that its pipes cannot pass, which are how fast it copies
-// memory, and what raw bytes do between two processes for each placement of the ends.
+// Package measure makes the cells of a run: a [Sweep] from what a person asks for, lists and ranges
+// of framings, sizes, pipes and placements; a [Shape] from the work of another benchmark; a profile
+// from the limits of a machine that its pipes cannot pass, which are how fast it copies memory, and
+// what raw bytes do between two processes for each placement of the ends.
 //
 //	asked := measure.DefaultSweep(topology)
 //	asked.Sizes = []int{4096, 65536}
@@ -52,8 +52,8 @@ var (
 	roundtripSizes  = []int{256, 64 << 10}
 )
 
-// Default is the sweep that answers the first question most people have: what
-// does each framing cost, between two processes, near and far.
+// Default is the sweep that answers the first question most people have: what does each framing
+// cost, between two processes, near and far.
 func DefaultSweep(t placement.Topology) Sweep {
 	return Sweep{
 		Framings:   defaultFramings,
@@ -109,8 +109,7 @@ func (s Sweep) transports(c results.Cell) []results.Cell {
 	return cells
 }
 
-// sizes returns those asked for, else the pattern's own; a recording's messages
-// have theirs.
+// sizes returns those asked for, else the pattern's own; a recording's messages have theirs.
 func (s Sweep) sizes(pattern string) []int {
 	switch {
 	case s.Recording != nil:
@@ -123,8 +122,8 @@ func (s Sweep) sizes(pattern string) []int {
 	return streamSizes
 }
 
-// framings returns the canonical specs, each chunking one at each chunk size. Raw
-// comes first: the others are compared with it.
+// framings returns the canonical specs, each chunking one at each chunk size. Raw comes first: the
+// others are compared with it.
 func (s Sweep) framings() ([]string, error) {
 	var specs []string
 	for _, spec := range s.Framings {
@@ -145,8 +144,7 @@ func (s Sweep) framings() ([]string, error) {
 	return specs, nil
 }
 
-// chunked gives a framing that splits messages each of the chunk sizes, unless
-// its spec has one.
+// chunked gives a framing that splits messages each of the chunk sizes, unless its spec has one.
 func (s Sweep) chunked(spec string) ([]string, error) {
 	f, err := framers.Parse(spec)
 	if err != nil {
@@ -165,9 +163,8 @@ func (s Sweep) chunked(spec string) ([]string, error) {
 // largest bounds what a person may ask for as one message: 1 GiB.
 const largest = 1 << 30
 
-// ParseSizes reads a list of sizes in bytes, ranges among them:
-// "256,4KiB..1MiB" is 256 and each doubling from 4,096 to 1,048,576. The end
-// of a range belongs to it only where doubling meets it.
+// ParseSizes reads a list of sizes in bytes, ranges among them: "256,4KiB..1MiB" is 256 and each
+// doubling from 4,096 to 1,048,576. The end of a range belongs to it only where doubling meets it.
 func ParseSizes(list string) ([]int, error) {
 	var sizes []int
 	for item := range strings.SplitSeq(list, ",") {
@@ -202,8 +199,8 @@ var capacityNames = map[string]int{
 	"macos":   64 << 10, // the ceiling that a pipe grows to there (BIG_PIPE_SIZE in XNU's sys/pipe.h)
 }
 
-// ParseCapacities reads a list of pipe capacities in bytes. "default" leaves
-// it to the operating system, "macos" is that system's ceiling, 64 KiB.
+// ParseCapacities reads a list of pipe capacities in bytes. "default" leaves it to the operating
+// system, "macos" is that system's ceiling, 64 KiB.
 func ParseCapacities(list string) ([]int, error) {
 	var capacities []int
 	for item := range strings.SplitSeq(list, ",") {

@@ -1,13 +1,12 @@
-// Package subrun runs a pipebench binary's own run command in a process of its
-// own, and reads what it left: how several invocations, or several builds, are
-// set beside each other.
+// Package subrun runs a pipebench binary's own run command in a process of its own, and reads what
+// it left: how several invocations, or several builds, are set beside each other.
 //
 //	old, err := subrun.Find("./pipebench-old")
 //	set, err := old.Run(ctx, dir, []string{"--framing", "ndjson", "--size", "64KiB"})
 //
-// Invocations may be concurrent, but those that share a machine disturb each
-// other's figures. It is not promised that a binary of another version knows
-// the same flags: what it says of them is in the error.
+// Invocations may be concurrent, but those that share a machine disturb each other's figures. It is
+// not promised that a binary of another version knows the same flags: what it says of them is in
+// the error.
 package subrun
 
 import (
@@ -55,8 +54,8 @@ func (b Binary) Same(o Binary) bool {
 	return err1 == nil && err2 == nil && os.SameFile(one, other)
 }
 
-// reserved are flags of run that would take the results elsewhere, or leave
-// none, and why they cannot be passed on.
+// reserved are flags of run that would take the results elsewhere, or leave none, and why they
+// cannot be passed on.
 var reserved = map[string]string{
 	"-o":         "where records are kept is decided here",
 	"--out":      "where records are kept is decided here",

@@ -21,8 +21,8 @@ func linePrefix(run, dir string) []byte {
 	return append(head, `,"dir":"`+dir+`","t_ns":`...)
 }
 
-// appendMessage appends the line of a message: what encoding/json makes of a results.Message, at a fraction of its cost, since there may be
-// a million in a second.
+// appendMessage appends the line of a message: what encoding/json makes of a results.Message, at a
+// fraction of its cost, since there may be a million in a second.
 func appendMessage(dst, head []byte, m *message, body bool) []byte {
 	dst = append(dst, head...)
 	dst = strconv.AppendInt(dst, m.at, 10)

@@ -10,7 +10,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/tap"
 )
 
-// job names, in the environment of a child process, what the test binary is to be instead of testing.
+// job names, in the environment of a child process, what the test binary is to be instead of
+// testing.
 const job = "TAP_TEST_JOB"
 
 func TestMain(m *testing.M) {
@@ -22,7 +23,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// jobs are what a child can be. A tap's arguments are the command behind it; its recording goes to descriptor 3 if RECORD is set.
+// jobs are what a child can be. A tap's arguments are the command behind it; its recording goes to
+// descriptor 3 if RECORD is set.
 var jobs = map[string]func(args []string){
 	"tap":    beTap,
 	"relay":  beRelay,

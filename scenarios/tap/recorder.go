@@ -33,7 +33,8 @@ type track struct {
 	bodies   bool
 	redact   bool
 
-	// of the relay's goroutine while it looks at what it has passed on, and of close, which does not wait for a relay that waits for the client
+	// of the relay's goroutine while it looks at what it has passed on, and of close, which does
+	// not wait for a relay that waits for the client
 	lock         sync.Mutex
 	lines        []byte // not yet in the ring
 	pendingCount int64  // messages in lines
@@ -46,8 +47,8 @@ type track struct {
 	bodyless     int64 // messages whose body was left out since it was too large
 }
 
-// Sizes of what is held for the recording at most, in bytes a direction: the lines of 100,000 messages, however slow the disk; or a message with
-// its body.
+// Sizes of what is held for the recording at most, in bytes a direction: the lines of 100,000
+// messages, however slow the disk; or a message with its body.
 const (
 	ringBytes   = 16 << 20
 	bodyRing    = 64 << 20
@@ -57,11 +58,12 @@ const (
 // batchBytes is the size from which lines go to the ring before a read has been looked at whole.
 const batchBytes = 16 << 10
 
-// flushInterval bounds how long lines wait for the recorder. The traffic wakes nobody unless there is much of it: a wake-up would cost each
-// message microseconds.
+// flushInterval bounds how long lines wait for the recorder. The traffic wakes nobody unless there
+// is much of it: a wake-up would cost each message microseconds.
 const flushInterval = 20 * time.Millisecond
 
-// idleTicks is the number of flush intervals without work after which the recorder waits to be woken.
+// idleTicks is the number of flush intervals without work after which the recorder waits to be
+// woken.
 const idleTicks = 50
 
 func newRecorder(w io.Writer) *recorder {
@@ -157,7 +159,8 @@ func (r *recorder) close(now int64) error {
 	return nil
 }
 
-// record makes a message's line. Only flush puts it on its way, for certain. It never waits; its caller holds the lock.
+// record makes a message's line. Only flush puts it on its way, for certain. It never waits; its
+// caller holds the lock.
 func (t *track) record(m *message) {
 	t.messages++
 	whole := t.bodies && int64(len(m.body)) >= m.size
@@ -217,7 +220,8 @@ type gapEvidence struct {
 	UntilNS  int64  `json:"until_ns"`
 }
 
-// gap begins the lines with one that tells of the messages that are missing before them, if some are.
+// gap begins the lines with one that tells of the messages that are missing before them, if some
+// are.
 func (t *track) gap(until int64) []byte {
 	lines := t.lines[:0]
 	if t.lost == 0 {
@@ -244,8 +248,9 @@ func (t *track) close(now int64) {
 	}
 }
 
-// A ring is a bounded queue of bytes from one goroutine to another: neither waits for the other, and what does not fit is refused whole. Once it is
-// empty it begins anew, so that it takes as much memory as it once had to hold, and not as much as it could.
+// A ring is a bounded queue of bytes from one goroutine to another: neither waits for the other,
+// and what does not fit is refused whole. Once it is empty it begins anew, so that it takes as much
+// memory as it once had to hold, and not as much as it could.
 type ring struct {
 	mu         sync.Mutex // for as long as a copy takes
 	buf        []byte
@@ -267,7 +272,8 @@ func (r *ring) put(p []byte) bool {
 	return true
 }
 
-// peek returns what is there, in one or two pieces, until done says that it was taken. It belongs to the reading goroutine.
+// peek returns what is there, in one or two pieces, until done says that it was taken. It belongs
+// to the reading goroutine.
 func (r *ring) peek() (a, b []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

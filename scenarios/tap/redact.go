@@ -1,8 +1,10 @@
 package tap
 
-// redact overwrites every value of a JSON text with others of the same kind and length: letters with x, digits with 0, outside names of
-// members and what makes the structure. What follows stays as it is: the members jsonrpc, method and id of the outermost object, so that
-// requests and answers can be told apart and matched; true, false and null; and escapes, byte for byte of the same length.
+// redact overwrites every value of a JSON text with others of the same kind and length: letters
+// with x, digits with 0, outside names of members and what makes the structure. What follows stays
+// as it is: the members jsonrpc, method and id of the outermost object, so that requests and
+// answers can be told apart and matched; true, false and null; and escapes, byte for byte of the
+// same length.
 func redact(b []byte) {
 	var r redactor
 	for i := 0; i < len(b); {

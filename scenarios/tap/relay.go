@@ -36,8 +36,8 @@ func newRelay(from, to stream, began time.Time, t *track, protocol framing) *rel
 	return r
 }
 
-// run passes bytes on until one side is closed, and closes the other then: who reads meets an end of file, who writes a broken pipe, as if
-// there were nobody between.
+// run passes bytes on until one side is closed, and closes the other then: who reads meets an end
+// of file, who writes a broken pipe, as if there were nobody between.
 func (r *relay) run() {
 	defer close(r.done)
 	buf := make([]byte, readSize)
@@ -56,12 +56,15 @@ func (r *relay) run() {
 	r.end()
 }
 
-// yieldInterval is the longest time for which a direction does not yield, in ns: half of what the runtime tolerates.
+// yieldInterval is the longest time for which a direction does not yield, in ns: half of what the
+// runtime tolerates.
 const yieldInterval = 5_000_000
 
-// yield shows the runtime now and then that this goroutine lets others run. One that is seen to go on for 10 ms is to be preempted; as a
-// direction is in system calls nearly all of the time, that means to take its share of the scheduler, every 20 µs from then on, and to wake a
-// thread each time to do something with it. With all on one CPU that was a third of the time of a round trip of 1 MiB.
+// yield shows the runtime now and then that this goroutine lets others run. One that is seen to go
+// on for 10 ms is to be preempted; as a direction is in system calls nearly all of the time, that
+// means to take its share of the scheduler, every 20 µs from then on, and to wake a thread each
+// time to do something with it. With all on one CPU that was a third of the time of a round trip of
+// 1 MiB.
 func (r *relay) yield() {
 	if now := r.now(); now-r.yielded > yieldInterval {
 		runtime.Gosched()
@@ -104,8 +107,8 @@ func (r *relay) end() {
 	r.track.flush()
 }
 
-// stallThreshold is the longest time that a write takes which does not wait, in ns: copying 128 KiB and waking the reader take
-// less than half of it.
+// stallThreshold is the longest time that a write takes which does not wait, in ns: copying 128 KiB
+// and waking the reader take less than half of it.
 const stallThreshold = 100_000
 
 func (r *relay) now() int64 { return int64(time.Since(r.began)) }
@@ -118,7 +121,8 @@ type stream interface {
 	close()
 }
 
-// A file is a stream that is read and written as Go does. Every system has these; where open makes others, it is for their speed.
+// A file is a stream that is read and written as Go does. Every system has these; where open makes
+// others, it is for their speed.
 type file struct{ *os.File }
 
 func (f file) read(p []byte) (int, error) { return f.Read(p) }

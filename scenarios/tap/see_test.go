@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// BenchmarkSee is what a passage costs its direction once the bytes are on their way: messages are found, and lines made of them.
+// BenchmarkSee is what a passage costs its direction once the bytes are on their way: messages are
+// found, and lines made of them.
 func BenchmarkSee(b *testing.B) {
 	for _, size := range []int{64, 1 << 10, 1 << 20} {
 		b.Run(fmt.Sprintf("size=%d", size), func(b *testing.B) {

@@ -14,8 +14,9 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// The speed of a tap is shown beside none at all and beside yardsticks, in turns within one run, with everything on CPUs that are given: the
-// client on one; the tap and cat on the same, or together on another. A figure is the median of the turns, with its 95 % interval.
+// The speed of a tap is shown beside none at all and beside yardsticks, in turns within one run,
+// with everything on CPUs that are given: the client on one; the tap and cat on the same, or
+// together on another. A figure is the median of the turns, with its 95 % interval.
 
 // ways lead from a client to cat and back.
 var ways = []string{"none", "splice", "copy", "relay", "tap"}
@@ -35,7 +36,8 @@ func BenchmarkRoundTrip(b *testing.B) {
 	}
 }
 
-// BenchmarkBulk is how much passes there and back while the client writes and reads all the time: 64 KiB a write, or a message if it is larger.
+// BenchmarkBulk is how much passes there and back while the client writes and reads all the time:
+// 64 KiB a write, or a message if it is larger.
 func BenchmarkBulk(b *testing.B) {
 	for _, size := range []int{1 << 10, 1 << 20} {
 		msg, buf := line(size), make([]byte, 256<<10)
@@ -163,7 +165,8 @@ func connect(tb testing.TB, way string, cpus placement.CPUs) *link {
 	return l
 }
 
-// onCPU does something on a thread of its own, on one CPU, as does everything that is started there.
+// onCPU does something on a thread of its own, on one CPU, as does everything that is started
+// there.
 func onCPU(cpu int, do func()) {
 	done := make(chan struct{})
 	go func() {

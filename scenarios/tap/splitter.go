@@ -28,9 +28,10 @@ type message struct {
 // maxCuts bounds how many cuts are recorded of a message. What came later is added to the last.
 const maxCuts = 4096
 
-// prefixBytes bounds the prefix of a message that is read first, in bytes. Most messages have their id and method there, and
-// the rest of those is only counted: that saves half of the work for a message of 1 KiB, two thirds for a large one. The
-// prefix is collected where reads cut it, so that the record does not depend on how a message was cut.
+// prefixBytes bounds the prefix of a message that is read first, in bytes. Most messages have their
+// id and method there, and the rest of those is only counted: that saves half of the work for a
+// message of 1 KiB, two thirds for a large one. The prefix is collected where reads cut it, so that
+// the record does not depend on how a message was cut.
 const prefixBytes = 256
 
 // scan reads the next bytes, until id and method are known.

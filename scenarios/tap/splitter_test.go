@@ -14,7 +14,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// seen are the messages of a stream that comes in pieces of at most size bytes: length, method and id of each.
+// seen are the messages of a stream that comes in pieces of at most size bytes: length, method and
+// id of each.
 func seen(stream string, size int, protocol framing) []string {
 	var out []string
 	s := splitter{framing: protocol, length: -1, next: -1, emit: func(m *message) {

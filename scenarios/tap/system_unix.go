@@ -16,10 +16,12 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A descriptor is read and written by system calls that wait in the kernel. Go's poller would cost each message two thread switches, and the
-// mode of an inherited descriptor is not ours to change: others may share it. One that is non-blocking is waited for by poll(2).
+// A descriptor is read and written by system calls that wait in the kernel. Go's poller would cost
+// each message two thread switches, and the mode of an inherited descriptor is not ours to change:
+// others may share it. One that is non-blocking is waited for by poll(2).
 //
-// The file keeps the number from being used for another; it is closed once, by whoever of both sides ends first.
+// The file keeps the number from being used for another; it is closed once, by whoever of both
+// sides ends first.
 type descriptor struct {
 	file *os.File
 	fd   int
@@ -82,9 +84,9 @@ func (d *descriptor) wait(events int16) error {
 
 func (d *descriptor) close() { d.file.Close() }
 
-// pipeLike makes a pipe of the same kind and capacity as the stream that it goes on from: a server behaves differently on a socket pair than
-// on a pipe, and reads as much at once as the pipe holds. What is neither, such as a terminal, goes on by a pipe of the usual size. Both ends
-// block.
+// pipeLike makes a pipe of the same kind and capacity as the stream that it goes on from: a server
+// behaves differently on a socket pair than on a pipe, and reads as much at once as the pipe holds.
+// What is neither, such as a terminal, goes on by a pipe of the usual size. Both ends block.
 func pipeLike(model *os.File) (w, r *os.File, err error) {
 	kind, capacity := syspipe.Anonymous, 0
 	if raw, err := model.SyscallConn(); err == nil {
@@ -142,7 +144,8 @@ func detach(e *syspipe.End) (*os.File, error) {
 // forwardedSignals are the signals that a client, a terminal or a supervisor sends to a server.
 var forwardedSignals = []os.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH, unix.SIGCONT}
 
-// dieBySignal ends this process by a signal. There is a core file of the server already, if one is wanted.
+// dieBySignal ends this process by a signal. There is a core file of the server already, if one is
+// wanted.
 func dieBySignal(number int) {
 	s := syscall.Signal(number)
 	unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})

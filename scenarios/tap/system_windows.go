@@ -11,7 +11,8 @@ func pipeLike(*os.File) (w, r *os.File, err error) {
 	return w, r, err
 }
 
-// forwardedSignals holds a console's Ctrl-C. The server has the same console and gets it, too; we only stay until it has ended.
+// forwardedSignals holds a console's Ctrl-C. The server has the same console and gets it, too; we
+// only stay until it has ended.
 var forwardedSignals = []os.Signal{os.Interrupt}
 
 func dieBySignal(int) {}

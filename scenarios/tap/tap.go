@@ -1,4 +1,5 @@
-// Package tap stands between a stdio client and its server, passes every byte on unchanged, and records what passed.
+// Package tap stands between a stdio client and its server, passes every byte on unchanged, and
+// records what passed.
 //
 //	end, err := tap.Run(tap.Options{Command: []string{"my-server", "--stdio"}, Record: file})
 //	if err != nil {
@@ -6,22 +7,27 @@
 //	}
 //	end.ExitLike() // leaves as the server left
 //
-// Each direction has a goroutine of its own that reads what is there, writes it on, and only then looks at it: the directions do not wait for
-// each other, and nothing is held back for a message to be whole. Ends of file, closed streams, the exit status and signals pass through, too.
-// Standard error is the server's own.
+// Each direction has a goroutine of its own that reads what is there, writes it on, and only then
+// looks at it: the directions do not wait for each other, and nothing is held back for a message to
+// be whole. Ends of file, closed streams, the exit status and signals pass through, too. Standard
+// error is the server's own.
 //
-// What is seen goes through a bounded buffer to the recording: a recording that cannot keep up has a gap, which is counted and placed, and
-// the traffic does not wait. By default it holds sizes and times, methods and ids; arguments may be secrets, and stay out unless asked for.
+// What is seen goes through a bounded buffer to the recording: a recording that cannot keep up has
+// a gap, which is counted and placed, and the traffic does not wait. By default it holds sizes and
+// times, methods and ids; arguments may be secrets, and stay out unless asked for.
 //
-// Run is called once at a time in a process, as signals are the process's. It takes over the streams it is given; a read from the client that
-// is under way when the server ends stays until the client closes its end or the process ends.
+// Run is called once at a time in a process, as signals are the process's. It takes over the
+// streams it is given; a read from the client that is under way when the server ends stays until
+// the client closes its end or the process ends.
 //
-// While Run lasts GOMAXPROCS is 6 at least, since a thread that waits in the kernel keeps its share of Go's scheduler.
+// While Run lasts GOMAXPROCS is 6 at least, since a thread that waits in the kernel keeps its share
+// of Go's scheduler.
 //
 // # What it costs
 //
-// With cat behind it, in turns with no tap and with relays that record nothing (BenchmarkRoundTrip and BenchmarkBulk; medians, their 95 %
-// intervals within 6 %, n = 21 to 50), on a virtual machine of two CPUs, Linux 6.18, Go 1.26:
+// With cat behind it, in turns with no tap and with relays that record nothing (BenchmarkRoundTrip
+// and BenchmarkBulk; medians, their 95 % intervals within 6 %, n = 21 to 50), on a virtual machine
+// of two CPUs, Linux 6.18, Go 1.26:
 //
 //	                              none    splice(2)  copying   tap
 //	all on one CPU
@@ -33,16 +39,17 @@
 //	  bulk in 1 KiB messages      0.83    0.93       0.88      0.72 GB/s
 //	  bulk in 1 MiB messages      0.86    0.90       0.90      0.94 GB/s
 //
-// So a message costs what it costs to copy it through two more pipes and to switch to one more process and back; splice shows what the copies
-// are of that. Small messages in bulk cost their finding and their line in the recording, too: about 0.12 µs each and direction (BenchmarkSee),
-// and 130 bytes for the disk's cache to take. Across two CPUs a round trip is the waking of an idle CPU, some 60 µs there, with a tap and
-// without. It uses less than 20 MB, however long
-// a line, unless bodies are kept or the recording falls behind.
+// So a message costs what it costs to copy it through two more pipes and to switch to one more
+// process and back; splice shows what the copies are of that. Small messages in bulk cost their
+// finding and their line in the recording, too: about 0.12 µs each and direction (BenchmarkSee),
+// and 130 bytes for the disk's cache to take. Across two CPUs a round trip is the waking of an idle
+// CPU, some 60 µs there, with a tap and without. It uses less than 20 MB, however long a line,
+// unless bodies are kept or the recording falls behind.
 //
 // # What it does not promise
 //
-// The server sees pipes of the same kind and capacity as the tap's own, but twice as many bytes fit on the way. Batches are recorded as one
-// message without id and method.
+// The server sees pipes of the same kind and capacity as the tap's own, but twice as many bytes fit
+// on the way. Batches are recorded as one message without id and method.
 package tap
 
 import (
@@ -93,13 +100,15 @@ var framings = map[string]framing{"": unknown, "auto": unknown, "mcp": byLines, 
 // Protocols lists the names that Options.Protocol may have.
 func Protocols() []string { return []string{"auto", "mcp", "lsp", "jsonrpc", "lines"} }
 
-// sessionThreads is the largest number of threads that a session needs: two directions and the wait for the server, all of them in the kernel most of the time,
-// the recording, signals, and one to spare.
+// sessionThreads is the largest number of threads that a session needs: two directions and the wait
+// for the server, all of them in the kernel most of the time, the recording, signals, and one to
+// spare.
 const sessionThreads = 6
 
-// raiseThreads lets Go run at least n threads at a time, until restore is called. A thread in a system call keeps its share of the scheduler, and with as
-// many shares as CPUs (on one CPU: a single one) another that comes out of the kernel waits until it is taken from there: on one CPU that made
-// a round trip of 1 KiB 16 µs instead of 8.
+// raiseThreads lets Go run at least n threads at a time, until restore is called. A thread in a
+// system call keeps its share of the scheduler, and with as many shares as CPUs (on one CPU: a
+// single one) another that comes out of the kernel waits until it is taken from there: on one CPU
+// that made a round trip of 1 KiB 16 µs instead of 8.
 func raiseThreads(n int) (restore func()) {
 	before := runtime.GOMAXPROCS(0)
 	if before >= n {
@@ -109,12 +118,13 @@ func raiseThreads(n int) (restore func()) {
 	return func() { runtime.GOMAXPROCS(before) }
 }
 
-// outputGrace is the time after which the output of a server that has ended is taken for over if nothing comes, although something that the server
-// started holds it open.
+// outputGrace is the time after which the output of a server that has ended is taken for over if
+// nothing comes, although something that the server started holds it open.
 const outputGrace = time.Second
 
-// Run starts the command, passes everything on in both directions, and returns when the server has ended and its output has been passed on.
-// The error is about starting, or about the recording; then the traffic was passed on all the same.
+// Run starts the command, passes everything on in both directions, and returns when the server has
+// ended and its output has been passed on. The error is about starting, or about the recording;
+// then the traffic was passed on all the same.
 func Run(o Options) (Ending, error) {
 	protocol, known := framings[o.Protocol]
 	if !known {
@@ -223,8 +233,9 @@ func (s *session) finish() (Ending, error) {
 	return e, err
 }
 
-// drainOutput waits until the server's output has been passed on. Usually that is at once; a process that the server left behind may hold it open
-// for ever, and is not waited for once it is silent.
+// drainOutput waits until the server's output has been passed on. Usually that is at once; a
+// process that the server left behind may hold it open for ever, and is not waited for once it is
+// silent.
 func (s *session) drainOutput() {
 	for {
 		before := s.out.bytes.Load()
@@ -254,7 +265,8 @@ func (s *session) keep(t results.Target) error {
 // An Ending is how the server ended.
 type Ending struct{ state *os.ProcessState }
 
-// ExitCode returns the server's exit status; 128 and the signal's number, as shells have it, where a signal ended it.
+// ExitCode returns the server's exit status; 128 and the signal's number, as shells have it, where
+// a signal ended it.
 func (e Ending) ExitCode() int {
 	if number, _, ok := proc.Signaled(e.state); ok {
 		return 128 + number
@@ -270,7 +282,8 @@ func (e Ending) String() string {
 	return fmt.Sprintf("exit %d", e.state.ExitCode())
 }
 
-// ExitLike ends this process as the server ended: with its exit status, or by the same signal. It does not return.
+// ExitLike ends this process as the server ended: with its exit status, or by the same signal. It
+// does not return.
 func (e Ending) ExitLike() {
 	if number, _, ok := proc.Signaled(e.state); ok {
 		dieBySignal(number)

@@ -143,7 +143,8 @@ func TestNothingIsHeldBackForAMessageToBeWhole(t *testing.T) {
 	}
 }
 
-// The client writes all before it reads anything: what does not fit on the way waits, and the other direction does not.
+// The client writes all before it reads anything: what does not fit on the way waits, and the other
+// direction does not.
 func TestTheDirectionsDoNotWaitForEachOther(t *testing.T) {
 	p := start(t, nil, "cat")
 	stream := bytes.Repeat([]byte("0123456789abcde\n"), 1<<20)
@@ -232,7 +233,8 @@ func echo(t *testing.T, p *tapped, text string) {
 	}
 }
 
-// The server does not read, so that all the pipes are full and the client's write waits when it is killed.
+// The server does not read, so that all the pipes are full and the client's write waits when it is
+// killed.
 func TestAServerThatIsKilledFreesAClientThatWaits(t *testing.T) {
 	p := start(t, nil, "sh", "-c", `echo $$; exec sleep 1000`)
 	var line [32]byte
@@ -491,7 +493,8 @@ func TestWhatIsRecordedOfAMessage(t *testing.T) {
 	}
 }
 
-// The recording is a pipe that nobody reads: the traffic passes, and the gap is told of once it is read.
+// The recording is a pipe that nobody reads: the traffic passes, and the gap is told of once it is
+// read.
 func TestARecordingThatCannotKeepUpHasAGapAndHoldsUpNothing(t *testing.T) {
 	theirIn, in := pipe(t)
 	out, theirOut := pipe(t)

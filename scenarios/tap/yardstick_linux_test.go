@@ -36,7 +36,8 @@ func beRelay(args []string) {
 	cmd.Wait()
 }
 
-// beCopy is the bound of what holds the bytes in its hands: system calls that wait, and nothing else.
+// beCopy is the bound of what holds the bytes in its hands: system calls that wait, and nothing
+// else.
 func beCopy(args []string) {
 	between(args, func(from, to int) func() bool {
 		buf := make([]byte, 128<<10)
@@ -57,7 +58,8 @@ func beCopy(args []string) {
 	})
 }
 
-// beSplice is the bound of what does not: the kernel moves pages from pipe to pipe, and nobody sees what they hold.
+// beSplice is the bound of what does not: the kernel moves pages from pipe to pipe, and nobody sees
+// what they hold.
 func beSplice(args []string) {
 	between(args, func(from, to int) func() bool {
 		return func() bool {

@@ -111,7 +111,8 @@ func (e explainer) advice() string {
 		size(e.Best), e.machine, costs, compared, e.ranges(plateau), worth, percent(e.Margin), e.Objective)
 }
 
-// ranges lists sizes, those that follow each other among all that were measured as "16 KiB to 64 KiB".
+// ranges lists sizes, those that follow each other among all that were measured as "16 KiB to 64
+// KiB".
 func (e explainer) ranges(all []int) string {
 	var out []string
 	for i := 0; i < len(all); {
@@ -130,9 +131,9 @@ func (e explainer) ranges(all []int) string {
 	return strings.Join(out, ", ")
 }
 
-// details says what small messages wait, by the reader's rate, beside what is predicted and what they
-// would wait behind messages that are not cut; what the cutting costs; what the common choice does;
-// what another run may recommend; and what else was tried.
+// details says what small messages wait, by the reader's rate, beside what is predicted and what
+// they would wait behind messages that are not cut; what the cutting costs; what the common choice
+// does; what another run may recommend; and what else was tried.
 func (e explainer) details() []string {
 	var out []string
 	for _, drain := range e.Slow {
@@ -180,8 +181,8 @@ func (e explainer) share(cost, of stat.Estimate) string {
 	return e.costs + " " + times(cost.Median/of.Median) + " of its " + e.cost
 }
 
-// otherSizes say what the choice costs for messages of other sizes, against the same messages in the
-// common chunks and whole.
+// otherSizes say what the choice costs for messages of other sizes, against the same messages in
+// the common chunks and whole.
 func (e explainer) otherSizes() []string {
 	var out []string
 	for _, l := range e.records {

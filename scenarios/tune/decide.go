@@ -13,17 +13,16 @@ import (
 )
 
 const (
-	// convergedMargin is the margin at which a search ends: no other size is better than
-	// the best by more, as far as the samples can tell.
+	// convergedMargin is the margin at which a search ends: no other size is better than the best
+	// by more, as far as the samples can tell.
 	convergedMargin = 0.05
 	// inconclusiveMargin is the margin from which noise hides the answer.
 	inconclusiveMargin = 0.25
 	// alike is how far below the best a size may lie and be worth the same.
 	alike = 0.05
-	// betweenRuns is what the worth of one size against another's differs by from
-	// run to run, beyond what the samples of either tell: two standard
-	// deviations of 8 KiB against 60 KiB over thirteen runs within an hour, on a
-	// virtual machine of two CPUs whose host had other work.
+	// betweenRuns is what the worth of one size against another's differs by from run to run,
+	// beyond what the samples of either tell: two standard deviations of 8 KiB against 60 KiB over
+	// thirteen runs within an hour, on a virtual machine of two CPUs whose host had other work.
 	betweenRuns = 0.11
 )
 
@@ -42,8 +41,8 @@ type Decision struct {
 	Slow      []int64 // the reader's rates at which waits count
 }
 
-// A Score is what a chunk size is worth: the logarithm of bytes for the cost ÷
-// waitʷ, relative to the lowest cost and the shortest waits.
+// A Score is what a chunk size is worth: the logarithm of bytes for the cost ÷ waitʷ, relative to
+// the lowest cost and the shortest waits.
 type Score struct {
 	Chunk     int
 	Value     float64
@@ -71,9 +70,8 @@ func (d Decision) Of(chunk int) (Score, bool) {
 	return d.Scores[i], true
 }
 
-// Decide weighs the sizes of the chunked framing in the records. Records with
-// another capacity, sender or message size than the first are variants, not
-// candidates; so are unchunked framings.
+// Decide weighs the sizes of the chunked framing in the records. Records with another capacity,
+// sender or message size than the first are variants, not candidates; so are unchunked framings.
 func Decide(records []results.Tune, o Objective) Decision {
 	d := Decision{Objective: o}
 	plain := candidates(records)
@@ -125,8 +123,8 @@ func chunkOf(c results.Cell) int {
 	return n
 }
 
-// rates returns the readers' rates: the fastest, and those that are limited. Where
-// none is, the waits at the fastest count.
+// rates returns the readers' rates: the fastest, and those that are limited. Where none is, the
+// waits at the fastest count.
 func rates(records []results.Tune) (fast int64, slow []int64) {
 	for _, r := range records {
 		if !slices.Contains(slow, r.Cell.Drain) {
@@ -154,11 +152,10 @@ func faster(a, b int64) int {
 	return cmp.Compare(limit(b), limit(a))
 }
 
-// costMetric returns what a chunk size costs. Where both ends share a CPU that is
-// CPU time: goodput says the same there, less what other programs took of the
-// CPU meanwhile (on a busy machine the goodput of one cell varied by a quarter
-// to the half, its CPU time by 3 to 20 %). Elsewhere an end waits for the other,
-// and goodput shows it.
+// costMetric returns what a chunk size costs. Where both ends share a CPU that is CPU time: goodput
+// says the same there, less what other programs took of the CPU meanwhile (on a busy machine the
+// goodput of one cell varied by a quarter to the half, its CPU time by 3 to 20 %). Elsewhere an end
+// waits for the other, and goodput shows it.
 func costMetric(records []results.Tune, fast int64) string {
 	for _, r := range records {
 		if r.Cell.Drain == fast && (r.Cell.Placement != "same" || estimate("cpu", r.Samples).N < len(r.Samples)) {
@@ -192,8 +189,7 @@ func (d Decision) measured(records []results.Tune, chunk int) (Score, bool) {
 	return s, s.Cost.N > 0 && s.Cost.Median > 0
 }
 
-// dearer returns how many times the cost of another estimate one is, both of the
-// decision's metric.
+// dearer returns how many times the cost of another estimate one is, both of the decision's metric.
 func (d Decision) dearer(e, than stat.Estimate) float64 {
 	if d.Cost == "goodput" {
 		return than.Median / e.Median
@@ -240,12 +236,12 @@ func (d *Decision) weigh(w float64) {
 	}
 }
 
-// unknownHalfWidth is what a figure may be off, as a logarithm, that too few
-// samples have to tell: a quarter, and less with each of them.
+// unknownHalfWidth is what a figure may be off, as a logarithm, that too few samples have to tell:
+// a quarter, and less with each of them.
 const unknownHalfWidth = 0.25
 
-// halfWidth returns half of the interval of a metric's median, as a logarithm; with too
-// few samples for one half of their range, or what that is at least.
+// halfWidth returns half of the interval of a metric's median, as a logarithm; with too few samples
+// for one half of their range, or what that is at least.
 func halfWidth(metric string, samples []results.Sample) float64 {
 	values := stat.MustMetric(metric).Values(samples)
 	e := stat.Median(values)
@@ -259,9 +255,9 @@ func halfWidth(metric string, samples []results.Sample) float64 {
 	return max(unknown, math.Log(slices.Max(values)/slices.Min(values))/2)
 }
 
-// choose finds the size to use, and how sure that is. Of sizes that are worth
-// the same it takes the smallest, behind which small messages wait the least:
-// which point of a plateau is the highest is chance, where it begins is not.
+// choose finds the size to use, and how sure that is. Of sizes that are worth the same it takes the
+// smallest, behind which small messages wait the least: which point of a plateau is the highest is
+// chance, where it begins is not.
 func (d *Decision) choose() {
 	byValue := func(a, b Score) int { return cmp.Compare(a.Value, b.Value) }
 	top, bottom := slices.MaxFunc(d.Scores, byValue), slices.MinFunc(d.Scores, byValue)
@@ -285,8 +281,7 @@ func (d *Decision) choose() {
 	d.Flat = len(d.Scores) > 1 && top.Value-bottom.Value <= alike
 }
 
-// Contenders returns the sizes that may yet turn out to be the best, the likeliest
-// first.
+// Contenders returns the sizes that may yet turn out to be the best, the likeliest first.
 func (d Decision) Contenders() []int {
 	best, ok := d.Of(d.Top)
 	if !ok {
@@ -303,9 +298,9 @@ func (d Decision) Contenders() []int {
 	return out
 }
 
-// Predicted returns the wait of a small message by the rule of thumb, in
-// nanoseconds: the bytes in the pipe and the rest of the chunk, at the
-// reader's rate. It is false where the reader has no rate of its own.
+// Predicted returns the wait of a small message by the rule of thumb, in nanoseconds: the bytes in
+// the pipe and the rest of the chunk, at the reader's rate. It is false where the reader has no
+// rate of its own.
 func Predicted(r results.Tune) (ns float64, ok bool) {
 	if r.Cell.Drain <= 0 || len(r.Samples) == 0 {
 		return 0, false

@@ -10,8 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A model is a pipe whose figures are known: a frame costs a fixed time beside
-// that of its bytes, and a probe waits for the bytes before it.
+// A model is a pipe whose figures are known: a frame costs a fixed time beside that of its bytes,
+// and a probe waits for the bytes before it.
 type model struct {
 	frameNS  float64 // for each frame
 	byteNS   float64 // for each byte
@@ -124,8 +124,8 @@ func TestAKnownOptimumIsFound(t *testing.T) {
 	}
 }
 
-// What other programs take of the CPU is no cost of a chunk size, as far as
-// CPU time is known: without it the same records decide nothing.
+// What other programs take of the CPU is no cost of a chunk size, as far as CPU time is known:
+// without it the same records decide nothing.
 func TestTheLoadOfAMachineIsNoCost(t *testing.T) {
 	o := Default()
 	records := loaded.records(o, 9, 1)

@@ -7,8 +7,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/tune"
 )
 
-// Records of two sizes, with a reader of 200 MB/s: larger chunks give a little
-// more goodput, and make small messages wait five times as long.
+// Records of two sizes, with a reader of 200 MB/s: larger chunks give a little more goodput, and
+// make small messages wait five times as long.
 func ExampleDecide() {
 	record := func(framing string, goodput, wait int64) results.Tune {
 		t := results.Tune{Cell: results.Cell{Framing: framing, Drain: 200e6}}

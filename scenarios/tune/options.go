@@ -39,14 +39,14 @@ type Progress struct {
 	Elapsed  time.Duration
 }
 
-// commonChunk is the chunk size that most implementations use, in bytes: always
-// measured, to say what it costs.
+// commonChunk is the chunk size that most implementations use, in bytes: always measured, to say
+// what it costs.
 const commonChunk = 60 << 10
 
-// Default tunes for messages of 1 MiB through a pipe as the system makes it,
-// between two processes on one CPU. How long a small message waits depends on
-// bytes and on the reader's rate, not on where the ends run; what a frame
-// costs is CPU time, which is steadiest to measure where the ends share one.
+// Default tunes for messages of 1 MiB through a pipe as the system makes it, between two processes
+// on one CPU. How long a small message waits depends on bytes and on the reader's rate, not on
+// where the ends run; what a frame costs is CPU time, which is steadiest to measure where the ends
+// share one.
 func Default() Options {
 	return Options{
 		Cell: results.Cell{
@@ -125,14 +125,14 @@ const (
 	variantWait      = 200 * time.Microsecond // that a frame may take, of a sender that sizes its frames by the stream's rate
 )
 
-// otherSizes are large messages, in bytes, that a choice made for those of
-// another size is tried with.
+// otherSizes are large messages, in bytes, that a choice made for those of another size is tried
+// with.
 var otherSizes = []int{64 << 10, 16 << 20}
 
-// variants returns the cells that show what else could be done, with the chunk size
-// that is best by now. Each is measured with the fastest reader, for what it
-// costs, and with the fastest that has a rate. The first of them show whether the choice holds for
-// messages of other sizes: what it costs, beside the common size and messages that are not cut.
+// variants returns the cells that show what else could be done, with the chunk size that is best by
+// now. Each is measured with the fastest reader, for what it costs, and with the fastest that has a
+// rate. The first of them show whether the choice holds for messages of other sizes: what it costs,
+// beside the common size and messages that are not cut.
 func (o Options) variants(chunk int) []results.Cell {
 	if !o.Variants {
 		return nil
@@ -190,9 +190,9 @@ func (o Options) neighbours(chunk int) []int {
 // An Objective says what goodput is worth against wait.
 type Objective string
 
-// The objectives. Halving the wait of small messages is worth giving up this
-// share of goodput: balanced 7 %, throughput under 1 %, latency half of it. Of
-// sizes that are worth the same within 5 %, all take the smallest.
+// The objectives. Halving the wait of small messages is worth giving up this share of goodput:
+// balanced 7 %, throughput under 1 %, latency half of it. Of sizes that are worth the same within 5
+// %, all take the smallest.
 const (
 	Balanced   Objective = "balanced"
 	Throughput Objective = "throughput"
@@ -227,8 +227,8 @@ func ParseObjective(name string) (Objective, error) {
 // fullSpeed is the rate of a reader that takes all it can.
 const fullSpeed = "full"
 
-// ParseDrain reads a reader's rate: "full", or bytes a second as in "200MB/s",
-// which like every rate is decimal.
+// ParseDrain reads a reader's rate: "full", or bytes a second as in "200MB/s", which like every
+// rate is decimal.
 func ParseDrain(text string) (int64, error) {
 	text = strings.TrimSpace(text)
 	if text == fullSpeed {

@@ -8,25 +8,23 @@ import (
 	"strings"
 )
 
-// ProbeSize is the length of a probe in bytes: a small message, such as a
-// notification or the answer to a ping.
+// ProbeSize is the length of a probe in bytes: a small message, such as a notification or the
+// answer to a ping.
 const ProbeSize = 256
 
-// A probe is a line of JSON in which three numbers stand as hexadecimal digits
-// at fixed places:
+// A probe is a line of JSON in which three numbers stand as hexadecimal digits at fixed places:
 //
 //	{"jsonrpc":"2.0","method":"pipebench/probe","params":{"number":"00000000000003e7","due":"…","sent":"…","fill":"zzz…","again":"00000000000003e7"}}
 //
-// Its number stands at both ends, so that one that was cut or patched together
-// from two is seen.
+// Its number stands at both ends, so that one that was cut or patched together from two is seen.
 type probe struct {
 	number uint64
 	due    int64 // nanoseconds of the monotonic clock, as is sent
 	sent   int64
 }
 
-// The last message of a phase says, as its number, how many large ones the
-// reader should have had, and, as due, how many probes.
+// The last message of a phase says, as its number, how many large ones the reader should have had,
+// and, as due, how many probes.
 const (
 	probeMethod = "pipebench/probe"
 	endMethod   = "pipebench/done_"
@@ -104,8 +102,8 @@ func endOf(large, probes int64) []byte {
 	return msg
 }
 
-// A probeSet knows which of the probes of a phase have come. They may overtake
-// each other, but each comes once.
+// A probeSet knows which of the probes of a phase have come. They may overtake each other, but each
+// comes once.
 type probeSet struct {
 	seen  []uint64
 	count int64

@@ -105,16 +105,16 @@ func (r *reader) phase(probes int64, check func(int64, []byte) error) error {
 	}
 }
 
-// readQuantum is how many bytes a reader with a rate takes at once: a page.
-// More would let the pipe run in jerks, and a probe wait for one of them.
+// readQuantum is how many bytes a reader with a rate takes at once: a page. More would let the pipe
+// run in jerks, and a probe wait for one of them.
 const readQuantum = 4 << 10
 
-// catchUp is how far a reader may lag behind its rate and still make up for
-// it, in nanoseconds: what a sleep is late, not what the pipe was empty.
+// catchUp is how far a reader may lag behind its rate and still make up for it, in nanoseconds:
+// what a sleep is late, not what the pipe was empty.
 const catchUp = 1_000_000
 
-// A slowReader reads no more bytes a second than it allows itself, as a program
-// does that works on each byte. It belongs to one goroutine.
+// A slowReader reads no more bytes a second than it allows itself, as a program does that works on
+// each byte. It belongs to one goroutine.
 type slowReader struct {
 	r         io.Reader
 	clock     *bench.Clock

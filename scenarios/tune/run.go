@@ -15,11 +15,10 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// Run searches for the best chunk size: a coarse grid first, then the sizes
-// that may yet be the best and their neighbours, in rounds of one sample each
-// in shuffled order, until the margin is below 5 % or the time is up. It gives
-// all records to keep when it knows which of them to recommend, also when ctx
-// ends before that.
+// Run searches for the best chunk size: a coarse grid first, then the sizes that may yet be the
+// best and their neighbours, in rounds of one sample each in shuffled order, until the margin is
+// below 5 % or the time is up. It gives all records to keep when it knows which of them to
+// recommend, also when ctx ends before that.
 func Run(ctx context.Context, o Options, keep func(results.Tune) error) error {
 	if err := o.Validate(); err != nil {
 		return err
@@ -74,8 +73,8 @@ func (s *search) run(ctx context.Context) error {
 		}
 	}
 	for tried := 0; !s.timeUp(ctx); {
-		// Variants are tried when half of the time is over at the latest: until then the size that they
-		// are tried with may change.
+		// Variants are tried when half of the time is over at the latest: until then the size that
+		// they are tried with may change.
 		halfway := s.MaxTime > 0 && time.Since(s.started) > s.MaxTime/2
 		d := s.decide()
 		cells := s.wanted(d)
@@ -104,8 +103,8 @@ func (s *search) variantCells(d Decision) []results.Cell {
 	return slices.DeleteFunc(s.variants(s.variant), func(c results.Cell) bool { return s.point(c).dropped })
 }
 
-// maxContenders is how many contenders a round refines at most: more are better
-// told apart by knowing the likeliest ones first.
+// maxContenders is how many contenders a round refines at most: more are better told apart by
+// knowing the likeliest ones first.
 const maxContenders = 5
 
 // wanted returns the cells that may change the decision; none when it stands.
@@ -128,8 +127,8 @@ func (s *search) wanted(d Decision) []results.Cell {
 	return out
 }
 
-// frontier returns the sizes beside those that may be recommended and not measured yet.
-// Who does not know where a plateau begins cannot recommend its beginning.
+// frontier returns the sizes beside those that may be recommended and not measured yet. Who does
+// not know where a plateau begins cannot recommend its beginning.
 func (s *search) frontier(d Decision) []int {
 	var out []int
 	for _, c := range d.Possible {
@@ -142,8 +141,8 @@ func (s *search) frontier(d Decision) []int {
 	return out
 }
 
-// wants reports whether another sample of a cell helps: there are too few, or
-// the decision does not stand and the cell is part of the reason.
+// wants reports whether another sample of a cell helps: there are too few, or the decision does not
+// stand and the cell is part of the reason.
 func (s *search) wants(c results.Cell, d Decision) bool {
 	n := len(s.point(c).Samples)
 	switch {
@@ -169,8 +168,8 @@ func (d Decision) halfWidthOf(p *point) float64 {
 	return halfWidth(view.TuneWaitMetric(p.Samples), p.Samples)
 }
 
-// conflicting returns the sizes of which two samples contradict each other by more than a
-// factor of two: a third tells which of them the machine disturbed.
+// conflicting returns the sizes of which two samples contradict each other by more than a factor of
+// two: a third tells which of them the machine disturbed.
 func (s *search) conflicting(d Decision) []int {
 	var out []int
 	for _, p := range s.points {
@@ -207,8 +206,8 @@ func (s *search) point(c results.Cell) *point {
 	return p
 }
 
-// timeUp reports whether no further sample is to be begun. The first one is,
-// however little time there was: without it there is nothing to show.
+// timeUp reports whether no further sample is to be begun. The first one is, however little time
+// there was: without it there is nothing to show.
 func (s *search) timeUp(ctx context.Context) bool {
 	s.late = s.late || s.begun && s.MaxTime > 0 && time.Since(s.started) > s.MaxTime
 	return s.late || ctx.Err() != nil
@@ -227,8 +226,8 @@ func (s *search) round(ctx context.Context, cells []results.Cell) error {
 	return nil
 }
 
-// sampleCell takes one sample. A variant that this system does not have is dropped and
-// its record says why; a candidate that cannot be measured ends the search.
+// sampleCell takes one sample. A variant that this system does not have is dropped and its record
+// says why; a candidate that cannot be measured ends the search.
 func (s *search) sampleCell(c results.Cell) error {
 	p := s.point(c)
 	if p.dropped {

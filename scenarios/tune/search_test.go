@@ -61,9 +61,8 @@ func TestTheSearchEndsWhereTheOptimumIs(t *testing.T) {
 	}
 }
 
-// What one run recommends the others count among what runs may differ by, and
-// the size changes to a neighbour at the most: a plateau begins where it does,
-// whatever chance makes its highest point.
+// What one run recommends the others count among what runs may differ by, and the size changes to a
+// neighbour at the most: a plateau begins where it does, whatever chance makes its highest point.
 func TestRunsAgreeWithinTheirMargin(t *testing.T) {
 	for _, row := range []struct {
 		name string
@@ -99,8 +98,8 @@ func TestRunsAgreeWithinTheirMargin(t *testing.T) {
 	}
 }
 
-// One sample of two that the machine disturbed must not decide: a third is
-// taken of what contradicts itself.
+// One sample of two that the machine disturbed must not decide: a third is taken of what
+// contradicts itself.
 func TestContradictingSamplesAreTakenAgain(t *testing.T) {
 	o := Default()
 	s := searching(o, quiet)
@@ -125,8 +124,8 @@ func TestContradictingSamplesAreTakenAgain(t *testing.T) {
 	}
 }
 
-// It is adaptive: what cannot be the answer is measured in the coarse rounds
-// and no more, and of what lies between its points only what is near.
+// It is adaptive: what cannot be the answer is measured in the coarse rounds and no more, and of
+// what lies between its points only what is near.
 func TestTheSearchSpendsItsTimeWhereItMatters(t *testing.T) {
 	o := Default()
 	o.Variants = false

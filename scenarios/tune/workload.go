@@ -58,8 +58,8 @@ type tuneSample struct {
 	frame    int   // that the sender had come to
 }
 
-// takeSample takes one sample of a cell. Of large messages one goes before the clock starts, and more
-// where the sender learns the stream's rate: it needs the reader's, and some frames.
+// takeSample takes one sample of a cell. Of large messages one goes before the clock starts, and
+// more where the sender learns the stream's rate: it needs the reader's, and some frames.
 func takeSample(ctx context.Context, p bench.Plan, c results.Cell) (tuneSample, error) {
 	s, err := parseSender(c.Sender)
 	if err != nil {
@@ -96,8 +96,8 @@ func takeSample(ctx context.Context, p bench.Plan, c results.Cell) (tuneSample, 
 	}, r.Compared, w.Frame}, nil
 }
 
-// A sender is what a sender does beyond the framing, as a cell's field of that
-// name has it. The zero sender does nothing.
+// A sender is what a sender does beyond the framing, as a cell's field of that name has it. The
+// zero sender does nothing.
 type sender struct {
 	watermark int           // keep fewer unread bytes than this before a frame is offered
 	wait      time.Duration // size frames so that one takes the stream about this long

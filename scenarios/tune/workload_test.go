@@ -244,8 +244,8 @@ func TestWhatCannotBeTuned(t *testing.T) {
 	}
 }
 
-// A true search, from the pipes to the records. It is ended from without, when
-// each cell has had its coarse rounds, and keeps what it has.
+// A true search, from the pipes to the records. It is ended from without, when each cell has had
+// its coarse rounds, and keeps what it has.
 func TestRunLeavesRecordsThatExplainThemselves(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

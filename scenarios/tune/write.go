@@ -21,8 +21,8 @@ const (
 	probePriority = 1
 )
 
-// A writer is the writing end: one goroutine that sends large messages without
-// pause, one that sees what falls due, and one for each probe that waits.
+// A writer is the writing end: one goroutine that sends large messages without pause, one that sees
+// what falls due, and one for each probe that waits.
 type writer struct {
 	ctx    *bench.WorkloadContext
 	clock  *bench.Clock
@@ -80,8 +80,8 @@ func newWriter(ctx *bench.WorkloadContext) (*writer, error) {
 	return w, nil
 }
 
-// phase sends large messages until all probes have fallen due and at least as
-// many large ones as asked for are sent. It returns when all is on the wire.
+// phase sends large messages until all probes have fallen due and at least as many large ones as
+// asked for are sent. It returns when all is on the wire.
 func (w *writer) phase(large, probes int64) error {
 	var due atomic.Bool // all of them
 	failed := make(chan error, 1)
@@ -94,9 +94,8 @@ func (w *writer) phase(large, probes int64) error {
 	return w.mux.Send(context.Background(), largePriority, endOf(w.large, probes))
 }
 
-// sendLarge sends large messages, one after the other. It runs on a goroutine of
-// its own, since the ctx's is bound to its thread: the turn would pass from
-// thread to thread.
+// sendLarge sends large messages, one after the other. It runs on a goroutine of its own, since the
+// ctx's is bound to its thread: the turn would pass from thread to thread.
 func (w *writer) sendLarge(atLeast int64, due *atomic.Bool) error {
 	for sent := int64(0); sent < atLeast || !due.Load(); sent++ {
 		w.ctx.SampleCPU()
@@ -108,9 +107,8 @@ func (w *writer) sendLarge(atLeast int64, due *atomic.Bool) error {
 	return nil
 }
 
-// sendProbes sends each probe when it is due, whether those before it are out or
-// not. One that finds this goroutine late is sent at once, and waited from
-// when it was due.
+// sendProbes sends each probe when it is due, whether those before it are out or not. One that
+// finds this goroutine late is sent at once, and waited from when it was due.
 func (w *writer) sendProbes(probes int64) error {
 	msgs := newProbes(int(probes))
 	period := 1e9 / w.ctx.Cell().Rate
@@ -156,22 +154,21 @@ func (w *writer) report(c results.Counters) (writerResult, error) {
 	return r, nil
 }
 
-// A watermark is a sender that keeps the unread bytes of a pipe low: it offers
-// a frame when fewer than a number of bytes wait to be read. No system tells a
-// writer when that is so, so it looks, sleeps, and looks again. It belongs to
-// one goroutine at a time.
+// A watermark is a sender that keeps the unread bytes of a pipe low: it offers a frame when fewer
+// than a number of bytes wait to be read. No system tells a writer when that is so, so it looks,
+// sleeps, and looks again. It belongs to one goroutine at a time.
 type watermark struct {
 	pipe  *syspipe.End
 	clock *bench.Clock
 	below int // bytes
 }
 
-// lookAgain is how long it sleeps between two looks, in nanoseconds: less than
-// a reader of 200 MB/s takes for a page.
+// lookAgain is how long it sleeps between two looks, in nanoseconds: less than a reader of 200 MB/s
+// takes for a page.
 const lookAgain = 15_000
 
-// patience is how long it waits for a reader that takes nothing at all, in
-// nanoseconds. Then it writes: if the reader is gone the write says so.
+// patience is how long it waits for a reader that takes nothing at all, in nanoseconds. Then it
+// writes: if the reader is gone the write says so.
 const patience = 5_000_000_000
 
 func (w *watermark) Write(p []byte) (int, error) {
@@ -210,8 +207,8 @@ func (w *watermark) await() error {
 	}
 }
 
-// checkWatermark returns why the bytes that wait in a kind of pipe cannot be seen from the
-// end that writes; nil where they can.
+// checkWatermark returns why the bytes that wait in a kind of pipe cannot be seen from the end that
+// writes; nil where they can.
 func checkWatermark(kind string) error {
 	w, r, err := syspipe.Open(syspipe.Kind(kind), 0)
 	if err != nil {

@@ -27,8 +27,8 @@ func numbers(folder string) ([]int, error) {
 	return list, err
 }
 
-// processes returns every process that can be seen. Each is read from /proc/PID/stat,
-// "1 (a command) S 0 ...": the command may hold anything, blanks and brackets among it.
+// processes returns every process that can be seen. Each is read from /proc/PID/stat, "1 (a
+// command) S 0 ...": the command may hold anything, blanks and brackets among it.
 func processes() (map[int]Proc, error) {
 	pids, err := numbers("/proc")
 	all := map[int]Proc{}
@@ -124,8 +124,8 @@ func waitingThreads(pid int) []Thread {
 }
 
 // readThread reads /proc/PID/task/TID/syscall, "0 0x3 0x7ffd...": the number of the call and its
-// arguments, or "running". Where that may not be read, the kernel function that the thread sleeps in
-// tells what the call was. Their names changed over time: pipe_read became anon_pipe_read.
+// arguments, or "running". Where that may not be read, the kernel function that the thread sleeps
+// in tells what the call was. Their names changed over time: pipe_read became anon_pipe_read.
 func readThread(pid, tid int) (Thread, bool) {
 	task := procPath(pid, "task", strconv.Itoa(tid))
 	t := Thread{TID: tid, FD: -1}

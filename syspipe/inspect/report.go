@@ -101,7 +101,8 @@ const (
 )
 
 // diagnose finds what is wrong with the channels that a process of the tree holds: first with each
-// pair of them that runs between the same two processes in opposite directions, then with each alone.
+// pair of them that runs between the same two processes in opposite directions, then with each
+// alone.
 func diagnose(channels []Channel) []Diagnosis {
 	var d diagnosis
 	for i := range channels {

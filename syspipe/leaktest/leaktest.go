@@ -1,12 +1,13 @@
-// Package leaktest fails tests that leave goroutines, descriptors, children or temporary files behind.
+// Package leaktest fails tests that leave goroutines, descriptors, children or temporary files
+// behind.
 //
 //	func TestServer(t *testing.T) {
 //		leaktest.Check(t)
 //		...
 //	}
 //
-// Tests that run in parallel see each other's; call Check in none of them. Descriptors and children are looked at where /proc
-// lists them.
+// Tests that run in parallel see each other's; call Check in none of them. Descriptors and children
+// are looked at where /proc lists them.
 package leaktest
 
 import (
@@ -25,8 +26,9 @@ const patience = 20 * time.Second
 // checked holds the tests that are being checked. They run one after another.
 var checked = make(map[string]bool)
 
-// Check fails t unless what the test and its cleanups started is gone when all of them are done: so it is to be called first.
-// It gives the test a folder of its own for temporary files. A second call in one test does nothing.
+// Check fails t unless what the test and its cleanups started is gone when all of them are done: so
+// it is to be called first. It gives the test a folder of its own for temporary files. A second
+// call in one test does nothing.
 func Check(t testing.TB) {
 	t.Helper()
 	if checked[t.Name()] {
@@ -70,7 +72,8 @@ func descriptors() int {
 	return len(list)
 }
 
-// children returns the process ids of this process's children, zombies included; none where that cannot be known.
+// children returns the process ids of this process's children, zombies included; none where that
+// cannot be known.
 func children() []string {
 	var list []string
 	tasks, _ := os.ReadDir("/proc/self/task")

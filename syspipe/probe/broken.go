@@ -65,7 +65,8 @@ func (t *trial) readerLeaves(taken int) {
 	t.emitSignal(step+"/sigpipe", signals)
 }
 
-// awaitSteady waits until the fill of a pipe has not changed for a while: its writer is blocked then.
+// awaitSteady waits until the fill of a pipe has not changed for a while: its writer is blocked
+// then.
 func awaitSteady(r *syspipe.End) {
 	const still = 25 * time.Millisecond
 	last, since := -1, time.Now()

@@ -5,9 +5,9 @@ import (
 	"syscall"
 )
 
-// probeAllOrNothing looks for the largest write that never goes in by halves: by bisection, as a write
-// that is split stays so when larger. What fits a socket depends on how it was written, so there is no
-// saying what is free: for one, the usual sizes are tried.
+// probeAllOrNothing looks for the largest write that never goes in by halves: by bisection, as a
+// write that is split stays so when larger. What fits a socket depends on how it was written, so
+// there is no saying what is free: for one, the usual sizes are tried.
 func probeAllOrNothing(t *trial) {
 	if !t.isPipe() {
 		whole := 0

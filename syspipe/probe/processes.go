@@ -24,8 +24,8 @@ const (
 	workStdio = "probe/stdio" // tells what its standard streams are
 )
 
-// startWorker starts work on ends that stay open here. The worker ends with this process, which has a
-// deadline.
+// startWorker starts work on ends that stay open here. The worker ends with this process, which has
+// a deadline.
 func startWorker(name string, args any, ends ...*syspipe.End) *proc.Process {
 	p := must(proc.Self(name, args, ends...))
 	p.Share()
@@ -88,16 +88,16 @@ func describeStdio(w *proc.Work) {
 	check(w.Report(report))
 }
 
-// interleaveTime is how long two writers get to come between each other's bytes, and fewMessages how
-// many have to come through in it for an unbroken pipe to say something.
+// interleaveTime is how long two writers get to come between each other's bytes, and fewMessages
+// how many have to come through in it for an unbroken pipe to say something.
 const (
 	interleaveTime = 120 * time.Millisecond
 	fewMessages    = 20
 )
 
 // probeInterleave lets two processes write messages of one letter each. Sizes that divide the
-// capacity, drained in reads of the whole capacity, look whole without being safe; so others are tried
-// too, and small reads.
+// capacity, drained in reads of the whole capacity, look whole without being safe; so others are
+// tried too, and small reads.
 func probeInterleave(t *trial) {
 	slot := t.slot()
 	w, _ := t.open()
@@ -109,8 +109,8 @@ func probeInterleave(t *trial) {
 	}
 }
 
-// interleaveSizes returns the sizes at which rules differ: about PIPE_BUF of the BSDs and of Linux, a
-// slot, and what is split in any case.
+// interleaveSizes returns the sizes at which rules differ: about PIPE_BUF of the BSDs and of Linux,
+// a slot, and what is split in any case.
 func interleaveSizes(slot int) []int {
 	sizes := []int{512, 513, 4096, 4097, 60 << 10}
 	if slot > 4096 {
@@ -168,8 +168,8 @@ func (t *trial) emitInterleave(size, read, messages, broken int) {
 	}
 }
 
-// stallTime without a byte accepted is a deadlock: the other side is a process that has nothing else
-// to do.
+// stallTime without a byte accepted is a deadlock: the other side is a process that has nothing
+// else to do.
 const stallTime = 500 * time.Millisecond
 
 // probeDeadlock builds the classic one: a parent writes all it has before it reads, and the child
@@ -217,8 +217,8 @@ func writeUntilStuck(w *syspipe.End, capacity int) (total int) {
 	return total
 }
 
-// probeStdio looks at what a child gets: from os/exec with pipes, and, for a socket pair, what Node.js
-// gives its children.
+// probeStdio looks at what a child gets: from os/exec with pipes, and, for a socket pair, what
+// Node.js gives its children.
 func probeStdio(t *trial) {
 	p := must(proc.Self(workStdio, nil))
 	from := "os/exec"

@@ -224,8 +224,8 @@ var predictions = map[string]map[string]any{
 }
 
 // bsdPredictions are those of the pipe that macOS and FreeBSD have from the same ancestor. FreeBSD
-// sends no SIGPIPE for a write whose reader leaves after a part was taken, but the end writes the rest,
-// and that write gets one.
+// sends no SIGPIPE for a write whose reader leaves after a part was taken, but the end writes the
+// rest, and that write gets one.
 var bsdPredictions = map[string]any{
 	"slot":                      1,
 	"growth/first-write":        grownBSD,

@@ -34,10 +34,10 @@
 // # Why work runs in init
 //
 // Go initialises packages in the order of their import paths, as far as their imports allow, and a
-// large program spends more time on that than a worker on its work. So [Register] does the work there
-// and then, in the init of the package that registers it: what sorts behind (a schema validator, the
-// charts) is never initialised. Of CPU time, on a busy machine, the whole command takes 39 ms to begin,
-// a worker of the engine 24, and a bare program 5.
+// large program spends more time on that than a worker on its work. So [Register] does the work
+// there and then, in the init of the package that registers it: what sorts behind (a schema
+// validator, the charts) is never initialised. Of CPU time, on a busy machine, the whole command
+// takes 39 ms to begin, a worker of the engine 24, and a bare program 5.
 //
 // # Who may call concurrently
 //

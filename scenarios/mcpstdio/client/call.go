@@ -12,12 +12,13 @@ import (
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
-// Call sends a request and returns the result of its answer. params is what json.Marshal takes; none are sent for a nil
-// of any type.
+// Call sends a request and returns the result of its answer. params is what json.Marshal takes;
+// none are sent for a nil of any type.
 //
-// The error is a [*jsonrpc.Error] if the server answered with one, a [*TransportError] if it was lost before it answered, a
-// [*FrameError] if the request, or under ErrorOnOversize the answer, is too large, ErrClosed, or that of ctx or the
-// RequestTimeout; then the server is told that the answer is not wanted any more.
+// The error is a [*jsonrpc.Error] if the server answered with one, a [*TransportError] if it was
+// lost before it answered, a [*FrameError] if the request, or under ErrorOnOversize the answer, is
+// too large, ErrClosed, or that of ctx or the RequestTimeout; then the server is told that the
+// answer is not wanted any more.
 func (c *Conn) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	body, err := marshal(params)
 	if err != nil {
@@ -40,8 +41,8 @@ func (c *Conn) withTimeout(ctx context.Context) (context.Context, context.Cancel
 	return context.WithTimeout(ctx, c.opts.RequestTimeout)
 }
 
-// marshal returns params as JSON; nil, for none, where they are a nil of any type: servers drop a request whose params are null.
-// Only JSON text that says null is sent as it is.
+// marshal returns params as JSON; nil, for none, where they are a nil of any type: servers drop a
+// request whose params are null. Only JSON text that says null is sent as it is.
 func marshal(params any) ([]byte, error) {
 	if text, ok := params.(json.RawMessage); ok && len(text) == 0 {
 		return nil, nil
@@ -123,8 +124,8 @@ func (c *Conn) addCall() *pendingCall {
 	return p
 }
 
-// remove takes a call off the table. If it is not there, late reports whether it ever was: every id that was given out counts
-// up to the last.
+// remove takes a call off the table. If it is not there, late reports whether it ever was: every id
+// that was given out counts up to the last.
 func (c *Conn) remove(id jsonrpc.ID) (p *pendingCall, late bool) {
 	if p = c.pending[id]; p != nil {
 		delete(c.pending, id)
@@ -134,7 +135,8 @@ func (c *Conn) remove(id jsonrpc.ID) (p *pendingCall, late bool) {
 	return nil, err == nil && n > 0 && n <= c.lastID
 }
 
-// failAll fails all pending calls with one error, but for the one that an oversized frame was the answer to.
+// failAll fails all pending calls with one error, but for the one that an oversized frame was the
+// answer to.
 func (c *Conn) failAll(data eventData) {
 	for id, p := range c.pending {
 		var err error = data.err
@@ -215,8 +217,8 @@ func (c *Conn) CallTool(ctx context.Context, name string, arguments any) (*mcp.C
 	return answer, nil
 }
 
-// deliver hands a message to the call that waits for it. The caller has the lock; after is to be called without. m is valid
-// during the call.
+// deliver hands a message to the call that waits for it. The caller has the lock; after is to be
+// called without. m is valid during the call.
 func (c *Conn) deliver(l *link, m *jsonrpc.Message) (after func()) {
 	switch m.Kind() {
 	case jsonrpc.Request: // this client does nothing for servers, but it answers a ping

@@ -37,7 +37,8 @@ func (c *manualClock) AfterFunc(d time.Duration, f func()) func() bool {
 	}
 }
 
-// fire ends the time of the timer that was set last and is not stopped. It reports whether there is one.
+// fire ends the time of the timer that was set last and is not stopped. It reports whether there is
+// one.
 func (c *manualClock) fire() bool {
 	c.mu.Lock()
 	var f func()

@@ -1,4 +1,5 @@
-// Package client starts a stdio MCP server and talks to it through a connection that outlives the server's mistakes.
+// Package client starts a stdio MCP server and talks to it through a connection that outlives the
+// server's mistakes.
 //
 //	command := client.NewCommand("server.js", "--config", "config.json") // node server.js --config config.json
 //	c, err := client.Open(command, client.Options{})
@@ -6,8 +7,8 @@
 //	tools, err := c.ListTools(ctx)
 //	answer, err := c.CallTool(ctx, "echo", map[string]any{"message": "hi"})
 //
-// A connection is a state machine. Whatever goes wrong with the server fails the requests in flight with one typed error,
-// and starts the server again after a while:
+// A connection is a state machine. Whatever goes wrong with the server fails the requests in flight
+// with one typed error, and starts the server again after a while:
 //
 //	            started               initialized
 //	Starting ------------> Initializing ---------> Ready
@@ -19,10 +20,12 @@
 //
 //	and from every state, with Close: Closing
 //
-// A [Conn] and a [Pool] are for many goroutines. Requests carry ids and answers may come in any order.
+// A [Conn] and a [Pool] are for many goroutines. Requests carry ids and answers may come in any
+// order.
 //
-// Not promised: requests are not sent again when a server fails (they might take effect twice), and what a server asks of the
-// client is refused, ping excepted: there is no sampling, and there are no roots.
+// Not promised: requests are not sent again when a server fails (they might take effect twice), and
+// what a server asks of the client is refused, ping excepted: there is no sampling, and there are
+// no roots.
 package client
 
 import (
@@ -110,7 +113,8 @@ func (c *Conn) Server() *mcp.InitializeResult {
 	return c.server
 }
 
-// Wait returns when the connection is ready. Its error is ErrClosed, with the reason, or that of ctx.
+// Wait returns when the connection is ready. Its error is ErrClosed, with the reason, or that of
+// ctx.
 func (c *Conn) Wait(ctx context.Context) error {
 	for {
 		c.mu.Lock()
@@ -136,8 +140,8 @@ func (c *Conn) Wait(ctx context.Context) error {
 	}
 }
 
-// Close ends the connection: requests in flight fail, the server's stdin is closed, and it is given time to end before it is
-// told to and then killed. Close returns when the server is gone.
+// Close ends the connection: requests in flight fail, the server's stdin is closed, and it is given
+// time to end before it is told to and then killed. Close returns when the server is gone.
 func (c *Conn) Close() error {
 	c.dispatch(nil, closed, eventData{err: &TransportError{Reason: ReasonClosed, Err: ErrClosed}})
 	c.tasks.Wait()
@@ -147,8 +151,9 @@ func (c *Conn) Close() error {
 // Done is closed when the connection is Closing: by Close, or because it gave its server up.
 func (c *Conn) Done() <-chan struct{} { return c.over }
 
-// Exit returns how the server that was last started has ended: its code, or 128 + the signal that ended it, and whether it had
-// to be told to end, or made to, after its stdin was closed. The code is -1 if it has not ended, or never ran.
+// Exit returns how the server that was last started has ended: its code, or 128 + the signal that
+// ended it, and whether it had to be told to end, or made to, after its stdin was closed. The code
+// is -1 if it has not ended, or never ran.
 func (c *Conn) Exit() (code int, forced bool) {
 	c.mu.Lock()
 	last := c.last
@@ -164,7 +169,8 @@ func (c *Conn) Exit() (code int, forced bool) {
 	}
 }
 
-// ErrClosed is returned for requests to a connection that has been closed, or that gave its server up.
+// ErrClosed is returned for requests to a connection that has been closed, or that gave its server
+// up.
 var ErrClosed = errors.New("connection is closed")
 
 // Reasons of a TransportError.
@@ -177,8 +183,9 @@ const (
 	ReasonClosed    = "closed"
 )
 
-// A TransportError is returned for a request that was in flight when the connection to the server was lost. Whether the server
-// carried it out is not known. All requests of that moment get the same one.
+// A TransportError is returned for a request that was in flight when the connection to the server
+// was lost. Whether the server carried it out is not known. All requests of that moment get the
+// same one.
 type TransportError struct {
 	Reason string // one of the Reason constants
 	Err    error

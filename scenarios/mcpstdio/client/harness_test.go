@@ -17,7 +17,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/leaktest"
 )
 
-// patience bounds every wait of these tests; none takes a fraction of it unless something is broken.
+// patience bounds every wait of these tests; none takes a fraction of it unless something is
+// broken.
 const patience = 30 * time.Second
 
 // A fakeLauncher is a launcher whose servers are the test itself, behind kernel pipes.

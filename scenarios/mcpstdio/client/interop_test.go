@@ -14,7 +14,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/leaktest"
 )
 
-// texts are what is echoed through everybody: small, large, and what one side or the other might mangle.
+// texts are what is echoed through everybody: small, large, and what one side or the other might
+// mangle.
 var texts = map[string]string{
 	"small":     "hi",
 	"empty":     "",

@@ -69,11 +69,12 @@ func (l *link) end(polite bool) {
 	close(l.ended)
 }
 
-// drainTimeout bounds the reading of the streams of a process that has ended: what it wrote is in the pipe already, but a
-// process that it left behind may hold the other end open.
+// drainTimeout bounds the reading of the streams of a process that has ended: what it wrote is in
+// the pipe already, but a process that it left behind may hold the other end open.
 const drainTimeout = 250 * time.Millisecond
 
-// boundDrain bounds the reading of the streams of a process that has ended. A stream without deadlines is closed.
+// boundDrain bounds the reading of the streams of a process that has ended. A stream without
+// deadlines is closed.
 func (l *link) boundDrain() {
 	for _, stream := range []io.ReadCloser{l.proc.Stdout, l.proc.Stderr} {
 		if stream == nil {
@@ -110,8 +111,8 @@ func (l *link) fail(reason string, err error) {
 	l.c.dispatch(l, gone, eventData{err: &TransportError{Reason: reason, Err: err}})
 }
 
-// read takes frames until the stream ends or the link is lost. A link that is left is read to its end, so that the server
-// can finish what it writes.
+// read takes frames until the stream ends or the link is lost. A link that is left is read to its
+// end, so that the server can finish what it writes.
 func (l *link) read() {
 	stream := &oneByteReader{r: l.proc.Stdout, oneByte: l.c.opts.Policy == Negotiate}
 	r := l.reader(stream, l.c.opts.limit())
@@ -192,7 +193,8 @@ func (l *link) rejectOversized(e *framers.TooLargeError) {
 	l.c.dispatch(l, oversized, data)
 }
 
-// sendOversizeError tells the server what it did, if its stdin takes it soon: the frame has to be dealt with now.
+// sendOversizeError tells the server what it did, if its stdin takes it soon: the frame has to be
+// dealt with now.
 func (l *link) sendOversizeError(id jsonrpc.ID, e *FrameError) {
 	if id == "" {
 		id = jsonrpc.Null
@@ -215,7 +217,8 @@ func (l *link) sendOversizeError(id jsonrpc.ID, e *FrameError) {
 // oversizeErrorTimeout bounds the wait for a server that has sent too large a frame.
 const oversizeErrorTimeout = 100 * time.Millisecond
 
-// drainStderr reads the server's stderr to its end: a server that logs into a full pipe stands still.
+// drainStderr reads the server's stderr to its end: a server that logs into a full pipe stands
+// still.
 func (l *link) drainStderr() {
 	buf := make([]byte, 32<<10)
 	for {
@@ -232,8 +235,8 @@ func (l *link) drainStderr() {
 	}
 }
 
-// A oneByteReader gives a framing one byte at a time while it is set to: so the framing has read nothing beyond the message
-// that it delivers, and can be replaced by one with another limit.
+// A oneByteReader gives a framing one byte at a time while it is set to: so the framing has read
+// nothing beyond the message that it delivers, and can be replaced by one with another limit.
 type oneByteReader struct {
 	r       io.Reader
 	oneByte bool

@@ -69,8 +69,8 @@ type step struct {
 	do   action
 }
 
-// machine is the whole table: what is not listed leaves the state as it is and drops the event. A process that starts when
-// nobody wants it any more is disconnected at once.
+// machine is the whole table: what is not listed leaves the state as it is and drops the event. A
+// process that starts when nobody wants it any more is disconnected at once.
 var machine = map[State]map[event]step{
 	Starting: {
 		started:     {Initializing, handshake},
@@ -112,8 +112,8 @@ func transition(s State, e event) step {
 	return step{s, drop}
 }
 
-// dispatch runs the machine. An event of a server that is not the current one is out of date and dropped; l is nil for events
-// of no server.
+// dispatch runs the machine. An event of a server that is not the current one is out of date and
+// dropped; l is nil for events of no server.
 func (c *Conn) dispatch(l *link, e event, data eventData) {
 	c.mu.Lock()
 	was := c.state

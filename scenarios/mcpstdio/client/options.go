@@ -28,16 +28,19 @@ const (
 type Policy int
 
 const (
-	// CloseOnOversize closes the connection without a word. It is the default: nothing of the frame is looked at.
+	// CloseOnOversize closes the connection without a word. It is the default: nothing of the frame
+	// is looked at.
 	CloseOnOversize Policy = iota
 	// Unlimited takes frames of every size.
 	Unlimited
-	// ErrorOnOversize answers with a JSON-RPC error to the id that stands in the frame's first KiB, or null, and closes
-	// the connection. The request of that id fails with a *FrameError of its own.
+	// ErrorOnOversize answers with a JSON-RPC error to the id that stands in the frame's first KiB,
+	// or null, and closes the connection. The request of that id fails with a *FrameError of its
+	// own.
 	ErrorOnOversize
-	// Negotiate is CloseOnOversize with the smaller of the limits that both ends name in capabilities.experimental.maxFrameSize
-	// when they shake hands; this end's, if the server names none. It holds for requests too. MCP has experimental
-	// capabilities be objects, so a server that checks may refuse the number.
+	// Negotiate is CloseOnOversize with the smaller of the limits that both ends name in
+	// capabilities.experimental.maxFrameSize when they shake hands; this end's, if the server names
+	// none. It holds for requests too. MCP has experimental capabilities be objects, so a server
+	// that checks may refuse the number.
 	Negotiate
 )
 
@@ -56,8 +59,8 @@ type Options struct {
 	RequestTimeout time.Duration // for a request whose context has no deadline: DefaultRequestTimeout; negative: none
 	InitTimeout    time.Duration // for the handshake: DefaultInitTimeout
 
-	// Restarts is how often in a row the server is started again; 0: without end, negative: never. A handshake that
-	// succeeds begins the count anew.
+	// Restarts is how often in a row the server is started again; 0: without end, negative: never.
+	// A handshake that succeeds begins the count anew.
 	Restarts     int
 	BackoffFirst time.Duration  // the longest first wait before a start: DefaultBackoffFirst; it doubles each time
 	BackoffMost  time.Duration  // and ends here: DefaultBackoffMost
@@ -121,8 +124,8 @@ type systemClock struct{}
 
 func (systemClock) AfterFunc(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
 
-// A backoff computes the time before the next start: full jitter, so that many clients of one machine do not come back
-// together.
+// A backoff computes the time before the next start: full jitter, so that many clients of one
+// machine do not come back together.
 type backoff struct {
 	first, most time.Duration
 	random      func() float64 // in [0, 1)

@@ -23,7 +23,8 @@ func zeros(n int) []byte { return append(make([]byte, n), '\n') }
 // Seed 001, unit tests and table of state transitions with oversized frames, row by row.
 
 func TestOversizedWhileStarting(t *testing.T) {
-	// There are no frames yet: a process that writes before it is talked to has its bytes read after the start.
+	// There are no frames yet: a process that writes before it is talked to has its bytes read
+	// after the start.
 	if got := transition(Starting, oversized); got != (step{Starting, drop}) {
 		t.Errorf("got %v, want it dropped", got)
 	}
@@ -48,8 +49,8 @@ func TestOversizedWhileInitializing(t *testing.T) {
 	}
 }
 
-// TestOversizedWhileReady is the seed's "closes connection on oversized frame" and its integration test "in-flight requests
-// fail when oversized frame closes connection".
+// TestOversizedWhileReady is the seed's "closes connection on oversized frame" and its integration
+// test "in-flight requests fail when oversized frame closes connection".
 func TestOversizedWhileReady(t *testing.T) {
 	s := newFixture(t, Options{})
 	srv := s.readyServer()
@@ -127,7 +128,8 @@ func TestOversizedByDeclaration(t *testing.T) {
 	}
 }
 
-// TestOversizedErrorByDeclaration: the id is found in what has come of a frame whose header says too much.
+// TestOversizedErrorByDeclaration: the id is found in what has come of a frame whose header says
+// too much.
 func TestOversizedErrorByDeclaration(t *testing.T) {
 	s := newFixture(t, Options{Framing: framers.ContentLength(), Policy: ErrorOnOversize, MaxMessage: 4000})
 	srv := s.readyServer()

@@ -29,7 +29,8 @@ func NewPool(conns ...*Conn) (*Pool, error) {
 	return p, nil
 }
 
-// Wait returns when the first connection is ready. Its errors are those of [Conn.Wait] on all of them, if none can be.
+// Wait returns when the first connection is ready. Its errors are those of [Conn.Wait] on all of
+// them, if none can be.
 func (p *Pool) Wait(ctx context.Context) error {
 	_, err := p.firstReady(ctx)
 	return err
@@ -38,8 +39,9 @@ func (p *Pool) Wait(ctx context.Context) error {
 // Done is closed when all connections have given their servers up, or were closed.
 func (p *Pool) Done() <-chan struct{} { return p.over }
 
-// Call sends a request to the server that is ready and has the fewest in flight; if none is, to the first that becomes ready.
-// Errors are those of [Conn.Call], RequestTimeout that of the first connection. A request is sent once: one that fails with its server is not tried on another.
+// Call sends a request to the server that is ready and has the fewest in flight; if none is, to the
+// first that becomes ready. Errors are those of [Conn.Call], RequestTimeout that of the first
+// connection. A request is sent once: one that fails with its server is not tried on another.
 func (p *Pool) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	ctx, cancel := p.conns[0].withTimeout(ctx)
 	defer cancel()
@@ -78,7 +80,8 @@ func (p *Pool) leastLoaded() (best *Conn) {
 	return best
 }
 
-// firstReady waits for the first connection that is ready. It fails when all are closed, or ctx ends.
+// firstReady waits for the first connection that is ready. It fails when all are closed, or ctx
+// ends.
 func (p *Pool) firstReady(ctx context.Context) (*Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

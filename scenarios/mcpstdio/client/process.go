@@ -23,14 +23,15 @@ type Process struct {
 	Stdout io.ReadCloser
 	Stderr io.ReadCloser // nil: there is none
 
-	// Stop ends the process, whose stdin has been closed: it waits, asks, waits again and kills. It reports whether waiting was
-	// not enough, and returns when the process is gone.
+	// Stop ends the process, whose stdin has been closed: it waits, asks, waits again and kills. It
+	// reports whether waiting was not enough, and returns when the process is gone.
 	Stop     func() (forced bool)
 	Done     <-chan struct{} // closed when it has ended
 	ExitCode func() int      // once it has: the code, or 128 + the signal
 }
 
-// DefaultGrace is the time that a child has to end after its stdin was closed, and again after it was told to.
+// DefaultGrace is the time that a child has to end after its stdin was closed, and again after it
+// was told to.
 const DefaultGrace = 2 * time.Second
 
 // A Command starts a server as a child process, without a shell. It is a [Launcher].
@@ -43,15 +44,16 @@ type Command struct {
 	Grace  time.Duration // DefaultGrace if 0
 }
 
-// Limits bound what a child may use. A zero field is no limit. They are set just after the child has started.
+// Limits bound what a child may use. A zero field is no limit. They are set just after the child
+// has started.
 type Limits struct {
 	Memory uint64        // bytes of address space
 	CPU    time.Duration // of all its threads, in whole seconds, rounded up; beyond it the child is killed
 	Files  uint64        // descriptors
 }
 
-// NewCommand returns the command that runs a server: by node where path ends in .js, by python3 where it ends in .py, and else
-// by itself.
+// NewCommand returns the command that runs a server: by node where path ends in .js, by python3
+// where it ends in .py, and else by itself.
 func NewCommand(path string, args ...string) Command {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".js", ".mjs", ".cjs":
@@ -62,8 +64,8 @@ func NewCommand(path string, args ...string) Command {
 	return Command{Path: path, Args: args}
 }
 
-// Launch starts the child in a process group or job of its own: what it starts ends with it, and Ctrl-C is this process's to
-// act on.
+// Launch starts the child in a process group or job of its own: what it starts ends with it, and
+// Ctrl-C is this process's to act on.
 func (c Command) Launch() (*Process, error) {
 	if err := c.Limits.supported(); err != nil { // before anything runs without them
 		return nil, fmt.Errorf("start %s: %w", c.Path, err)

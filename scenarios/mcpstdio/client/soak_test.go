@@ -47,7 +47,8 @@ func childs(t *testing.T, c *Conn) (f footprint) {
 	return f
 }
 
-// TestSoak sends requests of every sort through a real child, and wants neither end to hold more after than before.
+// TestSoak sends requests of every sort through a real child, and wants neither end to hold more
+// after than before.
 func TestSoak(t *testing.T) {
 	requests := 8_000
 	if text, ok := os.LookupEnv(soakEnv); ok {

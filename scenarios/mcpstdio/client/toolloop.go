@@ -11,8 +11,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
-// A Model answers a conversation, or asks for tools to be called. One that is reached over a network is not part of this
-// package.
+// A Model answers a conversation, or asks for tools to be called. One that is reached over a
+// network is not part of this package.
 type Model interface {
 	Chat(ctx context.Context, conversation []Turn, tools []*mcp.Tool) (Turn, error)
 }
@@ -33,8 +33,9 @@ type ToolCall struct {
 // MaxRounds bounds how often in a row a model may ask for tools before ToolLoop gives up.
 const MaxRounds = 16
 
-// ToolLoop asks a model, calls the tools it wants until it wants none, and returns its last text. Failures of tools and errors
-// of the server are told to the model; only a lost connection and an error of the model end the conversation.
+// ToolLoop asks a model, calls the tools it wants until it wants none, and returns its last text.
+// Failures of tools and errors of the server are told to the model; only a lost connection and an
+// error of the model end the conversation.
 func ToolLoop(ctx context.Context, c *Conn, model Model, query string) (string, error) {
 	tools, err := c.ListTools(ctx)
 	if err != nil {
