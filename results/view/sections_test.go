@@ -178,13 +178,11 @@ func TestAServerWithoutLimitsIsShown(t *testing.T) {
 // A column a machine, and a word on the machines that differ from the documented rule.
 func TestProbesOfSeveralMachinesStandSideBySide(t *testing.T) {
 	set := &results.Set{Environments: []results.Environment{machineNamed("run-1", "linux"), machineNamed("run-2", "darwin")}}
-	for _, p := range []results.Probe{
+	set.Probes = []results.Probe{
 		{Run: "run-1", Pipe: "fifo", Step: "fill", Value: 45066.0, Unit: "B", Documented: "65552 B", Agrees: new(false), How: "writes"},
 		{Run: "run-2", Pipe: "fifo", Step: "fill", Value: 65536.0, Unit: "B", How: "writes"},
 		{Run: "run-1", Pipe: "fifo", Step: "eof", Value: true, Documented: "yes", Agrees: new(true), How: "a read"},
 		{Run: "run-1", Pipe: "fifo", Step: "fill", Value: 65552.0, Unit: "B", Documented: "65552 B", Agrees: new(true), How: "writes"},
-	} {
-		set.Probes = append(set.Probes, p)
 	}
 	want := [][]string{
 		{"fifo", "fill", "45066 B", "64 KiB", "65552 B", "NO linux/amd64", "writes"},
