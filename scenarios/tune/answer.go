@@ -146,13 +146,13 @@ func (e explainer) details() []string {
 			text += fmt.Sprintf(", where at most %s are predicted", results.FormatDuration(ns))
 		}
 		if whole, ok := e.whole(drain); ok {
-			text += fmt.Sprintf(", instead of %s behind messages sent whole (ndjson)", waitText(whole))
+			text += fmt.Sprintf(", instead of %s behind unchunked messages (ndjson)", waitText(whole))
 		}
 		out = append(out, text)
 	}
 	best, _ := e.Of(e.Best)
 	if whole, ok := e.whole(e.Fast); ok && estimate(e.Cost, whole.Samples).N > 0 {
-		out = append(out, "messages sent whole (ndjson) through the same sender "+e.share(estimate(e.Cost, whole.Samples), best.Cost))
+		out = append(out, "unchunked messages (ndjson) through the same sender "+e.share(estimate(e.Cost, whole.Samples), best.Cost))
 	}
 	if other, ok := e.Of(commonChunk); ok && e.Best != commonChunk && !e.Flat {
 		var waits []string
