@@ -56,12 +56,20 @@ type Verified struct {
 
 func (Record) kind() string { return KindMeasurement }
 
-// A Sample is one timed run of a cell, by workers started for it alone.
+// A Sample is one timed run of a cell: a slice of a fork.
+//
+// A fork is one start of the workers of all cells that are compared; in each round of it every one
+// of the cells runs once. Samples of a record are in the order in which they were taken. The samples
+// of two cells with the same fork and round ran within milliseconds of each other, so a ratio is
+// taken between them.
 //
 // The clock starts when both ends are ready, at the reader's go, and stops when the reader has the
 // last message (in a round trip: the writing end the last answer). Counters cover the same time.
 // Warm-up is apart.
 type Sample struct {
+	Fork  int `json:"fork,omitempty"`  // from 1; 0 in files written before there were forks
+	Round int `json:"round,omitempty"` // from 1, within the run; 0 as for Fork
+
 	ElapsedNS    int64 `json:"elapsed_ns"`
 	Messages     int64 `json:"messages"`      // stream: messages delivered; round trip: trips
 	PayloadBytes int64 `json:"payload_bytes"` // application bytes delivered, one way
@@ -77,6 +85,11 @@ type Sample struct {
 	// due), "service", "lateness" (the generator's own).
 	Latency map[string]Latency `json:"latency,omitempty"`
 	Load    *Load              `json:"load,omitempty"` // open loop alone
+
+	// Disturbed says why the sample is left out of the figures: others had a CPU that it needed, as
+	// StealNS, InvoluntarySwitches and RunQueueNS tell. How fast the sample was has no part in it.
+	Disturbed string `json:"disturbed,omitempty"`
+	StealNS   *int64 `json:"steal_ns,omitempty"` // time the hypervisor took from the CPUs of the ends
 }
 
 // Warmup is what ran through the same ends before the clock started.
@@ -97,6 +110,7 @@ type Counters struct {
 	CPUNS               *int64 `json:"cpu_ns,omitempty"`               // user and system time: of the process, or of the thread where both ends share one
 	VoluntarySwitches   *int64 `json:"voluntary_switches,omitempty"`   // context switches because the end waited
 	InvoluntarySwitches *int64 `json:"involuntary_switches,omitempty"` // context switches because another took the CPU
+	RunQueueNS          *int64 `json:"run_queue_ns,omitempty"`         // time the end could run and had no CPU, the other end's turns counted
 	Allocs              *int64 `json:"allocs,omitempty"`               // heap objects allocated; nil where two ends share a process
 	PeakBytes           *int64 `json:"peak_bytes,omitempty"`           // peak resident memory of the end's process
 	CPUs                []int  `json:"cpus,omitempty"`                 // CPUs it was seen on, ascending
