@@ -1,7 +1,6 @@
 package syspipe
 
 import (
-	"errors"
 	"os"
 	"strconv"
 	"strings"
@@ -58,26 +57,6 @@ func (e *End) buffered() (int, error) {
 	}
 	n, err := unix.IoctlGetInt(e.fd, unix.TIOCINQ)
 	return n, os.NewSyscallError("FIONREAD", err)
-}
-
-// wakeThreads makes every system call that this process waits in return or start over. SIGURG is
-// what Go's scheduler itself sends to its threads all the time; its handler does nothing else.
-func wakeThreads() error {
-	tasks, err := os.ReadDir("/proc/self/task")
-	if err != nil {
-		return err
-	}
-	for _, t := range tasks {
-		tid, err := strconv.Atoi(t.Name())
-		if err != nil {
-			continue
-		}
-		err = unix.Tgkill(os.Getpid(), tid, unix.SIGURG)
-		if err != nil && !errors.Is(err, unix.ESRCH) { // the thread may have ended since
-			return os.NewSyscallError("tgkill", err)
-		}
-	}
-	return nil
 }
 
 // socketBufferScale: Linux doubles what SO_SNDBUF is set to, for its bookkeeping, and returns the
