@@ -68,6 +68,7 @@ frames) through real pipes of this operating system, and says what each costs.`,
 		return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
 	})
 	root.AddCommand(newRun(), newProbe(), newProfile(), newInspect(), newPlot(), newServe(), newCall(), newDrive(), newTap(), newTune(), newClaims(), newCompare(), newAB(), newDoctor(), newReport(), newList())
+	root.AddCommand(newGuides()...)
 	return root
 }
 

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// Every command and flag that README and the guides show exists. What stands behind -- belongs to
+// another program, or to another command of this one.
+func TestReadmeAndGuidesShowOnlyCommandsAndFlagsThatExist(t *testing.T) {
+	texts, err := filepath.Glob("docs/*.md")
+	if err != nil || len(texts) == 0 {
+		t.Fatalf("no guides: %v", err)
+	}
+	shown := regexp.MustCompile("(?:pipebench|go run ./cmd/pipebench|\\./new) ([a-z]+)( [^`\n#|>)]*)?")
+	found := 0
+	for _, file := range append(texts, filepath.Join("..", "..", "README.md")) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range shown.FindAllStringSubmatch(code(string(text)), -1) {
+			if strings.HasPrefix(match[2], " ·") { // the head of an output, not a command
+				continue
+			}
+			cmd, _, err := newRoot().Find([]string{match[1]})
+			if err != nil || cmd == cmd.Root() {
+				t.Errorf("%s: %q: there is no command %q", file, match[0], match[1])
+				continue
+			}
+			found++
+			checkFlags(t, file, cmd, match[2])
+		}
+	}
+	if found < 20 {
+		t.Errorf("only %d commands were found in README and the guides", found)
+	}
+}
+
+func checkFlags(t *testing.T, file string, cmd *cobra.Command, args string) {
+	t.Helper()
+	for _, word := range strings.Fields(args) {
+		if word == "--" {
+			return
+		}
+		name, long := strings.CutPrefix(word, "--")
+		name, _, _ = strings.Cut(name, "=")
+		if long && cmd.Flags().Lookup(name) == nil && name != "help" {
+			t.Errorf("%s: %s has no flag --%s", file, cmd.CommandPath(), name)
+		}
+	}
+}
+
+// code returns the code of a Markdown text: blocks, indented lines, and what stands in back quotes.
+func code(markdown string) string {
+	var out []string
+	inside := false
+	for line := range strings.Lines(markdown) {
+		switch {
+		case strings.HasPrefix(line, "```"):
+			inside = !inside
+		case inside || strings.HasPrefix(line, "    "):
+			out = append(out, line)
+		default:
+			for i, part := range strings.Split(line, "`") {
+				if i%2 == 1 {
+					out = append(out, part+"\n")
+				}
+			}
+		}
+	}
+	return strings.Join(out, "")
+}
+
+func TestHelpShowsAGuide(t *testing.T) {
+	var out strings.Builder
+	if code := run(t.Context(), []string{"help", "exit-codes"}, nil, &out, &out); code != exitDone || !strings.Contains(out.String(), "# Exit codes") {
+		t.Errorf("exit %d, printed %q", code, out.String())
+	}
+	out.Reset()
+	if code := run(t.Context(), []string{"--help"}, nil, &out, &out); code != exitDone || !strings.Contains(out.String(), "What pipes do") {
+		t.Errorf("exit %d; the help does not name the guides: %q", code, out.String())
+	}
+}
