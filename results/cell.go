@@ -105,9 +105,10 @@ func (c *Cell) UnmarshalJSON(text []byte) error {
 
 // Field returns a field of the cell as [Cell.Fields] lists it, "" where it is not there.
 func (c Cell) Field(name string) string {
-	for _, f := range c.Fields() {
-		if f.Name == name {
-			return f.Value
+	for _, f := range cellFields {
+		value := reflect.ValueOf(c).Field(f.index)
+		if f.name == name && (!f.omitempty || !value.IsZero()) {
+			return fieldText(value)
 		}
 	}
 	return ""
@@ -125,24 +126,13 @@ func ChunkSize(framing string) int {
 
 // DifferingFields names the fields in which cells differ, but for those named.
 func DifferingFields(cells []Cell, but ...string) []string {
-	values := make(map[string]map[string]bool)
-	for _, c := range cells {
-		for _, f := range c.Fields() {
-			if values[f.Name] == nil {
-				values[f.Name] = make(map[string]bool)
-			}
-		}
-	}
 	var out []string
-	for name, seen := range values {
-		for _, c := range cells {
-			seen[c.Field(name)] = true
-		}
-		if len(seen) > 1 && !slices.Contains(but, name) {
+	for _, name := range CellFieldNames() {
+		differs := func(c Cell) bool { return c.Field(name) != cells[0].Field(name) }
+		if !slices.Contains(but, name) && slices.ContainsFunc(cells, differs) {
 			out = append(out, name)
 		}
 	}
-	slices.Sort(out)
 	return out
 }
 

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -28,15 +29,16 @@ func Read(paths ...string) (*Set, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("read results: no file named")
 	}
-	all, seen := &Set{}, make(seenLines)
+	seen := make(seenLines)
+	var sets []*Set
 	for _, path := range paths {
 		set, err := readFile(path, seen)
 		if err != nil {
 			return nil, err
 		}
-		all.merge(set)
+		sets = append(sets, set)
 	}
-	return all, nil
+	return Merge(sets...), nil
 }
 
 func readFile(path string, seen seenLines) (*Set, error) {
@@ -174,20 +176,7 @@ func (s seenLines) add(line Line, text []byte, file string) (where string, again
 	return where, again
 }
 
-// decoders read a line of each kind.
-var decoders = map[string]func([]byte) (Line, error){
-	KindEnvironment: decodeAs[Environment],
-	KindMeasurement: decodeAs[Record],
-	KindProbe:       decodeAs[Probe],
-	KindFault:       decodeAs[Fault],
-	KindClaim:       decodeAs[Claim],
-	KindTarget:      decodeAs[Target],
-	KindTune:        decodeAs[Tune],
-	KindNoise:       decodeAs[Noise],
-	KindMessage:     decodeAs[Message],
-}
-
-// decode reads one line of any kind.
+// decode reads one line of any kind, and refuses what the writer would not have written.
 func decode(text []byte) (Line, error) {
 	var head struct {
 		Kind string `json:"kind"`
@@ -198,25 +187,16 @@ func decode(text []byte) (Line, error) {
 	if head.Kind == "" {
 		return nil, errors.New("no kind")
 	}
-	read, ok := decoders[head.Kind]
+	l, ok := lists[head.Kind]
 	if !ok {
 		return nil, fmt.Errorf("kind %q is not known to this version", head.Kind)
 	}
-	return read(text)
-}
-
-// decodeAs reads a line of one kind, and refuses what the writer would not have written.
-func decodeAs[L Line](text []byte) (Line, error) {
-	var l L
-	if err := json.Unmarshal(text, &l); err != nil {
-		return nil, fmt.Errorf("%s: %w", l.kind(), err)
+	into := reflect.New(l.line)
+	if err := json.Unmarshal(text, into.Interface()); err != nil {
+		return nil, fmt.Errorf("%s: %w", head.Kind, err)
 	}
-	if v, ok := any(l).(interface{ Validate() error }); ok {
-		if err := v.Validate(); err != nil {
-			return nil, fmt.Errorf("%s: %w", l.kind(), err)
-		}
-	}
-	return l, nil
+	line := into.Elem().Interface().(Line)
+	return line, validate(line)
 }
 
 // A Problem is what a reader could not take from a file, and skipped. It is for the person to know,

@@ -1,6 +1,9 @@
 package results
 
-import "slices"
+import (
+	"reflect"
+	"slices"
+)
 
 // A Set is what one or several results files hold, in the order of the files and of their lines.
 type Set struct {
@@ -69,82 +72,68 @@ func (s *Set) MachineName(id string) string {
 	return name + " " + ShortID(id)
 }
 
+// A list is where a [Set] keeps the lines of one kind.
+type list struct {
+	field int          // of Set
+	line  reflect.Type // what it is a list of
+}
+
+// lists are those of a Set by kind: they follow its fields, so that a kind of line is added there.
+var lists = func() map[string]list {
+	out := make(map[string]list)
+	for i, f := range reflect.VisibleFields(reflect.TypeFor[Set]()) {
+		if zero, ok := reflect.Zero(f.Type.Elem()).Interface().(Line); ok {
+			out[zero.kind()] = list{i, f.Type.Elem()}
+		}
+	}
+	return out
+}()
+
+// runOf returns the run that a line belongs to.
+func runOf(line Line) string { return reflect.ValueOf(line).FieldByName("Run").String() }
+
 // Add puts one line into the set, as reading it from a file would. A pointer, or a line of another
 // package, is ignored.
 func (s *Set) Add(line Line) {
-	switch l := line.(type) {
-	case Environment:
-		s.Environments = append(s.Environments, l)
-	case Record:
-		s.Records = append(s.Records, l)
-	case Probe:
-		s.Probes = append(s.Probes, l)
-	case Fault:
-		s.Faults = append(s.Faults, l)
-	case Claim:
-		s.Claims = append(s.Claims, l)
-	case Target:
-		s.Targets = append(s.Targets, l)
-	case Tune:
-		s.Tunes = append(s.Tunes, l)
-	case Noise:
-		s.Noise = append(s.Noise, l)
-	case Message:
-		s.Messages = append(s.Messages, l)
+	l, v := lists[line.kind()], reflect.ValueOf(line)
+	if v.Type() == l.line {
+		field := reflect.ValueOf(s).Elem().Field(l.field)
+		field.Set(reflect.Append(field, v))
 	}
 }
 
-// Len is the number of lines that were read.
+// Len returns the number of lines that were read.
 func (s *Set) Len() int {
-	return len(s.Environments) + len(s.Records) + len(s.Probes) + len(s.Faults) + len(s.Claims) +
-		len(s.Targets) + len(s.Tunes) + len(s.Noise) + len(s.Messages)
+	n := 0
+	for _, l := range lists {
+		n += reflect.ValueOf(s).Elem().Field(l.field).Len()
+	}
+	return n
 }
 
-// Merge is one set of all that the sets hold, in their order. They are left as they are.
+// Merge returns one set of all that the sets hold, in their order. They are left as they are.
 func Merge(sets ...*Set) *Set {
 	all := &Set{}
+	into := reflect.ValueOf(all).Elem()
 	for _, s := range sets {
-		all.merge(s)
+		for i := range into.NumField() {
+			into.Field(i).Set(reflect.AppendSlice(into.Field(i), reflect.ValueOf(s).Elem().Field(i)))
+		}
 	}
 	return all
 }
 
-// merge appends what another file holds.
-func (s *Set) merge(o *Set) {
-	s.Environments = append(s.Environments, o.Environments...)
-	s.Records = append(s.Records, o.Records...)
-	s.Probes = append(s.Probes, o.Probes...)
-	s.Faults = append(s.Faults, o.Faults...)
-	s.Claims = append(s.Claims, o.Claims...)
-	s.Targets = append(s.Targets, o.Targets...)
-	s.Tunes = append(s.Tunes, o.Tunes...)
-	s.Noise = append(s.Noise, o.Noise...)
-	s.Messages = append(s.Messages, o.Messages...)
-	s.Problems = append(s.Problems, o.Problems...)
-}
-
-// OfRun is what the set holds of one run: its environment and all its lines, of whatever kind. The
-// problems of the files are not a run's.
+// OfRun returns what the set holds of one run: its environment and all its lines, of whatever kind.
+// The problems of the files are not a run's.
 func (s *Set) OfRun(run string) *Set {
-	return &Set{
-		Environments: linesOf(s.Environments, run, func(l Environment) string { return l.Run }),
-		Records:      linesOf(s.Records, run, func(l Record) string { return l.Run }),
-		Probes:       linesOf(s.Probes, run, func(l Probe) string { return l.Run }),
-		Faults:       linesOf(s.Faults, run, func(l Fault) string { return l.Run }),
-		Claims:       linesOf(s.Claims, run, func(l Claim) string { return l.Run }),
-		Targets:      linesOf(s.Targets, run, func(l Target) string { return l.Run }),
-		Tunes:        linesOf(s.Tunes, run, func(l Tune) string { return l.Run }),
-		Noise:        linesOf(s.Noise, run, func(l Noise) string { return l.Run }),
-		Messages:     linesOf(s.Messages, run, func(l Message) string { return l.Run }),
-	}
-}
-
-func linesOf[L Line](lines []L, run string, of func(L) string) []L {
-	var out []L
-	for _, l := range lines {
-		if of(l) == run {
-			out = append(out, l)
+	own := &Set{}
+	for _, l := range lists {
+		lines := reflect.ValueOf(s).Elem().Field(l.field)
+		for i := range lines.Len() {
+			if line := lines.Index(i).Interface().(Line); runOf(line) == run {
+				own.Add(line)
+			}
 		}
 	}
-	return out
+	return own
 }

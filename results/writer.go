@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
+	"strings"
 )
 
 // A Writer writes a results file, a line at a time. It belongs to one goroutine.
@@ -89,13 +91,17 @@ func (w *Writer) Close() error {
 	return errors.Join(w.err, w.close())
 }
 
-// encode is a line as it stands in the file, newline included.
+// encode returns a line as it stands in the file, newline included, and refuses what a reader of
+// the file could not take.
 func encode(line Line) ([]byte, error) {
 	line, err := withKind(line)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkLine(line); err != nil {
+	if runOf(line) == "" {
+		return nil, fmt.Errorf("%s without the name of its run", line.kind())
+	}
+	if err := validate(line); err != nil {
 		return nil, err
 	}
 	text, err := json.Marshal(line)
@@ -105,85 +111,26 @@ func encode(line Line) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// withKind is the line with its kind filled in, which the type knows better than the caller, and
-// with empty lists for missing ones: readers in other languages should not meet a null.
+// withKind returns the line with its kind filled in, which the type knows better than the caller,
+// and with empty lists for missing ones: readers in other languages should not meet a null.
 func withKind(line Line) (Line, error) {
-	switch l := line.(type) {
-	case Environment:
-		l.Kind, l.Schema = KindEnvironment, Schema
-		return l, nil
-	case Record:
-		l.Kind = KindMeasurement
-		return l, nil
-	case Probe:
-		l.Kind = KindProbe
-		return l, nil
-	case Fault:
-		l.Kind = KindFault
-		return l, nil
-	case Claim:
-		l.Kind = KindClaim
-		return l, nil
-	case Target:
-		l.Kind = KindTarget
-		if l.Command == nil {
-			l.Command = []string{}
+	if t := reflect.TypeOf(line); t != lists[line.kind()].line {
+		return nil, fmt.Errorf("a line of type %s has no place in a results file: give the value, not a pointer", t)
+	}
+	if e, ok := line.(Environment); ok {
+		e.Schema = Schema
+		line = e
+	}
+	v := reflect.New(reflect.TypeOf(line)).Elem()
+	v.Set(reflect.ValueOf(line))
+	v.FieldByName("Kind").SetString(line.kind())
+	for i := range v.NumField() {
+		omitted := strings.HasSuffix(v.Type().Field(i).Tag.Get("json"), ",omitempty")
+		if f := v.Field(i); f.Kind() == reflect.Slice && f.IsNil() && !omitted {
+			f.Set(reflect.MakeSlice(f.Type(), 0, 0))
 		}
-		return l, nil
-	case Tune:
-		l.Kind = KindTune
-		return l, nil
-	case Noise:
-		l.Kind = KindNoise
-		if l.Values == nil {
-			l.Values = []float64{}
-		}
-		return l, nil
-	case Message:
-		l.Kind = KindMessage
-		return l, nil
 	}
-	return nil, fmt.Errorf("a line of type %T has no place in a results file: give the value, not a pointer", line)
-}
-
-// checkLine refuses what a reader of the file could not take.
-func checkLine(line Line) error {
-	if runOf(line) == "" {
-		return fmt.Errorf("%s without the name of its run", line.kind())
-	}
-	l, ok := line.(interface{ Validate() error })
-	if !ok {
-		return nil
-	}
-	if err := l.Validate(); err != nil {
-		return fmt.Errorf("%s: %w", line.kind(), err)
-	}
-	return nil
-}
-
-// runOf is the run that a line belongs to.
-func runOf(line Line) string {
-	switch l := line.(type) {
-	case Environment:
-		return l.Run
-	case Record:
-		return l.Run
-	case Probe:
-		return l.Run
-	case Fault:
-		return l.Run
-	case Claim:
-		return l.Run
-	case Target:
-		return l.Run
-	case Tune:
-		return l.Run
-	case Noise:
-		return l.Run
-	case Message:
-		return l.Run
-	}
-	return ""
+	return v.Interface().(Line), nil
 }
 
 // ReplaceFile writes a file beside its place and renames it, so that nobody ever sees half of it,
