@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -112,10 +113,11 @@ func complete(r results.Record) error {
 	if err != nil {
 		return err
 	}
-	wire, _ := framers.WireSize(f, int64(r.Cell.Size))
-	if r.Cell.Framing == "raw" {
-		wire = int64(r.Cell.Size)
+	var frames bytes.Buffer
+	if err := f.NewWriter(&frames).WriteMessage(bytes.Repeat([]byte("x"), r.Cell.Size)); err != nil {
+		return err
 	}
+	wire := int64(frames.Len())
 	for _, s := range r.Samples {
 		if s.Messages < 1 || s.ElapsedNS <= 0 || s.Warmup == nil || s.Warmup.Messages < 1 {
 			return fmt.Errorf("sample: %+v", s)

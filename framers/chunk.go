@@ -117,20 +117,6 @@ func (f chunked) carries(msg []byte, _ *settings) error {
 	return nil
 }
 
-func (f chunked) wireSize(size int64) (int64, bool) {
-	switch {
-	case f.form == zstdChunks:
-		return 0, false
-	case f.form == adaptiveChunks && size > 0 && size+1 <= int64(f.size):
-		return size + 1, true
-	}
-	l := newLayout(size, f.size)
-	if l.total > maxFrames {
-		return 0, false
-	}
-	return size + l.overhead(), true
-}
-
 type chunkWriter struct {
 	f       chunked
 	set     settings

@@ -81,17 +81,6 @@ func (l layout) data(index int) int {
 	return l.frame - headerBytes(uuidBytes, index, int(l.total)) - 1
 }
 
-// overhead returns the bytes of headers and newlines.
-func (l layout) overhead() int64 {
-	sum := l.total * int64(uuidBytes+decimals(l.total)+3+1)
-	for d, first := 1, int64(0); first < l.total; d++ {
-		past := min(pow10(d), l.total)
-		sum += int64(d) * (past - first)
-		first = past
-	}
-	return sum
-}
-
 // appendHeader appends the header of a chunk: the id as a lower-case UUID.
 func appendHeader(b []byte, id *[16]byte, index int, total int64) []byte {
 	be := binary.BigEndian

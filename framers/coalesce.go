@@ -63,15 +63,8 @@ func (c *Coalescer) forward(bufs [][]byte, total int) {
 
 // Write gathers p.
 func (c *Coalescer) Write(p []byte) (int, error) {
-	if len(p) > cap(c.buf)-len(c.buf) {
-		n, err := c.Writev([][]byte{p})
-		return int(n), err
-	}
-	if c.err != nil {
-		return 0, c.err
-	}
-	c.buf = append(c.buf, p...)
-	return len(p), nil
+	n, err := c.Writev([][]byte{p})
+	return int(n), err
 }
 
 // Writev gathers bufs, or sends them with what waits if they do not fit.

@@ -62,8 +62,11 @@ func ExampleParse() {
 
 func ExampleAll() {
 	for _, f := range framers.All() {
-		wire, _ := framers.WireSize(f, 1<<20)
-		fmt.Println(f, wire-1<<20)
+		var wire bytes.Buffer
+		if err := f.NewWriter(&wire).WriteMessage(bytes.Repeat([]byte("x"), 1<<20)); err != nil {
+			fmt.Println(err)
+		}
+		fmt.Println(f, wire.Len()-1<<20)
 	}
 	// Output:
 	// raw 0

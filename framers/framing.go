@@ -60,9 +60,6 @@ type builtin interface {
 	Framing
 	// carries returns the PayloadError with which a Writer of these settings refuses msg, or nil.
 	carries(msg []byte, s *settings) error
-	// wireSize returns the bytes on the wire of a message of size bytes, and whether size alone
-	// decides them.
-	wireSize(size int64) (int64, bool)
 }
 
 // Carries reports whether a Writer of f with opts takes msg: nil, or the [*PayloadError] or
@@ -75,18 +72,6 @@ func Carries(f Framing, msg []byte, opts ...Option) error {
 	}
 	s := newSettings(opts)
 	return check(o, msg, &s)
-}
-
-// WireSize returns the bytes that a message of size bytes takes on the wire, and whether that can
-// be known from the size alone: not for a compressing framing, nor for one that is not of this
-// package. (The adaptive framing sends a message with white space around it, or one that looks like
-// a frame, as a chunk whatever its size; WireSize is that of any other.)
-func WireSize(f Framing, size int64) (bytes int64, known bool) {
-	o, ok := f.(builtin)
-	if !ok || size < 0 {
-		return 0, false
-	}
-	return o.wireSize(size)
 }
 
 // check is what a Writer does before it sends.

@@ -29,7 +29,7 @@ const (
 func (contentLength) String() string { return "content-length" }
 
 func (contentLength) NewWriter(w io.Writer, opts ...Option) Writer {
-	return &headerWriter{set: newSettings(opts), out: newFrameWriter(w)}
+	return newPrefixWriter(contentLength{}, w, opts)
 }
 
 func (contentLength) NewReader(r io.Reader, opts ...Option) Reader {
@@ -38,10 +38,6 @@ func (contentLength) NewReader(r io.Reader, opts ...Option) Reader {
 }
 
 func (contentLength) carries([]byte, *settings) error { return nil }
-
-func (contentLength) wireSize(size int64) (int64, bool) {
-	return int64(len(lengthPrompt)+decimals(size)+len(headerEnd)) + size, true
-}
 
 // decimals returns how many digits n ≥ 0 has.
 func decimals(n int64) int {
@@ -53,20 +49,8 @@ func decimals(n int64) int {
 	return d
 }
 
-type headerWriter struct {
-	set    settings
-	out    frameWriter
-	header [len(lengthPrompt) + maxDigits + len(headerEnd)]byte
-}
-
-func (w *headerWriter) WriteMessage(msg []byte) error {
-	if err := check(contentLength{}, msg, &w.set); err != nil {
-		return err
-	}
-	h := append(w.header[:0], lengthPrompt...)
-	h = strconv.AppendInt(h, int64(len(msg)), 10)
-	h = append(h, headerEnd...)
-	return w.out.send(h, msg)
+func (contentLength) appendPrefix(b []byte, size int) []byte {
+	return append(strconv.AppendInt(append(b, lengthPrompt...), int64(size), 10), headerEnd...)
 }
 
 type headerReader struct {

@@ -22,7 +22,7 @@ func LengthPrefix() Framing { return lengthPrefix{} }
 func (lengthPrefix) String() string { return "length-prefix" }
 
 func (f lengthPrefix) NewWriter(w io.Writer, opts ...Option) Writer {
-	return &lengthWriter{set: newSettings(opts), out: newFrameWriter(w)}
+	return newPrefixWriter(f, w, opts)
 }
 
 func (f lengthPrefix) NewReader(r io.Reader, opts ...Option) Reader {
@@ -37,22 +37,36 @@ func (lengthPrefix) carries(msg []byte, _ *settings) error {
 	return nil
 }
 
-func (lengthPrefix) wireSize(size int64) (int64, bool) {
-	return size + prefixBytes, size <= math.MaxUint32
+func (lengthPrefix) appendPrefix(b []byte, size int) []byte {
+	return binary.BigEndian.AppendUint32(b, uint32(size))
 }
 
-type lengthWriter struct {
+// A prefixed framing sends a message behind something that says how long it is, or behind nothing.
+type prefixed interface {
+	builtin
+	appendPrefix(b []byte, size int) []byte
+}
+
+// A prefixWriter sends the messages of a prefixed framing.
+type prefixWriter struct {
+	f      prefixed
 	set    settings
 	out    frameWriter
-	prefix [prefixBytes]byte
+	prefix []byte
 }
 
-func (w *lengthWriter) WriteMessage(msg []byte) error {
-	if err := check(lengthPrefix{}, msg, &w.set); err != nil {
+func newPrefixWriter(f prefixed, w io.Writer, opts []Option) Writer {
+	return &prefixWriter{f: f, set: newSettings(opts), out: newFrameWriter(w)}
+}
+
+func (w *prefixWriter) WriteMessage(msg []byte) error {
+	if err := check(w.f, msg, &w.set); err != nil {
 		return err
 	}
-	binary.BigEndian.PutUint32(w.prefix[:], uint32(len(msg)))
-	return w.out.send(w.prefix[:], msg)
+	if w.prefix = w.f.appendPrefix(w.prefix[:0], len(msg)); len(w.prefix) == 0 {
+		return w.out.send(msg)
+	}
+	return w.out.send(w.prefix, msg)
 }
 
 type lengthReader struct{ body }
@@ -167,7 +181,7 @@ func (f raw) String() string {
 }
 
 func (f raw) NewWriter(w io.Writer, opts ...Option) Writer {
-	return &rawWriter{f: f, set: newSettings(opts), out: newFrameWriter(w)}
+	return newPrefixWriter(f, w, opts)
 }
 
 func (f raw) NewReader(r io.Reader, opts ...Option) Reader {
@@ -185,21 +199,7 @@ func (f raw) carries(msg []byte, _ *settings) error {
 	return nil
 }
 
-func (f raw) wireSize(size int64) (int64, bool) { return size, true }
-
-// A rawWriter sends messages as they are.
-type rawWriter struct {
-	f   raw
-	set settings
-	out frameWriter
-}
-
-func (w *rawWriter) WriteMessage(msg []byte) error {
-	if err := check(w.f, msg, &w.set); err != nil {
-		return err
-	}
-	return w.out.send(msg)
-}
+func (raw) appendPrefix(b []byte, _ int) []byte { return b }
 
 type rawReader struct {
 	in    readBuffer

@@ -25,7 +25,6 @@ func (line) NewReader(r io.Reader, opts ...Option) Reader {
 }
 
 func (line) carries(msg []byte, s *settings) error { return fitsLine(msg, s.verbatim) }
-func (line) wireSize(size int64) (int64, bool)     { return size + 1, true }
 func space(c byte) bool                            { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
 // fitsLine returns why msg cannot be a line, or nil.

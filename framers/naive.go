@@ -28,23 +28,25 @@ func (f naive) String() string { return string(f) }
 func (f naive) NewWriter(w io.Writer, opts ...Option) Writer { return line{}.NewWriter(w, opts...) }
 
 func (f naive) NewReader(r io.Reader, opts ...Option) Reader {
-	p := &naiveReader{lines: &byteLines{r: r}, set: newSettings(opts)}
-	if f == rescan {
-		p.lines = &rescanLines{r: r}
+	atOnce := rescanRead
+	if f == bytewise {
+		atOnce = 1
 	}
-	return p
+	return &naiveReader{r: r, set: newSettings(opts), chunk: make([]byte, atOnce)}
 }
 
 func (naive) carries(msg []byte, s *settings) error { return line{}.carries(msg, s) }
-func (naive) wireSize(size int64) (int64, bool)     { return line{}.wireSize(size) }
 
-// lineSource returns the next line with its newline, or without one what the stream ends with.
-type lineSource interface{ next() ([]byte, error) }
+// rescanRead is what the printed algorithm reads at once, in bytes.
+const rescanRead = 4096
 
 // A naiveReader delivers what a lineReader delivers.
 type naiveReader struct {
-	lines  lineSource
+	r      io.Reader
 	set    settings
+	chunk  []byte // what one read asks for
+	buf    []byte // what has been read and not yet returned
+	spare  []byte // bytewise: the buffer of the line returned last
 	offset int64
 	broken error
 }
@@ -54,7 +56,7 @@ func (r *naiveReader) ReadMessage() ([]byte, error) {
 		if r.broken != nil {
 			return nil, r.broken
 		}
-		line, err := r.lines.next()
+		line, err := r.next()
 		if err != nil {
 			return nil, err
 		}
@@ -83,63 +85,38 @@ func (r *naiveReader) refuse(line []byte, start int64) error {
 	return err
 }
 
-// byteLines: buffer = ""; while true: char = read(1); if char == '\n': return buffer; buffer +=
-// char.
-type byteLines struct {
-	r    io.Reader
-	buf  []byte
-	done bool // buf was returned
-	char [1]byte
-}
-
-func (l *byteLines) next() ([]byte, error) {
-	if l.done {
-		l.buf, l.done = l.buf[:0], false
+// next returns the next line with its newline, or without one what the stream ends with. Bytewise:
+// buffer = ""; while true: char = read(1); if char == '\n': return buffer; buffer += char. Rescan:
+// read 4096 bytes, append them to the buffer, search the buffer from its start, take lines off its
+// front.
+func (r *naiveReader) next() ([]byte, error) {
+	if r.buf == nil {
+		r.buf = r.spare[:0]
 	}
-	for {
-		_, err := io.ReadFull(l.r, l.char[:])
-		if err == io.EOF && len(l.buf) > 0 {
-			l.done = true
-			return l.buf, nil
+	for searched := 0; ; {
+		if i := bytes.IndexByte(r.buf[searched:], '\n'); i >= 0 {
+			return r.take(searched + i + 1), nil
+		}
+		n, err := io.ReadAtLeast(r.r, r.chunk, 1)
+		if err == io.EOF && len(r.buf) > 0 {
+			return r.take(len(r.buf)), nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		l.buf = append(l.buf, l.char[0])
-		if l.char[0] == '\n' {
-			l.done = true
-			return l.buf, nil
+		if len(r.chunk) == 1 {
+			searched = len(r.buf)
 		}
+		r.buf = append(r.buf, r.chunk[:n]...)
 	}
 }
 
-// rescanRead is what the printed algorithm reads at once, in bytes.
-const rescanRead = 4096
-
-// rescanLines: read 4096 bytes, append them to the buffer, search the buffer from its start, take
-// lines off its front.
-type rescanLines struct {
-	r     io.Reader
-	buf   []byte // what has been read and not yet returned
-	chunk [rescanRead]byte
-}
-
-func (l *rescanLines) next() ([]byte, error) {
-	for {
-		if i := bytes.IndexByte(l.buf, '\n'); i >= 0 {
-			line := l.buf[: i+1 : i+1]
-			l.buf = l.buf[i+1:]
-			return line, nil
-		}
-		n, err := io.ReadAtLeast(l.r, l.chunk[:], 1)
-		if err == io.EOF && len(l.buf) > 0 {
-			line := l.buf
-			l.buf = nil
-			return line, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		l.buf = append(l.buf, l.chunk[:n]...)
+// take takes the first n bytes off the buffer.
+func (r *naiveReader) take(n int) []byte {
+	line, rest := r.buf[:n:n], r.buf[n:]
+	if len(r.chunk) == 1 {
+		r.spare, rest = r.buf, nil
 	}
+	r.buf = rest
+	return line
 }

@@ -77,46 +77,13 @@ func TestAllIsWhatParseKnows(t *testing.T) {
 	}
 }
 
-func TestWireSizeIsWhatIsWritten(t *testing.T) {
-	sizes := []int{1, 2, 57, 58, 59, 63, 64, 65, 99, 100, 101, 4095, 4096, 4097, 5000, 50_000, 61_399, 61_400, 61_440, 1 << 20}
-	for n := 200; n < 2000; n += 7 {
-		sizes = append(sizes, n)
+func TestAMebibyteInChunks(t *testing.T) {
+	got := encode(t, mustParse(t, "chunked"), [][]byte{message(1 << 20)})
+	if len(got) != 1<<20+782 {
+		t.Errorf("overhead %d, want 782", len(got)-1<<20)
 	}
-	for _, spec := range append([]string{"raw"}, suite...) {
-		f := mustParse(t, spec)
-		if _, known := framers.WireSize(f, 1); !known {
-			continue
-		}
-		for _, n := range sizes {
-			want, known := framers.WireSize(f, int64(n))
-			if got := len(encode(t, f, [][]byte{message(n)})); !known || int64(got) != want {
-				t.Errorf("%s, %d bytes: wrote %d, WireSize says %d, %v", spec, n, got, want, known)
-			}
-		}
-	}
-}
-
-func TestWireSizeOfAMebibyteInChunks(t *testing.T) {
-	f := mustParse(t, "chunked")
-	if got, _ := framers.WireSize(f, 1<<20); got != 1<<20+782 {
-		t.Errorf("overhead %d, want 782", got-1<<20)
-	}
-	if got := bytes.Count(encode(t, f, [][]byte{message(1 << 20)}), []byte("\n")); got != 18 {
+	if got := bytes.Count(got, []byte("\n")); got != 18 {
 		t.Errorf("%d frames, want 18", got)
-	}
-}
-
-func TestWireSizeUnknown(t *testing.T) {
-	for _, c := range []struct {
-		spec string
-		size int64
-	}{{"ndjson", -1}, {"chunked:64", 1 << 62}, {"length-prefix", 1 << 32}, {"chunked+zstd", 10}} {
-		if n, known := framers.WireSize(mustParse(t, c.spec), c.size); known {
-			t.Errorf("%s, %d bytes: %d", c.spec, c.size, n)
-		}
-	}
-	if n, known := framers.WireSize(foreign{}, 1); known {
-		t.Errorf("a framing from elsewhere: %d", n)
 	}
 }
 
