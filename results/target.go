@@ -112,15 +112,17 @@ type LimitEvidence struct {
 	Uneven   []int  `json:"uneven,omitempty"`   // larger sizes that worked
 }
 
-// GrowthEvidence says how time grows with size.
+// GrowthEvidence says how time grows with size: the server's CPU time where WallSlope is there, else
+// the time that passed.
 type GrowthEvidence struct {
-	Slope   float64  `json:"slope"`
-	SlopeLo *float64 `json:"slope_lo,omitempty"` // ends of its interval
-	SlopeHi *float64 `json:"slope_hi,omitempty"`
-	From    int      `json:"from"` // message bytes
-	To      int      `json:"to"`
-	ShowsAt int      `json:"shows_at"` // the size from which it costs more than half as much again a byte; 0: none
-	Points  int      `json:"points"`
+	Slope     float64  `json:"slope"`
+	SlopeLo   *float64 `json:"slope_lo,omitempty"` // ends of its interval
+	SlopeHi   *float64 `json:"slope_hi,omitempty"`
+	WallSlope *float64 `json:"wall_slope,omitempty"` // of the time that passed, which other work on the machine changes
+	From      int      `json:"from"`                 // message bytes
+	To        int      `json:"to"`
+	ShowsAt   int      `json:"shows_at"` // the size from which it costs more than half as much again a byte; 0: none
+	Points    int      `json:"points"`
 }
 
 // ReplayEvidence says how far a recording was replayed.

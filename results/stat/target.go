@@ -18,30 +18,53 @@ func MedianTime(samples []results.Sample) float64 {
 // below, what every request costs whatever its size is most of its time, and hides how it grows.
 const LinearFrom = 64 << 10
 
-// A TargetGrowth is how a server's time grows with the size of a message.
+// A TargetGrowth is how a server's time grows with the size of a message. It is judged by the
+// processor time that the server used, which other work on the machine hardly changes, and by the
+// time that passed where the processor time is not known.
 type TargetGrowth struct {
 	Growth
-	From, To int // message sizes, in bytes
-	Capacity int // of the pipe, in bytes: a server reads no more at a time; 0 where it is not known
-	ShowsAt  int // the size from which on a byte costs half as much again as it did before, at least; 0 where it never does
+	Wall     *float64 // exponent of the time that passed, where Growth is that of the processor time
+	From, To int      // message sizes, in bytes
+	Capacity int      // of the pipe, in bytes: a server reads no more at a time; 0 where it is not known
+	ShowsAt  int      // the size from which on a byte costs half as much again as it did before, at least; 0 where it never does
 }
 
+// leastMessages is how many messages of a size have to be measured for it to count: a single one
+// may have met a server that warms up, or a machine that was busy.
+const leastMessages = 2
+
 // FitTargetGrowth fits the growth to those of the targets that were served, ascending in size, from
-// [LinearFrom] on; nil where they are fewer than three.
+// [LinearFrom] on and with two messages at least; nil where they are fewer than three.
 func FitTargetGrowth(targets []results.Target) *TargetGrowth {
 	g := TargetGrowth{From: math.MaxInt}
-	var sizes, times []float64
+	var sizes, wall, cpu []float64
 	for _, t := range targets {
 		ns := MedianTime(t.Samples)
-		if !t.Served() || t.Size < LinearFrom || ns <= 0 {
+		var messages, spent int64
+		for _, s := range t.Samples {
+			messages += s.Messages
+			if s.Reader.CPUNS != nil {
+				spent += *s.Reader.CPUNS
+			}
+		}
+		if !t.Served() || t.Size < LinearFrom || ns <= 0 || messages < leastMessages {
 			continue
 		}
-		sizes, times = append(sizes, float64(t.Size)), append(times, ns)
+		sizes, wall = append(sizes, float64(t.Size)), append(wall, ns)
+		if spent > 0 {
+			cpu = append(cpu, float64(spent)/float64(messages))
+		}
 		g.From, g.To = min(g.From, int(t.Size)), max(g.To, int(t.Size))
 		g.Capacity = t.Samples[0].Capacity
 	}
 	if len(sizes) < 3 {
 		return nil
+	}
+	times := wall
+	if len(cpu) == len(sizes) {
+		if passed, err := FitGrowth(sizes, wall); err == nil {
+			times, g.Wall = cpu, &passed.Slope
+		}
 	}
 	var err error
 	if g.Growth, err = FitGrowth(sizes, times); err != nil {
@@ -69,7 +92,7 @@ func dearer(sizes, times []float64) int {
 
 // Evidence returns the growth as it stands in a record, whose capacity has a field of its own.
 func (g TargetGrowth) Evidence() *results.GrowthEvidence {
-	e := &results.GrowthEvidence{Slope: g.Slope, Points: g.Points, From: g.From, To: g.To, ShowsAt: g.ShowsAt}
+	e := &results.GrowthEvidence{Slope: g.Slope, WallSlope: g.Wall, Points: g.Points, From: g.From, To: g.To, ShowsAt: g.ShowsAt}
 	if g.Interval != nil {
 		e.SlopeLo, e.SlopeHi = &g.Interval.Lo, &g.Interval.Hi
 	}
@@ -82,7 +105,7 @@ func RecordedGrowth(t results.Target) (g TargetGrowth, ok bool) {
 	if e == nil {
 		return g, false
 	}
-	g = TargetGrowth{From: e.From, To: e.To, Capacity: t.Evidence.Capacity, ShowsAt: e.ShowsAt}
+	g = TargetGrowth{Wall: e.WallSlope, From: e.From, To: e.To, Capacity: t.Evidence.Capacity, ShowsAt: e.ShowsAt}
 	g.Slope, g.Points = e.Slope, e.Points
 	if e.SlopeLo != nil && e.SlopeHi != nil {
 		g.Interval = &Interval{Lo: *e.SlopeLo, Hi: *e.SlopeHi}
@@ -92,7 +115,10 @@ func RecordedGrowth(t results.Target) (g TargetGrowth, ok bool) {
 
 // String says how time grows, in a sentence.
 func (g TargetGrowth) String() string {
-	s := fmt.Sprintf("time grows as size^%.2f", g.Slope)
+	s := fmt.Sprintf("time grows as size^%.2f", max(g.Slope, 0)) // noise alone makes it less
+	if g.Wall != nil {
+		s = "the server's CPU " + s
+	}
 	if i := g.Interval; i != nil {
 		s += fmt.Sprintf(" [%.2f, %.2f]", i.Lo, i.Hi)
 	}

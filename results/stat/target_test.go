@@ -15,7 +15,7 @@ func swept(from, to int64, took func(size float64) float64) []results.Target {
 	for n := from; n <= to; n *= 2 {
 		out = append(out, results.Target{
 			Size: n, Verdict: results.VerdictOK,
-			Samples: []results.Sample{{ElapsedNS: int64(took(float64(n))), Messages: 1, Capacity: 4096}},
+			Samples: []results.Sample{{ElapsedNS: 2 * int64(took(float64(n))), Messages: 2, Capacity: 4096}},
 		})
 	}
 	return out
@@ -75,6 +75,38 @@ func TestGrowthSaysWhereItShows(t *testing.T) {
 	g := stat.FitTargetGrowth(swept(64<<10, 8<<20, bent))
 	if says := g.String(); !strings.Contains(says, "from 1 MiB on") || !strings.Contains(says, "in 4 KiB pipes") {
 		t.Errorf("says %q", says)
+	}
+}
+
+// A machine that is busy with something else stretches the time that passes, and not the time that
+// the server works.
+func TestGrowthIsJudgedByTheServersCPUTime(t *testing.T) {
+	quadratic := func(n float64) float64 { return n * n / 1e4 }
+	linear := func(n float64) float64 { return 10 * n }
+	for _, row := range []struct {
+		name      string
+		wall, cpu func(size float64) float64
+		fast      bool
+	}{
+		{"quadratic in wall time alone", quadratic, linear, false},
+		{"quadratic in CPU time", linear, quadratic, true},
+	} {
+		targets := swept(64<<10, 8<<20, row.wall)
+		for i, r := range targets {
+			targets[i].Samples[0].Reader.CPUNS = new(2 * int64(row.cpu(float64(r.Size))))
+		}
+		g := stat.FitTargetGrowth(targets)
+		if g.Fast() != row.fast || g.Wall == nil || !strings.HasPrefix(g.String(), "the server's CPU time grows") {
+			t.Errorf("%s: %v", row.name, g)
+		}
+	}
+}
+
+func TestASizeOfOneMessageSaysNothingOfGrowth(t *testing.T) {
+	targets := swept(64<<10, 256<<10, func(n float64) float64 { return n })
+	targets[0].Samples[0].Messages = 1
+	if g := stat.FitTargetGrowth(targets); g != nil {
+		t.Errorf("%v", g)
 	}
 }
 

@@ -35,7 +35,7 @@ func TestGrowthIsTheSameInARecord(t *testing.T) {
 	} {
 		var swept []results.Target
 		for n := int64(64 << 10); n <= 1<<20; n *= 2 {
-			sample := results.Sample{ElapsedNS: took(n), Messages: 1, Capacity: 4096}
+			sample := results.Sample{ElapsedNS: 2 * took(n), Messages: 2, Capacity: 4096}
 			swept = append(swept, results.Target{Size: n, Verdict: string(OK), Samples: []results.Sample{sample}})
 		}
 		g := stat.FitTargetGrowth(swept)

@@ -208,6 +208,7 @@ type counters struct {
 	calls          int64 // ours, to write and to read
 	stderr         int64 // bytes that the server wrote there
 	cpu            int64 // ns that the server used; -1 where the system does not tell
+	treeCPU        int64 // ns that the server and all that it started used; read by account alone
 	ownCPU         int64 // ns that we used; read by account alone
 }
 
@@ -215,7 +216,7 @@ type counters struct {
 func (c *conn) counters() counters {
 	now := counters{
 		at: time.Now(), sent: c.in.bytes.Load(), received: c.out.bytes.Load(),
-		calls: c.in.calls.Load() + c.out.calls.Load(), stderr: c.stderrTail.Total(), cpu: -1, ownCPU: -1,
+		calls: c.in.calls.Load() + c.out.calls.Load(), stderr: c.stderrTail.Total(), cpu: -1, treeCPU: -1, ownCPU: -1,
 	}
 	if spent, known := c.CPU(); known {
 		now.cpu = int64(spent)
@@ -228,6 +229,9 @@ func (c *conn) account() counters {
 	now := c.counters()
 	if spent, known := proc.OwnCPU(); known {
 		now.ownCPU = int64(spent)
+	}
+	if spent, known := c.TreeCPU(); known {
+		now.treeCPU = int64(spent)
 	}
 	return now
 }
@@ -247,7 +251,7 @@ func (c *conn) sample(before counters) results.Sample {
 	s := results.Sample{WireBytes: now.sent - before.sent}
 	moved := s.WireBytes + now.received - before.received
 	s.Writer = results.Counters{Calls: now.calls - before.calls, Bytes: moved, CPUNS: since(now.ownCPU, before.ownCPU)}
-	s.Reader = results.Counters{Bytes: moved, CPUNS: since(now.cpu, before.cpu), PeakBytes: c.peakMemory()}
+	s.Reader = results.Counters{Bytes: moved, CPUNS: since(now.treeCPU, before.treeCPU), PeakBytes: c.peakMemory()}
 	if n, err := c.stdin.Capacity(); err == nil {
 		s.Capacity = n
 	}

@@ -309,6 +309,25 @@ func (p *Process) CPU() (time.Duration, bool) {
 	return state.UserTime() + state.SystemTime(), true
 }
 
+// TreeCPU returns the processor time that the process and those that it started have used so far,
+// as far as they are still its descendants; false where the system does not tell. It takes longer
+// than [Process.CPU].
+func (p *Process) TreeCPU() (time.Duration, bool) {
+	if p.Ended(0) {
+		return p.CPU()
+	}
+	return treeCPU(p.Cmd.Process.Pid)
+}
+
+// PeakAddresses returns the largest address space of the process so far, in bytes, which memory
+// that was taken and not touched belongs to; false where it is not known, or the process has ended.
+func (p *Process) PeakAddresses() (int64, bool) {
+	if p.Ended(0) {
+		return 0, false
+	}
+	return peakAddresses(p.Cmd.Process.Pid)
+}
+
 // PeakMemory returns the largest resident memory of the process so far, in bytes; false where it is
 // not known. A process that has ended takes the knowledge with it on some systems, so what an
 // earlier call saw counts.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -59,14 +60,42 @@ func runnable(pid int) bool {
 	return false
 }
 
+// treeCPU sums the clocks of a process and of the living ones that it started, and what those used
+// that have ended and were waited for, which /proc counts in ticks of 10 ms.
+func treeCPU(pid int) (time.Duration, bool) {
+	sum, known := runningCPU(pid)
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]); len(fields) > 14 {
+		for _, ticks := range fields[13:15] { // cutime and cstime
+			n, _ := strconv.Atoi(string(ticks))
+			sum += time.Duration(n) * 10 * time.Millisecond
+		}
+	}
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, path := range lists {
+		list, _ := os.ReadFile(path)
+		for _, name := range strings.Fields(string(list)) {
+			child, _ := strconv.Atoi(name)
+			spent, _ := treeCPU(child)
+			sum += spent
+		}
+	}
+	return sum, known
+}
+
 // PeakMemory returns the largest resident memory of a running process so far, in bytes; false where
 // the system does not tell.
-func PeakMemory(pid int) (int64, bool) {
+func PeakMemory(pid int) (int64, bool) { return statusBytes(pid, "VmHWM:") }
+
+// peakAddresses returns the largest address space of a running process so far, in bytes.
+func peakAddresses(pid int) (int64, bool) { return statusBytes(pid, "VmPeak:") }
+
+func statusBytes(pid int, name string) (int64, bool) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, false
 	}
-	_, rest, _ := bytes.Cut(status, []byte("VmHWM:"))
+	_, rest, _ := bytes.Cut(status, []byte(name))
 	fields := bytes.Fields(rest)
 	if len(fields) == 0 {
 		return 0, false

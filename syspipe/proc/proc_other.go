@@ -2,6 +2,8 @@
 
 package proc
 
+import "time"
+
 // awaitExit does not wait. A job of Windows is still ours when its process was waited for; on the
 // BSDs x/sys has no call that leaves a zombie, and the group is ended right after its leader was
 // waited for, before its number can come round again.
@@ -12,3 +14,8 @@ func runnable(int) bool { return false }
 // PeakMemory returns the largest resident memory of a running process so far, in bytes; false where
 // the system does not tell.
 func PeakMemory(int) (int64, bool) { return 0, false }
+
+func peakAddresses(int) (int64, bool) { return 0, false }
+
+// treeCPU knows nothing of what the process started.
+func treeCPU(pid int) (time.Duration, bool) { return runningCPU(pid) }

@@ -554,3 +554,23 @@ func TestOutputWrittenJustBeforeTheEndIsThere(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(all), err)
 	}
 }
+
+func TestWhatAProcessStartedIsInTheTimeOfItsTree(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("not told")
+	}
+	p := proc.Command("sh", "-c", `sh -c 'while :; do :; done'; true`)
+	if err := p.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for end := time.Now().Add(patience); ; runtime.Gosched() {
+		own, _ := p.CPU()
+		if all, known := p.TreeCPU(); known && all > own+10*time.Millisecond {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the child's work does not count")
+		}
+	}
+}
