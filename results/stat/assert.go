@@ -344,11 +344,10 @@ func (r Row) merged(metric string) (float64, bool) {
 	}
 	for _, p := range percentiles {
 		if p.name == name {
-			l, ok := r.Latency[key]
-			if !ok {
-				return 0, false
+			if ns := p.of(r.Latency[key]); ns != nil && r.Latency[key].Count > 0 {
+				return float64(*ns), true
 			}
-			return counted(p.of(l))
+			return 0, false
 		}
 	}
 	e, ok := r.Estimates[metric]

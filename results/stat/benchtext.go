@@ -35,6 +35,7 @@ func readBench(name string, r io.Reader) (Dataset, error) {
 	}
 	for i := range b.series { // Unit lines may stand anywhere
 		b.series[i].Metric = benchMetric(b.series[i].Metric.Name, in.Units())
+		b.series[i].Figure = Median(b.series[i].Values)
 	}
 	return Dataset{Name: name, Series: b.series, Problems: b.problems.All}, nil
 }
@@ -149,7 +150,7 @@ func BenchValues(c results.Cell, s results.Sample) []benchfmt.Value {
 		if u.only != "" && u.only != c.Pattern {
 			continue
 		}
-		for _, v := range valuesOf(u.metric, []results.Sample{s}) {
+		if v, ok := MustMetric(u.metric).Value(s); ok {
 			out = append(out, benchfmt.Value{Value: RoundFigure(v * u.scale), Unit: u.name})
 		}
 	}

@@ -209,7 +209,7 @@ func counterpart(s Series, in []Series) int {
 func (m match) change() Change {
 	c := Change{
 		Name: m.old.Name, Cell: m.old.Cell, Metric: m.old.Metric.Name, Unit: m.old.Metric.Unit,
-		Old: Median(m.old.Values), New: Median(m.new.Values),
+		Old: m.old.Figure, New: m.new.Figure,
 		Before: m.old, After: m.new, worst: math.Inf(1),
 	}
 	if c.Old.Median > 0 && c.New.Median > 0 {

@@ -7,8 +7,6 @@ import (
 
 	"github.com/aclements/go-moremath/stats"
 	"golang.org/x/perf/benchmath"
-
-	"github.com/pipebench/pipebench/results"
 )
 
 // Confidence is the level of every interval: 95 %.
@@ -23,6 +21,9 @@ type Estimate struct {
 	N        int       `json:"n"`
 	Median   float64   `json:"median"`
 	Interval *Interval `json:"interval,omitempty"` // nil: fewer than LeastSamples
+
+	LeftOut   int  `json:"left_out,omitempty"`  // samples that were disturbed by others, and are not among the N
+	Disturbed bool `json:"disturbed,omitempty"` // too few were not: disturbed ones are among the N
 }
 
 // An Interval is where a figure lies with at least the given confidence.
@@ -157,35 +158,6 @@ func median(values []float64) float64 {
 		return sorted[n/2]
 	}
 	return (sorted[n/2-1] + sorted[n/2]) / 2
-}
-
-// PairedRatio estimates the ratio of a metric between two cells of the same runs, a over b. Sample
-// i of every cell of a run was taken in the same interleaving round, minutes of drift apart from no
-// other, so the ratio is taken within each round and the estimate is the median of those: what
-// moves the whole machine moves both sides and drops out. Rounds that one side lacks are left out;
-// without a common round N is 0.
-func PairedRatio(m Metric, a, b []results.Record) Estimate {
-	var ratios []float64
-	for _, ra := range a {
-		for _, rb := range b {
-			if ra.Run == rb.Run {
-				ratios = append(ratios, roundRatios(m, ra.Samples, rb.Samples)...)
-			}
-		}
-	}
-	return Median(ratios)
-}
-
-func roundRatios(m Metric, a, b []results.Sample) []float64 {
-	var out []float64
-	for i := range min(len(a), len(b)) {
-		va, oka := m.of(a[i])
-		vb, okb := m.of(b[i])
-		if r, ok := ratio(va, vb); ok && oka && okb {
-			out = append(out, r)
-		}
-	}
-	return out
 }
 
 // Growth is how a figure grows with size, y = c·x^Slope: a slope of 1 is linear, 2 quadratic, 0 no

@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,17 +42,32 @@ type Metric struct {
 
 	latency bool // a point of a latency distribution, which not every pattern has
 
-	of func(results.Sample) (float64, bool)
+	// The value is scale (0 is 1) times count, divided by per where there is one. It is not there
+	// where either is nil, or there is nothing to divide by.
+	count, per amount
+	scale      float64
 }
 
-// Value is the metric of one sample; false where the sample does not carry it.
-func (m Metric) Value(s results.Sample) (float64, bool) { return m.of(s) }
+// An amount is something counted in a sample; nil where the sample does not carry it.
+type amount func(results.Sample) *int64
 
-// Values are the metric of each sample that carries it, in their order.
+// Value returns the metric of one sample; false where the sample does not carry it.
+func (m Metric) Value(s results.Sample) (float64, bool) {
+	n, per := m.count(s), new(int64(1))
+	if m.per != nil {
+		per = m.per(s)
+	}
+	if n == nil || per == nil || *per <= 0 {
+		return 0, false
+	}
+	return float64(*n) * cmp.Or(m.scale, 1) / float64(*per), true
+}
+
+// Values returns the metric of each sample that carries it, in their order.
 func (m Metric) Values(samples []results.Sample) []float64 {
 	var out []float64
 	for _, s := range samples {
-		if v, ok := m.of(s); ok {
+		if v, ok := m.Value(s); ok {
 			out = append(out, v)
 		}
 	}
@@ -63,23 +79,85 @@ func (m Metric) Format(v float64) string { return results.FormatUnit(v, m.Unit) 
 
 // metrics are all but the percentiles, in the order in which views show them.
 var metrics = []Metric{
-	{Name: "goodput", Title: "payload bytes a second, one way", Unit: "B/s", Better: Higher, of: goodput},
-	{Name: "rate", Title: "messages a second", Unit: "msg/s", Better: Higher, of: rate},
-	{Name: "time", Title: "time a message (of a round trip: a trip)", Unit: "ns", Better: Lower, of: perMessage(func(s results.Sample) *int64 { return &s.ElapsedNS })},
-	{Name: "overhead", Title: "bytes on the wire beyond the payload", Unit: "%", Better: Lower, Counter: true, of: overhead},
-	{Name: "wire", Title: "bytes on the wire a message", Unit: "B", Better: Lower, Counter: true, of: perMessage(func(s results.Sample) *int64 { return &s.WireBytes })},
-	{Name: "calls", Title: "system calls a message, both ends", Better: Lower, Counter: true, fixed: 2, of: perMessage(func(s results.Sample) *int64 { return new(s.Writer.Calls + s.Reader.Calls) })},
-	{Name: "writer-calls", Title: "system calls a message, writing end", Better: Lower, Counter: true, fixed: 2, of: perMessage(func(s results.Sample) *int64 { return &s.Writer.Calls })},
-	{Name: "reader-calls", Title: "system calls a message, reading end", Better: Lower, Counter: true, fixed: 2, of: perMessage(func(s results.Sample) *int64 { return &s.Reader.Calls })},
-	{Name: "cpu", Title: "CPU time a MiB of payload, both ends", Unit: "ns/MiB", Better: Lower, of: cpuPerMiB},
-	{Name: "cpu-time", Title: "CPU time a message, both ends", Unit: "ns", Better: Lower, of: perMessage(bothEnds(func(c results.Counters) *int64 { return c.CPUNS }))},
-	{Name: "allocs", Title: "heap objects allocated a message, both ends", Better: Lower, Counter: true, fixed: 64, of: perMessage(bothEnds(func(c results.Counters) *int64 { return c.Allocs }))},
-	{Name: "short", Title: "short writes a message", Better: Lower, Counter: true, of: perMessage(eitherEnd(func(c results.Counters) *int64 { return c.Short }))},
-	{Name: "eagain", Title: "calls refused with \"not now\" a message", Better: Lower, Counter: true, of: perMessage(eitherEnd(func(c results.Counters) *int64 { return c.EAGAIN }))},
-	{Name: "waits", Title: "waits outside the call a message", Better: Lower, Counter: true, of: perMessage(eitherEnd(func(c results.Counters) *int64 { return c.Waits }))},
-	{Name: "switches", Title: "context switches a message, both ends", Better: Lower, Counter: true, of: perMessage(switches)},
-	{Name: "peak", Title: "peak resident memory of the larger end", Unit: "B", Better: Lower, of: peak},
-	{Name: "late", Title: "share of messages that the load generator sent late or not at all", Unit: "%", Better: Lower, of: late},
+	{Name: "goodput", Title: "payload bytes a second, one way", Unit: "B/s", Better: Higher,
+		count: payload, scale: 1e9, per: elapsed},
+	{Name: "rate", Title: "messages a second", Unit: "msg/s", Better: Higher,
+		count: messages, scale: 1e9, per: elapsed},
+	{Name: "time", Title: "time a message (of a round trip: a trip)", Unit: "ns", Better: Lower,
+		count: elapsed, per: messages},
+	{Name: "overhead", Title: "bytes on the wire beyond the payload", Unit: "%", Better: Lower, Counter: true,
+		count: func(s results.Sample) *int64 { return new(s.WireBytes - s.PayloadBytes) }, scale: 100, per: payload},
+	{Name: "wire", Title: "bytes on the wire a message", Unit: "B", Better: Lower, Counter: true,
+		count: func(s results.Sample) *int64 { return &s.WireBytes }, per: messages},
+	{Name: "calls", Title: "system calls a message, both ends", Better: Lower, Counter: true, fixed: 2,
+		count: func(s results.Sample) *int64 { return new(s.Writer.Calls + s.Reader.Calls) }, per: messages},
+	{Name: "writer-calls", Title: "system calls a message, writing end", Better: Lower, Counter: true, fixed: 2,
+		count: func(s results.Sample) *int64 { return &s.Writer.Calls }, per: messages},
+	{Name: "reader-calls", Title: "system calls a message, reading end", Better: Lower, Counter: true, fixed: 2,
+		count: func(s results.Sample) *int64 { return &s.Reader.Calls }, per: messages},
+	{Name: "cpu", Title: "CPU time a MiB of payload, both ends", Unit: "ns/MiB", Better: Lower,
+		count: bothEnds(cpuTime), scale: 1 << 20, per: payload},
+	{Name: "cpu-time", Title: "CPU time a message, both ends", Unit: "ns", Better: Lower,
+		count: bothEnds(cpuTime), per: messages},
+	{Name: "allocs", Title: "heap objects allocated a message, both ends", Better: Lower, Counter: true, fixed: 64,
+		count: bothEnds(func(c results.Counters) *int64 { return c.Allocs }), per: messages},
+	{Name: "short", Title: "short writes a message", Better: Lower, Counter: true,
+		count: eitherEnd(func(c results.Counters) *int64 { return c.Short }), per: messages},
+	{Name: "eagain", Title: "calls refused with \"not now\" a message", Better: Lower, Counter: true,
+		count: eitherEnd(func(c results.Counters) *int64 { return c.EAGAIN }), per: messages},
+	{Name: "waits", Title: "waits outside the call a message", Better: Lower, Counter: true,
+		count: eitherEnd(func(c results.Counters) *int64 { return c.Waits }), per: messages},
+	{Name: "switches", Title: "context switches a message, both ends", Better: Lower, Counter: true,
+		count: bothEnds(switches), per: messages},
+	{Name: "peak", Title: "peak resident memory of the larger end", Unit: "B", Better: Lower,
+		count: ofEnds(func(c results.Counters) *int64 { return c.PeakBytes }, true, func(w, r int64) int64 { return max(w, r) })},
+	{Name: "late", Title: "share of messages that the load generator sent late or not at all", Unit: "%", Better: Lower,
+		count: ofLoad(func(l results.Load) int64 { return l.Late + l.Unsent }), scale: 100,
+		per: ofLoad(func(l results.Load) int64 { return l.Due })},
+}
+
+func payload(s results.Sample) *int64  { return &s.PayloadBytes }
+func messages(s results.Sample) *int64 { return &s.Messages }
+func elapsed(s results.Sample) *int64  { return &s.ElapsedNS }
+
+func cpuTime(c results.Counters) *int64 { return c.CPUNS }
+
+func switches(c results.Counters) *int64 {
+	if c.VoluntarySwitches == nil || c.InvoluntarySwitches == nil {
+		return nil
+	}
+	return new(*c.VoluntarySwitches + *c.InvoluntarySwitches)
+}
+
+// bothEnds adds up a counter that says nothing unless both ends have it.
+func bothEnds(of func(results.Counters) *int64) amount { return ofEnds(of, false, sum) }
+
+// eitherEnd adds up a counter that one end alone may have, as only a writer has short writes.
+func eitherEnd(of func(results.Counters) *int64) amount { return ofEnds(of, true, sum) }
+
+func sum(w, r int64) int64 { return w + r }
+
+// ofEnds joins a counter of both ends; where one end has none it is the other's if alone is set.
+func ofEnds(of func(results.Counters) *int64, alone bool, join func(w, r int64) int64) amount {
+	return func(s results.Sample) *int64 {
+		w, r := of(s.Writer), of(s.Reader)
+		switch {
+		case w != nil && r != nil:
+			return new(join(*w, *r))
+		case alone:
+			return cmp.Or(w, r)
+		}
+		return nil
+	}
+}
+
+func ofLoad(of func(results.Load) int64) amount {
+	return func(s results.Sample) *int64 {
+		if s.Load == nil {
+			return nil
+		}
+		return new(of(*s.Load))
+	}
 }
 
 // percentiles are the points of a latency distribution that have a name.
@@ -166,125 +244,20 @@ func latencyMetric(key, name string, of func(results.Latency) *int64) Metric {
 	if key != "" {
 		m.Name, m.Title = key+"."+name, name+" "+key+" latency"
 	}
-	m.of = func(s results.Sample) (float64, bool) {
-		k, ok := key, true
+	m.count = func(s results.Sample) *int64 {
+		k := key
 		if k == "" {
-			k, ok = primaryLatency(s.Latency)
+			k, _ = primaryLatency(s.Latency)
 		}
-		l, found := s.Latency[k]
-		if !ok || !found || l.Count == 0 {
-			return 0, false
+		if l := s.Latency[k]; l.Count > 0 {
+			return of(l)
 		}
-		return counted(of(l))
+		return nil
 	}
 	return m
 }
 
-func goodput(s results.Sample) (float64, bool) {
-	return ratio(float64(s.PayloadBytes)*1e9, float64(s.ElapsedNS))
-}
-
-func rate(s results.Sample) (float64, bool) {
-	return ratio(float64(s.Messages)*1e9, float64(s.ElapsedNS))
-}
-
-func overhead(s results.Sample) (float64, bool) {
-	return ratio(100*float64(s.WireBytes-s.PayloadBytes), float64(s.PayloadBytes))
-}
-
-func cpuPerMiB(s results.Sample) (float64, bool) {
-	cpu, ok := counted(bothEnds(func(c results.Counters) *int64 { return c.CPUNS })(s))
-	if !ok {
-		return 0, false
-	}
-	return ratio(cpu*(1<<20), float64(s.PayloadBytes))
-}
-
-func peak(s results.Sample) (float64, bool) {
-	w, r := s.Writer.PeakBytes, s.Reader.PeakBytes
-	switch {
-	case w == nil:
-		return counted(r)
-	case r == nil:
-		return counted(w)
-	}
-	return float64(max(*w, *r)), true
-}
-
-func late(s results.Sample) (float64, bool) {
-	if s.Load == nil {
-		return 0, false
-	}
-	return ratio(100*float64(s.Load.Late+s.Load.Unsent), float64(s.Load.Due))
-}
-
-func switches(s results.Sample) *int64 {
-	w := bothEnds(func(c results.Counters) *int64 { return c.VoluntarySwitches })(s)
-	i := bothEnds(func(c results.Counters) *int64 { return c.InvoluntarySwitches })(s)
-	if w == nil || i == nil {
-		return nil
-	}
-	return new(*w + *i)
-}
-
-// perMessage divides a counter by the messages of its sample.
-func perMessage(of func(results.Sample) *int64) func(results.Sample) (float64, bool) {
-	return func(s results.Sample) (float64, bool) {
-		n, ok := counted(of(s))
-		if !ok {
-			return 0, false
-		}
-		return ratio(n, float64(s.Messages))
-	}
-}
-
-// bothEnds adds up a counter that says nothing unless both ends have it.
-func bothEnds(of func(results.Counters) *int64) func(results.Sample) *int64 {
-	return func(s results.Sample) *int64 {
-		w, r := of(s.Writer), of(s.Reader)
-		if w == nil || r == nil {
-			return nil
-		}
-		return new(*w + *r)
-	}
-}
-
-// eitherEnd adds up a counter that one end alone may have, as only a writer has short writes.
-func eitherEnd(of func(results.Counters) *int64) func(results.Sample) *int64 {
-	return func(s results.Sample) *int64 {
-		w, r := of(s.Writer), of(s.Reader)
-		switch {
-		case w == nil:
-			return r
-		case r == nil:
-			return w
-		}
-		return new(*w + *r)
-	}
-}
-
-func counted(n *int64) (float64, bool) {
-	if n == nil {
-		return 0, false
-	}
-	return float64(*n), true
-}
-
-// ratio is a/b where that is a number.
-func ratio(a, b float64) (float64, bool) {
-	if b <= 0 {
-		return 0, false
-	}
-	return a / b, true
-}
-
-// valuesOf are the values of a metric that is in the list.
-func valuesOf(name string, samples []results.Sample) []float64 {
-	m := MustMetric(name)
-	return m.Values(samples)
-}
-
-// Filter is those of all that are kept.
+// Filter returns those of all that are kept.
 func Filter[T any](all []T, keep func(T) bool) []T {
 	var out []T
 	for _, v := range all {

@@ -162,7 +162,7 @@ func BetweenRuns(runs []*results.Set) []results.Noise {
 				at[s.id()] = i
 				out = append(out, results.Noise{Kind: results.KindNoise, Machine: s.Machine, Cell: *s.Cell, Metric: s.Metric.Name})
 			}
-			out[i].Values = append(out[i].Values, Median(s.Values).Median)
+			out[i].Values = append(out[i].Values, s.Figure.Median)
 			if out[i].Since.IsZero() || s.Since.Before(out[i].Since) {
 				out[i].Since = s.Since
 			}

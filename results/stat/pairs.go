@@ -46,7 +46,7 @@ func mediansByRun(sets []*results.Set) []map[seriesID]float64 {
 	for i, set := range sets {
 		out[i] = make(map[seriesID]float64)
 		for _, s := range SeriesOf(set) {
-			out[i][s.id()] = Median(s.Values).Median
+			out[i][s.id()] = s.Figure.Median
 		}
 	}
 	return out

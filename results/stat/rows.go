@@ -3,6 +3,7 @@ package stat
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +28,12 @@ type Row struct {
 	ToRaw       *Estimate `json:"to_raw,omitempty"`
 	ToRawWire   *Estimate `json:"to_raw_wire,omitempty"`
 	RawWireSize int       `json:"raw_wire_size,omitempty"`
+
+	// ToRawByCPU is what ToRaw would be if CPU time were the time that passed. It is there where
+	// both ends have one CPU and the two contradict each other: their intervals lie apart, and they
+	// differ by more than [DefaultTolerance]. Others ran in between then, which CPU time does not
+	// count.
+	ToRawByCPU *Estimate `json:"to_raw_by_cpu,omitempty"`
 
 	Unsupported string   `json:"unsupported,omitempty"`
 	Failed      string   `json:"failed,omitempty"`
@@ -92,13 +99,13 @@ func (r Row) Pooled() []results.Sample {
 }
 
 func (r *Row) estimate() {
-	samples := r.Pooled()
 	r.Estimates = make(map[string]Estimate)
 	for _, m := range allMetrics {
-		if e := Median(m.Values(samples)); e.N > 0 {
+		if e := m.Estimate(r.Records); e.N > 0 {
 			r.Estimates[m.Name] = e
 		}
 	}
+	samples := undisturbed(r.Pooled(), func(s results.Sample) bool { return s.Disturbed != "" })
 	for _, key := range latencyKeys {
 		l, err := mergeKey(samples, key)
 		if err != nil {
@@ -138,12 +145,23 @@ func (r *Row) relate(all []Row) {
 	if r.Cell.Framing == results.FramingRaw || r.Samples == 0 {
 		return
 	}
+	m := RelativeMetric(r.Cell, r.Cell)
+	warning := ""
 	if base := r.raw(all, r.Cell.Size); base != nil {
-		r.ToRaw = r.over(base)
+		ratios := m.ratios(r.Records, base.Records)
+		r.ToRaw = known(estimate(ratios))
+		r.witness(base)
+		warning = forkWarning("vs raw", func(v float64) string { return results.FormatNumber(v, 2) }, ratios)
+	} else {
+		warning = forkWarning(m.Name, m.Format, m.observations(r.Records))
+	}
+	if warning != "" {
+		r.Warnings = append(r.Warnings, warning)
 	}
 	if wire, ok := r.Estimates["wire"]; ok && r.Cell.Size > 0 && int(wire.Median+0.5) != r.Cell.Size {
 		if base := r.raw(all, int(wire.Median+0.5)); base != nil {
-			r.ToRawWire, r.RawWireSize = r.over(base), base.Cell.Size
+			r.ToRawWire = known(PairedRatio(RelativeMetric(r.Cell, base.Cell), r.Records, base.Records))
+			r.RawWireSize = base.Cell.Size
 		}
 	}
 }
@@ -159,28 +177,39 @@ func (r *Row) raw(all []Row, size int) *Row {
 	return &all[i]
 }
 
-// over is the row beside another: goodput over goodput, or, of round trips, time over time. Goodput
-// of cells that carry the wire's bytes as payload counts those, which is what the comparison with
-// the same wire size is for.
-func (r *Row) over(base *Row) *Estimate {
-	e := PairedRatio(RelativeMetric(r.Cell, base.Cell), r.Records, base.Records)
+func known(e Estimate) *Estimate {
 	if e.N == 0 {
 		return nil
 	}
 	return &e
 }
 
-// RelativeMetric is the metric by which a cell is set beside raw.
+// witness asks the CPU time whether it agrees with the clock. Both ends use one CPU, so their CPU
+// time is all the time there is, but that it does not count what others ran in between.
+func (r *Row) witness(base *Row) {
+	if r.Cell.Placement != "same" || r.ToRaw == nil {
+		return
+	}
+	byCPU := PairedRatio(MustMetric("cpu"), r.Records, base.Records)
+	if r.Cell.Pattern != results.PatternRoundtrip && byCPU.Median > 0 {
+		byCPU = byCPU.Inverse() // goodput is payload over time
+	}
+	far := math.Abs(math.Log(byCPU.Median/r.ToRaw.Median)) > math.Log1p(DefaultTolerance)
+	if far && apart(byCPU, *r.ToRaw) {
+		r.ToRawByCPU = &byCPU
+	}
+}
+
+// RelativeMetric returns the metric by which a cell is set beside raw: goodput, or time of round
+// trips. Beside raw messages as long as the cell's are on the wire it is the rate.
 func RelativeMetric(c, base results.Cell) Metric {
-	name := "goodput"
 	switch {
 	case c.Pattern == results.PatternRoundtrip:
-		name = "time"
-	case c.Size != base.Size:
-		name = "rate" // as many bytes pass for each message: messages a second compare the pipes
+		return MustMetric("time")
+	case c.Size != base.Size: // as many bytes pass for each message: messages a second compare the pipes
+		return MustMetric("rate")
 	}
-	m := MustMetric(name)
-	return m
+	return MustMetric("goodput")
 }
 
 // Rows works out the figures of every cell of the set, in the order in which views show them.

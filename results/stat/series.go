@@ -21,6 +21,7 @@ type Series struct {
 	Metric   Metric        `json:"-"`
 	Machine  string        `json:"machine"`
 	Values   []float64     `json:"values"`
+	Figure   Estimate      `json:"-"`        // of the values
 	Messages int64         `json:"messages"` // the fewest that a value rests on
 
 	Disturbed bool `json:"disturbed,omitempty"` // others had what it needed while it was measured, as a warning says
@@ -68,14 +69,17 @@ func SeriesOf(s *results.Set) []Series {
 	for _, r := range rows {
 		samples := r.Pooled()
 		for _, m := range Compared(r.Cell, samples) {
-			if values := m.Values(samples); len(values) > 0 {
-				since, until := r.times()
-				out = append(out, Series{
-					Name: BenchName(r.Cell), Cell: new(r.Cell), Metric: m, Machine: r.Machine,
-					Values: values, Messages: fewestMessages(samples), Since: since, Until: until,
-					Disturbed: slices.ContainsFunc(r.Records, func(rec results.Record) bool { return rec.Disturbed }),
-				})
+			values := m.Values(samples)
+			if len(values) == 0 {
+				continue
 			}
+			figure := m.Estimate(r.Records)
+			since, until := r.times()
+			out = append(out, Series{
+				Name: BenchName(r.Cell), Cell: new(r.Cell), Metric: m, Machine: r.Machine,
+				Values: values, Figure: figure, Messages: fewestMessages(samples), Since: since, Until: until,
+				Disturbed: figure.Disturbed || slices.ContainsFunc(r.Records, func(rec results.Record) bool { return rec.Disturbed }),
+			})
 		}
 	}
 	return out

@@ -1,0 +1,214 @@
+package stat
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/aclements/go-moremath/stats"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// Forks is how many forks a plan should take. What forks differ by is known from as few figures as
+// there are forks, which makes an interval wider than that of as many slices from any number of
+// forks would be: by half with four, by a quarter with six, by a fifth with eight. Each costs the
+// start of all workers. With fewer than four an interval says next to nothing.
+const Forks = 6
+
+// An observation is a figure of one sample, or of two samples of one round.
+type observation struct {
+	fork      fork
+	value     float64
+	disturbed bool
+}
+
+// A fork is one start of workers. Before there were forks each sample had workers of its own.
+type fork struct {
+	run            string
+	number, sample int
+}
+
+// slotOf returns where in its run the i-th sample of a record was taken: samples of two cells with
+// the same slot belong together.
+func slotOf(s results.Sample, i int) (slot [2]int) {
+	if s.Fork == 0 {
+		return [2]int{0, i + 1}
+	}
+	return [2]int{s.Fork, s.Round}
+}
+
+func observe(run string, slot [2]int, value float64, disturbed bool) observation {
+	f := fork{run: run, number: slot[0]}
+	if f.number == 0 {
+		f.sample = slot[1]
+	}
+	return observation{f, value, disturbed}
+}
+
+// Estimate estimates the median of a metric over the samples of records of one cell. Samples that
+// were disturbed by others are left out, unless fewer than [LeastSamples] would be left: then the
+// estimate is marked. The interval holds for samples of few forks, too, whose workers are faster or
+// slower by the luck of their memory.
+func (m Metric) Estimate(records []results.Record) Estimate { return estimate(m.observations(records)) }
+
+func (m Metric) observations(records []results.Record) []observation {
+	var out []observation
+	for _, r := range records {
+		for i, s := range r.Samples {
+			if v, ok := m.Value(s); ok {
+				out = append(out, observe(r.Run, slotOf(s, i), v, s.Disturbed != ""))
+			}
+		}
+	}
+	return out
+}
+
+// PairedRatio estimates the ratio of a metric between two cells of the same runs, a over b, as
+// [Metric.Estimate] does a median. The samples of one round were taken within milliseconds, or of a
+// file without forks within a round of single samples, so the ratio is taken within each round and
+// the estimate is the median of those: what moves the whole machine moves both sides and drops out.
+// Rounds that one side lacks are left out, and those in which a side was disturbed; without a common
+// round N is 0.
+func PairedRatio(m Metric, a, b []results.Record) Estimate { return estimate(m.ratios(a, b)) }
+
+func (m Metric) ratios(a, b []results.Record) []observation {
+	type place struct {
+		run  string
+		slot [2]int
+	}
+	partners := make(map[place]results.Sample)
+	for _, r := range b {
+		for i, s := range r.Samples {
+			partners[place{r.Run, slotOf(s, i)}] = s
+		}
+	}
+	var out []observation
+	for _, r := range a {
+		for i, s := range r.Samples {
+			partner, ok := partners[place{r.Run, slotOf(s, i)}]
+			va, oka := m.Value(s)
+			if !ok || !oka {
+				continue
+			}
+			if vb, okb := m.Value(partner); okb && vb > 0 {
+				disturbed := s.Disturbed != "" || partner.Disturbed != ""
+				out = append(out, observe(r.Run, slotOf(s, i), va/vb, disturbed))
+			}
+		}
+	}
+	return out
+}
+
+// undisturbed leaves out what was disturbed by others, unless too little would be left.
+func undisturbed[T any](all []T, disturbed func(T) bool) []T {
+	quiet := Filter(all, func(v T) bool { return !disturbed(v) })
+	if len(quiet) < LeastSamples {
+		return all
+	}
+	return quiet
+}
+
+func (o observation) isDisturbed() bool { return o.disturbed }
+
+// estimate takes the median of observations, and the interval for the forks that they are from.
+func estimate(all []observation) Estimate {
+	used := undisturbed(all, observation.isDisturbed)
+	var values []float64
+	for _, o := range used {
+		values = append(values, o.value)
+	}
+	e := Median(values)
+	e.LeftOut, e.Disturbed = len(all)-len(used), slices.ContainsFunc(used, observation.isDisturbed)
+	if forks := byFork(used); e.Interval != nil && len(forks) > 1 {
+		e.Interval = forkInterval(forks, e.Median)
+	}
+	return e
+}
+
+// byFork groups the values of observations by fork, in the order of the forks. It is nil where none
+// shared its workers with another: then all are independent.
+func byFork(all []observation) [][]float64 {
+	if !slices.ContainsFunc(all, func(o observation) bool { return o.fork.number > 0 }) {
+		return nil
+	}
+	var out [][]float64
+	at := make(map[fork]int)
+	for _, o := range all {
+		i, ok := at[o.fork]
+		if !ok {
+			i = len(out)
+			at[o.fork] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], o.value)
+	}
+	if len(out) == len(all) {
+		return nil
+	}
+	return out
+}
+
+// forkInterval is the interval of the median of slices within forks: Student's of the medians of
+// the forks, on a logarithmic scale where there is one. Slices of one fork may depend on each other
+// in any way, and forks scatter unequally: Ibragimov and Müller (t-statistic based correlation and
+// heterogeneity robust inference, JBES 28, 2010) show that the test keeps its level. A bootstrap of
+// few clusters does not. In simulations with three to eight forks, with and without outliers and
+// differences between forks, it covered in 93 to 97 cases of 100.
+func forkInterval(forks [][]float64, centre float64) *Interval {
+	var medians []float64
+	for _, values := range forks {
+		medians = append(medians, median(values))
+	}
+	unscale := func(v float64) float64 { return v }
+	if slices.Min(medians) > 0 {
+		for i, v := range medians {
+			medians[i] = math.Log(v)
+		}
+		unscale = math.Exp
+	}
+	n := float64(len(medians))
+	half := studentQuantile(n-1, 1-(1-Confidence)/2) * stats.StdDev(medians) / math.Sqrt(n)
+	lo, hi := unscale(stats.Mean(medians)-half), unscale(stats.Mean(medians)+half)
+	return &Interval{min(lo, centre), max(hi, centre), Confidence}
+}
+
+// forkLevel is how often chance lets forks differ so much; and they have to differ by as much as
+// modes do ([modeDistance]): a run has many cells, and a reader has to act on what is said.
+const forkLevel = 0.01
+
+// forkWarning says that forks differ beyond chance, in a figure so named; "" where they do not.
+func forkWarning(figure string, format func(float64) string, all []observation) string {
+	forks := byFork(undisturbed(all, observation.isDisturbed))
+	if len(forks) < 2 {
+		return ""
+	}
+	slices.SortFunc(forks, func(a, b []float64) int { return cmp.Compare(median(a), median(b)) })
+	least, most := median(forks[0]), median(forks[len(forks)-1])
+	if p := kruskalWallis(forks); p >= forkLevel || most < modeDistance*least {
+		return ""
+	}
+	return fmt.Sprintf("forks differ beyond chance: %s is %s in one start of the processes and %s in another; more forks tell what is usual",
+		figure, format(least), format(most))
+}
+
+// kruskalWallis returns the chance that groups of one distribution differ in their ranks as much as
+// these do: Kruskal and Wallis's test (JASA 47, 1952), its χ² by Wilson and Hilferty's cube root.
+func kruskalWallis(groups [][]float64) float64 {
+	all := slices.Sorted(slices.Values(slices.Concat(groups...)))
+	ranks := doubledRanks(all)
+	n := float64(len(all))
+	var h float64
+	for _, group := range groups {
+		var sum float64
+		for _, v := range group {
+			i, _ := slices.BinarySearch(all, v)
+			sum += float64(ranks[i]) / 2
+		}
+		h += sum * sum / float64(len(group))
+	}
+	h = 12/(n*(n+1))*h - 3*(n+1)
+	spread := 2 / (9 * float64(len(groups)-1))
+	return 1 - stats.StdNormal.CDF((math.Cbrt(h/float64(len(groups)-1))-(1-spread))/math.Sqrt(spread))
+}

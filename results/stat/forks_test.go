@@ -1,0 +1,217 @@
+package stat
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/resultstest"
+)
+
+// sliced makes a record of slices: in round j of fork i a message takes ns(i, j) nanoseconds.
+func sliced(c results.Cell, forks, rounds int, ns func(fork, round int) float64) results.Record {
+	r := results.Record{Run: "run-1", Time: resultstest.Time, Cell: c, Stopped: "samples"}
+	for fork := range forks {
+		for round := range rounds {
+			s := resultstest.Sample(int64(c.Size), int64(c.Size), ns(fork, round))
+			s.Fork, s.Round = fork+1, fork*rounds+round+1
+			r.Samples = append(r.Samples, s)
+		}
+	}
+	return r
+}
+
+// noises are how slices of one fork scatter.
+var noises = []struct {
+	name string
+	of   func(*rand.Rand) float64
+}{
+	{"normal", func(r *rand.Rand) float64 { return r.NormFloat64() }},
+	{"heavy tails", func(r *rand.Rand) float64 { return r.NormFloat64() / math.Sqrt(r.ExpFloat64()) }}, // Student's of two degrees
+	{"one in seven disturbed", func(r *rand.Rand) float64 {
+		v := r.NormFloat64()
+		if r.IntN(7) == 0 {
+			v += 10 * math.Abs(r.NormFloat64())
+		}
+		return v
+	}},
+}
+
+// The interval of a ratio holds what is true in about 95 of 100 runs, whatever the forks, the slices
+// and the machine do: forks of other luck, outliers, a machine that gets slower by half.
+func TestIntervalsOfForksCover(t *testing.T) {
+	const trials, scatter = 600, 0.05
+	rng := rand.New(rand.NewPCG(71, 72))
+	for _, shape := range []struct{ forks, rounds int }{{4, 6}, {Forks, 4}, {Forks, 8}} {
+		for _, noise := range noises {
+			for _, luck := range []float64{0, 0.3, 1, 3} { // of a fork, in standard deviations of a slice
+				covered, truth := 0, math.Log(1.25)
+				for range trials {
+					var ratios []observation
+					for f := range shape.forks {
+						own := luck * rng.NormFloat64()
+						for j := range shape.rounds {
+							drift := 0.5 * float64(f*shape.rounds+j) / float64(shape.forks*shape.rounds)
+							mine := math.Exp(truth + drift + scatter*(own+noise.of(rng)))
+							ratio := mine / math.Exp(drift+scatter*noise.of(rng))
+							ratios = append(ratios, observe("run", [2]int{f + 1, j}, ratio, false))
+						}
+					}
+					if e := estimate(ratios); e.Interval.Lo <= 1.25 && 1.25 <= e.Interval.Hi {
+						covered++
+					}
+				}
+				if share := 100 * float64(covered) / trials; share < 92 || share > 99 {
+					t.Errorf("%d forks of %d slices, %s, luck %v: covered in %.1f of 100", shape.forks, shape.rounds, noise.name, luck, share)
+				}
+			}
+		}
+	}
+}
+
+// Slices are paired by fork and round, not by their place in the file.
+func TestRatiosAreTakenWithinRounds(t *testing.T) {
+	drift := func(f, j int) float64 { return 1000 * float64(1+f+j*j) }
+	raw := sliced(resultstest.Cell("raw", 4096), 3, 4, drift)
+	own := sliced(resultstest.Cell("ndjson", 4096), 3, 4, func(f, j int) float64 { return 2 * drift(f, j) })
+	own.Samples = slices.Delete(own.Samples, 2, 4) // two that were not taken
+	e := PairedRatio(MustMetric("goodput"), []results.Record{own}, []results.Record{raw})
+	if e.N != 10 || e.Median != 0.5 || e.Interval == nil || e.Interval.Lo != 0.5 || e.Interval.Hi != 0.5 {
+		t.Errorf("got %+v %+v, want just 0.5 of ten rounds", e, e.Interval)
+	}
+}
+
+// A disturbed slice is left out with its partner, and is used again where too few are left.
+func TestDisturbedSlicesAreLeftOut(t *testing.T) {
+	m := MustMetric("goodput")
+	raw := sliced(resultstest.Cell("raw", 4096), 2, 5, func(f, j int) float64 { return 1000 })
+	own := sliced(resultstest.Cell("ndjson", 4096), 2, 5, func(f, j int) float64 { return 2000 })
+	disturb := func(r results.Record, i int) {
+		r.Samples[i].ElapsedNS *= 50
+		r.Samples[i].Disturbed = "others had its CPU"
+	}
+	disturb(own, 0)
+	disturb(raw, 1)
+	disturb(raw, 7)
+	e := PairedRatio(m, []results.Record{own}, []results.Record{raw})
+	if e.N != 7 || e.LeftOut != 3 || e.Disturbed || e.Median != 0.5 || e.Interval.Lo != 0.5 {
+		t.Errorf("three of ten rounds disturbed: got %+v %+v", e, e.Interval)
+	}
+	if e := m.Estimate([]results.Record{raw}); e.N != 8 || e.LeftOut != 2 || math.Abs(e.Median-4.096e9) > 1 {
+		t.Errorf("two of ten slices disturbed: got %+v", e)
+	}
+	disturb(own, 2)
+	disturb(own, 4)
+	if e := PairedRatio(m, []results.Record{own}, []results.Record{raw}); e.N != 10 || e.LeftOut != 0 || !e.Disturbed {
+		t.Errorf("five of ten rounds disturbed: got %+v, want all of them, and the mark", e)
+	}
+	set := results.Merge(&results.Set{Environments: []results.Environment{resultstest.Environment()}, Records: []results.Record{raw, own}})
+	for _, s := range SeriesOf(set) {
+		if want := s.Cell.Framing == "ndjson"; s.Metric.Name == "goodput" && s.Disturbed {
+			t.Errorf("%s: disturbed is %v; want %v", s.Name, s.Disturbed, want)
+		}
+	}
+}
+
+// Files of before have samples whose workers were started for them alone: nothing of theirs changes.
+func TestSamplesWithoutForksAreIndependent(t *testing.T) {
+	rng := rand.New(rand.NewPCG(73, 74))
+	c := resultstest.Cell("ndjson", 4096)
+	var ns []float64
+	for range 9 {
+		ns = append(ns, 1000*math.Exp(0.1*rng.NormFloat64()))
+	}
+	r := resultstest.Record(c, 4097, ns...)
+	m := MustMetric("time")
+	got, want := m.Estimate([]results.Record{r}), Median(m.Values(r.Samples))
+	if got.Median != want.Median || *got.Interval != *want.Interval {
+		t.Errorf("got %+v %+v, want %+v %+v", got, got.Interval, want, want.Interval)
+	}
+	one := sliced(c, 9, 1, func(f, _ int) float64 { return ns[f] })
+	if got := m.Estimate([]results.Record{one}); *got.Interval != *want.Interval {
+		t.Errorf("nine forks of one slice: got %+v, want %+v", got.Interval, want.Interval)
+	}
+}
+
+func TestForksThatDifferAreSaid(t *testing.T) {
+	rng := rand.New(rand.NewPCG(75, 76))
+	raw := sliced(resultstest.Cell("raw", 4096), 4, 6, func(_, _ int) float64 { return 1000 * math.Exp(0.02*rng.NormFloat64()) })
+	for _, tt := range []struct {
+		luck float64 // of the last fork
+		want bool
+	}{{0, false}, {0.02, false}, {0.2, true}} {
+		own := sliced(resultstest.Cell("ndjson", 4096), 4, 6, func(f, _ int) float64 {
+			return 1250 * math.Exp(0.02*rng.NormFloat64()+tt.luck*float64(f/3))
+		})
+		set := results.Merge(&results.Set{Records: []results.Record{raw, own}})
+		text := strings.Join(Rows(set)[1].Warnings, "; ")
+		if said := strings.Contains(text, "forks differ beyond chance: vs raw is 0.6") && strings.Contains(text, "0.8"); said != tt.want || !tt.want && text != "" {
+			t.Errorf("luck %v: got %q", tt.luck, text)
+		}
+	}
+}
+
+func TestKruskalWallisWorkedValues(t *testing.T) {
+	// Hollander and Wolfe (1973), 116: mucociliary efficiency; H = 0.7714 of two degrees, p = 0.68.
+	p := kruskalWallis([][]float64{{2.9, 3.0, 2.5, 2.6, 3.2}, {3.8, 2.7, 4.0, 2.4}, {2.8, 3.4, 3.7, 2.2, 2.0}})
+	if !near(p, 0.68, 0.01) {
+		t.Errorf("got %v, want 0.68", p)
+	}
+	rng := rand.New(rand.NewPCG(77, 78))
+	found := 0
+	const trials = 4000
+	for range trials {
+		var groups [][]float64
+		for range 4 {
+			var g []float64
+			for range 6 {
+				g = append(g, rng.NormFloat64())
+			}
+			groups = append(groups, g)
+		}
+		if kruskalWallis(groups) < 0.05 {
+			found++
+		}
+	}
+	if share := float64(found) / trials; share > 0.055 || share < 0.03 {
+		t.Errorf("of groups that do not differ %.1f %% were found to, at a level of 5 %%", 100*share)
+	}
+}
+
+// On one CPU the clock counts what others ran in between, and CPU time does not.
+func TestCPUTimeContradictsADisturbedClock(t *testing.T) {
+	rng := rand.New(rand.NewPCG(79, 80))
+	slow := func(ns float64) func(int, int) float64 {
+		return func(_, _ int) float64 { return ns * math.Exp(0.02*rng.NormFloat64()) }
+	}
+	for _, pattern := range []string{"stream", results.PatternRoundtrip} {
+		for _, tt := range []struct {
+			placement string
+			taken     float64 // times as long by the clock
+			want      bool
+		}{{"same", 1, false}, {"same", 1.02, false}, {"same", 1.5, true}, {"apart", 1.5, false}} {
+			c := resultstest.Cell("raw", 4096)
+			c.Placement, c.Pattern = tt.placement, pattern
+			raw := sliced(c, 4, 6, slow(1000))
+			c.Framing = "ndjson"
+			own := sliced(c, 4, 6, slow(1250))
+			for i := range own.Samples {
+				own.Samples[i].ElapsedNS = int64(tt.taken * float64(own.Samples[i].ElapsedNS))
+			}
+			r := Rows(&results.Set{Records: []results.Record{raw, own}})[1]
+			name := fmt.Sprintf("%s %s, %v times as long", tt.placement, pattern, tt.taken)
+			if (r.ToRawByCPU != nil) != tt.want {
+				t.Errorf("%s: got %+v beside %+v", name, r.ToRawByCPU, r.ToRaw)
+				continue
+			}
+			want := map[bool]float64{true: 1.25, false: 0.8}[pattern == results.PatternRoundtrip]
+			if tt.want && math.Abs(r.ToRawByCPU.Median-want) > 0.03 {
+				t.Errorf("%s: by CPU time %v, want %v", name, r.ToRawByCPU.Median, want)
+			}
+		}
+	}
+}
