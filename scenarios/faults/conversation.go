@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/syspipe/proc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // A Conversation is with a process that is spoken to over its standard streams, line by line. It
@@ -26,23 +27,21 @@ type Conversation struct {
 var ErrLate = errors.New("no answer in time")
 
 // Converse starts a process to talk to. It is ended by Close, and when ctx ends.
-func Converse(ctx context.Context, p *proc.Process) (*Conversation, error) {
-	in, err := p.Pipe(0)
-	if err != nil {
-		return nil, err
-	}
-	out, err := p.Pipe(1)
-	if err == nil {
-		err = p.Start(ctx)
-	}
+func Converse(ctx context.Context, p *proc.Process) *Conversation {
+	c := &Conversation{process: p, lines: make(chan string, 64)}
+	var out *os.File
+	err := script.Run(func() {
+		c.In, out = script.Must(p.Pipe(0)), script.Must(p.Pipe(1))
+		script.Check(p.Start(ctx))
+	})
 	if err != nil {
 		p.Close()
-		in.Close()
-		return nil, errors.Join(err, out.Close())
+		c.In.Close()
+		out.Close()
+		script.Check(err)
 	}
-	c := &Conversation{In: in, process: p, lines: make(chan string, 64)}
 	go c.listen(out)
-	return c, nil
+	return c
 }
 
 // listen passes lines on until the output ends. Text at the end without a newline is a line too.

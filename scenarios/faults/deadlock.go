@@ -11,6 +11,7 @@ import (
 
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // giveUp is how long a write, or an answer, may take before it counts as stuck. Nothing else is
@@ -53,7 +54,7 @@ func (e *Exchange) summarise() {
 	}
 }
 
-func runBothWriteFirst(ctx context.Context, r *recorder) error {
+func runBothWriteFirst(ctx context.Context, r *recorder) {
 	for _, c := range []struct {
 		part       string
 		size       int
@@ -63,11 +64,8 @@ func runBothWriteFirst(ctx context.Context, r *recorder) error {
 		{"exceeds", 1 << 20, false},
 		{"cure", 1 << 20, true},
 	} {
-		if err := r.try(c.part, func() (finding, error) { return exchange(ctx, c.size, c.concurrent) }); err != nil {
-			return err
-		}
+		r.try(c.part, func() finding { return exchange(ctx, c.size, c.concurrent) })
 	}
-	return nil
 }
 
 type writeFirstArgs struct {
@@ -82,51 +80,33 @@ type writeFirstReport struct {
 }
 
 // exchange has two processes send each other a message of size bytes.
-func exchange(ctx context.Context, size int, concurrent bool) (*Exchange, error) {
+func exchange(ctx context.Context, size int, concurrent bool) *Exchange {
 	e := &Exchange{Size: size, Concurrent: concurrent, Pipe: string(syspipe.Anonymous), GiveUpNS: giveUp.Nanoseconds()}
-	w1, r1, err := syspipe.Open(syspipe.Anonymous, 0)
-	if err != nil {
-		return e, err
-	}
-	w2, r2, err := syspipe.Open(syspipe.Anonymous, 0)
-	if err != nil {
-		return e, errors.Join(err, w1.Close(), r1.Close())
-	}
-	defer func() { // those that a process has taken over are closed already
-		for _, end := range []*syspipe.End{w1, r1, w2, r2} {
-			end.Close()
-		}
-	}()
-	if e.Capacity, err = w1.Capacity(); err != nil {
-		return e, err
-	}
+	w1, r1, closeThere := Open(syspipe.Anonymous)
+	defer closeThere()
+	w2, r2, closeBack := Open(syspipe.Anonymous)
+	defer closeBack()
+	e.Capacity = script.Must(w1.Capacity())
 	var sides [2]*proc.Process
 	for i, ends := range [2][2]*syspipe.End{{w1, r2}, {w2, r1}} {
-		p, err := start(ctx, "faults/write-first", writeFirstArgs{size, concurrent}, ends[0], ends[1])
-		if err != nil {
-			return e, err
-		}
+		p := start(ctx, "faults/write-first", writeFirstArgs{size, concurrent}, ends[0], ends[1])
 		defer p.Close()
 		sides[i] = p
 	}
 	for i, p := range sides {
 		var got writeFirstReport
-		if err := p.Report(&got); err != nil {
-			return e, err
-		}
+		script.Check(p.Report(&got))
 		if got.Error != "" {
-			return e, errors.New(got.Error)
+			script.Check(errors.New(got.Error))
 		}
 		e.Accepted[i], e.Received[i], e.Stalled[i] = got.Accepted, got.Received, got.Stalled
 	}
-	return e, nil
+	return e
 }
 
 // writeFirst writes a message to its first end, then reads one from the second.
-func writeFirst(w *proc.Work, args writeFirstArgs) error {
-	if err := UsePoller(w.Ends...); err != nil {
-		return err
-	}
+func writeFirst(w *proc.Work, args writeFirstArgs) {
+	UsePoller(w.Ends...)
 	out, in := w.Ends[0], w.Ends[1]
 	var r writeFirstReport
 	received := make(chan int64, 1)
@@ -150,11 +130,8 @@ func writeFirst(w *proc.Work, args writeFirstArgs) error {
 		}
 		r.Received = <-received
 	}
-	if err := w.Report(r); err != nil {
-		return err
-	}
+	script.Check(w.Report(r))
 	w.Linger() // the other side must not find a closed pipe in place of a full one
-	return nil
 }
 
 // Logging is the evidence of stderr-undrained.
@@ -193,7 +170,7 @@ func (e *Logging) summarise() {
 	e.Summary = fmt.Sprintf("%d of %d requests answered, %s logged, log %s", e.Answered, e.Asked, Size(e.Logged), log)
 }
 
-func runStderrUndrained(ctx context.Context, r *recorder) error {
+func runStderrUndrained(ctx context.Context, r *recorder) {
 	for _, c := range []struct {
 		part     string
 		logBytes int
@@ -201,33 +178,21 @@ func runStderrUndrained(ctx context.Context, r *recorder) error {
 	}{
 		{"logs-0", 0, false}, {"logs-4096", 4 << 10, false}, {"logs-65537", 64<<10 + 1, false}, {"logs-65537-drained", 64<<10 + 1, true},
 	} {
-		if err := r.try(c.part, func() (finding, error) { return askLogger(ctx, c.logBytes, c.drained) }); err != nil {
-			return err
-		}
+		r.try(c.part, func() finding { return askLogger(ctx, c.logBytes, c.drained) })
 	}
-	return nil
 }
 
 // maxRequests are more than a pipe's worth of logs at 4 KiB each.
 const maxRequests = 64
 
 // askLogger asks a server until an answer fails to come.
-func askLogger(ctx context.Context, logBytes int, drained bool) (*Logging, error) {
+func askLogger(ctx context.Context, logBytes int, drained bool) *Logging {
 	e := &Logging{LogBytes: logBytes, Drained: drained, GiveUpNS: giveUp.Nanoseconds()}
-	p, err := proc.Self("faults/logger", logBytes)
-	if err != nil {
-		return e, err
-	}
-	log, err := p.Pipe(2)
-	if err != nil {
-		p.Close()
-		return e, err
-	}
+	p := script.Must(proc.Self("faults/logger", logBytes))
+	defer p.Close()
+	log := script.Must(p.Pipe(2))
 	defer log.Close()
-	c, err := Converse(ctx, p)
-	if err != nil {
-		return e, err
-	}
+	c := Converse(ctx, p)
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
@@ -243,29 +208,25 @@ func askLogger(ctx context.Context, logBytes int, drained bool) (*Logging, error
 			err = c.Await(ctx, giveUp, func(string) bool { return true })
 		}
 		if errors.Is(err, ErrLate) {
-			return e, nil
+			return e
 		}
 		if err != nil {
 			e.Error = err.Error()
-			return e, nil
+			return e
 		}
 		e.Answered++
 		e.Logged += int64(logBytes)
 	}
-	return e, nil
+	return e
 }
 
 // logAndAnswer answers each line of standard input, and logs before it does.
-func logAndAnswer(_ *proc.Work, logBytes int) error {
+func logAndAnswer(_ *proc.Work, logBytes int) {
 	log := make([]byte, logBytes)
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
-		if _, err := os.Stderr.Write(log); err != nil {
-			return err
-		}
-		if _, err := fmt.Println("answer"); err != nil {
-			return err
-		}
+		script.Must(os.Stderr.Write(log))
+		script.Must(fmt.Println("answer"))
 	}
-	return lines.Err()
+	script.Check(lines.Err())
 }

@@ -34,6 +34,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // A Verdict says in a word what happened.
@@ -63,7 +64,7 @@ type Scenario struct {
 // An experiment is what a scenario does.
 type experiment struct {
 	Deadline time.Duration // of the whole scenario
-	run      func(context.Context, *recorder) error
+	run      func(context.Context, *recorder)
 }
 
 // experiments are by their names in the catalogue.
@@ -99,14 +100,14 @@ func init() {
 	register("faults/receiver", receiveAndMeasure)
 }
 
-// register names work that takes arguments.
-func register[A any](name string, work func(*proc.Work, A) error) {
+// register names work that takes arguments, and is a script.
+func register[A any](name string, work func(*proc.Work, A)) {
 	proc.Register(name, func(w *proc.Work) error {
-		var args A
-		if err := w.Args(&args); err != nil {
-			return err
-		}
-		return work(w, args)
+		return script.Run(func() {
+			var args A
+			script.Check(w.Args(&args))
+			work(w, args)
+		})
 	})
 }
 
@@ -142,7 +143,7 @@ type Options struct {
 func (s Scenario) Run(ctx context.Context, o Options, keep func(results.Line) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.Deadline, fmt.Errorf("scenario %s took longer than %s", s.Name, s.Deadline))
 	defer cancel()
-	err := s.run(ctx, &recorder{o, s.Name, keep})
+	err := script.Run(func() { s.run(ctx, &recorder{o, s.Name, keep}) })
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -185,37 +186,30 @@ func (r *recorder) step(format string, args ...any) {
 }
 
 // try makes one experiment of the scenario and reports what it found.
-func (r *recorder) try(part string, experiment func() (finding, error)) error {
+func (r *recorder) try(part string, experiment func() finding) {
 	r.step("%s", part)
-	f, err := experiment()
-	if err != nil {
-		return err
-	}
-	return r.report(part, f)
+	r.report(part, experiment())
 }
 
 // report judges a finding and keeps its record, "scenario" or "scenario/part".
-func (r *recorder) report(part string, f finding) error {
+func (r *recorder) report(part string, f finding) {
 	f.summarise()
-	evidence, err := results.NewEvidence(f)
-	if err != nil {
-		return err
-	}
+	evidence := script.Must(results.NewEvidence(f))
 	id := r.scenario
 	if part != "" {
 		id += "/" + part
 	}
 	v, advice := f.judge()
-	return r.keep(results.Fault{Run: r.Run, Time: time.Now().UTC(), ID: id, Verdict: string(v), Evidence: evidence, Advice: advice})
+	script.Check(r.keep(results.Fault{Run: r.Run, Time: time.Now().UTC(), ID: id, Verdict: string(v), Evidence: evidence, Advice: advice}))
 }
 
 // unsupported keeps a record of what this system cannot do.
-func (r *recorder) unsupported(part string, why error) error {
-	return r.report(part, &missing{Summarised{why.Error()}})
+func (r *recorder) unsupported(part string, why error) {
+	r.report(part, &missing{Summarised{why.Error()}})
 }
 
 // Measure runs a plan, gives its records to keep as they come, and returns them.
-func (o Options) Measure(ctx context.Context, p bench.Plan, keep func(results.Line) error) ([]results.Record, error) {
+func (o Options) Measure(ctx context.Context, p bench.Plan, keep func(results.Line) error) []results.Record {
 	p.Run, p.Seed = o.Run, o.Seed
 	p.Observe = func(progress bench.Progress) {
 		if o.Observe != nil {
@@ -223,11 +217,11 @@ func (o Options) Measure(ctx context.Context, p bench.Plan, keep func(results.Li
 		}
 	}
 	var records []results.Record
-	err := bench.Run(ctx, p, func(r results.Record) error {
+	script.Check(bench.Run(ctx, p, func(r results.Record) error {
 		records = append(records, r)
 		return keep(r)
-	})
-	return records, err
+	}))
+	return records
 }
 
 // recordOf returns the record of a cell of lines, if it has samples, as a list of one.
@@ -275,11 +269,23 @@ func Size[N int | int64](bytes N) string {
 
 // UsePoller leaves the waiting of pipe ends to Go's poller where the system has one for them;
 // elsewhere a read blocks its thread, which is as good here.
-func UsePoller(ends ...*syspipe.End) error {
+func UsePoller(ends ...*syspipe.End) {
 	for _, e := range ends {
-		if err := e.SetIO(syspipe.Poller); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-			return err
+		if err := e.SetIO(syspipe.Poller); !errors.Is(err, errors.ErrUnsupported) {
+			script.Check(err)
 		}
 	}
-	return nil
+}
+
+// Open makes a pipe and returns what closes both ends, if they are not closed by then.
+func Open(kind syspipe.Kind) (w, r *syspipe.End, closeBoth func()) {
+	w, r = script.Must2(syspipe.Open(kind, 0))
+	return w, r, func() { w.Close(); r.Close() }
+}
+
+// start starts this program again, to do work of that name.
+func start(ctx context.Context, work string, args any, ends ...*syspipe.End) *proc.Process {
+	p := script.Must(proc.Self(work, args, ends...))
+	script.Check(p.Start(ctx))
+	return p
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // HeadOfLine is the evidence of head-of-line for one framing.
@@ -59,11 +60,8 @@ var largeBytes = 4 << 20
 
 var headOfLineFramings = []string{"ndjson", "chunked:61440", "chunked:4096"}
 
-func runHeadOfLine(ctx context.Context, r *recorder) error {
-	p, err := start(ctx, "faults/head-of-line", headOfLineArgs{headOfLineFramings, largeBytes})
-	if err != nil {
-		return err
-	}
+func runHeadOfLine(ctx context.Context, r *recorder) {
+	p := start(ctx, "faults/head-of-line", headOfLineArgs{headOfLineFramings, largeBytes})
 	defer p.Close()
 	waits := map[string][]float64{} // ns
 	capacity := 0
@@ -71,19 +69,15 @@ func runHeadOfLine(ctx context.Context, r *recorder) error {
 		r.step("round %d of %d", round+1, stat.LeastSamples)
 		for range headOfLineFramings {
 			var got waitReport
-			if err := p.Report(&got); err != nil {
-				return err
-			}
+			script.Check(p.Report(&got))
 			waits[got.Framing] = append(waits[got.Framing], float64(got.Wait))
 			capacity = got.Capacity
 		}
 	}
 	for _, spec := range headOfLineFramings {
-		if err := r.report(spec, headOfLineOf(spec, waits[spec], capacity)); err != nil {
-			return err
-		}
+		r.report(spec, headOfLineOf(spec, waits[spec], capacity))
 	}
-	return p.Wait()
+	script.Check(p.Wait())
 }
 
 // headOfLineOf makes the evidence of one framing from the waits of its rounds.
@@ -120,39 +114,21 @@ type waitReport struct {
 }
 
 // timeSmallMessages times a small message behind a large one, the framings in turn.
-func timeSmallMessages(w *proc.Work, args headOfLineArgs) error {
+func timeSmallMessages(w *proc.Work, args headOfLineArgs) {
 	for range stat.LeastSamples {
 		for _, spec := range args.Framings {
-			r, err := timeSmallMessage(spec, args.Large)
-			if err != nil {
-				return err
-			}
-			if err := w.Report(r); err != nil {
-				return err
-			}
+			script.Check(w.Report(timeSmallMessage(spec, args.Large)))
 		}
 	}
-	return nil
 }
 
-func timeSmallMessage(spec string, large int) (waitReport, error) {
+func timeSmallMessage(spec string, large int) waitReport {
 	report := waitReport{Framing: spec}
-	f, err := framers.Parse(spec)
-	if err != nil {
-		return report, err
-	}
-	w, r, err := syspipe.Open(syspipe.Anonymous, 0)
-	if err != nil {
-		return report, err
-	}
-	defer w.Close()
-	defer r.Close()
-	if err := UsePoller(w, r); err != nil {
-		return report, err
-	}
-	if report.Capacity, err = w.Capacity(); err != nil {
-		return report, err
-	}
+	f := script.Must(framers.Parse(spec))
+	w, r, closeBoth := Open(syspipe.Anonymous)
+	defer closeBoth()
+	UsePoller(w, r)
+	report.Capacity = script.Must(w.Capacity())
 	slow := &slowReader{r: r, begun: make(chan struct{})}
 	arrived := make(chan time.Time, 1)
 	failed := make(chan error, 2)
@@ -161,16 +137,12 @@ func timeSmallMessage(spec string, large int) (waitReport, error) {
 	go func() { failed <- mux.Send(context.Background(), 0, letters(large)) }()
 	<-slow.begun // so the large message is under way
 	sent := time.Now()
-	if err := mux.Send(context.Background(), 1, letters(smallBytes)); err != nil {
-		return report, err
-	}
+	script.Check(mux.Send(context.Background(), 1, letters(smallBytes)))
 	for range 2 {
-		if err := <-failed; err != nil {
-			return report, err
-		}
+		script.Check(<-failed)
 	}
 	report.Wait = (<-arrived).Sub(sent)
-	return report, nil
+	return report
 }
 
 // receiveBoth reads two messages and says when the small one was there.

@@ -13,6 +13,7 @@ import (
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 const writers = 4
@@ -79,21 +80,17 @@ func (e *InterleavedFrames) summarise() {
 // interleavedSize is above what any system keeps whole, and no part of a pipe's capacity.
 const interleavedSize = 20_011
 
-func runInterleave(ctx context.Context, r *recorder) error {
+func runInterleave(ctx context.Context, r *recorder) {
 	if err := syspipe.Blocking.Supported(); err != nil {
-		return r.unsupported("", err)
+		r.unsupported("", err)
+		return
 	}
 	for _, size := range []int{512, 4096, 4097, 5000, 61440 + 42} {
-		if err := r.try(fmt.Sprintf("%dB", size), func() (finding, error) { return InterleaveWrites(ctx, size) }); err != nil {
-			return err
-		}
+		r.try(fmt.Sprintf("%dB", size), func() finding { return InterleaveWrites(ctx, size) })
 	}
 	for _, spec := range []string{"ndjson", "content-length", "length-prefix", "chunked:4096", "chunked:61440", "adaptive:4096"} {
-		if err := r.try(spec, func() (finding, error) { return interleaveFrames(ctx, spec) }); err != nil {
-			return err
-		}
+		r.try(spec, func() finding { return interleaveFrames(ctx, spec) })
 	}
-	return nil
 }
 
 type writerArgs struct {
@@ -105,11 +102,8 @@ type writerArgs struct {
 
 // startWriters starts the writers on one pipe and returns its reading end, at whose end all of them
 // are done; stop ends them and closes it.
-func startWriters(ctx context.Context, args writerArgs) (r *syspipe.End, stop func(), err error) {
-	w, r, err := syspipe.Open(syspipe.Anonymous, 0)
-	if err != nil {
-		return nil, nil, err
-	}
+func startWriters(ctx context.Context, args writerArgs) (r *syspipe.End, stop func()) {
+	w, r := script.Must2(syspipe.Open(syspipe.Anonymous, 0))
 	defer w.Close()
 	var all []*proc.Process
 	stop = func() {
@@ -118,28 +112,25 @@ func startWriters(ctx context.Context, args writerArgs) (r *syspipe.End, stop fu
 		}
 		r.Close()
 	}
-	if err = UsePoller(r); err != nil {
-		stop()
-		return nil, nil, err
-	}
-	for args.Writer = range writers {
-		p, err := proc.Self("faults/writer", args, w)
-		if err == nil {
+	err := script.Run(func() {
+		UsePoller(r)
+		for args.Writer = range writers {
+			p := script.Must(proc.Self("faults/writer", args, w))
 			p.Share() // its end of the pipe is that of the other writers too
 			all = append(all, p)
-			err = p.Start(ctx)
+			script.Check(p.Start(ctx))
 		}
-		if err != nil {
-			stop()
-			return nil, nil, err
-		}
+	})
+	if err != nil {
+		stop()
+		script.Check(err)
 	}
-	return r, stop, nil
+	return r, stop
 }
 
 // InterleaveWrites has four processes write bare writes of size bytes to one pipe and counts those
 // that were cut.
-func InterleaveWrites(ctx context.Context, size int) (*InterleavedWrites, error) {
+func InterleaveWrites(ctx context.Context, size int) *InterleavedWrites {
 	// PIPE_BUF by operating system: linux/limits.h, and sys/syslimits.h of the two others. Windows
 	// documents none.
 	pipeBuf := map[string]int{"linux": 4096, "darwin": 512, "freebsd": 512}
@@ -148,23 +139,18 @@ func InterleaveWrites(ctx context.Context, size int) (*InterleavedWrites, error)
 	// tried too.
 	for _, read := range []int{64 << 10, 4 << 10} {
 		count := max(1, writerBytes/2/size)
-		r, stop, err := startWriters(ctx, writerArgs{Count: count, Size: size})
-		if err != nil {
-			return e, err
-		}
+		r, stop := startWriters(ctx, writerArgs{Count: count, Size: size})
 		cut, total, err := countCuts(r, size, read)
 		stop()
-		if err != nil {
-			return e, err
+		if err == nil && total != writers*count*size {
+			err = fmt.Errorf("writes of %d bytes: %d bytes arrived of %d", size, total, writers*count*size)
 		}
-		if total != writers*count*size {
-			return e, fmt.Errorf("writes of %d bytes: %d bytes arrived of %d", size, total, writers*count*size)
-		}
+		script.Check(err)
 		e.Reads = append(e.Reads, read)
 		e.Writes += writers * count
 		e.Cut += cut
 	}
-	return e, nil
+	return e
 }
 
 // countCuts reads to the end. Each writer has a letter; where it changes, the run before must be a
@@ -197,23 +183,17 @@ func countCuts(r io.Reader, size, read int) (cut, total int, err error) {
 }
 
 // interleaveFrames sends messages of four writers through one framing.
-func interleaveFrames(ctx context.Context, spec string) (*InterleavedFrames, error) {
+func interleaveFrames(ctx context.Context, spec string) *InterleavedFrames {
 	count := writerBytes / interleavedSize
 	e := &InterleavedFrames{Framing: spec, Size: interleavedSize, Writers: writers, Sent: writers * count}
-	f, err := framers.Parse(spec)
-	if err != nil {
-		return e, err
-	}
-	r, stop, err := startWriters(ctx, writerArgs{Count: count, Size: interleavedSize, Framing: spec})
-	if err != nil {
-		return e, err
-	}
+	f := script.Must(framers.Parse(spec))
+	r, stop := startWriters(ctx, writerArgs{Count: count, Size: interleavedSize, Framing: spec})
 	defer stop()
 	in := f.NewReader(r, framers.WithPolicy(framers.Resync), framers.WithVerbatim(), framers.WithMaxMessage(4*interleavedSize))
 	for {
 		msg, err := in.ReadMessage()
 		if err == io.EOF {
-			return e, nil
+			return e
 		}
 		if err == nil {
 			e.count(msg)
@@ -223,8 +203,8 @@ func interleaveFrames(ctx context.Context, spec string) (*InterleavedFrames, err
 			e.FirstErr = err.Error()
 		}
 		if errors.Is(err, io.ErrUnexpectedEOF) || e.Errors > 10*e.Sent {
-			_, err := io.Copy(io.Discard, r) // the writers finish; there is nothing more to learn
-			return e, err
+			script.Must(io.Copy(io.Discard, r)) // the writers finish; there is nothing more to learn
+			return e
 		}
 	}
 }
@@ -252,28 +232,20 @@ func writerMessage(writer, n, size int) []byte {
 }
 
 // writeShare writes a writer's share to the shared pipe.
-func writeShare(w *proc.Work, args writerArgs) error {
+func writeShare(w *proc.Work, args writerArgs) {
 	debug.SetGCPercent(-1)
 	runtime.LockOSThread()
 	out := w.Ends[0]
 	if args.Framing == "" {
 		p := bytes.Repeat([]byte{'a' + byte(args.Writer)}, args.Size)
 		for range args.Count {
-			if _, err := out.Write(p); err != nil {
-				return err
-			}
+			script.Must(out.Write(p))
 		}
-		return nil
+		return
 	}
-	f, err := framers.Parse(args.Framing)
-	if err != nil {
-		return err
-	}
+	f := script.Must(framers.Parse(args.Framing))
 	messages := f.NewWriter(out)
 	for i := range args.Count {
-		if err := messages.WriteMessage(writerMessage(args.Writer, i, args.Size)); err != nil {
-			return err
-		}
+		script.Check(messages.WriteMessage(writerMessage(args.Writer, i, args.Size)))
 	}
-	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // Mismatch is the evidence of framing-mismatch for one pair.
@@ -64,35 +65,23 @@ func (e *Mismatch) summarise() {
 	}
 }
 
-func runFramingMismatch(_ context.Context, r *recorder) error {
+func runFramingMismatch(_ context.Context, r *recorder) {
 	framings := []string{"ndjson", "content-length", "length-prefix", "chunked:4096", "adaptive:4096"}
 	for _, sender := range framings {
 		for _, reader := range framings {
-			if err := r.try(sender+"-to-"+reader, func() (finding, error) { return SendMismatched(sender, reader) }); err != nil {
-				return err
-			}
+			r.try(sender+"-to-"+reader, func() finding { return SendMismatched(sender, reader) })
 		}
 	}
-	return nil
 }
 
 // SendMismatched sends three messages in one framing to a reader of another, the last of them
 // larger than a chunk.
-func SendMismatched(sender, reader string) (*Mismatch, error) {
+func SendMismatched(sender, reader string) *Mismatch {
 	e := &Mismatch{Sender: sender, Reader: reader}
-	from, err := framers.Parse(sender)
-	if err != nil {
-		return e, err
-	}
-	to, err := framers.Parse(reader)
-	if err != nil {
-		return e, err
-	}
+	from, to := script.Must(framers.Parse(sender)), script.Must(framers.Parse(reader))
 	messages := [][]byte{[]byte(messageA), []byte(messageB), []byte(`{"jsonrpc":"2.0","id":3,"text":"` + strings.Repeat("x", 20_000) + `"}`)}
 	first := *e
-	if err := first.send(from, to, messages[:1]); err != nil {
-		return e, err
-	}
+	first.send(from, to, messages[:1])
 	switch {
 	case first.Understood == 1:
 		e.First = understood
@@ -103,33 +92,32 @@ func SendMismatched(sender, reader string) (*Mismatch, error) {
 	default:
 		e.First = waits
 	}
-	return e, e.send(from, to, messages)
+	e.send(from, to, messages)
+	return e
 }
 
 // send sends the messages, and notes what the reader makes of them.
-func (e *Mismatch) send(from, to framers.Framing, messages [][]byte) error {
+func (e *Mismatch) send(from, to framers.Framing, messages [][]byte) {
 	e.Sent = len(messages)
 	var wire bytes.Buffer
 	w := from.NewWriter(&wire)
 	for _, msg := range messages {
-		if err := w.WriteMessage(msg); err != nil {
-			return err
-		}
+		script.Check(w.WriteMessage(msg))
 	}
-	return Deliver(wire.Bytes(), true, func(r io.Reader) error { return e.receive(to.NewReader(r), messages) })
+	Deliver(wire.Bytes(), true, func(r io.Reader) { e.receive(to.NewReader(r), messages) })
 }
 
 // receive reads until the reader fails or wants more than there is.
-func (e *Mismatch) receive(r framers.Reader, messages [][]byte) error {
+func (e *Mismatch) receive(r framers.Reader, messages [][]byte) {
 	for {
 		msg, err := r.ReadMessage()
 		if errors.Is(err, ErrStarved) {
 			e.Waits = true
-			return nil
+			return
 		}
 		if err != nil {
 			e.Error = err.Error()
-			return nil
+			return
 		}
 		if e.Understood < e.Sent && bytes.Equal(msg, messages[e.Understood]) {
 			e.Understood++
@@ -148,31 +136,27 @@ var ErrStarved = errors.New("waits for bytes that nobody sends")
 
 // Deliver sends bytes through a real pipe to receive. Where the stream stays open, a read beyond
 // the last byte fails with ErrStarved in place of waiting; else it meets the end of file.
-func Deliver(sent []byte, open bool, receive func(io.Reader) error) error {
-	return Through(func(w io.Writer) error {
+func Deliver(sent []byte, open bool, receive func(io.Reader)) {
+	Through(func(w io.Writer) error {
 		_, err := w.Write(sent)
 		return err
-	}, func(r io.Reader) error { return receive(&patientReader{r: r, left: len(sent), open: open}) })
+	}, func(r io.Reader) { receive(&patientReader{r: r, left: len(sent), open: open}) })
 }
 
 // Through sends whatever send writes through a real pipe to receive. What the sender meets when the
 // receiver leaves early is no error.
-func Through(send func(io.Writer) error, receive func(io.Reader) error) error {
-	w, r, err := syspipe.Open(syspipe.Anonymous, 0)
-	if err != nil {
-		return err
-	}
-	if err := UsePoller(w, r); err != nil {
-		return errors.Join(err, w.Close(), r.Close())
-	}
+func Through(send func(io.Writer) error, receive func(io.Reader)) {
+	w, r, closeBoth := Open(syspipe.Anonymous)
+	defer closeBoth()
+	UsePoller(w, r)
 	sent := make(chan error, 1)
 	go func() { sent <- errors.Join(send(w), w.Close()) }()
-	err = receive(r)
+	err := script.Run(func() { receive(r) })
 	r.Close()
 	if failed := <-sent; err == nil && !errors.Is(failed, syscall.EPIPE) {
 		err = failed
 	}
-	return err
+	script.Check(err)
 }
 
 // A patientReader knows how much was sent.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe/proc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // Orphan is the evidence of orphan.
@@ -48,13 +49,10 @@ func (e *Orphan) summarise() {
 	}
 }
 
-func runOrphan(ctx context.Context, r *recorder) error {
+func runOrphan(ctx context.Context, r *recorder) {
 	for _, server := range []string{"reads", "deaf", "busy"} {
-		if err := r.try(server, func() (finding, error) { return killClient(ctx, server) }); err != nil {
-			return err
-		}
+		r.try(server, func() finding { return killClient(ctx, server) })
 	}
-	return nil
 }
 
 type serverReport struct {
@@ -64,22 +62,15 @@ type serverReport struct {
 
 // killClient starts a client that starts a server, kills the client, and watches the server, whose
 // leash and reports are held here.
-func killClient(ctx context.Context, kind string) (*Orphan, error) {
+func killClient(ctx context.Context, kind string) *Orphan {
 	e := &Orphan{Server: kind, GiveUpNS: giveUp.Nanoseconds()}
 	server, leash, report, err := proc.Remote("the server")
-	if err != nil {
-		return e, err
-	}
+	script.Check(err)
 	defer server.Close()
-	client, err := start(ctx, "faults/client", kind, leash, report)
-	if err != nil {
-		return e, err
-	}
+	client := start(ctx, "faults/client", kind, leash, report)
 	defer client.Close()
 	var got serverReport
-	if err := server.Report(&got); err != nil {
-		return e, err
-	}
+	script.Check(server.Report(&got))
 	killed := time.Now()
 	client.Close()
 
@@ -91,40 +82,30 @@ func killClient(ctx context.Context, kind string) (*Orphan, error) {
 	case err = <-last:
 		e.Exited, e.ExitNS = true, time.Since(killed).Nanoseconds()
 		if errors.Is(err, io.EOF) {
-			err = nil
+			return e
 		}
 	case <-timer.C:
 		server.Release() // its last report tells what it did meanwhile
 		err = <-last
 		e.FailedWrites = got.FailedWrites
 	}
-	return e, err
+	script.Check(err)
+	return e
 }
 
 // startServer starts the server on the leash and reports that it was given, and waits to be killed.
-func startServer(w *proc.Work, kind string) error {
-	server, err := proc.SelfOn(w.Ends[0], w.Ends[1], "faults/server", kind)
-	if err != nil {
-		return err
-	}
-	if _, err := server.Pipe(0); err != nil {
-		return err
-	}
-	out, err := server.Pipe(1)
-	if err != nil {
-		return err
-	}
-	if err := server.Start(context.Background()); err != nil {
-		return err
-	}
+func startServer(w *proc.Work, kind string) {
+	server := script.Must(proc.SelfOn(w.Ends[0], w.Ends[1], "faults/server", kind))
+	script.Must(server.Pipe(0))
+	out := script.Must(server.Pipe(1))
+	script.Check(server.Start(context.Background()))
 	io.Copy(io.Discard, out) // as a client does, as long as it lives
 	w.Linger()
-	return nil
 }
 
 // serveLines is the server: it reads and answers lines, reads nothing ("deaf"), or writes without
 // end whatever comes of it ("busy").
-func serveLines(w *proc.Work, kind string) error {
+func serveLines(w *proc.Work, kind string) {
 	var failed atomic.Int64
 	var first time.Time // failed write
 	if kind != "reads" {
@@ -139,9 +120,7 @@ func serveLines(w *proc.Work, kind string) error {
 	if kind == "busy" {
 		signal.Ignore(syscall.SIGPIPE)
 	}
-	if err := w.Report(serverReport{Ready: true}); err != nil {
-		return err
-	}
+	script.Check(w.Report(serverReport{Ready: true}))
 	switch kind {
 	case "deaf":
 		w.Linger()
@@ -159,5 +138,5 @@ func serveLines(w *proc.Work, kind string) error {
 	for lines.Scan() {
 		fmt.Println(lines.Text())
 	}
-	return lines.Err()
+	script.Check(lines.Err())
 }

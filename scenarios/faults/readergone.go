@@ -17,6 +17,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // When a reader closes its end, beside a write.
@@ -75,27 +76,20 @@ func (e *ReaderClosed) summarise() {
 	e.Summary = s
 }
 
-func runReaderGone(ctx context.Context, r *recorder) error {
+func runReaderGone(ctx context.Context, r *recorder) {
 	for _, kind := range syspipe.Kinds() {
 		if err := kind.Supported(); err != nil {
-			if err := r.unsupported(string(kind), err); err != nil {
-				return err
-			}
+			r.unsupported(string(kind), err)
 			continue
 		}
 		for _, wait := range syspipe.IOs() {
 			r.step("%s, %s", kind, wait)
-			if err := closeReaders(ctx, r, kind, wait); err != nil {
-				return err
-			}
+			closeReaders(ctx, r, kind, wait)
 		}
 	}
 	for _, handling := range []string{"default", "ignored"} {
-		if err := r.try("stdout/"+handling, func() (finding, error) { return printToNobody(ctx, handling) }); err != nil {
-			return err
-		}
+		r.try("stdout/"+handling, func() finding { return printToNobody(ctx, handling) })
 	}
-	return nil
 }
 
 type closingReaderArgs struct{ Kind, IO string }
@@ -106,52 +100,40 @@ type closingReaderReport struct {
 }
 
 // closeReaders closes the reader before, during and after a write, in a process of its own.
-func closeReaders(ctx context.Context, r *recorder, kind syspipe.Kind, wait syspipe.IO) error {
+func closeReaders(ctx context.Context, r *recorder, kind syspipe.Kind, wait syspipe.IO) {
 	part := fmt.Sprintf("%s/%s", kind, wait)
 	if err := wait.Supported(); err != nil {
-		return r.unsupported(part, err)
+		r.unsupported(part, err)
+		return
 	}
-	p, err := start(ctx, "faults/closing-reader", closingReaderArgs{string(kind), wait.String()})
-	if err != nil {
-		return err
-	}
+	p := start(ctx, "faults/closing-reader", closingReaderArgs{string(kind), wait.String()})
 	defer p.Close()
 	for range 3 {
 		var got closingReaderReport
-		if err := p.Report(&got); err != nil {
-			return err
-		}
+		script.Check(p.Report(&got))
 		if got.Unsupported != "" {
-			return r.unsupported(part, errors.New(got.Unsupported))
+			r.unsupported(part, errors.New(got.Unsupported))
+			return
 		}
-		if err := r.report(part+"/"+got.When, &got.ReaderClosed); err != nil {
-			return err
-		}
+		r.report(part+"/"+got.When, &got.ReaderClosed)
 	}
-	return p.Wait()
+	script.Check(p.Wait())
 }
 
 // closeReader holds both ends, so that one clock times the close and the error.
-func closeReader(w *proc.Work, args closingReaderArgs) error {
+func closeReader(w *proc.Work, args closingReaderArgs) {
 	debug.SetGCPercent(-1) // a collection waits for threads in raw system calls
-	wait, err := syspipe.ParseIO(args.IO)
-	if err != nil {
-		return err
-	}
+	wait := script.Must(syspipe.ParseIO(args.IO))
 	signals := newSignalCount()
 	for _, when := range []string{Before, During, After} {
-		got, err := writeToClosing(syspipe.Kind(args.Kind), wait, when, signals)
+		got, err := script.Of(func() ReaderClosed { return writeToClosing(syspipe.Kind(args.Kind), wait, when, signals) })
 		if errors.Is(err, errors.ErrUnsupported) {
-			return w.Report(closingReaderReport{Unsupported: err.Error()})
+			script.Check(w.Report(closingReaderReport{Unsupported: err.Error()}))
+			return
 		}
-		if err != nil {
-			return err
-		}
-		if err := w.Report(closingReaderReport{ReaderClosed: got}); err != nil {
-			return err
-		}
+		script.Check(err)
+		script.Check(w.Report(closingReaderReport{ReaderClosed: got}))
 	}
-	return nil
 }
 
 const (
@@ -161,17 +143,11 @@ const (
 )
 
 // writeToClosing writes to a pipe whose reader closes its end at that time.
-func writeToClosing(kind syspipe.Kind, wait syspipe.IO, when string, signals *signalCount) (ReaderClosed, error) {
+func writeToClosing(kind syspipe.Kind, wait syspipe.IO, when string, signals *signalCount) ReaderClosed {
 	e := ReaderClosed{Pipe: string(kind), IO: wait.String(), When: when, Offered: smallWrite}
-	w, r, err := syspipe.Open(kind, 0)
-	if err != nil {
-		return e, err
-	}
-	defer w.Close()
-	defer r.Close()
-	if err := w.SetIO(wait); err != nil {
-		return e, err
-	}
+	w, r, closeBoth := Open(kind)
+	defer closeBoth()
+	script.Check(w.SetIO(wait))
 	signals.count() // forgets what came so far
 	var closed time.Time
 	switch when {
@@ -187,11 +163,7 @@ func writeToClosing(kind syspipe.Kind, wait syspipe.IO, when string, signals *si
 			defer close(done)
 			e.write(w, largeWrite)
 		}()
-		read, err := io.ReadFull(r, make([]byte, fewBytes)) // so the write is under way, and cannot end
-		if err != nil {
-			return e, err
-		}
-		e.Read = int64(read)
+		e.Read = int64(script.Must(io.ReadFull(r, make([]byte, fewBytes)))) // so the write is under way, and cannot end
 		closed = time.Now()
 		r.Close()
 		<-done
@@ -205,7 +177,7 @@ func writeToClosing(kind syspipe.Kind, wait syspipe.IO, when string, signals *si
 	}
 	e.NoticedNS = time.Since(closed).Nanoseconds()
 	e.Signals = signals.count()
-	return e, nil
+	return e
 }
 
 // write offers n bytes and notes what came of it.
@@ -242,44 +214,29 @@ func (e *Printer) judge() (Verdict, string) {
 func (e *Printer) summarise() { e.Summary = "SIGPIPE " + e.Handling + ": " + e.Exit }
 
 // printToNobody shows what the signal makes of a whole program.
-func printToNobody(ctx context.Context, handling string) (*Printer, error) {
-	p, err := proc.Self("faults/printer", handling == "ignored")
-	if err != nil {
-		return nil, err
-	}
+func printToNobody(ctx context.Context, handling string) *Printer {
+	p := script.Must(proc.Self("faults/printer", handling == "ignored"))
 	defer p.Close()
-	r, err := p.Pipe(1)
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(r.Close(), p.Start(ctx)); err != nil {
-		return nil, err
-	}
-	if err := p.Wait(); err != nil && !errors.As(err, new(*exec.ExitError)) {
-		return nil, err
-	}
+	r := script.Must(p.Pipe(1))
+	script.Check(errors.Join(r.Close(), p.Start(ctx)))
+	awaitExit(p)
 	state := p.Cmd.ProcessState
-	return &Printer{Handling: handling, Exit: state.String(), Signal: state.ExitCode() < 0, Stderr: p.Stderr().String()}, nil
+	return &Printer{Handling: handling, Exit: state.String(), Signal: state.ExitCode() < 0, Stderr: p.Stderr().String()}
 }
 
 // printUntilError prints until that fails.
-func printUntilError(_ *proc.Work, ignore bool) error {
+func printUntilError(_ *proc.Work, ignore bool) {
 	if ignore {
 		signal.Ignore(syscall.SIGPIPE)
 	}
 	for range 100 {
-		if _, err := fmt.Fprintln(os.Stdout, "is anybody there?"); err != nil {
-			return err
-		}
+		script.Must(fmt.Fprintln(os.Stdout, "is anybody there?"))
 	}
-	return nil
 }
 
-// start starts this program again, to do work of that name.
-func start(ctx context.Context, work string, args any, ends ...*syspipe.End) (*proc.Process, error) {
-	p, err := proc.Self(work, args, ends...)
-	if err != nil {
-		return nil, err
+// awaitExit waits until a process has ended, with whatever exit code.
+func awaitExit(p *proc.Process) {
+	if err := p.Wait(); !errors.As(err, new(*exec.ExitError)) {
+		script.Check(err)
 	}
-	return p, p.Start(ctx)
 }

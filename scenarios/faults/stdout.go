@@ -10,6 +10,7 @@ import (
 
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // Output is the evidence of exit-before-drain and nonblocking-stdout: what of a program's output
@@ -69,46 +70,35 @@ func (e nonBlockingOutput) judge() (Verdict, string) {
 // outputBytes is what a program means to write: more than any pipe holds.
 const outputBytes = 1 << 20
 
-func runExitBeforeDrain(ctx context.Context, r *recorder) error {
+func runExitBeforeDrain(ctx context.Context, r *recorder) {
 	for _, kind := range []syspipe.Kind{syspipe.Anonymous, syspipe.SocketPair} {
 		if err := setSupported(kind); err != nil {
-			if err := r.unsupported(string(kind), err); err != nil {
-				return err
-			}
+			r.unsupported(string(kind), err)
 			continue
 		}
-		try := func(part, program string, start func() (*proc.Process, error)) error {
-			return r.try(string(kind)+"/"+part, func() (finding, error) {
-				e, err := collect(ctx, Output{Program: program, Pipe: string(kind), Late: true, Sent: outputBytes}, start)
-				return queuedOutput{e}, err
+		try := func(part, program string, start func() *proc.Process) {
+			r.try(string(kind)+"/"+part, func() finding {
+				return queuedOutput{collect(ctx, Output{Program: program, Pipe: string(kind), Late: true}, start)}
 			})
 		}
-		err := try("exits", "exits at once", func() (*proc.Process, error) { return proc.Self("faults/queued-exit", false) })
-		if err == nil {
-			err = try("waits", "waits for its output", func() (*proc.Process, error) { return proc.Self("faults/queued-exit", true) })
-		}
-		if path, missing := exec.LookPath("node"); err == nil && missing == nil { // else this program has shown the same
-			err = try("node", "node process.exit", func() (*proc.Process, error) {
-				return proc.Command(path, "-e", fmt.Sprintf("process.stdout.write('x'.repeat(%d)); process.exit(0)", outputBytes)), nil
+		try("exits", "exits at once", func() *proc.Process { return script.Must(proc.Self("faults/queued-exit", false)) })
+		try("waits", "waits for its output", func() *proc.Process { return script.Must(proc.Self("faults/queued-exit", true)) })
+		if path, err := exec.LookPath("node"); err == nil { // else this program has shown the same
+			try("node", "node process.exit", func() *proc.Process {
+				return proc.Command(path, "-e", fmt.Sprintf("process.stdout.write('x'.repeat(%d)); process.exit(0)", outputBytes))
 			})
-		}
-		if err != nil {
-			return err
 		}
 	}
-	return nil
 }
 
-func runNonBlockingStdout(ctx context.Context, r *recorder) error {
+func runNonBlockingStdout(ctx context.Context, r *recorder) {
 	if err := setSupported(syspipe.Anonymous); err != nil {
-		return r.unsupported("", err)
+		r.unsupported("", err)
+		return
 	}
-	try := func(part string, e Output, start func() (*proc.Process, error)) error {
-		e.Pipe, e.Sent = string(syspipe.Anonymous), outputBytes
-		return r.try(part, func() (finding, error) {
-			got, err := collect(ctx, e, start)
-			return nonBlockingOutput{got}, err
-		})
+	try := func(part string, e Output, start func() *proc.Process) {
+		e.Pipe = string(syspipe.Anonymous)
+		r.try(part, func() finding { return nonBlockingOutput{collect(ctx, e, start)} })
 	}
 	for _, c := range []struct {
 		program                         string
@@ -119,25 +109,18 @@ func runNonBlockingStdout(ctx context.Context, r *recorder) error {
 		{"retries", true, false, true},
 	} {
 		e := Output{Program: c.program, NonBlocking: c.nonBlocking, Late: c.late}
-		if err := try(c.program, e, func() (*proc.Process, error) { return proc.Self("faults/one-write", c.looksAtCount) }); err != nil {
-			return err
-		}
+		try(c.program, e, func() *proc.Process { return script.Must(proc.Self("faults/one-write", c.looksAtCount)) })
 	}
-	path, err := exec.LookPath("python3")
-	if err != nil {
-		return nil // not installed: this program has shown the same
+	if path, err := exec.LookPath("python3"); err == nil { // else this program has shown the same
+		try("python3", Output{Program: "python3 print", NonBlocking: true, Late: true}, func() *proc.Process {
+			return proc.Command(path, "-c", fmt.Sprintf("print('x'*%d, end='')", outputBytes))
+		})
 	}
-	return try("python3", Output{Program: "python3 print", NonBlocking: true, Late: true}, func() (*proc.Process, error) {
-		return proc.Command(path, "-c", fmt.Sprintf("print('x'*%d, end='')", outputBytes)), nil
-	})
 }
 
 // setSupported tells whether a kind of pipe can be a child's standard output in any mode.
 func setSupported(kind syspipe.Kind) error {
-	if err := kind.Supported(); err != nil {
-		return err
-	}
-	return syspipe.Poll.Supported()
+	return errors.Join(kind.Supported(), syspipe.Poll.Supported())
 }
 
 // patience is how long a late reader waits for a program to exit.
@@ -146,83 +129,56 @@ var patience = time.Second
 // collect runs a program with one end of a pipe as its standard output. A late reader begins when
 // the program has exited, or after patience, since a program that waits for room never exits by
 // itself.
-func collect(ctx context.Context, e Output, ready func() (*proc.Process, error)) (*Output, error) {
-	w, r, err := syspipe.Open(syspipe.Kind(e.Pipe), 0)
-	if err != nil {
-		return &e, err
-	}
-	defer r.Close()
-	defer w.Close()
+func collect(ctx context.Context, e Output, ready func() *proc.Process) *Output {
+	e.Sent = outputBytes
+	w, r, closeBoth := Open(syspipe.Kind(e.Pipe))
+	defer closeBoth()
 	if e.NonBlocking {
-		if err := w.SetIO(syspipe.Poll); err != nil {
-			return &e, err
-		}
+		script.Check(w.SetIO(syspipe.Poll))
 	}
-	if err := r.SetIO(syspipe.Poller); err != nil {
-		return &e, err
-	}
-	p, err := ready()
-	if err != nil {
-		return &e, err
-	}
+	script.Check(r.SetIO(syspipe.Poller))
+	p := ready()
 	defer p.Close()
 	p.Stderr().Limit = 500 // bytes, of evidence
-	if err := stdoutTo(p.Cmd, w); err != nil {
-		return &e, err
-	}
-	if err := p.Start(ctx); err != nil {
-		return &e, err
-	}
+	script.Check(stdoutTo(p.Cmd, w))
+	script.Check(p.Start(ctx))
 	w.Close()
 	if e.Late {
 		e.Late = p.Ended(patience)
 	}
-	if e.Delivered, err = io.Copy(io.Discard, r); err != nil {
-		return &e, err
-	}
-	if err := p.Wait(); err != nil && !errors.As(err, new(*exec.ExitError)) {
-		return &e, err
-	}
+	e.Delivered = script.Must(io.Copy(io.Discard, r))
+	awaitExit(p)
 	e.ExitCode = p.Cmd.ProcessState.ExitCode()
 	e.Stderr = p.Stderr().String()
-	return &e, nil
+	return &e
 }
 
 // exitWithQueue writes what fits, and exits with or without the rest.
-func exitWithQueue(_ *proc.Work, drains bool) error {
-	if err := setStdoutBlocking(false); err != nil {
-		return err
-	}
+func exitWithQueue(_ *proc.Work, drains bool) {
+	script.Check(setStdoutBlocking(false))
 	queue := make([]byte, outputBytes)
 	for len(queue) > 0 {
 		n, refused, err := writeStdoutOnce(queue)
-		switch {
-		case err != nil:
-			return err
-		case refused && !drains:
-			return nil
-		case refused:
-			if err := setStdoutBlocking(true); err != nil {
-				return err
-			}
+		script.Check(err)
+		if refused && !drains {
+			return
+		}
+		if refused {
+			script.Check(setStdoutBlocking(true))
 		}
 		queue = queue[n:]
 	}
-	return nil
 }
 
 // writeStdout writes with one call, and looks at the count or does not.
-func writeStdout(_ *proc.Work, looks bool) error {
-	p := make([]byte, outputBytes)
-	n, _, err := writeStdoutOnce(p)
-	if err != nil || !looks {
-		return err
+func writeStdout(_ *proc.Work, looks bool) {
+	for p := make([]byte, outputBytes); len(p) > 0; {
+		n, _, err := writeStdoutOnce(p)
+		script.Check(err)
+		if !looks {
+			return
+		}
+		script.Check(setStdoutBlocking(true))
+		p = p[n:]
 	}
-	if err := setStdoutBlocking(true); err != nil {
-		return err
-	}
-	for p = p[n:]; len(p) > 0 && err == nil; p = p[n:] {
-		n, _, err = writeStdoutOnce(p)
-	}
-	return err
 }

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // DirtyLines is the evidence of dirty-lines for one reader.
@@ -148,7 +149,7 @@ func ignoreEnd(err error) error {
 	return err
 }
 
-func runDirtyLines(_ context.Context, r *recorder) error {
+func runDirtyLines(_ context.Context, r *recorder) {
 	for _, reader := range lineReaders {
 		r.step("%s", reader.name)
 		e := &DirtyLines{Reader: reader.name}
@@ -161,19 +162,15 @@ func runDirtyLines(_ context.Context, r *recorder) error {
 				continue // lines are no concern of this framing
 			}
 			c := DirtyCase{Oddity: o.name, Sent: 2}
-			err := Deliver([]byte(stream), false, func(in io.Reader) error {
-				return reader.read(in, c.keep, func() { c.Skipped++ })
+			Deliver([]byte(stream), false, func(in io.Reader) {
+				if err := reader.read(in, c.keep, func() { c.Skipped++ }); err != nil {
+					c.Error = err.Error()
+				}
 			})
-			if err != nil {
-				c.Error = err.Error()
-			}
 			e.Cases = append(e.Cases, c)
 		}
-		if err := r.report(reader.part, e); err != nil {
-			return err
-		}
+		r.report(reader.part, e)
 	}
-	return nil
 }
 
 // keep counts a message that is A or B, spaces apart.
@@ -254,20 +251,14 @@ var textReceivers = []struct {
 // textChunk is a frame of few characters, so that every offset comes up soon.
 const textChunk = 71
 
-func runSplitText(_ context.Context, r *recorder) error {
-	f, err := framers.Chunked(textChunk)
-	if err != nil {
-		return err
-	}
+func runSplitText(_ context.Context, r *recorder) {
+	f := script.Must(framers.Chunked(textChunk))
 	for _, receiver := range textReceivers {
 		r.step("%s", receiver.name)
 		e := &SplitText{Receiver: receiver.name, Chunk: textChunk}
 		for width := 2; width <= 4; width++ {
 			for offset := range width {
-				c, err := sendText(f, receiver.join, width, offset)
-				if err != nil {
-					return err
-				}
+				c := sendText(f, receiver.join, width, offset)
 				e.Cases = append(e.Cases, c)
 				e.Messages++
 				if c.Cut {
@@ -276,38 +267,30 @@ func runSplitText(_ context.Context, r *recorder) error {
 				*map[string]*int{"intact": &e.Intact, "lost": &e.Lost, "altered": &e.Altered}[c.Outcome]++
 			}
 		}
-		if err := r.report(receiver.name, e); err != nil {
-			return err
-		}
+		r.report(receiver.name, e)
 	}
-	return nil
 }
 
 // sendText sends one message through a pipe to a receiver that works frame by frame.
-func sendText(f framers.Chunker, join func([][]byte) ([]byte, bool), width, offset int) (TextCase, error) {
+func sendText(f framers.Chunker, join func([][]byte) ([]byte, bool), width, offset int) TextCase {
 	c := TextCase{Width: width, Offset: offset}
 	char := map[int]string{2: "é", 3: "€", 4: "😀"}[width]
 	msg := []byte(`{"t":"` + strings.Repeat("x", offset) + strings.Repeat(char, 40) + `"}`)
 	var wire bytes.Buffer
-	if err := f.NewWriter(&wire).WriteMessage(msg); err != nil {
-		return c, err
-	}
+	script.Check(f.NewWriter(&wire).WriteMessage(msg))
 	var frames [][]byte
-	err := Deliver(wire.Bytes(), false, func(r io.Reader) error {
+	Deliver(wire.Bytes(), false, func(r io.Reader) {
 		lines := bufio.NewScanner(r)
 		for lines.Scan() {
 			parts := bytes.SplitN(bytes.Clone(lines.Bytes()), []byte(":"), 4)
 			if len(parts) != 4 {
-				return errors.New("a frame without its header")
+				script.Check(errors.New("a frame without its header"))
 			}
 			frames = append(frames, parts[3])
 			c.Cut = c.Cut || !utf8.Valid(parts[3])
 		}
-		return lines.Err()
+		script.Check(lines.Err())
 	})
-	if err != nil {
-		return c, err
-	}
 	got, ok := join(frames)
 	switch {
 	case !ok:
@@ -317,5 +300,5 @@ func sendText(f framers.Chunker, join func([][]byte) ([]byte, bool), width, offs
 	default:
 		c.Outcome = "altered"
 	}
-	return c, nil
+	return c
 }

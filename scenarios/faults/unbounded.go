@@ -13,6 +13,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // UnboundedLine is the evidence of no-newline: what a reader held of a line that never ended.
@@ -58,7 +59,7 @@ var unboundedCases = []struct {
 	{"as-printed", "ndjson-rescan", framers.Close, []int64{4 << 20, 8 << 20, 16 << 20}},
 }
 
-func runNoNewline(ctx context.Context, r *recorder) error {
+func runNoNewline(ctx context.Context, r *recorder) {
 	curve := &results.Curve{Title: "A line that never ends: memory held by the reader", X: "bytes sent", Y: "bytes held"}
 	var all []*UnboundedLine
 	for _, c := range unboundedCases {
@@ -66,10 +67,7 @@ func runNoNewline(ctx context.Context, r *recorder) error {
 		var e *UnboundedLine
 		for _, n := range c.bytes {
 			r.step("%s, %s", c.part, results.FormatSize(n))
-			var err error
-			if e, err = SendUnbounded(ctx, c.framing, c.policy, n); err != nil {
-				return err
-			}
+			e = SendUnbounded(ctx, c.framing, c.policy, n)
 			e.Reader = c.part
 			held := float64(e.Held)
 			trace.Points = append(trace.Points, results.CurvePoint{X: float64(n), Y: held, Low: held, High: held})
@@ -79,32 +77,27 @@ func runNoNewline(ctx context.Context, r *recorder) error {
 	}
 	all[len(all)-1].Curve = curve
 	for _, e := range all {
-		if err := r.report(e.Reader, e); err != nil {
-			return err
-		}
+		r.report(e.Reader, e)
 	}
-	return nil
 }
 
 // SendUnbounded sends n bytes without a newline to a reader with a limit of 10 MiB, in a process of
 // its own, and tells what that made of them.
-func SendUnbounded(ctx context.Context, framing string, policy framers.Policy, n int64) (*UnboundedLine, error) {
+func SendUnbounded(ctx context.Context, framing string, policy framers.Policy, n int64) *UnboundedLine {
 	args := ReceiverArgs{Framing: framing, Policy: policy, Limit: lineLimit}
-	got, err := Receive(ctx, args, func(w io.Writer) error {
-		p := letters(1 << 20)
-		for left := n; left > 0; {
+	got := Receive(ctx, args, func(w io.Writer) error {
+		for p, left := letters(1<<20), n; left > 0; {
 			k, err := w.Write(p[:min(left, int64(len(p)))])
-			if err != nil {
+			if left -= int64(k); err != nil {
 				return err
 			}
-			left -= int64(k)
 		}
 		return nil
 	})
 	return &UnboundedLine{
 		Reader: framing, Limit: lineLimit, Sent: n, Read: got.Read, Held: got.Held, Error: got.Error,
 		Detected: got.Error != "" && got.Read < n, // an error that comes with the end holds nothing back
-	}, err
+	}
 }
 
 // ReceiverArgs say how a process of its own receives messages.
@@ -129,42 +122,27 @@ type Received struct {
 
 // Receive starts a process that receives messages, gives send the pipe to it, and returns what the
 // process took. What the sender meets when the receiver leaves early is no error.
-func Receive(ctx context.Context, args ReceiverArgs, send func(io.Writer) error) (got Received, err error) {
-	w, r, err := syspipe.Open(syspipe.Anonymous, 0)
-	if err != nil {
-		return got, err
-	}
-	defer w.Close()
-	if err := UsePoller(w); err != nil {
-		return got, errors.Join(err, r.Close())
-	}
-	p, err := start(ctx, "faults/receiver", args, r)
-	if err != nil {
-		return got, err
-	}
+func Receive(ctx context.Context, args ReceiverArgs, send func(io.Writer) error) (got Received) {
+	w, r, closeBoth := Open(syspipe.Anonymous)
+	defer closeBoth()
+	UsePoller(w)
+	p := start(ctx, "faults/receiver", args, r)
 	defer p.Close()
 	sent := make(chan error, 1)
 	go func() { sent <- errors.Join(send(w), w.Close()) }()
-	if err := p.Report(&got); err != nil {
-		return got, err
+	script.Check(p.Report(&got))
+	if err := <-sent; !errors.Is(err, syscall.EPIPE) {
+		script.Check(err)
 	}
-	if err := <-sent; err != nil && !errors.Is(err, syscall.EPIPE) {
-		return got, err
-	}
-	return got, nil
+	return got
 }
 
 // receiveAndMeasure receives a message, and what is behind it where that is asked for, and reports
 // what that took.
-func receiveAndMeasure(w *proc.Work, args ReceiverArgs) error {
-	if err := UsePoller(w.Ends...); err != nil {
-		return err
-	}
+func receiveAndMeasure(w *proc.Work, args ReceiverArgs) {
+	UsePoller(w.Ends...)
 	in := w.Ends[0]
-	read, err := args.reader(in)
-	if err != nil {
-		return err
-	}
+	read := args.reader(in)
 	heap := heapNow()
 	before := MemoryFromSystem()
 	msg, err := read()
@@ -182,19 +160,16 @@ func receiveAndMeasure(w *proc.Work, args ReceiverArgs) error {
 	got.AfterHeap = max(0, heapNow()-heap)
 	runtime.KeepAlive(read) // what the receiver holds on to counts
 	in.Close()
-	return w.Report(got)
+	script.Check(w.Report(got))
 }
 
-func (a ReceiverArgs) reader(r io.Reader) (func() ([]byte, error), error) {
+func (a ReceiverArgs) reader(r io.Reader) func() ([]byte, error) {
 	if a.WholeFirst {
 		lines := bufio.NewReader(r)
-		return func() ([]byte, error) { return lines.ReadBytes('\n') }, nil
+		return func() ([]byte, error) { return lines.ReadBytes('\n') }
 	}
-	f, err := framers.Parse(a.Framing)
-	if err != nil {
-		return nil, err
-	}
-	return f.NewReader(r, framers.WithMaxMessage(a.Limit), framers.WithPolicy(a.Policy)).ReadMessage, nil
+	f := script.Must(framers.Parse(a.Framing))
+	return f.NewReader(r, framers.WithMaxMessage(a.Limit), framers.WithPolicy(a.Policy)).ReadMessage
 }
 
 // MemoryFromSystem returns how much memory this process has got from the system, in bytes.
