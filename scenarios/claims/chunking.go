@@ -10,6 +10,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/faults"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // chunkingClaims are what document 000 says chunks cost.
@@ -47,11 +48,8 @@ type HeaderOf struct {
 	Most    int `json:"most"`
 }
 
-func gatherHeaders(context.Context, *session) (e Headers, err error) {
-	f, err := framers.Chunked(60 << 10)
-	if err != nil {
-		return e, err
-	}
+func gatherHeaders(context.Context, *session) (e Headers) {
+	f := script.Must(framers.Chunked(60 << 10))
 	for _, size := range []int{1 << 10, 64 << 10, 1 << 20, 16 << 20} {
 		h := HeaderOf{Message: size, Least: size}
 		for frame := range f.Frames(bytes.Repeat([]byte("x"), size)) {
@@ -62,7 +60,7 @@ func gatherHeaders(context.Context, *session) (e Headers, err error) {
 		}
 		e.Messages = append(e.Messages, h)
 	}
-	return e, nil
+	return e
 }
 
 func judgeHeaders(e Headers) Judgement {
@@ -87,11 +85,8 @@ type WireOf struct {
 	Percent float64 `json:"percent"`
 }
 
-func gatherWire(ctx context.Context, s *session) (e Wire, err error) {
-	records, err := s.costs(ctx)
-	if err != nil {
-		return e, err
-	}
+func gatherWire(ctx context.Context, s *session) (e Wire) {
+	records := s.costs(ctx)
 	overhead := stat.MustMetric("overhead")
 	for _, size := range streamSizes { // the placements tell the same
 		i := slices.IndexFunc(records, func(r results.Record) bool {
@@ -101,7 +96,7 @@ func gatherWire(ctx context.Context, s *session) (e Wire, err error) {
 			e.Overhead = append(e.Overhead, WireOf{size, stat.Median(overhead.Values(records[i].Samples)).Median})
 		}
 	}
-	return e, nil
+	return e
 }
 
 func judgeWire(e Wire) Judgement {
@@ -124,14 +119,9 @@ type Costs struct {
 	Ratios []Ratio `json:"ratios"` // to the same messages as lines
 }
 
-func costRatios(metric, framing, pattern string, least int) func(context.Context, *session) (Costs, error) {
-	return func(ctx context.Context, s *session) (Costs, error) {
-		records, err := s.costs(ctx)
-		if err != nil {
-			return Costs{}, err
-		}
-		all, err := ratios(records, metric, framing, pattern, least)
-		return Costs{metric, all}, err
+func costRatios(metric, framing, pattern string, least int) func(context.Context, *session) Costs {
+	return func(ctx context.Context, s *session) Costs {
+		return Costs{metric, ratios(s.costs(ctx), metric, framing, pattern, least)}
 	}
 }
 
@@ -158,16 +148,11 @@ type Small struct {
 	Bare   []Ratio `json:"bare"`   // small messages go as lines
 }
 
-func gatherSmall(ctx context.Context, s *session) (e Small, err error) {
-	records, err := s.costs(ctx)
-	if err != nil {
-		return e, err
-	}
-	if e.Framed, err = ratios(records, "time", "chunked:61440", "roundtrip", 0); err != nil {
-		return e, err
-	}
-	e.Bare, err = ratios(records, "time", "adaptive:61440", "roundtrip", 0)
-	return e, err
+func gatherSmall(ctx context.Context, s *session) (e Small) {
+	records := s.costs(ctx)
+	e.Framed = ratios(records, "time", "chunked:61440", "roundtrip", 0)
+	e.Bare = ratios(records, "time", "adaptive:61440", "roundtrip", 0)
+	return e
 }
 
 func judgeSmall(e Small) Judgement {

@@ -32,6 +32,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // A Claim is a checkable sentence of a document.
@@ -66,27 +67,24 @@ const (
 
 // A test is an experiment and the rule that judges what it found.
 type test struct {
-	run   func(context.Context, *session) (results.Evidence, Judgement, error)
+	run   func(context.Context, *session) (results.Evidence, Judgement)
 	judge func(results.Evidence) (Judgement, error)
 }
 
-// by joins an experiment and its rule. A verdict can be computed again from the evidence in a file.
-func by[E any](gather func(context.Context, *session) (E, error), judge func(E) Judgement) test {
+// by joins an experiment, which is a script, and its rule. A verdict can be computed again from the
+// evidence in a file.
+func by[E any](gather func(context.Context, *session) E, judge func(E) Judgement) test {
 	return test{
-		run: func(ctx context.Context, s *session) (results.Evidence, Judgement, error) {
-			e, err := gather(ctx, s)
-			if err != nil {
-				return "", Judgement{}, err
-			}
-			evidence, err := results.NewEvidence(e)
-			return evidence, judge(e), err
+		run: func(ctx context.Context, s *session) (results.Evidence, Judgement) {
+			e := gather(ctx, s)
+			return script.Must(results.NewEvidence(e)), judge(e)
 		},
-		judge: func(evidence results.Evidence) (Judgement, error) {
+		judge: func(evidence results.Evidence) (j Judgement, err error) {
 			var e E
-			if err := evidence.Decode(&e); err != nil {
-				return Judgement{}, err
+			if err = evidence.Decode(&e); err == nil {
+				j = judge(e)
 			}
-			return judge(e), nil
+			return j, err
 		},
 	}
 }
@@ -169,7 +167,7 @@ func Run(ctx context.Context, o Options, keep func(results.Line) error) error {
 			o.Observe(p)
 		}
 	}
-	s := &session{Options: o, keep: keep, step: func(what string) { p.Step = what; tell() }}
+	s := &session{Options: o, keep: keep, gathered: map[string]any{}, step: func(what string) { p.Step = what; tell() }}
 	var failed []error
 	for _, c := range selected {
 		p.Claim, p.Step, p.Record = c, "", nil
@@ -199,7 +197,9 @@ const deadline = 2 * time.Minute
 func (c Claim) record(ctx context.Context, s *session) (results.Claim, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, deadline, fmt.Errorf("took longer than %s", deadline))
 	defer cancel()
-	evidence, j, err := c.test.run(ctx, s)
+	var evidence results.Evidence
+	var j Judgement
+	err := script.Run(func() { evidence, j = c.test.run(ctx, s) })
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 		j, err = Judgement{Verdict: NotTestable, Why: err.Error()}, nil

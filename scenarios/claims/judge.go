@@ -22,11 +22,8 @@ type Ratio struct {
 
 // ratios compares a framing with plain lines by one metric, for every size and placement of a
 // pattern.
-func ratios(records []results.Record, metric, framing, pattern string, least int) ([]Ratio, error) {
-	m, err := stat.MetricByName(metric)
-	if err != nil {
-		return nil, err
-	}
+func ratios(records []results.Record, metric, framing, pattern string, least int) []Ratio {
+	m := stat.MustMetric(metric)
 	var out []Ratio
 	for _, a := range records {
 		if a.Cell.Framing != framing || a.Cell.Pattern != pattern || a.Cell.Size < least {
@@ -43,7 +40,7 @@ func ratios(records []results.Record, metric, framing, pattern string, least int
 			}
 		}
 	}
-	return out, nil
+	return out
 }
 
 // compareAll judges ratios against a bound: none of them may lie above it. It is unsure where no

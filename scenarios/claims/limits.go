@@ -15,6 +15,7 @@ import (
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/faults"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // frameLimit is the limit of document 001, in bytes.
@@ -57,10 +58,10 @@ type Exact struct {
 	NextAfter bool   `json:"next_after"` // a message after it was delivered
 }
 
-func gatherExact(context.Context, *session) (Exact, error) {
+func gatherExact(context.Context, *session) Exact {
 	e := Exact{Limit: frameLimit}
 	messages := [][]byte{message(frameLimit), message(frameLimit + 1), message(100)}
-	err := exchange(framers.NDJSON(), messages, func(r framers.Reader) error {
+	exchange(framers.NDJSON(), messages, func(r framers.Reader) {
 		got, err := r.ReadMessage()
 		e.AtLimit = err == nil && len(got) == frameLimit
 		got, err = r.ReadMessage()
@@ -70,9 +71,8 @@ func gatherExact(context.Context, *session) (Exact, error) {
 		}
 		_, err = r.ReadMessage()
 		e.NextAfter = err == nil
-		return nil
 	}, framers.WithMaxMessage(frameLimit))
-	return e, err
+	return e
 }
 
 func judgeExact(e Exact) Judgement {
@@ -96,20 +96,16 @@ type Check struct {
 	Share     stat.Estimate `json:"share"`      // the former over the latter, round by round
 }
 
-func gatherCheck(context.Context, *session) (Check, error) {
+func gatherCheck(context.Context, *session) Check {
 	e := Check{Size: 64 << 10}
 	msg := message(e.Size)
 	var checks, messages, shares []float64
 	for range stat.LeastSamples {
-		check := timeChecks()
-		each, err := timeMessages(msg)
-		if err != nil {
-			return e, err
-		}
+		check, each := timeChecks(), timeMessages(msg)
 		checks, messages, shares = append(checks, check), append(messages, each), append(shares, check/each)
 	}
 	e.CheckNS, e.MessageNS, e.Share = stat.Median(checks), stat.Median(messages), stat.Median(shares)
-	return e, nil
+	return e
 }
 
 // timeChecks is what one comparison takes, in nanoseconds. Lengths come from memory, so that the
@@ -133,18 +129,15 @@ func timeChecks() float64 {
 }
 
 // timeMessages is what receiving a message takes, in nanoseconds.
-func timeMessages(msg []byte) (float64, error) {
+func timeMessages(msg []byte) float64 {
 	messages := slices.Repeat([][]byte{msg}, 500)
 	began := time.Now()
-	err := exchange(framers.NDJSON(), messages, func(r framers.Reader) error {
+	exchange(framers.NDJSON(), messages, func(r framers.Reader) {
 		for range messages {
-			if _, err := r.ReadMessage(); err != nil {
-				return err
-			}
+			script.Must(r.ReadMessage())
 		}
-		return nil
 	})
-	return float64(time.Since(began)) / float64(len(messages)), err
+	return float64(time.Since(began)) / float64(len(messages))
 }
 
 func judgeCheck(e Check) Judgement {
@@ -166,16 +159,13 @@ type Prevent struct {
 	Early Kept  `json:"early"` // checks while it reads
 }
 
-func gatherPrevent(ctx context.Context, _ *session) (Prevent, error) {
+func gatherPrevent(ctx context.Context, _ *session) Prevent {
 	e := Prevent{Sent: allocated, Limit: frameLimit}
 	msg := message(int(e.Sent))
 	send := func(w io.Writer) error { return framers.NDJSON().NewWriter(w).WriteMessage(msg) }
-	var err error
-	if e.Late, err = receive(ctx, faults.ReceiverArgs{Limit: frameLimit, WholeFirst: true}, e.Sent, send); err != nil {
-		return e, err
-	}
-	e.Early, err = receive(ctx, faults.ReceiverArgs{Framing: "ndjson", Limit: frameLimit}, e.Sent, send)
-	return e, err
+	e.Late = receive(ctx, faults.ReceiverArgs{Limit: frameLimit, WholeFirst: true}, e.Sent, send)
+	e.Early = receive(ctx, faults.ReceiverArgs{Framing: "ndjson", Limit: frameLimit}, e.Sent, send)
+	return e
 }
 
 func judgePrevent(e Prevent) Judgement {
@@ -199,9 +189,9 @@ type Kept struct {
 }
 
 // receive sends a message of size bytes, and what send has behind it, to a process of its own.
-func receive(ctx context.Context, args faults.ReceiverArgs, size int64, send func(io.Writer) error) (Kept, error) {
-	got, err := faults.Receive(ctx, args, send)
-	return Kept{size, got.Held, got.AfterHeap, got.Delivered, got.Error != "" || got.Delivered > int64(args.Limit)}, err
+func receive(ctx context.Context, args faults.ReceiverArgs, size int64, send func(io.Writer) error) Kept {
+	got := faults.Receive(ctx, args, send)
+	return Kept{size, got.Held, got.AfterHeap, got.Delivered, got.Error != "" || got.Delivered > int64(args.Limit)}
 }
 
 // Frame is the evidence of 001-http2-1000.
@@ -210,7 +200,7 @@ type Frame struct {
 	HTTP2 int `json:"http2"` // bytes
 }
 
-func gatherFrame(context.Context, *session) (Frame, error) { return Frame{frameLimit, 1 << 14}, nil }
+func gatherFrame(context.Context, *session) Frame { return Frame{frameLimit, 1 << 14} }
 
 func judgeFrame(e Frame) Judgement {
 	ratio := float64(e.Limit) / float64(e.HTTP2)
@@ -265,26 +255,19 @@ func tools(n int) any {
 
 const fitsRule = "A message with that content is sent to a reader with a limit of 16 MiB. Holds if it is delivered whatever the content; depends if that decides; refuted if it never is."
 
-func gatherFits(makers ...maker) func(context.Context, *session) (Fits, error) {
-	return func(context.Context, *session) (Fits, error) {
+func gatherFits(makers ...maker) func(context.Context, *session) Fits {
+	return func(context.Context, *session) Fits {
 		e := Fits{Limit: frameLimit}
 		for _, m := range makers {
-			msg, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "result": map[string]any{"content": m.make(m.raw)}})
-			if err != nil {
-				return e, err
-			}
+			msg := script.Must(json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "result": map[string]any{"content": m.make(m.raw)}}))
 			c := Content{Name: m.name, Raw: m.raw, JSON: len(msg)}
-			err = exchange(framers.NDJSON(), [][]byte{msg}, func(r framers.Reader) error {
+			exchange(framers.NDJSON(), [][]byte{msg}, func(r framers.Reader) {
 				got, err := r.ReadMessage()
 				c.Passed = err == nil && bytes.Equal(got, msg)
-				return nil
 			}, framers.WithMaxMessage(frameLimit))
-			if err != nil {
-				return e, err
-			}
 			e.Messages = append(e.Messages, c)
 		}
-		return e, nil
+		return e
 	}
 }
 

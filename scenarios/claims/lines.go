@@ -15,6 +15,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/faults"
 	"github.com/pipebench/pipebench/syspipe/proc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // lineClaims are what document 004 says.
@@ -73,7 +74,7 @@ type Pieces struct {
 	Intact   int   `json:"intact"`
 }
 
-func gatherPieces(context.Context, *session) (e Pieces, err error) {
+func gatherPieces(context.Context, *session) (e Pieces) {
 	var messages [][]byte
 	for _, size := range []int{4094, 4095, 4096, 4097, 8191, 8192, 100, 12_287, 50} {
 		messages = append(messages, message(size))
@@ -82,31 +83,23 @@ func gatherPieces(context.Context, *session) (e Pieces, err error) {
 	for _, piece := range []int{1, 100, 4095, 4096, 4097, 10_000} {
 		e.Pieces = append(e.Pieces, piece)
 		e.Messages += len(messages)
-		err = faults.Through(func(w io.Writer) error {
+		faults.Through(func(w io.Writer) error {
 			for p := range slices.Chunk(wire, piece) {
 				if _, err := w.Write(p); err != nil {
 					return err
 				}
 			}
 			return nil
-		}, func(r io.Reader) error {
+		}, func(r io.Reader) {
 			in := framers.Rescan().NewReader(r)
 			for _, want := range messages {
-				got, err := in.ReadMessage()
-				if err != nil {
-					return err
-				}
-				if bytes.Equal(got, want) {
+				if bytes.Equal(script.Must(in.ReadMessage()), want) {
 					e.Intact++
 				}
 			}
-			return nil
 		})
-		if err != nil {
-			return e, err
-		}
 	}
-	return e, nil
+	return e
 }
 
 func judgePieces(e Pieces) Judgement {
@@ -114,17 +107,14 @@ func judgePieces(e Pieces) Judgement {
 		"however the bytes came, the lines were right", "lines were altered")
 }
 
-func gatherRescan(ctx context.Context, s *session) (faults.ReaderGrowth, error) {
-	records, err := s.readersGrowth(ctx)
-	if err != nil {
-		return faults.ReaderGrowth{}, err
-	}
-	for _, g := range faults.GrowthOf(records, growthFrom) {
+func gatherRescan(ctx context.Context, s *session) faults.ReaderGrowth {
+	for _, g := range faults.GrowthOf(s.readersGrowth(ctx), growthFrom) {
 		if g.Framing == "ndjson-rescan" {
-			return *g, nil
+			return *g
 		}
 	}
-	return faults.ReaderGrowth{}, errors.New("no figures of the reader that searches again")
+	script.Check(errors.New("no figures of the reader that searches again"))
+	return faults.ReaderGrowth{}
 }
 
 func judgeRescan(e faults.ReaderGrowth) Judgement {
@@ -139,9 +129,8 @@ func judgeRescan(e faults.ReaderGrowth) Judgement {
 	return j
 }
 
-func gatherUnbounded(ctx context.Context, _ *session) (faults.UnboundedLine, error) {
-	e, err := faults.SendUnbounded(ctx, "ndjson-rescan", framers.Close, unendingBytes)
-	return *e, err
+func gatherUnbounded(ctx context.Context, _ *session) faults.UnboundedLine {
+	return *faults.SendUnbounded(ctx, "ndjson-rescan", framers.Close, unendingBytes)
 }
 
 func judgeUnbounded(e faults.UnboundedLine) Judgement {
@@ -163,13 +152,11 @@ type Skip struct {
 	WaitedNS int64    `json:"waited_ns"`
 }
 
-func gatherSkip(ctx context.Context, _ *session) (e Skip, err error) {
+func gatherSkip(ctx context.Context, _ *session) (e Skip) {
 	e.Limit, e.WaitedNS = 64<<10, skipWait.Nanoseconds()
-	if e.Skipped, err = askOversized(ctx, answererArgs{e.Limit, false}); err != nil {
-		return e, err
-	}
-	e.Answered, err = askOversized(ctx, answererArgs{e.Limit, true})
-	return e, err
+	e.Skipped = askOversized(ctx, answererArgs{e.Limit, false})
+	e.Answered = askOversized(ctx, answererArgs{e.Limit, true})
+	return e
 }
 
 // skipWait is how long a client waits for the answer to the oversized request once it has the one
@@ -177,15 +164,8 @@ func gatherSkip(ctx context.Context, _ *session) (e Skip, err error) {
 const skipWait = 300 * time.Millisecond
 
 // askOversized sends an oversized request 1 and a small request 2.
-func askOversized(ctx context.Context, args answererArgs) (ids []string, err error) {
-	p, err := proc.Self("claims/answerer", args)
-	if err != nil {
-		return nil, err
-	}
-	c, err := faults.Converse(ctx, p)
-	if err != nil {
-		return nil, err
-	}
+func askOversized(ctx context.Context, args answererArgs) (ids []string) {
+	c := faults.Converse(ctx, script.Must(proc.Self("claims/answerer", args)))
 	defer c.Close()
 	c.Say(string(message(2*args.Limit)) + "\n" + ping + "\n")
 	note := func(line string) bool {
@@ -198,7 +178,7 @@ func askOversized(ctx context.Context, args answererArgs) (ids []string, err err
 	if c.Await(ctx, answerWithin, note) == nil {
 		c.Await(ctx, skipWait, note)
 	}
-	return ids, nil
+	return ids
 }
 
 func judgeSkip(e Skip) Judgement {
@@ -219,7 +199,7 @@ type Places struct {
 	Lost  []string `json:"lost"`
 }
 
-func gatherPlaces(context.Context, *session) (e Places, _ error) {
+func gatherPlaces(context.Context, *session) (e Places) {
 	params := `"params":{"text":"` + strings.Repeat("x", 64<<10) + `"}`
 	for _, place := range []struct{ name, members string }{
 		{"first", `"id":7,"jsonrpc":"2.0","method":"m",` + params},
@@ -233,7 +213,7 @@ func gatherPlaces(context.Context, *session) (e Places, _ error) {
 		}
 		e.Lost = append(e.Lost, place.name)
 	}
-	return e, nil
+	return e
 }
 
 func judgePlaces(e Places) Judgement {
@@ -299,14 +279,13 @@ type Dirty struct {
 	Readers []faults.DirtyLines `json:"readers"`
 }
 
-func gatherDirty(ctx context.Context, s *session) (e Dirty, err error) {
-	all, err := s.faults(ctx, "dirty-lines")
-	for i := 0; i < len(all) && err == nil; i++ {
+func gatherDirty(ctx context.Context, s *session) (e Dirty) {
+	for _, f := range s.faults(ctx, "dirty-lines") {
 		var d faults.DirtyLines
-		err = all[i].Evidence.Decode(&d)
+		script.Check(f.Evidence.Decode(&d))
 		e.Readers = append(e.Readers, d)
 	}
-	return e, err
+	return e
 }
 
 func judgeDirty(e Dirty) Judgement {

@@ -14,6 +14,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/faults"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // An Option is one way for a client to take an oversized message.
@@ -42,48 +43,34 @@ const (
 	optionAsk  = "negotiated"
 )
 
-func gatherOptions(ctx context.Context, _ *session) (Compared, error) {
+func gatherOptions(ctx context.Context, _ *session) Compared {
 	e := Compared{Sent: oversized, Limit: frameLimit}
 	for _, name := range []string{optionNone, optionShut, optionSay} {
-		o, err := tryOption(ctx, name, e.Sent)
-		if err != nil {
-			return e, fmt.Errorf("%s: %w", name, err)
-		}
-		e.Options = append(e.Options, o)
+		e.Options = append(e.Options, tryOption(ctx, name, e.Sent))
 	}
 	// Who knows the other's limit refuses before the first byte.
 	err := framers.Carries(framers.NDJSON(), message(e.Sent), framers.WithMaxMessage(frameLimit))
 	ask := Option{Option: optionAsk, ID: "1", Next: true}
 	if err == nil {
-		return e, errors.New("a writer with a limit took a message beyond it")
+		script.Check(errors.New("a writer with a limit took a message beyond it"))
 	}
 	ask.ServerSees = "its own error before it sends: " + err.Error()
 	e.Options = append(e.Options, ask)
-	return e, nil
+	return e
 }
 
 // tryOption is the server: it sends an oversized reply and a small one, and looks at what comes
 // back.
-func tryOption(ctx context.Context, name string, size int) (Option, error) {
+func tryOption(ctx context.Context, name string, size int) Option {
 	o := Option{Option: name}
-	w, clientIn, err := syspipe.Open(syspipe.Anonymous, 0)
-	if err != nil {
-		return o, err
-	}
-	defer w.Close()
-	clientOut, r, err := syspipe.Open(syspipe.Anonymous, 0)
-	if err != nil {
-		return o, errors.Join(err, clientIn.Close())
-	}
-	defer r.Close()
-	p, err := proc.Self("claims/client", name, clientIn, clientOut)
-	if err != nil {
-		return o, err
-	}
+	w, clientIn, closeThere := faults.Open(syspipe.Anonymous)
+	defer closeThere()
+	clientOut, r, closeBack := faults.Open(syspipe.Anonymous)
+	defer closeBack()
+	p := script.Must(proc.Self("claims/client", name, clientIn, clientOut))
 	defer p.Close()
-	if err := errors.Join(faults.UsePoller(w, r), p.Start(ctx)); err != nil {
-		return o, err
-	}
+	faults.UsePoller(w, r)
+	script.Check(p.Start(ctx))
 	sent := make(chan error, 1)
 	go func() {
 		out := framers.NDJSON().NewWriter(w)
@@ -91,18 +78,16 @@ func tryOption(ctx context.Context, name string, size int) (Option, error) {
 	}()
 	answer, err := bufio.NewReader(r).ReadString('\n')
 	if err != nil && err != io.EOF {
-		return o, err
+		return o
 	}
-	if err := p.Report(&o); err != nil {
-		return o, err
-	}
+	script.Check(p.Report(&o))
 	o.Option = name
 	failed := <-sent
 	switch broken := new(syspipe.BrokenPipeError); {
 	case errors.As(failed, &broken):
 		o.ServerSees = fmt.Sprintf("a broken pipe, after %d of %d bytes", broken.Accepted, size)
 	case failed != nil && !errors.Is(failed, syscall.EPIPE):
-		return o, failed
+		script.Check(failed)
 	case failed != nil:
 		o.ServerSees = "a broken pipe"
 	case answer != "":
@@ -110,15 +95,12 @@ func tryOption(ctx context.Context, name string, size int) (Option, error) {
 	default:
 		o.ServerSees = "nothing"
 	}
-	return o, nil
+	return o
 }
 
 // receiveOversized is the client: it takes an oversized message as its option has it.
-func receiveOversized(w *proc.Work) error {
-	var name string
-	if err := errors.Join(w.Args(&name), faults.UsePoller(w.Ends...)); err != nil {
-		return err
-	}
+func receiveOversized(w *proc.Work, name string) {
+	faults.UsePoller(w.Ends...)
 	in, out := w.Ends[0], w.Ends[1]
 	limit, policy := frameLimit, framers.Close
 	switch name {
@@ -152,7 +134,7 @@ func receiveOversized(w *proc.Work) error {
 	if name != optionShut {
 		in.Close()
 	}
-	return w.Report(o)
+	script.Check(w.Report(o))
 }
 
 func judgeOptions(e Compared) Judgement {

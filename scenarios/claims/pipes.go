@@ -12,6 +12,7 @@ import (
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/scenarios/faults"
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // pipeClaims are what document 000 says of pipes, judged on this system.
@@ -46,21 +47,16 @@ type Atomicity struct {
 	Mixtures []faults.InterleavedWrites `json:"mixtures"` // ascending by size
 }
 
-func gatherAtomicity(ctx context.Context, s *session) (Atomicity, error) {
-	return s.atomicity.get(s, "writers that share a pipe", func() (Atomicity, error) {
+func gatherAtomicity(ctx context.Context, s *session) Atomicity {
+	return once(s, "writers that share a pipe", func() Atomicity {
 		e := Atomicity{OS: runtime.GOOS}
-		if err := syspipe.Blocking.Supported(); err != nil {
-			return e, err
-		}
+		script.Check(syspipe.Blocking.Supported())
 		for _, size := range []int{512, 513, 3000, 4096, 4097, 5000} {
-			m, err := faults.InterleaveWrites(ctx, size)
-			if err != nil {
-				return e, err
-			}
+			m := faults.InterleaveWrites(ctx, size)
 			e.Mixtures = append(e.Mixtures, *m)
 			e.PipeBuf = m.PipeBuf
 		}
-		return e, nil
+		return e
 	})
 }
 
@@ -101,40 +97,32 @@ type LargeWrite struct {
 
 const overCapacity = 64<<10 + 1
 
-func gatherLargeWrite(_ context.Context, s *session) (LargeWrite, error) {
-	return s.largeWrite.get(s, "writes beyond what a pipe holds", largeWrite)
+func gatherLargeWrite(_ context.Context, s *session) LargeWrite {
+	return once(s, "writes beyond what a pipe holds", largeWrite)
 }
 
-func largeWrite() (e LargeWrite, err error) {
+func largeWrite() (e LargeWrite) {
 	e.OS, e.PageSize = runtime.GOOS, os.Getpagesize()
-	fill := func(w *syspipe.End) error {
-		for {
-			if err := writeBytes(4096)(w); err != nil {
-				return err
-			}
+	fill := func(w *syspipe.End) (err error) {
+		for err == nil {
+			err = writeBytes(4096)(w)
 		}
+		return err
 	}
-	if e.Fill, err = writeUnread(syspipe.Poller, 0, fill); err != nil {
-		return e, err
-	}
-	if e.Block, err = writeUnread(syspipe.Poller, overCapacity, writeBytes(overCapacity)); err != nil {
-		return e, err
-	}
+	e.Fill = writeUnread(syspipe.Poller, 0, fill)
+	e.Block = writeUnread(syspipe.Poller, overCapacity, writeBytes(overCapacity))
 	if syspipe.Poll.Supported() == nil {
 		e.NonBlock, e.OneMore = new(Stall), new(Stall)
-		if *e.NonBlock, err = writeUnread(syspipe.Poll, overCapacity, writeBytes(overCapacity)); err != nil {
-			return e, err
-		}
+		*e.NonBlock = writeUnread(syspipe.Poll, overCapacity, writeBytes(overCapacity))
 		full := func(w *syspipe.End) error { return errors.Join(writeBytes(64<<10)(w), writeBytes(1)(w)) }
-		if *e.OneMore, err = writeUnread(syspipe.Poll, 64<<10+1, full); err != nil {
-			return e, err
-		}
+		*e.OneMore = writeUnread(syspipe.Poll, 64<<10+1, full)
 	}
-	return e, e.watchReaders()
+	e.watchReaders()
+	return e
 }
 
 // watchReaders writes with a reader at work, and with one that has left.
-func (e *LargeWrite) watchReaders() error {
+func (e *LargeWrite) watchReaders() {
 	for _, c := range []struct {
 		size   int
 		reader bool
@@ -145,13 +133,9 @@ func (e *LargeWrite) watchReaders() error {
 		{overCapacity, false, &e.Gone, &e.GonePipe},
 		{1, false, &e.GoneOne, &e.OnePipe},
 	} {
-		w, r, err := syspipe.Open(syspipe.Anonymous, 0)
-		if err != nil {
-			return err
-		}
-		if err := faults.UsePoller(w, r); err != nil {
-			return errors.Join(err, w.Close(), r.Close())
-		}
+		w, r, closeBoth := faults.Open(syspipe.Anonymous)
+		defer closeBoth()
+		faults.UsePoller(w, r)
 		read := make(chan struct{})
 		go func() {
 			defer close(read)
@@ -163,14 +147,13 @@ func (e *LargeWrite) watchReaders() error {
 		if !c.reader {
 			<-read
 		}
-		_, err = w.Write(make([]byte, c.size))
+		_, err := w.Write(make([]byte, c.size))
 		w.Close()
 		<-read
 		if *c.broken = errors.Is(err, syscall.EPIPE); err != nil {
 			*c.text = err.Error()
 		}
 	}
-	return nil
 }
 
 func judgeCapacity(e LargeWrite) Judgement {
@@ -217,22 +200,16 @@ type ChunkedWrite struct {
 	Chunked Stall `json:"chunked"`
 }
 
-func gatherChunkedWrite(_ context.Context, _ *session) (e ChunkedWrite, err error) {
+func gatherChunkedWrite(_ context.Context, _ *session) (e ChunkedWrite) {
 	msg := message(1 << 20)
 	for _, c := range []struct {
 		spec string
 		into *Stall
 	}{{"ndjson", &e.Bare}, {"chunked:61440", &e.Chunked}} {
-		f, err := framers.Parse(c.spec)
-		if err != nil {
-			return e, err
-		}
-		*c.into, err = writeUnread(syspipe.Poller, int64(len(msg)), func(w *syspipe.End) error { return f.NewWriter(w).WriteMessage(msg) })
-		if err != nil {
-			return e, err
-		}
+		f := script.Must(framers.Parse(c.spec))
+		*c.into = writeUnread(syspipe.Poller, int64(len(msg)), func(w *syspipe.End) error { return f.NewWriter(w).WriteMessage(msg) })
 	}
-	return e, nil
+	return e
 }
 
 func judgeChunkedWrite(e ChunkedWrite) Judgement {
@@ -253,14 +230,12 @@ type Room struct {
 	Frame  Stall `json:"frame"`  // writing it to an empty pipe
 }
 
-func gatherRoom(_ context.Context, _ *session) (Room, error) {
+func gatherRoom(_ context.Context, _ *session) Room {
 	const data = 60 << 10
 	// The longest header within the limits of the format: 2³¹-1 frames.
 	header := fmt.Sprintf("%036d:%d:%d:\n", 0, 1<<31-2, 1<<31-1)
-	e := Room{Data: data, Header: len(header)}
-	var err error
-	e.Frame, err = writeUnread(syspipe.Poller, int64(data+len(header)), writeBytes(data+len(header)))
-	return e, err
+	size := data + len(header)
+	return Room{data, len(header), writeUnread(syspipe.Poller, int64(size), writeBytes(size))}
 }
 
 func judgeRoom(e Room) Judgement {
@@ -299,15 +274,13 @@ type MacEvidence[E any] struct {
 	About string `json:"about"`
 }
 
-func onMac[E any](id, text, source string, gather func(context.Context, *session) (E, error), rule func(E) Judgement) Claim {
-	test := by(func(ctx context.Context, s *session) (MacEvidence[E], error) {
+func onMac[E any](id, text, source string, gather func(context.Context, *session) E, rule func(E) Judgement) Claim {
+	test := by(func(ctx context.Context, s *session) MacEvidence[E] {
 		e := MacEvidence[E]{OS: runtime.GOOS, Says: source, About: "darwin"}
-		if e.OS != e.About {
-			return e, nil
+		if e.OS == e.About {
+			e.Here = gather(ctx, s)
 		}
-		var err error
-		e.Here, err = gather(ctx, s)
-		return e, err
+		return e
 	}, func(e MacEvidence[E]) Judgement {
 		if e.OS == e.About {
 			return rule(e.Here)

@@ -3,7 +3,6 @@ package claims
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/faults"
 	"github.com/pipebench/pipebench/syspipe/proc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // processClaims are what document 002 says.
@@ -36,11 +36,8 @@ type Bytewise struct {
 	Calls    float64        `json:"calls"` // system calls for a KiB
 }
 
-func gatherBytewise(ctx context.Context, s *session) (e Bytewise, err error) {
-	records, err := s.readersGrowth(ctx)
-	if err != nil {
-		return e, err
-	}
+func gatherBytewise(ctx context.Context, s *session) (e Bytewise) {
+	records := s.readersGrowth(ctx)
 	for _, r := range records {
 		if r.Cell.Framing == "ndjson-bytewise" && r.Verified != nil {
 			e.Compared += r.Verified.Bytes
@@ -51,7 +48,7 @@ func gatherBytewise(ctx context.Context, s *session) (e Bytewise, err error) {
 			e.ToOurs, e.Calls = g.ToOurs, g.Calls
 		}
 	}
-	return e, nil
+	return e
 }
 
 func judgeBytewise(e Bytewise) Judgement {
@@ -80,20 +77,12 @@ type Crash struct {
 	Printer   bool   `json:"printer_killed"`
 }
 
-func gatherCrash(ctx context.Context, s *session) (e Crash, err error) {
-	p, err := proc.Self("claims/crasher", nil)
-	if err != nil {
-		return e, err
-	}
-	c, err := faults.Converse(ctx, p)
-	if err != nil {
-		return e, err
-	}
+func gatherCrash(ctx context.Context, s *session) (e Crash) {
+	p := script.Must(proc.Self("claims/crasher", nil))
+	c := faults.Converse(ctx, p)
 	defer c.Close()
 	c.Say("ask\n")
-	if err := c.Await(ctx, answerWithin, func(line string) bool { return line == "answer" }); err != nil {
-		return e, err
-	}
+	script.Check(c.Await(ctx, answerWithin, func(line string) bool { return line == "answer" }))
 	answered := time.Now()
 	if e.Told = c.Ended(answerWithin); e.Told {
 		e.ToldNS, e.Exit = time.Since(answered).Nanoseconds(), p.Cmd.ProcessState.String()
@@ -101,14 +90,8 @@ func gatherCrash(ctx context.Context, s *session) (e Crash, err error) {
 	if err := c.Say("ask\n"); err != nil {
 		e.WriteFail = err.Error()
 	}
-	all, err := s.faults(ctx, "reader-gone")
-	if err != nil {
-		return e, err
-	}
-	var printer faults.Printer
-	err = decodeFault(all, "reader-gone/stdout/default", &printer)
-	e.Printer = printer.Signal
-	return e, err
+	e.Printer = decodeFault[faults.Printer](s.faults(ctx, "reader-gone"), "reader-gone/stdout/default").Signal
+	return e
 }
 
 func judgeCrash(e Crash) Judgement {
@@ -128,13 +111,11 @@ type Logs struct {
 	Drained   faults.Logging `json:"drained"`
 }
 
-func gatherLogs(ctx context.Context, s *session) (e Logs, err error) {
-	all, err := s.faults(ctx, "stderr-undrained")
-	if err != nil {
-		return e, err
-	}
-	return e, errors.Join(decodeFault(all, "stderr-undrained/logs-4096", &e.Undrained),
-		decodeFault(all, "stderr-undrained/logs-65537-drained", &e.Drained))
+func gatherLogs(ctx context.Context, s *session) (e Logs) {
+	all := s.faults(ctx, "stderr-undrained")
+	e.Undrained = decodeFault[faults.Logging](all, "stderr-undrained/logs-4096")
+	e.Drained = decodeFault[faults.Logging](all, "stderr-undrained/logs-65537-drained")
+	return e
 }
 
 func judgeLogs(e Logs) Judgement {
@@ -175,22 +156,21 @@ var awkward = []struct{ name, text string }{
 	{"last", "{}"},
 }
 
-func gatherHeaded(context.Context, *session) (Headed, error) {
+func gatherHeaded(context.Context, *session) Headed {
 	e := Headed{Messages: len(awkward)}
 	var messages [][]byte
 	for _, a := range awkward {
 		messages = append(messages, []byte(a.text))
 	}
-	err := exchange(framers.ContentLength(), messages, func(r framers.Reader) error {
+	exchange(framers.ContentLength(), messages, func(r framers.Reader) {
 		for i, want := range messages {
 			got, err := r.ReadMessage()
 			if err != nil || !bytes.Equal(got, want) {
 				e.Altered = append(e.Altered, awkward[i].name)
 			}
 		}
-		return nil
 	})
-	return e, err
+	return e
 }
 
 func judgeHeaded(e Headed) Judgement {

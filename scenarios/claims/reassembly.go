@@ -11,6 +11,7 @@ import (
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/faults"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // reassemblyClaims are what document 000 says of putting chunks together. They are judged with this
@@ -52,19 +53,14 @@ type Arrival struct {
 	Intact bool `json:"intact"`
 }
 
-func gatherAnySize(context.Context, *session) (Arrival, error) {
+func gatherAnySize(context.Context, *session) Arrival {
 	e := Arrival{Size: anySize}
-	f, err := framers.Chunked(60 << 10)
-	if err != nil {
-		return e, err
-	}
+	f := script.Must(framers.Chunked(60 << 10))
 	msg := message(e.Size)
-	err = exchange(f, [][]byte{msg}, func(r framers.Reader) error {
-		got, err := r.ReadMessage()
-		e.Intact = bytes.Equal(got, msg)
-		return err
+	exchange(f, [][]byte{msg}, func(r framers.Reader) {
+		e.Intact = bytes.Equal(script.Must(r.ReadMessage()), msg)
 	}, framers.WithMaxMessage(e.Size), framers.WithMaxInFlight(1, e.Size))
-	return e, err
+	return e
 }
 
 func judgeAnySize(e Arrival) Judgement {
@@ -79,23 +75,17 @@ type Memory struct {
 	Growth   stat.Growth `json:"growth"`
 }
 
-func gatherMemory(ctx context.Context, _ *session) (e Memory, err error) {
-	f, err := framers.Chunked(60 << 10)
-	if err != nil {
-		return e, err
-	}
+func gatherMemory(ctx context.Context, _ *session) (e Memory) {
+	f := script.Must(framers.Chunked(60 << 10))
 	var sizes, held []float64
 	for _, size := range memorySizes {
 		msg := message(size)
-		k, err := receive(ctx, faults.ReceiverArgs{Framing: f.String(), Limit: size}, int64(size), func(w io.Writer) error { return f.NewWriter(w).WriteMessage(msg) })
-		if err != nil {
-			return e, err
-		}
+		k := receive(ctx, faults.ReceiverArgs{Framing: f.String(), Limit: size}, int64(size), func(w io.Writer) error { return f.NewWriter(w).WriteMessage(msg) })
 		e.Messages = append(e.Messages, k)
 		sizes, held = append(sizes, float64(size)), append(held, float64(k.Held))
 	}
-	e.Growth, err = stat.FitGrowth(sizes, held)
-	return e, err
+	e.Growth = script.Must(stat.FitGrowth(sizes, held))
+	return e
 }
 
 func judgeMemory(e Memory) Judgement {
@@ -110,11 +100,8 @@ func judgeMemory(e Memory) Judgement {
 
 const afterLarge = 100 // small messages after the large one
 
-func gatherCleared(ctx context.Context, _ *session) (Kept, error) {
-	f, err := framers.Chunked(60 << 10)
-	if err != nil {
-		return Kept{}, err
-	}
+func gatherCleared(ctx context.Context, _ *session) Kept {
+	f := script.Must(framers.Chunked(60 << 10))
 	large, small := message(16<<20), message(200)
 	return receive(ctx, faults.ReceiverArgs{Framing: f.String(), Limit: len(large), Drain: true}, int64(len(large)), func(w io.Writer) error {
 		out := f.NewWriter(w)
@@ -138,17 +125,14 @@ type Streaming struct {
 	Early  int `json:"early"` // frames whose data the receiver showed before the last one was sent
 }
 
-func gatherStreaming(ctx context.Context, _ *session) (e Streaming, err error) {
-	f, err := framers.Chunked(60 << 10)
-	if err != nil {
-		return e, err
-	}
+func gatherStreaming(ctx context.Context, _ *session) (e Streaming) {
+	f := script.Must(framers.Chunked(60 << 10))
 	frames := framesOf(f, message(1<<20))
 	e.Frames = len(frames)
 	shown := make(chan struct{}, len(frames))
 	ctx, cancel := context.WithTimeout(ctx, silenceWithin)
 	defer cancel()
-	err = faults.Through(func(w io.Writer) error {
+	faults.Through(func(w io.Writer) error {
 		for i, frame := range frames {
 			if _, err := w.Write(frame); err != nil {
 				return err
@@ -164,14 +148,13 @@ func gatherStreaming(ctx context.Context, _ *session) (e Streaming, err error) {
 			}
 		}
 		return nil
-	}, func(r io.Reader) error {
+	}, func(r io.Reader) {
 		_, err := f.NewReader(r, framers.WithProgress(func(framers.Chunk) { shown <- struct{}{} })).ReadMessage()
-		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil // the sender gave up
+		if !errors.Is(err, io.ErrUnexpectedEOF) { // which says that the sender gave up
+			script.Check(err)
 		}
-		return err
 	})
-	return e, err
+	return e
 }
 
 // framesOf are the frames of a message, each in one piece.
@@ -201,11 +184,8 @@ type Flight struct {
 	Intact   int `json:"intact"`
 }
 
-func gatherFlight(context.Context, *session) (e Flight, err error) {
-	f, err := framers.Chunked(4 << 10)
-	if err != nil {
-		return e, err
-	}
+func gatherFlight(context.Context, *session) (e Flight) {
+	f := script.Must(framers.Chunked(4 << 10))
 	var messages, wire [][]byte
 	var queues [][][]byte
 	for _, size := range []int{10_000, 20_000, 40_000, 80_000} {
@@ -222,20 +202,16 @@ func gatherFlight(context.Context, *session) (e Flight, err error) {
 		}
 	}
 	e.Messages, e.Frames = len(messages), len(wire)
-	err = faults.Deliver(bytes.Join(wire, nil), false, func(r io.Reader) error {
+	faults.Deliver(bytes.Join(wire, nil), false, func(r io.Reader) {
 		in := f.NewReader(r)
 		for range messages {
-			got, err := in.ReadMessage()
-			if err != nil {
-				return err
-			}
+			got := script.Must(in.ReadMessage())
 			if slices.ContainsFunc(messages, func(m []byte) bool { return bytes.Equal(m, got) }) {
 				e.Intact++
 			}
 		}
-		return nil
 	})
-	return e, err
+	return e
 }
 
 func judgeFlight(e Flight) Judgement {
@@ -254,11 +230,8 @@ type Missing struct {
 	Swapped   bool   `json:"swapped_delivered"`
 }
 
-func gatherMissing(context.Context, *session) (e Missing, err error) {
-	f, err := framers.Chunked(4 << 10)
-	if err != nil {
-		return e, err
-	}
+func gatherMissing(context.Context, *session) (e Missing) {
+	f := script.Must(framers.Chunked(4 << 10))
 	msg, next := message(20_000), message(300)
 	frames := framesOf(f, msg)
 	holed := append(slices.Delete(slices.Clone(frames), 2, 3), framesOf(f, next)...)
@@ -267,7 +240,7 @@ func gatherMissing(context.Context, *session) (e Missing, err error) {
 		error *string
 		named *bool
 	}{{false, &e.AtEnd, &e.Named}, {true, &e.WhileOpen, &e.NamedOpen}} {
-		err := faults.Deliver(bytes.Join(holed, nil), c.open, func(r io.Reader) error {
+		faults.Deliver(bytes.Join(holed, nil), c.open, func(r io.Reader) {
 			in := f.NewReader(r)
 			got, err := in.ReadMessage()
 			e.Next = err == nil && bytes.Equal(got, next)
@@ -275,20 +248,15 @@ func gatherMissing(context.Context, *session) (e Missing, err error) {
 			if *c.named = errors.Is(err, framers.ErrMissing) || errors.Is(err, framers.ErrExpired); err != nil {
 				*c.error = err.Error()
 			}
-			return nil
 		})
-		if err != nil {
-			return e, err
-		}
 	}
 	swapped := slices.Clone(frames)
 	swapped[1], swapped[2] = swapped[2], swapped[1]
-	err = faults.Deliver(bytes.Join(swapped, nil), false, func(r io.Reader) error {
+	faults.Deliver(bytes.Join(swapped, nil), false, func(r io.Reader) {
 		got, err := f.NewReader(r).ReadMessage()
 		e.Swapped = err == nil && bytes.Equal(got, msg)
-		return nil
 	})
-	return e, err
+	return e
 }
 
 func judgeMissing(e Missing) Judgement {
@@ -332,31 +300,24 @@ var spoiled = []struct {
 	}},
 }
 
-func gatherInvalid(context.Context, *session) (e Invalid, err error) {
-	f, err := framers.Chunked(1 << 10)
-	if err != nil {
-		return e, err
-	}
+func gatherInvalid(context.Context, *session) (e Invalid) {
+	f := script.Must(framers.Chunked(1 << 10))
 	frames := framesOf(f, message(2_500))
 	if len(frames) != 3 {
-		return e, fmt.Errorf("a message of 2500 bytes has %d frames of 1 KiB, not 3", len(frames))
+		script.Check(fmt.Errorf("a message of 2500 bytes has %d frames of 1 KiB, not 3", len(frames)))
 	}
 	for _, s := range spoiled {
 		c := InvalidCase{Fault: s.fault}
 		wire := bytes.Join([][]byte{frames[0], s.spoil(frames[1]), frames[2]}, nil)
-		err := faults.Deliver(wire, false, func(r io.Reader) error {
+		faults.Deliver(wire, false, func(r io.Reader) {
 			_, err := f.NewReader(r).ReadMessage()
 			if c.Refused = err != nil; c.Refused {
 				c.Error = err.Error()
 			}
-			return nil
 		})
-		if err != nil {
-			return e, err
-		}
 		e.Cases = append(e.Cases, c)
 	}
-	return e, nil
+	return e
 }
 
 func judgeInvalid(e Invalid) Judgement {
@@ -375,7 +336,7 @@ type Peers struct {
 	Strict    faults.Mismatch `json:"strict"`     // the same, to a receiver of frames alone
 }
 
-func gatherPeers(context.Context, *session) (e Peers, err error) {
+func gatherPeers(context.Context, *session) (e Peers) {
 	for _, c := range []struct {
 		sender, reader string
 		into           *faults.Mismatch
@@ -384,13 +345,9 @@ func gatherPeers(context.Context, *session) (e Peers, err error) {
 		{"ndjson", "adaptive:4096", &e.FromLines},
 		{"ndjson", "chunked:4096", &e.Strict},
 	} {
-		got, err := faults.SendMismatched(c.sender, c.reader)
-		if err != nil {
-			return e, err
-		}
-		*c.into = *got
+		*c.into = *faults.SendMismatched(c.sender, c.reader)
 	}
-	return e, nil
+	return e
 }
 
 func judgePeers(e Peers) Judgement {
@@ -414,17 +371,12 @@ type Agnostic struct {
 	Newline bool             `json:"newline"` // a message with a newline in it can be sent
 }
 
-func gatherAgnostic(ctx context.Context, s *session) (e Agnostic, err error) {
-	all, err := s.faults(ctx, "split-utf8")
-	if err != nil {
-		return e, err
-	}
-	if err := errors.Join(decodeFault(all, "split-utf8/bytes", &e.Bytes), decodeFault(all, "split-utf8/strict", &e.Strict)); err != nil {
-		return e, err
-	}
-	f, err := framers.Chunked(60 << 10)
-	e.Newline = err == nil && framers.Carries(f, []byte("a\nb")) == nil
-	return e, err
+func gatherAgnostic(ctx context.Context, s *session) (e Agnostic) {
+	all := s.faults(ctx, "split-utf8")
+	e.Bytes = decodeFault[faults.SplitText](all, "split-utf8/bytes")
+	e.Strict = decodeFault[faults.SplitText](all, "split-utf8/strict")
+	e.Newline = framers.Carries(script.Must(framers.Chunked(60<<10)), []byte("a\nb")) == nil
+	return e
 }
 
 func judgeAgnostic(e Agnostic) Judgement {

@@ -21,6 +21,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/faults"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/syspipe/proc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // A Server is the evidence of how a real MCP server takes what the documents speak of.
@@ -53,19 +54,19 @@ const (
 type program struct {
 	name  string
 	slow  string // a request that is not answered at once
-	start func() (*proc.Process, error)
+	start func() *proc.Process
 }
 
 func programs() []program {
 	const slow = `{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"slow","arguments":{}}}`
 	all := []program{
-		{"go-sdk", slow, func() (*proc.Process, error) { return proc.Self("claims/go-sdk", nil) }},
-		{"mcp-go", slow, func() (*proc.Process, error) { return proc.Self("claims/mcp-go", nil) }},
+		{"go-sdk", slow, func() *proc.Process { return script.Must(proc.Self("claims/go-sdk", nil)) }},
+		{"mcp-go", slow, func() *proc.Process { return script.Must(proc.Self("claims/mcp-go", nil)) }},
 	}
 	// The reference server of the TypeScript SDK, where a package manager has put it on the path.
 	if path, err := exec.LookPath("mcp-server-everything"); err == nil {
 		echo := `{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hello"}}}`
-		all = append(all, program{"server-everything", echo, func() (*proc.Process, error) { return proc.Command(path, "stdio"), nil }})
+		all = append(all, program{"server-everything", echo, func() *proc.Process { return proc.Command(path, "stdio") }})
 	}
 	return all
 }
@@ -76,16 +77,17 @@ type Interviews struct {
 }
 
 // interviews talks to all servers, at the same time: they wait, mostly.
-func interviews(ctx context.Context, s *session) (Interviews, error) {
-	return s.servers.get(s, "shaking hands with MCP servers", func() (Interviews, error) {
+func interviews(ctx context.Context, s *session) Interviews {
+	return once(s, "shaking hands with MCP servers", func() Interviews {
 		all := programs()
 		out, failed := make([]Server, len(all)), make([]error, len(all))
 		var wg sync.WaitGroup
 		for i, p := range all {
-			wg.Go(func() { out[i], failed[i] = p.interview(ctx) })
+			wg.Go(func() { out[i], failed[i] = script.Of(func() Server { return p.interview(ctx) }) })
 		}
 		wg.Wait()
-		return Interviews{out}, errors.Join(failed...)
+		script.Check(errors.Join(failed...))
+		return Interviews{out}
 	})
 }
 
@@ -113,23 +115,14 @@ func whether(question func(Server) bool, yes, no string) func(Interviews) Judgem
 
 // interview asks one question in each of several conversations, since a server that takes an oddity
 // amiss answers nothing after it.
-func (p program) interview(ctx context.Context) (Server, error) {
+func (p program) interview(ctx context.Context) Server {
 	s := Server{Name: p.name, MalformedID: "no answer"}
-	for _, q := range []struct {
-		begin func(context.Context, func(*faults.Conversation)) error
-		ask   func(*faults.Conversation)
-	}{
-		{p.shaken, func(c *faults.Conversation) { s.Newline = true; s.askEnd(ctx, c, p.slow) }},
-		{p.talk, func(c *faults.Conversation) { s.askHeader(ctx, c) }},
-		{p.shaken, func(c *faults.Conversation) { s.Blank = says(ctx, c, "\n"+ping+"\n", isResult("2")) }},
-		{p.shaken, func(c *faults.Conversation) { s.Trailing = says(ctx, c, ping+"  \t\n", isResult("2")) }},
-		{p.shaken, func(c *faults.Conversation) { s.askMalformed(ctx, c) }},
-	} {
-		if err := q.begin(ctx, q.ask); err != nil {
-			return s, fmt.Errorf("%s: %w", p.name, err)
-		}
-	}
-	return s, nil
+	p.shaken(ctx, func(c *faults.Conversation) { s.Newline = true; s.askEnd(ctx, c, p.slow) })
+	p.talk(ctx, func(c *faults.Conversation) { s.askHeader(ctx, c) })
+	p.shaken(ctx, func(c *faults.Conversation) { s.Blank = says(ctx, c, "\n"+ping+"\n", isResult("2")) })
+	p.shaken(ctx, func(c *faults.Conversation) { s.Trailing = says(ctx, c, ping+"  \t\n", isResult("2")) })
+	p.shaken(ctx, func(c *faults.Conversation) { s.askMalformed(ctx, c) })
+	return s
 }
 
 const (
@@ -139,23 +132,15 @@ const (
 )
 
 // talk starts the server for one conversation.
-func (p program) talk(ctx context.Context, about func(*faults.Conversation)) error {
-	started, err := p.start()
-	if err != nil {
-		return err
-	}
-	c, err := faults.Converse(ctx, started)
-	if err != nil {
-		return err
-	}
+func (p program) talk(ctx context.Context, about func(*faults.Conversation)) {
+	c := faults.Converse(ctx, p.start())
 	defer c.Close()
 	about(c)
-	return nil
 }
 
 // shaken starts the server and, if it shakes hands in lines, asks it something.
-func (p program) shaken(ctx context.Context, ask func(*faults.Conversation)) error {
-	return p.talk(ctx, func(c *faults.Conversation) {
+func (p program) shaken(ctx context.Context, ask func(*faults.Conversation)) {
+	p.talk(ctx, func(c *faults.Conversation) {
 		c.Say(initialize + "\n")
 		if c.Await(ctx, answerWithin, isResult("1")) == nil {
 			c.Say(initialized + "\n")
@@ -224,9 +209,9 @@ func errorID(line string) (string, bool) {
 func init() {
 	proc.Register("claims/go-sdk", serveGoSDK)
 	proc.Register("claims/mcp-go", serveMCPGo)
-	proc.Register("claims/answerer", answerLines)
-	proc.Register("claims/crasher", answerAndCrash)
-	proc.Register("claims/client", receiveOversized)
+	faults.Register("claims/answerer", answerLines)
+	faults.Register("claims/crasher", answerAndCrash)
+	faults.Register("claims/client", receiveOversized)
 }
 
 // slowTool is how long the servers' tool takes, so that a request is under way when its client
@@ -254,13 +239,10 @@ func serveMCPGo(*proc.Work) error {
 }
 
 // answerAndCrash is a server that answers once, and dies.
-func answerAndCrash(*proc.Work) error {
-	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
-		return err
-	}
+func answerAndCrash(*proc.Work, any) {
+	script.Must(bufio.NewReader(os.Stdin).ReadString('\n'))
 	fmt.Println("answer")
 	os.Exit(2)
-	return nil
 }
 
 type answererArgs struct {
@@ -269,16 +251,12 @@ type answererArgs struct {
 }
 
 // answerLines answers requests line by line, with a limit.
-func answerLines(w *proc.Work) error {
-	var args answererArgs
-	if err := w.Args(&args); err != nil {
-		return err
-	}
+func answerLines(_ *proc.Work, args answererArgs) {
 	in := framers.NDJSON().NewReader(os.Stdin, framers.WithMaxMessage(args.Limit), framers.WithPolicy(framers.Resync))
 	for {
 		msg, err := in.ReadMessage()
 		if err == io.EOF {
-			return nil
+			return
 		}
 		if large, ok := err.(*framers.TooLargeError); ok {
 			if args.Answer {
@@ -286,9 +264,7 @@ func answerLines(w *proc.Work) error {
 			}
 			continue
 		}
-		if err != nil {
-			return err
-		}
+		script.Check(err)
 		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", idIn(msg))
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/faults"
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // A session is one run: evidence that several claims rest on is gathered once in it.
@@ -24,63 +25,51 @@ type session struct {
 	keep func(results.Line) error
 	step func(what string)
 
-	measured   struct{ costs, growth once[[]results.Record] }
-	scenarios  map[string]*once[[]results.Fault]
-	atomicity  once[Atomicity]
-	largeWrite once[LargeWrite]
-	servers    once[Interviews]
+	gathered map[string]any // results of [once], by what was done
 }
 
-// once holds evidence from when it is first asked for. A failure is not tried again.
-type once[E any] struct {
-	done     bool
-	evidence E
-	err      error
-}
-
-func (o *once[E]) get(s *session, what string, gather func() (E, error)) (E, error) {
-	if !o.done {
-		s.step(what)
-		o.done = true
-		o.evidence, o.err = gather()
+// once does what its name says in a run and returns the same evidence from then on. A failure is not
+// tried again.
+func once[E any](s *session, what string, gather func() E) E {
+	type outcome struct {
+		evidence E
+		err      error
 	}
-	return o.evidence, o.err
+	if s.gathered[what] == nil {
+		s.step(what)
+		e, err := script.Of(gather)
+		s.gathered[what] = outcome{e, err}
+	}
+	o := s.gathered[what].(outcome)
+	return script.Must(o.evidence, o.err)
 }
 
 // faults runs a scenario and returns its fault records.
-func (s *session) faults(ctx context.Context, name string) ([]results.Fault, error) {
-	if s.scenarios == nil {
-		s.scenarios = map[string]*once[[]results.Fault]{}
-	}
-	if s.scenarios[name] == nil {
-		s.scenarios[name] = new(once[[]results.Fault])
-	}
-	return s.scenarios[name].get(s, "scenario "+name, func() (out []results.Fault, _ error) {
-		scenario, err := faults.Find(name)
-		if err != nil {
-			return nil, err
-		}
-		err = scenario.Run(ctx, faults.Options{Run: s.Run, Seed: s.Seed}, func(line results.Line) error {
+func (s *session) faults(ctx context.Context, name string) []results.Fault {
+	return once(s, "scenario "+name, func() (out []results.Fault) {
+		scenario := script.Must(faults.Find(name))
+		script.Check(scenario.Run(ctx, faults.Options{Run: s.Run, Seed: s.Seed}, func(line results.Line) error {
 			if f, ok := line.(results.Fault); ok {
 				out = append(out, f)
 			}
 			return s.keep(line)
-		})
-		return out, err
+		}))
+		return out
 	})
 }
 
 // decodeFault reads the evidence of one fault of a scenario.
-func decodeFault(all []results.Fault, id string, into any) error {
+func decodeFault[E any](all []results.Fault, id string) (e E) {
 	i := slices.IndexFunc(all, func(f results.Fault) bool { return f.ID == id })
 	if i < 0 {
-		return fmt.Errorf("scenario has no fault %s", id)
+		script.Check(fmt.Errorf("scenario has no fault %s", id))
 	}
-	return all[i].Evidence.Decode(into)
+	script.Check(all[i].Evidence.Decode(&e))
+	return e
 }
 
 // measure runs a plan, and returns its records.
-func (s *session) measure(ctx context.Context, p bench.Plan) ([]results.Record, error) {
+func (s *session) measure(ctx context.Context, p bench.Plan) []results.Record {
 	return faults.Options{Run: s.Run, Seed: s.Seed, Observe: s.step}.Measure(ctx, p, s.keep)
 }
 
@@ -112,11 +101,8 @@ var compared = []string{"ndjson", "chunked:61440", "adaptive:61440"}
 
 // costs measures framings beside each other, streams and round trips, samples of all cells
 // interleaved.
-func (s *session) costs(ctx context.Context) ([]results.Record, error) {
-	topology, err := placement.Read()
-	if err != nil {
-		return nil, err
-	}
+func (s *session) costs(ctx context.Context) []results.Record {
+	topology := script.Must(placement.Read())
 	places := []string{"free"}
 	if _, err := topology.Choose("same"); err == nil {
 		places = []string{"same"}
@@ -138,14 +124,14 @@ func (s *session) costs(ctx context.Context) ([]results.Record, error) {
 			p.Cells = append(p.Cells, cell)
 		}
 	}
-	return s.measured.costs.get(s, "framings beside each other", func() ([]results.Record, error) {
+	return once(s, "framings beside each other", func() []results.Record {
 		return s.measure(ctx, p)
 	})
 }
 
 // readersGrowth measures readers of lines with messages of growing size.
-func (s *session) readersGrowth(ctx context.Context) ([]results.Record, error) {
-	return s.measured.growth.get(s, "readers of growing lines", func() ([]results.Record, error) {
+func (s *session) readersGrowth(ctx context.Context) []results.Record {
+	return once(s, "readers of growing lines", func() []results.Record {
 		return s.measure(ctx, faults.GrowthPlan(growthFrom, growthTo))
 	})
 }
@@ -165,19 +151,17 @@ type Stall struct {
 }
 
 // writeUnread writes to a pipe that nobody reads, and gives up when that waits.
-func writeUnread(wait syspipe.IO, offered int64, write func(*syspipe.End) error) (Stall, error) {
+func writeUnread(wait syspipe.IO, offered int64, write func(*syspipe.End) error) Stall {
 	s := Stall{Offered: offered}
-	w, r, err := syspipe.Open(syspipe.Anonymous, 0)
-	if err != nil {
-		return s, err
-	}
-	defer r.Close()
-	defer w.Close()
-	if err := w.SetIO(wait); err != nil {
-		return s, err
+	w, _, closeBoth := faults.Open(syspipe.Anonymous)
+	defer closeBoth()
+	if wait == syspipe.Poller {
+		faults.UsePoller(w)
+	} else {
+		script.Check(w.SetIO(wait))
 	}
 	timer := time.AfterFunc(stallAfter, func() { w.Close() })
-	err = write(w)
+	err := write(w)
 	timer.Stop()
 	s.Stalled = errors.Is(err, os.ErrClosed)
 	if err != nil && !s.Stalled {
@@ -185,7 +169,7 @@ func writeUnread(wait syspipe.IO, offered int64, write func(*syspipe.End) error)
 	}
 	c := w.Counters()
 	s.Accepted, s.Short, s.EAGAIN = int64(c.Bytes), c.Short, c.EAGAIN
-	return s, nil
+	return s
 }
 
 // writeBytes is a plain write of n bytes.
@@ -197,8 +181,8 @@ func writeBytes(n int) func(*syspipe.End) error {
 }
 
 // exchange sends messages through a pipe in one framing, and gives what arrives to receive.
-func exchange(f framers.Framing, messages [][]byte, receive func(framers.Reader) error, opts ...framers.Option) error {
-	return faults.Through(func(w io.Writer) error {
+func exchange(f framers.Framing, messages [][]byte, receive func(framers.Reader), opts ...framers.Option) {
+	faults.Through(func(w io.Writer) error {
 		out := f.NewWriter(w)
 		for _, msg := range messages {
 			if err := out.WriteMessage(msg); err != nil {
@@ -206,7 +190,7 @@ func exchange(f framers.Framing, messages [][]byte, receive func(framers.Reader)
 			}
 		}
 		return nil
-	}, func(r io.Reader) error { return receive(f.NewReader(r, opts...)) })
+	}, func(r io.Reader) { receive(f.NewReader(r, opts...)) })
 }
 
 // message is JSON of exactly n bytes, 34 at least.

@@ -87,21 +87,21 @@ var experiments = map[string]experiment{
 
 // init registers what processes of their own do in experiments.
 func init() {
-	register("faults/closing-reader", closeReader)
-	register("faults/printer", printUntilError)
-	register("faults/queued-exit", exitWithQueue)
-	register("faults/one-write", writeStdout)
-	register("faults/client", startServer)
-	register("faults/server", serveLines)
-	register("faults/write-first", writeFirst)
-	register("faults/logger", logAndAnswer)
-	register("faults/head-of-line", timeSmallMessages)
-	register("faults/writer", writeShare)
-	register("faults/receiver", receiveAndMeasure)
+	Register("faults/closing-reader", closeReader)
+	Register("faults/printer", printUntilError)
+	Register("faults/queued-exit", exitWithQueue)
+	Register("faults/one-write", writeStdout)
+	Register("faults/client", startServer)
+	Register("faults/server", serveLines)
+	Register("faults/write-first", writeFirst)
+	Register("faults/logger", logAndAnswer)
+	Register("faults/head-of-line", timeSmallMessages)
+	Register("faults/writer", writeShare)
+	Register("faults/receiver", receiveAndMeasure)
 }
 
-// register names work that takes arguments, and is a script.
-func register[A any](name string, work func(*proc.Work, A)) {
+// Register names work that takes arguments, and is a script, see [proc.Register].
+func Register[A any](name string, work func(*proc.Work, A)) {
 	proc.Register(name, func(w *proc.Work) error {
 		return script.Run(func() {
 			var args A

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 func probeBroken(t *trial) {
@@ -32,7 +33,7 @@ func probeBroken(t *trial) {
 // readerLeaves closes the reader while a blocking write waits, after taking some bytes.
 func (t *trial) readerLeaves(taken int) {
 	w, r := t.openBlocking()
-	capacity := must(w.Capacity())
+	capacity := script.Must(w.Capacity())
 	signals := watchSIGPIPE()
 	type outcome struct {
 		n   int
@@ -47,7 +48,7 @@ func (t *trial) readerLeaves(taken int) {
 	}()
 	awaitSteady(r)
 	if taken > 0 {
-		must(io.ReadFull(r, make([]byte, taken)))
+		script.Must(io.ReadFull(r, make([]byte, taken)))
 		awaitSteady(r)
 	}
 	start := time.Now()
@@ -99,15 +100,15 @@ func (t *trial) emitSignal(step string, c chan os.Signal) {
 
 func probeEOF(t *trial) {
 	w, r := t.open()
-	holder := must(proc.Self(workHold, nil, w)) // whose Start closes w here
-	check(holder.Start(context.Background()))
+	holder := script.Must(proc.Self(workHold, nil, w)) // whose Start closes w here
+	script.Check(holder.Start(context.Background()))
 	var held bool
-	check(holder.Report(&held))
+	script.Check(holder.Report(&held))
 	_, first := r.TryRead(make([]byte, 1))
 	f := t.finding("eof/another-writer", errorName(first), "", "close the writing end while another process holds a copy of it, and read")
 	t.emit(f.compare("EAGAIN", "POSIX close"))
 	holder.Release()
-	check(holder.Wait())
+	script.Check(holder.Wait())
 	_, last := r.TryRead(make([]byte, 1))
 	t.emit(t.finding("eof/last-writer", errorName(last), "", "and read when that is closed too").compare("EOF", "POSIX read"))
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // An experiment finds out something about one kind of pipe. It is a script: the first error that it
@@ -44,20 +45,20 @@ func init() {
 	for name, work := range map[string]func(*proc.Work){
 		workWrite: writeLetters, workEcho: echo, workStdio: describeStdio,
 		workHold: func(w *proc.Work) {
-			check(w.Report(true))
+			script.Check(w.Report(true))
 			w.Linger()
 		},
 		workStep: func(w *proc.Work) {
 			var args stepArgs
-			check(w.Args(&args))
-			e := must(experimentsNamed([]string{args.Step}))[0]
-			e.run(&trial{kind: args.Kind, experiment: e, emit: func(f Finding) { check(w.Report(f)) }})
+			script.Check(w.Args(&args))
+			e := script.Must(experimentsNamed([]string{args.Step}))[0]
+			e.run(&trial{kind: args.Kind, experiment: e, emit: func(f Finding) { script.Check(w.Report(f)) }})
 		},
 	} { // last, as it may do the work
 		proc.Register(name, func(w *proc.Work) error {
 			runtime.GOMAXPROCS(8)  // blocking ends hold a scheduler slot each
 			debug.SetGCPercent(-1) // and keep the collector waiting
-			return runScript(func() { work(w) })
+			return script.Run(func() { work(w) })
 		})
 	}
 }
@@ -76,38 +77,6 @@ func experimentsNamed(names []string) ([]experiment, error) {
 		list = append(list, experiments[i])
 	}
 	return list, nil
-}
-
-// A failure is the error that ends a script.
-type failure struct{ error }
-
-// runScript runs f, an experiment or the work of one of its processes, and returns the error that
-// ended it, if one did.
-func runScript(f func()) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			failed, ok := r.(failure)
-			if !ok {
-				panic(r)
-			}
-			err = failed.error
-		}
-	}()
-	f()
-	return nil
-}
-
-// check ends the script if err is not nil.
-func check(err error) {
-	if err != nil {
-		panic(failure{err})
-	}
-}
-
-// must returns v, unless the error that came with it ends the script.
-func must[T any](v T, err error) T {
-	check(err)
-	return v
 }
 
 // A trial is one run of an experiment. What it opens is left to the end of its process.
@@ -166,13 +135,13 @@ func (t *trial) page() int { return os.Getpagesize() }
 // open makes a pipe whose ends do not block.
 func (t *trial) open() (w, r *syspipe.End) {
 	w, r = t.openBlocking()
-	check(errors.Join(w.SetIO(syspipe.Spin), r.SetIO(syspipe.Spin)))
+	script.Check(errors.Join(w.SetIO(syspipe.Spin), r.SetIO(syspipe.Spin)))
 	return w, r
 }
 
 func (t *trial) openBlocking() (w, r *syspipe.End) {
 	w, r, err := syspipe.Open(t.kind, 0)
-	check(err)
+	script.Check(err)
 	return w, r
 }
 
@@ -185,7 +154,7 @@ func fill(w *syspipe.End, n int) (total, last int) {
 		if errors.Is(err, syscall.EAGAIN) {
 			return total, last
 		}
-		check(err)
+		script.Check(err)
 		total += k
 		last = 0
 		if k < n {
@@ -224,12 +193,12 @@ func (t *trial) slot() int {
 func readUntil(r *syspipe.End, most int, done func() (bool, error)) int {
 	p := make([]byte, 1)
 	for n := 1; n <= most; n++ {
-		must(r.TryRead(p))
-		if must(done()) {
+		script.Must(r.TryRead(p))
+		if script.Must(done()) {
 			return n
 		}
 	}
-	check(fmt.Errorf("nothing changed in %d bytes", most))
+	script.Check(fmt.Errorf("nothing changed in %d bytes", most))
 	return 0
 }
 

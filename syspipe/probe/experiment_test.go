@@ -1,12 +1,11 @@
 package probe
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // Where room is counted in bytes a slot is one, and the sizes that matter are those of PIPE_BUF.
@@ -34,7 +33,7 @@ func emitted(t *testing.T, f func(*trial)) []Finding {
 	t.Helper()
 	var found []Finding
 	one := trial{kind: syspipe.Anonymous, emit: func(f Finding) { found = append(found, f) }}
-	if err := runScript(func() { f(&one) }); err != nil {
+	if err := script.Run(func() { f(&one) }); err != nil {
 		t.Fatal(err)
 	}
 	return found
@@ -57,20 +56,6 @@ func TestAVerdictNeedsMessages(t *testing.T) {
 		if row.want == "too few" && found[0].Agrees != nil {
 			t.Errorf("%d messages agree with a rule", row.messages)
 		}
-	}
-}
-
-func TestTheFirstErrorEndsAnExperiment(t *testing.T) {
-	first := errors.New("the first")
-	err := runScript(func() {
-		if must(1, nil) != 1 {
-			panic("must changed a value")
-		}
-		check(fmt.Errorf("wrapped: %w", first))
-		panic("it went on")
-	})
-	if !errors.Is(err, first) {
-		t.Errorf("got %v", err)
 	}
 }
 

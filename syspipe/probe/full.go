@@ -3,6 +3,8 @@ package probe
 import (
 	"errors"
 	"syscall"
+
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // probeAllOrNothing looks for the largest write that never goes in by halves: by bisection, as a
@@ -14,7 +16,7 @@ func probeAllOrNothing(t *trial) {
 		for _, n := range fillSizes(t.slot()) {
 			w, r := t.open()
 			_, last := fill(w, n)
-			check(errors.Join(w.Close(), r.Close()))
+			script.Check(errors.Join(w.Close(), r.Close()))
 			if last > 0 {
 				break
 			}
@@ -50,13 +52,13 @@ func (t *trial) splits(n, capacity int) bool {
 	w, r := t.open()
 	defer func() { w.Close(); r.Close() }()
 	for left := capacity - (n - 1); left > 0; {
-		left -= must(w.TryWrite(make([]byte, left)))
+		left -= script.Must(w.TryWrite(make([]byte, left)))
 	}
 	k, err := w.TryWrite(make([]byte, n))
 	if errors.Is(err, syscall.EAGAIN) {
 		return false
 	}
-	check(err)
+	script.Check(err)
 	return k < n
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // The names of what a worker does.
@@ -27,9 +28,9 @@ const (
 // startWorker starts work on ends that stay open here. The worker ends with this process, which has
 // a deadline.
 func startWorker(name string, args any, ends ...*syspipe.End) *proc.Process {
-	p := must(proc.Self(name, args, ends...))
+	p := script.Must(proc.Self(name, args, ends...))
 	p.Share()
-	check(p.Start(context.Background()))
+	script.Check(p.Start(context.Background()))
 	return p
 }
 
@@ -45,7 +46,7 @@ type writeArgs struct {
 
 func writeLetters(w *proc.Work) {
 	var args writeArgs
-	check(w.Args(&args))
+	script.Check(w.Args(&args))
 	message := []byte(strings.Repeat(args.Letter, args.Size))
 	runtime.LockOSThread()
 	for {
@@ -53,20 +54,20 @@ func writeLetters(w *proc.Work) {
 		if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
 			return
 		}
-		check(err)
+		script.Check(err)
 	}
 }
 
 func echo(w *proc.Work) {
 	var block int
-	check(w.Args(&block))
+	script.Check(w.Args(&block))
 	for p := make([]byte, block); ; {
 		k, err := io.ReadFull(w.Ends[0], p)
-		must(w.Ends[1].Write(p[:k]))
+		script.Must(w.Ends[1].Write(p[:k]))
 		if err == io.EOF || err == io.ErrUnexpectedEOF {
 			return
 		}
-		check(err)
+		script.Check(err)
 	}
 }
 
@@ -85,7 +86,7 @@ func describeStdio(w *proc.Work) {
 			report.Errors[i] = err.Error()
 		}
 	}
-	check(w.Report(report))
+	script.Check(w.Report(report))
 }
 
 // interleaveTime is how long two writers get to come between each other's bytes, and fewMessages
@@ -101,7 +102,7 @@ const (
 func probeInterleave(t *trial) {
 	slot := t.slot()
 	w, _ := t.open()
-	capacity := must(w.Capacity())
+	capacity := script.Must(w.Capacity())
 	for _, size := range interleaveSizes(slot) {
 		for _, read := range ascending(max(slot, 4096), capacity) {
 			t.interleave(size, read)
@@ -124,7 +125,7 @@ func interleaveSizes(slot int) []int {
 func (t *trial) interleave(size, read int) {
 	w, r := t.openBlocking()
 	if err := r.SetIO(syspipe.Poll); !errors.Is(err, errors.ErrUnsupported) {
-		check(err)
+		script.Check(err)
 	}
 	var writers []*proc.Process
 	for _, letter := range []string{"a", "b"} {
@@ -135,7 +136,7 @@ func (t *trial) interleave(size, read int) {
 	var letter byte
 	p := make([]byte, read)
 	for end := time.Now().Add(interleaveTime); time.Now().Before(end); {
-		for _, b := range p[:must(r.Read(p))] {
+		for _, b := range p[:script.Must(r.Read(p))] {
 			if b != letter && run > 0 {
 				messages += run / size
 				if run%size != 0 {
@@ -149,7 +150,7 @@ func (t *trial) interleave(size, read int) {
 	}
 	r.Close()
 	for _, writer := range writers {
-		check(writer.Wait())
+		script.Check(writer.Wait())
 	}
 	t.emitInterleave(size, read, messages+run/size, broken)
 }
@@ -177,12 +178,12 @@ const stallTime = 500 * time.Millisecond
 func probeDeadlock(t *trial) {
 	toChild, in := t.openBlocking()
 	out, fromChild := t.openBlocking()
-	capacity := must(toChild.Capacity())
+	capacity := script.Must(toChild.Capacity())
 	block := capacity
 	child := startWorker(workEcho, block, in, out)
 	in.Close()
 	out.Close()
-	check(toChild.SetIO(syspipe.Spin))
+	script.Check(toChild.SetIO(syspipe.Spin))
 	stuck := writeUntilStuck(toChild, capacity)
 	f := t.finding("deadlock/parent-writes", stuck, "B",
 		fmt.Sprintf("bytes a parent can write before it hangs, to a child that reads %d, then writes them; nothing for %v is a hang", block, stallTime))
@@ -191,8 +192,8 @@ func probeDeadlock(t *trial) {
 	}
 	t.emit(f)
 	toChild.Close() // and now the parent reads, which resolves it
-	got := must(io.Copy(io.Discard, fromChild))
-	check(child.Wait())
+	got := script.Must(io.Copy(io.Discard, fromChild))
+	script.Check(child.Wait())
 	t.emit(t.finding("deadlock/resolved", got == int64(stuck), "", "whether all of it came back once the parent read").compare(true, ""))
 }
 
@@ -207,7 +208,7 @@ func writeUntilStuck(w *syspipe.End, capacity int) (total int) {
 		case err == nil:
 			since = time.Now()
 		case !errors.Is(err, syscall.EAGAIN):
-			check(err)
+			script.Check(err)
 		case total > capacity && time.Since(since) > stallTime:
 			return total
 		default:
@@ -220,23 +221,23 @@ func writeUntilStuck(w *syspipe.End, capacity int) (total int) {
 // probeStdio looks at what a child gets: from os/exec with pipes, and, for a socket pair, what
 // Node.js gives its children.
 func probeStdio(t *trial) {
-	p := must(proc.Self(workStdio, nil))
+	p := script.Must(proc.Self(workStdio, nil))
 	from := "os/exec"
 	switch t.kind {
 	case syspipe.Anonymous:
 		p.Cmd.Stdout = io.Discard // os/exec makes a pipe of it
-		must(p.Cmd.StdinPipe())
+		script.Must(p.Cmd.StdinPipe())
 	case syspipe.SocketPair:
 		from = "socketpair"
 		end, _ := t.openBlocking()
-		file := must(end.File())
+		file := script.Must(end.File())
 		p.Cmd.Stdin, p.Cmd.Stdout, p.Cmd.Stderr = file, file, file
 	default:
 		return // os/exec makes pipes of no other kind
 	}
-	check(p.Start(context.Background()))
+	script.Check(p.Start(context.Background()))
 	var report stdioReport
-	check(p.Report(&report))
+	script.Check(p.Report(&report))
 	for i, name := range []string{"stdin", "stdout", "stderr"} {
 		stream := report.Streams[i]
 		text := stream.Kind + ", blocking"

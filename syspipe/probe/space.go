@@ -9,11 +9,13 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 func probeCapacity(t *trial) {
 	w, _ := t.openBlocking()
-	n := must(w.Capacity())
+	n := script.Must(w.Capacity())
 	switch {
 	case t.onLinux():
 		t.emitPredicted(t.finding("capacity/stated", n, "B", "F_GETPIPE_SZ of a new pipe"), linuxSlots*t.page())
@@ -50,11 +52,11 @@ func ascending(n ...int) []int {
 func probeFill(t *trial) {
 	for _, n := range fillSizes(t.slot()) {
 		w, r := t.open()
-		capacity := must(w.Capacity())
+		capacity := script.Must(w.Capacity())
 		total, last := fill(w, n)
 		writable, unpolled := w.Writable()
 		_, one := w.TryWrite([]byte{1})
-		check(errors.Join(w.Close(), r.Close()))
+		script.Check(errors.Join(w.Close(), r.Close()))
 
 		found := []Finding{
 			t.finding(fmt.Sprintf("capacity/fill/%d", n), total, "B", fmt.Sprintf("%d-byte writes without blocking until refused", n)),
@@ -79,14 +81,14 @@ func probeFill(t *trial) {
 
 func probeGrowth(t *trial) {
 	w, _ := t.open()
-	before := must(w.Capacity())
+	before := script.Must(w.Capacity())
 	first, err := w.TryWrite(make([]byte, 1<<20))
 	if !errors.Is(err, syscall.EAGAIN) { // Windows takes such a write whole or, as here, not at all
-		check(err)
+		script.Check(err)
 	}
 	t.emit(t.finding("growth/first-write", first, "B", "what a new pipe takes of one write of 1 MiB"))
 	if t.onLinux() {
-		after := must(w.Capacity())
+		after := script.Must(w.Capacity())
 		t.emitPredicted(t.finding("growth/stated", after-before, "B", "F_GETPIPE_SZ of the full pipe less that of the empty one"), 0)
 	}
 }
@@ -106,7 +108,7 @@ func probeSettable(t *trial) {
 		default:
 			t.emitOnLinux(t.finding(step, got, "B", "ask for this capacity and read back"), powerOfTwo(max(asked, t.page())))
 		}
-		check(errors.Join(w.Close(), r.Close()))
+		script.Check(errors.Join(w.Close(), r.Close()))
 	}
 	t.largestCapacity()
 	if !t.onLinux() {
