@@ -62,7 +62,7 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.framing, "framing", "ndjson", "how messages are told apart: ndjson, content-length, chunked, adaptive")
 	flags.StringVar(&f.maxMessage, "max-message", "", "the largest request, such as 10MiB; unlimited (default 10MiB, with --fault unlimited)")
-	flags.IntVar(&f.inflight, "inflight", mcpstdio.DefaultMaxInFlight, "requests read and not answered; more stay in the pipe")
+	flags.IntVar(&f.inflight, "inflight", mcpstdio.DefaultMaxInFlight, "requests served at a time; 1 MiB of others wait, more stay in the pipe")
 	flags.StringVar(&f.parseErrorID, "parse-error-id", "empty", `id of the answer to what has none: empty ("") or null`)
 	flags.StringVar(&f.toolErrors, "tool-errors", "result", "what a failing tool gives: result (isError) or jsonrpc (an error of code -32603)")
 	flags.DurationVar(&f.toolTimeout, "tool-timeout", mcpstdio.DefaultToolTimeout, "for one call; 0 for none")

@@ -38,7 +38,8 @@ func (s *Server) answer(r *request, msg []byte) error {
 	err := s.mux.Send(context.Background(), 0, msg)
 	done()
 	s.pending.finish(err == nil)
-	<-s.slots
+	s.inFlight.Release(r.weight)
+	s.answers.Release(r.bytes)
 	if err != nil {
 		s.failOutput(err)
 	}
@@ -49,9 +50,7 @@ func (s *Server) answer(r *request, msg []byte) error {
 func (s *Server) failOutput(err error) {
 	s.outputOnce.Do(func() {
 		s.log.Warn("Output failed", "error", err)
-		if !closedByPeer(err) && s.State() == Running {
-			s.outputErr = fmt.Errorf("write answer: %w", err)
-		}
+		s.outputErr = err
 		close(s.outputFailed)
 	})
 }

@@ -184,7 +184,7 @@ func (f *faultInjector) stopReading() {
 	defer tick.Stop()
 	for {
 		select {
-		case <-f.s.drained:
+		case <-f.s.drained.Done():
 			return
 		case <-tick.C:
 			if os.Getppid() != f.parent {

@@ -241,7 +241,10 @@ func TestFaultReorder(t *testing.T) {
 }
 
 func TestFaultCorrupt(t *testing.T) {
-	r := faulty(t, "corrupt", nil)
+	r := faulty(t, "corrupt@1KiB", nil)
+	small, kept := echoOf("0", 1<<10-100)
+	r.send(small)
+	r.want(result("0", kept))
 	line, text := echoOf("1", threshold)
 	r.send(line)
 	got := r.recv()

@@ -30,7 +30,7 @@ type Options struct {
 
 	Framing     framers.Framing // NDJSON
 	MaxMessage  int             // bytes of a message, terminator not counted: DefaultMaxMessage; negative: no limit, as with a Fault
-	MaxInFlight int             // requests read and not answered; a further one stays in the pipe: DefaultMaxInFlight
+	MaxInFlight int             // requests served at a time, and 256 KiB for each of them and of their answers; others wait: DefaultMaxInFlight
 
 	// ParseErrorID is the id of an answer to what has no id that can be known: jsonrpc.Empty, as
 	// clients whose ids are strings need it, or jsonrpc.Null, as JSON-RPC says. A server uses one

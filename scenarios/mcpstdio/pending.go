@@ -14,7 +14,11 @@ type request struct {
 	number   int64      // as the SDK knows it
 	method   string
 	noParams bool
-	session  *session // that handles it; nil if it never got to the SDK
+	session  *session // that handles it; nil if the SDK does not get it
+	weight   int64    // in the server's inFlight, while the SDK has it
+	bytes    int64    // in its answers
+
+	cancelled, delivered bool // of the table's lock
 }
 
 // A pendingTable keeps what was read and is not answered yet, and the server's state.
@@ -110,7 +114,23 @@ func (t *pendingTable) finish(answered bool) {
 	}
 }
 
-// list returns the requests that the SDK has.
+// cancel notes that nobody wants the answer any more, and reports whether the SDK has the request.
+func (t *pendingTable) cancel(r *request) (delivered bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r.cancelled = true
+	return r.delivered
+}
+
+// deliver notes whether the SDK has the request, and reports whether it has been cancelled.
+func (t *pendingTable) deliver(r *request, delivered bool) (cancelled bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r.delivered = delivered
+	return r.cancelled
+}
+
+// list returns the requests that the SDK has or is to get.
 func (t *pendingTable) list() []*request {
 	t.mu.Lock()
 	defer t.mu.Unlock()

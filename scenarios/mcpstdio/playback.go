@@ -154,37 +154,3 @@ func (a recordedAnswer) message(r *request) []byte {
 	padding := bytes.Repeat([]byte{fill}, max(room-len(before)-len(after), 0))
 	return jsonrpc.AppendResult(make([]byte, 0, a.size), r.id, slices.Concat([]byte(before), padding, []byte(after)))
 }
-
-// A queuedAnswer is an answer of a recording that waits to be sent.
-type queuedAnswer struct {
-	to     *request
-	answer recordedAnswer
-}
-
-// answerFromPlayback answers a request from the recording, and reports whether that has an answer.
-// The input does not wait for the output: there is room in the queue for as many answers as there
-// may be requests.
-func (s *Server) answerFromPlayback(m jsonrpc.Message) bool {
-	a, ok := s.opts.Playback.reply(m)
-	if !ok {
-		return false
-	}
-	r := &request{id: m.ID, method: m.Method}
-	if reading, _ := s.admit(r); reading {
-		s.queued <- queuedAnswer{r, a}
-	}
-	return true
-}
-
-// writeLoop sends the recorded answers in their order, until nothing more is to be answered.
-func (s *Server) writeLoop() {
-	defer s.sessions.Done()
-	for {
-		select {
-		case q := <-s.queued:
-			s.answer(q.to, q.answer.message(q.to))
-		case <-s.drained:
-			return
-		}
-	}
-}

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strconv"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
@@ -56,9 +58,9 @@ func (s *Server) handleReadError(err error) (over bool, why error) {
 	return true, fmt.Errorf("read request: %w", err)
 }
 
-// handle serves one message, which is valid until handle returns.
+// handle takes one message, which is valid until handle returns.
 func (s *Server) handle(line []byte) {
-	m, err := jsonrpc.Parse(line)
+	m, err := jsonrpc.Parse(bytes.Clone(line))
 	var syntax *jsonrpc.SyntaxError
 	var form *jsonrpc.FormError
 	switch {
@@ -69,43 +71,106 @@ func (s *Server) handle(line []byte) {
 	case m.Kind().Answers():
 		s.log.Debug("Answer dropped: the server asks nothing")
 	case m.Kind() == jsonrpc.Notification:
-		s.handleNotification(m)
-	case s.answerFromPlayback(m):
+		s.handleNotification(m, len(line))
 	default:
-		s.forward(m)
+		s.handleRequest(m, len(line))
 	}
 }
 
-// forward gives a request to the SDK.
-func (s *Server) forward(m jsonrpc.Message) {
-	params := m.Params
-	if bytes.Equal(params, []byte("null")) {
-		params = nil
+// handleRequest has a request of so many bytes wait for its turn.
+func (s *Server) handleRequest(m jsonrpc.Message, size int) {
+	if bytes.Equal(m.Params, []byte("null")) {
+		m.Params = nil
 	}
-	r := &request{id: m.ID, method: m.Method, noParams: params == nil, session: s.session(m.Method)}
-	switch reading, free := s.admit(r); {
+	r := &request{id: m.ID, method: m.Method, noParams: m.Params == nil}
+	recorded, found := s.opts.Playback.reply(m)
+	if !found {
+		r.session = s.session(m.Method)
+	}
+	switch reading, free := s.pending.add(r); {
 	case !reading: // nor does the server answer any more
 	case !free:
-		s.answer(r, jsonrpc.AppendError(nil, m.ID, jsonrpc.Error{
-			Code: jsonrpc.CodeInvalidRequest, Message: "Invalid request: the id is that of a request in flight"}))
+		s.enqueue(size, func() {
+			s.answer(r, jsonrpc.AppendError(nil, r.id, jsonrpc.Error{
+				Code: jsonrpc.CodeInvalidRequest, Message: "Invalid request: the id is that of a request in flight"}))
+		})
+	case found:
+		s.enqueue(size, func() { s.answer(r, recorded.message(r)) })
 	default:
-		id, _ := sdk.MakeID(float64(r.number)) // a float64 is always an id
-		r.session.deliver(&sdk.Request{ID: id, Method: m.Method, Params: bytes.Clone(params)})
+		s.enqueue(size, func() { s.forward(r, m.Params, size) })
 	}
 }
 
-// admit waits for room for one more request, which its answer makes again. It reports whether the
-// server still reads, and whether the request's id was free.
-func (s *Server) admit(r *request) (reading, free bool) {
-	select {
-	case s.slots <- struct{}{}:
-	case <-s.drained:
-		return false, false
+const (
+	// maxWaiting bounds what is read ahead of the requests being served, in bytes. Reading goes on
+	// up to it, since the end of the input and cancellations come behind what waits.
+	maxWaiting = 1 << 20
+	// itemOverhead is charged for each message that waits beside its bytes, so that room bounds the
+	// number of them, too.
+	itemOverhead = 512
+	// requestWeight is what a request in flight weighs at least, and a byte of it weighs one: so
+	// one semaphore bounds the number of requests and their bytes. MaxInFlight times it is how many
+	// bytes of requests are served at a time, and as many of answers.
+	requestWeight = 256 << 10
+)
+
+// A waitingItem is what is done about a message when its turn comes.
+type waitingItem struct {
+	size int64
+	do   func()
+}
+
+// enqueue has do called in its turn. It waits if too much waits already.
+func (s *Server) enqueue(size int, do func()) {
+	item := waitingItem{int64(min(size+itemOverhead, maxWaiting)), do}
+	if s.room.Acquire(s.drained, item.size) == nil {
+		s.waiting <- item
 	}
-	if reading, free = s.pending.add(r); !reading {
-		<-s.slots
+}
+
+// takeTurns does what waits, until nothing more is to be answered.
+func (s *Server) takeTurns() {
+	defer s.sessions.Done()
+	for {
+		select {
+		case item := <-s.waiting:
+			item.do()
+			s.room.Release(item.size)
+			s.taken.Add(1)
+		case <-s.drained.Done():
+			return
+		}
 	}
-	return reading, free
+}
+
+// forward gives a request to the SDK as soon as few enough are in flight.
+func (s *Server) forward(r *request, params []byte, size int) {
+	weight := min(max(int64(size), requestWeight), s.capacity)
+	if s.inFlight.Acquire(s.drained, weight) != nil {
+		return
+	}
+	r.weight = weight
+	if s.pending.deliver(r, false) {
+		s.answer(r, jsonrpc.AppendError(nil, r.id, jsonrpc.Error{Code: errCancelled.Code, Message: errCancelled.Message}))
+		return
+	}
+	id, _ := sdk.MakeID(float64(r.number)) // a float64 is always an id
+	number := &mcp.RequestExtra{Header: http.Header{numberHeader: {strconv.FormatInt(r.number, 10)}}}
+	r.session.deliver(&sdk.Request{ID: id, Method: r.method, Params: params, Extra: number})
+	if s.pending.deliver(r, true) {
+		r.session.cancel(r.number)
+	}
+}
+
+// numberHeader is where the SDK tells a tool's handler the number of its request: headers are all
+// that it passes on from a transport.
+const numberHeader = "Number"
+
+// cancel has a request answered by an error, whether it is in flight or waits.
+func (s *Server) cancel(r *request) {
+	if s.pending.cancel(r) {
+		r.session.cancel(r.number)
+	}
 }
 
 // session returns the session that handles a request; initialize and all that follows belong to the
@@ -120,11 +185,11 @@ func (s *Server) session(method string) *session {
 	return s.preInit
 }
 
-// handleNotification passes a notification on. The id that a cancellation names is translated for
-// the SDK.
-func (s *Server) handleNotification(m jsonrpc.Message) {
+// handleNotification passes a notification on in its turn. A cancellation takes effect at once.
+func (s *Server) handleNotification(m jsonrpc.Message, size int) {
 	if m.Method != "notifications/cancelled" {
-		s.session(m.Method).deliver(&sdk.Request{Method: m.Method, Params: bytes.Clone(m.Params)})
+		to := s.session(m.Method)
+		s.enqueue(size, func() { to.deliver(&sdk.Request{Method: m.Method, Params: m.Params}) })
 		return
 	}
 	var p struct {
@@ -134,7 +199,7 @@ func (s *Server) handleNotification(m jsonrpc.Message) {
 		return
 	}
 	if r := s.pending.findID(jsonrpc.ID(p.RequestID)); r != nil {
-		r.session.cancel(r.number)
+		s.cancel(r)
 	}
 }
 
@@ -174,8 +239,9 @@ func (s *Server) sendError(id jsonrpc.ID, code int64, message string) {
 		id = s.opts.ParseErrorID
 	}
 	r := &request{id: id}
-	if reading, _ := s.admit(r); !reading {
-		return
+	if reading, _ := s.pending.add(r); reading {
+		s.enqueue(len(id)+len(message), func() {
+			s.answer(r, jsonrpc.AppendError(nil, id, jsonrpc.Error{Code: code, Message: message}))
+		})
 	}
-	s.answer(r, jsonrpc.AppendError(nil, id, jsonrpc.Error{Code: code, Message: message}))
 }

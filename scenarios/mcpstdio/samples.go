@@ -3,6 +3,7 @@ package mcpstdio
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -39,15 +40,21 @@ func Samples() []Tool {
 
 func largeDataTool() Tool {
 	type in struct{ Bytes *int }
-	return NewTool("get_large_data", "Return so many bytes of X, 100000 unless said",
+	size := func(bytes *int) int {
+		if bytes == nil {
+			return 100_000
+		}
+		return *bytes
+	}
+	tool := NewTool("get_large_data", "Return so many bytes of X, 100000 unless said",
 		[]Param{{Name: "bytes", Description: "how many", Type: Integer().Between(0, MaxLargeData), Optional: true}},
-		func(_ context.Context, a in) (string, error) {
-			n := 100_000
-			if a.Bytes != nil {
-				n = *a.Bytes
-			}
-			return strings.Repeat("X", n), nil
-		})
+		func(_ context.Context, a in) (string, error) { return strings.Repeat("X", size(a.Bytes)), nil })
+	tool.Size = func(args json.RawMessage) int {
+		var a in
+		_ = json.Unmarshal(args, &a) // Call reports what is wrong
+		return size(a.Bytes)
+	}
+	return tool
 }
 
 func stringTool() Tool {

@@ -11,8 +11,11 @@
 // the session, ids are answered in the text they came in, answers never interleave, and the end of
 // stdin lets what was asked be answered, for a bounded time.
 //
-//	stdin -> framers.Reader -> jsonrpc.Parse -> SDK session -> Tool
-//	stdout <- framers.Mux  <- error codes <----------'
+//	stdin -> framers.Reader -> jsonrpc.Parse -> queue -> SDK session -> Tool
+//	stdout <- framers.Mux  <- error codes <--------'-------------'
+//
+// Reading waits for neither tools nor the output, up to [maxWaiting] bytes: so the end of the input
+// and cancellations are seen behind requests that wait.
 //
 // A [Fault] makes a server misbehave in one of the ways that people report, so that authors of
 // clients can test theirs. Package client is the other end.
@@ -23,6 +26,7 @@
 package mcpstdio
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,9 +34,11 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/pipebench/pipebench/framers"
 )
@@ -62,9 +68,9 @@ type Server struct {
 
 	stop         chan struct{} // closed by Stop
 	stopOnce     sync.Once
-	drained      chan struct{} // closed when nothing more is to be answered: ends the SDK's sessions
+	drained      context.Context // ends when nothing more is to be answered, and the SDK's sessions with it
+	endDrain     context.CancelFunc
 	stopped      chan struct{} // closed when all is over
-	slots        chan struct{} // one for each request read and not answered
 	outputFailed chan struct{} // closed when the output has failed
 	outputOnce   sync.Once
 	outputErr    error         // why; set before outputFailed is closed
@@ -73,9 +79,15 @@ type Server struct {
 	abortErr     error // what the server then ends with; set before aborted is closed
 	fault        *faultInjector
 
-	queued        chan queuedAnswer // answers of a recording, on their way out
-	preInit, main *session          // preInit: nil if requests must wait for initialize
-	initSeen      bool              // initialize has come; the reading goroutine's alone
+	waiting  chan waitingItem    // what was read and has not had its turn
+	room     *semaphore.Weighted // bytes of it
+	taken    atomic.Int64        // items that have had their turn
+	inFlight *semaphore.Weighted // the weights of requests that the SDK has
+	answers  *semaphore.Weighted // bytes that tools say their answers have, until those are written
+	capacity int64               // of both
+
+	preInit, main *session // preInit: nil if requests must wait for initialize
+	initSeen      bool     // initialize has come; the reading goroutine's alone
 	sessions      sync.WaitGroup
 
 	pending pendingTable
@@ -92,14 +104,16 @@ func NewServer(in io.Reader, out io.Writer, opts Options) (*Server, error) {
 	s := &Server{
 		opts: opts, in: in, out: out, log: opts.Logger,
 		stop:         make(chan struct{}),
-		drained:      make(chan struct{}),
 		stopped:      make(chan struct{}),
 		outputFailed: make(chan struct{}),
 		aborted:      make(chan struct{}),
-		slots:        make(chan struct{}, opts.MaxInFlight),
-		queued:       make(chan queuedAnswer, opts.MaxInFlight),
+		waiting:      make(chan waitingItem, maxWaiting/itemOverhead),
+		room:         semaphore.NewWeighted(maxWaiting),
+		capacity:     requestWeight * int64(min(opts.MaxInFlight, 1<<30)),
 		pending:      newPendingTable(),
 	}
+	s.inFlight, s.answers = semaphore.NewWeighted(s.capacity), semaphore.NewWeighted(s.capacity)
+	s.drained, s.endDrain = context.WithCancel(context.Background())
 	s.fault = &faultInjector{Fault: opts.Fault, s: s, parent: os.Getppid()}
 	s.sdk = mcp.NewServer(&mcp.Implementation{Name: opts.Name, Version: opts.Version}, &mcp.ServerOptions{
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
@@ -125,12 +139,12 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 	if err != nil {
 		s.pending.advance(Running, Stopped)
-		close(s.drained)
+		s.endDrain()
 		close(s.stopped)
 		return fmt.Errorf("start server: %w", err)
 	}
 	s.sessions.Add(1)
-	go s.writeLoop()
+	go s.takeTurns()
 	go s.supervise(ctx)
 	return nil
 }
@@ -146,8 +160,12 @@ func (s *Server) State() State {
 // waits.
 func (s *Server) Stop() { s.stopOnce.Do(func() { close(s.stop) }) }
 
+// ErrLost is in the error of a server whose client did not take all answers.
+var ErrLost = errors.New("answers were lost")
+
 // Wait returns when the server, which has been started, is over: nil after the end of its input,
-// Stop, and a client that closed the output; else why it could not go on reading or writing.
+// Stop, and a client that closed the output; else why it could not go on reading or writing, or
+// ErrLost with the number of answers that could not be given in time.
 func (s *Server) Wait() error {
 	<-s.stopped
 	return s.err
@@ -164,15 +182,25 @@ func (s *Server) supervise(ctx context.Context) {
 	case <-s.stop:
 	case <-ctx.Done():
 	case <-s.outputFailed:
-		s.err = s.outputErr
 	case <-s.aborted:
 	}
 	s.drain()
 	if reading && interruptRead(s.in) {
 		<-ended
 	}
-	if s.isAborted() {
+	flushed, dropped := s.pending.close()
+	failed := isClosed(s.outputFailed)
+	switch {
+	case s.isAborted():
 		s.err = s.abortErr
+	case failed && closedByPeer(s.outputErr): // the client has left
+	case failed && !errors.Is(s.outputErr, os.ErrDeadlineExceeded):
+		s.err = cmp.Or(s.err, fmt.Errorf("write answer: %w", s.outputErr))
+	case dropped > 0:
+		s.err = cmp.Or(s.err, fmt.Errorf("%d %w: not taken in time after the end of the input", dropped, ErrLost))
+	}
+	if !s.isAborted() {
+		s.log.Info(fmt.Sprintf("Client disconnected (EOF), flushed %d responses, dropped %d responses", flushed, dropped))
 	}
 	if d, ok := s.in.(interface{ SetReadDeadline(time.Time) error }); ok {
 		_ = d.SetReadDeadline(time.Time{}) // the streams are given back as they came
@@ -183,13 +211,22 @@ func (s *Server) supervise(ctx context.Context) {
 
 // drain answers what was read, in a bounded time:
 //
-//	reading ends     grace     cancelled    flush      over
-//	     |-------------|-----------|----------|----------|
-//	     <----------- ShutdownTimeout at most ----------->
+//	reading ends   queue stands    grace     cancelled    flush      over
+//	     |--------------|------------|-----------|----------|----------|
+//	                    <--------- ShutdownTimeout at most ----------->
+//
+// Requests that wait are taken up as long as that goes on: a client may send more than is served at
+// a time and close its end at once.
 func (s *Server) drain() {
-	latest := time.Now().Add(s.opts.ShutdownTimeout)
 	s.pending.advance(Running, Draining)
 	interruptRead(s.in)
+	latest := time.Now().Add(s.opts.ShutdownTimeout)
+	for before := int64(-1); len(s.waiting) > 0 && s.taken.Load() != before; {
+		before, latest = s.taken.Load(), time.Now().Add(s.opts.ShutdownTimeout)
+		if s.awaitAnswers(stallTime, latest) {
+			break
+		}
+	}
 	if !s.isAborted() && !s.awaitAnswers(s.opts.EOFGrace, latest) {
 		flush := time.Now().Add(max(s.opts.FlushTimeout, 0))
 		if flush.After(latest) {
@@ -197,18 +234,17 @@ func (s *Server) drain() {
 		}
 		boundWrite(s.out, flush)
 		for _, r := range s.pending.list() {
-			go r.session.cancel(r.number)
+			go s.cancel(r)
 		}
 		s.awaitAnswers(time.Until(flush), latest)
 	}
-	flushed, dropped := s.pending.close()
-	if !s.isAborted() {
-		s.log.Info(fmt.Sprintf("Client disconnected (EOF), flushed %d responses, dropped %d responses", flushed, dropped))
-	}
 	boundWrite(s.out, time.Now())
-	close(s.drained)
+	s.endDrain()
 	s.awaitSessions(latest)
 }
+
+// stallTime is how long nothing that waits is taken up before the server ends without it.
+const stallTime = 500 * time.Millisecond
 
 // awaitAnswers waits until everything is answered, for d at most and not beyond latest. It reports
 // false if time is up. After a failed output or an abort nothing more will be answered, so it waits
@@ -251,9 +287,11 @@ func (s *Server) abort(err error) {
 	})
 }
 
-func (s *Server) isAborted() bool {
+func (s *Server) isAborted() bool { return isClosed(s.aborted) }
+
+func isClosed(c <-chan struct{}) bool {
 	select {
-	case <-s.aborted:
+	case <-c:
 		return true
 	default:
 		return false

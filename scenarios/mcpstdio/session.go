@@ -54,7 +54,7 @@ func (c *session) Read(ctx context.Context) (sdk.Message, error) {
 	select {
 	case m := <-c.in:
 		return m, nil
-	case <-c.server.drained:
+	case <-c.server.drained.Done():
 	case <-c.closed:
 	}
 	return nil, io.EOF
@@ -77,7 +77,7 @@ func (c *session) deliver(m sdk.Message) bool {
 	case c.in <- m:
 		return true
 	case <-c.closed:
-	case <-c.server.drained:
+	case <-c.server.drained.Done():
 	}
 	return false
 }

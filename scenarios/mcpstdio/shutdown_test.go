@@ -3,12 +3,14 @@ package mcpstdio_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -112,8 +114,8 @@ func TestEOFWithStdoutUnread(t *testing.T) { // "Flush timeout: Drop remaining r
 	}
 	r.send(ping)
 	r.in.Close()
-	if err := r.over(); err != nil {
-		t.Error(err)
+	if err := r.over(); !errors.Is(err, mcpstdio.ErrLost) || !strings.Contains(err.Error(), " answers were lost") {
+		t.Errorf("got %v, want how many answers were lost", err)
 	}
 	if log := r.logs.String(); !strings.Contains(log, "flushed 0 responses, dropped ") || strings.Contains(log, "dropped 0") {
 		t.Errorf("log is %s, want what was pending dropped", log)
@@ -123,7 +125,7 @@ func TestEOFWithStdoutUnread(t *testing.T) { // "Flush timeout: Drop remaining r
 func TestShutdownTimeoutBoundsTheRest(t *testing.T) {
 	r, _ := held(t, mcpstdio.Options{EOFGrace: patience, FlushTimeout: patience, ShutdownTimeout: 10 * time.Millisecond}, 1)
 	r.in.Close()
-	if err := r.over(); err != nil {
+	if err := r.over(); err != nil && !errors.Is(err, mcpstdio.ErrLost) { // the cancelled call may yet be answered
 		t.Error(err)
 	}
 	if !strings.Contains(r.logs.String(), "Client disconnected (EOF)") {
@@ -265,4 +267,115 @@ func TestCancellationIsReadBehindAllThatMayBeInFlight(t *testing.T) {
 	r, _ := held(t, mcpstdio.Options{MaxInFlight: 1}, 1)
 	r.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}}`)
 	r.want(failure("0", "-32603", "Request cancelled"))
+}
+
+// The end of the input is seen behind requests that wait because as many as may be are in flight.
+func TestEOFIsSeenBehindWhatWaits(t *testing.T) {
+	for _, waiting := range []int{1, 100} {
+		t.Run(fmt.Sprint(waiting), func(t *testing.T) {
+			r, _ := held(t, mcpstdio.Options{MaxInFlight: 2, EOFGrace: -1, FlushTimeout: patience, ShutdownTimeout: patience}, 2)
+			for i := range waiting {
+				r.send(call(fmt.Sprintf(`"w%d"`, i), "held", `{}`))
+			}
+			r.in.Close()
+			for range waiting + 2 {
+				if got := r.recv(); !strings.Contains(got, "Request cancelled") {
+					t.Errorf("got %s, want it cancelled", got)
+				}
+			}
+			if err := r.over(); err != nil {
+				t.Error(err)
+			}
+			r.logged(waiting+2, 0)
+		})
+	}
+}
+
+// Refusals that nobody reads do not hide the end of the input either.
+func TestEOFIsSeenBehindRefusalsThatNobodyReads(t *testing.T) {
+	r := serve(t, mcpstdio.Options{EOFGrace: -1, FlushTimeout: -1, ShutdownTimeout: patience})
+	r.send(call("1", "get_large_data", `{"bytes":1000000}`)) // more than the pipe holds
+	r.out.Read(make([]byte, 1))                              // it is being written
+	for range 1000 {
+		r.send("garbage")
+	}
+	r.in.Close()
+	if err := r.over(); !errors.Is(err, mcpstdio.ErrLost) {
+		t.Errorf("got %v, want that answers were lost", err)
+	}
+}
+
+// What a client sends at once, and more than is served at a time, is answered before its end of the
+// input counts.
+func TestEOFBehindABatchCutsNothing(t *testing.T) {
+	const calls = 3000
+	r := serve(t, mcpstdio.Options{MaxInFlight: 2, EOFGrace: -1, FlushTimeout: patience, ShutdownTimeout: patience})
+	go func() {
+		for i := range calls {
+			fmt.Fprintln(r.in, call(fmt.Sprint(i), "echo", `{"message":"m"}`))
+		}
+		r.in.Close()
+	}()
+	answered := 0
+	for range calls {
+		if strings.Contains(r.recv(), `"text":"m"`) {
+			answered++
+		}
+	}
+	if answered < calls-3 { // what is in flight as the last of the queue is taken may be cancelled
+		t.Errorf("%d of %d requests were answered", answered, calls)
+	}
+	if err := r.over(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCancellationOfWhatWaits(t *testing.T) {
+	r, release := held(t, mcpstdio.Options{MaxInFlight: 1}, 1)
+	r.send(ping, call("2", "held", `{}`), call("3", "echo", `{"message":"m"}`),
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
+	r.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}}`)
+	r.want(failure("0", "-32603", "Request cancelled"))
+	if got := r.recv(); !strings.Contains(got, `"result":{}`) {
+		t.Errorf("got %s, want the ping's answer", got)
+	}
+	r.want(failure("2", "-32603", "Request cancelled"), result("3", "m"))
+	close(release)
+}
+
+// 256 requests for 64 MiB each are 32 KB of input: their answers are made as the client takes them.
+func TestAnswersOnTheirWayAreBounded(t *testing.T) {
+	var making, most atomic.Int64
+	tool := mcpstdio.NewTool("large", "", nil, func(context.Context, struct{}) (string, error) {
+		if n := making.Add(1); n > most.Load() {
+			most.Store(n)
+		}
+		return strings.Repeat("x", 1<<20), nil
+	})
+	tool.Size = func(json.RawMessage) int { return 1 << 20 }
+	r := serve(t, mcpstdio.Options{Tools: []mcpstdio.Tool{tool}, MaxInFlight: 8}) // 2 MiB of answers
+	for i := range 8 {
+		r.send(call(fmt.Sprint(i), "large", `{}`))
+	}
+	r.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
+	for range 8 {
+		r.recv()
+		making.Add(-1)
+	}
+	if n := most.Load(); n > 3 { // one that has been read is released a moment later
+		t.Errorf("%d answers were made at a time, want 2", n)
+	}
+}
+
+func TestOutputThatFailsAfterTheInputHasEnded(t *testing.T) {
+	s, err := mcpstdio.NewServer(strings.NewReader(ping+"\n"), failing{}, mcpstdio.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Wait(); !errors.Is(err, errDisk) {
+		t.Errorf("got %v, want why the output failed", err)
+	}
 }

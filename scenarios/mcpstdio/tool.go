@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"strconv"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -23,6 +24,9 @@ type Tool struct {
 	Name        string
 	Description string
 	Params      []Param
+	// Size returns how many bytes the answer to args may have; nil: few. Answers that wait for the
+	// client are bounded by it, so a tool says it whose answers are larger than its arguments.
+	Size func(args json.RawMessage) int
 	// Call does it and returns the text of the answer. args is a JSON object that fits Params. An
 	// error becomes the tool's result, without the paths it may hold. When ctx ends the client is
 	// answered, whether Call returns or not.
@@ -62,8 +66,28 @@ func (s *Server) register(t Tool) error {
 		if err != nil {
 			return nil, err
 		}
+		if t.Size != nil {
+			if err := s.awaitRoom(ctx, req, t.Size(args)); err != nil {
+				return s.result(t, "", err)
+			}
+		}
 		return s.call(ctx, t, args)
 	})
+	return nil
+}
+
+// awaitRoom waits until so few bytes of answers are on their way that size more may be made.
+func (s *Server) awaitRoom(ctx context.Context, req *mcp.CallToolRequest, size int) error {
+	number, err := strconv.ParseInt(req.Extra.Header.Get(numberHeader), 10, 64)
+	r := s.pending.find(number)
+	if err != nil || r == nil {
+		return err // it has been answered
+	}
+	bytes := min(int64(size), s.capacity)
+	if err := s.answers.Acquire(ctx, bytes); err != nil {
+		return err
+	}
+	r.bytes = bytes
 	return nil
 }
 

@@ -209,7 +209,7 @@ var servers = []Misbehaviour{
 		"servers with several threads",
 		"ok: JSON-RPC promises no order",
 		"as a client, match answers to requests by their id"),
-	server("corrupt", '@', 0, "alters one character of each larger answer",
+	server("corrupt", '@', 64<<10, "alters one character of each larger answer",
 		"writers without a lock, re-used buffers",
 		"corrupt from the first size above the threshold",
 		"let one writer own standard output, and one message own a buffer"),
