@@ -201,7 +201,10 @@ type estimator func(line, panel selection, x float64) (p Point, ok bool)
 // medianOf estimates the median of a metric that [stat.Metrics] lists.
 func medianOf(name string) estimator {
 	m := stat.MustMetric(name)
-	return func(line, _ selection, x float64) (Point, bool) { return estimate(x, m.Values(line.samples())) }
+	return func(line, _ selection, x float64) (Point, bool) {
+		e := m.Estimate(line.records...)
+		return point(x, e, m.Values(line.samples())), e.N > 0
+	}
 }
 
 // perByte estimates the median of the time for a payload byte, in nanoseconds.

@@ -316,7 +316,7 @@ func outcome(r results.Record) string {
 	if err != nil || len(r.Samples) == 0 {
 		return fmt.Sprintf("%d samples", len(r.Samples))
 	}
-	return fmt.Sprintf("%d samples, %s", len(r.Samples), m.Format(stat.Median(m.Values(r.Samples)).Median))
+	return fmt.Sprintf("%d samples, %s", len(r.Samples), m.Format(m.Estimate(r).Median))
 }
 
 // whole has bench.txt hold all that the folder does.

@@ -51,7 +51,9 @@ func observe(run string, slot [2]int, value float64, disturbed bool) observation
 // were disturbed by others are left out, unless fewer than [LeastSamples] would be left: then the
 // estimate is marked. The interval holds for samples of few forks, too, whose workers are faster or
 // slower by the luck of their memory.
-func (m Metric) Estimate(records []results.Record) Estimate { return estimate(m.observations(records)) }
+func (m Metric) Estimate(records ...results.Record) Estimate {
+	return estimate(m.observations(records))
+}
 
 func (m Metric) observations(records []results.Record) []observation {
 	var out []observation

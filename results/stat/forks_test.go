@@ -101,7 +101,7 @@ func TestDisturbedSlicesAreLeftOut(t *testing.T) {
 	if e.N != 7 || e.LeftOut != 3 || e.Disturbed || e.Median != 0.5 || e.Interval.Lo != 0.5 {
 		t.Errorf("three of ten rounds disturbed: got %+v %+v", e, e.Interval)
 	}
-	if e := m.Estimate([]results.Record{raw}); e.N != 8 || e.LeftOut != 2 || math.Abs(e.Median-4.096e9) > 1 {
+	if e := m.Estimate(raw); e.N != 8 || e.LeftOut != 2 || math.Abs(e.Median-4.096e9) > 1 {
 		t.Errorf("two of ten slices disturbed: got %+v", e)
 	}
 	disturb(own, 2)
@@ -127,12 +127,12 @@ func TestSamplesWithoutForksAreIndependent(t *testing.T) {
 	}
 	r := resultstest.Record(c, 4097, ns...)
 	m := MustMetric("time")
-	got, want := m.Estimate([]results.Record{r}), Median(m.Values(r.Samples))
+	got, want := m.Estimate(r), Median(m.Values(r.Samples))
 	if got.Median != want.Median || *got.Interval != *want.Interval {
 		t.Errorf("got %+v %+v, want %+v %+v", got, got.Interval, want, want.Interval)
 	}
 	one := sliced(c, 9, 1, func(f, _ int) float64 { return ns[f] })
-	if got := m.Estimate([]results.Record{one}); *got.Interval != *want.Interval {
+	if got := m.Estimate(one); *got.Interval != *want.Interval {
 		t.Errorf("nine forks of one slice: got %+v, want %+v", got.Interval, want.Interval)
 	}
 }

@@ -73,7 +73,7 @@ func SeriesOf(s *results.Set) []Series {
 			if len(values) == 0 {
 				continue
 			}
-			figure := m.Estimate(r.Records)
+			figure := m.Estimate(r.Records...)
 			since, until := r.times()
 			out = append(out, Series{
 				Name: BenchName(r.Cell), Cell: new(r.Cell), Metric: m, Machine: r.Machine,

@@ -136,7 +136,7 @@ func targetTable(s *results.Set) Table {
 		">request limit|request limit B", ">reply limit|reply limit B", ">searched to|searched to B", ">time/msg|time/msg ns", "@~evidence", "_warnings")}
 	for _, g := range s.Targets {
 		var each Cell
-		if e := stat.Median(stat.MustMetric("time").Values(g.Samples)); e.N > 0 {
+		if e := stat.MustMetric("time").Estimate(results.Record{Samples: g.Samples}); e.N > 0 {
 			each = figureCell(e.Median, results.FormatDuration(e.Median)+spreadText(e))
 		}
 		row := []Cell{textCell(strings.Join(g.Command, " ")), textCell(machineTitle(s, s.Machine(g.Run))), textCell(g.Protocol), {}, textCell(g.Verdict)}

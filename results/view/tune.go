@@ -71,7 +71,7 @@ func TuneMeasurements(s *results.Set) *results.Set {
 
 // TuneEstimate returns the median of a metric that every sample of a tune record has.
 func TuneEstimate(metric string, samples []results.Sample) stat.Estimate {
-	return stat.Median(stat.MustMetric(metric).Values(samples))
+	return stat.MustMetric(metric).Estimate(results.Record{Samples: samples})
 }
 
 // TuneWaitMetric names the wait that sizes are judged by: the p90 of small messages, from when they

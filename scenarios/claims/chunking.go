@@ -93,7 +93,7 @@ func gatherWire(ctx context.Context, s *session) (e Wire) {
 			return r.Cell.Framing == "chunked:61440" && r.Cell.Size == size && len(r.Samples) > 0
 		})
 		if i >= 0 {
-			e.Overhead = append(e.Overhead, WireOf{size, stat.Median(overhead.Values(records[i].Samples)).Median})
+			e.Overhead = append(e.Overhead, WireOf{size, overhead.Estimate(records[i]).Median})
 		}
 	}
 	return e

@@ -106,7 +106,7 @@ func fullPipesOf(records []results.Record) []*FullPipe {
 				continue
 			}
 			e.Capacity = mine[0].Samples[0].Capacity
-			e.Goodput[f] = stat.Median(goodput.Values(mine[0].Samples))
+			e.Goodput[f] = goodput.Estimate(mine[0])
 			e.ToBest[f] = stat.PairedRatio(goodput, mine, best)
 		}
 		if len(e.Goodput) == 0 {

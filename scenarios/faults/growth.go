@@ -136,9 +136,9 @@ func GrowthOf(records []results.Record, from int) []*ReaderGrowth {
 			if mine == nil {
 				continue
 			}
-			t := stat.Median(elapsed.Values(mine[0].Samples))
+			t := elapsed.Estimate(mine[0])
 			e.PerByte = append(e.PerByte, Sized{Size: size, Figure: scaled(t, 1/float64(size))})
-			e.Calls = stat.Median(calls.Values(mine[0].Samples)).Median / float64(size) * 1024
+			e.Calls = calls.Estimate(mine[0]).Median / float64(size) * 1024
 			if size >= from {
 				sizes, times = append(sizes, float64(size)), append(times, t.Median)
 			}

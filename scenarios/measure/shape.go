@@ -72,7 +72,7 @@ func (s Shape) Figure(r results.Record) (string, bool) {
 	if err != nil || len(r.Samples) == 0 {
 		return "", false
 	}
-	e := stat.Median(m.Values(r.Samples))
+	e := m.Estimate(r)
 	text := fmt.Sprintf("%s on %s: "+s.figure, s.Name, r.Cell.Placement, e.Median*s.scale)
 	if e.Interval != nil {
 		text += fmt.Sprintf(" [%.4g, %.4g]", e.Interval.Lo*s.scale, e.Interval.Hi*s.scale)

@@ -244,7 +244,7 @@ const unknownHalfWidth = 0.25
 // for one half of their range, or what that is at least.
 func halfWidth(metric string, samples []results.Sample) float64 {
 	values := stat.MustMetric(metric).Values(samples)
-	e := stat.Median(values)
+	e := estimate(metric, samples)
 	if e.Interval != nil && e.Interval.Lo > 0 {
 		return math.Log(e.Interval.Hi/e.Interval.Lo) / 2
 	}
