@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/framers"
@@ -113,8 +112,9 @@ func Placed(c results.Cell) []results.Cell {
 	return cells
 }
 
-// Cells runs each cell as a benchmark of its own. b.N is the messages of one sample, and the time
-// is that of the sample: the start of its workers is not in it.
+// Cells runs each cell as a benchmark of its own. The b.N messages pass in slices of some
+// milliseconds, by workers that are started once, and the figures are those of the median slice:
+// neither the start of the workers nor what disturbs some slices is in them.
 func Cells(b *testing.B, cells ...results.Cell) {
 	b.Helper()
 	for _, c := range cells {
@@ -122,8 +122,18 @@ func Cells(b *testing.B, cells ...results.Cell) {
 		if !strings.Contains(b.Name(), pattern) {
 			name = pattern + "/" + name
 		}
+		var f *fork
+		ctx := b.Context() // which lasts for all the runs of a benchmark
 		b.Run(name, func(b *testing.B) {
-			s, err := Plan{Seed: 1, Duration: time.Minute}.Measure(b.Context(), c, int64(b.N))
+			var err error
+			p := Plan{Seed: 1, Duration: SliceTime}
+			if f == nil {
+				f, err = p.single(ctx, p.jobOf(c))
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+			s, err := p.measureSlices(f, c, int64(b.N))
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -131,5 +141,8 @@ func Cells(b *testing.B, cells ...results.Cell) {
 				b.ReportMetric(value, unit)
 			}
 		})
+		if f != nil {
+			f.close()
+		}
 	}
 }

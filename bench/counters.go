@@ -25,11 +25,15 @@ type cpuTime struct {
 	cpu                    time.Duration
 	switchesKnown          bool
 	voluntary, involuntary int64
+	queuedKnown            bool
+	queued                 int64 // nanoseconds that the endpoint's thread waited for a CPU
 }
 
 // snapshot snapshots the counters; the heap is passed in because reading it stops the world.
 func (e *endpoint) snapshot(heap runtime.MemStats) usage {
-	return usage{calls: e.counters(), wire: e.dataPipe().Counters().Bytes, time: readCPUTime(e.Pin), heap: heap}
+	u := usage{calls: e.counters(), wire: e.dataPipe().Counters().Bytes, time: readCPUTime(e.Pin), heap: heap}
+	u.time.queued, u.time.queuedKnown = e.runQueue.waited()
+	return u
 }
 
 // heap reads the statistics of the heap. That stops the world, which only an endpoint that has its
@@ -63,7 +67,8 @@ func (e *endpoint) counters() syspipe.Counters {
 
 // fillReport fills the report in with what was used since before.
 func (e *endpoint) fillReport(before usage) error {
-	after := e.snapshot(e.heap())
+	after := e.snapshot(runtime.MemStats{})
+	after.heap = e.heap()
 	e.report.WireBytes = int64(after.wire - before.wire)
 	e.report.Delivered = e.Messages
 	e.report.Checked = e.checks()
@@ -108,10 +113,13 @@ func (e *endpoint) countersSince(before, after usage) results.Counters {
 		c.VoluntarySwitches = new(after.time.voluntary - before.time.voluntary)
 		c.InvoluntarySwitches = new(after.time.involuntary - before.time.involuntary)
 	}
+	if before.time.queuedKnown && after.time.queuedKnown {
+		c.RunQueueNS = new(after.time.queued - before.time.queued)
+	}
 	if e.alone() {
 		c.Allocs = new(int64(after.heap.Mallocs - before.heap.Mallocs))
 	}
-	if peak, ok := peakMemory(); ok {
+	if peak, ok := peakMemory(); ok && !e.shared {
 		c.PeakBytes = new(peak)
 	}
 	c.CPUs = slices.Sorted(maps.Keys(e.cpus))

@@ -6,8 +6,8 @@
 //		plan := bench.Plan{
 //			Cells:    []results.Cell{{Framing: "ndjson", Size: 4096, Pipe: "anonymous", IO: "blocking",
 //				Placement: "same", Peer: "process", Pattern: "stream", Payload: "json"}},
-//			Samples:  6,
-//			Duration: 40 * time.Millisecond,
+//			Samples:  24,
+//			Duration: bench.SliceTime,
 //		}
 //		err := bench.Run(ctx, plan, func(r results.Record) error { … })
 //	}
@@ -15,18 +15,19 @@
 // # The controller and its workers
 //
 // [Run] is a controller: it opens the pipes, hands their ends to workers, and never reads or writes
-// them. Each sample has fresh workers, one process with an end (peer process) or one with both, a
-// locked thread each (peer thread). A worker is this same program, started again by syspipe/proc:
-// it does its work in an init function, or in [Worker] where the framing is registered. It is bound
-// to its CPUs, has the garbage collector off while the clock runs, and is killed at its deadline.
-// When the controller goes, however it goes, its workers go too.
+// them. Cells that are compared share their workers: one process with an end each (peer process) or
+// one with both, a locked thread each (peer thread). They are started once a fork, take a short
+// slice of every cell in turn, and wait in a read in between. A worker is this same program, started
+// again by syspipe/proc: it does its work in an init function, or in [Worker] where the framing is
+// registered. It is bound to its CPUs, has the garbage collector off while the clock runs, and is
+// killed at its deadline. When the controller goes, however it goes, its workers go too.
 //
 // # The clock
 //
 // Both ends first warm up through the same pipe. Then the end that holds the clock, the one that
 // receives the stream or awaits the replies, waits until the other is ready, starts the clock, says
 // go, and stops it when it has the last message. Every message is checked for length and number
-// meanwhile; one untimed sample of each cell is compared byte for byte.
+// meanwhile; some messages of each cell are compared byte for byte, untimed.
 //
 // # Concurrency
 //

@@ -20,7 +20,8 @@ import (
 // report, or in its exit.
 var errPeerGone = errors.New("the other end left")
 
-// An endpoint is one end of a cell at work on a job. It belongs to one goroutine.
+// An endpoint is one end of a cell: what it keeps from job to job, and the job it is at. It belongs
+// to one goroutine.
 type endpoint struct {
 	job
 	endpointConfig
@@ -31,23 +32,22 @@ type endpoint struct {
 	r        framers.Reader            // nil at one that only sends
 	exchange func(from, n int64) error // moves n messages, the first of them number from
 	batch    *framers.Coalescer        // under w where messages leave in batches; else nil
-	load     *load                     // of a load generator; else nil
-	trips    []int64                   // client: nanoseconds of each round trip
-	cpus     map[int]bool              // seen under this endpoint
-	report   report
+	runQueue runQueue
+	shared   bool // its process has endpoints of other cells, too
+
+	load   *load        // of a load generator; else nil
+	trips  []int64      // client: nanoseconds of each round trip
+	cpus   map[int]bool // seen under this endpoint
+	report report
 }
 
-// newEndpoint binds the calling goroutine to its CPU and makes what an endpoint needs for a job.
-// One of one thread gets descriptors of its own; a workload brings what it needs, and may have more
-// threads.
+// newEndpoint makes what an endpoint needs for a cell. One of one thread gets descriptors of its
+// own; a workload brings what it needs, and may have more threads.
 //
 // The pipes between the endpoints block, whatever the measured ends do: a go that is slow to arrive
 // would count as time of the pipe.
 func newEndpoint(j job, c endpointConfig, ends pipeEnds) (e *endpoint, err error) {
-	if err := c.pin(); err != nil {
-		return nil, err
-	}
-	e = &endpoint{job: j, endpointConfig: c, pipeEnds: ends, cpus: map[int]bool{}, report: report{Role: c.Role}}
+	e = &endpoint{job: j, endpointConfig: c, pipeEnds: ends}
 	if e.preparedCell, err = j.prepare(); err != nil {
 		return nil, err
 	}
@@ -67,13 +67,11 @@ func newEndpoint(j job, c endpointConfig, ends pipeEnds) (e *endpoint, err error
 	if e.Workload != "" {
 		return e, nil
 	}
-	if e.isLoad() {
-		e.load, err = e.newLoad()
-	} else if waits != syspipe.Poller {
+	if waits != syspipe.Poller && !e.isLoad() {
 		ownDescriptors()
 	}
 	e.exchange = e.exchanger()
-	return e, err
+	return e, nil
 }
 
 // A preparedCell is what the endpoints make of a job's cell. Each makes its own: a source belongs
@@ -140,8 +138,25 @@ func (e *endpoint) dataPipe() *syspipe.End {
 	return e.in
 }
 
-// runPattern warms up, meets the other endpoint, and moves the messages of the sample.
-func (e *endpoint) runPattern() error {
+// run does this endpoint's half of a job: the workload's, or it warms up, meets the other endpoint,
+// and moves the messages of the slice.
+func (e *endpoint) run(j job, w *Workload) (err error) {
+	e.job, e.report, e.cpus, e.trips = j, report{Role: e.Role}, map[int]bool{}, e.trips[:0]
+	if w != nil {
+		return e.runWorkload(*w)
+	}
+	if e.generates() {
+		if e.load, err = e.newLoad(); err != nil {
+			return err
+		}
+	}
+	if raw, ok := e.r.(*rawReader); ok {
+		raw.next = 0
+	}
+	if most := int(max(e.Warmup, e.Messages)); e.timesTrips() && cap(e.trips) < most {
+		e.trips = make([]int64, 0, most)
+		prefault(e.trips)
+	}
 	began := time.Now()
 	if err := e.exchange(0, e.Warmup); err != nil {
 		return explain("warm-up", err)
@@ -196,7 +211,7 @@ func (e *endpoint) runPeer() error {
 // of some 50 ns.
 const cpuSamples = 16
 
-// runMessages exchanges the sample's messages.
+// runMessages exchanges the slice's messages.
 func (e *endpoint) runMessages() error {
 	defer e.sampleCPU()
 	if e.load != nil {

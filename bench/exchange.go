@@ -11,10 +11,6 @@ import (
 // exchanger returns what the endpoint's role does with the messages, and makes what that takes. In
 // a raw cell they are told apart by their known sizes, and that only where they are compared.
 func (e *endpoint) exchanger() func(from, n int64) error {
-	if e.timesTrips() {
-		e.trips = make([]int64, 0, max(e.Warmup, e.Messages))
-		prefault(e.trips)
-	}
 	if !e.checks() {
 		return e.unframed()
 	}
@@ -134,7 +130,7 @@ func (e *endpoint) respond(from, n int64) error {
 }
 
 // checks reports whether this end looks at the messages it receives: all but a plain raw cell's.
-func (e *endpoint) checks() bool { return !e.raw || e.Compare || e.load != nil }
+func (e *endpoint) checks() bool { return !e.raw || e.Compare || e.isLoad() }
 
 // checker returns how a received message is looked at: by its number and length while the clock
 // runs, byte for byte in the untimed sample.

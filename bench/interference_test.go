@@ -13,15 +13,15 @@ import (
 func TestARoundIsToldOnce(t *testing.T) {
 	s := newInterference()
 	s.before, s.lasting = machine.Usage{}, []string{"clock: slow; find another"}
-	if got, disturbed := s.warnings(); !slices.Equal(got, s.lasting) || disturbed {
+	if got, disturbed := s.warnings(nil); !slices.Equal(got, s.lasting) || disturbed {
 		t.Errorf("nothing known of others: %q", got)
 	}
 	s.latest = []string{"as it was"}
-	if got, _ := s.warnings(); !slices.Equal(got, s.latest) {
+	if got, _ := s.warnings(nil); !slices.Equal(got, s.latest) {
 		t.Errorf("the same round: %q", got)
 	}
 	s.nextRound()
-	if got, _ := s.warnings(); !slices.Equal(got, s.lasting) {
+	if got, _ := s.warnings(nil); !slices.Equal(got, s.lasting) {
 		t.Errorf("the next round: %q", got)
 	}
 }
@@ -36,7 +36,7 @@ func TestRecordsAreWarnedOfTheMachine(t *testing.T) {
 	r.interference = &interference{latest: []string{"load: others; stop them"}}
 	for samples, want := range map[int]int{0: 0, 1: 1} {
 		c := &cellRun{record: results.Record{Cell: cell(), Samples: make([]results.Sample, samples)}}
-		if err := r.finish(c, "interrupted"); err != nil {
+		if err := r.finishCell(c, "interrupted"); err != nil {
 			t.Fatal(err)
 		}
 		got := 0

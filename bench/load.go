@@ -13,9 +13,10 @@ import (
 
 // isLoad reports whether the cell's messages are sent by a load generator: at a rate (open loop),
 // or with several on the way at once (closed loop).
-func (e *endpoint) isLoad() bool {
-	return !e.Compare && (e.Cell.Rate > 0 || e.Cell.Inflight > 1)
-}
+func (e *endpoint) isLoad() bool { return e.Cell.Rate > 0 || e.Cell.Inflight > 1 }
+
+// generates reports whether this job's are: the untimed ones are not.
+func (e *endpoint) generates() bool { return e.isLoad() && !e.Compare }
 
 // A schedule says when messages fall due: one a period, from a moment that both endpoints know.
 type schedule struct {

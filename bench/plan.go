@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,10 +16,11 @@ import (
 type Plan struct {
 	Run       string         // names the run in its records
 	Cells     []results.Cell // each at most once
-	Samples   int            // of each cell; 6 is the least that gives a 95 % interval
-	Duration  time.Duration  // of one sample, about
+	Samples   int            // slices of each cell; 6 is the least that gives a 95 % interval
+	Duration  time.Duration  // of one slice, about
+	Forks     int            // starts of the workers that a cell's slices are spread over; 0 is [DefaultForks]
 	Precision float64        // take more samples until the median's interval is this narrow (0.02 is ±2 %); 0 is never
-	MaxTime   time.Duration  // after which no further sample is begun; 0 is never
+	MaxTime   time.Duration  // nothing is begun that would not end within it; 0 is no limit
 	Seed      int64          // of the messages and of the order of samples
 	Recording string         // path of the messages, where a cell replays some
 
@@ -40,8 +42,8 @@ type Progress struct {
 type Step string
 
 const (
-	Compared   Step = "compared"   // its untimed sample, every byte
-	Calibrated Step = "calibrated" // how many messages fill a sample
+	Compared   Step = "compared"   // its untimed messages, every byte
+	Calibrated Step = "calibrated" // how many messages fill a slice, once a fork
 	Timed      Step = "timed"      // a sample
 	Finished   Step = "finished"   // its record is kept
 )
@@ -65,8 +67,8 @@ func (p Plan) Checked() (Plan, error) {
 		return p, errors.New("the plan has no cells")
 	case p.Samples < 1 || p.Duration <= 0:
 		return p, fmt.Errorf("the plan asks for %d samples of %s; both must be positive", p.Samples, p.Duration)
-	case p.MaxTime < 0 || p.Precision < 0:
-		return p, fmt.Errorf("the plan asks for a time of %s and a precision of %v; neither can be negative", p.MaxTime, p.Precision)
+	case p.MaxTime < 0 || p.Precision < 0 || p.Forks < 0:
+		return p, fmt.Errorf("the plan asks for a time of %s, a precision of %v and %d forks; none can be negative", p.MaxTime, p.Precision, p.Forks)
 	}
 	seen := map[string]bool{}
 	for _, c := range p.Cells {
@@ -150,20 +152,50 @@ func tryPipe(c results.Cell) error {
 	return errors.Join(w.Close(), r.Close())
 }
 
-// sampleOverhead is what a sample takes beyond its duration: two processes, their buffers and their
-// warm-up. Measured on a machine of two cores.
-const sampleOverhead = 14 * time.Millisecond
+// DefaultForks is the number of forks where none is asked for.
+const DefaultForks = 4
+
+// forksOf returns how many forks a cell's slices are spread over: one each where the workers leave
+// after an open loop.
+func (p Plan) forksOf(c results.Cell) int {
+	if c.Rate > 0 {
+		return p.Samples
+	}
+	return min(cmp.Or(p.Forks, DefaultForks), p.Samples)
+}
+
+// What starting the workers of a fork takes, and what a slice takes beyond its duration: its
+// warm-up, the quiet before the clock starts, and the job and its reports. Measured on a machine of
+// two cores.
+const (
+	forkOverhead  = 45 * time.Millisecond
+	sliceOverhead = 4 * time.Millisecond
+)
+
+// expected returns what a group of n cells is expected to cost.
+func (p Plan) expected(n int) cost {
+	cells := time.Duration(n)
+	return cost{fork: forkOverhead + cells*(p.Duration/4+sliceOverhead), round: cells * (p.Duration*11/10 + sliceOverhead)}
+}
 
 // Estimate returns about how long the plan takes, if its precision is not what decides that.
-func (p Plan) Estimate() time.Duration {
-	sample := p.Duration*11/10 + sampleOverhead
-	calibration := p.Duration/4 + 2*sampleOverhead
+func (p Plan) Estimate() (all time.Duration) {
 	placed, _ := p.place() // a topology that cannot be read lets nothing run
-	cells := 0
+	groups := map[results.Cell]int{}
 	for _, c := range placed {
 		if c.unsupported == nil {
-			cells++
+			groups[comparedBy(c.cell)]++
 		}
 	}
-	return time.Duration(cells) * (calibration + time.Duration(p.Samples)*sample)
+	for c, n := range groups {
+		cost := p.expected(n)
+		all += time.Duration(p.forksOf(c))*cost.fork + time.Duration(p.Samples)*cost.round
+	}
+	return all
+}
+
+// comparedBy returns what is the same in cells that are compared: all but the framing.
+func comparedBy(c results.Cell) results.Cell {
+	c.Framing = ""
+	return c
 }

@@ -9,13 +9,18 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 )
 
 // Run measures the plan's cells and gives each one's record to keep, as soon as it has the last of
-// its samples. Samples of all cells are interleaved, in an order shuffled anew each round, so that
-// what else the machine does meets all of them alike.
+// its samples.
+//
+// Cells that differ in their framing alone are a group, and compared: their workers are started
+// once a fork, and each round takes a slice of every one of them, in an order shuffled anew. Groups
+// take their forks in turn, so that what else the machine does meets all cells alike, and the forks
+// of one lie spread over the run.
 //
 // It stops early when ctx ends, when keep fails, or when a cell fails: a message lost or altered, a
 // worker that dies or hangs. What was measured by then is kept all the same. When Run returns there
@@ -25,7 +30,6 @@ func Run(ctx context.Context, p Plan, keep func(results.Record) error) error {
 	if err != nil {
 		return err
 	}
-	r.interference = newInterference()
 	err = r.measure(ctx)
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -43,18 +47,30 @@ type runner struct {
 	keep         func(results.Record) error
 	random       *rand.Rand
 	started      time.Time
-	grace        time.Duration // what a sample may take beyond twenty times its duration
-	interference *interference // of a whole run; nil where a single sample is taken
-	cells        []*cellRun    // those still open
-	measured     bool          // a sample was taken
-	reasons      []error       // why cells cannot run here, or were not begun; each reason once
+	grace        time.Duration // what a slice may take beyond twenty times its duration
+	interference *interference
+	groups       []*group // those still open
+	measured     bool     // a sample was taken
+	reasons      []error  // why cells cannot run here, or were not begun; each reason once
 }
+
+// A group is cells that differ in nothing but their framing.
+type group struct {
+	cells  []*cellRun
+	cpus   placement.CPUs
+	forks  int // begun
+	rounds int // begun
+	cost   cost
+}
+
+// A cost is how long parts of a group's measurement take, by the latest of each.
+type cost struct{ fork, round time.Duration } // a fork is counted without its rounds
 
 // A cellRun is a cell that is being measured.
 type cellRun struct {
 	record results.Record
-	cpus   placement.CPUs
-	rate   float64 // messages a second, by the latest sample
+	group  *group
+	rate   float64 // messages a second, by the latest slice
 }
 
 func newRunner(p Plan, keep func(results.Record) error) (*runner, error) {
@@ -65,44 +81,62 @@ func newRunner(p Plan, keep func(results.Record) error) (*runner, error) {
 		random:  rand.New(rand.NewPCG(uint64(p.Seed), uint64(len(p.Cells)))),
 		started: time.Now(),
 		grace:   grace,
+
+		interference: newInterference(),
 	}, err
 }
 
-// measure takes every cell through its calibration and its samples.
+// measure takes every group through its forks, until each has its samples or the time is up.
 func (r *runner) measure(ctx context.Context) error {
-	if err := r.openCells(); err != nil {
+	if err := r.openGroups(); err != nil {
 		return err
 	}
-	for _, c := range r.shuffled() {
-		if err := r.calibrate(ctx, c); err != nil {
-			return r.failed(c, err)
+	for begun := true; begun && len(r.groups) > 0; {
+		begun = false
+		for _, g := range shuffled(r.random, r.groups) {
+			if r.late(g.cost.fork + g.cost.round) {
+				continue
+			}
+			begun = true
+			if err := r.fork(ctx, g); err != nil && !errors.Is(err, errRetry) {
+				return err
+			}
+			if why := r.stopReason(g); why != "" {
+				r.groups = slices.DeleteFunc(r.groups, func(other *group) bool { return other == g })
+				if err := r.finish(g, why); err != nil {
+					return err
+				}
+			}
 		}
 	}
-	for len(r.cells) > 0 && !r.timeUp() {
-		if err := r.round(ctx); err != nil {
-			return err
-		}
-	}
-	if len(r.cells) > 0 {
+	if len(r.groups) > 0 {
 		r.addReason(fmt.Errorf("the time of %s was up", r.MaxTime))
 	}
 	return nil
 }
 
-// openCells opens the cells that this machine can run, and keeps a record of why it cannot run the
-// others.
-func (r *runner) openCells() error {
+// openGroups groups the cells that this machine can run, and keeps a record of why it cannot run
+// the others.
+func (r *runner) openGroups() error {
+	byKey := map[results.Cell]*group{}
 	for _, placed := range r.placed {
-		c := &cellRun{record: results.Record{Kind: results.KindMeasurement, Run: r.Run, Cell: placed.cell}, cpus: placed.cpus}
-		if placed.unsupported == nil {
-			r.cells = append(r.cells, c)
+		c := &cellRun{record: results.Record{Kind: results.KindMeasurement, Run: r.Run, Cell: placed.cell}}
+		if placed.unsupported != nil {
+			r.addReason(placed.unsupported)
+			c.record.Unsupported = placed.unsupported.Error()
+			if err := r.finishCell(c, ""); err != nil {
+				return err
+			}
 			continue
 		}
-		r.addReason(placed.unsupported)
-		c.record.Unsupported = placed.unsupported.Error()
-		if err := r.finish(c, ""); err != nil {
-			return err
+		key := comparedBy(placed.cell)
+		g := byKey[key]
+		if g == nil {
+			g = &group{cpus: placed.cpus}
+			byKey[key], r.groups = g, append(r.groups, g)
 		}
+		c.group, g.cells = g, append(g.cells, c)
+		g.cost = r.expected(len(g.cells))
 	}
 	return nil
 }
@@ -114,82 +148,115 @@ func (r *runner) addReason(why error) {
 	}
 }
 
-// round takes one sample of every open cell.
-func (r *runner) round(ctx context.Context) error {
+// fork starts the workers of a group, has them take some rounds, and ends them. The first fork has
+// every byte of each cell compared before.
+func (r *runner) fork(ctx context.Context, g *group) error {
+	rounds, began := r.roundsFor(g), time.Now()
+	g.forks++
 	r.interference.nextRound()
-	for _, c := range r.shuffled() {
-		if r.timeUp() {
-			return nil
+	f, err := startFork(ctx, r.jobOf(g.leader()), g.cpus, r.grace+20*r.Duration)
+	if err != nil {
+		return r.failed(g.cells[0], err)
+	}
+	defer f.close()
+	for _, c := range shuffled(r.random, g.cells) {
+		if c.record.Verified == nil {
+			err = r.compare(f, c)
 		}
-		if err := r.sample(ctx, c); err != nil {
+		if err == nil {
+			err = r.calibrate(f, c)
+		}
+		if err != nil {
 			return r.failed(c, err)
 		}
-		if why := r.stopReason(c.record); why != "" {
-			r.cells = slices.DeleteFunc(r.cells, func(other *cellRun) bool { return other == c })
-			if err := r.finish(c, why); err != nil {
-				return err
+	}
+	g.cost.fork = time.Since(began)
+	for range rounds {
+		if began = time.Now(); r.measured && r.late(g.cost.round) {
+			return nil
+		}
+		g.rounds++
+		for _, c := range shuffled(r.random, g.cells) {
+			if err := r.slice(f, c, g.rounds); err != nil {
+				return r.failed(c, err)
 			}
 		}
+		g.cost.round = time.Since(began)
 	}
 	return nil
 }
 
-// fallbackDivisor is by how much a machine may become slower between two samples: where somebody
-// else computes on the ends' CPU, each message may wait for a turn of some milliseconds, and not
-// for a microsecond.
-const fallbackDivisor = 1000
-
-// sample takes one timed sample of a cell. One that takes much longer than the last one let expect
-// is tried again, with as few messages as will do.
-func (r *runner) sample(ctx context.Context, c *cellRun) error {
-	n := r.messagesFor(c, r.Duration)
-	got, checked, err := r.measureOnce(ctx, c, n)
-	if slow := (errSlow{}); errors.As(err, &slow) && n > fallbackDivisor {
-		c.warnOnce(fmt.Sprintf("a sample of %d messages did not finish within %s and was left out, although %s was to be expected: look for what else uses the CPUs, and let nothing else run", n, slow.limit, r.Duration))
-		got, checked, err = r.measureOnce(ctx, c, n/fallbackDivisor)
+// leader returns the cell by which a group's workers are started: one whose framing was registered,
+// where there is one, as its workers know the others, too.
+func (g *group) leader() results.Cell {
+	for _, c := range g.cells {
+		if _, err := framers.Parse(c.record.Cell.Framing); err != nil {
+			return c.record.Cell
+		}
 	}
-	if err != nil {
-		return err
-	}
-	c.record.Samples = append(c.record.Samples, got)
-	r.measured = true
-	if checked {
-		c.record.Verified.Sequence += got.Messages
-	}
-	r.observe(Progress{Cell: c.record.Cell, Step: Timed, Sample: len(c.record.Samples)})
-	return nil
+	return g.cells[0].record.Cell
 }
 
-// stopReason returns why a cell needs no more samples, empty if it does.
-func (r *runner) stopReason(rec results.Record) string {
-	switch {
-	case len(rec.Samples) < r.Samples:
+// roundsFor returns how many rounds the next fork of a group takes: its part of those to come, and
+// where the time is too short for those of all groups, fewer in each.
+func (r *runner) roundsFor(g *group) int {
+	forks, rounds := r.left(g)
+	wanted := (rounds + forks - 1) / forks
+	var fixed, wish time.Duration
+	for _, other := range r.groups {
+		forks, rounds := r.left(other)
+		fixed += time.Duration(forks) * other.cost.fork
+		wish += time.Duration(rounds) * other.cost.round
+	}
+	if left := r.MaxTime - time.Since(r.started) - fixed; r.MaxTime > 0 && left < wish {
+		wanted = int(float64(wanted) * float64(left) / float64(wish))
+	}
+	return max(1, wanted)
+}
+
+// left returns how many forks and rounds a group has yet to take. Where a precision is to be
+// reached, it may take further forks.
+func (r *runner) left(g *group) (forks, rounds int) {
+	all := r.forksOf(g.leader())
+	return max(1, all-g.forks), max(r.Samples-g.rounds, r.Samples/all, 1)
+}
+
+// stopReason returns why a group needs no more samples, empty if it does.
+func (r *runner) stopReason(g *group) string {
+	if slices.ContainsFunc(g.cells, func(c *cellRun) bool { return len(c.record.Samples) < r.Samples }) {
 		return ""
-	case r.Precision <= 0:
+	}
+	if r.Precision <= 0 {
 		return "samples"
 	}
-	m, err := stat.MetricByName("time")
-	if err != nil {
-		return ""
+	for _, c := range g.cells {
+		spread, known := stat.Median(stat.MustMetric("time").Values(c.record.Samples)).Spread()
+		if !known || spread > 100*r.Precision {
+			return ""
+		}
 	}
-	if spread, known := stat.Median(m.Values(rec.Samples)).Spread(); known && spread <= 100*r.Precision {
-		return "precision"
-	}
-	return ""
+	return "precision"
 }
 
-func (r *runner) timeUp() bool { return r.MaxTime > 0 && time.Since(r.started) > r.MaxTime }
-
-func (r *runner) shuffled() []*cellRun {
-	order := make([]*cellRun, len(r.cells))
-	for to, from := range r.random.Perm(len(order)) {
-		order[to] = r.cells[from]
+// late reports whether something that takes so long is not to be begun any more.
+func (r *runner) late(cost time.Duration) bool {
+	if !r.measured {
+		cost = 0 // a guess
 	}
+	return r.MaxTime > 0 && time.Since(r.started)+cost > r.MaxTime
+}
+
+func shuffled[T any](random *rand.Rand, list []T) []T {
+	order := slices.Clone(list)
+	random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	return order
 }
 
 // failed notes in the record what went wrong with its cell.
 func (r *runner) failed(c *cellRun, err error) error {
+	if errors.Is(err, errRetry) {
+		return err
+	}
 	err = fmt.Errorf("%s: %w", Label(c.record.Cell), err)
 	c.record.Failed = err.Error()
 	r.observe(Progress{Cell: c.record.Cell, Step: Finished, Err: err})
@@ -205,26 +272,37 @@ func (r *runner) finishAll(ctx context.Context, cause error) error {
 	case cause != nil:
 		why = "failed"
 	}
-	for _, c := range r.cells {
-		if why == "interrupted" {
-			c.record.Failed = "" // the workers were killed for it
-		}
-		if why != "max-time" && len(c.record.Samples) == 0 && c.record.Failed == "" {
-			continue // not begun: there is nothing to say
-		}
-		if err := r.finish(c, why); err != nil {
+	for _, g := range r.groups {
+		if err := r.finish(g, why); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *runner) finish(c *cellRun, why string) error {
+// finish keeps the records of a group's cells. Of one that was not begun when the run was stopped
+// there is nothing to say.
+func (r *runner) finish(g *group, why string) error {
+	for _, c := range g.cells {
+		if why == "interrupted" {
+			c.record.Failed = "" // the workers were killed for it
+		}
+		if why != "max-time" && len(c.record.Samples) == 0 && c.record.Failed == "" {
+			continue
+		}
+		if err := r.finishCell(c, why); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *runner) finishCell(c *cellRun, why string) error {
 	c.record.Time = time.Now().UTC()
 	c.record.Stopped = why
 	c.record.Warnings = append(c.record.Warnings, warnings(c.record, r.Samples)...)
 	if len(c.record.Samples) > 0 {
-		warnings, disturbed := r.interference.warnings()
+		warnings, disturbed := r.interference.warnings(c.record.Samples)
 		c.record.Warnings, c.record.Disturbed = append(c.record.Warnings, warnings...), disturbed
 	}
 	if err := r.keep(c.record); err != nil {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/pipebench/pipebench/bench/machine"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 )
@@ -60,17 +59,22 @@ func loadWarnings(r results.Record) (out []string) {
 	return out
 }
 
-// spreadWarnings tells of samples that do not agree, and of ends that the scheduler put on one CPU
-// unasked.
+// maxOutliers is the share of samples that may lie far from the others before a median of them is
+// in doubt.
+const maxOutliers = 0.2
+
+// spreadWarnings tells of samples that do not agree, although nothing is known to have disturbed
+// them, and of ends that the scheduler put on one CPU unasked.
 func spreadWarnings(r results.Record) (out []string) {
-	times, free := stat.MustMetric("time").Values(r.Samples), r.Cell.Placement == "free"
+	undisturbed := slices.DeleteFunc(slices.Clone(r.Samples), func(s results.Sample) bool { return s.Disturbed != "" })
+	times, free := stat.MustMetric("time").Values(undisturbed), r.Cell.Placement == "free"
 	if _, two := stat.Bimodal(times); two && free {
 		out = append(out, "the samples are bimodal: the scheduler put the ends now together, now apart; choose a placement")
 	} else if two {
 		out = append(out, "the samples are bimodal: something else changed while they were taken; look at them one by one")
 	}
-	if n := len(stat.Outliers(times)); n > 0 {
-		out = append(out, fmt.Sprintf("%d of %d samples lie far from the others: let nothing else run, or take more (--samples)", n, len(r.Samples)))
+	if n := len(stat.Outliers(times)); float64(n) > maxOutliers*float64(len(times)) {
+		out = append(out, fmt.Sprintf("%d of %d samples lie far from the others: let nothing else run, or take more (--samples)", n, len(times)))
 	}
 	together := 0
 	for _, s := range r.Samples {
@@ -89,53 +93,4 @@ func (c *cellRun) warnOnce(text string) {
 	if !slices.Contains(c.record.Warnings, text) {
 		c.record.Warnings = append(c.record.Warnings, text)
 	}
-}
-
-// An interference is what disturbs all cells of a run alike: the machine's own faults, and who else
-// uses it while the run goes on. A nil one tells nothing.
-type interference struct {
-	lasting []string      // of the machine, found before the run
-	before  machine.Usage // of its CPUs
-	latest  []string      // all of it, as it was found last
-	stale   bool          // a round was taken since then
-
-	disturbed bool // others had what the cells needed so far
-}
-
-func newInterference() *interference {
-	return &interference{
-		lasting: warningsOf(machine.Disturbing(machine.Describe("", 0))),
-		before:  machine.ReadUsage(),
-		stale:   true,
-	}
-}
-
-// nextRound notes that time has passed. It is called once a round, so that cells that are finished
-// in the same one are told the same.
-func (i *interference) nextRound() {
-	if i != nil {
-		i.stale = true
-	}
-}
-
-// warnings returns what a record that is finished now has to be read with. Disturbed means that
-// others had what the cells needed so far.
-func (i *interference) warnings() (texts []string, disturbed bool) {
-	if i == nil {
-		return nil, false
-	}
-	if i.stale {
-		faults := machine.ReadUsage().Since(i.before).Faults()
-		i.latest, i.disturbed = append(warningsOf(faults), i.lasting...), len(faults) > 0
-		i.stale = false
-	}
-	return i.latest, i.disturbed
-}
-
-func warningsOf(faults []results.Fault) []string {
-	var out []string
-	for _, f := range faults {
-		out = append(out, f.Warning())
-	}
-	return out
 }

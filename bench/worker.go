@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"slices"
 
 	"github.com/pipebench/pipebench/bench/placement"
@@ -32,7 +33,7 @@ const workerMemory = 1 << 30
 
 // Worker does a worker's job and exits, if this process was started as one; else it returns at
 // once. Call it first in main and in TestMain of every program that calls [Run]: the engine starts
-// the program again for each sample, so that nothing else of it runs beside a measured endpoint. It
+// the program again for each fork, so that nothing else of it runs beside a measured endpoint. It
 // calls [proc.Worker], so what else the program registers for its workers has to be registered
 // before.
 func Worker() {
@@ -40,7 +41,7 @@ func Worker() {
 	proc.Worker()
 }
 
-// A job is what the controller asks of a worker: a sample of a cell. It travels as one line of JSON
+// A job is what the controller asks of a worker: a slice of a cell. It travels as one line of JSON
 // on the worker's standard input; the endpoints that the worker has are its arguments.
 type job struct {
 	Cell      results.Cell
@@ -54,6 +55,9 @@ type job struct {
 	Workload string          // runs instead of the cell's pattern, where it is not empty
 	Params   json.RawMessage // of the workload
 }
+
+// isLast reports whether the workers leave after the job.
+func (j job) isLast() bool { return j.Workload != "" || j.Cell.Rate > 0 && !j.Compare }
 
 // An endpointConfig is one end of the pipe: what it does, and where.
 type endpointConfig struct {
@@ -148,13 +152,14 @@ func (rs reports) failure() (report, bool) {
 	return gone, gone.Error != ""
 }
 
-// serveJobs does the jobs on standard input, one after the other, and reports on each endpoint of
-// each. The pipes last as long as the worker does, which leaves after a workload, an open loop or a
-// failure: some read until their peer is gone.
+// serveJobs does the jobs that come on standard input, one after another, with a goroutine for each
+// endpoint of the worker. The worker leaves after a workload, an open loop or a failure: there some
+// read until their peer is gone.
 //
 // The garbage collector is off: it would run beside the clock, and it stops the world, which a
-// thread in a raw system call does not let it. A worker of one endpoint stops itself alone, so
-// there a framing that allocates without end is caught by a limit, and the collections are counted.
+// thread in a raw system call does not let it. What is no longer used is collected between two jobs
+// instead, when there is much of it. A worker of one endpoint stops itself alone, so there a framing
+// that allocates without end is caught by a limit, and the collections are counted.
 func serveJobs(p *proc.Work, w *Workload) error {
 	var configs []endpointConfig
 	if err := p.Args(&configs); err != nil {
@@ -164,48 +169,71 @@ func serveJobs(p *proc.Work, w *Workload) error {
 	if len(configs) == 1 {
 		debug.SetMemoryLimit(workerMemory)
 	}
-	jobs := json.NewDecoder(os.Stdin)
+	reports, ends := make(chan report, len(configs)), p.Ends
+	var endpoints []chan job
+	for _, c := range configs {
+		jobs, own := make(chan job), takeEnds(c.Role, &ends)
+		endpoints = append(endpoints, jobs)
+		go serveEndpoint(c, own, w, jobs, reports)
+	}
+	decoder := json.NewDecoder(os.Stdin)
 	for last := false; !last; {
 		var j job
-		if err := jobs.Decode(&j); errors.Is(err, io.EOF) {
+		if err := decoder.Decode(&j); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("read the job: %w", err)
 		}
-		last = w != nil || j.Cell.Rate > 0
-		reports, ends := make(chan report, len(configs)), p.Ends
-		for _, c := range configs {
-			own := takeEnds(c.Role, &ends)
-			go func() { reports <- runEndpoint(j, c, own, w) }()
+		for _, jobs := range endpoints {
+			jobs <- j
 		}
-		for range configs {
+		last = j.isLast()
+		for range endpoints {
 			r := <-reports
 			if err := p.Report(r); err != nil {
 				return err
 			}
 			last = last || r.Error != ""
 		}
+		if heapBytes() > workerMemory/8 {
+			runtime.GC()
+		}
 	}
 	return nil
 }
 
-// runEndpoint does one endpoint's half of a job, on a thread of its own.
-func runEndpoint(j job, c endpointConfig, ends pipeEnds, w *Workload) report {
-	e, err := newEndpoint(j, c, ends)
-	switch {
-	case err != nil:
-	case w != nil:
-		err = e.runWorkload(*w)
-	default:
-		err = e.runPattern()
+// heapBytes returns what the heap holds, without stopping the world.
+func heapBytes() uint64 {
+	held := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(held)
+	return held[0].Value.Uint64()
+}
+
+// serveEndpoint does one endpoint's half of each job, on a thread of its own that is bound to its
+// CPU. Of each cell the endpoint is kept: its messages and buffers, its framing's reader and writer.
+func serveEndpoint(c endpointConfig, ends pipeEnds, w *Workload, jobs <-chan job, reports chan<- report) {
+	broken, queue, cells := c.pin(), openRunQueue(), map[results.Cell]*endpoint{}
+	for j := range jobs {
+		e, err := cells[j.Cell], broken
+		if err == nil && (e == nil || j.Compare) {
+			e, err = newEndpoint(j, c, ends)
+		}
+		if err == nil {
+			if !j.Compare {
+				cells[j.Cell] = e
+			}
+			e.runQueue, e.shared = queue, len(cells) > 1
+			err = e.run(j, w)
+		}
+		if err != nil || j.isLast() {
+			ends.close() // so that the peer does not wait, for what an open loop that was given up never sent, say
+		}
+		if err != nil {
+			reports <- report{Role: c.Role, Error: err.Error(), PeerGone: errors.Is(err, errPeerGone)}
+		} else {
+			reports <- e.report
+		}
 	}
-	if err != nil || j.Cell.Rate > 0 {
-		ends.close() // so that the peer does not wait, for what an open loop that was given up never sent, say
-	}
-	if err != nil {
-		return report{Role: c.Role, Error: err.Error(), PeerGone: errors.Is(err, errPeerGone)}
-	}
-	return e.report
 }
 
 // pin binds the calling goroutine and its CPU as the endpoint asks.

@@ -16,30 +16,15 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// grace is what a sample may take beyond twenty times its planned duration: the slowest cells (a 16
+// grace is what a slice may take beyond twenty times its planned duration: the slowest cells (a 16
 // MiB message, searched again after every read) take seconds for one message.
 const grace = 30 * time.Second
 
-// An errSlow is a sample that did not finish within its limit.
+// An errSlow is a slice that did not finish within its limit.
 type errSlow struct{ limit time.Duration }
 
 func (e errSlow) Error() string {
 	return fmt.Sprintf("did not finish within %s and was killed", e.limit)
-}
-
-// runSample runs one sample of a cell in fresh workers, and returns the reports of both endpoints.
-// None of the workers is left when it returns.
-func (r *runner) runSample(ctx context.Context, c *cellRun, j job) (reports, error) {
-	j.Cell, j.Seed, j.Recording = c.record.Cell, r.Seed, r.Recording
-	limit := r.grace + 20*r.Duration
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSlow{limit})
-	defer cancel()
-	group, err := startWorkers(ctx, j, c.cpus)
-	if err != nil {
-		return nil, err
-	}
-	defer group.close()
-	return group.run(ctx, j)
 }
 
 // An endpointSpec is an endpoint that is about to be handed to a worker.
@@ -143,61 +128,74 @@ func (w *worker) explain(ctx context.Context, err error) error {
 	return fmt.Errorf("the %s: %w", who, err)
 }
 
-// A workerGroup is the workers that share the pipes of a cell.
-type workerGroup []*worker
+// A fork is the workers that share the pipes of a group of cells, started once. They do jobs until
+// it is closed, and wait in between for the next, each in a read.
+type fork struct {
+	ctx     context.Context // ends the workers
+	cancel  context.CancelCauseFunc
+	limit   time.Duration // of a job
+	workers []*worker
+}
 
-// startWorkers opens the pipes of a job's cell and starts its workers with them.
-func startWorkers(ctx context.Context, j job, cpus placement.CPUs) (workerGroup, error) {
+// startFork opens pipes for cells such as a job's and starts their workers.
+func startFork(ctx context.Context, j job, cpus placement.CPUs, limit time.Duration) (*fork, error) {
 	origin, other, err := openPipes(j.Cell, cpus)
 	if err != nil {
 		return nil, err
 	}
+	f := &fork{limit: limit}
+	f.ctx, f.cancel = context.WithCancelCause(ctx)
+	ends := [][]endpointSpec{{origin}, {other}}
 	if j.Cell.Peer == "thread" {
-		w, err := startWorker(ctx, j.work(), origin, other)
-		return workerGroup{w}, err
+		ends = [][]endpointSpec{{origin, other}}
 	}
-	a, err := startWorker(ctx, j.work(), origin)
-	if err != nil {
-		other.close()
-		return nil, err
+	for i, specs := range ends {
+		w, err := startWorker(f.ctx, j.work(), specs...)
+		if err != nil {
+			for _, later := range ends[i+1:] {
+				later[0].close()
+			}
+			f.close()
+			return nil, err
+		}
+		f.workers = append(f.workers, w)
 	}
-	b, err := startWorker(ctx, j.work(), other)
-	if err != nil {
-		workerGroup{a}.close()
-		return nil, err
-	}
-	return workerGroup{a, b}, nil
+	return f, nil
 }
 
 // close ends the workers and waits until they are gone.
-func (g workerGroup) close() {
-	for _, w := range g {
+func (f *fork) close() {
+	for _, w := range f.workers {
 		w.jobs.Close()
 		w.Close()
 	}
+	f.cancel(nil)
 }
 
-// run has the workers do a job together, and collects the reports of all. When one dies, those that
-// wait for it find their pipes closed and report that.
-func (g workerGroup) run(ctx context.Context, j job) (reports, error) {
+// run has the workers do a job together, and returns the reports of both endpoints. When one dies,
+// those that wait for it find their pipes closed and report that. One that takes longer than the
+// limit is killed, and the other with it.
+func (f *fork) run(j job) (reports, error) {
+	alarm := time.AfterFunc(f.limit, func() { f.cancel(errSlow{f.limit}) })
+	defer alarm.Stop()
 	type outcome struct {
 		reports reports
 		err     error
 	}
-	outcomes := make(chan outcome, len(g))
-	for _, w := range g {
+	outcomes := make(chan outcome, len(f.workers))
+	for _, w := range f.workers {
 		go func() {
-			got, err := w.do(ctx, j)
+			got, err := w.do(f.ctx, j)
 			outcomes <- outcome{got, err}
 		}()
 	}
 	var all reports
 	var errs []error
-	for range g {
+	for range f.workers {
 		o := <-outcomes
 		all, errs = append(all, o.reports...), append(errs, o.err)
 	}
-	if ctx.Err() == nil {
+	if f.ctx.Err() == nil {
 		if r, failed := all.failure(); failed && !(r.PeerGone && errors.Join(errs...) != nil) {
 			return nil, fmt.Errorf("%s: %s", r.Role, r.Error)
 		}

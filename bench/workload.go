@@ -105,15 +105,18 @@ func (p Plan) RunWorkload(ctx context.Context, workload string, c results.Cell, 
 	if _, known := workloads.Load(workload); !known {
 		return fmt.Errorf("the workload %q is unknown: give it to bench.RegisterWorkload in an init function", workload)
 	}
-	r, one, err := p.single(c)
+	j := p.jobOf(c)
+	j.Workload = workload
+	var err error
+	if j.Params, err = json.Marshal(params); err != nil {
+		return fmt.Errorf("write the parameters of %s: %w", workload, err)
+	}
+	f, err := p.single(ctx, j)
 	if err != nil {
 		return err
 	}
-	told, err := json.Marshal(params)
-	if err != nil {
-		return fmt.Errorf("write the parameters of %s: %w", workload, err)
-	}
-	got, err := r.runSample(ctx, one, job{Workload: workload, Params: told})
+	defer f.close()
+	got, err := f.run(j)
 	if err != nil {
 		return fmt.Errorf("%s: %w", Label(c), err)
 	}

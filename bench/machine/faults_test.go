@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -51,7 +52,7 @@ func TestUsagesAddUp(t *testing.T) {
 	sum.Add(to.Since(from))
 	sum.Add(to.Since(from))
 	sum.Add(Usage{}.Since(from))
-	if want := (Usage{Known: true, Busy: 2, Own: 1, Stolen: 0.5, CPUs: 2}); sum != want {
+	if want := (Usage{Known: true, Busy: 2, Own: 1, Stolen: 0.5, CPUs: 2}); !reflect.DeepEqual(sum, want) {
 		t.Errorf("got %+v, want %+v", sum, want)
 	}
 	if was := ReadUsage(); was.Known && ReadUsage().Since(was).Busy < 0 {

@@ -31,7 +31,7 @@ func systemUsage() Usage { return procUsage(root) }
 // procUsage reads the line of all CPUs in /proc/stat: user, nice, system, idle, iowait, irq,
 // softirq, steal. The time of guests is in user already.
 func procUsage(root fs.FS) Usage {
-	var u Usage
+	u := Usage{stolenOf: map[int]float64{}}
 	for line := range strings.Lines(read(root, "proc/stat")) {
 		f := strings.Fields(line)
 		switch {
@@ -43,6 +43,9 @@ func procUsage(root fs.FS) Usage {
 			u.Stolen = number(f[8]) / hertz
 		case len(f) > 0 && strings.HasPrefix(f[0], "cpu"):
 			u.CPUs++
+			if id, err := strconv.Atoi(f[0][len("cpu"):]); err == nil && len(f) >= 9 {
+				u.stolenOf[id] = number(f[8]) / hertz
+			}
 		}
 	}
 	u.Throttled, u.quotas = throttled(root)

@@ -18,8 +18,9 @@ type Usage struct {
 	Elapsed   float64 // of the clock
 	CPUs      int
 
-	quotas bool // the system tells of throttling
-	at     time.Time
+	quotas   bool            // the system tells of throttling
+	stolenOf map[int]float64 // Stolen by CPU, where the system tells
+	at       time.Time
 }
 
 // ReadUsage returns what the CPUs did since the machine was started; its Elapsed is 0 until it is
@@ -35,11 +36,25 @@ func (u Usage) Since(from Usage) Usage {
 	if !u.Known || !from.Known {
 		return Usage{}
 	}
+	stolenOf := map[int]float64{}
+	for cpu, stolen := range u.stolenOf {
+		stolenOf[cpu] = stolen - from.stolenOf[cpu]
+	}
 	return Usage{
-		Known: true, CPUs: u.CPUs, quotas: u.quotas,
+		Known: true, CPUs: u.CPUs, quotas: u.quotas, stolenOf: stolenOf,
 		Busy: u.Busy - from.Busy, Own: u.Own - from.Own, Stolen: u.Stolen - from.Stolen,
 		Throttled: u.Throttled - from.Throttled, Elapsed: u.at.Sub(from.at).Seconds(),
 	}
+}
+
+// StolenFrom returns how much time the hypervisor took from two CPUs, or from one given twice; false
+// where the system does not tell.
+func (u Usage) StolenFrom(a, b int) (stolen time.Duration, known bool) {
+	seconds, known := u.stolenOf[a]
+	if a != b {
+		seconds += u.stolenOf[b]
+	}
+	return time.Duration(seconds * 1e9).Round(time.Millisecond), known
 }
 
 // Add puts what was done in two times together. An unknown one adds nothing.

@@ -28,7 +28,7 @@ type runFlags struct {
 	capacities                                        string
 
 	payload, messages string
-	samples           int
+	samples, forks    int
 	duration, maxTime time.Duration
 	precision         float64
 	rate              float64
@@ -89,9 +89,10 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.patterns, "pattern", nil, "stream, roundtrip (default both)")
 	flags.StringVar(&f.payload, "payload", "json", "what generated messages are made of")
 	flags.StringVar(&f.messages, "messages", "", "replay a recording (see tap), or a file with a message a line, instead of generating messages")
-	flags.IntVar(&f.samples, "samples", 7, "samples of each cell; at least 6 give an interval")
-	flags.DurationVar(&f.duration, "duration", 30*time.Millisecond, "of one sample, about")
-	flags.DurationVar(&f.maxTime, "max-time", 0, "begin no sample after this long (default 30s, or twice the estimate where that is longer)")
+	flags.IntVar(&f.samples, "samples", 24, "samples of each cell, short slices of a fork; at least 6 give an interval")
+	flags.DurationVar(&f.duration, "duration", bench.SliceTime, "of one sample, about")
+	flags.IntVar(&f.forks, "forks", bench.DefaultForks, "starts of the workers that the samples of a cell are spread over")
+	flags.DurationVar(&f.maxTime, "max-time", 0, "begin nothing that would not end within this (default 15s, or half more than the estimate)")
 	addParsed(cmd, &f.precision, "precision", parsePrecision, "go on until each median is known this well, such as 2%, or --max-time")
 	flags.Float64Var(&f.rate, "rate", 0, "open loop: messages a second that fall due, whether or not the pipe takes them")
 	flags.IntVar(&f.inflight, "inflight", 0, "closed loop: messages without an answer at once, in round trips")
@@ -180,11 +181,11 @@ func (f *runFlags) plan() (bench.Plan, error) {
 		return bench.Plan{}, err
 	}
 	p := bench.Plan{
-		Run: run, Cells: cells, Samples: f.samples, Duration: f.duration,
+		Run: run, Cells: cells, Samples: f.samples, Duration: f.duration, Forks: f.forks,
 		Precision: f.precision, MaxTime: f.maxTime, Seed: f.shared.seed, Recording: f.messages,
 	}
 	if p.MaxTime == 0 {
-		p.MaxTime = max(30*time.Second, 2*p.Estimate())
+		p.MaxTime = max(15*time.Second, p.Estimate()*3/2)
 	}
 	return p, nil
 }
@@ -363,8 +364,8 @@ later is shown beside them.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&f.samples, "samples", 7, "samples of each cell; at least 6 give an interval")
-	flags.DurationVar(&f.duration, "duration", 40*time.Millisecond, "of one sample, about")
+	flags.IntVar(&f.samples, "samples", 24, "samples of each cell, short slices of a fork; at least 6 give an interval")
+	flags.DurationVar(&f.duration, "duration", bench.SliceTime, "of one sample, about")
 	flags.DurationVar(&f.maxTime, "max-time", 30*time.Second, "begin no sample after this long")
 	f.shared.register(cmd, "a folder for the files of the profile (default pipebench-out/<time>)")
 	return cmd

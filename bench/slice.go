@@ -1,0 +1,205 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// The untimed job has as many messages as fill some pipes' worth of bytes, but enough to meet each
+// of a recording's, and no more than are quickly made.
+const (
+	compareBytes = 1 << 20
+	minCompare   = 2
+	maxCompare   = 64
+)
+
+// compare takes a cell's untimed job, in which every byte is compared.
+func (r *runner) compare(f *fork, c *cellRun) error {
+	j := r.jobOf(c.record.Cell)
+	source, err := j.messages()
+	if err != nil {
+		return err
+	}
+	n := int64(compareBytes / max(1, source.Largest()))
+	j.Messages, j.Compare = max(minCompare, min(n, maxCompare), source.Distinct()), true
+	reports, err := f.run(j)
+	if err != nil {
+		return err
+	}
+	timer := reports.timerReport()
+	c.record.Verified = &results.Verified{Compared: j.Messages, Bytes: timer.PayloadBytes}
+	c.rate = rate(j.Messages, timer.ElapsedNS) // comparing is slower than checking, so this is on the safe side
+	r.observe(Progress{Cell: c.record.Cell, Step: Compared})
+	return nil
+}
+
+// calibrate takes a short slice that nobody keeps: in a new fork it fills caches and buffers, and
+// tells how many messages fill the time. The workers of an open loop do one job alone, and its rate
+// is known.
+func (r *runner) calibrate(f *fork, c *cellRun) error {
+	if c.record.Cell.Rate == 0 {
+		if _, err := r.timed(f, c, r.Duration/4); err != nil {
+			return err
+		}
+	}
+	r.observe(Progress{Cell: c.record.Cell, Step: Calibrated})
+	return nil
+}
+
+// slice takes one sample of a cell.
+func (r *runner) slice(f *fork, c *cellRun, round int) error {
+	reports, err := r.timed(f, c, r.Duration)
+	if err != nil {
+		return err
+	}
+	s := reports.sample()
+	s.Fork, s.Round = c.group.forks, round
+	r.interference.mark(&s, c.group.cpus)
+	c.record.Samples = append(c.record.Samples, s)
+	r.measured = true
+	if reports.timerReport().Checked {
+		c.record.Verified.Sequence += s.Messages
+	}
+	for _, one := range reports {
+		if one.Collections > 0 {
+			c.warnOnce("garbage was collected while the clock ran: this framing allocates more than a worker may hold")
+		}
+	}
+	r.observe(Progress{Cell: c.record.Cell, Step: Timed, Sample: len(c.record.Samples)})
+	return nil
+}
+
+// fallbackDivisor is by how much a machine may become slower between two slices: where somebody
+// else computes on the ends' CPU, each message may wait for a turn of some milliseconds, and not
+// for a microsecond.
+const fallbackDivisor = 1000
+
+// errRetry ends a fork in which a slice took much longer than the one before let expect: the next
+// fork tries again with as few messages as will do.
+var errRetry = errors.New("a slice was left out")
+
+// timed has the workers move as many messages of a cell as fill d, and keeps the rate.
+func (r *runner) timed(f *fork, c *cellRun, d time.Duration) (reports, error) {
+	n := c.messagesFor(d)
+	got, err := f.run(r.jobOf(c.record.Cell).of(n))
+	if slow := (errSlow{}); errors.As(err, &slow) && n > fallbackDivisor {
+		c.warnOnce(fmt.Sprintf("a sample of %d messages did not finish within %s and was left out, although %s was to be expected: look for what else uses the CPUs, and let nothing else run", n, slow.limit, d))
+		c.rate /= fallbackDivisor
+		return nil, errRetry
+	}
+	if err == nil {
+		timer := got.timerReport()
+		c.rate = rate(timer.Delivered, timer.ElapsedNS)
+	}
+	return got, err
+}
+
+// messagesFor returns how many messages fill d, by the latest rate or the one asked for.
+func (c *cellRun) messagesFor(d time.Duration) int64 {
+	perSecond := c.rate
+	if asked := c.record.Cell.Rate; asked > 0 {
+		perSecond = asked
+	}
+	return max(1, int64(math.Round(perSecond*d.Seconds())))
+}
+
+func rate(messages, ns int64) float64 { return float64(messages) / (float64(max(1, ns)) / 1e9) }
+
+func (p Plan) jobOf(c results.Cell) job {
+	return job{Cell: c, Seed: p.Seed, Recording: p.Recording}
+}
+
+// of makes the job a timed one of n messages. Before them go a tenth as many: as many as settle the
+// buffers of both endpoints, and few where each takes long.
+func (j job) of(n int64) job {
+	j.Messages, j.Warmup = n, max(1, min(n/10, 1000))
+	return j
+}
+
+// Measure takes one sample of n messages of a cell, by workers of its own and without calibration:
+// for a caller that decides itself how many messages a sample has. The plan's cells are not used.
+func (p Plan) Measure(ctx context.Context, c results.Cell, n int64) (s results.Sample, err error) {
+	f, err := p.single(ctx, p.jobOf(c))
+	if err != nil {
+		return s, err
+	}
+	defer f.close()
+	got, err := f.run(p.jobOf(c).of(n))
+	if err != nil {
+		return s, fmt.Errorf("%s: %w", Label(c), err)
+	}
+	return got.sample(), nil
+}
+
+// single starts the workers of a cell that is not one of the plan's.
+func (p Plan) single(ctx context.Context, j job) (*fork, error) {
+	topology, err := placement.Read()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.validate(j.Cell); err != nil {
+		return nil, err
+	}
+	cpus, err := placeCell(j.Cell, topology)
+	if err != nil {
+		return nil, err
+	}
+	f, err := startFork(ctx, j, cpus, grace+20*p.Duration)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", Label(j.Cell), err)
+	}
+	return f, nil
+}
+
+// SliceTime is about how long a slice is where nobody says otherwise: long beside an error of the
+// clock, and short enough that most lie between two disturbances.
+const SliceTime = 3 * time.Millisecond
+
+// measureSlices moves n messages of a cell in slices of one fork, and returns the sample of median
+// time, with the latencies of all.
+func (p Plan) measureSlices(f *fork, c results.Cell, n int64) (results.Sample, error) {
+	one := &cellRun{record: results.Record{Cell: c}}
+	var samples []results.Sample
+	for left := n; left > 0; {
+		next := min(left, one.messagesFor(SliceTime))
+		got, err := f.run(p.jobOf(c).of(next))
+		if err != nil {
+			return results.Sample{}, fmt.Errorf("%s: %w", Label(c), err)
+		}
+		s := got.sample()
+		one.rate = rate(s.Messages, s.ElapsedNS)
+		samples, left = append(samples, s), left-next
+	}
+	return medianSample(samples)
+}
+
+// medianSample returns the sample whose time a message is the median, with the latencies of all.
+func medianSample(samples []results.Sample) (results.Sample, error) {
+	times := stat.MustMetric("time").Values(samples)
+	order := make([]int, len(samples))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return int(math.Copysign(1, times[a]-times[b])) })
+	s := samples[order[(len(order)-1)/2]]
+	for key := range s.Latency {
+		var all []results.Latency
+		for _, other := range samples {
+			all = append(all, other.Latency[key])
+		}
+		merged, err := results.MergeLatencies(all)
+		if err != nil {
+			return s, err
+		}
+		s.Latency[key] = merged
+	}
+	return s, nil
+}
