@@ -39,13 +39,13 @@ const (
 // one too; a split may fall inside a character.
 //
 // A Reader takes any id of 1 to 64 bytes without a colon, chunks of several messages interleaved,
-// and chunks out of order. It is a [ChunkReader].
+// and chunks out of order.
 func Chunked(size int) (Chunker, error) { return newChunked(plainChunks, size) }
 
 // Adaptive returns the framing that sends bare lines where message and newline fit size bytes, and
 // chunks above; 0 means DefaultChunk. A Reader takes both on one stream. It takes a line for a
 // chunk only if it begins with a UUID of 36 characters, so neither JSON nor a log line with colons
-// is mistaken for one. It is a [ChunkReader].
+// is mistaken for one.
 func Adaptive(size int) (Chunker, error) { return newChunked(adaptiveChunks, size) }
 
 // Compressed returns the chunked framing with messages compressed by zstd at its fastest level; 0

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -354,25 +355,6 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-func TestReset(t *testing.T) {
-	r := chunkedReader(t, "chunked", "a:0:2:1\nb:1:3:5\nc:0:1:x\nd:0:2:3\ne:0:1:y\nd:1:2:4\nf:0:1:z\n")
-	if msg, err := r.ReadMessage(); err != nil || string(msg) != "x" {
-		t.Fatalf("%q, %v", msg, err)
-	}
-	if n, bytes := r.InFlight(); n != 2 || bytes < 2 {
-		t.Errorf("in flight: %d messages, %d bytes", n, bytes)
-	}
-	if n := r.Reset(); n != 2 {
-		t.Errorf("dropped %d, want 2", n)
-	}
-	if n, bytes := r.InFlight(); n != 0 || bytes != 0 {
-		t.Errorf("in flight after Reset: %d messages, %d bytes", n, bytes)
-	}
-	if got, want := outcomes(r), []string{"y", "34", "z", "EOF"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
 // A message that was given up, and said to be, is no longer in flight, though what comes of it is
 // still thrown away.
 func TestAMessageGivenUpIsNotInFlight(t *testing.T) {
@@ -393,6 +375,38 @@ func TestAMessageGivenUpIsNotInFlight(t *testing.T) {
 	}
 }
 
+// What is held of messages under way is not much more than what counts against WithMaxInFlight.
+func TestInterruptedMessagesHoldLittleMoreThanTheyHave(t *testing.T) {
+	f, err := framers.Chunked(60 << 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wire bytes.Buffer
+	next := make([]func() ([][]byte, bool), 4)
+	for i := range next {
+		var stop func()
+		next[i], stop = iter.Pull(f.Frames(message(1<<20 + 64<<10)))
+		defer stop()
+	}
+	for range 18 { // all but the last of each
+		for i := range next {
+			pieces, _ := next[i]()
+			wire.Write(bytes.Join(pieces, nil))
+		}
+	}
+	var r framers.ChunkReader
+	held, had := 0, 0
+	r = f.NewReader(&wire, framers.WithProgress(func(framers.Chunk) {
+		if _, bytes := r.InFlight(); bytes > had {
+			held, had = r.Held(), bytes
+		}
+	})).(framers.ChunkReader)
+	_, _ = r.ReadMessage()
+	if had < 4<<20 || held > had+had/3 {
+		t.Errorf("%d bytes are held of messages that have %d", held, had)
+	}
+}
+
 // While more of a message is to come, be it to be thrown away, what the stream ends with may be the
 // beginning of a frame.
 func TestAFrameOfAMessageGivenUpIsCut(t *testing.T) {
@@ -400,33 +414,6 @@ func TestAFrameOfAMessageGivenUpIsCut(t *testing.T) {
 	r := mustParse(t, "adaptive").NewReader(strings.NewReader(id+":0:2:12345678901\n0123a"), framers.WithMaxMessage(10), framers.WithPolicy(framers.Resync))
 	if got, want := outcomes(r), []string{"too large", io.ErrUnexpectedEOF.Error()}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
-// A Reset in the middle of a frame drops the message the frame is of, and nothing else.
-func TestResetInsideAFrame(t *testing.T) {
-	for _, c := range []struct {
-		name, before, after string
-		dropped             int
-		want                []string
-	}{
-		{"of a run", "a:0:3:1\na:1:3:2", "3\nb:0:1:y\n", 1, []string{"y", "EOF"}},
-		{"of an interrupted message", "a:0:3:1\nc:1:2:x\na:1:3:2", "3\nb:0:1:y\n", 2, []string{"y", "EOF"}},
-		{"of a single one", "a:0:3:1\nc:0:1:x", "z\nb:0:1:y\n", 1, []string{"xz", "y", "EOF"}},
-		{"in a header", "a:0:3:1\nc:0:", "1:xz\nb:0:1:y\n", 1, []string{"xz", "y", "EOF"}},
-		{"in a bare line", "a:0:3:1\nlog", "ged\nb:0:1:y\n", 1, []string{"malformed", "y", "EOF"}},
-	} {
-		src := &pausing{left: []string{c.before, "", c.after}}
-		r := mustParse(t, "chunked").NewReader(src).(framers.ChunkReader)
-		if _, err := r.ReadMessage(); !errors.Is(err, errLater) {
-			t.Fatalf("%s: %v", c.name, err)
-		}
-		if n := r.Reset(); n != c.dropped {
-			t.Errorf("%s: dropped %d, want %d", c.name, n, c.dropped)
-		}
-		if got := outcomes(r); !slices.Equal(got, c.want) {
-			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
-		}
 	}
 }
 
@@ -443,39 +430,6 @@ func (p *pausing) Read(b []byte) (int, error) {
 		return 0, errLater
 	}
 	return n, nil
-}
-
-func TestReadChunk(t *testing.T) {
-	const id = "0123abcd-4567-89ab-cdef-0123456789ab"
-	for _, cut := range cuts {
-		r := mustParse(t, "adaptive").NewReader(cut.cut(strings.NewReader(id + ":1:2:two\nbare\n\n" + id + ":1:2:two\n" + id + ":2:2:x\n" + id + ":0:2:\n"))).(framers.ChunkReader)
-		var got []string
-		for {
-			c, err := r.ReadChunk()
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				got = append(got, "error")
-				continue
-			}
-			got = append(got, fmt.Sprintf("%.4s %d %d %s", c.ID, c.Index, c.Total, c.Data))
-		}
-		want := []string{"0123 1 2 two", " 0 1 bare", "0123 1 2 two", "error", "0123 0 2 "}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: got %q, want %q", cut.name, got, want)
-		}
-	}
-}
-
-// Chunks come as they arrive, before the message is whole.
-func TestChunksArriveOneByOne(t *testing.T) {
-	r := mustParse(t, "chunked").NewReader(&promptReader{t: t, left: [][]byte{[]byte("a:0:2:x\n"), []byte("a:1:2:y\n")}}).(framers.ChunkReader)
-	for i, want := range []string{"x", "y"} {
-		if c, err := r.ReadChunk(); err != nil || string(c.Data) != want || c.Index != i {
-			t.Errorf("chunk %d: %+v, %v", i, c, err)
-		}
-	}
 }
 
 func TestProgress(t *testing.T) {

@@ -3,15 +3,10 @@ package framers
 import "time"
 
 // route decides where the data of the frame goes.
-func (r *chunkReader) route(assemble bool) error {
+func (r *chunkReader) route() error {
 	f := &r.frame
 	if f.index >= f.total {
 		return r.reject(ErrIndex, 0)
-	}
-	if !assemble {
-		r.spill()
-		r.begin(nil)
-		return nil
 	}
 	var now time.Time
 	if f.total > 1 || r.run.active || len(r.partials.list) > 0 {

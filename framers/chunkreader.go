@@ -5,27 +5,12 @@ import (
 	"time"
 )
 
-// A Chunk is one frame of a message. Its slices are valid until the next call of the reader.
+// A Chunk is one frame of a message, as WithProgress tells of it.
 type Chunk struct {
 	ID    []byte // nil for a bare line of the adaptive framing
 	Index int
 	Total int
 	Data  []byte
-}
-
-// A ChunkReader is what the Readers of the chunking framings are beside a Reader. Take messages or
-// chunks from a stream, not both.
-type ChunkReader interface {
-	Reader
-	// ReadChunk returns the next chunk as soon as it is whole, of whatever message. It checks the
-	// frame, and leaves order, duplicates and completeness to the caller.
-	ReadChunk() (Chunk, error)
-	// Reset drops the incomplete messages and returns how many there were. A frame under way is
-	// received to its end.
-	Reset() int
-	// InFlight returns how many incomplete messages are held, and the bytes that count against
-	// WithMaxInFlight for them.
-	InFlight() (messages, bytes int)
 }
 
 // A stage is where a chunkReader is in the stream.
@@ -90,7 +75,7 @@ func newChunkReader(r io.Reader, size int, bare bool, s settings) *chunkReader {
 
 func (r *chunkReader) ReadMessage() ([]byte, error) {
 	for {
-		line, err := r.nextFrame(true)
+		line, err := r.nextFrame()
 		if err != nil || line != nil {
 			return line, err
 		}
@@ -100,23 +85,8 @@ func (r *chunkReader) ReadMessage() ([]byte, error) {
 	}
 }
 
-func (r *chunkReader) ReadChunk() (Chunk, error) {
-	line, err := r.nextFrame(false)
-	if err != nil {
-		return Chunk{}, err
-	}
-	if line != nil {
-		return Chunk{Total: 1, Data: line}, nil
-	}
-	in := &r.lines.in
-	c := r.chunk()
-	in.next(in.pos)
-	r.stage = atHeader
-	return c, nil
-}
-
 // nextFrame receives a frame to the end of its data, or else returns a bare line.
-func (r *chunkReader) nextFrame(assemble bool) (line []byte, err error) {
+func (r *chunkReader) nextFrame() (line []byte, err error) {
 	if r.delivered != nil {
 		r.partials.recycle(r.delivered)
 		r.delivered = nil
@@ -133,7 +103,7 @@ func (r *chunkReader) nextFrame(assemble bool) (line []byte, err error) {
 		case discarding:
 			err = r.discard()
 		case atRoute:
-			err = r.route(assemble)
+			err = r.route()
 		case atHeader:
 			err = r.header()
 		}
@@ -147,34 +117,6 @@ func (r *chunkReader) nextFrame(assemble bool) (line []byte, err error) {
 func (r *chunkReader) chunk() Chunk {
 	data := r.lines.in.buf[r.fin-r.got : r.fin : r.fin]
 	return Chunk{ID: r.frame.id.bytes(), Index: r.frame.index, Total: r.frame.total, Data: data}
-}
-
-func (r *chunkReader) Reset() int {
-	n, _ := r.InFlight()
-	partial := r.run.active || r.to != nil // what is in the buffer belongs to a message dropped
-	if r.stage == inData && partial {
-		r.stage = discarding
-	}
-	if partial {
-		r.lines.in.base, r.fin = r.lines.in.pos, r.lines.in.pos
-	}
-	r.run.active, r.to = false, nil
-	r.partials = partialMessages{top: r.partials.top}
-	return n
-}
-
-func (r *chunkReader) InFlight() (messages, bytes int) {
-	for _, p := range r.partials.list {
-		if !p.dropped {
-			messages++
-		}
-	}
-	bytes = r.partials.bytes
-	if r.run.active {
-		messages++
-		bytes += r.fin - r.lines.in.base
-	}
-	return messages, bytes
 }
 
 // fill reads. What it reads comes behind pos; fin stays where it is in the message.

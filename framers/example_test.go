@@ -120,12 +120,12 @@ func ExampleWithIDs() {
 }
 
 // Frames of several messages may interleave on a stream; each is delivered when it is whole.
-func ExampleChunkReader() {
+func ExampleWithProgress() {
 	stream := strings.NewReader("a:0:2:Hello, \nb:0:1:small\na:1:2:world\nc:0:9:never whole\n")
 	f, _ := framers.Chunked(0)
 	r := f.NewReader(stream, framers.WithProgress(func(c framers.Chunk) {
 		fmt.Printf("chunk %d of %d of %s\n", c.Index+1, c.Total, c.ID)
-	})).(framers.ChunkReader)
+	}))
 	for range 2 {
 		msg, _ := r.ReadMessage()
 		fmt.Printf("%s\n", msg)
@@ -140,21 +140,6 @@ func ExampleChunkReader() {
 	// Hello, world
 	// chunk 1 of 9 of c
 	// read chunk 1 of 9 of message c at byte 38 (1 received): chunks are missing at the end of the stream
-}
-
-func ExampleChunkReader_ReadChunk() {
-	f, _ := framers.Chunked(0)
-	r := f.NewReader(strings.NewReader("a:0:2:Hello, \na:1:2:world\n")).(framers.ChunkReader)
-	for {
-		c, err := r.ReadChunk()
-		if err != nil {
-			break
-		}
-		fmt.Printf("%s %d/%d %q\n", c.ID, c.Index, c.Total, c.Data)
-	}
-	// Output:
-	// a 0/2 "Hello, "
-	// a 1/2 "world"
 }
 
 func ExampleChunker() {

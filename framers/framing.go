@@ -126,26 +126,21 @@ func Parse(text string) (Framing, error) {
 	if i < 0 {
 		return nil, fmt.Errorf("unknown framing %q: known are %s", text, known())
 	}
-	size, err := specs[i].size(arg, sized)
-	if err != nil {
-		return nil, fmt.Errorf("framing %q: %w", text, err)
+	size, err := 0, error(nil) // the default
+	switch {
+	case sized && specs[i].arg == "":
+		err = fmt.Errorf("%s takes no argument", name)
+	case sized:
+		size, err = parseSize(arg)
 	}
-	f, err := specs[i].make(size)
+	var f Framing
+	if err == nil {
+		f, err = specs[i].make(size)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("framing %q: %w", text, err)
 	}
 	return f, nil
-}
-
-// size reads the argument of a spec; 0 means the default.
-func (s *spec) size(arg string, given bool) (int, error) {
-	switch {
-	case !given:
-		return 0, nil
-	case s.arg == "":
-		return 0, fmt.Errorf("%s takes no argument", s.name)
-	}
-	return parseSize(arg)
 }
 
 func known() string {

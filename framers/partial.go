@@ -33,7 +33,8 @@ func (p *partialMessage) has(index int) bool {
 	return index < p.next || ahead
 }
 
-// store takes a copy of a chunk. The buffer grows through sizes that halve from top.
+// store takes a copy of a chunk. The buffer grows by a quarter, up to top: there may be many, and
+// what they hold is to be about what is charged.
 func (p *partialMessage) store(index int, chunk []byte, top int) {
 	p.received++
 	if index != p.next {
@@ -58,7 +59,7 @@ func (p *partialMessage) store(index int, chunk []byte, top int) {
 
 func (p *partialMessage) extend(chunk []byte, top int) {
 	if need := len(p.data) + len(chunk); need > cap(p.data) {
-		p.data = append(make([]byte, 0, max(capacity(need, top), need)), p.data...)
+		p.data = append(make([]byte, 0, max(need, min(cap(p.data)/4*5, top))), p.data...)
 	}
 	p.data = append(p.data, chunk...)
 	p.next++

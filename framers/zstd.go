@@ -97,8 +97,7 @@ func unescape(b []byte) ([]byte, bool) {
 	return b[:at], true
 }
 
-// A zstdReader unpacks what a chunkReader puts together. ReadChunk gives chunks as they are on the
-// wire.
+// A zstdReader unpacks what a chunkReader puts together.
 type zstdReader struct {
 	*chunkReader
 	limit   int // of a message; the chunkReader's is of its packed form

@@ -1,0 +1,32 @@
+package framers
+
+// A ChunkReader tells tests what the Reader of a chunking framing holds.
+type ChunkReader interface {
+	Reader
+	// InFlight returns how many incomplete messages are held, and the bytes that count against
+	// WithMaxInFlight for them.
+	InFlight() (messages, bytes int)
+	// Held returns the memory of the interrupted ones, in bytes.
+	Held() int
+}
+
+func (r *chunkReader) Held() (bytes int) {
+	for _, p := range r.partials.list {
+		bytes += cap(p.data) + p.waiting
+	}
+	return bytes
+}
+
+func (r *chunkReader) InFlight() (messages, bytes int) {
+	for _, p := range r.partials.list {
+		if !p.dropped {
+			messages++
+		}
+	}
+	bytes = r.partials.bytes
+	if r.run.active {
+		messages++
+		bytes += r.fin - r.lines.in.base
+	}
+	return messages, bytes
+}
