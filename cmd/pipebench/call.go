@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,79 +21,43 @@ import (
 
 // callFlags are what call was asked for, as it was typed.
 type callFlags struct {
-	framing, maxMessage, memory     string
-	timeout, cpu                    time.Duration
-	inflight, restarts, connections int
-	files                           uint64
-	negotiate, quiet                bool
-}
-
-func newCall() *cobra.Command {
-	f := &callFlags{}
-	cmd := &cobra.Command{
-		Use:   "call [flags] -- COMMAND [ARGUMENT...]",
-		Short: "Ask an MCP server, from a shell script or CI",
-		Long: `Start an MCP server, send it the requests on stdin, a line each, and print its answers,
-a line each and in the order of the requests.
-
-A request is a method with or without params, a tool with its arguments, or a whole
-JSON-RPC message. Blank lines and lines that begin with # are skipped:
-
-  tools/list
-  tools/call {"name":"echo","arguments":{"message":"hi"}}
-  echo {"message":"hi"}
-  {"jsonrpc":"2.0","id":"a","method":"ping"}
-
-An answer has the id of its message, or else the number of its line. COMMAND is started
-without a shell: by node if it ends in .js, by python3 if it ends in .py. With
---connections it is started so often, and each request goes to the server that is
-least busy; notifications go to all.
-
-The exit code is the server's, if that is not 0; else 1 if a request failed.`,
-		Example: `  echo tools/list | pipebench call -- server.js --config config.json
-  echo 'echo {"message":"hi"}' | pipebench call -- pipebench serve
-  pipebench call --timeout 5s --memory 512MiB -- ./server < requests.txt > answers.jsonl
-  pipebench call --connections 4 --inflight 16 --restarts 3 -- ./server < requests.txt`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage(errors.New("which server? pipebench call -- COMMAND [ARGUMENT...]"))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return f.call(cmd, args) },
-	}
-	f.register(cmd)
-	return cmd
-}
-
-func (f *callFlags) register(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.SetInterspersed(false) // what follows the server's name is the server's
-	flags.StringVar(&f.framing, "framing", "ndjson", "how messages are told apart: ndjson, content-length, chunked, adaptive")
-	flags.StringVar(&f.maxMessage, "max-message", "", "the largest answer, such as 1MiB; unlimited (default 16MiB)")
-	flags.BoolVar(&f.negotiate, "negotiate-max", false, "agree with the server on the smaller of both limits, for requests and answers")
-	flags.DurationVar(&f.timeout, "timeout", client.DefaultRequestTimeout, "for one request; 0 for none")
-	flags.IntVar(&f.inflight, "inflight", 1, "requests sent before the first is answered")
-	flags.IntVar(&f.connections, "connections", 1, "servers that share the requests")
-	flags.IntVar(&f.restarts, "restarts", 0, "how often in a row a server that fails is started again")
-	flags.StringVar(&f.memory, "memory", "", "address space the server may use, such as 512MiB (Linux)")
-	flags.DurationVar(&f.cpu, "cpu", 0, "CPU time the server may use (Linux)")
-	flags.Uint64Var(&f.files, "files", 0, "descriptors the server may have (Linux)")
-	flags.BoolVar(&f.quiet, "quiet", false, "drop the server's stderr, and warnings")
-	complete(cmd, map[string][]string{"framing": callFramings})
+	options               client.Options
+	limits                client.Limits
+	memory                int64
+	inflight, connections int
+	negotiate, quiet      bool
 }
 
 // callFramings are those that servers speak.
 var callFramings = []string{"ndjson", "content-length", "chunked", "adaptive"}
 
-func (f *callFlags) call(cmd *cobra.Command, args []string) error {
-	command, opts, err := f.plan(args, cmd.ErrOrStderr())
-	if err != nil {
+func (f *callFlags) register(cmd *cobra.Command) {
+	flags, o := cmd.Flags(), &f.options
+	flags.SetInterspersed(false) // what follows the server's name is the server's
+	addParsed(cmd, &o.Framing, "framing", "ndjson", framers.Parse, "how messages are told apart: "+strings.Join(callFramings, ", "))
+	addParsed(cmd, &o.MaxMessage, "max-message", "", parseLimit, "the largest answer, such as 1MiB; unlimited (default 16MiB)")
+	flags.BoolVar(&f.negotiate, "negotiate-max", false, "agree with the server on the smaller of both limits, for requests and answers")
+	flags.DurationVar(&o.RequestTimeout, "timeout", client.DefaultRequestTimeout, "for one request; 0 for none")
+	addCount(cmd, &f.inflight, "inflight", 1, 1, mostInflight, "requests sent before the first is answered")
+	addCount(cmd, &f.connections, "connections", 1, 1, mostConnections, "servers that share the requests")
+	addCount(cmd, &o.Restarts, "restarts", 0, 0, mostCounted, "how often in a row a server that fails is started again")
+	addParsed(cmd, &f.memory, "memory", "", results.ParseSize, "address space the server may use, such as 512MiB (Linux)")
+	flags.DurationVar(&f.limits.CPU, "cpu", 0, "CPU time the server may use (Linux)")
+	flags.Uint64Var(&f.limits.Files, "files", 0, "descriptors the server may have (Linux)")
+	flags.BoolVar(&f.quiet, "quiet", false, "drop the server's stderr, and warnings")
+	complete(cmd, map[string][]string{"framing": callFramings})
+}
+
+func (f *callFlags) run(cmd *cobra.Command, args []string) error {
+	if err := f.complete(cmd.ErrOrStderr()); err != nil {
 		return usage(err)
 	}
+	command := client.NewCommand(args[0], args[1:]...)
+	command.Limits = f.limits
 	conns := make([]*client.Conn, f.connections)
 	for i := range conns {
-		if conns[i], err = client.Open(command, opts); err != nil {
+		var err error
+		if conns[i], err = client.Open(command, f.options); err != nil {
 			return usage(err) // all have the same options: it is the first
 		}
 	}
@@ -115,48 +78,28 @@ func (f *callFlags) call(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// plan reads the flags, and reports the first that makes no sense.
-func (f *callFlags) plan(args []string, stderr io.Writer) (command client.Command, opts client.Options, err error) {
-	command = client.NewCommand(args[0], args[1:]...)
-	command.Limits = client.Limits{CPU: f.cpu, Files: f.files}
-	if f.memory != "" {
-		n, err := results.ParseSize(f.memory)
-		if err != nil {
-			return command, opts, fmt.Errorf("--memory: %w", err)
-		}
-		command.Limits.Memory = uint64(n)
-	}
-	switch {
-	case f.inflight < 1:
-		return command, opts, fmt.Errorf("--inflight %d: want at least 1", f.inflight)
-	case f.connections < 1:
-		return command, opts, fmt.Errorf("--connections %d: want at least 1", f.connections)
-	case f.restarts < 0:
-		return command, opts, fmt.Errorf("--restarts %d: want 0 or more", f.restarts)
-	}
-	opts = client.Options{Version: machine.Version(), Restarts: f.restarts, RequestTimeout: orNone(f.timeout)}
-	if f.restarts == 0 {
-		opts.Restarts = -1 // in Go 0 is without end
+// complete turns what the flags say into what the client takes.
+func (f *callFlags) complete(stderr io.Writer) error {
+	f.limits.Memory = uint64(f.memory)
+	o := &f.options
+	o.Version = machine.Version()
+	o.RequestTimeout = orNone(o.RequestTimeout)
+	if o.Restarts == 0 {
+		o.Restarts = -1 // in Go 0 is without end
 	}
 	if !f.quiet {
-		opts.Stderr = stderr
-		opts.Logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	}
-	if opts.Framing, err = framers.Parse(f.framing); err != nil {
-		return command, opts, fmt.Errorf("--framing: %w", err)
-	}
-	if opts.MaxMessage, err = messageLimit("max-message", f.maxMessage); err != nil {
-		return command, opts, err
+		o.Stderr = stderr
+		o.Logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
 	switch {
-	case f.negotiate && opts.MaxMessage < 0:
-		return command, opts, errors.New("--negotiate-max needs a limit, and --max-message is unlimited")
+	case f.negotiate && o.MaxMessage < 0:
+		return errors.New("--negotiate-max needs a limit, and --max-message is unlimited")
 	case f.negotiate:
-		opts.Policy = client.Negotiate
-	case opts.MaxMessage < 0:
-		opts.MaxMessage, opts.Policy = 0, client.Unlimited
+		o.Policy = client.Negotiate
+	case o.MaxMessage < 0:
+		o.MaxMessage, o.Policy = 0, client.Unlimited
 	}
-	return command, opts, nil
+	return nil
 }
 
 // A callSession sends the requests on stdin and prints the answers.
@@ -320,40 +263,26 @@ type request struct {
 // parseRequest reads a line: a message, a method with params, or a tool with arguments.
 func parseRequest(line []byte, number int64) (request, error) {
 	if line[0] == '{' {
-		return parseMessage(line)
+		m, err := jsonrpc.Parse(line)
+		if err == nil && m.Kind().Answers() {
+			err = errors.New("an answer, where a request is wanted")
+		}
+		return request{id: m.ID, method: m.Method, params: m.Params, notice: m.Kind() == jsonrpc.Notification}, err
 	}
 	name, rest, _ := strings.Cut(string(line), " ")
-	body := json.RawMessage(strings.TrimSpace(rest))
-	if len(body) > 0 && !json.Valid(body) {
-		return request{}, fmt.Errorf("what follows %s is not JSON", name)
+	q := request{id: jsonrpc.Number(number), method: name, notice: strings.HasPrefix(name, "notifications/")}
+	if body := strings.TrimSpace(rest); body != "" {
+		q.params = json.RawMessage(body)
 	}
-	q := request{id: jsonrpc.Number(number), method: name, params: body}
+	if q.params != nil && !json.Valid(q.params) {
+		return q, fmt.Errorf("what follows %s is not JSON", name)
+	}
 	if !strings.Contains(name, "/") && name != "ping" {
 		q.method = "tools/call"
-		q.params = toolParams(name, body)
+		if q.params == nil {
+			q.params = json.RawMessage("{}")
+		}
+		q.params, _ = json.Marshal(map[string]any{"name": name, "arguments": q.params}) // a string and valid JSON
 	}
-	if len(q.params) == 0 {
-		q.params = nil
-	}
-	q.notice = strings.HasPrefix(q.method, "notifications/")
 	return q, nil
-}
-
-func parseMessage(line []byte) (request, error) {
-	m, err := jsonrpc.Parse(line)
-	if err != nil {
-		return request{}, err
-	}
-	if m.Kind().Answers() {
-		return request{}, errors.New("an answer, where a request is wanted")
-	}
-	return request{id: m.ID, method: m.Method, params: m.Params, notice: m.Kind() == jsonrpc.Notification}, nil
-}
-
-func toolParams(name string, arguments json.RawMessage) json.RawMessage {
-	if len(arguments) == 0 {
-		arguments = json.RawMessage("{}")
-	}
-	params, _ := json.Marshal(map[string]any{"name": name, "arguments": arguments}) // a string and valid JSON
-	return params
 }

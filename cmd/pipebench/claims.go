@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,49 +22,21 @@ type claimsFlags struct {
 	explain        string
 	against        string
 	requireVerdict bool
-	maxTime        time.Duration
-	shared         sharedFlags
+	sharedFlags
 }
 
-func newClaims() *cobra.Command {
-	f := &claimsFlags{}
-	cmd := &cobra.Command{
-		Use:   "claims [FILE...]",
-		Short: "Judge what documents say about stdio, by measuring it here",
-		Long: `Judge what five documents say about pipes, chunks, limits and framings: each checkable
-sentence gets a verdict from an experiment on this machine. It holds, is refuted, depends
-on something that is named, or is not testable here. All of them take about a minute.
-
-With files of earlier runs, show the verdicts in them and measure nothing.
-
-A refuted claim is no failure. With --against a verdict that is another than in that file
-is: the command exits 3 then. A verdict that rests on intervals which leave room for
-another one may change by itself; such a change is shown, and exits 4 with --require-verdict.`,
-		Example: `  pipebench claims
-  pipebench claims --only 003,004-4096-cheap
-  pipebench claims --explain 000-write-eagain
-  pipebench claims --against claims.jsonl --require-verdict
-  pipebench claims --format markdown pipebench-out/20261121-101500/results.jsonl`,
-		RunE: func(cmd *cobra.Command, files []string) error { return f.run(cmd, files) },
-	}
+func (f *claimsFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.only, "only", nil, "claims by ID, or documents by number, such as 003,001-exact (see list)")
 	flags.StringVar(&f.explain, "explain", "", "judge one claim, and print its rule, all of its evidence, and how to repeat it")
 	flags.StringVar(&f.against, "against", "", "compare with this file: exit 3 where a verdict differs")
 	flags.BoolVar(&f.requireVerdict, "require-verdict", false, "exit 4 if the figures leave a verdict open; with --against, if such a one changed or one is missing")
-	flags.DurationVar(&f.maxTime, "max-time", 0, "stop after this long, and show what was judged (default none)")
-	f.shared.register(cmd, "a folder for the files of the run (default pipebench-out/<time>)")
-	cmd.RegisterFlagCompletionFunc("only", completeClaims) // the flags exist
-	cmd.RegisterFlagCompletionFunc("explain", completeClaims)
-	return cmd
-}
-
-func completeClaims(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	var out []string
+	f.sharedFlags.register(cmd, 0, stopAfter, false)
+	var names []string
 	for _, c := range claims.All() {
-		out = append(out, c.ID+"\t"+c.Text)
+		names = append(names, c.ID+"\t"+c.Text)
 	}
-	return out, cobra.ShellCompDirectiveNoFileComp
+	complete(cmd, map[string][]string{"only": names, "explain": names})
 }
 
 func (f *claimsFlags) run(cmd *cobra.Command, files []string) error {
@@ -80,9 +51,6 @@ func (f *claimsFlags) run(cmd *cobra.Command, files []string) error {
 	}
 	if _, err := claims.Select(f.only); err != nil {
 		return usage(err)
-	}
-	if f.shared.format == string(view.FormatBench) {
-		return usage(errors.New("--format bench is for measurements: a verdict is none"))
 	}
 	before, err := f.before()
 	if err != nil {
@@ -101,17 +69,17 @@ func (f *claimsFlags) run(cmd *cobra.Command, files []string) error {
 			return f.compare(cmd.OutOrStdout(), before, own)
 		},
 	}
-	if len(files) > 0 {
-		set, err := readFiles(cmd, files...)
-		if err == nil {
-			err = t.show(nil, set)
-		}
-		if err != nil {
-			return err
-		}
-		return t.gate(nil, set)
+	if len(files) == 0 {
+		return f.measure(cmd, t)
 	}
-	return f.shared.measure(cmd, t)
+	set, err := readFiles(cmd, files...)
+	if err == nil {
+		err = t.show(nil, set)
+	}
+	if err != nil {
+		return err
+	}
+	return t.gate(nil, set)
 }
 
 // decided demands, where a verdict is required, that the figures leave none open.
@@ -152,7 +120,7 @@ func (f *claimsFlags) judge(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	return claims.Run(ctx, claims.Options{Run: s.run, Seed: f.shared.seed, Only: f.only, Observe: func(p claims.Progress) {
+	return claims.Run(ctx, claims.Options{Run: s.run, Seed: f.seed, Only: f.only, Observe: func(p claims.Progress) {
 		if p.Record == nil {
 			s.progress.step(p.Claim.ID + ": " + p.Step)
 			return
@@ -161,7 +129,7 @@ func (f *claimsFlags) judge(ctx context.Context, s *session) error {
 	}}, func(l results.Line) error { return s.Write(l) })
 }
 
-// latest is the last verdict on each claim that was asked for, in the order of the documents.
+// latest returns the last verdict on each claim that was asked for, in the order of the documents.
 // Claims that this version does not know come last.
 func (f *claimsFlags) latest(set *results.Set) []results.Claim {
 	last := map[string]results.Claim{}
@@ -177,15 +145,12 @@ func (f *claimsFlags) latest(set *results.Set) []results.Claim {
 	}
 	var out []results.Claim
 	for _, id := range order {
-		if r, ok := last[id]; ok && f.wants(r) {
+		r, judged := last[id]
+		if judged && (len(f.only) == 0 || slices.Contains(f.only, r.ID) || slices.Contains(f.only, r.Seed)) {
 			out = append(out, r)
 		}
 	}
 	return out
-}
-
-func (f *claimsFlags) wants(r results.Claim) bool {
-	return len(f.only) == 0 || slices.Contains(f.only, r.ID) || slices.Contains(f.only, r.Seed)
 }
 
 // show writes the verdicts in the format that was asked for.
@@ -194,14 +159,13 @@ func (f *claimsFlags) show(w io.Writer, set *results.Set) error {
 	if len(verdicts) == 0 {
 		return view.ErrNothing
 	}
-	format := view.Format(f.shared.format)
 	switch {
-	case format == view.FormatJSON:
-		return view.Write(w, &results.Set{Environments: set.Environments, Claims: verdicts}, format, view.Options{})
+	case f.format == view.FormatJSON:
+		return view.Write(w, &results.Set{Environments: set.Environments, Claims: verdicts}, f.format, view.Options{})
 	case f.explain != "":
 		return explain(w, verdicts[0])
 	}
-	return claimTable(verdicts, format).Write(w, format)
+	return claimTable(verdicts, f.format).Write(w, f.format)
 }
 
 // claimTable shows verdicts. On a terminal the figure and the reason share a column, and the
@@ -288,9 +252,9 @@ func (f *claimsFlags) compare(w io.Writer, before, now *results.Set) error {
 		t.Append(c.id, c.was, c.is, string(c.kind), c.why)
 		count[c.kind]++
 	}
-	if readable(f.shared.format) {
+	if readable(f.format) {
 		fmt.Fprintln(w)
-		if err := t.Write(w, view.Format(f.shared.format)); err != nil {
+		if err := t.Write(w, f.format); err != nil {
 			return err
 		}
 	}

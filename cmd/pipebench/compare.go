@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,71 +18,42 @@ import (
 	"github.com/pipebench/pipebench/scenarios/doctor"
 )
 
-// compareFlags are what compare was asked for.
+// compareFlags are what compare was asked for, as it was typed.
 type compareFlags struct {
 	gateFlags
+	across bool
 	pairs  bool
 	noise  []string
-	format string
+	format view.Format
 	quiet  bool
 }
 
-func newCompare() *cobra.Command {
-	f := &compareFlags{}
-	cmd := &cobra.Command{
-		Use:   "compare OLD NEW",
-		Short: "Compare two files of results",
-		Long: `Compare two files of results, cell by cell: results.jsonl, a folder that holds one, or
-the text of go test -bench.
-
-What is counted (calls, wire bytes, allocations a message) is compared exactly. What is
-timed gets a verdict only beyond what figures of this machine do by themselves, which
-doctor has to have watched for as long as the two files are apart; else it reads
-"unpaired, indicative". The way to a verdict is ab, which runs two builds in pairs.`,
-		Example: `  pipebench compare main/results.jsonl branch/results.jsonl
-  pipebench compare --fail-above 5% --format markdown old.jsonl new.jsonl
-  pipebench compare --pairs out/old.jsonl out/new.jsonl
-  pipebench compare old-bench.txt new-bench.txt`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return usage(fmt.Errorf("compare takes two files, the old and the new results, but was given %d", len(args)))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], args[1]) },
-	}
-	f.gateFlags.register(cmd)
+func (f *compareFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
+	f.gateFlags.register(cmd)
 	flags.BoolVar(&f.across, "across", false, "give verdicts between different machines, too")
 	flags.BoolVar(&f.pairs, "pairs", false, "the files are those that ab left: compare them pair by pair")
 	flags.StringSliceVar(&f.noise, "noise", nil, "files with what doctor found, besides those it kept for this user")
-	registerFormat(cmd, &f.format)
+	registerFormat(cmd, &f.format, true)
 	flags.BoolVar(&f.quiet, "quiet", false, "print the comparison alone: no warnings")
-	return cmd
 }
 
-func (f *compareFlags) run(cmd *cobra.Command, oldPath, newPath string) error {
-	gate, err := f.gate()
-	if err != nil {
-		return usage(err)
-	}
-	var c *stat.Comparison
-	var after *results.Set
+func (f *compareFlags) run(cmd *cobra.Command, paths []string) error {
+	compare, oldPath, newPath := f.compare, paths[0], paths[1]
 	if f.pairs {
-		c, after, err = f.comparePairs(oldPath, newPath)
-	} else {
-		c, after, err = f.compare(cmd.ErrOrStderr(), oldPath, newPath)
+		compare = f.comparePairs
 	}
+	c, after, err := compare(cmd.ErrOrStderr(), oldPath, newPath)
 	if err != nil {
 		return err
 	}
 	if len(c.Changes) == 0 {
 		return nothingInCommon(c, oldPath, newPath)
 	}
-	if err := view.WriteComparison(cmd.OutOrStdout(), c, view.Format(f.format), view.Options{}); err != nil {
+	if err := view.WriteComparison(cmd.OutOrStdout(), c, f.format, view.Options{}); err != nil {
 		return err
 	}
-	return allGates(gate.judge(c), gate.asserted(cmd, f.format, after))
+	return allGates(f.judgeChanges(c), f.judge(cmd, f.format, after))
 }
 
 // compare also returns what the new side's file holds, nil of benchmark text.
@@ -137,7 +107,7 @@ func (f *compareFlags) known(series []stat.Series) (*results.Set, error) {
 	return results.Read(paths...)
 }
 
-func (f *compareFlags) comparePairs(oldPath, newPath string) (*stat.Comparison, *results.Set, error) {
+func (f *compareFlags) comparePairs(_ io.Writer, oldPath, newPath string) (*stat.Comparison, *results.Set, error) {
 	before, after, err := abtest.Read(oldPath, newPath)
 	if err != nil {
 		return nil, nil, err
@@ -184,85 +154,51 @@ func some(names []string) string {
 
 // gateFlags say which comparison is good enough to go on.
 type gateFlags struct {
-	failAbove      *float64
+	failAbove      *float64 // a share; nil is no limit
 	requireVerdict bool
 	metrics        []string
-	across         bool
-	assertFlags
+	assertFlags    // on the new side
 }
 
 func (g *gateFlags) register(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	parse := func(s string) (*float64, error) {
+	share := func(s string) (*float64, error) {
 		v, err := parseShare(s)
 		return &v, err
 	}
-	addParsed(cmd, &g.failAbove, "fail-above", parse, "exit 3 if something is established to be worse by more than this, such as 5%, and 4 if that cannot be known")
-	flags.BoolVar(&g.requireVerdict, "require-verdict", false, "exit 4 unless every figure has a verdict")
-	flags.StringSliceVar(&g.metrics, "metric", nil, "compare these alone, such as goodput,p50,wire (default all)")
+	addParsed(cmd, &g.failAbove, "fail-above", "", share, "exit 3 if something is established to be worse by more than this, such as 5%, and 4 if that cannot be known")
+	cmd.Flags().BoolVar(&g.requireVerdict, "require-verdict", false, "exit 4 unless every figure has a verdict")
+	addList(cmd, &g.metrics, "metric", "", parseMetrics, "compare these alone, such as goodput,p50,wire (default all)")
 	g.registerAsserts(cmd, "exit 3 unless this holds of the new side, such as 'p99<50ms@64KiB', and 4 where it cannot be told")
 }
 
-// A comparisonGate is what the flags say.
-type comparisonGate struct {
-	limit          *float64 // a share; nil is no limit
-	requireVerdict bool
-	asserts        []stat.Assert // of the new side
-}
-
-func (g *gateFlags) gate() (comparisonGate, error) {
-	for _, name := range g.metrics {
+func parseMetrics(list string) ([]string, error) {
+	names := strings.Split(list, ",")
+	for _, name := range names {
 		if _, err := stat.MetricByName(name); err != nil {
-			return comparisonGate{}, fmt.Errorf("--metric: %w", err)
+			return nil, err
 		}
 	}
-	return comparisonGate{limit: g.failAbove, requireVerdict: g.requireVerdict, asserts: g.asserts}, nil
+	return names, nil
 }
 
-// parseShare reads "5%" or "0.05" as 0.05. Without its sign a number is below 1: who writes 5 means
-// 5 %, and a gate of 500 % would never fail.
-func parseShare(s string) (float64, error) {
-	number, percent := strings.CutSuffix(s, "%")
-	v, err := strconv.ParseFloat(number, 64)
-	most := 1.0
-	if percent {
-		v /= 100
-		most = 1000
-	}
-	if err != nil || !(v >= 0 && v < most) {
-		return 0, fmt.Errorf("%q: want a share such as 5%%", s)
-	}
-	return v, nil
-}
-
-// judge turns a comparison into the command's end.
-func (g comparisonGate) judge(c *stat.Comparison) error {
+// judgeChanges turns a comparison into the command's end.
+func (g *gateFlags) judgeChanges(c *stat.Comparison) error {
 	if len(c.Changes) == 0 {
 		return fmt.Errorf("%s and %s have nothing in common: %w", c.Old, c.New, view.ErrNothing)
 	}
-	if g.limit != nil {
-		switch c.Outcome(*g.limit) {
+	if g.failAbove != nil {
+		limit := results.FormatPercent(100 * *g.failAbove)
+		switch c.Outcome(*g.failAbove) {
 		case stat.OutcomeRegression:
-			return &statusError{exitGate, fmt.Errorf("worse by more than %s: %s", results.FormatPercent(100**g.limit), worst(c, *g.limit))}
+			return &statusError{exitGate, fmt.Errorf("worse by more than %s: %s", limit, worst(c, *g.failAbove))}
 		case stat.OutcomeInconclusive:
-			return &statusError{exitInconclusive, fmt.Errorf("it cannot be known whether anything is worse by more than %s: %s", results.FormatPercent(100**g.limit), hint(c))}
+			return &statusError{exitInconclusive, fmt.Errorf("it cannot be known whether anything is worse by more than %s: %s", limit, hint(c))}
 		}
 	}
 	if g.requireVerdict && !c.Conclusive() {
 		return &statusError{exitInconclusive, fmt.Errorf("not every figure has a verdict: %s", hint(c))}
 	}
 	return nil
-}
-
-// asserted judges the assertions on what the new side holds. Benchmark text, a nil set, has no
-// cells that they could be about.
-func (g comparisonGate) asserted(cmd *cobra.Command, format string, after *results.Set) error {
-	return evaluateAsserts(cmd, format, g.asserts, func(a stat.Assert) stat.Assertion {
-		if after == nil {
-			return stat.Assertion{Assert: a.Text, Outcome: stat.CannotTell, Why: "the new side is benchmark text; assertions are about records (results.jsonl)"}
-		}
-		return a.Evaluate(after)
-	})
 }
 
 // worst names the changes above a limit, the worst one first.
@@ -306,14 +242,17 @@ func (f *assertFlags) registerAsserts(cmd *cobra.Command, usage string) {
 	cmd.Flags().Var(&parsed{set: set, kind: "stringArray"}, "assert", usage+"; may be repeated")
 }
 
-// evaluateAsserts prints how each assertion turned out, where a person reads the rest too, else
+// judge prints how each assertion on a set turned out, where a person reads the rest too, else
 // beside it, and gives the command its end: a failed gate where one fails, no verdict where none
-// fails and one cannot be told.
-func evaluateAsserts(cmd *cobra.Command, format string, asserts []stat.Assert, judge func(stat.Assert) stat.Assertion) error {
+// fails and one cannot be told. Benchmark text, a nil set, has no cells that they could be about.
+func (f *assertFlags) judge(cmd *cobra.Command, format view.Format, set *results.Set) error {
 	w := beside(cmd, format)
 	texts := make(map[stat.AssertOutcome][]string)
-	for _, a := range asserts {
-		j := judge(a)
+	for _, a := range f.asserts {
+		j := stat.Assertion{Assert: a.Text, Outcome: stat.CannotTell, Why: "the new side is benchmark text; assertions are about records (results.jsonl)"}
+		if set != nil {
+			j = a.Evaluate(set)
+		}
 		if _, err := fmt.Fprintln(w, "assert", j); err != nil {
 			return err
 		}
@@ -330,7 +269,7 @@ func evaluateAsserts(cmd *cobra.Command, format string, asserts []stat.Assert, j
 
 // beside is where what belongs to the results goes: with them where a person reads them, and not
 // where a program does.
-func beside(cmd *cobra.Command, format string) io.Writer {
+func beside(cmd *cobra.Command, format view.Format) io.Writer {
 	if readable(format) {
 		return cmd.OutOrStdout()
 	}

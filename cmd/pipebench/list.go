@@ -2,9 +2,7 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,22 +18,10 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-func newList() *cobra.Command {
-	var format string
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the framings, pipes, and all else that a run can be asked for",
-		Example: `  pipebench list
-  pipebench list --format csv | grep ^placement`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return list(cmd.OutOrStdout(), view.Format(format))
-		},
-	}
-	registerFormat(cmd, &format)
-	noBench(cmd, &format)
-	return cmd
-}
+// listFlags are what list was asked for, as it was typed.
+type listFlags struct{ format view.Format }
+
+func (f *listFlags) register(cmd *cobra.Command) { registerFormat(cmd, &f.format, false) }
 
 // A catalogSection lists the names that one flag takes.
 type catalogSection struct {
@@ -45,28 +31,24 @@ type catalogSection struct {
 
 type item struct {
 	name, what  string
-	unsupported error // why this machine does not have it
+	unsupported string // why this machine does not have it, "" where it does
 }
 
-func list(w io.Writer, format view.Format) error {
+func (f *listFlags) run(cmd *cobra.Command, _ []string) error {
 	topology, err := placement.Read()
 	if err != nil {
 		return err
 	}
+	w, all := cmd.OutOrStdout(), catalog(topology)
 	on := fmt.Sprintf("On this machine (%s/%s)", runtime.GOOS, runtime.GOARCH)
-	all := catalog(topology)
-	if format != view.FormatTable { // one table, for a program to read
+	if f.format != view.FormatTable { // one table, for a program to read
 		t := view.Table{Title: on, Columns: view.Columns("flag", "name", "what", "unsupported")}
 		for _, s := range all {
 			for _, i := range s.items {
-				why := ""
-				if i.unsupported != nil {
-					why = i.unsupported.Error()
-				}
-				t.Append(s.flag, i.name, i.what, why)
+				t.Append(s.flag, i.name, i.what, i.unsupported)
 			}
 		}
-		return t.Write(w, format)
+		return t.Write(w, f.format)
 	}
 	fmt.Fprintf(w, "%s:\n", on)
 	for _, s := range all {
@@ -74,12 +56,12 @@ func list(w io.Writer, format view.Format) error {
 		t := view.Table{Title: fmt.Sprintf("\n--%s: %s", s.flag, s.title), Columns: []view.Column{{Title: "name"}, {Title: "what", Width: wide}}}
 		for _, i := range s.items {
 			what := i.what
-			if i.unsupported != nil {
-				what += fmt.Sprintf(" [unsupported: %v]", i.unsupported)
+			if i.unsupported != "" {
+				what += " [unsupported: " + i.unsupported + "]"
 			}
 			t.Append(i.name, what)
 		}
-		if err := t.Write(w, format); err != nil {
+		if err := t.Write(w, f.format); err != nil {
 			return err
 		}
 	}
@@ -88,58 +70,53 @@ func list(w io.Writer, format view.Format) error {
 
 // catalog returns everything that a flag can name.
 func catalog(t placement.Topology) []catalogSection {
-	all := []catalogSection{
-		{flag: "framing", title: "how messages are told apart"},
-		{flag: "pipe", title: "the kernel's byte stream"},
-		{flag: "io", title: "how an end waits for the kernel; one value, or writer/reader"},
-		{flag: "placement", title: "where the ends run"},
-		pairs("peer", "what the ends are", bench.Peers),
-		pairs("pattern", "who talks", bench.Patterns),
-		pairs("clock", "when it is read in round trips", bench.Clocks),
-		{flag: "payload", title: "what generated messages are made of"},
-		{flag: "shape", title: "the work of another benchmark, its figure in its unit"},
-		{flag: "scenario", title: "ways in which stdio fails, to be reproduced (" + allScenarios + " of them, or a list)"},
-		{flag: "only", title: "claims that documents make, to be judged (pipebench claims)"},
+	return []catalogSection{
+		{"framing", "how messages are told apart", items(framers.All(), func(f framers.Framing) item {
+			return item{name: f.String(), what: describe(framingLines, f.String())}
+		})},
+		{"pipe", "the kernel's byte stream", items(syspipe.Kinds(), func(k syspipe.Kind) item {
+			return item{string(k), describe(pipeLines, string(k)), why(k.Supported())}
+		})},
+		{"io", "how an end waits for the kernel; one value, or writer/reader", items(syspipe.IOs(), func(io syspipe.IO) item {
+			return item{io.String(), describe(ioLines, io.String()), why(io.Supported())}
+		})},
+		{"placement", "where the ends run", items(placement.Places(), func(p placement.Place) item {
+			_, err := t.Choose(p.Name)
+			return item{p.Name, p.What, why(err)}
+		})},
+		{"peer", "what the ends are", items(bench.Peers, pair)},
+		{"pattern", "who talks", items(bench.Patterns, pair)},
+		{"clock", "when it is read in round trips", items(bench.Clocks, pair)},
+		{"payload", "what generated messages are made of", items(payload.Kinds(), func(k payload.Kind) item {
+			return item{name: k.Name, what: k.What}
+		})},
+		{"shape", "the work of another benchmark, its figure in its unit", items(measure.Shapes(), func(s measure.Shape) item {
+			return item{name: s.Name, what: s.What}
+		})},
+		{"scenario", "ways in which stdio fails, to be reproduced (" + allScenarios + " of them, or a list)", items(faults.All(), func(s faults.Scenario) item {
+			return item{name: s.Name, what: s.Title}
+		})},
+		{"only", "claims that documents make, to be judged (pipebench claims)", items(claims.All(), func(c claims.Claim) item {
+			return item{name: c.ID, what: c.Text}
+		})},
 	}
-	add := func(flag string, i item) {
-		at := slices.IndexFunc(all, func(s catalogSection) bool { return s.flag == flag })
-		all[at].items = append(all[at].items, i)
-	}
-	for _, f := range framers.All() {
-		add("framing", item{name: f.String(), what: describe(framingLines, f.String())})
-	}
-	for _, k := range syspipe.Kinds() {
-		add("pipe", item{string(k), describe(pipeLines, string(k)), k.Supported()})
-	}
-	for _, io := range syspipe.IOs() {
-		add("io", item{io.String(), describe(ioLines, io.String()), io.Supported()})
-	}
-	for _, p := range placement.Places() {
-		_, err := t.Choose(p.Name)
-		add("placement", item{p.Name, p.What, err})
-	}
-	for _, k := range payload.Kinds() {
-		add("payload", item{name: k.Name, what: k.What})
-	}
-	for _, shape := range measure.Shapes() {
-		add("shape", item{name: shape.Name, what: shape.What})
-	}
-	for _, f := range faults.All() {
-		add("scenario", item{name: f.Name, what: f.Title})
-	}
-	for _, c := range claims.All() {
-		add("only", item{name: c.ID, what: c.Text})
-	}
-	return all
 }
 
-// pairs makes a section of names with what they mean.
-func pairs(flag, title string, values [][2]string) catalogSection {
-	s := catalogSection{flag: flag, title: title}
-	for _, v := range values {
-		s.items = append(s.items, item{name: v[0], what: v[1]})
+func items[T any](all []T, describe func(T) item) []item {
+	var out []item
+	for _, one := range all {
+		out = append(out, describe(one))
 	}
-	return s
+	return out
+}
+
+func pair(p [2]string) item { return item{name: p[0], what: p[1]} }
+
+func why(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 // A line for each name that the layers below know; a test holds the two against each other.

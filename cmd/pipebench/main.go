@@ -20,7 +20,6 @@ import (
 
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/machine"
-	"github.com/pipebench/pipebench/results/view"
 	"github.com/spf13/cobra"
 )
 
@@ -42,133 +41,91 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 }
 
 func newRoot() *cobra.Command {
-	root := &cobra.Command{
-		Use:   "pipebench",
-		Short: "Measure the pipes that programs talk through",
-		Long: `pipebench drives framings (newline-delimited JSON, Content-Length headers, chunk
-frames) through real pipes of this operating system, and says what each costs.`,
-		Version:       machine.Version(),
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				var names []string
-				for _, c := range cmd.Commands() {
-					if c.IsAvailableCommand() {
-						names = append(names, c.Name())
-					}
-				}
-				return usage(fmt.Errorf("unknown command %q; known are %s", args[0], strings.Join(names, ", ")))
-			}
+	root := helped("pipebench")
+	root.Version = machine.Version()
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
 			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		}
+		var names []string
+		for _, c := range cmd.Commands() {
+			if c.IsAvailableCommand() {
+				names = append(names, c.Name())
+			}
+		}
+		return usage(fmt.Errorf("unknown command %q; known are %s", args[0], strings.Join(names, ", ")))
 	}
+	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
 	})
-	root.AddCommand(newRun(), newProbe(), newProfile(), newInspect(), newPlot(), newServe(), newCall(), newDrive(), newTap(), newTune(), newClaims(), newCompare(), newAB(), newDoctor(), newReport(), newList())
+	const whichFile = "which file? give the results.jsonl of one run or more"
+	root.AddCommand(
+		newCommand("run", &runFlags{}, nil),
+		newCommand("probe", &probeFlags{}, cobra.ArbitraryArgs),
+		newCommand("profile", &profileFlags{}, nil),
+		newCommand("inspect", &inspectFlags{}, takes(1, 1, "inspect takes one process number")),
+		newCommand("plot", &plotFlags{}, takes(1, anyNumber, whichFile)),
+		newCommand("serve", &serveFlags{}, nil),
+		newCommand("call", &callFlags{}, takes(1, anyNumber, "which server? pipebench call -- COMMAND [ARGUMENT...]")),
+		newCommand("drive", &driveFlags{}, takes(1, anyNumber, "which command? put it behind --, as in: pipebench drive -- cat")),
+		newCommand("tap", &tapFlags{}, takes(1, anyNumber, "which command? put it behind --, as in: pipebench tap -- my-server")),
+		newCommand("tune", &tuneFlags{}, nil),
+		newCommand("claims", &claimsFlags{}, cobra.ArbitraryArgs),
+		newCommand("compare", &compareFlags{}, takes(2, 2, "compare takes two files, the old and the new results")),
+		newCommand("ab", &abFlags{}, beforeDash(2, "ab takes two binaries, the old and the new one")),
+		newCommand("doctor", &doctorFlags{}, beforeDash(0, "doctor takes no arguments")),
+		newCommand("report", &reportFlags{}, takes(1, anyNumber, whichFile)),
+		newCommand("list", &listFlags{}, nil),
+	)
 	root.AddCommand(newGuides()...)
 	return root
 }
 
-// files demands at least one argument, a results file each.
-func files(_ *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return usage(errors.New("which file? give the results.jsonl of one run or more"))
+// flags are what a command was asked for, as it was typed.
+type flags interface {
+	register(cmd *cobra.Command)
+	run(cmd *cobra.Command, args []string) error
+}
+
+// newCommand makes a command of its flags and of the text of that name. With nil it takes no arguments.
+func newCommand(name string, f flags, args cobra.PositionalArgs) *cobra.Command {
+	cmd := helped(name)
+	if cmd.Args = args; args == nil {
+		cmd.Args = takes(0, 0, name+" takes no arguments")
 	}
-	return nil
+	cmd.RunE = f.run
+	f.register(cmd)
+	return cmd
 }
 
-// noArguments demands that there are none.
-func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usage(fmt.Errorf("%s takes no arguments, but was given %q; see %[1]s --help", cmd.CommandPath(), args[0]))
-	}
-	return nil
-}
+const anyNumber = -1 // of arguments
 
-// sharedFlags are those that mean the same for every command that has them.
-type sharedFlags struct {
-	out        string
-	format     string
-	quiet      bool
-	noProgress bool
-	seed       int64
-	part       string // what lines of progress call a part of the work, "" for no name
-}
-
-func (f *sharedFlags) register(cmd *cobra.Command, out string) {
-	flags := cmd.Flags()
-	flags.StringVarP(&f.out, "out", "o", "", out)
-	registerFormat(cmd, &f.format)
-	flags.BoolVar(&f.quiet, "quiet", false, "print results alone: no progress, no warnings")
-	flags.BoolVar(&f.noProgress, "no-progress", false, "no bars and no lines of progress")
-	flags.Int64Var(&f.seed, "seed", 1, "of the messages and of the order of samples")
-}
-
-// registerFormat adds the flag of what is printed, and refuses what it cannot be.
-func registerFormat(cmd *cobra.Command, format *string) {
-	cmd.Flags().StringVar(format, "format", string(view.FormatTable), "of what is printed: "+strings.Join(formats(), ", "))
-	cmd.PreRunE = func(*cobra.Command, []string) error {
-		_, err := view.ParseFormat(*format)
-		return usage(err)
-	}
-	complete(cmd, map[string][]string{"format": formats()})
-}
-
-func formats() []string {
-	var names []string
-	for _, f := range view.Formats() {
-		names = append(names, string(f))
-	}
-	return names
-}
-
-// A parsed flag is read as soon as it is given: what it cannot be is an error of usage.
-type parsed struct {
-	set   func(string) error
-	kind  string // of value, for the help
-	given string
-}
-
-func (p *parsed) String() string { return p.given }
-func (p *parsed) Type() string   { return p.kind }
-func (p *parsed) Set(s string) error {
-	p.given = s
-	return p.set(s)
-}
-
-// addParsed adds a flag whose text parse turns into a value; an empty text leaves the value as it
-// is.
-func addParsed[T any](cmd *cobra.Command, into *T, name string, parse func(string) (T, error), usage string) {
-	set := func(s string) (err error) {
-		if s == "" {
-			return nil
+// takes demands a number of arguments, and flags that go together.
+func takes(least, most int, says string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch n := len(args); {
+		case most == anyNumber && n < least:
+			return usage(errors.New(says))
+		case most != anyNumber && (n < least || n > most):
+			return usage(fmt.Errorf("%s, but was given %d; see %s --help", says, n, cmd.CommandPath()))
 		}
-		*into, err = parse(s)
-		return err
+		return usage(cmd.ValidateFlagGroups())
 	}
-	cmd.Flags().Var(&parsed{set: set, kind: "string"}, name, usage)
 }
 
-// parsePrecision reads "2%" or "0.02" as 0.02.
-func parsePrecision(s string) (float64, error) {
-	v, err := parseShare(s)
-	if err != nil || v == 0 || v >= 1 {
-		return 0, fmt.Errorf("%q: want a share such as 2%%", s)
-	}
-	return v, nil
-}
-
-// noBench refuses the format of benchmarks for a command that has none to show.
-func noBench(cmd *cobra.Command, format *string) {
-	known := cmd.PreRunE
-	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
-		if *format == string(view.FormatBench) {
-			return usage(fmt.Errorf("--format bench is of measurements, and %s makes none: use table, markdown, csv or json", cmd.CommandPath()))
+// beforeDash demands a number of arguments before --, behind which are flags for run.
+func beforeDash(n int, says string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		given := cmd.ArgsLenAtDash()
+		if given < 0 {
+			given = len(args)
 		}
-		return known(cmd, args)
+		if given != n {
+			return usage(fmt.Errorf("%s, but was given %d; flags for run go behind --", says, given))
+		}
+		return nil
 	}
 }
 
@@ -192,10 +149,11 @@ func (e *statusError) Error() string { return e.err.Error() }
 func (e *statusError) Unwrap() error { return e.err }
 
 // usage marks an error as the caller's: what was asked for cannot be. One that has a code of its
-// own keeps it.
+// own keeps it, and what this machine does not have, or has no more of, is not the caller's.
 func usage(err error) error {
 	var status *statusError
-	if err == nil || errors.As(err, &status) {
+	var refused syscall.Errno
+	if err == nil || errors.As(err, &status) || errors.As(err, &refused) || bench.IsUnsupported(err) {
 		return err
 	}
 	return &statusError{exitUsage, err}
@@ -218,10 +176,10 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 	case ctx.Err() != nil:
 		fmt.Fprintln(stderr, "pipebench: interrupted")
 		return exitInterrupted
-	case errors.As(err, &status):
-		fmt.Fprintf(stderr, "pipebench: %v\n", err)
-		return status.code
 	}
 	fmt.Fprintf(stderr, "pipebench: %v\n", err)
+	if errors.As(err, &status) {
+		return status.code
+	}
 	return exitFailed
 }

@@ -18,7 +18,7 @@ func TestOnlyResultsCount(t *testing.T) {
 		Environments: []results.Environment{{Run: "a"}, {Run: "b"}},
 		Probes:       []results.Probe{found, {Run: "another", Pipe: "anonymous"}, {Run: "a", Step: "memory/copy/1/same"}},
 	}
-	if part := pipeFindings(set.OfRun("a"), nil); len(part.Probes) != 1 || len(part.Environments) != 1 {
+	if part := onPipes(set.OfRun("a"), nil); len(part.Probes) != 1 || len(part.Environments) != 1 {
 		t.Errorf("of one run: %+v", part)
 	}
 }

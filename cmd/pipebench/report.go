@@ -13,27 +13,31 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-func newReport() *cobra.Command {
-	var out, title string
-	cmd := &cobra.Command{
-		Use:   "report FILE…",
-		Short: "Make one self-contained page of any results, of one machine or of many",
-		Long: `Make one HTML page of any results: machines, what was measured and found, pictures,
-warnings, and the command that reproduces each. It has no script and fetches nothing.
-Results of several machines are put side by side, each beside its own limits.`,
-		Example: `  pipebench report pipebench-out/20261121-101500
-  pipebench report linux.jsonl macos.jsonl windows.jsonl -o fleet.html`,
-		Args: files,
-		RunE: func(cmd *cobra.Command, paths []string) error {
-			if out == "" {
-				out = filepath.Join(folderOf(paths[0]), reportFile)
-			}
-			return report(cmd, out, title, paths)
-		},
+// reportFlags are what report was asked for, as it was typed.
+type reportFlags struct{ out, title string }
+
+func (f *reportFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&f.out, "out", "o", "", "the page, - for standard output (default report.html in the folder of the first file)")
+	cmd.Flags().StringVar(&f.title, "title", "", "of the page")
+}
+
+func (f *reportFlags) run(cmd *cobra.Command, paths []string) error {
+	set, err := readFiles(cmd, paths...)
+	if err != nil {
+		return err
 	}
-	cmd.Flags().StringVarP(&out, "out", "o", "", "the page, - for standard output (default report.html in the folder of the first file)")
-	cmd.Flags().StringVar(&title, "title", "", "of the page")
-	return cmd
+	o := plots.ReportOptions{Title: f.title, Sources: paths, Command: commandLine(os.Args)}
+	if f.out == "-" {
+		return plots.Report(cmd.OutOrStdout(), set, o)
+	}
+	if f.out == "" {
+		f.out = filepath.Join(folderOf(paths[0]), reportFile)
+	}
+	if err := writeReport(f.out, set, o); err != nil {
+		return err
+	}
+	fmt.Fprintln(cmd.OutOrStdout(), f.out)
+	return nil
 }
 
 // folderOf is where the files of a run are, given the folder or one of them.
@@ -42,23 +46,6 @@ func folderOf(path string) string {
 		return path
 	}
 	return filepath.Dir(path)
-}
-
-// report writes the page whole or not at all.
-func report(cmd *cobra.Command, out, title string, paths []string) error {
-	set, err := readFiles(cmd, paths...)
-	if err != nil {
-		return err
-	}
-	o := plots.ReportOptions{Title: title, Sources: paths, Command: commandLine(os.Args)}
-	if out == "-" {
-		return plots.Report(cmd.OutOrStdout(), set, o)
-	}
-	if err := writeReport(out, set, o); err != nil {
-		return err
-	}
-	fmt.Fprintln(cmd.OutOrStdout(), out)
-	return nil
 }
 
 // writeReport makes the page of a set, whole or not at all.
@@ -74,40 +61,32 @@ func writeReport(path string, set *results.Set, o plots.ReportOptions) error {
 	return nil
 }
 
-func newPlot() *cobra.Command {
-	var out string
-	var gallery []string
-	cmd := &cobra.Command{
-		Use:   "plot FILE…",
-		Short: "Draw the plots of results again, without measuring",
-		Example: `  pipebench plot pipebench-out/20261121-101500/results.jsonl
-  pipebench plot linux.jsonl macos.jsonl --out pictures
-  pipebench plot pipebench-out/gallery --gallery goodput,wait --out plots/gallery`,
-		Args: files,
-		RunE: func(cmd *cobra.Command, paths []string) error {
-			if out == "" {
-				out = folderOf(paths[0])
-			}
-			return plot(cmd, out, gallery, paths)
-		},
-	}
-	cmd.Flags().StringSliceVar(&gallery, "gallery", nil, "draw these alone, such as goodput,wait, as SVG that is small enough to be kept beside a program's sources")
-	cmd.Flags().StringVarP(&out, "out", "o", "", "folder for the pictures (default that of the first file)")
-	return cmd
+// plotFlags are what plot was asked for, as it was typed.
+type plotFlags struct {
+	out     string
+	gallery []string
 }
 
-// plot draws what the files hold, and says what they do not allow.
-func plot(cmd *cobra.Command, out string, gallery, paths []string) error {
+func (f *plotFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&f.gallery, "gallery", nil, "draw these alone, such as goodput,wait, as SVG that is small enough to be kept beside a program's sources")
+	cmd.Flags().StringVarP(&f.out, "out", "o", "", "folder for the pictures (default that of the first file)")
+}
+
+// run draws what the files hold, and says what they do not allow.
+func (f *plotFlags) run(cmd *cobra.Command, paths []string) error {
+	if f.out == "" {
+		f.out = folderOf(paths[0])
+	}
 	set, err := readFiles(cmd, paths...)
 	if err != nil {
 		return err
 	}
 	var drawn []string
 	var omitted []plots.Omission
-	if len(gallery) == 0 {
-		drawn, omitted, err = plots.Write(out, set)
+	if len(f.gallery) == 0 {
+		drawn, omitted, err = plots.Write(f.out, set)
 	} else {
-		drawn, err = plots.Gallery(out, set, gallery...)
+		drawn, err = plots.Gallery(f.out, set, f.gallery...)
 	}
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -228,12 +227,12 @@ func writeBench(path string, set *results.Set) error {
 
 // view shows a set in the format that was asked for.
 func (f *sharedFlags) view(cmd *cobra.Command, set *results.Set) error {
-	return view.Write(cmd.OutOrStdout(), set, view.Format(f.format), view.Options{})
+	return view.Write(cmd.OutOrStdout(), set, f.format, view.Options{})
 }
 
 // readable reports whether a person reads the format.
-func readable(format string) bool {
-	return slices.Contains([]view.Format{view.FormatTable, view.FormatMarkdown}, view.Format(format))
+func readable(format view.Format) bool {
+	return format == view.FormatTable || format == view.FormatMarkdown
 }
 
 // readFiles reads files of results, and reports what of them cannot be read.

@@ -20,47 +20,18 @@ import (
 	"github.com/pipebench/pipebench/scenarios/subrun"
 )
 
-// doctorFlags are what doctor was asked for.
+// doctorFlags are what doctor was asked for, as it was typed.
 type doctorFlags struct {
 	invocations int
 	over        time.Duration
-	maxTime     time.Duration
-	shared      sharedFlags
+	sharedFlags
 }
 
-func newDoctor() *cobra.Command {
-	f := &doctorFlags{shared: sharedFlags{part: "invocation"}}
-	cmd := &cobra.Command{
-		Use:   "doctor [flags] [-- RUN-FLAGS]",
-		Short: "Find out how far figures move on this machine by themselves, and what is at fault",
-		Long: `Run the same cells again and again, in invocations of their own spread over minutes
-or hours (--over), and keep how far each figure moved in the user's cache folder, by
-machine. compare gives verdicts beyond that, on files that are no further apart than the
-machine was watched for in all: several calls, on several days, tell more than a long one.
-What is rare is in no few runs, so that a change is also more than two parts in their
-number: 25 % after eight, 5 % after forty.
-
-Give after -- the flags that you compare with; without that, raw and ndjson in every place
-and pattern stand for the rest. Faults of the environment are named, each with its remedy;
---invocations 0 looks for those alone.`,
-		Example: `  pipebench doctor
-  pipebench doctor --invocations 20 --over 1h
-  pipebench doctor -- --framing chunked --size 64KiB --placement same
-  pipebench doctor --invocations 0`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if binaries(cmd, args) > 0 {
-				return usage(fmt.Errorf("doctor takes no arguments, but was given %q; flags for run go behind --", args[0]))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
-	}
-	flags := cmd.Flags()
-	flags.IntVar(&f.invocations, "invocations", 8, "how many; 3 are the least that compare rests on, 0 looks at the environment alone")
-	flags.DurationVar(&f.over, "over", 2*time.Minute, "spread them over this long")
-	flags.DurationVar(&f.maxTime, "max-time", 0, "begin none that would end later (default twice --over)")
-	f.shared.register(cmd, "a folder for the records (default pipebench-out/<time>)")
-	return cmd
+func (f *doctorFlags) register(cmd *cobra.Command) {
+	f.part = "invocation"
+	addCount(cmd, &f.invocations, "invocations", 8, 0, mostCounted, "how many; 3 are the least that compare rests on, 0 looks at the environment alone")
+	cmd.Flags().DurationVar(&f.over, "over", 2*time.Minute, "spread them over this long")
+	f.sharedFlags.register(cmd, 0, "begin none that would end later (default twice --over)", true)
 }
 
 func (f *doctorFlags) run(cmd *cobra.Command, flags []string) error {
@@ -70,7 +41,7 @@ func (f *doctorFlags) run(cmd *cobra.Command, flags []string) error {
 	}
 	var watch *doctor.Watch
 	var failed error
-	return f.shared.measure(cmd, task{
+	return f.measure(cmd, task{
 		work: func(ctx context.Context, s *session) error {
 			watch, failed = f.watch(ctx, s, plan)
 			failed = usageOfRun(errors.Join(failed, f.judge(s, watch)))
@@ -101,7 +72,7 @@ func (f *doctorFlags) plan(flags []string) (doctor.Plan, error) {
 	if f.maxTime == 0 {
 		f.maxTime = 2 * f.over
 	}
-	p := doctor.Plan{Flags: flags, Invocations: f.invocations, Over: min(f.over, f.maxTime), MaxTime: f.maxTime, Seed: f.shared.seed}
+	p := doctor.Plan{Flags: flags, Invocations: f.invocations, Over: min(f.over, f.maxTime), MaxTime: f.maxTime, Seed: f.seed}
 	if f.invocations != 0 {
 		if err := p.Validate(); err != nil {
 			return p, usage(err)
@@ -171,87 +142,48 @@ func (f *doctorFlags) judge(s *session, watch *doctor.Watch) error {
 // show prints what the file says of the machine, without the measurements that say it, what was
 // looked at, and where the answer is kept. Benchmark text is the measurements.
 func (f *doctorFlags) show(cmd *cobra.Command, all, own *results.Set, watch *doctor.Watch) error {
-	if f.shared.format == string(view.FormatBench) {
+	if f.format == view.FormatBench {
 		own.Records = all.Records
 	}
-	if err := f.shared.view(cmd, own); err != nil && (f.invocations > 0 || !errors.Is(err, view.ErrNothing)) {
+	if err := f.view(cmd, own); err != nil && (f.invocations > 0 || !errors.Is(err, view.ErrNothing)) {
 		return err
 	}
-	f.shared.say(cmd, "looked at %s: %d of them at fault", strings.Join(watch.Checks(), ", "), len(own.Faults))
+	f.say(cmd, "looked at %s: %d of them at fault", strings.Join(watch.Checks(), ", "), len(own.Faults))
 	if len(own.Noise) > 0 {
 		if path, err := doctor.File(own.Noise[0].Machine); err == nil {
-			f.shared.say(cmd, "kept for compare in %s", path)
+			f.say(cmd, "kept for compare in %s", path)
 		}
 	}
 	return nil
 }
 
-// abFlags are what ab was asked for.
+// abFlags are what ab was asked for, as it was typed.
 type abFlags struct {
 	gateFlags
-	pairs   int
-	maxTime time.Duration
-	shared  sharedFlags
+	pairs int
+	sharedFlags
 }
 
-func newAB() *cobra.Command {
-	f := &abFlags{shared: sharedFlags{part: "pair"}}
-	cmd := &cobra.Command{
-		Use:   "ab OLD-BINARY NEW-BINARY [flags] [-- RUN-FLAGS]",
-		Short: "Compare two builds of pipebench in interleaved pairs",
-		Long: `Compare two builds of pipebench. Both run the same cells, one right after the other and
-in an order left to chance, pair by pair, so that what moves the machine moves both. Times
-get a verdict by the signed-rank test on the pairs, at a level of 1 % for all comparisons
-together (Holm's correction); calls, wire bytes and allocations a message are compared
-exactly. The column min. detectable is the change that so many pairs would have found four
-times out of five: where that is too much, run more pairs.
-
-The flags after -- go to the run command of both builds; a run takes one sample of each
-cell (--samples 1) where they do not say otherwise, as more pairs tell more than more
-samples do.`,
-		Example: `  pipebench ab ./pipebench-main ./pipebench-branch
-  pipebench ab ./old ./new --fail-above 5% -- --framing ndjson,chunked --size 4KiB,64KiB --placement same
-  pipebench ab ./old ./new --pairs 30 --metric goodput --format markdown -- --pattern stream`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if n := binaries(cmd, args); n != 2 {
-				return usage(fmt.Errorf("ab takes two binaries, the old and the new one, but was given %d; flags for run go behind --", n))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], args[1], args[2:]) },
-	}
+func (f *abFlags) register(cmd *cobra.Command) {
+	f.part = "pair"
 	f.gateFlags.register(cmd)
-	flags := cmd.Flags()
-	flags.IntVar(&f.pairs, "pairs", 0, "how many pairs to run (default what the number of comparisons asks for, at least 20)")
-	flags.DurationVar(&f.maxTime, "max-time", abtest.DefaultMaxTime, "begin no pair that would end after this long")
-	f.shared.register(cmd, "a folder for the records of both (default pipebench-out/<time>)")
-	return cmd
+	addCount(cmd, &f.pairs, "pairs", 0, 0, mostCounted, "how many pairs to run (default what the number of comparisons asks for, at least 20)")
+	f.sharedFlags.register(cmd, abtest.DefaultMaxTime, "begin no pair that would end after this long", true)
 }
 
-// binaries counts the arguments before --.
-func binaries(cmd *cobra.Command, args []string) int {
-	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
-		return dash
-	}
-	return len(args)
-}
-
-func (f *abFlags) run(cmd *cobra.Command, oldName, newName string, flags []string) error {
-	gate, err := f.gate()
-	if err != nil {
-		return usage(err)
-	}
-	plan, err := f.plan(oldName, newName, flags)
+func (f *abFlags) run(cmd *cobra.Command, args []string) error {
+	oldName, newName := args[0], args[1]
+	plan, err := f.plan(oldName, newName, args[2:])
 	if err != nil {
 		return err
 	}
 	if plan.Old.Same(plan.New) {
-		f.shared.say(cmd, "pipebench: both binaries are the same file: whatever is found is noise")
+		f.say(cmd, "pipebench: both binaries are the same file: whatever is found is noise")
 	}
-	before, after, err := f.measure(cmd, plan)
+	before, after, err := f.runPairs(cmd, plan)
 	if err != nil {
 		if len(before) > 0 {
-			f.shared.say(cmd, "pipebench: %d pairs are kept in %s; compare --pairs shows them", len(before), plan.Dir)
+			f.say(cmd, "pipebench: %d pairs are kept in %s; compare --pairs shows them", len(before), plan.Dir)
 		}
 		return usageOfRun(err)
 	}
@@ -262,13 +194,13 @@ func (f *abFlags) run(cmd *cobra.Command, oldName, newName string, flags []strin
 	if err := f.show(cmd, plan.Dir, c); err != nil {
 		return err
 	}
-	return allGates(gate.judge(c), gate.asserted(cmd, f.shared.format, results.Merge(after...)))
+	return allGates(f.judgeChanges(c), f.judge(cmd, f.format, results.Merge(after...)))
 }
 
 func (f *abFlags) plan(oldName, newName string, flags []string) (abtest.Plan, error) {
 	p := abtest.Plan{
 		Flags: append([]string{"--samples", "1"}, flags...),
-		Pairs: f.pairs, MaxTime: f.maxTime, Seed: f.shared.seed, Dir: f.shared.folder(),
+		Pairs: f.pairs, MaxTime: f.maxTime, Seed: f.seed, Dir: f.folder(),
 	}
 	if err := p.Validate(); err != nil {
 		return p, usage(err)
@@ -281,8 +213,8 @@ func (f *abFlags) plan(oldName, newName string, flags []string) (abtest.Plan, er
 	return p, err
 }
 
-func (f *abFlags) measure(cmd *cobra.Command, p abtest.Plan) (before, after []*results.Set, err error) {
-	progress := f.shared.progress(cmd.ErrOrStderr())
+func (f *abFlags) runPairs(cmd *cobra.Command, p abtest.Plan) (before, after []*results.Set, err error) {
+	progress := f.progress(cmd.ErrOrStderr())
 	defer progress.stop()
 	p.Observe = func(at abtest.Progress) { progress.finish(at.Of, at.Took.Round(10*time.Millisecond).String()) }
 	return abtest.Run(cmd.Context(), p)
@@ -306,9 +238,9 @@ func (f *abFlags) show(cmd *cobra.Command, dir string, c *stat.Comparison) error
 	if err := results.ReplaceFile(filepath.Join(dir, benchFile), text.Bytes()); err != nil {
 		return fmt.Errorf("keep the comparison: %w", err)
 	}
-	if err := view.WriteComparison(cmd.OutOrStdout(), c, view.Format(f.shared.format), view.Options{}); err != nil {
+	if err := view.WriteComparison(cmd.OutOrStdout(), c, f.format, view.Options{}); err != nil {
 		return err
 	}
-	f.shared.say(cmd, "pipebench: kept in %s: %s, %s and %s", dir, abtest.OldFile, abtest.NewFile, benchFile)
+	f.say(cmd, "pipebench: kept in %s: %s, %s and %s", dir, abtest.OldFile, abtest.NewFile, benchFile)
 	return nil
 }

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,46 +16,24 @@ import (
 
 // tapFlags are what tap was asked for, as it was typed.
 type tapFlags struct {
-	out, protocol  string
-	bodies, redact bool
+	out     string
+	options tap.Options
 }
 
-func newTap() *cobra.Command {
-	f := &tapFlags{}
-	cmd := &cobra.Command{
-		Use:   "tap [-o FILE] [--bodies|--redact] -- COMMAND [ARGUMENT...]",
-		Short: "Stand between a stdio client and its server, and record what passes",
-		Long: `Start the command and pass its stdin and stdout on, unchanged and unbuffered, while
-recording each message: direction, time, size, method, id, how its bytes were cut. Put it
-where the command stood in a client's configuration.
-
-It ends as the command ends, with its exit status or by the same signal, and leaves stderr
-alone. The recording never holds the traffic up: what it cannot take is counted as a gap.
-Without --bodies or --redact it holds no arguments and no results, which may be secrets.`,
-		Example: `  pipebench tap -o session.jsonl -- my-server --stdio
-  pipebench tap --redact -o session.jsonl -- node server.js
-  pipebench report session.jsonl`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage(errors.New("which command? put it behind --, as in: pipebench tap -- my-server"))
-			}
-			return usage(cmd.ValidateFlagGroups())
-		},
-		RunE: func(_ *cobra.Command, args []string) error { return f.tap(args) },
-	}
+func (f *tapFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "out", "o", "", "file of the recording (default pipebench-out/tap-<time>-<pid>.jsonl)")
-	flags.StringVar(&f.protocol, "protocol", "auto", "what is spoken: "+strings.Join(tap.Protocols(), ", "))
-	flags.BoolVar(&f.bodies, "bodies", false, "keep what the messages hold, secrets and all")
-	flags.BoolVar(&f.redact, "redact", false, "keep the structure and the lengths of what they hold, its values overwritten")
+	addChoice(cmd, &f.options.Protocol, "protocol", tap.Protocols(), "what is spoken: "+strings.Join(tap.Protocols(), ", "))
+	flags.BoolVar(&f.options.Bodies, "bodies", false, "keep what the messages hold, secrets and all")
+	flags.BoolVar(&f.options.Redact, "redact", false, "keep the structure and the lengths of what they hold, its values overwritten")
 	cmd.MarkFlagsMutuallyExclusive("bodies", "redact")
-	return cmd
 }
 
-// tap does not return once the command has been started: the process ends as the command does.
-func (f *tapFlags) tap(command []string) error {
-	run, err := results.NewRun()
-	if err != nil {
+// run does not return once the command has been started: the process ends as the command does.
+func (f *tapFlags) run(_ *cobra.Command, command []string) error {
+	o := &f.options
+	var err error
+	if o.Run, err = results.NewRun(); err != nil {
 		return err
 	}
 	file, err := f.create()
@@ -65,20 +41,16 @@ func (f *tapFlags) tap(command []string) error {
 		return err
 	}
 	defer file.Close()
-	if err := begin(file, run); err != nil {
-		return err
+	if err := results.NewWriter(file).Write(describeRun(o.Run, 0)); err != nil {
+		return fmt.Errorf("begin the recording: %w", err)
 	}
-	end, err := tap.Run(tap.Options{
-		Command: command, Record: file, Run: run, Protocol: f.protocol, Bodies: f.bodies, Redact: f.redact,
-	})
+	o.Command, o.Record = command, file
+	end, err := tap.Run(*o)
 	var start *tap.StartError
 	if errors.As(err, &start) {
 		return err
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "pipebench: tap:", err)
-	}
-	if err := file.Close(); err != nil {
+	if err := errors.Join(err, file.Close()); err != nil {
 		fmt.Fprintln(os.Stderr, "pipebench: tap:", err)
 	}
 	end.ExitLike()
@@ -100,16 +72,4 @@ func (f *tapFlags) create() (*os.File, error) {
 		return nil, fmt.Errorf("make the recording: %w", err)
 	}
 	return file, nil
-}
-
-// begin writes where the recording takes place.
-func begin(w io.Writer, run string) error {
-	text, err := json.Marshal(describeRun(run, 0))
-	if err == nil {
-		_, err = w.Write(append(text, '\n'))
-	}
-	if err != nil {
-		return fmt.Errorf("begin the recording: %w", err)
-	}
-	return nil
 }

@@ -171,12 +171,12 @@ func TestTuneEndsAsItsAnswerIs(t *testing.T) {
 			if err := tune.View(&said, view.FormatTable, set, tune.Balanced); err != nil {
 				t.Fatal(err)
 			}
-			cmd := newTune()
+			f := &tuneFlags{}
+			cmd := newCommand("tune", f, nil)
 			cmd.SetOut(&said)
 			cmd.SetErr(&said)
-			f := &tuneFlags{shared: sharedFlags{format: string(view.FormatTable)}}
-			o := tune.Default()
-			err := f.judge(cmd, set, o, asserts)
+			f.asserts = asserts
+			err := f.judgeAnswer(cmd, set)
 			if got := exitCode(t.Context(), err, &said); got != row.code || !strings.Contains(said.String(), row.says) {
 				t.Errorf("exit %d, want %d, and %q:\n%s", got, row.code, row.says, said.String())
 			}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
+)
+
+// sharedFlags are those that mean the same for every command that measures.
+type sharedFlags struct {
+	out        string
+	format     view.Format
+	quiet      bool
+	noProgress bool
+	seed       int64
+	maxTime    time.Duration
+	part       string // what lines of progress call a part of the work, "" for no name
+}
+
+const (
+	beginNone = "begin no sample after this long"
+	stopAfter = "stop after this long, and show what was found (default none)"
+)
+
+// register takes what --max-time is by default, and what it means. A command without benchmarks has
+// nothing to show in their format.
+func (f *sharedFlags) register(cmd *cobra.Command, maxTime time.Duration, means string, benchmarks bool) {
+	flags := cmd.Flags()
+	flags.StringVarP(&f.out, "out", "o", "", "a folder for the files of the run (default pipebench-out/<time>)")
+	registerFormat(cmd, &f.format, benchmarks)
+	flags.BoolVar(&f.quiet, "quiet", false, "print results alone: no progress, no warnings")
+	flags.BoolVar(&f.noProgress, "no-progress", false, "no bars and no lines of progress")
+	flags.Int64Var(&f.seed, "seed", 1, "of the messages and of the order of samples")
+	flags.DurationVar(&f.maxTime, "max-time", maxTime, means)
+}
+
+// registerFormat adds the flag of what is printed.
+func registerFormat(cmd *cobra.Command, format *view.Format, benchmarks bool) {
+	var names []string
+	for _, f := range view.Formats() {
+		if f != view.FormatBench || benchmarks {
+			names = append(names, string(f))
+		}
+	}
+	parse := func(name string) (view.Format, error) {
+		f, err := view.ParseFormat(name)
+		if err == nil && !slices.Contains(names, name) {
+			err = fmt.Errorf("it is of measurements, and %s makes none: use table, markdown, csv or json", cmd.Name())
+		}
+		return f, err
+	}
+	addParsed(cmd, format, "format", string(view.FormatTable), parse, "of what is printed: "+strings.Join(names, ", "))
+	complete(cmd, map[string][]string{"format": names})
+}
+
+// complete teaches the shell the values of flags. Each flag exists, so there is no error.
+func complete(cmd *cobra.Command, flags map[string][]string) {
+	for flag, values := range flags {
+		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+}
+
+// A parsed flag is read as soon as it is given: what it cannot be is an error of usage.
+type parsed struct {
+	set   func(string) error
+	kind  string // of value, for the help
+	given string
+}
+
+func (p *parsed) String() string { return p.given }
+func (p *parsed) Type() string   { return p.kind }
+func (p *parsed) Set(s string) error {
+	p.given = s
+	return p.set(s)
+}
+
+// addParsed adds a flag whose text parse turns into a value. Without a text, which is the usual one
+// if it is "", the value stays as it is.
+func addParsed[T any](cmd *cobra.Command, into *T, name, usual string, parse func(string) (T, error), usage string) {
+	p := &parsed{kind: "string", set: func(s string) (err error) {
+		if s == "" {
+			return nil
+		}
+		*into, err = parse(s)
+		return err
+	}}
+	if _, number := any(into).(*int); number {
+		p.kind = "int"
+	}
+	if err := p.Set(usual); err != nil {
+		panic(fmt.Sprintf("--%s: %v", name, err)) // a defect of this program
+	}
+	cmd.Flags().Var(p, name, usage)
+}
+
+// addList adds a flag of a list, which goes on where the flag is given again.
+func addList[T any](cmd *cobra.Command, into *[]T, name, usual string, parse func(string) ([]T, error), usage string) {
+	more := func(list string) ([]T, error) {
+		items, err := parse(list)
+		if cmd.Flags().Changed(name) {
+			items = append(*into, items...)
+		}
+		return items, err
+	}
+	addParsed(cmd, into, name, usual, more, usage)
+}
+
+// The most of what a flag counts. Requests in flight have a slot each before the first is sent.
+const (
+	mostInflight    = 1 << 16
+	mostConnections = 1 << 10
+	mostCounted     = 1 << 20
+)
+
+// addCount adds a flag of a whole number within limits.
+func addCount(cmd *cobra.Command, into *int, name string, usual, least, most int, usage string) {
+	parse := func(s string) (int, error) {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < least || n > most {
+			return 0, fmt.Errorf("want a number from %d to %d", least, most)
+		}
+		return n, nil
+	}
+	addParsed(cmd, into, name, strconv.Itoa(usual), parse, usage)
+}
+
+// parseSize reads a size that has to fit into an int, as lengths of messages do.
+func parseSize(s string) (int, error) {
+	n, err := results.ParseSize(s)
+	if err == nil && n > math.MaxInt {
+		err = fmt.Errorf("%q is larger than this machine's memory", s)
+	}
+	return int(n), err
+}
+
+// parseLimit reads the size of the largest message: -1 for "unlimited".
+func parseLimit(s string) (int, error) {
+	if s == "unlimited" {
+		return -1, nil
+	}
+	n, err := parseSize(s)
+	if err == nil && n < 1 {
+		err = fmt.Errorf("%q leaves room for no message", s)
+	}
+	return n, err
+}
+
+// parseShare reads "5%" or "0.05" as 0.05. Without its sign a number is below 1: who writes 5 means
+// 5 %, and a gate of 500 % would never fail.
+func parseShare(s string) (float64, error) {
+	number, percent := strings.CutSuffix(s, "%")
+	v, err := strconv.ParseFloat(number, 64)
+	most := 1.0
+	if percent {
+		v /= 100
+		most = 1000
+	}
+	if err != nil || !(v >= 0 && v < most) {
+		return 0, fmt.Errorf("%q: want a share such as 5%%", s)
+	}
+	return v, nil
+}
+
+// addChoice adds a flag that takes one of some values, the first by default, and teaches them to the
+// shell.
+func addChoice(cmd *cobra.Command, into *string, name string, known []string, usage string) {
+	parse := func(s string) (string, error) {
+		if !slices.Contains(known, s) {
+			return "", fmt.Errorf("want %s", strings.Join(known, " or "))
+		}
+		return s, nil
+	}
+	addParsed(cmd, into, name, known[0], parse, usage)
+	complete(cmd, map[string][]string{name: known})
+}
+
+// orNone turns a duration of 0, which says "none" on a command line, into the negative one that
+// says so in Go.
+func orNone(d time.Duration) time.Duration {
+	if d == 0 {
+		return -1
+	}
+	return d
+}
+
+// misbehaviours lists those of a side for the help of a flag.
+func misbehaviours(side catalogue.Side, width int) string {
+	var lines []string
+	for _, m := range catalogue.Of(side) {
+		lines = append(lines, fmt.Sprintf("  %-*s %s", width, m.Usage(), m.Title))
+	}
+	return strings.Join(lines, "\n")
+}
