@@ -30,7 +30,7 @@ func (f *probeFlags) register(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.pipes, "pipe", nil, "kinds of pipe (default each that this system has)")
 	flags.StringSliceVar(&o.Steps, "step", nil, "experiments, of "+strings.Join(probe.Steps(), ", ")+" (default all)")
 	flags.StringSliceVar(&f.against, "against", nil, "compare with: result files of other machines, or the documented rules of "+strings.Join(documentedSystems, ", ")+" (default all of them)")
-	flags.DurationVar(&o.StepTimeout, "step-timeout", probe.DefaultStepTimeout, "after which an experiment is a finding that it hangs")
+	flags.DurationVar(&o.StepTimeout, "step-timeout", probe.DefaultStepTimeout, "after which an experiment is a finding that it hangs; more by default where processes start slowly")
 	f.sharedFlags.register(cmd, 0, stopAfter, false)
 }
 
@@ -40,6 +40,9 @@ func (f *probeFlags) run(cmd *cobra.Command, files []string) error {
 	}
 	if f.options.StepTimeout <= 0 {
 		return usage(fmt.Errorf("--step-timeout %v: want a time above zero", f.options.StepTimeout))
+	}
+	if !cmd.Flags().Changed("step-timeout") {
+		f.options.StepTimeout = 0 // so that it grows on a slow machine
 	}
 	if err := f.options.Validate(); err != nil {
 		return usage(err)

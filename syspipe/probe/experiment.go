@@ -1,6 +1,8 @@
 package probe
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -8,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -85,52 +88,48 @@ type trial struct {
 	experiment experiment
 	emit       func(Finding)
 
-	slotSize int // once found
+	slotSize, capacity int // once found
 }
 
-// finding starts a finding of this trial. A rule that covers it but predicts no figure is quoted.
+// found makes a finding beside what is documented: the value that the rules of this system predict,
+// or else what the rule that covers the step says.
+func (t *trial) found(step string, value any, unit, how string) {
+	t.emit(t.finding(step, value, unit, how))
+}
+
 func (t *trial) finding(step string, value any, unit, how string) Finding {
-	f := Finding{Pipe: t.kind, Step: step, Value: value, Unit: unit, How: how}
-	if f.How == "" {
-		f.How = t.experiment.how
+	f := Finding{Pipe: t.kind, Step: step, Value: value, Unit: unit, How: cmp.Or(how, t.experiment.how)}
+	r, ok := ruleAbout(t.system().os, step)
+	want, predicted := t.system().predict(step)
+	if predicted && value != "unsupported" && value != "refused" {
+		return f.compare(want, r.Source)
 	}
-	if r, ok := ruleAbout(runtime.GOOS, step); ok && t.isPipe() {
+	if ok {
 		f.Documented = fmt.Sprintf("%s (%s)", r.Says, r.Source)
 	}
 	return f
 }
 
-// emitPredicted emits a finding beside what the rule that covers it predicts; the rule's source is
-// quoted.
-func (t *trial) emitPredicted(f Finding, value any) {
-	r, _ := ruleAbout(runtime.GOOS, f.Step)
-	t.emit(f.compare(value, r.Source))
-}
-
-// emitOnLinux is emitPredicted where Linux's rules for pipes hold, and emits f alone elsewhere.
-func (t *trial) emitOnLinux(f Finding, value any) {
-	if t.onLinux() {
-		t.emitPredicted(f, value)
-	} else {
-		t.emit(f)
+// system is that of which the rules hold here: none but those of all for a socket pair, which is no
+// pipe.
+func (t *trial) system() system {
+	if t.kind == syspipe.SocketPair {
+		return system{}
 	}
+	if t.capacity == 0 {
+		w, _ := t.openBlocking()
+		t.capacity = script.Must(w.Capacity())
+	}
+	return system{kernel(), os.Getpagesize(), t.capacity}
 }
 
-// isPipe reports whether the rules for pipes hold; a socket pair is none.
-func (t *trial) isPipe() bool { return t.kind != syspipe.SocketPair }
-
-// onLinux reports whether Linux's rules for pipes hold.
-func (t *trial) onLinux() bool { return t.isPipe() && runtime.GOOS == "linux" }
-
-// onBSD reports whether the rules that macOS and FreeBSD share hold.
-func (t *trial) onBSD() bool {
-	return t.isPipe() && (runtime.GOOS == "darwin" || runtime.GOOS == "freebsd")
-}
-
-// page returns the bytes that Linux's rules count in. A kernel that only says that it is Linux, as
-// gVisor does, may have slots of another size: then a finding differs from the rule, and not the
-// rule from itself.
-func (t *trial) page() int { return os.Getpagesize() }
+// kernel is runtime.GOOS, but for gVisor, which says that it is this build of Linux.
+var kernel = sync.OnceValue(func() string {
+	if version, _ := os.ReadFile("/proc/version"); bytes.Contains(version, []byte("#1 SMP Sun Jan 10 15:06:54 PST 2016")) {
+		return "gvisor"
+	}
+	return runtime.GOOS
+})
 
 // open makes a pipe whose ends do not block.
 func (t *trial) open() (w, r *syspipe.End) {

@@ -3,6 +3,7 @@ package probe
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/script"
@@ -39,6 +40,31 @@ func emitted(t *testing.T, f func(*trial)) []Finding {
 	return found
 }
 
+// Where starting a process takes half a second, an emulator, no experiment hangs after five.
+func TestASlowMachineHasMoreTime(t *testing.T) {
+	for start, want := range map[time.Duration]time.Duration{
+		10 * time.Millisecond:  DefaultStepTimeout,
+		500 * time.Millisecond: 100 * time.Second,
+	} {
+		if got := stepLimit(start); got != want {
+			t.Errorf("started in %s: %s, want %s", start, got, want)
+		}
+	}
+}
+
+// gVisor calls itself Linux and counts room in bytes: what is no page there differs from no rule.
+func TestGVisorHasRulesOfItsOwn(t *testing.T) {
+	gvisor := system{"gvisor", 4096, 64 << 10}
+	for step, want := range map[string]any{
+		"slot": 1, "all-or-nothing": 4096, "poll/writable-after": 1, "capacity/fill/2049": 63519, "capacity/fill/4097": 64 << 10, "capacity/fill/4095": 65520,
+		"interleave/4096/read-4096": false, "settable/100000": nil, "broken/after-100/accepted": nil,
+	} {
+		if got, ok := gvisor.predict(step); ok != (want != nil) || got != want && ok {
+			t.Errorf("%s: %v, %t; want %v", step, got, ok, want)
+		}
+	}
+}
+
 func TestAVerdictNeedsMessages(t *testing.T) {
 	for _, row := range []struct {
 		messages, broken int
@@ -49,7 +75,7 @@ func TestAVerdictNeedsMessages(t *testing.T) {
 		{fewMessages, 0, false},
 		{1, 1, true}, // one that is broken is enough
 	} {
-		found := emitted(t, func(t *trial) { t.emitInterleave(512, 4096, row.messages, row.broken) })
+		found := emitted(t, func(t *trial) { t.foundInterleaved(512, 4096, row.messages, row.messages, row.broken) })
 		if len(found) != 1 || found[0].Value != row.want {
 			t.Errorf("%d broken of %d: %v, want %v", row.broken, row.messages, found, row.want)
 		}
@@ -86,11 +112,11 @@ func TestFill(t *testing.T) {
 		{"darwin", 0, 0, 513, 65536},
 		{"darwin", 0, 0, 61440, 65536},
 	} {
-		if got, _ := fillModel(modelOf(row.os, row.slot, row.capacity), row.n); got != row.want {
+		if got, _ := fillModel(system{row.os, row.slot, row.capacity}.model(), row.n); got != row.want {
 			t.Errorf("%s, %d bytes in slots of %d, writes of %d: %d; want %d", row.os, row.capacity, row.slot, row.n, got, row.want)
 		}
 	}
-	if modelOf("windows", 1, 4096) != nil {
+	if (system{"windows", 1, 4096}).model() != nil {
 		t.Error("there is a model of Windows' pipes")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"syscall"
 
+	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/script"
 )
 
@@ -11,7 +12,7 @@ import (
 // write that is split stays so when larger. What fits a socket depends on how it was written, so
 // there is no saying what is free: for one, the usual sizes are tried.
 func probeAllOrNothing(t *trial) {
-	if !t.isPipe() {
+	if t.kind == syspipe.SocketPair {
 		whole := 0
 		for _, n := range fillSizes(t.slot()) {
 			w, r := t.open()
@@ -22,7 +23,7 @@ func probeAllOrNothing(t *trial) {
 			}
 			whole = n
 		}
-		t.emit(t.finding("all-or-nothing", whole, "B", "the largest size tried below which writes that fill it were never taken in part"))
+		t.found("all-or-nothing", whole, "B", "the largest size tried below which writes that fill it were never taken in part")
 		return
 	}
 	_, _, capacity := t.full()
@@ -34,17 +35,7 @@ func probeAllOrNothing(t *trial) {
 			whole = n
 		}
 	}
-	t.emitAtomic(t.finding("all-or-nothing", whole, "B", "the largest n of which a write, with n - 1 bytes free, is refused rather than taken in part"))
-}
-
-// emitAtomic emits a size that should be how much a pipe takes all or nothing of: a page on Linux,
-// PIPE_BUF on the BSDs.
-func (t *trial) emitAtomic(f Finding) {
-	if t.onBSD() {
-		t.emitPredicted(f, bsdPipeBuf)
-		return
-	}
-	t.emitOnLinux(f, t.page())
+	t.found("all-or-nothing", whole, "B", "the largest n of which a write, with n - 1 bytes free, is refused rather than taken in part")
 }
 
 // splits reports whether a write of n bytes is taken in part where n - 1 bytes are free.
@@ -65,18 +56,17 @@ func (t *trial) splits(n, capacity int) bool {
 func probePoll(t *trial) {
 	w, r, capacity := t.full()
 	if _, err := w.Writable(); errors.Is(err, errors.ErrUnsupported) {
-		t.emit(t.finding("poll/writable-after", "unsupported", "", err.Error()))
+		t.found("poll/writable-after", "unsupported", "", err.Error())
 		return
 	}
 	n := readUntil(r, capacity, w.Writable)
-	t.emitAtomic(t.finding("poll/writable-after", n, "B", "bytes read from a full pipe until poll(2) calls it writable"))
+	t.found("poll/writable-after", n, "B", "bytes read from a full pipe until poll(2) calls it writable")
 }
 
 func probeFull(t *trial) {
 	w, r, capacity := t.full()
 	_, err := w.TryWrite([]byte{1})
-	f := t.finding("full/write", errorName(err), "", "write one byte to a full pipe that does not block")
-	t.emit(f.compare("EAGAIN", "POSIX write"))
+	t.found("full/write", errorName(err), "", "write one byte to a full pipe that does not block")
 	if n, err := r.Buffered(); err == nil {
 		f := t.finding("full/buffered", n, "B", "ask the reading end how much is in it (FIONREAD)")
 		t.emit(f.compare(capacity, "the bytes that were accepted"))
@@ -84,6 +74,5 @@ func probeFull(t *trial) {
 	for err = nil; err == nil; {
 		_, err = r.TryRead(make([]byte, 1<<20))
 	}
-	f = t.finding("empty/read", errorName(err), "", "read from an empty pipe that does not block")
-	t.emit(f.compare("EAGAIN", "POSIX read"))
+	t.found("empty/read", errorName(err), "", "read from an empty pipe that does not block")
 }

@@ -1,13 +1,14 @@
 package probe
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 )
 
 // A Rule is what is documented of a system's pipes.
 type Rule struct {
-	OS     string // as runtime.GOOS names it
+	OS     string // as runtime.GOOS names it; gvisor for the kernel that says it is Linux; "" for all
 	About  string // the step, or the beginning of it
 	Says   string
 	Source string // where it was read
@@ -30,6 +31,7 @@ const (
 	linuxPipe   = "Linux fs/pipe.c"
 	darwinPipe  = "XNU bsd/kern/sys_pipe.c"
 	freebsdPipe = "FreeBSD sys/kern/sys_pipe.c"
+	gvisorPipe  = "gVisor pkg/sentry/kernel/pipe, and observed under runsc"
 	msDocs      = "Microsoft CreatePipe documentation"
 )
 
@@ -56,16 +58,27 @@ var rules = []Rule{
 	{"freebsd", "all-or-nothing", "512 bytes, which is PIPE_BUF", "FreeBSD sys/sys/syslimits.h"},
 	{"freebsd", "poll", "writable if 512 bytes are free", freebsdPipe + " pipe_poll"},
 	{"freebsd", "broken", "a partly accepted write returns the short count without SIGPIPE; else EPIPE and SIGPIPE", freebsdPipe + " pipe_write"},
+	{"gvisor", "capacity/fill", "room is counted in bytes: 64 KiB", gvisorPipe},
+	{"gvisor", "slot", "one byte", gvisorPipe},
+	{"gvisor", "settable", "as asked for, a page at least", gvisorPipe},
+	{"gvisor", "all-or-nothing", "4096 bytes, which is PIPE_BUF", gvisorPipe},
+	{"gvisor", "interleave", "writes of more than 4096 bytes are split where they have to wait", gvisorPipe},
+	{"gvisor", "poll", "writable if a byte is free", gvisorPipe},
 	{"windows", "capacity", "the size asked for is a suggestion; a blocking write above it is copied into the kernel whole", msDocs},
 	{"windows", "all-or-nothing", "any size: each WriteFile is one entry of the queue", "ReactOS npfs NpAddDataQueueEntry (inferred)"},
 	{"windows", "broken", "ERROR_NO_DATA (232), or ERROR_BROKEN_PIPE (109) for a write that was waiting; no signal", "observed under wine 8"},
+	{"", "full/write", "EAGAIN where nothing fits", "POSIX write"},
+	{"", "empty/read", "EAGAIN where there is nothing", "POSIX read"},
+	{"", "broken/no-reader", "EPIPE", "POSIX write"},
+	{"", "eof/another-writer", "no end of file while a process holds the writing end", "POSIX close"},
+	{"", "eof/last-writer", "the end of file", "POSIX read"},
 }
 
-// ruleAbout returns the rule of a system that covers a step.
-func ruleAbout(goos, step string) (Rule, bool) {
+// ruleAbout returns the rule of a system, or of all, that covers a step.
+func ruleAbout(os, step string) (Rule, bool) {
 	best := Rule{}
 	for _, r := range rules {
-		if r.OS == goos && (step == r.About || strings.HasPrefix(step, r.About+"/")) && len(r.About) > len(best.About) {
+		if (r.OS == os || r.OS == "") && (step == r.About || strings.HasPrefix(step, r.About+"/")) && len(r.About) > len(best.About) {
 			best = r
 		}
 	}
@@ -104,10 +117,11 @@ func (r *ring) write(n int) int {
 // at all.
 type buffer struct{ free, atomic int }
 
-// grownBSD is BIG_PIPE_SIZE, and bsdPipeBuf is PIPE_BUF, on macOS and FreeBSD.
+// grownBSD is BIG_PIPE_SIZE of macOS and FreeBSD, linuxSlots PIPE_DEF_BUFFERS, the slots of a new
+// pipe.
 const (
 	grownBSD   = 64 << 10
-	bsdPipeBuf = 512
+	linuxSlots = 16
 )
 
 func (b *buffer) write(n int) int {
@@ -117,19 +131,6 @@ func (b *buffer) write(n int) int {
 	accepted := min(n, b.free)
 	b.free -= accepted
 	return accepted
-}
-
-// modelOf returns how a system's pipe is documented to take writes, nil where it is not.
-func modelOf(goos string, slot, capacity int) model {
-	switch goos {
-	case "linux":
-		if slot > 0 {
-			return &ring{slot: slot, free: capacity / slot}
-		}
-	case "darwin", "freebsd":
-		return &buffer{free: grownBSD, atomic: bsdPipeBuf}
-	}
-	return nil
 }
 
 // fillModel returns what writes of n bytes put into m until it refuses, and the size of the last if
@@ -148,98 +149,96 @@ func fillModel(m model, n int) (total, last int) {
 	}
 }
 
-// A pipe of Linux with pages of 4 KiB, which is what [Predict] speaks of.
-const (
-	usualSlot     = 4 << 10
-	usualCapacity = linuxSlots * usualSlot
-)
+// A system is what predictions depend on.
+type system struct {
+	os       string // as in a [Rule]; "" where only the rules of all hold
+	page     int    // bytes
+	capacity int    // of a new pipe, in bytes
+}
 
 // Predict returns what the documented rules of a system say that a step of [Run] finds on its
 // anonymous pipes, made without asking for a capacity: a number, a string or a bool, as in a
 // [Finding]. Linux is taken to have pages of 4 KiB. It measures nothing. ok is false where no rule
 // predicts a value.
 func Predict(goos, step string) (value any, ok bool) {
-	if value, ok = predictions[goos][step]; ok {
+	if Rules(goos) == nil {
+		return nil, false
+	}
+	return system{goos, 4 << 10, linuxSlots * 4 << 10}.predict(step)
+}
+
+// atomic returns how many bytes a pipe takes whole or not at all, 0 where any number is.
+func (s system) atomic() int {
+	return map[string]int{"linux": s.page, "gvisor": 4096, "darwin": 512, "freebsd": 512}[s.os]
+}
+
+// model returns how the system's pipe is documented to take writes, nil where it is not.
+func (s system) model() model {
+	switch s.os {
+	case "linux":
+		return &ring{slot: s.page, free: s.capacity / s.page}
+	case "darwin", "freebsd", "gvisor":
+		return &buffer{free: grownBSD, atomic: s.atomic()}
+	}
+	return nil
+}
+
+// numbers are what the names of steps hold, such as "capacity/fill/2049".
+var numbers = regexp.MustCompile(`[0-9]+`)
+
+// predict looks a step up by its name without its numbers, of which the first matters.
+func (s system) predict(step string) (any, bool) {
+	n, _ := strconv.Atoi(numbers.FindString(step))
+	name := numbers.ReplaceAllString(step, "N")
+	if value, ok := everywhere[name]; ok {
 		return value, true
 	}
-	at := strings.LastIndexByte(step, '/') // such as "capacity/fill/2049"
-	size, err := strconv.Atoi(step[at+1:])
-	if at < 0 || err != nil || size <= 0 {
-		return nil, false
+	if strings.HasSuffix(name, "/sigpipe") {
+		// FreeBSD sends none for a write of which a part was taken, but for that of the rest.
+		return s.os != "windows", s.os != ""
 	}
-	what := step[:at]
-	if goos == "linux" && what == "settable" {
-		return powerOfTwo(max(size, usualSlot)), true
+	if m := s.model(); m != nil && n > 0 {
+		switch total, last := fillModel(m, n); name {
+		case "capacity/fill/N":
+			return total, true
+		case "short-write/N":
+			return last, true
+		case "one-byte-after/N":
+			return m.write(1) == 1, true
+		}
 	}
-	m := modelOf(goos, usualSlot, usualCapacity)
-	if m == nil {
-		return nil, false
+	switch {
+	case name == "interleave/N/read-N": // above that it may happen, and need not within the time
+		return false, s.os == "windows" || n <= s.atomic()
+	case s.os == "linux" && name == "settable/N":
+		return powerOfTwo(max(n, s.page)), true
+	case s.os == "linux" && name == "broken/after-N/accepted":
+		return s.capacity + n/s.page*s.page, true
 	}
-	total, last := fillModel(m, size)
-	switch what {
-	case "capacity/fill":
-		return total, true
-	case "short-write":
-		return last, true
-	case "one-byte-after":
-		return m.write(1) == 1, true
-	}
-	return nil, false
+	value, ok := map[string]map[string]any{
+		"linux": {
+			"capacity/stated": linuxSlots * s.page, "slot": s.page, "growth/first-write": s.capacity, "growth/stated": 0,
+			"all-or-nothing": s.page, "poll/writable-after": s.page, "poll/after/N": false,
+		},
+		"gvisor": {
+			"capacity/stated": grownBSD, "slot": 1, "growth/first-write": grownBSD, "growth/stated": 0,
+			"all-or-nothing": s.atomic(), "poll/writable-after": 1,
+		},
+		"darwin":  predictedBSD,
+		"freebsd": predictedBSD,
+	}[s.os][name]
+	return value, ok
 }
 
-// predictions are the values that do not depend on a size, each from the rule about its step.
-var predictions = map[string]map[string]any{
-	"linux": {
-		"capacity/stated":            usualCapacity,
-		"slot":                       usualSlot,
-		"growth/first-write":         usualCapacity,
-		"growth/stated":              0,
-		"all-or-nothing":             usualSlot,
-		"poll/writable-after":        usualSlot,
-		"full/write":                 "EAGAIN",
-		"empty/read":                 "EAGAIN",
-		"broken/no-reader":           "EPIPE",
-		"broken/no-reader/sigpipe":   true,
-		"broken/after-0/sigpipe":     true,
-		"broken/after-0/accepted":    usualCapacity,
-		"eof/another-writer":         "EAGAIN",
-		"eof/last-writer":            "EOF",
-		"interleave/512/read-4096":   false,
-		"interleave/512/read-65536":  false,
-		"interleave/513/read-4096":   false,
-		"interleave/513/read-65536":  false,
-		"interleave/4096/read-4096":  false,
-		"interleave/4096/read-65536": false,
-	},
-	"darwin":  bsdPredictions,
-	"freebsd": bsdPredictions,
-	"windows": {
-		"broken/no-reader":          "EPIPE", // as syspipe gives it: ERROR_NO_DATA (232) of the system
-		"broken/no-reader/sigpipe":  false,
-		"broken/after-0/sigpipe":    false,
-		"eof/last-writer":           "EOF",
-		"interleave/512/read-4096":  false,
-		"interleave/4097/read-4096": false,
-	},
+// everywhere is what POSIX says, and Windows does as far as syspipe tells it in the same words.
+var everywhere = map[string]any{
+	"full/write": "EAGAIN", "empty/read": "EAGAIN", "broken/no-reader": "EPIPE",
+	"eof/another-writer": "EAGAIN", "eof/last-writer": "EOF",
 }
 
-// bsdPredictions are those of the pipe that macOS and FreeBSD have from the same ancestor. FreeBSD
-// sends no SIGPIPE for a write whose reader leaves after a part was taken, but the end writes the
-// rest, and that write gets one.
-var bsdPredictions = map[string]any{
-	"slot":                      1,
-	"growth/first-write":        grownBSD,
-	"all-or-nothing":            bsdPipeBuf,
-	"poll/writable-after":       bsdPipeBuf,
-	"full/write":                "EAGAIN",
-	"empty/read":                "EAGAIN",
-	"broken/no-reader":          "EPIPE",
-	"broken/no-reader/sigpipe":  true,
-	"broken/after-0/sigpipe":    true,
-	"eof/another-writer":        "EAGAIN",
-	"eof/last-writer":           "EOF",
-	"interleave/512/read-4096":  false,
-	"interleave/512/read-65536": false,
+// predictedBSD is what macOS and FreeBSD have from the same ancestor.
+var predictedBSD = map[string]any{
+	"slot": 1, "growth/first-write": grownBSD, "all-or-nothing": 512, "poll/writable-after": 512,
 }
 
 // Imitation returns the ceiling in bytes that a pipe of another system grows to, where one is

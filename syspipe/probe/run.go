@@ -19,8 +19,9 @@ import (
 type Options struct {
 	Kinds []syspipe.Kind // nil: each kind that this system supports
 	Steps []string       // names of experiments, as [Steps] lists them; nil: all
-	// StepTimeout is how long one experiment may take; 0 is [DefaultStepTimeout]. One that takes
-	// longer is killed, and its finding is "hangs".
+	// StepTimeout is how long one experiment may take; 0 is [DefaultStepTimeout], and more where
+	// this machine is slow to start a process. One that takes longer is killed, and its finding is
+	// "hangs".
 	StepTimeout time.Duration
 	// Observe, if set, is called after each experiment, from the goroutine that called Run.
 	Observe func(Progress)
@@ -50,6 +51,14 @@ func (o Options) Validate() error {
 
 // DefaultStepTimeout is some ten times what the slowest experiment takes on an idle machine.
 const DefaultStepTimeout = 5 * time.Second
+
+// stepPerStart is how many times as long as its process takes to start an experiment may take: ten
+// times what the slowest does.
+const stepPerStart = 200
+
+// stepLimit is how long an experiment may take whose process took start to begin: in an emulator,
+// where all is slow, more than the default.
+func stepLimit(start time.Duration) time.Duration { return max(DefaultStepTimeout, stepPerStart*start) }
 
 // Steps returns the names of the experiments, in the order in which they run.
 func Steps() []string {
@@ -133,7 +142,7 @@ func Run(ctx context.Context, o Options, found func(Finding) error) error {
 		for _, step := range steps {
 			over.Step, over.Findings = step.name, 0
 			count := func(f Finding) error { over.Findings++; return found(f) }
-			if err := runStep(ctx, over.Pipe, step, cmp.Or(o.StepTimeout, DefaultStepTimeout), count); err != nil {
+			if err := runStep(ctx, over.Pipe, step, o.StepTimeout, count); err != nil {
 				return err
 			}
 			over.Done++
@@ -147,8 +156,11 @@ func Run(ctx context.Context, o Options, found func(Finding) error) error {
 
 // runStep makes one experiment in a process of its own.
 func runStep(ctx context.Context, kind syspipe.Kind, e experiment, timeout time.Duration, found func(Finding) error) error {
-	limited, cancel := context.WithTimeout(ctx, timeout)
+	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
+	timer := time.AfterFunc(cmp.Or(timeout, stepPerStart*DefaultStepTimeout), cancel)
+	defer timer.Stop()
+	began := time.Now()
 	p, err := proc.Self(workStep, stepArgs{e.name, kind})
 	if err != nil {
 		return fmt.Errorf("probe: %w", err)
@@ -156,6 +168,10 @@ func runStep(ctx context.Context, kind syspipe.Kind, e experiment, timeout time.
 	defer p.Close()
 	failed := p.Start(limited)
 	if failed == nil {
+		if timeout == 0 && p.Begun() == nil {
+			timeout = stepLimit(time.Since(began))
+			timer.Reset(timeout)
+		}
 		if err := forward(p, found); err != nil && limited.Err() == nil {
 			return err
 		}
@@ -165,7 +181,7 @@ func runStep(ctx context.Context, kind syspipe.Kind, e experiment, timeout time.
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case limited.Err() != nil:
-		return found(Finding{Pipe: kind, Step: e.name, Value: "hangs", How: fmt.Sprintf("%s; killed after %v", e.how, timeout)})
+		return found(Finding{Pipe: kind, Step: e.name, Value: "hangs", How: fmt.Sprintf("%s; killed after %v", e.how, timeout.Round(time.Millisecond))})
 	case failed != nil:
 		line, _, _ := strings.Cut(failed.Error(), "\n")
 		return found(Finding{Pipe: kind, Step: e.name, Value: "fails", How: fmt.Sprintf("%s; %s", e.how, line)})

@@ -10,32 +10,20 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 func probeCapacity(t *trial) {
 	w, _ := t.openBlocking()
-	n := script.Must(w.Capacity())
-	switch {
-	case t.onLinux():
-		t.emitPredicted(t.finding("capacity/stated", n, "B", "F_GETPIPE_SZ of a new pipe"), linuxSlots*t.page())
-	case runtime.GOOS == "windows":
-		t.emit(t.finding("capacity/stated", n, "B", ""))
-	default:
-		t.emit(t.finding("capacity/accepted", n, "B", ""))
+	step, how := "capacity/accepted", ""
+	if runtime.GOOS == "windows" || runtime.GOOS == "linux" && t.kind != syspipe.SocketPair {
+		step, how = "capacity/stated", "ask the system about a new pipe"
 	}
+	t.found(step, script.Must(w.Capacity()), "B", how)
 }
 
-// linuxSlots is PIPE_DEF_BUFFERS, the slots of a new pipe.
-const linuxSlots = 16
-
-func probeSlot(t *trial) {
-	f := t.finding("slot", t.slot(), "B", "")
-	if t.onBSD() {
-		f = f.compare(1, "space is counted in bytes; "+darwinPipe+", "+freebsdPipe)
-	}
-	t.emitOnLinux(f, t.page())
-}
+func probeSlot(t *trial) { t.found("slot", t.slot(), "B", "") }
 
 // fillSizes returns the sizes at which rules differ: about PIPE_BUF, a page, half a slot, the
 // capacity.
@@ -52,29 +40,16 @@ func ascending(n ...int) []int {
 func probeFill(t *trial) {
 	for _, n := range fillSizes(t.slot()) {
 		w, r := t.open()
-		capacity := script.Must(w.Capacity())
 		total, last := fill(w, n)
 		writable, unpolled := w.Writable()
 		_, one := w.TryWrite([]byte{1})
 		script.Check(errors.Join(w.Close(), r.Close()))
 
-		found := []Finding{
-			t.finding(fmt.Sprintf("capacity/fill/%d", n), total, "B", fmt.Sprintf("%d-byte writes without blocking until refused", n)),
-			t.finding(fmt.Sprintf("short-write/%d", n), last, "B", "what the last of these writes put in, if that was only a part of it, else 0"),
-			t.finding(fmt.Sprintf("one-byte-after/%d", n), one == nil, "", "write one byte after the refusal"),
-		}
-		if m := modelOf(runtime.GOOS, t.page(), capacity); t.isPipe() && m != nil {
-			total, last := fillModel(m, n)
-			rule, _ := ruleAbout(runtime.GOOS, "capacity/fill")
-			for i, want := range []any{total, last, m.write(1) == 1} {
-				found[i] = found[i].compare(want, rule.Source)
-			}
-		}
-		for _, f := range found {
-			t.emit(f)
-		}
+		t.found(fmt.Sprintf("capacity/fill/%d", n), total, "B", fmt.Sprintf("%d-byte writes without blocking until refused", n))
+		t.found(fmt.Sprintf("short-write/%d", n), last, "B", "what the last of these writes put in, if that was only a part of it, else 0")
+		t.found(fmt.Sprintf("one-byte-after/%d", n), one == nil, "", "write one byte after the refusal")
 		if unpolled == nil { // some systems have no poll(2)
-			t.emitOnLinux(t.finding(fmt.Sprintf("poll/after/%d", n), writable, "", "whether poll(2) says writable after the refusal"), false)
+			t.found(fmt.Sprintf("poll/after/%d", n), writable, "", "whether poll(2) says writable after the refusal")
 		}
 	}
 }
@@ -86,10 +61,9 @@ func probeGrowth(t *trial) {
 	if !errors.Is(err, syscall.EAGAIN) { // Windows takes such a write whole or, as here, not at all
 		script.Check(err)
 	}
-	t.emit(t.finding("growth/first-write", first, "B", "what a new pipe takes of one write of 1 MiB"))
-	if t.onLinux() {
-		after := script.Must(w.Capacity())
-		t.emitPredicted(t.finding("growth/stated", after-before, "B", "F_GETPIPE_SZ of the full pipe less that of the empty one"), 0)
+	t.found("growth/first-write", first, "B", "what a new pipe takes of one write of 1 MiB")
+	if runtime.GOOS == "linux" && t.kind != syspipe.SocketPair {
+		t.found("growth/stated", script.Must(w.Capacity())-before, "B", "F_GETPIPE_SZ of the full pipe less that of the empty one")
 	}
 }
 
@@ -102,16 +76,16 @@ func probeSettable(t *trial) {
 		got, err := w.SetCapacity(asked)
 		switch {
 		case errors.Is(err, errors.ErrUnsupported):
-			t.emit(t.finding(step, "unsupported", "", "ask for this capacity"))
+			t.found(step, "unsupported", "", "ask for this capacity")
 		case err != nil:
-			t.emit(t.finding(step, "refused", "", err.Error()))
+			t.found(step, "refused", "", err.Error())
 		default:
-			t.emitOnLinux(t.finding(step, got, "B", "ask for this capacity and read back"), powerOfTwo(max(asked, t.page())))
+			t.found(step, got, "B", "ask for this capacity and read back")
 		}
 		script.Check(errors.Join(w.Close(), r.Close()))
 	}
 	t.largestCapacity()
-	if !t.onLinux() {
+	if t.kind == syspipe.SocketPair {
 		return
 	}
 	for _, l := range []struct{ step, file, unit string }{
@@ -120,7 +94,7 @@ func probeSettable(t *trial) {
 		{"limit/user-pages-hard", "/proc/sys/fs/pipe-user-pages-hard", "pages"},
 	} {
 		if n, ok := readNumber(l.file); ok {
-			t.emit(t.finding(l.step, n, l.unit, "read "+l.file))
+			t.found(l.step, n, l.unit, "read "+l.file)
 		}
 	}
 }
@@ -151,13 +125,11 @@ func (t *trial) largestCapacity() {
 		best, how = got, fmt.Sprintf("doubled up to %d bytes without a refusal", n)
 	}
 	f := t.finding("settable/largest", best, "B", how)
-	limit, ok := readNumber("/proc/sys/fs/pipe-max-size")
 	// A best above the limit: the kernel found this process privileged, which the rule allows.
-	if !ok || best > limit {
-		t.emit(f)
-	} else {
-		t.emitOnLinux(f, limit)
+	if limit, ok := readNumber("/proc/sys/fs/pipe-max-size"); ok && best <= limit && t.system().os == "linux" {
+		f = f.compare(limit, linuxPipe+" pipe_set_size")
 	}
+	t.emit(f)
 }
 
 func readNumber(file string) (int, bool) {

@@ -123,18 +123,27 @@ func (p *Process) tell() error {
 	return nil
 }
 
+// Begun waits until the work has begun.
+func (p *Process) Begun() error {
+	if p.hello {
+		return nil
+	}
+	var word string
+	if err := p.decode.Decode(&word); err != nil {
+		if p.done != nil {
+			<-p.done // it has closed its reports, so this is soon
+		}
+		return fmt.Errorf("%s: %w: %w: %s", p.name, ErrNotBegun, err, &p.stderr)
+	}
+	p.hello = true
+	return nil
+}
+
 // Report waits for the next report of the work. The error wraps io.EOF when it ended without
 // another one.
 func (p *Process) Report(v any) error {
-	if !p.hello {
-		var word string
-		if err := p.decode.Decode(&word); err != nil {
-			if p.done != nil {
-				<-p.done // it has closed its reports, so this is soon
-			}
-			return fmt.Errorf("%s: %w: %w: %s", p.name, ErrNotBegun, err, &p.stderr)
-		}
-		p.hello = true
+	if err := p.Begun(); err != nil {
+		return err
 	}
 	if err := p.decode.Decode(v); err != nil {
 		return fmt.Errorf("hear of %s: %w", p.name, err)
