@@ -124,7 +124,7 @@ func (f *probeFlags) probe(ctx context.Context, s *session) error {
 // show prints the findings, beside others where that was asked for.
 func (f *probeFlags) show(w io.Writer, set *results.Set, others []*results.Set, systems []string) error {
 	if len(f.against) > 0 {
-		return view.RulesBeside(append([]*results.Set{set}, others...), documented(systems)).Write(w, f.format)
+		return view.RulesBeside(results.Merge(append([]*results.Set{set}, others...)...), documented(systems)).Write(w, f.format)
 	}
 	if readable(f.format) {
 		return view.RulesPage(set).Write(w, f.format)

@@ -61,13 +61,13 @@ func inconclusiveRuns(s *results.Set) []string {
 		decided[u.Run] = decided[u.Run] || u.Recommended
 	}
 	runs := map[string]int{}
-	for _, run := range distinct(s.Tunes, func(u results.Tune) string { return u.Run }) {
+	for _, run := range Distinct(s.Tunes, func(u results.Tune) string { return u.Run }) {
 		if !decided[run] {
 			runs[s.Machine(run)]++
 		}
 	}
 	var out []string
-	for _, id := range distinct(s.Tunes, func(u results.Tune) string { return s.Machine(u.Run) }) {
+	for _, id := range Distinct(s.Tunes, func(u results.Tune) string { return s.Machine(u.Run) }) {
 		if n := runs[id]; n > 0 {
 			out = append(out, fmt.Sprintf("For a chunk size %s, %s could not tell: noise hid it, or the time was too short; stop what else runs, or give it more time (--max-time).",
 				onMachine(s, id), results.FormatCount(n, "run")))
@@ -107,7 +107,7 @@ func questionText(s *results.Set, q tuneQuestion, all []tuneQuestion) string {
 		case name == "size" && q.cell.Size > 0:
 			words = append(words, sizeText(q.cell)+" messages")
 		case value != "" && name != "size":
-			words = append(words, titlePart(name, value))
+			words = append(words, FieldPhrase(name, value))
 		}
 	}
 	return strings.Join(words, ", ")

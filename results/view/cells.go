@@ -11,24 +11,13 @@ import (
 
 // cellTables lays rows out for a person: a table for each machine, placement and pattern. What all
 // cells of a table share stands in its title, what they differ in has a column.
-func cellTables(rows []stat.Row, m *footnoteRefs) []Table {
+func cellTables(rows []stat.Row, m *footnotes) []Table {
 	type id struct{ machine, placement, pattern string }
-	var ids []id
-	groups := make(map[id][]stat.Row)
-	for _, r := range rows {
-		i := id{r.Machine, r.Cell.Placement, r.Cell.Pattern}
-		if groups[i] == nil {
-			ids = append(ids, i)
-		}
-		groups[i] = append(groups[i], r)
-	}
-	machines := make(map[string]bool)
-	for _, i := range ids {
-		machines[i.machine] = true
-	}
+	idOf := func(r stat.Row) id { return id{r.Machine, r.Cell.Placement, r.Cell.Pattern} }
+	machines := Distinct(rows, func(r stat.Row) string { return r.Machine })
 	var out []Table
-	for _, i := range ids {
-		t := cellTable(groups[i], m)
+	for _, i := range Distinct(rows, idOf) {
+		t := cellTable(stat.Filter(rows, func(r stat.Row) bool { return idOf(r) == i }), m)
 		if len(machines) > 1 {
 			t.Title = "machine " + results.ShortID(i.machine) + ", " + t.Title
 		}
@@ -37,7 +26,7 @@ func cellTables(rows []stat.Row, m *footnoteRefs) []Table {
 	return out
 }
 
-func cellTable(rows []stat.Row, m *footnoteRefs) Table {
+func cellTable(rows []stat.Row, m *footnotes) Table {
 	var cells []results.Cell
 	for _, r := range rows {
 		cells = append(cells, r.Cell)
@@ -53,16 +42,16 @@ func cellTable(rows []stat.Row, m *footnoteRefs) Table {
 	}
 	t.Columns = append(t.Columns, Columns("@_warnings")...)
 	for _, r := range rows {
-		t.Rows = append(t.Rows, cellRow(r, differ, figures, m))
+		t.Append(cellRow(r, differ, figures, m)...)
 	}
 	return t.dropEmpty()
 }
 
 // cellRow is one row; of a cell that has no samples it says why.
-func cellRow(r stat.Row, differ []string, figures []figure, m *footnoteRefs) []string {
-	row := []string{r.Cell.Framing + m.of(r), sizeText(r.Cell)}
+func cellRow(r stat.Row, differ []string, figures []figure, m *footnotes) []string {
+	row := []string{r.Cell.Framing + m.refs(r), sizeText(r.Cell)}
 	for _, name := range differ {
-		row = append(row, results.ShortValue(name, r.Cell.Field(name)))
+		row = append(row, FieldValue(name, r.Cell.Field(name)))
 	}
 	for i, f := range figures {
 		text := f.of(r)
@@ -74,13 +63,8 @@ func cellRow(r stat.Row, differ []string, figures []figure, m *footnoteRefs) []s
 	return append(row, orDash(strings.Join(rowWarnings(r), "; ")))
 }
 
-// sizeText is the message size of a cell, which recorded messages do not have in common.
-func sizeText(c results.Cell) string {
-	if c.Size == 0 && c.Messages != "" {
-		return "recorded"
-	}
-	return results.FormatSize(int64(c.Size))
-}
+// sizeText returns the message size of a cell, which recorded messages do not have in common.
+func sizeText(c results.Cell) string { return FieldValue("size", c.Field("size")) }
 
 // emptyWord stands where a cell without samples has no figure.
 func emptyWord(r stat.Row) string {
@@ -93,44 +77,22 @@ func emptyWord(r stat.Row) string {
 	return "not run (" + r.Stopped + ")"
 }
 
-// tableTitle says what the cells of a table share.
+// tableTitle says what the cells of a table share: the pipe, its ends, then what was sent and how.
 func tableTitle(c results.Cell, differ []string) string {
 	kind := map[bool]string{true: "Round trips ", false: "Streams "}[c.Pattern == results.PatternRoundtrip]
-	parts := []string{kind + placementWord(c.Placement) + " (placement " + c.Placement + ")"}
-	for _, name := range titleOrder(c) {
-		if value := c.Field(name); value != "" && !slices.Contains(differ, name) {
-			parts = append(parts, titlePart(name, value))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// titleOrder is the fields in the order in which titles speak of them: the
-// pipe, its ends, then what was sent and how.
-func titleOrder(c results.Cell) []string {
+	parts := []string{kind + PlacementPhrase(c.Placement) + " (placement " + c.Placement + ")"}
 	names := []string{"pipe", "capacity", "peer", "io", "payload"}
 	for _, f := range c.Fields() {
 		if !slices.Contains(names, f.Name) && !slices.Contains([]string{"framing", "size", "placement", "pattern"}, f.Name) {
 			names = append(names, f.Name)
 		}
 	}
-	return names
-}
-
-func titlePart(name, value string) string {
-	switch name {
-	case "pipe":
-		return value + " pipe"
-	case "capacity":
-		return results.ShortValue(name, value) + " capacity"
-	case "payload":
-		return value + " payload"
-	case "peer":
-		if words, ok := map[string]string{"process": "two processes", "thread": "two threads"}[value]; ok {
-			return words
+	for _, name := range names {
+		if value := c.Field(name); value != "" && !slices.Contains(differ, name) {
+			parts = append(parts, FieldPhrase(name, value))
 		}
 	}
-	return name + " " + results.ShortValue(name, value)
+	return strings.Join(parts, ", ")
 }
 
 // A figure is a column of the cell tables.
@@ -140,13 +102,13 @@ type figure struct {
 }
 
 var streamFigures = []figure{
-	{"GB/s", scaledEstimate("goodput", 1e-9)},
+	{"GB/s", estimated("goodput", func(e stat.Estimate) string { return results.FormatNumber(e.Median*1e-9, 3) + spreadText(e) })},
 	{"vs raw", func(r stat.Row) string { return ratioText(r.ToRaw) }},
 	{"vs raw, wire", func(r stat.Row) string { return ratioText(r.ToRawWire) }},
-	{"time/msg", plainEstimate("time")},
-	{"overhead", plainEstimate("overhead")},
+	{"time/msg", inUnit("time")},
+	{"overhead", inUnit("overhead")},
 	{"calls/msg", callsText},
-	{"CPU/MiB", cpuText},
+	{"CPU/MiB", estimated("cpu", func(e stat.Estimate) string { return results.FormatDuration(e.Median) })},
 	{"p50", percentileText(func(l results.Latency) *int64 { return l.P50NS })},
 	{"p99", percentileText(func(l results.Latency) *int64 { return l.P99NS })},
 }
@@ -155,50 +117,27 @@ var roundtripFigures = []figure{
 	{"p50", percentileText(func(l results.Latency) *int64 { return l.P50NS })},
 	{"p99", percentileText(func(l results.Latency) *int64 { return l.P99NS })},
 	{"p99.9", percentileText(func(l results.Latency) *int64 { return l.P999NS })},
-	{"time/trip", spreadEstimate("time")},
+	{"time/trip", estimated("time", func(e stat.Estimate) string { return results.FormatDuration(e.Median) + spreadText(e) })},
 	{"vs raw", func(r stat.Row) string { return ratioText(r.ToRaw) }},
-	{"overhead", plainEstimate("overhead")},
+	{"overhead", inUnit("overhead")},
 	{"calls/trip", callsText},
-	{"CPU/trip", plainEstimate("cpu-time")},
+	{"CPU/trip", inUnit("cpu-time")},
 }
 
-// scaledEstimate is a median in the column's unit with ±, "3.21 ± 4 %".
-func scaledEstimate(metric string, scale float64) func(stat.Row) string {
+// estimated shows the median of a metric that the row has, "-" of others.
+func estimated(metric string, show func(stat.Estimate) string) func(stat.Row) string {
 	return func(r stat.Row) string {
 		e, ok := r.Estimates[metric]
 		if !ok {
 			return "-"
 		}
-		return results.FormatNumber(e.Median*scale, 3) + spreadText(e)
+		return show(e)
 	}
 }
 
-// spreadEstimate is a median with its unit and ±.
-func spreadEstimate(metric string) func(stat.Row) string {
-	return func(r stat.Row) string {
-		e, ok := r.Estimates[metric]
-		if !ok {
-			return "-"
-		}
-		return formatMetric(metric, e.Median) + spreadText(e)
-	}
-}
-
-// plainEstimate is a median with its unit.
-func plainEstimate(metric string) func(stat.Row) string {
-	return func(r stat.Row) string {
-		e, ok := r.Estimates[metric]
-		if !ok {
-			return "-"
-		}
-		return formatMetric(metric, e.Median)
-	}
-}
-
-// formatMetric writes a value in the unit of a metric that is in the list.
-func formatMetric(name string, v float64) string {
-	m := stat.MustMetric(name)
-	return m.Format(v)
+// inUnit shows the median of a metric in its unit.
+func inUnit(metric string) func(stat.Row) string {
+	return estimated(metric, func(e stat.Estimate) string { return stat.MustMetric(metric).Format(e.Median) })
 }
 
 func spreadText(e stat.Estimate) string {
@@ -246,13 +185,4 @@ func percentileText(of func(results.Latency) *int64) func(stat.Row) string {
 		}
 		return results.FormatDuration(float64(*of(l)))
 	}
-}
-
-// cpuText is the CPU time a MiB of payload takes; the column says the MiB.
-func cpuText(r stat.Row) string {
-	e, ok := r.Estimates["cpu"]
-	if !ok {
-		return "-"
-	}
-	return results.FormatDuration(e.Median)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// Write writes the comparison. In the bench format each sample of every figure is a line with
+// WriteComparison writes the comparison. In the bench format each sample of every figure is a line with
 // side=old or side=new, for benchstat -col /side. A comparison without a common case is
 // [ErrNothing].
 func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) error {
@@ -21,29 +21,21 @@ func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) 
 	case FormatJSON:
 		return writeIndented(w, c)
 	case FormatCSV:
-		return comparisonTable(c.Changes, plainFigures).Write(w, FormatCSV)
+		return comparisonTable("", c.Changes).Write(w, FormatCSV)
 	case FormatBench:
 		return writeComparedBench(w, c)
-	case FormatTable, FormatMarkdown:
-		return writeText(w, format, o, comparisonPage(c))
 	}
-	_, err := ParseFormat(string(format))
-	return err
+	return comparisonPage(c).Write(w, format)
 }
 
-// page shows counters that changed and every time.
+// comparisonPage shows counters that changed and every time.
 func comparisonPage(c *stat.Comparison) Page {
 	p := Page{Header: []string{comparisonTitle(c)}, Notes: slices.Clone(c.Notes)}
 	counters := stat.Filter(c.Changes, func(ch stat.Change) bool { return ch.Before.Metric.Counter && ch.Verdict != stat.NoChange })
 	times := stat.Filter(c.Changes, func(ch stat.Change) bool { return !ch.Before.Metric.Counter })
-	for _, part := range []struct {
-		title   string
-		changes []stat.Change
-	}{{"What is counted, and changed", counters}, {"What is timed", times}} {
-		if len(part.changes) > 0 {
-			t := comparisonTable(part.changes, readableFigures).dropEmpty()
-			t.Title = part.title
-			p.Tables = append(p.Tables, t)
+	for _, t := range []Table{comparisonTable("What is counted, and changed", counters), comparisonTable("What is timed", times)} {
+		if len(t.Rows) > 0 {
+			p.Tables = append(p.Tables, t.dropEmpty())
 		}
 	}
 	p.Conclusions = comparisonConclusions(c)
@@ -61,22 +53,17 @@ func comparisonTitle(c *stat.Comparison) string {
 	return fmt.Sprintf("%s against %s: measured one after the other", c.New, c.Old)
 }
 
-// bases are what verdicts rest on, each once.
+// bases says what verdicts rest on, each once.
 func bases(times []stat.Change) []string {
-	count := make(map[string]int)
 	var out []string
-	for _, ch := range times {
-		if count[ch.Basis]++; count[ch.Basis] == 1 {
-			out = append(out, ch.Basis)
-		}
-	}
-	for i, b := range out {
-		out[i] = fmt.Sprintf("%d of %d times: %s", count[b], len(times), b)
+	for _, basis := range Distinct(times, func(ch stat.Change) string { return ch.Basis }) {
+		n := len(stat.Filter(times, func(ch stat.Change) bool { return ch.Basis == basis }))
+		out = append(out, fmt.Sprintf("%d of %d times: %s", n, len(times), basis))
 	}
 	return out
 }
 
-// conclusions is the comparison in a sentence.
+// comparisonConclusions says in a sentence what changed.
 func comparisonConclusions(c *stat.Comparison) []string {
 	count := make(map[stat.Verdict]int)
 	var worst stat.Change
@@ -89,7 +76,7 @@ func comparisonConclusions(c *stat.Comparison) []string {
 	var parts []string
 	for _, v := range []stat.Verdict{stat.Slower, stat.Faster, stat.More, stat.Fewer, stat.NoChange, stat.TooNoisy, stat.Indicative, stat.DifferentMachines} {
 		if count[v] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", count[v], v))
+			parts = append(parts, fmt.Sprintf("%d %s", count[v], VerdictText(string(v))))
 		}
 	}
 	text := fmt.Sprintf("Of %d figures: %s.", len(c.Changes), strings.Join(parts, ", "))
@@ -102,22 +89,41 @@ func comparisonConclusions(c *stat.Comparison) []string {
 // caseWidth leaves the figures of pairs room in 120 columns.
 const caseWidth = 28
 
-// figures writes the numbers of a change, for people or for programs.
-type figures func(stat.Change) []string
-
-func comparisonTable(changes []stat.Change, f figures) Table {
-	t := Table{Columns: Columns("case", "metric", ">old", ">new", ">change", ">p", ">min. detectable", "verdict")}
-	t.Columns[0].Width = caseWidth
+func comparisonTable(title string, changes []stat.Change) Table {
+	type change = stat.Change
 	var cells []results.Cell
-	for _, ch := range changes {
-		if ch.Cell != nil {
-			cells = append(cells, *ch.Cell)
+	for _, c := range changes {
+		if c.Cell != nil {
+			cells = append(cells, *c.Cell)
 		}
 	}
 	differ := results.DifferingFields(cells, "framing", "size", "placement", "pattern")
-	for _, ch := range changes {
-		t.Rows = append(t.Rows, slices.Concat([]string{changeLabel(ch, differ), ch.Metric}, f(ch), []string{string(ch.Verdict)}))
+	// figure shows a number that a change may not have.
+	figure := func(v *float64, less float64, text func(v float64) string) Cell {
+		if v == nil {
+			return Cell{}
+		}
+		return Cell{text(*v), fmt.Sprintf("%.6g", *v-less)}
 	}
+	median := func(c change, e stat.Estimate) Cell {
+		return Cell{c.Before.Metric.Format(e.Median) + spreadText(e), fmt.Sprintf("%.10g", e.Median)}
+	}
+	t := tableOf(title, changes, []columnOf[change]{
+		{"case", func(c change) Cell { return textCell(changeLabel(c, differ)) }},
+		{"metric", func(c change) Cell { return textCell(c.Metric) }},
+		{">old", func(c change) Cell { return median(c, c.Old) }},
+		{">new", func(c change) Cell { return median(c, c.New) }},
+		{"#unit", func(c change) Cell { return textCell(c.Before.Metric.Unit) }},
+		{">change", func(c change) Cell {
+			return Cell{changeText(c), figure(c.Ratio, 1, func(float64) string { return "" }).Base}
+		}},
+		{">p", func(c change) Cell { return figure(c.P, 0, pText) }},
+		{">min. detectable", func(c change) Cell {
+			return figure(c.MinDetectableEffect, 0, func(v float64) string { return results.FormatPercent(100 * v) })
+		}},
+		{"!verdict", func(c change) Cell { return verdictCell(string(c.Verdict)) }},
+	}...)
+	t.Columns[0].Width = caseWidth
 	return t
 }
 
@@ -126,23 +132,12 @@ func ChangeText(c stat.Change) string {
 	return fmt.Sprintf("%s of %s, %s", c.Metric, changeLabel(c, nil), changeText(c))
 }
 
-// label names a case so that a person finds it.
+// changeLabel names a case so that a person finds it.
 func changeLabel(c stat.Change, differ []string) string {
 	if c.Cell == nil {
 		return c.Name
 	}
 	return results.CellLabel(*c.Cell, differ)
-}
-
-func readableFigures(c stat.Change) []string {
-	p, least := "-", "-"
-	if c.P != nil {
-		p = pText(*c.P)
-	}
-	if c.MinDetectableEffect != nil {
-		least = results.FormatPercent(100 * *c.MinDetectableEffect)
-	}
-	return []string{c.Before.Metric.Format(c.Old.Median) + spreadText(c.Old), c.Before.Metric.Format(c.New.Median) + spreadText(c.New), changeText(c), p, least}
 }
 
 // minShownP is the smallest p that three digits show.
@@ -153,20 +148,6 @@ func pText(p float64) string {
 		return fmt.Sprintf("<%.3f", minShownP)
 	}
 	return fmt.Sprintf("%.3f", p)
-}
-
-func plainFigures(c stat.Change) []string {
-	out := []string{fmt.Sprintf("%.10g", c.Old.Median), fmt.Sprintf("%.10g", c.New.Median), "", "", ""}
-	if c.Ratio != nil {
-		out[2] = fmt.Sprintf("%.6g", *c.Ratio-1)
-	}
-	if c.P != nil {
-		out[3] = fmt.Sprintf("%.6g", *c.P)
-	}
-	if c.MinDetectableEffect != nil {
-		out[4] = fmt.Sprintf("%.6g", *c.MinDetectableEffect)
-	}
-	return out
 }
 
 // changeText is "+10.2 % [+8.1, +12.0]", or what came from nothing.

@@ -202,22 +202,6 @@ func headlineSize(rows []stat.Row) int {
 	return best
 }
 
-// placementWords say where the two ends run.
-var placementWords = map[string]string{
-	"same":    "on the same CPU",
-	"sibling": "on two hardware threads of one core",
-	"apart":   "on two cores with a shared LLC",
-	"far":     "on two cores without a shared LLC",
-	"free":    "unpinned",
-}
-
-func placementWord(placement string) string {
-	if w, ok := placementWords[placement]; ok {
-		return w
-	}
-	return "with placement " + placement
-}
-
 // nameSeries says of each series where it ran, and what else tells it apart.
 func nameSeries(all []series) {
 	var cells []results.Cell
@@ -228,10 +212,10 @@ func nameSeries(all []series) {
 	}
 	differ := results.DifferingFields(cells, "placement", "framing", "size", "pattern")
 	for i := range all {
-		words := []string{placementWord(all[i].cell.Placement)}
+		words := []string{PlacementPhrase(all[i].cell.Placement)}
 		for _, name := range differ {
 			if value := all[i].cell.Field(name); value != "" { // a field that is off is what people take for granted
-				words = append(words, "with "+name+" "+results.ShortValue(name, value))
+				words = append(words, "with "+name+" "+FieldValue(name, value))
 			}
 		}
 		if len(machines) > 1 {

@@ -13,55 +13,36 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// WriteDrive writes what records say about the servers that were driven, for people: a table by
-// size, one by load, one by fault, then the limits, the growth, and advice. Only the formats table,
-// markdown and, of sizes and loads, csv have a view of their own; else the records are shown as
-// they are.
+// WriteDrive writes what records say about the servers that were driven. For people that is whether
+// the server passed, a table by size, one by load, one by fault, then the limits, the growth, and
+// advice; as CSV the first of these tables; as JSON the records below the [DriveResult].
 func WriteDrive(w io.Writer, format Format, set *results.Set) error {
 	if len(set.Targets) == 0 && len(set.Faults) == 0 {
 		return ErrNothing
 	}
-	tables := []Table{sizeTable(set.Targets), loadTable(set.Targets)}
-	switch format {
-	case FormatTable, FormatMarkdown:
-	case FormatCSV:
-		for _, t := range tables {
-			if len(t.Rows) > 0 {
-				return t.Write(w, format)
-			}
-		}
-		fallthrough
-	default:
+	p := Page{
+		Tables:      []Table{sizeTable(set.Targets), loadTable(set.Targets), clientFaultTable(set.Faults)},
+		Conclusions: slices.Concat(targetSentences(set.Targets), targetAdvice(set.Targets)),
+		Notes:       targetNotes(set.Targets),
+	}
+	p.Tables = stat.Filter(p.Tables, func(t Table) bool { return len(t.Rows) > 0 })
+	switch {
+	case format == FormatJSON:
+		return writeIndented(w, struct {
+			DriveResult
+			setJSON
+		}{resultOf(set), newSetJSON(set)})
+	case format == FormatCSV && len(p.Tables) > 0:
+		p.Tables = p.Tables[:1]
+	case format != FormatTable && format != FormatMarkdown:
 		return Write(w, set, format, Options{})
 	}
-	headline, err := driveHeadline(set)
+	spoken, err := driveHeadline(set)
 	if err != nil {
 		return err
 	}
-	var text strings.Builder
-	fmt.Fprintln(&text, headline)
-	for _, t := range append(tables, clientFaultTable(set.Faults)) {
-		if len(t.Rows) == 0 {
-			continue
-		}
-		fmt.Fprintln(&text)
-		if err := t.Write(&text, format); err != nil {
-			return err
-		}
-	}
-	for _, list := range [][]string{targetSentences(set.Targets), targetAdvice(set.Targets), targetNotes(set.Targets)} {
-		if len(list) > 0 {
-			fmt.Fprintln(&text)
-		}
-		if format == FormatTable {
-			list = Wrap(list)
-		}
-		for _, s := range list {
-			fmt.Fprintln(&text, s)
-		}
-	}
-	_, err = io.WriteString(w, text.String())
-	return err
+	p.Header = []string{resultOf(set).String(), spoken}
+	return p.Write(w, format)
 }
 
 // driveHeadline says what was driven, and how.
@@ -75,32 +56,31 @@ func driveHeadline(set *results.Set) (string, error) {
 		return strings.Join(e.Command, " ") + ": " + e.Protocol, err
 	}
 	t := set.Targets[0]
-	e := t.Evidence.ServerEvidence
-	if e == nil {
-		e = new(results.ServerEvidence)
-	}
+	e := cmp.Or(t.Evidence.ServerEvidence, new(results.ServerEvidence))
 	return fmt.Sprintf("%s: %s, %s framing, %s", strings.Join(t.Command, " "), e.Spoken, e.Framing, e.Request), nil
 }
 
-// percentileCell is of all samples together, if they carry it; of an open loop, from when requests
-// were due.
-func percentileCell(samples []results.Sample, of func(results.Latency) *int64) Cell {
-	var all []results.Latency
-	for _, s := range samples {
-		for _, name := range []string{"roundtrip", "due"} {
-			if l, ok := s.Latency[name]; ok {
-				all = append(all, l)
+// percentile returns a cell with a percentile of all samples together, if they carry it; of an open
+// loop, from when requests were due.
+func percentile(of func(results.Latency) *int64) func(results.Target) Cell {
+	return func(t results.Target) Cell {
+		var all []results.Latency
+		for _, s := range t.Samples {
+			for _, name := range []string{"roundtrip", "due"} {
+				if l, ok := s.Latency[name]; ok {
+					all = append(all, l)
+				}
 			}
 		}
+		if len(all) == 0 {
+			return Cell{}
+		}
+		l, err := results.MergeLatencies(all)
+		if err != nil || of(l) == nil {
+			return Cell{}
+		}
+		return nanosCell(float64(*of(l)))
 	}
-	if len(all) == 0 {
-		return Cell{}
-	}
-	l, err := results.MergeLatencies(all)
-	if err != nil || of(l) == nil {
-		return Cell{}
-	}
-	return figureCell(float64(*of(l)), results.FormatDuration(float64(*of(l))))
 }
 
 func p50(l results.Latency) *int64     { return l.P50NS }
@@ -109,34 +89,53 @@ func longest(l results.Latency) *int64 { return &l.MaxNS }
 
 // sizeTable has a row a size.
 func sizeTable(targets []results.Target) Table {
-	t := Table{Columns: Columns(">message|message (B)", "!verdict", ">time|time (ns)", ">p99|p99 (ns)",
-		">ns/B|time (ns/B)", ">MB/s both ways|both ways (B/s)", ">reply|reply (B)", ">server memory|server memory (B)", ">driver's CPU|driver's CPU (%)", ">n", "@~evidence")}
-	for _, g := range targets {
-		if g.Size == 0 || g.Evidence.LoadEvidence != nil {
-			continue
-		}
-		row := make([]Cell, len(t.Columns))
-		row[0], row[1], row[7] = bytesCell(g.Size), textCell(g.Verdict), memoryCell(g)
-		if ns := stat.MedianTime(g.Samples); ns > 0 && g.Served() {
-			row[2], row[3] = figureCell(ns, results.FormatDuration(ns)), percentileCell(g.Samples, p99)
-			each := ns / float64(g.Size)
-			row[4] = figureCell(each, fmt.Sprintf("%.3g", each))
-			if e := g.Evidence.SizeEvidence; e != nil {
-				rate := float64(g.Size+int64(e.ReplyBytes)) / ns * 1e9
-				row[5], row[6] = figureCell(rate, fmt.Sprintf("%.3g", rate/1e6)), bytesCell(int64(e.ReplyBytes))
+	type target = results.Target
+	sizes := stat.Filter(targets, func(t target) bool { return t.Size > 0 && t.Evidence.LoadEvidence == nil })
+	// served has a figure of the sizes that were answered alone.
+	served := func(cell func(t target, ns float64) Cell) func(target) Cell {
+		return func(t target) Cell {
+			if ns := stat.MedianTime(t.Samples); ns > 0 && t.Served() {
+				return cell(t, ns)
 			}
-			row[8] = shareCell(g)
+			return Cell{}
+		}
+	}
+	reply := func(t target) int64 {
+		if t.Evidence.SizeEvidence == nil {
+			return 0
+		}
+		return int64(t.Evidence.ReplyBytes)
+	}
+	return tableOf("", sizes, []columnOf[target]{
+		{">message|message (B)", func(t target) Cell { return bytesCell(t.Size) }},
+		{"!verdict", verdictOf},
+		{"+>time|time (ns)", served(func(_ target, ns float64) Cell { return nanosCell(ns) })},
+		{">p50|p50 (ns)", served(func(t target, ns float64) Cell {
+			return cmp.Or(percentile(p50)(t), Cell{Text: "~" + results.FormatDuration(ns)}) // so few have a mean alone
+		})},
+		{">p99|p99 (ns)", served(func(t target, _ float64) Cell { return percentile(p99)(t) })},
+		{">ns/B|time (ns/B)", served(func(t target, ns float64) Cell {
+			return figureCell(ns/float64(t.Size), results.FormatNumber(ns/float64(t.Size), 3))
+		})},
+		{">MB/s both ways|both ways (B/s)", served(func(t target, ns float64) Cell {
+			rate := float64(t.Size+reply(t)) / ns * 1e9
+			return figureCell(rate, results.FormatNumber(rate/1e6, 3))
+		})},
+		{"+>reply|reply (B)", served(func(t target, _ float64) Cell { return bytesCell(reply(t)) })},
+		{">server memory|server memory (B)", memoryCell},
+		{"+>driver's CPU|driver's CPU (%)", served(func(t target, _ float64) Cell { return shareCell(t) })},
+		{">n", served(func(t target, _ float64) Cell {
 			var trips int64
-			for _, s := range g.Samples {
+			for _, s := range t.Samples {
 				trips += s.Messages
 			}
-			row[9] = textCell(strconv.FormatInt(trips, 10))
-		}
-		row[10] = textCell(EvidenceText(g.Evidence))
-		t.AppendCells(row...)
-	}
-	return t
+			return textCell(strconv.FormatInt(trips, 10))
+		})},
+		{"@~evidence", func(t target) Cell { return textCell(EvidenceText(t.Evidence)) }},
+	}...)
 }
+
+func verdictOf(t results.Target) Cell { return verdictCell(t.Verdict) }
 
 // shareCell is the driver's share of the CPU time that both sides used.
 func shareCell(t results.Target) Cell {
@@ -160,54 +159,58 @@ func memoryCell(t results.Target) Cell {
 	if peak == 0 {
 		return Cell{}
 	}
-	return Cell{fmt.Sprintf("%.3g MiB", float64(peak)/(1<<20)), strconv.FormatInt(peak, 10)}
+	return Cell{results.FormatNumber(float64(peak)/(1<<20), 3) + " MiB", strconv.FormatInt(peak, 10)}
 }
 
 // loadTable has a row a load.
 func loadTable(targets []results.Target) Table {
-	t := Table{Columns: Columns(">message|message (B)", ">in flight", ">rate asked|rate asked (/s)", "!verdict", ">requests/s|requests (/s)",
-		">p50|p50 (ns)", ">p99|p99 (ns)", ">out of order", ">driver's CPU|driver's CPU (%)")}
-	for _, g := range targets {
-		e := g.Evidence.LoadEvidence
-		if e == nil {
-			continue
-		}
-		row := make([]Cell, len(t.Columns))
-		row[0], row[1], row[3] = bytesCell(g.Size), textCell(strconv.Itoa(e.Inflight)), textCell(g.Verdict)
-		if e.Rate > 0 {
-			row[2] = textCell(fmt.Sprint(e.Rate))
-		}
-		if ns := stat.MedianTime(g.Samples); ns > 0 {
-			row[4] = figureCell(1e9/ns, results.FormatGrouped(int64(1e9/ns)))
-			row[5], row[6] = percentileCell(g.Samples, p50), percentileCell(g.Samples, p99)
-		}
-		row[7], row[8] = textCell(strconv.FormatInt(e.OutOfOrder, 10)), shareCell(g)
-		t.AppendCells(row...)
-	}
-	return t
+	type target = results.Target
+	loads := stat.Filter(targets, func(t target) bool { return t.Evidence.LoadEvidence != nil })
+	return tableOf("", loads, []columnOf[target]{
+		{">message|message (B)", func(t target) Cell { return bytesCell(t.Size) }},
+		{">in flight", func(t target) Cell { return textCell(strconv.Itoa(t.Evidence.Inflight)) }},
+		{">rate asked|rate asked (/s)", func(t target) Cell {
+			if t.Evidence.Rate <= 0 {
+				return Cell{}
+			}
+			return figureCell(t.Evidence.Rate, results.FormatNumber(t.Evidence.Rate, 3))
+		}},
+		{"!verdict", verdictOf},
+		{">requests/s|requests (/s)", func(t target) Cell {
+			ns := stat.MedianTime(t.Samples)
+			if ns <= 0 {
+				return Cell{}
+			}
+			return figureCell(1e9/ns, results.FormatGrouped(int64(1e9/ns)))
+		}},
+		{">p50|p50 (ns)", percentile(p50)},
+		{">p99|p99 (ns)", percentile(p99)},
+		{">out of order", func(t target) Cell { return textCell(strconv.FormatInt(t.Evidence.OutOfOrder, 10)) }},
+		{">driver's CPU|driver's CPU (%)", shareCell},
+	}...)
 }
 
 func clientFaultTable(faults []results.Fault) Table {
-	t := Table{Columns: Columns("fault", "verdict", "what came of it")}
-	for _, f := range faults {
-		t.Append(f.ID, f.Verdict, f.Advice)
-	}
-	return t
+	return tableOf("", faults, []columnOf[results.Fault]{
+		{"fault", func(f results.Fault) Cell { return textCell(f.ID) }},
+		{"verdict", func(f results.Fault) Cell { return verdictCell(f.Verdict) }},
+		{"what came of it", func(f results.Fault) Cell { return textCell(f.Advice) }},
+	}...)
 }
 
 // TargetLine writes a record in a line, for the progress of a run.
 func TargetLine(t results.Target) string {
 	if s := targetSentence(t); s != "" {
-		return s
+		return Escape(s)
 	}
-	s := results.FormatSize(t.Size) + ": " + t.Verdict
+	s := results.FormatSize(t.Size) + ": " + VerdictText(t.Verdict)
 	if ns := stat.MedianTime(t.Samples); ns > 0 && t.Served() {
 		s += ", " + results.FormatDuration(ns)
 	}
 	if t.Evidence.Why != "" {
 		s += ", " + t.Evidence.Why
 	}
-	return s
+	return Escape(s)
 }
 
 // targetSentences are the limits, the growth and the replays.
@@ -245,22 +248,22 @@ func targetSentence(t results.Target) string {
 
 func limitSentence(what string, n int64, t results.Target) string {
 	if n == 0 {
-		return fmt.Sprintf("%s of no size work: %s", what, t.Verdict)
+		return fmt.Sprintf("%s of no size work: %s", what, VerdictText(t.Verdict))
 	}
 	s := fmt.Sprintf("%s up to %s work", what, stat.FormatBytes(n))
 	if e := t.Evidence.SizeEvidence; e != nil {
 		s += fmt.Sprintf(" (payload %s)", stat.FormatBytes(int64(e.PayloadBytes)))
 	}
-	s += "; one byte more: " + t.Verdict
+	s += "; one byte more: " + VerdictText(t.Verdict)
 	if e := t.Evidence.LimitEvidence; e != nil && e.AtTwice != "" && e.AtTwice != t.Verdict {
-		s += "; twice the limit: " + e.AtTwice
+		s += "; twice the limit: " + VerdictText(e.AtTwice)
 	}
 	return s
 }
 
 func replaySentence(t results.Target) string {
 	e := t.Evidence.ReplayEvidence
-	s := fmt.Sprintf("%d messages replayed, %d of them requests that were answered: %s", e.Replayed, e.Answered, t.Verdict)
+	s := fmt.Sprintf("%d messages replayed, %d of them requests that were answered: %s", e.Replayed, e.Answered, VerdictText(t.Verdict))
 	if e.FailedAtMessage > 0 {
 		return s + fmt.Sprintf(" at message %d (%s)", e.FailedAtMessage, t.Evidence.Why)
 	}
@@ -272,7 +275,7 @@ func replaySentence(t results.Target) string {
 		name string
 		of   func(results.Latency) *int64
 	}{{"p50", p50}, {"p99", p99}, {"the longest", longest}} {
-		if took := percentileCell(t.Samples, p.of).Text; took != "" { // so few do not carry it
+		if took := percentile(p.of)(t).Text; took != "" { // so few do not carry it
 			s += ", " + p.name + " " + took
 		}
 	}
@@ -287,7 +290,7 @@ func targetAdvice(targets []results.Target) []string {
 			continue
 		}
 		seen = append(seen, t.Verdict)
-		s := t.Verdict + ": " + t.Evidence.Advice
+		s := VerdictText(t.Verdict) + ": " + t.Evidence.Advice
 		if e := t.Evidence.FailureEvidence; e != nil && len(e.StderrTail) > 0 {
 			s += fmt.Sprintf(" (its last words: %s)", e.StderrTail[len(e.StderrTail)-1])
 		}
@@ -299,108 +302,132 @@ func targetAdvice(targets []results.Target) []string {
 // targetNotes are the warnings of the records, the last of those that differ in their figures
 // alone.
 func targetNotes(targets []results.Target) []string {
-	var kinds []string
-	last := map[string]string{}
+	last := map[string]string{} // by what is left without the figures
+	kind := func(w string) string {
+		return strings.Map(func(r rune) rune { return map[bool]rune{true: -1, false: r}[r >= '0' && r <= '9'] }, w)
+	}
+	var all []string
 	for _, t := range targets {
 		for _, w := range t.Warnings {
-			kind := strings.Map(func(r rune) rune {
-				if r >= '0' && r <= '9' {
-					return -1
-				}
-				return r
-			}, w)
-			if last[kind] == "" {
-				kinds = append(kinds, kind)
-			}
-			last[kind] = "note: " + w
+			all, last[kind(w)] = append(all, w), "note: "+w
 		}
 	}
-	out := make([]string, len(kinds))
-	for i, kind := range kinds {
-		out[i] = last[kind]
+	var out []string
+	for _, k := range Distinct(all, kind) {
+		out = append(out, last[k])
 	}
 	return out
 }
 
-// Badge writes a line of markdown for a server's README: an image that says what was found, by the
-// shields.io service, with the same in words.
-func Badge(set *results.Set) string {
-	message, color := driveSummary(set.Targets)
-	if len(set.Targets) == 0 {
-		message, color = faultSummary(set.Faults)
-	}
-	escaped := strings.NewReplacer("-", "--", "_", "__").Replace(message)
-	return fmt.Sprintf("![stdio: %s](https://img.shields.io/badge/stdio-%s-%s)", message, url.PathEscape(escaped), color)
+// A DriveResult is what was found about a server, in short.
+type DriveResult struct {
+	Passed  bool   `json:"passed"`
+	Limit   int64  `json:"limit,omitempty"`   // bytes of the largest message that works, on the side that breaks first
+	Failure string `json:"failure,omitempty"` // the verdict on what lies beyond it
+
+	failedAt int64  // bytes of the smallest message that fails, 0 if that is not known
+	whole    string // of what has no size, what was done
+	growth   string // the verdict on the growth of time, where it is too fast
 }
 
-// Colours of a badge.
-const (
-	good    = "brightgreen"
-	caution = "yellow"
-	broken  = "red"
-)
-
-// modest is the least that a server should serve, in bytes: large tool results have that.
-const modest = 4 << 20
-
-// driveSummary returns the finding in a few words, and the colour it deserves: green for a server
-// that served all, or refuses in words; yellow for one that serves less than is modest, or whose
-// time grows too fast; red for silence and corruption.
-func driveSummary(targets []results.Target) (message, color string) {
-	var served, limit int64
-	limited := false
-	var above, fast string
-	for _, t := range targets {
+// resultOf sums up what was found. A server that refuses large messages with an error passes; one
+// that is silent, or answers wrongly, does not.
+func resultOf(set *results.Set) DriveResult {
+	var r DriveResult
+	if len(set.Targets) == 0 {
+		failed := stat.Filter(set.Faults, func(f results.Fault) bool { return f.Verdict != results.VerdictOK })
+		if len(failed) > 0 {
+			r.Failure = failed[0].ID + ": " + failed[0].Verdict
+		}
+		r.whole = fmt.Sprintf("stands %d of %s of clients", len(set.Faults)-len(failed), results.FormatCount(len(set.Faults), "fault"))
+		r.Passed = r.Failure == ""
+		return r
+	}
+	served, limited := int64(0), false
+	for _, t := range set.Targets {
 		if e := t.Evidence.ReplayEvidence; e != nil {
-			color = good
-			if !t.Served() {
-				color = broken
+			r.Passed, r.whole = t.Served(), results.FormatCount(e.Replayed, "message")+" replayed"
+			if !r.Passed {
+				r.Failure = t.Verdict
 			}
-			return fmt.Sprintf("%d messages replayed: %s", e.Replayed, t.Verdict), color
+			return r
 		}
 		switch found := cmp.Or(t.RequestLimit, t.ReplyLimit); {
-		case found != nil && (!limited || *found < limit):
-			limit, above, limited = *found, t.Verdict, true
+		case found != nil && (!limited || *found < r.Limit):
+			r.Limit, r.Failure, r.failedAt, limited = *found, t.Verdict, *found+1, true
 		case found != nil: // the other side breaks sooner
 		case t.SearchedTo != nil:
 			served = max(served, *t.SearchedTo)
 		case t.Size > 0 && t.Served():
 			served = max(served, t.Size)
-		case t.Size > 0 && above == "":
-			above = t.Verdict
+		case t.Size > 0 && r.Failure == "":
+			r.Failure, r.failedAt = t.Verdict, t.Size
 		case t.Verdict == results.VerdictSuperlinear:
-			fast = ", " + t.Verdict
+			r.growth = ", " + t.Verdict
 		}
 	}
 	if !limited {
-		limit = served
+		r.Limit = served
 	}
-	if limit == 0 {
-		return "works at no size: " + above, broken
-	}
-	size := results.FormatSize(limit)
-	if strings.HasSuffix(size, " B") {
-		size = stat.FormatBytes(limit)
-	}
-	message, color = "ok to "+size, good
-	if above != "" {
-		message += ", then " + above
-		if above != results.VerdictErrorReply {
-			color = broken
-		}
-	}
-	if color == good && (fast != "" || limit < modest) {
-		color = caution
-	}
-	return message + fast, color
+	r.Passed = r.Limit > 0 && (r.Failure == "" || r.Failure == results.VerdictErrorReply)
+	return r
 }
 
-// faultSummary says how many of the faults of clients the server withstood: green where it did all.
-func faultSummary(faults []results.Fault) (message, color string) {
-	stood := len(stat.Filter(faults, func(f results.Fault) bool { return f.Verdict == results.VerdictOK }))
-	color = caution
-	if stood == len(faults) {
-		color = good
+// size writes a number of bytes in a binary unit if it is a whole number of them, else exactly.
+func (r DriveResult) size(n int64) string {
+	if text := results.FormatSize(n); !strings.HasSuffix(text, " B") {
+		return text
 	}
-	return fmt.Sprintf("stands %d of %d faults of clients", stood, len(faults)), color
+	return stat.FormatBytes(n)
+}
+
+// String returns the result in a line: "PASS to 64 MiB", "FAIL at 10,485,760 B: no reply, process
+// alive".
+func (r DriveResult) String() string {
+	failure := VerdictText(r.Failure)
+	switch {
+	case r.whole != "":
+		return map[bool]string{true: "PASS: ", false: "FAIL: "}[r.Passed] + strings.TrimSuffix(r.whole+"; "+failure, "; ")
+	case !r.Passed && r.Limit == 0:
+		return "FAIL at every size: " + failure
+	case !r.Passed:
+		return "FAIL at " + r.size(r.failedAt) + ": " + failure
+	case r.Failure != "":
+		return "PASS to " + r.size(r.Limit) + ", then " + failure + r.growth
+	}
+	return "PASS to " + r.size(r.Limit) + r.growth
+}
+
+// modest is the least that a server should serve, in bytes: large tool results have that.
+const modest = 4 << 20
+
+// Badge writes a line of markdown for a server's README: an image that says what was found, by the
+// shields.io service, with the same in words. It is green for a server that passed; yellow for one
+// that serves less than is modest, whose time grows too fast, or that does not stand a fault; red
+// for silence and corruption.
+func Badge(set *results.Set) string {
+	r := resultOf(set)
+	message, color := "ok to "+r.size(r.Limit), map[bool]string{true: "brightgreen", false: "red"}[r.Passed]
+	switch {
+	case len(set.Targets) == 0:
+		message = r.whole
+		if !r.Passed {
+			color = "yellow"
+		}
+	case r.whole != "":
+		message = r.whole + ": " + VerdictText(cmp.Or(r.Failure, results.VerdictOK))
+	case r.Limit == 0:
+		message = "works at no size: " + VerdictText(r.Failure)
+	default:
+		if r.Failure != "" {
+			message += ", then " + VerdictText(r.Failure)
+		}
+		if r.Passed && (r.growth != "" || r.Limit < modest) {
+			color = "yellow"
+		}
+		message += r.growth
+	}
+	message = Escape(message)
+	escaped := strings.NewReplacer("-", "--", "_", "__").Replace(message)
+	return fmt.Sprintf("![stdio: %s](https://img.shields.io/badge/stdio-%s-%s)", message, url.PathEscape(escaped), color)
 }

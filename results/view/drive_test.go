@@ -13,7 +13,7 @@ func TestBadgeOfWhatAServerStands(t *testing.T) {
 	if badge := view.Badge(&results.Set{Faults: faults}); !strings.Contains(badge, "stands 1 of 2 faults") || !strings.Contains(badge, "yellow") {
 		t.Errorf("%s", badge)
 	}
-	if badge := view.Badge(&results.Set{Faults: faults[:1]}); !strings.Contains(badge, "stands 1 of 1 faults") || !strings.Contains(badge, "brightgreen") {
+	if badge := view.Badge(&results.Set{Faults: faults[:1]}); !strings.Contains(badge, "stands 1 of 1 fault of") || !strings.Contains(badge, "brightgreen") {
 		t.Errorf("%s", badge)
 	}
 }
@@ -26,7 +26,7 @@ func TestBadge(t *testing.T) {
 		has     []string
 	}{
 		{"all served", []results.Target{served}, []string{"ok to 16 MiB", "brightgreen"}},
-		{"silent exit", []results.Target{served, {Verdict: "exit 0", RequestLimit: new(int64(10485759))}}, []string{"ok to 10,485,759 B, then exit 0", "red"}},
+		{"silent exit", []results.Target{served, {Verdict: "exit 0", RequestLimit: new(int64(10485759))}}, []string{"ok to 10,485,759 B, then exited silently (code 0)", "red"}},
 		{"refused in words", []results.Target{{Verdict: "error reply", RequestLimit: new(int64(16 << 20))}}, []string{"then error reply", "brightgreen"}},
 		{"too small", []results.Target{{Size: 1 << 10, Verdict: "ok"}}, []string{"yellow"}},
 		{"grows", []results.Target{served, {Verdict: results.VerdictSuperlinear}}, []string{"faster than linear", "yellow"}},
@@ -38,10 +38,10 @@ func TestBadge(t *testing.T) {
 		}, []string{"ok to 8 MiB, then corrupt", "red"}},
 		{"requests break first", []results.Target{
 			{Verdict: "exit 0", RequestLimit: new(int64(5 << 20))}, {Verdict: "corrupt", ReplyLimit: new(int64(8 << 20))},
-		}, []string{"ok to 5 MiB, then exit 0", "red"}},
+		}, []string{"ok to 5 MiB, then exited silently (code 0)", "red"}},
 		{"a replay", []results.Target{{Verdict: "ok", Evidence: results.TargetEvidence{ReplayEvidence: &results.ReplayEvidence{Replayed: 9}}}}, []string{"9 messages replayed: ok", "brightgreen"}},
-		{"a replay that ends early", []results.Target{{Verdict: "deaf", Evidence: results.TargetEvidence{ReplayEvidence: &results.ReplayEvidence{Replayed: 9}}}}, []string{"9 messages replayed: deaf", "red"}},
-		{"nothing works", []results.Target{{Size: 1 << 10, Verdict: "deaf"}}, []string{"works at no size: deaf", "red"}},
+		{"a replay that ends early", []results.Target{{Verdict: "deaf", Evidence: results.TargetEvidence{ReplayEvidence: &results.ReplayEvidence{Replayed: 9}}}}, []string{"9 messages replayed: no reply, process alive", "red"}},
+		{"nothing works", []results.Target{{Size: 1 << 10, Verdict: "deaf"}}, []string{"works at no size: no reply, process alive", "red"}},
 	} {
 		badge := view.Badge(&results.Set{Targets: row.targets})
 		for _, has := range row.has {

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -15,82 +14,46 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// writeCSV writes one row a cell: its machine and fields, then each metric that any cell has, as
-// median, both ends of the interval and n, in base units. A set without measurements is written as
-// its findings.
-func writeSetCSV(w io.Writer, s *results.Set) error {
-	if len(s.Records) == 0 {
-		return writeTablesCSV(w, findings(s))
-	}
-	sum := Summarise(s)
+// figureTable has a row for each cell: its machine and fields, then each metric that any cell has,
+// as median, both ends of the interval and n, in base units. Each row repeats what every measured
+// cell is warned of: a program may look at one row alone.
+func figureTable(sum Summary) Table {
 	fields, shown := fieldsOf(sum.Rows), shownMetrics(sum.Rows)
-	out := csv.NewWriter(w)
-	if err := out.Write(csvHead(fields, shown)); err != nil {
-		return fmt.Errorf("write CSV: %w", err)
-	}
-	for _, r := range sum.Rows {
-		if err := out.Write(csvRow(r, fields, shown, sum.Warnings)); err != nil {
-			return fmt.Errorf("write CSV: %w", err)
-		}
-	}
-	out.Flush()
-	if err := out.Error(); err != nil {
-		return fmt.Errorf("write CSV: %w", err)
-	}
-	return nil
-}
-
-func writeTablesCSV(w io.Writer, tables []Table) error {
-	for i, t := range tables {
-		if i > 0 {
-			if _, err := io.WriteString(w, "\n"); err != nil {
-				return fmt.Errorf("write CSV: %w", err)
-			}
-		}
-		if err := t.Write(w, FormatCSV); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func csvHead(fields []string, shown []stat.Metric) []string {
-	head := append([]string{"machine"}, fields...)
-	head = append(head, "samples")
+	head := append(append([]string{"machine"}, fields...), "samples")
+	name := func(title, base string) { head = append(head, title, base+" lo", base+" hi", base+" n") }
 	for _, m := range shown {
-		name := m.Name
+		title := m.Name
 		if m.Unit != "" {
-			name += " (" + m.Unit + ")"
+			title += " (" + m.Unit + ")"
 		}
-		head = append(head, name, m.Name+" lo", m.Name+" hi", m.Name+" n")
+		name(title, m.Name)
 	}
-	for _, name := range []string{"to_raw", "to_raw_wire"} {
-		head = append(head, name, name+" lo", name+" hi", name+" n")
+	name("to_raw", "to_raw")
+	name("to_raw_wire", "to_raw_wire")
+	t := Table{Columns: Columns(append(head, "unsupported", "failed", "warnings")...)}
+	for _, r := range sum.Rows {
+		row := []string{r.Machine}
+		for _, field := range fields {
+			row = append(row, r.Cell.Field(field))
+		}
+		row = append(row, strconv.Itoa(r.Samples))
+		for _, m := range shown {
+			e := r.Estimates[m.Name]
+			row = append(row, plainEstimate(&e)...)
+		}
+		row = append(append(row, plainEstimate(r.ToRaw)...), plainEstimate(r.ToRawWire)...)
+		warnings := r.Warnings
+		if r.Samples > 0 {
+			warnings = slices.Concat(warnings, sum.Warnings)
+		}
+		t.Append(append(row, r.Unsupported, r.Failed, strings.Join(warnings, "; "))...)
 	}
-	return append(head, "unsupported", "failed", "warnings")
+	return t
 }
 
-// csvRow repeats what every measured cell is warned of: a row may be all that a program looks at.
-func csvRow(r stat.Row, fields []string, shown []stat.Metric, shared []string) []string {
-	row := []string{r.Machine}
-	for _, name := range fields {
-		row = append(row, r.Cell.Field(name))
-	}
-	row = append(row, strconv.Itoa(r.Samples))
-	for _, m := range shown {
-		e, ok := r.Estimates[m.Name]
-		row = append(row, csvEstimate(&e, ok)...)
-	}
-	row = append(row, csvEstimate(r.ToRaw, r.ToRaw != nil)...)
-	row = append(row, csvEstimate(r.ToRawWire, r.ToRawWire != nil)...)
-	if r.Samples == 0 {
-		shared = nil
-	}
-	return append(row, r.Unsupported, r.Failed, strings.Join(slices.Concat(r.Warnings, shared), "; "))
-}
-
-func csvEstimate(e *stat.Estimate, ok bool) []string {
-	if !ok {
+// plainEstimate returns the median, both ends of the interval and n, each "" where it is not known.
+func plainEstimate(e *stat.Estimate) []string {
+	if e == nil || e.N == 0 {
 		return []string{"", "", "", ""}
 	}
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 10, 64) }
@@ -124,18 +87,20 @@ func shownMetrics(rows []stat.Row) []stat.Metric {
 	})
 }
 
-// writeJSON writes the summary and the findings as one object.
-func writeSetJSON(w io.Writer, s *results.Set) error {
-	return writeIndented(w, struct {
-		Summary
-		Probes   []results.Probe   `json:"probes,omitempty"`
-		Faults   []results.Fault   `json:"faults,omitempty"`
-		Claims   []results.Claim   `json:"claims,omitempty"`
-		Targets  []results.Target  `json:"targets,omitempty"`
-		Tunes    []results.Tune    `json:"tunes,omitempty"`
-		Noise    []results.Noise   `json:"noise,omitempty"`
-		Messages []results.Message `json:"messages,omitempty"`
-	}{Summarise(s), s.Probes, s.Faults, s.Claims, s.Targets, s.Tunes, s.Noise, s.Messages})
+// setJSON is the summary and the findings as one object.
+type setJSON struct {
+	Summary
+	Probes   []results.Probe   `json:"probes,omitempty"`
+	Faults   []results.Fault   `json:"faults,omitempty"`
+	Claims   []results.Claim   `json:"claims,omitempty"`
+	Targets  []results.Target  `json:"targets,omitempty"`
+	Tunes    []results.Tune    `json:"tunes,omitempty"`
+	Noise    []results.Noise   `json:"noise,omitempty"`
+	Messages []results.Message `json:"messages,omitempty"`
+}
+
+func newSetJSON(s *results.Set) setJSON {
+	return setJSON{Summarise(s), s.Probes, s.Faults, s.Claims, s.Targets, s.Tunes, s.Noise, s.Messages}
 }
 
 // WriteBench writes the set's samples as Go benchmark text, a line each, which benchstat reads as
@@ -147,8 +112,8 @@ func WriteBench(w io.Writer, s *results.Set) error {
 		config := benchConfig(s, r.Run)
 		for _, sample := range r.Samples {
 			if !wrote {
-				if err := writeUnits(w); err != nil {
-					return err
+				if _, err := io.WriteString(w, strings.Join(stat.BenchUnits(), "\n")+"\n"); err != nil {
+					return fmt.Errorf("write benchmark text: %w", err)
 				}
 				wrote = true
 			}
@@ -160,13 +125,6 @@ func WriteBench(w io.Writer, s *results.Set) error {
 	}
 	if !wrote {
 		return ErrNothing
-	}
-	return nil
-}
-
-func writeUnits(w io.Writer) error {
-	if _, err := io.WriteString(w, strings.Join(stat.BenchUnits(), "\n")+"\n"); err != nil {
-		return fmt.Errorf("write benchmark text: %w", err)
 	}
 	return nil
 }

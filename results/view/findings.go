@@ -32,18 +32,19 @@ func probeTable(s *results.Set) Table {
 	for _, id := range machines {
 		t.Columns = append(t.Columns, Column{Title: cmp.Or(machineTitle(s, id), "value"), Right: true})
 	}
-	t.Columns = append(t.Columns, Columns("~documented", "!agrees", "+~how")...)
+	t.Columns = append(t.Columns, Columns("~documented", "!agrees", "+~how", "#unit")...)
 	for _, found := range rows {
 		var first results.Probe
-		var values, documented, agree, differ []string
+		var values []Cell
+		var documented, agree, differ []string
 		for _, id := range machines {
 			p, ok := found[id]
 			if !ok {
-				values = append(values, "-")
+				values = append(values, Cell{})
 				continue
 			}
 			first = p
-			values = append(values, valueText(p))
+			values = append(values, probeCell(p))
 			if p.Documented != "" && !slices.Contains(documented, p.Documented) {
 				documented = append(documented, p.Documented)
 			}
@@ -55,43 +56,48 @@ func probeTable(s *results.Set) Table {
 				differ = append(differ, machineTitle(s, id))
 			}
 		}
-		agrees := "-"
+		agrees := ""
 		switch {
 		case len(differ) > 0:
 			agrees = strings.TrimSpace("NO " + strings.Join(differ, ", "))
 		case len(agree) > 0:
 			agrees = "yes"
 		}
-		row := append([]string{orDash(first.Pipe), first.Step}, values...)
-		t.Append(append(row, orDash(joinParts(documented...)), agrees, first.How)...)
+		row := append([]Cell{textCell(first.Pipe), textCell(first.Step)}, values...)
+		for _, text := range []string{JoinParts(documented...), agrees, first.How, first.Unit} {
+			row = append(row, textCell(text))
+		}
+		t.AppendCells(row...)
 	}
 	return t
 }
 
 func faultTable(s *results.Set) Table {
-	t := Table{Title: "How stdio fails", Columns: Columns("`fault", "machine", "!verdict", "~evidence", "~advice", "@`again")}
-	for _, f := range s.Faults {
-		if !f.IsEnvironment() {
-			t.Append(f.ID, machineOf(s, f.Run), f.Verdict, EvidenceText(f.Evidence), orDash(f.Advice), reproduceCommand(s, f))
-		}
-	}
-	return t
+	return tableOf("How stdio fails", stdioFaults(s), []columnOf[results.Fault]{
+		{"`fault", func(f results.Fault) Cell { return textCell(f.ID) }},
+		{"machine", func(f results.Fault) Cell { return machineCell(s, s.Machine(f.Run)) }},
+		{"!verdict", func(f results.Fault) Cell { return verdictCell(f.Verdict) }},
+		{"~evidence", func(f results.Fault) Cell { return textCell(EvidenceText(f.Evidence)) }},
+		{"~advice", func(f results.Fault) Cell { return textCell(f.Advice) }},
+		{"@`again", func(f results.Fault) Cell { return textCell(reproduceCommand(s, f)) }},
+	}...)
 }
 
 func environmentTable(s *results.Set) Table {
-	t := Table{Title: "What disturbs measurements on this machine", Columns: Columns("`what", "machine", "~found", "+~evidence", "~remedy")}
-	for _, f := range s.Faults {
-		if f.IsEnvironment() {
-			t.Append(strings.TrimPrefix(f.ID, results.EnvironmentFault), machineOf(s, f.Run), f.Verdict, EvidenceText(f.Evidence), orDash(f.Advice))
-		}
-	}
-	return t
+	disturbed := stat.Filter(s.Faults, results.Fault.IsEnvironment)
+	return tableOf("What disturbs measurements on this machine", disturbed, []columnOf[results.Fault]{
+		{"`what", func(f results.Fault) Cell { return textCell(strings.TrimPrefix(f.ID, results.EnvironmentFault)) }},
+		{"machine", func(f results.Fault) Cell { return machineCell(s, s.Machine(f.Run)) }},
+		{"~found", func(f results.Fault) Cell { return textCell(f.Verdict) }},
+		{"+~evidence", func(f results.Fault) Cell { return textCell(EvidenceText(f.Evidence)) }},
+		{"~remedy", func(f results.Fault) Cell { return textCell(f.Advice) }},
+	}...)
 }
 
 // claimTable has a row for each claim, and for each machine a column with its verdict. A claim that
 // a machine judged more than once has a row each time.
 func claimTable(s *results.Set) Table {
-	t := Table{Title: "What the documents say, and whether it is so here", Columns: Columns("seed", "@`id", "~claim")}
+	t := Table{Title: "Common claims about stdio, and whether they hold here", Columns: Columns("source|seed", "@`id", "~claim")}
 	claims := slices.SortedStableFunc(slices.Values(s.Claims), func(a, b results.Claim) int {
 		return cmp.Or(strings.Compare(a.Seed, b.Seed), strings.Compare(a.ID, b.ID))
 	})
@@ -102,18 +108,19 @@ func claimTable(s *results.Set) Table {
 	t.Columns = append(t.Columns, Columns("~figure", "~why")...)
 	for _, judged := range rows {
 		var first results.Claim
-		var verdicts, figures, whys []string
+		var verdicts []Cell
+		var figures, whys []string
 		for _, id := range machines {
 			c, ok := judged[id]
-			verdicts = append(verdicts, orDash(c.Verdict))
+			verdicts = append(verdicts, verdictCell(c.Verdict))
 			if !ok {
 				continue
 			}
 			first = c
 			figures, whys = append(figures, machineTitle(s, id)+": "+c.Figure), append(whys, machineTitle(s, id)+": "+c.Why)
 		}
-		row := append([]string{first.Seed, first.ID, first.Claim}, verdicts...)
-		t.Append(append(row, orDash(onceOrEach(figures)), onceOrEach(whys))...)
+		row := append([]Cell{textCell(first.Seed), textCell(first.ID), textCell(first.Claim)}, verdicts...)
+		t.AppendCells(append(row, textCell(onceOrEach(figures)), textCell(onceOrEach(whys)))...)
 	}
 	return t
 }
@@ -121,74 +128,111 @@ func claimTable(s *results.Set) Table {
 // onceOrEach returns what machines say, "MACHINE: TEXT" each: the text alone if it is the same for
 // all of them.
 func onceOrEach(said []string) string {
-	texts := distinct(said, func(s string) string {
+	texts := Distinct(said, func(s string) string {
 		_, text, _ := strings.Cut(s, ": ")
 		return text
 	})
 	if len(texts) == 1 {
 		return texts[0]
 	}
-	return joinParts(said...)
+	return JoinParts(said...)
 }
 
 func targetTable(s *results.Set) Table {
-	t := Table{Title: "What the servers did", Columns: Columns("`command", "machine", "protocol", ">message|message B", "!verdict",
-		">request limit|request limit B", ">reply limit|reply limit B", ">searched to|searched to B", ">time/msg|time/msg ns", "@~evidence", "_warnings")}
-	for _, g := range s.Targets {
-		var each Cell
-		if e := stat.MustMetric("time").Estimate(results.Record{Samples: g.Samples}); e.N > 0 {
-			each = figureCell(e.Median, results.FormatDuration(e.Median)+spreadText(e))
-		}
-		row := []Cell{textCell(strings.Join(g.Command, " ")), textCell(machineTitle(s, s.Machine(g.Run))), textCell(g.Protocol), {}, textCell(g.Verdict)}
-		if g.Size > 0 {
-			row[3] = bytesCell(g.Size)
-		}
-		for _, n := range []*int64{g.RequestLimit, g.ReplyLimit, g.SearchedTo} {
-			if n == nil {
-				row = append(row, Cell{})
-			} else {
-				row = append(row, bytesCell(*n))
+	type target = results.Target
+	limit := func(of func(target) *int64) func(target) Cell {
+		return func(t target) Cell {
+			if of(t) == nil {
+				return Cell{}
 			}
+			return bytesCell(*of(t))
 		}
-		t.AppendCells(append(row, each, textCell(EvidenceText(g.Evidence)), textCell(strings.Join(g.Warnings, "; ")))...)
 	}
-	return t
+	return tableOf("What the servers did", s.Targets, []columnOf[target]{
+		{"`command", func(t target) Cell { return textCell(strings.Join(t.Command, " ")) }},
+		{"machine", func(t target) Cell { return machineCell(s, s.Machine(t.Run)) }},
+		{"protocol", func(t target) Cell { return textCell(t.Protocol) }},
+		{">message|message (B)", func(t target) Cell {
+			if t.Size == 0 {
+				return Cell{}
+			}
+			return bytesCell(t.Size)
+		}},
+		{"!verdict", func(t target) Cell {
+			if t.Size == 0 && t.RequestLimit == nil && t.ReplyLimit == nil {
+				return textCell(t.Verdict) // how a recorded server ended, which may be as it should
+			}
+			return verdictOf(t)
+		}},
+		{">request limit|request limit (B)", limit(func(t target) *int64 { return t.RequestLimit })},
+		{">reply limit|reply limit (B)", limit(func(t target) *int64 { return t.ReplyLimit })},
+		{">searched to|searched to (B)", limit(func(t target) *int64 { return t.SearchedTo })},
+		{">time/msg|time/msg (ns)", func(t target) Cell { return estimateCell("time", t.Samples) }},
+		{"@~evidence", func(t target) Cell { return textCell(EvidenceText(t.Evidence)) }},
+		{"_warnings", func(t target) Cell { return textCell(strings.Join(t.Warnings, "; ")) }},
+	}...)
+}
+
+// estimateCell is the median of a metric with its spread.
+func estimateCell(metric string, samples []results.Sample) Cell {
+	m := stat.MustMetric(metric)
+	e := m.Estimate(results.Record{Samples: samples})
+	if e.N == 0 {
+		return Cell{}
+	}
+	return figureCell(e.Median, m.Format(e.Median)+spreadText(e))
 }
 
 func noiseTable(s *results.Set) Table {
-	t := Table{Title: "How far figures move between runs that nothing distinguishes", Columns: Columns("machine", "`framing", ">message|message B", "placement", "pattern", "metric", ">median", ">runs", ">spread|spread %", ">min. detectable change|min. detectable change %")}
-	for _, n := range s.Noise {
-		median, least := Cell{}, Cell{Text: "none"} // where a comparison of this figure alone gets no verdict
-		if e := stat.Median(n.Values); e.N > 0 {
+	type noise = results.Noise
+	return tableOf("How far figures move between runs that nothing distinguishes", s.Noise, []columnOf[noise]{
+		{"machine", func(n noise) Cell { return machineCell(s, n.Machine) }},
+		{"`framing", func(n noise) Cell { return textCell(n.Cell.Framing) }},
+		{">message|message (B)", func(n noise) Cell { return bytesCell(int64(n.Cell.Size)) }},
+		{"placement", func(n noise) Cell { return textCell(n.Cell.Placement) }},
+		{"pattern", func(n noise) Cell { return textCell(n.Cell.Pattern) }},
+		{"metric", func(n noise) Cell { return textCell(n.Metric) }},
+		{">median", func(n noise) Cell {
+			e := stat.Median(n.Values)
+			if e.N == 0 {
+				return Cell{}
+			}
 			m, err := stat.MetricByName(n.Metric)
 			if err != nil {
 				m = stat.Metric{} // of another version: without a unit
 			}
-			median = figureCell(e.Median, m.Format(e.Median))
-		}
-		if share, ok := stat.NoiseBound(n, stat.DefaultAlpha); ok {
-			least = figureCell(100*share, results.FormatPercent(100*share))
-		}
-		t.AppendCells(textCell(machineTitle(s, n.Machine)), textCell(n.Cell.Framing), bytesCell(int64(n.Cell.Size)), textCell(n.Cell.Placement), textCell(n.Cell.Pattern),
-			textCell(n.Metric), median, textCell(fmt.Sprint(len(n.Values))), figureCell(100*n.Spread, results.FormatPercent(100*n.Spread)), least)
-	}
-	return t
+			return figureCell(e.Median, m.Format(e.Median))
+		}},
+		{">runs", func(n noise) Cell { return textCell(fmt.Sprint(len(n.Values))) }},
+		{">spread|spread (%)", func(n noise) Cell { return figureCell(100*n.Spread, results.FormatPercent(100*n.Spread)) }},
+		{">min. detectable change|min. detectable change (%)", func(n noise) Cell {
+			share, ok := stat.NoiseBound(n, stat.DefaultAlpha)
+			if !ok {
+				return Cell{Text: "none"} // a comparison of this figure alone gets no verdict
+			}
+			return figureCell(100*share, results.FormatPercent(100*share))
+		}},
+	}...)
 }
 
 func messageTable(s *results.Set) Table {
-	t := Table{Title: "What passed", Columns: Columns(">time|time ns", "dir", ">message|message B", "method", "id", ">reads")}
-	for _, m := range s.Messages {
-		t.AppendCells(figureCell(float64(m.T), results.FormatDuration(float64(m.T))), textCell(m.Dir), bytesCell(m.Size), textCell(m.Method), textCell(string(m.ID)), textCell(fmt.Sprint(max(1, len(m.Cuts)))))
-	}
-	return t
+	type message = results.Message
+	return tableOf("What passed", s.Messages, []columnOf[message]{
+		{">time|time (ns)", func(m message) Cell { return nanosCell(float64(m.T)) }},
+		{"dir", func(m message) Cell { return textCell(m.Dir) }},
+		{">message|message (B)", func(m message) Cell { return bytesCell(m.Size) }},
+		{"method", func(m message) Cell { return textCell(m.Method) }},
+		{"id", func(m message) Cell { return textCell(string(m.ID)) }},
+		{">reads", func(m message) Cell { return textCell(fmt.Sprint(max(1, len(m.Cuts)))) }},
+	}...)
 }
 
-// valueText is what a probe found, sizes and times with their units.
-func valueText(p results.Probe) string {
+// probeCell shows what a probe found, sizes and times with their units.
+func probeCell(p results.Probe) Cell {
 	if n, ok := p.Number(); ok {
-		return results.FormatUnit(n, p.Unit)
+		return figureCell(n, results.FormatUnit(n, p.Unit))
 	}
-	return strings.TrimSpace(fmt.Sprint(p.Value) + " " + p.Unit)
+	return Cell{strings.TrimSpace(fmt.Sprint(p.Value) + " " + p.Unit), fmt.Sprint(p.Value)}
 }
 
 // EvidenceText writes the evidence of a finding on one line, sorted by name:
@@ -238,11 +282,4 @@ func evidenceValue(value json.RawMessage) string {
 		return text
 	}
 	return string(value)
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }

@@ -18,8 +18,8 @@ func machineTitle(s *results.Set, id string) string {
 	return s.MachineName(id)
 }
 
-// machineOf returns the name of a run's machine for a cell, "-" if there is only one.
-func machineOf(s *results.Set, run string) string { return orDash(machineTitle(s, s.Machine(run))) }
+// machineCell shows the name of a machine, nothing if it is the only one.
+func machineCell(s *results.Set, id string) Cell { return textCell(machineTitle(s, id)) }
 
 // byMachine lists the machines that lines were found on, and lays out what each of them found of
 // the same thing in a row. What a machine found more than once has a row each time.
@@ -36,7 +36,7 @@ func byMachine[L any](s *results.Set, lines []L, run, key func(L) string) (machi
 		}
 		rows[at[id]][machine] = l
 	}
-	return distinct(lines, func(l L) string { return s.Machine(run(l)) }), rows
+	return Distinct(lines, func(l L) string { return s.Machine(run(l)) }), rows
 }
 
 // firstRuns returns the environment of the first run on each machine.
@@ -128,7 +128,7 @@ func machineComparison(s *results.Set, rows []stat.Row, pattern string) Table {
 		}
 		row := []string{c.Framing, sizeText(c)}
 		for _, name := range differ {
-			row = append(row, results.ShortValue(name, c.Field(name)))
+			row = append(row, FieldValue(name, c.Field(name)))
 		}
 		for _, id := range s.Machines() {
 			r, ok := byCell[c][id]
@@ -169,7 +169,7 @@ func machineLimits(s *results.Set, rows []stat.Row) Table {
 	t := Table{Title: "Limits of each machine", Columns: Columns("machine", "placement", ">best raw goodput", ">shortest raw round trip, p50")}
 	for _, id := range s.Machines() {
 		own := stat.Filter(rows, func(r stat.Row) bool { return r.Machine == id && r.Cell.Framing == results.FramingRaw })
-		for _, placement := range distinct(own, func(r stat.Row) string { return r.Cell.Placement }) {
+		for _, placement := range Distinct(own, func(r stat.Row) string { return r.Cell.Placement }) {
 			var most, least float64
 			goodput, trip := "-", "-"
 			for _, r := range own {

@@ -3,12 +3,12 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // RulesPage lays each finding of a set beside the documented rule of its system: two tables a kind
@@ -18,35 +18,31 @@ func RulesPage(set *results.Set) Page {
 	for _, e := range set.Environments {
 		v.Header = append(v.Header, probedOn(e))
 	}
-	var notes sources
+	var notes footnotes
 	var verdicts []string
-	for _, kind := range pipes(set.Probes) {
-		of := slices.DeleteFunc(slices.Clone(set.Probes), func(p results.Probe) bool { return p.Pipe != kind })
+	for _, kind := range Distinct(set.Probes, pipeOf) {
+		of := stat.Filter(set.Probes, func(p results.Probe) bool { return p.Pipe == kind })
 		rest, fills := splitFills(of)
-		t := Table{Title: pipeTitle(kind), Columns: Columns("step", ">found", "documented rule", "how it was found")}
-		for _, p := range rest {
-			t.Append(p.Step, exactValue(p.Value, p.Unit), notes.rule(p), p.How)
-		}
-		v.addTable(t)
-		v.addTable(fillTable(kind, fills, &notes))
+		found := tableOf(pipeTitles[kind], rest, []columnOf[results.Probe]{
+			{"step", func(p results.Probe) Cell { return textCell(p.Step) }},
+			{">found", func(p results.Probe) Cell { return exactCell(p.Value, p.Unit) }},
+			{"#unit", func(p results.Probe) Cell { return textCell(p.Unit) }},
+			{"documented rule", func(p results.Probe) Cell { return textCell(notes.rule(p)) }},
+			{"how it was found", func(p results.Probe) Cell { return textCell(p.How) }},
+		}...)
+		tables := []Table{found, fillTable(kind, fills, &notes)}
+		v.Tables = append(v.Tables, stat.Filter(tables, func(t Table) bool { return len(t.Rows) > 0 })...)
 		verdicts = append(verdicts, countVerdicts(kind, of))
 	}
 	v.Notes = append(notes.texts(), verdicts...)
 	return v
 }
 
-// addTable leaves out a table without rows.
-func (v *Page) addTable(t Table) {
-	if len(t.Rows) > 0 {
-		v.Tables = append(v.Tables, t)
-	}
-}
+func pipeOf(p results.Probe) string { return p.Pipe }
 
-func pipeTitle(kind string) string {
-	return map[string]string{
-		"anonymous": "What an anonymous pipe does", "fifo": "What a FIFO does",
-		"socketpair": "What a pair of sockets does", "named": "What a named pipe does",
-	}[kind]
+var pipeTitles = map[string]string{
+	"anonymous": "What an anonymous pipe does", "fifo": "What a FIFO does",
+	"socketpair": "What a pair of sockets does", "named": "What a named pipe does",
 }
 
 // ruleVerdict says how a finding stands to the rule: "agrees", "differs", "documented" where the
@@ -91,12 +87,9 @@ func countVerdicts(kind string, probes []results.Probe) string {
 	return text
 }
 
-// sources number what the rules say and where that was read, each once.
-type sources []string
-
 // rule is how a finding stands to the rule, and the number of the note that quotes it: "agrees
 // [1]", "DIFFERS from 32784 B [1]".
-func (s *sources) rule(p results.Probe) string {
+func (f *footnotes) rule(p results.Probe) string {
 	verdict := ruleVerdict(p)
 	if p.Documented == "" {
 		return verdict
@@ -113,59 +106,32 @@ func (s *sources) rule(p results.Probe) string {
 	if source == "" {
 		return verdict
 	}
-	return fmt.Sprintf("%s [%d]", verdict, s.number(source))
-}
-
-// number is that of a text's note, a new one for a text that has none.
-func (s *sources) number(source string) int {
-	at := slices.Index(*s, source)
-	if at < 0 {
-		at = len(*s)
-		*s = append(*s, source)
-	}
-	return at + 1
-}
-
-func (s sources) texts() []string {
-	var out []string
-	for i, text := range s {
-		out = append(out, fmt.Sprintf("[%d] %s", i+1, text))
-	}
-	return out
+	return fmt.Sprintf("%s [%d]", verdict, f.number(source))
 }
 
 // exactValue writes sizes as exact numbers, whatever program or file they come from, and times
 // shortly.
 func exactValue(value any, unit string) string {
-	switch n := value.(type) {
-	case bool:
-		return map[bool]string{true: "yes", false: "no"}[n]
-	case int:
-		return exactNumber(float64(n), unit)
-	case int64:
-		return exactNumber(float64(n), unit)
-	case float64:
-		return exactNumber(n, unit)
+	n, isNumber := (results.Probe{Value: value}).Number()
+	switch {
+	case isNumber && unit == "ns":
+		return results.FormatDuration(n)
+	case isNumber:
+		value = strconv.FormatFloat(n, 'f', -1, 64)
+	case value == true:
+		return "yes"
+	case value == false:
+		return "no"
 	}
 	return strings.TrimSpace(fmt.Sprint(value) + " " + unit)
 }
 
-func exactNumber(n float64, unit string) string {
-	if unit == "ns" {
-		return results.FormatDuration(n)
+// exactCell shows a value exactly, which programs read without its unit.
+func exactCell(value any, unit string) Cell {
+	if n, ok := (results.Probe{Value: value}).Number(); ok {
+		return figureCell(n, exactValue(value, unit))
 	}
-	return strings.TrimSpace(strconv.FormatFloat(n, 'f', -1, 64) + " " + unit)
-}
-
-// pipes are the kinds of pipe of the probes, in their order.
-func pipes(probes []results.Probe) []string {
-	var kinds []string
-	for _, p := range probes {
-		if !slices.Contains(kinds, p.Pipe) {
-			kinds = append(kinds, p.Pipe)
-		}
-	}
-	return kinds
+	return textCell(exactValue(value, unit))
 }
 
 // fillSteps begin the four steps that fill a pipe with writes of one size; the size follows.
@@ -208,30 +174,27 @@ func cutFill(step string) (which, size int, ok bool) {
 }
 
 // fillTable has a row for each size of writes.
-func fillTable(kind string, fills []filling, notes *sources) Table {
-	t := Table{
-		Title:   pipeTitle(kind) + " when writes of one size, without blocking, fill it until one is refused",
-		Columns: Columns(">each write", ">accepted", ">last write in part", ">1 B more fits", ">poll says writable", "documented rule"),
-	}
-	for _, f := range fills {
-		row := []string{exactValue(f.size, "B")}
-		for _, p := range f.probes {
-			row = append(row, foundText(p))
+func fillTable(kind string, fills []filling, notes *footnotes) Table {
+	found := func(step int) func(filling) Cell {
+		return func(f filling) Cell {
+			if p := f.probes[step]; p != nil {
+				return exactCell(p.Value, p.Unit)
+			}
+			return Cell{}
 		}
-		t.Append(append(row, f.rule(notes))...)
 	}
-	return t
-}
-
-func foundText(p *results.Probe) string {
-	if p == nil {
-		return "-"
-	}
-	return exactValue(p.Value, p.Unit)
+	return tableOf(pipeTitles[kind]+" when writes of one size, without blocking, fill it until one is refused", fills, []columnOf[filling]{
+		{">each write|each write (B)", func(f filling) Cell { return exactCell(f.size, "B") }},
+		{">accepted|accepted (B)", found(0)},
+		{">last write in part|last write in part (B)", found(1)},
+		{">1 B more fits", found(2)},
+		{">poll says writable", found(3)},
+		{"documented rule", func(f filling) Cell { return textCell(f.rule(notes)) }},
+	}...)
 }
 
 // rule joins how the four stand to their rules, each verdict once.
-func (f filling) rule(notes *sources) string {
+func (f filling) rule(notes *footnotes) string {
 	var verdicts []string
 	for i, p := range f.probes {
 		if p == nil {
@@ -250,7 +213,7 @@ func (f filling) rule(notes *sources) string {
 
 // probedOn describes a machine and when it was probed.
 func probedOn(e results.Environment) string {
-	return joinParts(MachineLine(e), e.Time.UTC().Format("2006-01-02 15:04 UTC"))
+	return JoinParts(MachineLine(e), e.Time.UTC().Format("2006-01-02 15:04 UTC"))
 }
 
 // A DocumentedSystem is what the rules of an operating system say of its pipes, wherever that was
@@ -266,59 +229,53 @@ type DocumentedRule struct {
 	About, Says, Source string
 }
 
-// A probedMachine is the findings of one, by kind of pipe and step.
-type probedMachine struct {
-	environment results.Environment
-	found       map[string]map[string]results.Probe
-}
-
-// probedMachines gathers the probes of each machine of the sets, in their order. The last word on a
-// step counts.
-func probedMachines(sets []*results.Set) []probedMachine {
-	var all []probedMachine
-	for _, set := range sets {
-		for _, p := range set.Probes {
-			if p.Pipe == "" {
-				continue // of the machine itself, not of its pipes
-			}
-			e, _ := set.Environment(p.Run)
-			at := slices.IndexFunc(all, func(m probedMachine) bool {
-				return m.environment.Machine == e.Machine && m.environment.Hostname == e.Hostname
-			})
-			if at < 0 {
-				at = len(all)
-				all = append(all, probedMachine{e, map[string]map[string]results.Probe{}})
-			}
-			if all[at].found[p.Pipe] == nil {
-				all[at].found[p.Pipe] = map[string]results.Probe{}
-			}
-			all[at].found[p.Pipe][p.Step] = p
-		}
+// RulesBeside lays machines side by side, in the order of the set, with a column for what is
+// documented of each of the systems. Of what a machine found more than once, the last counts.
+func RulesBeside(set *results.Set, systems []DocumentedSystem) Page {
+	probes := stat.Filter(set.Probes, func(p results.Probe) bool { return p.Pipe != "" }) // others are of the machine itself
+	machines := Distinct(probes, func(p results.Probe) string { return set.Machine(p.Run) })
+	found := map[[3]string]results.Probe{} // by machine, pipe and step
+	for _, p := range probes {
+		found[[3]string{set.Machine(p.Run), p.Pipe, p.Step}] = p
 	}
-	return all
-}
-
-// RulesBeside lays machines side by side, the first set's first, with a column for what is
-// documented of each of the systems. The same machine in several sets is one column, with what was
-// found last.
-func RulesBeside(sets []*results.Set, systems []DocumentedSystem) Page {
-	all := probedMachines(sets)
 	v := Page{}
 	columns := []string{"step"}
-	for i, m := range all {
-		v.Header = append(v.Header, letter(i)+"  "+probedOn(m.environment))
+	for i, id := range machines {
+		first := slices.IndexFunc(set.Environments, func(e results.Environment) bool { return e.Machine == id })
+		if first >= 0 {
+			v.Header = append(v.Header, letter(i)+"  "+probedOn(set.Environments[first]))
+		}
 		columns = append(columns, ">"+letter(i))
 	}
 	for _, s := range systems {
 		columns = append(columns, ">"+s.Name+"*")
 	}
-	if len(all) > 1 {
+	if len(machines) > 1 {
 		columns = append(columns, "alike")
 	}
-	for _, kind := range kindsOf(sets) {
-		t := Table{Title: pipeTitle(kind), Columns: Columns(columns...)}
-		for _, step := range stepsOf(sets, kind) {
-			t.Append(besideRow(all, systems, kind, step)...)
+	for _, kind := range Distinct(probes, pipeOf) {
+		t := Table{Title: pipeTitles[kind], Columns: Columns(append(columns, "#unit")...)}
+		of := stat.Filter(probes, func(p results.Probe) bool { return p.Pipe == kind })
+		for _, step := range Distinct(of, func(p results.Probe) string { return p.Step }) {
+			row, said, unit := []Cell{textCell(step)}, map[string]bool{}, ""
+			for _, id := range machines {
+				p, ok := found[[3]string{id, kind, step}]
+				if !ok {
+					row = append(row, Cell{})
+					continue
+				}
+				unit = p.Unit
+				row = append(row, exactCell(p.Value, unit))
+				said[exactValue(p.Value, unit)] = true
+			}
+			measured := len(stat.Filter(row[1:], func(c Cell) bool { return c.Text != "" }))
+			for _, s := range systems {
+				row = append(row, s.predicted(kind, step, unit))
+			}
+			if len(machines) > 1 {
+				row = append(row, alikeCell(measured, len(said), unit))
+			}
+			t.AppendCells(append(row, textCell(unit))...)
 		}
 		v.Tables = append(v.Tables, t)
 	}
@@ -337,93 +294,45 @@ func letter(i int) string {
 	return fmt.Sprintf("M%d", i)
 }
 
-// besideRow is one step on every machine and system.
-func besideRow(all []probedMachine, systems []DocumentedSystem, kind, step string) []string {
-	row := []string{step}
-	var values []string
-	unit, timed := "", false
-	for _, m := range all {
-		p, ok := m.found[kind][step]
-		if !ok {
-			row = append(row, "-")
-			continue
-		}
-		unit, timed = p.Unit, p.Unit == "ns"
-		values = append(values, exactValue(p.Value, p.Unit))
-		row = append(row, values[len(values)-1])
-	}
-	for _, s := range systems {
-		row = append(row, predictedText(s, kind, step, unit))
-	}
-	if len(all) > 1 {
-		row = append(row, alike(values, timed))
-	}
-	return row
-}
-
-// predictedText is what is documented of a step on a system's pipes: a FIFO is the same pipe, with
+// predicted returns what is documented of a step on a system's pipes: a FIFO is the same pipe, with
 // a name; pairs of sockets have no rules here.
-func predictedText(s DocumentedSystem, kind, step, unit string) string {
+func (s DocumentedSystem) predicted(kind, step, unit string) Cell {
 	value, ok := s.Predict(step)
 	if !ok || kind != "anonymous" && (kind != "fifo" || s.Name == "windows") {
-		return "-"
+		return Cell{}
 	}
-	return exactValue(value, unit)
+	return exactCell(value, unit)
 }
 
-// alike says whether machines do the same, where that can be told: times never are the same.
-func alike(values []string, timed bool) string {
+// alikeCell says whether machines do the same, where that can be told: times never are the same.
+func alikeCell(measured, values int, unit string) Cell {
 	switch {
-	case len(values) < 2 || timed:
-		return "-"
-	case len(slices.Compact(slices.Clone(values))) == 1:
-		return "yes"
+	case measured < 2 || unit == "ns":
+		return Cell{}
+	case values == 1:
+		return textCell("yes")
 	}
-	return "NO"
-}
-
-func kindsOf(sets []*results.Set) []string {
-	var probes []results.Probe
-	for _, s := range sets {
-		probes = append(probes, s.Probes...)
-	}
-	return slices.DeleteFunc(pipes(probes), func(kind string) bool { return kind == "" })
-}
-
-// stepsOf are the steps that any set has of a kind of pipe, in their order; what only a later set
-// has comes after what the first has.
-func stepsOf(sets []*results.Set, kind string) []string {
-	var steps []string
-	seen := map[string]bool{}
-	for _, s := range sets {
-		for _, p := range s.Probes {
-			if p.Pipe == kind && !seen[p.Step] {
-				seen[p.Step] = true
-				steps = append(steps, p.Step)
-			}
-		}
-	}
-	return steps
+	return textCell("NO")
 }
 
 // documented is what the rules of the systems say in words, and where that was read.
 func documented(systems []DocumentedSystem) Table {
-	var names []string
-	for _, s := range systems {
-		names = append(names, s.Name)
+	type row struct {
+		system string
+		DocumentedRule
 	}
-	t := Table{
-		Title:   "What is documented of " + strings.Join(names, ", ") + " (not measured here)",
-		Columns: Columns("about", "system", "says", "source"),
-	}
-	about := map[string][][]string{}
+	var rows []row
 	for _, s := range systems {
 		for _, r := range s.Rules {
-			about[r.About] = append(about[r.About], []string{r.About, s.Name, r.Says, r.Source})
+			rows = append(rows, row{s.Name, r})
 		}
 	}
-	for _, step := range slices.Sorted(maps.Keys(about)) {
-		t.Rows = append(t.Rows, about[step]...)
-	}
-	return t
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.About, b.About) })
+	names := strings.Join(Distinct(systems, func(s DocumentedSystem) string { return s.Name }), ", ")
+	return tableOf("What is documented of "+names+" (not measured here)", rows, []columnOf[row]{
+		{"about", func(r row) Cell { return textCell(r.About) }},
+		{"system", func(r row) Cell { return textCell(r.system) }},
+		{"says", func(r row) Cell { return textCell(r.Says) }},
+		{"source", func(r row) Cell { return textCell(r.Source) }},
+	}...)
 }

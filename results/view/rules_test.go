@@ -2,7 +2,6 @@ package view_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -71,8 +70,10 @@ func TestFillingsShareATable(t *testing.T) {
 		t.Fatalf("tables %+v, want one of one row", v.Tables)
 	}
 	want := []string{"2049 B", "32784 B", "5 B", "yes", "-", "agrees [1], short-write DIFFERS from 0 B [1], not documented"}
-	if got := v.Tables[0].Rows[0]; fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("got %q, want %q", got, want)
+	for i, c := range v.Tables[0].Rows[0] {
+		if c.Text != want[i] {
+			t.Errorf("column %d: got %q, want %q", i, c.Text, want[i])
+		}
 	}
 }
 
@@ -80,10 +81,14 @@ func TestMachinesStandSideBySide(t *testing.T) {
 	small := results.Probe{Step: "slot", Value: 4096.0, Unit: "B"}
 	large := results.Probe{Step: "slot", Value: 65536.0, Unit: "B"}
 	alone := results.Probe{Step: "full/write", Value: "EAGAIN"}
-	v := view.RulesBeside([]*results.Set{on("a", small, alone, quoted), on("b", large, quoted)}, []view.DocumentedSystem{documented("macos"), documented("windows")})
+	v := view.RulesBeside(results.Merge(on("a", small, alone, quoted), on("b", large, quoted)), []view.DocumentedSystem{documented("macos"), documented("windows")})
 	got := map[string]string{}
 	for _, row := range v.Tables[0].Rows {
-		got[row[0]] = strings.Join(row[1:], " | ")
+		var texts []string
+		for _, c := range row[1 : len(row)-1] { // the last is the unit, for programs
+			texts = append(texts, c.Text)
+		}
+		got[row[0].Text] = strings.Join(texts, " | ")
 	}
 	for step, want := range map[string]string{
 		"slot":                  "4096 B | 65536 B | 1 B | - | NO",
@@ -100,8 +105,8 @@ func TestMachinesStandSideBySide(t *testing.T) {
 }
 
 func TestASystemAloneNeedsNoOtherMachine(t *testing.T) {
-	v := view.RulesBeside([]*results.Set{on("a", agreeing)}, []view.DocumentedSystem{documented("freebsd")})
-	if row := v.Tables[0].Rows[0]; len(row) != 3 || row[2] != "1 B" {
+	v := view.RulesBeside(on("a", agreeing), []view.DocumentedSystem{documented("freebsd")})
+	if row := v.Tables[0].Rows[0]; len(row) != 4 || row[2].Text != "1 B" {
 		t.Errorf("row %q", row)
 	}
 }
@@ -112,7 +117,7 @@ func TestFormatsHoldTheSame(t *testing.T) {
 	if err := json.Unmarshal([]byte(written(t, v, view.FormatJSON)), &tables); err != nil {
 		t.Fatal(err)
 	}
-	if rows := tables["What an anonymous pipe does"]; len(rows) != 2 || rows[0]["found"] != "4096 B" {
+	if rows := tables["What an anonymous pipe does"]; len(rows) != 2 || rows[0]["found"] != "4096" || rows[0]["unit"] != "B" {
 		t.Errorf("JSON rows %v", rows)
 	}
 	if csv := written(t, v, view.FormatCSV); !strings.HasPrefix(csv, "step,found,") {
@@ -140,6 +145,6 @@ func ExampleRulesPage() {
 	}}}
 	view.RulesPage(set).Write(os.Stdout, view.FormatCSV)
 	// Output:
-	// step,found,documented rule,how it was found
-	// slot,4096 B,agrees [1],read a full pipe until a byte fits
+	// step,found,unit,documented rule,how it was found
+	// slot,4096,B,agrees [1],read a full pipe until a byte fits
 }

@@ -1,10 +1,10 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -35,7 +35,7 @@ func Sections(s *results.Set) []Section {
 	if len(found) == 0 {
 		return nil
 	}
-	out := []Section{answerSection(s, sum, found)}
+	out := []Section{{ID: "answer", Title: "The answer", Lead: answer(s, sum)}}
 	if machines := machineTable(s); len(machines.Columns) > 1 {
 		about := Section{ID: "machines", Title: "Machines", Tables: []Table{machines}}
 		if n := len(s.Machines()); len(s.Environments) > n {
@@ -72,52 +72,35 @@ func nameMachines(s *results.Set, section *Section) {
 
 // Lead says in a line what a set is about: its machine, or how many there are, its runs and dates.
 func Lead(s *results.Set) string {
-	var first, last time.Time
-	for _, e := range s.Environments {
-		if first.IsZero() || e.Time.Before(first) {
-			first = e.Time
-		}
-		if e.Time.After(last) {
-			last = e.Time
+	var days []string
+	for _, e := range slices.SortedFunc(slices.Values(s.Environments), func(a, b results.Environment) int { return a.Time.Compare(b.Time) }) {
+		if !e.Time.IsZero() {
+			days = append(days, e.Time.UTC().Format("2 January 2006"))
 		}
 	}
-	when := ""
-	if !first.IsZero() {
-		when = first.UTC().Format("2 January 2006")
-		if to := last.UTC().Format("2 January 2006"); to != when {
-			when += " to " + to
-		}
+	if days = slices.Compact(days); len(days) > 1 {
+		days = []string{days[0] + " to " + days[len(days)-1]}
 	}
 	machines := firstRuns(s)
 	where := results.FormatCount(len(machines), "machine")
 	if len(machines) == 1 {
 		where = MachineLine(machines[0])
 	}
-	return joinParts(where, results.FormatCount(len(s.Environments), "run"), when)
+	return JoinParts(where, results.FormatCount(len(s.Environments), "run"), strings.Join(days, ""))
 }
 
 // MachineLine describes a machine in a line: "lab · Intel Xeon · 2 CPUs · linux 6.12 amd64 · kvm".
 func MachineLine(e results.Environment) string {
-	return joinParts(e.Hostname, e.CPU, results.FormatCount(e.CPUs, "CPU"), strings.TrimSpace(e.OS+" "+e.Kernel+" "+e.Arch), e.Virtualisation)
+	return JoinParts(e.Hostname, e.CPU, results.FormatCount(e.CPUs, "CPU"), strings.TrimSpace(e.OS+" "+e.Kernel+" "+e.Arch), e.Virtualisation)
 }
 
-// answerSection says what the whole set means.
-func answerSection(s *results.Set, sum Summary, found []Section) Section {
-	out := Section{ID: "answer", Title: "The answer"}
-	out.Lead = slices.Concat(sum.Meaning, tuneAdvice(s), probeAgreement(s), verdictCounts(s), trafficSummary(s))
-	if len(out.Lead) > 0 {
-		return out
+// answer says what the whole set means, in the words of each kind of record.
+func answer(s *results.Set, sum Summary) []string {
+	out := slices.Clone(sum.Meaning)
+	if measured := stat.Filter(sum.Rows, func(r stat.Row) bool { return r.Samples > 0 }); len(out) == 0 && len(measured) > 0 {
+		out = append(out, results.FormatCount(len(measured), "cell")+" measured; no comparison of them is sure.")
 	}
-	for _, f := range found {
-		holds := stat.Filter([]string{results.FormatCount(len(f.Lead), "sentence"), results.FormatCount(len(f.Tables), "table")}, func(s string) bool { return s != "" })
-		out.Notes = append(out.Notes, f.Title+": "+strings.Join(holds, ", "))
-	}
-	return out
-}
-
-// verdictCounts counts the verdicts of claims and faults, and names the limits of servers.
-func verdictCounts(s *results.Set) []string {
-	var out []string
+	out = append(out, slices.Concat(tuneAdvice(s), probeAgreement(s))...)
 	if n := len(s.Claims); n > 0 {
 		verdicts := countWords(s.Claims, func(c results.Claim) string { return c.Verdict }, "holds", "refuted", "depends", "not-testable-here")
 		out = append(out, fmt.Sprintf("Of %s judged: %s.", results.FormatCount(n, "claim"), verdicts))
@@ -126,13 +109,14 @@ func verdictCounts(s *results.Set) []string {
 		verdicts := countWords(faults, func(f results.Fault) string { return f.Verdict })
 		out = append(out, fmt.Sprintf("Of %s of failures reproduced: %s.", results.FormatCount(len(faults), "case"), verdicts))
 	}
-	for _, t := range s.Targets {
-		if t.RequestLimit != nil {
-			out = append(out, fmt.Sprintf("%s takes requests of up to %d bytes.", CommandName(t.Command), *t.RequestLimit))
-		}
-		if t.ReplyLimit != nil {
-			out = append(out, fmt.Sprintf("%s gives replies of up to %d bytes.", CommandName(t.Command), *t.ReplyLimit))
-		}
+	for _, own := range driven(s) {
+		out = append(out, own.name+": "+resultOf(&results.Set{Targets: own.targets}).String()+".")
+	}
+	out = append(out, trafficSummary(s)...)
+	if len(s.Noise) > 0 {
+		widest := slices.MaxFunc(s.Noise, func(a, b results.Noise) int { return cmp.Compare(a.Spread, b.Spread) })
+		out = append(out, fmt.Sprintf("Between runs that nothing distinguishes, figures move by up to %s (%s of %s).",
+			results.FormatPercent(100*widest.Spread), widest.Metric, results.CellLabel(widest.Cell, nil)))
 	}
 	return out
 }
@@ -145,9 +129,9 @@ func countWords[L any](lines []L, verdict func(L) string, first ...string) strin
 		counts[verdict(l)]++
 	}
 	var parts []string
-	for _, v := range distinct(slices.Concat(first, distinct(lines, verdict)), func(v string) string { return v }) {
+	for _, v := range Distinct(slices.Concat(first, Distinct(lines, verdict)), func(v string) string { return v }) {
 		if counts[v] > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d", strings.ReplaceAll(v, "-", " "), counts[v]))
+			parts = append(parts, fmt.Sprintf("%s %d", VerdictText(v), counts[v]))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -156,12 +140,12 @@ func countWords[L any](lines []L, verdict func(L) string, first ...string) strin
 // commandsOf lists the command lines of the runs that lines are from, each once, or the usual
 // command if the files do not tell.
 func commandsOf[L any](s *results.Set, lines []L, run func(L) string, usual string) []string {
-	runs := distinct(lines, run)
+	runs := Distinct(lines, run)
 	own := stat.Filter(s.Environments, func(e results.Environment) bool { return e.Command != "" && slices.Contains(runs, e.Run) })
 	if len(own) == 0 {
 		return []string{usual}
 	}
-	return distinct(own, func(e results.Environment) string { return e.Command })
+	return Distinct(own, func(e results.Environment) string { return e.Command })
 }
 
 // recordSections lists a section for each kind of record, those without any included.
@@ -191,7 +175,7 @@ func recordSections(s *results.Set, sum Summary) []Section {
 		ID: "pipes", Title: "What the pipes do", Lead: probeAgreement(s), Tables: []Table{probeTable(s)},
 		Commands: commandsOf(s, s.Probes, func(p results.Probe) string { return p.Run }, "pipebench probe"),
 	}, Section{
-		ID: "claims", Title: "What the documents say, and whether it is so", Tables: []Table{claimTable(s)},
+		ID: "claims", Title: "Common claims about stdio", Tables: []Table{claimTable(s)},
 		Commands: append(commandsOf(s, s.Claims, func(c results.Claim) string { return c.Run }, "pipebench claims"), "pipebench claims --explain ID"),
 	}, Section{
 		ID: "faults", Title: "How stdio fails", Tables: []Table{faultTable(s)},
@@ -226,10 +210,8 @@ func stdioFaults(s *results.Set) []results.Fault {
 func reproduceCommand(s *results.Set, f results.Fault) string {
 	scenario, _, _ := strings.Cut(f.ID, "/")
 	command := commandsOf(s, []results.Fault{f}, func(f results.Fault) string { return f.Run }, "pipebench run")[0]
-	for _, own := range []string{"pipebench run", "pipebench claims"} {
-		if command == own || strings.HasPrefix(command, own+" ") {
-			return "pipebench run --scenario " + scenario
-		}
+	if name := strings.Fields(command); slices.Contains([]string{"run", "claims"}, name[min(1, len(name)-1)]) {
+		return "pipebench run --scenario " + scenario
 	}
 	return command
 }
@@ -240,7 +222,7 @@ func noiseSection(s *results.Set) Section {
 	if len(s.Noise)+len(disturbed) == 0 {
 		return Section{}
 	}
-	runs := append(distinct(s.Noise, func(n results.Noise) string { return n.Run }), distinct(disturbed, func(f results.Fault) string { return f.Run })...)
+	runs := append(Distinct(s.Noise, func(n results.Noise) string { return n.Run }), Distinct(disturbed, func(f results.Fault) string { return f.Run })...)
 	out := Section{
 		ID:       "noise",
 		Title:    "How far figures move by themselves",

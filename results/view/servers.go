@@ -21,33 +21,44 @@ func CommandName(command []string) string {
 	return Truncate(strings.Join(append([]string{filepath.Base(command[0])}, command[1:]...), " "), maxNameLength)
 }
 
-// serverSection holds the servers that drive loaded. A record of how a recorded server ended
-// belongs to the recording.
+// A drivenServer is what drive found of one server.
+type drivenServer struct {
+	name    string
+	targets []results.Target
+}
+
+// driven lists the servers that drive loaded. A record of how a recorded server ended belongs to
+// the recording.
+func driven(s *results.Set) []drivenServer {
+	targets := stat.Filter(s.Targets, func(t results.Target) bool { return t.Evidence.Traffic == nil })
+	name := func(t results.Target) string {
+		return JoinParts(CommandName(t.Command), machineTitle(s, s.Machine(t.Run)))
+	}
+	var out []drivenServer
+	for _, n := range Distinct(targets, name) {
+		out = append(out, drivenServer{n, stat.Filter(targets, func(t results.Target) bool { return name(t) == n })})
+	}
+	return out
+}
+
+// serverSection holds the servers that drive loaded.
 func serverSection(s *results.Set) Section {
-	driven := stat.Filter(s.Targets, func(t results.Target) bool { return t.Evidence.Traffic == nil })
-	if len(driven) == 0 {
-		return Section{}
-	}
-	out := Section{
-		ID:       "servers",
-		Title:    "Servers",
-		Commands: commandsOf(s, driven, func(t results.Target) string { return t.Run }, "pipebench drive --find-limit -- COMMAND"),
-	}
-	server := func(t results.Target) string {
-		return joinParts(CommandName(t.Command), machineTitle(s, s.Machine(t.Run)))
-	}
-	for _, name := range distinct(driven, server) {
-		own := stat.Filter(driven, func(t results.Target) bool { return server(t) == name })
-		for _, text := range slices.Concat(targetSentences(own), sizeGrowth(own), targetAdvice(own), targetNotes(own)) {
-			out.Lead = append(out.Lead, name+": "+text+".")
-		}
-		sizes, loads := sizeTable(own), loadTable(own)
-		sizes.Title, loads.Title = name+" by message size", name+" by load"
-		out.Tables = append(out.Tables, sizes, loads)
-	}
+	out := Section{ID: "servers", Title: "Servers"}
 	rest := *s
-	rest.Targets = stat.Filter(driven, func(t results.Target) bool { return t.Size == 0 && targetSentence(t) == "" })
+	rest.Targets = nil
+	var all []results.Target
+	for _, own := range driven(s) {
+		all = append(all, own.targets...)
+		for _, text := range slices.Concat(targetSentences(own.targets), sizeGrowth(own.targets), targetAdvice(own.targets), targetNotes(own.targets)) {
+			out.Lead = append(out.Lead, own.name+": "+text+".")
+		}
+		sizes, loads := sizeTable(own.targets), loadTable(own.targets)
+		sizes.Title, loads.Title = own.name+" by message size", own.name+" by load"
+		out.Tables = append(out.Tables, sizes, loads)
+		rest.Targets = append(rest.Targets, stat.Filter(own.targets, func(t results.Target) bool { return t.Size == 0 && targetSentence(t) == "" })...)
+	}
 	out.Tables = append(out.Tables, targetTable(&rest))
+	out.Commands = commandsOf(s, all, func(t results.Target) string { return t.Run }, "pipebench drive --find-limit -- COMMAND")
 	return out
 }
 
@@ -73,22 +84,24 @@ func sizeGrowth(targets []results.Target) []string {
 
 // recordingSection holds the messages that tap recorded, and how the servers ended.
 func recordingSection(s *results.Set) Section {
-	var endings []string
-	for _, t := range s.Targets {
-		if e := t.Evidence.Traffic; e != nil {
-			endings = append(endings, fmt.Sprintf("%s ended after %s: %s.", CommandName(t.Command), results.FormatDuration(float64(e.ElapsedNS)), t.Verdict))
-		}
-	}
-	if len(s.Messages) == 0 && len(endings) == 0 {
-		return Section{}
-	}
 	return Section{
 		ID:       "recording",
 		Title:    "A recording",
-		Lead:     endings,
+		Lead:     endings(s),
 		Tables:   []Table{directionTable(s.Messages), replyTable(s.Messages)},
 		Commands: commandsOf(s, s.Messages, func(m results.Message) string { return m.Run }, "pipebench tap -o FILE -- COMMAND"),
 	}
+}
+
+// endings say how the servers ended that tap recorded.
+func endings(s *results.Set) []string {
+	var out []string
+	for _, t := range s.Targets {
+		if e := t.Evidence.Traffic; e != nil {
+			out = append(out, fmt.Sprintf("%s ended after %s: %s.", CommandName(t.Command), results.FormatDuration(float64(e.ElapsedNS)), t.Verdict))
+		}
+	}
+	return out
 }
 
 // Thresholds are message sizes at which something is known to change: a page and Linux's PIPE_BUF,
@@ -125,10 +138,10 @@ func directionTable(messages []results.Message) Table {
 	return t
 }
 
-// trafficSummary says in a sentence what was recorded.
+// trafficSummary says in a sentence what was recorded, or of a recording of nothing how it ended.
 func trafficSummary(s *results.Set) []string {
 	if len(s.Messages) == 0 {
-		return nil
+		return endings(s)
 	}
 	var largest int64
 	for _, m := range s.Messages {
@@ -152,15 +165,15 @@ func replyTable(messages []results.Message) Table {
 		if err != nil {
 			continue // a histogram that it made itself always encodes
 		}
-		row := []string{method, fmt.Sprint(l.Count)}
+		row := []Cell{textCell(method), textCell(fmt.Sprint(l.Count))}
 		for _, ns := range []*int64{l.P50NS, l.P99NS, &l.MaxNS} {
 			if ns == nil {
-				row = append(row, "-")
+				row = append(row, Cell{})
 			} else {
-				row = append(row, results.FormatDuration(float64(*ns)))
+				row = append(row, nanosCell(float64(*ns)))
 			}
 		}
-		t.Append(row...)
+		t.AppendCells(row...)
 	}
 	return t
 }

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html/template"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -17,14 +17,16 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Table is rows of text under named columns, which can be written in every format but bench.
+// A Table is rows of cells under named columns, which can be written in every format but bench.
 type Table struct {
 	Title   string
 	Columns []Column
-	Rows    [][]string // each as long as Columns
-
-	base map[int][]string // of rows that programs read otherwise, by index
+	Rows    [][]Cell // each as long as Columns
 }
+
+// A Cell is a figure as a person reads it, and in base units as a program does. The zero value is a
+// figure that is not known.
+type Cell struct{ Text, Base string }
 
 // A Column is the head of a column.
 type Column struct {
@@ -33,17 +35,19 @@ type Column struct {
 	Right  bool   // numbers stand to the right
 	Detail bool   // left out where a person reads it: in text and markdown
 	Page   bool   // left out everywhere but on a page
+	Data   bool   // left out everywhere but in CSV and JSON
 	Style  Style
 	Width  int // at which a cell's words go on in its next line, in text; 0 is 44
 }
 
 // Columns makes columns of titles, each with a sign before it for each thing that is special: ">"
-// aligns it to the right, "+" makes it a detail, "@" shows it on pages alone; "`" is the style
-// [Code], "~" [Long], "!" [Verdict], "_" [Below]. What follows "|" is the title for programs.
+// aligns it to the right, "+" makes it a detail, "@" shows it on pages alone, "#" to programs alone;
+// "`" is the style [Code], "~" [Long], "!" [Verdict], "_" [Below]. What follows "|" is the title for
+// programs.
 func Columns(titles ...string) []Column {
 	out := make([]Column, len(titles))
 	for i, t := range titles {
-		title := strings.TrimLeft(t, ">+@`~!_")
+		title := strings.TrimLeft(t, ">+@#`~!_")
 		c := &out[i]
 		c.Title, c.Base, _ = strings.Cut(title, "|")
 		for _, sign := range strings.TrimSuffix(t, title) {
@@ -54,6 +58,8 @@ func Columns(titles ...string) []Column {
 				c.Detail = true
 			case '@':
 				c.Page = true
+			case '#':
+				c.Data = true
 			default:
 				c.Style = map[rune]Style{'`': Code, '~': Long, '!': Verdict, '_': Below}[sign]
 			}
@@ -62,72 +68,91 @@ func Columns(titles ...string) []Column {
 	return out
 }
 
-// Append adds a row.
-func (t *Table) Append(row ...string) { t.Rows = append(t.Rows, row) }
-
-// A Cell is a figure as a person reads it, and in base units as a program does. The zero value is a
-// figure that is not known.
-type Cell struct{ Text, Base string }
-
-// AppendCells adds a row of figures.
-func (t *Table) AppendCells(cells ...Cell) {
-	var texts, base []string
-	for _, c := range cells {
-		texts, base = append(texts, orDash(c.Text)), append(base, c.Base)
+// Append adds a row of texts.
+func (t *Table) Append(row ...string) {
+	var cells []Cell
+	for _, text := range row {
+		cells = append(cells, textCell(text))
 	}
-	if t.base == nil {
-		t.base = make(map[int][]string)
-	}
-	t.base[len(t.Rows)] = base
-	t.Append(texts...)
+	t.AppendCells(cells...)
 }
 
-// inBase returns the table as programs read it.
-func (t Table) inBase() Table {
-	t.Columns, t.Rows = slices.Clone(t.Columns), slices.Clone(t.Rows)
-	for i, c := range t.Columns {
-		t.Columns[i].Title = cmp.Or(c.Base, c.Title)
+// AppendCells adds a row of figures.
+func (t *Table) AppendCells(row ...Cell) {
+	for i := range row {
+		row[i].Text = orDash(row[i].Text)
 	}
-	for i, row := range t.base {
-		t.Rows[i] = row
-	}
-	return t
+	t.Rows = append(t.Rows, row)
 }
 
 func textCell(s string) Cell { return Cell{s, s} }
 
 func bytesCell(n int64) Cell { return Cell{results.FormatSize(n), strconv.FormatInt(n, 10)} }
 
+func nanosCell(ns float64) Cell { return figureCell(ns, results.FormatDuration(ns)) }
+
 func figureCell(v float64, shown string) Cell {
 	return Cell{shown, strconv.FormatFloat(v, 'f', -1, 64)}
+}
+
+// verdictCell shows a verdict in words; programs read it as it is in the file.
+func verdictCell(verdict string) Cell { return Cell{VerdictText(verdict), verdict} }
+
+// A columnOf is a column of a table of lines: its head, as [Columns] takes it, and its cells.
+type columnOf[L any] struct {
+	head string
+	cell func(L) Cell
+}
+
+// tableOf lays lines out in columns, a row each.
+func tableOf[L any](title string, lines []L, columns ...columnOf[L]) Table {
+	t := Table{Title: title}
+	for _, c := range columns {
+		t.Columns = append(t.Columns, Columns(c.head)...)
+	}
+	for _, l := range lines {
+		row := make([]Cell, len(columns))
+		for i, c := range columns {
+			row[i] = c.cell(l)
+		}
+		t.AppendCells(row...)
+	}
+	return t
 }
 
 // Write writes the table: as text for a terminal, as markdown with its title in bold, as CSV
 // without the title, or as a JSON array of objects.
 func (t Table) Write(w io.Writer, format Format) error {
-	t = t.without(func(i int) bool { return t.Columns[i].Page })
 	switch format {
 	case FormatTable:
-		return t.without(func(i int) bool { return t.Columns[i].Detail }).writeText(w)
+		blueprint := renderer.NewBlueprint(tw.Rendition{
+			Borders: tw.BorderNone,
+			Symbols: tw.NewSymbols(tw.StyleLight),
+			Settings: tw.Settings{
+				Separators: tw.Separators{BetweenColumns: tw.Off, BetweenRows: tw.Off, ShowHeader: tw.On},
+				Lines:      tw.Lines{ShowTop: tw.Off, ShowBottom: tw.Off, ShowHeaderLine: tw.On},
+			},
+		})
+		title := strings.Join(wrap(Escape(t.Title), titleWidth), "\n")
+		return t.render(w, blueprint, title, func(c Column, s string) string {
+			return strings.Join(wrap(s, cmp.Or(c.Width, cellWidth)), "\n")
+		})
 	case FormatMarkdown:
-		return t.without(func(i int) bool { return t.Columns[i].Detail }).writeMarkdown(w)
+		title := Escape(t.Title)
+		if title != "" {
+			title = "**" + title + "**\n"
+		}
+		oneCell := strings.NewReplacer("|", `\|`, "\n", " ")
+		return t.render(w, renderer.NewMarkdown(), title, func(_ Column, s string) string { return oneCell.Replace(s) })
 	case FormatCSV:
-		return t.inBase().writeCSV(w)
+		if err := csv.NewWriter(w).WriteAll(t.data()); err != nil {
+			return fmt.Errorf("write CSV: %w", err)
+		}
+		return nil
 	case FormatJSON:
 		return writeIndented(w, t.objects())
 	}
 	return fmt.Errorf("a table cannot be written as %s", format)
-}
-
-func (t Table) writeText(w io.Writer) error {
-	return t.render(w, renderer.NewBlueprint(tw.Rendition{
-		Borders: tw.BorderNone,
-		Symbols: tw.NewSymbols(tw.StyleLight),
-		Settings: tw.Settings{
-			Separators: tw.Separators{BetweenColumns: tw.Off, BetweenRows: tw.Off, ShowHeader: tw.On},
-			Lines:      tw.Lines{ShowTop: tw.Off, ShowBottom: tw.Off, ShowHeaderLine: tw.On},
-		},
-	}), strings.Join(wrap(t.Title, titleWidth), "\n"), func(c Column, s string) string { return strings.Join(wrap(s, cmp.Or(c.Width, cellWidth)), "\n") })
 }
 
 // titleWidth is the width that the title of a table is wrapped at.
@@ -136,21 +161,9 @@ const titleWidth = 120
 // cellWidth is a column's Width where it has none of its own.
 const cellWidth = 44
 
-func (t Table) writeMarkdown(w io.Writer) error {
-	title := t.Title
-	if title != "" {
-		title = "**" + title + "**\n"
-	}
-	return t.render(w, renderer.NewMarkdown(), title, escapeMarkdown)
-}
-
-// escapeMarkdown keeps a cell's text one cell.
-func escapeMarkdown(_ Column, s string) string {
-	return strings.NewReplacer("|", `\|`, "\n", " ").Replace(s)
-}
-
 // render writes the title and the table without the blanks that tablewriter leaves at line ends.
-func (t Table) render(w io.Writer, r tw.Renderer, title string, escape func(Column, string) string) error {
+func (t Table) render(w io.Writer, r tw.Renderer, title string, fit func(Column, string) string) error {
+	t = t.without(func(c Column) bool { return c.Page || c.Detail || c.Data })
 	var text strings.Builder
 	if title != "" {
 		text.WriteString(title + "\n")
@@ -159,7 +172,7 @@ func (t Table) render(w io.Writer, r tw.Renderer, title string, escape func(Colu
 	header := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
 		align[i] = map[bool]tw.Align{false: tw.AlignLeft, true: tw.AlignRight}[c.Right]
-		header[i] = escape(c, c.Title)
+		header[i] = fit(c, Escape(c.Title))
 	}
 	table := tablewriter.NewTable(&text,
 		tablewriter.WithRenderer(r),
@@ -169,61 +182,65 @@ func (t Table) render(w io.Writer, r tw.Renderer, title string, escape func(Colu
 		tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: align}),
 		tablewriter.WithRowAlignmentConfig(tw.CellAlignment{PerColumn: align}))
 	table.Header(header)
+	var err error
 	for _, row := range t.Rows {
-		escaped := make([]string, len(row))
-		for i, s := range row {
-			escaped[i] = escape(t.Columns[i], s)
+		texts := make([]string, len(row))
+		for i, c := range row {
+			texts[i] = fit(t.Columns[i], Escape(c.Text))
 		}
-		if err := table.Append(escaped); err != nil {
-			return fmt.Errorf("table %q: %w", t.Title, err)
-		}
+		err = errors.Join(err, table.Append(texts))
 	}
-	if err := table.Render(); err != nil {
+	if err := errors.Join(err, table.Render()); err != nil {
 		return fmt.Errorf("table %q: %w", t.Title, err)
 	}
 	lines := strings.Split(text.String(), "\n")
 	for i := range lines {
 		lines[i] = strings.TrimRight(lines[i], " ")
 	}
-	_, err := io.WriteString(w, strings.Join(lines, "\n"))
+	_, err = io.WriteString(w, strings.Join(lines, "\n"))
 	return err
 }
 
-func (t Table) titles() []string {
-	out := make([]string, len(t.Columns))
-	for i, c := range t.Columns {
-		out[i] = c.Title
+// data returns the table as programs read it: the titles of the columns, then the rows.
+func (t Table) data() [][]string {
+	t = t.without(func(c Column) bool { return c.Page })
+	out := make([][]string, 1+len(t.Rows))
+	for _, c := range t.Columns {
+		out[0] = append(out[0], cmp.Or(c.Base, c.Title))
+	}
+	for i, row := range t.Rows {
+		for _, c := range row {
+			out[i+1] = append(out[i+1], Escape(c.Base))
+		}
 	}
 	return out
 }
 
-func (t Table) writeCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
-	if err := out.WriteAll(append([][]string{t.titles()}, t.Rows...)); err != nil {
-		return fmt.Errorf("write CSV: %w", err)
-	}
-	return nil
-}
-
 // objects returns the rows by the titles of the columns.
 func (t Table) objects() []map[string]string {
-	t = t.inBase()
-	objects := make([]map[string]string, 0, len(t.Rows))
-	for _, row := range t.Rows {
+	rows := t.data()
+	objects := make([]map[string]string, 0, len(rows))
+	for _, row := range rows[1:] {
 		o := make(map[string]string)
-		for i, c := range t.Columns {
-			o[c.Title] = row[i]
+		for i, title := range rows[0] {
+			o[title] = row[i]
 		}
 		objects = append(objects, o)
 	}
 	return objects
 }
 
+// writeIndented writes JSON, with escapes for what could steer a terminal that shows it.
 func writeIndented(w io.Writer, v any) error {
-	out := json.NewEncoder(w)
+	var text strings.Builder
+	out := json.NewEncoder(&text)
 	out.SetEscapeHTML(false)
 	out.SetIndent("", "  ")
 	if err := out.Encode(v); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	escaped := Escape(strings.ReplaceAll(text.String(), "\x7f", `\u007f`)) // the encoder escapes the other ones of ASCII
+	if _, err := io.WriteString(w, escaped); err != nil {
 		return fmt.Errorf("write JSON: %w", err)
 	}
 	return nil
@@ -231,24 +248,25 @@ func writeIndented(w io.Writer, v any) error {
 
 // dropEmpty leaves out the columns that say nothing in any row.
 func (t Table) dropEmpty() Table {
-	return t.without(func(i int) bool {
-		return !slices.ContainsFunc(t.Rows, func(row []string) bool { return row[i] != "" && row[i] != "-" })
-	})
+	said := map[string]bool{}
+	for _, row := range t.Rows {
+		for i, c := range row {
+			said[t.Columns[i].Title] = said[t.Columns[i].Title] || c.Text != "-"
+		}
+	}
+	return t.without(func(c Column) bool { return !said[c.Title] })
 }
 
 // without leaves out columns.
-func (t Table) without(drop func(i int) bool) Table {
-	kept := Table{Title: t.Title, Rows: make([][]string, len(t.Rows)), base: make(map[int][]string)}
+func (t Table) without(drop func(Column) bool) Table {
+	kept := Table{Title: t.Title, Rows: make([][]Cell, len(t.Rows))}
 	for i, c := range t.Columns {
-		if drop(i) {
+		if drop(c) {
 			continue
 		}
 		kept.Columns = append(kept.Columns, c)
 		for r, row := range t.Rows {
 			kept.Rows[r] = append(kept.Rows[r], row[i])
-			if base, ok := t.base[r]; ok {
-				kept.base[r] = append(kept.base[r], base[i])
-			}
 		}
 	}
 	return kept
@@ -293,7 +311,7 @@ type htmlRow struct {
 // The page's own style sheet decides what its classes look like: code, long, right, and good, bad
 // and mixed for verdicts. Texts are escaped, and cut where they are very long.
 func (t Table) HTML() (template.HTML, error) {
-	t = t.dropEmpty()
+	t = t.without(func(c Column) bool { return c.Data }).dropEmpty()
 	page := struct {
 		Title string
 		Heads []htmlCell
@@ -302,14 +320,14 @@ func (t Table) HTML() (template.HTML, error) {
 	for i, c := range t.Columns {
 		if c.Style == Below {
 			for k, row := range t.Rows {
-				page.Rows[k].Warning = strings.TrimPrefix(row[i], "-")
+				page.Rows[k].Warning = strings.TrimPrefix(row[i].Text, "-")
 			}
 			continue
 		}
 		right := map[bool]string{true: "right"}[c.Right]
 		page.Heads = append(page.Heads, htmlCell{Text: c.Title, Class: right})
 		for k, row := range t.Rows {
-			cell := htmlCell{Text: Truncate(row[i], maxCellText), Class: cmp.Or(string(c.Style), right), Code: c.Style == Code}
+			cell := htmlCell{Text: Truncate(row[i].Text, maxCellText), Class: cmp.Or(string(c.Style), right), Code: c.Style == Code}
 			if cell.Text == "-" {
 				cell.Text = ""
 			}
@@ -322,37 +340,4 @@ func (t Table) HTML() (template.HTML, error) {
 	var out strings.Builder
 	err := tableTemplate.Execute(&out, page)
 	return template.HTML(out.String()), err // the template escapes every text
-}
-
-// verdictClass returns what a verdict means for a person: "good", "bad", "mixed", or "" for none.
-// The words of claims, faults, servers and probes differ, their meanings do not.
-func verdictClass(verdict string) string {
-	switch {
-	case slices.Contains([]string{"holds", "ok", "sound", "exit 0", "yes", recommendedMark}, verdict):
-		return "good"
-	case slices.Contains([]string{"depends", "slow", "grows", "noticed", "refused", "error reply", "grows faster than linear"}, verdict):
-		return "mixed"
-	case slices.Contains([]string{"not-testable-here", "unsupported", "*", ""}, verdict):
-		return ""
-	}
-	return "bad"
-}
-
-// Truncate cuts a text that is longer than most characters.
-func Truncate(text string, most int) string {
-	if r := []rune(text); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return text
-}
-
-// distinct lists what the elements have, each value once.
-func distinct[L any](lines []L, of func(L) string) []string {
-	var out []string
-	for _, l := range lines {
-		if value := of(l); !slices.Contains(out, value) {
-			out = append(out, value)
-		}
-	}
-	return out
 }

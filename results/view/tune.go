@@ -1,7 +1,6 @@
 package view
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -28,33 +27,21 @@ func WriteTune(w io.Writer, s *results.Set, a TuneAnswer, format Format) error {
 	if !slices.ContainsFunc(s.Tunes, func(t results.Tune) bool { return len(t.Samples) > 0 }) {
 		return ErrNothing
 	}
+	p := Page{Tables: []Table{tuneTable(s)}}
 	switch format {
 	case FormatBench:
-		return Write(w, TuneMeasurements(s), format, Options{})
-	case FormatCSV:
-		return tuneTable(s).Write(w, format)
+		return WriteBench(w, TuneMeasurements(s))
 	case FormatJSON:
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(struct {
+		return writeIndented(w, struct {
 			TuneAnswer
 			Tunes []results.Tune `json:"tunes"`
 		}{a, s.Tunes})
+	case FormatTable, FormatMarkdown:
+		for _, sentence := range slices.Concat(a.Sentences, tuneWarnings(s.Tunes)) {
+			p.Notes = append(p.Notes, sentence+".")
+		}
 	}
-	if err := tuneTable(s).Write(w, format); err != nil {
-		return err
-	}
-	bullet := ""
-	if format == FormatMarkdown {
-		bullet = "- "
-	}
-	var text strings.Builder
-	for _, sentence := range slices.Concat(a.Sentences, tuneWarnings(s.Tunes)) {
-		text.WriteString("\n" + bullet + sentence + ".")
-	}
-	_, err := fmt.Fprintln(w, text.String())
-	return err
+	return p.Write(w, format)
 }
 
 // TuneMeasurements returns the set's tune records as measurements, which in their cells and samples
@@ -87,60 +74,51 @@ func TuneWaitMetric(samples []results.Sample) string {
 // tuneTable lays the records out: what each size costs and gains with each reader. A star marks the
 // sizes of which none is better in goodput and wait at once.
 func tuneTable(s *results.Set) Table {
-	t := Table{
-		Title: "What chunk sizes cost and gain (* none is better in both)",
-		Columns: Columns("reader|reader B/s", "`framing", ">message|message B", "capacity|capacity B", "sender", ">goodput|goodput B/s",
-			">CPU/MiB|CPU ns/MiB", ">wait p50|wait p50 ns", ">wait p99|wait p99 ns", ">predicted|predicted ns", ">samples", "!", "@>run", "@~evidence", "@_warnings"),
+	type tune = results.Tune
+	runs := Distinct(s.Tunes, func(u tune) string { return u.Run })
+	estimated := func(metric string) func(tune) Cell {
+		return func(u tune) Cell { return estimateCell(metric, u.Samples) }
 	}
-	several := len(s.Machines()) > 1
-	if several {
-		t.Columns = append(Columns("machine"), t.Columns...)
+	columns := []columnOf[tune]{
+		{"reader|reader (B/s)", func(u tune) Cell { return Cell{tuneReader(u.Cell), fmt.Sprint(u.Cell.Drain)} }},
+		{"`framing", func(u tune) Cell { return textCell(u.Cell.Framing) }},
+		{">message|message (B)", func(u tune) Cell { return Cell{sizeText(u.Cell), fmt.Sprint(u.Cell.Size)} }},
+		{"capacity|capacity (B)", func(u tune) Cell { return Cell{tuneCapacity(u), fmt.Sprint(capacityOf(u))} }},
+		{"sender", func(u tune) Cell { return textCell(u.Cell.Sender) }},
+		{">goodput|goodput (B/s)", estimated("goodput")},
+		{">CPU/MiB|CPU (ns/MiB)", estimated("cpu")},
+		{">wait p50|wait p50 (ns)", estimated("due.p50")},
+		{">wait p99|wait p99 (ns)", estimated("due.p99")},
+		{">predicted|predicted (ns)", func(u tune) Cell {
+			if u.Evidence.PredictedNS <= 0 {
+				return Cell{}
+			}
+			return nanosCell(float64(u.Evidence.PredictedNS))
+		}},
+		{">samples", func(u tune) Cell { return textCell(strconv.Itoa(len(u.Samples))) }},
+		{"!|mark", func(u tune) Cell {
+			switch {
+			case u.Recommended:
+				return textCell(recommendedMark)
+			case undominated(u, s.Tunes):
+				return textCell("*")
+			}
+			return Cell{}
+		}},
+		{"@>run", func(u tune) Cell {
+			if len(runs) < 2 {
+				return Cell{}
+			}
+			return textCell(strconv.Itoa(1 + slices.Index(runs, u.Run)))
+		}},
+		{"@~evidence", func(u tune) Cell { return textCell(EvidenceText(u.Evidence)) }},
+		{"@_warnings", func(u tune) Cell { return textCell(strings.Join(u.Warnings, "; ")) }},
 	}
-	runs := distinct(s.Tunes, func(u results.Tune) string { return u.Run })
-	for _, r := range s.Tunes {
-		message, capacity := bytesCell(int64(r.Cell.Size)), Cell{Base: "0"}
-		if r.Cell.Size == 0 {
-			message.Text = "recorded"
-		}
-		if len(r.Samples) > 0 && r.Samples[0].Capacity > 0 {
-			capacity = bytesCell(int64(r.Samples[0].Capacity))
-		}
-		row := []Cell{{tuneReader(r.Cell), fmt.Sprint(r.Cell.Drain)}, textCell(r.Cell.Framing), message, capacity, textCell(r.Cell.Sender)}
-		for _, m := range []string{"goodput", "cpu", "due.p50", "due.p99"} {
-			row = append(row, estimateCell(stat.MustMetric(m), TuneEstimate(m, r.Samples)))
-		}
-		predicted, mark, run := Cell{}, "", ""
-		if ns := float64(r.Evidence.PredictedNS); ns > 0 {
-			predicted = figureCell(ns, results.FormatDuration(ns))
-		}
-		switch {
-		case r.Recommended:
-			mark = recommendedMark
-		case undominated(r, s.Tunes):
-			mark = "*"
-		}
-		if len(runs) > 1 {
-			run = strconv.Itoa(1 + slices.Index(runs, r.Run))
-		}
-		row = append(row, predicted, textCell(strconv.Itoa(len(r.Samples))), textCell(mark), textCell(run), textCell(EvidenceText(r.Evidence)), textCell(strings.Join(r.Warnings, "; ")))
-		if several {
-			row = append([]Cell{textCell(machineOf(s, r.Run))}, row...)
-		}
-		t.AppendCells(row...)
+	if len(s.Machines()) > 1 {
+		machine := columnOf[tune]{"machine", func(u tune) Cell { return machineCell(s, s.Machine(u.Run)) }}
+		columns = append([]columnOf[tune]{machine}, columns...)
 	}
-	return t
-}
-
-// estimateCell is a median with its spread.
-func estimateCell(m stat.Metric, e stat.Estimate) Cell {
-	if e.N == 0 {
-		return Cell{}
-	}
-	text := m.Format(e.Median)
-	if spread, ok := e.Spread(); ok {
-		text += " ±" + results.FormatPercent(spread)
-	}
-	return figureCell(e.Median, text)
+	return tableOf("What chunk sizes cost and gain (* none is better in both)", s.Tunes, columns...)
 }
 
 // recommendedMark marks the chunk size that tune recommends.
@@ -160,19 +138,21 @@ func undominated(r results.Tune, all []results.Tune) bool {
 	})
 }
 
-func tuneReader(c results.Cell) string {
-	if c.Drain == 0 {
-		return "full speed"
+func tuneReader(c results.Cell) string { return FieldValue("drain", c.Field("drain")) }
+
+// capacityOf returns the pipe's capacity as it was read back, 0 where it is not known.
+func capacityOf(u results.Tune) int {
+	if len(u.Samples) == 0 {
+		return 0
 	}
-	return results.FormatGoodput(float64(c.Drain))
+	return u.Samples[0].Capacity
 }
 
-// tuneCapacity returns the pipe's capacity as it was read back.
-func tuneCapacity(r results.Tune) string {
-	if len(r.Samples) == 0 || r.Samples[0].Capacity == 0 {
-		return "-"
+func tuneCapacity(u results.Tune) string {
+	if n := capacityOf(u); n > 0 {
+		return results.FormatSize(int64(n))
 	}
-	return results.FormatSize(int64(r.Samples[0].Capacity))
+	return "-"
 }
 
 // lateShare is the share of small messages offered late from which their wait is in doubt: more than

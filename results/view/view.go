@@ -37,11 +37,8 @@ func ParseFormat(name string) (Format, error) {
 	return "", fmt.Errorf("format %q is not known; known are table, markdown, csv, json and bench", name)
 }
 
-// ViewOptions change how a view is written. The zero value is what a person at a terminal wants.
-type Options struct {
-	NoHeader bool // leave out the environment: it was shown before
-	ASCII    bool // in tables and markdown, write no character beyond ASCII
-}
+// Options change how a view is written. The zero value is what a person at a terminal wants.
+type Options struct{}
 
 // ErrNothing is returned by a view when there is nothing to show. Nothing measured is never a
 // success.
@@ -51,21 +48,33 @@ var ErrNothing = errors.New("nothing to show: no measurement and no finding in i
 // faults, claims, targets, tunes and noise). A set without any is [ErrNothing]. CSV and bench hold
 // the measurements alone where there are any.
 func Write(w io.Writer, s *results.Set, format Format, o Options) error {
-	if len(s.Records) == 0 && len(findings(s)) == 0 {
+	found := findings(s)
+	if len(s.Records) == 0 && len(found) == 0 {
 		return ErrNothing
 	}
 	switch format {
-	case FormatTable, FormatMarkdown:
-		return writeText(w, format, o, setPage(s, o))
 	case FormatCSV:
-		return writeSetCSV(w, s)
+		if len(s.Records) > 0 {
+			found = []Table{figureTable(Summarise(s))}
+		}
+		return Page{Tables: found}.Write(w, format)
 	case FormatJSON:
-		return writeSetJSON(w, s)
+		return writeIndented(w, newSetJSON(s))
 	case FormatBench:
 		return WriteBench(w, s)
 	}
-	_, err := ParseFormat(string(format))
-	return err
+	return setPage(s, found).Write(w, format)
+}
+
+// setPage shows measurements before findings.
+func setPage(s *results.Set, found []Table) Page {
+	sum, refs := Summarise(s), footnotes{}
+	return Page{
+		Header:      headers(s.Environments),
+		Tables:      append(cellTables(sum.Rows, &refs), found...),
+		Conclusions: sum.Meaning,
+		Notes:       append(sum.Notes, refs.texts()...),
+	}
 }
 
 // A Page is a view for people: lines before, tables, sentences and footnotes.
@@ -79,73 +88,66 @@ type Page struct {
 // Write writes the page as text or markdown. CSV is the tables alone, and so is JSON, as an object
 // by the tables' titles; bench is an error.
 func (p Page) Write(w io.Writer, format Format) error {
+	var text strings.Builder
 	switch format {
 	case FormatTable, FormatMarkdown:
-		return writeText(w, format, Options{}, p)
+		if err := p.writeText(&text, format); err != nil {
+			return err
+		}
 	case FormatCSV:
-		return writeTablesCSV(w, p.Tables)
+		for i, t := range p.Tables {
+			if i > 0 {
+				text.WriteString("\n")
+			}
+			if err := t.Write(&text, format); err != nil {
+				return err
+			}
+		}
 	case FormatJSON:
 		tables := make(map[string][]map[string]string)
 		for _, t := range p.Tables {
 			tables[t.Title] = t.objects()
 		}
 		return writeIndented(w, tables)
+	default:
+		if _, err := ParseFormat(string(format)); err != nil {
+			return err
+		}
+		return fmt.Errorf("a page cannot be written as %s", format)
 	}
-	return fmt.Errorf("a page cannot be written as %s", format)
+	_, err := io.WriteString(w, text.String())
+	return err
 }
 
-func setPage(s *results.Set, o Options) Page {
-	var p Page
-	sum := Summarise(s)
-	if !o.NoHeader {
-		p.Header = headers(s.Environments)
-	}
-	footnoteRefs := newFootnoteRefs(sum.Rows)
-	p.Tables = append(cellTables(sum.Rows, footnoteRefs), findings(s)...)
-	p.Conclusions = sum.Meaning
-	p.Notes = append(sum.Notes, footnoteRefs.texts()...)
-	return p
-}
-
-// writeText writes a page as text or markdown.
-func writeText(w io.Writer, format Format, o Options, p Page) error {
-	var text strings.Builder
-	bullet := ""
-	if format == FormatMarkdown {
-		bullet = "- "
+// writeText writes the page for a person: its parts with an empty line between them.
+func (p Page) writeText(text *strings.Builder, format Format) error {
+	bullet, sentences, notes := "- ", []string{strings.Join(p.Conclusions, " ")}, p.Notes
+	if format == FormatTable {
+		bullet, sentences, notes = "", Wrap(p.Conclusions), Wrap(p.Notes)
 	}
 	block := func(lines []string, bullet string) {
-		for _, l := range lines {
-			text.WriteString(bullet + l + "\n")
-		}
-		if len(lines) > 0 {
+		if text.Len() > 0 && strings.Join(lines, "") != "" {
 			text.WriteString("\n")
+		}
+		for _, l := range lines {
+			if l != "" {
+				text.WriteString(bullet + l + "\n")
+			}
 		}
 	}
 	block(p.Header, bullet)
 	for _, t := range p.Tables {
-		if err := t.Write(&text, format); err != nil {
+		if text.Len() > 0 {
+			text.WriteString("\n")
+		}
+		if err := t.Write(text, format); err != nil {
 			return err
 		}
-		text.WriteString("\n")
 	}
-	if format == FormatTable {
-		block(Wrap(p.Conclusions), "")
-		block(Wrap(p.Notes), "")
-	} else {
-		block([]string{strings.Join(p.Conclusions, " ")}, "")
-		block(p.Notes, bullet)
-	}
-	out := strings.TrimRight(text.String(), "\n") + "\n"
-	if o.ASCII {
-		out = asASCII.Replace(out)
-	}
-	_, err := io.WriteString(w, out)
-	return err
+	block(sentences, "")
+	block(notes, bullet)
+	return nil
 }
-
-// asASCII spells what the views use beyond ASCII.
-var asASCII = strings.NewReplacer("±", "+-", "µ", "u", "÷", "/", "×", "x", "─", "-", "│", "|", "┼", "+", "∞", "inf", "–", "-", "…", "...")
 
 // pageWidth is the width that text is wrapped at.
 const pageWidth = 110
@@ -164,15 +166,23 @@ func Wrap(lines []string) []string {
 	return out
 }
 
-// wrap breaks a line between words so that each part is at most width wide; a longer word is broken
-// behind slashes, as the names of benchmarks have them, or stays whole.
+// wrap breaks a line between words so that each part is at most width wide.
 func wrap(line string, width int) []string {
+	return WrapText(line, func(part string) bool { return utf8.RuneCountInString(part) <= width })
+}
+
+// WrapText breaks a line between words so that each part fits; a word that does not fit is broken
+// behind slashes, as the names of benchmarks have them, or stays whole.
+func WrapText(line string, fits func(string) bool) []string {
 	var out []string
 	for _, word := range strings.Fields(line) {
-		between := " "
-		for _, part := range breakable(word, width) {
+		parts, between := []string{word}, " "
+		if !fits(word) {
+			parts = slices.DeleteFunc(strings.SplitAfter(word, "/"), func(part string) bool { return part == "" })
+		}
+		for _, part := range parts {
 			last := len(out) - 1
-			if last >= 0 && utf8.RuneCountInString(out[last]+between+part) <= width {
+			if last >= 0 && fits(out[last]+between+part) {
 				out[last] += between + part
 			} else {
 				out = append(out, part)
@@ -183,29 +193,43 @@ func wrap(line string, width int) []string {
 	return out
 }
 
-func breakable(word string, width int) []string {
-	if utf8.RuneCountInString(word) <= width {
-		return []string{word}
+// footnotes are texts that stand once below the tables, under a number.
+type footnotes []string
+
+// number returns that of a text, a new one for a text that has none.
+func (f *footnotes) number(text string) int {
+	at := slices.Index(*f, text)
+	if at < 0 {
+		at = len(*f)
+		*f = append(*f, text)
 	}
-	return slices.DeleteFunc(strings.SplitAfter(word, "/"), func(part string) bool { return part == "" })
+	return at + 1
 }
 
-// footnoteRefs number the warnings of rows, so that each stands once below the table.
-type footnoteRefs struct{ all []string }
+func (f footnotes) texts() []string {
+	var out []string
+	for i, text := range f {
+		out = append(out, fmt.Sprintf("[%d] %s", i+1, text))
+	}
+	return out
+}
 
-func newFootnoteRefs(rows []stat.Row) *footnoteRefs {
-	m := &footnoteRefs{}
-	for _, r := range rows {
-		for _, w := range rowWarnings(r) {
-			if !slices.Contains(m.all, w) {
-				m.all = append(m.all, w)
-			}
+// refs returns "[1,3]" for the warnings of a row, "" for none. A page has the warnings below the
+// row, and no footnotes.
+func (f *footnotes) refs(r stat.Row) string {
+	var numbers []string
+	for _, w := range rowWarnings(r) {
+		if f != nil {
+			numbers = append(numbers, fmt.Sprint(f.number(w)))
 		}
 	}
-	return m
+	if len(numbers) == 0 {
+		return ""
+	}
+	return " [" + strings.Join(numbers, ",") + "]"
 }
 
-// rowWarnings are all that is to be said of a row below the table.
+// rowWarnings returns all that is to be said of a row below the table.
 func rowWarnings(r stat.Row) []string {
 	var out []string
 	if r.Unsupported != "" {
@@ -215,29 +239,6 @@ func rowWarnings(r stat.Row) []string {
 		out = append(out, "failed: "+r.Failed)
 	}
 	return append(out, r.Warnings...)
-}
-
-// of is "[1,3]" for a row's warnings, "" for none.
-func (m *footnoteRefs) of(r stat.Row) string {
-	if m == nil { // a page has the warnings below the row
-		return ""
-	}
-	var numbers []string
-	for _, w := range rowWarnings(r) {
-		numbers = append(numbers, fmt.Sprint(slices.Index(m.all, w)+1))
-	}
-	if len(numbers) == 0 {
-		return ""
-	}
-	return " [" + strings.Join(numbers, ",") + "]"
-}
-
-func (m *footnoteRefs) texts() []string {
-	var out []string
-	for i, w := range m.all {
-		out = append(out, fmt.Sprintf("[%d] %s", i+1, w))
-	}
-	return out
 }
 
 // A Summary is what the records of a set say, figure by figure and in words: the one view that all
@@ -255,7 +256,7 @@ type Summary struct {
 
 // Summarise works out the figures of every cell of the set.
 func Summarise(s *results.Set) Summary {
-	sum := Summary{Environments: s.Environments, Rows: stat.Rows(s)}
+	sum := Summary{Environments: append([]results.Environment{}, s.Environments...), Rows: append([]stat.Row{}, stat.Rows(s)...)} // never null
 	sum.Warnings = shareWarnings(sum.Rows)
 	sum.Meaning = conclusions(sum.Rows)
 	sum.Notes = notes(s, sum.Rows)

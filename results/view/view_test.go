@@ -38,13 +38,12 @@ func TestViews(t *testing.T) {
 		o            Options
 	}{
 		{"sweep.txt", "a table for each placement and for its round trips, sentences that follow from the figures, one warning and one unsupported cell", resultstest.Sweep(), FormatTable, Options{}},
-		{"sweep.ascii.txt", "the same for a terminal that knows nothing but ASCII, without the header", resultstest.Sweep(), FormatTable, Options{NoHeader: true, ASCII: true}},
 		{"sweep.md", "the same for a pull request", resultstest.Sweep(), FormatMarkdown, Options{}},
 		{"sweep.csv", "one row a cell with all figures in base units", resultstest.Sweep(), FormatCSV, Options{}},
 		{"sweep.json", "the summary as it is", resultstest.Sweep(), FormatJSON, Options{}},
 		{"sweep.bench", "Go benchmark text, one line a sample", resultstest.Sweep(), FormatBench, Options{}},
-		{"wire.txt", "a raw cell of a framing's wire size gives a further column", wire, FormatTable, Options{NoHeader: true}},
-		{"few.txt", "two samples give no interval, and nothing is claimed", few, FormatTable, Options{NoHeader: true}},
+		{"wire.txt", "a raw cell of a framing's wire size gives a further column", wire, FormatTable, Options{}},
+		{"few.txt", "two samples give no interval, and nothing is claimed", few, FormatTable, Options{}},
 		{"findings.txt", "probes, faults, claims, targets, tunes, noise and messages have a table each", findingsSet(t), FormatTable, Options{}},
 		{"findings.md", "the same in markdown, with a bar escaped", findingsSet(t), FormatMarkdown, Options{}},
 		{"findings.csv", "without measurements, CSV holds the findingsSet", findingsSet(t), FormatCSV, Options{}},
@@ -61,9 +60,6 @@ func TestViews(t *testing.T) {
 			for line := range strings.Lines(out.String()) {
 				if n := utf8.RuneCountInString(line) - 1; n > 120 {
 					t.Errorf("%d columns: %s", n, line)
-				}
-				if tt.o.ASCII && strings.ContainsFunc(line, func(r rune) bool { return r > 126 }) {
-					t.Errorf("not ASCII: %s", line)
 				}
 			}
 		})

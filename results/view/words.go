@@ -1,0 +1,148 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// Escape spells what could steer a terminal, or make a page or picture ill-formed, as Go would in a
+// string: control characters but line ends and tabs, marks that turn the direction of text, and
+// bytes that are no UTF-8. Names, errors and last words of other programs are shown through it.
+func Escape(s string) string {
+	if !strings.ContainsFunc(s, hidden) && utf8.ValidString(s) {
+		return s
+	}
+	var out strings.Builder
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		switch {
+		case r == utf8.RuneError && n == 1 || hidden(r) && r < utf8.RuneSelf:
+			fmt.Fprintf(&out, `\x%02x`, s[0])
+		case hidden(r):
+			fmt.Fprintf(&out, `\u%04x`, r)
+		default:
+			out.WriteString(s[:n])
+		}
+		s = s[n:]
+	}
+	return out.String()
+}
+
+// hidden reports whether a character is escaped.
+func hidden(r rune) bool {
+	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) ||
+		r == '\u2028' || r == '\u2029' || r == 0xfffe || r == 0xffff
+}
+
+// verdicts are the values of the file that are shown in other words.
+var verdicts = map[string]string{
+	"deaf":                 "no reply, process alive",
+	"exit 0":               "exited silently (code 0)",
+	"depends":              "conditional",
+	"not-testable-here":    "not testable here",
+	"unpaired, indicative": "not paired: no verdict",
+}
+
+// VerdictText returns a verdict of the file in words.
+func VerdictText(verdict string) string {
+	if code, ok := strings.CutPrefix(verdict, "exit "); ok && code != "0" {
+		return "exited (code " + code + ")"
+	}
+	return cmp.Or(verdicts[verdict], verdict)
+}
+
+// verdictClass returns what a verdict means for a person: "good", "bad", "mixed", or "" for none.
+// The words of claims, faults, servers and probes differ, their meanings do not.
+func verdictClass(verdict string) string {
+	switch {
+	case slices.Contains([]string{"holds", "ok", "sound", "exit 0", "yes", recommendedMark}, verdict):
+		return "good"
+	case slices.Contains([]string{
+		VerdictText("depends"), "slow", "grows", "noticed", "refused", "error reply", "grows faster than linear",
+	}, verdict):
+		return "mixed"
+	case slices.Contains([]string{VerdictText("not-testable-here"), "unsupported", "*", ""}, verdict):
+		return ""
+	}
+	return "bad"
+}
+
+// absentFields are the words for fields of a cell that are not set.
+var absentFields = map[string]string{"drain": "full speed", "rate": "full", "transfer": "copy", "size": "recorded"}
+
+// FieldValue returns the value of a cell's field in words.
+func FieldValue(name, value string) string {
+	if value == "" || value == "0" {
+		return cmp.Or(absentFields[name], "default")
+	}
+	n, err := strconv.ParseFloat(value, 64)
+	spec, chunk, _ := strings.Cut(value, ":")
+	size, chunkErr := strconv.ParseInt(chunk, 10, 64)
+	switch {
+	case name == "drain" && err == nil:
+		return results.FormatGoodput(n)
+	case name == "framing" && chunkErr == nil:
+		return spec + ":" + strings.ReplaceAll(results.FormatSize(size), " ", "")
+	}
+	return results.ShortValue(name, value)
+}
+
+// FieldPhrase returns a field of a cell as titles and sentences have it.
+func FieldPhrase(name, value string) string {
+	text := FieldValue(name, value)
+	switch name {
+	case "pipe", "payload", "capacity":
+		return text + " " + name
+	case "size":
+		return text + " messages"
+	case "peer":
+		return map[string]string{"process": "two processes", "thread": "two threads"}[value]
+	case "placement":
+		return PlacementPhrase(value)
+	}
+	return name + " " + text
+}
+
+// PlacementPhrase says where the two ends run.
+func PlacementPhrase(placement string) string {
+	return cmp.Or(map[string]string{
+		"same":    "on the same CPU",
+		"sibling": "on two hardware threads of one core",
+		"apart":   "on two cores with a shared LLC",
+		"far":     "on two cores without a shared LLC",
+		"free":    "unpinned",
+	}[placement], "with placement "+placement)
+}
+
+// Distinct lists what elements have, each value once.
+func Distinct[L any, V comparable](lines []L, of func(L) V) []V {
+	var out []V
+	for _, l := range lines {
+		if value := of(l); !slices.Contains(out, value) {
+			out = append(out, value)
+		}
+	}
+	return out
+}
+
+// JoinParts joins the parts that are not empty.
+func JoinParts(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(parts), func(s string) bool { return s == "" }), " · ")
+}
+
+// Truncate cuts a text that is longer than most characters.
+func Truncate(text string, most int) string {
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
+}
+
+func orDash(s string) string { return cmp.Or(s, "-") }
