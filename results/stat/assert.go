@@ -145,6 +145,19 @@ func assertKindOf(name string) (assertKind, error) {
 	return assertKind{m.Unit, func(s *results.Set) []AssertCase { return metricCases(s, m) }}, nil
 }
 
+// quantities are the units that a value may have, by the unit of the metric, and what to write.
+var quantities = map[string]struct {
+	units map[string]float64
+	want  string
+}{
+	"B/s":   {map[string]float64{"GB/s": 1e9, "MB/s": 1e6, "kB/s": 1e3, "B/s": 1}, "1.5GB/s or 800MB/s (decimal)"},
+	"%":     {map[string]float64{"%": 1}, "a percentage such as 1.5%"},
+	"msg/s": {map[string]float64{"/s": 1, "": 1}, "messages a second such as 20000 or 20000/s"},
+	"":      {map[string]float64{"": 1}, "a plain number"},
+}
+
+var numberText = regexp.MustCompile(`^([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*(\S*)$`)
+
 // parseQuantity reads a value with its unit into the base unit.
 func parseQuantity(text, unit string) (float64, error) {
 	switch unit {
@@ -157,29 +170,15 @@ func parseQuantity(text, unit string) (float64, error) {
 	case "B":
 		n, err := results.ParseSize(text)
 		return float64(n), err
-	case "B/s":
-		return parseScaled(text, map[string]float64{"GB/s": 1e9, "MB/s": 1e6, "kB/s": 1e3, "B/s": 1}, "1.5GB/s or 800MB/s (decimal)")
-	case "%":
-		return parseScaled(text, map[string]float64{"%": 1}, "a percentage such as 1.5%")
-	case "msg/s":
-		return parseScaled(text, map[string]float64{"/s": 1, "": 1}, "messages a second such as 20000 or 20000/s")
 	}
-	return parseScaled(text, map[string]float64{"": 1}, "a plain number")
-}
-
-var numberText = regexp.MustCompile(`^([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*(\S*)$`)
-
-func parseScaled(text string, units map[string]float64, want string) (float64, error) {
-	m := numberText.FindStringSubmatch(text)
-	if m == nil {
-		return 0, fmt.Errorf("value %q: want %s", text, want)
+	q := quantities[unit]
+	if m := numberText.FindStringSubmatch(text); m != nil {
+		scale, ok := q.units[m[2]]
+		if n, err := strconv.ParseFloat(m[1], 64); ok && err == nil {
+			return n * scale, nil
+		}
 	}
-	scale, ok := units[m[2]]
-	n, err := strconv.ParseFloat(m[1], 64)
-	if !ok || err != nil {
-		return 0, fmt.Errorf("value %q: want %s", text, want)
-	}
-	return n * scale, nil
+	return 0, fmt.Errorf("value %q: want %s", text, q.want)
 }
 
 // Evaluate judges the assertion on every case of the set that it is about. Medians are judged;

@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -55,18 +56,10 @@ type CompareOptions struct {
 	Tolerance float64
 }
 
-func (o CompareOptions) tolerance() float64 {
-	if o.Tolerance > 0 {
-		return o.Tolerance
-	}
-	return DefaultTolerance
-}
-
-func (o CompareOptions) alpha() float64 {
-	if o.Alpha > 0 {
-		return o.Alpha
-	}
-	return DefaultAlpha
+// filled has the defaults in place of zeros.
+func (o CompareOptions) filled() CompareOptions {
+	o.Alpha, o.Tolerance = cmp.Or(o.Alpha, DefaultAlpha), cmp.Or(o.Tolerance, DefaultTolerance)
+	return o
 }
 
 // A Comparison is two sides, case by case.
@@ -135,6 +128,7 @@ func worsening(better Better, ratio float64) float64 {
 // ([CompareOptions.Noise]): a rank test on the samples of two files would find a difference in most
 // pairs of equal ones.
 func Compare(before, after Dataset, o CompareOptions) *Comparison {
+	o = o.filled()
 	c := &Comparison{Old: before.Name, New: after.Name}
 	matches := o.chosen(c.match(before.Series, after.Series))
 	timed := len(Filter(matches, func(m match) bool { return !m.old.Metric.Counter }))
@@ -143,7 +137,7 @@ func Compare(before, after Dataset, o CompareOptions) *Comparison {
 			c.addCounter(m, o)
 			continue
 		}
-		c.Changes = append(c.Changes, m.timed(o, o.alpha()/float64(timed))) // Bonferroni
+		c.Changes = append(c.Changes, m.timed(o, o.Alpha/float64(timed))) // Bonferroni
 	}
 	c.note(matches)
 	for _, p := range slices.Concat(before.Problems, after.Problems) {
@@ -175,27 +169,38 @@ func (m match) gap() time.Duration {
 
 func (m match) elsewhere() bool { return m.old.Machine != m.new.Machine }
 
+func (m match) varies() bool { return m.old.Metric.Counter && !(exact(m.old) && exact(m.new)) }
+
 // match finds the cases that both sides have: of the same machine, or, where there is none, of
 // another. Exact counters come first.
 func (c *Comparison) match(before, after []Series) []match {
-	var out []match
+	var counters, times []match
 	for _, o := range before {
-		if i := counterpart(o, after); i >= 0 {
-			out = append(out, match{o, after[i]})
-		} else if !slices.Contains(c.OnlyOld, o.Name) {
-			c.OnlyOld = append(c.OnlyOld, o.Name)
+		i := counterpart(o, after)
+		switch {
+		case i < 0:
+			c.OnlyOld = appendNew(c.OnlyOld, o.Name)
+		case o.Metric.Counter:
+			counters = append(counters, match{o, after[i]})
+		default:
+			times = append(times, match{o, after[i]})
 		}
 	}
 	for _, n := range after {
-		if counterpart(n, before) < 0 && !slices.Contains(c.OnlyNew, n.Name) {
-			c.OnlyNew = append(c.OnlyNew, n.Name)
+		if counterpart(n, before) < 0 {
+			c.OnlyNew = appendNew(c.OnlyNew, n.Name)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b match) int { return counterFirst(a.old.Metric) - counterFirst(b.old.Metric) })
-	return out
+	return append(counters, times...)
 }
 
-func counterFirst(m Metric) int { return map[bool]int{true: 0, false: 1}[m.Counter] }
+// appendNew appends what is not in the list.
+func appendNew(list []string, s string) []string {
+	if slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}
 
 func counterpart(s Series, in []Series) int {
 	same := func(o Series) bool { return o.Name == s.Name && o.Metric.Name == s.Metric.Name }
@@ -244,7 +249,7 @@ func (m match) timed(o CompareOptions, level float64) Change {
 	}
 	c.Basis = b.basis
 	c.worst = worsening(c.Before.Metric.Better, *c.Ratio*math.Exp(-float64(c.Before.Metric.Better)*b.log))
-	c.Verdict = timedVerdict(c, b, o.tolerance())
+	c.Verdict = timedVerdict(c, b, o.Tolerance)
 	return c
 }
 
@@ -300,9 +305,10 @@ func (c *Comparison) note(matches []match) {
 	if n := len(Filter(c.Changes, func(ch Change) bool { return ch.Exact && ch.Verdict == NoChange })); n > 0 {
 		c.Notes = append(c.Notes, fmt.Sprintf("%d exact counters (calls, wire bytes, allocations a message) are the same", n))
 	}
-	varying := len(Filter(matches, func(m match) bool { return m.old.Metric.Counter && !(exact(m.old) && exact(m.new)) }))
-	if varying > 0 {
-		c.Notes = append(c.Notes, fmt.Sprintf("%s from sample to sample: no evidence by itself", map[bool]string{true: "one counter varies", false: fmt.Sprintf("%d counters vary", varying)}[varying == 1]))
+	if n := len(Filter(matches, match.varies)); n == 1 {
+		c.Notes = append(c.Notes, "one counter varies from sample to sample: no evidence by itself")
+	} else if n > 1 {
+		c.Notes = append(c.Notes, fmt.Sprintf("%d counters vary from sample to sample: no evidence by itself", n))
 	}
 	for _, only := range []struct {
 		side  string
@@ -383,7 +389,7 @@ func (c *Comparison) Conclusive() bool {
 // should be looked at.
 func (c *Comparison) addCounter(m match, o CompareOptions) {
 	change := m.change()
-	change.Exact = exact(m.old) && exact(m.new)
+	change.Exact = !m.varies()
 	switch {
 	case m.elsewhere() && !o.Across:
 		if gap(m.old, m.new) <= max(slack(m.old), slack(m.new)) {

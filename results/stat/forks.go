@@ -59,7 +59,7 @@ func (m Metric) observations(records []results.Record) []observation {
 	var out []observation
 	for _, r := range records {
 		for i, s := range r.Samples {
-			if v, ok := m.Value(s); ok {
+			if v, ok := m.value(&s); ok {
 				out = append(out, observe(r.Run, slotOf(s, i), v, s.Disturbed != ""))
 			}
 		}

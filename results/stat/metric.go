@@ -49,10 +49,12 @@ type Metric struct {
 }
 
 // An amount is something counted in a sample; nil where the sample does not carry it.
-type amount func(results.Sample) *int64
+type amount func(*results.Sample) *int64
 
 // Value returns the metric of one sample; false where the sample does not carry it.
-func (m Metric) Value(s results.Sample) (float64, bool) {
+func (m Metric) Value(s results.Sample) (float64, bool) { return m.value(&s) }
+
+func (m Metric) value(s *results.Sample) (float64, bool) {
 	n, per := m.count(s), new(int64(1))
 	if m.per != nil {
 		per = m.per(s)
@@ -66,8 +68,8 @@ func (m Metric) Value(s results.Sample) (float64, bool) {
 // Values returns the metric of each sample that carries it, in their order.
 func (m Metric) Values(samples []results.Sample) []float64 {
 	var out []float64
-	for _, s := range samples {
-		if v, ok := m.Value(s); ok {
+	for i := range samples {
+		if v, ok := m.value(&samples[i]); ok {
 			out = append(out, v)
 		}
 	}
@@ -86,15 +88,15 @@ var metrics = []Metric{
 	{Name: "time", Title: "time a message (of a round trip: a trip)", Unit: "ns", Better: Lower,
 		count: elapsed, per: messages},
 	{Name: "overhead", Title: "bytes on the wire beyond the payload", Unit: "%", Better: Lower, Counter: true,
-		count: func(s results.Sample) *int64 { return new(s.WireBytes - s.PayloadBytes) }, scale: 100, per: payload},
+		count: func(s *results.Sample) *int64 { return new(s.WireBytes - s.PayloadBytes) }, scale: 100, per: payload},
 	{Name: "wire", Title: "bytes on the wire a message", Unit: "B", Better: Lower, Counter: true,
-		count: func(s results.Sample) *int64 { return &s.WireBytes }, per: messages},
+		count: func(s *results.Sample) *int64 { return &s.WireBytes }, per: messages},
 	{Name: "calls", Title: "system calls a message, both ends", Better: Lower, Counter: true, fixed: 2,
-		count: func(s results.Sample) *int64 { return new(s.Writer.Calls + s.Reader.Calls) }, per: messages},
+		count: func(s *results.Sample) *int64 { return new(s.Writer.Calls + s.Reader.Calls) }, per: messages},
 	{Name: "writer-calls", Title: "system calls a message, writing end", Better: Lower, Counter: true, fixed: 2,
-		count: func(s results.Sample) *int64 { return &s.Writer.Calls }, per: messages},
+		count: func(s *results.Sample) *int64 { return &s.Writer.Calls }, per: messages},
 	{Name: "reader-calls", Title: "system calls a message, reading end", Better: Lower, Counter: true, fixed: 2,
-		count: func(s results.Sample) *int64 { return &s.Reader.Calls }, per: messages},
+		count: func(s *results.Sample) *int64 { return &s.Reader.Calls }, per: messages},
 	{Name: "cpu", Title: "CPU time a MiB of payload, both ends", Unit: "ns/MiB", Better: Lower,
 		count: bothEnds(cpuTime), scale: 1 << 20, per: payload},
 	{Name: "cpu-time", Title: "CPU time a message, both ends", Unit: "ns", Better: Lower,
@@ -116,9 +118,9 @@ var metrics = []Metric{
 		per: ofLoad(func(l results.Load) int64 { return l.Due })},
 }
 
-func payload(s results.Sample) *int64  { return &s.PayloadBytes }
-func messages(s results.Sample) *int64 { return &s.Messages }
-func elapsed(s results.Sample) *int64  { return &s.ElapsedNS }
+func payload(s *results.Sample) *int64  { return &s.PayloadBytes }
+func messages(s *results.Sample) *int64 { return &s.Messages }
+func elapsed(s *results.Sample) *int64  { return &s.ElapsedNS }
 
 func cpuTime(c results.Counters) *int64 { return c.CPUNS }
 
@@ -139,7 +141,7 @@ func sum(w, r int64) int64 { return w + r }
 
 // ofEnds joins a counter of both ends; where one end has none it is the other's if alone is set.
 func ofEnds(of func(results.Counters) *int64, alone bool, join func(w, r int64) int64) amount {
-	return func(s results.Sample) *int64 {
+	return func(s *results.Sample) *int64 {
 		w, r := of(s.Writer), of(s.Reader)
 		switch {
 		case w != nil && r != nil:
@@ -152,7 +154,7 @@ func ofEnds(of func(results.Counters) *int64, alone bool, join func(w, r int64) 
 }
 
 func ofLoad(of func(results.Load) int64) amount {
-	return func(s results.Sample) *int64 {
+	return func(s *results.Sample) *int64 {
 		if s.Load == nil {
 			return nil
 		}
@@ -244,7 +246,7 @@ func latencyMetric(key, name string, of func(results.Latency) *int64) Metric {
 	if key != "" {
 		m.Name, m.Title = key+"."+name, name+" "+key+" latency"
 	}
-	m.count = func(s results.Sample) *int64 {
+	m.count = func(s *results.Sample) *int64 {
 		k := key
 		if k == "" {
 			k, _ = primaryLatency(s.Latency)

@@ -20,6 +20,7 @@ func ComparePairs(before, after []*results.Set, o CompareOptions) (*Comparison, 
 	if len(before) != len(after) || len(before) == 0 {
 		return nil, fmt.Errorf("compare pairs: %d old and %d new runs make no pairs", len(before), len(after))
 	}
+	o = o.filled()
 	c := &Comparison{Old: "old", New: "new", Pairs: len(before)}
 	matches := o.chosen(c.match(SeriesOf(results.Merge(before...)), SeriesOf(results.Merge(after...))))
 	perOld, perNew := mediansByRun(before), mediansByRun(after)
@@ -93,7 +94,7 @@ func (c *Comparison) correct(o CompareOptions) {
 		change := &c.Changes[at[k]]
 		change.P = new(corrected)
 		change.Verdict = pairedVerdict(*change, o)
-		if share, ok := detectable(change.logs, o.alpha()/float64(len(p))); ok {
+		if share, ok := detectable(change.logs, o.Alpha/float64(len(p))); ok {
 			change.MinDetectableEffect = new(share)
 		}
 	}
@@ -105,7 +106,7 @@ func (c *Comparison) correct(o CompareOptions) {
 // EnoughPairs is the fewest pairs that can establish a change among so many comparisons at a level
 // (0 is [DefaultAlpha]): with all of them on one side.
 func EnoughPairs(comparisons int, alpha float64) int {
-	alpha = CompareOptions{Alpha: alpha}.alpha()
+	alpha = cmp.Or(alpha, DefaultAlpha)
 	n := 1
 	for leastP(n)*float64(comparisons) >= alpha {
 		n++
@@ -115,13 +116,12 @@ func EnoughPairs(comparisons int, alpha float64) int {
 
 // pairedVerdict says "no change" only where the interval excludes one as large as the tolerance.
 func pairedVerdict(c Change, o CompareOptions) Verdict {
-	tolerance := o.tolerance()
 	switch {
 	case c.Ratio == nil || c.Before.Metric.Better == Neither:
 		return Indicative
-	case *c.P < o.alpha() && *c.Ratio != 1:
+	case *c.P < o.Alpha && *c.Ratio != 1:
 		return direction(c.Before.Metric.Better, *c.Ratio)
-	case c.Interval != nil && c.Interval.Lo >= 1-tolerance && c.Interval.Hi <= 1+tolerance:
+	case c.Interval != nil && c.Interval.Lo >= 1-o.Tolerance && c.Interval.Hi <= 1+o.Tolerance:
 		return NoChange
 	}
 	return TooNoisy

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/pipebench/pipebench/results"
 )
@@ -76,19 +74,6 @@ func (r *Row) add(rec results.Record) {
 	}
 }
 
-// times are when the first and the last of the row's records were finished.
-func (r *Row) times() (since, until time.Time) {
-	for i, rec := range r.Records {
-		if i == 0 || rec.Time.Before(since) {
-			since = rec.Time
-		}
-		if rec.Time.After(until) {
-			until = rec.Time
-		}
-	}
-	return since, until
-}
-
 // Pooled lists the samples of all the row's runs.
 func (r Row) Pooled() []results.Sample {
 	var out []results.Sample
@@ -106,31 +91,24 @@ func (r *Row) estimate() {
 		}
 	}
 	samples := undisturbed(r.Pooled(), func(s results.Sample) bool { return s.Disturbed != "" })
+	r.Latency = make(map[string]results.Latency)
 	for _, key := range latencyKeys {
-		l, err := mergeKey(samples, key)
+		var all []results.Latency
+		for _, s := range samples {
+			if l, ok := s.Latency[key]; ok {
+				all = append(all, l)
+			}
+		}
+		if len(all) == 0 {
+			continue
+		}
+		merged, err := results.MergeLatencies(all)
 		if err != nil {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s latency is not shown: %v", key, err))
-		}
-		if err == nil && l.Count > 0 {
-			if r.Latency == nil {
-				r.Latency = make(map[string]results.Latency)
-			}
-			r.Latency[key] = l
+		} else if merged.Count > 0 {
+			r.Latency[key] = merged
 		}
 	}
-}
-
-func mergeKey(samples []results.Sample, key string) (results.Latency, error) {
-	var all []results.Latency
-	for _, s := range samples {
-		if l, ok := s.Latency[key]; ok {
-			all = append(all, l)
-		}
-	}
-	if len(all) == 0 {
-		return results.Latency{}, nil
-	}
-	return results.MergeLatencies(all)
 }
 
 // PrimaryLatency is the latency that a user of the pipe feels: from when a message was due where
@@ -276,11 +254,9 @@ func byList(list []string, a, b string) int {
 
 // compareFramings compares by kind, then by the size after the colon.
 func compareFramings(a, b string) int {
-	kindA, sizeA, _ := strings.Cut(a, ":")
-	kindB, sizeB, _ := strings.Cut(b, ":")
-	na, _ := strconv.Atoi(sizeA) // a size that is none sorts first
-	nb, _ := strconv.Atoi(sizeB)
-	return cmp.Or(byList(framingOrder, kindA, kindB), cmp.Compare(na, nb), cmp.Compare(a, b))
+	kindA, _, _ := strings.Cut(a, ":")
+	kindB, _, _ := strings.Cut(b, ":")
+	return cmp.Or(byList(framingOrder, kindA, kindB), cmp.Compare(results.ChunkSize(a), results.ChunkSize(b)), cmp.Compare(a, b))
 }
 
 // SeriesCell is what cells share that differ in framing and size alone.

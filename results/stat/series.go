@@ -34,8 +34,11 @@ type Series struct {
 // exact, then times. Of a stream that is its goodput, of round trips their p50 and p99; a latency
 // that a stream carries too.
 func Compared(c results.Cell, samples []results.Sample) []Metric {
+	hasLatency := slices.ContainsFunc(samples, func(s results.Sample) bool {
+		_, ok := primaryLatency(s.Latency)
+		return ok
+	})
 	names := []string{"writer-calls", "reader-calls", "wire", "allocs"}
-	_, hasLatency := primaryLatency(anyLatency(samples))
 	if c.Pattern != results.PatternRoundtrip {
 		names = append(names, "goodput")
 	} else if !hasLatency {
@@ -51,16 +54,7 @@ func Compared(c results.Cell, samples []results.Sample) []Metric {
 	return out
 }
 
-// anyLatency is the latency of the first sample that has any.
-func anyLatency(samples []results.Sample) map[string]results.Latency {
-	i := slices.IndexFunc(samples, func(s results.Sample) bool { return len(s.Latency) > 0 })
-	if i < 0 {
-		return nil
-	}
-	return samples[i].Latency
-}
-
-// Series are the set's measurements as far as they can be compared, in the order in which views
+// SeriesOf lists the set's measurements as far as they can be compared, in the order in which views
 // show them.
 func SeriesOf(s *results.Set) []Series {
 	var out []Series
@@ -69,24 +63,20 @@ func SeriesOf(s *results.Set) []Series {
 	for _, r := range rows {
 		samples := r.Pooled()
 		for _, m := range Compared(r.Cell, samples) {
-			values := m.Values(samples)
-			if len(values) == 0 {
+			one := Series{Name: BenchName(r.Cell), Cell: new(r.Cell), Metric: m, Machine: r.Machine, Values: m.Values(samples)}
+			if len(one.Values) == 0 {
 				continue
 			}
-			figure := m.Estimate(r.Records...)
-			since, until := r.times()
-			out = append(out, Series{
-				Name: BenchName(r.Cell), Cell: new(r.Cell), Metric: m, Machine: r.Machine,
-				Values: values, Figure: figure, Messages: fewestMessages(samples), Since: since, Until: until,
-				Disturbed: figure.Disturbed || slices.ContainsFunc(r.Records, func(rec results.Record) bool { return rec.Disturbed }),
-			})
+			byTime := func(a, b results.Record) int { return a.Time.Compare(b.Time) }
+			one.Since, one.Until = slices.MinFunc(r.Records, byTime).Time, slices.MaxFunc(r.Records, byTime).Time
+			byMessages := func(a, b results.Sample) int { return cmp.Compare(a.Messages, b.Messages) }
+			one.Messages = slices.MinFunc(samples, byMessages).Messages
+			one.Figure = m.Estimate(r.Records...)
+			one.Disturbed = one.Figure.Disturbed || slices.ContainsFunc(r.Records, func(rec results.Record) bool { return rec.Disturbed })
+			out = append(out, one)
 		}
 	}
 	return out
-}
-
-func fewestMessages(samples []results.Sample) int64 {
-	return slices.MinFunc(samples, func(a, b results.Sample) int { return int(a.Messages - b.Messages) }).Messages
 }
 
 // A Dataset is one of the two things that are compared.
@@ -117,17 +107,17 @@ func ReadDataset(path string) (Dataset, error) {
 func ReadDatasetFrom(name string, r io.Reader) (Dataset, error) {
 	text := bufio.NewReaderSize(r, sniffed)
 	var side Dataset
+	var err error
 	if looksLikeJSON(text) {
-		set, err := results.ReadFrom(name, text)
-		if err != nil {
-			return Dataset{}, err
+		var set *results.Set
+		if set, err = results.ReadFrom(name, text); err == nil {
+			side = DatasetOf(name, set)
 		}
-		side = DatasetOf(name, set)
 	} else {
-		var err error
-		if side, err = readBench(name, text); err != nil {
-			return Dataset{}, err
-		}
+		side, err = readBench(name, text)
+	}
+	if err != nil {
+		return Dataset{}, err
 	}
 	if len(side.Series) == 0 {
 		why := "no cell with samples"
