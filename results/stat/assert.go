@@ -257,7 +257,7 @@ func assertRows(s *results.Set) []assertRow {
 	for _, t := range s.Targets {
 		if len(t.Samples) > 0 {
 			name := fmt.Sprintf("%s %s", strings.Join(t.Command, " "), results.FormatSize(t.Size))
-			out = append(out, newAssertRow(name, s.Machine(t.Run), targetCell(t), t.Samples))
+			out = append(out, assertRow{SampleRow(s.Machine(t.Run), targetCell(t), t.Samples), name})
 		}
 	}
 	return out
@@ -277,7 +277,7 @@ func cellRows(s *results.Set) []assertRow {
 	}
 	for _, u := range s.Tunes {
 		if len(u.Samples) > 0 {
-			out = append(out, newAssertRow(results.CellLabel(u.Cell, nil), s.Machine(u.Run), u.Cell, u.Samples))
+			out = append(out, assertRow{SampleRow(s.Machine(u.Run), u.Cell, u.Samples), results.CellLabel(u.Cell, nil)})
 		}
 	}
 	return out
@@ -288,14 +288,11 @@ func targetCell(t results.Target) results.Cell {
 	return results.Cell{Framing: t.Protocol, Size: int(t.Size), Pattern: results.PatternRoundtrip, Messages: strings.Join(t.Command, " ")}
 }
 
-func newAssertRow(name, machine string, c results.Cell, samples []results.Sample) assertRow {
-	return assertRow{SampleRow(machine, c, samples), name}
-}
-
-// unknown is a case without a figure, and why.
-func (r assertRow) unknown() AssertCase {
-	why := "the samples do not carry it"
+// judged is the case of a row's figure, or of none and why: that of the row, or the one given.
+func (r assertRow) judged(v float64, ok bool, why string) AssertCase {
 	switch {
+	case ok:
+		why = ""
 	case r.Unsupported != "":
 		why = "unsupported: " + r.Unsupported
 	case r.Failed != "":
@@ -303,22 +300,14 @@ func (r assertRow) unknown() AssertCase {
 	case r.Samples == 0:
 		why = "no samples"
 	}
-	return AssertCase{Case: r.name, Why: why, cell: r.Cell}
-}
-
-func (r assertRow) figure(v float64) AssertCase {
-	return AssertCase{Case: r.name, cell: r.Cell, known: true, value: v}
+	return AssertCase{Case: r.name, Why: why, cell: r.Cell, known: ok, value: v}
 }
 
 func metricCases(s *results.Set, m Metric) []AssertCase {
 	var out []AssertCase
 	for _, r := range assertRows(s) {
-		v, ok := r.merged(m.Name)
-		switch {
-		case ok:
-			out = append(out, r.figure(v))
-		case !m.latency || r.hasLatency():
-			out = append(out, r.unknown())
+		if v, ok := r.merged(m.Name); ok || !m.latency || r.hasLatency() {
+			out = append(out, r.judged(v, ok, "the samples do not carry it"))
 		}
 	}
 	return out
@@ -356,16 +345,10 @@ func (r Row) merged(metric string) (float64, bool) {
 func toRawCases(s *results.Set) []AssertCase {
 	var out []AssertCase
 	for _, r := range assertRows(s) {
-		switch {
-		case r.Cell.Framing == results.FramingRaw:
-		case r.ToRaw != nil:
-			out = append(out, r.figure(r.ToRaw.Median))
-		default:
-			c := r.unknown()
-			if r.Samples > 0 {
-				c.Why = "no raw cell beside it"
-			}
-			out = append(out, c)
+		if r.ToRaw != nil {
+			out = append(out, r.judged(r.ToRaw.Median, true, ""))
+		} else if r.Cell.Framing != results.FramingRaw {
+			out = append(out, r.judged(0, false, "no raw cell beside it"))
 		}
 	}
 	return out
@@ -378,36 +361,26 @@ func slopeCases(s *results.Set) []AssertCase {
 		machine string
 		cell    results.Cell
 	}
-	var ids []id
-	rows := make(map[id][]assertRow)
-	for _, r := range cellRows(s) {
-		i := id{r.Machine, r.Cell}
-		i.cell.Size = 0
-		if rows[i] == nil {
-			ids = append(ids, i)
-		}
-		rows[i] = append(rows[i], r)
-	}
 	var out []AssertCase
-	for _, i := range ids {
-		out = append(out, slopeCase(i.cell, rows[i]))
+	for _, rows := range GroupBy(cellRows(s), func(r assertRow) id {
+		r.Cell.Size = 0
+		return id{r.Machine, r.Cell}
+	}) {
+		c := rows[0].Cell
+		c.Size = 0
+		slope := AssertCase{Case: strings.TrimSpace(strings.Join([]string{c.Framing, c.Pattern, c.Placement}, " ")), cell: c}
+		var sizes, times []float64
+		for _, r := range rows {
+			if e, ok := r.Estimates["time"]; ok {
+				sizes, times = append(sizes, float64(r.Cell.Size)), append(times, e.Median)
+			}
+		}
+		if g, err := FitGrowth(sizes, times); err != nil {
+			slope.Why = err.Error()
+		} else {
+			slope.known, slope.value = true, g.Slope
+		}
+		out = append(out, slope)
 	}
 	return append(out, serverSlopes(s)...)
-}
-
-func slopeCase(c results.Cell, rows []assertRow) AssertCase {
-	out := AssertCase{Case: strings.TrimSpace(strings.Join([]string{c.Framing, c.Pattern, c.Placement}, " ")), cell: c}
-	var sizes, times []float64
-	for _, r := range rows {
-		if e, ok := r.Estimates["time"]; ok {
-			sizes, times = append(sizes, float64(r.Cell.Size)), append(times, e.Median)
-		}
-	}
-	g, err := FitGrowth(sizes, times)
-	if err != nil {
-		out.Why = err.Error()
-		return out
-	}
-	out.known, out.value = true, g.Slope
-	return out
 }

@@ -117,11 +117,7 @@ func (o observation) isDisturbed() bool { return o.disturbed }
 // estimate takes the median of observations, and the interval for the forks that they are from.
 func estimate(all []observation) Estimate {
 	used := undisturbed(all, observation.isDisturbed)
-	var values []float64
-	for _, o := range used {
-		values = append(values, o.value)
-	}
-	e := Median(values)
+	e := Median(valuesOf(used))
 	e.LeftOut, e.Disturbed = len(all)-len(used), slices.ContainsFunc(used, observation.isDisturbed)
 	if forks := byFork(used); e.Interval != nil && len(forks) > 1 {
 		e.Interval = forkInterval(forks, e.Median)
@@ -135,19 +131,21 @@ func byFork(all []observation) [][]float64 {
 	if !slices.ContainsFunc(all, func(o observation) bool { return o.fork.number > 0 }) {
 		return nil
 	}
-	var out [][]float64
-	at := make(map[fork]int)
-	for _, o := range all {
-		i, ok := at[o.fork]
-		if !ok {
-			i = len(out)
-			at[o.fork] = i
-			out = append(out, nil)
-		}
-		out[i] = append(out[i], o.value)
-	}
-	if len(out) == len(all) {
+	groups := GroupBy(all, func(o observation) fork { return o.fork })
+	if len(groups) == len(all) {
 		return nil
+	}
+	var out [][]float64
+	for _, group := range groups {
+		out = append(out, valuesOf(group))
+	}
+	return out
+}
+
+func valuesOf(all []observation) []float64 {
+	var out []float64
+	for _, o := range all {
+		out = append(out, o.value)
 	}
 	return out
 }

@@ -269,3 +269,19 @@ func Filter[T any](all []T, keep func(T) bool) []T {
 	}
 	return out
 }
+
+// GroupBy puts those of all together that have the same key, in the order in which keys first come.
+func GroupBy[K comparable, T any](all []T, key func(T) K) [][]T {
+	var out [][]T
+	at := make(map[K]int)
+	for _, v := range all {
+		i, ok := at[key(v)]
+		if !ok {
+			i = len(out)
+			at[key(v)] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], v)
+	}
+	return out
+}

@@ -149,34 +149,30 @@ func noiseWindow(noise []results.Noise, machine string) (time.Duration, bool) {
 // caller's to fill in. It takes two runs of a cell to see any spread, and three for [Compare] to
 // rest on it.
 func BetweenRuns(runs []*results.Set) []results.Noise {
-	var out []results.Noise
-	at := make(map[seriesID]int)
+	var all []Series
 	for _, set := range runs {
-		for _, s := range SeriesOf(set) {
-			if s.Metric.Counter {
-				continue
-			}
-			i, ok := at[s.id()]
-			if !ok {
-				i = len(out)
-				at[s.id()] = i
-				out = append(out, results.Noise{Kind: results.KindNoise, Machine: s.Machine, Cell: *s.Cell, Metric: s.Metric.Name})
-			}
-			out[i].Values = append(out[i].Values, s.Figure.Median)
-			if out[i].Since.IsZero() || s.Since.Before(out[i].Since) {
-				out[i].Since = s.Since
-			}
-			if s.Until.After(out[i].Time) {
-				out[i].Time = s.Until
-			}
-		}
+		all = append(all, Filter(SeriesOf(set), func(s Series) bool { return !s.Metric.Counter })...)
 	}
-	out = Filter(out, func(n results.Noise) bool { return len(n.Values) > 1 })
-	for i := range out {
-		least, most := stats.Bounds(out[i].Values)
-		if least > 0 {
-			out[i].Spread = most/least - 1
+	var out []results.Noise
+	for _, own := range GroupBy(all, Series.id) {
+		if len(own) < 2 {
+			continue
 		}
+		n := results.Noise{Kind: results.KindNoise, Machine: own[0].Machine, Cell: *own[0].Cell, Metric: own[0].Metric.Name,
+			Since: own[0].Since, Time: own[0].Until}
+		for _, s := range own {
+			n.Values = append(n.Values, s.Figure.Median)
+			if s.Since.Before(n.Since) {
+				n.Since = s.Since
+			}
+			if s.Until.After(n.Time) {
+				n.Time = s.Until
+			}
+		}
+		if least, most := stats.Bounds(n.Values); least > 0 {
+			n.Spread = most/least - 1
+		}
+		out = append(out, n)
 	}
 	return out
 }

@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/aclements/go-moremath/stats"
-
 	"github.com/pipebench/pipebench/results"
 )
 
@@ -127,14 +125,9 @@ func pairedVerdict(c Change, o CompareOptions) Verdict {
 	return TooNoisy
 }
 
-// exactRanks is the number of pairs up to which the distribution of the signed rank sum is counted
-// out instead of approximated.
-const exactRanks = 100
-
 // SignedRank is Wilcoxon's test of whether differences of pairs are symmetric about zero,
 // two-sided. Differences of zero say nothing and are left out; n is the number of the others. Equal
-// sizes share their mean rank. Up to 100 pairs p is exact, with ties too; above it is the normal
-// approximation.
+// sizes share their mean rank. p is exact, with ties too.
 func SignedRank(differences []float64) (p float64, n int) {
 	var diffs []float64
 	for _, d := range differences {
@@ -152,9 +145,6 @@ func SignedRank(differences []float64) (p float64, n int) {
 		}
 	}
 	extreme := min(positive, total-positive)
-	if len(diffs) > exactRanks {
-		return approximateTail(ranks, extreme), len(diffs)
-	}
 	return min(1, 2*exactTail(ranks, extreme)), len(diffs)
 }
 
@@ -193,18 +183,6 @@ func exactTail(ranks []int, limit int) float64 {
 		p += c
 	}
 	return p
-}
-
-// approximateTail is the two-sided normal approximation, with half a rank for continuity; the
-// variance of the sum is a quarter of the squared ranks.
-func approximateTail(ranks []int, extreme int) float64 {
-	var mean, variance float64
-	for _, r := range ranks {
-		mean += float64(r) / 2
-		variance += float64(r) * float64(r) / 4
-	}
-	z := (float64(extreme) + 1 - mean) / math.Sqrt(variance) // ranks are doubled: half a rank is 1
-	return min(1, 2*stats.StdNormal.CDF(min(z, 0)))
 }
 
 // leastP is the smallest p that n pairs can give: all on one side.

@@ -47,15 +47,13 @@ func rowsOf(s *results.Set) []Row {
 		machine string
 		cell    results.Cell
 	}
-	at := make(map[id]int)
 	var rows []Row
-	for _, r := range s.Records {
-		i := id{s.Machine(r.Run), r.Cell}
-		if _, ok := at[i]; !ok {
-			at[i] = len(rows)
-			rows = append(rows, Row{Machine: i.machine, Cell: r.Cell})
+	for _, records := range GroupBy(s.Records, func(r results.Record) id { return id{s.Machine(r.Run), r.Cell} }) {
+		row := Row{Machine: s.Machine(records[0].Run), Cell: records[0].Cell}
+		for _, r := range records {
+			row.add(r)
 		}
-		rows[at[i]].add(r)
+		rows = append(rows, row)
 	}
 	return rows
 }

@@ -147,20 +147,7 @@ func FormatBytes(n int64) string { return results.FormatGrouped(n) + " B" }
 
 // servers groups targets by the command that was driven, in the order in which they come.
 func servers(s *results.Set) [][]results.Target {
-	var names []string
-	groups := map[string][]results.Target{}
-	for _, t := range s.Targets {
-		name := strings.Join(t.Command, " ")
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-		groups[name] = append(groups[name], t)
-	}
-	var out [][]results.Target
-	for _, name := range names {
-		out = append(out, groups[name])
-	}
-	return out
+	return GroupBy(s.Targets, func(t results.Target) string { return strings.Join(t.Command, " ") })
 }
 
 // serverSlopes are how the time of each server grows: as was found when it was driven, or else from
