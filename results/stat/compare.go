@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aclements/go-moremath/stats"
+
 	"github.com/pipebench/pipebench/results"
 )
 
@@ -223,13 +225,19 @@ func (m match) change() Change {
 	return c
 }
 
-const elsewhereBasis = "measured on different machines; --across compares them all the same"
+// whereabouts are the verdict on what was not measured on one machine, as far as is known.
+func (m match) whereabouts() (Verdict, string) {
+	if m.old.Machine == "" || m.new.Machine == "" {
+		return Indicative, "one side does not say on which machine it was measured; --across compares them all the same"
+	}
+	return DifferentMachines, "measured on different machines; --across compares them all the same"
+}
 
 // timed judges a time by the bound between runs.
 func (m match) timed(o CompareOptions, level float64) Change {
 	c := m.change()
 	if m.elsewhere() && !o.Across {
-		c.Verdict, c.Basis = DifferentMachines, elsewhereBasis
+		c.Verdict, c.Basis = m.whereabouts()
 		return c
 	}
 	b := wider(
@@ -285,22 +293,23 @@ func timedVerdict(c Change, b bound, tolerance float64) Verdict {
 	return TooNoisy
 }
 
-// apart is whether two intervals have nothing in common.
+// apart reports whether two intervals have nothing in common.
 func apart(a, b Estimate) bool {
 	return a.Interval != nil && b.Interval != nil && (a.Interval.Hi < b.Interval.Lo || b.Interval.Hi < a.Interval.Lo)
 }
 
 func direction(better Better, ratio float64) Verdict {
-	if worsening(better, ratio) > 0 {
-		return Slower
-	}
-	return Faster
+	return map[bool]Verdict{true: Slower, false: Faster}[worsening(better, ratio) > 0]
 }
 
 // note says what a reader of the comparison has to know.
 func (c *Comparison) note(matches []match) {
-	if n := len(Filter(matches, match.elsewhere)); n > 0 {
-		c.Notes = append(c.Notes, fmt.Sprintf("%d of %d figures were measured on different machines", n, len(matches)))
+	if away := Filter(matches, match.elsewhere); len(away) > 0 {
+		text := "%d of %d figures were measured on different machines"
+		if verdict, _ := away[0].whereabouts(); verdict == Indicative {
+			text = "of %d of %d figures one side has no environment: its machine is not known"
+		}
+		c.Notes = append(c.Notes, fmt.Sprintf(text, len(away), len(matches)))
 	}
 	if n := len(Filter(c.Changes, func(ch Change) bool { return ch.Exact && ch.Verdict == NoChange })); n > 0 {
 		c.Notes = append(c.Notes, fmt.Sprintf("%d exact counters (calls, wire bytes, allocations a message) are the same", n))
@@ -314,18 +323,12 @@ func (c *Comparison) note(matches []match) {
 		side  string
 		names []string
 	}{{"old", c.OnlyOld}, {"new", c.OnlyNew}} {
-		if len(only.names) > 0 {
-			c.Notes = append(c.Notes, fmt.Sprintf("in %s alone: %s", only.side, shortList(only.names)))
+		if n := len(only.names); n > 3 {
+			c.Notes = append(c.Notes, fmt.Sprintf("in %s alone: %s and %d more", only.side, strings.Join(only.names[:3], ", "), n-3))
+		} else if n > 0 {
+			c.Notes = append(c.Notes, fmt.Sprintf("in %s alone: %s", only.side, strings.Join(only.names, ", ")))
 		}
 	}
-}
-
-// shortList names three and counts the rest.
-func shortList(names []string) string {
-	if len(names) <= 3 {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
 }
 
 // An Outcome is what a comparison means for a gate.
@@ -348,19 +351,19 @@ func (c *Comparison) Outcome(failAbove float64) Outcome {
 	if len(c.Changes) == 0 {
 		return OutcomeNothing
 	}
-	open, gating := false, Filter(c.Changes, Change.Gating)
+	outcome, gating := OutcomeOK, Filter(c.Changes, Change.Gating)
 	for _, change := range gating {
-		if change.Established() && change.Worse() > failAbove {
+		switch {
+		case change.Established() && change.Worse() > failAbove:
 			return OutcomeRegression
-		}
-		if !change.Established() && change.worst > failAbove {
-			open = true
+		case !change.Established() && change.worst > failAbove:
+			outcome = OutcomeInconclusive
 		}
 	}
-	if open || len(gating) == 0 {
+	if len(gating) == 0 {
 		return OutcomeInconclusive
 	}
-	return OutcomeOK
+	return outcome
 }
 
 // Gating is whether a gate waits for this figure. A counter that varies has a time beside it that
@@ -376,49 +379,37 @@ func (c Change) Gating() bool {
 // Conclusive tells whether every figure that a gate waits for has a verdict.
 func (c *Comparison) Conclusive() bool {
 	gating := Filter(c.Changes, Change.Gating)
-	for _, change := range gating {
-		if !change.Established() && change.Verdict != NoChange {
-			return false
-		}
-	}
-	return len(gating) > 0
+	open := func(c Change) bool { return !c.Established() && c.Verdict != NoChange }
+	return len(gating) > 0 && !slices.ContainsFunc(gating, open)
 }
 
 // addCounter compares a counter. One that is the same in every sample of each side is exact, and
-// any change of it is real. One that varies is left out, unless the sides lie so far apart that it
-// should be looked at.
+// any change of it is real. One that varies is left out, unless the sides lie apart by more than the
+// steadier one varies: then it should be looked at.
 func (c *Comparison) addCounter(m match, o CompareOptions) {
 	change := m.change()
 	change.Exact = !m.varies()
+	oldLeast, oldMost := stats.Bounds(m.old.Values)
+	newLeast, newMost := stats.Bounds(m.new.Values)
+	gap := max(newLeast-oldMost, oldLeast-newMost) // negative where the sides overlap
+	differs := gap > max(slack(m.old), slack(m.new))
 	switch {
+	case m.elsewhere() && !o.Across && differs:
+		change.Verdict, change.Basis = m.whereabouts()
 	case m.elsewhere() && !o.Across:
-		if gap(m.old, m.new) <= max(slack(m.old), slack(m.new)) {
-			return
-		}
-		change.Verdict, change.Basis = DifferentMachines, elsewhereBasis
+		return
 	case change.Exact:
-		change.Verdict, change.Basis = exactVerdict(m), "exact"
-		change.worst = 0
-		if change.Established() {
+		change.Verdict, change.Basis, change.worst = NoChange, "exact", 0
+		if differs {
+			change.Verdict = map[bool]Verdict{true: More, false: Fewer}[newLeast > oldMost]
 			change.worst = change.Worse()
 		}
-	case farApart(m.old, m.new):
+	case differs && gap > min(oldMost-oldLeast, newMost-newLeast):
 		change.Verdict, change.Basis = Indicative, "a counter that varies from sample to sample"
 	default:
 		return
 	}
 	c.Changes = append(c.Changes, change)
-}
-
-// exactVerdict compares counters that are the same in every sample.
-func exactVerdict(m match) Verdict {
-	switch {
-	case gap(m.old, m.new) <= max(slack(m.old), slack(m.new)):
-		return NoChange
-	case slices.Min(m.new.Values) > slices.Max(m.old.Values):
-		return More
-	}
-	return Fewer
 }
 
 // slack is how much of a counter, a message, does not come from messages: the read that finds the
@@ -429,16 +420,6 @@ func slack(s Series) float64 {
 
 // exact is whether a counter is the same in every sample.
 func exact(s Series) bool {
-	return slices.Max(s.Values)-slices.Min(s.Values) <= slack(s)
-}
-
-// farApart is whether two sides lie apart by more than the steadier one varies.
-func farApart(a, b Series) bool {
-	width := min(slices.Max(a.Values)-slices.Min(a.Values), slices.Max(b.Values)-slices.Min(b.Values))
-	return gap(a, b) > max(width, slack(a), slack(b))
-}
-
-// gap is the distance between the ranges of two sides, negative where they overlap.
-func gap(a, b Series) float64 {
-	return max(slices.Min(b.Values)-slices.Max(a.Values), slices.Min(a.Values)-slices.Max(b.Values))
+	least, most := stats.Bounds(s.Values)
+	return most-least <= slack(s)
 }

@@ -187,6 +187,29 @@ func TestDifferentMachines(t *testing.T) {
 	}
 }
 
+// A file that was cut lacks its environment: which machine it is from is not known, and is not said
+// to be another.
+func TestAMachineThatIsNotKnown(t *testing.T) {
+	cell := resultstest.Cell("ndjson", 4096)
+	cut := &results.Set{Records: []results.Record{resultstest.Record(cell, 4098, resultstest.Around(2000, 0.01)...)}}
+	here := side("here", resultstest.Record(cell, 4097, resultstest.Around(1000, 0.01)...))
+	o := CompareOptions{Noise: []results.Noise{resultstest.Noise(cell, 0.005, 8)}}
+	c := Compare(here, DatasetOf("cut", cut), o)
+	for _, metric := range []string{"wire", "goodput"} {
+		if ch := find(t, c, metric); ch.Verdict != Indicative || !strings.Contains(ch.Basis, "does not say on which machine") {
+			t.Errorf("%s: got %q, %q", metric, ch.Verdict, ch.Basis)
+		}
+	}
+	notes := strings.Join(c.Notes, "\n")
+	if strings.Contains(notes, "different machines") || !strings.Contains(notes, "no environment") || c.Outcome(0.05) != OutcomeInconclusive {
+		t.Errorf("outcome %q, notes %q", c.Outcome(0.05), notes)
+	}
+	o.Across = true
+	if ch := find(t, Compare(here, DatasetOf("cut", cut), o), "wire"); ch.Verdict != More {
+		t.Errorf("across: got %q", ch.Verdict)
+	}
+}
+
 // Two runs of one thing, each its own draw from the same between-run scatter: with the bound that
 // runs gave, verdicts are rarer than the level allows.
 func TestCompareFindsNothingWhereNothingIs(t *testing.T) {
