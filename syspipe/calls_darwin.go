@@ -75,8 +75,6 @@ func sysWritev(fd int, vecs []syscall.Iovec) (int, syscall.Errno) {
 	return result(unix.Writev(fd, bufs))
 }
 
-func addByte(p *byte, n int) *byte { return (*byte)(unsafe.Add(unsafe.Pointer(p), n)) }
-
 func result(n int, err error) (int, syscall.Errno) {
 	if err == nil {
 		return n, 0

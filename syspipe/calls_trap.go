@@ -62,7 +62,5 @@ func sysWritev(fd int, vecs []syscall.Iovec) (int, syscall.Errno) {
 	return int(n), errno
 }
 
-func addByte(p *byte, n int) *byte { return (*byte)(unsafe.Add(unsafe.Pointer(p), n)) }
-
 // pollable returns nil: epoll and kqueue watch every kind of pipe.
 func pollable(Kind) error { return nil }

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/pipebench/pipebench/syspipe"
-	"golang.org/x/sys/unix"
 )
 
 func TestCapacityIsReadBack(t *testing.T) {
@@ -106,55 +105,12 @@ func limitFrom(t *testing.T, file string) int {
 	return n
 }
 
-func TestOpenFIFORefusesWhatIsNone(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, []byte("keep me"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for name, row := range map[string]struct{ path, want string }{
-		"a file":   {file, "a regular file, not a FIFO"},
-		"a folder": {dir, "a directory, not a FIFO"},
-		"nothing":  {filepath.Join(dir, "none"), "no such file"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, _, err := syspipe.OpenFIFO(row.path)
-			if err == nil || !strings.Contains(err.Error(), row.want) || !strings.Contains(err.Error(), row.path) {
-				t.Errorf("error %v, want one that says %q and the path", err, row.want)
-			}
-		})
-	}
-	if text, _ := os.ReadFile(file); string(text) != "keep me" {
-		t.Errorf("the file now holds %q", text)
-	}
-}
-
-func TestOpenFIFOTalks(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "fifo")
-	if err := unix.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	w, r, err := syspipe.OpenFIFO(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.Write([]byte("hello"))
-	w.Close()
-	if got := <-drain(r); string(got) != "hello" {
-		t.Errorf("read %q", got)
-	}
-	r.Close()
-	if _, err := os.Stat(path); err != nil {
-		t.Errorf("the FIFO did not stay: %v", err)
-	}
-}
-
 // TestLimits runs what exhausts a limit in a child of its own, so that this process is none the
 // worse for it.
 func TestLimits(t *testing.T) {
-	for name, job := range map[string]string{"descriptors": "exhaust-descriptors", "pages of pipes": "exhaust-pages", "permission": "forbidden-fifo"} {
+	for name, job := range map[string]string{"descriptors": "exhaust-descriptors", "pages of pipes": "exhaust-pages"} {
 		t.Run(name, func(t *testing.T) {
-			cmd := child(t, job, forbiddenFIFO(t))
+			cmd := child(t, job)
 			if job != "exhaust-descriptors" {
 				asNobody(t, cmd)
 			}
@@ -195,20 +151,9 @@ func asNobody(t *testing.T, cmd *exec.Cmd) {
 	}
 }
 
-// forbiddenFIFO makes a FIFO that its owner may not open either.
-func forbiddenFIFO(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "fifo")
-	if err := unix.Mkfifo(path, 0); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 func init() {
 	childJobs["exhaust-descriptors"] = exhaustDescriptors
 	childJobs["exhaust-pages"] = exhaustPages
-	childJobs["forbidden-fifo"] = openForbidden
 }
 
 // exhaustDescriptors opens pipes until there is no descriptor left; the refusal must say so, and
@@ -275,13 +220,4 @@ func exhaustPages([]string) error {
 		}
 		_ = w // kept open by not closing it: the process ends soon
 	}
-}
-
-func openForbidden(args []string) error {
-	_, _, err := syspipe.OpenFIFO(args[0])
-	if !errors.Is(err, os.ErrPermission) {
-		return fmt.Errorf("open a FIFO without permission: %v", err)
-	}
-	fmt.Fprintln(os.Stderr, err)
-	return nil
 }

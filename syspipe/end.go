@@ -3,6 +3,7 @@ package syspipe
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -35,8 +36,10 @@ type End struct {
 
 	closed  atomic.Bool
 	others  atomic.Int32 // calls under way that are neither reads nor writes
-	passing sync.Mutex   // guards the duplicates that Pass made
 	in, out counter
+
+	passing    sync.Mutex  // guards the duplicates
+	duplicates []io.Closer // which Pass made for children, closed with the end
 	descriptor
 }
 
@@ -228,15 +231,15 @@ func (e *End) Capacity() (n int, err error) {
 
 // SetCapacity asks for n bytes and returns the capacity that the pipe has then. A refusal is a
 // [*CapacityError].
-func (e *End) SetCapacity(n int) (int, error) {
-	if !e.enter() {
-		return 0, e.closedError("set capacity of")
-	}
-	defer e.leave()
-	if err := e.setCapacity(n); err != nil {
-		return 0, err
-	}
-	return e.capacity()
+func (e *End) SetCapacity(n int) (got int, err error) {
+	err = e.whileOpen("set capacity of", func() error {
+		if err := e.setCapacity(n); err != nil {
+			return err
+		}
+		got, err = e.capacity()
+		return err
+	})
+	return got, err
 }
 
 // Buffered returns the bytes that are in the pipe now. Some systems tell only the reading end;
@@ -260,28 +263,17 @@ func (e *End) Counters() Counters {
 // whileOpen runs f, which uses the descriptor and is neither a read nor a write, unless the end is
 // closed; it says which op failed.
 func (e *End) whileOpen(op string, f func() error) error {
-	if !e.enter() {
+	e.others.Add(1)
+	defer e.others.Add(-1)
+	if e.closed.Load() {
 		return e.closedError(op)
 	}
-	defer e.leave()
-	if err := f(); err != nil {
-		return e.failed(op, err)
+	err := f()
+	if refused := (*CapacityError)(nil); err == nil || errors.As(err, &refused) {
+		return err // a refusal says it all itself
 	}
-	return nil
+	return e.failed(op, err)
 }
-
-// enter announces a call that is no read or write; it reports false, and there is nothing to leave,
-// when the end is closed.
-func (e *End) enter() bool {
-	e.others.Add(1)
-	if e.closed.Load() {
-		e.leave()
-		return false
-	}
-	return true
-}
-
-func (e *End) leave() { e.others.Add(-1) }
 
 // TryWrite makes one non-blocking call and returns what came of it, with none of Write's patience:
 // a short count with a nil error, or syscall.EAGAIN (by errors.Is) where the kernel refuses for
@@ -317,17 +309,10 @@ func (e *End) mayTry(op string) error {
 
 // Writable reports whether poll(2) calls the end writable now. Not every write succeeds then, and
 // some succeed when it does not.
-func (e *End) Writable() (bool, error) { return e.ready(true) }
-
-// Readable reports whether poll(2) calls the end readable now, which it is at the end of the bytes
-// too.
-func (e *End) Readable() (bool, error) { return e.ready(false) }
-
-func (e *End) ready(write bool) (bool, error) {
-	ready := false
-	err := e.whileOpen("poll", func() (err error) {
-		ready, err = e.pollNow(write)
+func (e *End) Writable() (writable bool, err error) {
+	err = e.whileOpen("poll", func() error {
+		writable, err = e.writable()
 		return err
 	})
-	return ready, err
+	return writable, err
 }

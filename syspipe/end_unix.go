@@ -17,8 +17,7 @@ var supportedModes = []mode{modeBlocking, modePoller, modePoll, modeSpin, modeSl
 
 // descriptor is what an end consists of on Unix.
 type descriptor struct {
-	fd         int
-	duplicates []*os.File // duplicates for children, closed with the end
+	fd int
 
 	file        *os.File // owner of fd once Go's poller has it
 	conn        syscall.RawConn
@@ -304,17 +303,6 @@ func (e *End) interrupt() error {
 	return wakeThreads()
 }
 
-func (e *End) closeDuplicates() error {
-	e.passing.Lock()
-	defer e.passing.Unlock()
-	var errs []error
-	for _, f := range e.duplicates {
-		errs = append(errs, f.Close())
-	}
-	e.duplicates = nil
-	return errors.Join(errs...)
-}
-
 func (e *End) tryWriteOnce(p []byte) (int, error) {
 	n, errno := sysWrite(e.fd, p)
 	errno = e.out.account(len(p), n, errno)
@@ -336,17 +324,12 @@ func (e *End) tryReadOnce(p []byte) (int, error) {
 	return n, nil
 }
 
-func (e *End) pollNow(write bool) (bool, error) {
-	events := int16(unix.POLLIN)
-	if write {
-		events = unix.POLLOUT
-	}
-	fds := []unix.PollFd{{Fd: int32(e.fd), Events: events}}
+func (e *End) writable() (bool, error) {
+	fds := []unix.PollFd{{Fd: int32(e.fd), Events: unix.POLLOUT}}
 	for {
 		n, err := unix.Poll(fds, 0)
-		if errors.Is(err, unix.EINTR) {
-			continue
+		if err != unix.EINTR {
+			return n > 0 && fds[0].Revents&unix.POLLOUT != 0, os.NewSyscallError("poll", err)
 		}
-		return n > 0 && (fds[0].Revents&events != 0 || !write), os.NewSyscallError("poll", err)
 	}
 }

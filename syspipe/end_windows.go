@@ -18,7 +18,6 @@ type descriptor struct {
 	overlapped bool // opened for overlapped operation: named pipes
 	nowait     bool // PIPE_NOWAIT is set
 	quota      int  // bytes that one write may offer then; 0 where it is not known
-	duplicates []windows.Handle
 
 	file *os.File // owner of the handle once Go's poller has it
 
@@ -221,17 +220,6 @@ func (e *End) cancel() {
 	}
 }
 
-func (e *End) closeDuplicates() error {
-	e.passing.Lock()
-	defer e.passing.Unlock()
-	var errs []error
-	for _, h := range e.duplicates {
-		errs = append(errs, os.NewSyscallError("CloseHandle", windows.CloseHandle(h)))
-	}
-	e.duplicates = nil
-	return errors.Join(errs...)
-}
-
 // errNotNow is how this package says EAGAIN on Windows, where success with nothing written says it.
 var errNotNow = syscall.EAGAIN
 
@@ -263,4 +251,4 @@ func (e *End) tryReadOnce(p []byte) (int, error) {
 	return n, nil
 }
 
-func (e *End) pollNow(bool) (bool, error) { return false, unsupported("polling a pipe") }
+func (e *End) writable() (bool, error) { return false, unsupported("polling a pipe") }

@@ -4,6 +4,7 @@ package syspipe
 
 import (
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -99,7 +100,7 @@ func (g *gather) advance(n int) {
 			g.vecs = g.vecs[1:]
 			continue
 		}
-		v.Base = addByte(v.Base, n)
+		v.Base = (*byte)(unsafe.Add(unsafe.Pointer(v.Base), n))
 		v.SetLen(int(v.Len) - n)
 		return
 	}

@@ -62,17 +62,6 @@ func openPrivateFIFO() (w, r *End, err error) {
 	return w, r, err
 }
 
-// OpenFIFO opens both ends of the FIFO at path, which stays where it is. A path that names
-// something else is an error that says what. On Windows, which has no FIFOs, the error wraps
-// [errors.ErrUnsupported].
-func OpenFIFO(path string) (w, r *End, err error) {
-	w, r, err = openFIFO(path)
-	if err != nil {
-		err = fmt.Errorf("open fifo: %w", err)
-	}
-	return w, r, err
-}
-
 func openFIFO(path string) (w, r *End, err error) {
 	// The reader comes first and does not wait: so the writer finds one and need not wait either.
 	read, err := openFIFOEnd(path, unix.O_RDONLY|unix.O_NONBLOCK)
@@ -94,15 +83,6 @@ func openFIFOEnd(path string, flags int) (int, error) {
 	fd, err := unix.Open(path, flags|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return -1, &fs.PathError{Op: "open", Path: path, Err: err}
-	}
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		unix.Close(fd)
-		return -1, &fs.PathError{Op: "fstat", Path: path, Err: err}
-	}
-	if kind := fileType(uint32(st.Mode)); kind != "a FIFO" {
-		unix.Close(fd)
-		return -1, fmt.Errorf("%s is %s, not a FIFO; make one with mkfifo", path, kind)
 	}
 	return fd, nil
 }
@@ -129,25 +109,15 @@ func fileType(mode uint32) string {
 // firstExtra is the number that the first of exec.Cmd.ExtraFiles has in the child.
 const firstExtra = 3
 
-// Pass arranges that the child which cmd starts next inherits a duplicate of the end, and returns
-// the reference by which the child takes it up with [Inherited]; tell it by an argument, the
-// environment or standard input. Close the end after cmd.Start: as long as the parent keeps it, the
-// other end sees neither end of file nor a broken pipe. On Windows pass an end before it is given
-// to [Poller].
-func (e *End) Pass(cmd *exec.Cmd) (ref string, err error) {
-	e.passing.Lock() // so that a Close either prevents the duplicate or finds it
-	defer e.passing.Unlock()
-	if !e.enter() {
-		return "", e.closedError("pass")
-	}
-	defer e.leave()
+// passTo gives the child a duplicate and returns the number that it has there.
+func (e *End) passTo(cmd *exec.Cmd) (uint64, error) {
 	file, err := e.duplicate()
 	if err != nil {
-		return "", e.failed("pass", err)
+		return 0, err
 	}
 	e.duplicates = append(e.duplicates, file)
 	cmd.ExtraFiles = append(cmd.ExtraFiles, file)
-	return e.ref(uint64(firstExtra + len(cmd.ExtraFiles) - 1)), nil
+	return uint64(firstExtra + len(cmd.ExtraFiles) - 1), nil
 }
 
 // duplicate makes a file of the end. NewFile leaves the mode of the descriptor as it is, and so

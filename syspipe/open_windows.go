@@ -55,38 +55,28 @@ func openNamed(capacity int) (w, r *End, err error) {
 	return newEnd(Named, writes, server), newEnd(Named, reads, client), nil
 }
 
-// OpenFIFO opens both ends of the FIFO at path, which stays where it is. A path that names
-// something else is an error that says what. On Windows, which has no FIFOs, the error wraps
-// [errors.ErrUnsupported].
-func OpenFIFO(path string) (w, r *End, err error) {
-	return nil, nil, unsupported("open fifo " + path)
+// A handle is what a duplicate for a child is closed by.
+type handle windows.Handle
+
+func (h handle) Close() error {
+	return os.NewSyscallError("CloseHandle", windows.CloseHandle(windows.Handle(h)))
 }
 
-// Pass arranges that the child which cmd starts next inherits a duplicate of the end, and returns
-// the reference by which the child takes it up with [Inherited]; tell it by an argument, the
-// environment or standard input. Close the end after cmd.Start: as long as the parent keeps it, the
-// other end sees neither end of file nor a broken pipe. On Windows pass an end before it is given
-// to [Poller].
-func (e *End) Pass(cmd *exec.Cmd) (ref string, err error) {
-	e.passing.Lock() // so that a Close either prevents the duplicate or finds it
-	defer e.passing.Unlock()
-	if !e.enter() {
-		return "", e.closedError("pass")
-	}
-	defer e.leave()
+// passTo gives the child a duplicate and returns its number.
+func (e *End) passTo(cmd *exec.Cmd) (uint64, error) {
 	if e.file != nil {
-		return "", e.failed("pass", errors.New("it is bound to this process's completion port; pass it before SetIO(Poller)"))
+		return 0, errors.New("it is bound to this process's completion port; pass it before SetIO(Poller)")
 	}
 	copied, err := duplicateHandle(e.handle, true)
 	if err != nil {
-		return "", e.failed("pass", err)
+		return 0, err
 	}
-	e.duplicates = append(e.duplicates, copied)
+	e.duplicates = append(e.duplicates, handle(copied))
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = new(syscall.SysProcAttr)
 	}
 	cmd.SysProcAttr.AdditionalInheritedHandles = append(cmd.SysProcAttr.AdditionalInheritedHandles, syscall.Handle(copied))
-	return e.ref(uint64(copied)), nil
+	return uint64(copied), nil
 }
 
 // duplicate makes a file of the end.

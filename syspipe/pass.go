@@ -1,8 +1,10 @@
 package syspipe
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 )
@@ -11,8 +13,31 @@ import (
 // so it is of use only there.
 const refPrefix = "syspipe"
 
-func (e *End) ref(number uint64) string {
-	return fmt.Sprintf("%s:%d:%s:%s", refPrefix, number, e.kind, directionNames[e.dir])
+// Pass arranges that the child which cmd starts next inherits a duplicate of the end, and returns
+// the reference by which the child takes it up with [Inherited]; tell it by an argument, the
+// environment or standard input. Close the end after cmd.Start: as long as the parent keeps it, the
+// other end sees neither end of file nor a broken pipe. On Windows pass an end before it is given
+// to [Poller].
+func (e *End) Pass(cmd *exec.Cmd) (ref string, err error) {
+	e.passing.Lock() // so that a Close either prevents the duplicate or finds it
+	defer e.passing.Unlock()
+	err = e.whileOpen("pass", func() error {
+		number, err := e.passTo(cmd)
+		ref = fmt.Sprintf("%s:%d:%s:%s", refPrefix, number, e.kind, directionNames[e.dir])
+		return err
+	})
+	return ref, err
+}
+
+func (e *End) closeDuplicates() error {
+	e.passing.Lock()
+	defer e.passing.Unlock()
+	var errs []error
+	for _, d := range e.duplicates {
+		errs = append(errs, d.Close())
+	}
+	e.duplicates = nil
+	return errors.Join(errs...)
 }
 
 // File returns a duplicate of the end as a file, for the standard streams of an exec.Cmd, which
