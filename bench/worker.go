@@ -8,7 +8,6 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 	"slices"
 
 	"github.com/pipebench/pipebench/bench/placement"
@@ -176,6 +175,7 @@ func serveJobs(p *proc.Work, w *Workload) error {
 		endpoints = append(endpoints, jobs)
 		go serveEndpoint(c, own, w, jobs, reports)
 	}
+	var heap runtime.MemStats
 	decoder := json.NewDecoder(os.Stdin)
 	for last := false; !last; {
 		var j job
@@ -195,18 +195,11 @@ func serveJobs(p *proc.Work, w *Workload) error {
 			}
 			last = last || r.Error != ""
 		}
-		if heapBytes() > workerMemory/8 {
+		if runtime.ReadMemStats(&heap); heap.HeapAlloc > workerMemory/8 {
 			runtime.GC()
 		}
 	}
 	return nil
-}
-
-// heapBytes returns what the heap holds, without stopping the world.
-func heapBytes() uint64 {
-	held := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	metrics.Read(held)
-	return held[0].Value.Uint64()
 }
 
 // serveEndpoint does one endpoint's half of each job, on a thread of its own that is bound to its
