@@ -27,6 +27,10 @@ type Message struct {
 // maxRecording bounds the messages of a recording: 1 GiB together.
 const maxRecording = 1 << 30
 
+// maxLine bounds a line of the file, in bytes: tap keeps messages of up to 16 MiB, and a control
+// character takes six bytes in JSON.
+const maxLine = 128 << 20
+
 // ReadMessages reads what tap recorded, with bodies or without, or a file of messages, one a line.
 // Blank lines are skipped; the last line needs no newline. In a recording everything that is no
 // message is skipped, a torn last line among it.
@@ -45,9 +49,14 @@ func ReadMessages(path string) ([]Message, error) {
 
 func readMessages(f io.Reader) ([]Message, error) {
 	var l lines
-	r := bufio.NewReaderSize(f, 1<<20)
+	limit := &io.LimitedReader{R: f}
+	r := bufio.NewReaderSize(limit, 1<<20)
 	for {
+		limit.N = maxLine // a device may have no end of a line
 		line, err := r.ReadBytes('\n')
+		if limit.N == 0 {
+			return nil, fmt.Errorf("holds a line of more than %d bytes", maxLine)
+		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
 		}

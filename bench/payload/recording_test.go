@@ -3,6 +3,7 @@ package payload
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -92,5 +93,15 @@ func TestRecordingsThatCannotBeReplayed(t *testing.T) {
 				t.Errorf("got %v, want %q", err, row.says)
 			}
 		})
+	}
+}
+
+// A device whose lines have no end is refused before it fills the memory.
+func TestALineWithoutAnEndIsAnError(t *testing.T) {
+	if _, err := os.Stat("/dev/zero"); err != nil {
+		t.Skip("needs /dev/zero")
+	}
+	if _, err := ReadMessages("/dev/zero"); err == nil || !strings.Contains(err.Error(), "a line of more than") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -122,15 +122,37 @@ func (s Sweep) sizes(pattern string) []int {
 	return streamSizes
 }
 
+// allFramings asks for every framing.
+const allFramings = "all"
+
+// Framings returns all framings that can be measured, by name. Compressed chunks are the last.
+func Framings() []string {
+	var names []string
+	for _, f := range framers.All() {
+		names = append(names, f.String())
+	}
+	return append(names, "chunked+zstd")
+}
+
 // framings returns the canonical specs, each chunking one at each chunk size. Raw comes first: the
 // others are compared with it.
 func (s Sweep) framings() ([]string, error) {
+	asked := s.Framings
+	if slices.Contains(asked, allFramings) {
+		asked = nil
+		for _, name := range Framings() {
+			name, _, _ = strings.Cut(name, ":") // the sizes of chunks may be asked for
+			asked = append(asked, name)
+		}
+	}
 	var specs []string
-	for _, spec := range s.Framings {
+	split := false
+	for _, spec := range asked {
 		sized, err := s.chunked(spec)
 		if err != nil {
 			return nil, err
 		}
+		split = split || len(sized) > 1 || sized[0] != spec
 		for _, one := range sized {
 			f, err := framers.Parse(one)
 			if err != nil {
@@ -140,6 +162,9 @@ func (s Sweep) framings() ([]string, error) {
 				specs = append(specs, name)
 			}
 		}
+	}
+	if len(s.Chunks) > 0 && !split {
+		return nil, fmt.Errorf("chunk sizes are for framings that split messages, such as chunked, where their name has no size: %s cannot use them", strings.Join(asked, ", "))
 	}
 	return specs, nil
 }
@@ -164,7 +189,7 @@ func (s Sweep) chunked(spec string) ([]string, error) {
 const largest = 1 << 30
 
 // ParseSizes reads a list of sizes in bytes, ranges among them: "256,4KiB..1MiB" is 256 and each
-// doubling from 4,096 to 1,048,576. The end of a range belongs to it only where doubling meets it.
+// doubling from 4,096 to 1,048,576. The end of a range belongs to it though doubling misses it.
 func ParseSizes(list string) ([]int, error) {
 	var sizes []int
 	for item := range strings.SplitSeq(list, ",") {
@@ -188,6 +213,9 @@ func ParseSizes(list string) ([]int, error) {
 			if n == 0 || n > last/2 {
 				break
 			}
+		}
+		if sizes[len(sizes)-1] != last {
+			sizes = append(sizes, last)
 		}
 	}
 	return sizes, nil

@@ -23,7 +23,7 @@ func TestParseSizes(t *testing.T) {
 		{"one", "64", []int{64}, ""},
 		{"units are powers of 1024", "4k,4K,4kb,4KiB,1MiB", []int{4096, 4096, 4096, 4096, 1 << 20}, ""},
 		{"a range doubles", "4KiB..32KiB", []int{4096, 8192, 16384, 32768}, ""},
-		{"a range that misses its end", "3..20", []int{3, 6, 12}, ""},
+		{"a range that misses its end", "3..20", []int{3, 6, 12, 20}, ""},
 		{"a range of one", "7..7", []int{7}, ""},
 		{"a list of both", "256,1k..2k", []int{256, 1024, 2048}, ""},
 		{"none", "", nil, "size"},
@@ -89,6 +89,31 @@ func TestChunkSizesFillSpecsWithoutOne(t *testing.T) {
 	got, err := s.framings()
 	if want := []string{"ndjson", "chunked:4096", "chunked:61440"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %v, %v; want %v", got, err, want)
+	}
+}
+
+func TestAllFramingsAreThoseThatCanBeParsed(t *testing.T) {
+	s := DefaultSweep(twoCores)
+	s.Framings, s.Chunks = []string{"all"}, []int{4096}
+	got, err := s.framings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"raw", "ndjson-bytewise", "ndjson-rescan", "chunked:4096", "adaptive:4096", "chunked+zstd:4096", "length-prefix"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("no %s among %v", want, got)
+		}
+	}
+}
+
+func TestChunkSizesThatNoFramingUsesAreAnError(t *testing.T) {
+	s := DefaultSweep(twoCores)
+	s.Chunks = []int{4096}
+	for _, framings := range []string{"ndjson", "raw,chunked:8KiB"} {
+		s.Framings = strings.Split(framings, ",")
+		if _, err := s.Cells(); err == nil || !strings.Contains(err.Error(), framings[:3]) {
+			t.Errorf("%s: %v", framings, err)
+		}
 	}
 }
 
