@@ -322,6 +322,27 @@ func TestReplaceFile(t *testing.T) {
 	}
 }
 
+// In a folder that others can write to, a link of theirs leads to a file of the user's.
+func TestNoFileIsWrittenThroughALinkOutOfItsFolder(t *testing.T) {
+	theirs, mine := t.TempDir(), filepath.Join(t.TempDir(), "mine")
+	if err := os.WriteFile(mine, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(theirs, results.FileName)
+	if err := os.Symlink(mine, path); err != nil {
+		t.Skip("needs links")
+	}
+	if w, err := results.Append(path); err == nil {
+		t.Errorf("the link was followed: %v", w.Close())
+	}
+	if err := results.ReplaceFile(path, []byte("a page")); err != nil {
+		t.Error(err)
+	}
+	if got, err := os.ReadFile(mine); string(got) != "precious" {
+		t.Errorf("the file behind the link holds %q, %v", got, err)
+	}
+}
+
 // Files of versions without the field say only in a warning that others had what a cell needed.
 func TestADisturbanceIsReadFromAnOldWarning(t *testing.T) {
 	for _, tt := range []struct {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -23,7 +24,7 @@ type Writer struct {
 // Create starts a results file. One that is there already is left alone: the error is an
 // [fs.ErrExist], and [Append] goes on with it.
 func Create(path string) (*Writer, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o666)
+	f, err := openInFolder(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND)
 	if errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("create results file: %w; name another, or append to it", err)
 	}
@@ -36,7 +37,7 @@ func Create(path string) (*Writer, error) {
 // Append goes on with a results file, or starts it. If the last line was torn by a crash, the next
 // one begins on a line of its own.
 func Append(path string) (*Writer, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666)
+	f, err := openInFolder(path, os.O_RDWR|os.O_CREATE|os.O_APPEND)
 	if err != nil {
 		return nil, fmt.Errorf("append to results file: %w", err)
 	}
@@ -44,6 +45,21 @@ func Append(path string) (*Writer, error) {
 		return nil, errors.Join(fmt.Errorf("append to results file: %w", err), f.Close())
 	}
 	return &Writer{w: f, close: f.Close, name: path}, nil
+}
+
+// openInFolder opens a file for writing, and follows no link out of its folder: in one that others
+// may write to, such a link would have the user overwrite a file of their own.
+func openInFolder(path string, flag int) (*os.File, error) {
+	folder, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close()
+	f, err := folder.OpenFile(filepath.Base(path), flag, 0o666)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, nil
 }
 
 // NewWriter writes lines to w, one call of Write each.
@@ -134,16 +150,17 @@ func withKind(line Line) (Line, error) {
 }
 
 // ReplaceFile writes a file beside its place and renames it, so that nobody ever sees half of it,
-// and what was there stays if writing fails. Its mode is 0644.
+// what was there stays if writing fails, and no link is followed. Its mode is 0666 less the umask.
 func ReplaceFile(path string, content []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%x", filepath.Base(path), rand.Uint64()))
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // fails, as it should, after the rename
+	defer os.Remove(name) // fails, as it should, after the rename
 	_, err = f.Write(content)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	return os.Rename(name, path)
 }
