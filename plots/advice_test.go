@@ -14,7 +14,7 @@ func TestReadersAreOrderedByRate(t *testing.T) {
 	slices.Reverse(tunes)
 	tunes = append(tunes[8:], tunes[:8]...)
 	set := &results.Set{Environments: []results.Environment{testMachine("run-1", "linux")}, Tunes: tunes}
-	want := []string{"reader at full rate", "reader at 200 MB/s", "reader at 20 MB/s"}
+	want := []string{"reader at full speed", "reader at 200 MB/s", "reader at 20 MB/s"}
 	for _, c := range tuneCharts(set) {
 		got := titles(c)
 		for i := range got {

@@ -7,18 +7,18 @@ import (
 )
 
 // A Chart is a picture as data, before anything is drawn. Its panels share both axes, so that they
-// can be compared, unless Scales says otherwise.
+// can be compared.
 type Chart struct {
 	Name     string   `json:"name"` // of the files, without an ending; the same for the same records
 	Title    string   `json:"title"`
 	Subtitle []string `json:"subtitle,omitempty"` // lines: machine; pipe, capacity, peer, io
 	X        Axis     `json:"x"`
 	Y        Axis     `json:"y"`
-	Columns  int      `json:"columns,omitempty"` // panels side by side, at most 3; 0 is 2
-	Panels   []Panel  `json:"panels"`            // row by row
-	Scales   Sharing  `json:"scales,omitempty"`
-	Dodge    bool     `json:"dodge,omitempty"` // draws series a few points beside each other, so that their intervals do not overlap
-	Notes    []string `json:"notes,omitempty"` // small print under the picture: how to read it, what is left out
+	Columns  int      `json:"columns,omitempty"`  // panels side by side, at most 3; 0 is 2
+	Panels   []Panel  `json:"panels"`             // row by row
+	OwnRows  bool     `json:"own_rows,omitempty"` // each row of panels has a Y axis of its own
+	Dodge    bool     `json:"dodge,omitempty"`    // draws series a few points beside each other, so that their intervals do not overlap
+	Notes    []string `json:"notes,omitempty"`    // small print under the picture: how to read it, what is left out
 }
 
 // A Panel is one drawing area of a chart.
@@ -66,16 +66,6 @@ type Guide struct {
 	Value    float64 `json:"value"`
 	Label    string  `json:"label"`
 }
-
-// Sharing selects the panels of a chart that have an axis in common.
-type Sharing string
-
-// Sharings of axes.
-const (
-	ShareAll  Sharing = ""     // all panels have both axes in common
-	ShareRows Sharing = "rows" // all panels have the X axis in common, those of a row the Y axis
-	ShareNone Sharing = "none" // each panel has its own
-)
 
 // exact returns a point without an interval.
 func exact(x, y float64) Point { return Point{X: x, Y: y, Low: y, High: y} }
@@ -127,6 +117,15 @@ func (c Chart) legend() []Series {
 		}
 	}
 	return out
+}
+
+// longestSeries returns the number of points of the longest series.
+func (c Chart) longestSeries() int {
+	longest := 0
+	for s := range c.series() {
+		longest = max(longest, len(s.Points))
+	}
+	return longest
 }
 
 func byX(a, b Point) int { return cmp.Compare(a.X, b.X) }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // tuneCharts show both sides of the choice of a chunk size: how long a small message waits behind
@@ -61,12 +62,13 @@ func (p chartGroup) waitChart() Chart {
 	chunked := p.keep(func(r results.Record) bool {
 		return family(r.Cell.Framing) == "chunked" && results.ChunkSize(r.Cell.Framing) > 0
 	})
+	variants := chunked.variants()
 	for _, drain := range chunked.values("drain") {
 		own := chunked.where("drain", drain)
-		panel := Panel{Title: "reader at " + display("drain", drain)}
-		plain := own.withVariant(chunked.mainVariant())
+		panel := Panel{Title: "reader at " + view.FieldValue("drain", drain)}
+		plain := own.withVariant(variants[0])
 		panel.Series = append(plain.predicted(), plain.chunkLine("p50", medianOf("due.p50")), plain.chunkLine("p99", medianOf("due.p99")))
-		for _, variant := range chunked.otherVariants() {
+		for _, variant := range variants[1:] {
 			panel.Series = append(panel.Series, own.withVariant(variant).chunkLine("p50, "+variant, medianOf("due.p50")))
 		}
 		panel.Guides = p.where("drain", drain).unchunkedWait()
@@ -92,32 +94,17 @@ func (v selection) variantOf(r results.Record) string {
 			return "frames of " + results.FormatDuration(float64(d)) + " each"
 		}
 	}
-	return cmp.Or(r.Cell.Sender, "pipe of "+display("capacity", v.valueOf("capacity", r)))
+	return cmp.Or(r.Cell.Sender, "pipe of "+view.FieldValue("capacity", v.valueOf("capacity", r)))
 }
 
-// variantCounts counts the records of each variant.
-func (v selection) variantCounts() map[string]int {
+// variants lists what tune varied, that of most records first: the one with all sizes to choose
+// from.
+func (v selection) variants() []string {
 	counts := map[string]int{}
 	for _, r := range v.records {
 		counts[v.variantOf(r)]++
 	}
-	return counts
-}
-
-// mainVariant returns the variant of most records: the one with all sizes to choose from.
-func (v selection) mainVariant() string {
-	usual, most := "", 0
-	for variant, n := range v.variantCounts() {
-		if n > most || n == most && variant < usual {
-			usual, most = variant, n
-		}
-	}
-	return usual
-}
-
-func (v selection) otherVariants() []string {
-	usual := v.mainVariant()
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(v.variantCounts())), func(variant string) bool { return variant == usual })
+	return slices.SortedFunc(maps.Keys(counts), func(a, b string) int { return cmp.Or(counts[b]-counts[a], strings.Compare(a, b)) })
 }
 
 // withVariant selects the records of a variant.
@@ -172,16 +159,16 @@ func (p chartGroup) paretoChart() Chart {
 	}
 	drains := p.values("drain")
 	fast := p.where("drain", drains[0])
-	c.X = Axis{Label: "goodput, reader at " + display("drain", drains[0]), Scale: Linear, Unit: Rate, From: new(0.0)}
+	c.X = Axis{Label: "goodput, reader at " + view.FieldValue("drain", drains[0]), Scale: Linear, Unit: Rate, From: new(0.0)}
 	for _, drain := range drains {
 		own := p.where("drain", drain)
-		usual := p.mainVariant()
-		plain := tradeoff{cost: fast.withVariant(usual), wait: own.withVariant(usual)}
-		panel := Panel{Title: "wait: reader at " + display("drain", drain)}
+		variants := p.variants()
+		plain := tradeoff{cost: fast.withVariant(variants[0]), wait: own.withVariant(variants[0])}
+		panel := Panel{Title: "wait: reader at " + view.FieldValue("drain", drain)}
 		for _, name := range plain.wait.families() {
 			panel.Series = append(panel.Series, plain.line(name))
 		}
-		for _, variant := range p.otherVariants() {
+		for _, variant := range variants[1:] {
 			if s := (tradeoff{fast.withVariant(variant), own.withVariant(variant)}).line("chunked"); len(s.Points) > 0 {
 				s.Name, s.Points[0].Label = variant, "" // its chunk size is one of the line's
 				panel.Series = append(panel.Series, s)
@@ -277,14 +264,14 @@ func (v selection) chunkChart(name string) []Chart {
 			Title:    "Goodput against chunk size, " + name,
 			Subtitle: p.subtitle("placement"),
 			X:        Axis{Label: "chunk size: bytes of a whole frame, at most", Scale: Log2, Unit: Bytes},
-			Y:        Axis{Label: "goodput: payload bytes a second", Scale: Log, Unit: Rate},
+			Y:        goodputAxis,
 			Notes:    []string{intervalNote},
 		}
 		for _, placement := range p.values("placement") {
-			panel := Panel{Title: panelTitle("placement", placement)}
+			panel := Panel{Title: placement + ": " + view.PlacementPhrase(placement)}
 			own := p.where("placement", placement)
 			for _, size := range own.values("size") {
-				panel.Series = append(panel.Series, own.where("size", size).chunkLine(display("size", size)+" messages", medianOf("goodput")))
+				panel.Series = append(panel.Series, own.where("size", size).chunkLine(view.FieldValue("size", size)+" messages", medianOf("goodput")))
 			}
 			c.Panels = append(c.Panels, panel)
 		}
@@ -327,4 +314,4 @@ func (v selection) limitSeries(d dimension) (values []string, note string) {
 func compareChunks(a, b string) int { return results.ChunkSize(a) - results.ChunkSize(b) }
 
 // families lists the framings without their sizes.
-func (v selection) families() []string { return distinct(v.values("framing"), family) }
+func (v selection) families() []string { return view.Distinct(v.values("framing"), family) }

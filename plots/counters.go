@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // counterCharts compare the io strategies: goodput, and refused calls, short writes and waits, for
@@ -47,7 +48,7 @@ func (p chartGroup) strategyChart(strategies []string) Chart {
 		Title:    "Goodput by way of waiting",
 		Subtitle: p.subtitle("io"),
 		X:        Axis{Label: "io", Scale: Category, Categories: strategies},
-		Y:        Axis{Label: "goodput: payload bytes a second", Scale: Log, Unit: Rate},
+		Y:        goodputAxis,
 		Dodge:    true,
 		Notes:    []string{intervalNote},
 	}
@@ -67,7 +68,7 @@ func indexIn(categories []string) func(string) float64 {
 
 func (v selection) framings() string {
 	if all := v.values("framing"); len(all) == 1 {
-		return display("framing", all[0])
+		return view.FieldValue("framing", all[0])
 	}
 	return "all framings"
 }

@@ -29,7 +29,7 @@ func ExampleWrite() {
 	for _, f := range files {
 		fmt.Println(filepath.Base(f))
 	}
-	for _, o := range omitted {
+	for _, o := range plots.ByReason(omitted) {
 		fmt.Println("not drawn:", o)
 	}
 	// Output:

@@ -87,7 +87,7 @@ func noiseCharts(set *results.Set) []Chart {
 		Title:    "How far figures move between runs that nothing distinguishes",
 		Subtitle: environmentLines(set, set.Noise, func(l results.Noise) string { return l.Run }),
 		X:        Axis{Label: "figure of an invocation, as a share of the median of all", Scale: Linear, Unit: Times},
-		Y:        Axis{Scale: Category},
+		Y:        categoryAxis,
 		Notes:    []string{"A difference between two runs that is not wider than these rows says nothing."},
 	}
 	series := Series{Shape: Dots}
@@ -97,7 +97,8 @@ func noiseCharts(set *results.Set) []Chart {
 			continue
 		}
 		row := float64(len(c.Y.Categories))
-		c.Y.Categories = append(c.Y.Categories, joinParts(noiseTitle(set, n)...))
+		c.Y.Categories = append(c.Y.Categories, view.JoinParts(n.Metric, view.FieldValue("framing", n.Cell.Framing),
+			results.FormatSize(int64(n.Cell.Size)), n.Cell.Placement, n.Cell.Pattern, view.MachineTitle(set, n.Machine)))
 		for _, v := range n.Values {
 			series.Points = append(series.Points, exact(v/median, row))
 		}
@@ -107,15 +108,6 @@ func noiseCharts(set *results.Set) []Chart {
 	}
 	c.Panels = []Panel{{Series: []Series{series}, Guides: []Guide{{Vertical: true, Value: 1}}}}
 	return slices.DeleteFunc([]Chart{c}, Chart.empty)
-}
-
-// noiseTitle names a noise record's cell, metric, and machine if there are several.
-func noiseTitle(set *results.Set, n results.Noise) []string {
-	title := []string{n.Metric, framingTitle(n.Cell.Framing), results.FormatSize(int64(n.Cell.Size)), n.Cell.Placement, n.Cell.Pattern}
-	if len(set.Machines()) > 1 {
-		title = append(title, set.MachineName(n.Machine))
-	}
-	return title
 }
 
 // probeCharts show the rules of the pipes that have a size or a time: what fills a pipe with writes
@@ -137,7 +129,7 @@ func fillChart(set *results.Set) Chart {
 		Y:     Axis{Label: "bytes accepted until it is full", Scale: Log2, Unit: Bytes},
 		Notes: []string{"A point that is labelled differs from the system's documented rule."},
 	}
-	for _, id := range distinct(set.Probes, func(p results.Probe) string { return set.Machine(p.Run) }) {
+	for _, id := range view.Distinct(set.Probes, func(p results.Probe) string { return set.Machine(p.Run) }) {
 		if panel := fillPanel(set, id); len(panel.Series) > 0 {
 			c.Panels = append(c.Panels, panel)
 		}
@@ -149,7 +141,7 @@ func fillChart(set *results.Set) Chart {
 // fillPanel shows one machine: kinds of pipes and their documented rules are lines enough for a
 // panel.
 func fillPanel(set *results.Set, id string) Panel {
-	panel := Panel{Title: machineTitleIn(set, id)}
+	panel := Panel{Title: view.MachineTitle(set, id)}
 	for _, p := range set.Probes {
 		size, ok := strings.CutPrefix(p.Step, fillStep)
 		x, errX := strconv.ParseFloat(size, 64)
@@ -185,21 +177,13 @@ func predicted(p results.Probe) (float64, bool) {
 
 func pipeOf(p results.Probe) string { return cmp.Or(p.Pipe, "pipe") }
 
-// machineTitleIn returns the name of a machine, "" if it is the only one.
-func machineTitleIn(set *results.Set, id string) string {
-	if len(set.Machines()) < 2 {
-		return ""
-	}
-	return set.MachineName(id)
-}
-
 // probeTimes shows the probes that found a time, a row each.
 func probeTimes(set *results.Set) Chart {
 	c := Chart{
 		Name:  "probe-times",
 		Title: "How long the pipes take to tell",
-		X:     Axis{Label: "time", Scale: Log, Unit: Nanos},
-		Y:     Axis{Scale: Category},
+		X:     timeAxis,
+		Y:     categoryAxis,
 	}
 	panels := map[string][]Series{}
 	for _, p := range set.Probes {
@@ -215,9 +199,9 @@ func probeTimes(set *results.Set) Chart {
 		on := set.Machine(p.Run)
 		panels[on] = addPoint(panels[on], pipeOf(p), exact(value, float64(row)))
 	}
-	for _, id := range distinct(set.Probes, func(p results.Probe) string { return set.Machine(p.Run) }) {
+	for _, id := range view.Distinct(set.Probes, func(p results.Probe) string { return set.Machine(p.Run) }) {
 		if series := panels[id]; len(series) > 0 {
-			c.Panels = append(c.Panels, Panel{Title: machineTitleIn(set, id), Series: withShape(series, Dots)})
+			c.Panels = append(c.Panels, Panel{Title: view.MachineTitle(set, id), Series: withShape(series, Dots)})
 		}
 	}
 	c.Subtitle = environmentLines(set, set.Probes, func(p results.Probe) string { return p.Run })
@@ -228,11 +212,10 @@ func probeTimes(set *results.Set) Chart {
 // machines.
 func environmentLines[L any](set *results.Set, lines []L, run func(L) string) []string {
 	var found []results.Environment
-	for _, l := range lines {
-		e, ok := set.Environment(run(l))
-		same := func(o results.Environment) bool { return o.Machine == e.Machine }
-		if ok && !slices.ContainsFunc(found, same) {
-			found = append(found, e)
+	for _, id := range view.Distinct(lines, func(l L) string { return set.Machine(run(l)) }) {
+		i := slices.IndexFunc(set.Environments, func(e results.Environment) bool { return e.Machine == id })
+		if i >= 0 {
+			found = append(found, set.Environments[i])
 		}
 	}
 	switch len(found) {
@@ -240,7 +223,6 @@ func environmentLines[L any](set *results.Set, lines []L, run func(L) string) []
 		return nil
 	case 1:
 		return []string{view.MachineLine(found[0])}
-	default:
-		return []string{strconv.Itoa(len(found)) + " machines"}
 	}
+	return []string{results.FormatCount(len(found), "machine")}
 }

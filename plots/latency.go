@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // latencyKinds are the clocks of a latency, with what each one times.
@@ -44,9 +45,9 @@ func (p chartGroup) distribution(key, name, title string, lines dimension) Chart
 		Title:    title + ": the whole distribution",
 		Subtitle: p.subtitle("placement", "size", lines),
 		X:        Axis{Label: "share of messages that took no longer", Scale: Nines},
-		Y:        Axis{Label: "time", Scale: Log, Unit: Nanos},
+		Y:        timeAxis,
 		Columns:  len(placements),
-		Scales:   ShareRows,
+		OwnRows:  true,
 		Notes:    []string{"All samples of a cell together. A curve ends where ten observations are left beyond it."},
 	}
 	sizes, note := p.keep(func(r results.Record) bool { return observations(r, key) >= minCurveCount }).pickSizes()
@@ -61,7 +62,7 @@ func (p chartGroup) distribution(key, name, title string, lines dimension) Chart
 		for _, placement := range placements {
 			own := p.where("size", size).where("placement", placement)
 			c.Panels = append(c.Panels, Panel{
-				Title:  joinParts(placement, map[bool]string{true: "recorded", false: display("size", size)}[size == "0"]+" messages"),
+				Title:  view.JoinParts(placement, map[bool]string{true: "recorded", false: view.FieldValue("size", size)}[size == "0"]+" messages"),
 				Series: own.curves(lines, order, key),
 			})
 		}
@@ -82,7 +83,7 @@ func (v selection) pickSizes() (sizes []string, note string) {
 func (v selection) curves(d dimension, values []string, key string) []Series {
 	var out []Series
 	for _, value := range values {
-		s := newSeries(d, value)
+		s := v.newSeries(d, value)
 		s.Shape = Curve
 		if l, ok := v.where(d, value).latency(key); ok {
 			s.Points = curve(l)
@@ -102,11 +103,8 @@ func (v selection) latency(key string) (results.Latency, bool) {
 			all = append(all, l)
 		}
 	}
-	if len(all) == 0 {
-		return results.Latency{}, false
-	}
 	l, err := results.MergeLatencies(all)
-	return l, err == nil
+	return l, err == nil && len(all) > 0
 }
 
 // minCurveCount is the number of observations that the shortest curve takes, one up to p50.
@@ -153,9 +151,9 @@ func (p chartGroup) percentiles(key, name, title string, lines dimension) Chart 
 		Title:    title + " against message size",
 		Subtitle: p.subtitle("placement", lines),
 		X:        sizeAxis,
-		Y:        Axis{Label: "time", Scale: Log, Unit: Nanos},
+		Y:        timeAxis,
 		Columns:  len(placements),
-		Scales:   ShareRows,
+		OwnRows:  true,
 		Notes:    []string{"Medians over the samples of each one's percentile, with their 95 % interval; a percentile needs ten observations beyond it."},
 	}
 	if len(placements) == 1 {
@@ -165,7 +163,7 @@ func (p chartGroup) percentiles(key, name, title string, lines dimension) Chart 
 	for _, q := range []string{"p50", "p99"} {
 		for _, placement := range placements {
 			c.Panels = append(c.Panels, Panel{
-				Title:  joinParts(placement, q),
+				Title:  view.JoinParts(placement, q),
 				Series: p.where("placement", placement).seriesBy(lines, order, medianOf(key+"."+q)),
 			})
 		}

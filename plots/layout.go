@@ -3,10 +3,9 @@ package plots
 import (
 	"cmp"
 	"slices"
-	"strings"
 
+	"github.com/pipebench/pipebench/results/view"
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -44,8 +43,8 @@ func newLayout(c Chart) layout {
 		f.axes = append(f.axes, newAxes(c, i, columns, 12/columns))
 	}
 	f.legend = c.legendRows()
-	f.subtitle = wrapLines(c.Subtitle, textStyle(smallSize, muted, false), pictureWidth-2*margin)
-	f.notes = wrapLines(c.Notes, textStyle(smallSize, muted, false), pictureWidth-2*margin)
+	f.subtitle = wrapLines(c.Subtitle)
+	f.notes = wrapLines(c.Notes)
 	return f
 }
 
@@ -182,19 +181,11 @@ func (c Chart) legendRows() [][]Series {
 }
 
 // wrapLines breaks lines at spaces by the width of their letters.
-func wrapLines(lines []string, style text.Style, width vg.Length) []string {
+func wrapLines(lines []string) []string {
+	style := textStyle(smallSize, muted, false)
 	var out []string
 	for _, line := range lines {
-		current := ""
-		for _, word := range strings.Fields(line) {
-			longer := strings.TrimSpace(current + " " + word)
-			if current != "" && style.Width(longer) > width {
-				out = append(out, current)
-				longer = word
-			}
-			current = longer
-		}
-		out = append(out, current)
+		out = append(out, view.WrapText(line, func(part string) bool { return style.Width(part) <= pictureWidth-2*margin })...)
 	}
 	return out
 }

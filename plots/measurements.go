@@ -6,6 +6,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // isStream selects closed loops one way with messages of one size.
@@ -14,8 +15,13 @@ func isStream(r results.Record) bool { return isBulk(r) && r.Cell.Size > 0 }
 // isBulk selects closed loops one way.
 func isBulk(r results.Record) bool { return r.Cell.Pattern == "stream" && r.Cell.Rate == 0 }
 
-// sizeAxis is the x axis of every chart against message size.
-var sizeAxis = Axis{Label: "message size", Scale: Log2, Unit: Bytes}
+// Axes of several charts.
+var (
+	sizeAxis     = Axis{Label: "message size", Scale: Log2, Unit: Bytes}
+	goodputAxis  = Axis{Label: "goodput: payload bytes a second", Scale: Log, Unit: Rate}
+	timeAxis     = Axis{Label: "time", Scale: Log, Unit: Nanos}
+	categoryAxis = Axis{Scale: Category}
+)
 
 // intervalNote explains the bars and the shade.
 const intervalNote = "Points are medians over the samples; bars and shade are the 95 % interval of the median, with fewer than six samples their range."
@@ -27,31 +33,9 @@ func goodputCharts(set *results.Set) []Chart {
 		Name:  "goodput",
 		Title: "Goodput against message size",
 		X:     sizeAxis,
-		Y:     Axis{Label: "goodput: payload bytes a second", Scale: Log, Unit: Rate},
+		Y:     goodputAxis,
 		Notes: []string{intervalNote},
 	}, medianOf("goodput"))
-}
-
-// growthCharts show the time for a byte against message size: a flat line is linear growth, a
-// rising one is faster.
-func growthCharts(set *results.Set) []Chart {
-	charts := bySize(set, Chart{
-		Name:  "growth",
-		Title: "Time per byte against message size",
-		X:     sizeAxis,
-		Y:     Axis{Label: "time per payload byte", Scale: Log, Unit: PerByte},
-		Notes: []string{"A flat line is time that grows as the size does; a rising one grows faster than the size.", intervalNote},
-	}, perByte)
-	return slices.DeleteFunc(charts, func(c Chart) bool { return c.longestSeries() < 3 })
-}
-
-// longestSeries returns the number of points of the longest series.
-func (c Chart) longestSeries() int {
-	longest := 0
-	for s := range c.series() {
-		longest = max(longest, len(s.Points))
-	}
-	return longest
 }
 
 // bySize fills a chart with a figure of the streams. Streams of recorded messages, which have no
@@ -78,7 +62,7 @@ func (v selection) charts(c Chart, of estimator) []Chart {
 		}
 		for _, placement := range p.values("placement") {
 			filled.Panels = append(filled.Panels, Panel{
-				Title:  panelTitle("placement", placement),
+				Title:  placement + ": " + view.PlacementPhrase(placement),
 				Series: p.where("placement", placement).seriesBy(f.series, shown, of),
 				Guides: p.where("placement", placement).capacityGuide(),
 			})
@@ -86,20 +70,15 @@ func (v selection) charts(c Chart, of estimator) []Chart {
 		if !p.varies("size") {
 			filled.byCategory()
 		}
-		if !filled.empty() {
-			out = append(out, filled)
-		}
+		out = append(out, filled)
 	}
-	return out
+	return slices.DeleteFunc(out, Chart.empty)
 }
 
 // byCategory turns a chart against message size that has only one size into one with a column for
 // each series.
 func (c *Chart) byCategory() {
-	var names []string
-	for _, s := range c.legend() {
-		names = append(names, s.Name)
-	}
+	names := view.Distinct(c.legend(), func(s Series) string { return s.Name })
 	c.Title, _, _ = strings.Cut(c.Title, " against message size")
 	c.X = Axis{Scale: Category, Categories: names}
 	for i := range c.Panels {
@@ -118,7 +97,7 @@ func (c *Chart) byCategory() {
 func (v selection) seriesBy(d dimension, values []string, of estimator) []Series {
 	var out []Series
 	for _, value := range values {
-		s := newSeries(d, value)
+		s := v.newSeries(d, value)
 		s.Points = v.where(d, value).pointsIn(v, "size", func(size string) float64 {
 			x, _ := numeric(size) // Cell.Fields writes a number
 			return x
@@ -155,7 +134,7 @@ func (v selection) samples() []results.Sample {
 // capacityGuide marks the pipe's capacity on a size axis if all samples have the same and it lies
 // among the sizes.
 func (v selection) capacityGuide() []Guide {
-	sizes := distinct(v.records, func(r results.Record) int { return r.Cell.Size })
+	sizes := view.Distinct(v.records, func(r results.Record) int { return r.Cell.Size })
 	capacities := v.capacities()
 	if len(capacities) != 1 || capacities[0] < slices.Min(sizes) || capacities[0] > slices.Max(sizes) || capacities[0] == 0 {
 		return nil
@@ -165,7 +144,7 @@ func (v selection) capacityGuide() []Guide {
 
 // capacities lists the capacities that were read back.
 func (v selection) capacities() []int {
-	return distinct(v.samples(), func(s results.Sample) int { return s.Capacity })
+	return view.Distinct(v.samples(), func(s results.Sample) int { return s.Capacity })
 }
 
 // overheadCharts show the bytes that a framing adds against message size. They are exact, and the
@@ -188,10 +167,7 @@ func overheadCharts(set *results.Set) []Chart {
 	if !v.varies("size") {
 		c.byCategory()
 	}
-	if c.empty() {
-		return nil
-	}
-	return []Chart{c}
+	return slices.DeleteFunc([]Chart{c}, Chart.empty)
 }
 
 // An estimator computes the point at x from the cells of one series, given all cells of the panel
@@ -205,17 +181,6 @@ func medianOf(name string) estimator {
 		e := m.Estimate(line.records...)
 		return point(x, e, m.Values(line.samples())), e.N > 0
 	}
-}
-
-// perByte estimates the median of the time for a payload byte, in nanoseconds.
-func perByte(line, _ selection, x float64) (Point, bool) {
-	var values []float64
-	for _, s := range line.samples() {
-		if s.PayloadBytes > 0 {
-			values = append(values, float64(s.ElapsedNS)/float64(s.PayloadBytes))
-		}
-	}
-	return estimate(x, values)
 }
 
 // estimate returns the median of values with its interval, or with their range if they are too few

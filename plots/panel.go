@@ -30,11 +30,8 @@ type axes struct {
 // labels that fit the width of a panel.
 func newAxes(c Chart, i, columns, xLabels int) axes {
 	xs, ys := coordinates(c.Panels)
-	switch first := i / columns * columns; c.Scales {
-	case ShareRows:
+	if first := i / columns * columns; c.OwnRows {
 		_, ys = coordinates(c.Panels[first:min(first+columns, len(c.Panels))])
-	case ShareNone:
-		xs, ys = coordinates(c.Panels[i : i+1])
 	}
 	series := c.legend()
 	f := axes{chart: c, x: c.X.fit(xs, xLabels), y: c.Y.fit(ys, 8), styles: assignStyles(series), shift: map[string]vg.Length{}}
@@ -86,7 +83,8 @@ func (f axes) plot(p Panel, labelY bool) *plot.Plot {
 		out.Add(guide{g, f, f.atTop(g, p.Series), f.atLeft(g, p.Series)})
 	}
 	var labels pointLabels
-	for _, s := range referencesFirst(p.Series) {
+	behind := func(s Series) int { return map[bool]int{true: 0, false: 1}[s.Reference] } // reference lines lie behind the others
+	for _, s := range slices.SortedStableFunc(slices.Values(p.Series), func(a, b Series) int { return behind(a) - behind(b) }) {
 		out.Add(f.series(s)...)
 		labels.add(f, s)
 	}
@@ -111,14 +109,6 @@ func (f axes) setUpAxis(a *plot.Axis, r fittedScale, label string, x draw.XAlign
 	a.Tick.Length = 4
 	a.Tick.Marker = plot.ConstantTicks(r.ticks)
 	a.Min, a.Max = r.min, r.max
-}
-
-// referencesFirst orders series so that reference lines lie behind the others.
-func referencesFirst(series []Series) []Series {
-	isReference := func(s Series) bool { return s.Reference }
-	others := slices.DeleteFunc(slices.Clone(series), isReference)
-	references := slices.DeleteFunc(slices.Clone(series), func(s Series) bool { return !s.Reference })
-	return append(references, others...)
 }
 
 // series returns the plotters that draw one series, backmost first.

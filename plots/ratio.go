@@ -6,6 +6,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // ratioNote explains how the ratio to raw is computed.
@@ -100,7 +101,7 @@ func machineCharts(set *results.Set) []Chart {
 
 // machinePanel shows one framing on every machine that measured raw beside it.
 func (v selection) machinePanel(spec string) Panel {
-	p := Panel{Title: display("framing", spec), Guides: []Guide{{Value: 1, Label: "raw"}}}
+	p := Panel{Title: view.FieldValue("framing", spec), Guides: []Guide{{Value: 1, Label: "raw"}}}
 	if isRaw(spec) {
 		return Panel{}
 	}

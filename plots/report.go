@@ -120,18 +120,18 @@ func (r *reporter) page(sections []view.Section, o ReportOptions) ([]byte, error
 	p.Style = template.CSS(pageStyle) + "\n" + r.stylesheet.css() // both of this package's own making
 	var out bytes.Buffer
 	err := pageTemplate.Execute(&out, p)
-	return out.Bytes(), err
+	return []byte(view.Escape(out.String())), err // strings of other programs are all over it
 }
 
 // section draws the charts of a section and renders its tables, without the rows beyond maxRows.
 func (r *reporter) section(s view.Section) (section, error) {
 	out := section{Section: s}
 	out.Notes = slices.Clone(s.Notes)
-	out.Figures = r.figures(sectionCharts[s.ID])
+	out.Figures = r.figures(s.ID)
 	for _, t := range s.Tables {
 		if left := len(t.Rows) - r.maxRows; left > 0 {
 			t.Rows = t.Rows[:r.maxRows]
-			out.Notes = append(out.Notes, fmt.Sprintf("%s: %s in the file.", cmp.Or(t.Title, s.Title), moreRows(left)))
+			out.Notes = append(out.Notes, fmt.Sprintf("%s: %s more in the file.", cmp.Or(t.Title, s.Title), results.FormatCount(left, "row")))
 		}
 		html, err := t.HTML()
 		if err != nil {
@@ -142,32 +142,16 @@ func (r *reporter) section(s view.Section) (section, error) {
 	return out, nil
 }
 
-func moreRows(n int) string {
-	if n == 1 {
-		return "1 more row is"
-	}
-	return fmt.Sprintf("%d more rows are", n)
-}
-
-// sectionCharts are the charts of each section.
-var sectionCharts = map[string][]func(*results.Set) []Chart{
-	"measurements": {goodputCharts, ratioCharts, latencyCharts, overheadCharts, growthCharts, chunkCharts, counterCharts},
-	"side-by-side": {machineCharts},
-	"chunk-size":   {tuneCharts},
-	"pipes":        {probeCharts},
-	"faults":       {faultCharts},
-	"servers":      {targetCharts},
-	"recording":    {trafficCharts},
-	"noise":        {noiseCharts},
-}
-
 // figures draws the charts of a section. A section takes at most half of the bytes for pictures
 // that the sections before it left.
-func (r *reporter) figures(families []func(*results.Set) []Chart) []figure {
+func (r *reporter) figures(section string) []figure {
 	budget := r.svgBudget / 2
 	var out []figure
-	for _, family := range families {
-		kept, omitted := dropSinglePoints(family(r.set))
+	for _, k := range kinds {
+		if k.section != section {
+			continue
+		}
+		kept, omitted := dropSinglePoints(k.charts(r.set))
 		r.omitted = append(r.omitted, omitted...)
 		for _, c := range kept {
 			if budget <= 0 {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pipebench/pipebench/results"
 	"gonum.org/v1/plot"
 )
 
@@ -315,11 +316,13 @@ const (
 	Number  Unit = ""
 )
 
-// prefixes of the units that have some, the largest first.
-var prefixes = map[Unit][]struct {
+type prefix struct {
 	factor float64
 	name   string
-}{
+}
+
+// prefixes of the units that have some, the largest first.
+var prefixes = map[Unit][]prefix{
 	Bytes:  {{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}},
 	Rate:   {{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}},
 	Nanos:  {{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}},
@@ -339,27 +342,17 @@ func (u Unit) Format(v float64) string {
 		return "0"
 	}
 	p := scales[len(scales)-1]
-	for _, s := range scales {
-		if math.Abs(v) >= s.factor*(1-1e-9) {
-			p = s
-			break
-		}
+	if i := slices.IndexFunc(scales, func(s prefix) bool { return math.Abs(v) >= s.factor*(1-1e-9) }); i >= 0 {
+		p = scales[i]
 	}
 	return strings.TrimSpace(threeDigits(v/p.factor) + " " + p.name)
 }
 
 // threeDigits writes at most three significant digits, never with an exponent.
 func threeDigits(v float64) string {
-	switch {
-	case v == 0: // and -0
-		return "0"
-	case !finite(v):
-		return strconv.FormatFloat(v, 'g', -1, 64)
+	text := results.FormatNumber(v, 3)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
 	}
-	digits := max(0, 2-int(math.Floor(math.Log10(math.Abs(v)))))
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'f', digits, 64), 64)
-	if err != nil {
-		return strconv.FormatFloat(v, 'g', 3, 64)
-	}
-	return strconv.FormatFloat(rounded, 'f', -1, 64)
+	return text
 }

@@ -2,7 +2,6 @@ package plots
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,12 +62,7 @@ func (v selection) valueOf(d dimension, r results.Record) string {
 // first appear, numbers by size, rate limits the fastest first. Records come shuffled, as they were
 // measured; pictures must not.
 func (v selection) values(d dimension) []string {
-	var out []string
-	for _, r := range v.records {
-		if value := v.valueOf(d, r); !slices.Contains(out, value) {
-			out = append(out, value)
-		}
-	}
+	out := view.Distinct(v.records, func(r results.Record) string { return v.valueOf(d, r) })
 	slices.SortStableFunc(out, func(a, b string) int {
 		x, okX := numeric(a)
 		y, okY := numeric(b)
@@ -155,7 +149,7 @@ func (v selection) groupBy(dimensions []dimension) []chartGroup {
 		var next []chartGroup
 		for _, p := range parts {
 			for _, value := range p.values(d) {
-				next = append(next, chartGroup{p.where(d, value), p.suffix + "-" + v.slug(d, value)})
+				next = append(next, chartGroup{p.where(d, value), p.suffix + "-" + slug(v.display(d, value))})
 			}
 		}
 		parts = next
@@ -163,14 +157,7 @@ func (v selection) groupBy(dimensions []dimension) []chartGroup {
 	return parts
 }
 
-// slug writes a value so that it can stand in the name of a file.
-func (v selection) slug(d dimension, value string) string {
-	if d == machine {
-		return slug(v.set.MachineName(value))
-	}
-	return slug(display(d, value))
-}
-
+// slug writes a text so that it can stand in the name of a file.
 func slug(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -184,59 +171,17 @@ func slug(text string) string {
 	}, text)
 }
 
-// display writes a value of a cell for people.
-func display(d dimension, value string) string {
-	switch d {
-	case "capacity", "size", "read_buffer":
-		if n, err := strconv.ParseInt(value, 10, 64); err == nil && n > 0 {
-			return results.FormatSize(n)
-		}
-		return "default"
-	case "drain":
-		if rate, err := strconv.ParseFloat(value, 64); err == nil && rate > 0 {
-			return Rate.Format(rate)
-		}
-		return "full rate"
-	case "framing":
-		return framingTitle(value)
-	case "transfer":
-		return cmp.Or(value, "copy")
-	case "rate":
-		return cmp.Or(value, "full")
+// display writes a value for people.
+func (v selection) display(d dimension, value string) string {
+	if d == machine {
+		return v.set.MachineName(value)
 	}
-	return cmp.Or(value, "default")
-}
-
-// framingTitle writes the size in a framing's spec in binary units.
-func framingTitle(spec string) string {
-	name, size, ok := strings.Cut(spec, ":")
-	n, err := strconv.ParseInt(size, 10, 64)
-	if !ok || err != nil {
-		return spec
-	}
-	return name + ":" + strings.ReplaceAll(results.FormatSize(n), " ", "")
-}
-
-// placementTitles explain a placement above its panel.
-var placementTitles = map[string]string{
-	"same":    "same: both ends on one CPU",
-	"sibling": "sibling: hardware threads of one core",
-	"apart":   "apart: two cores, shared LLC",
-	"far":     "far: two cores, no shared LLC",
-	"free":    "free: unpinned",
-}
-
-// panelTitle returns the title of the panel of a value.
-func panelTitle(d dimension, value string) string {
-	if d == "placement" {
-		return cmp.Or(placementTitles[value], value)
-	}
-	return display(d, value)
+	return view.FieldValue(string(d), value)
 }
 
 // newSeries returns an empty series for a value of the series dimension.
-func newSeries(d dimension, value string) Series {
-	return Series{Name: display(d, value), Reference: d == "framing" && isRaw(value)}
+func (v selection) newSeries(d dimension, value string) Series {
+	return Series{Name: v.display(d, value), Reference: d == "framing" && isRaw(value)}
 }
 
 // isRaw returns whether a framing's spec is raw, with or without its size.
@@ -245,62 +190,19 @@ func isRaw(spec string) bool { return spec == "raw" || strings.HasPrefix(spec, "
 // subtitle says where and on what the records were measured: a line for the machine, and one for
 // what all records have in common of the things that decide a figure.
 func (v selection) subtitle(skip ...dimension) []string {
-	var out, parts []string
-	if ids := v.values(machine); len(ids) > 1 {
-		out = append(out, fmt.Sprintf("%d machines", len(ids)))
-	} else if i := slices.IndexFunc(v.set.Environments, func(e results.Environment) bool { return len(ids) == 1 && e.Machine == ids[0] }); i >= 0 {
-		out = append(out, view.MachineLine(v.set.Environments[i]))
-	}
+	var parts []string
 	for _, d := range []dimension{"pipe", "capacity", "peer", "io", "payload", "size", "placement", "transfer", "drain", "rate", "inflight", "batch", "read_buffer", "clock", "messages", "sender"} {
 		values := v.values(d)
-		if len(values) == 1 && !slices.Contains(skip, d) {
-			parts = append(parts, v.phrase(d, values[0]))
+		if len(values) != 1 || slices.Contains(skip, d) {
+			continue
 		}
-	}
-	return append(out, joinParts(parts...))
-}
-
-// distinct lists what lines have, each value once.
-func distinct[L any, V comparable](lines []L, of func(L) V) []V {
-	var out []V
-	for _, l := range lines {
-		if value := of(l); !slices.Contains(out, value) {
-			out = append(out, value)
-		}
-	}
-	return out
-}
-
-func joinParts(parts ...string) string {
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
-}
-
-// phrase puts a value of a cell into words; "" if it goes without saying.
-func (v selection) phrase(d dimension, value string) string {
-	switch d {
-	case "pipe":
-		return value + " pipe"
-	case "capacity":
-		if back := v.capacities(); len(back) == 1 && back[0] > 0 { // what was read back, if all agree
+		value := values[0]
+		if back := v.capacities(); d == "capacity" && len(back) == 1 && back[0] > 0 { // what was read back, if all agree
 			value = strconv.Itoa(back[0])
 		}
-		return "capacity " + display(d, value)
-	case "peer":
-		return map[string]string{"process": "two processes", "thread": "two threads"}[value]
-	case "io":
-		return "io " + value
-	case "payload":
-		return value + " payload"
-	case "size":
-		if value == "0" {
-			return ""
+		if value != "" && (d != "size" || value != "0") {
+			parts = append(parts, view.FieldPhrase(string(d), value))
 		}
-		return display(d, value) + " messages"
-	case "placement":
-		return "ends " + value
 	}
-	if value == "" {
-		return ""
-	}
-	return string(d) + " " + display(d, value)
+	return append(environmentLines(v.set, v.records, func(r results.Record) string { return r.Run }), view.JoinParts(parts...))
 }

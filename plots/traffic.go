@@ -81,9 +81,6 @@ func targetLimits(set *results.Set) []Guide {
 	return out
 }
 
-// maxNameLength is the number of characters of a foreign name that fit a legend or an axis.
-const maxNameLength = 60
-
 // trafficCharts show a recording: the sizes of its messages, and how long each method took to
 // answer.
 func trafficCharts(set *results.Set) []Chart {
@@ -106,7 +103,7 @@ func sizeChart(set *results.Set) Chart {
 		Name:     "traffic-size",
 		Title:    "Sizes of the recorded messages",
 		Subtitle: recordedOn(set),
-		X:        Axis{Label: "message size", Scale: Log2, Unit: Bytes},
+		X:        sizeAxis,
 		Y:        Axis{Label: "share of messages that are no larger", Scale: Linear, Unit: Percent, From: new(0.0), To: new(100.0)},
 	}
 	var p Panel
@@ -146,7 +143,7 @@ func methodChart(set *results.Set) Chart {
 		Title:    "Time to the reply, by method",
 		Subtitle: recordedOn(set),
 		X:        Axis{Label: "time from request to reply", Scale: Log, Unit: Nanos},
-		Y:        Axis{Scale: Category},
+		Y:        categoryAxis,
 		Notes:    []string{"p99 takes 1,000 replies of a method, p90 a hundred, p50 twenty; the slowest is always shown."},
 	}
 	times := stat.ReplyTimes(set.Messages)
@@ -158,7 +155,7 @@ func methodChart(set *results.Set) Chart {
 	methods = methods[:min(len(methods), maxCategories)]
 	slices.Reverse(methods) // the most frequent on top
 	for row, method := range methods {
-		c.Y.Categories = append(c.Y.Categories, fmt.Sprintf("%s (%d)", view.Truncate(method, maxNameLength), len(times[method])))
+		c.Y.Categories = append(c.Y.Categories, fmt.Sprintf("%s (%d)", view.Truncate(method, view.MaxNameLength), len(times[method])))
 		l, err := results.NewLatency(times[method])
 		if err != nil {
 			continue // a histogram that it made itself always encodes

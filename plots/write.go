@@ -15,6 +15,8 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // An Omission is a picture that was not drawn, and why.
@@ -23,46 +25,37 @@ type Omission struct {
 	Why  string `json:"why"`
 }
 
-// String returns the omission in a line.
-func (o Omission) String() string { return o.Name + ": " + o.Why }
-
 // ByReason lists omissions in lines, one for each reason.
 func ByReason(omitted []Omission) []string {
-	var reasons []string
-	names := map[string][]string{}
-	for _, o := range omitted {
-		if names[o.Why] == nil {
-			reasons = append(reasons, o.Why)
-		}
-		names[o.Why] = append(names[o.Why], o.Name)
-	}
 	var out []string
-	for _, why := range reasons {
-		out = append(out, strings.Join(names[why], ", ")+": "+why)
+	for _, why := range view.Distinct(omitted, func(o Omission) string { return o.Why }) {
+		of := stat.Filter(omitted, func(o Omission) bool { return o.Why == why })
+		names := view.Distinct(of, func(o Omission) string { return o.Name })
+		out = append(out, strings.Join(names, ", ")+": "+why)
 	}
 	return out
 }
 
 // kinds lists the charts in the order in which they are shown.
 var kinds = []struct {
-	name   string
-	charts func(*results.Set) []Chart
-	needs  string // what measurements lack if they give no such chart; "" if nobody would miss it
+	name    string
+	section string // of the page
+	charts  func(*results.Set) []Chart
+	needs   string // what measurements lack if they give no such chart; "" if nobody would miss it
 }{
-	{"goodput", goodputCharts, "no stream with samples"},
-	{"ratio", ratioCharts, "no raw stream beside another of the same size"},
-	{"latency", latencyCharts, "no latencies: twenty observations make the shortest curve"},
-	{"overhead", overheadCharts, "no messages of a known size"},
-	{"growth", growthCharts, ""},
-	{"chunk", chunkCharts, ""},
-	{"machines", machineCharts, ""},
-	{"eagain", counterCharts, ""},
-	{"wait", tuneCharts, ""},
-	{"fill", probeCharts, ""},
-	{"fault", faultCharts, ""},
-	{"target", targetCharts, ""},
-	{"noise", noiseCharts, ""},
-	{"traffic", trafficCharts, ""},
+	{"goodput", "measurements", goodputCharts, "no stream with samples"},
+	{"ratio", "measurements", ratioCharts, "no raw stream beside another of the same size"},
+	{"latency", "measurements", latencyCharts, "no latencies: twenty observations make the shortest curve"},
+	{"overhead", "measurements", overheadCharts, "no messages of a known size"},
+	{"chunk", "measurements", chunkCharts, ""},
+	{"machines", "side-by-side", machineCharts, ""},
+	{"eagain", "measurements", counterCharts, ""},
+	{"wait", "chunk-size", tuneCharts, ""},
+	{"fill", "pipes", probeCharts, ""},
+	{"fault", "faults", faultCharts, ""},
+	{"target", "servers", targetCharts, ""},
+	{"noise", "noise", noiseCharts, ""},
+	{"traffic", "recording", trafficCharts, ""},
 }
 
 // Charts makes every chart that the records of a set allow, and lists the usual charts that its
@@ -90,26 +83,17 @@ func Write(dir string, set *results.Set) (files []string, omitted []Omission, er
 	}
 	charts, omitted := Charts(set)
 	for _, c := range charts {
-		written, err := c.write(dir)
-		files = append(files, written...)
+		svg, err := c.writeAs(dir, ".svg", c.SVG)
 		if err != nil {
 			return files, omitted, err
 		}
+		png, err := c.writeAs(dir, ".png", c.PNG)
+		if err != nil {
+			return append(files, svg), omitted, err
+		}
+		files = append(files, svg, png)
 	}
 	return files, omitted, nil
-}
-
-// write draws one chart into both files.
-func (c Chart) write(dir string) (files []string, err error) {
-	svg, err := c.writeAs(dir, ".svg", c.SVG)
-	if err != nil {
-		return nil, err
-	}
-	png, err := c.writeAs(dir, ".png", c.PNG)
-	if err != nil {
-		return []string{svg}, err
-	}
-	return []string{svg, png}, nil
 }
 
 func (c Chart) writeAs(dir, ending string, draw func() ([]byte, error)) (path string, err error) {
@@ -136,7 +120,7 @@ const pixelsPerInch = 192
 func (c Chart) SVG() ([]byte, error) {
 	var out bytes.Buffer
 	err := c.render(func(w, h vg.Length) vg.CanvasWriterTo { return vgsvg.New(w, h) }, &out)
-	return []byte(withFontFallbacks(out.String())), err
+	return []byte(withFontFallbacks(view.Escape(out.String()))), err // what other programs are called may be no XML
 }
 
 // PNG draws the chart 1600 pixels wide. The same chart gives the same bytes.
@@ -206,9 +190,5 @@ func Gallery(dir string, set *results.Set, names ...string) (files []string, err
 }
 
 func chartNames(charts []Chart) []string {
-	var out []string
-	for _, c := range charts {
-		out = append(out, c.Name)
-	}
-	return out
+	return view.Distinct(charts, func(c Chart) string { return c.Name })
 }

@@ -115,7 +115,7 @@ func questionText(s *results.Set, q tuneQuestion, all []tuneQuestion) string {
 
 // onMachine is "on linux/amd64", or "on this machine" if it is the only one.
 func onMachine(s *results.Set, id string) string {
-	if name := machineTitle(s, id); name != "" {
+	if name := MachineTitle(s, id); name != "" {
 		return "on " + name
 	}
 	return "on this machine"

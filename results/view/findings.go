@@ -30,7 +30,7 @@ func probeTable(s *results.Set) Table {
 	t := Table{Title: "What the pipes do", Columns: Columns("pipe", "`step")}
 	machines, rows := byMachine(s, s.Probes, func(p results.Probe) string { return p.Run }, func(p results.Probe) string { return p.Pipe + " " + p.Step })
 	for _, id := range machines {
-		t.Columns = append(t.Columns, Column{Title: cmp.Or(machineTitle(s, id), "value"), Right: true})
+		t.Columns = append(t.Columns, Column{Title: cmp.Or(MachineTitle(s, id), "value"), Right: true})
 	}
 	t.Columns = append(t.Columns, Columns("~documented", "!agrees", "+~how", "#unit")...)
 	for _, found := range rows {
@@ -53,7 +53,7 @@ func probeTable(s *results.Set) Table {
 			case *p.Agrees:
 				agree = append(agree, id)
 			default:
-				differ = append(differ, machineTitle(s, id))
+				differ = append(differ, MachineTitle(s, id))
 			}
 		}
 		agrees := ""
@@ -103,7 +103,7 @@ func claimTable(s *results.Set) Table {
 	})
 	machines, rows := byMachine(s, claims, func(c results.Claim) string { return c.Run }, func(c results.Claim) string { return c.Seed + " " + cmp.Or(c.ID, c.Claim) })
 	for _, id := range machines {
-		t.Columns = append(t.Columns, Column{Title: cmp.Or(machineTitle(s, id), "verdict"), Style: Verdict})
+		t.Columns = append(t.Columns, Column{Title: cmp.Or(MachineTitle(s, id), "verdict"), Style: Verdict})
 	}
 	t.Columns = append(t.Columns, Columns("~figure", "~why")...)
 	for _, judged := range rows {
@@ -117,7 +117,7 @@ func claimTable(s *results.Set) Table {
 				continue
 			}
 			first = c
-			figures, whys = append(figures, machineTitle(s, id)+": "+c.Figure), append(whys, machineTitle(s, id)+": "+c.Why)
+			figures, whys = append(figures, MachineTitle(s, id)+": "+c.Figure), append(whys, MachineTitle(s, id)+": "+c.Why)
 		}
 		row := append([]Cell{textCell(first.Seed), textCell(first.ID), textCell(first.Claim)}, verdicts...)
 		t.AppendCells(append(row, textCell(onceOrEach(figures)), textCell(onceOrEach(whys)))...)

@@ -10,8 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// machineTitle returns the name of a machine, "" if it is the only one of the set.
-func machineTitle(s *results.Set, id string) string {
+// MachineTitle returns the name of a machine, "" if it is the only one of the set.
+func MachineTitle(s *results.Set, id string) string {
 	if len(s.Machines()) < 2 {
 		return ""
 	}
@@ -19,7 +19,7 @@ func machineTitle(s *results.Set, id string) string {
 }
 
 // machineCell shows the name of a machine, nothing if it is the only one.
-func machineCell(s *results.Set, id string) Cell { return textCell(machineTitle(s, id)) }
+func machineCell(s *results.Set, id string) Cell { return textCell(MachineTitle(s, id)) }
 
 // byMachine lists the machines that lines were found on, and lays out what each of them found of
 // the same thing in a row. What a machine found more than once has a row each time.

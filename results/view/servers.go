@@ -10,15 +10,15 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// maxNameLength is the number of characters of a foreign name that fit a legend or an axis.
-const maxNameLength = 60
+// MaxNameLength is the number of characters of a foreign name that fit a legend or an axis.
+const MaxNameLength = 60
 
 // CommandName writes a command as a title, without the folders of the program.
 func CommandName(command []string) string {
 	if len(command) == 0 {
 		return "?"
 	}
-	return Truncate(strings.Join(append([]string{filepath.Base(command[0])}, command[1:]...), " "), maxNameLength)
+	return Truncate(strings.Join(append([]string{filepath.Base(command[0])}, command[1:]...), " "), MaxNameLength)
 }
 
 // A drivenServer is what drive found of one server.
@@ -32,7 +32,7 @@ type drivenServer struct {
 func driven(s *results.Set) []drivenServer {
 	targets := stat.Filter(s.Targets, func(t results.Target) bool { return t.Evidence.Traffic == nil })
 	name := func(t results.Target) string {
-		return JoinParts(CommandName(t.Command), machineTitle(s, s.Machine(t.Run)))
+		return JoinParts(CommandName(t.Command), MachineTitle(s, s.Machine(t.Run)))
 	}
 	var out []drivenServer
 	for _, n := range Distinct(targets, name) {

@@ -87,7 +87,7 @@ func FieldValue(name, value string) string {
 	size, chunkErr := strconv.ParseInt(chunk, 10, 64)
 	switch {
 	case name == "drain" && err == nil:
-		return results.FormatGoodput(n)
+		return strings.NewReplacer(".00 ", " ", ".0 ", " ").Replace(results.FormatGoodput(n)) // as it was asked for
 	case name == "framing" && chunkErr == nil:
 		return spec + ":" + strings.ReplaceAll(results.FormatSize(size), " ", "")
 	}
