@@ -1,6 +1,7 @@
 package tap
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -99,13 +100,47 @@ func appendID(dst, id []byte) []byte {
 	return appendString(dst, id)
 }
 
+// appendString appends a text as encoding/json writes it, which takes several times as long and
+// copies it twice: a recording with bodies is made of this.
 func appendString(dst, text []byte) []byte {
-	if isPlain(text) {
-		return append(append(append(dst, '"'), text...), '"')
+	const digits = "0123456789abcdef"
+	dst = append(dst, '"')
+	for from, i := 0, 0; ; {
+		for i < len(text) && unescaped[text[i]] {
+			i++
+		}
+		dst = append(dst, text[from:i]...)
+		if i == len(text) {
+			return append(dst, '"')
+		}
+		size := 1
+		switch c := text[i]; {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c == '\n':
+			dst = append(dst, `\n`...)
+		case c < utf8.RuneSelf:
+			dst = append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
+		default:
+			var r rune
+			r, size = utf8.DecodeRune(text[i:])
+			dst = utf8.AppendRune(dst, r) // U+FFFD for what is none
+		}
+		i += size
+		from = i
 	}
-	encoded, err := json.Marshal(string(text))
-	if err != nil {
-		return append(dst, `""`...) // cannot be: every string has a JSON text
+}
+
+// protocolOf returns the protocol that a method is of, or jsonrpc; "" for none.
+func protocolOf(method []byte) string {
+	prefix, _, _ := bytes.Cut(method, []byte("/"))
+	switch string(prefix) {
+	case "":
+		return ""
+	case "notifications", "tools", "resources", "prompts", "server":
+		return "mcp"
+	case "initialized", "textDocument", "workspace", "$":
+		return "lsp"
 	}
-	return append(dst, encoded...)
+	return "jsonrpc"
 }

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/pipebench/pipebench/scenarios/tap"
@@ -34,7 +36,9 @@ var jobs = map[string]func(args []string){
 }
 
 func beTap(args []string) {
-	o := tap.Options{Command: args, Run: "test", Bodies: os.Getenv("BODIES") != "", Redact: os.Getenv("REDACT") != ""}
+	// Under nohup SIGHUP is ignored, and a server would inherit that: not so what is handled.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	o := tap.Options{Command: args, Run: "test", Protocol: os.Getenv("PROTOCOL"), Bodies: os.Getenv("BODIES") != "", Redact: os.Getenv("REDACT") != ""}
 	if os.Getenv("RECORD") != "" {
 		o.Record = os.NewFile(3, "recording")
 	}
@@ -45,6 +49,8 @@ func beTap(args []string) {
 	end, err := tap.Run(o)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
+	}
+	if end == nil {
 		os.Exit(100)
 	}
 	if os.Getenv("PEAK") != "" {

@@ -1,9 +1,12 @@
 package tap
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,20 +17,22 @@ import (
 // A recorder takes lines from both directions to the recording, without either waiting for it.
 type recorder struct {
 	w       io.Writer
+	began   time.Time
 	asleep  atomic.Bool
 	wake    chan struct{}
 	stop    chan struct{}
 	stopped chan struct{}
 	tracks  []*track
-
-	mu  sync.Mutex
-	err error
+	merged  []byte // of run's goroutine, as err until it ends
+	err     error
 }
 
 // A track is one direction's way to the recording.
 type track struct {
 	*recorder
-	ring     *ring
+	queue    queue
+	held     []byte       // taken from the queue and not yet written; the recorder's
+	looking  atomic.Int64 // lines of messages that passed then, or later, may be on their way; 0: none are
 	run, dir string
 	prefix   []byte // of every message's line
 	bodies   bool
@@ -36,7 +41,8 @@ type track struct {
 	// of the relay's goroutine while it looks at what it has passed on, and of close, which does
 	// not wait for a relay that waits for the client
 	lock         sync.Mutex
-	lines        []byte // not yet in the ring
+	lines        []byte // not yet in the queue
+	protocol     string // that the methods are of, "" so far
 	pendingCount int64  // messages in lines
 	first        int64  // when the first of them passed
 	messages     int64
@@ -50,12 +56,12 @@ type track struct {
 // Sizes of what is held for the recording at most, in bytes a direction: the lines of 100,000
 // messages, however slow the disk; or a message with its body.
 const (
-	ringBytes   = 16 << 20
-	bodyRing    = 64 << 20
+	queueBytes  = 16 << 20
+	bodyQueue   = 64 << 20
 	largestBody = 16 << 20
 )
 
-// batchBytes is the size from which lines go to the ring before a read has been looked at whole.
+// batchBytes is the size from which lines go to the queue before a read has been looked at whole.
 const batchBytes = 16 << 10
 
 // flushInterval bounds how long lines wait for the recorder. The traffic wakes nobody unless there
@@ -67,16 +73,15 @@ const flushInterval = 20 * time.Millisecond
 const idleTicks = 50
 
 func newRecorder(w io.Writer) *recorder {
-	return &recorder{w: w, wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{})}
+	return &recorder{w: w, began: time.Now(), wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{})}
 }
 
 // track adds a direction. All are added before run.
 func (r *recorder) track(run, dir string, bodies, hide bool) *track {
-	size := ringBytes
-	if bodies {
-		size = bodyRing
+	t := &track{recorder: r, run: run, dir: dir, prefix: linePrefix(run, dir), bodies: bodies, redact: hide}
+	if t.queue.limit = queueBytes; bodies {
+		t.queue.limit = bodyQueue
 	}
-	t := &track{recorder: r, ring: newRing(size), run: run, dir: dir, prefix: linePrefix(run, dir), bodies: bodies, redact: hide}
 	r.tracks = append(r.tracks, t)
 	return t
 }
@@ -88,71 +93,102 @@ func (r *recorder) run() {
 	timer := time.NewTimer(flushInterval)
 	defer timer.Stop()
 	for {
-		if r.drain() {
+		if idle++; r.drain(false) {
 			idle = 0
-		} else {
-			idle++
 		}
-		if idle > idleTicks && r.sleep() {
-			idle = 0
+		tick := timer.C
+		if idle > idleTicks { // only traffic wakes it
+			r.asleep.Store(true)
+			if idle = 0; !r.drain(false) {
+				tick = nil
+			}
 		}
 		select {
-		case <-timer.C:
+		case <-tick:
 			timer.Reset(flushInterval)
 		case <-r.wake:
 		case <-r.stop:
-			r.drain()
+			r.drain(true)
 			return
 		}
-	}
-}
-
-// sleep waits for traffic; it reports false if there is some already.
-func (r *recorder) sleep() bool {
-	r.asleep.Store(true)
-	if r.drain() {
 		r.asleep.Store(false)
-		return false
 	}
-	select {
-	case <-r.wake:
-	case <-r.stop:
-	}
-	return true
 }
 
-// drain writes what is there. After a failure it only makes room.
-func (r *recorder) drain() (any bool) {
+// drain writes the lines that are there, of both directions in the order of time: those of messages
+// that passed before any of which the line may still be under way, or all. After a failure it only
+// makes room.
+func (r *recorder) drain(all bool) (any bool) {
+	until := int64(math.MaxInt64)
+	if !all {
+		until = int64(time.Since(r.began))
+	}
 	for _, t := range r.tracks {
-		a, b := t.ring.peek()
-		for _, piece := range [][]byte{a, b} {
-			if len(piece) > 0 {
-				any = true
-				r.write(piece)
+		if since := t.looking.Load(); since > 0 && !all {
+			until = min(until, since)
+		}
+	}
+	for _, t := range r.tracks {
+		t.held = t.queue.take(t.held)
+	}
+	for {
+		var first *track
+		earliest := until
+		for _, t := range r.tracks {
+			if at := t.nextTime(); len(t.held) > 0 && at < earliest {
+				first, earliest = t, at
 			}
 		}
-		t.ring.done(len(a) + len(b))
+		if first == nil {
+			break
+		}
+		n := bytes.IndexByte(first.held, '\n') + 1
+		r.merged, first.held = append(r.merged, first.held[:n]...), first.held[n:]
+		if any = true; len(r.merged) > writeSize {
+			r.write()
+		}
 	}
+	r.write()
 	return any
 }
 
-func (r *recorder) write(p []byte) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.err == nil {
-		_, r.err = r.w.Write(p)
+// writeSize is the least that is written at once where there is more, in bytes.
+const writeSize = 256 << 10
+
+// nextTime returns when the message passed whose line is the first of those held; 0 where the line
+// is about something else.
+func (t *track) nextTime() (at int64) {
+	text, ok := bytes.CutPrefix(t.held, t.prefix)
+	for i := 0; ok && text[i] >= '0' && text[i] <= '9'; i++ {
+		at = at*10 + int64(text[i]-'0')
 	}
+	return at
 }
 
-// close writes the rest and returns what went wrong, if anything did. Nobody records any more.
-func (r *recorder) close(now int64) error {
+func (r *recorder) write() {
+	if r.err == nil && len(r.merged) > 0 {
+		_, r.err = r.w.Write(r.merged)
+	}
+	r.merged = r.merged[:0]
+}
+
+// close writes the rest and then records, a line each, and returns what went wrong, if anything did.
+func (r *recorder) close(records ...any) error {
 	close(r.stop)
 	<-r.stopped
 	for _, t := range r.tracks {
-		t.close(now)
+		t.lock.Lock()
+		r.merged = append(r.merged, t.gap(int64(time.Since(r.began)))...)
+		t.lock.Unlock()
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	for _, record := range records {
+		line, err := json.Marshal(record)
+		if r.err == nil {
+			r.err = err
+		}
+		r.merged = append(append(r.merged, line...), '\n')
+	}
+	r.write()
 	if r.err != nil {
 		return fmt.Errorf("the recording is not whole: %w", r.err)
 	}
@@ -163,6 +199,9 @@ func (r *recorder) close(now int64) error {
 // caller holds the lock.
 func (t *track) record(m *message) {
 	t.messages++
+	if t.protocol == "" || t.protocol == "jsonrpc" {
+		t.protocol = cmp.Or(protocolOf(m.method), t.protocol)
+	}
 	whole := t.bodies && int64(len(m.body)) >= m.size
 	if t.bodies && !whole {
 		t.bodyless++
@@ -190,24 +229,23 @@ func (t *track) flush() {
 	if t.pendingCount == 0 {
 		return
 	}
-	switch fits := t.ring.put(t.lines); {
-	case fits:
-		if t.asleep.Load() && t.asleep.CompareAndSwap(true, false) || t.ring.overHighWater() {
-			select {
-			case t.wake <- struct{}{}:
-			default: // it is being woken
-			}
+	fits, overHighWater := t.queue.put(t.lines)
+	if overHighWater || t.asleep.Load() && t.asleep.CompareAndSwap(true, false) {
+		select {
+		case t.wake <- struct{}{}:
+		default: // it is being woken
 		}
-		if t.lost > 0 {
-			t.lost = 0
-			t.gaps++
-		}
-	default:
-		if t.lost == 0 {
-			t.from = t.first
-		}
+	}
+	switch {
+	case !fits && t.lost == 0:
+		t.gaps++
+		t.from = t.first
+		fallthrough
+	case !fits:
 		t.lost += t.pendingCount
 		t.lostAll += t.pendingCount
+	default:
+		t.lost = 0
 	}
 	t.pendingCount = 0
 }
@@ -238,63 +276,37 @@ func (t *track) gap(until int64) []byte {
 	return append(append(lines, text...), '\n')
 }
 
-// close tells of messages that are missing at the end.
-func (t *track) close(now int64) {
-	t.lock.Lock()
-	defer t.lock.Unlock()
-	if line := t.gap(now); len(line) > 0 {
-		t.gaps++
-		t.write(line)
+// A queue is a bounded queue of lines from one goroutine to another: neither waits for the other,
+// and what does not fit is refused whole. It takes as much memory as it once had to hold, and as
+// much again while that is written.
+type queue struct {
+	mu    sync.Mutex // for as long as a copy takes
+	lines []byte
+	limit int // bytes
+}
+
+// put takes all of p, or nothing. It reports also whether there is too much to leave until the
+// recorder comes by itself.
+func (q *queue) put(p []byte) (fits, overHighWater bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(p) > q.limit-len(q.lines) {
+		return false, true
 	}
+	q.lines = append(q.lines, p...)
+	return true, len(q.lines) > highWater
 }
 
-// A ring is a bounded queue of bytes from one goroutine to another: neither waits for the other,
-// and what does not fit is refused whole. Once it is empty it begins anew, so that it takes as much
-// memory as it once had to hold, and not as much as it could.
-type ring struct {
-	mu         sync.Mutex // for as long as a copy takes
-	buf        []byte
-	head, tail int // bytes put and taken since it was empty
-}
-
-func newRing(bytes int) *ring { return &ring{buf: make([]byte, bytes)} }
-
-// put takes all of p, or nothing. It belongs to the writing goroutine.
-func (r *ring) put(p []byte) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(p) > len(r.buf)-(r.head-r.tail) {
-		return false
+// take appends what is there to held.
+func (q *queue) take(held []byte) []byte {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(held) == 0 {
+		held, q.lines = q.lines, held[:0]
+		return held
 	}
-	at := r.head % len(r.buf)
-	copy(r.buf, p[copy(r.buf[at:], p):])
-	r.head += len(p)
-	return true
-}
-
-// peek returns what is there, in one or two pieces, until done says that it was taken. It belongs
-// to the reading goroutine.
-func (r *ring) peek() (a, b []byte) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	from, n := r.tail%len(r.buf), r.head-r.tail
-	first := min(n, len(r.buf)-from)
-	return r.buf[from : from+first], r.buf[:n-first]
-}
-
-func (r *ring) done(n int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.tail += n; r.tail == r.head {
-		r.head, r.tail = 0, 0
-	}
-}
-
-// overHighWater reports whether there is too much to leave until the recorder comes by itself.
-func (r *ring) overHighWater() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.head-r.tail > highWater
+	held, q.lines = append(held, q.lines...), q.lines[:0]
+	return held
 }
 
 // highWater is the traffic of a hundredth of a second at its densest, in bytes.

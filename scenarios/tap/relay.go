@@ -21,6 +21,8 @@ type relay struct {
 	bytes   atomic.Int64
 	reads   atomic.Int64
 	stalled atomic.Int64 // ns in which the other side did not take what there was
+	writing atomic.Int64 // when the write that is under way began, in ns; 0: none is
+	inHand  atomic.Int64 // bytes that it has to write
 	framing atomic.Int32 // once it is known
 	done    chan struct{}
 
@@ -75,7 +77,12 @@ func (r *relay) yield() {
 // pass writes p on, and looks at it afterwards.
 func (r *relay) pass(p []byte) error {
 	came := r.now()
+	r.inHand.Store(int64(len(p)))
+	r.writing.Store(came)
 	err := r.to.writeAll(p)
+	r.writing.Store(0)
+	r.track.looking.Store(came)
+	defer r.track.looking.Store(0)
 	gone := r.now()
 	r.bytes.Add(int64(len(p)))
 	r.reads.Add(1)
@@ -118,6 +125,9 @@ type stream interface {
 	// read waits until there is something. It returns io.EOF at the end.
 	read(p []byte) (int, error)
 	writeAll(p []byte) error
+	// awaitReader returns false if nobody reads what is written, which is seen within a second on
+	// Unix, and else true, after that second.
+	awaitReader() bool
 	close()
 }
 
@@ -130,6 +140,11 @@ func (f file) read(p []byte) (int, error) { return f.Read(p) }
 func (f file) writeAll(p []byte) error {
 	_, err := f.Write(p)
 	return err
+}
+
+func (f file) awaitReader() bool {
+	time.Sleep(time.Second)
+	return true
 }
 
 func (f file) close() { f.Close() }

@@ -147,24 +147,77 @@ func TestRecordingAMessageAllocatesNothing(t *testing.T) {
 	}
 }
 
-func TestRingGivesBackWhatWasPutInOrWhole(t *testing.T) {
-	r := newRing(64)
+func TestAQueueGivesBackWhatWasPutInOrWhole(t *testing.T) {
+	q := queue{limit: 64}
 	rnd := rand.New(rand.NewPCG(1, 2))
-	var in, out []byte
+	var in, out, held []byte
+	queued := 0
 	for i := range 10000 {
 		p := bytes.Repeat([]byte{byte(i)}, rnd.IntN(70))
-		if room := 64 - (len(in) - len(out)); r.put(p) != (len(p) <= room) {
-			t.Fatalf("%d bytes into %d", len(p), room)
-		} else if len(p) <= room {
+		fits, _ := q.put(p)
+		if fits != (len(p) <= 64-queued) {
+			t.Fatalf("%d bytes into %d", len(p), 64-queued)
+		}
+		if fits {
 			in = append(in, p...)
+			queued += len(p)
 		}
 		if rnd.IntN(3) > 0 {
-			a, b := r.peek()
-			out = append(append(out, a...), b...)
-			r.done(len(a) + len(b))
+			held = q.take(held)
+			n := rnd.IntN(len(held) + 1)
+			out, held, queued = append(out, held[:n]...), held[n:], 0
 		}
 		if !bytes.HasPrefix(in, out) {
 			t.Fatalf("step %d: what came out is not what went in", i)
+		}
+	}
+}
+
+// Lines of both directions are written in the order of time, also while some are on their way.
+func TestTheRecordingIsInTheOrderOfTime(t *testing.T) {
+	var out bytes.Buffer
+	rec := newRecorder(&out)
+	requests, replies := rec.track("r", fromClient, false, false), rec.track("r", fromServer, false, false)
+	pass := func(t *track, at int64) {
+		t.record(&message{at: at, first: at, size: 1})
+		t.flush()
+	}
+	pass(replies, 2)
+	pass(replies, 5)
+	requests.looking.Store(3) // a line of this time or a later one is still to come
+	rec.drain(false)
+	pass(requests, 1)
+	pass(requests, 4)
+	requests.looking.Store(0)
+	pass(replies, 6)
+	rec.drain(true)
+	var times []int64
+	for line := range bytes.Lines(out.Bytes()) {
+		var m results.Message
+		if err := json.Unmarshal(line, &m); err != nil {
+			t.Fatal(err)
+		}
+		times = append(times, m.T)
+	}
+	if want := []int64{2, 1, 4, 5, 6}; !slices.Equal(times, want) { // 1 came too late: its direction had not said that it was under way
+		t.Errorf("lines are of the times %v, want %v", times, want)
+	}
+}
+
+func TestRedactCommand(t *testing.T) {
+	for _, row := range []struct{ command, want string }{
+		{"my-server --stdio", "my-server --stdio"},
+		{"token-server --api-key=s3cret -v", "token-server --api-key=REDACTED -v"},
+		{"npx server --token s3cret --port 80", "npx server --token REDACTED --port 80"},
+		{"server --auth --port 80", "server --auth --port 80"},
+		{"env GITHUB_TOKEN=s3cret HOME=/root server", "env GITHUB_TOKEN=REDACTED HOME=/root server"},
+		{"remote --header Authorization:Bearer-s3cret", "remote --header Authorization:REDACTED"},
+		{"remote https://me:s3cret@host/path", "remote https://REDACTED@host/path"},
+		{"remote https://host:80/path?a=b", "remote https://host:80/path?a=b"},
+		{"remote sk-s3cret-0123456789", "remote REDACTED"},
+	} {
+		if got := strings.Join(RedactCommand(strings.Fields(row.command)), " "); got != row.want {
+			t.Errorf("got %s, want %s", got, row.want)
 		}
 	}
 }

@@ -24,6 +24,9 @@ func standardTypes() []string {
 		default:
 			out = append(out, "other")
 		}
+		if flags, _ := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0); flags&unix.O_NONBLOCK != 0 {
+			out[fd] += "+nonblock"
+		}
 	}
 	return out
 }

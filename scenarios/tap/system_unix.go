@@ -82,6 +82,11 @@ func (d *descriptor) wait(events int16) error {
 	}
 }
 
+func (d *descriptor) awaitReader() bool {
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(d.fd)}}, 1000) // of no events, so of errors alone
+	return n == 0 || err == unix.EINTR
+}
+
 func (d *descriptor) close() { d.file.Close() }
 
 // pipeLike makes a pipe of the same kind and capacity as the stream that it goes on from: a server
@@ -122,6 +127,24 @@ func pipeLike(model *os.File) (w, r *os.File, err error) {
 	}
 	return w, r, nil
 }
+
+// mirrorMode makes a server's end as non-blocking as the client's stream is: whether a write that
+// does not fit fails or waits is the server's to deal with, as without a tap.
+func mirrorMode(model, end *os.File) {
+	var flags int
+	var err error
+	if raw, rawErr := model.SyscallConn(); rawErr != nil || raw.Control(func(fd uintptr) {
+		flags, err = unix.FcntlInt(fd, unix.F_GETFL, 0)
+	}) != nil || err != nil || flags&unix.O_NONBLOCK == 0 {
+		return
+	}
+	if raw, err := end.SyscallConn(); err == nil {
+		raw.Control(func(fd uintptr) { unix.SetNonblock(int(fd), true) })
+	}
+}
+
+// endingSignals are those of forwardedSignals by which somebody wants a process to end.
+var endingSignals = []os.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM}
 
 // detach makes a file of a pipe's end, which may then be closed.
 func detach(e *syspipe.End) (*os.File, error) {

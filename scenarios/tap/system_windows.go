@@ -15,4 +15,9 @@ func pipeLike(*os.File) (w, r *os.File, err error) {
 // only stay until it has ended.
 var forwardedSignals = []os.Signal{os.Interrupt}
 
+var endingSignals = forwardedSignals
+
+// mirrorMode does nothing: pipes wait here.
+func mirrorMode(model, end *os.File) {}
+
 func dieBySignal(int) {}

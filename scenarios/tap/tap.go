@@ -2,8 +2,8 @@
 // records what passed.
 //
 //	end, err := tap.Run(tap.Options{Command: []string{"my-server", "--stdio"}, Record: file})
-//	if err != nil {
-//		return err
+//	if end == nil {
+//		return err // it was not started
 //	}
 //	end.ExitLike() // leaves as the server left
 //
@@ -15,6 +15,10 @@
 // What is seen goes through a bounded buffer to the recording: a recording that cannot keep up has
 // a gap, which is counted and placed, and the traffic does not wait. By default it holds sizes and
 // times, methods and ids; arguments may be secrets, and stay out unless asked for.
+//
+// When the server has ended, what it wrote is passed on however long the client takes, and so is what
+// a process writes that it left behind: until the output ends, the client closes its end, or a
+// signal says that it is enough. Then the recording says what was not taken.
 //
 // Run is called once at a time in a process, as signals are the process's. It takes over the
 // streams it is given; a read from the client that is under way when the server ends stays until
@@ -53,14 +57,15 @@
 package tap
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
@@ -118,26 +123,26 @@ func raiseThreads(n int) (restore func()) {
 	return func() { runtime.GOMAXPROCS(before) }
 }
 
-// outputGrace is the time after which the output of a server that has ended is taken for over if
-// nothing comes, although something that the server started holds it open.
-const outputGrace = time.Second
+// recordGrace is how long the recording may take to be written once a signal has said that it is
+// enough.
+const recordGrace = time.Second
 
 // Run starts the command, passes everything on in both directions, and returns when the server has
-// ended and its output has been passed on. The error is about starting, or about the recording;
-// then the traffic was passed on all the same.
-func Run(o Options) (Ending, error) {
+// ended and its output has been passed on. Where it could not be started, the Ending is nil; else
+// the error is about the last of the output, or about the recording.
+func Run(o Options) (*Ending, error) {
 	protocol, known := framings[o.Protocol]
 	if !known {
-		return Ending{}, fmt.Errorf("tap: unknown protocol %q (known: %v)", o.Protocol, Protocols())
+		return nil, fmt.Errorf("tap: unknown protocol %q (known: %v)", o.Protocol, Protocols())
 	}
 	if len(o.Command) == 0 {
-		return Ending{}, errors.New("tap: no command to start")
+		return nil, errors.New("tap: no command to start")
 	}
 	o = o.withDefaults()
 	defer raiseThreads(sessionThreads)()
-	s := &session{Options: o, began: time.Now(), rec: newRecorder(o.Record)}
+	s := &session{Options: o, began: time.Now(), rec: newRecorder(o.Record), enough: make(chan struct{})}
 	if err := s.start(protocol); err != nil {
-		return Ending{}, err
+		return nil, err
 	}
 	return s.finish()
 }
@@ -158,12 +163,11 @@ func (o Options) withDefaults() Options {
 // A session is one server and its client.
 type session struct {
 	Options
-	server   *proc.Process
-	began    time.Time
-	rec      *recorder
-	in, out  *relay
-	signals  chan os.Signal
-	unsignal chan struct{}
+	server  *proc.Process
+	began   time.Time
+	rec     *recorder
+	in, out *relay
+	enough  chan struct{} // closed by a signal that comes when the server has ended
 }
 
 func (s *session) start(protocol framing) error {
@@ -189,6 +193,8 @@ func (s *session) start(protocol framing) error {
 	cmd := s.server.Cmd
 	cmd.Env, cmd.Dir = s.Env, s.Dir
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = childIn, childOut, s.Stderr
+	mirrorMode(s.Stdin, childIn)
+	mirrorMode(s.Stdout, childOut)
 	if err := s.server.Start(context.Background()); err != nil {
 		toChild.Close()
 		fromChild.Close()
@@ -207,99 +213,127 @@ func (s *session) start(protocol framing) error {
 	return nil
 }
 
-// forward hands signals on to the server, which decides what becomes of them.
+// forward hands signals on to the server, which decides what becomes of them. Once that has ended
+// they are for the tap.
 func (s *session) forward() {
-	s.signals, s.unsignal = make(chan os.Signal, 16), make(chan struct{})
-	signal.Notify(s.signals, forwardedSignals...)
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, forwardedSignals...)
 	go func() {
-		defer close(s.unsignal)
-		for sig := range s.signals {
-			s.server.Cmd.Process.Signal(sig) // one that has ended by now needs none
+		told := false
+		for sig := range signals {
+			switch {
+			case !s.server.Ended(0):
+				s.server.Cmd.Process.Signal(sig) // one that has ended by now needs none
+			case !told && slices.Contains(endingSignals, sig):
+				told = true
+				close(s.enough)
+			}
 		}
 	}()
 }
 
-func (s *session) finish() (Ending, error) {
+// finish waits for the end of the server, of its output and of the recording.
+func (s *session) finish() (*Ending, error) {
 	<-s.server.Done()
-	s.drainOutput()
-	signal.Stop(s.signals)
-	close(s.signals)
-	<-s.unsignal
-	e := Ending{s.server.Cmd.ProcessState}
-	err := s.rec.close(int64(time.Since(s.began)))
-	if summary := s.summary(e); err == nil {
-		err = s.keep(summary)
+	e := &Ending{s.server}
+	var records []any
+	cut := s.drainOutput()
+	if cut != nil {
+		records = append(records, cut)
+	}
+	written := make(chan error, 1)
+	go func() { written <- s.rec.close(append(records, s.summary(e))...) }()
+	var err error
+	select {
+	case err = <-written:
+	case <-s.enough:
+		select {
+		case err = <-written:
+		case <-time.After(recordGrace):
+			err = errors.New("the recording is not whole: it was not taken in time")
+		}
+	}
+	if cut != nil {
+		err = errors.Join(fmt.Errorf("the client did not take the last of the output: %s", cut.Verdict), err)
 	}
 	return e, err
 }
 
-// drainOutput waits until the server's output has been passed on. Usually that is at once; a
-// process that the server left behind may hold it open for ever, and is not waited for once it is
-// silent.
-func (s *session) drainOutput() {
-	for {
-		before := s.out.bytes.Load()
-		select {
-		case <-s.out.done:
-			return
-		case <-time.After(outputGrace):
-			if s.out.bytes.Load() == before {
-				return
-			}
-		}
-	}
+// cutEvidence says how much of the output the client has not taken.
+type cutEvidence struct {
+	Dir    string `json:"dir"`
+	Passed int64  `json:"passed_bytes"`
+	InHand int64  `json:"in_hand_bytes"` // read, and not or not wholly written; more may be in the server's pipe
 }
 
-// keep writes a line behind all others.
-func (s *session) keep(t results.Target) error {
-	text, err := json.Marshal(t)
-	if err == nil {
-		_, err = s.Record.Write(append(text, '\n'))
-	}
-	if err != nil {
-		return fmt.Errorf("the recording is not whole: %w", err)
+// drainOutput waits until the server's output has been passed on, as a pipe would hold it: until
+// its end, which another process may hold open, or until the client has closed its own end. What it
+// returns tells of bytes that are not waited for since a signal said so.
+func (s *session) drainOutput() *results.Fault {
+	gone := make(chan struct{})
+	go func() {
+		for s.out.to.awaitReader() {
+			select {
+			case <-s.out.done:
+				return
+			default:
+			}
+		}
+		close(gone)
+	}()
+	select {
+	case <-s.out.done:
+	case <-gone:
+	case <-s.enough:
+		if s.out.writing.Load() > 0 {
+			e := cutEvidence{fromServer, s.out.bytes.Load(), s.out.inHand.Load()}
+			return &results.Fault{
+				Kind: results.KindFault, Run: s.Options.Run, Time: time.Now().UTC(), ID: "output-cut",
+				Verdict:  fmt.Sprintf("%d bytes or more not taken", e.InHand),
+				Evidence: results.MustEvidence(e),
+				Advice:   "let the client read its input to the end before it ends the server",
+			}
+		}
 	}
 	return nil
 }
 
 // An Ending is how the server ended.
-type Ending struct{ state *os.ProcessState }
+type Ending struct{ server *proc.Process }
 
 // ExitCode returns the server's exit status; 128 and the signal's number, as shells have it, where
 // a signal ended it.
-func (e Ending) ExitCode() int {
-	if number, _, ok := proc.Signaled(e.state); ok {
-		return 128 + number
-	}
-	return e.state.ExitCode()
-}
+func (e *Ending) ExitCode() int { return e.server.ExitCode() }
 
 // String returns the ending as a record has it: "exit 0", "signal SIGKILL".
-func (e Ending) String() string {
-	if _, name, ok := proc.Signaled(e.state); ok {
+func (e *Ending) String() string {
+	if _, name, ok := proc.Signaled(e.server.Cmd.ProcessState); ok {
 		return "signal " + name
 	}
-	return fmt.Sprintf("exit %d", e.state.ExitCode())
+	return fmt.Sprintf("exit %d", e.ExitCode())
 }
 
 // ExitLike ends this process as the server ended: with its exit status, or by the same signal. It
 // does not return.
-func (e Ending) ExitLike() {
-	if number, _, ok := proc.Signaled(e.state); ok {
+func (e *Ending) ExitLike() {
+	if number, _, ok := proc.Signaled(e.server.Cmd.ProcessState); ok {
 		dieBySignal(number)
 	}
 	os.Exit(e.ExitCode())
 }
 
 // summary returns the record of the whole session.
-func (s *session) summary(e Ending) results.Target {
-	protocol := map[framing]string{unknown: "unknown", byLines: "lines", byHeaders: "headers"}
-	if s.Protocol != "" && s.Protocol != "auto" {
-		protocol[unknown], protocol[byLines], protocol[byHeaders] = s.Protocol, s.Protocol, s.Protocol
+func (s *session) summary(e *Ending) results.Target {
+	protocol := s.Protocol
+	if protocol == "" || protocol == "auto" {
+		protocol = [...]string{unknown: "unknown", byLines: "lines", byHeaders: "headers"}[s.in.framing.Load()]
+		s.in.track.lock.Lock()
+		protocol = cmp.Or(s.in.track.protocol, protocol)
+		s.in.track.lock.Unlock()
 	}
 	return results.Target{
 		Kind: results.KindTarget, Run: s.Options.Run, Time: time.Now().UTC(),
-		Command: s.Command, Protocol: protocol[framing(s.in.framing.Load())], Verdict: e.String(),
+		Command: RedactCommand(s.Command), Protocol: protocol, Verdict: e.String(),
 		Evidence: results.TargetEvidence{Traffic: &results.TrafficEvidence{
 			ElapsedNS: int64(time.Since(s.began)), Requests: s.in.account(), Replies: s.out.account(),
 		}},
@@ -312,10 +346,10 @@ func (r *relay) account() results.DirectionTraffic {
 	defer r.track.lock.Unlock()
 	a := results.DirectionTraffic{
 		Bytes: r.bytes.Load(), Reads: r.reads.Load(), Messages: r.track.messages, StalledNS: r.stalled.Load(),
-		MessagesMissing: r.track.lostAll, BodiesLeftOut: r.track.bodyless,
+		MessagesMissing: r.track.lostAll, BodiesLeftOut: r.track.bodyless, Gaps: r.track.gaps,
 	}
-	if r.track.lostAll > 0 {
-		a.Gaps = r.track.gaps
+	if since := r.writing.Load(); since > 0 && r.now()-since > stallThreshold {
+		a.StalledNS += r.now() - since // of the write that is under way
 	}
 	return a
 }

@@ -11,8 +11,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -30,9 +32,27 @@ type tapped struct {
 	cmd    *exec.Cmd
 	in     *os.File
 	out    *os.File
-	stderr bytes.Buffer
+	stderr lockedBuffer
 	record string
 	exited chan struct{}
+}
+
+// A lockedBuffer is written by one goroutine while another reads it.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
 
 // start runs a tap with a command behind it; the test ends both.
@@ -221,6 +241,110 @@ func TestATapThatIsTerminatedEndsAsAServerThatDoesNotMind(t *testing.T) {
 	}
 }
 
+// A process that the server left behind writes on, as to the client's own pipe.
+func TestWhatTheServerLeavesBehindGoesOnAndIsHeard(t *testing.T) {
+	p := start(t, nil, "sh", "-c", `exec 3<&0; echo first; (read line <&3; echo "late $line") & exit 3`)
+	first := make([]byte, len("first\n"))
+	if _, err := io.ReadFull(p.out, first); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(tapPatience) // a tap that waits no longer is what this test is about
+	if _, err := io.WriteString(p.in, "bytes\n"); err != nil {
+		t.Error(err)
+	}
+	if rest, err := io.ReadAll(p.out); string(rest) != "late bytes\n" {
+		t.Errorf("then came %q: %v", rest, err)
+	}
+	if code := p.wait().ExitCode(); code != 3 {
+		t.Errorf("the tap ended with %v", p.cmd.ProcessState)
+	}
+}
+
+// tapPatience is longer than a tap once waited for a client that took nothing.
+const tapPatience = 1200 * time.Millisecond
+
+// unread starts a server that has written more than its pipe holds, and ended.
+func unread(t *testing.T) *tapped {
+	p := start(t, nil, "sh", "-c", `head -c 131000 /dev/zero; echo done >&2; exit 3`)
+	for deadline := time.Now().Add(patience); !strings.Contains(p.stderr.String(), "done"); runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatal("the server has not ended")
+		}
+	}
+	return p
+}
+
+func TestTheLastOutputWaitsForTheClient(t *testing.T) {
+	p := unread(t)
+	time.Sleep(tapPatience)
+	if got, err := io.ReadAll(p.out); len(got) != 131000 || p.wait().ExitCode() != 3 {
+		t.Errorf("%d bytes came of 131000, and the tap ended with %v: %v", len(got), p.cmd.ProcessState, err)
+	}
+	if traffic := p.recording().Targets[0].Evidence.Traffic; traffic.Replies.StalledNS < int64(tapPatience)/2 {
+		t.Errorf("recorded %+v, want that it stood", traffic.Replies)
+	}
+}
+
+func TestATapThatIsToldToEndSaysWhatWasNotTaken(t *testing.T) {
+	p := unread(t)
+	for { // until the server's end has been seen, the signal is for the server
+		if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			break
+		}
+		select {
+		case <-p.exited:
+		case <-time.After(time.Millisecond):
+			continue
+		}
+		break
+	}
+	if p.wait().ExitCode() != 3 || !strings.Contains(p.stderr.String(), "did not take the last of the output") {
+		t.Errorf("the tap ended with %v and said %q", p.cmd.ProcessState, &p.stderr)
+	}
+	if f := p.recording().Faults; len(f) != 1 || f[0].ID != "output-cut" {
+		t.Errorf("recorded %+v", f)
+	}
+}
+
+// A client that closes its end has the tap wait no more for what the server left behind.
+func TestAClientThatClosesItsEndFreesATapWhoseServerHasEnded(t *testing.T) {
+	p := start(t, nil, "sh", "-c", `sleep 1000 2>/dev/null & echo $!; exit 3`)
+	var line [32]byte
+	n, err := p.out.Read(line[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pid, err := strconv.Atoi(strings.TrimSpace(string(line[:n]))); err == nil {
+		defer syscall.Kill(pid, syscall.SIGKILL)
+	}
+	p.out.Close()
+	if code := p.wait().ExitCode(); code != 3 {
+		t.Errorf("the tap ended with %v", p.cmd.ProcessState)
+	}
+}
+
+func TestATapThatCannotStartSaysSo(t *testing.T) {
+	p := start(t, []string{"PROTOCOL=bogus"}, "cat")
+	if p.wait().ExitCode() != 100 || !strings.Contains(p.stderr.String(), `unknown protocol "bogus"`) {
+		t.Errorf("the tap ended with %v and said %q", p.cmd.ProcessState, &p.stderr)
+	}
+}
+
+// The protocol that is found out is the one whose methods are called.
+func TestTheProtocolIsRecorded(t *testing.T) {
+	for _, row := range []struct{ method, want string }{
+		{"notifications/initialized", "mcp"}, {"tools/list", "mcp"}, {"textDocument/hover", "lsp"}, {"sum", "jsonrpc"},
+	} {
+		p := start(t, nil, "cat")
+		echo(t, p, `{"jsonrpc":"2.0","id":1,"method":"initialize"}`+"\n"+`{"jsonrpc":"2.0","id":2,"method":"`+row.method+`"}`+"\n")
+		p.in.Close()
+		p.wait()
+		if got := p.recording().Targets[0].Protocol; got != row.want {
+			t.Errorf("%s: recorded as %s, want %s", row.method, got, row.want)
+		}
+	}
+}
+
 // echo sends a text and takes it back.
 func echo(t *testing.T, p *tapped, text string) {
 	t.Helper()
@@ -400,6 +524,25 @@ func TestTheServerSeesPipesOfTheKindThatTheClientMade(t *testing.T) {
 		theirIn.Close()
 		theirOut.Close()
 		if got, err := io.ReadAll(out); err != nil || string(got) != "socket socket\n" {
+			t.Errorf("got %q, %v", got, err)
+		}
+	})
+	t.Run("non-blocking", func(t *testing.T) {
+		in, theirIn := socketPair(t)
+		out, theirOut := socketPair(t)
+		raw, err := theirOut.SyscallConn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw.Control(func(fd uintptr) { err = syscall.SetNonblock(int(fd), true) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &tapped{t: t, in: in, out: out, exited: make(chan struct{})}
+		p.run([]string{"THEN=serve"}, theirIn, theirOut, nil, []string{self(), "type"})
+		theirIn.Close()
+		theirOut.Close()
+		if got, err := io.ReadAll(out); err != nil || string(got) != "socket socket+nonblock\n" {
 			t.Errorf("got %q, %v", got, err)
 		}
 	})
