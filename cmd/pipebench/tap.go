@@ -30,24 +30,36 @@ func (f *tapFlags) register(cmd *cobra.Command) {
 }
 
 // run does not return once the command has been started: the process ends as the command does.
-func (f *tapFlags) run(_ *cobra.Command, command []string) error {
+func (f *tapFlags) run(cmd *cobra.Command, command []string) error {
 	o := &f.options
 	var err error
 	if o.Run, err = results.NewRun(); err != nil {
 		return err
 	}
-	file, err := f.create()
+	opened := make(chan error, 1)
+	var file *os.File
+	go func() {
+		var err error
+		file, err = f.create()
+		opened <- err
+	}()
+	select {
+	case err = <-opened:
+	case <-cmd.Context().Done():
+		err = fmt.Errorf("open the recording, a pipe that nobody reads: %w", cmd.Context().Err())
+	}
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	if err := results.NewWriter(file).Write(describeRun(o.Run, 0)); err != nil {
+	env := describeRun(o.Run, 0)
+	env.Command = commandLine(tap.RedactCommand(os.Args))
+	if err := results.NewWriter(file).Write(env); err != nil {
 		return fmt.Errorf("begin the recording: %w", err)
 	}
 	o.Command, o.Record = command, file
 	end, err := tap.Run(*o)
-	var start *tap.StartError
-	if errors.As(err, &start) {
+	if end == nil {
 		return err
 	}
 	if err := errors.Join(err, file.Close()); err != nil {
