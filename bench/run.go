@@ -197,21 +197,26 @@ func (g *group) leader() results.Cell {
 	return g.cells[0].record.Cell
 }
 
-// roundsFor returns how many rounds the next fork of a group takes: its part of those to come, and
-// where the time is too short for those of all groups, fewer in each.
+// roundsFor returns how many rounds the next fork of a group takes: its part of those to come. Where
+// the time is too short for those of all groups, all get fewer, in proportion, and fewer forks if
+// starting them would take more than half of it.
 func (r *runner) roundsFor(g *group) int {
-	forks, rounds := r.left(g)
-	wanted := (rounds + forks - 1) / forks
-	var fixed, wish time.Duration
+	var starting, measuring float64
 	for _, other := range r.groups {
 		forks, rounds := r.left(other)
-		fixed += time.Duration(forks) * other.cost.fork
-		wish += time.Duration(rounds) * other.cost.round
+		starting += float64(forks) * other.cost.fork.Seconds()
+		measuring += float64(rounds) * other.cost.round.Seconds()
 	}
-	if left := r.MaxTime - time.Since(r.started) - fixed; r.MaxTime > 0 && left < wish {
-		wanted = int(float64(wanted) * float64(left) / float64(wish))
+	forks, rounds := r.left(g)
+	left := (r.MaxTime - time.Since(r.started)).Seconds()
+	if r.MaxTime == 0 || starting+measuring <= left {
+		return (rounds + forks - 1) / forks
 	}
-	return max(1, wanted)
+	perFork := float64(rounds) / float64(forks)
+	if half := left / 2; starting > half {
+		perFork, starting = float64(rounds)/max(1, float64(forks)*half/starting), half
+	}
+	return max(1, int(perFork*(left-starting)/measuring))
 }
 
 // left returns how many forks and rounds a group has yet to take. Where a precision is to be

@@ -1,0 +1,169 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pipebench/pipebench/bench/machine"
+	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/results"
+)
+
+func framed(spec string, size int) results.Cell {
+	return cell(func(c *results.Cell) { c.Framing, c.Size = spec, size })
+}
+
+// Compared cells run beside each other: each once a round, in an order that changes, and their
+// samples say which fork and round they are of.
+func TestEachRoundTakesASliceOfEveryComparedCell(t *testing.T) {
+	p := small(framed("raw", 512), framed("raw", 64), framed("ndjson", 512), framed("ndjson", 64), framed("own", 512))
+	p.Samples, p.Forks = 7, 3
+	var order []results.Cell
+	p.Observe = func(now Progress) {
+		if now.Step == Timed {
+			order = append(order, now.Cell)
+		}
+	}
+	kept := collect(t, p)
+	if len(kept) != len(p.Cells) {
+		t.Fatalf("%d records", len(kept))
+	}
+	const want = "1.1 1.2 1.3 2.4 2.5 3.6 3.7" // fork and round
+	for _, r := range kept {
+		var got []string
+		for _, s := range r.Samples {
+			got = append(got, fmt.Sprintf("%d.%d", s.Fork, s.Round))
+		}
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("%s: %s, want %s", Label(r.Cell), text, want)
+		}
+	}
+	var rounds [][]string // of the three cells of 512 bytes
+	for left := order; len(left) > 0; {
+		n := 2
+		if left[0].Size == 512 {
+			n = 3
+		}
+		var round []string
+		for _, c := range left[:n] {
+			if c.Size != left[0].Size {
+				t.Fatalf("another group came in between: %v", order)
+			}
+			round = append(round, c.Framing)
+		}
+		if left = left[n:]; n == 3 {
+			rounds = append(rounds, round)
+		}
+		if slices.Sort(slices.Clone(round)); len(slices.Compact(slices.Sorted(slices.Values(round)))) != n {
+			t.Errorf("a round of %v", round)
+		}
+	}
+	if same := func(other []string) bool { return slices.Equal(other, rounds[0]) }; !slices.ContainsFunc(rounds, func(r []string) bool { return !same(r) }) {
+		t.Errorf("every round had the order %v", rounds[0])
+	}
+}
+
+// A run that is interrupted in the middle of a slice has killed its workers for it, and keeps what
+// it had of every cell.
+func TestARunInterruptedInASliceKeepsTheOthers(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	slow := cell(func(c *results.Cell) { c.Framing, c.Size, c.Drain = "raw", 1<<16, 1<<20 })
+	p := small(cell(), slow)
+	p.Samples, p.Duration = 1000, 40*time.Millisecond
+	p.Observe = func(now Progress) {
+		if now.Step == Timed && now.Cell == slow && now.Sample == 2 {
+			time.AfterFunc(p.Duration/2, cancel) // in the next slice
+		}
+	}
+	var kept []results.Record
+	err := Run(ctx, p, func(r results.Record) error { kept = append(kept, r); return nil })
+	if !errors.Is(err, context.Canceled) || len(kept) == 0 {
+		t.Fatalf("%d records, %v", len(kept), err)
+	}
+	for _, r := range kept {
+		if r.Stopped != "interrupted" || r.Failed != "" || r.Cell == slow && len(r.Samples) < 2 {
+			t.Errorf("%s: %d samples, stopped %q, failed %q", Label(r.Cell), len(r.Samples), r.Stopped, r.Failed)
+		}
+	}
+	if runtime.GOOS == "linux" && children(t) != 0 {
+		t.Error("workers are left")
+	}
+}
+
+// Where the time does not suffice, all groups get fewer rounds alike.
+func TestTheTimeIsSharedOut(t *testing.T) {
+	seconds := func(s float64) time.Duration { return time.Duration(s * 1e9) }
+	for _, row := range []struct {
+		name        string
+		time        time.Duration
+		cheap, dear cost
+		forks       int // that each group has had
+		rounds      int
+		want        [2]int
+	}{
+		{"enough", seconds(100), cost{seconds(1), seconds(1)}, cost{seconds(1), seconds(1)}, 0, 0, [2]int{6, 6}},
+		{"half of what the rounds take", seconds(4 + 4 + 12 + 36), cost{seconds(1), seconds(1)}, cost{seconds(1), seconds(3)}, 0, 0, [2]int{3, 3}},
+		{"the last forks", seconds(2 + 12), cost{seconds(1), seconds(1)}, cost{seconds(1), seconds(3)}, 3, 18, [2]int{3, 3}},
+		{"starting takes too long: two forks of four", seconds(16), cost{seconds(2), seconds(0.5)}, cost{seconds(2), seconds(0.5)}, 0, 0, [2]int{4, 4}},
+		{"hardly any", seconds(1), cost{seconds(1), seconds(1)}, cost{seconds(1), seconds(1)}, 0, 0, [2]int{1, 1}},
+		{"none is set", 0, cost{seconds(1), seconds(1)}, cost{seconds(1), seconds(1)}, 0, 0, [2]int{6, 6}},
+	} {
+		r := &runner{Plan: Plan{Samples: 24, Forks: 4, MaxTime: row.time}, started: time.Now()}
+		for _, c := range []cost{row.cheap, row.dear} {
+			g := &group{cost: c, forks: row.forks, rounds: row.rounds}
+			g.cells = []*cellRun{{group: g}}
+			r.groups = append(r.groups, g)
+		}
+		got := [2]int{r.roundsFor(r.groups[0]), r.roundsFor(r.groups[1])}
+		for i := range got { // the clock went on since then
+			if got[i] != row.want[i] && got[i] != row.want[i]-1 {
+				t.Errorf("%s: %v rounds, want %v", row.name, got, row.want)
+			}
+		}
+	}
+}
+
+// A slice is left out for what others took from it, and for nothing else.
+func TestASliceIsLeftOutForWhatOthersTook(t *testing.T) {
+	same, apart, free := placement.CPUs{Writer: 1, Reader: 1}, placement.CPUs{Writer: 0, Reader: 1}, placement.CPUs{Writer: placement.Any, Reader: placement.Any}
+	for _, row := range []struct {
+		name        string
+		cpus        placement.CPUs
+		cpu, queued [2]int64 // of the writer and the reader, of 1000 ns
+		unknown     bool
+		others      int64
+		left        bool
+	}{
+		{"one CPU, each waits for the other", same, [2]int64{500, 480}, [2]int64{480, 500}, false, 20, false},
+		{"one CPU, others had it", same, [2]int64{300, 400}, [2]int64{650, 500}, false, 300, true},
+		{"one CPU, both slept", same, [2]int64{100, 100}, [2]int64{10, 20}, false, 30, false},
+		{"a CPU each", apart, [2]int64{900, 950}, [2]int64{20, 10}, false, 30, false},
+		{"a CPU each, others had one", apart, [2]int64{300, 950}, [2]int64{600, 0}, false, 600, true},
+		{"the scheduler's choice, the other end", free, [2]int64{500, 450}, [2]int64{400, 500}, false, 0, false},
+		{"the scheduler's choice, others", free, [2]int64{300, 350}, [2]int64{600, 650}, false, 600, true},
+		{"a system that does not tell", apart, [2]int64{300, 350}, [2]int64{600, 650}, true, 0, false},
+	} {
+		s := results.Sample{ElapsedNS: 1000}
+		for i, end := range []*results.Counters{&s.Writer, &s.Reader} {
+			if end.CPUNS = new(row.cpu[i]); !row.unknown {
+				end.RunQueueNS = new(row.queued[i])
+			}
+		}
+		if got, known := waitedForOthers(s, row.cpus); got.Nanoseconds() != row.others || known == row.unknown {
+			t.Errorf("%s: others took %d ns, %v; want %d", row.name, got, known, row.others)
+		}
+		i := &interference{last: machine.ReadUsage()}
+		if i.mark(&s, row.cpus); s.StealNS != nil && *s.StealNS > 0 {
+			continue // here and now
+		}
+		if (s.Disturbed != "") != row.left {
+			t.Errorf("%s: disturbed %q", row.name, s.Disturbed)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/bench/placement"
+)
+
+// Workers that wait for their next job lie in a read: while others take their slices, they are
+// hardly ever put on a CPU. One that polled would be a thousand times a second.
+func TestIdleWorkersDoNotRun(t *testing.T) {
+	p := small(cell())
+	any := placement.CPUs{Writer: placement.Any, Reader: placement.Any}
+	start := func() *fork {
+		f, err := startFork(t.Context(), p.jobOf(cell()), any, grace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(f.close)
+		return f
+	}
+	idle, busy := start(), start()
+	work := func(f *fork, slices int) {
+		for range slices {
+			if _, err := f.run(p.jobOf(cell()).of(1000)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	work(idle, 2)
+	work(busy, 20) // until the others' runtime has come to rest
+	was, wasBusy := switchesOf(t, idle), switchesOf(t, busy)
+	work(busy, 100)
+	now, nowBusy := switchesOf(t, idle)-was, switchesOf(t, busy)-wasBusy
+	if now > nowBusy/20 {
+		t.Errorf("%d switches of idle workers, while those at work made %d", now, nowBusy)
+	}
+}
+
+// switchesOf counts the context switches of a fork's workers, all threads.
+func switchesOf(t *testing.T, f *fork) (n int) {
+	t.Helper()
+	for _, w := range f.workers {
+		lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", w.Cmd.Process.Pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, list := range lists {
+			text, err := os.ReadFile(list)
+			if err != nil {
+				continue // a thread that ended
+			}
+			for line := range strings.Lines(string(text)) {
+				var count int
+				if _, found, ok := strings.Cut(line, "voluntary_ctxt_switches:"); ok {
+					fmt.Sscan(found, &count)
+					n += count
+				}
+			}
+		}
+	}
+	return n
+}
