@@ -18,6 +18,7 @@ type TuneAnswer struct {
 	Margin    float64  `json:"margin"`
 	Alike     []int    `json:"alike,omitempty"`
 	Flat      bool     `json:"flat"`
+	Unchunked bool     `json:"unchunked,omitempty"` // do not chunk: it buys nothing; Best is the size to use all the same
 	Sentences []string `json:"sentences"`
 }
 

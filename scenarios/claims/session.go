@@ -102,14 +102,7 @@ var compared = []string{"ndjson", "chunked:61440", "adaptive:61440"}
 // costs measures framings beside each other, streams and round trips, samples of all cells
 // interleaved.
 func (s *session) costs(ctx context.Context) []results.Record {
-	topology := script.Must(placement.Read())
-	places := []string{"free"}
-	if _, err := topology.Choose("same"); err == nil {
-		places = []string{"same"}
-	}
-	if _, err := topology.Choose("apart"); err == nil {
-		places = append(places, "apart")
-	}
+	places := script.Must(placement.Read()).Best()
 	p := bench.Plan{Samples: costSamples, Duration: costDuration}
 	cell := results.Cell{Pipe: string(syspipe.Anonymous), IO: "blocking", Peer: "process", Payload: "json"}
 	for _, cell.Framing = range compared {

@@ -238,16 +238,10 @@ func recordOf(records []results.Record, framing string, size int, io string) []r
 // streamCell is a cell of lines from one process to another, at the placement whose figures vary
 // least: one CPU for both ends, where the system lets a process choose its CPUs.
 func streamCell(framing string, size int, io string) results.Cell {
-	c := results.Cell{
+	return results.Cell{
 		Framing: framing, Size: size, Pipe: string(syspipe.Anonymous), IO: io,
-		Placement: "free", Peer: "process", Pattern: "stream", Payload: "json",
+		Placement: script.Must(placement.Read()).Best()[0], Peer: "process", Pattern: "stream", Payload: "json",
 	}
-	if topology, err := placement.Read(); err == nil {
-		if _, err := topology.Choose("same"); err == nil {
-			c.Placement = "same"
-		}
-	}
-	return c
 }
 
 // pointOf returns a point with the interval of an estimate.

@@ -17,7 +17,7 @@ func View(w io.Writer, format view.Format, set *results.Set, o Objective) error 
 	a := Explain(set.Tunes, o, machineName(set))
 	shown := view.TuneAnswer{Objective: string(o), Margin: a.Margin, Alike: a.Alike, Flat: a.Flat, Sentences: a.Sentences}
 	if !a.Inconclusive() {
-		shown.Best = a.Best
+		shown.Best, shown.Unchunked = a.Best, a.Unchunked
 	}
 	return view.WriteTune(w, set, shown, format)
 }
@@ -53,12 +53,7 @@ func Explain(records []results.Tune, o Objective, machine string) Answer {
 	case e.Best == 0:
 		a.Sentences = []string{"no chunk size was measured with every reader: give it more time (--max-time)"}
 	case e.Inconclusive():
-		remedy := "stop what else runs, or give it more time (--max-time)"
-		if _, apart := e.find(func(r results.Tune) bool { return r.Cell.Placement != "same" }); apart {
-			remedy += ", or put both ends on one CPU (--placement same)"
-		}
-		a.Sentences = []string{fmt.Sprintf("noise hides the answer on %s: %s did best, but another size may be better by %s; %s",
-			machine, size(e.Top), percent(e.Margin), remedy)}
+		a.Sentences = []string{e.doubt()}
 	case e.Flat:
 		first, last := e.Scores[0].Chunk, e.Scores[len(e.Scores)-1].Chunk
 		a.Sentences = append([]string{fmt.Sprintf("the chunk size does not matter on %s: from %s to %s nothing is worth more than %s over the rest (objective %s)",
@@ -67,6 +62,23 @@ func Explain(records []results.Tune, o Objective, machine string) Answer {
 		a.Sentences = append([]string{e.advice()}, e.details()...)
 	}
 	return a
+}
+
+// doubt says why nothing is recommended, and what to do about it.
+func (e explainer) doubt() string {
+	remedy := "stop what else runs, or give it more time (--max-time)"
+	pinned := func(r results.Tune) bool { return r.Cell.Placement != "same" && r.Cell.Placement != "free" }
+	if _, apart := e.find(pinned); apart {
+		remedy += ", or put both ends on one CPU (--placement same)"
+	}
+	switch {
+	case e.Disturbed > 0.5:
+		return fmt.Sprintf("nothing is recommended on %s: the machine did other work in %s of the measurements; %s", e.machine, percent(e.Disturbed), remedy)
+	case e.Samples < stat.LeastSamples:
+		return fmt.Sprintf("nothing is recommended on %s: %s did best so far, by %d samples where %d tell an interval; give it more time (--max-time)",
+			e.machine, size(e.Best), e.Samples, stat.LeastSamples)
+	}
+	return fmt.Sprintf("noise hides the answer on %s: %s did best, but another size may be better by %s; %s", e.machine, size(e.Top), percent(e.Margin), remedy)
 }
 
 // An explainer makes the sentences.
@@ -81,6 +93,10 @@ type explainer struct {
 // advice returns the sentence that answers the question.
 func (e explainer) advice() string {
 	best, _ := e.Of(e.Best)
+	if e.Unchunked {
+		return fmt.Sprintf("do not chunk on %s: it buys nothing; beside frames of %s unchunked messages (ndjson) %s (objective %s)",
+			e.machine, size(e.Best), e.beside(*e.Whole, best), e.Objective)
+	}
 	least := e.cheapest()
 	costs := results.FormatGoodput(best.Cost.Median) + " of goodput"
 	if e.Cost == "cpu" {
@@ -152,15 +168,18 @@ func (e explainer) details() []string {
 	}
 	best, _ := e.Of(e.Best)
 	if whole, ok := e.whole(e.Fast); ok && estimate(e.Cost, whole.Samples).N > 0 {
-		out = append(out, "unchunked messages (ndjson) through the same sender "+e.share(estimate(e.Cost, whole.Samples), best.Cost))
+		cost := estimate(e.Cost, whole.Samples)
+		text := "unchunked messages (ndjson) through the same sender " + e.share(cost, best.Cost)
+		switch {
+		case e.Unchunked && e.Flat:
+			text += ": do not chunk, it buys nothing"
+		case e.dearer(cost, best.Cost) < 1:
+			text += ": do not chunk where no small message may have to wait"
+		}
+		out = append(out, text)
 	}
 	if other, ok := e.Of(commonChunk); ok && e.Best != commonChunk && !e.Flat {
-		var waits []string
-		for _, drain := range e.Slow {
-			waits = append(waits, times(other.Waits[drain].Median/best.Waits[drain].Median)+" as long "+readerOf(drain))
-		}
-		out = append(out, fmt.Sprintf("frames of %s, the usual choice, %s, and small messages wait %s",
-			size(commonChunk), e.share(other.Cost, best.Cost), strings.Join(waits, ", ")))
+		out = append(out, fmt.Sprintf("frames of %s, the usual choice, %s", size(commonChunk), e.beside(other, best)))
 	}
 	rest := slices.DeleteFunc(slices.Clone(e.Possible), func(c int) bool { return c == e.Best })
 	if len(rest) > 0 && !e.Flat {
@@ -179,6 +198,15 @@ func (e explainer) whole(drain int64) (results.Tune, bool) {
 // share says what something costs as a multiple of what another does.
 func (e explainer) share(cost, of stat.Estimate) string {
 	return e.costs + " " + times(cost.Median/of.Median) + " of its " + e.cost
+}
+
+// beside says what one choice costs, and how long small messages wait, as a multiple of another.
+func (e explainer) beside(one, other Score) string {
+	var waits []string
+	for _, drain := range e.Slow {
+		waits = append(waits, times(one.Waits[drain].Median/other.Waits[drain].Median)+" as long "+readerOf(drain))
+	}
+	return e.share(one.Cost, other.Cost) + ", and small messages wait " + strings.Join(waits, ", ")
 }
 
 // otherSizes say what the choice costs for messages of other sizes, against the same messages in

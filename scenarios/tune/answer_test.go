@@ -45,9 +45,42 @@ func TestTheAnswerIsInSentences(t *testing.T) {
 			[]string{"noise hides", "does not matter", "NaN", "Inf"},
 		},
 		{
+			"goodput alone: what is not cut is as good",
+			explained(quiet, 12, Throughput, nil),
+			[]string{"do not chunk on a lab (2 CPUs): it buys nothing; beside frames of", "unchunked messages (ndjson) have", "objective throughput"},
+			[]string{"use ", "NaN", "Inf"},
+		},
+		{
+			"one reader, as fast as it can be",
+			explained(loaded, 12, Balanced, func(all []results.Tune) []results.Tune {
+				return slices.DeleteFunc(all, func(r results.Tune) bool { return r.Cell.Drain > 0 })
+			}),
+			[]string{"do not chunk where no small message may have to wait"},
+			nil,
+		},
+		{
+			"too few samples for an interval",
+			explained(quiet, 5, Balanced, nil),
+			[]string{"nothing is recommended on a lab (2 CPUs): 16 KiB did best so far, by 5 samples where 6 tell an interval"},
+			[]string{"use ", "do not chunk"},
+		},
+		{
+			"a machine that did other work",
+			explained(quiet, 12, Balanced, func(all []results.Tune) []results.Tune {
+				for i := range all {
+					for j := range all[i].Samples {
+						all[i].Samples[j].Load.Late = 100
+					}
+				}
+				return all
+			}),
+			[]string{"nothing is recommended on a lab (2 CPUs): the machine did other work in 100 % of the measurements"},
+			[]string{"use ", "do not chunk"},
+		},
+		{
 			"sizes that make no difference",
 			explained(model{frameNS: 0.001, byteNS: 0.5, capacity: 64 << 20, noise: 0.001}, 8, Balanced, nil),
-			[]string{"the chunk size does not matter on a lab (2 CPUs): from 512 B to 1 MiB"},
+			[]string{"the chunk size does not matter on a lab (2 CPUs): from 512 B to 1 MiB", "do not chunk, it buys nothing"},
 			[]string{"use ", "the usual choice"},
 		},
 		{

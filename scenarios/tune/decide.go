@@ -35,13 +35,17 @@ type Decision struct {
 	Alike     []int   // sizes worth as much as Top within 5 %, ascending
 	Possible  []int   // sizes that another run may recommend, as far as runs differ, ascending; Alike among them. What is hardly known counts as known to that
 	Flat      bool    // all sizes are worth the same: the size does not matter
+	Unchunked bool    // messages that are not cut are worth as much as Top within 5 %: chunking buys nothing
+	Disturbed float64 // share of the records that sizes are chosen by in which the machine did other work
+	Samples   int     // that each figure of what is recommended has at least
 	Scores    []Score // of all sizes that were measured in full, ascending
+	Whole     *Score  // of messages that are not cut; nil where they were not measured in full
 	Cost      string  // the metric that counts as cost: "cpu" where the ends share a CPU, else "goodput"
 	Fast      int64   // the reader's rate at which cost counts; 0 is as fast as it can
 	Slow      []int64 // the reader's rates at which waits count
 }
 
-// A Score is what a chunk size is worth: the logarithm of bytes for the cost ÷ waitʷ, relative to
+// A Score is what a chunk size, or none, is worth: the logarithm of bytes for the cost ÷ waitʷ, relative to
 // the lowest cost and the shortest waits.
 type Score struct {
 	Chunk     int
@@ -53,13 +57,17 @@ type Score struct {
 
 	costHalfWidth float64
 	waitHalfWidth map[int64]float64
+	samples       int // of its figure that has the fewest
 }
 
 // Converged reports whether the decision is known well enough to stand.
 func (d Decision) Converged() bool { return d.Best > 0 && d.Margin <= convergedMargin }
 
-// Inconclusive reports whether noise hides the answer. A flat curve has one.
-func (d Decision) Inconclusive() bool { return d.Best == 0 || d.Margin > inconclusiveMargin && !d.Flat }
+// Inconclusive reports whether nothing can be recommended: noise hides the answer, there are too few
+// samples for an interval, or most of them were disturbed. A flat curve has an answer.
+func (d Decision) Inconclusive() bool {
+	return d.Best == 0 || d.Margin > inconclusiveMargin && !d.Flat || d.Samples < stat.LeastSamples || d.Disturbed > 0.5
+}
 
 // Of returns the score of a chunk size.
 func (d Decision) Of(chunk int) (Score, bool) {
@@ -90,9 +98,42 @@ func Decide(records []results.Tune, o Objective) Decision {
 	if len(d.Scores) == 0 {
 		return d
 	}
+	if whole, ok := d.measured(wholes(records, plain[0].Cell), 0); ok {
+		d.Whole = &whole
+	}
 	d.weigh(weights[o])
 	d.choose()
+	disturbed := 0
+	for _, r := range plain {
+		if isDisturbed(r.Samples) {
+			disturbed++
+		}
+	}
+	d.Disturbed = float64(disturbed) / float64(len(plain))
 	return d
+}
+
+// isDisturbed reports whether the machine did other work in most of the samples, or kept their
+// generator from its schedule.
+func isDisturbed(samples []results.Sample) bool {
+	n := 0
+	for _, s := range samples {
+		if s.Disturbed != "" {
+			n++
+		}
+	}
+	_, late := view.LateWarning(samples)
+	return late || 2*n > len(samples)
+}
+
+// wholes returns the records of messages that are not cut, and like those of the candidates else.
+func wholes(records []results.Tune, like results.Cell) (out []results.Tune) {
+	for _, r := range records {
+		if r.Cell.Framing == "ndjson" && r.Cell.Sender == "" && r.Cell.Capacity == like.Capacity && r.Cell.Size == like.Size && len(r.Samples) > 0 {
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 // candidates returns the records that differ in chunk size and reader's rate alone.
@@ -167,11 +208,12 @@ func costMetric(records []results.Tune, fast int64) string {
 
 // measured collects what is known of a size; false if a part is missing.
 func (d Decision) measured(records []results.Tune, chunk int) (Score, bool) {
-	s := Score{Chunk: chunk, Waits: map[int64]stat.Estimate{}, waitHalfWidth: map[int64]float64{}}
+	s := Score{Chunk: chunk, Waits: map[int64]stat.Estimate{}, waitHalfWidth: map[int64]float64{}, samples: math.MaxInt}
 	for _, r := range records {
 		if chunkOf(r.Cell) != chunk {
 			continue
 		}
+		s.samples = min(s.samples, len(r.Samples))
 		if r.Cell.Drain == d.Fast {
 			s.Cost, s.Goodput = estimate(d.Cost, r.Samples), estimate("goodput", r.Samples)
 			s.costHalfWidth = halfWidth(d.Cost, r.Samples)
@@ -223,8 +265,14 @@ func (d *Decision) weigh(w float64) {
 		}
 	}
 	share := w / float64(len(d.Slow))
+	all := []*Score{d.Whole}
 	for i := range d.Scores {
-		s := &d.Scores[i]
+		all = append(all, &d.Scores[i])
+	}
+	for _, s := range all {
+		if s == nil {
+			continue
+		}
 		s.Value = -math.Log(d.dearer(s.Cost, least))
 		variance := math.Pow(s.costHalfWidth, 2)
 		for _, drain := range d.Slow { // in one order: sums of the same records are the same
@@ -279,6 +327,12 @@ func (d *Decision) choose() {
 	}
 	d.Top, d.Best, d.Margin = top.Chunk, d.Alike[0], math.Expm1(lead)
 	d.Flat = len(d.Scores) > 1 && top.Value-bottom.Value <= alike
+	d.Unchunked = d.Whole != nil && top.Value-d.Whole.Value <= alike
+	if best, _ := d.Of(d.Best); d.Unchunked {
+		d.Samples = d.Whole.samples
+	} else {
+		d.Samples = best.samples
+	}
 }
 
 // Contenders returns the sizes that may yet turn out to be the best, the likeliest first.

@@ -7,6 +7,7 @@ import (
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // A reader is the reading end.
@@ -22,44 +23,27 @@ type reader struct {
 	due, service []int64
 }
 
-// read is the reading half of the workload.
-func read(ctx *bench.WorkloadContext) (any, error) {
-	r, err := newReader(ctx)
-	if err != nil {
-		return nil, err
-	}
+// read is the reading half of the workload, a script.
+func read(ctx *bench.WorkloadContext) any {
+	r := newReader(ctx)
 	began := r.clock.Now()
-	if err := r.phase(warmupProbes, ctx.Source().Compare); err != nil {
-		return nil, fmt.Errorf("warm-up: %w", err)
-	}
+	r.phase(warmupProbes, ctx.Source().Compare)
 	out := readerResult{Compared: r.large, Warmup: results.Warmup{Messages: r.large + warmupProbes, ElapsedNS: r.clock.Now() - began}}
 	r.payload, r.due, r.service = 0, r.due[:0], r.service[:0]
 	count := ctx.Count()
-	if err := ctx.Barrier(); err != nil {
-		return nil, err
-	}
+	script.Check(ctx.Barrier())
 	began = r.clock.Now()
-	if err := r.phase(r.params.Probes, ctx.Source().Check); err != nil {
-		return nil, err
-	}
+	r.phase(r.params.Probes, ctx.Source().Check)
 	out.ElapsedNS, out.Large, out.Probes, out.Payload = r.last-began, r.large-out.Compared, r.params.Probes, r.payload
 	out.Counters = count()
-	if out.Due, err = results.NewLatency(r.due); err != nil {
-		return nil, err
-	}
-	out.Service, err = results.NewLatency(r.service)
-	return out, err
+	out.Due, out.Service = script.Must(results.NewLatency(r.due)), script.Must(results.NewLatency(r.service))
+	return out
 }
 
-func newReader(ctx *bench.WorkloadContext) (*reader, error) {
+func newReader(ctx *bench.WorkloadContext) *reader {
 	r := &reader{ctx: ctx}
-	var err error
-	if err = ctx.Params(&r.params); err != nil {
-		return nil, err
-	}
-	if r.clock, err = bench.NewClock(); err != nil {
-		return nil, err
-	}
+	script.Check(ctx.Params(&r.params))
+	r.clock = script.Must(bench.NewClock())
 	var in io.Reader = ctx.Pipe()
 	if c := ctx.Cell(); c.Drain > 0 {
 		in = &slowReader{r: in, clock: r.clock, perSecond: c.Drain, spin: c.Placement == "apart" || c.Placement == "far"}
@@ -67,38 +51,34 @@ func newReader(ctx *bench.WorkloadContext) (*reader, error) {
 	r.r = ctx.Framing().NewReader(in, ctx.Options()...)
 	n := max(r.params.Probes, warmupProbes)
 	r.due, r.service = make([]int64, 0, n), make([]int64, 0, n)
-	return r, nil
+	return r
 }
 
 // phase receives what the writer sends in one phase, to its last message, which says how much that
 // was.
-func (r *reader) phase(probes int64, check func(int64, []byte) error) error {
+func (r *reader) phase(probes int64, check func(int64, []byte) error) {
 	seen := newProbeSet(probes)
 	for {
 		msg, err := r.r.ReadMessage()
 		if err != nil {
-			return fmt.Errorf("receive, after %d large messages and %d probes: %w", r.large, seen.count, err)
+			script.Check(fmt.Errorf("receive, after %d large messages and %d probes: %w", r.large, seen.count, err))
 		}
 		now := r.clock.Now()
 		if !isProbe(msg) {
 			r.last, r.payload = now, r.payload+int64(len(msg))
 			r.ctx.SampleCPU()
-			if err := check(r.large, msg); err != nil {
-				return err
-			}
+			script.Check(check(r.large, msg))
 			r.large++
 			continue
 		}
-		p, err := readProbe(msg)
+		p := script.Must(readProbe(msg))
 		switch {
-		case err != nil:
-			return err
 		case isEnd(msg) && (r.large != int64(p.number) || seen.count != p.due):
-			return fmt.Errorf("%d large messages and %d probes came, %d and %d were sent", r.large, seen.count, p.number, p.due)
+			script.Check(fmt.Errorf("%d large messages and %d probes came, %d and %d were sent", r.large, seen.count, p.number, p.due))
 		case isEnd(msg):
-			return nil
+			return
 		case !seen.add(p.number):
-			return fmt.Errorf("probe %d came twice, or was never sent", p.number)
+			script.Check(fmt.Errorf("probe %d came twice, or was never sent", p.number))
 		}
 		r.last, r.payload = now, r.payload+int64(len(msg))
 		r.due, r.service = append(r.due, now-p.due), append(r.service, now-p.sent)

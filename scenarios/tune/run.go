@@ -117,11 +117,14 @@ func (s *search) wanted(d Decision) []results.Cell {
 	slices.Sort(sizes)
 	sizes = slices.Compact(sizes)
 	var out []results.Cell
-	for _, chunk := range sizes {
-		for _, drain := range s.Drains {
+	for _, drain := range s.Drains {
+		for _, chunk := range sizes {
 			if c := s.plain(chunk, drain); s.wants(c, d) {
 				out = append(out, c)
 			}
+		}
+		if c := s.baseline(drain); d.Unchunked && len(s.point(c).Samples) < minSamples {
+			out = append(out, c)
 		}
 	}
 	return out
@@ -314,7 +317,11 @@ func (s *search) recordOf(p *point, d Decision) results.Tune {
 	if p.frame > 0 && p.Cell.Sender != "" {
 		t.Evidence.Frame = p.frame
 	}
-	if d.Best > 0 && !d.Inconclusive() && !s.isVariant(p.Cell) && chunkOf(p.Cell) == d.Best {
+	recommended := d.Best
+	if d.Unchunked {
+		recommended = 0
+	}
+	if !d.Inconclusive() && !s.isVariant(p.Cell) && chunkOf(p.Cell) == recommended {
 		t.Recommended = true
 		t.Evidence.RecommendationEvidence = &results.RecommendationEvidence{
 			Objective: string(d.Objective), Margin: float64(int(d.Margin*1e4)) / 1e4,

@@ -213,3 +213,26 @@ func TestAFailedSampleEndsTheSearchAndKeepsTheRest(t *testing.T) {
 		t.Errorf("%d records kept, not 5", n)
 	}
 }
+
+// Where chunking buys nothing, what is not cut is measured as well as a size would be, and
+// recommended.
+func TestTheSearchCanAdviseNotToChunk(t *testing.T) {
+	o := Default()
+	o.Objective = Throughput
+	s := searching(o, quiet)
+	if err := s.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var recommended []string
+	for _, r := range kept(t, s) {
+		if r.Recommended {
+			recommended = append(recommended, r.Cell.Framing)
+			if len(r.Samples) < stat.LeastSamples {
+				t.Errorf("%s is recommended by %d samples", r.Cell.Key(), len(r.Samples))
+			}
+		}
+	}
+	if !slices.Equal(recommended, []string{"ndjson", "ndjson", "ndjson"}) {
+		t.Errorf("recommended: %v", recommended)
+	}
+}

@@ -8,13 +8,19 @@ import (
 
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // workloadName names the workload to the engine's workers.
 const workloadName = "tune"
 
 func init() {
-	bench.RegisterWorkload(bench.Workload{Name: workloadName, Writer: write, Reader: read})
+	end := func(half func(*bench.WorkloadContext) any) func(*bench.WorkloadContext) (any, error) {
+		return func(ctx *bench.WorkloadContext) (any, error) {
+			return script.Of(func() any { return half(ctx) })
+		}
+	}
+	bench.RegisterWorkload(bench.Workload{Name: workloadName, Writer: end(write), Reader: end(read)})
 }
 
 // params are what the two ends are told beside the cell.

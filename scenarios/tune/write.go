@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // Priorities in the Mux: what is small goes first.
@@ -34,42 +36,28 @@ type writer struct {
 	lateness []int64
 }
 
-// write returns the writing half of the workload.
-func write(ctx *bench.WorkloadContext) (any, error) {
-	w, err := newWriter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := w.phase(w.params.Warmup, warmupProbes); err != nil {
-		return nil, fmt.Errorf("warm-up: %w", err)
-	}
+// write is the writing half of the workload, a script.
+func write(ctx *bench.WorkloadContext) any {
+	w := newWriter(ctx)
+	w.phase(w.params.Warmup, warmupProbes)
 	w.late, w.lateness = 0, w.lateness[:0]
 	count := ctx.Count()
-	if err := ctx.Barrier(); err != nil {
-		return nil, err
-	}
-	if err := w.phase(w.params.Large, w.params.Probes); err != nil {
-		return nil, err
-	}
-	return w.report(count())
+	script.Check(ctx.Barrier())
+	w.phase(w.params.Large, w.params.Probes)
+	c := count()
+	capacity, _ := ctx.Pipe().Capacity() // what cannot be told stays 0
+	return writerResult{Counters: c, Capacity: capacity, Bytes: c.Bytes, Late: w.late,
+		Lateness: script.Must(results.NewLatency(w.lateness)), Frame: w.mux.FrameSize()}
 }
 
 // warmupProbes go along with the warm-up, so that what sends them is warm too.
 const warmupProbes = 16
 
-func newWriter(ctx *bench.WorkloadContext) (*writer, error) {
+func newWriter(ctx *bench.WorkloadContext) *writer {
 	w := &writer{ctx: ctx}
-	var err error
-	if err = ctx.Params(&w.params); err != nil {
-		return nil, err
-	}
-	if w.clock, err = bench.NewClock(); err != nil {
-		return nil, err
-	}
-	behaves, err := parseSender(ctx.Cell().Sender)
-	if err != nil {
-		return nil, err
-	}
+	script.Check(ctx.Params(&w.params))
+	w.clock = script.Must(bench.NewClock())
+	behaves := script.Must(parseSender(ctx.Cell().Sender))
 	var out io.Writer = ctx.Pipe()
 	if behaves.watermark > 0 {
 		out = &watermark{pipe: ctx.Pipe(), clock: w.clock, below: behaves.watermark}
@@ -77,21 +65,19 @@ func newWriter(ctx *bench.WorkloadContext) (*writer, error) {
 	opts := append(ctx.Options(), framers.WithQueue(int(w.params.Probes)+warmupProbes), framers.WithWait(behaves.wait))
 	w.mux = framers.NewMux(out, ctx.Framing(), opts...)
 	w.lateness = make([]int64, 0, max(w.params.Probes, warmupProbes))
-	return w, nil
+	return w
 }
 
 // phase sends large messages until all probes have fallen due and at least as many large ones as
 // asked for are sent. It returns when all is on the wire.
-func (w *writer) phase(large, probes int64) error {
+func (w *writer) phase(large, probes int64) {
 	var due atomic.Bool // all of them
 	failed := make(chan error, 1)
 	go func() { failed <- w.sendLarge(large, &due) }()
 	err := w.sendProbes(probes)
 	due.Store(true)
-	if err := errors.Join(err, <-failed); err != nil {
-		return err
-	}
-	return w.mux.Send(context.Background(), largePriority, endOf(w.large, probes))
+	script.Check(errors.Join(err, <-failed))
+	script.Check(w.mux.Send(context.Background(), largePriority, endOf(w.large, probes)))
 }
 
 // sendLarge sends large messages, one after the other. It runs on a goroutine of its own, since the
@@ -114,7 +100,7 @@ func (w *writer) sendProbes(probes int64) error {
 	period := 1e9 / w.ctx.Cell().Rate
 	start := w.clock.Now()
 	var waiting sync.WaitGroup
-	var broken failure
+	failed := make([]error, probes)
 	for i := range probes {
 		due := start + int64(float64(i)*period)
 		w.clock.Await(due, false)
@@ -123,35 +109,14 @@ func (w *writer) sendProbes(probes int64) error {
 			w.late++
 		}
 		probe{uint64(i), due, now}.stamp(msgs[i])
-		waiting.Go(func() { broken.note(w.mux.Send(context.Background(), probePriority, msgs[i])) })
+		waiting.Go(func() { failed[i] = w.mux.Send(context.Background(), probePriority, msgs[i]) })
 		runtime.Gosched() // else it would wait behind this goroutine, which sleeps without the scheduler's knowledge
 	}
 	waiting.Wait()
-	return broken.err
-}
-
-// A failure keeps the first error of several goroutines.
-type failure struct {
-	once sync.Once
-	err  error
-}
-
-func (f *failure) note(err error) {
-	if err != nil {
-		f.once.Do(func() { f.err = fmt.Errorf("send a probe: %w", err) })
+	if i := slices.IndexFunc(failed, func(err error) bool { return err != nil }); i >= 0 {
+		return fmt.Errorf("send probe %d: %w", i, failed[i])
 	}
-}
-
-func (w *writer) report(c results.Counters) (writerResult, error) {
-	lateness, err := results.NewLatency(w.lateness)
-	if err != nil {
-		return writerResult{}, err
-	}
-	r := writerResult{Counters: c, Bytes: c.Bytes, Late: w.late, Lateness: lateness, Frame: w.mux.FrameSize()}
-	if capacity, err := w.ctx.Pipe().Capacity(); err == nil { // what cannot be told stays 0
-		r.Capacity = capacity
-	}
-	return r, nil
+	return nil
 }
 
 // A watermark is a sender that keeps the unread bytes of a pipe low: it offers a frame when fewer
