@@ -21,6 +21,7 @@ import (
 	"github.com/pipebench/pipebench/plots"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/scenarios/subrun"
 )
 
 // Names of the files of a run. Everything is a view on the first.
@@ -181,6 +182,9 @@ func (s *session) conclude(measured error, t task) error {
 // leave writes what a run leaves beside its records, and says where.
 func (s *session) leave(all *results.Set, t task) error {
 	kept := []string{recordsFile}
+	if subrun.RecordsAlone() {
+		return nil
+	}
 	if t.bench != nil {
 		if err := writeBench(filepath.Join(s.dir, benchFile), t.bench(all)); err != nil {
 			return err

@@ -199,8 +199,8 @@ func (f *abFlags) run(cmd *cobra.Command, args []string) error {
 
 func (f *abFlags) plan(oldName, newName string, flags []string) (abtest.Plan, error) {
 	p := abtest.Plan{
-		Flags: append([]string{"--samples", "1"}, flags...),
-		Pairs: f.pairs, MaxTime: f.maxTime, Seed: f.seed, Dir: f.folder(),
+		Flags: append([]string{"--samples", "12"}, flags...),
+		Pairs: f.pairs, Spend: 45 * time.Second, MaxTime: f.maxTime, Seed: f.seed, Dir: f.folder(),
 	}
 	if err := p.Validate(); err != nil {
 		return p, usage(err)

@@ -37,7 +37,8 @@ const (
 type Plan struct {
 	Old, New subrun.Binary
 	Flags    []string      // for the run command of both
-	Pairs    int           // 0 is as many as the number of comparisons asks for ([Wanted])
+	Pairs    int           // 0 is as many as the number of comparisons asks for ([Wanted]), and more while Spend lasts
+	Spend    time.Duration // what pairs may take altogether, beyond those that have to be
 	Alpha    float64       // the level those have to be enough for; 0 is [stat.DefaultAlpha]
 	MaxTime  time.Duration // begins no pair that would end after it, the first apart, and kills a run that takes longer; 0 is [DefaultMaxTime]
 	Seed     int64         // of the order; each pair runs with a seed of its own, the same on both sides
@@ -69,6 +70,16 @@ func (p Plan) Validate() error {
 func Wanted(comparisons int, alpha float64) int {
 	enough := stat.EnoughPairs(max(1, comparisons), alpha)
 	return max(20, 2*enough)
+}
+
+// mostPairs is how many pairs are run because there is time for them, and not because the number of
+// comparisons asks for them.
+const mostPairs = 100
+
+// fitting returns how many pairs to run where one took so long. It is decided before anything is
+// compared: pairs that end when they have a result would find one too often.
+func (p Plan) fitting(comparisons int, took time.Duration) int {
+	return max(Wanted(comparisons, p.Alpha), int(min(p.Spend/max(took, 1), mostPairs)))
 }
 
 // Run runs the plan. before[i] and after[i] are a pair. When it is stopped, by ctx or an error, it
@@ -138,7 +149,7 @@ func (r *runner) run(ctx context.Context) error {
 		r.longest = max(r.longest, took)
 		if r.Pairs == 0 { // the first pair shows what is going to be compared
 			times := stat.Filter(stat.SeriesOf(r.before[0]), func(s stat.Series) bool { return !s.Metric.Counter })
-			r.Pairs = Wanted(len(times), r.Alpha)
+			r.Pairs = r.fitting(len(times), took)
 		}
 		if r.Observe != nil {
 			r.Observe(Progress{Pair: len(r.before), Of: r.Pairs, Took: took})

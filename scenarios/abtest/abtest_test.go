@@ -64,6 +64,12 @@ func TestHowManyPairs(t *testing.T) {
 			t.Errorf("%s: got %d pairs, want %d", c.name, got, c.want)
 		}
 	}
+	spend := Plan{Spend: 45 * time.Second}
+	for took, want := range map[time.Duration]int{10 * time.Second: 20, time.Second: 45, time.Millisecond: 100, 0: 100} {
+		if got := spend.fitting(1, took); got != want {
+			t.Errorf("pairs of %s in 45 s: %d, want %d", took, got, want)
+		}
+	}
 	p := fake(t, "")
 	p.Pairs = 0
 	before, _, err := Run(deadline(t), p)

@@ -98,6 +98,15 @@ func (e *FailedError) Error() string {
 	return fmt.Sprintf("%s %s: %s", e.Binary, how, e.Said)
 }
 
+// recordsAlone is the variable by which an invocation is told that nobody looks at charts and
+// reports of its own, which take several times as long as a short run. A build that does not know
+// it makes them.
+const recordsAlone = "PIPEBENCH_RECORDS_ALONE"
+
+// RecordsAlone reports whether this process was invoked by [Binary.Run], which reads its records and
+// nothing else.
+func RecordsAlone() bool { return os.Getenv(recordsAlone) != "" }
+
 // patience is what an invocation that was told to stop has for that.
 const patience = 5 * time.Second
 
@@ -110,6 +119,7 @@ func (b Binary) Run(ctx context.Context, dir string, flags []string) (*results.S
 	}
 	p := proc.Command(b.Path, slices.Concat([]string{"run"}, flags, []string{"--quiet", "--no-progress", "--out", dir})...)
 	p.Grace = patience
+	p.Cmd.Env = append(os.Environ(), recordsAlone+"=1")
 	if err := p.Start(ctx); err != nil {
 		return nil, err
 	}
