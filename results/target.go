@@ -32,6 +32,7 @@ const (
 	VerdictSlow        = "slow"
 	VerdictErrorReply  = "error reply"
 	VerdictSuperlinear = "grows faster than linear"
+	VerdictNotTried    = "not tried" // of what a client does: it says nothing about this server
 )
 
 // Served reports whether the server did what it was asked for, however slowly.
@@ -77,6 +78,7 @@ type FailureEvidence struct {
 	Offset       *int64   `json:"offset,omitempty"`              // of the first wrong byte of the payload
 	Partial      int64    `json:"partial_reply_bytes,omitempty"` // that came of an answer which did not come whole
 	Probe        string   `json:"probe,omitempty"`               // what a small request met afterwards: "answered", "silent", "not taken", "gone"
+	ServedBefore int64    `json:"served_before,omitempty"`       // requests that the process had served before this one
 	ExitCode     *int     `json:"exit_code,omitempty"`
 	Signal       string   `json:"signal,omitempty"`
 	CPUNS        *int64   `json:"cpu_ns,omitempty"`     // that the server used over this request
@@ -131,6 +133,8 @@ type ReplayEvidence struct {
 	Answered        int `json:"answered"`
 	LargestBytes    int `json:"largest_bytes"`
 	FailedAtMessage int `json:"failed_at_message,omitempty"` // from 1; 0: none
+	Compared        int `json:"compared,omitempty"`          // answers that the recording has, too
+	Different       int `json:"different,omitempty"`         // of them, that are not as it has them
 }
 
 // TrafficEvidence is what passed between a recorded client and its server.

@@ -25,6 +25,7 @@ type driveFlags struct {
 	load          drive.Load
 	messages      string
 	recording     []payload.Message
+	ignore        []string
 	faults, badge bool
 	assertFlags
 	sharedFlags
@@ -57,6 +58,7 @@ document (LSP: didOpen, documentSymbol, didClose), or auto: the tool echo if the
 	flags.Float64Var(&f.load.Rate, "rate", 0, "load it with so many requests a second, due whether it answers or not, instead of the sweep")
 	flags.DurationVar(&f.load.Duration, "load-time", 3*time.Second, "of --inflight and --rate")
 	flags.StringVar(&f.messages, "messages", "", "replay the requests of a recording (see tap), or of a file with a message a line, instead of the sweep")
+	flags.StringSliceVar(&f.ignore, "ignore", nil, "members of recorded answers that may differ in a replay")
 	flags.BoolVar(&f.faults, "faults", false, "put it through what bad clients and systems do, instead of the sweep:\n"+misbehaviours(catalogue.Client, 18))
 	flags.BoolVar(&f.plan.Limits, "find-limit", false, "search for the limits alone, to the byte")
 	f.registerAsserts(cmd, "exit 3 unless this holds, such as 'limit>=16MiB', and 4 where it cannot be told")
@@ -64,7 +66,7 @@ document (LSP: didOpen, documentSymbol, didClose), or auto: the tool echo if the
 	for _, load := range []string{"inflight", "rate"} { // which go together
 		cmd.MarkFlagsMutuallyExclusive("find-limit", "faults", "messages", load)
 	}
-	f.sharedFlags.register(cmd, 0, stopAfter, false)
+	f.sharedFlags.register(cmd, 0, "stop after this long, and show what was found (default 2m for the sweep, else none)", false)
 	complete(cmd, map[string][]string{
 		"protocol": drive.Protocols(),
 		"request":  drive.Requests(),
@@ -81,11 +83,21 @@ func parseSmallPipe(s string) (int, error) {
 	return parseSize(s)
 }
 
+// sweepTime bounds a sweep, and a search for limits, for which no time was given: a server that is
+// slow at large messages may take hours.
+const sweepTime = 2 * time.Minute
+
 // complete reads the recording, and checks what was asked for.
 func (f *driveFlags) complete(command []string) (err error) {
 	f.options.Command, f.options.Seed, f.plan.NoSweep = command, f.seed, f.plan.Limits
 	for _, a := range f.asserts {
 		f.plan.Demand(a)
+	}
+	for _, size := range f.plan.Sizes {
+		f.options.MaxReply = max(f.options.MaxReply, 256<<20, 2*size)
+	}
+	if sweeps := !f.faults && f.messages == "" && f.load.Inflight == 0 && f.load.Rate == 0; sweeps && f.maxTime == 0 {
+		f.maxTime = sweepTime
 	}
 	if f.options.Run, err = results.NewRun(); err != nil {
 		return err
@@ -147,7 +159,7 @@ func (f *driveFlags) drive(ctx context.Context, s *session) error {
 	case f.faults:
 		return d.Faults(ctx, keep)
 	case f.messages != "":
-		return d.Replay(ctx, f.recording, keep)
+		return d.Replay(ctx, f.recording, keep, f.ignore...)
 	case f.load.Inflight > 0 || f.load.Rate > 0:
 		sizes := f.plan.Sizes
 		if len(sizes) == 0 {

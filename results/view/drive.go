@@ -335,11 +335,12 @@ type DriveResult struct {
 func resultOf(set *results.Set) DriveResult {
 	var r DriveResult
 	if len(set.Targets) == 0 {
-		failed := stat.Filter(set.Faults, func(f results.Fault) bool { return f.Verdict != results.VerdictOK })
+		tried := stat.Filter(set.Faults, func(f results.Fault) bool { return f.Verdict != results.VerdictNotTried })
+		failed := stat.Filter(tried, func(f results.Fault) bool { return f.Verdict != results.VerdictOK })
 		if len(failed) > 0 {
 			r.Failure = failed[0].ID + ": " + failed[0].Verdict
 		}
-		r.whole = fmt.Sprintf("stands %d of %s of clients", len(set.Faults)-len(failed), results.FormatCount(len(set.Faults), "fault"))
+		r.whole = fmt.Sprintf("stands %d of %s of clients", len(tried)-len(failed), results.FormatCount(len(tried), "fault"))
 		r.Passed = r.Failure == ""
 		return r
 	}

@@ -54,9 +54,12 @@ func readAnswer(msg []byte, e jsonrpc.Envelope) answer {
 
 // Why a request of the handshake got no answer.
 var (
-	errSilent = errors.New("no answer in time")
-	errLeft   = errors.New("the server closed its output")
-	errMute   = errors.New("the server does not take what is sent")
+	errSilent  = errors.New("no answer in time")
+	errLeft    = errors.New("the server closed its output")
+	errMute    = errors.New("the server does not take what is sent")
+	errGarbage = errors.New("what it writes is no answer")
+	errEcho    = errors.New("it sends back what it is sent, as a filter of lines does")
+	errEndless = errors.New("no message end")
 )
 
 // leftError explains a failed write: a server that has gone is the common cause.
@@ -68,29 +71,22 @@ const callID = "1"
 
 // call sends a request and waits for its answer.
 func (c *conn) call(ctx context.Context, method, params string, within time.Duration) (answer, error) {
-	a, err := c.ask(ctx, jsonrpc.AppendRequest(nil, callID, method, []byte(params)), within)
+	a, err := c.ask(ctx, jsonrpc.AppendRequest(nil, callID, method, []byte(params)), within, nil)
 	if err != nil {
 		return answer{}, fmt.Errorf("%s: %w", method, err)
 	}
 	return a, nil
 }
 
-// ask sends any message and waits for the next that may be its answer.
-func (c *conn) ask(ctx context.Context, msg []byte, within time.Duration) (answer, error) {
-	return c.awaitAnswer(ctx, msg, within, func(answer) (bool, error) { return true, nil }, nil)
-}
-
 // settle is how long after a line that is no answer the answer may still come: some servers greet
 // in words first.
 const settle = time.Second
 
-// awaitFirstLine sends the first request that a server gets, and waits for its answer. Lines before
-// it are strays, unless nothing else comes: then the first of them is returned.
-func (c *conn) awaitFirstLine(ctx context.Context, sent []byte, within time.Duration) (answer, error) {
-	timer := time.NewTimer(within)
-	defer timer.Stop()
+// askFirst sends the first request to a server of which nothing is known, and waits for its answer.
+// Lines before it are strays, unless nothing else comes: then the first of them is returned.
+func (c *conn) askFirst(ctx context.Context, sent []byte, within time.Duration) (answer, error) {
 	var line *answer
-	a, err := c.awaitAnswer(ctx, sent, within, func(a answer) (bool, error) {
+	a, err := c.ask(ctx, sent, within, func(a answer, timer *time.Timer) (bool, error) {
 		switch {
 		case a.kind.Answers(), bytes.Equal(a.raw, sent):
 			return true, nil
@@ -105,20 +101,26 @@ func (c *conn) awaitFirstLine(ctx context.Context, sent []byte, within time.Dura
 			timer.Reset(min(settle, within))
 		}
 		return false, nil
-	}, timer)
+	})
 	if line != nil && (errors.Is(err, errSilent) || errors.Is(err, errMute)) {
 		return *line, nil
 	}
 	return a, err
 }
 
-// awaitAnswer sends a message and waits for the first that accept takes for the answer, or has an
-// error for. timer, where there is one, is used in place of one of its own, for accept to reset.
-func (c *conn) awaitAnswer(ctx context.Context, msg []byte, within time.Duration, accept func(answer) (bool, error), timer *time.Timer) (answer, error) {
-	if timer == nil {
-		timer = time.NewTimer(within)
-		defer timer.Stop()
+// ask sends a message and waits for the first that accept takes for the answer, or has an error
+// for; accept may reset the timer of the wait. Without it, the next message is the answer.
+func (c *conn) ask(ctx context.Context, msg []byte, within time.Duration, accept func(answer, *time.Timer) (bool, error)) (answer, error) {
+	if accept == nil {
+		accept = func(a answer, _ *time.Timer) (bool, error) {
+			if a.kind == jsonrpc.Request {
+				return false, errEcho
+			}
+			return true, nil
+		}
 	}
+	timer := time.NewTimer(within)
+	defer timer.Stop()
 	heard := make(chan answer, 64)
 	r := receiver(func(msg []byte, e jsonrpc.Envelope, _ time.Time) {
 		select {
@@ -133,7 +135,7 @@ func (c *conn) awaitAnswer(ctx context.Context, msg []byte, within time.Duration
 	for {
 		select {
 		case a := <-heard:
-			if ok, err := accept(a); ok || err != nil {
+			if ok, err := accept(a, timer); ok || err != nil {
 				return a, err
 			}
 		case err := <-sent:
@@ -142,10 +144,9 @@ func (c *conn) awaitAnswer(ctx context.Context, msg []byte, within time.Duration
 			}
 			sent = nil
 		case <-c.closed:
-			if len(heard) > 0 {
-				continue
+			if len(heard) == 0 {
+				return answer{}, c.silence()
 			}
-			return answer{}, errLeft
 		case <-timer.C:
 			if sent != nil {
 				return answer{}, errMute

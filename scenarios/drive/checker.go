@@ -35,6 +35,10 @@ func (c *checker) check(t *requestTemplate, reply []byte, e jsonrpc.Envelope) ou
 	switch {
 	case t.id < 0 && t.echoes:
 		return compareLine(t.msg, reply)
+	case t.recorded != nil:
+		out := fine
+		out.differs = t.difference(reply)
+		return out
 	case t.id < 0:
 		return fine
 	case e.Kind() == jsonrpc.Failure:

@@ -1,6 +1,8 @@
 package drive_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -33,6 +35,16 @@ func reluctant(path string) error {
 	})
 }
 
+// awaitFile waits until a server has made a file.
+func awaitFile(path string) {
+	for {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
 func TestCloseEndsAStartThatIsUnderWay(t *testing.T) {
 	leakCheck(t)
 	path := filepath.Join(t.TempDir(), "started")
@@ -44,12 +56,7 @@ func TestCloseEndsAStartThatIsUnderWay(t *testing.T) {
 		_, err := d.Sweep(t.Context(), []int{1 << 10, 20 << 10, 30 << 10}, discard)
 		ended <- err
 	}()
-	for {
-		if _, err := os.Stat(path + " again"); err == nil {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
+	awaitFile(path + " again")
 	d.Close()
 	if err := <-ended; err == nil {
 		t.Error("a sweep went on with a driver that was closed")
@@ -67,5 +74,41 @@ func TestCloseEndsASweep(t *testing.T) {
 	})
 	if err == nil {
 		t.Error("a sweep went on with a driver that was closed")
+	}
+}
+
+func TestACancelledWriteEnds(t *testing.T) {
+	leakCheck(t)
+	path := filepath.Join(t.TempDir(), "sated")
+	o := server("sated " + path)
+	o.Protocol, o.Patience, o.Longest = "lines", time.Hour, time.Hour
+	d := begin(t, o)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		_, err := d.Sweep(ctx, []int{1 << 10, 4 << 20}, discard)
+		ended <- err
+	}()
+	awaitFile(path)
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWhatWasMeasuredWhenTheTimeIsOverSaysHowTimeGrows(t *testing.T) {
+	leakCheck(t)
+	d := begin(t, server("cat"))
+	ctx, cancel := context.WithCancel(t.Context())
+	set := new(results.Set)
+	err := d.Drive(ctx, drive.Plan{}, func(l results.Line) error {
+		set.Add(l)
+		if l.(results.Target).Size == 256<<10 {
+			cancel()
+		}
+		return nil
+	})
+	if last := set.Targets[len(set.Targets)-1]; !errors.Is(err, context.Canceled) || last.Evidence.GrowthEvidence == nil {
+		t.Errorf("%v, and the last record is %+v", err, last)
 	}
 }

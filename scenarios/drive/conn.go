@@ -1,33 +1,61 @@
 package drive
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A conn is a running server that is spoken to in one framing.
-type conn struct {
-	*server
-	framing framers.Framing
-	in, out *countedStream
+// A StartError is returned when the command could not be started at all.
+type StartError struct {
+	Command []string
+	Err     error
+}
 
+func (e *StartError) Error() string {
+	return fmt.Sprintf("%v (is it installed, and spelt as on a command line?)", e.Err)
+}
+
+func (e *StartError) Unwrap() error { return e.Err }
+
+// A conn is a running server that is spoken to in one framing, with our ends of its standard
+// streams.
+type conn struct {
+	*proc.Process
+	stdin, stdout, stderr *syspipe.End
+	in, out               *countedStream
+
+	framing framers.Framing
 	sending sync.Mutex // one message at a time
 	writer  framers.Writer
 
 	receiver atomic.Pointer[receiver]
 	protocol atomic.Pointer[protocol] // once it is known to be of JSON-RPC
 	whole    atomic.Int64             // bytes that had come when the last message was whole
-	closed   chan struct{}            // closed when the server's output ended
+	answered int64                    // requests that it served, of the goroutine that drives it
+	closed   chan struct{}            // closed when no more of the server's output is read
+	ended    error                    // why, once closed is
 
 	replies chan []byte   // to the server's own requests
 	replied chan struct{} // closed when nobody sends them any more
+
+	stderrTail proc.Tail
+	drained    chan struct{} // closed when nobody reads standard error any more
+
+	ctx context.Context // ends a write that is under way; see obey
 
 	strays strays
 }
@@ -36,28 +64,81 @@ type conn struct {
 // message is valid during the call.
 type receiver func(msg []byte, e jsonrpc.Envelope, at time.Time)
 
-// connect starts the server and reads what it says from then on.
+// connect starts the server over pipes as the options say, and reads what it says from then on.
 func connect(o Options, f framers.Framing) (*conn, error) {
-	s, err := startServer(o)
-	if err != nil {
+	c := &conn{
+		Process: proc.Command(o.Command[0], o.Command[1:]...), framing: f,
+		closed: make(chan struct{}), replies: make(chan []byte, 64), replied: make(chan struct{}),
+		stderrTail: proc.Tail{Limit: tailBytes}, drained: make(chan struct{}),
+	}
+	c.Cmd.Env, c.Cmd.Dir = o.Env, o.Dir
+	if err := c.launch(o); err != nil {
+		closeEnds(c.stdin, c.stdout, c.stderr)
 		return nil, err
 	}
-	c := &conn{
-		server: s, framing: f,
-		in:     &countedStream{end: s.stdin, chunk: o.WriteChunk, pause: o.WritePause},
-		out:    &countedStream{end: s.stdout},
-		closed: make(chan struct{}), replies: make(chan []byte, 64), replied: make(chan struct{}),
-	}
-	opts := []framers.Option{framers.WithMaxMessage(-1), framers.WithVerbatim()}
-	c.writer = f.NewWriter(c.wire(), opts...)
-	go c.read(f.NewReader(c.out, opts...))
+	c.in = &countedStream{end: c.stdin, chunk: o.WriteChunk, pause: o.WritePause}
+	c.out = &countedStream{end: c.stdout}
+	c.writer = f.NewWriter(c.wire(), framers.WithMaxMessage(-1), framers.WithVerbatim())
+	go c.read(f.NewReader(c.out, framers.WithMaxMessage(o.MaxReply), framers.WithVerbatim()))
 	go func() {
 		defer close(c.replied)
 		for reply := range c.replies {
 			c.send(reply) // a failure is met by the next request, too
 		}
 	}()
+	go func() {
+		defer close(c.drained)
+		if !o.undrained {
+			io.Copy(&c.stderrTail, c.stderr) // its end is no failure
+		}
+	}()
 	return c, nil
+}
+
+// launch opens the pipes and starts the process. The server's ends are ours only until it has them.
+func (c *conn) launch(o Options) error {
+	var theirs [3]*syspipe.End
+	var errs [3]error
+	c.stdin, theirs[0], errs[0] = syspipe.Open(o.Pipe, o.Capacity)
+	theirs[1], c.stdout, errs[1] = syspipe.Open(o.Pipe, o.Capacity)
+	theirs[2], c.stderr, errs[2] = syspipe.Open(syspipe.Anonymous, 0)
+	defer closeEnds(theirs[:]...)
+	err := errors.Join(errs[:]...)
+	var files [3]*os.File
+	for i, ours := range []*syspipe.End{c.stdin, c.stdout, c.stderr} {
+		if err == nil {
+			files[i], err = theirs[i].File()
+		}
+		defer files[i].Close() // says no more than that it is nil, where it is
+		if err == nil {
+			// A goroutine then waits without a thread; where the system cannot, it blocks.
+			if err = ours.SetIO(syspipe.Poller); errors.Is(err, errors.ErrUnsupported) {
+				err = nil
+			}
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("pipes for %s: %w", o.Command[0], err)
+	}
+	c.Cmd.Stdin, c.Cmd.Stdout, c.Cmd.Stderr = files[0], files[1], files[2]
+	if err := c.Start(context.Background()); err != nil { // it ends when it is told to: see shutdown
+		return &StartError{o.Command, err}
+	}
+	if o.nonblock {
+		if err := theirs[1].SetIO(syspipe.Poll); err != nil { // the mode is the pipe's, not the descriptor's
+			c.Close()
+			return fmt.Errorf("non-blocking standard output: %w", err)
+		}
+	}
+	return nil
+}
+
+func closeEnds(ends ...*syspipe.End) {
+	for _, e := range ends {
+		if e != nil {
+			e.Close()
+		}
+	}
 }
 
 // wire returns where frames are written: in one call each, or in the pieces asked for.
@@ -75,11 +156,25 @@ func (c *conn) speak(p protocol) {
 	}
 }
 
+// obey ends a write that is under way when ctx ends, by closing the server's input.
+func (c *conn) obey(ctx context.Context) {
+	if c.ctx != ctx {
+		stdin := c.stdin // all that is kept until ctx ends
+		context.AfterFunc(ctx, func() { stdin.Close() })
+		c.ctx = ctx
+	}
+}
+
 // send writes one message.
 func (c *conn) send(msg []byte) error {
 	c.sending.Lock()
 	defer c.sending.Unlock()
 	return c.writer.WriteMessage(msg)
+}
+
+// ourMethods are of requests that only a client makes: a server that makes one echoes it.
+var ourMethods = []string{
+	unknownMethod, "server/discover", "initialize", "tools/list", "tools/call", "textDocument/documentSymbol",
 }
 
 // read takes what the server says where it belongs, until it says no more. As long as nothing is
@@ -93,6 +188,7 @@ func (c *conn) read(r framers.Reader) {
 			if c.strays.badFrame(err) {
 				continue
 			}
+			c.ended = err
 			return
 		}
 		at := time.Now()
@@ -100,7 +196,7 @@ func (c *conn) read(r framers.Reader) {
 		e := jsonrpc.Scan(msg)
 		kind, p, receive := e.Kind(), c.protocol.Load(), c.receiver.Load()
 		switch {
-		case p != nil && kind == jsonrpc.Request:
+		case p != nil && kind == jsonrpc.Request && !slices.Contains(ourMethods, string(e.Method)):
 			c.replyToServer((*p).respond(msg, e))
 		case p != nil && kind == jsonrpc.Notification:
 		case p != nil && kind == jsonrpc.None:
@@ -113,6 +209,14 @@ func (c *conn) read(r framers.Reader) {
 	}
 }
 
+// silence says why no more of the output is read, once closed is.
+func (c *conn) silence() error {
+	if large, ok := errors.AsType[*framers.TooLargeError](c.ended); ok {
+		return fmt.Errorf("%w within %s", errEndless, stat.FormatBytes(large.Limit))
+	}
+	return errLeft
+}
+
 // partial returns how many bytes have come of a message that is not whole.
 func (c *conn) partial() int64 { return c.out.bytes.Load() - c.whole.Load() }
 
@@ -123,18 +227,6 @@ func (c *conn) replyToServer(reply []byte) {
 	case c.replies <- reply:
 	default:
 	}
-}
-
-// shutdown ends the server and everything that served it. A polite server is given time to leave.
-func (c *conn) shutdown(politely bool) {
-	c.resumeReading()
-	if politely {
-		c.stop()
-	} else {
-		c.kill()
-	}
-	<-c.closed
-	<-c.replied
 }
 
 func (c *conn) isClosed() bool {
@@ -184,17 +276,15 @@ func (s *strays) nonMessage(msg []byte) {
 // badFrame counts a frame that could not be read and after which the next one can; it reports false
 // for any other error.
 func (s *strays) badFrame(err error) bool {
-	var header *framers.HeaderError
-	var chunk *framers.ChunkError
-	switch {
-	case errors.As(err, &header):
+	if header, ok := errors.AsType[*framers.HeaderError](err); ok {
 		s.nonMessage([]byte(header.Line))
-	case errors.As(err, &chunk):
-		s.nonMessage([]byte(chunk.Line))
-	default:
-		return false
+		return true
 	}
-	return true
+	chunk, ok := errors.AsType[*framers.ChunkError](err)
+	if ok {
+		s.nonMessage([]byte(chunk.Line))
+	}
+	return ok
 }
 
 // nonMessages returns how many lines were no message, the first of them, and whether the last was

@@ -35,11 +35,14 @@ func (e *HandshakeError) Advice() string {
 	case e.Verdict.Ended():
 		return "it ended before it could be loaded: does it serve on its standard streams with these arguments, and does it lack a setting or a file?"
 	case e.Verdict == Corrupt:
-		return "it writes what is of no protocol that was tried: that belongs on standard error; else name its protocol and its framing"
+		return "it writes what is of no protocol that was tried: that belongs on standard error; else name its protocol (--protocol) and its framing (--framing)"
 	case e.Verdict == ErrorReply:
 		return "it can be spoken to: look at what it answered, and whether protocol, framing and tool are those that it has"
+	case e.Verdict == Deaf:
+		return "it lives and is not heard of: does it need an argument to serve on its standard streams, another protocol or framing" +
+			" (--protocol, --framing), or more time to begin (--start-timeout)?"
 	}
-	return "it lives and is not heard of: does it need an argument to serve on its standard streams, another protocol or framing, or more time to begin?"
+	return e.Verdict.Advice()
 }
 
 // handshakeError explains why a server could not be greeted, and ends it.
@@ -51,9 +54,16 @@ func handshakeError(o Options, c *conn, why error) error {
 		if c.Ended(leaveAtTerm) {
 			e.Verdict = c.exitVerdict()
 		}
-	case errors.Is(why, errSilent), errors.Is(why, errMute):
+	case errors.Is(why, errSilent):
 		e.Verdict = Deaf
-	case errors.Is(why, errGarbage):
+		if c.answersAtEnd() {
+			e.Verdict = Buffered
+		}
+	case errors.Is(why, errMute):
+		e.Verdict = Deaf
+	case errors.Is(why, errEndless):
+		e.Verdict = Endless
+	case errors.Is(why, errGarbage), errors.Is(why, errEcho):
 		e.Verdict = Corrupt
 	}
 	c.shutdown(false)
@@ -61,26 +71,22 @@ func handshakeError(o Options, c *conn, why error) error {
 	return e
 }
 
-var errGarbage = errors.New("what it writes is no answer")
-
-// A detector finds out what a server speaks by speaking to it: in lines first, since most speak in
-// lines, then with headers. Each attempt has a server of its own.
-type detector struct {
-	ctx      context.Context
-	o        Options
-	began    time.Time
-	begun    int // attempts
-	underWay int // of them
-	results  chan attempt
+// answersAtEnd ends the input of a server that was silent, and reports whether it answers then.
+func (c *conn) answersAtEnd() bool {
+	before := c.strays.unasked.Load()
+	c.stdin.Close()
+	timer := time.NewTimer(leaveAtEOF)
+	defer timer.Stop()
+	select {
+	case <-c.closed:
+	case <-timer.C:
+	}
+	return c.strays.unasked.Load() > before
 }
 
-// An attempt to speak to a server of which nothing is known: once it is over, a server that was
-// greeted, or why it was not.
-type attempt struct {
-	wire   framers.Framing
-	within time.Duration
-	asLSP  bool
-
+// A greeting is what came of an attempt to speak to a server of which nothing is known: a server
+// that was greeted, or why it was not.
+type greeting struct {
 	p   protocol
 	c   *conn
 	err error
@@ -90,158 +96,129 @@ type attempt struct {
 // it: most servers answer in less, and one that waits for headers would wait for ever.
 const headstart = 1500 * time.Millisecond
 
-// errDetected ends the other attempt when one has succeeded.
-var errDetected = errors.New("the server has been spoken to")
-
-// detect starts the server and finds out what it speaks. The server that is returned has been
-// greeted.
+// detect starts the server and finds out what it speaks by speaking to it: in lines first, since
+// most speak in lines, then with headers. Each attempt has a server of its own and all the time
+// that a handshake may take; when one succeeds, the other's server is ended before detect returns.
+// The server that is returned has been greeted.
 func detect(ctx context.Context, o Options) (protocol, *conn, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	d := &detector{ctx: ctx, o: o, began: time.Now(), results: make(chan attempt, 2)}
-	d.begin()
-	timer := time.NewTimer(min(headstart, o.Start/2))
-	defer timer.Stop()
-	var failures [2]error // of lines, of headers
-	for d.underWay > 0 {
-		select {
-		case a := <-d.results:
-			d.underWay--
-			if a.err == nil || errors.As(a.err, new(*StartError)) {
-				cancel(errDetected)
-				d.discard()
-				return a.p, a.c, a.err
-			}
-			if a.asLSP {
-				failures[1] = a.err
-			} else {
-				failures[0] = a.err
-			}
-			d.begin()
-		case <-timer.C:
-			d.begin()
+	trying, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan greeting, 3) // with the end of the headstart
+	begun := 0
+	begin := func() {
+		if begun++; begun == 1 {
+			go func() { done <- greet(trying, o, o.framing(framers.NDJSON()), speakMCP) }()
+		} else if begun == 2 {
+			go func() { done <- greet(trying, o, o.framing(framers.ContentLength()), speakLSP) }()
 		}
 	}
-	if ctx.Err() != nil {
-		return nil, nil, context.Cause(ctx)
+	begin()
+	timer := time.AfterFunc(min(headstart, o.Start/2), func() { done <- greeting{} })
+	defer timer.Stop()
+	var failures []*HandshakeError
+	for len(failures) < 2 {
+		g := <-done
+		failed, isFailure := errors.AsType[*HandshakeError](g.err)
+		switch {
+		case g == greeting{}: // the headstart is over
+			if begun == 1 {
+				begin()
+			}
+			continue
+		case isFailure && ctx.Err() == nil:
+			failures = append(failures, failed)
+			if begun == 1 {
+				begin()
+			}
+			continue
+		}
+		cancel()
+		for ended := len(failures) + 1; ended < begun; {
+			if late := <-done; late != (greeting{}) {
+				ended++
+				if late.err == nil {
+					late.c.shutdown(false)
+				}
+			}
+		}
+		if ctx.Err() != nil {
+			g.err = context.Cause(ctx)
+		}
+		return g.p, g.c, g.err
 	}
-	// What a server did says more than its silence.
-	var lines, headers *HandshakeError
-	if errors.As(failures[0], &lines) && errors.As(failures[1], &headers) && lines.Verdict == Deaf && headers.Verdict != Deaf {
-		return nil, nil, headers
+	why := failures[0].Why + "; and " + failures[1].Why
+	if failures[0].Verdict == Deaf { // what a server did says more than its silence
+		failures[0] = failures[1]
 	}
+	failures[0].Why = why
 	return nil, nil, failures[0]
 }
 
-// begin makes the next attempt, if there is one. A late one has the less time.
-func (d *detector) begin() {
-	if d.begun == 2 {
-		return
+// greet starts a server and speaks to it.
+func greet(ctx context.Context, o Options, wire framers.Framing, speak func(context.Context, *conn, Options) (protocol, error)) greeting {
+	c, err := connect(o, wire)
+	if err != nil {
+		return greeting{err: err}
 	}
-	a := attempt{wire: d.o.framing(framers.NDJSON())}
-	if d.begun == 1 {
-		a.asLSP, a.wire = true, d.o.framing(framers.ContentLength())
-	}
-	a.within = d.o.Start - min(time.Since(d.began), d.o.Start/2)
-	d.begun++
-	d.underWay++
-	go func() {
-		asLSP := a.asLSP
-		if a.run(d.ctx, d.o); errors.Is(a.err, errSpeaksMCP) { // it has been greeted as by an editor, and is started again
-			a.asLSP = false
-			a.run(d.ctx, d.o)
-		}
-		a.asLSP = asLSP
-		d.results <- a
-	}()
-}
-
-// discard ends what is still under way.
-func (d *detector) discard() {
-	for ; d.underWay > 0; d.underWay-- {
-		if a := <-d.results; a.err == nil {
-			a.c.shutdown(false)
-		}
-	}
-}
-
-// errSpeaksMCP is what an editor's greeting of an MCP server comes to.
-var errSpeaksMCP = errors.New("it is an MCP server")
-
-// run starts a server and speaks to it.
-func (a *attempt) run(ctx context.Context, o Options) {
-	if a.c, a.err = connect(o, a.wire); a.err != nil {
-		return
-	}
-	if a.asLSP {
-		a.p, a.err = a.speakLSP(ctx, o)
-	} else {
-		a.p, a.err = a.speakMCP(ctx, o)
-	}
+	p, err := speak(ctx, c, o)
 	switch {
-	case errors.Is(a.err, errSpeaksMCP):
-		a.c.shutdown(false)
-	case a.err != nil:
-		a.err = handshakeError(o, a.c, a.err)
+	case errors.Is(err, errSpeaksMCP): // it has been greeted as by an editor, and is started again
+		c.shutdown(false)
+		return greet(ctx, o, wire, speakMCP)
+	case err != nil:
+		return greeting{err: handshakeError(o, c, err)}
 	}
+	return greeting{p, c, nil}
 }
 
 // speakMCP speaks as an MCP client of the newest revision does, and takes the answer for what it
 // is.
-func (a *attempt) speakMCP(ctx context.Context, o Options) (protocol, error) {
+func speakMCP(ctx context.Context, c *conn, o Options) (protocol, error) {
 	sent := jsonrpc.AppendRequest(nil, callID, "server/discover", []byte(discoverParams))
-	reply, err := a.c.awaitFirstLine(ctx, sent, a.within)
+	reply, err := c.askFirst(ctx, sent, o.Start)
 	if err != nil {
-		return nil, fmt.Errorf("a JSON-RPC request in %s: %w", a.wire, err)
+		return nil, fmt.Errorf("a JSON-RPC request in %s: %w", c.framing, err)
 	}
 	switch {
 	case bytes.Equal(reply.raw, sent):
-		return newLines(a.wire, true), nil
+		return newLines(c.framing, true), nil
 	case reply.kind == jsonrpc.None:
-		return newLines(a.wire, false), a.answersEachLine(ctx)
+		return newLines(c.framing, false), c.answersEachLine(ctx, o.Start)
 	}
-	m := newMCP(o, a.wire)
+	m := newMCP(o, c.framing)
 	m.discovered(reply)
-	a.c.speak(m)
-	err = m.enter(ctx, a.c, a.within)
-	var refused *jsonrpc.Error
-	switch {
-	case err == nil:
-		return m, nil
-	case errors.As(err, &refused) && o.Tool == "":
-		return newBare(a.wire), nil
+	c.speak(m)
+	err = m.enter(ctx, c, o.Start)
+	if _, refused := errors.AsType[*jsonrpc.Error](err); refused && o.Tool == "" {
+		return newBare(c.framing), nil
 	}
-	return nil, err
+	return m, err
 }
 
 // speakLSP speaks as an editor does.
-func (a *attempt) speakLSP(ctx context.Context, o Options) (protocol, error) {
-	l := newLSP(o, a.wire)
-	a.c.speak(l)
-	reply, err := a.c.call(ctx, "initialize", l.initializeParams(), a.within)
+func speakLSP(ctx context.Context, c *conn, o Options) (protocol, error) {
+	l := newLSP(o, c.framing)
+	err := l.greet(ctx, c, o.Start)
+	if errors.Is(err, errNotLSP) {
+		return newBare(c.framing), nil
+	}
 	if err != nil {
-		return nil, fmt.Errorf("initialize as an editor does, in %s: %w", a.wire, err)
+		err = fmt.Errorf("as an editor does, in %s: %w", c.framing, err)
 	}
-	switch err := l.accepted(reply); {
-	case errors.Is(err, errSpeaksMCP):
-		return nil, err
-	case err != nil:
-		return newBare(a.wire), nil
-	}
-	return l, l.enter(ctx, a.c, a.within)
+	return l, err
 }
 
 // answersEachLine tells a filter, which gives a line for a line, from a program that just writes.
-func (a *attempt) answersEachLine(ctx context.Context) error {
-	lines, first, _ := a.c.strays.nonMessages()
+func (c *conn) answersEachLine(ctx context.Context, within time.Duration) error {
+	lines, first, _ := c.strays.nonMessages()
 	if lines != 1 {
 		return fmt.Errorf("%w: %q", errGarbage, first)
 	}
-	for _, word := range []string{"pipebench", "pipebench again"} {
-		if _, err := a.c.ask(ctx, []byte(word), min(settle, a.within)); err != nil {
+	for _, word := range []string{`"pipebench"`, `"pipebench again"`} {
+		if _, err := c.ask(ctx, []byte(word), min(settle, within), nil); err != nil {
 			return fmt.Errorf("%w: %q", errGarbage, first)
 		}
 	}
-	a.c.strays.forget()
+	c.strays.forget()
 	return nil
 }

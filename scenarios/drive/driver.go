@@ -2,7 +2,6 @@ package drive
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -14,7 +13,6 @@ import (
 type Driver struct {
 	o        Options
 	protocol protocol
-	backoff  backoff
 	pace     deadlineModel
 	refusal  string        // the code of the error that a server gives for an unknown method
 	least    map[int]int64 // round trips of a size that are demanded of a sweep
@@ -27,7 +25,8 @@ type Driver struct {
 	closed   bool
 	starts   int
 
-	failedStarts int // after a failure, that no record tells of yet
+	failedStarts int    // after a failure, that no record tells of yet
+	failure      string // how a sweep failed, for a search that finds no limit
 }
 
 // Open starts the server, finds out what it speaks, and shakes hands. It fails with a [*StartError]
@@ -37,7 +36,7 @@ func Open(ctx context.Context, o Options) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Driver{o: o, backoff: newBackoff(o.Seed)}
+	d := &Driver{o: o}
 	if d.o.Request == RequestDocument {
 		// Some language servers look around where a document lies: in an empty folder.
 		if d.folder, err = os.MkdirTemp("", "pipebench-documents-"); err != nil {
@@ -52,7 +51,8 @@ func Open(ctx context.Context, o Options) (*Driver, error) {
 	return d, nil
 }
 
-// begin starts the server, and learns what there is to know of it.
+// begin starts the server, and learns what it speaks, how it refuses, and whether its answers hold
+// what was sent.
 func (d *Driver) begin(ctx context.Context) (err error) {
 	if d.protocol = newProtocol(d.o); d.protocol == nil {
 		if d.protocol, d.c, err = detect(ctx, d.o); err != nil {
@@ -68,7 +68,14 @@ func (d *Driver) begin(ctx context.Context) (err error) {
 		}
 	}
 	d.starts = 1
-	return d.calibrate(ctx)
+	out, err := d.try(ctx, transportRequest)
+	d.refusal = out.code
+	if about := d.protocol.about(); err == nil && about.tryEcho {
+		about.echoes = true
+		out, err = d.try(ctx, toolRequest)
+		about.echoes = out.verdict == OK && out.code == ""
+	}
+	return err
 }
 
 // start starts the server and shakes hands.
@@ -82,11 +89,7 @@ func (d *Driver) start(ctx context.Context) (*conn, error) {
 	if err == nil && c.whole.Load() == 0 {
 		// Nothing was asked in the handshake: a first sign of life keeps the start of the server
 		// out of the time that a later answer has.
-		var t *requestTemplate
-		if t, err = d.smallest(transportRequest); err == nil {
-			_, err = c.ask(ctx, t.number(0), d.o.Start)
-		}
-		if err != nil {
+		if _, err = c.ask(ctx, d.smallest(transportRequest).number(0), d.o.Start, nil); err != nil {
 			err = fmt.Errorf("a first request: %w", err)
 		}
 	}
@@ -138,12 +141,13 @@ func (d *Driver) end(politely bool) {
 }
 
 // live returns the running server, and starts it again if it is not running, unless the driver is
-// closed, or closed meanwhile.
+// closed, or closed meanwhile. What is written to it ends with ctx.
 func (d *Driver) live(ctx context.Context) (*conn, error) {
 	if c := d.running(); c != nil {
+		c.obey(ctx)
 		return c, nil
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
+	starting, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	d.mu.Lock()
 	closed := d.closed
@@ -152,7 +156,7 @@ func (d *Driver) live(ctx context.Context) (*conn, error) {
 	if closed {
 		return nil, errClosed
 	}
-	c, err := d.restart(ctx)
+	c, err := d.restart(starting)
 	if err != nil {
 		return nil, err
 	}
@@ -167,6 +171,7 @@ func (d *Driver) live(ctx context.Context) (*conn, error) {
 		c.shutdown(false)
 		return nil, errClosed
 	}
+	c.obey(ctx)
 	return c, nil
 }
 
@@ -177,27 +182,31 @@ func (d *Driver) running() *conn {
 	return d.c
 }
 
-// mostTries is how often a server is started again before it is given up: one that does not come to
-// life once may the next time, and a sweep is not thrown away for it.
-const mostTries = 3
+const (
+	// mostTries is how often a server is started again before it is given up: one that does not come
+	// to life once may the next time, and a sweep is not thrown away for it.
+	mostTries = 3
+	// longestPause is how long a second start waits at most after one that failed, a third twice that. The first after a server
+	// that was ready is at once: one that fails at a size is no crash loop.
+	longestPause = 100 * time.Millisecond
+)
 
 // restart starts a server that was running before.
 func (d *Driver) restart(ctx context.Context) (*conn, error) {
 	for tries := 1; ; tries++ {
-		if err := d.backoff.wait(ctx); err != nil {
-			return nil, err
-		}
 		c, err := d.start(ctx)
 		switch {
-		case err == nil:
-			d.backoff.next = 0
-			return c, nil
-		case ctx.Err() != nil:
-			return nil, err
+		case err == nil || ctx.Err() != nil:
+			return c, err
 		case tries == mostTries:
 			return nil, fmt.Errorf("start it again, %d times: %w", tries, err)
 		}
 		d.failedStarts++
+		select {
+		case <-time.After(rand.N(time.Duration(tries) * longestPause)):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
 	}
 }
 
@@ -211,106 +220,19 @@ func (d *Driver) discard(c *conn) {
 	}
 }
 
-// calibrate sends small requests, to learn how the server refuses, and whether its answers hold
-// what was sent.
-func (d *Driver) calibrate(ctx context.Context) error {
-	out, err := d.try(ctx, transportRequest)
-	if err != nil {
-		return err
-	}
-	d.refusal = out.code
-	about := d.protocol.about()
-	if !about.tryEcho {
-		return nil
-	}
-	about.echoes = true
-	out, err = d.try(ctx, toolRequest)
-	about.echoes = out.verdict == OK && out.code == ""
-	return err
-}
-
 // try makes one small request.
 func (d *Driver) try(ctx context.Context, kind requestKind) (outcome, error) {
-	t, err := d.smallest(kind)
-	if err != nil {
-		return outcome{}, err
-	}
-	return d.roundTrip(ctx, t, 0)
+	return d.roundTrip(ctx, d.smallest(kind), 0)
 }
 
-// A templateMaker makes the request that tries a size.
-type templateMaker func(size int) (*requestTemplate, error)
-
-// requests returns the maker of requests of a kind.
-func (d *Driver) requests(kind requestKind) templateMaker {
-	return func(size int) (*requestTemplate, error) {
-		t, err := d.protocol.request(kind, size)
-		if err == nil {
-			t.refusal = d.refusal
-		}
-		return t, err
-	}
+// request makes a request of size bytes, or of as few as it takes.
+func (d *Driver) request(kind requestKind, size int) *requestTemplate {
+	t := d.protocol.request(kind, size)
+	t.refusal = d.refusal
+	return t
 }
 
-// fitting makes a request of size bytes, or of as few as it takes.
-func (d *Driver) fitting(kind requestKind, size int) (*requestTemplate, error) {
-	return d.requests(kind).atLeast(size, 0)
-}
-
-// smallest makes a request that any server takes.
-func (d *Driver) smallest(kind requestKind) (*requestTemplate, error) {
-	return d.requests(kind).atLeast(0, 4*stampDigits)
-}
-
-// atLeast makes a request of size bytes, or where that is too small of as few as it takes and spare
-// more.
-func (m templateMaker) atLeast(size, spare int) (*requestTemplate, error) {
-	t, err := m(size)
-	if least, small := leastSize(err); small {
-		return m(least + spare)
-	}
-	return t, err
-}
-
-// leastSize returns the smallest size that could be had, where a size was too small.
-func leastSize(err error) (int, bool) {
-	var small *SizeError
-	if errors.As(err, &small) {
-		return small.Least, true
-	}
-	return 0, false
-}
-
-// A backoff is how long to wait before a server is started again: doubling from 100 ms to 30 s, a
-// random part of it, from the start again after one that was ready.
-type backoff struct {
-	next time.Duration
-	rand *rand.Rand
-}
-
-const (
-	firstPause   = 100 * time.Millisecond
-	longestPause = 30 * time.Second
-)
-
-func newBackoff(seed int64) backoff {
-	return backoff{rand: rand.New(rand.NewPCG(uint64(seed), 0x6261636b6f6666))}
-}
-
-// wait pauses. The first start after one that was ready is at once: a server that fails at a size
-// is no crash loop.
-func (b *backoff) wait(ctx context.Context) error {
-	bound, pause := b.next, time.Duration(0)
-	b.next = min(max(2*b.next, firstPause), longestPause)
-	if bound > 0 {
-		pause = time.Duration(b.rand.Int64N(int64(bound)))
-	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+// smallest makes a request that any server takes, with room for its number.
+func (d *Driver) smallest(kind requestKind) *requestTemplate {
+	return d.request(kind, len(d.request(kind, 0).msg)+4*stampDigits)
 }

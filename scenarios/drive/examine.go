@@ -69,7 +69,7 @@ func (d *Driver) examine(ctx context.Context, c *conn, before counters, out *out
 		out.evidence = new(results.FailureEvidence)
 	}
 	e := out.evidence
-	e.Accepted = out.accepted
+	e.Accepted, e.ServedBefore = out.accepted, c.answered
 	if out.offset >= 0 {
 		e.Offset = new(int64(out.offset))
 	}
@@ -143,16 +143,16 @@ func (d *Driver) explainSilence(ctx context.Context, c *conn, before counters, o
 
 // probe asks the server for a sign of life.
 func (d *Driver) probe(ctx context.Context, c *conn) string {
-	t, err := d.smallest(transportRequest)
-	if err != nil || !c.alive() {
+	if !c.alive() {
 		return probeGone
 	}
+	t := d.smallest(transportRequest)
 	got := c.expect(t)
 	defer c.receiver.Store(nil)
 	limit := d.o.Patience
 	began := time.Now()
 	stop := c.watchWrite(limit)
-	err = c.send(t.number(manyIDs - 1))
+	err := c.send(t.number(manyIDs - 1))
 	stop()
 	if err != nil {
 		if c.Ended(leaveAtTerm) {

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/drive"
@@ -91,14 +92,21 @@ func TestSweepNamesWhatOneSizeMeets(t *testing.T) {
 		{"stall 8192", drive.Slow},
 		{"swallow 5000", drive.Unanswered},
 		{"die 5000", killed},
+		{"endless 5000", drive.Endless},
+		{"trace", "exit 1"},
 	} {
 		t.Run(row.job, func(t *testing.T) {
-			r, _ := sweepOf(t, server(row.job), 2<<10, 4<<10, 8<<10, 16<<10)
+			o := server(row.job)
+			o.MaxReply = 1 << 20
+			r, _ := sweepOf(t, o, 2<<10, 4<<10, 8<<10, 16<<10)
 			if r.Verdict != string(row.verdict) || r.Size != 8<<10 {
 				t.Errorf("got %s at %d: %v", r.Verdict, r.Size, r.Evidence)
 			}
 			if r.Evidence.Advice == "" {
 				t.Error("without advice")
+			}
+			if row.job == "trace" && !strings.Contains(strings.Join(r.Evidence.StderrTail, " "), "the buffer exceeds 5000 bytes") {
+				t.Errorf("its last words: %q", r.Evidence.StderrTail)
 			}
 		})
 	}
@@ -116,5 +124,33 @@ func TestAFailureIsFollowedByTheNextSize(t *testing.T) {
 	}
 	if d.Starts() != 2 {
 		t.Errorf("started %d times, not once more after the first failure", d.Starts())
+	}
+}
+
+func TestAServerThatFailsAfterManyRequestsFailsOverNoSize(t *testing.T) {
+	o := server("tired 20")
+	o.Protocol, o.Budget = "lines", 50*time.Millisecond
+	d, set := open(t, o), new(results.Set)
+	if err := d.Drive(t.Context(), drive.Plan{Sizes: []int{1 << 10, 2 << 10, 4 << 10}, SmallPipe: -1}, keepIn(set)); err != nil {
+		t.Fatal(err)
+	}
+	if err := drive.AllFailed(set); err == nil || !strings.Contains(err.Error(), "not over a size: exit 1 after 1") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Time that a server sleeps, or waits for a CPU, is not its work.
+func TestGrowthIsThatOfTheServersWork(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the CPU time of another process is not told")
+	}
+	o := server("sleepy")
+	o.Protocol = "lines"
+	sweep, err := open(t, o).Sweep(t.Context(), drive.Doubling(64<<10, 512<<10), discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g := sweep.Growth; g == nil || g.Wall == nil || *g.Wall < 1.2 || *g.Wall < g.Slope || g.Fast() {
+		t.Errorf("%v", g)
 	}
 }

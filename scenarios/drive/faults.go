@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // A FaultEvidence is what the verdict on a server rests on that a client or the system misbehaved
@@ -26,6 +28,7 @@ type FaultEvidence struct {
 	Ended       string `json:"ended,omitempty"`         // the verdict on its end
 	Answered    *int64 `json:"requests_answered,omitempty"`
 	Announced   int64  `json:"announced_bytes,omitempty"`
+	Addresses   int64  `json:"address_space_bytes,omitempty"` // at most, of the server
 }
 
 // A clientFault does to a server what a client of the catalogue does.
@@ -48,6 +51,16 @@ var clientFaults = map[string]clientFault{
 	"lying-length":       {do: lyingLength},
 }
 
+// notTried is the error of a fault that says nothing about the server, and why.
+type notTried string
+
+func (why notTried) Error() string { return string(why) }
+
+const (
+	notJSONRPC = notTried("it is about JSON-RPC, which the server does not speak")
+	notEchoed  = notTried("the answers of the server do not hold what was sent")
+)
+
 // A faultRun is a server that one fault is tried on, and what came of it.
 type faultRun struct {
 	d        *Driver
@@ -57,29 +70,23 @@ type faultRun struct {
 }
 
 // Faults does to the server what the catalogue's clients of those names do, or all of them without
-// names, as far as that says something about a server of this protocol, and keeps a record of each.
-// Each has a server of its own.
+// names, and keeps a record of each: of one that would say nothing about this server, why it was
+// not tried. Each has a server of its own.
 func (d *Driver) Faults(ctx context.Context, sink Sink, names ...string) error {
 	for _, m := range catalogue.Of(catalogue.Client) {
 		if len(names) > 0 && !slices.Contains(names, m.Name) {
 			continue
 		}
 		f, err := d.tryFault(ctx, m)
-		if errors.Is(err, errUnsupported) {
-			continue
+		if err == nil {
+			err = sink(f)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.Name, err)
 		}
-		if err := sink(f); err != nil {
-			return err
-		}
 	}
 	return nil
 }
-
-// errUnsupported says that a fault says nothing about a server of this protocol.
-var errUnsupported = errors.New("not for this protocol")
 
 func (d *Driver) tryFault(ctx context.Context, m catalogue.Misbehaviour) (results.Fault, error) {
 	fault, ok := clientFaults[m.Name]
@@ -99,14 +106,21 @@ func (d *Driver) tryFault(ctx context.Context, m catalogue.Misbehaviour) (result
 	r := &faultRun{d: own, c: c, verdict: OK, evidence: FaultEvidence{
 		Command: d.o.Command, Protocol: d.Protocol(), Does: m.Title, FailureEvidence: new(results.FailureEvidence),
 	}}
-	if err := fault.do(ctx, r); err != nil {
+	advice := ""
+	err = fault.do(ctx, r)
+	if why, untried := errors.AsType[notTried](err); untried {
+		r.verdict, advice, err = NotTried, string(why), nil
+	} else if r.verdict != OK {
+		advice = m.Title + ": a server should " + m.Advice
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
 		return results.Fault{}, err
 	}
 	f := results.Fault{
-		Kind: results.KindFault, Run: d.o.Run, Time: time.Now().UTC(), ID: m.Name, Verdict: string(r.verdict),
-	}
-	if r.verdict != OK {
-		f.Advice = m.Title + ": a server should " + m.Advice
+		Kind: results.KindFault, Run: d.o.Run, Time: time.Now().UTC(), ID: m.Name, Verdict: string(r.verdict), Advice: advice,
 	}
 	f.Evidence, err = results.NewEvidence(r.evidence)
 	return f, err
@@ -119,11 +133,19 @@ func (r *faultRun) found(out outcome) {
 	}
 }
 
-// sendRaw gives bytes to the server that are no message of a framing's making.
-func (r *faultRun) sendRaw(p []byte) error {
-	defer r.c.watchWrite(r.d.o.Patience)()
-	_, err := r.c.in.Write(p)
+// meet makes a round trip and takes what it met.
+func (r *faultRun) meet(ctx context.Context, t *requestTemplate) error {
+	out, err := r.d.roundTrip(ctx, t, 1)
+	r.found(out)
 	return err
+}
+
+// sendRaw gives bytes to the server that are no message of a framing's making.
+func (r *faultRun) sendRaw(p []byte) {
+	defer r.c.watchWrite(r.d.o.Patience)()
+	if _, err := r.c.in.Write(p); err != nil {
+		r.evidence.WriteError = err.Error()
+	}
 }
 
 // awaitExit waits for a server that should end, and says how it did.
@@ -144,79 +166,49 @@ func (r *faultRun) awaitExit() {
 
 func dirtyLine(ctx context.Context, r *faultRun) error {
 	if r.c.framing.String() != "ndjson" || !r.d.protocol.about().jsonRPC {
-		return errUnsupported
+		return notTried("it is about JSON-RPC in lines, which the server does not speak")
 	}
-	if err := r.sendRaw([]byte("\n  \nthis is a log line\n{\"broken\":\n")); err != nil {
-		r.evidence.WriteError = err.Error()
-	}
-	out, err := r.d.try(ctx, toolRequest)
-	r.found(out)
-	return err
-}
-
-// echoed makes a request of size bytes whose answer holds them.
-func (r *faultRun) echoed(size int) (*requestTemplate, error) {
-	t, err := r.d.requests(toolRequest)(size)
-	if err == nil && !t.echoes {
-		err = errUnsupported
-	}
-	return t, err
+	r.sendRaw([]byte("\n  \nthis is a log line\n{\"broken\":\n"))
+	return r.meet(ctx, r.d.smallest(toolRequest))
 }
 
 func splitUTF8(ctx context.Context, r *faultRun) error {
-	t, err := r.echoed(8 << 10)
-	if err != nil {
-		return err
+	t := r.d.request(toolRequest, 8<<10)
+	if !t.echoes {
+		return notEchoed
 	}
 	const text = "é漢😀aß語🜁" // 2, 3, 4, 1, 2, 3 and 4 bytes
 	b := t.payload()
 	for n := stampDigits; n+len(text) <= len(b)-stampDigits; {
 		n += copy(b[n:], text)
 	}
-	out, err := r.d.roundTrip(ctx, t, 1)
-	r.found(out)
-	return err
+	return r.meet(ctx, t)
 }
 
 func trickle(ctx context.Context, r *faultRun) error {
-	t, err := r.d.requests(toolRequest)(4 << 10)
-	if err != nil {
-		return err
-	}
-	out, err := r.d.roundTrip(ctx, t, 1)
-	r.found(out)
-	return err
+	return r.meet(ctx, r.d.request(toolRequest, 4<<10))
 }
 
-// unreadBytes is how much is asked for while nobody reads: more than fits into any pipe on the way.
-const unreadBytes = 4 << 20
-
-func slowReader(ctx context.Context, r *faultRun) error {
-	t, err := r.echoed(64 << 10)
-	if err != nil {
-		return err
-	}
-	return r.leaveUnread(ctx, t, unreadBytes/len(t.msg))
-}
+// slowReader leaves 4 MiB unread: more than fits into any pipe on the way.
+func slowReader(ctx context.Context, r *faultRun) error { return r.leaveUnread(ctx, 64<<10, 64) }
 
 func nonblockingStdout(ctx context.Context, r *faultRun) error {
 	if r.d.o.Pipe == syspipe.Named {
-		return errUnsupported
+		return notTried("the mode of a named pipe is not the server's alone")
 	}
-	t, err := r.echoed(256 << 10)
-	if err != nil {
-		return err
-	}
-	return r.leaveUnread(ctx, t, 4)
+	return r.leaveUnread(ctx, 256<<10, 4)
 }
 
 // leaveUnread sends requests while nobody reads the answers, then reads, and compares them.
-func (r *faultRun) leaveUnread(ctx context.Context, t *requestTemplate, n int) error {
+func (r *faultRun) leaveUnread(ctx context.Context, size, n int) error {
+	t := r.d.request(toolRequest, size)
+	if !t.echoes {
+		return notEchoed
+	}
 	r.c.pauseReading()
 	reads := time.AfterFunc(r.d.o.Patience, r.c.resumeReading)
 	defer reads.Stop()
-	l := Load{Size: len(t.msg), Inflight: n, Duration: defaultLoad}
-	round, err := r.d.loadRound(ctx, l, t, int64(n))
+	round, err := r.d.loadRound(ctx, Load{Size: size, Inflight: n, Duration: defaultLoad}, t, int64(n))
 	if err != nil {
 		return err
 	}
@@ -226,10 +218,7 @@ func (r *faultRun) leaveUnread(ctx context.Context, t *requestTemplate, n int) e
 }
 
 func unreadStderr(ctx context.Context, r *faultRun) error {
-	t, err := r.d.requests(toolRequest)(1 << 10)
-	if err != nil {
-		return err
-	}
+	t := r.d.request(toolRequest, 1<<10)
 	for i := range int64(200) {
 		out, err := r.d.roundTrip(ctx, t, i)
 		if err == nil && out.verdict == OK {
@@ -247,10 +236,7 @@ func unreadStderr(ctx context.Context, r *faultRun) error {
 
 func closedStdout(_ context.Context, r *faultRun) error {
 	r.c.stdout.Close()
-	t, err := r.d.smallest(transportRequest)
-	if err != nil {
-		return err
-	}
+	t := r.d.smallest(transportRequest)
 	for i := range int64(3) {
 		if r.c.send(t.number(i)) != nil {
 			break // it has gone already
@@ -261,69 +247,72 @@ func closedStdout(_ context.Context, r *faultRun) error {
 }
 
 func eofMidFrame(_ context.Context, r *faultRun) error {
-	t, err := r.d.smallest(toolRequest)
-	if err != nil {
-		return err
-	}
-	if err := r.sendRaw(t.number(1)[:len(t.msg)/2]); err != nil {
-		return err
-	}
+	msg := r.d.smallest(toolRequest).number(1)
+	r.sendRaw(msg[:len(msg)/2])
 	r.c.stdin.Close()
 	r.awaitExit()
 	return nil
 }
 
-func wrongFraming(ctx context.Context, r *faultRun) error {
+// refusesFrame finds an answer to the first request, or to one whose id could not be read, in
+// whatever framing it comes.
+var refusesFrame = regexp.MustCompile(`"id"\s*:\s*(1000000001\b|null|"")`)
+
+func wrongFraming(_ context.Context, r *faultRun) error {
 	if !r.d.protocol.about().jsonRPC {
-		return errUnsupported
+		return notJSONRPC
 	}
-	t, err := r.d.smallest(transportRequest)
-	if err != nil {
-		return err
-	}
-	msg := t.number(1)
+	msg := r.d.smallest(transportRequest).number(1)
 	if r.c.framing.String() == "ndjson" {
 		msg = fmt.Appendf(nil, "Content-Length: %d\r\n\r\n%s", len(msg), msg)
 	} else {
-		msg = append(append([]byte(nil), msg...), '\n')
+		msg = append(slices.Clone(msg), '\n')
 	}
-	before := r.c.out.bytes.Load()
-	if err := r.sendRaw(msg); err != nil {
-		r.evidence.WriteError = err.Error()
-	}
+	said := &proc.Tail{Limit: 64 << 10}
+	r.c.out.copyTo.Store(said)
+	r.sendRaw(msg)
 	r.verdict = "waits in silence"
 	if r.c.Ended(r.d.o.Patience) {
 		r.verdict = r.c.exitVerdict()
 		r.c.drainStderr()
-	} else if r.c.out.bytes.Load() > before {
+	} else if refusesFrame.MatchString(said.String()) {
 		r.verdict = OK
 	}
 	r.evidence.StderrTail = r.c.stderrLines()
-	return ctx.Err()
+	return nil
 }
 
 // announced is a length that a careless server allocates, in bytes.
 const announced = 2_000_000_000
 
-func lyingLength(ctx context.Context, r *faultRun) error {
+// lyingLength looks at memory that was taken, and at that which was only reserved: many allocators
+// touch what they give out no sooner than it is used.
+func lyingLength(_ context.Context, r *faultRun) error {
 	if r.c.framing.String() != "content-length" {
-		return errUnsupported
+		return notTried("it is about messages whose length is announced")
 	}
-	before := r.c.peakMemory()
-	if err := r.sendRaw(fmt.Appendf(nil, "Content-Length: %d\r\n\r\n{}", announced)); err != nil {
-		return err
+	resident, addresses := r.c.peakMemory(), r.addresses()
+	if resident == nil {
+		return notTried("this system does not tell how much memory a process has")
 	}
-	gone := r.c.Ended(r.d.o.Patience)
-	after := r.c.peakMemory()
-	if before == nil || after == nil {
-		return errUnsupported
+	r.sendRaw(fmt.Appendf(nil, "Content-Length: %d\r\n\r\n{}", announced))
+	gone := false
+	for i := 0; i < 10 && !gone; i++ { // what a process had is not known of one that has ended
+		gone = r.c.Ended(r.d.o.Patience / 10)
+		r.evidence.Addresses = max(r.evidence.Addresses, r.addresses())
 	}
-	r.evidence.PeakBytes, r.evidence.Announced = after, announced
-	switch grown := *after - *before; {
-	case grown > announced/2:
+	r.evidence.PeakBytes, r.evidence.Announced = r.c.peakMemory(), announced
+	switch after := r.evidence.PeakBytes; {
+	case after != nil && *after-*resident > announced/2, r.evidence.Addresses-addresses > announced/2:
 		r.verdict = "allocates what is announced"
 	case gone:
 		r.evidence.Ended = string(r.c.exitVerdict())
 	}
-	return ctx.Err()
+	return nil
+}
+
+// addresses returns the largest address space of the server so far, 0 where it is not known.
+func (r *faultRun) addresses() int64 {
+	n, _ := r.c.PeakAddresses()
+	return n
 }

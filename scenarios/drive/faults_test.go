@@ -1,6 +1,7 @@
 package drive_test
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 
@@ -42,11 +43,13 @@ func TestAGoodServerStandsWhatClientsDoToIt(t *testing.T) {
 	expect(t, faultsOf(t, server("mcp")), map[string]string{
 		"dirty-line": "ok", "split-utf8": "ok", "trickle": "ok", "slow-reader": "ok", "unread-stderr": "ok",
 		"nonblocking-stdout": "ok", "eof-mid-frame": "ok", "wrong-framing": "ok", "closed-stdout": "ok",
+		"lying-length": "not tried",
 	})
 }
 
 func TestFaultsOfServersAreNamed(t *testing.T) {
 	for _, row := range []struct{ job, scenario, verdict string }{
+		{"nag", "wrong-framing", "waits in silence"}, // what it says is no answer
 		{"mcp split-utf8=100", "split-utf8", "corrupt"},
 		{"mcp stderr-flood", "unread-stderr", "deadlock"},
 	} {
@@ -76,4 +79,13 @@ func TestFaultsOfAServerInAnotherLanguageAreNamed(t *testing.T) {
 	if v := faults["eof-mid-frame"].Verdict; !strings.HasPrefix(v, "stays") { // how much of a CPU it burns is up to the others on the machine
 		t.Errorf("eof-mid-frame: %q", v)
 	}
+}
+
+func TestMemoryThatIsOnlyReservedIsNoticed(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("no other system tells how much a process has reserved")
+	}
+	o := server("reserve")
+	o.Protocol, o.Framing = "jsonrpc", "content-length"
+	expect(t, faultsOf(t, o, "lying-length"), map[string]string{"lying-length": "allocates what is announced"})
 }

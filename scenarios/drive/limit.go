@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -44,63 +45,45 @@ func (d *Driver) FindLimits(ctx context.Context, most int, sink Sink) ([]SizeLim
 	if d.o.Request == RequestAuto {
 		kind = transportRequest
 	}
-	request, t, err := d.findLimit(ctx, requestSide, replySource{d.requests(kind), most})
+	ofKind := func(kind requestKind) func(int) *requestTemplate {
+		return func(size int) *requestTemplate { return d.request(kind, size) }
+	}
+	request, err := d.findLimit(ctx, requestSide, ofKind(kind), most, sink)
 	if err != nil {
 		return nil, err
 	}
 	limits := []SizeLimit{request}
-	if err := sink(t); err != nil {
-		return limits, err
-	}
-	sources := d.replySources(request, most)
-	var reply SizeLimit
-	for _, source := range sources {
-		if reply, t, err = d.findLimit(ctx, replySide, source); err != nil {
-			return limits, err
-		}
-		if reply.Found() {
-			break
-		}
-	}
-	if len(sources) == 0 {
+	m, isMCP := d.protocol.(*mcp)
+	if !isMCP {
 		return limits, nil
 	}
-	return append(limits, reply), sink(t)
-}
-
-// A replySource makes requests that try a size, and says how far to try.
-type replySource struct {
-	make templateMaker
-	to   int
-}
-
-// replySources are the ways to requests whose answers grow, in the order in which they are tried;
-// none where the server is not known to give any.
-func (d *Driver) replySources(request SizeLimit, most int) []replySource {
-	m, ok := d.protocol.(*mcp)
-	if !ok {
-		return nil
-	}
-	sized := replySource{m.demand, most}
-	echoed := replySource{d.requests(toolRequest), most}
+	echoed := most
 	if request.Found() {
-		echoed.to = request.Bytes
+		echoed = request.Bytes
 	}
-	switch {
-	case m.replies.name != "", m.sized != nil && !m.echoes:
-		return []replySource{sized}
-	case m.sized != nil && echoed.to < most:
-		return []replySource{echoed, sized}
-	case m.echoes:
-		return []replySource{echoed}
+	if m.echoes && m.replies.name == "" {
+		beyond := m.sized != nil && echoed < most
+		echo, err := d.findLimit(ctx, replySide, ofKind(toolRequest), echoed, func(l results.Line) error {
+			if t := l.(results.Target); t.ReplyLimit == nil && beyond {
+				return nil // the other tool says more
+			}
+			return sink(l)
+		})
+		if err != nil || echo.Found() || !beyond {
+			return append(limits, echo), err
+		}
 	}
-	return nil
+	if m.sized == nil {
+		return limits, nil
+	}
+	reply, err := d.findLimit(ctx, replySide, m.demand, most, sink)
+	return append(limits, reply), err
 }
 
 // A search is the sizes that were tried so far, and what came of them.
 type search struct {
 	d       *Driver
-	make    templateMaker
+	make    func(size int) *requestTemplate // a request that tries a size
 	side    string
 	tried   map[int]outcome
 	payload map[int]int
@@ -109,20 +92,20 @@ type search struct {
 	good, bad int // the largest size that works below the smallest that failed; 0 if none did
 }
 
-// findLimit searches one side, and makes the record of what it found.
-func (d *Driver) findLimit(ctx context.Context, side string, source replySource) (SizeLimit, results.Target, error) {
-	s := &search{d: d, make: source.make, side: side, tried: map[int]outcome{}, payload: map[int]int{}}
-	err := s.double(ctx, source.to)
+// findLimit searches one side up to most bytes, and keeps a record of what it found.
+func (d *Driver) findLimit(ctx context.Context, side string, tries func(int) *requestTemplate, most int, sink Sink) (SizeLimit, error) {
+	s := &search{d: d, make: tries, side: side, tried: map[int]outcome{}, payload: map[int]int{}}
+	err := s.double(ctx, most)
 	if err == nil && s.bad > 0 {
 		if err = s.bisect(ctx); err == nil {
 			err = s.verify(ctx)
 		}
 	}
 	if err != nil {
-		return SizeLimit{}, results.Target{}, err
+		return SizeLimit{}, err
 	}
 	l := s.limit()
-	return l, s.record(l), nil
+	return l, sink(s.record(l))
 }
 
 // works tries a size.
@@ -130,10 +113,7 @@ func (s *search) works(ctx context.Context, size int) (bool, error) {
 	if out, known := s.tried[size]; known {
 		return out.verdict == OK, nil
 	}
-	t, err := s.make(size)
-	if err != nil {
-		return false, err
-	}
+	t := s.make(size)
 	out, err := s.d.roundTrip(ctx, t, int64(len(s.tried)+1))
 	if err == nil && out.verdict == OK {
 		err = s.d.checkAlive(ctx, &out)
@@ -141,7 +121,7 @@ func (s *search) works(ctx context.Context, size int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	s.tried[size], s.payload[size] = out, t.carries()
+	s.tried[size], s.payload[size] = out, cmp.Or(t.demands, t.to-t.from)
 	return out.verdict == OK, nil
 }
 
@@ -149,14 +129,14 @@ func (s *search) works(ctx context.Context, size int) (bool, error) {
 // hole.
 const beyond = 2
 
-// double tries doubling sizes up to most.
+// double tries doubling sizes up to most, from the smallest request on.
 func (s *search) double(ctx context.Context, most int) error {
-	failures := 0
+	smallest, failures := s.make(0), 0
 	for _, size := range Doubling(1<<10, most) {
-		ok, err := s.works(ctx, size)
-		if least, small := leastSize(err); small && least <= most {
+		if size < len(smallest.msg) && smallest.demands == 0 {
 			continue
 		}
+		ok, err := s.works(ctx, size)
 		switch {
 		case err != nil:
 			return err
@@ -177,14 +157,11 @@ func (s *search) double(ctx context.Context, most int) error {
 // bisect closes in on the last size that works, between one that does and one that does not.
 func (s *search) bisect(ctx context.Context) error {
 	if s.good == 0 {
-		smallest, err := s.d.smallest(transportRequest)
-		if err != nil {
+		smallest := len(s.d.smallest(transportRequest).msg)
+		if ok, err := s.works(ctx, smallest); err != nil || !ok {
 			return err
 		}
-		if ok, err := s.works(ctx, len(smallest.msg)); err != nil || !ok {
-			return err
-		}
-		s.good = len(smallest.msg)
+		s.good = smallest
 	}
 	guesses := guesses(s.good, s.bad)
 	for s.bad-s.good > 1 {
@@ -277,6 +254,9 @@ func (s *search) record(l SizeLimit) results.Target {
 	t.Evidence.LimitEvidence = &results.LimitEvidence{Side: l.Side, Tried: l.Tried, FailedAt: s.bad, Uneven: l.Uneven}
 	if !l.Found() {
 		t.SearchedTo = new(int64(l.SearchedTo))
+		if s.d.failure != "" {
+			t.Warnings = append(t.Warnings, "the failure in the sweep is not one of size, since all sizes work when tried again: "+s.d.failure)
+		}
 		return t
 	}
 	setFailure(&t, s.tried[s.bad])

@@ -65,10 +65,7 @@ func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
 	if err != nil {
 		return err
 	}
-	tpl, err := d.fitting(toolRequest, l.Size)
-	if err != nil {
-		return err
-	}
+	tpl := d.request(toolRequest, l.Size)
 	t := d.record()
 	t.Size = int64(len(tpl.msg))
 	size := &results.SizeEvidence{PayloadBytes: tpl.to - tpl.from}
@@ -87,7 +84,8 @@ func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
 		t.Samples = append(t.Samples, r.sample)
 	}
 	size.DriverCPUShare = driverShare(t.Samples)
-	t.Warnings = append(append(t.Warnings, lateness(t.Samples)...), d.sideEffects()...)
+	judgeRate(&t)
+	t.Warnings = append(t.Warnings, d.sideEffects()...)
 	return sink(t)
 }
 
@@ -207,6 +205,14 @@ func (r *loadRound) generate(ctx context.Context, limit time.Duration) error {
 		}
 		if err := r.batch(w, frames, n, limit); err != nil {
 			return err
+		}
+	}
+	if r.load.Rate > 0 { // what fell due while this process had no CPU is sent late, as far as there is room
+		n := min(int64(r.load.Inflight)-(r.sent.Load()-r.answered.Load()), r.due(length)-r.sent.Load())
+		if n = r.free(n); n > 0 {
+			if err := r.batch(w, frames, n, limit); err != nil {
+				return err
+			}
 		}
 	}
 	for r.answered.Load() < r.sent.Load() {
@@ -375,27 +381,38 @@ func (r *loadRound) sum(before counters, elapsed time.Duration) error {
 	}
 	late, err := results.SummariseHistogram(r.lateness)
 	r.sample.Latency = map[string]results.Latency{"due": latency, "lateness": late}
-	due := min(r.due(r.load.Duration/loadRounds), max(r.sent.Load(), r.due(r.load.Duration/loadRounds)))
+	due := r.due(r.load.Duration / loadRounds)
 	r.sample.Load = &results.Load{
 		Due: due, Sent: r.sent.Load(), Late: r.late, Unsent: max(due-r.sent.Load(), 0), Achieved: float64(n) / elapsed.Seconds(),
 	}
 	return err
 }
 
-// lateness warns where the driver itself explains what it measured.
-func lateness(samples []results.Sample) []string {
+// mostUnsent is the part of the requests that were due that may go unsent at a rate that counts as
+// reached.
+const mostUnsent = 0.05
+
+// judgeRate warns where the driver itself explains what it measured, and says whether the rate was
+// reached.
+func judgeRate(t *results.Target) {
 	var late, sent, unsent int64
-	for _, s := range samples {
+	for _, s := range t.Samples {
 		if s.Load != nil {
 			late, sent, unsent = late+s.Load.Late, sent+s.Load.Sent, unsent+s.Load.Unsent
 		}
 	}
-	var out []string
 	if late*100 > sent {
-		out = append(out, fmt.Sprintf("%d of %d requests left late: the window was full or the driver had no CPU; latency counts from when they were due", late, sent))
+		t.Warnings = append(t.Warnings, fmt.Sprintf("%d of %d requests left late: the window was full or the driver had no CPU; "+
+			"latency counts from when they were due", late, sent))
 	}
-	if unsent > 0 {
-		out = append(out, fmt.Sprintf("%d requests that were due were never sent: the server does not keep up with the rate", unsent))
+	if unsent == 0 {
+		return
 	}
-	return out
+	why := fmt.Sprintf("%d of %d requests that were due were never sent: the server does not keep up with the rate", unsent, sent+unsent)
+	if float64(unsent) > mostUnsent*float64(sent+unsent) && t.Verdict == string(OK) {
+		setVerdict(t, Overloaded)
+		t.Evidence.Why = why
+	} else {
+		t.Warnings = append(t.Warnings, why)
+	}
 }

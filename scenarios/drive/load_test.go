@@ -95,9 +95,14 @@ func TestLoadNamesWhatGoesWrong(t *testing.T) {
 		{"mcp corrupt", drive.Corrupt},
 		{"mcp exit0@600", "exit 0"},
 		{"mcp deaf@600", drive.Deaf},
+		{"slow 20ms", drive.Overloaded},
 	} {
 		t.Run(row.job, func(t *testing.T) {
-			if r := loaded(t, row.job, drive.Load{Size: 1000, Inflight: 4, Duration: 60 * time.Millisecond}); r.Verdict != string(row.verdict) {
+			l := drive.Load{Size: 1000, Inflight: 4, Duration: 60 * time.Millisecond}
+			if row.verdict == drive.Overloaded {
+				l.Rate = 10_000
+			}
+			if r := loaded(t, row.job, l); r.Verdict != string(row.verdict) {
 				t.Errorf("%s: %v", r.Verdict, r.Evidence)
 			}
 		})

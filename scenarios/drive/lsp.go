@@ -46,11 +46,33 @@ func (l *lsp) greet(ctx context.Context, c *conn, within time.Duration) error {
 	if err != nil {
 		return err
 	}
-	if err := l.accepted(reply); err != nil {
-		return err
+	var hello struct {
+		Capabilities    json.RawMessage `json:"capabilities"`
+		ProtocolVersion string          `json:"protocolVersion"` // which language servers have none of
 	}
-	return l.enter(ctx, c, within)
+	err = reply.decode(&hello)
+	switch {
+	case err != nil:
+		return fmt.Errorf("initialize: %w: %w", errNotLSP, err)
+	case hello.ProtocolVersion != "":
+		return fmt.Errorf("initialize: %w", errSpeaksMCP)
+	case len(hello.Capabilities) == 0:
+		return fmt.Errorf("initialize: the answer names no capabilities: %w", errNotLSP)
+	}
+	if err := c.send([]byte(`{"jsonrpc":"2.0","method":"initialized","params":{}}`)); err != nil {
+		return leftError(err)
+	}
+	if l.root == "" || l.document != nil {
+		return nil
+	}
+	return l.chooseDocument(ctx, c, within)
 }
+
+// What an editor's greeting of another server comes to.
+var (
+	errSpeaksMCP = errors.New("it is an MCP server")
+	errNotLSP    = errors.New("it is no language server")
+)
 
 // capabilities are what this client says that it can: a server may then ask for settings, announce
 // what it is at, and register what it can.
@@ -67,72 +89,43 @@ func (l *lsp) initializeParams() string {
 	return fmt.Sprintf(`{"processId":%d,%s,"capabilities":%s}`, os.Getpid(), where, capabilities)
 }
 
-// accepted reports whether the answer to initialize is a language server's.
-func (l *lsp) accepted(reply answer) error {
-	var hello struct {
-		Capabilities    json.RawMessage `json:"capabilities"`
-		ProtocolVersion string          `json:"protocolVersion"` // which language servers have none of
-	}
-	if err := reply.decode(&hello); err != nil {
-		return fmt.Errorf("initialize: %w", err)
-	}
-	if hello.ProtocolVersion != "" {
-		return fmt.Errorf("initialize: %w", errSpeaksMCP)
-	}
-	if len(hello.Capabilities) == 0 {
-		return errors.New("initialize: the answer names no capabilities, so this is no language server")
-	}
-	return nil
+// editorAnswers are to requests that language servers make, without answers to which some never go
+// on: what is agreed to, refused, or left unchosen.
+var editorAnswers = map[string]string{
+	"client/registerCapability":      "null",
+	"client/unregisterCapability":    "null",
+	"window/workDoneProgress/create": "null",
+	"window/showMessageRequest":      "null",
+	"workspace/workspaceFolders":     "null",
+	"workspace/applyEdit":            `{"applied":false}`,
+	"window/showDocument":            `{"success":false}`,
 }
 
-// enter ends the handshake, and finds out which documents the server understands if it is to be
-// sent some.
-func (l *lsp) enter(ctx context.Context, c *conn, within time.Duration) error {
-	if err := c.send([]byte(`{"jsonrpc":"2.0","method":"initialized","params":{}}`)); err != nil {
-		return leftError(err)
-	}
-	if l.root == "" || l.document != nil {
-		return nil
-	}
-	return l.chooseDocument(ctx, c, within)
-}
-
-// nullAnswers are requests to which null is a full answer: agreed, or none of the choices.
-var nullAnswers = []string{
-	"client/registerCapability", "client/unregisterCapability", "window/workDoneProgress/create",
-	"window/showMessageRequest", "workspace/workspaceFolders",
-}
-
-// respond serves the requests that a language server waits for: without answers some never go on.
 func (l *lsp) respond(msg []byte, e jsonrpc.Envelope) []byte {
-	switch method := string(e.Method); {
-	case method == "workspace/configuration":
-		return nothingSet(msg, e)
-	case method == "workspace/applyEdit":
-		return resultOf(e, `{"applied":false}`)
-	case method == "window/showDocument":
-		return resultOf(e, `{"success":false}`)
-	case slices.Contains(nullAnswers, method), strings.HasSuffix(method, "/refresh"):
-		return resultOf(e, "null")
-	}
-	return methodNotFound(e)
-}
-
-// nothingSet answers that nothing is set, once for each item that is asked for.
-func nothingSet(msg []byte, e jsonrpc.Envelope) []byte {
-	var request struct {
-		Params struct {
-			Items []json.RawMessage `json:"items"`
-		} `json:"params"`
-	}
-	if json.Unmarshal(msg, &request) != nil {
+	method := string(e.Method)
+	result, known := editorAnswers[method]
+	switch {
+	case known:
+	case strings.HasSuffix(method, "/refresh"):
+		result = "null"
+	case method == "workspace/configuration": // nothing is set, once for each item that is asked for
+		var request struct {
+			Params struct {
+				Items []json.RawMessage `json:"items"`
+			} `json:"params"`
+		}
+		if json.Unmarshal(msg, &request) != nil {
+			return methodNotFound(e)
+		}
+		nulls := strings.Repeat("null,", len(request.Params.Items))
+		result = "[" + strings.TrimSuffix(nulls, ",") + "]"
+	default:
 		return methodNotFound(e)
 	}
-	nulls := strings.Repeat("null,", len(request.Params.Items))
-	return resultOf(e, "["+strings.TrimSuffix(nulls, ",")+"]")
+	return resultOf(e, result)
 }
 
-func (l *lsp) request(kind requestKind, size int) (*requestTemplate, error) {
+func (l *lsp) request(kind requestKind, size int) *requestTemplate {
 	if kind == transportRequest || l.document == nil {
 		return refusable(size, "")
 	}
@@ -149,15 +142,16 @@ type document struct {
 }
 
 // documents are those that a server is offered to find out its language. The order matters where a
-// server answers for languages that are not its own.
+// server answers for languages that are not its own: a shell's sees a function in much that is no
+// shell script, and others see none in one.
 var documents = []document{
 	{"json", "json", `{"pipebench":"`, `"}`, "pipebench"},
+	{"shellscript", "sh", "pipebench() { :; } # ", "\n", "pipebench"},
 	{"go", "go", "package p\n\nfunc pipebench() {}\n\n// ", "\n", "pipebench"},
 	{"css", "css", ".pipebench {} /* ", " */\n", ".pipebench"},
 	{"html", "html", `<p id="pipebench"></p><!-- `, " -->\n", "p#pipebench"},
 	{"typescript", "ts", "function pipebench() {} // ", "\n", "pipebench"},
 	{"python", "py", "def pipebench(): pass # ", "\n", "pipebench"},
-	{"shellscript", "sh", "pipebench() { :; } # ", "\n", "pipebench"},
 	{"yaml", "yaml", "pipebench: ", "\n", "pipebench"},
 	{"c", "c", "void pipebench(void) {} // ", "\n", "pipebench()"},
 	{"rust", "rs", "fn pipebench() {} // ", "\n", "pipebench"},
@@ -189,7 +183,7 @@ func documentsIn(language string) []document {
 
 // template makes the document, opened by a message of exactly size bytes, its symbols asked for,
 // and closed when they came. It lies in the folder in name alone, since its text is sent.
-func (d document) template(root string, size int) (*requestTemplate, error) {
+func (d document) template(root string, size int) *requestTemplate {
 	uri := root + "/" + idMark + "." + d.suffix
 	at := `{"textDocument":{"uri":` + quoted(uri)
 	inside := func(s string) string { // the quotes of a JSON text
@@ -198,13 +192,10 @@ func (d document) template(root string, size int) (*requestTemplate, error) {
 	}
 	before := `{"jsonrpc":"2.0","method":"textDocument/didOpen","params":` + at +
 		`,"languageId":` + quoted(d.language) + `,"version":1,"text":"` + inside(d.before)
-	t, err := newTemplate(before, inside(d.after)+`"}}}`, size)
-	if err != nil {
-		return nil, err
-	}
+	t := newTemplate(before, inside(d.after)+`"}}}`, size)
 	t.query = newFollowUp(`{"jsonrpc":"2.0","id":` + idMark + `,"method":"textDocument/documentSymbol","params":` + at + `}}}`)
 	t.release = newFollowUp(`{"jsonrpc":"2.0","method":"textDocument/didClose","params":` + at + `}}}`)
-	return t, nil
+	return t
 }
 
 // quoted returns a text as JSON.
@@ -228,17 +219,16 @@ func fileURI(folder string) string {
 // chooseDocument opens a small document of each language until one's symbol is found. Where none
 // is, the first that is not refused will do.
 func (l *lsp) chooseDocument(ctx context.Context, c *conn, within time.Duration) error {
-	var refused error
+	var refused *jsonrpc.Error
 	for _, d := range documentsIn(l.language) {
-		found, err := l.offer(ctx, c, d, within)
-		var refusal *jsonrpc.Error
+		symbols, err := l.offer(ctx, c, d, within)
 		switch {
-		case errors.As(err, &refusal):
-			refused = err
+		case errors.As(err, &refused):
 			continue
 		case err != nil:
 			return err
 		}
+		found := slices.Contains(slices.Collect(texts(symbols)), d.symbol)
 		if l.document == nil || found {
 			l.document = &d
 		}
@@ -247,38 +237,30 @@ func (l *lsp) chooseDocument(ctx context.Context, c *conn, within time.Duration)
 		}
 	}
 	if l.document == nil {
-		return fmt.Errorf("textDocument/documentSymbol of no language is answered: %w (name the server's language)", refused)
+		return fmt.Errorf("textDocument/documentSymbol of no language is answered: %w (name the server's language: --language)", refused)
 	}
 	return nil
 }
 
-// offer opens one document, and reports whether its symbol is found. The error is a
+// offer opens one document, and returns its symbols as the server has them. The error is a
 // [*jsonrpc.Error] if the server refuses.
-func (l *lsp) offer(ctx context.Context, c *conn, d document, within time.Duration) (found bool, err error) {
-	inFolder := func(size int) (*requestTemplate, error) { return d.template(l.root, size) }
-	t, err := templateMaker(inFolder).atLeast(0, 4*stampDigits)
-	if err != nil {
-		return false, err
-	}
+func (l *lsp) offer(ctx context.Context, c *conn, d document, within time.Duration) (symbols any, err error) {
+	t := d.template(l.root, 0)
 	if err := c.send(t.number(0)); err != nil {
-		return false, leftError(err)
+		return nil, leftError(err)
 	}
-	reply, err := c.ask(ctx, t.query.number(0), within)
+	reply, err := c.ask(ctx, t.query.number(0), within, nil)
 	if err != nil {
-		return false, fmt.Errorf("textDocument/documentSymbol: %w", err)
+		return nil, fmt.Errorf("textDocument/documentSymbol: %w", err)
 	}
 	if err := c.send(t.release.number(0)); err != nil {
-		return false, leftError(err)
+		return nil, leftError(err)
 	}
 	if reply.failure != nil {
-		return false, reply.failure
+		return nil, reply.failure
 	}
-	var tree any
-	if err := json.Unmarshal(reply.result, &tree); err != nil {
-		return false, fmt.Errorf("textDocument/documentSymbol: %w", err)
+	if err := json.Unmarshal(reply.result, &symbols); err != nil {
+		return nil, fmt.Errorf("textDocument/documentSymbol: %w", err)
 	}
-	for text := range texts(tree) {
-		found = found || text == d.symbol
-	}
-	return found, nil
+	return symbols, nil
 }

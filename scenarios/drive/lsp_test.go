@@ -19,16 +19,17 @@ func documents(job string) drive.Options {
 }
 
 func TestDocumentsAreOpenedAskedAboutAndClosed(t *testing.T) {
-	for _, row := range []struct{ name, protocol, server, language string }{
-		{"protocol and language found out", "auto", "lsp python", ""},
-		{"language given", "lsp", "lsp go", "go"},
-		{"language unknown to us", "lsp", "lsp cobol", "cobol"},
+	for _, row := range []struct{ name, protocol, server, language, found string }{
+		{"protocol and language found out", "auto", "lsp python", "", "python"},
+		{"a shell's server answers for all languages", "lsp", "lsp any", "", "shellscript"},
+		{"language given", "lsp", "lsp go", "go", "go"},
+		{"language unknown to us", "lsp", "lsp cobol", "cobol", "cobol"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			o := documents(row.server)
 			o.Protocol, o.Language, o.Start = row.protocol, row.language, 4*time.Second
 			d := open(t, o)
-			if want := "documents of language " + strings.TrimPrefix(row.server, "lsp "); !strings.HasPrefix(d.Request(), want) {
+			if want := "documents of language " + row.found + ","; !strings.HasPrefix(d.Request(), want) {
 				t.Errorf("sends %s, want %s", d.Request(), want)
 			}
 			sweep, err := d.Sweep(t.Context(), []int{1 << 10, 64 << 10}, discard)

@@ -3,6 +3,8 @@ package drive_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -59,7 +61,70 @@ var servers = map[string]func(arg string) error{
 	"reluctant": reluctant,
 	"lsp":       serveLSP,
 	"twice":     twice,
-	"late":      late,
+	"buffered": func(string) error { // as what is written by way of stdio is
+		out := bufio.NewWriterSize(os.Stdout, 1<<20)
+		defer out.Flush()
+		return each(func(line string) { fmt.Fprintln(out, line) })
+	},
+	"endless": func(arg string) error { // answers lines up to a length, and ends no longer one
+		return each(func(line string) {
+			if most, _ := strconv.Atoi(arg); len(line) <= most {
+				fmt.Println(line)
+				return
+			}
+			for block := strings.Repeat("x", 1<<10); ; {
+				if _, err := os.Stdout.WriteString(block); err != nil {
+					return
+				}
+			}
+		})
+	},
+	"json": func(string) error { // as jq -c does
+		return each(func(line string) {
+			if !json.Valid([]byte(line)) {
+				os.Exit(5)
+			}
+			fmt.Println(line)
+		})
+	},
+	"tired": func(arg string) error { // ends after so many lines
+		left, err := strconv.Atoi(arg)
+		return errors.Join(err, each(func(line string) {
+			if left--; left < 0 {
+				os.Exit(1)
+			}
+			fmt.Println(line)
+		}))
+	},
+	"trace": func(string) error { // as node ends at an error that nobody catches
+		return each(func(line string) {
+			if len(line) > 5000 {
+				fmt.Fprintln(os.Stderr, "RangeError: the buffer exceeds 5000 bytes\n"+
+					strings.Repeat("    at ReadBuffer.append (file:///x/stdio.js:23:15)\n", 12)+"what: is said behind it\n1\n2\n3\n4\nNode.js v24.0.0")
+				os.Exit(1)
+			}
+			fmt.Println(line)
+		})
+	},
+	"sleepy": func(string) error { // takes the longer for a line the longer it is, and sleeps meanwhile
+		return each(func(line string) {
+			units := time.Duration(len(line)>>16) * time.Duration(len(line)>>16)
+			time.Sleep(units * 2 * time.Millisecond)
+			fmt.Println(line)
+		})
+	},
+	"sated": sated,
+	"nag": func(string) error { // is upset by what is no message, and answers with none
+		return each(func(line string) {
+			if e := jsonrpc.Scan([]byte(line)); e.Kind() != jsonrpc.Request {
+				fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error"}}`)
+				<-make(chan int)
+			}
+			fmt.Println(refusal(line))
+		})
+	},
+	"reserve": reserve,
+	"late":    late,
 	"stall": func(arg string) error {
 		return each(func(line string) {
 			if fmt.Sprint(len(line)) == arg {
@@ -123,6 +188,45 @@ func upper(string) error {
 	return each(func(line string) { fmt.Println(strings.ToUpper(line)) })
 }
 
+// sated answers lines of up to 5,000 bytes. Where a longer one begins, it makes a file of the name
+// arg and reads no more.
+func sated(arg string) error {
+	in := bufio.NewReaderSize(os.Stdin, 5001)
+	for {
+		line, err := in.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			err = os.WriteFile(arg, nil, 0o600)
+			for err == nil {
+				time.Sleep(time.Hour)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := os.Stdout.Write(line); err != nil {
+			return err
+		}
+	}
+}
+
+// reserve refuses every request in the framing of language servers, and makes room for all that is
+// announced.
+func reserve(string) error {
+	in := bufio.NewReader(os.Stdin)
+	for {
+		var size int
+		if _, err := fmt.Fscanf(in, "Content-Length: %d\r\n\r\n", &size); err != nil {
+			return err
+		}
+		msg := make([]byte, size)
+		if _, err := io.ReadFull(in, msg); err != nil {
+			return err
+		}
+		answer := refusal(string(msg))
+		fmt.Printf("Content-Length: %d\r\n\r\n%s", len(answer), answer)
+	}
+}
+
 // refusal answers a JSON-RPC request that nobody knows.
 func refusal(line string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, jsonrpc.Scan([]byte(line)).ID)
@@ -152,7 +256,7 @@ func late(arg string) error {
 // each calls f with every line that comes.
 func each(f func(line string)) error {
 	lines := bufio.NewScanner(os.Stdin)
-	lines.Buffer(nil, 1<<20)
+	lines.Buffer(nil, 2<<20)
 	for lines.Scan() {
 		f(lines.Text())
 	}
@@ -201,6 +305,14 @@ func leakCheck(t *testing.T) {
 }
 
 func discard(results.Line) error { return nil }
+
+// keepIn returns a sink that keeps what it is given in a set.
+func keepIn(set *results.Set) drive.Sink {
+	return func(l results.Line) error {
+		set.Add(l)
+		return nil
+	}
+}
 
 // findPython asks python3 where it really is: what is called so may be a script that looks for it,
 // which takes twenty times as long as its start.

@@ -270,25 +270,21 @@ func (m *mcp) chooseReplyTool(tools []tool) (*replyTool, error) {
 }
 
 // demand makes a request for an answer of about n bytes.
-func (m *mcp) demand(n int) (*requestTemplate, error) {
+func (m *mcp) demand(n int) *requestTemplate {
 	msg := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{%s"name":%s,"arguments":{%s%s:%d}}}`,
 		idMark, m.meta(), quoted(m.sized.name), m.sized.others, quoted(m.sized.arg), n)
-	t, err := newTemplate(msg, "", len(msg))
-	if err == nil {
-		t.demands = n
-	}
-	return t, err
+	t := newTemplate(msg, "", 0)
+	t.demands = n
+	return t
 }
 
-func (m *mcp) request(kind requestKind, size int) (*requestTemplate, error) {
+func (m *mcp) request(kind requestKind, size int) *requestTemplate {
 	if kind == transportRequest || m.tool == "" {
 		return refusable(size, m.meta())
 	}
 	before := `{"jsonrpc":"2.0","id":` + idMark + `,"method":"tools/call","params":{` + m.meta() +
 		`"name":` + quoted(m.tool) + `,"arguments":{` + m.others + quoted(m.arg) + `:"`
-	t, err := newTemplate(before, `"}}}`, size)
-	if err == nil {
-		t.echoes = m.echoes
-	}
-	return t, err
+	t := newTemplate(before, `"}}}`, size)
+	t.echoes = m.echoes
+	return t
 }

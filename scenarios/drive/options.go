@@ -44,6 +44,8 @@ type Options struct {
 	Longest  time.Duration // the greatest; 0 is 2 min
 	Budget   time.Duration // how long a sweep measures one size; 0 is 300 ms
 
+	MaxReply int // bytes of a message of the server's, beyond which it is said to have no end; 0 is 256 MiB
+
 	Run  string // the run that records belong to
 	Seed int64
 
@@ -57,6 +59,7 @@ const (
 	defaultPatience = time.Second
 	defaultLongest  = 2 * time.Minute
 	defaultBudget   = 300 * time.Millisecond
+	defaultMaxReply = 256 << 20
 )
 
 // Validate reports all that is wrong with the options, without starting anything.
@@ -93,6 +96,9 @@ func (o Options) withDefaults() (Options, error) {
 		if *d.value <= 0 {
 			*d.value = d.standard
 		}
+	}
+	if o.MaxReply <= 0 {
+		o.MaxReply = defaultMaxReply
 	}
 	if o.Capacity < 0 || o.WriteChunk < 0 || o.WritePause < 0 {
 		faults = append(faults, errors.New("capacity, write chunk and write pause cannot be negative"))

@@ -70,15 +70,15 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 	served := p.LimitTo
 	if !p.NoSweep {
 		sweep, err := d.Sweep(ctx, p.Sizes, sink)
+		if g := sweep.Growth; g != nil { // what was measured says it, though the time may be over
+			err = errors.Join(err, sink(d.growthRecord(*g)))
+		}
 		if err != nil {
 			return err
 		}
 		served = sweep.served()
-		p.Limits = p.Limits || len(sweep.Failures()) > 0
-		if g := sweep.Growth; g != nil {
-			if err := sink(d.growthRecord(*g)); err != nil {
-				return err
-			}
+		if failures := sweep.Failures(); len(failures) > 0 {
+			p.Limits, d.failure = true, afterRequests(failures[0])
 		}
 	}
 	if p.Limits {
@@ -136,29 +136,50 @@ func (d *Driver) growthIn(ctx context.Context, capacity, to int, sink Sink) erro
 func (d *Driver) with(change func(*Options)) *Driver {
 	o := d.o
 	change(&o)
-	return &Driver{o: o, protocol: d.protocol, refusal: d.refusal, pace: d.pace, backoff: newBackoff(o.Seed)}
+	return &Driver{o: o, protocol: d.protocol, refusal: d.refusal, pace: d.pace}
 }
 
-// AllFailed returns an error if sizes were tried and none was served, or if a recording could not
-// be replayed to its end.
+// AllFailed returns an error if sizes were tried and none was served, if some were not though no size
+// is too large for the server, if it was not loaded at the rate that was asked for, or if a recording
+// could not be replayed to its end or was answered otherwise.
 func AllFailed(set *results.Set) error {
-	tried := false
+	var failed *results.Target
+	works, searched, limited := false, false, false
 	for _, t := range set.Targets {
-		if n := t.SearchedTo; t.Served() && t.Size > 0 || n != nil && *n > 0 {
-			return nil
-		}
-		for _, limit := range []*int64{t.RequestLimit, t.ReplyLimit} {
-			if limit != nil && *limit > 0 {
-				return nil
-			}
-		}
-		if r := t.Evidence.ReplayEvidence; r != nil && r.FailedAtMessage > 0 {
+		limit := t.SearchedTo == nil && t.Evidence.LimitEvidence != nil
+		searched, limited = searched || t.SearchedTo != nil, limited || limit
+		switch r := t.Evidence.ReplayEvidence; {
+		case r != nil && r.FailedAtMessage > 0:
 			return fmt.Errorf("the replay ended at message %d: %s", r.FailedAtMessage, t.Verdict)
+		case r != nil && r.Different > 0:
+			return fmt.Errorf("%d of %d answers are not as recorded: %s", r.Different, r.Compared, t.Evidence.Why)
+		case t.Verdict == string(Overloaded):
+			return errors.New(t.Evidence.Why)
+		case t.Served() && t.Size > 0:
+			works = true
+		case t.Size > 0:
+			failed = &t
 		}
-		tried = tried || !t.Served()
+		for _, n := range []*int64{t.SearchedTo, t.RequestLimit, t.ReplyLimit} {
+			works = works || n != nil && *n > 0
+		}
+		if failed == nil && limit {
+			failed = &t
+		}
 	}
-	if tried {
+	switch {
+	case failed != nil && !works:
 		return errors.New("the server fails at every size")
+	case failed != nil && searched && !limited:
+		return fmt.Errorf("the server fails, and not over a size: %s", afterRequests(*failed))
 	}
 	return nil
+}
+
+// afterRequests says how a server failed, and when, where it was not over a size.
+func afterRequests(t results.Target) string {
+	if f := t.Evidence.FailureEvidence; f != nil && f.ServedBefore > 0 {
+		return fmt.Sprintf("%s after %d requests", t.Verdict, f.ServedBefore)
+	}
+	return t.Verdict
 }

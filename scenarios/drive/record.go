@@ -65,6 +65,11 @@ const (
 	Deadlock   Verdict = "deadlock"                // both ends wait to write into a pipe that the other does not read
 	Corrupt    Verdict = "corrupt"                 // the answer is not what was sent
 	Truncated  Verdict = "truncated"               // the answer ends too early
+	Buffered   Verdict = "answers only at the end of input"
+	Endless    Verdict = "endless answer"        // no end of a message within [Options.MaxReply]
+	Overloaded Verdict = "rate not reached"      // of a load: requests that were due could not be sent
+	Differs    Verdict = "differs"               // of a replay: answers are not as recorded
+	NotTried   Verdict = results.VerdictNotTried // of a fault that says nothing about the server
 
 	// Superlinear is of a whole sweep: time grows faster than size, and not by chance.
 	Superlinear Verdict = results.VerdictSuperlinear
@@ -84,7 +89,7 @@ func (v Verdict) Ended() bool {
 func (v Verdict) Advice() string {
 	switch {
 	case v == exitPrefix+"0":
-		return "the server left without a word and with exit status 0: look for a limit on the length of a line whose error ends the read loop, and answer with a JSON-RPC error instead"
+		return "the server ended with exit status 0 and without an answer: look for a limit on the length of a line whose error ends the read loop, and answer with a JSON-RPC error instead"
 	case strings.HasPrefix(string(v), exitPrefix):
 		return "the server ended itself: its last words on standard error, if any, are in the record"
 	case strings.HasPrefix(string(v), signalPrefix):
@@ -101,5 +106,9 @@ var advice = map[Verdict]string{
 	Deadlock:    "the server writes to a stream that nobody reads, and stops reading its own: drain both while writing",
 	Corrupt:     "bytes were changed on the way: look for text decoded a chunk at a time, and for two writers on one stream",
 	Superlinear: "each read makes the server look at, or copy, all that came before: remember how far the buffer was searched, and grow it by doubling",
+	Buffered:    "its output is block-buffered, as standard output is on a pipe unless the program says otherwise: flush after each answer (python -u, stdbuf -oL, jq --unbuffered)",
+	Endless:     "what the server writes has no end of a message: is it another framing, or an answer that never ends?",
+	Overloaded:  "the server, or this machine beside it, does not keep up: ask for a lower rate, and compare the driver's share of CPU time",
+	Differs:     "the server answers otherwise than the recorded one: the first difference is in the record",
 	Truncated:   "the answer was cut: flush before exit, and write again what a non-blocking stream did not take",
 }

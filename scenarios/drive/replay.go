@@ -3,8 +3,13 @@ package drive
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
+	"reflect"
 	"slices"
+	"sync"
 
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/results"
@@ -33,10 +38,24 @@ func requestsIn(recording []payload.Message) []payload.Message {
 	return out
 }
 
+// repliesIn returns what the server of a recording answered, by id, in the order of the answers.
+func repliesIn(recording []payload.Message) map[string][][]byte {
+	replies := map[string][][]byte{}
+	for _, m := range recording {
+		if e := jsonrpc.Scan(m.Body); m.Dir != "request" && e.Kind().Answers() {
+			replies[string(e.ID)] = append(replies[string(e.ID)], m.Body)
+		}
+	}
+	return replies
+}
+
 // Replay sends what the client of a recording said, in order, each request after the answer to the
 // one before, and keeps one record. A message of which the recording has the size alone is made of
-// exactly that size.
-func (d *Driver) Replay(ctx context.Context, recording []payload.Message, sink Sink) error {
+// exactly that size. Answers that the recording has are compared with those that come: their
+// members, types, lengths and errors, but not ids, what texts of one length say, numbers, and
+// members of the names in ignore.
+func (d *Driver) Replay(ctx context.Context, recording []payload.Message, sink Sink, ignore ...string) error {
+	replies := repliesIn(recording)
 	recording = requestsIn(recording)
 	if len(recording) == 0 {
 		return errors.New("replay: no request in the recording that could be sent again")
@@ -51,7 +70,15 @@ func (d *Driver) Replay(ctx context.Context, recording []payload.Message, sink S
 	var times []int64 // of the requests that were answered, in ns
 	var total, bytes int64
 	for i, m := range recording {
-		out, err := d.replayMessage(ctx, m, int64(i+1))
+		request := d.recorded(m, replies, ignore)
+		out := outcome{verdict: OK}
+		if request.fixed && request.silent {
+			if c, err = d.live(ctx); err == nil {
+				d.notify(c, request.msg)
+			}
+		} else {
+			out, err = d.roundTrip(ctx, request, int64(i+1))
+		}
 		if err == nil && out.verdict == OK && i == len(recording)-1 {
 			err = d.checkAlive(ctx, &out)
 		}
@@ -66,6 +93,15 @@ func (d *Driver) Replay(ctx context.Context, recording []payload.Message, sink S
 		bytes, replay.LargestBytes = bytes+int64(m.Size), max(replay.LargestBytes, m.Size)
 		if out.took > 0 {
 			times, total = append(times, int64(out.took)), total+int64(out.took)
+		}
+		if request.recorded != nil {
+			replay.Compared++
+		}
+		if out.differs != "" {
+			if replay.Different++; replay.Different == 1 {
+				setVerdict(&t, Differs)
+				t.Evidence.Why = fmt.Sprintf("message %d: %s", i+1, out.differs)
+			}
 		}
 	}
 	replay.Answered = len(times)
@@ -83,35 +119,28 @@ func (d *Driver) Replay(ctx context.Context, recording []payload.Message, sink S
 	return sink(t)
 }
 
-// replayMessage sends one recorded message. What nobody answers takes no time.
-func (d *Driver) replayMessage(ctx context.Context, m payload.Message, i int64) (outcome, error) {
-	notification := m.Body
-	var t *requestTemplate
+// recorded makes the request that sends a recorded message again, with the answer that it got, which
+// it takes out of replies.
+func (d *Driver) recorded(m payload.Message, replies map[string][][]byte, ignore []string) *requestTemplate {
+	e := jsonrpc.Scan(m.Body)
 	switch {
 	case m.Body == nil && m.Method != "" && len(m.ID) == 0:
-		notification = paddedNotification(m.Size)
+		return &requestTemplate{msg: paddedNotification(m.Size), fixed: true, silent: true}
 	case m.Body == nil:
-		var err error
-		if t, err = d.fitting(toolRequest, m.Size); err != nil {
-			return outcome{}, err
+		return d.request(toolRequest, m.Size)
+	}
+	// Its id is its own, and an error may be what it deserves.
+	t := &requestTemplate{msg: m.Body, id: -1, to: len(m.Body), fixed: true, errs: true, mu: new(sync.Mutex), ignore: ignore}
+	if e.Kind() == jsonrpc.Request {
+		id := string(e.ID)
+		t.wants = e.ID
+		if known := replies[id]; len(known) > 0 {
+			t.recorded, replies[id] = known[0], known[1:]
 		}
-	default: // its id is its own, and an error may be what it deserves
-		t = &requestTemplate{msg: m.Body, id: -1, to: len(m.Body), fixed: true, errs: true}
-		if e := jsonrpc.Scan(m.Body); e.Kind() == jsonrpc.Request {
-			t.wants = e.ID
-		} else if d.protocol.about().jsonRPC {
-			t = nil
-		}
+	} else {
+		t.silent = d.protocol.about().jsonRPC
 	}
-	if t != nil {
-		return d.roundTrip(ctx, t, i)
-	}
-	c, err := d.live(ctx)
-	if err != nil {
-		return outcome{}, err
-	}
-	d.notify(c, notification)
-	return outcome{verdict: OK}, nil
+	return t
 }
 
 // paddedNotification makes a notification of exactly size bytes, or the smallest. Both protocols
@@ -119,4 +148,73 @@ func (d *Driver) replayMessage(ctx context.Context, m payload.Message, i int64) 
 func paddedNotification(size int) []byte {
 	const before, after = `{"jsonrpc":"2.0","method":"$/pipebench","params":{"pad":"`, `"}}`
 	return slices.Concat([]byte(before), bytes.Repeat([]byte{'x'}, max(size-len(before)-len(after), 0)), []byte(after))
+}
+
+// difference says where an answer is not as it was recorded; "" where it is.
+func (t *requestTemplate) difference(reply []byte) string {
+	var was, is map[string]any
+	if err := errors.Join(json.Unmarshal(t.recorded, &was), json.Unmarshal(reply, &is)); err != nil {
+		return err.Error()
+	}
+	delete(was, "id")
+	delete(is, "id")
+	return differs("answer", was, is, t.ignore)
+}
+
+// differs compares two decoded values: types, members, and lengths. Of what they say only the code
+// of an error is compared.
+func differs(path string, was, is any, ignore []string) string {
+	switch was := was.(type) {
+	case map[string]any:
+		is, ok := is.(map[string]any)
+		if !ok {
+			break
+		}
+		names := slices.AppendSeq(slices.Collect(maps.Keys(was)), maps.Keys(is))
+		slices.Sort(names)
+		for _, name := range slices.Compact(names) {
+			then, had := was[name]
+			now, has := is[name]
+			d := ""
+			switch {
+			case slices.Contains(ignore, name):
+			case !had:
+				d = fmt.Sprintf("%s.%s was not there", path, name)
+			case !has:
+				d = fmt.Sprintf("%s.%s is missing", path, name)
+			default:
+				d = differs(path+"."+name, then, now, ignore)
+			}
+			if d != "" {
+				return d
+			}
+		}
+		return ""
+	case []any:
+		is, ok := is.([]any)
+		if !ok {
+			break
+		}
+		if len(was) != len(is) {
+			return fmt.Sprintf("%s has %d elements, not %d", path, len(is), len(was))
+		}
+		for i := range was {
+			if d := differs(fmt.Sprintf("%s[%d]", path, i), was[i], is[i], ignore); d != "" {
+				return d
+			}
+		}
+		return ""
+	case string:
+		if is, ok := is.(string); ok && len(is) != len(was) {
+			return fmt.Sprintf("%s has %d bytes, not %d", path, len(is), len(was))
+		}
+	case float64:
+		if path == "answer.error.code" && was != is {
+			return fmt.Sprintf("%s is %v, not %v", path, is, was)
+		}
+	}
+	if reflect.TypeOf(was) != reflect.TypeOf(is) {
+		return fmt.Sprintf("%s is of another type", path)
+	}
+	return ""
 }

@@ -3,10 +3,12 @@ package drive_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/drive"
 )
 
 func recording(t *testing.T, text string) []payload.Message {
@@ -46,7 +48,8 @@ func TestReplaySendsWhatTheClientSaid(t *testing.T) {
 	for _, row := range []struct {
 		name, text         string
 		replayed, answered int
-	}{{"lines", lines, 3, 2}, {"lines of both sides", both, 2, 2}, {"a recording", tapped, 3, 2}} {
+		verdict            drive.Verdict
+	}{{"lines", lines, 3, 2, drive.OK}, {"lines of both sides", both, 2, 2, drive.Differs}, {"a recording", tapped, 3, 2, drive.OK}} {
 		t.Run(row.name, func(t *testing.T) {
 			d := open(t, server("mcp"))
 			var kept results.Target
@@ -56,7 +59,7 @@ func TestReplaySendsWhatTheClientSaid(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			if kept.Verdict != "ok" || kept.Evidence.Replayed != row.replayed || kept.Evidence.Answered != row.answered {
+			if kept.Verdict != string(row.verdict) || kept.Evidence.Replayed != row.replayed || kept.Evidence.Answered != row.answered {
 				t.Errorf("kept %s %v", kept.Verdict, kept.Evidence)
 			}
 		})
@@ -95,5 +98,39 @@ func TestARecordingWithoutRequestsIsRefused(t *testing.T) {
 `
 	if err := d.Replay(t.Context(), recording(t, answers), discard); err == nil {
 		t.Error("was taken")
+	}
+}
+
+func TestReplayComparesAnswersWithThoseOfTheRecording(t *testing.T) {
+	ask := `{"jsonrpc":"2.0","id":7,"method":"x"}` + "\n"
+	for _, row := range []struct {
+		name, recorded string
+		ignore         []string
+		says           string
+	}{
+		{"the same", `"error":{"code":-32601,"message":"no"}`, nil, ""},
+		{"another text of that length", `"error":{"code":-32601,"message":"ho"}`, nil, ""},
+		{"another code", `"error":{"code":-32600,"message":"no"}`, nil, "answer.error.code is -32601, not -32600"},
+		{"a longer text", `"error":{"code":-32601,"message":"never"}`, nil, "answer.error.message has 2 bytes, not 5"},
+		{"a longer text that may differ", `"error":{"code":-32601,"message":"never"}`, []string{"message"}, ""},
+		{"no error", `"result":{}`, nil, "answer.error was not there"},
+		{"more in it", `"error":{"code":-32601,"message":"no","data":[1]}`, nil, "answer.error.data is missing"},
+		{"another type", `"error":{"code":"-32601","message":"no"}`, nil, "answer.error.code is of another type"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o := server("late 0s")
+			o.Protocol = "jsonrpc"
+			d := open(t, o)
+			text := ask + `{"jsonrpc":"2.0","id":7,` + row.recorded + "}\n"
+			set := new(results.Set)
+			if err := d.Replay(t.Context(), recording(t, text), keepIn(set), row.ignore...); err != nil {
+				t.Fatal(err)
+			}
+			kept, failed := set.Targets[0], drive.AllFailed(set)
+			if kept.Evidence.Compared != 1 || (kept.Verdict == "ok") != (row.says == "") || (failed == nil) != (row.says == "") ||
+				!strings.Contains(kept.Evidence.Why, row.says) {
+				t.Errorf("%s: %s, %d compared; %v", kept.Verdict, kept.Evidence.Why, kept.Evidence.Compared, failed)
+			}
+		})
 	}
 }

@@ -16,6 +16,7 @@ var errClosed = errors.New("drive: the driver is closed")
 type outcome struct {
 	verdict  Verdict
 	why      string
+	differs  string        // where the answer is not as a recording has it; "" where it is, or there is none
 	code     string        // of the error in the answer
 	offset   int           // of the first wrong byte of the payload; -1 where none is
 	size     int           // bytes of the answer
@@ -49,6 +50,7 @@ func (d *Driver) roundTrip(ctx context.Context, t *requestTemplate, i int64) (ou
 		return outcome{}, context.Cause(ctx)
 	}
 	if out.verdict == OK {
+		c.answered++
 		d.pace.learn(len(t.msg), out.took)
 	} else {
 		d.examine(ctx, c, before, &out)
@@ -131,7 +133,11 @@ func (c *conn) await(ctx context.Context, got <-chan outcome, began time.Time, l
 			out.take(r, began)
 			return
 		case <-c.closed:
-			out.fail(Deaf, "the server closed its output")
+			out.fail(Deaf, "%v", c.silence())
+			if errors.Is(c.silence(), errEndless) {
+				out.verdict = Endless
+				return
+			}
 			c.lastAnswer(got, began, out)
 			return
 		case <-timer.C:

@@ -31,7 +31,8 @@ func (s *Sweep) Failures() []results.Target {
 
 // Sweep makes round trips of each size, in bytes, and keeps a record of each. A size below the
 // smallest request is raised to it. After a failure the server is started again and the sweep goes
-// on; it ends early when the server cannot be started any more, or ctx is done.
+// on; it ends early when the server cannot be started any more, or ctx is done, and returns what it
+// found by then beside the error.
 //
 // Before the first size the server is warmed up, for as long as one size is measured: where a
 // compiler works while a server runs, the first requests take several times as long, and time would
@@ -48,28 +49,24 @@ func (d *Driver) Sweep(ctx context.Context, sizes []int, sink Sink) (*Sweep, err
 		sweep.Targets = append(sweep.Targets, *held)
 		return sink(*held)
 	}
+	var failed error
 	for i, size := range sizes {
-		t, err := d.fitting(toolRequest, size)
-		if err == nil && held != nil && int64(len(t.msg)) <= held.Size {
+		t := d.request(toolRequest, size)
+		if held != nil && int64(len(t.msg)) <= held.Size {
 			continue // both were raised to the smallest
 		}
 		var next *results.Target
-		if err == nil {
-			next, err = d.measure(ctx, t, i == 0)
-		}
-		if err != nil {
-			return sweep, errors.Join(err, release(nil))
+		if next, failed = d.measure(ctx, t, i == 0); failed != nil {
+			break
 		}
 		if err := release(next); err != nil {
 			return sweep, err
 		}
 		held = next
 	}
-	if err := release(nil); err != nil {
-		return sweep, err
-	}
+	failed = errors.Join(failed, release(nil))
 	sweep.Growth = stat.FitTargetGrowth(sweep.Targets)
-	return sweep, nil
+	return sweep, failed
 }
 
 // warmUp makes round trips that are not measured, and says how many. One that fails is left to the
@@ -105,13 +102,13 @@ func (d *Driver) measure(ctx context.Context, t *requestTemplate, warm bool) (*r
 	}
 	var samples []results.Sample
 	first, out, err := d.sample(ctx, t, 1, 0)
-	served, slow := first.Messages, out.verdict == OK && out.took > patientRuns*d.o.Budget
-	if slow {
+	served := first.Messages
+	if out.verdict == OK && out.took > patientRuns*d.o.Budget {
 		samples = append(samples, first)
 	}
 	trips := min(max(int64(sampleTime/max(out.took, 1)), 1), mostTrips)
 	began := time.Now()
-	for !slow && err == nil && out.verdict == OK && d.wantsMore(t, samples, served, time.Since(began)) {
+	for err == nil && out.verdict == OK && d.wantsMore(t, samples, served, out.took, time.Since(began)) {
 		var s results.Sample
 		s, out, err = d.sample(ctx, t, trips, served)
 		served += s.Messages
@@ -150,8 +147,12 @@ func (d *Driver) sizeRecord(t *requestTemplate, size *results.SizeEvidence, samp
 	return &r
 }
 
-// wantsMore reports whether a size is to be measured on.
-func (d *Driver) wantsMore(t *requestTemplate, samples []results.Sample, served int64, spent time.Duration) bool {
+// tooLong is how long a message may take to be sent a second time: a single one says nothing of how
+// slow its size is, nor of growth.
+const tooLong = 10 * time.Second
+
+// wantsMore reports whether a size is to be measured on, whose last message took so long.
+func (d *Driver) wantsMore(t *requestTemplate, samples []results.Sample, served int64, last, spent time.Duration) bool {
 	n := len(samples)
 	switch {
 	case served <= d.least[len(t.msg)]: // the first is in no sample
@@ -159,7 +160,7 @@ func (d *Driver) wantsMore(t *requestTemplate, samples []results.Sample, served 
 	case n >= stat.LeastSamples:
 		return spent < d.o.Budget
 	}
-	return n == 0 || spent < patientRuns*d.o.Budget
+	return n == 0 || n == 1 && last < tooLong || spent < patientRuns*d.o.Budget
 }
 
 // sample makes some round trips and takes both sides' counters. Where one was not served, last is
@@ -252,7 +253,8 @@ func judgeSlow(before, t, after *results.Target) {
 		share := math.Log(size/from) / math.Log(to/from)
 		expected = lower * math.Pow(upper/lower, share)
 	}
-	if stat.MedianTime(t.Samples) > margin*expected {
+	single := len(t.Samples) == 1 && t.Samples[0].Messages == 1
+	if stat.MedianTime(t.Samples) > margin*expected && !single {
 		setVerdict(t, Slow)
 		t.Evidence.ExpectedNS = expected
 	}

@@ -16,6 +16,7 @@ func TestOpenFindsOutWhatAServerSpeaks(t *testing.T) {
 		{"mcp", "mcp", "tool echo, its answers compared byte by byte"},
 		{"cat", "lines", "lines, its answers compared byte by byte"},
 		{"upper", "lines (answers with others)", "lines"},
+		{"json", "lines", "lines, its answers compared byte by byte"},
 	} {
 		t.Run(row.job, func(t *testing.T) {
 			d := open(t, server(row.job))
@@ -27,23 +28,36 @@ func TestOpenFindsOutWhatAServerSpeaks(t *testing.T) {
 }
 
 func TestOpenSaysWhyACommandCannotBeSpokenTo(t *testing.T) {
+	leakCheck(t)
 	for _, row := range []struct {
-		job     string
-		verdict drive.Verdict
+		job, protocol string
+		verdict       drive.Verdict
+		says          string
 	}{
-		{"exit", "exit 0"},
-		{"exit abc", "exit 3"},
-		{"banner", drive.Corrupt},
-		{"silent", drive.Deaf},
+		{"exit", "", "exit 0", ""},
+		{"exit abc", "", "exit 3", ""},
+		{"banner", "", drive.Corrupt, "what it writes is no answer"},
+		{"silent", "", drive.Deaf, "a JSON-RPC request in ndjson: no answer in time"},
+		{"buffered", "", drive.Buffered, ""},
+		{"buffered", "lines", drive.Buffered, ""},
+		{"endless 0", "", drive.Endless, "no message end within 1,048,576 B"},
+		{"cat", "jsonrpc", drive.Corrupt, "it sends back what it is sent"},
+		{"cat", "mcp", drive.Corrupt, "it sends back what it is sent"},
 	} {
-		t.Run(row.job, func(t *testing.T) {
-			leakCheck(t)
+		t.Run(row.job+" "+row.protocol, func(t *testing.T) {
+			t.Parallel()
 			o := server(row.job)
-			o.Start = 1e9
+			o.Protocol, o.Start, o.MaxReply = row.protocol, 1e9, 1<<20
 			_, err := drive.Open(t.Context(), o)
 			var refused *drive.HandshakeError
-			if !errors.As(err, &refused) || refused.Verdict != row.verdict {
-				t.Errorf("got %v, want an HandshakeError of %s", err, row.verdict)
+			if !errors.As(err, &refused) || refused.Verdict != row.verdict || !strings.Contains(refused.Why, row.says) {
+				t.Fatalf("got %v, want an HandshakeError of %s", err, row.verdict)
+			}
+			if row.verdict != drive.Deaf {
+				return
+			}
+			if !strings.Contains(refused.Why, "as an editor does, in content-length") || !strings.Contains(refused.Advice(), "--protocol") {
+				t.Errorf("tried %q, advises %q", refused.Why, refused.Advice())
 			}
 		})
 	}

@@ -1,7 +1,7 @@
 package drive
 
 import (
-	"fmt"
+	"bytes"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -19,15 +19,18 @@ type requestTemplate struct {
 	echoes   bool
 	errs     bool   // an error is the answer that is due
 	refusal  string // its code; "" is any
-	demands  int    // bytes of payload that the answer is to have, where the message has none
+	demands  int    // bytes of payload that the answer is to have; 0 where it is to have those of the message
 
 	query   *followUp // sent behind the message, and answered in its place; nil where the message itself is
 	release *followUp // sent when the answer has come; nil where nothing is due
 
-	mu sync.Mutex // numbering, and checking an answer, which a late one makes another goroutine do
+	mu *sync.Mutex // numbering, and checking an answer, which a late one makes another goroutine do
 
-	fixed bool   // the message is what it is, and not numbered
-	wants []byte // then: its id; nil where it has none
+	fixed    bool     // the message is what it is, and not numbered
+	silent   bool     // then: nobody answers it
+	wants    []byte   // then: its id; nil where it has none
+	recorded []byte   // then: the answer that it got; nil where none is known
+	ignore   []string // members of answers that are not compared with it
 }
 
 // The ids of requests are numbers of one width, so that they do not change a message's size: ten
@@ -42,59 +45,35 @@ const (
 // stampDigits is the width of the number at both ends of a payload.
 const stampDigits = 8
 
-// A SizeError is returned for a message that is too small to be a request at all.
-type SizeError struct{ Size, Least int }
-
-func (e *SizeError) Error() string {
-	return fmt.Sprintf("a request of %d bytes cannot be made: the smallest has %d", e.Size, e.Least)
-}
-
-// newTemplate makes a request of size bytes; before holds idMark where the id belongs, if the
-// request has one.
-func newTemplate(before, after string, size int) (*requestTemplate, error) {
-	least := len(before) + len(after)
-	if least == 0 {
-		least = 1 // an empty line asks nothing
-	}
-	if size < least {
-		return nil, &SizeError{size, least}
-	}
+// newTemplate makes a request of size bytes, or of as few as it takes; before holds idMark where the
+// id belongs, if the request has one.
+func newTemplate(before, after string, size int) *requestTemplate {
+	size = max(size, len(before)+len(after))
 	t := &requestTemplate{
 		msg: make([]byte, size), id: strings.Index(before, idMark),
-		from: len(before), to: size - len(after),
+		from: len(before), to: size - len(after), mu: new(sync.Mutex),
 	}
 	copy(t.msg, before)
 	copy(t.msg[t.to:], after)
 	fill(t.payload())
-	return t, nil
+	return t
 }
 
 // refusable makes a request for an unknown method, padded to size.
-func refusable(size int, meta string) (*requestTemplate, error) {
+func refusable(size int, meta string) *requestTemplate {
 	before := `{"jsonrpc":"2.0","id":` + idMark + `,"method":"` + unknownMethod + `","params":{` + meta + `"pad":"`
-	t, err := newTemplate(before, `"}}`, size)
-	if err == nil {
-		t.errs = true
-	}
-	return t, err
+	t := newTemplate(before, `"}}`, size)
+	t.errs = true
+	return t
 }
 
 func (t *requestTemplate) payload() []byte { return t.msg[t.from:t.to] }
 
-// carries returns how many bytes of payload go back and forth with the message.
-func (t *requestTemplate) carries() int {
-	if t.demands > 0 {
-		return t.demands
-	}
-	return t.to - t.from
-}
-
 // clone copies the template over a buffer of its own, for the goroutine that checks answers.
 func (t *requestTemplate) clone() *requestTemplate {
-	return &requestTemplate{
-		msg: append([]byte(nil), t.msg...), id: t.id, from: t.from, to: t.to,
-		echoes: t.echoes, errs: t.errs, refusal: t.refusal, fixed: t.fixed, wants: t.wants,
-	}
+	c := *t
+	c.msg, c.mu = bytes.Clone(t.msg), new(sync.Mutex)
+	return &c
 }
 
 // number makes the template's message its i-th copy.

@@ -1,11 +1,8 @@
 package drive
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -15,114 +12,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A StartError is returned when the command could not be started at all.
-type StartError struct {
-	Command []string
-	Err     error
-}
-
-func (e *StartError) Error() string {
-	return fmt.Sprintf("%v (is it installed, and spelt as on a command line?)", e.Err)
-}
-
-func (e *StartError) Unwrap() error { return e.Err }
-
-// A server is the process that is driven, with our ends of its standard streams.
-type server struct {
-	*proc.Process
-	stdin, stdout, stderr *syspipe.End
-
-	stderrTail proc.Tail
-	drained    chan struct{} // closed when nobody reads standard error any more
-}
-
-// startServer starts the command over pipes as the options say.
-func startServer(o Options) (*server, error) {
-	s := &server{
-		Process: proc.Command(o.Command[0], o.Command[1:]...), drained: make(chan struct{}),
-		stderrTail: proc.Tail{Limit: tailBytes},
-	}
-	s.Cmd.Env, s.Cmd.Dir = o.Env, o.Dir
-	theirStdout, err := s.start(o)
-	if err != nil {
-		s.closeStreams()
-		return nil, err
-	}
-	defer theirStdout.Close()
-	go s.drain(!o.undrained)
-	if o.nonblock {
-		if err := theirStdout.SetIO(syspipe.Poll); err != nil { // the mode is the pipe's, not the descriptor's
-			s.kill()
-			return nil, fmt.Errorf("non-blocking standard output: %w", err)
-		}
-	}
-	return s, nil
-}
-
-// start opens the pipes and starts the process, and returns its end of standard output, for the
-// caller to close. The server's other ends are ours only until it has them.
-func (s *server) start(o Options) (*syspipe.End, error) {
-	var theirs [3]*syspipe.End
-	var errs [3]error
-	s.stdin, theirs[0], errs[0] = syspipe.Open(o.Pipe, o.Capacity)
-	theirs[1], s.stdout, errs[1] = syspipe.Open(o.Pipe, o.Capacity)
-	theirs[2], s.stderr, errs[2] = syspipe.Open(syspipe.Anonymous, 0)
-	err := errors.Join(errs[:]...)
-	var files [3]*os.File
-	for i := range theirs {
-		if err == nil {
-			files[i], err = theirs[i].File()
-		}
-		defer files[i].Close() // says no more than that it is nil, where it is
-	}
-	for _, ours := range []*syspipe.End{s.stdin, s.stdout, s.stderr} {
-		if err == nil {
-			err = usePoller(ours)
-		}
-	}
-	if err != nil {
-		closeEnds(theirs[:]...)
-		return nil, fmt.Errorf("pipes for %s: %w", o.Command[0], err)
-	}
-	s.Cmd.Stdin, s.Cmd.Stdout, s.Cmd.Stderr = files[0], files[1], files[2]
-	if err := s.Start(context.Background()); err != nil { // it ends when it is told to: see shutdown
-		closeEnds(theirs[:]...)
-		return nil, &StartError{o.Command, err}
-	}
-	closeEnds(theirs[0], theirs[2])
-	return theirs[1], nil
-}
-
-func closeEnds(ends ...*syspipe.End) {
-	for _, e := range ends {
-		if e != nil {
-			e.Close()
-		}
-	}
-}
-
-func (s *server) closeStreams() { closeEnds(s.stdin, s.stdout, s.stderr) }
-
-// usePoller gives our end to Go's poller, where the system can: a goroutine then waits without a
-// thread. Elsewhere it blocks.
-func usePoller(e *syspipe.End) error {
-	if err := e.SetIO(syspipe.Poller); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return err
-	}
-	return nil
-}
-
-// drain reads standard error. A read that was begun ends when the stream is closed by us or by
-// everyone who has it.
-func (s *server) drain(read bool) {
-	defer close(s.drained)
-	if read {
-		io.Copy(&s.stderrTail, s.stderr) // its end is no failure
-	}
-}
-
 // alive reports whether the process has not ended yet.
-func (s *server) alive() bool { return !s.Ended(0) }
+func (c *conn) alive() bool { return !c.Ended(0) }
 
 // The patience with a server that is asked to leave: at the end of its input it may finish its
 // work, at SIGTERM it should only tidy up.
@@ -131,28 +22,28 @@ const (
 	leaveAtTerm = time.Second
 )
 
-// stop asks the server to leave, and makes it.
-func (s *server) stop() {
-	s.stdin.Close()
-	s.Stop(leaveAtEOF, leaveAtTerm)
-	s.kill()
-}
-
-// kill ends the server and all it started, and returns when it is gone.
-func (s *server) kill() {
-	s.Close()
-	s.drainStderr()
-	s.closeStreams()
-	<-s.drained
+// shutdown ends the server and everything that served it. A polite one lets it leave by itself first.
+func (c *conn) shutdown(politely bool) {
+	c.resumeReading()
+	if politely {
+		c.stdin.Close()
+		c.Stop(leaveAtEOF, leaveAtTerm)
+	}
+	c.Close()
+	c.drainStderr()
+	closeEnds(c.stdin, c.stdout, c.stderr)
+	<-c.drained
+	<-c.closed
+	<-c.replied
 }
 
 // drainStderr waits for what is left of standard error, which ends with the last process that has
 // it: at once, but where one has left the server's group and lives on.
-func (s *server) drainStderr() {
+func (c *conn) drainStderr() {
 	timer := time.NewTimer(leaveAtTerm)
 	defer timer.Stop()
 	select {
-	case <-s.drained:
+	case <-c.drained:
 	case <-timer.C:
 	}
 }
@@ -164,15 +55,32 @@ const (
 	quotedBytes = 300 // of a line
 )
 
-// stderrLines returns the last lines on standard error, shortened.
-func (s *server) stderrLines() []string {
+// Lines of standard error that say what went wrong, and those that only say where.
+var (
+	errorLine = regexp.MustCompile(`(?i)error|exception|panic|fatal|exceed|too (long|large|big)|limit|overflow|cannot|failed`)
+	stackLine = regexp.MustCompile(`^(at |File "|goroutine \d|\S+\.go:\d|node:internal|\^+$|Node\.js v\d)`)
+)
+
+// stderrLines returns the last lines on standard error, shortened, without those of a stack trace.
+// The last that looks like an error is among them: a program may say much after it.
+func (c *conn) stderrLines() []string {
 	var out []string
-	for line := range strings.Lines(s.stderrTail.String()) {
-		if line = strings.ToValidUTF8(strings.TrimSpace(line), "\uFFFD"); line != "" {
-			out = append(out, shorten(line, quotedBytes))
+	failure := -1 // the last line that looks like one
+	for line := range strings.Lines(c.stderrTail.String()) {
+		line = strings.ToValidUTF8(strings.TrimSpace(line), "\uFFFD")
+		if line == "" || stackLine.MatchString(line) {
+			continue
 		}
+		if errorLine.MatchString(line) {
+			failure = len(out)
+		}
+		out = append(out, shorten(line, quotedBytes))
 	}
-	return out[max(0, len(out)-quotedLines):]
+	last := max(0, len(out)-quotedLines)
+	if failure >= 0 && failure < last {
+		out[last] = out[failure]
+	}
+	return out[last:]
 }
 
 // shorten cuts a text that is too long to be read.
@@ -184,8 +92,8 @@ func shorten(s string, most int) string {
 }
 
 // exitVerdict says how the process ended. Call it only when it has.
-func (s *server) exitVerdict() Verdict {
-	state := s.Cmd.ProcessState
+func (c *conn) exitVerdict() Verdict {
+	state := c.Cmd.ProcessState
 	if _, name, ok := proc.Signaled(state); ok {
 		return Verdict(signalPrefix + name)
 	}
@@ -194,8 +102,8 @@ func (s *server) exitVerdict() Verdict {
 
 // peakMemory returns the largest resident memory of the server so far, in bytes; nil where it is
 // not known.
-func (s *server) peakMemory() *int64 {
-	if n, known := s.PeakMemory(); known {
+func (c *conn) peakMemory() *int64 {
+	if n, known := c.PeakMemory(); known {
 		return &n
 	}
 	return nil
@@ -284,6 +192,8 @@ type countedStream struct {
 	chunk int                           // bytes a write; 0 is all of them
 	pause time.Duration                 // after each
 	gate  atomic.Pointer[chan struct{}] // closed when reading may go on; nil where nothing holds it up
+
+	copyTo atomic.Pointer[proc.Tail] // of what is read; nil for none
 }
 
 func (s *countedStream) Read(p []byte) (int, error) {
@@ -292,6 +202,9 @@ func (s *countedStream) Read(p []byte) (int, error) {
 	}
 	n, err := s.end.Read(p)
 	s.count(int64(n))
+	if to := s.copyTo.Load(); to != nil {
+		to.Write(p[:n])
+	}
 	return n, err
 }
 
