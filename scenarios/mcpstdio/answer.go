@@ -40,19 +40,11 @@ func (s *Server) answer(r *request, msg []byte) error {
 	s.pending.finish(err == nil)
 	s.inFlight.Release(r.weight)
 	s.answers.Release(r.bytes)
-	if err != nil {
-		s.failOutput(err)
+	if err != nil && s.failed.Err() == nil {
+		s.log.Warn("Output failed", "error", err)
+		s.fail(err)
 	}
 	return err
-}
-
-// failOutput notes that the output has failed: nothing can be answered any more.
-func (s *Server) failOutput(err error) {
-	s.outputOnce.Do(func() {
-		s.log.Warn("Output failed", "error", err)
-		s.outputErr = err
-		close(s.outputFailed)
-	})
 }
 
 // closedByPeer reports whether err is what a write gets when the client has left.

@@ -96,9 +96,7 @@ func sleepTool() Tool {
 
 // The alerts and the forecast are canned: what a client does with them is the point.
 
-type alert struct{ event, area, severity, headline string }
-
-var alerts = map[string][]alert{
+var alerts = map[string][][4]any{ // event, area, severity, headline
 	"CA": {{"Heat Advisory", "Sacramento Valley", "Moderate", "Heat Advisory until 8 PM PDT"}},
 	"TX": {
 		{"Flood Watch", "Hill Country", "Severe", "Flood Watch through Thursday morning"},
@@ -122,7 +120,7 @@ func alertsTool() Tool {
 			var b strings.Builder
 			fmt.Fprintf(&b, "Active alerts for %s:\n", state)
 			for _, a := range list {
-				fmt.Fprintf(&b, "\nEvent: %s\nArea: %s\nSeverity: %s\nHeadline: %s\n---\n", a.event, a.area, a.severity, a.headline)
+				fmt.Fprintf(&b, "\nEvent: %s\nArea: %s\nSeverity: %s\nHeadline: %s\n---\n", a[:]...)
 			}
 			return b.String(), nil
 		})

@@ -66,18 +66,14 @@ type Server struct {
 	sdk  *mcp.Server
 	mux  *framers.Mux
 
-	stop         chan struct{} // closed by Stop
-	stopOnce     sync.Once
-	drained      context.Context // ends when nothing more is to be answered, and the SDK's sessions with it
-	endDrain     context.CancelFunc
-	stopped      chan struct{} // closed when all is over
-	outputFailed chan struct{} // closed when the output has failed
-	outputOnce   sync.Once
-	outputErr    error         // why; set before outputFailed is closed
-	aborted      chan struct{} // closed when a fault ends the server in the middle
-	abortOnce    sync.Once
-	abortErr     error // what the server then ends with; set before aborted is closed
-	fault        *faultInjector
+	stopping context.Context // ends by Stop
+	stop     context.CancelFunc
+	failed   context.Context // ends when the output fails, or by abort: nothing can be answered then
+	fail     context.CancelCauseFunc
+	drained  context.Context // ends when nothing more is to be answered, and the SDK's sessions with it
+	endDrain context.CancelFunc
+	stopped  chan struct{} // closed when all is over
+	fault    *faultInjector
 
 	waiting  chan waitingItem    // what was read and has not had its turn
 	room     *semaphore.Weighted // bytes of it
@@ -103,16 +99,15 @@ func NewServer(in io.Reader, out io.Writer, opts Options) (*Server, error) {
 	}
 	s := &Server{
 		opts: opts, in: in, out: out, log: opts.Logger,
-		stop:         make(chan struct{}),
-		stopped:      make(chan struct{}),
-		outputFailed: make(chan struct{}),
-		aborted:      make(chan struct{}),
-		waiting:      make(chan waitingItem, maxWaiting/itemOverhead),
-		room:         semaphore.NewWeighted(maxWaiting),
-		capacity:     requestWeight * int64(min(opts.MaxInFlight, 1<<30)),
-		pending:      newPendingTable(),
+		stopped:  make(chan struct{}),
+		waiting:  make(chan waitingItem, maxWaiting/itemOverhead),
+		room:     semaphore.NewWeighted(maxWaiting),
+		capacity: requestWeight * int64(min(opts.MaxInFlight, 1<<30)),
+		pending:  newPendingTable(),
 	}
 	s.inFlight, s.answers = semaphore.NewWeighted(s.capacity), semaphore.NewWeighted(s.capacity)
+	s.stopping, s.stop = context.WithCancel(context.Background())
+	s.failed, s.fail = context.WithCancelCause(context.Background())
 	s.drained, s.endDrain = context.WithCancel(context.Background())
 	s.fault = &faultInjector{Fault: opts.Fault, s: s, parent: os.Getppid()}
 	s.sdk = mcp.NewServer(&mcp.Implementation{Name: opts.Name, Version: opts.Version}, &mcp.ServerOptions{
@@ -158,7 +153,7 @@ func (s *Server) State() State {
 
 // Stop has the server read no more and end as at the end of its input. It returns at once; Wait
 // waits.
-func (s *Server) Stop() { s.stopOnce.Do(func() { close(s.stop) }) }
+func (s *Server) Stop() { s.stop() }
 
 // ErrLost is in the error of a server whose client did not take all answers.
 var ErrLost = errors.New("answers were lost")
@@ -179,27 +174,27 @@ func (s *Server) supervise(ctx context.Context) {
 	select {
 	case s.err = <-ended:
 		reading = false
-	case <-s.stop:
+	case <-s.stopping.Done():
 	case <-ctx.Done():
-	case <-s.outputFailed:
-	case <-s.aborted:
+	case <-s.failed.Done():
 	}
 	s.drain()
 	if reading && interruptRead(s.in) {
 		<-ended
 	}
 	flushed, dropped := s.pending.close()
-	failed := isClosed(s.outputFailed)
+	failure := context.Cause(s.failed)
+	var abort *abortError
 	switch {
-	case s.isAborted():
-		s.err = s.abortErr
-	case failed && closedByPeer(s.outputErr): // the client has left
-	case failed && !errors.Is(s.outputErr, os.ErrDeadlineExceeded):
-		s.err = cmp.Or(s.err, fmt.Errorf("write answer: %w", s.outputErr))
+	case errors.As(failure, &abort):
+		s.err = abort.err
+	case failure != nil && closedByPeer(failure): // the client has left
+	case failure != nil && !errors.Is(failure, os.ErrDeadlineExceeded):
+		s.err = cmp.Or(s.err, fmt.Errorf("write answer: %w", failure))
 	case dropped > 0:
 		s.err = cmp.Or(s.err, fmt.Errorf("%d %w: not taken in time after the end of the input", dropped, ErrLost))
 	}
-	if !s.isAborted() {
+	if abort == nil {
 		s.log.Info(fmt.Sprintf("Client disconnected (EOF), flushed %d responses, dropped %d responses", flushed, dropped))
 	}
 	if d, ok := s.in.(interface{ SetReadDeadline(time.Time) error }); ok {
@@ -227,7 +222,7 @@ func (s *Server) drain() {
 			break
 		}
 	}
-	if !s.isAborted() && !s.awaitAnswers(s.opts.EOFGrace, latest) {
+	if !s.awaitAnswers(s.opts.EOFGrace, latest) {
 		flush := time.Now().Add(max(s.opts.FlushTimeout, 0))
 		if flush.After(latest) {
 			flush = latest
@@ -254,8 +249,7 @@ func (s *Server) awaitAnswers(d time.Duration, latest time.Time) bool {
 	defer timer.Stop()
 	select {
 	case <-s.pending.idle:
-	case <-s.outputFailed:
-	case <-s.aborted:
+	case <-s.failed.Done():
 	case <-timer.C:
 		return false
 	}
@@ -280,23 +274,14 @@ func (s *Server) awaitSessions(latest time.Time) {
 
 // abort ends the server without a further word; err is what Wait returns.
 func (s *Server) abort(err error) {
-	s.abortOnce.Do(func() {
-		s.abortErr = err
-		s.pending.advance(Running, Draining)
-		close(s.aborted)
-	})
+	s.fail(&abortError{err})
+	s.pending.advance(Running, Draining)
 }
 
-func (s *Server) isAborted() bool { return isClosed(s.aborted) }
+// An abortError is the end that a fault makes: with err, or with nil.
+type abortError struct{ err error }
 
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
+func (e *abortError) Error() string { return fmt.Sprintf("aborted: %v", e.err) }
 
 // interruptRead ends a read that blocks, and reports whether it could: in needs deadlines. Without
 // them, as stdin of most programs, the read ends with the process.
