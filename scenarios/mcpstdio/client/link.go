@@ -114,34 +114,27 @@ func (l *link) fail(reason string, err error) {
 // read takes frames until the stream ends or the link is lost. A link that is left is read to its
 // end, so that the server can finish what it writes.
 func (l *link) read() {
-	stream := &oneByteReader{r: l.proc.Stdout, oneByte: l.c.opts.Policy == Negotiate}
-	r := l.reader(stream, l.c.opts.limit())
-	for {
-		msg, err := r.ReadMessage()
-		if err == nil && l.handle(msg) {
-			if stream.oneByte && l.limit >= 0 {
-				stream.oneByte = false
-				r = l.reader(stream, l.limit)
-			}
-			continue
-		}
-		if err != nil && l.handleReadError(err) {
-			continue
-		}
-		return
-	}
-}
-
-func (l *link) reader(r io.Reader, limit int) framers.Reader {
 	policy := framers.Close
 	if l.c.opts.Policy == ErrorOnOversize {
 		policy = framers.Resync // which waits for the first KiB, where the id is looked for
 	}
-	return l.c.opts.Framing.NewReader(r, framers.WithMaxMessage(limit), framers.WithPolicy(policy))
+	r := l.c.opts.Framing.NewReader(l.proc.Stdout, framers.WithMaxMessage(l.c.opts.limit()), framers.WithPolicy(policy))
+	for goOn := true; goOn; {
+		if msg, err := r.ReadMessage(); err != nil {
+			goOn = l.handleReadError(err)
+		} else {
+			goOn = l.handle(msg)
+		}
+	}
 }
 
-// handle parses a message. It reports whether to read on.
+// handle parses a message. It reports whether to read on. What is within this end's limit, by which
+// frames are read, may be beyond a smaller one that was negotiated.
 func (l *link) handle(msg []byte) bool {
+	if l.limit >= 0 && len(msg) > l.limit {
+		l.rejectOversized(&framers.TooLargeError{Size: int64(len(msg)), Limit: int64(l.limit)})
+		return false
+	}
 	m, err := jsonrpc.Parse(msg)
 	if err != nil {
 		return l.invalidMessage(err)
@@ -233,31 +226,4 @@ func (l *link) drainStderr() {
 			return
 		}
 	}
-}
-
-// A oneByteReader gives a framing one byte at a time while it is set to: so the framing has read
-// nothing beyond the message that it delivers, and can be replaced by one with another limit.
-type oneByteReader struct {
-	r       io.Reader
-	oneByte bool
-	buf     []byte // read and not given
-}
-
-func (r *oneByteReader) Read(p []byte) (int, error) {
-	if !r.oneByte && len(r.buf) == 0 {
-		return r.r.Read(p)
-	}
-	if len(r.buf) == 0 {
-		r.buf = make([]byte, 4096)
-		n, err := r.r.Read(r.buf)
-		if r.buf = r.buf[:n]; n == 0 {
-			return 0, err
-		}
-	}
-	if r.oneByte && len(p) > 1 {
-		p = p[:1]
-	}
-	n := copy(p, r.buf)
-	r.buf = r.buf[n:]
-	return n, nil
 }

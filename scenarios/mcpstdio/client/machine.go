@@ -123,7 +123,12 @@ func (c *Conn) dispatch(l *link, e event, data eventData) {
 		return
 	}
 	st := transition(c.state, e)
-	after := c.execute(l, st.do, data)
+	var after func()
+	for do := report; do <= drop; do <<= 1 {
+		if f := c.act(st.do&do, l, data); f != nil {
+			after = f
+		}
+	}
 	c.setState(st.next)
 	now := c.state
 	c.mu.Unlock()
@@ -152,42 +157,33 @@ func (c *Conn) setState(next State) {
 	}
 }
 
-// execute does what the table says, and returns what is to be done without the lock.
-func (c *Conn) execute(l *link, do action, data eventData) (after func()) {
-	if do&report != 0 {
-		after = c.reportViolation(data)
-	}
-	if do&disconnect != 0 {
+// act does one action of the table, and returns what is to be done without the lock.
+func (c *Conn) act(do action, l *link, data eventData) (after func()) {
+	switch do {
+	case report:
+		return c.reportViolation(data)
+	case disconnect:
 		c.disconnect(l, data)
-	}
-	if do&failAll != 0 {
+	case failAll:
 		c.lost = data.err
 		c.failAll(data)
-	}
-	if do&resetBackoff != 0 {
-		c.lost = nil
-		c.retry.failures = 0
+	case resetBackoff:
+		c.lost, c.retry.failures = nil, 0
 		c.stopTimer()
-	}
-	if do&schedule != 0 {
+	case schedule:
 		c.schedule(data.err)
-	}
-	if do&launch != 0 {
+	case launch:
 		c.start()
-	}
-	if do&handshake != 0 {
+	case handshake:
 		c.startHandshake(l)
-	}
-	if do&deliver != 0 {
-		after = c.deliver(l, data.msg)
-	}
-	if do&countNoise != 0 {
+	case deliver:
+		return c.deliver(l, data.msg)
+	case countNoise:
 		c.stats.Noise++
-	}
-	if do&drop != 0 {
+	case drop:
 		c.stats.Dropped++
 	}
-	return after
+	return nil
 }
 
 // disconnect ends the link to the current server, or to one that has started too late.
