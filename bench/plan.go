@@ -9,6 +9,7 @@ import (
 
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -153,7 +154,7 @@ func tryPipe(c results.Cell) error {
 }
 
 // DefaultForks is the number of forks where none is asked for.
-const DefaultForks = 4
+const DefaultForks = stat.Forks
 
 // forksOf returns how many forks a cell's slices are spread over: one each where the workers leave
 // after an open loop.

@@ -235,7 +235,7 @@ func (r *runner) stopReason(g *group) string {
 		return "samples"
 	}
 	for _, c := range g.cells {
-		spread, known := stat.Median(stat.MustMetric("time").Values(c.record.Samples)).Spread()
+		spread, known := stat.MustMetric("time").Estimate(c.record).Spread()
 		if !known || spread > 100*r.Precision {
 			return ""
 		}
