@@ -85,16 +85,21 @@ func (p Plan) Checked() (Plan, error) {
 	if err != nil {
 		return p, err
 	}
-	tried := map[string]bool{}
-	for _, c := range placed {
-		pipe := fmt.Sprint(c.cell.Pipe, c.cell.Capacity)
-		if c.unsupported != nil || tried[pipe] {
+	tried := map[string]error{}
+	for i, c := range placed {
+		if c.unsupported != nil {
 			continue
 		}
-		tried[pipe] = true
-		if err := tryPipe(c.cell); err != nil {
-			return p, err
+		combination := fmt.Sprint(c.cell.Pipe, c.cell.Capacity, c.cell.IO)
+		why, known := tried[combination]
+		if !known {
+			why = tryPipe(c.cell)
+			tried[combination] = why
 		}
+		if why != nil && !errors.Is(why, errors.ErrUnsupported) {
+			return p, why
+		}
+		placed[i].unsupported = why
 	}
 	p.placed = placed
 	return p, nil
@@ -141,16 +146,18 @@ func (p Plan) checkLoadMemory(c results.Cell) error {
 	return nil
 }
 
-// tryPipe opens a cell's pipe and closes it again.
+// tryPipe opens a cell's pipe, has its ends wait as they are to, and closes it again: what this
+// system has alone it need not have together.
 func tryPipe(c results.Cell) error {
-	w, r, err := syspipe.Open(syspipe.Kind(c.Pipe), c.Capacity)
-	if errors.Is(err, errors.ErrUnsupported) {
-		return nil
-	}
+	writer, reader, err := parseIO(c.IO)
 	if err != nil {
 		return err
 	}
-	return errors.Join(w.Close(), r.Close())
+	w, r, err := syspipe.Open(syspipe.Kind(c.Pipe), c.Capacity)
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.SetIO(writer), r.SetIO(reader), w.Close(), r.Close())
 }
 
 // DefaultForks is the number of forks where none is asked for.

@@ -3,6 +3,7 @@
 package syspipe
 
 import (
+	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -18,8 +19,17 @@ func pipeCapacity(int) (int, error) {
 	return fillAndClose(fds[1], fds[0])
 }
 
+// setPipeCapacity takes for granted what the pipe grows to by itself; neither system lets a program
+// choose anything else.
 func setPipeCapacity(e *End, n int) error {
-	return &CapacityError{Kind: e.kind, Asked: n, Err: unsupported("choosing it")}
+	grown, err := pipeCapacity(e.fd)
+	if err == nil && grown != n {
+		err = fmt.Errorf("%w; its pipes hold %d bytes", unsupported("choosing it"), grown)
+	}
+	if err != nil {
+		return &CapacityError{Kind: e.kind, Asked: n, Err: err}
+	}
+	return nil
 }
 
 // fionread is FIONREAD of <sys/filio.h>, _IOR('f', 127, int), which x/sys has for neither system.

@@ -20,7 +20,6 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/measure"
 	"github.com/pipebench/pipebench/syspipe"
-	"github.com/pipebench/pipebench/syspipe/probe"
 )
 
 const samplesOfCell = "samples of each cell, short slices of a fork; at least 6 give an interval"
@@ -47,7 +46,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	addList(cmd, &s.Sizes, "size", "", measure.ParseSizes, "message sizes, such as 64,4KiB..1MiB")
 	addList(cmd, &s.Chunks, "chunk", "", measure.ParseSizes, "chunk sizes, for framings that split messages (default 60KiB)")
 	flags.StringSliceVar(&s.Pipes, "pipe", nil, "kinds of pipe (default anonymous)")
-	addList(cmd, &s.Capacities, "capacity", "", measure.ParseCapacities, "pipe capacities to ask for, such as 16KiB,64KiB, default or macos")
+	addList(cmd, &s.Capacities, "capacity", "", measure.ParseCapacities, "pipe capacities to ask for, such as 16KiB,64KiB,default")
 	flags.StringSliceVar(&s.IOs, "io", nil, "how the ends wait: one value for both, or writer/reader (default blocking)")
 	flags.StringSliceVar(&s.Placements, "placement", nil, "where the ends run (default same and apart, where there are two CPUs)")
 	flags.StringSliceVar(&s.Peers, "peer", nil, "what the ends are: process or thread (default process)")
@@ -134,7 +133,6 @@ func (f *runFlags) run(cmd *cobra.Command, _ []string) error {
 	if f.dryRun {
 		return f.printPlan(cmd.OutOrStdout(), plan)
 	}
-	f.noteCapacity(cmd)
 	return f.measureCells(cmd, plan)
 }
 
@@ -190,17 +188,6 @@ func (f *runFlags) complete() error {
 		s.Recording, err = payload.ReadRecording(f.messages)
 	}
 	return unread(err)
-}
-
-// noteCapacity says what a capacity that is named after another system does not imitate of that
-// system's pipes.
-func (f *runFlags) noteCapacity(cmd *cobra.Command) {
-	asked := strings.Split(cmd.Flag("capacity").Value.String(), ",")
-	ceiling, lacks, ok := probe.Imitation("darwin")
-	if ok && slices.Contains(asked, "macos") {
-		f.say(cmd, "capacity macos is that system's ceiling, %s, on this system's pipe, and no more: %s (documented, not measured here)",
-			results.FormatSize(int64(ceiling)), lacks)
-	}
 }
 
 func (f *runFlags) printPlan(w io.Writer, p bench.Plan) error {

@@ -221,19 +221,13 @@ func ParseSizes(list string) ([]int, error) {
 	return sizes, nil
 }
 
-// capacityNames are what a capacity may be called instead of a number.
-var capacityNames = map[string]int{
-	"default": 0,
-	"macos":   64 << 10, // the ceiling that a pipe grows to there (BIG_PIPE_SIZE in XNU's sys/pipe.h)
-}
-
 // ParseCapacities reads a list of pipe capacities in bytes. "default" leaves it to the operating
-// system, "macos" is that system's ceiling, 64 KiB.
+// system.
 func ParseCapacities(list string) ([]int, error) {
 	var capacities []int
 	for item := range strings.SplitSeq(list, ",") {
-		if n, ok := capacityNames[strings.TrimSpace(item)]; ok {
-			capacities = append(capacities, n)
+		if strings.TrimSpace(item) == "default" {
+			capacities = append(capacities, 0)
 			continue
 		}
 		sizes, err := ParseSizes(item)

@@ -41,7 +41,7 @@ func TestParseSizes(t *testing.T) {
 }
 
 func TestCapacitiesHaveNames(t *testing.T) {
-	got, err := ParseCapacities("default,macos,16KiB")
+	got, err := ParseCapacities("default,64KiB,16KiB")
 	if want := []int{0, 65536, 16384}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %v, %v; want %v", got, err, want)
 	}

@@ -194,12 +194,3 @@ func TestProgressCountsExperiments(t *testing.T) {
 		t.Errorf("progress %+v, with %d findings", seen, found)
 	}
 }
-
-func TestOnlyWhatIsDocumentedIsImitated(t *testing.T) {
-	if ceiling, lacks, ok := probe.Imitation("darwin"); !ok || ceiling != 64<<10 || lacks == "" {
-		t.Errorf("darwin: %d, %q, %v", ceiling, lacks, ok)
-	}
-	if _, _, ok := probe.Imitation("windows"); ok {
-		t.Error("a ceiling of Windows is claimed")
-	}
-}

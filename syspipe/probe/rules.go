@@ -240,13 +240,3 @@ var everywhere = map[string]any{
 var predictedBSD = map[string]any{
 	"slot": 1, "growth/first-write": grownBSD, "all-or-nothing": 512, "poll/writable-after": 512,
 }
-
-// Imitation returns the ceiling in bytes that a pipe of another system grows to, where one is
-// documented, and what setting a pipe of this system to it does not imitate: all else.
-func Imitation(goos string) (ceiling int, lacks string, ok bool) {
-	if goos != "darwin" {
-		return 0, "", false
-	}
-	return grownBSD, "a pipe there begins with 512 bytes and grows as it is written to, counts its room in bytes and not in pages, " +
-		"splits writes above 512 bytes where they do not fit, says writable with 512 bytes free, and loses the count of a write whose reader leaves", true
-}
