@@ -240,10 +240,12 @@ func (m match) timed(o CompareOptions, level float64) Change {
 		c.Verdict, c.Basis = m.whereabouts()
 		return c
 	}
-	b := wider(
-		noiseBound(o.Noise, m.old.Machine, m.old.Cell, m.old.Metric.Name, level),
-		noiseBound(o.Noise, m.new.Machine, m.new.Cell, m.new.Metric.Name, level))
-	if !b.known || c.Ratio == nil || c.Before.Metric.Better == Neither {
+	b, its := noiseBound(o.Noise, m.old, level), noiseBound(o.Noise, m.new, level)
+	known := b.known && its.known
+	if its.change() > b.change() {
+		b = its
+	}
+	if !known || c.Ratio == nil || c.Before.Metric.Better == Neither {
 		c.Verdict, c.Basis = Indicative, "how far this moves between runs is not known; doctor measures it, ab compares in pairs"
 		return c
 	}

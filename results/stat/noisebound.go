@@ -11,83 +11,67 @@ import (
 )
 
 // A bound is how far a metric moves between two runs that nothing distinguishes, as a logarithm of
-// the ratio, and where that is known from.
+// the ratio, and where that is known from. The zero bound is not known.
 type bound struct {
 	log   float64
-	rare  float64 // what a change has to be beyond all the same, see rareness
+	rare  float64 // what a change has to be beyond all the same, see [minEffect]
 	basis string
 	known bool
 }
 
-// change is what a difference has to be beyond to be called a change.
+// change returns what a difference has to be beyond to be called a change.
 func (b bound) change() float64 { return max(b.log, b.rare) }
 
-// noiseBound finds out from noise records how far a metric of a cell may move without meaning
-// anything, at a level. Where this cell was not measured, the widest bound of the cells that run in
+// noiseBound finds out from noise records how far a metric of a series may move without meaning
+// anything, at a level. Where its cell was not measured, the widest bound of the cells that run in
 // the same way (placement, peer, pattern, io and pipe) stands in, and is named.
-func noiseBound(noise []results.Noise, machine string, cell *results.Cell, metric string, level float64) bound {
-	if cell == nil {
+func noiseBound(noise []results.Noise, s Series, level float64) bound {
+	if s.Cell == nil {
 		return bound{}
 	}
-	var own []float64
-	alike := make(map[string][]float64)
-	for _, n := range noise {
-		if n.Machine != machine || n.Metric != metric {
-			continue
-		}
-		if n.Cell == *cell {
-			own = append(own, n.Values...)
-		}
-		if runsTheSameWay(n.Cell, *cell) {
-			alike[n.Cell.Key()] = append(alike[n.Cell.Key()], n.Values...)
-		}
-	}
-	if b, ok := boundFromRuns(own, level, fmt.Sprintf("from %d runs of this cell", len(own))); ok {
-		return b
-	}
+	alike := Filter(noise, func(n results.Noise) bool {
+		return n.Machine == s.Machine && n.Metric == s.Metric.Name && runsTheSameWay(n.Cell, *s.Cell)
+	})
 	var widest bound
-	for _, values := range alike {
-		if b, ok := boundFromRuns(values, level, "of the noisiest cell that runs alike"); ok && b.log >= widest.log {
+	for _, cell := range GroupBy(alike, func(n results.Noise) results.Cell { return n.Cell }) {
+		var values []float64
+		for _, n := range cell {
+			values = append(values, n.Values...)
+		}
+		if cell[0].Cell == *s.Cell {
+			if own := boundFromRuns(values, level, fmt.Sprintf("from %d runs of this cell", len(values))); own.known {
+				return own
+			}
+		}
+		if b := boundFromRuns(values, level, "of the noisiest cell that runs alike"); b.known && b.log >= widest.log {
 			widest = b
 		}
 	}
 	return widest
 }
 
-// boundFromRuns is the bound that the medians of some runs give.
-func boundFromRuns(values []float64, level float64, from string) (bound, bool) {
+// boundFromRuns returns the bound that the medians of some runs give.
+func boundFromRuns(values []float64, level float64, from string) bound {
 	log, ok := predictionBound(values, level)
 	b := bound{log: log, rare: minEffect(len(values)), known: ok}
-	if b.basis = fmt.Sprintf("between-run bound %s %s", boundText(log), from); log > maxBound {
-		b.basis = fmt.Sprintf("no between-run bound below %s %s: doctor watches for longer, ab compares in pairs", boundText(maxBound), from)
-		return b, ok
+	text := func(log float64) string { return results.FormatPercent(100 * (math.Exp(log) - 1)) }
+	switch {
+	case log > maxBound:
+		b.basis = fmt.Sprintf("no between-run bound below %s %s: doctor watches for longer, ab compares in pairs", text(maxBound), from)
+	case b.rare > b.log:
+		b.basis = fmt.Sprintf("between-run bound %s %s, and a change is more than %s", text(log), from, text(b.rare))
+	default:
+		b.basis = fmt.Sprintf("between-run bound %s %s", text(log), from)
 	}
-	if b.rare > b.log {
-		b.basis += fmt.Sprintf(", and a change is more than %s", boundText(b.rare))
-	}
-	return b, ok
+	return b
 }
 
-// wider is the bound for a difference between two machines, or one and itself: not known if either
-// is not.
-func wider(a, b bound) bound {
-	if !a.known || !b.known {
-		return bound{}
-	}
-	if b.change() > a.change() {
-		return b
-	}
-	return a
-}
-
-func boundText(log float64) string { return results.FormatPercent(100 * (math.Exp(log) - 1)) }
-
-// runsTheSameWay is whether what disturbs one cell disturbs the other too.
+// runsTheSameWay reports whether what disturbs one cell disturbs the other too.
 func runsTheSameWay(a, b results.Cell) bool {
 	return a.Placement == b.Placement && a.Peer == b.Peer && a.Pattern == b.Pattern && a.IO == b.IO && a.Pipe == b.Pipe
 }
 
-// predictionBound is the difference, as a logarithm of the ratio, that two further runs go beyond
+// predictionBound returns the difference, as a logarithm of the ratio, that two further runs go beyond
 // no more often than the level: Student's prediction for the difference of two, and never less than
 // the widest difference already seen. It takes three runs.
 //
@@ -111,22 +95,22 @@ func predictionBound(values []float64, level float64) (float64, bool) {
 	return max(predicted, most-least), true
 }
 
-// minEffect is the least difference, as a logarithm of the ratio, that is called a change after so
+// minEffect returns the least difference, as a logarithm of the ratio, that is called a change after so
 // many runs. None of them tells what happens to one run in a hundred, such as a neighbour who comes
 // by for a minute and takes a fifth of the machine; and the fewer they are, the more of that they
 // cannot have seen. Two parts in the number of runs keeps simulated machines with such neighbours,
 // and with heavy tails, below one false verdict in a hundred comparisons.
 func minEffect(runs int) float64 { return math.Log1p(2 / float64(runs)) }
 
-// Bound is the change, as a share, that two further runs of the cell go beyond no more often than
-// the level without anything having changed: what [Compare] asks of a difference. False if there
-// are too few runs to tell.
+// NoiseBound returns the change, as a share, that two further runs of the cell go beyond no more
+// often than the level without anything having changed: what [Compare] asks of a difference. False
+// if there are too few runs to tell.
 func NoiseBound(n results.Noise, level float64) (share float64, ok bool) {
-	b, ok := boundFromRuns(n.Values, level, "")
-	return math.Exp(b.change()) - 1, ok && b.log <= maxBound
+	b := boundFromRuns(n.Values, level, "")
+	return math.Expm1(b.change()), b.known && b.log <= maxBound
 }
 
-// noiseWindow is how long a machine was watched: from the first to the last of the invocations that
+// noiseWindow returns how long a machine was watched: from the first to the last of the invocations that
 // its noise records sum up.
 func noiseWindow(noise []results.Noise, machine string) (time.Duration, bool) {
 	var first, last time.Time
