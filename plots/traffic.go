@@ -146,7 +146,7 @@ func methodChart(set *results.Set) Chart {
 		Y:        categoryAxis,
 		Notes:    []string{"p99 takes 1,000 replies of a method, p90 a hundred, p50 twenty; the slowest is always shown."},
 	}
-	times := stat.ReplyTimes(set.Messages)
+	times, _ := stat.Replies(set.Messages)
 	var p Panel
 	for _, q := range []string{"p50", "p90", "p99", "max"} {
 		p.Series = append(p.Series, Series{Name: q, Shape: Dots})

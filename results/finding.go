@@ -108,6 +108,7 @@ type Message struct {
 	Size   int64           `json:"size"` // message bytes, terminator not counted
 	Method string          `json:"method,omitempty"`
 	ID     json.RawMessage `json:"id,omitempty"`
+	Error  bool            `json:"error,omitempty"`    // it answers by an error
 	Cuts   []int64         `json:"cuts,omitempty"`     // bytes each read brought, where it took several
 	CutNS  []int64         `json:"cut_ns,omitempty"`   // when each of them was passed on, since the first
 	Stall  int64           `json:"stall_ns,omitempty"` // how long the other side did not take what there was of it

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pipebench/pipebench/plots"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // reportFlags are what report was asked for, as it was typed.
@@ -37,6 +39,9 @@ func (f *reportFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	fmt.Fprintln(cmd.OutOrStdout(), f.out)
+	if len(set.Messages) > 0 {
+		fmt.Fprintln(cmd.OutOrStdout(), strings.Join(view.RecordingSummary(set), "\n"))
+	}
 	return nil
 }
 

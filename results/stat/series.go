@@ -155,12 +155,12 @@ func looksLikeJSON(r *bufio.Reader) bool {
 	return blank
 }
 
-// ReplyTimes pairs each request with the next reply of its id in the same recording, and returns
-// the nanoseconds between them by method.
-func ReplyTimes(messages []results.Message) map[string][]int64 {
+// Replies pairs each request with the next reply of its id in the same recording. It returns the
+// nanoseconds between them by method, and the requests that have none, in their order.
+func Replies(messages []results.Message) (times map[string][]int64, unanswered []results.Message) {
 	type call struct{ run, id string }
 	open := map[call]results.Message{}
-	out := map[string][]int64{}
+	times = map[string][]int64{}
 	for _, m := range messages {
 		at := call{m.Run, string(m.ID)}
 		switch {
@@ -169,12 +169,13 @@ func ReplyTimes(messages []results.Message) map[string][]int64 {
 			open[at] = m
 		case m.Dir == "reply" && m.Method == "":
 			if request, ok := open[at]; ok {
-				out[request.Method] = append(out[request.Method], m.T-request.T)
+				times[request.Method] = append(times[request.Method], m.T-request.T)
 				delete(open, at)
 			}
 		}
 	}
-	return out
+	unanswered = slices.SortedFunc(maps.Values(open), func(a, b results.Message) int { return cmp.Compare(a.T, b.T) })
+	return times, unanswered
 }
 
 // ByCount lists the methods of reply times, those with the most replies first.

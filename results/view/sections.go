@@ -112,7 +112,7 @@ func answer(s *results.Set, sum Summary) []string {
 	for _, own := range driven(s) {
 		out = append(out, own.name+": "+resultOf(&results.Set{Targets: own.targets}).String()+".")
 	}
-	out = append(out, trafficSummary(s)...)
+	out = append(out, RecordingSummary(s)...)
 	if len(s.Noise) > 0 {
 		widest := slices.MaxFunc(s.Noise, func(a, b results.Noise) int { return cmp.Compare(a.Spread, b.Spread) })
 		out = append(out, fmt.Sprintf("Between runs that nothing distinguishes, figures move by up to %s (%s of %s).",

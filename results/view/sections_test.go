@@ -133,6 +133,22 @@ func TestTheAnswerIsInSentences(t *testing.T) {
 	}
 }
 
+func TestTheTroublesOfARecordingAreNamed(t *testing.T) {
+	got := RecordingSummary(&results.Set{Messages: []results.Message{
+		{Dir: "request", Method: "a", ID: []byte("1"), T: 0}, {Dir: "request", Method: "b", ID: []byte("2"), T: 1, Stall: 5e8},
+		{Dir: "request", Method: "b", ID: []byte(`"x"`), T: 2}, {Dir: "reply", ID: []byte("1"), T: 2e6, Error: true},
+	}})
+	want := []string{
+		"Time to the reply: 1 reply, slowest 2.00 ms.",
+		`2 requests without an answer: b 2, b "x".`,
+		"1 answer by an error.",
+		"The server took nothing of what there was for 500 ms in all, for 500 ms at the longest.",
+	}
+	if !slices.Equal(got[1:], want) {
+		t.Errorf("got %q, want %q", got[1:], want)
+	}
+}
+
 // What disturbs a machine is no way in which stdio fails, and each fault names a command that there
 // is.
 func TestFaultsAreReproducedByTheirOwnCommand(t *testing.T) {

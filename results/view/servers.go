@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -138,8 +139,10 @@ func directionTable(messages []results.Message) Table {
 	return t
 }
 
-// trafficSummary says in a sentence what was recorded, or of a recording of nothing how it ended.
-func trafficSummary(s *results.Set) []string {
+// RecordingSummary says what was recorded, and what of it went wrong: requests without an answer,
+// answers that are errors, times in which a side took nothing. Of a recording of nothing it says how
+// it ended.
+func RecordingSummary(s *results.Set) []string {
 	if len(s.Messages) == 0 {
 		return endings(s)
 	}
@@ -148,9 +151,56 @@ func trafficSummary(s *results.Set) []string {
 		largest = max(largest, m.Size)
 	}
 	requests := len(stat.Filter(s.Messages, func(m results.Message) bool { return m.Dir == "request" }))
-	return []string{fmt.Sprintf("The recording has %s to the server and %d from it, the largest of %s.",
+	out := []string{fmt.Sprintf("The recording has %s to the server and %d from it, the largest of %s.",
 		results.FormatCount(requests, "message"), len(s.Messages)-requests, results.FormatSize(largest))}
+	times, unanswered := stat.Replies(s.Messages)
+	if l, err := results.NewLatency(slices.Concat(slices.Collect(maps.Values(times))...)); err == nil && l.Count > 0 {
+		quantiles := []string{results.FormatCount(int(l.Count), "reply")}
+		for _, q := range []struct {
+			name string
+			ns   *int64
+		}{{"p50", l.P50NS}, {"p99", l.P99NS}, {"slowest", &l.MaxNS}} {
+			if q.ns != nil {
+				quantiles = append(quantiles, q.name+" "+results.FormatDuration(float64(*q.ns)))
+			}
+		}
+		out = append(out, "Time to the reply: "+strings.Join(quantiles, ", ")+".")
+	}
+	if n := len(unanswered); n > 0 {
+		var ids []string
+		for _, m := range unanswered[:min(n, maxUnanswered)] {
+			ids = append(ids, m.Method+" "+string(m.ID))
+		}
+		if n > maxUnanswered {
+			ids = append(ids, "...")
+		}
+		out = append(out, fmt.Sprintf("%s without an answer: %s.", results.FormatCount(n, "request"), strings.Join(ids, ", ")))
+	}
+	if n := len(stat.Filter(s.Messages, func(m results.Message) bool { return m.Error })); n > 0 {
+		out = append(out, results.FormatCount(n, "answer")+" by an error.")
+	}
+	for _, side := range []struct{ dir, who string }{{"request", "server"}, {"reply", "client"}} {
+		var sum, longest int64
+		for _, m := range s.Messages {
+			if m.Dir == side.dir {
+				sum, longest = sum+m.Stall, max(longest, m.Stall)
+			}
+		}
+		if sum >= notableStall {
+			out = append(out, fmt.Sprintf("The %s took nothing of what there was for %s in all, for %s at the longest.",
+				side.who, results.FormatDuration(float64(sum)), results.FormatDuration(float64(longest))))
+		}
+	}
+	return out
 }
+
+const (
+	// maxUnanswered is the number of requests without an answer that are named.
+	maxUnanswered = 10
+	// notableStall is the least that is said of stalls, in ns: below, they are the wake-ups of an
+	// idle CPU.
+	notableStall = 1e8
+)
 
 // maxMethods is the number of methods of a recording that a table lists.
 const maxMethods = 30
@@ -158,7 +208,7 @@ const maxMethods = 30
 // replyTable holds the times to the reply, the most frequent method first.
 func replyTable(messages []results.Message) Table {
 	t := Table{Title: "Time to the reply", Columns: Columns("`method", ">replies", ">p50", ">p99", ">slowest")}
-	times := stat.ReplyTimes(messages)
+	times, _ := stat.Replies(messages)
 	methods := stat.ByCount(times)
 	for _, method := range methods[:min(len(methods), maxMethods)] {
 		l, err := results.NewLatency(times[method])

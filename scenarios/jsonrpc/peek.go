@@ -2,19 +2,20 @@ package jsonrpc
 
 import "unicode/utf8"
 
-// Peek reads the id and the method from the beginning of a message as programs write it: members
+// Peek reads the id, the method and whether it is an error from the beginning of a message as
+// programs write it: members
 // without space between, or with one behind each colon and comma; of a request the id and the
 // method, in either order, before all that is long; of an answer the id before the result. It finds
 // what a [Scanner] finds, in a fifth of the time, or else reports false: then there is more to
 // read.
-func Peek(p []byte) (id, method []byte, ok bool) {
+func Peek(p []byte) (id, method []byte, failed, ok bool) {
 	if len(p) == 0 || p[0] != '{' {
-		return nil, nil, false
+		return nil, nil, false, false
 	}
 	for at := 1; ; {
 		name, i := quotedAt(p, at)
 		if i < 0 || i >= len(p) || p[i] != ':' {
-			return nil, nil, false
+			return nil, nil, false, false
 		}
 		i = skipSpace(p, i+1)
 		switch string(name) {
@@ -22,22 +23,22 @@ func Peek(p []byte) (id, method []byte, ok bool) {
 			_, at = quotedAt(p, i)
 		case "method":
 			if method, at = quotedAt(p, i); !utf8.Valid(method) {
-				return nil, nil, false
+				return nil, nil, false, false
 			}
 		case "id":
 			id, at = idAt(p, i)
 		case "result", "error":
-			return id, method, len(id) > 0
+			return id, method, name[0] == 'e', len(id) > 0
 		default:
-			return nil, nil, false
+			return nil, nil, false, false
 		}
 		switch {
 		case at < 0 || at >= len(p):
-			return nil, nil, false
+			return nil, nil, false, false
 		case len(id) > 0 && len(method) > 0 && (p[at] == ',' || p[at] == '}'):
-			return id, method, true
+			return id, method, false, true
 		case p[at] != ',':
-			return nil, nil, false
+			return nil, nil, false, false
 		}
 		at = skipSpace(p, at+1)
 	}

@@ -34,8 +34,8 @@ func TestPeekReadsOpeningsAsProgramsWriteThem(t *testing.T) {
 		{"an empty object", `{}`, "", "", false},
 		{"nothing", ``, "", "", false},
 	} {
-		id, method, ok := jsonrpc.Peek([]byte(row.opening))
-		if ok != row.ok || ok && (string(id) != row.id || string(method) != row.method) {
+		id, method, failed, ok := jsonrpc.Peek([]byte(row.opening))
+		if ok != row.ok || ok && failed != (row.name == "error") || ok && (string(id) != row.id || string(method) != row.method) {
 			t.Errorf("%s: got %q %q %v, want %q %q %v", row.name, id, method, ok, row.id, row.method, row.ok)
 		}
 	}
@@ -48,13 +48,13 @@ func FuzzPeek(f *testing.F) {
 	f.Add([]byte(`{"id": "x", "result": 1}`))
 	f.Fuzz(func(t *testing.T, p []byte) {
 		for n := range min(len(p), 256) + 1 {
-			id, method, ok := jsonrpc.Peek(p[:n])
+			id, method, failed, ok := jsonrpc.Peek(p[:n])
 			if !ok {
 				continue
 			}
 			var s jsonrpc.Scanner
 			s.Write(p[:n])
-			if e := s.Envelope(); !bytes.Equal(e.ID, id) || !bytes.Equal(e.Method, method) {
+			if e := s.Envelope(); !bytes.Equal(e.ID, id) || !bytes.Equal(e.Method, method) || e.Error != failed {
 				t.Errorf("%q: Peek found %q %q, the scanner %q %q", p[:n], id, method, e.ID, e.Method)
 			}
 			return

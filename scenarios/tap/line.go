@@ -35,6 +35,9 @@ func appendMessage(dst, head []byte, m *message, body bool) []byte {
 	if len(m.id) > 0 {
 		dst = appendID(append(dst, `,"id":`...), m.id)
 	}
+	if m.failed {
+		dst = append(dst, `,"error":true`...)
+	}
 	if len(m.cuts) > 1 {
 		dst = appendNumbers(append(dst, `,"cuts":`...), m.cuts, 0)
 		dst = appendNumbers(append(dst, `,"cut_ns":`...), m.when, m.first)

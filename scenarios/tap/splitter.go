@@ -20,6 +20,7 @@ type message struct {
 
 	id, method []byte // raw JSON; without its quotes. Empty where there is none
 	known      bool   // they are, and nothing more is to be found out
+	failed     bool   // it answers by an error
 	prefix     []byte // the first bytes, where reads cut them
 	scanner    jsonrpc.Scanner
 	scanned    bool // it has seen some of the message
@@ -56,21 +57,21 @@ func (m *message) scan(p []byte) {
 
 // scanPrefix reads the first bytes.
 func (m *message) scanPrefix(p []byte) {
-	id, method, ok := jsonrpc.Peek(p)
+	id, method, failed, ok := jsonrpc.Peek(p)
 	if !ok {
 		m.scanned = true
 		m.scanner.Write(p)
 		e := m.scanner.Envelope()
-		id, method = e.ID, e.Method
+		id, method, failed = e.ID, e.Method, e.Error
 		ok = len(id) > 0 && (len(method) > 0 || e.Result || e.Error)
 	}
 	if ok {
-		m.setFound(id, method)
+		m.setFound(id, method, failed)
 	}
 }
 
-func (m *message) setFound(id, method []byte) {
-	m.known = true
+func (m *message) setFound(id, method []byte, failed bool) {
+	m.known, m.failed = true, failed && len(method) == 0
 	m.id, m.method = append(m.id[:0], id...), append(m.method[:0], method...)
 }
 
@@ -83,7 +84,7 @@ func (m *message) end() {
 		return
 	}
 	if e := m.scanner.Envelope(); e.Whole {
-		m.setFound(e.ID, e.Method)
+		m.setFound(e.ID, e.Method, e.Error)
 	}
 }
 
@@ -92,7 +93,7 @@ func (m *message) reset() {
 	if m.scanned {
 		m.scanner.Reset()
 	}
-	m.size, m.stalled, m.last, m.known, m.scanned = 0, 0, 0, false, false
+	m.size, m.stalled, m.last, m.known, m.failed, m.scanned = 0, 0, 0, false, false, false
 	m.cuts, m.when, m.body = m.cuts[:0], m.when[:0], m.body[:0]
 	m.id, m.method, m.prefix = m.id[:0], m.method[:0], m.prefix[:0]
 }
