@@ -118,7 +118,7 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 	return f.measure(cmd, task{
 		run: f.options.Run, maxTime: f.maxTime, work: f.drive,
 		show: func(_, own *results.Set) error {
-			err := view.WriteDrive(cmd.OutOrStdout(), f.format, own)
+			err := view.WriteDrive(cmd.OutOrStdout(), f.format, own, f.viewOptions(cmd))
 			if err == nil && f.badge {
 				fmt.Fprintln(beside(cmd, f.format), "\n"+view.Badge(own))
 			}

@@ -23,6 +23,7 @@ type sharedFlags struct {
 	noProgress bool
 	seed       int64
 	maxTime    time.Duration
+	detail     bool   // print all figures, not what fits a screen
 	part       string // what lines of progress call a part of the work, "" for no name
 }
 

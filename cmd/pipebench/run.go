@@ -69,6 +69,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 		shapes = append(shapes, s.Name)
 	}
 	flags.StringVar(&f.shape, "shape", "", "the work of another benchmark, its figure in its unit: "+strings.Join(shapes, ", "))
+	flags.BoolVar(&f.detail, "detail", false, "print all figures of each cell, not what fits a screen")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the cells and how long they will take, and measure nothing")
 	flags.StringSliceVar(&f.scenarios, "scenario", nil, "reproduce ways in which stdio fails, such as reader-gone (see list), or all, instead of measuring")
 	f.registerAsserts(cmd, "exit 3 unless this holds, such as 'p99<50ms@64KiB', and 4 where it cannot be told")

@@ -231,7 +231,17 @@ func writeBench(path string, set *results.Set) error {
 
 // view shows a set in the format that was asked for.
 func (f *sharedFlags) view(cmd *cobra.Command, set *results.Set) error {
-	return view.Write(cmd.OutOrStdout(), set, f.format, view.Options{})
+	return view.Write(cmd.OutOrStdout(), set, f.format, f.viewOptions(cmd))
+}
+
+// viewOptions fits what is printed to where it is printed.
+func (f *sharedFlags) viewOptions(cmd *cobra.Command) view.Options {
+	o := view.Options{Detail: f.detail}
+	if file, ok := cmd.OutOrStdout().(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		o.Width, _, _ = term.GetSize(int(file.Fd())) // one that is not known is 0
+		o.Colour = os.Getenv("NO_COLOR") == ""
+	}
+	return o
 }
 
 // readable reports whether a person reads the format.

@@ -144,6 +144,8 @@ func capitalised(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 type series struct {
 	cell    results.Cell // framing and size left out
 	where   string       // "on the same CPU", and what else tells it from the other series
+	short   string       // the same in few words, for a title: "same CPU"
+	rows    []stat.Row
 	size    int
 	raw     *stat.Row
 	framed  []stat.Row // with an interval beside raw, cheapest first
@@ -167,7 +169,7 @@ func seriesIn(rows []stat.Row, pattern string) []series {
 }
 
 func newSeries(rows []stat.Row) series {
-	s := series{cell: stat.SeriesCell(rows[0].Cell), machine: rows[0].Machine, size: headlineSize(rows)}
+	s := series{cell: stat.SeriesCell(rows[0].Cell), machine: rows[0].Machine, size: headlineSize(rows), rows: rows}
 	for i, r := range rows {
 		switch {
 		case r.Cell.Size != s.size:
@@ -212,16 +214,18 @@ func nameSeries(all []series) {
 	}
 	differ := results.DifferingFields(cells, "placement", "framing", "size", "pattern")
 	for i := range all {
-		words := []string{PlacementPhrase(all[i].cell.Placement)}
+		words, short := []string{PlacementPhrase(all[i].cell.Placement)}, []string{shortPlacement(all[i].cell.Placement)}
 		for _, name := range differ {
 			if value := all[i].cell.Field(name); value != "" { // a field that is off is what people take for granted
 				words = append(words, "with "+name+" "+FieldValue(name, value))
+				short = append(short, FieldPhrase(name, value))
 			}
 		}
 		if len(machines) > 1 {
 			words = append(words, "of machine "+results.ShortID(all[i].machine))
+			short = append(short, "machine "+results.ShortID(all[i].machine))
 		}
-		all[i].where = strings.Join(words, " ")
+		all[i].where, all[i].short = strings.Join(words, " "), strings.Join(short, ", ")
 	}
 }
 

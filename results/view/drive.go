@@ -16,7 +16,7 @@ import (
 // WriteDrive writes what records say about the servers that were driven. For people that is whether
 // the server passed, a table by size, one by load, one by fault, then the limits, the growth, and
 // advice; as CSV the first of these tables; as JSON the records below the [DriveResult].
-func WriteDrive(w io.Writer, format Format, set *results.Set) error {
+func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 	if len(set.Targets) == 0 && len(set.Faults) == 0 {
 		return ErrNothing
 	}
@@ -35,14 +35,18 @@ func WriteDrive(w io.Writer, format Format, set *results.Set) error {
 	case format == FormatCSV && len(p.Tables) > 0:
 		p.Tables = p.Tables[:1]
 	case format != FormatTable && format != FormatMarkdown:
-		return Write(w, set, format, Options{})
+		return Write(w, set, format, o)
 	}
 	spoken, err := driveHeadline(set)
 	if err != nil {
 		return err
 	}
-	p.Header = []string{resultOf(set).String(), spoken}
-	return p.Write(w, format)
+	result := resultOf(set)
+	if p.Header = []string{result.String(), spoken}; format == FormatTable {
+		colour := map[bool]string{true: green, false: red}[result.Passed]
+		p.Header, p.Blocks = nil, []string{o.paint(Escape(result.String()), colour), Escape(spoken)}
+	}
+	return p.write(w, format, o.width())
 }
 
 // driveHeadline says what was driven, and how.

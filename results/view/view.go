@@ -38,7 +38,11 @@ func ParseFormat(name string) (Format, error) {
 }
 
 // Options change how a view is written. The zero value is what a person at a terminal wants.
-type Options struct{}
+type Options struct {
+	Detail bool // of measurements the tables with all figures, instead of what fits a screen
+	Width  int  // columns of the terminal; 0, or more than 100, is 100
+	Colour bool // mark what is good and what is bad by colours
+}
 
 // ErrNothing is returned by a view when there is nothing to show. Nothing measured is never a
 // success.
@@ -63,7 +67,12 @@ func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 	case FormatBench:
 		return WriteBench(w, s)
 	}
-	return setPage(s, found).Write(w, format)
+	if o.Detail || format != FormatTable || len(s.Records) == 0 {
+		return setPage(s, found).Write(w, format)
+	}
+	p := screenPage(s, o)
+	p.Tables = found
+	return p.write(w, format, o.width())
 }
 
 // setPage shows measurements before findings.
@@ -80,6 +89,7 @@ func setPage(s *results.Set, found []Table) Page {
 // A Page is a view for people: lines before, tables, sentences and footnotes.
 type Page struct {
 	Header      []string
+	Blocks      []string // lines that are laid out already, for a terminal
 	Tables      []Table
 	Conclusions []string // in plain sentences
 	Notes       []string // what has to be known to read the tables
@@ -87,11 +97,13 @@ type Page struct {
 
 // Write writes the page as text or markdown. CSV is the tables alone, and so is JSON, as an object
 // by the tables' titles; bench is an error.
-func (p Page) Write(w io.Writer, format Format) error {
+func (p Page) Write(w io.Writer, format Format) error { return p.write(w, format, pageWidth) }
+
+func (p Page) write(w io.Writer, format Format, width int) error {
 	var text strings.Builder
 	switch format {
 	case FormatTable, FormatMarkdown:
-		if err := p.writeText(&text, format); err != nil {
+		if err := p.writeText(&text, format, width); err != nil {
 			return err
 		}
 	case FormatCSV:
@@ -120,10 +132,10 @@ func (p Page) Write(w io.Writer, format Format) error {
 }
 
 // writeText writes the page for a person: its parts with an empty line between them.
-func (p Page) writeText(text *strings.Builder, format Format) error {
+func (p Page) writeText(text *strings.Builder, format Format, width int) error {
 	bullet, sentences, notes := "- ", []string{strings.Join(p.Conclusions, " ")}, p.Notes
 	if format == FormatTable {
-		bullet, sentences, notes = "", Wrap(p.Conclusions), Wrap(p.Notes)
+		bullet, sentences, notes = "", wrapLines(p.Conclusions, width), wrapLines(p.Notes, width)
 	}
 	block := func(lines []string, bullet string) {
 		if text.Len() > 0 && strings.Join(lines, "") != "" {
@@ -131,11 +143,14 @@ func (p Page) writeText(text *strings.Builder, format Format) error {
 		}
 		for _, l := range lines {
 			if l != "" {
-				text.WriteString(bullet + l + "\n")
+				text.WriteString(bullet + strings.ReplaceAll(Escape(l), "\n", " ") + "\n")
 			}
 		}
 	}
 	block(p.Header, bullet)
+	for _, line := range p.Blocks {
+		text.WriteString(line + "\n")
+	}
 	for _, t := range p.Tables {
 		if text.Len() > 0 {
 			text.WriteString("\n")
@@ -150,13 +165,16 @@ func (p Page) writeText(text *strings.Builder, format Format) error {
 }
 
 // pageWidth is the width that text is wrapped at.
-const pageWidth = 110
+const pageWidth = 100
 
-// Wrap breaks lines of text at 110 columns between words; what follows the first part is indented.
-func Wrap(lines []string) []string {
+// Wrap breaks lines of text at 100 columns between words; what follows the first part is indented.
+func Wrap(lines []string) []string { return wrapLines(lines, pageWidth) }
+
+func wrapLines(lines []string, width int) []string {
 	var out []string
 	for _, line := range lines {
-		for i, part := range wrap(line, pageWidth) {
+		indented := wrap(line, width-2)
+		for i, part := range indented {
 			if i > 0 {
 				part = "  " + part
 			}

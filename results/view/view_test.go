@@ -37,13 +37,14 @@ func TestViews(t *testing.T) {
 		format       Format
 		o            Options
 	}{
-		{"sweep.txt", "a table for each placement and for its round trips, sentences that follow from the figures, one warning and one unsupported cell", resultstest.Sweep(), FormatTable, Options{}},
+		{"sweep.txt", "a table for each placement and for its round trips, sentences that follow from the figures, one warning and one unsupported cell", resultstest.Sweep(), FormatTable, Options{Detail: true}},
+		{"screen.txt", "one block a placement, each figure against raw, sentences, and a line on a doubtful cell", resultstest.Sweep(), FormatTable, Options{}},
 		{"sweep.md", "the same for a pull request", resultstest.Sweep(), FormatMarkdown, Options{}},
 		{"sweep.csv", "one row a cell with all figures in base units", resultstest.Sweep(), FormatCSV, Options{}},
 		{"sweep.json", "the summary as it is", resultstest.Sweep(), FormatJSON, Options{}},
 		{"sweep.bench", "Go benchmark text, one line a sample", resultstest.Sweep(), FormatBench, Options{}},
-		{"wire.txt", "a raw cell of a framing's wire size gives a further column", wire, FormatTable, Options{}},
-		{"few.txt", "two samples give no interval, and nothing is claimed", few, FormatTable, Options{}},
+		{"wire.txt", "a raw cell of a framing's wire size gives a further column", wire, FormatTable, Options{Detail: true}},
+		{"few.txt", "two samples give no interval, and nothing is claimed", few, FormatTable, Options{Detail: true}},
 		{"findings.txt", "probes, faults, claims, targets, tunes, noise and messages have a table each", findingsSet(t), FormatTable, Options{}},
 		{"findings.md", "the same in markdown, with a bar escaped", findingsSet(t), FormatMarkdown, Options{}},
 		{"findings.csv", "without measurements, CSV holds the findingsSet", findingsSet(t), FormatCSV, Options{}},
@@ -123,7 +124,7 @@ func TestWarningsOfAllCellsAreSaidOnce(t *testing.T) {
 		t.Errorf("said of all: %q", sum.Warnings)
 	}
 	var text bytes.Buffer
-	if err := Write(&text, s, FormatTable, Options{}); err != nil {
+	if err := Write(&text, s, FormatTable, Options{Detail: true}); err != nil {
 		t.Fatal(err)
 	}
 	unwrapped := strings.Join(strings.Fields(text.String()), " ")

@@ -110,16 +110,21 @@ func FieldPhrase(name, value string) string {
 	return name + " " + text
 }
 
+// placements say where the two ends run, in a sentence and in a title.
+var placements = map[string][2]string{
+	"same":    {"on the same CPU", "same CPU"},
+	"sibling": {"on two hardware threads of one core", "two threads of a core"},
+	"apart":   {"on two cores with a shared LLC", "two cores, shared LLC"},
+	"far":     {"on two cores without a shared LLC", "two cores, no shared LLC"},
+	"free":    {"unpinned", "unpinned"},
+}
+
 // PlacementPhrase says where the two ends run.
 func PlacementPhrase(placement string) string {
-	return cmp.Or(map[string]string{
-		"same":    "on the same CPU",
-		"sibling": "on two hardware threads of one core",
-		"apart":   "on two cores with a shared LLC",
-		"far":     "on two cores without a shared LLC",
-		"free":    "unpinned",
-	}[placement], "with placement "+placement)
+	return cmp.Or(placements[placement][0], "with placement "+placement)
 }
+
+func shortPlacement(placement string) string { return cmp.Or(placements[placement][1], placement) }
 
 // Distinct lists what elements have, each value once.
 func Distinct[L any, V comparable](lines []L, of func(L) V) []V {

@@ -1,0 +1,228 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// What a screen holds. The lines of figures leave room for a header, sentences and notes, and for a
+// line that says where the files are.
+const (
+	screenWidth   = 100
+	screenLines   = 39
+	screenFigures = 29 // lines
+	screenFigure  = 11 // columns of a figure and the gap before it
+	screenMeaning = 3  // sentences
+)
+
+// maxShownSpread is the half-width of an interval, in percent, beyond which a figure is no figure.
+const maxShownSpread = 50
+
+// screenPage shows the measurements of a set so that they fit a screen: for each placement a block
+// with framings down and message sizes across, streams before round trips, and then what they mean.
+// Detail has the rest.
+func screenPage(s *results.Set, o Options) Page {
+	sum := Summarise(s)
+	var p Page
+	for _, e := range firstRuns(s) {
+		p.Header = append(p.Header, Truncate(JoinParts(MachineLine(e), fmt.Sprintf("load %.2f", e.Load1)), o.width()-1))
+	}
+	var blocks []series
+	for _, pattern := range []string{"stream", results.PatternRoundtrip} {
+		for _, machine := range Distinct(sum.Rows, func(r stat.Row) string { return r.Machine }) {
+			blocks = append(blocks, seriesIn(stat.Filter(sum.Rows, func(r stat.Row) bool { return r.Machine == machine }), pattern)...)
+		}
+	}
+	nameSeries(blocks)
+	first, left := 0, 0 // the width of the first column; blocks without room
+	for _, b := range blocks {
+		first = max(first, b.firstColumn())
+	}
+	for _, b := range blocks {
+		if lines := b.lines(o, first); len(p.Blocks) == 0 || len(p.Blocks)+len(lines) < screenFigures {
+			p.Blocks = append(append(p.Blocks, ""), lines...)
+		} else {
+			left++
+		}
+	}
+	p.Conclusions = sum.Meaning
+	if n := len(p.Conclusions); n > screenMeaning { // the last is about placements
+		p.Conclusions = append(p.Conclusions[:screenMeaning-1:screenMeaning-1], p.Conclusions[n-1])
+	}
+	p.Notes = screenNotes(s, sum)
+	if left > 0 {
+		p.Notes = append(p.Notes, results.FormatCount(left, "table")+" more with --detail")
+	}
+	lines := func() int {
+		return len(p.Header) + len(p.Blocks) + 1 + len(wrapLines(p.Conclusions, o.width())) + 1 + len(wrapLines(p.Notes, o.width()))
+	}
+	for len(p.Conclusions) > 1 && lines() > screenLines {
+		p.Conclusions = slices.Delete(slices.Clone(p.Conclusions), 1, 2)
+	}
+	return p
+}
+
+// width returns the columns that text may take.
+func (o Options) width() int {
+	if o.Width <= 0 {
+		return screenWidth
+	}
+	return min(o.Width, screenWidth)
+}
+
+// firstColumn returns the columns that the names of the framings take, and the title, which goes on
+// above the first figure.
+func (s series) firstColumn() int {
+	const size = len("256 KiB ") // of it, right above the figure
+	first := utf8.RuneCountInString(s.quantity()) - screenFigure + size
+	for _, r := range s.rows {
+		first = max(first, utf8.RuneCountInString(r.Cell.Framing)+1)
+	}
+	return first
+}
+
+// lines lays a series out: its name and sizes, raw, and each framing against it.
+func (s series) lines(o Options, first int) []string {
+	framings := Distinct(s.rows, func(r stat.Row) string { return r.Cell.Framing })
+	sizes := s.sizes(max(1, (o.width()-first)/screenFigure))
+	line := s.quantity()
+	for i, size := range sizes {
+		line += fmt.Sprintf("%*s", first+(i+1)*screenFigure-utf8.RuneCountInString(line), FieldValue("size", fmt.Sprint(size)))
+	}
+	out := []string{line}
+	for _, framing := range framings[:min(len(framings), screenFigures-2)] {
+		line = fmt.Sprintf(" %-*s", first-1, framing)
+		for _, size := range sizes {
+			text, colour := "-", ""
+			at := slices.IndexFunc(s.rows, func(r stat.Row) bool { return r.Cell.Framing == framing && r.Cell.Size == size })
+			if at >= 0 {
+				text, colour = screenText(s.rows[at])
+			}
+			line += strings.Repeat(" ", max(1, screenFigure-utf8.RuneCountInString(text))) + o.paint(text, colour)
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// quantity names what the figures of a series are, and where it ran.
+func (s series) quantity() string {
+	name := "Goodput"
+	switch {
+	case s.cell.Rate > 0:
+		name = "p99 from when due"
+	case s.cell.Pattern == results.PatternRoundtrip:
+		name = "Round trip"
+	}
+	if slices.ContainsFunc(s.rows, func(r stat.Row) bool { return r.ToRaw != nil }) && s.cell.Rate == 0 {
+		name += " vs raw"
+	}
+	return name + ", " + s.short
+}
+
+// sizes picks the message sizes that have room: the one that tells most, the ends, then the others.
+func (s series) sizes(room int) []int {
+	all := Distinct(s.rows, func(r stat.Row) int { return r.Cell.Size })
+	slices.Sort(all)
+	wanted := Distinct(slices.Concat([]int{s.size, all[len(all)-1], all[0]}, all), func(n int) int { return n })
+	wanted = stat.Filter(wanted, func(n int) bool { return slices.Contains(all, n) })
+	wanted = wanted[:min(len(wanted), room)]
+	slices.Sort(wanted)
+	return wanted
+}
+
+// Colours of figures and verdicts on a terminal.
+const (
+	green  = "\x1b[32m"
+	yellow = "\x1b[33m"
+	red    = "\x1b[31m"
+)
+
+// paint colours a text where the terminal can.
+func (o Options) paint(text, colour string) string {
+	if !o.Colour || colour == "" {
+		return text
+	}
+	return colour + text + "\x1b[0m"
+}
+
+// screenText writes the figure of a cell with half its interval: what it has of raw's, or what raw
+// has. Green costs nothing that can be seen, red is half of raw or less.
+func screenText(r stat.Row) (text, colour string) {
+	l, _ := r.PrimaryLatency()
+	switch {
+	case r.Unsupported != "":
+		return "unsupp.", ""
+	case r.Samples == 0:
+		return strings.TrimSuffix(emptyWord(r), " ("+r.Stopped+")"), yellow
+	case r.Cell.Rate > 0 && l.P99NS != nil:
+		return results.FormatDuration(float64(*l.P99NS)), ""
+	case r.ToRaw == nil && r.Cell.Pattern == results.PatternRoundtrip:
+		return results.FormatDuration(r.Estimates["time"].Median), ""
+	case r.ToRaw == nil:
+		return results.FormatGoodput(r.Estimates["goodput"].Median), ""
+	}
+	spread, known := r.ToRaw.Spread()
+	slow := slowdown(r)
+	switch {
+	case known && spread > maxShownSpread:
+		return "too noisy", yellow
+	case known && !slow.Above(1):
+		colour = green
+	case slow.Above(2):
+		colour = red
+	}
+	return fmt.Sprintf("%.2f", r.ToRaw.Median) + spreadText(*r.ToRaw), colour
+}
+
+// screenNotes say how to read the figures, and what a person can do about them, in few lines.
+func screenNotes(s *results.Set, sum Summary) []string {
+	out := sampleNotes(sum.Rows)
+	for i, text := range out {
+		out[i] = strings.Replace(text, "± is the 95 % interval of the median", "± is half the 95 % interval", 1)
+	}
+	if i := slices.IndexFunc(sum.Rows, func(r stat.Row) bool { return r.ToRawByCPU != nil }); i >= 0 {
+		r := sum.Rows[i]
+		out = append(out, fmt.Sprintf("by CPU time, which others do not touch, %s at %s has %.2f of raw, not %.2f", r.Cell.Framing,
+			sizeText(r.Cell), r.ToRawByCPU.Median, r.ToRaw.Median))
+	}
+	var said []string
+	var doubts []string
+	warned := 0
+	for _, r := range sum.Rows {
+		doubts = append(doubts, r.Warnings...)
+		said = append(said, rowWarnings(stat.Row{Unsupported: r.Unsupported, Failed: r.Failed})...)
+		if len(r.Warnings) > 0 {
+			warned++
+		}
+	}
+	same := func(text string) string { return text }
+	out = append(out, Distinct(said, same)...)
+	doubts = Distinct(append(slices.Clone(sum.Warnings), doubts...), same)
+	busy := slices.IndexFunc(doubts, func(w string) bool { return strings.HasPrefix(w, busyWarning) })
+	cells := fmt.Sprintf("%d of %s", warned, results.FormatCount(len(sum.Rows), "cell"))
+	switch {
+	case busy >= 0:
+		out = append(out, "busy machine: "+strings.TrimPrefix(doubts[busy], busyWarning))
+	case len(sum.Warnings) > 0:
+		out = append(out, "every cell: "+sum.Warnings[0])
+	case len(doubts) == 1:
+		out = append(out, cells+": "+doubts[0])
+	case warned > 0:
+		out = append(out, cells+" have warnings, see --detail")
+	}
+	for _, r := range s.Records {
+		if r.Stopped == "interrupted" || r.Stopped == "failed" {
+			return append(out, "the run was cut short ("+r.Stopped+"): this is what was finished")
+		}
+	}
+	return out
+}
+
+// busyWarning begins the warning that others use the machine.
+const busyWarning = "load: "

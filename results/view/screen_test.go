@@ -1,0 +1,122 @@
+package view
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/resultstest"
+)
+
+// sweepOf measures framings at sizes and placements, streams and round trips, in as many samples as
+// give an interval.
+func sweepOf(framings []string, sizes []int, placements ...string) *results.Set {
+	s := &results.Set{}
+	s.Add(resultstest.Environment())
+	for _, placement := range placements {
+		for _, pattern := range []string{"stream", "roundtrip"} {
+			for _, size := range sizes {
+				for i, framing := range framings {
+					c := resultstest.Cell(framing, size)
+					c.Placement, c.Pattern = placement, pattern
+					s.Add(resultstest.Record(c, int64(size+i), resultstest.Around(float64(1000+size)*(1+float64(i)/5), 0.01)...))
+				}
+			}
+		}
+	}
+	return s
+}
+
+var manyFramings = []string{"raw", "ndjson", "content-length", "chunked:61440", "length-prefix"}
+
+func screenOf(t *testing.T, s *results.Set, o Options) []string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := Write(&out, s, FormatTable, o); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
+}
+
+// The default run, and anything larger, is read without scrolling.
+func TestMeasurementsFitAScreen(t *testing.T) {
+	sizes := []int{64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20}
+	for _, tt := range []struct {
+		name  string
+		set   *results.Set
+		width int
+	}{
+		{"the default run", sweepOf(manyFramings, []int{256, 4 << 10, 64 << 10, 1 << 20}, "same", "apart"), 0},
+		{"in 80 columns", sweepOf(manyFramings, []int{256, 4 << 10, 64 << 10, 1 << 20}, "same", "apart"), 80},
+		{"in 40 columns", sweepOf(manyFramings, sizes, "same", "far"), 40},
+		{"many sizes and placements", sweepOf(manyFramings, sizes, "same", "sibling", "apart", "far", "free"), 300},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			lines := screenOf(t, tt.set, Options{Width: tt.width})
+			if len(lines) >= 40 && tt.width != 40 {
+				t.Errorf("%d lines", len(lines))
+			}
+			for _, line := range lines {
+				if n := utf8.RuneCountInString(line); n > (Options{Width: tt.width}).width() && tt.width != 40 || n > 100 {
+					t.Errorf("%d columns: %s", n, line)
+				}
+			}
+			text := strings.Join(lines, "\n")
+			for _, want := range []string{"Goodput vs raw, same CPU", "64 KiB", "0.83 ±"} {
+				if !strings.Contains(text, want) {
+					t.Errorf("no %q in\n%s", want, text)
+				}
+			}
+			if left := strings.Contains(text, "more with --detail"); left != (len(tt.set.Records) > 200) {
+				t.Errorf("of what is left out it says %v in\n%s", left, text)
+			}
+		})
+	}
+}
+
+// A figure whose interval says nothing is not shown as one; what is good and bad has colours where
+// they were asked for alone.
+func TestNoisyFiguresAreNone(t *testing.T) {
+	flat := resultstest.Around(10000, 0)
+	s := resultstest.Beside("same", flat, map[string][]float64{
+		"ndjson": {5000, 5000, 9000, 30000, 50000, 60000}, "chunked:61440": resultstest.Around(50000, 0.01),
+	})
+	equal := resultstest.Cell("length-prefix", 65536)
+	s.Add(resultstest.Record(equal, 65540, flat...))
+	plain := strings.Join(screenOf(t, s, Options{}), "\n")
+	if !strings.Contains(plain, "too noisy") || strings.Contains(plain, "\x1b") {
+		t.Errorf("no doubt, or colours:\n%s", plain)
+	}
+	coloured := strings.Join(screenOf(t, s, Options{Colour: true}), "\n")
+	for _, want := range []string{yellow + "too noisy", green + "1.00 ± 0%", red + "0.20 ±"} {
+		if !strings.Contains(coloured, want) {
+			t.Errorf("no %q in\n%q", want, coloured)
+		}
+	}
+	if stripped := strings.NewReplacer(yellow, "", green, "", red, "", "\x1b[0m", "").Replace(coloured); stripped != plain {
+		t.Errorf("colours move the figures:\n%s", stripped)
+	}
+}
+
+// A busy machine is one line, and so are the doubts about single cells.
+func TestWarningsAreFew(t *testing.T) {
+	s := sweepOf(manyFramings, []int{4 << 10, 64 << 10}, "same")
+	for i := range s.Records {
+		s.Records[i].Warnings = []string{"load: others kept about 0.4 of 2 CPUs busy; close other programs"}
+	}
+	s.Records[1].Warnings = append(s.Records[1].Warnings, "3 of 6 samples are outliers")
+	text := strings.Join(screenOf(t, s, Options{}), "\n")
+	if strings.Count(text, "others kept about") != 1 || !strings.Contains(text, "busy machine: ") || strings.Contains(text, "[1]") {
+		t.Errorf("got\n%s", text)
+	}
+	for i := range s.Records {
+		s.Records[i].Warnings = s.Records[i].Warnings[1:]
+	}
+	s.Records[2].Failed = "the reader died"
+	text = strings.Join(screenOf(t, s, Options{}), "\n")
+	if !strings.Contains(text, "1 of 20 cells: 3 of 6 samples are outliers") || !strings.Contains(text, "failed: the reader died") {
+		t.Errorf("got\n%s", text)
+	}
+}
