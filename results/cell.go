@@ -136,7 +136,7 @@ func DifferingFields(cells []Cell, but ...string) []string {
 	return out
 }
 
-// ShortValue is a field's value as a person reads it.
+// ShortValue returns a field's value as a person reads it.
 func ShortValue(name, value string) string {
 	switch name {
 	case "capacity":
@@ -157,13 +157,13 @@ func ShortValue(name, value string) string {
 	return value
 }
 
-// ShortID is enough of a hash to tell it from its neighbours.
+// ShortID returns enough of a hash to tell it from its neighbours.
 func ShortID(id string) string {
 	id, _ = strings.CutPrefix(id, "sha256:")
 	return id[:min(len(id), 8)]
 }
 
-// CellLabel is "ndjson 64 KiB stream same", and then the fields named.
+// CellLabel returns "ndjson 64 KiB stream same", and then the fields named.
 func CellLabel(c Cell, differ []string) string {
 	words := []string{c.Framing, FormatSize(int64(c.Size)), c.Pattern, c.Placement}
 	for _, name := range differ {

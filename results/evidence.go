@@ -30,7 +30,7 @@ func NewEvidence(v any) (Evidence, error) {
 	return e, nil
 }
 
-// MustEvidence is [NewEvidence] of plain data, which has no error.
+// MustEvidence makes evidence of plain data, of which [NewEvidence] has no error.
 func MustEvidence(v any) Evidence {
 	e, err := NewEvidence(v)
 	if err != nil {

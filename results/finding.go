@@ -51,7 +51,7 @@ type Fault struct {
 	Advice   string   `json:"advice,omitempty"`
 }
 
-// Warning is a fault of the environment in a line, as the records of a run have it, with its
+// Warning returns a fault of the environment in a line, as the records of a run have it, with its
 // remedy.
 func (f Fault) Warning() string { return fmt.Sprintf("%s: %s; %s", f.ID, f.Verdict, f.Advice) }
 

@@ -155,7 +155,7 @@ func (f *fileReader) schema(number int, e Environment) {
 	}
 }
 
-// empty is the error for a file without results, which names what was there instead.
+// empty returns the error for a file without results, which names what was there instead.
 func (f *fileReader) empty() error {
 	if len(f.problems.All) == 0 {
 		return fmt.Errorf("read results: %s: %w: the file is empty", f.problems.File, ErrEmpty)
@@ -208,7 +208,7 @@ type Problem struct {
 	More int // further lines of the file with the same problem
 }
 
-// String is "file:line: what", ready for a terminal.
+// String returns "file:line: what", ready for a terminal.
 func (p Problem) String() string {
 	if p.More == 0 {
 		return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.What)
@@ -247,7 +247,7 @@ type lineReader struct {
 	buf    bytes.Buffer
 }
 
-// next is the next line without its newline, valid until the next call; torn if the file ends
+// next returns the next line without its newline, valid until the next call; torn if the file ends
 // before its newline. A line above max is read past and given as errLongLine; reading can go on.
 func (l *lineReader) next() (text []byte, torn bool, err error) {
 	l.buf.Reset()

@@ -178,8 +178,8 @@ func NewRun() (string, error) {
 //go:embed schema.json
 var schemaText []byte
 
-// FileSchema is the JSON Schema (draft 2020-12) of a line of a results file, for readers in other
-// languages. Every line that a [Writer] writes is valid.
+// FileSchema returns the JSON Schema (draft 2020-12) of a line of a results file, for readers in
+// other languages. Every line that a [Writer] writes is valid.
 func FileSchema() []byte { return slices.Clone(schemaText) }
 
 // Latency is a distribution of times. A percentile is there only where at least ten observations
@@ -254,7 +254,7 @@ func SummariseHistogram(h *hdrhistogram.Histogram) (Latency, error) {
 	}, nil
 }
 
-// carried is the percentile if n observations carry it, else nil.
+// carried returns the percentile if n observations carry it, else nil.
 func carried(h *hdrhistogram.Histogram, n int64, percentile float64) *int64 {
 	if float64(n)*(100-percentile) < MinTailCount*100-1e-6 {
 		return nil

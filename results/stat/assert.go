@@ -58,7 +58,7 @@ type Assertion struct {
 	Why     string        `json:"why,omitempty"` // of an outcome that is not "holds"
 }
 
-// String is the assertion and how it turned out, in a line.
+// String returns the assertion and how it turned out, in a line.
 func (a Assertion) String() string {
 	if a.Outcome == Holds {
 		return fmt.Sprintf("%s: %s (cases: %d)", a.Assert, a.Outcome, len(a.Cases))
@@ -202,7 +202,7 @@ func (a Assert) Evaluate(s *results.Set) Assertion {
 	return out
 }
 
-// about is whether a case is one of those after @.
+// about reports whether a case is one of those after @.
 func (a Assert) about(c results.Cell) bool {
 	if a.Size >= 0 && int64(c.Size) != a.Size {
 		return false
@@ -233,8 +233,8 @@ func (a Assert) judge(c AssertCase) AssertCase {
 	return c
 }
 
-// Observations is how many observations a figure takes that is a percentile, of one cell; 0 for any
-// other.
+// Observations returns how many observations a figure takes that is a percentile, of one cell; 0
+// for any other.
 func (a Assert) Observations() int64 {
 	for name, percentile := range map[string]float64{"p50": 50, "p90": 90, "p99": 99, "p99.9": 99.9} {
 		if a.Metric == name || strings.HasSuffix(a.Metric, "."+name) {
@@ -251,7 +251,7 @@ type assertRow struct {
 	name string
 }
 
-// assertRows are all of the set's samples, case by case.
+// assertRows returns all of the set's samples, case by case.
 func assertRows(s *results.Set) []assertRow {
 	out := cellRows(s)
 	for _, t := range s.Targets {
@@ -263,7 +263,7 @@ func assertRows(s *results.Set) []assertRow {
 	return out
 }
 
-// cellRows are those of cells, measured or tuned.
+// cellRows returns those of cells, measured or tuned.
 func cellRows(s *results.Set) []assertRow {
 	rows := Rows(s)
 	var cells []results.Cell
@@ -288,7 +288,7 @@ func targetCell(t results.Target) results.Cell {
 	return results.Cell{Framing: t.Protocol, Size: int(t.Size), Pattern: results.PatternRoundtrip, Messages: strings.Join(t.Command, " ")}
 }
 
-// judged is the case of a row's figure, or of none and why: that of the row, or the one given.
+// judged returns the case of a row's figure, or of none with the row's reason, or else the given one.
 func (r assertRow) judged(v float64, ok bool, why string) AssertCase {
 	switch {
 	case ok:
@@ -313,8 +313,8 @@ func metricCases(s *results.Set, m Metric) []AssertCase {
 	return out
 }
 
-// hasLatency is whether a row's messages have a latency each, or would have: in a stream without a
-// rate nobody waits for a single one, so that what is said of latency is not said of it.
+// hasLatency reports whether a row's messages have a latency each, or would have: in a stream
+// without a rate nobody waits for a single one, so that what is said of latency is not said of it.
 func (r assertRow) hasLatency() bool {
 	if r.Samples == 0 {
 		return r.Cell.Pattern == results.PatternRoundtrip || r.Cell.Rate > 0
@@ -323,7 +323,7 @@ func (r assertRow) hasLatency() bool {
 	return ok
 }
 
-// merged is a row's figure: a median, or a percentile of all its samples.
+// merged returns a row's figure: a median, or a percentile of all its samples.
 func (r Row) merged(metric string) (float64, bool) {
 	key, name, keyed := strings.Cut(metric, ".")
 	if !keyed || metric == "p99.9" {
@@ -354,8 +354,8 @@ func toRawCases(s *results.Set) []AssertCase {
 	return out
 }
 
-// slopeCases are how the time of a message grows with its size, a case for each series of sizes and
-// for each growth that was found of a server.
+// slopeCases returns how the time of a message grows with its size, a case for each series of sizes
+// and for each growth that was found of a server.
 func slopeCases(s *results.Set) []AssertCase {
 	type id struct {
 		machine string

@@ -71,7 +71,7 @@ func (b *benchReader) value(rec *benchfmt.Result, v benchfmt.Value) {
 	b.series[i].Messages = min(b.series[i].Messages, int64(rec.Iters))
 }
 
-// benchMachine is what the text tells of the machine.
+// benchMachine returns what the text tells of the machine.
 func benchMachine(rec *benchfmt.Result) string {
 	var parts []string
 	for _, key := range []string{"goos", "goarch", "cpu"} {
@@ -82,7 +82,7 @@ func benchMachine(rec *benchfmt.Result) string {
 	return strings.Join(parts, " ")
 }
 
-// benchMetric is what is known of a unit of Go benchmark text.
+// benchMetric returns what is known of a unit of Go benchmark text.
 func benchMetric(unit string, units benchfmt.UnitMetadataMap) Metric {
 	m := Metric{Name: unit, Title: unit, Better: Better(units.GetBetter(unit))}
 	switch {
@@ -122,7 +122,7 @@ var benchUnits = []benchUnit{
 	{name: "allocs/op", metric: "allocs", scale: 1, known: true},
 }
 
-// BenchUnits are the lines that tell benchstat which way the units are better that it does not
+// BenchUnits returns the lines that tell benchstat which way the units are better that it does not
 // know: "Unit p99-ns better=lower".
 func BenchUnits() []string {
 	var out []string
@@ -134,7 +134,7 @@ func BenchUnits() []string {
 	return out
 }
 
-// BenchFigures are the figures of a sample by their units in Go benchmark text, for a benchmark
+// BenchFigures returns the figures of a sample by their units in Go benchmark text, for a benchmark
 // that reports them itself.
 func BenchFigures(c results.Cell, s results.Sample) map[string]float64 {
 	out := make(map[string]float64)
@@ -178,7 +178,7 @@ var benchDefaults = map[string]string{
 // benchNamed are the fields that every name has, in this order.
 var benchNamed = []string{"framing", "size", "io", "placement"}
 
-// BenchName is a cell's name in Go benchmark text, without "Benchmark":
+// BenchName returns a cell's name in Go benchmark text, without "Benchmark":
 // "Stream/framing=ndjson/size=65536/io=blocking/placement=same", and what is off its default after
 // that, sorted. It depends on the cell alone.
 func BenchName(c results.Cell) string {
@@ -217,7 +217,7 @@ func BenchCase(name, side string) string {
 	return base + "/side=" + side + strings.TrimPrefix(name, base)
 }
 
-// BenchUnit is the unit that a figure has in Go benchmark text.
+// BenchUnit returns the unit that a figure has in Go benchmark text.
 func (c Change) BenchUnit() (unit string, scale float64) {
 	for _, u := range benchUnits {
 		if u.metric == c.Metric {

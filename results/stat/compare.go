@@ -107,9 +107,9 @@ func (c Change) Established() bool {
 	return slices.Contains([]Verdict{Slower, Faster, More, Fewer}, c.Verdict)
 }
 
-// Worse is by how much the new side is worse, as a share of the old: 0.1 is 10 % more time or 10 %
-// less goodput. It is negative where the new side is better, and infinite where there was nothing
-// before.
+// Worse returns by how much the new side is worse, as a share of the old: 0.1 is 10 % more time or
+// 10 % less goodput. It is negative where the new side is better, and infinite where there was
+// nothing before.
 func (c Change) Worse() float64 {
 	switch {
 	case c.Ratio != nil:
@@ -153,14 +153,14 @@ type match struct {
 	old, new Series
 }
 
-// chosen are the matches whose metric was asked for.
+// chosen returns the matches whose metric was asked for.
 func (o CompareOptions) chosen(matches []match) []match {
 	return Filter(matches, func(m match) bool {
 		return len(o.Metrics) == 0 || slices.Contains(o.Metrics, m.old.Metric.Name)
 	})
 }
 
-// gap is the time in which both sides were measured, from the first record to the last.
+// gap returns the time in which both sides were measured, from the first record to the last.
 func (m match) gap() time.Duration {
 	first, last := m.old.Since, m.new.Until
 	if m.new.Since.Before(first) {
@@ -212,7 +212,7 @@ func counterpart(s Series, in []Series) int {
 	return slices.IndexFunc(in, same)
 }
 
-// change is what both kinds of comparison have in common.
+// change returns what both kinds of comparison have in common.
 func (m match) change() Change {
 	c := Change{
 		Name: m.old.Name, Cell: m.old.Cell, Metric: m.old.Metric.Name, Unit: m.old.Metric.Unit,
@@ -225,7 +225,7 @@ func (m match) change() Change {
 	return c
 }
 
-// whereabouts are the verdict on what was not measured on one machine, as far as is known.
+// whereabouts returns the verdict on what was not measured on one machine, as far as is known.
 func (m match) whereabouts() (Verdict, string) {
 	if m.old.Machine == "" || m.new.Machine == "" {
 		return Indicative, "one side does not say on which machine it was measured; --across compares them all the same"
@@ -368,8 +368,8 @@ func (c *Comparison) Outcome(failAbove float64) Outcome {
 	return outcome
 }
 
-// Gating is whether a gate waits for this figure. A counter that varies has a time beside it that
-// tells whether it matters; a time depends on where the scheduler puts the ends more than on
+// Gating reports whether a gate waits for this figure. A counter that varies has a time beside it
+// that tells whether it matters; a time depends on where the scheduler puts the ends more than on
 // anything that could be compared.
 func (c Change) Gating() bool {
 	if c.Before.Metric.Counter {
@@ -414,13 +414,13 @@ func (c *Comparison) addCounter(m match, o CompareOptions) {
 	c.Changes = append(c.Changes, change)
 }
 
-// slack is how much of a counter, a message, does not come from messages: the read that finds the
-// end, the runtime's own allocations. Nor does the last digit of a division.
+// slack returns how much of a counter, a message, does not come from messages: the read that finds
+// the end, the runtime's own allocations. Nor does the last digit of a division.
 func slack(s Series) float64 {
 	return s.Metric.fixed/float64(max(1, s.Messages)) + 1e-9*math.Abs(slices.Max(s.Values))
 }
 
-// exact is whether a counter is the same in every sample.
+// exact reports whether a counter is the same in every sample.
 func exact(s Series) bool {
 	least, most := stats.Bounds(s.Values)
 	return most-least <= slack(s)

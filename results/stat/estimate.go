@@ -49,8 +49,9 @@ func Median(values []float64) Estimate {
 	return e
 }
 
-// Spread is the larger distance between the median and an end of its interval, in percent of the
-// median: the figure after "±". False where there is no interval, or nothing to be a percentage of.
+// Spread returns the larger distance between the median and an end of its interval, in percent of
+// the median: the figure after "±". False where there is no interval, or nothing to be a percentage
+// of.
 func (e Estimate) Spread() (percent float64, ok bool) {
 	if e.Interval == nil || e.Median <= 0 {
 		return 0, false
@@ -64,7 +65,7 @@ func (e Estimate) Above(v float64) bool { return e.Interval != nil && e.Interval
 // Below tells whether the whole interval lies below v.
 func (e Estimate) Below(v float64) bool { return e.Interval != nil && e.Interval.Hi < v }
 
-// Inverse is the estimate of 1/x.
+// Inverse returns the estimate of 1/x.
 func (e Estimate) Inverse() Estimate {
 	e.Median = 1 / e.Median
 	if e.Interval != nil {
@@ -150,7 +151,7 @@ func deviation(values []float64, centre float64) float64 {
 	return 1.2533 * sum / float64(len(values))
 }
 
-// median is the median alone.
+// median returns the median alone.
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)

@@ -19,7 +19,7 @@ const (
 	Higher  Better = +1
 )
 
-// String is the word that the Go benchmark format has for it, "" for neither.
+// String returns the word that the Go benchmark format has for it, "" for neither.
 func (b Better) String() string {
 	return map[Better]string{Lower: "lower", Higher: "higher"}[b]
 }
@@ -178,7 +178,7 @@ var percentiles = []struct {
 // the pipe would feel.
 var latencyKeys = []string{"due", "roundtrip", "oneway", "service", "lateness"}
 
-// primaryLatency is the distribution that a bare "p99" means: the first of latencyKeys that is
+// primaryLatency returns the distribution that a bare "p99" means: the first of latencyKeys that is
 // there, lateness (which is the generator's, not the pipe's) apart.
 func primaryLatency(latency map[string]results.Latency) (string, bool) {
 	for _, key := range latencyKeys[:len(latencyKeys)-1] {
@@ -218,7 +218,7 @@ func MetricByName(name string) (Metric, error) {
 	return allMetrics[i], nil
 }
 
-// MustMetric is a metric whose name is written in this package.
+// MustMetric returns a metric whose name is written in this package.
 func MustMetric(name string) Metric {
 	m, err := MetricByName(name)
 	if err != nil {
@@ -227,7 +227,7 @@ func MustMetric(name string) Metric {
 	return m
 }
 
-// metricNames are the names without the keyed percentiles, for messages.
+// metricNames returns the names without the keyed percentiles, for messages.
 func metricNames() []string {
 	var names []string
 	for _, m := range metrics {
@@ -239,8 +239,8 @@ func metricNames() []string {
 	return names
 }
 
-// latencyMetric is a percentile of one key of a sample's latency, or of the one that is felt where
-// no key is given.
+// latencyMetric returns a percentile of one key of a sample's latency, or of the one that is felt
+// where no key is given.
 func latencyMetric(key, name string, of func(results.Latency) *int64) Metric {
 	m := Metric{Name: name, Title: name + " latency", Unit: "ns", Better: Lower, latency: true}
 	if key != "" {

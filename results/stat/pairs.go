@@ -39,7 +39,7 @@ type seriesID struct{ name, metric, machine string }
 
 func (s Series) id() seriesID { return seriesID{s.Name, s.Metric.Name, s.Machine} }
 
-// mediansByRun are the medians of each run, by series.
+// mediansByRun returns the medians of each run, by series.
 func mediansByRun(sets []*results.Set) []map[seriesID]float64 {
 	out := make([]map[seriesID]float64, len(sets))
 	for i, set := range sets {
@@ -101,8 +101,8 @@ func (c *Comparison) correct(o CompareOptions) {
 	}
 }
 
-// EnoughPairs is the fewest pairs that can establish a change among so many comparisons at a level
-// (0 is [DefaultAlpha]): with all of them on one side.
+// EnoughPairs returns the fewest pairs that can establish a change among so many comparisons at a
+// level (0 is [DefaultAlpha]): with all of them on one side.
 func EnoughPairs(comparisons int, alpha float64) int {
 	alpha = cmp.Or(alpha, DefaultAlpha)
 	n := 1
@@ -125,7 +125,7 @@ func pairedVerdict(c Change, o CompareOptions) Verdict {
 	return TooNoisy
 }
 
-// SignedRank is Wilcoxon's test of whether differences of pairs are symmetric about zero,
+// SignedRank applies Wilcoxon's test of whether differences of pairs are symmetric about zero,
 // two-sided. Differences of zero say nothing and are left out; n is the number of the others. Equal
 // sizes share their mean rank. p is exact, with ties too.
 func SignedRank(differences []float64) (p float64, n int) {
@@ -148,7 +148,7 @@ func SignedRank(differences []float64) (p float64, n int) {
 	return min(1, 2*exactTail(ranks, extreme)), len(diffs)
 }
 
-// doubledRanks are twice the ranks of differences sorted by size: whole numbers even where ties
+// doubledRanks returns twice the ranks of differences sorted by size: whole numbers even where ties
 // share a half.
 func doubledRanks(sorted []float64) []int {
 	ranks := make([]int, len(sorted))
@@ -165,8 +165,8 @@ func doubledRanks(sorted []float64) []int {
 	return ranks
 }
 
-// exactTail is the probability that the sum of those ranks whose sign came up positive is at most
-// limit, every sign being a fair coin.
+// exactTail returns the probability that the sum of those ranks whose sign came up positive is at
+// most limit, every sign being a fair coin.
 func exactTail(ranks []int, limit int) float64 {
 	chance := make([]float64, limit+1) // of each sum
 	chance[0] = 1
@@ -185,7 +185,7 @@ func exactTail(ranks []int, limit int) float64 {
 	return p
 }
 
-// leastP is the smallest p that n pairs can give: all on one side.
+// leastP returns the smallest p that n pairs can give: all on one side.
 func leastP(n int) float64 { return math.Ldexp(1, 1-n) }
 
 // Holm corrects p values for their number by Holm's step-down method: keeping those below a level
@@ -214,7 +214,7 @@ const power = 0.8
 // differences are normal: the root of π/3.
 var signedRankCost = math.Sqrt(math.Pi / 3)
 
-// detectable is the least change, as a share, that pairs establish four times out of five at a
+// detectable returns the least change, as a share, that pairs establish four times out of five at a
 // level, if the logarithms of their ratios scatter as these do. The scatter is taken from the
 // median absolute deviation, which a few disturbed pairs do not move, as they do not move the test.
 // False if no change could be.

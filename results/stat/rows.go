@@ -109,8 +109,8 @@ func (r *Row) estimate() {
 	}
 }
 
-// PrimaryLatency is the latency that a user of the pipe feels: from when a message was due where
-// there was a schedule, else the round trip, else one way.
+// PrimaryLatency returns the latency that a user of the pipe feels: from when a message was due
+// where there was a schedule, else the round trip, else one way.
 func (r Row) PrimaryLatency() (results.Latency, bool) {
 	key, ok := primaryLatency(r.Latency)
 	return r.Latency[key], ok
@@ -201,8 +201,8 @@ func Rows(s *results.Set) []Row {
 	return rows
 }
 
-// SampleRow is the row of samples that no record holds, such as those of a [Tune] or a [Target],
-// without raw beside it.
+// SampleRow returns the row of samples that no record holds, such as those of a [Tune] or a
+// [Target], without raw beside it.
 func SampleRow(machine string, c results.Cell, samples []results.Sample) Row {
 	r := Row{Machine: machine, Cell: c}
 	r.add(results.Record{Cell: c, Samples: samples})
@@ -257,7 +257,7 @@ func compareFramings(a, b string) int {
 	return cmp.Or(byList(framingOrder, kindA, kindB), cmp.Compare(results.ChunkSize(a), results.ChunkSize(b)), cmp.Compare(a, b))
 }
 
-// SeriesCell is what cells share that differ in framing and size alone.
+// SeriesCell returns what cells share that differ in framing and size alone.
 func SeriesCell(c results.Cell) results.Cell {
 	c.Framing, c.Size = "", 0
 	return c

@@ -30,9 +30,9 @@ type Series struct {
 	Until time.Time `json:"until,omitzero"` // when the last was
 }
 
-// Compared are the metrics in which two measurements of a cell are compared: counters, which may be
-// exact, then times. Of a stream that is its goodput, of round trips their p50 and p99; a latency
-// that a stream carries too.
+// Compared returns the metrics in which two measurements of a cell are compared: counters, which
+// may be exact, then times. Of a stream that is its goodput, of round trips their p50 and p99; a
+// latency that a stream carries too.
 func Compared(c results.Cell, samples []results.Sample) []Metric {
 	hasLatency := slices.ContainsFunc(samples, func(s results.Sample) bool {
 		_, ok := primaryLatency(s.Latency)
@@ -103,7 +103,7 @@ func ReadDataset(path string) (Dataset, error) {
 	return ReadDatasetFrom(name, f)
 }
 
-// ReadDatasetFrom is [ReadDataset] of what r gives.
+// ReadDatasetFrom does with what r gives as [ReadDataset] does with a file.
 func ReadDatasetFrom(name string, r io.Reader) (Dataset, error) {
 	text := bufio.NewReaderSize(r, sniffed)
 	var side Dataset

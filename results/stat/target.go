@@ -150,8 +150,8 @@ func servers(s *results.Set) [][]results.Target {
 	return GroupBy(s.Targets, func(t results.Target) string { return strings.Join(t.Command, " ") })
 }
 
-// serverSlopes are how the time of each server grows: as was found when it was driven, or else from
-// the sizes that say something about it.
+// serverSlopes returns how the time of each server grows: as was found when it was driven, or else
+// from the sizes that say something about it.
 func serverSlopes(s *results.Set) []AssertCase {
 	var out []AssertCase
 	for _, targets := range servers(s) {
@@ -182,7 +182,7 @@ func serverSlopes(s *results.Set) []AssertCase {
 	return out
 }
 
-// limitCases are the largest messages that each server takes and gives. A limit that was not
+// limitCases returns the largest messages that each server takes and gives. A limit that was not
 // searched for is none up to the largest message that was served.
 func limitCases(s *results.Set) []AssertCase {
 	var out []AssertCase
