@@ -29,11 +29,10 @@ type cpuTime struct {
 	queued                 int64 // nanoseconds that the endpoint's thread waited for a CPU
 }
 
-// snapshot snapshots the counters; the heap is passed in because reading it stops the world.
-func (e *endpoint) snapshot(heap runtime.MemStats) usage {
-	u := usage{calls: e.counters(), wire: e.dataPipe().Counters().Bytes, time: readCPUTime(e.Pin), heap: heap}
+// snapshot reads the counters into u, all but the heap's: reading those stops the world.
+func (e *endpoint) snapshot(u *usage) {
+	u.calls, u.wire, u.time = e.counters(), e.dataPipe().Counters().Bytes, readCPUTime(e.Pin)
 	u.time.queued, u.time.queuedKnown = e.runQueue.waited()
-	return u
 }
 
 // heap reads the statistics of the heap. That stops the world, which only an endpoint that has its
@@ -65,15 +64,20 @@ func (e *endpoint) counters() syspipe.Counters {
 	}
 }
 
-// fillReport fills the report in with what was used since before.
+// fillReport fills the report in with what was used since before. The heap was looked at before the
+// warm-up, whose share of the allocations is left out.
 func (e *endpoint) fillReport(before usage) error {
-	after := e.snapshot(runtime.MemStats{})
+	var after usage
+	e.snapshot(&after)
 	after.heap = e.heap()
 	e.report.WireBytes = int64(after.wire - before.wire)
 	e.report.Delivered = e.Messages
 	e.report.Checked = e.checks()
 	e.report.PayloadBytes = e.source.Bytes(e.Warmup, e.Messages)
 	e.report.Counters = e.countersSince(before, after)
+	if n := e.report.Counters.Allocs; n != nil && !e.isLoad() {
+		*n = *n * e.Messages / (e.Warmup + e.Messages)
+	}
 	if e.alone() {
 		e.report.Collections = after.heap.NumGC - before.heap.NumGC
 	}
@@ -83,13 +87,7 @@ func (e *endpoint) fillReport(before usage) error {
 	if e.load != nil {
 		return e.finishLoad()
 	}
-	if e.timesTrips() {
-		latency, err := results.NewLatency(e.trips)
-		if err != nil {
-			return err
-		}
-		e.report.Latency = map[string]results.Latency{"roundtrip": latency}
-	}
+	e.report.Trips = e.trips
 	return nil
 }
 

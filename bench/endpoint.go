@@ -139,7 +139,8 @@ func (e *endpoint) dataPipe() *syspipe.End {
 }
 
 // run does this endpoint's half of a job: the workload's, or it warms up, meets the other endpoint,
-// and moves the messages of the slice.
+// and moves the messages of the slice. Between warm-up and slice it does not wait: CPUs that had
+// been idle would be slow to wake.
 func (e *endpoint) run(j job, w *Workload) (err error) {
 	e.job, e.report, e.cpus, e.trips = j, report{Role: e.Role}, map[int]bool{}, e.trips[:0]
 	if w != nil {
@@ -157,54 +158,51 @@ func (e *endpoint) run(j job, w *Workload) (err error) {
 		e.trips = make([]int64, 0, most)
 		prefault(e.trips)
 	}
+	before := usage{heap: e.heap()}
+	quiesce()
 	began := time.Now()
 	if err := e.exchange(0, e.Warmup); err != nil {
 		return explain("warm-up", err)
 	}
 	e.report.Warmup = results.Warmup{Messages: e.Warmup, ElapsedNS: time.Since(began).Nanoseconds()}
+	meet := e.meetTimer
 	if e.isTimer() {
-		return explain("timed part", e.runTimed())
+		meet = e.meetPeer
 	}
-	return explain("timed part", e.runPeer())
+	if began, err = meet(&before); err == nil {
+		err = e.runMessages()
+	}
+	if err != nil {
+		return explain("timed part", err)
+	}
+	if e.isTimer() {
+		e.report.ElapsedNS = time.Since(began).Nanoseconds()
+	}
+	return explain("account", e.fillReport(before))
 }
 
-// runTimed waits until the peer is ready, starts the clock, says go, and stops the clock when it
-// has the last message.
-func (e *endpoint) runTimed() error {
-	heap := e.heap()
+// meetPeer waits until the peer is ready, starts the clock and says go.
+func (e *endpoint) meetPeer(before *usage) (began time.Time, err error) {
 	if _, err := e.awaitPeer(); err != nil {
-		return err
+		return began, err
 	}
-	before := e.snapshot(heap)
+	e.snapshot(before)
 	start := e.startSchedule()
-	began := time.Now()
-	if err := e.signalPeer(start); err != nil {
-		return err
-	}
-	if err := e.runMessages(); err != nil {
-		return err
-	}
-	e.report.ElapsedNS = time.Since(began).Nanoseconds()
-	return e.fillReport(before)
+	began = time.Now()
+	return began, e.signalPeer(start)
 }
 
-// runPeer says that it is ready, and moves its messages when it may.
-func (e *endpoint) runPeer() error {
-	heap := e.heap()
-	quiesce()
-	before := e.snapshot(heap)
+// meetTimer says that this end is ready, and waits until it may go on.
+func (e *endpoint) meetTimer(before *usage) (began time.Time, err error) {
+	e.snapshot(before)
 	if err := e.signalPeer(0); err != nil {
-		return err
+		return began, err
 	}
 	start, err := e.awaitPeer()
-	if err != nil {
-		return err
+	if err == nil {
+		e.setSchedule(start)
 	}
-	e.setSchedule(start)
-	if err := e.runMessages(); err != nil {
-		return err
-	}
-	return e.fillReport(before)
+	return began, err
 }
 
 // cpuSamples is how often an endpoint notes its CPU while the clock runs. Each costs a system call

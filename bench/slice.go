@@ -60,7 +60,10 @@ func (r *runner) slice(f *fork, c *cellRun, round int) error {
 	if err != nil {
 		return err
 	}
-	s := reports.sample()
+	s, err := reports.sample()
+	if err != nil {
+		return err
+	}
 	s.Fork, s.Round = c.group.forks, round
 	r.interference.mark(&s, c.group.cpus)
 	c.record.Samples = append(c.record.Samples, s)
@@ -117,10 +120,10 @@ func (p Plan) jobOf(c results.Cell) job {
 	return job{Cell: c, Seed: p.Seed, Recording: p.Recording}
 }
 
-// of makes the job a timed one of n messages. Before them go a tenth as many: as many as settle the
-// buffers of both endpoints, and few where each takes long.
+// of makes the job a timed one of n messages. Before them go a quarter as many: as many as fill the
+// caches and wake the CPUs, and few where each takes long.
 func (j job) of(n int64) job {
-	j.Messages, j.Warmup = n, max(1, min(n/10, 1000))
+	j.Messages, j.Warmup = n, max(1, min(n/4, 1000))
 	return j
 }
 
@@ -136,7 +139,7 @@ func (p Plan) Measure(ctx context.Context, c results.Cell, n int64) (s results.S
 	if err != nil {
 		return s, fmt.Errorf("%s: %w", Label(c), err)
 	}
-	return got.sample(), nil
+	return got.sample()
 }
 
 // single starts the workers of a cell that is not one of the plan's.
@@ -174,7 +177,10 @@ func (p Plan) measureSlices(f *fork, c results.Cell, n int64) (results.Sample, e
 		if err != nil {
 			return results.Sample{}, fmt.Errorf("%s: %w", Label(c), err)
 		}
-		s := got.sample()
+		s, err := got.sample()
+		if err != nil {
+			return s, err
+		}
 		one.rate = rate(s.Messages, s.ElapsedNS)
 		samples, left = append(samples, s), left-next
 	}

@@ -95,8 +95,9 @@ type report struct {
 	Capacity     int
 	WireBytes    int64 // written to the pipe that carries the messages
 	PayloadBytes int64
-	Delivered    int64 // messages
-	Checked      bool  // each of them was, by number and length
+	Delivered    int64   // messages
+	Checked      bool    // each of them was, by number and length
+	Trips        []int64 // nanoseconds of each round trip
 	Latency      map[string]results.Latency
 	Load         *results.Load
 	Collections  uint32 // of the garbage collector while the clock ran: none is expected
@@ -119,10 +120,11 @@ func (rs reports) of(roles ...role) report {
 // timerReport returns the report of the endpoint that timed the sample.
 func (rs reports) timerReport() report { return rs.of(receiver, client) }
 
-// sample puts the two halves together.
-func (rs reports) sample() results.Sample {
+// sample puts the two halves together. Trips become a latency here: a worker does not collect the
+// garbage that this makes.
+func (rs reports) sample() (s results.Sample, err error) {
 	timer, origin := rs.timerReport(), rs.of(sender, client)
-	return results.Sample{
+	s = results.Sample{
 		ElapsedNS:    timer.ElapsedNS,
 		Messages:     timer.Delivered,
 		PayloadBytes: timer.PayloadBytes,
@@ -134,6 +136,11 @@ func (rs reports) sample() results.Sample {
 		Latency:      timer.Latency,
 		Load:         timer.Load,
 	}
+	if len(timer.Trips) > 0 {
+		s.Latency = map[string]results.Latency{}
+		s.Latency["roundtrip"], err = results.NewLatency(timer.Trips)
+	}
+	return s, err
 }
 
 // failure returns the report to blame for a failed sample: one whose error is not just that the

@@ -88,10 +88,13 @@ func (w *WorkloadContext) SampleCPU() { w.endpoint.sampleCPU() }
 func (w *WorkloadContext) Count() func() results.Counters {
 	e := w.endpoint
 	e.sampleCPU()
-	before := e.snapshot(e.heap())
+	before, after := usage{heap: e.heap()}, usage{}
+	e.snapshot(&before)
 	return func() results.Counters {
 		e.sampleCPU()
-		return e.countersSince(before, e.snapshot(e.heap()))
+		e.snapshot(&after)
+		after.heap = e.heap()
+		return e.countersSince(before, after)
 	}
 }
 

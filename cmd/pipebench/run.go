@@ -22,6 +22,9 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
+// defaultTime is what a run may take to measure, where nobody says and its estimate is not longer.
+const defaultTime = 15 * time.Second
+
 const samplesOfCell = "samples of each cell, short slices of a fork; at least 6 give an interval"
 
 // runFlags are what run was asked for, as it was typed.
@@ -73,7 +76,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the cells and how long they will take, and measure nothing")
 	flags.StringSliceVar(&f.scenarios, "scenario", nil, "reproduce ways in which stdio fails, such as reader-gone (see list), or all, instead of measuring")
 	f.registerAsserts(cmd, "exit 3 unless this holds, such as 'p99<50ms@64KiB', and 4 where it cannot be told")
-	f.sharedFlags.register(cmd, 0, "begin nothing that would not end within this (default 15s, or half more than the estimate)", true)
+	f.sharedFlags.register(cmd, 0, "begin nothing that would not end within this (default 15s, or half more than a longer estimate)", true)
 }
 
 // parsePrecision reads "2%" or "0.02" as 0.02.
@@ -155,7 +158,10 @@ func (f *runFlags) plan() (bench.Plan, error) {
 		Precision: f.precision, MaxTime: f.maxTime, Seed: f.seed, Recording: f.messages,
 	}
 	if p.MaxTime == 0 {
-		p.MaxTime = max(15*time.Second, p.Estimate()*3/2)
+		p.MaxTime = defaultTime // with what is shown and drawn afterwards, under 20 s
+		if estimate := p.Estimate(); estimate > defaultTime {
+			p.MaxTime = estimate * 3 / 2
+		}
 	}
 	return p, nil
 }
