@@ -4,51 +4,23 @@ package syspipe_test
 
 import (
 	"fmt"
-	"os"
-	"runtime"
 	"testing"
 	"time"
 
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/leaktest"
 )
-
-// descriptors counts those that are open.
-func descriptors(t *testing.T) int {
-	t.Helper()
-	list, err := os.ReadDir("/dev/fd")
-	if err != nil {
-		t.Skip(err)
-	}
-	return len(list)
-}
 
 // TestNothingIsLeft opens, uses and closes pipes of every kind in every way and looks for what
 // remains.
 func TestNothingIsLeft(t *testing.T) {
-	temp := t.TempDir()
-	t.Setenv("TMPDIR", temp)
-	round := func() {
+	leaktest.Check(t)
+	for range 5 {
 		for _, kind := range syspipe.Kinds() {
 			for _, how := range syspipe.IOs() {
 				useAndClose(t, kind, how)
 			}
 		}
-	}
-	round() // what is opened once and kept, as Go's poller is, comes to be here
-	fds, goroutines := descriptors(t), runtime.NumGoroutine()
-	for range 5 {
-		round()
-	}
-	if n := descriptors(t); n != fds {
-		t.Errorf("%d descriptors after, %d before", n, fds)
-	}
-	within(t, "goroutines to end", func() {
-		for runtime.NumGoroutine() > goroutines+1 { // within's own
-			runtime.Gosched()
-		}
-	})
-	if left, _ := os.ReadDir(temp); len(left) > 0 {
-		t.Errorf("%v is left in the temporary folder", left)
 	}
 }
 

@@ -75,9 +75,9 @@ func TestScenarios(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the verdicts expected here are those of systems with EPIPE and O_NONBLOCK")
 	}
-	inTest(t, &growthFrom, 16<<10)
-	inTest(t, &growthTo, 32<<10)
-	inTest(t, &growthLargest, 128<<10)
+	inTest(t, &growthFrom, 1<<10)
+	inTest(t, &growthTo, 2<<10)
+	inTest(t, &growthLargest, 16<<10)
 	inTest(t, &fullPipeFramings, []string{"ndjson"})
 	inTest(t, &fullPipeSize, 256<<10)
 	inTest(t, &largeBytes, 1<<20)

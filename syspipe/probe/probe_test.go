@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/leaktest"
 	"github.com/pipebench/pipebench/syspipe/probe"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
@@ -34,8 +35,7 @@ func TestAWorkerThatIsNoneStartsNone(t *testing.T) {
 // TestFindings runs everything once and holds the findings against each other and against the
 // rules.
 func TestFindings(t *testing.T) {
-	start, goroutines := time.Now(), runtime.NumGoroutine()
-	t.Setenv("TMPDIR", t.TempDir())
+	leaktest.Check(t)
 	found := map[syspipe.Kind]map[string]probe.Finding{}
 	err := probe.Run(t.Context(), probe.Options{}, func(f probe.Finding) error {
 		if found[f.Pipe] == nil {
@@ -59,15 +59,6 @@ func TestFindings(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	t.Logf("took %v", time.Since(start))
-	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > goroutines; runtime.Gosched() {
-		if time.Now().After(end) {
-			t.Fatalf("%d goroutines after, %d before", runtime.NumGoroutine(), goroutines)
-		}
-	}
-	if left, _ := os.ReadDir(os.Getenv("TMPDIR")); len(left) > 0 {
-		t.Errorf("%v is left in the temporary folder", left)
 	}
 	for kind, of := range found {
 		if len(of) < 20 {
