@@ -49,6 +49,9 @@ func (f *callFlags) register(cmd *cobra.Command) {
 }
 
 func (f *callFlags) run(cmd *cobra.Command, args []string) error {
+	if cmd.Flags().Changed("timeout") {
+		f.options.InitTimeout = f.options.RequestTimeout // initialize is a request
+	}
 	if err := f.complete(cmd.ErrOrStderr()); err != nil {
 		return usage(err)
 	}

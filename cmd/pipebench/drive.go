@@ -88,7 +88,7 @@ func parseSmallPipe(s string) (int, error) {
 const sweepTime = 2 * time.Minute
 
 // complete reads the recording, and checks what was asked for.
-func (f *driveFlags) complete(command []string) (err error) {
+func (f *driveFlags) complete(ctx context.Context, command []string) (err error) {
 	f.options.Command, f.options.Seed, f.plan.NoSweep = command, f.seed, f.plan.Limits
 	for _, a := range f.asserts {
 		f.plan.Demand(a)
@@ -106,13 +106,13 @@ func (f *driveFlags) complete(command []string) (err error) {
 		return usage(err)
 	}
 	if f.messages != "" {
-		f.recording, err = payload.ReadMessages(f.messages)
+		f.recording, err = readMessages(ctx, f.messages)
 	}
 	return err
 }
 
 func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
-	if err := f.complete(command); err != nil {
+	if err := f.complete(cmd.Context(), command); err != nil {
 		return err
 	}
 	return f.measure(cmd, task{

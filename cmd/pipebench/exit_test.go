@@ -4,7 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
+	"strconv"
+	"strings"
 	"testing"
+
+	"github.com/spf13/pflag"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -30,6 +35,49 @@ func TestExitCodes(t *testing.T) {
 		}
 		if said := stderr.Len() > 0; said != (c.err != nil) {
 			t.Errorf("%s: said %q", c.name, stderr.String())
+		}
+	}
+}
+
+// What counts something has a bound: the largest number that can be typed is refused, and reserves
+// no memory first.
+func TestCountsAreBounded(t *testing.T) {
+	counts := 0
+	for _, cmd := range newRoot().Commands() {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Value.Type() != "int" {
+				return
+			}
+			counts++
+			for _, text := range []string{strconv.Itoa(math.MaxInt), "-1", "1e3", "many"} {
+				if err := f.Value.Set(text); err == nil {
+					t.Errorf("%s --%s %s was taken", cmd.Name(), f.Name, text)
+				}
+			}
+		})
+	}
+	if counts < 10 {
+		t.Errorf("only %d flags count something", counts)
+	}
+}
+
+// The largest size that can be typed is refused before memory is asked for.
+func TestSizesBeyondTheMemoryAreRefused(t *testing.T) {
+	most := strconv.Itoa(math.MaxInt)
+	for _, args := range []string{
+		"run --size", "run --chunk", "run --framing ndjson --read-buffer", "run --framing ndjson --drain 1 --batch",
+		"tune --size", "tune --chunk", "drive --size", "serve --max-message",
+	} {
+		var said bytes.Buffer
+		words := append(strings.Fields(args), most)
+		switch words[0] {
+		case "run":
+			words = append(words, "--dry-run")
+		case "drive":
+			words = append(words, "--", "no-such-command")
+		}
+		if code := run(t.Context(), words, strings.NewReader(""), &said, &said); code != exitUsage && words[0] != "serve" {
+			t.Errorf("%s: exit %d: %.300s", args, code, said.String())
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/machine"
@@ -25,19 +26,73 @@ import (
 
 func main() {
 	bench.Worker()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program where it stands
-	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	if err := enoughDescriptors(); err != nil {
+		fmt.Fprintln(os.Stderr, "pipebench:", err)
+		os.Exit(exitFailed)
+	}
+	os.Exit(run(interruptible(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// cleanUpTime is what the program has after a second signal to take its processes and folders away:
+// more than any of that takes.
+const cleanUpTime = 10 * time.Second
+
+// interruptible returns a context that the first signal ends. Where nohup has SIGHUP ignored, it
+// stays ignored.
+func interruptible() context.Context {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	caught := make(chan os.Signal, 2)
+	signal.Notify(caught, signals...)
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		<-caught
+		cancel()
+		<-caught
+		time.Sleep(cleanUpTime)
+		os.Exit(exitInterrupted)
+	}()
+	return ctx
 }
 
 // run is the whole command but for the process around it.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	out := &output{Writer: stdout}
 	root := newRoot()
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	root.SetOut(out)
 	root.SetErr(stderr)
-	return exitCode(ctx, root.ExecuteContext(ctx), stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = out.failed
+	}
+	return exitCode(ctx, err, stderr)
+}
+
+// An output remembers the first write that failed: what could not be printed fails the command,
+// whoever printed it. That a reader has left is no failure.
+type output struct {
+	io.Writer
+	failed error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	if err != nil && o.failed == nil && !errors.Is(err, syscall.EPIPE) {
+		o.failed = fmt.Errorf("print: %w", err)
+	}
+	return n, err
+}
+
+// Fd returns the descriptor of a terminal or file behind the output, or one that nothing has.
+func (o *output) Fd() uintptr {
+	if file, ok := o.Writer.(*os.File); ok {
+		return file.Fd()
+	}
+	return ^uintptr(0)
 }
 
 func newRoot() *cobra.Command {

@@ -127,7 +127,7 @@ func (f *runFlags) run(cmd *cobra.Command, _ []string) error {
 	if len(f.scenarios) > 0 {
 		return f.reproduce(cmd)
 	}
-	plan, err := f.plan()
+	plan, err := f.plan(cmd.Context())
 	if err != nil {
 		return usage(err)
 	}
@@ -135,14 +135,14 @@ func (f *runFlags) run(cmd *cobra.Command, _ []string) error {
 		return usage(err)
 	}
 	if f.dryRun {
-		return f.printPlan(cmd.OutOrStdout(), plan)
+		return printPlan(cmd.OutOrStdout(), plan)
 	}
 	return f.measureCells(cmd, plan)
 }
 
 // plan makes of the flags what to measure.
-func (f *runFlags) plan() (bench.Plan, error) {
-	if err := f.complete(); err != nil {
+func (f *runFlags) plan(ctx context.Context) (bench.Plan, error) {
+	if err := f.complete(ctx); err != nil {
 		return bench.Plan{}, err
 	}
 	cells, err := f.sweep.Cells()
@@ -167,7 +167,7 @@ func (f *runFlags) plan() (bench.Plan, error) {
 }
 
 // complete fills in what the flags do not say of the sweep.
-func (f *runFlags) complete() error {
+func (f *runFlags) complete(ctx context.Context) error {
 	topology, err := placement.Read()
 	if err != nil {
 		return err
@@ -192,28 +192,45 @@ func (f *runFlags) complete() error {
 		}
 	}
 	if f.messages != "" {
-		s.Recording, err = payload.ReadRecording(f.messages)
+		s.Recording, err = interruptibly(ctx, func() (*payload.Recording, error) { return payload.ReadRecording(f.messages) })
 	}
 	return unread(err)
 }
 
-func (f *runFlags) printPlan(w io.Writer, p bench.Plan) error {
+// printPlan prints the cells, and once each why some are not for this machine. Where none is, that
+// is what the run would end with.
+func printPlan(w io.Writer, p bench.Plan) error {
+	var reasons []string
+	lacking := map[string]int{}
 	for _, c := range p.Cells {
-		line := c.Key()
 		if why := bench.Unsupported(c); why != nil {
-			line += "  # " + why.Error()
+			if lacking[why.Error()]++; lacking[why.Error()] == 1 {
+				reasons = append(reasons, why.Error())
+			}
+			continue
 		}
-		fmt.Fprintln(w, line)
+		fmt.Fprintln(w, c.Key())
+		lacking[""]++
+	}
+	if lacking[""] == 0 {
+		return fmt.Errorf("no cell can be measured here: %s", strings.Join(reasons, "; "))
+	}
+	for _, why := range reasons {
+		fmt.Fprintf(w, "not here: %s: %s\n", results.FormatCount(lacking[why], "cell"), why)
 	}
 	_, err := fmt.Fprintf(w, "%d cells of %d samples: about %s, at most %s\n",
-		len(p.Cells), p.Samples, p.Estimate().Round(100*time.Millisecond), p.MaxTime)
+		lacking[""], p.Samples, p.Estimate().Round(100*time.Millisecond), p.MaxTime)
 	return err
 }
+
+// overrun is what the end of a run may take beyond its time on a busy machine: only a message that
+// takes longer by itself, as with a slow reader, is cut off.
+const overrun = 2 * time.Second
 
 // measureCells runs the plan, keeps its records in a folder, and shows and judges what they say.
 func (f *runFlags) measureCells(cmd *cobra.Command, p bench.Plan) error {
 	return f.measure(cmd, task{
-		run:  p.Run,
+		run: p.Run, maxTime: p.MaxTime + p.MaxTime/4 + overrun,
 		work: func(ctx context.Context, s *session) error { return s.runPlan(ctx, p) },
 		show: func(all, _ *results.Set) error {
 			return errors.Join(f.view(cmd, all), f.showShape(all, cmd.ErrOrStderr()))

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pipebench/pipebench/bench/machine"
-	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
@@ -59,7 +58,7 @@ func (f *serveFlags) run(cmd *cobra.Command, _ []string) (err error) {
 		o.ParseErrorID = jsonrpc.Null
 	}
 	if f.messages != "" {
-		messages, err := payload.ReadMessages(f.messages)
+		messages, err := readMessages(cmd.Context(), f.messages)
 		if err != nil {
 			return err
 		}

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/pipebench/pipebench/bench/machine"
+	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/plots"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
@@ -54,7 +55,11 @@ func (f *sharedFlags) open(cmd *cobra.Command, run string) (*session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the folder for results: %w", err)
 	}
-	w, err := results.Append(filepath.Join(dir, recordsFile))
+	path := filepath.Join(dir, recordsFile)
+	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
+		f.say(cmd, "%s has results of an earlier run: this one is added to them", dir)
+	}
+	w, err := results.Append(path)
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +242,7 @@ func (f *sharedFlags) view(cmd *cobra.Command, set *results.Set) error {
 // viewOptions fits what is printed to where it is printed.
 func (f *sharedFlags) viewOptions(cmd *cobra.Command) view.Options {
 	o := view.Options{Detail: f.detail}
-	if file, ok := cmd.OutOrStdout().(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+	if file, ok := cmd.OutOrStdout().(interface{ Fd() uintptr }); ok && term.IsTerminal(int(file.Fd())) {
 		o.Width, _, _ = term.GetSize(int(file.Fd())) // one that is not known is 0
 		o.Colour = os.Getenv("NO_COLOR") == ""
 	}
@@ -259,6 +264,30 @@ func readFiles(cmd *cobra.Command, paths ...string) (*results.Set, error) {
 		fmt.Fprintln(cmd.ErrOrStderr(), "skipped:", p)
 	}
 	return set, nil
+}
+
+// readMessages reads a recording, however slowly it comes.
+func readMessages(ctx context.Context, path string) ([]payload.Message, error) {
+	return interruptibly(ctx, func() ([]payload.Message, error) { return payload.ReadMessages(path) })
+}
+
+// interruptibly returns what read does, or that ctx has ended first: to open a FIFO and to read a file have
+// no deadline.
+func interruptibly[T any](ctx context.Context, read func() (T, error)) (T, error) {
+	var value T
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		value, err = read()
+	}()
+	select {
+	case <-done:
+		return value, err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
 }
 
 // A progress tells the person who waits how far a command is: by a bar where stderr is a terminal,

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"time"
@@ -36,21 +37,14 @@ func (f *tapFlags) run(cmd *cobra.Command, command []string) error {
 	if o.Run, err = results.NewRun(); err != nil {
 		return err
 	}
-	opened := make(chan error, 1)
-	var file *os.File
-	go func() {
-		var err error
-		file, err = f.create()
-		opened <- err
-	}()
-	select {
-	case err = <-opened:
-	case <-cmd.Context().Done():
-		err = fmt.Errorf("open the recording, a pipe that nobody reads: %w", cmd.Context().Err())
+	file, err := interruptibly(cmd.Context(), f.create)
+	if cmd.Context().Err() != nil {
+		return fmt.Errorf("open the recording, a pipe that nobody reads: %w", cmd.Context().Err())
 	}
 	if err != nil {
 		return err
 	}
+	signal.Reset() // what signals mean is up to the server from here on
 	defer file.Close()
 	env := describeRun(o.Run, 0)
 	env.Command = commandLine(tap.RedactCommand(os.Args))
@@ -69,19 +63,25 @@ func (f *tapFlags) run(cmd *cobra.Command, command []string) error {
 	return nil
 }
 
-// create makes the file of the recording. Without a name several clients may start one each at the
-// same time.
+// create makes the file of the recording, which only the user may read: what passed may be secret.
+// Without a name several clients may start one each at the same time, and the file is a new one.
 func (f *tapFlags) create() (*os.File, error) {
-	path := f.out
+	path, flag := f.out, os.O_APPEND
 	if path == "" {
 		path = filepath.Join("pipebench-out", fmt.Sprintf("tap-%s-%d.jsonl", time.Now().Format("20060102-150405"), os.Getpid()))
+		flag = os.O_EXCL // no link of another user's is followed
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, fmt.Errorf("make the folder for the recording: %w", err)
 	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) // what passed may be secret
+	file, err := os.OpenFile(path, flag|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("make the recording: %w", err)
+	}
+	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+		if err := file.Chmod(0o600); err != nil { // it was there, and others could read it
+			return nil, errors.Join(fmt.Errorf("make the recording: %w", err), file.Close())
+		}
 	}
 	return file, nil
 }

@@ -62,11 +62,11 @@ func parseDrains(list string) ([]int64, error) {
 }
 
 // complete reads the recording, and checks what was asked for.
-func (f *tuneFlags) complete() (err error) {
+func (f *tuneFlags) complete(ctx context.Context) (err error) {
 	o := &f.options
 	o.Seed, o.Variants, o.MaxTime = f.seed, !f.noLevers, f.maxTime
 	if o.Recording != "" {
-		recording, err := payload.ReadRecording(o.Recording)
+		recording, err := interruptibly(ctx, func() (*payload.Recording, error) { return payload.ReadRecording(o.Recording) })
 		if err != nil {
 			return unread(err)
 		}
@@ -79,7 +79,7 @@ func (f *tuneFlags) complete() (err error) {
 }
 
 func (f *tuneFlags) run(cmd *cobra.Command, _ []string) error {
-	if err := f.complete(); err != nil {
+	if err := f.complete(cmd.Context()); err != nil {
 		return usage(err)
 	}
 	o := f.options
