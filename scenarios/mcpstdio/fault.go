@@ -38,20 +38,17 @@ func ParseFault(spec string) (Fault, error) {
 		return Fault{}, err
 	}
 	f := Fault{Kind: name, Bytes: kind.Default}
-	if size == "" {
+	switch {
+	case size == "":
 		return f, nil
-	}
-	if kind.Sign == 0 {
+	case kind.Sign == 0:
 		return Fault{}, fmt.Errorf("fault %s: takes no size, got %q", name, size)
-	}
-	if size[0] != kind.Sign {
+	case size[0] != kind.Sign:
 		return Fault{}, fmt.Errorf("fault %s: write its size as %s%cSIZE, got %q", name, name, kind.Sign, spec)
 	}
-	n, err := results.ParseSize(size[1:])
-	if err != nil {
+	if f.Bytes, err = results.ParseSize(size[1:]); err != nil {
 		return Fault{}, fmt.Errorf("fault %s: %w", name, err)
 	}
-	f.Bytes = n
 	return f, f.check()
 }
 
@@ -128,11 +125,11 @@ func (f *faultInjector) input(r io.Reader) io.Reader {
 func (f *faultInjector) output(w io.Writer) io.Writer {
 	switch f.Kind {
 	case "dirty":
-		return &dirtyWriter{w: w}
+		return dirty(w)
 	case "trickle":
-		return &trickleWriter{w: w, piece: int(f.Bytes)}
+		return trickle(w, int(f.Bytes))
 	case "truncate-at-exit":
-		return &truncatingWriter{w: w, at: int(f.Bytes), abort: f.s.abort}
+		return truncate(w, int(f.Bytes), f.s.abort)
 	}
 	return w
 }

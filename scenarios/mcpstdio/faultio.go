@@ -3,6 +3,7 @@ package mcpstdio
 import (
 	"bytes"
 	"io"
+	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -95,18 +96,14 @@ func (q *quadraticReader) ReadMessage() ([]byte, error) {
 		}
 		var n int
 		n, q.err = q.r.Read(q.chunk)
-		joined := make([]byte, len(q.held)+n)
-		copy(joined, q.held)
-		copy(joined[len(q.held):], q.chunk[:n])
-		q.held = joined
+		q.held = slices.Concat(q.held, q.chunk[:n])
 	}
 }
 
-// A dirtyWriter writes a line that is no message before each answer. It gets one frame a call.
-type dirtyWriter struct {
-	w     io.Writer
-	count int
-}
+// A writerFunc is the Write of a stream that gets one frame a call.
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 var dirtyLines = []string{
 	"Weather server running on stdio\n",
@@ -116,50 +113,47 @@ var dirtyLines = []string{
 	"   \t\n",
 }
 
-func (d *dirtyWriter) Write(p []byte) (int, error) {
-	if _, err := io.WriteString(d.w, dirtyLines[d.count%len(dirtyLines)]); err != nil {
-		return 0, err
-	}
-	d.count++
-	return d.w.Write(p)
+// dirty writes a line that is no message before each answer.
+func dirty(w io.Writer) io.Writer {
+	count := 0
+	return writerFunc(func(p []byte) (int, error) {
+		if _, err := io.WriteString(w, dirtyLines[count%len(dirtyLines)]); err != nil {
+			return 0, err
+		}
+		count++
+		return w.Write(p)
+	})
 }
 
-// A trickleWriter writes in small pieces.
-type trickleWriter struct {
-	w     io.Writer
-	piece int
+// trickle writes in small pieces.
+func trickle(w io.Writer, piece int) io.Writer {
+	return writerFunc(func(p []byte) (n int, err error) {
+		for n < len(p) && err == nil {
+			var k int
+			k, err = w.Write(p[n:min(n+piece, len(p))])
+			n += k
+		}
+		return n, err
+	})
 }
 
-func (t *trickleWriter) Write(p []byte) (n int, err error) {
-	for n < len(p) && err == nil {
-		var k int
-		k, err = t.w.Write(p[n:min(n+t.piece, len(p))])
-		n += k
-	}
-	return n, err
-}
-
-// A truncatingWriter ends in the middle of the first frame larger than a size.
-type truncatingWriter struct {
-	w     io.Writer
-	at    int
-	abort func(error)
-	gone  bool
-}
-
-func (t *truncatingWriter) Write(p []byte) (int, error) {
-	if t.gone {
+// truncate ends in the middle of the first frame larger than a size.
+func truncate(w io.Writer, at int, abort func(error)) io.Writer {
+	gone := false
+	return writerFunc(func(p []byte) (int, error) {
+		if gone {
+			return len(p), nil
+		}
+		if len(p) <= at+1 { // the terminator is no part of the message
+			return w.Write(p)
+		}
+		gone = true
+		if _, err := w.Write(p[:at]); err != nil {
+			return 0, err
+		}
+		abort(nil)
 		return len(p), nil
-	}
-	if len(p) <= t.at+1 { // the terminator is no part of the message
-		return t.w.Write(p)
-	}
-	t.gone = true
-	if _, err := t.w.Write(p[:t.at]); err != nil {
-		return 0, err
-	}
-	t.abort(nil)
-	return len(p), nil
+	})
 }
 
 // flood writes n bytes of lines to w, as a server that logs too much does: it waits until they are

@@ -245,12 +245,10 @@ const stallTime = 500 * time.Millisecond
 // false if time is up. After a failed output or an abort nothing more will be answered, so it waits
 // no longer then.
 func (s *Server) awaitAnswers(d time.Duration, latest time.Time) bool {
-	timer := time.NewTimer(min(d, time.Until(latest)))
-	defer timer.Stop()
 	select {
 	case <-s.pending.idle:
 	case <-s.failed.Done():
-	case <-timer.C:
+	case <-time.After(min(d, time.Until(latest))):
 		return false
 	}
 	return true
@@ -264,11 +262,9 @@ func (s *Server) awaitSessions(latest time.Time) {
 		s.sessions.Wait()
 		close(over)
 	}()
-	timer := time.NewTimer(time.Until(latest))
-	defer timer.Stop()
 	select {
 	case <-over:
-	case <-timer.C:
+	case <-time.After(time.Until(latest)):
 	}
 }
 

@@ -107,7 +107,7 @@ func arguments(tool string, schema *jsonschema.Resolved, args json.RawMessage) (
 	return args, nil
 }
 
-// call runs a tool until it is done, cancelled or out of time.
+// call runs a tool until it is done, cancelled or out of time. One that panics has failed.
 func (s *Server) call(ctx context.Context, t Tool, args json.RawMessage) (*mcp.CallToolResult, error) {
 	if s.opts.ToolTimeout > 0 {
 		var cancel context.CancelFunc
@@ -121,8 +121,15 @@ func (s *Server) call(ctx context.Context, t Tool, args json.RawMessage) (*mcp.C
 	done := make(chan outcome, 1)
 	start := time.Now()
 	go func() {
-		text, err := s.callGuarded(ctx, t, args)
-		done <- outcome{text, err}
+		var o outcome
+		defer func() {
+			if p := recover(); p != nil {
+				s.log.Error("Tool panicked", "tool", t.Name, "type", fmt.Sprintf("%T", p)) // its text may hold arguments
+				o.err = errors.New("internal error")
+			}
+			done <- o
+		}()
+		o.text, o.err = t.Call(ctx, args)
 	}()
 	var o outcome
 	select {
@@ -132,17 +139,6 @@ func (s *Server) call(ctx context.Context, t Tool, args json.RawMessage) (*mcp.C
 	}
 	s.log.Debug("Tool called", "tool", t.Name, "ok", o.err == nil, "took", time.Since(start))
 	return s.result(t, o.text, o.err)
-}
-
-// callGuarded calls a tool; one that panics has failed.
-func (s *Server) callGuarded(ctx context.Context, t Tool, args json.RawMessage) (text string, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			s.log.Error("Tool panicked", "tool", t.Name, "type", fmt.Sprintf("%T", p)) // its text may hold arguments
-			err = errors.New("internal error")
-		}
-	}()
-	return t.Call(ctx, args)
 }
 
 // result returns the answer to a call.

@@ -107,21 +107,10 @@ func Protocols() []string { return []string{"auto", "mcp", "lsp", "jsonrpc", "li
 
 // sessionThreads is the largest number of threads that a session needs: two directions and the wait
 // for the server, all of them in the kernel most of the time, the recording, signals, and one to
-// spare.
+// spare. A thread in a system call keeps its share of Go's scheduler, and with as many shares as
+// CPUs (on one CPU: a single one) another that comes out of the kernel waits until it is taken from
+// there: on one CPU that made a round trip of 1 KiB 16 µs instead of 8.
 const sessionThreads = 6
-
-// raiseThreads lets Go run at least n threads at a time, until restore is called. A thread in a
-// system call keeps its share of the scheduler, and with as many shares as CPUs (on one CPU: a
-// single one) another that comes out of the kernel waits until it is taken from there: on one CPU
-// that made a round trip of 1 KiB 16 µs instead of 8.
-func raiseThreads(n int) (restore func()) {
-	before := runtime.GOMAXPROCS(0)
-	if before >= n {
-		return func() {}
-	}
-	runtime.GOMAXPROCS(n)
-	return func() { runtime.GOMAXPROCS(before) }
-}
 
 // recordGrace is how long the recording may take to be written once a signal has said that it is
 // enough.
@@ -139,7 +128,10 @@ func Run(o Options) (*Ending, error) {
 		return nil, errors.New("tap: no command to start")
 	}
 	o = o.withDefaults()
-	defer raiseThreads(sessionThreads)()
+	if before := runtime.GOMAXPROCS(0); before < sessionThreads {
+		runtime.GOMAXPROCS(sessionThreads)
+		defer runtime.GOMAXPROCS(before)
+	}
 	s := &session{Options: o, began: time.Now(), rec: newRecorder(o.Record), enough: make(chan struct{})}
 	if err := s.start(protocol); err != nil {
 		return nil, err

@@ -90,13 +90,6 @@ func Open(launcher Launcher, opts Options) (*Conn, error) {
 	return c, nil
 }
 
-// State returns where the connection is.
-func (c *Conn) State() State {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.state
-}
-
 // Stats returns the counts.
 func (c *Conn) Stats() Stats {
 	c.mu.Lock()

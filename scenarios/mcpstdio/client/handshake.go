@@ -32,7 +32,7 @@ func (c *Conn) startHandshake(l *link) {
 	p := c.addCall()
 	l.init = p.id
 	l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, p.id, "initialize", params)} // the queue is new: there is room
-	c.timer = c.opts.Clock.AfterFunc(c.opts.InitTimeout, func() {
+	c.timer = c.opts.AfterFunc(c.opts.InitTimeout, func() {
 		l.refused(fmt.Errorf("no answer to initialize after %v", c.opts.InitTimeout.Round(time.Millisecond)))
 	})
 	l.tasks.Go(l.write)

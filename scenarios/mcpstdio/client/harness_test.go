@@ -165,7 +165,7 @@ func newFixture(t *testing.T, opts Options) *fixture {
 		opts.Framing = framers.NDJSON()
 	}
 	s.p = &fakeLauncher{t: t, framing: opts.Framing, servers: make(chan *fakeServer, 100)}
-	opts.Clock = s.clock
+	opts.AfterFunc = s.clock.AfterFunc
 	opts.Random = func() float64 { return 1 }
 	opts.Logger = slog.New(slog.NewTextHandler(s.logs, nil))
 	opts.OnState = func(st State) { s.states <- st }
@@ -296,4 +296,11 @@ func (l *logBook) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
+}
+
+// State returns where the connection is.
+func (c *Conn) State() State {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state
 }

@@ -227,7 +227,7 @@ func (c *Conn) schedule(lost *TransportError) {
 	}
 	wait := c.retry.next()
 	c.opts.Logger.Warn("Server lost", "reason", lost.Reason, "error", lost.Err, "restart", wait.Round(time.Millisecond))
-	c.timer = c.opts.Clock.AfterFunc(wait, func() { c.dispatch(nil, elapsed, eventData{}) })
+	c.timer = c.opts.AfterFunc(wait, func() { c.dispatch(nil, elapsed, eventData{}) })
 }
 
 // start starts the server, when the one before is gone.

@@ -64,8 +64,10 @@ type Options struct {
 	Restarts     int
 	BackoffFirst time.Duration  // the longest first wait before a start: DefaultBackoffFirst; it doubles each time
 	BackoffMost  time.Duration  // and ends here: DefaultBackoffMost
-	Clock        Clock          // of the backoff and the handshake: the system's
 	Random       func() float64 // in [0, 1), for the backoff: a random one
+
+	// AfterFunc is the clock of the backoff and the handshake: time.AfterFunc, and its Stop.
+	AfterFunc func(d time.Duration, f func()) (stop func() bool)
 
 	Stderr io.Writer    // where the server's stderr goes, which is read always; nil: nowhere
 	Logger *slog.Logger // nil: none. It is never given what messages carry
@@ -87,9 +89,11 @@ func (o *Options) complete() error {
 	o.InitTimeout = cmp.Or(o.InitTimeout, DefaultInitTimeout)
 	o.BackoffFirst = cmp.Or(o.BackoffFirst, DefaultBackoffFirst)
 	o.BackoffMost = cmp.Or(o.BackoffMost, DefaultBackoffMost)
-	o.Clock = cmp.Or[Clock](o.Clock, systemClock{})
 	o.Stderr = cmp.Or(o.Stderr, io.Discard)
 	o.Framing = cmp.Or(o.Framing, framers.NDJSON())
+	if o.AfterFunc == nil {
+		o.AfterFunc = func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
+	}
 	if o.Random == nil {
 		o.Random = rand.Float64
 	}
@@ -113,16 +117,6 @@ func (o *Options) limit() int {
 	}
 	return o.MaxMessage
 }
-
-// A Clock tells when time is up. Tests have their own.
-type Clock interface {
-	// AfterFunc calls f in a goroutine of its own after d, unless stop is called before.
-	AfterFunc(d time.Duration, f func()) (stop func() bool)
-}
-
-type systemClock struct{}
-
-func (systemClock) AfterFunc(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
 
 // A backoff computes the time before the next start: full jitter, so that many clients of one
 // machine do not come back together.
