@@ -13,40 +13,19 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// A Want is what [Check] demands of a server.
-type Want struct {
-	text string
-	plan func(p *Plan)
-	err  error
-}
+// A Want is what [Check] demands of a server, an assertion such as "p99<50ms@64KiB".
+type Want string
 
 // Limit demands that messages of so many bytes work, in both directions as far as they can be told
 // apart.
-func Limit(bytes int) Want {
-	return Want{text: fmt.Sprintf("limit>=%d", bytes), plan: func(p *Plan) {
-		p.Sizes = append(p.Sizes, bytes)
-		p.Limits, p.LimitTo = true, max(p.LimitTo, bytes)
-	}}
-}
+func Limit(bytes int) Want { return Want(fmt.Sprintf("limit>=%d", bytes)) }
 
 // Slope demands that time grows with the size of a message by less than this power: 1 is linear, 2
 // quadratic; [FastGrowth] is a good bound.
-func Slope(below float64) Want {
-	return Want{text: fmt.Sprintf("slope<%g", below), plan: func(p *Plan) {
-		p.Sizes = append(p.Sizes, Doubling(linearFrom, 1<<20)...)
-	}}
-}
+func Slope(below float64) Want { return Want(fmt.Sprintf("slope<%g", below)) }
 
-// Assert demands what an assertion says, such as "p99<50ms@64KiB".
-func Assert(text string) Want {
-	a, err := stat.ParseAssert(text)
-	return Want{text: text, err: err, plan: func(p *Plan) {
-		if a.Size > 0 {
-			p.Sizes = append(p.Sizes, int(a.Size))
-		}
-		p.Demand(a)
-	}}
-}
+// Assert demands what an assertion says.
+func Assert(text string) Want { return Want(text) }
 
 // checkTime bounds a Check whose test has no deadline of its own.
 const checkTime = 5 * time.Minute
@@ -56,19 +35,34 @@ const checkTime = 5 * time.Minute
 // used; it is not started itself, and may be started several times in its place.
 func Check(t testing.TB, cmd *exec.Cmd, wants ...Want) {
 	t.Helper()
-	set, err := check(t.Context(), cmd, wants)
+	p := Plan{SmallPipe: -1}
+	var asserts []stat.Assert
+	for _, w := range wants {
+		a, err := stat.ParseAssert(string(w))
+		if err != nil {
+			t.Errorf("drive %s: %v", cmd, err)
+			return
+		}
+		asserts = append(asserts, a)
+		switch {
+		case a.Metric == "limit":
+			p.Limits, p.LimitTo = true, max(p.LimitTo, int(a.Value))
+			p.Sizes = append(p.Sizes, int(a.Value))
+		case a.Metric == "slope":
+			p.Sizes = append(p.Sizes, Doubling(linearFrom, 1<<20)...)
+		case a.Size > 0:
+			p.Sizes = append(p.Sizes, int(a.Size))
+		}
+		p.Demand(a)
+	}
+	set, err := check(t.Context(), cmd, p)
 	if err != nil {
 		t.Errorf("drive %s: %v", cmd, err)
 		return
 	}
-	for _, w := range wants {
-		a, err := stat.ParseAssert(w.text)
-		if err != nil {
-			t.Error(err)
-			continue
-		}
+	for _, a := range asserts {
 		if j := a.Evaluate(set); j.Outcome != stat.Holds {
-			t.Errorf("%s: %s: %s: %s", cmd, w.text, j.Outcome, j.Why)
+			t.Errorf("%s: %s: %s: %s", cmd, a.Text, j.Outcome, j.Why)
 		}
 	}
 	for _, r := range set.Targets {
@@ -78,15 +72,8 @@ func Check(t testing.TB, cmd *exec.Cmd, wants ...Want) {
 	}
 }
 
-// check finds out what the wants are about.
-func check(ctx context.Context, cmd *exec.Cmd, wants []Want) (*results.Set, error) {
-	p := Plan{SmallPipe: -1}
-	for _, w := range wants {
-		if w.err != nil {
-			return nil, w.err
-		}
-		w.plan(&p)
-	}
+// check drives the server that cmd would start.
+func check(ctx context.Context, cmd *exec.Cmd, p Plan) (*results.Set, error) {
 	if len(p.Sizes) == 0 {
 		p.Sizes = Doubling(1<<10, 1<<20)
 	}
@@ -94,7 +81,8 @@ func check(ctx context.Context, cmd *exec.Cmd, wants []Want) (*results.Set, erro
 	p.Sizes = slices.Compact(p.Sizes)
 	ctx, cancel := context.WithTimeoutCause(ctx, checkTime, fmt.Errorf("not done after %s", checkTime))
 	defer cancel()
-	d, err := Open(ctx, Options{Command: commandOf(cmd), Env: cmd.Env, Dir: cmd.Dir, Run: "check"})
+	command := append([]string{cmd.Path}, cmd.Args[min(1, len(cmd.Args)):]...) // the program as it was found
+	d, err := Open(ctx, Options{Command: command, Env: cmd.Env, Dir: cmd.Dir, Run: "check"})
 	if err != nil {
 		return nil, err
 	}
@@ -104,9 +92,4 @@ func check(ctx context.Context, cmd *exec.Cmd, wants []Want) (*results.Set, erro
 		set.Add(l)
 		return nil
 	})
-}
-
-// commandOf is the command line of cmd, the program as it was found.
-func commandOf(cmd *exec.Cmd) []string {
-	return append([]string{cmd.Path}, cmd.Args[min(1, len(cmd.Args)):]...)
 }

@@ -3,8 +3,12 @@ package drive
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"iter"
 	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
@@ -83,15 +87,15 @@ func explain(payload, reply []byte) outcome {
 			IsError bool `json:"isError"`
 		} `json:"result"`
 	}
-	var tree any
-	if err := json.Unmarshal(reply, &tree); err != nil {
+	err := json.Unmarshal(reply, &answer)
+	if _, broken := errors.AsType[*json.SyntaxError](err); broken {
 		return wrong(Corrupt, -1, "the answer is no JSON: %v", err)
 	}
-	if json.Unmarshal(reply, &answer) == nil && answer.Result.IsError {
+	if err == nil && answer.Result.IsError {
 		return wrong(ErrorReply, -1, "%s", shorten(string(reply), quotedBytes))
 	}
 	nearest := wrong(Corrupt, 0, "the answer (%d bytes) holds nothing of what was sent", len(reply))
-	for text := range texts(tree) {
+	for text := range texts(reply) {
 		i := bytes.Index([]byte(text), payload[:min(headBytes, len(payload))])
 		if i < 0 {
 			continue
@@ -138,27 +142,15 @@ func compareLine(sent, got []byte) outcome {
 	return wrong(Corrupt, len(sent), "%d bytes came back behind the %d that were sent", len(got)-len(sent), len(sent))
 }
 
-// texts yields every text of a decoded value.
-func texts(v any) func(yield func(string) bool) {
-	return func(yield func(string) bool) { walk(v, yield) }
-}
-
-func walk(v any, yield func(string) bool) bool {
-	switch v := v.(type) {
-	case string:
-		return yield(v)
-	case []any:
-		for _, e := range v {
-			if !walk(e, yield) {
-				return false
-			}
-		}
-	case map[string]any:
-		for _, e := range v {
-			if !walk(e, yield) {
-				return false
+// texts yields every text of a JSON value, and the names in it.
+func texts(value []byte) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		dec := jsontext.NewDecoder(bytes.NewReader(value), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+		for {
+			token, err := dec.ReadToken()
+			if err != nil || token.Kind() == '"' && !yield(token.String()) {
+				return
 			}
 		}
 	}
-	return true
 }

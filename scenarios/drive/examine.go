@@ -76,9 +76,11 @@ func (d *Driver) examine(ctx context.Context, c *conn, before counters, out *out
 	if e.UnreadStdin == nil && c.alive() {
 		c.recordFills(e)
 	}
-	if out.verdict == Deaf {
+	switch out.verdict {
+	case Deaf:
 		d.explainSilence(ctx, c, before, out)
-	} else {
+	case Endless: // nobody reads any more what it answers
+	default:
 		e.Probe = d.probe(ctx, c)
 	}
 	e.CPUNS, e.PeakBytes = since(c.counters().cpu, before.cpu), c.peakMemory()
@@ -146,27 +148,14 @@ func (d *Driver) probe(ctx context.Context, c *conn) string {
 	if !c.alive() {
 		return probeGone
 	}
-	t := d.smallest(transportRequest)
-	got := c.expect(t)
-	defer c.receiver.Store(nil)
-	limit := d.o.Patience
-	began := time.Now()
-	stop := c.watchWrite(limit)
-	err := c.send(t.number(manyIDs - 1))
-	stop()
-	if err != nil {
-		if c.Ended(leaveAtTerm) {
-			return probeGone
-		}
-		return probeRefused
-	}
-	var out outcome
-	c.await(ctx, got, began, limit, &out)
+	out := d.exchange(ctx, c, d.smallest(transportRequest), manyIDs-1, c.counters(), d.o.Patience)
 	switch {
 	case out.verdict == OK, out.verdict == ErrorReply:
 		return probeAnswered
 	case !c.alive() || c.isClosed() && c.Ended(leaveAtTerm):
 		return probeGone
+	case out.evidence != nil && out.evidence.Unsent:
+		return probeRefused
 	}
 	return probeSilent
 }

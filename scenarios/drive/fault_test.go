@@ -96,6 +96,7 @@ func TestSweepNamesWhatOneSizeMeets(t *testing.T) {
 		{"trace", "exit 1"},
 	} {
 		t.Run(row.job, func(t *testing.T) {
+			t.Parallel()
 			o := server(row.job)
 			o.MaxReply = 1 << 20
 			r, _ := sweepOf(t, o, 2<<10, 4<<10, 8<<10, 16<<10)

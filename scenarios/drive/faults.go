@@ -93,11 +93,7 @@ func (d *Driver) tryFault(ctx context.Context, m catalogue.Misbehaviour) (result
 	if !ok {
 		return results.Fault{}, errors.New("not known to drive")
 	}
-	own := d.with(func(o *Options) {
-		if fault.set != nil {
-			fault.set(o)
-		}
-	})
+	own := d.with(fault.set)
 	defer own.end(false)
 	c, err := own.live(ctx)
 	if err != nil {

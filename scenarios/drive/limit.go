@@ -62,7 +62,7 @@ func (d *Driver) FindLimits(ctx context.Context, most int, sink Sink) ([]SizeLim
 		echoed = request.Bytes
 	}
 	if m.echoes && m.replies.name == "" {
-		beyond := m.sized != nil && echoed < most
+		beyond := m.sized.name != "" && echoed < most
 		echo, err := d.findLimit(ctx, replySide, ofKind(toolRequest), echoed, func(l results.Line) error {
 			if t := l.(results.Target); t.ReplyLimit == nil && beyond {
 				return nil // the other tool says more
@@ -73,7 +73,7 @@ func (d *Driver) FindLimits(ctx context.Context, most int, sink Sink) ([]SizeLim
 			return append(limits, echo), err
 		}
 	}
-	if m.sized == nil {
+	if m.sized.name == "" {
 		return limits, nil
 	}
 	reply, err := d.findLimit(ctx, replySide, m.demand, most, sink)

@@ -97,6 +97,9 @@ type loadRound struct {
 	send   *requestTemplate // of the sending goroutine
 	expect *requestTemplate // of the reading one
 	check  checker
+	frames *framers.Coalescer
+	writer framers.Writer // into frames
+	limit  time.Duration  // how long the server may answer nothing
 
 	slots []slot // of the requests in flight, by number
 	began time.Time
@@ -130,11 +133,16 @@ type slot struct {
 // slot returns where the i-th request waits.
 func (r *loadRound) slot(i int64) *slot { return &r.slots[i&int64(len(r.slots)-1)] }
 
-// free returns how many of the next n requests have a slot. That of a request whose answer later
-// ones overtake is not free before it came.
-func (r *loadRound) free(n int64) int64 {
+// room returns how many requests can be sent at a time of the round: as the window, the rate, and
+// the slots allow. That of a request whose answer later ones overtake is not free before it came.
+func (r *loadRound) room(at time.Duration) int64 {
+	sent := r.sent.Load()
+	n := min(int64(r.load.Inflight)-(sent-r.answered.Load()), r.most-sent)
+	if r.load.Rate > 0 {
+		n = min(n, r.due(at)-sent)
+	}
 	for i := range n {
-		if r.slot(r.sent.Load()+i).waits.Load() != 0 {
+		if r.slot(sent+i).waits.Load() != 0 {
 			return i
 		}
 	}
@@ -151,8 +159,11 @@ func (d *Driver) loadRound(ctx context.Context, l Load, t *requestTemplate, most
 	if err != nil {
 		return nil, err
 	}
+	frames := framers.NewCoalescer(c.wire(), 0)
 	r := &loadRound{
 		c: c, load: l, most: most, send: t, expect: t.clone(), wake: make(chan struct{}, 1), highest: -1,
+		frames: frames, writer: c.framing.NewWriter(frames, framers.WithMaxMessage(-1), framers.WithVerbatim()),
+		limit:   d.deadline(len(t.msg) * l.Inflight),
 		slots:   make([]slot, overtaking<<bits.Len(uint(l.Inflight))),
 		latency: results.NewHistogram(), lateness: results.NewHistogram(),
 	}
@@ -163,7 +174,7 @@ func (d *Driver) loadRound(ctx context.Context, l Load, t *requestTemplate, most
 	r.began = time.Now()
 	receive := receiver(r.receive)
 	c.receiver.Store(&receive)
-	err = r.generate(ctx, d.deadline(len(t.msg)*l.Inflight))
+	err = r.generate(ctx)
 	c.receiver.Store(nil)
 	elapsed := time.Since(r.began)
 	if ctx.Err() != nil {
@@ -174,7 +185,7 @@ func (d *Driver) loadRound(ctx context.Context, l Load, t *requestTemplate, most
 	if err == nil {
 		return r, r.sum(before, elapsed)
 	}
-	r.outcome.fail(Deaf, "%v", err)
+	r.outcome.fail(err)
 	if wrong := r.wrong.Load(); wrong != nil {
 		r.outcome.verdict, r.outcome.why, r.outcome.offset = wrong.verdict, wrong.why, wrong.offset
 	}
@@ -186,41 +197,37 @@ func (d *Driver) loadRound(ctx context.Context, l Load, t *requestTemplate, most
 // due returns how many requests are due at a time of the round.
 func (r *loadRound) due(at time.Duration) int64 { return int64(r.load.Rate*at.Seconds()) + 1 }
 
+// dueAt returns when in the round the i-th request is due.
+func (r *loadRound) dueAt(i int64) time.Duration {
+	return time.Duration(float64(i) / r.load.Rate * float64(time.Second))
+}
+
 // generate sends until the time is over, and waits for the last answer.
-func (r *loadRound) generate(ctx context.Context, limit time.Duration) error {
-	frames := framers.NewCoalescer(r.c.wire(), 0)
-	w := r.c.framing.NewWriter(frames, framers.WithMaxMessage(-1), framers.WithVerbatim())
+func (r *loadRound) generate(ctx context.Context) error {
 	length := r.load.Duration / loadRounds
 	fits := int64(max(1, batchBytes/len(r.send.msg)))
 	for time.Since(r.began) < length && r.sent.Load() < r.most {
-		n := min(int64(r.load.Inflight)-(r.sent.Load()-r.answered.Load()), fits, r.most-r.sent.Load())
-		if r.load.Rate > 0 {
-			n = min(n, r.due(time.Since(r.began))-r.sent.Load())
+		var err error
+		if n := r.room(time.Since(r.began)); n > 0 {
+			err = r.batch(min(n, fits))
+		} else {
+			err = r.pause(ctx, length)
 		}
-		if n = r.free(n); n <= 0 {
-			if err := r.pause(ctx, limit, length); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := r.batch(w, frames, n, limit); err != nil {
+		if err != nil {
 			return err
 		}
 	}
-	if r.load.Rate > 0 { // what fell due while this process had no CPU is sent late, as far as there is room
-		n := min(int64(r.load.Inflight)-(r.sent.Load()-r.answered.Load()), r.due(length)-r.sent.Load())
-		if n = r.free(n); n > 0 {
-			if err := r.batch(w, frames, n, limit); err != nil {
-				return err
-			}
+	if n := r.room(length); n > 0 && r.load.Rate > 0 { // what fell due while we had no CPU is sent late
+		if err := r.batch(n); err != nil {
+			return err
 		}
 	}
 	for r.answered.Load() < r.sent.Load() {
-		if err := r.awaitAnswer(ctx, limit); err != nil {
+		if err := r.awaitAnswer(ctx); err != nil {
 			return err
 		}
 	}
-	if err := r.batch(w, frames, 0, limit); err != nil { // what is to be said when all was answered
+	if err := r.batch(0); err != nil { // what is to be said when all was answered
 		return err
 	}
 	return r.failure()
@@ -230,19 +237,34 @@ func (r *loadRound) generate(ctx context.Context, limit time.Duration) error {
 const batchBytes = 32 << 10
 
 // batch sends some requests in as few calls as they take.
-func (r *loadRound) batch(w framers.Writer, frames *framers.Coalescer, n int64, limit time.Duration) error {
-	defer r.c.watchWrite(limit)()
+func (r *loadRound) batch(n int64) error {
+	defer r.c.watchWrite(r.limit)()
 	r.c.sending.Lock()
 	defer r.c.sending.Unlock()
-	if err := r.releaseAnswered(w); err != nil {
+	err := r.write(n)
+	if err == nil {
+		err = r.frames.Flush()
+	}
+	if err != nil {
 		return fmt.Errorf("the request was not taken: %w", err)
+	}
+	return nil
+}
+
+// write tells the server of the requests that were answered since the last batch, where it is to be
+// told, and makes new ones.
+func (r *loadRound) write(n int64) error {
+	for range len(r.done) {
+		if err := r.writer.WriteMessage(r.send.release.number(<-r.done)); err != nil {
+			return err
+		}
 	}
 	now := time.Since(r.began)
 	for range n {
 		i := r.sent.Load()
 		at := now
 		if r.load.Rate > 0 {
-			at = time.Duration(float64(i) / r.load.Rate * float64(time.Second))
+			at = r.dueAt(i)
 			results.Observe(r.lateness, int64(now-at))
 			if now-at > slack {
 				r.late++
@@ -251,25 +273,11 @@ func (r *loadRound) batch(w framers.Writer, frames *framers.Coalescer, n int64, 
 		r.slot(i).due.Store(int64(at))
 		r.slot(i).waits.Store(i + 1)
 		r.sent.Add(1)
-		err := w.WriteMessage(r.send.number(i))
+		err := r.writer.WriteMessage(r.send.number(i))
 		if err == nil && r.send.query != nil {
-			err = w.WriteMessage(r.send.query.number(i))
+			err = r.writer.WriteMessage(r.send.query.number(i))
 		}
 		if err != nil {
-			return fmt.Errorf("the request was not taken: %w", err)
-		}
-	}
-	if err := frames.Flush(); err != nil {
-		return fmt.Errorf("the request was not taken: %w", err)
-	}
-	return nil
-}
-
-// releaseAnswered tells the server of the requests that were answered since the last batch, where
-// it is to be told.
-func (r *loadRound) releaseAnswered(w framers.Writer) error {
-	for range len(r.done) {
-		if err := w.WriteMessage(r.send.release.number(<-r.done)); err != nil {
 			return err
 		}
 	}
@@ -281,38 +289,38 @@ func (r *loadRound) releaseAnswered(w framers.Writer) error {
 const slack = 2 * time.Millisecond
 
 // pause waits for room in the window, or for the next request to be due.
-func (r *loadRound) pause(ctx context.Context, limit, length time.Duration) error {
-	full := r.sent.Load()-r.answered.Load() >= int64(r.load.Inflight) || r.free(1) == 0
+func (r *loadRound) pause(ctx context.Context, length time.Duration) error {
+	sent := r.sent.Load()
+	full := sent-r.answered.Load() >= int64(r.load.Inflight) || r.slot(sent).waits.Load() != 0
 	if full || r.load.Rate == 0 {
-		return r.awaitAnswer(ctx, limit)
+		return r.awaitAnswer(ctx)
 	}
-	next := time.Duration(float64(r.sent.Load()) / r.load.Rate * float64(time.Second))
-	timer := time.NewTimer(max(min(next, length)-time.Since(r.began), 0))
+	timer := time.NewTimer(max(min(r.dueAt(sent), length)-time.Since(r.began), 0))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-r.c.closed:
-		return errLeft
+		return r.c.silence()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 	return r.failure()
 }
 
-// awaitAnswer waits for an answer. A server that answers nothing for as long as limit has failed.
-func (r *loadRound) awaitAnswer(ctx context.Context, limit time.Duration) error {
+// awaitAnswer waits for an answer. A server that answers nothing for as long as the limit has failed.
+func (r *loadRound) awaitAnswer(ctx context.Context) error {
 	before := r.answered.Load()
-	timer := time.NewTimer(limit)
+	timer := time.NewTimer(r.limit)
 	defer timer.Stop()
 	select {
 	case <-r.wake:
 	case <-r.c.closed:
 		if r.answered.Load() < r.sent.Load() {
-			return errLeft
+			return r.c.silence()
 		}
 	case <-timer.C:
 		if r.answered.Load() == before {
-			return fmt.Errorf("%d requests are not answered after %s", r.sent.Load()-before, limit.Round(time.Millisecond))
+			return fmt.Errorf("%d requests are not answered after %s", r.sent.Load()-before, r.limit.Round(time.Millisecond))
 		}
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -13,7 +13,7 @@ func loaded(t *testing.T, job string, l drive.Load) results.Target {
 	t.Helper()
 	o := server(job)
 	o.Patience = 5e8
-	d := open(t, o)
+	d := begin(t, o)
 	var kept results.Target
 	if err := d.Load(t.Context(), l, func(line results.Line) error {
 		kept = line.(results.Target)
@@ -25,6 +25,7 @@ func loaded(t *testing.T, job string, l drive.Load) results.Target {
 }
 
 func TestLoadMatchesAnswersByIDInAnyOrder(t *testing.T) {
+	leakCheck(t)
 	for _, row := range []struct {
 		job       string
 		reordered bool
@@ -47,6 +48,7 @@ func TestLoadMatchesAnswersByIDInAnyOrder(t *testing.T) {
 }
 
 func TestLoadCountsAnAnswerOnce(t *testing.T) {
+	leakCheck(t)
 	r := loaded(t, "twice", drive.Load{Size: 500, Inflight: 16, Duration: 120 * time.Millisecond})
 	if r.Verdict != string(drive.OK) || !strings.Contains(strings.Join(r.Warnings, " "), "answers came that nobody waited for") {
 		t.Fatalf("%s: %v, warnings %q", r.Verdict, r.Evidence, r.Warnings)
@@ -59,6 +61,7 @@ func TestLoadCountsAnAnswerOnce(t *testing.T) {
 }
 
 func TestLoadTimesAnAnswerThatOthersOvertake(t *testing.T) {
+	leakCheck(t)
 	r := loaded(t, "late 50ms", drive.Load{Size: 500, Inflight: 4, Duration: 600 * time.Millisecond})
 	if r.Verdict != string(drive.OK) || len(r.Samples) == 0 {
 		t.Fatalf("%s: %v", r.Verdict, r.Evidence)
@@ -76,6 +79,7 @@ func TestLoadTimesAnAnswerThatOthersOvertake(t *testing.T) {
 }
 
 func TestLoadAtARateCountsFromWhenRequestsAreDue(t *testing.T) {
+	leakCheck(t)
 	r := loaded(t, "cat", drive.Load{Size: 200, Rate: 2000, Duration: 300 * time.Millisecond})
 	if r.Verdict != string(drive.OK) {
 		t.Fatalf("%s: %v", r.Verdict, r.Evidence)
@@ -88,16 +92,18 @@ func TestLoadAtARateCountsFromWhenRequestsAreDue(t *testing.T) {
 }
 
 func TestLoadNamesWhatGoesWrong(t *testing.T) {
+	leakCheck(t)
 	for _, row := range []struct {
 		job     string
 		verdict drive.Verdict
 	}{
-		{"mcp corrupt", drive.Corrupt},
+		{"mcp corrupt@500", drive.Corrupt},
 		{"mcp exit0@600", "exit 0"},
 		{"mcp deaf@600", drive.Deaf},
 		{"slow 20ms", drive.Overloaded},
 	} {
 		t.Run(row.job, func(t *testing.T) {
+			t.Parallel()
 			l := drive.Load{Size: 1000, Inflight: 4, Duration: 60 * time.Millisecond}
 			if row.verdict == drive.Overloaded {
 				l.Rate = 10_000

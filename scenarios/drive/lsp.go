@@ -244,7 +244,7 @@ func (l *lsp) chooseDocument(ctx context.Context, c *conn, within time.Duration)
 
 // offer opens one document, and returns its symbols as the server has them. The error is a
 // [*jsonrpc.Error] if the server refuses.
-func (l *lsp) offer(ctx context.Context, c *conn, d document, within time.Duration) (symbols any, err error) {
+func (l *lsp) offer(ctx context.Context, c *conn, d document, within time.Duration) (symbols []byte, err error) {
 	t := d.template(l.root, 0)
 	if err := c.send(t.number(0)); err != nil {
 		return nil, leftError(err)
@@ -259,8 +259,5 @@ func (l *lsp) offer(ctx context.Context, c *conn, d document, within time.Durati
 	if reply.failure != nil {
 		return nil, reply.failure
 	}
-	if err := json.Unmarshal(reply.result, &symbols); err != nil {
-		return nil, fmt.Errorf("textDocument/documentSymbol: %w", err)
-	}
-	return symbols, nil
+	return reply.result, nil
 }

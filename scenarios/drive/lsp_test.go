@@ -19,6 +19,7 @@ func documents(job string) drive.Options {
 }
 
 func TestDocumentsAreOpenedAskedAboutAndClosed(t *testing.T) {
+	leakCheck(t)
 	for _, row := range []struct{ name, protocol, server, language, found string }{
 		{"protocol and language found out", "auto", "lsp python", "", "python"},
 		{"a shell's server answers for all languages", "lsp", "lsp any", "", "shellscript"},
@@ -26,9 +27,10 @@ func TestDocumentsAreOpenedAskedAboutAndClosed(t *testing.T) {
 		{"language unknown to us", "lsp", "lsp cobol", "cobol", "cobol"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
 			o := documents(row.server)
 			o.Protocol, o.Language, o.Start = row.protocol, row.language, 4*time.Second
-			d := open(t, o)
+			d := begin(t, o)
 			if want := "documents of language " + row.found + ","; !strings.HasPrefix(d.Request(), want) {
 				t.Errorf("sends %s, want %s", d.Request(), want)
 			}
@@ -110,6 +112,7 @@ func TestDocumentsLeaveNoFolder(t *testing.T) {
 }
 
 func TestRequestsThatCannotBe(t *testing.T) {
+	leakCheck(t)
 	for _, row := range []struct {
 		name, job string
 		change    func(*drive.Options)
@@ -129,7 +132,7 @@ func TestRequestsThatCannotBe(t *testing.T) {
 		}, "no such language"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			leakCheck(t)
+			t.Parallel()
 			o := server(row.job)
 			row.change(&o)
 			d, err := drive.Open(t.Context(), o)

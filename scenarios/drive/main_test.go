@@ -128,7 +128,7 @@ var servers = map[string]func(arg string) error{
 	"stall": func(arg string) error {
 		return each(func(line string) {
 			if fmt.Sprint(len(line)) == arg {
-				<-time.After(100 * time.Millisecond)
+				<-time.After(300 * time.Millisecond)
 			}
 			fmt.Println(line)
 		})

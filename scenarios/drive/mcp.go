@@ -17,20 +17,24 @@ import (
 type mcp struct {
 	traits
 	revision  string
-	discovers bool   // the server is of the era without initialize
-	known     bool   // revision and tools are
-	kind      string // of Requests
-	tool, arg string
-	others    string     // arguments besides, each followed by a comma
-	replies   replyTool  // that was asked for; the zero value leaves the choice to us
-	sized     *replyTool // answers with as many bytes as it is asked for
+	discovers bool     // the server is of the era without initialize
+	known     bool     // revision and tools are
+	kind      string   // of Requests
+	tool      toolCall // that takes the payload; its zero value is none
+	replies   toolCall // that was asked for, to answer with as many bytes as it is asked for
+	sized     toolCall // that does so, if there is one
+}
+
+// A toolCall is a tool with the argument that is ours to fill: with text, or with a number of bytes.
+type toolCall struct {
+	name, arg string
+	others    string // arguments besides, each followed by a comma
 }
 
 func newMCP(o Options, wire framers.Framing) *mcp {
 	return &mcp{
 		traits: traits{wire: wire, requests: []string{RequestAuto, RequestUnknown, RequestTool}, jsonRPC: true},
-		kind:   o.Request, tool: o.Tool, arg: o.Arg, others: o.Args,
-		replies: replyTool{o.ReplyTool, o.ReplyArg, o.ReplyArgs},
+		kind:   o.Request, tool: toolCall{o.Tool, o.Arg, o.Args}, replies: toolCall{o.ReplyTool, o.ReplyArg, o.ReplyArgs},
 	}
 }
 
@@ -47,10 +51,10 @@ func (m *mcp) String() string {
 }
 
 func (m *mcp) describe() string {
-	if m.tool == "" {
+	if m.tool.name == "" {
 		return describeUnknown
 	}
-	return m.compared("tool " + m.tool)
+	return m.compared("tool " + m.tool.name)
 }
 
 func (m *mcp) respond(_ []byte, e jsonrpc.Envelope) []byte {
@@ -171,12 +175,26 @@ func (m *mcp) chooseTools(ctx context.Context, c *conn, within time.Duration) er
 		return err
 	}
 	m.known = true
-	if err := m.chooseTool(tools); err != nil {
+	demanded := m.tool.name != "" || m.kind == RequestTool
+	if m.tool.name == "" && m.kind != RequestUnknown {
+		m.tool.name = "echo"
+	}
+	if m.tool, err = m.tool.complete(tools, demanded, "string"); err != nil {
 		return err
 	}
-	m.tryEcho = m.tool != ""
-	m.sized, err = m.chooseReplyTool(tools)
-	return err
+	m.tryEcho = m.tool.name != ""
+	if m.replies.name != "" {
+		m.sized, err = m.replies.complete(tools, true, "integer", "number")
+		return err
+	}
+	for _, t := range tools {
+		arg, required := t.argument("integer", "number"), t.InputSchema.Required
+		if m.sized.name == "" && slices.Contains(replyToolNames, t.Name) && slices.Contains(replyArguments, arg) &&
+			(len(required) == 0 || slices.Equal(required, []string{arg})) {
+			m.sized = toolCall{name: t.Name, arg: arg}
+		}
+	}
+	return nil
 }
 
 // listTools asks for the tools. A server without any may refuse.
@@ -198,42 +216,28 @@ func (m *mcp) listTools(ctx context.Context, c *conn, within time.Duration) ([]t
 	return list.Tools, nil
 }
 
-// chooseTool finds the tool that requests are calls of, and its argument that takes the payload.
-func (m *mcp) chooseTool(tools []tool) error {
-	wanted := m.tool
-	if wanted == "" && m.kind != RequestUnknown {
-		wanted = "echo"
-	}
-	i := slices.IndexFunc(tools, func(t tool) bool { return t.Name == wanted })
-	switch {
-	case i >= 0:
-		m.tool = wanted
-		if m.arg == "" {
-			m.arg = tools[i].argument("string")
-		}
-	case m.tool != "" || m.kind == RequestTool:
-		return noTool(wanted, tools)
-	}
-	if m.tool != "" && m.arg == "" {
-		return fmt.Errorf("tool %s takes no text: name the argument that takes the payload", m.tool)
-	}
-	return nil
-}
-
-func noTool(name string, tools []tool) error {
+// complete finds the tool among those of the server, and its first argument of a type where none is
+// named. A tool that is not there is an error if it is demanded, else it is none.
+func (call toolCall) complete(tools []tool, demanded bool, kinds ...any) (toolCall, error) {
 	var names []string
 	for _, t := range tools {
 		names = append(names, t.Name)
+		if t.Name != call.name {
+			continue
+		}
+		if call.arg == "" {
+			call.arg = t.argument(kinds...)
+		}
+		if call.arg == "" {
+			return call, fmt.Errorf("tool %s has no argument of type %s: name the one to be filled", call.name, kinds[0])
+		}
+		return call, nil
 	}
-	slices.Sort(names)
-	return fmt.Errorf("the server has no tool %q; it has %s", name, names)
-}
-
-// A replyTool answers with as many bytes as it is asked for: a small request with a large answer,
-// which finds a limit on answers apart from one on requests.
-type replyTool struct {
-	name, arg string
-	others    string // arguments besides, each followed by a comma
+	if demanded {
+		slices.Sort(names)
+		return call, fmt.Errorf("the server has no tool %q; it has %s", call.name, names)
+	}
+	return toolCall{}, nil
 }
 
 // What a tool is called that makes nothing but bytes, and its argument that says how many.
@@ -242,49 +246,25 @@ var (
 	replyArguments = []string{"bytes", "size", "length", "numBytes", "byteCount"}
 )
 
-// chooseReplyTool finds the tool that replies of a size are asked of: the one that was named, or
-// one that needs nothing but a number of bytes and whose name says that it only makes data.
-func (m *mcp) chooseReplyTool(tools []tool) (*replyTool, error) {
-	chosen := m.replies
-	for _, t := range tools {
-		arg := t.argument("integer", "number")
-		if chosen.name != "" && t.Name == chosen.name {
-			if chosen.arg == "" {
-				chosen.arg = arg
-			}
-			if chosen.arg == "" {
-				return nil, fmt.Errorf("tool %s takes no number: name the argument that says how much it is to answer", chosen.name)
-			}
-			return &chosen, nil
-		}
-		required := t.InputSchema.Required
-		if chosen.name == "" && slices.Contains(replyToolNames, t.Name) && slices.Contains(replyArguments, arg) &&
-			(len(required) == 0 || slices.Equal(required, []string{arg})) {
-			return &replyTool{name: t.Name, arg: arg}, nil
-		}
-	}
-	if chosen.name != "" {
-		return nil, noTool(chosen.name, tools)
-	}
-	return nil, nil
+// template makes a call, its argument the text between before and after, which make up its size.
+func (m *mcp) template(call toolCall, before, after string, size int) *requestTemplate {
+	start := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{%s"name":%s,"arguments":{%s%s:%s`,
+		idMark, m.meta(), quoted(call.name), call.others, quoted(call.arg), before)
+	return newTemplate(start, after+"}}}", size)
 }
 
 // demand makes a request for an answer of about n bytes.
 func (m *mcp) demand(n int) *requestTemplate {
-	msg := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{%s"name":%s,"arguments":{%s%s:%d}}}`,
-		idMark, m.meta(), quoted(m.sized.name), m.sized.others, quoted(m.sized.arg), n)
-	t := newTemplate(msg, "", 0)
+	t := m.template(m.sized, strconv.Itoa(n), "", 0)
 	t.demands = n
 	return t
 }
 
 func (m *mcp) request(kind requestKind, size int) *requestTemplate {
-	if kind == transportRequest || m.tool == "" {
+	if kind == transportRequest || m.tool.name == "" {
 		return refusable(size, m.meta())
 	}
-	before := `{"jsonrpc":"2.0","id":` + idMark + `,"method":"tools/call","params":{` + m.meta() +
-		`"name":` + quoted(m.tool) + `,"arguments":{` + m.others + quoted(m.arg) + `:"`
-	t := newTemplate(before, `"}}}`, size)
+	t := m.template(m.tool, `"`, `"`, size)
 	t.echoes = m.echoes
 	return t
 }

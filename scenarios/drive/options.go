@@ -2,6 +2,7 @@ package drive
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -89,17 +90,12 @@ func (o Options) withDefaults() (Options, error) {
 			faults = append(faults, err)
 		}
 	}
-	for _, d := range []struct {
-		value    *time.Duration
-		standard time.Duration
-	}{{&o.Start, defaultStart}, {&o.Patience, defaultPatience}, {&o.Longest, defaultLongest}, {&o.Budget, defaultBudget}} {
-		if *d.value <= 0 {
-			*d.value = d.standard
-		}
+	for _, d := range []*time.Duration{&o.Start, &o.Patience, &o.Longest, &o.Budget} {
+		*d = max(*d, 0)
 	}
-	if o.MaxReply <= 0 {
-		o.MaxReply = defaultMaxReply
-	}
+	o.Start, o.Patience = cmp.Or(o.Start, defaultStart), cmp.Or(o.Patience, defaultPatience)
+	o.Longest, o.Budget = cmp.Or(o.Longest, defaultLongest), cmp.Or(o.Budget, defaultBudget)
+	o.MaxReply = cmp.Or(max(o.MaxReply, 0), defaultMaxReply)
 	if o.Capacity < 0 || o.WriteChunk < 0 || o.WritePause < 0 {
 		faults = append(faults, errors.New("capacity, write chunk and write pause cannot be negative"))
 	}

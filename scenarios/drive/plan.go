@@ -135,7 +135,9 @@ func (d *Driver) growthIn(ctx context.Context, capacity, to int, sink Sink) erro
 // starts a server of its own.
 func (d *Driver) with(change func(*Options)) *Driver {
 	o := d.o
-	change(&o)
+	if change != nil {
+		change(&o)
+	}
 	return &Driver{o: o, protocol: d.protocol, refusal: d.refusal, pace: d.pace}
 }
 

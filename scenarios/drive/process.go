@@ -166,6 +166,19 @@ func (c *conn) sample(before counters) results.Sample {
 	return s
 }
 
+// timed says what both sides did since, in round trips that took so many ns each and carried so many
+// bytes of payload together.
+func (c *conn) timed(before counters, times []int64, payload int64) (results.Sample, error) {
+	latency, err := results.NewLatency(times)
+	s := c.sample(before)
+	s.Messages, s.PayloadBytes = int64(len(times)), payload
+	for _, took := range times {
+		s.ElapsedNS += took
+	}
+	s.Latency = map[string]results.Latency{latencyRoundtrip: latency}
+	return s, err
+}
+
 // busy is the share of a CPU above which a server is at work, not asleep.
 const busy = 0.2
 

@@ -68,7 +68,7 @@ func (d *Driver) Replay(ctx context.Context, recording []payload.Message, sink S
 	before := c.account()
 	replay := &results.ReplayEvidence{Replayed: len(recording)}
 	var times []int64 // of the requests that were answered, in ns
-	var total, bytes int64
+	var bytes int64
 	for i, m := range recording {
 		request := d.recorded(m, replies, ignore)
 		out := outcome{verdict: OK}
@@ -92,7 +92,7 @@ func (d *Driver) Replay(ctx context.Context, recording []payload.Message, sink S
 		}
 		bytes, replay.LargestBytes = bytes+int64(m.Size), max(replay.LargestBytes, m.Size)
 		if out.took > 0 {
-			times, total = append(times, int64(out.took)), total+int64(out.took)
+			times = append(times, int64(out.took))
 		}
 		if request.recorded != nil {
 			replay.Compared++
@@ -107,13 +107,10 @@ func (d *Driver) Replay(ctx context.Context, recording []payload.Message, sink S
 	replay.Answered = len(times)
 	t.Evidence.ReplayEvidence = replay
 	if len(times) > 0 && replay.FailedAtMessage == 0 {
-		latency, err := results.NewLatency(times)
+		s, err := c.timed(before, times, bytes)
 		if err != nil {
 			return err
 		}
-		s := c.sample(before)
-		s.ElapsedNS, s.Messages, s.PayloadBytes = total, int64(len(times)), bytes
-		s.Latency = map[string]results.Latency{latencyRoundtrip: latency}
 		t.Samples = append(t.Samples, s)
 	}
 	return sink(t)

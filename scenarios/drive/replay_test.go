@@ -25,6 +25,7 @@ func recording(t *testing.T, text string) []payload.Message {
 }
 
 func TestReplaySendsWhatTheClientSaid(t *testing.T) {
+	leakCheck(t)
 	const lines = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":"a","method":"tools/list"}
@@ -51,7 +52,8 @@ func TestReplaySendsWhatTheClientSaid(t *testing.T) {
 		verdict            drive.Verdict
 	}{{"lines", lines, 3, 2, drive.OK}, {"lines of both sides", both, 2, 2, drive.Differs}, {"a recording", tapped, 3, 2, drive.OK}} {
 		t.Run(row.name, func(t *testing.T) {
-			d := open(t, server("mcp"))
+			t.Parallel()
+			d := begin(t, server("mcp"))
 			var kept results.Target
 			if err := d.Replay(t.Context(), recording(t, row.text), func(l results.Line) error {
 				kept = l.(results.Target)
@@ -67,6 +69,7 @@ func TestReplaySendsWhatTheClientSaid(t *testing.T) {
 }
 
 func TestReplayNamesTheMessageThatFailed(t *testing.T) {
+	leakCheck(t)
 	for _, row := range []struct {
 		name     string
 		messages []payload.Message
@@ -76,7 +79,8 @@ func TestReplayNamesTheMessageThatFailed(t *testing.T) {
 		{"a notification", []payload.Message{{Size: 1000}, {Size: 4000, Method: "notifications/x"}}, 2},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			d := open(t, server("mcp exit0@3000"))
+			t.Parallel()
+			d := begin(t, server("mcp exit0@3000"))
 			var kept results.Target
 			if err := d.Replay(t.Context(), row.messages, func(l results.Line) error {
 				kept = l.(results.Target)
@@ -102,6 +106,7 @@ func TestARecordingWithoutRequestsIsRefused(t *testing.T) {
 }
 
 func TestReplayComparesAnswersWithThoseOfTheRecording(t *testing.T) {
+	leakCheck(t)
 	ask := `{"jsonrpc":"2.0","id":7,"method":"x"}` + "\n"
 	for _, row := range []struct {
 		name, recorded string
@@ -118,9 +123,10 @@ func TestReplayComparesAnswersWithThoseOfTheRecording(t *testing.T) {
 		{"another type", `"error":{"code":"-32601","message":"no"}`, nil, "answer.error.code is of another type"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
 			o := server("late 0s")
 			o.Protocol = "jsonrpc"
-			d := open(t, o)
+			d := begin(t, o)
 			text := ask + `{"jsonrpc":"2.0","id":7,` + row.recorded + "}\n"
 			set := new(results.Set)
 			if err := d.Replay(t.Context(), recording(t, text), keepIn(set), row.ignore...); err != nil {

@@ -73,7 +73,7 @@ func TestAServerThatDoesNotComeBackAtAllIsGivenUp(t *testing.T) {
 // What a server that ends at once wrote is still in the pipe when it is gone.
 func TestTheLastWordsOfAServerThatLeavesAreHeard(t *testing.T) {
 	leakCheck(t)
-	for range 30 {
+	for range 15 {
 		o := server("mumble it is over")
 		o.Protocol = "mcp"
 		_, err := drive.Open(t.Context(), o)

@@ -28,8 +28,11 @@ type outcome struct {
 }
 
 // fail makes the outcome one that needs an explanation.
-func (o *outcome) fail(v Verdict, format string, args ...any) {
-	o.verdict, o.why, o.offset = v, fmt.Sprintf(format, args...), -1
+func (o *outcome) fail(err error) {
+	o.verdict, o.why, o.offset = Deaf, err.Error(), -1
+	if errors.Is(err, errEndless) {
+		o.verdict = Endless
+	}
 	if o.evidence == nil {
 		o.evidence = new(results.FailureEvidence)
 	}
@@ -44,7 +47,7 @@ func (d *Driver) roundTrip(ctx context.Context, t *requestTemplate, i int64) (ou
 		return outcome{}, err
 	}
 	before := c.counters()
-	out := d.exchange(ctx, c, t, i, before)
+	out := d.exchange(ctx, c, t, i, before, d.deadline(len(t.msg)))
 	if ctx.Err() != nil {
 		d.discard(c)
 		return outcome{}, context.Cause(ctx)
@@ -74,8 +77,7 @@ func (d *Driver) notify(c *conn, msg []byte) {
 }
 
 // exchange sends and waits. Its verdicts are provisional where nothing came: examine finds out why.
-func (d *Driver) exchange(ctx context.Context, c *conn, t *requestTemplate, i int64, before counters) outcome {
-	limit := d.deadline(len(t.msg))
+func (d *Driver) exchange(ctx context.Context, c *conn, t *requestTemplate, i int64, before counters, limit time.Duration) outcome {
 	got := c.expect(t)
 	defer c.receiver.Store(nil)
 	began := time.Now()
@@ -86,7 +88,7 @@ func (d *Driver) exchange(ctx context.Context, c *conn, t *requestTemplate, i in
 	}
 	out := outcome{evidence: stop(), accepted: c.in.bytes.Load() - before.sent}
 	if err != nil {
-		out.fail(Deaf, "the request was not taken: %v", err)
+		out.fail(fmt.Errorf("the request was not taken: %w", err))
 		out.evidence.Unsent = true
 		c.lastAnswer(got, began, &out)
 		return out
@@ -133,12 +135,9 @@ func (c *conn) await(ctx context.Context, got <-chan outcome, began time.Time, l
 			out.take(r, began)
 			return
 		case <-c.closed:
-			out.fail(Deaf, "%v", c.silence())
-			if errors.Is(c.silence(), errEndless) {
-				out.verdict = Endless
-				return
+			if out.fail(c.silence()); out.verdict == Deaf {
+				c.lastAnswer(got, began, out)
 			}
-			c.lastAnswer(got, began, out)
 			return
 		case <-timer.C:
 			now := c.counters()
@@ -147,7 +146,7 @@ func (c *conn) await(ctx context.Context, got <-chan outcome, began time.Time, l
 				timer.Reset(limit)
 				continue
 			}
-			out.fail(Deaf, "no answer within %s", time.Since(began).Round(time.Millisecond))
+			out.fail(fmt.Errorf("no answer within %s", time.Since(began).Round(time.Millisecond)))
 			return
 		case <-ctx.Done():
 			return

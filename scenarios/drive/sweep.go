@@ -172,18 +172,13 @@ func (d *Driver) sample(ctx context.Context, t *requestTemplate, trips, from int
 	}
 	before := c.account()
 	times := make([]int64, 0, trips)
-	var took int64
 	for i := range trips {
 		if last, err = d.roundTrip(ctx, t, from+i+1); err != nil || last.verdict != OK {
 			return results.Sample{Messages: i}, last, err
 		}
 		times = append(times, int64(last.took))
-		took += int64(last.took)
 	}
-	latency, err := results.NewLatency(times)
-	s = c.sample(before)
-	s.ElapsedNS, s.Messages, s.PayloadBytes = took, trips, trips*int64(t.to-t.from)
-	s.Latency = map[string]results.Latency{latencyRoundtrip: latency}
+	s, err = c.timed(before, times, trips*int64(t.to-t.from))
 	return s, last, err
 }
 

@@ -12,6 +12,7 @@ import (
 )
 
 func TestOpenFindsOutWhatAServerSpeaks(t *testing.T) {
+	leakCheck(t)
 	for _, row := range []struct{ job, protocol, request string }{
 		{"mcp", "mcp", "tool echo, its answers compared byte by byte"},
 		{"cat", "lines", "lines, its answers compared byte by byte"},
@@ -19,7 +20,8 @@ func TestOpenFindsOutWhatAServerSpeaks(t *testing.T) {
 		{"json", "lines", "lines, its answers compared byte by byte"},
 	} {
 		t.Run(row.job, func(t *testing.T) {
-			d := open(t, server(row.job))
+			t.Parallel()
+			d := begin(t, server(row.job))
 			if !strings.HasPrefix(d.Protocol(), row.protocol) || d.Request() != row.request {
 				t.Errorf("found %s, %s; want %s, %s", d.Protocol(), d.Request(), row.protocol, row.request)
 			}
@@ -73,9 +75,11 @@ func TestOpenOfNoCommandIsAStartError(t *testing.T) {
 }
 
 func TestSweepKeepsARecordOfEachSize(t *testing.T) {
+	leakCheck(t)
 	for _, job := range []string{"mcp", "cat", "upper"} {
 		t.Run(job, func(t *testing.T) {
-			d := open(t, server(job))
+			t.Parallel()
+			d := begin(t, server(job))
 			var kept []int64
 			sweep, err := d.Sweep(t.Context(), drive.Doubling(1<<10, 32<<10), func(l results.Line) error {
 				kept = append(kept, l.(results.Target).Size)
