@@ -246,3 +246,30 @@ func TestReportThatCannotBeWritten(t *testing.T) {
 type brokenWriter struct{ err error }
 
 func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
+
+// What other programs are called neither steers a terminal that shows a page, nor breaks a picture.
+func TestNamesOfStrangersAreEscaped(t *testing.T) {
+	const hostile = "a\x1b[2J\x07\r\x7f\u0085\u202e\xff<b"
+	set := &results.Set{Environments: []results.Environment{testMachine("run-1", "linux")}, Targets: testTargets(), Messages: testTraffic()}
+	for i := range set.Targets {
+		set.Targets[i].Command = []string{hostile}
+		if set.Targets[i].Verdict != "ok" {
+			set.Targets[i].Verdict = hostile
+		}
+	}
+	for i := range set.Messages {
+		set.Messages[i].Method = hostile
+	}
+	set.Environments[0].Hostname = hostile
+	if page := pageOf(t, set, ReportOptions{Title: hostile}); strings.ContainsAny(page, "\x1b\x07\r\x7f\u0085\u202e") || !strings.Contains(page, `a\x1b[2J\x07\x0d\x7f\u0085\u202e\xff&lt;b`) {
+		t.Error("the page is not plain")
+	}
+	charts, _ := Charts(set)
+	for _, c := range charts {
+		drawn(t, c)
+		svg, err := c.SVG()
+		if err != nil || strings.ContainsAny(string(svg), "\x1b\x07\r\x7f\u0085\u202e") {
+			t.Errorf("%s is not plain: %v", c.Name, err)
+		}
+	}
+}

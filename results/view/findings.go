@@ -27,49 +27,39 @@ func findings(s *results.Set) []Table {
 
 // probeTable has a row for each step, and for each machine a column with what was found.
 func probeTable(s *results.Set) Table {
-	t := Table{Title: "What the pipes do", Columns: Columns("pipe", "`step")}
+	type probes = onMachines[results.Probe]
 	machines, rows := byMachine(s, s.Probes, func(p results.Probe) string { return p.Run }, func(p results.Probe) string { return p.Pipe + " " + p.Step })
+	columns := []columnOf[probes]{
+		{"pipe", func(found probes) Cell { return textCell(found.first.Pipe) }},
+		{"`step", func(found probes) Cell { return textCell(found.first.Step) }},
+	}
 	for _, id := range machines {
-		t.Columns = append(t.Columns, Column{Title: cmp.Or(MachineTitle(s, id), "value"), Right: true})
-	}
-	t.Columns = append(t.Columns, Columns("~documented", "!agrees", "+~how", "#unit")...)
-	for _, found := range rows {
-		var first results.Probe
-		var values []Cell
-		var documented, agree, differ []string
-		for _, id := range machines {
-			p, ok := found[id]
+		columns = append(columns, columnOf[probes]{">" + cmp.Or(MachineTitle(s, id), "value"), func(found probes) Cell {
+			p, ok := found.on[id]
 			if !ok {
-				values = append(values, Cell{})
-				continue
+				return Cell{}
 			}
-			first = p
-			values = append(values, probeCell(p))
-			if p.Documented != "" && !slices.Contains(documented, p.Documented) {
-				documented = append(documented, p.Documented)
-			}
-			switch {
-			case p.Agrees == nil:
-			case *p.Agrees:
-				agree = append(agree, id)
-			default:
-				differ = append(differ, MachineTitle(s, id))
-			}
-		}
-		agrees := ""
-		switch {
-		case len(differ) > 0:
-			agrees = strings.TrimSpace("NO " + strings.Join(differ, ", "))
-		case len(agree) > 0:
-			agrees = "yes"
-		}
-		row := append([]Cell{textCell(first.Pipe), textCell(first.Step)}, values...)
-		for _, text := range []string{JoinParts(documented...), agrees, first.How, first.Unit} {
-			row = append(row, textCell(text))
-		}
-		t.AppendCells(row...)
+			return probeCell(p)
+		}})
 	}
-	return t
+	return tableOf("What the pipes do", rows, append(columns, []columnOf[probes]{
+		{"~documented", func(found probes) Cell {
+			return textCell(JoinParts(found.texts(machines, func(p results.Probe) string { return p.Documented })...))
+		}},
+		{"!agrees", func(found probes) Cell {
+			agrees := ""
+			differ := found.texts(machines, func(p results.Probe) string {
+				if p.Agrees == nil || *p.Agrees {
+					agrees = map[bool]string{true: "yes", false: agrees}[p.Agrees != nil]
+					return ""
+				}
+				return "NO " + MachineTitle(s, s.Machine(p.Run))
+			})
+			return textCell(strings.TrimSpace(cmp.Or(strings.Join(differ, ", "), agrees)))
+		}},
+		{"+~how", func(found probes) Cell { return textCell(found.first.How) }},
+		{"#unit", func(found probes) Cell { return textCell(found.first.Unit) }},
+	}...)...)
 }
 
 func faultTable(s *results.Set) Table {
@@ -97,45 +87,34 @@ func environmentTable(s *results.Set) Table {
 // claimTable has a row for each claim, and for each machine a column with its verdict. A claim that
 // a machine judged more than once has a row each time.
 func claimTable(s *results.Set) Table {
-	t := Table{Title: "Common claims about stdio, and whether they hold here", Columns: Columns("source|seed", "@`id", "~claim")}
-	claims := slices.SortedStableFunc(slices.Values(s.Claims), func(a, b results.Claim) int {
+	type claims = onMachines[results.Claim]
+	sorted := slices.SortedStableFunc(slices.Values(s.Claims), func(a, b results.Claim) int {
 		return cmp.Or(strings.Compare(a.Seed, b.Seed), strings.Compare(a.ID, b.ID))
 	})
-	machines, rows := byMachine(s, claims, func(c results.Claim) string { return c.Run }, func(c results.Claim) string { return c.Seed + " " + cmp.Or(c.ID, c.Claim) })
+	machines, rows := byMachine(s, sorted, func(c results.Claim) string { return c.Run }, func(c results.Claim) string { return c.Seed + " " + cmp.Or(c.ID, c.Claim) })
+	columns := []columnOf[claims]{
+		{"source|seed", func(judged claims) Cell { return textCell(judged.first.Seed) }},
+		{"@`id", func(judged claims) Cell { return textCell(judged.first.ID) }},
+		{"~claim", func(judged claims) Cell { return textCell(judged.first.Claim) }},
+	}
 	for _, id := range machines {
-		t.Columns = append(t.Columns, Column{Title: cmp.Or(MachineTitle(s, id), "verdict"), Style: Verdict})
+		columns = append(columns, columnOf[claims]{"!" + cmp.Or(MachineTitle(s, id), "verdict"), func(judged claims) Cell {
+			return verdictCell(judged.on[id].Verdict)
+		}})
 	}
-	t.Columns = append(t.Columns, Columns("~figure", "~why")...)
-	for _, judged := range rows {
-		var first results.Claim
-		var verdicts []Cell
-		var figures, whys []string
-		for _, id := range machines {
-			c, ok := judged[id]
-			verdicts = append(verdicts, verdictCell(c.Verdict))
-			if !ok {
-				continue
+	// said is what the machines say, each with its name unless all say the same.
+	said := func(of func(results.Claim) string) func(claims) Cell {
+		return func(judged claims) Cell {
+			texts := judged.texts(machines, of)
+			if len(texts) > 1 {
+				texts = judged.texts(machines, func(c results.Claim) string { return MachineTitle(s, s.Machine(c.Run)) + ": " + of(c) })
 			}
-			first = c
-			figures, whys = append(figures, MachineTitle(s, id)+": "+c.Figure), append(whys, MachineTitle(s, id)+": "+c.Why)
+			return textCell(JoinParts(texts...))
 		}
-		row := append([]Cell{textCell(first.Seed), textCell(first.ID), textCell(first.Claim)}, verdicts...)
-		t.AppendCells(append(row, textCell(onceOrEach(figures)), textCell(onceOrEach(whys)))...)
 	}
-	return t
-}
-
-// onceOrEach returns what machines say, "MACHINE: TEXT" each: the text alone if it is the same for
-// all of them.
-func onceOrEach(said []string) string {
-	texts := Distinct(said, func(s string) string {
-		_, text, _ := strings.Cut(s, ": ")
-		return text
-	})
-	if len(texts) == 1 {
-		return texts[0]
-	}
-	return JoinParts(said...)
+	return tableOf("Common claims about stdio, and whether they hold here", rows, append(columns,
+		columnOf[claims]{"~figure", said(func(c results.Claim) string { return c.Figure })},
+		columnOf[claims]{"~why", said(func(c results.Claim) string { return c.Why })})...)
 }
 
 func targetTable(s *results.Set) Table {

@@ -21,20 +21,36 @@ func MachineTitle(s *results.Set, id string) string {
 // machineCell shows the name of a machine, nothing if it is the only one.
 func machineCell(s *results.Set, id string) Cell { return textCell(MachineTitle(s, id)) }
 
+// onMachines is what machines found of the same thing.
+type onMachines[L any] struct {
+	first L            // of the machine that is listed first
+	on    map[string]L // by machine
+}
+
+// texts lists what the machines have, each text once and none that is empty.
+func (m onMachines[L]) texts(machines []string, of func(L) string) []string {
+	var out []string
+	for _, id := range machines {
+		if l, ok := m.on[id]; ok && of(l) != "" {
+			out = append(out, of(l))
+		}
+	}
+	return slices.Compact(out)
+}
+
 // byMachine lists the machines that lines were found on, and lays out what each of them found of
 // the same thing in a row. What a machine found more than once has a row each time.
-func byMachine[L any](s *results.Set, lines []L, run, key func(L) string) (machines []string, rows []map[string]L) {
-	at := map[string]int{}
-	times := map[string]int{}
+func byMachine[L any](s *results.Set, lines []L, run, key func(L) string) (machines []string, rows []onMachines[L]) {
+	at, times := map[string]int{}, map[string]int{}
 	for _, l := range lines {
 		machine := s.Machine(run(l))
 		id := fmt.Sprintf("%s %d", key(l), times[machine+key(l)])
 		times[machine+key(l)]++
 		if _, ok := at[id]; !ok {
 			at[id] = len(rows)
-			rows = append(rows, map[string]L{})
+			rows = append(rows, onMachines[L]{l, map[string]L{}})
 		}
-		rows[at[id]][machine] = l
+		rows[at[id]].on[machine] = l
 	}
 	return Distinct(lines, func(l L) string { return s.Machine(run(l)) }), rows
 }

@@ -96,7 +96,7 @@ func (s series) lines(o Options, first int) []string {
 	}
 	out := []string{line}
 	for _, framing := range framings[:min(len(framings), screenFigures-2)] {
-		line = fmt.Sprintf(" %-*s", first-1, framing)
+		line = fmt.Sprintf(" %-*s", first-1, Escape(framing))
 		for _, size := range sizes {
 			text, colour := "-", ""
 			at := slices.IndexFunc(s.rows, func(r stat.Row) bool { return r.Cell.Framing == framing && r.Cell.Size == size })
@@ -122,7 +122,7 @@ func (s series) quantity() string {
 	if slices.ContainsFunc(s.rows, func(r stat.Row) bool { return r.ToRaw != nil }) && s.cell.Rate == 0 {
 		name += " vs raw"
 	}
-	return name + ", " + s.short
+	return name + ", " + Escape(s.short)
 }
 
 // sizes picks the message sizes that have room: the one that tells most, the ends, then the others.
