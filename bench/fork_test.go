@@ -103,18 +103,18 @@ func TestTheTimeIsSharedOut(t *testing.T) {
 		name        string
 		time        time.Duration
 		cheap, dear cost
-		forks       int // that each group has had
+		all, forks  int // of each group, and how many it has had
 		rounds      int
 		want        [2]int
 	}{
-		{"enough", seconds(100), cost{seconds(1), seconds(1)}, cost{seconds(1), seconds(1)}, 0, 0, [2]int{6, 6}},
-		{"half of what the rounds take", seconds(4 + 4 + 12 + 36), cost{seconds(1), seconds(1)}, cost{seconds(1), seconds(3)}, 0, 0, [2]int{3, 3}},
-		{"the last forks", seconds(2 + 12), cost{seconds(1), seconds(1)}, cost{seconds(1), seconds(3)}, 3, 18, [2]int{3, 3}},
-		{"starting takes too long: two forks of four", seconds(16), cost{seconds(2), seconds(0.5)}, cost{seconds(2), seconds(0.5)}, 0, 0, [2]int{4, 4}},
-		{"hardly any", seconds(1), cost{seconds(1), seconds(1)}, cost{seconds(1), seconds(1)}, 0, 0, [2]int{1, 1}},
-		{"none is set", 0, cost{seconds(1), seconds(1)}, cost{seconds(1), seconds(1)}, 0, 0, [2]int{6, 6}},
+		{"enough", seconds(100), cost{seconds(1), seconds(1)}, cost{seconds(1), seconds(1)}, 4, 0, 0, [2]int{6, 6}},
+		{"half of what the rounds take", seconds(4 + 4 + 12 + 36), cost{seconds(1), seconds(1)}, cost{seconds(1), seconds(3)}, 4, 0, 0, [2]int{3, 3}},
+		{"the last forks", seconds(2 + 12), cost{seconds(1), seconds(1)}, cost{seconds(1), seconds(3)}, 4, 3, 18, [2]int{3, 3}},
+		{"starting takes too long: four forks of eight", seconds(32), cost{seconds(2), seconds(0.5)}, cost{seconds(2), seconds(0.5)}, 8, 0, 0, [2]int{4, 4}},
+		{"hardly any", seconds(1), cost{seconds(1), seconds(1)}, cost{seconds(1), seconds(1)}, 4, 0, 0, [2]int{1, 1}},
+		{"none is set", 0, cost{seconds(1), seconds(1)}, cost{seconds(1), seconds(1)}, 4, 0, 0, [2]int{6, 6}},
 	} {
-		r := &runner{Plan: Plan{Samples: 24, Forks: 4, MaxTime: row.time}, started: time.Now()}
+		r := &runner{Plan: Plan{Samples: 24, Forks: row.all, MaxTime: row.time}, started: time.Now()}
 		for _, c := range []cost{row.cheap, row.dear} {
 			g := &group{cost: c, forks: row.forks, rounds: row.rounds}
 			g.cells = []*cellRun{{group: g}}

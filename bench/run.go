@@ -197,6 +197,9 @@ func (g *group) leader() results.Cell {
 	return g.cells[0].record.Cell
 }
 
+// leastForks is how many forks an interval needs to say anything.
+const leastForks = 4
+
 // roundsFor returns how many rounds the next fork of a group takes: its part of those to come. Where
 // the time is too short for those of all groups, all get fewer, in proportion, and fewer forks if
 // starting them would take more than half of it.
@@ -213,8 +216,8 @@ func (r *runner) roundsFor(g *group) int {
 		return (rounds + forks - 1) / forks
 	}
 	perFork := float64(rounds) / float64(forks)
-	if half := left / 2; starting > half {
-		perFork, starting = float64(rounds)/max(1, float64(forks)*half/starting), half
+	if half := left / 2; starting > half && r.forksOf(g.leader()) > leastForks {
+		perFork, starting = float64(rounds)/max(leastForks-float64(g.forks), 1, float64(forks)*half/starting), half
 	}
 	return max(1, int(perFork*(left-starting)/measuring))
 }
