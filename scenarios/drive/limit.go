@@ -17,30 +17,15 @@ const (
 	replySide   = "reply"
 )
 
-// A SizeLimit is the largest message that a server takes, or gives.
-type SizeLimit struct {
-	Side       string  // "request" or "reply"
-	Bytes      int     // the largest message that works
-	Payload    int     // the payload in it
-	Above      Verdict // what one byte more meets; "" where no limit was found
-	SearchedTo int     // no limit up to here; 0 where one was found
-
-	// Uneven holds larger sizes that worked although a smaller one failed: then the limit is only
-	// where it failed first.
-	Uneven []int
-	Flaky  bool // the limit, tried again, was none
-	Tried  int  // sizes that were tried
-}
-
-// Found reports whether there is a limit.
-func (l SizeLimit) Found() bool { return l.Above != "" }
-
 // FindLimits searches for the largest request and the largest reply that work, up to most bytes
 // each: in coarse steps first, then to the byte. Requests are measured by the way that stops
 // soonest, a method that the server refuses, unless another was asked for; replies by an echo as
 // far as requests go, and beyond by a tool that makes as many bytes as it is asked for, where there
 // is one.
-func (d *Driver) FindLimits(ctx context.Context, most int, sink Sink) ([]SizeLimit, error) {
+//
+// Each limit is a record: with the largest message that works, in RequestLimit or ReplyLimit, and
+// the verdict on one byte more, or with SearchedTo, up to where there is none.
+func (d *Driver) FindLimits(ctx context.Context, most int, sink Sink) ([]results.Target, error) {
 	kind := toolRequest
 	if d.o.Request == RequestAuto {
 		kind = transportRequest
@@ -48,53 +33,48 @@ func (d *Driver) FindLimits(ctx context.Context, most int, sink Sink) ([]SizeLim
 	ofKind := func(kind requestKind) func(int) *requestTemplate {
 		return func(size int) *requestTemplate { return d.request(kind, size) }
 	}
-	request, err := d.findLimit(ctx, requestSide, ofKind(kind), most, sink)
-	if err != nil {
-		return nil, err
+	request, err := d.findLimit(ctx, requestSide, ofKind(kind), most)
+	if err == nil {
+		err = sink(request)
 	}
-	limits := []SizeLimit{request}
+	limits := []results.Target{request}
 	m, isMCP := d.protocol.(*mcp)
-	if !isMCP {
-		return limits, nil
+	if err != nil || !isMCP || !m.echoes && m.sized.name == "" {
+		return limits, err
 	}
-	echoed := most
-	if request.Found() {
-		echoed = request.Bytes
-	}
+	var reply results.Target
+	bySize := m.sized.name != ""
 	if m.echoes && m.replies.name == "" {
-		beyond := m.sized.name != "" && echoed < most
-		echo, err := d.findLimit(ctx, replySide, ofKind(toolRequest), echoed, func(l results.Line) error {
-			if t := l.(results.Target); t.ReplyLimit == nil && beyond {
-				return nil // the other tool says more
-			}
-			return sink(l)
-		})
-		if err != nil || echo.Found() || !beyond {
-			return append(limits, echo), err
+		echoed := most
+		if n := request.RequestLimit; n != nil {
+			echoed = int(*n)
 		}
+		reply, err = d.findLimit(ctx, replySide, ofKind(toolRequest), echoed)
+		bySize = bySize && echoed < most && reply.ReplyLimit == nil
 	}
-	if m.sized.name == "" {
-		return limits, nil
+	if err == nil && bySize {
+		reply, err = d.findLimit(ctx, replySide, m.demand, most)
 	}
-	reply, err := d.findLimit(ctx, replySide, m.demand, most, sink)
-	return append(limits, reply), err
+	if err != nil {
+		return limits, err
+	}
+	return append(limits, reply), sink(reply)
 }
 
 // A search is the sizes that were tried so far, and what came of them.
 type search struct {
-	d       *Driver
-	make    func(size int) *requestTemplate // a request that tries a size
-	side    string
-	tried   map[int]outcome
-	payload map[int]int
-	flaky   bool // a size that failed works, or the other way round
+	d     *Driver
+	make  func(size int) *requestTemplate // a request that tries a size
+	side  string
+	tried map[int]outcome
+	flaky bool // a size that failed works, or the other way round
 
 	good, bad int // the largest size that works below the smallest that failed; 0 if none did
 }
 
-// findLimit searches one side up to most bytes, and keeps a record of what it found.
-func (d *Driver) findLimit(ctx context.Context, side string, tries func(int) *requestTemplate, most int, sink Sink) (SizeLimit, error) {
-	s := &search{d: d, make: tries, side: side, tried: map[int]outcome{}, payload: map[int]int{}}
+// findLimit searches one side up to most bytes.
+func (d *Driver) findLimit(ctx context.Context, side string, tries func(int) *requestTemplate, most int) (results.Target, error) {
+	s := &search{d: d, make: tries, side: side, tried: map[int]outcome{}}
 	err := s.double(ctx, most)
 	if err == nil && s.bad > 0 {
 		if err = s.bisect(ctx); err == nil {
@@ -102,10 +82,9 @@ func (d *Driver) findLimit(ctx context.Context, side string, tries func(int) *re
 		}
 	}
 	if err != nil {
-		return SizeLimit{}, err
+		return results.Target{}, err
 	}
-	l := s.limit()
-	return l, sink(s.record(l))
+	return s.record(), nil
 }
 
 // works tries a size.
@@ -113,15 +92,14 @@ func (s *search) works(ctx context.Context, size int) (bool, error) {
 	if out, known := s.tried[size]; known {
 		return out.verdict == OK, nil
 	}
-	t := s.make(size)
-	out, err := s.d.roundTrip(ctx, t, int64(len(s.tried)+1))
+	out, err := s.d.roundTrip(ctx, s.make(size), int64(len(s.tried)+1))
 	if err == nil && out.verdict == OK {
 		err = s.d.checkAlive(ctx, &out)
 	}
 	if err != nil {
 		return false, err
 	}
-	s.tried[size], s.payload[size] = out, cmp.Or(t.demands, t.to-t.from)
+	s.tried[size] = out
 	return out.verdict == OK, nil
 }
 
@@ -225,54 +203,46 @@ func guesses(good, bad int) []int {
 	return out
 }
 
-// limit sums the search up.
-func (s *search) limit() SizeLimit {
-	message := func(size int) int { // that the limit is about: the request that was sent, or the answer that came
+// record sums the search up.
+func (s *search) record() results.Target {
+	message := func(size int) int64 { // that the limit is about: the request that was sent, or the answer that came
 		if s.side == replySide {
-			return s.tried[size].size
+			size = s.tried[size].size
 		}
-		return size
+		return int64(size)
 	}
-	l := SizeLimit{Side: s.side, Tried: len(s.tried), Flaky: s.flaky}
-	if s.bad == 0 {
-		l.SearchedTo = message(s.good)
-		return l
-	}
-	l.Bytes, l.Payload, l.Above = message(s.good), s.payload[s.good], s.tried[s.bad].verdict
-	for size, out := range s.tried {
-		if size > s.bad && out.verdict == OK {
-			l.Uneven = append(l.Uneven, message(size))
-		}
-	}
-	slices.Sort(l.Uneven)
-	return l
-}
-
-// record makes the limit a record.
-func (s *search) record(l SizeLimit) results.Target {
 	t := s.d.record()
-	t.Evidence.LimitEvidence = &results.LimitEvidence{Side: l.Side, Tried: l.Tried, FailedAt: s.bad, Uneven: l.Uneven}
-	if !l.Found() {
-		t.SearchedTo = new(int64(l.SearchedTo))
+	e := &results.LimitEvidence{Side: s.side, Tried: len(s.tried), FailedAt: s.bad}
+	t.Evidence.LimitEvidence = e
+	largest := message(s.good)
+	if s.bad == 0 {
+		t.SearchedTo = &largest
 		if s.d.failure != "" {
 			t.Warnings = append(t.Warnings, "the failure in the sweep is not one of size, since all sizes work when tried again: "+s.d.failure)
 		}
 		return t
 	}
 	setFailure(&t, s.tried[s.bad])
-	t.Evidence.SizeEvidence = &results.SizeEvidence{PayloadBytes: l.Payload}
-	t.Evidence.AtTwice = string(s.tried[2*l.Bytes].verdict)
-	if l.Side == requestSide {
-		t.RequestLimit = new(int64(l.Bytes))
+	good := s.make(s.good)
+	t.Evidence.SizeEvidence = &results.SizeEvidence{PayloadBytes: cmp.Or(good.demands, good.to-good.from)}
+	e.AtTwice = string(s.tried[2*s.good].verdict)
+	if s.side == requestSide {
+		t.RequestLimit = &largest
 	} else {
-		t.ReplyLimit = new(int64(l.Bytes))
+		t.ReplyLimit = &largest
 	}
-	if l.Flaky {
+	for size, out := range s.tried {
+		if size > s.bad && out.verdict == OK {
+			e.Uneven = append(e.Uneven, int(message(size)))
+		}
+	}
+	slices.Sort(e.Uneven)
+	if s.flaky {
 		t.Warnings = append(t.Warnings, "tried again, the limit did not hold: the failure depends on more than the size")
 	}
-	if len(l.Uneven) > 0 {
+	if len(e.Uneven) > 0 {
 		t.Warnings = append(t.Warnings, fmt.Sprintf("larger sizes worked (%s first): this is where it failed first, not a limit",
-			stat.FormatBytes(int64(l.Uneven[0]))))
+			stat.FormatBytes(int64(e.Uneven[0]))))
 	}
 	return t
 }

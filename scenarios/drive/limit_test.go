@@ -32,7 +32,7 @@ func TestFindLimitsNamesTheFaultAndTheExactByte(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if l := limits[0]; l.Bytes != row.bytes || l.Above != row.above || l.Side != "request" || l.Payload <= 0 || l.Payload >= l.Bytes || l.Flaky || len(l.Uneven) > 0 {
+			if l := limitOf(limits[0]); l.bytes != row.bytes || l.above != row.above || l.side != "request" || l.payload <= 0 || l.payload >= l.bytes || l.flaky || len(l.uneven) > 0 {
 				t.Errorf("found %+v", l)
 			}
 			r := kept[0]
@@ -49,10 +49,10 @@ func TestFindLimitsTellsRepliesFromRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(limits) != 2 || limits[0].Found() || limits[0].SearchedTo != 1<<20 {
+	if len(limits) != 2 || limitOf(limits[0]).searchedTo != 1<<20 {
 		t.Fatalf("found %+v; want no limit on requests", limits)
 	}
-	if l := limits[1]; l.Side != "reply" || !l.Found() || l.Above != drive.Truncated || l.Bytes != 100000 {
+	if l := limitOf(limits[1]); l.side != "reply" || l.bytes == 0 || l.above != drive.Truncated || l.bytes != 100000 {
 		t.Errorf("found %+v; want truncated replies above 100,000 bytes", l)
 	}
 }
@@ -63,7 +63,7 @@ func TestFindLimitsOfAServerWithoutAnySaysHowFarItLooked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(limits) != 1 || limits[0].Found() || limits[0].SearchedTo != 3<<20 {
+	if len(limits) != 1 || limitOf(limits[0]).searchedTo != 3<<20 {
 		t.Errorf("found %+v", limits)
 	}
 }
@@ -90,7 +90,7 @@ func TestFindLimitsOfAServerInAnotherLanguage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l := limits[0]; l.Bytes != 70001 || l.Above != "exit 7" {
+	if l := limitOf(limits[0]); l.bytes != 70001 || l.above != "exit 7" {
 		t.Errorf("found %+v", l)
 	}
 }

@@ -86,11 +86,11 @@ func TestTheLimitOfDocumentsIsFoundToTheByte(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := limits[0]
-	if l.Above != "exit 1" || l.Bytes <= 70000 || l.Bytes > 70500 {
+	l := limitOf(limits[0])
+	if l.above != "exit 1" || l.bytes <= 70000 || l.bytes > 70500 {
 		t.Errorf("found %+v", l)
 	}
-	if text := l.Payload + len("package p\n\nfunc pipebench() {}\n\n// \n"); text != 70000 {
+	if text := l.payload + len("package p\n\nfunc pipebench() {}\n\n// \n"); text != 70000 {
 		t.Errorf("the text at the limit has %d bytes", text)
 	}
 }

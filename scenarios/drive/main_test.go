@@ -2,6 +2,7 @@ package drive_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -328,4 +329,25 @@ func python(t *testing.T) string {
 		t.Skip("python3 is not installed")
 	}
 	return path
+}
+
+// A limit is what the record of one says.
+type limit struct {
+	side       string
+	bytes      int // 0 where none was found
+	payload    int
+	above      drive.Verdict
+	searchedTo int
+	flaky      bool
+	uneven     []int
+}
+
+func limitOf(t results.Target) limit {
+	l := limit{side: t.Evidence.Side, uneven: t.Evidence.Uneven, flaky: strings.Contains(strings.Join(t.Warnings, " "), "did not hold")}
+	if t.SearchedTo != nil {
+		l.searchedTo = int(*t.SearchedTo)
+		return l
+	}
+	l.bytes, l.above, l.payload = int(*cmp.Or(t.RequestLimit, t.ReplyLimit)), drive.Verdict(t.Verdict), t.Evidence.PayloadBytes
+	return l
 }

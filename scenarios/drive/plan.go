@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,8 +88,8 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 			return err
 		}
 		for _, l := range limits {
-			if l.Found() {
-				served = min(served, l.Bytes)
+			if n := cmp.Or(l.RequestLimit, l.ReplyLimit); n != nil {
+				served = min(served, int(*n))
 			}
 		}
 	}

@@ -44,7 +44,7 @@ func TestRealServersHaveTheLimitsThatWereFoundByHand(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if l := limits[0]; l.Bytes != row.limit || l.Above != row.above {
+			if l := limitOf(limits[0]); l.bytes != row.limit || l.above != row.above {
 				t.Errorf("found %+v; want %d, then %q", l, row.limit, row.above)
 			}
 		})
