@@ -56,22 +56,14 @@ func tuneAdvice(s *results.Set) []string {
 
 // inconclusiveRuns says of each machine how many runs of tune recommend nothing.
 func inconclusiveRuns(s *results.Set) []string {
-	decided := map[string]bool{}
-	for _, u := range s.Tunes {
-		decided[u.Run] = decided[u.Run] || u.Recommended
-	}
-	runs := map[string]int{}
-	for _, run := range Distinct(s.Tunes, func(u results.Tune) string { return u.Run }) {
-		if !decided[run] {
-			runs[s.Machine(run)]++
-		}
-	}
+	run := func(u results.Tune) string { return u.Run }
+	decided := Distinct(stat.Filter(s.Tunes, func(u results.Tune) bool { return u.Recommended }), run)
+	open := stat.Filter(Distinct(s.Tunes, run), func(run string) bool { return !slices.Contains(decided, run) })
 	var out []string
-	for _, id := range Distinct(s.Tunes, func(u results.Tune) string { return s.Machine(u.Run) }) {
-		if n := runs[id]; n > 0 {
-			out = append(out, fmt.Sprintf("For a chunk size %s, %s could not tell: noise hid it, or the time was too short; stop what else runs, or give it more time (--max-time).",
-				onMachine(s, id), results.FormatCount(n, "run")))
-		}
+	for _, id := range Distinct(open, s.Machine) {
+		n := len(stat.Filter(open, func(run string) bool { return s.Machine(run) == id }))
+		out = append(out, fmt.Sprintf("For a chunk size %s, %s could not tell: noise hid it, or the time was too short; close other programs, or give it more time (--max-time).",
+			onMachine(s, id), results.FormatCount(n, "run")))
 	}
 	return out
 }

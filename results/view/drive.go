@@ -396,7 +396,7 @@ func (r DriveResult) String() string {
 	case !r.Passed && r.Limit == 0:
 		return "FAIL at every size: " + failure
 	case !r.Passed:
-		return "FAIL at " + r.size(r.failedAt) + ": " + failure
+		return "FAIL at " + stat.FormatBytes(r.failedAt) + ": " + failure
 	case r.Failure != "":
 		return "PASS to " + r.size(r.Limit) + ", then " + failure + r.growth
 	}
@@ -412,27 +412,12 @@ const modest = 4 << 20
 // for silence and corruption.
 func Badge(set *results.Set) string {
 	r := resultOf(set)
-	message, color := "ok to "+r.size(r.Limit), map[bool]string{true: "brightgreen", false: "red"}[r.Passed]
+	color := map[bool]string{true: "brightgreen", false: "red"}[r.Passed]
 	switch {
-	case len(set.Targets) == 0:
-		message = r.whole
-		if !r.Passed {
-			color = "yellow"
-		}
-	case r.whole != "":
-		message = r.whole + ": " + VerdictText(cmp.Or(r.Failure, results.VerdictOK))
-	case r.Limit == 0:
-		message = "works at no size: " + VerdictText(r.Failure)
-	default:
-		if r.Failure != "" {
-			message += ", then " + VerdictText(r.Failure)
-		}
-		if r.Passed && (r.growth != "" || r.Limit < modest) {
-			color = "yellow"
-		}
-		message += r.growth
+	case len(set.Targets) == 0 && !r.Passed, r.whole == "" && r.Passed && (r.growth != "" || r.Limit < modest):
+		color = "yellow"
 	}
-	message = Escape(message)
+	message := Escape(r.String())
 	escaped := strings.NewReplacer("-", "--", "_", "__").Replace(message)
 	return fmt.Sprintf("![stdio: %s](https://img.shields.io/badge/stdio-%s-%s)", message, url.PathEscape(escaped), color)
 }

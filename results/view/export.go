@@ -18,7 +18,14 @@ import (
 // as median, both ends of the interval and n, in base units. Each row repeats what every measured
 // cell is warned of: a program may look at one row alone.
 func figureTable(sum Summary) Table {
-	fields, shown := fieldsOf(sum.Rows), shownMetrics(sum.Rows)
+	fields := stat.Filter(results.CellFieldNames(), func(name string) bool {
+		return slices.ContainsFunc(sum.Rows, func(r stat.Row) bool {
+			return slices.ContainsFunc(r.Cell.Fields(), func(f results.Field) bool { return f.Name == name })
+		})
+	})
+	shown := stat.Filter(stat.Metrics(), func(m stat.Metric) bool {
+		return slices.ContainsFunc(sum.Rows, func(r stat.Row) bool { return r.Estimates[m.Name].N > 0 })
+	})
 	head := append(append([]string{"machine"}, fields...), "samples")
 	name := func(title, base string) { head = append(head, title, base+" lo", base+" hi", base+" n") }
 	for _, m := range shown {
@@ -61,30 +68,6 @@ func plainEstimate(e *stat.Estimate) []string {
 		return []string{number(e.Median), "", "", strconv.Itoa(e.N)}
 	}
 	return []string{number(e.Median), number(e.Interval.Lo), number(e.Interval.Hi), strconv.Itoa(e.N)}
-}
-
-// fieldsOf are the names of all fields that any cell has, sorted.
-func fieldsOf(rows []stat.Row) []string {
-	var out []string
-	for _, r := range rows {
-		for _, f := range r.Cell.Fields() {
-			if !slices.Contains(out, f.Name) {
-				out = append(out, f.Name)
-			}
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-// shownMetrics are those that any row has.
-func shownMetrics(rows []stat.Row) []stat.Metric {
-	return stat.Filter(stat.Metrics(), func(m stat.Metric) bool {
-		return slices.ContainsFunc(rows, func(r stat.Row) bool {
-			_, ok := r.Estimates[m.Name]
-			return ok
-		})
-	})
 }
 
 // setJSON is the summary and the findings as one object.

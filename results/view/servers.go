@@ -207,23 +207,22 @@ const maxMethods = 30
 
 // replyTable holds the times to the reply, the most frequent method first.
 func replyTable(messages []results.Message) Table {
-	t := Table{Title: "Time to the reply", Columns: Columns("`method", ">replies", ">p50", ">p99", ">slowest")}
 	times, _ := stat.Replies(messages)
 	methods := stat.ByCount(times)
-	for _, method := range methods[:min(len(methods), maxMethods)] {
-		l, err := results.NewLatency(times[method])
-		if err != nil {
-			continue // a histogram that it made itself always encodes
-		}
-		row := []Cell{textCell(method), textCell(fmt.Sprint(l.Count))}
-		for _, ns := range []*int64{l.P50NS, l.P99NS, &l.MaxNS} {
-			if ns == nil {
-				row = append(row, Cell{})
-			} else {
-				row = append(row, nanosCell(float64(*ns)))
+	time := func(of func(results.Latency) *int64) func(string) Cell {
+		return func(method string) Cell {
+			l, err := results.NewLatency(times[method])
+			if err != nil || of(l) == nil { // a histogram that it made itself always encodes
+				return Cell{}
 			}
+			return nanosCell(float64(*of(l)))
 		}
-		t.AppendCells(row...)
 	}
-	return t
+	return tableOf("Time to the reply", methods[:min(len(methods), maxMethods)], []columnOf[string]{
+		{"`method", textCell},
+		{">replies", func(method string) Cell { return textCell(fmt.Sprint(len(times[method]))) }},
+		{">p50", time(p50)},
+		{">p99", time(p99)},
+		{">slowest", time(longest)},
+	}...)
 }

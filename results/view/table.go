@@ -15,6 +15,7 @@ import (
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // A Table is rows of cells under named columns, which can be written in every format but bench.
@@ -287,24 +288,28 @@ const (
 // file has the rest.
 const maxCellText = 1000
 
-var tableTemplate = template.Must(template.New("table").Parse(`<div class="table"><table>
+var tableTemplate = template.Must(template.New("table").Funcs(template.FuncMap{
+	"text":  func(c Cell) string { return Truncate(strings.TrimPrefix(c.Text, "-"), maxCellText) },
+	"class": Column.class,
+}).Parse(`<div class="table"><table>
 {{with .Title}}<caption>{{.}}</caption>
-{{end}}<thead><tr>{{range .Heads}}<th scope="col"{{with .Class}} class="{{.}}"{{end}}>{{.Text}}</th>{{end}}</tr></thead>
+{{end}}<thead><tr>{{range .Columns}}{{if ne .Style "below"}}<th scope="col"{{if .Right}} class="right"{{end}}>{{.Title}}</th>{{end}}{{end}}</tr></thead>
 <tbody>
-{{$width := len .Heads}}{{range .Rows}}<tr>{{range .Cells}}<td{{with .Class}} class="{{.}}"{{end}}>{{if .Code}}<code>{{.Text}}</code>{{else}}{{.Text}}{{end}}</td>{{end}}</tr>
-{{with .Warning}}<tr class="warning"><td colspan="{{$width}}">⚠ {{.}}</td></tr>
-{{end}}{{end}}</tbody>
+{{$columns := .Columns}}{{$width := .Width}}{{range .Rows}}<tr>{{range $i, $cell := .}}{{with $c := index $columns $i}}` +
+	`{{if ne $c.Style "below"}}<td{{with class $c $cell}} class="{{.}}"{{end}}>` +
+	`{{if eq $c.Style "code"}}<code>{{text $cell}}</code>{{else}}{{text $cell}}{{end}}</td>{{end}}{{end}}{{end}}</tr>
+{{range $i, $cell := .}}{{if eq (index $columns $i).Style "below"}}{{with text $cell}}<tr class="warning"><td colspan="{{$width}}">⚠ {{.}}</td></tr>
+{{end}}{{end}}{{end}}{{end}}</tbody>
 </table></div>
 `))
 
-type htmlCell struct {
-	Text, Class string
-	Code        bool
-}
-
-type htmlRow struct {
-	Cells   []htmlCell
-	Warning string
+// class returns the classes of a cell: its style or what its verdict means, and its alignment.
+func (c Column) class(cell Cell) string {
+	right := map[bool]string{true: "right"}[c.Right]
+	if c.Style == Verdict {
+		return strings.TrimSpace(verdictClass(strings.TrimPrefix(cell.Text, "-")) + " " + right)
+	}
+	return cmp.Or(string(c.Style), right)
 }
 
 // HTML returns the table as an element of a page, without the columns that are empty in all rows.
@@ -313,30 +318,9 @@ type htmlRow struct {
 func (t Table) HTML() (template.HTML, error) {
 	t = t.without(func(c Column) bool { return c.Data }).dropEmpty()
 	page := struct {
-		Title string
-		Heads []htmlCell
-		Rows  []htmlRow
-	}{Title: t.Title, Rows: make([]htmlRow, len(t.Rows))}
-	for i, c := range t.Columns {
-		if c.Style == Below {
-			for k, row := range t.Rows {
-				page.Rows[k].Warning = strings.TrimPrefix(row[i].Text, "-")
-			}
-			continue
-		}
-		right := map[bool]string{true: "right"}[c.Right]
-		page.Heads = append(page.Heads, htmlCell{Text: c.Title, Class: right})
-		for k, row := range t.Rows {
-			cell := htmlCell{Text: Truncate(row[i].Text, maxCellText), Class: cmp.Or(string(c.Style), right), Code: c.Style == Code}
-			if cell.Text == "-" {
-				cell.Text = ""
-			}
-			if c.Style == Verdict {
-				cell.Class = strings.TrimSpace(verdictClass(cell.Text) + " " + right)
-			}
-			page.Rows[k].Cells = append(page.Rows[k].Cells, cell)
-		}
-	}
+		Table
+		Width int
+	}{t, len(stat.Filter(t.Columns, func(c Column) bool { return c.Style != Below }))}
 	var out strings.Builder
 	err := tableTemplate.Execute(&out, page)
 	return template.HTML(out.String()), err // the template escapes every text
