@@ -41,39 +41,21 @@ const maxFrames = math.MaxInt32
 // digits: the smallest number of digits that suffices is right, as more digits never make fewer
 // frames.
 func newLayout(size int64, frame int) layout {
-	total := int64(0)
-	for digits := 1; digits <= indexDigits; digits++ {
-		if total = framesNeeded(size, frame, digits); decimals(total) <= digits {
-			break
+	for digits := 1; ; digits++ {
+		total, left := int64(0), size
+		for d, past := 1, int64(10); d <= indexDigits && (left > 0 || total == 0); d, past = d+1, past*10 {
+			data := int64(frame - (uuidBytes + d + digits + 3) - 1) // in a frame whose index has d digits
+			frames := min(max((left+data-1)/data, 1), past-total)
+			total += frames
+			left -= frames * data
+		}
+		if left > 0 {
+			total = math.MaxInt64
+		}
+		if digits == indexDigits || decimals(total) <= digits {
+			return layout{frame, total}
 		}
 	}
-	return layout{frame, total}
-}
-
-// framesNeeded counts the frames of size bytes if the total took so many digits.
-func framesNeeded(size int64, frame, digits int) int64 {
-	first := int64(0)
-	for d := 1; d <= indexDigits; d++ { // indices of d digits begin at first
-		past := pow10(d)
-		data := int64(frame - (uuidBytes + d + digits + 3) - 1)
-		if need := size / data; need < past-first {
-			if size%data != 0 || size == 0 && first == 0 {
-				need++
-			}
-			return first + need
-		}
-		size -= (past - first) * data
-		first = past
-	}
-	return math.MaxInt64
-}
-
-func pow10(d int) int64 {
-	n := int64(1)
-	for range d {
-		n *= 10
-	}
-	return n
 }
 
 // data returns how many bytes of the message a full frame of this index carries.

@@ -3,7 +3,6 @@ package framers
 import (
 	"bytes"
 	"io"
-	"math"
 	"strconv"
 )
 
@@ -197,29 +196,15 @@ func (r *headerReader) field(line []byte) error {
 
 // parseLength takes decimal digits alone: no sign, no separator, no prefix.
 func parseLength(b []byte) (int64, error) {
-	negative := len(b) > 1 && b[0] == '-'
-	if negative {
-		b = b[1:]
-	}
-	if len(b) == 0 {
+	digits, negative := bytes.CutPrefix(b, []byte{'-'})
+	if len(digits) == 0 || bytes.ContainsFunc(digits, func(r rune) bool { return r < '0' || r > '9' }) {
 		return 0, ErrBadLength
 	}
-	var n int64
-	huge := false
-	for _, c := range b {
-		if c < '0' || c > '9' {
-			return 0, ErrBadLength
-		}
-		if n > (math.MaxInt64-int64(c-'0'))/10 {
-			huge = true
-			continue
-		}
-		n = n*10 + int64(c-'0')
-	}
+	n, err := strconv.ParseInt(string(digits), 10, 64)
 	switch {
 	case negative:
 		return 0, ErrNegativeLength
-	case huge:
+	case err != nil:
 		return 0, ErrHugeLength
 	}
 	return n, nil
