@@ -35,9 +35,9 @@ func newFrameWriter(w io.Writer) frameWriter {
 		o.v, o.gather = w, 0 // it copies anyway
 	case Vectored:
 		o.v = w
-	default:
-		if v := vectoredFile(w); v != nil {
-			o.v = v
+	case *os.File:
+		if file, err := NewFile(w); err == nil && gathers {
+			o.v = file
 		}
 	}
 	return o
@@ -170,16 +170,3 @@ func NewFile(f *os.File) (*File, error) {
 
 // Writev writes bufs in order. It returns the bytes written, and an error if those are not all.
 func (f *File) Writev(bufs [][]byte) (int64, error) { return f.writev(bufs) }
-
-// vectoredFile returns w as a Vectored if it is a file that can be one, or nil.
-func vectoredFile(w io.Writer) Vectored {
-	f, ok := w.(*os.File)
-	if !ok || !gathers {
-		return nil
-	}
-	file, err := NewFile(f)
-	if err != nil {
-		return nil
-	}
-	return file
-}

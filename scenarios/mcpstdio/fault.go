@@ -165,15 +165,6 @@ func (f *faultInjector) handle(line []byte) {
 // openingMethods are the methods of the messages that a client begins with.
 var openingMethods = []string{"initialize", "notifications/initialized", "server/discover", "ping", "tools/list"}
 
-// handleOversize gets each message beyond the limit.
-func (f *faultInjector) handleOversize(e *framers.TooLargeError) {
-	if f.Kind == "never-read" {
-		f.stopReading()
-		return
-	}
-	f.s.sendOversizeError(e)
-}
-
 // stopReading leaves the input unread until the server is stopped. A server that does not read does
 // not see its client go, so it looks whether it has been given to another parent.
 func (f *faultInjector) stopReading() {

@@ -33,10 +33,6 @@ type pendingTable struct {
 	flushed  int           // answered since it drains
 }
 
-func newPendingTable() pendingTable {
-	return pendingTable{byNumber: map[int64]*request{}, byID: map[jsonrpc.ID]*request{}, idle: make(chan struct{})}
-}
-
 // advance goes from one state to another, and reports whether the server was in the first.
 func (t *pendingTable) advance(from, to State) bool {
 	t.mu.Lock()
@@ -114,20 +110,14 @@ func (t *pendingTable) finish(answered bool) {
 	}
 }
 
-// cancel notes that nobody wants the answer any more, and reports whether the SDK has the request.
-func (t *pendingTable) cancel(r *request) (delivered bool) {
+// mark notes that the SDK has the request, or that nobody wants the answer any more, and reports
+// what is known of both.
+func (t *pendingTable) mark(r *request, delivered, cancelled bool) (bool, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r.cancelled = true
-	return r.delivered
-}
-
-// deliver notes whether the SDK has the request, and reports whether it has been cancelled.
-func (t *pendingTable) deliver(r *request, delivered bool) (cancelled bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r.delivered = delivered
-	return r.cancelled
+	r.delivered = r.delivered || delivered
+	r.cancelled = r.cancelled || cancelled
+	return r.delivered, r.cancelled
 }
 
 // list returns the requests that the SDK has or is to get.

@@ -41,7 +41,11 @@ func (s *Server) handleReadError(err error) (over bool, why error) {
 	var chunk *framers.ChunkError
 	switch {
 	case errors.As(err, &large):
-		s.fault.handleOversize(large)
+		if s.fault.Kind == "never-read" {
+			s.fault.stopReading()
+			return false, nil
+		}
+		s.sendOversizeError(large)
 		return false, nil
 	case errors.As(err, &header):
 		s.sendParseError("Parse error: " + header.Err.Error()) // without the line, which may hold anything
@@ -150,14 +154,14 @@ func (s *Server) forward(r *request, params []byte, size int) {
 		return
 	}
 	r.weight = weight
-	if s.pending.deliver(r, false) {
+	if _, cancelled := s.pending.mark(r, false, false); cancelled {
 		s.answer(r, jsonrpc.AppendError(nil, r.id, jsonrpc.Error{Code: errCancelled.Code, Message: errCancelled.Message}))
 		return
 	}
 	id, _ := sdk.MakeID(float64(r.number)) // a float64 is always an id
 	number := &mcp.RequestExtra{Header: http.Header{numberHeader: {strconv.FormatInt(r.number, 10)}}}
 	r.session.deliver(&sdk.Request{ID: id, Method: r.method, Params: params, Extra: number})
-	if s.pending.deliver(r, true) {
+	if _, cancelled := s.pending.mark(r, true, false); cancelled {
 		r.session.cancel(r.number)
 	}
 }
@@ -168,7 +172,7 @@ const numberHeader = "Number"
 
 // cancel has a request answered by an error, whether it is in flight or waits.
 func (s *Server) cancel(r *request) {
-	if s.pending.cancel(r) {
+	if delivered, _ := s.pending.mark(r, false, true); delivered {
 		r.session.cancel(r.number)
 	}
 }

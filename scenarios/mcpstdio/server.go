@@ -41,6 +41,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // A State is where a Server is in its life, which goes one way.
@@ -103,7 +104,7 @@ func NewServer(in io.Reader, out io.Writer, opts Options) (*Server, error) {
 		waiting:  make(chan waitingItem, maxWaiting/itemOverhead),
 		room:     semaphore.NewWeighted(maxWaiting),
 		capacity: requestWeight * int64(min(opts.MaxInFlight, 1<<30)),
-		pending:  newPendingTable(),
+		pending:  pendingTable{byNumber: map[int64]*request{}, byID: map[jsonrpc.ID]*request{}, idle: make(chan struct{})},
 	}
 	s.inFlight, s.answers = semaphore.NewWeighted(s.capacity), semaphore.NewWeighted(s.capacity)
 	s.stopping, s.stop = context.WithCancel(context.Background())
@@ -235,7 +236,15 @@ func (s *Server) drain() {
 	}
 	boundWrite(s.out, time.Now())
 	s.endDrain()
-	s.awaitSessions(latest)
+	over := make(chan struct{})
+	go func() {
+		s.sessions.Wait() // they end when what they write does: at once where the output has deadlines
+		close(over)
+	}()
+	select {
+	case <-over:
+	case <-time.After(time.Until(latest)):
+	}
 }
 
 // stallTime is how long nothing that waits is taken up before the server ends without it.
@@ -252,20 +261,6 @@ func (s *Server) awaitAnswers(d time.Duration, latest time.Time) bool {
 		return false
 	}
 	return true
-}
-
-// awaitSessions waits for the SDK's sessions, which end when what they write does: at once where
-// the output has deadlines.
-func (s *Server) awaitSessions(latest time.Time) {
-	over := make(chan struct{})
-	go func() {
-		s.sessions.Wait()
-		close(over)
-	}()
-	select {
-	case <-over:
-	case <-time.After(time.Until(latest)):
-	}
 }
 
 // abort ends the server without a further word; err is what Wait returns.

@@ -48,7 +48,15 @@ func (r *relay) run() {
 		if n > 0 {
 			err = errors.Join(r.pass(buf[:n]), err)
 		}
-		r.yield()
+		// Yield now and then, so that the runtime sees that this goroutine lets others run. One that
+		// is seen to go on for 10 ms is to be preempted; as a direction is in system calls nearly all
+		// of the time, that means to take its share of the scheduler, every 20 µs from then on, and
+		// to wake a thread each time to do something with it. With all on one CPU that was a third of
+		// the time of a round trip of 1 MiB.
+		if now := r.now(); now-r.yielded > yieldInterval {
+			runtime.Gosched()
+			r.yielded = now
+		}
 		if err != nil {
 			break
 		}
@@ -61,18 +69,6 @@ func (r *relay) run() {
 // yieldInterval is the longest time for which a direction does not yield, in ns: half of what the
 // runtime tolerates.
 const yieldInterval = 5_000_000
-
-// yield shows the runtime now and then that this goroutine lets others run. One that is seen to go
-// on for 10 ms is to be preempted; as a direction is in system calls nearly all of the time, that
-// means to take its share of the scheduler, every 20 µs from then on, and to wake a thread each
-// time to do something with it. With all on one CPU that was a third of the time of a round trip of
-// 1 MiB.
-func (r *relay) yield() {
-	if now := r.now(); now-r.yielded > yieldInterval {
-		runtime.Gosched()
-		r.yielded = now
-	}
-}
 
 // pass writes p on, and looks at it afterwards.
 func (r *relay) pass(p []byte) error {

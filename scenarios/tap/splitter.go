@@ -138,8 +138,14 @@ func (s *splitter) feed(p []byte, when readEvent) {
 		case byHeaders:
 			if s.length < 0 {
 				p = s.headerBytes(p, when)
-			} else {
-				p = s.bodyBytes(p, when)
+				break
+			}
+			n := int(min(int64(len(p)), s.length))
+			s.add(p[:n], when)
+			p = p[n:]
+			if s.length -= int64(n); s.length == 0 {
+				s.finish(when)
+				s.length = -1
 			}
 		}
 	}
@@ -225,16 +231,6 @@ func (s *splitter) header(line []byte, when readEvent) {
 		s.finish(when)
 		s.length = -1
 	}
-}
-
-func (s *splitter) bodyBytes(p []byte, when readEvent) []byte {
-	n := int(min(int64(len(p)), s.length))
-	s.add(p[:n], when)
-	if s.length -= int64(n); s.length == 0 {
-		s.finish(when)
-		s.length = -1
-	}
-	return p[n:]
 }
 
 // add takes bytes of the message under way.

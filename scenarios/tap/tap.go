@@ -127,7 +127,8 @@ func Run(o Options) (*Ending, error) {
 	if len(o.Command) == 0 {
 		return nil, errors.New("tap: no command to start")
 	}
-	o = o.withDefaults()
+	o.Stdin, o.Stdout, o.Stderr = cmp.Or(o.Stdin, os.Stdin), cmp.Or(o.Stdout, os.Stdout), cmp.Or(o.Stderr, os.Stderr)
+	o.Record, o.Bodies = cmp.Or(o.Record, io.Discard), o.Bodies || o.Redact
 	if before := runtime.GOMAXPROCS(0); before < sessionThreads {
 		runtime.GOMAXPROCS(sessionThreads)
 		defer runtime.GOMAXPROCS(before)
@@ -137,19 +138,6 @@ func Run(o Options) (*Ending, error) {
 		return nil, err
 	}
 	return s.finish()
-}
-
-func (o Options) withDefaults() Options {
-	for _, f := range []struct{ file, own **os.File }{{&o.Stdin, &os.Stdin}, {&o.Stdout, &os.Stdout}, {&o.Stderr, &os.Stderr}} {
-		if *f.file == nil {
-			*f.file = *f.own
-		}
-	}
-	if o.Record == nil {
-		o.Record = io.Discard
-	}
-	o.Bodies = o.Bodies || o.Redact
-	return o
 }
 
 // A session is one server and its client.
