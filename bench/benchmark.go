@@ -82,17 +82,17 @@ func framingCells(spec string, sizes []int) []results.Cell {
 		streamed, returned = streamSizes, roundtripSizes
 	}
 	var cells []results.Cell
+	add := func(pattern string, size int) {
+		for _, framing := range []string{"raw", spec} {
+			cells = append(cells, Placed(results.Cell{
+				Framing: framing, Size: size, Pipe: "anonymous", IO: "blocking",
+				Peer: "process", Pattern: pattern, Payload: "json",
+			})...)
+		}
+	}
 	for _, size := range streamed {
-		for _, pattern := range []string{"stream", "roundtrip"} {
-			if pattern == "roundtrip" && !slices.Contains(returned, size) {
-				continue
-			}
-			for _, framing := range []string{"raw", spec} {
-				cells = append(cells, Placed(results.Cell{
-					Framing: framing, Size: size, Pipe: "anonymous", IO: "blocking",
-					Peer: "process", Pattern: pattern, Payload: "json",
-				})...)
-			}
+		if add("stream", size); slices.Contains(returned, size) {
+			add("roundtrip", size)
 		}
 	}
 	return cells
@@ -101,10 +101,7 @@ func framingCells(spec string, sizes []int) []results.Cell {
 // Placed gives a cell each of the placements that are worth comparing on this machine, see
 // [placement.Topology.Best].
 func Placed(c results.Cell) []results.Cell {
-	topology, err := placement.Read()
-	if err != nil {
-		topology = placement.Topology{} // whose best is free
-	}
+	topology, _ := placement.Read() // one that cannot be read offers free
 	var cells []results.Cell
 	for _, c.Placement = range topology.Best() {
 		cells = append(cells, c)

@@ -34,16 +34,10 @@ func (p Plan) validate(c results.Cell) error {
 	if err := c.Validate(); err != nil {
 		return err
 	}
-	if err := checkKnown("pattern", c.Pattern, Patterns); err != nil {
-		return err
-	}
-	if err := checkKnown("peer", c.Peer, Peers); err != nil {
-		return err
-	}
-	if _, err := syspipe.ParseKind(c.Pipe); err != nil {
-		return err
-	}
-	if _, _, err := parseIO(c.IO); err != nil {
+	_, unknownKind := syspipe.ParseKind(c.Pipe)
+	_, _, unknownIO := parseIO(c.IO)
+	unknown := []error{checkKnown("pattern", c.Pattern, Patterns), checkKnown("peer", c.Peer, Peers), unknownKind, unknownIO}
+	if err := errors.Join(unknown...); err != nil {
 		return err
 	}
 	if _, err := (placement.Topology{}).Choose(c.Placement); err != nil && !errors.Is(err, errors.ErrUnsupported) {
@@ -100,10 +94,7 @@ func (p Plan) checkPayload(c results.Cell) error {
 
 // Unsupported reports why this machine cannot run a cell, nil if it can.
 func Unsupported(c results.Cell) error {
-	topology, err := placement.Read()
-	if err == nil {
-		_, err = placeCell(c, topology)
-	}
+	_, err := placeCell(c)
 	return err
 }
 
@@ -116,23 +107,27 @@ func IsUnsupported(err error) bool {
 
 // placeCell returns the CPUs for the ends of a cell, or why this machine cannot run it. Pages
 // cannot be lent to a socket pair, nor where an end is left to Go's poller.
-func placeCell(c results.Cell, t placement.Topology) (placement.CPUs, error) {
+func placeCell(c results.Cell) (cpus placement.CPUs, err error) {
 	if err := syspipe.Kind(c.Pipe).Supported(); err != nil {
-		return placement.CPUs{}, err
+		return cpus, err
 	}
 	writer, reader, err := parseIO(c.IO)
 	if err := errors.Join(err, writer.Supported(), reader.Supported()); err != nil {
-		return placement.CPUs{}, err
+		return cpus, err
 	}
 	if c.Transfer != "" {
 		if err := syspipe.Transfer(c.Transfer).Supported(); err != nil {
-			return placement.CPUs{}, err
+			return cpus, err
 		}
 		if c.Pipe == string(syspipe.SocketPair) || writer == syspipe.Poller || reader == syspipe.Poller {
-			return placement.CPUs{}, fmt.Errorf("transfer %s through a %s with io %s: %w", c.Transfer, c.Pipe, c.IO, errors.ErrUnsupported)
+			return cpus, fmt.Errorf("transfer %s through a %s with io %s: %w", c.Transfer, c.Pipe, c.IO, errors.ErrUnsupported)
 		}
 	}
-	return t.Choose(c.Placement)
+	topology, err := placement.Read()
+	if err != nil {
+		return cpus, err
+	}
+	return topology.Choose(c.Placement)
 }
 
 func checkKnown(what, value string, values [][2]string) error {

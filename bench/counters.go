@@ -4,7 +4,6 @@ import (
 	"maps"
 	"runtime"
 	"slices"
-	"time"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
@@ -19,20 +18,19 @@ type usage struct {
 	heap  runtime.MemStats
 }
 
-// cpuTime is processor time and switches of a thread or a process.
+// cpuTime is processor time and switches of a thread or a process, each -1 where it is not known.
 type cpuTime struct {
-	known                  bool // that is, the time
-	cpu                    time.Duration
-	switchesKnown          bool
+	cpu                    int64 // nanoseconds
 	voluntary, involuntary int64
-	queuedKnown            bool
 	queued                 int64 // nanoseconds that the endpoint's thread waited for a CPU
 }
+
+var unknownTime = cpuTime{-1, -1, -1, -1}
 
 // snapshot reads the counters into u, all but the heap's: reading those stops the world.
 func (e *endpoint) snapshot(u *usage) {
 	u.calls, u.wire, u.time = e.counters(), e.dataPipe().Counters().Bytes, readCPUTime(e.Pin)
-	u.time.queued, u.time.queuedKnown = e.runQueue.waited()
+	u.time.queued = e.runQueue.waited()
 }
 
 // heap reads the statistics of the heap. That stops the world, which only an endpoint that has its
@@ -71,7 +69,7 @@ func (e *endpoint) fillReport(before usage) error {
 	e.snapshot(&after)
 	after.heap = e.heap()
 	e.report.WireBytes = int64(after.wire - before.wire)
-	e.report.Delivered = e.Messages
+	e.report.Messages = e.Messages
 	e.report.Checked = e.checks()
 	e.report.PayloadBytes = e.source.Bytes(e.Warmup, e.Messages)
 	e.report.Counters = e.countersSince(before, after)
@@ -104,16 +102,16 @@ func (e *endpoint) countersSince(before, after usage) results.Counters {
 	c.EAGAIN = since(syspipe.FieldEAGAIN, was.EAGAIN, is.EAGAIN)
 	c.Waits = since(syspipe.FieldWaits, was.Waits, is.Waits)
 	c.WaitNS = since(syspipe.FieldWaitTime, uint64(was.WaitTime), uint64(is.WaitTime))
-	if before.time.known && after.time.known {
-		c.CPUNS = new(int64(after.time.cpu - before.time.cpu))
+	known := func(was, is int64) *int64 {
+		if was < 0 || is < 0 {
+			return nil
+		}
+		return new(is - was)
 	}
-	if before.time.switchesKnown && after.time.switchesKnown {
-		c.VoluntarySwitches = new(after.time.voluntary - before.time.voluntary)
-		c.InvoluntarySwitches = new(after.time.involuntary - before.time.involuntary)
-	}
-	if before.time.queuedKnown && after.time.queuedKnown {
-		c.RunQueueNS = new(after.time.queued - before.time.queued)
-	}
+	c.CPUNS = known(before.time.cpu, after.time.cpu)
+	c.VoluntarySwitches = known(before.time.voluntary, after.time.voluntary)
+	c.InvoluntarySwitches = known(before.time.involuntary, after.time.involuntary)
+	c.RunQueueNS = known(before.time.queued, after.time.queued)
 	if e.alone() {
 		c.Allocs = new(int64(after.heap.Mallocs - before.heap.Mallocs))
 	}

@@ -164,7 +164,7 @@ func (e *endpoint) run(j job, w *Workload) (err error) {
 	if err := e.exchange(0, e.Warmup); err != nil {
 		return explain("warm-up", err)
 	}
-	e.report.Warmup = results.Warmup{Messages: e.Warmup, ElapsedNS: time.Since(began).Nanoseconds()}
+	e.report.Warmup = &results.Warmup{Messages: e.Warmup, ElapsedNS: time.Since(began).Nanoseconds()}
 	meet := e.meetTimer
 	if e.isTimer() {
 		meet = e.meetPeer

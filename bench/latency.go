@@ -3,7 +3,6 @@ package bench
 import (
 	"encoding/binary"
 	"fmt"
-	"io"
 
 	"github.com/pipebench/pipebench/results"
 )
@@ -29,23 +28,20 @@ func (e *endpoint) sendTimes() error {
 	if err := e.out.Close(); err != nil {
 		return err
 	}
-	b := binary.NativeEndian.AppendUint64(nil, uint64(e.load.total.Load()))
-	for _, t := range e.load.sent {
-		b = binary.NativeEndian.AppendUint64(b, uint64(t))
+	times, err := binary.Append(nil, binary.NativeEndian, append([]int64{e.load.total.Load()}, e.load.sent...))
+	if err == nil {
+		_, err = e.toPeer.Write(times)
 	}
-	_, err := e.toPeer.Write(b)
 	return err
 }
 
 func (e *endpoint) receiveTimes() error {
-	b := make([]byte, 8+8*len(e.load.sent))
-	if _, err := io.ReadFull(e.fromPeer, b); err != nil {
+	times := make([]int64, 1+len(e.load.sent))
+	if err := binary.Read(e.fromPeer, binary.NativeEndian, times); err != nil {
 		return err
 	}
-	e.load.total.Store(int64(binary.NativeEndian.Uint64(b)))
-	for i := range e.load.sent {
-		e.load.sent[i] = int64(binary.NativeEndian.Uint64(b[8+8*i:]))
-	}
+	e.load.total.Store(times[0])
+	copy(e.load.sent, times[1:])
 	if got, sent := e.load.delivered.Load(), e.load.total.Load(); got != sent {
 		return fmt.Errorf("%d messages were sent and %d received", sent, got)
 	}
@@ -83,7 +79,7 @@ func (e *endpoint) summariseLoad() error {
 		}
 		e.report.Latency[key] = latency
 	}
-	e.report.Delivered = n
+	e.report.Messages = n
 	if n > 0 {
 		e.report.ElapsedNS = l.received[n-1] - l.schedule.start
 	}

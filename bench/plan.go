@@ -81,25 +81,21 @@ func (p Plan) Checked() (Plan, error) {
 			return p, fmt.Errorf("%s: %w", Label(c), err)
 		}
 	}
-	placed, err := p.place()
-	if err != nil {
-		return p, err
-	}
 	tried := map[string]error{}
-	for i, c := range placed {
-		if c.unsupported != nil {
-			continue
+	var placed []placedCell
+	for _, c := range p.Cells {
+		cpus, why := placeCell(c)
+		combination := fmt.Sprint(c.Pipe, c.Capacity, c.IO)
+		if _, known := tried[combination]; !known && why == nil {
+			tried[combination] = tryPipe(c)
 		}
-		combination := fmt.Sprint(c.cell.Pipe, c.cell.Capacity, c.cell.IO)
-		why, known := tried[combination]
-		if !known {
-			why = tryPipe(c.cell)
-			tried[combination] = why
+		if why == nil {
+			why = tried[combination]
 		}
 		if why != nil && !errors.Is(why, errors.ErrUnsupported) {
 			return p, why
 		}
-		placed[i].unsupported = why
+		placed = append(placed, placedCell{c, cpus, why})
 	}
 	p.placed = placed
 	return p, nil
@@ -114,23 +110,6 @@ type placedCell struct {
 	cell        results.Cell
 	cpus        placement.CPUs
 	unsupported error
-}
-
-// place finds where the cells of the plan run.
-func (p Plan) place() ([]placedCell, error) {
-	if p.isChecked() {
-		return p.placed, nil
-	}
-	topology, err := placement.Read()
-	if err != nil {
-		return nil, err
-	}
-	var placed []placedCell
-	for _, c := range p.Cells {
-		cpus, why := placeCell(c, topology)
-		placed = append(placed, placedCell{c, cpus, why})
-	}
-	return placed, nil
 }
 
 // maxLoadMessages is how many messages a sample of an open loop may have. Each end keeps two
@@ -188,11 +167,10 @@ func (p Plan) expected(n int) cost {
 
 // Estimate returns about how long the plan takes, if its precision is not what decides that.
 func (p Plan) Estimate() (all time.Duration) {
-	placed, _ := p.place() // a topology that cannot be read lets nothing run
 	groups := map[results.Cell]int{}
-	for _, c := range placed {
-		if c.unsupported == nil {
-			groups[comparedBy(c.cell)]++
+	for _, c := range p.Cells {
+		if Unsupported(c) == nil {
+			groups[comparedBy(c)]++
 		}
 	}
 	for c, n := range groups {

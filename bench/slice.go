@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,9 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/stat"
 )
 
 // The untimed job has as many messages as fill some pipes' worth of bytes, but enough to meet each
@@ -100,7 +99,7 @@ func (r *runner) timed(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	}
 	if err == nil {
 		timer := got.timerReport()
-		c.rate = rate(timer.Delivered, timer.ElapsedNS)
+		c.rate = rate(timer.Messages, timer.ElapsedNS)
 	}
 	return got, err
 }
@@ -144,14 +143,10 @@ func (p Plan) Measure(ctx context.Context, c results.Cell, n int64) (s results.S
 
 // single starts the workers of a cell that is not one of the plan's.
 func (p Plan) single(ctx context.Context, j job) (*fork, error) {
-	topology, err := placement.Read()
-	if err != nil {
-		return nil, err
-	}
 	if err := p.validate(j.Cell); err != nil {
 		return nil, err
 	}
-	cpus, err := placeCell(j.Cell, topology)
+	cpus, err := placeCell(j.Cell)
 	if err != nil {
 		return nil, err
 	}
@@ -168,44 +163,31 @@ const SliceTime = 3 * time.Millisecond
 
 // measureSlices moves n messages of a cell in slices of one fork, and returns the sample of median
 // time, with the latencies of all.
-func (p Plan) measureSlices(f *fork, c results.Cell, n int64) (results.Sample, error) {
+func (p Plan) measureSlices(f *fork, c results.Cell, n int64) (s results.Sample, err error) {
 	one := &cellRun{record: results.Record{Cell: c}}
-	var samples []results.Sample
-	for left := n; left > 0; {
-		next := min(left, one.messagesFor(SliceTime))
-		got, err := f.run(p.jobOf(c).of(next))
-		if err != nil {
-			return results.Sample{}, fmt.Errorf("%s: %w", Label(c), err)
+	latencies := map[string][]results.Latency{}
+	for left := n; left > 0; left -= s.Messages {
+		got, err := f.run(p.jobOf(c).of(min(left, one.messagesFor(SliceTime))))
+		if err == nil {
+			s, err = got.sample()
 		}
-		s, err := got.sample()
 		if err != nil {
-			return s, err
+			return s, fmt.Errorf("%s: %w", Label(c), err)
 		}
 		one.rate = rate(s.Messages, s.ElapsedNS)
-		samples, left = append(samples, s), left-next
-	}
-	return medianSample(samples)
-}
-
-// medianSample returns the sample whose time a message is the median, with the latencies of all.
-func medianSample(samples []results.Sample) (results.Sample, error) {
-	times := stat.MustMetric("time").Values(samples)
-	order := make([]int, len(samples))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return int(math.Copysign(1, times[a]-times[b])) })
-	s := samples[order[(len(order)-1)/2]]
-	for key := range s.Latency {
-		var all []results.Latency
-		for _, other := range samples {
-			all = append(all, other.Latency[key])
+		one.record.Samples = append(one.record.Samples, s)
+		for key, l := range s.Latency {
+			latencies[key] = append(latencies[key], l)
 		}
-		merged, err := results.MergeLatencies(all)
-		if err != nil {
+	}
+	bySpeed := func(a, b results.Sample) int {
+		return cmp.Compare(rate(a.Messages, a.ElapsedNS), rate(b.Messages, b.ElapsedNS))
+	}
+	s = slices.SortedFunc(slices.Values(one.record.Samples), bySpeed)[len(one.record.Samples)/2]
+	for key, all := range latencies {
+		if s.Latency[key], err = results.MergeLatencies(all); err != nil {
 			return s, err
 		}
-		s.Latency[key] = merged
 	}
 	return s, nil
 }

@@ -19,7 +19,7 @@ func readCPUTime(of pinning) cpuTime {
 	case runtime.GOOS == "freebsd":
 		return rusage(rusageThread)
 	}
-	return cpuTime{}
+	return unknownTime
 }
 
 // peakMemory returns the largest resident size of this process so far, in bytes.

@@ -68,17 +68,21 @@ func openRunQueue() runQueue {
 }
 
 // waited reads the second of three numbers: nanoseconds on a CPU, in a run queue, and turns. It
-// allocates nothing, and does not tell Go's scheduler, since the clock is about to start.
-func (q runQueue) waited() (ns int64, known bool) {
+// allocates nothing, and does not tell Go's scheduler, since the clock is about to start. Where there
+// are none, it returns -1.
+func (q runQueue) waited() int64 {
 	var text [64]byte
 	n, _, failed := unix.RawSyscall6(unix.SYS_PREAD64, uintptr(q), uintptr(unsafe.Pointer(&text[0])), uintptr(len(text)), 0, 0, 0)
 	if failed != 0 {
-		return 0, false
+		return -1
 	}
 	_, rest, _ := bytes.Cut(text[:n], []byte(" "))
 	number, _, _ := bytes.Cut(rest, []byte(" "))
 	ns, err := strconv.ParseInt(string(number), 10, 64)
-	return ns, err == nil
+	if err != nil {
+		return -1
+	}
+	return ns
 }
 
 // peakMemory returns the largest resident size of this process so far, in bytes.

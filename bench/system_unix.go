@@ -4,7 +4,6 @@ package bench
 
 import (
 	"fmt"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -12,15 +11,9 @@ import (
 func rusage(who int) cpuTime {
 	var r unix.Rusage
 	if err := unix.Getrusage(who, &r); err != nil {
-		return cpuTime{}
+		return unknownTime
 	}
-	return cpuTime{
-		known:         true,
-		cpu:           time.Duration(r.Utime.Nano() + r.Stime.Nano()),
-		switchesKnown: true,
-		voluntary:     int64(r.Nvcsw),
-		involuntary:   int64(r.Nivcsw),
-	}
+	return cpuTime{r.Utime.Nano() + r.Stime.Nano(), int64(r.Nvcsw), int64(r.Nivcsw), -1}
 }
 
 func readSharedClock() (int64, error) {

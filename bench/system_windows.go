@@ -3,7 +3,6 @@ package bench
 import (
 	"fmt"
 	"math/bits"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -14,18 +13,16 @@ import (
 func readCPUTime(of pinning) cpuTime {
 	var created, exited, kernel, user windows.Filetime
 	if of == pinThread {
-		return cpuTime{}
+		return unknownTime
 	}
 	if err := windows.GetProcessTimes(windows.CurrentProcess(), &created, &exited, &kernel, &user); err != nil {
-		return cpuTime{}
+		return unknownTime
 	}
-	return cpuTime{known: true, cpu: ticks(kernel) + ticks(user)}
+	return cpuTime{ticks(kernel) + ticks(user), -1, -1, -1}
 }
 
-// ticks turns a count of 100 ns into a duration. Filetime's own conversion takes it for a date.
-func ticks(t windows.Filetime) time.Duration {
-	return time.Duration(int64(t.HighDateTime)<<32|int64(t.LowDateTime)) * 100
-}
+// ticks turns a count of 100 ns into nanoseconds. Filetime's own conversion takes it for a date.
+func ticks(t windows.Filetime) int64 { return (int64(t.HighDateTime)<<32 | int64(t.LowDateTime)) * 100 }
 
 // peakMemory is not told by x/sys here.
 func peakMemory() (bytesHeld int64, ok bool) { return 0, false }

@@ -89,18 +89,12 @@ type report struct {
 	Error    string // empty if all went well
 	PeerGone bool   // the error is that the other endpoint left, so the cause lies there
 
-	ElapsedNS    int64
-	Warmup       results.Warmup
-	Counters     results.Counters
-	Capacity     int
-	WireBytes    int64 // written to the pipe that carries the messages
-	PayloadBytes int64
-	Delivered    int64   // messages
-	Checked      bool    // each of them was, by number and length
-	Trips        []int64 // nanoseconds of each round trip
-	Latency      map[string]results.Latency
-	Load         *results.Load
-	Collections  uint32 // of the garbage collector while the clock ran: none is expected
+	results.Sample // what this endpoint knows of it
+
+	Counters    results.Counters
+	Checked     bool    // each message was, by number and length
+	Trips       []int64 // nanoseconds of each round trip
+	Collections uint32  // of the garbage collector while the clock ran: none is expected
 
 	Returned json.RawMessage // by a workload
 }
@@ -124,18 +118,9 @@ func (rs reports) timerReport() report { return rs.of(receiver, client) }
 // garbage that this makes.
 func (rs reports) sample() (s results.Sample, err error) {
 	timer, origin := rs.timerReport(), rs.of(sender, client)
-	s = results.Sample{
-		ElapsedNS:    timer.ElapsedNS,
-		Messages:     timer.Delivered,
-		PayloadBytes: timer.PayloadBytes,
-		WireBytes:    origin.WireBytes,
-		Capacity:     origin.Capacity,
-		Warmup:       &timer.Warmup,
-		Writer:       origin.Counters,
-		Reader:       rs.of(receiver, server).Counters,
-		Latency:      timer.Latency,
-		Load:         timer.Load,
-	}
+	s = timer.Sample
+	s.WireBytes, s.Capacity = origin.WireBytes, origin.Capacity
+	s.Writer, s.Reader = origin.Counters, rs.of(receiver, server).Counters
 	if len(timer.Trips) > 0 {
 		s.Latency = map[string]results.Latency{}
 		s.Latency["roundtrip"], err = results.NewLatency(timer.Trips)

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/pipebench/pipebench/bench/placement"
@@ -178,29 +180,17 @@ func (f *fork) close() {
 func (f *fork) run(j job) (reports, error) {
 	alarm := time.AfterFunc(f.limit, func() { f.cancel(errSlow{f.limit}) })
 	defer alarm.Stop()
-	type outcome struct {
-		reports reports
-		err     error
+	var done sync.WaitGroup
+	parts, errs := make([]reports, len(f.workers)), make([]error, len(f.workers))
+	for i, w := range f.workers {
+		done.Go(func() { parts[i], errs[i] = w.do(f.ctx, j) })
 	}
-	outcomes := make(chan outcome, len(f.workers))
-	for _, w := range f.workers {
-		go func() {
-			got, err := w.do(f.ctx, j)
-			outcomes <- outcome{got, err}
-		}()
+	done.Wait()
+	all, err := slices.Concat(parts...), errors.Join(errs...)
+	if r, failed := all.failure(); failed && f.ctx.Err() == nil && !(r.PeerGone && err != nil) {
+		return nil, fmt.Errorf("%s: %s", r.Role, r.Error)
 	}
-	var all reports
-	var errs []error
-	for range f.workers {
-		o := <-outcomes
-		all, errs = append(all, o.reports...), append(errs, o.err)
-	}
-	if f.ctx.Err() == nil {
-		if r, failed := all.failure(); failed && !(r.PeerGone && errors.Join(errs...) != nil) {
-			return nil, fmt.Errorf("%s: %s", r.Role, r.Error)
-		}
-	}
-	return all, errors.Join(errs...)
+	return all, err
 }
 
 // work names the work of the processes that do this job.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -77,8 +78,11 @@ func threads() ([]int, error) {
 }
 
 // Read finds the CPUs that this process may use, and from sysfs how they lie to each other. Where
-// sysfs is silent (some containers), each CPU counts as a core of its own under one cache.
-func Read() (Topology, error) {
+// sysfs is silent (some containers), each CPU counts as a core of its own under one cache. It looks
+// once in the life of a process, before any is bound.
+var Read = sync.OnceValues(readTopology)
+
+func readTopology() (Topology, error) {
 	ids, err := allowed()
 	if err != nil {
 		return Topology{}, err
