@@ -34,7 +34,7 @@ var limitClaims = []Claim{
 		"100 MiB in one line, to a process that checks the size of a frame it has whole (as printed), and to one that checks while it reads. Refuted if the former got 100 MiB of memory for it; depends if only its share did; holds if it got less."),
 	claim("001-closing-safer", "Why Not Send Error Response?", by(gatherOptions, judgeOptions),
 		"Closing the connection is simpler and safer than answering with an error",
-		"A line of 64 MiB to clients with the four options. Holds if the one that closes held less than half the memory of the one that answers; refuted if that one held no more than a quarter more, found the request's id, and went on with the next message; else depends."),
+		"An answer of 64 MiB to the real client with the four options, the third answering before it closes. Holds if the one that closes held less than half the memory of that one, or knew in a tenth of the time; refuted if that one held no more than a quarter more and named the request; else depends."),
 	claim("001-10mb-text", "Rationale for 16MB", by(gatherFits(maker{"prose", 10_000_000, prose}, maker{"all quotation marks", 10_000_000, quotes}), judgeFits),
 		"A text of 10 MB fits", fitsRule),
 	claim("001-5mb-image", "Rationale for 16MB", by(gatherFits(maker{"base64", 5_000_000, base64Of}), judgeFits),

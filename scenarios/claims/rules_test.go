@@ -204,6 +204,8 @@ var cases = map[string][]verdictCase{
 	"001-closing-safer": {
 		{"answering holds more", Compared{Options: []Option{{Option: optionShut, Held: 40}, {Option: optionSay, Held: 100, ID: "1", Next: true}}}, Holds, false},
 		{"answering holds no more", Compared{Options: []Option{{Option: optionShut, Held: 40}, {Option: optionSay, Held: 41, ID: "1", Next: true}}}, Refuted, false},
+		{"answering knows late", Compared{Options: []Option{{Option: optionShut, Held: 40, DetectNS: 1}, {Option: optionSay, Held: 41, DetectNS: 11, ID: "1"}}}, Holds, false},
+		{"answering closes then", Compared{Options: []Option{{Option: optionShut, Held: 40, DetectNS: 5}, {Option: optionSay, Held: 41, DetectNS: 6, ID: "1"}}}, Refuted, false},
 		{"answering finds no id", Compared{Options: []Option{{Option: optionShut, Held: 40}, {Option: optionSay, Held: 41, ID: "null", Next: true}}}, Depends, false},
 	},
 	"001-10mb-text":  {{"whatever", Fits{Messages: []Content{{Name: "a", Passed: true}}}, Holds, false}, {"some", Fits{Messages: []Content{{Name: "a", Passed: true}, {Name: "b"}}}, Depends, false}},

@@ -134,9 +134,11 @@ func checkMeasured(t *testing.T, r results.Claim) {
 		Slope                stat.Growth
 		PerByte              []faults.Sized `json:"per_byte"`
 		ToOurs               []faults.Sized `json:"to_ours"`
+		Options              []Option
 	}
 	switch r.ID {
-	case "000-overhead-bytes", "000-overhead-time", "000-overhead-cpu", "000-latency-small", "000-throughput", "002-bytewise", "004-4096-cheap":
+	case "000-overhead-bytes", "000-overhead-time", "000-overhead-cpu", "000-latency-small", "000-throughput",
+		"001-closing-safer", "002-bytewise", "004-4096-cheap":
 		if err := r.Evidence.Decode(&e); err != nil {
 			t.Errorf("%s: %v", r.ID, err)
 		}
@@ -153,6 +155,11 @@ func checkMeasured(t *testing.T, r results.Claim) {
 		ok = len(e.Framed) == len(tripSizes) && len(e.Bare) == len(tripSizes)
 	case "002-bytewise":
 		ok = e.Compared > 0 && len(e.ToOurs) == 4 && r.Verdict != Refuted
+	case "001-closing-safer": // the limits of both ends are those of the document's example
+		ok = len(e.Options) == 4 && e.Options[0].Next && !e.Options[1].Next && e.Options[1].Read == frameLimit+1 &&
+			strings.Contains(e.Options[2].ServerSees, "an error response") && e.Options[2].ID == "2" && !e.Options[2].Next &&
+			e.Options[3] == Option{Option: optionAsk, ServerSees: "the limit of 8388608 bytes, before it sends", ID: "2", Next: true,
+				Held: e.Options[3].Held, DetectNS: e.Options[3].DetectNS}
 	case "004-4096-cheap":
 		ok = len(e.PerByte) == 4 && e.Slope.Points == 3
 	default:
