@@ -47,6 +47,12 @@ var limitClaims = []Claim{
 	claim("001-http2-1000", "Decision Outcome", by(gatherFrame, judgeFrame),
 		"16 MB is about 1,000 times HTTP/2's default frame size",
 		"Holds if the limit over HTTP/2's initial SETTINGS_MAX_FRAME_SIZE (RFC 9113, section 6.5.2: 16,384) lies between 950 and 1050."),
+	claim("001-grpc-4mb", "Rationale for 16MB", by(gatherFrame, judgeGRPC),
+		"16 MB is in line with common limits of calls: gRPC's default is 4 MB",
+		"Holds if the limit is at most twice gRPC's default for a received message (4 MiB, in grpc-go, grpc-java and grpc core); else refuted."),
+	claim("001-rarely-1mb", "Consequences", by(interviews, judgeLargest),
+		"Real-world JSON-RPC rarely exceeds 1 MB",
+		"The longest line of handshakes and tool calls of real servers. Refuted if one is beyond 1,000,000 bytes; else not testable, since what is rare is up to the traffic."),
 }
 
 // Exact is the evidence of 001-exact.
@@ -99,13 +105,19 @@ type Check struct {
 func gatherCheck(context.Context, *session) Check {
 	e := Check{Size: 64 << 10}
 	msg := message(e.Size)
-	var checks, messages, shares []float64
-	for range stat.LeastSamples {
-		check, each := timeChecks(), timeMessages(msg)
-		checks, messages, shares = append(checks, check), append(messages, each), append(shares, check/each)
-	}
-	e.CheckNS, e.MessageNS, e.Share = stat.Median(checks), stat.Median(messages), stat.Median(shares)
+	e.CheckNS, e.MessageNS, e.Share = shareOf(msg, timeChecks)
 	return e
+}
+
+// shareOf measures what something takes beside sending and receiving a message, in turns; times are
+// in nanoseconds.
+func shareOf(msg []byte, measure func() float64) (own, message, share stat.Estimate) {
+	var all [3][]float64
+	for range stat.LeastSamples {
+		ns, each := measure(), timeMessages(msg)
+		all[0], all[1], all[2] = append(all[0], ns), append(all[1], each), append(all[2], ns/each)
+	}
+	return stat.Median(all[0]), stat.Median(all[1]), stat.Median(all[2])
 }
 
 // timeChecks is what one comparison takes, in nanoseconds. Lengths come from memory, so that the
@@ -198,9 +210,31 @@ func receive(ctx context.Context, args faults.ReceiverArgs, size int64, send fun
 type Frame struct {
 	Limit int `json:"limit"` // bytes
 	HTTP2 int `json:"http2"` // bytes
+	GRPC  int `json:"grpc,omitempty"`
 }
 
-func gatherFrame(context.Context, *session) Frame { return Frame{frameLimit, 1 << 14} }
+func gatherFrame(context.Context, *session) Frame { return Frame{frameLimit, 1 << 14, 4 << 20} }
+
+func judgeGRPC(e Frame) Judgement {
+	ratio := float64(e.Limit) / float64(e.GRPC)
+	return holdsIf(ratio <= 2, fmt.Sprintf("×%.3g", ratio), "the limits are of one size",
+		"four times as much: what passes here is refused by a gRPC service with its default, on the way or behind")
+}
+
+func judgeLargest(e Interviews) Judgement {
+	largest := Server{}
+	for _, s := range e.Servers {
+		if s.Largest > largest.Largest {
+			largest = s
+		}
+	}
+	figure := fmt.Sprintf("longest line of %d servers: %d B", len(e.Servers), largest.Largest)
+	if largest.Largest > 1e6 {
+		return refuted(figure, largest.Name+" sends more in a handshake or a short call")
+	}
+	return Judgement{Verdict: NotTestable, Figure: figure,
+		Why: "handshakes and short answers are far below; how often a tool returns more is up to what it is asked for: record the traffic with tap"}
+}
 
 func judgeFrame(e Frame) Judgement {
 	ratio := float64(e.Limit) / float64(e.HTTP2)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
@@ -25,7 +26,7 @@ var lineClaims = []Claim{
 		"Handshakes with real servers, sent as lines. Holds if all answer; refuted if none does; else depends."),
 	claim("004-4096-robust", "Implementation Pattern", by(gatherPieces, judgePieces),
 		"Reading 4096 bytes at a time into a buffer is robust against partial reads",
-		"Messages whose ends fall on, before and behind every multiple of 4096, in pieces of several sizes. Holds if each arrives as it was sent; refuted if one does not."),
+		"Messages whose ends fall on, before and behind every multiple of 4096, in pieces of several sizes, to the reader as printed and to one that takes a last line without a newline too. Holds if each arrives as it was sent; depends if only to the latter; refuted if one is altered."),
 	claim("004-4096-cheap", "Implementation Pattern", by(gatherRescan, judgeRescan),
 		"Reading 4096 bytes at a time into a buffer that is searched for a newline is cheap",
 		"Time of messages of 256 KiB, 1 MiB and 4 MiB. Refuted if it grows with a slope above 1.3 over size (1 is linear, 2 quadratic); else holds."),
@@ -72,6 +73,41 @@ type Pieces struct {
 	Messages int   `json:"messages"`
 	Pieces   []int `json:"pieces"` // bytes of each write
 	Intact   int   `json:"intact"`
+
+	Printed *Printed `json:"printed,omitempty"`
+}
+
+// A Printed is what the reader does that the document prints, with nothing mended.
+type Printed struct {
+	Intact   int  `json:"intact"`    // of the messages
+	LastLine bool `json:"last_line"` // it delivers a last line without a newline
+	BadText  bool `json:"bad_text"`  // it calls a line that is no UTF-8 too large
+}
+
+// readPrinted is that reader.
+func readPrinted(r io.Reader, yield func(line []byte, tooLarge bool)) {
+	var buffer []byte
+	for chunk := make([]byte, 4096); ; {
+		n, err := r.Read(chunk)
+		if n == 0 { // "EOF detected": what is in the buffer goes
+			if err != io.EOF {
+				script.Check(err)
+			}
+			return
+		}
+		buffer = append(buffer, chunk[:n]...)
+		for {
+			line, rest, found := bytes.Cut(buffer, []byte("\n"))
+			if !found {
+				break
+			}
+			if buffer = rest; len(line) > 10<<20 || !utf8.Valid(line) {
+				yield(line[:min(len(line), 1<<10)], true)
+			} else if line = bytes.TrimSpace(line); len(line) > 0 {
+				yield(line, false)
+			}
+		}
+	}
 }
 
 func gatherPieces(context.Context, *session) (e Pieces) {
@@ -80,17 +116,25 @@ func gatherPieces(context.Context, *session) (e Pieces) {
 		messages = append(messages, message(size))
 	}
 	wire := append(bytes.Join(messages, []byte("\n")), '\n')
+	e.Printed = new(Printed)
+	faults.Deliver([]byte("\xff\n{}"), false, func(r io.Reader) {
+		readPrinted(r, func(line []byte, tooLarge bool) {
+			e.Printed.BadText = e.Printed.BadText || tooLarge
+			e.Printed.LastLine = e.Printed.LastLine || string(line) == "{}"
+		})
+	})
 	for _, piece := range []int{1, 100, 4095, 4096, 4097, 10_000} {
 		e.Pieces = append(e.Pieces, piece)
 		e.Messages += len(messages)
-		faults.Through(func(w io.Writer) error {
+		send := func(w io.Writer) error {
 			for p := range slices.Chunk(wire, piece) {
 				if _, err := w.Write(p); err != nil {
 					return err
 				}
 			}
 			return nil
-		}, func(r io.Reader) {
+		}
+		faults.Through(send, func(r io.Reader) {
 			in := framers.Rescan().NewReader(r)
 			for _, want := range messages {
 				if bytes.Equal(script.Must(in.ReadMessage()), want) {
@@ -98,13 +142,29 @@ func gatherPieces(context.Context, *session) (e Pieces) {
 				}
 			}
 		})
+		left := messages
+		faults.Through(send, func(r io.Reader) {
+			readPrinted(r, func(line []byte, _ bool) {
+				if len(left) > 0 && bytes.Equal(line, left[0]) {
+					e.Printed.Intact++
+					left = left[1:]
+				}
+			})
+		})
 	}
 	return e
 }
 
 func judgePieces(e Pieces) Judgement {
-	return holdsIf(e.Intact == e.Messages, fmt.Sprintf("%d of %d", e.Intact, e.Messages),
-		"however the bytes came, the lines were right", "lines were altered")
+	figure := fmt.Sprintf("%d of %d", e.Intact, e.Messages)
+	if p := e.Printed; p != nil && e.Intact == e.Messages && (!p.LastLine || p.Intact < e.Messages) {
+		why := "however the bytes came, the lines were right; but as printed a last line without its newline is dropped"
+		if p.BadText {
+			why += ", and one that is no UTF-8 is said to be too large"
+		}
+		return depends(fmt.Sprintf("%s, as printed %d", figure, p.Intact), why)
+	}
+	return holdsIf(e.Intact == e.Messages, figure, "however the bytes came, the lines were right", "lines were altered")
 }
 
 func gatherRescan(ctx context.Context, s *session) faults.ReaderGrowth {

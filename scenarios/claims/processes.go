@@ -3,11 +3,14 @@ package claims
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/faults"
 	"github.com/pipebench/pipebench/syspipe/proc"
 	"github.com/pipebench/pipebench/syspipe/script"
@@ -24,6 +27,9 @@ var processClaims = []Claim{
 	claim("002-malformed-skipped", "Error Handling", by(interviews, whether(func(s Server) bool { return s.Malformed }, "each answers the request after it", "answers nothing more after such a line")),
 		"A malformed message is skipped, and the next one answered",
 		"A line that is no JSON, then a request, to real servers. Holds if all answer the request; refuted if none does; else depends."),
+	claim("002-efficient-json", "Performance Considerations", by(gatherParsing, judgeParsing),
+		"Parsing and writing JSON is efficient",
+		"Time to parse a message of 64 KiB and to write it again, with Go's encoding/json, over that of sending and receiving it as a line. Holds below 1; refuted above 3; else depends."),
 	claim("002-stderr-separate", "Communication Flow", by(gatherLogs, judgeLogs),
 		"A server can log to standard error without touching the messages",
 		"A server logs per request to a standard error that its client holds. Holds if it answers all requests whether or not the client reads the log; depends if only when it does; refuted if neither."),
@@ -66,6 +72,41 @@ func judgeBytewise(e Bytewise) Judgement {
 		return depends(figure, "the lines are right, and each byte is a system call: it will do where a message is a few bytes long")
 	}
 	return holds(figure, "the lines are right, and it costs less than three times what reading ahead does")
+}
+
+// Parsing is the evidence of 002-efficient-json.
+type Parsing struct {
+	Size      int           `json:"size"` // bytes of a message
+	JSONNS    stat.Estimate `json:"json_ns"`
+	MessageNS stat.Estimate `json:"message_ns"` // of sending and receiving it
+	Share     stat.Estimate `json:"share"`      // the former over the latter, round by round
+}
+
+func gatherParsing(context.Context, *session) Parsing {
+	e := Parsing{Size: 64 << 10}
+	msg := script.Must(json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "result": tools(e.Size / 700)}))
+	e.JSONNS, e.MessageNS, e.Share = shareOf(msg, func() float64 {
+		const times = 20
+		began := time.Now()
+		for range times {
+			var m any
+			script.Check(json.Unmarshal(msg, &m))
+			script.Must(json.Marshal(m))
+		}
+		return float64(time.Since(began)) / times
+	})
+	return e
+}
+
+func judgeParsing(e Parsing) Judgement {
+	figure := fmt.Sprintf("×%s, n = %d", strings.TrimPrefix(estimate(e.Share), "×"), e.Share.N)
+	switch {
+	case e.Share.Below(1):
+		return holds(figure, "it takes less than the pipe does")
+	case e.Share.Above(3):
+		return refuted(figure, "it takes several times what the pipe and the framing do: where messages are large, JSON is the cost, and not how it is framed")
+	}
+	return depends(figure, "it takes about what the pipe and the framing do")
 }
 
 // Crash is the evidence of 002-crash-isolation.

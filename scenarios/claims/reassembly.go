@@ -36,6 +36,9 @@ var reassemblyClaims = []Claim{
 	claim("000-missing-chunks", "Error Handling", by(gatherMissing, judgeMissing),
 		"A chunk that is lost is detected",
 		"A frame of a message is left out, on a stream that ends and on one that stays open. Holds if an error names the loss on both; depends if only at the stream's end; refuted if on neither."),
+	claim("000-out-of-order", "Error Handling", by(gatherMissing, judgeSwapped),
+		"Chunks that arrive out of order fail",
+		"Two frames of a message are swapped. Holds if the message is refused; refuted if it is delivered as it was sent. The document names support of it as future work too."),
 	claim("000-invalid-frames", "Error Handling", by(gatherInvalid, judgeInvalid),
 		"An invalid frame is detected",
 		"Frames with one fault each are sent among good ones. Holds if each is refused; refuted if none is; depends otherwise, naming those that pass."),
@@ -268,6 +271,11 @@ func judgeMissing(e Missing) Judgement {
 		return depends(figure, "only when the stream ends, or after a time without news of the message (a minute here): on an open stream a lost chunk looks like one that is late")
 	}
 	return refuted(figure, "the message was lost without an error that names the chunk")
+}
+
+func judgeSwapped(e Missing) Judgement {
+	return holdsIf(!e.Swapped, "frames 1 and 2 swapped", "the message is refused",
+		"the index in each frame says where it belongs: the receiver here puts them in order")
 }
 
 // Invalid is the evidence of 000-invalid-frames.

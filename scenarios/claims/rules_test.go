@@ -168,6 +168,10 @@ var cases = map[string][]verdictCase{
 		{"at the end", Missing{Named: true}, Depends, false},
 		{"never", Missing{}, Refuted, false},
 	},
+	"000-out-of-order": {
+		{"delivered", Missing{Swapped: true}, Refuted, false},
+		{"refused", Missing{}, Holds, false},
+	},
 	"000-invalid-frames": {
 		{"all", Invalid{[]InvalidCase{{"a", true, "x"}, {"b", true, "x"}}}, Holds, false},
 		{"some", Invalid{[]InvalidCase{{"a", true, "x"}, {"b", false, ""}}}, Depends, false},
@@ -216,8 +220,22 @@ var cases = map[string][]verdictCase{
 		{"passes", Fits{Messages: []Content{{Name: "a", Passed: true}}}, Refuted, false},
 	},
 	"001-http2-1000": {
-		{"1024", Frame{16 << 20, 16 << 10}, Holds, false},
-		{"10 MiB", Frame{10 << 20, 16 << 10}, Refuted, false},
+		{"1024", Frame{Limit: 16 << 20, HTTP2: 16 << 10}, Holds, false},
+		{"10 MiB", Frame{Limit: 10 << 20, HTTP2: 16 << 10}, Refuted, false},
+	},
+
+	"001-grpc-4mb": {
+		{"four times", Frame{Limit: 16 << 20, GRPC: 4 << 20}, Refuted, false},
+		{"the same", Frame{Limit: 4 << 20, GRPC: 4 << 20}, Holds, false},
+	},
+	"001-rarely-1mb": {
+		{"short", interviewsOf(func(s *Server) { s.Largest = 999_999 }), NotTestable, false},
+		{"long", interviewsOf(func(s *Server) { s.Largest = 1_000_001 }), Refuted, false},
+	},
+	"002-efficient-json": {
+		{"less", Parsing{Share: between(0.2, 0.8)}, Holds, false},
+		{"several times", Parsing{Share: between(3.1, 9)}, Refuted, false},
+		{"about as much", Parsing{Share: between(0.8, 2)}, Depends, false},
 	},
 
 	"002-bytewise": {
@@ -253,6 +271,8 @@ var cases = map[string][]verdictCase{
 	"004-4096-robust": {
 		{"all", Pieces{Messages: 9, Intact: 9}, Holds, false},
 		{"one altered", Pieces{Messages: 9, Intact: 8}, Refuted, false},
+		{"as printed too", Pieces{Messages: 9, Intact: 9, Printed: &Printed{Intact: 9, LastLine: true}}, Holds, false},
+		{"not as printed", Pieces{Messages: 9, Intact: 9, Printed: &Printed{Intact: 9}}, Depends, false},
 	},
 	"004-4096-cheap": {
 		{"quadratic", faults.ReaderGrowth{Slope: stat.Growth{Slope: 1.7, Interval: &stat.Interval{Lo: 1.3, Hi: 2}}}, Refuted, false},

@@ -20,6 +20,7 @@ import (
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/scenarios/faults"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/mcpstdio"
 	"github.com/pipebench/pipebench/syspipe/proc"
 	"github.com/pipebench/pipebench/syspipe/script"
 )
@@ -40,6 +41,8 @@ type Server struct {
 	ReplyNS int64 `json:"reply_ns,omitempty"` // after the end
 	Exited  bool  `json:"exited"`             // it left by itself after the end
 	ExitNS  int64 `json:"exit_ns,omitempty"`
+
+	Largest int `json:"largest,omitempty"` // bytes of its longest line: of the handshake, and of what a tool gave
 }
 
 // Deadlines of a conversation. A server that means to answer does so in milliseconds, one on node
@@ -61,6 +64,7 @@ func programs() []program {
 	const slow = `{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"slow","arguments":{}}}`
 	all := []program{
 		{"go-sdk", slow, func() *proc.Process { return script.Must(proc.Self("claims/go-sdk", nil)) }},
+		{"pipebench serve", slow, func() *proc.Process { return script.Must(proc.Self("claims/serve", nil)) }},
 		{"mcp-go", slow, func() *proc.Process { return script.Must(proc.Self("claims/mcp-go", nil)) }},
 	}
 	// The reference server of the TypeScript SDK, where a package manager has put it on the path.
@@ -117,7 +121,11 @@ func whether(question func(Server) bool, yes, no string) func(Interviews) Judgem
 // amiss answers nothing after it.
 func (p program) interview(ctx context.Context) Server {
 	s := Server{Name: p.name, MalformedID: "no answer"}
-	p.shaken(ctx, func(c *faults.Conversation) { s.Newline = true; s.askEnd(ctx, c, p.slow) })
+	p.shaken(ctx, func(c *faults.Conversation) {
+		s.Newline = true
+		s.askEnd(ctx, c, p.slow)
+		s.Largest = c.Longest
+	})
 	p.talk(ctx, func(c *faults.Conversation) { s.askHeader(ctx, c) })
 	p.shaken(ctx, func(c *faults.Conversation) { s.Blank = says(ctx, c, "\n"+ping+"\n", isResult("2")) })
 	p.shaken(ctx, func(c *faults.Conversation) { s.Trailing = says(ctx, c, ping+"  \t\n", isResult("2")) })
@@ -209,6 +217,7 @@ func errorID(line string) (string, bool) {
 func init() {
 	proc.Register("claims/go-sdk", serveGoSDK)
 	proc.Register("claims/mcp-go", serveMCPGo)
+	proc.Register("claims/serve", serveOurs)
 	faults.Register("claims/answerer", answerLines)
 	faults.Register("claims/crasher", answerAndCrash)
 	faults.Register("claims/client", receiveOversized)
@@ -236,6 +245,22 @@ func serveMCPGo(*proc.Work) error {
 		return mcpgo.NewToolResultText("done"), nil
 	})
 	return mcpgoserver.ServeStdio(s)
+}
+
+// serveOurs is the server of this project.
+func serveOurs(*proc.Work) error {
+	slow := mcpstdio.NewTool("slow", "", nil, func(context.Context, struct{}) (string, error) {
+		time.Sleep(slowTool)
+		return "done", nil
+	})
+	s, err := mcpstdio.NewServer(os.Stdin, os.Stdout, mcpstdio.Options{Tools: []mcpstdio.Tool{slow}})
+	if err == nil {
+		err = s.Start(context.Background())
+	}
+	if err != nil {
+		return err
+	}
+	return s.Wait()
 }
 
 // answerAndCrash is a server that answers once, and dies.

@@ -16,7 +16,8 @@ import (
 // A Conversation is with a process that is spoken to over its standard streams, line by line. It
 // belongs to one goroutine.
 type Conversation struct {
-	In *os.File // the process's standard input
+	In      *os.File // the process's standard input
+	Longest int      // bytes of the longest line that Await has seen
 
 	process *proc.Process
 	lines   chan string // closed at the end of its output
@@ -81,7 +82,7 @@ func (c *Conversation) Await(ctx context.Context, d time.Duration, wanted func(l
 			if !ok {
 				return c.err
 			}
-			if wanted(line) {
+			if c.Longest = max(c.Longest, len(line)); wanted(line) {
 				return nil
 			}
 		case <-timer.C:

@@ -65,6 +65,7 @@ func TestRules(t *testing.T) {
 		{"text dropped", &SplitText{Messages: 2, Intact: 1, Lost: 1}, SilentLoss},
 		{"text replaced", &SplitText{Messages: 2, Lost: 1, Altered: 1}, Corrupted},
 
+		{"end of input not seen", &DirtyLines{Cases: []DirtyCase{{Sent: 2, Intact: 2}, {Sent: 2, Intact: 2, Endless: true}}}, Stuck},
 		{"dirt skipped", &DirtyLines{Cases: []DirtyCase{{Sent: 2, Intact: 2, Skipped: 1}}}, Sound},
 		{"dirt fatal, with an error", &DirtyLines{Cases: []DirtyCase{{Sent: 2, Intact: 2}, {Sent: 2, Intact: 1, Error: "bad"}}}, Noticed},
 		{"dirt fatal, without", &DirtyLines{Cases: []DirtyCase{{Sent: 2, Intact: 1, Error: "bad"}, {Sent: 2, Intact: 1}}}, SilentLoss},

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/pipebench/pipebench/framers"
@@ -25,18 +27,23 @@ type DirtyLines struct {
 // A DirtyCase is one stream.
 type DirtyCase struct {
 	Oddity  string `json:"oddity"`
-	Sent    int    `json:"sent"`    // messages
-	Intact  int    `json:"intact"`  // of them, delivered
-	Skipped int    `json:"skipped"` // lines that the reader gave up as bad
-	Next    bool   `json:"next"`    // the message after the oddity arrived
+	Sent    int    `json:"sent"`              // messages
+	Intact  int    `json:"intact"`            // of them, delivered
+	Skipped int    `json:"skipped"`           // lines that the reader gave up as bad
+	Next    bool   `json:"next"`              // the message after the oddity arrived
+	Endless bool   `json:"endless,omitempty"` // the reader read on at the end of its input
 	Error   string `json:"error,omitempty"`
 }
 
-// judge lets the worst case decide: a reader that delivers nothing more after an oddity loses what
+// judge lets the worst case decide: a reader that never leaves is stuck; one that delivers nothing more after an oddity loses what
 // follows, loudly if it returns an error; one that skips the oddity is sound.
 func (e *DirtyLines) judge() (Verdict, string) {
 	worst := Sound
 	var lost []string
+	if slices.ContainsFunc(e.Cases, func(c DirtyCase) bool { return c.Endless }) {
+		return Stuck, "At the end of its input the reader reads on for ever, and keeps a CPU busy with it. A read that brings nothing is the end: " +
+			"leave then, and deliver what has come of a last line."
+	}
 	for _, c := range e.Cases {
 		if c.Intact == c.Sent {
 			continue
@@ -109,6 +116,19 @@ var lineReaders = []struct {
 		}
 		return in.Err()
 	}},
+	{"read-line", "one byte a call until it is a newline, as printed", func(r io.Reader, keep func([]byte), bad func()) error {
+		for {
+			line, err := readLine(r)
+			switch {
+			case err != nil:
+				return err
+			case json.Valid(line):
+				keep(line)
+			default:
+				bad()
+			}
+		}
+	}},
 	{"json-stream", "a JSON decoder on the stream", func(r io.Reader, keep func([]byte), _ func()) error {
 		in := json.NewDecoder(r)
 		for {
@@ -121,6 +141,31 @@ var lineReaders = []struct {
 	}},
 	{"content-length", "headers", messagesOf(framers.ContentLength())},
 }
+
+// errEndless is what becomes of a reader that reads on at the end of its input.
+var errEndless = errors.New("still reads, long after the end of its input")
+
+// readLine is a documented read_line, which compares each byte that it reads with a newline: at the
+// end of the input a read brings none, for ever, but for the deadline here.
+func readLine(r io.Reader) (line []byte, err error) {
+	var ended time.Time
+	for char := make([]byte, 1); ; {
+		n, err := r.Read(char)
+		switch {
+		case err != nil && err != io.EOF:
+			return nil, err
+		case n == 0 && ended.IsZero():
+			ended = time.Now()
+		case n == 0 && time.Since(ended) > endlessAfter:
+			return nil, errEndless
+		case n > 0 && char[0] == '\n':
+			return line, nil
+		}
+		line = append(line, char[:n]...)
+	}
+}
+
+const endlessAfter = 50 * time.Millisecond
 
 // messagesOf reads the messages of a framing to the end of the stream, or to a header that is none.
 func messagesOf(f framers.Framing) func(io.Reader, func([]byte), func()) error {
@@ -164,7 +209,7 @@ func runDirtyLines(_ context.Context, r *recorder) {
 			c := DirtyCase{Oddity: o.name, Sent: 2}
 			Deliver([]byte(stream), false, func(in io.Reader) {
 				if err := reader.read(in, c.keep, func() { c.Skipped++ }); err != nil {
-					c.Error = err.Error()
+					c.Error, c.Endless = err.Error(), err == errEndless
 				}
 			})
 			e.Cases = append(e.Cases, c)

@@ -147,8 +147,8 @@ var programs = []Misbehaviour{
 		"split and join bytes; decode the message"),
 	program("dirty-lines", "something that is no message gets between the messages",
 		"A message, an oddity, a message: a log line, a NUL, a blank line, CR LF, a newline inside a message, two messages on a line, a last "+
-			"line without its newline. To several readers: ours, a line scanner, a JSON stream decoder, and a header reader.",
-		"the worst case decides: what is lost without an error is a silent loss, with one it is noticed",
+			"line without its newline. To several readers: ours, a line scanner, one that reads byte by byte as it is printed, a JSON stream decoder, and a header reader.",
+		"the worst case decides: a reader that reads on at the end of its input is stuck, what is lost without an error is a silent loss, with one it is noticed",
 		"keep standard output for messages alone; let a reader report a bad line and go on with the next one"),
 	program("framing-mismatch", "the two sides do not agree on a framing",
 		"Each framing is sent to a reader of each other one, three messages, the last of them larger than a chunk, on a stream that stays "+
