@@ -31,6 +31,7 @@ func TestAnInterruptedRunLeavesNobody(t *testing.T) {
 		{"by a kill", "1/2 ", os.Kill, -1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			set := interrupted(t, dir, interruption{c.after, c.signal, c.code}, nil, "run", "--framing", "raw", "--size", "256", "--pattern", "stream",
 				"--placement", "free,far", "--samples", "1000000", "--duration", "1ms", "--max-time", "1h", "--out", dir)

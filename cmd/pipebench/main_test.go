@@ -2,10 +2,14 @@ package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -24,7 +28,21 @@ func TestMain(m *testing.M) {
 	if os.Getenv("GORACE") == "" {
 		os.Setenv("GORACE", "atexit_sleep_ms=0") // else each worker of a -race build lingers for a second
 	}
+	if name := filepath.Base(os.Args[0]); strings.TrimSuffix(name, ".exe") != "pipebench" { // the scripts' command
+		waitTogether()
+	}
 	testscript.Main(m, map[string]func(){"pipebench": main})
+}
+
+// waitTogether has more tests run at a time than there are CPUs, unless that was said: most of their
+// time they wait for deadlines, and none asserts how long something took.
+func waitTogether() {
+	flag.Parse()
+	said := false
+	flag.Visit(func(f *flag.Flag) { said = said || f.Name == "test.parallel" })
+	if !said {
+		flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0)))
+	}
 }
 
 // The scripts run the real binary: its exit codes, its files, its signals.

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,24 +15,22 @@ func TestTheReadmesCommandsWork(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the commands measure, one after the other")
 	}
-	readme, err := filepath.Abs(filepath.Join("..", "..", "README.md"))
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(readme)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Chdir(t.TempDir())
+	folder := t.TempDir()
 	commands := commands(string(text))
 	if len(commands) < 2 {
 		t.Fatalf("the README has only these commands: %q", commands)
 	}
 	for _, words := range commands {
 		t.Run(strings.Join(words, " "), func(t *testing.T) {
-			var stdout, stderr bytes.Buffer
-			if code := run(t.Context(), short(expand(t, words)), strings.NewReader(""), &stdout, &stderr); code != exitDone {
-				t.Errorf("exit %d: %s", code, stderr.String())
+			cmd := command(t, commandEnv+"=1", short(expand(t, folder, words))...)
+			cmd.Dir = folder
+			if said, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v:\n%s", err, said)
 			}
 		})
 	}
@@ -66,12 +64,12 @@ func commands(markdown string) [][]string {
 	return found
 }
 
-// expand does what a shell does with a star.
-func expand(t *testing.T, words []string) []string {
+// expand does what a shell in the folder does with a star.
+func expand(t *testing.T, folder string, words []string) []string {
 	t.Helper()
 	var out []string
 	for _, w := range words {
-		files, err := filepath.Glob(w)
+		files, err := fs.Glob(os.DirFS(folder), w)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -130,6 +130,7 @@ func TestNohupKeepsACommandAlive(t *testing.T) {
 // Ctrl-C in a run keeps the samples that were taken, and shows them. How soon there are some is up
 // to the machine: the signal comes later until it finds them.
 func TestAnInterruptedRunKeepsItsSamples(t *testing.T) {
+	t.Parallel()
 	for wait := 250 * time.Millisecond; wait < time.Minute; wait *= 2 {
 		dir := t.TempDir()
 		cmd := command(t, commandEnv+"=1", "run", "--framing", "raw", "--size", "256", "--pattern", "stream", "--placement", "free",

@@ -49,6 +49,7 @@ func TestTuneTakesEveryKnob(t *testing.T) {
 		{"the objective latency", []string{"--objective", "latency"}, func(results.Cell) bool { return true }},
 	} {
 		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
 			out := t.TempDir()
 			args := slices.Concat([]string{"tune", "--chunk", "4KiB,64KiB", "--size", "64KiB", "--placement", "free", "--duration", "5ms", "--max-time", "1ms", "--no-levers", "-o", out}, row.args)
 			cmd := command(t, commandEnv+"=1", args...)
@@ -94,6 +95,7 @@ func TestAnInterruptedTuneLeavesNobody(t *testing.T) {
 		{"by a kill", "sample 1", "20ms", os.Kill, -1, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
 			dir, temporary := t.TempDir(), t.TempDir()
 			set := interrupted(t, dir, interruption{row.after, row.signal, row.code}, []string{"TMPDIR=" + temporary},
 				"tune", "--pipe", "fifo", "--chunk", "4KiB,64KiB", "--drain", "20MB/s", "--duration", row.duration, "--max-time", "1h", "-o", dir)
