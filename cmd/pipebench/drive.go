@@ -26,7 +26,6 @@ type driveFlags struct {
 	messages      string
 	recording     []payload.Message
 	ignore        []string
-	ignore        []string
 	faults, badge bool
 	assertFlags
 	sharedFlags
@@ -60,7 +59,6 @@ document (LSP: didOpen, documentSymbol, didClose), or auto: the tool echo if the
 	flags.DurationVar(&f.load.Duration, "load-time", 3*time.Second, "of --inflight and --rate")
 	flags.StringVar(&f.messages, "messages", "", "replay the requests of a recording (see tap), or of a file with a message a line, instead of the sweep")
 	flags.StringSliceVar(&f.ignore, "ignore", nil, "members of recorded answers that may differ in a replay")
-	flags.StringSliceVar(&f.ignore, "ignore", nil, "members of answers in which they may differ from the recording's, such as resultType")
 	flags.BoolVar(&f.faults, "faults", false, "put it through what bad clients and systems do, instead of the sweep:\n"+misbehaviours(catalogue.Client, 18))
 	flags.BoolVar(&f.plan.Limits, "find-limit", false, "search for the limits alone, to the byte")
 	f.registerAsserts(cmd, "exit 3 unless this holds, such as 'limit>=16MiB', and 4 where it cannot be told")
