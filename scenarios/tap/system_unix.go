@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"syscall"
 	"time"
@@ -118,14 +117,12 @@ func pipeLike(model *os.File) (w, r *os.File, err error) {
 	}
 	defer we.Close()
 	defer re.Close()
-	if w, err = detach(we); err != nil {
-		return nil, nil, err
+	if w, err = we.File(); err == nil {
+		if r, err = re.File(); err != nil {
+			w.Close()
+		}
 	}
-	if r, err = detach(re); err != nil {
-		w.Close()
-		return nil, nil, err
-	}
-	return w, r, nil
+	return w, r, err
 }
 
 // mirrorMode makes a server's end as non-blocking as the client's stream is: whether a write that
@@ -145,24 +142,6 @@ func mirrorMode(model, end *os.File) {
 
 // endingSignals are those of forwardedSignals by which somebody wants a process to end.
 var endingSignals = []os.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM}
-
-// detach makes a file of a pipe's end, which may then be closed.
-func detach(e *syspipe.End) (*os.File, error) {
-	var carrier exec.Cmd
-	if _, err := e.Pass(&carrier); err != nil {
-		return nil, err
-	}
-	var fd int
-	var dup error
-	raw, err := carrier.ExtraFiles[0].SyscallConn() // the end's, and closed with it
-	if err == nil {
-		err = raw.Control(func(from uintptr) { fd, dup = unix.FcntlInt(from, unix.F_DUPFD_CLOEXEC, 3) })
-	}
-	if err = errors.Join(err, os.NewSyscallError("dup", dup)); err != nil {
-		return nil, err
-	}
-	return os.NewFile(uintptr(fd), string(e.Kind())), nil
-}
 
 // forwardedSignals are the signals that a client, a terminal or a supervisor sends to a server.
 var forwardedSignals = []os.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH, unix.SIGCONT}

@@ -112,9 +112,12 @@ func Protocols() []string { return []string{"auto", "mcp", "lsp", "jsonrpc", "li
 // there: on one CPU that made a round trip of 1 KiB 16 µs instead of 8.
 const sessionThreads = 6
 
-// recordGrace is how long the recording may take to be written once a signal has said that it is
-// enough.
-const recordGrace = time.Second
+// Once a signal has said that it is enough, outputGrace is how long the last of the output may take
+// to get to the client, and recordGrace how long the recording may take to be written.
+const (
+	outputGrace = 200 * time.Millisecond
+	recordGrace = time.Second
+)
 
 // Run starts the command, passes everything on in both directions, and returns when the server has
 // ended and its output has been passed on. Where it could not be started, the Ending is nil; else
@@ -265,6 +268,11 @@ func (s *session) drainOutput() *results.Fault {
 	case <-s.out.done:
 	case <-gone:
 	case <-s.enough:
+		select {
+		case <-s.out.done:
+			return nil
+		case <-time.After(outputGrace): // for what is on its way
+		}
 		if s.out.writing.Load() > 0 {
 			e := cutEvidence{fromServer, s.out.bytes.Load(), s.out.inHand.Load()}
 			return &results.Fault{
