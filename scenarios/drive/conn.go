@@ -43,11 +43,11 @@ type conn struct {
 	writer  framers.Writer
 
 	receiver atomic.Pointer[receiver]
-	protocol atomic.Pointer[protocol] // once it is known to be of JSON-RPC
-	whole    atomic.Int64             // bytes that had come when the last message was whole
-	answered int64                    // requests that it served, of the goroutine that drives it
-	closed   chan struct{}            // closed when no more of the server's output is read
-	ended    error                    // why, once closed is
+	protocol atomic.Pointer[traits] // once it is known to be of JSON-RPC
+	whole    atomic.Int64           // bytes that had come when the last message was whole
+	answered int64                  // requests that it served, of the goroutine that drives it
+	closed   chan struct{}          // closed when no more of the server's output is read
+	ended    error                  // why, once closed is
 
 	replies chan []byte   // to the server's own requests
 	replied chan struct{} // closed when nobody sends them any more
@@ -152,7 +152,7 @@ func (c *conn) wire() io.Writer {
 // speak makes the conn take requests of the server's own for what they are, and not for answers.
 func (c *conn) speak(p protocol) {
 	if p.about().jsonRPC {
-		c.protocol.Store(&p)
+		c.protocol.Store(p.about())
 	}
 }
 
@@ -197,7 +197,7 @@ func (c *conn) read(r framers.Reader) {
 		kind, p, receive := e.Kind(), c.protocol.Load(), c.receiver.Load()
 		switch {
 		case p != nil && kind == jsonrpc.Request && !slices.Contains(ourMethods, string(e.Method)):
-			c.replyToServer((*p).respond(msg, e))
+			c.replyToServer(p.respond(msg, e))
 		case p != nil && kind == jsonrpc.Notification:
 		case p != nil && kind == jsonrpc.None:
 			c.strays.nonMessage(msg)

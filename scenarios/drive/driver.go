@@ -105,13 +105,13 @@ func (d *Driver) start(ctx context.Context) (*conn, error) {
 
 // Protocol returns what the server speaks, with the revision where there is one: "mcp 2025-11-25",
 // "lines".
-func (d *Driver) Protocol() string { return d.protocol.String() }
+func (d *Driver) Protocol() string { return d.protocol.about().name }
 
 // Framing returns the spec of how it tells messages apart.
 func (d *Driver) Framing() string { return d.protocol.about().wire.String() }
 
 // Request says in words what the driver sends.
-func (d *Driver) Request() string { return d.protocol.describe() }
+func (d *Driver) Request() string { return d.protocol.about().describe() }
 
 // Starts returns how often the server was started.
 func (d *Driver) Starts() int { return d.starts }

@@ -334,9 +334,8 @@ func speakMCP(ctx context.Context, c *conn, o Options) (protocol, error) {
 		return newLines(c.framing, false), c.answersEachLine(ctx, o.Start)
 	}
 	m := newMCP(o, c.framing)
-	m.discovered(reply)
 	c.speak(m)
-	err = m.enter(ctx, c, o.Start)
+	err = m.enter(ctx, c, reply, o.Start)
 	if _, refused := errors.AsType[*jsonrpc.Error](err); refused && o.Tool == "" {
 		return newBare(c.framing), nil
 	}

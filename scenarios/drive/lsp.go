@@ -26,18 +26,12 @@ type lsp struct {
 
 func newLSP(o Options, wire framers.Framing) *lsp {
 	return &lsp{
-		traits: traits{wire: wire, requests: []string{RequestAuto, RequestUnknown, RequestDocument}, jsonRPC: true},
-		root:   o.root, language: o.Language,
+		traits: traits{
+			name: "lsp", wire: wire, requests: []string{RequestAuto, RequestUnknown, RequestDocument}, jsonRPC: true,
+			answers: editorAnswers,
+		},
+		root: o.root, language: o.Language,
 	}
-}
-
-func (l *lsp) String() string { return "lsp" }
-
-func (l *lsp) describe() string {
-	if l.document == nil {
-		return describeUnknown
-	}
-	return fmt.Sprintf("documents of language %s, opened, their symbols asked for, and closed", l.document.language)
 }
 
 func (l *lsp) greet(ctx context.Context, c *conn, within time.Duration) error {
@@ -92,37 +86,20 @@ func (l *lsp) initializeParams() string {
 // editorAnswers are to requests that language servers make, without answers to which some never go
 // on: what is agreed to, refused, or left unchosen.
 var editorAnswers = map[string]string{
-	"client/registerCapability":      "null",
-	"client/unregisterCapability":    "null",
-	"window/workDoneProgress/create": "null",
-	"window/showMessageRequest":      "null",
-	"workspace/workspaceFolders":     "null",
-	"workspace/applyEdit":            `{"applied":false}`,
-	"window/showDocument":            `{"success":false}`,
-}
-
-func (l *lsp) respond(msg []byte, e jsonrpc.Envelope) []byte {
-	method := string(e.Method)
-	result, known := editorAnswers[method]
-	switch {
-	case known:
-	case strings.HasSuffix(method, "/refresh"):
-		result = "null"
-	case method == "workspace/configuration": // nothing is set, once for each item that is asked for
-		var request struct {
-			Params struct {
-				Items []json.RawMessage `json:"items"`
-			} `json:"params"`
-		}
-		if json.Unmarshal(msg, &request) != nil {
-			return methodNotFound(e)
-		}
-		nulls := strings.Repeat("null,", len(request.Params.Items))
-		result = "[" + strings.TrimSuffix(nulls, ",") + "]"
-	default:
-		return methodNotFound(e)
-	}
-	return resultOf(e, result)
+	"client/registerCapability":        "null",
+	"client/unregisterCapability":      "null",
+	"window/workDoneProgress/create":   "null",
+	"window/showMessageRequest":        "null",
+	"workspace/workspaceFolders":       "null",
+	"workspace/codeLens/refresh":       "null",
+	"workspace/diagnostic/refresh":     "null",
+	"workspace/foldingRange/refresh":   "null",
+	"workspace/inlayHint/refresh":      "null",
+	"workspace/inlineValue/refresh":    "null",
+	"workspace/semanticTokens/refresh": "null",
+	"workspace/configuration":          nothingSet,
+	"workspace/applyEdit":              `{"applied":false}`,
+	"window/showDocument":              `{"success":false}`,
 }
 
 func (l *lsp) request(kind requestKind, size int) *requestTemplate {
@@ -232,6 +209,7 @@ func (l *lsp) chooseDocument(ctx context.Context, c *conn, within time.Duration)
 		if l.document == nil || found {
 			l.document = &d
 		}
+		l.sends = fmt.Sprintf("documents of language %s, opened, their symbols asked for, and closed", l.document.language)
 		if found {
 			return nil
 		}

@@ -9,16 +9,14 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // mcp is the Model Context Protocol. Its newest revision asks for server/discover and has no
 // initialize; a server that does not know it is greeted in the old way.
 type mcp struct {
 	traits
-	revision  string
 	discovers bool     // the server is of the era without initialize
-	known     bool     // revision and tools are
+	known     bool     // its revision and tools are
 	kind      string   // of Requests
 	tool      toolCall // that takes the payload; its zero value is none
 	replies   toolCall // that was asked for, to answer with as many bytes as it is asked for
@@ -33,8 +31,11 @@ type toolCall struct {
 
 func newMCP(o Options, wire framers.Framing) *mcp {
 	return &mcp{
-		traits: traits{wire: wire, requests: []string{RequestAuto, RequestUnknown, RequestTool}, jsonRPC: true},
-		kind:   o.Request, tool: toolCall{o.Tool, o.Arg, o.Args}, replies: toolCall{o.ReplyTool, o.ReplyArg, o.ReplyArgs},
+		traits: traits{
+			name: "mcp", wire: wire, requests: []string{RequestAuto, RequestUnknown, RequestTool}, jsonRPC: true,
+			answers: map[string]string{"ping": "{}"},
+		},
+		kind: o.Request, tool: toolCall{o.Tool, o.Arg, o.Args}, replies: toolCall{o.ReplyTool, o.ReplyArg, o.ReplyArgs},
 	}
 }
 
@@ -43,74 +44,47 @@ const (
 	legacyMCP = "2025-11-25"
 )
 
-func (m *mcp) String() string {
-	if m.revision == "" {
-		return "mcp"
-	}
-	return "mcp " + m.revision
-}
-
-func (m *mcp) describe() string {
-	if m.tool.name == "" {
-		return describeUnknown
-	}
-	return m.compared("tool " + m.tool.name)
-}
-
-func (m *mcp) respond(_ []byte, e jsonrpc.Envelope) []byte {
-	if string(e.Method) == "ping" {
-		return resultOf(e, "{}")
-	}
-	return methodNotFound(e)
-}
-
 // meta returns what each request of the newest revision carries, followed by a comma.
 func (m *mcp) meta() string {
 	if !m.discovers {
 		return ""
 	}
-	return `"_meta":` + clientMeta(m.revision) + `,`
+	return `"_meta":` + clientMeta + `,`
 }
 
-func clientMeta(revision string) string {
-	return `{"io.modelcontextprotocol/protocolVersion":` + strconv.Quote(revision) +
-		`,"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":` + clientInfo + `}`
-}
+const (
+	clientInfo = `{"name":"pipebench","version":"1"}`
+	clientMeta = `{"io.modelcontextprotocol/protocolVersion":"` + newestMCP +
+		`","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":` + clientInfo + `}`
+	discoverParams = `{"_meta":` + clientMeta + `}`
+)
 
-const clientInfo = `{"name":"pipebench","version":"1"}`
-
-func (m *mcp) greet(ctx context.Context, c *conn, within time.Duration) error {
+func (m *mcp) greet(ctx context.Context, c *conn, within time.Duration) (err error) {
 	c.speak(m)
+	var reply answer
 	if !m.known {
-		reply, err := c.call(ctx, "server/discover", discoverParams, within)
-		if err != nil {
+		if reply, err = c.call(ctx, "server/discover", discoverParams, within); err != nil {
 			return err
 		}
-		m.discovered(reply)
 	}
-	return m.enter(ctx, c, within)
+	return m.enter(ctx, c, reply, within)
 }
 
-// enter ends the handshake with a server that was asked server/discover, in the way of its era.
-func (m *mcp) enter(ctx context.Context, c *conn, within time.Duration) error {
+// enter ends the handshake with a server that answered server/discover, or did so when it was first
+// started, in the way of its era.
+func (m *mcp) enter(ctx context.Context, c *conn, reply answer, within time.Duration) error {
+	var about struct {
+		SupportedVersions []string `json:"supportedVersions"`
+	}
+	if reply.decode(&about) == nil && slices.Contains(about.SupportedVersions, newestMCP) {
+		m.discovers, m.name = true, "mcp "+newestMCP
+	}
 	if !m.discovers {
 		if err := m.initialize(ctx, c, within); err != nil {
 			return err
 		}
 	}
 	return m.chooseTools(ctx, c, within)
-}
-
-var discoverParams = `{"_meta":` + clientMeta(newestMCP) + `}`
-
-// discovered learns from the answer to server/discover which era the server is of.
-func (m *mcp) discovered(reply answer) {
-	var about struct {
-		SupportedVersions []string `json:"supportedVersions"`
-	}
-	if reply.decode(&about) == nil && slices.Contains(about.SupportedVersions, newestMCP) {
-		m.discovers, m.revision = true, newestMCP
-	}
 }
 
 func (m *mcp) initialize(ctx context.Context, c *conn, within time.Duration) error {
@@ -128,7 +102,7 @@ func (m *mcp) initialize(ctx context.Context, c *conn, within time.Duration) err
 	if hello.ProtocolVersion == "" {
 		return errors.New("initialize: the answer names no protocolVersion, so this is no MCP server")
 	}
-	m.revision = hello.ProtocolVersion
+	m.name = "mcp " + hello.ProtocolVersion
 	return c.send([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}`))
 }
 
@@ -182,7 +156,9 @@ func (m *mcp) chooseTools(ctx context.Context, c *conn, within time.Duration) er
 	if m.tool, err = m.tool.complete(tools, demanded, "string"); err != nil {
 		return err
 	}
-	m.tryEcho = m.tool.name != ""
+	if m.tool.name != "" {
+		m.sends, m.tryEcho = "tool "+m.tool.name, true
+	}
 	if m.replies.name != "" {
 		m.sized, err = m.replies.complete(tools, true, "integer", "number")
 		return err

@@ -2,6 +2,7 @@ package drive
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,36 +15,60 @@ import (
 // A protocol is what a server speaks. What its handshake finds out is kept, so that a server that
 // is started again is not asked again.
 type protocol interface {
-	String() string // for the record: "mcp 2025-11-25"
 	about() *traits
 	// greet shakes hands with a server that has just been started.
 	greet(ctx context.Context, c *conn, within time.Duration) error
-	// respond makes the answer to a request of the server's own. It is called of JSON-RPC alone.
-	respond(msg []byte, e jsonrpc.Envelope) []byte
 	// request makes a request of exactly size bytes, or of as few as it takes.
 	request(kind requestKind, size int) *requestTemplate
-	// describe says in words what requests exercise.
-	describe() string
 }
 
 // traits are what every protocol has.
 type traits struct {
+	name     string // for the record, with its revision: "mcp 2025-11-25"
+	sends    string // what requests exercise, in words; "" for unknownMethod
 	wire     framers.Framing
-	requests []string // that it has, of [Requests]
-	jsonRPC  bool     // messages have ids; else whatever comes is an answer to us
-	echoes   bool     // answers hold what was sent
-	tryEcho  bool     // whether they do is to be found out by a request
+	requests []string          // that it has, of [Requests]
+	answers  map[string]string // results of requests that servers make of clients, by method
+	jsonRPC  bool              // messages have ids; else whatever comes is an answer to us
+	echoes   bool              // answers hold what was sent
+	tryEcho  bool              // whether they do is to be found out by a request
 }
 
 func (t *traits) about() *traits { return t }
 
-// compared adds to a description whether answers are compared with what was sent.
-func (t *traits) compared(what string) string {
-	if t.echoes {
-		return what + ", its answers compared byte by byte"
+// describe says in words what requests exercise.
+func (t *traits) describe() string {
+	switch {
+	case t.sends == "":
+		return "method " + unknownMethod + ", which is to be refused"
+	case t.echoes:
+		return t.sends + ", its answers compared byte by byte"
 	}
-	return what
+	return t.sends
 }
+
+// respond makes the answer to a request of the server's own. It is called of JSON-RPC alone.
+func (t *traits) respond(msg []byte, e jsonrpc.Envelope) []byte {
+	method := string(e.Method)
+	result, known := t.answers[method]
+	var request struct {
+		Params struct {
+			Items []json.RawMessage `json:"items"`
+		} `json:"params"`
+	}
+	switch {
+	case known && result == nothingSet && json.Unmarshal(msg, &request) == nil:
+		result = strings.Repeat("null,", len(request.Params.Items))
+		result = "[" + strings.TrimSuffix(result, ",") + "]"
+	case !known:
+		why := jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "not a method of this client"}
+		return jsonrpc.AppendError(nil, jsonrpc.ID(e.ID), why)
+	}
+	return jsonrpc.AppendResult(nil, jsonrpc.ID(e.ID), []byte(result))
+}
+
+// nothingSet stands for a list of nulls, one for each item that is asked for.
+const nothingSet = "[]"
 
 // A requestKind is what a request exercises.
 type requestKind uint8
@@ -100,11 +125,12 @@ func (o Options) framing(standard framers.Framing) framers.Framing {
 
 // checkRequest reports a request that the protocol does not have.
 func checkRequest(p protocol, o Options) error {
-	if known := p.about().requests; !slices.Contains(known, o.Request) {
-		return fmt.Errorf("drive: %s has no request %q, only %s", p, o.Request, strings.Join(known, ", "))
+	name, known := p.about().name, p.about().requests
+	if !slices.Contains(known, o.Request) {
+		return fmt.Errorf("drive: %s has no request %q, only %s", name, o.Request, strings.Join(known, ", "))
 	}
 	if _, hasTools := p.(*mcp); !hasTools && o.Tool+o.Arg+o.Args+o.ReplyTool != "" {
-		return fmt.Errorf("drive: %s has no tools that could be called with arguments", p)
+		return fmt.Errorf("drive: %s has no tools that could be called with arguments", name)
 	}
 	return nil
 }
@@ -114,28 +140,22 @@ func checkRequest(p protocol, o Options) error {
 type plain struct{ traits }
 
 func newBare(wire framers.Framing) *plain {
-	return &plain{traits{wire: wire, requests: []string{RequestAuto, RequestUnknown}, jsonRPC: true, tryEcho: true}}
+	return &plain{traits{
+		name: "jsonrpc", wire: wire, requests: []string{RequestAuto, RequestUnknown}, jsonRPC: true, tryEcho: true,
+	}}
 }
 
 // newLines needs no try to tell an echo: it was seen in the handshake, or is what was asked for.
 func newLines(wire framers.Framing, echoes bool) *plain {
-	return &plain{traits{wire: wire, requests: []string{RequestAuto}, echoes: echoes}}
-}
-
-func (p *plain) String() string {
-	switch {
-	case p.jsonRPC:
-		return "jsonrpc"
-	case p.echoes:
-		return "lines"
+	name := "lines"
+	if !echoes {
+		name = "lines (answers with others)"
 	}
-	return "lines (answers with others)"
+	return &plain{traits{name: name, sends: "lines", wire: wire, requests: []string{RequestAuto}, echoes: echoes}}
 }
 
 // greet finds nothing out: a line that is not answered is the first request's finding.
 func (p *plain) greet(context.Context, *conn, time.Duration) error { return nil }
-
-func (p *plain) respond(_ []byte, e jsonrpc.Envelope) []byte { return methodNotFound(e) }
 
 // request makes lines of JSON text, which filters of any text take, too.
 func (p *plain) request(_ requestKind, size int) *requestTemplate {
@@ -147,23 +167,5 @@ func (p *plain) request(_ requestKind, size int) *requestTemplate {
 	return t
 }
 
-func (p *plain) describe() string {
-	if p.jsonRPC {
-		return describeUnknown
-	}
-	return p.compared("lines")
-}
-
 // unknownMethod is one that no server has: its refusal is the shortest way through a server.
 const unknownMethod = "pipebench/unknown"
-
-const describeUnknown = "method " + unknownMethod + ", which is to be refused"
-
-// methodNotFound makes the answer that a client gives to what it does not know.
-func methodNotFound(e jsonrpc.Envelope) []byte {
-	return jsonrpc.AppendError(nil, jsonrpc.ID(e.ID), jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "not a method of this client"})
-}
-
-func resultOf(e jsonrpc.Envelope, result string) []byte {
-	return jsonrpc.AppendResult(nil, jsonrpc.ID(e.ID), []byte(result))
-}
