@@ -2,6 +2,7 @@ package bench
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,6 +25,10 @@ type Plan struct {
 	MaxTime   time.Duration  // nothing is begun that would not end within it; 0 is no limit
 	Seed      int64          // of the messages and of the order of samples
 	Recording string         // path of the messages, where a cell replays some
+
+	// Turn, if set, waits for the run's turn, where several share a machine: it is called before the
+	// workers of a fork are started and before each round.
+	Turn func(context.Context) error
 
 	// Observe, if set, is told of progress from the goroutine that called Run.
 	Observe func(Progress)

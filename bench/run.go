@@ -151,6 +151,9 @@ func (r *runner) addReason(why error) {
 // fork starts the workers of a group, has them take some rounds, and ends them. The first fork has
 // every byte of each cell compared before.
 func (r *runner) fork(ctx context.Context, g *group) error {
+	if err := r.turn(ctx); err != nil {
+		return err
+	}
 	rounds, began := r.roundsFor(g), time.Now()
 	g.forks++
 	r.interference.nextRound()
@@ -172,6 +175,9 @@ func (r *runner) fork(ctx context.Context, g *group) error {
 	}
 	g.cost.fork = time.Since(began)
 	for range rounds {
+		if err := r.turn(ctx); err != nil {
+			return err
+		}
 		if began = time.Now(); r.measured && r.late(g.cost.round) {
 			return nil
 		}
@@ -184,6 +190,17 @@ func (r *runner) fork(ctx context.Context, g *group) error {
 		g.cost.round = time.Since(began)
 	}
 	return nil
+}
+
+// turn waits for the run's turn, which is no part of its time.
+func (r *runner) turn(ctx context.Context) error {
+	if r.Turn == nil {
+		return nil
+	}
+	began := time.Now()
+	err := r.Turn(ctx)
+	r.started = r.started.Add(time.Since(began))
+	return err
 }
 
 // leader returns the cell by which a group's workers are started: one whose framing was registered,

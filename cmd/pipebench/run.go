@@ -19,6 +19,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/measure"
+	"github.com/pipebench/pipebench/scenarios/subrun"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -155,7 +156,7 @@ func (f *runFlags) plan(ctx context.Context) (bench.Plan, error) {
 	}
 	p := bench.Plan{
 		Run: run, Cells: cells, Samples: f.samples, Duration: f.duration, Forks: f.forks,
-		Precision: f.precision, MaxTime: f.maxTime, Seed: f.seed, Recording: f.messages,
+		Precision: f.precision, MaxTime: f.maxTime, Seed: f.seed, Recording: f.messages, Turn: subrun.Turn,
 	}
 	if p.MaxTime == 0 {
 		p.MaxTime = defaultTime // with what is shown and drawn afterwards, under 20 s

@@ -187,7 +187,7 @@ func (s *session) conclude(measured error, t task) error {
 // leave writes what a run leaves beside its records, and says where.
 func (s *session) leave(all *results.Set, t task) error {
 	kept := []string{recordsFile}
-	if subrun.RecordsAlone() {
+	if subrun.TakesTurns() {
 		return nil
 	}
 	if t.bench != nil {

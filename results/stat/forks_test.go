@@ -117,6 +117,42 @@ func TestDisturbedSlicesAreLeftOut(t *testing.T) {
 	}
 }
 
+// Two builds that take slices in turns are compared within rounds, so that a machine which does
+// something else in each round hides no change of a twentieth.
+func TestPairsInTurnsFindATwentieth(t *testing.T) {
+	rng := rand.New(rand.NewPCG(81, 82))
+	for _, factor := range []float64{1, 1.05} {
+		var before, after []*results.Set
+		for range 12 {
+			var mood [2][6]float64
+			for f := range mood {
+				for j := range mood[f] {
+					mood[f][j] = 1000 * math.Exp(0.5*rng.NormFloat64())
+				}
+			}
+			for _, side := range []struct {
+				into   *[]*results.Set
+				run    string
+				factor float64
+			}{{&before, "old", 1}, {&after, "new", factor}} {
+				r := sliced(resultstest.Cell("ndjson", 4096), 2, 6, func(f, j int) float64 {
+					return mood[f][j] * side.factor * math.Exp(0.02*rng.NormFloat64())
+				})
+				r.Run = side.run
+				*side.into = append(*side.into, &results.Set{Records: []results.Record{r}})
+			}
+		}
+		c, err := ComparePairs(before, after, CompareOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[bool]Verdict{true: NoChange, false: Slower}[factor == 1]
+		if ch := find(t, c, "goodput"); ch.Verdict != want || math.Abs(*ch.Ratio*factor-1) > 0.01 {
+			t.Errorf("%v times as long: got %q, ratio %v", factor, ch.Verdict, *ch.Ratio)
+		}
+	}
+}
+
 // Files of before have samples whose workers were started for them alone: nothing of theirs changes.
 func TestSamplesWithoutForksAreIndependent(t *testing.T) {
 	rng := rand.New(rand.NewPCG(73, 74))

@@ -21,7 +21,7 @@ func ComparePairs(before, after []*results.Set, o CompareOptions) (*Comparison, 
 	o = o.filled()
 	c := &Comparison{Old: "old", New: "new", Pairs: len(before)}
 	matches := o.chosen(c.match(SeriesOf(results.Merge(before...)), SeriesOf(results.Merge(after...))))
-	perOld, perNew := mediansByRun(before), mediansByRun(after)
+	perOld, perNew := seriesByRun(before), seriesByRun(after)
 	for _, m := range matches {
 		if m.old.Metric.Counter {
 			c.addCounter(m, o)
@@ -39,28 +39,51 @@ type seriesID struct{ name, metric, machine string }
 
 func (s Series) id() seriesID { return seriesID{s.Name, s.Metric.Name, s.Machine} }
 
-// mediansByRun returns the medians of each run, by series.
-func mediansByRun(sets []*results.Set) []map[seriesID]float64 {
-	out := make([]map[seriesID]float64, len(sets))
+func seriesByRun(sets []*results.Set) []map[seriesID]Series {
+	out := make([]map[seriesID]Series, len(sets))
 	for i, set := range sets {
-		out[i] = make(map[seriesID]float64)
+		out[i] = make(map[seriesID]Series)
 		for _, s := range SeriesOf(set) {
-			out[i][s.id()] = s.Figure.Median
+			out[i][s.id()] = s
+		}
+	}
+	return out
+}
+
+// pairRatio returns the ratio of two runs. Where they took slices in turns that is the median of the
+// ratios within rounds, which a change of the machine between two of them does not move; else it is
+// the ratio of their medians. Zero is none.
+func pairRatio(old, new Series) float64 {
+	if e := estimate(new.Metric.ratios(slicesOf(new), slicesOf(old))); e.N >= LeastSamples {
+		return e.Median
+	}
+	if old.Figure.Median > 0 {
+		return new.Figure.Median / old.Figure.Median
+	}
+	return 0
+}
+
+// slicesOf returns the records of a series that have forks, without the name of their run, which is
+// another on the other side.
+func slicesOf(s Series) []results.Record {
+	var out []results.Record
+	for _, r := range s.records {
+		r.Run = ""
+		if len(r.Samples) > 0 && r.Samples[0].Fork > 0 {
+			out = append(out, r)
 		}
 	}
 	return out
 }
 
 // paired takes the ratio of each pair. Its p is not corrected yet.
-func paired(m match, before, after []map[seriesID]float64) Change {
+func paired(m match, before, after []map[seriesID]Series) Change {
 	c := m.change()
 	var ratios, logs []float64
 	for i := range before {
-		vo, oko := before[i][m.old.id()]
-		vn, okn := after[i][m.new.id()]
-		if oko && okn && vo > 0 && vn > 0 {
-			ratios = append(ratios, vn/vo)
-			logs = append(logs, math.Log(vn/vo))
+		if ratio := pairRatio(before[i][m.old.id()], after[i][m.new.id()]); ratio > 0 {
+			ratios = append(ratios, ratio)
+			logs = append(logs, math.Log(ratio))
 		}
 	}
 	e := Median(ratios)

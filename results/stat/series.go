@@ -26,6 +26,8 @@ type Series struct {
 
 	Disturbed bool `json:"disturbed,omitempty"` // others had what it needed while it was measured, as a warning says
 
+	records []results.Record // what the values are from; nil of Go benchmark text
+
 	Since time.Time `json:"since,omitzero"` // when the first of its records was finished; zero of Go benchmark text
 	Until time.Time `json:"until,omitzero"` // when the last was
 }
@@ -63,7 +65,7 @@ func SeriesOf(s *results.Set) []Series {
 	for _, r := range rows {
 		samples := r.Pooled()
 		for _, m := range Compared(r.Cell, samples) {
-			one := Series{Name: BenchName(r.Cell), Cell: new(r.Cell), Metric: m, Machine: r.Machine, Values: m.Values(samples)}
+			one := Series{Name: BenchName(r.Cell), Cell: new(r.Cell), Metric: m, Machine: r.Machine, Values: m.Values(samples), records: r.Records}
 			if len(one.Values) == 0 {
 				continue
 			}

@@ -1,6 +1,6 @@
-// Package abtest compares two builds of pipebench the way that a verdict needs: both are run one
-// right after the other, again and again, the order within a pair left to chance, so that what
-// moves the machine moves both.
+// Package abtest compares two builds of pipebench the way that a verdict needs: both run at once, a
+// round of the one and a round of the other in turn, again and again, the order within a pair left
+// to chance, so that what moves the machine moves both.
 //
 //	plan := abtest.Plan{Old: old, New: new, Flags: []string{"--size", "64KiB"}, Dir: "out"}
 //	before, after, err := abtest.Run(ctx, plan)
@@ -19,6 +19,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -158,35 +159,28 @@ func (r *runner) run(ctx context.Context) error {
 	return nil
 }
 
-// pair runs both builds, and keeps what they left if both did their work.
+// pair runs both builds, in turns, and keeps what they left if both did their work.
 func (r *runner) pair(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.MaxTime, fmt.Errorf("took longer than the %s of all pairs, and was stopped", r.MaxTime))
 	defer cancel()
-	type side struct {
-		binary subrun.Binary
-		into   *os.File
-		dir    string
-		set    *results.Set
-	}
-	old := &side{binary: r.Old, into: r.old, dir: r.folder("old")}
-	new := &side{binary: r.New, into: r.new, dir: r.folder("new")}
-	order := []*side{old, new}
-	if !r.toss() {
-		order = []*side{new, old}
+	sides := []subrun.Side{{Binary: r.Old, Dir: r.folder("old")}, {Binary: r.New, Dir: r.folder("new")}}
+	order := slices.Clone(sides)
+	oldFirst := r.toss()
+	if !oldFirst {
+		slices.Reverse(order)
 	}
 	flags := append([]string{"--seed", strconv.FormatInt(r.Seed+int64(len(r.before)), 10)}, r.Flags...)
-	for _, s := range order {
-		var err error
-		if s.set, err = s.binary.Run(ctx, s.dir, flags); err != nil {
-			return fmt.Errorf("pair %d: %w", len(r.before)+1, err)
-		}
+	sets, err := subrun.Together(ctx, flags, order...)
+	if err != nil {
+		return fmt.Errorf("pair %d: %w", len(r.before)+1, err)
 	}
-	for _, s := range order {
-		if err := move(s.into, s.dir); err != nil {
-			return err
-		}
+	if !oldFirst {
+		slices.Reverse(sets)
 	}
-	r.before, r.after = append(r.before, old.set), append(r.after, new.set)
+	if err := errors.Join(move(r.old, sides[0].Dir), move(r.new, sides[1].Dir)); err != nil {
+		return err
+	}
+	r.before, r.after = append(r.before, sets[0]), append(r.after, sets[1])
 	return nil
 }
 

@@ -10,6 +10,7 @@
 package subrun
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -98,14 +99,45 @@ func (e *FailedError) Error() string {
 	return fmt.Sprintf("%s %s: %s", e.Binary, how, e.Said)
 }
 
-// recordsAlone is the variable by which an invocation is told that nobody looks at charts and
-// reports of its own, which take several times as long as a short run. A build that does not know
-// it makes them.
-const recordsAlone = "PIPEBENCH_RECORDS_ALONE"
+// turns is the variable by which an invocation is told that it shares the machine with others, round
+// by round, and that nobody looks at charts and reports of its own, which take several times as long
+// as a short run. A build that does not know it makes them, and keeps its turn to its end.
+const turns = "PIPEBENCH_TURNS"
 
-// RecordsAlone reports whether this process was invoked by [Binary.Run], which reads its records and
-// nothing else.
-func RecordsAlone() bool { return os.Getenv(recordsAlone) != "" }
+// enquiry is what an invocation writes to standard output when its turn is over. It goes on when it
+// is given any byte on standard input.
+const enquiry = '\x05'
+
+// TakesTurns reports whether this process was invoked by [Together] or [Binary.Run].
+func TakesTurns() bool { return os.Getenv(turns) != "" }
+
+// Turn gives up this process's turn, and waits until it has the next. That of a process which has
+// the machine to itself never ends.
+func Turn(ctx context.Context) error {
+	if !TakesTurns() {
+		return nil
+	}
+	if _, err := os.Stdout.Write([]byte{enquiry}); err != nil {
+		return fmt.Errorf("give up the turn: %w", err)
+	}
+	given := make(chan struct{})
+	go func() {
+		_, _ = os.Stdin.Read(make([]byte, 1)) // its end, too, says that nobody else has a turn
+		close(given)
+	}()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-given:
+		return nil
+	}
+}
+
+// A Side is a binary to invoke, and the folder for its records.
+type Side struct {
+	Binary
+	Dir string
+}
 
 // patience is what an invocation that was told to stop has for that.
 const patience = 5 * time.Second
@@ -114,29 +146,111 @@ const patience = 5 * time.Second
 // those that say where results go, so that they win over defaults given before them. When ctx ends
 // the invocation is interrupted, and killed if it does not heed that.
 func (b Binary) Run(ctx context.Context, dir string, flags []string) (*results.Set, error) {
+	sets, err := Together(ctx, flags, Side{b, dir})
+	if err != nil {
+		return nil, err
+	}
+	return sets[0], nil
+}
+
+// Together invokes several binaries as [Binary.Run] does one, with the same flags, and has them take
+// turns: each measures a round while the others wait, so that what moves the machine moves all. One
+// that knows no turns runs from its start to its end in one.
+func Together(ctx context.Context, flags []string, sides ...Side) ([]*results.Set, error) {
 	if err := CheckFlags(flags); err != nil {
 		return nil, err
 	}
-	p := proc.Command(b.Path, slices.Concat([]string{"run"}, flags, []string{"--quiet", "--no-progress", "--out", dir})...)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // ends those that are left when one fails
+	sets, begun := make([]*results.Set, len(sides)), make([]*invocation, len(sides))
+	var waiting []int
+	for i := range sides {
+		waiting = append(waiting, i)
+	}
+	for len(waiting) > 0 {
+		i := waiting[0]
+		waiting = waiting[1:]
+		var err error
+		if begun[i] == nil {
+			if begun[i], err = sides[i].start(ctx, flags); err == nil {
+				defer begun[i].close()
+			}
+		} else {
+			_, err = begun[i].stdin.Write([]byte{enquiry})
+		}
+		switch {
+		case err != nil:
+		case begun[i].yields():
+			waiting = append(waiting, i)
+		default:
+			sets[i], err = begun[i].result(ctx)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return sets, nil
+}
+
+// An invocation is a run under way.
+type invocation struct {
+	Side
+	process *proc.Process
+	stdin   *os.File
+	stdout  *os.File
+	said    *bufio.Reader
+}
+
+func (s Side) start(ctx context.Context, flags []string) (*invocation, error) {
+	p := proc.Command(s.Path, slices.Concat([]string{"run"}, flags, []string{"--quiet", "--no-progress", "--out", s.Dir})...)
 	p.Grace = patience
-	p.Cmd.Env = append(os.Environ(), recordsAlone+"=1")
-	if err := p.Start(ctx); err != nil {
+	p.Cmd.Env = append(os.Environ(), turns+"=1")
+	i := &invocation{Side: s, process: p}
+	var err error
+	if i.stdin, err = p.Pipe(0); err == nil {
+		i.stdout, err = p.Pipe(1)
+	}
+	if err == nil {
+		i.said = bufio.NewReader(i.stdout)
+		err = p.Start(ctx)
+	}
+	if err != nil {
+		i.close()
 		return nil, err
 	}
-	defer p.Close()
-	err := p.Wait()
+	return i, nil
+}
+
+// yields waits until the invocation gives up its turn, true, or has ended.
+func (i *invocation) yields() bool {
+	_, err := i.said.ReadString(enquiry)
+	return err == nil
+}
+
+// result reads what the invocation left, or says how it failed.
+func (i *invocation) result(ctx context.Context) (*results.Set, error) {
+	err := i.process.Wait()
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil, fmt.Errorf("%s: %w", b.Name, context.Cause(ctx))
+		return nil, fmt.Errorf("%s: %w", i.Name, context.Cause(ctx))
 	case err != nil:
-		said := strings.TrimPrefix(p.Stderr().String(), "pipebench: ") // the name that the command puts before it
-		return nil, &FailedError{Binary: b.Name, Code: p.Cmd.ProcessState.ExitCode(), Said: said}
+		said := strings.TrimPrefix(i.process.Stderr().String(), "pipebench: ") // the name that the command puts before it
+		return nil, &FailedError{Binary: i.Name, Code: i.process.Cmd.ProcessState.ExitCode(), Said: said}
 	}
-	set, err := results.Read(dir)
+	set, err := results.Read(i.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("%s left no results; is it a pipebench? %w", b.Name, err)
+		return nil, fmt.Errorf("%s left no results; is it a pipebench? %w", i.Name, err)
 	}
 	return set, nil
+}
+
+func (i *invocation) close() {
+	i.process.Close()
+	for _, f := range []*os.File{i.stdin, i.stdout} {
+		if f != nil {
+			f.Close()
+		}
+	}
 }
 
 // FakeCell is the cell that [Fake] records.

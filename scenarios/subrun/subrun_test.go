@@ -1,13 +1,105 @@
 package subrun
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 )
+
+// logEnv makes this test binary a pipebench whose run command notes its rounds in a file of that
+// name, by the name of its folder.
+const logEnv = "SUBRUN_TEST_LOG"
+
+func TestMain(m *testing.M) {
+	if path, fake := os.LookupEnv(logEnv); fake {
+		if err := fakeRounds(path, os.Args[len(os.Args)-1]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// fakeRounds takes three rounds, in turns unless its folder is called rude.
+func fakeRounds(path, dir string) error {
+	log, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
+	if err != nil {
+		return err
+	}
+	name := filepath.Base(dir)
+	for range 3 {
+		if name != "rude" {
+			err = Turn(context.Background())
+		}
+		if _, werr := log.WriteString(name + " "); err != nil || werr != nil {
+			return errors.Join(err, werr)
+		}
+		fmt.Println("what a run prints")
+	}
+	return errors.Join(log.Close(), Fake(dir))
+}
+
+func TestInvocationsTakeTurns(t *testing.T) {
+	self, err := Find(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		sides []string
+		want  string
+	}{
+		{[]string{"a", "b"}, "a b a b a b "},
+		{[]string{"a"}, "a a a "},
+		{[]string{"rude", "a"}, "rude rude rude a a a "},
+		{[]string{"a", "rude"}, "rude rude rude a a a "},
+	} {
+		folder := t.TempDir()
+		t.Setenv(logEnv, filepath.Join(folder, "log"))
+		var sides []Side
+		for _, name := range tt.sides {
+			sides = append(sides, Side{self, filepath.Join(folder, name)})
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		sets, err := Together(ctx, nil, sides...)
+		cancel()
+		if err != nil || len(sets) != len(sides) {
+			t.Fatalf("%v: %d sets, %v", tt.sides, len(sets), err)
+		}
+		for i, set := range sets {
+			if set == nil || len(set.Records) != 1 {
+				t.Errorf("%v: side %d left %+v", tt.sides, i, set)
+			}
+		}
+		if got, err := os.ReadFile(filepath.Join(folder, "log")); err != nil || string(got) != tt.want {
+			t.Errorf("%v: rounds %q, %v; want %q", tt.sides, got, err, tt.want)
+		}
+	}
+}
+
+// One that fails ends those that wait for their turn.
+func TestOneThatFailsEndsTheOthers(t *testing.T) {
+	self, err := Find(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	t.Setenv(logEnv, filepath.Join(folder, "log"))
+	taken := filepath.Join(folder, "taken")
+	if err := os.WriteFile(taken, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var failed *FailedError
+	if _, err := Together(t.Context(), nil, Side{self, filepath.Join(folder, "a")}, Side{self, taken}); !errors.As(err, &failed) || failed.Code != 1 {
+		t.Errorf("got %v, want that the second failed", err)
+	}
+}
 
 func TestFind(t *testing.T) {
 	self, err := os.Executable()
