@@ -42,7 +42,7 @@ type Shape string
 
 // Shapes of a series.
 const (
-	Line  Shape = ""      // points with their intervals, joined by a line, the interval shaded
+	Line  Shape = ""      // points with their intervals, joined by a line
 	Curve Shape = "curve" // a line through many points, with markers only at its marked points
 	Dots  Shape = "dots"  // points with their intervals, not joined: categories, or a scatter
 )

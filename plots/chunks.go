@@ -141,7 +141,7 @@ func (v selection) predicted() []Series {
 func (v selection) unchunkedWait() []Guide {
 	whole := v.keep(func(r results.Record) bool { return r.Cell.Framing == "ndjson" })
 	if p, ok := medianOf("due.p99")(whole, whole, 0); ok {
-		return []Guide{{Value: p.Y, Label: "ndjson, not cut: p99"}}
+		return []Guide{{Value: p.Y, Label: "ndjson, unchunked: p99"}}
 	}
 	return nil
 }

@@ -37,32 +37,31 @@ func latencyCharts(set *results.Set) []Chart {
 // maxSizes is the number of message sizes that a distribution has panels for.
 const maxSizes = 3
 
+// latencyChart begins a chart of times with a column for each placement.
+func (p chartGroup) latencyChart(name, title, note string, x Axis, skip ...dimension) Chart {
+	return Chart{
+		Name: name, Title: title, Subtitle: p.subtitle(append(skip, "placement")...), X: x, Y: timeAxis,
+		Columns: len(p.values("placement")), OwnRows: true, Notes: []string{note},
+	}
+}
+
 // distribution draws the whole curve of each series, size and placement.
 func (p chartGroup) distribution(key, name, title string, lines dimension) Chart {
-	placements := p.values("placement")
-	c := Chart{
-		Name:     name,
-		Title:    title + ": the whole distribution",
-		Subtitle: p.subtitle("placement", "size", lines),
-		X:        Axis{Label: "share of messages that took no longer", Scale: Nines},
-		Y:        timeAxis,
-		Columns:  len(placements),
-		OwnRows:  true,
-		Notes:    []string{"All samples of a cell together. A curve ends where ten observations are left beyond it."},
-	}
+	c := p.latencyChart(name, title+": the whole distribution", "All samples of a cell together. A curve ends where ten observations are left beyond it.",
+		Axis{Label: "share of messages that took no longer", Scale: Nines}, "size", lines)
 	sizes, note := p.keep(func(r results.Record) bool { return observations(r, key) >= minCurveCount }).pickSizes()
 	if note != "" {
 		c.Notes = append(c.Notes, note)
 	}
-	if len(placements) == 1 {
+	if c.Columns == 1 {
 		c.Columns = min(len(sizes), 2)
 	}
 	order, _ := p.limitSeries(lines)
 	for _, size := range sizes {
-		for _, placement := range placements {
+		for _, placement := range p.values("placement") {
 			own := p.where("size", size).where("placement", placement)
 			c.Panels = append(c.Panels, Panel{
-				Title:  view.JoinParts(placement, map[bool]string{true: "recorded", false: view.FieldValue("size", size)}[size == "0"]+" messages"),
+				Title:  view.JoinParts(placement, view.FieldPhrase("size", size)),
 				Series: own.curves(lines, order, key),
 			})
 		}
@@ -145,23 +144,12 @@ func curve(l results.Latency) []Point {
 
 // percentiles draws p50 and p99 against message size, in a row each.
 func (p chartGroup) percentiles(key, name, title string, lines dimension) Chart {
-	placements := p.values("placement")
-	c := Chart{
-		Name:     name,
-		Title:    title + " against message size",
-		Subtitle: p.subtitle("placement", lines),
-		X:        sizeAxis,
-		Y:        timeAxis,
-		Columns:  len(placements),
-		OwnRows:  true,
-		Notes:    []string{"Medians over the samples of each one's percentile, with their 95 % interval; a percentile needs ten observations beyond it."},
-	}
-	if len(placements) == 1 {
-		c.Columns = 2
-	}
+	c := p.latencyChart(name, title+" against message size",
+		"Medians over the samples of each one's percentile, with their 95 % interval; a percentile needs ten observations beyond it.", sizeAxis, lines)
+	c.Columns = max(2, c.Columns)
 	order, _ := p.limitSeries(lines)
 	for _, q := range []string{"p50", "p99"} {
-		for _, placement := range placements {
+		for _, placement := range p.values("placement") {
 			c.Panels = append(c.Panels, Panel{
 				Title:  view.JoinParts(placement, q),
 				Series: p.where("placement", placement).seriesBy(lines, order, medianOf(key+"."+q)),

@@ -23,8 +23,8 @@ var (
 	categoryAxis = Axis{Scale: Category}
 )
 
-// intervalNote explains the bars and the shade.
-const intervalNote = "Points are medians over the samples; bars and shade are the 95 % interval of the median, with fewer than six samples their range."
+// intervalNote explains the bars.
+const intervalNote = "Points are medians over the samples; bars are the 95 % interval of the median, with fewer than six samples their range."
 
 // goodputCharts show goodput against message size: a line for each framing, a panel for each
 // placement.

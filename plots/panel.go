@@ -119,9 +119,6 @@ func (f axes) series(s Series) []plot.Plotter {
 		return nil
 	}
 	var out []plot.Plotter
-	if s.Shape == Line && len(points) > 1 {
-		out = append(out, band(points, l))
-	}
 	if s.Shape != Dots && len(points) > 1 {
 		width := lineWidth
 		if s.Reference {
@@ -169,18 +166,6 @@ func (f axes) positions(points []Point) []Point {
 		}
 	}
 	return out
-}
-
-// band shades the interval along a line.
-func band(points []Point, l seriesStyle) plot.Plotter {
-	var outline plotter.XYs
-	for _, p := range points {
-		outline = append(outline, plotter.XY{X: p.X, Y: p.High})
-	}
-	for _, p := range slices.Backward(points) {
-		outline = append(outline, plotter.XY{X: p.X, Y: p.Low})
-	}
-	return &plotter.Polygon{XYs: []plotter.XYs{outline}, Color: withAlpha(l.color, 26)}
 }
 
 func centres(points []Point) plotter.XYs {

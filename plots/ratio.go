@@ -10,7 +10,7 @@ import (
 )
 
 // ratioNote explains how the ratio to raw is computed.
-const ratioNote = "Points are medians of the ratios taken round by round, so that what slows the whole machine drops out; bars and shade are the 95 % interval, with fewer than six rounds nothing."
+const ratioNote = "Points are medians of the ratios taken round by round, so that what slows the whole machine drops out; bars are the 95 % interval, with fewer than six rounds nothing."
 
 // ratioCharts show the goodput of each framing relative to raw at the same size: what the framing
 // costs.
@@ -25,6 +25,7 @@ func ratioCharts(set *results.Set) []Chart {
 	}, ratioToRaw)
 	for i := range charts {
 		charts[i].limitY()
+		charts[i].unjoin()
 	}
 	return slices.DeleteFunc(charts, func(c Chart) bool { return len(c.legend()) < 2 || !c.differsFromRaw() })
 }
@@ -38,6 +39,15 @@ func (c Chart) differsFromRaw() bool {
 		}
 	}
 	return false
+}
+
+// unjoin has points stand alone, each with its interval: lines between wide intervals hide them.
+func (c *Chart) unjoin() {
+	for s := range c.series() {
+		if !s.Reference {
+			s.Shape = Dots
+		}
+	}
 }
 
 // limitY ends the Y axis a little above the points if one wide interval would press all lines
@@ -94,6 +104,7 @@ func machineCharts(set *results.Set) []Chart {
 			}
 		}
 		c.limitY()
+		c.unjoin()
 		out = append(out, c)
 	}
 	return slices.DeleteFunc(out, func(c Chart) bool { return c.empty() || len(c.legend()) < 2 })

@@ -148,9 +148,6 @@ func (l seriesStyle) glyph(radius vg.Length) draw.GlyphStyle {
 	return draw.GlyphStyle{Color: l.color, Radius: radius, Shape: l.marker}
 }
 
-// withAlpha returns the colour at an opacity of 0 to 255.
-func withAlpha(c color.RGBA, alpha uint8) color.NRGBA { return color.NRGBA{c.R, c.G, c.B, alpha} }
-
 // A polygonGlyph is a filled marker with the given corners, in units of the marker's radius.
 type polygonGlyph []vg.Point
 

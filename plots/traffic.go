@@ -45,7 +45,7 @@ func targetPanel(set *results.Set, of func(t results.Target, ns float64) float64
 			continue
 		}
 		if t.Verdict != "ok" {
-			pt.Label = t.Verdict
+			pt.Label = view.VerdictText(t.Verdict)
 		}
 		p.Series = addPoint(p.Series, view.CommandName(t.Command), pt)
 	}
@@ -75,7 +75,7 @@ func targetLimits(set *results.Set) []Guide {
 		mark(t.RequestLimit, "request limit")
 		mark(t.ReplyLimit, "reply limit")
 		if t.Verdict != "ok" && len(t.Samples) == 0 {
-			mark(&t.Size, t.Verdict)
+			mark(&t.Size, view.VerdictText(t.Verdict))
 		}
 	}
 	return out

@@ -22,19 +22,21 @@ const maxCostSentences = 4
 // conclusions says in plain sentences what rows mean for the person, one machine after the other.
 // It claims nothing that the interval of the figure does not carry.
 func conclusions(rows []stat.Row) []string {
+	machines := Distinct(rows, func(r stat.Row) string { return r.Machine })
 	var all []series
-	var machines []string
-	for _, r := range rows {
-		if !slices.Contains(machines, r.Machine) {
-			machines = append(machines, r.Machine)
-			all = append(all, headlineSeries(rows, r.Machine)...)
-		}
+	for _, m := range machines {
+		all = append(all, headlineSeries(rows, m)...)
 	}
 	nameSeries(all)
+	most := (maxCostSentences + len(machines) - 1) / max(1, len(machines)) // of one machine
 	var out []string
 	for _, m := range machines {
 		own := stat.Filter(all, func(s series) bool { return s.machine == m })
-		out = append(out, machineConclusions(own, (maxCostSentences+len(machines)-1)/len(machines))...)
+		costs := stat.Filter(Distinct(own, series.cost), func(text string) bool { return text != "" })
+		out = append(out, costs[:min(len(costs), most)]...)
+		if text := placementMatters(own); text != "" {
+			out = append(out, text)
+		}
 	}
 	return out
 }
@@ -49,21 +51,6 @@ func headlineSeries(rows []stat.Row, machine string) []series {
 	return seriesIn(own, pattern)
 }
 
-// machineConclusions speaks of the series of one machine, in so many sentences about costs at the
-// most.
-func machineConclusions(own []series, most int) []string {
-	var out []string
-	for _, s := range own {
-		if text := s.cost(); text != "" && len(out) < most {
-			out = append(out, text)
-		}
-	}
-	if text := placementMatters(own); text != "" {
-		out = append(out, text)
-	}
-	return out
-}
-
 // slowdown is how many times as long as raw the row's cell takes for a message.
 func slowdown(r stat.Row) stat.Estimate {
 	e := *r.ToRaw
@@ -73,39 +60,25 @@ func slowdown(r stat.Row) stat.Estimate {
 	return e.Inverse()
 }
 
-// cost says what the slowest and the fastest framing cost.
+// cost says what the slowest and the fastest framing cost, if their intervals lie apart.
 func (s series) cost() string {
 	if len(s.framed) == 0 {
 		return ""
 	}
+	text := strings.TrimSuffix(capitalised(s.where)+" at "+FieldValue("size", fmt.Sprint(s.size)), " at recorded") + ", "
 	fastest, slowest := s.framed[0], s.framed[len(s.framed)-1]
-	text := fmt.Sprintf("%s at %s, ", capitalised(s.where), results.FormatSize(int64(s.size)))
-	if s.size == 0 {
-		text = capitalised(s.where) + ", "
+	switch {
+	case len(s.framed) == 1:
+		return text + costOf(slowest) + "."
+	case slowdown(fastest).Interval.Hi < slowdown(slowest).Interval.Lo:
+		return text + costOf(slowest) + "; " + costOf(fastest) + "."
 	}
-	if len(s.framed) == 1 || s.distinguishable() {
-		text += costOf(slowest)
-		if len(s.framed) > 1 {
-			text += "; " + costOf(fastest)
-		}
-		return text + "."
+	lo, hi := slowest.ToRaw.Interval.Lo, slowest.ToRaw.Interval.Hi
+	for _, r := range s.framed {
+		lo, hi = min(lo, r.ToRaw.Interval.Lo), max(hi, r.ToRaw.Interval.Hi)
 	}
 	return text + fmt.Sprintf("no significant difference between the framings: each has between %s and %s times raw's %s.",
-		results.FormatNumber(lowest(s.framed), 2), results.FormatNumber(highest(s.framed), 2), relativeWord(s.cell))
-}
-
-// distinguishable is whether the intervals of the fastest and the slowest are apart.
-func (s series) distinguishable() bool {
-	fastest, slowest := slowdown(s.framed[0]), slowdown(s.framed[len(s.framed)-1])
-	return fastest.Interval.Hi < slowest.Interval.Lo
-}
-
-func lowest(rows []stat.Row) float64 {
-	return slices.MinFunc(rows, func(a, b stat.Row) int { return cmp.Compare(a.ToRaw.Interval.Lo, b.ToRaw.Interval.Lo) }).ToRaw.Interval.Lo
-}
-
-func highest(rows []stat.Row) float64 {
-	return slices.MaxFunc(rows, func(a, b stat.Row) int { return cmp.Compare(a.ToRaw.Interval.Hi, b.ToRaw.Interval.Hi) }).ToRaw.Interval.Hi
+		results.FormatNumber(lo, 2), results.FormatNumber(hi, 2), relativeWord(s.cell))
 }
 
 // costOf is "chunked:61440 costs 6.1 % of goodput (4.0 to 8.2 %) and 0.075 % of bytes".
