@@ -161,7 +161,7 @@ func (p Plan) forksOf(c results.Cell) int {
 // two cores.
 const (
 	forkOverhead  = 45 * time.Millisecond
-	sliceOverhead = 4 * time.Millisecond
+	sliceOverhead = 3 * time.Millisecond
 )
 
 // expected returns what a group of n cells is expected to cost.

@@ -22,10 +22,10 @@ func (c *Clock) sleepUntil(moment int64) {
 	unix.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, uintptr(unsafe.Pointer(&t)), 0, 0, 0)
 }
 
-// quietTime is how long the runtime is left alone before the clock starts. Stopping the world wakes
-// its threads, and its watchdog looks around every 20 µs until it has seen nothing happen for a
+// quietTime is how long the runtime is left alone before the warm-up. Stopping the world wakes its
+// threads, and its watchdog looks around every 20 µs until it has seen nothing happen for a
 // millisecond.
-const quietTime = 2 * time.Millisecond
+const quietTime = time.Millisecond
 
 // quiesce waits without the scheduler's knowledge, which would only wake more.
 func quiesce() {

@@ -9,9 +9,9 @@ func minimiseTimerSlack() {}
 
 func (c *Clock) sleepUntil(moment int64) { time.Sleep(time.Duration(moment - c.Now())) }
 
-// quiesce leaves the runtime alone for a moment before the clock starts, so that the threads that
+// quiesce leaves the runtime alone for a moment before the warm-up, so that the threads that
 // stopping the world woke are asleep again.
-func quiesce() { time.Sleep(2 * time.Millisecond) }
+func quiesce() { time.Sleep(time.Millisecond) }
 
 // ownDescriptors is for Linux, whose threads can part with the table they share.
 func ownDescriptors() {}
