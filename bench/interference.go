@@ -15,10 +15,9 @@ type interference struct {
 	lasting []string      // of the machine, found before the run
 	before  machine.Usage // of its CPUs
 	last    machine.Usage // when the latest slice was over
-	latest  []string      // all of it, as it was found last
-	stale   bool          // a round was taken since then
+	latest  []string      // all of it, by the latest look
 
-	disturbed bool // others had what the cells needed so far
+	disturbed bool // others had what the cells needed, by the same
 }
 
 func newInterference() *interference {
@@ -27,7 +26,6 @@ func newInterference() *interference {
 		lasting: warningsOf(machine.Disturbing(machine.Describe("", 0))),
 		before:  usage,
 		last:    usage,
-		stale:   true,
 	}
 }
 
@@ -77,19 +75,17 @@ func waitedForOthers(s results.Sample, cpus placement.CPUs) (waited time.Duratio
 	return time.Duration(ns), true
 }
 
-// nextRound notes that time has passed. It is called once a fork, so that cells that are finished
-// after the same one are told the same.
-func (i *interference) nextRound() { i.stale = true }
+// look finds out what there is to say of the machine so far. It is called once for cells that are
+// finished together, so that they are told the same.
+func (i *interference) look() {
+	faults := machine.ReadUsage().Since(i.before).Faults()
+	i.latest, i.disturbed = append(warningsOf(faults), i.lasting...), len(faults) > 0
+}
 
 // warnings returns what a record that is finished now has to be read with. Disturbed means that
 // others had what the cell needed: as its slices tell, where the system lets them, or else as the
 // whole machine does.
 func (i *interference) warnings(samples []results.Sample) (texts []string, disturbed bool) {
-	if i.stale {
-		faults := machine.ReadUsage().Since(i.before).Faults()
-		i.latest, i.disturbed = append(warningsOf(faults), i.lasting...), len(faults) > 0
-		i.stale = false
-	}
 	marked, told := 0, false
 	for _, s := range samples {
 		told = told || s.Writer.RunQueueNS != nil
@@ -97,10 +93,7 @@ func (i *interference) warnings(samples []results.Sample) (texts []string, distu
 			marked++
 		}
 	}
-	if told {
-		return i.latest, 2*marked > len(samples)
-	}
-	return i.latest, i.disturbed
+	return i.latest, told && 2*marked > len(samples) || !told && i.disturbed
 }
 
 func warningsOf(faults []results.Fault) []string {

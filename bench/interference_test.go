@@ -8,21 +8,31 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// Cells that are finished in one round are told the same of the machine, however much is done
-// meanwhile.
-func TestARoundIsToldOnce(t *testing.T) {
+// Cells that are finished together are told the same of the machine, however much is done
+// meanwhile. Whether others disturbed them their slices tell, where the system lets them.
+func TestCellsAreToldWhatWasSeen(t *testing.T) {
 	s := newInterference()
 	s.before, s.lasting = machine.Usage{}, []string{"clock: slow; find another"}
+	s.look()
 	if got, disturbed := s.warnings(nil); !slices.Equal(got, s.lasting) || disturbed {
 		t.Errorf("nothing known of others: %q", got)
 	}
-	s.latest = []string{"as it was"}
-	if got, _ := s.warnings(nil); !slices.Equal(got, s.latest) {
-		t.Errorf("the same round: %q", got)
+	s.latest, s.disturbed = []string{"as it was"}, true
+	silent := make([]results.Sample, 4)
+	if got, disturbed := s.warnings(silent); !slices.Equal(got, s.latest) || !disturbed {
+		t.Errorf("before the next look: %q, disturbed %v", got, disturbed)
 	}
-	s.nextRound()
+	told := slices.Clone(silent)
+	for i := range told {
+		told[i].Writer.RunQueueNS = new(int64(0))
+		if _, disturbed := s.warnings(told); disturbed != (i >= 3) {
+			t.Errorf("%d of 4 samples were disturbed: %v", i, disturbed)
+		}
+		told[i].Disturbed = "run queue"
+	}
+	s.look()
 	if got, _ := s.warnings(nil); !slices.Equal(got, s.lasting) {
-		t.Errorf("the next round: %q", got)
+		t.Errorf("after the next look: %q", got)
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// Run measures the plan's cells and gives each one's record to keep, as soon as it has the last of
-// its samples.
+// Run measures the plan's cells and gives each one's record to keep, when the last of its samples
+// was taken.
 //
 // Cells that differ in their framing alone are a group, and compared: their workers are started
 // once a fork, and each round takes a slice of every one of them, in an order shuffled anew. Groups
@@ -34,7 +34,14 @@ func Run(ctx context.Context, p Plan, keep func(results.Record) error) error {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	err = errors.Join(err, r.finishAll(ctx, err))
+	why := "max-time"
+	switch {
+	case ctx.Err() != nil:
+		why = "interrupted"
+	case err != nil:
+		why = "failed"
+	}
+	err = errors.Join(err, r.finish(func(*group) string { return why }))
 	if err == nil && !r.measured {
 		return fmt.Errorf("no cell was measured: %w", errors.Join(r.reasons...))
 	}
@@ -101,12 +108,9 @@ func (r *runner) measure(ctx context.Context) error {
 			if err := r.fork(ctx, g); err != nil && !errors.Is(err, errRetry) {
 				return err
 			}
-			if why := r.stopReason(g); why != "" {
-				r.groups = slices.DeleteFunc(r.groups, func(other *group) bool { return other == g })
-				if err := r.finish(g, why); err != nil {
-					return err
-				}
-			}
+		}
+		if err := r.finish(r.stopReason); err != nil {
+			return err
 		}
 	}
 	if len(r.groups) > 0 {
@@ -156,7 +160,6 @@ func (r *runner) fork(ctx context.Context, g *group) error {
 	}
 	rounds, began := r.roundsFor(g), time.Now()
 	g.forks++
-	r.interference.nextRound()
 	f, err := startFork(ctx, r.jobOf(g.leader()), g.cpus, r.grace+20*r.Duration)
 	if err != nil {
 		return r.failed(g.cells[0], err)
@@ -288,35 +291,28 @@ func (r *runner) failed(c *cellRun, err error) error {
 	return err
 }
 
-// finishAll keeps what there is of the cells that are still open.
-func (r *runner) finishAll(ctx context.Context, cause error) error {
-	why := "max-time"
-	switch {
-	case ctx.Err() != nil:
-		why = "interrupted"
-	case cause != nil:
-		why = "failed"
-	}
-	for _, g := range r.groups {
-		if err := r.finish(g, why); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// finish keeps the records of a group's cells. Of one that was not begun when the run was stopped
-// there is nothing to say.
-func (r *runner) finish(g *group, why string) error {
-	for _, c := range g.cells {
-		if why == "interrupted" {
-			c.record.Failed = "" // the workers were killed for it
-		}
-		if why != "max-time" && len(c.record.Samples) == 0 && c.record.Failed == "" {
+// finish keeps the records of the groups that are done, those for which there is a reason why. Of a
+// cell that was not begun when the run was stopped there is nothing to say.
+func (r *runner) finish(why func(*group) string) error {
+	open := r.groups
+	r.groups = nil
+	r.interference.look()
+	for _, g := range open {
+		reason := why(g)
+		if reason == "" {
+			r.groups = append(r.groups, g)
 			continue
 		}
-		if err := r.finishCell(c, why); err != nil {
-			return err
+		for _, c := range g.cells {
+			if reason == "interrupted" {
+				c.record.Failed = "" // the workers were killed for it
+			}
+			if reason != "max-time" && len(c.record.Samples) == 0 && c.record.Failed == "" {
+				continue
+			}
+			if err := r.finishCell(c, reason); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -326,7 +326,7 @@ func TestMaxTimeEndsARun(t *testing.T) {
 			r.started = r.started.Add(-p.MaxTime) // an hour goes by
 		}
 	}
-	if err := errors.Join(r.measure(t.Context()), r.finishAll(t.Context(), nil)); err != nil {
+	if err := errors.Join(r.measure(t.Context()), r.finish(func(*group) string { return "max-time" })); err != nil {
 		t.Fatal(err)
 	}
 	if len(kept) != 1 || kept[0].Stopped != "max-time" || len(kept[0].Samples) != 1 || len(kept[0].Warnings) == 0 {
