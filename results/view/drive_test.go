@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -48,6 +49,53 @@ func TestBadge(t *testing.T) {
 			if !strings.Contains(badge, has) {
 				t.Errorf("%s: %s lacks %q", row.name, badge, has)
 			}
+		}
+	}
+}
+
+// Whether a server passed is said first, in words and as fields for programs.
+func TestDriveSaysFirstWhetherAServerPassed(t *testing.T) {
+	served := results.Target{Command: []string{"server"}, Size: 64 << 20, Verdict: "ok"}
+	slow := results.Target{Command: []string{"server"}, Size: 1 << 20, Verdict: "ok", Samples: []results.Sample{{ElapsedNS: 1_040_000_000, Messages: 1}}}
+	for _, row := range []struct {
+		name, first string
+		targets     []results.Target
+		faults      []results.Fault
+		want        view.DriveResult
+	}{
+		{"all served", "PASS to 64 MiB", []results.Target{served}, nil, view.DriveResult{Passed: true, Limit: 64 << 20}},
+		{"a limit", "FAIL at 10,485,760 B: no reply, process alive", []results.Target{slow, {Command: []string{"server"}, Verdict: "deaf", RequestLimit: new(int64(10485759))}}, nil,
+			view.DriveResult{Limit: 10485759, Failure: "deaf"}},
+		{"nothing works", "FAIL at every size: exited (code 7)", []results.Target{{Command: []string{"server"}, Size: 1024, Verdict: "exit 7"}}, nil, view.DriveResult{Failure: "exit 7"}},
+		{"faults", "FAIL: stands 1 of 2 faults of clients; dirty-line: deaf", nil, []results.Fault{{ID: "trickle", Verdict: "ok"}, {ID: "dirty-line", Verdict: "deaf"}},
+			view.DriveResult{Failure: "dirty-line: deaf"}},
+	} {
+		set := &results.Set{Targets: row.targets, Faults: row.faults}
+		for i := range set.Faults {
+			set.Faults[i].Evidence = results.MustEvidence(map[string]any{"command": []string{"server"}, "protocol": "mcp"})
+		}
+		for _, format := range []view.Format{view.FormatTable, view.FormatMarkdown} {
+			var text strings.Builder
+			if err := view.WriteDrive(&text, format, set, view.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			if first, _, _ := strings.Cut(text.String(), "\n"); strings.TrimPrefix(first, "- ") != row.first {
+				t.Errorf("%s as %s begins with %q, want %q", row.name, format, first, row.first)
+			}
+			if strings.Contains(text.String(), "e+0") {
+				t.Errorf("%s has an exponent:\n%s", row.name, text.String())
+			}
+		}
+		var text strings.Builder
+		if err := view.WriteDrive(&text, view.FormatJSON, set, view.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		var got view.DriveResult
+		if err := json.Unmarshal([]byte(text.String()), &got); err != nil || got != row.want {
+			t.Errorf("%s: got %+v, want %+v: %v", row.name, got, row.want, err)
+		}
+		if strings.Contains(text.String(), "null") {
+			t.Errorf("%s has a null:\n%s", row.name, text.String())
 		}
 	}
 }

@@ -232,58 +232,64 @@ type DocumentedRule struct {
 // RulesBeside lays machines side by side, in the order of the set, with a column for what is
 // documented of each of the systems. Of what a machine found more than once, the last counts.
 func RulesBeside(set *results.Set, systems []DocumentedSystem) Page {
-	probes := stat.Filter(set.Probes, func(p results.Probe) bool { return p.Pipe != "" }) // others are of the machine itself
-	machines := Distinct(probes, func(p results.Probe) string { return set.Machine(p.Run) })
-	found := map[[3]string]results.Probe{} // by machine, pipe and step
-	for _, p := range probes {
-		found[[3]string{set.Machine(p.Run), p.Pipe, p.Step}] = p
-	}
 	v := Page{}
-	columns := []string{"step"}
-	for i, id := range machines {
-		first := slices.IndexFunc(set.Environments, func(e results.Environment) bool { return e.Machine == id })
-		if first >= 0 {
-			v.Header = append(v.Header, letter(i)+"  "+probedOn(set.Environments[first]))
+	latest := map[string]results.Probe{}
+	id := func(p results.Probe) string { return strings.Join([]string{set.Machine(p.Run), p.Pipe, p.Step}, " ") }
+	for _, p := range set.Probes {
+		if p.Pipe != "" { // others are of the machine itself
+			latest[id(p)] = p
 		}
-		columns = append(columns, ">"+letter(i))
 	}
-	for _, s := range systems {
-		columns = append(columns, ">"+s.Name+"*")
+	var probes []results.Probe
+	for _, at := range Distinct(set.Probes, id) {
+		if p, ok := latest[at]; ok {
+			probes = append(probes, p)
+		}
 	}
-	if len(machines) > 1 {
-		columns = append(columns, "alike")
+	for i, e := range firstRuns(set) {
+		v.Header = append(v.Header, letter(i)+"  "+probedOn(e))
 	}
 	for _, kind := range Distinct(probes, pipeOf) {
-		t := Table{Title: pipeTitles[kind], Columns: Columns(append(columns, "#unit")...)}
 		of := stat.Filter(probes, func(p results.Probe) bool { return p.Pipe == kind })
-		for _, step := range Distinct(of, func(p results.Probe) string { return p.Step }) {
-			row, said, unit := []Cell{textCell(step)}, map[string]bool{}, ""
-			for _, id := range machines {
-				p, ok := found[[3]string{id, kind, step}]
-				if !ok {
-					row = append(row, Cell{})
-					continue
-				}
-				unit = p.Unit
-				row = append(row, exactCell(p.Value, unit))
-				said[exactValue(p.Value, unit)] = true
-			}
-			measured := len(stat.Filter(row[1:], func(c Cell) bool { return c.Text != "" }))
-			for _, s := range systems {
-				row = append(row, s.predicted(kind, step, unit))
-			}
-			if len(machines) > 1 {
-				row = append(row, alikeCell(measured, len(said), unit))
-			}
-			t.AppendCells(append(row, textCell(unit))...)
-		}
-		v.Tables = append(v.Tables, t)
+		v.Tables = append(v.Tables, besideTable(set, kind, of, systems))
 	}
 	if len(systems) > 0 {
 		v.Tables = append(v.Tables, documented(systems))
 		v.Notes = append(v.Notes, "* documented, not measured here: of pipes as the system makes them by default, Linux with pages of 4 KiB. A dash: no rule predicts a value.")
 	}
 	return v
+}
+
+// besideTable has a row for each step of a kind of pipe.
+func besideTable(set *results.Set, kind string, of []results.Probe, systems []DocumentedSystem) Table {
+	type probes = onMachines[results.Probe]
+	_, rows := byMachine(set, of, func(p results.Probe) string { return p.Run }, func(p results.Probe) string { return p.Step })
+	columns := []columnOf[probes]{{"step", func(found probes) Cell { return textCell(found.first.Step) }}}
+	machines := set.Machines()
+	for i, id := range machines {
+		columns = append(columns, columnOf[probes]{">" + letter(i), func(found probes) Cell {
+			if p, ok := found.on[id]; ok {
+				return exactCell(p.Value, p.Unit)
+			}
+			return Cell{}
+		}})
+	}
+	for _, s := range systems {
+		columns = append(columns, columnOf[probes]{">" + s.Name + "*", func(found probes) Cell {
+			return s.predicted(kind, found.first.Step, found.first.Unit)
+		}})
+	}
+	if len(machines) > 1 {
+		columns = append(columns, columnOf[probes]{"alike", func(found probes) Cell { // times never are
+			values := found.texts(machines, func(p results.Probe) string { return exactValue(p.Value, p.Unit) })
+			if len(found.on) < 2 || found.first.Unit == "ns" {
+				return Cell{}
+			}
+			return textCell(map[bool]string{true: "yes", false: "NO"}[len(values) == 1])
+		}})
+	}
+	columns = append(columns, columnOf[probes]{"#unit", func(found probes) Cell { return textCell(found.first.Unit) }})
+	return tableOf(pipeTitles[kind], rows, columns...)
 }
 
 // letter names a machine's column: "A", "B", and "M26" where the letters end.
@@ -302,17 +308,6 @@ func (s DocumentedSystem) predicted(kind, step, unit string) Cell {
 		return Cell{}
 	}
 	return exactCell(value, unit)
-}
-
-// alikeCell says whether machines do the same, where that can be told: times never are the same.
-func alikeCell(measured, values int, unit string) Cell {
-	switch {
-	case measured < 2 || unit == "ns":
-		return Cell{}
-	case values == 1:
-		return textCell("yes")
-	}
-	return textCell("NO")
 }
 
 // documented is what the rules of the systems say in words, and where that was read.
