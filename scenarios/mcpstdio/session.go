@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"strconv"
-	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -16,8 +15,8 @@ import (
 type session struct {
 	server *Server
 	in     chan sdk.Message
-	closed chan struct{}
-	once   sync.Once
+	closed context.Context // ends by Close, and when nothing more is to be answered
+	end    context.CancelFunc
 }
 
 var (
@@ -27,7 +26,8 @@ var (
 
 // connect makes a session and gives it to the SDK.
 func (s *Server) connect(ctx context.Context, state *mcp.ServerSessionState) (*session, error) {
-	c := &session{server: s, in: make(chan sdk.Message), closed: make(chan struct{})}
+	c := &session{server: s, in: make(chan sdk.Message)}
+	c.closed, c.end = context.WithCancel(s.drained)
 	ss, err := s.sdk.Connect(ctx, c, &mcp.ServerSessionOptions{State: state})
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (c *session) Connect(context.Context) (mcp.Connection, error) { return c, n
 func (c *session) SessionID() string                               { return "" }
 
 func (c *session) Close() error {
-	c.once.Do(func() { close(c.closed) })
+	c.end()
 	return nil
 }
 
@@ -54,10 +54,9 @@ func (c *session) Read(ctx context.Context) (sdk.Message, error) {
 	select {
 	case m := <-c.in:
 		return m, nil
-	case <-c.server.drained.Done():
-	case <-c.closed:
+	case <-c.closed.Done():
+		return nil, io.EOF
 	}
-	return nil, io.EOF
 }
 
 // Write sends an answer.
@@ -76,10 +75,9 @@ func (c *session) deliver(m sdk.Message) bool {
 	select {
 	case c.in <- m:
 		return true
-	case <-c.closed:
-	case <-c.server.drained.Done():
+	case <-c.closed.Done():
+		return false
 	}
-	return false
 }
 
 // cancel has the SDK cancel the context of a request.

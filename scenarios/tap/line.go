@@ -3,6 +3,7 @@ package tap
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -70,25 +71,13 @@ var unescaped = func() (t [256]bool) {
 	return t
 }()
 
-func isPlain(b []byte) bool {
-	for _, c := range b {
-		if !unescaped[c] {
-			return false
-		}
-	}
-	return true
-}
-
 // appendText appends a string whose inside is given as it stood in JSON text.
 func appendText(dst, inside []byte) []byte {
-	if isPlain(inside) {
-		return append(append(append(dst, '"'), inside...), '"')
-	}
 	var decoded string
-	if json.Unmarshal(append(append([]byte{'"'}, inside...), '"'), &decoded) != nil {
-		decoded = string(inside)
+	if bytes.IndexByte(inside, '\\') >= 0 && json.Unmarshal(slices.Concat([]byte{'"'}, inside, []byte{'"'}), &decoded) == nil {
+		inside = []byte(decoded)
 	}
-	return appendString(dst, []byte(decoded))
+	return appendString(dst, inside)
 }
 
 // appendID appends an id, which is not empty, as it stood, or as text if it is no JSON.

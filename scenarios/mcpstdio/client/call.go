@@ -66,7 +66,7 @@ func (c *Conn) call(ctx context.Context, method string, params []byte) ([]byte, 
 	}
 	select {
 	case l.queue <- outgoing{msg: msg}:
-	case a := <-p.answer:
+	case a := <-p.answer: // the server was lost
 		return a.result, a.err
 	case <-ctx.Done():
 		c.abandon(p)
