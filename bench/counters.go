@@ -29,7 +29,7 @@ var unknownTime = cpuTime{-1, -1, -1, -1}
 
 // snapshot reads the counters into u, all but the heap's: reading those stops the world.
 func (e *endpoint) snapshot(u *usage) {
-	u.calls, u.wire, u.time = e.counters(), e.dataPipe().Counters().Bytes, readCPUTime(e.Pin)
+	u.calls, u.wire, u.time = e.counters(), e.dataPipe().Counters().Bytes, readCPUTime(e.Alone)
 	u.time.queued = e.runQueue.waited()
 }
 
@@ -44,7 +44,7 @@ func (e *endpoint) heap() (m runtime.MemStats) {
 
 // alone reports whether no other goroutine of the process may be in a raw system call that lasts.
 func (e *endpoint) alone() bool {
-	return e.Pin == pinProcess && (e.load == nil || e.Role != client)
+	return e.Alone && (e.load == nil || e.Role != client)
 }
 
 // counters returns the counters of the pipes that messages and replies pass through.

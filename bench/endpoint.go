@@ -165,11 +165,7 @@ func (e *endpoint) run(j job, w *Workload) (err error) {
 		return explain("warm-up", err)
 	}
 	e.report.Warmup = &results.Warmup{Messages: e.Warmup, ElapsedNS: time.Since(began).Nanoseconds()}
-	meet := e.meetTimer
-	if e.isTimer() {
-		meet = e.meetPeer
-	}
-	if began, err = meet(&before); err == nil {
+	if began, err = e.meet(&before); err == nil {
 		err = e.runMessages()
 	}
 	if err != nil {
@@ -181,19 +177,18 @@ func (e *endpoint) run(j job, w *Workload) (err error) {
 	return explain("account", e.fillReport(before))
 }
 
-// meetPeer waits until the peer is ready, starts the clock and says go.
-func (e *endpoint) meetPeer(before *usage) (began time.Time, err error) {
-	if _, err := e.awaitPeer(); err != nil {
-		return began, err
+// meet has both ends begin together: the one that holds the clock waits until the other is ready,
+// starts the clock and says go, for which the other waits.
+func (e *endpoint) meet(before *usage) (began time.Time, err error) {
+	if e.isTimer() {
+		if _, err := e.awaitPeer(); err != nil {
+			return began, err
+		}
+		e.snapshot(before)
+		start := e.startSchedule()
+		began = time.Now()
+		return began, e.signalPeer(start)
 	}
-	e.snapshot(before)
-	start := e.startSchedule()
-	began = time.Now()
-	return began, e.signalPeer(start)
-}
-
-// meetTimer says that this end is ready, and waits until it may go on.
-func (e *endpoint) meetTimer(before *usage) (began time.Time, err error) {
 	e.snapshot(before)
 	if err := e.signalPeer(0); err != nil {
 		return began, err

@@ -175,7 +175,7 @@ func (e *endpoint) runClientLoad() error {
 // onOwnThread runs half of a client on a thread of its own, where the endpoint is placed.
 func (e *endpoint) onOwnThread(over chan<- error, half func() error) {
 	runtime.LockOSThread()
-	if e.Pin == pinThread {
+	if !e.Alone {
 		if err := placement.PinThread(e.CPU); err != nil {
 			over <- err
 			return

@@ -12,9 +12,9 @@ import (
 const rusageThread = 1
 
 // readCPUTime reads the processor time of this thread or of this process; macOS tells no thread's.
-func readCPUTime(of pinning) cpuTime {
+func readCPUTime(ofProcess bool) cpuTime {
 	switch {
-	case of != pinThread:
+	case ofProcess:
 		return rusage(unix.RUSAGE_SELF)
 	case runtime.GOOS == "freebsd":
 		return rusage(rusageThread)

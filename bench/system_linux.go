@@ -48,12 +48,11 @@ func ownDescriptors() {
 }
 
 // readCPUTime reads the processor time of this thread or of this process.
-func readCPUTime(of pinning) cpuTime {
-	who := unix.RUSAGE_SELF
-	if of == pinThread {
-		who = unix.RUSAGE_THREAD
+func readCPUTime(ofProcess bool) cpuTime {
+	if ofProcess {
+		return rusage(unix.RUSAGE_SELF)
 	}
-	return rusage(who)
+	return rusage(unix.RUSAGE_THREAD)
 }
 
 // A runQueue tells how long the thread that opened it could run and had no CPU.

@@ -10,9 +10,9 @@ import (
 
 // readCPUTime reads the processor time of this process; x/sys has no call for a thread's. Windows
 // does not count switches.
-func readCPUTime(of pinning) cpuTime {
+func readCPUTime(ofProcess bool) cpuTime {
 	var created, exited, kernel, user windows.Filetime
-	if of == pinThread {
+	if !ofProcess {
 		return unknownTime
 	}
 	if err := windows.GetProcessTimes(windows.CurrentProcess(), &created, &exited, &kernel, &user); err != nil {

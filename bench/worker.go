@@ -60,9 +60,9 @@ func (j job) isLast() bool { return j.Workload != "" || j.Cell.Rate > 0 && !j.Co
 
 // An endpointConfig is one end of the pipe: what it does, and where.
 type endpointConfig struct {
-	Role role
-	CPU  int
-	Pin  pinning
+	Role  role
+	CPU   int
+	Alone bool // it has its worker for itself, and all of that is bound to the CPU
 }
 
 // A role is what an endpoint does. The one that holds the clock says go.
@@ -73,14 +73,6 @@ const (
 	receiver role = "receiver" // takes them, and holds the clock
 	client   role = "client"   // sends a message, awaits the reply, and holds the clock
 	server   role = "server"   // sends each message back
-)
-
-// A pinning says what of a worker is bound to the endpoint's CPU.
-type pinning string
-
-const (
-	pinProcess pinning = "process" // all of it: the endpoint has the worker for itself
-	pinThread  pinning = "thread"  // the endpoint's thread: two endpoints share the worker
 )
 
 // A report is what a worker answers for each endpoint, a line of JSON each.
@@ -131,16 +123,13 @@ func (rs reports) sample() (s results.Sample, err error) {
 // failure returns the report to blame for a failed sample: one whose error is not just that the
 // other endpoint left, if there is one.
 func (rs reports) failure() (report, bool) {
-	var gone report
-	for _, r := range rs {
-		if r.Error != "" && !r.PeerGone {
-			return r, true
-		}
-		if r.PeerGone {
-			gone = r
+	for _, gone := range []bool{false, true} {
+		blamed := func(r report) bool { return r.Error != "" && r.PeerGone == gone }
+		if i := slices.IndexFunc(rs, blamed); i >= 0 {
+			return rs[i], true
 		}
 	}
-	return gone, gone.Error != ""
+	return report{}, false
 }
 
 // serveJobs does the jobs that come on standard input, one after another, with a goroutine for each
@@ -224,10 +213,10 @@ func serveEndpoint(c endpointConfig, ends pipeEnds, w *Workload, jobs <-chan job
 // pin binds the calling goroutine and its CPU as the endpoint asks.
 func (c endpointConfig) pin() error {
 	runtime.LockOSThread()
-	if c.Pin == pinThread {
-		return placement.PinThread(c.CPU)
+	if c.Alone {
+		return placement.PinProcess(c.CPU)
 	}
-	return placement.PinProcess(c.CPU)
+	return placement.PinThread(c.CPU)
 }
 
 // pipeEnds are the ends of pipes that an endpoint has. The endpoints tell each other over toPeer
@@ -242,18 +231,18 @@ func (p pipeEnds) list() []*syspipe.End {
 }
 
 // takeEnds takes the ends of an endpoint from the front of those that a worker inherited.
-func takeEnds(r role, from *[]*syspipe.End) (p pipeEnds) {
-	into := []**syspipe.End{&p.toPeer, &p.fromPeer}
+func takeEnds(r role, from *[]*syspipe.End) pipeEnds {
+	take := func() (e *syspipe.End) {
+		e, *from = (*from)[0], (*from)[1:]
+		return e
+	}
+	p := pipeEnds{toPeer: take(), fromPeer: take()}
 	if r != receiver {
-		into = append(into, &p.out)
+		p.out = take()
 	}
 	if r != sender {
-		into = append(into, &p.in)
+		p.in = take()
 	}
-	for i, end := range into {
-		*end = (*from)[i]
-	}
-	*from = (*from)[len(into):]
 	return p
 }
 

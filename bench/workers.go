@@ -78,10 +78,7 @@ func startWorker(ctx context.Context, work string, specs ...endpointSpec) (*work
 	var configs []endpointConfig
 	var ends []*syspipe.End
 	for _, s := range specs {
-		s.Pin = pinProcess
-		if len(specs) > 1 {
-			s.Pin = pinThread
-		}
+		s.Alone = len(specs) == 1
 		configs, ends = append(configs, s.endpointConfig), append(ends, s.list()...)
 		w.roles = append(w.roles, string(s.Role))
 	}
