@@ -25,6 +25,9 @@ func Process(pid int) (r *Report, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, ok := all[os.Getpid()]; !ok {
+		return nil, fmt.Errorf("%s lists no processes: mount it (mount -t proc proc %[1]s)", procRoot)
+	}
 	if _, ok := all[pid]; !ok {
 		return nil, errGone{}
 	}

@@ -11,8 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// procRoot is where the kernel tells of its processes.
+var procRoot = "/proc"
+
 func procPath(pid int, rest ...string) string {
-	return filepath.Join(append([]string{"/proc", strconv.Itoa(pid)}, rest...)...)
+	return filepath.Join(append([]string{procRoot, strconv.Itoa(pid)}, rest...)...)
 }
 
 // numbers returns the names in a folder of /proc that are numbers.
@@ -30,7 +33,7 @@ func numbers(folder string) ([]int, error) {
 // processes returns every process that can be seen. Each is read from /proc/PID/stat, "1 (a
 // command) S 0 ...": the command may hold anything, blanks and brackets among it.
 func processes() (map[int]Proc, error) {
-	pids, err := numbers("/proc")
+	pids, err := numbers(procRoot)
 	all := map[int]Proc{}
 	for _, pid := range pids {
 		text, _ := os.ReadFile(procPath(pid, "stat")) // nothing if it has ended since
