@@ -40,7 +40,7 @@ func TestTheReadmesCommandsWork(t *testing.T) {
 // tested is that its flags are taken and its files made.
 func short(args []string) []string {
 	if args[0] == "run" && !slices.Contains(args, "--samples") {
-		return append(args, "--samples", "2", "--duration", "2ms", "--max-time", "5m") // a busy machine needs it
+		return append(args, "--samples", "2", "--duration", "2ms", "--forks", "1", "--max-time", "5m") // a busy machine needs it
 	}
 	return args
 }
