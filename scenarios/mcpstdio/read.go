@@ -83,11 +83,11 @@ func (s *Server) handle(line []byte) {
 
 // handleRequest has a request of so many bytes wait for its turn.
 func (s *Server) handleRequest(m jsonrpc.Message, size int) {
+	recorded, found := s.opts.Playback.reply(m)
 	if bytes.Equal(m.Params, []byte("null")) {
 		m.Params = nil
 	}
 	r := &request{id: m.ID, method: m.Method, noParams: m.Params == nil}
-	recorded, found := s.opts.Playback.reply(m)
 	if !found {
 		r.session = s.session(m.Method)
 	}
