@@ -157,7 +157,7 @@ func TestABenchmarkReportsTheEnginesTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := stat.BenchFigures(c, s)["ns/op"], float64(s.ElapsedNS)/10; got != want {
-		t.Errorf("%v ns/op of %d ns for 10 messages", got, s.ElapsedNS)
+	if got := stat.BenchValues(c, s)[0]; got.Unit != "ns/op" || got.Value != float64(s.ElapsedNS)/10 {
+		t.Errorf("%+v of %d ns for 10 messages", got, s.ElapsedNS)
 	}
 }

@@ -134,8 +134,8 @@ func Cells(b *testing.B, cells ...results.Cell) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			for unit, value := range stat.BenchFigures(c, s) {
-				b.ReportMetric(value, unit)
+			for _, figure := range stat.BenchValues(c, s) {
+				b.ReportMetric(figure.Value, figure.Unit)
 			}
 		})
 		if f != nil {

@@ -16,7 +16,7 @@
 // # The file
 //
 // A results file is JSON Lines, one [Line] a line, each written with a single call as soon as it is
-// known: an interrupted run keeps what it finished. [Create] and [Append] write it, [Read] reads
+// known: an interrupted run keeps what it finished. [Append] writes it, [Read] reads
 // any number of them, of this schema and every older one, and [FileSchema] is its JSON Schema.
 //
 // # Quantities

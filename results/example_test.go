@@ -31,7 +31,7 @@ func measured() *results.Set {
 	return set
 }
 
-func ExampleCreate() {
+func ExampleAppend() {
 	dir, err := os.MkdirTemp("", "results")
 	if err != nil {
 		log.Fatal(err)
@@ -39,7 +39,7 @@ func ExampleCreate() {
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "results.jsonl")
 
-	w, err := results.Create(path)
+	w, err := results.Append(path)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 
 func TestWhatIsWrittenIsReadBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "results.jsonl")
-	w, err := results.Create(path)
+	w, err := results.Append(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,19 +129,6 @@ func TestWriterStaysBrokenAfterATornLine(t *testing.T) {
 	}
 	if err := w.Close(); !errors.Is(err, errDisk) {
 		t.Errorf("Close: got %v, want the disk's error", err)
-	}
-}
-
-func TestCreateLeavesAFileAlone(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "results.jsonl")
-	if err := os.WriteFile(path, []byte("precious\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := results.Create(path); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("got %v, want fs.ErrExist", err)
-	}
-	if text, _ := os.ReadFile(path); string(text) != "precious\n" {
-		t.Errorf("file is now %q", text)
 	}
 }
 

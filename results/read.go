@@ -32,22 +32,18 @@ func Read(paths ...string) (*Set, error) {
 	seen := make(seenLines)
 	var sets []*Set
 	for _, path := range paths {
-		set, err := readFile(path, seen)
+		name, f, err := Open(path)
+		if err != nil {
+			return nil, err
+		}
+		set, err := readFrom(name, f, seen)
+		f.Close()
 		if err != nil {
 			return nil, err
 		}
 		sets = append(sets, set)
 	}
 	return Merge(sets...), nil
-}
-
-func readFile(path string, seen seenLines) (*Set, error) {
-	name, f, err := Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return readFrom(name, f, seen)
 }
 
 // FileName is what a results file is called in a run's folder.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -19,19 +18,6 @@ type Writer struct {
 	close func() error
 	name  string
 	err   error // the first failure: what follows a torn line would be lost with it
-}
-
-// Create starts a results file. One that is there already is left alone: the error is an
-// [fs.ErrExist], and [Append] goes on with it.
-func Create(path string) (*Writer, error) {
-	f, err := openInFolder(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND)
-	if errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("create results file: %w; name another, or append to it", err)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("create results file: %w", err)
-	}
-	return &Writer{w: f, close: f.Close, name: path}, nil
 }
 
 // Append goes on with a results file, or starts it. If the last line was torn by a crash, the next

@@ -134,16 +134,7 @@ func BenchUnits() []string {
 	return out
 }
 
-// BenchFigures returns the figures of a sample by their units in Go benchmark text, for a benchmark
-// that reports them itself.
-func BenchFigures(c results.Cell, s results.Sample) map[string]float64 {
-	out := make(map[string]float64)
-	for _, v := range BenchValues(c, s) {
-		out[v.Unit] = v.Value
-	}
-	return out
-}
-
+// BenchValues returns the figures of a sample with their units in Go benchmark text.
 func BenchValues(c results.Cell, s results.Sample) []benchfmt.Value {
 	var out []benchfmt.Value
 	for _, u := range benchUnits {

@@ -12,7 +12,9 @@
 //
 // Every figure is a median with a 95 % interval and the number of samples it rests on (see
 // [Median]). A [Metric] has one name everywhere: in assertions, comparisons, CSV columns and JSON.
-// [Rows] works out all metrics of all cells, and sets each cell beside raw.
+// [Rows] works out all metrics of all cells, and sets each cell beside raw. Samples are slices that
+// a few forks took: [Metric.Estimate] says what the interval makes of that, and [PairedRatio] which
+// slices a ratio is taken of.
 //
 // # Comparisons
 //

@@ -196,7 +196,7 @@ func TestFilesThatAreNoPairs(t *testing.T) {
 	t0 := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	file := func(minutes ...int) string {
 		path := filepath.Join(t.TempDir(), "f.jsonl")
-		w, err := results.Create(path)
+		w, err := results.Append(path)
 		if err != nil {
 			t.Fatal(err)
 		}

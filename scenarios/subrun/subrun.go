@@ -275,7 +275,7 @@ func Fake(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	w, err := results.Create(filepath.Join(dir, results.FileName))
+	w, err := results.Append(filepath.Join(dir, results.FileName))
 	if err != nil {
 		return err
 	}
