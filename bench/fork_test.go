@@ -25,14 +25,18 @@ func TestEachRoundTakesASliceOfEveryComparedCell(t *testing.T) {
 	p := small(framed("raw", 512), framed("raw", 64), framed("ndjson", 512), framed("ndjson", 64), framed("own", 512))
 	p.Samples, p.Forks = 7, 3
 	var order []results.Cell
+	steps := map[Step]int{}
 	p.Observe = func(now Progress) {
-		if now.Step == Timed {
+		if steps[now.Step]++; now.Step == Timed {
 			order = append(order, now.Cell)
 		}
 	}
 	kept := collect(t, p)
 	if len(kept) != len(p.Cells) {
 		t.Fatalf("%d records", len(kept))
+	}
+	if n := len(p.Cells); steps[Compared] != n || steps[Calibrated] != n || steps[Timed] != n*p.Samples || steps[Finished] != n {
+		t.Errorf("steps of %d cells: %v", n, steps)
 	}
 	const want = "1.1 1.2 1.3 2.4 2.5 3.6 3.7" // fork and round
 	for _, r := range kept {

@@ -49,7 +49,7 @@ type Step string
 
 const (
 	Compared   Step = "compared"   // its untimed messages, every byte
-	Calibrated Step = "calibrated" // how many messages fill a slice, once a fork
+	Calibrated Step = "calibrated" // how many messages fill a slice, in its first fork
 	Timed      Step = "timed"      // a sample
 	Finished   Step = "finished"   // its record is kept
 )

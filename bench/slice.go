@@ -49,7 +49,9 @@ func (r *runner) calibrate(f *fork, c *cellRun) error {
 			return err
 		}
 	}
-	r.observe(Progress{Cell: c.record.Cell, Step: Calibrated})
+	if c.group.forks == 1 {
+		r.observe(Progress{Cell: c.record.Cell, Step: Calibrated})
+	}
 	return nil
 }
 
