@@ -2,6 +2,7 @@ package claims
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -126,10 +127,22 @@ func (p program) interview(ctx context.Context) Server {
 		s.askEnd(ctx, c, p.slow)
 		s.Largest = c.Longest
 	})
-	p.talk(ctx, func(c *faults.Conversation) { s.askHeader(ctx, c) })
+	p.talk(ctx, func(c *faults.Conversation) { // a handshake in the framing of language servers
+		s.ContentLength = says(ctx, c, fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(initialize), initialize), func(line string) bool {
+			return strings.HasPrefix(strings.ToLower(line), "content-length:") || isResult("1")(line)
+		})
+	})
 	p.shaken(ctx, func(c *faults.Conversation) { s.Blank = says(ctx, c, "\n"+ping+"\n", isResult("2")) })
 	p.shaken(ctx, func(c *faults.Conversation) { s.Trailing = says(ctx, c, ping+"  \t\n", isResult("2")) })
-	p.shaken(ctx, func(c *faults.Conversation) { s.askMalformed(ctx, c) })
+	p.shaken(ctx, func(c *faults.Conversation) { // a line that is no JSON, then a request
+		s.Malformed = says(ctx, c, "{malformed\n"+ping+"\n", func(line string) bool {
+			var m map[string]json.RawMessage
+			if json.Unmarshal([]byte(line), &m) == nil && m["error"] != nil {
+				s.MalformedID = cmp.Or(string(m["id"]), "absent")
+			}
+			return isResult("2")(line)
+		})
+	})
 	return s
 }
 
@@ -176,41 +189,12 @@ func (s *Server) askEnd(ctx context.Context, c *faults.Conversation, slow string
 	}
 }
 
-// askHeader shakes hands in the framing of language servers.
-func (s *Server) askHeader(ctx context.Context, c *faults.Conversation) {
-	s.ContentLength = says(ctx, c, fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(initialize), initialize), func(line string) bool {
-		return strings.HasPrefix(strings.ToLower(line), "content-length:") || isResult("1")(line)
-	})
-}
-
-// askMalformed sends a line that is no JSON, then a request.
-func (s *Server) askMalformed(ctx context.Context, c *faults.Conversation) {
-	s.Malformed = says(ctx, c, "{malformed\n"+ping+"\n", func(line string) bool {
-		if id, isError := errorID(line); isError {
-			s.MalformedID = id
-		}
-		return isResult("2")(line)
-	})
-}
-
 // isResult recognises the result of the request with that id.
 func isResult(id string) func(string) bool {
 	return func(line string) bool {
 		e := jsonrpc.Scan([]byte(line))
 		return e.Whole && e.Result && string(e.ID) == id
 	}
-}
-
-// errorID returns the id of an error response, as it was written; "absent" if it has none.
-func errorID(line string) (string, bool) {
-	var m map[string]json.RawMessage
-	if json.Unmarshal([]byte(line), &m) != nil || m["error"] == nil {
-		return "", false
-	}
-	if id, ok := m["id"]; ok {
-		return string(id), true
-	}
-	return "absent", true
 }
 
 // init registers what processes of their own do in experiments.

@@ -132,7 +132,17 @@ func timeSmallMessage(spec string, large int) waitReport {
 	slow := &slowReader{r: r, begun: make(chan struct{})}
 	arrived := make(chan time.Time, 1)
 	failed := make(chan error, 2)
-	go receiveBoth(f.NewReader(slow), arrived, failed)
+	go func() {
+		in := f.NewReader(slow)
+		var err error
+		for i := 0; i < 2 && err == nil; i++ {
+			var msg []byte
+			if msg, err = in.ReadMessage(); len(msg) == smallBytes {
+				arrived <- time.Now()
+			}
+		}
+		failed <- err
+	}()
 	mux := framers.NewMux(w, f)
 	go func() { failed <- mux.Send(context.Background(), 0, letters(large)) }()
 	<-slow.begun // so the large message is under way
@@ -143,21 +153,6 @@ func timeSmallMessage(spec string, large int) waitReport {
 	}
 	report.Wait = (<-arrived).Sub(sent)
 	return report
-}
-
-// receiveBoth reads two messages and says when the small one was there.
-func receiveBoth(r framers.Reader, arrived chan<- time.Time, done chan<- error) {
-	for range 2 {
-		msg, err := r.ReadMessage()
-		if err != nil {
-			done <- err
-			return
-		}
-		if len(msg) == smallBytes {
-			arrived <- time.Now()
-		}
-	}
-	done <- nil
 }
 
 // A slowReader takes perByte for each byte, as a program does that parses them.

@@ -90,11 +90,8 @@ func (o Options) Validate() error {
 	if o.Cell.Rate <= 0 || o.Duration <= 0 {
 		faults = append(faults, errors.New("the rate of small messages and the duration of a sample have to be positive"))
 	}
-	if _, known := weights[o.Objective]; !known {
-		_, err := ParseObjective(string(o.Objective))
-		faults = append(faults, err)
-	}
-	if err := errors.Join(faults...); err != nil {
+	_, err := ParseObjective(string(o.Objective))
+	if err := errors.Join(append(faults, err)...); err != nil {
 		return err
 	}
 	return o.plan(o.plain(o.Chunks[0], o.Drains[0])).Validate()
@@ -168,8 +165,7 @@ func (o Options) variants(chunk int) []results.Cell {
 
 // coarse returns every other size from the smallest, the largest, and the common one.
 func (o Options) coarse() []int {
-	sizes := slices.Sorted(slices.Values(o.Chunks))
-	sizes = slices.Compact(sizes)
+	sizes := slices.Compact(slices.Sorted(slices.Values(o.Chunks)))
 	var out []int
 	for i, size := range sizes {
 		if i%2 == 0 || i == len(sizes)-1 || size == commonChunk {
@@ -215,15 +211,10 @@ func Objectives() [][2]string {
 
 // ParseObjective reads the name of one.
 func ParseObjective(name string) (Objective, error) {
-	o := Objective(name)
-	if _, known := weights[o]; known {
-		return o, nil
+	if _, known := weights[Objective(name)]; !known {
+		return "", fmt.Errorf("objective %q is unknown; known are %s, %s, %s", name, Balanced, Throughput, Latency)
 	}
-	var names []string
-	for _, o := range Objectives() {
-		names = append(names, o[0])
-	}
-	return "", fmt.Errorf("objective %q is unknown; known are %s", name, strings.Join(names, ", "))
+	return Objective(name), nil
 }
 
 // fullSpeed is the rate of a reader that takes all it can.

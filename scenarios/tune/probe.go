@@ -105,19 +105,16 @@ func endOf(large, probes int64) []byte {
 // A probeSet knows which of the probes of a phase have come. They may overtake each other, but each
 // comes once.
 type probeSet struct {
-	seen  []uint64
+	seen  []bool
 	count int64
 }
 
-func newProbeSet(probes int64) *probeSet { return &probeSet{seen: make([]uint64, (probes+63)/64)} }
-
 // add notes a probe, and reports whether it is there for the first time.
 func (t *probeSet) add(number uint64) bool {
-	word, bit := number/64, uint64(1)<<(number%64)
-	if word >= uint64(len(t.seen)) || t.seen[word]&bit != 0 {
+	if number >= uint64(len(t.seen)) || t.seen[number] {
 		return false
 	}
-	t.seen[word] |= bit
+	t.seen[number] = true
 	t.count++
 	return true
 }

@@ -25,7 +25,15 @@ type reader struct {
 
 // read is the reading half of the workload, a script.
 func read(ctx *bench.WorkloadContext) any {
-	r := newReader(ctx)
+	r := &reader{ctx: ctx, clock: script.Must(bench.NewClock())}
+	script.Check(ctx.Params(&r.params))
+	var in io.Reader = ctx.Pipe()
+	if c := ctx.Cell(); c.Drain > 0 {
+		in = &slowReader{r: in, clock: r.clock, perSecond: c.Drain, spin: c.Placement == "apart" || c.Placement == "far"}
+	}
+	r.r = ctx.Framing().NewReader(in, ctx.Options()...)
+	n := max(r.params.Probes, warmupProbes)
+	r.due, r.service = make([]int64, 0, n), make([]int64, 0, n)
 	began := r.clock.Now()
 	r.phase(warmupProbes, ctx.Source().Compare)
 	out := readerResult{Compared: r.large, Warmup: results.Warmup{Messages: r.large + warmupProbes, ElapsedNS: r.clock.Now() - began}}
@@ -40,24 +48,10 @@ func read(ctx *bench.WorkloadContext) any {
 	return out
 }
 
-func newReader(ctx *bench.WorkloadContext) *reader {
-	r := &reader{ctx: ctx}
-	script.Check(ctx.Params(&r.params))
-	r.clock = script.Must(bench.NewClock())
-	var in io.Reader = ctx.Pipe()
-	if c := ctx.Cell(); c.Drain > 0 {
-		in = &slowReader{r: in, clock: r.clock, perSecond: c.Drain, spin: c.Placement == "apart" || c.Placement == "far"}
-	}
-	r.r = ctx.Framing().NewReader(in, ctx.Options()...)
-	n := max(r.params.Probes, warmupProbes)
-	r.due, r.service = make([]int64, 0, n), make([]int64, 0, n)
-	return r
-}
-
 // phase receives what the writer sends in one phase, to its last message, which says how much that
 // was.
 func (r *reader) phase(probes int64, check func(int64, []byte) error) {
-	seen := newProbeSet(probes)
+	seen := probeSet{seen: make([]bool, probes)}
 	for {
 		msg, err := r.r.ReadMessage()
 		if err != nil {

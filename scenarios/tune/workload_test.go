@@ -115,7 +115,7 @@ func TestABrokenProbeIsSeen(t *testing.T) {
 }
 
 func TestATallyCountsEachProbeOnce(t *testing.T) {
-	probeSet := newProbeSet(70)
+	probeSet := probeSet{seen: make([]bool, 70)}
 	for i, row := range []struct {
 		number uint64
 		first  bool
@@ -282,7 +282,7 @@ func TestWhatIsTimedDoesNotAllocate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	msg, seen, buf := newProbes(1)[0], newProbeSet(1<<20), make([]byte, 64)
+	msg, seen, buf := newProbes(1)[0], probeSet{seen: make([]bool, 1<<20)}, make([]byte, 64)
 	d := &slowReader{r: endless{}, clock: clock, perSecond: 1 << 40}
 	number := uint64(0)
 	allocs := testing.AllocsPerRun(1000, func() {

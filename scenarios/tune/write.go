@@ -38,7 +38,16 @@ type writer struct {
 
 // write is the writing half of the workload, a script.
 func write(ctx *bench.WorkloadContext) any {
-	w := newWriter(ctx)
+	w := &writer{ctx: ctx, clock: script.Must(bench.NewClock())}
+	script.Check(ctx.Params(&w.params))
+	behaves := script.Must(parseSender(ctx.Cell().Sender))
+	var out io.Writer = ctx.Pipe()
+	if behaves.watermark > 0 {
+		out = &watermark{pipe: ctx.Pipe(), clock: w.clock, below: behaves.watermark}
+	}
+	opts := append(ctx.Options(), framers.WithQueue(int(w.params.Probes)+warmupProbes), framers.WithWait(behaves.wait))
+	w.mux = framers.NewMux(out, ctx.Framing(), opts...)
+	w.lateness = make([]int64, 0, max(w.params.Probes, warmupProbes))
 	w.phase(w.params.Warmup, warmupProbes)
 	w.late, w.lateness = 0, w.lateness[:0]
 	count := ctx.Count()
@@ -52,21 +61,6 @@ func write(ctx *bench.WorkloadContext) any {
 
 // warmupProbes go along with the warm-up, so that what sends them is warm too.
 const warmupProbes = 16
-
-func newWriter(ctx *bench.WorkloadContext) *writer {
-	w := &writer{ctx: ctx}
-	script.Check(ctx.Params(&w.params))
-	w.clock = script.Must(bench.NewClock())
-	behaves := script.Must(parseSender(ctx.Cell().Sender))
-	var out io.Writer = ctx.Pipe()
-	if behaves.watermark > 0 {
-		out = &watermark{pipe: ctx.Pipe(), clock: w.clock, below: behaves.watermark}
-	}
-	opts := append(ctx.Options(), framers.WithQueue(int(w.params.Probes)+warmupProbes), framers.WithWait(behaves.wait))
-	w.mux = framers.NewMux(out, ctx.Framing(), opts...)
-	w.lateness = make([]int64, 0, max(w.params.Probes, warmupProbes))
-	return w
-}
 
 // phase sends large messages until all probes have fallen due and at least as many large ones as
 // asked for are sent. It returns when all is on the wire.

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"math/bits"
 	"regexp"
 	"strconv"
 	"strings"
@@ -211,7 +212,7 @@ func (s system) predict(step string) (any, bool) {
 	case name == "interleave/N/read-N": // above that it may happen, and need not within the time
 		return false, s.os == "windows" || n <= s.atomic()
 	case s.os == "linux" && name == "settable/N":
-		return powerOfTwo(max(n, s.page)), true
+		return 1 << bits.Len(uint(max(n, s.page)-1)), true // the power of two that is not below
 	case s.os == "linux" && name == "broken/after-N/accepted":
 		return s.capacity + n/s.page*s.page, true
 	}

@@ -99,15 +99,6 @@ func probeSettable(t *trial) {
 	}
 }
 
-// powerOfTwo returns the least power of two that is not below n.
-func powerOfTwo(n int) int {
-	p := 1
-	for p < n {
-		p *= 2
-	}
-	return p
-}
-
 // largestCapacity doubles until refused, up to a bound where kernel memory would be wasted.
 func (t *trial) largestCapacity() {
 	w, r := t.open()
