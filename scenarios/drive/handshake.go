@@ -235,9 +235,10 @@ func (c *conn) answersAtEnd() bool {
 // A greeting is what came of an attempt to speak to a server of which nothing is known: a server
 // that was greeted, or why it was not.
 type greeting struct {
-	p   protocol
-	c   *conn
-	err error
+	attempt int // 1 in lines, 2 with headers; 0 says that the headstart is over
+	p       protocol
+	c       *conn
+	err     error
 }
 
 // headstart is how long the first attempt may be without success before the second begins beside
@@ -251,55 +252,64 @@ const headstart = 1500 * time.Millisecond
 func detect(ctx context.Context, o Options) (protocol, *conn, error) {
 	trying, cancel := context.WithCancel(ctx)
 	defer cancel()
-	done := make(chan greeting, 3) // with the end of the headstart
-	begun := 0
+	done := make(chan greeting, 3)
+	begun, underWay := 0, 0
 	begin := func() {
-		if begun++; begun == 1 {
-			go func() { done <- greet(trying, o, o.framing(framers.NDJSON()), speakMCP) }()
-		} else if begun == 2 {
-			go func() { done <- greet(trying, o, o.framing(framers.ContentLength()), speakLSP) }()
+		if begun == 2 {
+			return
 		}
+		begun++
+		underWay++
+		wire, speak := o.framing(framers.NDJSON()), speakMCP
+		if begun == 2 {
+			wire, speak = o.framing(framers.ContentLength()), speakLSP
+		}
+		go func(attempt int) {
+			g := greet(trying, o, wire, speak)
+			g.attempt = attempt
+			done <- g
+		}(begun)
 	}
 	begin()
 	timer := time.AfterFunc(min(headstart, o.Start/2), func() { done <- greeting{} })
 	defer timer.Stop()
-	var failures []*HandshakeError
-	for len(failures) < 2 {
+	var failures [3]*HandshakeError // by attempt
+	var found greeting
+	for underWay > 0 {
 		g := <-done
+		if g.attempt > 0 {
+			underWay--
+		}
 		failed, isFailure := errors.AsType[*HandshakeError](g.err)
 		switch {
-		case g == greeting{}: // the headstart is over
-			if begun == 1 {
-				begin()
-			}
-			continue
+		case found.attempt > 0 && g.c != nil: // the other attempt came too late
+			g.c.shutdown(false)
+		case found.attempt > 0:
+		case g.attempt == 0:
+			begin()
 		case isFailure && ctx.Err() == nil:
-			failures = append(failures, failed)
-			if begun == 1 {
-				begin()
-			}
-			continue
+			failures[g.attempt] = failed
+			begin()
+		default:
+			found = g
+			cancel()
 		}
-		cancel()
-		for ended := len(failures) + 1; ended < begun; {
-			if late := <-done; late != (greeting{}) {
-				ended++
-				if late.err == nil {
-					late.c.shutdown(false)
-				}
-			}
-		}
-		if ctx.Err() != nil {
-			g.err = context.Cause(ctx)
-		}
-		return g.p, g.c, g.err
 	}
-	why := failures[0].Why + "; and " + failures[1].Why
-	if failures[0].Verdict == Deaf { // what a server did says more than its silence
-		failures[0] = failures[1]
+	switch {
+	case ctx.Err() != nil && found.c != nil:
+		found.c.shutdown(false)
+		fallthrough
+	case ctx.Err() != nil:
+		return nil, nil, context.Cause(ctx)
+	case found.attempt > 0:
+		return found.p, found.c, found.err
 	}
-	failures[0].Why = why
-	return nil, nil, failures[0]
+	e, why := failures[1], failures[1].Why+"; and "+failures[2].Why
+	if e.Verdict == Deaf { // what a server did says more than its silence
+		e = failures[2]
+	}
+	e.Why = why
+	return nil, nil, e
 }
 
 // greet starts a server and speaks to it.
@@ -316,7 +326,7 @@ func greet(ctx context.Context, o Options, wire framers.Framing, speak func(cont
 	case err != nil:
 		return greeting{err: handshakeError(o, c, err)}
 	}
-	return greeting{p, c, nil}
+	return greeting{p: p, c: c}
 }
 
 // speakMCP speaks as an MCP client of the newest revision does, and takes the answer for what it

@@ -124,7 +124,7 @@ func (s *search) double(ctx context.Context, most int) error {
 			s.bad = size
 		}
 		if s.bad > 0 {
-			if failures++; failures > beyond {
+			if failures++; failures > beyond || s.d.noHoles {
 				break
 			}
 		}

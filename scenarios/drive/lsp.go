@@ -120,13 +120,13 @@ type document struct {
 
 // documents are those that a server is offered to find out its language. The order matters where a
 // server answers for languages that are not its own: a shell's sees a function in much that is no
-// shell script, and others see none in one.
+// shell script, and a stylesheet's a selector in one.
 var documents = []document{
 	{"json", "json", `{"pipebench":"`, `"}`, "pipebench"},
-	{"shellscript", "sh", "pipebench() { :; } # ", "\n", "pipebench"},
-	{"go", "go", "package p\n\nfunc pipebench() {}\n\n// ", "\n", "pipebench"},
 	{"css", "css", ".pipebench {} /* ", " */\n", ".pipebench"},
 	{"html", "html", `<p id="pipebench"></p><!-- `, " -->\n", "p#pipebench"},
+	{"shellscript", "sh", "pipebench() { :; } # ", "\n", "pipebench"},
+	{"go", "go", "package p\n\nfunc pipebench() {}\n\n// ", "\n", "pipebench"},
 	{"typescript", "ts", "function pipebench() {} // ", "\n", "pipebench"},
 	{"python", "py", "def pipebench(): pass # ", "\n", "pipebench"},
 	{"yaml", "yaml", "pipebench: ", "\n", "pipebench"},

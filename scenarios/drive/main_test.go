@@ -80,13 +80,20 @@ var servers = map[string]func(arg string) error{
 			}
 		})
 	},
-	"json": func(string) error { // as jq -c does
-		return each(func(line string) {
+	"json": func(arg string) error { // as jq -c does, which needs --unbuffered
+		var held strings.Builder
+		err := each(func(line string) {
 			if !json.Valid([]byte(line)) {
 				os.Exit(5)
 			}
-			fmt.Println(line)
+			fmt.Fprintln(&held, line)
+			if arg == "" {
+				fmt.Print(held.String())
+				held.Reset()
+			}
 		})
+		fmt.Print(held.String())
+		return err
 	},
 	"tired": func(arg string) error { // ends after so many lines
 		left, err := strconv.Atoi(arg)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
@@ -80,6 +81,8 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 		served = sweep.served()
 		if failures := sweep.Failures(); len(failures) > 0 {
 			p.Limits, d.failure = true, afterRequests(failures[0])
+			larger := len(sweep.Targets) - slices.IndexFunc(sweep.Targets, func(t results.Target) bool { return !t.Served() })
+			d.noHoles = len(failures) == larger && larger > beyond
 		}
 	}
 	if p.Limits {

@@ -42,6 +42,7 @@ func TestOpenSaysWhyACommandCannotBeSpokenTo(t *testing.T) {
 		{"silent", "", drive.Deaf, "a JSON-RPC request in ndjson: no answer in time"},
 		{"buffered", "", drive.Buffered, ""},
 		{"buffered", "lines", drive.Buffered, ""},
+		{"json buffered", "", drive.Buffered, "in ndjson: no answer in time"}, // and ends at headers
 		{"endless 0", "", drive.Endless, "no message end within 1,048,576 B"},
 		{"cat", "jsonrpc", drive.Corrupt, "it sends back what it is sent"},
 		{"cat", "mcp", drive.Corrupt, "it sends back what it is sent"},
