@@ -139,38 +139,27 @@ func (g guide) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// atTop returns whether points near a vertical guide leave more room for its label at its upper end
-// than at the lower.
-func (f axes) atTop(g Guide, series []Series) bool {
+// room returns where points leave more room for the label of a guide: at the upper end of a vertical
+// one, near which they lie, and at the left end of a horizontal one, above which they lie.
+func (f axes) room(g Guide, series []Series) (top, left bool) {
+	x, y := f.x.at(g.Value), f.y.at(g.Value)
 	below, above := f.y.max-f.y.min, f.y.max-f.y.min
+	onLeft, onRight := f.y.max-y, f.y.max-y
 	for _, s := range series {
 		for _, p := range f.positions(s.Points) {
-			if math.Abs(p.X-f.x.at(g.Value)) < (f.x.max-f.x.min)/8 {
+			if math.Abs(p.X-x) < (f.x.max-f.x.min)/8 {
 				below, above = min(below, p.Low-f.y.min), min(above, f.y.max-p.High)
 			}
-		}
-	}
-	return above > below
-}
-
-// atLeft returns whether points above a horizontal guide leave more room for its label in the left
-// half of the panel than in the right one.
-func (f axes) atLeft(g Guide, series []Series) bool {
-	y := f.y.at(g.Value)
-	left, right := f.y.max-y, f.y.max-y
-	for _, s := range series {
-		for _, p := range f.positions(s.Points) {
-			near := max(0, p.Low-y)
-			switch {
+			switch near := max(0, p.Low-y); {
 			case p.High < y:
 			case p.X < (f.x.min+f.x.max)/2:
-				left = min(left, near)
+				onLeft = min(onLeft, near)
 			default:
-				right = min(right, near)
+				onRight = min(onRight, near)
 			}
 		}
 	}
-	return left > right
+	return above > below, onLeft > onRight
 }
 
 // emptyNote is a text in the middle of a panel that has nothing else to show.

@@ -23,42 +23,22 @@ func counterCharts(set *results.Set) []Chart {
 		if !p.varies("io") {
 			continue
 		}
-		out = append(out, p.strategyChart(strategies))
-		c := Chart{
-			Name:     "eagain" + p.suffix,
-			Title:    "What each way of waiting meets",
-			Subtitle: p.subtitle("io"),
-			X:        Axis{Label: "io", Scale: Category, Categories: strategies},
-			Y:        Axis{Label: "per MiB of payload", Scale: Log, Unit: Number},
-			Dodge:    true,
-			Notes:    []string{"Both ends together. A counter that a strategy cannot give has no point: a blocking call hides what it waits for."},
-		}
+		base := Chart{Subtitle: p.subtitle("io"), X: Axis{Label: "io", Scale: Category, Categories: strategies}, Dodge: true}
+		goodput, met := base, base
+		goodput.Name, goodput.Title, goodput.Y = "io"+p.suffix, "Goodput by way of waiting", goodputAxis
+		goodput.Notes = []string{intervalNote}
+		met.Name, met.Title, met.Y = "eagain"+p.suffix, "What each way of waiting meets", Axis{Label: "per MiB of payload", Scale: Log, Unit: Number}
+		met.Notes = []string{"Both ends together. A counter that a strategy cannot give has no point: a blocking call hides what it waits for."}
+		lines := Panel{Title: p.framings()} // a line for each kind of pipe
 		for _, pipe := range p.values("pipe") {
-			c.Panels = append(c.Panels, Panel{Title: pipe + " pipe, " + p.framings(), Series: p.where("pipe", pipe).counterDots(strategies)})
+			own := p.where("pipe", pipe)
+			lines.Series = append(lines.Series, Series{Name: pipe, Shape: Dots, Points: own.pointsIn(own, "io", indexIn(strategies), medianOf("goodput"))})
+			met.Panels = append(met.Panels, Panel{Title: pipe + " pipe, " + p.framings(), Series: own.counterDots(strategies)})
 		}
-		out = append(out, c)
+		goodput.Panels = []Panel{lines}
+		out = append(out, goodput, met)
 	}
 	return slices.DeleteFunc(out, Chart.empty)
-}
-
-// strategyChart shows the goodput of each strategy, with a line for each kind of pipe.
-func (p chartGroup) strategyChart(strategies []string) Chart {
-	c := Chart{
-		Name:     "io" + p.suffix,
-		Title:    "Goodput by way of waiting",
-		Subtitle: p.subtitle("io"),
-		X:        Axis{Label: "io", Scale: Category, Categories: strategies},
-		Y:        goodputAxis,
-		Dodge:    true,
-		Notes:    []string{intervalNote},
-	}
-	panel := Panel{Title: p.framings()}
-	for _, pipe := range p.values("pipe") {
-		own := p.where("pipe", pipe)
-		panel.Series = append(panel.Series, Series{Name: pipe, Shape: Dots, Points: own.pointsIn(own, "io", indexIn(strategies), medianOf("goodput"))})
-	}
-	c.Panels = []Panel{panel}
-	return c
 }
 
 // indexIn returns where a value stands on an axis of categories.

@@ -66,12 +66,10 @@ func axisOf(label string) Axis {
 	switch {
 	case unit == "B" || strings.HasPrefix(label, "bytes"):
 		return Axis{Label: name, Scale: Log2, Unit: Bytes}
-	case unit == "B/s":
-		return Axis{Label: name, Scale: Log, Unit: Rate}
 	case unit == "ns/B" || label == "ns/B":
 		return Axis{Label: "time per byte", Scale: Log, Unit: PerByte}
-	case unit == "ns":
-		return Axis{Label: name, Scale: Log, Unit: Nanos}
+	case unit == "B/s" || unit == "ns":
+		return Axis{Label: name, Scale: Log, Unit: Unit(unit)}
 	}
 	return Axis{Label: label, Scale: Log, Unit: Number}
 }

@@ -68,7 +68,7 @@ func TestALevelIsNamedWhereThereIsRoom(t *testing.T) {
 		left   bool
 	}{{"a line that rises", rising, true}, {"one that falls", falling, false}, {"none", nil, false}} {
 		c := Chart{X: sizeAxis, Y: Axis{Scale: Log, Unit: Nanos}, Panels: []Panel{{Series: row.series, Guides: []Guide{level}}}}
-		if got := newAxes(c, 0, 1, 12).atLeft(level, row.series); got != row.left {
+		if _, got := newAxes(c, 0, 1, 12).room(level, row.series); got != row.left {
 			t.Errorf("%s: left %t", row.name, got)
 		}
 	}

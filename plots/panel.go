@@ -80,7 +80,8 @@ func (f axes) plot(p Panel, labelY bool) *plot.Plot {
 	f.setUpAxis(&out.Y, f.y, label, draw.XRight, draw.YCenter)
 	out.Add(gridLines{f.x, f.y})
 	for _, g := range p.Guides {
-		out.Add(guide{g, f, f.atTop(g, p.Series), f.atLeft(g, p.Series)})
+		top, left := f.room(g, p.Series)
+		out.Add(guide{g, f, top, left})
 	}
 	var labels pointLabels
 	behind := func(s Series) int { return map[bool]int{true: 0, false: 1}[s.Reference] } // reference lines lie behind the others

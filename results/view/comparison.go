@@ -79,7 +79,7 @@ func comparisonConclusions(c *stat.Comparison) []string {
 			parts = append(parts, fmt.Sprintf("%d %s", count[v], VerdictText(string(v))))
 		}
 	}
-	text := fmt.Sprintf("Of %d figures: %s.", len(c.Changes), strings.Join(parts, ", "))
+	text := fmt.Sprintf("Of %s: %s.", results.FormatCount(len(c.Changes), "figure"), strings.Join(parts, ", "))
 	if worst.Worse() > 0 {
 		text += fmt.Sprintf(" The worst: %s.", ChangeText(worst))
 	}

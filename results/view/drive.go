@@ -98,10 +98,8 @@ func sizeTable(targets []results.Target) Table {
 	// served has a figure of the sizes that were answered alone.
 	served := func(cell func(t target, ns float64) Cell) func(target) Cell {
 		return func(t target) Cell {
-			if ns := stat.MedianTime(t.Samples); ns > 0 && t.Served() {
-				return cell(t, ns)
-			}
-			return Cell{}
+			ns := stat.MedianTime(t.Samples)
+			return known(ns > 0 && t.Served(), cell(t, ns))
 		}
 	}
 	reply := func(t target) int64 {
@@ -160,10 +158,7 @@ func memoryCell(t results.Target) Cell {
 			peak = max(peak, *p)
 		}
 	}
-	if peak == 0 {
-		return Cell{}
-	}
-	return Cell{results.FormatNumber(float64(peak)/(1<<20), 3) + " MiB", strconv.FormatInt(peak, 10)}
+	return known(peak > 0, Cell{results.FormatNumber(float64(peak)/(1<<20), 3) + " MiB", strconv.FormatInt(peak, 10)})
 }
 
 // loadTable has a row a load.
@@ -174,18 +169,12 @@ func loadTable(targets []results.Target) Table {
 		{">message|message (B)", func(t target) Cell { return bytesCell(t.Size) }},
 		{">in flight", func(t target) Cell { return textCell(strconv.Itoa(t.Evidence.Inflight)) }},
 		{">rate asked|rate asked (/s)", func(t target) Cell {
-			if t.Evidence.Rate <= 0 {
-				return Cell{}
-			}
-			return figureCell(t.Evidence.Rate, results.FormatNumber(t.Evidence.Rate, 3))
+			return known(t.Evidence.Rate > 0, figureCell(t.Evidence.Rate, results.FormatNumber(t.Evidence.Rate, 3)))
 		}},
 		{"!verdict", verdictOf},
 		{">requests/s|requests (/s)", func(t target) Cell {
 			ns := stat.MedianTime(t.Samples)
-			if ns <= 0 {
-				return Cell{}
-			}
-			return figureCell(1e9/ns, results.FormatGrouped(int64(1e9/ns)))
+			return known(ns > 0, figureCell(1e9/ns, results.FormatGrouped(int64(1e9/ns))))
 		}},
 		{">p50|p50 (ns)", percentile(p50)},
 		{">p99|p99 (ns)", percentile(p99)},
@@ -267,7 +256,7 @@ func limitSentence(what string, n int64, t results.Target) string {
 
 func replaySentence(t results.Target) string {
 	e := t.Evidence.ReplayEvidence
-	s := fmt.Sprintf("%d messages replayed, %d of them requests that were answered: %s", e.Replayed, e.Answered, VerdictText(t.Verdict))
+	s := fmt.Sprintf("%s replayed, %d of them requests that were answered: %s", results.FormatCount(e.Replayed, "message"), e.Answered, VerdictText(t.Verdict))
 	if e.FailedAtMessage > 0 {
 		return s + fmt.Sprintf(" at message %d (%s)", e.FailedAtMessage, t.Evidence.Why)
 	}

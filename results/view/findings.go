@@ -36,10 +36,7 @@ func probeTable(s *results.Set) Table {
 	for _, id := range machines {
 		columns = append(columns, columnOf[probes]{">" + cmp.Or(MachineTitle(s, id), "value"), func(found probes) Cell {
 			p, ok := found.on[id]
-			if !ok {
-				return Cell{}
-			}
-			return probeCell(p)
+			return known(ok, probeCell(p))
 		}})
 	}
 	return tableOf("What the pipes do", rows, append(columns, []columnOf[probes]{
@@ -119,33 +116,21 @@ func claimTable(s *results.Set) Table {
 
 func targetTable(s *results.Set) Table {
 	type target = results.Target
-	limit := func(of func(target) *int64) func(target) Cell {
-		return func(t target) Cell {
-			if of(t) == nil {
-				return Cell{}
-			}
-			return bytesCell(*of(t))
-		}
-	}
+	limit := func(n *int64) Cell { return known(n != nil, bytesCell(*cmp.Or(n, new(int64)))) }
 	return tableOf("What the servers did", s.Targets, []columnOf[target]{
 		{"`command", func(t target) Cell { return textCell(strings.Join(t.Command, " ")) }},
 		{"machine", func(t target) Cell { return machineCell(s, s.Machine(t.Run)) }},
 		{"protocol", func(t target) Cell { return textCell(t.Protocol) }},
-		{">message|message (B)", func(t target) Cell {
-			if t.Size == 0 {
-				return Cell{}
-			}
-			return bytesCell(t.Size)
-		}},
+		{">message|message (B)", func(t target) Cell { return known(t.Size > 0, bytesCell(t.Size)) }},
 		{"!verdict", func(t target) Cell {
 			if t.Size == 0 && t.RequestLimit == nil && t.ReplyLimit == nil {
 				return textCell(t.Verdict) // how a recorded server ended, which may be as it should
 			}
 			return verdictOf(t)
 		}},
-		{">request limit|request limit (B)", limit(func(t target) *int64 { return t.RequestLimit })},
-		{">reply limit|reply limit (B)", limit(func(t target) *int64 { return t.ReplyLimit })},
-		{">searched to|searched to (B)", limit(func(t target) *int64 { return t.SearchedTo })},
+		{">request limit|request limit (B)", func(t target) Cell { return limit(t.RequestLimit) }},
+		{">reply limit|reply limit (B)", func(t target) Cell { return limit(t.ReplyLimit) }},
+		{">searched to|searched to (B)", func(t target) Cell { return limit(t.SearchedTo) }},
 		{">time/msg|time/msg (ns)", func(t target) Cell { return estimateCell("time", t.Samples) }},
 		{"@~evidence", func(t target) Cell { return textCell(EvidenceText(t.Evidence)) }},
 		{"_warnings", func(t target) Cell { return textCell(strings.Join(t.Warnings, "; ")) }},
@@ -156,10 +141,7 @@ func targetTable(s *results.Set) Table {
 func estimateCell(metric string, samples []results.Sample) Cell {
 	m := stat.MustMetric(metric)
 	e := m.Estimate(results.Record{Samples: samples})
-	if e.N == 0 {
-		return Cell{}
-	}
-	return figureCell(e.Median, m.Format(e.Median)+spreadText(e))
+	return known(e.N > 0, figureCell(e.Median, m.Format(e.Median)+spreadText(e)))
 }
 
 func noiseTable(s *results.Set) Table {
@@ -173,14 +155,11 @@ func noiseTable(s *results.Set) Table {
 		{"metric", func(n noise) Cell { return textCell(n.Metric) }},
 		{">median", func(n noise) Cell {
 			e := stat.Median(n.Values)
-			if e.N == 0 {
-				return Cell{}
-			}
 			m, err := stat.MetricByName(n.Metric)
 			if err != nil {
 				m = stat.Metric{} // of another version: without a unit
 			}
-			return figureCell(e.Median, m.Format(e.Median))
+			return known(e.N > 0, figureCell(e.Median, m.Format(e.Median)))
 		}},
 		{">runs", func(n noise) Cell { return textCell(fmt.Sprint(len(n.Values))) }},
 		{">spread|spread (%)", func(n noise) Cell { return figureCell(100*n.Spread, results.FormatPercent(100*n.Spread)) }},

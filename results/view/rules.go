@@ -76,7 +76,7 @@ func countVerdicts(kind string, probes []results.Probe) string {
 			hanging = append(hanging, fmt.Sprintf("%s %v", p.Step, p.Value))
 		}
 	}
-	text := fmt.Sprintf("%s: %d findings; %d agree with the documented rules, %d differ", kind, len(probes), count["agrees"], count[ruleDiffers])
+	text := fmt.Sprintf("%s: %s; %d agree with the documented rules, %d differ", kind, results.FormatCount(len(probes), "finding"), count["agrees"], count[ruleDiffers])
 	if len(differing) > 0 {
 		text += " (" + strings.Join(differing, ", ") + ")"
 	}
@@ -268,10 +268,8 @@ func besideTable(set *results.Set, kind string, of []results.Probe, systems []Do
 	machines := set.Machines()
 	for i, id := range machines {
 		columns = append(columns, columnOf[probes]{">" + letter(i), func(found probes) Cell {
-			if p, ok := found.on[id]; ok {
-				return exactCell(p.Value, p.Unit)
-			}
-			return Cell{}
+			p, ok := found.on[id]
+			return known(ok, exactCell(p.Value, p.Unit))
 		}})
 	}
 	for _, s := range systems {
@@ -282,10 +280,8 @@ func besideTable(set *results.Set, kind string, of []results.Probe, systems []Do
 	if len(machines) > 1 {
 		columns = append(columns, columnOf[probes]{"alike", func(found probes) Cell { // times never are
 			values := found.texts(machines, func(p results.Probe) string { return exactValue(p.Value, p.Unit) })
-			if len(found.on) < 2 || found.first.Unit == "ns" {
-				return Cell{}
-			}
-			return textCell(map[bool]string{true: "yes", false: "NO"}[len(values) == 1])
+			told := len(found.on) > 1 && found.first.Unit != "ns"
+			return known(told, textCell(map[bool]string{true: "yes", false: "NO"}[len(values) == 1]))
 		}})
 	}
 	columns = append(columns, columnOf[probes]{"#unit", func(found probes) Cell { return textCell(found.first.Unit) }})
@@ -304,10 +300,7 @@ func letter(i int) string {
 // a name; pairs of sockets have no rules here.
 func (s DocumentedSystem) predicted(kind, step, unit string) Cell {
 	value, ok := s.Predict(step)
-	if !ok || kind != "anonymous" && (kind != "fifo" || s.Name == "windows") {
-		return Cell{}
-	}
-	return exactCell(value, unit)
+	return known(ok && (kind == "anonymous" || kind == "fifo" && s.Name != "windows"), exactCell(value, unit))
 }
 
 // documented is what the rules of the systems say in words, and where that was read.

@@ -96,6 +96,14 @@ func figureCell(v float64, shown string) Cell {
 	return Cell{shown, strconv.FormatFloat(v, 'f', -1, 64)}
 }
 
+// known returns a cell if what it shows is known, else the zero value.
+func known(is bool, c Cell) Cell {
+	if is {
+		return c
+	}
+	return Cell{}
+}
+
 // verdictCell shows a verdict in words; programs read it as it is in the file.
 func verdictCell(verdict string) Cell { return Cell{VerdictText(verdict), verdict} }
 

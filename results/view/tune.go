@@ -91,27 +91,16 @@ func tuneTable(s *results.Set) Table {
 		{">wait p50|wait p50 (ns)", estimated("due.p50")},
 		{">wait p99|wait p99 (ns)", estimated("due.p99")},
 		{">predicted|predicted (ns)", func(u tune) Cell {
-			if u.Evidence.PredictedNS <= 0 {
-				return Cell{}
-			}
-			return nanosCell(float64(u.Evidence.PredictedNS))
+			return known(u.Evidence.PredictedNS > 0, nanosCell(float64(u.Evidence.PredictedNS)))
 		}},
 		{">samples", func(u tune) Cell { return textCell(strconv.Itoa(len(u.Samples))) }},
 		{"!|mark", func(u tune) Cell {
-			switch {
-			case u.Recommended:
+			if u.Recommended {
 				return textCell(recommendedMark)
-			case undominated(u, s.Tunes):
-				return textCell("*")
 			}
-			return Cell{}
+			return known(undominated(u, s.Tunes), textCell("*"))
 		}},
-		{"@>run", func(u tune) Cell {
-			if len(runs) < 2 {
-				return Cell{}
-			}
-			return textCell(strconv.Itoa(1 + slices.Index(runs, u.Run)))
-		}},
+		{"@>run", func(u tune) Cell { return known(len(runs) > 1, textCell(strconv.Itoa(1+slices.Index(runs, u.Run)))) }},
 		{"@~evidence", func(u tune) Cell { return textCell(EvidenceText(u.Evidence)) }},
 		{"@_warnings", func(u tune) Cell { return textCell(strings.Join(u.Warnings, "; ")) }},
 	}
@@ -150,10 +139,8 @@ func capacityOf(u results.Tune) int {
 }
 
 func tuneCapacity(u results.Tune) string {
-	if n := capacityOf(u); n > 0 {
-		return results.FormatSize(int64(n))
-	}
-	return "-"
+	n := capacityOf(u)
+	return orDash(known(n > 0, bytesCell(int64(n))).Text)
 }
 
 // lateShare is the share of small messages offered late from which their wait is in doubt: more than
