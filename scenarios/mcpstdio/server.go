@@ -248,7 +248,7 @@ func (s *Server) drain() {
 }
 
 // stallTime is how long nothing that waits is taken up before the server ends without it.
-const stallTime = 500 * time.Millisecond
+const stallTime = time.Second
 
 // awaitAnswers waits until everything is answered, for d at most and not beyond latest. It reports
 // false if time is up. After a failed output or an abort nothing more will be answered, so it waits
