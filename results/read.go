@@ -87,7 +87,11 @@ func readFrom(name string, r io.Reader, seen seenLines) (*Set, error) {
 	}
 	f.set.Problems = f.problems.All
 	if f.set.Len() == 0 && f.repeated == 0 {
-		return nil, f.empty()
+		what := "the file is empty"
+		if len(f.problems.All) > 0 {
+			what = f.problems.All[0].String()
+		}
+		return nil, fmt.Errorf("read results: %s: %w: %s", name, ErrEmpty, what)
 	}
 	return f.set, nil
 }
@@ -128,17 +132,14 @@ func (f *fileReader) line(number int, text []byte, torn bool) {
 		return
 	}
 	if r, ok := line.(Record); ok && !r.Disturbed {
-		r.Disturbed = slices.ContainsFunc(r.Warnings, warnsOfDisturbance)
+		// Versions before there was the field said so in no other way than by a warning.
+		r.Disturbed = slices.ContainsFunc(r.Warnings, func(warning string) bool {
+			id, _, _ := strings.Cut(warning, ": ")
+			return slices.Contains([]string{"load", "steal", "throttled"}, id)
+		})
 		line = r
 	}
 	f.set.Add(line)
-}
-
-// warnsOfDisturbance reports whether a warning is one of others who had what the cell needed:
-// versions before [Record.Disturbed] said so in no other way.
-func warnsOfDisturbance(warning string) bool {
-	id, _, _ := strings.Cut(warning, ": ")
-	return slices.Contains([]string{"load", "steal", "throttled"}, id)
 }
 
 // schema says when a file may hold more than this version can see.
@@ -149,14 +150,6 @@ func (f *fileReader) schema(number int, e Environment) {
 	if e.Schema < 1 {
 		f.problems.Add(number, fmt.Sprintf("schema %d: no version of pipebench wrote that; read as schema %d", e.Schema, Schema))
 	}
-}
-
-// empty returns the error for a file without results, which names what was there instead.
-func (f *fileReader) empty() error {
-	if len(f.problems.All) == 0 {
-		return fmt.Errorf("read results: %s: %w: the file is empty", f.problems.File, ErrEmpty)
-	}
-	return fmt.Errorf("read results: %s: %w: %s", f.problems.File, ErrEmpty, f.problems.All[0])
 }
 
 // add remembers a line and tells where it was read before. Messages may well repeat themselves;

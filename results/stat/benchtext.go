@@ -59,7 +59,13 @@ func (b *benchReader) value(rec *benchfmt.Result, v benchfmt.Value) {
 		b.problems.Add(line, fmt.Sprintf("%v %s is no figure: skipped", value, unit))
 		return
 	}
-	machine, name := benchMachine(rec), rec.Name.String()
+	var parts []string // what the text tells of the machine
+	for _, key := range []string{"goos", "goarch", "cpu"} {
+		if v := rec.GetConfig(key); v != "" {
+			parts = append(parts, v)
+		}
+	}
+	machine, name := strings.Join(parts, " "), rec.Name.String()
 	id := strings.Join([]string{machine, name, unit}, "\n")
 	i, ok := b.at[id]
 	if !ok {
@@ -69,17 +75,6 @@ func (b *benchReader) value(rec *benchfmt.Result, v benchfmt.Value) {
 	}
 	b.series[i].Values = append(b.series[i].Values, value)
 	b.series[i].Messages = min(b.series[i].Messages, int64(rec.Iters))
-}
-
-// benchMachine returns what the text tells of the machine.
-func benchMachine(rec *benchfmt.Result) string {
-	var parts []string
-	for _, key := range []string{"goos", "goarch", "cpu"} {
-		if v := rec.GetConfig(key); v != "" {
-			parts = append(parts, v)
-		}
-	}
-	return strings.Join(parts, " ")
 }
 
 // benchMetric returns what is known of a unit of Go benchmark text.

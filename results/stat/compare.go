@@ -160,15 +160,6 @@ func (o CompareOptions) chosen(matches []match) []match {
 	})
 }
 
-// gap returns the time in which both sides were measured, from the first record to the last.
-func (m match) gap() time.Duration {
-	first, last := m.old.Since, m.new.Until
-	if m.new.Since.Before(first) {
-		first, last = m.new.Since, m.old.Until
-	}
-	return last.Sub(first)
-}
-
 func (m match) elsewhere() bool { return m.old.Machine != m.new.Machine }
 
 func (m match) varies() bool { return m.old.Metric.Counter && !(exact(m.old) && exact(m.new)) }
@@ -249,8 +240,17 @@ func (m match) timed(o CompareOptions, level float64) Change {
 		c.Verdict, c.Basis = Indicative, "how far this moves between runs is not known; doctor measures it, ab compares in pairs"
 		return c
 	}
-	if watched, known := noiseWindow(o.Noise, m.old.Machine); known && m.gap() > watched && !m.elsewhere() {
-		c.Verdict, c.Basis = Indicative, windowBasis(m.gap(), watched)
+	first, last := m.old.Since, m.new.Until // of all records of both sides
+	if m.new.Since.Before(first) {
+		first, last = m.new.Since, m.old.Until
+	}
+	// A machine may do in a longer time what it was not seen to do in a shorter: its figures wander.
+	if watched, known := noiseWindow(o.Noise, m.old.Machine); known && last.Sub(first) > watched && !m.elsewhere() {
+		unit := time.Minute // cells that were measured seconds apart share a footnote
+		if last.Sub(first) < unit {
+			unit = time.Second
+		}
+		c.Verdict, c.Basis = Indicative, fmt.Sprintf(windowBasis, last.Sub(first).Truncate(unit), watched.Round(time.Second))
 		return c
 	}
 	if m.old.Disturbed || m.new.Disturbed {
@@ -263,18 +263,10 @@ func (m match) timed(o CompareOptions, level float64) Change {
 	return c
 }
 
-const disturbedBasis = "disturbed while it was measured, as its file warns: measure again when nothing else runs, or compare with ab"
+const windowBasis = "measured %s apart or more, and this machine was watched for %s alone: " +
+	"doctor watches it for longer, ab compares in pairs"
 
-// windowBasis says that a machine may do in a longer time what it was not seen to do in a shorter:
-// its figures wander.
-func windowBasis(gap, watched time.Duration) string {
-	unit := time.Minute // cells that were measured seconds apart share a footnote
-	if gap < unit {
-		unit = time.Second
-	}
-	return fmt.Sprintf("measured %s apart or more, and this machine was watched for %s alone: doctor watches it for longer, ab compares in pairs",
-		gap.Truncate(unit), watched.Round(time.Second))
-}
+const disturbedBasis = "disturbed while it was measured, as its file warns: measure again when nothing else runs, or compare with ab"
 
 // maxBound is the bound, as a logarithm, above which a figure that may double by itself jumps
 // between modes: no spread that was seen foretells the next jump.

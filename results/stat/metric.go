@@ -211,11 +211,14 @@ func Metrics() []Metric { return slices.Clone(allMetrics) }
 
 // MetricByName finds a metric, or names those there are.
 func MetricByName(name string) (Metric, error) {
-	i, ok := metricIndex[name]
-	if !ok {
-		return Metric{}, fmt.Errorf("metric %q is not known; known are %s", name, strings.Join(metricNames(), ", "))
+	if i, ok := metricIndex[name]; ok {
+		return allMetrics[i], nil
 	}
-	return allMetrics[i], nil
+	var known []string // without the percentiles of each key
+	for _, m := range allMetrics[:len(metrics)+len(percentiles)] {
+		known = append(known, m.Name)
+	}
+	return Metric{}, fmt.Errorf("metric %q is not known; known are %s", name, strings.Join(known, ", "))
 }
 
 // MustMetric returns a metric whose name is written in this package.
@@ -225,18 +228,6 @@ func MustMetric(name string) Metric {
 		panic("results: " + err.Error())
 	}
 	return m
-}
-
-// metricNames returns the names without the keyed percentiles, for messages.
-func metricNames() []string {
-	var names []string
-	for _, m := range metrics {
-		names = append(names, m.Name)
-	}
-	for _, p := range percentiles {
-		names = append(names, p.name)
-	}
-	return names
 }
 
 // latencyMetric returns a percentile of one key of a sample's latency, or of the one that is felt

@@ -30,7 +30,9 @@ func noiseBound(noise []results.Noise, s Series, level float64) bound {
 		return bound{}
 	}
 	alike := Filter(noise, func(n results.Noise) bool {
-		return n.Machine == s.Machine && n.Metric == s.Metric.Name && runsTheSameWay(n.Cell, *s.Cell)
+		a, b := n.Cell, *s.Cell
+		return n.Machine == s.Machine && n.Metric == s.Metric.Name && a.Placement == b.Placement && a.Peer == b.Peer &&
+			a.Pattern == b.Pattern && a.IO == b.IO && a.Pipe == b.Pipe
 	})
 	var widest bound
 	for _, cell := range GroupBy(alike, func(n results.Noise) results.Cell { return n.Cell }) {
@@ -64,11 +66,6 @@ func boundFromRuns(values []float64, level float64, from string) bound {
 		b.basis = fmt.Sprintf("between-run bound %s %s", text(log), from)
 	}
 	return b
-}
-
-// runsTheSameWay reports whether what disturbs one cell disturbs the other too.
-func runsTheSameWay(a, b results.Cell) bool {
-	return a.Placement == b.Placement && a.Peer == b.Peer && a.Pattern == b.Pattern && a.IO == b.IO && a.Pipe == b.Pipe
 }
 
 // predictionBound returns the difference, as a logarithm of the ratio, that two further runs go beyond

@@ -167,8 +167,21 @@ func SignedRank(differences []float64) (p float64, n int) {
 			positive += ranks[i]
 		}
 	}
-	extreme := min(positive, total-positive)
-	return min(1, 2*exactTail(ranks, extreme)), len(diffs)
+	limit := min(positive, total-positive)
+	chance := make([]float64, limit+1) // of each sum of ranks, every sign being a fair coin
+	chance[0] = 1
+	for _, r := range ranks {
+		for sum := limit; sum >= 0; sum-- {
+			chance[sum] /= 2
+			if sum >= r {
+				chance[sum] += chance[sum-r] / 2
+			}
+		}
+	}
+	for _, c := range chance {
+		p += c
+	}
+	return min(1, 2*p), len(diffs)
 }
 
 // doubledRanks returns twice the ranks of differences sorted by size: whole numbers even where ties
@@ -186,26 +199,6 @@ func doubledRanks(sorted []float64) []int {
 		i = j
 	}
 	return ranks
-}
-
-// exactTail returns the probability that the sum of those ranks whose sign came up positive is at
-// most limit, every sign being a fair coin.
-func exactTail(ranks []int, limit int) float64 {
-	chance := make([]float64, limit+1) // of each sum
-	chance[0] = 1
-	for _, r := range ranks {
-		for sum := limit; sum >= 0; sum-- {
-			chance[sum] /= 2
-			if sum >= r {
-				chance[sum] += chance[sum-r] / 2
-			}
-		}
-	}
-	var p float64
-	for _, c := range chance {
-		p += c
-	}
-	return p
 }
 
 // leastP returns the smallest p that n pairs can give: all on one side.
