@@ -35,7 +35,7 @@ func (f *callFlags) register(cmd *cobra.Command) {
 	flags, o := cmd.Flags(), &f.options
 	flags.SetInterspersed(false) // what follows the server's name is the server's
 	addParsed(cmd, &o.Framing, "framing", "ndjson", framers.Parse, "how messages are told apart: "+strings.Join(callFramings, ", "))
-	addParsed(cmd, &o.MaxMessage, "max-message", "", parseLimit, "the largest answer, such as 1MiB; unlimited (default 16MiB)")
+	addParsed(cmd, &o.MaxMessage, "max-message", "", sizeOr("unlimited"), "the largest answer, such as 1MiB; unlimited (default 16MiB)")
 	flags.BoolVar(&f.negotiate, "negotiate-max", false, "agree with the server on the smaller of both limits, for requests and answers")
 	flags.DurationVar(&o.RequestTimeout, "timeout", client.DefaultRequestTimeout, "for one request; 0 for none")
 	addCount(cmd, &f.inflight, "inflight", 1, 1, mostInflight, "requests sent before the first is answered")

@@ -138,18 +138,16 @@ func nothingInCommon(c *stat.Comparison, oldPath, newPath string) error {
 	if len(c.OnlyOld)+len(c.OnlyNew) == 0 {
 		return errors.New("the two have none of the figures that were asked for (--metric)")
 	}
-	return fmt.Errorf("no cell is in both: %s has %s, %s has %s", oldPath, some(c.OnlyOld), newPath, some(c.OnlyNew))
-}
-
-// some is the first of several names, and how many more there are.
-func some(names []string) string {
-	switch len(names) {
-	case 0:
-		return "none of its own"
-	case 1:
-		return names[0]
+	some := func(names []string) string {
+		switch len(names) {
+		case 0:
+			return "none of its own"
+		case 1:
+			return names[0]
+		}
+		return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
 	}
-	return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
+	return fmt.Errorf("no cell is in both: %s has %s, %s has %s", oldPath, some(c.OnlyOld), newPath, some(c.OnlyNew))
 }
 
 // gateFlags say which comparison is good enough to go on.
@@ -167,18 +165,12 @@ func (g *gateFlags) register(cmd *cobra.Command) {
 	}
 	addParsed(cmd, &g.failAbove, "fail-above", "", share, "exit 3 if something is established to be worse by more than this, such as 5%, and 4 if that cannot be known")
 	cmd.Flags().BoolVar(&g.requireVerdict, "require-verdict", false, "exit 4 unless every figure has a verdict")
-	addList(cmd, &g.metrics, "metric", "", parseMetrics, "compare these alone, such as goodput,p50,wire (default all)")
-	g.registerAsserts(cmd, "exit 3 unless this holds of the new side, such as 'p99<50ms@64KiB', and 4 where it cannot be told")
-}
-
-func parseMetrics(list string) ([]string, error) {
-	names := strings.Split(list, ",")
-	for _, name := range names {
-		if _, err := stat.MetricByName(name); err != nil {
-			return nil, err
-		}
+	known := func(name string) (string, error) {
+		_, err := stat.MetricByName(name)
+		return name, err
 	}
-	return names, nil
+	addList(cmd, &g.metrics, "metric", "", each(known), "compare these alone, such as goodput,p50,wire (default all)")
+	g.registerAsserts(cmd, "exit 3 unless this holds of the new side, such as 'p99<50ms@64KiB', and 4 where it cannot be told")
 }
 
 // judgeChanges turns a comparison into the command's end.

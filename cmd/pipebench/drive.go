@@ -48,7 +48,7 @@ document (LSP: didOpen, documentSymbol, didClose), or auto: the tool echo if the
 	addList(cmd, &f.plan.Sizes, "size", "", measure.ParseSizes, "message sizes, such as 64KiB,1KiB..64MiB (default 1KiB..64MiB)")
 	addParsed(cmd, &o.Pipe, "pipe", string(syspipe.Anonymous), syspipe.ParseKind, "what its stdin and stdout are: anonymous or socketpair, as Node gives its children")
 	addParsed(cmd, &o.Capacity, "capacity", "", parseSize, "of the pipes (default the system's)")
-	addParsed(cmd, &f.plan.SmallPipe, "small-pipe", "4KiB", parseSmallPipe, "capacity of the pipes in which growth is measured again; none")
+	addParsed(cmd, &f.plan.SmallPipe, "small-pipe", "4KiB", sizeOr("none"), "capacity of the pipes in which growth is measured again; none")
 	addParsed(cmd, &o.WriteChunk, "write-chunk", "", parseSize, "bytes written at a time (default a message)")
 	flags.DurationVar(&o.WritePause, "write-pause", 0, "between two of those")
 	flags.DurationVar(&o.Start, "start-timeout", 10*time.Second, "for the handshake")
@@ -75,14 +75,6 @@ document (LSP: didOpen, documentSymbol, didClose), or auto: the tool echo if the
 	})
 }
 
-// parseSmallPipe reads a capacity; none is -1.
-func parseSmallPipe(s string) (int, error) {
-	if s == "none" {
-		return -1, nil
-	}
-	return parseSize(s)
-}
-
 // sweepTime bounds a sweep, and a search for limits, for which no time was given: a server that is
 // slow at large messages may take hours.
 const sweepTime = 2 * time.Minute
@@ -106,7 +98,7 @@ func (f *driveFlags) complete(ctx context.Context, command []string) (err error)
 		return usage(err)
 	}
 	if f.messages != "" {
-		f.recording, err = readMessages(ctx, f.messages)
+		f.recording, err = interruptibly(ctx, f.messages, payload.ReadMessages)
 	}
 	return err
 }

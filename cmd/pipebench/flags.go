@@ -143,16 +143,33 @@ func parseSize(s string) (int, error) {
 	return int(n), err
 }
 
-// parseLimit reads the size of the largest message: -1 for "unlimited".
-func parseLimit(s string) (int, error) {
-	if s == "unlimited" {
-		return -1, nil
+// sizeOr reads a size above 0, or a word for none, which is -1.
+func sizeOr(none string) func(string) (int, error) {
+	return func(s string) (int, error) {
+		if s == none {
+			return -1, nil
+		}
+		n, err := parseSize(s)
+		if err == nil && n < 1 {
+			err = fmt.Errorf("%q leaves room for nothing", s)
+		}
+		return n, err
 	}
-	n, err := parseSize(s)
-	if err == nil && n < 1 {
-		err = fmt.Errorf("%q leaves room for no message", s)
+}
+
+// each reads the items of a list, one after the other.
+func each[T any](parse func(string) (T, error)) func(string) ([]T, error) {
+	return func(list string) ([]T, error) {
+		var items []T
+		for text := range strings.SplitSeq(list, ",") {
+			item, err := parse(text)
+			if err != nil {
+				return nil, err
+			}
+			items = append(items, item)
+		}
+		return items, nil
 	}
-	return n, err
 }
 
 // parseShare reads "5%" or "0.05" as 0.05. Without its sign a number is below 1: who writes 5 means

@@ -84,6 +84,12 @@ func sleeping(threads []inspect.Thread) string {
 
 func channelTable(channels []inspect.Channel) view.Table {
 	t := view.Table{Title: "Its channels", Columns: view.Columns("channel", "kind", "written by", "read by", ">queued", ">capacity", "state")}
+	known := func(n, unknown int) string {
+		if n == unknown {
+			return "-"
+		}
+		return strconv.Itoa(n)
+	}
 	for _, c := range channels {
 		name := c.ID
 		if c.Path != "" {
@@ -112,14 +118,6 @@ func holders(list []inspect.Holder, verb string) string {
 		return "-"
 	}
 	return strings.Join(out, ", ")
-}
-
-// known is a number of bytes, or a dash for the one that stands for none.
-func known(n, unknown int) string {
-	if n == unknown {
-		return "-"
-	}
-	return strconv.Itoa(n)
 }
 
 func state(c inspect.Channel) string {

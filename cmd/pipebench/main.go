@@ -173,14 +173,10 @@ func takes(least, most int, says string) cobra.PositionalArgs {
 // beforeDash demands a number of arguments before --, behind which are flags for run.
 func beforeDash(n int, says string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		given := cmd.ArgsLenAtDash()
-		if given < 0 {
-			given = len(args)
+		if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+			args = args[:dash]
 		}
-		if given != n {
-			return usage(fmt.Errorf("%s, but was given %d; flags for run go behind --", says, given))
-		}
-		return nil
+		return takes(n, n, says+" (flags for run go behind --)")(cmd, args)
 	}
 }
 

@@ -37,7 +37,7 @@ type runFlags struct {
 	forks     int
 	duration  time.Duration
 	precision float64
-	shape     string
+	shape     measure.Shape // none has no name
 	dryRun    bool
 	scenarios []string
 	assertFlags
@@ -73,7 +73,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	for _, s := range measure.Shapes() {
 		shapes = append(shapes, s.Name)
 	}
-	flags.StringVar(&f.shape, "shape", "", "the work of another benchmark, its figure in its unit: "+strings.Join(shapes, ", "))
+	addParsed(cmd, &f.shape, "shape", "", measure.ParseShape, "the work of another benchmark, its figure in its unit: "+strings.Join(shapes, ", "))
 	flags.BoolVar(&f.detail, "detail", false, "print all figures of each cell, not what fits a screen")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the cells and how long they will take, and measure nothing")
 	flags.StringSliceVar(&f.scenarios, "scenario", nil, "reproduce ways in which stdio fails, such as reader-gone (see list), or all, instead of measuring")
@@ -115,7 +115,7 @@ func (f *runFlags) fitting(cmd *cobra.Command) (err error) {
 		switch {
 		case len(f.scenarios) > 0 && !slices.Contains(ofScenarios, g.Name):
 			err = fmt.Errorf("--%s has no part in a scenario: leave it out, or run without --scenario", g.Name)
-		case f.shape != "" && slices.Contains(againstShapes, g.Name):
+		case f.shape.Name != "" && slices.Contains(againstShapes, g.Name):
 			err = fmt.Errorf("--%s has no part in a shape: leave it out, or run without --shape", g.Name)
 		}
 	})
@@ -175,12 +175,8 @@ func (f *runFlags) complete(ctx context.Context) error {
 		return err
 	}
 	s, usual := &f.sweep, measure.DefaultSweep(topology)
-	if f.shape != "" {
-		shape, err := measure.ParseShape(f.shape)
-		if err != nil {
-			return err
-		}
-		shape.Fit(s)
+	if f.shape.Name != "" {
+		f.shape.Fit(s)
 	}
 	if len(s.Capacities) == 0 {
 		s.Capacities = usual.Capacities
@@ -194,7 +190,7 @@ func (f *runFlags) complete(ctx context.Context) error {
 		}
 	}
 	if f.messages != "" {
-		s.Recording, err = interruptibly(ctx, func() (*payload.Recording, error) { return payload.ReadRecording(f.messages) })
+		s.Recording, err = interruptibly(ctx, f.messages, payload.ReadRecording)
 	}
 	return unread(err)
 }
@@ -235,7 +231,13 @@ func (f *runFlags) measureCells(cmd *cobra.Command, p bench.Plan) error {
 		run: p.Run, maxTime: p.MaxTime + p.MaxTime/4 + overrun,
 		work: func(ctx context.Context, s *session) error { return s.runPlan(ctx, p) },
 		show: func(all, _ *results.Set) error {
-			return errors.Join(f.view(cmd, all), f.showShape(all, cmd.ErrOrStderr()))
+			err := f.view(cmd, all)
+			for _, r := range all.Records {
+				if figure, ok := f.shape.Figure(r); ok { // as the other benchmark prints it
+					fmt.Fprintln(cmd.ErrOrStderr(), figure)
+				}
+			}
+			return err
 		},
 		bench: whole, page: true,
 		gate: func(measured error, own *results.Set) error {
@@ -293,23 +295,6 @@ func outcome(r results.Record) string {
 
 // whole has bench.txt hold all that the folder does.
 func whole(all *results.Set) *results.Set { return all }
-
-// showShape prints the figure that the other benchmark would.
-func (f *runFlags) showShape(set *results.Set, w io.Writer) error {
-	if f.shape == "" {
-		return nil
-	}
-	shape, err := measure.ParseShape(f.shape)
-	if err != nil {
-		return err
-	}
-	for _, r := range set.Records {
-		if figure, ok := shape.Figure(r); ok {
-			fmt.Fprintln(w, figure)
-		}
-	}
-	return nil
-}
 
 // profileFlags are what profile was asked for, as it was typed.
 type profileFlags struct {

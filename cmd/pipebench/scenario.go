@@ -18,27 +18,19 @@ import (
 // allScenarios asks for every scenario.
 const allScenarios = "all"
 
-// chosenScenarios finds those that were asked for.
-func (f *runFlags) chosenScenarios() ([]faults.Scenario, error) {
-	if slices.Contains(f.scenarios, allScenarios) {
-		return faults.All(), nil
-	}
-	var out []faults.Scenario
-	for _, name := range f.scenarios {
-		s, err := faults.Find(name)
-		if err != nil {
-			return nil, usage(fmt.Errorf("%w; %q is all of them", err, allScenarios))
-		}
-		out = append(out, s)
-	}
-	return out, nil
-}
-
 // reproduce reproduces faults, keeps their records, and shows them.
 func (f *runFlags) reproduce(cmd *cobra.Command) error {
-	chosen, err := f.chosenScenarios()
-	if err != nil {
-		return err
+	var chosen []faults.Scenario
+	for _, name := range f.scenarios {
+		if name == allScenarios {
+			chosen = faults.All()
+			break
+		}
+		s, err := faults.Find(name)
+		if err != nil {
+			return usage(fmt.Errorf("%w; %q is all of them", err, allScenarios))
+		}
+		chosen = append(chosen, s)
 	}
 	return f.measure(cmd, task{
 		maxTime: f.maxTime,

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pipebench/pipebench/bench/machine"
+	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
@@ -26,7 +27,7 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 	cmd.Long += "\n\n" + misbehaviours(catalogue.Server, 23)
 	flags, o := cmd.Flags(), &f.options
 	addParsed(cmd, &o.Framing, "framing", "ndjson", framers.Parse, "how messages are told apart: "+strings.Join(callFramings, ", "))
-	addParsed(cmd, &o.MaxMessage, "max-message", "", parseLimit, "the largest request, such as 10MiB; unlimited (default 10MiB, with --fault unlimited)")
+	addParsed(cmd, &o.MaxMessage, "max-message", "", sizeOr("unlimited"), "the largest request, such as 10MiB; unlimited (default 10MiB, with --fault unlimited)")
 	addCount(cmd, &o.MaxInFlight, "inflight", mcpstdio.DefaultMaxInFlight, 1, mostInflight, "requests served at a time; 1 MiB of others wait, more stay in the pipe")
 	addChoice(cmd, &f.parseErrorID, "parse-error-id", []string{"empty", "null"}, `id of the answer to what has none: empty ("") or null`)
 	addChoice(cmd, &f.toolErrors, "tool-errors", []string{"result", "jsonrpc"}, "what a failing tool gives: result (isError) or jsonrpc (an error of code -32603)")
@@ -58,7 +59,7 @@ func (f *serveFlags) run(cmd *cobra.Command, _ []string) (err error) {
 		o.ParseErrorID = jsonrpc.Null
 	}
 	if f.messages != "" {
-		messages, err := readMessages(cmd.Context(), f.messages)
+		messages, err := interruptibly(cmd.Context(), f.messages, payload.ReadMessages)
 		if err != nil {
 			return err
 		}

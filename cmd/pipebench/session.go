@@ -18,7 +18,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/pipebench/pipebench/bench/machine"
-	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/plots"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
@@ -186,12 +185,16 @@ func (s *session) conclude(measured error, t task) error {
 
 // leave writes what a run leaves beside its records, and says where.
 func (s *session) leave(all *results.Set, t task) error {
-	kept := []string{recordsFile}
 	if subrun.TakesTurns() {
 		return nil
 	}
+	kept := []string{recordsFile}
 	if t.bench != nil {
-		if err := writeBench(filepath.Join(s.dir, benchFile), t.bench(all)); err != nil {
+		var text bytes.Buffer
+		if err := view.Write(&text, t.bench(all), view.FormatBench, view.Options{}); err != nil {
+			return fmt.Errorf("write %s: %w", benchFile, err)
+		}
+		if err := results.ReplaceFile(filepath.Join(s.dir, benchFile), text.Bytes()); err != nil {
 			return err
 		}
 		kept = append(kept, benchFile)
@@ -226,14 +229,6 @@ func (f *sharedFlags) say(cmd *cobra.Command, format string, args ...any) {
 	}
 }
 
-func writeBench(path string, set *results.Set) error {
-	var text bytes.Buffer
-	if err := view.Write(&text, set, view.FormatBench, view.Options{}); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return results.ReplaceFile(path, text.Bytes())
-}
-
 // view shows a set in the format that was asked for.
 func (f *sharedFlags) view(cmd *cobra.Command, set *results.Set) error {
 	return view.Write(cmd.OutOrStdout(), set, f.format, f.viewOptions(cmd))
@@ -266,20 +261,15 @@ func readFiles(cmd *cobra.Command, paths ...string) (*results.Set, error) {
 	return set, nil
 }
 
-// readMessages reads a recording, however slowly it comes.
-func readMessages(ctx context.Context, path string) ([]payload.Message, error) {
-	return interruptibly(ctx, func() ([]payload.Message, error) { return payload.ReadMessages(path) })
-}
-
-// interruptibly returns what read does, or that ctx has ended first: to open a FIFO and to read a file have
-// no deadline.
-func interruptibly[T any](ctx context.Context, read func() (T, error)) (T, error) {
+// interruptibly returns what read makes of a file, or that ctx has ended first: to open a FIFO and
+// to read a device have no deadline.
+func interruptibly[T any](ctx context.Context, path string, read func(string) (T, error)) (T, error) {
 	var value T
 	var err error
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		value, err = read()
+		value, err = read(path)
 	}()
 	select {
 	case <-done:

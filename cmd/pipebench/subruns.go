@@ -66,8 +66,12 @@ func (f *doctorFlags) plan(flags []string) (doctor.Plan, error) {
 	if len(flags) == 0 {
 		flags = doctor.DefaultFlags()
 	}
-	if err := f.times(); err != nil && f.invocations != 0 {
-		return doctor.Plan{}, usage(err)
+	switch { // before one of the times makes up for the other
+	case f.invocations == 0:
+	case f.over < 0 || f.maxTime < 0:
+		return doctor.Plan{}, usage(fmt.Errorf("--over %s and --max-time %s: neither can be negative", f.over, f.maxTime))
+	case f.over == 0 && f.maxTime == 0:
+		return doctor.Plan{}, usage(errors.New("--over 0s has one invocation follow the other: give them a time (--max-time)"))
 	}
 	if f.maxTime == 0 {
 		f.maxTime = 2 * f.over
@@ -84,17 +88,6 @@ func (f *doctorFlags) plan(flags []string) (doctor.Plan, error) {
 	}
 	p.Binary = subrun.Binary{Name: "pipebench", Path: self}
 	return p, nil
-}
-
-// times reports what of the times asked for cannot be, before one makes up for the other.
-func (f *doctorFlags) times() error {
-	switch {
-	case f.over < 0 || f.maxTime < 0:
-		return fmt.Errorf("--over %s and --max-time %s: neither can be negative", f.over, f.maxTime)
-	case f.over == 0 && f.maxTime == 0:
-		return errors.New("--over 0s has one invocation follow the other: give them a time (--max-time)")
-	}
-	return nil
 }
 
 // watch invokes run, and keeps what it measured.
@@ -180,7 +173,10 @@ func (f *abFlags) run(cmd *cobra.Command, args []string) error {
 	if plan.Old.Same(plan.New) {
 		f.say(cmd, "pipebench: both binaries are the same file: whatever is found is noise")
 	}
-	before, after, err := f.runPairs(cmd, plan)
+	progress := f.progress(cmd.ErrOrStderr())
+	plan.Observe = func(at abtest.Progress) { progress.finish(at.Of, at.Took.Round(10*time.Millisecond).String()) }
+	before, after, err := abtest.Run(cmd.Context(), plan)
+	progress.stop()
 	if err != nil {
 		if len(before) > 0 {
 			f.say(cmd, "pipebench: %d pairs are kept in %s; compare --pairs shows them", len(before), plan.Dir)
@@ -211,13 +207,6 @@ func (f *abFlags) plan(oldName, newName string, flags []string) (abtest.Plan, er
 	}
 	p.New, err = subrun.Find(newName)
 	return p, err
-}
-
-func (f *abFlags) runPairs(cmd *cobra.Command, p abtest.Plan) (before, after []*results.Set, err error) {
-	progress := f.progress(cmd.ErrOrStderr())
-	defer progress.stop()
-	p.Observe = func(at abtest.Progress) { progress.finish(at.Of, at.Took.Round(10*time.Millisecond).String()) }
-	return abtest.Run(cmd.Context(), p)
 }
 
 // usageOfRun gives flags that a binary's run does not take the exit code that they have there.

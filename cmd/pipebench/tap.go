@@ -37,7 +37,7 @@ func (f *tapFlags) run(cmd *cobra.Command, command []string) error {
 	if o.Run, err = results.NewRun(); err != nil {
 		return err
 	}
-	file, err := interruptibly(cmd.Context(), f.create)
+	file, err := interruptibly(cmd.Context(), f.out, createRecording)
 	if cmd.Context().Err() != nil {
 		return fmt.Errorf("open the recording, a pipe that nobody reads: %w", cmd.Context().Err())
 	}
@@ -63,10 +63,10 @@ func (f *tapFlags) run(cmd *cobra.Command, command []string) error {
 	return nil
 }
 
-// create makes the file of the recording, which only the user may read: what passed may be secret.
+// createRecording makes the file of the recording, which only the user may read: what passed may be secret.
 // Without a name several clients may start one each at the same time, and the file is a new one.
-func (f *tapFlags) create() (*os.File, error) {
-	path, flag := f.out, os.O_APPEND
+func createRecording(path string) (*os.File, error) {
+	flag := os.O_APPEND
 	if path == "" {
 		path = filepath.Join("pipebench-out", fmt.Sprintf("tap-%s-%d.jsonl", time.Now().Format("20060102-150405"), os.Getpid()))
 		flag = os.O_EXCL // no link of another user's is followed

@@ -34,7 +34,7 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 	}
 	addParsed(cmd, &o.Objective, "objective", string(o.Objective), tune.ParseObjective, "what goodput is worth against wait: "+strings.Join(objectives, ", "))
 	addList(cmd, &o.Chunks, "chunk", "", measure.ParseSizes, "sizes to choose from, bytes of a whole frame (default 512..1MiB and 60KiB)")
-	addList(cmd, &o.Drains, "drain", "full,200MB/s,20MB/s", parseDrains, "how fast readers take bytes")
+	addList(cmd, &o.Drains, "drain", "full,200MB/s,20MB/s", each(tune.ParseDrain), "how fast readers take bytes")
 	addParsed(cmd, &c.Size, "size", "1MiB", parseSize, "of the large messages")
 	flags.StringVar(&o.Recording, "messages", "", "stream a recording (see tap), or a file with a message a line, instead of generated messages")
 	flags.Float64Var(&c.Rate, "rate", c.Rate, "small messages a second that are due meanwhile")
@@ -49,24 +49,12 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 	f.sharedFlags.register(cmd, o.MaxTime, beginNone, true)
 }
 
-func parseDrains(list string) ([]int64, error) {
-	var drains []int64
-	for text := range strings.SplitSeq(list, ",") {
-		d, err := tune.ParseDrain(text)
-		if err != nil {
-			return nil, err
-		}
-		drains = append(drains, d)
-	}
-	return drains, nil
-}
-
 // complete reads the recording, and checks what was asked for.
 func (f *tuneFlags) complete(ctx context.Context) (err error) {
 	o := &f.options
 	o.Seed, o.Variants, o.MaxTime = f.seed, !f.noLevers, f.maxTime
 	if o.Recording != "" {
-		recording, err := interruptibly(ctx, func() (*payload.Recording, error) { return payload.ReadRecording(o.Recording) })
+		recording, err := interruptibly(ctx, o.Recording, payload.ReadRecording)
 		if err != nil {
 			return unread(err)
 		}
