@@ -148,7 +148,7 @@ func spreadText(e stat.Estimate) string {
 	return fmt.Sprintf(" ±%2.0f%%", percent)
 }
 
-// ratioText is "0.94 [0.92, 0.96]".
+// ratioText writes a ratio with its interval: "0.94 [0.92, 0.96]".
 func ratioText(e *stat.Estimate) string {
 	if e == nil {
 		return "-"

@@ -51,7 +51,7 @@ func headlineSeries(rows []stat.Row, machine string) []series {
 	return seriesIn(own, pattern)
 }
 
-// slowdown is how many times as long as raw the row's cell takes for a message.
+// slowdown returns how many times as long as raw the row's cell takes for a message.
 func slowdown(r stat.Row) stat.Estimate {
 	e := *r.ToRaw
 	if r.Cell.Pattern == results.PatternRoundtrip {
@@ -81,7 +81,7 @@ func (s series) cost() string {
 		results.FormatNumber(lo, 2), results.FormatNumber(hi, 2), relativeWord(s.cell))
 }
 
-// costOf is "chunked:61440 costs 6.1 % of goodput (4.0 to 8.2 %) and 0.075 % of bytes".
+// costOf says what a framing costs: "chunked:61440 costs 6.1 % of goodput (4.0 to 8.2 %) and 0.075 % of bytes".
 func costOf(r stat.Row) string {
 	text := r.Cell.Framing + " " + timeCost(r)
 	if o, ok := r.Estimates["overhead"]; ok && o.Median > 0 {

@@ -139,7 +139,7 @@ func sizeTable(targets []results.Target) Table {
 
 func verdictOf(t results.Target) Cell { return verdictCell(t.Verdict) }
 
-// shareCell is the driver's share of the CPU time that both sides used.
+// shareCell shows the driver's share of the CPU time that both sides used.
 func shareCell(t results.Target) Cell {
 	if e := t.Evidence.SizeEvidence; e != nil && e.DriverCPUShare != nil {
 		return figureCell(100**e.DriverCPUShare, results.FormatPercent(100**e.DriverCPUShare))
@@ -147,7 +147,7 @@ func shareCell(t results.Target) Cell {
 	return Cell{}
 }
 
-// memoryCell is the server's largest resident memory.
+// memoryCell shows the server's largest resident memory.
 func memoryCell(t results.Target) Cell {
 	var peak int64
 	if e := t.Evidence.FailureEvidence; e != nil && e.PeakBytes != nil {

@@ -137,7 +137,7 @@ func targetTable(s *results.Set) Table {
 	}...)
 }
 
-// estimateCell is the median of a metric with its spread.
+// estimateCell shows the median of a metric with its spread.
 func estimateCell(metric string, samples []results.Sample) Cell {
 	m := stat.MustMetric(metric)
 	e := m.Estimate(results.Record{Samples: samples})

@@ -35,7 +35,7 @@ func (m onMachines[L]) texts(machines []string, of func(L) string) []string {
 			out = append(out, of(l))
 		}
 	}
-	return slices.Compact(out)
+	return Distinct(out, func(text string) string { return text })
 }
 
 // byMachine lists the machines that lines were found on, and lays out what each of them found of
