@@ -48,6 +48,7 @@ func TestALoadIsAccountedFor(t *testing.T) {
 // A reader that allows itself 1 MB/s cannot take 64 MB/s: the generator gives up, says what it did
 // not send, and what it sent is still checked.
 func TestAnOverloadIsConfessed(t *testing.T) {
+	t.Parallel() // it mostly waits
 	p := small(cell(func(c *results.Cell) { c.Rate, c.Size, c.Drain = 1000, 1<<16, 1<<20 }))
 	p.Samples, p.Duration = 1, 100*time.Millisecond
 	r := collect(t, p)[0]
@@ -112,6 +113,7 @@ func TestABatchLeavesInOneCall(t *testing.T) {
 }
 
 func TestADrainHoldsTheReaderUp(t *testing.T) {
+	t.Parallel() // it mostly waits
 	p := small(cell(func(c *results.Cell) { c.Size, c.Drain = 1<<16, 10<<20 }))
 	p.Duration = 50 * time.Millisecond
 	for _, s := range collect(t, p)[0].Samples {

@@ -335,6 +335,7 @@ func TestMaxTimeEndsARun(t *testing.T) {
 }
 
 func TestAMachineThatBecomesSlower(t *testing.T) {
+	t.Parallel() // it mostly waits
 	var kept []results.Record
 	r, err := newRunner(small(cell()), func(rec results.Record) error { kept = append(kept, rec); return nil })
 	if err != nil {
