@@ -12,6 +12,9 @@
 // advice says in a few sentences what it means and what to do. The evidence of each scenario has a
 // type of its own. What this system cannot do is a record too, with the verdict Unsupported.
 //
+// Experiments are scripts (see [script]): what claims share of them, [Converse], [Deliver] and
+// others, is a step of one and ends it where it fails.
+//
 // Every scenario has a deadline. When Run returns no process, pipe or file of it is left.
 //
 // Scenarios may run at the same time, but then disturb each other's figures. Which bytes get lost
