@@ -248,6 +248,12 @@ func TestCPUTimeContradictsADisturbedClock(t *testing.T) {
 			if tt.want && math.Abs(r.ToRawByCPU.Median-want) > 0.03 {
 				t.Errorf("%s: by CPU time %v, want %v", name, r.ToRawByCPU.Median, want)
 			}
+			for i := range own.Samples {
+				own.Samples[i].Writer.CPUNS, own.Samples[i].Reader.CPUNS = new(int64(0)), new(int64(0))
+			}
+			if r := Rows(&results.Set{Records: []results.Record{raw, own}})[1]; r.ToRawByCPU != nil {
+				t.Errorf("%s: CPU time of no tick gives %+v", name, r.ToRawByCPU)
+			}
 		}
 	}
 }

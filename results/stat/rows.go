@@ -167,7 +167,10 @@ func (r *Row) witness(base *Row) {
 		return
 	}
 	byCPU := PairedRatio(MustMetric("cpu"), r.Records, base.Records)
-	if r.Cell.Pattern != results.PatternRoundtrip && byCPU.Median > 0 {
+	if byCPU.Median <= 0 {
+		return // a system that counts CPU time in ticks, of which a slice may have none
+	}
+	if r.Cell.Pattern != results.PatternRoundtrip {
 		byCPU = byCPU.Inverse() // goodput is payload over time
 	}
 	far := math.Abs(math.Log(byCPU.Median/r.ToRaw.Median)) > math.Log1p(DefaultTolerance)
