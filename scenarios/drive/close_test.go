@@ -96,6 +96,18 @@ func TestACancelledWriteEnds(t *testing.T) {
 	}
 }
 
+func TestAContextThatEndsAfterASweepLeavesTheServerToTheNext(t *testing.T) {
+	d := open(t, server("cat"))
+	for range 2 {
+		ctx, cancel := context.WithCancel(t.Context())
+		sweep, err := d.Sweep(ctx, []int{1 << 10}, discard)
+		cancel()
+		if err != nil || len(sweep.Failures()) > 0 || d.Starts() != 1 {
+			t.Fatalf("%v, %d starts: %+v", err, d.Starts(), sweep)
+		}
+	}
+}
+
 func TestWhatWasMeasuredWhenTheTimeIsOverSaysHowTimeGrows(t *testing.T) {
 	leakCheck(t)
 	d := begin(t, server("cat"))

@@ -55,8 +55,6 @@ type conn struct {
 	stderrTail proc.Tail
 	drained    chan struct{} // closed when nobody reads standard error any more
 
-	ctx context.Context // ends a write that is under way; see obey
-
 	strays strays
 }
 
@@ -153,15 +151,6 @@ func (c *conn) wire() io.Writer {
 func (c *conn) speak(p protocol) {
 	if p.about().jsonRPC {
 		c.protocol.Store(p.about())
-	}
-}
-
-// obey ends a write that is under way when ctx ends, by closing the server's input.
-func (c *conn) obey(ctx context.Context) {
-	if c.ctx != ctx {
-		stdin := c.stdin // all that is kept until ctx ends
-		context.AfterFunc(ctx, func() { stdin.Close() })
-		c.ctx = ctx
 	}
 }
 

@@ -142,10 +142,9 @@ func (d *Driver) end(politely bool) {
 }
 
 // live returns the running server, and starts it again if it is not running, unless the driver is
-// closed, or closed meanwhile. What is written to it ends with ctx.
+// closed, or closed meanwhile.
 func (d *Driver) live(ctx context.Context) (*conn, error) {
 	if c := d.running(); c != nil {
-		c.obey(ctx)
 		return c, nil
 	}
 	starting, cancel := context.WithCancelCause(ctx)
@@ -163,17 +162,29 @@ func (d *Driver) live(ctx context.Context) (*conn, error) {
 	}
 	d.mu.Lock()
 	d.starting = nil
-	if closed = d.closed; !closed {
+	if err = context.Cause(ctx); d.closed { // nobody would end this server then, nor what is written to it
+		err = errClosed
+	}
+	if err == nil {
 		d.c = c
 		d.starts++
 	}
 	d.mu.Unlock()
-	if closed {
+	if err != nil {
 		c.shutdown(false)
-		return nil, errClosed
+		return nil, err
 	}
-	c.obey(ctx)
 	return c, nil
+}
+
+// heed ends a write that is under way when ctx ends, by closing the server's input, until it is told
+// to stop.
+func (d *Driver) heed(ctx context.Context) (stop func() bool) {
+	return context.AfterFunc(ctx, func() {
+		if c := d.running(); c != nil {
+			c.stdin.Close()
+		}
+	})
 }
 
 // running returns the server, nil where none runs.

@@ -95,6 +95,7 @@ func (d *Driver) tryFault(ctx context.Context, m catalogue.Misbehaviour) (result
 	}
 	own := d.with(fault.set)
 	defer own.end(false)
+	defer own.heed(ctx)()
 	c, err := own.live(ctx)
 	if err != nil {
 		return results.Fault{}, err

@@ -26,6 +26,7 @@ const (
 // Each limit is a record: with the largest message that works, in RequestLimit or ReplyLimit, and
 // the verdict on one byte more, or with SearchedTo, up to where there is none.
 func (d *Driver) FindLimits(ctx context.Context, most int, sink Sink) ([]results.Target, error) {
+	defer d.heed(ctx)()
 	kind := toolRequest
 	if d.o.Request == RequestAuto {
 		kind = transportRequest

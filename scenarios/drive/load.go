@@ -61,6 +61,7 @@ func (l Load) withDefaults() (Load, error) {
 // they come, compares them, and keeps one record. With a Rate, latency counts from when a request
 // was due.
 func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
+	defer d.heed(ctx)()
 	l, err := l.withDefaults()
 	if err != nil {
 		return err

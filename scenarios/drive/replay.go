@@ -55,6 +55,7 @@ func repliesIn(recording []payload.Message) map[string][][]byte {
 // members, types, lengths and errors, but not ids, what texts of one length say, numbers, and
 // members of the names in ignore.
 func (d *Driver) Replay(ctx context.Context, recording []payload.Message, sink Sink, ignore ...string) error {
+	defer d.heed(ctx)()
 	replies := repliesIn(recording)
 	recording = requestsIn(recording)
 	if len(recording) == 0 {

@@ -38,6 +38,7 @@ func (s *Sweep) Failures() []results.Target {
 // compiler works while a server runs, the first requests take several times as long, and time would
 // seem to grow more slowly with size than it does.
 func (d *Driver) Sweep(ctx context.Context, sizes []int, sink Sink) (*Sweep, error) {
+	defer d.heed(ctx)()
 	sweep := &Sweep{}
 	var before, held *results.Target // held waits for the next size before its verdict is final
 	release := func(next *results.Target) error {
