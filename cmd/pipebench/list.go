@@ -10,7 +10,6 @@ import (
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/bench/placement"
-	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/claims"
 	"github.com/pipebench/pipebench/scenarios/faults"
@@ -71,8 +70,8 @@ func (f *listFlags) run(cmd *cobra.Command, _ []string) error {
 // catalog returns everything that a flag can name.
 func catalog(t placement.Topology) []catalogSection {
 	return []catalogSection{
-		{"framing", "how messages are told apart", items(framers.All(), func(f framers.Framing) item {
-			return item{name: f.String(), what: describe(framingLines, f.String())}
+		{"framing", "how messages are told apart (all is every one)", items(measure.Framings(), func(name string) item {
+			return item{name: name, what: describe(framingLines, name)}
 		})},
 		{"pipe", "the kernel's byte stream", items(syspipe.Kinds(), func(k syspipe.Kind) item {
 			return item{string(k), describe(pipeLines, string(k)), why(k.Supported())}

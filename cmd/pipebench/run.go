@@ -47,7 +47,7 @@ type runFlags struct {
 func (f *runFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	s, c := &f.sweep, &f.sweep.Further
-	flags.StringSliceVar(&s.Framings, "framing", nil, "framings, such as ndjson,chunked:16KiB (see list)")
+	flags.StringSliceVar(&s.Framings, "framing", nil, "framings, such as ndjson,chunked:16KiB, or all (see list)")
 	addList(cmd, &s.Sizes, "size", "", measure.ParseSizes, "message sizes, such as 64,4KiB..1MiB")
 	addList(cmd, &s.Chunks, "chunk", "", measure.ParseSizes, "chunk sizes, for framings that split messages (default 60KiB)")
 	flags.StringSliceVar(&s.Pipes, "pipe", nil, "kinds of pipe (default anonymous)")

@@ -1,6 +1,10 @@
 package main
 
-import "testing"
+import (
+	"context"
+	"errors"
+	"testing"
+)
 
 func TestRunsOfOneSecondHaveFoldersOfTheirOwn(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -24,5 +28,23 @@ func TestAFolderThatIsNamedIsGoneOnIn(t *testing.T) {
 		if dir, err := f.makeFolder(); dir != "a/b" || err != nil {
 			t.Errorf("%s, %v", dir, err)
 		}
+	}
+}
+
+// A file that never ends, or that nobody writes, does not keep a command from ending.
+func TestReadingEndsWithTheCommand(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	never := make(chan struct{})
+	defer close(never)
+	_, err := interruptibly(ctx, "a FIFO", func(string) (int, error) {
+		cancel()
+		<-never
+		return 1, nil
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if n, err := interruptibly(t.Context(), "a file", func(path string) (int, error) { return len(path), nil }); n != 6 || err != nil {
+		t.Errorf("got %d, %v", n, err)
 	}
 }
