@@ -77,7 +77,7 @@ type cost struct{ fork, round time.Duration } // a fork is counted without its r
 type cellRun struct {
 	record results.Record
 	group  *group
-	rate   float64 // messages a second, by the latest slice
+	rate   float64 // messages a second, the best so far
 }
 
 func newRunner(p Plan, keep func(results.Record) error) (*runner, error) {

@@ -90,7 +90,8 @@ const fallbackDivisor = 1000
 // fork tries again with as few messages as will do.
 var errRetry = errors.New("a slice was left out")
 
-// timed has the workers move as many messages of a cell as fill d, and keeps the rate.
+// timed has the workers move as many messages of a cell as fill d at the best rate seen so far, so
+// that slices of a cell hold the same work: one that others disturbed says nothing of the next.
 func (r *runner) timed(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	n := c.messagesFor(d)
 	got, err := f.run(r.jobOf(c.record.Cell).of(n))

@@ -48,8 +48,8 @@ func observe(run string, slot [2]int, value float64, disturbed bool) observation
 }
 
 // Estimate estimates the median of a metric over the samples of records of one cell. Samples that
-// were disturbed by others are left out, unless fewer than [LeastSamples] would be left: then the
-// estimate is marked. The interval holds for samples of few forks, too, whose workers are faster or
+// were disturbed by others are left out, unless they are more than a third or fewer than
+// [LeastSamples] would be left: then all are used, and the estimate is marked. The interval holds for samples of few forks, too, whose workers are faster or
 // slower by the luck of their memory.
 func (m Metric) Estimate(records ...results.Record) Estimate {
 	return estimate(m.observations(records))
@@ -103,10 +103,15 @@ func (m Metric) ratios(a, b []results.Record) []observation {
 	return out
 }
 
+// mostLeftOut is the share of samples that may be left out as disturbed. Where there are more the
+// machine is busy throughout: the rest is hardly quieter, and so few that their interval is wider
+// than that of all (on two CPUs with a load of six, half of the samples left: ±21 % instead of ±16 %).
+const mostLeftOut = 1.0 / 3
+
 // undisturbed leaves out what was disturbed by others, unless too little would be left.
 func undisturbed[T any](all []T, disturbed func(T) bool) []T {
 	quiet := Filter(all, func(v T) bool { return !disturbed(v) })
-	if len(quiet) < LeastSamples {
+	if len(quiet) < LeastSamples || float64(len(all)-len(quiet)) > mostLeftOut*float64(len(all)) {
 		return all
 	}
 	return quiet

@@ -117,6 +117,21 @@ func TestDisturbedSlicesAreLeftOut(t *testing.T) {
 	}
 }
 
+// On a machine that is busy throughout, what is left would be few slices and hardly quieter ones.
+func TestABusyMachineLeavesNoSliceOut(t *testing.T) {
+	slices := make([]int, 20)
+	isDisturbed := func(below int) func(int) bool { return func(v int) bool { return v < below } }
+	for i := range slices {
+		slices[i] = i
+	}
+	if got := undisturbed(slices, isDisturbed(6)); len(got) != 14 {
+		t.Errorf("six of twenty disturbed: %d are left, want 14", len(got))
+	}
+	if got := undisturbed(slices, isDisturbed(8)); len(got) != 20 {
+		t.Errorf("eight of twenty disturbed: %d are left, want all", len(got))
+	}
+}
+
 // Two builds that take slices in turns are compared within rounds, so that a machine which does
 // something else in each round hides no change of a twentieth.
 func TestPairsInTurnsFindATwentieth(t *testing.T) {
