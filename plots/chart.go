@@ -2,7 +2,6 @@ package plots
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 )
 
@@ -83,23 +82,21 @@ func dropSinglePoints(charts []Chart) (kept []Chart, omitted []Omission) {
 	return kept, omitted
 }
 
-// series iterates over the series of all panels.
-func (c Chart) series() iter.Seq[*Series] {
-	return func(yield func(*Series) bool) {
-		for _, p := range c.Panels {
-			for i := range p.Series {
-				if !yield(&p.Series[i]) {
-					return
-				}
-			}
+// series lists the series of all panels.
+func (c Chart) series() []*Series {
+	var out []*Series
+	for _, p := range c.Panels {
+		for i := range p.Series {
+			out = append(out, &p.Series[i])
 		}
 	}
+	return out
 }
 
 // points counts the points of all series.
 func (c Chart) points() int {
 	n := 0
-	for s := range c.series() {
+	for _, s := range c.series() {
 		n += len(s.Points)
 	}
 	return n
@@ -111,7 +108,7 @@ func (c Chart) empty() bool { return c.points() == 0 }
 // legend lists the series of all panels, each name once.
 func (c Chart) legend() []Series {
 	var out []Series
-	for s := range c.series() {
+	for _, s := range c.series() {
 		if !slices.ContainsFunc(out, func(o Series) bool { return o.Name == s.Name }) {
 			out = append(out, *s)
 		}
@@ -122,7 +119,7 @@ func (c Chart) legend() []Series {
 // longestSeries returns the number of points of the longest series.
 func (c Chart) longestSeries() int {
 	longest := 0
-	for s := range c.series() {
+	for _, s := range c.series() {
 		longest = max(longest, len(s.Points))
 	}
 	return longest

@@ -96,18 +96,6 @@ func (r fittedScale) at(v float64) float64 {
 	}
 }
 
-// value returns the value at a position: the inverse of at.
-func (r fittedScale) value(position float64) float64 {
-	switch r.scale {
-	case Log, Log2:
-		return math.Pow(10, position)
-	case Nines:
-		return 1 - math.Pow(10, -position)
-	default:
-		return position
-	}
-}
-
 // ninesOf returns how many nines a quantile has: 0.99 has two. Quantile 1, the largest of all
 // observations, would lie at infinity; callers keep below it.
 func ninesOf(q float64) float64 { return -math.Log10(1 - min(max(q, 0), 1-1e-9)) }
@@ -215,7 +203,7 @@ func (a Axis) decimalTicks(r fittedScale, most int) []plot.Tick {
 		labelled = decades(r, step, []float64{1})
 	}
 	if len(labelled) < 2 { // less than a factor of 1.5 in all
-		labelled = roundValues(r.value(r.min), r.value(r.max), max(3, most*3/4))
+		labelled = roundValues(math.Pow(10, r.min), math.Pow(10, r.max), max(3, most*3/4))
 	}
 	ticks := a.labelled(r, labelled)
 	if r.max-r.min > 5 {
@@ -271,7 +259,7 @@ func (a Axis) binaryTicks(r fittedScale, most int) []plot.Tick {
 	if len(ticks) > 0 {
 		return ticks
 	}
-	return a.labelled(r, roundValues(r.value(r.min), r.value(r.max), most)) // less than a factor of two in all
+	return a.labelled(r, roundValues(math.Pow(10, r.min), math.Pow(10, r.max), most)) // less than a factor of two in all
 }
 
 func ninesTicks(r fittedScale) []plot.Tick {

@@ -37,6 +37,7 @@ var (
 // it from its neighbours.
 type seriesStyle struct {
 	color  color.RGBA
+	width  vg.Length // of the line
 	dashes []vg.Length
 	marker draw.GlyphDrawer
 }
@@ -65,7 +66,7 @@ const maxStyles = 28
 func styleAt(i int) seriesStyle {
 	n := len(colors)
 	round := i / n
-	return seriesStyle{colors[i%n], dashes[(i+round)%n], markers[(i+2*round)%n]}
+	return seriesStyle{colors[i%n], lineWidth, dashes[(i+round)%n], markers[(i+2*round)%n]}
 }
 
 // fixedStyles holds the style of each known name. Every other name (a chunk size, a machine) takes
@@ -100,7 +101,7 @@ func assignStyles(series []Series) map[string]seriesStyle {
 		i, known := fixedStyles[family(s.Name)]
 		switch {
 		case s.Reference:
-			out[s.Name] = seriesStyle{color: foreground}
+			out[s.Name] = seriesStyle{color: foreground, width: referenceWidth}
 		case known && !taken[i]:
 			taken[i] = true
 			out[s.Name] = styleAt(i)
@@ -139,8 +140,8 @@ func nextFree(i int, taken map[int]bool) int {
 }
 
 // line returns the stroke of a style.
-func (l seriesStyle) line(width vg.Length) draw.LineStyle {
-	return draw.LineStyle{Color: l.color, Width: width, Dashes: l.dashes}
+func (l seriesStyle) line() draw.LineStyle {
+	return draw.LineStyle{Color: l.color, Width: l.width, Dashes: l.dashes}
 }
 
 // glyph returns the marker of a style.

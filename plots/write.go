@@ -78,34 +78,30 @@ func Charts(set *results.Set) (charts []Chart, omitted []Omission) {
 // and lists the files. It makes the folder if needed, and replaces files of the same name
 // atomically.
 func Write(dir string, set *results.Set) (files []string, omitted []Omission, err error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, nil, fmt.Errorf("make folder for plots: %w", err)
-	}
 	charts, omitted := Charts(set)
-	for _, c := range charts {
-		svg, err := c.writeAs(dir, ".svg", c.SVG)
-		if err != nil {
-			return files, omitted, err
-		}
-		png, err := c.writeAs(dir, ".png", c.PNG)
-		if err != nil {
-			return append(files, svg), omitted, err
-		}
-		files = append(files, svg, png)
-	}
-	return files, omitted, nil
+	files, err = writeCharts(dir, charts, ".svg", ".png")
+	return files, omitted, err
 }
 
-func (c Chart) writeAs(dir, ending string, draw func() ([]byte, error)) (path string, err error) {
-	picture, err := draw()
-	if err != nil {
-		return "", err
+// writeCharts draws charts into a folder, with a file for each ending.
+func writeCharts(dir string, charts []Chart, endings ...string) (files []string, err error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, fmt.Errorf("make folder for plots: %w", err)
 	}
-	path = filepath.Join(dir, c.Name+ending)
-	if err := results.ReplaceFile(path, picture); err != nil {
-		return path, fmt.Errorf("write plot: %w", err)
+	for _, c := range charts {
+		for _, ending := range endings {
+			picture, err := map[string]func() ([]byte, error){".svg": c.SVG, ".png": c.PNG}[ending]()
+			if err != nil {
+				return files, err
+			}
+			path := filepath.Join(dir, c.Name+ending)
+			if err := results.ReplaceFile(path, picture); err != nil {
+				return files, fmt.Errorf("write plot: %w", err)
+			}
+			files = append(files, path)
+		}
 	}
-	return path, nil
+	return files, nil
 }
 
 // ErrNothingToDraw is returned for a chart without a single point.
@@ -172,21 +168,15 @@ func withFontFallbacks(svg string) string {
 // lists the charts there are.
 func Gallery(dir string, set *results.Set, names ...string) (files []string, err error) {
 	charts, _ := Charts(set)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, fmt.Errorf("make folder for plots: %w", err)
-	}
+	var named []Chart
 	for _, name := range names {
 		i := slices.IndexFunc(charts, func(c Chart) bool { return c.Name == name })
 		if i < 0 {
-			return files, fmt.Errorf("draw %s: no such chart; the results have %s", name, strings.Join(chartNames(charts), ", "))
+			return nil, fmt.Errorf("draw %s: no such chart; the results have %s", name, strings.Join(chartNames(charts), ", "))
 		}
-		path, err := charts[i].writeAs(dir, ".svg", charts[i].SVG)
-		if err != nil {
-			return files, err
-		}
-		files = append(files, path)
+		named = append(named, charts[i])
 	}
-	return files, nil
+	return writeCharts(dir, named, ".svg")
 }
 
 func chartNames(charts []Chart) []string {
