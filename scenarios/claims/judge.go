@@ -1,7 +1,9 @@
 package claims
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -69,16 +71,9 @@ func ratioRange(all []Ratio) string {
 	if len(all) == 0 {
 		return "no figure"
 	}
-	lo, hi, n := all[0], all[0], all[0].Ratio.N
-	for _, r := range all {
-		if r.Ratio.Median < lo.Ratio.Median {
-			lo = r
-		}
-		if r.Ratio.Median > hi.Ratio.Median {
-			hi = r
-		}
-		n = min(n, r.Ratio.N)
-	}
+	byMedian := func(a, b Ratio) int { return cmp.Compare(a.Ratio.Median, b.Ratio.Median) }
+	lo, hi := slices.MinFunc(all, byMedian), slices.MaxFunc(all, byMedian)
+	n := slices.MinFunc(all, func(a, b Ratio) int { return a.Ratio.N - b.Ratio.N }).Ratio.N
 	return fmt.Sprintf("%s at %s to %s at %s, n = %d", estimate(lo.Ratio), lo.at(), estimate(hi.Ratio), hi.at(), n)
 }
 
@@ -135,6 +130,18 @@ func list(names []string) string {
 	return strings.Join(names, ", ")
 }
 
+// A ruling is the verdict, and the reason for it, where a condition holds.
+type ruling struct {
+	when         bool
+	verdict, why string
+}
+
+// decide applies the first ruling whose condition holds; that of the last always does.
+func decide(figure string, all ...ruling) Judgement {
+	r := all[slices.IndexFunc(all, func(r ruling) bool { return r.when })]
+	return Judgement{Verdict: r.verdict, Figure: figure, Why: r.why}
+}
+
 func holds(figure, why string) Judgement { return Judgement{Verdict: Holds, Figure: figure, Why: why} }
 func refuted(figure, why string) Judgement {
 	return Judgement{Verdict: Refuted, Figure: figure, Why: why}
@@ -145,8 +152,5 @@ func depends(figure, why string) Judgement {
 
 // holdsIf judges a claim that holds or is refuted.
 func holdsIf(ok bool, figure, holding, refuting string) Judgement {
-	if ok {
-		return holds(figure, holding)
-	}
-	return refuted(figure, refuting)
+	return decide(figure, ruling{ok, Holds, holding}, ruling{true, Refuted, refuting})
 }

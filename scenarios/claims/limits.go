@@ -72,9 +72,7 @@ func gatherExact(context.Context, *session) Exact {
 		e.AtLimit = err == nil && len(got) == frameLimit
 		got, err = r.ReadMessage()
 		e.Over = err == nil && len(got) > frameLimit
-		if err != nil {
-			e.Error = err.Error()
-		}
+		e.Error = faults.ErrorText(err)
 		_, err = r.ReadMessage()
 		e.NextAfter = err == nil
 	}, framers.WithMaxMessage(frameLimit))
@@ -82,16 +80,11 @@ func gatherExact(context.Context, *session) Exact {
 }
 
 func judgeExact(e Exact) Judgement {
-	figure := fmt.Sprintf("limit %d B", e.Limit)
-	switch {
-	case e.AtLimit && !e.Over && !e.NextAfter:
-		return holds(figure, "the last byte decides, and nothing is read after it")
-	case !e.AtLimit:
-		return refuted(figure, "a message of exactly the limit was refused")
-	case e.Over:
-		return refuted(figure, "a message beyond the limit passed")
-	}
-	return refuted(figure, "the reader went on after a message beyond the limit")
+	return decide(fmt.Sprintf("limit %d B", e.Limit),
+		ruling{e.AtLimit && !e.Over && !e.NextAfter, Holds, "the last byte decides, and nothing is read after it"},
+		ruling{!e.AtLimit, Refuted, "a message of exactly the limit was refused"},
+		ruling{e.Over, Refuted, "a message beyond the limit passed"},
+		ruling{true, Refuted, "the reader went on after a message beyond the limit"})
 }
 
 // Check is the evidence of 001-check-free.
@@ -154,13 +147,11 @@ func timeMessages(msg []byte) float64 {
 
 func judgeCheck(e Check) Judgement {
 	figure := fmt.Sprintf("%.2g ns of %.3g µs, %.2g %%, n = %d", e.CheckNS.Median, e.MessageNS.Median/1000, 100*e.Share.Median, e.Share.N)
-	switch {
-	case e.Share.Below(0.001):
-		return holds(figure, "one comparison for a message; what costs is what the frame took before it could be checked")
-	case e.Share.Above(0.01):
-		return refuted(figure, "the check takes a noticeable share of receiving a message")
-	}
-	return depends(figure, "the check takes a small share of receiving a message")
+	return decide(figure,
+		ruling{e.Share.Below(0.001), Holds,
+			"one comparison for a message; what costs is what the frame took before it could be checked"},
+		ruling{e.Share.Above(0.01), Refuted, "the check takes a noticeable share of receiving a message"},
+		ruling{true, Depends, "the check takes a small share of receiving a message"})
 }
 
 // Prevent is the evidence of 001-prevents-allocation.
@@ -182,13 +173,11 @@ func gatherPrevent(ctx context.Context, _ *session) Prevent {
 
 func judgePrevent(e Prevent) Judgement {
 	figure := fmt.Sprintf("%s held; %s where checked while reading", faults.Size(e.Late.Held), faults.Size(e.Early.Held))
-	switch {
-	case e.Late.Held >= e.Sent:
-		return refuted(figure, "as printed the check sees a frame that is in memory already; it prevents the decoding, not the allocation")
-	case e.Late.Held > int64(e.Limit):
-		return depends(figure, "less than the message was allocated, and more than the limit")
-	}
-	return holds(figure, "the memory stayed within the limit")
+	return decide(figure,
+		ruling{e.Late.Held >= e.Sent, Refuted,
+			"as printed the check sees a frame that is in memory already; it prevents the decoding, not the allocation"},
+		ruling{e.Late.Held > int64(e.Limit), Depends, "less than the message was allocated, and more than the limit"},
+		ruling{true, Holds, "the memory stayed within the limit"})
 }
 
 // A Kept is what a receiver held of messages.

@@ -195,13 +195,11 @@ func gatherUnbounded(ctx context.Context, _ *session) faults.UnboundedLine {
 
 func judgeUnbounded(e faults.UnboundedLine) Judgement {
 	figure := fmt.Sprintf("%s held, %s of %s read", faults.Size(e.Held), faults.Size(e.Read), faults.Size(e.Sent))
-	switch {
-	case !e.Detected:
-		return refuted(figure, "as printed the length is looked at when the newline comes: a line that never ends is never too long")
-	case e.Held > 3*int64(e.Limit):
-		return refuted(figure, "the limit was noticed, and far more than that was held by then")
-	}
-	return holds(figure, "the line was refused when it reached the limit")
+	return decide(figure,
+		ruling{!e.Detected, Refuted,
+			"as printed the length is looked at when the newline comes: a line that never ends is never too long"},
+		ruling{e.Held > 3*int64(e.Limit), Refuted, "the limit was noticed, and far more than that was held by then"},
+		ruling{true, Holds, "the line was refused when it reached the limit"})
 }
 
 // Skip is the evidence of 004-skip-hangs.
@@ -244,13 +242,11 @@ func askOversized(ctx context.Context, args answererArgs) (ids []string) {
 func judgeSkip(e Skip) Judgement {
 	next, first := slices.Contains(e.Skipped, "2"), slices.Contains(e.Skipped, "1")
 	figure := fmt.Sprintf("answered: %s; by a server that does not skip: %s", list(e.Skipped), list(e.Answered))
-	switch {
-	case next && !first:
-		return holds(figure, "the server is well and idle, and whoever waits for the skipped request waits for ever")
-	case first:
-		return refuted(figure, "the oversized request was answered")
-	}
-	return depends(figure, "the server answered nothing at all")
+	return decide(figure,
+		ruling{next && !first, Holds,
+			"the server is well and idle, and whoever waits for the skipped request waits for ever"},
+		ruling{first, Refuted, "the oversized request was answered"},
+		ruling{true, Depends, "the server answered nothing at all"})
 }
 
 // Places are the evidence of 004-id-in-1k.
@@ -259,7 +255,8 @@ type Places struct {
 	Lost  []string `json:"lost"`
 }
 
-func gatherPlaces(context.Context, *session) (e Places) {
+func gatherPlaces(context.Context, *session) Places {
+	var t tally
 	params := `"params":{"text":"` + strings.Repeat("x", 64<<10) + `"}`
 	for _, place := range []struct{ name, members string }{
 		{"first", `"id":7,"jsonrpc":"2.0","method":"m",` + params},
@@ -267,13 +264,9 @@ func gatherPlaces(context.Context, *session) (e Places) {
 		{"last", `"jsonrpc":"2.0","method":"m",` + params + `,"id":7`},
 	} {
 		head := "{" + place.members + "}"
-		if idIn([]byte(head[:1<<10])) == "7" {
-			e.Found = append(e.Found, place.name)
-			continue
-		}
-		e.Lost = append(e.Lost, place.name)
+		t.add(place.name, idIn([]byte(head[:1<<10])) == "7")
 	}
-	return e
+	return Places{t.yes, t.no}
 }
 
 func judgePlaces(e Places) Judgement {
@@ -312,26 +305,19 @@ func judgeEnd(e Interviews) Judgement {
 }
 
 func judgeUnknownID(e Interviews) Judgement {
-	null, empty := 0, 0
+	seen := map[string]int{} // servers, by the id
 	var each []string
 	for _, s := range e.Servers {
-		switch s.MalformedID {
-		case "null":
-			null++
-		case `""`:
-			empty++
-		}
+		seen[s.MalformedID]++
 		each = append(each, s.Name+": "+s.MalformedID)
 	}
+	null, empty := seen["null"], seen[`""`]
 	figure := fmt.Sprintf("null from %d, \"\" from %d of %d servers", null, empty, len(e.Servers))
 	why := strings.Join(each, "; ")
-	switch {
-	case null > 0 && empty > 0:
-		return holds(figure, "both are seen: "+why)
-	case null > 0:
-		return refuted(figure, "JSON-RPC 2.0 demands null, and servers that answer use it: "+why)
-	}
-	return depends(figure, "no server answered with null: "+why)
+	return decide(figure,
+		ruling{null > 0 && empty > 0, Holds, "both are seen: " + why},
+		ruling{null > 0, Refuted, "JSON-RPC 2.0 demands null, and servers that answer use it: " + why},
+		ruling{true, Depends, "no server answered with null: " + why})
 }
 
 // Dirty is the evidence of 004-stdout-reserved.

@@ -182,12 +182,11 @@ func judgeOptions(e Compared) Judgement {
 	shut, say := options[optionShut], options[optionSay]
 	figure := fmt.Sprintf("closing held %s and knew after %s, answering first %s and %s", faults.Size(shut.Held),
 		results.FormatDuration(float64(shut.DetectNS)), faults.Size(say.Held), results.FormatDuration(float64(say.DetectNS)))
-	switch {
-	case 2*shut.Held < say.Held || 10*shut.DetectNS < say.DetectNS:
-		return holds(figure, "answering takes more memory, or longer to know, than closing")
-	case 4*say.Held <= 5*shut.Held && say.ID != "null":
-		return refuted(figure, "answering first knows as soon and holds no more, and tells the server which answer was too large; "+
-			"one that is cut off sees a broken pipe and no reason, and one that knew the limit refuses before the first byte")
-	}
-	return depends(figure, "answering holds about as much, but did not name the request")
+	return decide(figure,
+		ruling{2*shut.Held < say.Held || 10*shut.DetectNS < say.DetectNS, Holds,
+			"answering takes more memory, or longer to know, than closing"},
+		ruling{4*say.Held <= 5*shut.Held && say.ID != "null", Refuted,
+			"answering first knows as soon and holds no more, and tells the server which answer was too large; " +
+				"one that is cut off sees a broken pipe and no reason, and one that knew the limit refuses before the first byte"},
+		ruling{true, Depends, "answering holds about as much, but did not name the request"})
 }

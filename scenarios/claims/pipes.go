@@ -117,43 +117,33 @@ func largeWrite() (e LargeWrite) {
 		full := func(w *syspipe.End) error { return errors.Join(writeBytes(64<<10)(w), writeBytes(1)(w)) }
 		*e.OneMore = writeUnread(syspipe.Poll, 64<<10+1, full)
 	}
-	e.watchReaders()
+	e.Read, e.ReadPipe = writeTo(true, overCapacity)
+	e.Gone, e.GonePipe = writeTo(false, overCapacity)
+	e.GoneOne, e.OnePipe = writeTo(false, 1)
 	return e
 }
 
-// watchReaders writes with a reader at work, and with one that has left.
-func (e *LargeWrite) watchReaders() {
-	for _, c := range []struct {
-		size   int
-		reader bool
-		text   *string
-		broken *bool
-	}{
-		{overCapacity, true, &e.Read, &e.ReadPipe},
-		{overCapacity, false, &e.Gone, &e.GonePipe},
-		{1, false, &e.GoneOne, &e.OnePipe},
-	} {
-		w, r, closeBoth := faults.Open(syspipe.Anonymous)
-		defer closeBoth()
-		faults.UsePoller(w, r)
-		read := make(chan struct{})
-		go func() {
-			defer close(read)
-			if c.reader {
-				io.Copy(io.Discard, r)
-			}
-			r.Close()
-		}()
-		if !c.reader {
-			<-read
+// writeTo writes size bytes with a reader at work, or with one that has left, and returns the
+// write's error and whether that is EPIPE.
+func writeTo(reader bool, size int) (text string, broken bool) {
+	w, r, closeBoth := faults.Open(syspipe.Anonymous)
+	defer closeBoth()
+	faults.UsePoller(w, r)
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		if reader {
+			io.Copy(io.Discard, r)
 		}
-		_, err := w.Write(make([]byte, c.size))
-		w.Close()
+		r.Close()
+	}()
+	if !reader {
 		<-read
-		if *c.broken = errors.Is(err, syscall.EPIPE); err != nil {
-			*c.text = err.Error()
-		}
 	}
+	_, err := w.Write(make([]byte, size))
+	w.Close()
+	<-read
+	return faults.ErrorText(err), errors.Is(err, syscall.EPIPE)
 }
 
 func judgeCapacity(e LargeWrite) Judgement {
@@ -173,15 +163,13 @@ func judgeAgain(e LargeWrite) Judgement {
 		return refuted("", "this system has no EAGAIN for pipes: a write that has no room waits, or reports zero bytes")
 	}
 	figure := fmt.Sprintf("first %d of %d B, then EAGAIN", e.NonBlock.Accepted, e.NonBlock.Offered)
-	switch {
-	case e.NonBlock.Accepted == 0 && e.NonBlock.EAGAIN > 0:
-		return holds(figure, "the write was refused although the pipe was empty")
-	case e.NonBlock.EAGAIN == 0:
-		return refuted(figure, "no write was refused")
-	case e.OneMore != nil && e.OneMore.EAGAIN > 0:
-		return depends(figure, "only on a non-blocking descriptor, and only when nothing fits: the large write is cut short first, and a write of 1 byte to a full pipe gets EAGAIN as well")
-	}
-	return depends(figure, "only on a non-blocking descriptor")
+	return decide(figure,
+		ruling{e.NonBlock.Accepted == 0 && e.NonBlock.EAGAIN > 0, Holds,
+			"the write was refused although the pipe was empty"},
+		ruling{e.NonBlock.EAGAIN == 0, Refuted, "no write was refused"},
+		ruling{e.OneMore != nil && e.OneMore.EAGAIN > 0, Depends,
+			"only on a non-blocking descriptor, and only when nothing fits: the large write is cut short first, and a write of 1 byte to a full pipe gets EAGAIN as well"},
+		ruling{true, Depends, "only on a non-blocking descriptor"})
 }
 
 func judgeBroken(e LargeWrite) Judgement {
@@ -200,27 +188,22 @@ type ChunkedWrite struct {
 	Chunked Stall `json:"chunked"`
 }
 
-func gatherChunkedWrite(_ context.Context, _ *session) (e ChunkedWrite) {
+func gatherChunkedWrite(_ context.Context, _ *session) ChunkedWrite {
 	msg := message(1 << 20)
-	for _, c := range []struct {
-		spec string
-		into *Stall
-	}{{"ndjson", &e.Bare}, {"chunked:61440", &e.Chunked}} {
-		f := script.Must(framers.Parse(c.spec))
-		*c.into = writeUnread(syspipe.Poller, int64(len(msg)), func(w *syspipe.End) error { return f.NewWriter(w).WriteMessage(msg) })
+	write := func(framing string) Stall {
+		f := script.Must(framers.Parse(framing))
+		return writeUnread(syspipe.Poller, int64(len(msg)), func(w *syspipe.End) error { return f.NewWriter(w).WriteMessage(msg) })
 	}
-	return e
+	return ChunkedWrite{write("ndjson"), write("chunked:61440")}
 }
 
 func judgeChunkedWrite(e ChunkedWrite) Judgement {
 	figure := fmt.Sprintf("stuck after %s in chunks, %s as a line", faults.Size(e.Chunked.Accepted), faults.Size(e.Bare.Accepted))
-	switch {
-	case e.Chunked.Stalled:
-		return refuted(figure, "what keeps a writer from waiting is a reader that reads; chunks let other messages in between, and nothing else")
-	case e.Bare.Stalled:
-		return holds(figure, "the chunking writer got through")
-	}
-	return depends(figure, "neither writer had to wait here")
+	return decide(figure,
+		ruling{e.Chunked.Stalled, Refuted,
+			"what keeps a writer from waiting is a reader that reads; chunks let other messages in between, and nothing else"},
+		ruling{e.Bare.Stalled, Holds, "the chunking writer got through"},
+		ruling{true, Depends, "neither writer had to wait here"})
 }
 
 // A Room is the evidence of 000-60k-leaves-room.

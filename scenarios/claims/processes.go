@@ -2,9 +2,11 @@ package claims
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,12 +63,7 @@ func judgeBytewise(e Bytewise) Judgement {
 	if e.Compared == 0 || len(e.ToOurs) == 0 {
 		return refuted("", "no line came through as it was sent")
 	}
-	worst := e.ToOurs[0]
-	for _, s := range e.ToOurs {
-		if s.Figure.Median > worst.Figure.Median {
-			worst = s
-		}
-	}
+	worst := slices.MaxFunc(e.ToOurs, func(a, b faults.Sized) int { return cmp.Compare(a.Figure.Median, b.Figure.Median) })
 	figure := fmt.Sprintf("%s at %s, n = %d; %.0f calls for a KiB", estimate(worst.Figure), faults.Size(worst.Size), worst.Figure.N, e.Calls)
 	if worst.Figure.Above(3) {
 		return depends(figure, "the lines are right, and each byte is a system call: it will do where a message is a few bytes long")
@@ -100,13 +97,11 @@ func gatherParsing(context.Context, *session) Parsing {
 
 func judgeParsing(e Parsing) Judgement {
 	figure := fmt.Sprintf("×%s, n = %d", strings.TrimPrefix(estimate(e.Share), "×"), e.Share.N)
-	switch {
-	case e.Share.Below(1):
-		return holds(figure, "it takes less than the pipe does")
-	case e.Share.Above(3):
-		return refuted(figure, "it takes several times what the pipe and the framing do: where messages are large, JSON is the cost, and not how it is framed")
-	}
-	return depends(figure, "it takes about what the pipe and the framing do")
+	return decide(figure,
+		ruling{e.Share.Below(1), Holds, "it takes less than the pipe does"},
+		ruling{e.Share.Above(3), Refuted,
+			"it takes several times what the pipe and the framing do: where messages are large, JSON is the cost, and not how it is framed"},
+		ruling{true, Depends, "it takes about what the pipe and the framing do"})
 }
 
 // Crash is the evidence of 002-crash-isolation.
@@ -128,9 +123,7 @@ func gatherCrash(ctx context.Context, s *session) (e Crash) {
 	if e.Told = c.Ended(answerWithin); e.Told {
 		e.ToldNS, e.Exit = time.Since(answered).Nanoseconds(), p.Cmd.ProcessState.String()
 	}
-	if err := c.Say("ask\n"); err != nil {
-		e.WriteFail = err.Error()
-	}
+	e.WriteFail = faults.ErrorText(c.Say("ask\n"))
 	e.Printer = decodeFault[faults.Printer](s.faults(ctx, "reader-gone"), "reader-gone/stdout/default").Signal
 	return e
 }
@@ -162,13 +155,11 @@ func gatherLogs(ctx context.Context, s *session) (e Logs) {
 func judgeLogs(e Logs) Judgement {
 	figure := fmt.Sprintf("%d of %d requests, log unread", e.Undrained.Answered, e.Undrained.Asked)
 	unread, read := e.Undrained.Answered == e.Undrained.Asked, e.Drained.Answered == e.Drained.Asked
-	switch {
-	case unread && read:
-		return holds(figure, "all requests were answered")
-	case read:
-		return depends(figure, "only while the client reads it: the log fills its pipe, and the server waits there in place of answering")
-	}
-	return refuted(figure, "requests went unanswered even with the log read")
+	return decide(figure,
+		ruling{unread && read, Holds, "all requests were answered"},
+		ruling{read, Depends,
+			"only while the client reads it: the log fills its pipe, and the server waits there in place of answering"},
+		ruling{true, Refuted, "requests went unanswered even with the log read"})
 }
 
 // headerClaims are what document 003 says.
@@ -222,18 +213,12 @@ func judgeHeaded(e Headed) Judgement {
 
 func judgeHeadedMCP(e Interviews) Judgement {
 	header := e.tallyOf(func(s Server) bool { return s.ContentLength })
-	line := 0
-	for _, s := range e.Servers {
-		if s.Newline {
-			line++
-		}
-	}
+	line := len(header.yes) + len(header.no)
 	figure := fmt.Sprintf("header answered by %d, line by %d of %d servers", len(header.yes), line, len(e.Servers))
-	switch {
-	case len(header.no) == 0 && len(header.yes) > 0:
-		return holds(figure, "every server answers a handshake sent with a header")
-	case len(header.yes) == 0 && line == len(e.Servers) && line > 0:
-		return refuted(figure, "MCP on stdio is a message a line; the header belongs to the Language Server Protocol")
-	}
-	return depends(figure, "answers to a header: "+list(header.yes))
+	return decide(figure,
+		ruling{len(header.no) == 0 && len(header.yes) > 0, Holds,
+			"every server answers a handshake sent with a header"},
+		ruling{len(header.yes) == 0 && line == len(e.Servers) && line > 0, Refuted,
+			"MCP on stdio is a message a line; the header belongs to the Language Server Protocol"},
+		ruling{true, Depends, "answers to a header: " + list(header.yes)})
 }

@@ -171,13 +171,11 @@ func framesOf(f framers.Chunker, msg []byte) [][]byte {
 
 func judgeStreaming(e Streaming) Judgement {
 	figure := fmt.Sprintf("%d of %d frames", e.Early, e.Frames)
-	switch {
-	case e.Early > 0 && e.Early == e.Frames-1:
-		return holds(figure, "each chunk was at hand before the next was sent; it is part of a message, so what can be done with it is up to the program")
-	case e.Early == 0:
-		return refuted(figure, "nothing was at hand before the message was complete")
-	}
-	return depends(figure, "some chunks were at hand before the message was complete")
+	return decide(figure,
+		ruling{e.Early > 0 && e.Early == e.Frames-1, Holds,
+			"each chunk was at hand before the next was sent; it is part of a message, so what can be done with it is up to the program"},
+		ruling{e.Early == 0, Refuted, "nothing was at hand before the message was complete"},
+		ruling{true, Depends, "some chunks were at hand before the message was complete"})
 }
 
 // Flight is the evidence of 000-in-flight.
@@ -248,9 +246,8 @@ func gatherMissing(context.Context, *session) (e Missing) {
 			got, err := in.ReadMessage()
 			e.Next = err == nil && bytes.Equal(got, next)
 			_, err = in.ReadMessage()
-			if *c.named = errors.Is(err, framers.ErrMissing) || errors.Is(err, framers.ErrExpired); err != nil {
-				*c.error = err.Error()
-			}
+			*c.named = errors.Is(err, framers.ErrMissing) || errors.Is(err, framers.ErrExpired)
+			*c.error = faults.ErrorText(err)
 		})
 	}
 	swapped := slices.Clone(frames)
@@ -264,13 +261,11 @@ func gatherMissing(context.Context, *session) (e Missing) {
 
 func judgeMissing(e Missing) Judgement {
 	figure := "at the end: " + e.AtEnd
-	switch {
-	case e.Named && e.NamedOpen:
-		return holds(figure, "the receiver names the chunk that is missing")
-	case e.Named:
-		return depends(figure, "only when the stream ends, or after a time without news of the message (a minute here): on an open stream a lost chunk looks like one that is late")
-	}
-	return refuted(figure, "the message was lost without an error that names the chunk")
+	return decide(figure,
+		ruling{e.Named && e.NamedOpen, Holds, "the receiver names the chunk that is missing"},
+		ruling{e.Named, Depends,
+			"only when the stream ends, or after a time without news of the message (a minute here): on an open stream a lost chunk looks like one that is late"},
+		ruling{true, Refuted, "the message was lost without an error that names the chunk"})
 }
 
 func judgeSwapped(e Missing) Judgement {
@@ -319,9 +314,7 @@ func gatherInvalid(context.Context, *session) (e Invalid) {
 		wire := bytes.Join([][]byte{frames[0], s.spoil(frames[1]), frames[2]}, nil)
 		faults.Deliver(wire, false, func(r io.Reader) {
 			_, err := f.NewReader(r).ReadMessage()
-			if c.Refused = err != nil; c.Refused {
-				c.Error = err.Error()
-			}
+			c.Refused, c.Error = err != nil, faults.ErrorText(err)
 		})
 		e.Cases = append(e.Cases, c)
 	}
@@ -344,32 +337,23 @@ type Peers struct {
 	Strict    faults.Mismatch `json:"strict"`     // the same, to a receiver of frames alone
 }
 
-func gatherPeers(context.Context, *session) (e Peers) {
-	for _, c := range []struct {
-		sender, reader string
-		into           *faults.Mismatch
-	}{
-		{"adaptive:4096", "ndjson", &e.ToLines},
-		{"ndjson", "adaptive:4096", &e.FromLines},
-		{"ndjson", "chunked:4096", &e.Strict},
-	} {
-		*c.into = *faults.SendMismatched(c.sender, c.reader)
+func gatherPeers(context.Context, *session) Peers {
+	return Peers{
+		ToLines:   *faults.SendMismatched("adaptive:4096", "ndjson"),
+		FromLines: *faults.SendMismatched("ndjson", "adaptive:4096"),
+		Strict:    *faults.SendMismatched("ndjson", "chunked:4096"),
 	}
-	return e
 }
 
 func judgePeers(e Peers) Judgement {
 	to, from := e.ToLines.Understood == e.ToLines.Sent, e.FromLines.Understood == e.FromLines.Sent
 	figure := fmt.Sprintf("to lines %d of %d, from lines %d of %d", e.ToLines.Understood, e.ToLines.Sent, e.FromLines.Understood, e.FromLines.Sent)
-	switch {
-	case to && from:
-		return holds(figure, "messages pass both ways")
-	case from:
-		return depends(figure, "what a line peer sends is understood; what it gets in chunks is no message to it, and it drops or refuses that")
-	case to:
-		return depends(figure, "a line peer understands, and is not understood")
-	}
-	return refuted(figure, "messages pass neither way")
+	return decide(figure,
+		ruling{to && from, Holds, "messages pass both ways"},
+		ruling{from, Depends,
+			"what a line peer sends is understood; what it gets in chunks is no message to it, and it drops or refuses that"},
+		ruling{to, Depends, "a line peer understands, and is not understood"},
+		ruling{true, Refuted, "messages pass neither way"})
 }
 
 // Agnostic is the evidence of 000-protocol-agnostic.
@@ -389,11 +373,10 @@ func gatherAgnostic(ctx context.Context, s *session) (e Agnostic) {
 
 func judgeAgnostic(e Agnostic) Judgement {
 	figure := fmt.Sprintf("joined as bytes %d of %d, decoded frame by frame %d of %d", e.Bytes.Intact, e.Bytes.Messages, e.Strict.Intact, e.Strict.Messages)
-	switch {
-	case e.Bytes.Intact < e.Bytes.Messages:
-		return refuted(figure, "messages were lost although their bytes were joined before they were decoded")
-	case e.Strict.Intact < e.Strict.Messages:
-		return depends(figure, "a chunk may end inside a character: a receiver that takes each frame for text, as the document's data type suggests, loses the message")
-	}
-	return holds(figure, "no message was lost")
+	return decide(figure,
+		ruling{e.Bytes.Intact < e.Bytes.Messages, Refuted,
+			"messages were lost although their bytes were joined before they were decoded"},
+		ruling{e.Strict.Intact < e.Strict.Messages, Depends,
+			"a chunk may end inside a character: a receiver that takes each frame for text, as the document's data type suggests, loses the message"},
+		ruling{true, Holds, "no message was lost"})
 }

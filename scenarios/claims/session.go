@@ -117,9 +117,7 @@ func (s *session) costs(ctx context.Context) []results.Record {
 			p.Cells = append(p.Cells, cell)
 		}
 	}
-	return once(s, "framings beside each other", func() []results.Record {
-		return s.measure(ctx, p)
-	})
+	return once(s, "framings beside each other", func() []results.Record { return s.measure(ctx, p) })
 }
 
 // readersGrowth measures readers of lines with messages of growing size.
@@ -156,9 +154,8 @@ func writeUnread(wait syspipe.IO, offered int64, write func(*syspipe.End) error)
 	timer := time.AfterFunc(stallAfter, func() { w.Close() })
 	err := write(w)
 	timer.Stop()
-	s.Stalled = errors.Is(err, os.ErrClosed)
-	if err != nil && !s.Stalled {
-		s.Error = err.Error()
+	if s.Stalled = errors.Is(err, os.ErrClosed); !s.Stalled {
+		s.Error = faults.ErrorText(err)
 	}
 	c := w.Counters()
 	s.Accepted, s.Short, s.EAGAIN = int64(c.Bytes), c.Short, c.EAGAIN

@@ -112,9 +112,7 @@ func writeFirst(w *proc.Work, args writeFirstArgs) {
 	received := make(chan int64, 1)
 	read := func() {
 		n, err := io.CopyN(io.Discard, in, int64(args.Size))
-		if err != nil {
-			r.Error = err.Error()
-		}
+		r.Error = ErrorText(err)
 		received <- n
 	}
 	if args.Concurrent {
@@ -207,11 +205,10 @@ func askLogger(ctx context.Context, logBytes int, drained bool) *Logging {
 		if err == nil {
 			err = c.Await(ctx, giveUp, func(string) bool { return true })
 		}
-		if errors.Is(err, ErrLate) {
-			return e
-		}
 		if err != nil {
-			e.Error = err.Error()
+			if !errors.Is(err, ErrLate) {
+				e.Error = err.Error()
+			}
 			return e
 		}
 		e.Answered++

@@ -27,7 +27,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
 	"time"
 
 	"github.com/pipebench/pipebench/bench"
@@ -262,6 +261,14 @@ func Size[N int | int64](bytes N) string {
 		return results.FormatSize(int64(bytes))
 	}
 	return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
+}
+
+// ErrorText returns the text of an error, "" for none.
+func ErrorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 // UsePoller leaves the waiting of pipe ends to Go's poller where the system has one for them;

@@ -3,6 +3,7 @@ package faults
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -99,47 +100,44 @@ var oddities = []struct{ name, lines, headers string }{
 
 func headed(msg string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(msg), msg) }
 
-// lineReaders read a stream and give each JSON message they find to keep; bad counts what they
-// skip.
+// A nextMessage returns the next message of a stream, io.EOF at its end.
+type nextMessage func() ([]byte, error)
+
+// lineReaders take streams apart into messages. They skip one that is no JSON, except the scanner.
 var lineReaders = []struct {
 	part, name string
-	read       func(r io.Reader, keep func([]byte), bad func()) error
+	open       func(io.Reader) nextMessage
 }{
 	{"lines", "lines, bad ones skipped", messagesOf(framers.NDJSON())},
-	{"scanner", "lines, the first bad one ends it", func(r io.Reader, keep func([]byte), bad func()) error {
+	{"scanner", "lines, the first bad one ends it", func(r io.Reader) nextMessage {
 		in := bufio.NewScanner(r)
-		for in.Scan() {
-			if !json.Valid(in.Bytes()) {
-				return fmt.Errorf("invalid message %q", in.Text())
-			}
-			keep(in.Bytes())
-		}
-		return in.Err()
-	}},
-	{"read-line", "one byte a call until it is a newline, as printed", func(r io.Reader, keep func([]byte), bad func()) error {
-		for {
-			line, err := readLine(r)
+		return func() ([]byte, error) {
 			switch {
-			case err != nil:
-				return err
-			case json.Valid(line):
-				keep(line)
-			default:
-				bad()
+			case !in.Scan():
+				return nil, cmp.Or(in.Err(), io.EOF)
+			case !json.Valid(in.Bytes()):
+				return nil, fmt.Errorf("invalid message %q", in.Text())
 			}
+			return in.Bytes(), nil
 		}
 	}},
-	{"json-stream", "a JSON decoder on the stream", func(r io.Reader, keep func([]byte), _ func()) error {
+	{"read-line", "one byte a call until it is a newline, as printed", func(r io.Reader) nextMessage {
+		return func() ([]byte, error) { return readLine(r) }
+	}},
+	{"json-stream", "a JSON decoder on the stream", func(r io.Reader) nextMessage {
 		in := json.NewDecoder(r)
-		for {
+		return func() ([]byte, error) {
 			var msg json.RawMessage
-			if err := in.Decode(&msg); err != nil {
-				return ignoreEnd(err)
-			}
-			keep(msg)
+			err := in.Decode(&msg)
+			return msg, err
 		}
 	}},
 	{"content-length", "headers", messagesOf(framers.ContentLength())},
+}
+
+// messagesOf opens a framing's reader.
+func messagesOf(f framers.Framing) func(io.Reader) nextMessage {
+	return func(r io.Reader) nextMessage { return f.NewReader(r).ReadMessage }
 }
 
 // errEndless is what becomes of a reader that reads on at the end of its input.
@@ -167,33 +165,6 @@ func readLine(r io.Reader) (line []byte, err error) {
 
 const endlessAfter = 50 * time.Millisecond
 
-// messagesOf reads the messages of a framing to the end of the stream, or to a header that is none.
-func messagesOf(f framers.Framing) func(io.Reader, func([]byte), func()) error {
-	return func(r io.Reader, keep func([]byte), bad func()) error {
-		in := f.NewReader(r)
-		for {
-			msg, err := in.ReadMessage()
-			switch header := new(framers.HeaderError); {
-			case errors.As(err, &header):
-				return err
-			case err != nil:
-				return ignoreEnd(err)
-			case json.Valid(msg):
-				keep(msg)
-			default:
-				bad()
-			}
-		}
-	}
-}
-
-func ignoreEnd(err error) error {
-	if err == io.EOF {
-		return nil
-	}
-	return err
-}
-
 func runDirtyLines(_ context.Context, r *recorder) {
 	for _, reader := range lineReaders {
 		r.step("%s", reader.name)
@@ -207,29 +178,34 @@ func runDirtyLines(_ context.Context, r *recorder) {
 				continue // lines are no concern of this framing
 			}
 			c := DirtyCase{Oddity: o.name, Sent: 2}
-			Deliver([]byte(stream), false, func(in io.Reader) {
-				if err := reader.read(in, c.keep, func() { c.Skipped++ }); err != nil {
-					c.Error, c.Endless = err.Error(), err == errEndless
-				}
-			})
+			Deliver([]byte(stream), false, func(in io.Reader) { c.receive(reader.open(in)) })
 			e.Cases = append(e.Cases, c)
 		}
 		r.report(reader.part, e)
 	}
 }
 
-// keep counts a message that is A or B, spaces apart.
-func (c *DirtyCase) keep(msg []byte) {
-	var compact bytes.Buffer
-	if json.Compact(&compact, msg) != nil {
-		return
-	}
-	switch compact.String() {
-	case messageA:
-		c.Intact++
-	case messageB:
-		c.Intact++
-		c.Next = true
+// receive counts the messages that are A or B, spaces apart, to the end of the stream.
+func (c *DirtyCase) receive(next nextMessage) {
+	for {
+		msg, err := next()
+		if err != nil && err != io.EOF {
+			c.Error, c.Endless = err.Error(), err == errEndless
+		}
+		if err != nil {
+			return
+		}
+		var compact bytes.Buffer
+		if json.Compact(&compact, msg) != nil {
+			c.Skipped++
+		}
+		switch compact.String() {
+		case messageA:
+			c.Intact++
+		case messageB:
+			c.Intact++
+			c.Next = true
+		}
 	}
 }
 

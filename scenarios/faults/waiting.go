@@ -5,8 +5,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
+	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -14,6 +16,136 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 	"github.com/pipebench/pipebench/syspipe/script"
 )
+
+// FullPipe is the evidence of full-pipe: the goodput of one way to wait.
+type FullPipe struct {
+	Summarised
+	IO       string `json:"io"` // of the writer
+	Pipe     string `json:"pipe"`
+	Capacity int    `json:"capacity"` // bytes, read back
+	Size     int    `json:"size"`     // bytes of a message
+
+	Goodput  map[string]stat.Estimate `json:"goodput"`            // B/s, by framing
+	ToBest   map[string]stat.Estimate `json:"to_blocking"`        // goodput over that of a blocking writer of the same framing, round by round
+	PauseNS  int64                    `json:"pause_ns,omitempty"` // where the writer sleeps
+	CeilingB float64                  `json:"ceiling,omitempty"`  // B/s: a pipe's worth per pause
+	Curve    *results.Curve           `json:"curve,omitempty"`
+}
+
+// slowAt is the share of a blocking writer's goodput below which a way to wait counts as slow: what
+// placement alone does to a pipe is less than that.
+const slowAt = 0.2
+
+// judge calls a way to wait slow when for every framing the ratio's median lies below a fifth and
+// its whole interval below one. (With six rounds one disturbed round is an end of the interval.)
+func (e *FullPipe) judge() (Verdict, string) {
+	slow := len(e.ToBest) > 0
+	for _, ratio := range e.ToBest {
+		slow = slow && ratio.Median < slowAt && ratio.Below(1)
+	}
+	switch {
+	case slow && e.CeilingB > 0:
+		return Slow, fmt.Sprintf("The pipe holds %s and is looked at again only %s after it was found full: a pipe's worth per pause is %s, and a reader "+
+			"that drains while the writer is at it makes it a few of them, whatever the chunk size. Wait with poll(2), an event loop or a "+
+			"blocking descriptor; chunks do not help.", results.FormatSize(int64(e.Capacity)), time.Duration(e.PauseNS), results.FormatGoodput(e.CeilingB))
+	case slow:
+		return Slow, "This way to wait costs more than four fifths of the goodput on this machine: wait in the kernel instead."
+	}
+	return Sound, "This way to wait keeps the pipe busy."
+}
+
+func (e *FullPipe) summarise() {
+	var goodput, ratio []float64
+	for f, g := range e.Goodput {
+		goodput = append(goodput, g.Median)
+		ratio = append(ratio, e.ToBest[f].Median)
+	}
+	e.Summary = fmt.Sprintf("%s, ×%.3g of a blocking writer", results.FormatGoodput(stat.Median(goodput).Median), stat.Median(ratio).Median)
+	if e.CeilingB > 0 {
+		e.Summary += ", a pipe's worth per pause being " + results.FormatGoodput(e.CeilingB)
+	}
+}
+
+var fullPipeFramings = []string{"ndjson", "chunked:4096", "chunked:16384", "chunked:61440"}
+
+// fullPipeSize is that of a message, in bytes.
+var fullPipeSize = 1 << 20
+
+func runFullPipe(ctx context.Context, r *recorder) {
+	all := fullPipesOf(r.Measure(ctx, fullPipePlan(fullPipeFramings), r.keep))
+	for _, e := range all {
+		if e.PauseNS > 0 {
+			e.Curve = curveOfWaits(all)
+		}
+		r.report(e.IO, e)
+	}
+}
+
+// fullPipePlan measures every way to wait that this system has, for a writer of large messages in
+// each of the framings.
+func fullPipePlan(framings []string) bench.Plan {
+	p := bench.Plan{Samples: stat.LeastSamples, Duration: 25 * time.Millisecond}
+	for _, wait := range syspipe.IOs() {
+		if wait.Supported() != nil {
+			continue
+		}
+		for _, f := range framings {
+			p.Cells = append(p.Cells, streamCell(f, fullPipeSize, wait.String()+"/blocking"))
+		}
+	}
+	return p
+}
+
+// fullPipesOf makes the evidence of full-pipe from the records of a [fullPipePlan], in the order of
+// [syspipe.IOs].
+func fullPipesOf(records []results.Record) []*FullPipe {
+	goodput := stat.MustMetric("goodput")
+	var out []*FullPipe
+	for _, wait := range syspipe.IOs() {
+		e := &FullPipe{IO: wait.String(), Pipe: string(syspipe.Anonymous), Size: fullPipeSize,
+			Goodput: map[string]stat.Estimate{}, ToBest: map[string]stat.Estimate{}}
+		for _, f := range fullPipeFramings {
+			mine := recordOf(records, f, fullPipeSize, wait.String()+"/blocking")
+			best := recordOf(records, f, fullPipeSize, syspipe.Blocking.String()+"/blocking")
+			if mine == nil || best == nil {
+				continue
+			}
+			e.Capacity = mine[0].Samples[0].Capacity
+			e.Goodput[f] = goodput.Estimate(mine[0])
+			e.ToBest[f] = stat.PairedRatio(goodput, mine, best)
+		}
+		if len(e.Goodput) == 0 {
+			continue
+		}
+		if text, ok := strings.CutPrefix(e.IO, "sleep="); ok {
+			pause, err := time.ParseDuration(text)
+			if err == nil && pause > 0 {
+				e.PauseNS, e.CeilingB = pause.Nanoseconds(), float64(e.Capacity)/pause.Seconds()
+			}
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// curveOfWaits shows goodput by chunk size, a line for each way to wait.
+func curveOfWaits(all []*FullPipe) *results.Curve {
+	c := &results.Curve{Title: "A full pipe: goodput by chunk size and way to wait", X: "chunk size, B", Y: "goodput, B/s"}
+	for _, e := range all {
+		t := results.Trace{Name: "io=" + e.IO}
+		for _, f := range fullPipeFramings {
+			var chunk float64
+			if _, err := fmt.Sscanf(f, "chunked:%f", &chunk); err != nil {
+				continue // bare lines have no chunk size
+			}
+			if g, ok := e.Goodput[f]; ok {
+				t.Points = append(t.Points, pointOf(chunk, g))
+			}
+		}
+		c.Series = append(c.Series, t)
+	}
+	return c
+}
 
 // HeadOfLine is the evidence of head-of-line for one framing.
 type HeadOfLine struct {
