@@ -111,8 +111,8 @@ func quota(root fs.FS) (results.Fault, bool) {
 		return results.Fault{}, false
 	}
 	cpus := round(number(runtime) / number(period))
-	return results.Fault{ID: "quota", Verdict: "the container may use " + strconv.FormatFloat(cpus, 'f', -1, 64) + " CPUs' time, and stands still beyond it",
-		Evidence: results.MustEvidence(evidence{CPUs: cpus}), Advice: "lift the quota, or bind the container to whole CPUs instead"}, true
+	verdict := "the container may use " + strconv.FormatFloat(cpus, 'f', -1, 64) + " CPUs' time, and stands still beyond it"
+	return fault("quota", verdict, evidence{CPUs: cpus}, "lift the quota, or bind the container to whole CPUs instead"), true
 }
 
 // usualPipeMax is fs.pipe-max-size as Linux comes: see pipe(7).
@@ -120,8 +120,8 @@ const usualPipeMax = 1 << 20
 
 func smallPipes(root fs.FS) (results.Fault, bool) {
 	size := number(read(root, "proc/sys/fs/pipe-max-size"))
-	return results.Fault{ID: "pipe-max-size", Verdict: "pipes cannot be grown beyond " + results.FormatSize(int64(size)),
-		Evidence: results.MustEvidence(evidence{PipeMaxSize: int64(size)}), Advice: "sudo sysctl fs.pipe-max-size=1048576"}, size > 0 && size < usualPipeMax
+	return fault("pipe-max-size", "pipes cannot be grown beyond "+results.FormatSize(int64(size)),
+		evidence{PipeMaxSize: int64(size)}, "sudo sysctl fs.pipe-max-size=1048576"), size > 0 && size < usualPipeMax
 }
 
 // clockSource tells a clock that is read without a system call from others.
@@ -129,8 +129,9 @@ func clockSource(root fs.FS) (results.Fault, bool) {
 	const dir = "sys/devices/system/clocksource/clocksource0/"
 	source := read(root, dir+"current_clocksource")
 	slow := source == "hpet" || source == "acpi_pm" || source == "jiffies" || source == "refined-jiffies"
-	return results.Fault{ID: "clock-source", Verdict: source + ": each reading of the clock is a system call",
-		Evidence: results.MustEvidence(evidence{Source: source, Available: read(root, dir+"available_clocksource")}), Advice: "choose tsc where it is available: echo tsc | sudo tee /" + dir + "current_clocksource"}, slow
+	return fault("clock-source", source+": each reading of the clock is a system call",
+		evidence{Source: source, Available: read(root, dir+"available_clocksource")},
+		"choose tsc where it is available: echo tsc | sudo tee /"+dir+"current_clocksource"), slow
 }
 
 // leastMemory is what two workers with their buffers need to stay out of swap, with room for the
@@ -138,14 +139,10 @@ func clockSource(root fs.FS) (results.Fault, bool) {
 const leastMemory = 256 << 20
 
 func memory(root fs.FS) (results.Fault, bool) {
-	for line := range strings.Lines(read(root, "proc/meminfo")) {
-		if f := strings.Fields(line); len(f) >= 2 && f[0] == "MemAvailable:" {
-			free := int64(number(f[1])) << 10
-			return results.Fault{ID: "memory", Verdict: results.FormatSize(free) + " is available: workers may be swapped out",
-				Evidence: results.MustEvidence(evidence{Available: free}), Advice: "close what uses memory"}, free < leastMemory
-		}
-	}
-	return results.Fault{}, false
+	kib, _, _ := strings.Cut(field(read(root, "proc/meminfo"), "MemAvailable"), " ")
+	free := int64(number(kib)) << 10
+	return fault("memory", results.FormatSize(free)+" is available: workers may be swapped out",
+		evidence{Available: free}, "close what uses memory"), kib != "" && free < leastMemory
 }
 
 // mains returns whether a machine with a battery runs on it.
@@ -224,14 +221,10 @@ func governor() string { return read(root, "sys/devices/system/cpu/cpu0/cpufreq/
 
 func load1() float64 {
 	first, _, _ := strings.Cut(read(root, "proc/loadavg"), " ")
-	load, _ := strconv.ParseFloat(first, 64) // 0 where unknown
-	return load
+	return number(first)
 }
 
-func pipeMaxSize() int {
-	n, _ := strconv.Atoi(read(root, "proc/sys/fs/pipe-max-size")) // 0 where unknown
-	return n
-}
+func pipeMaxSize() int { return int(number(read(root, "proc/sys/fs/pipe-max-size"))) }
 
 // field returns the value of the first "name : value" line.
 func field(info, name string) string {

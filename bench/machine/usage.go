@@ -80,20 +80,8 @@ const (
 // Shows reports whether the time was long enough to see others in it.
 func (u Usage) Shows() bool { return u.Known && u.Elapsed >= shortLook }
 
-// What the faults of a [Usage] rest on.
-type (
-	loadEvidence struct {
-		BusyCPUs float64 `json:"busy_cpus"`
-		WatchedS float64 `json:"watched_s"`
-	}
-	stealEvidence struct {
-		StolenS float64 `json:"stolen_s"`
-		BusyS   float64 `json:"busy_s"`
-	}
-	throttledEvidence struct {
-		ThrottledS float64 `json:"throttled_s"`
-	}
-)
+// A figures is what a fault of a [Usage] rests on, by names that end in their unit.
+type figures map[string]float64
 
 // Faults returns what disturbed that which ran in that time: others that used the CPUs, the
 // hypervisor that gave the CPUs to others, a quota that stopped them.
@@ -101,16 +89,16 @@ func (u Usage) Faults() []results.Fault {
 	var out []results.Fault
 	if others := (u.Busy - u.Own) / u.Elapsed; u.Shows() && others > busyCPUs {
 		out = append(out, results.Fault{ID: "load", Verdict: fmt.Sprintf("others kept about %.1f of %d CPUs busy", others, u.CPUs),
-			Evidence: results.MustEvidence(loadEvidence{round(others), round(u.Elapsed)}), Advice: "stop what else runs, or compare with ab, whose pairs suffer alike"})
+			Evidence: results.MustEvidence(figures{"busy_cpus": round(others), "watched_s": round(u.Elapsed)}), Advice: "stop what else runs, or compare with ab, whose pairs suffer alike"})
 	}
 	if u.Known && u.Stolen > stolenShare*(u.Busy+u.Stolen) {
 		percent := math.Ceil(100 * u.Stolen / (u.Busy + u.Stolen))
 		out = append(out, results.Fault{ID: "steal", Verdict: fmt.Sprintf("the hypervisor took about %.0f %% of the CPU time", percent),
-			Evidence: results.MustEvidence(stealEvidence{round(u.Stolen), round(u.Busy)}), Advice: "another host or hour; no verdict but in pairs (ab)"})
+			Evidence: results.MustEvidence(figures{"stolen_s": round(u.Stolen), "busy_s": round(u.Busy)}), Advice: "another host or hour; no verdict but in pairs (ab)"})
 	}
 	if u.quotas && u.Throttled > 0 {
 		out = append(out, results.Fault{ID: "throttled", Verdict: fmt.Sprintf("a CPU quota stopped what was measured for about %.1f s", u.Throttled),
-			Evidence: results.MustEvidence(throttledEvidence{round(u.Throttled)}), Advice: "raise the container's CPU quota, or bind it to whole CPUs instead"})
+			Evidence: results.MustEvidence(figures{"throttled_s": round(u.Throttled)}), Advice: "raise the container's CPU quota, or bind it to whole CPUs instead"})
 	}
 	return out
 }

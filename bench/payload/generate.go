@@ -71,7 +71,7 @@ func fillJSON(b []byte, r *rand.Rand) (head, tail int) {
 		if room := len(b) - (len(shape) - len(filler)); room >= 0 {
 			before, after, _ := strings.Cut(shape, filler)
 			copy(b, before)
-			fillLetters(b[len(before):len(before)+room], r)
+			fill(b[len(before):len(before)+room], func() byte { return letters[r.IntN(len(letters))] })
 			copy(b[len(before)+room:], after)
 			break
 		}
@@ -86,14 +86,6 @@ func fillJSON(b []byte, r *rand.Rand) (head, tail int) {
 	return head, tail
 }
 
-func fillLetters(b []byte, r *rand.Rand) {
-	block := make([]byte, min(len(b), period))
-	for i := range block {
-		block[i] = letters[r.IntN(len(letters))]
-	}
-	repeat(b, block)
-}
-
 // characters of one to four bytes, those of one the most frequent, as in text.
 var characters = []rune("eeeeeetttaaaooiinn   éßñøшλ€漢字語한…😀🜁")
 
@@ -103,7 +95,9 @@ func fillUTF8(b []byte, r *rand.Rand) (head, tail int) {
 	for len(block) < min(len(body), period) {
 		block = utf8.AppendRune(block, characters[r.IntN(len(characters))])
 	}
-	repeat(body, block)
+	for n := 0; n < len(body); {
+		n += copy(body[n:], block)
+	}
 	end := len(body) - len(body)%max(1, len(block))
 	for i := end; i < len(body); { // the last repetition may have been cut inside a character
 		_, n := utf8.DecodeRune(body[i:])
@@ -117,11 +111,7 @@ func fillUTF8(b []byte, r *rand.Rand) (head, tail int) {
 
 func fillRandom(b []byte, r *rand.Rand) (head, tail int) {
 	head, tail, body := ends(b)
-	block := make([]byte, min(len(body), period))
-	for i := range block {
-		block[i] = byte(r.Uint32())
-	}
-	repeat(body, block)
+	fill(body, func() byte { return byte(r.Uint32()) })
 	return head, tail
 }
 
@@ -129,8 +119,13 @@ func fillRandom(b []byte, r *rand.Rand) (head, tail int) {
 // prime, so that a chunk taken for its neighbour shows.
 const period = 65521
 
-func repeat(b, block []byte) {
-	for n := 0; n < len(b); {
+// fill writes random bytes to b, which repeat after a period.
+func fill(b []byte, random func() byte) {
+	block := b[:min(len(b), period)]
+	for i := range block {
+		block[i] = random()
+	}
+	for n := len(block); n < len(b); {
 		n += copy(b[n:], block)
 	}
 }

@@ -22,16 +22,26 @@ import (
 type Place struct {
 	Name string
 	What string // a line for a list
+
+	related func(a, b CPU) bool // whether two CPUs are; nil where any do
+	lacking string              // why a machine may have no such two
 }
 
 // Places returns the relations that [Topology.Choose] knows.
 func Places() []Place {
 	return []Place{
-		{"same", "both ends on one CPU: the bytes stay in its cache"},
-		{"sibling", "two hardware threads of one core"},
-		{"apart", "two cores under one last-level cache"},
-		{"far", "two cores that share no cache"},
-		{"free", "the scheduler's choice, which it may change while the clock runs"},
+		{"same", "both ends on one CPU: the bytes stay in its cache",
+			func(a, b CPU) bool { return a.ID == b.ID }, "no CPU is allowed"},
+		{"sibling", "two hardware threads of one core",
+			func(a, b CPU) bool { return a.ID != b.ID && a.Core == b.Core },
+			"no core has two hardware threads that this process may use"},
+		{"apart", "two cores under one last-level cache",
+			func(a, b CPU) bool { return a.Core != b.Core && a.Cache == b.Cache },
+			"no two cores that this process may use share a last-level cache"},
+		{"far", "two cores that share no cache",
+			func(a, b CPU) bool { return a.Cache != b.Cache },
+			"all CPUs that this process may use share their last-level cache"},
+		{"free", "the scheduler's choice, which it may change while the clock runs", nil, ""},
 	}
 }
 
@@ -93,46 +103,28 @@ func (t Topology) Best() []string {
 // most interrupts. A place that this machine, or what this process may use of it, does not have is
 // [errors.ErrUnsupported].
 func (t Topology) Choose(place string) (CPUs, error) {
-	if place == "free" {
+	var known []string
+	var p Place
+	for _, each := range Places() {
+		if known = append(known, each.Name); each.Name == place {
+			p = each
+		}
+	}
+	switch {
+	case p.Name == "":
+		return CPUs{}, fmt.Errorf("placement %q is unknown; known are %s", place, strings.Join(known, ", "))
+	case p.related == nil:
 		return CPUs{Any, Any}, nil
-	}
-	related, why, err := relation(place)
-	if err != nil {
-		return CPUs{}, err
-	}
-	if len(t.CPUs) == 0 {
-		return CPUs{}, unsupported(place, runtime.GOOS+" does not let a program choose its CPUs; use free")
+	case len(t.CPUs) == 0:
+		p.lacking = runtime.GOOS + " does not let a program choose its CPUs; use free"
 	}
 	byID := slices.SortedFunc(slices.Values(t.CPUs), func(a, b CPU) int { return cmp.Compare(b.ID, a.ID) })
 	for _, reader := range byID {
 		for _, writer := range byID {
-			if related(writer, reader) {
+			if p.related(writer, reader) {
 				return CPUs{Writer: writer.ID, Reader: reader.ID}, nil
 			}
 		}
 	}
-	return CPUs{}, unsupported(place, why)
-}
-
-// relation returns what two CPUs have to be to each other, and why a machine may have no such two.
-func relation(place string) (related func(a, b CPU) bool, why string, err error) {
-	switch place {
-	case "same":
-		return func(a, b CPU) bool { return a.ID == b.ID }, "no CPU is allowed", nil
-	case "sibling":
-		return func(a, b CPU) bool { return a.ID != b.ID && a.Core == b.Core }, "no core has two hardware threads that this process may use", nil
-	case "apart":
-		return func(a, b CPU) bool { return a.Core != b.Core && a.Cache == b.Cache }, "no two cores that this process may use share a last-level cache", nil
-	case "far":
-		return func(a, b CPU) bool { return a.Cache != b.Cache }, "all CPUs that this process may use share their last-level cache", nil
-	}
-	var known []string
-	for _, p := range Places() {
-		known = append(known, p.Name)
-	}
-	return nil, "", fmt.Errorf("placement %q is unknown; known are %s", place, strings.Join(known, ", "))
-}
-
-func unsupported(place, why string) error {
-	return fmt.Errorf("placement %s: %s: %w", place, why, errors.ErrUnsupported)
+	return CPUs{}, fmt.Errorf("placement %s: %s: %w", place, p.lacking, errors.ErrUnsupported)
 }
