@@ -128,15 +128,13 @@ func (a *Assert) parseWhere(text string) error {
 	return nil
 }
 
+// assertKinds are those that are no metrics.
+var assertKinds = map[string]assertKind{"limit": {"B", limitCases}, "slope": {"", slopeCases}, "to-raw": {"", toRawCases}}
+
 // assertKindOf finds what a name stands for.
 func assertKindOf(name string) (assertKind, error) {
-	switch name {
-	case "limit":
-		return assertKind{"B", limitCases}, nil
-	case "slope":
-		return assertKind{"", slopeCases}, nil
-	case "to-raw":
-		return assertKind{"", toRawCases}, nil
+	if kind, ok := assertKinds[name]; ok {
+		return kind, nil
 	}
 	m, err := MetricByName(name)
 	if err != nil {
@@ -266,15 +264,9 @@ func assertRows(s *results.Set) []assertRow {
 // cellRows returns those of cells, measured or tuned.
 func cellRows(s *results.Set) []assertRow {
 	rows := Rows(s)
-	var cells []results.Cell
-	for _, r := range rows {
-		cells = append(cells, r.Cell)
-	}
+	cells := Map(rows, func(r Row) results.Cell { return r.Cell })
 	differ := results.DifferingFields(cells, "framing", "size", "placement", "pattern")
-	var out []assertRow
-	for _, r := range rows {
-		out = append(out, assertRow{r, results.CellLabel(r.Cell, differ)})
-	}
+	out := Map(rows, func(r Row) assertRow { return assertRow{r, results.CellLabel(r.Cell, differ)} })
 	for _, u := range s.Tunes {
 		if len(u.Samples) > 0 {
 			out = append(out, assertRow{SampleRow(s.Machine(u.Run), u.Cell, u.Samples), results.CellLabel(u.Cell, nil)})
@@ -357,14 +349,10 @@ func toRawCases(s *results.Set) []AssertCase {
 // slopeCases returns how the time of a message grows with its size, a case for each series of sizes
 // and for each growth that was found of a server.
 func slopeCases(s *results.Set) []AssertCase {
-	type id struct {
-		machine string
-		cell    results.Cell
-	}
 	var out []AssertCase
-	for _, rows := range GroupBy(cellRows(s), func(r assertRow) id {
+	for _, rows := range GroupBy(cellRows(s), func(r assertRow) rowID {
 		r.Cell.Size = 0
-		return id{r.Machine, r.Cell}
+		return rowID{r.Machine, r.Cell}
 	}) {
 		c := rows[0].Cell
 		c.Size = 0

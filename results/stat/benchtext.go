@@ -19,7 +19,7 @@ import (
 // benchmark results.
 func readBench(name string, r io.Reader) (Dataset, error) {
 	in := benchfmt.NewReader(r, name)
-	b := benchReader{problems: results.ProblemList{File: name}, at: make(map[string]int)}
+	b := benchReader{problems: results.ProblemList{File: name}, at: make(map[seriesID]int)}
 	for in.Scan() {
 		switch rec := in.Result().(type) {
 		case *benchfmt.SyntaxError:
@@ -43,7 +43,7 @@ func readBench(name string, r io.Reader) (Dataset, error) {
 // A benchReader gathers the values of Go benchmark text into series.
 type benchReader struct {
 	series   []Series
-	at       map[string]int // machine, name and unit -> index in series
+	at       map[seriesID]int // index in series
 	problems results.ProblemList
 }
 
@@ -65,16 +65,15 @@ func (b *benchReader) value(rec *benchfmt.Result, v benchfmt.Value) {
 			parts = append(parts, v)
 		}
 	}
-	machine, name := strings.Join(parts, " "), rec.Name.String()
-	id := strings.Join([]string{machine, name, unit}, "\n")
-	i, ok := b.at[id]
+	one := Series{Name: rec.Name.String(), Machine: strings.Join(parts, " "), Metric: Metric{Name: unit}, Messages: int64(rec.Iters)}
+	i, ok := b.at[one.id()]
 	if !ok {
 		i = len(b.series)
-		b.at[id] = i
-		b.series = append(b.series, Series{Name: name, Machine: machine, Metric: Metric{Name: unit}, Messages: int64(rec.Iters)})
+		b.at[one.id()] = i
+		b.series = append(b.series, one)
 	}
 	b.series[i].Values = append(b.series[i].Values, value)
-	b.series[i].Messages = min(b.series[i].Messages, int64(rec.Iters))
+	b.series[i].Messages = min(b.series[i].Messages, one.Messages)
 }
 
 // benchMetric returns what is known of a unit of Go benchmark text.
@@ -172,16 +171,13 @@ func BenchName(c results.Cell) string {
 	if c.Pattern != "" {
 		name = strings.ToUpper(c.Pattern[:1]) + c.Pattern[1:]
 	}
-	fields := c.Fields()
 	for _, named := range benchNamed {
-		i := slices.IndexFunc(fields, func(f results.Field) bool { return f.Name == named })
-		name += "/" + named + "=" + benchValue(fields[i].Value)
+		name += "/" + named + "=" + benchValue(c.Field(named))
 	}
-	for _, f := range fields {
-		if f.Name == "pattern" || slices.Contains(benchNamed, f.Name) || benchDefaults[f.Name] == f.Value {
-			continue
+	for _, f := range c.Fields() {
+		if f.Name != "pattern" && !slices.Contains(benchNamed, f.Name) && benchDefaults[f.Name] != f.Value {
+			name += "/" + f.Name + "=" + benchValue(f.Value)
 		}
-		name += "/" + f.Name + "=" + benchValue(f.Value)
 	}
 	return name
 }

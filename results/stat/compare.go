@@ -132,7 +132,7 @@ func worsening(better Better, ratio float64) float64 {
 func Compare(before, after Dataset, o CompareOptions) *Comparison {
 	o = o.filled()
 	c := &Comparison{Old: before.Name, New: after.Name}
-	matches := o.chosen(c.match(before.Series, after.Series))
+	matches := c.match(before.Series, after.Series, o.Metrics)
 	timed := len(Filter(matches, func(m match) bool { return !m.old.Metric.Counter }))
 	for _, m := range matches {
 		if m.old.Metric.Counter {
@@ -153,38 +153,36 @@ type match struct {
 	old, new Series
 }
 
-// chosen returns the matches whose metric was asked for.
-func (o CompareOptions) chosen(matches []match) []match {
-	return Filter(matches, func(m match) bool {
-		return len(o.Metrics) == 0 || slices.Contains(o.Metrics, m.old.Metric.Name)
-	})
-}
-
 func (m match) elsewhere() bool { return m.old.Machine != m.new.Machine }
 
 func (m match) varies() bool { return m.old.Metric.Counter && !(exact(m.old) && exact(m.new)) }
 
 // match finds the cases that both sides have: of the same machine, or, where there is none, of
-// another. Exact counters come first.
-func (c *Comparison) match(before, after []Series) []match {
+// another. Only those of the metrics are returned, where there are any. Exact counters come first.
+func (c *Comparison) match(before, after []Series, metrics []string) []match {
+	c.OnlyOld, c.OnlyNew = alone(before, after), alone(after, before)
 	var counters, times []match
 	for _, o := range before {
 		i := counterpart(o, after)
 		switch {
-		case i < 0:
-			c.OnlyOld = appendNew(c.OnlyOld, o.Name)
+		case i < 0, len(metrics) > 0 && !slices.Contains(metrics, o.Metric.Name):
 		case o.Metric.Counter:
 			counters = append(counters, match{o, after[i]})
 		default:
 			times = append(times, match{o, after[i]})
 		}
 	}
-	for _, n := range after {
-		if counterpart(n, before) < 0 {
-			c.OnlyNew = appendNew(c.OnlyNew, n.Name)
+	return append(counters, times...)
+}
+
+// alone returns the names of the cases that the other side does not have.
+func alone(own, other []Series) (names []string) {
+	for _, s := range own {
+		if counterpart(s, other) < 0 {
+			names = appendNew(names, s.Name)
 		}
 	}
-	return append(counters, times...)
+	return names
 }
 
 // appendNew appends what is not in the list.

@@ -26,25 +26,17 @@ type observation struct {
 
 // A fork is one start of workers. Before there were forks each sample had workers of its own.
 type fork struct {
-	run            string
-	number, sample int
+	run    string
+	number int // less than 0 of a sample with workers of its own
 }
 
 // slotOf returns where in its run the i-th sample of a record was taken: samples of two cells with
 // the same slot belong together.
 func slotOf(s results.Sample, i int) (slot [2]int) {
 	if s.Fork == 0 {
-		return [2]int{0, i + 1}
+		return [2]int{-1 - i, 0}
 	}
 	return [2]int{s.Fork, s.Round}
-}
-
-func observe(run string, slot [2]int, value float64, disturbed bool) observation {
-	f := fork{run: run, number: slot[0]}
-	if f.number == 0 {
-		f.sample = slot[1]
-	}
-	return observation{f, value, disturbed}
 }
 
 // Estimate estimates the median of a metric over the samples of records of one cell. Samples that
@@ -60,7 +52,7 @@ func (m Metric) observations(records []results.Record) []observation {
 	for _, r := range records {
 		for i, s := range r.Samples {
 			if v, ok := m.value(&s); ok {
-				out = append(out, observe(r.Run, slotOf(s, i), v, s.Disturbed != ""))
+				out = append(out, observation{fork{r.Run, slotOf(s, i)[0]}, v, s.Disturbed != ""})
 			}
 		}
 	}
@@ -96,7 +88,7 @@ func (m Metric) ratios(a, b []results.Record) []observation {
 			}
 			if vb, okb := m.Value(partner); okb && vb > 0 {
 				disturbed := s.Disturbed != "" || partner.Disturbed != ""
-				out = append(out, observe(r.Run, slotOf(s, i), va/vb, disturbed))
+				out = append(out, observation{fork{r.Run, slotOf(s, i)[0]}, va / vb, disturbed})
 			}
 		}
 	}
@@ -140,19 +132,11 @@ func byFork(all []observation) [][]float64 {
 	if len(groups) == len(all) {
 		return nil
 	}
-	var out [][]float64
-	for _, group := range groups {
-		out = append(out, valuesOf(group))
-	}
-	return out
+	return Map(groups, valuesOf)
 }
 
 func valuesOf(all []observation) []float64 {
-	var out []float64
-	for _, o := range all {
-		out = append(out, o.value)
-	}
-	return out
+	return Map(all, func(o observation) float64 { return o.value })
 }
 
 // forkInterval returns the interval of the median of slices within forks: Student's of the medians
@@ -162,10 +146,7 @@ func valuesOf(all []observation) []float64 {
 // level. A bootstrap of few clusters does not. In simulations with three to eight forks, with and
 // without outliers and differences between forks, it covered in 93 to 97 cases of 100.
 func forkInterval(forks [][]float64, centre float64) *Interval {
-	var medians []float64
-	for _, values := range forks {
-		medians = append(medians, median(values))
-	}
+	medians := Map(forks, median)
 	unscale := func(v float64) float64 { return v }
 	if slices.Min(medians) > 0 {
 		for i, v := range medians {

@@ -189,19 +189,15 @@ func primaryLatency(latency map[string]results.Latency) (string, bool) {
 	return "", false
 }
 
-// allMetrics are all that [Metrics] lists, and where each is by its name.
-var allMetrics, metricIndex = func() ([]Metric, map[string]int) {
+// allMetrics are all that [Metrics] lists.
+var allMetrics = func() []Metric {
 	all := slices.Clone(metrics)
 	for _, key := range append([]string{""}, latencyKeys...) {
 		for _, p := range percentiles {
 			all = append(all, latencyMetric(key, p.name, p.of))
 		}
 	}
-	index := make(map[string]int)
-	for i, m := range all {
-		index[m.Name] = i
-	}
-	return all, index
+	return all
 }()
 
 // Metrics lists every metric by the name that it has in assertions and columns: those of a whole
@@ -211,13 +207,11 @@ func Metrics() []Metric { return slices.Clone(allMetrics) }
 
 // MetricByName finds a metric, or names those there are.
 func MetricByName(name string) (Metric, error) {
-	if i, ok := metricIndex[name]; ok {
+	if i := slices.IndexFunc(allMetrics, func(m Metric) bool { return m.Name == name }); i >= 0 {
 		return allMetrics[i], nil
 	}
-	var known []string // without the percentiles of each key
-	for _, m := range allMetrics[:len(metrics)+len(percentiles)] {
-		known = append(known, m.Name)
-	}
+	short := allMetrics[:len(metrics)+len(percentiles)] // without the percentiles of each key
+	known := Map(short, func(m Metric) string { return m.Name })
 	return Metric{}, fmt.Errorf("metric %q is not known; known are %s", name, strings.Join(known, ", "))
 }
 
@@ -257,6 +251,15 @@ func Filter[T any](all []T, keep func(T) bool) []T {
 		if keep(v) {
 			out = append(out, v)
 		}
+	}
+	return out
+}
+
+// Map returns what f makes of each of all.
+func Map[T, U any](all []T, f func(T) U) []U {
+	var out []U
+	for _, v := range all {
+		out = append(out, f(v))
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package stat
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/aclements/go-moremath/stats"
@@ -110,19 +111,13 @@ func NoiseBound(n results.Noise, level float64) (share float64, ok bool) {
 // noiseWindow returns how long a machine was watched: from the first to the last of the invocations that
 // its noise records sum up.
 func noiseWindow(noise []results.Noise, machine string) (time.Duration, bool) {
-	var first, last time.Time
-	for _, n := range noise {
-		if n.Machine != machine || n.Since.IsZero() {
-			continue
-		}
-		if first.IsZero() || n.Since.Before(first) {
-			first = n.Since
-		}
-		if n.Time.After(last) {
-			last = n.Time
-		}
+	own := Filter(noise, func(n results.Noise) bool { return n.Machine == machine && !n.Since.IsZero() })
+	if len(own) == 0 {
+		return 0, false
 	}
-	return last.Sub(first), !first.IsZero()
+	first := slices.MinFunc(own, func(a, b results.Noise) int { return a.Since.Compare(b.Since) }).Since
+	last := slices.MaxFunc(own, func(a, b results.Noise) int { return a.Time.Compare(b.Time) }).Time
+	return last.Sub(first), true
 }
 
 // BetweenRuns sums up runs of the same cells that nothing distinguishes: a noise record for each
@@ -140,16 +135,9 @@ func BetweenRuns(runs []*results.Set) []results.Noise {
 			continue
 		}
 		n := results.Noise{Kind: results.KindNoise, Machine: own[0].Machine, Cell: *own[0].Cell, Metric: own[0].Metric.Name,
-			Since: own[0].Since, Time: own[0].Until}
-		for _, s := range own {
-			n.Values = append(n.Values, s.Figure.Median)
-			if s.Since.Before(n.Since) {
-				n.Since = s.Since
-			}
-			if s.Until.After(n.Time) {
-				n.Time = s.Until
-			}
-		}
+			Since:  slices.MinFunc(own, func(a, b Series) int { return a.Since.Compare(b.Since) }).Since,
+			Time:   slices.MaxFunc(own, func(a, b Series) int { return a.Until.Compare(b.Until) }).Until,
+			Values: Map(own, func(s Series) float64 { return s.Figure.Median })}
 		if least, most := stats.Bounds(n.Values); least > 0 {
 			n.Spread = most/least - 1
 		}

@@ -20,7 +20,7 @@ func ComparePairs(before, after []*results.Set, o CompareOptions) (*Comparison, 
 	}
 	o = o.filled()
 	c := &Comparison{Old: "old", New: "new", Pairs: len(before)}
-	matches := o.chosen(c.match(SeriesOf(results.Merge(before...)), SeriesOf(results.Merge(after...))))
+	matches := c.match(SeriesOf(results.Merge(before...)), SeriesOf(results.Merge(after...)), o.Metrics)
 	perOld, perNew := seriesByRun(before), seriesByRun(after)
 	for _, m := range matches {
 		if m.old.Metric.Counter {
@@ -79,14 +79,14 @@ func slicesOf(s Series) []results.Record {
 // paired takes the ratio of each pair. Its p is not corrected yet.
 func paired(m match, before, after []map[seriesID]Series) Change {
 	c := m.change()
-	var ratios, logs []float64
+	var ratios []float64
 	for i := range before {
 		if ratio := pairRatio(before[i][m.old.id()], after[i][m.new.id()]); ratio > 0 {
 			ratios = append(ratios, ratio)
-			logs = append(logs, math.Log(ratio))
 		}
 	}
 	e := Median(ratios)
+	logs := Map(ratios, math.Log)
 	p, n := SignedRank(logs)
 	c.Ratio, c.Interval, c.P, c.logs = nil, e.Interval, new(p), logs
 	c.Basis = cmp.Or(results.FormatCount(e.N, "pair"), "no pair")
@@ -152,12 +152,7 @@ func pairedVerdict(c Change, o CompareOptions) Verdict {
 // two-sided. Differences of zero say nothing and are left out; n is the number of the others. Equal
 // sizes share their mean rank. p is exact, with ties too.
 func SignedRank(differences []float64) (p float64, n int) {
-	var diffs []float64
-	for _, d := range differences {
-		if d != 0 {
-			diffs = append(diffs, d)
-		}
-	}
+	diffs := Filter(differences, func(d float64) bool { return d != 0 })
 	slices.SortFunc(diffs, func(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) })
 	ranks := doubledRanks(diffs)
 	var positive, total int

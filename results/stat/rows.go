@@ -41,14 +41,16 @@ type Row struct {
 	Records []results.Record `json:"-"` // what the samples are from
 }
 
+// A rowID is what a row has that no other has.
+type rowID struct {
+	machine string
+	cell    results.Cell
+}
+
 // rowsOf gathers the records of each cell of each machine.
 func rowsOf(s *results.Set) []Row {
-	type id struct {
-		machine string
-		cell    results.Cell
-	}
 	var rows []Row
-	for _, records := range GroupBy(s.Records, func(r results.Record) id { return id{s.Machine(r.Run), r.Cell} }) {
+	for _, records := range GroupBy(s.Records, func(r results.Record) rowID { return rowID{s.Machine(r.Run), r.Cell} }) {
 		row := Row{Machine: s.Machine(records[0].Run), Cell: records[0].Cell}
 		for _, r := range records {
 			row.add(r)
@@ -60,15 +62,11 @@ func rowsOf(s *results.Set) []Row {
 
 func (r *Row) add(rec results.Record) {
 	r.Records = append(r.Records, rec)
-	if !slices.Contains(r.Runs, rec.Run) {
-		r.Runs = append(r.Runs, rec.Run)
-	}
+	r.Runs = appendNew(r.Runs, rec.Run)
 	r.Samples += len(rec.Samples)
 	r.Unsupported, r.Failed, r.Stopped = rec.Unsupported, rec.Failed, rec.Stopped // the last word counts
 	for _, w := range rec.Warnings {
-		if !slices.Contains(r.Warnings, w) {
-			r.Warnings = append(r.Warnings, w)
-		}
+		r.Warnings = appendNew(r.Warnings, w)
 	}
 }
 
@@ -227,9 +225,7 @@ var (
 func sortRows(rows []Row) {
 	var machines []string
 	for _, r := range rows {
-		if !slices.Contains(machines, r.Machine) {
-			machines = append(machines, r.Machine)
-		}
+		machines = appendNew(machines, r.Machine)
 	}
 	slices.SortStableFunc(rows, func(a, b Row) int {
 		return cmp.Or(

@@ -49,11 +49,7 @@ func Compared(c results.Cell, samples []results.Sample) []Metric {
 	if hasLatency {
 		names = append(names, "p50", "p99")
 	}
-	var out []Metric
-	for _, name := range names {
-		out = append(out, MustMetric(name))
-	}
-	return out
+	return Map(names, MustMetric)
 }
 
 // SeriesOf lists the set's measurements as far as they can be compared, in the order in which views
