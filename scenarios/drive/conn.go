@@ -186,7 +186,12 @@ func (c *conn) read(r framers.Reader) {
 		kind, p, receive := e.Kind(), c.protocol.Load(), c.receiver.Load()
 		switch {
 		case p != nil && kind == jsonrpc.Request && !slices.Contains(ourMethods, string(e.Method)):
-			c.replyToServer(p.respond(msg, e))
+			// Queued, so that this loop never blocks on a write: a server may wait for its output to be
+			// read before it reads. One of too many at once gets no reply.
+			select {
+			case c.replies <- p.respond(msg, e):
+			default:
+			}
 		case p != nil && kind == jsonrpc.Notification:
 		case p != nil && kind == jsonrpc.None:
 			c.strays.nonMessage(msg)
@@ -208,15 +213,6 @@ func (c *conn) silence() error {
 
 // partial returns how many bytes have come of a message that is not whole.
 func (c *conn) partial() int64 { return c.out.bytes.Load() - c.whole.Load() }
-
-// replyToServer queues a reply, so that the read loop never blocks on a write: a server may wait
-// for its output to be read before it reads. One of too many at once gets none.
-func (c *conn) replyToServer(reply []byte) {
-	select {
-	case c.replies <- reply:
-	default:
-	}
-}
 
 func (c *conn) isClosed() bool {
 	select {

@@ -56,10 +56,7 @@ type notTried string
 
 func (why notTried) Error() string { return string(why) }
 
-const (
-	notJSONRPC = notTried("it is about JSON-RPC, which the server does not speak")
-	notEchoed  = notTried("the answers of the server do not hold what was sent")
-)
+const notEchoed = notTried("the answers of the server do not hold what was sent")
 
 // A faultRun is a server that one fault is tried on, and what came of it.
 type faultRun struct {
@@ -257,7 +254,7 @@ var refusesFrame = regexp.MustCompile(`"id"\s*:\s*(1000000001\b|null|"")`)
 
 func wrongFraming(_ context.Context, r *faultRun) error {
 	if !r.d.protocol.about().jsonRPC {
-		return notJSONRPC
+		return notTried("it is about JSON-RPC, which the server does not speak")
 	}
 	msg := r.d.smallest(transportRequest).number(1)
 	if r.c.framing.String() == "ndjson" {

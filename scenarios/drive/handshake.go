@@ -197,17 +197,11 @@ func (e *HandshakeError) Advice() string {
 func handshakeError(o Options, c *conn, why error) error {
 	e := &HandshakeError{Command: o.Command, Why: why.Error(), Verdict: ErrorReply}
 	switch {
-	case errors.Is(why, errLeft):
-		e.Verdict = Deaf
-		if c.Ended(leaveAtTerm) {
-			e.Verdict = c.exitVerdict()
-		}
-	case errors.Is(why, errSilent):
-		e.Verdict = Deaf
-		if c.answersAtEnd() {
-			e.Verdict = Buffered
-		}
-	case errors.Is(why, errMute):
+	case errors.Is(why, errLeft) && c.Ended(leaveAtTerm):
+		e.Verdict = c.exitVerdict()
+	case errors.Is(why, errSilent) && c.answersAtEnd():
+		e.Verdict = Buffered
+	case errors.Is(why, errLeft), errors.Is(why, errSilent), errors.Is(why, errMute):
 		e.Verdict = Deaf
 	case errors.Is(why, errEndless):
 		e.Verdict = Endless

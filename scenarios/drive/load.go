@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,18 +40,12 @@ func (l Load) Validate() error {
 }
 
 func (l Load) withDefaults() (Load, error) {
-	if l.Size == 0 {
-		l.Size = defaultFrom
+	inflight := 1
+	if l.Rate > 0 {
+		inflight = defaultInflight
 	}
-	if l.Duration <= 0 {
-		l.Duration = defaultLoad
-	}
-	if l.Inflight == 0 {
-		l.Inflight = 1
-		if l.Rate > 0 {
-			l.Inflight = defaultInflight
-		}
-	}
+	l.Size, l.Inflight = cmp.Or(l.Size, defaultFrom), cmp.Or(l.Inflight, inflight)
+	l.Duration = cmp.Or(max(l.Duration, 0), defaultLoad)
 	if l.Inflight < 0 || l.Inflight > mostInflight || l.Rate < 0 {
 		return l, fmt.Errorf("drive: %d requests in flight at %v a second: want 1 to %d, and a rate that is not negative", l.Inflight, l.Rate, mostInflight)
 	}

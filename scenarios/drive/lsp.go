@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
@@ -137,25 +138,17 @@ var documents = []document{
 
 // Languages lists the languages that a server is tried with when it is to be sent documents.
 func Languages() []string {
-	var names []string
-	for _, d := range documents {
-		names = append(names, d.language)
-	}
-	return names
+	return stat.Map(documents, func(d document) string { return d.language })
 }
 
 // documentsIn returns those of a language, or all without one. A language that is not known has a
 // text of letters.
 func documentsIn(language string) []document {
-	if language == "" {
-		return documents
+	known := stat.Filter(documents, func(d document) bool { return language == "" || language == d.language })
+	if len(known) == 0 {
+		return []document{{language: language, suffix: "txt"}}
 	}
-	for _, d := range documents {
-		if d.language == language {
-			return []document{d}
-		}
-	}
-	return []document{{language: language, suffix: "txt"}}
+	return known
 }
 
 // template makes the document, opened by a message of exactly size bytes, its symbols asked for,
@@ -177,10 +170,7 @@ func (d document) template(root string, size int) *requestTemplate {
 
 // quoted returns a text as JSON.
 func quoted(s string) string {
-	text, err := json.Marshal(s)
-	if err != nil {
-		return `""` // cannot be: every string has a JSON text
-	}
+	text, _ := json.Marshal(s) // no error: every string has a JSON text
 	return string(text)
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // mcp is the Model Context Protocol. Its newest revision asks for server/discover and has no
@@ -127,15 +128,8 @@ func (t tool) argument(kinds ...any) string {
 		}
 	}
 	slices.Sort(names)
-	for _, name := range names {
-		if slices.Contains(t.InputSchema.Required, name) {
-			return name
-		}
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return names[0]
+	required := stat.Filter(names, func(name string) bool { return slices.Contains(t.InputSchema.Required, name) })
+	return slices.Concat(required, names, []string{""})[0]
 }
 
 // chooseTools finds the tools to call. None is called but one that is asked for or named echo, and

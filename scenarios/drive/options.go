@@ -75,13 +75,9 @@ func (o Options) withDefaults() (Options, error) {
 	if len(o.Command) == 0 {
 		faults = append(faults, errors.New("no command to start"))
 	}
-	if o.Pipe == "" {
-		o.Pipe = syspipe.Anonymous
-	}
+	o.Pipe = cmp.Or(o.Pipe, syspipe.Anonymous)
 	faults = append(faults, o.Pipe.Supported(), o.checkRequest(), compact(&o.Args), compact(&o.ReplyArgs))
-	if o.Request == "" {
-		o.Request = RequestAuto
-	}
+	o.Request = cmp.Or(o.Request, RequestAuto)
 	if o.Protocol != "" && !slices.Contains(Protocols(), o.Protocol) {
 		faults = append(faults, fmt.Errorf("unknown protocol %q (known: %s)", o.Protocol, strings.Join(Protocols(), ", ")))
 	}

@@ -53,12 +53,8 @@ func (p Plan) withDefaults() Plan {
 	if len(p.Sizes) == 0 {
 		p.Sizes = Doubling(defaultFrom, defaultTo)
 	}
-	if p.LimitTo == 0 {
-		p.LimitTo = p.Sizes[len(p.Sizes)-1]
-	}
-	if p.SmallPipe == 0 {
-		p.SmallPipe = defaultSmallPipe
-	}
+	p.LimitTo = cmp.Or(p.LimitTo, p.Sizes[len(p.Sizes)-1])
+	p.SmallPipe = cmp.Or(p.SmallPipe, defaultSmallPipe)
 	return p
 }
 

@@ -103,10 +103,15 @@ func (c *conn) exitVerdict() Verdict {
 // peakMemory returns the largest resident memory of the server so far, in bytes; nil where it is
 // not known.
 func (c *conn) peakMemory() *int64 {
-	if n, known := c.PeakMemory(); known {
-		return &n
+	return ifKnown(c.PeakMemory())
+}
+
+// ifKnown returns what a system told of a process, nil where it did not.
+func ifKnown[N ~int64](n N, known bool) *int64 {
+	if !known {
+		return nil
 	}
-	return nil
+	return new(int64(n))
 }
 
 // counters are what both sides had done at a time.
@@ -115,41 +120,34 @@ type counters struct {
 	sent, received int64 // bytes that the pipe took of ours, and that came
 	calls          int64 // ours, to write and to read
 	stderr         int64 // bytes that the server wrote there
-	cpu            int64 // ns that the server used; -1 where the system does not tell
-	treeCPU        int64 // ns that the server and all that it started used; read by account alone
-	ownCPU         int64 // ns that we used; read by account alone
+
+	// ns of a CPU; nil where the system does not tell
+	cpu     *int64 // that the server used
+	treeCPU *int64 // that the server and all that it started used; read by account alone
+	ownCPU  *int64 // that we used; read by account alone
 }
 
 // counters reads where both sides are, but for our own CPU time.
 func (c *conn) counters() counters {
-	now := counters{
+	return counters{
 		at: time.Now(), sent: c.in.bytes.Load(), received: c.out.bytes.Load(),
-		calls: c.in.calls.Load() + c.out.calls.Load(), stderr: c.stderrTail.Total(), cpu: -1, treeCPU: -1, ownCPU: -1,
+		calls: c.in.calls.Load() + c.out.calls.Load(), stderr: c.stderrTail.Total(), cpu: ifKnown(c.CPU()),
 	}
-	if spent, known := c.CPU(); known {
-		now.cpu = int64(spent)
-	}
-	return now
 }
 
 // account reads where both sides are, for a sample.
 func (c *conn) account() counters {
 	now := c.counters()
-	if spent, known := proc.OwnCPU(); known {
-		now.ownCPU = int64(spent)
-	}
-	if spent, known := c.TreeCPU(); known {
-		now.treeCPU = int64(spent)
-	}
+	now.ownCPU, now.treeCPU = ifKnown(proc.OwnCPU()), ifKnown(c.TreeCPU())
 	return now
 }
 
 // since returns by how much processor time went up; nil where it is not known.
-func since(now, before int64) *int64 {
-	if now < 0 || before < 0 {
+func since(now, before *int64) *int64 {
+	if now == nil || before == nil {
 		return nil
 	}
-	return new(now - before)
+	return new(*now - *before)
 }
 
 // sample says what both sides did since. The writer is this process, the reader is the server,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
@@ -257,14 +258,11 @@ func (c *conn) watchWrite(limit time.Duration) (stop func() *results.FailureEvid
 
 // recordFills reads how many bytes wait in each pipe, where the system tells.
 func (c *conn) recordFills(e *results.FailureEvidence) {
-	if n, err := c.stdin.Buffered(); err == nil {
-		e.UnreadStdin = new(int64(n))
-	}
-	if n, err := c.stdout.Buffered(); err == nil {
-		e.UnreadStdout = new(int64(n))
-	}
-	if n, err := c.stderr.Buffered(); err == nil {
-		e.UnreadStderr = new(int64(n))
+	pipes := map[*syspipe.End]**int64{c.stdin: &e.UnreadStdin, c.stdout: &e.UnreadStdout, c.stderr: &e.UnreadStderr}
+	for end, unread := range pipes {
+		if n, err := end.Buffered(); err == nil {
+			*unread = new(int64(n))
+		}
 	}
 }
 
@@ -290,16 +288,13 @@ func (d *Driver) examine(ctx context.Context, c *conn, before counters, out *out
 		e.Probe = d.probe(ctx, c)
 	}
 	e.CPUNS, e.PeakBytes = since(c.counters().cpu, before.cpu), c.peakMemory()
-	ended := !c.alive()
-	if ended {
+	e.WaitedNS = int64(time.Since(before.at))
+	if !c.alive() {
 		if _, name, ok := proc.Signaled(c.Cmd.ProcessState); ok {
 			e.Signal = name
 		} else {
 			e.ExitCode = new(c.Cmd.ProcessState.ExitCode())
 		}
-	}
-	e.WaitedNS = int64(time.Since(before.at))
-	if ended {
 		c.drainStderr()
 	}
 	e.StderrBytes = c.stderrTail.Total() - before.stderr

@@ -152,14 +152,12 @@ type followUp struct {
 
 func newFollowUp(text string) *followUp {
 	f := &followUp{msg: []byte(text)}
-	for from := 0; ; {
-		i := strings.Index(text[from:], idMark)
-		if i < 0 {
-			return f
+	for i := range text {
+		if strings.HasPrefix(text[i:], idMark) {
+			f.at = append(f.at, i)
 		}
-		f.at = append(f.at, from+i)
-		from += i + idDigits
 	}
+	return f
 }
 
 // number makes f the follow-up of the i-th copy of its template.
