@@ -218,7 +218,7 @@ func (s *search) record() results.Target {
 	largest := message(s.good)
 	if s.bad == 0 {
 		t.SearchedTo = &largest
-		if s.d.failure != "" {
+		if s.d.failure != "" && s.side == requestSide { // replies may well have no limit where requests have one
 			t.Warnings = append(t.Warnings, "the failure in the sweep is not one of size, since all sizes work when tried again: "+s.d.failure)
 		}
 		return t
