@@ -52,8 +52,7 @@ func gatherHeaders(context.Context, *session) (e Headers) {
 	f := script.Must(framers.Chunked(60 << 10))
 	for _, size := range []int{1 << 10, 64 << 10, 1 << 20, 16 << 20} {
 		h := HeaderOf{Message: size, Least: size}
-		for frame := range f.Frames(bytes.Repeat([]byte("x"), size)) {
-			wire := bytes.Join(frame, nil)
+		for _, wire := range framesOf(f, bytes.Repeat([]byte("x"), size)) {
 			extra := len(wire) - bytes.Count(wire, []byte("x")) // a header has no such letter
 			h.Frames++
 			h.Least, h.Most = min(h.Least, extra), max(h.Most, extra)
@@ -129,16 +128,14 @@ func judgeCost(bound float64, what string) func(Costs) Judgement {
 	return func(e Costs) Judgement {
 		v, unsure := compareAll(e.Ratios, bound)
 		limit := fmt.Sprintf("%.0f %%", 100*(bound-1))
-		why := limit + " is kept to at some sizes and placements, and not at others"
-		switch {
-		case v == Holds:
-			why = fmt.Sprintf("less than %s more %s than the same messages as lines, at every size and placement", limit, what)
-		case v == Refuted:
-			why = fmt.Sprintf("more than %s more %s than the same messages as lines, at every size and placement", limit, what)
-		case unsure:
-			why = "the intervals leave open whether " + limit + " is kept to everywhere"
-		}
-		return Judgement{Verdict: v, Figure: ratioRange(e.Ratios), Why: why, Unsure: unsure}
+		everywhere := fmt.Sprintf("%s more %s than the same messages as lines, at every size and placement", limit, what)
+		j := decide(ratioRange(e.Ratios),
+			ruling{v == Holds, v, "less than " + everywhere},
+			ruling{v == Refuted, v, "more than " + everywhere},
+			ruling{unsure, v, "the intervals leave open whether " + limit + " is kept to everywhere"},
+			ruling{true, v, limit + " is kept to at some sizes and placements, and not at others"})
+		j.Unsure = unsure
+		return j
 	}
 }
 
@@ -159,15 +156,12 @@ func judgeSmall(e Small) Judgement {
 	framed, _ := compareAll(e.Framed, 1+noticeable)
 	bare, _ := compareAll(e.Bare, 1+noticeable)
 	figure := fmt.Sprintf("framed: %s; bare: %s", ratioRange(e.Framed), ratioRange(e.Bare))
-	switch {
-	case framed == Holds && bare == Holds:
-		return holds(figure, "round trips take as long as those of lines, within 5 %")
-	case framed == Refuted && bare == Refuted:
-		return refuted(figure, "round trips take more than 5 % longer than those of lines")
-	}
-	j := depends(figure, "small messages that go as bare lines take no longer, framed ones do")
-	if framed != Refuted || bare != Holds {
-		j.Unsure, j.Why = true, "the intervals leave open whether small messages take more than 5 % longer, framed or bare"
-	}
+	known := framed != Depends && bare != Depends && (framed == bare || bare == Holds)
+	j := decide(figure,
+		ruling{!known, Depends, "the intervals leave open whether small messages take more than 5 % longer, framed or bare"},
+		ruling{framed != bare, Depends, "small messages that go as bare lines take no longer, framed ones do"},
+		ruling{bare == Holds, Holds, "round trips take as long as those of lines, within 5 %"},
+		ruling{true, Refuted, "round trips take more than 5 % longer than those of lines"})
+	j.Unsure = !known
 	return j
 }

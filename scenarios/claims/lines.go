@@ -194,8 +194,7 @@ func gatherUnbounded(ctx context.Context, _ *session) faults.UnboundedLine {
 }
 
 func judgeUnbounded(e faults.UnboundedLine) Judgement {
-	figure := fmt.Sprintf("%s held, %s of %s read", faults.Size(e.Held), faults.Size(e.Read), faults.Size(e.Sent))
-	return decide(figure,
+	return decide(fmt.Sprintf("%s held, %s of %s read", faults.Size(e.Held), faults.Size(e.Read), faults.Size(e.Sent)),
 		ruling{!e.Detected, Refuted,
 			"as printed the length is looked at when the newline comes: a line that never ends is never too long"},
 		ruling{e.Held > 3*int64(e.Limit), Refuted, "the limit was noticed, and far more than that was held by then"},
@@ -241,8 +240,7 @@ func askOversized(ctx context.Context, args answererArgs) (ids []string) {
 
 func judgeSkip(e Skip) Judgement {
 	next, first := slices.Contains(e.Skipped, "2"), slices.Contains(e.Skipped, "1")
-	figure := fmt.Sprintf("answered: %s; by a server that does not skip: %s", list(e.Skipped), list(e.Answered))
-	return decide(figure,
+	return decide(fmt.Sprintf("answered: %s; by a server that does not skip: %s", list(e.Skipped), list(e.Answered)),
 		ruling{next && !first, Holds,
 			"the server is well and idle, and whoever waits for the skipped request waits for ever"},
 		ruling{first, Refuted, "the oversized request was answered"},
@@ -344,8 +342,5 @@ func judgeDirty(e Dirty) Judgement {
 		}
 	}
 	figure := t.figure() + " readers lost no message"
-	if len(t.no) > 0 {
-		return holds(figure, "a log line cost a message to: "+list(t.no))
-	}
-	return refuted(figure, "a log line cost nobody a message")
+	return holdsIf(len(t.no) > 0, figure, "a log line cost a message to: "+list(t.no), "a log line cost nobody a message")
 }

@@ -68,13 +68,11 @@ func judgeAtomicity(e Atomicity) Judgement {
 			continue
 		}
 		figure := fmt.Sprintf("%d B whole, %d B cut %d times in %d", whole, m.Size, m.Cut, m.Writes)
-		switch {
-		case m.Size <= 512:
-			return refuted(figure, "not even 512 bytes stay whole")
-		case m.Size > 4096:
-			return refuted(figure, fmt.Sprintf("PIPE_BUF is %d on %s; 512 is what POSIX demands at least, and what macOS has", e.PipeBuf, e.OS))
-		}
-		return holds(figure, "longer writes were cut, those of 512 bytes were not")
+		return decide(figure,
+			ruling{m.Size <= 512, Refuted, "not even 512 bytes stay whole"},
+			ruling{m.Size > 4096, Refuted,
+				fmt.Sprintf("PIPE_BUF is %d on %s; 512 is what POSIX demands at least, and what macOS has", e.PipeBuf, e.OS)},
+			ruling{true, Holds, "longer writes were cut, those of 512 bytes were not"})
 	}
 	return depends(fmt.Sprintf("%d B whole", whole), "no write was cut in this run, which is no proof that none can be")
 }
@@ -162,8 +160,7 @@ func judgeAgain(e LargeWrite) Judgement {
 	if e.NonBlock == nil {
 		return refuted("", "this system has no EAGAIN for pipes: a write that has no room waits, or reports zero bytes")
 	}
-	figure := fmt.Sprintf("first %d of %d B, then EAGAIN", e.NonBlock.Accepted, e.NonBlock.Offered)
-	return decide(figure,
+	return decide(fmt.Sprintf("first %d of %d B, then EAGAIN", e.NonBlock.Accepted, e.NonBlock.Offered),
 		ruling{e.NonBlock.Accepted == 0 && e.NonBlock.EAGAIN > 0, Holds,
 			"the write was refused although the pipe was empty"},
 		ruling{e.NonBlock.EAGAIN == 0, Refuted, "no write was refused"},

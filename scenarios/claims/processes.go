@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
@@ -96,8 +95,7 @@ func gatherParsing(context.Context, *session) Parsing {
 }
 
 func judgeParsing(e Parsing) Judgement {
-	figure := fmt.Sprintf("×%s, n = %d", strings.TrimPrefix(estimate(e.Share), "×"), e.Share.N)
-	return decide(figure,
+	return decide(fmt.Sprintf("%s, n = %d", estimate(e.Share), e.Share.N),
 		ruling{e.Share.Below(1), Holds, "it takes less than the pipe does"},
 		ruling{e.Share.Above(3), Refuted,
 			"it takes several times what the pipe and the framing do: where messages are large, JSON is the cost, and not how it is framed"},

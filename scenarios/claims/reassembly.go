@@ -170,8 +170,7 @@ func framesOf(f framers.Chunker, msg []byte) [][]byte {
 }
 
 func judgeStreaming(e Streaming) Judgement {
-	figure := fmt.Sprintf("%d of %d frames", e.Early, e.Frames)
-	return decide(figure,
+	return decide(fmt.Sprintf("%d of %d frames", e.Early, e.Frames),
 		ruling{e.Early > 0 && e.Early == e.Frames-1, Holds,
 			"each chunk was at hand before the next was sent; it is part of a message, so what can be done with it is up to the program"},
 		ruling{e.Early == 0, Refuted, "nothing was at hand before the message was complete"},
@@ -236,20 +235,18 @@ func gatherMissing(context.Context, *session) (e Missing) {
 	msg, next := message(20_000), message(300)
 	frames := framesOf(f, msg)
 	holed := append(slices.Delete(slices.Clone(frames), 2, 3), framesOf(f, next)...)
-	for _, c := range []struct {
-		open  bool
-		error *string
-		named *bool
-	}{{false, &e.AtEnd, &e.Named}, {true, &e.WhileOpen, &e.NamedOpen}} {
-		faults.Deliver(bytes.Join(holed, nil), c.open, func(r io.Reader) {
+	lose := func(open bool) (text string, named bool) {
+		faults.Deliver(bytes.Join(holed, nil), open, func(r io.Reader) {
 			in := f.NewReader(r)
 			got, err := in.ReadMessage()
 			e.Next = err == nil && bytes.Equal(got, next)
 			_, err = in.ReadMessage()
-			*c.named = errors.Is(err, framers.ErrMissing) || errors.Is(err, framers.ErrExpired)
-			*c.error = faults.ErrorText(err)
+			text, named = faults.ErrorText(err), errors.Is(err, framers.ErrMissing) || errors.Is(err, framers.ErrExpired)
 		})
+		return text, named
 	}
+	e.AtEnd, e.Named = lose(false)
+	e.WhileOpen, e.NamedOpen = lose(true)
 	swapped := slices.Clone(frames)
 	swapped[1], swapped[2] = swapped[2], swapped[1]
 	faults.Deliver(bytes.Join(swapped, nil), false, func(r io.Reader) {
@@ -260,8 +257,7 @@ func gatherMissing(context.Context, *session) (e Missing) {
 }
 
 func judgeMissing(e Missing) Judgement {
-	figure := "at the end: " + e.AtEnd
-	return decide(figure,
+	return decide("at the end: "+e.AtEnd,
 		ruling{e.Named && e.NamedOpen, Holds, "the receiver names the chunk that is missing"},
 		ruling{e.Named, Depends,
 			"only when the stream ends, or after a time without news of the message (a minute here): on an open stream a lost chunk looks like one that is late"},

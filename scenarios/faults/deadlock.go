@@ -55,17 +55,12 @@ func (e *Exchange) summarise() {
 }
 
 func runBothWriteFirst(ctx context.Context, r *recorder) {
-	for _, c := range []struct {
-		part       string
-		size       int
-		concurrent bool
-	}{
-		{"fits", 4 << 10, false},
-		{"exceeds", 1 << 20, false},
-		{"cure", 1 << 20, true},
-	} {
-		r.try(c.part, func() finding { return exchange(ctx, c.size, c.concurrent) })
+	try := func(part string, size int, concurrent bool) {
+		r.try(part, func() finding { return exchange(ctx, size, concurrent) })
 	}
+	try("fits", 4<<10, false)
+	try("exceeds", 1<<20, false)
+	try("cure", 1<<20, true)
 }
 
 type writeFirstArgs struct {
@@ -169,15 +164,10 @@ func (e *Logging) summarise() {
 }
 
 func runStderrUndrained(ctx context.Context, r *recorder) {
-	for _, c := range []struct {
-		part     string
-		logBytes int
-		drained  bool
-	}{
-		{"logs-0", 0, false}, {"logs-4096", 4 << 10, false}, {"logs-65537", 64<<10 + 1, false}, {"logs-65537-drained", 64<<10 + 1, true},
-	} {
-		r.try(c.part, func() finding { return askLogger(ctx, c.logBytes, c.drained) })
+	for _, logBytes := range []int{0, 4 << 10, 64<<10 + 1} {
+		r.try(fmt.Sprintf("logs-%d", logBytes), func() finding { return askLogger(ctx, logBytes, false) })
 	}
+	r.try("logs-65537-drained", func() finding { return askLogger(ctx, 64<<10+1, true) })
 }
 
 // maxRequests are more than a pipe's worth of logs at 4 KiB each.

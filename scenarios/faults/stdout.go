@@ -100,17 +100,12 @@ func runNonBlockingStdout(ctx context.Context, r *recorder) {
 		e.Pipe = string(syspipe.Anonymous)
 		r.try(part, func() finding { return nonBlockingOutput{collect(ctx, e, start)} })
 	}
-	for _, c := range []struct {
-		program                         string
-		nonBlocking, late, looksAtCount bool
-	}{
-		{"blocking", false, false, false},
-		{"ignores-short-writes", true, true, false},
-		{"retries", true, false, true},
-	} {
-		e := Output{Program: c.program, NonBlocking: c.nonBlocking, Late: c.late}
-		try(c.program, e, func() *proc.Process { return script.Must(proc.Self("faults/one-write", c.looksAtCount)) })
+	writeOnce := func(e Output, looksAtCount bool) {
+		try(e.Program, e, func() *proc.Process { return script.Must(proc.Self("faults/one-write", looksAtCount)) })
 	}
+	writeOnce(Output{Program: "blocking"}, false)
+	writeOnce(Output{Program: "ignores-short-writes", NonBlocking: true, Late: true}, false)
+	writeOnce(Output{Program: "retries", NonBlocking: true}, true)
 	if path, err := exec.LookPath("python3"); err == nil { // else this program has shown the same
 		try("python3", Output{Program: "python3 print", NonBlocking: true, Late: true}, func() *proc.Process {
 			return proc.Command(path, "-c", fmt.Sprintf("print('x'*%d, end='')", outputBytes))

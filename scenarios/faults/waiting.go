@@ -117,11 +117,8 @@ func fullPipesOf(records []results.Record) []*FullPipe {
 		if len(e.Goodput) == 0 {
 			continue
 		}
-		if text, ok := strings.CutPrefix(e.IO, "sleep="); ok {
-			pause, err := time.ParseDuration(text)
-			if err == nil && pause > 0 {
-				e.PauseNS, e.CeilingB = pause.Nanoseconds(), float64(e.Capacity)/pause.Seconds()
-			}
+		if pause, err := time.ParseDuration(strings.TrimPrefix(e.IO, "sleep=")); err == nil && pause > 0 {
+			e.PauseNS, e.CeilingB = pause.Nanoseconds(), float64(e.Capacity)/pause.Seconds()
 		}
 		out = append(out, e)
 	}
@@ -193,7 +190,7 @@ var largeBytes = 4 << 20
 var headOfLineFramings = []string{"ndjson", "chunked:61440", "chunked:4096"}
 
 func runHeadOfLine(ctx context.Context, r *recorder) {
-	p := start(ctx, "faults/head-of-line", headOfLineArgs{headOfLineFramings, largeBytes})
+	p := start(ctx, "faults/head-of-line", largeBytes)
 	defer p.Close()
 	waits := map[string][]float64{} // ns
 	capacity := 0
@@ -226,17 +223,8 @@ func headOfLineOf(spec string, waits []float64, capacity int) *HeadOfLine {
 		}
 	}
 	e.ExpectedNS = float64(min(frame+capacity, largeBytes)) * float64(perByte)
-	shares := make([]float64, len(waits))
-	for i, w := range waits {
-		shares[i] = w / e.WholeNS
-	}
-	e.Share = stat.Median(shares)
+	e.Share = scaled(e.Wait, 1/e.WholeNS)
 	return e
-}
-
-type headOfLineArgs struct {
-	Framings []string
-	Large    int // bytes
 }
 
 type waitReport struct {
@@ -246,10 +234,10 @@ type waitReport struct {
 }
 
 // timeSmallMessages times a small message behind a large one, the framings in turn.
-func timeSmallMessages(w *proc.Work, args headOfLineArgs) {
+func timeSmallMessages(w *proc.Work, large int) {
 	for range stat.LeastSamples {
-		for _, spec := range args.Framings {
-			script.Check(w.Report(timeSmallMessage(spec, args.Large)))
+		for _, spec := range headOfLineFramings {
+			script.Check(w.Report(timeSmallMessage(spec, large)))
 		}
 	}
 }

@@ -103,13 +103,8 @@ func Decide(records []results.Tune, o Objective) Decision {
 	}
 	d.weigh(weights[o])
 	d.choose()
-	disturbed := 0
-	for _, r := range plain {
-		if isDisturbed(r.Samples) {
-			disturbed++
-		}
-	}
-	d.Disturbed = float64(disturbed) / float64(len(plain))
+	disturbed := slices.DeleteFunc(slices.Clone(plain), func(r results.Tune) bool { return !isDisturbed(r.Samples) })
+	d.Disturbed = float64(len(disturbed)) / float64(len(plain))
 	return d
 }
 
@@ -154,14 +149,10 @@ func candidates(records []results.Tune) []results.Tune {
 // chunkOf returns the frame size of a chunked cell, 0 of any other.
 func chunkOf(c results.Cell) int {
 	name, size, _ := strings.Cut(c.Framing, ":")
-	if name != "chunked" {
-		return 0
+	if n, err := strconv.Atoi(size); err == nil && name == "chunked" {
+		return n
 	}
-	n, err := strconv.Atoi(size)
-	if err != nil {
-		return 0
-	}
-	return n
+	return 0
 }
 
 // rates returns the readers' rates: the fastest, and those that are limited. Where none is, the

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -297,13 +298,7 @@ func (s *search) order(a, b results.Cell) int {
 		}
 		return 0
 	}
-	if r := rank(a) - rank(b); r != 0 {
-		return r
-	}
-	if f := faster(a.Drain, b.Drain); f != 0 {
-		return f
-	}
-	return chunkOf(a) - chunkOf(b)
+	return cmp.Or(rank(a)-rank(b), faster(a.Drain, b.Drain), chunkOf(a)-chunkOf(b))
 }
 
 // recordOf returns a point's record.

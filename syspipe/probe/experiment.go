@@ -148,18 +148,13 @@ func (t *trial) openBlocking() (w, r *syspipe.End) {
 // last write if that was short, else 0.
 func fill(w *syspipe.End, n int) (total, last int) {
 	p := make([]byte, n)
-	for {
+	return fillModel(func(int) int {
 		k, err := w.TryWrite(p)
-		if errors.Is(err, syscall.EAGAIN) {
-			return total, last
+		if !errors.Is(err, syscall.EAGAIN) {
+			script.Check(err)
 		}
-		script.Check(err)
-		total += k
-		last = 0
-		if k < n {
-			last = k
-		}
-	}
+		return k
+	}, n)
 }
 
 // full returns a pipe that accepts nothing more: filled with large writes, which leave no room

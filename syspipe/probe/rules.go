@@ -86,37 +86,41 @@ func ruleAbout(os, step string) (Rule, bool) {
 	return best, best.About != ""
 }
 
-// A model accepts non-blocking writes as a documented rule says a pipe does.
-type model interface {
-	write(n int) (accepted int) // 0 is EAGAIN
-}
+// A model accepts a non-blocking write of n bytes as a pipe does, or as a documented rule says that
+// one does; 0 is EAGAIN.
+type model func(n int) (accepted int)
 
-// ring is Linux's pipe: slots of one page. A write's odd part first joins the newest slot, if it
-// fits there whole; then new slots are taken.
-type ring struct {
-	slot, free int
-	newest     int // bytes in the newest slot
-	started    bool
-}
-
-func (r *ring) write(n int) int {
-	left := n
-	if odd := n % r.slot; odd > 0 && r.started && r.newest+odd <= r.slot {
-		r.newest += odd
-		left -= odd
+// ring is Linux's pipe: free slots of one page. A write's odd part first joins the newest slot, if
+// it fits there whole; then new slots are taken.
+func ring(slot, free int) model {
+	newest, started := 0, false // bytes in the newest slot, and whether there is one
+	return func(n int) int {
+		left := n
+		if odd := n % slot; odd > 0 && started && newest+odd <= slot {
+			newest += odd
+			left -= odd
+		}
+		for left > 0 && free > 0 {
+			free--
+			newest, started = min(left, slot), true
+			left -= newest
+		}
+		return n - left
 	}
-	for left > 0 && r.free > 0 {
-		r.free--
-		r.started = true
-		r.newest = min(left, r.slot)
-		left -= r.newest
-	}
-	return n - left
 }
 
-// buffer is the BSDs' pipe, once grown: bytes, of which a write up to PIPE_BUF goes in whole or not
-// at all.
-type buffer struct{ free, atomic int }
+// buffer is the BSDs' pipe, once grown: free bytes, of which a write up to PIPE_BUF goes in whole
+// or not at all.
+func buffer(free, atomic int) model {
+	return func(n int) int {
+		if n > free && n <= atomic {
+			return 0
+		}
+		accepted := min(n, free)
+		free -= accepted
+		return accepted
+	}
+}
 
 // grownBSD is BIG_PIPE_SIZE of macOS and FreeBSD, linuxSlots PIPE_DEF_BUFFERS, the slots of a new
 // pipe.
@@ -125,20 +129,11 @@ const (
 	linuxSlots = 16
 )
 
-func (b *buffer) write(n int) int {
-	if n > b.free && n <= b.atomic {
-		return 0
-	}
-	accepted := min(n, b.free)
-	b.free -= accepted
-	return accepted
-}
-
 // fillModel returns what writes of n bytes put into m until it refuses, and the size of the last if
 // that was short, else 0.
 func fillModel(m model, n int) (total, last int) {
 	for {
-		k := m.write(n)
+		k := m(n)
 		if k == 0 {
 			return total, last
 		}
@@ -177,9 +172,9 @@ func (s system) atomic() int {
 func (s system) model() model {
 	switch s.os {
 	case "linux":
-		return &ring{slot: s.page, free: s.capacity / s.page}
+		return ring(s.page, s.capacity/s.page)
 	case "darwin", "freebsd", "gvisor":
-		return &buffer{free: grownBSD, atomic: s.atomic()}
+		return buffer(grownBSD, s.atomic())
 	}
 	return nil
 }
@@ -205,7 +200,7 @@ func (s system) predict(step string) (any, bool) {
 		case "short-write/N":
 			return last, true
 		case "one-byte-after/N":
-			return m.write(1) == 1, true
+			return m(1) == 1, true
 		}
 	}
 	switch {
