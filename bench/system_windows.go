@@ -5,24 +5,19 @@ import (
 	"math/bits"
 	"unsafe"
 
+	"github.com/pipebench/pipebench/syspipe/proc"
 	"golang.org/x/sys/windows"
 )
 
 // readCPUTime reads the processor time of this process; x/sys has no call for a thread's. Windows
 // does not count switches.
 func readCPUTime(ofProcess bool) cpuTime {
-	var created, exited, kernel, user windows.Filetime
-	if !ofProcess {
+	spent, known := proc.OwnCPU()
+	if !ofProcess || !known {
 		return unknownTime
 	}
-	if err := windows.GetProcessTimes(windows.CurrentProcess(), &created, &exited, &kernel, &user); err != nil {
-		return unknownTime
-	}
-	return cpuTime{ticks(kernel) + ticks(user), -1, -1, -1}
+	return cpuTime{spent.Nanoseconds(), -1, -1, -1}
 }
-
-// ticks turns a count of 100 ns into nanoseconds. Filetime's own conversion takes it for a date.
-func ticks(t windows.Filetime) int64 { return (int64(t.HighDateTime)<<32 | int64(t.LowDateTime)) * 100 }
 
 // peakMemory is not told by x/sys here.
 func peakMemory() (bytesHeld int64, ok bool) { return 0, false }

@@ -177,10 +177,7 @@ func (r *chunkReader) checkLimits() error {
 		}
 	}
 	if tooLarge >= tooMany {
-		err := tooLong(begins, r.set.maxMessage, start)
-		if r.set.policy == Close {
-			r.lines.broken = err
-		}
+		err := r.set.refuse(tooLong(begins, r.set.maxMessage, start), &r.lines.broken)
 		r.abandon()
 		return err
 	}

@@ -30,10 +30,7 @@ type Coalescer struct {
 // NewCoalescer returns a Coalescer that gathers up to bytes bytes for w; 0 or less means
 // DefaultCoalesce.
 func NewCoalescer(w io.Writer, bytes int) *Coalescer {
-	if bytes <= 0 {
-		bytes = DefaultCoalesce
-	}
-	return &Coalescer{out: newFrameWriter(w), buf: make([]byte, 0, bytes)}
+	return &Coalescer{out: newFrameWriter(w), buf: make([]byte, 0, positive(bytes, DefaultCoalesce))}
 }
 
 // Buffered returns how many bytes wait for Flush.

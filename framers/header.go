@@ -32,8 +32,7 @@ func (contentLength) NewWriter(w io.Writer, opts ...Option) Writer {
 }
 
 func (contentLength) NewReader(r io.Reader, opts ...Option) Reader {
-	s := newSettings(opts)
-	return &headerReader{body: newBodyReader(r, s), length: -1}
+	return &headerReader{body: newBodyReader(r, opts), length: -1}
 }
 
 func (contentLength) carries([]byte, *settings) error { return nil }

@@ -26,8 +26,7 @@ func (f lengthPrefix) NewWriter(w io.Writer, opts ...Option) Writer {
 }
 
 func (f lengthPrefix) NewReader(r io.Reader, opts ...Option) Reader {
-	s := newSettings(opts)
-	return &lengthReader{body: newBodyReader(r, s)}
+	return &lengthReader{body: newBodyReader(r, opts)}
 }
 
 func (lengthPrefix) carries(msg []byte, _ *settings) error {
@@ -107,7 +106,10 @@ type body struct {
 	broken   error // ends the stream
 }
 
-func newBodyReader(r io.Reader, s settings) body { return body{in: newReadBuffer(r, &s), set: s} }
+func newBodyReader(r io.Reader, opts []Option) body {
+	s := newSettings(opts)
+	return body{in: newReadBuffer(r, &s), set: s}
+}
 
 // ready brings the stream to the next message: it drops what remains of one beyond the limit.
 func (b *body) ready() error {

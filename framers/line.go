@@ -149,11 +149,7 @@ func (r *lineReader) finish(end, next int) ([]byte, error) {
 
 // refuse returns the error for the line at hand, which is beyond the limit.
 func (r *lineReader) refuse() error {
-	err := tooLong(r.in.held(), r.set.maxMessage, r.in.offset(r.in.base))
-	if r.set.policy == Close {
-		r.broken = err
-	}
-	return err
+	return r.set.refuse(tooLong(r.in.held(), r.set.maxMessage, r.in.offset(r.in.base)), &r.broken)
 }
 
 // tooLong is the error for a message that declares no size.

@@ -66,7 +66,7 @@ func (r *naiveReader) ReadMessage() ([]byte, error) {
 			line = bytes.TrimSuffix(bare, []byte{'\r'})
 		}
 		if len(line) > r.set.maxMessage {
-			return nil, r.refuse(line, start)
+			return nil, r.set.refuse(tooLong(line, r.set.maxMessage, start), &r.broken)
 		}
 		if !r.set.verbatim {
 			if line = trim(line); len(line) == 0 {
@@ -75,14 +75,6 @@ func (r *naiveReader) ReadMessage() ([]byte, error) {
 		}
 		return line, nil
 	}
-}
-
-func (r *naiveReader) refuse(line []byte, start int64) error {
-	err := tooLong(line, r.set.maxMessage, start)
-	if r.set.policy == Close {
-		r.broken = err
-	}
-	return err
 }
 
 // next returns the next line with its newline, or without one what the stream ends with. Bytewise:

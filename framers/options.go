@@ -33,6 +33,15 @@ const (
 	Resync
 )
 
+// refuse returns err, with which a Reader meets a message beyond the limit. Where that ends the
+// stream it is what broken holds from then on.
+func (s *settings) refuse(err error, broken *error) error {
+	if s.policy == Close {
+		*broken = err
+	}
+	return err
+}
+
 // An Option changes what a Writer, a Reader or a Mux does. An option that does not concern it is
 // ignored, so that one list serves both ends.
 type Option func(*settings)
@@ -116,12 +125,7 @@ func WithLenient() Option { return func(s *settings) { s.lenient = true } }
 // and its lines. Zero or less leaves a bound at its default, 8 KiB and 64 lines.
 func WithMaxHeader(bytes, lines int) Option {
 	return func(s *settings) {
-		if bytes > 0 {
-			s.headerBytes = bytes
-		}
-		if lines > 0 {
-			s.headerLines = lines
-		}
+		s.headerBytes, s.headerLines = positive(bytes, s.headerBytes), positive(lines, s.headerLines)
 	}
 }
 
@@ -140,12 +144,7 @@ func WithIDs(ids func() [16]byte) Option {
 // their bytes together. Zero or less leaves a bound at its default, 64 messages and 64 MiB.
 func WithMaxInFlight(messages, bytes int) Option {
 	return func(s *settings) {
-		if messages > 0 {
-			s.flightMessages = messages
-		}
-		if bytes > 0 {
-			s.flightBytes = bytes
-		}
+		s.flightMessages, s.flightBytes = positive(messages, s.flightMessages), positive(bytes, s.flightBytes)
 	}
 }
 
@@ -170,11 +169,15 @@ func WithProgress(f func(Chunk)) Option { return func(s *settings) { s.progress 
 // WithQueue sets how many messages may wait in a Mux; a further Send waits for a place. Zero or
 // less means 1024.
 func WithQueue(messages int) Option {
-	return func(s *settings) {
-		if s.queue = messages; messages <= 0 {
-			s.queue = defaultQueue
-		}
+	return func(s *settings) { s.queue = positive(messages, defaultQueue) }
+}
+
+// positive returns n, or another number where n is none or negative.
+func positive(n, otherwise int) int {
+	if n > 0 {
+		return n
 	}
+	return otherwise
 }
 
 // randomID draws a version 4 UUID from the runtime's ChaCha8 generator, which is safe for

@@ -233,11 +233,7 @@ func (r *zstdReader) beginning(blocks []byte) []byte {
 }
 
 func (r *zstdReader) refuse(begins []byte) error {
-	err := &TooLargeError{Size: int64(r.limit) + 1, Limit: int64(r.limit), Offset: r.offset, Head: begins}
-	if r.set.policy == Close {
-		r.lines.broken = err
-	}
-	return err
+	return r.set.refuse(tooLong(begins, r.limit, r.offset), &r.lines.broken)
 }
 
 // damaged returns the error for a message whose chunks all came and that cannot be unpacked.

@@ -60,6 +60,3 @@ func load1() float64 { return 0 }
 
 // pipeMaxSize is not a setting here: a pipe is as large as was asked for.
 func pipeMaxSize() int { return 0 }
-
-// own is not asked for: what all CPUs did is not told by a call that x/sys has.
-func own() float64 { return 0 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // A Usage is what all CPUs together did in some time, in seconds of one CPU.
@@ -27,7 +28,10 @@ type Usage struct {
 // held against an earlier one with [Usage.Since].
 func ReadUsage() Usage {
 	u := systemUsage()
-	u.at, u.Own = time.Now(), own()
+	u.at = time.Now()
+	self, _ := proc.OwnCPU() // 0 where it is not known
+	children, _ := proc.ChildrenCPU()
+	u.Own = (self + children).Seconds()
 	return u
 }
 

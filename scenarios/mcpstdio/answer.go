@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -49,12 +50,8 @@ func (s *Server) answer(r *request, msg []byte) error {
 
 // closedByPeer reports whether err is what a write gets when the client has left.
 func closedByPeer(err error) bool {
-	for _, gone := range []error{syscall.EPIPE, io.ErrClosedPipe, os.ErrClosed, net.ErrClosed} {
-		if errors.Is(err, gone) {
-			return true
-		}
-	}
-	return false
+	gone := []error{syscall.EPIPE, io.ErrClosedPipe, os.ErrClosed, net.ErrClosed}
+	return slices.ContainsFunc(gone, func(e error) bool { return errors.Is(err, e) })
 }
 
 // maxErrorText bounds what an error repeats of what the client sent, in bytes.
@@ -75,7 +72,7 @@ func (s *Server) wireError(r *request, err error) jsonrpc.Error {
 	coded := errors.As(err, &wire) && wire.Code != 0
 	switch {
 	case errors.Is(err, context.Canceled):
-		return jsonrpc.Error{Code: errCancelled.Code, Message: errCancelled.Message}
+		return jsonrpc.Error(*errCancelled)
 	case coded && error(wire) == err: // as its author meant it
 		return jsonrpc.Error{Code: wire.Code, Message: clip(wire.Message), Data: wire.Data}
 	case coded && wire.Code == jsonrpc.CodeMethodNotFound:

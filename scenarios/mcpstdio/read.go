@@ -94,10 +94,7 @@ func (s *Server) handleRequest(m jsonrpc.Message, size int) {
 	switch reading, free := s.pending.add(r); {
 	case !reading: // nor does the server answer any more
 	case !free:
-		s.enqueue(size, func() {
-			s.answer(r, jsonrpc.AppendError(nil, r.id, jsonrpc.Error{
-				Code: jsonrpc.CodeInvalidRequest, Message: "Invalid request: the id is that of a request in flight"}))
-		})
+		s.refuse(r, size, jsonrpc.CodeInvalidRequest, "Invalid request: the id is that of a request in flight")
 	case found:
 		s.enqueue(size, func() { s.answer(r, recorded.message(r)) })
 	default:
@@ -155,7 +152,7 @@ func (s *Server) forward(r *request, params []byte, size int) {
 	}
 	r.weight = weight
 	if _, cancelled := s.pending.mark(r, false, false); cancelled {
-		s.answer(r, jsonrpc.AppendError(nil, r.id, jsonrpc.Error{Code: errCancelled.Code, Message: errCancelled.Message}))
+		s.answer(r, jsonrpc.AppendError(nil, r.id, jsonrpc.Error(*errCancelled)))
 		return
 	}
 	id, _ := sdk.MakeID(float64(r.number)) // a float64 is always an id
@@ -244,8 +241,13 @@ func (s *Server) sendError(id jsonrpc.ID, code int64, message string) {
 	}
 	r := &request{id: id}
 	if reading, _ := s.pending.add(r); reading {
-		s.enqueue(len(id)+len(message), func() {
-			s.answer(r, jsonrpc.AppendError(nil, id, jsonrpc.Error{Code: code, Message: message}))
-		})
+		s.refuse(r, len(id)+len(message), code, message)
 	}
+}
+
+// refuse answers a request of so many bytes by an error, in its turn.
+func (s *Server) refuse(r *request, size int, code int64, message string) {
+	s.enqueue(size, func() {
+		s.answer(r, jsonrpc.AppendError(nil, r.id, jsonrpc.Error{Code: code, Message: message}))
+	})
 }

@@ -180,7 +180,7 @@ func (s *Server) supervise(ctx context.Context) {
 	case <-s.failed.Done():
 	}
 	s.drain()
-	if reading && interruptRead(s.in) {
+	if reading && boundRead(s.in, time.Unix(1, 0)) {
 		<-ended
 	}
 	flushed, dropped := s.pending.close()
@@ -198,9 +198,7 @@ func (s *Server) supervise(ctx context.Context) {
 	if abort == nil {
 		s.log.Info(fmt.Sprintf("Client disconnected (EOF), flushed %d responses, dropped %d responses", flushed, dropped))
 	}
-	if d, ok := s.in.(interface{ SetReadDeadline(time.Time) error }); ok {
-		_ = d.SetReadDeadline(time.Time{}) // the streams are given back as they came
-	}
+	boundRead(s.in, time.Time{}) // the streams are given back as they came
 	boundWrite(s.out, time.Time{})
 	close(s.stopped)
 }
@@ -215,7 +213,7 @@ func (s *Server) supervise(ctx context.Context) {
 // a time and close its end at once.
 func (s *Server) drain() {
 	s.pending.advance(Running, Draining)
-	interruptRead(s.in)
+	boundRead(s.in, time.Unix(1, 0))
 	latest := time.Now().Add(s.opts.ShutdownTimeout)
 	for before := int64(-1); len(s.waiting) > 0 && s.taken.Load() != before; {
 		before, latest = s.taken.Load(), time.Now().Add(s.opts.ShutdownTimeout)
@@ -274,11 +272,11 @@ type abortError struct{ err error }
 
 func (e *abortError) Error() string { return fmt.Sprintf("aborted: %v", e.err) }
 
-// interruptRead ends a read that blocks, and reports whether it could: in needs deadlines. Without
-// them, as stdin of most programs, the read ends with the process.
-func interruptRead(in any) bool {
+// boundRead ends a read that still blocks at a time, and reports whether it can: in needs deadlines.
+// Without them, as stdin of most programs, the read ends with the process.
+func boundRead(in any, at time.Time) bool {
 	d, ok := in.(interface{ SetReadDeadline(time.Time) error })
-	return ok && d.SetReadDeadline(time.Unix(1, 0)) == nil
+	return ok && d.SetReadDeadline(at) == nil
 }
 
 // boundWrite ends a write that still blocks at a time, if out has deadlines.

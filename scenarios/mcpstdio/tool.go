@@ -49,11 +49,11 @@ func NewTool[In any](name, description string, params []Param, call func(context
 func (s *Server) register(t Tool) error {
 	schema := object(t.Params)
 	resolved, err := schema.Resolve(nil)
-	if err != nil {
-		return fmt.Errorf("tool %q: %w", t.Name, err)
+	var text []byte
+	if err == nil {
+		text, err = json.Marshal(schema)
 	}
 	var tree any
-	text, err := json.Marshal(schema)
 	if err == nil {
 		err = json.Unmarshal(text, &tree)
 	}

@@ -27,12 +27,17 @@ type descriptor struct {
 }
 
 func open(f *os.File) (stream, error) {
+	d := &descriptor{file: f}
+	return d, control(f, func(fd int) { d.fd = fd })
+}
+
+// control calls do with the number of a file's descriptor.
+func control(f *os.File, do func(fd int)) error {
 	raw, err := f.SyscallConn()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	d := &descriptor{file: f}
-	return d, raw.Control(func(fd uintptr) { d.fd = int(fd) })
+	return raw.Control(func(fd uintptr) { do(int(fd)) })
 }
 
 func (d *descriptor) read(p []byte) (int, error) {
@@ -93,20 +98,18 @@ func (d *descriptor) close() { d.file.Close() }
 // What is neither, such as a terminal, goes on by a pipe of the usual size. Both ends block.
 func pipeLike(model *os.File) (w, r *os.File, err error) {
 	kind, capacity := syspipe.Anonymous, 0
-	if raw, err := model.SyscallConn(); err == nil {
-		raw.Control(func(fd uintptr) {
-			var st unix.Stat_t
-			if unix.Fstat(int(fd), &st) != nil {
-				return
-			}
-			switch uint32(st.Mode) & unix.S_IFMT {
-			case unix.S_IFSOCK:
-				kind = syspipe.SocketPair
-			case unix.S_IFIFO:
-				capacity = capacityOf(int(fd))
-			}
-		})
-	}
+	control(model, func(fd int) {
+		var st unix.Stat_t
+		if unix.Fstat(fd, &st) != nil {
+			return
+		}
+		switch uint32(st.Mode) & unix.S_IFMT {
+		case unix.S_IFSOCK:
+			kind = syspipe.SocketPair
+		case unix.S_IFIFO:
+			capacity = capacityOf(fd)
+		}
+	})
 	we, re, err := syspipe.Open(kind, capacity)
 	var refused *syspipe.CapacityError
 	if errors.As(err, &refused) {
@@ -128,15 +131,13 @@ func pipeLike(model *os.File) (w, r *os.File, err error) {
 // mirrorMode makes a server's end as non-blocking as the client's stream is: whether a write that
 // does not fit fails or waits is the server's to deal with, as without a tap.
 func mirrorMode(model, end *os.File) {
-	var flags int
-	var err error
-	if raw, rawErr := model.SyscallConn(); rawErr != nil || raw.Control(func(fd uintptr) {
-		flags, err = unix.FcntlInt(fd, unix.F_GETFL, 0)
-	}) != nil || err != nil || flags&unix.O_NONBLOCK == 0 {
-		return
-	}
-	if raw, err := end.SyscallConn(); err == nil {
-		raw.Control(func(fd uintptr) { unix.SetNonblock(int(fd), true) })
+	nonblocking := false
+	control(model, func(fd int) {
+		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+		nonblocking = err == nil && flags&unix.O_NONBLOCK != 0
+	})
+	if nonblocking {
+		control(end, func(fd int) { unix.SetNonblock(fd, true) })
 	}
 }
 

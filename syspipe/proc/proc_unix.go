@@ -43,9 +43,15 @@ func Signaled(state *os.ProcessState) (number int, name string, ok bool) {
 
 // OwnCPU returns the processor time that this process has used so far; false where the system does
 // not tell.
-func OwnCPU() (time.Duration, bool) {
+func OwnCPU() (time.Duration, bool) { return cpuOf(unix.RUSAGE_SELF) }
+
+// ChildrenCPU returns the processor time of the children that this process has waited for, and of
+// theirs; false where the system does not tell.
+func ChildrenCPU() (time.Duration, bool) { return cpuOf(unix.RUSAGE_CHILDREN) }
+
+func cpuOf(who int) (time.Duration, bool) {
 	var r unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &r) != nil {
+	if unix.Getrusage(who, &r) != nil {
 		return 0, false
 	}
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano()), true

@@ -93,6 +93,9 @@ func Signaled(*os.ProcessState) (number int, name string, ok bool) { return 0, "
 // not tell.
 func OwnCPU() (time.Duration, bool) { return cpuTimes(windows.CurrentProcess()) }
 
+// ChildrenCPU knows nothing: only a process that runs can be asked.
+func ChildrenCPU() (time.Duration, bool) { return 0, false }
+
 func runningCPU(pid int) (time.Duration, bool) {
 	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
 	if err != nil {

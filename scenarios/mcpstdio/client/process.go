@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -90,16 +91,11 @@ func (c Command) Launch() (*Process, error) {
 	if err != nil {
 		p.Close()
 		for _, f := range ours {
-			if f != nil {
-				f.Close()
-			}
+			f.Close() // nil says so, and that is all
 		}
 		return nil, err
 	}
-	grace := c.Grace
-	if grace == 0 {
-		grace = DefaultGrace
-	}
+	grace := cmp.Or(c.Grace, DefaultGrace)
 	return &Process{
 		Stdin: ours[0], Stdout: ours[1], Stderr: ours[2],
 		Stop: func() bool { return p.Stop(grace, grace) },
