@@ -28,7 +28,9 @@ func TestReadmeAndGuidesShowOnlyCommandsAndFlagsThatExist(t *testing.T) {
 			if strings.HasPrefix(match[2], " ·") { // the head of an output, not a command
 				continue
 			}
-			cmd, _, err := newRoot().Find([]string{match[1]})
+			root := newRoot()
+			root.InitDefaultHelpCmd()
+			cmd, _, err := root.Find([]string{match[1]})
 			if err != nil || cmd == cmd.Root() {
 				t.Errorf("%s: %q: there is no command %q", file, match[0], match[1])
 				continue
