@@ -136,11 +136,3 @@ func addPoint(series []Series, name string, p Point) []Series {
 	series[i].Points = append(series[i].Points, p)
 	return series
 }
-
-// withShape sets the shape of all series.
-func withShape(series []Series, shape Shape) []Series {
-	for i := range series {
-		series[i].Shape = shape
-	}
-	return series
-}

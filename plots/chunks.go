@@ -255,10 +255,10 @@ func (v selection) chunkChart(name string) []Chart {
 	if len(v.values("framing")) < 3 {
 		return nil
 	}
-	f := v.groupingFor("framing", "placement")
-	f.charts = slices.DeleteFunc(append(f.charts, f.series), func(d dimension) bool { return d == "size" || d == "framing" || !v.varies(d) })
+	series, charts := v.groupingFor("framing", "placement")
+	charts = slices.DeleteFunc(append(charts, series), func(d dimension) bool { return d == "size" || d == "framing" || !v.varies(d) })
 	var out []Chart
-	for _, p := range v.groupBy(f.charts) {
+	for _, p := range v.groupBy(charts) {
 		c := Chart{
 			Name:     "chunk-" + name + p.suffix,
 			Title:    "Goodput against chunk size, " + name,

@@ -45,10 +45,8 @@ func curveChart(e results.Curve) Chart {
 	for _, trace := range e.Series {
 		s := Series{Name: trace.Name, Reference: isRaw(trace.Name)}
 		for _, pt := range trace.Points {
-			point := Point{X: pt.X, Y: pt.Y, Low: pt.Low, High: pt.High}
-			point.Computed = pt.Extrapolated
 			extrapolated = extrapolated || pt.Extrapolated
-			s.Points = append(s.Points, point)
+			s.Points = append(s.Points, Point{X: pt.X, Y: pt.Y, Low: pt.Low, High: pt.High, Computed: pt.Extrapolated})
 		}
 		slices.SortFunc(s.Points, byX)
 		p.Series = append(p.Series, s)
@@ -199,9 +197,10 @@ func probeTimes(set *results.Set) Chart {
 	}
 	for _, id := range view.Distinct(set.Probes, func(p results.Probe) string { return set.Machine(p.Run) }) {
 		if series := panels[id]; len(series) > 0 {
-			c.Panels = append(c.Panels, Panel{Title: view.MachineTitle(set, id), Series: withShape(series, Dots)})
+			c.Panels = append(c.Panels, Panel{Title: view.MachineTitle(set, id), Series: series})
 		}
 	}
+	c.unjoin()
 	c.Subtitle = environmentLines(set, set.Probes, func(p results.Probe) string { return p.Run })
 	return c
 }
@@ -209,20 +208,12 @@ func probeTimes(set *results.Set) Chart {
 // environmentLines describes the machine on which lines of a set were found, or counts the
 // machines.
 func environmentLines[L any](set *results.Set, lines []L, run func(L) string) []string {
-	var found []results.Environment
-	for _, id := range view.Distinct(lines, func(l L) string { return set.Machine(run(l)) }) {
-		i := slices.IndexFunc(set.Environments, func(e results.Environment) bool { return e.Machine == id })
-		if i >= 0 {
-			found = append(found, set.Environments[i])
-		}
-	}
-	switch len(found) {
-	case 0:
+	ids := view.Distinct(lines, func(l L) string { return set.Machine(run(l)) })
+	found := stat.Filter(view.FirstRuns(set), func(e results.Environment) bool { return slices.Contains(ids, e.Machine) })
+	if len(found) == 0 {
 		return nil
-	case 1:
-		return []string{view.MachineLine(found[0])}
 	}
-	return []string{results.FormatCount(len(found), "machine")}
+	return []string{view.MachinesLine(found)}
 }
 
 // targetCharts show how long a server takes for a message against the size of it, in all and for a

@@ -10,11 +10,11 @@ import (
 )
 
 // latencyKinds are the clocks of a latency, with what each one times.
-var latencyKinds = []struct{ key, name, title string }{
-	{"roundtrip", "roundtrip", "Round-trip time"},
-	{"oneway", "oneway", "One-way time"},
-	{"due", "due", "Time from when a message was due"},
-	{"service", "service", "Time from when a message was sent"},
+var latencyKinds = []struct{ key, title string }{
+	{"roundtrip", "Round-trip time"},
+	{"oneway", "One-way time"},
+	{"due", "Time from when a message was due"},
+	{"service", "Time from when a message was sent"},
 }
 
 // latencyCharts show distributions of times, on an axis that gives each further nine the same room,
@@ -23,10 +23,10 @@ func latencyCharts(set *results.Set) []Chart {
 	var out []Chart
 	for _, kind := range latencyKinds {
 		v := measuredIn(set, func(r results.Record) bool { return observations(r, kind.key) > 0 })
-		f := v.groupingFor("size", "placement")
-		for _, p := range v.groupBy(f.charts) {
-			out = append(out, p.distribution(kind.key, kind.name+p.suffix, kind.title, f.series))
-			if c := p.percentiles(kind.key, kind.name+"-size"+p.suffix, kind.title, f.series); c.longestSeries() > 2 {
+		series, charts := v.groupingFor("size", "placement")
+		for _, p := range v.groupBy(charts) {
+			out = append(out, p.distribution(kind.key, kind.key+p.suffix, kind.title, series))
+			if c := p.percentiles(kind.key, kind.key+"-size"+p.suffix, kind.title, series); c.longestSeries() > 2 {
 				out = append(out, c)
 			}
 		}

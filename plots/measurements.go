@@ -51,20 +51,20 @@ func bySize(set *results.Set, c Chart, of estimator) []Chart {
 // charts fills a chart with a figure against message size, and copies of it for each combination of
 // what else varies.
 func (v selection) charts(c Chart, of estimator) []Chart {
-	f := v.groupingFor("size", "placement")
+	series, charts := v.groupingFor("size", "placement")
 	var out []Chart
-	for _, p := range v.groupBy(f.charts) {
+	for _, p := range v.groupBy(charts) {
 		filled := c
 		filled.Name += p.suffix
-		filled.Subtitle = p.subtitle("placement", f.series)
-		shown, note := p.limitSeries(f.series)
+		filled.Subtitle = p.subtitle("placement", series)
+		shown, note := p.limitSeries(series)
 		if note != "" {
 			filled.Notes = append(slices.Clone(c.Notes), note)
 		}
 		for _, placement := range p.values("placement") {
 			filled.Panels = append(filled.Panels, Panel{
 				Title:  placement + ": " + view.PlacementPhrase(placement),
-				Series: p.where("placement", placement).seriesBy(f.series, shown, of),
+				Series: p.where("placement", placement).seriesBy(series, shown, of),
 				Guides: p.where("placement", placement).capacityGuide(),
 			})
 		}
@@ -83,13 +83,12 @@ func (c *Chart) byCategory() {
 	c.Title, _, _ = strings.Cut(c.Title, " against message size")
 	c.X = Axis{Scale: Category, Categories: names}
 	for i := range c.Panels {
-		p := &c.Panels[i]
-		p.Guides = nil
-		p.Series = withShape(p.Series, Dots)
-		for k := range p.Series {
-			for n := range p.Series[k].Points {
-				p.Series[k].Points[n].X = float64(slices.Index(names, p.Series[k].Name))
-			}
+		c.Panels[i].Guides = nil
+	}
+	for _, s := range c.series() {
+		s.Shape = Dots
+		for i := range s.Points {
+			s.Points[i].X = float64(slices.Index(names, s.Name))
 		}
 	}
 }

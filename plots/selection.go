@@ -2,11 +2,13 @@ package plots
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 )
 
@@ -29,13 +31,7 @@ func newSelection(set *results.Set, records []results.Record) selection {
 
 // keep selects the records for which a condition holds.
 func (v selection) keep(holds func(results.Record) bool) selection {
-	out := selection{set: v.set, fields: v.fields}
-	for _, r := range v.records {
-		if holds(r) {
-			out.records = append(out.records, r)
-		}
-	}
-	return out
+	return selection{v.set, stat.Filter(v.records, holds), v.fields}
 }
 
 // A dimension is a field of a cell, or the machine: one of the things in which two records may
@@ -69,9 +65,7 @@ func (v selection) values(d dimension) []string {
 		switch ranks := cmp.Compare(rank(a), rank(b)); {
 		case ranks != 0 || !okX || !okY:
 			return ranks
-		case d == "drain" && min(x, y) == 0: // a reader without a limit is the fastest
-			return cmp.Compare(x, y)
-		case d == "drain":
+		case d == "drain" && min(x, y) > 0: // a reader without a limit is the fastest
 			return cmp.Compare(y, x)
 		}
 		return cmp.Compare(x, y)
@@ -112,28 +106,16 @@ func (v selection) where(d dimension, value string) selection {
 	return v.keep(func(r results.Record) bool { return v.valueOf(d, r) == value })
 }
 
-// A grouping says which dimension makes the series of a chart, and which dimensions tell the charts
-// of one kind apart.
-type grouping struct {
-	series dimension
-	charts []dimension
-}
-
 // seriesOrder lists the dimensions that can make the series: the first one that varies does.
 var seriesOrder = []dimension{"framing", "io", "pipe", "capacity", "transfer", "peer", "drain", "batch", "read_buffer", "clock", "inflight", "rate", "payload", "messages", "sender"}
 
-// groupingFor groups records by the dimensions that vary beside those of the x axis and the panels.
-func (v selection) groupingFor(x, panels dimension) grouping {
-	f := grouping{series: "framing"}
-	for _, d := range seriesOrder {
-		if d != x && d != panels && v.varies(d) {
-			f.series = d
-			break
-		}
-	}
-	f.charts = slices.DeleteFunc(v.varying(append([]dimension{machine, "size", "placement", "pattern"}, seriesOrder...)...),
-		func(d dimension) bool { return d == x || d == panels || d == f.series })
-	return f
+// groupingFor returns the dimension that makes the series of a chart, and those that tell the charts
+// of one kind apart: what varies beside the dimensions of the x axis and the panels.
+func (v selection) groupingFor(x, panels dimension) (series dimension, charts []dimension) {
+	elsewhere := func(d dimension) bool { return d == x || d == panels || d == series }
+	series = append(slices.DeleteFunc(v.varying(seriesOrder...), elsewhere), "framing")[0]
+	all := append([]dimension{machine, "size", "placement", "pattern"}, seriesOrder...)
+	return series, slices.DeleteFunc(v.varying(all...), elsewhere)
 }
 
 // A chartGroup is the records of one chart, with what tells them apart as part of its name.
@@ -157,18 +139,12 @@ func (v selection) groupBy(dimensions []dimension) []chartGroup {
 	return parts
 }
 
+// notInNames matches what cannot stand in the name of a file.
+var notInNames = regexp.MustCompile(`[^a-zA-Z0-9.+-]`)
+
 // slug writes a text so that it can stand in the name of a file.
 func slug(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '+', r == '-':
-			return r
-		case r == ' ':
-			return -1
-		default:
-			return '_'
-		}
-	}, text)
+	return notInNames.ReplaceAllString(strings.ReplaceAll(text, " ", ""), "_")
 }
 
 // display writes a value for people.

@@ -28,10 +28,9 @@ type Omission struct {
 // ByReason lists omissions in lines, one for each reason.
 func ByReason(omitted []Omission) []string {
 	var out []string
-	for _, why := range view.Distinct(omitted, func(o Omission) string { return o.Why }) {
-		of := stat.Filter(omitted, func(o Omission) bool { return o.Why == why })
+	for _, of := range stat.GroupBy(omitted, func(o Omission) string { return o.Why }) {
 		names := view.Distinct(of, func(o Omission) string { return o.Name })
-		out = append(out, strings.Join(names, ", ")+": "+why)
+		out = append(out, strings.Join(names, ", ")+": "+of[0].Why)
 	}
 	return out
 }

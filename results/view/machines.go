@@ -55,8 +55,8 @@ func byMachine[L any](s *results.Set, lines []L, run, key func(L) string) (machi
 	return Distinct(lines, func(l L) string { return s.Machine(run(l)) }), rows
 }
 
-// firstRuns returns the environment of the first run on each machine.
-func firstRuns(s *results.Set) []results.Environment {
+// FirstRuns returns the environment of the first run on each machine.
+func FirstRuns(s *results.Set) []results.Environment {
 	var out []results.Environment
 	for _, e := range s.Environments {
 		if !slices.ContainsFunc(out, func(o results.Environment) bool { return o.Machine == e.Machine }) {
@@ -68,7 +68,7 @@ func firstRuns(s *results.Set) []results.Environment {
 
 // machineTable compares the machines: a column each.
 func machineTable(s *results.Set) Table {
-	machines := firstRuns(s)
+	machines := FirstRuns(s)
 	t := Table{Columns: Columns("")}
 	for _, e := range machines {
 		t.Columns = append(t.Columns, Column{Title: s.MachineName(e.Machine)})

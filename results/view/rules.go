@@ -246,7 +246,7 @@ func RulesBeside(set *results.Set, systems []DocumentedSystem) Page {
 			probes = append(probes, p)
 		}
 	}
-	for i, e := range firstRuns(set) {
+	for i, e := range FirstRuns(set) {
 		v.Header = append(v.Header, letter(i)+"  "+probedOn(e))
 	}
 	for _, kind := range Distinct(probes, pipeOf) {

@@ -29,7 +29,7 @@ const maxShownSpread = 50
 func screenPage(s *results.Set, o Options) Page {
 	sum := Summarise(s)
 	var p Page
-	for _, e := range firstRuns(s) {
+	for _, e := range FirstRuns(s) {
 		p.Header = append(p.Header, Truncate(JoinParts(MachineLine(e), fmt.Sprintf("load %.2f", e.Load1)), o.width()-1))
 	}
 	var blocks []series

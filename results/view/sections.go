@@ -81,12 +81,15 @@ func Lead(s *results.Set) string {
 	if days = slices.Compact(days); len(days) > 1 {
 		days = []string{days[0] + " to " + days[len(days)-1]}
 	}
-	machines := firstRuns(s)
-	where := results.FormatCount(len(machines), "machine")
+	return JoinParts(MachinesLine(FirstRuns(s)), results.FormatCount(len(s.Environments), "run"), strings.Join(days, ""))
+}
+
+// MachinesLine describes the only one of machines, or counts them.
+func MachinesLine(machines []results.Environment) string {
 	if len(machines) == 1 {
-		where = MachineLine(machines[0])
+		return MachineLine(machines[0])
 	}
-	return JoinParts(where, results.FormatCount(len(s.Environments), "run"), strings.Join(days, ""))
+	return results.FormatCount(len(machines), "machine")
 }
 
 // MachineLine describes a machine in a line: "lab · Intel Xeon · 2 CPUs · linux 6.12 amd64 · kvm".
