@@ -139,16 +139,11 @@ func Outliers(values []float64) []int {
 // where more than half the values are the same and the median is nought. The factors make both the
 // standard deviation of a normal distribution.
 func deviation(values []float64, centre float64) float64 {
-	abs := make([]float64, len(values))
-	var sum float64
-	for i, v := range values {
-		abs[i] = math.Abs(v - centre)
-		sum += abs[i]
-	}
+	abs := Map(values, func(v float64) float64 { return math.Abs(v - centre) })
 	if mad := median(abs); mad > 0 {
 		return 1.4826 * mad
 	}
-	return 1.2533 * sum / float64(len(values))
+	return 1.2533 * stats.Mean(abs)
 }
 
 // median returns the median alone.

@@ -149,10 +149,7 @@ func forkInterval(forks [][]float64, centre float64) *Interval {
 	medians := Map(forks, median)
 	unscale := func(v float64) float64 { return v }
 	if slices.Min(medians) > 0 {
-		for i, v := range medians {
-			medians[i] = math.Log(v)
-		}
-		unscale = math.Exp
+		medians, unscale = Map(medians, math.Log), math.Exp
 	}
 	n := float64(len(medians))
 	half := studentQuantile(n-1, 1-(1-Confidence)/2) * stats.StdDev(medians) / math.Sqrt(n)

@@ -194,7 +194,21 @@ var allMetrics = func() []Metric {
 	all := slices.Clone(metrics)
 	for _, key := range append([]string{""}, latencyKeys...) {
 		for _, p := range percentiles {
-			all = append(all, latencyMetric(key, p.name, p.of))
+			m := Metric{Name: p.name, Title: p.name + " latency", Unit: "ns", Better: Lower, latency: true}
+			if key != "" {
+				m.Name, m.Title = key+"."+p.name, p.name+" "+key+" latency"
+			}
+			m.count = func(s *results.Sample) *int64 {
+				k := key
+				if k == "" { // the latency that is felt
+					k, _ = primaryLatency(s.Latency)
+				}
+				if l := s.Latency[k]; l.Count > 0 {
+					return p.of(l)
+				}
+				return nil
+			}
+			all = append(all, m)
 		}
 	}
 	return all
@@ -220,26 +234,6 @@ func MustMetric(name string) Metric {
 	m, err := MetricByName(name)
 	if err != nil {
 		panic("results: " + err.Error())
-	}
-	return m
-}
-
-// latencyMetric returns a percentile of one key of a sample's latency, or of the one that is felt
-// where no key is given.
-func latencyMetric(key, name string, of func(results.Latency) *int64) Metric {
-	m := Metric{Name: name, Title: name + " latency", Unit: "ns", Better: Lower, latency: true}
-	if key != "" {
-		m.Name, m.Title = key+"."+name, name+" "+key+" latency"
-	}
-	m.count = func(s *results.Sample) *int64 {
-		k := key
-		if k == "" {
-			k, _ = primaryLatency(s.Latency)
-		}
-		if l := s.Latency[k]; l.Count > 0 {
-			return of(l)
-		}
-		return nil
 	}
 	return m
 }

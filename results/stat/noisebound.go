@@ -37,10 +37,7 @@ func noiseBound(noise []results.Noise, s Series, level float64) bound {
 	})
 	var widest bound
 	for _, cell := range GroupBy(alike, func(n results.Noise) results.Cell { return n.Cell }) {
-		var values []float64
-		for _, n := range cell {
-			values = append(values, n.Values...)
-		}
+		values := slices.Concat(Map(cell, func(n results.Noise) []float64 { return n.Values })...)
 		if cell[0].Cell == *s.Cell {
 			if own := boundFromRuns(values, level, fmt.Sprintf("from %d runs of this cell", len(values))); own.known {
 				return own

@@ -72,11 +72,7 @@ func (r *Row) add(rec results.Record) {
 
 // Pooled lists the samples of all the row's runs.
 func (r Row) Pooled() []results.Sample {
-	var out []results.Sample
-	for _, rec := range r.Records {
-		out = append(out, rec.Samples...)
-	}
-	return out
+	return slices.Concat(Map(r.Records, func(rec results.Record) []results.Sample { return rec.Samples })...)
 }
 
 func (r *Row) estimate() {

@@ -163,7 +163,8 @@ func (r *runner) run(ctx context.Context) error {
 func (r *runner) pair(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.MaxTime, fmt.Errorf("took longer than the %s of all pairs, and was stopped", r.MaxTime))
 	defer cancel()
-	sides := []subrun.Side{{Binary: r.Old, Dir: r.folder("old")}, {Binary: r.New, Dir: r.folder("new")}}
+	folder := filepath.Join(r.scratch, strconv.Itoa(len(r.before)+1))
+	sides := []subrun.Side{{Binary: r.Old, Dir: folder + "-old"}, {Binary: r.New, Dir: folder + "-new"}}
 	order := slices.Clone(sides)
 	oldFirst := r.toss()
 	if !oldFirst {
@@ -184,10 +185,6 @@ func (r *runner) pair(ctx context.Context) error {
 	return nil
 }
 
-func (r *runner) folder(side string) string {
-	return filepath.Join(r.scratch, fmt.Sprintf("%d-%s", len(r.before)+1, side))
-}
-
 // toss says whether the old build goes first: by chance in every odd pair, the other way round in
 // the pair after it. What the first of two runs suffers, or gains, meets both builds equally often.
 func (r *runner) toss() bool {
@@ -203,10 +200,10 @@ func (r *runner) toss() bool {
 // lines may hold what this one does not know.
 func move(into *os.File, dir string) error {
 	text, err := os.ReadFile(filepath.Join(dir, results.FileName))
-	if err != nil {
-		return fmt.Errorf("keep a run: %w", err)
+	if err == nil {
+		_, err = into.Write(text)
 	}
-	if _, err := into.Write(text); err != nil {
+	if err != nil {
 		return fmt.Errorf("keep a run: %w", err)
 	}
 	return os.RemoveAll(dir)
@@ -229,7 +226,8 @@ func Read(oldPath, newPath string) (before, after []*results.Set, err error) {
 		return nil, nil, fmt.Errorf("%s has %d runs and %s has %d: these are no pairs", oldPath, len(old), newPath, len(new))
 	}
 	for i := range n - 1 {
-		if !later(began(old[i+1]), began(old[i]), began(new[i])) || !later(began(new[i+1]), began(old[i]), began(new[i])) {
+		last := slices.MaxFunc([]time.Time{began(old[i]), began(new[i])}, time.Time.Compare)
+		if !began(old[i+1]).After(last) || !began(new[i+1]).After(last) {
 			return nil, nil, fmt.Errorf("run %d of %s and of %s were not measured next to each other: these are no interleaved pairs", i+1, oldPath, newPath)
 		}
 	}
@@ -237,15 +235,6 @@ func Read(oldPath, newPath string) (before, after []*results.Set, err error) {
 }
 
 func began(s *results.Set) time.Time { return s.Environments[0].Time }
-
-func later(t time.Time, than ...time.Time) bool {
-	for _, o := range than {
-		if !t.After(o) {
-			return false
-		}
-	}
-	return true
-}
 
 // readRuns reads a file as a set a run.
 func readRuns(path string) ([]*results.Set, error) {

@@ -39,10 +39,14 @@ type clientFault struct {
 
 // clientFaults are by name in the catalogue. Each has a server started for it.
 var clientFaults = map[string]clientFault{
-	"dirty-line":         {do: dirtyLine},
-	"split-utf8":         {splitUTF8, func(o *Options) { o.WriteChunk = 71 }},
-	"trickle":            {trickle, func(o *Options) { o.WriteChunk = 1 }},
-	"slow-reader":        {do: slowReader},
+	"dirty-line": {do: dirtyLine},
+	"split-utf8": {splitUTF8, func(o *Options) { o.WriteChunk = 71 }},
+	"trickle": {func(ctx context.Context, r *faultRun) error {
+		return r.meet(ctx, r.d.request(toolRequest, 4<<10))
+	}, func(o *Options) { o.WriteChunk = 1 }},
+	"slow-reader": {do: func(ctx context.Context, r *faultRun) error {
+		return r.leaveUnread(ctx, 64<<10, 64) // 4 MiB: more than fits into any pipe on the way
+	}},
 	"unread-stderr":      {unreadStderr, func(o *Options) { o.undrained = true }},
 	"nonblocking-stdout": {nonblockingStdout, func(o *Options) { o.nonblock = true }},
 	"closed-stdout":      {do: closedStdout},
@@ -178,13 +182,6 @@ func splitUTF8(ctx context.Context, r *faultRun) error {
 	}
 	return r.meet(ctx, t)
 }
-
-func trickle(ctx context.Context, r *faultRun) error {
-	return r.meet(ctx, r.d.request(toolRequest, 4<<10))
-}
-
-// slowReader leaves 4 MiB unread: more than fits into any pipe on the way.
-func slowReader(ctx context.Context, r *faultRun) error { return r.leaveUnread(ctx, 64<<10, 64) }
 
 func nonblockingStdout(ctx context.Context, r *faultRun) error {
 	if r.d.o.Pipe == syspipe.Named {

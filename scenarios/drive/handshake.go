@@ -217,11 +217,9 @@ func handshakeError(o Options, c *conn, why error) error {
 func (c *conn) answersAtEnd() bool {
 	before := c.strays.unasked.Load()
 	c.stdin.Close()
-	timer := time.NewTimer(leaveAtEOF)
-	defer timer.Stop()
 	select {
 	case <-c.closed:
-	case <-timer.C:
+	case <-time.After(leaveAtEOF):
 	}
 	return c.strays.unasked.Load() > before
 }

@@ -55,14 +55,6 @@ type Options struct {
 	nonblock  bool   // hand the server a standard output in non-blocking mode
 }
 
-const (
-	defaultStart    = 10 * time.Second
-	defaultPatience = time.Second
-	defaultLongest  = 2 * time.Minute
-	defaultBudget   = 300 * time.Millisecond
-	defaultMaxReply = 256 << 20
-)
-
 // Validate reports all that is wrong with the options, without starting anything.
 func (o Options) Validate() error {
 	_, err := o.withDefaults()
@@ -86,12 +78,12 @@ func (o Options) withDefaults() (Options, error) {
 			faults = append(faults, err)
 		}
 	}
-	for _, d := range []*time.Duration{&o.Start, &o.Patience, &o.Longest, &o.Budget} {
-		*d = max(*d, 0)
+	for d, usual := range map[*time.Duration]time.Duration{
+		&o.Start: 10 * time.Second, &o.Patience: time.Second, &o.Longest: 2 * time.Minute, &o.Budget: 300 * time.Millisecond,
+	} {
+		*d = cmp.Or(max(*d, 0), usual)
 	}
-	o.Start, o.Patience = cmp.Or(o.Start, defaultStart), cmp.Or(o.Patience, defaultPatience)
-	o.Longest, o.Budget = cmp.Or(o.Longest, defaultLongest), cmp.Or(o.Budget, defaultBudget)
-	o.MaxReply = cmp.Or(max(o.MaxReply, 0), defaultMaxReply)
+	o.MaxReply = cmp.Or(max(o.MaxReply, 0), 256<<20)
 	if o.Capacity < 0 || o.WriteChunk < 0 || o.WritePause < 0 {
 		faults = append(faults, errors.New("capacity, write chunk and write pause cannot be negative"))
 	}

@@ -40,11 +40,9 @@ func (c *conn) shutdown(politely bool) {
 // drainStderr waits for what is left of standard error, which ends with the last process that has
 // it: at once, but where one has left the server's group and lives on.
 func (c *conn) drainStderr() {
-	timer := time.NewTimer(leaveAtTerm)
-	defer timer.Stop()
 	select {
 	case <-c.drained:
-	case <-timer.C:
+	case <-time.After(leaveAtTerm):
 	}
 }
 

@@ -56,7 +56,9 @@ func (d *Driver) roundTrip(ctx context.Context, t *requestTemplate, i int64) (ou
 	}
 	if out.verdict == OK {
 		c.answered++
-		d.pace.learn(len(t.msg), out.took)
+		if size := len(t.msg); size >= d.pace.size {
+			d.pace = deadlineModel{size, out.took}
+		}
 	} else {
 		d.examine(ctx, c, before, &out)
 		if out.verdict != ErrorReply || out.evidence.Probe != probeAnswered {
@@ -186,13 +188,6 @@ type deadlineModel struct {
 // firstGuess is for a server of which nothing is known: twice the slowest that was measured, an SDK
 // example that logs what it gets.
 const firstGuess = 800 * time.Nanosecond // a byte
-
-// learn takes note of an answer.
-func (m *deadlineModel) learn(size int, took time.Duration) {
-	if size >= m.size {
-		m.size, m.took = size, took
-	}
-}
 
 // predict returns how long a message of size bytes takes if time grows as size does. What a small
 // message took is mostly what every one costs, and says little about a large one.
