@@ -2,11 +2,13 @@ package bench
 
 import (
 	"maps"
+	"os"
 	"runtime"
 	"slices"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // usage is what an endpoint had used up by one moment. What the system does not tell is not in it:
@@ -115,7 +117,7 @@ func (e *endpoint) countersSince(before, after usage) results.Counters {
 	if e.alone() {
 		c.Allocs = new(int64(after.heap.Mallocs - before.heap.Mallocs))
 	}
-	if peak, ok := peakMemory(); ok && !e.shared {
+	if peak, ok := proc.PeakMemory(os.Getpid()); ok && !e.shared {
 		c.PeakBytes = new(peak)
 	}
 	c.CPUs = slices.Sorted(maps.Keys(e.cpus))

@@ -8,8 +8,6 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // minimiseTimerSlack asks for the smallest timer slack, 1 ns, for this thread. The kernel's own is
@@ -47,14 +45,6 @@ func ownDescriptors() {
 	unix.Unshare(unix.CLONE_FILES)
 }
 
-// readCPUTime reads the processor time of this thread or of this process.
-func readCPUTime(ofProcess bool) cpuTime {
-	if ofProcess {
-		return rusage(unix.RUSAGE_SELF)
-	}
-	return rusage(unix.RUSAGE_THREAD)
-}
-
 // A runQueue tells how long the thread that opened it could run and had no CPU.
 type runQueue int
 
@@ -83,6 +73,3 @@ func (q runQueue) waited() int64 {
 	}
 	return ns
 }
-
-// peakMemory returns the largest resident size of this process so far, in bytes.
-func peakMemory() (bytesHeld int64, ok bool) { return proc.PeakMemory(os.Getpid()) }

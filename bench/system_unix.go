@@ -8,7 +8,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func rusage(who int) cpuTime {
+// rusageThread is RUSAGE_THREAD of Linux and of FreeBSD, for which x/sys does not name it. macOS
+// refuses it: there no thread's time is told.
+const rusageThread = 1
+
+// readCPUTime reads the processor time of this thread or of this process.
+func readCPUTime(ofProcess bool) cpuTime {
+	who := rusageThread
+	if ofProcess {
+		who = unix.RUSAGE_SELF
+	}
 	var r unix.Rusage
 	if err := unix.Getrusage(who, &r); err != nil {
 		return unknownTime

@@ -19,9 +19,6 @@ func readCPUTime(ofProcess bool) cpuTime {
 	return cpuTime{spent.Nanoseconds(), -1, -1, -1}
 }
 
-// peakMemory is not told by x/sys here.
-func peakMemory() (bytesHeld int64, ok bool) { return 0, false }
-
 // x/sys does not name the performance counter, which is Windows' monotonic clock.
 var (
 	kernel32         = windows.NewLazySystemDLL("kernel32.dll")

@@ -21,7 +21,8 @@ type vector struct {
 	file *os.File
 	conn syscall.RawConn
 	try  func(fd uintptr) (done bool)
-	left iovecs
+	all  []iovec
+	left []iovec // what of all is not written yet
 	n    int64
 	err  error
 }
@@ -34,10 +35,16 @@ func (v *vector) open(f *os.File) (err error) {
 }
 
 func (v *vector) writev(bufs [][]byte) (int64, error) {
-	v.left.set(bufs)
-	v.n, v.err = 0, nil
+	v.all = v.all[:0]
+	for _, b := range bufs {
+		if len(b) > 0 {
+			v.all = append(v.all, newIovec(b))
+		}
+	}
+	v.left, v.n, v.err = v.all, 0, nil
 	err := v.conn.Write(v.try)
-	v.left.clear()
+	clear(v.all) // the caller's bytes are not retained
+	v.left = nil
 	if v.err != nil {
 		return v.n, os.NewSyscallError("writev", v.err)
 	}
@@ -58,8 +65,8 @@ func (v *vector) named(err error) error {
 // attempt writes until everything is written, or the descriptor would block, which it reports by
 // false.
 func (v *vector) attempt(fd uintptr) (done bool) {
-	for !v.left.empty() {
-		n, err := v.left.write(int(fd))
+	for len(v.left) > 0 {
+		n, err := writeIovecs(fd, v.left[:min(len(v.left), maxGather)])
 		switch {
 		case err == unix.EINTR:
 			continue
@@ -73,7 +80,15 @@ func (v *vector) attempt(fd uintptr) (done bool) {
 			return true
 		}
 		v.n += int64(n)
-		v.left.advance(n)
+		for n > 0 {
+			size := iovecBytes(&v.left[0])
+			if n < size {
+				cutIovec(&v.left[0], n)
+				break
+			}
+			n -= size
+			v.left = v.left[1:]
+		}
 	}
 	return true
 }

@@ -15,14 +15,27 @@ func (p *Process) endWithUs() {}
 // runningCPU knows nothing: x/sys has no call that tells of another process.
 func runningCPU(int) (time.Duration, bool) { return 0, false }
 
-// peakOf returns the peak of a process that has ended. macOS counts bytes, the others KiB.
+// PeakMemory returns the largest resident memory of this process so far, in bytes; false for any
+// other, of which the system does not tell.
+func PeakMemory(pid int) (int64, bool) {
+	var r syscall.Rusage
+	known := pid == os.Getpid() && syscall.Getrusage(syscall.RUSAGE_SELF, &r) == nil
+	return residentPeak(&r), known
+}
+
+// peakOf returns the peak of a process that has ended.
 func peakOf(state *os.ProcessState) (int64, bool) {
 	r, ok := state.SysUsage().(*syscall.Rusage)
-	if !ok {
-		return 0, false
+	return residentPeak(r), ok
+}
+
+// residentPeak returns bytes; 0 for nil. macOS counts them, the others KiB.
+func residentPeak(r *syscall.Rusage) int64 {
+	switch {
+	case r == nil:
+		return 0
+	case runtime.GOOS == "darwin":
+		return int64(r.Maxrss)
 	}
-	if runtime.GOOS == "darwin" {
-		return int64(r.Maxrss), true
-	}
-	return int64(r.Maxrss) << 10, true
+	return int64(r.Maxrss) << 10
 }

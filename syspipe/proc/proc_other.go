@@ -11,10 +11,6 @@ func (p *Process) awaitExit() bool { return false }
 
 func runnable(int) bool { return false }
 
-// PeakMemory returns the largest resident memory of a running process so far, in bytes; false where
-// the system does not tell.
-func PeakMemory(int) (int64, bool) { return 0, false }
-
 func peakAddresses(int) (int64, bool) { return 0, false }
 
 // treeCPU knows nothing of what the process started.
