@@ -115,7 +115,7 @@ func (t tally) verdict() string {
 // went the other way.
 func (t tally) judge(figure, all, none, some string) Judgement {
 	why := map[string]string{Holds: all, Refuted: none, Depends: some + list(t.no)}
-	return Judgement{Verdict: t.verdict(), Figure: figure, Why: why[t.verdict()]}
+	return judged(t.verdict(), figure, why[t.verdict()])
 }
 
 func (t tally) figure() string {
@@ -139,15 +139,11 @@ type ruling struct {
 // decide applies the first ruling whose condition holds; that of the last always does.
 func decide(figure string, all ...ruling) Judgement {
 	r := all[slices.IndexFunc(all, func(r ruling) bool { return r.when })]
-	return Judgement{Verdict: r.verdict, Figure: figure, Why: r.why}
+	return judged(r.verdict, figure, r.why)
 }
 
-func holds(figure, why string) Judgement { return Judgement{Verdict: Holds, Figure: figure, Why: why} }
-func refuted(figure, why string) Judgement {
-	return Judgement{Verdict: Refuted, Figure: figure, Why: why}
-}
-func depends(figure, why string) Judgement {
-	return Judgement{Verdict: Depends, Figure: figure, Why: why}
+func judged(verdict, figure, why string) Judgement {
+	return Judgement{Verdict: verdict, Figure: figure, Why: why}
 }
 
 // holdsIf judges a claim that holds or is refuted.

@@ -228,10 +228,10 @@ func judgeLargest(e Interviews) Judgement {
 	}
 	figure := fmt.Sprintf("longest line of %d servers: %d B", len(e.Servers), largest.Largest)
 	if largest.Largest > 1e6 {
-		return refuted(figure, largest.Name+" sends more in a handshake or a short call")
+		return judged(Refuted, figure, largest.Name+" sends more in a handshake or a short call")
 	}
-	return Judgement{Verdict: NotTestable, Figure: figure,
-		Why: "handshakes and short answers are far below; how often a tool returns more is up to what it is asked for: record the traffic with tap"}
+	return judged(NotTestable, figure,
+		"handshakes and short answers are far below; how often a tool returns more is up to what it is asked for: record the traffic with tap")
 }
 
 func judgeFrame(e Frame) Judgement {

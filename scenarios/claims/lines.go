@@ -65,7 +65,7 @@ func judgeLinesMCP(e Interviews) Judgement {
 	if len(t.no) > 0 {
 		why = "no answer from " + list(t.no)
 	}
-	return Judgement{Verdict: t.verdict(), Figure: t.figure() + " servers", Why: why}
+	return judged(t.verdict(), t.figure()+" servers", why)
 }
 
 // Pieces is the evidence of 004-4096-robust.
@@ -162,7 +162,7 @@ func judgePieces(e Pieces) Judgement {
 		if p.BadText {
 			why += ", and one that is no UTF-8 is said to be too large"
 		}
-		return depends(fmt.Sprintf("%s, as printed %d", figure, p.Intact), why)
+		return judged(Depends, fmt.Sprintf("%s, as printed %d", figure, p.Intact), why)
 	}
 	return holdsIf(e.Intact == e.Messages, figure, "however the bytes came, the lines were right", "lines were altered")
 }
@@ -299,7 +299,7 @@ func judgeEnd(e Interviews) Judgement {
 		}
 		each = append(each, text)
 	}
-	return Judgement{Verdict: both.verdict(), Figure: both.figure() + " servers", Why: strings.Join(each, "; ")}
+	return judged(both.verdict(), both.figure()+" servers", strings.Join(each, "; "))
 }
 
 func judgeUnknownID(e Interviews) Judgement {

@@ -74,7 +74,7 @@ func judgeAtomicity(e Atomicity) Judgement {
 				fmt.Sprintf("PIPE_BUF is %d on %s; 512 is what POSIX demands at least, and what macOS has", e.PipeBuf, e.OS)},
 			ruling{true, Holds, "longer writes were cut, those of 512 bytes were not"})
 	}
-	return depends(fmt.Sprintf("%d B whole", whole), "no write was cut in this run, which is no proof that none can be")
+	return judged(Depends, fmt.Sprintf("%d B whole", whole), "no write was cut in this run, which is no proof that none can be")
 }
 
 // A LargeWrite is the evidence of what writing more than a pipe holds does.
@@ -158,7 +158,7 @@ func judgeBlocks(e LargeWrite) Judgement {
 
 func judgeAgain(e LargeWrite) Judgement {
 	if e.NonBlock == nil {
-		return refuted("", "this system has no EAGAIN for pipes: a write that has no room waits, or reports zero bytes")
+		return judged(Refuted, "", "this system has no EAGAIN for pipes: a write that has no room waits, or reports zero bytes")
 	}
 	return decide(fmt.Sprintf("first %d of %d B, then EAGAIN", e.NonBlock.Accepted, e.NonBlock.Offered),
 		ruling{e.NonBlock.Accepted == 0 && e.NonBlock.EAGAIN > 0, Holds,
@@ -172,11 +172,11 @@ func judgeAgain(e LargeWrite) Judgement {
 func judgeBroken(e LargeWrite) Judgement {
 	switch {
 	case e.ReadPipe:
-		return holds("EPIPE with a reader at work", "the write failed although the reader was there: "+e.Read)
+		return judged(Holds, "EPIPE with a reader at work", "the write failed although the reader was there: "+e.Read)
 	case e.OnePipe && e.GonePipe:
-		return refuted("EPIPE for 65537 B and for 1 B, without a reader", "EPIPE says that nobody holds the reading end any more: size has no part in it")
+		return judged(Refuted, "EPIPE for 65537 B and for 1 B, without a reader", "EPIPE says that nobody holds the reading end any more: size has no part in it")
 	}
-	return depends("", "no write failed with EPIPE here: with the reader gone it said: "+e.Gone)
+	return judged(Depends, "", "no write failed with EPIPE here: with the reader gone it said: "+e.Gone)
 }
 
 // A ChunkedWrite is the evidence of 000-chunks-avoid-blocking.
@@ -265,7 +265,7 @@ func onMac[E any](id, text, source string, gather func(context.Context, *session
 		if e.OS == e.About {
 			return rule(e.Here)
 		}
-		return Judgement{Verdict: NotTestable, Why: e.Says}
+		return judged(NotTestable, "", e.Says)
 	})
 	return claim(id, "The Problem", test, text,
 		"On macOS as "+id[:4]+id[len("000-macos-"):]+"; elsewhere not testable, with what the kernel's source says.")

@@ -60,14 +60,14 @@ func gatherBytewise(ctx context.Context, s *session) (e Bytewise) {
 
 func judgeBytewise(e Bytewise) Judgement {
 	if e.Compared == 0 || len(e.ToOurs) == 0 {
-		return refuted("", "no line came through as it was sent")
+		return judged(Refuted, "", "no line came through as it was sent")
 	}
 	worst := slices.MaxFunc(e.ToOurs, func(a, b faults.Sized) int { return cmp.Compare(a.Figure.Median, b.Figure.Median) })
 	figure := fmt.Sprintf("%s at %s, n = %d; %.0f calls for a KiB", estimate(worst.Figure), faults.Size(worst.Size), worst.Figure.N, e.Calls)
-	if worst.Figure.Above(3) {
-		return depends(figure, "the lines are right, and each byte is a system call: it will do where a message is a few bytes long")
-	}
-	return holds(figure, "the lines are right, and it costs less than three times what reading ahead does")
+	return decide(figure,
+		ruling{worst.Figure.Above(3), Depends,
+			"the lines are right, and each byte is a system call: it will do where a message is a few bytes long"},
+		ruling{true, Holds, "the lines are right, and it costs less than three times what reading ahead does"})
 }
 
 // Parsing is the evidence of 002-efficient-json.
@@ -130,11 +130,11 @@ func judgeCrash(e Crash) Judgement {
 	figure := "told after " + results.FormatDuration(float64(e.ToldNS))
 	switch {
 	case !e.Told:
-		return refuted("", "the client was not told that its server had died")
+		return judged(Refuted, "", "the client was not told that its server had died")
 	case e.Printer:
-		return depends(figure, "the client sees the end of the output and lives; but a program that writes to the dead pipe and does not handle SIGPIPE is killed by it")
+		return judged(Depends, figure, "the client sees the end of the output and lives; but a program that writes to the dead pipe and does not handle SIGPIPE is killed by it")
 	}
-	return holds(figure, "the client sees the end of the output and lives")
+	return judged(Holds, figure, "the client sees the end of the output and lives")
 }
 
 // Logs are the evidence of 002-stderr-separate.

@@ -93,7 +93,7 @@ func gatherMemory(ctx context.Context, _ *session) (e Memory) {
 
 func judgeMemory(e Memory) Judgement {
 	if len(e.Messages) == 0 {
-		return refuted("", "no message was received")
+		return judged(Refuted, "", "no message was received")
 	}
 	last := e.Messages[len(e.Messages)-1]
 	return holdsIf(e.Growth.Slope >= 0.7 && e.Growth.Slope <= 1.3,

@@ -110,7 +110,7 @@ func (e Interviews) tallyOf(question func(Server) bool) (t tally) {
 func whether(question func(Server) bool, yes, no string) func(Interviews) Judgement {
 	return func(e Interviews) Judgement {
 		t := e.tallyOf(question)
-		j := Judgement{Verdict: t.verdict(), Figure: t.figure() + " servers", Why: yes}
+		j := judged(t.verdict(), t.figure()+" servers", yes)
 		if len(t.no) > 0 {
 			j.Why = no + ": " + list(t.no)
 		}

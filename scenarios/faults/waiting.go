@@ -132,10 +132,8 @@ func curveOfWaits(all []*FullPipe) *results.Curve {
 		t := results.Trace{Name: "io=" + e.IO}
 		for _, f := range fullPipeFramings {
 			var chunk float64
-			if _, err := fmt.Sscanf(f, "chunked:%f", &chunk); err != nil {
-				continue // bare lines have no chunk size
-			}
-			if g, ok := e.Goodput[f]; ok {
+			_, err := fmt.Sscanf(f, "chunked:%f", &chunk) // bare lines have no chunk size
+			if g, ok := e.Goodput[f]; ok && err == nil {
 				t.Points = append(t.Points, pointOf(chunk, g))
 			}
 		}

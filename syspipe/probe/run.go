@@ -82,11 +82,8 @@ type Finding struct {
 
 // String returns the finding as a line of text.
 func (f Finding) String() string {
-	s := fmt.Sprintf("%s %s = %v", f.Pipe, f.Step, f.Value)
-	if f.Unit != "" {
-		s += " " + f.Unit
-	}
-	return s + " (" + f.Verdict() + ")"
+	value := strings.TrimSpace(fmt.Sprintf("%v %s", f.Value, f.Unit))
+	return fmt.Sprintf("%s %s = %s (%s)", f.Pipe, f.Step, value, f.Verdict())
 }
 
 // Verdict returns "agrees" or "differs", "documented" where a rule is known that predicts no value,
@@ -107,10 +104,7 @@ func (f Finding) Verdict() string {
 func (f Finding) compare(predicted any, source string) Finding {
 	agrees := fmt.Sprint(f.Value) == fmt.Sprint(predicted)
 	f.Agrees = &agrees
-	f.Documented = fmt.Sprint(predicted)
-	if f.Unit != "" {
-		f.Documented += " " + f.Unit
-	}
+	f.Documented = strings.TrimSpace(fmt.Sprintf("%v %s", predicted, f.Unit))
 	if source != "" {
 		f.Documented += " (" + source + ")"
 	}

@@ -66,14 +66,9 @@ func Find(side Side, name string) (Misbehaviour, error) {
 }
 
 // Usage returns the form in which m is asked for, such as "deaf@1MiB".
-func (m Misbehaviour) Usage() string {
-	if m.Default == 0 {
-		return m.Name
-	}
-	return m.Spec(m.Default)
-}
+func (m Misbehaviour) Usage() string { return m.Spec(m.Default) }
 
-// Spec returns how m is asked for with that number of bytes.
+// Spec returns how m is asked for with that number of bytes; 0 is none.
 func (m Misbehaviour) Spec(bytes int64) string {
 	if m.Sign == 0 || bytes == 0 {
 		return m.Name
