@@ -56,9 +56,8 @@ func comparisonTitle(c *stat.Comparison) string {
 // bases says what verdicts rest on, each once.
 func bases(times []stat.Change) []string {
 	var out []string
-	for _, basis := range Distinct(times, func(ch stat.Change) string { return ch.Basis }) {
-		n := len(stat.Filter(times, func(ch stat.Change) bool { return ch.Basis == basis }))
-		out = append(out, fmt.Sprintf("%d of %d times: %s", n, len(times), basis))
+	for _, alike := range stat.GroupBy(times, func(ch stat.Change) string { return ch.Basis }) {
+		out = append(out, fmt.Sprintf("%d of %d times: %s", len(alike), len(times), alike[0].Basis))
 	}
 	return out
 }

@@ -129,14 +129,9 @@ type series struct {
 // lie in those of other machines.
 func seriesIn(rows []stat.Row, pattern string) []series {
 	var all []series
-	seen := make(map[results.Cell]bool)
-	for _, r := range rows {
-		id := stat.SeriesCell(r.Cell)
-		if r.Cell.Pattern != pattern || seen[id] {
-			continue
-		}
-		seen[id] = true
-		all = append(all, newSeries(stat.Filter(rows, func(o stat.Row) bool { return stat.SeriesCell(o.Cell) == id })))
+	own := stat.Filter(rows, func(r stat.Row) bool { return r.Cell.Pattern == pattern })
+	for _, alike := range stat.GroupBy(own, func(r stat.Row) results.Cell { return stat.SeriesCell(r.Cell) }) {
+		all = append(all, newSeries(alike))
 	}
 	return all
 }
@@ -179,12 +174,8 @@ func headlineSize(rows []stat.Row) int {
 
 // nameSeries says of each series where it ran, and what else tells it apart.
 func nameSeries(all []series) {
-	var cells []results.Cell
-	machines := make(map[string]bool)
-	for _, s := range all {
-		cells = append(cells, s.cell)
-		machines[s.machine] = true
-	}
+	cells := Distinct(all, func(s series) results.Cell { return s.cell })
+	machines := Distinct(all, func(s series) string { return s.machine })
 	differ := results.DifferingFields(cells, "placement", "framing", "size", "pattern")
 	for i := range all {
 		words, short := []string{PlacementPhrase(all[i].cell.Placement)}, []string{shortPlacement(all[i].cell.Placement)}
@@ -212,11 +203,11 @@ func placementMatters(all []series) string {
 	if fast == nil {
 		return ""
 	}
-	text := fmt.Sprintf("raw %s at %s does %s times (%s to %s) the %s of raw %s", fast.where, results.FormatSize(int64(fast.size)),
-		results.FormatNumber(e.Median, 2), results.FormatNumber(e.Interval.Lo, 2), results.FormatNumber(e.Interval.Hi, 2), "goodput", slow.where)
+	size := results.FormatSize(int64(fast.size))
+	times := fmt.Sprintf("%s times (%s to %s)", results.FormatNumber(e.Median, 2), results.FormatNumber(e.Interval.Lo, 2), results.FormatNumber(e.Interval.Hi, 2))
+	text := fmt.Sprintf("raw %s at %s does %s the goodput of raw %s", fast.where, size, times, slow.where)
 	if fast.cell.Pattern == results.PatternRoundtrip {
-		text = fmt.Sprintf("a raw round trip of %s takes %s times (%s to %s) as long %s as %s", results.FormatSize(int64(fast.size)),
-			results.FormatNumber(e.Median, 2), results.FormatNumber(e.Interval.Lo, 2), results.FormatNumber(e.Interval.Hi, 2), slow.where, fast.where)
+		text = fmt.Sprintf("a raw round trip of %s takes %s as long %s as %s", size, times, slow.where, fast.where)
 	}
 	framings := append(slices.Clone(fast.framed), slow.framed...)
 	if len(framings) == 0 {

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -89,25 +88,29 @@ func newSetJSON(s *results.Set) setJSON {
 // WriteBench writes the set's samples as Go benchmark text, a line each, which benchstat reads as
 // it is. An error other than the writer's is [ErrNothing].
 func WriteBench(w io.Writer, s *results.Set) error {
-	out := benchfmt.NewWriter(w)
-	wrote := false
+	var lines []benchfmt.Record
 	for _, r := range s.Records {
 		config := benchConfig(s, r.Run)
 		for _, sample := range r.Samples {
-			if !wrote {
-				if _, err := io.WriteString(w, strings.Join(stat.BenchUnits(), "\n")+"\n"); err != nil {
-					return fmt.Errorf("write benchmark text: %w", err)
-				}
-				wrote = true
-			}
-			res := benchfmt.Result{Config: config, Name: benchfmt.Name(stat.BenchName(r.Cell)), Iters: int(sample.Messages), Values: stat.BenchValues(r.Cell, sample)}
-			if err := out.Write(&res); err != nil {
-				return fmt.Errorf("write benchmark text: %w", err)
-			}
+			name := benchfmt.Name(stat.BenchName(r.Cell))
+			lines = append(lines, &benchfmt.Result{Config: config, Name: name, Iters: int(sample.Messages), Values: stat.BenchValues(r.Cell, sample)})
 		}
 	}
-	if !wrote {
+	if len(lines) == 0 {
 		return ErrNothing
+	}
+	_, err := io.WriteString(w, strings.Join(stat.BenchUnits(), "\n")+"\n")
+	return writeBenchLines(w, lines, err)
+}
+
+// writeBenchLines writes lines of benchmark text, unless what stands before them failed.
+func writeBenchLines(w io.Writer, lines []benchfmt.Record, err error) error {
+	out := benchfmt.NewWriter(w)
+	for i := 0; i < len(lines) && err == nil; i++ {
+		err = out.Write(lines[i])
+	}
+	if err != nil {
+		return fmt.Errorf("write benchmark text: %w", err)
 	}
 	return nil
 }
@@ -129,34 +132,24 @@ func benchConfig(s *results.Set, run string) []benchfmt.Config {
 }
 
 func writeComparedBench(w io.Writer, c *stat.Comparison) error {
-	out := benchfmt.NewWriter(w)
+	var lines []benchfmt.Record
 	said := make(map[string]bool)
 	for _, ch := range c.Changes {
-		unit, _ := ch.BenchUnit()
+		unit, scale := ch.BenchUnit()
 		if better := ch.Before.Metric.Better.String(); better != "" && !said[unit] {
 			said[unit] = true
-			if _, err := fmt.Fprintf(w, "Unit %s better=%s\n", unit, better); err != nil {
-				return fmt.Errorf("write benchmark text: %w", err)
+			lines = append(lines, &benchfmt.UnitMetadata{UnitMetadataKey: benchfmt.UnitMetadataKey{Unit: unit, Key: "better"}, OrigUnit: unit, Value: better})
+		}
+		for _, side := range []struct {
+			name string
+			stat.Series
+		}{{"old", ch.Before}, {"new", ch.After}} {
+			name := benchfmt.Name(stat.BenchCase(ch.Name, side.name))
+			for _, v := range side.Values {
+				values := []benchfmt.Value{{Value: stat.RoundFigure(v * scale), Unit: unit}}
+				lines = append(lines, &benchfmt.Result{Name: name, Iters: int(side.Messages), Values: values})
 			}
 		}
-		if err := errors.Join(writeSide(ch, out, "old", ch.Before), writeSide(ch, out, "new", ch.After)); err != nil {
-			return err
-		}
 	}
-	return nil
-}
-
-// writeSide writes the samples of one side, a line each.
-func writeSide(c stat.Change, out *benchfmt.Writer, side string, s stat.Series) error {
-	unit, scale := c.BenchUnit()
-	for _, v := range s.Values {
-		res := benchfmt.Result{
-			Name: benchfmt.Name(stat.BenchCase(c.Name, side)), Iters: int(s.Messages),
-			Values: []benchfmt.Value{{Value: stat.RoundFigure(v * scale), Unit: unit}},
-		}
-		if err := out.Write(&res); err != nil {
-			return fmt.Errorf("write benchmark text: %w", err)
-		}
-	}
-	return nil
+	return writeBenchLines(w, lines, nil)
 }

@@ -121,16 +121,8 @@ func positive(n int, text string) string {
 // machineComparison has a row for each cell of a pattern that at least two machines measured.
 func machineComparison(s *results.Set, rows []stat.Row, pattern string) Table {
 	rows = stat.Filter(rows, func(r stat.Row) bool { return r.Cell.Pattern == pattern })
-	var cells []results.Cell
-	byCell := map[results.Cell]map[string]stat.Row{}
-	for _, r := range rows {
-		if byCell[r.Cell] == nil {
-			byCell[r.Cell] = map[string]stat.Row{}
-			cells = append(cells, r.Cell)
-		}
-		byCell[r.Cell][r.Machine] = r
-	}
-	differ := results.DifferingFields(cells, "framing", "size", "pattern")
+	cellOf := func(r stat.Row) results.Cell { return r.Cell }
+	differ := results.DifferingFields(Distinct(rows, cellOf), "framing", "size", "pattern")
 	t := Table{
 		Title:   map[string]string{"stream": "Goodput vs raw", results.PatternRoundtrip: "Round-trip time vs raw"}[pattern],
 		Columns: Columns(slices.Concat([]string{"`framing", ">message"}, differ)...),
@@ -138,8 +130,9 @@ func machineComparison(s *results.Set, rows []stat.Row, pattern string) Table {
 	for _, id := range s.Machines() {
 		t.Columns = append(t.Columns, Column{Title: s.MachineName(id), Right: true})
 	}
-	for _, c := range cells {
-		if len(byCell[c]) < 2 {
+	for _, measured := range stat.GroupBy(rows, cellOf) {
+		c := measured[0].Cell
+		if len(measured) < 2 {
 			continue
 		}
 		row := []string{c.Framing, sizeText(c)}
@@ -147,8 +140,10 @@ func machineComparison(s *results.Set, rows []stat.Row, pattern string) Table {
 			row = append(row, FieldValue(name, c.Field(name)))
 		}
 		for _, id := range s.Machines() {
-			r, ok := byCell[c][id]
-			row = append(row, vsRawText(r, ok))
+			row = append(row, "not measured")
+			if i := slices.IndexFunc(measured, func(r stat.Row) bool { return r.Machine == id }); i >= 0 {
+				row[len(row)-1] = vsRawText(measured[i])
+			}
 		}
 		t.Append(row...)
 	}
@@ -157,11 +152,8 @@ func machineComparison(s *results.Set, rows []stat.Row, pattern string) Table {
 
 // vsRawText is a cell relative to raw on the same machine, and behind it the absolute figure:
 // goodput, or p50 of a round trip.
-func vsRawText(r stat.Row, measured bool) string {
-	switch {
-	case !measured:
-		return "not measured"
-	case r.Samples == 0:
+func vsRawText(r stat.Row) string {
+	if r.Samples == 0 {
 		return emptyWord(r)
 	}
 	absolute := results.FormatGoodput(r.Estimates["goodput"].Median)
@@ -185,13 +177,10 @@ func machineLimits(s *results.Set, rows []stat.Row) Table {
 	t := Table{Title: "Limits of each machine", Columns: Columns("machine", "placement", ">best raw goodput", ">shortest raw round trip, p50")}
 	for _, id := range s.Machines() {
 		own := stat.Filter(rows, func(r stat.Row) bool { return r.Machine == id && r.Cell.Framing == results.FramingRaw })
-		for _, placement := range Distinct(own, func(r stat.Row) string { return r.Cell.Placement }) {
+		for _, alike := range stat.GroupBy(own, func(r stat.Row) string { return r.Cell.Placement }) {
 			var most, least float64
 			goodput, trip := "-", "-"
-			for _, r := range own {
-				if r.Cell.Placement != placement {
-					continue
-				}
+			for _, r := range alike {
 				if e := r.Estimates["goodput"]; r.Cell.Pattern != results.PatternRoundtrip && e.Median > most {
 					most, goodput = e.Median, results.FormatGoodput(e.Median)+" at "+sizeText(r.Cell)
 				}
@@ -202,7 +191,7 @@ func machineLimits(s *results.Set, rows []stat.Row) Table {
 				}
 			}
 			if goodput != "-" || trip != "-" {
-				t.Append(s.MachineName(id), placement, goodput, trip)
+				t.Append(s.MachineName(id), alike[0].Cell.Placement, goodput, trip)
 			}
 		}
 	}

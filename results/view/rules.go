@@ -204,11 +204,9 @@ func (f filling) rule(notes *footnotes) string {
 		if ruleVerdict(*p) == ruleDiffers {
 			verdict = strings.TrimSuffix(fillSteps[i], "/") + " " + verdict
 		}
-		if !slices.Contains(verdicts, verdict) {
-			verdicts = append(verdicts, verdict)
-		}
+		verdicts = append(verdicts, verdict)
 	}
-	return strings.Join(verdicts, ", ")
+	return strings.Join(Distinct(verdicts, func(text string) string { return text }), ", ")
 }
 
 // probedOn describes a machine and when it was probed.
@@ -233,17 +231,11 @@ type DocumentedRule struct {
 // documented of each of the systems. Of what a machine found more than once, the last counts.
 func RulesBeside(set *results.Set, systems []DocumentedSystem) Page {
 	v := Page{}
-	latest := map[string]results.Probe{}
 	id := func(p results.Probe) string { return strings.Join([]string{set.Machine(p.Run), p.Pipe, p.Step}, " ") }
-	for _, p := range set.Probes {
-		if p.Pipe != "" { // others are of the machine itself
-			latest[id(p)] = p
-		}
-	}
 	var probes []results.Probe
-	for _, at := range Distinct(set.Probes, id) {
-		if p, ok := latest[at]; ok {
-			probes = append(probes, p)
+	for _, found := range stat.GroupBy(set.Probes, id) {
+		if last := found[len(found)-1]; last.Pipe != "" { // others are of the machine itself
+			probes = append(probes, last)
 		}
 	}
 	for i, e := range FirstRuns(set) {

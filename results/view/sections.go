@@ -113,7 +113,7 @@ func answer(s *results.Set, sum Summary) []string {
 		out = append(out, fmt.Sprintf("Of %s of failures reproduced: %s.", results.FormatCount(len(faults), "case"), verdicts))
 	}
 	for _, own := range driven(s) {
-		out = append(out, own.name+": "+resultOf(&results.Set{Targets: own.targets}).String()+".")
+		out = append(out, serverName(s, own[0])+": "+resultOf(&results.Set{Targets: own}).String()+".")
 	}
 	out = append(out, RecordingSummary(s)...)
 	if len(s.Noise) > 0 {

@@ -22,24 +22,15 @@ func CommandName(command []string) string {
 	return Truncate(strings.Join(append([]string{filepath.Base(command[0])}, command[1:]...), " "), MaxNameLength)
 }
 
-// A drivenServer is what drive found of one server.
-type drivenServer struct {
-	name    string
-	targets []results.Target
+// driven groups what drive found by the server that it loaded. A record of how a recorded server
+// ended belongs to the recording.
+func driven(s *results.Set) [][]results.Target {
+	targets := stat.Filter(s.Targets, func(t results.Target) bool { return t.Evidence.Traffic == nil })
+	return stat.GroupBy(targets, func(t results.Target) string { return serverName(s, t) })
 }
 
-// driven lists the servers that drive loaded. A record of how a recorded server ended belongs to
-// the recording.
-func driven(s *results.Set) []drivenServer {
-	targets := stat.Filter(s.Targets, func(t results.Target) bool { return t.Evidence.Traffic == nil })
-	name := func(t results.Target) string {
-		return JoinParts(CommandName(t.Command), MachineTitle(s, s.Machine(t.Run)))
-	}
-	var out []drivenServer
-	for _, n := range Distinct(targets, name) {
-		out = append(out, drivenServer{n, stat.Filter(targets, func(t results.Target) bool { return name(t) == n })})
-	}
-	return out
+func serverName(s *results.Set, t results.Target) string {
+	return JoinParts(CommandName(t.Command), MachineTitle(s, s.Machine(t.Run)))
 }
 
 // serverSection holds the servers that drive loaded.
@@ -49,14 +40,15 @@ func serverSection(s *results.Set) Section {
 	rest.Targets = nil
 	var all []results.Target
 	for _, own := range driven(s) {
-		all = append(all, own.targets...)
-		for _, text := range slices.Concat(targetSentences(own.targets), sizeGrowth(own.targets), targetAdvice(own.targets), targetNotes(own.targets)) {
-			out.Lead = append(out.Lead, own.name+": "+text+".")
+		name := serverName(s, own[0])
+		all = append(all, own...)
+		for _, text := range slices.Concat(targetSentences(own), sizeGrowth(own), targetAdvice(own), targetNotes(own)) {
+			out.Lead = append(out.Lead, name+": "+text+".")
 		}
-		sizes, loads := sizeTable(own.targets), loadTable(own.targets)
-		sizes.Title, loads.Title = own.name+" by message size", own.name+" by load"
+		sizes, loads := sizeTable(own), loadTable(own)
+		sizes.Title, loads.Title = name+" by message size", name+" by load"
 		out.Tables = append(out.Tables, sizes, loads)
-		rest.Targets = append(rest.Targets, stat.Filter(own.targets, func(t results.Target) bool { return t.Size == 0 && targetSentence(t) == "" })...)
+		rest.Targets = append(rest.Targets, stat.Filter(own, func(t results.Target) bool { return t.Size == 0 && targetSentence(t) == "" })...)
 	}
 	out.Tables = append(out.Tables, targetTable(&rest))
 	out.Commands = commandsOf(s, all, func(t results.Target) string { return t.Run }, "pipebench drive --find-limit -- COMMAND")

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -170,6 +171,8 @@ const titleWidth = 120
 // cellWidth is a column's Width where it has none of its own.
 const cellWidth = 44
 
+var trailingBlanks = regexp.MustCompile(`(?m) +$`)
+
 // render writes the title and the table without the blanks that tablewriter leaves at line ends.
 func (t Table) render(w io.Writer, r tw.Renderer, title string, fit func(Column, string) string) error {
 	t = t.without(func(c Column) bool { return c.Page || c.Detail || c.Data })
@@ -202,11 +205,7 @@ func (t Table) render(w io.Writer, r tw.Renderer, title string, fit func(Column,
 	if err := errors.Join(err, table.Render()); err != nil {
 		return fmt.Errorf("table %q: %w", t.Title, err)
 	}
-	lines := strings.Split(text.String(), "\n")
-	for i := range lines {
-		lines[i] = strings.TrimRight(lines[i], " ")
-	}
-	_, err = io.WriteString(w, strings.Join(lines, "\n"))
+	_, err = io.WriteString(w, trailingBlanks.ReplaceAllString(text.String(), ""))
 	return err
 }
 

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -187,4 +188,130 @@ func tuneWarnings(records []results.Tune) []string {
 			late, len(records), results.FormatPercent(100*lateShare), results.FormatPercent(100*most)))
 	}
 	return out
+}
+
+// A tuneQuestion is what runs of tune were asked. The answers to one question belong together.
+type tuneQuestion struct {
+	machine   string
+	objective string
+	cell      results.Cell // without what tune varies
+}
+
+// A tuneAnswer is what one run recommends, the sizes that are equivalent in it, and the sizes that
+// another run may recommend within its margin.
+type tuneAnswer struct {
+	chunk                int
+	equivalent, possible []int
+	flat                 bool // all sizes are equivalent
+}
+
+// tuneAdvice says what tune recommends, in a sentence for each question, and how many of its runs
+// were not conclusive. It compares runs that were asked the same question.
+func tuneAdvice(s *results.Set) []string {
+	recommended := stat.Filter(s.Tunes, func(u results.Tune) bool { return u.Recommended })
+	question := func(u results.Tune) tuneQuestion { return questionOf(s, u) }
+	asked := Distinct(recommended, question)
+	var out []string
+	for i, same := range stat.GroupBy(recommended, question) {
+		var answers []tuneAnswer
+		for _, run := range stat.GroupBy(same, func(u results.Tune) string { return u.Run }) {
+			e := recommendation(run[0])
+			chunk := results.ChunkSize(run[0].Cell.Framing)
+			answers = append(answers, tuneAnswer{chunk, withSize(e.Alike, chunk), withSize(e.Possible, chunk), e.Flat})
+		}
+		out = append(out, "For a chunk size "+questionText(s, asked[i], asked)+": "+agreement(answers)+".")
+	}
+	return append(out, inconclusiveRuns(s)...)
+}
+
+// recommendation returns what a recommended size rests on, of which old files tell nothing.
+func recommendation(u results.Tune) results.RecommendationEvidence {
+	return *cmp.Or(u.Evidence.RecommendationEvidence, new(results.RecommendationEvidence))
+}
+
+// inconclusiveRuns says of each machine how many runs of tune recommend nothing.
+func inconclusiveRuns(s *results.Set) []string {
+	run := func(u results.Tune) string { return u.Run }
+	decided := Distinct(stat.Filter(s.Tunes, func(u results.Tune) bool { return u.Recommended }), run)
+	open := stat.Filter(Distinct(s.Tunes, run), func(run string) bool { return !slices.Contains(decided, run) })
+	var out []string
+	for _, own := range stat.GroupBy(open, s.Machine) {
+		out = append(out, fmt.Sprintf("For a chunk size %s, %s could not tell: noise hid it, or the time was too short; close other programs, or give it more time (--max-time).",
+			onMachine(s, s.Machine(own[0])), results.FormatCount(len(own), "run")))
+	}
+	return out
+}
+
+func questionOf(s *results.Set, u results.Tune) tuneQuestion {
+	q := tuneQuestion{s.Machine(u.Run), recommendation(u).Objective, u.Cell}
+	q.cell.Framing, q.cell.Drain, q.cell.Sender = "", 0, ""
+	return q
+}
+
+// withSize returns sizes and one more, ascending.
+func withSize(sizes []int, size int) []int {
+	sizes = append(slices.Clone(sizes), size)
+	slices.Sort(sizes)
+	return slices.Compact(sizes)
+}
+
+// questionText writes what distinguishes a question from the others.
+func questionText(s *results.Set, q tuneQuestion, all []tuneQuestion) string {
+	words := []string{onMachine(s, q.machine)}
+	if q.objective != "" && slices.ContainsFunc(all, func(o tuneQuestion) bool { return o.objective != q.objective }) {
+		words = append(words, "objective "+q.objective)
+	}
+	cells := Distinct(all, func(o tuneQuestion) results.Cell { return o.cell })
+	for _, name := range results.DifferingFields(cells) {
+		switch value := q.cell.Field(name); {
+		case name == "size" && q.cell.Size > 0:
+			words = append(words, sizeText(q.cell)+" messages")
+		case value != "" && name != "size":
+			words = append(words, FieldPhrase(name, value))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// onMachine is "on linux/amd64", or "on this machine" if it is the only one.
+func onMachine(s *results.Set, id string) string {
+	if name := MachineTitle(s, id); name != "" {
+		return "on " + name
+	}
+	return "on this machine"
+}
+
+// agreement compares what runs that were asked the same question answer.
+func agreement(runs []tuneAnswer) string {
+	named := Distinct(runs, func(a tuneAnswer) int { return a.chunk })
+	slices.Sort(named)
+	agree := !slices.ContainsFunc(runs, func(a tuneAnswer) bool {
+		return slices.ContainsFunc(named, func(n int) bool { return !slices.Contains(a.possible, n) })
+	})
+	switch {
+	case !slices.ContainsFunc(runs, func(a tuneAnswer) bool { return !a.flat }):
+		return "the size does not matter: all that were measured are within 5 % of the best"
+	case len(named) > 1 && agree:
+		return fmt.Sprintf("use %s: %d runs recommend these, between which runs can see no difference", listSizes(named, "or"), len(runs))
+	case len(named) > 1:
+		return fmt.Sprintf("%d runs recommend %s, and differ by more than runs do by themselves, so that none of them is an answer: measure again on a machine that does nothing else", len(runs), listSizes(named, "and"))
+	case len(runs) > 1:
+		return fmt.Sprintf("use %s, as all of %d runs recommend", listSizes(named, "or"), len(runs))
+	}
+	if rest := stat.Filter(runs[0].equivalent, func(n int) bool { return n != runs[0].chunk }); len(rest) > 0 {
+		return fmt.Sprintf("use %s (within 5 %% of the best: %s)", listSizes(named, "or"), listSizes(rest, "and"))
+	}
+	return "use " + listSizes(named, "or")
+}
+
+// listSizes writes sizes as a person lists them: "4 KiB, 8 KiB or 16 KiB".
+func listSizes(sizes []int, last string) string {
+	var words []string
+	for _, n := range sizes {
+		words = append(words, results.FormatSize(int64(n)))
+	}
+	if n := len(words); n > 1 {
+		return strings.Join(words[:n-1], ", ") + " " + last + " " + words[n-1]
+	}
+	return words[0]
 }
