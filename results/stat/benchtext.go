@@ -119,13 +119,8 @@ var benchUnits = []benchUnit{
 // BenchUnits returns the lines that tell benchstat which way the units are better that it does not
 // know: "Unit p99-ns better=lower".
 func BenchUnits() []string {
-	var out []string
-	for _, u := range benchUnits {
-		if !u.known {
-			out = append(out, "Unit "+u.name+" better=lower")
-		}
-	}
-	return out
+	unknown := Filter(benchUnits, func(u benchUnit) bool { return !u.known })
+	return Map(unknown, func(u benchUnit) string { return "Unit " + u.name + " better=lower" })
 }
 
 // BenchValues returns the figures of a sample with their units in Go benchmark text.

@@ -122,10 +122,7 @@ func noiseWindow(noise []results.Noise, machine string) (time.Duration, bool) {
 // caller's to fill in. It takes two runs of a cell to see any spread, and three for [Compare] to
 // rest on it.
 func BetweenRuns(runs []*results.Set) []results.Noise {
-	var all []Series
-	for _, set := range runs {
-		all = append(all, Filter(SeriesOf(set), func(s Series) bool { return !s.Metric.Counter })...)
-	}
+	all := Filter(slices.Concat(Map(runs, SeriesOf)...), func(s Series) bool { return !s.Metric.Counter })
 	var out []results.Noise
 	for _, own := range GroupBy(all, Series.id) {
 		if len(own) < 2 {

@@ -74,11 +74,16 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 		if err != nil {
 			return err
 		}
-		served = sweep.served()
-		if failures := sweep.Failures(); len(failures) > 0 {
-			p.Limits, d.failure = true, afterRequests(failures[0])
-			larger := len(sweep.Targets) - slices.IndexFunc(sweep.Targets, func(t results.Target) bool { return !t.Served() })
-			d.noHoles = len(failures) == larger && larger > beyond
+		works := sweep.Targets // below the first that failed
+		if first := slices.IndexFunc(works, func(t results.Target) bool { return !t.Served() }); first >= 0 {
+			p.Limits, d.failure = true, afterRequests(works[first])
+			larger := len(works) - first
+			d.noHoles = len(sweep.Failures()) == larger && larger > beyond
+			works = works[:first]
+		}
+		served = 0
+		if len(works) > 0 {
+			served = int(works[len(works)-1].Size)
 		}
 	}
 	if p.Limits {
@@ -96,17 +101,6 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 		return nil
 	}
 	return d.growthIn(ctx, p.SmallPipe, served, sink)
-}
-
-// served returns the largest size below the first that failed.
-func (s *Sweep) served() (n int) {
-	for _, t := range s.Targets {
-		if !t.Served() {
-			break
-		}
-		n = int(t.Size)
-	}
-	return n
 }
 
 // growthIn measures how time grows when the server can read only few bytes at a time.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
@@ -24,18 +25,14 @@ var handshakeMethods = []string{
 // requestsIn returns the messages of a recording that the client said, without the handshake, which
 // the driver makes itself.
 func requestsIn(recording []payload.Message) []payload.Message {
-	var out []payload.Message
-	for _, m := range recording {
+	return stat.Filter(recording, func(m payload.Message) bool {
 		method, answers := m.Method, m.Method == "" && len(m.ID) > 0
 		if m.Body != nil {
 			e := jsonrpc.Scan(m.Body)
 			method, answers = string(e.Method), e.Kind().Answers()
 		}
-		if m.Dir != "reply" && !answers && !slices.Contains(handshakeMethods, method) {
-			out = append(out, m)
-		}
-	}
-	return out
+		return m.Dir != "reply" && !answers && !slices.Contains(handshakeMethods, method)
+	})
 }
 
 // repliesIn returns what the server of a recording answered, by id, in the order of the answers.
