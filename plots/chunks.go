@@ -52,8 +52,7 @@ const minFramings = 3
 // variant.
 func (p chartGroup) waitChart() Chart {
 	c := Chart{
-		Name:     "wait" + p.suffix,
-		Title:    "How long a small message waits behind large ones",
+		Name: "wait" + p.suffix, Title: "How long a small message waits behind large ones",
 		Subtitle: p.subtitle("framing", "drain", "rate"),
 		X:        Axis{Label: "bytes of a frame, at most", Scale: Log2, Unit: Bytes},
 		Y:        Axis{Label: "time from when a message was due", Scale: Log, Unit: Nanos},
@@ -260,8 +259,7 @@ func (v selection) chunkChart(name string) []Chart {
 	var out []Chart
 	for _, p := range v.groupBy(charts) {
 		c := Chart{
-			Name:     "chunk-" + name + p.suffix,
-			Title:    "Goodput against chunk size, " + name,
+			Name: "chunk-" + name + p.suffix, Title: "Goodput against chunk size, " + name,
 			Subtitle: p.subtitle("placement"),
 			X:        Axis{Label: "chunk size: bytes of a whole frame, at most", Scale: Log2, Unit: Bytes},
 			Y:        goodputAxis,

@@ -79,8 +79,7 @@ const maxCategories = 30
 // invocations, each over their median.
 func noiseCharts(set *results.Set) []Chart {
 	c := Chart{
-		Name:     "noise",
-		Title:    "How far figures move between runs that nothing distinguishes",
+		Name: "noise", Title: "How far figures move between runs that nothing distinguishes",
 		Subtitle: environmentLines(set, set.Noise, func(l results.Noise) string { return l.Run }),
 		X:        Axis{Label: "figure of an invocation, as a share of the median of all", Scale: Linear, Unit: Times},
 		Y:        categoryAxis,
@@ -119,8 +118,7 @@ const fillStep = "capacity/fill/"
 // fillChart shows how much a pipe takes against the size of the writes that fill it.
 func fillChart(set *results.Set) Chart {
 	c := Chart{
-		Name:  "fill",
-		Title: "What a pipe holds depends on how it is filled",
+		Name: "fill", Title: "What a pipe holds depends on how it is filled",
 		X:     Axis{Label: "size of each write", Scale: Log2, Unit: Bytes},
 		Y:     Axis{Label: "bytes accepted until it is full", Scale: Log2, Unit: Bytes},
 		Notes: []string{"A point that is labelled differs from the system's documented rule."},
@@ -176,10 +174,8 @@ func pipeOf(p results.Probe) string { return cmp.Or(p.Pipe, "pipe") }
 // probeTimes shows the probes that found a time, a row each.
 func probeTimes(set *results.Set) Chart {
 	c := Chart{
-		Name:  "probe-times",
-		Title: "How long the pipes take to tell",
-		X:     timeAxis,
-		Y:     categoryAxis,
+		Name: "probe-times", Title: "How long the pipes take to tell",
+		X: timeAxis, Y: categoryAxis,
 	}
 	panels := map[string][]Series{}
 	for _, p := range set.Probes {
@@ -220,8 +216,7 @@ func environmentLines[L any](set *results.Set, lines []L, run func(L) string) []
 // byte.
 func targetCharts(set *results.Set) []Chart {
 	in := Chart{
-		Name:     "target",
-		Title:    "Round trip through a server against message size",
+		Name: "target", Title: "Round trip through a server against message size",
 		Subtitle: environmentLines(set, set.Targets, func(l results.Target) string { return l.Run }),
 		X:        sizeAxis,
 		Y:        Axis{Label: "time of a round trip", Scale: Log, Unit: Nanos},
@@ -307,8 +302,7 @@ func sizeChart(set *results.Set) Chart {
 		largest = max(largest, float64(m.Size))
 	}
 	c := Chart{
-		Name:     "traffic-size",
-		Title:    "Sizes of the recorded messages",
+		Name: "traffic-size", Title: "Sizes of the recorded messages",
 		Subtitle: recordedOn(set),
 		X:        sizeAxis,
 		Y:        Axis{Label: "share of messages that are no larger", Scale: Linear, Unit: Percent, From: new(0.0), To: new(100.0)},
@@ -346,8 +340,7 @@ func cumulative(values []float64) []Point {
 // methodChart shows the time from a request to the reply of the same id, for each method.
 func methodChart(set *results.Set) Chart {
 	c := Chart{
-		Name:     "traffic-method",
-		Title:    "Time to the reply, by method",
+		Name: "traffic-method", Title: "Time to the reply, by method",
 		Subtitle: recordedOn(set),
 		X:        Axis{Label: "time from request to reply", Scale: Log, Unit: Nanos},
 		Y:        categoryAxis,

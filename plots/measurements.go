@@ -31,10 +31,8 @@ const intervalNote = "Points are medians over the samples; bars are the 95 % int
 // placement.
 func goodputCharts(set *results.Set) []Chart {
 	return bySize(set, Chart{
-		Name:  "goodput",
-		Title: "Goodput against message size",
-		X:     sizeAxis,
-		Y:     goodputAxis,
+		Name: "goodput", Title: "Goodput against message size",
+		X: sizeAxis, Y: goodputAxis,
 		Notes: []string{intervalNote},
 	}, medianOf("goodput"))
 }
@@ -152,8 +150,7 @@ func (v selection) capacities() []int {
 func overheadCharts(set *results.Set) []Chart {
 	v := measuredIn(set, func(r results.Record) bool { return r.Cell.Size > 0 })
 	c := Chart{
-		Name:     "overhead",
-		Title:    "Wire overhead against message size",
+		Name: "overhead", Title: "Wire overhead against message size",
 		X:        sizeAxis,
 		Y:        Axis{Label: "bytes added to the payload", Scale: Log, Unit: Percent},
 		Subtitle: v.subtitle("placement", "size", "framing", "io", "peer", "pipe", "capacity"),
@@ -209,8 +206,7 @@ const ratioNote = "Points are medians of the ratios taken round by round, so tha
 // costs.
 func ratioCharts(set *results.Set) []Chart {
 	charts := bySize(set, Chart{
-		Name:  "ratio",
-		Title: "Goodput of each framing as a share of raw",
+		Name: "ratio", Title: "Goodput of each framing as a share of raw",
 		X:     sizeAxis,
 		Y:     Axis{Label: "goodput vs raw", Scale: Linear, Unit: Times, From: new(0.0)},
 		Dodge: true,

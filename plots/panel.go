@@ -94,7 +94,11 @@ func (f axes) plot(p Panel, labelY bool) *plot.Plot {
 	}
 	out.Add(labels)
 	if (Chart{Panels: []Panel{p}}).empty() {
-		out.Add(emptyNote("nothing measured"))
+		out.Add(plotterFunc(func(c draw.Canvas, _ *plot.Plot) {
+			style := textStyle(9, muted, false)
+			style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
+			c.FillText(style, c.Center(), "nothing measured")
+		}))
 	}
 	out.X.Min, out.X.Max, out.Y.Min, out.Y.Max = f.x.min, f.x.max, f.y.min, f.y.max
 	return out
@@ -136,23 +140,20 @@ func (f axes) series(s Series) []plot.Plotter {
 		out = append(out, &plotter.Scatter{XYs: centres(computed), GlyphStyle: inside.glyph(markerRadius * 0.55)})
 	}
 	for i, o := range out {
-		out[i] = shifted{o, f.shift[s.Name]}
+		out[i] = plotterFunc(func(c draw.Canvas, p *plot.Plot) { // a little to the right of its place
+			c.Min.X += f.shift[s.Name]
+			c.Max.X += f.shift[s.Name]
+			o.Plot(c, p)
+		})
 	}
 	return out
 }
 
-// A shifted plotter draws another one a little to the right of its place.
-type shifted struct {
-	plot.Plotter
-	by vg.Length
-}
+// A plotterFunc draws on the canvas of a panel.
+type plotterFunc func(c draw.Canvas, p *plot.Plot)
 
 // Plot implements [plot.Plotter].
-func (s shifted) Plot(c draw.Canvas, p *plot.Plot) {
-	c.Min.X += s.by
-	c.Max.X += s.by
-	s.Plotter.Plot(c, p)
-}
+func (f plotterFunc) Plot(c draw.Canvas, p *plot.Plot) { f(c, p) }
 
 // positions turns values into positions and drops points that have no finite value.
 func (f axes) positions(points []Point) []Point {
@@ -333,14 +334,4 @@ func (f axes) room(g Guide, series []Series) (top, left bool) {
 		}
 	}
 	return above > below, onLeft > onRight
-}
-
-// emptyNote is a text in the middle of a panel that has nothing else to show.
-type emptyNote string
-
-// Plot implements [plot.Plotter].
-func (r emptyNote) Plot(c draw.Canvas, _ *plot.Plot) {
-	style := textStyle(9, muted, false)
-	style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
-	c.FillText(style, c.Center(), string(r))
 }
