@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pipebench/pipebench/scenarios/subrun"
+	"github.com/pipebench/pipebench/scenarios/subrun/subruntest"
 )
 
 // fakeEnv makes this test binary a pipebench whose run command measures nothing: its value is what
@@ -35,7 +35,7 @@ func fakeRun(how string, args []string) int {
 		}
 	}
 	dir := args[len(args)-1]
-	if err := subrun.Fake(dir); err != nil {
+	if err := subruntest.Fake(dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

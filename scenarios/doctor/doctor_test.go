@@ -11,6 +11,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/subrun"
+	"github.com/pipebench/pipebench/scenarios/subrun/subruntest"
 )
 
 func fake(t *testing.T) Plan {
@@ -108,7 +109,7 @@ func TestNoiseIsKeptByMachine(t *testing.T) {
 	}
 	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	env := results.Environment{Run: "r1", Machine: "abc123", Time: now}
-	n := results.Noise{Run: "r1", Time: now, Machine: "abc123", Cell: subrun.FakeCell, Metric: "goodput", Values: []float64{1, 2, 3}}
+	n := results.Noise{Run: "r1", Time: now, Machine: "abc123", Cell: subruntest.FakeCell, Metric: "goodput", Values: []float64{1, 2, 3}}
 	var path string
 	for i := range 2 {
 		env.Run, n.Values[0] = string(rune('a'+i)), float64(i)+0.5

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/pipebench/pipebench/scenarios/subrun/subruntest"
 )
 
 // logEnv makes this test binary a pipebench whose run command notes its rounds in a file of that
@@ -43,7 +45,7 @@ func fakeRounds(path, dir string) error {
 		}
 		fmt.Println("what a run prints")
 	}
-	return errors.Join(log.Close(), Fake(dir))
+	return errors.Join(log.Close(), subruntest.Fake(dir))
 }
 
 func TestInvocationsTakeTurns(t *testing.T) {
