@@ -96,7 +96,7 @@ func (r *runner) timed(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	n := c.messagesFor(d)
 	got, err := f.run(r.jobOf(c.record.Cell).of(n))
 	if slow := (errSlow{}); errors.As(err, &slow) && n > fallbackDivisor {
-		c.warnOnce(fmt.Sprintf("a sample of %d messages did not finish within %s and was left out, although %s was to be expected: look for what else uses the CPUs, and let nothing else run", n, slow.limit, d))
+		c.warnOnce(fmt.Sprintf("a sample of %d messages did not finish within %s and was left out, although %s was to be expected: look for what else uses the CPUs, and close other programs", n, slow.limit, d))
 		c.rate /= fallbackDivisor
 		return nil, errRetry
 	}

@@ -74,7 +74,7 @@ func spreadWarnings(r results.Record) (out []string) {
 		out = append(out, "the samples are bimodal: something else changed while they were taken; look at them one by one")
 	}
 	if n := len(stat.Outliers(times)); float64(n) > maxOutliers*float64(len(times)) {
-		out = append(out, fmt.Sprintf("%d of %d samples lie far from the others: let nothing else run, or take more (--samples)", n, len(times)))
+		out = append(out, fmt.Sprintf("%d of %d samples are outliers: close other programs, or take more (--samples)", n, len(times)))
 	}
 	together := 0
 	for _, s := range r.Samples {

@@ -93,7 +93,7 @@ func (u Usage) Faults() []results.Fault {
 	var out []results.Fault
 	if others := (u.Busy - u.Own) / u.Elapsed; u.Shows() && others > busyCPUs {
 		out = append(out, results.Fault{ID: "load", Verdict: fmt.Sprintf("others kept about %.1f of %d CPUs busy", others, u.CPUs),
-			Evidence: results.MustEvidence(figures{"busy_cpus": round(others), "watched_s": round(u.Elapsed)}), Advice: "stop what else runs, or compare with ab, whose pairs suffer alike"})
+			Evidence: results.MustEvidence(figures{"busy_cpus": round(others), "watched_s": round(u.Elapsed)}), Advice: "close other programs, or compare with ab, whose pairs suffer alike"})
 	}
 	if u.Known && u.Stolen > stolenShare*(u.Busy+u.Stolen) {
 		percent := math.Ceil(100 * u.Stolen / (u.Busy + u.Stolen))

@@ -200,7 +200,7 @@ func (s *session) leave(all *results.Set, t task) error {
 		kept = append(kept, benchFile)
 	}
 	if t.plain {
-		s.flags.say(s.cmd, "kept in %s: %s", s.dir, strings.Join(kept, ", "))
+		s.flags.say(s.cmd, "saved in %s: %s", s.dir, strings.Join(kept, ", "))
 		return nil
 	}
 	files, omitted, err := plots.Write(s.dir, all)
@@ -217,8 +217,11 @@ func (s *session) leave(all *results.Set, t task) error {
 		}
 		kept = append(kept, reportFile)
 	}
-	// Each plot is an SVG and a PNG.
-	s.flags.say(s.cmd, "kept in %s: %s and %d plots", s.dir, strings.Join(kept, ", "), len(files)/2)
+	noun := "plots"
+	if len(files) == 2 { // each plot is an SVG and a PNG
+		noun = "plot"
+	}
+	s.flags.say(s.cmd, "saved in %s: %s and %d %s", s.dir, strings.Join(kept, ", "), len(files)/2, noun)
 	return nil
 }
 

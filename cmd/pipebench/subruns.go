@@ -230,6 +230,6 @@ func (f *abFlags) show(cmd *cobra.Command, dir string, c *stat.Comparison) error
 	if err := view.WriteComparison(cmd.OutOrStdout(), c, f.format, view.Options{}); err != nil {
 		return err
 	}
-	f.say(cmd, "pipebench: kept in %s: %s, %s and %s", dir, abtest.OldFile, abtest.NewFile, benchFile)
+	f.say(cmd, "pipebench: saved in %s: %s, %s and %s", dir, abtest.OldFile, abtest.NewFile, benchFile)
 	return nil
 }

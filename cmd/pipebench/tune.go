@@ -109,7 +109,7 @@ func tuneLine(p tune.Progress) string {
 // noise hides that, there is no answer.
 func (f *tuneFlags) judgeAnswer(cmd *cobra.Command, set *results.Set) error {
 	if tune.Decide(set.Tunes, f.options.Objective).Inconclusive() {
-		return &statusError{exitInconclusive, errors.New("no size can be recommended: noise hides it, or the time was too short; stop what else runs, or give it more (--max-time)")}
+		return &statusError{exitInconclusive, errors.New("no size can be recommended: noise hides it, or the time was too short; close other programs, or give it more (--max-time)")}
 	}
 	recommended := &results.Set{Environments: set.Environments}
 	for _, t := range set.Tunes {

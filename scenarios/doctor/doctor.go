@@ -178,7 +178,7 @@ func (w *Watch) otherUse(env results.Environment) []results.Fault {
 	var out []results.Fault
 	if !w.waiting.Shows() && env.Load1 > oldLoad {
 		out = append(out, results.Fault{ID: "load", Verdict: fmt.Sprintf("the load average was %.2f before anything was measured", env.Load1),
-			Evidence: results.MustEvidence(loadEvidence{env.Load1}), Advice: "stop what else runs, or wait until it is done"})
+			Evidence: results.MustEvidence(loadEvidence{env.Load1}), Advice: "close other programs, or wait until it is done"})
 	}
 	waiting := w.waiting.Faults()
 	waiting = slices.DeleteFunc(waiting, func(f results.Fault) bool { return f.ID != "load" })

@@ -66,7 +66,7 @@ func Explain(records []results.Tune, o Objective, machine string) Answer {
 
 // doubt says why nothing is recommended, and what to do about it.
 func (e explainer) doubt() string {
-	remedy := "stop what else runs, or give it more time (--max-time)"
+	remedy := "close other programs, or give it more time (--max-time)"
 	pinned := func(r results.Tune) bool { return r.Cell.Placement != "same" && r.Cell.Placement != "free" }
 	if _, apart := e.find(pinned); apart {
 		remedy += ", or put both ends on one CPU (--placement same)"
