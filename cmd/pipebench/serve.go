@@ -18,9 +18,9 @@ import (
 
 // serveFlags are what serve was asked for, as it was typed.
 type serveFlags struct {
-	options                                   mcpstdio.Options
-	parseErrorID, toolErrors, fault, messages string
-	logLevel                                  slog.Level
+	options                            mcpstdio.Options
+	parseErrorID, toolErrors, messages string
+	logLevel                           slog.Level
 }
 
 func (f *serveFlags) register(cmd *cobra.Command) {

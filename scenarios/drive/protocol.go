@@ -49,8 +49,7 @@ func (t *traits) describe() string {
 
 // respond makes the answer to a request of the server's own. It is called of JSON-RPC alone.
 func (t *traits) respond(msg []byte, e jsonrpc.Envelope) []byte {
-	method := string(e.Method)
-	result, known := t.answers[method]
+	result, known := t.answers[string(e.Method)]
 	var request struct {
 		Params struct {
 			Items []json.RawMessage `json:"items"`
