@@ -47,6 +47,10 @@ func TestEachRoundTakesASliceOfEveryComparedCell(t *testing.T) {
 		if text := strings.Join(got, " "); text != want {
 			t.Errorf("%s: %s, want %s", Label(r.Cell), text, want)
 		}
+		// A slice that others disturbed says nothing of how much the next can hold.
+		if !slices.IsSortedFunc(r.Samples, func(a, b results.Sample) int { return int(a.Messages - b.Messages) }) {
+			t.Errorf("%s: a slice holds less than the one before: %v", Label(r.Cell), r.Samples)
+		}
 	}
 	var rounds [][]string // of the three cells of 512 bytes
 	for left := order; len(left) > 0; {

@@ -102,12 +102,12 @@ func (r *runner) timed(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	}
 	if err == nil {
 		timer := got.timerReport()
-		c.rate = rate(timer.Messages, timer.ElapsedNS)
+		c.rate = max(c.rate, rate(timer.Messages, timer.ElapsedNS))
 	}
 	return got, err
 }
 
-// messagesFor returns how many messages fill d, by the latest rate or the one asked for.
+// messagesFor returns how many messages fill d, by the best rate so far or the one asked for.
 func (c *cellRun) messagesFor(d time.Duration) int64 {
 	perSecond := c.rate
 	if asked := c.record.Cell.Rate; asked > 0 {
@@ -177,7 +177,7 @@ func (p Plan) measureSlices(f *fork, c results.Cell, n int64) (s results.Sample,
 		if err != nil {
 			return s, fmt.Errorf("%s: %w", Label(c), err)
 		}
-		one.rate = rate(s.Messages, s.ElapsedNS)
+		one.rate = max(one.rate, rate(s.Messages, s.ElapsedNS))
 		one.record.Samples = append(one.record.Samples, s)
 		for key, l := range s.Latency {
 			latencies[key] = append(latencies[key], l)

@@ -41,8 +41,8 @@ func slotOf(s results.Sample, i int) (slot [2]int) {
 
 // Estimate estimates the median of a metric over the samples of records of one cell. Samples that
 // were disturbed by others are left out, unless they are more than a third or fewer than
-// [LeastSamples] would be left: then all are used, and the estimate is marked. The interval holds for samples of few forks, too, whose workers are faster or
-// slower by the luck of their memory.
+// [LeastSamples] would be left: then all are used, and the estimate is marked. The interval holds
+// for samples of few forks, too, whose workers are faster or slower by the luck of their memory.
 func (m Metric) Estimate(records ...results.Record) Estimate {
 	return estimate(m.observations(records))
 }
