@@ -148,6 +148,7 @@ func FormatUnit(v float64, unit string) string {
 	return FormatNumber(v, 3) + " " + unit
 }
 
+// FormatCount returns a number of things in words, "1 plot" or "3 plots", and nothing for none.
 func FormatCount(n int, what string) string {
 	switch n {
 	case 0:

@@ -217,11 +217,10 @@ func (s *session) leave(all *results.Set, t task) error {
 		}
 		kept = append(kept, reportFile)
 	}
-	noun := "plots"
-	if len(files) == 2 { // each plot is an SVG and a PNG
-		noun = "plot"
+	if drawn := results.FormatCount(len(files)/2, "plot"); drawn != "" { // each is an SVG and a PNG
+		kept[len(kept)-1] += " and " + drawn
 	}
-	s.flags.say(s.cmd, "saved in %s: %s and %d %s", s.dir, strings.Join(kept, ", "), len(files)/2, noun)
+	s.flags.say(s.cmd, "saved in %s: %s", s.dir, strings.Join(kept, ", "))
 	return nil
 }
 

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// flags are what a command was asked for, as it was typed.
+type flags interface {
+	register(cmd *cobra.Command)
+	run(cmd *cobra.Command, args []string) error
+}
+
+// newCommand makes a command of its flags and of the text of that name. With nil it takes no arguments.
+func newCommand(name string, f flags, args cobra.PositionalArgs) *cobra.Command {
+	cmd := helped(name)
+	if cmd.Args = args; args == nil {
+		cmd.Args = takes(0, 0, name+" takes no arguments")
+	}
+	cmd.RunE = f.run
+	f.register(cmd)
+	return cmd
+}
+
+const anyNumber = -1 // of arguments
+
+// takes demands a number of arguments, and flags that go together.
+func takes(least, most int, says string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch n := len(args); {
+		case most == anyNumber && n < least:
+			return usage(errors.New(says))
+		case most != anyNumber && (n < least || n > most):
+			return usage(fmt.Errorf("%s, but was given %d; see %s --help", says, n, cmd.CommandPath()))
+		}
+		return usage(cmd.ValidateFlagGroups())
+	}
+}
+
+// beforeDash demands a number of arguments before --, behind which are flags for run.
+func beforeDash(n int, says string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+			args = args[:dash]
+		}
+		return takes(n, n, says+" (flags for run go behind --)")(cmd, args)
+	}
+}
+
+// helpTexts say what each command does: its usage in a line, its purpose in another, a description,
+// and examples.
+//
+//go:embed help/*.txt
+var helpTexts embed.FS
+
+// helped makes a command that has nothing but its help.
+func helped(name string) *cobra.Command {
+	text, err := helpTexts.ReadFile("help/" + name + ".txt")
+	if err != nil {
+		panic(err) // a command without a text is a defect of this program
+	}
+	use, rest, _ := strings.Cut(string(text), "\n")
+	short, rest, _ := strings.Cut(rest, "\n")
+	long, examples, _ := strings.Cut(rest, "\nExamples:\n")
+	return &cobra.Command{
+		Use: use, Short: short, Long: strings.TrimSpace(long),
+		Example: strings.TrimRight(examples, "\n"),
+	}
+}
+
+//go:embed docs/*.md
+var guideFiles embed.FS
+
+// newGuides returns a help topic for each guide in docs: `pipebench help TOPIC` shows it. The first
+// line of a guide is its title.
+func newGuides() []*cobra.Command {
+	var topics []*cobra.Command
+	names, _ := fs.Glob(guideFiles, "docs/*.md") // the pattern is right, and that is all that can fail
+	for _, name := range names {
+		text, _ := guideFiles.ReadFile(name)
+		title, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
+		topic := strings.TrimSuffix(strings.TrimPrefix(name, "docs/"), ".md")
+		topics = append(topics, &cobra.Command{Use: topic, Short: title, Long: strings.TrimSpace(string(text))})
+	}
+	return topics
+}
