@@ -319,6 +319,51 @@ func (p *Process) TreeCPU() (time.Duration, bool) {
 	return treeCPU(p.Cmd.Process.Pid)
 }
 
+// Resident returns the memory that the process and those that it started have in use, in bytes; false
+// where the system does not tell, or the process has ended.
+func (p *Process) Resident() (sum int64, known bool) {
+	if p.Ended(0) {
+		return 0, false
+	}
+	for _, pid := range Tree(p.Cmd.Process.Pid) {
+		n, ok := resident(pid)
+		sum, known = sum+n, known || ok
+	}
+	return sum, known
+}
+
+// EndMarked waits until every process has ended that was started with a variable, "NAME=value", in
+// its environment, which it has from those that started it, whatever group or session it has moved
+// to. Those that are still there after patience are killed, and returned. It is false where the
+// system does not tell of the environments of others.
+func EndMarked(variable string, patience time.Duration) (left []int, known bool) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(markedPoll) {
+		now, known := marked(variable)
+		if !known || len(now) == 0 {
+			return left, known
+		}
+		if time.Now().Before(deadline) {
+			continue
+		}
+		if left == nil {
+			left = now
+		}
+		for _, pid := range now { // again and again: one that forks is faster than a list of it
+			if p, err := os.FindProcess(pid); err == nil {
+				p.Kill()
+			}
+		}
+		if time.Since(deadline) > mostKilling {
+			return left, true
+		}
+	}
+}
+
+const (
+	markedPoll  = 20 * time.Millisecond
+	mostKilling = 5 * time.Second // how long those that start others faster than they are killed are fought
+)
+
 // PeakAddresses returns the largest address space of the process so far, in bytes, which memory
 // that was taken and not touched belongs to; false where it is not known, or the process has ended.
 func (p *Process) PeakAddresses() (int64, bool) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -71,17 +72,52 @@ func treeCPU(pid int) (time.Duration, bool) {
 			sum += time.Duration(n) * 10 * time.Millisecond
 		}
 	}
-	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	for _, path := range lists {
-		list, _ := os.ReadFile(path)
-		for _, name := range strings.Fields(string(list)) {
-			child, _ := strconv.Atoi(name)
-			spent, _ := treeCPU(child)
-			sum += spent
-		}
+	for _, child := range children(pid) {
+		spent, _ := treeCPU(child)
+		sum += spent
 	}
 	return sum, known
 }
+
+// children lists the living processes that a process started.
+func children(pid int) (list []int) {
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, path := range lists {
+		names, _ := os.ReadFile(path)
+		for _, name := range strings.Fields(string(names)) {
+			child, _ := strconv.Atoi(name)
+			list = append(list, child)
+		}
+	}
+	return list
+}
+
+// Tree lists a process and the living ones that it started, and those that they started; none but
+// itself where the system does not tell.
+func Tree(pid int) []int {
+	list := []int{pid}
+	for _, child := range children(pid) {
+		list = append(list, Tree(child)...)
+	}
+	return list
+}
+
+// marked lists the living processes that were started with a variable, "NAME=value", in their
+// environment.
+func marked(variable string) (list []int, known bool) {
+	paths, err := filepath.Glob("/proc/[0-9]*/environ")
+	for _, path := range paths {
+		environ, _ := os.ReadFile(path) // nothing of a zombie, nor of those that are not ours
+		if slices.Contains(strings.Split(string(environ), "\x00"), variable) {
+			pid, _ := strconv.Atoi(strings.Split(path, "/")[2])
+			list = append(list, pid)
+		}
+	}
+	return list, err == nil && len(paths) > 0
+}
+
+// resident returns the resident memory of a process, in bytes.
+func resident(pid int) (int64, bool) { return statusBytes(pid, "VmRSS:") }
 
 // PeakMemory returns the largest resident memory of a running process so far, in bytes; false where
 // the system does not tell.

@@ -574,3 +574,27 @@ func TestWhatAProcessStartedIsInTheTimeOfItsTree(t *testing.T) {
 		}
 	}
 }
+
+// One that moves to a session of its own, and whose parent is gone, has left its group and its tree.
+func TestWhatIsMarkedIsFoundWhereverItWent(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		if _, known := proc.EndMarked("PROC_TEST_MARK=1", 0); known {
+			t.Error("knows what the system does not tell")
+		}
+		t.Skip("not told")
+	}
+	mark := "PROC_TEST_MARK=" + t.Name()
+	p := proc.Command("sh", "-c", "setsid sleep 1000 & exit 0")
+	p.Cmd.Env = append(os.Environ(), mark)
+	p.Attached = true
+	if err := p.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	<-p.Done()
+	if left, known := proc.EndMarked(mark, 0); len(left) != 1 || !known {
+		t.Errorf("found %v, %v", left, known)
+	}
+	if left, _ := proc.EndMarked(mark, patience); len(left) != 0 {
+		t.Errorf("still found %v", left)
+	}
+}
