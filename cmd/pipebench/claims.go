@@ -30,6 +30,7 @@ func (f *claimsFlags) register(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.only, "only", nil, "claims by ID, or documents by number, such as 003,001-exact (see list)")
 	flags.StringVar(&f.explain, "explain", "", "judge one claim, and print its rule, all of its evidence, and how to repeat it")
 	flags.StringVar(&f.against, "against", "", "compare with this file: exit 3 where a verdict differs")
+	flags.BoolVar(&f.detail, "detail", false, "print every claim, its figure and the reason, not what fits a screen")
 	flags.BoolVar(&f.requireVerdict, "require-verdict", false, "exit 4 if the figures leave a verdict open; with --against, if such a one changed or one is missing")
 	f.sharedFlags.register(cmd, 0, stopAfter, false)
 	var names []string
@@ -58,7 +59,7 @@ func (f *claimsFlags) run(cmd *cobra.Command, files []string) error {
 	}
 	t := task{
 		maxTime: f.maxTime, work: f.judge, plain: true,
-		show: func(_, own *results.Set) error { return f.show(cmd.OutOrStdout(), own) },
+		show: func(_, own *results.Set) error { return f.show(cmd.OutOrStdout(), own, f.viewOptions(cmd)) },
 		gate: func(measured error, own *results.Set) error {
 			switch {
 			case measured != nil:
@@ -125,7 +126,7 @@ func (f *claimsFlags) judge(ctx context.Context, s *session) error {
 			s.progress.step(p.Claim.ID + ": " + p.Step)
 			return
 		}
-		s.progress.finish(len(selected), p.Record.ID+": "+p.Record.Verdict)
+		s.progress.finish(len(selected), p.Record.ID+": "+view.VerdictText(p.Record.Verdict))
 	}}, func(l results.Line) error { return s.Write(l) })
 }
 
@@ -154,40 +155,15 @@ func (f *claimsFlags) latest(set *results.Set) []results.Claim {
 }
 
 // show writes the verdicts in the format that was asked for.
-func (f *claimsFlags) show(w io.Writer, set *results.Set) error {
+func (f *claimsFlags) show(w io.Writer, set *results.Set, o view.Options) error {
 	verdicts := f.latest(set)
 	if len(verdicts) == 0 {
 		return view.ErrNothing
 	}
-	switch {
-	case f.format == view.FormatJSON:
-		return view.Write(w, &results.Set{Environments: set.Environments, Claims: verdicts}, f.format, view.Options{})
-	case f.explain != "":
+	if f.explain != "" && f.format != view.FormatJSON {
 		return explain(w, verdicts[0])
 	}
-	return claimTable(verdicts, f.format).Write(w, f.format)
-}
-
-// claimTable shows verdicts. On a terminal the figure and the reason share a column, and the
-// document's number is that of the ID.
-func claimTable(all []results.Claim, format view.Format) view.Table {
-	const title = "What the documents say, and whether it is so here"
-	if format == view.FormatTable {
-		t := view.Table{Title: title, Columns: view.Columns("id", "verdict", "claim", "what was found")}
-		for _, c := range all {
-			found := c.Why
-			if c.Figure != "" {
-				found = c.Figure + ": " + found
-			}
-			t.Append(c.ID, c.Verdict, c.Claim, found)
-		}
-		return t
-	}
-	t := view.Table{Title: title, Columns: view.Columns("id", "seed", "claim", "verdict", "figure", "why")}
-	for _, c := range all {
-		t.Append(c.ID, c.Seed, c.Claim, c.Verdict, c.Figure, c.Why)
-	}
-	return t
+	return view.WriteClaims(w, f.format, &results.Set{Environments: set.Environments, Claims: verdicts}, o)
 }
 
 // explain writes all that there is to say of one verdict.
@@ -198,7 +174,7 @@ func explain(w io.Writer, r results.Claim) error {
 	}
 	lines := []string{"claim: " + r.Claim}
 	if c, err := claims.Find(r.ID); err == nil {
-		lines = append(lines, fmt.Sprintf("where: document %s, %q", c.Seed, c.Where), "rule: "+c.Rule)
+		lines = append(lines, fmt.Sprintf("source: %s, %q", view.SourceTitle(c.Seed), c.Where), "rule: "+c.Rule)
 	}
 	if r.Figure != "" {
 		lines = append(lines, "figure: "+r.Figure)
@@ -208,7 +184,7 @@ func explain(w io.Writer, r results.Claim) error {
 		lines = append(lines, "how sure: the intervals leave room for another verdict; run it again when the machine is quiet")
 	}
 	lines = append(lines, "repeat: pipebench claims --explain "+r.ID)
-	_, err = fmt.Fprintf(w, "%s: %s\n\n%s\nevidence: %s\n", r.ID, r.Verdict, strings.Join(view.Wrap(lines), "\n"), evidence)
+	_, err = fmt.Fprintf(w, "%s: %s\n\n%s\nevidence: %s\n", r.ID, view.VerdictText(r.Verdict), strings.Join(view.Wrap(lines), "\n"), evidence)
 	return err
 }
 
@@ -249,7 +225,7 @@ func (f *claimsFlags) compare(w io.Writer, before, now *results.Set) error {
 	t := view.Table{Title: "Against " + f.against, Columns: view.Columns("claim", "was", "is", "change", "why")}
 	count := map[changeKind]int{}
 	for _, c := range changes {
-		t.Append(c.id, c.was, c.is, string(c.kind), c.why)
+		t.Append(c.id, view.VerdictText(c.was), view.VerdictText(c.is), string(c.kind), c.why)
 		count[c.kind]++
 	}
 	if readable(f.format) {

@@ -90,7 +90,7 @@ func claimTable(s *results.Set) Table {
 	})
 	machines, rows := byMachine(s, sorted, func(c results.Claim) string { return c.Run }, func(c results.Claim) string { return c.Seed + " " + cmp.Or(c.ID, c.Claim) })
 	columns := []columnOf[claims]{
-		{"source|seed", func(judged claims) Cell { return textCell(judged.first.Seed) }},
+		{"source|seed", func(judged claims) Cell { return Cell{SourceTitle(judged.first.Seed), judged.first.Seed} }},
 		{"@`id", func(judged claims) Cell { return textCell(judged.first.ID) }},
 		{"~claim", func(judged claims) Cell { return textCell(judged.first.Claim) }},
 	}

@@ -104,9 +104,8 @@ func answer(s *results.Set, sum Summary) []string {
 		out = append(out, results.FormatCount(len(measured), "cell")+" measured; no comparison of them is sure.")
 	}
 	out = append(out, slices.Concat(tuneAdvice(s), probeAgreement(s))...)
-	if n := len(s.Claims); n > 0 {
-		verdicts := countWords(s.Claims, func(c results.Claim) string { return c.Verdict }, "holds", "refuted", "depends", "not-testable-here")
-		out = append(out, fmt.Sprintf("Of %s judged: %s.", results.FormatCount(n, "claim"), verdicts))
+	if len(s.Claims) > 0 {
+		out = append(out, claimTotals(s.Claims)+".")
 	}
 	if faults := stdioFaults(s); len(faults) > 0 {
 		verdicts := countWords(faults, func(f results.Fault) string { return f.Verdict })
@@ -124,18 +123,11 @@ func answer(s *results.Set, sum Summary) []string {
 	return out
 }
 
-// countWords counts lines by their verdict, "holds 3, refuted 1": the verdicts given first, the
-// others as they first appear.
-func countWords[L any](lines []L, verdict func(L) string, first ...string) string {
-	counts := map[string]int{}
-	for _, l := range lines {
-		counts[verdict(l)]++
-	}
+// countWords counts lines by their verdict, "fails 3, ok 1", in the order in which they come.
+func countWords[L any](lines []L, verdict func(L) string) string {
 	var parts []string
-	for _, v := range Distinct(slices.Concat(first, Distinct(lines, verdict)), func(v string) string { return v }) {
-		if counts[v] > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d", VerdictText(v), counts[v]))
-		}
+	for _, of := range stat.GroupBy(lines, verdict) {
+		parts = append(parts, fmt.Sprintf("%s %d", VerdictText(verdict(of[0])), len(of)))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -96,9 +96,9 @@ func TestClaimsOfThreeMachinesStandSideBySide(t *testing.T) {
 	set.Claims = append(set.Claims, results.Claim{Run: "run-0", Seed: "000", ID: "000-buf", Claim: "A pipe holds 64 KiB", Verdict: "depends", Figure: "1 MiB"})
 	table := claimTable(set)
 	want := [][]string{
-		{"000", "000-buf", "A pipe holds 64 KiB", "holds", "conditional", "refuted", "linux/amd64: 64 KiB · darwin/arm64: 16 KiB · windows/amd64: 4 KiB", "-"},
-		{"000", "000-buf", "A pipe holds 64 KiB", "conditional", "-", "-", "1 MiB", "-"},
-		{"000", "000-cost", "It costs nothing", "refuted", "refuted", "refuted", "1.2", "it does"},
+		{"Message chunking for stdio", "000-buf", "A pipe holds 64 KiB", "holds", "conditional", "refuted", "linux/amd64: 64 KiB · darwin/arm64: 16 KiB · windows/amd64: 4 KiB", "-"},
+		{"Message chunking for stdio", "000-buf", "A pipe holds 64 KiB", "conditional", "-", "-", "1 MiB", "-"},
+		{"Message chunking for stdio", "000-cost", "It costs nothing", "refuted", "refuted", "refuted", "1.2", "it does"},
 	}
 	if !slices.EqualFunc(texts(table), want, slices.Equal) {
 		t.Errorf("rows\n%q\nwant\n%q", texts(table), want)
