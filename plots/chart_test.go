@@ -305,12 +305,14 @@ func TestMachinesHaveNamesOfTheirOwn(t *testing.T) {
 		e.Machine, e.Hostname = fmt.Sprintf("%08d-rest", i), host
 		set.Environments = append(set.Environments, e)
 	}
-	set.Environments = append(set.Environments, testMachine("run-mac", "darwin"))
+	imitation := testMachine("run-wine", "windows")
+	imitation.Imitation = "imitated by Wine"
+	set.Environments = append(set.Environments, testMachine("run-mac", "darwin"), imitation)
 	var got []string
 	for _, id := range append(set.Machines(), "lost") {
 		got = append(got, set.MachineName(id))
 	}
-	want := []string{"linux/amd64 a", "linux/amd64 b", "linux/amd64 00000002", "linux/amd64 00000003", "linux/amd64 00000004", "darwin/arm64", "unknown"}
+	want := []string{"linux/amd64 a", "linux/amd64 b", "linux/amd64 00000002", "linux/amd64 00000003", "linux/amd64 00000004", "darwin/arm64", "windows/amd64, imitated by Wine", "unknown"}
 	if !slices.Equal(got, want) {
 		t.Errorf("names %q, want %q", got, want)
 	}

@@ -20,7 +20,7 @@ func testMachine(run, os string) results.Environment {
 	e := results.Environment{
 		Kind: "environment", Schema: results.Schema, Run: run, Machine: testMachineID[os], Time: testTime,
 		OS: os, Kernel: "6.12.0", Arch: "amd64", CPU: "Testium 9000", CPUs: 2, PageSize: 4096,
-		Go: "go1.26.8", Version: "v0.1.0", Hostname: "lab-" + os, Load1: 0.25, ClockNS: 26, Seed: 7,
+		Go: "go1.26.8", Version: "v0.1.0", Hostname: "lab-" + os, Load1: new(0.25), ClockNS: 26, Seed: 7,
 		Command: "pipebench run --seed 7",
 	}
 	if os == "darwin" {

@@ -3,6 +3,7 @@ package results
 import (
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // A Set is what one or several results files hold, in the order of the files and of their lines.
@@ -48,8 +49,8 @@ func (s *Set) Machines() []string {
 }
 
 // MachineName returns a short name that differs between the machines of the set: the system and
-// architecture; if several machines have those, the host name too; if several have that, the
-// beginning of the hash.
+// architecture, and what imitates them; if several machines have those, the host name too; if
+// several have that, the beginning of the hash.
 func (s *Set) MachineName(id string) string {
 	var own Environment
 	for _, e := range s.Environments {
@@ -63,8 +64,11 @@ func (s *Set) MachineName(id string) string {
 	others := func(same func(Environment) bool) bool {
 		return slices.ContainsFunc(s.Environments, func(e Environment) bool { return e.Machine != id && same(e) })
 	}
-	name := own.OS + "/" + own.Arch
-	if !others(func(e Environment) bool { return e.OS == own.OS && e.Arch == own.Arch }) {
+	system := func(e Environment) string {
+		return strings.TrimSuffix(e.OS+"/"+e.Arch+", "+e.Imitation, ", ")
+	}
+	name := system(own)
+	if !others(func(e Environment) bool { return system(e) == name }) {
 		return name
 	}
 	if own.Hostname != "" && !others(func(e Environment) bool { return e.Hostname == own.Hostname }) {

@@ -2,9 +2,11 @@ package syspipe
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -24,6 +26,21 @@ const (
 	// poller work on it.
 	Named Kind = "named"
 )
+
+// System names the system whose rules pipes follow here: as [runtime.GOOS] does, but "gvisor" for
+// the kernel that says it is a certain build of Linux.
+var System = sync.OnceValue(func() string {
+	if version, _ := os.ReadFile("/proc/version"); IsGVisor(string(version)) {
+		return "gvisor"
+	}
+	return runtime.GOOS
+})
+
+// IsGVisor reports whether a text is that of gVisor's /proc/version, which is the same in all of
+// its releases.
+func IsGVisor(version string) bool {
+	return strings.Contains(version, "#1 SMP Sun Jan 10 15:06:54 PST 2016")
+}
 
 // Kinds returns every kind that pipebench knows, on any system, always in the same order.
 func Kinds() []Kind { return []Kind{Anonymous, FIFO, SocketPair, Named} }

@@ -20,6 +20,7 @@ const (
 // An evidence is what a fault of the machine rests on, each with the fields of its kind.
 type evidence struct {
 	Virtualisation string  `json:"virtualisation,omitempty"`
+	Imitation      string  `json:"imitation,omitempty"`
 	Topology       string  `json:"topology,omitempty"`
 	CPUs           float64 `json:"cpus,omitempty"`
 	Governor       string  `json:"governor,omitempty"`
@@ -44,6 +45,10 @@ func Faults(env results.Environment) []results.Fault {
 		out = append(out, fault("virtual", env.Virtualisation, evidence{Virtualisation: env.Virtualisation},
 			"its neighbours cannot be seen from here: compare with ab, in one job"))
 	}
+	if env.Imitation != "" {
+		out = append(out, fault("imitation", env.Imitation, evidence{Imitation: env.Imitation},
+			"what pipes do can be compared with other systems, how fast they are cannot"))
+	}
 	out = append(out, processors(env)...)
 	if env.ClockNS > slowClock || env.ClockStepNS > coarseClock {
 		verdict := fmt.Sprintf("a reading takes %s, the smallest step is %s", results.FormatDuration(env.ClockNS), results.FormatDuration(float64(env.ClockStepNS)))
@@ -55,12 +60,12 @@ func Faults(env results.Environment) []results.Fault {
 
 // Checks names what Faults looks at on this system.
 func Checks() []string {
-	return append([]string{"virtual machine", "CPUs", "clock", "pipe capacity"}, systemChecks...)
+	return append([]string{"virtual machine", "imitation", "CPUs", "clock", "pipe capacity"}, systemChecks...)
 }
 
 // affectsAll names the faults that touch every figure of a run: a frequency that changes while it
-// goes on, and a clock that is not fit to time it.
-var affectsAll = []string{"governor", "turbo", "battery", "power", "translation", "clock", "clock-source"}
+// goes on, a processor or system that is none, and a clock that is not fit to time it.
+var affectsAll = []string{"governor", "turbo", "battery", "power", "translation", "imitation", "clock", "clock-source"}
 
 // Disturbing returns those of the faults that a run has to be read with, whatever it measured. The
 // others are doctor's to tell.

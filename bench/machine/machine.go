@@ -35,6 +35,7 @@ func Describe(run string, seed int64) results.Environment {
 		CPUs:           runtime.NumCPU(),
 		PageSize:       os.Getpagesize(),
 		Virtualisation: virtualisation(),
+		Imitation:      imitation(),
 		Governor:       governor(),
 		Go:             runtime.Version(),
 		Version:        Version(),
@@ -63,7 +64,7 @@ func Version() string {
 // identify hashes what decides a pipe's figures and does not change between two runs.
 func identify(e results.Environment) string {
 	h := sha256.Sum256([]byte(strings.Join([]string{
-		e.OS, e.Kernel, e.Arch, e.CPU, fmt.Sprint(e.CPUs), e.Topology, fmt.Sprint(e.PageSize), e.Virtualisation,
+		e.OS, e.Kernel, e.Arch, e.CPU, fmt.Sprint(e.CPUs), e.Topology, fmt.Sprint(e.PageSize), e.Virtualisation + e.Imitation,
 	}, "\x00")))
 	return hex.EncodeToString(h[:6])
 }

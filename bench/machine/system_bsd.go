@@ -22,7 +22,7 @@ const smallPipeAdvice = "the kernel's memory for pipes is used up: close some"
 var systemChecks = []string{"translation"}
 
 func systemFaults() []results.Fault {
-	if n, err := unix.SysctlUint32("sysctl.proc_translated"); err == nil && n == 1 { // macOS: Rosetta
+	if imitation() != "" {
 		return []results.Fault{{ID: "translation", Verdict: "this build is for another processor, and is translated", Advice: "use the build for arm64"}}
 	}
 	return nil
@@ -71,21 +71,25 @@ func virtualisation() string {
 	return ""
 }
 
+// imitation tells on macOS that the build is for another processor.
+func imitation() string {
+	if n, err := unix.SysctlUint32("sysctl.proc_translated"); err == nil && n == 1 {
+		return "translated by Rosetta"
+	}
+	return ""
+}
+
 // governor is not told: these systems keep it to themselves.
 func governor() string { return "" }
 
 // load1 reads struct loadavg: three fixed-point numbers, padding to eight bytes, and their scale as
 // a long.
-func load1() float64 {
+func load1() *float64 {
 	raw, err := unix.SysctlRaw("vm.loadavg")
-	if err != nil || len(raw) < 24 {
-		return 0
+	if err != nil || len(raw) < 24 || binary.LittleEndian.Uint64(raw[16:]) == 0 {
+		return nil
 	}
-	scale := binary.LittleEndian.Uint64(raw[16:])
-	if scale == 0 {
-		return 0
-	}
-	return float64(binary.LittleEndian.Uint32(raw)) / float64(scale)
+	return new(float64(binary.LittleEndian.Uint32(raw)) / float64(binary.LittleEndian.Uint64(raw[16:])))
 }
 
 // pipeMaxSize is not a setting here: a pipe grows by itself, to 64 KiB.

@@ -7,8 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pipebench/pipebench/results"
 	"golang.org/x/sys/unix"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe"
 )
 
 // usualPipe is the capacity of a new pipe: sixteen pages, see pipe(7).
@@ -203,13 +205,18 @@ func cpuModel() string {
 	return ""
 }
 
-func virtualisation() string {
+func virtualisation() string { return virtualised(root) }
+
+func virtualised(root fs.FS) string {
 	var signs []string
-	if strings.Contains(field(read(root, "proc/cpuinfo"), "flags"), "hypervisor") {
+	switch {
+	case strings.Contains(read(root, "proc/version"), "WSL2"):
+		signs = append(signs, "virtual machine WSL 2")
+	case strings.Contains(field(read(root, "proc/cpuinfo"), "flags"), "hypervisor"):
 		signs = append(signs, strings.TrimSpace("virtual machine "+read(root, "sys/class/dmi/id/sys_vendor")))
 	}
-	for _, mark := range []string{"/.dockerenv", "/run/.containerenv"} {
-		if _, err := os.Stat(mark); err == nil {
+	for _, mark := range []string{".dockerenv", "run/.containerenv", "run/systemd/container"} {
+		if _, err := fs.Stat(root, mark); err == nil {
 			signs = append(signs, "container")
 			break
 		}
@@ -217,11 +224,37 @@ func virtualisation() string {
 	return strings.Join(signs, ", ")
 }
 
+func imitation() string {
+	// Of the names of this program qemu-user answers /proc/self/exe itself, and not this one.
+	program, _ := os.Readlink("/proc/thread-self/exe")
+	return imitated(root, program)
+}
+
+// imitated finds what stands in for Linux or for the processor, by what it calls itself there.
+func imitated(root fs.FS, program string) string {
+	version, info := read(root, "proc/version"), read(root, "proc/cpuinfo")
+	switch {
+	case syspipe.IsGVisor(version):
+		return "imitated by gVisor"
+	case strings.Contains(version, "Microsoft"): // WSL 2 is a Linux, and writes itself small
+		return "imitated by WSL 1"
+	case strings.HasPrefix(path.Base(program), "qemu-"),
+		strings.Contains(info, "QEMU TCG"),                                             // x86
+		field(info, "CPU implementer") == "0x00" && field(info, "CPU part") == "0x051", // arm64: Q, of nobody
+		strings.Contains(read(root, "proc/sysinfo"), "QEMU"):                           // s390x
+		return "emulated by QEMU"
+	}
+	return ""
+}
+
 func governor() string { return read(root, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") }
 
-func load1() float64 {
+func load1() *float64 {
 	first, _, _ := strings.Cut(read(root, "proc/loadavg"), " ")
-	return number(first)
+	if load, err := strconv.ParseFloat(first, 64); err == nil {
+		return &load
+	}
+	return nil
 }
 
 func pipeMaxSize() int { return int(number(read(root, "proc/sys/fs/pipe-max-size"))) }

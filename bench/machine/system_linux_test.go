@@ -66,3 +66,29 @@ func TestUsageFromProc(t *testing.T) {
 		t.Errorf("usage of nothing: %+v", u)
 	}
 }
+
+func TestWhatStandsInForASystemOrAProcessor(t *testing.T) {
+	for _, c := range []struct {
+		name, program string
+		files         map[string]string
+		want          string
+	}{
+		{"Linux on its own", "/bin/pipebench", map[string]string{"proc/version": "Linux version 6.12.0", "proc/cpuinfo": "model name : Testium 9000"}, ""},
+		{"gVisor", "", map[string]string{"proc/version": "Linux version 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016"}, "imitated by gVisor"},
+		{"the first WSL", "", map[string]string{"proc/version": "Linux version 4.4.0-19041-Microsoft"}, "imitated by WSL 1"},
+		{"the second WSL, a Linux", "", map[string]string{"proc/version": "Linux version 5.15.90.1-microsoft-standard-WSL2"}, ""},
+		{"x86 by QEMU", "", map[string]string{"proc/cpuinfo": "model name\t: QEMU TCG CPU version 2.5+"}, "emulated by QEMU"},
+		{"arm64 by QEMU", "", map[string]string{"proc/cpuinfo": "CPU implementer\t: 0x00\nCPU part\t: 0x051"}, "emulated by QEMU"},
+		{"an arm64", "", map[string]string{"proc/cpuinfo": "CPU implementer\t: 0x41\nCPU part\t: 0xd0c"}, ""},
+		{"s390x by QEMU", "", map[string]string{"proc/sysinfo": "Manufacturer:         QEMU"}, "emulated by QEMU"},
+		{"a program by qemu-user", "/usr/bin/qemu-s390x", nil, "emulated by QEMU"},
+	} {
+		if got := imitated(tree(c.files), c.program); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+	wsl := map[string]string{"proc/version": "5.15.90.1-microsoft-standard-WSL2", "run/systemd/container": "docker"}
+	if got := virtualised(tree(wsl)); got != "virtual machine WSL 2, container" {
+		t.Errorf("WSL 2: %q", got)
+	}
+}

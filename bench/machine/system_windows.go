@@ -56,7 +56,15 @@ func virtualisation() string { return "" }
 
 func governor() string { return "" }
 
-func load1() float64 { return 0 }
+func load1() *float64 { return nil }
+
+// imitation tells Wine by what its system library alone has.
+func imitation() string {
+	if windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil {
+		return "imitated by Wine"
+	}
+	return ""
+}
 
 // pipeMaxSize is not a setting here: a pipe is as large as was asked for.
 func pipeMaxSize() int { return 0 }

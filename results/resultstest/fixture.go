@@ -53,7 +53,7 @@ func Environment() results.Environment {
 	return results.Environment{
 		Run: "run-1", Machine: "m1", Time: Time, OS: "linux", Kernel: "6.12.0", Arch: "amd64",
 		CPU: "Testium 9000", CPUs: 2, PageSize: 4096, Go: "go1.26.8", Version: "v0.1.0", Hostname: "lab",
-		Load1: 0.25, ClockNS: 26, ClockStepNS: 1, PipeMaxSize: 1 << 20, Seed: 7, Virtualisation: "kvm",
+		Load1: new(0.25), ClockNS: 26, ClockStepNS: 1, PipeMaxSize: 1 << 20, Seed: 7, Virtualisation: "kvm",
 	}
 }
 

@@ -311,14 +311,14 @@ func headers(environments []results.Environment) []string {
 func environmentLines(e results.Environment) []string {
 	labelled := func(known bool, text string) string { return map[bool]string{true: text}[known] }
 	machine := JoinParts(
-		strings.Join(strings.Fields(e.OS+" "+e.Kernel+" "+e.Arch), " "), e.CPU, results.FormatCount(e.CPUs, "CPU"), e.Topology,
+		strings.Join(strings.Fields(e.OS+" "+e.Kernel+" "+e.Arch), " "), e.CPU, results.FormatCount(e.CPUs, "CPU"), e.Topology, e.Imitation,
 		labelled(e.Virtualisation != "", "virtualised by "+e.Virtualisation),
 		labelled(e.Governor != "", "governor "+e.Governor),
 		labelled(e.PageSize > 0, "pages of "+results.FormatSize(int64(e.PageSize))))
 	run := JoinParts(
 		labelled(e.Version != "", "pipebench "+e.Version), e.Go, e.Hostname,
 		labelled(!e.Time.IsZero(), e.Time.UTC().Format("2006-01-02 15:04 UTC")),
-		fmt.Sprintf("load %.2f", e.Load1), fmt.Sprintf("seed %d", e.Seed),
+		"load "+loadText(e), fmt.Sprintf("seed %d", e.Seed),
 		labelled(e.ClockNS > 0, "clock "+results.FormatDuration(e.ClockNS)+" a reading"))
 	return []string{machine, run}
 }

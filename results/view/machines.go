@@ -100,14 +100,23 @@ var machineFields = []struct {
 	{"largest pipe", func(e results.Environment) string {
 		return positive(e.PipeMaxSize, results.FormatSize(int64(e.PipeMaxSize)))
 	}},
+	{"imitation", func(e results.Environment) string { return e.Imitation }},
 	{"virtualisation", func(e results.Environment) string { return e.Virtualisation }},
 	{"governor", func(e results.Environment) string { return e.Governor }},
-	{"load", func(e results.Environment) string { return fmt.Sprintf("%.2f", e.Load1) }},
+	{"load", loadText},
 	{"clock", func(e results.Environment) string {
 		return positive(int(e.ClockNS*1e3), results.FormatDuration(e.ClockNS)+" a reading")
 	}},
 	{"Go", func(e results.Environment) string { return e.Go }},
 	{"pipebench", func(e results.Environment) string { return e.Version }},
+}
+
+// loadText is the load average before a run, "-" where the system does not tell.
+func loadText(e results.Environment) string {
+	if e.Load1 == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", *e.Load1)
 }
 
 // positive returns the text if n is above 0, else "".

@@ -30,7 +30,7 @@ func screenPage(s *results.Set, o Options) Page {
 	sum := Summarise(s)
 	var p Page
 	for _, e := range FirstRuns(s) {
-		p.Header = append(p.Header, Truncate(JoinParts(MachineLine(e), fmt.Sprintf("load %.2f", e.Load1)), o.width()-1))
+		p.Header = append(p.Header, Truncate(JoinParts(MachineLine(e), "load "+loadText(e)), o.width()-1))
 	}
 	var blocks []series
 	for _, pattern := range []string{"stream", results.PatternRoundtrip} {

@@ -94,7 +94,8 @@ func MachinesLine(machines []results.Environment) string {
 
 // MachineLine describes a machine in a line: "lab · Intel Xeon · 2 CPUs · linux 6.12 amd64 · kvm".
 func MachineLine(e results.Environment) string {
-	return JoinParts(e.Hostname, e.CPU, results.FormatCount(e.CPUs, "CPU"), strings.TrimSpace(e.OS+" "+e.Kernel+" "+e.Arch), e.Virtualisation)
+	system := strings.TrimSpace(e.OS + " " + e.Kernel + " " + e.Arch)
+	return JoinParts(e.Hostname, e.CPU, results.FormatCount(e.CPUs, "CPU"), system, e.Imitation, e.Virtualisation)
 }
 
 // answer says what the whole set means, in the words of each kind of record.

@@ -176,9 +176,9 @@ func (w *Watch) Checks() []string {
 // see that, by the load average.
 func (w *Watch) otherUse(env results.Environment) []results.Fault {
 	var out []results.Fault
-	if !w.waiting.Shows() && env.Load1 > oldLoad {
-		out = append(out, results.Fault{ID: "load", Verdict: fmt.Sprintf("the load average was %.2f before anything was measured", env.Load1),
-			Evidence: results.MustEvidence(loadEvidence{env.Load1}), Advice: "close other programs, or wait until it is done"})
+	if !w.waiting.Shows() && env.Load1 != nil && *env.Load1 > oldLoad {
+		out = append(out, results.Fault{ID: "load", Verdict: fmt.Sprintf("the load average was %.2f before anything was measured", *env.Load1),
+			Evidence: results.MustEvidence(loadEvidence{*env.Load1}), Advice: "close other programs, or wait until it is done"})
 	}
 	waiting := w.waiting.Faults()
 	waiting = slices.DeleteFunc(waiting, func(f results.Fault) bool { return f.ID != "load" })

@@ -136,9 +136,9 @@ func TestWhatIsFoundDependsOnWhatIsSeen(t *testing.T) {
 		want string // "" for no fault of the kind
 		id   string
 	}{
-		{"nobody else", Watch{waiting: machine.Usage{Known: true, Busy: 0.1, Elapsed: 10, CPUs: 2}}, results.Environment{Load1: 9}, "", "load"},
+		{"nobody else", Watch{waiting: machine.Usage{Known: true, Busy: 0.1, Elapsed: 10, CPUs: 2}}, results.Environment{Load1: new(9.0)}, "", "load"},
 		{"somebody else", Watch{waiting: machine.Usage{Known: true, Busy: 5, Elapsed: 10, CPUs: 2}}, results.Environment{}, "others kept about 0.5 of 2 CPUs busy", "load"},
-		{"too short a look falls back on the load", Watch{waiting: machine.Usage{Known: true, Elapsed: 0.1}}, results.Environment{Load1: 1.5}, "the load average was 1.50 before anything was measured", "load"},
+		{"too short a look falls back on the load", Watch{waiting: machine.Usage{Known: true, Elapsed: 0.1}}, results.Environment{Load1: new(1.5)}, "the load average was 1.50 before anything was measured", "load"},
 		{"a quiet host", Watch{working: machine.Usage{Known: true, Busy: 10, Stolen: 0.05}}, results.Environment{}, "", "steal"},
 		{"a crowded host", Watch{working: machine.Usage{Known: true, Busy: 9, Stolen: 1}}, results.Environment{}, "the hypervisor took about 10 % of the CPU time", "steal"},
 		{"a virtual machine", Watch{}, results.Environment{Virtualisation: "virtual machine"}, "virtual machine", "virtual"},

@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -120,16 +118,8 @@ func (t *trial) system() system {
 		w, _ := t.openBlocking()
 		t.capacity = script.Must(w.Capacity())
 	}
-	return system{kernel(), os.Getpagesize(), t.capacity}
+	return system{syspipe.System(), os.Getpagesize(), t.capacity}
 }
-
-// kernel is runtime.GOOS, but for gVisor, which says that it is this build of Linux.
-var kernel = sync.OnceValue(func() string {
-	if version, _ := os.ReadFile("/proc/version"); bytes.Contains(version, []byte("#1 SMP Sun Jan 10 15:06:54 PST 2016")) {
-		return "gvisor"
-	}
-	return runtime.GOOS
-})
 
 // open makes a pipe whose ends do not block.
 func (t *trial) open() (w, r *syspipe.End) {
