@@ -247,8 +247,13 @@ func limitSentence(what string, n int64, t results.Target) string {
 	if e := t.Evidence.SizeEvidence; e != nil {
 		s += fmt.Sprintf(" (payload %s)", stat.FormatBytes(int64(e.PayloadBytes)))
 	}
-	s += "; one byte more: " + VerdictText(t.Verdict)
-	if e := t.Evidence.LimitEvidence; e != nil && e.AtTwice != "" && e.AtTwice != t.Verdict {
+	e := t.Evidence.LimitEvidence
+	above := "one byte more"
+	if e != nil && e.Side == "request" && int64(e.FailedAt) > n+1 { // the time was too short for the exact byte
+		above = stat.FormatBytes(int64(e.FailedAt))
+	}
+	s += "; " + above + ": " + VerdictText(t.Verdict)
+	if e != nil && e.AtTwice != "" && e.AtTwice != t.Verdict {
 		s += "; twice the limit: " + VerdictText(e.AtTwice)
 	}
 	return s
@@ -349,6 +354,9 @@ func resultOf(set *results.Set) DriveResult {
 		switch found := cmp.Or(t.RequestLimit, t.ReplyLimit); {
 		case found != nil && (!limited || *found < r.Limit):
 			r.Limit, r.Failure, r.failedAt, limited = *found, t.Verdict, *found+1, true
+			if e := t.Evidence.LimitEvidence; e != nil && e.Side == "request" {
+				r.failedAt = max(r.failedAt, int64(e.FailedAt)) // where the exact byte was not found
+			}
 		case found != nil: // the other side breaks sooner
 		case t.SearchedTo != nil:
 			served = max(served, *t.SearchedTo)

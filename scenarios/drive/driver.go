@@ -27,7 +27,7 @@ type Driver struct {
 
 	failedStarts int    // after a failure, that no record tells of yet
 	failure      string // how a sweep failed, for a search that finds no limit
-	noHoles      bool   // in the sweep all sizes failed that are larger than the first that did
+	unswept      int    // bytes from which on a sweep had no time, 0 where it had
 }
 
 // Open starts the server, finds out what it speaks, and shakes hands. It fails with a [*StartError]

@@ -1,6 +1,9 @@
 package drive_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -125,6 +128,45 @@ func TestAFailureIsFollowedByTheNextSize(t *testing.T) {
 	}
 	if d.Starts() != 2 {
 		t.Errorf("started %d times, not once more after the first failure", d.Starts())
+	}
+}
+
+// A size that fails may take its whole deadline: the limit is found before the sweep goes on.
+func TestTheLimitIsSearchedAtTheFirstFailure(t *testing.T) {
+	d, set := open(t, server("mcp exit0@32KiB")), new(results.Set)
+	if err := d.Drive(t.Context(), drive.Plan{Sizes: []int{16 << 10, 64 << 10, 128 << 10}, SmallPipe: -1}, keepIn(set)); err != nil {
+		t.Fatal(err)
+	}
+	var order []string
+	for _, r := range set.Targets {
+		if r.RequestLimit != nil {
+			order = append(order, fmt.Sprint("limit ", *r.RequestLimit))
+		} else if r.Size > 0 {
+			order = append(order, fmt.Sprint(r.Size>>10, " KiB ", r.Verdict))
+		}
+	}
+	if got := strings.Join(order, ", "); got != "16 KiB ok, 64 KiB exit 0, limit 32768, 128 KiB exit 0" {
+		t.Errorf("found %s", got)
+	}
+}
+
+// The sweep of a server that takes long for everything leaves half of the time to the search for the limit,
+// and what that found by the end of the time is kept.
+func TestASweepThatTakesTooLongSaysHowFarItWent(t *testing.T) {
+	leakCheck(t)
+	t.Parallel()
+	o := server("slow 400ms")
+	o.Protocol = "lines"
+	d, set := begin(t, o), new(results.Set)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // for a dozen answers, of more than twenty
+	defer cancel()
+	err := d.Drive(ctx, drive.Plan{Sizes: drive.Doubling(1<<10, 1<<20), SmallPipe: -1}, keepIn(set))
+	last := set.Targets[len(set.Targets)-1]
+	if !errors.Is(err, context.DeadlineExceeded) || last.SearchedTo == nil || *last.SearchedTo < 1<<10 {
+		t.Fatalf("%v, and the last record is %+v", err, last)
+	}
+	if said := strings.Join(last.Warnings, "; "); !strings.Contains(said, "nothing but the limit was measured") || !strings.Contains(said, "cut short") {
+		t.Errorf("warns: %s", said)
 	}
 }
 

@@ -3,6 +3,7 @@ package drive
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -35,8 +36,8 @@ func (d *Driver) FindLimits(ctx context.Context, most int, sink Sink) ([]results
 		return func(size int) *requestTemplate { return d.request(kind, size) }
 	}
 	request, err := d.findLimit(ctx, requestSide, ofKind(kind), most)
-	if err == nil {
-		err = sink(request)
+	if request.Kind != "" {
+		err = errors.Join(err, sink(request))
 	}
 	limits := []results.Target{request}
 	m, isMCP := d.protocol.(*mcp)
@@ -56,10 +57,10 @@ func (d *Driver) FindLimits(ctx context.Context, most int, sink Sink) ([]results
 	if err == nil && bySize {
 		reply, err = d.findLimit(ctx, replySide, m.demand, most)
 	}
-	if err != nil {
+	if reply.Kind == "" {
 		return limits, err
 	}
-	return append(limits, reply), sink(reply)
+	return append(limits, reply), errors.Join(err, sink(reply))
 }
 
 // A search is the sizes that were tried so far, and what came of them.
@@ -73,26 +74,34 @@ type search struct {
 	good, bad int // the largest size that works below the smallest that failed; 0 if none did
 }
 
-// findLimit searches one side up to most bytes.
+// findLimit searches one side up to most bytes. When ctx ends it returns what is known by then, which
+// may be nothing, beside the error.
 func (d *Driver) findLimit(ctx context.Context, side string, tries func(int) *requestTemplate, most int) (results.Target, error) {
 	s := &search{d: d, make: tries, side: side, tried: map[int]outcome{}}
 	err := s.double(ctx, most)
 	if err == nil && s.bad > 0 {
 		if err = s.bisect(ctx); err == nil {
-			err = s.verify(ctx)
+			if err = s.verify(ctx); err == nil {
+				err = s.tryBeyond(ctx, most)
+			}
 		}
 	}
-	if err != nil {
+	if err != nil && (ctx.Err() == nil || s.good == 0) {
 		return results.Target{}, err
 	}
-	return s.record(), nil
+	return s.record(most), err
 }
 
-// works tries a size.
+// works tries a size, unless it was tried before.
 func (s *search) works(ctx context.Context, size int) (bool, error) {
 	if out, known := s.tried[size]; known {
 		return out.verdict == OK, nil
 	}
+	return s.try(ctx, size)
+}
+
+// try tries a size, whether it was tried before or not.
+func (s *search) try(ctx context.Context, size int) (bool, error) {
 	out, err := s.d.roundTrip(ctx, s.make(size), int64(len(s.tried)+1))
 	if err == nil && out.verdict == OK {
 		err = s.d.checkAlive(ctx, &out)
@@ -104,30 +113,34 @@ func (s *search) works(ctx context.Context, size int) (bool, error) {
 	return out.verdict == OK, nil
 }
 
-// beyond is how many sizes are tried above the first that fails, to see whether it is a limit or a
-// hole.
-const beyond = 2
-
-// double tries doubling sizes up to most, from the smallest request on.
+// double tries doubling sizes up to most, from the smallest request on, until one fails.
 func (s *search) double(ctx context.Context, most int) error {
-	smallest, failures := s.make(0), 0
+	smallest := s.make(0)
 	for _, size := range Doubling(1<<10, most) {
 		if size < len(smallest.msg) && smallest.demands == 0 {
 			continue
 		}
 		ok, err := s.works(ctx, size)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case ok && s.bad == 0:
-			s.good = size
-		case !ok && s.bad == 0:
-			s.bad = size
 		}
-		if s.bad > 0 {
-			if failures++; failures > beyond || s.d.noHoles {
-				break
-			}
+		if !ok {
+			s.bad = size
+			return nil
+		}
+		s.good = size
+	}
+	return nil
+}
+
+// beyond is how many sizes are tried above the limit, up to most, to see whether it is one or a hole.
+const beyond = 2
+
+func (s *search) tryBeyond(ctx context.Context, most int) error {
+	above := stat.Filter(Doubling(1<<10, most), func(size int) bool { return size > 2*s.good })
+	for _, size := range above[:min(len(above), beyond)] {
+		if _, err := s.works(ctx, size); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -170,8 +183,7 @@ func (s *search) verify(ctx context.Context) error {
 	}
 	first := s.tried[s.bad]
 	for _, size := range []int{s.good, s.bad, 2 * s.good} {
-		delete(s.tried, size)
-		if _, err := s.works(ctx, size); err != nil {
+		if _, err := s.try(ctx, size); err != nil {
 			return err
 		}
 	}
@@ -204,8 +216,8 @@ func guesses(good, bad int) []int {
 	return out
 }
 
-// record sums the search up.
-func (s *search) record() results.Target {
+// record sums the search up, which was to reach most bytes.
+func (s *search) record(most int) results.Target {
 	message := func(size int) int64 { // that the limit is about: the request that was sent, or the answer that came
 		if s.side == replySide {
 			size = s.tried[size].size
@@ -216,9 +228,15 @@ func (s *search) record() results.Target {
 	e := &results.LimitEvidence{Side: s.side, Tried: len(s.tried), FailedAt: s.bad}
 	t.Evidence.LimitEvidence = e
 	largest := message(s.good)
+	if s.side == requestSide && s.d.unswept > 0 {
+		t.Warnings = append(t.Warnings, fmt.Sprintf("above %s nothing but the limit was measured: the time was too short for more",
+			stat.FormatBytes(int64(s.d.unswept))))
+	}
 	if s.bad == 0 {
 		t.SearchedTo = &largest
-		if s.d.failure != "" && s.side == requestSide { // replies may well have no limit where requests have one
+		if s.good < most {
+			t.Warnings = append(t.Warnings, "the search was cut short: larger ones were not tried")
+		} else if s.d.failure != "" && s.side == requestSide { // replies may well have no limit where requests have one
 			t.Warnings = append(t.Warnings, "the failure in the sweep is not one of size, since all sizes work when tried again: "+s.d.failure)
 		}
 		return t
@@ -238,6 +256,9 @@ func (s *search) record() results.Target {
 		}
 	}
 	slices.Sort(e.Uneven)
+	if s.bad-s.good > 1 && s.good > 0 {
+		t.Warnings = append(t.Warnings, "the search was cut short: the exact byte of the limit was not found")
+	}
 	if s.flaky {
 		t.Warnings = append(t.Warnings, "tried again, the limit did not hold: the failure depends on more than the size")
 	}

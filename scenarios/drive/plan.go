@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
@@ -58,32 +57,36 @@ func (p Plan) withDefaults() Plan {
 	return p
 }
 
-// Drive does what the plan asks for: it sweeps, searches for the limits where the sweep met a
-// failure or where it is told to, and measures how time grows in small pipes, which decide in how
-// many pieces a server reads. Every record is kept as soon as it is known, so that an interrupted
-// run has what it finished.
+// Drive does what the plan asks for: it sweeps up to the first size that fails, searches for the
+// limits there, or where it is told to, and measures how time grows in small pipes, which decide in
+// how many pieces a server reads. Larger sizes than the first that failed come last: each may take
+// its whole deadline to fail. Every record is kept as soon as it is known, so that an interrupted run
+// has what it finished.
+//
+// Where ctx has a deadline the sweep has half of the time. What is then left goes to the search for
+// limits: of a slow server, too, it is known how much it takes.
 func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 	p = p.withDefaults()
 	d.least = p.least
-	served := p.LimitTo
+	served, rest := p.LimitTo, []int(nil)
 	if !p.NoSweep {
-		sweep, err := d.Sweep(ctx, p.Sizes, sink)
-		if g := sweep.Growth; g != nil { // what was measured says it, though the time may be over
-			err = errors.Join(err, sink(d.growthRecord(*g)))
-		}
-		if err != nil {
+		sweep, err := d.sweepToFailure(ctx, p.Sizes, sink)
+		if err != nil && !errors.Is(err, errHalfTime) {
 			return err
 		}
-		works := sweep.Targets // below the first that failed
-		if first := slices.IndexFunc(works, func(t results.Target) bool { return !t.Served() }); first >= 0 {
-			p.Limits, d.failure = true, afterRequests(works[first])
-			larger := len(works) - first
-			d.noHoles = len(sweep.Failures()) == larger && larger > beyond
-			works = works[:first]
+		works := sweep.Targets
+		if n := len(works); n > 0 && !works[n-1].Served() {
+			failed := works[n-1]
+			d.failure, works = afterRequests(failed), works[:n-1]
+			rest = stat.Filter(p.Sizes, func(size int) bool { return int64(size) > failed.Size })
 		}
 		served = 0
-		if len(works) > 0 {
-			served = int(works[len(works)-1].Size)
+		if n := len(works); n > 0 {
+			served = int(works[n-1].Size)
+		}
+		p.Limits = p.Limits || err != nil || d.failure != ""
+		if err != nil && d.failure == "" {
+			d.unswept = served
 		}
 	}
 	if p.Limits {
@@ -97,10 +100,30 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 			}
 		}
 	}
-	if p.SmallPipe < 0 || p.NoSweep {
-		return nil
+	if p.SmallPipe > 0 && !p.NoSweep {
+		if err := d.growthIn(ctx, p.SmallPipe, served, sink); err != nil {
+			return err
+		}
 	}
-	return d.growthIn(ctx, p.SmallPipe, served, sink)
+	_, err := d.Sweep(ctx, rest, sink)
+	return err
+}
+
+// errHalfTime ends a sweep that has had its share.
+var errHalfTime = errors.New("half of the time is over")
+
+// sweepToFailure sweeps until a size fails, or half of the time is over, and keeps how time grows.
+func (d *Driver) sweepToFailure(ctx context.Context, sizes []int, sink Sink) (*Sweep, error) {
+	if end, ok := ctx.Deadline(); ok {
+		half, cancel := context.WithTimeoutCause(ctx, time.Until(end)/2, errHalfTime)
+		defer cancel()
+		ctx = half
+	}
+	sweep, err := d.sweep(ctx, sizes, sink, true)
+	if g := sweep.Growth; g != nil { // what was measured says it, though the time may be over
+		err = errors.Join(err, sink(d.growthRecord(*g)))
+	}
+	return sweep, err
 }
 
 // growthIn measures how time grows when the server can read only few bytes at a time.

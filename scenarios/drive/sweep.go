@@ -38,6 +38,11 @@ func (s *Sweep) Failures() []results.Target {
 // compiler works while a server runs, the first requests take several times as long, and time would
 // seem to grow more slowly with size than it does.
 func (d *Driver) Sweep(ctx context.Context, sizes []int, sink Sink) (*Sweep, error) {
+	return d.sweep(ctx, sizes, sink, false)
+}
+
+// sweep ends at the first size that fails where it is told to.
+func (d *Driver) sweep(ctx context.Context, sizes []int, sink Sink, toFailure bool) (*Sweep, error) {
 	defer d.heed(ctx)()
 	sweep := &Sweep{}
 	var before, held *results.Target // held waits for the next size before its verdict is final
@@ -63,7 +68,9 @@ func (d *Driver) Sweep(ctx context.Context, sizes []int, sink Sink) (*Sweep, err
 		if err := release(next); err != nil {
 			return sweep, err
 		}
-		held = next
+		if held = next; toFailure && !held.Served() {
+			break
+		}
 	}
 	failed = errors.Join(failed, release(nil))
 	sweep.Growth = stat.FitTargetGrowth(sweep.Targets)
