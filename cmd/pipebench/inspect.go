@@ -1,33 +1,131 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/syspipe/inspect"
 )
 
 // inspectFlags are what inspect was asked for, as it was typed.
-type inspectFlags struct{ format view.Format }
+type inspectFlags struct {
+	format view.Format
+	look   time.Duration
+	watch  bool
+}
 
-func (f *inspectFlags) register(cmd *cobra.Command) { registerFormat(cmd, &f.format, false) }
+func (f *inspectFlags) register(cmd *cobra.Command) {
+	registerFormat(cmd, &f.format, false)
+	flags := cmd.Flags()
+	flags.DurationVar(&f.look, "look", 500*time.Millisecond, "time between the two looks at the processes")
+	flags.BoolVar(&f.watch, "watch", false, "go on looking, and say what changes, until the process ends")
+}
 
 func (f *inspectFlags) run(cmd *cobra.Command, args []string) error {
 	pid, err := strconv.Atoi(args[0])
 	if err != nil || pid <= 0 {
 		return usage(fmt.Errorf("%q is no process number", args[0]))
 	}
-	report, err := inspect.Process(pid)
-	if err != nil {
+	if f.look <= 0 {
+		return usage(fmt.Errorf("--look %v: want a time above zero", f.look))
+	}
+	report, err := inspect.Over(cmd.Context(), pid, f.look)
+	if err == nil {
+		err = writeInspection(cmd.OutOrStdout(), f.format, report)
+	}
+	if err != nil || !f.watch {
 		return err
 	}
-	return writeInspection(cmd.OutOrStdout(), f.format, report)
+	return f.follow(cmd.Context(), cmd.OutOrStdout(), report)
+}
+
+// follow writes what changes in the tree, a line a change, or each report that differs as JSON,
+// until its first process has ended; then, who is left of it.
+func (f *inspectFlags) follow(ctx context.Context, w io.Writer, last *inspect.Report) error {
+	for {
+		next, err := inspect.Over(ctx, last.PID, f.look)
+		gone := errors.Is(err, fs.ErrNotExist)
+		switch {
+		case ctx.Err() != nil:
+			return nil // who watches stops it so
+		case gone:
+			next = &inspect.Report{PID: last.PID, Processes: stillThere(last)}
+		case err != nil:
+			return err
+		}
+		changes := differences(last, next, gone)
+		if len(changes) > 0 && f.format == view.FormatJSON {
+			err = writeInspection(w, f.format, next)
+		} else if len(changes) > 0 {
+			at := time.Now().Format("15:04:05 ")
+			_, err = fmt.Fprintln(w, at+strings.Join(changes, "\n"+at))
+		}
+		if gone || err != nil {
+			return err
+		}
+		last = next
+	}
+}
+
+// stillThere returns the descendants that have outlived the first process of a report.
+func stillThere(r *inspect.Report) (left []inspect.Proc) {
+	for _, p := range r.Processes[1:] {
+		if now, err := inspect.Process(p.PID); err == nil && now.Processes[0].Command == p.Command {
+			left = append(left, p)
+		}
+	}
+	return left
+}
+
+// differences are the processes and the diagnoses that came and went between two reports; where the
+// first process is gone, the processes alone.
+func differences(last, next *inspect.Report, gone bool) (out []string) {
+	add := func(came, went string, list func(*inspect.Report) (keys, texts []string)) {
+		before, oldTexts := list(last)
+		after, texts := list(next)
+		for i, key := range after {
+			if !slices.Contains(before, key) {
+				out = append(out, came+view.Escape(texts[i]))
+			}
+		}
+		for i, key := range before {
+			if !slices.Contains(after, key) {
+				out = append(out, went+view.Escape(oldTexts[i]))
+			}
+		}
+	}
+	add("started: ", "ended: ", func(r *inspect.Report) (keys, texts []string) {
+		for _, p := range r.Processes {
+			keys = append(keys, fmt.Sprintf("%d %s", p.PID, p.Command))
+		}
+		return keys, keys
+	})
+	if !gone {
+		add("found: ", "no longer: ", func(r *inspect.Report) (keys, texts []string) {
+			for _, d := range r.Diagnoses {
+				keys = append(keys, fmt.Sprint(d.Kind, d.PID, d.Channels))
+				texts = append(texts, d.Sentence)
+			}
+			return keys, texts
+		})
+		return out
+	}
+	for _, p := range next.Processes {
+		out = append(out, fmt.Sprintf("left behind: %d %s", p.PID, view.Escape(p.Command)))
+	}
+	return out
 }
 
 // writeInspection writes the report itself as JSON; as text, the channels and what is wrong with
@@ -56,6 +154,13 @@ func processLines(r *inspect.Report) []string {
 		}
 		if p.Unreadable != "" {
 			line += ", cannot be looked at: " + p.Unreadable
+		}
+		if p.SIGTERM == "handled" {
+			line += ", handles SIGTERM"
+		}
+		if p.Recent != nil && r.Look > 0 {
+			line += fmt.Sprintf(", ran %.0f %% of the time, read %s, wrote %s",
+				100*min(1, float64(p.Recent.Runnable)/float64(r.Look)), results.FormatSize(p.Recent.ReadBytes), results.FormatSize(p.Recent.WriteBytes))
 		}
 		if asleep := sleeping(p.Threads); asleep != "" {
 			line += ": sleeps in " + asleep
@@ -137,17 +242,18 @@ func state(c inspect.Channel) string {
 	return strings.Join(words, ", ")
 }
 
-// sentences are what is wrong, or that nothing is.
+// sentences are what is wrong, or what was looked for in vain.
 func sentences(r *inspect.Report) []string {
 	var out []string
 	for _, d := range r.Diagnoses {
 		out = append(out, d.Sentence)
 	}
-	switch {
-	case len(out) > 0:
+	if len(out) > 0 {
 		return out
-	case len(r.Channels) == 0:
-		return []string{"no pipe, FIFO or connected Unix socket is open in these processes"}
 	}
-	return []string{"nothing is wrong that can be seen from here: no channel is full and unread, and none has lost a side"}
+	nothing := "nothing found of: " + strings.Join(r.Problems(), "; ")
+	if len(r.Channels) == 0 {
+		return []string{"no pipe, FIFO or connected Unix socket is open in these processes", nothing}
+	}
+	return []string{nothing}
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"os"
@@ -58,6 +60,44 @@ func TestInspectNamesAFullPipe(t *testing.T) {
 		if !strings.Contains(stdout.String(), want) {
 			t.Errorf("%s: no %q in\n%s", format, want, stdout.String())
 		}
+	}
+}
+
+// A child that comes, goes, and one that stays behind are told as they do.
+func TestInspectFollowsATree(t *testing.T) {
+	cmd := exec.Command("sh", "-c", "read a; sleep 100 & read b; kill $!; wait; read c; sleep 101 0<&- & read d")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	stdin, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	go cmd.Wait()
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	r, w := io.Pipe()
+	go func() {
+		run(ctx, []string{"inspect", "--watch", "--look", "10ms", strconv.Itoa(cmd.Process.Pid)}, nil, w, w)
+		w.Close()
+	}()
+	lines, want := bufio.NewScanner(r), []string{"nothing found of: ", "started: ", "ended: ", "started: ", "left behind: "}
+	var said []string
+	for lines.Scan() {
+		said = append(said, lines.Text())
+		if len(want) == 0 || !strings.Contains(lines.Text(), want[0]) {
+			continue
+		}
+		if want = want[1:]; len(want) == 1 {
+			stdin.Close()
+		} else {
+			io.WriteString(stdin, "\n")
+		}
+	}
+	if len(want) > 0 || !strings.HasSuffix(said[len(said)-1], " sleep") {
+		t.Errorf("missing %q in\n%s", want, strings.Join(said, "\n"))
 	}
 }
 

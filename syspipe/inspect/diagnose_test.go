@@ -48,7 +48,7 @@ func TestDiagnose(t *testing.T) {
 		}, SelfHeld, "holds the writing end itself"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			found := diagnose(row.channels)
+			found := (&Report{Channels: row.channels}).diagnose()
 			if row.want == "" {
 				if len(found) > 0 {
 					t.Errorf("found %+v, want nothing", found)

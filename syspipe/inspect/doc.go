@@ -1,7 +1,7 @@
 // Package inspect looks at the pipes and sockets of a process that is running, or hanging, and says
 // what is wrong with them.
 //
-//	report, err := inspect.Process(pid)
+//	report, err := inspect.Over(ctx, pid, time.Second)
 //	if err != nil {
 //		return err
 //	}
@@ -14,7 +14,7 @@
 // for some microseconds and in a mode in which somebody has it open already, so a reader or writer
 // who leaves in just that moment is noticed that much later by the other side.
 //
-// What it returns is no consistent picture: the processes go on while it looks. A hang is looked at
-// twice, to see that nothing moves. Only Linux is supported; elsewhere the error wraps
+// What it returns is no consistent picture: the processes go on while it looks. [Over] looks twice,
+// and so sees that nothing moves, and who is busy with nothing. Only Linux is supported; elsewhere the error wraps
 // [errors.ErrUnsupported]. Calls may run concurrently.
 package inspect

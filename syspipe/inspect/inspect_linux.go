@@ -1,15 +1,17 @@
 package inspect
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"slices"
+	"time"
 )
 
-// Process looks at a process and its descendants. A process that is gone is an error that wraps
+// Process looks once at a process and its descendants. A process that is gone is an error that wraps
 // [fs.ErrNotExist], one that belongs to somebody else an error that wraps [fs.ErrPermission]; a
 // descendant whose descriptors may not be read is in the report and says so.
 func Process(pid int) (r *Report, err error) {
@@ -48,9 +50,49 @@ func Process(pid int) (r *Report, err error) {
 		s.threads[other] = waitingThreads(other)
 		s.open = append(s.open, files...)
 	}
-	tree := s.tree(pid)
-	channels := s.channels(tree)
-	return &Report{PID: pid, Processes: tree, Channels: channels, Diagnoses: diagnose(channels)}, nil
+	r = &Report{PID: pid, taken: time.Now(), Processes: s.tree(pid), parents: map[int]int{}}
+	for _, p := range all {
+		r.parents[p.PID] = p.Parent
+	}
+	r.Channels = s.channels(r.Processes)
+	r.Diagnoses = r.diagnose()
+	return r, nil
+}
+
+// Over looks twice, so long apart, and returns the second look with what only two can tell: what
+// the processes did in between. Of the diagnoses it keeps those that both looks found: a pipe may
+// be full for a moment, and a child holds everything until it becomes another program. A process
+// that ends in between is an error that wraps [fs.ErrNotExist], as with [Process].
+func Over(ctx context.Context, pid int, look time.Duration) (*Report, error) {
+	before, err := Process(pid)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(look):
+	}
+	after, err := Process(pid)
+	if err != nil {
+		return nil, err
+	}
+	after.Look = after.taken.Sub(before.taken)
+	for i := range after.Processes {
+		p := &after.Processes[i]
+		for _, old := range before.Processes {
+			if old.PID == p.PID {
+				p.Recent = p.Total.since(old.Total)
+			}
+		}
+	}
+	after.Diagnoses = slices.DeleteFunc(after.diagnose(), func(d Diagnosis) bool {
+		seen := func(old Diagnosis) bool {
+			return old.Kind == d.Kind && old.PID == d.PID && (d.PID != 0 || slices.Equal(old.Channels, d.Channels))
+		}
+		return d.Kind != Spins && d.Kind != Buffers && !slices.ContainsFunc(before.Diagnoses, seen)
+	})
+	return after, nil
 }
 
 // errGone says what fs.ErrNotExist means of a process.
@@ -71,6 +113,7 @@ type snapshot struct {
 func (s *snapshot) tree(root int) []Proc {
 	p := s.procs[root]
 	p.Threads = s.threads[root]
+	p.SIGTERM, p.Total = onSIGTERM(root), readUsage(root)
 	tree := []Proc{p}
 	for _, pid := range slices.Sorted(maps.Keys(s.procs)) {
 		if s.procs[pid].Parent == root && pid != root && pid != os.Getpid() { // nobody asks about this program
@@ -142,9 +185,13 @@ func (s *snapshot) endsOf(f openFile) []Channel {
 	return []Channel{out, in}
 }
 
-// waitsIn notes whether a thread of the holder sleeps in a call on its descriptor.
+// waitsIn notes whether a thread of the holder sleeps in a call on its descriptor, or may do so.
 func (s *snapshot) waitsIn(h Holder, call string) Holder {
-	h.Waits = slices.ContainsFunc(s.threads[h.PID], func(t Thread) bool { return t.In == call && t.FD == h.FD })
+	for _, t := range s.threads[h.PID] {
+		h.Waits = h.Waits || t.In == call && t.FD == h.FD
+		h.listens = h.listens || t.In == "poll"
+		h.awaits = h.awaits || t.In == "wait"
+	}
 	return h
 }
 

@@ -3,12 +3,17 @@
 package inspect
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
+	"time"
 )
 
 // Process returns an error that wraps [errors.ErrUnsupported]: only Linux is supported.
 func Process(pid int) (*Report, error) {
 	return nil, fmt.Errorf("inspect process %d: %w on %s", pid, errors.ErrUnsupported, runtime.GOOS)
 }
+
+// Over returns the error of [Process].
+func Over(_ context.Context, pid int, _ time.Duration) (*Report, error) { return Process(pid) }

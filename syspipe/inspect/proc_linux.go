@@ -3,10 +3,12 @@ package inspect
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -42,7 +44,7 @@ func processes() (map[int]Proc, error) {
 			continue
 		}
 		fields := strings.Fields(string(text[to+1:]))
-		if len(fields) < 2 {
+		if len(fields) < 18 || fields[0] == "Z" && fields[17] < "2" { // ended, and not waited for
 			continue
 		}
 		if parent, err := strconv.Atoi(fields[1]); err == nil {
@@ -113,8 +115,11 @@ var oldPolls = map[int]bool{}
 // polls are those in which it waits for any of several.
 var polls = map[int]bool{unix.SYS_PPOLL: true, unix.SYS_PSELECT6: true, unix.SYS_EPOLL_PWAIT: true, unix.SYS_EPOLL_PWAIT2: true}
 
-// waitingThreads returns the threads of a process that wait for a descriptor, as far as that may be
-// read.
+// waits are those in which it waits for a child.
+var waits = map[int]bool{unix.SYS_WAIT4: true, unix.SYS_WAITID: true}
+
+// waitingThreads returns the threads of a process that wait for a descriptor or a child, as far as
+// that may be read.
 func waitingThreads(pid int) []Thread {
 	tids, _ := numbers(procPath(pid, "task")) // what may not be read is not known
 	var list []Thread
@@ -144,6 +149,8 @@ func readThread(pid, tid int) (Thread, bool) {
 			t.In = "write"
 		case strings.Contains(t.At, "poll"), strings.Contains(t.At, "select"):
 			t.In = "poll"
+		case t.At == "do_wait":
+			t.In = "wait"
 		}
 		return t, t.In != ""
 	}
@@ -152,8 +159,12 @@ func readThread(pid, tid int) (Thread, bool) {
 		return t, false
 	}
 	number, err := strconv.Atoi(fields[0])
-	if err == nil && (polls[number] || oldPolls[number]) {
+	switch {
+	case err == nil && (polls[number] || oldPolls[number]):
 		t.In = "poll"
+		return t, true
+	case err == nil && waits[number]:
+		t.In = "wait"
 		return t, true
 	}
 	fd, bad := strconv.ParseUint(fields[1], 0, 64)
@@ -199,4 +210,58 @@ func queryPipe(h Holder, write bool) (query, error) {
 	q.peerGone = fds[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0
 	q.wouldBlock = write && !q.peerGone && fds[0].Revents&unix.POLLOUT == 0
 	return q, nil
+}
+
+// onSIGTERM reads what the signal does from the masks in /proc/PID/status: "SigIgn:\t0000000000004000".
+func onSIGTERM(pid int) string {
+	status, err := os.ReadFile(procPath(pid, "status"))
+	if err != nil {
+		return ""
+	}
+	has := func(mask string) bool {
+		_, rest, _ := bytes.Cut(status, []byte("\n"+mask+":\t"))
+		line, _, _ := bytes.Cut(rest, []byte("\n"))
+		bits, _ := strconv.ParseUint(string(line), 16, 64)
+		return bits&(1<<(unix.SIGTERM-1)) != 0
+	}
+	switch {
+	case has("SigIgn"):
+		return "ignored"
+	case has("SigCgt"):
+		return "handled"
+	}
+	return "ends"
+}
+
+// readUsage reads the counters of /proc/PID/io, "rchar: 4711" a line, and of each thread's schedstat,
+// "<ns with a CPU> <ns waiting for one> <turns>"; nil where the former may not be read.
+func readUsage(pid int) *Usage {
+	text, err := os.ReadFile(procPath(pid, "io"))
+	u := &Usage{threads: map[int]time.Duration{}}
+	if n, _ := fmt.Sscanf(string(text), "rchar: %d\nwchar: %d\nsyscr: %d\nsyscw: %d",
+		&u.ReadBytes, &u.WriteBytes, &u.ReadCalls, &u.WriteCalls); err != nil || n != 4 {
+		return nil
+	}
+	tids, _ := numbers(procPath(pid, "task"))
+	for _, tid := range tids {
+		var ran, waited time.Duration
+		text, _ := os.ReadFile(procPath(pid, "task", strconv.Itoa(tid), "schedstat")) // zeroes where the kernel keeps none
+		_, _ = fmt.Sscan(string(text), &ran, &waited)
+		u.threads[tid] = ran + waited
+		u.Runnable = max(u.Runnable, ran+waited)
+	}
+	return u
+}
+
+// since returns what was done after old; nil if either is not known.
+func (u *Usage) since(old *Usage) *Usage {
+	if u == nil || old == nil {
+		return nil
+	}
+	d := &Usage{ReadCalls: u.ReadCalls - old.ReadCalls, WriteCalls: u.WriteCalls - old.WriteCalls,
+		ReadBytes: u.ReadBytes - old.ReadBytes, WriteBytes: u.WriteBytes - old.WriteBytes}
+	for tid, total := range u.threads {
+		d.Runnable = max(d.Runnable, total-old.threads[tid])
+	}
+	return d
 }

@@ -1,0 +1,340 @@
+package inspect
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Diagnosis is something that is wrong with a process or with channels.
+type Diagnosis struct {
+	Kind     Problem  `json:"kind"`
+	Sentence string   `json:"sentence"`
+	Channels []string `json:"channels"`      // their IDs
+	PID      int      `json:"pid,omitempty"` // of what concerns one process
+}
+
+// A Problem is a kind of diagnosis.
+type Problem string
+
+const (
+	MutualWrite Problem = "mutual-write"
+	MutualRead  Problem = "mutual-read"
+	Undrained   Problem = "undrained"
+	PeerLeft    Problem = "peer-left"
+	SelfHeld    Problem = "self-held"
+	HeldOpen    Problem = "held-open"
+	TwoReaders  Problem = "two-readers"
+	Leak        Problem = "leak"
+	IgnoresTerm Problem = "ignores-sigterm"
+	Spins       Problem = "spins"
+	Buffers     Problem = "buffers"
+)
+
+// problems are all kinds, each in words. The last two need two looks.
+var problems = []struct {
+	kind  Problem
+	title string
+}{
+	{MutualWrite, "both sides write to each other, and neither reads"},
+	{MutualRead, "both sides wait for each other's bytes"},
+	{Undrained, "a pipe is full and nobody reads it"},
+	{PeerLeft, "one side is closed for good"},
+	{SelfHeld, "a reader that holds the writing end waits for its end"},
+	{HeldOpen, "somebody else keeps a writing end open"},
+	{TwoReaders, "two processes read one pipe"},
+	{Leak, "many pipes that lead nowhere"},
+	{IgnoresTerm, "SIGTERM is ignored"},
+	{Spins, "a CPU is kept busy and no byte moves"},
+	{Buffers, "output is held back until a block is full"},
+}
+
+// Problems returns what was looked for, in words: with one look, or with two.
+func (r *Report) Problems() []string {
+	var titles []string
+	for _, p := range problems {
+		if r.Look > 0 || p.kind != Spins && p.kind != Buffers {
+			titles = append(titles, p.title)
+		}
+	}
+	return titles
+}
+
+// diagnose finds what is wrong: first with pairs of channels that run between the same two processes
+// in opposite directions, then with many channels together, with each alone, and with the processes.
+func (r *Report) diagnose() []Diagnosis {
+	var d diagnosis
+	for i := range r.Channels {
+		for j := i + 1; j < len(r.Channels); j++ {
+			there, back := &r.Channels[i], &r.Channels[j]
+			for _, a := range there.Writers {
+				for _, b := range there.Readers {
+					if a.PID != b.PID && holds(back.Writers, b.PID) && holds(back.Readers, a.PID) {
+						d.checkPair(there, back, a, b)
+					}
+				}
+			}
+		}
+	}
+	d.checkLeaks(r.Channels)
+	for i := range r.Channels {
+		d.checkChannel(&r.Channels[i])
+		d.checkHolders(&r.Channels[i], r.parents)
+	}
+	for _, p := range r.Processes {
+		d.checkProcess(p, r)
+	}
+	return d.found
+}
+
+type diagnosis struct {
+	found     []Diagnosis
+	explained []string // channels that a diagnosis has explained
+}
+
+func (d *diagnosis) add(kind Problem, sentence string, channels ...*Channel) {
+	found := Diagnosis{Kind: kind, Sentence: sentence}
+	for _, c := range channels {
+		found.Channels = append(found.Channels, c.ID)
+	}
+	d.explained = append(d.explained, found.Channels...)
+	d.found = append(d.found, found)
+}
+
+func (d *diagnosis) addProcess(kind Problem, p Proc, format string, args ...any) {
+	sentence := fmt.Sprintf("%d (%s) ", p.PID, p.Command) + fmt.Sprintf(format, args...)
+	d.found = append(d.found, Diagnosis{Kind: kind, Sentence: sentence, PID: p.PID})
+}
+
+func holds(list []Holder, pid int) bool {
+	return slices.ContainsFunc(list, func(h Holder) bool { return h.PID == pid })
+}
+
+func (d *diagnosis) checkPair(there, back *Channel, a, b Holder) {
+	if slices.Contains(d.explained, there.ID) || slices.Contains(d.explained, back.ID) {
+		return
+	}
+	switch {
+	case there.Full && back.Full && !waiting(there.Readers) && !waiting(back.Readers):
+		d.add(MutualWrite, fmt.Sprintf("both sides are writing and neither reads: %s is writing to %s (%s), and %s to %s (%s)",
+			a, b, there.fill(), b, a, back.fill()), there, back)
+	case there.Queued == 0 && back.Queued == 0 && waiting(there.Readers, b.PID) && waiting(back.Readers, a.PID):
+		d.add(MutualRead, fmt.Sprintf("both sides are reading and neither writes: %s waits for %s (%s), and %s for %s (%s)",
+			b, a, there.ID, a, b, back.ID), there, back)
+	}
+}
+
+// waiting reports whether one of the holders waits, or, with a pid, whether that process does.
+func waiting(list []Holder, pid ...int) bool {
+	return slices.ContainsFunc(list, func(h Holder) bool {
+		return h.Waits && (pid == nil || slices.Contains(pid, h.PID))
+	})
+}
+
+func (d *diagnosis) checkChannel(c *Channel) {
+	if slices.Contains(d.explained, c.ID) {
+		return
+	}
+	switch {
+	case c.NoReader && len(c.Writers) > 0:
+		w := c.Writers[0]
+		d.add(PeerLeft, fmt.Sprintf("the peer has left: nobody holds the reading end of the %s of %s any more (%s); the next write fails with EPIPE",
+			w.stream(), w, c.fill()), c)
+	case c.NoWriter && len(c.Readers) > 0:
+		r := c.Readers[0]
+		d.add(PeerLeft, fmt.Sprintf("the peer has left: nobody holds the writing end of the %s of %s any more (%s); a read past that is the end of file",
+			r.stream(), r, c.fill()), c)
+	case c.Full && !waiting(c.Readers) && len(c.Writers) > 0:
+		w := blockedFirst(c.Writers)
+		d.add(Undrained, fmt.Sprintf("%s is full and nobody drains it: %s is writing (%s), and %s",
+			w.stream(), w, c.fill(), idle(c.Readers)), c)
+	case c.Queued == 0 && waiting(c.Readers) && len(c.Writers) > 0 && !slices.ContainsFunc(c.Writers, func(w Holder) bool { return w.PID != blockedFirst(c.Readers).PID }):
+		r := blockedFirst(c.Readers)
+		d.add(SelfHeld, fmt.Sprintf("%s waits at its %s for an end of file that cannot come: it holds the writing end itself (%s)",
+			r, r.stream(), c.ID), c)
+	}
+}
+
+func blockedFirst(list []Holder) Holder {
+	for _, h := range list {
+		if h.Waits {
+			return h
+		}
+	}
+	return list[0]
+}
+
+// idle tells who holds the reading end and does not read.
+func idle(readers []Holder) string {
+	if len(readers) == 0 {
+		return "who holds the reading end cannot be seen from here"
+	}
+	var names []string
+	for _, r := range readers {
+		if name := r.String(); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, " and ") + " does not read"
+}
+
+// leakCount is the number of channels that lead nowhere from which on they are called a leak:
+// programs have some to wake themselves up.
+const leakCount = 16
+
+// checkLeaks finds processes with many channels of which nobody else holds an end.
+func (d *diagnosis) checkLeaks(channels []Channel) {
+	owned := map[int][]*Channel{}
+	for i := range channels {
+		c := &channels[i]
+		holders := slices.Concat(c.Writers, c.Readers)
+		alone := !slices.ContainsFunc(holders, func(h Holder) bool { return h.PID != holders[0].PID })
+		if alone && (c.NoReader || c.NoWriter || len(c.Writers) > 0 && len(c.Readers) > 0) {
+			owned[holders[0].PID] = append(owned[holders[0].PID], c)
+		}
+	}
+	for _, pid := range slices.Sorted(maps.Keys(owned)) {
+		list := owned[pid]
+		if len(list) < leakCount {
+			continue
+		}
+		left, holder := 0, slices.Concat(list[0].Writers, list[0].Readers)[0]
+		for _, c := range list {
+			if c.NoReader || c.NoWriter {
+				left++
+			}
+		}
+		d.add(Leak, fmt.Sprintf("%s holds %d pipes or sockets that lead nowhere: of %d both ends are its own, of %d the other end is closed; it leaks descriptors if they grow in number",
+			holder, len(list), len(list)-left, left), list...)
+		d.found[len(d.found)-1].PID = pid
+	}
+}
+
+// checkHolders finds who shares an end with others to their harm.
+func (d *diagnosis) checkHolders(c *Channel, parents map[int]int) {
+	if slices.Contains(d.explained, c.ID) {
+		return
+	}
+	for i, a := range c.Readers {
+		for _, b := range c.Readers[i+1:] {
+			if a.Waits && b.Waits && a.PID != b.PID {
+				d.add(TwoReaders, fmt.Sprintf("two processes read one pipe: each byte goes either to %s or to %s, as it happens (%s)", a, b, c.ID), c)
+				return
+			}
+		}
+	}
+	reader := "its reader"
+	if len(c.Readers) > 0 {
+		reader = blockedFirst(c.Readers).String()
+	}
+	for _, w := range c.Writers {
+		if why := keptBy(w, c, parents); why != "" {
+			d.add(HeldOpen, fmt.Sprintf("%s holds the writing end as its %s, %s: until it closes that too, %s sees no end of file (%s)",
+				w, w.stream(), why, reader, c.ID), c)
+			return
+		}
+	}
+}
+
+// keptBy says why a writer is one too many: it has the end from a process that started it, and that
+// still has the end and does not wait for it, or is gone while a reader waits.
+func keptBy(w Holder, c *Channel, parents map[int]int) string {
+	for _, other := range c.Writers {
+		if !other.awaits && descends(w.PID, other.PID, parents) {
+			return fmt.Sprintf("which it has from %s", other)
+		}
+	}
+	if c.Kind == "fifo" || c.Queued > 0 {
+		return "" // anybody may open a FIFO
+	}
+	parent := parents[w.PID]
+	for _, r := range c.Readers {
+		switch {
+		case r.PID == w.PID || !r.Waits && !r.listens:
+		case descends(w.PID, r.PID, parents) && parent != r.PID && !holds(c.Writers, parent):
+			return fmt.Sprintf("and %d, which started it, does not", parent)
+		case descends(r.PID, parent, parents) && !descends(r.PID, w.PID, parents) && !startedReader(c, parent, parents):
+			return "and whoever started it is gone"
+		}
+	}
+	return ""
+}
+
+// startedReader reports whether a process is the parent of one that reads, as a shell is of both
+// ends of its pipelines. A process whose parent has ended is given to a far ancestor, which is none.
+func startedReader(c *Channel, parent int, parents map[int]int) bool {
+	return slices.ContainsFunc(c.Readers, func(r Holder) bool { return r.PID == parent || parents[r.PID] == parent })
+}
+
+// descends reports whether a process was started by another, or by one that that one started.
+func descends(pid, ancestor int, parents map[int]int) bool {
+	for range parents { // not for ever, should they change as they are read
+		if pid = parents[pid]; pid == ancestor || pid == 0 {
+			return pid == ancestor && pid != 0
+		}
+	}
+	return false
+}
+
+// Thresholds of what two looks tell.
+const (
+	busyShare  = 0.9  // of the look, in which a thread could run: it never waited for anything
+	idleShare  = 0.5  // below it a program is at rest more often than not
+	manyCalls  = 100  // calls that moved nothing
+	fewBytes   = 1024 // what programs move to wake up their own threads
+	fullBlocks = 4    // writes of whole blocks and nothing else are no chance
+)
+
+// checkProcess finds what is wrong with a process whatever its channels are.
+func (d *diagnosis) checkProcess(p Proc, r *Report) {
+	if p.SIGTERM == "ignored" {
+		d.addProcess(IgnoresTerm, p, "ignores SIGTERM: it ends at the end of its input, if at all, or by SIGKILL")
+	}
+	if p.Recent == nil || p.Total == nil || r.Look <= 0 {
+		return
+	}
+	calls, moved := p.Recent.ReadCalls+p.Recent.WriteCalls, p.Recent.ReadBytes+p.Recent.WriteBytes
+	share := float64(p.Recent.Runnable) / float64(r.Look)
+	look := r.Look.Round(time.Millisecond)
+	switch {
+	case calls > manyCalls && moved < calls/2 && share > idleShare:
+		d.addProcess(Spins, p, "spins: %d reads and writes in %v moved %d bytes; it asks again where it should wait (poll)", calls, look, moved)
+	case share > busyShare && moved < fewBytes:
+		d.addProcess(Spins, p, "was never at rest for %v and moved %d bytes: it computes, or it spins", look, moved)
+	}
+	block, output := p.blockSize(), r.outputOf(p.PID)
+	if block == 0 || output == nil || output.Waits || share > idleShare {
+		return
+	}
+	d.addProcess(Buffers, p, "holds its output back: %d writes so far, of %d bytes each; what it prints waits until so much is there (flush, python -u, stdbuf -oL)",
+		p.Total.WriteCalls, block)
+}
+
+// blockSize returns the size that all writes of a process had, if that is one of the usual blocks
+// and what it reads comes in smaller pieces; else 0: it passes on what it gets.
+func (p Proc) blockSize() int64 {
+	u := p.Total
+	if u.WriteCalls < fullBlocks {
+		return 0
+	}
+	size := u.WriteBytes / u.WriteCalls
+	gathers := u.ReadBytes < u.ReadCalls*size/2
+	if size*u.WriteCalls != u.WriteBytes || !gathers || !slices.Contains([]int64{4 << 10, 8 << 10}, size) {
+		return 0
+	}
+	return size
+}
+
+// outputOf returns who holds standard output of a process, where that is a channel; else nil.
+func (r *Report) outputOf(pid int) *Holder {
+	for _, c := range r.Channels {
+		for _, h := range c.Writers {
+			if h.PID == pid && h.FD == 1 {
+				return &h
+			}
+		}
+	}
+	return nil
+}
