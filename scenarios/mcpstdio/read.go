@@ -2,6 +2,7 @@ package mcpstdio
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -121,12 +122,24 @@ type waitingItem struct {
 	do   func()
 }
 
-// enqueue has do called in its turn. It waits if too much waits already.
+// enqueue has do called in its turn. It waits if too much waits already, and drops the message if
+// the client has left and nothing that waits has been taken up for a while: what it is about stays
+// unanswered and is counted so.
 func (s *Server) enqueue(size int, do func()) {
 	item := waitingItem{int64(min(size+itemOverhead, maxWaiting)), do}
-	if s.room.Acquire(s.drained, item.size) == nil {
-		s.waiting <- item
+	for taken := s.room.TryAcquire(item.size); !taken; {
+		if s.deserted {
+			return
+		}
+		ctx, cancel := context.WithTimeout(s.drained, stallTime)
+		taken = s.room.Acquire(ctx, item.size) == nil
+		cancel()
+		if !taken && s.drained.Err() != nil {
+			return
+		}
+		s.deserted = !taken && hungUp(s.in)
 	}
+	s.waiting <- item
 }
 
 // takeTurns does what waits, until nothing more is to be answered.

@@ -15,7 +15,8 @@
 //	stdout <- framers.Mux  <- error codes <--------'-------------'
 //
 // Reading waits for neither tools nor the output, up to [maxWaiting] bytes: so the end of the input
-// and cancellations are seen behind requests that wait.
+// and cancellations are seen behind requests that wait. Beyond that the system is asked whether the
+// client still holds its end.
 //
 // A [Fault] makes a server misbehave in one of the ways that people report, so that authors of
 // clients can test theirs. Package client is the other end.
@@ -85,6 +86,7 @@ type Server struct {
 
 	preInit, main *session // preInit: nil if requests must wait for initialize
 	initSeen      bool     // initialize has come; the reading goroutine's alone
+	deserted      bool     // the end of the input is known to come behind what is not read yet; as initSeen
 	sessions      sync.WaitGroup
 
 	pending pendingTable

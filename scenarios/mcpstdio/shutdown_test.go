@@ -330,6 +330,22 @@ func TestEOFBehindABatchCutsNothing(t *testing.T) {
 	}
 }
 
+// The end of the input is seen though it stands behind more requests than are read ahead.
+func TestEOFBehindMoreThanIsReadAhead(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a pipe there does not tell of its end before all is read")
+	}
+	r, _ := held(t, mcpstdio.Options{MaxInFlight: 1, EOFGrace: -1}, 1)
+	message := `{"message":"` + strings.Repeat("m", 32<<10) + `"}`
+	for i := range 33 { // 31 of them are read ahead, one waits for room, one stays in the pipe
+		r.send(call(fmt.Sprint(i+1), "echo", message))
+	}
+	r.in.Close()
+	if err := r.over(); !errors.Is(err, mcpstdio.ErrLost) {
+		t.Errorf("got %v, want that answers were lost", err)
+	}
+}
+
 func TestCancellationOfWhatWaits(t *testing.T) {
 	r, release := held(t, mcpstdio.Options{MaxInFlight: 1}, 1)
 	r.send(ping, call("2", "held", `{}`), call("3", "echo", `{"message":"m"}`),
