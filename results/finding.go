@@ -70,6 +70,32 @@ type Claim struct {
 	Evidence Evidence `json:"evidence,omitempty"`
 }
 
+// A Check is how a program, a server or a client of others behaved in one situation.
+type Check struct {
+	Kind string    `json:"kind"`
+	Run  string    `json:"run"`
+	Time time.Time `json:"time"`
+
+	Side      string   `json:"side"`    // who was checked: "program", "server", "client"
+	Name      string   `json:"name"`    // of the situation
+	Verdict   string   `json:"verdict"` // "ok", "fails", "slow", "cannot-tell"
+	Found     string   `json:"found"`   // what happened, in a sentence with its figure
+	How       string   `json:"how"`     // what was done
+	Advice    string   `json:"advice,omitempty"`
+	Reproduce string   `json:"reproduce,omitempty"` // a shell line that shows the same without pipebench
+	Command   []string `json:"command"`             // what was checked
+	Runtime   string   `json:"runtime,omitempty"`   // what it runs on, as far as that was found: "Node", "Go"
+	Evidence  Evidence `json:"evidence,omitempty"`
+}
+
+// Verdicts of a [Check].
+const (
+	CheckOK         = "ok"
+	CheckFails      = "fails"
+	CheckSlow       = "slow"
+	CheckCannotTell = "cannot-tell"
+)
+
 // A Tune is what one chunk size costs and gains, or the recommendation.
 type Tune struct {
 	Kind string    `json:"kind"`
@@ -119,6 +145,7 @@ func (Probe) kind() string   { return KindProbe }
 func (Fault) kind() string   { return KindFault }
 func (Claim) kind() string   { return KindClaim }
 func (Target) kind() string  { return KindTarget }
+func (Check) kind() string   { return KindCheck }
 func (Tune) kind() string    { return KindTune }
 func (Noise) kind() string   { return KindNoise }
 func (Message) kind() string { return KindMessage }

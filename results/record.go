@@ -19,13 +19,14 @@ const (
 	KindFault       = "fault"
 	KindClaim       = "claim"
 	KindTarget      = "target"
+	KindCheck       = "check"
 	KindTune        = "tune"
 	KindNoise       = "noise"
 	KindMessage     = "message"
 )
 
 // A Line is one line of a results file: [Environment], [Record], [Probe], [Fault], [Claim],
-// [Target], [Tune], [Noise] or [Message].
+// [Target], [Check], [Tune], [Noise] or [Message].
 type Line interface{ kind() string }
 
 // A Record is a cell, its samples and what there is to say about them.

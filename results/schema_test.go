@@ -96,6 +96,8 @@ func TestEveryLineWrittenIsValid(t *testing.T) {
 		claim.Seed, claim.Verdict = "003", "refuted"
 		message := fullLine[results.Message](rng).(results.Message)
 		message.Dir = "reply"
+		check := fullLine[results.Check](rng).(results.Check)
+		check.Side, check.Verdict = "server", "cannot-tell"
 		record := fullLine[results.Record](rng).(results.Record)
 		if rng.IntN(2) == 0 {
 			record.Unsupported, record.Samples = "no", nil
@@ -103,7 +105,7 @@ func TestEveryLineWrittenIsValid(t *testing.T) {
 			record.Unsupported, record.Stopped = "", "samples"
 		}
 		for _, l := range []results.Line{
-			fullLine[results.Environment](rng), record, fullLine[results.Probe](rng), fullLine[results.Fault](rng), claim,
+			fullLine[results.Environment](rng), record, fullLine[results.Probe](rng), fullLine[results.Fault](rng), claim, check,
 			fullLine[results.Target](rng), fullLine[results.Tune](rng), fullLine[results.Noise](rng), message,
 			results.Environment{Run: "r"}, results.Probe{Run: "r"}, results.Fault{Run: "r"}, results.Target{Run: "r"}, results.Noise{Run: "r", Cell: resultstest.Cell("raw", 0)},
 			results.Tune{Run: "r", Cell: resultstest.Cell("raw", 0)}, results.Message{Run: "r", Dir: "request"},
@@ -131,7 +133,7 @@ func TestWrongLinesAreNotValid(t *testing.T) {
 		return strings.Replace(text, from, to, 1)
 	}
 	all := resultstest.Lines()
-	env, rec, claim, target, message := all[0], all[1], all[4], all[5], all[8]
+	env, rec, claim, target, check, message := all[0], all[1], all[4], all[5], all[6], all[9]
 	for _, tt := range []struct{ name, line string }{
 		{"no object", `[]`},
 		{"no kind", `{}`},
@@ -151,6 +153,8 @@ func TestWrongLinesAreNotValid(t *testing.T) {
 		{"a verdict that there is not", replace(claim, `"depends"`, `"maybe"`)},
 		{"a seed that there is not", replace(claim, `"000"`, `"0"`)},
 		{"a negative limit", replace(target, `65535`, `-1`)},
+		{"a side that there is not", replace(check, `"program"`, `"inside"`)},
+		{"a verdict of no check", replace(check, `"fails"`, `"holds"`)},
 		{"a direction that there is not", replace(message, `"request"`, `"up"`)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -184,7 +188,7 @@ func TestSchemaMatchesTheTypes(t *testing.T) {
 		"verified": reflect.TypeFor[results.Verified](), "sample": reflect.TypeFor[results.Sample](), "warmup": reflect.TypeFor[results.Warmup](),
 		"counters": reflect.TypeFor[results.Counters](), "load": reflect.TypeFor[results.Load](), "latency": reflect.TypeFor[results.Latency](),
 		"probe": reflect.TypeFor[results.Probe](), "fault": reflect.TypeFor[results.Fault](), "claim": reflect.TypeFor[results.Claim](),
-		"target": reflect.TypeFor[results.Target](), "tune": reflect.TypeFor[results.Tune](), "noise": reflect.TypeFor[results.Noise](), "message": reflect.TypeFor[results.Message](),
+		"target": reflect.TypeFor[results.Target](), "check": reflect.TypeFor[results.Check](), "tune": reflect.TypeFor[results.Tune](), "noise": reflect.TypeFor[results.Noise](), "message": reflect.TypeFor[results.Message](),
 	} {
 		def := schema.Defs[name]
 		if def == nil {

@@ -14,6 +14,7 @@ type Set struct {
 	Faults       []Fault
 	Claims       []Claim
 	Targets      []Target
+	Checks       []Check
 	Tunes        []Tune
 	Noise        []Noise
 	Messages     []Message

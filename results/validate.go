@@ -66,6 +66,17 @@ func (c Claim) Validate() error {
 	return nil
 }
 
+// Validate reports what is wrong with a check: a side or a verdict that there is not.
+func (c Check) Validate() error {
+	if !slices.Contains([]string{"program", "server", "client"}, c.Side) {
+		return fmt.Errorf("side %q: want program, server or client", c.Side)
+	}
+	if !slices.Contains([]string{CheckOK, CheckFails, CheckSlow, CheckCannotTell}, c.Verdict) {
+		return fmt.Errorf("verdict %q: want ok, fails, slow or cannot-tell", c.Verdict)
+	}
+	return nil
+}
+
 // Validate reports what is wrong with a target's record: sizes or samples that cannot be.
 func (t Target) Validate() error {
 	t.Evidence = TargetEvidence{} // a slope may be below zero

@@ -32,7 +32,7 @@ func (f *claimsFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.against, "against", "", "compare with this file: exit 3 where a verdict differs")
 	flags.BoolVar(&f.detail, "detail", false, "print every claim, its figure and the reason, not what fits a screen")
 	flags.BoolVar(&f.requireVerdict, "require-verdict", false, "exit 4 if the figures leave a verdict open; with --against, if such a one changed or one is missing")
-	f.sharedFlags.register(cmd, 0, stopAfter, false)
+	f.sharedFlags.register(cmd, 0, stopAfter)
 	var names []string
 	for _, c := range claims.All() {
 		names = append(names, c.ID+"\t"+c.Text)

@@ -34,7 +34,7 @@ func (f *compareFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.across, "across", false, "give verdicts between different machines, too")
 	flags.BoolVar(&f.pairs, "pairs", false, "the files are those that ab left: compare them pair by pair")
 	flags.StringSliceVar(&f.noise, "noise", nil, "files with what doctor found, besides those it kept for this user")
-	registerFormat(cmd, &f.format, true)
+	registerFormat(cmd, &f.format, view.FormatBench)
 	flags.BoolVar(&f.quiet, "quiet", false, "print the comparison alone: no warnings")
 }
 

@@ -66,7 +66,7 @@ document (LSP: didOpen, documentSymbol, didClose), or auto: the tool echo if the
 	for _, load := range []string{"inflight", "rate"} { // which go together
 		cmd.MarkFlagsMutuallyExclusive("find-limit", "faults", "messages", load)
 	}
-	f.sharedFlags.register(cmd, 0, "stop after this long, and show what was found (default 2m for the sweep, else none)", false)
+	f.sharedFlags.register(cmd, 0, "stop after this long, and show what was found (default 2m for the sweep, else none)")
 	complete(cmd, map[string][]string{
 		"protocol": drive.Protocols(),
 		"request":  drive.Requests(),

@@ -32,32 +32,31 @@ const (
 	stopAfter = "stop after this long, and show what was found (default none)"
 )
 
-// register takes what --max-time is by default, and what it means. A command without benchmarks has
-// nothing to show in their format.
-func (f *sharedFlags) register(cmd *cobra.Command, maxTime time.Duration, means string, benchmarks bool) {
+// register takes what --max-time is by default, what it means, and formats that not all commands have.
+func (f *sharedFlags) register(cmd *cobra.Command, maxTime time.Duration, means string, own ...view.Format) {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "out", "o", "", "a folder for the files of the run (default pipebench-out/<time>)")
-	registerFormat(cmd, &f.format, benchmarks)
+	registerFormat(cmd, &f.format, own...)
 	flags.BoolVar(&f.quiet, "quiet", false, "print results alone: no progress, no warnings")
 	flags.BoolVar(&f.noProgress, "no-progress", false, "no bars and no lines of progress")
 	flags.Int64Var(&f.seed, "seed", 1, "of the messages and of the order of samples")
 	flags.DurationVar(&f.maxTime, "max-time", maxTime, means)
 }
 
-// registerFormat adds the flag of what is printed.
-func registerFormat(cmd *cobra.Command, format *view.Format, benchmarks bool) {
+// registerFormat adds the flag of what is printed: as all commands can, and as this one can besides.
+func registerFormat(cmd *cobra.Command, format *view.Format, own ...view.Format) {
 	var names []string
-	for _, f := range view.Formats() {
-		if f != view.FormatBench || benchmarks {
-			names = append(names, string(f))
-		}
+	for _, f := range append(slices.DeleteFunc(view.Formats(), func(f view.Format) bool { return f == view.FormatBench }), own...) {
+		names = append(names, string(f))
 	}
 	parse := func(name string) (view.Format, error) {
-		f, err := view.ParseFormat(name)
-		if err == nil && !slices.Contains(names, name) {
-			err = fmt.Errorf("it is of measurements, and %s makes none: use table, markdown, csv or json", cmd.Name())
+		if slices.Contains(names, name) {
+			return view.Format(name), nil
 		}
-		return f, err
+		if _, err := view.ParseFormat(name); err != nil {
+			return "", fmt.Errorf("format %q is not known; known are %s", name, strings.Join(names, ", "))
+		}
+		return "", fmt.Errorf("it is of measurements, and %s makes none: use table, markdown, csv or json", cmd.Name())
 	}
 	addParsed(cmd, format, "format", string(view.FormatTable), parse, "of what is printed: "+strings.Join(names, ", "))
 	complete(cmd, map[string][]string{"format": names})

@@ -36,7 +36,7 @@ func TestReadmeAndGuidesShowOnlyCommandsAndFlagsThatExist(t *testing.T) {
 				continue
 			}
 			found++
-			checkFlags(t, file, cmd, match[2])
+			haveFlags(t, file, cmd, match[2])
 		}
 	}
 	if found < 20 {
@@ -44,7 +44,7 @@ func TestReadmeAndGuidesShowOnlyCommandsAndFlagsThatExist(t *testing.T) {
 	}
 }
 
-func checkFlags(t *testing.T, file string, cmd *cobra.Command, args string) {
+func haveFlags(t *testing.T, file string, cmd *cobra.Command, args string) {
 	t.Helper()
 	for _, word := range strings.Fields(args) {
 		if word == "--" {

@@ -20,7 +20,7 @@ import (
 // listFlags are what list was asked for, as it was typed.
 type listFlags struct{ format view.Format }
 
-func (f *listFlags) register(cmd *cobra.Command) { registerFormat(cmd, &f.format, false) }
+func (f *listFlags) register(cmd *cobra.Command) { registerFormat(cmd, &f.format) }
 
 // A catalogSection lists the names that one flag takes.
 type catalogSection struct {

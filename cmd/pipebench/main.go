@@ -124,6 +124,7 @@ func newRoot() *cobra.Command {
 		newCommand("plot", &plotFlags{}, takes(1, anyNumber, whichFile)),
 		newCommand("serve", &serveFlags{}, nil),
 		newCommand("call", &callFlags{}, takes(1, anyNumber, "which server? pipebench call -- COMMAND [ARGUMENT...]")),
+		newCommand("check", &checkFlags{}, takes(1, anyNumber, "which command? put it behind --, as in: pipebench check -- my-program")),
 		newCommand("drive", &driveFlags{}, takes(1, anyNumber, "which command? put it behind --, as in: pipebench drive -- cat")),
 		newCommand("tap", &tapFlags{}, takes(1, anyNumber, "which command? put it behind --, as in: pipebench tap -- my-server")),
 		newCommand("tune", &tuneFlags{}, nil),

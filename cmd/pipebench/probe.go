@@ -31,7 +31,7 @@ func (f *probeFlags) register(cmd *cobra.Command) {
 	flags.StringSliceVar(&o.Steps, "step", nil, "experiments, of "+strings.Join(probe.Steps(), ", ")+" (default all)")
 	flags.StringSliceVar(&f.against, "against", nil, "compare with: result files of other machines, or the documented rules of "+strings.Join(documentedSystems, ", ")+" (default all of them)")
 	flags.DurationVar(&o.StepTimeout, "step-timeout", probe.DefaultStepTimeout, "after which an experiment is a finding that it hangs; more by default where processes start slowly")
-	f.sharedFlags.register(cmd, 0, stopAfter, false)
+	f.sharedFlags.register(cmd, 0, stopAfter)
 }
 
 func (f *probeFlags) run(cmd *cobra.Command, files []string) error {

@@ -78,7 +78,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the cells and how long they will take, and measure nothing")
 	flags.StringSliceVar(&f.scenarios, "scenario", nil, "reproduce ways in which stdio fails, such as reader-gone (see list), or all, instead of measuring")
 	f.registerAsserts(cmd, "exit 3 unless this holds, such as 'p99<50ms@64KiB', and 4 where it cannot be told")
-	f.sharedFlags.register(cmd, 0, "begin nothing that would not end within this (default 16s, or half more than a much longer estimate)", true)
+	f.sharedFlags.register(cmd, 0, "begin nothing that would not end within this (default 16s, or half more than a much longer estimate)", view.FormatBench)
 }
 
 // parsePrecision reads "2%" or "0.02" as 0.02.
@@ -306,7 +306,7 @@ type profileFlags struct {
 func (f *profileFlags) register(cmd *cobra.Command) {
 	addCount(cmd, &f.samples, "samples", 24, 1, mostCounted, samplesOfCell)
 	cmd.Flags().DurationVar(&f.duration, "duration", bench.SliceTime, "of one sample, about")
-	f.sharedFlags.register(cmd, 30*time.Second, beginNone, true)
+	f.sharedFlags.register(cmd, 30*time.Second, beginNone, view.FormatBench)
 }
 
 func (f *profileFlags) run(cmd *cobra.Command, _ []string) error {

@@ -31,7 +31,7 @@ func (f *doctorFlags) register(cmd *cobra.Command) {
 	f.part = "invocation"
 	addCount(cmd, &f.invocations, "invocations", 8, 0, mostCounted, "how many; 3 are the least that compare rests on, 0 looks at the environment alone")
 	cmd.Flags().DurationVar(&f.over, "over", 2*time.Minute, "spread them over this long")
-	f.sharedFlags.register(cmd, 0, "begin none that would end later (default twice --over)", true)
+	f.sharedFlags.register(cmd, 0, "begin none that would end later (default twice --over)", view.FormatBench)
 }
 
 func (f *doctorFlags) run(cmd *cobra.Command, flags []string) error {
@@ -161,7 +161,7 @@ func (f *abFlags) register(cmd *cobra.Command) {
 	f.part = "pair"
 	f.gateFlags.register(cmd)
 	addCount(cmd, &f.pairs, "pairs", 0, 0, mostCounted, "how many pairs to run (default what the number of comparisons asks for, at least 20)")
-	f.sharedFlags.register(cmd, abtest.DefaultMaxTime, "begin no pair that would end after this long", true)
+	f.sharedFlags.register(cmd, abtest.DefaultMaxTime, "begin no pair that would end after this long", view.FormatBench)
 }
 
 func (f *abFlags) run(cmd *cobra.Command, args []string) error {

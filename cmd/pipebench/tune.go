@@ -46,7 +46,7 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.noLevers, "no-levers", false, "try nothing but chunk sizes")
 	flags.DurationVar(&o.Duration, "duration", o.Duration, "of one sample, about")
 	f.registerAsserts(cmd, "exit 3 unless this holds for the recommended size, such as 'p99<1ms', and 4 where it cannot be told")
-	f.sharedFlags.register(cmd, o.MaxTime, beginNone, true)
+	f.sharedFlags.register(cmd, o.MaxTime, beginNone, view.FormatBench)
 }
 
 // complete reads the recording, and checks what was asked for.

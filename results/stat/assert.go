@@ -129,7 +129,11 @@ func (a *Assert) parseWhere(text string) error {
 }
 
 // assertKinds are those that are no metrics.
-var assertKinds = map[string]assertKind{"limit": {"B", limitCases}, "slope": {"", slopeCases}, "to-raw": {"", toRawCases}}
+var assertKinds = map[string]assertKind{
+	"limit": {"B", limitCases}, "slope": {"", slopeCases}, "to-raw": {"", toRawCases},
+	results.CheckFails: {"", checkCases(results.CheckFails)}, results.CheckSlow: {"", checkCases(results.CheckSlow)},
+	results.CheckCannotTell: {"", checkCases(results.CheckCannotTell)},
+}
 
 // assertKindOf finds what a name stands for.
 func assertKindOf(name string) (assertKind, error) {
@@ -138,7 +142,7 @@ func assertKindOf(name string) (assertKind, error) {
 	}
 	m, err := MetricByName(name)
 	if err != nil {
-		return assertKind{}, fmt.Errorf("%w, limit, slope, to-raw", err)
+		return assertKind{}, fmt.Errorf("%w, limit, slope, to-raw; of check fails, slow, cannot-tell", err)
 	}
 	return assertKind{m.Unit, func(s *results.Set) []AssertCase { return metricCases(s, m) }}, nil
 }
@@ -332,6 +336,17 @@ func (r Row) merged(metric string) (float64, bool) {
 	}
 	e, ok := r.Estimates[metric]
 	return e.Median, ok
+}
+
+// checkCases count the checks of a verdict.
+func checkCases(verdict string) func(*results.Set) []AssertCase {
+	return func(s *results.Set) []AssertCase {
+		if len(s.Checks) == 0 {
+			return nil
+		}
+		n := len(Filter(s.Checks, func(c results.Check) bool { return c.Verdict == verdict }))
+		return []AssertCase{{Case: "checks", known: true, value: float64(n)}}
+	}
 }
 
 func toRawCases(s *results.Set) []AssertCase {

@@ -76,13 +76,14 @@ type setJSON struct {
 	Faults   []results.Fault   `json:"faults,omitempty"`
 	Claims   []results.Claim   `json:"claims,omitempty"`
 	Targets  []results.Target  `json:"targets,omitempty"`
+	Checks   []results.Check   `json:"checks,omitempty"`
 	Tunes    []results.Tune    `json:"tunes,omitempty"`
 	Noise    []results.Noise   `json:"noise,omitempty"`
 	Messages []results.Message `json:"messages,omitempty"`
 }
 
 func newSetJSON(s *results.Set) setJSON {
-	return setJSON{Summarise(s), s.Probes, s.Faults, s.Claims, s.Targets, s.Tunes, s.Noise, s.Messages}
+	return setJSON{Summarise(s), s.Probes, s.Faults, s.Claims, s.Targets, s.Checks, s.Tunes, s.Noise, s.Messages}
 }
 
 // WriteBench writes the set's samples as Go benchmark text, a line each, which benchstat reads as

@@ -15,7 +15,7 @@ import (
 
 // findings are tables of what the set holds beside measurements, a kind each.
 func findings(s *results.Set) []Table {
-	all := []Table{probeTable(s), environmentTable(s), faultTable(s), claimTable(s), targetTable(s), tuneTable(s), noiseTable(s), messageTable(s)}
+	all := []Table{probeTable(s), environmentTable(s), faultTable(s), claimTable(s), targetTable(s), checkTable(s), tuneTable(s), noiseTable(s), messageTable(s)}
 	var out []Table
 	for _, t := range all {
 		if len(t.Rows) > 0 {

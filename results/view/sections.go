@@ -115,6 +115,9 @@ func answer(s *results.Set, sum Summary) []string {
 	for _, own := range driven(s) {
 		out = append(out, serverName(s, own[0])+": "+resultOf(&results.Set{Targets: own}).String()+".")
 	}
+	for _, own := range checked(s) {
+		out = append(out, strings.Join(own[0].Command, " ")+": "+CheckSummary(own)+".")
+	}
 	out = append(out, RecordingSummary(s)...)
 	if len(s.Noise) > 0 {
 		widest := slices.MaxFunc(s.Noise, func(a, b results.Noise) int { return cmp.Compare(a.Spread, b.Spread) })
@@ -175,7 +178,7 @@ func recordSections(s *results.Set, sum Summary) []Section {
 		Commands: append(commandsOf(s, s.Claims, func(c results.Claim) string { return c.Run }, "pipebench claims"), "pipebench claims --explain ID"),
 	}, Section{
 		ID: "faults", Title: "How stdio fails", Tables: []Table{faultTable(s)},
-	}, serverSection(s), recordingSection(s), noiseSection(s))
+	}, checkSection(s), serverSection(s), recordingSection(s), noiseSection(s))
 }
 
 // probeAgreement counts how the probes compare with the documented rules.

@@ -24,6 +24,9 @@ const (
 	FormatBench    Format = "bench"    // Go benchmark text, a line a sample, for benchstat
 )
 
+// FormatJUnit is of [WriteChecks] alone: XML with a test case for each check, as CI systems read it.
+const FormatJUnit Format = "junit"
+
 // Formats lists the formats in the order of their documentation.
 func Formats() []Format {
 	return []Format{FormatTable, FormatMarkdown, FormatCSV, FormatJSON, FormatBench}
@@ -49,7 +52,7 @@ type Options struct {
 var ErrNothing = errors.New("nothing to show: no measurement and no finding in it")
 
 // Write writes what the set holds: its measurements, with what they mean, and its findings (probes,
-// faults, claims, targets, tunes and noise). A set without any is [ErrNothing]. CSV and bench hold
+// faults, claims, targets, checks, tunes and noise). A set without any is [ErrNothing]. CSV and bench hold
 // the measurements alone where there are any.
 func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 	found := findings(s)

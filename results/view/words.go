@@ -47,6 +47,7 @@ var verdicts = map[string]string{
 	"exit 0":               "exited silently (code 0)",
 	"depends":              "conditional",
 	"not-testable-here":    "not testable here",
+	"cannot-tell":          "cannot tell",
 	"unpaired, indicative": "not paired: no verdict",
 }
 
@@ -68,7 +69,7 @@ func verdictClass(verdict string) string {
 		VerdictText("depends"), "slow", "grows", "noticed", "refused", "error reply", "grows faster than linear",
 	}, verdict):
 		return "mixed"
-	case slices.Contains([]string{VerdictText("not-testable-here"), "unsupported", "*", ""}, verdict):
+	case slices.Contains([]string{VerdictText("not-testable-here"), VerdictText("cannot-tell"), "unsupported", "*", ""}, verdict):
 		return ""
 	}
 	return "bad"

@@ -14,9 +14,10 @@ import (
 type group struct{ leader int }
 
 // start starts the process as leader of a group of its own, so that a terminal's Ctrl-C leaves it
-// to us, and a wrapper such as npx neither outlives what it wraps nor leaves it behind.
+// to us, and a wrapper such as npx neither outlives what it wraps nor leaves it behind. The leader
+// of a session leads a group already.
 func (p *Process) start() error {
-	p.Cmd.SysProcAttr.Setpgid = true
+	p.Cmd.SysProcAttr.Setpgid = !p.Cmd.SysProcAttr.Setsid
 	p.endWithUs()
 	if err := p.Cmd.Start(); err != nil {
 		return err

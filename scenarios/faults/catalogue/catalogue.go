@@ -26,6 +26,9 @@ const (
 	Program Side = "program" // any program at its own pipes: run --scenario reproduces it
 	Server  Side = "server"  // a server towards its client: serve --fault does it
 	Client  Side = "client"  // a client, or the system, towards a server: drive --faults does it
+
+	Surroundings Side = "surroundings" // whoever holds the other ends of a program's streams: check does it
+	Life         Side = "life"         // whoever starts, uses and ends a server: check --server does it
 )
 
 // A Misbehaviour is one way to fail, or to make another fail.
@@ -44,12 +47,24 @@ type Misbehaviour struct {
 	Default int64
 }
 
-// All returns the whole catalogue: programs, servers, clients, and related ones together.
-func All() []Misbehaviour { return slices.Concat(programs, servers, clients) }
+// All returns the whole catalogue, side by side, and related ones together.
+func All() []Misbehaviour { return slices.Concat(programs, servers, clients, surroundings, lives) }
 
 // Of returns the misbehaviours of one side.
 func Of(side Side) []Misbehaviour {
 	return slices.DeleteFunc(All(), func(m Misbehaviour) bool { return m.Side != side })
+}
+
+// Situations returns what check does to a program, a server or a client: how it behaves then is
+// what is judged.
+func Situations(checked Side) []Misbehaviour {
+	switch checked {
+	case Program:
+		return Of(Surroundings)
+	case Server:
+		return append(Of(Client), Of(Life)...)
+	}
+	return Of(Server)
 }
 
 // Find returns the misbehaviour of that side and name. Its error only lists the known names: the
@@ -86,6 +101,10 @@ func server(name string, sign byte, bytes int64, title, seen, rule, advice strin
 
 func client(name, title, rule, advice string) Misbehaviour {
 	return Misbehaviour{Side: Client, Name: name, Title: title, Rule: rule, Advice: advice}
+}
+
+func around(name, title, rule, advice string) Misbehaviour {
+	return Misbehaviour{Side: Surroundings, Name: name, Title: title, Rule: rule, Advice: advice}
 }
 
 var programs = []Misbehaviour{
@@ -251,3 +270,70 @@ var clients = []Misbehaviour{
 		"fails where memory grows by half of what is announced",
 		"allocate what arrives, not what is announced"),
 }
+
+// Rules on surroundings tell what a program may do. What it wrote to a file is the reference.
+var surroundings = []Misbehaviour{
+	around("reference", "standard output is a file, twice",
+		"fails where the two differ and --deterministic asks for the same, or where a process that it leaves behind holds its output",
+		"end what was started, or give it streams of its own: who reads to the end waits for all who hold the pipe"),
+	around("fast-reader", "standard output is a pipe that is read at once",
+		"fails where bytes or the exit status are not those of the reference",
+		"write the same to a pipe as to a file"),
+	around("late-reader", "nobody reads standard output for the first half a second",
+		"fails where bytes are missing or come twice, where it burns a CPU while it waits, or where its memory grows with what is unread",
+		"wait for room in the pipe, and exit when all is written"),
+	around("slow-reader", "standard output is read slowly, a little at a time",
+		"as for late-reader",
+		"wait for room in the pipe, as often as it takes"),
+	around("small-pipe", "standard output is a pipe that holds one page",
+		"fails where bytes or the exit status are not those of the reference",
+		"look at the count of every write, and rely on no capacity"),
+	around("socketpair", "standard output is one of a pair of sockets, as Node gives its children",
+		"as for late-reader: it is read late",
+		"write to descriptor 1 instead of opening /dev/stdout, which a socket refuses"),
+	around("fifo", "standard output is a FIFO",
+		"fails where bytes or the exit status are not those of the reference",
+		"write the same to a FIFO as to a file"),
+	around("nonblocking-pipe", "standard output is a pipe in non-blocking mode that is read late",
+		"fails where bytes are missing or come twice and the exit code is 0; ok where it says that it cannot write",
+		"when a write is refused, wait for room and go on at the byte where it stopped"),
+	around("terminal", "standard output is a terminal",
+		"fails where it ends otherwise than with a file; what it writes may differ",
+		"end the same way whoever reads"),
+	around("block-buffer", "what comes through a pipe is compared with what comes to a terminal, in time",
+		"slow where lines that came one by one to a terminal come late and in blocks through a pipe",
+		"flush after each line that somebody waits for"),
+	around("reader-leaves-at-once", "the reader closes its end before the first byte",
+		"fails where the program does not end soon after; with which exit code or signal is its own affair",
+		"take a broken pipe for the end: exit, and start no more work"),
+	around("reader-leaves-after-line", "the reader closes its end after the first line",
+		"as for reader-leaves-at-once",
+		"take a broken pipe for the end: exit, and start no more work"),
+	around("reader-leaves-midway", "the reader closes its end in the middle of the output",
+		"as for reader-leaves-at-once",
+		"take a broken pipe for the end: exit, and start no more work"),
+	around("full-device", "standard output is a device without room (/dev/full)",
+		"fails where it exits with 0 and says nothing",
+		"look at the errors of write, flush and close, and exit with another code than 0"),
+	around("stderr-unread", "nobody reads standard error",
+		"fails where the program does not end: it waits for room there",
+		"log less than a pipe holds, or not in the way of the work"),
+	around("stdin-closed", "descriptor 0 is closed",
+		"fails where it does not end, is killed by a signal, or burns a CPU",
+		"take a standard input that cannot be read for an empty one, or say so and exit"),
+	around("stdin-empty", "standard input ends at once",
+		"fails where it does not end, is killed by a signal, or burns a CPU",
+		"exit at the end of the input"),
+	around("stdin-silent", "standard input stays open and nothing comes for half a second, then it ends",
+		"fails where it burns a CPU meanwhile, or does not end",
+		"wait in read or poll, and exit at the end of the input"),
+	around("stdin-trickle", "the input comes in small pieces",
+		"fails where bytes or the exit status are not those of the reference",
+		"read until the end of the input: a read may bring less than was asked for"),
+	around("stdin-cut-line", "the input ends in the middle of a line",
+		"fails where the program does not end, is killed by a signal, or leaves the last line out",
+		"take what stands before the end of the input for a line"),
+}
+
+// Rules on lives tell what a server may do.
+var lives = []Misbehaviour{}
