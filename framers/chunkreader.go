@@ -46,6 +46,7 @@ type chunkReader struct {
 	offset    int64           // where in the stream the frame begins
 	to        *partialMessage // whose chunk the frame is; nil: of the message at buf[base:fin]
 	fin       int             // end of that message in the buffer
+	counted   int64           // where in the stream the bytes of a frame that is dropped are to be counted from
 	run       run
 	partials  partialMessages
 	delivered *partialMessage // recycled at the next call
@@ -135,10 +136,9 @@ func (r *chunkReader) fill(limit int) error {
 func (r *chunkReader) header() error {
 	in := &r.lines.in
 	if r.lines.skipping {
-		if err := in.skipLine(); err != nil {
+		if err := r.lines.skip(); err != nil {
 			return r.end(err)
 		}
-		r.lines.skipping = false
 	}
 	if !r.run.active {
 		in.base, r.fin = in.pos, in.pos
@@ -203,6 +203,7 @@ func (r *chunkReader) incomplete(old func(touched time.Time) bool, why error) er
 		}
 		r.partials.forget(p)
 		i--
+		p.refused.tell(&r.set)
 		if !p.dropped {
 			return &ChunkError{Offset: p.offset, ID: p.id.String(), Index: p.next, Total: p.total, Received: p.received, Err: why}
 		}

@@ -18,6 +18,7 @@ type partialMessage struct {
 	offset   int64 // of its first frame in the stream
 	touched  time.Time
 	dropped  bool // what comes of it is thrown away
+	refused  refusal
 }
 
 // outOfOrderCost is charged for a chunk out of order beside its data: an empty one costs memory
