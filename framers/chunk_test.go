@@ -463,10 +463,11 @@ func (p *pausing) Read(b []byte) (int, error) {
 func TestProgress(t *testing.T) {
 	var got []string
 	r := chunkedReader(t, "chunked", "a:0:2:1\nb:1:2:5\na:1:2:2\nb:1:2:9\nc:0:1:x\nb:0:2:4\n", framers.WithProgress(func(c framers.Chunk) {
-		got = append(got, fmt.Sprintf("%s%d/%d=%s", c.ID, c.Index, c.Total, c.Data))
+		got = append(got, fmt.Sprintf("%s%d/%d=%s %d:%d %v", c.ID, c.Index, c.Total, c.Data, c.Received, c.Size, !c.Began.IsZero()))
 	}))
 	outcomes(r)
-	if want := []string{"a0/2=1", "b1/2=5", "a1/2=2", "c0/1=x", "b0/2=4"}; !slices.Equal(got, want) {
+	want := []string{"a0/2=1 1:1 true", "b1/2=5 1:1 true", "a1/2=2 2:2 true", "c0/1=x 1:1 false", "b0/2=4 2:2 true"}
+	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -58,7 +58,7 @@ func (r *chunkReader) assign(now time.Time) error {
 	case p == nil && len(r.partials.list) >= r.set.flightMessages:
 		return r.reject(ErrInFlight, 0)
 	case p == nil && f.index == 0:
-		r.run = run{active: true, id: f.id, total: f.total, frame: r.size, offset: r.offset, touched: now}
+		r.run = run{active: true, id: f.id, total: f.total, frame: r.size, offset: r.offset, began: now, touched: now}
 		r.begin(nil)
 	case p == nil:
 		r.begin(r.partials.add(&f.id, f.total, r.offset, now))
@@ -93,6 +93,7 @@ func (r *chunkReader) spill() {
 	}
 	c.active = false
 	p := r.partials.add(&c.id, c.total, c.offset, c.touched)
+	p.began = c.began
 	in := &r.lines.in
 	r.partials.store(p, 0, in.buf[in.base:r.fin])
 	p.received, p.next = c.next, c.next

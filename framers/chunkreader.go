@@ -11,6 +11,10 @@ type Chunk struct {
 	Index int
 	Total int
 	Data  []byte
+
+	Received int       // chunks of the message, with this one
+	Size     int       // bytes of the message in them
+	Began    time.Time // when the first of them came; zero for a message of one chunk
 }
 
 // A stage is where a chunkReader is in the stream.
@@ -60,6 +64,7 @@ type run struct {
 	next    int   // how many chunks have come
 	frame   int   // bytes of a full frame
 	offset  int64 // of its first frame in the stream
+	began   time.Time
 	touched time.Time
 }
 
@@ -117,7 +122,13 @@ func (r *chunkReader) nextFrame() (line []byte, err error) {
 // chunk returns the frame whose data has come.
 func (r *chunkReader) chunk() Chunk {
 	data := r.lines.in.buf[r.fin-r.got : r.fin : r.fin]
-	return Chunk{ID: r.frame.id.bytes(), Index: r.frame.index, Total: r.frame.total, Data: data}
+	c := Chunk{ID: r.frame.id.bytes(), Index: r.frame.index, Total: r.frame.total, Data: data, Received: 1, Size: r.got}
+	if p := r.to; p != nil {
+		c.Received, c.Size, c.Began = p.received+1, p.size()+r.got, p.began
+	} else if r.run.active {
+		c.Received, c.Size, c.Began = r.run.next+1, r.fin-r.lines.in.base, r.run.began
+	}
+	return c
 }
 
 // fill reads. What it reads comes behind pos; fin stays where it is in the message.

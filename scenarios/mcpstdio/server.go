@@ -66,7 +66,9 @@ type Server struct {
 	out  io.Writer
 	log  *slog.Logger
 	sdk  *mcp.Server
-	mux  *framers.Mux
+
+	chunks ChunkLog
+	mux    *framers.Mux
 
 	stopping context.Context // ends by Stop
 	stop     context.CancelFunc
@@ -101,7 +103,7 @@ func NewServer(in io.Reader, out io.Writer, opts Options) (*Server, error) {
 		return nil, fmt.Errorf("new server: %w", err)
 	}
 	s := &Server{
-		opts: opts, in: in, out: out, log: opts.Logger,
+		opts: opts, in: in, out: out, log: opts.Logger, chunks: ChunkLog{opts.Logger, opts.Framing},
 		stopped:  make(chan struct{}),
 		waiting:  make(chan waitingItem, maxWaiting/itemOverhead),
 		room:     semaphore.NewWeighted(maxWaiting),
