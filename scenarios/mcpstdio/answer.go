@@ -1,7 +1,9 @@
 package mcpstdio
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +18,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
@@ -42,6 +45,9 @@ func (s *Server) answer(r *request, msg []byte) error {
 	began := time.Now()
 	err := s.mux.Send(context.Background(), 0, msg)
 	done()
+	if err == nil {
+		s.record("reply", msg)
+	}
 	s.pending.finish(err == nil)
 	s.chunks.Sent(msg, began)
 	s.inFlight.Release(r.weight)
@@ -80,6 +86,31 @@ func (l ChunkLog) Sent(msg []byte, began time.Time) {
 	if frames > 1 {
 		l.Logger.Debug("Chunked message sent", "bytes", len(msg), "frames", frames, "took", took)
 	}
+}
+
+// maxRecorded is the largest message that is recorded with its body, in bytes.
+const maxRecorded = 8 << 10
+
+// record keeps a message that has passed, if all are to be kept.
+func (s *Server) record(dir string, msg []byte) {
+	if s.opts.Record == nil {
+		return
+	}
+	m := results.Message{Kind: results.KindMessage, Run: s.opts.Run, Dir: dir, T: int64(time.Since(s.began)), Size: int64(len(msg))}
+	parsed, err := jsonrpc.Parse(bytes.Clone(msg))
+	if err == nil {
+		m.Method, m.ID, m.Error = parsed.Method, json.RawMessage(parsed.ID), parsed.Failure != nil
+	}
+	if len(msg) <= maxRecorded {
+		m.Body = string(msg)
+	}
+	_ = s.keep(m) // the last line fails too, and is told of
+}
+
+func (s *Server) keep(l results.Line) error {
+	s.recording.Lock()
+	defer s.recording.Unlock()
+	return s.opts.Record.Write(l)
 }
 
 // closedByPeer reports whether err is what a write gets when the client has left.

@@ -25,6 +25,7 @@ func (s *Server) read() error {
 	for s.State() == Running {
 		line, err := r.ReadMessage()
 		if err == nil {
+			s.record("request", line)
 			s.fault.handle(line)
 			continue
 		}
