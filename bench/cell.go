@@ -59,6 +59,9 @@ func validateLoad(c results.Cell) error {
 			return err
 		}
 	}
+	if err := validateLeave(c); err != nil {
+		return err
+	}
 	switch {
 	case c.Transfer != "" && (c.Framing != "raw" || c.Pattern != "stream"):
 		return fmt.Errorf("transfer %s is for raw streams: a framing has to read its bytes", c.Transfer)

@@ -49,26 +49,26 @@ func (e *endpoint) alone() bool {
 	return e.Alone && (e.load == nil || e.Role != client)
 }
 
-// counters returns the counters of the pipes that messages and replies pass through.
+// counters returns the counters of the pipes that messages and replies pass through. A read takes
+// what there is, and is no short write.
 func (e *endpoint) counters() syspipe.Counters {
-	switch {
-	case e.in == nil:
+	if e.in == nil {
 		return e.out.Counters()
-	case e.out == nil:
-		return e.in.Counters()
 	}
-	in, out := e.in.Counters(), e.out.Counters()
+	in := e.in.Counters()
+	if in.Short = 0; e.out == nil {
+		return in
+	}
+	out := e.out.Counters()
 	return syspipe.Counters{
-		Calls: in.Calls + out.Calls, Bytes: in.Bytes + out.Bytes, Short: in.Short + out.Short, EAGAIN: in.EAGAIN + out.EAGAIN,
+		Calls: in.Calls + out.Calls, Bytes: in.Bytes + out.Bytes, Short: out.Short, EAGAIN: in.EAGAIN + out.EAGAIN,
 		Waits: in.Waits + out.Waits, WaitTime: in.WaitTime + out.WaitTime, Seen: in.Seen & out.Seen,
 	}
 }
 
-// fillReport fills the report in with what was used since before. The heap was looked at before the
-// warm-up, whose share of the allocations is left out.
-func (e *endpoint) fillReport(before usage) error {
-	var after usage
-	e.snapshot(&after)
+// fillReport fills the report in with what was used from before to after. The heap was looked at
+// before the warm-up, whose share of the allocations is left out.
+func (e *endpoint) fillReport(before, after usage) error {
 	after.heap = e.heap()
 	e.report.WireBytes = int64(after.wire - before.wire)
 	e.report.Messages = e.Messages

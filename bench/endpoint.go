@@ -33,7 +33,8 @@ type endpoint struct {
 	exchange func(from, n int64) error // moves n messages, the first of them number from
 	batch    *framers.Coalescer        // under w where messages leave in batches; else nil
 	runQueue runQueue
-	shared   bool // its process has endpoints of other cells, too
+	shared   bool   // its process has endpoints of other cells, too
+	clock    *Clock // of a job whose reader leaves; else nil
 
 	load   *load        // of a load generator; else nil
 	trips  []int64      // client: nanoseconds of each round trip
@@ -47,6 +48,7 @@ type endpoint struct {
 // The pipes between the endpoints block, whatever the measured ends do: a go that is slow to arrive
 // would count as time of the pipe.
 func newEndpoint(j job, c endpointConfig, ends pipeEnds) (e *endpoint, err error) {
+	ends.spares = nil
 	e = &endpoint{job: j, endpointConfig: c, pipeEnds: ends}
 	if e.preparedCell, err = j.prepare(); err != nil {
 		return nil, err
@@ -67,11 +69,14 @@ func newEndpoint(j job, c endpointConfig, ends pipeEnds) (e *endpoint, err error
 	if e.Workload != "" {
 		return e, nil
 	}
-	if waits != syspipe.Poller && !e.isLoad() {
+	if waits != syspipe.Poller && !e.isLoad() && e.Spares == 0 { // an end closed in one table stays open in another
 		ownDescriptors()
 	}
 	e.exchange = e.exchanger()
-	return e, nil
+	if j.Cell.Leave > 0 {
+		e.clock, err = NewClock()
+	}
+	return e, err
 }
 
 // A preparedCell is what the endpoints make of a job's cell. Each makes its own: a source belongs
@@ -174,7 +179,14 @@ func (e *endpoint) run(j job, w *Workload) (err error) {
 	if e.isTimer() {
 		e.report.ElapsedNS = time.Since(began).Nanoseconds()
 	}
-	return explain("account", e.fillReport(before))
+	var after usage
+	e.snapshot(&after)
+	if e.clock != nil {
+		if err := e.part(); err != nil {
+			return fmt.Errorf("part: %w", err)
+		}
+	}
+	return explain("account", e.fillReport(before, after))
 }
 
 // meet has both ends begin together: the one that holds the clock waits until the other is ready,

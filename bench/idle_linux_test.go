@@ -16,7 +16,7 @@ func TestIdleWorkersDoNotRun(t *testing.T) {
 	p := small(cell())
 	any := placement.CPUs{Writer: placement.Any, Reader: placement.Any}
 	start := func() *fork {
-		f, err := startFork(t.Context(), p.jobOf(cell()), any, grace)
+		f, err := startFork(t.Context(), p.jobOf(cell()), any, grace, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

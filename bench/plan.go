@@ -185,8 +185,11 @@ func (p Plan) Estimate() (all time.Duration) {
 	return all
 }
 
-// comparedBy returns what is the same in cells that are compared: all but the framing.
+// comparedBy returns what is the same in cells that are compared: all but the framing, and what the
+// reader does beside reading. The workers of an open loop do one job alone.
 func comparedBy(c results.Cell) results.Cell {
-	c.Framing = ""
+	if c.Rate == 0 {
+		c.Framing, c.Drain, c.Leave = "", 0, 0
+	}
 	return c
 }

@@ -75,9 +75,11 @@ type cost struct{ fork, round time.Duration } // a fork is counted without its r
 
 // A cellRun is a cell that is being measured.
 type cellRun struct {
-	record results.Record
-	group  *group
-	rate   float64 // messages a second, the best so far
+	record     results.Record
+	group      *group
+	rate       float64 // messages a second, the best so far
+	capacity   int     // bytes, of its pipe, once that was read back
+	calibrated bool
 }
 
 func newRunner(p Plan, keep func(results.Record) error) (*runner, error) {
@@ -159,8 +161,12 @@ func (r *runner) fork(ctx context.Context, g *group) error {
 		return err
 	}
 	rounds, began := r.roundsFor(g), time.Now()
+	leaving := g.leaving()
+	if leaving > 0 {
+		rounds = min(rounds, max(1, mostSpares/leaving))
+	}
 	g.forks++
-	f, err := startFork(ctx, r.jobOf(g.leader()), g.cpus, r.grace+20*r.Duration)
+	f, err := startFork(ctx, r.jobOf(g.leader()), g.cpus, r.grace+20*r.Duration, rounds*leaving)
 	if err != nil {
 		return r.failed(g.cells[0], err)
 	}
@@ -169,7 +175,7 @@ func (r *runner) fork(ctx context.Context, g *group) error {
 		if c.record.Verified == nil {
 			err = r.compare(f, c)
 		}
-		if err == nil {
+		if err == nil && !c.calibrated {
 			err = r.calibrate(f, c)
 		}
 		if err != nil {

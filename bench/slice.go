@@ -20,14 +20,26 @@ const (
 	maxCompare   = 64
 )
 
-// compare takes a cell's untimed job, in which every byte is compared.
+// compare takes a cell's untimed job, in which every byte is compared. What its reader does beside
+// reading has no part in that, so of cells that differ in nothing else one has it done.
 func (r *runner) compare(f *fork, c *cellRun) error {
 	j := r.jobOf(c.record.Cell)
+	j.Cell.Drain, j.Cell.Leave = 0, 0
+	for _, other := range c.group.cells {
+		if other.record.Verified != nil && other.record.Cell.Framing == c.record.Cell.Framing {
+			c.record.Verified, c.rate, c.capacity = &results.Verified{}, other.rate, other.capacity
+			r.observe(Progress{Cell: c.record.Cell, Step: Compared})
+			return nil
+		}
+	}
 	source, err := j.messages()
 	if err != nil {
 		return err
 	}
 	n := int64(compareBytes / max(1, source.Largest()))
+	if _, sleeps := sleepOf(j.Cell); sleeps {
+		n = 0 // each time that they fill the pipe takes a pause
+	}
 	j.Messages, j.Compare = max(minCompare, min(n, maxCompare), source.Distinct()), true
 	reports, err := f.run(j)
 	if err != nil {
@@ -36,23 +48,29 @@ func (r *runner) compare(f *fork, c *cellRun) error {
 	timer := reports.timerReport()
 	c.record.Verified = &results.Verified{Compared: j.Messages, Bytes: timer.PayloadBytes}
 	c.rate = rate(j.Messages, timer.ElapsedNS) // comparing is slower than checking, so this is on the safe side
+	c.capacity = reports.of(sender, client).Capacity
 	r.observe(Progress{Cell: c.record.Cell, Step: Compared})
 	return nil
 }
 
-// calibrate takes a short slice that nobody keeps: in a new fork it fills caches and buffers, and
-// tells how many messages fill the time. The workers of an open loop do one job alone, and its rate
-// is known.
+// calibrate takes a short slice that nobody keeps, which tells how many messages fill the time. That
+// is known of an open loop, of a writer that sleeps, and where the reader leaves.
 func (r *runner) calibrate(f *fork, c *cellRun) error {
-	if c.record.Cell.Rate == 0 {
+	if c.adapts() {
 		if _, err := r.timed(f, c, r.Duration/4); err != nil {
 			return err
 		}
 	}
-	if c.group.forks == 1 {
-		r.observe(Progress{Cell: c.record.Cell, Step: Calibrated})
-	}
+	c.calibrated = true
+	r.observe(Progress{Cell: c.record.Cell, Step: Calibrated})
 	return nil
+}
+
+// adapts reports whether the messages of a slice are as many as the cell was seen to move in time.
+func (c *cellRun) adapts() bool {
+	cell := c.record.Cell
+	_, sleeps := sleepOf(cell)
+	return cell.Rate == 0 && cell.Leave == 0 && !sleeps
 }
 
 // slice takes one sample of a cell.
@@ -95,7 +113,7 @@ var errRetry = errors.New("a slice was left out")
 func (r *runner) timed(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	n := c.messagesFor(d)
 	got, err := f.run(r.jobOf(c.record.Cell).of(n))
-	if slow := (errSlow{}); errors.As(err, &slow) && n > fallbackDivisor {
+	if slow := (errSlow{}); errors.As(err, &slow) && n > fallbackDivisor && c.adapts() {
 		c.warnOnce(fmt.Sprintf("a sample of %d messages did not finish within %s and was left out, although %s was to be expected: look for what else uses the CPUs, and close other programs", n, slow.limit, d))
 		c.rate /= fallbackDivisor
 		return nil, errRetry
@@ -103,17 +121,41 @@ func (r *runner) timed(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	if err == nil {
 		timer := got.timerReport()
 		c.rate = max(c.rate, rate(timer.Messages, timer.ElapsedNS))
+		c.capacity = got.of(sender, client).Capacity
 	}
 	return got, err
 }
 
-// messagesFor returns how many messages fill d, by the best rate so far or the one asked for.
+// messagesFor returns how many messages fill d, by the best rate so far or the one asked for. A
+// writer that sleeps writes as many as fill the pipe a few times: the rate of a burst that fits the
+// pipe says nothing of the next.
 func (c *cellRun) messagesFor(d time.Duration) int64 {
+	cell := c.record.Cell
+	if pause, sleeps := sleepOf(cell); cell.Leave > 0 {
+		return int64(cell.Leave)
+	} else if sleeps {
+		fills := max(leastFills, int64(d/pause))
+		return max(1, fills*int64(cmp.Or(c.capacity, usualCapacity))/int64(cell.Size))
+	}
 	perSecond := c.rate
-	if asked := c.record.Cell.Rate; asked > 0 {
-		perSecond = asked
+	if cell.Rate > 0 {
+		perSecond = cell.Rate
 	}
 	return max(1, int64(math.Round(perSecond*d.Seconds())))
+}
+
+// leastFills is how often at least a slice of a writer that sleeps fills the pipe: it meets one
+// refusal.
+const leastFills = 2
+
+// usualCapacity is that of a pipe whose system does not tell, in bytes.
+const usualCapacity = 64 << 10
+
+// sleepOf returns how long the writer of a stream sleeps when the pipe is full, if it does.
+func sleepOf(c results.Cell) (pause time.Duration, sleeps bool) {
+	writer, _, err := parseIO(c.IO)
+	pause = writer.Pause()
+	return pause, err == nil && pause > 0 && c.Pattern == "stream" && c.Rate == 0 && c.Size > 0
 }
 
 func rate(messages, ns int64) float64 { return float64(messages) / (float64(max(1, ns)) / 1e9) }
@@ -123,9 +165,13 @@ func (p Plan) jobOf(c results.Cell) job {
 }
 
 // of makes the job a timed one of n messages. Before them go a quarter as many: as many as fill the
-// caches and wake the CPUs, and few where each takes long.
+// caches and wake the CPUs, and few where each takes long. A writer that sleeps needs none.
 func (j job) of(n int64) job {
-	j.Messages, j.Warmup = n, max(1, min(n/4, 1000))
+	least := int64(1)
+	if _, sleeps := sleepOf(j.Cell); sleeps {
+		least = 0
+	}
+	j.Messages, j.Warmup = n, max(least, min(n/4, 1000))
 	return j
 }
 
@@ -153,7 +199,7 @@ func (p Plan) single(ctx context.Context, j job) (*fork, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := startFork(ctx, j, cpus, grace+20*p.Duration)
+	f, err := startFork(ctx, j, cpus, grace+20*p.Duration, min(1, j.Cell.Leave))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", Label(j.Cell), err)
 	}
@@ -177,7 +223,7 @@ func (p Plan) measureSlices(f *fork, c results.Cell, n int64) (s results.Sample,
 		if err != nil {
 			return s, fmt.Errorf("%s: %w", Label(c), err)
 		}
-		one.rate = max(one.rate, rate(s.Messages, s.ElapsedNS))
+		one.rate, one.capacity = max(one.rate, rate(s.Messages, s.ElapsedNS)), s.Capacity
 		one.record.Samples = append(one.record.Samples, s)
 		for key, l := range s.Latency {
 			latencies[key] = append(latencies[key], l)

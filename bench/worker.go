@@ -60,9 +60,10 @@ func (j job) isLast() bool { return j.Workload != "" || j.Cell.Rate > 0 && !j.Co
 
 // An endpointConfig is one end of the pipe: what it does, and where.
 type endpointConfig struct {
-	Role  role
-	CPU   int
-	Alone bool // it has its worker for itself, and all of that is bound to the CPU
+	Role   role
+	CPU    int
+	Alone  bool // it has its worker for itself, and all of that is bound to the CPU
+	Spares int  // pipes for jobs whose reader leaves
 }
 
 // A role is what an endpoint does. The one that holds the clock says go.
@@ -87,6 +88,7 @@ type report struct {
 	Checked     bool    // each message was, by number and length
 	Trips       []int64 // nanoseconds of each round trip
 	Collections uint32  // of the garbage collector while the clock ran: none is expected
+	Departed    int64   // moment on the shared clock at which a reader closed its end, or its writer was told
 
 	Returned json.RawMessage // by a workload
 }
@@ -116,6 +118,9 @@ func (rs reports) sample() (s results.Sample, err error) {
 	if len(timer.Trips) > 0 {
 		s.Latency = map[string]results.Latency{}
 		s.Latency["roundtrip"], err = results.NewLatency(timer.Trips)
+	}
+	if s.Left = origin.Left; s.Left != nil {
+		s.Left.ToldNS = max(0, origin.Departed-timer.Departed)
 	}
 	return s, err
 }
@@ -152,7 +157,7 @@ func serveJobs(p *proc.Work, w *Workload) error {
 	reports, ends := make(chan report, len(configs)), p.Ends
 	var endpoints []chan job
 	for _, c := range configs {
-		jobs, own := make(chan job), takeEnds(c.Role, &ends)
+		jobs, own := make(chan job), takeEnds(c, &ends)
 		endpoints = append(endpoints, jobs)
 		go serveEndpoint(c, own, w, jobs, reports)
 	}
@@ -189,11 +194,15 @@ func serveEndpoint(c endpointConfig, ends pipeEnds, w *Workload, jobs <-chan job
 	broken, queue, cells := c.pin(), openRunQueue(), map[results.Cell]*endpoint{}
 	for j := range jobs {
 		e, err := cells[j.Cell], broken
-		if err == nil && (e == nil || j.Compare) {
-			e, err = newEndpoint(j, c, ends)
+		own, once := ends, j.Compare || j.Cell.Leave > 0
+		if j.Cell.Leave > 0 && err == nil {
+			own, err = ends.takeSpare()
+		}
+		if err == nil && (e == nil || once) {
+			e, err = newEndpoint(j, c, own)
 		}
 		if err == nil {
-			if !j.Compare {
+			if !once {
 				cells[j.Cell] = e
 			}
 			e.runQueue, e.shared = queue, len(cells) > 1
@@ -221,29 +230,50 @@ func (c endpointConfig) pin() error {
 
 // pipeEnds are the ends of pipes that an endpoint has. The endpoints tell each other over toPeer
 // and fromPeer that they are ready, or to go. One that only sends has no in, one that only receives
-// no out.
-type pipeEnds struct{ toPeer, fromPeer, out, in *syspipe.End }
+// no out. Of each pipe whose reader is to leave it has the end in spares.
+type pipeEnds struct {
+	toPeer, fromPeer, out, in *syspipe.End
+	spares                    []*syspipe.End
+}
 
 // list returns the ends that are there, in the order in which takeEnds takes them.
 func (p pipeEnds) list() []*syspipe.End {
-	all := []*syspipe.End{p.toPeer, p.fromPeer, p.out, p.in}
+	all := append([]*syspipe.End{p.toPeer, p.fromPeer, p.out, p.in}, p.spares...)
 	return slices.DeleteFunc(all, func(e *syspipe.End) bool { return e == nil })
 }
 
 // takeEnds takes the ends of an endpoint from the front of those that a worker inherited.
-func takeEnds(r role, from *[]*syspipe.End) pipeEnds {
+func takeEnds(c endpointConfig, from *[]*syspipe.End) pipeEnds {
 	take := func() (e *syspipe.End) {
 		e, *from = (*from)[0], (*from)[1:]
 		return e
 	}
 	p := pipeEnds{toPeer: take(), fromPeer: take()}
-	if r != receiver {
+	if c.Role != receiver {
 		p.out = take()
 	}
-	if r != sender {
+	if c.Role != sender {
 		p.in = take()
 	}
+	for range c.Spares {
+		p.spares = append(p.spares, take())
+	}
 	return p
+}
+
+// takeSpare returns the ends with one of the spares in place of the measured one.
+func (p *pipeEnds) takeSpare() (pipeEnds, error) {
+	if len(p.spares) == 0 {
+		return *p, errors.New("the reader has left every pipe that this worker was given for it")
+	}
+	own := *p
+	if own.out != nil {
+		own.out = p.spares[0]
+	} else {
+		own.in = p.spares[0]
+	}
+	p.spares = p.spares[1:]
+	return own, nil
 }
 
 func (p pipeEnds) close() {

@@ -36,11 +36,12 @@ type endpointSpec struct {
 }
 
 // openPipes opens what joins the two endpoints of a cell: the measured pipe, the one back for
-// replies, and two over which the endpoints say that they are ready. The ends are in the
-// controller's hands only to be passed on.
-func openPipes(c results.Cell, cpus placement.CPUs) (origin, other endpointSpec, err error) {
-	origin = endpointSpec{endpointConfig: endpointConfig{Role: sender, CPU: cpus.Writer}}
-	other = endpointSpec{endpointConfig: endpointConfig{Role: receiver, CPU: cpus.Reader}}
+// replies, two over which the endpoints say that they are ready, and one for each job whose reader
+// leaves. The ends are in the controller's hands only to be passed on.
+func openPipes(c results.Cell, cpus placement.CPUs, leaving int) (origin, other endpointSpec, err error) {
+	origin = endpointSpec{endpointConfig: endpointConfig{Role: sender, CPU: cpus.Writer, Spares: leaving}}
+	other = endpointSpec{endpointConfig: endpointConfig{Role: receiver, CPU: cpus.Reader, Spares: leaving}}
+	origin.spares, other.spares = make([]*syspipe.End, leaving), make([]*syspipe.End, leaving)
 	type pipe struct {
 		w, r     **syspipe.End
 		kind     syspipe.Kind
@@ -54,6 +55,9 @@ func openPipes(c results.Cell, cpus placement.CPUs) (origin, other endpointSpec,
 	if c.Pattern == "roundtrip" {
 		origin.Role, other.Role = client, server
 		pipes = append(pipes, pipe{&other.out, &origin.in, syspipe.Kind(c.Pipe), c.Capacity})
+	}
+	for i := range leaving {
+		pipes = append(pipes, pipe{&origin.spares[i], &other.spares[i], syspipe.Kind(c.Pipe), c.Capacity})
 	}
 	for _, p := range pipes {
 		if *p.w, *p.r, err = syspipe.Open(p.kind, p.capacity); err != nil {
@@ -136,9 +140,10 @@ type fork struct {
 	workers []*worker
 }
 
-// startFork opens pipes for cells such as a job's and starts their workers.
-func startFork(ctx context.Context, j job, cpus placement.CPUs, limit time.Duration) (*fork, error) {
-	origin, other, err := openPipes(j.Cell, cpus)
+// startFork opens pipes for cells such as a job's and starts their workers. In so many of their jobs
+// the reader may leave.
+func startFork(ctx context.Context, j job, cpus placement.CPUs, limit time.Duration, leaving int) (*fork, error) {
+	origin, other, err := openPipes(j.Cell, cpus, leaving)
 	if err != nil {
 		return nil, err
 	}

@@ -31,6 +31,7 @@ type Cell struct {
 	ReadBuffer int     `json:"read_buffer,omitempty"` // bytes the reader asks for at once; 0 is the framing's default
 	Batch      int     `json:"batch,omitempty"`       // messages sent in one system call; 0 is one
 	Drain      int64   `json:"drain,omitempty"`       // bytes a second that the reader allows itself; 0 is no limit
+	Leave      int     `json:"leave,omitempty"`       // messages after which the reader stops and closes its end; 0 is never
 	Messages   string  `json:"messages,omitempty"`    // hash of the recording that is replayed
 	Clock      string  `json:"clock,omitempty"`       // "sample": in round trips it is read at a sample's ends alone, so that no trip has a time of its own; empty is after each trip
 	Sender     string  `json:"sender,omitempty"`      // what the sender does beyond the framing: "watermark=16384" (unread bytes), "wait=200µs"; empty is nothing
@@ -112,6 +113,12 @@ func (c Cell) Field(name string) string {
 		}
 	}
 	return ""
+}
+
+// IsWaiting reports whether the cell asks what a writer meets that does not block, and how it waits:
+// its io is "poll/blocking", say. Views show such cells apart from those that compare framings.
+func (c Cell) IsWaiting() bool {
+	return c.Pattern != PatternRoundtrip && strings.HasSuffix(c.IO, "/blocking")
 }
 
 // ChunkSize returns the size in a framing's spec, in bytes; 0 if it has none.

@@ -87,6 +87,7 @@ type Sample struct {
 	// due), "service", "lateness" (the generator's own).
 	Latency map[string]Latency `json:"latency,omitempty"`
 	Load    *Load              `json:"load,omitempty"` // open loop alone
+	Left    *Left              `json:"left,omitempty"` // of a reader that leaves alone, see [Cell.Leave]
 
 	// Disturbed says why the sample is left out of the figures: others had a CPU that it needed, as
 	// StealNS, InvoluntarySwitches and RunQueueNS tell. How fast the sample was has no part in it.
@@ -125,6 +126,15 @@ type Load struct {
 	Late     int64   `json:"late"`     // sent later than the generator's own slack explains
 	Unsent   int64   `json:"unsent"`   // never sent
 	Achieved float64 `json:"achieved"` // messages a second that arrived
+}
+
+// Left is what became of a writer that went on when its reader had stopped, until it was told. The
+// sample's other figures are of the messages before.
+type Left struct {
+	LostBytes int64  `json:"lost_bytes"`        // bytes that the pipe took beyond the messages that the reader took
+	ToldNS    int64  `json:"told_ns"`           // from the reader's close to the writer's error
+	Error     string `json:"error"`             // its name: "EPIPE", "ECONNRESET"
+	Signals   *int   `json:"signals,omitempty"` // SIGPIPEs that came with it; absent where the system has none
 }
 
 // Schema is the version of the results file that this package writes. Readers take this and every

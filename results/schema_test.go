@@ -186,7 +186,7 @@ func TestSchemaMatchesTheTypes(t *testing.T) {
 	for name, typ := range map[string]reflect.Type{
 		"cell": reflect.TypeFor[results.Cell](), "environment": reflect.TypeFor[results.Environment](), "measurement": reflect.TypeFor[results.Record](),
 		"verified": reflect.TypeFor[results.Verified](), "sample": reflect.TypeFor[results.Sample](), "warmup": reflect.TypeFor[results.Warmup](),
-		"counters": reflect.TypeFor[results.Counters](), "load": reflect.TypeFor[results.Load](), "latency": reflect.TypeFor[results.Latency](),
+		"counters": reflect.TypeFor[results.Counters](), "load": reflect.TypeFor[results.Load](), "left": reflect.TypeFor[results.Left](), "latency": reflect.TypeFor[results.Latency](),
 		"probe": reflect.TypeFor[results.Probe](), "fault": reflect.TypeFor[results.Fault](), "claim": reflect.TypeFor[results.Claim](),
 		"target": reflect.TypeFor[results.Target](), "check": reflect.TypeFor[results.Check](), "tune": reflect.TypeFor[results.Tune](), "noise": reflect.TypeFor[results.Noise](), "message": reflect.TypeFor[results.Message](),
 	} {

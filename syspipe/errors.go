@@ -3,6 +3,7 @@ package syspipe
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"syscall"
@@ -52,6 +53,25 @@ func (e *BrokenPipeError) Unwrap() error { return e.Err }
 
 // Is makes every BrokenPipeError an EPIPE.
 func (e *BrokenPipeError) Is(target error) bool { return target == syscall.EPIPE }
+
+// ErrorName names an outcome of a call as the manual pages do: "success", "EAGAIN", "EPIPE", "EOF";
+// of an error that has no such name it returns the text.
+func ErrorName(err error) string {
+	for _, known := range []struct {
+		is   error
+		name string
+	}{ // ECONNRESET before EPIPE, which every broken pipe is too
+		{syscall.EAGAIN, "EAGAIN"}, {syscall.ECONNRESET, "ECONNRESET"}, {syscall.EPIPE, "EPIPE"}, {io.EOF, "EOF"},
+	} {
+		if errors.Is(err, known.is) {
+			return known.name
+		}
+	}
+	if err == nil {
+		return "success"
+	}
+	return err.Error()
+}
 
 func unsupported(what string) error {
 	return fmt.Errorf("%s: %w on %s", what, errors.ErrUnsupported, runtime.GOOS)

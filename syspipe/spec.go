@@ -123,6 +123,9 @@ func Sleep(d time.Duration) IO {
 	return IO{mode: modeSleep, pause: d}
 }
 
+// Pause returns how long an end that sleeps does so, 0 of any other.
+func (io IO) Pause() time.Duration { return io.pause }
+
 // IOs returns every way to wait that pipebench knows, always in the same order, with [DefaultPause]
 // for sleep.
 func IOs() []IO { return []IO{Poller, Blocking, Poll, Spin, Sleep(DefaultPause)} }

@@ -66,6 +66,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	addCount(cmd, &c.Inflight, "inflight", 0, 0, mostInflight, "closed loop: unanswered messages at a time, in round trips")
 	addCount(cmd, &c.Batch, "batch", 0, 0, mostCounted, "messages that leave in one system call, in streams")
 	addParsed(cmd, &c.Drain, "drain", "", results.ParseSize, "bytes a second that the reader of a stream limits itself to, such as 200MB")
+	addCount(cmd, &c.Leave, "leave", 0, 0, mostCounted, "messages after which the reader of a stream stops and closes its end, and its writer is told")
 	addParsed(cmd, &c.ReadBuffer, "read-buffer", "", parseSize, "bytes the reader asks for at once (default 256KiB)")
 	addParsed(cmd, &c.Transfer, "transfer", "", unless(string(syspipe.Copy)), "vmsplice or splice: lend pages instead of copying bytes, in raw streams")
 	addParsed(cmd, &c.Clock, "clock", bench.Clocks[0][0], unless(bench.Clocks[0][0]), "sample: read it at the ends of a sample alone, not after each round trip")
@@ -103,7 +104,7 @@ func unless(usual string) func(string) (string, error) {
 // againstShapes are the flags that say what is measured, as a shape does itself.
 var againstShapes = []string{
 	"framing", "size", "chunk", "pipe", "capacity", "io", "peer", "pattern", "payload", "messages",
-	"rate", "inflight", "batch", "drain", "read-buffer", "transfer", "clock",
+	"rate", "inflight", "batch", "drain", "leave", "read-buffer", "transfer", "clock",
 }
 
 // ofScenarios are the flags that mean something to a scenario, which says itself what it measures.

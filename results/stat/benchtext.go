@@ -102,6 +102,7 @@ type benchUnit struct {
 	metric string
 	scale  float64 // from the metric's base unit
 	only   string  // the one pattern that has it, "" for both
+	waits  bool    // blocking ends have none
 	known  bool    // benchstat knows by itself which way is better
 }
 
@@ -113,6 +114,8 @@ var benchUnits = []benchUnit{
 	{name: "wire-B/op", metric: "wire", scale: 1},
 	{name: "calls/op", metric: "calls", scale: 1},
 	{name: "cpu-ns/op", metric: "cpu-time", scale: 1},
+	{name: "eagain/op", metric: "eagain", scale: 1, waits: true},
+	{name: "short/op", metric: "short", scale: 1, waits: true},
 	{name: "allocs/op", metric: "allocs", scale: 1, known: true},
 }
 
@@ -127,7 +130,7 @@ func BenchUnits() []string {
 func BenchValues(c results.Cell, s results.Sample) []benchfmt.Value {
 	var out []benchfmt.Value
 	for _, u := range benchUnits {
-		if u.only != "" && u.only != c.Pattern {
+		if u.only != "" && u.only != c.Pattern || u.waits && c.IO == "blocking" {
 			continue
 		}
 		if v, ok := MustMetric(u.metric).Value(s); ok {

@@ -109,6 +109,12 @@ var metrics = []Metric{
 		count: eitherEnd(func(c results.Counters) *int64 { return c.EAGAIN }), per: messages},
 	{Name: "waits", Title: "waits outside the call a message", Better: Lower, Counter: true,
 		count: eitherEnd(func(c results.Counters) *int64 { return c.Waits }), per: messages},
+	{Name: "waiting", Title: "share of the time that the writing end waited outside the call", Unit: "%", Better: Lower,
+		count: func(s *results.Sample) *int64 { return s.Writer.WaitNS }, scale: 100, per: elapsed},
+	{Name: "lost", Title: "bytes that the pipe took when the reader had left or was about to", Unit: "B", Better: Lower, Counter: true,
+		count: ofLeft(func(l results.Left) int64 { return l.LostBytes })},
+	{Name: "told", Title: "time until the writer was told that the reader had left", Unit: "ns", Better: Lower,
+		count: ofLeft(func(l results.Left) int64 { return l.ToldNS })},
 	{Name: "switches", Title: "context switches a message, both ends", Better: Lower, Counter: true,
 		count: bothEnds(switches), per: messages},
 	{Name: "peak", Title: "peak resident memory of the larger end", Unit: "B", Better: Lower,
@@ -154,11 +160,21 @@ func ofEnds(of func(results.Counters) *int64, alone bool, join func(w, r int64) 
 }
 
 func ofLoad(of func(results.Load) int64) amount {
+	return ofPart(func(s *results.Sample) *results.Load { return s.Load }, of)
+}
+
+func ofLeft(of func(results.Left) int64) amount {
+	return ofPart(func(s *results.Sample) *results.Left { return s.Left }, of)
+}
+
+// ofPart is an amount of a part that not every sample has.
+func ofPart[P any](part func(*results.Sample) *P, of func(P) int64) amount {
 	return func(s *results.Sample) *int64 {
-		if s.Load == nil {
+		p := part(s)
+		if p == nil {
 			return nil
 		}
-		return new(of(*s.Load))
+		return new(of(*p))
 	}
 }
 

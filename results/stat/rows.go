@@ -33,6 +33,8 @@ type Row struct {
 	// count.
 	ToRawByCPU *Estimate `json:"to_raw_by_cpu,omitempty"`
 
+	Told string `json:"told,omitempty"` // by what a writer learned that its reader had left: "EPIPE, SIGPIPE"
+
 	Unsupported string   `json:"unsupported,omitempty"`
 	Failed      string   `json:"failed,omitempty"`
 	Stopped     string   `json:"stopped,omitempty"`
@@ -64,6 +66,14 @@ func (r *Row) add(rec results.Record) {
 	r.Records = append(r.Records, rec)
 	r.Runs = appendNew(r.Runs, rec.Run)
 	r.Samples += len(rec.Samples)
+	for _, s := range rec.Samples {
+		if s.Left != nil && r.Told == "" {
+			r.Told = s.Left.Error
+			if s.Left.Signals != nil && *s.Left.Signals > 0 {
+				r.Told += ", SIGPIPE"
+			}
+		}
+	}
 	r.Unsupported, r.Failed, r.Stopped = rec.Unsupported, rec.Failed, rec.Stopped // the last word counts
 	for _, w := range rec.Warnings {
 		r.Warnings = appendNew(r.Warnings, w)

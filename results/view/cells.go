@@ -15,7 +15,9 @@ import (
 func cellTables(rows []stat.Row, m *footnotes) []Table {
 	machines := Distinct(rows, func(r stat.Row) string { return r.Machine })
 	var out []Table
-	for _, own := range stat.GroupBy(rows, func(r stat.Row) [3]string { return [3]string{r.Machine, r.Cell.Placement, r.Cell.Pattern} }) {
+	for _, own := range stat.GroupBy(rows, func(r stat.Row) [4]string {
+		return [4]string{r.Machine, r.Cell.Placement, r.Cell.Pattern, fmt.Sprint(r.Cell.IsWaiting())}
+	}) {
 		t := cellTable(own, m)
 		if len(machines) > 1 {
 			t.Title = "machine " + results.ShortID(own[0].Machine) + ", " + t.Title
@@ -76,6 +78,9 @@ func emptyWord(r stat.Row) string {
 // tableTitle says what the cells of a table share: the pipe, its ends, then what was sent and how.
 func tableTitle(c results.Cell, differ []string) string {
 	kind := map[bool]string{true: "Round trips ", false: "Streams "}[c.Pattern == results.PatternRoundtrip]
+	if c.IsWaiting() {
+		kind = "Non-blocking writers "
+	}
 	parts := []string{kind + PlacementPhrase(c.Placement) + " (placement " + c.Placement + ")"}
 	names := []string{"pipe", "capacity", "peer", "io", "payload"}
 	for _, f := range c.Fields() {
@@ -107,6 +112,12 @@ var streamFigures = []figure{
 	{"CPU/MiB", estimated("cpu", func(e stat.Estimate) string { return results.FormatDuration(e.Median) })},
 	{"p50", percentileText(func(l results.Latency) *int64 { return l.P50NS })},
 	{"p99", percentileText(func(l results.Latency) *int64 { return l.P99NS })},
+	{"EAGAIN/msg", refusals("eagain")},
+	{"short/msg", refusals("short")},
+	{"waiting", inUnit("waiting")},
+	{"lost", inUnit("lost")},
+	{"told after", inUnit("told")},
+	{"told", func(r stat.Row) string { return orDash(r.Told) }},
 }
 
 var roundtripFigures = []figure{
@@ -117,6 +128,7 @@ var roundtripFigures = []figure{
 	{"vs raw", func(r stat.Row) string { return ratioText(r.ToRaw) }},
 	{"overhead", inUnit("overhead")},
 	{"calls/trip", callsText},
+	{"EAGAIN/trip", refusals("eagain")},
 	{"CPU/trip", inUnit("cpu-time")},
 }
 
@@ -134,6 +146,17 @@ func estimated(metric string, show func(stat.Estimate) string) func(stat.Row) st
 // inUnit shows the median of a metric in its unit.
 func inUnit(metric string) func(stat.Row) string {
 	return estimated(metric, func(e stat.Estimate) string { return stat.MustMetric(metric).Format(e.Median) })
+}
+
+// refusals shows what ends meet that do not block.
+func refusals(metric string) func(stat.Row) string {
+	count := estimated(metric, func(e stat.Estimate) string { return countText(e.Median) })
+	return func(r stat.Row) string {
+		if r.Cell.IO == "blocking" {
+			return "-"
+		}
+		return count(r)
+	}
 }
 
 func spreadText(e stat.Estimate) string {

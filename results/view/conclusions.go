@@ -22,6 +22,7 @@ const maxCostSentences = 4
 // conclusions says in plain sentences what rows mean for the person, one machine after the other.
 // It claims nothing that the interval of the figure does not carry.
 func conclusions(rows []stat.Row) []string {
+	rows, _ = splitWaiting(rows)
 	machines := Distinct(rows, func(r stat.Row) string { return r.Machine })
 	var all []series
 	for _, m := range machines {

@@ -36,7 +36,7 @@ func figureTable(sum Summary) Table {
 	}
 	name("to_raw", "to_raw")
 	name("to_raw_wire", "to_raw_wire")
-	t := Table{Columns: Columns(append(head, "unsupported", "failed", "warnings")...)}
+	t := Table{Columns: Columns(append(head, "unsupported", "failed", "warnings", "told")...)}
 	for _, r := range sum.Rows {
 		row := []string{r.Machine}
 		for _, field := range fields {
@@ -52,7 +52,10 @@ func figureTable(sum Summary) Table {
 		if r.Samples > 0 {
 			warnings = slices.Concat(warnings, sum.Warnings)
 		}
-		t.Append(append(row, r.Unsupported, r.Failed, strings.Join(warnings, "; "))...)
+		t.Append(append(row, r.Unsupported, r.Failed, strings.Join(warnings, "; "), r.Told)...)
+	}
+	if !slices.ContainsFunc(sum.Rows, func(r stat.Row) bool { return r.Told != "" }) {
+		t = t.without(func(c Column) bool { return c.Title == "told" })
 	}
 	return t
 }

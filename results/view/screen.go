@@ -16,6 +16,8 @@ const (
 	screenWidth   = 100
 	screenLines   = 39
 	screenFigures = 29 // lines
+	screenWaiting = 10 // lines about writers that do not block, for which there may be fewer sentences
+	screenMost    = 43 // lines with them
 	screenFigure  = 11 // columns of a figure and the gap before it
 	screenMeaning = 3  // sentences
 )
@@ -32,10 +34,11 @@ func screenPage(s *results.Set, o Options) Page {
 	for _, e := range FirstRuns(s) {
 		p.Header = append(p.Header, Truncate(JoinParts(MachineLine(e), "load "+loadText(e)), o.width()-1))
 	}
+	framed, waiting := splitWaiting(sum.Rows)
 	var blocks []series
 	for _, pattern := range []string{"stream", results.PatternRoundtrip} {
-		for _, machine := range Distinct(sum.Rows, func(r stat.Row) string { return r.Machine }) {
-			blocks = append(blocks, seriesIn(stat.Filter(sum.Rows, func(r stat.Row) bool { return r.Machine == machine }), pattern)...)
+		for _, machine := range Distinct(framed, func(r stat.Row) string { return r.Machine }) {
+			blocks = append(blocks, seriesIn(stat.Filter(framed, func(r stat.Row) bool { return r.Machine == machine }), pattern)...)
 		}
 	}
 	nameSeries(blocks)
@@ -50,6 +53,12 @@ func screenPage(s *results.Set, o Options) Page {
 			left++
 		}
 	}
+	most := screenLines
+	if lines := waitingLines(waiting); len(lines) > 0 && len(lines) < screenWaiting {
+		p.Blocks, most = append(p.Blocks, lines...), screenMost
+	} else if len(lines) > 0 {
+		left++
+	}
 	p.Conclusions = sum.Meaning
 	if n := len(p.Conclusions); n > screenMeaning { // the last is about placements
 		p.Conclusions = append(p.Conclusions[:screenMeaning-1:screenMeaning-1], p.Conclusions[n-1])
@@ -61,7 +70,7 @@ func screenPage(s *results.Set, o Options) Page {
 	lines := func() int {
 		return len(p.Header) + len(p.Blocks) + 1 + len(wrapLines(p.Conclusions, o.width())) + 1 + len(wrapLines(p.Notes, o.width()))
 	}
-	for len(p.Conclusions) > 1 && lines() > screenLines {
+	for len(p.Conclusions) > 1 && lines() > most {
 		p.Conclusions = slices.Delete(slices.Clone(p.Conclusions), 1, 2)
 	}
 	return p

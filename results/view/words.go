@@ -76,7 +76,7 @@ func verdictClass(verdict string) string {
 }
 
 // absentFields are the words for fields of a cell that are not set.
-var absentFields = map[string]string{"drain": "full speed", "rate": "full", "transfer": "copy", "size": "recorded"}
+var absentFields = map[string]string{"drain": "full speed", "rate": "full", "transfer": "copy", "size": "recorded", "leave": "stays"}
 
 // FieldValue returns the value of a cell's field in words.
 func FieldValue(name, value string) string {
@@ -89,6 +89,8 @@ func FieldValue(name, value string) string {
 	switch {
 	case name == "drain" && err == nil:
 		return strings.NewReplacer(".00 ", " ", ".0 ", " ").Replace(results.FormatGoodput(n)) // as it was asked for
+	case name == "leave":
+		return "leaves after " + value
 	case name == "framing" && chunkErr == nil:
 		return spec + ":" + strings.ReplaceAll(results.FormatSize(size), " ", "")
 	}
@@ -107,6 +109,9 @@ func FieldPhrase(name, value string) string {
 		return map[string]string{"process": "two processes", "thread": "two threads"}[value]
 	case "placement":
 		return PlacementPhrase(value)
+	}
+	if name == "drain" || name == "leave" {
+		name = "reader"
 	}
 	return name + " " + text
 }

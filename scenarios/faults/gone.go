@@ -126,7 +126,7 @@ func closeReaders(ctx context.Context, r *recorder, kind syspipe.Kind, wait sysp
 func closeReader(w *proc.Work, args closingReaderArgs) {
 	debug.SetGCPercent(-1) // a collection waits for threads in raw system calls
 	wait := script.Must(syspipe.ParseIO(args.IO))
-	signals := newSignalCount()
+	signals := syspipe.CountSIGPIPE()
 	for _, when := range []string{Before, During, After} {
 		got, err := script.Of(func() ReaderClosed { return writeToClosing(syspipe.Kind(args.Kind), wait, when, signals) })
 		if errors.Is(err, errors.ErrUnsupported) {
@@ -145,12 +145,12 @@ const (
 )
 
 // writeToClosing writes to a pipe whose reader closes its end at that time.
-func writeToClosing(kind syspipe.Kind, wait syspipe.IO, when string, signals *signalCount) ReaderClosed {
+func writeToClosing(kind syspipe.Kind, wait syspipe.IO, when string, signals func() *int) ReaderClosed {
 	e := ReaderClosed{Pipe: string(kind), IO: wait.String(), When: when, Offered: smallWrite}
 	w, r, closeBoth := Open(kind)
 	defer closeBoth()
 	script.Check(w.SetIO(wait))
-	signals.count() // forgets what came so far
+	signals() // forgets what came so far
 	var closed time.Time
 	switch when {
 	case Before:
@@ -177,7 +177,7 @@ func writeToClosing(kind syspipe.Kind, wait syspipe.IO, when string, signals *si
 		e.NextError = ErrorText(err)
 	}
 	e.NoticedNS = time.Since(closed).Nanoseconds()
-	e.Signals = signals.count()
+	e.Signals = signals()
 	return e
 }
 

@@ -4,37 +4,11 @@ package faults
 
 import (
 	"errors"
-	"os"
 	"os/exec"
-	"os/signal"
 	"syscall"
 
 	"github.com/pipebench/pipebench/syspipe"
 )
-
-// A signalCount counts the SIGPIPEs that a process gets.
-type signalCount struct{ pipes, marks chan os.Signal }
-
-func newSignalCount() *signalCount {
-	c := &signalCount{make(chan os.Signal, 16), make(chan os.Signal, 1)}
-	signal.Notify(c.pipes, syscall.SIGPIPE)
-	signal.Notify(c.marks, syscall.SIGWINCH)
-	return c
-}
-
-// count returns how many came since the last count. Signals that came at the same time count as
-// one, as the system has it. It waits until every signal sent so far was delivered: Go hands
-// pending signals on in the order of their numbers, and the mark has a higher one.
-func (c *signalCount) count() *int {
-	if syscall.Kill(os.Getpid(), syscall.SIGWINCH) == nil {
-		<-c.marks
-	}
-	n := len(c.pipes)
-	for range n {
-		<-c.pipes
-	}
-	return &n
-}
 
 const stdout = 1
 

@@ -9,13 +9,6 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A signalCount counts nothing: Windows has no SIGPIPE.
-type signalCount struct{}
-
-func newSignalCount() *signalCount { return &signalCount{} }
-
-func (*signalCount) count() *int { return nil }
-
 // errStdout is why these experiments do not exist here: a standard handle has no non-blocking mode
 // that a program could inherit unawares.
 var errStdout = fmt.Errorf("non-blocking standard output: %w on %s", errors.ErrUnsupported, runtime.GOOS)

@@ -256,7 +256,7 @@ func probeBroken(t *trial) {
 	r.Close()
 	signals := watchSIGPIPE()
 	_, err := w.Write([]byte{1})
-	t.found("broken/no-reader", errorName(err), "", "write one byte after the reader has closed")
+	t.found("broken/no-reader", syspipe.ErrorName(err), "", "write one byte after the reader has closed")
 	t.foundSignal("broken/no-reader/sigpipe", signals)
 	for _, taken := range []int{0, 100, 2 * t.slot()} {
 		t.readerLeaves(taken)
@@ -291,7 +291,7 @@ func (t *trial) readerLeaves(taken int) {
 	step := fmt.Sprintf("broken/after-%d", taken)
 	how := fmt.Sprintf("a blocked write of capacity + 100000 bytes; the reader takes %d and closes", taken)
 	t.found(step+"/accepted", o.n, "B", how+"; bytes the kernel took")
-	t.found(step+"/error", errorName(o.err), "", how)
+	t.found(step+"/error", syspipe.ErrorName(o.err), "", how)
 	if o.err != nil { // else the kernel took all of it before the reader closed
 		t.found(step+"/notice", o.at.Sub(start).Nanoseconds(), "ns", "from the reader's close to the writer's error")
 	}
@@ -333,26 +333,9 @@ func probeEOF(t *trial) {
 	var held bool
 	script.Check(holder.Report(&held))
 	_, first := r.TryRead(make([]byte, 1))
-	t.found("eof/another-writer", errorName(first), "", "close the writing end while another process holds a copy of it, and read")
+	t.found("eof/another-writer", syspipe.ErrorName(first), "", "close the writing end while another process holds a copy of it, and read")
 	holder.Release()
 	script.Check(holder.Wait())
 	_, last := r.TryRead(make([]byte, 1))
-	t.found("eof/last-writer", errorName(last), "", "and read when that is closed too")
-}
-
-// errorName names an outcome as the manual pages do.
-func errorName(err error) string {
-	switch {
-	case err == nil:
-		return "success"
-	case errors.Is(err, syscall.EAGAIN):
-		return "EAGAIN"
-	case errors.Is(err, syscall.ECONNRESET): // before EPIPE, which every broken pipe is too
-		return "ECONNRESET"
-	case errors.Is(err, syscall.EPIPE):
-		return "EPIPE"
-	case errors.Is(err, io.EOF):
-		return "EOF"
-	}
-	return err.Error()
+	t.found("eof/last-writer", syspipe.ErrorName(last), "", "and read when that is closed too")
 }

@@ -190,7 +190,7 @@ func probePoll(t *trial) {
 func probeFull(t *trial) {
 	w, r, capacity := t.full()
 	_, err := w.TryWrite([]byte{1})
-	t.found("full/write", errorName(err), "", "write one byte to a full pipe that does not block")
+	t.found("full/write", syspipe.ErrorName(err), "", "write one byte to a full pipe that does not block")
 	if n, err := r.Buffered(); err == nil {
 		f := t.finding("full/buffered", n, "B", "ask the reading end how much is in it (FIONREAD)")
 		t.emit(f.compare(capacity, "the bytes that were accepted"))
@@ -198,5 +198,5 @@ func probeFull(t *trial) {
 	for err = nil; err == nil; {
 		_, err = r.TryRead(make([]byte, 1<<20))
 	}
-	t.found("empty/read", errorName(err), "", "read from an empty pipe that does not block")
+	t.found("empty/read", syspipe.ErrorName(err), "", "read from an empty pipe that does not block")
 }

@@ -1,0 +1,75 @@
+package bench
+
+import (
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+// A writer whose reader leaves is told so, and what the pipe took meanwhile is counted apart: the
+// sample is of the messages that the reader took. One that sleeps fills the pipe in each slice.
+func TestAWriterIsToldThatItsReaderLeft(t *testing.T) {
+	var cells []results.Cell
+	for _, io := range []string{"poll/blocking", "poller/blocking", "sleep=1ms/blocking"} {
+		for _, framing := range []string{"raw", "ndjson", "chunked:4096"} {
+			for _, reader := range []results.Cell{{}, {Leave: 1}, {Leave: 3}} {
+				cells = append(cells, cell(func(c *results.Cell) {
+					c.Framing, c.Size, c.IO, c.Leave = framing, 4096, io, reader.Leave
+				}))
+			}
+		}
+	}
+	cells = slices.DeleteFunc(append(cells, cell(func(c *results.Cell) { c.Peer, c.Leave, c.IO = "thread", 2, "poll/blocking" }),
+		cell(func(c *results.Cell) { c.Pipe, c.Leave = string(syspipe.SocketPair), 2 })),
+		func(c results.Cell) bool { return Unsupported(c) != nil })
+	p := small(cells...)
+	p.Forks = 2
+	for _, r := range collect(t, p) {
+		if len(r.Samples) != p.Samples || r.Verified == nil {
+			t.Errorf("%s: %d samples, verified %v", Label(r.Cell), len(r.Samples), r.Verified)
+		}
+		for _, s := range r.Samples {
+			if *s.Reader.Short != 0 {
+				t.Errorf("%s: a reader made %d short writes", Label(r.Cell), *s.Reader.Short)
+			}
+			if r.Cell.Leave == 0 {
+				if pause, sleeps := sleepOf(r.Cell); sleeps && (*s.Writer.EAGAIN == 0 || s.PayloadBytes < int64(s.Capacity)) {
+					t.Errorf("%s: a writer that sleeps for %s was not refused: %+v", Label(r.Cell), pause, s)
+				}
+				continue
+			}
+			left, wire := s.Left, s.WireBytes/s.Messages
+			if left == nil || s.Messages != int64(r.Cell.Leave) || s.WireBytes != s.Messages*wire || wire < int64(r.Cell.Size) || wire > int64(r.Cell.Size)+200 {
+				t.Fatalf("%s: %+v, left %+v", Label(r.Cell), s, left)
+			}
+			if left.LostBytes <= 0 || left.ToldNS <= 0 || left.Error != "EPIPE" && !(r.Cell.Pipe == "socketpair" && left.Error == "ECONNRESET") {
+				t.Errorf("%s: %+v", Label(r.Cell), *left)
+			}
+			if hasSignal := runtime.GOOS != "windows"; hasSignal != (left.Signals != nil) || hasSignal && *left.Signals > 1 {
+				t.Errorf("%s: signals %v", Label(r.Cell), left.Signals)
+			}
+		}
+	}
+}
+
+func TestAReaderThatLeavesIsOfAStream(t *testing.T) {
+	p := small(cell(func(c *results.Cell) { c.Pattern, c.Leave = "roundtrip", 1 }))
+	if err := p.Validate(); err == nil || !strings.Contains(err.Error(), "leaves") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// The workers of an open loop do one job alone, however many framings there are.
+func TestSeveralFramingsAtARate(t *testing.T) {
+	var cells []results.Cell
+	for _, framing := range []string{"raw", "ndjson"} {
+		cells = append(cells, cell(func(c *results.Cell) { c.Framing, c.Rate = framing, 2000 }))
+	}
+	if kept := collect(t, small(cells...)); len(kept) != 2 || len(kept[0].Samples) != 2 || len(kept[1].Samples) != 2 {
+		t.Errorf("got %+v", kept)
+	}
+}

@@ -1,0 +1,151 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// A waitingColumn is a column of the block about writers that do not block: a figure against one
+// kind of reader, of all framings together.
+type waitingColumn struct {
+	title  string
+	width  int
+	metric string
+	format func(float64) string
+}
+
+// Columns of a reader that stays, and of one that leaves.
+var (
+	stayColumns = []waitingColumn{
+		{"EAGAIN/msg", 11, "eagain", countText},
+		{"short/msg", 10, "short", countText},
+		{"goodput", 10, "goodput", results.FormatGoodput},
+	}
+	leaveColumns = []waitingColumn{
+		{"lost", 9, "lost", func(v float64) string { return results.FormatNumber(v/1024, 3) + " KiB" }},
+		{"told in", 10, "told", results.FormatDuration},
+	}
+)
+
+// splitWaiting takes out of rows those about writers that do not block.
+func splitWaiting(rows []stat.Row) (framed, waiting []stat.Row) {
+	framed = stat.Filter(rows, func(r stat.Row) bool { return !r.Cell.IsWaiting() })
+	return framed, stat.Filter(rows, func(r stat.Row) bool { return r.Cell.IsWaiting() })
+}
+
+// waitingLines are the block about writers that do not block: a line for each way to wait and size,
+// with columns for a fast, a slow and a leaving reader. Figures are the range over the framings.
+func waitingLines(all []stat.Row) []string {
+	var out []string
+	for _, rows := range stat.GroupBy(all, func(r stat.Row) [2]string { return [2]string{r.Machine, r.Cell.Placement} }) {
+		out = append(out, "")
+		out = append(out, waitingBlock(rows)...)
+	}
+	return out
+}
+
+func waitingBlock(rows []stat.Row) []string {
+	const first = 19
+	readers := Distinct(rows, readerOf)
+	slices.SortFunc(readers, func(a, b reader) int { return a.order() - b.order() })
+	title, heads := "Non-blocking writer, "+shortPlacement(rows[0].Cell.Placement), strings.Repeat(" ", first)
+	for i, to := range readers {
+		name := to.name(stat.Filter(rows, func(r stat.Row) bool { return readerOf(r) == to }))
+		at := len(heads) + 2
+		for _, c := range to.columns() {
+			heads += fmt.Sprintf("%*s", c.width, c.title)
+		}
+		if i == len(readers)-1 && len(readers) > 1 {
+			at = len(heads) - utf8.RuneCountInString(name)
+		}
+		title += strings.Repeat(" ", max(1, at-utf8.RuneCountInString(title))) + name
+	}
+	out := []string{title, heads}
+	for _, alike := range stat.GroupBy(rows, func(r stat.Row) string { return fmt.Sprintf("%012d %s", r.Cell.Size, r.Cell.IO) }) {
+		c := alike[0].Cell
+		writer, _, _ := strings.Cut(c.IO, "/")
+		line := fmt.Sprintf(" %-*s%*s", first-9, writer, 8, FieldValue("size", c.Field("size")))
+		for _, to := range readers {
+			own := stat.Filter(alike, func(r stat.Row) bool { return readerOf(r) == to && r.Samples > 0 })
+			for _, column := range to.columns() {
+				text := column.text(own, rows)
+				line += strings.Repeat(" ", max(1, column.width-utf8.RuneCountInString(text))) + text
+			}
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// A reader is what a cell's reader does beside reading.
+type reader struct {
+	drain  int64
+	leaves bool
+}
+
+func readerOf(r stat.Row) reader { return reader{r.Cell.Drain, r.Cell.Leave > 0} }
+
+func (r reader) order() int {
+	return map[bool]int{true: 1}[r.drain > 0] + map[bool]int{true: 2}[r.leaves]
+}
+
+func (r reader) columns() []waitingColumn {
+	if r.leaves {
+		return leaveColumns
+	}
+	return stayColumns
+}
+
+// name says what the reader does, and of one that leaves by what its writers learned it.
+func (r reader) name(rows []stat.Row) string {
+	told := stat.Filter(Distinct(rows, func(r stat.Row) string { return r.Told }), func(text string) bool { return text != "" })
+	switch {
+	case len(told) > 0:
+		return "leaves (" + strings.Join(told, "; ") + ")"
+	case r.leaves:
+		return "reader leaves"
+	case r.drain > 0:
+		return "reader at " + FieldValue("drain", fmt.Sprint(r.drain))
+	}
+	return "fast reader"
+}
+
+// text writes the least and the greatest figure of the framings' rows where they differ and have
+// room, else the median. Goodput has that of poll(2) as its measure, all else the same, where that
+// is among all.
+func (c waitingColumn) text(rows, all []stat.Row) string {
+	var values []float64
+	for _, r := range rows {
+		e := r.Estimates[c.metric]
+		if c.metric == "goodput" {
+			e, c.format = besidePoll(r, all, e, c.format)
+		}
+		if e.N > 0 {
+			values = append(values, e.Median)
+		}
+	}
+	if len(values) == 0 {
+		return "-"
+	}
+	least, most := c.format(slices.Min(values)), c.format(slices.Max(values))
+	if text := least + "–" + most; least != most && utf8.RuneCountInString(text) < c.width {
+		return text
+	}
+	return c.format(stat.Median(values).Median)
+}
+
+func besidePoll(r stat.Row, all []stat.Row, own stat.Estimate, format func(float64) string) (stat.Estimate, func(float64) string) {
+	c := r.Cell
+	c.IO = "poll/blocking"
+	at := slices.IndexFunc(all, func(o stat.Row) bool { return o.Cell == c && o.Machine == r.Machine && o.Samples > 0 })
+	if at < 0 || c == r.Cell {
+		return own, format
+	}
+	times := func(v float64) string { return "×" + results.FormatNumber(v, 2) }
+	return stat.PairedRatio(stat.MustMetric("goodput"), r.Records, all[at].Records), times
+}

@@ -1,0 +1,80 @@
+package view
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/resultstest"
+)
+
+// waitingSweep is the part of a default run about writers that do not block, beside the rest.
+func waitingSweep() *results.Set {
+	s := sweepOf(manyFramings, []int{256, 4 << 10, 64 << 10, 1 << 20}, "same", "apart")
+	slower := map[string]float64{"poll/blocking": 1, "poller/blocking": 1.25, "sleep=10ms/blocking": 400}
+	for io, times := range slower {
+		for i, framing := range manyFramings {
+			for _, size := range []int{4 << 10, 128 << 10} {
+				for _, reader := range []results.Cell{{}, {Drain: 50e6}, {Leave: 1}} {
+					c := resultstest.Cell(framing, size)
+					c.IO, c.Drain, c.Leave = io, reader.Drain, reader.Leave
+					r := resultstest.Record(c, int64(size+i), resultstest.Around(times*float64(1000+size), 0.01)...)
+					for k := range r.Samples {
+						w := &r.Samples[k].Writer
+						w.EAGAIN, w.Short, w.WaitNS = new(r.Samples[k].Messages/10*int64(1+i%2)), new(int64(0)), new(r.Samples[k].ElapsedNS/2)
+						if c.Leave > 0 {
+							r.Samples[k].Left = &results.Left{LostBytes: 65536, ToldNS: int64(20000 * times), Error: "EPIPE", Signals: new(1)}
+						}
+					}
+					s.Add(r)
+				}
+			}
+		}
+	}
+	return s
+}
+
+// What writers meet that do not block has a block of its own on the first screen, a table of its own
+// in detail, and no part in what is said of the framings.
+func TestWaitingWritersHaveABlockOfTheirOwn(t *testing.T) {
+	s := waitingSweep()
+	lines := screenOf(t, s, Options{})
+	if len(lines) > 44-1 { // a line says where the files are
+		t.Errorf("%d lines", len(lines))
+	}
+	text := strings.Join(lines, "\n")
+	for _, want := range []string{
+		"fast reader", "reader at 50 MB/s", "leaves (EPIPE, SIGPIPE)",
+		" sleep=10ms 128 KiB  0.10–0.20      0.00   ×0.0025  0.10–0.20      0.00   ×0.0025 64.0 KiB   8.00 ms",
+		" poller       4 KiB  0.10–0.20      0.00     ×0.80", "Round trip vs raw, two cores",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in:\n%s", want, text)
+		}
+	}
+	for _, line := range lines {
+		if len([]rune(line)) > 100 {
+			t.Errorf("more than 100 columns: %q", line)
+		}
+	}
+	if strings.Contains(strings.Join(Summarise(s).Meaning, " "), "poller") {
+		t.Errorf("writers that do not block are in what the framings mean: %q", Summarise(s).Meaning)
+	}
+	for format, wants := range map[Format][]string{
+		FormatMarkdown: {"Non-blocking writers on the same CPU", "EAGAIN/msg", "short/msg", "told after", "leaves after 1", "EPIPE, SIGPIPE"},
+		FormatCSV:      {"lost (B)", "told (ns)", "eagain", "waiting (%)", "\"EPIPE, SIGPIPE\""},
+		FormatJSON:     {`"told": "EPIPE, SIGPIPE"`, `"lost"`},
+		FormatBench:    {"eagain/op", "short/op"},
+	} {
+		var out bytes.Buffer
+		if err := Write(&out, s, format, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range wants {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s: %q is missing", format, want)
+			}
+		}
+	}
+}
