@@ -195,10 +195,12 @@ func FitGrowth(x, y []float64) (Growth, error) {
 		}
 		lx[i], ly[i] = math.Log(x[i]), math.Log(y[i])
 	}
-	return fitLine(lx, ly)
+	return FitLine(lx, ly)
 }
 
-func fitLine(x, y []float64) (Growth, error) {
+// FitLine fits a straight line by least squares, with Student's interval of its slope. The points must
+// lie at two different x at least.
+func FitLine(x, y []float64) (Growth, error) {
 	mx, my := stats.Mean(x), stats.Mean(y)
 	var sxx, sxy float64
 	for i := range x {

@@ -77,7 +77,17 @@ func (m Metric) Values(samples []results.Sample) []float64 {
 }
 
 // Format writes a value of the metric with its unit, as every view does.
-func (m Metric) Format(v float64) string { return results.FormatUnit(v, m.Unit) }
+func (m Metric) Format(v float64) string {
+	switch i := int(v); {
+	case m.Unit == unitVerdict:
+		return verdictWords[min(max(i, 0), len(verdictWords)-1)]
+	case m.Unit == unitLimit && v >= noLimit:
+		return "none found"
+	case m.Unit == unitLimit:
+		return FormatBytes(int64(v))
+	}
+	return results.FormatUnit(v, m.Unit)
+}
 
 // metrics are all but the percentiles, in the order in which views show them.
 var metrics = []Metric{
@@ -237,8 +247,10 @@ func Metrics() []Metric { return slices.Clone(allMetrics) }
 
 // MetricByName finds a metric, or names those there are.
 func MetricByName(name string) (Metric, error) {
-	if i := slices.IndexFunc(allMetrics, func(m Metric) bool { return m.Name == name }); i >= 0 {
-		return allMetrics[i], nil
+	for _, m := range append(Metrics(), verdictMetric, limitMetric) {
+		if m.Name == name {
+			return m, nil
+		}
 	}
 	short := allMetrics[:len(metrics)+len(percentiles)] // without the percentiles of each key
 	known := Map(short, func(m Metric) string { return m.Name })

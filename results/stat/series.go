@@ -52,11 +52,17 @@ func Compared(c results.Cell, samples []results.Sample) []Metric {
 	return Map(names, MustMetric)
 }
 
-// SeriesOf lists the set's measurements as far as they can be compared, in the order in which views
-// show them.
+// SeriesOf lists what the set holds as far as it can be compared, in the order in which views show it:
+// measurements, those of tune among them, and what was found of servers and programs.
 func SeriesOf(s *results.Set) []Series {
-	var out []Series
-	rows := rowsOf(s)
+	out := judgedSeries(s)
+	measured := *s
+	for _, t := range s.Tunes {
+		if len(t.Samples) > 0 {
+			measured.Records = append(slices.Clip(measured.Records), results.Record{Run: t.Run, Time: t.Time, Cell: t.Cell, Samples: t.Samples})
+		}
+	}
+	rows := rowsOf(&measured)
 	sortRows(rows)
 	for _, r := range rows {
 		samples := r.Pooled()
@@ -118,7 +124,7 @@ func ReadDatasetFrom(name string, r io.Reader) (Dataset, error) {
 		return Dataset{}, err
 	}
 	if len(side.Series) == 0 {
-		why := "no cell with samples"
+		why := "no cell with samples, and nothing found of a server or program"
 		if side.Set == nil {
 			why = "neither records nor the text of go test -bench with a result in it"
 		}

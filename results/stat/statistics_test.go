@@ -155,7 +155,7 @@ func TestFitGrowthWorkedValues(t *testing.T) {
 		}
 	}
 	// Anscombe's first data set: slope 0.5001 with standard error 0.1179, nine degrees of freedom.
-	g, err := fitLine(
+	g, err := FitLine(
 		[]float64{10, 8, 13, 9, 11, 14, 6, 4, 12, 7, 5},
 		[]float64{8.04, 6.95, 7.58, 8.81, 8.33, 9.96, 7.24, 4.26, 10.84, 4.82, 5.68})
 	if err != nil {

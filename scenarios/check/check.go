@@ -27,6 +27,10 @@ type Options struct {
 	Config        string        // a file, a template of a client's configuration
 	Expect        string        // what a client has to say when its server is good
 
+	// Of a server, how many are compared, and how long it has at least; 0 is what drive has.
+	starts, requests int
+	patience         time.Duration
+
 	Observe func(name string) // is told of each situation that begins, from any goroutine; may be nil
 }
 

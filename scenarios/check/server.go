@@ -2,14 +2,56 @@ package check
 
 import (
 	"context"
+	"time"
 
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/drive"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 )
 
-// Server checks a server that speaks over its standard input and output.
+// Server checks a server that speaks over its standard input and output: how it starts, lives and
+// ends, and what it makes of bad clients. Most of it is done by [drive.Driver.Treat].
 func Server(ctx context.Context, o Options, sink Sink) error {
 	if err := o.Validate(catalogue.Server); err != nil {
 		return err
 	}
-	return o.try(ctx, catalogue.Server, map[string]situation{}, sink)
+	d, err := drive.Open(ctx, drive.Options{
+		Command: o.Command, Env: o.Env, Run: o.Run, Start: max(o.Timeout, leastStart),
+		Starts: o.starts, Requests: o.requests, Patience: o.patience,
+	})
+	if err != nil {
+		return err
+	}
+	d.Close() // what it speaks is known: each situation starts its own
+	tries := map[string]situation{}
+	for _, m := range catalogue.Situations(catalogue.Server) {
+		tries[m.Name] = situation{
+			do:    func(ctx context.Context, f *finding) error { return f.treat(ctx, d, m) },
+			alone: m.Name == "many-starts" || m.Name == "memory-growth",
+		}
+	}
+	return o.try(ctx, catalogue.Server, tries, sink)
+}
+
+// leastStart is how long a server has to answer the handshake at least: wrappers take seconds.
+const leastStart = 10 * time.Second
+
+// treat has the server met with what the catalogue's entry says, and takes what was found.
+func (f *finding) treat(ctx context.Context, d *drive.Driver, m catalogue.Misbehaviour) error {
+	found, err := d.Treat(ctx, m, f.mark)
+	if err != nil {
+		return err
+	}
+	f.evidence = found.Evidence
+	verdict := results.CheckFails
+	switch {
+	case found.Fine:
+		verdict = results.CheckOK
+	case found.Verdict == drive.Slow:
+		verdict = results.CheckSlow
+	case found.Verdict == drive.NotTried:
+		verdict = results.CheckCannotTell
+	}
+	f.judge(verdict, "%s", found.Found)
+	return nil
 }

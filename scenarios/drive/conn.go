@@ -55,6 +55,8 @@ type conn struct {
 	stderrTail proc.Tail
 	drained    chan struct{} // closed when nobody reads standard error any more
 
+	client int // the process that the server was started by, as it is told
+
 	strays strays
 }
 
@@ -65,11 +67,17 @@ type receiver func(msg []byte, e jsonrpc.Envelope, at time.Time)
 // connect starts the server over pipes as the options say, and reads what it says from then on.
 func connect(o Options, f framers.Framing) (*conn, error) {
 	c := &conn{
-		Process: proc.Command(o.Command[0], o.Command[1:]...), framing: f,
+		Process: proc.Command(o.Command[0], o.Command[1:]...), framing: f, client: os.Getpid(),
 		closed: make(chan struct{}), replies: make(chan []byte, 64), replied: make(chan struct{}),
 		stderrTail: proc.Tail{Limit: tailBytes}, drained: make(chan struct{}),
 	}
-	c.Cmd.Env, c.Cmd.Dir = o.Env, o.Dir
+	if o.behind {
+		var err error
+		if c.Process, err = proc.Self(clientWork, o.Command); err != nil {
+			return nil, err
+		}
+	}
+	c.Cmd.Env, c.Cmd.Dir, c.Attached = o.Env, o.Dir, o.mark != "" // which finds what it leaves
 	if err := c.launch(o); err != nil {
 		closeEnds(c.stdin, c.stdout, c.stderr)
 		return nil, err
@@ -121,6 +129,9 @@ func (c *conn) launch(o Options) error {
 	c.Cmd.Stdin, c.Cmd.Stdout, c.Cmd.Stderr = files[0], files[1], files[2]
 	if err := c.Start(context.Background()); err != nil { // it ends when it is told to: see shutdown
 		return &StartError{o.Command, err}
+	}
+	if o.behind {
+		c.client = c.Cmd.Process.Pid
 	}
 	if o.nonblock {
 		if err := theirs[1].SetIO(syspipe.Poll); err != nil { // the mode is the pipe's, not the descriptor's

@@ -85,8 +85,13 @@ func (d *Driver) start(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	return d.greet(ctx, c)
+}
+
+// greet shakes hands with a server that was started, and ends it where that fails.
+func (d *Driver) greet(ctx context.Context, c *conn) (*conn, error) {
 	c.speak(d.protocol)
-	err = d.protocol.greet(ctx, c, d.o.Start)
+	err := d.protocol.greet(ctx, c, d.o.Start)
 	if err == nil && c.whole.Load() == 0 {
 		// Nothing was asked in the handshake: a first sign of life keeps the start of the server
 		// out of the time that a later answer has.

@@ -1,11 +1,13 @@
 package drive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"regexp"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
@@ -29,30 +31,51 @@ type FaultEvidence struct {
 	Answered    *int64 `json:"requests_answered,omitempty"`
 	Announced   int64  `json:"announced_bytes,omitempty"`
 	Addresses   int64  `json:"address_space_bytes,omitempty"` // at most, of the server
+
+	Starts *StartsEvidence `json:"starts,omitempty"`
+	Memory *MemoryEvidence `json:"memory,omitempty"`
 }
 
-// A clientFault does to a server what a client of the catalogue does.
-type clientFault struct {
+// A treatment is what a client, or the system, does to a server.
+type treatment struct {
 	do  func(context.Context, *faultRun) error
 	set func(*Options) // what it needs of the pipes; nil for nothing
+	raw bool           // it starts the server itself
+	end bool           // a server may end over it
 }
 
-// clientFaults are by name in the catalogue. Each has a server started for it.
-var clientFaults = map[string]clientFault{
+// treatments are by name in the catalogue. Each has a server started for it.
+var treatments = map[string]treatment{
 	"dirty-line": {do: dirtyLine},
-	"split-utf8": {splitUTF8, func(o *Options) { o.WriteChunk = 71 }},
-	"trickle": {func(ctx context.Context, r *faultRun) error {
+	"split-utf8": {do: splitUTF8, set: func(o *Options) { o.WriteChunk = 71 }},
+	"trickle": {do: func(ctx context.Context, r *faultRun) error {
 		return r.meet(ctx, r.d.request(toolRequest, 4<<10))
-	}, func(o *Options) { o.WriteChunk = 1 }},
+	}, set: func(o *Options) { o.WriteChunk = 1 }},
 	"slow-reader": {do: func(ctx context.Context, r *faultRun) error {
 		return r.leaveUnread(ctx, 64<<10, 64) // 4 MiB: more than fits into any pipe on the way
 	}},
-	"unread-stderr":      {unreadStderr, func(o *Options) { o.undrained = true }},
-	"nonblocking-stdout": {nonblockingStdout, func(o *Options) { o.nonblock = true }},
+	"unread-stderr":      {do: unreadStderr, set: func(o *Options) { o.undrained = true }},
+	"nonblocking-stdout": {do: nonblockingStdout, set: func(o *Options) { o.nonblock = true }},
 	"closed-stdout":      {do: closedStdout},
 	"eof-mid-frame":      {do: eofMidFrame},
-	"wrong-framing":      {do: wrongFraming},
+	"wrong-framing":      {do: wrongFraming, end: true},
 	"lying-length":       {do: lyingLength},
+
+	"end-idle":       {do: endIdle},
+	"end-in-flight":  {do: endInFlight},
+	"end-at-start":   {do: endAtStart, raw: true},
+	"sigterm":        {do: func(_ context.Context, r *faultRun) error { return r.signal(syscall.SIGTERM) }},
+	"sigint":         {do: func(_ context.Context, r *faultRun) error { return r.signal(syscall.SIGINT) }},
+	"client-killed":  {do: clientKilled, set: func(o *Options) { o.behind = true }},
+	"held-output":    {do: heldOutput},
+	"stray-output":   {do: strayOutput},
+	"cancel":         {do: cancelRequests},
+	"ids":            {do: idsOfEveryType},
+	"batch":          {do: batch},
+	"unknown-method": {do: unknownMethodRefused},
+	"pipelined":      {do: pipelined},
+	"many-starts":    {do: manyStarts, raw: true},
+	"memory-growth":  {do: memoryGrowth},
 }
 
 // notTried is the error of a fault that says nothing about the server, and why.
@@ -62,12 +85,29 @@ func (why notTried) Error() string { return string(why) }
 
 const notEchoed = notTried("the answers of the server do not hold what was sent")
 
-// A faultRun is a server that one fault is tried on, and what came of it.
+// A Finding is how a server met one treatment.
+type Finding struct {
+	Verdict  Verdict // OK, Slow, NotTried, or how it failed
+	Fine     bool    // OK, or an end that is as good
+	Found    string  // in a sentence with its figure; of NotTried, why
+	Advice   string  // "" where none is needed
+	Evidence FaultEvidence
+}
+
+// A faultRun is a server that one treatment is tried on, and what came of it.
 type faultRun struct {
 	d        *Driver
-	c        *conn
+	c        *conn // nil of a treatment that starts it itself
 	verdict  Verdict
+	says     string // what was found, where the evidence alone does not say it
 	evidence FaultEvidence
+}
+
+// judge sets a verdict and what was found. The first that is not OK counts.
+func (r *faultRun) judge(v Verdict, format string, args ...any) {
+	if r.verdict == OK {
+		r.verdict, r.says = v, fmt.Sprintf(format, args...)
+	}
 }
 
 // Faults does to the server what the catalogue's clients of those names do, or all of them without
@@ -78,7 +118,13 @@ func (d *Driver) Faults(ctx context.Context, sink Sink, names ...string) error {
 		if len(names) > 0 && !slices.Contains(names, m.Name) {
 			continue
 		}
-		f, err := d.tryFault(ctx, m)
+		found, err := d.Treat(ctx, m, "")
+		f := results.Fault{
+			Kind: results.KindFault, Run: d.o.Run, Time: time.Now().UTC(), ID: m.Name, Verdict: string(found.Verdict), Advice: found.Advice,
+		}
+		if err == nil {
+			f.Evidence, err = results.NewEvidence(found.Evidence)
+		}
 		if err == nil {
 			err = sink(f)
 		}
@@ -89,39 +135,60 @@ func (d *Driver) Faults(ctx context.Context, sink Sink, names ...string) error {
 	return nil
 }
 
-func (d *Driver) tryFault(ctx context.Context, m catalogue.Misbehaviour) (results.Fault, error) {
-	fault, ok := clientFaults[m.Name]
+// Treat does to a server of its own what one entry of the catalogue, of its clients or lives, says. A mark,
+// "NAME=value", goes into the environment of the server, beside a folder of its own for temporary files: by it
+// is found what the server leaves behind, and that is ended, too. Without a mark the server has our environment.
+//
+// Treat may be called by several goroutines at once.
+func (d *Driver) Treat(ctx context.Context, m catalogue.Misbehaviour, mark string) (Finding, error) {
+	t, ok := treatments[m.Name]
 	if !ok {
-		return results.Fault{}, errors.New("not known to drive")
+		return Finding{}, errors.New("not known to drive")
 	}
-	own := d.with(fault.set)
+	own := d.with(t.set)
+	if mark != "" {
+		remove, err := own.o.markServer(mark)
+		if err != nil {
+			return Finding{}, err
+		}
+		defer remove()
+	}
 	defer own.end(false)
 	defer own.heed(ctx)()
-	c, err := own.live(ctx)
-	if err != nil {
-		return results.Fault{}, err
-	}
-	r := &faultRun{d: own, c: c, verdict: OK, evidence: FaultEvidence{
+	r := &faultRun{d: own, verdict: OK, evidence: FaultEvidence{
 		Command: d.o.Command, Protocol: d.Protocol(), Does: m.Title, FailureEvidence: new(results.FailureEvidence),
 	}}
-	advice := ""
-	err = fault.do(ctx, r)
-	if why, untried := errors.AsType[notTried](err); untried {
-		r.verdict, advice, err = NotTried, string(why), nil
-	} else if r.verdict != OK {
-		advice = m.Title + ": a server should " + m.Advice
+	var err error
+	if !t.raw {
+		r.c, err = own.live(ctx)
 	}
 	if err == nil {
-		err = ctx.Err()
+		err = t.do(ctx, r)
 	}
-	if err != nil {
-		return results.Fault{}, err
+	f := Finding{Verdict: r.verdict, Fine: r.verdict == OK || t.end && r.verdict.Ended(), Found: r.sentence(), Evidence: r.evidence}
+	if why, untried := errors.AsType[notTried](err); untried {
+		f.Verdict, f.Fine, f.Found, f.Advice, err = NotTried, false, string(why), string(why), nil
+	} else if r.verdict != OK {
+		f.Advice = m.Title + ": a server should " + m.Advice
 	}
-	f := results.Fault{
-		Kind: results.KindFault, Run: d.o.Run, Time: time.Now().UTC(), ID: m.Name, Verdict: string(r.verdict), Advice: advice,
+	return f, cmp.Or(err, ctx.Err())
+}
+
+// sentence says what was found.
+func (r *faultRun) sentence() string {
+	switch e := r.evidence; {
+	case r.says != "":
+		return r.says
+	case e.Why != "":
+		return string(r.verdict) + ": " + e.Why
+	case e.Ended != "":
+		return fmt.Sprintf("left after %s: %s", results.FormatDuration(float64(e.LeftAfterNS)), e.Ended)
+	case e.LeftAfterNS > 0:
+		return fmt.Sprintf("%s: still there after %s", r.verdict, results.FormatDuration(float64(e.LeftAfterNS)))
+	case r.verdict == OK:
+		return "answered as it should"
 	}
-	f.Evidence, err = results.NewEvidence(r.evidence)
-	return f, err
+	return string(r.verdict)
 }
 
 // found takes what a request met.
@@ -147,9 +214,9 @@ func (r *faultRun) sendRaw(p []byte) {
 }
 
 // awaitExit waits for a server that should end, and says how it did.
-func (r *faultRun) awaitExit() {
+func (r *faultRun) awaitExit(limit time.Duration) {
 	before := r.c.counters()
-	left := r.c.Ended(leaveAtEOF)
+	left := r.c.Ended(limit)
 	now := r.c.counters()
 	r.evidence.LeftAfterNS = int64(now.at.Sub(before.at))
 	switch {
@@ -233,7 +300,7 @@ func closedStdout(_ context.Context, r *faultRun) error {
 			break // it has gone already
 		}
 	}
-	r.awaitExit()
+	r.awaitExit(leaveAtEOF)
 	return nil
 }
 
@@ -241,7 +308,7 @@ func eofMidFrame(_ context.Context, r *faultRun) error {
 	msg := r.d.smallest(toolRequest).number(1)
 	r.sendRaw(msg[:len(msg)/2])
 	r.c.stdin.Close()
-	r.awaitExit()
+	r.awaitExit(leaveAtEOF)
 	return nil
 }
 

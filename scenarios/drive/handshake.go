@@ -123,15 +123,8 @@ func (c *conn) ask(ctx context.Context, msg []byte, within time.Duration, accept
 	}
 	timer := time.NewTimer(within)
 	defer timer.Stop()
-	heard := make(chan answer, 64)
-	r := receiver(func(msg []byte, e jsonrpc.Envelope, _ time.Time) {
-		select {
-		case heard <- readAnswer(msg, e):
-		default: // an answer is among the first
-		}
-	})
-	c.receiver.Store(&r)
-	defer c.receiver.Store(nil)
+	heard, stop := c.listen(64) // an answer is among the first
+	defer stop()
 	sent := make(chan error, 1)
 	go func() { sent <- c.send(msg) }()
 	for {
@@ -158,6 +151,19 @@ func (c *conn) ask(ctx context.Context, msg []byte, within time.Duration, accept
 			return answer{}, context.Cause(ctx)
 		}
 	}
+}
+
+// listen copies answers from now on until it is told to stop, as many as there is room for.
+func (c *conn) listen(room int) (heard <-chan answer, stop func()) {
+	answers := make(chan answer, room)
+	r := receiver(func(msg []byte, e jsonrpc.Envelope, _ time.Time) {
+		select {
+		case answers <- readAnswer(msg, e):
+		default:
+		}
+	})
+	c.receiver.Store(&r)
+	return answers, func() { c.receiver.Store(nil) }
 }
 
 // A HandshakeError is returned for a command that starts and cannot be spoken to.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,7 +36,7 @@ func newLSP(o Options, wire framers.Framing) *lsp {
 
 func (l *lsp) greet(ctx context.Context, c *conn, within time.Duration) error {
 	c.speak(l)
-	reply, err := c.call(ctx, "initialize", l.initializeParams(), within)
+	reply, err := c.call(ctx, "initialize", l.initializeParams(c.client), within)
 	if err != nil {
 		return err
 	}
@@ -76,12 +75,12 @@ const capabilities = `{"workspace":{"configuration":true,"workspaceFolders":true
 	`"textDocument":{"synchronization":{"dynamicRegistration":true},` +
 	`"documentSymbol":{"hierarchicalDocumentSymbolSupport":true}},"window":{"workDoneProgress":true}}`
 
-func (l *lsp) initializeParams() string {
+func (l *lsp) initializeParams(client int) string {
 	where := `"rootUri":null,"workspaceFolders":null`
 	if l.root != "" {
 		where = `"rootUri":` + quoted(l.root) + `,"workspaceFolders":[{"uri":` + quoted(l.root) + `,"name":"pipebench"}]`
 	}
-	return fmt.Sprintf(`{"processId":%d,%s,"capabilities":%s}`, os.Getpid(), where, capabilities)
+	return fmt.Sprintf(`{"processId":%d,%s,"capabilities":%s}`, client, where, capabilities)
 }
 
 // editorAnswers are to requests that language servers make, without answers to which some never go

@@ -103,7 +103,9 @@ func (m *mcp) initialize(ctx context.Context, c *conn, within time.Duration) err
 	if hello.ProtocolVersion == "" {
 		return errors.New("initialize: the answer names no protocolVersion, so this is no MCP server")
 	}
-	m.name = "mcp " + hello.ProtocolVersion
+	if name := "mcp " + hello.ProtocolVersion; m.name != name { // treatments shake hands at once, and agree
+		m.name = name
+	}
 	return c.send([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}`))
 }
 

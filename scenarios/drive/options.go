@@ -45,9 +45,10 @@ type Options struct {
 	Longest  time.Duration // the greatest; 0 is 2 min
 	Budget   time.Duration // how long a sweep measures one size; 0 is 300 ms
 
-	MaxReply int // bytes of a message of the server's, beyond which it is said to have no end; 0 is 256 MiB
+	Starts   int // of a server whose starts are compared; 0 is 50
+	Requests int // after which memory is compared; 0 is 10,000
 
-	Observe func(step string) // if set, is told what is tried, by the goroutine that measures
+	MaxReply int // bytes of a message of the server's, beyond which it is said to have no end; 0 is 256 MiB
 
 	Run  string // the run that records belong to
 	Seed int64
@@ -55,6 +56,9 @@ type Options struct {
 	root      string // LSP: of the documents, a URI
 	undrained bool   // leave standard error unread
 	nonblock  bool   // hand the server a standard output in non-blocking mode
+	behind    bool   // have a process between us start the server
+	mark      string // "NAME=value" in Env, by which what the server starts is found; "" where nobody is
+	scratch   string // the folder for temporary files in Env; "" where there is none
 }
 
 // Validate reports all that is wrong with the options, without starting anything.
@@ -72,9 +76,6 @@ func (o Options) withDefaults() (Options, error) {
 	o.Pipe = cmp.Or(o.Pipe, syspipe.Anonymous)
 	faults = append(faults, o.Pipe.Supported(), o.checkRequest(), compact(&o.Args), compact(&o.ReplyArgs))
 	o.Request = cmp.Or(o.Request, RequestAuto)
-	if o.Observe == nil {
-		o.Observe = func(string) {}
-	}
 	if o.Protocol != "" && !slices.Contains(Protocols(), o.Protocol) {
 		faults = append(faults, fmt.Errorf("unknown protocol %q (known: %s)", o.Protocol, strings.Join(Protocols(), ", ")))
 	}
@@ -89,6 +90,7 @@ func (o Options) withDefaults() (Options, error) {
 		*d = cmp.Or(max(*d, 0), usual)
 	}
 	o.MaxReply = cmp.Or(max(o.MaxReply, 0), 256<<20)
+	o.Starts, o.Requests = cmp.Or(max(o.Starts, 0), 50), cmp.Or(max(o.Requests, 0), 10_000)
 	if o.Capacity < 0 || o.WriteChunk < 0 || o.WritePause < 0 {
 		faults = append(faults, errors.New("capacity, write chunk and write pause cannot be negative"))
 	}

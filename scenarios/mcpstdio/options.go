@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
@@ -58,11 +57,6 @@ type Options struct {
 	Fault Fault
 	// Stderr is where the faults that concern stderr write; nil: nowhere.
 	Stderr io.Writer
-
-	// Record gets every message that is read or written, and how the session ended; nil: nothing.
-	// Bodies that are larger than a few KiB are left out.
-	Record *results.Writer
-	Run    string // of the records
 
 	Logger *slog.Logger // nil: none. It is never given the values of arguments
 }

@@ -55,6 +55,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -334,9 +335,9 @@ func (p *Process) Resident() (sum int64, known bool) {
 
 // EndMarked waits until every process has ended that was started with a variable, "NAME=value", in
 // its environment, which it has from those that started it, whatever group or session it has moved
-// to. Those that are still there after patience are killed, and returned. It is false where the
+// to. Those that are still there after patience are killed, and returned as "1234 (name)". It is false where the
 // system does not tell of the environments of others.
-func EndMarked(variable string, patience time.Duration) (left []int, known bool) {
+func EndMarked(variable string, patience time.Duration) (left []string, known bool) {
 	for deadline := time.Now().Add(patience); ; time.Sleep(markedPoll) {
 		now, known := marked(variable)
 		if !known || len(now) == 0 {
@@ -345,10 +346,10 @@ func EndMarked(variable string, patience time.Duration) (left []int, known bool)
 		if time.Now().Before(deadline) {
 			continue
 		}
-		if left == nil {
-			left = now
-		}
 		for _, pid := range now { // again and again: one that forks is faster than a list of it
+			if name := fmt.Sprintf("%d (%s)", pid, nameOf(pid)); !slices.Contains(left, name) {
+				left = append(left, name)
+			}
 			if p, err := os.FindProcess(pid); err == nil {
 				p.Kill()
 			}

@@ -116,6 +116,12 @@ func marked(variable string) (list []int, known bool) {
 	return list, err == nil && len(paths) > 0
 }
 
+// nameOf returns what the kernel calls a process.
+func nameOf(pid int) string {
+	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	return strings.TrimSpace(string(name))
+}
+
 // resident returns the resident memory of a process, in bytes.
 func resident(pid int) (int64, bool) { return statusBytes(pid, "VmRSS:") }
 

@@ -22,4 +22,6 @@ func Tree(pid int) []int { return []int{pid} }
 // marked knows nothing of the environment of others.
 func marked(string) ([]int, bool) { return nil, false }
 
+func nameOf(int) string { return "" }
+
 func resident(int) (int64, bool) { return 0, false }

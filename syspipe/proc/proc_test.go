@@ -591,7 +591,7 @@ func TestWhatIsMarkedIsFoundWhereverItWent(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-p.Done()
-	if left, known := proc.EndMarked(mark, 0); len(left) != 1 || !known {
+	if left, known := proc.EndMarked(mark, 0); len(left) != 1 || !strings.HasSuffix(left[0], "p)") || !known {
 		t.Errorf("found %v, %v", left, known)
 	}
 	if left, _ := proc.EndMarked(mark, patience); len(left) != 0 {

@@ -83,10 +83,9 @@ func Find(side Side, name string) (Misbehaviour, error) {
 // Usage returns the form in which m is asked for, such as "deaf@1MiB".
 func (m Misbehaviour) Usage() string { return m.Spec(m.Default) }
 
-// Spec returns how m is asked for with that number of bytes; 0 is none, where a quantity is asked for
-// and where it is the default.
+// Spec returns how m is asked for with that number of bytes; 0 is none.
 func (m Misbehaviour) Spec(bytes int64) string {
-	if m.Sign == 0 || bytes == 0 && (m.Default == 0 || m.Sign == '=') {
+	if m.Sign == 0 || bytes == 0 {
 		return m.Name
 	}
 	return m.Name + string(m.Sign) + strings.ReplaceAll(results.FormatSize(bytes), " ", "")
@@ -102,6 +101,10 @@ func server(name string, sign byte, bytes int64, title, seen, rule, advice strin
 
 func client(name, title, rule, advice string) Misbehaviour {
 	return Misbehaviour{Side: Client, Name: name, Title: title, Rule: rule, Advice: advice}
+}
+
+func life(name, title, rule, advice string) Misbehaviour {
+	return Misbehaviour{Side: Life, Name: name, Title: title, Rule: rule, Advice: advice}
 }
 
 func around(name, title, rule, advice string) Misbehaviour {
@@ -232,14 +235,6 @@ var servers = []Misbehaviour{
 		"process.exit() with a pipe behind stdout",
 		"truncated from the first size above the threshold",
 		"flush before exit; as a client, take an end inside a message for an error"),
-	server("large-answer", '=', 16<<20, "answers each call with so many bytes",
-		"results in base64, each twice: as text and as structure",
-		"ok, where the client has no limit",
-		"keep results small, or page them; as a client, fail that one call and say which limit it met"),
-	server("odd-version", 0, 0, "answers initialize with a version of the protocol that nobody knows",
-		"servers ahead of their clients",
-		"no session: the version is not known",
-		"answer with a version that the client may know; as a client, disconnect and name both versions"),
 	server("quadratic", 0, 0, "searches and copies all it has of a message for each 4 KiB that come",
 		"Buffer.concat for each chunk",
 		"grows faster than linear, over a sweep of sizes",
@@ -345,4 +340,50 @@ var surroundings = []Misbehaviour{
 }
 
 // Rules on lives tell what a server may do.
-var lives = []Misbehaviour{}
+var lives = []Misbehaviour{
+	life("end-idle", "the input ends while nothing is asked",
+		"fails where the server is still there after 5 s, or is killed by a signal",
+		"read standard input all the time, and exit at its end: it is how a client that has gone is noticed"),
+	life("end-in-flight", "the input ends with 8 requests under way",
+		"fails where the server is still there after 5 s; how many it answers is said",
+		"finish or drop what is under way, and exit"),
+	life("end-at-start", "the input ends before the handshake",
+		"fails where the server is still there after 5 s",
+		"take an end of input for a goodbye from the first moment on"),
+	life("sigterm", "the process is sent SIGTERM, its input stays open",
+		"fails where it is still there after 5 s, or leaves what it started behind",
+		"exit at SIGTERM, and hand it on to what was started: a wrapper that does not leaves the server behind"),
+	life("sigint", "the process is sent SIGINT, its input stays open",
+		"fails where it is still there after 5 s, or leaves what it started behind",
+		"exit at SIGINT, and hand it on to what was started"),
+	life("client-killed", "the process that started the server is killed",
+		"fails where anything of the server is still there after 5 s",
+		"exit at the end of standard input, and at the first EPIPE, and write no more about it: nobody else ends an orphan"),
+	life("held-output", "the server ends, and its output is read to the end",
+		"fails where a process that it started keeps the output open, or stays, a second longer",
+		"end what was started, or give it streams of its own: who reads to the end waits for all who hold the pipe"),
+	life("stray-output", "all output from the start to the end is looked at",
+		"fails where a line of it is no message",
+		"log to standard error, and keep dependencies from printing"),
+	life("cancel", "requests are cancelled that are unknown, under way, and answered",
+		"fails where the next request is not answered, or one twice; where LSP is spoken, a cancelled one is answered too",
+		"take a cancellation of what is not there for a late one, and go on"),
+	life("ids", "requests have ids of every type",
+		"fails where a string, or a whole number below 2^31, comes back otherwise; of others only silence for good does",
+		"give an id back as it came, with its type"),
+	life("batch", "two requests come in an array",
+		"fails where the server answers nothing any more; it may refuse",
+		"answer an array with an error if batches are not supported, and go on"),
+	life("unknown-method", "a method is asked for that there is not",
+		"fails where it is not refused with -32601",
+		"refuse with -32601 what is not known: clients ask for what they may find"),
+	life("pipelined", "32 requests come at once",
+		"fails where one is not answered, or twice; the order is free",
+		"answer each request once, whatever else is under way"),
+	life("many-starts", "the server is started and ended 50 times",
+		"fails where files, processes, descriptors or memory add up; slow where a start takes over 5 s",
+		"remove temporary files at the end; start the program itself where a wrapper takes most of the time"),
+	life("memory-growth", "10,000 requests are made, and more where memory grows",
+		"fails where memory still grows by 100 B a request and more after three times as many",
+		"forget a request when it is answered: look at maps by id, listeners, and logs in memory"),
+}

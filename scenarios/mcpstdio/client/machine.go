@@ -211,10 +211,9 @@ func (c *Conn) reportViolation(data eventData) func() {
 	c.stats.Violations++
 	return func() {
 		c.opts.Logger.Error(fmt.Sprintf("Frame size exceeds limit: %d bytes (max: %d)", data.size.Size, data.size.Limit))
-		v := Violation{FrameSize: data.size.Size, Max: data.size.Limit, Reason: ReasonOversized}
-		c.opts.Logger.Error("Closing connection due to protocol violation.", "frame_size", v.FrameSize, "max", v.Max, "reason", v.Reason)
+		c.opts.Logger.Error("Closing connection due to protocol violation.")
 		if c.opts.OnViolation != nil {
-			c.opts.OnViolation(v)
+			c.opts.OnViolation(Violation{FrameSize: data.size.Size, Max: data.size.Limit, Reason: ReasonOversized})
 		}
 	}
 }

@@ -1,0 +1,178 @@
+package check
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+)
+
+// serverJob names, in the environment of a child, which server the test binary is to be instead of
+// testing.
+const serverJob = "CHECK_TEST_SERVER"
+
+func init() {
+	if job := os.Getenv(serverJob); job != "" {
+		kind, arg, _ := strings.Cut(job, " ")
+		var err error
+		switch kind {
+		case "ours":
+			err = serveOurs(arg)
+		case "go-sdk":
+			s := mcp.NewServer(&mcp.Implementation{Name: "specimen", Version: "1"}, nil)
+			err = s.Run(context.Background(), &mcp.StdioTransport{})
+		case "sleep":
+			time.Sleep(time.Hour)
+		default:
+			(&specimen{wrong: kind}).serve()
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+}
+
+// serveOurs is the project's own server, with a fault if one is named.
+func serveOurs(fault string) (err error) {
+	o := mcpstdio.Options{Tools: mcpstdio.Samples(), Stderr: os.Stderr}
+	if fault != "" {
+		if o.Fault, err = mcpstdio.ParseFault(fault); err != nil {
+			return err
+		}
+	}
+	s, err := mcpstdio.NewServer(os.Stdin, os.Stdout, o)
+	if err == nil {
+		err = s.Start(context.Background())
+	}
+	if err == nil {
+		err = s.Wait()
+	}
+	return err
+}
+
+// A specimen is an MCP server without tools that is wrong in one way.
+type specimen struct {
+	wrong    string
+	greeted  bool
+	requests int
+	held     []string // answers that are put off
+	leak     [][]byte
+}
+
+func (s *specimen) is(wrong string) bool { return s.wrong == wrong }
+
+// start does what is wrong from the first moment.
+func (s *specimen) start() {
+	switch s.wrong {
+	case "ignores-sigterm":
+		signal.Ignore(syscall.SIGTERM)
+	case "ignores-sigint":
+		signal.Ignore(os.Interrupt)
+	case "holder":
+		s.child(os.Stdout)
+	case "parent":
+		s.child(nil)
+	case "littering":
+		os.CreateTemp("", "specimen-")
+	case "hoarding": // a file that grows with every start, kept in memory
+		path := os.TempDir() + "/state"
+		state, _ := os.ReadFile(path)
+		state = append(state, bytes.Repeat([]byte("s"), 4<<20)...)
+		os.WriteFile(path, state, 0o600)
+		s.leak = append(s.leak, state)
+	}
+}
+
+// child starts a process that stays.
+func (s *specimen) child(out *os.File) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), serverJob+"=sleep")
+	if out != nil {
+		cmd.Stdout = out
+	}
+	cmd.Start()
+}
+
+func (s *specimen) serve() {
+	s.start()
+	lines := bufio.NewScanner(os.Stdin)
+	lines.Buffer(nil, 8<<20)
+	for lines.Scan() {
+		s.take(lines.Bytes())
+	}
+	switch {
+	case s.is("ignores-end"), s.is("ignores-early-end") && !s.greeted, s.is("hangs-in-flight") && s.requests > 5:
+		time.Sleep(time.Hour)
+	case s.is("farewell"):
+		fmt.Println("bye")
+	case s.is("crashes-at-end"):
+		if self, err := os.FindProcess(os.Getpid()); err == nil {
+			self.Signal(syscall.SIGKILL)
+		}
+		time.Sleep(time.Hour)
+	}
+}
+
+// take answers a line.
+func (s *specimen) take(line []byte) {
+	var r struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+	}
+	switch err := json.Unmarshal(line, &r); {
+	case err != nil && s.is("no-batch"):
+		fmt.Fprintln(os.Stderr, "not an object:", err)
+		os.Exit(1)
+	case err != nil:
+		fmt.Println(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no request"}}`)
+	case r.ID == nil && s.is("no-cancel") && strings.Contains(r.Method, "cancel"):
+		os.Exit(1)
+	case r.ID == nil:
+	case r.Method == "initialize":
+		s.greeted = true
+		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}`+"\n", r.ID)
+	case r.Method == "tools/list":
+		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`+"\n", r.ID)
+	default:
+		s.refuse(string(r.ID))
+	}
+}
+
+// refuse answers a method that it does not know.
+func (s *specimen) refuse(id string) {
+	code := -32601
+	s.requests++
+	switch {
+	case s.is("wrong-code"):
+		code = -32600
+	case s.is("all-strings") && !strings.HasPrefix(id, `"`):
+		id = `"` + id + `"`
+	case s.is("numbers-only") && strings.HasPrefix(id, `"`):
+		id = "null"
+	case s.is("doubles") && id == "2147483647":
+		id = "2147483648"
+	case s.is("drops") && s.requests%10 == 0:
+		return
+	case s.is("leaky"):
+		s.leak = append(s.leak, bytes.Repeat([]byte("l"), 4<<10))
+	}
+	answer := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no"}}`+"\n", id, code)
+	if s.is("twice") {
+		answer += answer
+	}
+	io.WriteString(os.Stdout, answer)
+}

@@ -1,0 +1,292 @@
+package drive
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/syspipe/proc"
+)
+
+const notJSONRPC = notTried("it is about JSON-RPC, which the server does not speak")
+
+// request makes a request that any server refuses, with that id, a JSON text.
+func (r *faultRun) request(id string) []byte {
+	t := r.d.smallest(transportRequest)
+	return slices.Concat(t.msg[:t.id], []byte(id), t.msg[t.id+idDigits:])
+}
+
+// converse sends messages and returns the answers that come, until there are n, the server says no
+// more, or one takes longer than a server has for it.
+func (r *faultRun) converse(ctx context.Context, n int, msgs ...[]byte) (answers []answer) {
+	heard, stop := r.c.listen(2 * n)
+	defer stop()
+	sent := make(chan bool)
+	go func() {
+		defer close(sent)
+		for _, msg := range msgs {
+			r.sendFramed(msg)
+		}
+	}()
+	defer func() { <-sent }() // it has a deadline
+	last, looks := r.c.counters(), 0
+	limit := r.d.deadline(0)
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for len(answers) < n {
+		select {
+		case a := <-heard:
+			answers = append(answers, a)
+			timer.Reset(limit)
+		case <-timer.C:
+			now := r.c.counters()
+			if looks++; looks == mostExtensions || !r.c.progresses(last, now) {
+				return answers
+			}
+			last = now
+			timer.Reset(limit)
+		case <-r.c.closed:
+			for len(heard) > 0 {
+				answers = append(answers, <-heard)
+			}
+			return answers
+		case <-ctx.Done():
+			return answers
+		}
+	}
+	return answers
+}
+
+// answered asks for a sign of life, and judges a server that gives none after what was done to it.
+func (r *faultRun) answered(ctx context.Context, after string) bool {
+	if len(r.converse(ctx, 1, r.request(`"alive"`))) > 0 {
+		return true
+	}
+	r.lost("after " + after)
+	return false
+}
+
+// lost judges a server that gave no answer.
+func (r *faultRun) lost(when string) {
+	if r.c.isClosed() && r.c.Ended(leaveAtTerm) {
+		v := r.c.exitVerdict()
+		r.judge(v, "it ended %s: %s", when, v)
+		r.evidence.StderrTail = r.c.stderrLines()
+		return
+	}
+	r.judge(Deaf, "it answers nothing any more %s", when)
+}
+
+// Ids of requests: by JSON-RPC any string and number. Those that are demanded are what every protocol
+// over it has; of the others a server may make what it likes, and live.
+var (
+	demandedIDs = []string{`7`, `"seven"`, `"7"`, `"é漢😀"`, `2147483647`}
+	anyIDs      = []string{`0`, `-1`, `""`, `9007199254740993`, `1.5`} // LSP has whole numbers of 32 bits alone
+)
+
+func idsOfEveryType(ctx context.Context, r *faultRun) error {
+	if !r.d.protocol.about().jsonRPC {
+		return notJSONRPC
+	}
+	var notes []string
+	ids := slices.Concat(demandedIDs, anyIDs)
+	if r.speaks("lsp") {
+		ids = demandedIDs
+	}
+	for i, want := range ids {
+		demanded := i < len(demandedIDs)
+		got := ""
+		for _, a := range r.converse(ctx, 1, r.request(want)) {
+			got = cmp.Or(string(jsonrpc.Scan(a.raw).ID), "null")
+		}
+		switch {
+		case sameJSON(got, want):
+		case got == "" && !r.answered(ctx, "a request with the id "+want):
+			return nil
+		case demanded && got == "":
+			r.judge(Unanswered, "a request with the id %s is not answered", want)
+		case demanded:
+			r.judge(Corrupt, "a request with the id %s is answered under %s", want, got)
+		case got == "", got == "null":
+			notes = append(notes, want+" is not taken")
+		default:
+			notes = append(notes, want+" came back as "+got)
+		}
+	}
+	if r.verdict == OK {
+		r.says = fmt.Sprintf("%d ids of %d came back as they were sent", len(ids)-len(notes), len(ids))
+		r.says = strings.Join(append([]string{r.says}, notes...), "; ")
+	}
+	return nil
+}
+
+// sameJSON reports whether two texts are the same string, however it is escaped, or the same text.
+func sameJSON(a, b string) bool {
+	var s, t string
+	if json.Unmarshal([]byte(a), &s) == nil && json.Unmarshal([]byte(b), &t) == nil {
+		return s == t && a != "null" && b != "null"
+	}
+	return a == b
+}
+
+// speaks reports whether that is the protocol.
+func (r *faultRun) speaks(protocol string) bool {
+	name, _, _ := strings.Cut(r.d.Protocol(), " ")
+	return name == protocol
+}
+
+// batch sends two requests as an array, which JSON-RPC has and most protocols over it have not.
+func batch(ctx context.Context, r *faultRun) error {
+	switch {
+	case !r.d.protocol.about().jsonRPC:
+		return notJSONRPC
+	case r.speaks("lsp"):
+		return notTried("its protocol forbids batches")
+	}
+	said := &proc.Tail{Limit: 64 << 10}
+	r.c.out.copyTo.Store(said)
+	r.sendFramed([]byte("[" + string(r.request(`"one"`)) + "," + string(r.request(`"two"`)) + "]"))
+	if !r.answered(ctx, "a batch") {
+		return nil
+	}
+	text := said.String()
+	one, two := strings.Contains(text, `"one"`), strings.Contains(text, `"two"`)
+	switch {
+	case one && two:
+		r.says = "answered both requests of a batch"
+	case one || two:
+		r.judge(Unanswered, "answered one request of a batch and not the other")
+	case refusesFrame.MatchString(text):
+		r.says = "refused a batch with an error, and goes on"
+	default:
+		r.says = "ignored a batch, and goes on"
+	}
+	return nil
+}
+
+func unknownMethodRefused(ctx context.Context, r *faultRun) error {
+	if !r.d.protocol.about().jsonRPC {
+		return notJSONRPC
+	}
+	answers := r.converse(ctx, 1, r.request(`"unknown"`))
+	switch {
+	case len(answers) == 0 && r.c.isClosed():
+		r.lost("over a method that it does not know")
+	case len(answers) == 0:
+		r.judge(Unanswered, "a method that it does not know is not answered")
+	case answers[0].failure == nil:
+		r.judge("accepts all", "a method that it cannot know is answered with a result")
+	case answers[0].failure.Code != jsonrpc.CodeMethodNotFound:
+		r.judge("wrong code", "a method that it does not know is refused with %d, not %d",
+			answers[0].failure.Code, jsonrpc.CodeMethodNotFound)
+	default:
+		r.says = fmt.Sprintf("refused with %d", jsonrpc.CodeMethodNotFound)
+	}
+	return nil
+}
+
+// atOnce is how many requests are sent without waiting: few enough for any pipe.
+const atOnce = 32
+
+func pipelined(ctx context.Context, r *faultRun) error {
+	if !r.d.protocol.about().jsonRPC {
+		return notJSONRPC
+	}
+	var msgs [][]byte
+	for i := range atOnce {
+		msgs = append(msgs, r.request(strconv.Itoa(i+1)))
+	}
+	answers := r.converse(ctx, atOnce, msgs...)
+	counts, again, last, ordered := map[int]int{}, r.c.strays.unasked.Load(), 0, true
+	for _, a := range answers {
+		id, _ := strconv.Atoi(string(jsonrpc.Scan(a.raw).ID)) // another's is 0
+		if counts[id]++; counts[id] > 1 {
+			again++
+		}
+		last, ordered = id, ordered && id > last
+	}
+	n := int64(len(answers))
+	r.evidence.Answered = &n
+	switch {
+	case again > 0:
+		r.judge("answers twice", "%d answers came to no request, or as the second to one", again)
+	case len(answers) < atOnce && r.c.isClosed():
+		r.lost(fmt.Sprintf("with %d requests in flight", atOnce))
+	case len(counts) < atOnce || counts[0] > 0:
+		r.judge(Unanswered, "of %d requests sent at once %d were answered, each by its id", atOnce, len(counts)-min(counts[0], 1))
+	case !ordered:
+		r.says = fmt.Sprintf("all of %d requests were answered, in another order", atOnce)
+	default:
+		r.says = fmt.Sprintf("all of %d requests were answered in their order", atOnce)
+	}
+	return nil
+}
+
+// cancels are what takes a request back, by protocol: a method, and its parameters around the id.
+var cancels = map[string][3]string{
+	"mcp": {"notifications/cancelled", `{"requestId":`, `,"reason":"check"}`},
+	"lsp": {"$/cancelRequest", `{"id":`, `}`},
+}
+
+// cancelRequests takes back requests that are not known, under way, and answered.
+func cancelRequests(ctx context.Context, r *faultRun) error {
+	name, _, _ := strings.Cut(r.d.Protocol(), " ")
+	words, ok := cancels[name]
+	if !ok {
+		return notTried("its protocol has no word for it")
+	}
+	cancel := func(id string) []byte {
+		return []byte(`{"jsonrpc":"2.0","method":` + quoted(words[0]) + `,"params":` + words[1] + id + words[2] + `}`)
+	}
+	ids := func(answers []answer) string {
+		return strings.Join(stat.Map(answers, func(a answer) string { return string(jsonrpc.Scan(a.raw).ID) }), " ")
+	}
+	got := ids(r.converse(ctx, 2, cancel(`"never"`), r.request(`"under way"`), cancel(`"under way"`), r.request(`"after"`)))
+	got += " " + ids(r.converse(ctx, 1, cancel(`"after"`), r.request(`"last"`)))
+	switch under := strings.Count(got, `"under way"`); {
+	case !strings.Contains(got, `"after"`) || !strings.Contains(got, `"last"`):
+		r.lost("after a request was cancelled")
+	case under > 1:
+		r.judge("answers twice", "a request that was cancelled is answered %d times", under)
+	case under == 0 && r.speaks("lsp"):
+		r.judge(Unanswered, "a request that was cancelled is not answered, as this protocol demands")
+	case under == 0:
+		r.says = "goes on, and is silent about a request that was cancelled while it was under way"
+	default:
+		r.says = "goes on; a request was answered before it could be cancelled"
+	}
+	return nil
+}
+
+// strayOutput looks at all that a server says from its start to its end.
+func strayOutput(ctx context.Context, r *faultRun) error {
+	if !r.d.protocol.about().jsonRPC {
+		return notJSONRPC
+	}
+	if err := r.meet(ctx, r.d.smallest(toolRequest)); err != nil || r.verdict != OK {
+		return err
+	}
+	r.c.stdin.Close()
+	if !r.c.Ended(r.d.o.gone()) {
+		r.c.Terminate()
+		r.c.Ended(leaveAtTerm)
+	}
+	select {
+	case <-r.c.closed:
+	case <-time.After(r.d.o.Patience):
+	}
+	lines, first, _ := r.c.strays.nonMessages()
+	if lines > 0 {
+		r.judge("stray output", "%d lines on standard output are no messages, the first: %q", lines, first)
+	} else {
+		r.says = "nothing but messages on standard output, from start to end"
+	}
+	return nil
+}
