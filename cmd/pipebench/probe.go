@@ -31,6 +31,7 @@ func (f *probeFlags) register(cmd *cobra.Command) {
 	flags.StringSliceVar(&o.Steps, "step", nil, "experiments, of "+strings.Join(probe.Steps(), ", ")+" (default all)")
 	flags.StringSliceVar(&f.against, "against", nil, "compare with: result files of other machines, or the documented rules of "+strings.Join(documentedSystems, ", ")+" (default all of them)")
 	flags.DurationVar(&o.StepTimeout, "step-timeout", probe.DefaultStepTimeout, "after which an experiment is a finding that it hangs; more by default where processes start slowly")
+	flags.BoolVar(&f.detail, "detail", false, "print every finding, how it was found, and its documented rule")
 	f.sharedFlags.register(cmd, 0, stopAfter)
 }
 
@@ -116,7 +117,7 @@ func onPipes(set *results.Set, problems []results.Problem) *results.Set {
 // probe makes the experiments and keeps what they find.
 func (f *probeFlags) probe(ctx context.Context, s *session) error {
 	f.options.Observe = func(p probe.Progress) {
-		s.progress.finish(p.Of, fmt.Sprintf("%s %s: %d findings", p.Pipe, p.Step, p.Findings))
+		s.progress.finish(p.Of, fmt.Sprintf("%s %s: %s", p.Pipe, p.Step, results.FormatCount(p.Findings, "finding")))
 	}
 	return probe.Run(ctx, f.options, func(found probe.Finding) error { return s.Write(probeRecord(s.run, found)) })
 }
@@ -126,8 +127,11 @@ func (f *probeFlags) show(w io.Writer, set *results.Set, others []*results.Set, 
 	if len(f.against) > 0 {
 		return view.RulesBeside(results.Merge(append([]*results.Set{set}, others...)...), documented(systems)).Write(w, f.format)
 	}
-	if readable(f.format) {
+	switch {
+	case readable(f.format) && f.detail:
 		return view.RulesPage(set).Write(w, f.format)
+	case readable(f.format):
+		return view.RulesScreen(set).Write(w, f.format)
 	}
 	return view.Write(w, set, f.format, view.Options{})
 }

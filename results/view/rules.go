@@ -38,6 +38,78 @@ func RulesPage(set *results.Set) Page {
 	return v
 }
 
+// pipeQuestions are what a person asks of a kind of pipe, and how its findings answer.
+var pipeQuestions = []struct {
+	title string
+	of    func([]results.Probe) Cell
+}{
+	{"bytes it holds", answeredBy("capacity/stated", "capacity/accepted")},
+	{"written whole or not at all, up to (PIPE_BUF)", answeredBy("all-or-nothing")},
+	{"a write to a full one", answeredBy("full/write")},
+	{"a write without a reader", answeredBy("broken/no-reader")},
+	{"SIGPIPE with that", answeredBy("broken/no-reader/sigpipe")},
+	{"a blocked writer learns of the reader's end after", answeredBy("broken/after-0/notice")},
+	{"a parent that writes before it reads hangs above", answeredBy("deadlock/parent-writes")},
+	{"differ from the documented rule", func(of []results.Probe) Cell {
+		return textCell(fmt.Sprintf("%d of %d", len(stat.Filter(of, differs)), len(of)))
+	}},
+	{"came to no result", func(of []results.Probe) Cell {
+		n := len(stat.Filter(of, noResult))
+		return known(n > 0, textCell(strconv.Itoa(n)))
+	}},
+}
+
+// answeredBy shows what the first of the steps found that was made.
+func answeredBy(steps ...string) func([]results.Probe) Cell {
+	return func(of []results.Probe) Cell {
+		for _, step := range steps {
+			if i := slices.IndexFunc(of, func(p results.Probe) bool { return p.Step == step }); i >= 0 {
+				return exactCell(of[i].Value, of[i].Unit)
+			}
+		}
+		return Cell{}
+	}
+}
+
+func differs(p results.Probe) bool { return ruleVerdict(p) == ruleDiffers }
+
+// RulesScreen answers in some ten lines what most people ask: first whether anything differs from the
+// documented rules, then the main rules of each kind of pipe. [RulesPage] has every finding.
+func RulesScreen(set *results.Set) Page {
+	differing := stat.Filter(set.Probes, differs)
+	agree := stat.Filter(set.Probes, func(p results.Probe) bool { return ruleVerdict(p) == "agrees" })
+	v := Page{Header: []string{fmt.Sprintf("%d of %s differ from the documented rules; %d agree, the rest are not documented",
+		len(differing), results.FormatCount(len(set.Probes), "finding"), len(agree))}}
+	for _, e := range set.Environments {
+		v.Header = append(v.Header, probedOn(e))
+	}
+	t := Table{Columns: Columns("")}
+	t.Columns[0].Width = pageWidth / 2
+	byKind := stat.GroupBy(set.Probes, pipeOf)
+	for _, of := range byKind {
+		t.Columns = append(t.Columns, Column{Title: of[0].Pipe, Right: true})
+	}
+	for _, q := range pipeQuestions {
+		row, said := []Cell{textCell(q.title)}, false
+		for _, of := range byKind {
+			row = append(row, q.of(of))
+			said = said || row[len(row)-1] != Cell{}
+		}
+		if said {
+			t.AppendCells(row...)
+		}
+	}
+	v.Tables = []Table{t}
+	for _, p := range differing {
+		v.Conclusions = append(v.Conclusions, fmt.Sprintf("%s %s: %s, documented %s", p.Pipe, p.Step, exactValue(p.Value, p.Unit), p.Documented))
+	}
+	v.Notes = []string{"every finding, how it was found, and its rule: --detail"}
+	return v
+}
+
+// noResult reports whether an experiment did not come to one.
+func noResult(p results.Probe) bool { return p.Value == "hangs" || p.Value == "fails" }
+
 func pipeOf(p results.Probe) string { return p.Pipe }
 
 var pipeTitles = map[string]string{
@@ -69,10 +141,10 @@ func countVerdicts(kind string, probes []results.Probe) string {
 	for _, p := range probes {
 		verdict := ruleVerdict(p)
 		count[verdict]++
-		if verdict == ruleDiffers {
+		if differs(p) {
 			differing = append(differing, p.Step)
 		}
-		if p.Value == "hangs" || p.Value == "fails" {
+		if noResult(p) {
 			hanging = append(hanging, fmt.Sprintf("%s %v", p.Step, p.Value))
 		}
 	}
