@@ -317,6 +317,34 @@ func TestChunkedResync(t *testing.T) {
 	}
 }
 
+// How large a message beyond the limit was is told when all of it has been skipped, however it came.
+func TestTheSizeOfWhatWasSkippedIsTold(t *testing.T) {
+	for _, c := range []struct{ spec, wire, want string }{
+		{"ndjson", "1234567\n12345\n123456", "7 6"},
+		{"ndjson", "123456\r\nx\n", "7"},
+		{"adaptive", "1234567\n123\n12345678\n", "7 8"},
+		{"adaptive", "1234567", "7"},
+		{"chunked", "a:0:3:12345\na:1:3:6\na:2:3:7\nb:0:1:y\n", "7"},
+		{"chunked", "a:0:3:123456\na:1:3:6\na:2:3:7\n", "8"},
+		{"chunked", "a:2:3:7\na:0:3:12345\na:1:3:6\nb:0:1:y\n", "7"},
+		{"chunked", "a:0:2:123\nc:0:2:x\na:1:2:456\nc:1:2:z\n", "6"},
+		{"chunked", "a:0:1:123456789\nb:0:1:y\n", "9"},
+		{"chunked", "a:0:3:123456\na:1:3:78", "8"},
+		{"chunked", "a:0:3:123456\nb:0:1:y\n", "6"}, // of which two frames never come
+		{"content-length", "Content-Length: 6\r\n\r\n123456", ""},
+	} {
+		for _, cut := range cuts {
+			var told []string
+			r := mustParse(t, c.spec).NewReader(cut.cut(strings.NewReader(c.wire)), framers.WithMaxMessage(5), framers.WithPolicy(framers.Resync),
+				framers.WithSkipped(func(e *framers.TooLargeError) { told = append(told, fmt.Sprint(e.Size)) }))
+			transcript(r)
+			if got := strings.Join(told, " "); got != c.want {
+				t.Errorf("%s %q, %s: told %q, want %q", c.spec, c.wire, cut.name, got, c.want)
+			}
+		}
+	}
+}
+
 // lineByLine gives one line a read, and moves a clock on before each.
 type lineByLine struct {
 	lines []string
@@ -435,10 +463,11 @@ func (p *pausing) Read(b []byte) (int, error) {
 func TestProgress(t *testing.T) {
 	var got []string
 	r := chunkedReader(t, "chunked", "a:0:2:1\nb:1:2:5\na:1:2:2\nb:1:2:9\nc:0:1:x\nb:0:2:4\n", framers.WithProgress(func(c framers.Chunk) {
-		got = append(got, fmt.Sprintf("%s%d/%d=%s", c.ID, c.Index, c.Total, c.Data))
+		got = append(got, fmt.Sprintf("%s%d/%d=%s %d:%d %v", c.ID, c.Index, c.Total, c.Data, c.Received, c.Size, !c.Began.IsZero()))
 	}))
 	outcomes(r)
-	if want := []string{"a0/2=1", "b1/2=5", "a1/2=2", "c0/1=x", "b0/2=4"}; !slices.Equal(got, want) {
+	want := []string{"a0/2=1 1:1 true", "b1/2=5 1:1 true", "a1/2=2 2:2 true", "c0/1=x 1:1 false", "b0/2=4 2:2 true"}
+	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

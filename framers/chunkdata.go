@@ -1,6 +1,9 @@
 package framers
 
-import "time"
+import (
+	"io"
+	"time"
+)
 
 // route decides where the data of the frame goes.
 func (r *chunkReader) route() error {
@@ -55,7 +58,7 @@ func (r *chunkReader) assign(now time.Time) error {
 	case p == nil && len(r.partials.list) >= r.set.flightMessages:
 		return r.reject(ErrInFlight, 0)
 	case p == nil && f.index == 0:
-		r.run = run{active: true, id: f.id, total: f.total, frame: r.size, offset: r.offset, touched: now}
+		r.run = run{active: true, id: f.id, total: f.total, frame: r.size, offset: r.offset, began: now, touched: now}
 		r.begin(nil)
 	case p == nil:
 		r.begin(r.partials.add(&f.id, f.total, r.offset, now))
@@ -64,6 +67,7 @@ func (r *chunkReader) assign(now time.Time) error {
 	case p.dropped:
 		r.begin(p)
 		r.stage = discarding
+		r.counted = r.lines.in.offset(r.lines.in.pos)
 	case p.has(f.index):
 		return r.reject(ErrDuplicate, p.received)
 	default:
@@ -89,6 +93,7 @@ func (r *chunkReader) spill() {
 	}
 	c.active = false
 	p := r.partials.add(&c.id, c.total, c.offset, c.touched)
+	p.began = c.began
 	in := &r.lines.in
 	r.partials.store(p, 0, in.buf[in.base:r.fin])
 	p.received, p.next = c.next, c.next
@@ -177,12 +182,12 @@ func (r *chunkReader) checkLimits() error {
 		}
 	}
 	if tooLarge >= tooMany {
-		err := r.set.refuse(tooLong(begins, r.set.maxMessage, start), &r.lines.broken)
-		r.abandon()
-		return err
+		err := tooLong(begins, r.set.maxMessage, start)
+		r.abandon(refusal{err, int64(size)})
+		return r.set.refuse(err, &r.lines.broken)
 	}
 	err := r.chunkError(ErrInFlight, received)
-	r.abandon()
+	r.abandon(refusal{})
 	return err
 }
 
@@ -194,16 +199,18 @@ func (r *chunkReader) chunkError(why error, received int) *ChunkError {
 
 // abandon drops the message of the frame under way, and remembers it so that its other chunks can
 // be dropped too.
-func (r *chunkReader) abandon() {
+func (r *chunkReader) abandon(why refusal) {
 	if r.run.active {
 		c := &r.run
 		c.active = false
 		r.to = r.partials.add(&c.id, c.total, c.offset, c.touched)
 		r.to.received = c.next
 	}
-	if r.to != nil {
+	if r.lines.refused = why; r.to != nil {
 		r.partials.empty(r.to)
+		r.to.refused, r.lines.refused = why, refusal{}
 	}
+	r.counted = r.lines.in.offset(r.lines.in.pos)
 	r.lines.in.base = r.lines.in.pos
 	r.fin = r.lines.in.pos
 	r.stage = discarding
@@ -211,15 +218,30 @@ func (r *chunkReader) abandon() {
 
 // discard drops the rest of a frame of a message that is dropped.
 func (r *chunkReader) discard() error {
-	if err := r.lines.in.skipLine(); err != nil {
+	in, refused, over := &r.lines.in, &r.lines.refused, true
+	err := in.skipLine()
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if r.to != nil {
+		refused = &r.to.refused
+		r.to.received++
+		over = err == io.EOF || r.to.received >= r.to.total
+	}
+	refused.size += in.offset(in.base) - r.counted
+	if err == nil {
+		refused.size-- // the newline
+	}
+	if over {
+		refused.tell(&r.set)
+	}
+	if err != nil {
 		return inside(err)
 	}
-	r.fin = r.lines.in.base
-	if r.to != nil {
-		if r.to.received++; r.to.received >= r.to.total {
-			r.partials.forget(r.to)
-			r.to = nil
-		}
+	r.fin = in.base
+	if over && r.to != nil {
+		r.partials.forget(r.to)
+		r.to = nil
 	}
 	r.stage = atHeader
 	return nil

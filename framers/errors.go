@@ -11,7 +11,7 @@ const headBytes = 1 << 10
 
 // A TooLargeError is returned for a message beyond the limit of WithMaxMessage.
 type TooLargeError struct {
-	Size     int64  // bytes declared; where the framing declares none, Limit + 1: beyond, and not known by how much
+	Size     int64  // bytes declared; where the framing declares none, Limit + 1: beyond, and not known by how much (see WithSkipped)
 	Declared bool   // whether Size was declared
 	Limit    int64  // bytes
 	Offset   int64  // where the message's frame begins, in bytes of the stream; -1 from a Writer
@@ -26,6 +26,23 @@ func (e *TooLargeError) Error() string {
 		return fmt.Sprintf("message of %d bytes exceeds the limit of %d: raise WithMaxMessage or send less", e.Size, e.Limit)
 	}
 	return fmt.Sprintf("message at byte %d declares %d bytes, the limit is %d: raise WithMaxMessage or send less", e.Offset, e.Size, e.Limit)
+}
+
+// A refusal is a message beyond the limit whose size is not declared, while the rest of it is
+// skipped.
+type refusal struct {
+	err  *TooLargeError // nil for none
+	size int64          // bytes that have come
+}
+
+// tell ends a refusal: what has come is all of the message.
+func (f *refusal) tell(s *settings) {
+	if f.err != nil && s.skipped != nil {
+		e := *f.err
+		e.Size = f.size
+		s.skipped(&e)
+	}
+	*f = refusal{}
 }
 
 // head copies the first bytes of a message for an error about it; size is how many the message has

@@ -147,6 +147,9 @@ func (r *headerReader) take(end int) error {
 	if n := len(line); n > 0 && line[n-1] == '\r' {
 		line = line[:n-1]
 	}
+	if r.set.lenient {
+		line = trim(line)
+	}
 	switch {
 	case r.lines > r.set.headerLines:
 		return r.fail(line, next, ErrHeaderLines)

@@ -61,6 +61,8 @@ func TestHeader(t *testing.T) {
 		{name: "missing", wire: "Content-Type: x\r\n\r\n", err: framers.ErrNoLength},
 		{name: "blank line before", wire: "\r\nContent-Length: 5\r\n\r\nhello", err: framers.ErrNoLength, lenient: "hello"},
 		{name: "line without a colon", wire: "hello there\r\nContent-Length: 5\r\n\r\nhello", err: framers.ErrNoColon, lenient: "hello"},
+		{name: "white space ends it", wire: "Content-Length: 5\r\n \t\r\nhello", err: framers.ErrNoColon, lenient: "hello"},
+		{name: "white space before", wire: " \t\r\nContent-Length: 5\r\n\r\nhello", err: framers.ErrNoColon, lenient: "hello"},
 		{name: "empty value", wire: "Content-Length: \r\n\r\n", err: framers.ErrBadLength},
 		{name: "sign", wire: "Content-Length: +5\r\n\r\nhello", err: framers.ErrBadLength},
 		{name: "separator", wire: "Content-Length: 1_000\r\n\r\n", err: framers.ErrBadLength},

@@ -76,7 +76,8 @@ func (w *lineWriter) WriteMessage(msg []byte) error {
 type lineReader struct {
 	in       readBuffer
 	set      settings
-	skipping bool // inside a line beyond the limit
+	skipping bool // inside a line that is dropped
+	refused  refusal
 	broken   error
 }
 
@@ -102,10 +103,9 @@ func (r *lineReader) line() ([]byte, error) {
 	}
 	in := &r.in
 	if r.skipping {
-		if err := in.skipLine(); err != nil {
+		if err := r.skip(); err != nil {
 			return nil, err
 		}
-		r.skipping = false
 	}
 	for {
 		if i := indexNewline(in.buf[in.pos:in.end]); i >= 0 {
@@ -134,11 +134,14 @@ func exceeds(line []byte, limit int) bool {
 // finish takes the line that ends at end; the next begins at next.
 func (r *lineReader) finish(end, next int) ([]byte, error) {
 	in := &r.in
+	size := int64(end - in.base)
 	if next > end && end > in.base && in.buf[end-1] == '\r' {
 		end--
 	}
 	if end-in.base > r.set.maxMessage {
 		err := r.refuse()
+		r.refused.size = size
+		r.refused.tell(&r.set)
 		in.next(next)
 		return nil, err
 	}
@@ -149,11 +152,30 @@ func (r *lineReader) finish(end, next int) ([]byte, error) {
 
 // refuse returns the error for the line at hand, which is beyond the limit.
 func (r *lineReader) refuse() error {
-	return r.set.refuse(tooLong(r.in.held(), r.set.maxMessage, r.in.offset(r.in.base)), &r.broken)
+	err := tooLong(r.in.held(), r.set.maxMessage, r.in.offset(r.in.base))
+	r.refused.err = err
+	return r.set.refuse(err, &r.broken)
+}
+
+// skip drops the rest of a line.
+func (r *lineReader) skip() error {
+	err := r.in.skipLine()
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if e := r.refused.err; e != nil {
+		r.refused.size = r.in.offset(r.in.base) - e.Offset
+		if err == nil {
+			r.refused.size-- // the newline
+		}
+	}
+	r.refused.tell(&r.set)
+	r.skipping = err != nil
+	return err
 }
 
 // tooLong is the error for a message that declares no size.
-func tooLong(msg []byte, limit int, offset int64) error {
+func tooLong(msg []byte, limit int, offset int64) *TooLargeError {
 	return &TooLargeError{Size: int64(limit) + 1, Limit: int64(limit), Offset: offset, Head: head(msg, limit+1)}
 }
 

@@ -38,6 +38,7 @@ const (
 func (s *settings) refuse(err error, broken *error) error {
 	if s.policy == Close {
 		*broken = err
+		s.skipped = nil
 	}
 	return err
 }
@@ -61,6 +62,7 @@ type settings struct {
 	expiry         time.Duration
 	now            func() time.Time
 	progress       func(Chunk)
+	skipped        func(*TooLargeError)
 	queue          int
 	wait           time.Duration
 }
@@ -118,7 +120,8 @@ func WithPolicy(p Policy) Option { return func(s *settings) { s.policy = p } }
 func WithVerbatim() Option { return func(s *settings) { s.verbatim = true } }
 
 // WithLenient makes a Content-Length reader ignore header lines without a colon and blank lines
-// before a header, as some servers send them. Strict is the default: both are errors.
+// before a header, as some servers send them, and take a line of white space for the blank one that
+// ends a header. Strict is the default: all three are errors.
 func WithLenient() Option { return func(s *settings) { s.lenient = true } }
 
 // WithMaxHeader bounds the header of one Content-Length message: its bytes, terminators counted,
@@ -165,6 +168,11 @@ func WithClock(now func() time.Time) Option {
 // WithProgress has ReadMessage of a chunk reader call f for each chunk it accepts, before the
 // message it completes is delivered. The chunk's slices are valid during the call.
 func WithProgress(f func(Chunk)) Option { return func(s *settings) { s.progress = f } }
+
+// WithSkipped has ReadMessage call f when all of a message beyond the limit, whose size the framing
+// does not declare, has been skipped: with the error that it returned, and as Size what the message
+// had in all, a carriage return before the newline included, or up to the end of the stream. Under Close nothing is skipped, and f is not called.
+func WithSkipped(f func(*TooLargeError)) Option { return func(s *settings) { s.skipped = f } }
 
 // WithQueue sets how many messages may wait in a Mux; a further Send waits for a place. Zero or
 // less means 1024.

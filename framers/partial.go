@@ -16,8 +16,10 @@ type partialMessage struct {
 	ahead    map[int][]byte
 	waiting  int   // bytes of data in ahead
 	offset   int64 // of its first frame in the stream
+	began    time.Time
 	touched  time.Time
 	dropped  bool // what comes of it is thrown away
+	refused  refusal
 }
 
 // outOfOrderCost is charged for a chunk out of order beside its data: an empty one costs memory
@@ -105,7 +107,7 @@ func (s *partialMessages) add(id *chunkID, total int, offset int64, now time.Tim
 	default:
 		p = new(partialMessage)
 	}
-	p.id, p.total, p.offset, p.touched = *id, total, offset, now
+	p.id, p.total, p.offset, p.began, p.touched = *id, total, offset, now, now
 	s.list = append(s.list, p)
 	return p
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // flags are what a command was asked for, as it was typed.
@@ -66,11 +68,46 @@ func helped(name string) *cobra.Command {
 	}
 	use, rest, _ := strings.Cut(string(text), "\n")
 	short, rest, _ := strings.Cut(rest, "\n")
-	long, examples, _ := strings.Cut(rest, "\nExamples:\n")
+	long, rest, _ := strings.Cut(rest, "\nExamples:\n")
+	examples, groups, _ := strings.Cut(rest, "\nFlags:\n")
 	return &cobra.Command{
 		Use: use, Short: short, Long: strings.TrimSpace(long),
-		Example: strings.TrimRight(examples, "\n"),
+		Example:     strings.TrimRight(examples, "\n"),
+		Annotations: map[string]string{flagGroups: strings.TrimSpace(groups)},
 	}
+}
+
+// flagGroups are the headings under which a command's help has its flags, a line each: "What is sent:
+// framing size". Flags that no line names stand under the last heading.
+const flagGroups = "flag groups"
+
+// helpWidth is how wide the help is at most.
+const helpWidth = 100
+
+// groupedFlags writes the flags of a command under their headings.
+func groupedFlags(cmd *cobra.Command) string {
+	rest := pflag.NewFlagSet("", pflag.ContinueOnError)
+	rest.AddFlagSet(cmd.LocalFlags())
+	var out strings.Builder
+	for line := range strings.Lines(cmd.Annotations[flagGroups]) {
+		heading, names, _ := strings.Cut(line, ":")
+		group := pflag.NewFlagSet("", pflag.ContinueOnError)
+		others := pflag.NewFlagSet("", pflag.ContinueOnError)
+		rest.VisitAll(func(f *pflag.Flag) {
+			if slices.Contains(strings.Fields(names), f.Name) {
+				group.AddFlag(f)
+			} else {
+				others.AddFlag(f)
+			}
+		})
+		rest = others
+		fmt.Fprintf(&out, "%s:\n%s\n", heading, group.FlagUsagesWrapped(helpWidth))
+	}
+	heading := "Flags"
+	if out.Len() > 0 {
+		heading = "Results and time"
+	}
+	return out.String() + heading + ":\n" + strings.TrimRight(rest.FlagUsagesWrapped(helpWidth), "\n")
 }
 
 //go:embed docs/*.md

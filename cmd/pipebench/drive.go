@@ -13,7 +13,6 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/drive"
-	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/scenarios/measure"
 	"github.com/pipebench/pipebench/syspipe"
 )
@@ -35,13 +34,11 @@ func (f *driveFlags) register(cmd *cobra.Command) {
 	flags, o := cmd.Flags(), &f.options
 	flags.StringVar(&o.Protocol, "protocol", "auto", "what it speaks: "+strings.Join(drive.Protocols(), ", "))
 	flags.StringVar(&o.Framing, "framing", "", "how messages are told apart (default the protocol's own)")
-	flags.StringVar(&o.Request, "request", drive.RequestAuto, `what requests exercise: unknown (a method that no server has: the transport alone), tool (MCP),
-document (LSP: didOpen, documentSymbol, didClose), or auto: the tool echo if there is one, else unknown`)
+	flags.StringVar(&o.Request, "request", drive.RequestAuto, `what requests exercise: unknown (a method that no server has: the transport alone), tool (MCP), document (LSP: didOpen, documentSymbol, didClose), or auto: the tool echo if there is one, else unknown`)
 	flags.StringVar(&o.Tool, "tool", "", "the MCP tool to call (default echo, if there is one)")
 	flags.StringVar(&o.Arg, "arg", "", "the argument of the tool that takes the payload (default its first text)")
 	flags.StringVar(&o.Args, "tool-args", "", `the other arguments of --tool, a JSON object such as '{"mode":"fast"}'`)
-	flags.StringVar(&o.ReplyTool, "reply-tool", "", `the MCP tool that makes replies of a size, for their limit
-(default the echo as far as requests go, then one called like get_large_data that takes a number of bytes)`)
+	flags.StringVar(&o.ReplyTool, "reply-tool", "", `the MCP tool that makes replies of a size, for their limit (default the echo as far as requests go, then one called like get_large_data that takes a number of bytes)`)
 	flags.StringVar(&o.ReplyArg, "reply-arg", "", "the argument of that tool that says how much (default its first number)")
 	flags.StringVar(&o.ReplyArgs, "reply-args", "", "the other arguments of --reply-tool, a JSON object")
 	flags.StringVar(&o.Language, "language", "", "of --request document, as LSP calls it (default tried: "+strings.Join(drive.Languages(), ", ")+")")
@@ -52,14 +49,14 @@ document (LSP: didOpen, documentSymbol, didClose), or auto: the tool echo if the
 	addParsed(cmd, &o.WriteChunk, "write-chunk", "", parseSize, "bytes written at a time (default a message)")
 	flags.DurationVar(&o.WritePause, "write-pause", 0, "between two of those")
 	flags.DurationVar(&o.Start, "start-timeout", 10*time.Second, "for the handshake")
-	flags.DurationVar(&o.Patience, "patience", time.Second, "the least time that an answer has; larger messages have more, by what smaller ones took")
+	flags.DurationVar(&o.Patience, "patience", time.Second, "the shortest reply timeout; larger messages have more, by what smaller ones took")
 	flags.DurationVar(&o.Budget, "duration", 300*time.Millisecond, "of the measurement of one size, about")
 	addCount(cmd, &f.load.Inflight, "inflight", 0, 0, mostInflight, "load it with so many unanswered requests at once, instead of the sweep")
 	flags.Float64Var(&f.load.Rate, "rate", 0, "load it with so many requests a second, due whether it answers or not, instead of the sweep")
 	flags.DurationVar(&f.load.Duration, "load-time", 3*time.Second, "of --inflight and --rate")
 	flags.StringVar(&f.messages, "messages", "", "replay the requests of a recording (see tap), or of a file with a message a line, instead of the sweep")
 	flags.StringSliceVar(&f.ignore, "ignore", nil, "members of recorded answers that may differ in a replay")
-	flags.BoolVar(&f.faults, "faults", false, "put it through what bad clients and systems do, instead of the sweep:\n"+misbehaviours(catalogue.Client, 18))
+	flags.BoolVar(&f.faults, "faults", false, "put it through what bad clients and systems do (list names each), instead of the sweep")
 	flags.BoolVar(&f.plan.Limits, "find-limit", false, "search for the limits alone, to the byte")
 	f.registerAsserts(cmd, "exit 3 unless this holds, such as 'limit>=16MiB', and 4 where it cannot be told")
 	flags.BoolVar(&f.badge, "badge", false, "print a line for the server's README, too")
@@ -128,6 +125,7 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 
 // drive drives the server and keeps what it finds.
 func (f *driveFlags) drive(ctx context.Context, s *session) error {
+	f.options.Observe = s.progress.step
 	d, err := drive.Open(ctx, f.options)
 	if err != nil {
 		var unfit *drive.HandshakeError

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 )
@@ -87,5 +88,29 @@ func TestHelpShowsAGuide(t *testing.T) {
 	out.Reset()
 	if code := run(t.Context(), []string{"--help"}, nil, &out, &out); code != exitDone || !strings.Contains(out.String(), "What pipes do") {
 		t.Errorf("exit %d; the help does not name the guides: %q", code, out.String())
+	}
+}
+
+// Help fits a terminal, and the headings of a command's flags name flags that it has.
+func TestHelpIsGroupedAndFitsATerminal(t *testing.T) {
+	for _, cmd := range newRoot().Commands() {
+		for line := range strings.Lines(cmd.Annotations[flagGroups]) {
+			_, names, _ := strings.Cut(line, ":")
+			for _, name := range strings.Fields(names) {
+				if cmd.Flags().Lookup(name) == nil {
+					t.Errorf("%s: no flag is called %s", cmd.Name(), name)
+				}
+			}
+		}
+		for line := range strings.Lines(groupedFlags(cmd)) {
+			if n := utf8.RuneCountInString(line) - 1; n > helpWidth {
+				t.Errorf("%s: %d columns: %s", cmd.Name(), n, line)
+			}
+		}
+	}
+	var out strings.Builder
+	run(t.Context(), []string{"drive", "--help"}, nil, &out, &out)
+	if !strings.Contains(out.String(), "\nHow it is connected:\n      --capacity") || !strings.Contains(out.String(), "\nResults and time:\n") {
+		t.Errorf("the flags of drive are not grouped:\n%s", out.String())
 	}
 }

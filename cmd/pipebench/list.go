@@ -13,7 +13,9 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/claims"
 	"github.com/pipebench/pipebench/scenarios/faults"
+	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/scenarios/measure"
+	"github.com/pipebench/pipebench/scenarios/tune"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -95,9 +97,32 @@ func catalog(t placement.Topology) []catalogSection {
 		{"scenario", "ways in which stdio fails, to be reproduced (" + allScenarios + " of them, or a list)", items(faults.All(), func(s faults.Scenario) item {
 			return item{name: s.Name, what: s.Title}
 		})},
+		{"fault", "how serve misbehaves, with the size, number or time from which on", items(catalogue.Of(catalogue.Server), misbehaviour)},
+		{"faults", "what drive puts a server through", items(catalogue.Of(catalogue.Client), misbehaviour)},
+		{"objective", "what tune weighs goodput and wait by", items(tune.Objectives(), pair)},
 		{"only", "claims that documents make, to be judged (pipebench claims)", items(claims.All(), func(c claims.Claim) item {
 			return item{name: c.ID, what: c.Text}
 		})},
+	}
+}
+
+// completeNames completes the names that list has for a flag, the last of several. Of others the
+// shell knows nothing better than files.
+func completeNames(flag string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		topology, _ := placement.Read() // without it no placement is known to be there, and all have names
+		before := typed[:strings.LastIndexByte(typed, ',')+1]
+		for _, s := range catalog(topology) {
+			if s.flag != flag {
+				continue
+			}
+			var names []string
+			for _, i := range s.items {
+				names = append(names, before+i.name+"\t"+i.what)
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		}
+		return nil, cobra.ShellCompDirectiveDefault
 	}
 }
 
@@ -108,6 +133,8 @@ func items[T any](all []T, describe func(T) item) []item {
 	}
 	return out
 }
+
+func misbehaviour(m catalogue.Misbehaviour) item { return item{name: m.Usage(), what: m.Title} }
 
 func pair(p [2]string) item { return item{name: p[0], what: p[1]} }
 

@@ -67,3 +67,26 @@ func TestTheListIsATableForPrograms(t *testing.T) {
 		t.Errorf("as a benchmark: exit %d", code)
 	}
 }
+
+// The last of several names is completed by what list knows, and others by files.
+func TestTheShellCompletesNames(t *testing.T) {
+	for _, row := range []struct {
+		args  []string
+		wants string
+	}{
+		{[]string{"run", "--framing", "raw,"}, "raw,ndjson\t"},
+		{[]string{"run", "--placement", ""}, "apart\t"},
+		{[]string{"run", "--scenario", ""}, "reader-gone\t"},
+		{[]string{"run", "--pattern", ""}, "roundtrip\t"},
+		{[]string{"tune", "--objective", ""}, "latency\t"},
+		{[]string{"claims", "--only", ""}, "000-pipe-buf\t"},
+		{[]string{"serve", "--fault", ""}, "deaf@"},
+		{[]string{"tap", "--out", ""}, ":0\n"}, // cobra's ShellCompDirectiveDefault
+	} {
+		var out bytes.Buffer
+		run(t.Context(), append([]string{"__complete"}, row.args...), nil, &out, &out)
+		if !strings.Contains(out.String(), row.wants) {
+			t.Errorf("%v completes to:\n%s", row.args, out.String())
+		}
+	}
+}

@@ -21,7 +21,9 @@ import (
 
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/machine"
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func main() {
@@ -136,8 +138,18 @@ func newRoot() *cobra.Command {
 		newCommand("list", &listFlags{}, nil),
 	)
 	root.AddCommand(newGuides()...)
+	cobra.AddTemplateFunc("groupedFlags", groupedFlags)
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), flatFlags, "{{groupedFlags .}}", 1))
+	for _, cmd := range root.Commands() {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { // one that has values of its own keeps them: that is the error
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, completeNames(f.Name))
+		})
+	}
 	return root
 }
+
+// flatFlags is how cobra's template lists the flags of a command.
+const flatFlags = "Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}"
 
 // Exit codes of every command.
 const (
@@ -187,7 +199,7 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "pipebench: interrupted")
 		return exitInterrupted
 	}
-	fmt.Fprintf(stderr, "pipebench: %v\n", err)
+	fmt.Fprintln(stderr, "pipebench:", view.Escape(err.Error())) // a server's last words may be part of it
 	if errors.As(err, &status) {
 		return status.code
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/pipebench/pipebench/bench/machine"
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
@@ -18,9 +19,9 @@ import (
 
 // serveFlags are what serve was asked for, as it was typed.
 type serveFlags struct {
-	options                            mcpstdio.Options
-	parseErrorID, toolErrors, messages string
-	logLevel                           slog.Level
+	options                                    mcpstdio.Options
+	parseErrorID, toolErrors, messages, record string
+	logLevel                                   slog.Level
 }
 
 func (f *serveFlags) register(cmd *cobra.Command) {
@@ -38,6 +39,7 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&o.StrictLifecycle, "strict-lifecycle", false, "answer nothing but ping before initialize")
 	addParsed(cmd, &o.Fault, "fault", "", mcpstdio.ParseFault, "misbehave, as listed above")
 	flags.StringVar(&f.messages, "messages", "", "answer from a recording (see tap), or a file of both sides' messages, one a line")
+	flags.StringVar(&f.record, "record", "", "append what passes to this file, arguments and all, as tap does")
 	flags.TextVar(&f.logLevel, "log-level", slog.LevelInfo, "debug, info, warn or error")
 	var faults []string
 	for _, m := range catalogue.Of(catalogue.Server) {
@@ -64,6 +66,20 @@ func (f *serveFlags) run(cmd *cobra.Command, _ []string) (err error) {
 			return err
 		}
 		if o.Playback, err = mcpstdio.NewPlayback(messages); err != nil {
+			return err
+		}
+	}
+	if f.record != "" {
+		file, err := interruptibly(cmd.Context(), f.record, createRecording)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		if o.Run, err = results.NewRun(); err != nil {
+			return err
+		}
+		o.Record = results.NewWriter(file)
+		if err := o.Record.Write(describeRun(o.Run, 0)); err != nil {
 			return err
 		}
 	}

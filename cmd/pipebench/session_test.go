@@ -1,9 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pipebench/pipebench/results"
 )
 
 func TestRunsOfOneSecondHaveFoldersOfTheirOwn(t *testing.T) {
@@ -46,5 +53,51 @@ func TestReadingEndsWithTheCommand(t *testing.T) {
 	}
 	if n, err := interruptibly(t.Context(), "a file", func(path string) (int, error) { return len(path), nil }); n != 6 || err != nil {
 		t.Errorf("got %d, %v", n, err)
+	}
+}
+
+// A busy machine is told of before anything is measured, unless nothing but results is to be printed.
+func TestABusyMachineIsToldOf(t *testing.T) {
+	load := 5.4
+	busy := results.Environment{CPUs: 2, Load1: &load}
+	for _, row := range []struct {
+		f     sharedFlags
+		env   results.Environment
+		wants string
+	}{
+		{sharedFlags{}, busy, "load 5.4 on 2 CPUs: expect wide intervals; --wait-quiet"},
+		{sharedFlags{}, results.Environment{CPUs: 16, Load1: &load}, ""},
+		{sharedFlags{}, results.Environment{CPUs: 2}, ""},
+		{sharedFlags{quiet: true}, busy, ""},
+	} {
+		var stderr bytes.Buffer
+		cmd := &cobra.Command{}
+		cmd.SetErr(&stderr)
+		if err := row.f.awaitQuiet(cmd, row.env, nil); err != nil || (row.wants == "") != (stderr.Len() == 0) || !strings.Contains(stderr.String(), row.wants) {
+			t.Errorf("%+v, %v: said %q", row.env, err, stderr.String())
+		}
+	}
+}
+
+func TestWaitingForQuietEndsWithTheCommand(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	cmd := &cobra.Command{}
+	cmd.SetContext(ctx)
+	if err := (&sharedFlags{waitQuiet: time.Hour}).awaitQuiet(cmd, results.Environment{}, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What other programs are called, and said, is shown with its control characters spelt out.
+func TestForeignTextIsEscaped(t *testing.T) {
+	const hostile = "a\x1b]0;owned\x07server"
+	var stderr bytes.Buffer
+	p := (&sharedFlags{}).progress(&stderr)
+	p.note(hostile)
+	p.finish(1, hostile)
+	exitCode(t.Context(), errors.New("its last words: "+hostile), &stderr)
+	if said := stderr.String(); strings.ContainsAny(said, "\x1b\x07") || strings.Count(said, `a\x1b]0;owned\x07server`) != 3 {
+		t.Errorf("printed %q", said)
 	}
 }

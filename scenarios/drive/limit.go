@@ -102,6 +102,7 @@ func (s *search) works(ctx context.Context, size int) (bool, error) {
 
 // try tries a size, whether it was tried before or not.
 func (s *search) try(ctx context.Context, size int) (bool, error) {
+	s.d.o.Observe(fmt.Sprintf("the limit of a %s: trying %s", s.side, stat.FormatBytes(int64(size))))
 	out, err := s.d.roundTrip(ctx, s.make(size), int64(len(s.tried)+1))
 	if err == nil && out.verdict == OK {
 		err = s.d.checkAlive(ctx, &out)

@@ -50,6 +50,8 @@ type Options struct {
 
 	MaxReply int // bytes of a message of the server's, beyond which it is said to have no end; 0 is 256 MiB
 
+	Observe func(step string) // if set, is told what is tried, by the goroutine that measures
+
 	Run  string // the run that records belong to
 	Seed int64
 
@@ -76,6 +78,9 @@ func (o Options) withDefaults() (Options, error) {
 	o.Pipe = cmp.Or(o.Pipe, syspipe.Anonymous)
 	faults = append(faults, o.Pipe.Supported(), o.checkRequest(), compact(&o.Args), compact(&o.ReplyArgs))
 	o.Request = cmp.Or(o.Request, RequestAuto)
+	if o.Observe == nil {
+		o.Observe = func(string) {}
+	}
 	if o.Protocol != "" && !slices.Contains(Protocols(), o.Protocol) {
 		faults = append(faults, fmt.Errorf("unknown protocol %q (known: %s)", o.Protocol, strings.Join(Protocols(), ", ")))
 	}

@@ -61,6 +61,7 @@ func (d *Driver) sweep(ctx context.Context, sizes []int, sink Sink, toFailure bo
 		if held != nil && int64(len(t.msg)) <= held.Size {
 			continue // both were raised to the smallest
 		}
+		d.o.Observe("measuring messages of " + results.FormatSize(int64(len(t.msg))))
 		var next *results.Target
 		if next, failed = d.measure(ctx, t, i == 0); failed != nil {
 			break

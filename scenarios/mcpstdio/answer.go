@@ -1,18 +1,24 @@
 package mcpstdio
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"slices"
 	"strconv"
 	"syscall"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
@@ -36,9 +42,14 @@ func (s *Server) respond(m *sdk.Response) error {
 func (s *Server) answer(r *request, msg []byte) error {
 	s.pending.release(r)
 	msg, done := s.fault.reply(r, msg)
+	began := time.Now()
 	err := s.mux.Send(context.Background(), 0, msg)
 	done()
+	if err == nil {
+		s.record("reply", msg)
+	}
 	s.pending.finish(err == nil)
+	s.chunks.Sent(msg, began)
 	s.inFlight.Release(r.weight)
 	s.answers.Release(r.bytes)
 	if err != nil && s.failed.Err() == nil {
@@ -46,6 +57,60 @@ func (s *Server) answer(r *request, msg []byte) error {
 		s.fail(err)
 	}
 	return err
+}
+
+// A ChunkLog logs messages that go in several chunks, at debug level: their size, their frames and
+// how long they took. What they carry is not logged.
+type ChunkLog struct {
+	Logger  *slog.Logger
+	Framing framers.Framing // of what is sent
+}
+
+// Received is told of each chunk that comes, as by [framers.WithProgress].
+func (l ChunkLog) Received(c framers.Chunk) {
+	if c.Total > 1 && c.Received == c.Total {
+		l.Logger.Debug("Chunked message received", "bytes", c.Size, "frames", c.Total, "took", time.Since(c.Began))
+	}
+}
+
+// Sent is told of a message that has been written, and when that began.
+func (l ChunkLog) Sent(msg []byte, began time.Time) {
+	f, ok := l.Framing.(framers.Chunker)
+	if !ok || !l.Logger.Enabled(context.Background(), slog.LevelDebug) {
+		return
+	}
+	took, frames := time.Since(began), 0
+	for range f.Frames(msg) {
+		frames++
+	}
+	if frames > 1 {
+		l.Logger.Debug("Chunked message sent", "bytes", len(msg), "frames", frames, "took", took)
+	}
+}
+
+// maxRecorded is the largest message that is recorded with its body, in bytes.
+const maxRecorded = 8 << 10
+
+// record keeps a message that has passed, if all are to be kept.
+func (s *Server) record(dir string, msg []byte) {
+	if s.opts.Record == nil {
+		return
+	}
+	m := results.Message{Kind: results.KindMessage, Run: s.opts.Run, Dir: dir, T: int64(time.Since(s.began)), Size: int64(len(msg))}
+	parsed, err := jsonrpc.Parse(bytes.Clone(msg))
+	if err == nil {
+		m.Method, m.ID, m.Error = parsed.Method, json.RawMessage(parsed.ID), parsed.Failure != nil
+	}
+	if len(msg) <= maxRecorded {
+		m.Body = string(msg)
+	}
+	_ = s.keep(m) // the last line fails too, and is told of
+}
+
+func (s *Server) keep(l results.Line) error {
+	s.recording.Lock()
+	defer s.recording.Unlock()
+	return s.opts.Record.Write(l)
 }
 
 // closedByPeer reports whether err is what a write gets when the client has left.
@@ -74,13 +139,13 @@ func (s *Server) wireError(r *request, err error) jsonrpc.Error {
 	case errors.Is(err, context.Canceled):
 		return jsonrpc.Error(*errCancelled)
 	case coded && error(wire) == err: // as its author meant it
-		return jsonrpc.Error{Code: wire.Code, Message: clip(wire.Message), Data: wire.Data}
+		return jsonrpc.Error{Code: wire.Code, Message: clip(hidePaths(wire.Message)), Data: wire.Data}
 	case coded && wire.Code == jsonrpc.CodeMethodNotFound:
 		return jsonrpc.Error{Code: wire.Code, Message: "Method not found: " + clip(strconv.Quote(r.method))}
 	case coded && (wire.Code == jsonrpc.CodeInvalidParams || r.noParams && wire.Code == jsonrpc.CodeInvalidRequest):
 		return invalidParams
 	case coded:
-		return jsonrpc.Error{Code: wire.Code, Message: clip(err.Error())}
+		return jsonrpc.Error{Code: wire.Code, Message: clip(hidePaths(err.Error()))}
 	case r.method == "initialize" && r.noParams:
 		return invalidParams
 	case r.method == "initialize", s.opts.StrictLifecycle:

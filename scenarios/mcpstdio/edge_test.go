@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
@@ -152,6 +154,34 @@ func TestEdgeLineAtTheLimit(t *testing.T) {
 	r.want(failure("2", "-32600", "Request too large"))
 	r.send(strings.Repeat("x", 5001))
 	r.want(failure(`""`, "-32700", "Request exceeds 5000 byte limit"))
+	r.send(strings.Repeat("x", 70_000), ping)
+	r.want(failure(`""`, "-32700", "Request exceeds 5000 byte limit"), pong)
+	if log := r.logs.String(); !strings.Contains(log, "bytes=70000 limit=5000") || strings.Count(log, "bytes=5001 ") != 2 {
+		t.Errorf("log is %s, want how long each line was in all", log)
+	}
+}
+
+func TestChunkedMessagesAreLogged(t *testing.T) { // seed 000, "Check log output for chunking info"
+	f, err := framers.Adaptive(1024)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := serve(t, mcpstdio.Options{Framing: f})
+	line, text := echoOf("1", 5000)
+	if err := r.w.WriteMessage([]byte(line)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.frames.ReadMessage(); err != nil || !sameJSON(string(got), result("1", text)) {
+		t.Fatalf("got %s, %v", got, err)
+	}
+	for end := time.Now().Add(patience); !strings.Contains(r.logs.String(), "message sent") && time.Now().Before(end); {
+		runtime.Gosched() // an answer is logged when it has been written, and may have come by then
+	}
+	for _, want := range []string{`level=DEBUG msg="Chunked message received" bytes=5000 frames=6 took=`, `level=DEBUG msg="Chunked message sent" bytes=`} {
+		if !strings.Contains(r.logs.String(), want) {
+			t.Errorf("log is %s, want %s", r.logs, want)
+		}
+	}
 }
 
 func TestEdgeInEveryFraming(t *testing.T) {

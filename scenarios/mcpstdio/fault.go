@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
@@ -21,7 +23,8 @@ import (
 //	trickle=16B  a quantity of the fault itself
 //	reorder      takes none
 //
-// Sizes are of the message, its terminator not counted. The zero Fault is none.
+// Sizes are of the message, its terminator not counted. A threshold of 0 is met by the first message
+// after the handshake, or its answer, whatever their sizes. The zero Fault is none.
 type Fault struct {
 	Kind  string // a name of the catalogue
 	Bytes int64  // threshold or quantity
@@ -90,6 +93,7 @@ type faultInjector struct {
 	Fault
 	s      *Server
 	deaf   bool
+	past   atomic.Bool // the handshake is behind the answer that is sent
 	order  reverser
 	parent int // the process that started this one
 }
@@ -129,7 +133,7 @@ func (f *faultInjector) output(w io.Writer) io.Writer {
 	case "trickle":
 		return trickle(w, int(f.Bytes))
 	case "truncate-at-exit":
-		return truncate(w, int(f.Bytes), f.s.abort)
+		return f.truncate(w)
 	}
 	return w
 }
@@ -138,6 +142,10 @@ func (f *faultInjector) output(w io.Writer) io.Writer {
 func (f *faultInjector) handle(line []byte) {
 	s := f.s
 	beyond := int64(len(line)) > f.Bytes
+	if f.Bytes == 0 {
+		m, err := jsonrpc.Parse(line)
+		beyond = err != nil || !slices.Contains(openingMethods, m.Method)
+	}
 	switch {
 	case f.deaf, f.Kind == "deaf" && beyond:
 		f.deaf = true
@@ -151,12 +159,8 @@ func (f *faultInjector) handle(line []byte) {
 			return
 		}
 		s.handle(line)
-	case f.Kind == "never-read" && f.Bytes == 0:
-		if m, err := jsonrpc.Parse(line); err != nil || !slices.Contains(openingMethods, m.Method) {
-			f.stopReading()
-			return
-		}
-		s.handle(line)
+	case f.Kind == "never-read" && f.Bytes == 0 && beyond:
+		f.stopReading()
 	default:
 		s.handle(line)
 	}
@@ -182,6 +186,9 @@ func (f *faultInjector) stopReading() {
 	}
 }
 
+// versions finds the version of the protocol in an answer.
+var versions = regexp.MustCompile(`"protocolVersion":"[^"]*"`)
+
 // reply gets each answer before it is sent; done is to be called after.
 func (f *faultInjector) reply(r *request, msg []byte) (_ []byte, done func()) {
 	switch f.Kind {
@@ -191,6 +198,16 @@ func (f *faultInjector) reply(r *request, msg []byte) (_ []byte, done func()) {
 		if r.method == "tools/call" && int64(len(msg)) > f.Bytes {
 			corrupt(msg)
 		}
+	case "large-answer":
+		if r.method == "tools/call" {
+			msg = recordedAnswer{size: int(f.Bytes)}.message(r)
+		}
+	case "odd-version":
+		if r.method == "initialize" {
+			msg = versions.ReplaceAll(msg, []byte(`"protocolVersion":"1999-12-31"`))
+		}
+	case "truncate-at-exit":
+		f.past.Store(!slices.Contains(openingMethods, r.method))
 	case "reorder":
 		return msg, f.order.wait()
 	}

@@ -99,6 +99,42 @@ func TestFaultPassesUpToItsThreshold(t *testing.T) {
 	}
 }
 
+// A threshold of 0 is met by the first request after the handshake, of whatever size.
+func TestFaultAfterTheHandshake(t *testing.T) {
+	for _, spec := range []string{"deaf@0", "exit0@0", "error@0", "limit@0", "never-read", "corrupt@0", "truncate-at-exit@0"} {
+		t.Run(spec, func(t *testing.T) {
+			r := faulty(t, spec, nil)
+			r.send(initialize)
+			if got := r.recv(); !strings.Contains(got, `"serverInfo"`) {
+				t.Errorf("got %s, want an answer to initialize", got)
+			}
+			r.send(call("2", "echo", `{"message":"there?"}`))
+			r.out.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+			if got, _ := r.lines.ReadString('\n'); strings.Contains(got, "there?") {
+				t.Errorf("got %s, want the fault", got)
+			}
+		})
+	}
+}
+
+func TestFaultLargeAnswer(t *testing.T) {
+	r := faulty(t, "large-answer=5000", nil)
+	r.send(call("1", "echo", `{"message":"m"}`))
+	if got := r.recv(); len(got) != 5000 || !json.Valid([]byte(got)) {
+		t.Errorf("got %d bytes: %.80s", len(got), got)
+	}
+}
+
+func TestFaultOddVersion(t *testing.T) {
+	r := faulty(t, "odd-version", nil)
+	r.send(initialize)
+	if got := r.recv(); !strings.Contains(got, `"protocolVersion":"1999-12-31"`) {
+		t.Errorf("got %s", got)
+	}
+}
+
+const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+
 func TestFaultDeaf(t *testing.T) {
 	r := faulty(t, "deaf@2000", nil)
 	line, _ := echoOf("1", threshold+1)

@@ -138,20 +138,23 @@ func trickle(w io.Writer, piece int) io.Writer {
 }
 
 // truncate ends in the middle of the first frame larger than a size.
-func truncate(w io.Writer, at int, abort func(error)) io.Writer {
-	gone := false
+func (f *faultInjector) truncate(w io.Writer) io.Writer {
+	gone, at := false, int(f.Bytes)
 	return writerFunc(func(p []byte) (int, error) {
 		if gone {
 			return len(p), nil
 		}
-		if len(p) <= at+1 { // the terminator is no part of the message
+		if len(p) <= at+1 || at == 0 && !f.past.Load() { // the terminator is no part of the message
 			return w.Write(p)
+		}
+		if at == 0 {
+			at = len(p) / 2
 		}
 		gone = true
 		if _, err := w.Write(p[:at]); err != nil {
 			return 0, err
 		}
-		abort(nil)
+		f.s.abort(nil)
 		return len(p), nil
 	})
 }
@@ -170,9 +173,11 @@ func flood(w io.Writer, n int64) {
 	}
 }
 
-// corrupt alters one letter or digit near the middle of msg, which stays JSON.
+// corrupt alters one letter or digit near the middle of msg, or in the text it brings where that
+// comes later; msg stays JSON.
 func corrupt(msg []byte) {
-	for i := len(msg) / 2; i < len(msg); i++ {
+	text := bytes.Index(msg, []byte(`"text":"`)) + len(`"text":"`)
+	for i := max(len(msg)/2, text); i < len(msg); i++ {
 		switch c := msg[i]; {
 		case msg[i-1] == '\\':
 		case c >= 'a' && c < 'z', c >= 'A' && c < 'Z', c >= '1' && c < '9':

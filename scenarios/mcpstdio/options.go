@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
@@ -57,6 +58,11 @@ type Options struct {
 	Fault Fault
 	// Stderr is where the faults that concern stderr write; nil: nowhere.
 	Stderr io.Writer
+
+	// Record gets every message that is read or written, and how the session ended; nil: nothing.
+	// Bodies that are larger than a few KiB are left out.
+	Record *results.Writer
+	Run    string // of the records
 
 	Logger *slog.Logger // nil: none. It is never given the values of arguments
 }

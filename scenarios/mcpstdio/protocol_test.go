@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	sdk "github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
 )
@@ -185,6 +187,12 @@ func broken(release chan struct{}) []mcpstdio.Tool {
 		tool("opens", func(context.Context, struct{}) (string, error) {
 			return "", &fs.PathError{Op: "open", Path: "/home/u/secret", Err: fs.ErrNotExist}
 		}),
+		tool("tells", func(context.Context, struct{}) (string, error) {
+			return "", errors.New(`no "/home/u/a b" (in ~/x/y, C:\Users\u): see \\srv\share and path=/etc/x, not tools/call or http://h/p`)
+		}),
+		tool("refuses", func(context.Context, struct{}) (string, error) {
+			return "", fmt.Errorf("wrapped: %w", &sdk.Error{Code: -32001, Message: "no /etc/shadow here"})
+		}),
 		tool("stuck", func(context.Context, struct{}) (string, error) { <-release; return "", nil }),
 		mcpstdio.NewTool("fail", "", nil, func(context.Context, struct{}) (string, error) { return "", errors.New("no") }),
 	}
@@ -195,6 +203,7 @@ func TestFailingTools(t *testing.T) { // seed 004, "Error Handling Safety"; seed
 		{"fail", "no"},
 		{"panics", "internal error"},
 		{"opens", "open: file does not exist"},
+		{"tells", `no \"(path)\" (in (path), (path)): see (path) and path=(path), not tools/call or http://h/p`},
 		{"stuck", "stuck was not done after 10ms"},
 	}
 	for _, asRPC := range []bool{false, true} {
@@ -209,6 +218,8 @@ func TestFailingTools(t *testing.T) { // seed 004, "Error Handling Safety"; seed
 			}
 			r.want(want)
 		}
+		r.send(call("1", "refuses", `{}`))
+		r.want(failure("1", "-32001", "no (path) here"))
 		if strings.Contains(r.logs.String(), "secret") {
 			t.Errorf("log is %s: want no text of a panic", r.logs)
 		}

@@ -20,10 +20,12 @@ import (
 // read handles messages until the input ends, and returns why it did: nil at its end.
 func (s *Server) read() error {
 	r := s.fault.framing(s.opts.Framing).NewReader(s.fault.input(s.in),
-		framers.WithMaxMessage(s.fault.limit(s.opts.MaxMessage)), framers.WithPolicy(framers.Resync))
+		framers.WithMaxMessage(s.fault.limit(s.opts.MaxMessage)), framers.WithPolicy(framers.Resync),
+		framers.WithSkipped(s.logOversize), framers.WithProgress(s.chunks.Received))
 	for s.State() == Running {
 		line, err := r.ReadMessage()
 		if err == nil {
+			s.record("request", line)
 			s.fault.handle(line)
 			continue
 		}
@@ -220,13 +222,22 @@ func (s *Server) handleNotification(m jsonrpc.Message, size int) {
 // sendOversizeError answers a message beyond the limit, so that its sender does not wait forever:
 // to its id, if that stands in the first KiB.
 func (s *Server) sendOversizeError(e *framers.TooLargeError) {
-	mib := strconv.FormatFloat(float64(e.Size*100>>20)/100, 'f', -1, 64) // to two digits
-	s.log.Error(fmt.Sprintf("Request exceeded size limit: %sMB", mib), "bytes", e.Size, "limit", e.Limit)
+	if e.Declared {
+		s.logOversize(e)
+	} else {
+		s.log.Warn("Request too large: the rest of it is skipped", "limit", e.Limit)
+	}
 	if id, ok := jsonrpc.FindID(e.Head); ok {
 		s.sendError(id, jsonrpc.CodeInvalidRequest, "Request too large")
 		return
 	}
 	s.sendError("", jsonrpc.CodeParse, fmt.Sprintf("Request exceeds %s limit", limitText(e.Limit)))
+}
+
+// logOversize logs a message beyond the limit, whose size is known.
+func (s *Server) logOversize(e *framers.TooLargeError) {
+	mib := strconv.FormatFloat(float64(e.Size*100>>20)/100, 'f', -1, 64) // to two digits
+	s.log.Error(fmt.Sprintf("Request exceeded size limit: %sMB", mib), "bytes", e.Size, "limit", e.Limit)
 }
 
 // limitText returns n in the largest unit that divides it. Units are powers of 1024 throughout.

@@ -42,6 +42,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
@@ -66,7 +67,9 @@ type Server struct {
 	out  io.Writer
 	log  *slog.Logger
 	sdk  *mcp.Server
-	mux  *framers.Mux
+
+	chunks ChunkLog
+	mux    *framers.Mux
 
 	stopping context.Context // ends by Stop
 	stop     context.CancelFunc
@@ -89,6 +92,9 @@ type Server struct {
 	deserted      bool     // the end of the input is known to come behind what is not read yet; as initSeen
 	sessions      sync.WaitGroup
 
+	began     time.Time
+	recording sync.Mutex
+
 	pending pendingTable
 	err     error // of Wait; set before stopped is closed
 }
@@ -101,7 +107,7 @@ func NewServer(in io.Reader, out io.Writer, opts Options) (*Server, error) {
 		return nil, fmt.Errorf("new server: %w", err)
 	}
 	s := &Server{
-		opts: opts, in: in, out: out, log: opts.Logger,
+		opts: opts, in: in, out: out, log: opts.Logger, chunks: ChunkLog{opts.Logger, opts.Framing},
 		stopped:  make(chan struct{}),
 		waiting:  make(chan waitingItem, maxWaiting/itemOverhead),
 		room:     semaphore.NewWeighted(maxWaiting),
@@ -130,6 +136,7 @@ func (s *Server) Start(ctx context.Context) error {
 	if !s.pending.advance(Created, Running) {
 		return errors.New("start server: it was started before")
 	}
+	s.began = time.Now()
 	s.mux = framers.NewMux(s.fault.output(s.out), s.opts.Framing)
 	var err error
 	if s.main, err = s.connect(ctx, nil); err == nil && !s.opts.StrictLifecycle {
@@ -146,6 +153,10 @@ func (s *Server) Start(ctx context.Context) error {
 	go s.supervise(ctx)
 	return nil
 }
+
+// EndOfInput is the verdict of the last record of a session whose client closed the input; that of
+// one that was told to stop is another, and one that a signal killed has none.
+const EndOfInput = "end of input"
 
 // State returns where the server is in its life.
 func (s *Server) State() State {
@@ -199,6 +210,16 @@ func (s *Server) supervise(ctx context.Context) {
 	}
 	if abort == nil {
 		s.log.Info(fmt.Sprintf("Client disconnected (EOF), flushed %d responses, dropped %d responses", flushed, dropped))
+	}
+	if s.opts.Record != nil && abort == nil {
+		end := "stopped"
+		if !reading && s.err == nil {
+			end = EndOfInput
+		}
+		ended := results.Target{Kind: results.KindTarget, Run: s.opts.Run, Time: time.Now().UTC(), Protocol: "mcp", Verdict: end}
+		if err := s.keep(ended); err != nil {
+			s.log.Error("Record failed", "error", err)
+		}
 	}
 	boundRead(s.in, time.Time{}) // the streams are given back as they came
 	boundWrite(s.out, time.Time{})

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
 )
 
@@ -47,6 +48,37 @@ func (r *rig) logged(flushed, dropped int) {
 	line := fmt.Sprintf(`msg="Client disconnected (EOF), flushed %d responses, dropped %d responses"`, flushed, dropped)
 	if !strings.Contains(r.logs.String(), line) {
 		r.t.Errorf("log is %s, want %s", r.logs, line)
+	}
+}
+
+// The record holds what passed, with its bodies, and who ended the session.
+func TestRecordOfASession(t *testing.T) {
+	for end, leave := range map[string]func(r *rig){
+		mcpstdio.EndOfInput: func(r *rig) { r.in.Close() },
+		"stopped":           func(r *rig) { r.s.Stop() },
+	} {
+		var text bytes.Buffer
+		w := results.NewWriter(&text)
+		if err := w.Write(results.Environment{Kind: results.KindEnvironment, Run: "r"}); err != nil {
+			t.Fatal(err)
+		}
+		r := serve(t, mcpstdio.Options{Record: w, Run: "r"})
+		r.send(ping)
+		r.recv()
+		leave(r)
+		if err := r.over(); err != nil {
+			t.Error(err)
+		}
+		set, err := results.ReadFrom("record", &text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := set.Messages; len(m) != 2 || m[0].Dir != "request" || m[0].Method != "ping" || m[0].Body != ping || m[1].Dir != "reply" {
+			t.Errorf("messages %+v", m)
+		}
+		if len(set.Targets) != 1 || set.Targets[0].Verdict != end {
+			t.Errorf("ended %+v, want %s", set.Targets, end)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"time"
 
@@ -150,11 +151,11 @@ func (s *Server) result(t Tool, text string, err error) (*mcp.CallToolResult, er
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("%s was not done after %v", t.Name, s.opts.ToolTimeout)
 	case errors.As(err, &coded):
-		return nil, coded
+		return nil, &sdk.Error{Code: coded.Code, Message: hidePaths(coded.Message), Data: coded.Data}
 	case err == nil:
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
 	default:
-		err = withoutPaths(err)
+		err = errors.New(hidePaths(withoutPaths(err).Error()))
 	}
 	if s.opts.ToolErrorsAsRPC {
 		return nil, &sdk.Error{Code: jsonrpc.CodeInternal, Message: err.Error()}
@@ -180,6 +181,13 @@ func withoutPaths(err error) error {
 	}
 	return err
 }
+
+// paths are absolute ones in a text, of any system, and those below a home: behind a quotation mark
+// up to the next one, else up to white space or a sign that ends a clause.
+var paths = regexp.MustCompile(`(["'])(?:~?/|[A-Za-z]:[\\/]|\\\\)[^"']+|(^|[\s(=\[])(?:~?/|[A-Za-z]:[\\/]|\\\\)[^\s"'():;,\[\]]+`)
+
+// hidePaths replaces paths in the text of an error, which may have been made by anybody.
+func hidePaths(text string) string { return paths.ReplaceAllString(text, "$1$2(path)") }
 
 // A Param is an argument of a tool, or a member of an object.
 type Param struct {

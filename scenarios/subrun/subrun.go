@@ -99,22 +99,28 @@ func (e *FailedError) Error() string {
 	return fmt.Sprintf("%s %s: %s", e.Binary, how, e.Said)
 }
 
-// turns is the variable by which an invocation is told that it shares the machine with others, round
-// by round, and that nobody looks at charts and reports of its own, which take several times as long
-// as a short run. A build that does not know it makes them, and keeps its turn to its end.
-const turns = "PIPEBENCH_TURNS"
+// Variables by which an invocation is told what it is part of. A build that does not know them makes
+// everything, and keeps its turn to its end.
+const (
+	// turns: it shares the machine with others, round by round.
+	turns = "PIPEBENCH_TURNS"
+	// recordsOnly: nobody looks at charts and reports of its own, which take several times as long as
+	// a short run.
+	recordsOnly = "PIPEBENCH_RECORDS_ONLY"
+)
 
 // enquiry is what an invocation writes to standard output when its turn is over. It goes on when it
 // is given any byte on standard input.
 const enquiry = '\x05'
 
-// TakesTurns reports whether this process was invoked by [Together] or [Binary.Run].
-func TakesTurns() bool { return os.Getenv(turns) != "" }
+// RecordsOnly reports whether nobody wants more of this process than its records: those who invoked it
+// by [Together] or [Binary.Run] read them.
+func RecordsOnly() bool { return os.Getenv(recordsOnly) != "" }
 
 // Turn gives up this process's turn, and waits until it has the next. That of a process which has
 // the machine to itself never ends.
 func Turn(ctx context.Context) error {
-	if !TakesTurns() {
+	if os.Getenv(turns) == "" {
 		return nil
 	}
 	if _, err := os.Stdout.Write([]byte{enquiry}); err != nil {
@@ -204,7 +210,7 @@ type invocation struct {
 func (s Side) start(ctx context.Context, flags []string) (*invocation, error) {
 	p := proc.Command(s.Path, slices.Concat([]string{"run"}, flags, []string{"--quiet", "--no-progress", "--out", s.Dir})...)
 	p.Grace = patience
-	p.Cmd.Env = append(os.Environ(), turns+"=1")
+	p.Cmd.Env = append(os.Environ(), turns+"=1", recordsOnly+"=1")
 	i := &invocation{Side: s, process: p}
 	var err error
 	if i.stdin, err = p.Pipe(0); err == nil {

@@ -36,6 +36,9 @@ func fakeRounds(path, dir string) error {
 		return err
 	}
 	name := filepath.Base(dir)
+	if !RecordsOnly() {
+		return errors.New("it is not told that nobody looks at its charts")
+	}
 	for range 3 {
 		if name != "rude" {
 			err = Turn(context.Background())

@@ -83,9 +83,10 @@ func Find(side Side, name string) (Misbehaviour, error) {
 // Usage returns the form in which m is asked for, such as "deaf@1MiB".
 func (m Misbehaviour) Usage() string { return m.Spec(m.Default) }
 
-// Spec returns how m is asked for with that number of bytes; 0 is none.
+// Spec returns how m is asked for with that number of bytes; 0 is none, where a quantity is asked for
+// and where it is the default.
 func (m Misbehaviour) Spec(bytes int64) string {
-	if m.Sign == 0 || bytes == 0 {
+	if m.Sign == 0 || bytes == 0 && (m.Default == 0 || m.Sign == '=') {
 		return m.Name
 	}
 	return m.Name + string(m.Sign) + strings.ReplaceAll(results.FormatSize(bytes), " ", "")
@@ -235,6 +236,14 @@ var servers = []Misbehaviour{
 		"process.exit() with a pipe behind stdout",
 		"truncated from the first size above the threshold",
 		"flush before exit; as a client, take an end inside a message for an error"),
+	server("large-answer", '=', 16<<20, "answers each call with so many bytes",
+		"results in base64, each twice: as text and as structure",
+		"ok, where the client has no limit",
+		"keep results small, or page them; as a client, fail that one call and say which limit it met"),
+	server("odd-version", 0, 0, "answers initialize with a version of the protocol that nobody knows",
+		"servers ahead of their clients",
+		"no session: the version is not known",
+		"answer with a version that the client may know; as a client, disconnect and name both versions"),
 	server("quadratic", 0, 0, "searches and copies all it has of a message for each 4 KiB that come",
 		"Buffer.concat for each chunk",
 		"grows faster than linear, over a sweep of sizes",

@@ -2,8 +2,10 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -11,6 +13,8 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -21,6 +25,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
 	"github.com/pipebench/pipebench/syspipe/leaktest"
 )
@@ -43,7 +48,7 @@ func child(kind string) int {
 		signal.Ignore(syscall.SIGTERM)
 		fallthrough
 	case "waits-for-term":
-		serveChild(framers.NDJSON())
+		serveChild(framers.NDJSON(), 0)
 		for {
 			time.Sleep(time.Hour) // until a signal
 		}
@@ -57,14 +62,18 @@ func child(kind string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	if serveChild(f) != nil {
+	limit := 0
+	if name == "serve8" {
+		limit = 8 << 20
+	}
+	if serveChild(f, limit) != nil {
 		return 1
 	}
 	return 0
 }
 
 // serveChild serves the samples and what these tests need beside.
-func serveChild(f framers.Framing) error {
+func serveChild(f framers.Framing, limit int) error {
 	type in struct{ N int }
 	number := []mcpstdio.Param{{Name: "n", Type: mcpstdio.Integer()}}
 	tools := append(mcpstdio.Samples(),
@@ -80,7 +89,7 @@ func serveChild(f framers.Framing) error {
 		mcpstdio.NewTool("bear", "", nil, func(context.Context, struct{}) (string, error) { return bear() }),
 		mcpstdio.NewTool("usage", "", nil, func(context.Context, struct{}) (string, error) { return usage(), nil }),
 	)
-	s, err := mcpstdio.NewServer(os.Stdin, os.Stdout, mcpstdio.Options{Framing: f, Tools: tools})
+	s, err := mcpstdio.NewServer(os.Stdin, os.Stdout, mcpstdio.Options{Framing: f, MaxMessage: limit, Tools: tools})
 	if err != nil {
 		return err
 	}
@@ -249,6 +258,120 @@ func TestChildServesInEveryFraming(t *testing.T) {
 				t.Errorf("server is %s", name)
 			}
 		})
+	}
+}
+
+// The tolerant end speaks lines and takes frames: a client that never chunks is served, and takes
+// large answers in frames.
+func TestLinesToAServerThatChunks(t *testing.T) { // seed 000, "Gracefully handles non-chunked messages"
+	var chunks atomic.Int64
+	var log logBook
+	c := openChild(t, childCommand("serve adaptive"), Options{
+		OnChunk: func(c framers.Chunk) { chunks.Store(int64(c.Received)) },
+		Logger:  slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	})
+	for _, size := range []int{1, 60_000, 300_000} {
+		chunks.Store(0)
+		text := strings.Repeat("x", size)
+		if got := ask(t, c, "echo", map[string]string{"message": text}); got != text {
+			t.Errorf("%d bytes came back as %d", size, len(got))
+		}
+		if n := chunks.Load(); n != int64(map[int]int{300_000: 5}[size]) {
+			t.Errorf("%d bytes came in %d chunks", size, n)
+		}
+	}
+	if want := `msg="Chunked message received" bytes=300`; !strings.Contains(log.String(), want) {
+		t.Errorf("log is %s, want %s", &log, want)
+	}
+}
+
+// Both ends keep to the smaller limit, in the example of the document: 16 MiB here, 8 MiB there.
+func TestNegotiatedLimitOfOurServer(t *testing.T) { // seed 001, "Negotiated frame size limit"
+	c := openChild(t, childCommand("serve8 ndjson"), Options{Policy: Negotiate, BackoffFirst: time.Millisecond})
+	ping := func(size int) error { // by a request of so many bytes
+		params := map[string]string{"pad": ""}
+		text, _ := json.Marshal(params)
+		params["pad"] = strings.Repeat("x", size-len(jsonrpc.AppendRequest(nil, jsonrpc.Number(2), "ping", text)))
+		_, err := c.Call(t.Context(), "ping", params)
+		return err
+	}
+	if err := ping(8 << 20); err != nil {
+		t.Errorf("a request of 8 MiB: %v", err)
+	}
+	var size *FrameError
+	if err := ping(8<<20 + 1); !errors.As(err, &size) || *size != (FrameError{Size: 8<<20 + 1, Limit: 8 << 20}) {
+		t.Errorf("a byte more: got %v, want it refused here", err)
+	}
+	_, err := tryAsk(c, "get_large_data", map[string]int{"bytes": 8 << 20})
+	if lost(t, err, ReasonOversized); !errors.As(err, &size) || size.Limit != 8<<20 || size.Size > 9<<20 {
+		t.Errorf("an answer beyond 8 MiB: got %v", err)
+	}
+	if err := ping(100); err != nil {
+		t.Errorf("after it: %v", err)
+	}
+	if s := c.Stats(); s.Violations != 1 || s.Starts != 2 {
+		t.Errorf("counts are %+v, want one violation and a second start", s)
+	}
+}
+
+// Requests go to whichever of the processes is free, and what one of them fails at, the others do
+// not.
+func TestPoolOfProcesses(t *testing.T) { // seed 002, "Connection pooling for multiple servers"
+	conns := make([]*Conn, 3)
+	for i := range conns {
+		conns[i] = openChild(t, childCommand("serve ndjson"), Options{BackoffFirst: time.Millisecond})
+		if err := conns[i].Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pool, err := NewPool(conns...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pids := func() map[string]bool {
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		found := map[string]bool{}
+		for range conns { // each keeps its server busy, so the next request goes to another
+			c := pool.leastLoaded()
+			wg.Go(func() { c.CallTool(ctx, "sleep", map[string]int{"seconds": 3600}) })
+			for c.Stats().InFlight == 0 {
+				runtime.Gosched()
+			}
+			found[ask(t, c, "pid", nil)] = true
+		}
+		return found
+	}
+	before := pids()
+	if len(before) != len(conns) {
+		t.Errorf("the requests went to %d processes of %d", len(before), len(conns))
+	}
+	_, err = pool.Call(t.Context(), "tools/call", map[string]any{"name": "exit", "arguments": map[string]int{"n": 7}})
+	lost(t, err, ReasonGone)
+	for range 4 {
+		if _, err := pool.Call(t.Context(), "ping", nil); err != nil {
+			t.Errorf("after one of them failed: %v", err)
+		}
+	}
+	for _, c := range conns {
+		c.Wait(t.Context())
+	}
+	again := 0
+	for pid := range pids() {
+		if before[pid] {
+			again++
+		}
+	}
+	if again != len(conns)-1 {
+		t.Errorf("%d of %d processes are those from before, want one started anew", again, len(conns))
+	}
+	pool.Close()
+	for i, c := range conns {
+		if code, forced := c.Exit(); code != 0 || forced {
+			t.Errorf("server %d: exit %d, forced %v", i, code, forced)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/mcpstdio"
 )
 
 // A link is one server in the life of a connection.
@@ -90,13 +91,16 @@ func (l *link) boundDrain() {
 // write writes what is queued, until the link is left.
 func (l *link) write() {
 	w := l.c.opts.Framing.NewWriter(l.proc.Stdin)
+	chunks := mcpstdio.ChunkLog{Logger: l.c.opts.Logger, Framing: l.c.opts.Framing}
 	for {
 		select {
 		case o := <-l.queue:
+			began := time.Now()
 			if err := w.WriteMessage(o.msg); err != nil {
 				l.fail(ReasonGone, fmt.Errorf("write request: %w", err))
 				return
 			}
+			chunks.Sent(o.msg, began)
 			if o.sent != nil {
 				close(o.sent)
 			}
@@ -118,7 +122,18 @@ func (l *link) read() {
 	if l.c.opts.Policy == ErrorOnOversize {
 		policy = framers.Resync // which waits for the first KiB, where the id is looked for
 	}
-	r := l.c.opts.Framing.NewReader(l.proc.Stdout, framers.WithMaxMessage(l.c.opts.limit()), framers.WithPolicy(policy))
+	o := &l.c.opts
+	f := o.Framing
+	if f == framers.NDJSON() {
+		f, _ = framers.Adaptive(framers.DefaultChunk) // lines are read as lines, and frames taken too
+	}
+	chunks := mcpstdio.ChunkLog{Logger: o.Logger}
+	r := f.NewReader(l.proc.Stdout, framers.WithMaxMessage(o.limit()), framers.WithPolicy(policy), framers.WithProgress(func(c framers.Chunk) {
+		chunks.Received(c)
+		if o.OnChunk != nil && c.Total > 1 {
+			o.OnChunk(c)
+		}
+	}))
 	for goOn := true; goOn; {
 		if msg, err := r.ReadMessage(); err != nil {
 			goOn = l.handleReadError(err)

@@ -211,9 +211,10 @@ func (c *Conn) reportViolation(data eventData) func() {
 	c.stats.Violations++
 	return func() {
 		c.opts.Logger.Error(fmt.Sprintf("Frame size exceeds limit: %d bytes (max: %d)", data.size.Size, data.size.Limit))
-		c.opts.Logger.Error("Closing connection due to protocol violation.")
+		v := Violation{FrameSize: data.size.Size, Max: data.size.Limit, Reason: ReasonOversized}
+		c.opts.Logger.Error("Closing connection due to protocol violation.", "frame_size", v.FrameSize, "max", v.Max, "reason", v.Reason)
 		if c.opts.OnViolation != nil {
-			c.opts.OnViolation(Violation{FrameSize: data.size.Size, Max: data.size.Limit, Reason: ReasonOversized})
+			c.opts.OnViolation(v)
 		}
 	}
 }

@@ -50,7 +50,7 @@ type Options struct {
 	Version  string // "(devel)"
 	Protocol string // the MCP revision to ask for: DefaultProtocol
 
-	Framing    framers.Framing // NDJSON
+	Framing    framers.Framing // NDJSON, to which a server may answer in chunk frames too
 	MaxMessage int             // bytes of a message, terminator not counted: DefaultMaxMessage
 	Policy     Policy          // CloseOnOversize
 	MaxNoise   int             // lines in a row that are no message, before the server is given up: DefaultMaxNoise; negative: none may be
@@ -76,6 +76,7 @@ type Options struct {
 	OnState        func(State)
 	OnViolation    func(Violation)
 	OnNotification func(method string, params []byte) // params is valid during the call
+	OnChunk        func(framers.Chunk)                // of a message of several, as it comes; its slices are valid during the call
 }
 
 func (o *Options) complete() error {

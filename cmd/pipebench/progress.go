@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+	"golang.org/x/term"
+
+	"github.com/pipebench/pipebench/bench/machine"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
+)
+
+// A progress tells the person who waits how far a command is: by a bar where stderr is a terminal,
+// else by a plain line for each part that is finished, since a log keeps neither bars nor the codes
+// that draw them. A nil progress prints nothing.
+type progress struct {
+	stderr    io.Writer
+	part      string // what one part is called, "" for no name
+	done      int    // parts
+	measured  bool   // the bar shows units, not parts
+	full      bool   // the bar has reached its total
+	container *mpb.Progress
+	bar       *mpb.Bar    // nil where lines are printed
+	now       chan string // holds the latest step
+}
+
+// stepWidth is how many characters of a step are shown beside a bar, which takes the rest.
+const stepWidth = 48
+
+// progress returns what the flags ask for.
+func (f *sharedFlags) progress(stderr io.Writer) *progress {
+	if f.quiet || f.noProgress {
+		return nil
+	}
+	p := &progress{stderr: stderr, part: f.part}
+	if file, ok := stderr.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
+		return p
+	}
+	p.container = mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(32))
+	p.now = make(chan string, 1)
+	last, filler := "", mpb.BarStyle().Build()
+	eta := decor.AverageETA(decor.ET_STYLE_GO, decor.WC{W: 6, C: decor.DSyncSpaceR})
+	elapsed := decor.Elapsed(decor.ET_STYLE_GO)
+	// known shows what there is only once the total is known, and instead of it the time that passed.
+	known := func(show func(decor.Statistics) string, instead decor.Decorator) decor.Decorator {
+		return decor.Any(func(s decor.Statistics) (text string) {
+			if s.Total > 0 {
+				return show(s)
+			}
+			if instead != nil {
+				text, _ = instead.Decor(s)
+				text += " "
+			}
+			return text
+		})
+	}
+	p.bar = p.container.MustAdd(0, mpb.BarFillerFunc(func(w io.Writer, s decor.Statistics) error {
+		if s.Total <= 0 {
+			return nil
+		}
+		return filler.Fill(w, s)
+	}), mpb.PrependDecorators(known(func(s decor.Statistics) string { return fmt.Sprintf("%d of %d", s.Current, s.Total) }, elapsed)),
+		mpb.AppendDecorators(
+			known(func(s decor.Statistics) string {
+				if s.Completed {
+					return ""
+				}
+				text, _ := eta.Decor(s)
+				return text
+			}, nil),
+			decor.Any(func(s decor.Statistics) string {
+				select {
+				case last = <-p.now:
+				default:
+				}
+				if s.Total > 0 {
+					return view.Truncate(last, stepWidth)
+				}
+				return last
+			})))
+	return p
+}
+
+// step shows beside the bar what is being done. What other programs are called or said may be part
+// of it.
+func (p *progress) step(what string) {
+	if p == nil || p.bar == nil {
+		return
+	}
+	select {
+	case <-p.now: // nobody has drawn it
+	default:
+	}
+	p.now <- view.Escape(what)
+}
+
+// note shows beside the bar, or else prints as a line, what was found meanwhile.
+func (p *progress) note(what string) {
+	p.step(what)
+	if p != nil && p.bar == nil {
+		fmt.Fprintln(p.stderr, view.Escape(what))
+	}
+}
+
+// units has the bar show units that are finer than parts, such as the samples of a cell.
+func (p *progress) units(done, of int) {
+	if p != nil && p.bar != nil {
+		p.measured = true
+		p.move(done, of)
+	}
+}
+
+func (p *progress) move(done, of int) {
+	p.bar.SetTotal(int64(of), false)
+	p.bar.SetCurrent(int64(min(done, of)))
+	p.full = done >= of
+}
+
+// finish counts a part of so many, and says how it turned out.
+func (p *progress) finish(of int, what string) {
+	if p == nil {
+		return
+	}
+	p.done++
+	what = view.Escape(what)
+	switch {
+	case p.bar != nil && !p.measured:
+		p.move(p.done, of)
+	case p.bar == nil && p.part != "":
+		fmt.Fprintf(p.stderr, "%s %d/%d: %s\n", p.part, p.done, of, what)
+	case p.bar == nil:
+		fmt.Fprintf(p.stderr, "%d/%d %s\n", p.done, of, what)
+	}
+}
+
+// stop leaves a finished bar on the screen and takes another away: one that is short of its total
+// would be waited for for ever.
+func (p *progress) stop() {
+	if p == nil || p.bar == nil {
+		return
+	}
+	if p.full {
+		p.bar.SetTotal(-1, true)
+	} else {
+		p.bar.Abort(true)
+	}
+	p.container.Wait()
+}
+
+// quietLook is how long the machine has to be left alone to be quiet.
+const quietLook = 2 * time.Second
+
+// awaitQuiet waits until others leave the CPUs alone, where that was asked for, or says what to
+// expect of a machine that begins with such a load.
+func (f *sharedFlags) awaitQuiet(cmd *cobra.Command, env results.Environment, p *progress) error {
+	if f.waitQuiet <= 0 {
+		if load := env.Load1; load != nil && env.CPUs > 0 && *load > float64(env.CPUs)/2 {
+			f.say(cmd, "load %.1f on %s: expect wide intervals; --wait-quiet waits for others to end",
+				*load, results.FormatCount(env.CPUs, "CPU"))
+		}
+		return nil
+	}
+	isLoad := func(f results.Fault) bool { return f.ID == "load" }
+	for began := time.Now(); time.Since(began) < f.waitQuiet; {
+		before := machine.ReadUsage()
+		select {
+		case <-cmd.Context().Done():
+			return context.Cause(cmd.Context())
+		case <-time.After(min(quietLook, f.waitQuiet)):
+		}
+		found := machine.ReadUsage().Since(before).Faults()
+		at := slices.IndexFunc(found, isLoad)
+		if at < 0 {
+			return nil
+		}
+		p.step("waiting: " + found[at].Verdict)
+	}
+	f.say(cmd, "others did not end within %s: measuring beside them", f.waitQuiet)
+	return nil
+}
