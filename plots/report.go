@@ -29,6 +29,8 @@ type ReportOptions struct {
 	Title   string   // "Pipes measured" where empty
 	Sources []string // names of the files that the records are from
 	Command string   // the command that makes the page again
+
+	Sections []view.Section // of the page; nil: what [view.Sections] says of the set
 }
 
 // ErrEmpty is returned for a set that holds nothing to report.
@@ -72,7 +74,10 @@ type figure struct {
 // screens, dark ones too, and for print, and is smaller than [ReportLimit]. The same set gives the
 // same page. A set without any record to show is [ErrEmpty].
 func Report(w io.Writer, set *results.Set, o ReportOptions) error {
-	sections := view.Sections(set)
+	sections := o.Sections
+	if sections == nil {
+		sections = view.Sections(set)
+	}
 	if len(sections) == 0 {
 		return ErrEmpty
 	}

@@ -2,6 +2,7 @@ package results_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"io/fs"
 	"math"
@@ -346,6 +347,23 @@ func TestADisturbanceIsReadFromAnOldWarning(t *testing.T) {
 		set, err := results.ReadFrom("f", strings.NewReader(resultstest.Encoded(t, r)))
 		if err != nil || set.Records[0].Disturbed != tt.want {
 			t.Errorf("%q: disturbed %v, %v; want %v", tt.warning, set.Records[0].Disturbed, err, tt.want)
+		}
+	}
+}
+
+func TestACompressedFileIsReadAsItIs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "kept.jsonl.gz")
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	z.Write([]byte(`{"kind":"probe","run":"r","time":"2026-01-01T00:00:00Z","pipe":"fifo","step":"slot","value":1,"how":"read"}` + "\n"))
+	z.Close()
+	for name, content := range map[string][]byte{"whole": packed.Bytes(), "cut": packed.Bytes()[:packed.Len()-9], "none": []byte("text")} {
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		set, err := results.Read(path)
+		if name == "whole" && (err != nil || len(set.Probes) != 1) || name != "whole" && (err == nil || !strings.Contains(err.Error(), path)) {
+			t.Errorf("%s: %+v, %v", name, set, err)
 		}
 	}
 }

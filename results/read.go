@@ -3,6 +3,7 @@ package results
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -50,6 +51,7 @@ func Read(paths ...string) (*Set, error) {
 const FileName = "results.jsonl"
 
 // Open opens a results file: "-" is standard input, and a folder stands for the results file in it.
+// One whose name ends in .gz is decompressed.
 func Open(path string) (name string, f io.ReadCloser, err error) {
 	if path == "-" {
 		return "standard input", io.NopCloser(os.Stdin), nil
@@ -59,6 +61,16 @@ func Open(path string) (name string, f io.ReadCloser, err error) {
 	}
 	if f, err = os.Open(path); err != nil {
 		return "", nil, fmt.Errorf("read results: %w", err)
+	}
+	if strings.HasSuffix(path, ".gz") {
+		text, err := gzip.NewReader(f)
+		if err != nil {
+			return "", nil, fmt.Errorf("read results: %s: %w", path, errors.Join(err, f.Close()))
+		}
+		return path, struct {
+			io.Reader
+			io.Closer
+		}{text, f}, nil
 	}
 	return path, f, nil
 }

@@ -103,9 +103,13 @@ func readProbes(paths ...string) (*results.Set, error) {
 		return nil, err
 	}
 	if set = onPipes(set, set.Problems); len(set.Probes) == 0 {
-		return nil, fmt.Errorf("no findings of a probe in %s: make some with pipebench probe --out FOLDER", strings.Join(paths, ", "))
+		return nil, noProbes(paths)
 	}
 	return set, nil
+}
+
+func noProbes(paths []string) error {
+	return fmt.Errorf("no findings of a probe in %s: make some with pipebench probe --out FOLDER", strings.Join(paths, ", "))
 }
 
 // onPipes returns the part of a set that holds findings on pipes.

@@ -16,11 +16,18 @@ import (
 )
 
 // reportFlags are what report was asked for, as it was typed.
-type reportFlags struct{ out, title string }
+type reportFlags struct {
+	out, title    string
+	atlas, detail bool
+	format        view.Format
+}
 
 func (f *reportFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&f.out, "out", "o", "", "the page, - for standard output (default report.html in the folder of the first file)")
 	cmd.Flags().StringVar(&f.title, "title", "", "of the page")
+	cmd.Flags().BoolVar(&f.atlas, "atlas", false, "print what pipes do on each system, from records of probe, beside what other systems document; a page with --out")
+	cmd.Flags().BoolVar(&f.detail, "detail", false, "with --atlas, say how each answer was found")
+	registerFormat(cmd, &f.format)
 }
 
 func (f *reportFlags) run(cmd *cobra.Command, paths []string) error {
@@ -29,6 +36,16 @@ func (f *reportFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	o := plots.ReportOptions{Title: f.title, Sources: paths, Command: commandLine(os.Args)}
+	if f.atlas {
+		if len(onPipes(set, nil).Probes) == 0 {
+			return noProbes(paths)
+		}
+		page := view.Atlas(set, documented([]string{"macos", "freebsd"}), f.detail || f.out != "")
+		if f.out == "" {
+			return page.Write(cmd.OutOrStdout(), f.format)
+		}
+		o.Sections = []view.Section{page.Section("atlas", "Systems")}
+	}
 	if f.out == "-" {
 		return plots.Report(cmd.OutOrStdout(), set, o)
 	}

@@ -102,10 +102,10 @@ func comparisonTable(title string, changes []stat.Change) Table {
 		if v == nil {
 			return Cell{}
 		}
-		return Cell{text(*v), fmt.Sprintf("%.6g", *v-less)}
+		return Cell{Text: text(*v), Base: fmt.Sprintf("%.6g", *v-less)}
 	}
 	median := func(c change, e stat.Estimate) Cell {
-		return Cell{c.Before.Metric.Format(e.Median) + spreadText(e), fmt.Sprintf("%.10g", e.Median)}
+		return Cell{Text: c.Before.Metric.Format(e.Median) + spreadText(e), Base: fmt.Sprintf("%.10g", e.Median)}
 	}
 	t := tableOf(title, changes, []columnOf[change]{
 		{"case", func(c change) Cell { return textCell(changeLabel(c, differ)) }},
@@ -114,7 +114,7 @@ func comparisonTable(title string, changes []stat.Change) Table {
 		{">new", func(c change) Cell { return median(c, c.New) }},
 		{"#unit", func(c change) Cell { return textCell(c.Before.Metric.Unit) }},
 		{">change", func(c change) Cell {
-			return Cell{changeText(c), figure(c.Ratio, 1, func(float64) string { return "" }).Base}
+			return Cell{Text: changeText(c), Base: figure(c.Ratio, 1, func(float64) string { return "" }).Base}
 		}},
 		{">p", func(c change) Cell { return figure(c.P, 0, pText) }},
 		{">min. detectable", func(c change) Cell {

@@ -158,7 +158,7 @@ func memoryCell(t results.Target) Cell {
 			peak = max(peak, *p)
 		}
 	}
-	return known(peak > 0, Cell{results.FormatNumber(float64(peak)/(1<<20), 3) + " MiB", strconv.FormatInt(peak, 10)})
+	return known(peak > 0, Cell{Text: results.FormatNumber(float64(peak)/(1<<20), 3) + " MiB", Base: strconv.FormatInt(peak, 10)})
 }
 
 // loadTable has a row a load.

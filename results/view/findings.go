@@ -90,7 +90,7 @@ func claimTable(s *results.Set) Table {
 	})
 	machines, rows := byMachine(s, sorted, func(c results.Claim) string { return c.Run }, func(c results.Claim) string { return c.Seed + " " + cmp.Or(c.ID, c.Claim) })
 	columns := []columnOf[claims]{
-		{"source|seed", func(judged claims) Cell { return Cell{SourceTitle(judged.first.Seed), judged.first.Seed} }},
+		{"source|seed", func(judged claims) Cell { return Cell{Text: SourceTitle(judged.first.Seed), Base: judged.first.Seed} }},
 		{"@`id", func(judged claims) Cell { return textCell(judged.first.ID) }},
 		{"~claim", func(judged claims) Cell { return textCell(judged.first.Claim) }},
 	}
@@ -190,7 +190,7 @@ func probeCell(p results.Probe) Cell {
 	if n, ok := p.Number(); ok {
 		return figureCell(n, results.FormatUnit(n, p.Unit))
 	}
-	return Cell{strings.TrimSpace(fmt.Sprint(p.Value) + " " + p.Unit), fmt.Sprint(p.Value)}
+	return Cell{Text: strings.TrimSpace(fmt.Sprint(p.Value) + " " + p.Unit), Base: fmt.Sprint(p.Value)}
 }
 
 // EvidenceText writes the evidence of a finding on one line, sorted by name:

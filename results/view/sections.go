@@ -20,6 +20,11 @@ type Section struct {
 	Commands []string // that reproduce it
 }
 
+// Section makes a section of a page: its lines before the tables as sentences.
+func (p Page) Section(id, title string) Section {
+	return Section{ID: id, Title: title, Lead: append(p.Header, p.Conclusions...), Tables: p.Tables, Notes: p.Notes}
+}
+
 // Sections lists what a page says about a set, in the order in which a person asks: what it means,
 // where it was measured, and then each kind of record that the set holds. Without a record it is
 // empty.

@@ -28,7 +28,10 @@ type Table struct {
 
 // A Cell is a figure as a person reads it, and in base units as a program does. The zero value is a
 // figure that is not known.
-type Cell struct{ Text, Base string }
+type Cell struct {
+	Text, Base string
+	How        string // how it was found, which a page shows where one points at it
+}
 
 // A Column is the head of a column.
 type Column struct {
@@ -87,14 +90,16 @@ func (t *Table) AppendCells(row ...Cell) {
 	t.Rows = append(t.Rows, row)
 }
 
-func textCell(s string) Cell { return Cell{s, s} }
+func textCell(s string) Cell { return Cell{Text: s, Base: s} }
 
-func bytesCell(n int64) Cell { return Cell{results.FormatSize(n), strconv.FormatInt(n, 10)} }
+func bytesCell(n int64) Cell {
+	return Cell{Text: results.FormatSize(n), Base: strconv.FormatInt(n, 10)}
+}
 
 func nanosCell(ns float64) Cell { return figureCell(ns, results.FormatDuration(ns)) }
 
 func figureCell(v float64, shown string) Cell {
-	return Cell{shown, strconv.FormatFloat(v, 'f', -1, 64)}
+	return Cell{Text: shown, Base: strconv.FormatFloat(v, 'f', -1, 64)}
 }
 
 // known returns a cell if what it shows is known, else the zero value.
@@ -106,7 +111,7 @@ func known(is bool, c Cell) Cell {
 }
 
 // verdictCell shows a verdict in words; programs read it as it is in the file.
-func verdictCell(verdict string) Cell { return Cell{VerdictText(verdict), verdict} }
+func verdictCell(verdict string) Cell { return Cell{Text: VerdictText(verdict), Base: verdict} }
 
 // A columnOf is a column of a table of lines: its head, as [Columns] takes it, and its cells.
 type columnOf[L any] struct {
@@ -303,7 +308,7 @@ var tableTemplate = template.Must(template.New("table").Funcs(template.FuncMap{
 {{end}}<thead><tr>{{range .Columns}}{{if ne .Style "below"}}<th scope="col"{{if .Right}} class="right"{{end}}>{{.Title}}</th>{{end}}{{end}}</tr></thead>
 <tbody>
 {{$columns := .Columns}}{{$width := .Width}}{{range .Rows}}<tr>{{range $i, $cell := .}}{{with $c := index $columns $i}}` +
-	`{{if ne $c.Style "below"}}<td{{with class $c $cell}} class="{{.}}"{{end}}>` +
+	`{{if ne $c.Style "below"}}<td{{with class $c $cell}} class="{{.}}"{{end}}{{with $cell.How}} title="{{.}}"{{end}}>` +
 	`{{if eq $c.Style "code"}}<code>{{text $cell}}</code>{{else}}{{text $cell}}{{end}}</td>{{end}}{{end}}{{end}}</tr>
 {{range $i, $cell := .}}{{if eq (index $columns $i).Style "below"}}{{with text $cell}}<tr class="warning"><td colspan="{{$width}}">⚠ {{.}}</td></tr>
 {{end}}{{end}}{{end}}{{end}}</tbody>

@@ -82,10 +82,10 @@ func tuneTable(s *results.Set) Table {
 		return func(u tune) Cell { return estimateCell(metric, u.Samples) }
 	}
 	columns := []columnOf[tune]{
-		{"reader|reader (B/s)", func(u tune) Cell { return Cell{tuneReader(u.Cell), fmt.Sprint(u.Cell.Drain)} }},
+		{"reader|reader (B/s)", func(u tune) Cell { return Cell{Text: tuneReader(u.Cell), Base: fmt.Sprint(u.Cell.Drain)} }},
 		{"`framing", func(u tune) Cell { return textCell(u.Cell.Framing) }},
-		{">message|message (B)", func(u tune) Cell { return Cell{sizeText(u.Cell), fmt.Sprint(u.Cell.Size)} }},
-		{"capacity|capacity (B)", func(u tune) Cell { return Cell{tuneCapacity(u), fmt.Sprint(capacityOf(u))} }},
+		{">message|message (B)", func(u tune) Cell { return Cell{Text: sizeText(u.Cell), Base: fmt.Sprint(u.Cell.Size)} }},
+		{"capacity|capacity (B)", func(u tune) Cell { return Cell{Text: tuneCapacity(u), Base: fmt.Sprint(capacityOf(u))} }},
 		{"sender", func(u tune) Cell { return textCell(u.Cell.Sender) }},
 		{">goodput|goodput (B/s)", estimated("goodput")},
 		{">CPU/MiB|CPU (ns/MiB)", estimated("cpu")},

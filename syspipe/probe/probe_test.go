@@ -159,6 +159,7 @@ func TestPredict(t *testing.T) {
 		{"darwin", "capacity/fill/511", 65408, true},
 		{"darwin", "short-write/61440", 4096, true},
 		{"freebsd", "all-or-nothing", 512, true},
+		{"freebsd", "settable/100000", "unsupported", true},
 		{"freebsd", "broken/after-0/sigpipe", true, true},
 		{"windows", "capacity/fill/511", nil, false},
 		{"linux", "broken/after-0/notice", nil, false},
