@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -46,8 +47,7 @@ func WriteChecks(w io.Writer, format Format, set *results.Set, o Options) error 
 	}
 	p.Conclusions = checkAdvice(all)
 	if fine := stat.Filter(all, func(c results.Check) bool { return c.Verdict == results.CheckOK }); len(fine) > 0 && !o.Detail {
-		names := stat.Map(fine, func(c results.Check) string { return c.Name })
-		p.Notes = []string{"ok: " + strings.Join(names, ", ")}
+		p.Notes = []string{"ok: " + namesOf(fine)}
 	}
 	return p.write(w, format, o.width())
 }
@@ -67,25 +67,37 @@ func NothingTold(all []results.Check) bool {
 func CheckSummary(all []results.Check) string {
 	failed := FailedChecks(all)
 	if len(failed) > 0 {
-		texts := stat.Map(failed, func(c results.Check) string { return c.Name + ": " + c.Found })
+		var texts []string
+		for _, alike := range stat.GroupBy(failed, func(c results.Check) string { return c.Found }) {
+			texts = append(texts, namesOf(alike)+": "+alike[0].Found)
+		}
+		if more := len(texts) - mostCauses; more > 0 {
+			texts = append(texts[:mostCauses], fmt.Sprintf("and %d more", more))
+		}
 		return fmt.Sprintf("FAIL: %d of %d: %s", len(failed), len(all), strings.Join(texts, "; "))
 	}
 	verdicts := countWords(all, func(c results.Check) string { return c.Verdict })
 	return fmt.Sprintf("PASS: %s of %d", verdicts, len(all))
 }
 
-// checkAdvice says what to do about what is not right, each piece of advice once, and how to see it
-// without pipebench.
+// mostCauses is how many of them the first line names.
+const mostCauses = 3
+
+func namesOf(all []results.Check) string {
+	return strings.Join(stat.Map(all, func(c results.Check) string { return c.Name }), ", ")
+}
+
+// checkAdvice says what to do about what is not right, each piece of advice once, and the shortest
+// shell line that shows it.
 func checkAdvice(all []results.Check) []string {
 	var out []string
 	wrong := stat.Filter(all, func(c results.Check) bool { return c.Advice != "" })
 	for _, alike := range stat.GroupBy(wrong, func(c results.Check) string { return c.Advice }) {
-		names := stat.Map(alike, func(c results.Check) string { return c.Name })
-		out = append(out, strings.Join(names, ", ")+": "+alike[0].Advice+".")
-	}
-	for _, c := range wrong {
-		if c.Reproduce != "" {
-			out = append(out, c.Name+" by hand: "+c.Reproduce)
+		out = append(out, namesOf(alike)+": "+alike[0].Advice+".")
+		shown := stat.Filter(alike, func(c results.Check) bool { return c.Reproduce != "" })
+		if len(shown) > 0 {
+			by := func(a, b results.Check) int { return cmp.Compare(len(a.Reproduce), len(b.Reproduce)) }
+			out = append(out, "by hand: "+slices.MinFunc(shown, by).Reproduce)
 		}
 	}
 	return out

@@ -45,7 +45,7 @@ func TestChecksShowWhatIsWrongFirst(t *testing.T) {
 		t.Errorf("first line %q, want %q", first, want)
 	}
 	for _, want := range []string{
-		"late-reader, socketpair: exit when all is written.", "late-reader by hand: my-program | (sleep 1; wc -c)",
+		"late-reader, socketpair: exit when all is written.", "by hand: my-program | (sleep 1; wc -c)",
 		"cannot tell", "ok: fast-reader",
 	} {
 		if !strings.Contains(rest, want) {

@@ -1,10 +1,12 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -31,6 +33,8 @@ type Options struct {
 	starts, requests int
 	patience         time.Duration
 
+	runtime string // what the command runs on, "" if that is not known
+
 	Observe func(name string) // is told of each situation that begins, from any goroutine; may be nil
 }
 
@@ -49,6 +53,7 @@ type situation struct {
 type finding struct {
 	results.Check
 	evidence any    // a struct; nil for none
+	class    string // of what is wrong, by which a runtime has advice of its own; "" for none
 	mark     string // in the environment of all that the situation starts
 	o        Options
 }
@@ -82,6 +87,7 @@ func (f *finding) env() []string {
 func (f *finding) command(argv []string) *proc.Process {
 	p := proc.Command(argv[0], argv[1:]...)
 	p.Cmd.Env = f.env()
+	p.Attached = runtime.GOOS == "linux" // what it leaves is looked at, and ended by its mark
 	separate(p)
 	return p
 }
@@ -92,6 +98,7 @@ const parallel = 4
 // try tries the situations of a side, several at once, and keeps a record of each in the order of
 // the catalogue. What tries has no entry for is left out.
 func (o Options) try(ctx context.Context, side catalogue.Side, tries map[string]situation, sink Sink) error {
+	o.runtime = runtimeOf(o.Command)
 	var chosen []catalogue.Misbehaviour
 	for _, m := range catalogue.Situations(side) {
 		if _, ok := tries[m.Name]; ok && (len(o.Only) == 0 || slices.Contains(o.Only, m.Name)) {
@@ -150,6 +157,7 @@ func (o Options) one(ctx context.Context, side catalogue.Side, m catalogue.Misbe
 	}
 	f := finding{o: o, mark: fmt.Sprintf("%s=%s/%s/%s", markName, o.Run, side, m.Name), Check: results.Check{
 		Kind: results.KindCheck, Run: o.Run, Side: string(side), Name: m.Name, Verdict: results.CheckOK, How: m.Title, Command: o.Command,
+		Runtime: o.runtime,
 	}}
 	err := ctx.Err()
 	if err == nil {
@@ -163,11 +171,9 @@ func (o Options) one(ctx context.Context, side catalogue.Side, m catalogue.Misbe
 		f.judge(results.CheckCannotTell, "%s", strings.TrimSpace(err.Error()))
 	}
 	if f.Verdict == results.CheckFails || f.Verdict == results.CheckSlow {
-		if f.Advice == "" {
-			f.Advice = m.Advice
-		}
+		f.Advice = cmp.Or(f.Advice, advice[f.class][f.Runtime], m.Advice)
 	} else {
-		f.Advice = ""
+		f.Advice, f.Reproduce = "", ""
 	}
 	f.Time = time.Now().UTC()
 	return f

@@ -1,29 +1,424 @@
 package check
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
+	"github.com/pipebench/pipebench/syspipe"
 )
 
-// Program checks a program that runs once, or a filter, which reads o.Stdin.
+// A ProgramEvidence is what the verdict on a program rests on. Sizes are bytes.
+type ProgramEvidence struct {
+	Bytes     int64  `json:"bytes"`                // that it wrote to standard output
+	Expected  int64  `json:"expected"`             // that it wrote to a file
+	SHA256    string `json:"sha256,omitempty"`     // of what it wrote, as far as that is compared
+	DiffersAt *int64 `json:"differs_at,omitempty"` // the first byte that is not the expected one
+	Exit      string `json:"exit"`
+	Stderr    string `json:"stderr,omitempty"` // its last line
+	Logged    int64  `json:"stderr_bytes,omitempty"`
+	ElapsedNS int64  `json:"elapsed_ns"`
+	FirstNS   int64  `json:"first_byte_ns,omitempty"`
+	NoticedNS int64  `json:"noticed_ns,omitempty"` // how long it went on without its reader
+	CPUNS     int64  `json:"cpu_ns,omitempty"`
+	PeakBytes int64  `json:"peak_bytes,omitempty"`
+	Queued    int64  `json:"queued_bytes,omitempty"` // when the late reader began
+}
+
+// mostCompared bounds the output that is compared, in bytes. What writes more counts as endless.
+const mostCompared = 32 << 20
+
+// A program is one that is checked, and what it did when its output was a file.
+type program struct {
+	o       Options
+	ref     *outcome
+	alike   bool // the second time it did the same
+	stable  int  // bytes of the output that were the same both times
+	endless bool // it did not end by itself
+	bound   int64
+}
+
+// Program checks a program that runs once, or a filter, which reads o.Stdin. A command that cannot
+// be started is an error.
 func Program(ctx context.Context, o Options, sink Sink) error {
 	if err := o.Validate(catalogue.Program); err != nil {
 		return err
 	}
-	return o.try(ctx, catalogue.Program, map[string]situation{"stdin-empty": {do: stdinEmpty}}, sink)
+	o.Timeout, o.runtime = cmp.Or(o.Timeout, 5*time.Second), runtimeOf(o.Command)
+	p := &program{o: o, bound: mostCompared}
+	var failed error
+	first := o.one(ctx, catalogue.Program, catalogue.Situations(catalogue.Program)[0], situation{do: func(ctx context.Context, f *finding) error {
+		failed = p.refer(ctx, f)
+		return failed
+	}})
+	if failed != nil {
+		return failed
+	}
+	tries := map[string]situation{"reference": {do: func(_ context.Context, f *finding) error {
+		*f = first
+		return nil
+	}}}
+	for name, m := range manners {
+		if (name == "stdin-trickle" || name == "stdin-cut-line") && len(o.Stdin) == 0 {
+			continue // they are about filters
+		}
+		tries[name] = situation{do: func(ctx context.Context, f *finding) error { return p.behave(ctx, f, m) }}
+	}
+	tries["block-buffer"] = situation{do: p.blockBuffer, alone: true}
+	return o.try(ctx, catalogue.Program, tries, sink)
 }
 
-func stdinEmpty(ctx context.Context, f *finding) error {
-	p := f.command(f.Command)
-	defer p.Close()
-	if err := p.Start(ctx); err != nil {
+// A way is how a situation sets up a start, judges it, and shows it in a shell.
+type way struct {
+	manner
+	prepare func(*program, *manner) (done func(), err error) // what a table cannot say; nil for nothing
+	judge   func(*program, *finding, *outcome)               // nil: it has to do as with a file
+	shell   string                                           // what stands for the command is CMD
+}
+
+// manners are the situations by their names in the catalogue.
+var manners = map[string]way{
+	"fast-reader": {shell: "CMD | cat | wc -c"},
+	"late-reader": {manner: manner{wait: quiet}, shell: "CMD | (sleep 1; wc -c)"},
+	"slow-reader": {manner: manner{slow: true}, shell: "CMD | (while dd bs=16k count=1 2>&3 | grep -q ^; do sleep .02; done) 3>/dev/null"},
+	"small-pipe":  {manner: manner{capacity: 4096}},
+	"socketpair": {manner: manner{pipe: syspipe.SocketPair, wait: quiet},
+		shell: `python3 -c 'import socket,subprocess as s,sys,time; a,b=socket.socketpair(); p=s.Popen(sys.argv[1:],stdout=b); b.close(); time.sleep(1); print(sum(iter(lambda:len(a.recv(65536)),0)))' CMD`},
+	"fifo": {manner: manner{pipe: syspipe.FIFO}, shell: "mkfifo f; cat f | wc -c & CMD > f; wait; rm f"},
+	"nonblocking-pipe": {manner: manner{nonBlock: true, wait: quiet},
+		shell: `python3 -c 'import os,subprocess as s,sys,time; r,w=os.pipe(); os.set_blocking(w,False); p=s.Popen(sys.argv[1:],stdout=w); os.close(w); time.sleep(1); print(sum(iter(lambda:len(os.read(r,65536)),0)), p.wait())' CMD`},
+	"terminal":                 {manner: manner{terminal: true}, judge: (*program).endsAlike, shell: "CMD"},
+	"reader-leaves-at-once":    {manner: manner{leaves: leavesAtOnce}, judge: (*program).notices, shell: "CMD | true"},
+	"reader-leaves-after-line": {manner: manner{leaves: leavesAfterLine}, judge: (*program).notices, shell: "CMD | head -n 1"},
+	"reader-leaves-midway": {manner: manner{leaves: leavesMidway}, judge: (*program).notices, shell: "CMD | head -c 4096",
+		prepare: func(p *program, m *manner) (func(), error) {
+			m.midway = max(1, min(p.ref.total/2, spill))
+			return func() {}, nil
+		}},
+	"full-device": {judge: (*program).complains, shell: "CMD > /dev/full; echo $?", prepare: func(_ *program, m *manner) (func(), error) {
+		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+		m.file = full
+		return func() { full.Close() }, err
+	}},
+	"stderr-unread":  {manner: manner{unreadErr: true}, judge: (*program).logsAside, shell: "CMD 2>&1 >/dev/null | sleep 5"},
+	"stdin-closed":   {manner: manner{closed: true}, judge: (*program).survives, shell: "CMD <&-"},
+	"stdin-empty":    {manner: manner{input: &pieces{}}, judge: (*program).survives, shell: "CMD </dev/null"},
+	"stdin-silent":   {manner: manner{silent: true}, judge: (*program).survives, shell: "sleep 1 | CMD"},
+	"stdin-trickle":  {prepare: (*program).trickle},
+	"stdin-cut-line": {prepare: (*program).cutLine, judge: (*program).keepsLast, shell: "printf 'last line' | CMD"},
+}
+
+// refer finds out what the program does when its output is a file, twice.
+func (p *program) refer(ctx context.Context, f *finding) error {
+	second, err := p.toFile(ctx, f)
+	if err == nil {
+		p.ref, err = p.toFile(ctx, f)
+	}
+	if err != nil {
 		return err
 	}
-	if !p.Ended(5 * time.Second) {
-		f.fails("runs on at the end of its input")
+	p.endless = p.ref.end == "" || second.end == ""
+	p.stable = samePrefix(p.ref.out, second.out)
+	p.alike = p.ref.total == second.total && p.ref.end == second.end && p.stable == len(p.ref.out)
+	wrote := fmt.Sprintf("%s, %s", size(p.ref.total), cmp.Or(p.ref.end, "running on after "+results.FormatDuration(float64(p.ref.took))))
+	switch {
+	case len(p.ref.holding) > 0:
+		f.fails("leaves %s behind, which holds its output: who reads to the end waits for it", strings.Join(p.ref.holding, ", "))
+	case p.endless:
+		p.bound = int64(max(1, min(p.stable, 4*spill)))
+		f.ok("runs on: what it writes at first is compared")
+	case !p.alike && p.o.Deterministic:
+		f.fails("two runs differ from byte %s on (%s, then %s, %s)", results.FormatGrouped(int64(p.stable)), wrote, size(second.total), second.end)
+	case !p.alike:
+		f.ok("%s; two runs differ from byte %s on: what stands behind is not judged", wrote, results.FormatGrouped(int64(p.stable)))
+	case len(p.ref.left) > 0:
+		f.ok("%s; leaves %s behind, which holds none of its output", wrote, strings.Join(p.ref.left, ", "))
+	default:
+		f.ok("%s, twice the same", wrote)
 	}
-	f.ok("ends with code %d", p.ExitCode())
+	f.evidence = p.evidence(p.ref)
 	return nil
+}
+
+func (p *program) toFile(ctx context.Context, f *finding) (*outcome, error) {
+	file, err := os.CreateTemp("", "pipebench-check-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(file.Name())
+	defer file.Close()
+	o, err := f.start(ctx, manner{file: file}, p.o.Timeout, mostCompared)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil {
+		o.total = info.Size()
+		o.out = make([]byte, min(o.total, mostCompared))
+		_, err = file.ReadAt(o.out, 0)
+	}
+	return o, err
+}
+
+// behave tries one way and judges what came of it.
+func (p *program) behave(ctx context.Context, f *finding, w way) error {
+	m := w.manner
+	if w.prepare != nil {
+		done, err := w.prepare(p, &m)
+		if err != nil {
+			return err
+		}
+		defer done()
+	}
+	o, err := f.start(ctx, m, p.limit(), p.bound)
+	if err != nil {
+		return err
+	}
+	e := p.evidence(o)
+	f.evidence = e
+	f.Reproduce = strings.ReplaceAll(w.shell, "CMD", shellWords(f.Command))
+	if f.o.Stdin != nil && w.shell != "" && !m.closed && m.input == nil && !m.silent {
+		f.Reproduce = strings.Replace(f.Reproduce, shellWords(f.Command), shellWords(f.Command)+" < INPUT", 1)
+	}
+	if w.judge != nil {
+		w.judge(p, f, o)
+	} else {
+		p.same(f, o, e, m)
+	}
+	if o.spins && !p.endless && o.cpu-p.ref.cpu > max(100*time.Millisecond, p.ref.cpu) {
+		f.class = "spin"
+		f.fails("burns a CPU while it waits: %s, where all of its work takes %s", duration(o.cpu), duration(p.ref.cpu))
+	}
+	return nil
+}
+
+// limit is what one start has: more than the reference took, since a slow reader holds it up.
+func (p *program) limit() time.Duration { return max(p.o.Timeout, 3*p.ref.took+2*slowTime) }
+
+func (p *program) evidence(o *outcome) *ProgramEvidence {
+	return &ProgramEvidence{
+		Bytes: o.total, Expected: p.ref.total, SHA256: fmt.Sprintf("%x", sha256.Sum256(o.out)), Exit: cmp.Or(o.end, "none"), Stderr: o.words(),
+		Logged: o.logs, ElapsedNS: int64(o.took), FirstNS: int64(o.first), CPUNS: int64(o.cpu), PeakBytes: o.peak, Queued: int64(o.queued),
+	}
+}
+
+// same judges a program that has to do what it does with a file.
+func (p *program) same(f *finding, o *outcome, e *ProgramEvidence, m manner) {
+	wrong, class, at := p.compare(o)
+	if class != "" {
+		e.DiffersAt, f.class = &at, class
+	}
+	gaveUp := o.end != "" && o.code != 0 && o.end != p.ref.end
+	says := ""
+	if o.words() != "" && o.words() != p.ref.words() {
+		says = ": " + o.words()
+	}
+	grown := o.peak - max(p.ref.peak, 16<<20)
+	switch {
+	case o.end == "" && !p.endless:
+		f.fails("had not ended after %s, with %s of %s written", duration(o.took), size(o.total), size(p.ref.total))
+	case gaveUp && m.nonBlock:
+		f.ok("takes no non-blocking output, and says so: %s%s", o.end, says)
+	case wrong != "" && gaveUp:
+		f.fails("%s; %s%s", wrong, o.end, says)
+	case wrong != "":
+		f.fails("%s; %s", wrong, cmp.Or(o.end, "running on"))
+	case o.end != p.ref.end && p.alike && !p.endless:
+		f.fails("%s, where it is %s with a file%s", o.end, p.ref.end, says)
+	case m.wait > 0 && p.ref.peak > 0 && p.ref.total >= 8*spill && grown > p.ref.total/2:
+		f.class = "memory"
+		f.fails("holds what is not read in memory: %s, where with a file it is %s", results.FormatSize(o.peak), results.FormatSize(p.ref.peak))
+	default:
+		f.ok("%s, %s", size(min(o.total, p.ref.total)), cmp.Or(o.end, "running on"))
+	}
+}
+
+// compare says how the output differs from that to a file, where it is wrong beyond doubt.
+func (p *program) compare(o *outcome) (wrong, class string, at int64) {
+	want := p.ref.out[:p.stable]
+	if p.endless {
+		want = want[:min(len(want), int(p.bound))]
+	}
+	d := differ(want, o.out[:min(len(o.out), len(want))])
+	cut := d.class == "lost" && d.at == len(o.out)
+	switch {
+	case cut && p.endless:
+		return "", "", 0 // the rest may come later
+	case cut:
+		d.class, d.text = "cut", fmt.Sprintf("cut at %s of %s", size(o.total), size(p.ref.total))
+		if o.total == int64(o.capacity) {
+			d.text = fmt.Sprintf("cut at %s: what one pipe holds", size(o.total))
+		} else if o.queued > 0 && o.total == int64(o.queued) {
+			d.text = fmt.Sprintf("cut at %s: what the queue holds that nobody reads", size(o.total))
+		}
+	case d.class == "" && o.total > p.ref.total && p.alike && !p.endless:
+		d = difference{"longer", fmt.Sprintf("%s too many at the end", size(o.total-p.ref.total)), int(p.ref.total)}
+	}
+	return d.text, d.class, int64(d.at)
+}
+
+// endsAlike judges how a program ends that may write something else.
+func (p *program) endsAlike(f *finding, o *outcome) {
+	switch {
+	case o.end == "" && !p.endless:
+		f.fails("had not ended after %s", duration(o.took))
+	case o.end != p.ref.end && !p.endless && p.alike:
+		f.fails("%s, where it is %s with a file: %s", o.end, p.ref.end, o.words())
+	default:
+		f.ok("%s, %s", size(o.total), cmp.Or(o.end, "running on"))
+	}
+}
+
+// notices judges a program whose reader has left.
+func (p *program) notices(f *finding, o *outcome) {
+	f.evidence.(*ProgramEvidence).NoticedNS = int64(o.noticed)
+	f.class = "leave"
+	switch {
+	case o.end != "":
+		f.ok("%s after %s", o.end, duration(o.noticed))
+	case p.ref.total == 0:
+		f.cannotTell("it writes nothing")
+	case p.endless && p.ref.total < 64<<10:
+		f.cannotTell("it writes too little to notice that the reader has left")
+	default:
+		f.fails("runs on for %s without its reader, on %s of CPU", duration(o.noticed), duration(o.cpu))
+	}
+}
+
+// complains judges a program whose output has no room.
+func (p *program) complains(f *finding, o *outcome) {
+	f.class = "full"
+	switch {
+	case p.ref.total == 0:
+		f.ok("writes nothing")
+	case o.end == "":
+		f.cannotTell("had not ended after %s", duration(o.took))
+	case o.end != p.ref.end:
+		f.ok("%s: %s", o.end, o.words())
+	case o.logs != p.ref.logs:
+		f.ok("says so: %s", o.words())
+	case o.code == 0:
+		f.fails("exit 0 and no word, though nothing of %s was written", size(p.ref.total))
+	default:
+		f.cannotTell("%s, as with a file", o.end)
+	}
+}
+
+// logsAside judges a program whose standard error nobody reads.
+func (p *program) logsAside(f *finding, o *outcome) {
+	switch {
+	case o.end == "" && !p.endless:
+		f.slow("waits for ever: it writes %s to standard error, and nobody reads that", size(p.ref.logs))
+	case p.endless:
+		f.cannotTell("it runs on in any case")
+	default:
+		f.ok("%s; writes %s to standard error", o.end, size(p.ref.logs))
+	}
+}
+
+// survives judges a program whose input is not what it expects.
+func (p *program) survives(f *finding, o *outcome) {
+	switch {
+	case o.end == "" && !p.endless:
+		f.fails("had not ended after %s, on %s of CPU", duration(o.took), duration(o.cpu))
+	case slices.Contains([]string{"SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGFPE"}, o.end):
+		f.fails("is killed by %s: %s", o.end, o.words())
+	case o.end == "":
+		f.cannotTell("it runs on in any case")
+	default:
+		f.ok("%s, %s", o.end, size(o.total))
+	}
+}
+
+func (p *program) trickle(m *manner) (func(), error) {
+	m.input = &pieces{rest: p.o.Stdin, size: max(7, len(p.o.Stdin)/20), pause: 10 * time.Millisecond}
+	return func() {}, nil
+}
+
+func (p *program) cutLine(m *manner) (func(), error) {
+	m.input = bytes.NewReader(bytes.TrimRight(p.o.Stdin, "\r\n"))
+	return func() {}, nil
+}
+
+// keepsLast judges what becomes of a last line that nothing ends.
+func (p *program) keepsLast(f *finding, o *outcome) {
+	input := bytes.TrimRight(p.o.Stdin, "\r\n")
+	last := bytes.TrimSpace(input[bytes.LastIndexByte(input, '\n')+1:])
+	if p.survives(f, o); f.Verdict == results.CheckOK && len(last) >= 4 && p.alike && bytes.Count(o.out, last) < bytes.Count(p.ref.out, last) {
+		f.Found = ""
+		f.fails("leaves out the last line, of %s", size(int64(len(last))))
+	}
+}
+
+// late is how much later than to a terminal a line has to come to count as held back.
+const late = 200 * time.Millisecond
+
+// blockBuffer compares when lines come to a terminal and through a pipe. Those of a program that is
+// soon done come soon.
+func (p *program) blockBuffer(ctx context.Context, f *finding) error {
+	if p.ref.took < 2*late {
+		f.ok("all is written within %s", duration(p.ref.took))
+		return nil
+	}
+	for range 2 { // a busy machine holds lines back, too: twice is no chance
+		shown, err := f.start(ctx, manner{terminal: true}, p.limit(), p.bound)
+		if err != nil {
+			return err
+		}
+		piped, err := f.start(ctx, manner{}, p.limit(), p.bound)
+		if err != nil {
+			return err
+		}
+		f.evidence = p.evidence(piped)
+		behind := lateness(shown, piped)
+		if len(shown.arrivals) < 4 || 3*len(piped.arrivals) > len(shown.arrivals) || behind < late {
+			f.ok("what comes to a terminal in %s comes through a pipe in %s",
+				results.FormatCount(len(shown.arrivals), "piece"), results.FormatCount(len(piped.arrivals), "piece"))
+			return nil
+		}
+		f.class, f.Reproduce = "buffer", shellWords(f.Command)+" | while read -r l; do date +%T.%N; done"
+		f.slow("lines come up to %s late: it gathers them in a buffer of %s where its output is no terminal", duration(behind), bufferSize(piped))
+	}
+	return nil
+}
+
+// lateness is the most by which bytes came later through a pipe than to a terminal, as seen from the
+// end of the program: starts differ by more than that on a busy machine.
+func lateness(shown, piped *outcome) (behind time.Duration) {
+	for _, a := range shown.arrivals {
+		i := slices.IndexFunc(piped.arrivals, func(b arrival) bool { return b.bytes >= a.bytes })
+		if i >= 0 {
+			behind = max(behind, (shown.took-a.at)-(piped.took-piped.arrivals[i].at))
+		}
+	}
+	return behind
+}
+
+// bufferSize names the size of the blocks that come, but for the last.
+func bufferSize(o *outcome) string {
+	if first := o.arrivals[0].bytes; len(o.arrivals) > 1 {
+		return size(first)
+	}
+	return size(o.total) + " or more"
+}
+
+func duration(d time.Duration) string { return results.FormatDuration(float64(d)) }
+
+// shellWords writes a command as a shell takes it.
+func shellWords(argv []string) string {
+	words := slices.Clone(argv)
+	for i, w := range words {
+		if w == "" || strings.ContainsAny(w, " \t\n'\"\\$&|;<>()*?[]#~`!{}") {
+			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
 }

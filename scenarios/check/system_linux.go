@@ -1,14 +1,77 @@
 package check
 
 import (
-	"syscall"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
 
-	"github.com/pipebench/pipebench/syspipe/proc"
+	"golang.org/x/sys/unix"
 )
 
-// separate gives the process a session of its own, without our terminal. What it leaves behind is
-// found by the mark.
-func separate(p *proc.Process) {
-	p.Cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	p.Attached = true
+// openTerminal makes a terminal of 80 columns: the program's side, which passes bytes on as they
+// are, and ours. At the end of the other side ours gives an error.
+func openTerminal() (child *os.File, ours io.ReadCloser, err error) {
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			master.Close()
+		}
+	}()
+	var number int
+	conn, err := master.SyscallConn() // Fd would make it blocking
+	if err != nil {
+		return nil, nil, err
+	}
+	var failed error
+	err = conn.Control(func(fd uintptr) {
+		failed = unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0)
+		if failed == nil {
+			number, failed = unix.IoctlGetInt(int(fd), unix.TIOCGPTN)
+		}
+	})
+	if err = errors.Join(err, failed); err != nil {
+		return nil, nil, err
+	}
+	child, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	fd := int(child.Fd())
+	settings, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+	if err == nil {
+		settings.Oflag &^= unix.OPOST
+		err = errors.Join(unix.IoctlSetTermios(fd, unix.TCSETS, settings),
+			unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}))
+	}
+	if err != nil {
+		child.Close()
+		return nil, nil, err
+	}
+	return child, master, nil
+}
+
+// holders returns the names of living processes, and of those among them that have the file of that
+// path open.
+func holders(pids []int, path string) (names, holding []string) {
+	for _, pid := range pids {
+		name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+		if err != nil {
+			continue // it has ended
+		}
+		names = append(names, strings.TrimSpace(string(name)))
+		links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+		for _, link := range links {
+			if to, _ := os.Readlink(link); to == path {
+				holding = append(holding, names[len(names)-1])
+				break
+			}
+		}
+	}
+	return names, holding
 }

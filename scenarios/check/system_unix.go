@@ -1,4 +1,4 @@
-//go:build unix && !linux
+//go:build unix
 
 package check
 
@@ -10,3 +10,8 @@ import (
 
 // separate gives the process a session of its own, without our terminal.
 func separate(p *proc.Process) { p.Cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+
+// withoutInput is the command that runs argv with descriptor 0 closed, which os/exec cannot.
+func withoutInput(argv []string) ([]string, error) {
+	return append([]string{"sh", "-c", `exec "$@" <&-`, "sh"}, argv...), nil
+}

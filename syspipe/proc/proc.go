@@ -339,7 +339,7 @@ func (p *Process) Resident() (sum int64, known bool) {
 // system does not tell of the environments of others.
 func EndMarked(variable string, patience time.Duration) (left []string, known bool) {
 	for deadline := time.Now().Add(patience); ; time.Sleep(markedPoll) {
-		now, known := marked(variable)
+		now, known := Marked(variable)
 		if !known || len(now) == 0 {
 			return left, known
 		}

@@ -102,9 +102,9 @@ func Tree(pid int) []int {
 	return list
 }
 
-// marked lists the living processes that were started with a variable, "NAME=value", in their
+// Marked lists the living processes that were started with a variable, "NAME=value", in their
 // environment.
-func marked(variable string) (list []int, known bool) {
+func Marked(variable string) (list []int, known bool) {
 	paths, err := filepath.Glob("/proc/[0-9]*/environ")
 	for _, path := range paths {
 		environ, _ := os.ReadFile(path) // nothing of a zombie, nor of those that are not ours

@@ -19,8 +19,8 @@ func treeCPU(pid int) (time.Duration, bool) { return runningCPU(pid) }
 // Tree lists a process alone: what it started is not told.
 func Tree(pid int) []int { return []int{pid} }
 
-// marked knows nothing of the environment of others.
-func marked(string) ([]int, bool) { return nil, false }
+// Marked knows nothing of the environment of others.
+func Marked(string) ([]int, bool) { return nil, false }
 
 func nameOf(int) string { return "" }
 

@@ -1,0 +1,60 @@
+//go:build unix
+
+package check_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/check"
+	"github.com/pipebench/pipebench/syspipe/proc"
+)
+
+// specimenEnv names, in the environment of a child process, which program the test binary is to be
+// instead of testing.
+const specimenEnv = "CHECK_TEST_SPECIMEN"
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(specimenEnv); name != "" {
+		specimens[name].run()
+		return
+	}
+	proc.Worker()
+	os.Exit(m.Run())
+}
+
+func self(t *testing.T) string {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// checks keeps the records of a side by their names.
+func checks(t *testing.T, do func(check.Sink) error) map[string]results.Check {
+	t.Helper()
+	found := map[string]results.Check{}
+	if err := do(func(l results.Line) error {
+		c := l.(results.Check)
+		found[c.Name] = c
+		t.Logf("%s: %s: %s", c.Name, c.Verdict, c.Found)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func program(t *testing.T, o check.Options) map[string]results.Check {
+	t.Helper()
+	o.Run = strings.ReplaceAll(t.Name(), "/", "-")
+	if o.Timeout == 0 {
+		o.Timeout = 20 * time.Second // for a machine that does much else
+	}
+	return checks(t, func(sink check.Sink) error { return check.Program(t.Context(), o, sink) })
+}

@@ -1,0 +1,112 @@
+//go:build unix
+
+package check_test
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/check"
+	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
+	"github.com/pipebench/pipebench/syspipe/proc"
+)
+
+// What each program is wrong in is found in the situation that is about it.
+func TestWhatIsWrongIsNamed(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("sizes of pipes and what is told of processes are those of Linux")
+	}
+	for name, s := range specimens {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := check.Options{
+				Command: []string{self(t)}, Env: append(os.Environ(), specimenEnv+"="+name), Only: []string{s.situation}, Timeout: s.timeout,
+				Deterministic: name == "throws dice",
+			}
+			if s.stdin != "" {
+				o.Stdin = []byte(s.stdin)
+			}
+			want := s.verdict
+			if want == "" {
+				want = results.CheckFails
+			}
+			c := program(t, o)[s.situation]
+			if c.Verdict != want || !strings.Contains(c.Found, s.found) || c.Advice == "" || c.Runtime != "Go" {
+				t.Errorf("%+v, want %s: %s", c, want, s.found)
+			}
+			if left, _ := proc.EndMarked("PIPEBENCH_CHECK="+c.Run+"/program/"+c.Name, 0); len(left) > 0 {
+				t.Errorf("%v are left", left)
+			}
+		})
+	}
+}
+
+// Scripts fail in ways of their runtimes, and get the advice for them.
+func TestScriptsGetTheAdviceOfTheirRuntime(t *testing.T) {
+	for _, s := range []struct{ name, text, situation, verdict, found, advice string }{
+		{"node", `process.stdout.write("x".repeat(1 << 20)); process.exit(0)`, "late-reader", "fails", "cut at 65,536 B: what one pipe holds", "process.exitCode"},
+		{"node", `console.log("x")`, "full-device", "fails", "exit 0 and no word", "process.stdout"},
+		{"python3", "import time\nfor i in range(10): print(i); time.sleep(.08)", "block-buffer", "slow", "20 B or more", "flush=True"},
+		{"python3", "import os\nos.write(1, b'x' * 100_000)", "nonblocking-pipe", "fails", "cut at 65,536 B", "os.write"},
+		{"sh", "[ -e /dev/fd/0 ] || kill -ABRT $$", "stdin-closed", "fails", "killed by SIGABRT", "cannot be read"},
+	} {
+		t.Run(s.name+" "+s.situation, func(t *testing.T) {
+			t.Parallel()
+			command, err := exec.LookPath(s.name)
+			if err != nil {
+				t.Skip(err)
+			}
+			if s.name == "python3" { // what is called so may be a script that looks for it
+				path, err := exec.Command("python3", "-c", "import sys; print(sys.executable, end='')").Output()
+				if command = string(path); err != nil {
+					t.Skip(err)
+				}
+			}
+			flag := map[string]string{"node": "-e", "python3": "-c", "sh": "-c"}[s.name]
+			c := program(t, check.Options{Command: []string{command, flag, s.text}, Env: append(os.Environ(), "PYTHONUNBUFFERED="), Only: []string{s.situation}})[s.situation]
+			if c.Verdict != s.verdict || !strings.Contains(c.Found, s.found) || !strings.Contains(c.Advice, s.advice) {
+				t.Errorf("%+v", c)
+			}
+		})
+	}
+}
+
+// Programs that are right fail nowhere, and what they do is told.
+func TestRightProgramsPass(t *testing.T) {
+	input := []byte(strings.Repeat("some words, and more of them, in a line\n", 5000) + "last\n")
+	commands := []string{
+		"cat", "sort -r", "grep -n words", "sed s/words/others/", "tee", "head -n 100", "wc", "tr a-z A-Z", "od", "base64", "awk {print$2}",
+		"seq 100000", "true", "yes", "sh -c cat|cat",
+	}
+	if testing.Short() {
+		commands = commands[:4]
+	}
+	for _, command := range commands {
+		t.Run(command, func(t *testing.T) {
+			t.Parallel()
+			argv := strings.SplitN(command, " ", 3)
+			if _, err := exec.LookPath(argv[0]); err != nil {
+				t.Skip(err)
+			}
+			found := program(t, check.Options{Command: argv, Stdin: input})
+			for _, m := range catalogue.Situations(catalogue.Program) {
+				c, ok := found[m.Name]
+				if !ok || c.Verdict == results.CheckFails || c.Verdict == results.CheckSlow || runtime.GOOS == "linux" && c.Verdict != results.CheckOK && command != "yes" {
+					t.Errorf("%s: %s: %s", m.Name, c.Verdict, c.Found)
+				}
+			}
+		})
+	}
+}
+
+func TestWhatCannotBeCheckedIsAnError(t *testing.T) {
+	for _, o := range []check.Options{{}, {Command: []string{"cat"}, Only: []string{"late"}}, {Command: []string{"no-such-program-anywhere"}}} {
+		if err := check.Program(t.Context(), o, func(results.Line) error { return nil }); err == nil {
+			t.Errorf("%+v was checked", o)
+		}
+	}
+}

@@ -1,0 +1,188 @@
+//go:build unix
+
+package check_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// A specimen is a program that is wrong in one way.
+type specimen struct {
+	situation string // that shows it
+	found     string // part of what is found then
+	verdict   string // "fails" where empty
+	run       func()
+	stdin     string
+	timeout   time.Duration // of a start, where it never ends
+}
+
+// output is 1 MiB of lines that are all different.
+var output = sync.OnceValue(func() []byte {
+	var b bytes.Buffer
+	for i := 0; b.Len() < 1<<20; i++ {
+		fmt.Fprintf(&b, "line %d of what a program writes\n", i)
+	}
+	return b.Bytes()
+})
+
+// rawWrite makes one system call. Standard output is non-blocking afterwards.
+func rawWrite(p []byte) (int, error) {
+	syscall.SetNonblock(1, true)
+	return syscall.Write(1, p)
+}
+
+var specimens = map[string]specimen{
+	"exits with a queue": {situation: "late-reader", found: "cut at 65,536 B: what one pipe holds; exit 0", run: func() {
+		for p := output(); len(p) > 0; {
+			n, err := rawWrite(p)
+			if err != nil {
+				os.Exit(0)
+			}
+			p = p[n:]
+		}
+	}},
+	"exits with a queue of a socket": {situation: "socketpair", found: "what the queue holds that nobody reads", run: func() {
+		for p := output(); len(p) > 0; {
+			n, err := rawWrite(p[:min(len(p), 1000)])
+			if err != nil {
+				os.Exit(0)
+			}
+			p = p[n:]
+		}
+	}},
+	"sends again from the start": {situation: "nonblocking-pipe", found: "sent again from the beginning at byte 65,536", run: func() {
+		for {
+			n, _ := syscall.Write(1, output())
+			if n == len(output()) {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+			if n > 0 && n < len(output()) {
+				syscall.SetNonblock(1, false)
+			}
+		}
+	}},
+	"drops what is refused": {situation: "nonblocking-pipe", found: "lost ", run: func() {
+		for p := output(); len(p) > 0; {
+			n := min(len(p), 1000)
+			if _, err := syscall.Write(1, p[:n]); err != nil {
+				time.Sleep(time.Millisecond)
+			}
+			p = p[n:]
+		}
+	}},
+	"spins for room": {situation: "nonblocking-pipe", found: "burns a CPU while it waits", run: func() {
+		for p := output(); len(p) > 0; {
+			if n, err := rawWrite(p); err == nil {
+				p = p[n:]
+			}
+		}
+	}},
+	"hoards": {situation: "late-reader", found: "holds what is not read in memory", run: func() {
+		queue := make(chan []byte, 1<<20)
+		done := make(chan bool)
+		go func() {
+			for p := range queue {
+				os.Stdout.Write(p)
+			}
+			close(done)
+		}()
+		for range 48 {
+			queue <- bytes.Clone(output())
+			time.Sleep(time.Millisecond)
+		}
+		close(queue)
+		<-done
+	}},
+	"goes on without a reader": {situation: "reader-leaves-after-line", found: "without its reader", timeout: 3 * time.Second, run: func() {
+		signal.Ignore(syscall.SIGPIPE)
+		for {
+			syscall.Write(1, output()[:4096])
+			time.Sleep(100 * time.Microsecond)
+		}
+	}},
+	"sees no full device": {situation: "full-device", found: "exit 0 and no word", run: func() { os.Stdout.Write(output()) }},
+	"fails on a terminal": {situation: "terminal", found: "exit 3, where it is exit 0 with a file", run: func() {
+		if info, _ := os.Stdout.Stat(); info.Mode()&os.ModeCharDevice != 0 {
+			os.Exit(3)
+		}
+	}},
+	"gathers lines": {situation: "block-buffer", verdict: "slow", found: "it gathers them in a buffer of", run: func() {
+		out := io.Writer(os.Stdout)
+		if info, _ := os.Stdout.Stat(); info.Mode()&os.ModeCharDevice == 0 {
+			b := bufio.NewWriter(out)
+			defer b.Flush()
+			out = b
+		}
+		for i := range 10 {
+			fmt.Fprintln(out, "line", i)
+			time.Sleep(80 * time.Millisecond)
+		}
+	}},
+	"floods stderr": {situation: "stderr-unread", verdict: "slow", found: "waits for ever", timeout: 3 * time.Second, run: func() {
+		os.Stderr.Write(output())
+	}},
+	"waits behind the end": {situation: "stdin-empty", found: "had not ended after", stdin: "one\nEND\n", timeout: 3 * time.Second, run: func() {
+		var read strings.Builder
+		for !strings.Contains(read.String(), "END") {
+			io.Copy(&read, os.Stdin)
+			time.Sleep(10 * time.Millisecond)
+		}
+	}},
+	"polls stdin": {situation: "stdin-silent", found: "burns a CPU while it waits", stdin: "x\n", run: func() {
+		syscall.SetNonblock(0, true)
+		for n, err := 1, error(nil); n > 0 || err == syscall.EAGAIN; {
+			n, err = syscall.Read(0, make([]byte, 100))
+		}
+	}},
+	"reads once": {situation: "stdin-trickle", found: "cut at", stdin: strings.Repeat("some words in a line\n", 50), run: func() {
+		p := make([]byte, 4096)
+		n, _ := os.Stdin.Read(p)
+		os.Stdout.Write(p[:n])
+	}},
+	"drops the last line": {situation: "stdin-cut-line", found: "leaves out the last line, of 9 B", stdin: "first line\nlast line\n", run: func() {
+		for in := bufio.NewReader(os.Stdin); ; {
+			line, err := in.ReadString('\n')
+			if err != nil {
+				return
+			}
+			fmt.Print(line)
+		}
+	}},
+	"leaves a child": {situation: "reference", found: "leaves sleep behind, which holds its output", run: func() {
+		cmd := exec.Command("sleep", "1000")
+		cmd.Stdout, cmd.SysProcAttr = os.Stdout, &syscall.SysProcAttr{Setsid: true}
+		cmd.Start()
+	}},
+	"throws dice": {situation: "reference", found: "two runs differ from byte ", run: func() { fmt.Println("now", time.Now().UnixNano(), os.Getpid()) }},
+	"opens /dev/stdout": {situation: "socketpair", found: "exit 1, where it is exit 0 with a file: open /dev/stdout", run: func() {
+		if _, err := os.OpenFile("/dev/stdout", os.O_WRONLY, 0); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}},
+	"relies on the capacity": {situation: "small-pipe", found: "cut at 4,096 B: what one pipe holds", run: func() { rawWrite(output()[:60_000]) }},
+	"has no patience": {situation: "slow-reader", found: "cut at ", run: func() {
+		syscall.SetNonblock(1, true)
+		out := os.NewFile(1, "stdout")
+		out.SetWriteDeadline(time.Now().Add(300 * time.Millisecond))
+		out.Write(output())
+	}},
+	"writes otherwise into a pipe": {situation: "fast-reader", found: "altered at byte 31", run: func() {
+		if info, _ := os.Stdout.Stat(); info.Mode()&os.ModeNamedPipe != 0 {
+			os.Stdout.Write(bytes.ReplaceAll(output()[:9999], []byte("\n"), []byte("\r\n")))
+			return
+		}
+		os.Stdout.Write(output()[:9999])
+	}},
+}

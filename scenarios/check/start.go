@@ -1,0 +1,357 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/proc"
+)
+
+// A manner is what the standard streams of one start are, and what is done at their other ends. The
+// zero manner is an anonymous pipe that is read at once.
+type manner struct {
+	pipe     syspipe.Kind // of standard output
+	capacity int          // of it, in bytes; 0 is the system's
+	nonBlock bool         // the program's end is in non-blocking mode
+	terminal bool         // it is a terminal instead
+	file     *os.File     // it is this file instead
+
+	wait      time.Duration // before anybody reads
+	slow      bool          // the reader takes a little at a time, for at most slowTime
+	leaves    leave         // when the reader closes its end
+	midway    int64         // of leavesMidway, bytes
+	unreadErr bool          // nobody reads standard error
+
+	input  io.Reader // nil is the whole of Options.Stdin
+	silent bool      // the input stays open for quiet, and ends then without a byte
+	closed bool      // descriptor 0 is closed
+}
+
+// A leave says when a reader closes its end.
+type leave int
+
+const (
+	stays leave = iota
+	leavesAtOnce
+	leavesAfterLine
+	leavesMidway
+)
+
+// How long and how much.
+const (
+	quiet     = 500 * time.Millisecond // nobody reads, or nothing comes
+	slowTime  = time.Second            // a slow reader's reading
+	slowPause = 20 * time.Millisecond
+	slowBytes = 16 << 10 // a read
+	tick      = 25 * time.Millisecond
+	holdOn    = 2 * time.Second // for what is in a pipe whose writer has ended
+	spill     = 1 << 20         // bytes beyond the expected ones that are kept
+)
+
+// An outcome is what one start of the program did.
+type outcome struct {
+	out   []byte // what came, as far as it is kept
+	total int64  // bytes that came
+	end   string // "exit 0", "SIGPIPE"; "" if it had not ended
+	code  int
+	said  string // the end of its standard error
+	logs  int64  // bytes of all of that
+
+	took, first, noticed time.Duration // to the end; to the first byte; from the reader's leaving to the end
+	cpu                  time.Duration // of all it took; 0 where it is not known
+	peak                 int64         // bytes, when nothing was read yet, or at the end; 0 where it is not known
+	queued, capacity     int           // bytes that waited when the reader began; that the pipe holds, 0 if that is not known
+	spins                bool          // it ran all the while that it had to wait
+	arrivals             []arrival
+	left, holding        []string // processes that it left behind, and of them those that hold its output
+}
+
+// An arrival is a read that brought something: how much had come by then.
+type arrival struct {
+	at    time.Duration
+	bytes int64
+}
+
+// open opens standard output: the program's file and the reader of what it writes, which is nil for
+// a file.
+func (m manner) open() (child *os.File, reader io.ReadCloser, err error) {
+	switch {
+	case m.file != nil:
+		return m.file, nil, nil
+	case m.terminal:
+		return openTerminal()
+	}
+	kind := m.pipe
+	if kind == "" {
+		kind = syspipe.Anonymous
+	}
+	w, r, err := syspipe.Open(kind, m.capacity)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer w.Close()
+	if m.nonBlock {
+		err = w.SetIO(syspipe.Poll)
+	}
+	if err == nil {
+		child, err = w.File()
+	}
+	if poll := r.SetIO(syspipe.Poller); err == nil && !errors.Is(poll, errors.ErrUnsupported) {
+		err = poll
+	}
+	if err != nil {
+		r.Close()
+		return nil, nil, err
+	}
+	return child, r, nil
+}
+
+// start starts the program once and watches it until it ends, or limit is over.
+func (f *finding) start(ctx context.Context, m manner, limit time.Duration, bound int64) (*outcome, error) {
+	argv, err := f.Command, error(nil)
+	if m.closed {
+		if argv, err = withoutInput(argv); err != nil {
+			return nil, err
+		}
+	}
+	child, reader, err := m.open()
+	if err != nil {
+		return nil, err
+	}
+	p := f.command(argv)
+	defer proc.EndMarked(f.mark, 0)
+	defer p.Close()
+	gate := make(chan struct{})
+	switch p.Cmd.Stdout = child; {
+	case m.input != nil:
+		p.Cmd.Stdin = m.input
+	case m.silent:
+		p.Cmd.Stdin = gated(gate)
+	case f.o.Stdin != nil:
+		p.Cmd.Stdin = bytes.NewReader(f.o.Stdin)
+	}
+	if m.unreadErr {
+		stderr, err := p.Pipe(2)
+		if err != nil {
+			return nil, err
+		}
+		defer stderr.Close()
+	}
+	if reader != nil && m.leaves == leavesAtOnce {
+		reader.Close()
+	}
+	o, begun := &outcome{}, time.Now()
+	err = p.Start(ctx)
+	if m.file == nil {
+		child.Close()
+	}
+	if reader != nil {
+		defer reader.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if pipe, ok := reader.(*syspipe.End); ok && m.pipe != syspipe.SocketPair && m.leaves != leavesAtOnce {
+		o.capacity, _ = pipe.Capacity()
+	}
+	if m.wait > 0 {
+		if pipe, ok := reader.(*syspipe.End); ok { // late is a reader when there is something to read
+			for n := 0; n == 0 && !p.Ended(tick/5) && time.Since(begun) < limit/2; {
+				n, _ = pipe.Buffered()
+			}
+		}
+		o.watch(p, reader, m.wait)
+	}
+	left := o.follow(p, m, reader, begun, limit, bound, gate)
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	o.conclude(f, p, m, begun, left)
+	return o, nil
+}
+
+// follow reads what comes until the program has ended and everything was read, or until limit is
+// over, and returns when the reader left.
+func (o *outcome) follow(p *proc.Process, m manner, reader io.ReadCloser, begun time.Time, limit time.Duration, bound int64, gate chan struct{}) (left time.Time) {
+	var hurry atomic.Bool
+	read := make(chan time.Time, 1)
+	go func() { read <- o.read(m, reader, begun, bound, &hurry) }()
+	if m.silent {
+		o.watch(p, nil, quiet)
+	}
+	close(gate)
+	over := time.After(time.Until(begun.Add(limit)))
+	if m.file != nil { // an endless program would fill the disk
+		for begun := begun; !p.Ended(tick/10) && time.Since(begun) < limit; {
+			if info, err := m.file.Stat(); err != nil || info.Size() > bound {
+				break
+			}
+		}
+		return <-read
+	}
+	select {
+	case <-p.Done():
+		hurry.Store(true)
+		select {
+		case left = <-read:
+			return left
+		case <-time.After(holdOn): // somebody else holds the other end
+		}
+	case left = <-read: // it has closed its output, or the reader has left
+		select {
+		case <-p.Done():
+		case <-over:
+		}
+		return left
+	case <-over:
+	}
+	reader.Close()
+	return <-read
+}
+
+// read takes what comes until the end, or until the reader leaves, and returns when that was.
+func (o *outcome) read(m manner, reader io.ReadCloser, begun time.Time, bound int64, hurry *atomic.Bool) time.Time {
+	if reader == nil || m.leaves == leavesAtOnce {
+		return begun
+	}
+	buf := make([]byte, 64<<10)
+	for reading := time.Now(); ; {
+		p := buf
+		if m.slow && time.Since(reading) < slowTime && !hurry.Load() {
+			time.Sleep(slowPause)
+			p = buf[:slowBytes]
+		}
+		n, err := reader.Read(p)
+		o.take(p[:n], time.Since(begun), bound)
+		if err != nil {
+			return time.Now()
+		}
+		line := bytes.IndexByte(o.out, '\n') >= 0
+		if m.leaves == leavesAfterLine && line || m.leaves == leavesMidway && o.total >= m.midway || o.total > bound {
+			reader.Close()
+			return time.Now()
+		}
+	}
+}
+
+func (o *outcome) take(p []byte, at time.Duration, bound int64) {
+	if len(p) == 0 {
+		return
+	}
+	if o.total == 0 {
+		o.first = at
+	}
+	if o.total += int64(len(p)); int64(len(o.out)) < bound+spill {
+		o.out = append(o.out, p...)
+	}
+	if len(o.arrivals) < 10_000 {
+		o.arrivals = append(o.arrivals, arrival{at, o.total})
+	}
+}
+
+// watch looks at a program that has to wait, since its output is not read, or nothing comes. One
+// that ran at every look, though nothing of it moved, spins; who is suspected of it is watched for
+// longer.
+func (o *outcome) watch(p *proc.Process, reader io.ReadCloser, d time.Duration) {
+	looks, running, before := 0, 0, -1
+	pipe, _ := reader.(*syspipe.End)
+	look := func(d time.Duration) (spins bool) {
+		for end := time.Now().Add(d); time.Now().Before(end) && !p.Ended(tick); {
+			waits := pipe == nil
+			if pipe != nil {
+				o.queued, _ = pipe.Buffered()
+				waits = o.queued > 0 && o.queued == before
+				before = o.queued
+			}
+			if waits {
+				looks++
+				if p.Runnable() {
+					running++
+				}
+			}
+		}
+		return looks >= 6 && running*10 >= looks*9
+	}
+	if o.spins = look(d); o.spins {
+		looks, running = 0, 0
+		cpu, known := p.CPU()
+		o.spins = look(2*d) && known
+		now, _ := p.CPU()
+		o.spins = o.spins && now-cpu > tick
+	}
+	if pipe != nil {
+		o.queued, _ = pipe.Buffered()
+	}
+	o.peak, _ = p.PeakMemory()
+}
+
+// conclude takes down how the program ended, and what it left.
+func (o *outcome) conclude(f *finding, p *proc.Process, m manner, begun, left time.Time) {
+	now := time.Now()
+	o.took, o.noticed = now.Sub(begun), now.Sub(left)
+	if o.peak == 0 {
+		o.peak, _ = p.PeakMemory()
+	}
+	if o.cpu, _ = p.CPU(); p.Ended(0) {
+		o.end, o.code = fmt.Sprintf("exit %d", p.ExitCode()), p.ExitCode()
+		if _, name, ok := proc.Signaled(p.Cmd.ProcessState); ok {
+			o.end = name
+		}
+		if m.file != nil {
+			for end := time.Now().Add(holdOn); time.Now().Before(end); time.Sleep(tick) {
+				pids, _ := proc.Marked(f.mark)
+				if o.left, o.holding = holders(pids, m.file.Name()); len(o.left) == 0 {
+					break
+				}
+			}
+		}
+	}
+	o.said, o.logs = p.Stderr().String(), p.Stderr().Total()
+}
+
+// words are the last line of what the program said, to be quoted.
+func (o *outcome) words() string {
+	lines := strings.Split(o.said, "\n")
+	last := strings.TrimSpace(lines[len(lines)-1])
+	if len(last) > 120 {
+		last = strings.ToValidUTF8(last[:120], "") + "…"
+	}
+	return last
+}
+
+// A gated input gives nothing, and ends when its channel is closed.
+type gated <-chan struct{}
+
+func (g gated) Read([]byte) (int, error) {
+	<-g
+	return 0, io.EOF
+}
+
+// pieces gives an input in pieces that end anywhere, with pauses between them.
+type pieces struct {
+	rest  []byte
+	size  int
+	pause time.Duration
+}
+
+func (p *pieces) Read(to []byte) (int, error) {
+	if len(p.rest) == 0 {
+		return 0, io.EOF
+	}
+	time.Sleep(p.pause)
+	n := copy(to, p.rest[:min(p.size, len(p.rest))])
+	p.rest = p.rest[n:]
+	return n, nil
+}
+
+// size writes a number of bytes as sentences have it.
+func size(n int64) string { return results.FormatGrouped(n) + " B" }
