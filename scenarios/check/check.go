@@ -28,6 +28,7 @@ type Options struct {
 	Timeout       time.Duration // of one start; 0 is 5 s
 	Config        string        // a file, a template of a client's configuration
 	Expect        string        // what a client has to say when its server is good
+	Serve         []string      // starts our server, which a client is given; nil is this program's serve
 
 	// Of a server, how many are compared, and how long it has at least; 0 is what drive has.
 	starts, requests int
@@ -187,6 +188,11 @@ const markName = "PIPEBENCH_CHECK"
 func (o Options) Validate(side catalogue.Side) error {
 	if len(o.Command) == 0 {
 		return errors.New("no command to check")
+	}
+	if side == catalogue.Client {
+		if err := o.validateServer(); err != nil {
+			return err
+		}
 	}
 	for _, name := range o.Only {
 		known := func(m catalogue.Misbehaviour) bool { return m.Name == name }

@@ -1,15 +1,303 @@
 package check
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
 
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 )
 
-// Client checks a client that starts a server and speaks with it.
+// A clientCheck is what the situations of a client share.
+type clientCheck struct {
+	serve []string // starts our server
+	once  sync.Once
+	good  *visit // with a server that has no fault
+	err   error
+}
+
+// A reaction is what a client has to do about a fault of its server.
+type reaction int
+
+const (
+	givesUp   reaction = iota // end in its time, with another code than 0, and say why
+	carriesOn                 // do as with a good server
+	passesOn                  // only who knows the text can see that it was altered
+)
+
+// serverFaults are how the faults of a server are asked for here, and what has to come of them.
+// says is what the server gives for its reason.
+var serverFaults = map[string]struct {
+	spec string
+	due  reaction
+	says string
+}{
+	"deaf":             {spec: "deaf@0"},
+	"exit0":            {spec: "exit0@0"},
+	"error":            {spec: "error@0", says: "too large"},
+	"limit":            {spec: "limit@0", says: "exceeds the limit"},
+	"never-read":       {spec: "never-read"},
+	"truncate-at-exit": {spec: "truncate-at-exit@0"},
+	"odd-version":      {spec: "odd-version"},
+	"dirty":            {"dirty", carriesOn, ""},
+	"trickle":          {"trickle", carriesOn, ""},
+	"stderr-flood":     {"stderr-flood=256KiB", carriesOn, ""},
+	"reorder":          {"reorder", carriesOn, ""},
+	"quadratic":        {"quadratic", carriesOn, ""},
+	"split-utf8":       {"split-utf8=1", passesOn, ""},
+	"corrupt":          {"corrupt@0", passesOn, ""},
+}
+
+// Client checks a client that starts a server, which is ours, and speaks MCP with it: in the command
+// "{}" stands for that of the server.
 func Client(ctx context.Context, o Options, sink Sink) error {
 	if err := o.Validate(catalogue.Client); err != nil {
 		return err
 	}
-	return o.try(ctx, catalogue.Client, map[string]situation{}, sink)
+	c := &clientCheck{serve: o.Serve}
+	if c.serve == nil {
+		path, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		c.serve = []string{path, "serve"}
+	}
+	tries := map[string]situation{
+		"good-server":   {do: c.withGood(func(f *finding) { f.ok("ends with code 0 after %v", round(c.good.TookNS)) })},
+		"large-answer":  {do: c.withGoodServer(c.findLimit)},
+		"failed-starts": {do: c.failStarts},
+	}
+	for name, fault := range serverFaults {
+		tries[name] = situation{do: c.withGoodServer(func(ctx context.Context, f *finding) error {
+			v, err := c.visit(ctx, f, leaveTime[name == "never-read"], nil, "--fault", fault.spec)
+			if err == nil {
+				f.evidence = v.ClientEvidence
+				c.judge(f, v, fault.due, fault.says)
+			}
+			return err
+		})}
+	}
+	for name, broken := range clientRules {
+		tries[name] = situation{do: c.withGood(func(f *finding) {
+			if what := broken(c.good); what != "" {
+				f.fails("%s", what)
+			}
+			f.ok("keeps the rule")
+		})}
+	}
+	return o.try(ctx, catalogue.Client, tries, sink)
+}
+
+// leaveTime is how long a server may be there when its client has ended. One that does not read
+// ends when it is killed, or notices after some seconds that its client is gone.
+var leaveTime = map[bool]time.Duration{false: 3 * time.Second, true: 500 * time.Millisecond}
+
+// withGoodServer first has the client visit a good server, once for all situations: one that fails
+// there cannot be judged by others.
+func (c *clientCheck) withGoodServer(do func(context.Context, *finding) error) func(context.Context, *finding) error {
+	return func(ctx context.Context, f *finding) error {
+		c.once.Do(func() {
+			if c.good, c.err = c.visit(ctx, f, leaveTime[false], nil); c.err == nil && c.good.Ended && c.good.Code != 0 {
+				c.err = fmt.Errorf("it does not work with a good server: it ends with code %d: %s", c.good.Code, c.good.last())
+			} else if c.err == nil && len(c.good.messages) == 0 {
+				c.err = fmt.Errorf("it sends a good server nothing within %v", cmp.Or(f.o.Timeout, visitTime))
+			}
+		})
+		if c.err != nil {
+			return c.err
+		}
+		return do(ctx, f)
+	}
+}
+
+// withGood judges the visit to the good server itself.
+func (c *clientCheck) withGood(do func(*finding)) func(context.Context, *finding) error {
+	return c.withGoodServer(func(_ context.Context, f *finding) error {
+		f.evidence = c.good.ClientEvidence
+		if f.Name == "good-server" {
+			c.judge(f, c.good, carriesOn, "")
+		}
+		do(f)
+		return nil
+	})
+}
+
+func exactly(n int64) string { return results.FormatGrouped(n) + " B" }
+
+func round(ns int64) time.Duration { return time.Duration(ns).Round(10 * time.Millisecond) }
+
+// judge says what was wrong with how a client took its server.
+func (c *clientCheck) judge(f *finding, v *visit, due reaction, says string) {
+	took := round(v.TookNS)
+	said := v.Said + v.out
+	if v.LeftAlive > 0 {
+		f.fails("leaves %s of its server behind", results.FormatCount(v.LeftAlive, "process"))
+	}
+	switch missed := f.o.Expect != "" && !strings.Contains(v.out, f.o.Expect); {
+	case !c.good.Ended && due == givesUp && v.Said == c.good.Said && v.out == c.good.out:
+		f.cannotTell("goes on after %v, and prints nothing about it: whether its user is told cannot be seen from here", took)
+	case !c.good.Ended:
+		f.ok("goes on%s", v.story())
+	case c.good.Asked == 0 && due != carriesOn && f.Name != "odd-version":
+		f.cannotTell("asks for nothing after the handshake, which the fault needs: have it call a tool")
+	case !v.Ended:
+		f.fails("is still there after %v, with its last words %q%s", took, v.last(), v.story())
+	case due == givesUp && v.Code == 0:
+		f.fails("ends with code 0, as if all were well%s", v.story())
+	case due == givesUp && strings.TrimSpace(said) == "":
+		f.fails("ends with code %d and says nothing%s", v.Code, v.story())
+	case due == givesUp && says != "" && !strings.Contains(said, says):
+		f.fails("ends with code %d, and the reason that the server gave is lost: %q%s", v.Code, v.last(), v.story())
+	case f.Name == "odd-version" && v.Asked > 0:
+		f.fails("goes on with a version of the protocol that it cannot know")
+	case due == givesUp:
+		f.ok("ends after %v with code %d: %s%s", took, v.Code, v.last(), v.story())
+	case due == passesOn && v.Code != 0:
+		f.ok("notices it, and ends with code %d: %s", v.Code, v.last())
+	case v.Code != 0:
+		f.fails("ends with code %d after %v: %s%s", v.Code, took, v.last(), v.story())
+	case missed:
+		f.fails("ends with code 0, and %q is not in its output", f.o.Expect)
+	case due == passesOn && f.o.Expect == "":
+		f.ok("passes on what it gets; --expect TEXT shows whether it was altered")
+	case c.good.Stdout > 0 && v.Stdout == 0:
+		f.fails("ends with code 0 and prints nothing, where it prints %s with a good server", exactly(c.good.Stdout))
+	default:
+		f.ok("does as with a good server, in %v%s", took, v.story())
+	}
+	if v.LeftFiles > c.good.LeftFiles {
+		f.fails("leaves %s for temporary files behind, with a good server %d", results.FormatCount(v.LeftFiles, "file"), c.good.LeftFiles)
+	}
+}
+
+// usualLimits are those of readers in use, in bytes.
+var usualLimits = []int64{64 << 10, 1 << 20, 4 << 20, 8 << 20, 10 << 20, 16 << 20, 32 << 20}
+
+const (
+	largestAnswer = 64 << 20 // bytes
+	fairLimit     = 1 << 20  // a lower limit is a fault
+	searchTime    = 6        // in times of a visit
+)
+
+// findLimit looks for the largest answer that the client takes, first around the usual limits. A
+// size is too large that failed twice: on a busy machine an answer may be late once.
+func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
+	if !c.good.Ended || c.good.Asked == 0 {
+		f.cannotTell("calls no tool and ends: its limit is found by whether it does")
+		return nil
+	}
+	begun := time.Now()
+	var failed *visit
+	takes := func(n int64) (bool, error) {
+		v, err := c.visit(ctx, f, leaveTime[false], nil, "--fault", "large-answer="+strconv.FormatInt(n, 10))
+		if err != nil || v.Ended && v.Code == 0 {
+			return true, err
+		}
+		failed = v
+		return false, nil
+	}
+	low, high, sure := int64(0), int64(0), false
+	for time.Since(begun) < searchTime*cmp.Or(f.o.Timeout, visitTime) && (high == 0 || high-low > 1 || !sure) {
+		at := max(4*low, fairLimit/16)
+		if high > 0 && high-low > 1 {
+			at, sure = pivot(low, high), false
+		} else if high > 0 {
+			at, sure = high, true
+		}
+		ok, err := takes(at)
+		switch {
+		case err != nil:
+			return err
+		case !ok:
+			high = at
+		case at >= largestAnswer:
+			f.ok("takes answers of %s", exactly(at))
+			return nil
+		default:
+			if low = at; at == high {
+				high = 0
+			}
+		}
+	}
+	if failed == nil || high == 0 {
+		f.cannotTell("takes answers of %s; larger ones took too long to be tried", exactly(low))
+		return nil
+	}
+	failed.Limit = low
+	f.evidence = failed.ClientEvidence
+	limit := "takes answers of " + exactly(low)
+	if high-low > 1 || !sure {
+		limit += ", and none of " + exactly(high)
+	}
+	switch {
+	case !failed.Ended:
+		f.fails("%s; of a larger one it waits for more than %v", limit, round(failed.TookNS))
+	case strings.TrimSpace(failed.Said+failed.out) == "":
+		f.fails("%s; of a larger one it ends with code %d and says nothing", limit, failed.Code)
+	case high <= fairLimit:
+		f.fails("%s; a larger one ends it with code %d: %s", limit, failed.Code, failed.last())
+	default:
+		f.ok("%s; a larger one ends it with code %d: %s", limit, failed.Code, failed.last())
+	}
+	return nil
+}
+
+// pivot returns a size between two: at a usual limit or beside it, else in the middle.
+func pivot(low, high int64) int64 {
+	for _, usual := range usualLimits {
+		for _, n := range []int64{usual, usual + 1, usual - 1} {
+			if low < n && n < high {
+				return n
+			}
+		}
+	}
+	return (low + high) / 2
+}
+
+// manyStarts is the number of failed starts after which a leak of a descriptor each is seen.
+const manyStarts = 20
+
+// failStarts has a client that lives on start a server that fails, again and again.
+func (c *clientCheck) failStarts(ctx context.Context, f *finding) error {
+	starts, first, last, firstStart := 0, 0, 0, 0
+	v, err := c.visit(ctx, f, leaveTime[false], func(pid int, record string) bool {
+		text, _ := os.ReadFile(record) // nothing before the first start
+		fds, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "fd"))
+		if starts = bytes.Count(text, []byte(`"kind":"environment"`)); err != nil || starts == 0 {
+			return false
+		}
+		if last = len(fds); firstStart == 0 {
+			first, firstStart = last, starts
+		}
+		return starts > manyStarts+firstStart
+	}, "--fault", "limit@1")
+	if err != nil {
+		return err
+	}
+	more := last - first
+	v.Descriptors = &more
+	f.evidence = v.ClientEvidence
+	switch since := starts - firstStart; {
+	case v.LeftAlive > 0:
+		f.fails("leaves %s of its servers behind", results.FormatCount(v.LeftAlive, "process"))
+	case since >= manyStarts && 2*more > since:
+		f.fails("has %d descriptors more after %d failed starts of its server", more, since)
+	case since >= manyStarts:
+		f.ok("has %d descriptors more after %d failed starts of its server", more, since)
+	case v.Ended && v.Code == 0:
+		f.fails("ends with code 0 though its server does not start")
+	case v.Ended:
+		f.ok("ends with code %d after %s: %s", v.Code, results.FormatCount(len(v.Sessions), "failed start"), v.last())
+	default:
+		f.cannotTell("tried %s in %v, where %d show a leak", results.FormatCount(len(v.Sessions), "failed start"), round(v.TookNS), manyStarts)
+	}
+	return nil
 }

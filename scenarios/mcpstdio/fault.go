@@ -170,17 +170,20 @@ func (f *faultInjector) handle(line []byte) {
 var openingMethods = []string{"initialize", "notifications/initialized", "server/discover", "ping", "tools/list"}
 
 // stopReading leaves the input unread until the server is stopped. A server that does not read does
-// not see its client go, so it looks whether it has been given to another parent.
+// not see its client go, so it looks whether it has been given to another parent, and ends after
+// three looks: long enough for a check to see that it was left behind.
 func (f *faultInjector) stopReading() {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	for {
+	for orphaned := 0; ; {
 		select {
 		case <-f.s.drained.Done():
 			return
 		case <-tick.C:
 			if os.Getppid() != f.parent {
-				f.s.abort(nil)
+				if orphaned++; orphaned == 3 {
+					f.s.abort(nil)
+				}
 			}
 		}
 	}

@@ -28,6 +28,7 @@ const (
 	Client  Side = "client"  // a client, or the system, towards a server: drive --faults does it
 
 	Surroundings Side = "surroundings" // whoever holds the other ends of a program's streams: check does it
+	Habits       Side = "habits"       // of clients, whatever faults their server has: check --client looks at them
 	Life         Side = "life"         // whoever starts, uses and ends a server: check --server does it
 )
 
@@ -48,7 +49,9 @@ type Misbehaviour struct {
 }
 
 // All returns the whole catalogue, side by side, and related ones together.
-func All() []Misbehaviour { return slices.Concat(programs, servers, clients, surroundings, lives) }
+func All() []Misbehaviour {
+	return slices.Concat(programs, servers, clients, surroundings, habits, lives)
+}
 
 // Of returns the misbehaviours of one side.
 func Of(side Side) []Misbehaviour {
@@ -64,7 +67,7 @@ func Situations(checked Side) []Misbehaviour {
 	case Server:
 		return append(Of(Client), Of(Life)...)
 	}
-	return Of(Server)
+	return append(Of(Server), Of(Habits)...)
 }
 
 // Find returns the misbehaviour of that side and name. Its error only lists the known names: the
@@ -346,6 +349,30 @@ var surroundings = []Misbehaviour{
 	around("stdin-cut-line", "the input ends in the middle of a line",
 		"fails where the program does not end, is killed by a signal, or leaves the last line out",
 		"take what stands before the end of the input for a line"),
+}
+
+func habit(name, title, rule, advice string) Misbehaviour {
+	return Misbehaviour{Side: Habits, Name: name, Title: title, Rule: rule, Advice: advice}
+}
+
+// Rules on habits tell what a client has to do, those of MCP with their section of its specification.
+var habits = []Misbehaviour{
+	habit("good-server", "the server has no fault",
+		"fails where the client does not end with code 0, or leaves the server behind",
+		"close the server's input, wait for it, and end it by force if it stays"),
+	habit("failed-starts", "the server ends at the first message, at each start",
+		"fails where a client that lives on has a descriptor more for each failed start, or one that ends says so by no code",
+		"close both ends of all pipes of a server that failed, and wait for its process"),
+	habit("mcp-opening", "what comes first on a connection",
+		"2025-11-25 basic/lifecycle, Initialization: initialize with version, capabilities and name, then notifications/initialized before all else; "+
+			"2026-07-28 basic/transports/stdio, Backward Compatibility: or server/discover",
+		"send nothing but ping before the answer to initialize, and the notification right after it"),
+	habit("mcp-messages", "what each message is",
+		"basic/transports, stdio: a message a line, and nothing else; basic, Requests: an id is a string or an integer, and used once",
+		"write each message in one call, without a newline inside, and count ids up"),
+	habit("mcp-shutdown", "how the server is ended",
+		"basic/lifecycle, Shutdown, stdio: its input is closed first, a signal comes when it does not end",
+		"close the server's input and wait, then SIGTERM, then SIGKILL"),
 }
 
 // Rules on lives tell what a server may do.

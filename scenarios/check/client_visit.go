@@ -1,0 +1,229 @@
+package check
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+	"github.com/pipebench/pipebench/syspipe/proc"
+)
+
+// A ClientEvidence is what the verdict on a client rests on: one start of it.
+type ClientEvidence struct {
+	Server []string `json:"server"` // the command of the server that it was given
+
+	TookNS   int64    `json:"took_ns"`
+	Ended    bool     `json:"ended"` // by itself, in its time
+	Code     int      `json:"exit_code"`
+	Stdout   int64    `json:"stdout_bytes"`
+	Said     string   `json:"stderr_tail,omitempty"`
+	Sessions []string `json:"sessions"` // how each start of the server ended; "" is by force, or by itself
+
+	Asked     int `json:"requests"`  // that are none of the handshake
+	Again     int `json:"repeated"`  // requests that were sent before, with the same parameters
+	Cancelled int `json:"cancelled"` // requests
+	LeftAlive int `json:"processes_left"`
+	LeftFiles int `json:"files_left"` // in the folder for temporary files
+
+	Limit       int64 `json:"largest_answer,omitempty"` // message bytes
+	Descriptors *int  `json:"descriptors_more,omitempty"`
+}
+
+// A visit is one start of the client with a server of ours, and what came of it.
+type visit struct {
+	ClientEvidence
+	out      string // the end of what it printed
+	messages []results.Message
+}
+
+// visitTime is how long a start may take where nothing else is said.
+const visitTime = 5 * time.Second
+
+// visit starts the client, whose server gets these flags, and waits until it ends, or its time is
+// over. What is left of it then is counted and ended. watch is called all the while; nil is nobody.
+func (c *clientCheck) visit(ctx context.Context, f *finding, patience time.Duration, watch func(pid int, record string) (enough bool), flags ...string) (*visit, error) {
+	dir, err := os.MkdirTemp("", "pipebench-check-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	temp, record := filepath.Join(dir, "tmp"), filepath.Join(dir, "record.jsonl")
+	if err := os.Mkdir(temp, 0o700); err != nil {
+		return nil, err
+	}
+	v := &visit{ClientEvidence: ClientEvidence{Server: slices.Concat(c.serve, []string{"--record", record}, flags)}}
+	argv, err := withServer(f.o, v.Server, dir)
+	if err != nil {
+		return nil, err
+	}
+	p, out := f.command(argv), &proc.Tail{Limit: 1 << 20}
+	defer p.Close()
+	p.Cmd.Env = append(p.Cmd.Env, "TMPDIR="+temp, "TMP="+temp, "TEMP="+temp)
+	p.Cmd.Stdout = out
+	if f.o.Stdin != nil {
+		p.Cmd.Stdin = bytes.NewReader(f.o.Stdin)
+	}
+	begun, limit := time.Now(), cmp.Or(f.o.Timeout, visitTime)
+	if err := p.Start(ctx); err != nil {
+		return nil, err
+	}
+	for !v.Ended && time.Since(begun) < limit && ctx.Err() == nil && (watch == nil || !watch(p.Cmd.Process.Pid, record)) {
+		v.Ended = p.Ended(10 * time.Millisecond)
+	}
+	if v.TookNS = int64(time.Since(begun)); !v.Ended {
+		p.Stop(0, time.Second)
+	}
+	left, _ := proc.EndMarked(f.mark, patience)
+	v.LeftAlive, v.Code = len(left), p.ExitCode()
+	v.Stdout, v.Said, v.out = out.Total(), p.Stderr().String(), out.String()
+	err = filepath.WalkDir(temp, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			v.LeftFiles++
+		}
+		return nil // what cannot be read is not counted
+	})
+	return v, errors.Join(err, v.read(record), ctx.Err())
+}
+
+// openers are the requests and notifications of a handshake, and those that only look around.
+var openers = []string{"initialize", "server/discover", "ping", "notifications/initialized", "tools/list", "prompts/list", "resources/list"}
+
+// read takes down what the server was sent; without a file it was not started.
+func (v *visit) read(path string) error {
+	set, err := results.Read(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, results.ErrEmpty) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	v.messages = set.Messages
+	seen := map[string]bool{}
+	for _, e := range set.Environments {
+		end := ""
+		for _, t := range set.Targets {
+			if t.Run == e.Run {
+				end = t.Verdict
+			}
+		}
+		v.Sessions = append(v.Sessions, end)
+	}
+	for _, m := range set.Messages {
+		if m.Dir != "request" || m.Method == "" || slices.Contains(openers, m.Method) {
+			continue
+		}
+		if m.Method == "notifications/cancelled" {
+			v.Cancelled++
+			continue
+		}
+		v.Asked++
+		parsed, _ := jsonrpc.Parse([]byte(m.Body)) // without its body it is as any other of its method
+		if key := m.Method + string(parsed.Params); seen[key] {
+			v.Again++
+		} else {
+			seen[key] = true
+		}
+	}
+	return nil
+}
+
+// withServer returns the command of the client with that of its server in it. "{}" alone becomes its
+// words, each an argument; within an argument, and as "{command}", it is one text for a shell. In a
+// template of JSON, "{}" as a whole string becomes a list, "{program}" its first word and
+// "{arguments}" the list of the others.
+func withServer(o Options, server []string, dir string) ([]string, error) {
+	words := slices.Clone(server)
+	for i, w := range words {
+		if strings.ContainsFunc(w, func(r rune) bool { return !strings.ContainsRune(plain, r) }) || w == "" {
+			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	line, config := strings.Join(words, " "), ""
+	if o.Config != "" {
+		text, err := os.ReadFile(o.Config)
+		if err != nil {
+			return nil, err
+		}
+		replaced := []string{"{}", line, "{command}", line}
+		if filepath.Ext(o.Config) == ".json" {
+			inside := string(inJSON(line)[1 : len(inJSON(line))-1])
+			replaced = []string{`"{}"`, inJSON(server), `"{program}"`, inJSON(server[0]), `"{arguments}"`, inJSON(server[1:]), "{}", inside, "{command}", inside}
+		}
+		config = filepath.Join(dir, filepath.Base(o.Config))
+		if err := os.WriteFile(config, []byte(strings.NewReplacer(replaced...).Replace(string(text))), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	var argv []string
+	for _, arg := range o.Command {
+		if arg == "{}" {
+			argv = append(argv, server...)
+			continue
+		}
+		argv = append(argv, strings.NewReplacer("{}", line, "{command}", line, "{config}", config).Replace(arg))
+	}
+	return argv, nil
+}
+
+// plain are the characters that a shell takes as they are.
+const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:@,%"
+
+// inJSON returns the text of strings.
+func inJSON(v any) string {
+	text, _ := json.Marshal(v) // strings marshal always
+	return string(text)
+}
+
+// validateServer reports a client that cannot be told its server.
+func (o Options) validateServer() error {
+	text := strings.Join(o.Command, " ")
+	switch {
+	case o.Config != "" && !strings.Contains(text, "{config}"):
+		return errors.New(`--config needs "{config}" in the command, which becomes the name of the file`)
+	case o.Config == "" && !strings.Contains(text, "{}") && !strings.Contains(text, "{command}"):
+		return errors.New(`the client has to be told its server: write "{}" in its command where that of the server belongs`)
+	}
+	return nil
+}
+
+// last is the last line of what the client said, of its standard error if there is one.
+func (v *visit) last() string {
+	lines := strings.Split(strings.TrimSpace(cmp.Or(v.Said, v.out)), "\n")
+	line := strings.TrimSpace(lines[len(lines)-1])
+	if len(line) > 160 {
+		line = strings.ToValidUTF8(line[:160], "") + "..."
+	}
+	return line
+}
+
+// story tells what else a client did that met a failure.
+func (v *visit) story() string {
+	var out strings.Builder
+	if v.Cancelled > 0 {
+		out.WriteString("; it cancelled what it had asked")
+	}
+	if n := len(v.Sessions); n > 1 {
+		fmt.Fprintf(&out, "; it started the server %d times", n)
+	}
+	if v.Again > 0 {
+		fmt.Fprintf(&out, "; it sent %d of its requests again", v.Again)
+	}
+	return out.String()
+}
+
+// byForce reports how many sessions ended otherwise than by the end of their input.
+func (v *visit) byForce() int {
+	return len(slices.DeleteFunc(slices.Clone(v.Sessions), func(end string) bool { return end == mcpstdio.EndOfInput }))
+}
