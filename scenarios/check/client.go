@@ -149,7 +149,7 @@ func (c *clientCheck) judge(f *finding, v *visit, due reaction, says string) {
 	case c.good.Asked == 0 && due != carriesOn && f.Name != "odd-version":
 		f.cannotTell("asks for nothing after the handshake, which the fault needs: have it call a tool")
 	case !v.Ended:
-		f.fails("is still there after %v, with its last words %q%s", took, v.last(), v.story())
+		f.fails("is still there after %v, and prints %q in the end%s", took, v.last(), v.story())
 	case due == givesUp && v.Code == 0:
 		f.fails("ends with code 0, as if all were well%s", v.story())
 	case due == givesUp && strings.TrimSpace(said) == "":

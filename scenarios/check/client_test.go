@@ -1,0 +1,318 @@
+package check_test
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/check"
+	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+	"github.com/pipebench/pipebench/syspipe/leaktest"
+)
+
+// What the test binary is instead of testing, by its first argument: the server that clients are
+// given, or a client that is wrong in the way of its second.
+const (
+	ourServe  = "check-test-serve"
+	badClient = "check-test-client"
+)
+
+func init() {
+	var err error
+	switch args := os.Args[1:]; {
+	case len(args) > 0 && args[0] == ourServe:
+		err = serveRecorded(args[1:])
+	case len(args) > 2 && args[0] == badClient:
+		os.Exit((&badVisitor{wrong: args[1], server: args[2:]}).run())
+	default:
+		return
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// serveRecorded does what serve does with --record FILE and --fault SPEC.
+func serveRecorded(flags []string) error {
+	o := mcpstdio.Options{Tools: mcpstdio.Samples(), Stderr: os.Stderr, Run: fmt.Sprint(os.Getpid())}
+	for i := 0; i+1 < len(flags); i += 2 {
+		var err error
+		if flags[i] == "--fault" {
+			o.Fault, err = mcpstdio.ParseFault(flags[i+1])
+		} else {
+			var f *os.File
+			if f, err = os.OpenFile(flags[i+1], os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+				o.Record = results.NewWriter(f)
+				err = o.Record.Write(results.Environment{Run: o.Run})
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s, err := mcpstdio.NewServer(os.Stdin, os.Stdout, o)
+	if err == nil {
+		err = s.Start(context.Background())
+	}
+	if err != nil {
+		return err
+	}
+	return s.Wait()
+}
+
+// A badVisitor calls echo of its server once, and is wrong in one way.
+type badVisitor struct {
+	wrong  string
+	server []string
+
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	lines chan string
+	id    int
+}
+
+const textSent = "héllo wörld"
+
+func (c *badVisitor) run() int {
+	if c.wrong == "leaks" {
+		for { // and closes neither ends nor waits
+			if c.start() == nil {
+				c.ask("initialize", opening)
+			}
+		}
+	}
+	err := c.start()
+	if err == nil {
+		err = c.talk()
+	}
+	switch {
+	case c.wrong == "leaves" && err != nil:
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	case c.wrong == "kills":
+		c.cmd.Process.Kill()
+	}
+	c.in.Close()
+	over := time.AfterFunc(2*time.Second, func() { c.cmd.Process.Kill() })
+	c.cmd.Wait()
+	over.Stop()
+	if err == nil {
+		return 0
+	}
+	switch c.wrong {
+	case "mute":
+		return 1
+	case "litters":
+		os.WriteFile(filepath.Join(os.TempDir(), "core"), nil, 0o600)
+	case "cheerful":
+		fmt.Println("failed:", err)
+		return 0
+	}
+	fmt.Fprintln(os.Stderr, err)
+	return 1
+}
+
+func (c *badVisitor) start() (err error) {
+	c.cmd = exec.Command(c.server[0], c.server[1:]...)
+	if c.in, err = c.cmd.StdinPipe(); err != nil {
+		return err
+	}
+	out, err := c.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	switch c.wrong {
+	case "deaf to stderr":
+		if _, err := c.cmd.StderrPipe(); err != nil {
+			return err
+		}
+	case "forgetful": // of what the server said
+	default:
+		c.cmd.Stderr = os.Stderr
+	}
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		scan := bufio.NewScanner(out)
+		if c.wrong != "small" {
+			scan.Buffer(nil, 1<<30)
+		}
+		for scan.Scan() {
+			lines <- scan.Text()
+		}
+	}()
+	c.lines = lines
+	return c.cmd.Start()
+}
+
+const opening = `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"specimen","version":"1"}}`
+
+// ask sends a request and returns its result.
+func (c *badVisitor) ask(method, params string) (result map[string]any, err error) {
+	if c.id++; c.wrong == "repeats ids" {
+		c.id = 1
+	}
+	fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", c.id, method, params)
+	patience := time.After(6 * time.Second)
+	if c.wrong == "patient" {
+		patience = nil
+	} else if method == "tools/call" && c.wrong == "leaves" {
+		patience = time.After(time.Second)
+	}
+	for {
+		select {
+		case line, ok := <-c.lines:
+			var m struct {
+				ID     *int
+				Result map[string]any
+				Error  *struct{ Message string }
+			}
+			switch err := json.Unmarshal([]byte(line), &m); {
+			case !ok:
+				return nil, errors.New("the server closed its output")
+			case err != nil && c.wrong == "strict":
+				return nil, fmt.Errorf("not a message: %q", line)
+			case err != nil || m.ID == nil || *m.ID != c.id:
+				continue
+			case m.Error != nil:
+				return nil, errors.New(m.Error.Message)
+			}
+			return m.Result, nil
+		case <-patience:
+			return nil, fmt.Errorf("no answer to %s", method)
+		}
+	}
+}
+
+func (c *badVisitor) talk() error {
+	if c.wrong != "early" {
+		result, err := c.ask("initialize", opening)
+		if err != nil {
+			return err
+		}
+		if v, _ := result["protocolVersion"].(string); !strings.HasPrefix(v, "202") && c.wrong != "takes any version" {
+			return fmt.Errorf("unknown version %q", v)
+		}
+		fmt.Fprintln(c.in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	}
+	result, err := c.ask("tools/call", `{"name":"echo","arguments":{"message":"`+textSent+`"}}`)
+	if err != nil {
+		return err
+	}
+	fmt.Println(result["content"])
+	return nil
+}
+
+// Each of these clients is wrong in one way, and named for it; so is the one that is right not.
+func TestClientsThatAreWrongInOneWay(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		wrong, situation, says string // says "" where it is right
+		timeout                time.Duration
+		linux                  bool // the judgement rests on what only Linux tells
+	}{
+		{wrong: "", situation: "good-server,exit0,limit,error,truncate-at-exit,dirty,odd-version,stderr-flood,mcp-opening,mcp-messages,mcp-shutdown"},
+		{wrong: "cheerful", situation: "exit0", says: "ends with code 0, as if all were well"},
+		{wrong: "mute", situation: "truncate-at-exit", says: "ends with code 1 and says nothing"},
+		{wrong: "patient", situation: "deaf", says: "is still there after", timeout: 10 * time.Second},
+		{wrong: "strict", situation: "dirty", says: `ends with code 1 after`},
+		{wrong: "deaf to stderr", situation: "stderr-flood", says: "ends with code 1 after"},
+		{wrong: "forgetful", situation: "limit", says: "the reason that the server gave is lost"},
+		{wrong: "leaves", situation: "never-read", says: "leaves 1 process of its server behind", linux: true},
+		{wrong: "litters", situation: "error", says: "leaves 1 file for temporary files behind"},
+		{wrong: "small", situation: "large-answer", says: "takes answers of 65,535 B; a larger one ends it with code 1"},
+		{wrong: "leaks", situation: "failed-starts", says: "descriptors more after 2", timeout: 2 * time.Minute, linux: true},
+		{wrong: "takes any version", situation: "odd-version", says: "ends with code 0, as if all were well"},
+		{wrong: "kills", situation: "mcp-shutdown", says: "by a signal in 1 session"},
+		{wrong: "early", situation: "mcp-opening", says: `begins with "tools/call"`},
+		{wrong: "repeats ids", situation: "mcp-messages", says: "uses the id 1 twice"},
+		{wrong: "trusting", situation: "split-utf8", says: `"` + textSent + `" is not in its output`},
+	} {
+		t.Run(row.wrong, func(t *testing.T) {
+			if _, err := os.ReadDir("/proc/self/fd"); row.linux && err != nil {
+				t.Skip(err)
+			}
+			t.Parallel()
+			o := check.Options{
+				Run: strings.ReplaceAll(t.Name(), "/", "-"), Serve: []string{self, ourServe}, Command: []string{self, badClient, row.wrong, "{}"},
+				Only: strings.Split(row.situation, ","), Timeout: cmp.Or(row.timeout, 30*time.Second),
+			}
+			if row.wrong == "trusting" {
+				o.Expect = textSent
+			}
+			var found []results.Check
+			if err := check.Client(t.Context(), o, func(l results.Line) error { found = append(found, l.(results.Check)); return nil }); err != nil {
+				t.Fatal(err)
+			}
+			if len(found) != len(o.Only) {
+				t.Errorf("%d records of %d", len(found), len(o.Only))
+			}
+			for _, c := range found {
+				t.Logf("%s: %s: %s", c.Name, c.Verdict, c.Found)
+				if row.says == "" && c.Verdict != results.CheckOK || row.says != "" && (c.Verdict != results.CheckFails || !strings.Contains(c.Found, row.says)) {
+					t.Errorf("%s: %s, %s: want %q", c.Name, c.Verdict, c.Found, row.says)
+				}
+			}
+		})
+	}
+}
+
+// The command of the server gets to a client as arguments, as text for a shell, and in files.
+func TestClientGetsItsServer(t *testing.T) {
+	leaktest.Check(t)
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(t.TempDir(), "servers.json")
+	if err := os.WriteFile(config, []byte(`{"all": "{}", "program": "{program}", "arguments": "{arguments}", "line": "sh -c {}"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, row := range map[string]struct {
+		command []string
+		config  string
+		prints  string
+	}{
+		"a shell line": {[]string{"sh", "-c", `echo '{"jsonrpc":"2.0","id":1,"method":"ping"}' | {}; echo done`}, "", "done"},
+		"a text":       {[]string{"sh", "-c", `echo '{"jsonrpc":"2.0","id":1,"method":"ping"}' | eval "$1"; echo done`, "sh", "{command}"}, "", "done"},
+		"a file": {[]string{"sh", "-c", `echo '{"jsonrpc":"2.0","id":1,"method":"ping"}' | {} | cat - {config}; `}, config,
+			`"program": "` + self + `", "arguments": ["` + ourServe + `","--record"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := check.Options{Run: "r", Serve: []string{self, ourServe}, Command: row.command, Config: row.config, Expect: row.prints, Only: []string{"good-server"}, Timeout: time.Minute}
+			err := check.Client(t.Context(), o, func(l results.Line) error {
+				if c := l.(results.Check); c.Verdict != results.CheckOK {
+					t.Errorf("%s: %s", c.Verdict, c.Found)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for _, o := range []check.Options{{Command: []string{"client"}}, {Command: []string{"client", "{}"}, Config: config}} {
+		if err := check.Client(t.Context(), o, nil); err == nil {
+			t.Errorf("%+v: no error", o)
+		}
+	}
+}
