@@ -103,6 +103,9 @@ func RulesScreen(set *results.Set) Page {
 	for _, p := range differing {
 		v.Conclusions = append(v.Conclusions, fmt.Sprintf("%s %s: %s, documented %s", p.Pipe, p.Step, exactValue(p.Value, p.Unit), p.Documented))
 	}
+	for _, p := range stat.Filter(set.Probes, noResult) {
+		v.Conclusions = append(v.Conclusions, fmt.Sprintf("%s %s %v", p.Pipe, p.Step, p.Value))
+	}
 	v.Notes = []string{"every finding, how it was found, and its rule: --detail"}
 	return v
 }
