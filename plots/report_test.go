@@ -149,12 +149,12 @@ func TestReportSaysOfGrowthWhatDriveFound(t *testing.T) {
 		targets []results.Target
 		want    []string
 	}{
-		{testTargets(), []string{"node server.js stdio: time grows as size^1.10 [0.89, 1.30] from 64 KiB to 4 MiB"}},
+		{testTargets(), []string{"node server.js stdio: time is linear (exponent 1.10 [0.89, 1.30]) from 64 KiB to 4 MiB"}},
 		{append(testTargets(), grown(65536, 1.1, 1.05), grown(4096, 1.49, 1.17)), []string{
-			"node server.js stdio: time grows as size^1.10 [1.05, 1.15] from 64 KiB to 8 MiB in 64 KiB pipes.",
-			"node server.js stdio: time grows as size^1.49 [1.17, 1.81] from 64 KiB to 8 MiB in 4 KiB pipes: faster than linear.",
+			"node server.js stdio: time is linear (exponent 1.10 [1.05, 1.15]) from 64 KiB to 8 MiB in 64 KiB pipes.",
+			"node server.js stdio: time grows with exponent 1.49 [1.17, 1.81] from 64 KiB to 8 MiB in 4 KiB pipes: faster than linear.",
 		}},
-		{[]results.Target{grown(0, 1.4, 0.9)}, []string{"node server.js stdio: time grows as size^1.40 [0.90, 1.90] from 64 KiB to 8 MiB: may grow faster than linear, but the interval reaches 1."}},
+		{[]results.Target{grown(0, 1.4, 0.9)}, []string{"node server.js stdio: time grows with exponent 1.40 [0.90, 1.90] from 64 KiB to 8 MiB: may grow faster than linear, but the interval reaches 1."}},
 	} {
 		page := pageOf(t, &results.Set{Targets: row.targets}, ReportOptions{})
 		for _, want := range row.want {
@@ -162,7 +162,7 @@ func TestReportSaysOfGrowthWhatDriveFound(t *testing.T) {
 				t.Errorf("the page does not have %q", want)
 			}
 		}
-		if n := strings.Count(page, "time grows as size^"); n != len(row.want) {
+		if n := strings.Count(page, "node server.js stdio: time "); n != len(row.want) {
 			t.Errorf("%d sentences on growth, want %d", n, len(row.want))
 		}
 	}

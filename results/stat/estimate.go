@@ -178,6 +178,27 @@ func (g Growth) Fast() bool {
 	return g.Slope > FastGrowth && g.Points >= sureFrom && g.Interval != nil && g.Interval.Lo > 1
 }
 
+// String says how something grows: "linear (exponent 1.04 [0.98, 1.10])".
+func (g Growth) String() string {
+	word := "linear"
+	switch {
+	case g.Slope > FastGrowth:
+		word = "faster than linear"
+	case g.Slope < 2-FastGrowth:
+		word = "slower than linear"
+	}
+	return word + " (" + g.exponent() + ")"
+}
+
+// exponent writes the slope with its interval.
+func (g Growth) exponent() string {
+	s := fmt.Sprintf("exponent %.2f", max(g.Slope, 0)) // noise alone makes it less
+	if i := g.Interval; i != nil {
+		s += fmt.Sprintf(" [%.2f, %.2f]", i.Lo, i.Hi)
+	}
+	return s
+}
+
 // MayBeFast reports whether the slope says so and the points leave it open.
 func (g Growth) MayBeFast() bool { return g.Slope > FastGrowth && !g.Fast() }
 

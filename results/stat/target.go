@@ -115,12 +115,12 @@ func RecordedGrowth(t results.Target) (g TargetGrowth, ok bool) {
 
 // String says how time grows, in a sentence.
 func (g TargetGrowth) String() string {
-	s := fmt.Sprintf("time grows as size^%.2f", max(g.Slope, 0)) // noise alone makes it less
+	s := "time is " + g.Growth.String()
+	if g.Slope > FastGrowth { // what follows says how sure that is
+		s = "time grows with " + g.exponent()
+	}
 	if g.Wall != nil {
 		s = "the server's CPU " + s
-	}
-	if i := g.Interval; i != nil {
-		s += fmt.Sprintf(" [%.2f, %.2f]", i.Lo, i.Hi)
 	}
 	s += fmt.Sprintf(" from %s to %s", results.FormatSize(int64(g.From)), results.FormatSize(int64(g.To)))
 	if g.Capacity > 0 {

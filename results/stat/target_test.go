@@ -31,11 +31,11 @@ func TestGrowthIsFastOnlyWhereItsWholeIntervalSaysSo(t *testing.T) {
 		fast, may bool
 		says      string
 	}{
-		{"linear", func(n float64) float64 { return 10 * n }, false, false, "size^1.00"},
+		{"linear", func(n float64) float64 { return 10 * n }, false, false, "time is linear (exponent 1.00 [1.00, 1.00]) from"},
 		{"quadratic", func(n float64) float64 { return n * n / 1e4 }, true, false, "faster than linear"},
-		{"a little more than linear, and sure of it", func(n float64) float64 { return math.Pow(n, 1.2) }, false, false, "size^1.20"},
+		{"a little more than linear, and sure of it", func(n float64) float64 { return math.Pow(n, 1.2) }, false, false, "linear (exponent 1.20"},
 		{"steep, and its interval reaches 1", wild, false, true, "may grow faster than linear"},
-		{"flat", func(float64) float64 { return 1e6 }, false, false, "size^0.00"},
+		{"flat", func(float64) float64 { return 1e6 }, false, false, "slower than linear (exponent 0.00"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := stat.FitTargetGrowth(swept(64<<10, 8<<20, row.took))
@@ -96,7 +96,7 @@ func TestGrowthIsJudgedByTheServersCPUTime(t *testing.T) {
 			targets[i].Samples[0].Reader.CPUNS = new(2 * int64(row.cpu(float64(r.Size))))
 		}
 		g := stat.FitTargetGrowth(targets)
-		if g.Fast() != row.fast || g.Wall == nil || !strings.HasPrefix(g.String(), "the server's CPU time grows") {
+		if g.Fast() != row.fast || g.Wall == nil || !strings.HasPrefix(g.String(), "the server's CPU time ") {
 			t.Errorf("%s: %v", row.name, g)
 		}
 	}

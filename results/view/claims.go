@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -57,7 +56,11 @@ func verdictTable(all []results.Claim, format Format) Table {
 		found := columnOf[results.Claim]{"~what was found", func(c results.Claim) Cell { return textCell(foundText(c)) }}
 		columns = []columnOf[results.Claim]{columns[0], columns[3], columns[2], found}
 	}
-	return tableOf("Common claims about stdio, and whether they hold here", all, columns...)
+	t := tableOf("Common claims about stdio, and whether they hold here", all, columns...)
+	if format == FormatTable {
+		t.Columns[2].Width, t.Columns[3].Width = 32, 36 // a terminal's 120 columns with the longest ID
+	}
+	return t
 }
 
 // foundText returns the figure that decided, and the reason.
@@ -73,21 +76,16 @@ func foundText(c results.Claim) string {
 func claimsScreen(all []results.Claim, o Options) Page {
 	p := Page{Blocks: []string{claimTotals(all)}, Tables: []Table{sourceTable(all)}}
 	refuted := judged(all, "refuted")
-	width := 0
-	for _, c := range refuted {
-		width = max(width, utf8.RuneCountInString(c.ID))
-	}
 	if len(refuted) > 0 {
-		p.Blocks = append(p.Blocks, "")
+		p.Blocks = append(p.Blocks, "", o.paint("Refuted", red))
 	}
-	const around = 6 // lines: totals, blanks between the parts, the title and head of the table
-	room := screenLines - around - len(p.Tables[0].Rows) - 2
+	const around = 9 // lines: totals, a heading, the head of the table, the note, and blanks between
+	room := screenLines - around - len(p.Tables[0].Rows)
 	shown := refuted[:min(len(refuted), room)]
 	for i, c := range shown {
-		name := fmt.Sprintf("%-*s", width, c.ID)
-		p.Blocks = append(p.Blocks, o.paint("refuted", red)+" "+Escape(name+"  "+Truncate(c.Claim, o.width()-width-11)))
+		p.Blocks = append(p.Blocks, " "+Escape(Truncate(c.ID+": "+c.Claim, o.width()-2)))
 		if reasons := room - len(shown); i < reasons {
-			p.Blocks = append(p.Blocks, strings.Repeat(" ", 8)+Escape(Truncate(foundText(c), o.width()-9)))
+			p.Blocks = append(p.Blocks, "   "+Escape(Truncate(foundText(c), o.width()-4)))
 		}
 	}
 	p.Notes = []string{"every claim and its figures with --detail; one of them with --explain ID"}

@@ -49,7 +49,7 @@ func TestClaimsFitAScreen(t *testing.T) {
 		if len(lines) > 40 {
 			t.Errorf("%d lines of %d claims:\n%s", len(lines), 4*n, &text)
 		}
-		if !regexp.MustCompile("^refuted 000-claim-10 +A sentence").MatchString(lines[2]) || strings.Contains(lines[3], "18 KiB: a reason") != (of <= 3) {
+		if lines[2] != "Refuted" || !strings.HasPrefix(lines[3], " 000-claim-10: A sentence") || strings.Contains(lines[4], "18 KiB: a reason") != (of <= 3) {
 			t.Errorf("want refuted claims first, and why:\n%s", &text)
 		}
 		row := regexp.MustCompile(fmt.Sprintf(` 003 Content-Length framing +%d +%[1]d +%[1]d +%[1]d`, of))

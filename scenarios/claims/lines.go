@@ -178,7 +178,7 @@ func gatherRescan(ctx context.Context, s *session) faults.ReaderGrowth {
 }
 
 func judgeRescan(e faults.ReaderGrowth) Judgement {
-	figure := faults.SlopeText(e.Slope)
+	figure := e.Slope.String()
 	if n := len(e.ToOurs); n > 0 {
 		last := e.ToOurs[n-1]
 		figure += fmt.Sprintf("; %s at %s, n = %d", estimate(last.Figure), faults.Size(last.Size), last.Figure.N)

@@ -97,7 +97,7 @@ func judgeMemory(e Memory) Judgement {
 	}
 	last := e.Messages[len(e.Messages)-1]
 	return holdsIf(e.Growth.Slope >= 0.7 && e.Growth.Slope <= 1.3,
-		fmt.Sprintf("slope %.2f; %.1f × at %s", e.Growth.Slope, float64(last.Held)/float64(last.Size), faults.Size(last.Size)),
+		fmt.Sprintf("%s; %.1f × at %s", e.Growth, float64(last.Held)/float64(last.Size), faults.Size(last.Size)),
 		"memory grows as the message does", "memory does not grow as the message does")
 }
 

@@ -153,7 +153,6 @@ func TestTheLimitIsSearchedAtTheFirstFailure(t *testing.T) {
 // The sweep of a server that takes long for everything leaves half of the time to the search for the limit,
 // and what that found by the end of the time is kept.
 func TestASweepThatTakesTooLongSaysHowFarItWent(t *testing.T) {
-	leakCheck(t)
 	t.Parallel()
 	o := server("slow 400ms")
 	o.Protocol = "lines"

@@ -69,21 +69,13 @@ func (e *ReaderGrowth) judge() (Verdict, string) {
 }
 
 func (e *ReaderGrowth) summarise() {
-	e.Summary = SlopeText(e.Slope)
+	e.Summary = e.Slope.String()
 	if n := len(e.PerByte); n > 0 {
 		e.Summary += fmt.Sprintf(", %.3g ns/B at %s", e.PerByte[n-1].Figure.Median, Size(e.PerByte[n-1].Size))
 	}
 	if n := len(e.ToOurs); n > 0 && e.Framing != "ndjson" {
 		e.Summary += fmt.Sprintf(", ×%.3g of our reader at %s", e.ToOurs[n-1].Figure.Median, Size(e.ToOurs[n-1].Size))
 	}
-}
-
-// SlopeText writes a slope with its interval.
-func SlopeText(g stat.Growth) string {
-	if i := g.Interval; i != nil {
-		return fmt.Sprintf("slope %.2f [%.2f, %.2f]", g.Slope, i.Lo, i.Hi)
-	}
-	return fmt.Sprintf("slope %.2f", g.Slope)
 }
 
 // Sizes of messages whose time says something about growth, in bytes: below the smallest, the fixed
