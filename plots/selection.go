@@ -19,9 +19,10 @@ type selection struct {
 	fields  map[results.Cell]map[dimension]string // of the cells seen so far, shared by all subsets of one
 }
 
-// measuredIn selects the records of a set that have samples and for which keep holds.
+// measuredIn selects the records of a set that have samples and for which keep holds. Those about
+// writers that do not block have charts of their own.
 func measuredIn(set *results.Set, keep func(results.Record) bool) selection {
-	return newSelection(set, set.Records).keep(func(r results.Record) bool { return len(r.Samples) > 0 && keep(r) })
+	return newSelection(set, set.Records).keep(func(r results.Record) bool { return len(r.Samples) > 0 && !r.Cell.IsWaiting() && keep(r) })
 }
 
 // newSelection selects the records given, those without samples too.
