@@ -164,10 +164,13 @@ const (
 	sliceOverhead = 3 * time.Millisecond
 )
 
-// expected returns what a group of n cells is expected to cost.
-func (p Plan) expected(n int) cost {
-	cells := time.Duration(n)
-	return cost{fork: forkOverhead + cells*(p.Duration/4+sliceOverhead), round: cells * (p.Duration*11/10 + sliceOverhead)}
+// expected returns what a group of n cells such as c is expected to cost.
+func (p Plan) expected(c results.Cell, n int) cost {
+	cells, d := time.Duration(n), p.Duration
+	if pause, sleeps := sleepOf(c); sleeps {
+		d = max(d, leastFills*pause)
+	}
+	return cost{fork: forkOverhead + cells*(p.Duration/4+sliceOverhead), round: cells * (d*11/10 + sliceOverhead)}
 }
 
 // Estimate returns about how long the plan takes, if its precision is not what decides that.
@@ -179,7 +182,7 @@ func (p Plan) Estimate() (all time.Duration) {
 		}
 	}
 	for c, n := range groups {
-		cost := p.expected(n)
+		cost := p.expected(c, n)
 		all += time.Duration(p.forksOf(c))*cost.fork + time.Duration(p.Samples)*cost.round
 	}
 	return all

@@ -142,7 +142,7 @@ func (r *runner) openGroups() error {
 			byKey[key], r.groups = g, append(r.groups, g)
 		}
 		c.group, g.cells = g, append(g.cells, c)
-		g.cost = r.expected(len(g.cells))
+		g.cost = r.expected(placed.cell, len(g.cells))
 	}
 	return nil
 }

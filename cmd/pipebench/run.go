@@ -25,7 +25,7 @@ import (
 
 // defaultTime is what a run may take to measure, where nobody says and its estimate is not much
 // longer: with what is shown and drawn afterwards it ends within 20 s.
-const defaultTime = 16 * time.Second
+const defaultTime = 16500 * time.Millisecond
 
 const samplesOfCell = "samples of each cell, short slices of a fork; at least 6 give an interval"
 
@@ -79,7 +79,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the cells and how long they will take, and measure nothing")
 	flags.StringSliceVar(&f.scenarios, "scenario", nil, "reproduce ways in which stdio fails, such as reader-gone (see list), or all, instead of measuring")
 	f.registerAsserts(cmd, "exit 3 unless this holds, such as 'p99<50ms@64KiB', and 4 where it cannot be told")
-	f.sharedFlags.register(cmd, 0, "begin nothing that would not end within this (default 16s, or half more than a much longer estimate)", view.FormatBench)
+	f.sharedFlags.register(cmd, 0, "begin nothing that would not end within this (default 16.5s, or half more than a much longer estimate)", view.FormatBench)
 }
 
 // parsePrecision reads "2%" or "0.02" as 0.02.
@@ -105,6 +105,15 @@ func unless(usual string) func(string) (string, error) {
 var againstShapes = []string{
 	"framing", "size", "chunk", "pipe", "capacity", "io", "peer", "pattern", "payload", "messages",
 	"rate", "inflight", "batch", "drain", "leave", "read-buffer", "transfer", "clock",
+}
+
+// particular are the flags that ask for something in particular, beside those: a run with any of
+// them measures that and no more. Nor does one that is compared, cell by cell, with others.
+var particular = []string{"placement", "precision", "assert", "shape"}
+
+// isDefault reports whether nothing in particular was asked for.
+func (f *runFlags) isDefault(cmd *cobra.Command) bool {
+	return !slices.ContainsFunc(slices.Concat(againstShapes, particular), cmd.Flags().Changed) && !subrun.RecordsOnly()
 }
 
 // ofScenarios are the flags that mean something to a scenario, which says itself what it measures.
@@ -137,10 +146,19 @@ func (f *runFlags) run(cmd *cobra.Command, _ []string) error {
 	if plan, err = plan.Checked(); err != nil {
 		return usage(err)
 	}
-	if f.dryRun {
-		return printPlan(cmd.OutOrStdout(), plan)
+	plans := []bench.Plan{plan}
+	if f.isDefault(cmd) {
+		if plans, err = f.sweep.WithFurther(plan); err != nil {
+			return err
+		}
 	}
-	return f.measureCells(cmd, plan)
+	if f.dryRun {
+		for _, p := range plans {
+			err = errors.Join(err, printPlan(cmd.OutOrStdout(), p))
+		}
+		return err
+	}
+	return f.measureCells(cmd, plans...)
 }
 
 // plan makes of the flags what to measure.
@@ -226,13 +244,21 @@ func printPlan(w io.Writer, p bench.Plan) error {
 // takes longer by itself, as with a slow reader, is cut off.
 const overrun = 2 * time.Second
 
-// measureCells runs the plan, keeps its records in a folder, and shows and judges what they say.
-func (f *runFlags) measureCells(cmd *cobra.Command, p bench.Plan) error {
+// measureCells runs plans, keeps their records in a folder, and shows and judges what they say.
+func (f *runFlags) measureCells(cmd *cobra.Command, plans ...bench.Plan) error {
+	last := plans[len(plans)-1]
+	var leftOut []string
 	return f.measure(cmd, task{
-		run: p.Run, maxTime: p.MaxTime + p.MaxTime/4 + overrun,
-		work: func(ctx context.Context, s *session) error { return s.runPlan(ctx, p) },
+		run: last.Run, maxTime: last.MaxTime + last.MaxTime/4 + overrun,
+		work: func(ctx context.Context, s *session) (err error) {
+			leftOut, err = s.runPlans(ctx, plans...)
+			return err
+		},
 		show: func(all, _ *results.Set) error {
 			err := f.view(cmd, all)
+			if len(leftOut) > 0 {
+				fmt.Fprintf(beside(cmd, f.format), "left out for want of time: %s (or ask for a longer --max-time)\n", strings.Join(leftOut, "; "))
+			}
 			for _, r := range all.Records {
 				if figure, ok := f.shape.Figure(r); ok { // as the other benchmark prints it
 					fmt.Fprintln(cmd.ErrOrStderr(), figure)
@@ -250,15 +276,20 @@ func (f *runFlags) measureCells(cmd *cobra.Command, p bench.Plan) error {
 	})
 }
 
-// runPlan measures cells, and keeps their records.
-func (s *session) runPlan(ctx context.Context, p bench.Plan) error {
+// further names the parts of a default run that may be left out, and how to ask for them.
+var further = []string{
+	1: "writers that do not block, run --io poll/blocking,poller/blocking,sleep=10ms/blocking",
+	2: "streams of 16 MiB, run --size 16MiB",
+}
+
+// runPlans measures the cells of plans, and keeps their records. Each has until its MaxTime since
+// the beginning of the first, and is left out if there is no such time, the third one unless it fits.
+func (s *session) runPlans(ctx context.Context, plans ...bench.Plan) (leftOut []string, err error) {
 	const calibrations = 2                      // steps that a cell takes before its samples: the untimed one and the short one
 	left, total, done := map[string]int{}, 0, 0 // steps to come, by cell
-	for _, c := range p.Cells {
-		left[c.Key()] = p.Samples + calibrations
-		total += p.Samples + calibrations
-	}
-	p.Observe = func(at bench.Progress) {
+	cells, began := 0, time.Now()
+	var kept []results.Record
+	observe := func(at bench.Progress) {
 		key, step := at.Cell.Key(), 1
 		if at.Step == bench.Finished {
 			step = left[key] // along with those that it did not need
@@ -269,10 +300,29 @@ func (s *session) runPlan(ctx context.Context, p bench.Plan) error {
 		s.progress.step(bench.Label(at.Cell))
 		s.progress.units(done, total)
 	}
-	return bench.Run(ctx, p, func(r results.Record) error {
-		s.progress.finish(len(p.Cells), bench.Label(r.Cell)+": "+outcome(r))
-		return s.Write(r)
-	})
+	for i, p := range plans {
+		time := p.MaxTime - time.Since(began)
+		if i > 0 && time < p.MaxTime/100 || i > 1 && !measure.Fits(p, kept, time) {
+			leftOut = append(leftOut, further[i])
+			continue
+		}
+		if p.Observe = observe; i > 0 {
+			p.MaxTime = time
+		}
+		for _, c := range p.Cells {
+			left[c.Key()] = p.Samples + calibrations
+			total += p.Samples + calibrations
+		}
+		cells += len(p.Cells)
+		if err := bench.Run(ctx, p, func(r results.Record) error {
+			kept = append(kept, r)
+			s.progress.finish(cells, bench.Label(r.Cell)+": "+outcome(r))
+			return s.Write(r)
+		}); err != nil {
+			return leftOut, err
+		}
+	}
+	return leftOut, nil
 }
 
 // outcome is a record in a few words.
@@ -337,7 +387,8 @@ func (f *profileFlags) run(cmd *cobra.Command, _ []string) error {
 			if err != nil {
 				return err
 			}
-			return s.runPlan(ctx, plan)
+			_, err = s.runPlans(ctx, plan)
+			return err
 		},
 		show: func(all, _ *results.Set) error {
 			switch {

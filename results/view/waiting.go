@@ -109,10 +109,8 @@ func (r reader) name(rows []stat.Row) string {
 		return "leaves (" + strings.Join(told, "; ") + ")"
 	case r.leaves:
 		return "reader leaves"
-	case r.drain > 0:
-		return "reader at " + FieldValue("drain", fmt.Sprint(r.drain))
 	}
-	return "fast reader"
+	return FieldPhrase("drain", fmt.Sprint(r.drain))
 }
 
 // text writes the least and the greatest figure of the framings' rows where they differ and have

@@ -45,7 +45,7 @@ func TestWaitingWritersHaveABlockOfTheirOwn(t *testing.T) {
 	}
 	text := strings.Join(lines, "\n")
 	for _, want := range []string{
-		"fast reader", "reader at 50 MB/s", "leaves (EPIPE, SIGPIPE)",
+		"reader at full speed", "reader at 50 MB/s", "leaves (EPIPE, SIGPIPE)",
 		" sleep=10ms 128 KiB  0.10–0.20      0.00   ×0.0025  0.10–0.20      0.00   ×0.0025 64.0 KiB   8.00 ms",
 		" poller       4 KiB  0.10–0.20      0.00     ×0.80", "Round trip vs raw, two cores",
 	} {
@@ -62,7 +62,7 @@ func TestWaitingWritersHaveABlockOfTheirOwn(t *testing.T) {
 		t.Errorf("writers that do not block are in what the framings mean: %q", Summarise(s).Meaning)
 	}
 	for format, wants := range map[Format][]string{
-		FormatMarkdown: {"Non-blocking writers on the same CPU", "EAGAIN/msg", "short/msg", "told after", "leaves after 1", "EPIPE, SIGPIPE"},
+		FormatMarkdown: {"Non-blocking writers on the same CPU", "EAGAIN/msg", "short/msg", "told after", "leaves after 1 message", "EPIPE, SIGPIPE"},
 		FormatCSV:      {"lost (B)", "told (ns)", "eagain", "waiting (%)", "\"EPIPE, SIGPIPE\""},
 		FormatJSON:     {`"told": "EPIPE, SIGPIPE"`, `"lost"`},
 		FormatBench:    {"eagain/op", "short/op"},

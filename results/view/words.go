@@ -90,7 +90,7 @@ func FieldValue(name, value string) string {
 	case name == "drain" && err == nil:
 		return strings.NewReplacer(".00 ", " ", ".0 ", " ").Replace(results.FormatGoodput(n)) // as it was asked for
 	case name == "leave":
-		return "leaves after " + value
+		return "leaves after " + results.FormatCount(int(n), "message")
 	case name == "framing" && chunkErr == nil:
 		return spec + ":" + strings.ReplaceAll(results.FormatSize(size), " ", "")
 	}
@@ -110,10 +110,7 @@ func FieldPhrase(name, value string) string {
 	case "placement":
 		return PlacementPhrase(value)
 	}
-	if name == "drain" || name == "leave" {
-		name = "reader"
-	}
-	return name + " " + text
+	return cmp.Or(map[string]string{"drain": "reader at", "leave": "reader"}[name], name) + " " + text
 }
 
 // placements say where the two ends run, in a sentence and in a title.
