@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"html"
 	"image/png"
 	"os"
 	"os/exec"
@@ -15,56 +16,88 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/pipebench/pipebench/results"
 )
 
-// TestReportInABrowser opens the report of everything in a headless Chromium: nothing on its
-// console, nothing asked of the network, every section there, and a dark page where the system is
-// dark.
+// TestReportInABrowser opens the report of everything in a headless Chromium, at three widths, and
+// uses it as a person does (testdata/harness.html): it fits, all of it is there, nothing is on the
+// console or asked of the network, and what its script adds works.
 func TestReportInABrowser(t *testing.T) {
+	b := newBrowser(t)
+	dir := t.TempDir()
+	harness, err := os.ReadFile("testdata/harness.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{"report.html": []byte(fullPage(t)), "harness.html": harness} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dom, console := b.run(t, filepath.Join(dir, "harness.html"), "--dump-dom", "--allow-file-access-from-files", "--virtual-time-budget=20000")
+	for _, line := range strings.Split(console, "\n") {
+		if strings.Contains(line, "CONSOLE") {
+			t.Errorf("on the console: %s", line)
+		}
+	}
+	for _, url := range b.requests(t) {
+		if !strings.HasPrefix(url, "file://") {
+			t.Errorf("asked the network for %s", url)
+		}
+	}
+	_, text, found := strings.Cut(dom, `<pre id="facts">`)
+	text, _, _ = strings.Cut(text, "</pre>")
+	var facts map[string]any
+	if err := json.Unmarshal([]byte(html.UnescapeString(text)), &facts); !found || err != nil {
+		t.Fatalf("no facts: %v in %.300s", err, dom)
+	}
+	want := map[string]any{
+		"overflow 400": 0.0, "overflow 1280": 0.0, "overflow 1920": 0.0,
+		"background": "rgb(255, 255, 255)",
+		"sections":   strings.Join(allSections, " "),
+		"folded":     true, // the machines' table
+		"stacked":    true, // panels on a phone are below each other
+		"abreast":    true, // and beside each other elsewhere
+		"tip":        "ndjson",
+		"command":    "pipebench run --seed 7",
+		"isolated":   "ndjson",
+		"together":   "",
+		"zoomed":     "fewer marks, new labels",
+		"back":       "all marks, old labels",
+		"sorted":     "ascending 1,descending 1",
+		"filtered":   "only ndjson, kept in the address",
+		"csv":        "blob:",
+		"lanes":      float64(len(testTraffic())),
+		"bytes":      "request",
+	}
+	if d := cmp.Diff(want, facts); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+}
+
+// A page is dark where the system is.
+func TestADarkPage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a browser once more")
+	}
 	b := newBrowser(t)
 	page := filepath.Join(t.TempDir(), "report.html")
 	if err := os.WriteFile(page, []byte(fullPage(t)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-
-	t.Run("light", func(t *testing.T) {
-		dom, console := b.run(t, page, "--dump-dom")
-		if got := sectionsOf(dom); !slices.Equal(got, allSections) {
-			t.Errorf("sections %q, want %q", got, allSections)
-		}
-		if n := strings.Count(dom, `<svg class="plot"`); n < 15 {
-			t.Errorf("%d pictures", n)
-		}
-		for _, line := range strings.Split(console, "\n") {
-			if strings.Contains(line, "CONSOLE") {
-				t.Errorf("on the console: %s", line)
-			}
-		}
-		for _, url := range b.requests(t) {
-			t.Errorf("asked the network for %s", url)
-		}
-		if light := b.brightness(t, page); light < 0xf0 {
-			t.Errorf("a light page has brightness %d", light)
-		}
-	})
-	t.Run("dark", func(t *testing.T) {
-		if dark := b.brightness(t, page, "--force-dark-mode", "--blink-settings=preferredColorScheme=0"); dark > 0x30 {
-			t.Errorf("a dark page has brightness %d", dark)
-		}
-	})
-	t.Run("print", func(t *testing.T) {
-		pdf := filepath.Join(t.TempDir(), "report.pdf")
-		b.run(t, page, "--print-to-pdf="+pdf)
-		if content, err := os.ReadFile(pdf); err != nil || !bytes.HasPrefix(content, []byte("%PDF-")) {
-			t.Errorf("not printed: %v", err)
-		}
-	})
+	if dark := b.brightness(t, page, "--force-dark-mode", "--blink-settings=preferredColorScheme=0"); dark > 0x30 {
+		t.Errorf("a dark page has brightness %d", dark)
+	}
 }
 
 // TestPrintKeepsToThePage prints a table whose evidence has no place to break a line at: the
 // columns beside it keep a width that can be read, so that its rows are not each as long as a page.
 func TestPrintKeepsToThePage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a browser once more")
+	}
 	b := newBrowser(t)
 	set := &results.Set{Environments: []results.Environment{testMachine("run-1", "linux")}}
 	const rows = 12
@@ -158,6 +191,9 @@ func (b browser) requests(t *testing.T) []string {
 
 // TestBrowserSeesRequests makes sure that a page which does ask for something would be found out.
 func TestBrowserSeesRequests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a browser once more")
+	}
 	b := newBrowser(t)
 	page := filepath.Join(t.TempDir(), "bad.html")
 	const url = "http://pipebench.invalid/picture.png"

@@ -3,6 +3,8 @@ package plots
 import (
 	"cmp"
 	"slices"
+
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // A Chart is a picture as data, before anything is drawn. Its panels share both axes, so that they
@@ -18,6 +20,9 @@ type Chart struct {
 	OwnRows  bool     `json:"own_rows,omitempty"` // each row of panels has a Y axis of its own
 	Dodge    bool     `json:"dodge,omitempty"`    // draws series a few points beside each other, so that their intervals do not overlap
 	Notes    []string `json:"notes,omitempty"`    // small print under the picture: how to read it, what is left out
+
+	section string                 // of a page
+	styles  map[string]seriesStyle // by the names of series; nil for those of the chart alone
 }
 
 // A Panel is one drawing area of a chart.
@@ -25,6 +30,8 @@ type Panel struct {
 	Title  string   `json:"title,omitempty"`
 	Series []Series `json:"series"`
 	Guides []Guide  `json:"guides,omitempty"`
+
+	Regions []Region `json:"regions,omitempty"`
 }
 
 // A Series is one line of a panel. Its name decides its colour, dash and marker, so that a framing
@@ -52,10 +59,13 @@ type Point struct {
 	Y     float64 `json:"y"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
-	Label string  `json:"label,omitempty"` // hexColour beside the point
+	Label string  `json:"label,omitempty"` // beside the point
 	Mark  bool    `json:"mark,omitempty"`  // on a [Curve]: this point has the marker
 
+	Samples  int  `json:"samples,omitempty"`  // that it was estimated from
 	Computed bool `json:"computed,omitempty"` // not measured: its marker is hollow
+	Noisy    bool `json:"noisy,omitempty"`    // too wide an interval to be drawn: its marker is hollow
+	Cross    bool `json:"cross,omitempty"`    // the last that worked: its marker is a red cross
 }
 
 // A Guide is a thin line across a panel at a value worth knowing: a pipe's capacity, a documented
@@ -64,6 +74,14 @@ type Guide struct {
 	Vertical bool    `json:"vertical,omitempty"` // at a value of X, else of Y
 	Value    float64 `json:"value"`
 	Label    string  `json:"label"`
+}
+
+// A Region is a shaded range of X.
+type Region struct {
+	From  float64 `json:"from"` // 0 is the beginning of the axis
+	To    float64 `json:"to"`   // infinity is its end
+	Label string  `json:"label,omitempty"`
+	Bad   bool    `json:"bad,omitempty"` // where something fails: in red
 }
 
 // exact returns a point without an interval.
@@ -114,6 +132,37 @@ func (c Chart) legend() []Series {
 		}
 	}
 	return out
+}
+
+// joinAlike has lines that are the same in every panel drawn once, under both names.
+func (c *Chart) joinAlike() {
+	points := func(p Panel, name string) []Point {
+		for _, s := range p.Series {
+			if s.Name == name && s.Shape != Dots && !s.Reference {
+				return stat.Map(s.Points, func(p Point) Point { p.Samples = 0; return p })
+			}
+		}
+		return nil
+	}
+	names := c.legend()
+	for i, kept := range names {
+		for _, s := range names[i+1:] {
+			if len(c.Panels) == 0 || slices.ContainsFunc(c.Panels, func(p Panel) bool {
+				own := points(p, kept.Name)
+				return len(own) < 2 || !slices.Equal(own, points(p, s.Name))
+			}) {
+				continue
+			}
+			joined := kept.Name + ", " + s.Name
+			for j := range c.Panels {
+				p := &c.Panels[j]
+				p.Series = stat.Filter(p.Series, func(o Series) bool { return o.Name != s.Name })
+				at := slices.IndexFunc(p.Series, func(o Series) bool { return o.Name == kept.Name })
+				p.Series[at].Name = joined
+			}
+			kept.Name = joined
+		}
+	}
 }
 
 // longestSeries returns the number of points of the longest series.

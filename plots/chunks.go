@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 )
 
@@ -71,6 +72,9 @@ func (p chartGroup) waitChart() Chart {
 			panel.Series = append(panel.Series, own.withVariant(variant).chunkLine("p50, "+variant, medianOf("due.p50")))
 		}
 		panel.Guides = p.where("drain", drain).unchunkedWait()
+		for _, spec := range p.recommended(drain) {
+			panel.Guides = append(panel.Guides, Guide{Vertical: true, Value: float64(results.ChunkSize(spec)), Label: "use " + chunkLabel(spec)})
+		}
 		c.Panels = append(c.Panels, panel)
 	}
 	if slices.ContainsFunc(c.legend(), func(s Series) bool { return s.Name == predictedName }) {
@@ -146,36 +150,53 @@ func (v selection) unchunkedWait() []Guide {
 }
 
 // paretoChart shows both sides of the choice: the wait with each reader against goodput with the
-// fastest, since a slow reader leaves all sizes the same goodput. The best is at the lower right.
+// fastest, since a slow reader leaves all sizes the same goodput. The best is at the lower right, and
+// only what nothing else beats on both sides is shown.
 func (p chartGroup) paretoChart() Chart {
+	drains := p.values("drain")
 	c := Chart{
 		Name:     "pareto" + p.suffix,
 		Title:    "The trade-off: wait of small messages against goodput of large ones",
 		Subtitle: p.subtitle("framing", "drain", "rate"),
+		X:        Axis{Label: "goodput, reader at " + view.FieldValue("drain", drains[0]), Scale: Linear, Unit: Rate},
 		Y:        Axis{Label: "p99 of small messages, from when due", Scale: Log, Unit: Nanos},
 		Columns:  3,
-		Notes:    []string{"Better is to the right and below. The line joins the chunk sizes in order, from the labelled smallest."},
+		Notes:    []string{"Better is to the right and below. What is left out is beaten on both sides by something shown."},
 	}
-	drains := p.values("drain")
 	fast := p.where("drain", drains[0])
-	c.X = Axis{Label: "goodput, reader at " + view.FieldValue("drain", drains[0]), Scale: Linear, Unit: Rate, From: new(0.0)}
+	variants := p.variants()
 	for _, drain := range drains {
 		own := p.where("drain", drain)
-		variants := p.variants()
-		plain := tradeoff{cost: fast.withVariant(variants[0]), wait: own.withVariant(variants[0])}
-		panel := Panel{Title: "wait: reader at " + view.FieldValue("drain", drain)}
-		for _, name := range plain.wait.families() {
-			panel.Series = append(panel.Series, plain.line(name))
-		}
-		for _, variant := range variants[1:] {
-			if s := (tradeoff{fast.withVariant(variant), own.withVariant(variant)}).line("chunked"); len(s.Points) > 0 {
-				s.Name, s.Points[0].Label = variant, "" // its chunk size is one of the line's
-				panel.Series = append(panel.Series, s)
+		front := Series{Name: "best trade-offs", Shape: Curve}
+		for _, variant := range variants {
+			v := tradeoff{cost: fast.withVariant(variant), wait: own.withVariant(variant)}
+			for _, spec := range v.wait.values("framing") {
+				pt, ok := v.point(spec)
+				if pt.Mark, pt.Label = true, chunkLabel(spec); variant != variants[0] {
+					pt.Label += ", " + variant
+				}
+				if ok {
+					front.Points = append(front.Points, pt)
+				}
 			}
 		}
-		if s := p.recommended(plain, drain); len(s.Points) > 0 {
-			panel.Series = append(panel.Series, s)
+		all := front.Points
+		front.Points = slices.DeleteFunc(slices.Clone(all), func(pt Point) bool {
+			return slices.ContainsFunc(all, func(o Point) bool { return o.X >= pt.X && o.Y <= pt.Y && (o.X > pt.X || o.Y < pt.Y) })
+		})
+		slices.SortFunc(front.Points, byX)
+		chosen := Series{Name: "recommended", Shape: Dots}
+		for _, spec := range p.recommended(drain) {
+			if pt, ok := (tradeoff{fast.withVariant(variants[0]), own.withVariant(variants[0])}).point(spec); ok {
+				pt.Low, pt.High, pt.Label = pt.Y, pt.Y, "use "+chunkLabel(spec)
+				if i := slices.IndexFunc(front.Points, func(o Point) bool { return o.X == pt.X && o.Y == pt.Y }); i >= 0 {
+					front.Points[i].Label = ""
+				}
+				chosen.Points = append(chosen.Points, pt)
+			}
 		}
+		panel := Panel{Title: "wait: reader at " + view.FieldValue("drain", drain), Series: []Series{front, chosen}}
+		panel.Series = slices.DeleteFunc(panel.Series, func(s Series) bool { return len(s.Points) == 0 })
 		c.Panels = append(c.Panels, panel)
 	}
 	return c
@@ -184,23 +205,6 @@ func (p chartGroup) paretoChart() Chart {
 // A tradeoff holds the records that tell what sizes cost, and those that tell how long small
 // messages wait.
 type tradeoff struct{ cost, wait selection }
-
-// line joins the chunk sizes of a framing, or is the single point of a framing without chunks.
-func (v tradeoff) line(name string) Series {
-	s := Series{Name: name, Shape: Curve}
-	specs := slices.DeleteFunc(v.wait.values("framing"), func(spec string) bool { return family(spec) != name })
-	slices.SortFunc(specs, compareChunks)
-	for i, spec := range specs {
-		if p, ok := v.point(spec); ok {
-			p.Mark = true
-			if i == 0 && results.ChunkSize(spec) > 0 {
-				p.Label = chunkLabel(spec)
-			}
-			s.Points = append(s.Points, p)
-		}
-	}
-	return s
-}
 
 // chunkLabel returns the chunk size of a spec, or the spec if it has none.
 func chunkLabel(spec string) string {
@@ -218,22 +222,11 @@ func (v tradeoff) point(spec string) (Point, bool) {
 	return y, okX && okY
 }
 
-// recommended returns the points that the records recommend for a reader rate limit: runs may
-// differ.
-func (p chartGroup) recommended(plain tradeoff, drain string) Series {
-	s := Series{Name: "recommended", Shape: Dots}
-	for _, u := range p.set.Tunes {
-		if !u.Recommended || p.valueOf("drain", results.Record{Cell: u.Cell}) != drain {
-			continue
-		}
-		label := "use " + chunkLabel(u.Cell.Framing)
-		pt, ok := plain.point(u.Cell.Framing)
-		if ok && !slices.ContainsFunc(s.Points, func(o Point) bool { return o.Label == label }) {
-			pt.Low, pt.High, pt.Label = pt.Y, pt.Y, label
-			s.Points = append(s.Points, pt)
-		}
-	}
-	return s
+// recommended lists the framings that the records recommend for a reader rate limit: runs may differ.
+func (p chartGroup) recommended(drain string) []string {
+	return view.Distinct(stat.Filter(p.set.Tunes, func(u results.Tune) bool {
+		return u.Recommended && p.valueOf("drain", results.Record{Cell: u.Cell}) == drain
+	}), func(u results.Tune) string { return u.Cell.Framing })
 }
 
 // chunkCharts show goodput against chunk size if a run tried at least three: a line for each

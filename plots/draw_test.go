@@ -126,11 +126,11 @@ func checkScale(t *testing.T, r fittedScale, most int) {
 func TestLimitCutsTheAxisNotTheData(t *testing.T) {
 	c := Chart{Y: Axis{Unit: Times}, Panels: []Panel{{Series: []Series{{Name: "ndjson", Points: []Point{{X: 1, Y: 0.8, Low: 0.5, High: 9}, {X: 2, Y: 1.2, Low: 1, High: 1.3}}}}}}}
 	c.limitY()
-	f := newAxes(c, 0, 1, 8)
+	f := newAxes(c, 0, 1, 400)
 	if f.y.max > 2 {
 		t.Errorf("the axis ends at %v", f.y.max)
 	}
-	if got := f.positions(c.Panels[0].Series[0].Points)[0].High; got > f.y.max {
+	if got := f.place(c.Panels[0].Series[0].Points[0]).High; got > f.y.max {
 		t.Errorf("an interval is drawn up to %v, outside the panel", got)
 	}
 	if c.Panels[0].Series[0].Points[0].High != 9 || len(c.Notes) != 1 {

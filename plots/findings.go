@@ -3,6 +3,7 @@ package plots
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -212,81 +213,65 @@ func environmentLines[L any](set *results.Set, lines []L, run func(L) string) []
 	return []string{view.MachinesLine(found)}
 }
 
-// targetCharts show how long a server takes for a message against the size of it, in all and for a
-// byte.
+// targetCharts show how long a server takes for a message against the size of it. Time that grows
+// as the size does rises by a decade a decade.
 func targetCharts(set *results.Set) []Chart {
-	in := Chart{
+	c := Chart{
 		Name: "target", Title: "Round trip through a server against message size",
 		Subtitle: environmentLines(set, set.Targets, func(l results.Target) string { return l.Run }),
 		X:        sizeAxis,
 		Y:        Axis{Label: "time of a round trip", Scale: Log, Unit: Nanos},
-		Notes:    []string{intervalNote, "A labelled point is a verdict other than ok."},
+		Notes:    []string{intervalNote, "A line that ends in a cross fails at the next size; a labelled point is a verdict other than ok."},
+		Panels:   []Panel{targetPanel(set)},
 	}
-	per := in
-	per.Name, per.Title = "target-growth", "Time per byte of a server against message size"
-	per.Y = Axis{Label: "time per byte", Scale: Log, Unit: PerByte}
-	per.Notes = []string{"A flat line is time that grows as the size does; a rising one grows faster than the size.", intervalNote}
-	in.Panels = []Panel{targetPanel(set, func(_ results.Target, ns float64) float64 { return ns })}
-	per.Panels = []Panel{targetPanel(set, func(t results.Target, ns float64) float64 { return ns / float64(t.Size) })}
-	return slices.DeleteFunc([]Chart{in, per}, Chart.empty)
+	return slices.DeleteFunc([]Chart{c}, Chart.empty)
 }
 
-// targetPanel has a line for each command.
-func targetPanel(set *results.Set, of func(t results.Target, ns float64) float64) Panel {
+// targetPanel has a line for each command, and the region beyond the smallest limit.
+func targetPanel(set *results.Set) Panel {
 	var p Panel
+	fails := map[string]float64{} // by command: the smallest size that fails
 	for _, t := range set.Targets {
-		if t.Size <= 0 || len(t.Samples) == 0 {
-			continue
+		name := view.CommandName(t.Command)
+		pt, ok := medianOf("time")(selection{set: set, records: []results.Record{{Run: t.Run, Samples: t.Samples}}}, selection{}, float64(t.Size))
+		switch at, failed := failedAt(t); {
+		case failed && (fails[name] == 0 || at < fails[name]):
+			fails[name] = at
+			if len(p.Regions) == 0 || at < p.Regions[0].From {
+				p.Regions = []Region{{From: at, To: math.Inf(1), Label: view.VerdictText(t.Verdict), Bad: true}}
+			}
+		case failed || !ok || t.Size <= 0:
+		default:
+			if t.Verdict != results.VerdictOK {
+				pt.Label = view.VerdictText(t.Verdict)
+			}
+			p.Series = addPoint(p.Series, name, pt)
 		}
-		var values []float64
-		for _, ns := range stat.MustMetric("time").Values(t.Samples) {
-			values = append(values, of(t, ns))
-		}
-		pt, ok := estimate(float64(t.Size), values)
-		if !ok {
-			continue
-		}
-		if t.Verdict != "ok" {
-			pt.Label = view.VerdictText(t.Verdict)
-		}
-		p.Series = addPoint(p.Series, view.CommandName(t.Command), pt)
 	}
 	for i := range p.Series {
-		slices.SortFunc(p.Series[i].Points, byX)
+		s := &p.Series[i]
+		slices.SortFunc(s.Points, byX)
+		last := &s.Points[len(s.Points)-1]
+		last.Cross = fails[s.Name] > last.X
 	}
-	p.Guides = targetLimits(set)
 	return p
 }
 
-// targetLimits marks the limits that were found, and the smallest size of each kind of failure.
-func targetLimits(set *results.Set) []Guide {
-	var out []Guide
-	mark := func(size *int64, label string) {
-		if size == nil || *size <= 0 {
-			return
-		}
-		g := Guide{Vertical: true, Value: float64(*size), Label: label}
-		switch i := slices.IndexFunc(out, func(o Guide) bool { return o.Label == label }); {
-		case i < 0:
-			out = append(out, g)
-		case g.Value < out[i].Value:
-			out[i] = g
-		}
+// failedAt returns the smallest size that a record says to fail: one more than a limit, or its own.
+func failedAt(t results.Target) (size float64, failed bool) {
+	switch {
+	case t.RequestLimit != nil:
+		return float64(*t.RequestLimit + 1), true
+	case t.ReplyLimit != nil:
+		return float64(*t.ReplyLimit + 1), true
 	}
-	for _, t := range set.Targets {
-		mark(t.RequestLimit, "request limit")
-		mark(t.ReplyLimit, "reply limit")
-		if t.Verdict != "ok" && len(t.Samples) == 0 {
-			mark(&t.Size, view.VerdictText(t.Verdict))
-		}
-	}
-	return out
+	return float64(t.Size), t.Size > 0 && t.Verdict != results.VerdictOK && len(t.Samples) == 0
 }
 
 // trafficCharts show a recording: the sizes of its messages, and how long each method took to
 // answer.
 func trafficCharts(set *results.Set) []Chart {
-	return slices.DeleteFunc([]Chart{sizeChart(set), methodChart(set)}, Chart.empty)
+	return slices.DeleteFunc([]Chart{laneChart(set), sizeChart(set), methodChart(set)}, Chart.empty)
 }
 
 func recordedOn(set *results.Set) []string {

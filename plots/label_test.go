@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"slices"
 	"testing"
 
 	"gonum.org/v1/plot/vg"
@@ -9,8 +10,7 @@ import (
 // Labels of points that lie close together take different corners, and those of points near an edge
 // stay within it.
 func TestLabelsKeepClearOfEachOther(t *testing.T) {
-	style := textStyle(8, foreground, false)
-	within := vg.Rectangle{Max: vg.Point{X: 200, Y: 100}}
+	labels := pointLabels{within: vg.Rectangle{Max: vg.Point{X: 200, Y: 100}}}
 	for _, row := range []struct {
 		name string
 		at   []vg.Point
@@ -22,9 +22,9 @@ func TestLabelsKeepClearOfEachOther(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			var taken []vg.Rectangle
 			for _, at := range row.at {
-				box := placeLabel(at, style, "use 4 KiB", within, taken, nil)
-				if !inside(box, within) {
-					t.Errorf("%v is not within %v", box, within)
+				box := labels.place(beside(at, "use 4 KiB"), taken)
+				if !inside(box, labels.within) {
+					t.Errorf("%v is not within %v", box, labels.within)
 				}
 				for _, o := range taken {
 					if overlap(box, o) {
@@ -40,15 +40,14 @@ func TestLabelsKeepClearOfEachOther(t *testing.T) {
 // A label goes to a corner that no line runs through; where lines run through all of them, it stays
 // beside its point.
 func TestLabelsKeepClearOfLines(t *testing.T) {
-	style := textStyle(8, foreground, false)
 	within := vg.Rectangle{Max: vg.Point{X: 200, Y: 100}}
-	at := vg.Point{X: 100, Y: 50}
-	upperRight := placeLabel(at, style, "512 B", within, nil, nil)
+	wanted := beside(vg.Point{X: 100, Y: 50}, "512 B")
+	upperRight := pointLabels{within: within}.place(wanted, nil)
 	rising := []vg.Rectangle{{Min: vg.Point{X: 110, Y: 52}, Max: vg.Point{X: 113, Y: 55}}}
-	if box := placeLabel(at, style, "512 B", within, nil, rising); overlap(box, rising[0]) || !inside(box, within) {
+	if box := (pointLabels{within: within, drawn: rising}).place(wanted, nil); overlap(box, rising[0]) || !inside(box, within) {
 		t.Errorf("%v lies on a line", box)
 	}
-	if box := placeLabel(at, style, "512 B", within, nil, []vg.Rectangle{within}); box != upperRight {
+	if box := (pointLabels{within: within, drawn: []vg.Rectangle{within}}).place(wanted, nil); box != upperRight {
 		t.Errorf("%v, where lines are everywhere; want %v", box, upperRight)
 	}
 	flat := interpolate([]Point{exact(0, 1), exact(32, 1)})
@@ -57,19 +56,20 @@ func TestLabelsKeepClearOfLines(t *testing.T) {
 	}
 }
 
-// The label of a level stands where no line above it runs.
-func TestALevelIsNamedWhereThereIsRoom(t *testing.T) {
-	rising := []Series{{Name: "p99", Points: []Point{exact(1024, 10), exact(1<<20, 5000)}}}
-	falling := []Series{{Name: "p99", Points: []Point{exact(1024, 5000), exact(1<<20, 10)}}}
-	level := Guide{Value: 1000, Label: "not cut"}
-	for _, row := range []struct {
-		name   string
-		series []Series
-		left   bool
-	}{{"a line that rises", rising, true}, {"one that falls", falling, false}, {"none", nil, false}} {
-		c := Chart{X: sizeAxis, Y: Axis{Scale: Log, Unit: Nanos}, Panels: []Panel{{Series: row.series, Guides: []Guide{level}}}}
-		if _, got := newAxes(c, 0, 1, 12).room(level, row.series); got != row.left {
-			t.Errorf("%s: left %t", row.name, got)
+// Boxes in a row keep their order, and none covers another or leaves the range.
+func TestBoxesAreSpread(t *testing.T) {
+	sizes := []vg.Length{10, 20, 10, 10}
+	for _, at := range [][]vg.Length{{50, 50, 50, 50}, {0, 0, 0, 0}, {100, 100, 100, 100}, {1, 2, 99, 99}, {10, 40, 60, 90}} {
+		got := spread(at, sizes, 0, 100)
+		low := vg.Length(0)
+		for i, y := range got {
+			if y-sizes[i]/2 < low-1e-9 || y+sizes[i]/2 > 100+1e-9 {
+				t.Errorf("%v became %v", at, got)
+			}
+			low = y + sizes[i]/2
 		}
+	}
+	if clear := []vg.Length{10, 40, 60, 90}; !slices.Equal(spread(clear, sizes, 0, 100), clear) {
+		t.Error("boxes were moved that had room")
 	}
 }

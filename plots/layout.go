@@ -2,6 +2,8 @@ package plots
 
 import (
 	"cmp"
+	"fmt"
+	"html/template"
 	"slices"
 
 	"github.com/pipebench/pipebench/results/view"
@@ -10,8 +12,12 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// A picture is 600 points wide: 800 pixels at 96 to the inch.
-const pictureWidth = vg.Length(600)
+// A picture is 600 points wide: 800 pixels at 96 to the inch. On a page each panel is one of its own,
+// so narrow that its letters can be read on a phone.
+const (
+	pictureWidth   = vg.Length(600)
+	pagePanelWidth = vg.Length(420)
+)
 
 // Room around and between the parts of a picture, in points.
 const (
@@ -34,18 +40,45 @@ type layout struct {
 	legend        [][]Series // by row
 	notes         []string   // wrapped to the picture's width
 	subtitle      []string
+	page          bool // each panel is a picture of its own
 }
 
-func newLayout(c Chart) layout {
+func newLayout(c Chart, page bool) layout {
 	columns := max(1, min(len(c.Panels), cmp.Or(c.Columns, 2), 3))
-	f := layout{chart: c, columns: columns, rows: (len(c.Panels) + columns - 1) / columns}
-	for i := range c.Panels {
-		f.axes = append(f.axes, newAxes(c, i, columns, 12/columns))
+	f := layout{chart: c, columns: columns, rows: (len(c.Panels) + columns - 1) / columns, page: page}
+	width := (pictureWidth-2*margin+gapX)/vg.Length(columns) - gapX
+	if page {
+		width = pagePanelWidth
 	}
-	f.legend = c.legendRows()
+	for i := range c.Panels {
+		f.axes = append(f.axes, newAxes(c, i, columns, width))
+	}
+	if !f.nameLines(width) {
+		f.legend = c.legendRows()
+	}
 	f.subtitle = wrapLines(c.Subtitle)
 	f.notes = wrapLines(c.Notes)
 	return f
+}
+
+// nameLines has lines named at their ends if all panels have the room. A legend names them elsewhere.
+func (f layout) nameLines(width vg.Length) bool {
+	names := f.chart.legend()
+	room := nameWidth(names)
+	if len(names) < 2 || room > width/4 {
+		return false
+	}
+	for i, p := range f.chart.Panels {
+		if len(p.Series) == 0 || !f.axes[i].roomForNames(p, f.panelHeight()-70) {
+			return false
+		}
+	}
+	share := float64(room / (width - 70 - room))
+	for i := range f.axes {
+		a := &f.axes[i]
+		a.direct, a.x.max = true, a.x.max+share*(a.x.max-a.x.min)
+	}
+	return true
 }
 
 // panelHeight returns a lower height for panels side by side, and for a list of categories the
@@ -54,8 +87,8 @@ func (f layout) panelHeight() vg.Length {
 	if n := len(f.chart.Y.Categories); n > 0 {
 		return 60 + 18*vg.Length(n)
 	}
-	if f.columns == 1 {
-		return 290
+	if f.columns == 1 || f.page {
+		return 280
 	}
 	return 230
 }
@@ -75,6 +108,25 @@ func (f layout) footer() vg.Length {
 		h += 4 + vg.Length(len(f.notes))*lineHeight
 	}
 	return h
+}
+
+// panels draws each panel as an element of a page, which tells its script where the axes are.
+func (f layout) panels(sheet *stylesheet) []template.HTML {
+	var out []template.HTML
+	for i, p := range f.chart.Panels {
+		on := newSVGCanvas(pagePanelWidth, f.panelHeight(), sheet)
+		c := draw.Crop(draw.NewCanvas(on, on.width, on.height), 2, -10, 2, -4)
+		drawn := f.axes[i].plot(p, true)
+		drawn.Draw(c)
+		data := drawn.DataCanvas(c)
+		side := func(name string, a Axis, r fittedScale, from, to vg.Length) string {
+			return fmt.Sprintf(`data-%s="%s|%s|%.6g|%.6g|%s|%s"`, name, a.Scale, a.Unit, r.min, r.max, number(from), number(to))
+		}
+		out = append(out, on.element("plot", view.JoinParts(f.chart.Title, p.Title),
+			side("x", f.chart.X, f.axes[i].x, data.Min.X, data.Max.X),
+			side("y", f.chart.Y, f.axes[i].y, on.height-data.Min.Y, on.height-data.Max.Y)))
+	}
+	return out
 }
 
 // drawOn draws the picture on a canvas of its size.
@@ -176,12 +228,13 @@ func (c Chart) legendRows() [][]Series {
 	return rows
 }
 
-// wrapLines breaks lines at spaces by the width of their letters.
+// wrapLines breaks lines at spaces by the width of their letters, with room for a wider typeface than
+// this one, which not every machine has.
 func wrapLines(lines []string) []string {
 	style := textStyle(smallSize, muted, false)
 	var out []string
 	for _, line := range lines {
-		out = append(out, view.WrapText(line, func(part string) bool { return style.Width(part) <= pictureWidth-2*margin })...)
+		out = append(out, view.WrapText(line, func(part string) bool { return 1.1*style.Width(part) <= pictureWidth-2*margin })...)
 	}
 	return out
 }

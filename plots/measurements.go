@@ -27,6 +27,9 @@ var (
 // intervalNote explains the bars.
 const intervalNote = "Points are medians over the samples; bars are the 95 % interval of the median, with fewer than six samples their range."
 
+// noisyNote is said of charts that have such points.
+var noisyNote = fmt.Sprintf("Hollow points are too noisy: their interval is wider than ±%d %%.", view.MaxShownSpread)
+
 // goodputCharts show goodput against message size: a line for each framing, a panel for each
 // placement.
 func goodputCharts(set *results.Set) []Chart {
@@ -190,11 +193,16 @@ func estimate(x float64, values []float64) (Point, bool) {
 
 func point(x float64, e stat.Estimate, values []float64) Point {
 	p := exact(x, e.Median)
+	spread, known := e.Spread()
+	p.Noisy = known && spread > view.MaxShownSpread
 	switch {
 	case e.Interval != nil:
 		p.Low, p.High = e.Interval.Lo, e.Interval.Hi
 	case len(values) > 0:
 		p.Low, p.High = slices.Min(values), slices.Max(values)
+	}
+	if p.Low != p.High {
+		p.Samples = e.N
 	}
 	return p
 }
@@ -242,7 +250,10 @@ func (c *Chart) limitY() {
 	highest, reach := 1.0, 0.0
 	for _, s := range c.series() {
 		for _, p := range s.Points {
-			highest, reach = max(highest, p.Y), max(reach, p.High)
+			highest = max(highest, p.Y)
+			if !p.Noisy {
+				reach = max(reach, p.High)
+			}
 		}
 	}
 	if limit := 1.25 * highest; reach > limit {

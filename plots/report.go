@@ -3,17 +3,21 @@ package plots
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	_ "embed"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"html/template"
-	"image/color"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 )
 
@@ -26,7 +30,7 @@ const svgLimit = ReportLimit / 2
 
 // ReportOptions are what a report says beside its records. The zero value adds nothing.
 type ReportOptions struct {
-	Title   string   // "Pipes measured" where empty
+	Title   string   // the answer where empty
 	Sources []string // names of the files that the records are from
 	Command string   // the command that makes the page again
 
@@ -36,42 +40,60 @@ type ReportOptions struct {
 // ErrEmpty is returned for a set that holds nothing to report.
 var ErrEmpty = errors.New("nothing to report: no measurement and no finding")
 
-//go:embed report.html
-var pageText string
-
-//go:embed report.css
-var pageStyle string
+var (
+	//go:embed report.html
+	pageText string
+	//go:embed report.css
+	pageStyle string
+	//go:embed report.js
+	pageScript string
+)
 
 var pageTemplate = template.Must(template.New("report").Parse(pageText))
 
 // A page is what the template is filled with.
 type page struct {
-	Title    string
-	Lead     string
-	Sources  []string
-	Command  string
-	Style    template.CSS
-	Sections []section
-	LeftOut  []string // and why
+	Title      string
+	Lead       string
+	Sources    []string
+	Command    string
+	Style      template.CSS
+	Script     template.JS
+	ScriptHash string // by which a browser knows that the script is this one
+	Key        []figure
+	Sections   []section
+	LeftOut    []string // and why
+	CSV        string   // all figures, where they are not too many
 }
 
 // A section of a page is what [view.Sections] says of a kind of record, with its tables as HTML and
 // its pictures.
 type section struct {
 	view.Section
-	Tables  []template.HTML
-	Figures []figure
+	Tables    []template.HTML
+	Figures   []figure
+	Recording string // packed, for the script
 }
 
+// A figure is a chart as a page shows it: the browser breaks its lines, and puts its panels side by
+// side or one below the other.
 type figure struct {
-	Name string
-	SVG  template.HTML
+	Chart
+	Panels []template.HTML
+	Legend []legendEntry
+	Again  string // the command that measures it again
+}
+
+type legendEntry struct {
+	Name, Title string
+	Swatch      template.HTML
 }
 
 // Report writes one HTML page about a set: its machines, what its records mean, and a section for
 // each kind of record it holds, with tables, pictures, warnings below the rows that they are about,
-// and the commands that reproduce it. The page has no script, and fetches nothing; it is for
-// screens, dark ones too, and for print, and is smaller than [ReportLimit]. The same set gives the
+// and the commands that reproduce it. The page fetches nothing; it is for screens, dark ones and
+// phones too, and for print, and is smaller than [ReportLimit]. It can be read without its script, with
+// which marks tell what they show, lines stand out, panels zoom and tables sort. The same set gives the
 // same page. A set without any record to show is [ErrEmpty].
 func Report(w io.Writer, set *results.Set, o ReportOptions) error {
 	sections := o.Sections
@@ -87,6 +109,7 @@ func Report(w io.Writer, set *results.Set, o ReportOptions) error {
 			return fmt.Errorf("write report: %d bytes without a single row, where %d are allowed: report fewer files at once", len(content), ReportLimit)
 		}
 		r := &reporter{set: set, maxRows: maxRows, svgBudget: svgLimit}
+		r.charts, r.omitted, _ = makeCharts(set)
 		var err error
 		if content, err = r.page(sections, o); err != nil {
 			return fmt.Errorf("write report: %w", err)
@@ -105,6 +128,7 @@ const maxTableRows = 400
 // A reporter makes the sections of a page.
 type reporter struct {
 	set        *results.Set
+	charts     []Chart
 	stylesheet stylesheet
 	maxRows    int // of a table
 	svgBudget  int // bytes left for pictures
@@ -113,7 +137,11 @@ type reporter struct {
 }
 
 func (r *reporter) page(sections []view.Section, o ReportOptions) ([]byte, error) {
-	p := page{Title: cmp.Or(o.Title, "Pipes measured"), Lead: view.Lead(r.set), Sources: o.Sources, Command: o.Command}
+	hash := sha256.Sum256([]byte(pageScript))
+	p := page{
+		Title: cmp.Or(o.Title, sections[0].Title), Lead: view.Lead(r.set), Sources: o.Sources, Command: o.Command,
+		Script: template.JS(pageScript), ScriptHash: base64.StdEncoding.EncodeToString(hash[:]),
+	}
 	for _, problem := range r.set.Problems {
 		r.leftOut = append(r.leftOut, problem.String())
 	}
@@ -124,18 +152,51 @@ func (r *reporter) page(sections []view.Section, o ReportOptions) ([]byte, error
 		}
 		p.Sections = append(p.Sections, made)
 	}
+	p.Key = takeKey(p.Sections)
 	p.LeftOut = append(ByReason(r.omitted), r.leftOut...)
 	p.Style = template.CSS(pageStyle) + "\n" + r.stylesheet.css() // both of this package's own making
+	var csv strings.Builder
+	if err := view.Write(&csv, r.set, view.FormatCSV, view.Options{}); err == nil && csv.Len() <= csvLimit {
+		p.CSV = csv.String()
+	}
 	var out bytes.Buffer
 	err := pageTemplate.Execute(&out, p)
 	return []byte(view.Escape(out.String())), err // strings of other programs are all over it
+}
+
+// csvLimit is the number of bytes of figures that a page holds for programs.
+const csvLimit = 256 << 10
+
+// keyCharts are those that show an answer, the best one first.
+var keyCharts = []string{"machines", "ratio", "pareto", "target", "fault", "noise"}
+
+// takeKey takes the picture that shows the answer out of its section.
+func takeKey(sections []section) []figure {
+	for _, name := range keyCharts {
+		for i := range sections {
+			all := sections[i].Figures
+			at := slices.IndexFunc(all, func(f figure) bool { return strings.HasPrefix(f.Name, name) })
+			if at >= 0 {
+				key := all[at : at+1 : at+1]
+				sections[i].Figures = slices.Concat(all[:at], all[at+1:])
+				return key
+			}
+		}
+	}
+	return nil
 }
 
 // section draws the charts of a section and renders its tables, without the rows beyond maxRows.
 func (r *reporter) section(s view.Section) (section, error) {
 	out := section{Section: s}
 	out.Notes = slices.Clone(s.Notes)
-	out.Figures = r.figures(s.ID)
+	out.Figures = r.figures(s)
+	if s.ID == "recording" && len(r.set.Messages) > 0 {
+		var note string
+		if out.Recording, note = pack(r.set.Messages); note != "" {
+			out.Notes = append(out.Notes, note)
+		}
+	}
 	for _, t := range s.Tables {
 		if left := len(t.Rows) - r.maxRows; left > 0 {
 			t.Rows = t.Rows[:r.maxRows]
@@ -152,118 +213,41 @@ func (r *reporter) section(s view.Section) (section, error) {
 
 // figures draws the charts of a section. A section takes at most half of the bytes for pictures
 // that the sections before it left.
-func (r *reporter) figures(section string) []figure {
+func (r *reporter) figures(of view.Section) []figure {
 	budget := r.svgBudget / 2
 	var out []figure
-	for _, k := range kinds {
-		if k.section != section {
+	for _, c := range r.charts {
+		if c.section != of.ID {
 			continue
 		}
-		kept, omitted := dropSinglePoints(k.charts(r.set))
-		r.omitted = append(r.omitted, omitted...)
-		for _, c := range kept {
-			if budget <= 0 {
-				r.leftOut = append(r.leftOut, c.Name+" is not drawn: the page would be too large; pipebench plot draws it")
-				continue
-			}
-			svg, err := r.stylesheet.inlineSVG(c)
-			if err != nil {
-				r.leftOut = append(r.leftOut, err.Error())
-				continue
-			}
-			budget -= len(svg)
-			r.svgBudget -= len(svg)
-			out = append(out, figure{c.Name, svg})
+		if budget <= 0 {
+			r.leftOut = append(r.leftOut, c.Name+" is not drawn: the page would be too large; pipebench plot draws it")
+			continue
 		}
+		made := r.figure(c)
+		if len(of.Commands) > 0 {
+			made.Again = of.Commands[0]
+		}
+		for _, panel := range made.Panels {
+			budget -= len(panel)
+			r.svgBudget -= len(panel)
+		}
+		out = append(out, made)
 	}
 	return out
 }
 
-// A stylesheet collects the styles of all pictures of a page: each style once, as a class, with the
-// colours as variables that a dark page sets differently.
-type stylesheet struct {
-	styles []string
-}
-
-// How gonum's SVG canvas writes a style, and the element that an SVG document begins with.
-var (
-	styleAttribute = regexp.MustCompile(`\s+style="([^"]*)"`)
-	svgStart       = regexp.MustCompile(`(?s)^.*?<svg width="[^"]*" height="[^"]*" (viewBox="[^"]*")[^>]*>`)
-)
-
-// inlineSVG draws a chart as an element of a page, with classes instead of styles.
-func (s *stylesheet) inlineSVG(c Chart) (template.HTML, error) {
-	svg, err := c.SVG()
-	if err != nil {
-		return "", err
-	}
-	text := styleAttribute.ReplaceAllStringFunc(string(svg), func(attribute string) string {
-		return fmt.Sprintf(` class="p%d"`, s.class(styleAttribute.FindStringSubmatch(attribute)[1]))
-	})
-	label := template.HTMLEscapeString(c.Title)
-	text = svgStart.ReplaceAllString(text, `<svg class="plot" role="img" aria-label="`+label+`" $1>`)
-	return template.HTML(text), nil // the canvas escapes what it writes; the label is escaped here
-}
-
-// class returns the number of a style, a new one for a new style.
-func (s *stylesheet) class(style string) int {
-	if i := slices.Index(s.styles, style); i >= 0 {
-		return i
-	}
-	s.styles = append(s.styles, style)
-	return len(s.styles) - 1
-}
-
-// css returns the CSS of all styles.
-func (s *stylesheet) css() template.CSS {
-	var css strings.Builder
-	var light, dark strings.Builder // the colours of a light and of a dark page
-	for _, p := range darkColours {
-		fmt.Fprintf(&light, "%s:%s;", variableName(p.light), hex(p.light))
-		fmt.Fprintf(&dark, "%s:%s;", variableName(p.light), hex(p.dark))
-	}
-	fmt.Fprintf(&css, ":root{%s}\n@media screen and (prefers-color-scheme:dark){:root{%s}}\n", light.String(), dark.String())
-	for i, style := range s.styles {
-		fmt.Fprintf(&css, "svg .p%d{%s}\n", i, hexColour.ReplaceAllStringFunc(style, cssVariable))
-	}
-	return template.CSS(css.String()) // of this package's own making
-}
-
-// hexColour matches a colour in a style.
-var hexColour = regexp.MustCompile(`#[0-9A-F]{6}`)
-
-// cssVariable returns the variable for a colour of a picture. The canvas recovers a transparent
-// colour from its premultiplied channels, each of which may be off by a little.
-func cssVariable(written string) string {
-	near := func(a, b uint8) bool { return max(a, b)-min(a, b) <= 4 }
-	var c color.RGBA
-	if _, err := fmt.Sscanf(written, "#%02X%02X%02X", &c.R, &c.G, &c.B); err != nil {
-		return written
-	}
-	for _, p := range darkColours {
-		if near(c.R, p.light.R) && near(c.G, p.light.G) && near(c.B, p.light.B) {
-			return "var(" + variableName(p.light) + ")"
+func (r *reporter) figure(c Chart) figure {
+	f := newLayout(c, true)
+	out := figure{Chart: c, Panels: f.panels(&r.stylesheet)}
+	machine := view.MachinesLine(view.FirstRuns(r.set)) // which the page says at its top
+	out.Subtitle = stat.Filter(c.Subtitle, func(line string) bool { return line != machine && line != "" })
+	for _, row := range f.legend {
+		for _, s := range row {
+			on := newSVGCanvas(swatchWidth, 10, &r.stylesheet)
+			f.swatch(draw.NewCanvas(on, on.width, on.height), s, vg.Point{Y: 5})
+			out.Legend = append(out.Legend, legendEntry{s.Name, s.title(), on.element("swatch", "")})
 		}
 	}
-	return written
+	return out
 }
-
-// darkColours maps each colour of a picture to a lighter one of the same hue for a dark page.
-var darkColours = []struct{ light, dark color.RGBA }{
-	{background, color.RGBA{0x16, 0x1b, 0x22, 0xff}},
-	{foreground, color.RGBA{0xe6, 0xed, 0xf3, 0xff}},
-	{muted, color.RGBA{0x9d, 0xa7, 0xb3, 0xff}},
-	{faint, color.RGBA{0x2d, 0x33, 0x3b, 0xff}},
-	{blue, color.RGBA{0x4d, 0xa9, 0xe0, 0xff}},
-	{vermillion, color.RGBA{0xf0, 0x8a, 0x45, 0xff}},
-	{green, color.RGBA{0x2f, 0xc2, 0x98, 0xff}},
-	{purple, color.RGBA{0xe0, 0x9a, 0xc2, 0xff}},
-	{sky, color.RGBA{0x7c, 0xc7, 0xf2, 0xff}},
-	{orange, color.RGBA{0xf2, 0xb5, 0x3a, 0xff}},
-	{brown, color.RGBA{0xc2, 0x91, 0x5f, 0xff}},
-}
-
-// hex writes a colour as gonum's SVG canvas writes it.
-func hex(c color.RGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B) }
-
-func variableName(c color.RGBA) string { return strings.ToLower("--plot-" + hex(c)[1:]) }

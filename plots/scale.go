@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -19,6 +20,17 @@ type Axis struct {
 	From       *float64 `json:"from,omitempty"`       // the axis begins here or below
 	To         *float64 `json:"to,omitempty"`         // the axis ends here or above
 	Limit      float64  `json:"limit,omitempty"`      // the axis ends here at most, however far intervals reach; 0 is no limit
+}
+
+// Format writes a value as the axis labels it.
+func (a Axis) Format(v float64) string {
+	switch {
+	case a.Scale == Nines:
+		return fmt.Sprintf("p%.5g", 100*v)
+	case a.Scale == Category && v >= 0 && int(v) < len(a.Categories):
+		return a.Categories[int(v)]
+	}
+	return a.Unit.Format(v)
 }
 
 // A Scale names the function that turns values into positions.

@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"cmp"
 	"hash/fnv"
 	"image/color"
 	"slices"
@@ -31,6 +32,7 @@ var (
 	sky        = color.RGBA{0x56, 0xb4, 0xe9, 0xff}
 	orange     = color.RGBA{0xe6, 0x9f, 0x00, 0xff}
 	brown      = color.RGBA{0x7a, 0x4b, 0x1e, 0xff}
+	red        = color.RGBA{0xa4, 0x0e, 0x26, 0xff} // of what fails, never of a series
 )
 
 // A seriesStyle is the colour, dash and marker of a series. Any one of the three is enough to tell
@@ -90,31 +92,34 @@ func family(name string) string {
 }
 
 // assignStyles gives each series the style of its family if that is free, else the next that no
-// other series of the chart has. Names with a framing's default size choose first.
+// other one has. Names with a framing's default size choose first. Given the series of all charts, a
+// name looks the same in all of them.
 func assignStyles(series []Series) map[string]seriesStyle {
 	out := make(map[string]seriesStyle, len(series))
-	taken := map[int]bool{}
-	var rest []Series
-	ordered := slices.Clone(series)
-	slices.SortStableFunc(ordered, func(a, b Series) int { return customSize(a.Name) - customSize(b.Name) })
-	for _, s := range ordered {
+	taken, owner := map[int]bool{}, map[string]string{}
+	var rest []string
+	for _, s := range slices.SortedStableFunc(slices.Values(series), func(a, b Series) int { return customSize(a.Name) - customSize(b.Name) }) {
 		i, known := fixedStyles[family(s.Name)]
+		known = known && cmp.Or(owner[family(s.Name)], s.Name) == s.Name
 		switch {
 		case s.Reference:
 			out[s.Name] = seriesStyle{color: foreground, width: referenceWidth}
-		case known && !taken[i]:
-			taken[i] = true
+		case known:
+			taken[i], owner[family(s.Name)] = true, s.Name
 			out[s.Name] = styleAt(i)
 		default:
-			rest = append(rest, s)
+			rest = append(rest, s.Name)
 		}
 	}
-	for _, s := range rest {
+	for _, name := range rest {
+		if _, styled := out[name]; styled {
+			continue
+		}
 		h := fnv.New32a()
-		h.Write([]byte(s.Name)) // never fails
+		h.Write([]byte(name)) // never fails
 		i := nextFree(int(h.Sum32()%uint32(len(colors))), taken)
 		taken[i] = true
-		out[s.Name] = styleAt(i)
+		out[name] = styleAt(i)
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package plots
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -12,7 +13,6 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -62,17 +62,55 @@ var kinds = []struct {
 // Charts makes every chart that the records of a set allow, and lists the usual charts that its
 // measurements do not allow. A set of findings alone lacks none.
 func Charts(set *results.Set) (charts []Chart, omitted []Omission) {
-	measured := len(set.Records) > 0 || set.Len() == len(set.Environments)
+	charts, alone, missing := makeCharts(set)
+	if len(set.Records) > 0 || set.Len() == len(set.Environments) {
+		omitted = missing
+	}
+	return charts, append(omitted, alone...)
+}
+
+// makeCharts makes every chart of a set, and lists those that would hold a single point, and the
+// usual ones that are missing. A name has one look in all charts.
+func makeCharts(set *results.Set) (charts []Chart, alone, missing []Omission) {
+	var series []Series
 	for _, k := range kinds {
 		made := k.charts(set)
-		if len(made) == 0 && k.needs != "" && measured {
-			omitted = append(omitted, Omission{k.name, k.needs})
+		if len(made) == 0 && k.needs != "" {
+			missing = append(missing, Omission{k.name, k.needs})
 		}
-		kept, alone := dropSinglePoints(made)
-		charts = append(charts, kept...)
-		omitted = append(omitted, alone...)
+		kept, single := dropSinglePoints(made)
+		alone = append(alone, single...)
+		if len(set.Machines()) > 1 {
+			shareAxes(kept)
+		}
+		for _, c := range kept {
+			c.section = k.section
+			c.joinAlike()
+			if slices.ContainsFunc(c.series(), func(s *Series) bool {
+				return slices.ContainsFunc(s.Points, func(p Point) bool { return p.Noisy })
+			}) {
+				c.Notes = append(slices.Clone(c.Notes), noisyNote)
+			}
+			charts = append(charts, c)
+			series = append(series, c.legend()...)
+		}
 	}
-	return charts, omitted
+	styles := assignStyles(series)
+	for i := range charts {
+		charts[i].styles = styles
+	}
+	return charts, alone, missing
+}
+
+// shareAxes has charts of the same quantity end at the same values, so that machines can be compared.
+func shareAxes(charts []Chart) {
+	for i := range charts {
+		alike := stat.Filter(charts, func(o Chart) bool { return o.Title == charts[i].Title && o.Y.Limit == charts[i].Y.Limit })
+		_, ys := coordinates(slices.Concat(stat.Map(alike, func(o Chart) []Panel { return o.Panels })...))
+		if y := &charts[i].Y; len(alike) > 1 && len(ys) > 0 && y.Scale != Category {
+			y.From, y.To = cmp.Or(y.From, new(slices.Min(ys))), cmp.Or(y.To, new(slices.Max(ys)))
+		}
+	}
 }
 
 // Write draws the charts of a set into a folder, each as an SVG and a PNG named after the chart,
@@ -116,8 +154,8 @@ const pixelsPerInch = 192
 // bytes.
 func (c Chart) SVG() ([]byte, error) {
 	var out bytes.Buffer
-	err := c.render(func(w, h vg.Length) vg.CanvasWriterTo { return vgsvg.New(w, h) }, &out)
-	return []byte(withFontFallbacks(view.Escape(out.String()))), err // what other programs are called may be no XML
+	err := c.render(func(w, h vg.Length) vg.CanvasWriterTo { return newSVGCanvas(w, h, nil) }, &out)
+	return []byte(view.Escape(out.String())), err // what other programs are called may be no XML
 }
 
 // PNG draws the chart 1600 pixels wide. The same chart gives the same bytes.
@@ -133,7 +171,7 @@ func (c Chart) render(canvas func(w, h vg.Length) vg.CanvasWriterTo, out *bytes.
 	if c.empty() {
 		return fmt.Errorf("draw %s: %w", c.Name, ErrNothingToDraw)
 	}
-	f := newLayout(c)
+	f := newLayout(c, false)
 	w, h := f.size()
 	on := canvas(w, h)
 	f.drawOn(draw.NewCanvas(on, w, h))
@@ -141,13 +179,6 @@ func (c Chart) render(canvas func(w, h vg.Length) vg.CanvasWriterTo, out *bytes.
 		return fmt.Errorf("draw %s: %w", c.Name, err)
 	}
 	return nil
-}
-
-// withFontFallbacks adds typefaces of the same widths to the one that gonum names: few machines but
-// Linux ones have that installed.
-func withFontFallbacks(svg string) string {
-	svg = strings.ReplaceAll(svg, "font-variant:none;", "")
-	return strings.ReplaceAll(svg, "font-family:Liberation Sans;", "font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")
 }
 
 // The pictures in gallery show real results: "go generate ./plots" measures and draws them again,

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -83,6 +84,50 @@ func machineTable(s *results.Set) Table {
 		}
 	}
 	return t
+}
+
+// maxDifferences is the number of cells of which sentences compare the machines.
+const maxDifferences = 3
+
+// machinesDiffer says in sentences what differs between several machines: what framings cost on them
+// where the intervals lie apart, the widest difference first, then the machines themselves.
+func machinesDiffer(s *results.Set, rows []stat.Row) []string {
+	if len(s.Machines()) < 2 {
+		return nil
+	}
+	type difference struct {
+		low, high stat.Row
+		factor    float64
+	}
+	var found []difference
+	rows = stat.Filter(rows, func(r stat.Row) bool { return r.ToRaw != nil && r.ToRaw.Interval != nil })
+	for _, alike := range stat.GroupBy(rows, func(r stat.Row) results.Cell { return r.Cell }) {
+		slices.SortFunc(alike, func(a, b stat.Row) int { return cmp.Compare(a.ToRaw.Median, b.ToRaw.Median) })
+		if low, high := alike[0], alike[len(alike)-1]; low.ToRaw.Interval.Hi < high.ToRaw.Interval.Lo {
+			found = append(found, difference{low, high, high.ToRaw.Median / low.ToRaw.Median})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b difference) int { return cmp.Compare(b.factor, a.factor) })
+	var out []string
+	for _, d := range found[:min(len(found), maxDifferences)] {
+		c := d.low.Cell
+		out = append(out, fmt.Sprintf("%s at %s %s has %s of raw's %s on %s, %s on %s.", c.Framing, sizeText(c), PlacementPhrase(c.Placement),
+			ratioText(d.low.ToRaw), relativeWord(c), s.MachineName(d.low.Machine), ratioText(d.high.ToRaw), s.MachineName(d.high.Machine)))
+	}
+	if len(found) == 0 && len(rows) > 0 {
+		out = append(out, "No framing costs significantly more on one of the machines than on another.")
+	}
+	var parts []string
+	for _, f := range machineFields {
+		values := stat.Map(FirstRuns(s), func(e results.Environment) string { return orDash(f.of(e)) })
+		if !slices.Contains([]string{"host", "load", "clock"}, f.title) && len(Distinct(values, func(v string) string { return v })) > 1 {
+			parts = append(parts, f.title+" ("+strings.Join(values, "; ")+")")
+		}
+	}
+	if len(parts) > 0 {
+		out = append(out, "The machines differ in "+strings.Join(parts, ", ")+".")
+	}
+	return out
 }
 
 // machineFields are what a page tells of a machine, in its order.

@@ -22,8 +22,8 @@ const (
 	screenMeaning = 3  // sentences
 )
 
-// maxShownSpread is the half-width of an interval, in percent, beyond which a figure is no figure.
-const maxShownSpread = 50
+// MaxShownSpread is the half-width of an interval, in percent, beyond which a figure is no figure.
+const MaxShownSpread = 50
 
 // screenPage shows the measurements of a set so that they fit a screen: for each placement a block
 // with framings down and message sizes across, streams before round trips, and then what they mean.
@@ -179,7 +179,7 @@ func screenText(r stat.Row) (text, colour string) {
 	spread, known := r.ToRaw.Spread()
 	slow := slowdown(r)
 	switch {
-	case known && spread > maxShownSpread:
+	case known && spread > MaxShownSpread:
 		return "too noisy", yellow
 	case known && !slow.Above(1):
 		colour = green

@@ -18,6 +18,7 @@ type Section struct {
 	Tables   []Table
 	Notes    []string // small print after them
 	Commands []string // that reproduce it
+	Folded   bool     // few want to read it
 }
 
 // Section makes a section of a page: its lines before the tables as sentences.
@@ -25,9 +26,9 @@ func (p Page) Section(id, title string) Section {
 	return Section{ID: id, Title: title, Lead: append(p.Header, p.Conclusions...), Tables: p.Tables, Notes: p.Notes}
 }
 
-// Sections lists what a page says about a set, in the order in which a person asks: what it means,
-// where it was measured, and then each kind of record that the set holds. Without a record it is
-// empty.
+// Sections lists what a page says about a set, in the order in which a person asks: the answer, with
+// what it comes to as its title, then each kind of record that the set holds, and last where it was
+// measured. Without a record it is empty.
 func Sections(s *results.Set) []Section {
 	sum := Summarise(s)
 	var found []Section
@@ -40,15 +41,24 @@ func Sections(s *results.Set) []Section {
 	if len(found) == 0 {
 		return nil
 	}
-	out := []Section{{ID: "answer", Title: "The answer", Lead: answer(s, sum)}}
+	lead := answer(s, sum)
+	title := "What the records hold"
+	if len(lead) > 0 {
+		title, _, _ = strings.Cut(strings.TrimSuffix(lead[0], "."), ";")
+		title, _, _ = strings.Cut(title, ". ")
+		if title+"." == lead[0] {
+			lead = lead[1:]
+		}
+	}
+	out := append([]Section{{ID: "answer", Title: title, Lead: lead}}, found...)
 	if machines := machineTable(s); len(machines.Columns) > 1 {
-		about := Section{ID: "machines", Title: "Machines", Tables: []Table{machines}}
-		if n := len(s.Machines()); len(s.Environments) > n {
+		n := len(s.Machines())
+		about := Section{ID: "machines", Title: map[bool]string{true: "The machine", false: "The machines"}[n == 1], Tables: []Table{machines}, Folded: true}
+		if len(s.Environments) > n {
 			about.Notes = []string{fmt.Sprintf("%d runs on these machines are put together; load and clock are those of the first.", len(s.Environments))}
 		}
 		out = append(out, about)
 	}
-	out = append(out, found...)
 	for i := range out {
 		nameMachines(s, &out[i])
 	}
@@ -63,6 +73,7 @@ func nameMachines(s *results.Set, section *Section) {
 		pairs = append(pairs, "machine "+results.ShortID(id), s.MachineName(id))
 	}
 	rename := strings.NewReplacer(pairs...)
+	section.Title = rename.Replace(section.Title)
 	section.Lead = slices.Clone(section.Lead)
 	for i := range section.Lead {
 		section.Lead[i] = rename.Replace(section.Lead[i])
@@ -105,7 +116,7 @@ func MachineLine(e results.Environment) string {
 
 // answer says what the whole set means, in the words of each kind of record.
 func answer(s *results.Set, sum Summary) []string {
-	out := slices.Clone(sum.Meaning)
+	out := append(machinesDiffer(s, sum.Rows), sum.Meaning...)
 	if measured := stat.Filter(sum.Rows, func(r stat.Row) bool { return r.Samples > 0 }); len(out) == 0 && len(measured) > 0 {
 		out = append(out, results.FormatCount(len(measured), "cell")+" measured; no comparison of them is sure.")
 	}
@@ -172,6 +183,7 @@ func recordSections(s *results.Set, sum Summary) []Section {
 		all = append(all, Section{
 			ID: "chunk-size", Title: "Choosing a chunk size", Tables: []Table{tuneTable(s)},
 			Lead:     []string{"Chunks cost goodput and CPU. What they buy is that a small message need not wait for the whole of a large one; how long it waits depends on the pipe's capacity, the chunk, and the reader's rate."},
+			Notes:    tuneWarnings(s.Tunes),
 			Commands: commandsOf(s, s.Tunes, func(u results.Tune) string { return u.Run }, "pipebench tune"),
 		})
 	}

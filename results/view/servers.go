@@ -178,7 +178,7 @@ func RecordingSummary(s *results.Set) []string {
 				sum, longest = sum+m.Stall, max(longest, m.Stall)
 			}
 		}
-		if sum >= notableStall {
+		if sum >= NotableStall {
 			out = append(out, fmt.Sprintf("The %s took nothing of what there was for %s in all, for %s at the longest.",
 				side.who, results.FormatDuration(float64(sum)), results.FormatDuration(float64(longest))))
 		}
@@ -189,9 +189,9 @@ func RecordingSummary(s *results.Set) []string {
 const (
 	// maxUnanswered is the number of requests without an answer that are named.
 	maxUnanswered = 10
-	// notableStall is the least that is said of stalls, in ns: below, they are the wake-ups of an
+	// NotableStall is the least that is said of stalls, in ns: below, they are the wake-ups of an
 	// idle CPU.
-	notableStall = 1e8
+	NotableStall = 1e8
 )
 
 // maxMethods is the number of methods of a recording that a table lists.

@@ -303,13 +303,19 @@ const maxCellText = 1000
 var tableTemplate = template.Must(template.New("table").Funcs(template.FuncMap{
 	"text":  func(c Cell) string { return Truncate(strings.TrimPrefix(c.Text, "-"), maxCellText) },
 	"class": Column.class,
+	"base": func(c Cell) string { // what a table is sorted by
+		if c.Base == c.Text || c.Base == "" {
+			return ""
+		}
+		return c.Base
+	},
 }).Parse(`<div class="table"><table>
 {{with .Title}}<caption>{{.}}</caption>
 {{end}}<thead><tr>{{range .Columns}}{{if ne .Style "below"}}<th scope="col"{{if .Right}} class="right"{{end}}>{{.Title}}</th>{{end}}{{end}}</tr></thead>
 <tbody>
 {{$columns := .Columns}}{{$width := .Width}}{{range .Rows}}<tr>{{range $i, $cell := .}}{{with $c := index $columns $i}}` +
-	`{{if ne $c.Style "below"}}<td{{with class $c $cell}} class="{{.}}"{{end}}{{with $cell.How}} title="{{.}}"{{end}}>` +
-	`{{if eq $c.Style "code"}}<code>{{text $cell}}</code>{{else}}{{text $cell}}{{end}}</td>{{end}}{{end}}{{end}}</tr>
+	`{{if ne $c.Style "below"}}<td{{with class $c $cell}} class="{{.}}"{{end}}{{with base $cell}} data-v="{{.}}"{{end}}{{with $cell.How}} title="{{.}}"{{end}}>` +
+	`{{if eq $c.Style "code"}}<code>{{text $cell}}</code>{{else if eq $c.Style "long"}}<div>{{text $cell}}</div>{{else}}{{text $cell}}{{end}}</td>{{end}}{{end}}{{end}}</tr>
 {{range $i, $cell := .}}{{if eq (index $columns $i).Style "below"}}{{with text $cell}}<tr class="warning"><td colspan="{{$width}}">⚠ {{.}}</td></tr>
 {{end}}{{end}}{{end}}{{end}}</tbody>
 </table></div>
