@@ -257,7 +257,7 @@ func (p *program) compare(o *outcome) (wrong, class string, at int64) {
 		if o.total == int64(o.capacity) {
 			d.text = fmt.Sprintf("cut at %s: what one pipe holds", size(o.total))
 		} else if o.queued > 0 && o.total == int64(o.queued) {
-			d.text = fmt.Sprintf("cut at %s: what the queue holds that nobody reads", size(o.total))
+			d.text = fmt.Sprintf("cut at %s: what a pair of sockets holds that nobody reads", size(o.total))
 		}
 	case d.class == "" && o.total > p.ref.total && p.alike && !p.endless:
 		d = difference{"longer", fmt.Sprintf("%s too many at the end", size(o.total-p.ref.total)), int(p.ref.total)}

@@ -38,8 +38,10 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 			if c.Verdict != want || !strings.Contains(c.Found, s.found) || c.Advice == "" || c.Runtime != "Go" {
 				t.Errorf("%+v, want %s: %s", c, want, s.found)
 			}
-			if left, _ := proc.EndMarked("PIPEBENCH_CHECK="+c.Run+"/program/"+c.Name, 0); len(left) > 0 {
-				t.Errorf("%v are left", left)
+			for _, name := range []string{"reference", s.situation} {
+				if left, _ := proc.EndMarked("PIPEBENCH_CHECK="+c.Run+"/program/"+name, 0); len(left) > 0 {
+					t.Errorf("%v of %s are left", left, name)
+				}
 			}
 		})
 	}

@@ -51,7 +51,7 @@ var specimens = map[string]specimen{
 			p = p[n:]
 		}
 	}},
-	"exits with a queue of a socket": {situation: "socketpair", found: "what the queue holds that nobody reads", run: func() {
+	"exits with a queue of a socket": {situation: "socketpair", found: "what a pair of sockets holds that nobody reads", run: func() {
 		for p := output(); len(p) > 0; {
 			n, err := rawWrite(p[:min(len(p), 1000)])
 			if err != nil {
@@ -163,6 +163,18 @@ var specimens = map[string]specimen{
 		cmd := exec.Command("sleep", "1000")
 		cmd.Stdout, cmd.SysProcAttr = os.Stdout, &syscall.SysProcAttr{Setsid: true}
 		cmd.Start()
+	}},
+	"fights": {situation: "fast-reader", found: "had not ended after", timeout: 2 * time.Second, run: func() {
+		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
+		for range 3 {
+			cmd := exec.Command("sh", "-c", "trap '' TERM INT HUP; (trap '' TERM; sleep 1000) & printf '\\033[2J' > /dev/tty; sleep 1000")
+			cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = os.Stdout, os.Stderr, &syscall.SysProcAttr{Setsid: true}
+			cmd.Start()
+		}
+		if info, _ := os.Stdout.Stat(); info.Mode().IsRegular() {
+			os.Exit(0)
+		}
+		select {}
 	}},
 	"throws dice": {situation: "reference", found: "two runs differ from byte ", run: func() { fmt.Println("now", time.Now().UnixNano(), os.Getpid()) }},
 	"opens /dev/stdout": {situation: "socketpair", found: "exit 1, where it is exit 0 with a file: open /dev/stdout", run: func() {
