@@ -45,6 +45,7 @@ func TestASlowMachineHasMoreTime(t *testing.T) {
 	for start, want := range map[time.Duration]time.Duration{
 		10 * time.Millisecond:  DefaultStepTimeout,
 		500 * time.Millisecond: 100 * time.Second,
+		5 * time.Second:        maxStepTimeout,
 	} {
 		if got := stepLimit(start); got != want {
 			t.Errorf("started in %s: %s, want %s", start, got, want)

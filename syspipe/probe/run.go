@@ -56,9 +56,14 @@ const DefaultStepTimeout = 5 * time.Second
 // times what the slowest does.
 const stepPerStart = 200
 
+// maxStepTimeout bounds that: some six times what the slowest took in any emulator.
+const maxStepTimeout = 2 * time.Minute
+
 // stepLimit is how long an experiment may take whose process took start to begin: in an emulator,
 // where all is slow, more than the default.
-func stepLimit(start time.Duration) time.Duration { return max(DefaultStepTimeout, stepPerStart*start) }
+func stepLimit(start time.Duration) time.Duration {
+	return min(max(DefaultStepTimeout, stepPerStart*start), maxStepTimeout)
+}
 
 // Steps returns the names of the experiments, in the order in which they run.
 func Steps() []string {
@@ -152,7 +157,7 @@ func Run(ctx context.Context, o Options, found func(Finding) error) error {
 func runStep(ctx context.Context, kind syspipe.Kind, e experiment, timeout time.Duration, found func(Finding) error) error {
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
-	timer := time.AfterFunc(cmp.Or(timeout, stepPerStart*DefaultStepTimeout), cancel)
+	timer := time.AfterFunc(cmp.Or(timeout, maxStepTimeout), cancel)
 	defer timer.Stop()
 	began := time.Now()
 	p, err := proc.Self(workStep, stepArgs{e.name, kind})
