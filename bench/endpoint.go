@@ -165,11 +165,11 @@ func (e *endpoint) run(j job, w *Workload) (err error) {
 	}
 	before := usage{heap: e.heap()}
 	quiesce()
-	began := time.Now()
+	began := syspipe.Now()
 	if err := e.exchange(0, e.Warmup); err != nil {
 		return explain("warm-up", err)
 	}
-	e.report.Warmup = &results.Warmup{Messages: e.Warmup, ElapsedNS: time.Since(began).Nanoseconds()}
+	e.report.Warmup = &results.Warmup{Messages: e.Warmup, ElapsedNS: int64(syspipe.Now() - began)}
 	if began, err = e.meet(&before); err == nil {
 		err = e.runMessages()
 	}
@@ -177,7 +177,7 @@ func (e *endpoint) run(j job, w *Workload) (err error) {
 		return explain("timed part", err)
 	}
 	if e.isTimer() {
-		e.report.ElapsedNS = time.Since(began).Nanoseconds()
+		e.report.ElapsedNS = int64(syspipe.Now() - began)
 	}
 	var after usage
 	e.snapshot(&after)
@@ -191,14 +191,14 @@ func (e *endpoint) run(j job, w *Workload) (err error) {
 
 // meet has both ends begin together: the one that holds the clock waits until the other is ready,
 // starts the clock and says go, for which the other waits.
-func (e *endpoint) meet(before *usage) (began time.Time, err error) {
+func (e *endpoint) meet(before *usage) (began time.Duration, err error) {
 	if e.isTimer() {
 		if _, err := e.awaitPeer(); err != nil {
 			return began, err
 		}
 		e.snapshot(before)
 		start := e.startSchedule()
-		began = time.Now()
+		began = syspipe.Now()
 		return began, e.signalPeer(start)
 	}
 	e.snapshot(before)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/syspipe"
 )
 
 // exchanger returns what the endpoint's role does with the messages, and makes what that takes. In
@@ -87,8 +88,7 @@ func (e *endpoint) receive(from, n int64) error {
 // costs is in it, and none falls between two.
 func (e *endpoint) request(from, n int64) error {
 	check, timed := e.checker(), e.timesTrips()
-	base := time.Now()
-	var last time.Duration
+	last := syspipe.Now()
 	for i := from; i < from+n; i++ {
 		if err := e.w.WriteMessage(e.source.Message(i)); err != nil {
 			return fmt.Errorf("send message %d: %w", i, err)
@@ -101,7 +101,7 @@ func (e *endpoint) request(from, n int64) error {
 			return err
 		}
 		if timed {
-			now := time.Since(base)
+			now := syspipe.Now()
 			e.trips = append(e.trips, int64(now-last))
 			last = now
 		}

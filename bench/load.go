@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/syspipe"
 )
 
 // isLoad reports whether the cell's messages are sent by a load generator: at a rate (open loop),
@@ -204,12 +205,9 @@ func (e *endpoint) awaitReplies(over <-chan error) error {
 // A Clock reads the operating system's monotonic clock, which all processes share, so that one
 // end's time means something to the other. It may be used concurrently.
 //
-// It is Go's own clock, shifted: that costs no system call to read. The shift is found once,
-// between two readings that lie closest together.
-type Clock struct {
-	base  time.Time
-	shift int64
-}
+// It is [syspipe.Now], shifted: that costs no system call to read. The shift is found once, between
+// two readings that lie closest together.
+type Clock struct{ shift int64 }
 
 // clockReadings is how often the clocks are read beside each other. The closest pair of some dozens
 // is as close as it gets.
@@ -217,15 +215,15 @@ const clockReadings = 64
 
 // NewClock makes a view of the clock.
 func NewClock() (*Clock, error) {
-	c := &Clock{base: time.Now()}
+	c := &Clock{}
 	best := time.Duration(1 << 62)
 	for range clockReadings {
-		before := time.Since(c.base)
+		before := syspipe.Now()
 		there, err := readSharedClock()
 		if err != nil {
 			return nil, err
 		}
-		after := time.Since(c.base)
+		after := syspipe.Now()
 		if gap := after - before; gap < best {
 			best = gap
 			c.shift = there - int64(before+gap/2)
@@ -235,7 +233,7 @@ func NewClock() (*Clock, error) {
 }
 
 // Now returns nanoseconds since a moment that is the same for all processes.
-func (c *Clock) Now() int64 { return c.shift + int64(time.Since(c.base)) }
+func (c *Clock) Now() int64 { return c.shift + int64(syspipe.Now()) }
 
 // spinTime is how long before a moment an end stops sleeping, where it has its CPU for itself:
 // about what waking up from a sleep costs.

@@ -3,7 +3,6 @@ package bench
 import (
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/framers"
@@ -131,9 +130,9 @@ func (e *endpoint) requestRaw(buf []byte, from, n int64) error {
 	out, direct := e.out.Direct()
 	in, _ := e.in.Direct()
 	defer e.countDirect(&out, &in)
-	timed, base, alike := e.timesTrips(), time.Now(), e.source.Distinct() == 1
-	var last time.Duration
+	timed, alike := e.timesTrips(), e.source.Distinct() == 1
 	body := e.source.Body(from)
+	last := syspipe.Now()
 	for i := from; i < from+n; i++ {
 		if !alike {
 			body = e.source.Body(i)
@@ -157,7 +156,7 @@ func (e *endpoint) requestRaw(buf []byte, from, n int64) error {
 			return fmt.Errorf("receive the answer to message %d: %w", i, err)
 		}
 		if timed {
-			now := time.Since(base)
+			now := syspipe.Now()
 			e.trips = append(e.trips, int64(now-last))
 			last = now
 		}

@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe"
 )
 
 // Describe returns the environment of the run that is about to start.
@@ -76,24 +78,21 @@ const (
 	readings = 400 // in a batch
 )
 
-// clock measures what reading the monotonic clock costs, and its smallest step, in nanoseconds.
+// clock measures what reading the monotonic clock costs, and its smallest step, in nanoseconds: it
+// goes on until it has seen one.
 func clock() (cost float64, step int64) {
-	fastest, smallest := time.Duration(1<<62), time.Duration(1<<62)
-	base := time.Now()
-	for range batches {
-		began := time.Since(base)
+	fastest, smallest := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
+	for batch := 0; batch < batches || smallest == math.MaxInt64; batch++ {
+		began := syspipe.Now()
 		last := began
 		for range readings {
-			now := time.Since(base)
+			now := syspipe.Now()
 			if d := now - last; d > 0 {
 				smallest = min(smallest, d)
 			}
 			last = now
 		}
 		fastest = min(fastest, last-began)
-	}
-	if smallest == 1<<62 {
-		return 0, 0
 	}
 	return float64(fastest) / readings, int64(smallest)
 }

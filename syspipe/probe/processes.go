@@ -271,20 +271,20 @@ func (t *trial) readerLeaves(taken int) {
 	type outcome struct {
 		n   int
 		err error
-		at  time.Time
+		at  time.Duration
 	}
 	done := make(chan outcome, 1)
 	go func() {
 		runtime.LockOSThread()
 		n, err := w.Write(make([]byte, capacity+100*1000))
-		done <- outcome{n, err, time.Now()}
+		done <- outcome{n, err, syspipe.Now()}
 	}()
 	awaitSteady(r)
 	if taken > 0 {
 		script.Must(io.ReadFull(r, make([]byte, taken)))
 		awaitSteady(r)
 	}
-	start := time.Now()
+	start := syspipe.Now()
 	r.Close()
 	o := <-done
 
@@ -293,7 +293,7 @@ func (t *trial) readerLeaves(taken int) {
 	t.found(step+"/accepted", o.n, "B", how+"; bytes the kernel took")
 	t.found(step+"/error", syspipe.ErrorName(o.err), "", how)
 	if o.err != nil { // else the kernel took all of it before the reader closed
-		t.found(step+"/notice", o.at.Sub(start).Nanoseconds(), "ns", "from the reader's close to the writer's error")
+		t.found(step+"/notice", int64(o.at-start), "ns", "from the reader's close to the writer's error")
 	}
 	t.foundSignal(step+"/sigpipe", signals)
 }
