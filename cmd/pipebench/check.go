@@ -79,12 +79,12 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) (err error) {
 		run: o.Run, maxTime: f.maxTime, page: true,
 		work: func(ctx context.Context, s *session) error {
 			o.Observe = s.progress.step
-			return do(ctx, *o, func(l results.Line) error {
+			return unfit(do(ctx, *o, func(l results.Line) error {
 				if c, ok := l.(results.Check); ok {
 					s.progress.note(view.Escape(fmt.Sprintf("%s: %s, %s", c.Name, view.VerdictText(c.Verdict), c.Found)))
 				}
 				return s.Write(l)
-			})
+			}))
 		},
 		show: func(_, own *results.Set) error {
 			return view.WriteChecks(cmd.OutOrStdout(), f.format, own, f.viewOptions(cmd))

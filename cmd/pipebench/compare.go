@@ -158,12 +158,17 @@ type gateFlags struct {
 	assertFlags    // on the new side
 }
 
-func (g *gateFlags) register(cmd *cobra.Command) {
+// registerFailAbove registers the gate on changes alone.
+func (g *gateFlags) registerFailAbove(cmd *cobra.Command, of string) {
 	share := func(s string) (*float64, error) {
 		v, err := parseShare(s)
 		return &v, err
 	}
-	addParsed(cmd, &g.failAbove, "fail-above", "", share, "exit 3 if something is established to be worse by more than this, such as 5%, and 4 if that cannot be known")
+	addParsed(cmd, &g.failAbove, "fail-above", "", share, of+"exit 3 if something is established to be worse by more than this, such as 5%, and 4 if that cannot be known")
+}
+
+func (g *gateFlags) register(cmd *cobra.Command) {
+	g.registerFailAbove(cmd, "")
 	cmd.Flags().BoolVar(&g.requireVerdict, "require-verdict", false, "exit 4 unless every figure has a verdict")
 	known := func(name string) (string, error) {
 		_, err := stat.MetricByName(name)

@@ -7,10 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mattn/go-shellwords"
 	"github.com/spf13/cobra"
 
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/drive"
 	"github.com/pipebench/pipebench/scenarios/measure"
@@ -26,7 +28,8 @@ type driveFlags struct {
 	recording     []payload.Message
 	ignore        []string
 	faults, badge bool
-	assertFlags
+	against       []string // a command
+	gateFlags
 	sharedFlags
 }
 
@@ -57,11 +60,14 @@ func (f *driveFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.messages, "messages", "", "replay the requests of a recording (see tap), or of a file with a message a line, instead of the sweep")
 	flags.StringSliceVar(&f.ignore, "ignore", nil, "members of recorded answers that may differ in a replay")
 	flags.BoolVar(&f.faults, "faults", false, "put it through what bad clients and systems do (list names each), instead of the sweep")
+	addParsed(cmd, &f.against, "against", "", shellwords.Parse, "another server's command, in one word: both are loaded in turns and compared, with a verdict for each size")
+	f.registerFailAbove(cmd, "of --against: ")
 	flags.BoolVar(&f.plan.Limits, "find-limit", false, "search for the limits alone, to the byte")
 	f.registerAsserts(cmd, "exit 3 unless this holds, such as 'limit>=16MiB', and 4 where it cannot be told")
 	flags.BoolVar(&f.badge, "badge", false, "print a line for the server's README, too")
 	for _, load := range []string{"inflight", "rate"} { // which go together
 		cmd.MarkFlagsMutuallyExclusive("find-limit", "faults", "messages", load)
+		cmd.MarkFlagsMutuallyExclusive("against", "faults", "messages", load)
 	}
 	f.sharedFlags.register(cmd, 0, "stop after this long, and show what was found (default 2m for the sweep, else none)")
 	complete(cmd, map[string][]string{
@@ -107,7 +113,14 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 	return f.measure(cmd, task{
 		run: f.options.Run, maxTime: f.maxTime, work: f.drive,
 		show: func(_, own *results.Set) error {
-			err := view.WriteDrive(cmd.OutOrStdout(), f.format, own, f.viewOptions(cmd))
+			c, err := f.comparison(own)
+			switch {
+			case err != nil:
+				return err
+			case c != nil:
+				return view.WriteComparison(cmd.OutOrStdout(), c, f.format, f.viewOptions(cmd))
+			}
+			err = view.WriteDrive(cmd.OutOrStdout(), f.format, own, f.viewOptions(cmd))
 			if err == nil && f.badge {
 				fmt.Fprintln(beside(cmd, f.format), "\n"+view.Badge(own))
 			}
@@ -115,6 +128,9 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 		},
 		gate: func(_ error, own *results.Set) error {
 			gate := f.judge(cmd, f.format, own)
+			if c, err := f.comparison(own); c != nil && err == nil {
+				return allGates(gate, f.judgeChanges(c))
+			}
 			if err := drive.AllFailed(own); err != nil { // no message works with it
 				return allGates(gate, &statusError{exitGate, err})
 			}
@@ -123,16 +139,36 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 	})
 }
 
+// comparison sets the server against the other one; nil where there is none.
+func (f *driveFlags) comparison(own *results.Set) (*stat.Comparison, error) {
+	if f.against == nil {
+		return nil, nil
+	}
+	before, after := stat.PairServers(own)
+	if len(before) == 0 {
+		return nil, view.ErrNothing
+	}
+	c, err := stat.ComparePairs(before, after, stat.CompareOptions{})
+	if err == nil {
+		c.Old, c.New = strings.Join(f.against, " "), strings.Join(f.options.Command, " ")
+	}
+	return c, err
+}
+
+// unfit makes it a failed gate that a server cannot be spoken to: it works at no size.
+func unfit(err error) error {
+	if e, ok := errors.AsType[*drive.HandshakeError](err); ok {
+		return &statusError{exitGate, fmt.Errorf("%w\n%s", err, e.Advice())}
+	}
+	return err
+}
+
 // drive drives the server and keeps what it finds.
 func (f *driveFlags) drive(ctx context.Context, s *session) error {
 	f.options.Observe = s.progress.step
 	d, err := drive.Open(ctx, f.options)
 	if err != nil {
-		var unfit *drive.HandshakeError
-		if errors.As(err, &unfit) { // it works at no size: a failed gate
-			return &statusError{exitGate, fmt.Errorf("%w\n%s", err, unfit.Advice())}
-		}
-		return err
+		return unfit(err)
 	}
 	defer d.Close()
 	s.progress.note(fmt.Sprintf("%s speaks %s in %s; sending %s", f.options.Command[0], d.Protocol(), d.Framing(), d.Request()))
@@ -148,6 +184,15 @@ func (f *driveFlags) drive(ctx context.Context, s *session) error {
 	switch {
 	case f.faults:
 		return d.Faults(ctx, keep)
+	case f.against != nil:
+		o := f.options
+		o.Command = f.against
+		other, err := drive.Open(ctx, o)
+		if err != nil {
+			return unfit(err)
+		}
+		defer other.Close()
+		return drive.Against(ctx, other, d, f.plan, keep)
 	case f.messages != "":
 		return d.Replay(ctx, f.recording, keep, f.ignore...)
 	case f.load.Inflight > 0 || f.load.Rate > 0:

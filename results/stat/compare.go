@@ -303,8 +303,13 @@ func (c *Comparison) note(matches []match) {
 		}
 		c.Notes = append(c.Notes, fmt.Sprintf(text, len(away), len(matches)))
 	}
-	if n := len(Filter(c.Changes, func(ch Change) bool { return ch.Exact && ch.Verdict == NoChange })); n > 0 {
+	same := Filter(c.Changes, func(ch Change) bool { return ch.Exact && ch.Verdict == NoChange })
+	found := Filter(same, func(ch Change) bool { return ch.Metric == verdictMetric.Name || ch.Metric == limitMetric.Name })
+	if n := len(same) - len(found); n > 0 {
 		c.Notes = append(c.Notes, fmt.Sprintf("%d exact counters (calls, wire bytes, allocations a message) are the same", n))
+	}
+	if n := len(found); n > 0 {
+		c.Notes = append(c.Notes, fmt.Sprintf("%d verdicts and limits are the same", n))
 	}
 	if n := len(Filter(matches, match.varies)); n == 1 {
 		c.Notes = append(c.Notes, "one counter varies from sample to sample: no evidence by itself")

@@ -152,7 +152,7 @@ func pText(p float64) string {
 // changeText is "+10.2 % [+8.1, +12.0]", or what came from nothing.
 func changeText(c stat.Change) string {
 	if c.Ratio == nil {
-		return "from " + results.FormatNumber(c.Old.Median, 3) + " to " + results.FormatNumber(c.New.Median, 3)
+		return "from " + c.Before.Metric.Format(c.Old.Median) + " to " + c.Before.Metric.Format(c.New.Median)
 	}
 	text := signedPercent(*c.Ratio) + " %"
 	if c.Interval != nil {
