@@ -30,6 +30,7 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 			alone: m.Name == "many-starts" || m.Name == "memory-growth",
 		}
 	}
+	addRules(tries, d, max(o.Timeout, leastStart))
 	return o.try(ctx, catalogue.Server, tries, sink)
 }
 

@@ -145,6 +145,8 @@ func (s *specimen) take(line []byte) {
 	case r.Method == "initialize":
 		s.greeted = true
 		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}`+"\n", r.ID)
+	case r.Method == "ping":
+		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", r.ID)
 	case r.Method == "tools/list":
 		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`+"\n", r.ID)
 	default:

@@ -422,4 +422,21 @@ var lives = []Misbehaviour{
 	life("memory-growth", "10,000 requests are made, and more where memory grows",
 		"fails where memory still grows by 100 B a request and more after three times as many",
 		"forget a request when it is answered: look at maps by id, listeners, and logs in memory"),
+	life("mcp-opening", "MCP: a session is opened",
+		"2025-11-25 basic/lifecycle, Initialization, and basic/utilities/ping: the answer has version, capabilities and serverInfo; "+
+			"ping is answered with an empty object; nothing but ping is asked of the client before notifications/initialized",
+		"leave the handshake to an SDK, and ask the client for nothing before it is done"),
+	life("mcp-version", "MCP: a version is asked for that there is not",
+		"2025-11-25 basic/lifecycle, Version Negotiation: the answer names another one, which the server supports",
+		"answer with the latest version that is supported, not with what was asked for"),
+	life("mcp-discover", "MCP: server/discover comes first",
+		"2026-07-28 basic/transports/stdio, Backward Compatibility: any answer but silence or the end; basic/versioning: "+
+			"who answers it refuses versions that it does not support with -32022 and those it does",
+		"refuse what is not known and go on: clients that know both kinds of servers ask this first"),
+	life("mcp-notifications", "MCP: notifications come, one of them unknown",
+		"basic, Notifications: the receiver must not send a response",
+		"answer what has an id, and nothing else"),
+	life("mcp-tools", "MCP: tools are listed, and one called that there is not",
+		"server/tools, Data Types and Error Handling: each tool has a name and an inputSchema of type object; a tool that there is not is an error",
+		"refuse a call of an unknown tool with -32602"),
 }

@@ -1,0 +1,112 @@
+package check
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// mcpJob names, in the environment of a child, the rule that the test binary breaks as a server.
+const mcpJob = "CHECK_TEST_MCP"
+
+func init() {
+	if wrong := os.Getenv(mcpJob); wrong != "" {
+		lines := bufio.NewScanner(os.Stdin)
+		for lines.Scan() {
+			answerWrongly(wrong, lines.Bytes())
+		}
+		os.Exit(0)
+	}
+}
+
+// answerWrongly answers as a server with one tool does, but for what is wrong.
+func answerWrongly(wrong string, line []byte) {
+	var r struct {
+		ID     json.RawMessage
+		Method string
+		Params struct {
+			ProtocolVersion string
+			Name            string
+		}
+	}
+	_ = json.Unmarshal(line, &r)
+	refuse := `"error":{"code":-32601,"message":"no"}`
+	answers := map[string]string{
+		"initialize": `"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`,
+		"ping":       `"result":{}`,
+		"tools/list": `"result":{"tools":[{"name":"echo","inputSchema":{"type":"object","properties":{"message":{"type":"string"}}}}]}`,
+		"tools/call": `"result":{"content":[]}`,
+	}
+	if r.Params.Name != "echo" {
+		answers["tools/call"] = `"error":{"code":-32602,"message":"unknown tool"}`
+	}
+	switch wrong {
+	case "nameless":
+		answers["initialize"] = `"result":{"protocolVersion":"2025-06-18","capabilities":{}}`
+	case "no ping":
+		answers["ping"] = refuse
+	case "eager":
+		if r.Method == "ping" {
+			fmt.Println(`{"jsonrpc":"2.0","id":"s1","method":"roots/list"}`)
+		}
+	case "any version":
+		answers["initialize"] = strings.Replace(answers["initialize"], "2025-06-18", r.Params.ProtocolVersion, 1)
+	case "any request":
+		answers["server/discover"] = `"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}`
+	case "answers all":
+		if r.ID == nil {
+			fmt.Println(`{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"no such notification"}}`)
+		}
+	case "no schema":
+		answers["tools/list"] = strings.Replace(answers["tools/list"], `"type":"object",`, "", 1)
+	case "any tool":
+		answers["tools/call"] = `"result":{"content":[]}`
+	}
+	if r.ID == nil {
+		return
+	}
+	answer, ok := answers[r.Method]
+	if !ok {
+		answer = refuse
+	}
+	fmt.Printf(`{"jsonrpc":"2.0","id":%s,%s}`+"\n", r.ID, answer)
+}
+
+// Each breaks one rule, which is named; the first breaks none.
+func TestServersThatBreakARuleOfMCP(t *testing.T) {
+	for wrong, broken := range map[string]string{
+		"none":        "",
+		"nameless":    "mcp-opening: answers initialize without the name",
+		"no ping":     "mcp-opening: refuses ping",
+		"eager":       "mcp-opening: sends roots/list before notifications/initialized",
+		"any version": `mcp-version: asked for version 1999-12-31, it answers with "1999-12-31"`,
+		"any request": "mcp-discover: does not refuse version 2099-12-31 with -32022",
+		"answers all": "mcp-notifications: answers a notification",
+		"no schema":   `mcp-tools: has a tool "echo" whose inputSchema`,
+		"any tool":    "mcp-tools: answers a call of a tool that there is not",
+	} {
+		t.Run(wrong, func(t *testing.T) {
+			t.Parallel()
+			o := serverOptions(t, "")
+			o.Env = append(os.Environ(), mcpJob+"="+wrong)
+			name, text, _ := strings.Cut(broken, ": ")
+			if o.Only = []string{name}; broken == "" {
+				o.Only = []string{"mcp-opening", "mcp-version", "mcp-discover", "mcp-notifications", "mcp-tools"}
+			}
+			found := serverChecks(t, o)
+			if len(found) != len(o.Only) {
+				t.Errorf("%d records of %d", len(found), len(o.Only))
+			}
+			for _, c := range found {
+				if broken == "" && c.Verdict != results.CheckOK || broken != "" && (c.Verdict != results.CheckFails || !strings.HasPrefix(c.Found, text)) {
+					t.Errorf("%s: %s: %s", c.Name, c.Verdict, c.Found)
+				}
+			}
+		})
+	}
+}
