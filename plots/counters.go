@@ -27,8 +27,8 @@ func counterCharts(set *results.Set) []Chart {
 		goodput, met := base, base
 		goodput.Name, goodput.Title, goodput.Y = "io"+p.suffix, "Goodput by way of waiting", goodputAxis
 		goodput.Notes = []string{intervalNote}
-		met.Name, met.Title, met.Y = "eagain"+p.suffix, "What each way of waiting meets", Axis{Label: "per MiB of payload", Scale: Log, Unit: Number}
-		met.Notes = []string{"Both ends together. A counter that a strategy cannot give has no point: a blocking call hides what it waits for."}
+		met.Name, met.Title, met.Y = "eagain"+p.suffix, "What each way of waiting meets", Axis{Label: "a message", Scale: Log, Unit: Number}
+		met.Notes = []string{"A counter that a strategy cannot give has no point: a blocking call hides what it waits for."}
 		lines := Panel{Title: p.framings()} // a line for each kind of pipe
 		for _, pipe := range p.values("pipe") {
 			own := p.where("pipe", pipe)
@@ -81,41 +81,11 @@ func (v selection) nearest(size float64) selection {
 	return best
 }
 
-// ioCounters are the counters of an end that tell how it waited.
-var ioCounters = []struct {
-	name string
-	of   func(results.Counters) *int64
-}{
-	{"calls refused (EAGAIN)", func(c results.Counters) *int64 { return c.EAGAIN }},
-	{"short writes", func(c results.Counters) *int64 { return c.Short }},
-	{"waits outside the call", func(c results.Counters) *int64 { return c.Waits }},
-}
-
+// counterDots shows what the ends of each strategy met, by the metrics of [stat.Metrics].
 func (v selection) counterDots(strategies []string) []Series {
 	var out []Series
-	for _, counter := range ioCounters {
-		perMiB := func(line, _ selection, x float64) (Point, bool) { return estimate(x, line.counterPerMiB(counter.of)) }
-		out = append(out, Series{Name: counter.name, Shape: Dots, Points: v.pointsIn(v, "io", indexIn(strategies), perMiB)})
-	}
-	return out
-}
-
-// counterPerMiB returns a counter of both ends over the payload, for each sample. An end without
-// the counter counts as 0; a sample in which neither end has it is left out.
-func (v selection) counterPerMiB(of func(results.Counters) *int64) []float64 {
-	var out []float64
-	for _, s := range v.samples() {
-		w, r := of(s.Writer), of(s.Reader)
-		if w == nil && r == nil || s.PayloadBytes <= 0 {
-			continue
-		}
-		sum := int64(0)
-		for _, n := range []*int64{w, r} {
-			if n != nil {
-				sum += *n
-			}
-		}
-		out = append(out, float64(sum)*(1<<20)/float64(s.PayloadBytes))
+	for _, counter := range [][2]string{{"calls refused (EAGAIN)", "eagain"}, {"short writes", "short"}, {"waits outside the call", "waits"}} {
+		out = append(out, Series{Name: counter[0], Shape: Dots, Points: v.pointsIn(v, "io", indexIn(strategies), medianOf(counter[1]))})
 	}
 	return out
 }

@@ -10,98 +10,45 @@ import (
 	"slices"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// A recording is the messages of a recording as the script of a page takes them, in the order of
-// their times: a list of each field, which takes a third of the bytes of a list of messages.
-type recording struct {
-	T      []int64            `json:"t"`    // µs since the message before
-	Dir    []int              `json:"dir"`  // 0 is a request
-	Size   []int64            `json:"size"` // bytes
-	Method []int              `json:"method"`
-	Names  []string           `json:"names"` // of the methods
-	Line   []int              `json:"line"`  // of the file, the environment's being the first
-	IDs    []string           `json:"ids"`
-	Cuts   map[int][][2]int64 `json:"cuts"`   // by message: bytes of each read, and µs since the first
-	Stalls [][2]int64         `json:"stalls"` // message and µs
-	Errors []int              `json:"errors"`
-	Bodies map[int]string     `json:"bodies"`
-}
-
-// Bytes of a recording that a page holds.
+// maxRecording is the number of bytes of a recording, packed, that a page holds; maxBody is that of
+// the body of a message.
 const (
-	maxRecording = 1200 << 10 // in all, packed
-	maxBodies    = 256 << 10  // of what messages hold, before
-	maxBody      = 4 << 10    // of one message
-	maxCuts      = 1 << 16    // reads
+	maxRecording = 1500 << 10
+	maxBody      = 4 << 10
 )
 
-// pack packs the messages for a page, and says what is not among them. It leaves out the ids, then
-// the later half of the messages, until the rest fits.
+// pack packs messages for the script of a page in the order of their times, and says what is not among
+// them: their bodies are cut, and then the later half is left out, until the rest fits.
 func pack(messages []results.Message) (packed, note string) {
-	type line struct {
-		results.Message
-		number int
-	}
-	var lines []line
-	for i, m := range messages {
-		lines = append(lines, line{m, i + 2})
-	}
-	slices.SortStableFunc(lines, func(a, b line) int { return cmp.Compare(a.T, b.T) })
-	for ids, most := true, len(lines); ; ids = false {
-		r := recording{Cuts: map[int][][2]int64{}, Stalls: [][2]int64{}, Errors: []int{}, Bodies: map[int]string{}}
-		names := map[string]int{}
-		var before int64
-		var bodies, cuts int
-		for i, m := range lines[:most] {
-			if _, known := names[m.Method]; !known {
-				names[m.Method] = len(r.Names)
-				r.Names = append(r.Names, m.Method)
-			}
-			at := m.T / 1e3
-			r.T, before = append(r.T, at-before), at
-			r.Dir = append(r.Dir, map[bool]int{true: 1}[m.Dir == "reply"])
-			r.Size, r.Method, r.Line = append(r.Size, m.Size), append(r.Method, names[m.Method]), append(r.Line, m.number)
-			if ids {
-				r.IDs = append(r.IDs, string(m.ID))
-			}
-			if m.Error {
-				r.Errors = append(r.Errors, i)
-			}
-			if m.Stall > 0 {
-				r.Stalls = append(r.Stalls, [2]int64{int64(i), m.Stall / 1e3})
-			}
-			if cuts += len(m.Cuts); len(m.Cuts) > 1 && cuts <= maxCuts {
-				for k, n := range m.Cuts {
-					r.Cuts[i] = append(r.Cuts[i], [2]int64{n})
-					if k < len(m.CutNS) {
-						r.Cuts[i][k][1] = m.CutNS[k] / 1e3
-					}
-				}
-			}
-			if body := view.Truncate(m.Body, maxBody); body != "" && bodies+len(body) <= maxBodies {
-				bodies += len(body)
-				r.Bodies[i] = body
-			}
-		}
-		if packed = r.packed(); len(packed) <= maxRecording {
-			if most < len(lines) {
-				note = fmt.Sprintf("The picture that can be explored has the first %d of %d messages.", most, len(lines))
-			}
-			return packed, note
-		}
-		if !ids {
+	lines := slices.SortedStableFunc(slices.Values(messages), func(a, b results.Message) int { return cmp.Compare(a.T, b.T) })
+	for most, body := len(lines), maxBody; ; {
+		packed = packLines(stat.Map(lines[:most], func(m results.Message) results.Message {
+			m.Kind, m.Run, m.T, m.Body = "", "", m.T/1e3*1e3, view.Truncate(m.Body, body) // by µs it takes a third less
+			return m
+		}))
+		switch {
+		case len(packed) > maxRecording && body > 0:
+			body /= 64
+		case len(packed) > maxRecording:
 			most /= 2
+		case most < len(lines):
+			return packed, fmt.Sprintf("The picture that can be explored has the first %d of %d messages.", most, len(lines))
+		default:
+			return packed, ""
 		}
 	}
 }
 
-func (r recording) packed() string {
+// packLines writes JSON, deflated and in base64.
+func packLines(messages []results.Message) string {
 	var out bytes.Buffer
 	text := base64.NewEncoder(base64.StdEncoding, &out)
 	w, _ := flate.NewWriter(text, flate.DefaultCompression) // which is a level
-	json.NewEncoder(w).Encode(r)                            // neither this nor a buffer fails
+	json.NewEncoder(w).Encode(messages)                     // neither this nor a buffer fails
 	w.Close()
 	text.Close()
 	return out.String()

@@ -183,14 +183,7 @@ func medianOf(name string) estimator {
 	}
 }
 
-// estimate returns the median of values with its interval, or with their range if they are too few
-// for an interval.
-func estimate(x float64, values []float64) (Point, bool) {
-	values = slices.DeleteFunc(values, func(v float64) bool { return !finite(v) })
-	e := stat.Median(values)
-	return point(x, e, values), e.N > 0
-}
-
+// point is an estimate with its interval, or with the range of values too few for one.
 func point(x float64, e stat.Estimate, values []float64) Point {
 	p := exact(x, e.Median)
 	spread, known := e.Spread()

@@ -243,26 +243,24 @@ addEventListener('hashchange', () => { const d = document.querySelector(location
 async function recording(box) {
   const packed = Uint8Array.from(atob(box.querySelector('template').content.textContent.trim()), c => c.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
-  const r = JSON.parse(await new Response(stream).text());
-  const n = r.t.length, start = new Float64Array(n), took = new Float64Array(n);
-  for (let i = 0, t = 0; i < n; i++) start[i] = t += r.t[i];
-  for (const i in r.cuts) took[i] = r.cuts[i].at(-1)[1];
-  let end = 1, largest = 2, longest = 0;
+  const r = JSON.parse(await new Response(stream).text()), n = r.length;
+  const start = Float64Array.from(r, m => m.t_ns), took = Float64Array.from(r, m => m.cut_ns?.at(-1) || 0);
+  const way = Uint8Array.from(r, m => m.dir === 'reply' ? 1 : 0), stalls = r.flatMap((m, i) => m.stall_ns ? [[i, m.stall_ns]] : []);
+  let end = 1000, largest = 2, longest = 0;
   for (let i = 0; i < n; i++) {
     end = Math.max(end, start[i] + took[i]);
-    largest = Math.max(largest, r.size[i]);
+    largest = Math.max(largest, r[i].size);
     longest = Math.max(longest, took[i]);
   }
-  const errors = new Set(r.errors);
   let from = 0, to = end, brush = null, chosen = -1;
   const canvas = make('canvas'), details = make('pre', { hidden: true, tabIndex: 0 });
   const c = canvas.getContext('2d'), left = 64, axisHeight = 22;
   let width, lane;
   const x = t => left + (t - from) / (to - from) * (width - left);
   const time = px => from + (px - left) / (width - left) * (to - from);
-  const height = i => Math.max(2, Math.log2(r.size[i] + 1) / Math.log2(largest + 1) * (lane - 10));
+  const height = i => Math.max(2, Math.log2(r[i].size + 1) / Math.log2(largest + 1) * (lane - 10));
   const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const us = t => format(t * 1000, 'ns', 5);
+  const us = t => format(t, 'ns', 5);
   const first = t => { // the first message that begins at t or later
     let a = 0, b = n;
     while (a < b) { const m = (a + b) >> 1; if (start[m] < t) a = m + 1; else b = m; }
@@ -292,8 +290,8 @@ async function recording(box) {
     c.fillStyle = colour('--plot-e69f00');
     c.globalAlpha = 0.25;
     const until = [from, from]; // what is shaded already
-    for (const [i, took] of r.stalls) {
-      const d = r.dir[i], a = Math.max(start[i], until[d]), b = Math.min(start[i] + took, to);
+    for (const [i, took] of stalls) {
+      const d = way[i], a = Math.max(start[i], until[d]), b = Math.min(start[i] + took, to);
       if (b <= a) continue;
       c.fillRect(x(a), lane * d, Math.max(1, x(b) - x(a)), lane);
       until[d] = b;
@@ -301,14 +299,14 @@ async function recording(box) {
     c.globalAlpha = 1;
     const lastX = [-1, -1], lastHeight = [0, 0];
     for (let i = first(from - longest); i < n && start[i] <= to; i++) {
-      const d = r.dir[i], px = x(start[i]), w = Math.max(1, x(start[i] + took[i]) - px), h = height(i);
+      const d = way[i], px = x(start[i]), w = Math.max(1, x(start[i] + took[i]) - px), h = height(i);
       if (Math.round(px) === lastX[d] && h <= lastHeight[d] && w <= 1 && i !== chosen) continue; // covered
       lastX[d] = Math.round(px);
       lastHeight[d] = h;
-      c.fillStyle = i === chosen ? text : errors.has(i) ? bad : ink[d];
+      c.fillStyle = i === chosen ? text : r[i].error ? bad : ink[d];
       c.fillRect(px, lane * (d + 1) - h, w, h);
       c.fillStyle = paper;
-      if (w > 8 && r.cuts[i]) for (const [, at] of r.cuts[i].slice(0, -1)) c.fillRect(x(start[i] + at), lane * (d + 1) - h, 1, h);
+      if (w > 8) for (const at of r[i].cut_ns?.slice(0, -1) ?? []) c.fillRect(x(start[i] + at), lane * (d + 1) - h, 1, h);
     }
     if (brush) {
       c.fillStyle = colour('--link');
@@ -318,13 +316,13 @@ async function recording(box) {
     c.restore();
     canvas.dataset.drawn = n;
   }
-  const describe = i => [r.dir[i] ? 'reply' : 'request', r.names[r.method[i]], r.ids?.[i] ? 'id ' + r.ids[i] : '', us(start[i]), format(r.size[i], 'B')].filter(Boolean).join(' · ');
+  const describe = i => [r[i].dir, r[i].method, 'id' in r[i] ? 'id ' + JSON.stringify(r[i].id) : '', us(start[i]), format(r[i].size, 'B')].filter(Boolean).join(' · ');
   function nearest(px, py) {
     const d = py > lane ? 1 : 0;
     let best = -1, distance = 6;
     for (let i = first(time(px - 6) - longest); i < n && start[i] <= time(px + 6); i++) {
       const gap = px < x(start[i]) ? x(start[i]) - px : Math.max(0, px - x(start[i] + took[i]));
-      if (r.dir[i] === d && gap < distance) { best = i; distance = gap; }
+      if (way[i] === d && gap < distance) { best = i; distance = gap; }
     }
     return best;
   }
@@ -332,10 +330,10 @@ async function recording(box) {
     chosen = i;
     details.hidden = i < 0;
     if (i < 0) return;
-    const stall = r.stalls.find(([j]) => j === i), cuts = r.cuts[i];
-    details.textContent = [describe(i), format(r.size[i], '') + ' bytes, line ' + r.line[i] + ' of the file' + (errors.has(i) ? ', answers by an error' : ''),
-      cuts ? 'reads: ' + cuts.map(([bytes, at]) => `${bytes} B at +${us(at)}`).join(', ') : 'one read', stall ? 'not taken for ' + us(stall[1]) : '', '',
-      r.bodies[i] ?? 'The page does not hold its bytes.'].filter((l, k) => l || k === 4).join('\n');
+    const m = r[i];
+    details.textContent = [describe(i) + (m.error ? ', an error' : ''),
+      m.cuts ? 'reads: ' + m.cuts.map((bytes, k) => `${bytes} B at +${us(m.cut_ns?.[k] ?? 0)}`).join(', ') : 'one read of ' + m.size + ' B',
+      m.stall_ns ? 'not taken for ' + us(m.stall_ns) : '', m.body || 'The page does not hold its bytes.'].filter(Boolean).join('\n');
   }
   const where = event => { const b = canvas.getBoundingClientRect(); return [event.clientX - b.left, event.clientY - b.top]; };
   canvas.addEventListener('pointermove', event => {
@@ -352,7 +350,7 @@ async function recording(box) {
     canvas.setPointerCapture(event.pointerId);
     canvas.addEventListener('pointerup', () => {
       const [a, b] = brush.map(v => time(Math.max(left, v))).sort((p, q) => p - q);
-      if (Math.abs(brush[1] - brush[0]) > 5) [from, to] = [a, Math.max(b, a + 0.01)];
+      if (Math.abs(brush[1] - brush[0]) > 5) [from, to] = [a, Math.max(b, a + 10)];
       else show(nearest(px, py));
       brush = null;
       draw();
