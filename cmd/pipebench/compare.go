@@ -32,7 +32,7 @@ func (f *compareFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.gateFlags.register(cmd)
 	flags.BoolVar(&f.across, "across", false, "give verdicts between different machines, too")
-	flags.BoolVar(&f.pairs, "pairs", false, "the files are those that ab left: compare them pair by pair")
+	flags.BoolVar(&f.pairs, "pairs", false, "the files are those that ab left, or benchmark text of runs that took turns: compare them pair by pair")
 	flags.StringSliceVar(&f.noise, "noise", nil, "files with what doctor found, besides those it kept for this user")
 	registerFormat(cmd, &f.format, view.FormatBench)
 	flags.BoolVar(&f.quiet, "quiet", false, "print the comparison alone: no warnings")
@@ -108,6 +108,12 @@ func (f *compareFlags) known(series []stat.Series) (*results.Set, error) {
 }
 
 func (f *compareFlags) comparePairs(_ io.Writer, oldPath, newPath string) (*stat.Comparison, *results.Set, error) {
+	old, oldErr := stat.ReadDataset(oldPath)
+	new, newErr := stat.ReadDataset(newPath)
+	if oldErr == nil && newErr == nil && old.Set == nil && new.Set == nil {
+		old.Name, new.Name = oldPath, newPath
+		return stat.CompareTextPairs(old, new, stat.CompareOptions{Across: f.across, Metrics: f.metrics}), nil, nil
+	}
 	before, after, err := abtest.Read(oldPath, newPath)
 	if err != nil {
 		return nil, nil, err

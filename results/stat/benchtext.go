@@ -119,6 +119,12 @@ var benchUnits = []benchUnit{
 	{name: "allocs/op", metric: "allocs", scale: 1, known: true},
 }
 
+// is reports whether a metric has a name, or is the unit that stands for it in benchmark text.
+func (m Metric) is(name string) bool {
+	unit := func(u benchUnit) bool { return u.name == m.Name && u.metric == name }
+	return m.Name == name || slices.ContainsFunc(benchUnits, unit)
+}
+
 // BenchUnits returns the lines that tell benchstat which way the units are better that it does not
 // know: "Unit p99-ns better=lower".
 func BenchUnits() []string {

@@ -165,7 +165,7 @@ func (c *Comparison) match(before, after []Series, metrics []string) []match {
 	for _, o := range before {
 		i := counterpart(o, after)
 		switch {
-		case i < 0, len(metrics) > 0 && !slices.Contains(metrics, o.Metric.Name):
+		case i < 0, len(metrics) > 0 && !slices.ContainsFunc(metrics, o.Metric.is):
 		case o.Metric.Counter:
 			counters = append(counters, match{o, after[i]})
 		default:

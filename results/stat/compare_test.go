@@ -2,6 +2,7 @@ package stat
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -431,5 +432,34 @@ func TestAFolderIsADatasetToo(t *testing.T) {
 	}
 	if side, err := ReadDataset(dir); err != nil || len(side.Series) == 0 {
 		t.Errorf("got %v, %v", side, err)
+	}
+}
+
+// Text of go test -bench whose runs took turns gets verdicts, value by value, though the machine
+// drifts more than what is looked for; metrics are known by their names and by their units.
+func TestTextsOfRunsThatTookTurnsArePairs(t *testing.T) {
+	text := func(factor float64, wire int, seed uint64) Dataset {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		var lines strings.Builder
+		lines.WriteString("goos: linux\ngoarch: amd64\ncpu: Testium\nUnit wire-B/op better=lower\n")
+		for i := range 20 {
+			ns := 1000 * (1 + float64(i)/10) * factor * (1 + 0.01*rng.NormFloat64())
+			fmt.Fprintf(&lines, "BenchmarkStream/framing=ndjson-2 \t 300\t %.1f ns/op\t %.1f MB/s\t %d wire-B/op\n", ns, 4e6/ns, wire)
+		}
+		d, err := ReadDatasetFrom("text", strings.NewReader(lines.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	for _, tt := range []struct {
+		factor float64
+		wire   int
+		want   Outcome
+	}{{1, 4097, OutcomeOK}, {1.2, 4097, OutcomeRegression}, {1, 5000, OutcomeRegression}} {
+		c := CompareTextPairs(text(1, 4097, 1), text(tt.factor, tt.wire, 2), CompareOptions{Metrics: []string{"time", "wire"}})
+		if got := c.Outcome(0.1); got != tt.want || c.Pairs != 20 || len(c.Changes) != 2 {
+			t.Errorf("%+v: %s of %d pairs, %+v", tt, got, c.Pairs, c.Changes)
+		}
 	}
 }

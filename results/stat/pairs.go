@@ -18,10 +18,45 @@ func ComparePairs(before, after []*results.Set, o CompareOptions) (*Comparison, 
 	if len(before) != len(after) || len(before) == 0 {
 		return nil, fmt.Errorf("compare pairs: %d old and %d new runs make no pairs", len(before), len(after))
 	}
-	o = o.filled()
 	c := &Comparison{Old: "old", New: "new", Pairs: len(before)}
-	matches := c.match(SeriesOf(results.Merge(before...)), SeriesOf(results.Merge(after...)), o.Metrics)
-	perOld, perNew := seriesByRun(before), seriesByRun(after)
+	c.comparePairs(SeriesOf(results.Merge(before...)), SeriesOf(results.Merge(after...)), seriesByRun(before), seriesByRun(after), o)
+	return c, nil
+}
+
+// CompareTextPairs does the same with Go benchmark text, to which the runs of each side were added
+// in turn (go test -bench, or its binary, once for the one and once for the other): the i-th values
+// of a benchmark are a pair.
+func CompareTextPairs(before, after Dataset, o CompareOptions) *Comparison {
+	c := &Comparison{Old: before.Name, New: after.Name}
+	old, new := valueByValue(before.Series), valueByValue(after.Series)
+	c.Pairs = min(len(old), len(new))
+	c.comparePairs(before.Series, after.Series, old[:c.Pairs], new[:c.Pairs], o)
+	for _, p := range slices.Concat(before.Problems, after.Problems) {
+		c.Notes = append(c.Notes, p.String())
+	}
+	return c
+}
+
+// valueByValue takes series apart into those of single values.
+func valueByValue(series []Series) []map[seriesID]Series {
+	var out []map[seriesID]Series
+	for _, s := range series {
+		for i, v := range s.Values {
+			if i == len(out) {
+				out = append(out, make(map[seriesID]Series))
+			}
+			one := s
+			one.Values, one.Figure = []float64{v}, Median([]float64{v})
+			out[i][s.id()] = one
+		}
+	}
+	return out
+}
+
+// comparePairs compares the series of all pairs, of which perOld and perNew have a map each.
+func (c *Comparison) comparePairs(before, after []Series, perOld, perNew []map[seriesID]Series, o CompareOptions) {
+	o = o.filled()
+	matches := c.match(before, after, o.Metrics)
 	for _, m := range matches {
 		if m.old.Metric.Counter {
 			c.addCounter(m, o)
@@ -31,7 +66,6 @@ func ComparePairs(before, after []*results.Set, o CompareOptions) (*Comparison, 
 	}
 	c.correct(o)
 	c.note(matches)
-	return c, nil
 }
 
 // A seriesID is what the same series has in every run.
