@@ -19,6 +19,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/subrun"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // Names of the files of a run. Everything is a view on the first.
@@ -103,14 +104,7 @@ func (f *sharedFlags) makeFolder() (string, error) {
 
 // commandLine returns the command as a shell would take it again.
 func commandLine(args []string) string {
-	words := []string{"pipebench"}
-	for _, a := range args[1:] {
-		if a == "" || strings.ContainsAny(a, " \t\n'\"\\$&|;<>()*?[]#~`!{}") {
-			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
-		}
-		words = append(words, a)
-	}
-	return strings.Join(words, " ")
+	return proc.ShellLine(append([]string{"pipebench"}, args[1:]...))
 }
 
 var errMaxTime = errors.New("--max-time is over: this is what was found by then")

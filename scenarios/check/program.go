@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // A ProgramEvidence is what the verdict on a program rests on. Sizes are bytes.
@@ -55,10 +57,11 @@ func Program(ctx context.Context, o Options, sink Sink) error {
 	o.Timeout, o.runtime = cmp.Or(o.Timeout, 5*time.Second), runtimeOf(o.Command)
 	p := &program{o: o, bound: mostCompared}
 	var failed error
-	first := o.one(ctx, catalogue.Program, catalogue.Situations(catalogue.Program)[0], situation{do: func(ctx context.Context, f *finding) error {
+	refer := func(ctx context.Context, f *finding) error {
 		failed = p.refer(ctx, f)
 		return failed
-	}})
+	}
+	first := o.one(ctx, catalogue.Program, catalogue.Situations(catalogue.Program)[0], situation{do: refer})
 	if failed != nil {
 		return failed
 	}
@@ -66,11 +69,11 @@ func Program(ctx context.Context, o Options, sink Sink) error {
 		*f = first
 		return nil
 	}}}
-	for name, m := range manners {
+	for name, w := range ways {
 		if (name == "stdin-trickle" || name == "stdin-cut-line") && len(o.Stdin) == 0 {
 			continue // they are about filters
 		}
-		tries[name] = situation{do: func(ctx context.Context, f *finding) error { return p.behave(ctx, f, m) }}
+		tries[name] = situation{do: func(ctx context.Context, f *finding) error { return p.behave(ctx, f, w) }}
 	}
 	tries["block-buffer"] = situation{do: p.blockBuffer, alone: true}
 	return o.try(ctx, catalogue.Program, tries, sink)
@@ -79,41 +82,42 @@ func Program(ctx context.Context, o Options, sink Sink) error {
 // A way is how a situation sets up a start, judges it, and shows it in a shell.
 type way struct {
 	manner
-	prepare func(*program, *manner) (done func(), err error) // what a table cannot say; nil for nothing
-	judge   func(*program, *finding, *outcome)               // nil: it has to do as with a file
-	shell   string                                           // what stands for the command is CMD
+	judge func(*program, *finding, *outcome, manner) // nil: it has to do as with a file
+	shell string                                     // what stands for the command is CMD
 }
 
-// manners are the situations by their names in the catalogue.
-var manners = map[string]way{
+// By Python, what a shell has no words for.
+const (
+	byPython = `python3 -c 'import os,socket,subprocess as s,sys,time; `
+	reads    = `p=s.Popen(sys.argv[1:],stdout=w); w.close(); time.sleep(1); ` +
+		`print(sum(iter(lambda:len(os.read(r.fileno(),65536)),0)),p.wait())' CMD`
+)
+
+// ways are the situations by their names in the catalogue.
+var ways = map[string]way{
 	"fast-reader": {shell: "CMD | cat | wc -c"},
-	"late-reader": {manner: manner{wait: quiet}, shell: "CMD | (sleep 1; wc -c)"},
-	"slow-reader": {manner: manner{slow: true}, shell: "CMD | (while dd bs=16k count=1 2>&3 | grep -q ^; do sleep .02; done) 3>/dev/null"},
+	"late-reader": {manner{wait: quiet}, nil, "CMD | (sleep 1; wc -c)"},
+	"slow-reader": {manner: manner{slow: true}},
 	"small-pipe":  {manner: manner{capacity: 4096}},
-	"socketpair": {manner: manner{pipe: syspipe.SocketPair, wait: quiet},
-		shell: `python3 -c 'import socket,subprocess as s,sys,time; a,b=socket.socketpair(); p=s.Popen(sys.argv[1:],stdout=b); b.close(); time.sleep(1); print(sum(iter(lambda:len(a.recv(65536)),0)))' CMD`},
-	"fifo": {manner: manner{pipe: syspipe.FIFO}, shell: "mkfifo f; cat f | wc -c & CMD > f; wait; rm f"},
-	"nonblocking-pipe": {manner: manner{nonBlock: true, wait: quiet},
-		shell: `python3 -c 'import os,subprocess as s,sys,time; r,w=os.pipe(); os.set_blocking(w,False); p=s.Popen(sys.argv[1:],stdout=w); os.close(w); time.sleep(1); print(sum(iter(lambda:len(os.read(r,65536)),0)), p.wait())' CMD`},
-	"terminal":                 {manner: manner{terminal: true}, judge: (*program).endsAlike, shell: "CMD"},
-	"reader-leaves-at-once":    {manner: manner{leaves: leavesAtOnce}, judge: (*program).notices, shell: "CMD | true"},
-	"reader-leaves-after-line": {manner: manner{leaves: leavesAfterLine}, judge: (*program).notices, shell: "CMD | head -n 1"},
-	"reader-leaves-midway": {manner: manner{leaves: leavesMidway}, judge: (*program).notices, shell: "CMD | head -c 4096",
-		prepare: func(p *program, m *manner) (func(), error) {
-			m.midway = max(1, min(p.ref.total/2, spill))
-			return func() {}, nil
-		}},
-	"full-device": {judge: (*program).complains, shell: "CMD > /dev/full; echo $?", prepare: func(_ *program, m *manner) (func(), error) {
-		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-		m.file = full
-		return func() { full.Close() }, err
-	}},
-	"stderr-unread":  {manner: manner{unreadErr: true}, judge: (*program).logsAside, shell: "CMD 2>&1 >/dev/null | sleep 5"},
-	"stdin-closed":   {manner: manner{closed: true}, judge: (*program).survives, shell: "CMD <&-"},
-	"stdin-empty":    {manner: manner{input: &pieces{}}, judge: (*program).survives, shell: "CMD </dev/null"},
-	"stdin-silent":   {manner: manner{silent: true}, judge: (*program).survives, shell: "sleep 1 | CMD"},
-	"stdin-trickle":  {prepare: (*program).trickle},
-	"stdin-cut-line": {prepare: (*program).cutLine, judge: (*program).keepsLast, shell: "printf 'last line' | CMD"},
+	"socketpair":  {manner{pipe: syspipe.SocketPair, wait: quiet}, nil, byPython + "r,w=socket.socketpair(); " + reads},
+	"fifo":        {manner{pipe: syspipe.FIFO}, nil, "mkfifo f; cat f | wc -c & CMD > f; wait; rm f"},
+	"nonblocking-pipe": {manner{nonBlock: true, wait: quiet}, nil,
+		byPython + "r,w=map(os.fdopen,os.pipe(),\"rw\"); os.set_blocking(w.fileno(),False); " + reads},
+	"terminal":                 {manner{terminal: true}, (*program).ends, "CMD"},
+	"reader-leaves-at-once":    {manner{leaves: leavesAtOnce}, (*program).notices, "CMD | true"},
+	"reader-leaves-after-line": {manner{leaves: leavesAfterLine}, (*program).notices, "CMD | head -n 1"},
+	"reader-leaves-midway":     {manner{leaves: leavesMidway}, (*program).notices, "CMD | head -c 4096"},
+	"full-device":              {manner{device: "/dev/full"}, (*program).complains, "CMD > /dev/full; echo $?"},
+	"stderr-unread":            {manner{unreadErr: true}, (*program).ends, "CMD 2>&1 >/dev/null | sleep 5"},
+	"stdin-closed":             {manner{closed: true}, (*program).ends, "CMD <&-"},
+	"stdin-empty":              {manner{input: func([]byte) io.Reader { return &pieces{} }}, (*program).ends, "CMD </dev/null"},
+	"stdin-silent":             {manner{silent: true}, (*program).ends, "sleep 1 | CMD"},
+	"stdin-trickle": {manner: manner{input: func(whole []byte) io.Reader {
+		return &pieces{rest: whole, size: max(7, len(whole)/20), pause: 10 * time.Millisecond}
+	}}},
+	"stdin-cut-line": {manner{input: func(whole []byte) io.Reader {
+		return bytes.NewReader(bytes.TrimRight(whole, "\r\n"))
+	}}, (*program).keepsLast, "printf 'last line' | CMD"},
 }
 
 // refer finds out what the program does when its output is a file, twice.
@@ -128,7 +132,7 @@ func (p *program) refer(ctx context.Context, f *finding) error {
 	p.endless = p.ref.end == "" || second.end == ""
 	p.stable = samePrefix(p.ref.out, second.out)
 	p.alike = p.ref.total == second.total && p.ref.end == second.end && p.stable == len(p.ref.out)
-	wrote := fmt.Sprintf("%s, %s", size(p.ref.total), cmp.Or(p.ref.end, "running on after "+results.FormatDuration(float64(p.ref.took))))
+	wrote, from := size(p.ref.total)+", "+p.ref.end, results.FormatGrouped(int64(p.stable))
 	switch {
 	case len(p.ref.holding) > 0:
 		f.fails("leaves %s behind, which holds its output: who reads to the end waits for it", strings.Join(p.ref.holding, ", "))
@@ -136,9 +140,10 @@ func (p *program) refer(ctx context.Context, f *finding) error {
 		p.bound = int64(max(1, min(p.stable, 4*spill)))
 		f.ok("runs on: what it writes at first is compared")
 	case !p.alike && p.o.Deterministic:
-		f.fails("two runs differ from byte %s on (%s, then %s, %s)", results.FormatGrouped(int64(p.stable)), wrote, size(second.total), second.end)
+		f.Advice = "leave out of the output what no two runs have in common: times, process numbers, the order of a map"
+		f.fails("two runs differ from byte %s on (%s, then %s, %s)", from, size(second.total), second.end, wrote)
 	case !p.alike:
-		f.ok("%s; two runs differ from byte %s on: what stands behind is not judged", wrote, results.FormatGrouped(int64(p.stable)))
+		f.ok("%s; two runs differ from byte %s on: what stands behind is not judged", wrote, from)
 	case len(p.ref.left) > 0:
 		f.ok("%s; leaves %s behind, which holds none of its output", wrote, strings.Join(p.ref.left, ", "))
 	default:
@@ -171,28 +176,20 @@ func (p *program) toFile(ctx context.Context, f *finding) (*outcome, error) {
 // behave tries one way and judges what came of it.
 func (p *program) behave(ctx context.Context, f *finding, w way) error {
 	m := w.manner
-	if w.prepare != nil {
-		done, err := w.prepare(p, &m)
-		if err != nil {
-			return err
-		}
-		defer done()
-	}
+	m.midway = max(1, min(p.ref.total/2, spill))
 	o, err := f.start(ctx, m, p.limit(), p.bound)
 	if err != nil {
 		return err
 	}
-	e := p.evidence(o)
-	f.evidence = e
-	f.Reproduce = strings.ReplaceAll(w.shell, "CMD", shellWords(f.Command))
+	f.evidence = p.evidence(o)
+	f.Reproduce = strings.ReplaceAll(w.shell, "CMD", proc.ShellLine(f.Command))
 	if f.o.Stdin != nil && w.shell != "" && !m.closed && m.input == nil && !m.silent {
-		f.Reproduce = strings.Replace(f.Reproduce, shellWords(f.Command), shellWords(f.Command)+" < INPUT", 1)
+		f.Reproduce = strings.Replace(f.Reproduce, proc.ShellLine(f.Command), proc.ShellLine(f.Command)+" < INPUT", 1)
 	}
-	if w.judge != nil {
-		w.judge(p, f, o)
-	} else {
-		p.same(f, o, e, m)
+	if w.judge == nil {
+		w.judge = (*program).same
 	}
+	w.judge(p, f, o, m)
 	if o.spins && !p.endless && o.cpu-p.ref.cpu > max(100*time.Millisecond, p.ref.cpu) {
 		f.class = "spin"
 		f.fails("burns a CPU while it waits: %s, where all of its work takes %s", duration(o.cpu), duration(p.ref.cpu))
@@ -205,16 +202,17 @@ func (p *program) limit() time.Duration { return max(p.o.Timeout, 3*p.ref.took+2
 
 func (p *program) evidence(o *outcome) *ProgramEvidence {
 	return &ProgramEvidence{
-		Bytes: o.total, Expected: p.ref.total, SHA256: fmt.Sprintf("%x", sha256.Sum256(o.out)), Exit: cmp.Or(o.end, "none"), Stderr: o.words(),
-		Logged: o.logs, ElapsedNS: int64(o.took), FirstNS: int64(o.first), CPUNS: int64(o.cpu), PeakBytes: o.peak, Queued: int64(o.queued),
+		Bytes: o.total, Expected: p.ref.total, SHA256: fmt.Sprintf("%x", sha256.Sum256(o.out)),
+		Exit: cmp.Or(o.end, "none"), Stderr: o.words(), Logged: o.logs, ElapsedNS: int64(o.took),
+		FirstNS: int64(o.first), CPUNS: int64(o.cpu), PeakBytes: o.peak, Queued: int64(o.queued),
 	}
 }
 
 // same judges a program that has to do what it does with a file.
-func (p *program) same(f *finding, o *outcome, e *ProgramEvidence, m manner) {
+func (p *program) same(f *finding, o *outcome, m manner) {
 	wrong, class, at := p.compare(o)
 	if class != "" {
-		e.DiffersAt, f.class = &at, class
+		f.evidence.(*ProgramEvidence).DiffersAt, f.class = &at, class
 	}
 	gaveUp := o.end != "" && o.code != 0 && o.end != p.ref.end
 	says := ""
@@ -224,7 +222,7 @@ func (p *program) same(f *finding, o *outcome, e *ProgramEvidence, m manner) {
 	grown := o.peak - max(p.ref.peak, 16<<20)
 	switch {
 	case o.end == "" && !p.endless:
-		f.fails("had not ended after %s, with %s of %s written", duration(o.took), size(o.total), size(p.ref.total))
+		p.ends(f, o, m)
 	case gaveUp && m.nonBlock:
 		f.ok("takes no non-blocking output, and says so: %s%s", o.end, says)
 	case wrong != "" && gaveUp:
@@ -235,7 +233,8 @@ func (p *program) same(f *finding, o *outcome, e *ProgramEvidence, m manner) {
 		f.fails("%s, where it is %s with a file%s", o.end, p.ref.end, says)
 	case m.wait > 0 && p.ref.peak > 0 && p.ref.total >= 8*spill && grown > p.ref.total/2:
 		f.class = "memory"
-		f.fails("holds what is not read in memory: %s, where with a file it is %s", results.FormatSize(o.peak), results.FormatSize(p.ref.peak))
+		f.fails("holds what is not read in memory: %s, where with a file it is %s",
+			results.FormatSize(o.peak), results.FormatSize(p.ref.peak))
 	default:
 		f.ok("%s, %s", size(min(o.total, p.ref.total)), cmp.Or(o.end, "running on"))
 	}
@@ -257,7 +256,8 @@ func (p *program) compare(o *outcome) (wrong, class string, at int64) {
 		if o.total == int64(o.capacity) {
 			d.text = fmt.Sprintf("cut at %s: what one pipe holds", size(o.total))
 		} else if o.queued > 0 && o.total == int64(o.queued) {
-			d.text = fmt.Sprintf("cut at %s: what a pair of sockets holds that nobody reads", size(o.total))
+			queue := map[bool]string{true: "pipe", false: "pair of sockets"}[o.capacity > 0]
+			d.text = fmt.Sprintf("cut at %s: what a %s holds that nobody reads", size(o.total), queue)
 		}
 	case d.class == "" && o.total > p.ref.total && p.alike && !p.endless:
 		d = difference{"longer", fmt.Sprintf("%s too many at the end", size(o.total-p.ref.total)), int(p.ref.total)}
@@ -265,20 +265,30 @@ func (p *program) compare(o *outcome) (wrong, class string, at int64) {
 	return d.text, d.class, int64(d.at)
 }
 
-// endsAlike judges how a program ends that may write something else.
-func (p *program) endsAlike(f *finding, o *outcome) {
+// crashes are signals by which nobody ends on purpose.
+var crashes = []string{"SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGFPE"}
+
+// ends judges a program that has to end, whatever it writes.
+func (p *program) ends(f *finding, o *outcome, m manner) {
 	switch {
-	case o.end == "" && !p.endless:
-		f.fails("had not ended after %s", duration(o.took))
-	case o.end != p.ref.end && !p.endless && p.alike:
+	case o.end == "" && p.endless:
+		f.cannotTell("it runs on in any case")
+	case o.end == "" && m.unreadErr:
+		f.slow("waits for ever: it writes %s to standard error, and nobody reads that", size(p.ref.logs))
+	case o.end == "":
+		f.fails("had not ended after %s, with %s of %s written, on %s of CPU",
+			duration(o.took), size(o.total), size(p.ref.total), duration(o.cpu))
+	case slices.Contains(crashes, o.end) && o.end != p.ref.end:
+		f.fails("is killed by %s: %s", o.end, o.words())
+	case m.terminal && o.end != p.ref.end && !p.endless && p.alike:
 		f.fails("%s, where it is %s with a file: %s", o.end, p.ref.end, o.words())
 	default:
-		f.ok("%s, %s", size(o.total), cmp.Or(o.end, "running on"))
+		f.ok("%s, %s; %s to standard error", o.end, size(o.total), size(o.logs))
 	}
 }
 
 // notices judges a program whose reader has left.
-func (p *program) notices(f *finding, o *outcome) {
+func (p *program) notices(f *finding, o *outcome, _ manner) {
 	f.evidence.(*ProgramEvidence).NoticedNS = int64(o.noticed)
 	f.class = "leave"
 	switch {
@@ -294,7 +304,7 @@ func (p *program) notices(f *finding, o *outcome) {
 }
 
 // complains judges a program whose output has no room.
-func (p *program) complains(f *finding, o *outcome) {
+func (p *program) complains(f *finding, o *outcome, _ manner) {
 	f.class = "full"
 	switch {
 	case p.ref.total == 0:
@@ -312,47 +322,12 @@ func (p *program) complains(f *finding, o *outcome) {
 	}
 }
 
-// logsAside judges a program whose standard error nobody reads.
-func (p *program) logsAside(f *finding, o *outcome) {
-	switch {
-	case o.end == "" && !p.endless:
-		f.slow("waits for ever: it writes %s to standard error, and nobody reads that", size(p.ref.logs))
-	case p.endless:
-		f.cannotTell("it runs on in any case")
-	default:
-		f.ok("%s; writes %s to standard error", o.end, size(p.ref.logs))
-	}
-}
-
-// survives judges a program whose input is not what it expects.
-func (p *program) survives(f *finding, o *outcome) {
-	switch {
-	case o.end == "" && !p.endless:
-		f.fails("had not ended after %s, on %s of CPU", duration(o.took), duration(o.cpu))
-	case slices.Contains([]string{"SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGFPE"}, o.end):
-		f.fails("is killed by %s: %s", o.end, o.words())
-	case o.end == "":
-		f.cannotTell("it runs on in any case")
-	default:
-		f.ok("%s, %s", o.end, size(o.total))
-	}
-}
-
-func (p *program) trickle(m *manner) (func(), error) {
-	m.input = &pieces{rest: p.o.Stdin, size: max(7, len(p.o.Stdin)/20), pause: 10 * time.Millisecond}
-	return func() {}, nil
-}
-
-func (p *program) cutLine(m *manner) (func(), error) {
-	m.input = bytes.NewReader(bytes.TrimRight(p.o.Stdin, "\r\n"))
-	return func() {}, nil
-}
-
 // keepsLast judges what becomes of a last line that nothing ends.
-func (p *program) keepsLast(f *finding, o *outcome) {
+func (p *program) keepsLast(f *finding, o *outcome, m manner) {
 	input := bytes.TrimRight(p.o.Stdin, "\r\n")
 	last := bytes.TrimSpace(input[bytes.LastIndexByte(input, '\n')+1:])
-	if p.survives(f, o); f.Verdict == results.CheckOK && len(last) >= 4 && p.alike && bytes.Count(o.out, last) < bytes.Count(p.ref.out, last) {
+	lost := bytes.Count(o.out, last) < bytes.Count(p.ref.out, last)
+	if p.ends(f, o, m); f.Verdict == results.CheckOK && len(last) >= 4 && p.alike && lost {
 		f.Found = ""
 		f.fails("leaves out the last line, of %s", size(int64(len(last))))
 	}
@@ -384,8 +359,9 @@ func (p *program) blockBuffer(ctx context.Context, f *finding) error {
 				results.FormatCount(len(shown.arrivals), "piece"), results.FormatCount(len(piped.arrivals), "piece"))
 			return nil
 		}
-		f.class, f.Reproduce = "buffer", shellWords(f.Command)+" | while read -r l; do date +%T.%N; done"
-		f.slow("lines come up to %s late: it gathers them in a buffer of %s where its output is no terminal", duration(behind), bufferSize(piped))
+		f.class, f.Reproduce = "buffer", proc.ShellLine(f.Command)+" | while read -r l; do date +%T.%N; done"
+		f.slow("lines come up to %s late: it gathers them in a buffer of %s where its output is no terminal",
+			duration(behind), bufferSize(piped))
 	}
 	return nil
 }
@@ -411,14 +387,3 @@ func bufferSize(o *outcome) string {
 }
 
 func duration(d time.Duration) string { return results.FormatDuration(float64(d)) }
-
-// shellWords writes a command as a shell takes it.
-func shellWords(argv []string) string {
-	words := slices.Clone(argv)
-	for i, w := range words {
-		if w == "" || strings.ContainsAny(w, " \t\n'\"\\$&|;<>()*?[]#~`!{}") {
-			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(words, " ")
-}

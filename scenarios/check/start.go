@@ -23,7 +23,8 @@ type manner struct {
 	capacity int          // of it, in bytes; 0 is the system's
 	nonBlock bool         // the program's end is in non-blocking mode
 	terminal bool         // it is a terminal instead
-	file     *os.File     // it is this file instead
+	device   string       // it is this file instead
+	file     *os.File     // it is this open one
 
 	wait      time.Duration // before anybody reads
 	slow      bool          // the reader takes a little at a time, for at most slowTime
@@ -31,9 +32,9 @@ type manner struct {
 	midway    int64         // of leavesMidway, bytes
 	unreadErr bool          // nobody reads standard error
 
-	input  io.Reader // nil is the whole of Options.Stdin
-	silent bool      // the input stays open for quiet, and ends then without a byte
-	closed bool      // descriptor 0 is closed
+	input  func(whole []byte) io.Reader // nil gives all of Options.Stdin at once
+	silent bool                         // the input stays open for quiet, and ends then without a byte
+	closed bool                         // descriptor 0 is closed
 }
 
 // A leave says when a reader closes its end.
@@ -118,6 +119,12 @@ func (m manner) open() (child *os.File, reader io.ReadCloser, err error) {
 // start starts the program once and watches it until it ends, or limit is over.
 func (f *finding) start(ctx context.Context, m manner, limit time.Duration, bound int64) (*outcome, error) {
 	argv, err := f.Command, error(nil)
+	if m.device != "" {
+		if m.file, err = os.OpenFile(m.device, os.O_WRONLY, 0); err != nil {
+			return nil, err
+		}
+		defer m.file.Close()
+	}
 	if m.closed {
 		if argv, err = withoutInput(argv); err != nil {
 			return nil, err
@@ -133,7 +140,7 @@ func (f *finding) start(ctx context.Context, m manner, limit time.Duration, boun
 	gate := make(chan struct{})
 	switch p.Cmd.Stdout = child; {
 	case m.input != nil:
-		p.Cmd.Stdin = m.input
+		p.Cmd.Stdin = m.input(f.o.Stdin)
 	case m.silent:
 		p.Cmd.Stdin = gated(gate)
 	case f.o.Stdin != nil:
@@ -300,6 +307,9 @@ func (o *outcome) conclude(f *finding, p *proc.Process, m manner, begun, left ti
 	o.took, o.noticed = now.Sub(begun), now.Sub(left)
 	if o.peak == 0 {
 		o.peak, _ = p.PeakMemory()
+	}
+	if o.peak == 0 { // less than ours
+		o.peak, _ = proc.PeakMemory(os.Getpid())
 	}
 	if o.cpu, _ = p.CPU(); p.Ended(0) {
 		o.end, o.code = fmt.Sprintf("exit %d", p.ExitCode()), p.ExitCode()

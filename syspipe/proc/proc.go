@@ -104,6 +104,17 @@ func Command(path string, args ...string) *Process {
 	return &Process{Cmd: exec.Command(path, args...), name: path}
 }
 
+// ShellLine writes a command as a POSIX shell takes it.
+func ShellLine(argv []string) string {
+	words := slices.Clone(argv)
+	for i, w := range words {
+		if w == "" || strings.ContainsAny(w, " \t\n'\"\\$&|;<>()*?[]#~`!{}") {
+			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
 // Pipe connects a standard stream of the child, 0 to 2, with a pipe and returns our end, which the
 // caller closes. Call it before Start.
 func (p *Process) Pipe(stream int) (*os.File, error) {

@@ -103,16 +103,13 @@ func server(name string, sign byte, bytes int64, title, seen, rule, advice strin
 	return Misbehaviour{Side: Server, Name: name, Sign: sign, Default: bytes, Title: title, Seen: seen, Rule: rule, Advice: advice}
 }
 
-func client(name, title, rule, advice string) Misbehaviour {
-	return Misbehaviour{Side: Client, Name: name, Title: title, Rule: rule, Advice: advice}
-}
+// Entries of a client, of a life and of surroundings have the same parts.
+var client, life, around = entry(Client), entry(Life), entry(Surroundings)
 
-func life(name, title, rule, advice string) Misbehaviour {
-	return Misbehaviour{Side: Life, Name: name, Title: title, Rule: rule, Advice: advice}
-}
-
-func around(name, title, rule, advice string) Misbehaviour {
-	return Misbehaviour{Side: Surroundings, Name: name, Title: title, Rule: rule, Advice: advice}
+func entry(side Side) func(name, title, rule, advice string) Misbehaviour {
+	return func(name, title, rule, advice string) Misbehaviour {
+		return Misbehaviour{Side: side, Name: name, Title: title, Rule: rule, Advice: advice}
+	}
 }
 
 var programs = []Misbehaviour{
@@ -288,66 +285,52 @@ var clients = []Misbehaviour{
 }
 
 // Rules on surroundings tell what a program may do. What it wrote to a file is the reference.
+const (
+	asToFile = "fails where bytes or the exit status are not those of the reference"
+	asWaits  = asToFile + ", where it burns a CPU while it waits, or where its memory grows with what is unread"
+	asLeft   = "fails where the program does not end soon after; with which exit code or signal is its own affair"
+	asEnds   = "fails where it does not end, crashes, or burns a CPU"
+
+	leaveToo = "take a broken pipe for the end: exit, and start no more work"
+)
+
 var surroundings = []Misbehaviour{
 	around("reference", "standard output is a file, twice",
-		"fails where the two differ and --deterministic asks for the same, or where a process that it leaves behind holds its output",
+		"fails where the two differ and have to be the same, or where a process that it leaves behind holds its output",
 		"end what was started, or give it streams of its own: who reads to the end waits for all who hold the pipe"),
-	around("fast-reader", "standard output is a pipe that is read at once",
-		"fails where bytes or the exit status are not those of the reference",
-		"write the same to a pipe as to a file"),
-	around("late-reader", "nobody reads standard output for the first half a second",
-		"fails where bytes are missing or come twice, where it burns a CPU while it waits, or where its memory grows with what is unread",
+	around("fast-reader", "standard output is a pipe that is read at once", asToFile, "write the same to a pipe as to a file"),
+	around("late-reader", "nobody reads standard output for half a second", asWaits,
 		"wait for room in the pipe, and exit when all is written"),
-	around("slow-reader", "standard output is read slowly, a little at a time",
-		"as for late-reader",
+	around("slow-reader", "standard output is read slowly, a little at a time", asToFile,
 		"wait for room in the pipe, as often as it takes"),
-	around("small-pipe", "standard output is a pipe that holds one page",
-		"fails where bytes or the exit status are not those of the reference",
+	around("small-pipe", "standard output is a pipe that holds one page", asToFile,
 		"look at the count of every write, and rely on no capacity"),
-	around("socketpair", "standard output is one of a pair of sockets, as Node gives its children",
-		"as for late-reader: it is read late",
+	around("socketpair", "standard output is one of a pair of sockets, as Node gives its children, and is read late", asWaits,
 		"write to descriptor 1 instead of opening /dev/stdout, which a socket refuses"),
-	around("fifo", "standard output is a FIFO",
-		"fails where bytes or the exit status are not those of the reference",
-		"write the same to a FIFO as to a file"),
+	around("fifo", "standard output is a FIFO", asToFile, "write the same to a FIFO as to a file"),
 	around("nonblocking-pipe", "standard output is a pipe in non-blocking mode that is read late",
-		"fails where bytes are missing or come twice and the exit code is 0; ok where it says that it cannot write",
+		asWaits+"; ok where it says that it cannot write",
 		"when a write is refused, wait for room and go on at the byte where it stopped"),
-	around("terminal", "standard output is a terminal",
-		"fails where it ends otherwise than with a file; what it writes may differ",
+	around("terminal", "standard output is a terminal", "fails where it ends otherwise than with a file; what it writes may differ",
 		"end the same way whoever reads"),
 	around("block-buffer", "what comes through a pipe is compared with what comes to a terminal, in time",
 		"slow where lines that came one by one to a terminal come late and in blocks through a pipe",
 		"flush after each line that somebody waits for"),
-	around("reader-leaves-at-once", "the reader closes its end before the first byte",
-		"fails where the program does not end soon after; with which exit code or signal is its own affair",
-		"take a broken pipe for the end: exit, and start no more work"),
-	around("reader-leaves-after-line", "the reader closes its end after the first line",
-		"as for reader-leaves-at-once",
-		"take a broken pipe for the end: exit, and start no more work"),
-	around("reader-leaves-midway", "the reader closes its end in the middle of the output",
-		"as for reader-leaves-at-once",
-		"take a broken pipe for the end: exit, and start no more work"),
-	around("full-device", "standard output is a device without room (/dev/full)",
-		"fails where it exits with 0 and says nothing",
+	around("reader-leaves-at-once", "the reader closes its end before the first byte", asLeft, leaveToo),
+	around("reader-leaves-after-line", "the reader closes its end after the first line", asLeft, leaveToo),
+	around("reader-leaves-midway", "the reader closes its end in the middle of the output", asLeft, leaveToo),
+	around("full-device", "standard output is a device without room (/dev/full)", "fails where it exits with 0 and says nothing",
 		"look at the errors of write, flush and close, and exit with another code than 0"),
-	around("stderr-unread", "nobody reads standard error",
-		"fails where the program does not end: it waits for room there",
+	around("stderr-unread", "nobody reads standard error", "slow where the program does not end: it waits for room there",
 		"log less than a pipe holds, or not in the way of the work"),
-	around("stdin-closed", "descriptor 0 is closed",
-		"fails where it does not end, is killed by a signal, or burns a CPU",
+	around("stdin-closed", "descriptor 0 is closed", asEnds,
 		"take a standard input that cannot be read for an empty one, or say so and exit"),
-	around("stdin-empty", "standard input ends at once",
-		"fails where it does not end, is killed by a signal, or burns a CPU",
-		"exit at the end of the input"),
-	around("stdin-silent", "standard input stays open and nothing comes for half a second, then it ends",
-		"fails where it burns a CPU meanwhile, or does not end",
+	around("stdin-empty", "standard input ends at once", asEnds, "exit at the end of the input"),
+	around("stdin-silent", "standard input stays open and nothing comes for half a second, then it ends", asEnds,
 		"wait in read or poll, and exit at the end of the input"),
-	around("stdin-trickle", "the input comes in small pieces",
-		"fails where bytes or the exit status are not those of the reference",
+	around("stdin-trickle", "the input comes in small pieces", asToFile,
 		"read until the end of the input: a read may bring less than was asked for"),
-	around("stdin-cut-line", "the input ends in the middle of a line",
-		"fails where the program does not end, is killed by a signal, or leaves the last line out",
+	around("stdin-cut-line", "the input ends in the middle of a line", asEnds+", or where it leaves the last line out",
 		"take what stands before the end of the input for a line"),
 }
 
