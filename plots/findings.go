@@ -238,7 +238,11 @@ func targetPanel(set *results.Set) Panel {
 		case failed && (fails[name] == 0 || at < fails[name]):
 			fails[name] = at
 			if len(p.Regions) == 0 || at < p.Regions[0].From {
-				p.Regions = []Region{{From: at, To: math.Inf(1), Label: view.VerdictText(t.Verdict), Bad: true}}
+				label := view.VerdictText(t.Verdict)
+				if t.Verdict == results.VerdictOK { // of records that do not tell
+					label = "beyond the limit"
+				}
+				p.Regions = []Region{{From: at, To: math.Inf(1), Label: label, Bad: true}}
 			}
 		case failed || !ok || t.Size <= 0:
 		default:

@@ -35,13 +35,15 @@ type wantedLabel struct {
 	corners []vg.Point
 }
 
-// beside returns a label at one of the four corners of a point.
+// beside returns a label at one of the corners of a point, or a side.
 func beside(at vg.Point, label string) wantedLabel {
 	const gap = markerRadius + 3
 	style := textStyle(labelSize, foreground, false)
 	w, h := style.Width(label), style.Height(label)
 	right, left, above, below := at.X+gap, at.X-gap-w, at.Y+markerRadius, at.Y-markerRadius-h
-	return wantedLabel{label, style, []vg.Point{{X: right, Y: above}, {X: left, Y: above}, {X: right, Y: below}, {X: left, Y: below}}}
+	return wantedLabel{label, style, []vg.Point{
+		{X: right, Y: above}, {X: left, Y: above}, {X: right, Y: below}, {X: left, Y: below}, {X: left, Y: at.Y - h/2}, {X: right, Y: at.Y - h/2},
+	}}
 }
 
 // add collects the labels of a series, and the places where it is drawn.
@@ -95,10 +97,10 @@ func (l pointLabels) draw(c draw.Canvas) {
 	}
 }
 
-// place finds room for a label; if there is none, it returns the first of its places.
+// place finds room for a label; if there is none, it returns the first of its places within the panel.
 func (l pointLabels) place(wanted wantedLabel, taken []vg.Rectangle) vg.Rectangle {
 	size := vg.Point{X: wanted.style.Width(wanted.text), Y: wanted.style.Height(wanted.text)}
-	for _, clearOf := range [][]vg.Rectangle{slices.Concat(taken, l.drawn), taken} {
+	for _, clearOf := range [][]vg.Rectangle{slices.Concat(taken, l.drawn), taken, nil} {
 		for _, corner := range wanted.corners {
 			box := vg.Rectangle{Min: corner, Max: corner.Add(size)}
 			if inside(box, l.within) && !slices.ContainsFunc(clearOf, func(o vg.Rectangle) bool { return overlap(box, o) }) {

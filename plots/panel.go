@@ -43,7 +43,7 @@ func newAxes(c Chart, i, columns int, width vg.Length) axes {
 		_, ys = coordinates(c.Panels[first:min(first+columns, len(c.Panels))])
 	}
 	series := c.legend()
-	f := axes{chart: c, x: c.X.fit(xs, int(width/48)), y: c.Y.fit(ys, 8), styles: c.styles, shift: map[string]vg.Length{}}
+	f := axes{chart: c, x: c.X.fit(xs, int(width/40)), y: c.Y.fit(ys, 8), styles: c.styles, shift: map[string]vg.Length{}}
 	if f.styles == nil {
 		f.styles = assignStyles(series)
 	}
