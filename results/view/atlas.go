@@ -64,7 +64,7 @@ func (q question) choose(found []results.Probe) (best results.Probe) {
 
 // cell words the answer that a finding gives, and how it was found.
 func (q question) cell(p results.Probe) Cell {
-	if p.Step == "" {
+	if p.Step == "" || p.Value == "too few" {
 		return Cell{}
 	}
 	c := exactCell(p.Value, p.Unit)

@@ -90,10 +90,12 @@ func describeStdio(w *proc.Work) {
 }
 
 // interleaveTime is how long two writers get to come between each other's bytes, and fewMessages
-// how many have to come through in it for an unbroken pipe to say something.
+// how many have to come through for an unbroken pipe to say something; where all is slow, they get
+// longer for that.
 const (
-	interleaveTime = 120 * time.Millisecond
-	fewMessages    = 20
+	interleaveTime     = 120 * time.Millisecond
+	slowInterleaveTime = 3 * time.Second
+	fewMessages        = 20
 )
 
 // probeInterleave lets two processes write messages of one letter each. Sizes that divide the
@@ -135,7 +137,11 @@ func (t *trial) interleave(size, read int) {
 	var messages, runs, broken, run int
 	var letter byte
 	p := make([]byte, read)
-	for end := time.Now().Add(interleaveTime); time.Now().Before(end); {
+	began := syspipe.Now()
+	enough := func(spent time.Duration) bool {
+		return spent >= interleaveTime && messages+run/size >= fewMessages || spent >= slowInterleaveTime
+	}
+	for !enough(syspipe.Now() - began) {
 		for _, b := range p[:script.Must(r.Read(p))] {
 			if b != letter && run > 0 {
 				messages += run / size
