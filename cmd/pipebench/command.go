@@ -114,14 +114,17 @@ func groupedFlags(cmd *cobra.Command) string {
 var guideFiles embed.FS
 
 // newGuides returns a help topic for each guide in docs: `pipebench help TOPIC` shows it. The first
-// line of a guide is its title.
-func newGuides() []*cobra.Command {
+// line of a guide is its title. One with the name of a command of root is called NAME-guide.
+func newGuides(root *cobra.Command) []*cobra.Command {
 	var topics []*cobra.Command
 	names, _ := fs.Glob(guideFiles, "docs/*.md") // the pattern is right, and that is all that can fail
 	for _, name := range names {
 		text, _ := guideFiles.ReadFile(name)
 		title, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
 		topic := strings.TrimSuffix(strings.TrimPrefix(name, "docs/"), ".md")
+		if cmd, _, err := root.Find([]string{topic}); err == nil && cmd != root {
+			topic += "-guide"
+		}
 		topics = append(topics, &cobra.Command{Use: topic, Short: title, Long: strings.TrimSpace(string(text))})
 	}
 	return topics

@@ -91,6 +91,21 @@ func TestHelpShowsAGuide(t *testing.T) {
 	}
 }
 
+// A guide does not hide the command of its name.
+func TestNoGuideHidesACommand(t *testing.T) {
+	var out strings.Builder
+	if code := run(t.Context(), []string{"help", "claims-guide"}, nil, &out, &out); code != exitDone || !strings.Contains(out.String(), "# Common claims") {
+		t.Errorf("exit %d, printed %q", code, out.String())
+	}
+	seen := map[string]bool{}
+	for _, cmd := range newRoot().Commands() {
+		if seen[cmd.Name()] {
+			t.Errorf("two commands are called %s", cmd.Name())
+		}
+		seen[cmd.Name()] = true
+	}
+}
+
 // Help fits a terminal, and the headings of a command's flags name flags that it has.
 func TestHelpIsGroupedAndFitsATerminal(t *testing.T) {
 	for _, cmd := range newRoot().Commands() {

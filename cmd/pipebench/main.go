@@ -137,7 +137,7 @@ func newRoot() *cobra.Command {
 		newCommand("report", &reportFlags{}, takes(1, anyNumber, whichFile)),
 		newCommand("list", &listFlags{}, nil),
 	)
-	root.AddCommand(newGuides()...)
+	root.AddCommand(newGuides(root)...)
 	cobra.AddTemplateFunc("groupedFlags", groupedFlags)
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), flatFlags, "{{groupedFlags .}}", 1))
 	for _, cmd := range root.Commands() {
