@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -26,15 +27,21 @@ type callFlags struct {
 	memory                int64
 	inflight, connections int
 	negotiate, quiet      bool
+	logLevel              slog.Level
+	bar                   answerBar
 }
 
 // callFramings are those that servers speak.
 var callFramings = []string{"ndjson", "content-length", "chunked", "adaptive"}
 
+const framingUsage = "ndjson, content-length, chunked (every message in frames) or adaptive (lines and frames, large messages in frames)"
+
+var logLevels = []string{"debug", "info", "warn", "error"}
+
 func (f *callFlags) register(cmd *cobra.Command) {
 	flags, o := cmd.Flags(), &f.options
 	flags.SetInterspersed(false) // what follows the server's name is the server's
-	addParsed(cmd, &o.Framing, "framing", "ndjson", framers.Parse, "how messages are told apart: "+strings.Join(callFramings, ", "))
+	addParsed(cmd, &o.Framing, "framing", "ndjson", framers.Parse, "how messages are told apart: "+framingUsage)
 	addParsed(cmd, &o.MaxMessage, "max-message", "", sizeOr("unlimited"), "the largest answer, such as 1MiB; unlimited (default 16MiB)")
 	flags.BoolVar(&f.negotiate, "negotiate-max", false, "agree with the server on the smaller of both limits, for requests and answers")
 	flags.DurationVar(&o.RequestTimeout, "timeout", client.DefaultRequestTimeout, "for one request; 0 for none")
@@ -45,7 +52,8 @@ func (f *callFlags) register(cmd *cobra.Command) {
 	flags.DurationVar(&f.limits.CPU, "cpu", 0, "CPU time the server may use (Linux)")
 	flags.Uint64Var(&f.limits.Files, "files", 0, "descriptors the server may have (Linux)")
 	flags.BoolVar(&f.quiet, "quiet", false, "drop the server's stderr, and warnings")
-	complete(cmd, map[string][]string{"framing": callFramings})
+	flags.TextVar(&f.logLevel, "log-level", slog.LevelWarn, "debug, info, warn or error; debug tells of messages in chunks")
+	complete(cmd, map[string][]string{"framing": callFramings, "log-level": logLevels})
 }
 
 func (f *callFlags) run(cmd *cobra.Command, args []string) error {
@@ -73,6 +81,7 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	s := &callSession{pool: pool, inflight: f.inflight}
 	err = s.run(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout())
 	_ = pool.Close()
+	f.bar.stop()
 	for _, c := range conns {
 		if code, forced := c.Exit(); code > 0 && !forced {
 			return &statusError{code, errors.Join(err, fmt.Errorf("the server exited with code %d", code))}
@@ -92,7 +101,8 @@ func (f *callFlags) complete(stderr io.Writer) error {
 	}
 	if !f.quiet {
 		o.Stderr = stderr
-		o.Logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		o.Logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: f.logLevel}))
+		f.bar.stderr, o.OnChunk = stderr, f.bar.chunk
 	}
 	switch {
 	case f.negotiate && o.MaxMessage < 0:
@@ -103,6 +113,42 @@ func (f *callFlags) complete(stderr io.Writer) error {
 		o.MaxMessage, o.Policy = 0, client.Unlimited
 	}
 	return nil
+}
+
+// An answerBar shows at a terminal how much has come of a large answer in chunks, of one at a time.
+type answerBar struct {
+	stderr io.Writer
+	mu     sync.Mutex
+	id     string // of the message
+	shown  *progress
+}
+
+// largeAnswer is from how many frames on an answer is worth a bar: a MiB has 18.
+const largeAnswer = 16
+
+// chunk takes in a chunk that has come.
+func (b *answerBar) chunk(c framers.Chunk) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.shown == nil && c.Received == 1 && c.Total >= largeAnswer {
+		b.id, b.shown = string(c.ID), new(sharedFlags).progress(b.stderr)
+		b.shown.step("frames of an answer")
+	}
+	switch {
+	case b.shown == nil || b.id != string(c.ID):
+	case c.Received < c.Total:
+		b.shown.units(c.Received, c.Total)
+	default:
+		b.shown.stop() // short of its total, it is taken away
+		b.shown = nil
+	}
+}
+
+func (b *answerBar) stop() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.shown.stop()
+	b.shown = nil
 }
 
 // A callSession sends the requests on stdin and prints the answers.

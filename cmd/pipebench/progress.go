@@ -47,7 +47,8 @@ func (f *sharedFlags) progress(stderr io.Writer) *progress {
 	p.container = mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(32))
 	p.now = make(chan string, 1)
 	last, filler := "", mpb.BarStyle().Build()
-	eta := decor.AverageETA(decor.ET_STYLE_GO, decor.WC{W: 6, C: decor.DSyncSpaceR})
+	// Nobody lines it up with other decorators, as known shows it: it must not wait for them.
+	eta := decor.AverageETA(decor.ET_STYLE_GO, decor.WC{W: 6, C: decor.DextraSpace})
 	elapsed := decor.Elapsed(decor.ET_STYLE_GO)
 	// known shows what there is only once the total is known, and instead of it the time that passed.
 	known := func(show func(decor.Statistics) string, instead decor.Decorator) decor.Decorator {

@@ -3,7 +3,6 @@ package main
 import (
 	"log/slog"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -27,7 +26,7 @@ type serveFlags struct {
 func (f *serveFlags) register(cmd *cobra.Command) {
 	cmd.Long += "\n\n" + misbehaviours(catalogue.Server, 23)
 	flags, o := cmd.Flags(), &f.options
-	addParsed(cmd, &o.Framing, "framing", "ndjson", framers.Parse, "how messages are told apart: "+strings.Join(callFramings, ", "))
+	addParsed(cmd, &o.Framing, "framing", "ndjson", framers.Parse, "how messages are told apart: "+framingUsage)
 	addParsed(cmd, &o.MaxMessage, "max-message", "", sizeOr("unlimited"), "the largest request, such as 10MiB; unlimited (default 10MiB, with --fault unlimited)")
 	addCount(cmd, &o.MaxInFlight, "inflight", mcpstdio.DefaultMaxInFlight, 1, mostInflight, "requests served at a time; 1 MiB of others wait, more stay in the pipe")
 	addChoice(cmd, &f.parseErrorID, "parse-error-id", []string{"empty", "null"}, `id of the answer to what has none: empty ("") or null`)
@@ -46,7 +45,7 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 		faults = append(faults, m.Usage()+"\t"+m.Title)
 	}
 	complete(cmd, map[string][]string{
-		"framing": callFramings, "log-level": {"debug", "info", "warn", "error"}, "fault": faults,
+		"framing": callFramings, "log-level": logLevels, "fault": faults,
 	})
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -62,6 +63,30 @@ func TestServeEndsOnSIGTERM(t *testing.T) {
 	// An answer that the client has before the server has counted it is counted as flushed.
 	if want := regexp.MustCompile(`msg="Client disconnected \(EOF\), flushed [1-3] responses, dropped 0 responses"`); !want.MatchString(log.String()) {
 		t.Errorf("log is %s, want %s", log, want)
+	}
+}
+
+// The end of the input is seen behind as many slow calls as are served at a time, more that wait,
+// and answers that nobody reads: the server is gone in the time it has, and says what was lost.
+func TestServeSeesTheEndOfItsInputBehindAnythingElse(t *testing.T) {
+	cmd, in, out, stdout, log := served(t, "--eof-grace", "0s", "--shutdown-timeout", "300ms", "--flush-timeout", "100ms")
+	defer stdout.Close() // it stays open, and is not read any more
+	io.WriteString(in, `{"jsonrpc":"2.0","id":"large","method":"tools/call","params":{"name":"get_large_data","arguments":{"bytes":1000000}}}`+"\n")
+	if _, err := out.ReadByte(); err != nil { // it is being written
+		t.Fatal(err)
+	}
+	const calls = 256 + 700
+	for id := range calls {
+		fmt.Fprintf(in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"sleep","arguments":{"seconds":3600}}}`+"\n", id)
+	}
+	in.Close()
+	if code := exitOf(cmd); code != exitFailed {
+		t.Errorf("exit %d, want %d", code, exitFailed)
+	}
+	for _, want := range []string{fmt.Sprintf("flushed 0 responses, dropped %d responses", calls+1), fmt.Sprintf("%d answers were lost", calls+1)} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("log is %s, want %s", log, want)
+		}
 	}
 }
 

@@ -138,8 +138,8 @@ func (s *Server) wireError(r *request, err error) jsonrpc.Error {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return jsonrpc.Error(*errCancelled)
-	case coded && error(wire) == err: // as its author meant it
-		return jsonrpc.Error{Code: wire.Code, Message: clip(hidePaths(wire.Message)), Data: wire.Data}
+	case coded && error(wire) == err: // as its author meant it; result has taken paths out of a tool's
+		return jsonrpc.Error{Code: wire.Code, Message: clip(wire.Message), Data: wire.Data}
 	case coded && wire.Code == jsonrpc.CodeMethodNotFound:
 		return jsonrpc.Error{Code: wire.Code, Message: "Method not found: " + clip(strconv.Quote(r.method))}
 	case coded && (wire.Code == jsonrpc.CodeInvalidParams || r.noParams && wire.Code == jsonrpc.CodeInvalidRequest):
