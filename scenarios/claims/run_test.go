@@ -62,10 +62,11 @@ func TestClaims(t *testing.T) {
 	inTest(t, &costDuration, time.Millisecond)
 	inTest(t, &growthFrom, 1<<10)
 	inTest(t, &growthTo, 4<<10)
+	inTest(t, &growthDuration, time.Millisecond)
 	inTest(t, &anySize, 8<<20)
-	inTest(t, &memorySizes, []int{2 << 20, 8 << 20, 32 << 20})
-	inTest(t, &oversized, 24<<20)
-	inTest(t, &allocated, 24<<20)
+	inTest(t, &memorySizes, []int{1 << 20, 4 << 20, 16 << 20})
+	inTest(t, &oversized, frameLimit+1<<20)
+	inTest(t, &allocated, frameLimit+1<<20)
 	inTest(t, &unendingBytes, 11<<20)
 	done := 0
 	o := Options{Run: "test", Seed: 1, Observe: func(p Progress) {

@@ -80,10 +80,11 @@ var (
 	streamSizes = []int{1 << 10, 32 << 10, 64 << 10, 1 << 20}
 	tripSizes   = []int{256, 4 << 10, 32 << 10}
 
-	costSamples  = 18
-	costDuration = 25 * time.Millisecond
-	growthFrom   = 256 << 10
-	growthTo     = 4 << 20
+	costSamples    = 18
+	costDuration   = 25 * time.Millisecond
+	growthFrom     = 256 << 10
+	growthTo       = 4 << 20
+	growthDuration = 15 * time.Millisecond
 )
 
 // Sizes of the large messages that experiments send, in bytes.
@@ -123,7 +124,9 @@ func (s *session) costs(ctx context.Context) []results.Record {
 // readersGrowth measures readers of lines with messages of growing size.
 func (s *session) readersGrowth(ctx context.Context) []results.Record {
 	return once(s, "readers of growing lines", func() []results.Record {
-		return s.measure(ctx, faults.GrowthPlan(growthFrom, growthTo))
+		p := faults.GrowthPlan(growthFrom, growthTo)
+		p.Duration = growthDuration
+		return s.measure(ctx, p)
 	})
 }
 
