@@ -20,7 +20,7 @@ const usualPipe = 64 << 10
 const smallPipeAdvice = "this user's pipes have used up fs.pipe-user-pages-soft: close some, or raise it with sysctl"
 
 // systemChecks is at what systemFaults looks.
-var systemChecks = []string{"governor", "turbo", "SMT", "CPU quota", "fs.pipe-max-size", "clock source", "memory", "mains power"}
+var systemChecks = []string{"governor", "turbo", "SMT", "CPU quota", "fs.pipe-max-size", "clock source", "memory", "AC power"}
 
 func systemFaults() []results.Fault { return sysfs(root) }
 

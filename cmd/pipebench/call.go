@@ -78,6 +78,7 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	stop := context.AfterFunc(cmd.Context(), func() { _ = pool.Close() }) // its error is always nil
 	defer stop()
+	atTerminal(cmd, "waiting for requests, one a line, such as tools/list; the end of input (Ctrl-D) ends the server")
 	s := &callSession{pool: pool, inflight: f.inflight}
 	err = s.run(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout())
 	_ = pool.Close()

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 )
 
 // flags are what a command was asked for, as it was typed.
@@ -108,6 +110,13 @@ func groupedFlags(cmd *cobra.Command) string {
 		heading = "Results and time"
 	}
 	return out.String() + heading + ":\n" + strings.TrimRight(rest.FlagUsagesWrapped(helpWidth), "\n")
+}
+
+// atTerminal tells a person at a terminal what a command waits for that reads standard input.
+func atTerminal(cmd *cobra.Command, hint string) {
+	if file, ok := cmd.InOrStdin().(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		fmt.Fprintln(cmd.ErrOrStderr(), hint)
+	}
 }
 
 //go:embed docs/*.md

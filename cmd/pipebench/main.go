@@ -4,7 +4,7 @@
 //	pipebench run --size 4KiB..1MiB --framing ndjson,chunked --chunk 4KiB..60KiB
 //	pipebench plot pipebench-out/*/results.jsonl
 //	pipebench run --scenario reader-gone
-//	pipebench claims                  what documents say, judged here
+//	pipebench claims                  common claims about stdio, judged here
 //	pipebench list
 package main
 

@@ -233,7 +233,7 @@ func printPlan(w io.Writer, p bench.Plan) error {
 		return fmt.Errorf("no cell can be measured here: %s", strings.Join(reasons, "; "))
 	}
 	for _, why := range reasons {
-		fmt.Fprintf(w, "not here: %s: %s\n", results.FormatCount(lacking[why], "cell"), why)
+		fmt.Fprintf(w, "unsupported: %s: %s\n", results.FormatCount(lacking[why], "cell"), why)
 	}
 	_, err := fmt.Fprintf(w, "%d cells of %d samples: about %s, at most %s\n",
 		lacking[""], p.Samples, p.Estimate().Round(100*time.Millisecond), p.MaxTime)
@@ -339,9 +339,9 @@ func outcome(r results.Record) string {
 	}
 	m, err := stat.MetricByName(name)
 	if err != nil || len(r.Samples) == 0 {
-		return fmt.Sprintf("%d samples", len(r.Samples))
+		return results.FormatCount(len(r.Samples), "sample")
 	}
-	return fmt.Sprintf("%d samples, %s", len(r.Samples), m.Format(m.Estimate(r).Median))
+	return fmt.Sprintf("%s, %s", results.FormatCount(len(r.Samples), "sample"), m.Format(m.Estimate(r).Median))
 }
 
 // whole has bench.txt hold all that the folder does.

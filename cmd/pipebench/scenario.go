@@ -64,7 +64,7 @@ func (s *session) runScenarios(ctx context.Context, chosen []faults.Scenario) er
 		if ctx.Err() != nil {
 			break
 		}
-		s.progress.finish(len(chosen), fmt.Sprintf("%s: %d records", scenario.Name, kept))
+		s.progress.finish(len(chosen), scenario.Name+": "+results.FormatCount(kept, "record"))
 	}
 	return errors.Join(failed...)
 }

@@ -82,6 +82,7 @@ func (f *serveFlags) run(cmd *cobra.Command, _ []string) (err error) {
 			return err
 		}
 	}
+	atTerminal(cmd, "waiting for a client's messages on standard input, a line each; the end of input (Ctrl-D) ends it")
 	signal.Ignore(syscall.SIGPIPE) // a client that closes stdout is an error of a write, not the end of the process
 	s, err := mcpstdio.NewServer(cmd.InOrStdin(), cmd.OutOrStdout(), o)
 	if err != nil {

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/pipebench/pipebench/results"
 )
@@ -86,6 +89,24 @@ func TestWaitingForQuietEndsWithTheCommand(t *testing.T) {
 	cmd.SetContext(ctx)
 	if err := (&sharedFlags{waitQuiet: time.Hour}).awaitQuiet(cmd, results.Environment{}, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Who starts a server or client by hand is told what it waits for.
+func TestAPersonIsToldWhatACommandWaitsFor(t *testing.T) {
+	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil || !term.IsTerminal(int(terminal.Fd())) {
+		t.Skipf("no terminal to be had: %v", err)
+	}
+	defer terminal.Close()
+	for _, in := range []io.Reader{terminal, strings.NewReader("")} {
+		var stderr bytes.Buffer
+		cmd := &cobra.Command{}
+		cmd.SetIn(in)
+		cmd.SetErr(&stderr)
+		if atTerminal(cmd, "waiting"); (stderr.String() == "waiting\n") != (in == terminal) {
+			t.Errorf("at %T: said %q", in, stderr.String())
+		}
 	}
 }
 

@@ -144,7 +144,7 @@ func (f *doctorFlags) show(cmd *cobra.Command, all, own *results.Set, watch *doc
 	f.say(cmd, "looked at %s: %d of them at fault", strings.Join(watch.Checks(), ", "), len(own.Faults))
 	if len(own.Noise) > 0 {
 		if path, err := doctor.File(own.Noise[0].Machine); err == nil {
-			f.say(cmd, "kept for compare in %s", path)
+			f.say(cmd, "saved for compare in %s", path)
 		}
 	}
 	return nil
@@ -179,7 +179,7 @@ func (f *abFlags) run(cmd *cobra.Command, args []string) error {
 	progress.stop()
 	if err != nil {
 		if len(before) > 0 {
-			f.say(cmd, "pipebench: %d pairs are kept in %s; compare --pairs shows them", len(before), plan.Dir)
+			f.say(cmd, "pipebench: %d pairs are saved in %s; compare --pairs shows them", len(before), plan.Dir)
 		}
 		return usageOfRun(err)
 	}

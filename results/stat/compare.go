@@ -296,12 +296,13 @@ func direction(better Better, ratio float64) Verdict {
 
 // note says what a reader of the comparison has to know.
 func (c *Comparison) note(matches []match) {
-	if away := Filter(matches, match.elsewhere); len(away) > 0 {
+	compared := func(ch Change) match { return match{ch.Before, ch.After} }
+	if away := Filter(c.Changes, func(ch Change) bool { return compared(ch).elsewhere() }); len(away) > 0 {
 		text := "%d of %d figures were measured on different machines"
-		if verdict, _ := away[0].whereabouts(); verdict == Indicative {
+		if verdict, _ := compared(away[0]).whereabouts(); verdict == Indicative {
 			text = "of %d of %d figures one side has no environment: its machine is not known"
 		}
-		c.Notes = append(c.Notes, fmt.Sprintf(text, len(away), len(matches)))
+		c.Notes = append(c.Notes, fmt.Sprintf(text, len(away), len(c.Changes)))
 	}
 	same := Filter(c.Changes, func(ch Change) bool { return ch.Exact && ch.Verdict == NoChange })
 	found := Filter(same, func(ch Change) bool { return ch.Metric == verdictMetric.Name || ch.Metric == limitMetric.Name })

@@ -167,7 +167,7 @@ func TestDifferentMachines(t *testing.T) {
 	if v := find(t, c, "goodput").Verdict; v != DifferentMachines {
 		t.Errorf("got %q, want no verdict", v)
 	}
-	if !strings.Contains(strings.Join(c.Notes, "\n"), "different machines") {
+	if !strings.Contains(strings.Join(c.Notes, "\n"), fmt.Sprintf("%d of %[1]d figures were measured on different machines", len(c.Changes))) {
 		t.Errorf("that is not said: %q", c.Notes)
 	}
 	if got := c.Outcome(0.05); got != OutcomeInconclusive {

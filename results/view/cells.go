@@ -103,7 +103,7 @@ type figure struct {
 }
 
 var streamFigures = []figure{
-	{"GB/s", estimated("goodput", func(e stat.Estimate) string { return results.FormatNumber(e.Median*1e-9, 3) + spreadText(e) })},
+	{"GB/s", estimated("goodput", func(e stat.Estimate) string { return withSpread(results.FormatNumber(e.Median*1e-9, 3), e) })},
 	{"vs raw", func(r stat.Row) string { return ratioText(r.ToRaw) }},
 	{"vs raw, wire", func(r stat.Row) string { return ratioText(r.ToRawWire) }},
 	{"time/msg", inUnit("time")},
@@ -124,7 +124,7 @@ var roundtripFigures = []figure{
 	{"p50", percentileText(func(l results.Latency) *int64 { return l.P50NS })},
 	{"p99", percentileText(func(l results.Latency) *int64 { return l.P99NS })},
 	{"p99.9", percentileText(func(l results.Latency) *int64 { return l.P999NS })},
-	{"time/trip", estimated("time", func(e stat.Estimate) string { return results.FormatDuration(e.Median) + spreadText(e) })},
+	{"time/trip", estimated("time", func(e stat.Estimate) string { return withSpread(results.FormatDuration(e.Median), e) })},
 	{"vs raw", func(r stat.Row) string { return ratioText(r.ToRaw) }},
 	{"overhead", inUnit("overhead")},
 	{"calls/trip", callsText},
@@ -159,12 +159,22 @@ func refusals(metric string) func(stat.Row) string {
 	}
 }
 
-func spreadText(e stat.Estimate) string {
+// MaxShownSpread is the half-width of an interval, in percent, beyond which a figure is no figure.
+const MaxShownSpread = 50
+
+// tooNoisy stands in the place of such a figure.
+const tooNoisy = "too noisy"
+
+// withSpread writes half the interval behind a figure: "0.94 ± 2%".
+func withSpread(figure string, e stat.Estimate) string {
 	percent, ok := e.Spread()
-	if !ok {
-		return ""
+	switch {
+	case !ok:
+		return figure
+	case percent > MaxShownSpread:
+		return tooNoisy
 	}
-	return fmt.Sprintf(" ±%2.0f%%", percent)
+	return fmt.Sprintf("%s ±%2.0f%%", figure, percent)
 }
 
 // ratioText writes a ratio with its interval: "0.94 [0.92, 0.96]".
@@ -172,8 +182,9 @@ func ratioText(e *stat.Estimate) string {
 	if e == nil {
 		return "-"
 	}
-	if e.Interval == nil {
-		return fmt.Sprintf("%.2f", e.Median)
+	text := fmt.Sprintf("%.2f", e.Median)
+	if e.Interval == nil || withSpread(text, *e) == tooNoisy {
+		return withSpread(text, *e)
 	}
 	return fmt.Sprintf("%.2f [%.2f, %.2f]", e.Median, e.Interval.Lo, e.Interval.Hi)
 }

@@ -30,7 +30,7 @@ func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) 
 
 // comparisonPage shows counters that changed and every time.
 func comparisonPage(c *stat.Comparison) Page {
-	p := Page{Header: []string{comparisonTitle(c)}, Notes: slices.Clone(c.Notes)}
+	p := Page{Wide: true, Header: []string{comparisonTitle(c)}, Notes: slices.Clone(c.Notes)}
 	counters := stat.Filter(c.Changes, func(ch stat.Change) bool { return ch.Before.Metric.Counter && ch.Verdict != stat.NoChange })
 	times := stat.Filter(c.Changes, func(ch stat.Change) bool { return !ch.Before.Metric.Counter })
 	for _, t := range []Table{comparisonTable("What is counted, and changed", counters), comparisonTable("What is timed", times)} {
@@ -105,7 +105,7 @@ func comparisonTable(title string, changes []stat.Change) Table {
 		return Cell{Text: text(*v), Base: fmt.Sprintf("%.6g", *v-less)}
 	}
 	median := func(c change, e stat.Estimate) Cell {
-		return Cell{Text: c.Before.Metric.Format(e.Median) + spreadText(e), Base: fmt.Sprintf("%.10g", e.Median)}
+		return Cell{Text: withSpread(c.Before.Metric.Format(e.Median), e), Base: fmt.Sprintf("%.10g", e.Median)}
 	}
 	t := tableOf(title, changes, []columnOf[change]{
 		{"case", func(c change) Cell { return textCell(changeLabel(c, differ)) }},

@@ -61,6 +61,12 @@ func slowdown(r stat.Row) stat.Estimate {
 	return e.Inverse()
 }
 
+// framingsAlike reports whether none of several framings is known to cost more than another.
+func (s series) framingsAlike() bool {
+	n := len(s.framed)
+	return n > 1 && slowdown(s.framed[0]).Interval.Hi >= slowdown(s.framed[n-1]).Interval.Lo
+}
+
 // cost says what the slowest and the fastest framing cost, if their intervals lie apart.
 func (s series) cost() string {
 	if len(s.framed) == 0 {
@@ -71,7 +77,7 @@ func (s series) cost() string {
 	switch {
 	case len(s.framed) == 1:
 		return text + costOf(slowest) + "."
-	case slowdown(fastest).Interval.Hi < slowdown(slowest).Interval.Lo:
+	case !s.framingsAlike():
 		return text + costOf(slowest) + "; " + costOf(fastest) + "."
 	}
 	lo, hi := slowest.ToRaw.Interval.Lo, slowest.ToRaw.Interval.Hi
@@ -218,7 +224,7 @@ func placementMatters(all []series) string {
 	switch {
 	case e.Interval.Lo > slowest.Interval.Hi:
 		return fmt.Sprintf("Where the ends run matters more than the framing: %s; the slowest framing is %s× slower than raw.", text, results.FormatNumber(slowest.Median, 2))
-	case e.Interval.Hi < slowest.Interval.Lo:
+	case e.Interval.Hi < slowest.Interval.Lo && !fast.framingsAlike() && !slow.framingsAlike():
 		return fmt.Sprintf("The framing matters more than where the ends run: the slowest is %s× slower than raw; %s.", results.FormatNumber(slowest.Median, 2), text)
 	}
 	return capitalised(text) + "."

@@ -73,6 +73,13 @@ func TestMeaningFollowsTheRecords(t *testing.T) {
 			[]string{"matters more than the framing"},
 		},
 		{
+			"framings that do not differ do not matter",
+			results.Merge(resultstest.Beside("same", flat, map[string][]float64{"ndjson": resultstest.Around(50000, 0.01), "chunked:61440": resultstest.Around(50000, 0.01)}),
+				resultstest.Beside("apart", resultstest.Around(12000, 0.01), map[string][]float64{"ndjson": resultstest.Around(60000, 0.01), "chunked:61440": resultstest.Around(60000, 0.01)})),
+			[]string{"no significant difference between the framings", "does 1.2 times"},
+			[]string{"framing matters more"},
+		},
+		{
 			"placements that cannot be told apart are not compared",
 			results.Merge(resultstest.Beside("same", flat, map[string][]float64{"ndjson": resultstest.Around(11000, 0.01)}), resultstest.Beside("apart", resultstest.Around(10000, 0.1), map[string][]float64{"ndjson": resultstest.Around(11000, 0.1)})),
 			nil,

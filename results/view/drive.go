@@ -26,6 +26,11 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 		Notes:       targetNotes(set.Targets),
 	}
 	p.Tables = stat.Filter(p.Tables, func(t Table) bool { return len(t.Rows) > 0 })
+	if readable := format == FormatTable || format == FormatMarkdown; readable {
+		for i, t := range p.Tables {
+			p.Tables[i] = t.dropEmpty()
+		}
+	}
 	switch {
 	case format == FormatJSON:
 		return writeIndented(w, struct {
@@ -116,15 +121,15 @@ func sizeTable(targets []results.Target) Table {
 			return cmp.Or(percentile(p50)(t), Cell{Text: "~" + results.FormatDuration(ns)}) // so few have a mean alone
 		})},
 		{">p99|p99 (ns)", served(func(t target, _ float64) Cell { return percentile(p99)(t) })},
-		{">ns/B|time (ns/B)", served(func(t target, ns float64) Cell {
+		{"?>ns/B|time (ns/B)", served(func(t target, ns float64) Cell {
 			return figureCell(ns/float64(t.Size), results.FormatNumber(ns/float64(t.Size), 3))
 		})},
-		{">MB/s both ways|both ways (B/s)", served(func(t target, ns float64) Cell {
+		{"?>MB/s both ways|both ways (B/s)", served(func(t target, ns float64) Cell {
 			rate := float64(t.Size+reply(t)) / ns * 1e9
 			return figureCell(rate, results.FormatNumber(rate/1e6, 3))
 		})},
 		{"+>reply|reply (B)", served(func(t target, _ float64) Cell { return bytesCell(reply(t)) })},
-		{">server memory|server memory (B)", memoryCell},
+		{"?>server memory|server memory (B)", memoryCell},
 		{"+>driver's CPU|driver's CPU (%)", served(func(t target, _ float64) Cell { return shareCell(t) })},
 		{">n", served(func(t target, _ float64) Cell {
 			var trips int64
@@ -178,8 +183,8 @@ func loadTable(targets []results.Target) Table {
 		}},
 		{">p50|p50 (ns)", percentile(p50)},
 		{">p99|p99 (ns)", percentile(p99)},
-		{">out of order", func(t target) Cell { return textCell(strconv.FormatInt(t.Evidence.OutOfOrder, 10)) }},
-		{">driver's CPU|driver's CPU (%)", shareCell},
+		{"?>out of order", func(t target) Cell { return textCell(strconv.FormatInt(t.Evidence.OutOfOrder, 10)) }},
+		{"?>driver's CPU|driver's CPU (%)", shareCell},
 	}...)
 }
 

@@ -141,7 +141,7 @@ func targetTable(s *results.Set) Table {
 func estimateCell(metric string, samples []results.Sample) Cell {
 	m := stat.MustMetric(metric)
 	e := m.Estimate(results.Record{Samples: samples})
-	return known(e.N > 0, figureCell(e.Median, m.Format(e.Median)+spreadText(e)))
+	return known(e.N > 0, figureCell(e.Median, withSpread(m.Format(e.Median), e)))
 }
 
 func noiseTable(s *results.Set) Table {

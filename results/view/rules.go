@@ -14,7 +14,7 @@ import (
 // RulesPage lays each finding of a set beside the documented rule of its system: two tables a kind
 // of pipe, with the rules' texts and sources below, and last what it comes to.
 func RulesPage(set *results.Set) Page {
-	v := Page{}
+	v := Page{Wide: true}
 	for _, e := range set.Environments {
 		v.Header = append(v.Header, probedOn(e))
 	}
@@ -305,7 +305,7 @@ type DocumentedRule struct {
 // RulesBeside lays machines side by side, in the order of the set, with a column for what is
 // documented of each of the systems. Of what a machine found more than once, the last counts.
 func RulesBeside(set *results.Set, systems []DocumentedSystem) Page {
-	v := Page{}
+	v := Page{Wide: true}
 	id := func(p results.Probe) string { return strings.Join([]string{set.Machine(p.Run), p.Pipe, p.Step}, " ") }
 	var probes []results.Probe
 	for _, found := range stat.GroupBy(set.Probes, id) {

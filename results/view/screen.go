@@ -22,9 +22,6 @@ const (
 	screenMeaning = 3  // sentences
 )
 
-// MaxShownSpread is the half-width of an interval, in percent, beyond which a figure is no figure.
-const MaxShownSpread = 50
-
 // screenPage shows the measurements of a set so that they fit a screen: for each placement a block
 // with framings down and message sizes across, streams before round trips, and then what they mean.
 // Detail has the rest.
@@ -176,17 +173,17 @@ func screenText(r stat.Row) (text, colour string) {
 	case r.ToRaw == nil:
 		return results.FormatGoodput(r.Estimates["goodput"].Median), ""
 	}
-	spread, known := r.ToRaw.Spread()
+	text = withSpread(fmt.Sprintf("%.2f", r.ToRaw.Median), *r.ToRaw)
 	slow := slowdown(r)
 	switch {
-	case known && spread > MaxShownSpread:
-		return "too noisy", yellow
-	case known && !slow.Above(1):
+	case text == tooNoisy:
+		colour = yellow
+	case r.ToRaw.Interval != nil && !slow.Above(1):
 		colour = green
 	case slow.Above(2):
 		colour = red
 	}
-	return fmt.Sprintf("%.2f", r.ToRaw.Median) + spreadText(*r.ToRaw), colour
+	return text, colour
 }
 
 // screenNotes say how to read the figures, and what a person can do about them, in few lines.

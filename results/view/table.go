@@ -9,8 +9,10 @@ import (
 	"html/template"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/renderer"
@@ -41,18 +43,19 @@ type Column struct {
 	Detail bool   // left out where a person reads it: in text and markdown
 	Page   bool   // left out everywhere but on a page
 	Data   bool   // left out everywhere but in CSV and JSON
+	Spare  bool   // left out where a person's screen is too narrow, the last one first
 	Style  Style
 	Width  int // at which a cell's words go on in its next line, in text; 0 is 44
 }
 
 // Columns makes columns of titles, each with a sign before it for each thing that is special: ">"
-// aligns it to the right, "+" makes it a detail, "@" shows it on pages alone, "#" to programs alone;
+// aligns it to the right, "+" makes it a detail, "@" shows it on pages alone, "#" to programs alone, "?" where the screen has room;
 // "`" is the style [Code], "~" [Long], "!" [Verdict], "_" [Below]. What follows "|" is the title for
 // programs.
 func Columns(titles ...string) []Column {
 	out := make([]Column, len(titles))
 	for i, t := range titles {
-		title := strings.TrimLeft(t, ">+@#`~!_")
+		title := strings.TrimLeft(t, ">+@#?`~!_")
 		c := &out[i]
 		c.Title, c.Base, _ = strings.Cut(title, "|")
 		for _, sign := range strings.TrimSuffix(t, title) {
@@ -65,6 +68,8 @@ func Columns(titles ...string) []Column {
 				c.Page = true
 			case '#':
 				c.Data = true
+			case '?':
+				c.Spare = true
 			default:
 				c.Style = map[rune]Style{'`': Code, '~': Long, '!': Verdict, '_': Below}[sign]
 			}
@@ -212,6 +217,55 @@ func (t Table) render(w io.Writer, r tw.Renderer, title string, fit func(Column,
 	}
 	_, err = io.WriteString(w, trailingBlanks.ReplaceAllString(text.String(), ""))
 	return err
+}
+
+// leastWidth is the number of characters that words of a column keep on a line.
+const leastWidth = 16
+
+// fit makes a table as narrow as a screen, if it can: without columns that can be spared, the last
+// of them first, and then with more lines for the widest words.
+func (t Table) fit(width int) Table {
+	t = t.without(func(c Column) bool { return c.Page || c.Detail || c.Data })
+	t.Columns = slices.Clone(t.Columns)
+	for {
+		taken, widest, spare := 0, 0, -1
+		widths := make([]int, len(t.Columns))
+		for i, c := range t.Columns {
+			for _, text := range append([]string{c.Title}, t.column(i)...) {
+				for _, line := range wrap(Escape(text), cmp.Or(c.Width, cellWidth)) {
+					widths[i] = max(widths[i], utf8.RuneCountInString(line))
+				}
+			}
+			if taken += widths[i] + 2; widths[i] > widths[widest] {
+				widest = i
+			}
+			if c.Spare {
+				spare = i
+			}
+		}
+		switch {
+		case taken <= width:
+			return t
+		case spare >= 0:
+			title := t.Columns[spare].Title
+			t = t.without(func(c Column) bool { return c.Spare && c.Title == title })
+		default:
+			narrower := max(leastWidth, widths[widest]-(taken-width))
+			if had := t.Columns[widest].Width; had > 0 && narrower >= had || narrower >= widths[widest] {
+				return t // words that cannot be broken
+			}
+			t.Columns[widest].Width = narrower
+		}
+	}
+}
+
+// column returns the texts of a column.
+func (t Table) column(i int) []string {
+	var out []string
+	for _, row := range t.Rows {
+		out = append(out, row[i].Text)
+	}
+	return out
 }
 
 // data returns the table as programs read it: the titles of the columns, then the rows.

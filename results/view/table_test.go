@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 func TestTableFormats(t *testing.T) {
@@ -67,5 +70,56 @@ func TestLongWordsStayWhole(t *testing.T) {
 	got := wrap("a "+long+" b c", 10)
 	if strings.Join(got, "|") != "a|"+long+"|b c" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// On a narrow screen columns that can be spared go first, then words take more lines; a word that
+// cannot be broken stays.
+func TestTablesFitTheScreen(t *testing.T) {
+	table := Table{Columns: Columns("name", ">figure", "?>spare", "?>rest", "what")}
+	table.Append("server", "1.23 ms", "0123456789", "0123456789", "a sentence of some words that may go on in the next line")
+	for _, row := range []struct {
+		width   int
+		columns string
+	}{
+		{100, "name figure spare rest what"},
+		{80, "name figure spare what"},
+		{60, "name figure what"},
+		{45, "name figure what"},
+		{10, "name figure what"},
+	} {
+		var text strings.Builder
+		fitted := table.fit(row.width)
+		if err := fitted.Write(&text, FormatTable); err != nil {
+			t.Fatal(err)
+		}
+		head, rest, _ := strings.Cut(text.String(), "\n")
+		if got := strings.Join(strings.Fields(head), " "); got != row.columns {
+			t.Errorf("%d columns hold %s, want %s", row.width, got, row.columns)
+		}
+		for line := range strings.Lines(rest) {
+			if n := utf8.RuneCountInString(line) - 1; n > row.width && row.width > 40 {
+				t.Errorf("%d columns: %d in %q", row.width, n, line)
+			}
+		}
+	}
+	long := Table{Columns: Columns("name")}
+	long.Append(strings.Repeat("x", 200))
+	if got := long.fit(80); len(got.Columns) != 1 {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestAFigureWithinAHalfOfItselfIsTooNoisy(t *testing.T) {
+	e := stat.Estimate{Median: 10, Interval: &stat.Interval{Lo: 4, Hi: 14}, N: 6}
+	if got := withSpread("10.0", e); got != "too noisy" {
+		t.Errorf("got %s", got)
+	}
+	if got := ratioText(&e); got != "too noisy" {
+		t.Errorf("got %s", got)
+	}
+	e.Interval.Lo, e.Interval.Hi = 8, 12
+	if got := withSpread("10.0", e); got != "10.0 ±20%" {
+		t.Errorf("got %s", got)
 	}
 }

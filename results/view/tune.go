@@ -85,16 +85,16 @@ func tuneTable(s *results.Set) Table {
 		{"reader|reader (B/s)", func(u tune) Cell { return Cell{Text: tuneReader(u.Cell), Base: fmt.Sprint(u.Cell.Drain)} }},
 		{"`framing", func(u tune) Cell { return textCell(u.Cell.Framing) }},
 		{">message|message (B)", func(u tune) Cell { return Cell{Text: sizeText(u.Cell), Base: fmt.Sprint(u.Cell.Size)} }},
-		{"capacity|capacity (B)", func(u tune) Cell { return Cell{Text: tuneCapacity(u), Base: fmt.Sprint(capacityOf(u))} }},
-		{"sender", func(u tune) Cell { return textCell(u.Cell.Sender) }},
+		{"?capacity|capacity (B)", func(u tune) Cell { return Cell{Text: tuneCapacity(u), Base: fmt.Sprint(capacityOf(u))} }},
+		{"?sender", func(u tune) Cell { return textCell(u.Cell.Sender) }},
 		{">goodput|goodput (B/s)", estimated("goodput")},
-		{">CPU/MiB|CPU (ns/MiB)", estimated("cpu")},
+		{"?>CPU/MiB|CPU (ns/MiB)", estimated("cpu")},
 		{">wait p50|wait p50 (ns)", estimated("due.p50")},
 		{">wait p99|wait p99 (ns)", estimated("due.p99")},
-		{">predicted|predicted (ns)", func(u tune) Cell {
+		{"?>predicted|predicted (ns)", func(u tune) Cell {
 			return known(u.Evidence.PredictedNS > 0, nanosCell(float64(u.Evidence.PredictedNS)))
 		}},
-		{">samples", func(u tune) Cell { return textCell(strconv.Itoa(len(u.Samples))) }},
+		{"?>samples", func(u tune) Cell { return textCell(strconv.Itoa(len(u.Samples))) }},
 		{"!|mark", func(u tune) Cell {
 			if u.Recommended {
 				return textCell(recommendedMark)

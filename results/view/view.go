@@ -82,6 +82,7 @@ func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 func setPage(s *results.Set, found []Table) Page {
 	sum, refs := Summarise(s), footnotes{}
 	return Page{
+		Wide:        true,
 		Header:      headers(s.Environments),
 		Tables:      append(cellTables(sum.Rows, &refs), found...),
 		Conclusions: sum.Meaning,
@@ -96,6 +97,7 @@ type Page struct {
 	Tables      []Table
 	Conclusions []string // in plain sentences
 	Notes       []string // what has to be known to read the tables
+	Wide        bool     // tables have all of their columns, however narrow the screen is
 }
 
 // Write writes the page as text or markdown. CSV is the tables alone, and so is JSON, as an object
@@ -157,6 +159,9 @@ func (p Page) writeText(text *strings.Builder, format Format, width int) error {
 	for _, t := range p.Tables {
 		if text.Len() > 0 {
 			text.WriteString("\n")
+		}
+		if format == FormatTable && !p.Wide {
+			t = t.fit(width)
 		}
 		if err := t.Write(text, format); err != nil {
 			return err

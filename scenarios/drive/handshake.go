@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
@@ -175,7 +176,7 @@ type HandshakeError struct {
 }
 
 func (e *HandshakeError) Error() string {
-	s := fmt.Sprintf("%s: %s: %s", e.Command[0], e.Verdict, e.Why)
+	s := fmt.Sprintf("%s: %s: %s", e.Command[0], view.VerdictText(string(e.Verdict)), e.Why)
 	if len(e.Stderr) > 0 {
 		s += "; its last words: " + strings.Join(e.Stderr, " | ")
 	}

@@ -123,7 +123,7 @@ func (e explainer) advice() string {
 	if len(e.Alike) > 1 {
 		worth = "the smallest of those within 5 % of the best: " + e.ranges(e.Alike)
 	}
-	return fmt.Sprintf("use %s on %s: %s, %s (plateau within 5 %%: %s), and %s, known to %s (objective %s)",
+	return fmt.Sprintf("use %s on %s: %s, %s (plateau within 5 %%: %s), and %s, ±%s (objective %s)",
 		size(e.Best), e.machine, costs, compared, e.ranges(plateau), worth, percent(e.Margin), e.Objective)
 }
 

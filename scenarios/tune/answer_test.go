@@ -39,7 +39,7 @@ func TestTheAnswerIsInSentences(t *testing.T) {
 			[]string{
 				"use 16 KiB on a lab (2 CPUs): 1.88 GB/s of goodput", "% below the best (plateau within 5 %: 32 KiB to 1 MiB)", "objective balanced", "behind a reader of 200 MB/s small messages wait 37", "are predicted",
 				"behind unchunked messages (ndjson)", "unchunked messages (ndjson) through the same sender have 1.0", "frames of 60 KiB, the usual choice, have 1.0",
-				"the smallest of those within 5 % of the best: 16 KiB to 128 KiB, known to ", "another run may name 4 KiB to 8 KiB, 32 KiB to 512 KiB",
+				"the smallest of those within 5 % of the best: 16 KiB to 128 KiB, ±", "another run may name 4 KiB to 8 KiB, 32 KiB to 512 KiB",
 				"with messages of 64 KiB the goodput of 16 KiB is 0.9", " of that of 60 KiB and ", "with messages of 16 MiB the", "not the chunk size but this does most: a pipe of 4 KiB", "this too does more than any chunk size: a pipe of 16 KiB", "also tried: a sender that keeps unread bytes below 16 KiB",
 			},
 			[]string{"noise hides", "does not matter", "NaN", "Inf"},

@@ -140,11 +140,11 @@ func (d *diagnosis) checkChannel(c *Channel) {
 	switch {
 	case c.NoReader && len(c.Writers) > 0:
 		w := c.Writers[0]
-		d.add(PeerLeft, fmt.Sprintf("the peer has left: nobody holds the reading end of the %s of %s any more (%s); the next write fails with EPIPE",
+		d.add(PeerLeft, fmt.Sprintf("the other end closed: nobody holds the reading end of the %s of %s any more (%s); the next write fails with EPIPE",
 			w.stream(), w, c.fill()), c)
 	case c.NoWriter && len(c.Readers) > 0:
 		r := c.Readers[0]
-		d.add(PeerLeft, fmt.Sprintf("the peer has left: nobody holds the writing end of the %s of %s any more (%s); a read past that is the end of file",
+		d.add(PeerLeft, fmt.Sprintf("the other end closed: nobody holds the writing end of the %s of %s any more (%s); a read past that is the end of file",
 			r.stream(), r, c.fill()), c)
 	case c.Full && !waiting(c.Readers) && len(c.Writers) > 0:
 		w := blockedFirst(c.Writers)

@@ -298,7 +298,7 @@ func TestDeadPeer(t *testing.T) {
 	}
 	peer.Process.Kill()
 	peer.Wait()
-	mustFind(t, cmd.Process.Pid, inspect.PeerLeft, "the peer has left: nobody holds the reading end of the stdout")
+	mustFind(t, cmd.Process.Pid, inspect.PeerLeft, "the other end closed: nobody holds the reading end of the stdout")
 }
 
 func TestWaitsForItself(t *testing.T) {

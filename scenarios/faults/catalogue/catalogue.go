@@ -190,7 +190,7 @@ var programs = []Misbehaviour{
 var servers = []Misbehaviour{
 	server("deaf", '@', 1<<20, "reads on but never answers again once a message is larger",
 		"a reader's cap whose error nobody handles (MCP TypeScript SDK 1.32)",
-		"deaf from the first size above the threshold: the process lives and answers nothing",
+		"no reply from the first size above the threshold on, and the process lives",
 		"answer what is too large with an error; as a client, put a deadline on every answer"),
 	server("exit0", '@', 1<<20, "exits with code 0 and no word once a message is larger",
 		"an end of input taken for a goodbye (MCP TypeScript SDK 1.32)",
@@ -206,7 +206,7 @@ var servers = []Misbehaviour{
 		"skip the message and answer with an error; as a client, show the server's last words"),
 	server("never-read", '@', 0, "reads no more once a message is larger; by default, after the handshake",
 		"a writer and a reader that wait for each other",
-		"deaf, with the request not taken whole by the pipe",
+		"no reply, the process lives, and the request is not taken whole by the pipe",
 		"read while writing; as a client, put a deadline on writes too"),
 	server("dirty", 0, 0, "writes log lines, blank lines and other JSON to stdout between answers",
 		"print in a server, or a dependency that logs",
