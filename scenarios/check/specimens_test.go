@@ -72,7 +72,7 @@ var specimens = map[string]specimen{
 			}
 		}
 	}},
-	"drops what is refused": {situation: "nonblocking-pipe", found: "cut at 64,000 B: what a pipe holds that nobody reads", run: func() {
+	"drops what is refused": {situation: "nonblocking-pipe", found: " 64,000", run: func() {
 		for p := output(); len(p) > 0; {
 			n := min(len(p), 1000)
 			if _, err := syscall.Write(1, p[:n]); err != nil {
@@ -89,20 +89,18 @@ var specimens = map[string]specimen{
 		}
 	}},
 	"hoards": {situation: "late-reader", found: "holds what is not read in memory", run: func() {
-		queue := make(chan []byte, 1<<20)
-		done := make(chan bool)
-		go func() {
-			for p := range queue {
-				os.Stdout.Write(p)
-			}
-			close(done)
-		}()
+		info, _ := os.Stdout.Stat()
+		var queue [][]byte // as event loops write: at once to a file, later to a pipe
 		for range 30 {
-			queue <- bytes.Clone(output())
-			time.Sleep(time.Millisecond)
+			if info.Mode().IsRegular() {
+				os.Stdout.Write(output())
+			} else {
+				queue = append(queue, bytes.Clone(output()))
+			}
 		}
-		close(queue)
-		<-done
+		for _, p := range queue {
+			os.Stdout.Write(p)
+		}
 	}},
 	"goes on without a reader": {situation: "reader-leaves-after-line", found: "without its reader", timeout: 3 * time.Second, run: func() {
 		signal.Ignore(syscall.SIGPIPE)
