@@ -202,6 +202,7 @@ func (o *outcome) follow(p *proc.Process, m manner, reader io.ReadCloser, begun 
 			if info, err := m.file.Stat(); err != nil || info.Size() > bound {
 				break
 			}
+			p.PeakMemory() // which is not told of one that has ended
 		}
 		return <-read
 	}
@@ -307,9 +308,6 @@ func (o *outcome) conclude(f *finding, p *proc.Process, m manner, begun, left ti
 	o.took, o.noticed = now.Sub(begun), now.Sub(left)
 	if o.peak == 0 {
 		o.peak, _ = p.PeakMemory()
-	}
-	if o.peak == 0 { // less than ours
-		o.peak, _ = proc.PeakMemory(os.Getpid())
 	}
 	if o.cpu, _ = p.CPU(); p.Ended(0) {
 		o.end, o.code = fmt.Sprintf("exit %d", p.ExitCode()), p.ExitCode()
