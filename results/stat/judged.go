@@ -38,92 +38,76 @@ func severity(verdict string) (float64, bool) {
 }
 
 // judgedSeries lists what a set says of servers and programs as far as it can be compared: verdicts,
-// limits, and the time of each size. Where the set is of several commands they are in the names.
-func judgedSeries(s *results.Set) []Series {
-	j := judged{set: s, several: len(servers(s)) > 1}
+// limits, and the time of each size. Where the set is of several servers they are in the names.
+func judgedSeries(s *results.Set) (all []Series) {
+	several := len(servers(s)) > 1
+	add := func(name, machine string, m Metric, values ...float64) {
+		i := slices.IndexFunc(all, func(s Series) bool { return s.Name == name && s.Metric.Name == m.Name })
+		if i < 0 {
+			i = len(all)
+			all = append(all, Series{Name: name, Metric: m, Machine: machine})
+		}
+		if m.Counter { // the last word counts
+			all[i].Values = nil
+		}
+		all[i].Values = append(all[i].Values, values...)
+		all[i].Figure = Median(all[i].Values)
+	}
+	judge := func(name, verdict string) {
+		if v, told := severity(verdict); told {
+			add(name, "", verdictMetric, v)
+		}
+	}
 	for _, t := range s.Targets {
-		j.command = t.Command
-		j.addTarget(t)
+		name := "Drive"
+		if several {
+			name += "/of=" + strings.Join(t.Command, " ")
+		}
+		for side, n := range limitsOf(t) {
+			add(name+"/"+side, "", limitMetric, n)
+		}
+		if t.Evidence.GrowthEvidence != nil {
+			judge(fmt.Sprintf("%s/growth/capacity=%d", name, t.Evidence.Capacity), t.Verdict)
+		}
+		if t.Size == 0 || t.RequestLimit != nil || t.ReplyLimit != nil {
+			continue
+		}
+		name += fmt.Sprintf("/size=%d", t.Size)
+		if l := t.Evidence.LoadEvidence; l != nil {
+			name += fmt.Sprintf("/inflight=%d/rate=%g", l.Inflight, l.Rate)
+		}
+		judge(name, t.Verdict)
+		if times := MustMetric("time"); t.Served() && len(t.Samples) > 0 {
+			add(name, s.Machine(t.Run), times, times.Values(t.Samples)...)
+		}
 	}
 	for _, f := range s.Faults {
-		var e struct {
-			Command  []string `json:"command"`
-			Protocol string   `json:"protocol"`
-		}
-		if f.Evidence.Decode(&e) == nil && e.Protocol != "" { // of a server
-			j.command = e.Command
-			j.addVerdict("Fault/"+f.ID, f.Verdict)
+		var of struct{ Protocol string }
+		if f.Evidence.Decode(&of) == nil && of.Protocol != "" { // a server's
+			judge("Fault/"+f.ID, f.Verdict)
 		}
 	}
 	for _, c := range s.Checks {
-		j.command, j.several = nil, false // of a client it differs each time
-		j.addVerdict("Check/"+c.Side+"/"+c.Name, c.Verdict)
+		judge("Check/"+c.Side+"/"+c.Name, c.Verdict)
 	}
-	return j.series()
+	return all
 }
 
-// judged gathers values by name and metric.
-type judged struct {
-	set     *results.Set
-	several bool
-	command []string
-	all     []Series
-}
-
-func (j *judged) add(name, machine string, m Metric, values ...float64) {
-	if j.several {
-		name += "/of=" + strings.Join(j.command, " ")
-	}
-	i := slices.IndexFunc(j.all, func(s Series) bool { return s.Name == name && s.Metric.Name == m.Name })
-	if i < 0 {
-		i = len(j.all)
-		j.all = append(j.all, Series{Name: name, Metric: m, Machine: machine})
-	}
-	if m.Counter {
-		j.all[i].Values = nil // the last word counts
-	}
-	j.all[i].Values = append(j.all[i].Values, values...)
-}
-
-func (j *judged) addVerdict(name, verdict string) {
-	if v, told := severity(verdict); told {
-		j.add(name, "", verdictMetric, v)
-	}
-}
-
-func (j *judged) addTarget(t results.Target) {
-	limits := map[string]*int64{"requests": t.RequestLimit, "replies": t.ReplyLimit}
-	if e := t.Evidence.LimitEvidence; t.SearchedTo != nil {
-		side := map[bool]string{true: "replies", false: "requests"}[e != nil && e.Side == "reply"]
-		limits[side] = new(int64(noLimit))
-	}
-	for side, n := range limits {
+// limitsOf returns the limits that a record is about, by side.
+func limitsOf(t results.Target) map[string]float64 {
+	limits := map[string]float64{}
+	for side, n := range map[string]*int64{"requests": t.RequestLimit, "replies": t.ReplyLimit} {
 		if n != nil {
-			j.add("Drive/"+side, "", limitMetric, float64(*n))
+			limits[side] = float64(*n)
 		}
 	}
-	if g := t.Evidence.GrowthEvidence; g != nil {
-		j.addVerdict(fmt.Sprintf("Drive/growth/capacity=%d", t.Evidence.Capacity), t.Verdict)
+	switch e := t.Evidence.LimitEvidence; {
+	case t.SearchedTo != nil && e != nil && e.Side == "reply":
+		limits["replies"] = noLimit
+	case t.SearchedTo != nil:
+		limits["requests"] = noLimit
 	}
-	if t.Size == 0 || t.RequestLimit != nil || t.ReplyLimit != nil {
-		return
-	}
-	name := fmt.Sprintf("Drive/size=%d", t.Size)
-	if l := t.Evidence.LoadEvidence; l != nil {
-		name += fmt.Sprintf("/inflight=%d/rate=%g", l.Inflight, l.Rate)
-	}
-	j.addVerdict(name, t.Verdict)
-	if times := MustMetric("time"); t.Served() && len(t.Samples) > 0 {
-		j.add(name, j.set.Machine(t.Run), times, times.Values(t.Samples)...)
-	}
-}
-
-// series completes what was gathered.
-func (j *judged) series() []Series {
-	for i := range j.all {
-		j.all[i].Figure = Median(j.all[i].Values)
-	}
-	return j.all
+	return limits
 }
 
 // PairServers makes pairs of runs of a set in which two servers were driven in turns: of round i what

@@ -15,8 +15,6 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-const notJSONRPC = notTried("it is about JSON-RPC, which the server does not speak")
-
 // request makes a request that any server refuses, with that id, a JSON text.
 func (r *faultRun) request(id string) []byte {
 	t := r.d.smallest(transportRequest)
@@ -36,22 +34,19 @@ func (r *faultRun) converse(ctx context.Context, n int, msgs ...[]byte) (answers
 		}
 	}()
 	defer func() { <-sent }() // it has a deadline
-	last, looks := r.c.counters(), 0
 	limit := r.d.deadline(0)
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
-	for len(answers) < n {
+	for last, looks := r.c.counters(), 0; len(answers) < n; {
 		select {
 		case a := <-heard:
 			answers = append(answers, a)
-			timer.Reset(limit)
 		case <-timer.C:
 			now := r.c.counters()
 			if looks++; looks == mostExtensions || !r.c.progresses(last, now) {
 				return answers
 			}
 			last = now
-			timer.Reset(limit)
 		case <-r.c.closed:
 			for len(heard) > 0 {
 				answers = append(answers, <-heard)
@@ -60,6 +55,7 @@ func (r *faultRun) converse(ctx context.Context, n int, msgs ...[]byte) (answers
 		case <-ctx.Done():
 			return answers
 		}
+		timer.Reset(limit)
 	}
 	return answers
 }
@@ -92,9 +88,6 @@ var (
 )
 
 func idsOfEveryType(ctx context.Context, r *faultRun) error {
-	if !r.d.protocol.about().jsonRPC {
-		return notJSONRPC
-	}
 	var notes []string
 	ids := slices.Concat(demandedIDs, anyIDs)
 	if r.speaks("lsp") {
@@ -144,10 +137,7 @@ func (r *faultRun) speaks(protocol string) bool {
 
 // batch sends two requests as an array, which JSON-RPC has and most protocols over it have not.
 func batch(ctx context.Context, r *faultRun) error {
-	switch {
-	case !r.d.protocol.about().jsonRPC:
-		return notJSONRPC
-	case r.speaks("lsp"):
+	if r.speaks("lsp") {
 		return notTried("its protocol forbids batches")
 	}
 	said := &proc.Tail{Limit: 64 << 10}
@@ -172,9 +162,6 @@ func batch(ctx context.Context, r *faultRun) error {
 }
 
 func unknownMethodRefused(ctx context.Context, r *faultRun) error {
-	if !r.d.protocol.about().jsonRPC {
-		return notJSONRPC
-	}
 	answers := r.converse(ctx, 1, r.request(`"unknown"`))
 	switch {
 	case len(answers) == 0 && r.c.isClosed():
@@ -196,9 +183,6 @@ func unknownMethodRefused(ctx context.Context, r *faultRun) error {
 const atOnce = 32
 
 func pipelined(ctx context.Context, r *faultRun) error {
-	if !r.d.protocol.about().jsonRPC {
-		return notJSONRPC
-	}
 	var msgs [][]byte
 	for i := range atOnce {
 		msgs = append(msgs, r.request(strconv.Itoa(i+1)))
@@ -267,9 +251,6 @@ func cancelRequests(ctx context.Context, r *faultRun) error {
 
 // strayOutput looks at all that a server says from its start to its end.
 func strayOutput(ctx context.Context, r *faultRun) error {
-	if !r.d.protocol.about().jsonRPC {
-		return notJSONRPC
-	}
 	if err := r.meet(ctx, r.d.smallest(toolRequest)); err != nil || r.verdict != OK {
 		return err
 	}
@@ -282,11 +263,9 @@ func strayOutput(ctx context.Context, r *faultRun) error {
 	case <-r.c.closed:
 	case <-time.After(r.d.o.Patience):
 	}
-	lines, first, _ := r.c.strays.nonMessages()
-	if lines > 0 {
+	r.says = "nothing but messages on standard output, from start to end"
+	if lines, first, _ := r.c.strays.nonMessages(); lines > 0 {
 		r.judge("stray output", "%d lines on standard output are no messages, the first: %q", lines, first)
-	} else {
-		r.says = "nothing but messages on standard output, from start to end"
 	}
 	return nil
 }

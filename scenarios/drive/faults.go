@@ -42,6 +42,7 @@ type treatment struct {
 	set func(*Options) // what it needs of the pipes; nil for nothing
 	raw bool           // it starts the server itself
 	end bool           // a server may end over it
+	rpc bool           // it is about JSON-RPC
 }
 
 // treatments are by name in the catalogue. Each has a server started for it.
@@ -58,7 +59,7 @@ var treatments = map[string]treatment{
 	"nonblocking-stdout": {do: nonblockingStdout, set: func(o *Options) { o.nonblock = true }},
 	"closed-stdout":      {do: closedStdout},
 	"eof-mid-frame":      {do: eofMidFrame},
-	"wrong-framing":      {do: wrongFraming, end: true},
+	"wrong-framing":      {do: wrongFraming, end: true, rpc: true},
 	"lying-length":       {do: lyingLength},
 
 	"end-idle":       {do: endIdle},
@@ -68,12 +69,12 @@ var treatments = map[string]treatment{
 	"sigint":         {do: func(_ context.Context, r *faultRun) error { return r.signal(syscall.SIGINT) }},
 	"client-killed":  {do: clientKilled, set: func(o *Options) { o.behind = true }},
 	"held-output":    {do: heldOutput},
-	"stray-output":   {do: strayOutput},
+	"stray-output":   {do: strayOutput, rpc: true},
 	"cancel":         {do: cancelRequests},
-	"ids":            {do: idsOfEveryType},
-	"batch":          {do: batch},
-	"unknown-method": {do: unknownMethodRefused},
-	"pipelined":      {do: pipelined},
+	"ids":            {do: idsOfEveryType, rpc: true},
+	"batch":          {do: batch, rpc: true},
+	"unknown-method": {do: unknownMethodRefused, rpc: true},
+	"pipelined":      {do: pipelined, rpc: true},
 	"many-starts":    {do: manyStarts, raw: true},
 	"memory-growth":  {do: memoryGrowth},
 }
@@ -159,7 +160,10 @@ func (d *Driver) Treat(ctx context.Context, m catalogue.Misbehaviour, mark strin
 		Command: d.o.Command, Protocol: d.Protocol(), Does: m.Title, FailureEvidence: new(results.FailureEvidence),
 	}}
 	var err error
-	if !t.raw {
+	switch {
+	case t.rpc && !d.protocol.about().jsonRPC:
+		err = notTried("it is about JSON-RPC, which the server does not speak")
+	case !t.raw:
 		r.c, err = own.live(ctx)
 	}
 	if err == nil {
@@ -317,9 +321,6 @@ func eofMidFrame(_ context.Context, r *faultRun) error {
 var refusesFrame = regexp.MustCompile(`"id"\s*:\s*(1000000001\b|null|"")`)
 
 func wrongFraming(_ context.Context, r *faultRun) error {
-	if !r.d.protocol.about().jsonRPC {
-		return notTried("it is about JSON-RPC, which the server does not speak")
-	}
 	msg := r.d.smallest(transportRequest).number(1)
 	if r.c.framing.String() == "ndjson" {
 		msg = fmt.Appendf(nil, "Content-Length: %d\r\n\r\n%s", len(msg), msg)

@@ -17,18 +17,14 @@ import (
 
 // StartsEvidence is what many starts of a server took and left.
 type StartsEvidence struct {
-	Starts    int      `json:"starts"`
-	MedianNS  float64  `json:"median_ns"` // from the start to the answer to the handshake
-	LeastNS   float64  `json:"least_ns"`
-	P90NS     float64  `json:"p90_ns"`
-	MostNS    float64  `json:"most_ns"`
-	WrapperNS float64  `json:"wrapper_ns,omitempty"` // until the last program of a chain of them was started; 0: there is one alone
-	Chain     []string `json:"chain,omitempty"`      // those programs
-	Forced    int      `json:"forced,omitempty"`     // of the starts, that did not end at the end of input
-	Files     []int    `json:"files"`                // in its folder for temporary files, after each
-	Open      []int    `json:"open"`                 // descriptors that each had open when it was ready, where that is known
-	Memory    []int64  `json:"memory"`               // bytes that each had in use then
-	Left      []string `json:"left,omitempty"`       // processes, of all starts
+	ReadyNS   []float64 `json:"ready_ns"`             // from each start to the end of the handshake
+	WrapperNS []float64 `json:"wrapper_ns,omitempty"` // until the last program of a chain of them was run
+	Chain     []string  `json:"chain,omitempty"`      // those programs
+	Forced    int       `json:"forced,omitempty"`     // of the starts, that did not end at the end of input
+	Files     []int     `json:"files"`                // in its folder for temporary files, after each
+	Open      []int     `json:"open"`                 // descriptors that each had open when it was ready, where that is known
+	Memory    []int64   `json:"memory_bytes"`         // that each had in use then
+	Left      []string  `json:"left,omitempty"`       // processes, of all starts
 }
 
 // MemoryEvidence is how memory grew with requests.
@@ -50,35 +46,28 @@ const (
 
 // manyStarts starts the server again and again, and ends it as a good client does.
 func manyStarts(ctx context.Context, r *faultRun) error {
-	e, times := &StartsEvidence{}, []float64{}
+	e := &StartsEvidence{}
 	r.evidence.Starts = e
-	var wrapper []float64
-	for began := time.Now(); e.Starts < r.d.o.Starts && (e.Starts < enoughStarts || time.Since(began) < startsTime); {
+	for began, n := time.Now(), 0; n < r.d.o.Starts && (n < enoughStarts || time.Since(began) < startsTime); n++ {
 		began := time.Now()
 		c, err := connect(r.d.o, r.d.protocol.about().wire)
 		if err != nil {
 			return err
 		}
 		stop := func() (time.Duration, []string) { return 0, nil }
-		if e.Starts < watched {
+		if n < watched {
 			stop = followExecs(c.Cmd.Process.Pid, began)
 		}
 		c, err = r.d.greet(ctx, c)
 		took, chain := stop()
 		if err != nil {
-			return fmt.Errorf("start %d: %w", e.Starts+1, err)
+			return fmt.Errorf("start %d: %w", n+1, err)
 		}
-		times = append(times, float64(time.Since(began)))
+		e.ReadyNS = append(e.ReadyNS, float64(time.Since(began)))
 		if len(chain) > 1 {
-			wrapper, e.Chain = append(wrapper, float64(took)), chain
+			e.WrapperNS, e.Chain = append(e.WrapperNS, float64(took)), chain
 		}
 		e.look(c, r.d.o.scratch)
-	}
-	slices.Sort(times)
-	e.LeastNS, e.MostNS, e.P90NS = times[0], times[len(times)-1], times[(len(times)-1)*9/10]
-	e.MedianNS = stat.Median(times).Median
-	if len(wrapper) > 0 {
-		e.WrapperNS = stat.Median(wrapper).Median
 	}
 	if r.d.o.mark != "" {
 		e.Left, _ = proc.EndMarked(r.d.o.mark, r.d.o.Patience)
@@ -104,7 +93,6 @@ func (e *StartsEvidence) look(c *conn, scratch string) {
 		c.Ended(leaveAtTerm)
 	}
 	c.shutdown(false)
-	e.Starts++
 	files := 0
 	filepath.WalkDir(scratch, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -129,26 +117,29 @@ func grows[N int | int64](figures []N, least float64) bool {
 }
 
 func (r *faultRun) judgeStarts(e *StartsEvidence) {
-	last, half := e.Starts-1, float64(e.Starts)/2
+	n := len(e.Files)
+	half := float64(n) / 2
 	if grows(e.Files, half) {
-		r.judge("leaves files", "%d starts left %d files in its folder for temporary files", e.Starts, e.Files[last])
+		r.judge("leaves files", "%d starts left %d files in its folder for temporary files", n, e.Files[n-1])
 	}
 	if len(e.Left) > 0 {
-		r.judge("leaves processes", "%d starts left processes: %s", e.Starts, strings.Join(e.Left[:min(3, len(e.Left))], ", "))
+		r.judge("leaves processes", "%d starts left processes: %s", n, strings.Join(e.Left[:min(3, len(e.Left))], ", "))
 	}
 	if grows(e.Open, half) {
-		r.judge("opens more", "start %d had %d descriptors open, the first %d", e.Starts, e.Open[last], e.Open[0])
+		r.judge("opens more", "start %d had %d descriptors open, the first %d", n, e.Open[len(e.Open)-1], e.Open[0])
 	}
-	if len(e.Memory) == e.Starts && grows(e.Memory, float64(e.Memory[0])/2) {
+	if len(e.Memory) == n && grows(e.Memory, float64(e.Memory[0])/2) {
 		r.judge("takes more memory", "start %d had %s of memory in use, the first %s",
-			e.Starts, results.FormatSize(e.Memory[last]), results.FormatSize(e.Memory[0]))
+			n, results.FormatSize(e.Memory[n-1]), results.FormatSize(e.Memory[0]))
 	}
-	text := fmt.Sprintf("ready after %s in the median of %d starts (%s to %s)", results.FormatDuration(e.MedianNS), e.Starts,
-		results.FormatDuration(e.LeastNS), results.FormatDuration(e.MostNS))
-	if e.WrapperNS > 0 {
-		text += fmt.Sprintf(", %s of it until %s runs", results.FormatDuration(e.WrapperNS), strings.Join(e.Chain, " → "))
+	ready := stat.Median(e.ReadyNS).Median
+	text := fmt.Sprintf("ready after %s in the median of %d starts (%s to %s)", results.FormatDuration(ready), n,
+		results.FormatDuration(slices.Min(e.ReadyNS)), results.FormatDuration(slices.Max(e.ReadyNS)))
+	if len(e.Chain) > 0 {
+		wrapper := stat.Median(e.WrapperNS).Median
+		text += fmt.Sprintf(", %s of it until %s runs", results.FormatDuration(wrapper), strings.Join(e.Chain, " → "))
 	}
-	if e.MedianNS > float64(slowStart) {
+	if ready > float64(slowStart) {
 		r.judge(Slow, "%s", text)
 	}
 	if r.verdict == OK {
