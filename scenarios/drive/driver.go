@@ -14,6 +14,7 @@ type Driver struct {
 	o        Options
 	protocol protocol
 	pace     deadlineModel
+	ready    time.Duration // that the first start took, until the server had answered
 	refusal  string        // the code of the error that a server gives for an unknown method
 	least    map[int]int64 // round trips of a size that are demanded of a sweep
 
@@ -55,6 +56,7 @@ func Open(ctx context.Context, o Options) (*Driver, error) {
 // begin starts the server, and learns what it speaks, how it refuses, and whether its answers hold
 // what was sent.
 func (d *Driver) begin(ctx context.Context) (err error) {
+	began := time.Now()
 	if d.protocol = newProtocol(d.o); d.protocol == nil {
 		if d.protocol, d.c, err = detect(ctx, d.o); err != nil {
 			return err
@@ -68,7 +70,7 @@ func (d *Driver) begin(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	d.starts = 1
+	d.starts, d.ready = 1, time.Since(began)
 	out, err := d.try(ctx, transportRequest)
 	d.refusal = out.code
 	if about := d.protocol.about(); err == nil && about.tryEcho {

@@ -44,8 +44,8 @@ const noMarks = notTried("this system does not tell which processes others start
 
 // leaves waits for a server that has a reason to leave, and judges how it does. It may die of the
 // signal that it was sent.
-func (r *faultRun) leaves(after string, signals ...string) {
-	r.awaitExit(r.d.o.gone())
+func (r *faultRun) leaves(limit time.Duration, after string, signals ...string) {
+	r.awaitExit(limit)
 	waited := results.FormatDuration(float64(r.evidence.LeftAfterNS))
 	ended := Verdict(r.evidence.Ended)
 	switch signal, killed := strings.CutPrefix(string(ended), signalPrefix); {
@@ -60,7 +60,7 @@ func (r *faultRun) leaves(after string, signals ...string) {
 
 func endIdle(_ context.Context, r *faultRun) error {
 	r.c.stdin.Close()
-	r.leaves("the end of its input")
+	r.leaves(r.d.o.gone(), "the end of its input")
 	return nil
 }
 
@@ -75,7 +75,7 @@ func endInFlight(_ context.Context, r *faultRun) error {
 		r.sendFramed(t.number(i))
 	}
 	r.c.stdin.Close()
-	r.leaves(fmt.Sprintf("the end of its input, with %d requests in flight", inFlight))
+	r.leaves(r.d.o.gone(), fmt.Sprintf("the end of its input, with %d requests in flight", inFlight))
 	select {
 	case <-r.c.closed:
 	case <-time.After(r.d.o.Patience):
@@ -100,7 +100,8 @@ func endAtStart(_ context.Context, r *faultRun) (err error) {
 	}
 	defer r.c.shutdown(false)
 	r.c.stdin.Close()
-	r.leaves("the end of its input, before anything was said")
+	busy := 4 * r.d.ready // it has to start first, and others start beside it
+	r.leaves(r.d.o.gone()+busy, "the end of its input, before anything was said")
 	return nil
 }
 
@@ -111,7 +112,7 @@ func (r *faultRun) signal(s syscall.Signal) error {
 	if err := r.c.Cmd.Process.Signal(s); err != nil {
 		return notTried(fmt.Sprintf("%s cannot be sent: %v", name, err))
 	}
-	r.leaves(name, name)
+	r.leaves(r.d.o.gone(), name, name)
 	if r.verdict == OK && r.d.o.mark != "" {
 		if left, _ := proc.EndMarked(r.d.o.mark, r.d.o.Patience); len(left) > 0 {
 			r.judge("leaves processes", "it left, and what it started stays: %s", strings.Join(left, ", "))

@@ -155,7 +155,7 @@ func (d *Driver) with(change func(*Options)) *Driver {
 	if change != nil {
 		change(&o)
 	}
-	return &Driver{o: o, protocol: d.protocol, refusal: d.refusal, pace: d.pace}
+	return &Driver{o: o, protocol: d.protocol, ready: d.ready, refusal: d.refusal, pace: d.pace}
 }
 
 // AllFailed returns an error if sizes were tried and none was served, if some were not though no size
