@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -186,8 +187,16 @@ func withoutPaths(err error) error {
 // up to the next one, else up to white space or a sign that ends a clause.
 var paths = regexp.MustCompile(`(["'])(?:~?/|[A-Za-z]:[\\/]|\\\\)[^"']+|(^|[\s(=\[])(?:~?/|[A-Za-z]:[\\/]|\\\\)[^\s"'():;,\[\]]+`)
 
-// hidePaths replaces paths in the text of an error, which may have been made by anybody.
-func hidePaths(text string) string { return paths.ReplaceAllString(text, "$1$2(path)") }
+// hidePaths replaces paths in the text of an error, which may have been made by anybody. A place in
+// a JSON schema is none: it tells a client which of its arguments is wrong.
+func hidePaths(text string) string {
+	return paths.ReplaceAllStringFunc(text, func(path string) string {
+		if strings.Contains(path, "/properties/") {
+			return path
+		}
+		return paths.ReplaceAllString(path, "$1$2(path)")
+	})
+}
 
 // A Param is an argument of a tool, or a member of an object.
 type Param struct {
