@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+
+	"github.com/pipebench/pipebench/results"
 )
 
 // Every command and flag that README and the guides show exists. What stands behind -- belongs to
@@ -127,5 +129,25 @@ func TestHelpIsGroupedAndFitsATerminal(t *testing.T) {
 	run(t.Context(), []string{"drive", "--help"}, nil, &out, &out)
 	if !strings.Contains(out.String(), "\nHow it is connected:\n      --capacity") || !strings.Contains(out.String(), "\nResults and time:\n") {
 		t.Errorf("the flags of drive are not grouped:\n%s", out.String())
+	}
+}
+
+// The records of other systems that are kept are read whole by this version, and the guide shows
+// what they say.
+func TestTheGuideShowsTheAtlasOfTheKeptRecords(t *testing.T) {
+	kept, err := filepath.Glob("testdata/platforms/*.jsonl.gz")
+	if err != nil || len(kept) < 5 {
+		t.Fatalf("records of %d systems: %v", len(kept), err)
+	}
+	if set, err := results.Read(kept...); err != nil || len(set.Problems) > 0 || len(set.Machines()) < len(kept) {
+		t.Errorf("of %d files: %d machines, problems %v, %v", len(kept), len(set.Machines()), set.Problems, err)
+	}
+	var atlas, failures strings.Builder
+	if code := run(t.Context(), append([]string{"report", "--atlas", "--format", "markdown"}, kept...), nil, &atlas, &failures); code != exitDone {
+		t.Fatalf("exit %d: %s", code, failures.String())
+	}
+	guide, err := os.ReadFile("docs/platforms.md")
+	if err != nil || !strings.HasSuffix(string(guide), atlas.String()) {
+		t.Errorf("docs/platforms.md does not end with the atlas; .ci/platforms --keep puts it there (%v)", err)
 	}
 }

@@ -37,7 +37,6 @@ var questions = []question{
 	{"A parent that writes to an echoing child, and does not read, hangs after", "anonymous", "deadlock/parent-writes", 0},
 	{"A socket pair holds", "socketpair", "capacity/accepted", 0},
 	{"A socket pair is filled by writes of one size with as little as", "socketpair", "capacity/fill/*", 0},
-	{"A socket pair's blocked write gives, when the reader leaves", "socketpair", "broken/after-0/error", 0},
 }
 
 // answers reports whether a finding is one that the question asks for. An experiment that came to
@@ -89,15 +88,30 @@ type atlasColumn struct {
 	found    []results.Probe
 }
 
-// key is the same for columns that answer alike, and "" where nothing is answered.
-func (c atlasColumn) key() string {
-	var key strings.Builder
+// answered reports whether the machines were probed at all.
+func (c atlasColumn) answered() bool {
+	return slices.ContainsFunc(c.found, func(p results.Probe) bool { return p.Step != "" })
+}
+
+// alike reports whether two columns answer alike, but for times and for what too few messages say.
+func (c atlasColumn) alike(o atlasColumn) bool {
 	for i, q := range questions {
-		if text := q.cell(c.found[i]).Text; text != "" && !q.timed() {
-			fmt.Fprintln(&key, i, text)
+		a, b := c.found[i], o.found[i]
+		if !q.timed() && a.Value != "too few" && b.Value != "too few" && q.cell(a).Text != q.cell(b).Text {
+			return false
 		}
 	}
-	return key.String()
+	return true
+}
+
+// add puts a column that answers alike into this one.
+func (c *atlasColumn) add(o atlasColumn) {
+	c.machines = append(c.machines, o.machines...)
+	for i := range c.found {
+		if c.found[i].Value == "too few" {
+			c.found[i] = o.found[i]
+		}
+	}
 }
 
 // Atlas asks the machines of a set the same questions: a row each, a column for those that answer
@@ -137,11 +151,11 @@ func atlasColumns(set *results.Set) []atlasColumn {
 		for _, q := range questions {
 			c.found = append(c.found, q.choose(found))
 		}
-		alike := slices.IndexFunc(columns, func(o atlasColumn) bool { return o.key() == c.key() })
+		alike := slices.IndexFunc(columns, c.alike)
 		switch {
-		case c.key() == "":
+		case !c.answered():
 		case alike >= 0:
-			columns[alike].machines = append(columns[alike].machines, e)
+			columns[alike].add(c)
 		default:
 			columns = append(columns, c)
 		}

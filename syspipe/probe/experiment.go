@@ -152,8 +152,11 @@ func fill(w *syspipe.End, n int) (total, last int) {
 func (t *trial) full() (w, r *syspipe.End, capacity int) {
 	w, r = t.open()
 	capacity, _ = fill(w, 1<<20)
-	if runtime.GOOS == "windows" {
-		capacity, _ = fill(w, 1) // there a write above the quota is refused whole
+	if runtime.GOOS == "windows" { // there a write above the quota is refused whole
+		for n := 64 << 10; n > 0; n /= 8 {
+			more, _ := fill(w, n)
+			capacity += more
+		}
 	}
 	return w, r, capacity
 }

@@ -69,8 +69,7 @@ func probeGrowth(t *trial) {
 
 // probeSettable asks for capacities, and reads what the system says of all pipes together.
 func probeSettable(t *trial) {
-	slot := t.slot()
-	for _, asked := range ascending(1, slot, slot+1, 3*slot, 100000) {
+	for _, asked := range []int{1, 4096, 4097, 12288, 100000} { // whatever a slot is here, for the names of steps
 		w, r := t.open()
 		step := fmt.Sprintf("settable/%d", asked)
 		got, err := w.SetCapacity(asked)
@@ -85,7 +84,7 @@ func probeSettable(t *trial) {
 		script.Check(errors.Join(w.Close(), r.Close()))
 	}
 	t.largestCapacity()
-	if t.kind == syspipe.SocketPair {
+	if t.kind == syspipe.SocketPair || runtime.GOOS != "linux" { // Wine has a /proc too
 		return
 	}
 	for _, l := range []struct{ step, file, unit string }{
