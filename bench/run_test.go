@@ -162,7 +162,7 @@ func TestPlacedEndsRunWhereTheyWerePut(t *testing.T) {
 		}
 	}
 	if len(cells) == 0 {
-		t.Skipf("%s does not let a program choose its CPUs", runtime.GOOS)
+		t.Skipf("pipebench chooses no CPUs on %s", runtime.GOOS)
 	}
 	for _, r := range collect(t, small(cells...)) {
 		for _, s := range r.Samples {

@@ -76,7 +76,7 @@ func Disturbing(env results.Environment) []results.Fault {
 func processors(env results.Environment) []results.Fault {
 	topology, err := placement.Read()
 	if err != nil || len(topology.CPUs) == 0 {
-		return []results.Fault{fault("placement", "a program cannot choose its CPUs on "+env.OS, evidence{},
+		return []results.Fault{fault("placement", "pipebench chooses no CPUs on "+env.OS, evidence{},
 			"the scheduler's choice decides figures here, and times never gate: rely on exact counters")}
 	}
 	var out []results.Fault

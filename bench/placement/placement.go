@@ -116,7 +116,7 @@ func (t Topology) Choose(place string) (CPUs, error) {
 	case p.related == nil:
 		return CPUs{Any, Any}, nil
 	case len(t.CPUs) == 0:
-		p.lacking = runtime.GOOS + " does not let a program choose its CPUs; use free"
+		p.lacking = "pipebench chooses no CPUs on " + runtime.GOOS + "; use free"
 	}
 	byID := slices.SortedFunc(slices.Values(t.CPUs), func(a, b CPU) int { return cmp.Compare(b.ID, a.ID) })
 	for _, reader := range byID {

@@ -61,7 +61,7 @@ func TestAPinnedThreadRunsWhereItWasPut(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(topology.CPUs) == 0 {
-		t.Skipf("%s does not let a program choose its CPUs", runtime.GOOS)
+		t.Skipf("pipebench chooses no CPUs on %s", runtime.GOOS)
 	}
 	done := make(chan struct{})
 	go func() { // a goroutine that ends locked takes its pinned thread with it

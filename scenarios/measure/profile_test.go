@@ -82,7 +82,7 @@ func TestMemoryStopsWhenTold(t *testing.T) {
 
 func TestACPUThatIsNotThereIsAnError(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skipf("%s does not let a program choose its CPUs", runtime.GOOS)
+		t.Skipf("pipebench chooses no CPUs on %s", runtime.GOOS)
 	}
 	if _, err := copyRates(t.Context(), []int{1023}, inCache); err == nil {
 		t.Error("CPU 1023 copied")
