@@ -40,11 +40,11 @@ func (f *reportFlags) run(cmd *cobra.Command, paths []string) error {
 		if len(onPipes(set, nil).Probes) == 0 {
 			return noProbes(paths)
 		}
-		page := view.Atlas(set, documented([]string{"macos", "freebsd"}), f.detail || f.out != "")
+		systems := documented([]string{"macos", "freebsd"})
 		if f.out == "" {
-			return page.Write(cmd.OutOrStdout(), f.format)
+			return view.Atlas(set, systems, f.detail).Write(cmd.OutOrStdout(), f.format)
 		}
-		o.Sections = []view.Section{page.Section("atlas", "Systems")}
+		o.Sections = view.AtlasSections(set, systems)
 	}
 	if f.out == "-" {
 		return plots.Report(cmd.OutOrStdout(), set, o)

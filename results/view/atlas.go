@@ -128,6 +128,8 @@ func Atlas(set *results.Set, systems []DocumentedSystem, detail bool) Page {
 			p.Header = append(p.Header, letter(i)+"  "+atlasLine(e))
 		}
 	}
+	p.Conclusions = []string{fmt.Sprintf("%s answer %d questions in %s.",
+		results.FormatCount(len(p.Header), "system"), len(questions), results.FormatCount(len(columns), "way"))}
 	for _, s := range systems {
 		columns = append(columns, s.atlasColumn(set))
 	}
@@ -140,6 +142,20 @@ func Atlas(set *results.Set, systems []DocumentedSystem, detail bool) Page {
 		p.Notes = append(p.Notes, "* read in the system's sources, measured on no machine. A dash: not measured, or no rule predicts it.")
 	}
 	return p
+}
+
+// AtlasSections are the sections of a page with the atlas: a table each, after what it comes to.
+func AtlasSections(set *results.Set, systems []DocumentedSystem) []Section {
+	p := Atlas(set, systems, true)
+	out := []Section{{ID: "answer", Title: "Atlas of pipes", Lead: p.Conclusions}}
+	for i, t := range p.Tables {
+		s := Section{ID: fmt.Sprint("atlas-", i), Title: t.Title, Folded: t.Title == howTitle}
+		t.Title = ""
+		s.Tables = []Table{t}
+		out = append(out, s)
+	}
+	out[1].Notes = append(p.Header, p.Notes...)
+	return out
 }
 
 // atlasColumns puts the machines that were probed into columns.
@@ -215,7 +231,7 @@ func (s DocumentedSystem) source(step string) string {
 
 // atlasTable has a row for each question, and marks what differs from the first column.
 func atlasTable(columns []atlasColumn) Table {
-	t := Table{Title: "What pipes do on each system", Columns: Columns("question")}
+	t := Table{Title: "What pipes do on each system", Columns: Columns("~question")}
 	t.Columns[0].Width = 30
 	for _, c := range columns {
 		t.Columns = append(t.Columns, Columns(c.heading)...)
@@ -235,9 +251,11 @@ func atlasTable(columns []atlasColumn) Table {
 	return t
 }
 
+const howTitle = "How each was found"
+
 // howTable has a row for each answer.
 func howTable(columns []atlasColumn) Table {
-	t := Table{Title: "How each was found", Columns: Columns("question", "system", "step, experiment and run")}
+	t := Table{Title: howTitle, Columns: Columns("question", "system", "step, experiment and run")}
 	for i, q := range questions {
 		for _, c := range columns {
 			if cell := q.cell(c.found[i]); cell.How != "" {

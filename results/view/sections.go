@@ -21,11 +21,6 @@ type Section struct {
 	Folded   bool     // few want to read it
 }
 
-// Section makes a section of a page: its lines before the tables as sentences.
-func (p Page) Section(id, title string) Section {
-	return Section{ID: id, Title: title, Lead: append(p.Header, p.Conclusions...), Tables: p.Tables, Notes: p.Notes}
-}
-
 // Sections lists what a page says about a set, in the order in which a person asks: the answer, with
 // what it comes to as its title, then each kind of record that the set holds, and last where it was
 // measured. Without a record it is empty.
