@@ -29,6 +29,10 @@
 // go, and stops it when it has the last message. Every message is checked for length and number
 // meanwhile; some messages of each cell are compared byte for byte, untimed.
 //
+// Where a cell asks for it ([results.Cell.Leave]), the reader then stops, and closes its end when the
+// pipe is full. The writer goes on until the kernel tells it; both moments are of a clock that all
+// processes share ([Clock]). Such a slice has a pipe of its own, which the controller opened before.
+//
 // # Concurrency
 //
 // Run may be called from several goroutines, but the figures of runs that share a machine disturb

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,12 +53,15 @@ func waitingLines(all []stat.Row) []string {
 func waitingBlock(rows []stat.Row) []string {
 	const first = 19
 	readers := Distinct(rows, readerOf)
-	slices.SortFunc(readers, func(a, b reader) int { return a.order() - b.order() })
+	slices.SortFunc(readers, func(a, b results.Cell) int { return cmp.Or(a.Leave-b.Leave, cmp.Compare(a.Drain, b.Drain)) })
+	columns := func(c results.Cell) []waitingColumn {
+		return map[bool][]waitingColumn{true: leaveColumns, false: stayColumns}[c.Leave > 0]
+	}
 	title, heads := "Non-blocking writer, "+shortPlacement(rows[0].Cell.Placement), strings.Repeat(" ", first)
 	for i, to := range readers {
-		name := to.name(stat.Filter(rows, func(r stat.Row) bool { return readerOf(r) == to }))
+		name := readerPhrase(to, rows)
 		at := len(heads) + 2
-		for _, c := range to.columns() {
+		for _, c := range columns(to) {
 			heads += fmt.Sprintf("%*s", c.width, c.title)
 		}
 		if i == len(readers)-1 && len(readers) > 1 {
@@ -72,7 +76,7 @@ func waitingBlock(rows []stat.Row) []string {
 		line := fmt.Sprintf(" %-*s%*s", first-9, writer, 8, FieldValue("size", c.Field("size")))
 		for _, to := range readers {
 			own := stat.Filter(alike, func(r stat.Row) bool { return readerOf(r) == to && r.Samples > 0 })
-			for _, column := range to.columns() {
+			for _, column := range columns(to) {
 				text := column.text(own, rows)
 				line += strings.Repeat(" ", max(1, column.width-utf8.RuneCountInString(text))) + text
 			}
@@ -82,35 +86,19 @@ func waitingBlock(rows []stat.Row) []string {
 	return out
 }
 
-// A reader is what a cell's reader does beside reading.
-type reader struct {
-	drain  int64
-	leaves bool
-}
+// readerOf returns what a cell says of its reader alone.
+func readerOf(r stat.Row) results.Cell { return results.Cell{Drain: r.Cell.Drain, Leave: r.Cell.Leave} }
 
-func readerOf(r stat.Row) reader { return reader{r.Cell.Drain, r.Cell.Leave > 0} }
-
-func (r reader) order() int {
-	return map[bool]int{true: 1}[r.drain > 0] + map[bool]int{true: 2}[r.leaves]
-}
-
-func (r reader) columns() []waitingColumn {
-	if r.leaves {
-		return leaveColumns
-	}
-	return stayColumns
-}
-
-// name says what the reader does, and of one that leaves by what its writers learned it.
-func (r reader) name(rows []stat.Row) string {
-	told := stat.Filter(Distinct(rows, func(r stat.Row) string { return r.Told }), func(text string) bool { return text != "" })
+// readerPhrase says what a reader does, and of one that leaves by what the writers learned it.
+func readerPhrase(c results.Cell, rows []stat.Row) string {
+	at := slices.IndexFunc(rows, func(r stat.Row) bool { return readerOf(r) == c && r.Told != "" })
 	switch {
-	case len(told) > 0:
-		return "leaves (" + strings.Join(told, "; ") + ")"
-	case r.leaves:
-		return "reader leaves"
+	case at >= 0:
+		return "leaves (" + rows[at].Told + ")"
+	case c.Leave > 0:
+		return FieldPhrase("leave", c.Field("leave"))
 	}
-	return FieldPhrase("drain", fmt.Sprint(r.drain))
+	return FieldPhrase("drain", c.Field("drain"))
 }
 
 // text writes the least and the greatest figure of the framings' rows where they differ and have

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime"
 	"strings"
 	"syscall"
@@ -260,7 +259,7 @@ func probeStdio(t *trial) {
 func probeBroken(t *trial) {
 	w, r := t.openBlocking()
 	r.Close()
-	signals := watchSIGPIPE()
+	signals := syspipe.CountSIGPIPE()
 	_, err := w.Write([]byte{1})
 	t.found("broken/no-reader", syspipe.ErrorName(err), "", "write one byte after the reader has closed")
 	t.foundSignal("broken/no-reader/sigpipe", signals)
@@ -273,7 +272,7 @@ func probeBroken(t *trial) {
 func (t *trial) readerLeaves(taken int) {
 	w, r := t.openBlocking()
 	capacity := script.Must(w.Capacity())
-	signals := watchSIGPIPE()
+	signals := syspipe.CountSIGPIPE()
 	type outcome struct {
 		n   int
 		err error
@@ -318,18 +317,9 @@ func awaitSteady(r *syspipe.End) {
 	})
 }
 
-func watchSIGPIPE() chan os.Signal {
-	c := make(chan os.Signal, 16)
-	signal.Notify(c, syscall.SIGPIPE)
-	return c
-}
-
-// foundSignal tells whether the signal came. It is sent before the write returns, but Go delivers it
-// by another goroutine.
-func (t *trial) foundSignal(step string, c chan os.Signal) {
-	defer signal.Stop(c)
-	came := await(300*time.Millisecond, func() bool { return len(c) > 0 })
-	t.found(step, came, "", "whether SIGPIPE was sent to the writer")
+func (t *trial) foundSignal(step string, signals func() *int) {
+	n := signals()
+	t.found(step, n != nil && *n > 0, "", "whether SIGPIPE was sent to the writer")
 }
 
 func probeEOF(t *trial) {
