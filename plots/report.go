@@ -156,7 +156,7 @@ func (r *reporter) page(sections []view.Section, o ReportOptions) ([]byte, error
 	p.LeftOut = append(ByReason(r.omitted), r.leftOut...)
 	p.Style = template.CSS(pageStyle) + "\n" + r.stylesheet.css() // both of this package's own making
 	var csv strings.Builder
-	if r.set.Len() <= maxCSVLines && view.Write(&csv, r.set, view.FormatCSV, view.Options{}) == nil {
+	if lines := cmp.Or(len(r.set.Records), r.set.Len()); lines <= maxCSVLines && view.Write(&csv, r.set, view.FormatCSV, view.Options{}) == nil {
 		p.CSV = csv.String()
 	}
 	var out bytes.Buffer
@@ -164,7 +164,8 @@ func (r *reporter) page(sections []view.Section, o ReportOptions) ([]byte, error
 	return []byte(view.Escape(out.String())), err // strings of other programs are all over it
 }
 
-// maxCSVLines is the number of records of which a page holds the figures for programs.
+// maxCSVLines is the number of records of which a page holds the figures for programs: of
+// measurements where there are any.
 const maxCSVLines = 500
 
 // keyCharts are those that show an answer, the best one first.

@@ -242,7 +242,8 @@ addEventListener('hashchange', () => { const d = document.querySelector(location
 // --- a recording
 async function recording(box) {
   const packed = Uint8Array.from(atob(box.querySelector('template').content.textContent.trim()), c => c.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
+  const bytes = new ReadableStream({ start(to) { to.enqueue(packed); to.close(); } });
+  const stream = bytes.pipeThrough(new DecompressionStream('deflate-raw'));
   const r = JSON.parse(await new Response(stream).text()), n = r.length;
   const start = Float64Array.from(r, m => m.t_ns), took = Float64Array.from(r, m => m.cut_ns?.at(-1) || 0);
   const way = Uint8Array.from(r, m => m.dir === 'reply' ? 1 : 0), stalls = r.flatMap((m, i) => m.stall_ns ? [[i, m.stall_ns]] : []);
