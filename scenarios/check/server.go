@@ -48,10 +48,10 @@ func (f *finding) treat(ctx context.Context, d *drive.Driver, m catalogue.Misbeh
 	switch {
 	case found.Fine:
 		verdict = results.CheckOK
-	case found.Verdict == drive.Slow:
-		verdict = results.CheckSlow
 	case found.Verdict == drive.NotTried:
 		verdict = results.CheckCannotTell
+	case found.Verdict == drive.Slow, found.Mild:
+		verdict = results.CheckSlow
 	}
 	f.judge(verdict, "%s", found.Found)
 	return nil

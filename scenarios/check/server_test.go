@@ -53,7 +53,7 @@ func TestServersThatAreWrongInOneWay(t *testing.T) {
 		"ignores-sigterm":     {"sigterm": "s after SIGTERM"},
 		"ignores-sigint":      {"sigint": "s after SIGINT"},
 		"holder":              {"held-output": "standard output is still open 300ms after it ended: "},
-		"parent":              {"held-output": "still there 300ms after it ended: ", "many-starts": "6 starts left processes: "},
+		"parent":              {"held-output": "still there 1.5s after it ended: ", "many-starts": "6 starts left processes: "},
 		"littering":           {"many-starts": "6 starts left 6 files in its folder for temporary files"},
 		"hoarding":            {"many-starts": "of memory in use, the first "},
 		"farewell":            {"stray-output": `1 lines on standard output are no messages, the first: "bye"`},

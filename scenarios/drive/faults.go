@@ -43,6 +43,8 @@ type treatment struct {
 	raw bool           // it starts the server itself
 	end bool           // a server may end over it
 	rpc bool           // it is about JSON-RPC
+
+	mild bool // what it finds is no failure: no protocol demands otherwise
 }
 
 // treatments are by name in the catalogue. Each has a server started for it.
@@ -59,7 +61,7 @@ var treatments = map[string]treatment{
 	"nonblocking-stdout": {do: nonblockingStdout, set: func(o *Options) { o.nonblock = true }},
 	"closed-stdout":      {do: closedStdout},
 	"eof-mid-frame":      {do: eofMidFrame},
-	"wrong-framing":      {do: wrongFraming, end: true, rpc: true},
+	"wrong-framing":      {do: wrongFraming, end: true, rpc: true, mild: true},
 	"lying-length":       {do: lyingLength},
 
 	"end-idle":       {do: endIdle},
@@ -90,6 +92,7 @@ const notEchoed = notTried("the answers of the server do not hold what was sent"
 type Finding struct {
 	Verdict  Verdict // OK, Slow, NotTried, or how it failed
 	Fine     bool    // OK, or an end that is as good
+	Mild     bool    // no failure, whatever was found: no protocol demands otherwise
 	Found    string  // in a sentence with its figure; of NotTried, why
 	Advice   string  // "" where none is needed
 	Evidence FaultEvidence
@@ -169,7 +172,7 @@ func (d *Driver) Treat(ctx context.Context, m catalogue.Misbehaviour, mark strin
 	if err == nil {
 		err = t.do(ctx, r)
 	}
-	f := Finding{Verdict: r.verdict, Fine: r.verdict == OK || t.end && r.verdict.Ended(), Found: r.sentence(), Evidence: r.evidence}
+	f := Finding{Verdict: r.verdict, Mild: t.mild, Fine: r.verdict == OK || t.end && r.verdict.Ended(), Found: r.sentence(), Evidence: r.evidence}
 	if why, untried := errors.AsType[notTried](err); untried {
 		f.Verdict, f.Fine, f.Found, f.Advice, err = NotTried, false, string(why), string(why), nil
 	} else if r.verdict != OK {

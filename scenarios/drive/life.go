@@ -114,7 +114,7 @@ func (r *faultRun) signal(s syscall.Signal) error {
 	}
 	r.leaves(r.d.o.gone(), name, name)
 	if r.verdict == OK && r.d.o.mark != "" {
-		if left, _ := proc.EndMarked(r.d.o.mark, r.d.o.Patience); len(left) > 0 {
+		if left, _ := proc.EndMarked(r.d.o.mark, r.d.o.gone()); len(left) > 0 {
 			r.judge("leaves processes", "it left, and what it started stays: %s", strings.Join(left, ", "))
 		}
 	}
@@ -183,12 +183,16 @@ func heldOutput(ctx context.Context, r *faultRun) error {
 			open = max(open, name) // the output, where it is both
 		}
 	}
-	left, _ := proc.EndMarked(r.d.o.mark, r.d.o.Patience)
+	limit := r.d.o.gone()
+	if open != "" {
+		limit = 0
+	}
+	left, _ := proc.EndMarked(r.d.o.mark, limit)
 	switch {
 	case open != "":
 		r.judge("output held open", "%s is still open %s after it ended: %s holds it", open, r.d.o.Patience, strings.Join(left, ", "))
 	case len(left) > 0:
-		r.judge("leaves processes", "still there %s after it ended: %s", r.d.o.Patience, strings.Join(left, ", "))
+		r.judge("leaves processes", "still there %s after it ended: %s", limit, strings.Join(left, ", "))
 	default:
 		r.says = "its output ends with it, and nothing that it started is left"
 	}

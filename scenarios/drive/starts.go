@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -198,13 +199,13 @@ func memoryGrowth(ctx context.Context, r *faultRun) error {
 		return notTried("this system does not tell how much memory a process has")
 	}
 	t := r.d.smallest(toolRequest)
-	sent := int64(0)
+	sent, first := int64(0), 0.0
 	for range 3 {
 		e, err := r.memorySlope(ctx, t, &sent)
 		if err != nil || r.verdict != OK {
 			return err
 		}
-		r.evidence.Memory = e
+		r.evidence.Memory, first = e, cmp.Or(first, e.Slope)
 		r.says = fmt.Sprintf("memory changes by %.0f B a request [%.0f, %.0f] up to request %s", e.Slope, e.SlopeLo, e.SlopeHi,
 			results.FormatGrouped(sent))
 		if e.SlopeLo < memoryMinor || e.To-e.From < e.From/memoryShare {
@@ -212,6 +213,9 @@ func memoryGrowth(ctx context.Context, r *faultRun) error {
 		}
 	}
 	e := r.evidence.Memory
+	if e.SlopeLo < first/2 {
+		return notTried(r.says + fmt.Sprintf(", and by %.0f B at first: whether it stops cannot be told", first))
+	}
 	r.judge("memory grows", "memory grows by %.0f B a request [%.0f, %.0f], to %s after %s requests", e.Slope, e.SlopeLo, e.SlopeHi,
 		results.FormatSize(e.To), results.FormatGrouped(sent))
 	return nil
