@@ -45,7 +45,7 @@ const noMarks = notTried("this system does not tell which processes others start
 // leaves waits for a server that has a reason to leave, and judges how it does. It may die of the
 // signal that it was sent.
 func (r *faultRun) leaves(limit time.Duration, after string, signals ...string) {
-	r.awaitExit(limit)
+	r.awaitExit(limit, 2)
 	waited := results.FormatDuration(float64(r.evidence.LeftAfterNS))
 	ended := Verdict(r.evidence.Ended)
 	switch signal, killed := strings.CutPrefix(string(ended), signalPrefix); {
