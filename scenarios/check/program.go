@@ -113,7 +113,7 @@ var ways = map[string]way{
 	"stdin-empty":              {manner{input: func([]byte) io.Reader { return &pieces{} }}, (*program).ends, "CMD </dev/null"},
 	"stdin-silent":             {manner{silent: true}, (*program).ends, "sleep 1 | CMD"},
 	"stdin-trickle": {manner: manner{input: func(whole []byte) io.Reader {
-		return &pieces{rest: whole, size: max(7, len(whole)/20), pause: 10 * time.Millisecond}
+		return &pieces{rest: whole, size: max(7, len(whole)/20)}
 	}}},
 	"stdin-cut-line": {manner{input: func(whole []byte) io.Reader {
 		return bytes.NewReader(bytes.TrimRight(whole, "\r\n"))

@@ -101,6 +101,7 @@ var specimens = map[string]specimen{
 		for _, p := range queue {
 			os.Stdout.Write(p)
 		}
+		time.Sleep(300 * time.Millisecond) // so that its memory is seen
 	}},
 	"goes on without a reader": {situation: "reader-leaves-after-line", found: "without its reader", timeout: 3 * time.Second, run: func() {
 		signal.Ignore(syscall.SIGPIPE)

@@ -344,11 +344,12 @@ func (g gated) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// pieces gives an input in pieces that end anywhere, with pauses between them.
+// pieces gives an input in pieces that end anywhere, with pauses between them: a long one behind the
+// first, in which the program gets to read.
 type pieces struct {
 	rest  []byte
 	size  int
-	pause time.Duration
+	pause time.Duration // before the next
 }
 
 func (p *pieces) Read(to []byte) (int, error) {
@@ -356,6 +357,7 @@ func (p *pieces) Read(to []byte) (int, error) {
 		return 0, io.EOF
 	}
 	time.Sleep(p.pause)
+	p.pause = map[bool]time.Duration{true: quiet, false: 10 * time.Millisecond}[p.pause == 0]
 	n := copy(to, p.rest[:min(p.size, len(p.rest))])
 	p.rest = p.rest[n:]
 	return n, nil
