@@ -33,7 +33,7 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 		"\nof a server:\n"+situations(catalogue.Server)+"\nof a client, what its server does:\n"+situations(catalogue.Client)+"\n")
 	flags.StringVar(&f.stdin, "stdin", "", "a file, the input of a filter (default none)")
 	flags.BoolVar(&o.Deterministic, "deterministic", false, "it fails where two runs do not write the same")
-	flags.DurationVar(&o.Timeout, "timeout", 5*time.Second, "of one start")
+	flags.DurationVar(&o.Timeout, "timeout", 5*time.Second, "of one start; a client has to notice in it what is wrong")
 	flags.StringVar(&o.Config, "config", "", `of a client, a file that "{config}" in its arguments becomes a copy of, with "{}" replaced`)
 	flags.StringVar(&o.Expect, "expect", "", "a text that a client prints when all is well")
 	flags.BoolVar(&f.detail, "detail", false, "print what is right, too")

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -65,14 +64,19 @@ func (f *inspectFlags) follow(ctx context.Context, w io.Writer, last *inspect.Re
 		case err != nil:
 			return err
 		}
-		changes := differences(last, next, gone)
-		if len(changes) > 0 && f.format == view.FormatJSON {
+		changes := differences(last, next)
+		if err = nil; len(changes) > 0 && f.format == view.FormatJSON {
 			err = writeInspection(w, f.format, next)
 		} else if len(changes) > 0 {
 			at := time.Now().Format("15:04:05 ")
 			_, err = fmt.Fprintln(w, at+strings.Join(changes, "\n"+at))
 		}
 		if gone || err != nil {
+			for _, p := range next.Processes {
+				if f.format != view.FormatJSON {
+					fmt.Fprintf(w, "left behind: %d %s\n", p.PID, view.Escape(p.Command))
+				}
+			}
 			return err
 		}
 		last = next
@@ -89,41 +93,31 @@ func stillThere(r *inspect.Report) (left []inspect.Proc) {
 	return left
 }
 
-// differences are the processes and the diagnoses that came and went between two reports; where the
-// first process is gone, the processes alone.
-func differences(last, next *inspect.Report, gone bool) (out []string) {
-	add := func(came, went string, list func(*inspect.Report) (keys, texts []string)) {
-		before, oldTexts := list(last)
-		after, texts := list(next)
-		for i, key := range after {
-			if !slices.Contains(before, key) {
-				out = append(out, came+view.Escape(texts[i]))
-			}
-		}
-		for i, key := range before {
-			if !slices.Contains(after, key) {
-				out = append(out, went+view.Escape(oldTexts[i]))
-			}
-		}
-	}
-	add("started: ", "ended: ", func(r *inspect.Report) (keys, texts []string) {
+// differences are the processes and the diagnoses that came (+) and went (-) between two reports.
+func differences(last, next *inspect.Report) (out []string) {
+	facts := func(r *inspect.Report) (keys []string, texts map[string]string) {
+		texts = map[string]string{}
 		for _, p := range r.Processes {
-			keys = append(keys, fmt.Sprintf("%d %s", p.PID, p.Command))
+			keys = append(keys, fmt.Sprint(p.PID, p.Command))
+			texts[keys[len(keys)-1]] = fmt.Sprintf("%d %s", p.PID, p.Command)
 		}
-		return keys, keys
-	})
-	if !gone {
-		add("found: ", "no longer: ", func(r *inspect.Report) (keys, texts []string) {
-			for _, d := range r.Diagnoses {
-				keys = append(keys, fmt.Sprint(d.Kind, d.PID, d.Channels))
-				texts = append(texts, d.Sentence)
-			}
-			return keys, texts
-		})
-		return out
+		for _, d := range r.Diagnoses {
+			keys = append(keys, fmt.Sprint(d.Kind, d.PID, d.Channels)) // its figures change
+			texts[keys[len(keys)-1]] = d.Sentence
+		}
+		return keys, texts
 	}
-	for _, p := range next.Processes {
-		out = append(out, fmt.Sprintf("left behind: %d %s", p.PID, view.Escape(p.Command)))
+	before, old := facts(last)
+	after, now := facts(next)
+	for _, key := range after {
+		if old[key] == "" {
+			out = append(out, "+ "+view.Escape(now[key]))
+		}
+	}
+	for _, key := range before {
+		if now[key] == "" {
+			out = append(out, "- "+view.Escape(old[key]))
+		}
 	}
 	return out
 }

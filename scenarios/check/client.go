@@ -130,8 +130,6 @@ func (c *clientCheck) withGood(do func(*finding)) func(context.Context, *finding
 	})
 }
 
-func exactly(n int64) string { return results.FormatGrouped(n) + " B" }
-
 func round(ns int64) time.Duration { return time.Duration(ns).Round(10 * time.Millisecond) }
 
 // judge says what was wrong with how a client took its server.
@@ -169,7 +167,7 @@ func (c *clientCheck) judge(f *finding, v *visit, due reaction, says string) {
 	case due == passesOn && f.o.Expect == "":
 		f.ok("passes on what it gets; --expect TEXT shows whether it was altered")
 	case c.good.Stdout > 0 && v.Stdout == 0:
-		f.fails("ends with code 0 and prints nothing, where it prints %s with a good server", exactly(c.good.Stdout))
+		f.fails("ends with code 0 and prints nothing, where it prints %s with a good server", size(c.good.Stdout))
 	default:
 		f.ok("does as with a good server, in %v%s", took, v.story())
 	}
@@ -219,7 +217,7 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 		case !ok:
 			high = at
 		case at >= largestAnswer:
-			f.ok("takes answers of %s", exactly(at))
+			f.ok("takes answers of %s", size(at))
 			return nil
 		default:
 			if low = at; at == high {
@@ -228,14 +226,14 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 		}
 	}
 	if failed == nil || high == 0 {
-		f.cannotTell("takes answers of %s; larger ones took too long to be tried", exactly(low))
+		f.cannotTell("takes answers of %s; larger ones took too long to be tried", size(low))
 		return nil
 	}
 	failed.Limit = low
 	f.evidence = failed.ClientEvidence
-	limit := "takes answers of " + exactly(low)
+	limit := "takes answers of " + size(low)
 	if high-low > 1 || !sure {
-		limit += ", and none of " + exactly(high)
+		limit += ", and none of " + size(high)
 	}
 	switch {
 	case !failed.Ended:

@@ -145,13 +145,7 @@ func (v *visit) read(path string) error {
 // template of JSON, "{}" as a whole string becomes a list, "{program}" its first word and
 // "{arguments}" the list of the others.
 func withServer(o Options, server []string, dir string) ([]string, error) {
-	words := slices.Clone(server)
-	for i, w := range words {
-		if strings.ContainsFunc(w, func(r rune) bool { return !strings.ContainsRune(plain, r) }) || w == "" {
-			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-	}
-	line, config := strings.Join(words, " "), ""
+	line, config := shellWords(server), ""
 	if o.Config != "" {
 		text, err := os.ReadFile(o.Config)
 		if err != nil {
@@ -159,7 +153,7 @@ func withServer(o Options, server []string, dir string) ([]string, error) {
 		}
 		replaced := []string{"{}", line, "{command}", line}
 		if filepath.Ext(o.Config) == ".json" {
-			inside := string(inJSON(line)[1 : len(inJSON(line))-1])
+			inside := strings.Trim(inJSON(line), `"`)
 			replaced = []string{`"{}"`, inJSON(server), `"{program}"`, inJSON(server[0]), `"{arguments}"`, inJSON(server[1:]), "{}", inside, "{command}", inside}
 		}
 		config = filepath.Join(dir, filepath.Base(o.Config))
@@ -177,9 +171,6 @@ func withServer(o Options, server []string, dir string) ([]string, error) {
 	}
 	return argv, nil
 }
-
-// plain are the characters that a shell takes as they are.
-const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:@,%"
 
 // inJSON returns the text of strings.
 func inJSON(v any) string {
@@ -200,14 +191,7 @@ func (o Options) validateServer() error {
 }
 
 // last is the last line of what the client said, of its standard error if there is one.
-func (v *visit) last() string {
-	lines := strings.Split(strings.TrimSpace(cmp.Or(v.Said, v.out)), "\n")
-	line := strings.TrimSpace(lines[len(lines)-1])
-	if len(line) > 160 {
-		line = strings.ToValidUTF8(line[:160], "") + "..."
-	}
-	return line
-}
+func (v *visit) last() string { return lastLine(cmp.Or(v.Said, v.out)) }
 
 // story tells what else a client did that met a failure.
 func (v *visit) story() string {

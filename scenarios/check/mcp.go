@@ -99,11 +99,14 @@ func (s *mcpSession) read(out io.Reader) {
 }
 
 // tell sends a notification.
-func (s *mcpSession) tell(method string) error {
-	return s.send(jsonrpc.AppendRequest(nil, "", method, nil))
-}
+func (s *mcpSession) tell(method string) error { return s.send("", method, "") }
 
-func (s *mcpSession) send(msg []byte) error {
+func (s *mcpSession) send(id jsonrpc.ID, method, params string) error {
+	var given []byte // none is another thing than an empty one
+	if params != "" {
+		given = []byte(params)
+	}
+	msg := jsonrpc.AppendRequest(nil, id, method, given)
 	s.sent = append(s.sent, string(msg))
 	_ = s.in.SetWriteDeadline(time.Now().Add(s.patience)) // our end of a pipe has them
 	if _, err := s.in.Write(append(msg, '\n')); err != nil {
@@ -119,11 +122,7 @@ const mostKept = 2 << 10
 func (s *mcpSession) ask(method, params string) (jsonrpc.Message, error) {
 	s.id++
 	id := jsonrpc.Number(int64(s.id))
-	var given []byte // none is another thing than an empty one
-	if params != "" {
-		given = []byte(params)
-	}
-	if err := s.send(jsonrpc.AppendRequest(nil, id, method, given)); err != nil {
+	if err := s.send(id, method, params); err != nil {
 		return jsonrpc.Message{}, err
 	}
 	timer := time.NewTimer(s.patience)

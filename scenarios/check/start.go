@@ -327,8 +327,11 @@ func (o *outcome) conclude(f *finding, p *proc.Process, m manner, begun, left ti
 }
 
 // words are the last line of what the program said, to be quoted.
-func (o *outcome) words() string {
-	lines := strings.Split(o.said, "\n")
+func (o *outcome) words() string { return lastLine(o.said) }
+
+// lastLine returns the last line of a text, or the most that a sentence has room for.
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
 	last := strings.TrimSpace(lines[len(lines)-1])
 	if len(last) > 120 {
 		last = strings.ToValidUTF8(last[:120], "") + "…"
