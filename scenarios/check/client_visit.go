@@ -145,7 +145,7 @@ func (v *visit) read(path string) error {
 // template of JSON, "{}" as a whole string becomes a list, "{program}" its first word and
 // "{arguments}" the list of the others.
 func withServer(o Options, server []string, dir string) ([]string, error) {
-	line, config := shellWords(server), ""
+	line, config := proc.ShellLine(server), ""
 	if o.Config != "" {
 		text, err := os.ReadFile(o.Config)
 		if err != nil {
