@@ -141,7 +141,7 @@ func TestACommandThatIsNoServerIsSaidToBeNone(t *testing.T) {
 	o := serverOptions(t, "")
 	o.Command, o.Env = []string{os.Args[0], "-test.run=^$"}, nil
 	err := Server(t.Context(), o, func(results.Line) error { return nil })
-	if err == nil || !strings.Contains(err.Error(), "exit 0") {
+	if err == nil || !strings.Contains(err.Error(), "code 0") {
 		t.Errorf("got %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
