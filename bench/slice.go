@@ -138,8 +138,11 @@ func (c *cellRun) messagesFor(d time.Duration) int64 {
 		return max(1, fills*int64(cmp.Or(c.capacity, usualCapacity))/int64(cell.Size))
 	}
 	perSecond := c.rate
-	if cell.Rate > 0 {
+	switch {
+	case cell.Rate > 0:
 		perSecond = cell.Rate
+	case cell.Drain > 0: // what compares bytes reads as fast as it can
+		perSecond = min(perSecond, float64(cell.Drain)/float64(max(1, cell.Size)))
 	}
 	return max(1, int64(math.Round(perSecond*d.Seconds())))
 }

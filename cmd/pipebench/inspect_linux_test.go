@@ -83,7 +83,7 @@ func TestInspectFollowsATree(t *testing.T) {
 		run(ctx, []string{"inspect", "--watch", "--look", "10ms", strconv.Itoa(cmd.Process.Pid)}, nil, w, w)
 		w.Close()
 	}()
-	lines, want := bufio.NewScanner(r), []string{"nothing found of: ", " + ", " - ", " + ", "left behind: "}
+	lines, want := bufio.NewScanner(r), []string{"Its channels", " + ", " - ", " + ", "left behind: "}
 	var said []string
 	for lines.Scan() {
 		said = append(said, lines.Text())

@@ -85,7 +85,7 @@ func gatherMemory(ctx context.Context, _ *session) (e Memory) {
 		msg := message(size)
 		k := receive(ctx, faults.ReceiverArgs{Framing: f.String(), Limit: size}, int64(size), func(w io.Writer) error { return f.NewWriter(w).WriteMessage(msg) })
 		e.Messages = append(e.Messages, k)
-		sizes, held = append(sizes, float64(size)), append(held, float64(k.Held))
+		sizes, held = append(sizes, float64(size)), append(held, float64(max(k.Held, 4<<10))) // a page is the least
 	}
 	e.Growth = script.Must(stat.FitGrowth(sizes, held))
 	return e

@@ -64,7 +64,7 @@ func TestClaims(t *testing.T) {
 	inTest(t, &growthTo, 4<<10)
 	inTest(t, &growthDuration, time.Millisecond)
 	inTest(t, &anySize, 8<<20)
-	inTest(t, &memorySizes, []int{1 << 20, 4 << 20, 16 << 20})
+	inTest(t, &memorySizes, []int{4 << 20, 16 << 20, 32 << 20})
 	inTest(t, &oversized, frameLimit+1<<20)
 	inTest(t, &allocated, frameLimit+1<<20)
 	inTest(t, &unendingBytes, 11<<20)

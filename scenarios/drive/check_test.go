@@ -44,7 +44,7 @@ func TestCheckFailsAServerThatDoesNotDoWhatIsWanted(t *testing.T) {
 		{"limit too small", "mcp exit0@20000", []drive.Want{drive.Limit(100000)}, "20,000 B"},
 		{"latency", "mcp", []drive.Want{drive.Assert("p50<1ns@1KiB")}, "p50<1ns@1KiB: fails"},
 		{"no assertion", "mcp", []drive.Want{drive.Assert("fast")}, "want METRIC"},
-		{"no server", "exit abc", []drive.Want{drive.Limit(1000)}, "exit 3"},
+		{"no server", "exit abc", []drive.Want{drive.Limit(1000)}, "code 3"},
 		{"every size has to work", "mcp exit0@20000", nil, "exited silently"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
