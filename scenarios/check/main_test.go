@@ -3,6 +3,7 @@
 package check_test
 
 import (
+	"flag"
 	"os"
 	"strings"
 	"testing"
@@ -23,6 +24,8 @@ func TestMain(m *testing.M) {
 		return
 	}
 	proc.Worker()
+	flag.Parse()
+	flag.Set("test.parallel", "4") // they mostly wait
 	os.Exit(m.Run())
 }
 
