@@ -175,6 +175,15 @@ func (p *program) toFile(ctx context.Context, f *finding) (*outcome, error) {
 
 // behave tries one way and judges what came of it.
 func (p *program) behave(ctx context.Context, f *finding, w way) error {
+	if in := w.input; in != nil {
+		w.input = func(whole []byte) io.Reader {
+			r := in(whole)
+			if slowly, ok := r.(*pieces); ok {
+				slowly.start = min(3*p.ref.took, 2*time.Second)
+			}
+			return r
+		}
+	}
 	m := w.manner
 	m.midway = max(1, min(p.ref.total/2, spill))
 	o, err := f.start(ctx, m, p.limit(), p.bound)

@@ -352,6 +352,7 @@ func (g gated) Read([]byte) (int, error) {
 type pieces struct {
 	rest  []byte
 	size  int
+	start time.Duration // behind the first, so that a program that is slow to start reads it alone
 	pause time.Duration // before the next
 }
 
@@ -360,7 +361,7 @@ func (p *pieces) Read(to []byte) (int, error) {
 		return 0, io.EOF
 	}
 	time.Sleep(p.pause)
-	p.pause = map[bool]time.Duration{true: quiet, false: 10 * time.Millisecond}[p.pause == 0]
+	p.pause = map[bool]time.Duration{true: max(p.start, quiet), false: 10 * time.Millisecond}[p.pause == 0]
 	n := copy(to, p.rest[:min(p.size, len(p.rest))])
 	p.rest = p.rest[n:]
 	return n, nil
