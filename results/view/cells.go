@@ -270,11 +270,13 @@ func notes(s *results.Set, rows []stat.Row) []string {
 
 // sampleNotes say what stands after ±, how many samples it rests on, and where they are too few.
 func sampleNotes(rows []stat.Row) []string {
-	least, most, few := 0, 0, 0
+	least, most, few, counted := 0, 0, 0, 0
 	for _, r := range rows {
 		switch {
 		case r.Samples >= stat.LeastSamples:
 			least, most = min(r.Samples, cmp.Or(least, r.Samples)), max(most, r.Samples)
+		case r.Cell.IsWaiting():
+			counted = max(counted, r.Samples)
 		case r.Samples > 0:
 			few++
 		}
@@ -289,6 +291,10 @@ func sampleNotes(rows []stat.Row) []string {
 			text += "; of six samples it is [min, max]"
 		}
 		out = append(out, text)
+	}
+	if counted > 0 {
+		out = append(out, fmt.Sprintf("of writers that do not block, what the framings span: medians of %s a cell at most, without interval",
+			results.FormatCount(counted, "sample")))
 	}
 	if few > 0 {
 		out = append(out, fmt.Sprintf("fewer than %d samples in %d of %s: their medians have no interval, and nothing is claimed from them",

@@ -14,11 +14,11 @@ var waitingSizes = []int{4 << 10, 128 << 10}
 
 const slowReader = 50e6
 
-// Its slices are as few as give an interval, and its forks few: a writer that sleeps takes 10 ms or
-// more for a slice.
+// They are counted rather than compared, so a few slices will do: one of a writer that sleeps takes
+// 20 ms or more, and the figures of the others need the time.
 const (
-	waitingSamples = 6
-	waitingForks   = 2
+	waitingSamples = 3
+	waitingForks   = 1
 )
 
 // LargestSize is that of the messages that a run streams where it has time left, in bytes. There
@@ -53,7 +53,7 @@ func (s Sweep) WithFurther(p bench.Plan) ([]bench.Plan, error) {
 		}
 		waiting.Cells = append(waiting.Cells, cells...)
 	}
-	p.MaxTime -= p.MaxTime / 3
+	p.MaxTime -= p.MaxTime / 4
 	return []bench.Plan{p, waiting, large}, nil
 }
 
