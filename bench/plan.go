@@ -175,17 +175,27 @@ func (p Plan) expected(c results.Cell, n int) cost {
 
 // Estimate returns about how long the plan takes, if its precision is not what decides that.
 func (p Plan) Estimate() (all time.Duration) {
-	groups := map[results.Cell]int{}
+	groups := map[results.Cell][]results.Cell{}
 	for _, c := range p.Cells {
 		if Unsupported(c) == nil {
-			groups[comparedBy(c)]++
+			groups[sharedBy(c)] = append(groups[sharedBy(c)], c)
 		}
 	}
-	for c, n := range groups {
-		cost := p.expected(c, n)
-		all += time.Duration(p.forksOf(c))*cost.fork + time.Duration(p.Samples)*cost.round
+	for _, cells := range groups {
+		cost := p.expected(cells[0], len(cells))
+		all += time.Duration(p.forksOf(cells[0]))*cost.fork + time.Duration(p.Samples)*cost.round
 	}
 	return all
+}
+
+// sharedBy returns what is the same in cells that share workers: what is compared, and messages of
+// other sizes, as each start of two processes takes the time of some ten slices.
+func sharedBy(c results.Cell) results.Cell {
+	c = comparedBy(c)
+	if c.Rate == 0 {
+		c.Size = 0
+	}
+	return c
 }
 
 // comparedBy returns what is the same in cells that are compared: all but the framing, and what the

@@ -17,10 +17,11 @@ import (
 // Run measures the plan's cells and gives each one's record to keep, when the last of its samples
 // was taken.
 //
-// Cells that differ in their framing alone are a group, and compared: their workers are started
-// once a fork, and each round takes a slice of every one of them, in an order shuffled anew. Groups
-// take their forks in turn, so that what else the machine does meets all cells alike, and the forks
-// of one lie spread over the run.
+// Cells that differ in their framing alone are compared, and share their workers with those of other
+// sizes: these are a group. Its workers are started once a fork, and each round takes a slice of
+// every cell, in an order shuffled anew in which compared cells follow each other. Groups take their
+// forks in turn, so that what else the machine does meets all cells alike, and the forks of one lie
+// spread over the run.
 //
 // It stops early when ctx ends, when keep fails, or when a cell fails: a message lost or altered, a
 // worker that dies or hangs. What was measured by then is kept all the same. When Run returns there
@@ -61,7 +62,7 @@ type runner struct {
 	reasons      []error  // why cells cannot run here, or were not begun; each reason once
 }
 
-// A group is cells that differ in nothing but their framing.
+// A group is cells whose workers are started together: see sharedBy.
 type group struct {
 	cells  []*cellRun
 	cpus   placement.CPUs
@@ -135,7 +136,7 @@ func (r *runner) openGroups() error {
 			}
 			continue
 		}
-		key := comparedBy(placed.cell)
+		key := sharedBy(placed.cell)
 		g := byKey[key]
 		if g == nil {
 			g = &group{cpus: placed.cpus}
@@ -191,7 +192,7 @@ func (r *runner) fork(ctx context.Context, g *group) error {
 			return nil
 		}
 		g.rounds++
-		for _, c := range shuffled(r.random, g.cells) {
+		for _, c := range g.inTurn(r.random) {
 			if err := r.slice(f, c, g.rounds); err != nil {
 				return r.failed(c, err)
 			}
@@ -199,6 +200,20 @@ func (r *runner) fork(ctx context.Context, g *group) error {
 		g.cost.round = time.Since(began)
 	}
 	return nil
+}
+
+// inTurn returns the cells in a new order, in which those that are compared follow each other.
+func (g *group) inTurn(random *rand.Rand) []*cellRun {
+	order, rank := shuffled(random, g.cells), map[results.Cell]int{}
+	for i, c := range order {
+		if key := comparedBy(c.record.Cell); rank[key] == 0 {
+			rank[key] = i + 1
+		}
+	}
+	slices.SortStableFunc(order, func(a, b *cellRun) int {
+		return rank[comparedBy(a.record.Cell)] - rank[comparedBy(b.record.Cell)]
+	})
+	return order
 }
 
 // turn waits for the run's turn, which is no part of its time.

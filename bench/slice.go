@@ -26,7 +26,8 @@ func (r *runner) compare(f *fork, c *cellRun) error {
 	j := r.jobOf(c.record.Cell)
 	j.Cell.Drain, j.Cell.Leave = 0, 0
 	for _, other := range c.group.cells {
-		if other.record.Verified != nil && other.record.Cell.Framing == c.record.Cell.Framing {
+		alike := other.record.Cell.Framing == c.record.Cell.Framing && comparedBy(other.record.Cell) == comparedBy(c.record.Cell)
+		if other.record.Verified != nil && alike {
 			c.record.Verified, c.rate, c.capacity = &results.Verified{}, other.rate, other.capacity
 			r.observe(Progress{Cell: c.record.Cell, Step: Compared})
 			return nil

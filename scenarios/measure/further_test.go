@@ -24,11 +24,11 @@ func TestARunOfNothingInParticularGoesFurther(t *testing.T) {
 		t.Fatalf("%d plans: %v", len(plans), err)
 	}
 	main, waiting, large := plans[0], plans[1], plans[2]
-	if main.MaxTime != 10*time.Second || waiting.MaxTime != asked.MaxTime || large.MaxTime != asked.MaxTime || waiting.Precision+large.Precision != 0 {
+	if main.MaxTime != 11250*time.Millisecond || waiting.MaxTime != asked.MaxTime || large.MaxTime != asked.MaxTime || waiting.Precision+large.Precision != 0 {
 		t.Errorf("times %s, %s, %s", main.MaxTime, waiting.MaxTime, large.MaxTime)
 	}
 	framings := len(defaultFramings)
-	if len(waiting.Cells) != 3*3*2*framings || len(large.Cells) != framings || waiting.Samples < 6 || large.Samples < 12 {
+	if len(waiting.Cells) != 3*3*2*framings || len(large.Cells) != framings || waiting.Samples < 3 || large.Samples < 12 {
 		t.Errorf("%d and %d cells, %d and %d samples", len(waiting.Cells), len(large.Cells), waiting.Samples, large.Samples)
 	}
 	readers := map[results.Cell]int{}
