@@ -69,7 +69,6 @@ type specimen struct {
 	wrong    string
 	greeted  bool
 	requests int
-	held     []string // answers that are put off
 	leak     [][]byte
 }
 

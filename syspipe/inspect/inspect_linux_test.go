@@ -41,7 +41,10 @@ var jobs = map[string]func() error{
 	"ask":    askInVain,
 	"turn": func() error {
 		go func() { io.Copy(io.Discard, os.Stdin); os.Exit(0) }()
-		for {
+		for turns := 0; ; turns++ { // a CPU kept busy
+			if turns < 0 {
+				return nil
+			}
 		}
 	},
 	"pid 1": func() error { return refusedTo(1) },
