@@ -186,7 +186,7 @@ var specimens = map[string]specimen{
 	"has no patience": {situation: "slow-reader", found: "cut at ", run: func() {
 		syscall.SetNonblock(1, true)
 		out := os.NewFile(1, "stdout")
-		out.SetWriteDeadline(time.Now().Add(300 * time.Millisecond))
+		out.SetWriteDeadline(time.Now().Add(time.Millisecond))
 		out.Write(output())
 	}},
 	"writes otherwise into a pipe": {situation: "fast-reader", found: "altered at byte 31", run: func() {
