@@ -79,6 +79,7 @@ type cellRun struct {
 	record     results.Record
 	group      *group
 	rate       float64 // messages a second, the best so far
+	size       float64 // bytes of a message on average, those of a recording too
 	capacity   int     // bytes, of its pipe, once that was read back
 	calibrated bool
 }
@@ -172,6 +173,7 @@ func (r *runner) fork(ctx context.Context, g *group) error {
 		return r.failed(g.cells[0], err)
 	}
 	defer f.close()
+	g.cost.fork = time.Since(began) // what follows is for the first alone
 	for _, c := range shuffled(r.random, g.cells) {
 		if c.record.Verified == nil {
 			err = r.compare(f, c)
@@ -183,7 +185,6 @@ func (r *runner) fork(ctx context.Context, g *group) error {
 			return r.failed(c, err)
 		}
 	}
-	g.cost.fork = time.Since(began)
 	for range rounds {
 		if err := r.turn(ctx); err != nil {
 			return err

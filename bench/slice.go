@@ -28,7 +28,7 @@ func (r *runner) compare(f *fork, c *cellRun) error {
 	for _, other := range c.group.cells {
 		alike := other.record.Cell.Framing == c.record.Cell.Framing && comparedBy(other.record.Cell) == comparedBy(c.record.Cell)
 		if other.record.Verified != nil && alike {
-			c.record.Verified, c.rate, c.capacity = &results.Verified{}, other.rate, other.capacity
+			c.record.Verified, c.rate, c.size, c.capacity = &results.Verified{}, other.rate, other.size, other.capacity
 			r.observe(Progress{Cell: c.record.Cell, Step: Compared})
 			return nil
 		}
@@ -48,6 +48,7 @@ func (r *runner) compare(f *fork, c *cellRun) error {
 	}
 	timer := reports.timerReport()
 	c.record.Verified = &results.Verified{Compared: j.Messages, Bytes: timer.PayloadBytes}
+	c.size = float64(timer.PayloadBytes) / float64(j.Messages)
 	c.rate = rate(j.Messages, timer.ElapsedNS) // comparing is slower than checking, so this is on the safe side
 	c.capacity = reports.of(sender, client).Capacity
 	r.observe(Progress{Cell: c.record.Cell, Step: Compared})
@@ -143,7 +144,7 @@ func (c *cellRun) messagesFor(d time.Duration) int64 {
 	case cell.Rate > 0:
 		perSecond = cell.Rate
 	case cell.Drain > 0: // what compares bytes reads as fast as it can
-		perSecond = min(perSecond, float64(cell.Drain)/float64(max(1, cell.Size)))
+		perSecond = min(perSecond, float64(cell.Drain)/max(1, c.size))
 	}
 	return max(1, int64(math.Round(perSecond*d.Seconds())))
 }
@@ -228,6 +229,7 @@ func (p Plan) measureSlices(f *fork, c results.Cell, n int64) (s results.Sample,
 			return s, fmt.Errorf("%s: %w", Label(c), err)
 		}
 		one.rate, one.capacity = max(one.rate, rate(s.Messages, s.ElapsedNS)), s.Capacity
+		one.size = float64(s.PayloadBytes) / float64(s.Messages)
 		one.record.Samples = append(one.record.Samples, s)
 		for key, l := range s.Latency {
 			latencies[key] = append(latencies[key], l)

@@ -110,11 +110,9 @@ var ways = map[string]way{
 	"full-device":              {manner{device: "/dev/full"}, (*program).complains, "CMD > /dev/full; echo $?"},
 	"stderr-unread":            {manner{unreadErr: true}, (*program).ends, "CMD 2>&1 >/dev/null | sleep 5"},
 	"stdin-closed":             {manner{closed: true}, (*program).ends, "CMD <&-"},
-	"stdin-empty":              {manner{input: func([]byte) io.Reader { return &pieces{} }}, (*program).ends, "CMD </dev/null"},
+	"stdin-empty":              {manner{input: func([]byte) io.Reader { return bytes.NewReader(nil) }}, (*program).ends, "CMD </dev/null"},
 	"stdin-silent":             {manner{silent: true}, (*program).ends, "sleep 1 | CMD"},
-	"stdin-trickle": {manner: manner{input: func(whole []byte) io.Reader {
-		return &pieces{rest: whole, size: max(7, len(whole)/20)}
-	}}},
+	"stdin-trickle":            {manner: manner{trickle: true}},
 	"stdin-cut-line": {manner{input: func(whole []byte) io.Reader {
 		return bytes.NewReader(bytes.TrimRight(whole, "\r\n"))
 	}}, (*program).keepsLast, "printf 'last line' | CMD"},
@@ -175,24 +173,15 @@ func (p *program) toFile(ctx context.Context, f *finding) (*outcome, error) {
 
 // behave tries one way and judges what came of it.
 func (p *program) behave(ctx context.Context, f *finding, w way) error {
-	if in := w.input; in != nil {
-		w.input = func(whole []byte) io.Reader {
-			r := in(whole)
-			if slowly, ok := r.(*pieces); ok {
-				slowly.start = min(3*p.ref.took, 2*time.Second)
-			}
-			return r
-		}
-	}
 	m := w.manner
-	m.midway = max(1, min(p.ref.total/2, spill))
+	m.midway, m.settle = max(1, min(p.ref.total/2, spill)), max(quiet, min(3*p.ref.took, 4*quiet))
 	o, err := f.start(ctx, m, p.limit(), p.bound)
 	if err != nil {
 		return err
 	}
 	f.evidence = p.evidence(o)
 	f.Reproduce = strings.ReplaceAll(w.shell, "CMD", proc.ShellLine(f.Command))
-	if f.o.Stdin != nil && w.shell != "" && !m.closed && m.input == nil && !m.silent {
+	if f.o.Stdin != nil && w.shell != "" && !m.closed && !m.trickle && m.input == nil && !m.silent {
 		f.Reproduce = strings.Replace(f.Reproduce, proc.ShellLine(f.Command), proc.ShellLine(f.Command)+" < INPUT", 1)
 	}
 	if w.judge == nil {

@@ -32,9 +32,11 @@ type manner struct {
 	midway    int64         // of leavesMidway, bytes
 	unreadErr bool          // nobody reads standard error
 
-	input  func(whole []byte) io.Reader // nil gives all of Options.Stdin at once
-	silent bool                         // the input stays open for quiet, and ends then without a byte
-	closed bool                         // descriptor 0 is closed
+	input   func(whole []byte) io.Reader // nil gives all of Options.Stdin at once
+	trickle bool                         // it comes in pieces that end anywhere
+	settle  time.Duration                // behind the first of them: a program that is slow to start reads it alone
+	silent  bool                         // the input stays open for quiet, and ends then without a byte
+	closed  bool                         // descriptor 0 is closed
 }
 
 // A leave says when a reader closes its end.
@@ -139,6 +141,8 @@ func (f *finding) start(ctx context.Context, m manner, limit time.Duration, boun
 	defer p.Close()
 	gate := make(chan struct{})
 	switch p.Cmd.Stdout = child; {
+	case m.trickle:
+		p.Cmd.Stdin = &pieces{rest: f.o.Stdin, size: max(7, len(f.o.Stdin)/20), pauses: []time.Duration{0, m.settle, 10 * time.Millisecond}}
 	case m.input != nil:
 		p.Cmd.Stdin = m.input(f.o.Stdin)
 	case m.silent:
@@ -347,21 +351,19 @@ func (g gated) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// pieces gives an input in pieces that end anywhere, with pauses between them: a long one behind the
-// first, in which the program gets to read.
+// pieces gives an input in pieces, with a pause before each.
 type pieces struct {
-	rest  []byte
-	size  int
-	start time.Duration // behind the first, so that a program that is slow to start reads it alone
-	pause time.Duration // before the next
+	rest   []byte
+	size   int
+	pauses []time.Duration // the last is for all that follow
 }
 
 func (p *pieces) Read(to []byte) (int, error) {
 	if len(p.rest) == 0 {
 		return 0, io.EOF
 	}
-	time.Sleep(p.pause)
-	p.pause = map[bool]time.Duration{true: max(p.start, quiet), false: 10 * time.Millisecond}[p.pause == 0]
+	time.Sleep(p.pauses[0])
+	p.pauses = p.pauses[min(1, len(p.pauses)-1):]
 	n := copy(to, p.rest[:min(p.size, len(p.rest))])
 	p.rest = p.rest[n:]
 	return n, nil
