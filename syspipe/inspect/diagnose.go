@@ -62,6 +62,28 @@ func (r *Report) Problems() []string {
 	return titles
 }
 
+// compare adds to a report what it tells together with an earlier one, and drops the diagnoses that
+// the earlier one does not confirm. It reports whether a longer time between them might tell more.
+func (r *Report) compare(before *Report) (inDoubt bool) {
+	r.Look = r.taken.Sub(before.taken)
+	for i := range r.Processes {
+		p := &r.Processes[i]
+		for _, old := range before.Processes {
+			if old.PID == p.PID {
+				p.Recent = p.Total.since(old.Total)
+				inDoubt = inDoubt || p.Recent != nil && p.spins(r.Look) == maySpin
+			}
+		}
+	}
+	r.Diagnoses = slices.DeleteFunc(r.diagnose(), func(d Diagnosis) bool {
+		seen := func(old Diagnosis) bool {
+			return old.Kind == d.Kind && old.PID == d.PID && (d.PID != 0 || slices.Equal(old.Channels, d.Channels))
+		}
+		return d.Kind != Spins && d.Kind != Buffers && !slices.ContainsFunc(before.Diagnoses, seen)
+	})
+	return inDoubt
+}
+
 // diagnose finds what is wrong: first with pairs of channels that run between the same two processes
 // in opposite directions, then with many channels together, with each alone, and with the processes.
 func (r *Report) diagnose() []Diagnosis {
@@ -280,11 +302,12 @@ func descends(pid, ancestor int, parents map[int]int) bool {
 
 // Thresholds of what two looks tell.
 const (
-	busyShare  = 0.9  // of the look, in which a thread could run: it never waited for anything
-	idleShare  = 0.5  // below it a program is at rest more often than not
-	manyCalls  = 100  // calls that moved nothing
-	fewBytes   = 1024 // what programs move to wake up their own threads
-	fullBlocks = 4    // writes of whole blocks and nothing else are no chance
+	busyShare  = 0.9                   // of the time in which a thread ran or slept: it never waited for anything
+	idleShare  = 0.5                   // below it a program is at rest more often than not
+	enoughCPU  = 50 * time.Millisecond // more than a program takes to start up and come to rest
+	manyCalls  = 100                   // calls that moved nothing
+	fewBytes   = 1024                  // what programs move to wake up their own threads
+	fullBlocks = 4                     // writes of whole blocks and nothing else are no chance
 )
 
 // checkProcess finds what is wrong with a process whatever its channels are.
@@ -296,26 +319,57 @@ func (d *diagnosis) checkProcess(p Proc, r *Report) {
 		return
 	}
 	calls, moved := p.Recent.ReadCalls+p.Recent.WriteCalls, p.Recent.ReadBytes+p.Recent.WriteBytes
-	share := float64(p.Recent.Runnable) / float64(r.Look)
 	look := r.Look.Round(time.Millisecond)
-	switch {
-	case calls > manyCalls && moved < calls/2 && share > idleShare:
+	switch p.spins(r.Look) {
+	case asksInVain:
 		d.addProcess(Spins, p, "spins: %d reads and writes in %v moved %d bytes; it asks again where it should wait (poll)", calls, look, moved)
-	case share > busyShare && moved < fewBytes:
+	case neverRests:
 		d.addProcess(Spins, p, "was never at rest for %v and moved %d bytes: it computes, or it spins", look, moved)
 	}
-	block, output := p.blockSize(), r.outputOf(p.PID)
-	if block == 0 || output == nil || output.Waits || share > idleShare {
+	block, output := p.Total.blockSize(), r.outputOf(p.PID)
+	began := p.Total.since(p.Recent).blockSize()
+	if block == 0 || block != began || output == nil || output.Waits || p.Recent.busy.share(r.Look) > idleShare {
 		return
 	}
 	d.addProcess(Buffers, p, "holds its output back: %d writes so far, of %d bytes each; what it prints waits until so much is there (flush, python -u, stdbuf -oL)",
 		p.Total.WriteCalls, block)
 }
 
+// What a process does that does not rest.
+const (
+	rests = iota
+	asksInVain
+	neverRests
+	maySpin // it did neither rest nor run for long enough to tell
+)
+
+// spins says what a process did between two looks, by its busiest thread. That this one was never
+// asleep is not enough: on a busy machine a program that starts up waits for a CPU all the time.
+func (p Proc) spins(look time.Duration) int {
+	u := p.Recent
+	calls, moved := u.ReadCalls+u.WriteCalls, u.ReadBytes+u.WriteBytes
+	verdict, share := rests, u.busy.share(look)
+	switch {
+	case calls > manyCalls && moved < calls/2 && share > idleShare:
+		verdict = asksInVain
+	case share > busyShare && moved < fewBytes && u.busy.runnable:
+		verdict = neverRests
+	}
+	if verdict != rests && u.busy.ran < enoughCPU {
+		return maySpin
+	}
+	return verdict
+}
+
+// share returns how much of the time in which it could have run a thread did so. The time that it
+// waited for a CPU tells of other programs, not of this one.
+func (t turns) share(look time.Duration) float64 {
+	return float64(t.ran) / float64(max(look-t.waited, t.ran, 1))
+}
+
 // blockSize returns the size that all writes of a process had, if that is one of the usual blocks
 // and what it reads comes in smaller pieces; else 0: it passes on what it gets.
-func (p Proc) blockSize() int64 {
-	u := p.Total
+func (u *Usage) blockSize() int64 {
 	if u.WriteCalls < fullBlocks {
 		return 0
 	}

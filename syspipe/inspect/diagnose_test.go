@@ -3,6 +3,7 @@ package inspect
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestDiagnose(t *testing.T) {
@@ -57,6 +58,60 @@ func TestDiagnose(t *testing.T) {
 			}
 			if len(found) != 1 || found[0].Kind != row.want || !strings.Contains(found[0].Sentence, row.says) {
 				t.Errorf("found %+v, want one %s that says %q", found, row.want, row.says)
+			}
+		})
+	}
+}
+
+// Each row is what two looks saw of a process whose standard output is a pipe that is being read.
+func TestDiagnoseOfTwoLooks(t *testing.T) {
+	const ms = time.Millisecond
+	blocks := Usage{ReadCalls: 100, ReadBytes: 20000, WriteCalls: 5, WriteBytes: 5 * 4096}
+	for _, row := range []struct {
+		name    string
+		before  Usage
+		after   Usage
+		turns   turns // since, of its only thread
+		look    time.Duration
+		want    Problem // "" for none
+		inDoubt bool
+	}{
+		{name: "waits in a read", look: 500 * ms},
+		{name: "computes", look: 500 * ms, turns: turns{ran: 490 * ms, runnable: true}, want: Spins},
+		{name: "starts up on a busy machine", look: 36 * ms, turns: turns{ran: 3 * ms, waited: 33 * ms, runnable: true}, inDoubt: true},
+		{name: "starts up on an idle machine", look: 20 * ms, turns: turns{ran: 20 * ms, runnable: true}, inDoubt: true},
+		{name: "came to rest at last", look: 360 * ms, turns: turns{ran: 70 * ms, waited: 285 * ms}},
+		{name: "computes on a busy machine", look: 800 * ms, turns: turns{ran: 80 * ms, waited: 720 * ms, runnable: true}, want: Spins},
+		{name: "computes and passes on", look: 500 * ms, after: Usage{WriteCalls: 9, WriteBytes: 9000}, turns: turns{ran: 500 * ms, runnable: true}},
+		{name: "asks in vain", look: 500 * ms, after: Usage{ReadCalls: 9000}, turns: turns{ran: 300 * ms}, want: Spins},
+		{name: "asks in vain on a busy machine", look: 500 * ms, after: Usage{ReadCalls: 9000}, turns: turns{ran: 60 * ms, waited: 400 * ms}, want: Spins},
+		{name: "asks now and then on a busy machine", look: 500 * ms, after: Usage{ReadCalls: 400}, turns: turns{ran: 60 * ms, waited: 300 * ms}},
+		{name: "asked in vain as it started up", look: 20 * ms, after: Usage{ReadCalls: 200}, turns: turns{ran: 15 * ms}, inDoubt: true},
+		{name: "holds its output back", look: 500 * ms, before: blocks, after: blocks, want: Buffers},
+		{name: "wrote its first blocks", look: 500 * ms, after: blocks},
+		{name: "wrote small pieces before", look: 500 * ms, before: Usage{WriteCalls: 1, WriteBytes: 4095}, after: blocks},
+		{name: "writes blocks as it computes them", look: 500 * ms, before: blocks, after: blocks, turns: turns{ran: 100 * ms, waited: 350 * ms}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			began := time.Now()
+			report := func(u Usage, at time.Time, threads map[int]turns) *Report {
+				u.threads = threads
+				return &Report{taken: at, Processes: []Proc{{PID: 2, Command: "server", Total: &u}}, Channels: []Channel{
+					{ID: "o", Writers: []Holder{{PID: 2, Command: "server", FD: 1}}, Readers: []Holder{{PID: 1, Waits: true}}},
+				}}
+			}
+			earlier := turns{ran: 5 * ms, waited: 7 * ms}
+			total := turns{earlier.ran + row.turns.ran, earlier.waited + row.turns.waited, row.turns.runnable}
+			row.after.ReadCalls += row.before.ReadCalls
+			row.after.ReadBytes += row.before.ReadBytes
+			row.after.WriteCalls += row.before.WriteCalls
+			row.after.WriteBytes += row.before.WriteBytes
+			r := report(row.after, began.Add(row.look), map[int]turns{2: total})
+			if inDoubt := r.compare(report(row.before, began, map[int]turns{2: earlier})); inDoubt != row.inDoubt {
+				t.Errorf("in doubt is %v, want %v", inDoubt, row.inDoubt)
+			}
+			if len(r.Diagnoses) > 0 != (row.want != "") || row.want != "" && r.Diagnoses[0].Kind != row.want {
+				t.Errorf("found %+v, want %q", r.Diagnoses, row.want)
 			}
 		})
 	}

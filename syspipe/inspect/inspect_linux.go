@@ -59,40 +59,30 @@ func Process(pid int) (r *Report, err error) {
 	return r, nil
 }
 
+// maxLooks is how often [Over] looks on when it cannot tell whether a process spins: on a busy
+// machine one may have got no CPU to come to rest with.
+const maxLooks = 10
+
 // Over looks twice, so long apart, and returns the second look with what only two can tell: what
-// the processes did in between. Of the diagnoses it keeps those that both looks found: a pipe may
-// be full for a moment, and a child holds everything until it becomes another program. A process
-// that ends in between is an error that wraps [fs.ErrNotExist], as with [Process].
+// the processes did in between. Where that is too little to tell one that spins from one that has
+// not come to rest yet, it looks again, so long after, up to ten times. Of the diagnoses it keeps
+// those that both looks found: a pipe may be full for a moment, and a child holds everything until
+// it becomes another program. A process that ends in between is an error that wraps
+// [fs.ErrNotExist], as with [Process].
 func Over(ctx context.Context, pid int, look time.Duration) (*Report, error) {
 	before, err := Process(pid)
-	if err != nil {
-		return nil, err
-	}
-	select {
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-time.After(look):
-	}
-	after, err := Process(pid)
-	if err != nil {
-		return nil, err
-	}
-	after.Look = after.taken.Sub(before.taken)
-	for i := range after.Processes {
-		p := &after.Processes[i]
-		for _, old := range before.Processes {
-			if old.PID == p.PID {
-				p.Recent = p.Total.since(old.Total)
-			}
+	for looks := 1; err == nil; looks++ {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(look):
+		}
+		var after *Report
+		if after, err = Process(pid); err == nil && (!after.compare(before) || looks == maxLooks) {
+			return after, nil
 		}
 	}
-	after.Diagnoses = slices.DeleteFunc(after.diagnose(), func(d Diagnosis) bool {
-		seen := func(old Diagnosis) bool {
-			return old.Kind == d.Kind && old.PID == d.PID && (d.PID != 0 || slices.Equal(old.Channels, d.Channels))
-		}
-		return d.Kind != Spins && d.Kind != Buffers && !slices.ContainsFunc(before.Diagnoses, seen)
-	})
-	return after, nil
+	return nil, err
 }
 
 // errGone says what fs.ErrNotExist means of a process.

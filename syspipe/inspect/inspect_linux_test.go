@@ -391,6 +391,7 @@ func TestBlockBuffering(t *testing.T) {
 				mustFind(t, cmd.Process.Pid, inspect.Buffers, "writes so far, of 4096 bytes each")
 				return
 			}
+			awaitRead(t, cmd.Process.Pid)
 			if r, err := inspect.Over(t.Context(), cmd.Process.Pid, 20*time.Millisecond); err != nil || len(r.Diagnoses) > 0 {
 				t.Errorf("%+v, %v", r, err)
 			}
@@ -410,6 +411,23 @@ func unread(t *testing.T, w *os.File) (n int) {
 	return n
 }
 
+// awaitRead returns when a process sleeps in a read of its standard input: it has started up.
+func awaitRead(t *testing.T, pid int) {
+	t.Helper()
+	for end := time.Now().Add(deadline); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		report, err := inspect.Process(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range report.Channels {
+			if slices.ContainsFunc(c.Readers, func(h inspect.Holder) bool { return h.PID == pid && h.FD == 0 && h.Waits }) {
+				return
+			}
+		}
+	}
+	t.Fatalf("process %d is not seen in a read of its standard input in %v", pid, deadline)
+}
+
 // TestHealthy finds a child that waits for work, sees the bytes queued for it, and nothing wrong.
 func TestHealthy(t *testing.T) {
 	cmd := child(t, "wait")
@@ -422,6 +440,7 @@ func TestHealthy(t *testing.T) {
 	if _, err := w.Write(make([]byte, 1234)); err != nil {
 		t.Fatal(err)
 	}
+	awaitRead(t, cmd.Process.Pid)
 	report, err := inspect.Over(t.Context(), cmd.Process.Pid, 20*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)

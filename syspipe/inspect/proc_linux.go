@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -32,26 +31,31 @@ func numbers(folder string) ([]int, error) {
 	return list, err
 }
 
-// processes returns every process that can be seen. Each is read from /proc/PID/stat, "1 (a
-// command) S 0 ...": the command may hold anything, blanks and brackets among it.
+// processes returns every process that can be seen.
 func processes() (map[int]Proc, error) {
 	pids, err := numbers(procRoot)
 	all := map[int]Proc{}
 	for _, pid := range pids {
-		text, _ := os.ReadFile(procPath(pid, "stat")) // nothing if it has ended since
-		from, to := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
-		if from < 0 || to < from {
-			continue
-		}
-		fields := strings.Fields(string(text[to+1:]))
+		command, fields := readStat(procPath(pid, "stat"))
 		if len(fields) < 18 || fields[0] == "Z" && fields[17] < "2" { // ended, and not waited for
 			continue
 		}
 		if parent, err := strconv.Atoi(fields[1]); err == nil {
-			all[pid] = Proc{PID: pid, Parent: parent, Command: string(text[from+1 : to])}
+			all[pid] = Proc{PID: pid, Parent: parent, Command: command}
 		}
 	}
 	return all, err
+}
+
+// readStat reads the command of a process or thread, and what follows it, from "1 (a command) S 0
+// ...": the command may hold anything, blanks and brackets among it. Nothing if it has ended since.
+func readStat(path string) (command string, fields []string) {
+	text, _ := os.ReadFile(path)
+	from, to := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
+	if from < 0 || to < from {
+		return "", nil
+	}
+	return string(text[from+1 : to]), strings.Fields(string(text[to+1:]))
 }
 
 // An openFile is a pipe, FIFO or socket that a process has open.
@@ -237,31 +241,21 @@ func onSIGTERM(pid int) string {
 // "<ns with a CPU> <ns waiting for one> <turns>"; nil where the former may not be read.
 func readUsage(pid int) *Usage {
 	text, err := os.ReadFile(procPath(pid, "io"))
-	u := &Usage{threads: map[int]time.Duration{}}
+	u := &Usage{threads: map[int]turns{}}
 	if n, _ := fmt.Sscanf(string(text), "rchar: %d\nwchar: %d\nsyscr: %d\nsyscw: %d",
 		&u.ReadBytes, &u.WriteBytes, &u.ReadCalls, &u.WriteCalls); err != nil || n != 4 {
 		return nil
 	}
 	tids, _ := numbers(procPath(pid, "task"))
 	for _, tid := range tids {
-		var ran, waited time.Duration
-		text, _ := os.ReadFile(procPath(pid, "task", strconv.Itoa(tid), "schedstat")) // zeroes where the kernel keeps none
-		_, _ = fmt.Sscan(string(text), &ran, &waited)
-		u.threads[tid] = ran + waited
-		u.Runnable = max(u.Runnable, ran+waited)
+		task := procPath(pid, "task", strconv.Itoa(tid))
+		var t turns
+		text, _ := os.ReadFile(filepath.Join(task, "schedstat")) // zeroes where the kernel keeps none
+		_, _ = fmt.Sscan(string(text), &t.ran, &t.waited)
+		_, fields := readStat(filepath.Join(task, "stat"))
+		t.runnable = len(fields) > 0 && fields[0] == "R"
+		u.threads[tid] = t
+		u.Runnable = max(u.Runnable, t.ran+t.waited)
 	}
 	return u
-}
-
-// since returns what was done after old; nil if either is not known.
-func (u *Usage) since(old *Usage) *Usage {
-	if u == nil || old == nil {
-		return nil
-	}
-	d := &Usage{ReadCalls: u.ReadCalls - old.ReadCalls, WriteCalls: u.WriteCalls - old.WriteCalls,
-		ReadBytes: u.ReadBytes - old.ReadBytes, WriteBytes: u.WriteBytes - old.WriteBytes}
-	for tid, total := range u.threads {
-		d.Runnable = max(d.Runnable, total-old.threads[tid])
-	}
-	return d
 }

@@ -43,7 +43,14 @@ type Usage struct {
 	WriteBytes int64         `json:"write_bytes"`
 	Runnable   time.Duration `json:"runnable_ns"`
 
-	threads map[int]time.Duration // the same of each
+	threads map[int]turns
+	busy    turns // of the thread that was runnable longest
+}
+
+// turns are how long a thread had a CPU and waited for one, and whether it does either now.
+type turns struct {
+	ran, waited time.Duration
+	runnable    bool
 }
 
 // A Thread is one that sleeps in the kernel on account of a descriptor or a child.
@@ -105,4 +112,21 @@ func (c *Channel) fill() string {
 		return fmt.Sprintf("%s, %d of %d bytes", c.ID, c.Queued, c.Capacity)
 	}
 	return fmt.Sprintf("%s, %d bytes", c.ID, c.Queued)
+}
+
+// since returns what was done after old; nil if either is not known.
+func (u *Usage) since(old *Usage) *Usage {
+	if u == nil || old == nil {
+		return nil
+	}
+	d := &Usage{ReadCalls: u.ReadCalls - old.ReadCalls, WriteCalls: u.WriteCalls - old.WriteCalls,
+		ReadBytes: u.ReadBytes - old.ReadBytes, WriteBytes: u.WriteBytes - old.WriteBytes}
+	for tid, t := range u.threads {
+		t.ran -= old.threads[tid].ran
+		t.waited -= old.threads[tid].waited
+		if t.ran+t.waited >= d.Runnable {
+			d.Runnable, d.busy = t.ran+t.waited, t
+		}
+	}
+	return d
 }
