@@ -302,8 +302,8 @@ func descends(pid, ancestor int, parents map[int]int) bool {
 
 // Thresholds of what two looks tell.
 const (
-	busyShare  = 0.9                   // of the time in which a thread ran or slept: it never waited for anything
-	idleShare  = 0.5                   // below it a program is at rest more often than not
+	busyShare  = 0.9                   // of the look, in which a thread could run: it never waited for anything
+	idleShare  = 0.5                   // of the time it could use; below it a program is at rest more often than not
 	enoughCPU  = 50 * time.Millisecond // more than a program takes to start up and come to rest
 	manyCalls  = 100                   // calls that moved nothing
 	fewBytes   = 1024                  // what programs move to wake up their own threads
@@ -348,11 +348,11 @@ const (
 func (p Proc) spins(look time.Duration) int {
 	u := p.Recent
 	calls, moved := u.ReadCalls+u.WriteCalls, u.ReadBytes+u.WriteBytes
-	verdict, share := rests, u.busy.share(look)
+	verdict := rests
 	switch {
-	case calls > manyCalls && moved < calls/2 && share > idleShare:
+	case calls > manyCalls && moved < calls/2 && u.busy.share(look) > idleShare:
 		verdict = asksInVain
-	case share > busyShare && moved < fewBytes && u.busy.runnable:
+	case float64(u.Runnable) > busyShare*float64(look) && moved < fewBytes && u.busy.runnable:
 		verdict = neverRests
 	}
 	if verdict != rests && u.busy.ran < enoughCPU {

@@ -59,26 +59,26 @@ func Process(pid int) (r *Report, err error) {
 	return r, nil
 }
 
-// maxLooks is how often [Over] looks on when it cannot tell whether a process spins: on a busy
+// maxDoubt is how long [Over] looks on when it cannot tell whether a process spins: on a busy
 // machine one may have got no CPU to come to rest with.
-const maxLooks = 10
+const maxDoubt = 5 * time.Second
 
 // Over looks twice, so long apart, and returns the second look with what only two can tell: what
 // the processes did in between. Where that is too little to tell one that spins from one that has
-// not come to rest yet, it looks again, so long after, up to ten times. Of the diagnoses it keeps
-// those that both looks found: a pipe may be full for a moment, and a child holds everything until
-// it becomes another program. A process that ends in between is an error that wraps
+// not come to rest yet, it looks again, so long after, for five seconds. Of the diagnoses it
+// keeps those that both looks found: a pipe may be full for a moment, and a child holds everything
+// until it becomes another program. A process that ends in between is an error that wraps
 // [fs.ErrNotExist], as with [Process].
 func Over(ctx context.Context, pid int, look time.Duration) (*Report, error) {
 	before, err := Process(pid)
-	for looks := 1; err == nil; looks++ {
+	for err == nil {
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-time.After(look):
 		}
 		var after *Report
-		if after, err = Process(pid); err == nil && (!after.compare(before) || looks == maxLooks) {
+		if after, err = Process(pid); err == nil && (!after.compare(before) || after.Look > maxDoubt) {
 			return after, nil
 		}
 	}

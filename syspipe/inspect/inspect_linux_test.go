@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -41,6 +42,7 @@ var jobs = map[string]func() error{
 	"ask":    askInVain,
 	"turn": func() error {
 		go func() { io.Copy(io.Discard, os.Stdin); os.Exit(0) }()
+		runtime.LockOSThread()      // else Go moves the work to another thread, and each rests
 		for turns := 0; ; turns++ { // a CPU kept busy
 			if turns < 0 {
 				return nil
