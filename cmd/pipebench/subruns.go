@@ -64,7 +64,7 @@ func (f *doctorFlags) run(cmd *cobra.Command, flags []string) error {
 
 func (f *doctorFlags) plan(flags []string) (doctor.Plan, error) {
 	if len(flags) == 0 {
-		flags = doctor.DefaultFlags()
+		flags = doctor.DefaultFlags
 	}
 	switch { // before one of the times makes up for the other
 	case f.invocations == 0:
@@ -174,7 +174,7 @@ func (f *abFlags) run(cmd *cobra.Command, args []string) error {
 		f.say(cmd, "pipebench: both binaries are the same file: whatever is found is noise")
 	}
 	progress := f.progress(cmd.ErrOrStderr())
-	plan.Observe = func(at abtest.Progress) { progress.finish(at.Of, at.Took.Round(10*time.Millisecond).String()) }
+	plan.Observe = func(_, of int, took time.Duration) { progress.finish(of, took.Round(10*time.Millisecond).String()) }
 	before, after, err := abtest.Run(cmd.Context(), plan)
 	progress.stop()
 	if err != nil {

@@ -302,7 +302,7 @@ func (r assertRow) judged(v float64, ok bool, why string) AssertCase {
 func metricCases(s *results.Set, m Metric) []AssertCase {
 	var out []AssertCase
 	for _, r := range assertRows(s) {
-		if v, ok := r.merged(m.Name); ok || !m.latency || r.hasLatency() {
+		if v, ok := r.Figure(m.Name); ok || !m.latency || r.hasLatency() {
 			out = append(out, r.judged(v, ok, "the samples do not carry it"))
 		}
 	}
@@ -319,8 +319,8 @@ func (r assertRow) hasLatency() bool {
 	return ok
 }
 
-// merged returns a row's figure: a median, or a percentile of all its samples.
-func (r Row) merged(metric string) (float64, bool) {
+// Figure returns a row's figure: a median, or a percentile of all its samples.
+func (r Row) Figure(metric string) (float64, bool) {
 	key, name, keyed := strings.Cut(metric, ".")
 	if !keyed || metric == "p99.9" {
 		key, name = "", metric

@@ -38,25 +38,19 @@ const (
 type Plan struct {
 	Old, New subrun.Binary
 	Flags    []string      // for the run command of both
-	Pairs    int           // 0 is as many as the number of comparisons asks for ([Wanted]), and more while Spend lasts
+	Pairs    int           // 0 is as many as the number of comparisons asks for (wanted), and more while Spend lasts
 	Spend    time.Duration // what pairs may take altogether, beyond those that have to be
-	Alpha    float64       // the level those have to be enough for; 0 is [stat.DefaultAlpha]
 	MaxTime  time.Duration // begins no pair that would end after it, the first apart, and kills a run that takes longer; 0 is [DefaultMaxTime]
 	Seed     int64         // of the order; each pair runs with a seed of its own, the same on both sides
 	Dir      string        // a folder for the records, made if need be
 
-	// Observe, if set, is told of each finished pair from the goroutine that called Run.
-	Observe func(Progress)
+	// Observe, if set, is told of each finished pair from the goroutine that called Run, and how long
+	// both runs took. Of the first pair, of is known already.
+	Observe func(pair, of int, took time.Duration)
 }
 
 // DefaultMaxTime is a plan's time where nothing else is asked for.
 const DefaultMaxTime = 30 * time.Minute
-
-// Progress is how far a plan is.
-type Progress struct {
-	Pair, Of int           // of the first pair, Of is known already
-	Took     time.Duration // both runs
-}
 
 // Validate reports what of the plan cannot be.
 func (p Plan) Validate() error {
@@ -66,11 +60,10 @@ func (p Plan) Validate() error {
 	return subrun.CheckFlags(p.Flags)
 }
 
-// Wanted returns how many pairs to run for so many comparisons of times: twice as many as could
+// wanted returns how many pairs to run for so many comparisons of times: twice as many as could
 // establish a change if all agreed, so that some may point the other way, and never fewer than 20.
-func Wanted(comparisons int, alpha float64) int {
-	enough := stat.EnoughPairs(max(1, comparisons), alpha)
-	return max(20, 2*enough)
+func wanted(comparisons int) int {
+	return max(20, 2*stat.EnoughPairs(max(1, comparisons), stat.DefaultAlpha))
 }
 
 // mostPairs is how many pairs are run because there is time for them, and not because the number of
@@ -80,7 +73,7 @@ const mostPairs = 100
 // fitting returns how many pairs to run where one took so long. It is decided before anything is
 // compared: pairs that end when they have a result would find one too often.
 func (p Plan) fitting(comparisons int, took time.Duration) int {
-	return max(Wanted(comparisons, p.Alpha), int(min(p.Spend/max(took, 1), mostPairs)))
+	return max(wanted(comparisons), int(min(p.Spend/max(took, 1), mostPairs)))
 }
 
 // Run runs the plan. before[i] and after[i] are a pair. When it is stopped, by ctx or an error, it
@@ -153,7 +146,7 @@ func (r *runner) run(ctx context.Context) error {
 			r.Pairs = r.fitting(len(times), took)
 		}
 		if r.Observe != nil {
-			r.Observe(Progress{Pair: len(r.before), Of: r.Pairs, Took: took})
+			r.Observe(len(r.before), r.Pairs, took)
 		}
 	}
 	return nil
@@ -242,17 +235,7 @@ func readRuns(path string) ([]*results.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	var sets []*results.Set
-	at := make(map[string]*results.Set)
-	for _, e := range all.Environments {
-		at[e.Run] = &results.Set{Environments: []results.Environment{e}}
-		sets = append(sets, at[e.Run])
-	}
-	for _, rec := range all.Records {
-		if set := at[rec.Run]; set != nil {
-			set.Add(rec)
-		}
-	}
+	sets := stat.Map(all.Environments, func(e results.Environment) *results.Set { return all.OfRun(e.Run) })
 	if len(sets) > 0 {
 		sets[0].Problems = all.Problems
 	}

@@ -28,10 +28,10 @@ func fake(t *testing.T, how string) Plan {
 func TestPairsAreKeptAndReadAgain(t *testing.T) {
 	p := fake(t, "")
 	seen := 0
-	p.Observe = func(at Progress) {
+	p.Observe = func(pair, of int, _ time.Duration) {
 		seen++
-		if at.Pair != seen || at.Of != 3 {
-			t.Errorf("step %d: pair %d of %d", seen, at.Pair, at.Of)
+		if pair != seen || of != 3 {
+			t.Errorf("step %d: pair %d of %d", seen, pair, of)
 		}
 	}
 	before, after, err := Run(deadline(t), p)
@@ -60,7 +60,7 @@ func TestHowManyPairs(t *testing.T) {
 		{"six take eleven that agree", 6, 22},
 		{"eighty take fourteen", 80, 28},
 	} {
-		if got := Wanted(c.comparisons, 0); got != c.want {
+		if got := wanted(c.comparisons); got != c.want {
 			t.Errorf("%s: got %d pairs, want %d", c.name, got, c.want)
 		}
 	}
@@ -110,8 +110,8 @@ func TestTimeEndsPairs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Observe = func(at Progress) {
-		if at.Pair == 2 {
+	r.Observe = func(pair, _ int, _ time.Duration) {
+		if pair == 2 {
 			r.began = r.began.Add(-p.MaxTime) // an hour goes by
 		}
 	}
@@ -155,8 +155,8 @@ func TestPairsBeforeAnInterruptionAreWhole(t *testing.T) {
 	t.Setenv("TMP", scratch) // Windows
 	p.Pairs = 1 << 30
 	ctx, cancel := context.WithCancel(deadline(t))
-	p.Observe = func(at Progress) {
-		if at.Pair == 2 {
+	p.Observe = func(pair, _ int, _ time.Duration) {
+		if pair == 2 {
 			cancel()
 		}
 	}

@@ -26,6 +26,7 @@ import (
 
 	"github.com/pipebench/pipebench/bench/machine"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/subrun"
 )
 
@@ -52,9 +53,7 @@ const patience = time.Minute
 // DefaultFlags are for run where nothing is asked for: every place and pattern, the smallest, a
 // middle and the largest message of the usual run, and of the framings the floor and the commonest.
 // Others that run alike are judged by the noisiest of them.
-func DefaultFlags() []string {
-	return []string{"--framing", "raw,ndjson", "--size", "256,64KiB,1MiB"}
-}
+var DefaultFlags = []string{"--framing", "raw,ndjson", "--size", "256,64KiB,1MiB"}
 
 // Validate reports what of the plan cannot be.
 func (p Plan) Validate() error {
@@ -137,12 +136,10 @@ func due(i, n int, over, longest time.Duration) time.Duration {
 // wait does nothing until then, and sees what the CPUs do meanwhile.
 func (w *Watch) wait(ctx context.Context, until time.Time) error {
 	before := machine.ReadUsage()
-	timer := time.NewTimer(time.Until(until))
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-timer.C:
+	case <-time.After(time.Until(until)):
 	}
 	w.waiting.Add(machine.ReadUsage().Since(before))
 	return nil
@@ -153,9 +150,16 @@ func (w *Watch) wait(ctx context.Context, until time.Time) error {
 const oldLoad = 0.5
 
 // Faults returns what about the machine disturbs measurements, each with the remedy. None is a fine
-// machine, or one that does not tell; [Watch.Checks] names what was looked at.
+// machine, or one that does not tell; [Watch.Checks] names what was looked at. Who else uses the
+// CPUs is told while no invocation ran, or, where they left no time to see that, by the load average.
 func (w *Watch) Faults(env results.Environment) []results.Fault {
-	out := append(w.otherUse(env), machine.Faults(env)...)
+	isLoad := func(f results.Fault) bool { return f.ID == "load" }
+	out := stat.Filter(w.waiting.Faults(), isLoad)
+	if !w.waiting.Shows() && env.Load1 != nil && *env.Load1 > oldLoad {
+		out = append(out, results.Fault{ID: "load", Verdict: fmt.Sprintf("the load average was %.2f before anything was measured", *env.Load1),
+			Evidence: results.MustEvidence(map[string]float64{"load1": *env.Load1}), Advice: "close other programs, or wait until it is done"})
+	}
+	out = slices.Concat(out, slices.DeleteFunc(w.working.Faults(), isLoad), machine.Faults(env))
 	for i := range out {
 		out[i].ID = results.EnvironmentFault + out[i].ID
 		out[i].Run, out[i].Time = env.Run, env.Time
@@ -170,24 +174,6 @@ func (w *Watch) Checks() []string {
 		checks = append(checks, "steal")
 	}
 	return append(checks, machine.Checks()...)
-}
-
-// otherUse tells who else uses the CPUs: while no invocation ran, or, where they left no time to
-// see that, by the load average.
-func (w *Watch) otherUse(env results.Environment) []results.Fault {
-	var out []results.Fault
-	if !w.waiting.Shows() && env.Load1 != nil && *env.Load1 > oldLoad {
-		out = append(out, results.Fault{ID: "load", Verdict: fmt.Sprintf("the load average was %.2f before anything was measured", *env.Load1),
-			Evidence: results.MustEvidence(loadEvidence{*env.Load1}), Advice: "close other programs, or wait until it is done"})
-	}
-	waiting := w.waiting.Faults()
-	waiting = slices.DeleteFunc(waiting, func(f results.Fault) bool { return f.ID != "load" })
-	working := slices.DeleteFunc(w.working.Faults(), func(f results.Fault) bool { return f.ID == "load" })
-	return slices.Concat(waiting, out, working)
-}
-
-type loadEvidence struct {
-	Load1 float64 `json:"load1"`
 }
 
 var machineID = regexp.MustCompile(`^[0-9A-Za-z]+$`)

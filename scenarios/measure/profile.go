@@ -1,17 +1,21 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime"
-	"sync"
+	"slices"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -23,8 +27,8 @@ var (
 	profileTripSizes   = []int{1, 64 << 10}
 )
 
-// Places returns the placements that this machine has; free where a program cannot choose its CPUs.
-func Places(t placement.Topology) []string {
+// places returns the placements that this machine has; free where a program cannot choose its CPUs.
+func places(t placement.Topology) []string {
 	var names []string
 	for _, p := range placement.Places() {
 		if _, err := t.Choose(p.Name); err == nil && p.Name != "free" {
@@ -46,7 +50,7 @@ func ProfileCells(t placement.Topology) []results.Cell {
 			cells = append(cells, base)
 		}
 	}
-	for _, place := range Places(t) {
+	for _, place := range places(t) {
 		base := results.Cell{
 			Framing: "raw", Pipe: string(syspipe.Anonymous), IO: syspipe.Blocking.String(), Placement: place,
 			Peer: "process", Pattern: "stream", Payload: "json",
@@ -67,10 +71,7 @@ func ProfileCells(t placement.Topology) []results.Cell {
 // zeroCopySupported reports whether this system can lend pages to a pipe, for those who want to say
 // why rows are missing.
 func zeroCopySupported() error {
-	if err := syspipe.Vmsplice.Supported(); err != nil {
-		return err
-	}
-	return syspipe.Splice.Supported()
+	return cmp.Or(syspipe.Vmsplice.Supported(), syspipe.Splice.Supported())
 }
 
 // What is copied: as much as a pipe holds, which stays in a core's cache, and more than a
@@ -86,48 +87,38 @@ const (
 	copyDuration = 40 * time.Millisecond
 )
 
-// MemoryStep begins the step of a record that holds how fast memory is copied; the bytes of the
-// buffer and the placement follow it.
-const MemoryStep = "memory/copy/"
+// copyStep is the step of a record that holds how fast memory is copied.
+func copyStep(size int, place string) string { return fmt.Sprintf("memory/copy/%d/%s", size, place) }
 
 // Memory measures how fast this machine copies memory: one thread on each CPU of a placement, all
 // at the same time, each between buffers of its own. The rate is bytes copied a second, all threads
 // together; each byte is read once and written once.
 func Memory(ctx context.Context, run string, t placement.Topology) ([]results.Probe, error) {
 	var records []results.Probe
-	for _, place := range Places(t) {
-		cpus, err := t.Choose(place)
+	for _, place := range places(t) {
+		chosen, err := t.Choose(place)
 		if err != nil {
 			return nil, err
 		}
+		cpus := slices.Compact([]int{chosen.Writer, chosen.Reader}) // a thread each
 		for _, size := range []int{inCache, beyondCache} {
-			rates, err := copyRates(ctx, threadsOf(cpus), size)
+			rates, err := copyRates(ctx, cpus, size)
 			if err != nil {
 				return nil, err
 			}
-			records = append(records, memoryRecord(run, place, size, threadsOf(cpus), stat.Median(rates)))
+			e := stat.Median(rates)
+			how := fmt.Sprintf("copy from one buffer of %s to another, %s, for %v; median of %d",
+				results.FormatSize(int64(size)), where(cpus), copyDuration, e.N)
+			if e.Interval != nil {
+				how += fmt.Sprintf(", 95 %% interval %s to %s", results.FormatGoodput(e.Interval.Lo), results.FormatGoodput(e.Interval.Hi))
+			}
+			records = append(records, results.Probe{
+				Kind: results.KindProbe, Run: run, Time: time.Now().UTC(),
+				Step: copyStep(size, place), Value: e.Median, Unit: "B/s", How: how,
+			})
 		}
 	}
 	return records, nil
-}
-
-// threadsOf returns the CPUs that get a thread each.
-func threadsOf(c placement.CPUs) []int {
-	if c.Writer == c.Reader {
-		return []int{c.Reader}
-	}
-	return []int{c.Writer, c.Reader}
-}
-
-func memoryRecord(run, place string, size int, cpus []int, e stat.Estimate) results.Probe {
-	how := fmt.Sprintf("copy from one buffer of %s to another, %s, for %v; median of %d", results.FormatSize(int64(size)), where(cpus), copyDuration, e.N)
-	if e.Interval != nil {
-		how += fmt.Sprintf(", 95 %% interval %s to %s", results.FormatGoodput(e.Interval.Lo), results.FormatGoodput(e.Interval.Hi))
-	}
-	return results.Probe{
-		Kind: results.KindProbe, Run: run, Time: time.Now().UTC(),
-		Step: fmt.Sprintf("%s%d/%s", MemoryStep, size, place), Value: e.Median, Unit: "B/s", How: how,
-	}
 }
 
 func where(cpus []int) string {
@@ -142,10 +133,7 @@ func where(cpus []int) string {
 
 // copyRates returns the bytes a second of each sample, all threads together.
 func copyRates(ctx context.Context, cpus []int, size int) ([]float64, error) {
-	copiers := make([]*copier, len(cpus))
-	for i, cpu := range cpus {
-		copiers[i] = newCopier(cpu, size)
-	}
+	copiers := stat.Map(cpus, func(cpu int) *copier { return newCopier(cpu, size) })
 	var rates []float64
 	for range copySamples {
 		if err := ctx.Err(); err != nil {
@@ -161,29 +149,29 @@ func copyRates(ctx context.Context, cpus []int, size int) ([]float64, error) {
 }
 
 // together lets all copiers copy at the same time: none starts before all are on their CPUs.
-func together(copiers []*copier) (float64, error) {
-	var done sync.WaitGroup
+func together(copiers []*copier) (total float64, err error) {
+	var all errgroup.Group
 	var ready atomic.Int32
 	for _, c := range copiers {
-		done.Go(func() {
+		all.Go(func() error {
 			runtime.LockOSThread() // and never unlocked: the bound thread ends with its goroutine
-			c.err = placement.PinThread(c.cpu)
+			err := placement.PinThread(c.cpu)
 			ready.Add(1)
 			for int(ready.Load()) < len(copiers) {
 				runtime.Gosched()
 			}
+			if err != nil {
+				return fmt.Errorf("measure memory bandwidth: %w", err)
+			}
 			c.copy(copyDuration)
+			return nil
 		})
 	}
-	done.Wait()
-	total := 0.0
+	err = all.Wait()
 	for _, c := range copiers {
-		if c.err != nil {
-			return 0, fmt.Errorf("measure memory bandwidth: %w", c.err)
-		}
 		total += c.rate
 	}
-	return total, nil
+	return total, err
 }
 
 // A copier copies from one buffer of its own to another.
@@ -191,7 +179,6 @@ type copier struct {
 	cpu      int
 	from, to []byte
 	rate     float64 // bytes a second
-	err      error
 }
 
 // newCopier touches both buffers, so that no copy waits for a page.
@@ -205,9 +192,6 @@ func newCopier(cpu, size int) *copier {
 
 // copy copies for about as long as it is told, and reads the clock each 64 KiB at most.
 func (c *copier) copy(d time.Duration) {
-	if c.err != nil {
-		return
-	}
 	start, copied := time.Now(), 0
 	for time.Since(start) < d {
 		for at := 0; at < len(c.from) && time.Since(start) < d; at += inCache {
@@ -215,4 +199,133 @@ func (c *copier) copy(d time.Duration) {
 		}
 	}
 	c.rate = float64(copied) / time.Since(start).Seconds()
+}
+
+// ProfilePage lays the limits of a set's machine in one table, a column a placement. A set of
+// another sort gives a page without rows.
+func ProfilePage(set *results.Set) view.Page {
+	p := page{set: set, rows: view.Summarise(set).Rows}
+	p.table = view.Table{Title: "The limits of this machine's pipes", Columns: view.Columns("what", "of")}
+	for _, r := range p.rows {
+		if place := r.Cell.Placement; !slices.Contains(p.places, place) {
+			p.places = append(p.places, place)
+			p.table.Columns = append(p.table.Columns, view.Column{Title: place, Right: true})
+		}
+	}
+	for _, size := range []int{beyondCache, inCache} {
+		p.add("memory copy [1]", size, func(place string) string {
+			if rate, ok := p.copyRate(size, place); ok {
+				return results.FormatGoodput(rate)
+			}
+			return ""
+		})
+	}
+	for _, stream := range [][2]string{{"", "raw stream"}, {"vmsplice", "raw stream, vmsplice [2]"}, {"splice", "raw stream, splice [3]"}} {
+		for _, size := range profileStreamSizes {
+			p.addCell(stream[1], size, "stream", stream[0], "goodput")
+		}
+	}
+	for _, size := range profileTripSizes {
+		p.addCell("raw round trip, median", size, "roundtrip", "", "p50")
+		p.addCell("raw round trip, p99", size, "roundtrip", "", "p99")
+	}
+	return view.Page{Header: p.header(), Tables: []view.Table{p.table}, Notes: p.notes()}
+}
+
+type page struct {
+	set    *results.Set
+	rows   []stat.Row
+	places []string // of the rows, in their order
+	table  view.Table
+}
+
+func (p *page) header() []string {
+	var lines []string
+	for _, e := range p.set.Environments {
+		line := fmt.Sprintf("%s %s %s · %s · %s", e.OS, e.Kernel, e.Arch, e.CPU, e.Topology)
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// add adds a row, unless no placement has the figure.
+func (p *page) add(what string, size int, figure func(place string) string) {
+	figures := stat.Map(p.places, figure)
+	if !slices.ContainsFunc(figures, func(text string) bool { return text != "" }) {
+		return
+	}
+	row := []string{what, results.FormatSize(int64(size))}
+	for _, text := range figures {
+		row = append(row, cmp.Or(text, "-"))
+	}
+	p.table.Append(row...)
+}
+
+// addCell adds a row of what was measured, and of goodput how far its interval goes.
+func (p *page) addCell(what string, size int, pattern, transfer, metric string) {
+	p.add(what, size, func(place string) string {
+		r, ok := p.find(size, place, pattern, transfer)
+		v, measured := r.Figure(metric)
+		switch {
+		case !ok:
+			return ""
+		case r.Failed != "":
+			return "failed: " + r.Failed
+		case !measured:
+			return "-"
+		}
+		text := stat.MustMetric(metric).Format(v)
+		if percent, ok := r.Estimates[metric].Spread(); ok && pattern == "stream" {
+			text += fmt.Sprintf(" ±%.0f%%", percent)
+		}
+		return text
+	})
+}
+
+func (p *page) find(size int, place, pattern, transfer string) (r stat.Row, ok bool) {
+	at := slices.IndexFunc(p.rows, func(r stat.Row) bool {
+		c := r.Cell
+		return c.Framing == "raw" && c.Size == size && c.Placement == place && c.Pattern == pattern && c.Transfer == transfer
+	})
+	if at >= 0 {
+		r = p.rows[at]
+	}
+	return r, at >= 0
+}
+
+// copyRate finds how fast memory was copied, in bytes a second.
+func (p *page) copyRate(size int, place string) (float64, bool) {
+	for _, r := range slices.Backward(p.set.Probes) {
+		if rate, ok := r.Value.(float64); ok && r.Step == copyStep(size, place) {
+			return rate, true
+		}
+	}
+	return 0, false
+}
+
+// notes say what the figures are, what zero-copy does not do, and how near the pipe comes to the
+// memory: a pipe copies each byte twice.
+func (p *page) notes() []string {
+	notes := []string{
+		"[1] bytes copied a second by one thread on each CPU of the placement at once, each between its own buffers",
+	}
+	if slices.ContainsFunc(p.rows, func(r stat.Row) bool { return r.Cell.Transfer != "" }) {
+		notes = append(notes,
+			"[2] the writer lends its pages instead of copying bytes: it may not change them until the reader has copied them out",
+			"[3] the reading end drops the lent pages: nobody reads the bytes, and no byte is copied. It is what the pipe can do, not what a program can")
+	} else if err := zeroCopySupported(); err != nil {
+		notes = append(notes, err.Error())
+	}
+	const size = 64 << 10
+	for _, place := range p.places {
+		rate, known := p.copyRate(inCache, place)
+		r, ok := p.find(size, place, "stream", "")
+		if e, measured := r.Estimates["goodput"]; known && ok && measured && rate > 0 {
+			notes = append(notes, fmt.Sprintf("Placement %s: raw at %s passes %.2g times as many bytes a second as its CPUs copy in their caches; a pipe copies each byte twice.",
+				place, results.FormatSize(size), e.Median/rate))
+		}
+	}
+	return append(notes, "± is the 95 % interval of the median.")
 }

@@ -61,12 +61,12 @@ func TestMemoryIsMeasuredOnEveryPlacement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := 2 * len(Places(topology)); len(records) != want {
+	if want := 2 * len(places(topology)); len(records) != want {
 		t.Errorf("%d records, want %d", len(records), want)
 	}
 	for _, r := range records {
 		rate, ok := r.Value.(float64)
-		if !ok || rate <= 0 || r.Unit != "B/s" || r.Kind != results.KindProbe || r.Run != "r" || !strings.HasPrefix(r.Step, MemoryStep) {
+		if !ok || rate <= 0 || r.Unit != "B/s" || r.Kind != results.KindProbe || r.Run != "r" || !strings.HasPrefix(r.Step, "memory/copy/") {
 			t.Errorf("record %+v", r)
 		}
 	}
@@ -97,7 +97,7 @@ func sample(bytes, ns int64) results.Sample {
 func TestThePageSaysWhatLentPagesDoNotDo(t *testing.T) {
 	set := &results.Set{
 		Environments: []results.Environment{{Run: "r", OS: "linux"}},
-		Probes:       []results.Probe{{Run: "r", Step: MemoryStep + "65536/same", Value: 20e9, Unit: "B/s"}},
+		Probes:       []results.Probe{{Run: "r", Step: copyStep(64<<10, "same"), Value: 20e9, Unit: "B/s"}},
 	}
 	for _, c := range ProfileCells(placement.Topology{CPUs: twoCores.CPUs[:1]}) {
 		if c.Size != 64<<10 || c.Pattern != "stream" {

@@ -21,11 +21,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/syspipe"
 )
 
 // A Sweep is the product of its lists. An empty list stands for its default.
@@ -127,11 +131,7 @@ const allFramings = "all"
 
 // Framings returns all framings that can be measured, by name. Compressed chunks are the last.
 func Framings() []string {
-	var names []string
-	for _, f := range framers.All() {
-		names = append(names, f.String())
-	}
-	return append(names, "chunked+zstd")
+	return append(stat.Map(framers.All(), framers.Framing.String), "chunked+zstd")
 }
 
 // framings returns the canonical specs, each chunking one at each chunk size. Raw comes first: the
@@ -139,26 +139,30 @@ func Framings() []string {
 func (s Sweep) framings() ([]string, error) {
 	asked := s.Framings
 	if slices.Contains(asked, allFramings) {
-		asked = nil
-		for _, name := range Framings() {
-			name, _, _ = strings.Cut(name, ":") // the sizes of chunks may be asked for
-			asked = append(asked, name)
-		}
+		asked = stat.Map(Framings(), func(name string) string { // the sizes of chunks may be asked for
+			name, _, _ = strings.Cut(name, ":")
+			return name
+		})
 	}
 	var specs []string
 	split := false
 	for _, spec := range asked {
-		sized, err := s.chunked(spec)
+		f, err := framers.Parse(spec)
 		if err != nil {
 			return nil, err
 		}
-		split = split || len(sized) > 1 || sized[0] != spec
-		for _, one := range sized {
-			f, err := framers.Parse(one)
-			if err != nil {
-				return nil, err
+		sized := []string{f.String()}
+		if _, splits := f.(framers.Chunker); splits && !strings.Contains(spec, ":") && len(s.Chunks) > 0 {
+			split, sized = true, nil
+			for _, n := range s.Chunks {
+				if f, err = framers.Parse(fmt.Sprintf("%s:%d", spec, n)); err != nil {
+					return nil, err
+				}
+				sized = append(sized, f.String())
 			}
-			if name := f.String(); !slices.Contains(specs, name) {
+		}
+		for _, name := range sized {
+			if !slices.Contains(specs, name) {
 				specs = append(specs, name)
 			}
 		}
@@ -167,22 +171,6 @@ func (s Sweep) framings() ([]string, error) {
 		return nil, fmt.Errorf("chunk sizes are for framings that split messages, such as chunked, where their name has no size: %s cannot use them", strings.Join(asked, ", "))
 	}
 	return specs, nil
-}
-
-// chunked gives a framing that splits messages each of the chunk sizes, unless its spec has one.
-func (s Sweep) chunked(spec string) ([]string, error) {
-	f, err := framers.Parse(spec)
-	if err != nil {
-		return nil, err
-	}
-	if _, splits := f.(framers.Chunker); !splits || strings.Contains(spec, ":") || len(s.Chunks) == 0 {
-		return []string{spec}, nil
-	}
-	var sized []string
-	for _, n := range s.Chunks {
-		sized = append(sized, fmt.Sprintf("%s:%d", spec, n))
-	}
-	return sized, nil
 }
 
 // largest bounds what a person may ask for as one message: 1 GiB.
@@ -248,4 +236,139 @@ func parseSize(s string) (int, error) {
 		return 0, fmt.Errorf("size %q is above %s", s, results.FormatSize(largest))
 	}
 	return int(n), nil
+}
+
+// What a default run asks of writers that do not block: sizes below and above the capacity of a pipe,
+// and a reader about as fast as a server that parses what it reads, in bytes a second.
+var waitingSizes = []int{4 << 10, 128 << 10}
+
+const slowReader = 50e6
+
+// They are counted rather than compared, so a few slices will do: one of a writer that sleeps takes
+// 20 ms or more, and the figures of the others need the time.
+const (
+	waitingSamples = 3
+	waitingForks   = 1
+)
+
+// largestSize is that of the messages that a run streams where it has time left, in bytes. There
+// are largeSamples of each cell.
+const (
+	largestSize  = 16 << 20
+	largeSamples = 12
+)
+
+// WithFurther returns the plans of a run for which nothing in particular was asked, p and what
+// follows it: what writers meet that do not block, against a reader that is fast, slow, and one that
+// leaves; and messages of [largestSize], which a machine measures that is quick enough. The last
+// may take until p's MaxTime; the others leave a share of it to those behind them.
+func (s Sweep) WithFurther(p bench.Plan) ([]bench.Plan, error) {
+	waiting, large := p, p
+	s.Patterns, s.Sizes = []string{"stream"}, []int{largestSize}
+	var err error
+	if large.Cells, err = s.Cells(); err != nil {
+		return nil, err
+	}
+	large.Samples = min(p.Samples, largeSamples)
+	waiting.Cells, waiting.Precision, large.Precision = nil, 0, 0
+	waiting.Samples, waiting.Forks = min(p.Samples, waitingSamples), waitingForks
+	s.Sizes, s.Placements, s.IOs = waitingSizes, s.Placements[:1], nil
+	for _, io := range []syspipe.IO{syspipe.Poll, syspipe.Poller, syspipe.Sleep(syspipe.DefaultPause)} {
+		s.IOs = append(s.IOs, io.String()+"/"+syspipe.Blocking.String())
+	}
+	for _, s.Further = range []results.Cell{{}, {Drain: slowReader}, {Leave: 1}} {
+		cells, err := s.Cells()
+		if err != nil {
+			return nil, err
+		}
+		waiting.Cells = append(waiting.Cells, cells...)
+	}
+	p.MaxTime -= p.MaxTime / 4
+	return []bench.Plan{p, waiting, large}, nil
+}
+
+// Fits reports whether a plan of large messages would end within the time left, at the least goodput
+// that a megabyte or more was seen to have.
+func Fits(p bench.Plan, measured []results.Record, left time.Duration) bool {
+	const sent = 2 // of each message: one warms up
+	slowest := 0.0 // nanoseconds a byte
+	for _, r := range measured {
+		if r.Cell.Size < 1<<20 || r.Cell.Pattern != "stream" {
+			continue
+		}
+		for _, s := range r.Samples {
+			slowest = max(slowest, float64(s.ElapsedNS)/float64(s.PayloadBytes))
+		}
+	}
+	p.Duration = max(p.Duration, time.Duration(sent*largestSize*slowest))
+	return slowest > 0 && p.Estimate() <= left
+}
+
+// A Shape is the work of another benchmark: a cell set to exactly what that one does, and the
+// figure that it would print.
+type Shape struct {
+	Name string
+	What string // a line for a list
+
+	pattern string
+	size    int
+	figure  string // printf of the metric in the other's unit
+	metric  string
+	scale   float64 // from the metric's unit to the other's
+}
+
+// Shapes returns those of the benchmarks that most figures of pipes come from.
+//
+// Of their ways, these are not repeated: that the scheduler may put both ends where it likes and
+// nobody is told (all three), a mean without its spread (lat_pipe, perf), an end that is never
+// checked for what it received, and a short write that starts again at the buffer's head (bw_pipe).
+//
+// "go test -run '^$' -bench AgainstPeers ./scenarios/measure" sets the shapes beside those that are
+// on the PATH, in interleaved pairs on one CPU. On a virtual machine with Linux 6.18, of the time
+// of perf bench sched pipe (6.1) the shape took 1.022 [1.014, 1.032] in 25 pairs and 1.027 [1.017,
+// 1.030] in 15; of lat_pipe's (lmbench 3 built there) 1.072 [1.060, 1.082]. What is left lies in
+// the process, not in the loop: two bare loops of raw system calls in Go take 0.97 of perf's time,
+// and the same loops in the engine's workers 1.00 to 1.02. bw_pipe came to no end there, as a loop
+// of its own that does not look for the end of the stream, and has not been compared.
+func Shapes() []Shape {
+	return []Shape{
+		{"lmbench-bw", "bw_pipe of lmbench: 64 KiB messages one way between two processes, in MB/s", "stream", 64 << 10, "%.2f MB/sec", "goodput", 1e-6},
+		{"lmbench-lat", "lat_pipe of lmbench: one byte there and back between two processes, in microseconds", "roundtrip", 1, "%.4f microseconds", "time", 1e-3},
+		{"perf-sched-pipe", "perf bench sched pipe: an int there and back between two processes, in usecs/op", "roundtrip", 4, "%.6f usecs/op", "time", 1e-3},
+	}
+}
+
+// ParseShape finds a shape by its name.
+func ParseShape(name string) (Shape, error) {
+	known := stat.Map(Shapes(), func(s Shape) string { return s.Name })
+	if i := slices.Index(known, name); i >= 0 {
+		return Shapes()[i], nil
+	}
+	return Shape{}, fmt.Errorf("shape %q is unknown; known are %s", name, strings.Join(known, ", "))
+}
+
+// Fit sets a sweep to the shape. Where the ends run and how often is left as it was.
+func (s Shape) Fit(to *Sweep) {
+	to.Framings, to.Sizes, to.Patterns = []string{"raw"}, []int{s.size}, []string{s.pattern}
+	if s.pattern == "stream" {
+		to.Further.ReadBuffer = s.size // bw_pipe reads no more than a message at once
+	} else {
+		to.Further.Clock = "sample" // the other two read it at the ends of all trips
+	}
+	to.Pipes, to.Capacities, to.IOs, to.Peers = []string{"anonymous"}, []int{0}, []string{"blocking"}, []string{"process"}
+}
+
+// Figure returns the median of a record as the other benchmark prints its own, with the ends of its
+// interval; false where the record has no samples.
+func (s Shape) Figure(r results.Record) (string, bool) {
+	m, err := stat.MetricByName(s.metric)
+	if err != nil || len(r.Samples) == 0 {
+		return "", false
+	}
+	e := m.Estimate(r)
+	text := fmt.Sprintf("%s on %s: "+s.figure, s.Name, r.Cell.Placement, e.Median*s.scale)
+	if e.Interval != nil {
+		text += fmt.Sprintf(" [%.4g, %.4g]", e.Interval.Lo*s.scale, e.Interval.Hi*s.scale)
+	}
+	return text, true
 }
