@@ -81,12 +81,9 @@ func FormatGrouped(n int64) string {
 // FormatSize writes a number of bytes as exactly as it is: "64 B", "60 KiB", "1 MiB", and "61441 B"
 // where no larger unit divides it.
 func FormatSize(bytes int64) string {
-	for _, u := range []struct {
-		name  string
-		bytes int64
-	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
-		if bytes != 0 && bytes%u.bytes == 0 {
-			return fmt.Sprintf("%d %s", bytes/u.bytes, u.name)
+	for _, u := range []scale{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
+		if size := int64(u.size); bytes != 0 && bytes%size == 0 {
+			return fmt.Sprintf("%d %s", bytes/size, u.unit)
 		}
 	}
 	return fmt.Sprintf("%d B", bytes)

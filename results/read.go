@@ -135,13 +135,19 @@ func (f *fileReader) line(number int, text []byte, torn bool) {
 		f.problems.Add(number, err.Error()+": line skipped")
 		return
 	}
-	if e, ok := line.(Environment); ok {
-		f.schema(number, e)
+	if e, ok := line.(Environment); ok && e.Schema > Schema {
+		f.problems.Add(number, fmt.Sprintf("schema %d is newer than this program's %d: what it added is not shown", e.Schema, Schema))
+	} else if ok && e.Schema < 1 {
+		f.problems.Add(number, fmt.Sprintf("schema %d: no version of pipebench wrote that; read as schema %d", e.Schema, Schema))
 	}
-	if where, again := f.seen.add(line, text, f.problems.File); again {
-		f.repeated++
-		f.problems.Add(number, fmt.Sprintf("the same line was read from %s: not counted twice", where))
-		return
+	if line.kind() != KindMessage { // they may well repeat themselves; what was measured never does to the nanosecond
+		sum := sha256.Sum256(text)
+		if where, again := f.seen[sum]; again {
+			f.repeated++
+			f.problems.Add(number, fmt.Sprintf("the same line was read from %s: not counted twice", where))
+			return
+		}
+		f.seen[sum] = f.problems.File
 	}
 	if r, ok := line.(Record); ok && !r.Disturbed {
 		// Versions before there was the field said so in no other way than by a warning.
@@ -152,29 +158,6 @@ func (f *fileReader) line(number int, text []byte, torn bool) {
 		line = r
 	}
 	f.set.Add(line)
-}
-
-// schema says when a file may hold more than this version can see.
-func (f *fileReader) schema(number int, e Environment) {
-	if e.Schema > Schema {
-		f.problems.Add(number, fmt.Sprintf("schema %d is newer than this program's %d: what it added is not shown", e.Schema, Schema))
-	}
-	if e.Schema < 1 {
-		f.problems.Add(number, fmt.Sprintf("schema %d: no version of pipebench wrote that; read as schema %d", e.Schema, Schema))
-	}
-}
-
-// add remembers a line and tells where it was read before. Messages may well repeat themselves;
-// what was measured never does to the nanosecond.
-func (s seenLines) add(line Line, text []byte, file string) (where string, again bool) {
-	if line.kind() == KindMessage {
-		return "", false
-	}
-	sum := sha256.Sum256(text)
-	if where, again = s[sum]; !again {
-		s[sum] = file
-	}
-	return where, again
 }
 
 // decode reads one line of any kind, and refuses what the writer would not have written.
@@ -253,28 +236,20 @@ type lineReader struct {
 func (l *lineReader) next() (text []byte, torn bool, err error) {
 	l.buf.Reset()
 	l.number++
-	long := false
-	for {
-		part, err := l.r.ReadSlice('\n')
-		if l.buf.Len()+len(part) > l.max {
-			long = true
-			l.buf.Reset()
-		}
-		if !long {
+	size, err := 0, bufio.ErrBufferFull
+	for err == bufio.ErrBufferFull {
+		var part []byte
+		part, err = l.r.ReadSlice('\n')
+		if size += len(part); size <= l.max {
 			l.buf.Write(part)
 		}
-		if err == bufio.ErrBufferFull {
-			continue
-		}
-		if err == io.EOF && len(part) == 0 && l.buf.Len() == 0 && !long {
-			return nil, false, io.EOF
-		}
-		if err != nil && err != io.EOF {
-			return nil, false, err
-		}
-		if long {
-			return nil, false, fmt.Errorf("%w: more than %s", errLongLine, FormatSize(int64(l.max)))
-		}
-		return bytes.TrimSuffix(l.buf.Bytes(), []byte("\n")), err == io.EOF, nil
 	}
+	torn = err == io.EOF
+	switch {
+	case err != nil && !(torn && size > 0):
+		return nil, false, err
+	case size > l.max:
+		return nil, false, fmt.Errorf("%w: more than %s", errLongLine, FormatSize(int64(l.max)))
+	}
+	return bytes.TrimSuffix(l.buf.Bytes(), []byte("\n")), torn, nil
 }

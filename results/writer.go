@@ -23,29 +23,21 @@ type Writer struct {
 // Append goes on with a results file, or starts it. If the last line was torn by a crash, the next
 // one begins on a line of its own.
 func Append(path string) (*Writer, error) {
-	f, err := openInFolder(path, os.O_RDWR|os.O_CREATE|os.O_APPEND)
+	// No link is followed out of the folder: in one that others may write to, such a link would have
+	// the user overwrite a file of their own.
+	folder, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return nil, fmt.Errorf("append to results file: %w", err)
+	}
+	defer folder.Close()
+	f, err := folder.OpenFile(filepath.Base(path), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666)
+	if err != nil {
+		return nil, fmt.Errorf("append to results file: %s: %w", path, err)
 	}
 	if err := endLine(f); err != nil {
 		return nil, errors.Join(fmt.Errorf("append to results file: %w", err), f.Close())
 	}
 	return &Writer{w: f, close: f.Close, name: path}, nil
-}
-
-// openInFolder opens a file for writing, and follows no link out of its folder: in one that others
-// may write to, such a link would have the user overwrite a file of their own.
-func openInFolder(path string, flag int) (*os.File, error) {
-	folder, err := os.OpenRoot(filepath.Dir(path))
-	if err != nil {
-		return nil, err
-	}
-	defer folder.Close()
-	f, err := folder.OpenFile(filepath.Base(path), flag, 0o666)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return f, nil
 }
 
 // NewWriter writes lines to w, one call of Write each.
