@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -85,45 +86,40 @@ var assertText = regexp.MustCompile(`^\s*([a-z0-9.-]+)\s*(<=|>=|<|>)\s*([^@]+?)\
 // ParseAssert reads an assertion. An error says what is wrong and what is known.
 func ParseAssert(text string) (Assert, error) {
 	a := Assert{Text: strings.TrimSpace(text), Size: -1}
-	m := assertText.FindStringSubmatch(text)
-	if m == nil {
-		return a, fmt.Errorf("assertion %q: want METRIC<VALUE[@SIZE], such as p99<50ms@64KiB; comparisons are <, <=, > and >=", text)
-	}
-	a.Metric, a.Op = m[1], m[2]
-	var err error
-	if a.kind, err = assertKindOf(a.Metric); err != nil {
+	if err := a.parse(); err != nil {
 		return a, fmt.Errorf("assertion %q: %w", text, err)
-	}
-	if a.Value, err = parseQuantity(m[3], a.kind.unit); err != nil {
-		return a, fmt.Errorf("assertion %q: %w", text, err)
-	}
-	if m[4] != "" {
-		if err := a.parseWhere(m[4]); err != nil {
-			return a, fmt.Errorf("assertion %q: %w", text, err)
-		}
-	}
-	if a.Metric == "slope" && a.Size >= 0 {
-		return a, fmt.Errorf("assertion %q: a slope is over all sizes; leave out the one after @", text)
 	}
 	return a, nil
 }
 
-// parseWhere reads what stands after @.
-func (a *Assert) parseWhere(text string) error {
-	for part := range strings.SplitSeq(text, ",") {
+func (a *Assert) parse() error {
+	m := assertText.FindStringSubmatch(a.Text)
+	if m == nil {
+		return errors.New("want METRIC<VALUE[@SIZE], such as p99<50ms@64KiB; comparisons are <, <=, > and >=")
+	}
+	a.Metric, a.Op = m[1], m[2]
+	var err error
+	if a.kind, err = assertKindOf(a.Metric); err != nil {
+		return err
+	}
+	if a.Value, err = parseQuantity(m[3], a.kind.unit); err != nil || m[4] == "" {
+		return err
+	}
+	for part := range strings.SplitSeq(m[4], ",") {
 		name, value, isField := strings.Cut(strings.TrimSpace(part), "=")
-		if !isField {
-			size, err := results.ParseSize(part)
-			if err != nil {
+		switch {
+		case isField && !slices.Contains(results.CellFieldNames(), name):
+			return fmt.Errorf("a cell has no field %q; it has %s", name, strings.Join(results.CellFieldNames(), ", "))
+		case isField:
+			a.Where = append(a.Where, results.Field{Name: name, Value: value})
+		default:
+			if a.Size, err = results.ParseSize(part); err != nil {
 				return err
 			}
-			a.Size = size
-			continue
 		}
-		if !slices.Contains(results.CellFieldNames(), name) {
-			return fmt.Errorf("a cell has no field %q; it has %s", name, strings.Join(results.CellFieldNames(), ", "))
-		}
-		a.Where = append(a.Where, results.Field{Name: name, Value: value})
+	}
+	if a.Metric == "slope" && a.Size >= 0 {
+		return errors.New("a slope is over all sizes; leave out the one after @")
 	}
 	return nil
 }
@@ -189,7 +185,8 @@ func parseQuantity(text, unit string) (float64, error) {
 func (a Assert) Evaluate(s *results.Set) Assertion {
 	out := Assertion{Assert: a.Text, Outcome: Holds}
 	for _, c := range a.kind.of(s) {
-		if a.about(c.cell) {
+		without := func(f results.Field) bool { return c.cell.Field(f.Name) != f.Value }
+		if (a.Size < 0 || int64(c.cell.Size) == a.Size) && !slices.ContainsFunc(a.Where, without) {
 			out.Cases = append(out.Cases, a.judge(c))
 		}
 	}
@@ -202,14 +199,6 @@ func (a Assert) Evaluate(s *results.Set) Assertion {
 		}
 	}
 	return out
-}
-
-// about reports whether a case is one of those after @.
-func (a Assert) about(c results.Cell) bool {
-	if a.Size >= 0 && int64(c.Size) != a.Size {
-		return false
-	}
-	return !slices.ContainsFunc(a.Where, func(f results.Field) bool { return c.Field(f.Name) != f.Value })
 }
 
 func (a Assert) judge(c AssertCase) AssertCase {

@@ -18,62 +18,41 @@ import (
 // into series that can be compared. Lines that are broken are problems; lines of other text are not
 // benchmark results.
 func readBench(name string, r io.Reader) (Dataset, error) {
-	in := benchfmt.NewReader(r, name)
-	b := benchReader{problems: results.ProblemList{File: name}, at: make(map[seriesID]int)}
+	in, problems := benchfmt.NewReader(r, name), results.ProblemList{File: name}
+	var single []Series // of one value each
 	for in.Scan() {
 		switch rec := in.Result().(type) {
 		case *benchfmt.SyntaxError:
-			b.problems.Add(rec.Line, rec.Msg+": line skipped")
+			problems.Add(rec.Line, rec.Msg+": line skipped")
 		case *benchfmt.Result:
 			for _, v := range rec.Values {
-				b.value(rec, v)
+				value, unit := v.Value, v.Unit
+				if v.OrigUnit != "" {
+					value, unit = v.OrigValue, v.OrigUnit
+				}
+				if math.IsNaN(value) || math.IsInf(value, 0) {
+					_, line := rec.Pos()
+					problems.Add(line, fmt.Sprintf("%v %s is no figure: skipped", value, unit))
+					continue
+				}
+				machine := Map([]string{"goos", "goarch", "cpu"}, rec.GetConfig) // what the text tells of it
+				single = append(single, Series{
+					Name: rec.Name.String(), Machine: strings.Join(Filter(machine, func(v string) bool { return v != "" }), " "),
+					Metric: Metric{Name: unit}, Messages: int64(rec.Iters), Values: []float64{value},
+				})
 			}
 		}
 	}
 	if err := in.Err(); err != nil {
 		return Dataset{}, fmt.Errorf("read results: %s: %w", name, err)
 	}
-	for i := range b.series { // Unit lines may stand anywhere
-		b.series[i].Metric = benchMetric(b.series[i].Metric.Name, in.Units())
-		b.series[i].Figure = Median(b.series[i].Values)
-	}
-	return Dataset{Name: name, Series: b.series, Problems: b.problems.All}, nil
-}
-
-// A benchReader gathers the values of Go benchmark text into series.
-type benchReader struct {
-	series   []Series
-	at       map[seriesID]int // index in series
-	problems results.ProblemList
-}
-
-// value puts one value into its series, which it starts if it is the first. The unit stands in for
-// the metric until all is read.
-func (b *benchReader) value(rec *benchfmt.Result, v benchfmt.Value) {
-	value, unit := v.Value, v.Unit
-	if v.OrigUnit != "" {
-		value, unit = v.OrigValue, v.OrigUnit
-	}
-	if math.IsNaN(value) || math.IsInf(value, 0) {
-		_, line := rec.Pos()
-		b.problems.Add(line, fmt.Sprintf("%v %s is no figure: skipped", value, unit))
-		return
-	}
-	var parts []string // what the text tells of the machine
-	for _, key := range []string{"goos", "goarch", "cpu"} {
-		if v := rec.GetConfig(key); v != "" {
-			parts = append(parts, v)
-		}
-	}
-	one := Series{Name: rec.Name.String(), Machine: strings.Join(parts, " "), Metric: Metric{Name: unit}, Messages: int64(rec.Iters)}
-	i, ok := b.at[one.id()]
-	if !ok {
-		i = len(b.series)
-		b.at[one.id()] = i
-		b.series = append(b.series, one)
-	}
-	b.series[i].Values = append(b.series[i].Values, value)
-	b.series[i].Messages = min(b.series[i].Messages, one.Messages)
+	return Dataset{Name: name, Problems: problems.All, Series: Map(GroupBy(single, Series.id), func(same []Series) Series {
+		s := same[0]
+		s.Values = Map(same, func(one Series) float64 { return one.Values[0] })
+		s.Messages = slices.Min(Map(same, func(one Series) int64 { return one.Messages }))
+		s.Metric, s.Figure = benchMetric(s.Metric.Name, in.Units()), Median(s.Values) // Unit lines may stand anywhere
+		return s
+	})}, nil
 }
 
 // benchMetric returns what is known of a unit of Go benchmark text.

@@ -58,12 +58,6 @@ type CompareOptions struct {
 	Tolerance float64
 }
 
-// filled has the defaults in place of zeros.
-func (o CompareOptions) filled() CompareOptions {
-	o.Alpha, o.Tolerance = cmp.Or(o.Alpha, DefaultAlpha), cmp.Or(o.Tolerance, DefaultTolerance)
-	return o
-}
-
 // A Comparison is two sides, case by case.
 type Comparison struct {
 	Old     string   `json:"old"`
@@ -130,46 +124,63 @@ func worsening(better Better, ratio float64) float64 {
 // ([CompareOptions.Noise]): a rank test on the samples of two files would find a difference in most
 // pairs of equal ones.
 func Compare(before, after Dataset, o CompareOptions) *Comparison {
-	o = o.filled()
 	c := &Comparison{Old: before.Name, New: after.Name}
-	matches := c.match(before.Series, after.Series, o.Metrics)
-	timed := len(Filter(matches, func(m match) bool { return !m.old.Metric.Counter }))
-	for _, m := range matches {
-		if m.old.Metric.Counter {
-			c.addCounter(m, o)
-			continue
-		}
-		c.Changes = append(c.Changes, m.timed(o, o.Alpha/float64(timed))) // Bonferroni
-	}
-	c.note(matches)
-	for _, p := range slices.Concat(before.Problems, after.Problems) {
-		c.Notes = append(c.Notes, p.String())
-	}
+	c.compare(before.Series, after.Series, o, Change.timed)
+	c.noteProblems(before, after)
 	return c
 }
 
-// A match is the same metric of the same case on both sides.
-type match struct {
-	old, new Series
+// compare compares what both sides have, times by a function that is given the level of a single one.
+func (c *Comparison) compare(before, after []Series, o CompareOptions, timed func(Change, CompareOptions, float64) Change) {
+	o.Alpha, o.Tolerance = cmp.Or(o.Alpha, DefaultAlpha), cmp.Or(o.Tolerance, DefaultTolerance)
+	matches := c.match(before, after, o.Metrics)
+	times := len(Filter(matches, func(m Change) bool { return !m.Before.Metric.Counter }))
+	for _, m := range matches {
+		if m.Before.Metric.Counter {
+			c.addCounter(m, o)
+			continue
+		}
+		c.Changes = append(c.Changes, timed(m, o, o.Alpha/float64(times))) // Bonferroni
+	}
+	if c.Pairs > 0 {
+		c.correct(o)
+	}
+	c.note(matches)
 }
 
-func (m match) elsewhere() bool { return m.old.Machine != m.new.Machine }
+// noteProblems notes what could not be read of both sides.
+func (c *Comparison) noteProblems(before, after Dataset) {
+	c.Notes = append(c.Notes, Map(slices.Concat(before.Problems, after.Problems), results.Problem.String)...)
+}
 
-func (m match) varies() bool { return m.old.Metric.Counter && !(exact(m.old) && exact(m.new)) }
+func (c Change) elsewhere() bool { return c.Before.Machine != c.After.Machine }
 
-// match finds the cases that both sides have: of the same machine, or, where there is none, of
-// another. Only those of the metrics are returned, where there are any. Exact counters come first.
-func (c *Comparison) match(before, after []Series, metrics []string) []match {
+func (c Change) varies() bool {
+	return c.Before.Metric.Counter && !(exact(c.Before) && exact(c.After))
+}
+
+// match finds the cases that both sides have, as changes without a verdict: of the same machine, or,
+// where there is none, of another. Only those of the metrics are returned, where there are any. Exact
+// counters come first.
+func (c *Comparison) match(before, after []Series, metrics []string) []Change {
 	c.OnlyOld, c.OnlyNew = alone(before, after), alone(after, before)
-	var counters, times []match
+	var counters, times []Change
 	for _, o := range before {
 		i := counterpart(o, after)
-		switch {
-		case i < 0, len(metrics) > 0 && !slices.ContainsFunc(metrics, o.Metric.is):
-		case o.Metric.Counter:
-			counters = append(counters, match{o, after[i]})
-		default:
-			times = append(times, match{o, after[i]})
+		if i < 0 || len(metrics) > 0 && !slices.ContainsFunc(metrics, o.Metric.is) {
+			continue
+		}
+		change := Change{
+			Name: o.Name, Cell: o.Cell, Metric: o.Metric.Name, Unit: o.Metric.Unit, Old: o.Figure, New: after[i].Figure,
+			Before: o, After: after[i], worst: math.Inf(1),
+		}
+		if change.Old.Median > 0 && change.New.Median > 0 {
+			change.Ratio = new(change.New.Median / change.Old.Median)
+		}
+		if o.Metric.Counter {
+			counters = append(counters, change)
+		} else {
+			times = append(times, change)
 		}
 	}
 	return append(counters, times...)
@@ -201,35 +212,21 @@ func counterpart(s Series, in []Series) int {
 	return slices.IndexFunc(in, same)
 }
 
-// change returns what both kinds of comparison have in common.
-func (m match) change() Change {
-	c := Change{
-		Name: m.old.Name, Cell: m.old.Cell, Metric: m.old.Metric.Name, Unit: m.old.Metric.Unit,
-		Old: m.old.Figure, New: m.new.Figure,
-		Before: m.old, After: m.new, worst: math.Inf(1),
-	}
-	if c.Old.Median > 0 && c.New.Median > 0 {
-		c.Ratio = new(c.New.Median / c.Old.Median)
-	}
-	return c
-}
-
 // whereabouts returns the verdict on what was not measured on one machine, as far as is known.
-func (m match) whereabouts() (Verdict, string) {
-	if m.old.Machine == "" || m.new.Machine == "" {
+func (c Change) whereabouts() (Verdict, string) {
+	if c.Before.Machine == "" || c.After.Machine == "" {
 		return Indicative, "one side does not say on which machine it was measured; --across compares them all the same"
 	}
 	return DifferentMachines, "measured on different machines; --across compares them all the same"
 }
 
 // timed judges a time by the bound between runs.
-func (m match) timed(o CompareOptions, level float64) Change {
-	c := m.change()
-	if m.elsewhere() && !o.Across {
-		c.Verdict, c.Basis = m.whereabouts()
+func (c Change) timed(o CompareOptions, level float64) Change {
+	if c.elsewhere() && !o.Across {
+		c.Verdict, c.Basis = c.whereabouts()
 		return c
 	}
-	b, its := noiseBound(o.Noise, m.old, level), noiseBound(o.Noise, m.new, level)
+	b, its := noiseBound(o.Noise, c.Before, level), noiseBound(o.Noise, c.After, level)
 	known := b.known && its.known
 	if its.change() > b.change() {
 		b = its
@@ -238,12 +235,12 @@ func (m match) timed(o CompareOptions, level float64) Change {
 		c.Verdict, c.Basis = Indicative, "how far this moves between runs is not known; doctor measures it, ab compares in pairs"
 		return c
 	}
-	first, last := m.old.Since, m.new.Until // of all records of both sides
-	if m.new.Since.Before(first) {
-		first, last = m.new.Since, m.old.Until
+	first, last := c.Before.Since, c.After.Until // of all records of both sides
+	if c.After.Since.Before(first) {
+		first, last = c.After.Since, c.Before.Until
 	}
 	// A machine may do in a longer time what it was not seen to do in a shorter: its figures wander.
-	if watched, known := noiseWindow(o.Noise, m.old.Machine); known && last.Sub(first) > watched && !m.elsewhere() {
+	if watched, known := noiseWindow(o.Noise, c.Before.Machine); known && last.Sub(first) > watched && !c.elsewhere() {
 		unit := time.Minute // cells that were measured seconds apart share a footnote
 		if last.Sub(first) < unit {
 			unit = time.Second
@@ -251,7 +248,7 @@ func (m match) timed(o CompareOptions, level float64) Change {
 		c.Verdict, c.Basis = Indicative, fmt.Sprintf(windowBasis, last.Sub(first).Truncate(unit), watched.Round(time.Second))
 		return c
 	}
-	if m.old.Disturbed || m.new.Disturbed {
+	if c.Before.Disturbed || c.After.Disturbed {
 		c.Verdict, c.Basis = TooNoisy, disturbedBasis
 		return c
 	}
@@ -295,11 +292,10 @@ func direction(better Better, ratio float64) Verdict {
 }
 
 // note says what a reader of the comparison has to know.
-func (c *Comparison) note(matches []match) {
-	compared := func(ch Change) match { return match{ch.Before, ch.After} }
-	if away := Filter(c.Changes, func(ch Change) bool { return compared(ch).elsewhere() }); len(away) > 0 {
+func (c *Comparison) note(matches []Change) {
+	if away := Filter(c.Changes, Change.elsewhere); len(away) > 0 {
 		text := "%d of %d figures were measured on different machines"
-		if verdict, _ := compared(away[0]).whereabouts(); verdict == Indicative {
+		if verdict, _ := away[0].whereabouts(); verdict == Indicative {
 			text = "of %d of %d figures one side has no environment: its machine is not known"
 		}
 		c.Notes = append(c.Notes, fmt.Sprintf(text, len(away), len(c.Changes)))
@@ -312,7 +308,7 @@ func (c *Comparison) note(matches []match) {
 	if n := len(found); n > 0 {
 		c.Notes = append(c.Notes, fmt.Sprintf("%d verdicts and limits are the same", n))
 	}
-	if n := len(Filter(matches, match.varies)); n == 1 {
+	if n := len(Filter(matches, Change.varies)); n == 1 {
 		c.Notes = append(c.Notes, "one counter varies from sample to sample: no evidence by itself")
 	} else if n > 1 {
 		c.Notes = append(c.Notes, fmt.Sprintf("%d counters vary from sample to sample: no evidence by itself", n))
@@ -384,17 +380,17 @@ func (c *Comparison) Conclusive() bool {
 // addCounter compares a counter. One that is the same in every sample of each side is exact, and
 // any change of it is real. One that varies is left out, unless the sides lie apart by more than the
 // steadier one varies: then it should be looked at.
-func (c *Comparison) addCounter(m match, o CompareOptions) {
-	change := m.change()
-	change.Exact = !m.varies()
-	oldLeast, oldMost := stats.Bounds(m.old.Values)
-	newLeast, newMost := stats.Bounds(m.new.Values)
+func (c *Comparison) addCounter(change Change, o CompareOptions) {
+	old, new := change.Before, change.After
+	change.Exact = !change.varies()
+	oldLeast, oldMost := stats.Bounds(old.Values)
+	newLeast, newMost := stats.Bounds(new.Values)
 	gap := max(newLeast-oldMost, oldLeast-newMost) // negative where the sides overlap
-	differs := gap > max(slack(m.old), slack(m.new))
+	differs := gap > max(slack(old), slack(new))
 	switch {
-	case m.elsewhere() && !o.Across && differs:
-		change.Verdict, change.Basis = m.whereabouts()
-	case m.elsewhere() && !o.Across:
+	case change.elsewhere() && !o.Across && differs:
+		change.Verdict, change.Basis = change.whereabouts()
+	case change.elsewhere() && !o.Across:
 		return
 	case change.Exact:
 		change.Verdict, change.Basis, change.worst = NoChange, "exact", 0

@@ -138,3 +138,78 @@ func PairServers(s *results.Set) (before, after []*results.Set) {
 	}
 	return before, after
 }
+
+// FormatBytes writes an exact number of bytes: "10,485,759 B".
+func FormatBytes(n int64) string { return results.FormatGrouped(n) + " B" }
+
+// servers groups targets by the command that was driven, in the order in which they come.
+func servers(s *results.Set) [][]results.Target {
+	return GroupBy(s.Targets, func(t results.Target) string { return strings.Join(t.Command, " ") })
+}
+
+// serverSlopes returns how the time of each server grows: as was found when it was driven, or else
+// from the sizes that say something about it.
+func serverSlopes(s *results.Set) []AssertCase {
+	var out []AssertCase
+	for _, targets := range servers(s) {
+		var own []AssertCase
+		add := func(t results.Target, g TargetGrowth) {
+			c := AssertCase{Case: g.String(), Value: fmt.Sprintf("%.2f", g.Slope), cell: targetCell(t), known: true, value: g.Slope}
+			if g.Interval != nil && g.Interval.Lo <= 1 {
+				c.doubt = "the interval reaches 1"
+			}
+			own = append(own, c)
+		}
+		for _, t := range targets {
+			if g, ok := RecordedGrowth(t); ok {
+				add(t, g)
+			}
+		}
+		if g := FitTargetGrowth(targets); len(own) == 0 && g != nil {
+			add(targets[0], *g)
+		}
+		measured := slices.ContainsFunc(targets, func(t results.Target) bool { return len(t.Samples) > 0 })
+		if len(own) == 0 && measured {
+			own = []AssertCase{{
+				Case: "slope", Why: "the growth was not measured: it takes three sizes of 64 KiB and more", cell: targetCell(targets[0]),
+			}}
+		}
+		out = append(out, own...)
+	}
+	return out
+}
+
+// limitCases returns the largest messages that each server takes and gives. A limit that was not
+// searched for is none up to the largest message that was served.
+func limitCases(s *results.Set) []AssertCase {
+	var out []AssertCase
+	all := servers(s)
+	for _, targets := range all {
+		served, found := int64(0), false
+		add := func(which string, bytes int64, least bool) {
+			if len(all) > 1 {
+				which = strings.Join(targets[0].Command, " ") + ": " + which
+			}
+			cell := targetCell(targets[0])
+			cell.Size = 0
+			out = append(out, AssertCase{Case: which, Value: FormatBytes(bytes), cell: cell, known: true, least: least, value: float64(bytes)})
+			found = true
+		}
+		for _, t := range targets {
+			switch limit := t.Evidence.LimitEvidence; {
+			case t.RequestLimit != nil:
+				add("requests", *t.RequestLimit, false)
+			case t.ReplyLimit != nil:
+				add("replies", *t.ReplyLimit, false)
+			case t.SearchedTo != nil && (limit == nil || limit.Side == "request"):
+				served = max(served, *t.SearchedTo)
+			case t.Size > 0 && t.Served():
+				served = max(served, t.Size)
+			}
+		}
+		if !found && served > 0 {
+			add("requests", served, true)
+		}
+	}
+	return out
+}

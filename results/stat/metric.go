@@ -247,10 +247,9 @@ func Metrics() []Metric { return slices.Clone(allMetrics) }
 
 // MetricByName finds a metric, or names those there are.
 func MetricByName(name string) (Metric, error) {
-	for _, m := range append(Metrics(), verdictMetric, limitMetric) {
-		if m.Name == name {
-			return m, nil
-		}
+	all := append(Metrics(), verdictMetric, limitMetric)
+	if i := slices.IndexFunc(all, func(m Metric) bool { return m.Name == name }); i >= 0 {
+		return all[i], nil
 	}
 	short := allMetrics[:len(metrics)+len(percentiles)] // without the percentiles of each key
 	known := Map(short, func(m Metric) string { return m.Name })

@@ -19,7 +19,7 @@ func ComparePairs(before, after []*results.Set, o CompareOptions) (*Comparison, 
 		return nil, fmt.Errorf("compare pairs: %d old and %d new runs make no pairs", len(before), len(after))
 	}
 	c := &Comparison{Old: "old", New: "new", Pairs: len(before)}
-	c.comparePairs(SeriesOf(results.Merge(before...)), SeriesOf(results.Merge(after...)), seriesByRun(before), seriesByRun(after), o)
+	c.comparePairs(SeriesOf(results.Merge(before...)), SeriesOf(results.Merge(after...)), Map(before, SeriesOf), Map(after, SeriesOf), o)
 	return c, nil
 }
 
@@ -30,42 +30,30 @@ func CompareTextPairs(before, after Dataset, o CompareOptions) *Comparison {
 	c := &Comparison{Old: before.Name, New: after.Name}
 	old, new := valueByValue(before.Series), valueByValue(after.Series)
 	c.Pairs = min(len(old), len(new))
-	c.comparePairs(before.Series, after.Series, old[:c.Pairs], new[:c.Pairs], o)
-	for _, p := range slices.Concat(before.Problems, after.Problems) {
-		c.Notes = append(c.Notes, p.String())
-	}
+	c.comparePairs(before.Series, after.Series, old, new, o)
+	c.noteProblems(before, after)
 	return c
 }
 
 // valueByValue takes series apart into those of single values.
-func valueByValue(series []Series) []map[seriesID]Series {
-	var out []map[seriesID]Series
+func valueByValue(series []Series) (out [][]Series) {
 	for _, s := range series {
 		for i, v := range s.Values {
 			if i == len(out) {
-				out = append(out, make(map[seriesID]Series))
+				out = append(out, nil)
 			}
 			one := s
 			one.Values, one.Figure = []float64{v}, Median([]float64{v})
-			out[i][s.id()] = one
+			out[i] = append(out[i], one)
 		}
 	}
 	return out
 }
 
-// comparePairs compares the series of all pairs, of which perOld and perNew have a map each.
-func (c *Comparison) comparePairs(before, after []Series, perOld, perNew []map[seriesID]Series, o CompareOptions) {
-	o = o.filled()
-	matches := c.match(before, after, o.Metrics)
-	for _, m := range matches {
-		if m.old.Metric.Counter {
-			c.addCounter(m, o)
-			continue
-		}
-		c.Changes = append(c.Changes, paired(m, perOld, perNew))
-	}
-	c.correct(o)
-	c.note(matches)
+// comparePairs compares the series of all pairs, of which perOld and perNew have those of one each.
+func (c *Comparison) comparePairs(before, after []Series, perOld, perNew [][]Series, o CompareOptions) {
+	old, new := Map(perOld, byID), Map(perNew, byID)
+	c.compare(before, after, o, func(ch Change, _ CompareOptions, _ float64) Change { return ch.paired(old, new) })
 }
 
 // A seriesID is what the same series has in every run.
@@ -73,13 +61,10 @@ type seriesID struct{ name, metric, machine string }
 
 func (s Series) id() seriesID { return seriesID{s.Name, s.Metric.Name, s.Machine} }
 
-func seriesByRun(sets []*results.Set) []map[seriesID]Series {
-	out := make([]map[seriesID]Series, len(sets))
-	for i, set := range sets {
-		out[i] = make(map[seriesID]Series)
-		for _, s := range SeriesOf(set) {
-			out[i][s.id()] = s
-		}
+func byID(all []Series) map[seriesID]Series {
+	out := make(map[seriesID]Series)
+	for _, s := range all {
+		out[s.id()] = s
 	}
 	return out
 }
@@ -100,22 +85,18 @@ func pairRatio(old, new Series) float64 {
 // slicesOf returns the records of a series that have forks, without the name of their run, which is
 // another on the other side.
 func slicesOf(s Series) []results.Record {
-	var out []results.Record
-	for _, r := range s.records {
+	forked := Filter(s.records, func(r results.Record) bool { return len(r.Samples) > 0 && r.Samples[0].Fork > 0 })
+	return Map(forked, func(r results.Record) results.Record {
 		r.Run = ""
-		if len(r.Samples) > 0 && r.Samples[0].Fork > 0 {
-			out = append(out, r)
-		}
-	}
-	return out
+		return r
+	})
 }
 
 // paired takes the ratio of each pair. Its p is not corrected yet.
-func paired(m match, before, after []map[seriesID]Series) Change {
-	c := m.change()
+func (c Change) paired(before, after []map[seriesID]Series) Change {
 	var ratios []float64
-	for i := range before {
-		if ratio := pairRatio(before[i][m.old.id()], after[i][m.new.id()]); ratio > 0 {
+	for i := range min(len(before), len(after)) {
+		if ratio := pairRatio(before[i][c.Before.id()], after[i][c.After.id()]); ratio > 0 {
 			ratios = append(ratios, ratio)
 		}
 	}
