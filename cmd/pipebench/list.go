@@ -99,7 +99,7 @@ func catalog(t placement.Topology) []catalogSection {
 		})},
 		{"fault", "how serve misbehaves, with the size, number or time from which on", items(catalogue.Of(catalogue.Server), misbehaviour)},
 		{"faults", "what drive puts a server through", items(catalogue.Of(catalogue.Client), misbehaviour)},
-		{"objective", "what tune weighs goodput and wait by", items(tune.Objectives(), pair)},
+		{"objective", "what tune weighs goodput and wait by", items(tune.Objectives, pair)},
 		{"only", "claims that documents make, to be judged (pipebench claims)", items(claims.All(), func(c claims.Claim) item {
 			return item{name: c.ID, what: c.Text}
 		})},

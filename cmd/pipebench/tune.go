@@ -29,7 +29,7 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 	o, c := &f.options, &f.options.Cell
 	flags := cmd.Flags()
 	var objectives []string
-	for _, o := range tune.Objectives() {
+	for _, o := range tune.Objectives {
 		objectives = append(objectives, fmt.Sprintf("%s (%s)", o[0], o[1]))
 	}
 	addParsed(cmd, &o.Objective, "objective", string(o.Objective), tune.ParseObjective, "what goodput is worth against wait: "+strings.Join(objectives, ", "))

@@ -14,10 +14,10 @@ import (
 
 // View writes what the tune records of a set say, see [view.WriteTune].
 func View(w io.Writer, format view.Format, set *results.Set, o Objective) error {
-	a := Explain(set.Tunes, o, machineName(set))
-	shown := view.TuneAnswer{Objective: string(o), Margin: a.Margin, Alike: a.Alike, Flat: a.Flat, Sentences: a.Sentences}
-	if !a.Inconclusive() {
-		shown.Best, shown.Unchunked = a.Best, a.Unchunked
+	d, sentences := explain(set.Tunes, o, machineName(set))
+	shown := view.TuneAnswer{Objective: string(o), Margin: d.Margin, Alike: d.Alike, Flat: d.Flat, Sentences: sentences}
+	if !d.Inconclusive() {
+		shown.Best, shown.Unchunked = d.Best, d.Unchunked
 	}
 	return view.WriteTune(w, set, shown, format)
 }
@@ -35,40 +35,26 @@ func machineName(set *results.Set) string {
 	return "this machine"
 }
 
-// An Answer is what records say about chunk sizes, in sentences. Each figure in them is one of the
-// records'.
-type Answer struct {
-	Decision
-	Sentences []string
-}
-
-// Explain answers for the records of one machine, which it names.
-func Explain(records []results.Tune, o Objective, machine string) Answer {
+// explain returns what the records of one machine, which it names, say about chunk sizes, in
+// sentences too. Each figure in them is one of the records'.
+func explain(records []results.Tune, o Objective, machine string) (Decision, []string) {
 	e := explainer{Decision: Decide(records, o), records: records, machine: machine, costs: "take", cost: "CPU time"}
 	if e.Cost == "goodput" {
 		e.costs, e.cost = "have", "goodput"
 	}
-	a := Answer{Decision: e.Decision}
 	switch {
 	case e.Best == 0:
-		a.Sentences = []string{"no chunk size was measured with every reader: give it more time (--max-time)"}
+		return e.Decision, []string{"no chunk size was measured with every reader: give it more time (--max-time)"}
 	case e.Inconclusive():
-		a.Sentences = []string{e.doubt()}
-	case e.Flat:
-		first, last := e.Scores[0].Chunk, e.Scores[len(e.Scores)-1].Chunk
-		a.Sentences = append([]string{fmt.Sprintf("the chunk size does not matter on %s: from %s to %s nothing is worth more than %s over the rest (objective %s)",
-			machine, size(first), size(last), percent(alike), o)}, e.details()...)
-	default:
-		a.Sentences = append([]string{e.advice()}, e.details()...)
+		return e.Decision, []string{e.doubt()}
 	}
-	return a
+	return e.Decision, append([]string{e.advice()}, e.details()...)
 }
 
 // doubt says why nothing is recommended, and what to do about it.
 func (e explainer) doubt() string {
 	remedy := "close other programs, or give it more time (--max-time)"
-	pinned := func(r results.Tune) bool { return r.Cell.Placement != "same" && r.Cell.Placement != "free" }
-	if _, apart := e.find(pinned); apart {
+	if e.shared.Placement != "same" && e.shared.Placement != "free" {
 		remedy += ", or put both ends on one CPU (--placement same)"
 	}
 	switch {
@@ -93,6 +79,11 @@ type explainer struct {
 // advice returns the sentence that answers the question.
 func (e explainer) advice() string {
 	best, _ := e.Of(e.Best)
+	if e.Flat {
+		first, last := e.Scores[0].Chunk, e.Scores[len(e.Scores)-1].Chunk
+		return fmt.Sprintf("the chunk size does not matter on %s: from %s to %s nothing is worth more than %s over the rest (objective %s)",
+			e.machine, size(first), size(last), percent(alike), e.Objective)
+	}
 	if e.Unchunked {
 		return fmt.Sprintf("do not chunk on %s: it buys nothing; beside frames of %s unchunked messages (ndjson) %s (objective %s)",
 			e.machine, size(e.Best), e.beside(*e.Whole, best), e.Objective)
@@ -113,12 +104,9 @@ func (e explainer) advice() string {
 	default:
 		compared = percent(1-1/more) + " below the best"
 	}
-	var plateau []int // whose cost is within 5 % of the least
-	for _, s := range e.Scores {
-		if e.dearer(s.Cost, least) <= 1.05 {
-			plateau = append(plateau, s.Chunk)
-		}
-	}
+	plateau := stat.Map(
+		stat.Filter(e.Scores, func(s Score) bool { return e.dearer(s.Cost, least) <= 1.05 }),
+		func(s Score) int { return s.Chunk })
 	worth := "no other size is worth over 5 % more"
 	if len(e.Alike) > 1 {
 		worth = "the smallest of those within 5 % of the best: " + e.ranges(e.Alike)
@@ -153,22 +141,19 @@ func (e explainer) ranges(all []int) string {
 func (e explainer) details() []string {
 	var out []string
 	for _, drain := range e.Slow {
-		best, ok := e.find(func(r results.Tune) bool { return e.isCandidate(r, e.Best, drain) })
-		if !ok {
-			continue
-		}
+		best, _ := e.find(plain(e.shared, e.Best, drain))
 		text := fmt.Sprintf("%s small messages wait %s", readerOf(drain), waitText(best))
 		if ns, ok := Predicted(best); ok {
 			text += fmt.Sprintf(", where at most %s are predicted", results.FormatDuration(ns))
 		}
-		if whole, ok := e.whole(drain); ok {
+		if whole, ok := e.find(baseline(e.shared, drain)); ok {
 			text += fmt.Sprintf(", instead of %s behind unchunked messages (ndjson)", waitText(whole))
 		}
 		out = append(out, text)
 	}
 	best, _ := e.Of(e.Best)
-	if whole, ok := e.whole(e.Fast); ok && estimate(e.Cost, whole.Samples).N > 0 {
-		cost := estimate(e.Cost, whole.Samples)
+	whole, _ := e.find(baseline(e.shared, e.Fast))
+	if cost := figureOf(e.Cost, whole.Samples); cost.N > 0 {
 		text := "unchunked messages (ndjson) through the same sender " + e.share(cost, best.Cost)
 		switch {
 		case e.Unchunked && e.Flat:
@@ -181,22 +166,15 @@ func (e explainer) details() []string {
 	if other, ok := e.Of(commonChunk); ok && e.Best != commonChunk && !e.Flat {
 		out = append(out, fmt.Sprintf("frames of %s, the usual choice, %s", size(commonChunk), e.beside(other, best)))
 	}
-	rest := slices.DeleteFunc(slices.Clone(e.Possible), func(c int) bool { return c == e.Best })
+	rest := stat.Filter(e.Possible, func(c int) bool { return c != e.Best })
 	if len(rest) > 0 && !e.Flat {
 		out = append(out, fmt.Sprintf("another run may name %s: what sizes are worth against each other differs by %s from run to run", e.ranges(rest), percent(betweenRuns)))
 	}
 	return slices.Concat(out, e.otherSizes(), e.variants())
 }
 
-// whole finds the record of messages that are not cut, as large as those of the candidates.
-func (e explainer) whole(drain int64) (results.Tune, bool) {
-	return e.find(func(r results.Tune) bool {
-		return r.Cell.Framing == "ndjson" && r.Cell.Drain == drain && r.Cell.Size == e.records[0].Cell.Size
-	})
-}
-
 // share says what something costs as a multiple of what another does.
-func (e explainer) share(cost, of stat.Estimate) string {
+func (e explainer) share(cost, of Figure) string {
 	return e.costs + " " + times(cost.Median/of.Median) + " of its " + e.cost
 }
 
@@ -215,22 +193,18 @@ func (e explainer) otherSizes() []string {
 	var out []string
 	for _, l := range e.records {
 		chunk := chunkOf(l.Cell)
-		if l.Cell.Size == e.records[0].Cell.Size || chunk == 0 || chunk == commonChunk && e.Best != commonChunk || len(l.Samples) == 0 {
+		if l.Cell.Size == e.shared.Size || chunk == 0 || chunk == commonChunk && e.Best != commonChunk || len(l.Samples) == 0 {
 			continue
 		}
 		var against []string
-		for _, framing := range []string{fmt.Sprintf("chunked:%d", commonChunk), "ndjson"} {
-			other := l.Cell
-			other.Framing = framing
-			r, ok := e.find(func(r results.Tune) bool { return r.Cell == other })
-			if cost := estimate(e.Cost, r.Samples); ok && other != l.Cell && cost.N > 0 {
-				name := framing
-				if n := chunkOf(other); n > 0 {
-					name = size(n)
-				}
-				against = append(against, times(estimate(e.Cost, l.Samples).Median/cost.Median)+" of that of "+name)
+		hold := func(other results.Cell, name string) {
+			r, _ := e.find(other)
+			if cost := figureOf(e.Cost, r.Samples); other != l.Cell && cost.N > 0 {
+				against = append(against, times(figureOf(e.Cost, l.Samples).Median/cost.Median)+" of that of "+name)
 			}
 		}
+		hold(plain(l.Cell, commonChunk, l.Cell.Drain), size(commonChunk))
+		hold(baseline(l.Cell, l.Cell.Drain), unchunked)
 		if len(against) > 0 {
 			out = append(out, fmt.Sprintf("with messages of %s the %s of %s is %s", size(l.Cell.Size), e.cost, size(chunk), strings.Join(against, " and ")))
 		}
@@ -247,20 +221,21 @@ func (e explainer) variants() []string {
 		if s, err := parseSender(l.Cell.Sender); err == nil && s.wait > 0 {
 			chunk = e.Best
 		}
-		plain, ok := e.find(func(r results.Tune) bool { return e.isCandidate(r, chunk, drain) })
+		without, ok := e.find(plain(e.shared, chunk, drain))
 		if name == "" || drain <= 0 || len(l.Samples) == 0 || !ok {
 			continue
 		}
 		if chunk != e.Best {
 			name += " with frames of " + size(chunk)
 		}
-		text := fmt.Sprintf("%s: %s: %s %s instead of %s, with %s of the goodput", e.rank(l), name, readerOf(drain), waitText(l), waitText(plain), times(ratioOf("goodput", l, plain)))
+		text := fmt.Sprintf("%s: %s: %s %s instead of %s, with %s of the goodput",
+			e.rank(l), name, readerOf(drain), waitText(l), waitText(without), times(ratioOf("goodput", l, without)))
 		same := l.Cell
 		same.Drain = 0
-		fast, ok := e.find(func(r results.Tune) bool { return r.Cell == same })
-		plain, found := e.find(func(r results.Tune) bool { return e.isCandidate(r, chunk, 0) })
+		fast, ok := e.find(same)
+		without, found := e.find(plain(e.shared, chunk, 0))
 		if e.Fast == 0 && ok && found {
-			text += ", and with a reader that takes all it can " + times(ratioOf(e.Cost, fast, plain)) + " of the " + e.cost
+			text += ", and with a reader that takes all it can " + times(ratioOf(e.Cost, fast, without)) + " of the " + e.cost
 		}
 		out = append(out, text)
 	}
@@ -270,20 +245,21 @@ func (e explainer) variants() []string {
 // rank says how a variant stands to the chunk sizes and to the other variants, by the median:
 // variants have few samples, too few to trust the tail of.
 func (e explainer) rank(l results.Tune) string {
-	least := func(of func(results.Tune) bool) float64 {
-		least := math.Inf(1)
-		for _, r := range e.records {
-			if r.Cell.Drain == l.Cell.Drain && len(r.Samples) > 0 && of(r) {
-				least = min(least, estimate("due.p50", r.Samples).Median)
-			}
+	chunks, variants := math.Inf(1), math.Inf(1) // the least of each
+	for _, r := range e.records {
+		least := &chunks
+		if isVariant(r.Cell, e.shared) {
+			least = &variants
 		}
-		return least
+		if r.Cell.Drain == l.Cell.Drain && chunkOf(r.Cell) > 0 && len(r.Samples) > 0 {
+			*least = min(*least, figureOf("due.p50", r.Samples).Median)
+		}
 	}
-	own := estimate("due.p50", l.Samples).Median
+	own := figureOf("due.p50", l.Samples).Median
 	switch {
-	case own >= 0.8*least(func(r results.Tune) bool { return e.variant(r.Cell) == "" && chunkOf(r.Cell) > 0 }):
+	case own >= 0.8*chunks:
 		return "also tried"
-	case own > least(func(r results.Tune) bool { return e.variant(r.Cell) != "" }):
+	case own > variants:
 		return "this too does more than any chunk size"
 	}
 	return "not the chunk size but this does most"
@@ -292,44 +268,39 @@ func (e explainer) rank(l results.Tune) string {
 // variant names what a cell that is no candidate was tried for.
 func (e explainer) variant(c results.Cell) string {
 	s, err := parseSender(c.Sender)
-	base, ok := e.find(func(r results.Tune) bool { return chunkOf(r.Cell) > 0 })
 	switch {
-	case err != nil || !ok || chunkOf(c) == 0:
+	case err != nil || chunkOf(c) == 0:
 		return ""
 	case s.watermark > 0:
 		return "a sender that keeps unread bytes below " + size(s.watermark)
 	case s.wait > 0:
 		return fmt.Sprintf("a sender that sizes its frames by the stream's rate, %s each", results.FormatDuration(float64(s.wait)))
-	case c.Size != base.Cell.Size:
+	case c.Size != e.shared.Size:
 		return "messages of " + size(c.Size)
-	case c.Capacity != base.Cell.Capacity:
+	case c.Capacity != e.shared.Capacity:
 		return "a pipe of " + size(c.Capacity)
 	}
 	return ""
 }
 
-func (e explainer) find(holds func(results.Tune) bool) (results.Tune, bool) {
-	i := slices.IndexFunc(e.records, func(r results.Tune) bool { return len(r.Samples) > 0 && holds(r) })
+// find returns the record of a cell; false, and one without samples, where it was not measured.
+func (e explainer) find(c results.Cell) (results.Tune, bool) {
+	i := slices.IndexFunc(e.records, func(r results.Tune) bool { return len(r.Samples) > 0 && r.Cell == c })
 	if i < 0 {
 		return results.Tune{}, false
 	}
 	return e.records[i], true
 }
 
-// isCandidate reports whether r is a plain record of a size and a reader's rate.
-func (e explainer) isCandidate(r results.Tune, chunk int, drain int64) bool {
-	return chunkOf(r.Cell) == chunk && r.Cell.Drain == drain && e.variant(r.Cell) == ""
-}
-
 func ratioOf(metric string, a, b results.Tune) float64 {
-	return estimate(metric, a.Samples).Median / estimate(metric, b.Samples).Median
+	return figureOf(metric, a.Samples).Median / figureOf(metric, b.Samples).Median
 }
 
 // waitText returns the wait of a record's small messages: its median and its p99, where the samples
 // carry one.
 func waitText(r results.Tune) string {
-	text := results.FormatDuration(estimate("due.p50", r.Samples).Median)
-	if tail := estimate("due.p99", r.Samples); tail.N > 0 {
+	text := results.FormatDuration(figureOf("due.p50", r.Samples).Median)
+	if tail := figureOf("due.p99", r.Samples); tail.N > 0 {
 		text += " (p99 " + results.FormatDuration(tail.Median) + ")"
 	}
 	return text

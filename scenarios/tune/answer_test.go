@@ -11,8 +11,8 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// explained is the answer for a model's records and those of its variants.
-func explained(m model, samples int, o Objective, change func([]results.Tune) []results.Tune) Answer {
+// explained is the answer, in sentences, for a model's records and those of its variants.
+func explained(m model, samples int, o Objective, change func([]results.Tune) []results.Tune) []string {
 	opts := Default()
 	records := m.records(opts, samples, 1)
 	for _, c := range opts.variants(16 << 10) {
@@ -21,7 +21,8 @@ func explained(m model, samples int, o Objective, change func([]results.Tune) []
 	if change != nil {
 		records = change(records)
 	}
-	return Explain(records, o, "a lab (2 CPUs)")
+	_, sentences := explain(records, o, "a lab (2 CPUs)")
+	return sentences
 }
 
 func TestTheAnswerIsInSentences(t *testing.T) {
@@ -29,7 +30,7 @@ func TestTheAnswerIsInSentences(t *testing.T) {
 	noisy.noise = 0.9
 	for _, row := range []struct {
 		name   string
-		answer Answer
+		answer []string
 		says   []string
 		not    []string
 	}{
@@ -111,7 +112,7 @@ func TestTheAnswerIsInSentences(t *testing.T) {
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			text := strings.Join(row.answer.Sentences, "\n")
+			text := strings.Join(row.answer, "\n")
 			for _, want := range row.says {
 				if !strings.Contains(text, want) {
 					t.Errorf("no %q in\n%s", want, text)
@@ -165,10 +166,12 @@ func TestTheTableMarksWhatNothingBeats(t *testing.T) {
 	if err != nil || len(rows) != len(records)+1 {
 		t.Fatalf("%d rows of %d records: %v", len(rows), len(records), err)
 	}
-	wait := func(r results.Tune) float64 { return estimate(view.TuneWaitMetric(r.Samples), r.Samples).Median }
+	wait := func(r results.Tune) float64 {
+		return view.TuneEstimate(view.TuneWaitMetric(r.Samples), r.Samples).Median
+	}
 	for i, r := range records {
 		beaten := slices.ContainsFunc(records, func(o results.Tune) bool {
-			return o.Cell.Drain == r.Cell.Drain && estimate("goodput", o.Samples).Median > estimate("goodput", r.Samples).Median && wait(o) < wait(r)
+			return o.Cell.Drain == r.Cell.Drain && view.TuneEstimate("goodput", o.Samples).Median > view.TuneEstimate("goodput", r.Samples).Median && wait(o) < wait(r)
 		})
 		if marked := rows[i+1][len(rows[0])-1] == "*"; marked && beaten {
 			t.Errorf("%s is marked, and another is better in both", r.Cell.Framing)

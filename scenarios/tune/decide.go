@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -43,6 +41,8 @@ type Decision struct {
 	Cost      string  // the metric that counts as cost: "cpu" where the ends share a CPU, else "goodput"
 	Fast      int64   // the reader's rate at which cost counts; 0 is as fast as it can
 	Slow      []int64 // the reader's rates at which waits count
+
+	shared results.Cell // what candidates have in common, beside a framing and reader's rate of one
 }
 
 // A Score is what a chunk size, or none, is worth: the logarithm of bytes for the cost ÷ waitʷ, relative to
@@ -50,14 +50,17 @@ type Decision struct {
 type Score struct {
 	Chunk     int
 	Value     float64
-	HalfWidth float64                 // half of the interval that the true value lies in
-	Cost      stat.Estimate           // at the fast rate, of the metric that the decision names
-	Goodput   stat.Estimate           // at the fast rate, bytes a second
-	Waits     map[int64]stat.Estimate // p90 of probes by the reader's rate, nanoseconds
+	HalfWidth float64          // half of the interval that the true value lies in
+	Cost      Figure           // at the fast rate, of the metric that the decision names
+	Waits     map[int64]Figure // p90 of probes by the reader's rate, nanoseconds
 
-	costHalfWidth float64
-	waitHalfWidth map[int64]float64
-	samples       int // of its figure that has the fewest
+	samples int // of its figure that has the fewest
+}
+
+// A Figure is a metric's median, and how far that may be off.
+type Figure struct {
+	stat.Estimate
+	halfWidth float64 // of the interval, as a logarithm
 }
 
 // Converged reports whether the decision is known well enough to stand.
@@ -82,13 +85,17 @@ func (d Decision) Of(chunk int) (Score, bool) {
 // sender or message size than the first are variants, not candidates; so are unchunked framings.
 func Decide(records []results.Tune, o Objective) Decision {
 	d := Decision{Objective: o}
-	plain := candidates(records)
+	measured := stat.Filter(records, func(r results.Tune) bool { return len(r.Samples) > 0 })
+	first := slices.IndexFunc(measured, func(r results.Tune) bool { return chunkOf(r.Cell) > 0 && r.Cell.Sender == "" })
+	if first < 0 {
+		return d
+	}
+	d.shared = measured[first].Cell
+	alike := stat.Filter(measured, func(r results.Tune) bool { return !isVariant(r.Cell, d.shared) })
+	plain := stat.Filter(alike, func(r results.Tune) bool { return chunkOf(r.Cell) > 0 })
 	d.Fast, d.Slow = rates(plain)
 	d.Cost = costMetric(plain, d.Fast)
-	var chunks []int
-	for _, r := range plain {
-		chunks = append(chunks, chunkOf(r.Cell))
-	}
+	chunks := stat.Map(plain, func(r results.Tune) int { return chunkOf(r.Cell) })
 	slices.Sort(chunks)
 	for _, chunk := range slices.Compact(chunks) {
 		if s, ok := d.measured(plain, chunk); ok {
@@ -98,12 +105,13 @@ func Decide(records []results.Tune, o Objective) Decision {
 	if len(d.Scores) == 0 {
 		return d
 	}
-	if whole, ok := d.measured(wholes(records, plain[0].Cell), 0); ok {
-		d.Whole = &whole
+	whole := stat.Filter(alike, func(r results.Tune) bool { return r.Cell.Framing == unchunked })
+	if score, ok := d.measured(whole, 0); ok {
+		d.Whole = &score
 	}
 	d.weigh(weights[o])
 	d.choose()
-	disturbed := slices.DeleteFunc(slices.Clone(plain), func(r results.Tune) bool { return !isDisturbed(r.Samples) })
+	disturbed := stat.Filter(plain, func(r results.Tune) bool { return isDisturbed(r.Samples) })
 	d.Disturbed = float64(len(disturbed)) / float64(len(plain))
 	return d
 }
@@ -111,63 +119,30 @@ func Decide(records []results.Tune, o Objective) Decision {
 // isDisturbed reports whether the machine did other work in most of the samples, or kept their
 // generator from its schedule.
 func isDisturbed(samples []results.Sample) bool {
-	n := 0
-	for _, s := range samples {
-		if s.Disturbed != "" {
-			n++
-		}
-	}
+	disturbed := stat.Filter(samples, func(s results.Sample) bool { return s.Disturbed != "" })
 	_, late := view.LateWarning(samples)
-	return late || 2*n > len(samples)
+	return late || 2*len(disturbed) > len(samples)
 }
 
-// wholes returns the records of messages that are not cut, and like those of the candidates else.
-func wholes(records []results.Tune, like results.Cell) (out []results.Tune) {
-	for _, r := range records {
-		if r.Cell.Framing == "ndjson" && r.Cell.Sender == "" && r.Cell.Capacity == like.Capacity && r.Cell.Size == like.Size && len(r.Samples) > 0 {
-			out = append(out, r)
-		}
-	}
-	return out
+// isVariant reports whether a cell was tried for something else than its frames: a candidate, or
+// messages that are not cut, have the sender, pipe and messages of the cell that is tuned.
+func isVariant(c, tuned results.Cell) bool {
+	return c.Sender != "" || c.Capacity != tuned.Capacity || c.Size != tuned.Size
 }
 
-// candidates returns the records that differ in chunk size and reader's rate alone.
-func candidates(records []results.Tune) []results.Tune {
-	var out []results.Tune
-	for _, r := range records {
-		if chunkOf(r.Cell) == 0 || r.Cell.Sender != "" || len(r.Samples) == 0 {
-			continue
-		}
-		if len(out) > 0 && (r.Cell.Capacity != out[0].Cell.Capacity || r.Cell.Size != out[0].Cell.Size) {
-			continue
-		}
-		out = append(out, r)
-	}
-	return out
-}
+// unchunked is the framing of messages that are not cut.
+const unchunked = "ndjson"
 
 // chunkOf returns the frame size of a chunked cell, 0 of any other.
-func chunkOf(c results.Cell) int {
-	name, size, _ := strings.Cut(c.Framing, ":")
-	if n, err := strconv.Atoi(size); err == nil && name == "chunked" {
-		return n
-	}
-	return 0
-}
+func chunkOf(c results.Cell) int { return results.ChunkSize(c.Framing) }
 
 // rates returns the readers' rates: the fastest, and those that are limited. Where none is, the
 // waits at the fastest count.
 func rates(records []results.Tune) (fast int64, slow []int64) {
-	for _, r := range records {
-		if !slices.Contains(slow, r.Cell.Drain) {
-			slow = append(slow, r.Cell.Drain)
-		}
-	}
+	slow = stat.Map(records, func(r results.Tune) int64 { return r.Cell.Drain })
 	slices.SortFunc(slow, faster)
-	if len(slow) > 0 {
-		fast = slow[0]
-	}
-	if len(slow) > 1 && fast == 0 {
+	slow = slices.Compact(slow)
+	if fast = slow[0]; fast == 0 && len(slow) > 1 {
 		slow = slow[1:]
 	}
 	return fast, slow
@@ -190,7 +165,7 @@ func faster(a, b int64) int {
 // waits for the other, and goodput shows it.
 func costMetric(records []results.Tune, fast int64) string {
 	for _, r := range records {
-		if r.Cell.Drain == fast && (r.Cell.Placement != "same" || estimate("cpu", r.Samples).N < len(r.Samples)) {
+		if r.Cell.Drain == fast && (r.Cell.Placement != "same" || view.TuneEstimate("cpu", r.Samples).N < len(r.Samples)) {
 			return "goodput"
 		}
 	}
@@ -199,31 +174,23 @@ func costMetric(records []results.Tune, fast int64) string {
 
 // measured collects what is known of a size; false if a part is missing.
 func (d Decision) measured(records []results.Tune, chunk int) (Score, bool) {
-	s := Score{Chunk: chunk, Waits: map[int64]stat.Estimate{}, waitHalfWidth: map[int64]float64{}, samples: math.MaxInt}
+	s := Score{Chunk: chunk, Waits: map[int64]Figure{}, samples: math.MaxInt}
 	for _, r := range records {
 		if chunkOf(r.Cell) != chunk {
 			continue
 		}
 		s.samples = min(s.samples, len(r.Samples))
 		if r.Cell.Drain == d.Fast {
-			s.Cost, s.Goodput = estimate(d.Cost, r.Samples), estimate("goodput", r.Samples)
-			s.costHalfWidth = halfWidth(d.Cost, r.Samples)
+			s.Cost = figureOf(d.Cost, r.Samples)
 		}
-		if slices.Contains(d.Slow, r.Cell.Drain) {
-			s.Waits[r.Cell.Drain] = estimate(view.TuneWaitMetric(r.Samples), r.Samples)
-			s.waitHalfWidth[r.Cell.Drain] = halfWidth(view.TuneWaitMetric(r.Samples), r.Samples)
-		}
+		s.Waits[r.Cell.Drain] = waitOf(r.Samples)
 	}
-	for _, drain := range d.Slow {
-		if e := s.Waits[drain]; e.N == 0 || e.Median <= 0 {
-			return s, false
-		}
-	}
-	return s, s.Cost.N > 0 && s.Cost.Median > 0
+	missing := slices.ContainsFunc(d.Slow, func(drain int64) bool { return s.Waits[drain].Median <= 0 })
+	return s, !missing && s.Cost.Median > 0
 }
 
-// dearer returns how many times the cost of another estimate one is, both of the decision's metric.
-func (d Decision) dearer(e, than stat.Estimate) float64 {
+// dearer returns how many times the cost of another figure one is, both of the decision's metric.
+func (d Decision) dearer(e, than Figure) float64 {
 	if d.Cost == "goodput" {
 		return than.Median / e.Median
 	}
@@ -231,47 +198,33 @@ func (d Decision) dearer(e, than stat.Estimate) float64 {
 }
 
 // cheapest returns the lowest cost of any size.
-func (d Decision) cheapest() stat.Estimate {
-	least := d.Scores[0].Cost
-	for _, s := range d.Scores[1:] {
-		if d.dearer(s.Cost, least) < 1 {
-			least = s.Cost
-		}
-	}
-	return least
-}
-
-func estimate(metric string, samples []results.Sample) stat.Estimate {
-	return view.TuneEstimate(metric, samples)
+func (d Decision) cheapest() Figure {
+	byCost := func(a, b Score) int { return cmp.Compare(d.dearer(a.Cost, b.Cost), 1) }
+	return slices.MinFunc(d.Scores, byCost).Cost
 }
 
 // weigh fills in the scores.
 func (d *Decision) weigh(w float64) {
 	least, shortest := d.cheapest(), map[int64]float64{}
-	for _, s := range d.Scores {
-		for drain, e := range s.Waits {
-			if so, ok := shortest[drain]; !ok || e.Median < so {
-				shortest[drain] = e.Median
-			}
-		}
+	for _, drain := range d.Slow {
+		shortest[drain] = slices.Min(stat.Map(d.Scores, func(s Score) float64 { return s.Waits[drain].Median }))
 	}
 	share := w / float64(len(d.Slow))
-	all := []*Score{d.Whole}
-	for i := range d.Scores {
-		all = append(all, &d.Scores[i])
-	}
-	for _, s := range all {
-		if s == nil {
-			continue
-		}
+	score := func(s *Score) {
 		s.Value = -math.Log(d.dearer(s.Cost, least))
-		variance := math.Pow(s.costHalfWidth, 2)
+		variance := math.Pow(s.Cost.halfWidth, 2)
 		for _, drain := range d.Slow { // in one order: sums of the same records are the same
-			e := s.Waits[drain]
-			s.Value -= share * math.Log(e.Median/shortest[drain])
-			variance += math.Pow(share*s.waitHalfWidth[drain], 2)
+			wait := s.Waits[drain]
+			s.Value -= share * math.Log(wait.Median/shortest[drain])
+			variance += math.Pow(share*wait.halfWidth, 2)
 		}
 		s.HalfWidth = math.Sqrt(variance)
+	}
+	for i := range d.Scores {
+		score(&d.Scores[i])
+	}
+	if d.Whole != nil {
+		score(d.Whole)
 	}
 }
 
@@ -279,20 +232,24 @@ func (d *Decision) weigh(w float64) {
 // a quarter, and less with each of them.
 const unknownHalfWidth = 0.25
 
-// halfWidth returns half of the interval of a metric's median, as a logarithm; with too few samples
-// for one half of their range, or what that is at least.
-func halfWidth(metric string, samples []results.Sample) float64 {
+// figureOf returns a metric's median, and half of its interval; with too few samples for one half of
+// their range, or what that is at least.
+func figureOf(metric string, samples []results.Sample) Figure {
+	f := Figure{Estimate: view.TuneEstimate(metric, samples)}
+	if f.Interval != nil && f.Interval.Lo > 0 {
+		f.halfWidth = math.Log(f.Interval.Hi/f.Interval.Lo) / 2
+		return f
+	}
 	values := stat.MustMetric(metric).Values(samples)
-	e := estimate(metric, samples)
-	if e.Interval != nil && e.Interval.Lo > 0 {
-		return math.Log(e.Interval.Hi/e.Interval.Lo) / 2
+	f.halfWidth = unknownHalfWidth / math.Sqrt(float64(max(1, len(values))))
+	if len(values) > 1 && slices.Min(values) > 0 {
+		f.halfWidth = max(f.halfWidth, math.Log(slices.Max(values)/slices.Min(values))/2)
 	}
-	unknown := unknownHalfWidth / math.Sqrt(float64(max(1, len(values))))
-	if len(values) < 2 || slices.Min(values) <= 0 {
-		return unknown
-	}
-	return max(unknown, math.Log(slices.Max(values)/slices.Min(values))/2)
+	return f
 }
+
+// waitOf returns the wait of small messages that sizes are judged by.
+func waitOf(samples []results.Sample) Figure { return figureOf(view.TuneWaitMetric(samples), samples) }
 
 // choose finds the size to use, and how sure that is. Of sizes that are worth the same it takes the
 // smallest, behind which small messages wait the least: which point of a plateau is the highest is
@@ -332,15 +289,11 @@ func (d Decision) Contenders() []int {
 	if !ok {
 		return nil
 	}
-	scores := slices.DeleteFunc(slices.Clone(d.Scores), func(s Score) bool {
-		return s.Chunk != best.Chunk && s.Value+s.HalfWidth < best.Value-best.HalfWidth
+	scores := stat.Filter(d.Scores, func(s Score) bool {
+		return s.Chunk == best.Chunk || s.Value+s.HalfWidth >= best.Value-best.HalfWidth
 	})
 	slices.SortStableFunc(scores, func(a, b Score) int { return cmp.Compare(b.Value+b.HalfWidth, a.Value+a.HalfWidth) })
-	var out []int
-	for _, s := range scores {
-		out = append(out, s.Chunk)
-	}
-	return out
+	return stat.Map(scores, func(s Score) int { return s.Chunk })
 }
 
 // Predicted returns the wait of a small message by the rule of thumb, in nanoseconds: the bytes in
@@ -358,12 +311,8 @@ func Predicted(r results.Tune) (ns float64, ok bool) {
 	if s.watermark > 0 {
 		ahead = min(ahead, s.watermark)
 	}
-	frame := chunkOf(r.Cell)
-	switch {
-	case s.wait > 0:
-		return (float64(ahead)/float64(r.Cell.Drain))*1e9 + float64(s.wait.Nanoseconds()), true
-	case frame == 0:
-		frame = r.Cell.Size
+	if s.wait == 0 { // its frames take no known time, but have a known size
+		ahead += cmp.Or(chunkOf(r.Cell), r.Cell.Size)
 	}
-	return float64(ahead+frame) / float64(r.Cell.Drain) * 1e9, true
+	return float64(ahead)/float64(r.Cell.Drain)*1e9 + float64(s.wait), true
 }

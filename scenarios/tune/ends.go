@@ -29,7 +29,7 @@ type writer struct {
 	ctx    *bench.WorkloadContext
 	clock  *bench.Clock
 	mux    *framers.Mux
-	params params
+	probes int64 // that fall due while the clock runs
 
 	large    int64 // sent so far, the warm-up's among them
 	late     int64
@@ -39,24 +39,29 @@ type writer struct {
 // write is the writing half of the workload, a script.
 func write(ctx *bench.WorkloadContext) any {
 	w := &writer{ctx: ctx, clock: script.Must(bench.NewClock())}
-	script.Check(ctx.Params(&w.params))
+	script.Check(ctx.Params(&w.probes))
 	behaves := script.Must(parseSender(ctx.Cell().Sender))
 	var out io.Writer = ctx.Pipe()
 	if behaves.watermark > 0 {
 		out = &watermark{pipe: ctx.Pipe(), clock: w.clock, below: behaves.watermark}
 	}
-	opts := append(ctx.Options(), framers.WithQueue(int(w.params.Probes)+warmupProbes), framers.WithWait(behaves.wait))
+	opts := append(ctx.Options(), framers.WithQueue(int(w.probes)+warmupProbes), framers.WithWait(behaves.wait))
 	w.mux = framers.NewMux(out, ctx.Framing(), opts...)
-	w.lateness = make([]int64, 0, max(w.params.Probes, warmupProbes))
-	w.phase(w.params.Warmup, warmupProbes)
+	w.lateness = make([]int64, 0, max(w.probes, warmupProbes))
+	warmup := int64(1)
+	if behaves.wait > 0 { // it learns the stream's rate: it needs the reader's, and some frames
+		warmup = 3
+	}
+	w.phase(warmup, warmupProbes)
 	w.late, w.lateness = 0, w.lateness[:0]
 	count := ctx.Count()
 	script.Check(ctx.Barrier())
-	w.phase(w.params.Large, w.params.Probes)
-	c := count()
-	capacity, _ := ctx.Pipe().Capacity() // what cannot be told stays 0
-	return writerResult{Counters: c, Capacity: capacity, Bytes: c.Bytes, Late: w.late,
-		Lateness: script.Must(results.NewLatency(w.lateness)), Frame: w.mux.FrameSize()}
+	w.phase(minLarge, w.probes)
+	var half tuneSample
+	half.Writer, half.Load, half.Frame = count(), &results.Load{Late: w.late}, w.mux.FrameSize()
+	half.Capacity, _ = ctx.Pipe().Capacity() // what cannot be told stays 0
+	half.Latency = map[string]results.Latency{"lateness": script.Must(results.NewLatency(w.lateness))}
+	return half
 }
 
 // warmupProbes go along with the warm-up, so that what sends them is warm too.
@@ -182,7 +187,7 @@ type reader struct {
 	ctx    *bench.WorkloadContext
 	clock  *bench.Clock
 	r      framers.Reader
-	params params
+	probes int64 // that fall due while the clock runs
 
 	large        int64 // received so far, the warm-up's among them
 	payload      int64
@@ -193,26 +198,31 @@ type reader struct {
 // read is the reading half of the workload, a script.
 func read(ctx *bench.WorkloadContext) any {
 	r := &reader{ctx: ctx, clock: script.Must(bench.NewClock())}
-	script.Check(ctx.Params(&r.params))
+	script.Check(ctx.Params(&r.probes))
 	var in io.Reader = ctx.Pipe()
 	if c := ctx.Cell(); c.Drain > 0 {
 		in = &slowReader{r: in, clock: r.clock, perSecond: c.Drain, spin: c.Placement == "apart" || c.Placement == "far"}
 	}
 	r.r = ctx.Framing().NewReader(in, ctx.Options()...)
-	n := max(r.params.Probes, warmupProbes)
+	n := max(r.probes, warmupProbes)
 	r.due, r.service = make([]int64, 0, n), make([]int64, 0, n)
 	began := r.clock.Now()
 	r.phase(warmupProbes, ctx.Source().Compare)
-	out := readerResult{Compared: r.large, Warmup: results.Warmup{Messages: r.large + warmupProbes, ElapsedNS: r.clock.Now() - began}}
+	half := tuneSample{Compared: r.large}
+	half.Warmup = &results.Warmup{Messages: r.large + warmupProbes, ElapsedNS: r.clock.Now() - began}
 	r.payload, r.due, r.service = 0, r.due[:0], r.service[:0]
 	count := ctx.Count()
 	script.Check(ctx.Barrier())
 	began = r.clock.Now()
-	r.phase(r.params.Probes, ctx.Source().Check)
-	out.ElapsedNS, out.Large, out.Probes, out.Payload = r.last-began, r.large-out.Compared, r.params.Probes, r.payload
-	out.Counters = count()
-	out.Due, out.Service = script.Must(results.NewLatency(r.due)), script.Must(results.NewLatency(r.service))
-	return out
+	r.phase(r.probes, ctx.Source().Check)
+	half.ElapsedNS, half.Messages, half.PayloadBytes = r.last-began, r.large-half.Compared+r.probes, r.payload
+	half.Reader = count()
+	half.Latency = map[string]results.Latency{
+		"due":     script.Must(results.NewLatency(r.due)),
+		"service": script.Must(results.NewLatency(r.service)),
+	}
+	half.Load = &results.Load{Due: r.probes, Sent: r.probes, Achieved: float64(r.probes) / (float64(max(1, half.ElapsedNS)) / 1e9)}
+	return half
 }
 
 // phase receives what the writer sends in one phase, to its last message, which says how much that

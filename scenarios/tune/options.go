@@ -1,3 +1,41 @@
+// Package tune chooses a chunk size on evidence: it measures what chunks cost and what they buy, on
+// one pipe at the same time, and searches for the size whose price is worth it.
+//
+//	func main() {
+//		bench.Worker() // the two ends run in workers that are this program again
+//		…
+//		err := tune.Run(ctx, tune.Default(), func(t results.Tune) error { return file.Write(t) })
+//		…
+//		answer, err := tune.Explain(set) // of what the file holds
+//	}
+//
+// # What is measured
+//
+// Large messages stream through one [framers.Mux] without pause. Meanwhile probes of 256 bytes fall
+// due at a fixed rate and go through the same Mux with priority. The wait of a probe counts from
+// when it was due until the reader has it, whatever the sender was doing then. The reader takes
+// bytes as fast as it can, or at a rate that it allows itself, as a server does that works on what
+// it reads. Every message is checked for its length and its number, and those of the warm-up byte
+// for byte; a message that is lost, altered or there twice fails the run.
+//
+// Due and arrival are read from the system's monotonic clock, which all processes of a machine
+// share. That lets the two ends be two processes, each bound to a CPU of its own with all its
+// threads, as they are where pipes are used; two threads of one process would share a heap and a
+// scheduler.
+//
+// # What is decided
+//
+// [Decide] is a pure function of records: it weighs cost against wait as the [Objective] says. Cost
+// is CPU time where both ends share a CPU, since other programs take goodput there and leave CPU
+// time alone; elsewhere it is goodput. Of the sizes that are worth the same it gives the smallest,
+// with the margin that the samples know this to, and the sizes that another run may give instead.
+// [View] makes sentences of it. Both work on any file that [Run] wrote.
+//
+// # Concurrency
+//
+// All functions may be called concurrently, but runs that share a machine disturb each other's
+// figures. It is not promised that a size that is best here is best elsewhere, nor for another
+// reader: that is why this is measured.
 package tune
 
 import (
@@ -103,16 +141,18 @@ func (o Options) plan(c results.Cell) bench.Plan {
 }
 
 // plain returns the cell of a chunk size and a reader's rate.
-func (o Options) plain(chunk int, drain int64) results.Cell {
-	c := o.Cell
+func (o Options) plain(chunk int, drain int64) results.Cell { return plain(o.Cell, chunk, drain) }
+
+func plain(c results.Cell, chunk int, drain int64) results.Cell {
 	c.Framing, c.Drain, c.Sender = fmt.Sprintf("chunked:%d", chunk), drain, ""
 	return c
 }
 
 // baseline is a cell whose messages are not cut.
-func (o Options) baseline(drain int64) results.Cell {
-	c := o.plain(1, drain)
-	c.Framing = "ndjson"
+func (o Options) baseline(drain int64) results.Cell { return baseline(o.Cell, drain) }
+
+func baseline(c results.Cell, drain int64) results.Cell {
+	c.Framing, c.Drain, c.Sender = unchunked, drain, ""
 	return c
 }
 
@@ -163,10 +203,12 @@ func (o Options) variants(chunk int) []results.Cell {
 	return out
 }
 
+// sizes returns what may be chosen from, ascending.
+func (o Options) sizes() []int { return slices.Compact(slices.Sorted(slices.Values(o.Chunks))) }
+
 // coarse returns every other size from the smallest, the largest, and the common one.
-func (o Options) coarse() []int {
-	sizes := slices.Compact(slices.Sorted(slices.Values(o.Chunks)))
-	var out []int
+func (o Options) coarse() (out []int) {
+	sizes := o.sizes()
 	for i, size := range sizes {
 		if i%2 == 0 || i == len(sizes)-1 || size == commonChunk {
 			out = append(out, size)
@@ -177,7 +219,7 @@ func (o Options) coarse() []int {
 
 // neighbours returns a size and its neighbours among all that may be chosen.
 func (o Options) neighbours(chunk int) []int {
-	sizes := slices.Compact(slices.Sorted(slices.Values(o.Chunks)))
+	sizes := o.sizes()
 	i := slices.Index(sizes, chunk)
 	if i < 0 {
 		return nil
@@ -201,12 +243,10 @@ const (
 var weights = map[Objective]float64{Balanced: 0.1, Throughput: 0.01, Latency: 1}
 
 // Objectives lists them, each with a line for a list.
-func Objectives() [][2]string {
-	return [][2]string{
-		{string(Balanced), "halving the wait is worth 7 % of goodput"},
-		{string(Throughput), "goodput alone; the wait decides between sizes within 5 %"},
-		{string(Latency), "halving the wait is worth half of the goodput"},
-	}
+var Objectives = [][2]string{
+	{string(Balanced), "halving the wait is worth 7 % of goodput"},
+	{string(Throughput), "goodput alone; the wait decides between sizes within 5 %"},
+	{string(Latency), "halving the wait is worth half of the goodput"},
 }
 
 // ParseObjective reads the name of one.

@@ -39,18 +39,9 @@ type search struct {
 	started time.Time
 	random  *rand.Rand
 	sample  func(results.Cell) (tuneSample, error)
-	points  []*point
-	variant int // the chunk size that variants are tried with; 0 while they are not
+	points  []*results.Tune // what is known of each cell, by which it is found
+	variant int             // the chunk size that variants are tried with, the best by then; 0 while they are not
 	begun   bool
-	late    bool
-}
-
-// A point is a cell and what is known of it.
-type point struct {
-	results.Tune
-	compared int64
-	frame    int // that the sender had come to
-	dropped  bool
 }
 
 // Rounds that are taken whatever comes of them.
@@ -80,7 +71,10 @@ func (s *search) run(ctx context.Context) error {
 		d := s.decide()
 		cells := s.wanted(d)
 		if tried < variantRounds && (len(cells) == 0 || halfway) {
-			cells = append(cells, s.variantCells(d)...)
+			if s.variant = cmp.Or(s.variant, d.Best); s.variant > 0 {
+				lacking := func(c results.Cell) bool { return isDropped(s.point(c)) }
+				cells = append(cells, slices.DeleteFunc(s.variants(s.variant), lacking)...)
+			}
 			tried++
 		}
 		if len(cells) == 0 {
@@ -93,25 +87,20 @@ func (s *search) run(ctx context.Context) error {
 	return nil
 }
 
-// variantCells returns the variants, with the size that was best when the first was tried.
-func (s *search) variantCells(d Decision) []results.Cell {
-	if s.variant == 0 {
-		s.variant = d.Best
-	}
-	if s.variant == 0 {
-		return nil
-	}
-	return slices.DeleteFunc(s.variants(s.variant), func(c results.Cell) bool { return s.point(c).dropped })
-}
-
 // maxContenders is how many contenders a round refines at most: more are better told apart by
 // knowing the likeliest ones first.
 const maxContenders = 5
 
 // wanted returns the cells that may change the decision; none when it stands.
 func (s *search) wanted(d Decision) []results.Cell {
-	sizes := slices.Concat(s.neighbours(d.Best), s.neighbours(d.Top), s.frontier(d), s.conflicting(d))
-	if !d.Converged() || !s.known(d.Best) {
+	// Of two samples that contradict each other, a third tells which of them the machine disturbed.
+	contradicting := stat.Filter(s.points, func(p *results.Tune) bool {
+		return !isVariant(p.Cell, s.Cell) && chunkOf(p.Cell) > 0 && s.contradicts(p, d)
+	})
+	sizes := slices.Concat(s.neighbours(d.Best), s.neighbours(d.Top), s.frontier(d),
+		stat.Map(contradicting, func(p *results.Tune) int { return chunkOf(p.Cell) }))
+	hasFew := func(drain int64) bool { return len(s.point(s.plain(d.Best, drain)).Samples) < minSamples }
+	if !d.Converged() || slices.ContainsFunc(s.Drains, hasFew) {
 		likely := d.Contenders()
 		sizes = append(sizes, likely[:min(maxContenders, len(likely))]...)
 	}
@@ -165,158 +154,112 @@ func (s *search) wants(c results.Cell, d Decision) bool {
 }
 
 // halfWidthOf returns how far a point's figure that counts may be off.
-func (d Decision) halfWidthOf(p *point) float64 {
+func (d Decision) halfWidthOf(p *results.Tune) float64 {
 	if p.Cell.Drain == d.Fast {
-		return halfWidth(d.Cost, p.Samples)
+		return figureOf(d.Cost, p.Samples).halfWidth
 	}
-	return halfWidth(view.TuneWaitMetric(p.Samples), p.Samples)
+	return waitOf(p.Samples).halfWidth
 }
 
-// conflicting returns the sizes of which two samples contradict each other by more than a factor of
-// two: a third tells which of them the machine disturbed.
-func (s *search) conflicting(d Decision) []int {
-	var out []int
-	for _, p := range s.points {
-		if !s.isVariant(p.Cell) && chunkOf(p.Cell) > 0 && s.contradicts(p, d) {
-			out = append(out, chunkOf(p.Cell))
-		}
-	}
-	return out
-}
-
-func (s *search) contradicts(p *point, d Decision) bool {
+// contradicts reports whether the two samples of a cell differ by more than a factor of two.
+func (s *search) contradicts(p *results.Tune, d Decision) bool {
 	return len(p.Samples) == coarseRounds && d.halfWidthOf(p) > math.Ln2/2
 }
 
-// known reports whether all of a size's figures have an interval.
-func (s *search) known(chunk int) bool {
-	for _, drain := range s.Drains {
-		if len(s.point(s.plain(chunk, drain)).Samples) < minSamples {
-			return false
-		}
-	}
-	return true
-}
-
 // point is a cell's, made when it is first asked for.
-func (s *search) point(c results.Cell) *point {
+func (s *search) point(c results.Cell) *results.Tune {
 	for _, p := range s.points {
 		if p.Cell == c {
 			return p
 		}
 	}
-	p := &point{Tune: results.Tune{Kind: results.KindTune, Run: s.Run, Cell: c}}
+	p := &results.Tune{Kind: results.KindTune, Run: s.Run, Cell: c}
 	s.points = append(s.points, p)
 	return p
 }
 
+// isDropped reports whether this system does not have what a variant asks for, as its record says.
+func isDropped(p *results.Tune) bool { return len(p.Warnings) > 0 }
+
 // timeUp reports whether no further sample is to be begun. The first one is, however little time
 // there was: without it there is nothing to show.
 func (s *search) timeUp(ctx context.Context) bool {
-	s.late = s.late || s.begun && s.MaxTime > 0 && time.Since(s.started) > s.MaxTime
-	return s.late || ctx.Err() != nil
+	return ctx.Err() != nil || s.begun && s.MaxTime > 0 && time.Since(s.started) > s.MaxTime
 }
 
-// round takes a sample of each cell, in an order shuffled anew.
+// round takes a sample of each cell, in an order shuffled anew. A variant that this system does not
+// have is dropped and its record says why; a candidate that cannot be measured ends the search.
 func (s *search) round(ctx context.Context, cells []results.Cell) error {
 	for _, i := range s.random.Perm(len(cells)) {
 		if s.timeUp(ctx) {
 			return nil
 		}
-		if err := s.sampleCell(cells[i]); err != nil {
+		c := cells[i]
+		p := s.point(c)
+		s.begun = true
+		got, err := s.sample(c)
+		if err != nil && bench.IsUnsupported(err) && isVariant(c, s.Cell) {
+			p.Warnings = append(p.Warnings, "unsupported: "+err.Error())
+			continue
+		}
+		if err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// sampleCell takes one sample. A variant that this system does not have is dropped and its record
-// says why; a candidate that cannot be measured ends the search.
-func (s *search) sampleCell(c results.Cell) error {
-	p := s.point(c)
-	if p.dropped {
-		return nil
-	}
-	s.begun = true
-	got, err := s.sample(c)
-	if err != nil && bench.IsUnsupported(err) && s.isVariant(c) {
-		p.dropped = true
-		p.Warnings = append(p.Warnings, "unsupported: "+err.Error())
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	p.Samples = append(p.Samples, got.Sample)
-	p.compared += got.compared
-	p.frame = got.frame
-	if s.Observe != nil {
-		s.Observe(Progress{Cell: c, Sample: len(p.Samples), Decision: s.decide(), Elapsed: time.Since(s.started)})
-	}
-	return nil
-}
-
-func (s *search) isVariant(c results.Cell) bool {
-	return c.Sender != "" || c.Capacity != s.Cell.Capacity || c.Size != s.Cell.Size
-}
-
-func (s *search) decide() Decision { return Decide(s.records(), s.Objective) }
-
-func (s *search) records() []results.Tune {
-	var out []results.Tune
-	for _, p := range s.points {
-		if !s.isVariant(p.Cell) {
-			out = append(out, p.Tune)
+		p.Samples = append(p.Samples, got.Sample)
+		p.Evidence.Compared += got.Compared
+		if c.Sender != "" {
+			p.Evidence.Frame = got.Frame
+		}
+		if s.Observe != nil {
+			s.Observe(Progress{Cell: c, Sample: len(p.Samples), Decision: s.decide(), Elapsed: time.Since(s.started)})
 		}
 	}
-	return out
+	return nil
+}
+
+func (s *search) decide() Decision {
+	records := stat.Map(s.points, func(p *results.Tune) results.Tune { return *p })
+	return Decide(stat.Filter(records, func(r results.Tune) bool { return !isVariant(r.Cell, s.Cell) }), s.Objective)
 }
 
 // keep hands over the records, the recommended ones marked.
 func (s *search) keep(keep func(results.Tune) error) error {
 	d := s.decide()
-	slices.SortStableFunc(s.points, func(a, b *point) int { return s.order(a.Cell, b.Cell) })
-	for _, p := range s.points {
-		if len(p.Samples) == 0 && !p.dropped {
-			continue
-		}
-		if err := keep(s.recordOf(p, d)); err != nil {
-			return fmt.Errorf("keep the record of %s: %w", bench.Label(p.Cell), err)
-		}
-	}
-	return nil
-}
-
-// order puts candidates first, since the first record says what they share.
-func (s *search) order(a, b results.Cell) int {
-	rank := func(c results.Cell) int {
+	rank := func(c results.Cell) int { // candidates first, since the first record says what they share
 		switch {
-		case s.isVariant(c):
+		case isVariant(c, s.Cell):
 			return 2
 		case chunkOf(c) == 0:
 			return 1
 		}
 		return 0
 	}
-	return cmp.Or(rank(a)-rank(b), faster(a.Drain, b.Drain), chunkOf(a)-chunkOf(b))
+	slices.SortStableFunc(s.points, func(p, q *results.Tune) int {
+		a, b := p.Cell, q.Cell
+		return cmp.Or(rank(a)-rank(b), faster(a.Drain, b.Drain), chunkOf(a)-chunkOf(b))
+	})
+	for _, p := range s.points {
+		if len(p.Samples) == 0 && !isDropped(p) {
+			continue
+		}
+		if err := keep(s.recordOf(*p, d)); err != nil {
+			return fmt.Errorf("keep the record of %s: %w", bench.Label(p.Cell), err)
+		}
+	}
+	return nil
 }
 
-// recordOf returns a point's record.
-func (s *search) recordOf(p *point, d Decision) results.Tune {
-	t := p.Tune
+// recordOf completes the record of a cell by what was decided.
+func (s *search) recordOf(t results.Tune, d Decision) results.Tune {
 	t.Time = time.Now().UTC()
-	t.Evidence = results.TuneEvidence{Compared: p.compared}
 	if ns, ok := Predicted(t); ok {
 		t.Evidence.PredictedNS = int64(ns)
-	}
-	if p.frame > 0 && p.Cell.Sender != "" {
-		t.Evidence.Frame = p.frame
 	}
 	recommended := d.Best
 	if d.Unchunked {
 		recommended = 0
 	}
-	if !d.Inconclusive() && !s.isVariant(p.Cell) && chunkOf(p.Cell) == recommended {
+	if !d.Inconclusive() && !isVariant(t.Cell, s.Cell) && chunkOf(t.Cell) == recommended {
 		t.Recommended = true
 		t.Evidence.RecommendationEvidence = &results.RecommendationEvidence{
 			Objective: string(d.Objective), Margin: float64(int(d.Margin*1e4)) / 1e4,

@@ -18,7 +18,7 @@ func searching(o Options, m model) *search {
 	s := &search{Options: o, random: rand.New(rand.NewPCG(uint64(o.Seed), 9))}
 	s.MaxTime = 0
 	s.sample = func(c results.Cell) (tuneSample, error) {
-		return tuneSample{Sample: m.sample(c, noise), compared: 1}, nil
+		return tuneSample{Sample: m.sample(c, noise), Compared: 1}, nil
 	}
 	return s
 }

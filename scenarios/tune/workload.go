@@ -27,49 +27,19 @@ func init() {
 	bench.RegisterWorkload(bench.Workload{Name: workloadName, Writer: end(write), Reader: end(read)})
 }
 
-// params are what the two ends are told beside the cell.
-type params struct {
-	Probes int64 // that fall due
-	Large  int64 // messages there have to be at least
-	Warmup int64 // large messages of it
-}
-
-// The half of a sample that each end knows.
-type (
-	writerResult struct {
-		Counters results.Counters
-		Capacity int
-		Bytes    int64 // on the wire while the clock ran
-		Late     int64 // probes that the generator offered more than a period late
-		Lateness results.Latency
-		Frame    int // the size that a sender which sizes its frames had come to; else the framing's
-	}
-	readerResult struct {
-		Counters  results.Counters
-		ElapsedNS int64
-		Large     int64
-		Probes    int64
-		Payload   int64
-		Warmup    results.Warmup
-		Compared  int64           // large messages of which every byte was compared, untimed
-		Due       results.Latency // of probes, from when they were due
-		Service   results.Latency // from when they were offered to the sender
-	}
-)
-
 // minLarge is how many large messages a sample has at least, so that a few probes fall due in the
 // middle of one.
 const minLarge = 3
 
-// A tuneSample is a sample, and what of it has no place in [results.Sample].
+// A tuneSample is a sample, and what of it has no place in [results.Sample]. Each end fills in the
+// part that it knows.
 type tuneSample struct {
 	results.Sample
-	compared int64 // large messages, byte for byte
-	frame    int   // that the sender had come to
+	Compared int64 // large messages, byte for byte, untimed
+	Frame    int   // the size that a sender which sizes its frames had come to; else the framing's
 }
 
-// takeSample takes one sample of a cell. Of large messages one goes before the clock starts, and
-// more where the sender learns the stream's rate: it needs the reader's, and some frames.
+// takeSample takes one sample of a cell.
 func takeSample(ctx context.Context, p bench.Plan, c results.Cell) (tuneSample, error) {
 	s, err := parseSender(c.Sender)
 	if err != nil {
@@ -80,30 +50,14 @@ func takeSample(ctx context.Context, p bench.Plan, c results.Cell) (tuneSample, 
 			return tuneSample{}, err
 		}
 	}
-	told := params{Probes: max(1, int64(c.Rate*p.Duration.Seconds())), Large: minLarge, Warmup: 1}
-	if s.wait > 0 {
-		told.Warmup = 3
-	}
-	var w writerResult
-	var r readerResult
-	if err := p.RunWorkload(ctx, workloadName, c, told, &w, &r); err != nil {
+	probes := max(1, int64(c.Rate*p.Duration.Seconds()))
+	var w, r tuneSample
+	if err := p.RunWorkload(ctx, workloadName, c, probes, &w, &r); err != nil {
 		return tuneSample{}, err
 	}
-	return tuneSample{results.Sample{
-		ElapsedNS:    r.ElapsedNS,
-		Messages:     r.Large + r.Probes,
-		PayloadBytes: r.Payload,
-		WireBytes:    w.Bytes,
-		Capacity:     w.Capacity,
-		Warmup:       &r.Warmup,
-		Writer:       w.Counters,
-		Reader:       r.Counters,
-		Latency:      map[string]results.Latency{"due": r.Due, "service": r.Service, "lateness": w.Lateness},
-		Load: &results.Load{
-			Due: told.Probes, Sent: r.Probes, Late: w.Late,
-			Achieved: float64(r.Probes) / (float64(max(1, r.ElapsedNS)) / 1e9),
-		},
-	}, r.Compared, w.Frame}, nil
+	r.Writer, r.WireBytes, r.Capacity, r.Frame = w.Writer, w.Writer.Bytes, w.Capacity, w.Frame
+	r.Load.Late, r.Latency["lateness"] = w.Load.Late, w.Latency["lateness"]
+	return r, nil
 }
 
 // A sender is what a sender does beyond the framing, as a cell's field of that name has it. The

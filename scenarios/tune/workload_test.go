@@ -63,8 +63,8 @@ func TestEveryMessageOfASampleIsAccountedFor(t *testing.T) {
 					t.Errorf("%s of %d probes", key, l.Count)
 				}
 			}
-			if s.Latency["due"].MaxNS < s.Latency["service"].MinNS || s.compared < 1 || s.ElapsedNS <= 0 {
-				t.Errorf("due %+v, service %+v, compared %d, elapsed %d", s.Latency["due"], s.Latency["service"], s.compared, s.ElapsedNS)
+			if s.Latency["due"].MaxNS < s.Latency["service"].MinNS || s.Compared < 1 || s.ElapsedNS <= 0 {
+				t.Errorf("due %+v, service %+v, compared %d, elapsed %d", s.Latency["due"], s.Latency["service"], s.Compared, s.ElapsedNS)
 			}
 		})
 	}
