@@ -82,6 +82,15 @@ func (e *End) SetIO(io IO) error {
 	})
 }
 
+// UsePoller is SetIO with [Poller] where the system has one for this end; elsewhere the end stays as
+// it is, and a read blocks its thread.
+func (e *End) UsePoller() error {
+	if err := e.SetIO(Poller); !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
+}
+
 // Read waits until there are bytes and reads at most len(p) of them in one call; it returns
 // [io.EOF] when every copy of the writing end is closed and the pipe is empty.
 func (e *End) Read(p []byte) (int, error) {

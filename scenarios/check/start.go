@@ -3,7 +3,6 @@ package check
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -108,8 +107,8 @@ func (m manner) open() (child *os.File, reader io.ReadCloser, err error) {
 	if err == nil {
 		child, err = w.File()
 	}
-	if poll := r.SetIO(syspipe.Poller); err == nil && !errors.Is(poll, errors.ErrUnsupported) {
-		err = poll
+	if err == nil {
+		err = r.UsePoller()
 	}
 	if err != nil {
 		r.Close()

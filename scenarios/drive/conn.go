@@ -117,10 +117,7 @@ func (c *conn) launch(o Options) error {
 		}
 		defer files[i].Close() // says no more than that it is nil, where it is
 		if err == nil {
-			// A goroutine then waits without a thread; where the system cannot, it blocks.
-			if err = ours.SetIO(syspipe.Poller); errors.Is(err, errors.ErrUnsupported) {
-				err = nil
-			}
+			err = ours.UsePoller() // a goroutine then waits without a thread
 		}
 	}
 	if err != nil {

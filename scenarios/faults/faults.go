@@ -24,7 +24,6 @@ package faults
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -275,9 +274,7 @@ func ErrorText(err error) string {
 // elsewhere a read blocks its thread, which is as good here.
 func UsePoller(ends ...*syspipe.End) {
 	for _, e := range ends {
-		if err := e.SetIO(syspipe.Poller); !errors.Is(err, errors.ErrUnsupported) {
-			script.Check(err)
-		}
+		script.Check(e.UsePoller())
 	}
 }
 

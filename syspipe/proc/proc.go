@@ -49,7 +49,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -143,9 +142,13 @@ func (p *Process) Start(ctx context.Context) error {
 		p.Close()
 		return fmt.Errorf("start %s: %w", p.name, context.Cause(ctx))
 	}
-	if err := p.tell(); err != nil {
-		p.Close()
-		return err
+	if p.script != nil {
+		text, err := json.Marshal(p.script)
+		if err != nil {
+			p.Close()
+			return fmt.Errorf("write the work of %s: %w", p.name, err)
+		}
+		p.Cmd.Env = append(p.Cmd.Environ(), workerProcs, workEnv+"="+string(text))
 	}
 	if p.Cmd.Stderr == nil {
 		p.Cmd.Stderr = &p.stderr
@@ -311,101 +314,6 @@ func (p *Process) ExitCode() int {
 	return p.Cmd.ProcessState.ExitCode()
 }
 
-// CPU returns the processor time that the process has used so far, or had when it ended; false
-// where the system does not tell.
-func (p *Process) CPU() (time.Duration, bool) {
-	if !p.Ended(0) {
-		return runningCPU(p.Cmd.Process.Pid)
-	}
-	state := p.Cmd.ProcessState
-	return state.UserTime() + state.SystemTime(), true
-}
-
-// TreeCPU returns the processor time that the process and those that it started have used so far,
-// as far as they are still its descendants; false where the system does not tell. It takes longer
-// than [Process.CPU].
-func (p *Process) TreeCPU() (time.Duration, bool) {
-	if p.Ended(0) {
-		return p.CPU()
-	}
-	return treeCPU(p.Cmd.Process.Pid)
-}
-
-// Resident returns the memory that the process and those that it started have in use, in bytes; false
-// where the system does not tell, or the process has ended.
-func (p *Process) Resident() (sum int64, known bool) {
-	if p.Ended(0) {
-		return 0, false
-	}
-	for _, pid := range Tree(p.Cmd.Process.Pid) {
-		n, ok := resident(pid)
-		sum, known = sum+n, known || ok
-	}
-	return sum, known
-}
-
-// EndMarked waits until every process has ended that was started with a variable, "NAME=value", in
-// its environment, which it has from those that started it, whatever group or session it has moved
-// to. Those that are still there after patience are killed, and returned as "1234 (name)". It is false where the
-// system does not tell of the environments of others.
-func EndMarked(variable string, patience time.Duration) (left []string, known bool) {
-	for deadline := time.Now().Add(patience); ; time.Sleep(markedPoll) {
-		now, known := Marked(variable)
-		if !known || len(now) == 0 {
-			return left, known
-		}
-		if time.Now().Before(deadline) {
-			continue
-		}
-		for _, pid := range now { // again and again: one that forks is faster than a list of it
-			if name := fmt.Sprintf("%d (%s)", pid, nameOf(pid)); !slices.Contains(left, name) {
-				left = append(left, name)
-			}
-			if p, err := os.FindProcess(pid); err == nil {
-				p.Kill()
-			}
-		}
-		if time.Since(deadline) > mostKilling {
-			return left, true
-		}
-	}
-}
-
-const (
-	markedPoll  = 20 * time.Millisecond
-	mostKilling = 5 * time.Second // how long those that start others faster than they are killed are fought
-)
-
-// PeakAddresses returns the largest address space of the process so far, in bytes, which memory
-// that was taken and not touched belongs to; false where it is not known, or the process has ended.
-func (p *Process) PeakAddresses() (int64, bool) {
-	if p.Ended(0) {
-		return 0, false
-	}
-	return peakAddresses(p.Cmd.Process.Pid)
-}
-
-// PeakMemory returns the largest resident memory of the process so far, in bytes; false where it is
-// not known. A process that has ended takes the knowledge with it on some systems, so what an
-// earlier call saw counts.
-func (p *Process) PeakMemory() (int64, bool) {
-	n, known := int64(0), false
-	if !p.Ended(0) {
-		n, known = PeakMemory(p.Cmd.Process.Pid)
-	} else {
-		n, known = peakOf(p.Cmd.ProcessState)
-	}
-	if known && n > p.peak.Load() {
-		p.peak.Store(n)
-	}
-	n = p.peak.Load()
-	return n, n > 0
-}
-
-// Runnable reports whether a thread of the process has a CPU or waits for one; false where the
-// system does not tell.
-func (p *Process) Runnable() bool { return !p.Ended(0) && runnable(p.Cmd.Process.Pid) }
-
 // A Tail is a writer that keeps the last of what is written to it. The zero Tail keeps 4096 bytes.
 type Tail struct {
 	Limit int // bytes; 0 is 4096
@@ -439,13 +347,4 @@ func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return strings.TrimSpace(string(t.last))
-}
-
-// usePoller leaves the waiting of an end to Go's poller where the system has one for it; elsewhere
-// a read blocks its thread, which is as good here.
-func usePoller(e *syspipe.End) error {
-	if err := e.SetIO(syspipe.Poller); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return err
-	}
-	return nil
 }

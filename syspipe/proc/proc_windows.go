@@ -48,6 +48,9 @@ func (p *Process) start() error {
 	return nil
 }
 
+// awaitExit does not wait: a job is still ours when its process was waited for.
+func (p *Process) awaitExit() bool { return false }
+
 // resumeProcess lets a suspended process run. Go keeps no handle to the first thread, which
 // ResumeThread needs, and to find it means to list all threads of the system.
 var resumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")

@@ -40,18 +40,15 @@ var ErrNotBegun = errors.New("ended before it began to work; main and TestMain h
 // closed in this process by Start, by Close, and when Self fails. The standard streams are free for
 // what the work does with them.
 func Self(name string, args any, ends ...*syspipe.End) (*Process, error) {
-	remote, leash, report, err := Remote(name)
+	p, leash, report, err := Remote(name)
 	if err != nil {
 		closeAll(ends)
 		return nil, err
 	}
-	p, err := SelfOn(leash, report, name, args, ends...)
-	if err != nil {
-		remote.Close()
+	if err := p.ready(args, append([]*syspipe.End{leash, report}, ends...)); err != nil {
+		p.Close()
 		return nil, err
 	}
-	p.survives = false
-	p.leash, p.report, p.decode = remote.leash, remote.report, remote.decode
 	return p, nil
 }
 
@@ -68,7 +65,7 @@ func Remote(name string) (p *Process, leash, report *syspipe.End, err error) {
 		closeAll([]*syspipe.End{ours, leash})
 		return nil, nil, nil, fmt.Errorf("open the reports of %s: %w", name, err)
 	}
-	if err := usePoller(reports); err != nil {
+	if err := reports.UsePoller(); err != nil {
 		closeAll([]*syspipe.End{ours, leash, report, reports})
 		return nil, nil, nil, fmt.Errorf("open the reports of %s: %w", name, err)
 	}
@@ -77,51 +74,46 @@ func Remote(name string) (p *Process, leash, report *syspipe.End, err error) {
 
 // SelfOn is [Self] for work whose leash and reports another process holds, by [Remote]. It does not
 // end with this one.
-func SelfOn(leash, report *syspipe.End, name string, args any, ends ...*syspipe.End) (p *Process, err error) {
-	all := slices.Concat([]*syspipe.End{leash, report}, ends)
+func SelfOn(leash, report *syspipe.End, name string, args any, ends ...*syspipe.End) (*Process, error) {
+	p := &Process{name: name, survives: true}
+	if err := p.ready(args, append([]*syspipe.End{leash, report}, ends...)); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// ready makes this program, with its leash, its reports and further ends, the command of the process.
+func (p *Process) ready(args any, ends []*syspipe.End) (err error) {
 	defer func() {
 		if err != nil {
-			closeAll(all)
+			closeAll(ends)
 		}
 	}()
 	if _, worker := os.LookupEnv(workEnv); worker { // it would start itself without end
-		return nil, errors.New("this process was started to work and does not: call Worker first in main and in TestMain")
+		return errors.New("this process was started to work and does not: call Worker first in main and in TestMain")
 	}
 	program, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("find this program, to start it again: %w", err)
+		return fmt.Errorf("find this program, to start it again: %w", err)
 	}
-	p = &Process{Cmd: exec.Command(program), name: name, script: &script{Name: name}, survives: true}
+	p.Cmd, p.script = exec.Command(program), &script{Name: p.name}
 	if p.script.Args, err = json.Marshal(args); err != nil {
-		return nil, fmt.Errorf("write the arguments of %s: %w", name, err)
+		return fmt.Errorf("write the arguments of %s: %w", p.name, err)
 	}
-	refs := make([]string, len(all))
-	for i, e := range all {
+	refs := make([]string, len(ends))
+	for i, e := range ends {
 		if refs[i], err = e.Pass(p.Cmd); err != nil {
-			return nil, fmt.Errorf("hand %s its pipes: %w", name, err)
+			return fmt.Errorf("hand %s its pipes: %w", p.name, err)
 		}
 		p.childOnly = append(p.childOnly, e)
 	}
 	p.script.Leash, p.script.Report, p.script.Ends = refs[0], refs[1], refs[2:]
-	return p, nil
+	return nil
 }
 
 // Share keeps the ends given to [Self] open here when the process starts: for several workers that
 // share one. The caller closes them.
 func (p *Process) Share() { p.childOnly = slices.Delete(p.childOnly, 2, 2+len(p.script.Ends)) }
-
-// tell puts the work into the environment.
-func (p *Process) tell() error {
-	if p.script == nil {
-		return nil
-	}
-	text, err := json.Marshal(p.script)
-	if err != nil {
-		return fmt.Errorf("write the work of %s: %w", p.name, err)
-	}
-	p.Cmd.Env = append(p.Cmd.Environ(), workerProcs, workEnv+"="+string(text))
-	return nil
-}
 
 // Begun waits until the work has begun.
 func (p *Process) Begun() error {
@@ -234,7 +226,7 @@ func (s script) do(work func(*Work) error) (err error) {
 		}
 		w.Ends = append(w.Ends, e)
 	}
-	if err := usePoller(w.leash); err != nil {
+	if err := w.leash.UsePoller(); err != nil {
 		return err
 	}
 	go func() { // ends the process when whoever holds the leash lets go, or is gone
