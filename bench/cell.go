@@ -9,6 +9,7 @@ import (
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -43,26 +44,40 @@ func (p Plan) validate(c results.Cell) error {
 	if _, err := (placement.Topology{}).Choose(c.Placement); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
-	if err := validateLoad(c); err != nil {
+	if err := p.validateLoad(c); err != nil {
 		return err
 	}
-	return p.checkPayload(c)
+	s, err := p.jobOf(c).prepare()
+	if err != nil || s.raw {
+		return err
+	}
+	for i := range s.source.Distinct() { // the framing has to carry each
+		if err := framers.Carries(s.framing, s.source.Message(i)); err != nil {
+			return fmt.Errorf("payload %s: %w", c.Payload, err)
+		}
+	}
+	return nil
 }
 
 // clockPerSample is the clock of a cell whose round trips are not timed one by one.
 const clockPerSample = "sample"
 
-// validateLoad holds the further fields of a cell against the others.
-func validateLoad(c results.Cell) error {
+// maxLoadMessages is how many messages a sample of an open loop may have. Each end keeps two
+// moments of each, and a worker may hold twice that in all.
+const maxLoadMessages = workerMemory / 32
+
+// validateLoad holds the further fields of a cell against the others. How many messages an open loop
+// has is asked for; elsewhere it is measured.
+func (p Plan) validateLoad(c results.Cell) error {
 	if c.Transfer != "" {
 		if _, err := syspipe.ParseTransfer(c.Transfer); err != nil {
 			return err
 		}
 	}
-	if err := validateLeave(c); err != nil {
-		return err
-	}
+	due := c.Rate * p.Duration.Seconds()
 	switch {
+	case c.Leave > 0 && (c.Pattern != "stream" || c.Rate > 0 || c.Batch > 1 || c.Transfer != ""):
+		return fmt.Errorf("a reader that leaves (after %d) is of a stream without rate, batch and transfer: its writer goes on until it is told", c.Leave)
 	case c.Transfer != "" && (c.Framing != "raw" || c.Pattern != "stream"):
 		return fmt.Errorf("transfer %s is for raw streams: a framing has to read its bytes", c.Transfer)
 	case c.Inflight > 1 && c.Rate > 0:
@@ -77,20 +92,8 @@ func validateLoad(c results.Cell) error {
 		return errors.New("clock is for round trips one at a time: a stream has no trips, and a load needs the time of each message")
 	case c.Drain > 0 && c.Pattern != "stream":
 		return errors.New("drain holds up the reader of a stream: the one that answers has its own pace")
-	}
-	return nil
-}
-
-// checkPayload tries a cell's messages on its framing.
-func (p Plan) checkPayload(c results.Cell) error {
-	s, err := job{Cell: c, Seed: p.Seed, Recording: p.Recording}.prepare()
-	if err != nil || s.raw {
-		return err
-	}
-	for i := range s.source.Distinct() {
-		if err := framers.Carries(s.framing, s.source.Message(i)); err != nil {
-			return fmt.Errorf("payload %s: %w", c.Payload, err)
-		}
+	case due > maxLoadMessages:
+		return fmt.Errorf("rate %v makes %.0f messages a sample of %s, and %d can be accounted for: ask for a lower rate, or a shorter duration", c.Rate, due, p.Duration, maxLoadMessages)
 	}
 	return nil
 }
@@ -134,10 +137,7 @@ func placeCell(c results.Cell) (cpus placement.CPUs, err error) {
 }
 
 func checkKnown(what, value string, values [][2]string) error {
-	var names []string
-	for _, v := range values {
-		names = append(names, v[0])
-	}
+	names := stat.Map(values, func(v [2]string) string { return v[0] })
 	if slices.Contains(names, value) {
 		return nil
 	}

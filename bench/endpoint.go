@@ -34,7 +34,8 @@ type endpoint struct {
 	batch    *framers.Coalescer        // under w where messages leave in batches; else nil
 	runQueue runQueue
 	shared   bool   // its process has endpoints of other cells, too
-	clock    *Clock // of a job whose reader leaves; else nil
+	clock    *Clock // of a load, or a reader that leaves; else nil
+	buf      []byte // a plain raw end's, to read into
 
 	load   *load        // of a load generator; else nil
 	trips  []int64      // client: nanoseconds of each round trip
@@ -73,7 +74,7 @@ func newEndpoint(j job, c endpointConfig, ends pipeEnds) (e *endpoint, err error
 		ownDescriptors()
 	}
 	e.exchange = e.exchanger()
-	if j.Cell.Leave > 0 {
+	if j.Cell.Leave > 0 || e.isLoad() {
 		e.clock, err = NewClock()
 	}
 	return e, err
@@ -146,22 +147,19 @@ func (e *endpoint) dataPipe() *syspipe.End {
 // run does this endpoint's half of a job: the workload's, or it warms up, meets the other endpoint,
 // and moves the messages of the slice. Between warm-up and slice it does not wait: CPUs that had
 // been idle would be slow to wake.
-func (e *endpoint) run(j job, w *Workload) (err error) {
+func (e *endpoint) run(j job) (err error) {
 	e.job, e.report, e.cpus, e.trips = j, report{Role: e.Role}, map[int]bool{}, e.trips[:0]
-	if w != nil {
-		return e.runWorkload(*w)
+	if e.Workload != "" {
+		return e.runWorkload()
 	}
-	if e.generates() {
-		if e.load, err = e.newLoad(); err != nil {
-			return err
-		}
+	if e.isLoad() && !e.Compare {
+		e.load = e.newLoad()
 	}
 	if raw, ok := e.r.(*rawReader); ok {
 		raw.next = 0
 	}
 	if most := int(max(e.Warmup, e.Messages)); e.timesTrips() && cap(e.trips) < most {
-		e.trips = make([]int64, 0, most)
-		prefault(e.trips)
+		e.trips = resident(make([]int64, 0, most))
 	}
 	before := usage{heap: e.heap()}
 	quiesce()
@@ -181,7 +179,7 @@ func (e *endpoint) run(j job, w *Workload) (err error) {
 	}
 	var after usage
 	e.snapshot(&after)
-	if e.clock != nil {
+	if e.Cell.Leave > 0 {
 		if err := e.part(); err != nil {
 			return fmt.Errorf("part: %w", err)
 		}
@@ -206,9 +204,7 @@ func (e *endpoint) meet(before *usage) (began time.Duration, err error) {
 		return began, err
 	}
 	start, err := e.awaitPeer()
-	if err == nil {
-		e.setSchedule(start)
-	}
+	e.setSchedule(start)
 	return began, err
 }
 

@@ -1,11 +1,15 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -129,6 +133,54 @@ func (e *endpoint) respond(from, n int64) error {
 	return nil
 }
 
+// A reader that leaves takes nothing for a while before it closes its end, as a program that hangs
+// before it dies: until its writer has filled the pipe, of which nothing came for leavePause, or
+// for so many of them at most.
+const (
+	leavePause  = 500 * time.Microsecond
+	leavePauses = 2000
+)
+
+// countSIGPIPE counts the signals of this worker.
+var countSIGPIPE = sync.OnceValue(syspipe.CountSIGPIPE)
+
+// part does an endpoint's half of a departure, after the messages that the reader takes.
+func (e *endpoint) part() error {
+	if e.isOrigin() {
+		return e.writeUntilTold()
+	}
+	last := 0 // bytes in the pipe
+	for range leavePauses {
+		time.Sleep(leavePause)
+		n, err := e.in.Buffered()
+		if err != nil || n > 0 && n == last {
+			break // one that cannot be told is taken for full
+		}
+		last = n
+	}
+	e.report.Departed = e.clock.Now()
+	return e.in.Close()
+}
+
+// writeUntilTold goes on with messages until the kernel says that the reader has left.
+func (e *endpoint) writeUntilTold() (err error) {
+	signals, taken := countSIGPIPE(), e.out.Counters().Bytes
+	signals() // forgets those of the departure before
+	for i := e.Warmup + e.Messages; err == nil; i++ {
+		err = e.exchange(i, 1)
+	}
+	e.report.Departed = e.clock.Now()
+	if !errors.Is(err, syscall.EPIPE) {
+		return err
+	}
+	e.report.Left = &results.Left{
+		LostBytes: int64(e.out.Counters().Bytes - taken),
+		Error:     syspipe.ErrorName(err),
+		Signals:   signals(),
+	}
+	return e.out.Close()
+}
+
 // checks reports whether this end looks at the messages it receives: all but a plain raw cell's.
 func (e *endpoint) checks() bool { return !e.raw || e.Compare || e.isLoad() }
 
@@ -141,8 +193,11 @@ func (e *endpoint) checker() func(i int64, msg []byte) error {
 	return e.source.Check
 }
 
-// prefault makes the pages of a buffer resident before the clock starts.
-func prefault[T any](s []T) { clear(s[:cap(s)]) }
+// resident returns a buffer whose pages are made so before the clock starts.
+func resident[T any](s []T) []T {
+	clear(s[:cap(s)])
+	return s
+}
 
 // A rateLimit holds a reader to a number of bytes a second, from its first message on. The zero
 // rateLimit holds nothing up.

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -9,15 +10,13 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
 // isLoad reports whether the cell's messages are sent by a load generator: at a rate (open loop),
 // or with several on the way at once (closed loop).
 func (e *endpoint) isLoad() bool { return e.Cell.Rate > 0 || e.Cell.Inflight > 1 }
-
-// generates reports whether this job's are: the untimed ones are not.
-func (e *endpoint) generates() bool { return e.isLoad() && !e.Compare }
 
 // A schedule says when messages fall due: one a period, from a moment that both endpoints know.
 type schedule struct {
@@ -34,7 +33,6 @@ const leadTime = time.Millisecond
 // A load is the account of one generated load: when each message was sent and received, on the
 // shared clock.
 type load struct {
-	clock     *Clock
 	schedule  schedule
 	open      bool  // messages fall due; else they wait for a slot
 	deadline  int64 // of an open loop: nothing is sent after it
@@ -45,22 +43,15 @@ type load struct {
 	total     atomic.Int64 // how many were sent, once that is known; -1 before
 }
 
-func (e *endpoint) newLoad() (*load, error) {
-	clock, err := NewClock()
-	if err != nil {
-		return nil, err
-	}
+func (e *endpoint) newLoad() *load {
 	l := &load{
-		clock:    clock,
 		open:     e.Cell.Rate > 0,
 		maySpin:  e.Cell.Placement != "same" && e.Cell.Placement != "free" && e.Role == sender,
-		sent:     make([]int64, e.Messages),
-		received: make([]int64, e.Messages),
+		sent:     resident(make([]int64, e.Messages)),
+		received: resident(make([]int64, e.Messages)),
 	}
 	l.total.Store(-1)
-	prefault(l.sent)
-	prefault(l.received)
-	return l, nil
+	return l
 }
 
 // startSchedule chooses the moment that messages fall due from.
@@ -68,7 +59,7 @@ func (e *endpoint) startSchedule() (start int64) {
 	if e.load == nil {
 		return 0
 	}
-	start = e.load.clock.Now()
+	start = e.clock.Now()
 	if e.load.open {
 		start += int64(leadTime)
 	}
@@ -116,11 +107,11 @@ func (e *endpoint) generate(slots <-chan struct{}) error {
 	i := int64(0)
 	for ; i < e.Messages; i++ {
 		if l.open {
-			l.clock.await(l.schedule.due(i), l.maySpin)
+			e.clock.await(l.schedule.due(i), l.maySpin)
 		} else {
 			<-slots
 		}
-		now := l.clock.Now()
+		now := e.clock.Now()
 		if l.open && now > l.deadline {
 			break
 		}
@@ -141,7 +132,7 @@ func (e *endpoint) collect(slots chan<- struct{}) error {
 		if err != nil {
 			return fmt.Errorf("receive message %d: %w", e.Warmup+i, err)
 		}
-		l.received[i] = l.clock.Now()
+		l.received[i] = e.clock.Now()
 		if err := check(e.Warmup+i, msg); err != nil {
 			return err
 		}
@@ -165,29 +156,24 @@ func (e *endpoint) runClientLoad() error {
 		}
 	}
 	over := make(chan error, 2)
-	go e.onOwnThread(over, func() error { return e.generate(slots) })
-	go e.onOwnThread(over, func() error { return e.collect(slots) })
+	onOwnThread := func(half func() error) { // where the endpoint is placed
+		runtime.LockOSThread()
+		var err error
+		if !e.Alone {
+			err = placement.PinThread(e.CPU)
+		}
+		if err == nil {
+			err = half()
+		}
+		over <- err
+	}
+	go onOwnThread(func() error { return e.generate(slots) })
+	go onOwnThread(func() error { return e.collect(slots) })
 	if err := <-over; err != nil {
 		return err
 	}
-	return e.awaitReplies(over)
-}
-
-// onOwnThread runs half of a client on a thread of its own, where the endpoint is placed.
-func (e *endpoint) onOwnThread(over chan<- error, half func() error) {
-	runtime.LockOSThread()
-	if !e.Alone {
-		if err := placement.PinThread(e.CPU); err != nil {
-			over <- err
-			return
-		}
-	}
-	over <- half()
-}
-
-// awaitReplies waits for the last reply. Where the loop was given up, the receiving thread waits
-// for ever for replies to what was never sent; it goes with the worker.
-func (e *endpoint) awaitReplies(over <-chan error) error {
+	// Where the loop was given up, the receiving thread waits for ever for replies to what was never
+	// sent; it goes with the worker.
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -200,6 +186,101 @@ func (e *endpoint) awaitReplies(over <-chan error) error {
 			}
 		}
 	}
+}
+
+// finishLoad turns the times of a load into latencies. In a stream the sender has one half of them,
+// and hands it over.
+func (e *endpoint) finishLoad() error {
+	switch e.Role {
+	case sender:
+		return e.sendTimes()
+	case receiver:
+		if err := e.receiveTimes(); err != nil {
+			return err
+		}
+	case server:
+		return nil
+	}
+	return e.summariseLoad()
+}
+
+// sendTimes tells the receiver when each message was sent.
+func (e *endpoint) sendTimes() error {
+	if err := e.out.Close(); err != nil {
+		return err
+	}
+	times, err := binary.Append(nil, binary.NativeEndian, append([]int64{e.load.total.Load()}, e.load.sent...))
+	if err == nil {
+		_, err = e.toPeer.Write(times)
+	}
+	return err
+}
+
+func (e *endpoint) receiveTimes() error {
+	times := make([]int64, 1+len(e.load.sent))
+	if err := binary.Read(e.fromPeer, binary.NativeEndian, times); err != nil {
+		return err
+	}
+	e.load.total.Store(times[0])
+	copy(e.load.sent, times[1:])
+	if got, sent := e.load.delivered.Load(), e.load.total.Load(); got != sent {
+		return fmt.Errorf("%d messages were sent and %d received", sent, got)
+	}
+	return nil
+}
+
+// summariseLoad sums the load up: latency from when a message was sent and from when it was due,
+// the generator's own lateness, and how the sends kept the schedule.
+func (e *endpoint) summariseLoad() error {
+	l := e.load
+	n := l.delivered.Load()
+	since := func(from func(i int64) int64, to []int64) []int64 {
+		ns := make([]int64, n)
+		for i := range ns {
+			ns[i] = to[i] - from(int64(i))
+		}
+		return ns
+	}
+	sent := func(i int64) int64 { return l.sent[i] }
+	name := "oneway"
+	if e.Role == client {
+		name = "roundtrip"
+	}
+	times := map[string][]int64{name: since(sent, l.received)}
+	if l.open {
+		times["due"] = since(l.schedule.due, l.received)
+		times["lateness"] = since(l.schedule.due, l.sent)
+		e.report.Load = l.scheduleStats(times["lateness"])
+	}
+	e.report.Latency = map[string]results.Latency{}
+	for key, ns := range times {
+		latency, err := results.NewLatency(ns)
+		if err != nil {
+			return err
+		}
+		e.report.Latency[key] = latency
+	}
+	e.report.Messages = n
+	if n > 0 {
+		e.report.ElapsedNS = l.received[n-1] - l.schedule.start
+	}
+	e.report.PayloadBytes = e.source.Bytes(e.Warmup, n)
+	return nil
+}
+
+// scheduleStats compares sends with the schedule; late means more than one period after due.
+func (l *load) scheduleStats(lateness []int64) *results.Load {
+	k := &results.Load{Due: int64(len(l.sent)), Sent: l.total.Load()}
+	k.Unsent = k.Due - k.Sent
+	for _, ns := range lateness {
+		if float64(ns) > l.schedule.period {
+			k.Late++
+		}
+	}
+	if n := l.delivered.Load(); n > 0 {
+		k.Achieved = float64(n) / (float64(max(l.received[n-1], l.schedule.due(n))-l.schedule.start) / 1e9)
+	}
+	return k
 }
 
 // A Clock reads the operating system's monotonic clock, which all processes share, so that one

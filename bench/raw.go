@@ -26,9 +26,7 @@ type rawReader struct {
 }
 
 func newRawReader(in io.Reader, source *payload.Source) *rawReader {
-	r := &rawReader{in: in, source: source, buf: make([]byte, source.Largest())}
-	prefault(r.buf)
-	return r
+	return &rawReader{in: in, source: source, buf: resident(make([]byte, source.Largest()))}
 }
 
 func (r *rawReader) ReadMessage() ([]byte, error) {
@@ -42,35 +40,22 @@ func (r *rawReader) ReadMessage() ([]byte, error) {
 // program would do, and no more. Bytes are counted, and nobody looks at the messages' numbers, so
 // they have none.
 func (e *endpoint) unframed() func(from, n int64) error {
-	if e.Role == sender {
-		if e.Cell.Transfer != "" {
-			return e.vmsplice
-		}
+	switch {
+	case e.Role == sender && e.Cell.Transfer != "":
+		return e.vmsplice
+	case e.Role == sender:
 		return e.writeRaw
+	case e.Role == receiver && e.Cell.Transfer == string(syspipe.Splice):
+		return e.discard
 	}
-	buf := make([]byte, e.readBuffer())
-	prefault(buf)
-	switch e.Role {
-	case receiver:
-		if e.Cell.Transfer == string(syspipe.Splice) {
-			return e.discard
-		}
-		return func(from, n int64) error { return e.readRaw(buf, from, n) }
-	case client:
-		return func(from, n int64) error { return e.requestRaw(buf, from, n) }
-	default:
-		return func(from, n int64) error { return e.respondRaw(buf, from, n) }
-	}
-}
-
-// readBuffer returns how much a raw end asks for in one read: as much as a framing's reader would,
-// so that no framing beats raw by larger reads alone. A cell that is held against a C program says
-// otherwise.
-func (e *endpoint) readBuffer() int {
+	// A raw end asks for as much in one read as a framing's reader would, so that no framing beats raw
+	// by larger reads alone. A cell that is held against a C program says otherwise.
+	atOnce := max(e.source.Largest(), framers.DefaultReadBuffer)
 	if e.Cell.ReadBuffer > 0 && e.Role == receiver {
-		return e.Cell.ReadBuffer
+		atOnce = e.Cell.ReadBuffer
 	}
-	return max(e.source.Largest(), framers.DefaultReadBuffer)
+	e.buf = resident(make([]byte, atOnce))
+	return map[role]func(from, n int64) error{receiver: e.readRaw, client: e.requestRaw, server: e.respondRaw}[e.Role]
 }
 
 // writeRaw writes n messages.
@@ -110,8 +95,8 @@ func (e *endpoint) discard(from, n int64) error {
 const discardAtOnce = 1 << 20
 
 // readRaw takes the bytes of n messages as they come.
-func (e *endpoint) readRaw(buf []byte, from, n int64) error {
-	left, limit := e.source.Bytes(from, n), newRateLimit(e.Cell.Drain)
+func (e *endpoint) readRaw(from, n int64) error {
+	buf, left, limit := e.buf, e.source.Bytes(from, n), newRateLimit(e.Cell.Drain)
 	for left > 0 {
 		got, err := e.in.Read(buf[:min(int64(len(buf)), left)])
 		if err != nil {
@@ -126,7 +111,7 @@ func (e *endpoint) readRaw(buf []byte, from, n int64) error {
 // requestRaw makes the round trips of a raw cell, by the shortest way to the system calls where
 // there is one. Where all messages are alike the body is looked up once: in a trip of 2 µs
 // everything beside the four calls shows.
-func (e *endpoint) requestRaw(buf []byte, from, n int64) error {
+func (e *endpoint) requestRaw(from, n int64) error {
 	out, direct := e.out.Direct()
 	in, _ := e.in.Direct()
 	defer e.countDirect(&out, &in)
@@ -146,7 +131,7 @@ func (e *endpoint) requestRaw(buf []byte, from, n int64) error {
 		} else if err := e.out.WriteRest(body, moved); err != nil {
 			return fmt.Errorf("send message %d: %w", i, err)
 		}
-		answer := buf[:len(body)]
+		answer := e.buf[:len(body)]
 		if moved = -1; direct {
 			moved = in.Read(answer)
 		}
@@ -164,14 +149,14 @@ func (e *endpoint) requestRaw(buf []byte, from, n int64) error {
 	return nil
 }
 
-func (e *endpoint) respondRaw(buf []byte, from, n int64) error {
+func (e *endpoint) respondRaw(from, n int64) error {
 	out, direct := e.out.Direct()
 	in, _ := e.in.Direct()
 	defer e.countDirect(&out, &in)
-	msg, alike := buf[:e.source.Size(from)], e.source.Distinct() == 1
+	msg, alike := e.buf[:e.source.Size(from)], e.source.Distinct() == 1
 	for i := from; i < from+n; i++ {
 		if !alike {
-			msg = buf[:e.source.Size(i)]
+			msg = e.buf[:e.source.Size(i)]
 		}
 		moved := -1
 		if direct {

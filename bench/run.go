@@ -126,25 +126,28 @@ func (r *runner) measure(ctx context.Context) error {
 // openGroups groups the cells that this machine can run, and keeps a record of why it cannot run
 // the others.
 func (r *runner) openGroups() error {
-	byKey := map[results.Cell]*group{}
+	record := func(c results.Cell) results.Record {
+		return results.Record{Kind: results.KindMeasurement, Run: r.Run, Cell: c}
+	}
+	supported := make([]placedCell, 0, len(r.placed))
 	for _, placed := range r.placed {
-		c := &cellRun{record: results.Record{Kind: results.KindMeasurement, Run: r.Run, Cell: placed.cell}}
-		if placed.unsupported != nil {
-			r.addReason(placed.unsupported)
-			c.record.Unsupported = placed.unsupported.Error()
-			if err := r.finishCell(c, ""); err != nil {
-				return err
-			}
+		if placed.unsupported == nil {
+			supported = append(supported, placed)
 			continue
 		}
-		key := sharedBy(placed.cell)
-		g := byKey[key]
-		if g == nil {
-			g = &group{cpus: placed.cpus}
-			byKey[key], r.groups = g, append(r.groups, g)
+		r.addReason(placed.unsupported)
+		c := &cellRun{record: record(placed.cell)}
+		c.record.Unsupported = placed.unsupported.Error()
+		if err := r.finishCell(c, ""); err != nil {
+			return err
 		}
-		c.group, g.cells = g, append(g.cells, c)
-		g.cost = r.expected(placed.cell, len(g.cells))
+	}
+	for _, cells := range stat.GroupBy(supported, func(p placedCell) results.Cell { return sharedBy(p.cell) }) {
+		g := &group{cpus: cells[0].cpus, cost: r.expected(cells[len(cells)-1].cell, len(cells))}
+		for _, placed := range cells {
+			g.cells = append(g.cells, &cellRun{record: record(placed.cell), group: g})
+		}
+		r.groups = append(r.groups, g)
 	}
 	return nil
 }
@@ -156,6 +159,10 @@ func (r *runner) addReason(why error) {
 	}
 }
 
+// mostSpares is how many pipes a fork opens at most for readers that leave: a user may have a
+// thousand of the usual capacity.
+const mostSpares = 64
+
 // fork starts the workers of a group, has them take some rounds, and ends them. The first fork has
 // every byte of each cell compared before.
 func (r *runner) fork(ctx context.Context, g *group) error {
@@ -163,7 +170,7 @@ func (r *runner) fork(ctx context.Context, g *group) error {
 		return err
 	}
 	rounds, began := r.roundsFor(g), time.Now()
-	leaving := g.leaving()
+	leaving := len(stat.Filter(g.cells, func(c *cellRun) bool { return c.record.Cell.Leave > 0 }))
 	if leaving > 0 {
 		rounds = min(rounds, max(1, mostSpares/leaving))
 	}
@@ -205,16 +212,8 @@ func (r *runner) fork(ctx context.Context, g *group) error {
 
 // inTurn returns the cells in a new order, in which those that are compared follow each other.
 func (g *group) inTurn(random *rand.Rand) []*cellRun {
-	order, rank := shuffled(random, g.cells), map[results.Cell]int{}
-	for i, c := range order {
-		if key := comparedBy(c.record.Cell); rank[key] == 0 {
-			rank[key] = i + 1
-		}
-	}
-	slices.SortStableFunc(order, func(a, b *cellRun) int {
-		return rank[comparedBy(a.record.Cell)] - rank[comparedBy(b.record.Cell)]
-	})
-	return order
+	compared := func(c *cellRun) results.Cell { return comparedBy(c.record.Cell) }
+	return slices.Concat(stat.GroupBy(shuffled(random, g.cells), compared)...)
 }
 
 // turn waits for the run's turn, which is no part of its time.

@@ -183,16 +183,25 @@ func (j job) of(n int64) job {
 // Measure takes one sample of n messages of a cell, by workers of its own and without calibration:
 // for a caller that decides itself how many messages a sample has. The plan's cells are not used.
 func (p Plan) Measure(ctx context.Context, c results.Cell, n int64) (s results.Sample, err error) {
-	f, err := p.single(ctx, p.jobOf(c))
+	got, err := p.runAlone(ctx, p.jobOf(c).of(n))
 	if err != nil {
 		return s, err
 	}
-	defer f.close()
-	got, err := f.run(p.jobOf(c).of(n))
-	if err != nil {
-		return s, fmt.Errorf("%s: %w", Label(c), err)
-	}
 	return got.sample()
+}
+
+// runAlone has workers do a job that are started for it.
+func (p Plan) runAlone(ctx context.Context, j job) (reports, error) {
+	f, err := p.single(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	defer f.close()
+	got, err := f.run(j)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", Label(j.Cell), err)
+	}
+	return got, nil
 }
 
 // single starts the workers of a cell that is not one of the plan's.

@@ -24,7 +24,7 @@ const (
 	workloadWork   = "bench workload " // its name follows
 )
 
-func init() { proc.Register(cellWork, func(p *proc.Work) error { return serveJobs(p, nil) }) }
+func init() { proc.Register(cellWork, serveJobs) }
 
 // workerMemory is how much a worker of one endpoint may hold, in bytes, before it collects garbage
 // after all.
@@ -36,7 +36,7 @@ const workerMemory = 1 << 30
 // calls [proc.Worker], so what else the program registers for its workers has to be registered
 // before.
 func Worker() {
-	proc.Register(registeredWork, func(p *proc.Work) error { return serveJobs(p, nil) })
+	proc.Register(registeredWork, serveJobs)
 	proc.Worker()
 }
 
@@ -145,7 +145,7 @@ func (rs reports) failure() (report, bool) {
 // thread in a raw system call does not let it. What is no longer used is collected between two jobs
 // instead, when there is much of it. A worker of one endpoint stops itself alone, so there a framing
 // that allocates without end is caught by a limit, and the collections are counted.
-func serveJobs(p *proc.Work, w *Workload) error {
+func serveJobs(p *proc.Work) error {
 	var configs []endpointConfig
 	if err := p.Args(&configs); err != nil {
 		return err
@@ -159,7 +159,7 @@ func serveJobs(p *proc.Work, w *Workload) error {
 	for _, c := range configs {
 		jobs, own := make(chan job), takeEnds(c, &ends)
 		endpoints = append(endpoints, jobs)
-		go serveEndpoint(c, own, w, jobs, reports)
+		go serveEndpoint(c, own, jobs, reports)
 	}
 	var heap runtime.MemStats
 	decoder := json.NewDecoder(os.Stdin)
@@ -190,7 +190,7 @@ func serveJobs(p *proc.Work, w *Workload) error {
 
 // serveEndpoint does one endpoint's half of each job, on a thread of its own that is bound to its
 // CPU. Of each cell the endpoint is kept: its messages and buffers, its framing's reader and writer.
-func serveEndpoint(c endpointConfig, ends pipeEnds, w *Workload, jobs <-chan job, reports chan<- report) {
+func serveEndpoint(c endpointConfig, ends pipeEnds, jobs <-chan job, reports chan<- report) {
 	broken, queue, cells := c.pin(), openRunQueue(), map[results.Cell]*endpoint{}
 	for j := range jobs {
 		e, err := cells[j.Cell], broken
@@ -206,7 +206,7 @@ func serveEndpoint(c endpointConfig, ends pipeEnds, w *Workload, jobs <-chan job
 				cells[j.Cell] = e
 			}
 			e.runQueue, e.shared = queue, len(cells) > 1
-			err = e.run(j, w)
+			err = e.run(j)
 		}
 		if err != nil || j.isLast() {
 			ends.close() // so that the peer does not wait, for what an open loop that was given up never sent, say

@@ -25,14 +25,14 @@ type Workload struct {
 	Reader func(*WorkloadContext) (any, error) // at the other
 }
 
-// workloads holds the names of those that are registered.
+// workloads holds those that are registered, by their names.
 var workloads sync.Map
 
 // RegisterWorkload makes a workload known to this process and to the workers it starts. Call it
 // last in an init function: a worker does its work there, and nothing behind it is initialised.
 func RegisterWorkload(w Workload) {
-	workloads.Store(w.Name, true)
-	proc.Register(workloadWork+w.Name, func(p *proc.Work) error { return serveJobs(p, &w) })
+	workloads.Store(w.Name, w)
+	proc.Register(workloadWork+w.Name, serveJobs)
 }
 
 // A WorkloadContext is what an end of a workload has to work with. It belongs to the goroutine that
@@ -114,14 +114,9 @@ func (p Plan) RunWorkload(ctx context.Context, workload string, c results.Cell, 
 	if j.Params, err = json.Marshal(params); err != nil {
 		return fmt.Errorf("write the parameters of %s: %w", workload, err)
 	}
-	f, err := p.single(ctx, j)
+	got, err := p.runAlone(ctx, j)
 	if err != nil {
 		return err
-	}
-	defer f.close()
-	got, err := f.run(j)
-	if err != nil {
-		return fmt.Errorf("%s: %w", Label(c), err)
 	}
 	for role, into := range map[role]any{sender: writer, receiver: reader} {
 		if err := json.Unmarshal(got.of(role).Returned, into); err != nil {
@@ -132,7 +127,9 @@ func (p Plan) RunWorkload(ctx context.Context, workload string, c results.Cell, 
 }
 
 // runWorkload runs this endpoint's half of a workload.
-func (e *endpoint) runWorkload(w Workload) error {
+func (e *endpoint) runWorkload() error {
+	found, _ := workloads.Load(e.Workload) // a worker is started for one that it knows
+	w := found.(Workload)
 	half := w.Writer
 	if e.Role == receiver {
 		half = w.Reader
