@@ -148,12 +148,13 @@ func (e *endpoint) dataPipe() *syspipe.End {
 // and moves the messages of the slice. Between warm-up and slice it does not wait: CPUs that had
 // been idle would be slow to wake.
 func (e *endpoint) run(j job) (err error) {
-	e.job, e.report, e.cpus, e.trips = j, report{Role: e.Role}, map[int]bool{}, e.trips[:0]
+	e.job, e.report, e.cpus, e.trips, e.load = j, report{Role: e.Role}, map[int]bool{}, e.trips[:0], nil
 	if e.Workload != "" {
 		return e.runWorkload()
 	}
+	var l *load
 	if e.isLoad() && !e.Compare {
-		e.load = e.newLoad()
+		l = e.newLoad()
 	}
 	if raw, ok := e.r.(*rawReader); ok {
 		raw.next = 0
@@ -168,6 +169,7 @@ func (e *endpoint) run(j job) (err error) {
 		return explain("warm-up", err)
 	}
 	e.report.Warmup = &results.Warmup{Messages: e.Warmup, ElapsedNS: int64(syspipe.Now() - began)}
+	e.load = l
 	if began, err = e.meet(&before); err == nil {
 		err = e.runMessages()
 	}

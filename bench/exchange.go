@@ -73,15 +73,22 @@ func (e *endpoint) send(from, n int64) error {
 	return nil
 }
 
+// receive takes messages, and where they are those of a load notes when each was there.
 func (e *endpoint) receive(from, n int64) error {
-	check, limit := e.checker(), newRateLimit(e.Cell.Drain)
+	check, limit, l := e.checker(), newRateLimit(e.Cell.Drain), e.load
 	for i := from; i < from+n; i++ {
 		msg, err := e.r.ReadMessage()
 		if err != nil {
 			return fmt.Errorf("receive message %d: %w", i, err)
 		}
+		if l != nil {
+			l.received[i-from] = e.clock.Now()
+		}
 		if err := check(i, msg); err != nil {
 			return err
+		}
+		if l != nil {
+			l.deliver(i - from)
 		}
 		limit.wait(len(msg))
 	}

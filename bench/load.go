@@ -39,8 +39,9 @@ type load struct {
 	maySpin   bool
 	sent      []int64
 	received  []int64
-	delivered atomic.Int64 // how many of received are written
-	total     atomic.Int64 // how many were sent, once that is known; -1 before
+	delivered atomic.Int64  // how many of received are written
+	total     atomic.Int64  // how many were sent, once that is known; -1 before
+	slots     chan struct{} // of a closed loop: one is free for each message that may be sent
 }
 
 func (e *endpoint) newLoad() *load {
@@ -51,7 +52,21 @@ func (e *endpoint) newLoad() *load {
 		received: resident(make([]int64, e.Messages)),
 	}
 	l.total.Store(-1)
+	if !l.open {
+		l.slots = make(chan struct{}, e.Cell.Inflight+int(e.Messages)) // giving one back never waits
+		for range e.Cell.Inflight {
+			l.slots <- struct{}{}
+		}
+	}
 	return l
+}
+
+// deliver notes that message i is there and as it was sent.
+func (l *load) deliver(i int64) {
+	l.delivered.Store(i + 1)
+	if l.slots != nil {
+		l.slots <- struct{}{}
+	}
 }
 
 // startSchedule chooses the moment that messages fall due from.
@@ -85,9 +100,9 @@ func (e *endpoint) setSchedule(start int64) {
 func (e *endpoint) runLoad() (err error) {
 	switch e.Role {
 	case sender:
-		return e.generate(nil)
+		return e.generate()
 	case receiver:
-		err = e.collect(nil)
+		err = e.receive(e.Warmup, e.Messages)
 	case client:
 		return e.runClientLoad()
 	case server:
@@ -101,7 +116,7 @@ func (e *endpoint) runLoad() (err error) {
 
 // generate sends the messages as they fall due, or as slots become free, and says at last how many
 // that were.
-func (e *endpoint) generate(slots <-chan struct{}) error {
+func (e *endpoint) generate() error {
 	l := e.load
 	minimiseTimerSlack()
 	i := int64(0)
@@ -109,7 +124,7 @@ func (e *endpoint) generate(slots <-chan struct{}) error {
 		if l.open {
 			e.clock.await(l.schedule.due(i), l.maySpin)
 		} else {
-			<-slots
+			<-l.slots
 		}
 		now := e.clock.Now()
 		if l.open && now > l.deadline {
@@ -124,37 +139,9 @@ func (e *endpoint) generate(slots <-chan struct{}) error {
 	return nil
 }
 
-// collect receives messages until all are there, or there are no more.
-func (e *endpoint) collect(slots chan<- struct{}) error {
-	l, check, limit := e.load, e.checker(), newRateLimit(e.Cell.Drain)
-	for i := range e.Messages {
-		msg, err := e.r.ReadMessage()
-		if err != nil {
-			return fmt.Errorf("receive message %d: %w", e.Warmup+i, err)
-		}
-		l.received[i] = e.clock.Now()
-		if err := check(e.Warmup+i, msg); err != nil {
-			return err
-		}
-		l.delivered.Store(i + 1)
-		if slots != nil {
-			slots <- struct{}{}
-		}
-		limit.wait(len(msg))
-	}
-	return nil
-}
-
 // runClientLoad sends on one thread and receives on another: a client that only sends would in the
 // end fill both pipes.
 func (e *endpoint) runClientLoad() error {
-	var slots chan struct{}
-	if !e.load.open {
-		slots = make(chan struct{}, e.Cell.Inflight+int(e.Messages)) // giving a slot back never waits
-		for range e.Cell.Inflight {
-			slots <- struct{}{}
-		}
-	}
 	over := make(chan error, 2)
 	onOwnThread := func(half func() error) { // where the endpoint is placed
 		runtime.LockOSThread()
@@ -167,8 +154,8 @@ func (e *endpoint) runClientLoad() error {
 		}
 		over <- err
 	}
-	go onOwnThread(func() error { return e.generate(slots) })
-	go onOwnThread(func() error { return e.collect(slots) })
+	go onOwnThread(e.generate)
+	go onOwnThread(func() error { return e.receive(e.Warmup, e.Messages) })
 	if err := <-over; err != nil {
 		return err
 	}
@@ -250,7 +237,17 @@ func (e *endpoint) summariseLoad() error {
 	if l.open {
 		times["due"] = since(l.schedule.due, l.received)
 		times["lateness"] = since(l.schedule.due, l.sent)
-		e.report.Load = l.scheduleStats(times["lateness"])
+		k := &results.Load{Due: int64(len(l.sent)), Sent: l.total.Load()}
+		k.Unsent = k.Due - k.Sent
+		for _, ns := range times["lateness"] {
+			if float64(ns) > l.schedule.period { // more than one after it was due
+				k.Late++
+			}
+		}
+		if n > 0 {
+			k.Achieved = float64(n) / (float64(max(l.received[n-1], l.schedule.due(n))-l.schedule.start) / 1e9)
+		}
+		e.report.Load = k
 	}
 	e.report.Latency = map[string]results.Latency{}
 	for key, ns := range times {
@@ -266,21 +263,6 @@ func (e *endpoint) summariseLoad() error {
 	}
 	e.report.PayloadBytes = e.source.Bytes(e.Warmup, n)
 	return nil
-}
-
-// scheduleStats compares sends with the schedule; late means more than one period after due.
-func (l *load) scheduleStats(lateness []int64) *results.Load {
-	k := &results.Load{Due: int64(len(l.sent)), Sent: l.total.Load()}
-	k.Unsent = k.Due - k.Sent
-	for _, ns := range lateness {
-		if float64(ns) > l.schedule.period {
-			k.Late++
-		}
-	}
-	if n := l.delivered.Load(); n > 0 {
-		k.Achieved = float64(n) / (float64(max(l.received[n-1], l.schedule.due(n))-l.schedule.start) / 1e9)
-	}
-	return k
 }
 
 // A Clock reads the operating system's monotonic clock, which all processes share, so that one

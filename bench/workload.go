@@ -37,7 +37,15 @@ func RegisterWorkload(w Workload) {
 
 // A WorkloadContext is what an end of a workload has to work with. It belongs to the goroutine that
 // the workload's function runs on.
-type WorkloadContext struct{ endpoint *endpoint }
+type WorkloadContext struct {
+	Cell    results.Cell     // that is measured
+	Framing framers.Framing  // of the cell
+	Options []framers.Option // what a framing has to know of the cell's messages
+	Source  *payload.Source  // makes the cell's messages, the same at both ends
+	Pipe    *syspipe.End     // this end of it
+
+	endpoint *endpoint
+}
 
 // Params decodes what [Plan.RunWorkload] was given for the ends.
 func (w *WorkloadContext) Params(into any) error {
@@ -46,21 +54,6 @@ func (w *WorkloadContext) Params(into any) error {
 	}
 	return nil
 }
-
-// Cell returns the cell that is measured.
-func (w *WorkloadContext) Cell() results.Cell { return w.endpoint.Cell }
-
-// Framing returns the cell's framing.
-func (w *WorkloadContext) Framing() framers.Framing { return w.endpoint.framing }
-
-// Options returns what a framing has to know of the cell's messages.
-func (w *WorkloadContext) Options() []framers.Option { return w.endpoint.options() }
-
-// Source returns what makes the cell's messages, the same at both ends.
-func (w *WorkloadContext) Source() *payload.Source { return w.endpoint.source }
-
-// Pipe returns this end of the pipe.
-func (w *WorkloadContext) Pipe() *syspipe.End { return w.endpoint.dataPipe() }
 
 // Barrier waits until both ends have called it. The reading end leaves first, the writing end
 // within the time that a byte takes through a pipe.
@@ -134,7 +127,7 @@ func (e *endpoint) runWorkload() error {
 	if e.Role == receiver {
 		half = w.Reader
 	}
-	returned, err := half(&WorkloadContext{e})
+	returned, err := half(&WorkloadContext{e.Cell, e.framing, e.options(), e.source, e.dataPipe(), e})
 	if err != nil {
 		return explain(w.Name, err)
 	}

@@ -25,7 +25,7 @@ func greet(s *WorkloadContext) (any, error) {
 	if err := s.Barrier(); err != nil {
 		return nil, err
 	}
-	if _, err := io.WriteString(s.Pipe(), words); err != nil {
+	if _, err := io.WriteString(s.Pipe, words); err != nil {
 		return nil, err
 	}
 	return count(), nil
@@ -36,7 +36,7 @@ func listen(s *WorkloadContext) (any, error) {
 	if err := s.Barrier(); err != nil {
 		return nil, err
 	}
-	heard, err := io.ReadAll(s.Pipe())
+	heard, err := io.ReadAll(s.Pipe)
 	return string(heard), err
 }
 

@@ -40,13 +40,13 @@ type writer struct {
 func write(ctx *bench.WorkloadContext) any {
 	w := &writer{ctx: ctx, clock: script.Must(bench.NewClock())}
 	script.Check(ctx.Params(&w.probes))
-	behaves := script.Must(parseSender(ctx.Cell().Sender))
-	var out io.Writer = ctx.Pipe()
+	behaves := script.Must(parseSender(ctx.Cell.Sender))
+	var out io.Writer = ctx.Pipe
 	if behaves.watermark > 0 {
-		out = &watermark{pipe: ctx.Pipe(), clock: w.clock, below: behaves.watermark}
+		out = &watermark{pipe: ctx.Pipe, clock: w.clock, below: behaves.watermark}
 	}
-	opts := append(ctx.Options(), framers.WithQueue(int(w.probes)+warmupProbes), framers.WithWait(behaves.wait))
-	w.mux = framers.NewMux(out, ctx.Framing(), opts...)
+	opts := append(ctx.Options, framers.WithQueue(int(w.probes)+warmupProbes), framers.WithWait(behaves.wait))
+	w.mux = framers.NewMux(out, ctx.Framing, opts...)
 	w.lateness = make([]int64, 0, max(w.probes, warmupProbes))
 	warmup := int64(1)
 	if behaves.wait > 0 { // it learns the stream's rate: it needs the reader's, and some frames
@@ -59,7 +59,7 @@ func write(ctx *bench.WorkloadContext) any {
 	w.phase(minLarge, w.probes)
 	var half tuneSample
 	half.Writer, half.Load, half.Frame = count(), &results.Load{Late: w.late}, w.mux.FrameSize()
-	half.Capacity, _ = ctx.Pipe().Capacity() // what cannot be told stays 0
+	half.Capacity, _ = ctx.Pipe.Capacity() // what cannot be told stays 0
 	half.Latency = map[string]results.Latency{"lateness": script.Must(results.NewLatency(w.lateness))}
 	return half
 }
@@ -84,7 +84,7 @@ func (w *writer) phase(large, probes int64) {
 func (w *writer) sendLarge(atLeast int64, due *atomic.Bool) error {
 	for sent := int64(0); sent < atLeast || !due.Load(); sent++ {
 		w.ctx.SampleCPU()
-		if err := w.mux.Send(context.Background(), largePriority, w.ctx.Source().Message(w.large)); err != nil {
+		if err := w.mux.Send(context.Background(), largePriority, w.ctx.Source.Message(w.large)); err != nil {
 			return fmt.Errorf("send large message %d: %w", w.large, err)
 		}
 		w.large++
@@ -96,7 +96,7 @@ func (w *writer) sendLarge(atLeast int64, due *atomic.Bool) error {
 // finds this goroutine late is sent at once, and waited from when it was due.
 func (w *writer) sendProbes(probes int64) error {
 	msgs := newProbes(int(probes))
-	period := 1e9 / w.ctx.Cell().Rate
+	period := 1e9 / w.ctx.Cell.Rate
 	start := w.clock.Now()
 	var waiting sync.WaitGroup
 	failed := make([]error, probes)
@@ -199,22 +199,22 @@ type reader struct {
 func read(ctx *bench.WorkloadContext) any {
 	r := &reader{ctx: ctx, clock: script.Must(bench.NewClock())}
 	script.Check(ctx.Params(&r.probes))
-	var in io.Reader = ctx.Pipe()
-	if c := ctx.Cell(); c.Drain > 0 {
+	var in io.Reader = ctx.Pipe
+	if c := ctx.Cell; c.Drain > 0 {
 		in = &slowReader{r: in, clock: r.clock, perSecond: c.Drain, spin: c.Placement == "apart" || c.Placement == "far"}
 	}
-	r.r = ctx.Framing().NewReader(in, ctx.Options()...)
+	r.r = ctx.Framing.NewReader(in, ctx.Options...)
 	n := max(r.probes, warmupProbes)
 	r.due, r.service = make([]int64, 0, n), make([]int64, 0, n)
 	began := r.clock.Now()
-	r.phase(warmupProbes, ctx.Source().Compare)
+	r.phase(warmupProbes, ctx.Source.Compare)
 	half := tuneSample{Compared: r.large}
 	half.Warmup = &results.Warmup{Messages: r.large + warmupProbes, ElapsedNS: r.clock.Now() - began}
 	r.payload, r.due, r.service = 0, r.due[:0], r.service[:0]
 	count := ctx.Count()
 	script.Check(ctx.Barrier())
 	began = r.clock.Now()
-	r.phase(r.probes, ctx.Source().Check)
+	r.phase(r.probes, ctx.Source.Check)
 	half.ElapsedNS, half.Messages, half.PayloadBytes = r.last-began, r.large-half.Compared+r.probes, r.payload
 	half.Reader = count()
 	half.Latency = map[string]results.Latency{
