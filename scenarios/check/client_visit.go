@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/drive"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
 	"github.com/pipebench/pipebench/syspipe/proc"
@@ -89,13 +90,8 @@ func (c *clientCheck) visit(ctx context.Context, f *finding, patience time.Durat
 	left, _ := proc.EndMarked(f.mark, patience)
 	v.LeftAlive, v.Code = len(left), p.ExitCode()
 	v.Stdout, v.Said, v.out = out.Total(), p.Stderr().String(), out.String()
-	err = filepath.WalkDir(temp, func(_ string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			v.LeftFiles++
-		}
-		return nil // what cannot be read is not counted
-	})
-	return v, errors.Join(err, v.read(record), ctx.Err())
+	v.LeftFiles = drive.FilesIn(temp)
+	return v, errors.Join(v.read(record), ctx.Err())
 }
 
 // openers are the requests and notifications of a handshake, and those that only look around.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/pipebench/pipebench/scenarios/drive"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/mcpstdio"
 )
 
 // mcpRules are the rules of MCP over stdio for servers, by their names in the catalogue: each says
@@ -148,12 +149,10 @@ func (s *mcpSession) ask(method, params string) (jsonrpc.Message, error) {
 	}
 }
 
-// Versions of the protocol: the last with a handshake, the first without, and one that never was.
+// Versions of the protocol that never were.
 const (
-	lastWithHandshake = "2025-11-25"
-	firstWithout      = "2026-07-28"
-	noVersion         = "1999-12-31"
-	futureVersion     = "2099-12-31" // some take what is older than the first without for one with
+	noVersion     = "1999-12-31"
+	futureVersion = "2099-12-31" // some take what is older than the first without a handshake for one with
 )
 
 var versionForm = regexp.MustCompile(`^20\d\d-\d\d-\d\d$`)
@@ -167,7 +166,7 @@ type greeting struct {
 
 // initialize opens a session of a version. Refused reports that the server has none of that kind.
 func (s *mcpSession) initialize(version string) (g greeting, refused bool, err error) {
-	m, err := s.ask("initialize", `{"protocolVersion":"`+version+`","capabilities":{},"clientInfo":{"name":"pipebench","version":"1"}}`)
+	m, err := s.ask("initialize", mcpstdio.InitializeParams(version))
 	if err == nil && m.Result != nil {
 		_ = json.Unmarshal(m.Result, &g) // what is missing is found missing
 	}
@@ -175,7 +174,7 @@ func (s *mcpSession) initialize(version string) (g greeting, refused bool, err e
 }
 
 func serverOpening(s *mcpSession) (string, error) {
-	g, refused, err := s.initialize(lastWithHandshake)
+	g, refused, err := s.initialize(mcpstdio.LastWithHandshake)
 	if err != nil || refused {
 		return "", err
 	}
@@ -212,16 +211,12 @@ func serverVersion(s *mcpSession) (string, error) {
 // serverDiscover asks a server without a handshake. One that knows no such thing refuses in any way
 // it likes, but does not end: clients go on with initialize.
 func serverDiscover(s *mcpSession) (string, error) {
-	meta := func(version string) string {
-		return `{"_meta":{"io.modelcontextprotocol/protocolVersion":"` + version + `","io.modelcontextprotocol/clientInfo":{"name":"pipebench","version":"1"},` +
-			`"io.modelcontextprotocol/clientCapabilities":{}}}`
-	}
-	m, err := s.ask("server/discover", meta(firstWithout))
+	m, err := s.ask("server/discover", "{"+mcpstdio.Meta(mcpstdio.FirstWithout)+"}")
 	if err != nil {
 		return "", err
 	}
 	if m.Failure != nil {
-		if _, _, err := s.initialize(lastWithHandshake); err != nil {
+		if _, _, err := s.initialize(mcpstdio.LastWithHandshake); err != nil {
 			return "", fmt.Errorf("refuses server/discover, and then %w", err)
 		}
 		return "", nil
@@ -230,7 +225,7 @@ func serverDiscover(s *mcpSession) (string, error) {
 	if err := json.Unmarshal(m.Result, &known); err != nil || !slices.ContainsFunc(known.SupportedVersions, versionForm.MatchString) {
 		return "answers server/discover without supportedVersions", nil
 	}
-	if m, err = s.ask("tools/list", meta(futureVersion)); err != nil {
+	if m, err = s.ask("tools/list", "{"+mcpstdio.Meta(futureVersion)+"}"); err != nil {
 		return "", err
 	}
 	var failure struct{ Supported []string }
@@ -241,7 +236,7 @@ func serverDiscover(s *mcpSession) (string, error) {
 }
 
 func serverNotifications(s *mcpSession) (string, error) {
-	if _, refused, err := s.initialize(lastWithHandshake); err != nil || refused {
+	if _, refused, err := s.initialize(mcpstdio.LastWithHandshake); err != nil || refused {
 		return "", err
 	}
 	before := len(s.got)
@@ -262,7 +257,7 @@ func serverNotifications(s *mcpSession) (string, error) {
 }
 
 func serverTools(s *mcpSession) (string, error) {
-	g, refused, err := s.initialize(lastWithHandshake)
+	g, refused, err := s.initialize(mcpstdio.LastWithHandshake)
 	if err == nil {
 		err = s.tell("notifications/initialized")
 	}

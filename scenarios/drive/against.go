@@ -13,14 +13,13 @@ import (
 // AgainstSizes are the messages that two servers are compared in where nothing else is asked for.
 var AgainstSizes = []int{1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20}
 
-// A contest is one size, of both servers.
-type contest struct {
-	sides [2]*Driver
-	t     [2]*requestTemplate
-	out   [2]outcome
-	trips [2]int64
-	sent  [2]int64
-	rows  [2][]results.Sample
+// A side is one of two servers at one size.
+type side struct {
+	*Driver
+	t           *requestTemplate
+	out         outcome
+	trips, sent int64
+	samples     []results.Sample
 }
 
 // Against drives two servers in turns, so that what moves the machine moves both: a round has a
@@ -37,28 +36,33 @@ func Against(ctx context.Context, other, own *Driver, p Plan, sink Sink) error {
 	if len(p.Sizes) == 0 {
 		p.Sizes = AgainstSizes
 	}
-	var contests []*contest
+	var contests [][2]*side // of a size each
 	for _, size := range p.Sizes {
-		contests = append(contests, newContest(sides, size))
+		var c [2]*side
+		for i, d := range sides {
+			c[i] = &side{Driver: d, t: d.request(toolRequest, size), out: fine, trips: 1}
+		}
+		contests = append(contests, c)
 	}
 	rounds := max(20, 2*stat.EnoughPairs(len(contests), 0))
 	var failed error
 	for round := 0; round <= rounds && failed == nil; round++ { // the first warms up
 		for _, c := range contests {
-			for i := range sides {
-				if failed == nil {
-					failed = c.sample(ctx, (i+round)%len(sides), round)
+			for i := range c {
+				if failed == nil && c[0].out.verdict == OK && c[1].out.verdict == OK {
+					failed = c[(i+round)%len(c)].sample(ctx, round)
 				}
 			}
 		}
 	}
 	for i, d := range sides {
 		for _, c := range contests {
-			r := d.sizeRecord(c.t[i], &results.SizeEvidence{PayloadBytes: c.t[i].to - c.t[i].from}, c.rows[i], c.sent[i], c.out[i])
-			if len(c.rows[i]) > 0 || c.out[i].verdict != OK {
+			s := c[i]
+			r := d.sizeRecord(s.t, s.t.sizeEvidence(), s.samples, s.sent, s.out)
+			if len(s.samples) > 0 || s.out.verdict != OK {
 				failed = errors.Join(failed, sink(*r))
 			}
-			p.Limits = p.Limits || c.out[i].verdict != OK
+			p.Limits = p.Limits || s.out.verdict != OK
 		}
 	}
 	for _, d := range sides {
@@ -69,28 +73,16 @@ func Against(ctx context.Context, other, own *Driver, p Plan, sink Sink) error {
 	return failed
 }
 
-func newContest(sides [2]*Driver, size int) *contest {
-	c := &contest{sides: sides, out: [2]outcome{fine, fine}, trips: [2]int64{1, 1}}
-	for i, d := range sides {
-		c.t[i] = d.request(toolRequest, size)
-	}
-	return c
-}
-
-// sample makes some round trips with one of the servers.
-func (c *contest) sample(ctx context.Context, i, round int) error {
-	if c.out[0].verdict != OK || c.out[1].verdict != OK {
-		return nil
-	}
-	s, out, err := c.sides[i].sample(ctx, c.t[i], c.trips[i], c.sent[i])
+// sample makes some round trips.
+func (s *side) sample(ctx context.Context, round int) error {
+	sample, out, err := s.Driver.sample(ctx, s.t, s.trips, s.sent)
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.sides[i].o.Command[0], err)
+		return fmt.Errorf("%s: %w", s.o.Command[0], err)
 	}
-	c.out[i] = out
-	c.sent[i] += s.Messages
-	if s.Round = round; round > 0 && out.verdict == OK {
-		c.rows[i] = append(c.rows[i], s)
+	s.out, s.trips = out, tripsOf(out)
+	s.sent += sample.Messages
+	if sample.Round = round; round > 0 && out.verdict == OK {
+		s.samples = append(s.samples, sample)
 	}
-	c.trips[i] = min(max(int64(sampleTime/max(out.took, 1)), 1), mostTrips)
 	return nil
 }

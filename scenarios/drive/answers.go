@@ -4,15 +4,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
-	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // request makes a request that any server refuses, with that id, a JSON text.
@@ -24,38 +23,26 @@ func (r *faultRun) request(id string) []byte {
 // converse sends messages and returns the answers that come, until there are n, the server says no
 // more, or one takes longer than a server has for it.
 func (r *faultRun) converse(ctx context.Context, n int, msgs ...[]byte) (answers []answer) {
-	heard, stop := r.c.listen(2 * n)
-	defer stop()
-	sent := make(chan bool)
-	go func() {
-		defer close(sent)
+	limit := r.d.deadline(0)
+	d := r.c.dialogue(limit, func() error {
 		for _, msg := range msgs {
-			r.sendFramed(msg)
+			r.send(msg)
+		}
+		return nil
+	})
+	defer func() {
+		if d.close(); d.sent != nil {
+			<-d.sent // it has a deadline
 		}
 	}()
-	defer func() { <-sent }() // it has a deadline
-	limit := r.d.deadline(0)
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	for last, looks := r.c.counters(), 0; len(answers) < n; {
-		select {
-		case a := <-heard:
+	for more := r.c.extension(mostExtensions); len(answers) < n; d.timer.Reset(limit) {
+		a, err := d.next(ctx)
+		switch {
+		case err == nil:
 			answers = append(answers, a)
-		case <-timer.C:
-			now := r.c.counters()
-			if looks++; looks == mostExtensions || !r.c.progresses(last, now) {
-				return answers
-			}
-			last = now
-		case <-r.c.closed:
-			for len(heard) > 0 {
-				answers = append(answers, <-heard)
-			}
-			return answers
-		case <-ctx.Done():
+		case !errors.Is(err, errSilent) && !errors.Is(err, errMute), !more.granted():
 			return answers
 		}
-		timer.Reset(limit)
 	}
 	return answers
 }
@@ -71,10 +58,10 @@ func (r *faultRun) answered(ctx context.Context, after string) bool {
 
 // lost judges a server that gave no answer.
 func (r *faultRun) lost(when string) {
-	if r.c.isClosed() && r.c.Ended(leaveAtTerm) {
+	if r.c.left() {
 		v := r.c.exitVerdict()
 		r.judge(v, "it ended %s: %s", when, v)
-		r.evidence.StderrTail = r.c.stderrLines()
+		r.Evidence.StderrTail = r.c.stderrLines()
 		return
 	}
 	r.judge(Deaf, "it answers nothing any more %s", when)
@@ -90,7 +77,7 @@ var (
 func idsOfEveryType(ctx context.Context, r *faultRun) error {
 	var notes []string
 	ids := slices.Concat(demandedIDs, anyIDs)
-	if r.speaks("lsp") {
+	if r.d.speaks() == "lsp" {
 		ids = demandedIDs
 	}
 	for i, want := range ids {
@@ -113,9 +100,9 @@ func idsOfEveryType(ctx context.Context, r *faultRun) error {
 			notes = append(notes, want+" came back as "+got)
 		}
 	}
-	if r.verdict == OK {
-		r.says = fmt.Sprintf("%d ids of %d came back as they were sent", len(ids)-len(notes), len(ids))
-		r.says = strings.Join(append([]string{r.says}, notes...), "; ")
+	if r.Verdict == OK {
+		r.Found = fmt.Sprintf("%d ids of %d came back as they were sent", len(ids)-len(notes), len(ids))
+		r.Found = strings.Join(append([]string{r.Found}, notes...), "; ")
 	}
 	return nil
 }
@@ -129,20 +116,13 @@ func sameJSON(a, b string) bool {
 	return a == b
 }
 
-// speaks reports whether that is the protocol.
-func (r *faultRun) speaks(protocol string) bool {
-	name, _, _ := strings.Cut(r.d.Protocol(), " ")
-	return name == protocol
-}
-
 // batch sends two requests as an array, which JSON-RPC has and most protocols over it have not.
 func batch(ctx context.Context, r *faultRun) error {
-	if r.speaks("lsp") {
+	if r.d.speaks() == "lsp" {
 		return notTried("its protocol forbids batches")
 	}
-	said := &proc.Tail{Limit: 64 << 10}
-	r.c.out.copyTo.Store(said)
-	r.sendFramed([]byte("[" + string(r.request(`"one"`)) + "," + string(r.request(`"two"`)) + "]"))
+	said := r.c.overhear()
+	r.send([]byte("[" + string(r.request(`"one"`)) + "," + string(r.request(`"two"`)) + "]"))
 	if !r.answered(ctx, "a batch") {
 		return nil
 	}
@@ -150,13 +130,13 @@ func batch(ctx context.Context, r *faultRun) error {
 	one, two := strings.Contains(text, `"one"`), strings.Contains(text, `"two"`)
 	switch {
 	case one && two:
-		r.says = "answered both requests of a batch"
+		r.Found = "answered both requests of a batch"
 	case one || two:
 		r.judge(Unanswered, "answered one request of a batch and not the other")
 	case refusesFrame.MatchString(text):
-		r.says = "refused a batch with an error, and goes on"
+		r.Found = "refused a batch with an error, and goes on"
 	default:
-		r.says = "ignored a batch, and goes on"
+		r.Found = "ignored a batch, and goes on"
 	}
 	return nil
 }
@@ -174,7 +154,7 @@ func unknownMethodRefused(ctx context.Context, r *faultRun) error {
 		r.judge("wrong code", "a method that it does not know is refused with %d, not %d",
 			answers[0].failure.Code, jsonrpc.CodeMethodNotFound)
 	default:
-		r.says = fmt.Sprintf("refused with %d", jsonrpc.CodeMethodNotFound)
+		r.Found = fmt.Sprintf("refused with %d", jsonrpc.CodeMethodNotFound)
 	}
 	return nil
 }
@@ -196,8 +176,7 @@ func pipelined(ctx context.Context, r *faultRun) error {
 		}
 		last, ordered = id, ordered && id > last
 	}
-	n := int64(len(answers))
-	r.evidence.Answered = &n
+	r.Evidence.Answered = new(int64(len(answers)))
 	switch {
 	case again > 0:
 		r.judge("answers twice", "%d answers came to no request, or as the second to one", again)
@@ -206,9 +185,9 @@ func pipelined(ctx context.Context, r *faultRun) error {
 	case len(counts) < atOnce || counts[0] > 0:
 		r.judge(Unanswered, "of %d requests sent at once %d were answered, each by its id", atOnce, len(counts)-min(counts[0], 1))
 	case !ordered:
-		r.says = fmt.Sprintf("all of %d requests were answered, in another order", atOnce)
+		r.Found = fmt.Sprintf("all of %d requests were answered, in another order", atOnce)
 	default:
-		r.says = fmt.Sprintf("all of %d requests were answered in their order", atOnce)
+		r.Found = fmt.Sprintf("all of %d requests were answered in their order", atOnce)
 	}
 	return nil
 }
@@ -221,8 +200,7 @@ var cancels = map[string][3]string{
 
 // cancelRequests takes back requests that are not known, under way, and answered.
 func cancelRequests(ctx context.Context, r *faultRun) error {
-	name, _, _ := strings.Cut(r.d.Protocol(), " ")
-	words, ok := cancels[name]
+	words, ok := cancels[r.d.speaks()]
 	if !ok {
 		return notTried("its protocol has no word for it")
 	}
@@ -239,19 +217,19 @@ func cancelRequests(ctx context.Context, r *faultRun) error {
 		r.lost("after a request was cancelled")
 	case under > 1:
 		r.judge("answers twice", "a request that was cancelled is answered %d times", under)
-	case under == 0 && r.speaks("lsp"):
+	case under == 0 && r.d.speaks() == "lsp":
 		r.judge(Unanswered, "a request that was cancelled is not answered, as this protocol demands")
 	case under == 0:
-		r.says = "goes on, and is silent about a request that was cancelled while it was under way"
+		r.Found = "goes on, and is silent about a request that was cancelled while it was under way"
 	default:
-		r.says = "goes on; a request was answered before it could be cancelled"
+		r.Found = "goes on; a request was answered before it could be cancelled"
 	}
 	return nil
 }
 
 // strayOutput looks at all that a server says from its start to its end.
 func strayOutput(ctx context.Context, r *faultRun) error {
-	if err := r.meet(ctx, r.d.smallest(toolRequest)); err != nil || r.verdict != OK {
+	if err := r.meet(ctx, r.d.smallest(toolRequest)); err != nil || r.Verdict != OK {
 		return err
 	}
 	r.c.stdin.Close()
@@ -259,11 +237,8 @@ func strayOutput(ctx context.Context, r *faultRun) error {
 		r.c.Terminate()
 		r.c.Ended(leaveAtTerm)
 	}
-	select {
-	case <-r.c.closed:
-	case <-time.After(r.d.o.Patience):
-	}
-	r.says = "nothing but messages on standard output, from start to end"
+	closedWithin(r.c.closed, r.d.o.Patience)
+	r.Found = "nothing but messages on standard output, from start to end"
 	if lines, first, _ := r.c.strays.nonMessages(); lines > 0 {
 		r.judge("stray output", "%d lines on standard output are no messages, the first: %q", lines, first)
 	}

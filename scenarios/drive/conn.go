@@ -43,11 +43,11 @@ type conn struct {
 	writer  framers.Writer
 
 	receiver atomic.Pointer[receiver]
-	protocol atomic.Pointer[traits] // once it is known to be of JSON-RPC
-	whole    atomic.Int64           // bytes that had come when the last message was whole
-	answered int64                  // requests that it served, of the goroutine that drives it
-	closed   chan struct{}          // closed when no more of the server's output is read
-	ended    error                  // why, once closed is
+	protocol atomic.Pointer[protocol] // once it is known to be of JSON-RPC
+	whole    atomic.Int64             // bytes that had come when the last message was whole
+	answered int64                    // requests that it served, of the goroutine that drives it
+	closed   chan struct{}            // closed when no more of the server's output is read
+	ended    error                    // why, once closed is
 
 	replies chan []byte   // to the server's own requests
 	replied chan struct{} // closed when nobody sends them any more
@@ -156,9 +156,9 @@ func (c *conn) wire() io.Writer {
 }
 
 // speak makes the conn take requests of the server's own for what they are, and not for answers.
-func (c *conn) speak(p protocol) {
-	if p.about().jsonRPC {
-		c.protocol.Store(p.about())
+func (c *conn) speak(p *protocol) {
+	if p.jsonRPC {
+		c.protocol.Store(p)
 	}
 }
 
@@ -167,6 +167,12 @@ func (c *conn) send(msg []byte) error {
 	c.sending.Lock()
 	defer c.sending.Unlock()
 	return c.writer.WriteMessage(msg)
+}
+
+// sendWithin writes one message that the server has so long to take.
+func (c *conn) sendWithin(limit time.Duration, msg []byte) error {
+	defer c.watchWrite(limit)()
+	return c.send(msg)
 }
 
 // ourMethods are of requests that only a client makes: a server that makes one echoes it.
@@ -222,13 +228,31 @@ func (c *conn) silence() error {
 // partial returns how many bytes have come of a message that is not whole.
 func (c *conn) partial() int64 { return c.out.bytes.Load() - c.whole.Load() }
 
-func (c *conn) isClosed() bool {
+// isClosed reports whether no more of its output is read.
+func (c *conn) isClosed() bool { return closedWithin(c.closed, 0) }
+
+// left reports whether the server closed its output and ended.
+func (c *conn) left() bool { return c.isClosed() && c.Ended(leaveAtTerm) }
+
+// closedWithin waits for a channel to be closed, d at most, and reports whether it was.
+func closedWithin(ch <-chan struct{}, d time.Duration) bool {
 	select {
-	case <-c.closed:
+	case <-ch:
+	case <-time.After(d):
+	}
+	select {
+	case <-ch:
 		return true
 	default:
 		return false
 	}
+}
+
+// overhear keeps the last of what the server says from now on, be it messages or not.
+func (c *conn) overhear() *proc.Tail {
+	said := &proc.Tail{Limit: 64 << 10}
+	c.out.copyTo.Store(said)
+	return said
 }
 
 // pauseReading leaves what the server says unread from the next read on, until resumeReading.

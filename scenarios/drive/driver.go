@@ -1,10 +1,12 @@
 package drive
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"sync"
 	"time"
 )
@@ -12,7 +14,7 @@ import (
 // A Driver drives one server, and starts it again whenever it fails.
 type Driver struct {
 	o        Options
-	protocol protocol
+	protocol *protocol
 	pace     deadlineModel
 	ready    time.Duration // that the first start took, until the server had answered
 	refusal  string        // the code of the error that a server gives for an unknown method
@@ -73,17 +75,17 @@ func (d *Driver) begin(ctx context.Context) (err error) {
 	d.starts, d.ready = 1, time.Since(began)
 	out, err := d.try(ctx, transportRequest)
 	d.refusal = out.code
-	if about := d.protocol.about(); err == nil && about.tryEcho {
-		about.echoes = true
+	if p := d.protocol; err == nil && p.tryEcho {
+		p.echoes = true
 		out, err = d.try(ctx, toolRequest)
-		about.echoes = out.verdict == OK && out.code == ""
+		p.echoes = out.verdict == OK && out.code == ""
 	}
 	return err
 }
 
 // start starts the server and shakes hands.
 func (d *Driver) start(ctx context.Context) (*conn, error) {
-	c, err := connect(d.o, d.protocol.about().wire)
+	c, err := connect(d.o, d.protocol.wire)
 	if err != nil {
 		return nil, err
 	}
@@ -93,33 +95,39 @@ func (d *Driver) start(ctx context.Context) (*conn, error) {
 // greet shakes hands with a server that was started, and ends it where that fails.
 func (d *Driver) greet(ctx context.Context, c *conn) (*conn, error) {
 	c.speak(d.protocol)
-	err := d.protocol.greet(ctx, c, d.o.Start)
+	var err error
+	if d.protocol.greet != nil {
+		err = d.protocol.greet(ctx, c, d.o.Start)
+	}
 	if err == nil && c.whole.Load() == 0 {
 		// Nothing was asked in the handshake: a first sign of life keeps the start of the server
 		// out of the time that a later answer has.
-		if _, err = c.ask(ctx, d.smallest(transportRequest).number(0), d.o.Start, nil); err != nil {
+		if _, err = c.ask(ctx, d.smallest(transportRequest).number(0), d.o.Start); err != nil {
 			err = fmt.Errorf("a first request: %w", err)
 		}
 	}
-	switch {
-	case err == nil:
+	if err == nil {
 		return c, nil
-	case ctx.Err() != nil:
-		c.shutdown(false)
-		return nil, context.Cause(ctx)
 	}
-	return nil, handshakeError(d.o, c, err)
+	refused := handshakeError(d.o, c, err)
+	return nil, cmp.Or(context.Cause(ctx), refused)
 }
 
 // Protocol returns what the server speaks, with the revision where there is one: "mcp 2025-11-25",
 // "lines".
-func (d *Driver) Protocol() string { return d.protocol.about().name }
+func (d *Driver) Protocol() string { return d.protocol.name }
+
+// speaks returns the protocol without its revision.
+func (d *Driver) speaks() string {
+	name, _, _ := strings.Cut(d.Protocol(), " ")
+	return name
+}
 
 // Framing returns the spec of how it tells messages apart.
-func (d *Driver) Framing() string { return d.protocol.about().wire.String() }
+func (d *Driver) Framing() string { return d.protocol.wire.String() }
 
 // Request says in words what the driver sends.
-func (d *Driver) Request() string { return d.protocol.about().describe() }
+func (d *Driver) Request() string { return d.protocol.describe() }
 
 // Starts returns how often the server was started.
 func (d *Driver) Starts() int { return d.starts }
@@ -134,12 +142,12 @@ func (d *Driver) Close() error {
 // end ends the server; one that is not worth the wait is not given time to leave.
 func (d *Driver) end(politely bool) {
 	d.mu.Lock()
-	c, starting := d.c, d.starting
+	c := d.c
 	d.c, d.closed = nil, true
-	d.mu.Unlock()
-	if starting != nil {
-		starting(errClosed)
+	if d.starting != nil {
+		d.starting(errClosed)
 	}
+	d.mu.Unlock()
 	if c != nil {
 		c.shutdown(politely)
 	}
@@ -157,31 +165,23 @@ func (d *Driver) live(ctx context.Context) (*conn, error) {
 	starting, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	d.mu.Lock()
-	closed := d.closed
-	d.starting = cancel
+	if d.starting = cancel; d.closed {
+		cancel(errClosed)
+	}
 	d.mu.Unlock()
-	if closed {
-		return nil, errClosed
-	}
 	c, err := d.restart(starting)
-	if err != nil {
-		return nil, err
-	}
 	d.mu.Lock()
 	d.starting = nil
-	if err = context.Cause(ctx); d.closed { // nobody would end this server then, nor what is written to it
-		err = errClosed
-	}
-	if err == nil {
+	// Once the driver is closed nobody would end this server, nor what is written to it.
+	if err = cmp.Or(err, context.Cause(starting)); err == nil {
 		d.c = c
 		d.starts++
 	}
 	d.mu.Unlock()
-	if err != nil {
+	if err != nil && c != nil {
 		c.shutdown(false)
-		return nil, err
 	}
-	return c, nil
+	return c, err
 }
 
 // heed ends a write that is under way when ctx ends, by closing the server's input, until it is told
@@ -212,7 +212,7 @@ const (
 
 // restart starts a server that was running before.
 func (d *Driver) restart(ctx context.Context) (*conn, error) {
-	for tries := 1; ; tries++ {
+	for tries := 1; ctx.Err() == nil; tries++ {
 		c, err := d.start(ctx)
 		switch {
 		case err == nil || ctx.Err() != nil:
@@ -224,9 +224,9 @@ func (d *Driver) restart(ctx context.Context) (*conn, error) {
 		select {
 		case <-time.After(rand.N(time.Duration(tries) * longestPause)):
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
 		}
 	}
+	return nil, context.Cause(ctx)
 }
 
 // discard ends a server that failed. The next request gets a new one.

@@ -13,7 +13,6 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
-	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // A FaultEvidence is what the verdict on a server rests on that a client or the system misbehaved
@@ -100,17 +99,15 @@ type Finding struct {
 
 // A faultRun is a server that one treatment is tried on, and what came of it.
 type faultRun struct {
-	d        *Driver
-	c        *conn // nil of a treatment that starts it itself
-	verdict  Verdict
-	says     string // what was found, where the evidence alone does not say it
-	evidence FaultEvidence
+	d *Driver
+	c *conn // nil of a treatment that starts it itself
+	Finding
 }
 
 // judge sets a verdict and what was found. The first that is not OK counts.
 func (r *faultRun) judge(v Verdict, format string, args ...any) {
-	if r.verdict == OK {
-		r.verdict, r.says = v, fmt.Sprintf(format, args...)
+	if r.Verdict == OK {
+		r.Verdict, r.Found = v, fmt.Sprintf(format, args...)
 	}
 }
 
@@ -159,12 +156,12 @@ func (d *Driver) Treat(ctx context.Context, m catalogue.Misbehaviour, mark strin
 	}
 	defer own.end(false)
 	defer own.heed(ctx)()
-	r := &faultRun{d: own, verdict: OK, evidence: FaultEvidence{
+	r := &faultRun{d: own, Finding: Finding{Verdict: OK, Mild: t.mild, Evidence: FaultEvidence{
 		Command: d.o.Command, Protocol: d.Protocol(), Does: m.Title, FailureEvidence: new(results.FailureEvidence),
-	}}
+	}}}
 	var err error
 	switch {
-	case t.rpc && !d.protocol.about().jsonRPC:
+	case t.rpc && !d.protocol.jsonRPC:
 		err = notTried("it is about JSON-RPC, which the server does not speak")
 	case !t.raw:
 		r.c, err = own.live(ctx)
@@ -172,36 +169,36 @@ func (d *Driver) Treat(ctx context.Context, m catalogue.Misbehaviour, mark strin
 	if err == nil {
 		err = t.do(ctx, r)
 	}
-	f := Finding{Verdict: r.verdict, Mild: t.mild, Fine: r.verdict == OK || t.end && r.verdict.Ended(), Found: r.sentence(), Evidence: r.evidence}
+	r.Fine, r.Found = r.Verdict == OK || t.end && r.Verdict.Ended(), r.sentence()
 	if why, untried := errors.AsType[notTried](err); untried {
-		f.Verdict, f.Fine, f.Found, f.Advice, err = NotTried, false, string(why), string(why), nil
-	} else if r.verdict != OK {
-		f.Advice = m.Title + ": a server should " + m.Advice
+		r.Verdict, r.Fine, r.Found, r.Advice, err = NotTried, false, string(why), string(why), nil
+	} else if r.Verdict != OK {
+		r.Advice = m.Title + ": a server should " + m.Advice
 	}
-	return f, cmp.Or(err, ctx.Err())
+	return r.Finding, cmp.Or(err, ctx.Err())
 }
 
 // sentence says what was found.
 func (r *faultRun) sentence() string {
-	switch e := r.evidence; {
-	case r.says != "":
-		return r.says
+	switch e := r.Evidence; {
+	case r.Found != "":
+		return r.Found
 	case e.Why != "":
-		return string(r.verdict) + ": " + e.Why
+		return string(r.Verdict) + ": " + e.Why
 	case e.Ended != "":
 		return fmt.Sprintf("left after %s: %s", results.FormatDuration(float64(e.LeftAfterNS)), e.Ended)
 	case e.LeftAfterNS > 0:
-		return fmt.Sprintf("%s: still there after %s", r.verdict, results.FormatDuration(float64(e.LeftAfterNS)))
-	case r.verdict == OK:
+		return fmt.Sprintf("%s: still there after %s", r.Verdict, results.FormatDuration(float64(e.LeftAfterNS)))
+	case r.Verdict == OK:
 		return "answered as it should"
 	}
-	return string(r.verdict)
+	return string(r.Verdict)
 }
 
 // found takes what a request met.
 func (r *faultRun) found(out outcome) {
-	if r.verdict = out.verdict; out.verdict != OK {
-		r.evidence.FailureEvidence, r.evidence.Why = out.evidence, out.why
+	if r.Verdict = out.verdict; out.verdict != OK {
+		r.Evidence.FailureEvidence, r.Evidence.Why = out.evidence, out.why
 	}
 }
 
@@ -215,34 +212,42 @@ func (r *faultRun) meet(ctx context.Context, t *requestTemplate) error {
 // sendRaw gives bytes to the server that are no message of a framing's making.
 func (r *faultRun) sendRaw(p []byte) {
 	defer r.c.watchWrite(r.d.o.Patience)()
-	if _, err := r.c.in.Write(p); err != nil {
-		r.evidence.WriteError = err.Error()
+	_, err := r.c.in.Write(p)
+	r.note(err)
+}
+
+// send sends a message, however slowly the server reads.
+func (r *faultRun) send(msg []byte) { r.note(r.c.sendWithin(r.d.o.Patience, msg)) }
+
+// note keeps the error of a write, if it is one.
+func (r *faultRun) note(err error) {
+	if err != nil {
+		r.Evidence.WriteError = err.Error()
 	}
 }
 
 // awaitExit waits for a server that should end, and says how it did. One that is at work then, as when
 // it has no CPU for long, may be given the same time again.
 func (r *faultRun) awaitExit(limit time.Duration, again int) {
-	before := r.c.counters()
-	left := r.c.Ended(limit)
-	now := r.c.counters()
-	for last := before; !left && again > 0 && r.c.progresses(last, now); again-- {
-		left, last = r.c.Ended(limit), now
-		now = r.c.counters()
+	more := r.c.extension(again)
+	before, left := more.last, r.c.Ended(limit)
+	for !left && more.granted() {
+		left = r.c.Ended(limit)
 	}
-	r.evidence.LeftAfterNS = int64(now.at.Sub(before.at))
+	now := r.c.counters()
+	r.Evidence.LeftAfterNS = int64(now.at.Sub(before.at))
 	switch {
 	case left:
-		r.evidence.Ended = string(r.c.exitVerdict())
+		r.Evidence.Ended = string(r.c.exitVerdict())
 	case spun(before, now):
-		r.verdict = "stays, and burns a CPU"
+		r.Verdict = "stays, and burns a CPU"
 	default:
-		r.verdict = "stays"
+		r.Verdict = "stays"
 	}
 }
 
 func dirtyLine(ctx context.Context, r *faultRun) error {
-	if r.c.framing.String() != "ndjson" || !r.d.protocol.about().jsonRPC {
+	if r.c.framing.String() != "ndjson" || !r.d.protocol.jsonRPC {
 		return notTried("it is about JSON-RPC in lines, which the server does not speak")
 	}
 	r.sendRaw([]byte("\n  \nthis is a log line\n{\"broken\":\n"))
@@ -283,25 +288,20 @@ func (r *faultRun) leaveUnread(ctx context.Context, size, n int) error {
 		return err
 	}
 	r.found(round.outcome)
-	r.evidence.PeakBytes = r.c.peakMemory()
+	r.Evidence.PeakBytes = r.c.peakMemory()
 	return nil
 }
 
 func unreadStderr(ctx context.Context, r *faultRun) error {
-	t := r.d.request(toolRequest, 1<<10)
-	for i := range int64(200) {
-		out, err := r.d.roundTrip(ctx, t, i)
-		if err == nil && out.verdict == OK {
-			continue
-		}
-		r.evidence.Answered = &i
-		if e := out.evidence; out.verdict == Deaf && e != nil && e.UnreadStderr != nil && *e.UnreadStderr > 0 {
-			out.verdict = Deadlock
-		}
-		r.found(out)
-		return err
+	s, out, err := r.d.sample(ctx, r.d.request(toolRequest, 1<<10), 200, 0)
+	if out.verdict != OK {
+		r.Evidence.Answered = &s.Messages
 	}
-	return nil
+	if e := out.evidence; out.verdict == Deaf && e != nil && e.UnreadStderr != nil && *e.UnreadStderr > 0 {
+		out.verdict = Deadlock
+	}
+	r.found(out)
+	return err
 }
 
 func closedStdout(_ context.Context, r *faultRun) error {
@@ -335,17 +335,16 @@ func wrongFraming(_ context.Context, r *faultRun) error {
 	} else {
 		msg = append(slices.Clone(msg), '\n')
 	}
-	said := &proc.Tail{Limit: 64 << 10}
-	r.c.out.copyTo.Store(said)
+	said := r.c.overhear()
 	r.sendRaw(msg)
-	r.verdict = "waits in silence"
+	r.Verdict = "waits in silence"
 	if r.c.Ended(r.d.o.Patience) {
-		r.verdict = r.c.exitVerdict()
-		r.c.drainStderr()
+		r.Verdict = r.c.exitVerdict()
+		closedWithin(r.c.drained, leaveAtTerm)
 	} else if refusesFrame.MatchString(said.String()) {
-		r.verdict = OK
+		r.Verdict = OK
 	}
-	r.evidence.StderrTail = r.c.stderrLines()
+	r.Evidence.StderrTail = r.c.stderrLines()
 	return nil
 }
 
@@ -366,14 +365,14 @@ func lyingLength(_ context.Context, r *faultRun) error {
 	gone := false
 	for i := 0; i < 10 && !gone; i++ { // what a process had is not known of one that has ended
 		gone = r.c.Ended(r.d.o.Patience / 10)
-		r.evidence.Addresses = max(r.evidence.Addresses, r.addresses())
+		r.Evidence.Addresses = max(r.Evidence.Addresses, r.addresses())
 	}
-	r.evidence.PeakBytes, r.evidence.Announced = r.c.peakMemory(), announced
-	switch after := r.evidence.PeakBytes; {
-	case after != nil && *after-*resident > announced/2, r.evidence.Addresses-addresses > announced/2:
-		r.verdict = "allocates what is announced"
+	r.Evidence.PeakBytes, r.Evidence.Announced = r.c.peakMemory(), announced
+	switch after := r.Evidence.PeakBytes; {
+	case after != nil && *after-*resident > announced/2, r.Evidence.Addresses-addresses > announced/2:
+		r.Verdict = "allocates what is announced"
 	case gone:
-		r.evidence.Ended = string(r.c.exitVerdict())
+		r.Evidence.Ended = string(r.c.exitVerdict())
 	}
 	return nil
 }

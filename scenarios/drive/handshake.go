@@ -2,6 +2,7 @@ package drive
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -74,7 +75,7 @@ const callID = "1"
 
 // call sends a request and waits for its answer.
 func (c *conn) call(ctx context.Context, method, params string, within time.Duration) (answer, error) {
-	a, err := c.ask(ctx, jsonrpc.AppendRequest(nil, callID, method, []byte(params)), within, nil)
+	a, err := c.ask(ctx, jsonrpc.AppendRequest(nil, callID, method, []byte(params)), within)
 	if err != nil {
 		return answer{}, fmt.Errorf("%s: %w", method, err)
 	}
@@ -88,63 +89,77 @@ const settle = time.Second
 // askFirst sends the first request to a server of which nothing is known, and waits for its answer.
 // Lines before it are strays, unless nothing else comes: then the first of them is returned.
 func (c *conn) askFirst(ctx context.Context, sent []byte, within time.Duration) (answer, error) {
+	d := c.dialogue(within, func() error { return c.send(sent) })
+	defer d.close()
 	var line *answer
-	a, err := c.ask(ctx, sent, within, func(a answer, timer *time.Timer) (bool, error) {
+	for {
+		a, err := d.next(ctx)
 		switch {
-		case a.kind.Answers(), bytes.Equal(a.raw, sent):
-			return true, nil
+		case line != nil && (errors.Is(err, errSilent) || errors.Is(err, errMute)):
+			return *line, nil
+		case err != nil, a.kind.Answers(), bytes.Equal(a.raw, sent):
+			return a, err
 		case bytes.HasPrefix(bytes.ToLower(a.raw), []byte("content-length")):
-			return false, fmt.Errorf("%w: it answers with Content-Length headers", errGarbage)
+			return a, fmt.Errorf("%w: it answers with Content-Length headers", errGarbage)
 		case a.kind != jsonrpc.None:
-			return false, nil
+			continue
 		}
 		c.strays.nonMessage(a.raw)
 		if line == nil {
 			line = &a
-			timer.Reset(min(settle, within))
+			d.timer.Reset(min(settle, within))
 		}
-		return false, nil
-	})
-	if line != nil && (errors.Is(err, errSilent) || errors.Is(err, errMute)) {
-		return *line, nil
+	}
+}
+
+// ask sends a message and waits for the answer, which is the next that comes.
+func (c *conn) ask(ctx context.Context, msg []byte, within time.Duration) (answer, error) {
+	d := c.dialogue(within, func() error { return c.send(msg) })
+	defer d.close()
+	a, err := d.next(ctx)
+	if a.kind == jsonrpc.Request {
+		err = errEcho
 	}
 	return a, err
 }
 
-// ask sends a message and waits for the first that accept takes for the answer, or has an error
-// for; accept may reset the timer of the wait. Without it, the next message is the answer.
-func (c *conn) ask(ctx context.Context, msg []byte, within time.Duration, accept func(answer, *time.Timer) (bool, error)) (answer, error) {
-	if accept == nil {
-		accept = func(a answer, _ *time.Timer) (bool, error) {
-			if a.kind == jsonrpc.Request {
-				return false, errEcho
-			}
-			return true, nil
-		}
-	}
-	timer := time.NewTimer(within)
-	defer timer.Stop()
-	heard, stop := c.listen(64) // an answer is among the first
-	defer stop()
-	sent := make(chan error, 1)
-	go func() { sent <- c.send(msg) }()
+// A dialogue is messages on their way to the server, and what it says meanwhile.
+type dialogue struct {
+	c     *conn
+	heard <-chan answer
+	sent  chan error  // how the sending ended; nil once that is known
+	timer *time.Timer // ends the wait for an answer
+}
+
+// dialogue has send called, and copies the answers that come until close.
+func (c *conn) dialogue(within time.Duration, send func() error) *dialogue {
+	d := &dialogue{c: c, heard: c.listen(64), sent: make(chan error, 1), timer: time.NewTimer(within)}
+	go func() { d.sent <- send() }()
+	return d
+}
+
+func (d *dialogue) close() {
+	d.timer.Stop()
+	d.c.receiver.Store(nil)
+}
+
+// next waits for an answer.
+func (d *dialogue) next(ctx context.Context) (answer, error) {
 	for {
 		select {
-		case a := <-heard:
-			if ok, err := accept(a, timer); ok || err != nil {
-				return a, err
-			}
-		case err := <-sent:
+		case a := <-d.heard:
+			return a, nil
+		case err := <-d.sent:
 			if err != nil {
 				return answer{}, leftError(err)
 			}
-			sent = nil
-		case <-c.closed:
-			if len(heard) == 0 {
-				return answer{}, c.silence()
+			d.sent = nil
+		case <-d.c.closed:
+			if len(d.heard) == 0 {
+				return answer{}, d.c.silence()
 			}
-		case <-timer.C:
-			if sent != nil {
+		case <-d.timer.C:
+			if d.sent != nil {
 				return answer{}, errMute
 			}
 			return answer{}, errSilent
@@ -154,8 +169,8 @@ func (c *conn) ask(ctx context.Context, msg []byte, within time.Duration, accept
 	}
 }
 
-// listen copies answers from now on until it is told to stop, as many as there is room for.
-func (c *conn) listen(room int) (heard <-chan answer, stop func()) {
+// listen copies answers from now on, as many as there is room for.
+func (c *conn) listen(room int) <-chan answer {
 	answers := make(chan answer, room)
 	r := receiver(func(msg []byte, e jsonrpc.Envelope, _ time.Time) {
 		select {
@@ -164,7 +179,7 @@ func (c *conn) listen(room int) (heard <-chan answer, stop func()) {
 		}
 	})
 	c.receiver.Store(&r)
-	return answers, func() { c.receiver.Store(nil) }
+	return answers
 }
 
 // A HandshakeError is returned for a command that starts and cannot be spoken to.
@@ -186,18 +201,17 @@ func (e *HandshakeError) Error() string {
 // Advice says what to look at first. That of a verdict on a message would not do: there was none of
 // a size yet.
 func (e *HandshakeError) Advice() string {
-	switch {
-	case e.Verdict.Ended():
+	if e.Verdict.Ended() {
 		return "it ended before it could be loaded: does it serve on its standard streams with these arguments, and does it lack a setting or a file?"
-	case e.Verdict == Corrupt:
-		return "it writes what is of no protocol that was tried: that belongs on standard error; else name its protocol (--protocol) and its framing (--framing)"
-	case e.Verdict == ErrorReply:
-		return "it can be spoken to: look at what it answered, and whether protocol, framing and tool are those that it has"
-	case e.Verdict == Deaf:
-		return "it lives and is not heard of: does it need an argument to serve on its standard streams, another protocol or framing" +
-			" (--protocol, --framing), or more time to begin (--start-timeout)?"
 	}
-	return e.Verdict.Advice()
+	return cmp.Or(handshakeAdvice[e.Verdict], e.Verdict.Advice())
+}
+
+var handshakeAdvice = map[Verdict]string{
+	Corrupt:    "it writes what is of no protocol that was tried: that belongs on standard error; else name its protocol (--protocol) and its framing (--framing)",
+	ErrorReply: "it can be spoken to: look at what it answered, and whether protocol, framing and tool are those that it has",
+	Deaf: "it lives and is not heard of: does it need an argument to serve on its standard streams, another protocol or framing" +
+		" (--protocol, --framing), or more time to begin (--start-timeout)?",
 }
 
 // handshakeError explains why a server could not be greeted, and ends it.
@@ -224,18 +238,15 @@ func handshakeError(o Options, c *conn, why error) error {
 func (c *conn) answersAtEnd() bool {
 	before := c.strays.unasked.Load()
 	c.stdin.Close()
-	select {
-	case <-c.closed:
-	case <-time.After(leaveAtEOF):
-	}
+	closedWithin(c.closed, leaveAtEOF)
 	return c.strays.unasked.Load() > before
 }
 
 // A greeting is what came of an attempt to speak to a server of which nothing is known: a server
 // that was greeted, or why it was not.
 type greeting struct {
-	attempt int // 1 in lines, 2 with headers; 0 says that the headstart is over
-	p       protocol
+	attempt int // 0 in lines, 1 with headers
+	p       *protocol
 	c       *conn
 	err     error
 }
@@ -248,71 +259,61 @@ const headstart = 1500 * time.Millisecond
 // most speak in lines, then with headers. Each attempt has a server of its own and all the time
 // that a handshake may take; when one succeeds, the other's server is ended before detect returns.
 // The server that is returned has been greeted.
-func detect(ctx context.Context, o Options) (protocol, *conn, error) {
+func detect(ctx context.Context, o Options) (*protocol, *conn, error) {
 	trying, cancel := context.WithCancel(ctx)
 	defer cancel()
-	done := make(chan greeting, 3)
-	begun, underWay := 0, 0
-	begin := func() {
-		if begun == 2 {
-			return
-		}
-		begun++
-		underWay++
-		wire, speak := o.framing(framers.NDJSON()), speakMCP
-		if begun == 2 {
-			wire, speak = o.framing(framers.ContentLength()), speakLSP
-		}
-		go func(attempt int) {
-			g := greet(trying, o, wire, speak)
-			g.attempt = attempt
-			done <- g
-		}(begun)
+	done := make(chan greeting)
+	begin := func(attempt int, wire framers.Framing, speak speaker) {
+		g := greet(trying, o, o.framing(wire), speak)
+		g.attempt = attempt
+		done <- g
 	}
-	begin()
-	timer := time.AfterFunc(min(headstart, o.Start/2), func() { done <- greeting{} })
-	defer timer.Stop()
-	var failures [3]*HandshakeError // by attempt
-	var found greeting
-	for underWay > 0 {
+	go begin(0, framers.NDJSON(), speakMCP)
+	withHeaders := func() { begin(1, framers.ContentLength(), speakLSP) }
+	second := time.AfterFunc(min(headstart, o.Start/2), withHeaders)
+	var failures [2]*HandshakeError // by attempt
+	var found *greeting
+	for left := 2; left > 0; left-- {
 		g := <-done
-		if g.attempt > 0 {
-			underWay--
-		}
 		failed, isFailure := errors.AsType[*HandshakeError](g.err)
 		switch {
-		case found.attempt > 0 && g.c != nil: // the other attempt came too late
-			g.c.shutdown(false)
-		case found.attempt > 0:
-		case g.attempt == 0:
-			begin()
-		case isFailure && ctx.Err() == nil:
+		case found == nil && isFailure && ctx.Err() == nil:
 			failures[g.attempt] = failed
-			begin()
-		default:
-			found = g
+			if second.Stop() {
+				go withHeaders()
+			}
+		case found == nil:
+			found = &g
 			cancel()
+			if second.Stop() { // it is not needed
+				left--
+			}
+		case g.c != nil: // the other attempt came too late
+			g.c.shutdown(false)
 		}
 	}
 	switch {
-	case ctx.Err() != nil && found.c != nil:
-		found.c.shutdown(false)
-		fallthrough
-	case ctx.Err() != nil:
-		return nil, nil, context.Cause(ctx)
-	case found.attempt > 0:
+	case found != nil && ctx.Err() == nil:
 		return found.p, found.c, found.err
+	case found != nil && found.c != nil:
+		found.c.shutdown(false)
 	}
-	e, why := failures[1], failures[1].Why+"; and "+failures[2].Why
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	e, why := failures[0], failures[0].Why+"; and "+failures[1].Why
 	if e.Verdict == Deaf { // what a server did says more than its silence
-		e = failures[2]
+		e = failures[1]
 	}
 	e.Why = why
 	return nil, nil, e
 }
 
+// A speaker speaks to a server that has just been started, until it knows what the server speaks.
+type speaker func(context.Context, *conn, Options) (*protocol, error)
+
 // greet starts a server and speaks to it.
-func greet(ctx context.Context, o Options, wire framers.Framing, speak func(context.Context, *conn, Options) (protocol, error)) greeting {
+func greet(ctx context.Context, o Options, wire framers.Framing, speak speaker) greeting {
 	c, err := connect(o, wire)
 	if err != nil {
 		return greeting{err: err}
@@ -330,7 +331,7 @@ func greet(ctx context.Context, o Options, wire framers.Framing, speak func(cont
 
 // speakMCP speaks as an MCP client of the newest revision does, and takes the answer for what it
 // is.
-func speakMCP(ctx context.Context, c *conn, o Options) (protocol, error) {
+func speakMCP(ctx context.Context, c *conn, o Options) (*protocol, error) {
 	sent := jsonrpc.AppendRequest(nil, callID, "server/discover", []byte(discoverParams))
 	reply, err := c.askFirst(ctx, sent, o.Start)
 	if err != nil {
@@ -343,16 +344,16 @@ func speakMCP(ctx context.Context, c *conn, o Options) (protocol, error) {
 		return newLines(c.framing, false), c.answersEachLine(ctx, o.Start)
 	}
 	m := newMCP(o, c.framing)
-	c.speak(m)
+	c.speak(&m.protocol)
 	err = m.enter(ctx, c, reply, o.Start)
 	if _, refused := errors.AsType[*jsonrpc.Error](err); refused && o.Tool == "" {
 		return newBare(c.framing), nil
 	}
-	return m, err
+	return &m.protocol, err
 }
 
 // speakLSP speaks as an editor does.
-func speakLSP(ctx context.Context, c *conn, o Options) (protocol, error) {
+func speakLSP(ctx context.Context, c *conn, o Options) (*protocol, error) {
 	l := newLSP(o, c.framing)
 	err := l.greet(ctx, c, o.Start)
 	if errors.Is(err, errNotLSP) {
@@ -361,7 +362,7 @@ func speakLSP(ctx context.Context, c *conn, o Options) (protocol, error) {
 	if err != nil {
 		err = fmt.Errorf("as an editor does, in %s: %w", c.framing, err)
 	}
-	return l, err
+	return &l.protocol, err
 }
 
 // answersEachLine tells a filter, which gives a line for a line, from a program that just writes.
@@ -371,7 +372,7 @@ func (c *conn) answersEachLine(ctx context.Context, within time.Duration) error 
 		return fmt.Errorf("%w: %q", errGarbage, first)
 	}
 	for _, word := range []string{`"pipebench"`, `"pipebench again"`} {
-		if _, err := c.ask(ctx, []byte(word), min(settle, within), nil); err != nil {
+		if _, err := c.ask(ctx, []byte(word), min(settle, within)); err != nil {
 			return fmt.Errorf("%w: %q", errGarbage, first)
 		}
 	}

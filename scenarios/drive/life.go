@@ -46,15 +46,15 @@ const noMarks = notTried("this system does not tell which processes others start
 // signal that it was sent.
 func (r *faultRun) leaves(limit time.Duration, after string, signals ...string) {
 	r.awaitExit(limit, 2)
-	waited := results.FormatDuration(float64(r.evidence.LeftAfterNS))
-	ended := Verdict(r.evidence.Ended)
+	waited := results.FormatDuration(float64(r.Evidence.LeftAfterNS))
+	ended := Verdict(r.Evidence.Ended)
 	switch signal, killed := strings.CutPrefix(string(ended), signalPrefix); {
 	case ended == "":
-		r.says = fmt.Sprintf("%s: still there %s after %s", r.verdict, waited, after)
+		r.Found = fmt.Sprintf("%s: still there %s after %s", r.Verdict, waited, after)
 	case killed && !slices.Contains(signals, signal):
 		r.judge(ended, "ended by %s after %s", signal, after)
 	default:
-		r.says = fmt.Sprintf("left %s after %s: %s", waited, after, ended)
+		r.Found = fmt.Sprintf("left %s after %s: %s", waited, after, ended)
 	}
 }
 
@@ -68,34 +68,21 @@ func endIdle(_ context.Context, r *faultRun) error {
 const inFlight = 8
 
 func endInFlight(_ context.Context, r *faultRun) error {
-	heard, stop := r.c.listen(inFlight)
-	defer stop()
+	heard := r.c.listen(inFlight)
 	t := r.d.smallest(toolRequest)
 	for i := range int64(inFlight) {
-		r.sendFramed(t.number(i))
+		r.send(t.number(i))
 	}
 	r.c.stdin.Close()
 	r.leaves(r.d.o.gone(), fmt.Sprintf("the end of its input, with %d requests in flight", inFlight))
-	select {
-	case <-r.c.closed:
-	case <-time.After(r.d.o.Patience):
-	}
-	n := int64(len(heard))
-	r.evidence.Answered = &n
-	r.says += fmt.Sprintf("; %d of %d were answered", n, inFlight)
+	closedWithin(r.c.closed, r.d.o.Patience)
+	r.Evidence.Answered = new(int64(len(heard)))
+	r.Found += fmt.Sprintf("; %d of %d were answered", *r.Evidence.Answered, inFlight)
 	return nil
 }
 
-// sendFramed sends a message, however slowly the server reads.
-func (r *faultRun) sendFramed(msg []byte) {
-	defer r.c.watchWrite(r.d.o.Patience)()
-	if err := r.c.send(msg); err != nil {
-		r.evidence.WriteError = err.Error()
-	}
-}
-
 func endAtStart(_ context.Context, r *faultRun) (err error) {
-	if r.c, err = connect(r.d.o, r.d.protocol.about().wire); err != nil {
+	if r.c, err = connect(r.d.o, r.d.protocol.wire); err != nil {
 		return err
 	}
 	defer r.c.shutdown(false)
@@ -113,7 +100,7 @@ func (r *faultRun) signal(s syscall.Signal) error {
 		return notTried(fmt.Sprintf("%s cannot be sent: %v", name, err))
 	}
 	r.leaves(r.d.o.gone(), name, name)
-	if r.verdict == OK && r.d.o.mark != "" {
+	if r.Verdict == OK && r.d.o.mark != "" {
 		if left, _ := proc.EndMarked(r.d.o.mark, r.d.o.gone()); len(left) > 0 {
 			r.judge("leaves processes", "it left, and what it started stays: %s", strings.Join(left, ", "))
 		}
@@ -149,18 +136,18 @@ func clientKilled(_ context.Context, r *faultRun) error {
 	closeEnds(r.c.stdin, r.c.stdout, r.c.stderr)
 	began, limit := time.Now(), r.d.o.gone()
 	left, _ := proc.EndMarked(r.d.o.mark, limit)
-	r.evidence.LeftAfterNS = int64(time.Since(began))
+	r.Evidence.LeftAfterNS = int64(time.Since(began))
 	if len(left) > 0 {
 		r.judge("orphaned", "still there %s after its client was killed: %s", limit, strings.Join(left, ", "))
 		return nil
 	}
-	r.says = fmt.Sprintf("gone %s after its client was killed", results.FormatDuration(float64(r.evidence.LeftAfterNS)))
+	r.Found = fmt.Sprintf("gone %s after its client was killed", results.FormatDuration(float64(r.Evidence.LeftAfterNS)))
 	return nil
 }
 
 // heldOutput looks at what is left of a server that ended by itself: who reads its output to the end
 // waits for all who hold it.
-func heldOutput(ctx context.Context, r *faultRun) error {
+func heldOutput(_ context.Context, r *faultRun) error {
 	if r.d.o.mark == "" {
 		return noMarks
 	}
@@ -168,24 +155,15 @@ func heldOutput(ctx context.Context, r *faultRun) error {
 	if !r.c.Ended(r.d.o.gone()) {
 		return notTried("it does not leave at the end of its input")
 	}
-	waiting, cancel := context.WithTimeout(ctx, r.d.o.Patience)
-	defer cancel()
-	open := ""
-	for name, ends := range map[string]chan struct{}{"standard output": r.c.closed, "standard error": r.c.drained} {
-		select {
-		case <-ends:
-			continue
-		case <-waiting.Done():
+	open, limit := "", r.d.o.gone()
+	until := time.Now().Add(r.d.o.Patience)
+	for _, stream := range []struct {
+		name string
+		ends chan struct{}
+	}{{"standard error", r.c.drained}, {"standard output", r.c.closed}} {
+		if !closedWithin(stream.ends, time.Until(until)) {
+			open, limit = stream.name, 0
 		}
-		select {
-		case <-ends:
-		default:
-			open = max(open, name) // the output, where it is both
-		}
-	}
-	limit := r.d.o.gone()
-	if open != "" {
-		limit = 0
 	}
 	left, _ := proc.EndMarked(r.d.o.mark, limit)
 	switch {
@@ -194,7 +172,7 @@ func heldOutput(ctx context.Context, r *faultRun) error {
 	case len(left) > 0:
 		r.judge("leaves processes", "still there %s after it ended: %s", limit, strings.Join(left, ", "))
 	default:
-		r.says = "its output ends with it, and nothing that it started is left"
+		r.Found = "its output ends with it, and nothing that it started is left"
 	}
 	return nil
 }

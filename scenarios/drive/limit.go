@@ -40,13 +40,13 @@ func (d *Driver) FindLimits(ctx context.Context, most int, sink Sink) ([]results
 		err = errors.Join(err, sink(request))
 	}
 	limits := []results.Target{request}
-	m, isMCP := d.protocol.(*mcp)
-	if err != nil || !isMCP || !m.echoes && m.sized.name == "" {
+	p := d.protocol
+	bySize := p.demand != nil
+	if err != nil || !p.tools() || !p.echoes && !bySize {
 		return limits, err
 	}
 	var reply results.Target
-	bySize := m.sized.name != ""
-	if m.echoes && m.replies.name == "" {
+	if p.echoes && d.o.ReplyTool == "" {
 		echoed := most
 		if n := request.RequestLimit; n != nil {
 			echoed = int(*n)
@@ -55,7 +55,7 @@ func (d *Driver) FindLimits(ctx context.Context, most int, sink Sink) ([]results
 		bySize = bySize && echoed < most && reply.ReplyLimit == nil
 	}
 	if err == nil && bySize {
-		reply, err = d.findLimit(ctx, replySide, m.demand, most)
+		reply, err = d.findLimit(ctx, replySide, p.demand, most)
 	}
 	if reply.Kind == "" {
 		return limits, err

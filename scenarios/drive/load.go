@@ -64,7 +64,7 @@ func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
 	tpl := d.request(toolRequest, l.Size)
 	t := d.record()
 	t.Size = int64(len(tpl.msg))
-	size := &results.SizeEvidence{PayloadBytes: tpl.to - tpl.from}
+	size := tpl.sizeEvidence()
 	load := &results.LoadEvidence{Inflight: l.Inflight, Rate: l.Rate}
 	t.Evidence.SizeEvidence, t.Evidence.LoadEvidence = size, load
 	for range loadRounds {

@@ -18,24 +18,26 @@ import (
 
 // lsp is the Language Server Protocol.
 type lsp struct {
-	traits
+	protocol
 	root     string    // the folder of the documents, a URI; "" where none are sent
 	language string    // of the documents; "" is to be found out
 	document *document // what requests open; nil for requests that are refused
 }
 
 func newLSP(o Options, wire framers.Framing) *lsp {
-	return &lsp{
-		traits: traits{
+	l := &lsp{
+		protocol: protocol{
 			name: "lsp", wire: wire, requests: []string{RequestAuto, RequestUnknown, RequestDocument}, jsonRPC: true,
 			answers: editorAnswers,
 		},
 		root: o.root, language: o.Language,
 	}
+	l.protocol.greet, l.protocol.request = l.greet, l.request
+	return l
 }
 
 func (l *lsp) greet(ctx context.Context, c *conn, within time.Duration) error {
-	c.speak(l)
+	c.speak(&l.protocol)
 	reply, err := c.call(ctx, "initialize", l.initializeParams(c.client), within)
 	if err != nil {
 		return err
@@ -216,7 +218,7 @@ func (l *lsp) offer(ctx context.Context, c *conn, d document, within time.Durati
 	if err := c.send(t.number(0)); err != nil {
 		return nil, leftError(err)
 	}
-	reply, err := c.ask(ctx, t.query.number(0), within, nil)
+	reply, err := c.ask(ctx, t.query.number(0), within)
 	if err != nil {
 		return nil, fmt.Errorf("textDocument/documentSymbol: %w", err)
 	}

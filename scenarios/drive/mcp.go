@@ -10,18 +10,18 @@ import (
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/scenarios/mcpstdio"
 )
 
 // mcp is the Model Context Protocol. Its newest revision asks for server/discover and has no
 // initialize; a server that does not know it is greeted in the old way.
 type mcp struct {
-	traits
+	protocol
 	discovers bool     // the server is of the era without initialize
 	known     bool     // its revision and tools are
 	kind      string   // of Requests
 	tool      toolCall // that takes the payload; its zero value is none
-	replies   toolCall // that was asked for, to answer with as many bytes as it is asked for
-	sized     toolCall // that does so, if there is one
+	sized     toolCall // that answers with as many bytes as it is asked for, if there is one
 }
 
 // A toolCall is a tool with the argument that is ours to fill: with text, or with a number of bytes.
@@ -31,37 +31,30 @@ type toolCall struct {
 }
 
 func newMCP(o Options, wire framers.Framing) *mcp {
-	return &mcp{
-		traits: traits{
+	m := &mcp{
+		protocol: protocol{
 			name: "mcp", wire: wire, requests: []string{RequestAuto, RequestUnknown, RequestTool}, jsonRPC: true,
 			answers: map[string]string{"ping": "{}"},
 		},
-		kind: o.Request, tool: toolCall{o.Tool, o.Arg, o.Args}, replies: toolCall{o.ReplyTool, o.ReplyArg, o.ReplyArgs},
+		kind: o.Request, tool: toolCall{o.Tool, o.Arg, o.Args}, sized: toolCall{o.ReplyTool, o.ReplyArg, o.ReplyArgs},
 	}
+	m.protocol.greet, m.protocol.request = m.greet, m.request
+	return m
 }
 
-const (
-	newestMCP = "2026-07-28"
-	legacyMCP = "2025-11-25"
-)
+// discoverParams are what each request of the newest revision carries.
+var discoverParams = "{" + mcpstdio.Meta(mcpstdio.FirstWithout) + "}"
 
-// meta returns what each request of the newest revision carries, followed by a comma.
+// meta returns what each request to this server carries, followed by a comma.
 func (m *mcp) meta() string {
 	if !m.discovers {
 		return ""
 	}
-	return `"_meta":` + clientMeta + `,`
+	return mcpstdio.Meta(mcpstdio.FirstWithout) + ","
 }
 
-const (
-	clientInfo = `{"name":"pipebench","version":"1"}`
-	clientMeta = `{"io.modelcontextprotocol/protocolVersion":"` + newestMCP +
-		`","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":` + clientInfo + `}`
-	discoverParams = `{"_meta":` + clientMeta + `}`
-)
-
 func (m *mcp) greet(ctx context.Context, c *conn, within time.Duration) (err error) {
-	c.speak(m)
+	c.speak(&m.protocol)
 	var reply answer
 	if !m.known {
 		if reply, err = c.call(ctx, "server/discover", discoverParams, within); err != nil {
@@ -77,8 +70,8 @@ func (m *mcp) enter(ctx context.Context, c *conn, reply answer, within time.Dura
 	var about struct {
 		SupportedVersions []string `json:"supportedVersions"`
 	}
-	if reply.decode(&about) == nil && slices.Contains(about.SupportedVersions, newestMCP) {
-		m.discovers, m.name = true, "mcp "+newestMCP
+	if reply.decode(&about) == nil && slices.Contains(about.SupportedVersions, mcpstdio.FirstWithout) {
+		m.discovers, m.name = true, "mcp "+mcpstdio.FirstWithout
 	}
 	if !m.discovers {
 		if err := m.initialize(ctx, c, within); err != nil {
@@ -89,8 +82,7 @@ func (m *mcp) enter(ctx context.Context, c *conn, reply answer, within time.Dura
 }
 
 func (m *mcp) initialize(ctx context.Context, c *conn, within time.Duration) error {
-	params := `{"protocolVersion":"` + legacyMCP + `","capabilities":{},"clientInfo":` + clientInfo + `}`
-	reply, err := c.call(ctx, "initialize", params, within)
+	reply, err := c.call(ctx, "initialize", mcpstdio.InitializeParams(mcpstdio.LastWithHandshake), within)
 	if err != nil {
 		return err
 	}
@@ -155,15 +147,16 @@ func (m *mcp) chooseTools(ctx context.Context, c *conn, within time.Duration) er
 	if m.tool.name != "" {
 		m.sends, m.tryEcho = "tool "+m.tool.name, true
 	}
-	if m.replies.name != "" {
-		m.sized, err = m.replies.complete(tools, true, "integer", "number")
+	if m.sized.name != "" {
+		m.sized, err = m.sized.complete(tools, true, "integer", "number")
+		m.demand = m.askFor
 		return err
 	}
 	for _, t := range tools {
 		arg, required := t.argument("integer", "number"), t.InputSchema.Required
-		if m.sized.name == "" && slices.Contains(replyToolNames, t.Name) && slices.Contains(replyArguments, arg) &&
+		if m.demand == nil && slices.Contains(replyToolNames, t.Name) && slices.Contains(replyArguments, arg) &&
 			(len(required) == 0 || slices.Equal(required, []string{arg})) {
-			m.sized = toolCall{name: t.Name, arg: arg}
+			m.sized, m.demand = toolCall{name: t.Name, arg: arg}, m.askFor
 		}
 	}
 	return nil
@@ -225,8 +218,7 @@ func (m *mcp) template(call toolCall, before, after string, size int) *requestTe
 	return newTemplate(start, after+"}}}", size)
 }
 
-// demand makes a request for an answer of about n bytes.
-func (m *mcp) demand(n int) *requestTemplate {
+func (m *mcp) askFor(n int) *requestTemplate {
 	t := m.template(m.sized, strconv.Itoa(n), "", 0)
 	t.demands = n
 	return t

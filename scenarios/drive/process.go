@@ -30,20 +30,11 @@ func (c *conn) shutdown(politely bool) {
 		c.Stop(leaveAtEOF, leaveAtTerm)
 	}
 	c.Close()
-	c.drainStderr()
+	closedWithin(c.drained, leaveAtTerm) // at once, unless a process that left its group has it still
 	closeEnds(c.stdin, c.stdout, c.stderr)
 	<-c.drained
 	<-c.closed
 	<-c.replied
-}
-
-// drainStderr waits for what is left of standard error, which ends with the last process that has
-// it: at once, but where one has left the server's group and lives on.
-func (c *conn) drainStderr() {
-	select {
-	case <-c.drained:
-	case <-time.After(leaveAtTerm):
-	}
 }
 
 // What of standard error is kept, and what of it goes into a record.
@@ -184,11 +175,25 @@ func spun(before, now counters) bool {
 	return worked != nil && float64(*worked) > busy*float64(now.at.Sub(before.at))
 }
 
-// progresses reports whether the server did anything between two readings (took something, sent
+// An extension puts off a deadline for a server that gets on, a number of times.
+type extension struct {
+	c    *conn
+	last counters
+	left int
+}
+
+// mostExtensions is how often a deadline for a message is put off.
+const mostExtensions = 9
+
+func (c *conn) extension(times int) extension { return extension{c, c.counters(), times} }
+
+// granted reports whether the server did anything since the last time (took something, sent
 // something, or worked for a good part of the time), or would have if it had a CPU: on a busy
 // machine one that is at work may come to less than its share.
-func (c *conn) progresses(before, now counters) bool {
-	return now.sent > before.sent || now.received > before.received || spun(before, now) || c.Runnable()
+func (x *extension) granted() bool {
+	now, last := x.c.counters(), x.last
+	x.left, x.last = x.left-1, now
+	return x.left >= 0 && (now.sent > last.sent || now.received > last.received || spun(last, now) || x.c.Runnable())
 }
 
 // A countedStream is a stream of the server's as we see it, counted so that another goroutine may

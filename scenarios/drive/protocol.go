@@ -14,16 +14,7 @@ import (
 
 // A protocol is what a server speaks. What its handshake finds out is kept, so that a server that
 // is started again is not asked again.
-type protocol interface {
-	about() *traits
-	// greet shakes hands with a server that has just been started.
-	greet(ctx context.Context, c *conn, within time.Duration) error
-	// request makes a request of exactly size bytes, or of as few as it takes.
-	request(kind requestKind, size int) *requestTemplate
-}
-
-// traits are what every protocol has.
-type traits struct {
+type protocol struct {
 	name     string // for the record, with its revision: "mcp 2025-11-25"
 	sends    string // what requests exercise, in words; "" for unknownMethod
 	wire     framers.Framing
@@ -32,24 +23,32 @@ type traits struct {
 	jsonRPC  bool              // messages have ids; else whatever comes is an answer to us
 	echoes   bool              // answers hold what was sent
 	tryEcho  bool              // whether they do is to be found out by a request
+
+	// greet shakes hands with a server that has just been started; nil where nothing is said.
+	greet func(ctx context.Context, c *conn, within time.Duration) error
+	// request makes a request of exactly size bytes, or of as few as it takes.
+	request func(kind requestKind, size int) *requestTemplate
+	// demand makes a request for an answer of about n bytes; nil where there is no such one.
+	demand func(n int) *requestTemplate
 }
 
-func (t *traits) about() *traits { return t }
+// tools reports whether the protocol has tools that can be called.
+func (p *protocol) tools() bool { return slices.Contains(p.requests, RequestTool) }
 
 // describe says in words what requests exercise.
-func (t *traits) describe() string {
+func (p *protocol) describe() string {
 	switch {
-	case t.sends == "":
+	case p.sends == "":
 		return "method " + unknownMethod + ", which is to be refused"
-	case t.echoes:
-		return t.sends + ", its answers compared byte by byte"
+	case p.echoes:
+		return p.sends + ", its answers compared byte by byte"
 	}
-	return t.sends
+	return p.sends
 }
 
 // respond makes the answer to a request of the server's own. It is called of JSON-RPC alone.
-func (t *traits) respond(msg []byte, e jsonrpc.Envelope) []byte {
-	result, known := t.answers[string(e.Method)]
+func (p *protocol) respond(msg []byte, e jsonrpc.Envelope) []byte {
+	result, known := p.answers[string(e.Method)]
 	var request struct {
 		Params struct {
 			Items []json.RawMessage `json:"items"`
@@ -101,12 +100,12 @@ func Protocols() []string { return []string{"auto", "mcp", "lsp", "jsonrpc", "li
 
 // newProtocol makes the protocol that the options name; nil for "auto". Their framing, which
 // withDefaults has checked, comes before the protocol's own.
-func newProtocol(o Options) protocol {
+func newProtocol(o Options) *protocol {
 	switch o.Protocol {
 	case "mcp":
-		return newMCP(o, o.framing(framers.NDJSON()))
+		return &newMCP(o, o.framing(framers.NDJSON())).protocol
 	case "lsp":
-		return newLSP(o, o.framing(framers.ContentLength()))
+		return &newLSP(o, o.framing(framers.ContentLength())).protocol
 	case "jsonrpc":
 		return newBare(o.framing(framers.NDJSON()))
 	case "lines":
@@ -123,47 +122,43 @@ func (o Options) framing(standard framers.Framing) framers.Framing {
 }
 
 // checkRequest reports a request that the protocol does not have.
-func checkRequest(p protocol, o Options) error {
-	name, known := p.about().name, p.about().requests
-	if !slices.Contains(known, o.Request) {
-		return fmt.Errorf("drive: %s has no request %q, only %s", name, o.Request, strings.Join(known, ", "))
+func checkRequest(p *protocol, o Options) error {
+	if !slices.Contains(p.requests, o.Request) {
+		return fmt.Errorf("drive: %s has no request %q, only %s", p.name, o.Request, strings.Join(p.requests, ", "))
 	}
-	if _, hasTools := p.(*mcp); !hasTools && o.Tool+o.Arg+o.Args+o.ReplyTool != "" {
-		return fmt.Errorf("drive: %s has no tools that could be called with arguments", name)
+	if !p.tools() && o.Tool+o.Arg+o.Args+o.ReplyTool != "" {
+		return fmt.Errorf("drive: %s has no tools that could be called with arguments", p.name)
 	}
 	return nil
 }
 
-// A plain protocol has no handshake: JSON-RPC without a protocol above it, where no method is known
-// to exist, or lines, each of which a filter answers with a line, the same one (cat) or another.
-type plain struct{ traits }
-
-func newBare(wire framers.Framing) *plain {
-	return &plain{traits{
+// newBare is JSON-RPC without a protocol above it, where no method is known to exist.
+func newBare(wire framers.Framing) *protocol {
+	p := &protocol{
 		name: "jsonrpc", wire: wire, requests: []string{RequestAuto, RequestUnknown}, jsonRPC: true, tryEcho: true,
-	}}
+	}
+	p.request = func(_ requestKind, size int) *requestTemplate {
+		t := refusable(size, "")
+		t.echoes = p.echoes
+		return t
+	}
+	return p
 }
 
-// newLines needs no try to tell an echo: it was seen in the handshake, or is what was asked for.
-func newLines(wire framers.Framing, echoes bool) *plain {
-	name := "lines"
+// newLines are lines, each of which a filter answers with a line, the same one (cat) or another. That
+// needs no try: it was seen in the handshake, or is what was asked for. They are JSON text, which
+// filters of any text take, too.
+func newLines(wire framers.Framing, echoes bool) *protocol {
+	p := &protocol{name: "lines", sends: "lines", wire: wire, requests: []string{RequestAuto}, echoes: echoes}
 	if !echoes {
-		name = "lines (answers with others)"
+		p.name = "lines (answers with others)"
 	}
-	return &plain{traits{name: name, sends: "lines", wire: wire, requests: []string{RequestAuto}, echoes: echoes}}
-}
-
-// greet finds nothing out: a line that is not answered is the first request's finding.
-func (p *plain) greet(context.Context, *conn, time.Duration) error { return nil }
-
-// request makes lines of JSON text, which filters of any text take, too.
-func (p *plain) request(_ requestKind, size int) *requestTemplate {
-	t := newTemplate(`"`, `"`, size)
-	if p.jsonRPC {
-		t = refusable(size, "")
+	p.request = func(_ requestKind, size int) *requestTemplate {
+		t := newTemplate(`"`, `"`, size)
+		t.echoes = p.echoes
+		return t
 	}
-	t.echoes = p.echoes
-	return t
+	return p
 }
 
 // unknownMethod is one that no server has: its refusal is the shortest way through a server.

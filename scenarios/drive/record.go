@@ -13,10 +13,9 @@ type Sink func(results.Line) error
 
 // record begins a record about this server.
 func (d *Driver) record() results.Target {
-	name, _, _ := strings.Cut(d.Protocol(), " ")
 	t := results.Target{
 		Kind: results.KindTarget, Run: d.o.Run, Time: time.Now().UTC(),
-		Command: d.o.Command, Protocol: name, Verdict: string(OK),
+		Command: d.o.Command, Protocol: d.speaks(), Verdict: string(OK),
 		Evidence: results.TargetEvidence{
 			ServerEvidence: &results.ServerEvidence{
 				Spoken: d.Protocol(), Framing: d.Framing(), Pipe: string(d.o.Pipe),

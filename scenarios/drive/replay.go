@@ -133,7 +133,7 @@ func (d *Driver) recorded(m payload.Message, replies map[string][][]byte, ignore
 			t.recorded, replies[id] = known[0], known[1:]
 		}
 	} else {
-		t.silent = d.protocol.about().jsonRPC
+		t.silent = d.protocol.jsonRPC
 	}
 	return t
 }

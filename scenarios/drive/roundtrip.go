@@ -74,11 +74,7 @@ func (d *Driver) roundTrip(ctx context.Context, t *requestTemplate, i int64) (ou
 
 // notify sends a message that nobody answers. A server that does not take it fails the next
 // request, too.
-func (d *Driver) notify(c *conn, msg []byte) {
-	stop := c.watchWrite(d.deadline(len(msg)))
-	_ = c.send(msg)
-	stop()
-}
+func (d *Driver) notify(c *conn, msg []byte) { _ = c.sendWithin(d.deadline(len(msg)), msg) }
 
 // exchange sends and waits. Its verdicts are provisional where nothing came: examine finds out why.
 func (d *Driver) exchange(ctx context.Context, c *conn, t *requestTemplate, i int64, before counters, limit time.Duration) outcome {
@@ -124,15 +120,12 @@ func (c *conn) expect(t *requestTemplate) <-chan outcome {
 	return got
 }
 
-// mostExtensions is how often a deadline is put off for a server that gets on.
-const mostExtensions = 10
-
 // await waits for the answer. A server that works on it, or is still sending it, has its deadline
 // put off.
 func (c *conn) await(ctx context.Context, got <-chan outcome, began time.Time, limit time.Duration, out *outcome) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
-	last, looks := c.counters(), 0
+	more := c.extension(mostExtensions)
 	for {
 		select {
 		case r := <-got:
@@ -144,9 +137,7 @@ func (c *conn) await(ctx context.Context, got <-chan outcome, began time.Time, l
 			}
 			return
 		case <-timer.C:
-			now := c.counters()
-			if looks++; looks < mostExtensions && c.progresses(last, now) {
-				last = now
+			if more.granted() {
 				timer.Reset(limit)
 				continue
 			}
@@ -225,12 +216,10 @@ const (
 // does not read can make it late.
 func (c *conn) watchWrite(limit time.Duration) (stop func() *results.FailureEvidence) {
 	late := make(chan *results.FailureEvidence, 1)
-	last, looks := c.counters(), 0
+	more := c.extension(mostExtensions)
 	var timer *time.Timer
 	timer = time.AfterFunc(time.Hour, func() {
-		now := c.counters()
-		if looks++; looks < mostExtensions && c.progresses(last, now) {
-			last = now
+		if more.granted() {
 			timer.Reset(limit)
 			return
 		}
@@ -290,7 +279,7 @@ func (d *Driver) examine(ctx context.Context, c *conn, before counters, out *out
 		} else {
 			e.ExitCode = new(c.Cmd.ProcessState.ExitCode())
 		}
-		c.drainStderr()
+		closedWithin(c.drained, leaveAtTerm)
 	}
 	e.StderrBytes = c.stderrTail.Total() - before.stderr
 	e.StderrTail = c.stderrLines()
@@ -299,7 +288,7 @@ func (d *Driver) examine(ctx context.Context, c *conn, before counters, out *out
 // explainSilence finds a better word for a server that was not heard of.
 func (d *Driver) explainSilence(ctx context.Context, c *conn, before counters, out *outcome) {
 	e := out.evidence
-	if c.isClosed() && c.Ended(leaveAtTerm) {
+	if c.left() {
 		e.Probe = probeGone
 		out.verdict = c.exitVerdict()
 		n := c.partial()
@@ -348,7 +337,7 @@ func (d *Driver) probe(ctx context.Context, c *conn) string {
 	switch {
 	case out.verdict == OK, out.verdict == ErrorReply:
 		return probeAnswered
-	case !c.alive() || c.isClosed() && c.Ended(leaveAtTerm):
+	case !c.alive() || c.left():
 		return probeGone
 	case out.evidence != nil && out.evidence.Unsent:
 		return probeRefused

@@ -48,10 +48,10 @@ const (
 // manyStarts starts the server again and again, and ends it as a good client does.
 func manyStarts(ctx context.Context, r *faultRun) error {
 	e := &StartsEvidence{}
-	r.evidence.Starts = e
+	r.Evidence.Starts = e
 	for began, n := time.Now(), 0; n < r.d.o.Starts && (n < enoughStarts || time.Since(began) < startsTime); n++ {
 		began := time.Now()
-		c, err := connect(r.d.o, r.d.protocol.about().wire)
+		c, err := connect(r.d.o, r.d.protocol.wire)
 		if err != nil {
 			return err
 		}
@@ -94,14 +94,18 @@ func (e *StartsEvidence) look(c *conn, scratch string) {
 		c.Ended(leaveAtTerm)
 	}
 	c.shutdown(false)
-	files := 0
-	filepath.WalkDir(scratch, func(_ string, d fs.DirEntry, err error) error {
+	e.Files = append(e.Files, FilesIn(scratch))
+}
+
+// FilesIn counts the files below a folder, as far as it can be read.
+func FilesIn(folder string) (n int) {
+	filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
-			files++
+			n++
 		}
 		return nil
 	})
-	e.Files = append(e.Files, files)
+	return n
 }
 
 // grows reports whether a figure goes up with the starts, beyond its scatter, by so much in all of them.
@@ -143,8 +147,8 @@ func (r *faultRun) judgeStarts(e *StartsEvidence) {
 	if ready > float64(slowStart) {
 		r.judge(Slow, "%s", text)
 	}
-	if r.verdict == OK {
-		r.says = text + "; none left files or processes"
+	if r.Verdict == OK {
+		r.Found = text + "; none left files or processes"
 	}
 }
 
@@ -202,19 +206,19 @@ func memoryGrowth(ctx context.Context, r *faultRun) error {
 	sent, first := int64(0), 0.0
 	for range 3 {
 		e, err := r.memorySlope(ctx, t, &sent)
-		if err != nil || r.verdict != OK {
+		if err != nil || r.Verdict != OK {
 			return err
 		}
-		r.evidence.Memory, first = e, cmp.Or(first, e.Slope)
-		r.says = fmt.Sprintf("memory changes by %.0f B a request [%.0f, %.0f] up to request %s", e.Slope, e.SlopeLo, e.SlopeHi,
+		r.Evidence.Memory, first = e, cmp.Or(first, e.Slope)
+		r.Found = fmt.Sprintf("memory changes by %.0f B a request [%.0f, %.0f] up to request %s", e.Slope, e.SlopeLo, e.SlopeHi,
 			results.FormatGrouped(sent))
 		if e.SlopeLo < memoryMinor || e.To-e.From < e.From/memoryShare {
 			return nil
 		}
 	}
-	e := r.evidence.Memory
+	e := r.Evidence.Memory
 	if e.SlopeLo < first/2 {
-		return notTried(r.says + fmt.Sprintf(", and by %.0f B at first: whether it stops cannot be told", first))
+		return notTried(r.Found + fmt.Sprintf(", and by %.0f B at first: whether it stops cannot be told", first))
 	}
 	r.judge("memory grows", "memory grows by %.0f B a request [%.0f, %.0f], to %s after %s requests", e.Slope, e.SlopeLo, e.SlopeHi,
 		results.FormatSize(e.To), results.FormatGrouped(sent))
@@ -227,14 +231,12 @@ func (r *faultRun) memorySlope(ctx context.Context, t *requestTemplate, sent *in
 	var x, y []float64
 	each := max(int64(r.d.o.Requests)/memoryPoints, 1)
 	for began := time.Now(); len(x) < memoryPoints && (len(x) < memoryPoints/2 || time.Since(began) < memoryTime); {
-		for range each {
-			*sent++
-			out, err := r.d.roundTrip(ctx, t, *sent)
-			if err != nil || out.verdict != OK {
-				r.found(out)
-				return nil, err
-			}
+		s, out, err := r.d.sample(ctx, t, each, *sent)
+		if err != nil || out.verdict != OK {
+			r.found(out)
+			return nil, err
 		}
+		*sent += s.Messages
 		n, _ := r.c.Resident()
 		x, y = append(x, float64(*sent)), append(y, float64(n))
 	}

@@ -102,7 +102,7 @@ const (
 // samples, or one is not served, and makes the record. The first round trip is a warm-up that the
 // samples do not hold, unless it took so long that it has to do.
 func (d *Driver) measure(ctx context.Context, t *requestTemplate, warm bool) (*results.Target, error) {
-	size := &results.SizeEvidence{PayloadBytes: t.to - t.from}
+	size := t.sizeEvidence()
 	if warm {
 		var err error
 		if size.WarmupMessages, err = d.warmUp(ctx, t); err != nil {
@@ -115,7 +115,7 @@ func (d *Driver) measure(ctx context.Context, t *requestTemplate, warm bool) (*r
 	if out.verdict == OK && out.took > patientRuns*d.o.Budget {
 		samples = append(samples, first)
 	}
-	trips := min(max(int64(sampleTime/max(out.took, 1)), 1), mostTrips)
+	trips := tripsOf(out)
 	began := time.Now()
 	for err == nil && out.verdict == OK && d.wantsMore(t, samples, served, out.took, time.Since(began)) {
 		var s results.Sample
@@ -134,6 +134,9 @@ func (d *Driver) measure(ctx context.Context, t *requestTemplate, warm bool) (*r
 	}
 	return d.sizeRecord(t, size, samples, served, out), nil
 }
+
+// tripsOf returns how many round trips like one make up a sample.
+func tripsOf(out outcome) int64 { return min(max(int64(sampleTime/max(out.took, 1)), 1), mostTrips) }
 
 // sizeRecord makes the record of one size; out is the last outcome.
 func (d *Driver) sizeRecord(t *requestTemplate, size *results.SizeEvidence, samples []results.Sample, served int64, out outcome) *results.Target {

@@ -122,30 +122,28 @@ func AppendRequest(dst []byte, id ID, method string, params []byte) []byte {
 
 // AppendResult appends the answer to the request id. result is JSON text without newlines.
 func AppendResult(dst []byte, id ID, result []byte) []byte {
-	dst = append(append(append(dst, prefix...), `,"id":`...), id...)
-	dst = append(append(dst, `,"result":`...), result...)
-	return append(dst, '}')
+	return appendAnswer(dst, id, `,"result":`, result)
 }
 
 // AppendError appends an answer that says that the request id failed.
 func AppendError(dst []byte, id ID, e Error) []byte {
-	dst = append(append(append(dst, prefix...), `,"id":`...), id...)
-	dst = append(dst, `,"error":{"code":`...)
-	dst = strconv.AppendInt(dst, e.Code, 10)
-	dst = append(dst, `,"message":`...)
-	dst = appendString(dst, e.Message)
+	failure := strconv.AppendInt([]byte(`{"code":`), e.Code, 10)
+	failure = appendString(append(failure, `,"message":`...), e.Message)
 	if e.Data != nil {
-		dst = append(append(dst, `,"data":`...), e.Data...)
+		failure = append(append(failure, `,"data":`...), e.Data...)
 	}
-	return append(dst, '}', '}')
+	return AppendFailure(dst, id, append(failure, '}'))
 }
 
 // AppendFailure appends an answer that says that the request id failed, in the JSON text of an
 // error.
 func AppendFailure(dst []byte, id ID, failure []byte) []byte {
+	return appendAnswer(dst, id, `,"error":`, failure)
+}
+
+func appendAnswer(dst []byte, id ID, member string, value []byte) []byte {
 	dst = append(append(append(dst, prefix...), `,"id":`...), id...)
-	dst = append(append(dst, `,"error":`...), failure...)
-	return append(dst, '}')
+	return append(append(append(dst, member...), value...), '}')
 }
 
 // appendString appends s as a JSON string.
@@ -156,7 +154,5 @@ func appendString(dst []byte, s string) []byte {
 			return append(dst, quoted...)
 		}
 	}
-	dst = append(dst, '"')
-	dst = append(dst, s...)
-	return append(dst, '"')
+	return append(append(append(dst, '"'), s...), '"')
 }

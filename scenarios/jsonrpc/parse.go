@@ -66,13 +66,11 @@ func Parse(line []byte) (Message, error) {
 	case kind != '{':
 		return Message{}, &FormError{Why: "not an object"}
 	}
-	if e.idKind != 0 && !answerable(e.idKind) {
-		e.m.ID = ""
+	m, why := e.message()
+	if why != "" {
+		return Message{}, &FormError{ID: m.ID, Why: why}
 	}
-	if why := e.fault(); why != "" {
-		return Message{}, &FormError{ID: e.m.ID, Why: why}
-	}
-	return e.m, nil
+	return m, nil
 }
 
 // decoder reads b, which it neither copies nor changes. Names are not checked for duplicates below
@@ -104,68 +102,53 @@ func eachMember(dec *jsontext.Decoder, set func(name string, value jsontext.Valu
 	return err
 }
 
-// members collects the members of a message.
+// members are the values of those members of a message that memberNames names, in its order.
 type members struct {
-	m       Message
-	version string
-	idKind  jsontext.Kind // of the last member "id"; 0 if there was none
-	method  jsontext.Kind
-	seen    uint   // a bit for each of memberNames
-	twice   string // a member that came twice
+	values [6]jsontext.Value
+	twice  string // a member that came twice
 }
 
 var memberNames = []string{"jsonrpc", "id", "method", "params", "result", "error"}
 
 func (e *members) set(name string, value jsontext.Value) bool {
-	i := slices.Index(memberNames, name)
-	if i < 0 {
-		return true
-	}
-	if e.seen&(1<<i) != 0 {
-		e.twice = name
-	}
-	e.seen |= 1 << i
-	switch name {
-	case "jsonrpc":
-		e.version = string(value)
-	case "id":
-		e.idKind = value.Kind()
-		e.m.ID = ID(value)
-	case "method":
-		if e.method = value.Kind(); e.method == '"' {
-			text, _ := jsontext.AppendUnquote(nil, value) // it is valid
-			e.m.Method, e.m.named = string(text), true
+	if i := slices.Index(memberNames, name); i >= 0 {
+		if e.values[i] != nil {
+			e.twice = name
 		}
-	case "params":
-		e.m.Params = value
-	case "result":
-		e.m.Result = value
-	case "error":
-		e.m.Failure = value
+		e.values[i] = value
 	}
 	return true
 }
 
-// fault returns what is wrong with the message; "" for nothing.
-func (e *members) fault() string {
-	answer := e.m.Result != nil || e.m.Failure != nil
+// message returns the message, and what is wrong with it; "" for nothing.
+func (e *members) message() (m Message, why string) {
+	version, id, method := e.values[0], e.values[1], e.values[2]
+	m = Message{Params: e.values[3], Result: e.values[4], Failure: e.values[5]}
+	if answerable(id.Kind()) {
+		m.ID = ID(id)
+	}
+	if method.Kind() == '"' {
+		text, _ := jsontext.AppendUnquote(nil, method) // it is valid
+		m.Method, m.named = string(text), true
+	}
+	answer := m.Result != nil || m.Failure != nil
 	switch {
 	case e.twice != "":
-		return fmt.Sprintf("member %q comes twice", e.twice)
-	case e.version != `"2.0"`:
-		return `member "jsonrpc" is not "2.0"`
-	case e.method != 0 && !e.m.named:
-		return `member "method" is not a string`
-	case e.m.named && e.idKind != 0 && e.m.ID == "":
-		return `member "id" is neither a number nor a string`
-	case !e.m.named && !answer:
-		return `neither a method nor a result`
-	case e.m.named && answer:
-		return `both a method and a result`
-	case !e.m.named && e.idKind == 0:
-		return `a result without an id`
+		why = fmt.Sprintf("member %q comes twice", e.twice)
+	case string(version) != `"2.0"`:
+		why = `member "jsonrpc" is not "2.0"`
+	case method != nil && !m.named:
+		why = `member "method" is not a string`
+	case m.named && id != nil && m.ID == "":
+		why = `member "id" is neither a number nor a string`
+	case !m.named && !answer:
+		why = `neither a method nor a result`
+	case m.named && answer:
+		why = `both a method and a result`
+	case !m.named && id == nil:
+		why = `a result without an id`
 	}
-	return ""
+	return m, why
 }
 
 func answerable(k jsontext.Kind) bool { return k == '"' || k == '0' }

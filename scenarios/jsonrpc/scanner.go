@@ -51,7 +51,6 @@ type Scanner struct {
 	escaped bool // the string's next byte is escaped
 	naming  bool // at depth 1, a member's name comes next, or is under way
 	broken  bool // the outermost value is no object
-	member  member
 
 	piece   []byte
 	seen    int // bytes of earlier pieces
@@ -74,16 +73,6 @@ const (
 	textID
 	textMethod
 	noText textName = -1
-)
-
-type member uint8
-
-const (
-	otherMember member = iota
-	memberID
-	memberMethod
-	memberResult
-	memberError
 )
 
 // Reset makes the Scanner ready for the next message.
@@ -157,11 +146,7 @@ func (s *Scanner) string(i, quote int) (next, nextQuote int) {
 	}
 	if quote < len(p) {
 		s.inside = false
-		switch s.keeping {
-		case textMember:
-			s.finish(quote)
-			s.member = memberNamed(s.texts[textMember].bytes())
-		case textMethod:
+		if s.keeping == textMember || s.keeping == textMethod {
 			s.finish(quote)
 		}
 	}
@@ -179,7 +164,7 @@ func (s *Scanner) structure(i int, c byte) {
 		case s.depth > 1:
 		case s.naming:
 			s.begin(textMember, i+1)
-		case s.member == memberMethod:
+		case string(s.texts[textMember].bytes()) == "method":
 			s.begin(textMethod, i+1)
 		}
 	case '{', '[':
@@ -212,12 +197,12 @@ func (s *Scanner) beginValue(i int) {
 		return
 	}
 	s.naming = false
-	switch s.member {
-	case memberID:
+	switch string(s.texts[textMember].bytes()) {
+	case "id":
 		s.begin(textID, i+1)
-	case memberResult:
+	case "result":
 		s.found.Result = true
-	case memberError:
+	case "error":
 		s.found.Error = true
 	}
 }
@@ -228,7 +213,7 @@ func (s *Scanner) endValue(i int) {
 	if s.depth != 1 {
 		return
 	}
-	s.member = otherMember
+	s.texts[textMember].n = 0
 	if s.keeping != textID {
 		return
 	}
@@ -240,20 +225,6 @@ func (s *Scanner) endValue(i int) {
 		id.n = copy(id.buf[:], bytes.TrimSpace(b))
 	}
 	id.set = id.n > 0 && id.n <= maxKept && string(id.bytes()) != "null"
-}
-
-func memberNamed(name []byte) member {
-	switch string(name) {
-	case "id":
-		return memberID
-	case "method":
-		return memberMethod
-	case "result":
-		return memberResult
-	case "error":
-		return memberError
-	}
-	return otherMember
 }
 
 // begin keeps what follows byte i of the piece.

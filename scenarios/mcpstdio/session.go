@@ -88,6 +88,27 @@ func (c *session) cancel(number int64) {
 	})
 }
 
+// The revisions of the protocol between which the opening of a session changed: the last that has
+// initialize, and the first in which every request carries what that said.
+const (
+	LastWithHandshake = "2025-11-25"
+	FirstWithout      = "2026-07-28"
+)
+
+const clientInfo = `"clientInfo":{"name":"pipebench","version":"1"}`
+
+// InitializeParams are the params of initialize, of a client that asks for a revision.
+func InitializeParams(version string) string {
+	return `{"protocolVersion":"` + version + `","capabilities":{},` + clientInfo + `}`
+}
+
+// Meta is the member of params by which a request without a session says its revision.
+func Meta(version string) string {
+	const scope = `"io.modelcontextprotocol/`
+	return `"_meta":{` + scope + `protocolVersion":"` + version + `",` + scope + clientInfo[1:] + `,` +
+		scope + `clientCapabilities":{}}`
+}
+
 // MaxFrameSize is the experimental capability by which two ends agree on the largest message, in
 // bytes. It is no part of MCP, where experimental capabilities are objects: so a server names it
 // only to a client that did.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/mcpstdio"
 )
 
 // What Options stand for where they are zero.
@@ -21,7 +22,7 @@ const (
 	DefaultInitTimeout    = 30 * time.Second
 	DefaultBackoffFirst   = 100 * time.Millisecond
 	DefaultBackoffMost    = 30 * time.Second
-	DefaultProtocol       = "2025-11-25" // the newest revision with a handshake
+	DefaultProtocol       = mcpstdio.LastWithHandshake
 )
 
 // A Policy says what a frame beyond the limit leads to.
