@@ -1,16 +1,20 @@
 package drive
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
@@ -175,4 +179,238 @@ func heldOutput(_ context.Context, r *faultRun) error {
 		r.Found = "its output ends with it, and nothing that it started is left"
 	}
 	return nil
+}
+
+// StartsEvidence is what many starts of a server took and left.
+type StartsEvidence struct {
+	ReadyNS   []float64 `json:"ready_ns"`             // from each start to the end of the handshake
+	WrapperNS []float64 `json:"wrapper_ns,omitempty"` // until the last program of a chain of them was run
+	Chain     []string  `json:"chain,omitempty"`      // those programs
+	Forced    int       `json:"forced,omitempty"`     // of the starts, that did not end at the end of input
+	Files     []int     `json:"files"`                // in its folder for temporary files, after each
+	Open      []int     `json:"open"`                 // descriptors that each had open when it was ready, where that is known
+	Memory    []int64   `json:"memory_bytes"`         // that each had in use then
+	Left      []string  `json:"left,omitempty"`       // processes, of all starts
+}
+
+// MemoryEvidence is how memory grew with requests.
+type MemoryEvidence struct {
+	Requests int64   `json:"requests"`
+	From     int64   `json:"from_bytes"`
+	To       int64   `json:"to_bytes"`
+	Slope    float64 `json:"slope"` // bytes a request, and its interval
+	SlopeLo  float64 `json:"slope_lo"`
+	SlopeHi  float64 `json:"slope_hi"`
+}
+
+const (
+	startsTime   = 20 * time.Second // that starts take at most, if there are enough
+	enoughStarts = 5
+	watched      = 3               // starts whose chain of programs is followed, which takes CPU time
+	slowStart    = 5 * time.Second // the shortest time that a client is known to wait for
+)
+
+// manyStarts starts the server again and again, and ends it as a good client does.
+func manyStarts(ctx context.Context, r *faultRun) error {
+	e := &StartsEvidence{}
+	r.Evidence.Starts = e
+	for began, n := time.Now(), 0; n < r.d.o.Starts && (n < enoughStarts || time.Since(began) < startsTime); n++ {
+		began := time.Now()
+		c, err := connect(r.d.o, r.d.protocol.wire)
+		if err != nil {
+			return err
+		}
+		stop := func() (time.Duration, []string) { return 0, nil }
+		if n < watched {
+			stop = followExecs(c.Cmd.Process.Pid, began)
+		}
+		c, err = r.d.greet(ctx, c)
+		took, chain := stop()
+		if err != nil {
+			return fmt.Errorf("start %d: %w", n+1, err)
+		}
+		e.ReadyNS = append(e.ReadyNS, float64(time.Since(began)))
+		if len(chain) > 1 {
+			e.WrapperNS, e.Chain = append(e.WrapperNS, float64(took)), chain
+		}
+		e.look(c, r.d.o.scratch)
+	}
+	if r.d.o.mark != "" {
+		e.Left, _ = proc.EndMarked(r.d.o.mark, r.d.o.Patience)
+	}
+	r.judgeStarts(e)
+	return nil
+}
+
+// look notes what a server has that is ready, ends it, and notes what it left.
+func (e *StartsEvidence) look(c *conn, scratch string) {
+	if open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", c.Cmd.Process.Pid)); err == nil {
+		e.Open = append(e.Open, len(open))
+	}
+	if n, known := c.Resident(); known {
+		e.Memory = append(e.Memory, n)
+	}
+	if e.Forced < watched { // else it has shown that it does not leave
+		c.stdin.Close()
+	}
+	if e.Forced == watched || !c.Ended(leaveAtEOF) {
+		e.Forced = min(e.Forced+1, watched)
+		c.Terminate()
+		c.Ended(leaveAtTerm)
+	}
+	c.shutdown(false)
+	e.Files = append(e.Files, FilesIn(scratch))
+}
+
+// FilesIn counts the files below a folder, as far as it can be read.
+func FilesIn(folder string) (n int) {
+	filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			n++
+		}
+		return nil
+	})
+	return n
+}
+
+// grows reports whether a figure goes up with the starts, beyond its scatter, by so much in all of them.
+func grows[N int | int64](figures []N, least float64) bool {
+	if len(figures) < enoughStarts {
+		return false
+	}
+	var x, y []float64
+	for i, n := range figures {
+		x, y = append(x, float64(i)), append(y, float64(n))
+	}
+	g, err := stat.FitLine(x, y)
+	return err == nil && g.Interval.Lo*float64(len(x)-1) >= least
+}
+
+func (r *faultRun) judgeStarts(e *StartsEvidence) {
+	n := len(e.Files)
+	half := float64(n) / 2
+	if grows(e.Files, half) {
+		r.judge("leaves files", "%d starts left %d files in its folder for temporary files", n, e.Files[n-1])
+	}
+	if len(e.Left) > 0 {
+		r.judge("leaves processes", "%d starts left processes: %s", n, strings.Join(e.Left[:min(3, len(e.Left))], ", "))
+	}
+	if grows(e.Open, half) {
+		r.judge("opens more", "start %d had %d descriptors open, the first %d", n, e.Open[len(e.Open)-1], e.Open[0])
+	}
+	if len(e.Memory) == n && grows(e.Memory, float64(e.Memory[0])/2) {
+		r.judge("takes more memory", "start %d had %s of memory in use, the first %s",
+			n, results.FormatSize(e.Memory[n-1]), results.FormatSize(e.Memory[0]))
+	}
+	ready := stat.Median(e.ReadyNS).Median
+	text := fmt.Sprintf("ready after %s in the median of %d starts (%s to %s)", results.FormatDuration(ready), n,
+		results.FormatDuration(slices.Min(e.ReadyNS)), results.FormatDuration(slices.Max(e.ReadyNS)))
+	if len(e.Chain) > 0 {
+		wrapper := stat.Median(e.WrapperNS).Median
+		text += fmt.Sprintf(", %s of it until %s runs", results.FormatDuration(wrapper), strings.Join(e.Chain, " → "))
+	}
+	if ready > float64(slowStart) {
+		r.judge(Slow, "%s", text)
+	}
+	if r.Verdict == OK {
+		r.Found = text + "; none left files or processes"
+	}
+}
+
+// followExecs follows which programs are run one after another with the standard input of a process,
+// as by a wrapper, until it is told to stop, and returns when the last of them was, since began.
+func followExecs(pid int, began time.Time) (stop func() (last time.Duration, names []string)) {
+	done, ended := make(chan bool), make(chan bool)
+	var names []string
+	var last time.Duration
+	stdin, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", pid))
+	go func() {
+		defer close(ended)
+		seen := map[string]bool{}
+		tick := time.NewTicker(2 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			for _, pid := range proc.Tree(pid) {
+				program, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+				in, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", pid))
+				if id := fmt.Sprint(pid, program); program != "" && in == stdin && !seen[id] {
+					seen[id], last = true, time.Since(began)
+					if name := filepath.Base(program); len(names) == 0 || names[len(names)-1] != name {
+						names = append(names, name)
+					}
+				}
+			}
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	return func() (time.Duration, []string) {
+		close(done)
+		<-ended
+		return last, names
+	}
+}
+
+const (
+	memoryPoints = 20
+	memoryTime   = 10 * time.Second // that requests take at most, for one slope
+	memoryMinor  = 100              // bytes a request that allocators come to by themselves
+	memoryShare  = 50               // of what is in use, one part of this is no growth
+)
+
+// memoryGrowth takes the slope of memory over requests. A heap that is collected, and a compiler at
+// work, make memory grow at first and not for ever: so where it grows, it is looked at for longer.
+func memoryGrowth(ctx context.Context, r *faultRun) error {
+	if _, known := r.c.Resident(); !known {
+		return notTried("this system does not tell how much memory a process has")
+	}
+	t := r.d.smallest(toolRequest)
+	sent, first := int64(0), 0.0
+	for range 3 {
+		e, err := r.memorySlope(ctx, t, &sent)
+		if err != nil || r.Verdict != OK {
+			return err
+		}
+		r.Evidence.Memory, first = e, cmp.Or(first, e.Slope)
+		r.Found = fmt.Sprintf("memory changes by %.0f B a request [%.0f, %.0f] up to request %s", e.Slope, e.SlopeLo, e.SlopeHi,
+			results.FormatGrouped(sent))
+		if e.SlopeLo < memoryMinor || e.To-e.From < e.From/memoryShare {
+			return nil
+		}
+	}
+	e := r.Evidence.Memory
+	if e.SlopeLo < first/2 {
+		return notTried(r.Found + fmt.Sprintf(", and by %.0f B at first: whether it stops cannot be told", first))
+	}
+	r.judge("memory grows", "memory grows by %.0f B a request [%.0f, %.0f], to %s after %s requests", e.Slope, e.SlopeLo, e.SlopeHi,
+		results.FormatSize(e.To), results.FormatGrouped(sent))
+	return nil
+}
+
+// memorySlope makes requests, and fits a line through the memory in use between them. The first fifth,
+// when memory is taken that is used again later, does not count.
+func (r *faultRun) memorySlope(ctx context.Context, t *requestTemplate, sent *int64) (*MemoryEvidence, error) {
+	var x, y []float64
+	each := max(int64(r.d.o.Requests)/memoryPoints, 1)
+	for began := time.Now(); len(x) < memoryPoints && (len(x) < memoryPoints/2 || time.Since(began) < memoryTime); {
+		s, out, err := r.d.sample(ctx, t, each, *sent)
+		if err != nil || out.verdict != OK {
+			r.found(out)
+			return nil, err
+		}
+		*sent += s.Messages
+		n, _ := r.c.Resident()
+		x, y = append(x, float64(*sent)), append(y, float64(n))
+	}
+	x, y = x[len(x)/5:], y[len(y)/5:]
+	g, err := stat.FitLine(x, y)
+	if err != nil {
+		return nil, err
+	}
+	return &MemoryEvidence{
+		Requests: *sent, From: int64(y[0]), To: int64(y[len(y)-1]), Slope: g.Slope, SlopeLo: g.Interval.Lo, SlopeHi: g.Interval.Hi,
+	}, nil
 }

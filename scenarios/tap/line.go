@@ -3,6 +3,7 @@ package tap
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -135,4 +136,137 @@ func protocolOf(method []byte) string {
 		return "lsp"
 	}
 	return "jsonrpc"
+}
+
+// A secret on a command line: what names it, and what it is. The second group of each stays, as the
+// first; the rest is overwritten.
+var (
+	secretName  = regexp.MustCompile(`(?i)(key|token|secret|passw|pwd|auth|credential|cookie|bearer)`)
+	secretValue = regexp.MustCompile(`^(sk-|gh[opsu]_|github_pat_|xox[abp]-|AKIA|eyJ|glpat-)[\w.-]{8,}`)
+	userInfo    = regexp.MustCompile(`(\w+://)[^/@\s]+@`)
+)
+
+// RedactCommand returns a command line without the values of what is called a key, a token, a
+// password or the like, as --name=value, --name value, NAME=value or "Name: value", without the user
+// in a URL, and without what looks like a known kind of token.
+func RedactCommand(args []string) []string {
+	const hidden = "REDACTED"
+	out := make([]string, len(args))
+	hide := false // this argument is the value of the flag before it
+	for i, a := range args {
+		name, _, split := strings.Cut(a, "=")
+		if header, _, ok := strings.Cut(a, ":"); ok && !strings.Contains(header, "/") && len(header) < len(name) {
+			name, split = header, true
+		}
+		named := secretName.MatchString(name) && i > 0
+		switch {
+		case hide && !strings.HasPrefix(a, "-"), secretValue.MatchString(a):
+			a = hidden
+		case named && split:
+			a = a[:len(name)+1] + hidden
+		default:
+			a = userInfo.ReplaceAllString(a, "${1}"+hidden+"@")
+		}
+		hide = named && !split && strings.HasPrefix(args[i], "-")
+		out[i] = a
+	}
+	return out
+}
+
+// redact overwrites every value of a JSON text with others of the same kind and length: letters
+// with x, digits with 0, outside names of members and what makes the structure. What follows stays
+// as it is: the members jsonrpc, method and id of the outermost object, so that requests and
+// answers can be told apart and matched; true, false and null; and escapes, byte for byte of the
+// same length.
+func redact(b []byte) {
+	var r redactor
+	for i := 0; i < len(b); {
+		i = r.step(b, i)
+	}
+}
+
+// A redactor knows where in a JSON text it is.
+type redactor struct {
+	depth   int
+	inName  bool // a member's name comes next
+	objects [64]bool
+	member  string
+}
+
+func (r *redactor) step(b []byte, i int) int {
+	switch c := b[i]; {
+	case c == '"':
+		return r.text(b, i)
+	case c == '{' || c == '[':
+		r.depth++
+		r.inName = c == '{'
+		if r.depth < len(r.objects) {
+			r.objects[r.depth] = c == '{'
+		}
+	case c == '}' || c == ']':
+		r.depth = max(r.depth-1, 0)
+		r.inName = false
+	case c == ',':
+		r.inName = r.inObject()
+	case c == ':':
+		r.inName = false
+	case c >= '0' && c <= '9' && !r.kept():
+		b[i] = '0'
+		if lone := i == 0 || !digit(b[i-1]) && b[i-1] != '.'; lone && i+1 < len(b) && digit(b[i+1]) {
+			b[i] = '1' // a number does not begin with 0
+		}
+	}
+	return i + 1
+}
+
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+
+func (r *redactor) inObject() bool {
+	return r.depth > 0 && r.depth < len(r.objects) && r.objects[r.depth]
+}
+
+// kept reports whether the value is one of those that stay.
+func (r *redactor) kept() bool {
+	return r.depth == 1 && (r.member == "jsonrpc" || r.member == "method" || r.member == "id")
+}
+
+// text redacts a string, unless it is a name, and returns where to go on.
+func (r *redactor) text(b []byte, i int) int {
+	end := i + 1
+	for end < len(b) && b[end] != '"' {
+		if b[end] == '\\' {
+			end++
+		}
+		end++
+	}
+	end = min(end, len(b))
+	switch {
+	case r.inName && r.inObject():
+		if r.depth == 1 {
+			r.member = string(b[i+1 : end])
+		}
+	case r.depth >= len(r.objects) || !r.kept():
+		blank(b[i+1 : end])
+	}
+	return end + 1
+}
+
+// blank overwrites the inside of a string. An escape keeps its length and stays one.
+func blank(b []byte) {
+	for i := 0; i < len(b); i++ {
+		if b[i] != '\\' {
+			b[i] = 'x'
+			continue
+		}
+		if i++; i < len(b) && b[i] == 'u' {
+			for end := min(i+4, len(b)-1); i < end; {
+				i++
+				b[i] = '0'
+			}
+			continue
+		}
+		if i < len(b) {
+			b[i] = 'n'
+		}
+	}
 }
