@@ -252,3 +252,6 @@ func (e *End) tryReadOnce(p []byte) (int, error) {
 }
 
 func (e *End) writable() (bool, error) { return false, unsupported("polling a pipe") }
+
+// CountSIGPIPE counts nothing: Windows has no such signal.
+func CountSIGPIPE() func() *int { return func() *int { return nil } }

@@ -7,8 +7,10 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
+	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
 	"github.com/pipebench/pipebench/syspipe/script"
 )
@@ -102,4 +104,49 @@ func (c *Conversation) Close() {
 	c.process.Close()
 	for range c.lines {
 	}
+}
+
+// ErrStarved is what a reader gets that asks for more than was ever sent: on a stream that stays
+// open it would wait for ever.
+var ErrStarved = errors.New("waits for bytes that nobody sends")
+
+// Deliver sends bytes through a real pipe to receive. Where the stream stays open, a read beyond
+// the last byte fails with ErrStarved in place of waiting; else it meets the end of file.
+func Deliver(sent []byte, open bool, receive func(io.Reader)) {
+	Through(func(w io.Writer) error {
+		_, err := w.Write(sent)
+		return err
+	}, func(r io.Reader) { receive(&patientReader{r: r, left: len(sent), open: open}) })
+}
+
+// Through sends whatever send writes through a real pipe to receive. What the sender meets when the
+// receiver leaves early is no error.
+func Through(send func(io.Writer) error, receive func(io.Reader)) {
+	w, r, closeBoth := Open(syspipe.Anonymous)
+	defer closeBoth()
+	UsePoller(w, r)
+	sent := make(chan error, 1)
+	go func() { sent <- errors.Join(send(w), w.Close()) }()
+	err := script.Run(func() { receive(r) })
+	r.Close()
+	if failed := <-sent; err == nil && !errors.Is(failed, syscall.EPIPE) {
+		err = failed
+	}
+	script.Check(err)
+}
+
+// A patientReader knows how much was sent.
+type patientReader struct {
+	r    io.Reader
+	left int
+	open bool
+}
+
+func (p *patientReader) Read(b []byte) (int, error) {
+	if p.left == 0 && p.open {
+		return 0, ErrStarved
+	}
+	n, err := p.r.Read(b)
+	p.left -= n
+	return n, err
 }

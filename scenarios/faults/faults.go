@@ -154,11 +154,10 @@ func (s Scenario) Run(ctx context.Context, o Options, keep func(results.Line) er
 	return nil
 }
 
-// A finding is the evidence of one fault. Every method takes evidence of any content, since files
-// hold what they hold.
+// A finding is the evidence of one fault. Its rule fills in the Summary too, and takes evidence of
+// any content, since files hold what they hold.
 type finding interface {
 	judge() (v Verdict, advice string)
-	summarise() // fills in its Summary
 }
 
 // Summarised is a part of every fault's evidence.
@@ -170,7 +169,6 @@ type Summarised struct {
 type missing struct{ Summarised }
 
 func (missing) judge() (Verdict, string) { return Unsupported, "" }
-func (missing) summarise()               {}
 
 // A recorder keeps what a scenario finds.
 type recorder struct {
@@ -194,13 +192,12 @@ func (r *recorder) try(part string, experiment func() finding) {
 
 // report judges a finding and keeps its record, "scenario" or "scenario/part".
 func (r *recorder) report(part string, f finding) {
-	f.summarise()
+	v, advice := f.judge()
 	evidence := script.Must(results.NewEvidence(f))
 	id := r.scenario
 	if part != "" {
 		id += "/" + part
 	}
-	v, advice := f.judge()
 	script.Check(r.keep(results.Fault{Run: r.Run, Time: time.Now().UTC(), ID: id, Verdict: string(v), Evidence: evidence, Advice: advice}))
 }
 

@@ -46,36 +46,27 @@ type ReaderClosed struct {
 }
 
 func (e *ReaderClosed) judge() (Verdict, string) {
+	verdict, told := Sound, "no error"
+	switch {
+	case e.Broken:
+		verdict, told = Noticed, "EPIPE after "+results.FormatDuration(float64(e.NoticedNS))
+	case e.NextError != "":
+		told = "no error before the next write"
+	}
+	e.Summary = fmt.Sprintf("%s of %s accepted, %s read, %s", Size(e.Accepted), Size(e.Offered), Size(e.Read), told)
+	if e.Signals != nil {
+		e.Summary += fmt.Sprintf(", SIGPIPE ×%d", *e.Signals)
+	}
 	const accepted = "The count that comes with the error is what the kernel took, not what was read. "
-	verdict := Sound
 	switch {
 	case !e.Broken && e.Accepted > e.Read:
 		return SilentLoss, "A write that fits the pipe succeeds although nobody will ever read it; the error comes with the next one. " +
 			"Only an answer from the other side tells that a message arrived: await one for what must not be lost."
-	case e.Broken:
-		verdict = Noticed
-	}
-	if e.Signals != nil && *e.Signals > 0 {
+	case e.Signals != nil && *e.Signals > 0:
 		return verdict, accepted + "The kernel also sent SIGPIPE, which ends a program that does not handle it before it sees the error: " +
 			"ignore the signal, treat EPIPE as the end of the conversation, and do not log to the same pipe."
 	}
 	return verdict, accepted + "Treat the error as the end of the conversation."
-}
-
-func (e *ReaderClosed) summarise() {
-	s := fmt.Sprintf("%s of %s accepted, %s read", Size(e.Accepted), Size(e.Offered), Size(e.Read))
-	switch {
-	case e.Broken:
-		s += ", EPIPE after " + results.FormatDuration(float64(e.NoticedNS))
-	case e.NextError != "":
-		s += ", no error before the next write"
-	default:
-		s += ", no error"
-	}
-	if e.Signals != nil {
-		s += fmt.Sprintf(", SIGPIPE ×%d", *e.Signals)
-	}
-	e.Summary = s
 }
 
 func runReaderGone(ctx context.Context, r *recorder) {
@@ -198,6 +189,7 @@ type Printer struct {
 }
 
 func (e *Printer) judge() (Verdict, string) {
+	e.Summary = "SIGPIPE " + e.Handling + ": " + e.Exit
 	const ignored = "With the signal ignored the print fails with EPIPE, and the program ends as it chooses. Do not report the failure on the pipe that failed."
 	switch {
 	case e.Signal:
@@ -207,8 +199,6 @@ func (e *Printer) judge() (Verdict, string) {
 	}
 	return SilentLoss, ignored
 }
-
-func (e *Printer) summarise() { e.Summary = "SIGPIPE " + e.Handling + ": " + e.Exit }
 
 // printToNobody shows what the signal makes of a whole program.
 func printToNobody(ctx context.Context, handling string) *Printer {
@@ -249,25 +239,18 @@ type Orphan struct {
 }
 
 func (e *Orphan) judge() (Verdict, string) {
+	e.Summary = fmt.Sprintf("still there after %s", time.Duration(e.GiveUpNS))
 	switch {
 	case e.Exited:
+		e.Summary = "left " + results.FormatDuration(float64(e.ExitNS)) + " after its client"
 		return Sound, "The end of standard input told the server that its client was gone. A server needs nothing more: read it all the time, and exit at its end."
 	case e.FailedWrites > 0:
+		e.Summary += fmt.Sprintf(", %.1f million failed writes a second", e.FailedWrites/1e6)
 		return Orphaned, fmt.Sprintf("The server failed to write %.0f times a second and went on: a CPU is busy with it until somebody kills it. "+
 			"Exit at the first EPIPE, and never answer a failed write with another one.", e.FailedWrites)
 	}
 	return Orphaned, "A server that does not read its standard input does not learn that its client died, and stays. Read it even while there is work; " +
 		"where that is impossible, have the system tell of the parent's death (prctl PR_SET_PDEATHSIG, a job object)."
-}
-
-func (e *Orphan) summarise() {
-	e.Summary = fmt.Sprintf("still there after %s", time.Duration(e.GiveUpNS))
-	switch {
-	case e.Exited:
-		e.Summary = "left " + results.FormatDuration(float64(e.ExitNS)) + " after its client"
-	case e.FailedWrites > 0:
-		e.Summary += fmt.Sprintf(", %.1f million failed writes a second", e.FailedWrites/1e6)
-	}
 }
 
 func runOrphan(ctx context.Context, r *recorder) {

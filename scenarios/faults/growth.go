@@ -56,6 +56,13 @@ const (
 // judge calls growth out of proportion where the slope is above 1.3 and its interval above 1, and a
 // reader slow where some size takes three times as long as with our reader.
 func (e *ReaderGrowth) judge() (Verdict, string) {
+	e.Summary = e.Slope.String()
+	if n := len(e.PerByte); n > 0 {
+		e.Summary += fmt.Sprintf(", %.3g ns/B at %s", e.PerByte[n-1].Figure.Median, Size(e.PerByte[n-1].Size))
+	}
+	if n := len(e.ToOurs); n > 0 && e.Framing != "ndjson" {
+		e.Summary += fmt.Sprintf(", ×%.3g of our reader at %s", e.ToOurs[n-1].Figure.Median, Size(e.ToOurs[n-1].Size))
+	}
 	if e.Slope.Slope > quadraticFrom && (e.Slope.Interval == nil || e.Slope.Interval.Lo > 1) {
 		return Grows, fmt.Sprintf("Time grows with size to the power of %.2f: twice the message takes %.1f times as long. Remember how far the buffer has been "+
 			"searched, and search only what is new; give a reader that you cannot change smaller messages.", e.Slope.Slope, math.Pow(2, e.Slope.Slope))
@@ -66,16 +73,6 @@ func (e *ReaderGrowth) judge() (Verdict, string) {
 		}
 	}
 	return Sound, "Time grows as the message does."
-}
-
-func (e *ReaderGrowth) summarise() {
-	e.Summary = e.Slope.String()
-	if n := len(e.PerByte); n > 0 {
-		e.Summary += fmt.Sprintf(", %.3g ns/B at %s", e.PerByte[n-1].Figure.Median, Size(e.PerByte[n-1].Size))
-	}
-	if n := len(e.ToOurs); n > 0 && e.Framing != "ndjson" {
-		e.Summary += fmt.Sprintf(", ×%.3g of our reader at %s", e.ToOurs[n-1].Figure.Median, Size(e.ToOurs[n-1].Size))
-	}
 }
 
 // Sizes of messages whose time says something about growth, in bytes: below the smallest, the fixed
@@ -202,15 +199,12 @@ type UnboundedLine struct {
 // judge calls a reader sound when its error came while the line was still arriving and its memory
 // stayed within three times the limit, which is the room that growing a buffer takes.
 func (e *UnboundedLine) judge() (Verdict, string) {
+	e.Summary = fmt.Sprintf("%s held; %s of %s read when it spoke", Size(e.Held), Size(e.Read), Size(e.Sent))
 	if e.Detected && e.Held <= 3*int64(e.Limit) {
 		return Sound, fmt.Sprintf("The limit held: %s of memory for %s of input.", Size(e.Held), Size(e.Sent))
 	}
 	return Grows, fmt.Sprintf("The reader took all %s and said nothing: its limit of %s is looked at when the newline comes, and it does not come. "+
 		"Check the length of what is buffered after every read, before the buffer grows.", Size(e.Read), Size(e.Limit))
-}
-
-func (e *UnboundedLine) summarise() {
-	e.Summary = fmt.Sprintf("%s held; %s of %s read when it spoke", Size(e.Held), Size(e.Read), Size(e.Sent))
 }
 
 // lineLimit is the limit that the document of the printed reader sets, in bytes.

@@ -192,7 +192,6 @@ func TestRulesBearAnyEvidence(t *testing.T) {
 				continue // no evidence of this kind
 			}
 			judged++
-			found.summarise()
 			if v, advice := found.judge(); !slices.Contains(verdicts, v) || advice == "" {
 				t.Errorf("%T of %s: verdict %q, advice %q", like, e, v, advice)
 			}

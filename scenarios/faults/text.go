@@ -39,43 +39,29 @@ type DirtyCase struct {
 // judge lets the worst case decide: a reader that never leaves is stuck; one that delivers nothing more after an oddity loses what
 // follows, loudly if it returns an error; one that skips the oddity is sound.
 func (e *DirtyLines) judge() (Verdict, string) {
-	worst := Sound
+	worst, how := Sound, "and the reader said so"
 	var lost []string
-	if slices.ContainsFunc(e.Cases, func(c DirtyCase) bool { return c.Endless }) {
-		return Stuck, "At the end of its input the reader reads on for ever, and keeps a CPU busy with it. A read that brings nothing is the end: " +
-			"leave then, and deliver what has come of a last line."
-	}
 	for _, c := range e.Cases {
 		if c.Intact == c.Sent {
 			continue
 		}
 		lost = append(lost, c.Oddity)
-		if worst == Sound {
+		if c.Error == "" && c.Skipped == 0 {
+			worst, how = SilentLoss, "without an error"
+		} else if worst == Sound {
 			worst = Noticed
 		}
-		if c.Error == "" && c.Skipped == 0 {
-			worst = SilentLoss
-		}
 	}
-	how := "without an error"
-	switch worst {
-	case Sound:
+	e.Summary = fmt.Sprintf("%s: all messages in %d of %d cases", e.Reader, len(e.Cases)-len(lost), len(e.Cases))
+	if slices.ContainsFunc(e.Cases, func(c DirtyCase) bool { return c.Endless }) {
+		return Stuck, "At the end of its input the reader reads on for ever, and keeps a CPU busy with it. A read that brings nothing is the end: " +
+			"leave then, and deliver what has come of a last line."
+	}
+	if worst == Sound {
 		return Sound, "Every message arrived, whatever was between them."
-	case Noticed:
-		how = "and the reader said so"
 	}
 	return worst, fmt.Sprintf("Messages were lost, %s (%s). Keep standard output for messages alone, send logs to standard error, "+
 		"and let a reader report a bad line and go on with the next one.", how, strings.Join(lost, ", "))
-}
-
-func (e *DirtyLines) summarise() {
-	whole := 0
-	for _, c := range e.Cases {
-		if c.Intact == c.Sent {
-			whole++
-		}
-	}
-	e.Summary = fmt.Sprintf("%s: all messages in %d of %d cases", e.Reader, whole, len(e.Cases))
 }
 
 const (
@@ -231,6 +217,7 @@ type TextCase struct {
 }
 
 func (e *SplitText) judge() (Verdict, string) {
+	e.Summary = fmt.Sprintf("%d of %d messages intact, %d lost, %d altered", e.Intact, e.Messages, e.Lost, e.Altered)
 	switch {
 	case e.Altered > 0:
 		return Corrupted, fmt.Sprintf("The receiver replaces what it cannot decode by U+FFFD: %d messages arrived as valid JSON with other text in them. "+
@@ -240,10 +227,6 @@ func (e *SplitText) judge() (Verdict, string) {
 			"ended inside a character never became whole. Split and join bytes; decode the message.", e.Lost, e.Cut)
 	}
 	return Sound, "The receiver puts the bytes of all chunks together before it decodes: where a chunk ends does not matter."
-}
-
-func (e *SplitText) summarise() {
-	e.Summary = fmt.Sprintf("%d of %d messages intact, %d lost, %d altered", e.Intact, e.Messages, e.Lost, e.Altered)
 }
 
 // textReceivers join the data of the frames of one message.

@@ -39,6 +39,15 @@ const slowAt = 0.2
 // judge calls a way to wait slow when for every framing the ratio's median lies below a fifth and
 // its whole interval below one. (With six rounds one disturbed round is an end of the interval.)
 func (e *FullPipe) judge() (Verdict, string) {
+	var goodput, ratio []float64
+	for f, g := range e.Goodput {
+		goodput = append(goodput, g.Median)
+		ratio = append(ratio, e.ToBest[f].Median)
+	}
+	e.Summary = fmt.Sprintf("%s, ×%.3g of a blocking writer", results.FormatGoodput(stat.Median(goodput).Median), stat.Median(ratio).Median)
+	if e.CeilingB > 0 {
+		e.Summary += ", a pipe's worth per pause being " + results.FormatGoodput(e.CeilingB)
+	}
 	slow := len(e.ToBest) > 0
 	for _, ratio := range e.ToBest {
 		slow = slow && ratio.Median < slowAt && ratio.Below(1)
@@ -52,18 +61,6 @@ func (e *FullPipe) judge() (Verdict, string) {
 		return Slow, "This way to wait costs more than four fifths of the goodput on this machine: wait in the kernel instead."
 	}
 	return Sound, "This way to wait keeps the pipe busy."
-}
-
-func (e *FullPipe) summarise() {
-	var goodput, ratio []float64
-	for f, g := range e.Goodput {
-		goodput = append(goodput, g.Median)
-		ratio = append(ratio, e.ToBest[f].Median)
-	}
-	e.Summary = fmt.Sprintf("%s, ×%.3g of a blocking writer", results.FormatGoodput(stat.Median(goodput).Median), stat.Median(ratio).Median)
-	if e.CeilingB > 0 {
-		e.Summary += ", a pipe's worth per pause being " + results.FormatGoodput(e.CeilingB)
-	}
 }
 
 var fullPipeFramings = []string{"ndjson", "chunked:4096", "chunked:16384", "chunked:61440"}
@@ -160,6 +157,11 @@ type HeadOfLine struct {
 // judge calls a small message stuck behind a large one when it waits for at least half of it, in
 // every plausible case.
 func (e *HeadOfLine) judge() (Verdict, string) {
+	e.Summary = "waited " + results.FormatDuration(e.Wait.Median)
+	if i := e.Wait.Interval; i != nil {
+		e.Summary += fmt.Sprintf(" [%s, %s]", results.FormatDuration(i.Lo), results.FormatDuration(i.Hi))
+	}
+	e.Summary += fmt.Sprintf(", n = %d; the large message takes the reader %s", e.Wait.N, results.FormatDuration(e.WholeNS))
 	wait := time.Duration(e.Wait.Median).Round(time.Millisecond)
 	if e.Share.Above(0.5) {
 		return Slow, fmt.Sprintf("The small message waited %s, as long as the reader took for the large one. Nothing is lost, but a ping or a "+
@@ -167,14 +169,6 @@ func (e *HeadOfLine) judge() (Verdict, string) {
 	}
 	return Sound, fmt.Sprintf("The small message waited %s: the reader had to take what was in the pipe and one frame, and that is the least "+
 		"a single pipe gives. A smaller pipe shortens it further; a faster reader makes it vanish.", wait)
-}
-
-func (e *HeadOfLine) summarise() {
-	e.Summary = "waited " + results.FormatDuration(e.Wait.Median)
-	if i := e.Wait.Interval; i != nil {
-		e.Summary += fmt.Sprintf(" [%s, %s]", results.FormatDuration(i.Lo), results.FormatDuration(i.Hi))
-	}
-	e.Summary += fmt.Sprintf(", n = %d; the large message takes the reader %s", e.Wait.N, results.FormatDuration(e.WholeNS))
 }
 
 const (

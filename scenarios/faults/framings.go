@@ -9,6 +9,7 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/syspipe"
@@ -33,15 +34,12 @@ type InterleavedWrites struct {
 }
 
 func (e *InterleavedWrites) judge() (Verdict, string) {
+	e.Summary = fmt.Sprintf("%d cuts in %d writes, PIPE_BUF %d", e.Cut, e.Writes, e.PipeBuf)
 	if e.Cut == 0 {
 		return Sound, "No write was cut in this run. Only up to PIPE_BUF is that a promise; above it, sizes that divide the pipe's capacity merely look whole."
 	}
 	return Corrupted, fmt.Sprintf("In %d writes other writers' bytes got in %d times. Let one process, or one lock, own a pipe; or keep each write within PIPE_BUF (%d bytes here).",
 		e.Writes, e.Cut, e.PipeBuf)
-}
-
-func (e *InterleavedWrites) summarise() {
-	e.Summary = fmt.Sprintf("%d cuts in %d writes, PIPE_BUF %d", e.Cut, e.Writes, e.PipeBuf)
 }
 
 // InterleavedFrames is the evidence of interleave/FRAMING: messages of several writers through one
@@ -62,6 +60,7 @@ type InterleavedFrames struct {
 // judge calls a mixture that is delivered as a message a corruption, even where a JSON parser would
 // find out: a framing that reports errors and never delivers a mixture has detected it.
 func (e *InterleavedFrames) judge() (Verdict, string) {
+	e.Summary = fmt.Sprintf("%d of %d messages intact, %d mixtures delivered, %d errors", e.Intact, e.Sent, e.Altered, e.Errors)
 	switch {
 	case e.Altered > 0:
 		return Corrupted, fmt.Sprintf("%d mixtures were delivered as messages, %d of which are no JSON: the rest is left to luck. Let one process, or one lock, own the pipe.", e.Altered, e.NotJSON)
@@ -71,10 +70,6 @@ func (e *InterleavedFrames) judge() (Verdict, string) {
 		return Noticed, fmt.Sprintf("The framing noticed (%d errors) and delivered no mixture; %d of %d messages were lost. Let one process, or one lock, own the pipe.", e.Errors, e.Sent-e.Intact, e.Sent)
 	}
 	return SilentLoss, fmt.Sprintf("%d of %d messages were lost, and the framing reported nothing. Let one process, or one lock, own the pipe.", e.Sent-e.Intact, e.Sent)
-}
-
-func (e *InterleavedFrames) summarise() {
-	e.Summary = fmt.Sprintf("%d of %d messages intact, %d mixtures delivered, %d errors", e.Intact, e.Sent, e.Altered, e.Errors)
 }
 
 // interleavedSize is above what any system keeps whole, and no part of a pipe's capacity.
@@ -247,5 +242,117 @@ func writeShare(w *proc.Work, args writerArgs) {
 	messages := f.NewWriter(out)
 	for i := range args.Count {
 		script.Check(messages.WriteMessage(writerMessage(args.Writer, i, args.Size)))
+	}
+}
+
+// Mismatch is the evidence of framing-mismatch for one pair.
+type Mismatch struct {
+	Summarised
+	Sender     string `json:"sender"`
+	Reader     string `json:"reader"`
+	First      string `json:"first"` // what became of the first message, while the sender waits for its answer
+	Sent       int    `json:"sent"`
+	Understood int    `json:"understood"` // messages delivered as they were sent
+	Garbled    int    `json:"garbled"`    // delivered, and no message that was sent
+	NotJSON    int    `json:"not_json"`   // of them, no JSON: a program that parses notices
+	Waits      bool   `json:"waits"`      // the reader took all there was and wants more, although no message is missing
+	Error      string `json:"error,omitempty"`
+}
+
+// What becomes of a message.
+const (
+	understood = "understood"
+	garbled    = "garbled"
+	refused    = "refused"
+	waits      = "the reader waits for more"
+)
+
+// judge lets the first message decide where the reader waits for more of it: its sender waits too,
+// for an answer, and what a longer message would bring to light never comes.
+func (e *Mismatch) judge() (Verdict, string) {
+	e.Summary = fmt.Sprintf("first message: %s; %d of %d understood", e.First, e.Understood, e.Sent)
+	if e.Garbled > 0 {
+		e.Summary += fmt.Sprintf(", %d garbled", e.Garbled)
+	}
+	const stuck = "The reader waits for something that looks like its own framing, and the sender for an answer: a hang from the first message on. " +
+		"Put a deadline on the first answer, and say in its error which framing was spoken."
+	switch {
+	case e.Understood == e.Sent && e.Garbled == 0:
+		return Sound, fmt.Sprintf("A reader of %s understands what %s sends.", e.Reader, e.Sender)
+	case e.First == waits:
+		return Stuck, stuck
+	case e.Error != "":
+		return Refused, fmt.Sprintf("The reader says what is wrong (%s). Log that where a person looks, and name the framing that was expected.", e.Error)
+	case e.Garbled > 0:
+		return Corrupted, fmt.Sprintf("The reader delivers %d messages that nobody sent, %d of them no JSON. A program that drops bad lines then waits for "+
+			"answers that never come. Agree on the framing before the first message; probe with a small one.", e.Garbled, e.NotJSON)
+	case e.Waits:
+		return Stuck, stuck
+	}
+	return SilentLoss, stuck
+}
+
+func runFramingMismatch(_ context.Context, r *recorder) {
+	framings := []string{"ndjson", "content-length", "length-prefix", "chunked:4096", "adaptive:4096"}
+	for _, sender := range framings {
+		for _, reader := range framings {
+			r.try(sender+"-to-"+reader, func() finding { return SendMismatched(sender, reader) })
+		}
+	}
+}
+
+// SendMismatched sends three messages in one framing to a reader of another, the last of them
+// larger than a chunk.
+func SendMismatched(sender, reader string) *Mismatch {
+	e := &Mismatch{Sender: sender, Reader: reader}
+	from, to := script.Must(framers.Parse(sender)), script.Must(framers.Parse(reader))
+	messages := [][]byte{[]byte(messageA), []byte(messageB), []byte(`{"jsonrpc":"2.0","id":3,"text":"` + strings.Repeat("x", 20_000) + `"}`)}
+	first := *e
+	first.send(from, to, messages[:1])
+	switch {
+	case first.Understood == 1:
+		e.First = understood
+	case first.Error != "":
+		e.First = refused
+	case first.Garbled > 0:
+		e.First = garbled
+	default:
+		e.First = waits
+	}
+	e.send(from, to, messages)
+	return e
+}
+
+// send sends the messages, and notes what the reader makes of them.
+func (e *Mismatch) send(from, to framers.Framing, messages [][]byte) {
+	e.Sent = len(messages)
+	var wire bytes.Buffer
+	w := from.NewWriter(&wire)
+	for _, msg := range messages {
+		script.Check(w.WriteMessage(msg))
+	}
+	Deliver(wire.Bytes(), true, func(r io.Reader) { e.receive(to.NewReader(r), messages) })
+}
+
+// receive reads until the reader fails or wants more than there is.
+func (e *Mismatch) receive(r framers.Reader, messages [][]byte) {
+	for {
+		msg, err := r.ReadMessage()
+		if errors.Is(err, ErrStarved) {
+			e.Waits = true
+			return
+		}
+		if err != nil {
+			e.Error = err.Error()
+			return
+		}
+		if e.Understood < e.Sent && bytes.Equal(msg, messages[e.Understood]) {
+			e.Understood++
+			continue
+		}
+		e.Garbled++
+		if !json.Valid(msg) {
+			e.NotJSON++
+		}
 	}
 }
