@@ -201,13 +201,13 @@ func checkSending(t *testing.T, f framers.Framing, msg, says string) {
 
 // The package documentation shows the table that TestBehaviours tests.
 func TestDocumentedBehaviours(t *testing.T) {
-	doc, err := os.ReadFile("doc.go")
+	doc, err := os.ReadFile("framing.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, line := range tableLines() {
 		if !strings.Contains(string(doc), "//\t"+line+"\n") {
-			t.Errorf("doc.go lacks\n//\t%s", line)
+			t.Errorf("framing.go lacks\n//\t%s", line)
 		}
 	}
 }

@@ -1,9 +1,14 @@
 package framers
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"iter"
+	"math"
+	"strconv"
 )
 
 // A chunked framing splits each message into frames:
@@ -20,19 +25,24 @@ import (
 //
 // A message that a line cannot carry (empty, white space around it) or that looks like a frame goes
 // as a chunk whatever its size. The compressed form splits what a packer makes of the message.
-type chunked struct {
-	form chunkForm
-	size int
-}
-
-// A chunkForm names what is split into frames, as the spec of the framing does.
-type chunkForm string
+type chunked struct{ framing }
 
 const (
-	plainChunks    chunkForm = "chunked"
-	adaptiveChunks chunkForm = "adaptive"
-	zstdChunks     chunkForm = "chunked+zstd"
+	adaptive = "adaptive"
+	packed   = "chunked+zstd"
+	chunkArg = "size"
 )
+
+var (
+	plainChunks    = &form{"chunked", chunkArg, chunksCarry, sendChunks, readChunks}
+	adaptiveChunks = &form{adaptive, chunkArg, chunksCarry, sendChunks, readChunks}
+	zstdChunks     = &form{packed, chunkArg, chunksCarry, sendChunks,
+		func(f framing, r io.Reader, s settings) Reader { return newZstdReader(r, f.size, s) }}
+)
+
+func readChunks(f framing, r io.Reader, s settings) Reader {
+	return newChunkReader(r, f.size, f.name == adaptive, s)
+}
 
 // Chunked returns the framing that splits messages into frames of at most size bytes, header and
 // newline among them; 0 means DefaultChunk. It carries every message without a newline, the empty
@@ -55,28 +65,11 @@ func Adaptive(size int) (Chunker, error) { return newChunked(adaptiveChunks, siz
 // compressed form is held too.
 func Compressed(size int) (Chunker, error) { return newChunked(zstdChunks, size) }
 
-func newChunked(form chunkForm, size int) (Chunker, error) {
-	if size == 0 {
-		size = DefaultChunk
+func newChunked(f *form, size int) (Chunker, error) {
+	if size = cmp.Or(size, DefaultChunk); size < MinChunk {
+		return nil, fmt.Errorf("%s: a frame of %d bytes cannot hold a header and a byte of data: at least %d", f.name, size, MinChunk)
 	}
-	if size < MinChunk {
-		return nil, fmt.Errorf("%s: a frame of %d bytes cannot hold a header and a byte of data: at least %d", form, size, MinChunk)
-	}
-	return chunked{form, size}, nil
-}
-
-func (f chunked) String() string { return fmt.Sprintf("%s:%d", f.form, f.size) }
-
-func (f chunked) NewWriter(w io.Writer, opts ...Option) Writer {
-	return &chunkWriter{f: f, set: newSettings(opts), out: newFrameWriter(w)}
-}
-
-func (f chunked) NewReader(r io.Reader, opts ...Option) Reader {
-	s := newSettings(opts)
-	if f.form == zstdChunks {
-		return newZstdReader(r, f.size, s)
-	}
-	return newChunkReader(r, f.size, f.form == adaptiveChunks, s)
+	return chunked{framing{f, size}}, nil
 }
 
 func (f chunked) Frames(msg []byte) iter.Seq[[][]byte] {
@@ -88,13 +81,22 @@ func (f chunked) Frames(msg []byte) iter.Seq[[][]byte] {
 // adaptive form sends a bare line is decided by its own size.
 func (f chunked) frames(msg []byte, s *settings, size int) iter.Seq[[][]byte] {
 	switch {
-	case f.form == adaptiveChunks && bareLine(msg, f.size, s) && indexNewline(msg) < 0:
+	case f.name == adaptive && bareLine(msg, f.size, s) && indexNewline(msg) < 0:
 		return func(yield func([][]byte) bool) { yield([][]byte{msg, newline}) }
-	case f.form == zstdChunks:
+	case f.name == packed:
 		var p packer
 		msg = p.pack(msg)
 	}
-	return split(msg, size, s.ids())
+	id := s.ids()
+	return func(yield func([][]byte) bool) {
+		c := cutter{layout: newLayout(int64(len(msg)), size), id: id, msg: msg}
+		var pieces [][]byte
+		for c.index < int(c.total) {
+			if pieces, _ = c.cut(pieces[:0], 1); !yield(pieces) {
+				return
+			}
+		}
+	}
 }
 
 // bareLine reports whether the adaptive form sends msg as a line, unless a newline in it forbids
@@ -104,9 +106,9 @@ func bareLine(msg []byte, size int, s *settings) bool {
 	return len(msg)+1 <= size && endsFit(msg, s.verbatim) == nil && !looksFramed
 }
 
-func (f chunked) carries(msg []byte, _ *settings) error {
+func chunksCarry(f framing, msg []byte, _ *settings) error {
 	size := int64(len(msg))
-	if f.form == zstdChunks {
+	if f.name == packed {
 		size *= 2 // every byte may have to be escaped
 	} else if i := indexNewline(msg); i >= 0 {
 		return newlineAt(i)
@@ -117,80 +119,254 @@ func (f chunked) carries(msg []byte, _ *settings) error {
 	return nil
 }
 
-type chunkWriter struct {
-	f       chunked
-	set     settings
-	out     frameWriter
-	headers []byte
-	packer  packer
-}
-
-func (w *chunkWriter) WriteMessage(msg []byte) error {
-	if err := w.set.admits(msg); err != nil {
-		return err
-	}
+// sendChunks sends msg as the bare line that it may be, in one frame, or in several: those in one
+// gather call of as many as it takes, or in one Write each.
+func sendChunks(w *writer, msg []byte) error {
 	checked := false // whether the framing is known to carry msg
 	switch {
-	case w.f.form == adaptiveChunks && bareLine(msg, w.f.size, &w.set):
+	case w.name == adaptive && bareLine(msg, w.size, &w.set):
 		return w.out.line(nil, msg)
-	case w.f.form == zstdChunks:
-		if err := w.f.carries(msg, &w.set); err != nil {
+	case w.name == packed:
+		if err := w.carries(w.framing, msg, &w.set); err != nil {
 			return err
 		}
 		msg, checked = w.packer.pack(msg), true
 	}
-	if len(msg) <= w.f.size-soleHeader-1 { // fits one frame, which is searched for a newline as it is written
+	if len(msg) <= w.size-soleHeader-1 { // fits one frame, which is searched for a newline as it is written
 		id := w.set.ids()
-		w.headers = appendHeader(w.headers[:0], &id, 0, 1)
-		return w.out.line(w.headers, msg)
+		w.head = appendHeader(w.head[:0], &id, 0, 1)
+		return w.out.line(w.head, msg)
 	}
 	if !checked {
-		if err := w.f.carries(msg, &w.set); err != nil {
+		if err := w.carries(w.framing, msg, &w.set); err != nil {
 			return err
 		}
 	}
-	return w.writeFrames(msg)
-}
-
-// writeFrames sends msg in several frames: in one gather call of as many as it takes, or in one
-// Write each.
-func (w *chunkWriter) writeFrames(msg []byte) error {
-	id := w.set.ids()
-	l := newLayout(int64(len(msg)), w.f.size)
+	c := cutter{layout: newLayout(int64(len(msg)), w.size), id: w.set.ids(), msg: msg, headers: w.head}
 	batch := maxGather / 2 // frames in a call: header with the newline before it, data
 	if w.out.v == nil {
 		batch = 1
 	}
-	for index := 0; index < int(l.total); {
-		n, total := w.gather(msg, &id, l, index, batch)
+	for c.index < int(c.total) {
+		var total int
+		w.out.vec, total = c.cut(w.out.vec, batch)
 		if err := w.out.sendVec(total); err != nil {
 			return err
 		}
-		msg = msg[n:]
-		index += batch
 	}
+	w.head = c.headers
 	return nil
 }
 
-// gather lists the pieces of up to batch frames from index on, whose data begins msg. It returns
-// how much of msg they carry, and their bytes in all. The newline of a frame is in one piece with
-// the header of the next.
-func (w *chunkWriter) gather(msg []byte, id *[16]byte, l layout, index, batch int) (data, total int) {
-	last := min(index+batch, int(l.total))
-	w.headers = w.headers[:0]
-	if need := (last - index) * (maxHeader + 1); cap(w.headers) < need {
-		w.headers = make([]byte, 0, need) // whole at once: pieces point into it
+// A cutter cuts a message into frames.
+type cutter struct {
+	layout
+	id      [16]byte
+	index   int    // of the next frame
+	msg     []byte // what the frames from there on carry
+	headers []byte // of the frames cut last
+}
+
+// cut appends the pieces of up to batch further frames to vec, and returns how many bytes they have.
+// The newline of a frame is in one piece with the header of the next.
+func (c *cutter) cut(vec [][]byte, batch int) ([][]byte, int) {
+	last := min(c.index+batch, int(c.total))
+	c.headers = c.headers[:0]
+	if need := (last - c.index) * (maxHeader + 1); cap(c.headers) < need {
+		c.headers = make([]byte, 0, need) // whole at once: pieces point into it
 	}
-	for ; index < last; index++ {
-		from := len(w.headers)
-		if len(w.out.vec) > 0 {
-			w.headers = append(w.headers, '\n')
+	carried := len(c.msg)
+	for first := c.index; c.index < last; c.index++ {
+		from := len(c.headers)
+		if c.index > first {
+			c.headers = append(c.headers, '\n')
 		}
-		w.headers = appendHeader(w.headers, id, index, l.total)
-		n := min(l.data(index), len(msg)-data)
-		w.out.vec = append(w.out.vec, w.headers[from:], msg[data:data+n])
-		data += n
+		c.headers = appendHeader(c.headers, &c.id, c.index, c.total)
+		data := c.msg[:min(c.data(c.index), len(c.msg))]
+		c.msg = c.msg[len(data):]
+		vec = append(vec, c.headers[from:], data)
 	}
-	w.out.vec = append(w.out.vec, newline)
-	return data, data + len(w.headers) + 1
+	return append(vec, newline), carried - len(c.msg) + len(c.headers) + 1
+}
+
+const (
+	// DefaultChunk bounds a frame unless the spec says otherwise: 60 KiB in bytes, header and
+	// newline counted, so that one fits a 64 KiB pipe.
+	DefaultChunk = 60 << 10
+	// MinChunk is the smallest bound: the longest header, a byte of data and the newline.
+	MinChunk = 64
+
+	uuidBytes   = 36
+	maxIDBytes  = 64
+	indexDigits = 10            // of an index or total: below 2^31 as written, and as read
+	soleHeader  = uuidBytes + 5 // of a message in one frame
+	maxHeader   = maxIDBytes + 2*indexDigits + 3
+)
+
+// headerBytes returns the length of the header of chunk index of total.
+func headerBytes(id, index, total int) int {
+	return id + decimals(int64(index)) + decimals(int64(total)) + 3
+}
+
+// A layout is how a message is split: every frame but the last is full.
+type layout struct {
+	frame int   // bound of a frame in bytes
+	total int64 // frames
+}
+
+// maxFrames bounds a total, as written and as read: it has at most 10 digits and fits 31 bits.
+const maxFrames = math.MaxInt32
+
+// newLayout splits size bytes into frames of at most frame bytes; total is beyond maxFrames where
+// that cannot be done. The header holds the total, so the total depends on its own number of
+// digits: the smallest number of digits that suffices is right, as more digits never make fewer
+// frames.
+func newLayout(size int64, frame int) layout {
+	for digits := 1; ; digits++ {
+		total, left := int64(0), size
+		for d, past := 1, int64(10); d <= indexDigits && (left > 0 || total == 0); d, past = d+1, past*10 {
+			data := int64(frame - (uuidBytes + d + digits + 3) - 1) // in a frame whose index has d digits
+			frames := min(max((left+data-1)/data, 1), past-total)
+			total += frames
+			left -= frames * data
+		}
+		if left > 0 {
+			total = math.MaxInt64
+		}
+		if digits == indexDigits || decimals(total) <= digits {
+			return layout{frame, total}
+		}
+	}
+}
+
+// data returns how many bytes of the message a full frame of this index carries.
+func (l layout) data(index int) int {
+	return l.frame - headerBytes(uuidBytes, index, int(l.total)) - 1
+}
+
+// appendHeader appends the header of a chunk: the id as a lower-case UUID.
+func appendHeader(b []byte, id *[16]byte, index int, total int64) []byte {
+	be := binary.BigEndian
+	var text [uuidBytes + 1]byte
+	be.PutUint64(text[:], hexadecimal(be.Uint32(id[:])))
+	groups := hexadecimal(be.Uint32(id[4:]))
+	be.PutUint32(text[9:], uint32(groups>>32))
+	be.PutUint32(text[14:], uint32(groups))
+	groups = hexadecimal(be.Uint32(id[8:]))
+	be.PutUint32(text[19:], uint32(groups>>32))
+	be.PutUint32(text[24:], uint32(groups))
+	be.PutUint64(text[28:], hexadecimal(be.Uint32(id[12:])))
+	text[8], text[13], text[18], text[23], text[36] = '-', '-', '-', '-', ':'
+	b = append(b, text[:]...)
+	b = strconv.AppendInt(b, int64(index), 10)
+	b = append(b, ':')
+	b = strconv.AppendInt(b, total, 10)
+	return append(b, ':')
+}
+
+// hexadecimal returns the eight lower-case digits of x, the first in the highest byte. It makes
+// them all at once: digit by digit, an id was a tenth of what a small message costs.
+func hexadecimal(x uint32) uint64 {
+	const each = 0x0101010101010101
+	v := uint64(x)
+	v = (v | v<<16) & 0x0000ffff0000ffff
+	v = (v | v<<8) & 0x00ff00ff00ff00ff
+	v = (v | v<<4) & 0x0f0f0f0f0f0f0f0f
+	letters := (v + 6*each) >> 4 & each // 1 where a digit is above 9
+	return v + '0'*each + letters*('a'-'0'-10)
+}
+
+// A chunkID is a message's id, comparable and without a pointer.
+type chunkID struct {
+	n uint8
+	b [maxIDBytes]byte
+}
+
+// set makes the id text. Nearly all are UUIDs, which are copied by a few instructions and not by
+// calls.
+func (id *chunkID) set(text []byte) {
+	if len(text) == uuidBytes && id.n == uuidBytes {
+		*(*[uuidBytes]byte)(id.b[:]) = [uuidBytes]byte(text)
+		return
+	}
+	id.n = uint8(len(text))
+	clear(id.b[copy(id.b[:], text):])
+}
+
+func (id *chunkID) bytes() []byte  { return id.b[:id.n] }
+func (id *chunkID) String() string { return string(id.bytes()) }
+
+// A chunkHeader is what stands before the data of a frame.
+type chunkHeader struct {
+	id           chunkID
+	index, total int
+	length       int // bytes of the header itself
+}
+
+// A verdict says what the beginning of a line is.
+type verdict int
+
+const (
+	undecided verdict = iota // more bytes must come
+	aChunk
+	noChunk
+)
+
+// parse reads the header that b begins with. With uuid set, the id must be a UUID of 36 characters.
+func (h *chunkHeader) parse(b []byte, uuid bool) verdict {
+	id := b[:min(len(b), maxIDBytes+1)]
+	n := bytes.IndexByte(id, ':')
+	if n >= 0 {
+		id = id[:n]
+	}
+	switch {
+	case bytes.IndexByte(id, '\n') >= 0, n == 0, uuid && !uuidPrefix(id):
+		return noChunk
+	case n < 0 && len(id) <= maxIDBytes:
+		return undecided
+	case n < 0, uuid && n != uuidBytes:
+		return noChunk
+	}
+	at := n + 1
+	for _, field := range [...]*int{&h.index, &h.total} {
+		used, v := number(b[at:], field)
+		if v != aChunk {
+			return v
+		}
+		at += used + 1
+	}
+	h.length = at
+	h.id.set(id)
+	return aChunk
+}
+
+// uuidPrefix reports whether id is a UUID of 36 characters, of either case, or begins like one.
+func uuidPrefix(id []byte) bool {
+	if len(id) > uuidBytes {
+		return false
+	}
+	for i, c := range id {
+		dash := i == 8 || i == 13 || i == 18 || i == 23
+		hex := '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
+		if dash && c != '-' || !dash && !hex {
+			return false
+		}
+	}
+	return true
+}
+
+// number reads decimal digits and the colon behind them; used counts the digits.
+func number(b []byte, to *int) (used int, v verdict) {
+	n := int64(0)
+	for i, c := range b {
+		switch {
+		case c == ':' && i > 0 && n <= maxFrames:
+			*to = int(n)
+			return i, aChunk
+		case c < '0' || c > '9' || i == indexDigits:
+			return 0, noChunk
+		}
+		n = n*10 + int64(c-'0')
+	}
+	return 0, undecided
 }

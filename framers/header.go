@@ -11,12 +11,25 @@ import (
 //	Content-Length: 5\r\n
 //	\r\n
 //	hello
-type contentLength struct{}
+var contentLength = &form{
+	name:    "content-length",
+	carries: func(framing, []byte, *settings) error { return nil },
+	send: func(w *writer, msg []byte) error {
+		w.head = strconv.AppendInt(append(w.head[:0], lengthPrompt...), int64(len(msg)), 10)
+		w.head = append(w.head, headerEnd...)
+		return w.out.send(w.head, msg)
+	},
+	reader: func(_ framing, r io.Reader, s settings) Reader {
+		h := &headerReader{body: newBody(r, s), length: -1}
+		h.receive = h.header
+		return h
+	},
+}
 
 // ContentLength returns the framing that puts a Content-Length header before each message. It
 // carries every message, the empty one too. A Reader takes names in any case, space around name and
 // value, lines that end with LF alone, and other headers, which it ignores.
-func ContentLength() Framing { return contentLength{} }
+func ContentLength() Framing { return framing{contentLength, 0} }
 
 const (
 	lengthName   = "Content-Length"
@@ -24,18 +37,6 @@ const (
 	headerEnd    = "\r\n\r\n"
 	maxDigits    = 19 // of an int64
 )
-
-func (contentLength) String() string { return "content-length" }
-
-func (contentLength) NewWriter(w io.Writer, opts ...Option) Writer {
-	return newPrefixWriter(contentLength{}, w, opts)
-}
-
-func (contentLength) NewReader(r io.Reader, opts ...Option) Reader {
-	return &headerReader{body: newBodyReader(r, opts), length: -1}
-}
-
-func (contentLength) carries([]byte, *settings) error { return nil }
 
 // decimals returns how many digits n ≥ 0 has.
 func decimals(n int64) int {
@@ -47,10 +48,6 @@ func decimals(n int64) int {
 	return d
 }
 
-func (contentLength) appendPrefix(b []byte, size int) []byte {
-	return append(strconv.AppendInt(append(b, lengthPrompt...), int64(size), 10), headerEnd...)
-}
-
 type headerReader struct {
 	body
 	length    int64 // what the header at hand has declared; -1: nothing yet
@@ -58,18 +55,6 @@ type headerReader struct {
 	bytes     int   // of its lines so far
 	lines     int
 	resyncing bool // the header at hand had an error: look for the next
-}
-
-func (r *headerReader) ReadMessage() ([]byte, error) {
-	if err := r.ready(); err != nil {
-		return nil, err
-	}
-	if !r.declared {
-		if err := r.header(); err != nil {
-			return nil, err
-		}
-	}
-	return r.deliver()
 }
 
 // header receives a header. The form that nearly every peer writes is recognised whole; anything
@@ -98,7 +83,7 @@ func (r *headerReader) header() error {
 	return nil
 }
 
-// usualHeader parses a header of the exact form that headerWriter writes. used is 0 for any other,
+// usualHeader parses a header of the exact form that a Writer sends. used is 0 for any other,
 // or an incomplete one.
 func usualHeader(b []byte) (n int64, used int) {
 	if len(b) < len(lengthPrompt) || string(b[:len(lengthPrompt)]) != lengthPrompt {

@@ -10,129 +10,89 @@ import (
 // lengthPrefix puts a 4-byte big-endian length before the message:
 //
 //	00 00 00 05 h e l l o
-type lengthPrefix struct{}
+var lengthPrefix = &form{
+	name: "length-prefix",
+	carries: func(_ framing, msg []byte, _ *settings) error {
+		if most := uint64(math.MaxUint32); uint64(len(msg)) > most {
+			return &PayloadError{Offset: int(most), Err: ErrLength}
+		}
+		return nil
+	},
+	send: func(w *writer, msg []byte) error {
+		if err := w.carries(w.framing, msg, &w.set); err != nil {
+			return err
+		}
+		w.head = binary.BigEndian.AppendUint32(w.head[:0], uint32(len(msg)))
+		return w.out.send(w.head, msg)
+	},
+	reader: func(_ framing, r io.Reader, s settings) Reader {
+		b := newBody(r, s)
+		b.receive = b.prefix
+		return &b
+	},
+}
 
 const prefixBytes = 4
 
 // LengthPrefix returns the framing that puts a 4-byte big-endian length before each message. It
 // carries every message of less than 4 GiB, the empty one too, and is the floor that a framing can
 // reach.
-func LengthPrefix() Framing { return lengthPrefix{} }
-
-func (lengthPrefix) String() string { return "length-prefix" }
-
-func (f lengthPrefix) NewWriter(w io.Writer, opts ...Option) Writer {
-	return newPrefixWriter(f, w, opts)
-}
-
-func (f lengthPrefix) NewReader(r io.Reader, opts ...Option) Reader {
-	return &lengthReader{body: newBodyReader(r, opts)}
-}
-
-func (lengthPrefix) carries(msg []byte, _ *settings) error {
-	if most := uint64(math.MaxUint32); uint64(len(msg)) > most {
-		return &PayloadError{Offset: int(most), Err: ErrLength}
-	}
-	return nil
-}
-
-func (lengthPrefix) appendPrefix(b []byte, size int) []byte {
-	return binary.BigEndian.AppendUint32(b, uint32(size))
-}
-
-// A prefixed framing sends a message behind something that says how long it is, or behind nothing.
-type prefixed interface {
-	builtin
-	appendPrefix(b []byte, size int) []byte
-}
-
-// A prefixWriter sends the messages of a prefixed framing.
-type prefixWriter struct {
-	f      prefixed
-	set    settings
-	out    frameWriter
-	prefix []byte
-}
-
-func newPrefixWriter(f prefixed, w io.Writer, opts []Option) Writer {
-	return &prefixWriter{f: f, set: newSettings(opts), out: newFrameWriter(w)}
-}
-
-func (w *prefixWriter) WriteMessage(msg []byte) error {
-	if err := check(w.f, msg, &w.set); err != nil {
-		return err
-	}
-	if w.prefix = w.f.appendPrefix(w.prefix[:0], len(msg)); len(w.prefix) == 0 {
-		return w.out.send(msg)
-	}
-	return w.out.send(w.prefix, msg)
-}
-
-type lengthReader struct{ body }
-
-func (r *lengthReader) ReadMessage() ([]byte, error) {
-	if err := r.ready(); err != nil {
-		return nil, err
-	}
-	if r.declared {
-		return r.deliver()
-	}
-	in := &r.in
-	start := in.offset(in.base)
-	for in.end-in.base < prefixBytes {
-		if err := in.fill(0); err != nil {
-			if in.base != in.end {
-				err = inside(err)
-			}
-			return nil, err
-		}
-	}
-	n := binary.BigEndian.Uint32(in.held())
-	in.base += prefixBytes
-	in.pos = in.base
-	r.declare(int64(n), start)
-	return r.deliver()
-}
+func LengthPrefix() Framing { return framing{lengthPrefix, 0} }
 
 // A body receives messages whose length is declared before them. What is under way is kept in it,
 // so that a read error loses nothing.
 type body struct {
 	in       readBuffer
 	set      settings
-	declared bool  // the length is known and the message is being received
-	length   int64 // of that message
-	start    int64 // where in the stream its frame begins
-	skipping int64 // bytes of a message beyond the limit that are still to come
-	broken   error // ends the stream
+	receive  func() error // what stands before a message, and declares it
+	declared bool         // the length is known and the message is being received
+	length   int64        // of that message
+	start    int64        // where in the stream its frame begins
+	skipping int64        // bytes of a message beyond the limit that are still to come
+	broken   error        // ends the stream
 }
 
-func newBodyReader(r io.Reader, opts []Option) body {
-	s := newSettings(opts)
-	return body{in: newReadBuffer(r, &s), set: s}
-}
+func newBody(r io.Reader, s settings) body { return body{in: newReadBuffer(r, &s), set: s} }
 
-// ready brings the stream to the next message: it drops what remains of one beyond the limit.
-func (b *body) ready() error {
-	if b.broken != nil {
-		return b.broken
+// prefix receives a binary length.
+func (b *body) prefix() error {
+	in := &b.in
+	start := in.offset(in.base)
+	for in.end-in.base < prefixBytes {
+		if err := in.fill(0); err != nil {
+			if in.base != in.end {
+				err = inside(err)
+			}
+			return err
+		}
 	}
-	if b.skipping == 0 {
-		return nil
-	}
-	var err error
-	b.skipping, err = b.in.skip(b.skipping)
-	return err
+	b.declare(int64(binary.BigEndian.Uint32(in.held())), start)
+	in.base += prefixBytes
+	in.pos = in.base
+	return nil
 }
 
 func (b *body) declare(length, start int64) { b.declared, b.length, b.start = true, length, start }
 
-// deliver returns the message declared.
-func (b *body) deliver() ([]byte, error) {
+// ReadMessage drops what remains of a message beyond the limit, and receives the next one.
+func (b *body) ReadMessage() (msg []byte, err error) {
+	if b.broken != nil {
+		return nil, b.broken
+	}
+	if b.skipping > 0 {
+		if b.skipping, err = b.in.skip(b.skipping); err != nil {
+			return nil, err
+		}
+	}
+	if !b.declared {
+		if err := b.receive(); err != nil {
+			return nil, err
+		}
+	}
 	if b.length > int64(b.set.maxMessage) {
 		return nil, b.refuse()
 	}
-	msg, err := b.in.take(int(b.length))
-	if err == nil {
+	if msg, err = b.in.take(int(b.length)); err == nil {
 		b.declared = false
 	}
 	return msg, err
@@ -162,8 +122,31 @@ func (b *body) refuse() error {
 	return err
 }
 
-// raw puts nothing on the wire: both ends know the size.
-type raw struct{ size int } // 0: not known
+// raw puts nothing on the wire: both ends know the size, or there is none.
+var raw = &form{
+	name: "raw",
+	arg:  rawArg,
+	carries: func(f framing, msg []byte, _ *settings) error {
+		if len(msg) == 0 {
+			return &PayloadError{Err: ErrEmpty}
+		}
+		if f.size != 0 && len(msg) != f.size {
+			return &PayloadError{Offset: min(len(msg), f.size), Err: ErrLength}
+		}
+		return nil
+	},
+	send: func(w *writer, msg []byte) error {
+		if err := w.carries(w.framing, msg, &w.set); err != nil {
+			return err
+		}
+		return w.out.send(msg)
+	},
+	reader: func(f framing, r io.Reader, s settings) Reader {
+		return &rawReader{in: newReadBuffer(r, &s), size: f.size, limit: s.maxMessage}
+	},
+}
+
+const rawArg = "N"
 
 // Raw returns the framing that adds nothing. With a size in bytes, a message is that many bytes.
 // With size 0 the stream has no messages: a Reader delivers what each read gives, which is the
@@ -172,36 +155,8 @@ func Raw(size int) (Framing, error) {
 	if size < 0 {
 		return nil, fmt.Errorf("raw: size %d is negative", size)
 	}
-	return raw{size}, nil
+	return framing{raw, size}, nil
 }
-
-func (f raw) String() string {
-	if f.size == 0 {
-		return "raw"
-	}
-	return fmt.Sprintf("raw:%d", f.size)
-}
-
-func (f raw) NewWriter(w io.Writer, opts ...Option) Writer {
-	return newPrefixWriter(f, w, opts)
-}
-
-func (f raw) NewReader(r io.Reader, opts ...Option) Reader {
-	s := newSettings(opts)
-	return &rawReader{in: newReadBuffer(r, &s), size: f.size, limit: s.maxMessage}
-}
-
-func (f raw) carries(msg []byte, _ *settings) error {
-	if len(msg) == 0 {
-		return &PayloadError{Err: ErrEmpty}
-	}
-	if f.size != 0 && len(msg) != f.size {
-		return &PayloadError{Offset: min(len(msg), f.size), Err: ErrLength}
-	}
-	return nil
-}
-
-func (raw) appendPrefix(b []byte, _ int) []byte { return b }
 
 type rawReader struct {
 	in    readBuffer

@@ -1,38 +1,31 @@
 package framers
 
-import "io"
+import (
+	"bytes"
+	"io"
+)
 
-// line ends each message with a newline:
+// ndjson ends each message with a newline:
 //
 //	{"jsonrpc":"2.0","method":"ping"}\n
-type line struct{}
+var ndjson = &form{name: "ndjson", carries: lineCarries, send: sendLine,
+	reader: func(_ framing, r io.Reader, s settings) Reader {
+		return &lineReader{in: newReadBuffer(r, &s), set: s}
+	}}
 
 // NDJSON returns the framing of newline-delimited JSON: a message is a line. It does not look into
 // the JSON. A Reader drops white space around a message and skips blank lines (WithVerbatim keeps
 // both), takes CR LF for LF, and delivers a last line that has no newline. A Writer refuses what a
 // Reader of the same options would not give back unchanged.
-func NDJSON() Framing { return line{} }
+func NDJSON() Framing { return framing{ndjson, 0} }
 
-func (line) String() string { return "ndjson" }
+func space(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
-func (line) NewWriter(w io.Writer, opts ...Option) Writer {
-	return &lineWriter{set: newSettings(opts), out: newFrameWriter(w)}
-}
-
-func (line) NewReader(r io.Reader, opts ...Option) Reader {
-	s := newSettings(opts)
-	return &lineReader{in: newReadBuffer(r, &s), set: s}
-}
-
-func (line) carries(msg []byte, s *settings) error { return fitsLine(msg, s.verbatim) }
-func space(c byte) bool                            { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
-
-// fitsLine returns why msg cannot be a line, or nil.
-func fitsLine(msg []byte, verbatim bool) error {
+func lineCarries(_ framing, msg []byte, s *settings) error {
 	if i := indexNewline(msg); i >= 0 {
 		return newlineAt(i)
 	}
-	return endsFit(msg, verbatim)
+	return endsFit(msg, s.verbatim)
 }
 
 func newlineAt(i int) error { return &PayloadError{Offset: i, Err: ErrNewline} }
@@ -58,17 +51,11 @@ func endsFit(msg []byte, verbatim bool) error {
 
 var newline = []byte{'\n'}
 
-type lineWriter struct {
-	set settings
-	out frameWriter
-}
-
-func (w *lineWriter) WriteMessage(msg []byte) error {
-	if err := w.set.admits(msg); err != nil {
-		return err
-	}
+// sendLine leaves the search for a newline to the writing of the frame, but where msg is no line for
+// another reason: a newline is told first.
+func sendLine(w *writer, msg []byte) error {
 	if endsFit(msg, w.set.verbatim) != nil {
-		return fitsLine(msg, w.set.verbatim)
+		return w.carries(w.framing, msg, &w.set)
 	}
 	return w.out.line(nil, msg)
 }
@@ -204,4 +191,102 @@ func trim(b []byte) []byte {
 		b = b[:len(b)-1]
 	}
 	return b
+}
+
+// The naive forms are the line framing as two documents on MCP's stdio transport print it: the same
+// bytes on the wire, received by their algorithms, which are slow. They are here to be measured.
+// Both hold a line whole before they look at its length, so the memory bound of the other Readers
+// does not hold for them.
+var (
+	bytewise = &form{name: "ndjson-bytewise", carries: lineCarries, send: sendLine, reader: readNaively(1)}
+	rescan   = &form{name: "ndjson-rescan", carries: lineCarries, send: sendLine, reader: readNaively(rescanRead)}
+)
+
+// Bytewise returns the line framing whose Reader reads one byte a call until it is a newline.
+func Bytewise() Framing { return framing{bytewise, 0} }
+
+// Rescan returns the line framing whose Reader reads 4096 bytes a call and after each searches the
+// whole buffer again.
+func Rescan() Framing { return framing{rescan, 0} }
+
+func readNaively(atOnce int) func(framing, io.Reader, settings) Reader {
+	return func(_ framing, r io.Reader, s settings) Reader {
+		return &naiveReader{r: r, set: s, chunk: make([]byte, atOnce)}
+	}
+}
+
+// rescanRead is what the printed algorithm reads at once, in bytes.
+const rescanRead = 4096
+
+// A naiveReader delivers what a lineReader delivers.
+type naiveReader struct {
+	r      io.Reader
+	set    settings
+	chunk  []byte // what one read asks for
+	buf    []byte // what has been read and not yet returned
+	spare  []byte // bytewise: the buffer of the line returned last
+	offset int64
+	broken error
+}
+
+func (r *naiveReader) ReadMessage() ([]byte, error) {
+	for {
+		if r.broken != nil {
+			return nil, r.broken
+		}
+		line, err := r.next()
+		if err != nil {
+			return nil, err
+		}
+		start := r.offset
+		r.offset += int64(len(line))
+		if bare, found := bytes.CutSuffix(line, newline); found {
+			line = bytes.TrimSuffix(bare, []byte{'\r'})
+		}
+		if len(line) > r.set.maxMessage {
+			return nil, r.set.refuse(tooLong(line, r.set.maxMessage, start), &r.broken)
+		}
+		if !r.set.verbatim {
+			if line = trim(line); len(line) == 0 {
+				continue
+			}
+		}
+		return line, nil
+	}
+}
+
+// next returns the next line with its newline, or without one what the stream ends with. Bytewise:
+// buffer = ""; while true: char = read(1); if char == '\n': return buffer; buffer += char. Rescan:
+// read 4096 bytes, append them to the buffer, search the buffer from its start, take lines off its
+// front.
+func (r *naiveReader) next() ([]byte, error) {
+	if r.buf == nil {
+		r.buf = r.spare[:0]
+	}
+	for searched := 0; ; {
+		if i := bytes.IndexByte(r.buf[searched:], '\n'); i >= 0 {
+			return r.take(searched + i + 1), nil
+		}
+		n, err := io.ReadAtLeast(r.r, r.chunk, 1)
+		if err == io.EOF && len(r.buf) > 0 {
+			return r.take(len(r.buf)), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(r.chunk) == 1 {
+			searched = len(r.buf)
+		}
+		r.buf = append(r.buf, r.chunk[:n]...)
+	}
+}
+
+// take takes the first n bytes off the buffer.
+func (r *naiveReader) take(n int) []byte {
+	line, rest := r.buf[:n:n], r.buf[n:]
+	if len(r.chunk) == 1 {
+		r.spare, rest = r.buf, nil
+	}
+	r.buf = rest
+	return line
 }

@@ -72,10 +72,8 @@ func NewMux(w io.Writer, f Framing, opts ...Option) *Mux {
 // blocks cannot be taken back: it ends when the stream does, or by a deadline set there. Of a
 // message that was under way the receiver keeps the chunks it has until they expire.
 func (m *Mux) Send(ctx context.Context, priority int, msg []byte) error {
-	if o, ok := m.f.(builtin); ok {
-		if err := check(o, msg, &m.set); err != nil {
-			return err
-		}
+	if err := check(m.f, msg, &m.set); err != nil {
+		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("send message: %w", err)

@@ -15,12 +15,6 @@ const (
 	// otherwise: 256 KiB, in bytes. Measured through pipes, 4 KiB reads lose up to half of the
 	// throughput, and 1 MiB reads gain nothing.
 	DefaultReadBuffer = 256 << 10
-
-	defaultHeaderBytes    = 8 << 10
-	defaultHeaderLines    = 64
-	defaultFlightMessages = 64
-	defaultFlightBytes    = 4 * DefaultMaxMessage
-	defaultExpiry         = time.Minute
 )
 
 // A Policy says what follows a message beyond the limit.
@@ -71,12 +65,12 @@ func newSettings(opts []Option) settings {
 	s := settings{
 		maxMessage:     DefaultMaxMessage,
 		readBuffer:     DefaultReadBuffer,
-		headerBytes:    defaultHeaderBytes,
-		headerLines:    defaultHeaderLines,
+		headerBytes:    8 << 10,
+		headerLines:    64,
 		ids:            randomID,
-		flightMessages: defaultFlightMessages,
-		flightBytes:    defaultFlightBytes,
-		expiry:         defaultExpiry,
+		flightMessages: 64,
+		flightBytes:    4 * DefaultMaxMessage,
+		expiry:         time.Minute,
 		now:            time.Now,
 		queue:          defaultQueue,
 	}
