@@ -236,7 +236,7 @@ func manyStarts(ctx context.Context, r *faultRun) error {
 		e.look(c, r.d.o.scratch)
 	}
 	if r.d.o.mark != "" {
-		e.Left, _ = proc.EndMarked(r.d.o.mark, r.d.o.Patience)
+		e.Left, _ = proc.EndMarked(r.d.o.mark, r.d.o.gone())
 	}
 	r.judgeStarts(e)
 	return nil
