@@ -116,9 +116,13 @@ type diagnosis struct {
 	explained []string // channels that a diagnosis has explained
 }
 
+// add notes what is wrong with channels, unless it explains one of them that is explained already.
 func (d *diagnosis) add(kind Problem, sentence string, channels ...*Channel) {
 	found := Diagnosis{Kind: kind, Sentence: sentence}
 	for _, c := range channels {
+		if slices.Contains(d.explained, c.ID) {
+			return
+		}
 		found.Channels = append(found.Channels, c.ID)
 	}
 	d.explained = append(d.explained, found.Channels...)
@@ -135,9 +139,6 @@ func holds(list []Holder, pid int) bool {
 }
 
 func (d *diagnosis) checkPair(there, back *Channel, a, b Holder) {
-	if slices.Contains(d.explained, there.ID) || slices.Contains(d.explained, back.ID) {
-		return
-	}
 	switch {
 	case there.Full && back.Full && !waiting(there.Readers) && !waiting(back.Readers):
 		d.add(MutualWrite, fmt.Sprintf("both sides are writing and neither reads: %s is writing to %s (%s), and %s to %s (%s)",
@@ -156,9 +157,6 @@ func waiting(list []Holder, pid ...int) bool {
 }
 
 func (d *diagnosis) checkChannel(c *Channel) {
-	if slices.Contains(d.explained, c.ID) {
-		return
-	}
 	switch {
 	case c.NoReader && len(c.Writers) > 0:
 		w := c.Writers[0]
@@ -236,9 +234,6 @@ func (d *diagnosis) checkLeaks(channels []Channel) {
 
 // checkHolders finds who shares an end with others to their harm.
 func (d *diagnosis) checkHolders(c *Channel, parents map[int]int) {
-	if slices.Contains(d.explained, c.ID) {
-		return
-	}
 	for i, a := range c.Readers {
 		for _, b := range c.Readers[i+1:] {
 			if a.Waits && b.Waits && a.PID != b.PID {

@@ -9,6 +9,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Process looks once at a process and its descendants. A process that is gone is an error that wraps
@@ -40,14 +42,14 @@ func Process(pid int) (r *Report, err error) {
 	}
 	s := &snapshot{procs: all, threads: map[int][]Thread{}, sockets: unixSockets()}
 	for _, other := range slices.Sorted(maps.Keys(all)) {
-		files, err := openFiles(other)
+		files, err := each(other, "fd", readOpenFile)
 		if err != nil {
 			p := all[other]
 			p.Unreadable = err.Error()
 			all[other] = p
 			continue
 		}
-		s.threads[other] = waitingThreads(other)
+		s.threads[other], _ = each(other, "task", readThread) // what may not be read is not known
 		s.open = append(s.open, files...)
 	}
 	r = &Report{PID: pid, taken: time.Now(), Processes: s.tree(pid), parents: map[int]int{}}
@@ -123,21 +125,18 @@ func (s *snapshot) channels(tree []Proc) []Channel {
 	wanted := map[string]bool{}
 	for _, f := range s.open {
 		for _, c := range s.endsOf(f) {
-			into, ok := byID[c.ID]
-			if !ok {
-				into = &c
-				byID[c.ID] = into
-			} else {
+			if into, ok := byID[c.ID]; ok {
 				into.Writers = append(into.Writers, c.Writers...)
 				into.Readers = append(into.Readers, c.Readers...)
+			} else {
+				byID[c.ID] = &c
 			}
 			wanted[c.ID] = wanted[c.ID] || inTree[f.pid]
 		}
 	}
 	var list []Channel
 	for _, id := range slices.Sorted(maps.Keys(byID)) {
-		if wanted[id] {
-			c := byID[id]
+		if c := byID[id]; wanted[id] {
 			s.measure(c)
 			list = append(list, *c)
 		}
@@ -193,14 +192,12 @@ func (s *snapshot) measure(c *Channel) {
 		return
 	}
 	for _, h := range c.Writers {
-		if q, err := queryPipe(h, true); err == nil {
-			c.Capacity, c.Queued, c.Full, c.NoReader = q.capacity, q.queued, q.wouldBlock, q.peerGone
+		if c.ask(h, unix.O_WRONLY) {
 			break
 		}
 	}
 	for _, h := range c.Readers {
-		if q, err := queryPipe(h, false); err == nil {
-			c.Capacity, c.Queued, c.NoWriter = q.capacity, q.queued, q.peerGone
+		if c.ask(h, unix.O_RDONLY) {
 			break
 		}
 	}

@@ -4,6 +4,6 @@ import "golang.org/x/sys/unix"
 
 func init() {
 	for _, number := range []int{unix.SYS_POLL, unix.SYS_SELECT, unix.SYS_EPOLL_WAIT} {
-		oldPolls[number] = true
+		calls[number] = "poll"
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // procRoot is where the kernel tells of its processes.
@@ -68,12 +70,12 @@ type openFile struct {
 	nonBlocking   bool
 }
 
-func openFiles(pid int) ([]openFile, error) {
-	fds, err := numbers(procPath(pid, "fd"))
-	var list []openFile
-	for _, fd := range fds {
-		if f, ok := readOpenFile(pid, fd); ok {
-			list = append(list, f)
+// each reads what the files or folders of a process tell whose names are numbers, as far as they tell.
+func each[T any](pid int, folder string, read func(pid, n int) (T, bool)) (list []T, err error) {
+	names, err := numbers(procPath(pid, folder))
+	for _, n := range names {
+		if v, ok := read(pid, n); ok {
+			list = append(list, v)
 		}
 	}
 	return list, err
@@ -96,46 +98,31 @@ func readOpenFile(pid, fd int) (openFile, bool) {
 	}
 	f.inode = st.Ino
 	info, _ := os.ReadFile(procPath(pid, "fdinfo", strconv.Itoa(fd)))
-	_, rest, _ := strings.Cut(string(info), "flags:")
-	line, _, _ := strings.Cut(rest, "\n")
-	flags, err := strconv.ParseUint(strings.TrimSpace(line), 8, 64)
+	flags, err := strconv.ParseUint(line(info, "flags"), 8, 64)
 	f.reads = flags&unix.O_ACCMODE != unix.O_WRONLY
 	f.writes = flags&unix.O_ACCMODE != unix.O_RDONLY
 	f.nonBlocking = flags&unix.O_NONBLOCK != 0
 	return f, err == nil
 }
 
-// calls are the system calls in which a thread waits for a descriptor, which is their first
-// argument.
+// line returns what a text of /proc says of a name, "name:\tvalue" in a line of its own.
+func line(text []byte, name string) string {
+	_, rest, _ := strings.Cut("\n"+string(text), "\n"+name+":\t")
+	value, _, _ := strings.Cut(rest, "\n")
+	return value
+}
+
+// calls are the system calls in which a thread waits for a descriptor, which is the first argument of
+// a read or a write, or for a child. An init adds those that some architectures lack.
 var calls = map[int]string{
 	unix.SYS_READ: "read", unix.SYS_READV: "read", unix.SYS_RECVFROM: "read", unix.SYS_RECVMSG: "read",
 	unix.SYS_WRITE: "write", unix.SYS_WRITEV: "write", unix.SYS_SENDTO: "write", unix.SYS_SENDMSG: "write",
+	unix.SYS_PPOLL: "poll", unix.SYS_PSELECT6: "poll", unix.SYS_EPOLL_PWAIT: "poll", unix.SYS_EPOLL_PWAIT2: "poll",
+	unix.SYS_WAIT4: "wait", unix.SYS_WAITID: "wait",
 }
 
-// oldPolls are poll, select, epoll_wait of the architectures that still have them. The newer ones,
-// arm64 among them, have only the p-calls.
-var oldPolls = map[int]bool{}
-
-// polls are those in which it waits for any of several.
-var polls = map[int]bool{unix.SYS_PPOLL: true, unix.SYS_PSELECT6: true, unix.SYS_EPOLL_PWAIT: true, unix.SYS_EPOLL_PWAIT2: true}
-
-// waits are those in which it waits for a child.
-var waits = map[int]bool{unix.SYS_WAIT4: true, unix.SYS_WAITID: true}
-
-// waitingThreads returns the threads of a process that wait for a descriptor or a child, as far as
-// that may be read.
-func waitingThreads(pid int) []Thread {
-	tids, _ := numbers(procPath(pid, "task")) // what may not be read is not known
-	var list []Thread
-	for _, tid := range tids {
-		if t, ok := readThread(pid, tid); ok {
-			list = append(list, t)
-		}
-	}
-	return list
-}
-
-// readThread reads /proc/PID/task/TID/syscall, "0 0x3 0x7ffd...": the number of the call and its
+// readThread tells of a thread that waits for a descriptor or a child, as far as that may be read. It
+// reads /proc/PID/task/TID/syscall, "0 0x3 0x7ffd...": the number of the call and its
 // arguments, or "running". Where that may not be read, the kernel function that the thread sleeps
 // in tells what the call was. Their names changed over time: pipe_read became anon_pipe_read.
 func readThread(pid, tid int) (Thread, bool) {
@@ -158,62 +145,39 @@ func readThread(pid, tid int) (Thread, bool) {
 		}
 		return t, t.In != ""
 	}
-	fields := strings.Fields(string(text))
-	if len(fields) < 2 {
-		return t, false
+	var number int
+	var first uint64
+	if n, _ := fmt.Sscanf(string(text), "%d %v", &number, &first); n == 2 {
+		t.In = calls[number]
 	}
-	number, err := strconv.Atoi(fields[0])
-	switch {
-	case err == nil && (polls[number] || oldPolls[number]):
-		t.In = "poll"
-		return t, true
-	case err == nil && waits[number]:
-		t.In = "wait"
-		return t, true
+	if t.In == "read" || t.In == "write" {
+		t.FD = int(first)
 	}
-	fd, bad := strconv.ParseUint(fields[1], 0, 64)
-	if t.In = calls[number]; t.In == "" || err != nil || bad != nil {
-		return t, false
-	}
-	t.FD = int(fd)
-	return t, true
+	return t, t.In != ""
 }
 
-// A query is what a pipe says of itself.
-type query struct {
-	capacity, queued int
-	wouldBlock       bool // asked as a writer: a write would wait
-	peerGone         bool // the other side is closed for good
-}
-
-// queryPipe opens the holder's end a second time, without waiting, asks, and closes it.
-func queryPipe(h Holder, write bool) (query, error) {
-	mode, events := unix.O_RDONLY, int16(unix.POLLIN)
-	if write {
-		mode, events = unix.O_WRONLY, unix.POLLOUT
-	}
+// ask asks a pipe by an end that somebody holds how full it is, and whether the other side has gone. It
+// opens the end a second time, without waiting, and closes it. It reports false where that may not be.
+func (c *Channel) ask(h Holder, mode int) bool {
 	fd, err := unix.Open(procPath(h.PID, "fd", strconv.Itoa(h.FD)), mode|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	if err != nil {
-		if write && errors.Is(err, unix.ENXIO) {
-			return query{queued: -1, peerGone: true}, nil // a FIFO that nobody reads says so at once
+	if mode == unix.O_WRONLY && errors.Is(err, unix.ENXIO) {
+		c.Queued, c.NoReader = -1, true // a FIFO that nobody reads says so at once
+		return true
+	}
+	return err == nil && script.Run(func() {
+		defer unix.Close(fd)
+		capacity := script.Must(unix.FcntlInt(uintptr(fd), unix.F_GETPIPE_SZ, 0))
+		queued := script.Must(unix.IoctlGetInt(fd, unix.TIOCINQ))
+		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN | unix.POLLOUT}}
+		script.Must(unix.Poll(fds, 0))
+		c.Capacity, c.Queued = capacity, queued
+		gone := fds[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0
+		if mode == unix.O_WRONLY {
+			c.NoReader, c.Full = gone, !gone && fds[0].Revents&unix.POLLOUT == 0
+		} else {
+			c.NoWriter = gone
 		}
-		return query{}, err
-	}
-	defer unix.Close(fd)
-	var q query
-	if q.capacity, err = unix.FcntlInt(uintptr(fd), unix.F_GETPIPE_SZ, 0); err != nil {
-		return query{}, err
-	}
-	if q.queued, err = unix.IoctlGetInt(fd, unix.TIOCINQ); err != nil {
-		return query{}, err
-	}
-	fds := []unix.PollFd{{Fd: int32(fd), Events: events}}
-	if _, err := unix.Poll(fds, 0); err != nil {
-		return query{}, err
-	}
-	q.peerGone = fds[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0
-	q.wouldBlock = write && !q.peerGone && fds[0].Revents&unix.POLLOUT == 0
-	return q, nil
+	}) == nil
 }
 
 // onSIGTERM reads what the signal does from the masks in /proc/PID/status: "SigIgn:\t0000000000004000".
@@ -222,17 +186,10 @@ func onSIGTERM(pid int) string {
 	if err != nil {
 		return ""
 	}
-	has := func(mask string) bool {
-		_, rest, _ := bytes.Cut(status, []byte("\n"+mask+":\t"))
-		line, _, _ := bytes.Cut(rest, []byte("\n"))
-		bits, _ := strconv.ParseUint(string(line), 16, 64)
-		return bits&(1<<(unix.SIGTERM-1)) != 0
-	}
-	switch {
-	case has("SigIgn"):
-		return "ignored"
-	case has("SigCgt"):
-		return "handled"
+	for mask, does := range map[string]string{"SigIgn": "ignored", "SigCgt": "handled"} {
+		if bits, _ := strconv.ParseUint(line(status, mask), 16, 64); bits&(1<<(unix.SIGTERM-1)) != 0 {
+			return does
+		}
 	}
 	return "ends"
 }
