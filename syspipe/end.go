@@ -231,33 +231,25 @@ func (e *End) awaitIdle() {
 // refuses (socket pairs, macOS, FreeBSD). The kernel counts space in its own units, so writes of
 // some sizes fill a pipe with fewer bytes.
 func (e *End) Capacity() (n int, err error) {
-	err = e.whileOpen("read capacity of", func() error {
-		n, err = e.capacity()
-		return err
-	})
+	n, err = ask(e, "read capacity of", e.capacity)
 	return max(n, 0), err
 }
 
 // SetCapacity asks for n bytes and returns the capacity that the pipe has then. A refusal is a
 // [*CapacityError].
-func (e *End) SetCapacity(n int) (got int, err error) {
-	err = e.whileOpen("set capacity of", func() error {
+func (e *End) SetCapacity(n int) (int, error) {
+	return ask(e, "set capacity of", func() (int, error) {
 		if err := e.setCapacity(n); err != nil {
-			return err
+			return 0, err
 		}
-		got, err = e.capacity()
-		return err
+		return e.capacity()
 	})
-	return got, err
 }
 
 // Buffered returns the bytes that are in the pipe now. Some systems tell only the reading end;
 // elsewhere the error wraps [errors.ErrUnsupported].
 func (e *End) Buffered() (n int, err error) {
-	err = e.whileOpen("read fill of", func() error {
-		n, err = e.buffered()
-		return err
-	})
+	n, err = ask(e, "read fill of", e.buffered)
 	return max(n, 0), err
 }
 
@@ -282,6 +274,15 @@ func (e *End) whileOpen(op string, f func() error) error {
 		return err // a refusal says it all itself
 	}
 	return e.failed(op, err)
+}
+
+// ask is whileOpen for a call that returns something.
+func ask[T any](e *End, op string, f func() (T, error)) (v T, err error) {
+	err = e.whileOpen(op, func() error {
+		v, err = f()
+		return err
+	})
+	return v, err
 }
 
 // TryWrite makes one non-blocking call and returns what came of it, with none of Write's patience:
@@ -318,13 +319,7 @@ func (e *End) mayTry(op string) error {
 
 // Writable reports whether poll(2) calls the end writable now. Not every write succeeds then, and
 // some succeed when it does not.
-func (e *End) Writable() (writable bool, err error) {
-	err = e.whileOpen("poll", func() error {
-		writable, err = e.writable()
-		return err
-	})
-	return writable, err
-}
+func (e *End) Writable() (bool, error) { return ask(e, "poll", e.writable) }
 
 // A Direct is the shortest way to the system calls of a blocking end: one call, inlined where it
 // stands, no look at whether the end was closed, no second try. It exists because the kernel

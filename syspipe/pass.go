@@ -21,12 +21,8 @@ const refPrefix = "syspipe"
 func (e *End) Pass(cmd *exec.Cmd) (ref string, err error) {
 	e.passing.Lock() // so that a Close either prevents the duplicate or finds it
 	defer e.passing.Unlock()
-	err = e.whileOpen("pass", func() error {
-		number, err := e.passTo(cmd)
-		ref = fmt.Sprintf("%s:%d:%s:%s", refPrefix, number, e.kind, directionNames[e.dir])
-		return err
-	})
-	return ref, err
+	number, err := ask(e, "pass", func() (uint64, error) { return e.passTo(cmd) })
+	return fmt.Sprintf("%s:%d:%s:%s", refPrefix, number, e.kind, directionNames[e.dir]), err
 }
 
 func (e *End) closeDuplicates() error {
@@ -42,13 +38,7 @@ func (e *End) closeDuplicates() error {
 
 // File returns a duplicate of the end as a file, for the standard streams of an exec.Cmd, which
 // take nothing else. The caller closes it.
-func (e *End) File() (f *os.File, err error) {
-	err = e.whileOpen("duplicate", func() error {
-		f, err = e.duplicate()
-		return err
-	})
-	return f, err
-}
+func (e *End) File() (*os.File, error) { return ask(e, "duplicate", e.duplicate) }
 
 // Inherited takes up the end that the parent process handed over with [End.Pass]. It belongs to the
 // caller from then on, is [Blocking] until SetIO, and is not inherited by further children. Take

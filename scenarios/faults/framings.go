@@ -95,32 +95,19 @@ type writerArgs struct {
 	Framing string // empty: bare writes
 }
 
-// startWriters starts the writers on one pipe and returns its reading end, at whose end all of them
-// are done; stop ends them and closes it.
-func startWriters(ctx context.Context, args writerArgs) (r *syspipe.End, stop func()) {
-	w, r := script.Must2(syspipe.Open(syspipe.Anonymous, 0))
-	defer w.Close()
-	var all []*proc.Process
-	stop = func() {
-		for _, p := range all {
-			p.Close()
-		}
-		r.Close()
+// withWriters has the writers write to one pipe while read reads it; at its end all of them are done.
+func withWriters(ctx context.Context, args writerArgs, read func(r *syspipe.End)) {
+	w, r, closeBoth := Open(syspipe.Anonymous)
+	defer closeBoth()
+	UsePoller(r)
+	for args.Writer = range writers {
+		p := script.Must(proc.Self("faults/writer", args, w))
+		defer p.Close()
+		p.Share() // its end of the pipe is that of the other writers too
+		script.Check(p.Start(ctx))
 	}
-	err := script.Run(func() {
-		UsePoller(r)
-		for args.Writer = range writers {
-			p := script.Must(proc.Self("faults/writer", args, w))
-			p.Share() // its end of the pipe is that of the other writers too
-			all = append(all, p)
-			script.Check(p.Start(ctx))
-		}
-	})
-	if err != nil {
-		stop()
-		script.Check(err)
-	}
-	return r, stop
+	w.Close()
+	read(r)
 }
 
 // InterleaveWrites has four processes write bare writes of size bytes to one pipe and counts those
@@ -134,23 +121,20 @@ func InterleaveWrites(ctx context.Context, size int) *InterleavedWrites {
 	// tried too.
 	for _, read := range []int{64 << 10, 4 << 10} {
 		count := max(1, writerBytes/2/size)
-		r, stop := startWriters(ctx, writerArgs{Count: count, Size: size})
-		cut, total, err := countCuts(r, size, read)
-		stop()
-		if err == nil && total != writers*count*size {
-			err = fmt.Errorf("writes of %d bytes: %d bytes arrived of %d", size, total, writers*count*size)
+		total := 0
+		withWriters(ctx, writerArgs{Count: count, Size: size}, func(r *syspipe.End) { total = e.countCuts(r, read) })
+		if total != writers*count*size {
+			script.Check(fmt.Errorf("writes of %d bytes: %d bytes arrived of %d", size, total, writers*count*size))
 		}
-		script.Check(err)
 		e.Reads = append(e.Reads, read)
 		e.Writes += writers * count
-		e.Cut += cut
 	}
 	return e
 }
 
-// countCuts reads to the end. Each writer has a letter; where it changes, the run before must be a
-// multiple of size.
-func countCuts(r io.Reader, size, read int) (cut, total int, err error) {
+// countCuts reads to the end, so much at once, and returns how much came. Each writer has a letter;
+// where it changes, the run before must be a multiple of the size of a write.
+func (e *InterleavedWrites) countCuts(r io.Reader, read int) (total int) {
 	buf := make([]byte, read)
 	var last byte
 	run := 0
@@ -158,8 +142,8 @@ func countCuts(r io.Reader, size, read int) (cut, total int, err error) {
 		n, err := r.Read(buf)
 		for p := buf[:n]; len(p) > 0; {
 			if p[0] != last {
-				if run%size != 0 {
-					cut++
+				if run%e.Size != 0 {
+					e.Cut++
 				}
 				last, run = p[0], 0
 			}
@@ -169,11 +153,9 @@ func countCuts(r io.Reader, size, read int) (cut, total int, err error) {
 		}
 		total += n
 		if err == io.EOF {
-			return cut, total, nil
+			return total
 		}
-		if err != nil {
-			return cut, total, err
-		}
+		script.Check(err)
 	}
 }
 
@@ -182,26 +164,26 @@ func interleaveFrames(ctx context.Context, spec string) *InterleavedFrames {
 	count := writerBytes / interleavedSize
 	e := &InterleavedFrames{Framing: spec, Size: interleavedSize, Writers: writers, Sent: writers * count}
 	f := script.Must(framers.Parse(spec))
-	r, stop := startWriters(ctx, writerArgs{Count: count, Size: interleavedSize, Framing: spec})
-	defer stop()
-	in := f.NewReader(r, framers.WithPolicy(framers.Resync), framers.WithVerbatim(), framers.WithMaxMessage(4*interleavedSize))
-	for {
-		msg, err := in.ReadMessage()
-		if err == io.EOF {
-			return e
+	withWriters(ctx, writerArgs{Count: count, Size: interleavedSize, Framing: spec}, func(r *syspipe.End) {
+		in := f.NewReader(r, framers.WithPolicy(framers.Resync), framers.WithVerbatim(), framers.WithMaxMessage(4*interleavedSize))
+		for {
+			msg, err := in.ReadMessage()
+			switch {
+			case err == io.EOF:
+				return
+			case err == nil:
+				e.count(msg)
+				continue
+			case e.Errors == 0:
+				e.FirstErr = err.Error()
+			}
+			if e.Errors++; errors.Is(err, io.ErrUnexpectedEOF) || e.Errors > 10*e.Sent {
+				script.Must(io.Copy(io.Discard, r)) // the writers finish; there is nothing more to learn
+				return
+			}
 		}
-		if err == nil {
-			e.count(msg)
-			continue
-		}
-		if e.Errors++; e.FirstErr == "" {
-			e.FirstErr = err.Error()
-		}
-		if errors.Is(err, io.ErrUnexpectedEOF) || e.Errors > 10*e.Sent {
-			script.Must(io.Copy(io.Discard, r)) // the writers finish; there is nothing more to learn
-			return e
-		}
-	}
+	})
+	return e
 }
 
 // count tells a message as it was sent from a mixture.

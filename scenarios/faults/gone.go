@@ -259,11 +259,6 @@ func runOrphan(ctx context.Context, r *recorder) {
 	}
 }
 
-type serverReport struct {
-	Ready        bool
-	FailedWrites float64 // a second
-}
-
 // killClient starts a client that starts a server, kills the client, and watches the server, whose
 // leash and reports are held here.
 func killClient(ctx context.Context, kind string) *Orphan {
@@ -277,13 +272,13 @@ func killClient(ctx context.Context, kind string) *Orphan {
 	defer server.Close()
 	client := start(ctx, "faults/client", kind, leash, report)
 	defer client.Close()
-	var got serverReport
-	script.Check(server.Report(&got))
+	var failedWrites float64 // a second
+	script.Check(server.Report(&failedWrites))
 	killed := time.Now()
 	client.Close()
 
 	last := make(chan error, 1)
-	go func() { last <- server.Report(&got) }()
+	go func() { last <- server.Report(&failedWrites) }()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
@@ -295,7 +290,7 @@ func killClient(ctx context.Context, kind string) *Orphan {
 	case <-timer.C:
 		server.Release() // its last report tells what it did meanwhile
 		err = <-last
-		e.FailedWrites = got.FailedWrites
+		e.FailedWrites = failedWrites
 	}
 	script.Check(err)
 	return e
@@ -318,17 +313,17 @@ func serveLines(w *proc.Work, kind string) {
 	var first time.Time // failed write
 	if kind != "reads" {
 		w.OnRelease(func() {
-			var r serverReport
+			rate := 0.0
 			if n := failed.Load(); n > 0 {
-				r.FailedWrites = float64(n) / time.Since(first).Seconds()
+				rate = float64(n) / time.Since(first).Seconds()
 			}
-			w.Report(r)
+			w.Report(rate)
 		})
 	}
 	if kind == "busy" {
 		signal.Ignore(syscall.SIGPIPE)
 	}
-	script.Check(w.Report(serverReport{Ready: true}))
+	script.Check(w.Report(0)) // ready
 	switch kind {
 	case "deaf":
 		w.Linger()

@@ -307,18 +307,19 @@ func receiveAndMeasure(w *proc.Work, args ReceiverArgs) {
 	UsePoller(w.Ends...)
 	in := w.Ends[0]
 	read := args.reader(in)
-	heap := heapNow()
-	before := MemoryFromSystem()
+	runtime.GC()
+	before := memory()
 	msg, err := read()
 	got := Received{Read: int64(in.Counters().Bytes), Delivered: int64(len(msg)), Error: ErrorText(err)}
 	for args.Policy == framers.Resync && err != nil && err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
 		_, err = read() // skips the rest of the line
 	}
-	got.Held = MemoryFromSystem() - before
+	got.Held = int64(memory().Sys - before.Sys)
 	for args.Drain && err == nil {
 		_, err = read()
 	}
-	got.AfterHeap = max(0, heapNow()-heap)
+	runtime.GC()
+	got.AfterHeap = max(0, int64(memory().HeapAlloc)-int64(before.HeapAlloc))
 	runtime.KeepAlive(read) // what the receiver holds on to counts
 	in.Close()
 	script.Check(w.Report(got))
@@ -334,16 +335,9 @@ func (a ReceiverArgs) reader(r io.Reader) func() ([]byte, error) {
 }
 
 // MemoryFromSystem returns how much memory this process has got from the system, in bytes.
-func MemoryFromSystem() int64 {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.Sys)
-}
+func MemoryFromSystem() int64 { return int64(memory().Sys) }
 
-// heapNow returns what this process has on its heap after a collection, in bytes.
-func heapNow() int64 {
-	runtime.GC()
-	var m runtime.MemStats
+func memory() (m runtime.MemStats) {
 	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
+	return m
 }
