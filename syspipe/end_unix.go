@@ -87,19 +87,30 @@ func (e *End) read(p []byte) (int, error) {
 
 // readOn goes on from a call that returned n and errno until one is not refused.
 func (e *End) readOn(p []byte, n int, errno syscall.Errno) (int, error) {
+	n, errno, err := e.retry(&e.in, len(p), n, errno, func() (int, syscall.Errno) { return sysRead(e.fd, p) })
+	return e.readResult(n, errno, err)
+}
+
+// retry goes on from a call that returned n and errno, and repeats it while it is refused or
+// interrupted. It does not keep the function, so that none is allocated.
+func (e *End) retry(m *counter, asked, n int, errno syscall.Errno, call func() (int, syscall.Errno)) (int, syscall.Errno, error) {
+	events := int16(unix.POLLIN)
+	if m == &e.out {
+		events = unix.POLLOUT
+	}
 	for {
-		switch errno = e.in.account(len(p), n, errno); errno {
+		switch errno = m.account(asked, n, errno); errno {
 		case 0:
-			return e.readResult(n, 0, nil)
+			return n, 0, nil
 		case syscall.EAGAIN:
-			if err := e.wait(unix.POLLIN); err != nil {
-				return e.readResult(0, 0, err)
+			if err := e.wait(events); err != nil {
+				return 0, 0, err
 			}
 		case syscall.EINTR:
 		default:
-			return e.readResult(0, errno, nil)
+			return 0, errno, nil
 		}
-		n, errno = sysRead(e.fd, p)
+		n, errno = call()
 	}
 }
 
@@ -146,28 +157,21 @@ func (e *End) write(p []byte) (int, error) {
 		e.out.moved(n, n)
 		return n, nil
 	}
-	return e.writeOn(p, n, errno)
+	return e.writeOn(p, n, errno, func(rest []byte) (int, syscall.Errno) { return sysWrite(e.fd, rest) })
 }
 
-// writeOn goes on from a call that returned n and errno until all of p is accepted or a call fails.
-func (e *End) writeOn(p []byte, n int, errno syscall.Errno) (int, error) {
-	total := 0
+// writeOn goes on from a call that returned n and errno until all of p is accepted or one fails.
+func (e *End) writeOn(p []byte, n int, errno syscall.Errno, call func(rest []byte) (int, syscall.Errno)) (total int, err error) {
 	for {
-		switch errno = e.out.account(len(p)-total, n, errno); errno {
-		case 0:
-			total += n
-		case syscall.EAGAIN:
-			if err := e.wait(unix.POLLOUT); err != nil {
-				return total, e.writeResult(int64(total), false, 0, err)
-			}
-		case syscall.EINTR:
-		default:
-			return total, e.writeResult(int64(total), false, errno, nil)
+		rest := p[total:]
+		n, errno, err = e.retry(&e.out, len(rest), n, errno, func() (int, syscall.Errno) { return call(rest) })
+		if errno != 0 || err != nil {
+			return total, e.writeResult(int64(total), false, errno, err)
 		}
-		if total == len(p) {
+		if total += n; total == len(p) {
 			return total, nil
 		}
-		n, errno = sysWrite(e.fd, p[total:])
+		n, errno = call(p[total:])
 	}
 }
 

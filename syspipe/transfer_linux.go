@@ -13,21 +13,14 @@ func (e *End) vmsplice(p []byte) (int, error) {
 	if err := e.checkTransfer(Vmsplice); err != nil {
 		return 0, err
 	}
-	total := 0
-	for total < len(p) {
-		rest := p[total:]
-		n, errno, err := e.retry(&e.out, unix.POLLOUT, len(rest), func(flags uintptr) (int, syscall.Errno) {
-			v := syscall.Iovec{Base: &rest[0]}
-			v.SetLen(len(rest))
-			n, _, errno := syscall.RawSyscall6(syscall.SYS_VMSPLICE, uintptr(e.fd), uintptr(unsafe.Pointer(&v)), 1, flags, 0, 0)
-			return int(n), errno
-		})
-		if errno != 0 || err != nil {
-			return total, e.writeResult(int64(total), false, errno, err)
-		}
-		total += n
+	splice := func(rest []byte) (int, syscall.Errno) {
+		v := syscall.Iovec{Base: &rest[0]}
+		v.SetLen(len(rest))
+		n, _, errno := syscall.RawSyscall6(syscall.SYS_VMSPLICE, uintptr(e.fd), uintptr(unsafe.Pointer(&v)), 1, e.spliceFlags(), 0, 0)
+		return int(n), errno
 	}
-	return total, nil
+	n, errno := splice(p)
+	return e.writeOn(p, n, errno, splice)
 }
 
 func (e *End) discard(n int) (int, error) {
@@ -41,11 +34,20 @@ func (e *End) discard(n int) (int, error) {
 		}
 		e.null, e.nullFD = f, int(f.Fd())
 	}
-	k, errno, err := e.retry(&e.in, unix.POLLIN, n, func(flags uintptr) (int, syscall.Errno) {
-		k, _, errno := syscall.RawSyscall6(syscall.SYS_SPLICE, uintptr(e.fd), 0, uintptr(e.nullFD), 0, uintptr(n), flags|unix.SPLICE_F_MOVE)
+	splice := func() (int, syscall.Errno) {
+		k, _, errno := syscall.RawSyscall6(syscall.SYS_SPLICE, uintptr(e.fd), 0, uintptr(e.nullFD), 0, uintptr(n), e.spliceFlags()|unix.SPLICE_F_MOVE)
 		return int(k), errno
-	})
+	}
+	k, errno := splice()
+	k, errno, err := e.retry(&e.in, n, k, errno, splice)
 	return e.readResult(k, errno, err)
+}
+
+func (e *End) spliceFlags() uintptr {
+	if e.io == Blocking {
+		return 0
+	}
+	return unix.SPLICE_F_NONBLOCK
 }
 
 func (e *End) checkTransfer(t Transfer) error {
@@ -56,27 +58,4 @@ func (e *End) checkTransfer(t Transfer) error {
 		return unsupported(fmt.Sprintf("transfer %s with io %s", t, e.io))
 	}
 	return nil
-}
-
-// retry repeats a call while it is refused or interrupted. It does not keep the function, so that
-// none is allocated.
-func (e *End) retry(m *counter, events int16, asked int, call func(flags uintptr) (int, syscall.Errno)) (int, syscall.Errno, error) {
-	var flags uintptr
-	if e.io != Blocking {
-		flags = unix.SPLICE_F_NONBLOCK
-	}
-	for {
-		n, errno := call(flags)
-		switch errno = m.account(asked, n, errno); errno {
-		case syscall.EAGAIN:
-			if err := e.wait(events); err != nil {
-				return 0, 0, err
-			}
-		case syscall.EINTR:
-		case 0:
-			return n, 0, nil
-		default:
-			return 0, errno, nil
-		}
-	}
 }
