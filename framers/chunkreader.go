@@ -38,34 +38,23 @@ const (
 //	base            fin
 //	 | data 0 data 1 | newline header 2 |          <- the next read begins at fin
 //
-// A frame of another message in between moves what there is of this one to a partialMessage.
+// A frame of another message in between moves what there is of this one out of the buffer.
 type chunkReader struct {
-	lines     lineReader // holds the read buffer, and receives the bare lines
-	set       settings
+	lineReader // holds the read buffer, and receives the bare lines
+
 	size      int  // the bound of a frame that is assumed until one has been seen
 	bare      bool // lines that are no frames are messages
 	stage     stage
 	frame     chunkHeader
 	got       int             // bytes of data of the frame
 	offset    int64           // where in the stream the frame begins
-	to        *partialMessage // whose chunk the frame is; nil: of the message at buf[base:fin]
-	fin       int             // end of that message in the buffer
+	to        *partialMessage // whose chunk the frame is; nil where it is all of a message
+	run       *partialMessage // of those that are incomplete the one at buf[base:fin]; nil for none
+	full      int             // bytes of a full frame of it
+	fin       int             // end in the buffer of what the frame's data are added to
 	counted   int64           // where in the stream the bytes of a frame that is dropped are to be counted from
-	run       run
 	partials  partialMessages
 	delivered *partialMessage // recycled at the next call
-}
-
-// A run is a message that is put together in the buffer.
-type run struct {
-	active  bool
-	id      chunkID
-	total   int
-	next    int   // how many chunks have come
-	frame   int   // bytes of a full frame
-	offset  int64 // of its first frame in the stream
-	began   time.Time
-	touched time.Time
 }
 
 // directFrom is the frame size from which reads end with a header: below, moving the data costs
@@ -74,7 +63,7 @@ const directFrom = 16 << 10
 
 func newChunkReader(r io.Reader, size int, bare bool, s settings) *chunkReader {
 	return &chunkReader{
-		lines: lineReader{in: newReadBuffer(r, &s), set: s}, set: s, size: size, bare: bare,
+		lineReader: lineReader{in: newReadBuffer(r, &s), set: s}, size: size, bare: bare,
 		partials: partialMessages{top: max(s.maxMessage, 1)},
 	}
 }
@@ -97,8 +86,8 @@ func (r *chunkReader) nextFrame() (line []byte, err error) {
 		r.partials.recycle(r.delivered)
 		r.delivered = nil
 	}
-	if r.lines.broken != nil {
-		return nil, r.lines.broken
+	if r.broken != nil {
+		return nil, r.broken
 	}
 	for {
 		switch r.stage {
@@ -121,22 +110,22 @@ func (r *chunkReader) nextFrame() (line []byte, err error) {
 
 // chunk returns the frame whose data has come.
 func (r *chunkReader) chunk() Chunk {
-	data := r.lines.in.buf[r.fin-r.got : r.fin : r.fin]
+	data := r.in.buf[r.fin-r.got : r.fin : r.fin]
 	c := Chunk{ID: r.frame.id.bytes(), Index: r.frame.index, Total: r.frame.total, Data: data, Received: 1, Size: r.got}
 	if p := r.to; p != nil {
-		c.Received, c.Size, c.Began = p.received+1, p.size()+r.got, p.began
-	} else if r.run.active {
-		c.Received, c.Size, c.Began = r.run.next+1, r.fin-r.lines.in.base, r.run.began
+		c.Received, c.Size, c.Began = p.received+1, p.size()+r.fin-r.in.base, p.began
 	}
 	return c
 }
 
 // fill reads. What it reads comes behind pos; fin stays where it is in the message.
 func (r *chunkReader) fill(limit int) error {
-	in := &r.lines.in
+	in := &r.in
 	length := r.fin - in.base
-	if length > keepPartialBytes {
-		r.partials.large = nil // the buffer is to grow as large
+	if length > keepPartialBytes { // the buffer is to grow as large
+		if r.partials.large = nil; r.run != nil {
+			r.run.data = nil
+		}
 	}
 	err := in.fill(limit)
 	r.fin = in.base + length
@@ -145,13 +134,13 @@ func (r *chunkReader) fill(limit int) error {
 
 // header receives the header of a frame.
 func (r *chunkReader) header() error {
-	in := &r.lines.in
-	if r.lines.skipping {
-		if err := r.lines.skip(); err != nil {
+	in := &r.in
+	if r.skipping {
+		if err := r.skip(); err != nil {
 			return r.end(err)
 		}
 	}
-	if !r.run.active {
+	if r.run == nil {
 		in.base, r.fin = in.pos, in.pos
 	}
 	for {
@@ -188,12 +177,11 @@ const shortID = 8
 // end judges an error at or inside a header. At the end of the stream, messages that are incomplete
 // are reported first.
 func (r *chunkReader) end(err error) error {
-	in := &r.lines.in
+	in := &r.in
 	if err != io.EOF {
 		return err
 	}
-	expecting := r.run.active || len(r.partials.list) > 0
-	if r.bare && !expecting && in.pos < in.end && in.end-in.pos <= shortID {
+	if r.bare && len(r.partials.list) == 0 && in.pos < in.end && in.end-in.pos <= shortID {
 		return r.notAFrame()
 	}
 	if in.pos < in.end {
@@ -212,6 +200,9 @@ func (r *chunkReader) incomplete(old func(touched time.Time) bool, why error) er
 		if !old(p.touched) {
 			continue
 		}
+		if p == r.run {
+			r.run, r.in.base, r.fin = nil, r.in.pos, r.in.pos
+		}
 		r.partials.forget(p)
 		i--
 		p.refused.tell(&r.set)
@@ -219,18 +210,12 @@ func (r *chunkReader) incomplete(old func(touched time.Time) bool, why error) er
 			return &ChunkError{Offset: p.offset, ID: p.id.String(), Index: p.next, Total: p.total, Received: p.received, Err: why}
 		}
 	}
-	if c := &r.run; c.active && old(c.touched) {
-		c.active = false
-		r.lines.in.base = r.lines.in.pos
-		r.fin = r.lines.in.pos
-		return &ChunkError{Offset: c.offset, ID: c.id.String(), Index: c.next, Total: c.total, Received: c.next, Err: why}
-	}
 	return nil
 }
 
 // notAFrame takes a line that is no frame: a message, a blank line, or an error.
 func (r *chunkReader) notAFrame() error {
-	in := &r.lines.in
+	in := &r.in
 	r.spill()
 	in.base = in.pos
 	r.fin = in.pos
@@ -253,7 +238,7 @@ func (r *chunkReader) notAFrame() error {
 		text = text[:end]
 	}
 	in.pos = in.base
-	r.lines.skipping = true
+	r.skipping = true
 	if len(trim(text)) == 0 && end >= 0 {
 		return nil
 	}
@@ -262,9 +247,9 @@ func (r *chunkReader) notAFrame() error {
 
 // line receives a bare line. It returns nil for a blank one that is skipped.
 func (r *chunkReader) line() ([]byte, error) {
-	line, err := r.lines.line()
+	line, err := r.lineReader.line()
 	if err != nil {
-		if r.lines.skipping || r.lines.in.base == r.lines.in.pos {
+		if r.skipping || r.in.base == r.in.pos {
 			r.stage = atHeader
 		}
 		return nil, err

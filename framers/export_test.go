@@ -12,7 +12,9 @@ type ChunkReader interface {
 
 func (r *chunkReader) Held() (bytes int) {
 	for _, p := range r.partials.list {
-		bytes += cap(p.data) + p.waiting
+		if p != r.run {
+			bytes += cap(p.data) + p.waiting
+		}
 	}
 	return bytes
 }
@@ -24,9 +26,8 @@ func (r *chunkReader) InFlight() (messages, bytes int) {
 		}
 	}
 	bytes = r.partials.bytes
-	if r.run.active {
-		messages++
-		bytes += r.fin - r.lines.in.base
+	if r.run != nil {
+		bytes += r.fin - r.in.base
 	}
 	return messages, bytes
 }

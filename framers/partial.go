@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A partialMessage is a message of which some chunks have come and which other frames have
-// interrupted.
+// A partialMessage is a message of which some chunks have come. It holds their data once other
+// frames have interrupted it; before, they are in the read buffer.
 type partialMessage struct {
 	id       chunkID
 	total    int
@@ -48,6 +48,7 @@ func (p *partialMessage) store(index int, chunk []byte, top int) {
 		return
 	}
 	p.extend(chunk, top)
+	p.next++
 	for len(p.ahead) > 0 {
 		chunk, ok := p.ahead[p.next]
 		if !ok {
@@ -56,6 +57,7 @@ func (p *partialMessage) store(index int, chunk []byte, top int) {
 		p.waiting -= len(chunk)
 		delete(p.ahead, p.next)
 		p.extend(chunk, top)
+		p.next++
 	}
 }
 
@@ -64,7 +66,6 @@ func (p *partialMessage) extend(chunk []byte, top int) {
 		p.data = append(make([]byte, 0, max(need, min(cap(p.data)/4*5, top))), p.data...)
 	}
 	p.data = append(p.data, chunk...)
-	p.next++
 }
 
 const (
@@ -74,8 +75,8 @@ const (
 	keepPartialBytes = 1 << 20
 )
 
-// partialMessages are the interrupted messages of a stream, oldest first. There are few, so a
-// search is a walk.
+// partialMessages are the incomplete messages of a stream, oldest first. There are few, so a search
+// is a walk, from the one that most likely goes on.
 type partialMessages struct {
 	list        []*partialMessage
 	spare       []*partialMessage
@@ -86,7 +87,7 @@ type partialMessages struct {
 }
 
 func (s *partialMessages) find(id *chunkID) *partialMessage {
-	for _, p := range s.list {
+	for _, p := range slices.Backward(s.list) {
 		if p.id == *id {
 			return p
 		}
@@ -145,7 +146,10 @@ func (s *partialMessages) recycle(p *partialMessage) {
 		}
 		return
 	}
-	if s.shrinkCount++; used > cap(p.data)/4 {
+	if used > 0 { // or else it was not interrupted, and is counted as that
+		s.shrinkCount++
+	}
+	if used > cap(p.data)/4 {
 		s.shrinkCount = 0
 	}
 	if s.shrinkCount < shrinkAfter && s.large == nil {

@@ -233,7 +233,7 @@ func (r *zstdReader) beginning(blocks []byte) []byte {
 }
 
 func (r *zstdReader) refuse(begins []byte) error {
-	return r.set.refuse(tooLong(begins, r.limit, r.offset), &r.lines.broken)
+	return r.set.refuse(tooLong(begins, r.limit, r.offset), &r.broken)
 }
 
 // damaged returns the error for a message whose chunks all came and that cannot be unpacked.
