@@ -55,7 +55,7 @@ func Faults(env results.Environment) []results.Fault {
 		out = append(out, fault("clock", verdict, evidence{ClockNS: round(env.ClockNS), ClockStepNS: env.ClockStepNS},
 			"look at the system's clock source; latencies near these figures mean nothing"))
 	}
-	return slices.Concat(out, pipes(), systemFaults())
+	return slices.Concat(out, pipes(), systemFaults(env))
 }
 
 // Checks names what Faults looks at on this system.

@@ -24,28 +24,21 @@ import (
 
 // Describe returns the environment of the run that is about to start.
 func Describe(run string, seed int64) results.Environment {
-	host, _ := os.Hostname() // empty where unknown
 	env := results.Environment{
-		Kind:           results.KindEnvironment,
-		Schema:         results.Schema,
-		Run:            run,
-		Time:           time.Now().UTC(),
-		OS:             runtime.GOOS,
-		Kernel:         kernel(),
-		Arch:           runtime.GOARCH,
-		CPU:            cpuModel(),
-		CPUs:           runtime.NumCPU(),
-		PageSize:       os.Getpagesize(),
-		Virtualisation: virtualisation(),
-		Imitation:      imitation(),
-		Governor:       governor(),
-		Go:             runtime.Version(),
-		Version:        Version(),
-		Hostname:       host,
-		Load1:          load1(),
-		PipeMaxSize:    pipeMaxSize(),
-		Seed:           seed,
+		Kind:     results.KindEnvironment,
+		Schema:   results.Schema,
+		Run:      run,
+		Time:     time.Now().UTC(),
+		OS:       runtime.GOOS,
+		Arch:     runtime.GOARCH,
+		CPUs:     runtime.NumCPU(),
+		PageSize: os.Getpagesize(),
+		Go:       runtime.Version(),
+		Version:  Version(),
+		Seed:     seed,
 	}
+	env.Hostname, _ = os.Hostname() // empty where unknown
+	describe(&env)
 	if topology, err := placement.Read(); err == nil && len(topology.CPUs) > 0 {
 		env.Topology = topology.String()
 	}

@@ -3,6 +3,7 @@
 package machine
 
 import (
+	"cmp"
 	"encoding/binary"
 
 	"golang.org/x/sys/unix"
@@ -21,8 +22,8 @@ const smallPipeAdvice = "the kernel's memory for pipes is used up: close some"
 // systemChecks is at what systemFaults looks.
 var systemChecks = []string{"translation"}
 
-func systemFaults() []results.Fault {
-	if imitation() != "" {
+func systemFaults(env results.Environment) []results.Fault {
+	if env.Imitation != "" {
 		return []results.Fault{{ID: "translation", Verdict: "this build is for another processor, and is translated", Advice: "use the build for arm64"}}
 	}
 	return nil
@@ -47,50 +48,26 @@ func systemUsage() Usage {
 	return u
 }
 
-func kernel() string {
-	release, _ := unix.Sysctl("kern.osrelease") // empty where unknown
-	return release
-}
+// describe fills in what these systems tell. They keep a governor to themselves, and a pipe grows by
+// itself, to 64 KiB.
+func describe(env *results.Environment) {
+	env.Kernel, _ = unix.Sysctl("kern.osrelease") // empty where unknown
+	brand, _ := unix.Sysctl("machdep.cpu.brand_string")
+	model, _ := unix.Sysctl("hw.model")
+	env.CPU = cmp.Or(brand, model) // macOS, FreeBSD
 
-func cpuModel() string {
-	for _, name := range []string{"machdep.cpu.brand_string", "hw.model"} { // macOS, FreeBSD
-		if model, err := unix.Sysctl(name); err == nil && model != "" {
-			return model
+	if guest, err := unix.Sysctl("kern.vm_guest"); err == nil && guest != "none" { // FreeBSD
+		env.Virtualisation = "virtual machine " + guest
+	} else if n, err := unix.SysctlUint32("kern.hv_vmm_present"); err == nil && n != 0 { // macOS
+		env.Virtualisation = "virtual machine"
+	}
+	if n, err := unix.SysctlUint32("sysctl.proc_translated"); err == nil && n == 1 { // macOS: the build is for another processor
+		env.Imitation = "translated by Rosetta"
+	}
+	// struct loadavg: three fixed-point numbers, padding to eight bytes, and their scale as a long
+	if raw, err := unix.SysctlRaw("vm.loadavg"); err == nil && len(raw) >= 24 {
+		if scale := binary.LittleEndian.Uint64(raw[16:]); scale != 0 {
+			env.Load1 = new(float64(binary.LittleEndian.Uint32(raw)) / float64(scale))
 		}
 	}
-	return ""
 }
-
-func virtualisation() string {
-	if guest, err := unix.Sysctl("kern.vm_guest"); err == nil && guest != "none" { // FreeBSD
-		return "virtual machine " + guest
-	}
-	if n, err := unix.SysctlUint32("kern.hv_vmm_present"); err == nil && n != 0 { // macOS
-		return "virtual machine"
-	}
-	return ""
-}
-
-// imitation tells on macOS that the build is for another processor.
-func imitation() string {
-	if n, err := unix.SysctlUint32("sysctl.proc_translated"); err == nil && n == 1 {
-		return "translated by Rosetta"
-	}
-	return ""
-}
-
-// governor is not told: these systems keep it to themselves.
-func governor() string { return "" }
-
-// load1 reads struct loadavg: three fixed-point numbers, padding to eight bytes, and their scale as
-// a long.
-func load1() *float64 {
-	raw, err := unix.SysctlRaw("vm.loadavg")
-	if err != nil || len(raw) < 24 || binary.LittleEndian.Uint64(raw[16:]) == 0 {
-		return nil
-	}
-	return new(float64(binary.LittleEndian.Uint32(raw)) / float64(binary.LittleEndian.Uint64(raw[16:])))
-}
-
-// pipeMaxSize is not a setting here: a pipe grows by itself, to 64 KiB.
-func pipeMaxSize() int { return 0 }

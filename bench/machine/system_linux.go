@@ -4,12 +4,14 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -22,7 +24,7 @@ const smallPipeAdvice = "this user's pipes have used up fs.pipe-user-pages-soft:
 // systemChecks is at what systemFaults looks.
 var systemChecks = []string{"governor", "turbo", "SMT", "CPU quota", "fs.pipe-max-size", "clock source", "memory", "AC power"}
 
-func systemFaults() []results.Fault { return sysfs(root) }
+func systemFaults(results.Environment) []results.Fault { return sysfs(root) }
 
 // hertz is the unit of /proc/stat. Linux shows it to programs as 100, whatever the kernel's own is
 // (USER_HZ).
@@ -73,94 +75,67 @@ func throttled(root fs.FS) (seconds float64, ok bool) {
 	return 0, false
 }
 
+const (
+	// usualPipeMax is fs.pipe-max-size as Linux comes: see pipe(7).
+	usualPipeMax = 1 << 20
+	// leastMemory is what two workers with their buffers need to stay out of swap, with room for the
+	// kernel's own.
+	leastMemory = 256 << 20
+)
+
 // sysfs finds the faults that Linux tells of in /proc and /sys.
-func sysfs(root fs.FS) []results.Fault {
-	var out []results.Fault
-	for _, look := range []func(fs.FS) (results.Fault, bool){turbo, smt, quota, smallPipes, clockSource, memory, mains} {
-		if f, found := look(root); found {
+func sysfs(root fs.FS) (out []results.Fault) {
+	report := func(found bool, f results.Fault) {
+		if found {
 			out = append(out, f)
 		}
 	}
-	return out
-}
-
-func turbo(root fs.FS) (results.Fault, bool) {
-	const intel, other = "sys/devices/system/cpu/intel_pstate/no_turbo", "sys/devices/system/cpu/cpufreq/boost"
-	f := results.Fault{ID: "turbo", Verdict: "on: the frequency depends on heat, and on what other cores do"}
+	// A turbo is turned off by one file for Intel's driver, and by another for all others.
+	const dir, intel, other = "sys/devices/system/cpu/", "intel_pstate/no_turbo", "cpufreq/boost"
+	heat := results.Fault{ID: "turbo", Verdict: "on: the frequency depends on heat, and on what other cores do"}
 	switch {
-	case read(root, intel) == "0":
-		f.Advice = "echo 1 | sudo tee /" + intel
-	case read(root, intel) == "" && read(root, other) == "1":
-		f.Advice = "echo 0 | sudo tee /" + other
-	default:
-		return f, false
+	case read(root, dir+intel) == "0":
+		heat.Advice = "echo 1 | sudo tee /" + dir + intel
+	case read(root, dir+intel) == "" && read(root, dir+other) == "1":
+		heat.Advice = "echo 0 | sudo tee /" + dir + other
 	}
-	return f, true
-}
+	report(heat.Advice != "", heat)
+	report(read(root, "sys/devices/system/cpu/smt/active") == "1", results.Fault{
+		ID: "smt", Verdict: "on: a core's other hardware thread slows an end when it runs something",
+		Advice: "echo off | sudo tee /sys/devices/system/cpu/smt/control"})
 
-func smt(root fs.FS) (results.Fault, bool) {
-	return results.Fault{ID: "smt", Verdict: "on: a core's other hardware thread slows an end when it runs something",
-		Advice: "echo off | sudo tee /sys/devices/system/cpu/smt/control"}, read(root, "sys/devices/system/cpu/smt/active") == "1"
-}
-
-// quota is a limit on CPU time, which stops a process in the middle of a sample.
-func quota(root fs.FS) (results.Fault, bool) {
+	// A quota is a limit on CPU time, which stops a process in the middle of a sample.
 	runtime, period, _ := strings.Cut(read(root, "sys/fs/cgroup/cpu.max"), " ")
 	if runtime == "" {
 		runtime, period = read(root, "sys/fs/cgroup/cpu/cpu.cfs_quota_us"), read(root, "sys/fs/cgroup/cpu/cpu.cfs_period_us")
 	}
-	if number(runtime) <= 0 || number(period) <= 0 {
-		return results.Fault{}, false
+	if number(runtime) > 0 && number(period) > 0 {
+		cpus := round(number(runtime) / number(period))
+		verdict := "the container may use " + strconv.FormatFloat(cpus, 'f', -1, 64) + " CPUs' time, and stands still beyond it"
+		report(true, fault("quota", verdict, evidence{CPUs: cpus}, "lift the quota, or bind the container to whole CPUs instead"))
 	}
-	cpus := round(number(runtime) / number(period))
-	verdict := "the container may use " + strconv.FormatFloat(cpus, 'f', -1, 64) + " CPUs' time, and stands still beyond it"
-	return fault("quota", verdict, evidence{CPUs: cpus}, "lift the quota, or bind the container to whole CPUs instead"), true
-}
+	largest := int64(number(read(root, "proc/sys/fs/pipe-max-size")))
+	report(largest > 0 && largest < usualPipeMax, fault("pipe-max-size", "pipes cannot be grown beyond "+results.FormatSize(largest),
+		evidence{PipeMaxSize: largest}, "sudo sysctl fs.pipe-max-size=1048576"))
 
-// usualPipeMax is fs.pipe-max-size as Linux comes: see pipe(7).
-const usualPipeMax = 1 << 20
+	// The usual clock of Linux is read without a system call.
+	const clocks = "sys/devices/system/clocksource/clocksource0/"
+	source := read(root, clocks+"current_clocksource")
+	slow := slices.Contains([]string{"hpet", "acpi_pm", "jiffies", "refined-jiffies"}, source)
+	report(slow, fault("clock-source", source+": each reading of the clock is a system call",
+		evidence{Source: source, Available: read(root, clocks+"available_clocksource")},
+		"choose tsc where it is available: echo tsc | sudo tee /"+clocks+"current_clocksource"))
 
-func smallPipes(root fs.FS) (results.Fault, bool) {
-	size := number(read(root, "proc/sys/fs/pipe-max-size"))
-	return fault("pipe-max-size", "pipes cannot be grown beyond "+results.FormatSize(int64(size)),
-		evidence{PipeMaxSize: int64(size)}, "sudo sysctl fs.pipe-max-size=1048576"), size > 0 && size < usualPipeMax
-}
-
-// clockSource tells a clock that is read without a system call from others.
-func clockSource(root fs.FS) (results.Fault, bool) {
-	const dir = "sys/devices/system/clocksource/clocksource0/"
-	source := read(root, dir+"current_clocksource")
-	slow := source == "hpet" || source == "acpi_pm" || source == "jiffies" || source == "refined-jiffies"
-	return fault("clock-source", source+": each reading of the clock is a system call",
-		evidence{Source: source, Available: read(root, dir+"available_clocksource")},
-		"choose tsc where it is available: echo tsc | sudo tee /"+dir+"current_clocksource"), slow
-}
-
-// leastMemory is what two workers with their buffers need to stay out of swap, with room for the
-// kernel's own.
-const leastMemory = 256 << 20
-
-func memory(root fs.FS) (results.Fault, bool) {
 	kib, _, _ := strings.Cut(field(read(root, "proc/meminfo"), "MemAvailable"), " ")
 	free := int64(number(kib)) << 10
-	return fault("memory", results.FormatSize(free)+" is available: workers may be swapped out",
-		evidence{Available: free}, "close what uses memory"), kib != "" && free < leastMemory
-}
+	report(kib != "" && free < leastMemory, fault("memory", results.FormatSize(free)+" is available: workers may be swapped out",
+		evidence{Available: free}, "close what uses memory"))
 
-// mains returns whether a machine with a battery runs on it.
-func mains(root fs.FS) (results.Fault, bool) {
-	supplies, err := fs.Glob(root, "sys/class/power_supply/*/type")
-	if err != nil {
-		return results.Fault{}, false
-	}
-	plugged, sockets := false, 0
-	for _, supply := range supplies {
-		if read(root, supply) == "Mains" {
-			sockets++
-			plugged = plugged || read(root, path.Join(path.Dir(supply), "online")) == "1"
-		}
-	}
-	return results.Fault{ID: "battery", Verdict: "runs on its battery, and saves power", Advice: "plug it in"}, sockets > 0 && !plugged
+	supplies, _ := fs.Glob(root, "sys/class/power_supply/*/type") // the pattern is constant
+	mains := stat.Filter(supplies, func(supply string) bool { return read(root, supply) == "Mains" })
+	plugged := slices.ContainsFunc(mains, func(supply string) bool { return read(root, path.Join(path.Dir(supply), "online")) == "1" })
+	report(len(mains) > 0 && !plugged, results.Fault{ID: "battery", Verdict: "runs on its battery, and saves power", Advice: "plug it in"})
+	return out
 }
 
 // read is a file's text, "" where it is not there: an old kernel, a container.
@@ -184,12 +159,22 @@ func number(text string) float64 {
 // root is where the kernel tells of itself.
 var root = os.DirFS("/")
 
-func kernel() string {
+// describe fills in what Linux tells.
+func describe(env *results.Environment) {
 	var u unix.Utsname
-	if err := unix.Uname(&u); err != nil {
-		return ""
+	if err := unix.Uname(&u); err == nil {
+		env.Kernel = unix.ByteSliceToString(u.Release[:])
 	}
-	return unix.ByteSliceToString(u.Release[:])
+	env.CPU, env.Virtualisation = cpuModel(), virtualised(root)
+	// Of the names of this program qemu-user answers /proc/self/exe itself, and not this one.
+	program, _ := os.Readlink("/proc/thread-self/exe")
+	env.Imitation = imitated(root, program)
+	env.Governor = read(root, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+	first, _, _ := strings.Cut(read(root, "proc/loadavg"), " ")
+	if load, err := strconv.ParseFloat(first, 64); err == nil {
+		env.Load1 = &load
+	}
+	env.PipeMaxSize = int(number(read(root, "proc/sys/fs/pipe-max-size")))
 }
 
 // cpuModel returns the first name that /proc/cpuinfo has for a CPU; ARM kernels give numbers
@@ -204,8 +189,6 @@ func cpuModel() string {
 	}
 	return ""
 }
-
-func virtualisation() string { return virtualised(root) }
 
 func virtualised(root fs.FS) string {
 	var signs []string
@@ -224,12 +207,6 @@ func virtualised(root fs.FS) string {
 	return strings.Join(signs, ", ")
 }
 
-func imitation() string {
-	// Of the names of this program qemu-user answers /proc/self/exe itself, and not this one.
-	program, _ := os.Readlink("/proc/thread-self/exe")
-	return imitated(root, program)
-}
-
 // imitated finds what stands in for Linux or for the processor, by what it calls itself there.
 func imitated(root fs.FS, program string) string {
 	version, info := read(root, "proc/version"), read(root, "proc/cpuinfo")
@@ -246,18 +223,6 @@ func imitated(root fs.FS, program string) string {
 	}
 	return ""
 }
-
-func governor() string { return read(root, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") }
-
-func load1() *float64 {
-	first, _, _ := strings.Cut(read(root, "proc/loadavg"), " ")
-	if load, err := strconv.ParseFloat(first, 64); err == nil {
-		return &load
-	}
-	return nil
-}
-
-func pipeMaxSize() int { return int(number(read(root, "proc/sys/fs/pipe-max-size"))) }
 
 // field returns the value of the first "name : value" line.
 func field(info, name string) string {

@@ -21,7 +21,7 @@ var systemChecks = []string{"power scheme"}
 // saver is the power scheme "Power saver"; every Windows has it under this GUID.
 const saver = "a1841308-3541-4fab-bc81-f71556f20b4a"
 
-func systemFaults() []results.Fault {
+func systemFaults(results.Environment) []results.Fault {
 	key, err := registry.OpenKey(registry.LOCAL_MACHINE, `SYSTEM\CurrentControlSet\Control\Power\User\PowerSchemes`, registry.QUERY_VALUE)
 	if err != nil {
 		return nil
@@ -36,35 +36,19 @@ func systemFaults() []results.Fault {
 // systemUsage is not told by a call that x/sys has.
 func systemUsage() Usage { return Usage{} }
 
-func kernel() string {
+// describe fills in what Windows tells. Virtualisation, governor and load are not told by a call that
+// x/sys has, and a pipe is as large as was asked for. Wine is known by what its system library alone
+// has.
+func describe(env *results.Environment) {
 	v := windows.RtlGetVersion()
-	return fmt.Sprintf("%d.%d.%d", v.MajorVersion, v.MinorVersion, v.BuildNumber)
-}
-
-func cpuModel() string {
+	env.Kernel = fmt.Sprintf("%d.%d.%d", v.MajorVersion, v.MinorVersion, v.BuildNumber)
+	if windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil {
+		env.Imitation = "imitated by Wine"
+	}
 	key, err := registry.OpenKey(registry.LOCAL_MACHINE, `HARDWARE\DESCRIPTION\System\CentralProcessor\0`, registry.QUERY_VALUE)
 	if err != nil {
-		return ""
+		return
 	}
 	defer key.Close()
-	model, _, _ := key.GetStringValue("ProcessorNameString") // empty where unknown
-	return model
+	env.CPU, _, _ = key.GetStringValue("ProcessorNameString") // empty where unknown
 }
-
-// virtualisation, governor and load1 are not told by a call that x/sys has.
-func virtualisation() string { return "" }
-
-func governor() string { return "" }
-
-func load1() *float64 { return nil }
-
-// imitation tells Wine by what its system library alone has.
-func imitation() string {
-	if windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil {
-		return "imitated by Wine"
-	}
-	return ""
-}
-
-// pipeMaxSize is not a setting here: a pipe is as large as was asked for.
-func pipeMaxSize() int { return 0 }

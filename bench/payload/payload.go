@@ -28,37 +28,38 @@ type Source struct {
 // Message returns message i. It is valid until the next call; its length never changes, and it may
 // be written to the pipe but not altered.
 func (s *Source) Message(i int64) []byte {
-	m := s.body(i)
+	m, number := s.Body(i), digits(i)
 	if s.head >= 0 {
-		stamp(m[s.head:], i)
+		binary.BigEndian.PutUint64(m[s.head:], number)
 	}
 	if s.tail >= 0 {
-		stamp(m[s.tail:], i)
+		binary.BigEndian.PutUint64(m[s.tail:], number)
 	}
 	return m
 }
 
 // Body returns message i as it is without its number, for a stream that nobody takes messages from.
-func (s *Source) Body(i int64) []byte { return s.body(i) }
+func (s *Source) Body(i int64) []byte {
+	if len(s.bodies) == 1 {
+		return s.bodies[0]
+	}
+	return s.bodies[i%int64(len(s.bodies))]
+}
 
 // Size returns the length of message i in bytes.
-func (s *Source) Size(i int64) int { return len(s.body(i)) }
+func (s *Source) Size(i int64) int { return len(s.Body(i)) }
 
 // Bytes returns the length of messages from to from+n, together.
 func (s *Source) Bytes(from, n int64) int64 {
-	if len(s.bodies) == 1 {
-		return n * int64(len(s.bodies[0]))
-	}
-	var total, round int64
+	var round, rest int64
 	for _, b := range s.bodies {
 		round += int64(len(b))
 	}
 	rounds := n / int64(len(s.bodies))
-	total = rounds * round
 	for i := from + rounds*int64(len(s.bodies)); i < from+n; i++ {
-		total += int64(s.Size(i))
+		rest += int64(s.Size(i))
 	}
-	return total
+	return rounds*round + rest
 }
 
 // Distinct returns how many messages differ in more than their number.
@@ -76,18 +77,20 @@ func (s *Source) Largest() int {
 // Check tells whether msg can be message i: its length, and eight bytes at its head and at its
 // tail.
 func (s *Source) Check(i int64, msg []byte) error {
-	want := s.body(i)
+	want := s.Body(i)
 	if len(msg) != len(want) {
 		return &Mismatch{Message: i, Offset: min(len(msg), len(want)), Why: fmt.Sprintf("has %d bytes, not %d", len(msg), len(want))}
 	}
-	if s.head >= 0 && s.tail >= 0 {
-		number := digits(i)
-		if binary.BigEndian.Uint64(msg[s.head:]) == number && binary.BigEndian.Uint64(msg[s.tail:]) == number {
+	if s.head < 0 || s.tail < 0 {
+		return s.checkEdges(i, msg)
+	}
+	at, number := s.head, digits(i)
+	if binary.BigEndian.Uint64(msg[at:]) == number {
+		if at = s.tail; binary.BigEndian.Uint64(msg[at:]) == number {
 			return nil
 		}
-		return s.misnumbered(i, msg)
 	}
-	return s.checkEdges(i, msg)
+	return &Mismatch{Message: i, Offset: at, Why: fmt.Sprintf("carries number %q, not %08x", msg[at:at+stampLen], uint32(i))}
 }
 
 // Compare tells whether msg is message i, byte for byte.
@@ -111,21 +114,6 @@ func (s *Source) checkEdges(i int64, msg []byte) error {
 	return &Mismatch{Message: i, Offset: firstDifference(want, msg), Why: "does not begin and end as it was sent"}
 }
 
-func (s *Source) misnumbered(i int64, msg []byte) error {
-	at := s.head
-	if binary.BigEndian.Uint64(msg[at:]) == digits(i) {
-		at = s.tail
-	}
-	return &Mismatch{Message: i, Offset: at, Why: fmt.Sprintf("carries number %q, not %08x", msg[at:at+stampLen], uint32(i))}
-}
-
-func (s *Source) body(i int64) []byte {
-	if len(s.bodies) == 1 {
-		return s.bodies[0]
-	}
-	return s.bodies[i%int64(len(s.bodies))]
-}
-
 // A Mismatch is a message that did not arrive as it was sent.
 type Mismatch struct {
 	Message int64  // its number, from 0
@@ -146,9 +134,6 @@ func firstDifference(a, b []byte) int {
 	}
 	return n
 }
-
-// stamp writes the eight lower-case hexadecimal digits of i to b.
-func stamp(b []byte, i int64) { binary.BigEndian.PutUint64(b, digits(i)) }
 
 // digits returns the low 32 bits of i as eight hexadecimal digits, the first in the highest byte.
 // It works on all eight at once: a number is written twice a message inside the timed part, where a

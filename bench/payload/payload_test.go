@@ -2,6 +2,7 @@ package payload
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -99,7 +100,7 @@ func TestUnknownKindNamesTheKnown(t *testing.T) {
 func TestDigitsAreThoseOfPrintf(t *testing.T) {
 	for _, i := range []int64{0, 1, 9, 10, 15, 16, 0x9a, 0xdeadbeef, 0xffffffff, 1 << 32} {
 		var got [8]byte
-		stamp(got[:], i)
+		binary.BigEndian.PutUint64(got[:], digits(i))
 		if want := fmt.Sprintf("%08x", uint32(i)); string(got[:]) != want {
 			t.Errorf("%d: got %s, want %s", i, got, want)
 		}

@@ -91,20 +91,19 @@ func (l *lines) take(line []byte) {
 		if m.Kind != results.KindMessage || m.Size <= 0 {
 			return
 		}
-		l.add(Message{Dir: m.Dir, Method: m.Method, ID: m.ID, Size: int(min(m.Size, maxRecording+1)), Body: []byte(m.Body)})
+		size, body := int(min(m.Size, maxRecording+1)), []byte(m.Body)
+		if len(body) == 0 {
+			body = nil
+		} else {
+			size = len(body)
+		}
+		l.messages = append(l.messages, Message{Dir: m.Dir, Method: m.Method, ID: m.ID, Size: size, Body: body})
 	case !l.recorded:
-		l.add(Message{Size: len(line), Body: line})
+		l.messages = append(l.messages, Message{Size: len(line), Body: line})
+	default:
+		return
 	}
-}
-
-func (l *lines) add(m Message) {
-	if len(m.Body) == 0 {
-		m.Body = nil
-	} else {
-		m.Size = len(m.Body)
-	}
-	l.total += int64(m.Size)
-	l.messages = append(l.messages, m)
+	l.total += int64(l.messages[len(l.messages)-1].Size)
 }
 
 // recordIn reads a line of a results file, and reports whether it is one: a message of a protocol

@@ -56,10 +56,9 @@ type Topology struct{ CPUs []CPU }
 
 // A CPU is one hardware thread, and what it shares with the others.
 type CPU struct {
-	ID      int
-	Core    string // hardware threads with the same Core are siblings
-	Cache   string // CPUs with the same Cache share their last-level cache
-	Package string // CPUs with the same Package sit on one chip
+	ID    int
+	Core  string // hardware threads with the same Core are siblings
+	Cache string // CPUs with the same Cache share their last-level cache
 }
 
 // String sums a topology up: "2 CPUs, 2 cores, 1 last-level cache".

@@ -1,11 +1,11 @@
 package placement
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,22 +23,26 @@ func PinProcess(cpu int) error {
 	if cpu == Any {
 		return nil
 	}
-	var done []int
+	bound := map[string]bool{}
 	for {
-		threads, err := threads()
+		threads, err := os.ReadDir("/proc/self/task")
 		if err != nil {
-			return err
+			return fmt.Errorf("list this process's threads: %w", err)
 		}
-		fresh := slices.DeleteFunc(threads, func(id int) bool { return slices.Contains(done, id) })
-		if len(fresh) == 0 {
-			return nil
-		}
-		for _, id := range fresh {
+		known := len(bound)
+		for _, thread := range threads {
+			id, err := strconv.Atoi(thread.Name())
+			if err != nil || bound[thread.Name()] {
+				continue
+			}
 			if err := pin(id, cpu); err != nil && !errors.Is(err, unix.ESRCH) {
 				return err
 			}
+			bound[thread.Name()] = true
 		}
-		done = append(done, fresh...)
+		if len(bound) == known {
+			return nil
+		}
 	}
 }
 
@@ -63,58 +67,24 @@ func pin(thread, cpu int) error {
 	return nil
 }
 
-func threads() ([]int, error) {
-	entries, err := os.ReadDir("/proc/self/task")
-	if err != nil {
-		return nil, fmt.Errorf("list this process's threads: %w", err)
-	}
-	var ids []int
-	for _, e := range entries {
-		if id, err := strconv.Atoi(e.Name()); err == nil {
-			ids = append(ids, id)
-		}
-	}
-	return ids, nil
-}
-
 // Read finds the CPUs that this process may use, and from sysfs how they lie to each other. Where
 // sysfs is silent (some containers), each CPU counts as a core of its own under one cache. It looks
 // once in the life of a process, before any is bound.
 var Read = sync.OnceValues(readTopology)
 
-func readTopology() (Topology, error) {
-	ids, err := allowed()
-	if err != nil {
-		return Topology{}, err
+func readTopology() (t Topology, err error) {
+	var allowed unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
+		return t, fmt.Errorf("read the allowed CPUs: %w", err)
 	}
-	var t Topology
-	for _, id := range ids {
-		t.CPUs = append(t.CPUs, read("/sys/devices/system/cpu", id))
-	}
-	return t, nil
-}
-
-func allowed() ([]int, error) {
-	var set unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &set); err != nil {
-		return nil, fmt.Errorf("read the allowed CPUs: %w", err)
-	}
-	var ids []int
-	for id := range len(set) * 64 {
-		if set.IsSet(id) {
-			ids = append(ids, id)
+	for id := range len(allowed) * 64 {
+		if allowed.IsSet(id) {
+			dir := fmt.Sprintf("/sys/devices/system/cpu/cpu%d", id)
+			core := cmp.Or(line(dir, "topology/thread_siblings_list"), strconv.Itoa(id))
+			t.CPUs = append(t.CPUs, CPU{ID: id, Core: core, Cache: lastCache(dir)})
 		}
 	}
-	return ids, nil
-}
-
-func read(sysfs string, id int) CPU {
-	dir := filepath.Join(sysfs, fmt.Sprintf("cpu%d", id))
-	core := line(dir, "topology/thread_siblings_list")
-	if core == "" {
-		core = strconv.Itoa(id)
-	}
-	return CPU{ID: id, Core: core, Cache: lastCache(dir), Package: line(dir, "topology/physical_package_id")}
+	return t, nil
 }
 
 // lastCache names the last-level cache of a CPU by the CPUs that share it.
