@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -96,7 +97,7 @@ func (f *callFlags) complete(stderr io.Writer) error {
 	f.limits.Memory = uint64(f.memory)
 	o := &f.options
 	o.Version = machine.Version()
-	o.RequestTimeout = orNone(o.RequestTimeout)
+	o.RequestTimeout = cmp.Or(o.RequestTimeout, -1) // in Go 0 is the default
 	if o.Restarts == 0 {
 		o.Restarts = -1 // in Go 0 is without end
 	}

@@ -35,6 +35,21 @@ func main() {
 	os.Exit(run(interruptible(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
+// fewDescriptors are what the Go runtime needs to begin, which it ends the process without.
+const fewDescriptors = 8
+
+// enoughDescriptors reports where the process can open so few files that the runtime would crash.
+func enoughDescriptors() error {
+	for range fewDescriptors {
+		fd, err := syscall.Open(os.DevNull, syscall.O_RDONLY, 0)
+		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+			return fmt.Errorf("it may open too few files (%w): raise the limit, as with ulimit -n 256", err)
+		}
+		defer syscall.Close(fd) // one that is not open is none of what is asked here
+	}
+	return nil
+}
+
 // cleanUpTime is what the program has after a second signal to take its processes and folders away:
 // more than any of that takes.
 const cleanUpTime = 10 * time.Second

@@ -1,9 +1,16 @@
 package main
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"log/slog"
+	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +21,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+	"github.com/pipebench/pipebench/scenarios/tap"
 )
 
 // serveFlags are what serve was asked for, as it was typed.
@@ -24,7 +32,10 @@ type serveFlags struct {
 }
 
 func (f *serveFlags) register(cmd *cobra.Command) {
-	cmd.Long += "\n\n" + misbehaviours(catalogue.Server, 23)
+	cmd.Long += "\n"
+	for _, m := range catalogue.Of(catalogue.Server) {
+		cmd.Long += fmt.Sprintf("\n  %-23s %s", m.Usage(), m.Title)
+	}
 	flags, o := cmd.Flags(), &f.options
 	addParsed(cmd, &o.Framing, "framing", "ndjson", framers.Parse, "how messages are told apart: "+framingUsage)
 	addParsed(cmd, &o.MaxMessage, "max-message", "", sizeOr("unlimited"), "the largest request, such as 10MiB; unlimited (default 10MiB, with --fault unlimited)")
@@ -40,21 +51,15 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.messages, "messages", "", "answer from a recording (see tap), or a file of both sides' messages, one a line")
 	flags.StringVar(&f.record, "record", "", "append what passes to this file, arguments and all, as tap does")
 	flags.TextVar(&f.logLevel, "log-level", slog.LevelInfo, "debug, info, warn or error")
-	var faults []string
-	for _, m := range catalogue.Of(catalogue.Server) {
-		faults = append(faults, m.Usage()+"\t"+m.Title)
-	}
-	complete(cmd, map[string][]string{
-		"framing": callFramings, "log-level": logLevels, "fault": faults,
-	})
+	complete(cmd, map[string][]string{"framing": callFramings, "log-level": logLevels})
 }
 
 func (f *serveFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	o := f.options
 	o.Version, o.Tools, o.Stderr = machine.Version(), mcpstdio.Samples(), cmd.ErrOrStderr()
 	o.Logger = slog.New(slog.NewTextHandler(o.Stderr, &slog.HandlerOptions{Level: f.logLevel}))
-	o.ToolTimeout, o.EOFGrace = orNone(o.ToolTimeout), orNone(o.EOFGrace)
-	o.FlushTimeout, o.ShutdownTimeout = orNone(o.FlushTimeout), orNone(o.ShutdownTimeout)
+	o.ToolTimeout, o.EOFGrace = cmp.Or(o.ToolTimeout, -1), cmp.Or(o.EOFGrace, -1) // in Go 0 is the default
+	o.FlushTimeout, o.ShutdownTimeout = cmp.Or(o.FlushTimeout, -1), cmp.Or(o.ShutdownTimeout, -1)
 	o.ToolErrorsAsRPC = f.toolErrors == "jsonrpc"
 	if o.ParseErrorID = jsonrpc.Empty; f.parseErrorID == "null" {
 		o.ParseErrorID = jsonrpc.Null
@@ -92,4 +97,75 @@ func (f *serveFlags) run(cmd *cobra.Command, _ []string) (err error) {
 		return err
 	}
 	return s.Wait()
+}
+
+// tapFlags are what tap was asked for, as it was typed.
+type tapFlags struct {
+	out     string
+	options tap.Options
+}
+
+func (f *tapFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVarP(&f.out, "out", "o", "", "file of the recording (default pipebench-out/tap-<time>-<pid>.jsonl)")
+	addChoice(cmd, &f.options.Protocol, "protocol", tap.Protocols(), "what is spoken: "+strings.Join(tap.Protocols(), ", "))
+	flags.BoolVar(&f.options.Bodies, "bodies", false, "keep what the messages hold, secrets and all")
+	flags.BoolVar(&f.options.Redact, "redact", false, "keep the structure and the lengths of what they hold, its values overwritten")
+	cmd.MarkFlagsMutuallyExclusive("bodies", "redact")
+}
+
+// run does not return once the command has been started: the process ends as the command does.
+func (f *tapFlags) run(cmd *cobra.Command, command []string) error {
+	o := &f.options
+	var err error
+	if o.Run, err = results.NewRun(); err != nil {
+		return err
+	}
+	file, err := interruptibly(cmd.Context(), f.out, createRecording)
+	if cmd.Context().Err() != nil {
+		return fmt.Errorf("open the recording, a pipe that nobody reads: %w", cmd.Context().Err())
+	}
+	if err != nil {
+		return err
+	}
+	signal.Reset() // what signals mean is up to the server from here on
+	defer file.Close()
+	env := describeRun(o.Run, 0)
+	env.Command = commandLine(tap.RedactCommand(os.Args))
+	if err := results.NewWriter(file).Write(env); err != nil {
+		return fmt.Errorf("begin the recording: %w", err)
+	}
+	o.Command, o.Record = command, file
+	end, err := tap.Run(*o)
+	if end == nil {
+		return err
+	}
+	if err := errors.Join(err, file.Close()); err != nil {
+		fmt.Fprintln(os.Stderr, "pipebench: tap:", err)
+	}
+	end.ExitLike()
+	return nil
+}
+
+// createRecording makes the file of the recording, which only the user may read: what passed may be secret.
+// Without a name several clients may start one each at the same time, and the file is a new one.
+func createRecording(path string) (*os.File, error) {
+	flag := os.O_APPEND
+	if path == "" {
+		path = filepath.Join("pipebench-out", fmt.Sprintf("tap-%s-%d.jsonl", time.Now().Format("20060102-150405"), os.Getpid()))
+		flag = os.O_EXCL // no link of another user's is followed
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return nil, fmt.Errorf("make the folder for the recording: %w", err)
+	}
+	file, err := os.OpenFile(path, flag|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("make the recording: %w", err)
+	}
+	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+		if err := file.Chmod(0o600); err != nil { // it was there, and others could read it
+			return nil, errors.Join(fmt.Errorf("make the recording: %w", err), file.Close())
+		}
+	}
+	return file, nil
 }
