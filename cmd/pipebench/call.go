@@ -205,9 +205,23 @@ func (s *callSession) ask(ctx context.Context, in io.Reader, order chan<- chan r
 			if !ok {
 				return nil
 			}
-			if err := s.askLine(ctx, l, order); err != nil {
-				return err
+			if l.err != nil {
+				return fmt.Errorf("read requests: %w", l.err)
 			}
+			s.asked++
+			q, err := parseRequest(l.text, l.number)
+			if err != nil {
+				return usage(fmt.Errorf("line %d of stdin: %w", l.number, err))
+			}
+			if q.notice {
+				if err := s.pool.Notify(ctx, q.method, q.params); err != nil {
+					return err
+				}
+				continue
+			}
+			r := make(chan reply, 1)
+			order <- r
+			go func() { r <- s.send(ctx, q) }()
 		}
 	}
 }
@@ -246,25 +260,6 @@ func readLines(in io.Reader, over <-chan struct{}) <-chan line {
 		}
 	}()
 	return lines
-}
-
-// askLine sends what stands on one line.
-func (s *callSession) askLine(ctx context.Context, l line, order chan<- chan reply) error {
-	if l.err != nil {
-		return fmt.Errorf("read requests: %w", l.err)
-	}
-	s.asked++
-	q, err := parseRequest(l.text, l.number)
-	if err != nil {
-		return usage(fmt.Errorf("line %d of stdin: %w", l.number, err))
-	}
-	if q.notice {
-		return s.pool.Notify(ctx, q.method, q.params)
-	}
-	r := make(chan reply, 1)
-	order <- r
-	go func() { r <- s.send(ctx, q) }()
-	return nil
 }
 
 // send asks one request. What fails here, not at the server, is answered in its place, so that

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/claims"
 )
@@ -33,10 +34,7 @@ func (f *claimsFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.detail, "detail", false, "print every claim, its figure and the reason, not what fits a screen")
 	flags.BoolVar(&f.requireVerdict, "require-verdict", false, "exit 4 if the figures leave a verdict open; with --against, if such a one changed or one is missing")
 	f.sharedFlags.register(cmd, 0, stopAfter)
-	var names []string
-	for _, c := range claims.All() {
-		names = append(names, c.ID+"\t"+c.Text)
-	}
+	names := stat.Map(claims.All(), func(c claims.Claim) string { return c.ID + "\t" + c.Text })
 	complete(cmd, map[string][]string{"only": names, "explain": names})
 }
 
@@ -85,19 +83,12 @@ func (f *claimsFlags) run(cmd *cobra.Command, files []string) error {
 
 // decided demands, where a verdict is required, that the figures leave none open.
 func (f *claimsFlags) decided(set *results.Set) error {
-	if !f.requireVerdict {
+	open := stat.Filter(f.latest(set), unsure)
+	if !f.requireVerdict || len(open) == 0 {
 		return nil
 	}
-	var open []string
-	for _, r := range f.latest(set) {
-		if unsure(r) {
-			open = append(open, r.ID)
-		}
-	}
-	if len(open) == 0 {
-		return nil
-	}
-	return &statusError{exitInconclusive, fmt.Errorf("the figures leave open %s: run again when the machine is quiet", strings.Join(open, ", "))}
+	ids := stat.Map(open, func(r results.Claim) string { return r.ID })
+	return &statusError{exitInconclusive, fmt.Errorf("the figures leave open %s: run again when the machine is quiet", strings.Join(ids, ", "))}
 }
 
 // before reads the verdicts that --against holds these against.
@@ -133,24 +124,18 @@ func (f *claimsFlags) judge(ctx context.Context, s *session) error {
 // latest returns the last verdict on each claim that was asked for, in the order of the documents.
 // Claims that this version does not know come last.
 func (f *claimsFlags) latest(set *results.Set) []results.Claim {
-	last := map[string]results.Claim{}
-	var order []string
-	for _, c := range claims.All() {
-		order = append(order, c.ID)
-	}
-	for _, r := range set.Claims {
-		if !slices.Contains(order, r.ID) {
-			order = append(order, r.ID)
-		}
-		last[r.ID] = r
-	}
+	ids := stat.Map(claims.All(), func(c claims.Claim) string { return c.ID })
 	var out []results.Claim
-	for _, id := range order {
-		r, judged := last[id]
-		if judged && (len(f.only) == 0 || slices.Contains(f.only, r.ID) || slices.Contains(f.only, r.Seed)) {
+	for _, same := range stat.GroupBy(set.Claims, func(r results.Claim) string { return r.ID }) {
+		r := same[len(same)-1]
+		if !slices.Contains(ids, r.ID) {
+			ids = append(ids, r.ID)
+		}
+		if len(f.only) == 0 || slices.Contains(f.only, r.ID) || slices.Contains(f.only, r.Seed) {
 			out = append(out, r)
 		}
 	}
+	slices.SortFunc(out, func(a, b results.Claim) int { return slices.Index(ids, a.ID) - slices.Index(ids, b.ID) })
 	return out
 }
 
@@ -223,10 +208,10 @@ func (f *claimsFlags) compare(w io.Writer, before, now *results.Set) error {
 		return err
 	}
 	t := view.Table{Title: "Against " + f.against, Columns: view.Columns("claim", "was", "is", "change", "why")}
-	count := map[changeKind]int{}
+	ids := map[changeKind][]string{}
 	for _, c := range changes {
 		t.Append(c.id, view.VerdictText(c.was), view.VerdictText(c.is), string(c.kind), c.why)
-		count[c.kind]++
+		ids[c.kind] = append(ids[c.kind], c.id)
 	}
 	if readable(f.format) {
 		fmt.Fprintln(w)
@@ -234,11 +219,13 @@ func (f *claimsFlags) compare(w io.Writer, before, now *results.Set) error {
 			return err
 		}
 	}
+	open := stat.Filter(changes, func(c change) bool { return c.kind == byChance || c.kind == missing })
 	switch {
-	case count[gate] > 0:
-		return &statusError{exitGate, fmt.Errorf("%d of the verdicts in %s changed: %s", count[gate], f.against, named(changes, gate))}
-	case f.requireVerdict && count[byChance]+count[missing] > 0:
-		return &statusError{exitInconclusive, fmt.Errorf("no verdict on %s: run again when the machine is quiet", named(changes, byChance, missing))}
+	case len(ids[gate]) > 0:
+		return &statusError{exitGate, fmt.Errorf("%d of the verdicts in %s changed: %s", len(ids[gate]), f.against, strings.Join(ids[gate], ", "))}
+	case f.requireVerdict && len(open) > 0:
+		of := stat.Map(open, func(c change) string { return c.id })
+		return &statusError{exitInconclusive, fmt.Errorf("no verdict on %s: run again when the machine is quiet", strings.Join(of, ", "))}
 	}
 	return nil
 }
@@ -265,14 +252,4 @@ func changesOf(before, now []results.Claim) []change {
 		out = append(out, c)
 	}
 	return out
-}
-
-func named(all []change, kinds ...changeKind) string {
-	var out []string
-	for _, c := range all {
-		if slices.Contains(kinds, c.kind) {
-			out = append(out, c.id)
-		}
-	}
-	return strings.Join(out, ", ")
 }

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/syspipe/inspect"
 )
@@ -167,14 +170,12 @@ func processLines(r *inspect.Report) []string {
 // sleeping names the calls in which threads wait, each once: "write(1), poll".
 func sleeping(threads []inspect.Thread) string {
 	var calls []string
-	seen := map[string]bool{}
 	for _, t := range threads {
 		call := t.In
 		if t.FD >= 0 {
 			call = fmt.Sprintf("%s(%d)", t.In, t.FD)
 		}
-		if !seen[call] {
-			seen[call] = true
+		if !slices.Contains(calls, call) {
 			calls = append(calls, call)
 		}
 	}
@@ -190,11 +191,7 @@ func channelTable(channels []inspect.Channel) view.Table {
 		return strconv.Itoa(n)
 	}
 	for _, c := range channels {
-		name := c.ID
-		if c.Path != "" {
-			name = c.Path
-		}
-		t.Append(name, c.Kind, holders(c.Writers, "writing"), holders(c.Readers, "reading"), known(c.Queued, -1), known(c.Capacity, 0), state(c))
+		t.Append(cmp.Or(c.Path, c.ID), c.Kind, holders(c.Writers, "writing"), holders(c.Readers, "reading"), known(c.Queued, -1), known(c.Capacity, 0), state(c))
 	}
 	return t
 }
@@ -202,8 +199,7 @@ func channelTable(channels []inspect.Channel) view.Table {
 // holders are the processes that have an end, with their descriptors: "4711 cat 1 (writing)". One
 // that never waits in the call says so.
 func holders(list []inspect.Holder, verb string) string {
-	var out []string
-	for _, h := range list {
+	return cmp.Or(strings.Join(stat.Map(list, func(h inspect.Holder) string {
 		text := fmt.Sprintf("%d %s fd %d", h.PID, h.Command, h.FD)
 		switch {
 		case h.Waits:
@@ -211,39 +207,27 @@ func holders(list []inspect.Holder, verb string) string {
 		case h.NonBlocking:
 			text += " (non-blocking)"
 		}
-		out = append(out, text)
-	}
-	if len(out) == 0 {
-		return "-"
-	}
-	return strings.Join(out, ", ")
+		return text
+	}), ", "), "-")
 }
 
 func state(c inspect.Channel) string {
 	var words []string
-	if c.Full {
-		words = append(words, "FULL")
+	for _, w := range []struct {
+		is   bool
+		word string
+	}{{c.Full, "FULL"}, {c.NoReader, "NO READER"}, {c.NoWriter, "NO WRITER"}} {
+		if w.is {
+			words = append(words, w.word)
+		}
 	}
-	if c.NoReader {
-		words = append(words, "NO READER")
-	}
-	if c.NoWriter {
-		words = append(words, "NO WRITER")
-	}
-	if len(words) == 0 {
-		return "-"
-	}
-	return strings.Join(words, ", ")
+	return cmp.Or(strings.Join(words, ", "), "-")
 }
 
 // sentences are what is wrong, or what was looked for in vain.
 func sentences(r *inspect.Report) []string {
-	var out []string
-	for _, d := range r.Diagnoses {
-		out = append(out, d.Sentence)
-	}
-	if len(out) > 0 {
-		return out
+	if len(r.Diagnoses) > 0 {
+		return stat.Map(r.Diagnoses, func(d inspect.Diagnosis) string { return d.Sentence })
 	}
 	nothing := "nothing found of: " + strings.Join(r.Problems(), "; ")
 	if len(r.Channels) == 0 {

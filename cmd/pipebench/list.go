@@ -10,6 +10,7 @@ import (
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/claims"
 	"github.com/pipebench/pipebench/scenarios/faults"
@@ -72,35 +73,35 @@ func (f *listFlags) run(cmd *cobra.Command, _ []string) error {
 // catalog returns everything that a flag can name.
 func catalog(t placement.Topology) []catalogSection {
 	return []catalogSection{
-		{"framing", "how messages are told apart (all is every one)", items(measure.Framings(), func(name string) item {
+		{"framing", "how messages are told apart (all is every one)", stat.Map(measure.Framings(), func(name string) item {
 			return item{name: name, what: describe(framingLines, name)}
 		})},
-		{"pipe", "the kernel's byte stream", items(syspipe.Kinds(), func(k syspipe.Kind) item {
+		{"pipe", "the kernel's byte stream", stat.Map(syspipe.Kinds(), func(k syspipe.Kind) item {
 			return item{string(k), describe(pipeLines, string(k)), why(k.Supported())}
 		})},
-		{"io", "how an end waits for the kernel; one value, or writer/reader", items(syspipe.IOs(), func(io syspipe.IO) item {
+		{"io", "how an end waits for the kernel; one value, or writer/reader", stat.Map(syspipe.IOs(), func(io syspipe.IO) item {
 			return item{io.String(), describe(ioLines, io.String()), why(io.Supported())}
 		})},
-		{"placement", "where the ends run", items(placement.Places(), func(p placement.Place) item {
+		{"placement", "where the ends run", stat.Map(placement.Places(), func(p placement.Place) item {
 			_, err := t.Choose(p.Name)
 			return item{p.Name, p.What, why(err)}
 		})},
-		{"peer", "what the ends are", items(bench.Peers, pair)},
-		{"pattern", "who talks", items(bench.Patterns, pair)},
-		{"clock", "when it is read in round trips", items(bench.Clocks, pair)},
-		{"payload", "what generated messages are made of", items(payload.Kinds(), func(k payload.Kind) item {
+		{"peer", "what the ends are", stat.Map(bench.Peers, pair)},
+		{"pattern", "who talks", stat.Map(bench.Patterns, pair)},
+		{"clock", "when it is read in round trips", stat.Map(bench.Clocks, pair)},
+		{"payload", "what generated messages are made of", stat.Map(payload.Kinds(), func(k payload.Kind) item {
 			return item{name: k.Name, what: k.What}
 		})},
-		{"shape", "the work of another benchmark, its figure in its unit", items(measure.Shapes(), func(s measure.Shape) item {
+		{"shape", "the work of another benchmark, its figure in its unit", stat.Map(measure.Shapes(), func(s measure.Shape) item {
 			return item{name: s.Name, what: s.What}
 		})},
-		{"scenario", "ways in which stdio fails, to be reproduced (" + allScenarios + " of them, or a list)", items(faults.All(), func(s faults.Scenario) item {
+		{"scenario", "ways in which stdio fails, to be reproduced (" + allScenarios + " of them, or a list)", stat.Map(faults.All(), func(s faults.Scenario) item {
 			return item{name: s.Name, what: s.Title}
 		})},
-		{"fault", "how serve misbehaves, with the size, number or time from which on", items(catalogue.Of(catalogue.Server), misbehaviour)},
-		{"faults", "what drive puts a server through", items(catalogue.Of(catalogue.Client), misbehaviour)},
-		{"objective", "what tune weighs goodput and wait by", items(tune.Objectives, pair)},
-		{"only", "claims that documents make, to be judged (pipebench claims)", items(claims.All(), func(c claims.Claim) item {
+		{"fault", "how serve misbehaves, with the size, number or time from which on", stat.Map(catalogue.Of(catalogue.Server), misbehaviour)},
+		{"faults", "what drive puts a server through", stat.Map(catalogue.Of(catalogue.Client), misbehaviour)},
+		{"objective", "what tune weighs goodput and wait by", stat.Map(tune.Objectives, pair)},
+		{"only", "claims that documents make, to be judged (pipebench claims)", stat.Map(claims.All(), func(c claims.Claim) item {
 			return item{name: c.ID, what: c.Text}
 		})},
 	}
@@ -116,22 +117,10 @@ func completeNames(flag string) cobra.CompletionFunc {
 			if s.flag != flag {
 				continue
 			}
-			var names []string
-			for _, i := range s.items {
-				names = append(names, before+i.name+"\t"+i.what)
-			}
-			return names, cobra.ShellCompDirectiveNoFileComp
+			return stat.Map(s.items, func(i item) string { return before + i.name + "\t" + i.what }), cobra.ShellCompDirectiveNoFileComp
 		}
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-}
-
-func items[T any](all []T, describe func(T) item) []item {
-	var out []item
-	for _, one := range all {
-		out = append(out, describe(one))
-	}
-	return out
 }
 
 func misbehaviour(m catalogue.Misbehaviour) item { return item{name: m.Usage(), what: m.Title} }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/probe"
@@ -97,6 +98,7 @@ func (f *probeFlags) comparedWith() (others []*results.Set, systems []string, er
 	return others, systems, nil
 }
 
+// readProbes reads the findings on pipes of files. Without any it is an error.
 func readProbes(paths ...string) (*results.Set, error) {
 	set, err := results.Read(paths...)
 	if err != nil {
@@ -114,7 +116,7 @@ func noProbes(paths []string) error {
 
 // onPipes returns the part of a set that holds findings on pipes.
 func onPipes(set *results.Set, problems []results.Problem) *results.Set {
-	found := slices.DeleteFunc(slices.Clone(set.Probes), func(p results.Probe) bool { return p.Pipe == "" })
+	found := stat.Filter(set.Probes, func(p results.Probe) bool { return p.Pipe != "" })
 	return &results.Set{Environments: set.Environments, Probes: found, Problems: problems}
 }
 
@@ -146,19 +148,16 @@ var documentedSystems = []string{"linux", "macos", "freebsd", "windows"}
 
 // documented looks up what the rules of systems say.
 func documented(systems []string) []view.DocumentedSystem {
-	var out []view.DocumentedSystem
-	for _, name := range systems {
-		goos := name
-		if name == "macos" {
-			goos = "darwin"
+	return stat.Map(systems, func(name string) view.DocumentedSystem {
+		goos := strings.Replace(name, "macos", "darwin", 1)
+		return view.DocumentedSystem{
+			Name:    name,
+			Predict: func(step string) (any, bool) { return probe.Predict(goos, step) },
+			Rules: stat.Map(probe.Rules(goos), func(r probe.Rule) view.DocumentedRule {
+				return view.DocumentedRule{About: r.About, Says: r.Says, Source: r.Source}
+			}),
 		}
-		s := view.DocumentedSystem{Name: name, Predict: func(step string) (any, bool) { return probe.Predict(goos, step) }}
-		for _, r := range probe.Rules(goos) {
-			s.Rules = append(s.Rules, view.DocumentedRule{About: r.About, Says: r.Says, Source: r.Source})
-		}
-		out = append(out, s)
-	}
-	return out
+	})
 }
 
 // probeRecord is a finding as the results file keeps it.

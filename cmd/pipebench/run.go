@@ -18,6 +18,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/scenarios/faults"
 	"github.com/pipebench/pipebench/scenarios/measure"
 	"github.com/pipebench/pipebench/scenarios/subrun"
 	"github.com/pipebench/pipebench/syspipe"
@@ -70,11 +71,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	addParsed(cmd, &c.ReadBuffer, "read-buffer", "", parseSize, "bytes the reader asks for at once (default 256KiB)")
 	addParsed(cmd, &c.Transfer, "transfer", "", unless(string(syspipe.Copy)), "vmsplice or splice: lend pages instead of copying bytes, in raw streams")
 	addParsed(cmd, &c.Clock, "clock", bench.Clocks[0][0], unless(bench.Clocks[0][0]), "sample: read it at the ends of a sample alone, not after each round trip")
-	var shapes []string
-	for _, s := range measure.Shapes() {
-		shapes = append(shapes, s.Name)
-	}
-	addParsed(cmd, &f.shape, "shape", "", measure.ParseShape, "the work of another benchmark, its figure in its unit: "+strings.Join(shapes, ", "))
+	addParsed(cmd, &f.shape, "shape", "", measure.ParseShape, "the work of another benchmark, its figure in its unit: "+strings.Join(stat.Map(measure.Shapes(), func(s measure.Shape) string { return s.Name }), ", "))
 	flags.BoolVar(&f.detail, "detail", false, "print all figures of each cell, not what fits a screen")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the cells and how long they will take, and measure nothing")
 	flags.StringSliceVar(&f.scenarios, "scenario", nil, "reproduce ways in which stdio fails, such as reader-gone (see list), or all, instead of measuring")
@@ -146,19 +143,19 @@ func (f *runFlags) run(cmd *cobra.Command, _ []string) error {
 	if plan, err = plan.Checked(); err != nil {
 		return usage(err)
 	}
-	plans := []bench.Plan{plan}
+	stages := []measure.Stage{{Plan: plan}}
 	if f.isDefault(cmd) {
-		if plans, err = f.sweep.WithFurther(plan); err != nil {
+		if stages, err = f.sweep.WithFurther(plan); err != nil {
 			return err
 		}
 	}
 	if f.dryRun {
-		for _, p := range plans {
-			err = errors.Join(err, printPlan(cmd.OutOrStdout(), p))
+		for _, s := range stages {
+			err = errors.Join(err, printPlan(cmd.OutOrStdout(), s.Plan))
 		}
 		return err
 	}
-	return f.measureCells(cmd, plans...)
+	return f.measureCells(cmd, stages)
 }
 
 // plan makes of the flags what to measure.
@@ -217,26 +214,21 @@ func (f *runFlags) complete(ctx context.Context) error {
 // printPlan prints the cells, and once each why some are not for this machine. Where none is, that
 // is what the run would end with.
 func printPlan(w io.Writer, p bench.Plan) error {
-	var reasons []string
-	lacking := map[string]int{}
-	for _, c := range p.Cells {
-		if why := bench.Unsupported(c); why != nil {
-			if lacking[why.Error()]++; lacking[why.Error()] == 1 {
-				reasons = append(reasons, why.Error())
-			}
-			continue
-		}
+	missing := func(c results.Cell) string { return why(bench.Unsupported(c)) }
+	here := stat.Filter(p.Cells, func(c results.Cell) bool { return missing(c) == "" })
+	for _, c := range here {
 		fmt.Fprintln(w, c.Key())
-		lacking[""]++
 	}
-	if lacking[""] == 0 {
+	lacking := stat.GroupBy(stat.Filter(p.Cells, func(c results.Cell) bool { return missing(c) != "" }), missing)
+	if len(here) == 0 {
+		reasons := stat.Map(lacking, func(cells []results.Cell) string { return missing(cells[0]) })
 		return fmt.Errorf("no cell can be measured here: %s", strings.Join(reasons, "; "))
 	}
-	for _, why := range reasons {
-		fmt.Fprintf(w, "unsupported: %s: %s\n", results.FormatCount(lacking[why], "cell"), why)
+	for _, cells := range lacking {
+		fmt.Fprintf(w, "unsupported: %s: %s\n", results.FormatCount(len(cells), "cell"), missing(cells[0]))
 	}
 	_, err := fmt.Fprintf(w, "%d cells of %d samples: about %s, at most %s\n",
-		lacking[""], p.Samples, p.Estimate().Round(100*time.Millisecond), p.MaxTime)
+		len(here), p.Samples, p.Estimate().Round(100*time.Millisecond), p.MaxTime)
 	return err
 }
 
@@ -244,14 +236,14 @@ func printPlan(w io.Writer, p bench.Plan) error {
 // takes longer by itself, as with a slow reader, is cut off.
 const overrun = 2 * time.Second
 
-// measureCells runs plans, keeps their records in a folder, and shows and judges what they say.
-func (f *runFlags) measureCells(cmd *cobra.Command, plans ...bench.Plan) error {
-	last := plans[len(plans)-1]
+// measureCells runs stages, keeps their records in a folder, and shows and judges what they say.
+func (f *runFlags) measureCells(cmd *cobra.Command, stages []measure.Stage) error {
+	last := stages[len(stages)-1]
 	var leftOut []string
 	return f.measure(cmd, task{
 		run: last.Run, maxTime: last.MaxTime + last.MaxTime/4 + overrun,
 		work: func(ctx context.Context, s *session) (err error) {
-			leftOut, err = s.runPlans(ctx, plans...)
+			leftOut, err = s.runStages(ctx, stages)
 			return err
 		},
 		show: func(all, _ *results.Set) error {
@@ -276,15 +268,9 @@ func (f *runFlags) measureCells(cmd *cobra.Command, plans ...bench.Plan) error {
 	})
 }
 
-// further names the parts of a default run that may be left out, and how to ask for them.
-var further = []string{
-	1: "writers that do not block, run --io poll/blocking,poller/blocking,sleep=10ms/blocking",
-	2: "streams of 16 MiB, run --size 16MiB",
-}
-
-// runPlans measures the cells of plans, and keeps their records. Each has until its MaxTime since
-// the beginning of the first, and is left out if there is no such time, the third one unless it fits.
-func (s *session) runPlans(ctx context.Context, plans ...bench.Plan) (leftOut []string, err error) {
+// runStages measures the cells of stages, and keeps their records. Each has until its MaxTime since
+// the beginning of the first, and is left out unless it fits into what there is of it.
+func (s *session) runStages(ctx context.Context, stages []measure.Stage) (leftOut []string, err error) {
 	const calibrations = 2                      // steps that a cell takes before its samples: the untimed one and the short one
 	left, total, done := map[string]int{}, 0, 0 // steps to come, by cell
 	cells, began := 0, time.Now()
@@ -300,21 +286,20 @@ func (s *session) runPlans(ctx context.Context, plans ...bench.Plan) (leftOut []
 		s.progress.step(bench.Label(at.Cell))
 		s.progress.units(done, total)
 	}
-	for i, p := range plans {
-		time := p.MaxTime - time.Since(began)
-		if i > 0 && time < p.MaxTime/100 || i > 1 && !measure.Fits(p, kept, time) {
-			leftOut = append(leftOut, further[i])
+	for i, p := range stages {
+		if time := p.MaxTime - time.Since(began); i > 0 && !p.Fits(kept, time) {
+			leftOut = append(leftOut, p.Else)
 			continue
-		}
-		if p.Observe = observe; i > 0 {
+		} else if i > 0 {
 			p.MaxTime = time
 		}
+		p.Observe = observe
 		for _, c := range p.Cells {
 			left[c.Key()] = p.Samples + calibrations
 			total += p.Samples + calibrations
 		}
 		cells += len(p.Cells)
-		if err := bench.Run(ctx, p, func(r results.Record) error {
+		if err := bench.Run(ctx, p.Plan, func(r results.Record) error {
 			kept = append(kept, r)
 			s.progress.finish(cells, bench.Label(r.Cell)+": "+outcome(r))
 			return s.Write(r)
@@ -333,71 +318,119 @@ func outcome(r results.Record) string {
 	case r.Failed != "":
 		return "failed: " + r.Failed
 	}
-	name := "goodput"
-	if r.Cell.Pattern == "roundtrip" {
-		name = "time"
+	n := results.FormatCount(len(r.Samples), "sample")
+	if n == "" {
+		return ""
 	}
-	m, err := stat.MetricByName(name)
-	if err != nil || len(r.Samples) == 0 {
-		return results.FormatCount(len(r.Samples), "sample")
-	}
-	return fmt.Sprintf("%s, %s", results.FormatCount(len(r.Samples), "sample"), m.Format(m.Estimate(r).Median))
+	m := stat.RelativeMetric(r.Cell, r.Cell)
+	return fmt.Sprintf("%s, %s", n, m.Format(m.Estimate(r).Median))
 }
 
 // whole has bench.txt hold all that the folder does.
 func whole(all *results.Set) *results.Set { return all }
 
-// profileFlags are what profile was asked for, as it was typed.
-type profileFlags struct {
-	samples  int
-	duration time.Duration
-	sharedFlags
-}
+// allScenarios asks for every scenario.
+const allScenarios = "all"
 
-func (f *profileFlags) register(cmd *cobra.Command) {
-	addCount(cmd, &f.samples, "samples", 24, 1, mostCounted, samplesOfCell)
-	cmd.Flags().DurationVar(&f.duration, "duration", bench.SliceTime, "of one sample, about")
-	f.sharedFlags.register(cmd, 30*time.Second, beginNone, view.FormatBench)
-}
-
-func (f *profileFlags) run(cmd *cobra.Command, _ []string) error {
-	topology, err := placement.Read()
-	if err != nil {
-		return err
-	}
-	run, err := results.NewRun()
-	if err != nil {
-		return err
-	}
-	plan := bench.Plan{
-		Run: run, Cells: measure.ProfileCells(topology), Samples: f.samples, Duration: f.duration,
-		MaxTime: f.maxTime, Seed: f.seed,
-	}
-	if plan, err = plan.Checked(); err != nil {
-		return usage(err)
+// reproduce reproduces faults, keeps their records, and shows them.
+func (f *runFlags) reproduce(cmd *cobra.Command) error {
+	var chosen []faults.Scenario
+	for _, name := range f.scenarios {
+		if name == allScenarios {
+			chosen = faults.All()
+			break
+		}
+		s, err := faults.Find(name)
+		if err != nil {
+			return usage(fmt.Errorf("%w; %q is all of them", err, allScenarios))
+		}
+		chosen = append(chosen, s)
 	}
 	return f.measure(cmd, task{
-		run: run, bench: whole, page: !readable(f.format),
-		work: func(ctx context.Context, s *session) error {
-			// The memory first, while nothing else runs.
-			speeds, err := measure.Memory(ctx, run, topology)
-			for _, speed := range speeds {
-				err = errors.Join(err, s.Write(speed))
-			}
-			if err != nil {
-				return err
-			}
-			_, err = s.runPlans(ctx, plan)
-			return err
-		},
-		show: func(all, _ *results.Set) error {
-			switch {
-			case !readable(f.format):
-				return f.view(cmd, all)
-			case len(all.Records) == 0:
+		maxTime: f.maxTime,
+		work:    func(ctx context.Context, s *session) error { return s.runScenarios(ctx, chosen) },
+		show: func(_, own *results.Set) error {
+			if len(own.Faults) == 0 {
 				return view.ErrNothing
 			}
-			return measure.ProfilePage(all).Write(cmd.OutOrStdout(), f.format)
+			return viewFaults(cmd.OutOrStdout(), f.format, own, chosen)
 		},
+		gate: func(_ error, own *results.Set) error {
+			if !slices.ContainsFunc(own.Faults, func(r results.Fault) bool { return r.Verdict != string(faults.Unsupported) }) {
+				return errors.New("this system can do nothing of that")
+			}
+			return nil
+		},
+	})
+}
+
+// runScenarios runs one after the other; one that fails does not keep the next from its turn.
+func (s *session) runScenarios(ctx context.Context, chosen []faults.Scenario) error {
+	var failed []error
+	for _, scenario := range chosen {
+		o := faults.Options{Run: s.run, Seed: s.flags.seed, Observe: func(step string) { s.progress.step(scenario.Name + ": " + step) }}
+		kept := 0
+		err := scenario.Run(ctx, o, func(l results.Line) error {
+			kept++
+			return s.Write(l)
+		})
+		failed = append(failed, err)
+		if ctx.Err() != nil {
+			break
+		}
+		s.progress.finish(len(chosen), scenario.Name+": "+results.FormatCount(kept, "record"))
+	}
+	return errors.Join(failed...)
+}
+
+// viewFaults writes what each scenario did: for people a page each, with the advice below.
+func viewFaults(w io.Writer, format view.Format, set *results.Set, chosen []faults.Scenario) error {
+	if format == view.FormatCSV {
+		return scenarioTable("", set.Faults).Write(w, format)
+	}
+	if !readable(format) {
+		return view.Write(w, set, format, view.Options{})
+	}
+	space := ""
+	for _, s := range chosen {
+		mine := stat.Filter(set.Faults, func(r results.Fault) bool {
+			name, _, _ := strings.Cut(r.ID, "/")
+			return name == s.Name
+		})
+		if len(mine) == 0 {
+			continue
+		}
+		fmt.Fprint(w, space)
+		space = "\n"
+		page := view.Page{Tables: []view.Table{scenarioTable(s.Name+": "+s.Title, mine)}, Notes: adviceOf(mine)}
+		if err := page.Write(w, format); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func scenarioTable(title string, all []results.Fault) view.Table {
+	t := view.Table{Title: title, Columns: view.Columns("fault", "verdict", "what happened", "+advice")}
+	for _, r := range all {
+		var e struct {
+			Summary string `json:"summary"`
+		}
+		_ = r.Evidence.Decode(&e) // a record of another kind has no summary
+		t.Append(r.ID, r.Verdict, e.Summary, r.Advice)
+	}
+	return t
+}
+
+// adviceOf returns the advice on faults, each piece once, with the first of those that it is about.
+func adviceOf(all []results.Fault) []string {
+	advised := stat.Filter(all, func(r results.Fault) bool { return r.Advice != "" })
+	same := stat.GroupBy(advised, func(r results.Fault) string { return r.Advice })
+	return stat.Map(same, func(faults []results.Fault) string {
+		_, who, _ := strings.Cut(faults[0].ID, "/")
+		if more := len(faults) - 1; more > 0 {
+			who += fmt.Sprintf(" and %d more", more)
+		}
+		return who + ": " + faults[0].Advice
 	})
 }

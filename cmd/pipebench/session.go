@@ -193,26 +193,24 @@ func (s *session) leave(all *results.Set, t task) error {
 		}
 		kept = append(kept, benchFile)
 	}
-	if t.plain {
-		s.flags.say(s.cmd, "saved in %s: %s", s.dir, strings.Join(kept, ", "))
-		return nil
-	}
-	files, omitted, err := plots.Write(s.dir, all)
-	for _, o := range plots.ByReason(omitted) {
-		s.flags.say(s.cmd, "not drawn: %s", o)
-	}
-	if err != nil {
-		return err
-	}
-	if t.page {
-		o := plots.ReportOptions{Sources: []string{filepath.Join(s.dir, recordsFile)}}
-		if err := writeReport(filepath.Join(s.dir, reportFile), all, o); err != nil {
+	if !t.plain {
+		files, omitted, err := plots.Write(s.dir, all)
+		for _, o := range plots.ByReason(omitted) {
+			s.flags.say(s.cmd, "not drawn: %s", o)
+		}
+		if err != nil {
 			return err
 		}
-		kept = append(kept, reportFile)
-	}
-	if drawn := results.FormatCount(len(files)/2, "plot"); drawn != "" { // each is an SVG and a PNG
-		kept[len(kept)-1] += " and " + drawn
+		if t.page {
+			o := plots.ReportOptions{Sources: []string{filepath.Join(s.dir, recordsFile)}}
+			if err := writeReport(filepath.Join(s.dir, reportFile), all, o); err != nil {
+				return err
+			}
+			kept = append(kept, reportFile)
+		}
+		if drawn := results.FormatCount(len(files)/2, "plot"); drawn != "" { // each is an SVG and a PNG
+			kept[len(kept)-1] += " and " + drawn
+		}
 	}
 	s.flags.say(s.cmd, "saved in %s: %s", s.dir, strings.Join(kept, ", "))
 	return nil

@@ -203,9 +203,5 @@ func Keep(env results.Environment, records []results.Noise) (path string, err er
 	if err != nil {
 		return "", err
 	}
-	errs := []error{w.Write(env)}
-	for _, n := range records {
-		errs = append(errs, w.Write(n))
-	}
-	return path, errors.Join(append(errs, w.Close())...)
+	return path, errors.Join(w.Write(env), results.WriteAll(w, records), w.Close())
 }

@@ -52,7 +52,7 @@ func TestARunOfNothingInParticularGoesFurther(t *testing.T) {
 		if row.nsPerByte == 0 {
 			mib.Samples = nil
 		}
-		if got := Fits(large, []results.Record{mib}, 5*time.Second); got != row.fits {
+		if got := large.Fits([]results.Record{mib}, 5*time.Second); got != row.fits {
 			t.Errorf("%d ns a byte: fits %v", row.nsPerByte, got)
 		}
 	}

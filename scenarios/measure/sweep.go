@@ -258,11 +258,18 @@ const (
 	largeSamples = 12
 )
 
-// WithFurther returns the plans of a run for which nothing in particular was asked, p and what
+// A Stage is a part of a run. Others than the first are left out where there is no time for them, and
+// then Else says what was not measured, and how to ask for it.
+type Stage struct {
+	bench.Plan
+	Else string
+}
+
+// WithFurther returns the stages of a run for which nothing in particular was asked, p and what
 // follows it: what writers meet that do not block, against a reader that is fast, slow, and one that
 // leaves; and messages of [largestSize], which a machine measures that is quick enough. The last
 // may take until p's MaxTime; the others leave a share of it to those behind them.
-func (s Sweep) WithFurther(p bench.Plan) ([]bench.Plan, error) {
+func (s Sweep) WithFurther(p bench.Plan) ([]Stage, error) {
 	waiting, large := p, p
 	s.Patterns, s.Sizes = []string{"stream"}, []int{largestSize}
 	var err error
@@ -284,12 +291,19 @@ func (s Sweep) WithFurther(p bench.Plan) ([]bench.Plan, error) {
 		waiting.Cells = append(waiting.Cells, cells...)
 	}
 	p.MaxTime -= p.MaxTime / 4
-	return []bench.Plan{p, waiting, large}, nil
+	return []Stage{
+		{Plan: p},
+		{waiting, "writers that do not block, run --io poll/blocking,poller/blocking,sleep=10ms/blocking"},
+		{large, "streams of 16 MiB, run --size 16MiB"},
+	}, nil
 }
 
-// Fits reports whether a plan of large messages would end within the time left, at the least goodput
-// that a megabyte or more was seen to have.
-func Fits(p bench.Plan, measured []results.Record, left time.Duration) bool {
+// Fits reports whether a stage would end within the time left: one of large messages at the least
+// goodput that a megabyte or more was seen to have, another if there is any time.
+func (s Stage) Fits(measured []results.Record, left time.Duration) bool {
+	if left < s.MaxTime/100 || s.Cells[0].Size < largestSize {
+		return left >= s.MaxTime/100
+	}
 	const sent = 2 // of each message: one warms up
 	slowest := 0.0 // nanoseconds a byte
 	for _, r := range measured {
@@ -300,8 +314,8 @@ func Fits(p bench.Plan, measured []results.Record, left time.Duration) bool {
 			slowest = max(slowest, float64(s.ElapsedNS)/float64(s.PayloadBytes))
 		}
 	}
-	p.Duration = max(p.Duration, time.Duration(sent*largestSize*slowest))
-	return slowest > 0 && p.Estimate() <= left
+	s.Duration = max(s.Duration, time.Duration(sent*largestSize*slowest))
+	return slowest > 0 && s.Estimate() <= left
 }
 
 // A Shape is the work of another benchmark: a cell set to exactly what that one does, and the

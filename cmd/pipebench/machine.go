@@ -1,24 +1,76 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/pipebench/pipebench/bench"
+	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
-	"github.com/pipebench/pipebench/scenarios/abtest"
 	"github.com/pipebench/pipebench/scenarios/doctor"
+	"github.com/pipebench/pipebench/scenarios/measure"
 	"github.com/pipebench/pipebench/scenarios/subrun"
 )
+
+// profileFlags are what profile was asked for, as it was typed.
+type profileFlags struct {
+	samples  int
+	duration time.Duration
+	sharedFlags
+}
+
+func (f *profileFlags) register(cmd *cobra.Command) {
+	addCount(cmd, &f.samples, "samples", 24, 1, mostCounted, samplesOfCell)
+	cmd.Flags().DurationVar(&f.duration, "duration", bench.SliceTime, "of one sample, about")
+	f.sharedFlags.register(cmd, 30*time.Second, beginNone, view.FormatBench)
+}
+
+func (f *profileFlags) run(cmd *cobra.Command, _ []string) error {
+	topology, err := placement.Read()
+	if err != nil {
+		return err
+	}
+	run, err := results.NewRun()
+	if err != nil {
+		return err
+	}
+	plan := bench.Plan{
+		Run: run, Cells: measure.ProfileCells(topology), Samples: f.samples, Duration: f.duration,
+		MaxTime: f.maxTime, Seed: f.seed,
+	}
+	if plan, err = plan.Checked(); err != nil {
+		return usage(err)
+	}
+	return f.measure(cmd, task{
+		run: run, bench: whole, page: !readable(f.format),
+		work: func(ctx context.Context, s *session) error {
+			// The memory first, while nothing else runs.
+			speeds, err := measure.Memory(ctx, run, topology)
+			if err = errors.Join(err, results.WriteAll(s.Writer, speeds)); err != nil {
+				return err
+			}
+			_, err = s.runStages(ctx, []measure.Stage{{Plan: plan}})
+			return err
+		},
+		show: func(all, _ *results.Set) error {
+			switch {
+			case !readable(f.format):
+				return f.view(cmd, all)
+			case len(all.Records) == 0:
+				return view.ErrNothing
+			}
+			return measure.ProfilePage(all).Write(cmd.OutOrStdout(), f.format)
+		},
+	})
+}
 
 // doctorFlags are what doctor was asked for, as it was typed.
 type doctorFlags struct {
@@ -99,14 +151,7 @@ func (f *doctorFlags) watch(ctx context.Context, s *session, p doctor.Plan) (*do
 		s.progress.finish(of, took.Round(10*time.Millisecond).String())
 	}
 	return doctor.Run(ctx, p, func(set *results.Set) error {
-		var errs []error
-		for _, e := range set.Environments {
-			errs = append(errs, s.Write(e))
-		}
-		for _, r := range set.Records {
-			errs = append(errs, s.Write(r))
-		}
-		return errors.Join(errs...)
+		return errors.Join(results.WriteAll(s.Writer, set.Environments), results.WriteAll(s.Writer, set.Records))
 	})
 }
 
@@ -116,20 +161,16 @@ func (f *doctorFlags) judge(s *session, watch *doctor.Watch) error {
 	if watch == nil {
 		return nil
 	}
-	var errs []error
-	for _, fault := range watch.Faults(s.env) {
-		errs = append(errs, s.Write(fault))
-	}
 	records := stat.BetweenRuns(watch.Runs)
 	for i := range records {
 		records[i].Run = s.run
-		errs = append(errs, s.Write(records[i]))
 	}
+	err := errors.Join(results.WriteAll(s.Writer, watch.Faults(s.env)), results.WriteAll(s.Writer, records))
 	if len(records) > 0 {
-		_, err := doctor.Keep(s.env, records)
-		errs = append(errs, err)
+		_, kept := doctor.Keep(s.env, records)
+		err = errors.Join(err, kept)
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // show prints what the file says of the machine, without the measurements that say it, what was
@@ -147,89 +188,5 @@ func (f *doctorFlags) show(cmd *cobra.Command, all, own *results.Set, watch *doc
 			f.say(cmd, "saved for compare in %s", path)
 		}
 	}
-	return nil
-}
-
-// abFlags are what ab was asked for, as it was typed.
-type abFlags struct {
-	gateFlags
-	pairs int
-	sharedFlags
-}
-
-func (f *abFlags) register(cmd *cobra.Command) {
-	f.part = "pair"
-	f.gateFlags.register(cmd)
-	addCount(cmd, &f.pairs, "pairs", 0, 0, mostCounted, "how many pairs to run (default what the number of comparisons asks for, at least 20)")
-	f.sharedFlags.register(cmd, abtest.DefaultMaxTime, "begin no pair that would end after this long", view.FormatBench)
-}
-
-func (f *abFlags) run(cmd *cobra.Command, args []string) error {
-	oldName, newName := args[0], args[1]
-	plan, err := f.plan(oldName, newName, args[2:])
-	if err != nil {
-		return err
-	}
-	if plan.Old.Same(plan.New) {
-		f.say(cmd, "pipebench: both binaries are the same file: whatever is found is noise")
-	}
-	progress := f.progress(cmd.ErrOrStderr())
-	plan.Observe = func(_, of int, took time.Duration) { progress.finish(of, took.Round(10*time.Millisecond).String()) }
-	before, after, err := abtest.Run(cmd.Context(), plan)
-	progress.stop()
-	if err != nil {
-		if len(before) > 0 {
-			f.say(cmd, "pipebench: %d pairs are saved in %s; compare --pairs shows them", len(before), plan.Dir)
-		}
-		return usageOfRun(err)
-	}
-	c, err := comparePairs(before, after, oldName, newName, stat.CompareOptions{Metrics: f.metrics})
-	if err != nil {
-		return err
-	}
-	if err := f.show(cmd, plan.Dir, c); err != nil {
-		return err
-	}
-	return allGates(f.judgeChanges(c), f.judge(cmd, f.format, results.Merge(after...)))
-}
-
-func (f *abFlags) plan(oldName, newName string, flags []string) (abtest.Plan, error) {
-	p := abtest.Plan{
-		Flags: append([]string{"--samples", "12"}, flags...),
-		Pairs: f.pairs, Spend: 45 * time.Second, MaxTime: f.maxTime, Seed: f.seed, Dir: f.folder(),
-	}
-	if err := p.Validate(); err != nil {
-		return p, usage(err)
-	}
-	var err error
-	if p.Old, err = subrun.Find(oldName); err != nil {
-		return p, err
-	}
-	p.New, err = subrun.Find(newName)
-	return p, err
-}
-
-// usageOfRun gives flags that a binary's run does not take the exit code that they have there.
-func usageOfRun(err error) error {
-	var failed *subrun.FailedError
-	if errors.As(err, &failed) && failed.Code == exitUsage {
-		return usage(err)
-	}
-	return err
-}
-
-// show prints the comparison, and leaves it beside the records for benchstat.
-func (f *abFlags) show(cmd *cobra.Command, dir string, c *stat.Comparison) error {
-	var text bytes.Buffer
-	if err := view.WriteComparison(&text, c, view.FormatBench, view.Options{}); err != nil {
-		return err
-	}
-	if err := results.ReplaceFile(filepath.Join(dir, benchFile), text.Bytes()); err != nil {
-		return fmt.Errorf("keep the comparison: %w", err)
-	}
-	if err := view.WriteComparison(cmd.OutOrStdout(), c, f.format, view.Options{}); err != nil {
-		return err
-	}
-	f.say(cmd, "pipebench: saved in %s: %s, %s and %s", dir, abtest.OldFile, abtest.NewFile, benchFile)
 	return nil
 }
