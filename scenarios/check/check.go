@@ -1,3 +1,18 @@
+// Package check judges how a program, a server or a client of others behaves at its pipes.
+//
+//	err := check.Program(ctx, check.Options{Run: run, Command: []string{"grep", "-r", "main"}},
+//		func(l results.Line) error { return w.Write(l) })
+//
+// Each situation of the catalogue ([catalogue.Situations]) is tried on a start of its own, several
+// at once, and becomes one [results.Check]: "ok", "fails", "slow", or "cannot-tell" with why. A
+// right program is never to be called wrong: what does not show it beyond doubt is "cannot-tell".
+//
+// What is checked has a session of its own, so that it cannot touch the user's terminal, and a
+// deadline. When a situation is over nothing of it is left: its process group is killed, and on
+// Linux whatever else inherited the mark of the situation in its environment.
+//
+// [Program], [Server] and [Client] may be called concurrently; each calls its sink from one
+// goroutine.
 package check
 
 import (
@@ -11,7 +26,10 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
@@ -75,21 +93,15 @@ func (f *finding) cannotTell(format string, args ...any) {
 	f.judge(results.CheckCannotTell, format, args...)
 }
 
-// env is the environment of what the situation starts: its mark is in it.
-func (f *finding) env() []string {
-	env := f.o.Env
-	if env == nil {
-		env = os.Environ()
-	}
-	return append(slices.Clone(env), f.mark)
-}
-
 // command readies a start of argv: in a session of its own, without our terminal, under the mark.
 func (f *finding) command(argv []string) *proc.Process {
 	p := proc.Command(argv[0], argv[1:]...)
-	p.Cmd.Env = f.env()
+	if p.Cmd.Env = slices.Clone(f.o.Env); p.Cmd.Env == nil {
+		p.Cmd.Env = os.Environ()
+	}
+	p.Cmd.Env = append(p.Cmd.Env, f.mark)
 	p.Attached = runtime.GOOS == "linux" // what it leaves is looked at, and ended by its mark
-	separate(p)
+	p.Session = true
 	return p
 }
 
@@ -100,43 +112,32 @@ const parallel = 4
 // the catalogue. What tries has no entry for is left out.
 func (o Options) try(ctx context.Context, side catalogue.Side, tries map[string]situation, sink Sink) error {
 	o.runtime = runtimeOf(o.Command)
-	var chosen []catalogue.Misbehaviour
-	for _, m := range catalogue.Situations(side) {
-		if _, ok := tries[m.Name]; ok && (len(o.Only) == 0 || slices.Contains(o.Only, m.Name)) {
-			chosen = append(chosen, m)
-		}
-	}
+	chosen := stat.Filter(catalogue.Situations(side), func(m catalogue.Misbehaviour) bool {
+		_, ok := tries[m.Name]
+		return ok && (len(o.Only) == 0 || slices.Contains(o.Only, m.Name))
+	})
 	ctx, cancel := context.WithCancel(ctx)
-	made := make([]chan finding, len(chosen))
-	free := make(chan bool, parallel)
+	made := stat.Map(chosen, func(catalogue.Misbehaviour) chan finding { return make(chan finding, 1) })
+	over := make(chan struct{})
 	defer func() { // whatever began comes to its end
 		cancel()
-		for _, c := range made {
-			<-c
-		}
+		<-over
 	}()
-	for i := range chosen {
-		made[i] = make(chan finding, 2)
-	}
 	go func() {
-		for i, m := range chosen {
-			if !tries[m.Name].alone {
-				free <- true
-				go func() {
-					made[i] <- o.one(ctx, side, m, tries[m.Name])
-					close(made[i])
-					<-free
-				}()
+		defer close(over)
+		var together errgroup.Group
+		together.SetLimit(parallel)
+		for _, alone := range []bool{false, true} {
+			for i, m := range chosen {
+				if tries[m.Name].alone == alone {
+					together.Go(func() error {
+						made[i] <- o.one(ctx, side, m, tries[m.Name])
+						return nil
+					})
+				}
 			}
-		}
-		for range parallel {
-			free <- true
-		}
-		for i, m := range chosen {
-			if tries[m.Name].alone {
-				made[i] <- o.one(ctx, side, m, tries[m.Name])
-				close(made[i])
-			}
+			_ = together.Wait() // there are no errors
+			together.SetLimit(1)
 		}
 	}()
 	for _, c := range made {
@@ -194,14 +195,10 @@ func (o Options) Validate(side catalogue.Side) error {
 			return err
 		}
 	}
+	known := stat.Map(catalogue.Situations(side), func(m catalogue.Misbehaviour) string { return m.Name })
 	for _, name := range o.Only {
-		known := func(m catalogue.Misbehaviour) bool { return m.Name == name }
-		if !slices.ContainsFunc(catalogue.Situations(side), known) {
-			var names []string
-			for _, m := range catalogue.Situations(side) {
-				names = append(names, m.Name)
-			}
-			return fmt.Errorf("no situation %q for a %s; known are %s", name, side, strings.Join(names, ", "))
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("no situation %q for a %s; known are %s", name, side, strings.Join(known, ", "))
 		}
 	}
 	return nil

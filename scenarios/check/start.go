@@ -3,9 +3,11 @@ package check
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -126,10 +128,10 @@ func (f *finding) start(ctx context.Context, m manner, limit time.Duration, boun
 		}
 		defer m.file.Close()
 	}
-	if m.closed {
-		if argv, err = withoutInput(argv); err != nil {
-			return nil, err
-		}
+	if m.closed && runtime.GOOS == "windows" {
+		return nil, errors.New("Windows starts no process without a standard input")
+	} else if m.closed { // which os/exec cannot
+		argv = append([]string{"sh", "-c", `exec "$@" <&-`, "sh"}, argv...)
 	}
 	child, reader, err := m.open()
 	if err != nil {
@@ -138,14 +140,14 @@ func (f *finding) start(ctx context.Context, m manner, limit time.Duration, boun
 	p := f.command(argv)
 	defer proc.EndMarked(f.mark, 0)
 	defer p.Close()
-	gate := make(chan struct{})
+	nothing, silence := io.Pipe() // an input that gives nothing, and ends when silence is closed
 	switch p.Cmd.Stdout = child; {
 	case m.trickle:
 		p.Cmd.Stdin = &pieces{rest: f.o.Stdin, size: max(7, len(f.o.Stdin)/20), pauses: []time.Duration{0, m.settle, 10 * time.Millisecond}}
 	case m.input != nil:
 		p.Cmd.Stdin = m.input(f.o.Stdin)
 	case m.silent:
-		p.Cmd.Stdin = gated(gate)
+		p.Cmd.Stdin = nothing
 	case f.o.Stdin != nil:
 		p.Cmd.Stdin = bytes.NewReader(f.o.Stdin)
 	}
@@ -181,7 +183,7 @@ func (f *finding) start(ctx context.Context, m manner, limit time.Duration, boun
 		}
 		o.watch(p, reader, m.wait)
 	}
-	left := o.follow(p, m, reader, begun, limit, bound, gate)
+	left := o.follow(p, m, reader, begun, limit, bound, silence)
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -191,14 +193,14 @@ func (f *finding) start(ctx context.Context, m manner, limit time.Duration, boun
 
 // follow reads what comes until the program has ended and everything was read, or until limit is
 // over, and returns when the reader left.
-func (o *outcome) follow(p *proc.Process, m manner, reader io.ReadCloser, begun time.Time, limit time.Duration, bound int64, gate chan struct{}) (left time.Time) {
+func (o *outcome) follow(p *proc.Process, m manner, reader io.ReadCloser, begun time.Time, limit time.Duration, bound int64, silence io.Closer) (left time.Time) {
 	var hurry atomic.Bool
 	read := make(chan time.Time, 1)
 	go func() { read <- o.read(m, reader, begun, bound, &hurry) }()
 	if m.silent {
 		o.watch(p, nil, quiet)
 	}
-	close(gate)
+	silence.Close()
 	over := time.After(time.Until(begun.Add(limit)))
 	if m.file != nil { // an endless program would fill the disk
 		for begun := begun; !p.Ended(tick/10) && time.Since(begun) < limit; {
@@ -242,7 +244,16 @@ func (o *outcome) read(m manner, reader io.ReadCloser, begun time.Time, bound in
 			p = buf[:slowBytes]
 		}
 		n, err := reader.Read(p)
-		o.take(p[:n], time.Since(begun), bound)
+		if n > 0 && o.total == 0 {
+			o.first = time.Since(begun)
+		}
+		o.total += int64(n)
+		if int64(len(o.out)) < bound+spill {
+			o.out = append(o.out, p[:n]...)
+		}
+		if n > 0 && len(o.arrivals) < 10_000 {
+			o.arrivals = append(o.arrivals, arrival{time.Since(begun), o.total})
+		}
 		if err != nil {
 			return time.Now()
 		}
@@ -251,21 +262,6 @@ func (o *outcome) read(m manner, reader io.ReadCloser, begun time.Time, bound in
 			reader.Close()
 			return time.Now()
 		}
-	}
-}
-
-func (o *outcome) take(p []byte, at time.Duration, bound int64) {
-	if len(p) == 0 {
-		return
-	}
-	if o.total == 0 {
-		o.first = at
-	}
-	if o.total += int64(len(p)); int64(len(o.out)) < bound+spill {
-		o.out = append(o.out, p...)
-	}
-	if len(o.arrivals) < 10_000 {
-		o.arrivals = append(o.arrivals, arrival{at, o.total})
 	}
 }
 
@@ -340,14 +336,6 @@ func lastLine(text string) string {
 		last = strings.ToValidUTF8(last[:120], "") + "…"
 	}
 	return last
-}
-
-// A gated input gives nothing, and ends when its channel is closed.
-type gated <-chan struct{}
-
-func (g gated) Read([]byte) (int, error) {
-	<-g
-	return 0, io.EOF
 }
 
 // pieces gives an input in pieces, with a pause before each.

@@ -14,35 +14,28 @@ import (
 // openTerminal makes a terminal of 80 columns: the program's side, which passes bytes on as they
 // are, and ours. At the end of the other side ours gives an error.
 func openTerminal() (child *os.File, ours io.ReadCloser, err error) {
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("open /dev/ptmx: %w", err)
 	}
+	master := os.NewFile(uintptr(fd), "/dev/ptmx") // which is not blocking, so that a close ends a read
 	defer func() {
 		if err != nil {
 			master.Close()
 		}
 	}()
-	var number int
-	conn, err := master.SyscallConn() // Fd would make it blocking
-	if err != nil {
+	if err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
 		return nil, nil, err
 	}
-	var failed error
-	err = conn.Control(func(fd uintptr) {
-		failed = unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0)
-		if failed == nil {
-			number, failed = unix.IoctlGetInt(int(fd), unix.TIOCGPTN)
-		}
-	})
-	if err = errors.Join(err, failed); err != nil {
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
 		return nil, nil, err
 	}
 	child, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		return nil, nil, err
 	}
-	fd := int(child.Fd())
+	fd = int(child.Fd())
 	settings, err := unix.IoctlGetTermios(fd, unix.TCGETS)
 	if err == nil {
 		settings.Oflag &^= unix.OPOST

@@ -77,6 +77,9 @@ type Process struct {
 	// Attached says that the child stands for this process, as behind a wrapper: what it leaves
 	// behind goes on when it ends, and on Windows a console's Ctrl-C comes to it as to us.
 	Attached bool
+	// Session says that the child has a session of its own, without our terminal. On Windows it has
+	// none of ours in any case.
+	Session bool
 
 	name      string
 	script    *script // of named work

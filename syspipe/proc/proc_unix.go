@@ -17,7 +17,7 @@ type group struct{ leader int }
 // to us, and a wrapper such as npx neither outlives what it wraps nor leaves it behind. The leader
 // of a session leads a group already.
 func (p *Process) start() error {
-	p.Cmd.SysProcAttr.Setpgid = !p.Cmd.SysProcAttr.Setsid
+	p.Cmd.SysProcAttr.Setsid, p.Cmd.SysProcAttr.Setpgid = p.Session, !p.Session
 	p.endWithUs()
 	if err := p.Cmd.Start(); err != nil {
 		return err
