@@ -233,10 +233,7 @@ func strayOutput(ctx context.Context, r *faultRun) error {
 		return err
 	}
 	r.c.stdin.Close()
-	if !r.c.Ended(r.d.o.gone()) {
-		r.c.Terminate()
-		r.c.Ended(leaveAtTerm)
-	}
+	r.c.Stop(r.d.o.gone(), leaveAtTerm)
 	closedWithin(r.c.closed, r.d.o.Patience)
 	r.Found = "nothing but messages on standard output, from start to end"
 	if lines, first, _ := r.c.strays.nonMessages(); lines > 0 {

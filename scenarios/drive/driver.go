@@ -162,7 +162,15 @@ func (d *Driver) speaks() string {
 func (d *Driver) Framing() string { return d.protocol.wire.String() }
 
 // Request says in words what the driver sends.
-func (d *Driver) Request() string { return d.protocol.describe() }
+func (d *Driver) Request() string {
+	switch p := d.protocol; {
+	case p.sends == "":
+		return "method " + unknownMethod + ", which is to be refused"
+	case p.echoes:
+		return p.sends + ", its answers compared byte by byte"
+	}
+	return d.protocol.sends
+}
 
 // Starts returns how often the server was started.
 func (d *Driver) Starts() int { return d.starts }

@@ -288,7 +288,7 @@ func (r *faultRun) leaveUnread(ctx context.Context, size, n int) error {
 		return err
 	}
 	r.found(round.outcome)
-	r.Evidence.PeakBytes = r.c.peakMemory()
+	r.Evidence.PeakBytes = ifKnown(r.c.PeakMemory())
 	return nil
 }
 
@@ -357,7 +357,7 @@ func lyingLength(_ context.Context, r *faultRun) error {
 	if r.c.framing.String() != "content-length" {
 		return notTried("it is about messages whose length is announced")
 	}
-	resident, addresses := r.c.peakMemory(), r.addresses()
+	resident, addresses := ifKnown(r.c.PeakMemory()), r.addresses()
 	if resident == nil {
 		return notTried("this system does not tell how much memory a process has")
 	}
@@ -367,7 +367,7 @@ func lyingLength(_ context.Context, r *faultRun) error {
 		gone = r.c.Ended(r.d.o.Patience / 10)
 		r.Evidence.Addresses = max(r.Evidence.Addresses, r.addresses())
 	}
-	r.Evidence.PeakBytes, r.Evidence.Announced = r.c.peakMemory(), announced
+	r.Evidence.PeakBytes, r.Evidence.Announced = ifKnown(r.c.PeakMemory()), announced
 	switch after := r.Evidence.PeakBytes; {
 	case after != nil && *after-*resident > announced/2, r.Evidence.Addresses-addresses > announced/2:
 		r.Verdict = "allocates what is announced"

@@ -250,13 +250,14 @@ func (e *StartsEvidence) look(c *conn, scratch string) {
 	if n, known := c.Resident(); known {
 		e.Memory = append(e.Memory, n)
 	}
-	if e.Forced < watched { // else it has shown that it does not leave
+	ask := leaveAtEOF
+	if e.Forced < watched {
 		c.stdin.Close()
+	} else {
+		ask = 0 // it has shown that it does not leave
 	}
-	if e.Forced == watched || !c.Ended(leaveAtEOF) {
+	if c.Stop(ask, leaveAtTerm) {
 		e.Forced = min(e.Forced+1, watched)
-		c.Terminate()
-		c.Ended(leaveAtTerm)
 	}
 	c.shutdown(false)
 	e.Files = append(e.Files, FilesIn(scratch))

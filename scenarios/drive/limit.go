@@ -80,11 +80,10 @@ func (d *Driver) findLimit(ctx context.Context, side string, tries func(int) *re
 	s := &search{d: d, make: tries, side: side, tried: map[int]outcome{}}
 	err := s.double(ctx, most)
 	if err == nil && s.bad > 0 {
-		if err = s.bisect(ctx); err == nil {
-			if err = s.verify(ctx); err == nil {
-				err = s.tryBeyond(ctx, most)
-			}
-		}
+		err = s.bisect(ctx)
+	}
+	if err == nil && s.bad > 0 {
+		err = s.verify(ctx, most)
 	}
 	if err != nil && (ctx.Err() == nil || s.good == 0) {
 		return results.Target{}, err
@@ -92,26 +91,32 @@ func (d *Driver) findLimit(ctx context.Context, side string, tries func(int) *re
 	return s.record(most), err
 }
 
-// works tries a size, unless it was tried before.
-func (s *search) works(ctx context.Context, size int) (bool, error) {
-	if out, known := s.tried[size]; known {
-		return out.verdict == OK, nil
-	}
-	return s.try(ctx, size)
-}
+func (s *search) works(size int) bool { return s.tried[size].verdict == OK }
 
 // try tries a size, whether it was tried before or not.
-func (s *search) try(ctx context.Context, size int) (bool, error) {
+func (s *search) try(ctx context.Context, size int) error {
 	s.d.o.Observe(fmt.Sprintf("the limit of a %s: trying %s", s.side, stat.FormatBytes(int64(size))))
 	out, err := s.d.roundTrip(ctx, s.make(size), int64(len(s.tried)+1))
 	if err == nil && out.verdict == OK {
 		err = s.d.checkAlive(ctx, &out)
 	}
-	if err != nil {
-		return false, err
+	if err == nil {
+		s.tried[size] = out
 	}
-	s.tried[size] = out
-	return out.verdict == OK, nil
+	return err
+}
+
+// narrow tries a size, and makes it the one end of the search or the other.
+func (s *search) narrow(ctx context.Context, size int) error {
+	err := s.try(ctx, size)
+	switch {
+	case err != nil:
+	case s.works(size):
+		s.good = size
+	default:
+		s.bad = size
+	}
+	return err
 }
 
 // double tries doubling sizes up to most, from the smallest request on, until one fails.
@@ -121,26 +126,7 @@ func (s *search) double(ctx context.Context, most int) error {
 		if size < len(smallest.msg) && smallest.demands == 0 {
 			continue
 		}
-		ok, err := s.works(ctx, size)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			s.bad = size
-			return nil
-		}
-		s.good = size
-	}
-	return nil
-}
-
-// beyond is how many sizes are tried above the limit, up to most, to see whether it is one or a hole.
-const beyond = 2
-
-func (s *search) tryBeyond(ctx context.Context, most int) error {
-	above := stat.Filter(Doubling(1<<10, most), func(size int) bool { return size > 2*s.good })
-	for _, size := range above[:min(len(above), beyond)] {
-		if _, err := s.works(ctx, size); err != nil {
+		if err := s.narrow(ctx, size); err != nil || s.bad > 0 {
 			return err
 		}
 	}
@@ -151,7 +137,7 @@ func (s *search) tryBeyond(ctx context.Context, most int) error {
 func (s *search) bisect(ctx context.Context) error {
 	if s.good == 0 {
 		smallest := len(s.d.smallest(transportRequest).msg)
-		if ok, err := s.works(ctx, smallest); err != nil || !ok {
+		if err := s.try(ctx, smallest); err != nil || !s.works(smallest) {
 			return err
 		}
 		s.good = smallest
@@ -163,35 +149,38 @@ func (s *search) bisect(ctx context.Context) error {
 		if len(guesses) > 0 {
 			size = guesses[0]
 		}
-		ok, err := s.works(ctx, size)
-		if err != nil {
+		if err := s.narrow(ctx, size); err != nil {
 			return err
-		}
-		if ok {
-			s.good = size
-		} else {
-			s.bad = size
 		}
 	}
 	return nil
 }
 
+// beyond is how many sizes are tried above the limit, up to most, to see whether it is one or a hole.
+const beyond = 2
+
 // verify tries the limit, the size behind it, and twice the limit again: a failure that is not met
-// a second time is not the size's.
-func (s *search) verify(ctx context.Context) error {
-	if s.good == 0 {
-		return nil
-	}
+// a second time is not the size's. Then it looks beyond.
+func (s *search) verify(ctx context.Context, most int) error {
 	first := s.tried[s.bad]
-	for _, size := range []int{s.good, s.bad, 2 * s.good} {
-		if _, err := s.try(ctx, size); err != nil {
+	sizes := stat.Filter(Doubling(1<<10, most), func(size int) bool { return size > 2*s.good })
+	sizes = sizes[:min(len(sizes), beyond)]
+	sizes = slices.DeleteFunc(sizes, func(size int) bool { return s.tried[size].verdict != "" })
+	if s.good > 0 {
+		sizes = slices.Concat([]int{s.good, s.bad, 2 * s.good}, sizes)
+	}
+	for _, size := range sizes {
+		if err := s.try(ctx, size); err != nil {
 			return err
 		}
 	}
-	if again := s.tried[s.bad]; again.verdict == OK {
+	if s.good == 0 {
+		return nil
+	}
+	s.flaky = !s.works(s.good)
+	if s.works(s.bad) {
 		s.tried[s.bad], s.flaky = first, true
 	}
-	s.flaky = s.flaky || s.tried[s.good].verdict != OK
 	return nil
 }
 

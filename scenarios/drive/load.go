@@ -291,10 +291,8 @@ func (r *loadRound) pause(ctx context.Context, length time.Duration) error {
 	if full || r.load.Rate == 0 {
 		return r.awaitAnswer(ctx)
 	}
-	timer := time.NewTimer(max(min(r.dueAt(sent), length)-time.Since(r.began), 0))
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(min(r.dueAt(sent), length) - time.Since(r.began)):
 	case <-r.c.closed:
 		return r.c.silence()
 	case <-ctx.Done():
@@ -306,15 +304,13 @@ func (r *loadRound) pause(ctx context.Context, length time.Duration) error {
 // awaitAnswer waits for an answer. A server that answers nothing for as long as the limit has failed.
 func (r *loadRound) awaitAnswer(ctx context.Context) error {
 	before := r.answered.Load()
-	timer := time.NewTimer(r.limit)
-	defer timer.Stop()
 	select {
 	case <-r.wake:
 	case <-r.c.closed:
 		if r.answered.Load() < r.sent.Load() {
 			return r.c.silence()
 		}
-	case <-timer.C:
+	case <-time.After(r.limit):
 		if r.answered.Load() == before {
 			return fmt.Errorf("%d requests are not answered after %s", r.sent.Load()-before, r.limit.Round(time.Millisecond))
 		}
@@ -335,12 +331,11 @@ func (r *loadRound) failure() error {
 func (r *loadRound) receive(msg []byte, e jsonrpc.Envelope, at time.Time) {
 	i := r.answered.Load()
 	if r.expect.id >= 0 {
-		n, ok := numberOf(e.ID)
-		if !ok || n < 0 {
+		var ok bool
+		if i, ok = numberOf(e.ID); !ok {
 			r.c.strays.unasked.Add(1)
 			return
 		}
-		i = n
 	}
 	due := r.slot(i).due.Load()
 	if !r.slot(i).waits.CompareAndSwap(i+1, 0) { // it has been answered before, or was never asked

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
@@ -164,11 +165,7 @@ func (m *mcp) chooseTools(ctx context.Context, c *conn, within time.Duration) er
 
 // listTools asks for the tools. A server without any may refuse.
 func (m *mcp) listTools(ctx context.Context, c *conn, within time.Duration) ([]tool, error) {
-	params := `{}`
-	if m.discovers {
-		params = discoverParams
-	}
-	reply, err := c.call(ctx, "tools/list", params, within)
+	reply, err := c.call(ctx, "tools/list", "{"+strings.TrimSuffix(m.meta(), ",")+"}", within)
 	if err != nil {
 		return nil, err
 	}

@@ -75,15 +75,14 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 		if err != nil && !errors.Is(err, errHalfTime) {
 			return err
 		}
-		works := sweep.Targets
-		if n := len(works); n > 0 && !works[n-1].Served() {
-			failed := works[n-1]
-			d.failure, works = afterRequests(failed), works[:n-1]
-			rest = stat.Filter(p.Sizes, func(size int) bool { return int64(size) > failed.Size })
-		}
 		served = 0
-		if n := len(works); n > 0 {
-			served = int(works[n-1].Size)
+		for _, t := range sweep.Targets { // the last of which may have failed
+			if t.Served() {
+				served = int(t.Size)
+				continue
+			}
+			d.failure = afterRequests(t)
+			rest = stat.Filter(p.Sizes, func(size int) bool { return int64(size) > t.Size })
 		}
 		p.Limits = p.Limits || err != nil || d.failure != ""
 		if err != nil && d.failure == "" {
@@ -137,8 +136,7 @@ func (d *Driver) growthIn(ctx context.Context, capacity, to int, sink Sink) erro
 	defer small.Close()
 	sizes := Doubling(linearFrom, 1<<int(math.Log2(float64(to))))
 	sweep, err := small.Sweep(ctx, sizes, func(results.Line) error { return nil })
-	var refused *syspipe.CapacityError
-	if errors.As(err, &refused) {
+	if _, refused := errors.AsType[*syspipe.CapacityError](err); refused {
 		t := d.record()
 		t.Warnings = append(t.Warnings, fmt.Sprintf("growth in small pipes was not measured: %v", err))
 		return sink(t)

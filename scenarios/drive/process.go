@@ -89,12 +89,6 @@ func (c *conn) exitVerdict() Verdict {
 	return Verdict(fmt.Sprint(exitPrefix, state.ExitCode()))
 }
 
-// peakMemory returns the largest resident memory of the server so far, in bytes; nil where it is
-// not known.
-func (c *conn) peakMemory() *int64 {
-	return ifKnown(c.PeakMemory())
-}
-
 // ifKnown returns what a system told of a process, nil where it did not.
 func ifKnown[N ~int64](n N, known bool) *int64 {
 	if !known {
@@ -146,7 +140,7 @@ func (c *conn) sample(before counters) results.Sample {
 	s := results.Sample{WireBytes: now.sent - before.sent}
 	moved := s.WireBytes + now.received - before.received
 	s.Writer = results.Counters{Calls: now.calls - before.calls, Bytes: moved, CPUNS: since(now.ownCPU, before.ownCPU)}
-	s.Reader = results.Counters{Bytes: moved, CPUNS: since(now.treeCPU, before.treeCPU), PeakBytes: c.peakMemory()}
+	s.Reader = results.Counters{Bytes: moved, CPUNS: since(now.treeCPU, before.treeCPU), PeakBytes: ifKnown(c.PeakMemory())}
 	if n, err := c.stdin.Capacity(); err == nil {
 		s.Capacity = n
 	}

@@ -40,17 +40,6 @@ type protocol struct {
 // tools reports whether the protocol has tools that can be called.
 func (p *protocol) tools() bool { return slices.Contains(p.requests, RequestTool) }
 
-// describe says in words what requests exercise.
-func (p *protocol) describe() string {
-	switch {
-	case p.sends == "":
-		return "method " + unknownMethod + ", which is to be refused"
-	case p.echoes:
-		return p.sends + ", its answers compared byte by byte"
-	}
-	return p.sends
-}
-
 // respond makes the answer to a request of the server's own. It is called of JSON-RPC alone.
 func (p *protocol) respond(msg []byte, e jsonrpc.Envelope) []byte {
 	result, known := p.answers[string(e.Method)]

@@ -1,7 +1,6 @@
 package drive
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -120,7 +119,10 @@ func (d *Driver) recorded(m payload.Message, replies map[string][][]byte, ignore
 	e := jsonrpc.Scan(m.Body)
 	switch {
 	case m.Body == nil && m.Method != "" && len(m.ID) == 0:
-		return &requestTemplate{msg: paddedNotification(m.Size), fixed: true, silent: true}
+		// A notification of exactly its size. Both protocols have those that are not known ignored.
+		t := newTemplate(`{"jsonrpc":"2.0","method":"$/pipebench","params":{"pad":"`, `"}}`, m.Size)
+		t.fixed, t.silent = true, true
+		return t
 	case m.Body == nil:
 		return d.request(toolRequest, m.Size)
 	}
@@ -136,13 +138,6 @@ func (d *Driver) recorded(m payload.Message, replies map[string][][]byte, ignore
 		t.silent = d.protocol.jsonRPC
 	}
 	return t
-}
-
-// paddedNotification makes a notification of exactly size bytes, or the smallest. Both protocols
-// have those that are not known ignored.
-func paddedNotification(size int) []byte {
-	const before, after = `{"jsonrpc":"2.0","method":"$/pipebench","params":{"pad":"`, `"}}`
-	return slices.Concat([]byte(before), bytes.Repeat([]byte{'x'}, max(size-len(before)-len(after), 0)), []byte(after))
 }
 
 // difference says where an answer is not as it was recorded; "" where it is.

@@ -271,7 +271,7 @@ func (d *Driver) examine(ctx context.Context, c *conn, before counters, out *out
 	default:
 		e.Probe = d.probe(ctx, c)
 	}
-	e.CPUNS, e.PeakBytes = since(c.counters().cpu, before.cpu), c.peakMemory()
+	e.CPUNS, e.PeakBytes = since(c.counters().cpu, before.cpu), ifKnown(c.PeakMemory())
 	e.WaitedNS = int64(time.Since(before.at))
 	if !c.alive() {
 		if _, name, ok := proc.Signaled(c.Cmd.ProcessState); ok {

@@ -117,17 +117,8 @@ func decimals(b []byte, n int64) {
 
 // numberOf reads an id that number wrote.
 func numberOf(id []byte) (int64, bool) {
-	if len(id) != idDigits {
-		return 0, false
-	}
-	var n int64
-	for _, c := range id {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		n = n*10 + int64(c-'0')
-	}
-	return n - firstID, n >= firstID
+	n, err := strconv.ParseInt(string(id), 10, 64)
+	return n - firstID, err == nil && len(id) == idDigits && n >= firstID
 }
 
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -198,7 +189,11 @@ func wrong(v Verdict, offset int, format string, args ...any) outcome {
 func (c *checker) check(t *requestTemplate, reply []byte, e jsonrpc.Envelope) outcome {
 	switch {
 	case t.id < 0 && t.echoes:
-		return compareLine(t.msg, reply)
+		out := compare(t.msg, reply)
+		if more := len(reply) - len(t.msg); out.verdict == OK && more > 0 {
+			out = wrong(Corrupt, len(t.msg), "%d bytes came back behind the %d that were sent", more, len(t.msg))
+		}
+		return out
 	case t.recorded != nil:
 		out := fine
 		out.differs = t.difference(reply)
@@ -272,15 +267,14 @@ func explain(payload, reply []byte) outcome {
 
 // compare holds the payload against a text that begins like it, and may go on behind it.
 func compare(payload, text []byte) outcome {
-	n := min(len(payload), len(text))
+	if bytes.HasPrefix(text, payload) {
+		return fine
+	}
 	i := 0
-	for i < n && payload[i] == text[i] {
+	for i < len(text) && payload[i] == text[i] {
 		i++
 	}
-	switch {
-	case i == len(payload):
-		return fine
-	case i == len(text):
+	if i == len(text) {
 		return wrong(Truncated, i, "the answer holds the first %d of %d bytes of what was sent", i, len(payload))
 	}
 	got, want := text[i:min(i+4, len(text))], payload[i:min(i+4, len(payload))]
@@ -289,17 +283,6 @@ func compare(payload, text []byte) outcome {
 		why += ": a character was cut in two and both halves replaced"
 	}
 	return wrong(Corrupt, i, "%s", why)
-}
-
-// compareLine holds a line against the one that was sent.
-func compareLine(sent, got []byte) outcome {
-	if bytes.Equal(sent, got) {
-		return fine
-	}
-	if out := compare(sent, got); out.verdict != OK {
-		return out
-	}
-	return wrong(Corrupt, len(sent), "%d bytes came back behind the %d that were sent", len(got)-len(sent), len(sent))
 }
 
 // texts yields every text of a JSON value, and the names in it.

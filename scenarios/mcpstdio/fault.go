@@ -1,6 +1,7 @@
 package mcpstdio
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -98,31 +99,18 @@ type faultInjector struct {
 	parent int // the process that started this one
 }
 
-// limit returns the size in bytes of the largest message that the framing delivers.
-func (f *faultInjector) limit(limit int) int {
-	switch {
-	case f.Kind != "never-read":
-		return limit
-	case f.Bytes == 0:
-		return 16 << 10 // more than the messages of a handshake have
+// reader returns what the server reads its messages by.
+func (f *faultInjector) reader(opts ...framers.Option) framers.Reader {
+	in, framing, limit := f.s.in, f.s.opts.Framing, f.s.opts.MaxMessage
+	switch f.Kind {
+	case "split-utf8":
+		in = &chunkDecoder{r: in, piece: int(f.Bytes)}
+	case "quadratic":
+		return &quadraticReader{r: in, chunk: make([]byte, 4096)}
+	case "never-read":
+		limit = cmp.Or(int(f.Bytes), 16<<10) // more than the messages of a handshake have
 	}
-	return int(f.Bytes)
-}
-
-// framing returns the framing that the server reads by.
-func (f *faultInjector) framing(framing framers.Framing) framers.Framing {
-	if f.Kind == "quadratic" {
-		return quadratic{framing}
-	}
-	return framing
-}
-
-// input returns the stream that the server reads from.
-func (f *faultInjector) input(r io.Reader) io.Reader {
-	if f.Kind == "split-utf8" {
-		return &chunkDecoder{r: r, piece: int(f.Bytes)}
-	}
-	return r
+	return framing.NewReader(in, append(opts, framers.WithMaxMessage(limit))...)
 }
 
 // output returns the stream that the server writes to.

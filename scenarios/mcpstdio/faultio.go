@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
-
-	"github.com/pipebench/pipebench/framers"
 )
 
 // A chunkDecoder decodes its input in pieces that end at every multiple of a size, however the
@@ -66,14 +64,8 @@ func lastBoundary(text []byte) int {
 	return len(text)
 }
 
-// quadratic reads lines as a program does that joins all it has with each chunk that comes and
-// searches the whole for a newline: the time for a byte grows with the message.
-type quadratic struct{ framers.Framing }
-
-func (quadratic) NewReader(r io.Reader, _ ...framers.Option) framers.Reader {
-	return &quadraticReader{r: r, chunk: make([]byte, 4096)}
-}
-
+// A quadraticReader reads lines as a program does that joins all it has with each chunk that comes
+// and searches the whole for a newline: the time for a byte grows with the message.
 type quadraticReader struct {
 	r     io.Reader
 	chunk []byte

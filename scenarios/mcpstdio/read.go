@@ -19,8 +19,7 @@ import (
 
 // read handles messages until the input ends, and returns why it did: nil at its end.
 func (s *Server) read() error {
-	r := s.fault.framing(s.opts.Framing).NewReader(s.fault.input(s.in),
-		framers.WithMaxMessage(s.fault.limit(s.opts.MaxMessage)), framers.WithPolicy(framers.Resync),
+	r := s.fault.reader(framers.WithPolicy(framers.Resync),
 		framers.WithSkipped(s.logOversize), framers.WithProgress(s.chunks.Received))
 	for s.State() == Running {
 		line, err := r.ReadMessage()
@@ -43,11 +42,10 @@ func (s *Server) handleReadError(err error) (over bool, why error) {
 	var header *framers.HeaderError
 	var chunk *framers.ChunkError
 	switch {
+	case errors.As(err, &large) && s.fault.Kind == "never-read":
+		s.fault.stopReading()
+		return false, nil
 	case errors.As(err, &large):
-		if s.fault.Kind == "never-read" {
-			s.fault.stopReading()
-			return false, nil
-		}
 		s.sendOversizeError(large)
 		return false, nil
 	case errors.As(err, &header):

@@ -75,13 +75,11 @@ func (c *session) Write(_ context.Context, m sdk.Message) error {
 	return nil
 }
 
-// deliver hands a message to the SDK, and reports whether the session still takes any.
-func (c *session) deliver(m sdk.Message) bool {
+// deliver hands a message to the SDK, if the session still takes any.
+func (c *session) deliver(m sdk.Message) {
 	select {
 	case c.in <- m:
-		return true
 	case <-c.closed.Done():
-		return false
 	}
 }
 

@@ -171,15 +171,13 @@ func (s *Server) result(t Tool, text string, err error) (*mcp.CallToolResult, er
 // withoutPaths drops the paths from an error, so that clients do not learn where the server keeps
 // its files.
 func withoutPaths(err error) error {
-	var path *fs.PathError
-	var link *os.LinkError
-	var run *exec.Error
-	switch {
-	case errors.As(err, &path):
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return fmt.Errorf("%s: %w", path.Op, path.Err)
-	case errors.As(err, &link):
+	}
+	if link, ok := errors.AsType[*os.LinkError](err); ok {
 		return fmt.Errorf("%s: %w", link.Op, link.Err)
-	case errors.As(err, &run):
+	}
+	if run, ok := errors.AsType[*exec.Error](err); ok {
 		return fmt.Errorf("run: %w", run.Err)
 	}
 	return err
@@ -340,24 +338,22 @@ func stringTool() Tool {
 		},
 		"length": func(s string) string { return fmt.Sprint(len([]rune(s))) },
 	}
-	type in struct{ Operation, Input string }
 	return NewTool("string", "Change a text",
 		[]Param{
 			{Name: "operation", Description: "what to do with it", Type: OneOf("uppercase", "lowercase", "trim", "reverse", "length")},
 			{Name: "input", Description: "the text", Type: String()},
 		},
-		func(_ context.Context, a in) (string, error) { return operations[a.Operation](a.Input), nil })
+		func(_ context.Context, a struct{ Operation, Input string }) (string, error) {
+			return operations[a.Operation](a.Input), nil
+		})
 }
 
 func sleepTool() Tool {
-	type in struct{ Seconds float64 }
 	return NewTool("sleep", "Answer after a while; can be cancelled",
 		[]Param{{Name: "seconds", Description: "how long", Type: Number().Between(0, 86400)}},
-		func(ctx context.Context, a in) (string, error) {
-			timer := time.NewTimer(time.Duration(a.Seconds * float64(time.Second)))
-			defer timer.Stop()
+		func(ctx context.Context, a struct{ Seconds float64 }) (string, error) {
 			select {
-			case <-timer.C:
+			case <-time.After(time.Duration(a.Seconds * float64(time.Second))):
 				return fmt.Sprintf("slept %v seconds", a.Seconds), nil
 			case <-ctx.Done():
 				return "", ctx.Err()
@@ -376,10 +372,9 @@ var alerts = map[string][][4]any{ // event, area, severity, headline
 }
 
 func alertsTool() Tool {
-	type in struct{ State string }
 	return NewTool("get-alerts", "Get weather alerts for a state",
 		[]Param{{Name: "state", Description: "two-letter code of the state, such as CA", Type: String()}},
-		func(_ context.Context, a in) (string, error) {
+		func(_ context.Context, a struct{ State string }) (string, error) {
 			state := strings.ToUpper(a.State)
 			if len(state) != 2 {
 				return "", fmt.Errorf("a state is two letters, such as CA")
@@ -398,13 +393,12 @@ func alertsTool() Tool {
 }
 
 func forecastTool() Tool {
-	type in struct{ Latitude, Longitude float64 }
 	return NewTool("get-forecast", "Get the weather forecast for a place",
 		[]Param{
 			{Name: "latitude", Description: "degrees north", Type: Number().Between(-90, 90)},
 			{Name: "longitude", Description: "degrees east", Type: Number().Between(-180, 180)},
 		},
-		func(_ context.Context, a in) (string, error) {
+		func(_ context.Context, a struct{ Latitude, Longitude float64 }) (string, error) {
 			return fmt.Sprintf("Forecast for %.4f, %.4f:\n\nTonight:\nTemperature: 14°C\nWind: 10 km/h SW\nClear\n---\n"+
 				"Tomorrow:\nTemperature: 23°C\nWind: 15 km/h W\nSunny\n---\n", a.Latitude, a.Longitude), nil
 		})

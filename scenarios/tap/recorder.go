@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -16,7 +15,7 @@ import (
 
 // A recorder takes lines from both directions to the recording, without either waiting for it.
 type recorder struct {
-	w       io.Writer
+	Options
 	began   time.Time
 	asleep  atomic.Bool
 	wake    chan struct{}
@@ -30,13 +29,11 @@ type recorder struct {
 // A track is one direction's way to the recording.
 type track struct {
 	*recorder
-	queue    queue
-	held     []byte       // taken from the queue and not yet written; the recorder's
-	looking  atomic.Int64 // lines of messages that passed then, or later, may be on their way; 0: none are
-	run, dir string
-	prefix   []byte // of every message's line
-	bodies   bool
-	redact   bool
+	queue   queue
+	held    []byte       // taken from the queue and not yet written; the recorder's
+	looking atomic.Int64 // lines of messages that passed then, or later, may be on their way; 0: none are
+	dir     string
+	prefix  []byte // of every message's line
 
 	// of the relay's goroutine while it looks at what it has passed on, and of close, which does
 	// not wait for a relay that waits for the client
@@ -72,14 +69,19 @@ const flushInterval = 20 * time.Millisecond
 // woken.
 const idleTicks = 50
 
-func newRecorder(w io.Writer) *recorder {
-	return &recorder{w: w, began: time.Now(), wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{})}
+func newRecorder(o Options) *recorder {
+	return &recorder{
+		Options: o, began: time.Now(), wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
+	}
 }
 
+// now returns the time since the recording began, in ns.
+func (r *recorder) now() int64 { return int64(time.Since(r.began)) }
+
 // track adds a direction. All are added before run.
-func (r *recorder) track(run, dir string, bodies, hide bool) *track {
-	t := &track{recorder: r, run: run, dir: dir, prefix: linePrefix(run, dir), bodies: bodies, redact: hide}
-	if t.queue.limit = queueBytes; bodies {
+func (r *recorder) track(dir string) *track {
+	t := &track{recorder: r, dir: dir, prefix: linePrefix(r.Run, dir)}
+	if t.queue.limit = queueBytes; r.Bodies {
 		t.queue.limit = bodyQueue
 	}
 	r.tracks = append(r.tracks, t)
@@ -121,7 +123,7 @@ func (r *recorder) run() {
 func (r *recorder) drain(all bool) (any bool) {
 	until := int64(math.MaxInt64)
 	if !all {
-		until = int64(time.Since(r.began))
+		until = r.now()
 	}
 	for _, t := range r.tracks {
 		if since := t.looking.Load(); since > 0 && !all {
@@ -167,7 +169,7 @@ func (t *track) nextTime() (at int64) {
 
 func (r *recorder) write() {
 	if r.err == nil && len(r.merged) > 0 {
-		_, r.err = r.w.Write(r.merged)
+		_, r.err = r.Record.Write(r.merged)
 	}
 	r.merged = r.merged[:0]
 }
@@ -178,7 +180,7 @@ func (r *recorder) close(records ...any) error {
 	<-r.stopped
 	for _, t := range r.tracks {
 		t.lock.Lock()
-		r.merged = append(r.merged, t.gap(int64(time.Since(r.began)))...)
+		r.merged = append(r.merged, t.gap(r.now())...)
 		t.lock.Unlock()
 	}
 	for _, record := range records {
@@ -202,14 +204,14 @@ func (t *track) record(m *message) {
 	if t.protocol == "" || t.protocol == "jsonrpc" {
 		t.protocol = cmp.Or(protocolOf(m.method), t.protocol)
 	}
-	whole := t.bodies && int64(len(m.body)) >= m.size
-	if t.bodies && !whole {
+	whole := t.Bodies && int64(len(m.body)) >= m.size
+	if t.Bodies && !whole {
 		t.bodyless++
 	}
 	if whole {
 		m.body = m.body[:m.size] // a carriage return before the newline is the terminator's
 	}
-	if whole && t.redact {
+	if whole && t.Redact {
 		redact(m.body)
 	}
 	if len(m.body) > batchBytes {
@@ -266,7 +268,7 @@ func (t *track) gap(until int64) []byte {
 		return lines
 	}
 	text, err := json.Marshal(results.Fault{
-		Kind: results.KindFault, Run: t.run, Time: time.Now().UTC(), ID: "recording-gap", Verdict: fmt.Sprintf("%d messages missing", t.lost),
+		Kind: results.KindFault, Run: t.Run, Time: time.Now().UTC(), ID: "recording-gap", Verdict: fmt.Sprintf("%d messages missing", t.lost),
 		Evidence: results.MustEvidence(gapEvidence{t.dir, t.lost, t.from, until}),
 		Advice:   "the recording could not keep up, and the traffic does not wait for it: record to a faster disk, or without bodies",
 	})

@@ -14,7 +14,6 @@ const readSize = 128 << 10
 // A relay passes one direction on.
 type relay struct {
 	from, to stream
-	began    time.Time
 	track    *track
 	splitter splitter
 
@@ -23,16 +22,15 @@ type relay struct {
 	stalled atomic.Int64 // ns in which the other side did not take what there was
 	writing atomic.Int64 // when the write that is under way began, in ns; 0: none is
 	inHand  atomic.Int64 // bytes that it has to write
-	framing atomic.Int32 // once it is known
 	done    chan struct{}
 
 	yielded int64 // when it last let others run
 }
 
-func newRelay(from, to stream, began time.Time, t *track, protocol framing) *relay {
-	r := &relay{from: from, to: to, began: began, track: t, done: make(chan struct{})}
+func newRelay(from, to stream, t *track, protocol framing) *relay {
+	r := &relay{from: from, to: to, track: t, done: make(chan struct{})}
 	r.splitter = splitter{framing: protocol, length: -1, next: -1, emit: t.record}
-	if t.bodies {
+	if t.Bodies {
 		r.splitter.keep = largestBody
 	}
 	return r
@@ -53,7 +51,7 @@ func (r *relay) run() {
 		// of the time, that means to take its share of the scheduler, every 20 µs from then on, and
 		// to wake a thread each time to do something with it. With all on one CPU that was a third of
 		// the time of a round trip of 1 MiB.
-		if now := r.now(); now-r.yielded > yieldInterval {
+		if now := r.track.now(); now-r.yielded > yieldInterval {
 			runtime.Gosched()
 			r.yielded = now
 		}
@@ -72,14 +70,14 @@ const yieldInterval = 5_000_000
 
 // pass writes p on, and looks at it afterwards.
 func (r *relay) pass(p []byte) error {
-	came := r.now()
+	came := r.track.now()
 	r.inHand.Store(int64(len(p)))
 	r.writing.Store(came)
 	err := r.to.writeAll(p)
 	r.writing.Store(0)
 	r.track.looking.Store(came)
 	defer r.track.looking.Store(0)
-	gone := r.now()
+	gone := r.track.now()
 	r.bytes.Add(int64(len(p)))
 	r.reads.Add(1)
 	stalled := int64(0)
@@ -99,22 +97,19 @@ func (r *relay) record(p []byte, when readEvent) {
 	defer r.track.lock.Unlock()
 	r.splitter.feed(p, when)
 	r.track.flush()
-	r.framing.Store(int32(r.splitter.framing))
 }
 
 // end records the end of the stream.
 func (r *relay) end() {
 	r.track.lock.Lock()
 	defer r.track.lock.Unlock()
-	r.splitter.close(readEvent{at: r.now()})
+	r.splitter.close(readEvent{at: r.track.now()})
 	r.track.flush()
 }
 
 // stallThreshold is the longest time that a write takes which does not wait, in ns: copying 128 KiB
 // and waking the reader take less than half of it.
 const stallThreshold = 100_000
-
-func (r *relay) now() int64 { return int64(time.Since(r.began)) }
 
 // A stream is one end of a pipe, or whatever else a standard stream is.
 type stream interface {

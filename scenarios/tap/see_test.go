@@ -12,8 +12,8 @@ import (
 func BenchmarkSee(b *testing.B) {
 	for _, size := range []int{64, 1 << 10, 1 << 20} {
 		b.Run(fmt.Sprintf("size=%d", size), func(b *testing.B) {
-			rec := newRecorder(nil)
-			track := rec.track("0199f2d5-1111-7000-8000-000000000000", fromServer, false, false)
+			rec := newRecorder(Options{Run: "0199f2d5-1111-7000-8000-000000000000"})
+			track := rec.track(fromServer)
 			r := &relay{track: track, splitter: splitter{framing: byLines, emit: track.record}}
 			head, tail := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"text":"`, "\"}}\n"
 			msg := []byte(head + strings.Repeat("x", max(0, size-len(head)-len(tail))) + tail)

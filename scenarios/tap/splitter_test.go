@@ -137,8 +137,8 @@ func TestRecordingAMessageAllocatesNothing(t *testing.T) {
 	if RaceEnabled {
 		t.Skip("the race detector uses memory of its own")
 	}
-	rec := newRecorder(nil)
-	track := rec.track("run", fromServer, false, false)
+	rec := newRecorder(Options{Run: "run"})
+	track := rec.track(fromServer)
 	p := []byte(strings.Repeat(`{"jsonrpc":"2.0","id":12,"result":{"text":"abc"}}`+"\n", 10))
 	r := &relay{track: track, splitter: splitter{framing: byLines, emit: track.record}}
 	r.record(p, readEvent{at: 1})
@@ -176,8 +176,8 @@ func TestAQueueGivesBackWhatWasPutInOrWhole(t *testing.T) {
 // Lines of both directions are written in the order of time, also while some are on their way.
 func TestTheRecordingIsInTheOrderOfTime(t *testing.T) {
 	var out bytes.Buffer
-	rec := newRecorder(&out)
-	requests, replies := rec.track("r", fromClient, false, false), rec.track("r", fromServer, false, false)
+	rec := newRecorder(Options{Run: "r", Record: &out})
+	requests, replies := rec.track(fromClient), rec.track(fromServer)
 	pass := func(t *track, at int64) {
 		t.record(&message{at: at, first: at, size: 1})
 		t.flush()

@@ -87,18 +87,6 @@ type Options struct {
 	Redact   bool      // keep it with its values overwritten; implies Bodies
 }
 
-// A StartError is returned when the command could not be started.
-type StartError struct {
-	Command []string
-	Err     error
-}
-
-func (e *StartError) Error() string {
-	return fmt.Sprintf("start %s: %v (is it installed, and spelt as on a command line?)", e.Command[0], e.Err)
-}
-
-func (e *StartError) Unwrap() error { return e.Err }
-
 // framings say how each protocol frames its messages.
 var framings = map[string]framing{"": unknown, "auto": unknown, "mcp": byLines, "jsonrpc": byLines, "lines": byLines, "lsp": byHeaders}
 
@@ -136,7 +124,7 @@ func Run(o Options) (*Ending, error) {
 		runtime.GOMAXPROCS(sessionThreads)
 		defer runtime.GOMAXPROCS(before)
 	}
-	s := &session{Options: o, began: time.Now(), rec: newRecorder(o.Record), enough: make(chan struct{})}
+	s := &session{recorder: newRecorder(o), enough: make(chan struct{})}
 	if err := s.start(protocol); err != nil {
 		return nil, err
 	}
@@ -145,10 +133,8 @@ func Run(o Options) (*Ending, error) {
 
 // A session is one server and its client.
 type session struct {
-	Options
+	*recorder
 	server  *proc.Process
-	began   time.Time
-	rec     *recorder
 	in, out *relay
 	enough  chan struct{} // closed by a signal that comes when the server has ended
 }
@@ -181,16 +167,12 @@ func (s *session) start(protocol framing) error {
 	if err := s.server.Start(context.Background()); err != nil {
 		toChild.Close()
 		fromChild.Close()
-		if cause := errors.Unwrap(err); cause != nil {
-			err = cause // without the words that StartError has
-		}
-		return &StartError{s.Command, err}
+		return fmt.Errorf("%w (is it installed, and spelt as on a command line?)", err)
 	}
 	s.forward()
-	track := func(dir string) *track { return s.rec.track(s.Options.Run, dir, s.Bodies, s.Redact) }
-	s.in = newRelay(ends[0], ends[1], s.began, track(fromClient), protocol)
-	s.out = newRelay(ends[2], ends[3], s.began, track(fromServer), protocol)
-	go s.rec.run()
+	s.in = newRelay(ends[0], ends[1], s.track(fromClient), protocol)
+	s.out = newRelay(ends[2], ends[3], s.track(fromServer), protocol)
+	go s.recorder.run()
 	go s.in.run()
 	go s.out.run()
 	return nil
@@ -225,7 +207,7 @@ func (s *session) finish() (*Ending, error) {
 		records = append(records, cut)
 	}
 	written := make(chan error, 1)
-	go func() { written <- s.rec.close(append(records, s.summary(e))...) }()
+	go func() { written <- s.recorder.close(append(records, s.summary(e))...) }()
 	var err error
 	select {
 	case err = <-written:
@@ -276,7 +258,7 @@ func (s *session) drainOutput() *results.Fault {
 		if s.out.writing.Load() > 0 {
 			e := cutEvidence{fromServer, s.out.bytes.Load(), s.out.inHand.Load()}
 			return &results.Fault{
-				Kind: results.KindFault, Run: s.Options.Run, Time: time.Now().UTC(), ID: "output-cut",
+				Kind: results.KindFault, Run: s.Run, Time: time.Now().UTC(), ID: "output-cut",
 				Verdict:  fmt.Sprintf("%d bytes or more not taken", e.InHand),
 				Evidence: results.MustEvidence(e),
 				Advice:   "let the client read its input to the end before it ends the server",
@@ -314,16 +296,16 @@ func (e *Ending) ExitLike() {
 func (s *session) summary(e *Ending) results.Target {
 	protocol := s.Protocol
 	if protocol == "" || protocol == "auto" {
-		protocol = [...]string{unknown: "unknown", byLines: "lines", byHeaders: "headers"}[s.in.framing.Load()]
 		s.in.track.lock.Lock()
-		protocol = cmp.Or(s.in.track.protocol, protocol)
+		seen := [...]string{unknown: "unknown", byLines: "lines", byHeaders: "headers"}[s.in.splitter.framing]
+		protocol = cmp.Or(s.in.track.protocol, seen)
 		s.in.track.lock.Unlock()
 	}
 	return results.Target{
-		Kind: results.KindTarget, Run: s.Options.Run, Time: time.Now().UTC(),
+		Kind: results.KindTarget, Run: s.Run, Time: time.Now().UTC(),
 		Command: RedactCommand(s.Command), Protocol: protocol, Verdict: e.String(),
 		Evidence: results.TargetEvidence{Traffic: &results.TrafficEvidence{
-			ElapsedNS: int64(time.Since(s.began)), Requests: s.in.account(), Replies: s.out.account(),
+			ElapsedNS: s.now(), Requests: s.in.account(), Replies: s.out.account(),
 		}},
 	}
 }
@@ -336,8 +318,8 @@ func (r *relay) account() results.DirectionTraffic {
 		Bytes: r.bytes.Load(), Reads: r.reads.Load(), Messages: r.track.messages, StalledNS: r.stalled.Load(),
 		MessagesMissing: r.track.lostAll, BodiesLeftOut: r.track.bodyless, Gaps: r.track.gaps,
 	}
-	if since := r.writing.Load(); since > 0 && r.now()-since > stallThreshold {
-		a.StalledNS += r.now() - since // of the write that is under way
+	if since := r.writing.Load(); since > 0 && r.track.now()-since > stallThreshold {
+		a.StalledNS += r.track.now() - since // of the write that is under way
 	}
 	return a
 }

@@ -213,16 +213,15 @@ func (l *link) sendOversizeError(id jsonrpc.ID, e *FrameError) {
 	}
 	o := outgoing{sent: make(chan struct{})}
 	o.msg = jsonrpc.AppendError(nil, id, jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: e.Error()})
-	timer := time.NewTimer(oversizeErrorTimeout)
-	defer timer.Stop()
+	late := time.After(oversizeErrorTimeout)
 	select {
 	case l.queue <- o:
-	case <-timer.C:
+	case <-late:
 		return
 	}
 	select {
 	case <-o.sent:
-	case <-timer.C:
+	case <-late:
 	}
 }
 
