@@ -70,8 +70,10 @@ func (r *Report) compare(before *Report) (inDoubt bool) {
 		p := &r.Processes[i]
 		for _, old := range before.Processes {
 			if old.PID == p.PID {
-				p.Recent = p.Total.since(old.Total)
-				inDoubt = inDoubt || p.Recent != nil && p.spins(r.Look) == maySpin
+				if p.Recent = p.Total.since(old.Total); p.Recent != nil {
+					how, sure := p.spins(r.Look)
+					inDoubt = inDoubt || how != "" && !sure
+				}
 			}
 		}
 	}
@@ -129,9 +131,8 @@ func (d *diagnosis) add(kind Problem, sentence string, channels ...*Channel) {
 	d.found = append(d.found, found)
 }
 
-func (d *diagnosis) addProcess(kind Problem, p Proc, format string, args ...any) {
-	sentence := fmt.Sprintf("%d (%s) ", p.PID, p.Command) + fmt.Sprintf(format, args...)
-	d.found = append(d.found, Diagnosis{Kind: kind, Sentence: sentence, PID: p.PID})
+func (d *diagnosis) addProcess(kind Problem, p Proc, does string) {
+	d.found = append(d.found, Diagnosis{Kind: kind, Sentence: fmt.Sprintf("%d (%s) %s", p.PID, p.Command, does), PID: p.PID})
 }
 
 func holds(list []Holder, pid int) bool {
@@ -313,47 +314,31 @@ func (d *diagnosis) checkProcess(p Proc, r *Report) {
 	if p.Recent == nil || p.Total == nil || r.Look <= 0 {
 		return
 	}
-	calls, moved := p.Recent.ReadCalls+p.Recent.WriteCalls, p.Recent.ReadBytes+p.Recent.WriteBytes
-	look := r.Look.Round(time.Millisecond)
-	switch p.spins(r.Look) {
-	case asksInVain:
-		d.addProcess(Spins, p, "spins: %d reads and writes in %v moved %d bytes; it asks again where it should wait (poll)", calls, look, moved)
-	case neverRests:
-		d.addProcess(Spins, p, "was never at rest for %v and moved %d bytes: it computes, or it spins", look, moved)
+	if how, sure := p.spins(r.Look); how != "" && sure {
+		d.addProcess(Spins, p, how)
 	}
 	block, output := p.Total.blockSize(), r.outputOf(p.PID)
 	began := p.Total.since(p.Recent).blockSize()
 	if block == 0 || block != began || output == nil || output.Waits || p.Recent.busy.share(r.Look) > idleShare {
 		return
 	}
-	d.addProcess(Buffers, p, "holds its output back: %d writes so far, of %d bytes each; what it prints waits until so much is there (flush, python -u, stdbuf -oL)",
-		p.Total.WriteCalls, block)
+	d.addProcess(Buffers, p, fmt.Sprintf("holds its output back: %d writes so far, of %d bytes each; what it prints waits until so much is there (flush, python -u, stdbuf -oL)",
+		p.Total.WriteCalls, block))
 }
 
-// What a process does that does not rest.
-const (
-	rests = iota
-	asksInVain
-	neverRests
-	maySpin // it did neither rest nor run for long enough to tell
-)
-
-// spins says what a process did between two looks, by its busiest thread. That this one was never
-// asleep is not enough: on a busy machine a program that starts up waits for a CPU all the time.
-func (p Proc) spins(look time.Duration) int {
-	u := p.Recent
+// spins says what a process did in place of resting between two looks, by its busiest thread, "" for
+// nothing. That this one was never asleep is not enough to be sure: on a busy machine a program that
+// starts up waits for a CPU all the time.
+func (p Proc) spins(between time.Duration) (how string, sure bool) {
+	u, look := p.Recent, between.Round(time.Millisecond)
 	calls, moved := u.ReadCalls+u.WriteCalls, u.ReadBytes+u.WriteBytes
-	verdict := rests
 	switch {
-	case calls > manyCalls && moved < calls/2 && u.busy.share(look) > idleShare:
-		verdict = asksInVain
-	case float64(u.Runnable) > busyShare*float64(look) && moved < fewBytes && u.busy.runnable:
-		verdict = neverRests
+	case calls > manyCalls && moved < calls/2 && u.busy.share(between) > idleShare:
+		how = fmt.Sprintf("spins: %d reads and writes in %v moved %d bytes; it asks again where it should wait (poll)", calls, look, moved)
+	case float64(u.Runnable) > busyShare*float64(between) && moved < fewBytes && u.busy.runnable:
+		how = fmt.Sprintf("was never at rest for %v and moved %d bytes: it computes, or it spins", look, moved)
 	}
-	if verdict != rests && u.busy.ran < enoughCPU {
-		return maySpin
-	}
-	return verdict
+	return how, u.busy.ran >= enoughCPU
 }
 
 // share returns how much of the time in which it could have run a thread did so. The time that it
