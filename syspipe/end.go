@@ -100,7 +100,7 @@ func (e *End) Read(p []byte) (int, error) {
 	e.in.begin()
 	if e.closed.Load() {
 		e.in.end()
-		return 0, e.closedError("read")
+		return 0, e.failed("read", os.ErrClosed)
 	}
 	n, err := e.read(p)
 	e.in.end()
@@ -116,7 +116,7 @@ func (e *End) Write(p []byte) (int, error) {
 	e.out.begin()
 	if e.closed.Load() {
 		e.out.end()
-		return 0, e.closedError("write")
+		return 0, e.failed("write", os.ErrClosed)
 	}
 	n, err := e.write(p)
 	e.out.end()
@@ -130,7 +130,7 @@ func (e *End) Writev(bufs [][]byte) (int64, error) {
 	e.out.begin()
 	if e.closed.Load() {
 		e.out.end()
-		return 0, e.closedError("write")
+		return 0, e.failed("write", os.ErrClosed)
 	}
 	n, err := e.writev(bufs)
 	e.out.end()
@@ -148,7 +148,7 @@ func (e *End) Vmsplice(p []byte) (int, error) {
 	e.out.begin()
 	defer e.out.end()
 	if e.closed.Load() {
-		return 0, e.closedError("vmsplice to")
+		return 0, e.failed("vmsplice to", os.ErrClosed)
 	}
 	return e.vmsplice(p)
 }
@@ -162,7 +162,7 @@ func (e *End) Discard(n int) (int, error) {
 	e.in.begin()
 	defer e.in.end()
 	if e.closed.Load() {
-		return 0, e.closedError("splice from")
+		return 0, e.failed("splice from", os.ErrClosed)
 	}
 	return e.discard(n)
 }
@@ -200,7 +200,7 @@ func (e *End) setDeadline(set func(*os.File) error) error {
 //	spin, sleep=D   at the next try
 func (e *End) Close() error {
 	if e.closed.Swap(true) {
-		return e.closedError("close")
+		return e.failed("close", os.ErrClosed)
 	}
 	// From here on no call begins. One that did not see closed in time has its flag set, and is
 	// seen here.
@@ -267,7 +267,7 @@ func (e *End) whileOpen(op string, f func() error) error {
 	e.others.Add(1)
 	defer e.others.Add(-1)
 	if e.closed.Load() {
-		return e.closedError(op)
+		return e.failed(op, os.ErrClosed)
 	}
 	err := f()
 	if refused := (*CapacityError)(nil); err == nil || errors.As(err, &refused) {
@@ -309,7 +309,7 @@ func (e *End) TryRead(p []byte) (int, error) {
 
 func (e *End) mayTry(op string) error {
 	if e.closed.Load() {
-		return e.closedError(op)
+		return e.failed(op, os.ErrClosed)
 	}
 	if e.io == Blocking {
 		return e.failed("try to "+op, errors.New("its io is blocking; set another one first"))

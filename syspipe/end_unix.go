@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var supportedModes = []mode{modeBlocking, modePoller, modePoll, modeSpin, modeSleep}
+var supportedIOs = []IO{Blocking, Poller, Poll, Spin, {name: "sleep"}}
 
 // descriptor is what an end consists of on Unix.
 type descriptor struct {
@@ -138,7 +138,7 @@ func (e *End) readResult(n int, errno syscall.Errno, err error) (int, error) {
 	case err == nil && errno == 0 && n > 0:
 		return n, nil
 	case e.closed.Load():
-		return 0, e.closedError("read")
+		return 0, e.failed("read", os.ErrClosed)
 	case err != nil:
 		return 0, e.failed("read", err)
 	case errno != 0:
@@ -205,7 +205,7 @@ func (e *End) writeResult(n int64, all bool, errno syscall.Errno, err error) err
 	case all:
 		return nil
 	case e.closed.Load():
-		return e.closedError("write")
+		return e.failed("write", os.ErrClosed)
 	case err != nil:
 		return e.failed("write", err)
 	case errno == syscall.EPIPE || errno == syscall.ECONNRESET: // a socket's reader left bytes unread
@@ -231,12 +231,12 @@ func (m *counter) account(asked, n int, errno syscall.Errno) syscall.Errno {
 
 // wait lets time pass after a refusal, in the manner of the end's io.
 func (e *End) wait(events int16) error {
-	switch e.io.mode {
-	case modePoll:
+	switch {
+	case e.io == Poll:
 		if err := e.poll(events); err != nil {
 			return err
 		}
-	case modeSleep:
+	case e.io.pause > 0:
 		time.Sleep(e.io.pause)
 	}
 	if e.closed.Load() {
@@ -291,7 +291,7 @@ func (e *End) release() error {
 // number, so that a call which comes too late for the wake-up, or is restarted after it, meets an
 // end of file or EBADF instead of blocking.
 func (e *End) interrupt() error {
-	if e.io.mode == modeSpin || e.io.mode == modeSleep {
+	if e.io == Spin || e.io.pause > 0 {
 		return nil // they look by themselves
 	}
 	var fds [2]int

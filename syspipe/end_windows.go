@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-var supportedModes = []mode{modeBlocking, modePoller, modeSpin, modeSleep}
+var supportedIOs = []IO{Blocking, Poller, Spin, {name: "sleep"}}
 
 // descriptor is what an end consists of on Windows.
 type descriptor struct {
@@ -86,7 +86,7 @@ func (e *End) read(p []byte) (int, error) {
 			e.in.moved(len(p), n)
 			return n, nil
 		case e.closed.Load():
-			return 0, e.closedError("read")
+			return 0, e.failed("read", os.ErrClosed)
 		case err == windows.ERROR_BROKEN_PIPE || err == io.EOF:
 			e.in.moved(len(p), 0)
 			return 0, io.EOF
@@ -117,14 +117,14 @@ func (e *End) write(p []byte) (n int, err error) {
 		n += k
 		switch {
 		case err != nil && e.closed.Load():
-			return n, e.closedError("write")
+			return n, e.failed("write", os.ErrClosed)
 		case err != nil:
 			return n, e.writeError(n, err)
 		case k == 0:
 			e.out.refused() // PIPE_NOWAIT: success with nothing written is how it refuses
 			e.pause()
 			if e.closed.Load() {
-				return n, e.closedError("write")
+				return n, e.failed("write", os.ErrClosed)
 			}
 		default:
 			e.out.moved(len(offer), k)
@@ -191,9 +191,7 @@ func (e *End) writev(bufs [][]byte) (int64, error) {
 }
 
 func (e *End) pause() {
-	if e.io.mode == modeSleep {
-		time.Sleep(e.io.pause)
-	}
+	time.Sleep(e.io.pause) // not at all for one that spins
 }
 
 // closeDescriptor closes the handle, and first ends the calls that use it.

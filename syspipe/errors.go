@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"syscall"
 )
@@ -75,10 +74,6 @@ func ErrorName(err error) string {
 
 func unsupported(what string) error {
 	return fmt.Errorf("%s: %w on %s", what, errors.ErrUnsupported, runtime.GOOS)
-}
-
-func (e *End) closedError(op string) error {
-	return fmt.Errorf("%s %s: %w", op, e.kind.noun(), os.ErrClosed)
 }
 
 func (e *End) failed(op string, err error) error {

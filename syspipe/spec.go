@@ -36,6 +36,7 @@
 package syspipe
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"runtime"
@@ -121,30 +122,20 @@ func joinNames[T any](list []T) string {
 // An IO is how an end waits when the kernel cannot serve it yet. It is a comparable value; the zero
 // IO is [Blocking].
 type IO struct {
-	mode  mode
+	name  string // but for Blocking
 	pause time.Duration
 }
-
-type mode uint8
-
-const (
-	modeBlocking mode = iota
-	modePoller
-	modePoll
-	modeSpin
-	modeSleep
-)
 
 var (
 	// Blocking makes raw calls on a blocking descriptor and waits inside the kernel, as a C program
 	// does. The caller locks its OS thread.
-	Blocking = IO{mode: modeBlocking}
+	Blocking = IO{}
 	// Poller leaves the waiting to Go's network poller, as every os.File that is a pipe does.
-	Poller = IO{mode: modePoller}
+	Poller = IO{name: "poller"}
 	// Poll waits in poll(2) when a non-blocking call cannot go on.
-	Poll = IO{mode: modePoll}
+	Poll = IO{name: "poll"}
 	// Spin repeats the non-blocking call at once.
-	Spin = IO{mode: modeSpin}
+	Spin = IO{name: "spin"}
 )
 
 // DefaultPause is the pause that [IOs] shows for sleep: the one that a widely used SDK takes.
@@ -155,7 +146,7 @@ func Sleep(d time.Duration) IO {
 	if d <= 0 {
 		return Spin
 	}
-	return IO{mode: modeSleep, pause: d}
+	return IO{name: "sleep", pause: d}
 }
 
 // Pause returns how long an end that sleeps does so, 0 of any other.
@@ -165,14 +156,12 @@ func (io IO) Pause() time.Duration { return io.pause }
 // for sleep.
 func IOs() []IO { return []IO{Poller, Blocking, Poll, Spin, Sleep(DefaultPause)} }
 
-var modeNames = [...]string{modeBlocking: "blocking", modePoller: "poller", modePoll: "poll", modeSpin: "spin", modeSleep: "sleep"}
-
 // String returns what ParseIO reads: "poller", "blocking", "poll", "spin", "sleep=10ms".
 func (io IO) String() string {
-	if io.mode == modeSleep {
+	if io.pause > 0 {
 		return "sleep=" + io.pause.String()
 	}
-	return modeNames[io.mode]
+	return cmp.Or(io.name, "blocking")
 }
 
 // ParseIO reads the name of a way to wait. "sleep" alone pauses for [DefaultPause].
@@ -199,7 +188,7 @@ func ParseIO(name string) (IO, error) {
 // way, else an error that wraps [errors.ErrUnsupported] and names the system. [End.SetIO] has the
 // last word for one pipe.
 func (io IO) Supported() error {
-	if slices.Contains(supportedModes, io.mode) {
+	if slices.Contains(supportedIOs, IO{name: io.name}) {
 		return nil
 	}
 	return unsupported("io " + io.String())

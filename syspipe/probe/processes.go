@@ -114,11 +114,7 @@ func probeInterleave(t *trial) {
 // interleaveSizes returns the sizes at which rules differ: about PIPE_BUF of the BSDs and of Linux,
 // a slot, and what is split in any case.
 func interleaveSizes(slot int) []int {
-	sizes := []int{512, 513, 4096, 4097, 60 << 10}
-	if slot > 4096 {
-		sizes = append(sizes, slot, slot+1)
-	}
-	return ascending(sizes...)
+	return ascending(512, 513, 4096, 4097, 60<<10, max(slot, 4096), max(slot+1, 4097))
 }
 
 // interleave reads for a while and counts the runs of one letter that are no whole messages. The
@@ -180,16 +176,15 @@ func probeDeadlock(t *trial) {
 	toChild, in := t.openBlocking()
 	out, fromChild := t.openBlocking()
 	capacity := script.Must(toChild.Capacity())
-	block := capacity
-	child := startWorker(workEcho, block, in, out)
+	child := startWorker(workEcho, capacity, in, out)
 	in.Close()
 	out.Close()
 	script.Check(toChild.SetIO(syspipe.Spin))
 	stuck := writeUntilStuck(toChild, capacity)
 	f := t.finding("deadlock/parent-writes", stuck, "B",
-		fmt.Sprintf("bytes a parent can write before it hangs, to a child that reads %d, then writes them; nothing for %v is a hang", block, stallTime))
+		fmt.Sprintf("bytes a parent can write before it hangs, to a child that reads %d, then writes them; nothing for %v is a hang", capacity, stallTime))
 	if t.system().os == "linux" {
-		f = f.compare(2*capacity+block, "both capacities and what the child holds")
+		f = f.compare(3*capacity, "both capacities and what the child holds")
 	}
 	t.emit(f)
 	toChild.Close() // and now the parent reads, which resolves it
