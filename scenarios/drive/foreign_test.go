@@ -62,8 +62,8 @@ func TestWhatServersInAnotherLanguageDoIsNamedToTheByte(t *testing.T) {
 		above drive.Verdict
 	}{
 		{"leave", 70_001, "request", "exit 0"},
-		{"raise", 70_001, "request", "exit 1"},
-		{"abort", 70_001, "request", "signal SIGABRT"},
+		{"raise", quick, "request", "exit 1"},
+		{"abort", quick, "request", "signal SIGABRT"},
 		{"swallow", quick, "request", drive.Unanswered},
 		{"give up", quick, "request", drive.Deaf},
 		{"refuse", quick, "request", drive.ErrorReply},
