@@ -33,6 +33,16 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
+// BenchmarkOther streams the framings that are for comparison alone: the tolerant reader of
+// chunks, chunks of compressed text, and the two naive readers of lines.
+func BenchmarkOther(b *testing.B) {
+	for _, framing := range []string{"adaptive:61440", "chunked+zstd:61440", "ndjson-bytewise", "ndjson-rescan"} {
+		for _, size := range []int{4 << 10, 64 << 10} {
+			Cells(b, Placed(cell(func(c *results.Cell) { c.Framing, c.Size = framing, size }))...)
+		}
+	}
+}
+
 func BenchmarkRoundtrip(b *testing.B) {
 	for _, framing := range []string{"raw", "ndjson", "content-length", "chunked:61440", "length-prefix"} {
 		for _, size := range []int{256, 64 << 10} {
