@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -187,14 +188,7 @@ func (c atlasColumn) common() string {
 	list := func(of func(results.Environment) string) string { return strings.Join(Distinct(c.machines, of), " / ") }
 	return JoinParts(list(func(e results.Environment) string { return e.OS }),
 		list(func(e results.Environment) string { return "pages of " + results.FormatSize(int64(e.PageSize)) }),
-		list(func(e results.Environment) string { return orElse(e.Imitation, "not emulated") }))
-}
-
-func orElse(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
+		list(func(e results.Environment) string { return cmp.Or(e.Imitation, "not emulated") }))
 }
 
 // atlasLine is a machine of the atlas: what of it decides how its pipes behave.

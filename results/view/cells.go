@@ -13,7 +13,7 @@ import (
 // cellTables lays rows out for a person: a table for each machine, placement and pattern. What all
 // cells of a table share stands in its title, what they differ in has a column.
 func cellTables(rows []stat.Row, m *footnotes) []Table {
-	machines := Distinct(rows, func(r stat.Row) string { return r.Machine })
+	machines := Distinct(rows, machineOf)
 	var out []Table
 	for _, own := range stat.GroupBy(rows, func(r stat.Row) [4]string {
 		return [4]string{r.Machine, r.Cell.Placement, r.Cell.Pattern, fmt.Sprint(r.Cell.IsWaiting())}
@@ -28,41 +28,33 @@ func cellTables(rows []stat.Row, m *footnotes) []Table {
 }
 
 func cellTable(rows []stat.Row, m *footnotes) Table {
-	cells := Distinct(rows, func(r stat.Row) results.Cell { return r.Cell })
+	cells := Distinct(rows, cellOf)
 	differ := results.DifferingFields(cells, "framing", "size")
 	figures := streamFigures
 	if cells[0].Pattern == results.PatternRoundtrip {
 		figures = roundtripFigures
 	}
-	t := Table{Title: tableTitle(cells[0], differ), Columns: Columns(append([]string{"`framing", ">message"}, differ...)...)}
-	for _, f := range figures {
-		t.Columns = append(t.Columns, Column{Title: f.title, Right: true})
-	}
-	t.Columns = append(t.Columns, Columns("@_warnings")...)
-	for _, r := range rows {
-		t.Append(cellRow(r, differ, figures, m)...)
-	}
-	return t.dropEmpty()
-}
-
-// cellRow is one row; of a cell that has no samples it says why.
-func cellRow(r stat.Row, differ []string, figures []figure, m *footnotes) []string {
-	row := []string{r.Cell.Framing + m.refs(r), sizeText(r.Cell)}
-	for _, name := range differ {
-		row = append(row, FieldValue(name, r.Cell.Field(name)))
-	}
+	columns := cellColumns(differ, m, func(r stat.Row) stat.Row { return r })
 	for i, f := range figures {
-		text := f.of(r)
-		if i == 0 && r.Samples == 0 {
-			text = emptyWord(r)
-		}
-		row = append(row, text)
+		columns = append(columns, columnOf[stat.Row]{">" + f.title, func(r stat.Row) Cell {
+			return textCell(cmp.Or(when(i == 0 && r.Samples == 0, emptyWord(r)), f.of(r)))
+		}})
 	}
-	return append(row, orDash(strings.Join(rowWarnings(r), "; ")))
+	warnings := columnOf[stat.Row]{"@_warnings", func(r stat.Row) Cell { return textCell(strings.Join(rowWarnings(r), "; ")) }}
+	return tableOf(tableTitle(cells[0], differ), rows, append(columns, warnings)...).dropEmpty()
 }
 
-// sizeText returns the message size of a cell, which recorded messages do not have in common.
-func sizeText(c results.Cell) string { return FieldValue("size", c.Field("size")) }
+// cellColumns tell the cells of rows apart: by framing, size and the fields that differ.
+func cellColumns[L any](differ []string, m *footnotes, row func(L) stat.Row) []columnOf[L] {
+	columns := []columnOf[L]{
+		{"`framing", func(l L) Cell { return textCell(row(l).Cell.Framing + m.refs(row(l))) }},
+		{">message", func(l L) Cell { return textCell(fieldText(row(l).Cell, "size")) }},
+	}
+	for _, name := range differ {
+		columns = append(columns, columnOf[L]{name, func(l L) Cell { return textCell(fieldText(row(l).Cell, name)) }})
+	}
+	return columns
+}
 
 // emptyWord stands where a cell without samples has no figure.
 func emptyWord(r stat.Row) string {
@@ -110,8 +102,8 @@ var streamFigures = []figure{
 	{"overhead", inUnit("overhead")},
 	{"calls/msg", callsText},
 	{"CPU/MiB", estimated("cpu", func(e stat.Estimate) string { return results.FormatDuration(e.Median) })},
-	{"p50", percentileText(func(l results.Latency) *int64 { return l.P50NS })},
-	{"p99", percentileText(func(l results.Latency) *int64 { return l.P99NS })},
+	{"p50", percentileText(p50)},
+	{"p99", percentileText(p99)},
 	{"EAGAIN/msg", refusals("eagain")},
 	{"short/msg", refusals("short")},
 	{"waiting", inUnit("waiting")},
@@ -121,9 +113,9 @@ var streamFigures = []figure{
 }
 
 var roundtripFigures = []figure{
-	{"p50", percentileText(func(l results.Latency) *int64 { return l.P50NS })},
-	{"p99", percentileText(func(l results.Latency) *int64 { return l.P99NS })},
-	{"p99.9", percentileText(func(l results.Latency) *int64 { return l.P999NS })},
+	{"p50", percentileText(p50)},
+	{"p99", percentileText(p99)},
+	{"p99.9", percentileText(p999)},
 	{"time/trip", estimated("time", func(e stat.Estimate) string { return withSpread(results.FormatDuration(e.Median), e) })},
 	{"vs raw", func(r stat.Row) string { return ratioText(r.ToRaw) }},
 	{"overhead", inUnit("overhead")},
@@ -207,13 +199,10 @@ func countText(v float64) string {
 	return results.FormatNumber(v, 3)
 }
 
-func percentileText(of func(results.Latency) *int64) func(stat.Row) string {
+func percentileText(of quantile) func(stat.Row) string {
 	return func(r stat.Row) string {
-		l, ok := r.PrimaryLatency()
-		if !ok || l.Count == 0 || of(l) == nil {
-			return "-"
-		}
-		return results.FormatDuration(float64(*of(l)))
+		l, _ := r.PrimaryLatency()
+		return quantileCell(l, of).Text
 	}
 }
 
@@ -349,16 +338,15 @@ func headers(environments []results.Environment) []string {
 // environmentLines describe where a run was measured and with what. What the file does not tell is
 // left out.
 func environmentLines(e results.Environment) []string {
-	labelled := func(known bool, text string) string { return map[bool]string{true: text}[known] }
 	machine := JoinParts(
 		strings.Join(strings.Fields(e.OS+" "+e.Kernel+" "+e.Arch), " "), e.CPU, results.FormatCount(e.CPUs, "CPU"), e.Topology, e.Imitation,
-		labelled(e.Virtualisation != "", "virtualised by "+e.Virtualisation),
-		labelled(e.Governor != "", "governor "+e.Governor),
-		labelled(e.PageSize > 0, "pages of "+results.FormatSize(int64(e.PageSize))))
+		when(e.Virtualisation != "", "virtualised by "+e.Virtualisation),
+		when(e.Governor != "", "governor "+e.Governor),
+		when(e.PageSize > 0, "pages of "+results.FormatSize(int64(e.PageSize))))
 	run := JoinParts(
-		labelled(e.Version != "", "pipebench "+e.Version), e.Go, e.Hostname,
-		labelled(!e.Time.IsZero(), e.Time.UTC().Format("2006-01-02 15:04 UTC")),
+		when(e.Version != "", "pipebench "+e.Version), e.Go, e.Hostname,
+		when(!e.Time.IsZero(), e.Time.UTC().Format("2006-01-02 15:04 UTC")),
 		"load "+loadText(e), fmt.Sprintf("seed %d", e.Seed),
-		labelled(e.ClockNS > 0, "clock "+results.FormatDuration(e.ClockNS)+" a reading"))
+		when(e.ClockNS > 0, "clock "+results.FormatDuration(e.ClockNS)+" a reading"))
 	return []string{machine, run}
 }

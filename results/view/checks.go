@@ -31,11 +31,8 @@ func WriteChecks(w io.Writer, format Format, set *results.Set, o Options) error 
 	case format == FormatCSV:
 		return checkTable(set).Write(w, format)
 	}
-	p := Page{Header: []string{CheckSummary(all)}}
-	if format == FormatTable {
-		colour := map[bool]string{true: green, false: red}[len(FailedChecks(all)) == 0]
-		p.Header, p.Blocks = nil, []string{o.paint(Escape(CheckSummary(all)), colour)}
-	}
+	var p Page
+	p.headline(format, o, len(FailedChecks(all)) == 0, CheckSummary(all))
 	shown := stat.Filter(all, func(c results.Check) bool { return o.Detail || c.Verdict != results.CheckOK })
 	if len(shown) > 0 {
 		p.Tables = []Table{tableOf("", shown, []columnOf[results.Check]{
@@ -160,7 +157,7 @@ func writeJUnit(w io.Writer, all []results.Check) error {
 		Cases    []testCase `xml:"testcase"`
 	}{Name: "pipebench check " + Escape(strings.Join(all[0].Command, " ")), Tests: len(all)}
 	for _, c := range all {
-		found := &message{Escape(c.Found), Escape(strings.Join(slices.DeleteFunc([]string{c.How, c.Advice, c.Reproduce}, func(s string) bool { return s == "" }), "\n"))}
+		found := &message{Escape(c.Found), Escape(strings.Join(nonEmpty([]string{c.How, c.Advice, c.Reproduce}), "\n"))}
 		made := testCase{Class: "pipebench." + c.Side, Name: c.Name}
 		switch c.Verdict {
 		case results.CheckFails:

@@ -100,10 +100,9 @@ func claimTotals(all []results.Claim) string {
 		if n > 1 && v == "holds" {
 			text = "hold"
 		}
-		parts = append(parts, positive(n, fmt.Sprint(n, " ", text)))
+		parts = append(parts, when(n > 0, fmt.Sprint(n, " ", text)))
 	}
-	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
-	return results.FormatCount(len(all), "claim") + ": " + strings.Join(parts, ", ")
+	return results.FormatCount(len(all), "claim") + ": " + strings.Join(nonEmpty(parts), ", ")
 }
 
 // sourceTable counts the verdicts of each document.
@@ -113,7 +112,7 @@ func sourceTable(all []results.Claim) Table {
 	for _, v := range verdictsOfClaims {
 		columns = append(columns, columnOf[claims]{">" + VerdictText(v), func(of claims) Cell {
 			n := len(judged(of, v))
-			return textCell(positive(n, fmt.Sprint(n)))
+			return textCell(when(n > 0, fmt.Sprint(n)))
 		}})
 	}
 	bySeed := stat.GroupBy(all, func(c results.Claim) string { return c.Seed })

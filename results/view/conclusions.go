@@ -23,7 +23,7 @@ const maxCostSentences = 4
 // It claims nothing that the interval of the figure does not carry.
 func conclusions(rows []stat.Row) []string {
 	rows, _ = splitWaiting(rows)
-	machines := Distinct(rows, func(r stat.Row) string { return r.Machine })
+	machines := Distinct(rows, machineOf)
 	var all []series
 	for _, m := range machines {
 		all = append(all, headlineSeries(rows, m)...)
@@ -33,7 +33,7 @@ func conclusions(rows []stat.Row) []string {
 	var out []string
 	for _, m := range machines {
 		own := stat.Filter(all, func(s series) bool { return s.machine == m })
-		costs := stat.Filter(Distinct(own, series.cost), func(text string) bool { return text != "" })
+		costs := nonEmpty(Distinct(own, series.cost))
 		out = append(out, costs[:min(len(costs), most)]...)
 		if text := placementMatters(own); text != "" {
 			out = append(out, text)

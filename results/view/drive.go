@@ -21,36 +21,33 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 		return ErrNothing
 	}
 	p := Page{
-		Tables:      []Table{sizeTable(set.Targets), loadTable(set.Targets), clientFaultTable(set.Faults)},
 		Conclusions: slices.Concat(targetSentences(set.Targets), targetAdvice(set.Targets)),
 		Notes:       targetNotes(set.Targets),
 	}
-	p.Tables = stat.Filter(p.Tables, func(t Table) bool { return len(t.Rows) > 0 })
-	if readable := format == FormatTable || format == FormatMarkdown; readable {
-		for i, t := range p.Tables {
-			p.Tables[i] = t.dropEmpty()
+	readable := format == FormatTable || format == FormatMarkdown
+	for _, t := range []Table{sizeTable(set.Targets), loadTable(set.Targets), clientFaultTable(set.Faults)} {
+		if readable {
+			t = t.dropEmpty()
+		}
+		if len(t.Rows) > 0 && (readable || len(p.Tables) == 0) {
+			p.Tables = append(p.Tables, t)
 		}
 	}
+	result := resultOf(set)
 	switch {
 	case format == FormatJSON:
 		return writeIndented(w, struct {
 			DriveResult
 			setJSON
-		}{resultOf(set), newSetJSON(set)})
-	case format == FormatCSV && len(p.Tables) > 0:
-		p.Tables = p.Tables[:1]
-	case format != FormatTable && format != FormatMarkdown:
+		}{result, newSetJSON(set)})
+	case !readable && (format != FormatCSV || len(p.Tables) == 0):
 		return Write(w, set, format, o)
 	}
 	spoken, err := driveHeadline(set)
 	if err != nil {
 		return err
 	}
-	result := resultOf(set)
-	if p.Header = []string{result.String(), spoken}; format == FormatTable {
-		colour := map[bool]string{true: green, false: red}[result.Passed]
-		p.Header, p.Blocks = nil, []string{o.paint(Escape(result.String()), colour), Escape(spoken)}
-	}
+	p.headline(format, o, result.Passed, result.String(), spoken)
 	return p.write(w, format, o.width())
 }
 
@@ -69,32 +66,48 @@ func driveHeadline(set *results.Set) (string, error) {
 	return fmt.Sprintf("%s: %s, %s framing, %s", strings.Join(t.Command, " "), e.Spoken, e.Framing, e.Request), nil
 }
 
-// percentile returns a cell with a percentile of all samples together, if they carry it; of an open
-// loop, from when requests were due.
-func percentile(of func(results.Latency) *int64) func(results.Target) Cell {
-	return func(t results.Target) Cell {
-		var all []results.Latency
-		for _, s := range t.Samples {
-			for _, name := range []string{"roundtrip", "due"} {
-				if l, ok := s.Latency[name]; ok {
-					all = append(all, l)
-				}
-			}
-		}
-		if len(all) == 0 {
-			return Cell{}
-		}
-		l, err := results.MergeLatencies(all)
-		if err != nil || of(l) == nil {
-			return Cell{}
-		}
-		return nanosCell(float64(*of(l)))
-	}
-}
+// A quantile picks one of a latency, nil where it has too few observations for it.
+type quantile func(results.Latency) *int64
 
 func p50(l results.Latency) *int64     { return l.P50NS }
 func p99(l results.Latency) *int64     { return l.P99NS }
+func p999(l results.Latency) *int64    { return l.P999NS }
 func longest(l results.Latency) *int64 { return &l.MaxNS }
+
+// quantileCell shows a quantile of a latency that has it.
+func quantileCell(l results.Latency, of quantile) Cell {
+	ns := of(l)
+	return when(l.Count > 0 && ns != nil, nanosCell(float64(*cmp.Or(ns, new(int64)))))
+}
+
+// quantileTexts are p50, p99 and the longest of the times that a latency has.
+func quantileTexts(l results.Latency, longestName string) []string {
+	var out []string
+	for i, of := range []quantile{p50, p99, longest} {
+		if text := quantileCell(l, of).Text; text != "" {
+			out = append(out, []string{"p50", "p99", longestName}[i]+" "+text)
+		}
+	}
+	return out
+}
+
+// latencyOf is that of all samples of a target together; of an open loop, from when requests were due.
+func latencyOf(t results.Target) results.Latency {
+	var all []results.Latency
+	for _, s := range t.Samples {
+		for _, name := range []string{"roundtrip", "due"} {
+			if l, ok := s.Latency[name]; ok {
+				all = append(all, l)
+			}
+		}
+	}
+	l, _ := results.MergeLatencies(all) // one that is damaged shows nothing
+	return l
+}
+
+func percentile(of quantile) func(results.Target) Cell {
+	return func(t results.Target) Cell { return quantileCell(latencyOf(t), of) }
+}
 
 // sizeTable has a row a size.
 func sizeTable(targets []results.Target) Table {
@@ -104,7 +117,7 @@ func sizeTable(targets []results.Target) Table {
 	served := func(cell func(t target, ns float64) Cell) func(target) Cell {
 		return func(t target) Cell {
 			ns := stat.MedianTime(t.Samples)
-			return known(ns > 0 && t.Served(), cell(t, ns))
+			return when(ns > 0 && t.Served(), cell(t, ns))
 		}
 	}
 	reply := func(t target) int64 {
@@ -163,7 +176,7 @@ func memoryCell(t results.Target) Cell {
 			peak = max(peak, *p)
 		}
 	}
-	return known(peak > 0, Cell{Text: results.FormatNumber(float64(peak)/(1<<20), 3) + " MiB", Base: strconv.FormatInt(peak, 10)})
+	return when(peak > 0, Cell{Text: results.FormatNumber(float64(peak)/(1<<20), 3) + " MiB", Base: strconv.FormatInt(peak, 10)})
 }
 
 // loadTable has a row a load.
@@ -174,12 +187,12 @@ func loadTable(targets []results.Target) Table {
 		{">message|message (B)", func(t target) Cell { return bytesCell(t.Size) }},
 		{">in flight", func(t target) Cell { return textCell(strconv.Itoa(t.Evidence.Inflight)) }},
 		{">rate asked|rate asked (/s)", func(t target) Cell {
-			return known(t.Evidence.Rate > 0, figureCell(t.Evidence.Rate, results.FormatNumber(t.Evidence.Rate, 3)))
+			return when(t.Evidence.Rate > 0, figureCell(t.Evidence.Rate, results.FormatNumber(t.Evidence.Rate, 3)))
 		}},
 		{"!verdict", verdictOf},
 		{">requests/s|requests (/s)", func(t target) Cell {
 			ns := stat.MedianTime(t.Samples)
-			return known(ns > 0, figureCell(1e9/ns, results.FormatGrouped(int64(1e9/ns))))
+			return when(ns > 0, figureCell(1e9/ns, results.FormatGrouped(int64(1e9/ns))))
 		}},
 		{">p50|p50 (ns)", percentile(p50)},
 		{">p99|p99 (ns)", percentile(p99)},
@@ -213,13 +226,7 @@ func TargetLine(t results.Target) string {
 
 // targetSentences are the limits, the growth and the replays.
 func targetSentences(targets []results.Target) []string {
-	var out []string
-	for _, t := range targets {
-		if s := targetSentence(t); s != "" {
-			out = append(out, s)
-		}
-	}
-	return out
+	return nonEmpty(stat.Map(targets, targetSentence))
 }
 
 // targetSentence says what a record is about that is not about one size; "" for one that is.
@@ -267,34 +274,23 @@ func limitSentence(what string, n int64, t results.Target) string {
 func replaySentence(t results.Target) string {
 	e := t.Evidence.ReplayEvidence
 	s := fmt.Sprintf("%s replayed, %d of them requests that were answered: %s", results.FormatCount(e.Replayed, "message"), e.Answered, VerdictText(t.Verdict))
-	if e.FailedAtMessage > 0 {
+	switch {
+	case e.FailedAtMessage > 0:
 		return s + fmt.Sprintf(" at message %d (%s)", e.FailedAtMessage, t.Evidence.Why)
-	}
-	if len(t.Samples) == 0 {
+	case len(t.Samples) == 0:
 		return s
 	}
 	s += ", in " + results.FormatDuration(float64(t.Samples[0].ElapsedNS))
-	for _, p := range []struct {
-		name string
-		of   func(results.Latency) *int64
-	}{{"p50", p50}, {"p99", p99}, {"the longest", longest}} {
-		if took := percentile(p.of)(t).Text; took != "" { // so few do not carry it
-			s += ", " + p.name + " " + took
-		}
-	}
-	return s
+	return strings.Join(append([]string{s}, quantileTexts(latencyOf(t), "the longest")...), ", ")
 }
 
 // targetAdvice says once for each verdict what it means.
 func targetAdvice(targets []results.Target) []string {
-	var out, seen []string
-	for _, t := range targets {
-		if t.Evidence.Advice == "" || slices.Contains(seen, t.Verdict) {
-			continue
-		}
-		seen = append(seen, t.Verdict)
-		s := VerdictText(t.Verdict) + ": " + t.Evidence.Advice
-		if e := t.Evidence.FailureEvidence; e != nil && len(e.StderrTail) > 0 {
+	var out []string
+	advised := stat.Filter(targets, func(t results.Target) bool { return t.Evidence.Advice != "" })
+	for _, alike := range stat.GroupBy(advised, func(t results.Target) string { return t.Verdict }) {
+		s := VerdictText(alike[0].Verdict) + ": " + alike[0].Evidence.Advice
+		if e := alike[0].Evidence.FailureEvidence; e != nil && len(e.StderrTail) > 0 {
 			s += fmt.Sprintf(" (its last words: %s)", e.StderrTail[len(e.StderrTail)-1])
 		}
 		out = append(out, s)
@@ -305,21 +301,14 @@ func targetAdvice(targets []results.Target) []string {
 // targetNotes are the warnings of the records, the last of those that differ in their figures
 // alone.
 func targetNotes(targets []results.Target) []string {
-	last := map[string]string{} // by what is left without the figures
+	var all []string
+	for _, t := range targets {
+		all = append(all, t.Warnings...)
+	}
 	kind := func(w string) string {
 		return strings.Map(func(r rune) rune { return map[bool]rune{true: -1, false: r}[r >= '0' && r <= '9'] }, w)
 	}
-	var all []string
-	for _, t := range targets {
-		for _, w := range t.Warnings {
-			all, last[kind(w)] = append(all, w), "note: "+w
-		}
-	}
-	var out []string
-	for _, k := range Distinct(all, kind) {
-		out = append(out, last[k])
-	}
-	return out
+	return stat.Map(stat.GroupBy(all, kind), func(alike []string) string { return "note: " + alike[len(alike)-1] })
 }
 
 // A DriveResult is what was found about a server, in short.

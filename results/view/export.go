@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -17,59 +18,54 @@ import (
 // as median, both ends of the interval and n, in base units. Each row repeats what every measured
 // cell is warned of: a program may look at one row alone.
 func figureTable(sum Summary) Table {
-	fields := stat.Filter(results.CellFieldNames(), func(name string) bool {
-		return slices.ContainsFunc(sum.Rows, func(r stat.Row) bool {
+	some := func(of func(stat.Row) bool) bool { return slices.ContainsFunc(sum.Rows, of) }
+	var columns []columnOf[stat.Row]
+	column := func(head string, text func(stat.Row) string) {
+		columns = append(columns, columnOf[stat.Row]{head, func(r stat.Row) Cell { return textCell(text(r)) }})
+	}
+	estimate := func(title, name string, of func(stat.Row) stat.Estimate) {
+		for i, head := range []string{title, name + " lo", name + " hi", name + " n"} {
+			column(head, func(r stat.Row) string { return plainEstimate(of(r))[i] })
+		}
+	}
+	column("machine", machineOf)
+	for _, name := range results.CellFieldNames() {
+		if some(func(r stat.Row) bool {
 			return slices.ContainsFunc(r.Cell.Fields(), func(f results.Field) bool { return f.Name == name })
-		})
+		}) {
+			column(name, func(r stat.Row) string { return r.Cell.Field(name) })
+		}
+	}
+	column("samples", func(r stat.Row) string { return strconv.Itoa(r.Samples) })
+	for _, m := range stat.Metrics() {
+		if some(func(r stat.Row) bool { return r.Estimates[m.Name].N > 0 }) {
+			title := m.Name + when(m.Unit != "", " ("+m.Unit+")")
+			estimate(title, m.Name, func(r stat.Row) stat.Estimate { return r.Estimates[m.Name] })
+		}
+	}
+	estimate("to_raw", "to_raw", func(r stat.Row) stat.Estimate { return *cmp.Or(r.ToRaw, new(stat.Estimate)) })
+	estimate("to_raw_wire", "to_raw_wire", func(r stat.Row) stat.Estimate { return *cmp.Or(r.ToRawWire, new(stat.Estimate)) })
+	column("unsupported", func(r stat.Row) string { return r.Unsupported })
+	column("failed", func(r stat.Row) string { return r.Failed })
+	column("warnings", func(r stat.Row) string {
+		return strings.Join(slices.Concat(r.Warnings, when(r.Samples > 0, sum.Warnings)), "; ")
 	})
-	shown := stat.Filter(stat.Metrics(), func(m stat.Metric) bool {
-		return slices.ContainsFunc(sum.Rows, func(r stat.Row) bool { return r.Estimates[m.Name].N > 0 })
-	})
-	head := append(append([]string{"machine"}, fields...), "samples")
-	name := func(title, base string) { head = append(head, title, base+" lo", base+" hi", base+" n") }
-	for _, m := range shown {
-		title := m.Name
-		if m.Unit != "" {
-			title += " (" + m.Unit + ")"
-		}
-		name(title, m.Name)
+	if some(func(r stat.Row) bool { return r.Told != "" }) {
+		column("told", func(r stat.Row) string { return r.Told })
 	}
-	name("to_raw", "to_raw")
-	name("to_raw_wire", "to_raw_wire")
-	t := Table{Columns: Columns(append(head, "unsupported", "failed", "warnings", "told")...)}
-	for _, r := range sum.Rows {
-		row := []string{r.Machine}
-		for _, field := range fields {
-			row = append(row, r.Cell.Field(field))
-		}
-		row = append(row, strconv.Itoa(r.Samples))
-		for _, m := range shown {
-			e := r.Estimates[m.Name]
-			row = append(row, plainEstimate(&e)...)
-		}
-		row = append(append(row, plainEstimate(r.ToRaw)...), plainEstimate(r.ToRawWire)...)
-		warnings := r.Warnings
-		if r.Samples > 0 {
-			warnings = slices.Concat(warnings, sum.Warnings)
-		}
-		t.Append(append(row, r.Unsupported, r.Failed, strings.Join(warnings, "; "), r.Told)...)
-	}
-	if !slices.ContainsFunc(sum.Rows, func(r stat.Row) bool { return r.Told != "" }) {
-		t = t.without(func(c Column) bool { return c.Title == "told" })
-	}
-	return t
+	return tableOf("", sum.Rows, columns...)
 }
 
 // plainEstimate returns the median, both ends of the interval and n, each "" where it is not known.
-func plainEstimate(e *stat.Estimate) []string {
-	if e == nil || e.N == 0 {
-		return []string{"", "", "", ""}
-	}
+func plainEstimate(e stat.Estimate) (out [4]string) {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 10, 64) }
-	if e.Interval == nil {
-		return []string{number(e.Median), "", "", strconv.Itoa(e.N)}
+	if e.N > 0 {
+		out[0], out[3] = number(e.Median), strconv.Itoa(e.N)
 	}
-	return []string{number(e.Median), number(e.Interval.Lo), number(e.Interval.Hi), strconv.Itoa(e.N)}
+	if e.N > 0 && e.Interval != nil {
+		out[1], out[2] = number(e.Interval.Lo), number(e.Interval.Hi)
+	}
+	return out
 }
 
 // setJSON is the summary and the findings as one object.
@@ -122,14 +118,11 @@ func writeBenchLines(w io.Writer, lines []benchfmt.Record, err error) error {
 // benchConfig are the lines that go test prints too, and no others: benchstat compares only what
 // agrees in all of them.
 func benchConfig(s *results.Set, run string) []benchfmt.Config {
-	e, ok := s.Environment(run)
-	if !ok {
-		return nil
-	}
+	e, _ := s.Environment(run)
 	var out []benchfmt.Config
-	for _, c := range []struct{ key, value string }{{"goos", e.OS}, {"goarch", e.Arch}, {"cpu", e.CPU}} {
-		if c.value != "" {
-			out = append(out, benchfmt.Config{Key: c.key, Value: []byte(c.value), File: true}) // without File the writer drops it
+	for _, c := range [][2]string{{"goos", e.OS}, {"goarch", e.Arch}, {"cpu", e.CPU}} {
+		if c[1] != "" {
+			out = append(out, benchfmt.Config{Key: c[0], Value: []byte(c[1]), File: true}) // without File the writer drops it
 		}
 	}
 	return out

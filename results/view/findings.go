@@ -28,17 +28,14 @@ func findings(s *results.Set) []Table {
 // probeTable has a row for each step, and for each machine a column with what was found.
 func probeTable(s *results.Set) Table {
 	type probes = onMachines[results.Probe]
-	machines, rows := byMachine(s, s.Probes, func(p results.Probe) string { return p.Run }, func(p results.Probe) string { return p.Pipe + " " + p.Step })
+	run := func(p results.Probe) string { return p.Run }
+	machines := Distinct(s.Probes, func(p results.Probe) string { return s.Machine(p.Run) })
 	columns := []columnOf[probes]{
 		{"pipe", func(found probes) Cell { return textCell(found.first.Pipe) }},
 		{"`step", func(found probes) Cell { return textCell(found.first.Step) }},
 	}
-	for _, id := range machines {
-		columns = append(columns, columnOf[probes]{">" + cmp.Or(MachineTitle(s, id), "value"), func(found probes) Cell {
-			p, ok := found.on[id]
-			return known(ok, probeCell(p))
-		}})
-	}
+	columns = append(columns, foundOn(machines, func(id string) string { return ">" + cmp.Or(MachineTitle(s, id), "value") }, probeCell)...)
+	rows := byMachine(s, s.Probes, run, func(p results.Probe) string { return p.Pipe + " " + p.Step })
 	return tableOf("What the pipes do", rows, append(columns, []columnOf[probes]{
 		{"~documented", func(found probes) Cell {
 			return textCell(JoinParts(found.texts(machines, func(p results.Probe) string { return p.Documented })...))
@@ -88,17 +85,8 @@ func claimTable(s *results.Set) Table {
 	sorted := slices.SortedStableFunc(slices.Values(s.Claims), func(a, b results.Claim) int {
 		return cmp.Or(strings.Compare(a.Seed, b.Seed), strings.Compare(a.ID, b.ID))
 	})
-	machines, rows := byMachine(s, sorted, func(c results.Claim) string { return c.Run }, func(c results.Claim) string { return c.Seed + " " + cmp.Or(c.ID, c.Claim) })
-	columns := []columnOf[claims]{
-		{"source|seed", func(judged claims) Cell { return Cell{Text: SourceTitle(judged.first.Seed), Base: judged.first.Seed} }},
-		{"@`id", func(judged claims) Cell { return textCell(judged.first.ID) }},
-		{"~claim", func(judged claims) Cell { return textCell(judged.first.Claim) }},
-	}
-	for _, id := range machines {
-		columns = append(columns, columnOf[claims]{"!" + cmp.Or(MachineTitle(s, id), "verdict"), func(judged claims) Cell {
-			return verdictCell(judged.on[id].Verdict)
-		}})
-	}
+	run := func(c results.Claim) string { return c.Run }
+	machines := Distinct(sorted, func(c results.Claim) string { return s.Machine(c.Run) })
 	// said is what the machines say, each with its name unless all say the same.
 	said := func(of func(results.Claim) string) func(claims) Cell {
 		return func(judged claims) Cell {
@@ -109,19 +97,27 @@ func claimTable(s *results.Set) Table {
 			return textCell(JoinParts(texts...))
 		}
 	}
-	return tableOf("Common claims about stdio, and whether they hold here", rows, append(columns,
-		columnOf[claims]{"~figure", said(func(c results.Claim) string { return c.Figure })},
-		columnOf[claims]{"~why", said(func(c results.Claim) string { return c.Why })})...)
+	rows := byMachine(s, sorted, run, func(c results.Claim) string { return c.Seed + " " + cmp.Or(c.ID, c.Claim) })
+	return tableOf("Common claims about stdio, and whether they hold here", rows, slices.Concat([]columnOf[claims]{
+		{"source|seed", func(judged claims) Cell { return Cell{Text: SourceTitle(judged.first.Seed), Base: judged.first.Seed} }},
+		{"@`id", func(judged claims) Cell { return textCell(judged.first.ID) }},
+		{"~claim", func(judged claims) Cell { return textCell(judged.first.Claim) }},
+	}, foundOn(machines, func(id string) string { return "!" + cmp.Or(MachineTitle(s, id), "verdict") },
+		func(c results.Claim) Cell { return verdictCell(c.Verdict) },
+	), []columnOf[claims]{
+		{"~figure", said(func(c results.Claim) string { return c.Figure })},
+		{"~why", said(func(c results.Claim) string { return c.Why })},
+	})...)
 }
 
 func targetTable(s *results.Set) Table {
 	type target = results.Target
-	limit := func(n *int64) Cell { return known(n != nil, bytesCell(*cmp.Or(n, new(int64)))) }
+	limit := func(n *int64) Cell { return when(n != nil, bytesCell(*cmp.Or(n, new(int64)))) }
 	return tableOf("What the servers did", s.Targets, []columnOf[target]{
 		{"`command", func(t target) Cell { return textCell(strings.Join(t.Command, " ")) }},
 		{"machine", func(t target) Cell { return machineCell(s, s.Machine(t.Run)) }},
 		{"protocol", func(t target) Cell { return textCell(t.Protocol) }},
-		{">message|message (B)", func(t target) Cell { return known(t.Size > 0, bytesCell(t.Size)) }},
+		{">message|message (B)", func(t target) Cell { return when(t.Size > 0, bytesCell(t.Size)) }},
 		{"!verdict", func(t target) Cell {
 			if t.Size == 0 && t.RequestLimit == nil && t.ReplyLimit == nil {
 				return textCell(t.Verdict) // how a recorded server ended, which may be as it should
@@ -141,7 +137,7 @@ func targetTable(s *results.Set) Table {
 func estimateCell(metric string, samples []results.Sample) Cell {
 	m := stat.MustMetric(metric)
 	e := m.Estimate(results.Record{Samples: samples})
-	return known(e.N > 0, figureCell(e.Median, withSpread(m.Format(e.Median), e)))
+	return when(e.N > 0, figureCell(e.Median, withSpread(m.Format(e.Median), e)))
 }
 
 func noiseTable(s *results.Set) Table {
@@ -159,7 +155,7 @@ func noiseTable(s *results.Set) Table {
 			if err != nil {
 				m = stat.Metric{} // of another version: without a unit
 			}
-			return known(e.N > 0, figureCell(e.Median, m.Format(e.Median)))
+			return when(e.N > 0, figureCell(e.Median, m.Format(e.Median)))
 		}},
 		{">runs", func(n noise) Cell { return textCell(fmt.Sprint(len(n.Values))) }},
 		{">spread|spread (%)", func(n noise) Cell { return figureCell(100*n.Spread, results.FormatPercent(100*n.Spread)) }},

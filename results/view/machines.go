@@ -32,16 +32,27 @@ type onMachines[L any] struct {
 func (m onMachines[L]) texts(machines []string, of func(L) string) []string {
 	var out []string
 	for _, id := range machines {
-		if l, ok := m.on[id]; ok && of(l) != "" {
+		if l, ok := m.on[id]; ok {
 			out = append(out, of(l))
 		}
 	}
-	return Distinct(out, func(text string) string { return text })
+	return Distinct(nonEmpty(out), itself)
 }
 
-// byMachine lists the machines that lines were found on, and lays out what each of them found of
-// the same thing in a row. What a machine found more than once has a row each time.
-func byMachine[L any](s *results.Set, lines []L, run, key func(L) string) (machines []string, rows []onMachines[L]) {
+// foundOn has a column for each machine with what it found, under a head that names it.
+func foundOn[L any](machines []string, head func(id string) string, cell func(L) Cell) []columnOf[onMachines[L]] {
+	return stat.Map(machines, func(id string) columnOf[onMachines[L]] {
+		return columnOf[onMachines[L]]{head(id), func(found onMachines[L]) Cell {
+			l, ok := found.on[id]
+			return when(ok, cell(l))
+		}}
+	})
+}
+
+// byMachine lays out what each machine found of the same thing in a row. What a machine found more
+// than once has a row each time.
+func byMachine[L any](s *results.Set, lines []L, run, key func(L) string) []onMachines[L] {
+	var rows []onMachines[L]
 	at, times := map[string]int{}, map[string]int{}
 	for _, l := range lines {
 		machine := s.Machine(run(l))
@@ -53,7 +64,7 @@ func byMachine[L any](s *results.Set, lines []L, run, key func(L) string) (machi
 		}
 		rows[at[id]].on[machine] = l
 	}
-	return Distinct(lines, func(l L) string { return s.Machine(run(l)) }), rows
+	return rows
 }
 
 // FirstRuns returns the environment of the first run on each machine.
@@ -70,20 +81,13 @@ func FirstRuns(s *results.Set) []results.Environment {
 // machineTable compares the machines: a column each.
 func machineTable(s *results.Set) Table {
 	machines := FirstRuns(s)
-	t := Table{Columns: Columns("")}
+	columns := []columnOf[machineField]{{"", func(f machineField) Cell { return textCell(f.title) }}}
 	for _, e := range machines {
-		t.Columns = append(t.Columns, Column{Title: s.MachineName(e.Machine)})
+		columns = append(columns, columnOf[machineField]{s.MachineName(e.Machine), func(f machineField) Cell { return textCell(f.of(e)) }})
 	}
-	for _, f := range machineFields {
-		row := []string{f.title}
-		for _, e := range machines {
-			row = append(row, f.of(e))
-		}
-		if strings.Join(row[1:], "") != "" {
-			t.Append(row...)
-		}
-	}
-	return t
+	return tableOf("", stat.Filter(machineFields, func(f machineField) bool {
+		return slices.ContainsFunc(machines, func(e results.Environment) bool { return f.of(e) != "" })
+	}), columns...)
 }
 
 // maxDifferences is the number of cells of which sentences compare the machines.
@@ -101,7 +105,7 @@ func machinesDiffer(s *results.Set, rows []stat.Row) []string {
 	}
 	var found []difference
 	rows = stat.Filter(rows, func(r stat.Row) bool { return r.ToRaw != nil && r.ToRaw.Interval != nil })
-	for _, alike := range stat.GroupBy(rows, func(r stat.Row) results.Cell { return r.Cell }) {
+	for _, alike := range stat.GroupBy(rows, cellOf) {
 		slices.SortFunc(alike, func(a, b stat.Row) int { return cmp.Compare(a.ToRaw.Median, b.ToRaw.Median) })
 		if low, high := alike[0], alike[len(alike)-1]; low.ToRaw.Interval.Hi < high.ToRaw.Interval.Lo {
 			found = append(found, difference{low, high, high.ToRaw.Median / low.ToRaw.Median})
@@ -111,7 +115,7 @@ func machinesDiffer(s *results.Set, rows []stat.Row) []string {
 	var out []string
 	for _, d := range found[:min(len(found), maxDifferences)] {
 		c := d.low.Cell
-		out = append(out, fmt.Sprintf("%s at %s %s has %s of raw's %s on %s, %s on %s.", c.Framing, sizeText(c), PlacementPhrase(c.Placement),
+		out = append(out, fmt.Sprintf("%s at %s %s has %s of raw's %s on %s, %s on %s.", c.Framing, fieldText(c, "size"), PlacementPhrase(c.Placement),
 			ratioText(d.low.ToRaw), relativeWord(c), s.MachineName(d.low.Machine), ratioText(d.high.ToRaw), s.MachineName(d.high.Machine)))
 	}
 	if len(found) == 0 && len(rows) > 0 {
@@ -120,7 +124,7 @@ func machinesDiffer(s *results.Set, rows []stat.Row) []string {
 	var parts []string
 	for _, f := range machineFields {
 		values := stat.Map(FirstRuns(s), func(e results.Environment) string { return orDash(f.of(e)) })
-		if !slices.Contains([]string{"host", "load", "clock"}, f.title) && len(Distinct(values, func(v string) string { return v })) > 1 {
+		if !slices.Contains([]string{"host", "load", "clock"}, f.title) && len(Distinct(values, itself)) > 1 {
 			parts = append(parts, f.title+" ("+strings.Join(values, "; ")+")")
 		}
 	}
@@ -130,27 +134,30 @@ func machinesDiffer(s *results.Set, rows []stat.Row) []string {
 	return out
 }
 
-// machineFields are what a page tells of a machine, in its order.
-var machineFields = []struct {
+// A machineField is what a page tells of a machine.
+type machineField struct {
 	title string
 	of    func(results.Environment) string
-}{
+}
+
+// machineFields are in the order of a page.
+var machineFields = []machineField{
 	{"host", func(e results.Environment) string { return e.Hostname }},
 	{"operating system", func(e results.Environment) string { return strings.TrimSpace(e.OS + " " + e.Kernel) }},
 	{"architecture", func(e results.Environment) string { return e.Arch }},
 	{"processor", func(e results.Environment) string { return e.CPU }},
-	{"CPUs", func(e results.Environment) string { return positive(e.CPUs, strconv.Itoa(e.CPUs)) }},
+	{"CPUs", func(e results.Environment) string { return when(e.CPUs > 0, strconv.Itoa(e.CPUs)) }},
 	{"topology", func(e results.Environment) string { return e.Topology }},
-	{"page", func(e results.Environment) string { return positive(e.PageSize, results.FormatSize(int64(e.PageSize))) }},
+	{"page", func(e results.Environment) string { return when(e.PageSize > 0, results.FormatSize(int64(e.PageSize))) }},
 	{"largest pipe", func(e results.Environment) string {
-		return positive(e.PipeMaxSize, results.FormatSize(int64(e.PipeMaxSize)))
+		return when(e.PipeMaxSize > 0, results.FormatSize(int64(e.PipeMaxSize)))
 	}},
 	{"imitation", func(e results.Environment) string { return e.Imitation }},
 	{"virtualisation", func(e results.Environment) string { return e.Virtualisation }},
 	{"governor", func(e results.Environment) string { return e.Governor }},
 	{"load", loadText},
 	{"clock", func(e results.Environment) string {
-		return positive(int(e.ClockNS*1e3), results.FormatDuration(e.ClockNS)+" a reading")
+		return when(e.ClockNS >= 1e-3, results.FormatDuration(e.ClockNS)+" a reading")
 	}},
 	{"Go", func(e results.Environment) string { return e.Go }},
 	{"pipebench", func(e results.Environment) string { return e.Version }},
@@ -164,45 +171,27 @@ func loadText(e results.Environment) string {
 	return fmt.Sprintf("%.2f", *e.Load1)
 }
 
-// positive returns the text if n is above 0, else "".
-func positive(n int, text string) string {
-	if n <= 0 {
-		return ""
+// machineComparison has a row for each cell of a pattern that at least two machines measured.
+func machineComparison(s *results.Set, rows []stat.Row, pattern, title string) Table {
+	type alike = []stat.Row
+	rows = stat.Filter(rows, func(r stat.Row) bool { return r.Cell.Pattern == pattern })
+	differ := results.DifferingFields(Distinct(rows, cellOf), "framing", "size", "pattern")
+	columns := cellColumns(differ, nil, func(measured alike) stat.Row { return measured[0] })
+	for _, id := range s.Machines() {
+		columns = append(columns, columnOf[alike]{">" + s.MachineName(id), func(measured alike) Cell {
+			if i := slices.IndexFunc(measured, func(r stat.Row) bool { return r.Machine == id }); i >= 0 {
+				return textCell(vsRawText(measured[i]))
+			}
+			return textCell("not measured")
+		}})
 	}
-	return text
+	several := stat.Filter(stat.GroupBy(rows, cellOf), func(measured alike) bool { return len(measured) > 1 })
+	return tableOf(title, several, columns...)
 }
 
-// machineComparison has a row for each cell of a pattern that at least two machines measured.
-func machineComparison(s *results.Set, rows []stat.Row, pattern string) Table {
-	rows = stat.Filter(rows, func(r stat.Row) bool { return r.Cell.Pattern == pattern })
-	cellOf := func(r stat.Row) results.Cell { return r.Cell }
-	differ := results.DifferingFields(Distinct(rows, cellOf), "framing", "size", "pattern")
-	t := Table{
-		Title:   map[string]string{"stream": "Goodput vs raw", results.PatternRoundtrip: "Round-trip time vs raw"}[pattern],
-		Columns: Columns(slices.Concat([]string{"`framing", ">message"}, differ)...),
-	}
-	for _, id := range s.Machines() {
-		t.Columns = append(t.Columns, Column{Title: s.MachineName(id), Right: true})
-	}
-	for _, measured := range stat.GroupBy(rows, cellOf) {
-		c := measured[0].Cell
-		if len(measured) < 2 {
-			continue
-		}
-		row := []string{c.Framing, sizeText(c)}
-		for _, name := range differ {
-			row = append(row, FieldValue(name, c.Field(name)))
-		}
-		for _, id := range s.Machines() {
-			row = append(row, "not measured")
-			if i := slices.IndexFunc(measured, func(r stat.Row) bool { return r.Machine == id }); i >= 0 {
-				row[len(row)-1] = vsRawText(measured[i])
-			}
-		}
-		t.Append(row...)
-	}
-	return t
-}
+func cellOf(r stat.Row) results.Cell { return r.Cell }
+
+func machineOf(r stat.Row) string { return r.Machine }
 
 // vsRawText is a cell relative to raw on the same machine, and behind it the absolute figure:
 // goodput, or p50 of a round trip.
@@ -236,12 +225,12 @@ func machineLimits(s *results.Set, rows []stat.Row) Table {
 			goodput, trip := "-", "-"
 			for _, r := range alike {
 				if e := r.Estimates["goodput"]; r.Cell.Pattern != results.PatternRoundtrip && e.Median > most {
-					most, goodput = e.Median, results.FormatGoodput(e.Median)+" at "+sizeText(r.Cell)
+					most, goodput = e.Median, results.FormatGoodput(e.Median)+" at "+fieldText(r.Cell, "size")
 				}
 				l, ok := r.PrimaryLatency()
 				if ok && r.Cell.Pattern == results.PatternRoundtrip && l.P50NS != nil && (least == 0 || float64(*l.P50NS) < least) {
 					least = float64(*l.P50NS)
-					trip = results.FormatDuration(least) + " at " + sizeText(r.Cell)
+					trip = results.FormatDuration(least) + " at " + fieldText(r.Cell, "size")
 				}
 			}
 			if goodput != "-" || trip != "-" {

@@ -14,35 +14,34 @@ import (
 // RulesPage lays each finding of a set beside the documented rule of its system: two tables a kind
 // of pipe, with the rules' texts and sources below, and last what it comes to.
 func RulesPage(set *results.Set) Page {
-	v := Page{Wide: true}
-	for _, e := range set.Environments {
-		v.Header = append(v.Header, probedOn(e))
-	}
+	v := Page{Wide: true, Header: stat.Map(set.Environments, probedOn)}
 	var notes footnotes
 	var verdicts []string
-	for _, kind := range Distinct(set.Probes, pipeOf) {
-		of := stat.Filter(set.Probes, func(p results.Probe) bool { return p.Pipe == kind })
-		rest, fills := splitFills(of)
-		found := tableOf(pipeTitles[kind], rest, []columnOf[results.Probe]{
+	for _, of := range stat.GroupBy(set.Probes, pipeOf) {
+		title := pipeTitles[of[0].Pipe]
+		rest := stat.Filter(of, func(p results.Probe) bool { return fillSize(p) == 0 })
+		found := tableOf(title, rest, []columnOf[results.Probe]{
 			{"step", func(p results.Probe) Cell { return textCell(p.Step) }},
 			{">found", func(p results.Probe) Cell { return exactCell(p.Value, p.Unit) }},
 			{"#unit", func(p results.Probe) Cell { return textCell(p.Unit) }},
 			{"documented rule", func(p results.Probe) Cell { return textCell(notes.rule(p)) }},
 			{"how it was found", func(p results.Probe) Cell { return textCell(p.How) }},
 		}...)
-		tables := []Table{found, fillTable(kind, fills, &notes)}
+		tables := []Table{found, fillTable(title, of, &notes)}
 		v.Tables = append(v.Tables, stat.Filter(tables, func(t Table) bool { return len(t.Rows) > 0 })...)
-		verdicts = append(verdicts, countVerdicts(kind, of))
+		verdicts = append(verdicts, countVerdicts(of))
 	}
 	v.Notes = append(notes.texts(), verdicts...)
 	return v
 }
 
-// pipeQuestions are what a person asks of a kind of pipe, and how its findings answer.
-var pipeQuestions = []struct {
+// A pipeQuestion is what a person asks of a kind of pipe, and how its findings answer.
+type pipeQuestion struct {
 	title string
 	of    func([]results.Probe) Cell
-}{
+}
+
+var pipeQuestions = []pipeQuestion{
 	{"bytes it holds", answeredBy("capacity/stated", "capacity/accepted")},
 	{"written whole or not at all, up to (PIPE_BUF)", answeredBy("all-or-nothing")},
 	{"a write to a full one", answeredBy("full/write")},
@@ -51,11 +50,11 @@ var pipeQuestions = []struct {
 	{"a blocked writer learns of the reader's end after", answeredBy("broken/after-0/notice")},
 	{"a parent that writes before it reads hangs above", answeredBy("deadlock/parent-writes")},
 	{"differ from the documented rule", func(of []results.Probe) Cell {
-		return textCell(fmt.Sprintf("%d of %d", len(stat.Filter(of, differs)), len(of)))
+		return textCell(fmt.Sprintf("%d of %d", len(standing(of, ruleDiffers)), len(of)))
 	}},
 	{"came to no result", func(of []results.Probe) Cell {
 		n := len(stat.Filter(of, noResult))
-		return known(n > 0, textCell(strconv.Itoa(n)))
+		return when(n > 0, textCell(strconv.Itoa(n)))
 	}},
 }
 
@@ -71,37 +70,26 @@ func answeredBy(steps ...string) func([]results.Probe) Cell {
 	}
 }
 
-func differs(p results.Probe) bool { return ruleVerdict(p) == ruleDiffers }
-
 // RulesScreen answers in some ten lines what most people ask: first whether anything differs from the
 // documented rules, then the main rules of each kind of pipe. [RulesPage] has every finding.
 func RulesScreen(set *results.Set) Page {
-	differing := stat.Filter(set.Probes, differs)
-	agree := stat.Filter(set.Probes, func(p results.Probe) bool { return ruleVerdict(p) == "agrees" })
+	differing, agree := standing(set.Probes, ruleDiffers), standing(set.Probes, "agrees")
 	v := Page{Header: []string{fmt.Sprintf("%d of %s differ from the documented rules; %d agree, the rest are not documented",
 		len(differing), results.FormatCount(len(set.Probes), "finding"), len(agree))}}
-	for _, e := range set.Environments {
-		v.Header = append(v.Header, probedOn(e))
-	}
-	t := Table{Columns: Columns("")}
-	t.Columns[0].Width = pageWidth / 2
+	v.Header = append(v.Header, stat.Map(set.Environments, probedOn)...)
+	columns := []columnOf[pipeQuestion]{{"", func(q pipeQuestion) Cell { return textCell(q.title) }}}
 	byKind := stat.GroupBy(set.Probes, pipeOf)
 	for _, of := range byKind {
-		t.Columns = append(t.Columns, Column{Title: of[0].Pipe, Right: true})
+		columns = append(columns, columnOf[pipeQuestion]{">" + of[0].Pipe, func(q pipeQuestion) Cell { return q.of(of) }})
 	}
-	for _, q := range pipeQuestions {
-		row, said := []Cell{textCell(q.title)}, false
-		for _, of := range byKind {
-			row = append(row, q.of(of))
-			said = said || row[len(row)-1] != Cell{}
-		}
-		if said {
-			t.AppendCells(row...)
-		}
-	}
-	v.Tables = []Table{t}
+	answered := stat.Filter(pipeQuestions, func(q pipeQuestion) bool {
+		return slices.ContainsFunc(byKind, func(of []results.Probe) bool { return q.of(of) != Cell{} })
+	})
+	v.Tables = []Table{tableOf("", answered, columns...)}
+	v.Tables[0].Columns[0].Width = pageWidth / 2
 	for _, p := range differing {
-		v.Conclusions = append(v.Conclusions, fmt.Sprintf("%s %s: %s, documented %s", p.Pipe, p.Step, exactValue(p.Value, p.Unit), p.Documented))
+		found := exactValue(p.Value, p.Unit)
+		v.Conclusions = append(v.Conclusions, fmt.Sprintf("%s %s: %s, documented %s", p.Pipe, p.Step, found, p.Documented))
 	}
 	for _, p := range stat.Filter(set.Probes, noResult) {
 		v.Conclusions = append(v.Conclusions, fmt.Sprintf("%s %s %v", p.Pipe, p.Step, p.Value))
@@ -137,27 +125,24 @@ func ruleVerdict(p results.Probe) string {
 // ruleDiffers is loud: it is what the reader came for.
 const ruleDiffers = "DIFFERS"
 
-// countVerdicts counts the verdicts, and names what differs.
-func countVerdicts(kind string, probes []results.Probe) string {
-	count := map[string]int{}
-	var differing, hanging []string
-	for _, p := range probes {
-		verdict := ruleVerdict(p)
-		count[verdict]++
-		if differs(p) {
-			differing = append(differing, p.Step)
-		}
-		if noResult(p) {
-			hanging = append(hanging, fmt.Sprintf("%s %v", p.Step, p.Value))
-		}
+// standing returns those of findings that stand so to their rules.
+func standing(probes []results.Probe, verdict string) []results.Probe {
+	return stat.Filter(probes, func(p results.Probe) bool { return ruleVerdict(p) == verdict })
+}
+
+// countVerdicts counts the verdicts on a kind of pipe, and names what differs.
+func countVerdicts(of []results.Probe) string {
+	count := func(verdict string) int { return len(standing(of, verdict)) }
+	text := fmt.Sprintf("%s: %s; %d agree with the documented rules, %d differ", of[0].Pipe,
+		results.FormatCount(len(of), "finding"), count("agrees"), count(ruleDiffers))
+	if differing := standing(of, ruleDiffers); len(differing) > 0 {
+		steps := stat.Map(differing, func(p results.Probe) string { return p.Step })
+		text += " (" + strings.Join(steps, ", ") + ")"
 	}
-	text := fmt.Sprintf("%s: %s; %d agree with the documented rules, %d differ", kind, results.FormatCount(len(probes), "finding"), count["agrees"], count[ruleDiffers])
-	if len(differing) > 0 {
-		text += " (" + strings.Join(differing, ", ") + ")"
-	}
-	text += fmt.Sprintf("; of %d the rules predict no value, and %d are not documented.", count["documented"], count["not documented"])
-	if len(hanging) > 0 {
-		text += " No result: " + strings.Join(hanging, ", ") + "."
+	text += fmt.Sprintf("; of %d the rules predict no value, and %d are not documented.", count("documented"), count("not documented"))
+	if hanging := stat.Filter(of, noResult); len(hanging) > 0 {
+		steps := stat.Map(hanging, func(p results.Probe) string { return fmt.Sprintf("%s %v", p.Step, p.Value) })
+		text += " No result: " + strings.Join(steps, ", ") + "."
 	}
 	return text
 }
@@ -212,54 +197,44 @@ func exactCell(value any, unit string) Cell {
 // fillSteps begin the four steps that fill a pipe with writes of one size; the size follows.
 var fillSteps = []string{"capacity/fill/", "short-write/", "one-byte-after/", "poll/after/"}
 
-// A filling is what was found of writes of one size, a probe for each of fillSteps, nil where there
-// is none.
-type filling struct {
-	size   int
-	probes []*results.Probe
-}
-
-// splitFills takes the fillings out of the probes of one kind of pipe.
-func splitFills(probes []results.Probe) (rest []results.Probe, fills []filling) {
-	for _, p := range probes {
-		step, size, ok := cutFill(p.Step)
-		if !ok {
-			rest = append(rest, p)
-			continue
-		}
-		at := slices.IndexFunc(fills, func(f filling) bool { return f.size == size })
-		if at < 0 {
-			at = len(fills)
-			fills = append(fills, filling{size, make([]*results.Probe, len(fillSteps))})
-		}
-		fills[at].probes[step] = &p
-	}
-	slices.SortFunc(fills, func(a, b filling) int { return cmp.Compare(a.size, b.size) })
-	return rest, fills
-}
-
-func cutFill(step string) (which, size int, ok bool) {
-	for i, prefix := range fillSteps {
-		if text, found := strings.CutPrefix(step, prefix); found {
-			size, err := strconv.Atoi(text)
-			return i, size, err == nil
+// fillSize returns the size of the writes that a step fills a pipe with, 0 of other steps.
+func fillSize(p results.Probe) (size int) {
+	for _, prefix := range fillSteps {
+		if text, found := strings.CutPrefix(p.Step, prefix); found {
+			size, _ = strconv.Atoi(text)
 		}
 	}
-	return 0, 0, false
+	return size
 }
 
-// fillTable has a row for each size of writes.
-func fillTable(kind string, fills []filling, notes *footnotes) Table {
+// A filling is what was found of writes of one size.
+type filling []results.Probe
+
+// of returns what the step found that begins so, false where there is none.
+func (f filling) of(step string) (results.Probe, bool) {
+	for _, p := range slices.Backward(f) {
+		if strings.HasPrefix(p.Step, step) {
+			return p, true
+		}
+	}
+	return results.Probe{}, false
+}
+
+// fillTable has a row for each size of writes that filled a kind of pipe.
+func fillTable(title string, of []results.Probe, notes *footnotes) Table {
+	var fills []filling
+	for _, own := range stat.GroupBy(stat.Filter(of, func(p results.Probe) bool { return fillSize(p) > 0 }), fillSize) {
+		fills = append(fills, own)
+	}
+	slices.SortFunc(fills, func(a, b filling) int { return cmp.Compare(fillSize(a[0]), fillSize(b[0])) })
 	found := func(step int) func(filling) Cell {
 		return func(f filling) Cell {
-			if p := f.probes[step]; p != nil {
-				return exactCell(p.Value, p.Unit)
-			}
-			return Cell{}
+			p, ok := f.of(fillSteps[step])
+			return when(ok, exactCell(p.Value, p.Unit))
 		}
 	}
-	return tableOf(pipeTitles[kind]+" when writes of one size, without blocking, fill it until one is refused", fills, []columnOf[filling]{
-		{">each write|each write (B)", func(f filling) Cell { return exactCell(f.size, "B") }},
+	return tableOf(title+" when writes of one size, without blocking, fill it until one is refused", fills, []columnOf[filling]{
+		{">each write|each write (B)", func(f filling) Cell { return exactCell(fillSize(f[0]), "B") }},
 		{">accepted|accepted (B)", found(0)},
 		{">last write in part|last write in part (B)", found(1)},
 		{">1 B more fits", found(2)},
@@ -271,17 +246,13 @@ func fillTable(kind string, fills []filling, notes *footnotes) Table {
 // rule joins how the four stand to their rules, each verdict once.
 func (f filling) rule(notes *footnotes) string {
 	var verdicts []string
-	for i, p := range f.probes {
-		if p == nil {
-			continue
+	for _, step := range fillSteps {
+		if p, ok := f.of(step); ok {
+			loud := when(ruleVerdict(p) == ruleDiffers, strings.TrimSuffix(step, "/")+" ")
+			verdicts = append(verdicts, loud+notes.rule(p))
 		}
-		verdict := notes.rule(*p)
-		if ruleVerdict(*p) == ruleDiffers {
-			verdict = strings.TrimSuffix(fillSteps[i], "/") + " " + verdict
-		}
-		verdicts = append(verdicts, verdict)
 	}
-	return strings.Join(Distinct(verdicts, func(text string) string { return text }), ", ")
+	return strings.Join(Distinct(verdicts, itself), ", ")
 }
 
 // probedOn describes a machine and when it was probed.
@@ -300,6 +271,8 @@ type DocumentedSystem struct {
 // A DocumentedRule is one rule of a system in words.
 type DocumentedRule struct {
 	About, Says, Source string
+
+	system string // that it is of, in a table of several
 }
 
 // RulesBeside lays machines side by side, in the order of the set, with a column for what is
@@ -330,15 +303,11 @@ func RulesBeside(set *results.Set, systems []DocumentedSystem) Page {
 // besideTable has a row for each step of a kind of pipe.
 func besideTable(set *results.Set, kind string, of []results.Probe, systems []DocumentedSystem) Table {
 	type probes = onMachines[results.Probe]
-	_, rows := byMachine(set, of, func(p results.Probe) string { return p.Run }, func(p results.Probe) string { return p.Step })
-	columns := []columnOf[probes]{{"step", func(found probes) Cell { return textCell(found.first.Step) }}}
 	machines := set.Machines()
-	for i, id := range machines {
-		columns = append(columns, columnOf[probes]{">" + letter(i), func(found probes) Cell {
-			p, ok := found.on[id]
-			return known(ok, exactCell(p.Value, p.Unit))
-		}})
-	}
+	columns := []columnOf[probes]{{"step", func(found probes) Cell { return textCell(found.first.Step) }}}
+	columns = append(columns, foundOn(machines,
+		func(id string) string { return ">" + letter(slices.Index(machines, id)) },
+		func(p results.Probe) Cell { return exactCell(p.Value, p.Unit) })...)
 	for _, s := range systems {
 		columns = append(columns, columnOf[probes]{">" + s.Name + "*", func(found probes) Cell {
 			return s.predicted(kind, found.first.Step, found.first.Unit)
@@ -348,11 +317,12 @@ func besideTable(set *results.Set, kind string, of []results.Probe, systems []Do
 		columns = append(columns, columnOf[probes]{"alike", func(found probes) Cell { // times never are
 			values := found.texts(machines, func(p results.Probe) string { return exactValue(p.Value, p.Unit) })
 			told := len(found.on) > 1 && found.first.Unit != "ns"
-			return known(told, textCell(map[bool]string{true: "yes", false: "NO"}[len(values) == 1]))
+			return when(told, textCell(map[bool]string{true: "yes", false: "NO"}[len(values) == 1]))
 		}})
 	}
 	columns = append(columns, columnOf[probes]{"#unit", func(found probes) Cell { return textCell(found.first.Unit) }})
-	return tableOf(pipeTitles[kind], rows, columns...)
+	step := func(p results.Probe) string { return p.Step }
+	return tableOf(pipeTitles[kind], byMachine(set, of, func(p results.Probe) string { return p.Run }, step), columns...)
 }
 
 // letter names a machine's column: "A", "B", and "M26" where the letters end.
@@ -367,27 +337,24 @@ func letter(i int) string {
 // a name; pairs of sockets have no rules here.
 func (s DocumentedSystem) predicted(kind, step, unit string) Cell {
 	value, ok := s.Predict(step)
-	return known(ok && (kind == "anonymous" || kind == "fifo" && s.Name != "windows"), exactCell(value, unit))
+	return when(ok && (kind == "anonymous" || kind == "fifo" && s.Name != "windows"), exactCell(value, unit))
 }
 
 // documented is what the rules of the systems say in words, and where that was read.
 func documented(systems []DocumentedSystem) Table {
-	type row struct {
-		system string
-		DocumentedRule
-	}
-	var rows []row
+	var rules []DocumentedRule
 	for _, s := range systems {
 		for _, r := range s.Rules {
-			rows = append(rows, row{s.Name, r})
+			r.system = s.Name
+			rules = append(rules, r)
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.About, b.About) })
-	names := strings.Join(Distinct(systems, func(s DocumentedSystem) string { return s.Name }), ", ")
-	return tableOf("What is documented of "+names+" (not measured here)", rows, []columnOf[row]{
-		{"about", func(r row) Cell { return textCell(r.About) }},
-		{"system", func(r row) Cell { return textCell(r.system) }},
-		{"says", func(r row) Cell { return textCell(r.Says) }},
-		{"source", func(r row) Cell { return textCell(r.Source) }},
+	slices.SortStableFunc(rules, func(a, b DocumentedRule) int { return cmp.Compare(a.About, b.About) })
+	names := strings.Join(stat.Map(systems, func(s DocumentedSystem) string { return s.Name }), ", ")
+	return tableOf("What is documented of "+names+" (not measured here)", rules, []columnOf[DocumentedRule]{
+		{"about", func(r DocumentedRule) Cell { return textCell(r.About) }},
+		{"system", func(r DocumentedRule) Cell { return textCell(r.system) }},
+		{"says", func(r DocumentedRule) Cell { return textCell(r.Says) }},
+		{"source", func(r DocumentedRule) Cell { return textCell(r.Source) }},
 	}...)
 }

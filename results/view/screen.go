@@ -34,7 +34,7 @@ func screenPage(s *results.Set, o Options) Page {
 	framed, waiting := splitWaiting(sum.Rows)
 	var blocks []series
 	for _, pattern := range []string{"stream", results.PatternRoundtrip} {
-		for _, machine := range Distinct(framed, func(r stat.Row) string { return r.Machine }) {
+		for _, machine := range Distinct(framed, machineOf) {
 			blocks = append(blocks, seriesIn(stat.Filter(framed, func(r stat.Row) bool { return r.Machine == machine }), pattern)...)
 		}
 	}
@@ -195,7 +195,7 @@ func screenNotes(s *results.Set, sum Summary) []string {
 	if i := slices.IndexFunc(sum.Rows, func(r stat.Row) bool { return r.ToRawByCPU != nil }); i >= 0 {
 		r := sum.Rows[i]
 		out = append(out, fmt.Sprintf("by CPU time, which others do not touch, %s at %s has %.2f of raw, not %.2f", r.Cell.Framing,
-			sizeText(r.Cell), r.ToRawByCPU.Median, r.ToRaw.Median))
+			fieldText(r.Cell, "size"), r.ToRawByCPU.Median, r.ToRaw.Median))
 	}
 	var said []string
 	var doubts []string

@@ -167,7 +167,11 @@ func recordSections(s *results.Set, sum Summary) []Section {
 	if len(s.Machines()) > 1 && len(sum.Rows) > 0 {
 		compared := Section{
 			ID: "side-by-side", Title: "Side by side",
-			Tables: []Table{machineComparison(s, sum.Rows, "stream"), machineComparison(s, sum.Rows, results.PatternRoundtrip), machineLimits(s, sum.Rows)},
+			Tables: []Table{
+				machineComparison(s, sum.Rows, "stream", "Goodput vs raw"),
+				machineComparison(s, sum.Rows, results.PatternRoundtrip, "Round-trip time vs raw"),
+				machineLimits(s, sum.Rows),
+			},
 		}
 		if slices.ContainsFunc(compared.Tables, func(t Table) bool { return len(t.Rows) > 0 }) {
 			compared.Lead = []string{"Absolute figures of two machines say little. So each cell is compared with what the same machine does with raw messages of that size: a share of its goodput, a multiple of its round-trip time. The absolute figure stands behind."}

@@ -147,22 +147,12 @@ func RecordingSummary(s *results.Set) []string {
 		results.FormatCount(requests, "message"), len(s.Messages)-requests, results.FormatSize(largest))}
 	times, unanswered := stat.Replies(s.Messages)
 	if l, err := results.NewLatency(slices.Concat(slices.Collect(maps.Values(times))...)); err == nil && l.Count > 0 {
-		quantiles := []string{results.FormatCount(int(l.Count), "reply")}
-		for _, q := range []struct {
-			name string
-			ns   *int64
-		}{{"p50", l.P50NS}, {"p99", l.P99NS}, {"slowest", &l.MaxNS}} {
-			if q.ns != nil {
-				quantiles = append(quantiles, q.name+" "+results.FormatDuration(float64(*q.ns)))
-			}
-		}
-		out = append(out, "Time to the reply: "+strings.Join(quantiles, ", ")+".")
+		parts := append([]string{results.FormatCount(int(l.Count), "reply")}, quantileTexts(l, "slowest")...)
+		out = append(out, "Time to the reply: "+strings.Join(parts, ", ")+".")
 	}
 	if n := len(unanswered); n > 0 {
-		var ids []string
-		for _, m := range unanswered[:min(n, maxUnanswered)] {
-			ids = append(ids, m.Method+" "+string(m.ID))
-		}
+		named := unanswered[:min(n, maxUnanswered)]
+		ids := stat.Map(named, func(m results.Message) string { return m.Method + " " + string(m.ID) })
 		if n > maxUnanswered {
 			ids = append(ids, "...")
 		}
@@ -171,16 +161,16 @@ func RecordingSummary(s *results.Set) []string {
 	if n := len(stat.Filter(s.Messages, func(m results.Message) bool { return m.Error })); n > 0 {
 		out = append(out, results.FormatCount(n, "answer")+" by an error.")
 	}
-	for _, side := range []struct{ dir, who string }{{"request", "server"}, {"reply", "client"}} {
+	for _, side := range [][2]string{{"request", "server"}, {"reply", "client"}} {
 		var sum, longest int64
 		for _, m := range s.Messages {
-			if m.Dir == side.dir {
+			if m.Dir == side[0] {
 				sum, longest = sum+m.Stall, max(longest, m.Stall)
 			}
 		}
 		if sum >= NotableStall {
 			out = append(out, fmt.Sprintf("The %s took nothing of what there was for %s in all, for %s at the longest.",
-				side.who, results.FormatDuration(float64(sum)), results.FormatDuration(float64(longest))))
+				side[1], results.FormatDuration(float64(sum)), results.FormatDuration(float64(longest))))
 		}
 	}
 	return out
@@ -201,13 +191,10 @@ const maxMethods = 30
 func replyTable(messages []results.Message) Table {
 	times, _ := stat.Replies(messages)
 	methods := stat.ByCount(times)
-	time := func(of func(results.Latency) *int64) func(string) Cell {
+	time := func(of quantile) func(string) Cell {
 		return func(method string) Cell {
-			l, err := results.NewLatency(times[method])
-			if err != nil || of(l) == nil { // a histogram that it made itself always encodes
-				return Cell{}
-			}
-			return nanosCell(float64(*of(l)))
+			l, _ := results.NewLatency(times[method]) // a histogram that it made itself always encodes
+			return quantileCell(l, of)
 		}
 	}
 	return tableOf("Time to the reply", methods[:min(len(methods), maxMethods)], []columnOf[string]{

@@ -107,12 +107,12 @@ func figureCell(v float64, shown string) Cell {
 	return Cell{Text: shown, Base: strconv.FormatFloat(v, 'f', -1, 64)}
 }
 
-// known returns a cell if what it shows is known, else the zero value.
-func known(is bool, c Cell) Cell {
+// when returns what is shown if that is known or applies, else the zero value.
+func when[T any](is bool, shown T) (none T) {
 	if is {
-		return c
+		return shown
 	}
-	return Cell{}
+	return none
 }
 
 // verdictCell shows a verdict in words; programs read it as it is in the file.

@@ -82,9 +82,9 @@ func tuneTable(s *results.Set) Table {
 		return func(u tune) Cell { return estimateCell(metric, u.Samples) }
 	}
 	columns := []columnOf[tune]{
-		{"reader|reader (B/s)", func(u tune) Cell { return Cell{Text: tuneReader(u.Cell), Base: fmt.Sprint(u.Cell.Drain)} }},
+		{"reader|reader (B/s)", func(u tune) Cell { return Cell{Text: fieldText(u.Cell, "drain"), Base: fmt.Sprint(u.Cell.Drain)} }},
 		{"`framing", func(u tune) Cell { return textCell(u.Cell.Framing) }},
-		{">message|message (B)", func(u tune) Cell { return Cell{Text: sizeText(u.Cell), Base: fmt.Sprint(u.Cell.Size)} }},
+		{">message|message (B)", func(u tune) Cell { return Cell{Text: fieldText(u.Cell, "size"), Base: fmt.Sprint(u.Cell.Size)} }},
 		{"?capacity|capacity (B)", func(u tune) Cell { return Cell{Text: tuneCapacity(u), Base: fmt.Sprint(capacityOf(u))} }},
 		{"?sender", func(u tune) Cell { return textCell(u.Cell.Sender) }},
 		{">goodput|goodput (B/s)", estimated("goodput")},
@@ -92,16 +92,16 @@ func tuneTable(s *results.Set) Table {
 		{">wait p50|wait p50 (ns)", estimated("due.p50")},
 		{">wait p99|wait p99 (ns)", estimated("due.p99")},
 		{"?>predicted|predicted (ns)", func(u tune) Cell {
-			return known(u.Evidence.PredictedNS > 0, nanosCell(float64(u.Evidence.PredictedNS)))
+			return when(u.Evidence.PredictedNS > 0, nanosCell(float64(u.Evidence.PredictedNS)))
 		}},
 		{"?>samples", func(u tune) Cell { return textCell(strconv.Itoa(len(u.Samples))) }},
 		{"!|mark", func(u tune) Cell {
 			if u.Recommended {
 				return textCell(recommendedMark)
 			}
-			return known(undominated(u, s.Tunes), textCell("*"))
+			return when(undominated(u, s.Tunes), textCell("*"))
 		}},
-		{"@>run", func(u tune) Cell { return known(len(runs) > 1, textCell(strconv.Itoa(1+slices.Index(runs, u.Run)))) }},
+		{"@>run", func(u tune) Cell { return when(len(runs) > 1, textCell(strconv.Itoa(1+slices.Index(runs, u.Run)))) }},
 		{"@~evidence", func(u tune) Cell { return textCell(EvidenceText(u.Evidence)) }},
 		{"@_warnings", func(u tune) Cell { return textCell(strings.Join(u.Warnings, "; ")) }},
 	}
@@ -129,8 +129,6 @@ func undominated(r results.Tune, all []results.Tune) bool {
 	})
 }
 
-func tuneReader(c results.Cell) string { return FieldValue("drain", c.Field("drain")) }
-
 // capacityOf returns the pipe's capacity as it was read back, 0 where it is not known.
 func capacityOf(u results.Tune) int {
 	if len(u.Samples) == 0 {
@@ -141,7 +139,7 @@ func capacityOf(u results.Tune) int {
 
 func tuneCapacity(u results.Tune) string {
 	n := capacityOf(u)
-	return orDash(known(n > 0, bytesCell(int64(n))).Text)
+	return orDash(when(n > 0, bytesCell(int64(n))).Text)
 }
 
 // lateShare is the share of small messages offered late from which their wait is in doubt: more than
@@ -180,7 +178,7 @@ func tuneWarnings(records []results.Tune) []string {
 				continue
 			}
 			name := strings.TrimSpace(r.Cell.Framing + " " + r.Cell.Sender)
-			out = append(out, fmt.Sprintf("warning: %s, pipe of %s, reader at %s: %s", name, tuneCapacity(r), tuneReader(r.Cell), w))
+			out = append(out, fmt.Sprintf("warning: %s, pipe of %s, reader at %s: %s", name, tuneCapacity(r), fieldText(r.Cell, "drain"), w))
 		}
 	}
 	if late > 0 {
@@ -265,7 +263,7 @@ func questionText(s *results.Set, q tuneQuestion, all []tuneQuestion) string {
 	for _, name := range results.DifferingFields(cells) {
 		switch value := q.cell.Field(name); {
 		case name == "size" && q.cell.Size > 0:
-			words = append(words, sizeText(q.cell)+" messages")
+			words = append(words, fieldText(q.cell, "size")+" messages")
 		case value != "" && name != "size":
 			words = append(words, FieldPhrase(name, value))
 		}

@@ -100,6 +100,14 @@ type Page struct {
 	Wide        bool     // tables have all of their columns, however narrow the screen is
 }
 
+// headline puts a verdict first, in colour at a terminal, and below it what it is about.
+func (p *Page) headline(format Format, o Options, passed bool, lines ...string) {
+	if p.Header = lines; format == FormatTable {
+		p.Header, p.Blocks = nil, stat.Map(lines, Escape)
+		p.Blocks[0] = o.paint(p.Blocks[0], map[bool]string{true: green, false: red}[passed])
+	}
+}
+
 // Write writes the page as text or markdown. CSV is the tables alone, and so is JSON, as an object
 // by the tables' titles; bench is an error.
 func (p Page) Write(w io.Writer, format Format) error { return p.write(w, format, pageWidth) }

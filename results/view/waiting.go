@@ -73,7 +73,7 @@ func waitingBlock(rows []stat.Row) []string {
 	for _, alike := range stat.GroupBy(rows, func(r stat.Row) string { return fmt.Sprintf("%012d %s", r.Cell.Size, r.Cell.IO) }) {
 		c := alike[0].Cell
 		writer, _, _ := strings.Cut(c.IO, "/")
-		line := fmt.Sprintf(" %-*s%*s", first-9, writer, 8, FieldValue("size", c.Field("size")))
+		line := fmt.Sprintf(" %-*s%*s", first-9, writer, 8, fieldText(c, "size"))
 		for _, to := range readers {
 			own := stat.Filter(alike, func(r stat.Row) bool { return readerOf(r) == to && r.Samples > 0 })
 			for _, column := range columns(to) {

@@ -97,6 +97,9 @@ func FieldValue(name, value string) string {
 	return results.ShortValue(name, value)
 }
 
+// fieldText returns a field of a cell in words.
+func fieldText(c results.Cell, name string) string { return FieldValue(name, c.Field(name)) }
+
 // FieldPhrase returns a field of a cell as titles and sentences have it.
 func FieldPhrase(name, value string) string {
 	text := FieldValue(name, value)
@@ -140,9 +143,15 @@ func Distinct[L any, V comparable](lines []L, of func(L) V) []V {
 	return out
 }
 
+func itself(text string) string { return text }
+
 // JoinParts joins the parts that are not empty.
 func JoinParts(parts ...string) string {
-	return strings.Join(slices.DeleteFunc(slices.Clone(parts), func(s string) bool { return s == "" }), " · ")
+	return strings.Join(nonEmpty(parts), " · ")
+}
+
+func nonEmpty(texts []string) []string {
+	return slices.DeleteFunc(slices.Clone(texts), func(s string) bool { return s == "" })
 }
 
 // Truncate cuts a text that is longer than most characters.
