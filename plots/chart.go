@@ -2,7 +2,9 @@ package plots
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pipebench/pipebench/results/stat"
 )
@@ -91,7 +93,7 @@ func exact(x, y float64) Point { return Point{X: x, Y: y, Low: y, High: y} }
 // figure needs no picture.
 func dropSinglePoints(charts []Chart) (kept []Chart, omitted []Omission) {
 	for _, c := range charts {
-		if len(charts) > 1 && c.points() == 1 {
+		if len(charts) > 1 && len(c.points()) == 1 {
 			omitted = append(omitted, Omission{c.Name, "it would hold a single point"})
 			continue
 		}
@@ -111,17 +113,19 @@ func (c Chart) series() []*Series {
 	return out
 }
 
-// points counts the points of all series.
-func (c Chart) points() int {
-	n := 0
+// points lists the points of all series.
+func (c Chart) points() []*Point {
+	var out []*Point
 	for _, s := range c.series() {
-		n += len(s.Points)
+		for i := range s.Points {
+			out = append(out, &s.Points[i])
+		}
 	}
-	return n
+	return out
 }
 
 // empty returns whether the chart has no point at all.
-func (c Chart) empty() bool { return c.points() == 0 }
+func (c Chart) empty() bool { return len(c.points()) == 0 }
 
 // legend lists the series of all panels, each name once.
 func (c Chart) legend() []Series {
@@ -134,44 +138,30 @@ func (c Chart) legend() []Series {
 	return out
 }
 
-// joinAlike has lines that are the same in every panel drawn once, under both names.
+// joinAlike has lines that are the same in every panel drawn once, under all of their names.
 func (c *Chart) joinAlike() {
-	points := func(p Panel, name string) []Point {
-		for _, s := range p.Series {
-			if s.Name == name && s.Shape != Dots && !s.Reference {
-				return stat.Map(s.Points, func(p Point) Point { p.Samples = 0; return p })
+	// shape tells lines apart by what is drawn of them in all panels, others by their names
+	shape := func(line Series) string {
+		var drawn [][]Point
+		for _, p := range c.Panels {
+			i := slices.IndexFunc(p.Series, func(s Series) bool { return s.Name == line.Name && s.Shape != Dots && !s.Reference })
+			if i < 0 || len(p.Series[i].Points) < 2 {
+				return line.Name
+			}
+			drawn = append(drawn, stat.Map(p.Series[i].Points, func(p Point) Point { p.Samples = 0; return p }))
+		}
+		return fmt.Sprint(drawn)
+	}
+	for _, alike := range stat.GroupBy(c.legend(), shape) {
+		names := stat.Map(alike, func(s Series) string { return s.Name })
+		for i := range c.Panels {
+			p := &c.Panels[i]
+			p.Series = stat.Filter(p.Series, func(s Series) bool { return !slices.Contains(names[1:], s.Name) })
+			if at := slices.IndexFunc(p.Series, func(s Series) bool { return s.Name == names[0] }); at >= 0 {
+				p.Series[at].Name = strings.Join(names, ", ")
 			}
 		}
-		return nil
 	}
-	names := c.legend()
-	for i, kept := range names {
-		for _, s := range names[i+1:] {
-			if len(c.Panels) == 0 || slices.ContainsFunc(c.Panels, func(p Panel) bool {
-				own := points(p, kept.Name)
-				return len(own) < 2 || !slices.Equal(own, points(p, s.Name))
-			}) {
-				continue
-			}
-			joined := kept.Name + ", " + s.Name
-			for j := range c.Panels {
-				p := &c.Panels[j]
-				p.Series = stat.Filter(p.Series, func(o Series) bool { return o.Name != s.Name })
-				at := slices.IndexFunc(p.Series, func(o Series) bool { return o.Name == kept.Name })
-				p.Series[at].Name = joined
-			}
-			kept.Name = joined
-		}
-	}
-}
-
-// longestSeries returns the number of points of the longest series.
-func (c Chart) longestSeries() int {
-	longest := 0
-	for _, s := range c.series() {
-		longest = max(longest, len(s.Points))
-	}
-	return longest
 }
 
 func byX(a, b Point) int { return cmp.Compare(a.X, b.X) }

@@ -25,7 +25,7 @@ func tuneCharts(set *results.Set) []Chart {
 	for _, p := range v.groupBy(v.varying(machine, "size", "placement", "pipe", "io", "rate", "messages")) {
 		out = append(out, p.waitChart(), p.paretoChart())
 	}
-	return slices.DeleteFunc(out, Chart.empty)
+	return out
 }
 
 // tuneRecords selects tune records as measurements, which their cells and samples are.

@@ -35,7 +35,7 @@ func faultCharts(set *results.Set) []Chart {
 		}
 		out = append(out, c)
 	}
-	return slices.DeleteFunc(out, Chart.empty)
+	return out
 }
 
 // curveChart draws the curve of a fault.
@@ -103,13 +103,13 @@ func noiseCharts(set *results.Set) []Chart {
 		c.Notes = append(c.Notes, fmt.Sprintf("%d more are not shown.", left))
 	}
 	c.Panels = []Panel{{Series: []Series{series}, Guides: []Guide{{Vertical: true, Value: 1}}}}
-	return slices.DeleteFunc([]Chart{c}, Chart.empty)
+	return []Chart{c}
 }
 
 // probeCharts show the rules of the pipes that have a size or a time: what fills a pipe with writes
 // of a size, and how long things take.
 func probeCharts(set *results.Set) []Chart {
-	return slices.DeleteFunc([]Chart{fillChart(set), probeTimes(set)}, Chart.empty)
+	return []Chart{fillChart(set), probeTimes(set)}
 }
 
 // fillStep begins the name of the probe steps that fill a pipe with writes of one size; the size
@@ -224,7 +224,7 @@ func targetCharts(set *results.Set) []Chart {
 		Notes:    []string{intervalNote, "A line that ends in a cross fails at the next size; a labelled point is a verdict other than ok."},
 		Panels:   []Panel{targetPanel(set)},
 	}
-	return slices.DeleteFunc([]Chart{c}, Chart.empty)
+	return []Chart{c}
 }
 
 // targetPanel has a line for each command, and the region beyond the smallest limit.
@@ -275,7 +275,7 @@ func failedAt(t results.Target) (size float64, failed bool) {
 // trafficCharts show a recording: the sizes of its messages, and how long each method took to
 // answer.
 func trafficCharts(set *results.Set) []Chart {
-	return slices.DeleteFunc([]Chart{laneChart(set), sizeChart(set), methodChart(set)}, Chart.empty)
+	return []Chart{laneChart(set), sizeChart(set), methodChart(set)}
 }
 
 func recordedOn(set *results.Set) []string {

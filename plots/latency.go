@@ -26,12 +26,12 @@ func latencyCharts(set *results.Set) []Chart {
 		series, charts := v.groupingFor("size", "placement")
 		for _, p := range v.groupBy(charts) {
 			out = append(out, p.distribution(kind.key, kind.key+p.suffix, kind.title, series))
-			if c := p.percentiles(kind.key, kind.key+"-size"+p.suffix, kind.title, series); c.longestSeries() > 2 {
+			if c := p.percentiles(kind.key, kind.key+"-size"+p.suffix, kind.title, series); slices.ContainsFunc(c.series(), func(s *Series) bool { return len(s.Points) > 2 }) {
 				out = append(out, c)
 			}
 		}
 	}
-	return slices.DeleteFunc(out, Chart.empty)
+	return out
 }
 
 // maxSizes is the number of message sizes that a distribution has panels for.
@@ -60,10 +60,12 @@ func (p chartGroup) distribution(key, name, title string, lines dimension) Chart
 	for _, size := range sizes {
 		for _, placement := range p.values("placement") {
 			own := p.where("size", size).where("placement", placement)
-			c.Panels = append(c.Panels, Panel{
-				Title:  view.JoinParts(placement, view.FieldPhrase("size", size)),
-				Series: own.curves(lines, order, key),
-			})
+			panel := Panel{Title: view.JoinParts(placement, view.FieldPhrase("size", size))}
+			panel.Series = own.seriesBy(lines, order, func(v selection) []Point { return curve(v.latency(key)) })
+			for i := range panel.Series {
+				panel.Series[i].Shape = Curve
+			}
+			c.Panels = append(c.Panels, panel)
 		}
 	}
 	return c
@@ -79,31 +81,16 @@ func (v selection) pickSizes() (sizes []string, note string) {
 	return []string{sizes[0], sizes[len(sizes)/2], sizes[len(sizes)-1]}, note
 }
 
-func (v selection) curves(d dimension, values []string, key string) []Series {
-	var out []Series
-	for _, value := range values {
-		s := v.newSeries(d, value)
-		s.Shape = Curve
-		if l, ok := v.where(d, value).latency(key); ok {
-			s.Points = curve(l)
-		}
-		if len(s.Points) > 0 {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
 // latency merges the distributions of all samples.
-func (v selection) latency(key string) (results.Latency, bool) {
+func (v selection) latency(key string) results.Latency {
 	var all []results.Latency
 	for _, s := range v.samples() {
 		if l := s.Latency[key]; l.Count > 0 {
 			all = append(all, l)
 		}
 	}
-	l, err := results.MergeLatencies(all)
-	return l, err == nil && len(all) > 0
+	l, _ := results.MergeLatencies(all) // one that is damaged has no curve
+	return l
 }
 
 // minCurveCount is the number of observations that the shortest curve takes, one up to p50.
@@ -150,9 +137,10 @@ func (p chartGroup) percentiles(key, name, title string, lines dimension) Chart 
 	order, _ := p.limitSeries(lines)
 	for _, q := range []string{"p50", "p99"} {
 		for _, placement := range p.values("placement") {
+			own := p.where("placement", placement)
 			c.Panels = append(c.Panels, Panel{
 				Title:  view.JoinParts(placement, q),
-				Series: p.where("placement", placement).seriesBy(lines, order, medianOf(key+"."+q)),
+				Series: own.seriesBy(lines, order, own.bySize(medianOf(key+"."+q))),
 			})
 		}
 	}

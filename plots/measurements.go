@@ -33,16 +33,16 @@ var noisyNote = fmt.Sprintf("Hollow points are too noisy: their interval is wide
 // goodputCharts show goodput against message size: a line for each framing, a panel for each
 // placement.
 func goodputCharts(set *results.Set) []Chart {
-	return bySize(set, Chart{
+	return streamCharts(set, Chart{
 		Name: "goodput", Title: "Goodput against message size",
 		X: sizeAxis, Y: goodputAxis,
 		Notes: []string{intervalNote},
 	}, medianOf("goodput"))
 }
 
-// bySize fills a chart with a figure of the streams. Streams of recorded messages, which have no
+// streamCharts fill a chart with a figure of the streams. Streams of recorded messages, which have no
 // size in common, get charts of their own.
-func bySize(set *results.Set, c Chart, of estimator) []Chart {
+func streamCharts(set *results.Set, c Chart, of estimator) []Chart {
 	recorded := c
 	recorded.Name += "-recorded"
 	return append(measuredIn(set, isStream).charts(c, of),
@@ -63,10 +63,11 @@ func (v selection) charts(c Chart, of estimator) []Chart {
 			filled.Notes = append(slices.Clone(c.Notes), note)
 		}
 		for _, placement := range p.values("placement") {
+			own := p.where("placement", placement)
 			filled.Panels = append(filled.Panels, Panel{
 				Title:  placement + ": " + view.PlacementPhrase(placement),
-				Series: p.where("placement", placement).seriesBy(series, shown, of),
-				Guides: p.where("placement", placement).capacityGuide(),
+				Series: own.seriesBy(series, shown, own.bySize(of)),
+				Guides: own.capacityGuide(),
 			})
 		}
 		if !p.varies("size") {
@@ -74,7 +75,7 @@ func (v selection) charts(c Chart, of estimator) []Chart {
 		}
 		out = append(out, filled)
 	}
-	return slices.DeleteFunc(out, Chart.empty)
+	return out
 }
 
 // byCategory turns a chart against message size that has only one size into one with a column for
@@ -94,20 +95,25 @@ func (c *Chart) byCategory() {
 	}
 }
 
-// seriesBy makes a series of the figure against message size for each of the values in a dimension.
-func (v selection) seriesBy(d dimension, values []string, of estimator) []Series {
+// seriesBy makes a series of what points says of the records, for each of the values in a dimension.
+func (v selection) seriesBy(d dimension, values []string, points func(own selection) []Point) []Series {
 	var out []Series
 	for _, value := range values {
-		s := v.newSeries(d, value)
-		s.Points = v.where(d, value).pointsIn(v, "size", func(size string) float64 {
-			x, _ := numeric(size) // Cell.Fields writes a number
-			return x
-		}, of)
+		s := Series{Name: v.display(d, value), Reference: d == "framing" && isRaw(value), Points: points(v.where(d, value))}
 		if len(s.Points) > 0 {
 			out = append(out, s)
 		}
 	}
 	return out
+}
+
+// bySize estimates a figure at each message size, of records that may be compared with the panel's.
+func (panel selection) bySize(of estimator) func(selection) []Point {
+	place := func(size string) float64 {
+		x, _ := numeric(size) // Cell.Fields writes a number
+		return x
+	}
+	return func(own selection) []Point { return own.pointsIn(panel, "size", place, of) }
 }
 
 // pointsIn estimates a point for each value in a dimension, whose place x computes, and returns
@@ -163,11 +169,11 @@ func overheadCharts(set *results.Set) []Chart {
 	if note != "" {
 		c.Notes = append(c.Notes, note)
 	}
-	c.Panels = []Panel{{Series: v.seriesBy("framing", shown, medianOf("overhead"))}}
+	c.Panels = []Panel{{Series: v.seriesBy("framing", shown, v.bySize(medianOf("overhead")))}}
 	if !v.varies("size") {
 		c.byCategory()
 	}
-	return slices.DeleteFunc([]Chart{c}, Chart.empty)
+	return []Chart{c}
 }
 
 // An estimator computes the point at x from the cells of one series, given all cells of the panel
@@ -206,7 +212,7 @@ const ratioNote = "Points are medians of the ratios taken round by round, so tha
 // ratioCharts show the goodput of each framing relative to raw at the same size: what the framing
 // costs.
 func ratioCharts(set *results.Set) []Chart {
-	charts := bySize(set, Chart{
+	charts := streamCharts(set, Chart{
 		Name: "ratio", Title: "Goodput of each framing as a share of raw",
 		X:     sizeAxis,
 		Y:     Axis{Label: "goodput vs raw", Scale: Linear, Unit: Times, From: new(0.0)},
@@ -223,9 +229,7 @@ func ratioCharts(set *results.Set) []Chart {
 // differsFromRaw returns whether a point of the chart lies anywhere but at exactly 1, which is raw
 // against itself.
 func (c Chart) differsFromRaw() bool {
-	return slices.ContainsFunc(c.series(), func(s *Series) bool {
-		return slices.ContainsFunc(s.Points, func(p Point) bool { return p.Low != 1 || p.High != 1 || p.Y != 1 })
-	})
+	return slices.ContainsFunc(c.points(), func(p *Point) bool { return p.Low != 1 || p.High != 1 || p.Y != 1 })
 }
 
 // unjoin has points stand alone, each with its interval: lines between wide intervals hide them.
@@ -241,12 +245,9 @@ func (c *Chart) unjoin() {
 // together, and adds a note about it.
 func (c *Chart) limitY() {
 	highest, reach := 1.0, 0.0
-	for _, s := range c.series() {
-		for _, p := range s.Points {
-			highest = max(highest, p.Y)
-			if !p.Noisy {
-				reach = max(reach, p.High)
-			}
+	for _, p := range c.points() {
+		if highest = max(highest, p.Y); !p.Noisy {
+			reach = max(reach, p.High)
 		}
 	}
 	if limit := 1.25 * highest; reach > limit {
@@ -297,7 +298,7 @@ func machineCharts(set *results.Set) []Chart {
 		c.unjoin()
 		out = append(out, c)
 	}
-	return slices.DeleteFunc(out, func(c Chart) bool { return c.empty() || len(c.legend()) < 2 })
+	return slices.DeleteFunc(out, func(c Chart) bool { return len(c.legend()) < 2 })
 }
 
 // machinePanel shows one framing on every machine that measured raw beside it.
@@ -306,11 +307,8 @@ func (v selection) machinePanel(spec string) Panel {
 	if isRaw(spec) {
 		return Panel{}
 	}
-	for _, id := range v.values(machine) {
-		for _, s := range v.where(machine, id).seriesBy("framing", []string{spec}, ratioToRaw) {
-			s.Name = v.set.MachineName(id)
-			p.Series = append(p.Series, s)
-		}
-	}
+	p.Series = v.seriesBy(machine, v.values(machine), func(own selection) []Point {
+		return own.bySize(ratioToRaw)(own.where("framing", spec))
+	})
 	return p
 }

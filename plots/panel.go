@@ -58,15 +58,13 @@ func newAxes(c Chart, i, columns int, width vg.Length) axes {
 
 // coordinates lists all values that panels have to show.
 func coordinates(panels []Panel) (xs, ys []float64) {
-	for _, p := range panels {
-		for _, s := range p.Series {
-			for _, pt := range s.Points {
-				xs, ys = append(xs, pt.X), append(ys, pt.Y)
-				if !pt.Noisy {
-					ys = append(ys, pt.Low, pt.High)
-				}
-			}
+	for _, pt := range (Chart{Panels: panels}).points() {
+		xs, ys = append(xs, pt.X), append(ys, pt.Y)
+		if !pt.Noisy {
+			ys = append(ys, pt.Low, pt.High)
 		}
+	}
+	for _, p := range panels {
 		for _, g := range p.Guides {
 			if g.Vertical {
 				xs = append(xs, g.Value)

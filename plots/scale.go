@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"gonum.org/v1/plot"
 )
 
@@ -58,10 +59,7 @@ type fittedScale struct {
 
 // fit lays the axis out for values, with at most about maxLabels labels.
 func (a Axis) fit(values []float64, maxLabels int) fittedScale {
-	values = slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return !finite(v) })
-	for i, v := range values {
-		values[i] = a.clamp(v)
-	}
+	values = stat.Map(stat.Filter(values, finite), a.clamp)
 	for _, bound := range []*float64{a.From, a.To} {
 		if bound != nil {
 			values = append(values, *bound)
@@ -72,7 +70,7 @@ func (a Axis) fit(values []float64, maxLabels int) fittedScale {
 	case Log, Log2:
 		r.fitLog(values)
 	case Nines:
-		r.min, r.max = span(mapped(values, ninesOf))
+		r.min, r.max = span(stat.Map(values, ninesOf))
 		r.min = 0
 	case Category:
 		r.min, r.max = -0.5, float64(max(len(a.Categories), 1))-0.5
@@ -113,8 +111,8 @@ func (r fittedScale) at(v float64) float64 {
 func ninesOf(q float64) float64 { return -math.Log10(1 - min(max(q, 0), 1-1e-9)) }
 
 func (r *fittedScale) fitLog(values []float64) {
-	positive := slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return v <= 0 })
-	r.min, r.max = span(mapped(positive, math.Log10))
+	positive := stat.Filter(values, func(v float64) bool { return v > 0 })
+	r.min, r.max = span(stat.Map(positive, math.Log10))
 	margin := 0.04 * (r.max - r.min)
 	r.min, r.max = r.min-margin, r.max+margin
 	r.hasZero = len(positive) < len(values)
@@ -155,14 +153,6 @@ func span(positions []float64) (low, high float64) {
 	return low, high
 }
 
-func mapped(values []float64, at func(float64) float64) []float64 {
-	out := make([]float64, len(values))
-	for i, v := range values {
-		out[i] = at(v)
-	}
-	return out
-}
-
 // ticks returns tick marks at round values of the scale, with at most maxLabels labels, which carry
 // the unit.
 func (a Axis) ticks(r fittedScale, maxLabels int) []plot.Tick {
@@ -185,11 +175,7 @@ func (a Axis) ticks(r fittedScale, maxLabels int) []plot.Tick {
 }
 
 func (a Axis) labelled(r fittedScale, values []float64) []plot.Tick {
-	var out []plot.Tick
-	for _, v := range values {
-		out = append(out, plot.Tick{Value: r.at(v), Label: a.Unit.Format(v)})
-	}
-	return out
+	return stat.Map(values, func(v float64) plot.Tick { return plot.Tick{Value: r.at(v), Label: a.Unit.Format(v)} })
 }
 
 // withZero adds a label at zero's own place, if it has one, and drops the ticks of the logarithmic
@@ -316,6 +302,7 @@ const (
 	Number  Unit = ""
 )
 
+// A prefix is a multiple of a unit.
 type prefix struct {
 	factor float64
 	name   string

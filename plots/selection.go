@@ -127,6 +127,9 @@ type chartGroup struct {
 
 // groupBy makes a group for each combination of values in the dimensions.
 func (v selection) groupBy(dimensions []dimension) []chartGroup {
+	if len(v.records) == 0 {
+		return nil
+	}
 	parts := []chartGroup{{selection: v}}
 	for _, d := range dimensions {
 		var next []chartGroup
@@ -154,11 +157,6 @@ func (v selection) display(d dimension, value string) string {
 		return v.set.MachineName(value)
 	}
 	return view.FieldValue(string(d), value)
-}
-
-// newSeries returns an empty series for a value of the series dimension.
-func (v selection) newSeries(d dimension, value string) Series {
-	return Series{Name: v.display(d, value), Reference: d == "framing" && isRaw(value)}
 }
 
 // isRaw returns whether a framing's spec is raw, with or without its size.

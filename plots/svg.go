@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"html"
 	"html/template"
-	"image"
 	"image/color"
 	"io"
 	"math"
@@ -23,6 +22,7 @@ import (
 // An svgCanvas writes what is drawn on it as SVG, in points, one to a unit. A file has each style
 // with its element. A page has the styles once, and names what its script has to know (see [group]).
 type svgCanvas struct {
+	vg.Canvas     // of what no picture has: another picture within it, and a scale
 	width, height vg.Length
 	page          *stylesheet // nil for a file
 	body          bytes.Buffer
@@ -66,12 +66,6 @@ func (c *svgCanvas) Rotate(by float64) { c.state().angle += by }
 
 // Translate implements [vg.Canvas].
 func (c *svgCanvas) Translate(to vg.Point) { c.state().origin = c.turned(to) }
-
-// Scale implements [vg.Canvas]: no picture is scaled.
-func (c *svgCanvas) Scale(_, _ float64) {}
-
-// DrawImage implements [vg.Canvas]: no picture holds another.
-func (c *svgCanvas) DrawImage(vg.Rectangle, image.Image) {}
 
 // turned returns a place as it is without the rotation.
 func (c *svgCanvas) turned(p vg.Point) vg.Point {

@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -10,8 +11,8 @@ import (
 )
 
 // writersIO returns how the writing end of a cell waits.
-func writersIO(c results.Cell) string {
-	writer, _, _ := strings.Cut(c.IO, "/")
+func writersIO(io string) string {
+	writer, _, _ := strings.Cut(io, "/")
 	return writer
 }
 
@@ -30,31 +31,24 @@ func waitingCharts(set *results.Set) []Chart {
 		told.Notes = []string{"From the reader's close to the error of the writer, which had filled the pipe and waited. All framings together. " + intervalNote}
 		out = append(out, refused, told)
 	}
-	return slices.DeleteFunc(out, Chart.empty)
+	return out
 }
 
 const leftTitle = "How long a writer takes to learn that its reader left"
 
 // waitingChart has a column for each way to wait, and a panel for each reader and size of message.
 func waitingChart(v selection, name, title string, y Axis, of estimator, series dimension) Chart {
-	strategies := view.Distinct(v.records, func(r results.Record) string { return writersIO(r.Cell) })
+	strategies := view.Distinct(v.records, func(r results.Record) string { return writersIO(r.Cell.IO) })
 	slices.SortFunc(strategies, func(a, b string) int { return rank(a) - rank(b) })
 	c := Chart{
 		Name: name, Title: title, Subtitle: v.subtitle("io", "drain", "leave", "size"), Y: y, Dodge: true,
 		X: Axis{Label: "how the writer waits", Scale: Category, Categories: strategies},
 	}
-	at := func(io string) float64 { return float64(slices.Index(strategies, writersIO(results.Cell{IO: io}))) }
 	for _, reader := range v.groupBy([]dimension{"drain", "leave", "size"}) {
-		if len(reader.records) == 0 {
-			continue
-		}
 		cell := reader.records[0].Cell
 		does := map[bool]string{true: "leave", false: "drain"}[cell.Leave > 0]
 		panel := Panel{Title: view.FieldPhrase(does, cell.Field(does)) + ", " + view.FieldPhrase("size", cell.Field("size"))}
-		for _, value := range reader.values(series) {
-			own := reader.where(series, value)
-			panel.Series = append(panel.Series, Series{Name: v.display(series, value), Shape: Dots, Points: own.pointsIn(own, "io", at, of)})
-		}
+		panel.Series = reader.dotsBy(series, c.X, of)
 		c.Panels = append(c.Panels, panel)
 	}
 	return c
@@ -91,5 +85,94 @@ func goneCharts(set *results.Set) []Chart {
 		c.Panels = append(c.Panels, panel)
 	}
 	c.unjoin()
-	return slices.DeleteFunc([]Chart{c}, Chart.empty)
+	return []Chart{c}
+}
+
+// counterCharts compare the io strategies: goodput, and refused calls, short writes and waits, for
+// a framing and size that all of them were measured with.
+func counterCharts(set *results.Set) []Chart {
+	v := measuredIn(set, isStream)
+	if !v.varies("io") {
+		return nil
+	}
+	v = v.mostMeasured("framing").nearest(typicalSize)
+	strategies := Axis{Label: "io", Scale: Category, Categories: v.values("io")}
+	var out []Chart
+	for _, p := range v.groupBy(v.varying(machine, "placement", "capacity", "peer")) {
+		if !p.varies("io") {
+			continue
+		}
+		base := Chart{Subtitle: p.subtitle("io"), X: strategies, Dodge: true}
+		goodput, met := base, base
+		goodput.Name, goodput.Title, goodput.Y = "io"+p.suffix, "Goodput by way of waiting", goodputAxis
+		goodput.Notes = []string{intervalNote}
+		met.Name, met.Title, met.Y = "eagain"+p.suffix, "What each way of waiting meets", Axis{Label: "a message", Scale: Log, Unit: Number}
+		met.Notes = []string{"A counter that a strategy cannot give has no point: a blocking call hides what it waits for."}
+		goodput.Panels = []Panel{{Title: p.framings(), Series: p.dotsBy("pipe", strategies, medianOf("goodput"))}}
+		for _, pipe := range p.values("pipe") {
+			panel := Panel{Title: pipe + " pipe, " + p.framings()}
+			for _, counter := range counters {
+				dots := p.where("pipe", pipe).dots(counter[0], strategies, medianOf(counter[1]))
+				panel.Series = append(panel.Series, dots)
+			}
+			met.Panels = append(met.Panels, panel)
+		}
+		out = append(out, goodput, met)
+	}
+	return out
+}
+
+func (v selection) framings() string {
+	if all := v.values("framing"); len(all) == 1 {
+		return view.FieldValue("framing", all[0])
+	}
+	return "all framings"
+}
+
+// mostMeasured selects the value of a dimension with the most records, which allows the most
+// comparisons.
+func (v selection) mostMeasured(d dimension) selection {
+	best := selection{set: v.set, fields: v.fields}
+	for _, value := range v.values(d) {
+		if own := v.where(d, value); len(own.records) > len(best.records) {
+			best = own
+		}
+	}
+	return best
+}
+
+// typicalSize is the message size of figures that are shown for one size only: the usual capacity
+// of a pipe.
+const typicalSize = 64 << 10
+
+// nearest selects the message size that is nearest to a size, by ratio.
+func (v selection) nearest(size float64) selection {
+	best, distance := v, math.Inf(1)
+	for _, value := range v.values("size") {
+		n, _ := numeric(value) // Cell.Fields writes a number
+		if d := math.Abs(math.Log(n / size)); d < distance {
+			best, distance = v.where("size", value), d
+		}
+	}
+	return best
+}
+
+// counters are what the ends of each strategy meet, as metrics of [stat.Metrics].
+var counters = [][2]string{{"calls refused (EAGAIN)", "eagain"}, {"short writes", "short"}, {"waits outside the call", "waits"}}
+
+// dots makes a series of a figure against the way in which the writer waits.
+func (v selection) dots(name string, strategies Axis, of estimator) Series {
+	at := func(io string) float64 {
+		i := slices.Index(strategies.Categories, io)
+		if i < 0 { // a category is all that has the writer wait so
+			i = slices.Index(strategies.Categories, writersIO(io))
+		}
+		return float64(i)
+	}
+	return Series{Name: name, Shape: Dots, Points: v.pointsIn(v, "io", at, of)}
+}
+
+// dotsBy makes such a series for each value in a dimension.
+func (v selection) dotsBy(d dimension, strategies Axis, of estimator) []Series {
+	return stat.Map(v.values(d), func(value string) Series { return v.where(d, value).dots(v.display(d, value), strategies, of) })
 }

@@ -46,8 +46,8 @@ func TestWaitingWritersHaveTheirCharts(t *testing.T) {
 		"refusals": {4, 5, 4 * 5 * 2}, "told": {2, 1, 4}, "told-by-pipe": {2, 2, 4},
 	} {
 		c := byName[name]
-		if len(c.Panels) != want.panels || len(c.legend()) != want.series || c.points() != want.points {
-			t.Errorf("%s: %d panels, %d series, %d points; want %+v", name, len(c.Panels), len(c.legend()), c.points(), want)
+		if len(c.Panels) != want.panels || len(c.legend()) != want.series || len(c.points()) != want.points {
+			t.Errorf("%s: %d panels, %d series, %d points; want %+v", name, len(c.Panels), len(c.legend()), len(c.points()), want)
 		}
 	}
 	if title := byName["told"].Panels[0].Title; title != "reader leaves after 1 message, 4 KiB messages" {

@@ -74,7 +74,7 @@ func Charts(set *results.Set) (charts []Chart, omitted []Omission) {
 func makeCharts(set *results.Set) (charts []Chart, alone, missing []Omission) {
 	var series []Series
 	for _, k := range kinds {
-		made := k.charts(set)
+		made := slices.DeleteFunc(k.charts(set), Chart.empty)
 		if len(made) == 0 && k.needs != "" {
 			missing = append(missing, Omission{k.name, k.needs})
 		}
@@ -86,9 +86,7 @@ func makeCharts(set *results.Set) (charts []Chart, alone, missing []Omission) {
 		for _, c := range kept {
 			c.section = k.section
 			c.joinAlike()
-			if slices.ContainsFunc(c.series(), func(s *Series) bool {
-				return slices.ContainsFunc(s.Points, func(p Point) bool { return p.Noisy })
-			}) {
+			if slices.ContainsFunc(c.points(), func(p *Point) bool { return p.Noisy }) {
 				c.Notes = append(slices.Clone(c.Notes), noisyNote)
 			}
 			charts = append(charts, c)
