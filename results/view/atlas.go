@@ -89,11 +89,6 @@ type atlasColumn struct {
 	found    []results.Probe
 }
 
-// answered reports whether the machines were probed at all.
-func (c atlasColumn) answered() bool {
-	return slices.ContainsFunc(c.found, func(p results.Probe) bool { return p.Step != "" })
-}
-
 // alike reports whether two columns answer alike, but for times and for what too few messages say.
 func (c atlasColumn) alike(o atlasColumn) bool {
 	for i, q := range questions {
@@ -103,16 +98,6 @@ func (c atlasColumn) alike(o atlasColumn) bool {
 		}
 	}
 	return true
-}
-
-// add puts a column that answers alike into this one.
-func (c *atlasColumn) add(o atlasColumn) {
-	c.machines = append(c.machines, o.machines...)
-	for i := range c.found {
-		if c.found[i].Value == "too few" {
-			c.found[i] = o.found[i]
-		}
-	}
 }
 
 // Atlas asks the machines of a set the same questions: a row each, a column for those that answer
@@ -163,38 +148,39 @@ func AtlasSections(set *results.Set, systems []DocumentedSystem) []Section {
 func atlasColumns(set *results.Set) []atlasColumn {
 	var columns []atlasColumn
 	for _, e := range FirstRuns(set) {
-		found := stat.Filter(set.Probes, func(p results.Probe) bool { return set.Machine(p.Run) == e.Machine })
+		own := stat.Filter(set.Probes, func(p results.Probe) bool { return set.Machine(p.Run) == e.Machine })
 		c := atlasColumn{machines: []results.Environment{e}}
-		for _, q := range questions {
-			c.found = append(c.found, q.choose(found))
-		}
+		c.found = stat.Map(questions, func(q question) results.Probe { return q.choose(own) })
 		alike := slices.IndexFunc(columns, c.alike)
 		switch {
-		case !c.answered():
+		case !slices.ContainsFunc(c.found, func(p results.Probe) bool { return p.Step != "" }): // not probed at all
 		case alike >= 0:
-			columns[alike].add(c)
+			to := &columns[alike]
+			to.machines = append(to.machines, e)
+			for i := range to.found {
+				if to.found[i].Value == "too few" {
+					to.found[i] = c.found[i]
+				}
+			}
 		default:
 			columns = append(columns, c)
 		}
 	}
-	for i := range columns {
-		columns[i].heading = ">" + letter(i) + " " + columns[i].common()
+	for i, c := range columns {
+		list := func(of func(results.Environment) string) string { return strings.Join(Distinct(c.machines, of), " / ") }
+		columns[i].heading = ">" + letter(i) + " " + JoinParts(list(func(e results.Environment) string { return e.OS }),
+			list(pagesText), list(func(e results.Environment) string { return cmp.Or(e.Imitation, "not emulated") }))
 	}
 	return columns
 }
 
-// common is what the machines of a column are.
-func (c atlasColumn) common() string {
-	list := func(of func(results.Environment) string) string { return strings.Join(Distinct(c.machines, of), " / ") }
-	return JoinParts(list(func(e results.Environment) string { return e.OS }),
-		list(func(e results.Environment) string { return "pages of " + results.FormatSize(int64(e.PageSize)) }),
-		list(func(e results.Environment) string { return cmp.Or(e.Imitation, "not emulated") }))
+func pagesText(e results.Environment) string {
+	return "pages of " + results.FormatSize(int64(e.PageSize))
 }
 
 // atlasLine is a machine of the atlas: what of it decides how its pipes behave.
 func atlasLine(e results.Environment) string {
-	return JoinParts(strings.TrimSpace(e.OS+" "+e.Kernel+" "+e.Arch), "pages of "+results.FormatSize(int64(e.PageSize)),
-		e.Imitation, e.Virtualisation, e.Time.UTC().Format("2006-01-02"))
+	return JoinParts(systemText(e), pagesText(e), e.Imitation, e.Virtualisation, e.Time.UTC().Format("2006-01-02"))
 }
 
 // atlasColumn is what the rules of a system predict for the steps that some machine made.
@@ -204,7 +190,8 @@ func (s DocumentedSystem) atlasColumn(set *results.Set) atlasColumn {
 		var predicted []results.Probe
 		for _, p := range stat.Filter(set.Probes, q.answers) {
 			if value, ok := s.Predict(p.Step); ok && p.Pipe == "anonymous" {
-				predicted = append(predicted, results.Probe{Pipe: p.Pipe, Step: p.Step, Value: value, Unit: p.Unit, How: "documented", Run: s.source(p.Step)})
+				p.Value, p.How, p.Run = value, "documented", s.source(p.Step)
+				predicted = append(predicted, p)
 			}
 		}
 		c.found = append(c.found, q.choose(predicted))
@@ -226,16 +213,18 @@ func (s DocumentedSystem) source(step string) string {
 // atlasTable has a row for each question, and marks what differs from the first column.
 func atlasTable(columns []atlasColumn) Table {
 	t := Table{Title: "What pipes do on each system", Columns: Columns("~question")}
-	t.Columns[0].Width = 30
 	for _, c := range columns {
 		t.Columns = append(t.Columns, Columns(c.heading)...)
-		t.Columns[len(t.Columns)-1].Width = 14
 	}
+	for i := range t.Columns {
+		t.Columns[i].Width = 14
+	}
+	t.Columns[0].Width = 30
 	for i, q := range questions {
 		row := []Cell{textCell(q.asks)}
 		for _, c := range columns {
 			cell := q.cell(c.found[i])
-			if first := row[min(1, len(row)-1)]; len(row) > 1 && !q.timed() && cell.Text != "" && cell.Text != first.Text {
+			if len(row) > 1 && !q.timed() && cell.Text != "" && cell.Text != row[1].Text {
 				cell.Text = "≠ " + cell.Text
 			}
 			row = append(row, cell)

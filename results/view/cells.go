@@ -225,10 +225,7 @@ func notes(s *results.Set, rows []stat.Row) []string {
 		l, ok := r.PrimaryLatency()
 		return ok && (l.P50NS == nil || l.P99NS == nil)
 	}))
-	runs := 0
-	for _, r := range rows {
-		runs = max(runs, len(r.Runs))
-	}
+	runs := slices.Max(append(stat.Map(rows, func(r stat.Row) int { return len(r.Runs) }), 0))
 	add(fmt.Sprintf("cells of up to %d runs are pooled; their intervals hold what changed between the runs too", runs), runs > 1)
 	add(freeNote(rows), some(func(r stat.Row) bool { return r.Cell.Placement == "free" }))
 	var checked results.Verified
@@ -322,13 +319,9 @@ func headers(environments []results.Environment) []string {
 		if several {
 			lines[0] = JoinParts("machine "+results.ShortID(e.Machine), e.Hostname, lines[0])
 		}
-		for _, line := range lines {
-			if !slices.Contains(out, line) {
-				out = append(out, line)
-			}
-		}
+		out = append(out, lines...)
 	}
-	if len(out) > headerLines {
+	if out = Distinct(out, itself); len(out) > headerLines {
 		more := fmt.Sprintf("and %d lines more: %d runs in all", len(out)-headerLines+1, len(environments))
 		out = append(out[:headerLines-1], more)
 	}
@@ -339,10 +332,10 @@ func headers(environments []results.Environment) []string {
 // left out.
 func environmentLines(e results.Environment) []string {
 	machine := JoinParts(
-		strings.Join(strings.Fields(e.OS+" "+e.Kernel+" "+e.Arch), " "), e.CPU, results.FormatCount(e.CPUs, "CPU"), e.Topology, e.Imitation,
+		systemText(e), e.CPU, results.FormatCount(e.CPUs, "CPU"), e.Topology, e.Imitation,
 		when(e.Virtualisation != "", "virtualised by "+e.Virtualisation),
 		when(e.Governor != "", "governor "+e.Governor),
-		when(e.PageSize > 0, "pages of "+results.FormatSize(int64(e.PageSize))))
+		when(e.PageSize > 0, pagesText(e)))
 	run := JoinParts(
 		when(e.Version != "", "pipebench "+e.Version), e.Go, e.Hostname,
 		when(!e.Time.IsZero(), e.Time.UTC().Format("2006-01-02 15:04 UTC")),

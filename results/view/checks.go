@@ -118,21 +118,20 @@ func checkTable(s *results.Set) Table {
 	}...)
 }
 
-// checked groups the checks of a set by what was checked, in their order.
-func checked(s *results.Set) [][]results.Check {
-	return stat.GroupBy(s.Checks, func(c results.Check) string { return c.Run + c.Side + strings.Join(c.Command, "\x00") })
+// checkSentences sum up the checks of a set by what was checked, in their order.
+func checkSentences(s *results.Set) []string {
+	checked := stat.GroupBy(s.Checks, func(c results.Check) string { return c.Run + c.Side + strings.Join(c.Command, "\x00") })
+	return stat.Map(checked, func(own []results.Check) string {
+		return strings.Join(own[0].Command, " ") + ": " + CheckSummary(own) + "."
+	})
 }
 
 // checkSection holds what was checked, a sentence each.
 func checkSection(s *results.Set) Section {
-	out := Section{
-		ID: "checks", Title: "How programs behave at their pipes", Tables: []Table{checkTable(s)},
+	return Section{
+		ID: "checks", Title: "How programs behave at their pipes", Lead: checkSentences(s), Tables: []Table{checkTable(s)},
 		Commands: commandsOf(s, s.Checks, func(c results.Check) string { return c.Run }, "pipebench check -- COMMAND"),
 	}
-	for _, own := range checked(s) {
-		out.Lead = append(out.Lead, strings.Join(own[0].Command, " ")+": "+CheckSummary(own)+".")
-	}
-	return out
 }
 
 // writeJUnit writes checks as the XML that CI systems read: those that cannot tell are skipped.

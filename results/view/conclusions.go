@@ -23,33 +23,23 @@ const maxCostSentences = 4
 // It claims nothing that the interval of the figure does not carry.
 func conclusions(rows []stat.Row) []string {
 	rows, _ = splitWaiting(rows)
-	machines := Distinct(rows, machineOf)
+	byMachine := stat.GroupBy(rows, machineOf)
 	var all []series
-	for _, m := range machines {
-		all = append(all, headlineSeries(rows, m)...)
+	for _, own := range byMachine { // its streams, or its round trips where no stream can be set beside raw
+		pattern := "stream"
+		if !slices.ContainsFunc(own, func(r stat.Row) bool { return r.Cell.Pattern == pattern && r.ToRaw != nil }) {
+			pattern = results.PatternRoundtrip
+		}
+		all = append(all, seriesIn(own, pattern)...)
 	}
 	nameSeries(all)
-	most := (maxCostSentences + len(machines) - 1) / max(1, len(machines)) // of one machine
+	most := (maxCostSentences + len(byMachine) - 1) / max(1, len(byMachine)) // of one machine
 	var out []string
-	for _, m := range machines {
-		own := stat.Filter(all, func(s series) bool { return s.machine == m })
+	for _, own := range stat.GroupBy(all, func(s series) string { return s.machine }) {
 		costs := nonEmpty(Distinct(own, series.cost))
-		out = append(out, costs[:min(len(costs), most)]...)
-		if text := placementMatters(own); text != "" {
-			out = append(out, text)
-		}
+		out = append(append(out, costs[:min(len(costs), most)]...), placementMatters(own))
 	}
-	return out
-}
-
-// headlineSeries are a machine's streams, or its round trips where no stream can be set beside raw.
-func headlineSeries(rows []stat.Row, machine string) []series {
-	own := stat.Filter(rows, func(r stat.Row) bool { return r.Machine == machine })
-	pattern := "stream"
-	if !slices.ContainsFunc(own, func(r stat.Row) bool { return r.Cell.Pattern == pattern && r.ToRaw != nil }) {
-		pattern = results.PatternRoundtrip
-	}
-	return seriesIn(own, pattern)
+	return nonEmpty(out)
 }
 
 // slowdown returns how many times as long as raw the row's cell takes for a message.
@@ -132,15 +122,14 @@ type series struct {
 	machine string
 }
 
-// seriesIn gathers the series of one machine's rows, without their names: what tells them apart may
-// lie in those of other machines.
+// seriesIn gathers the series of rows, without their names: what tells them apart may lie in others.
 func seriesIn(rows []stat.Row, pattern string) []series {
-	var all []series
-	own := stat.Filter(rows, func(r stat.Row) bool { return r.Cell.Pattern == pattern })
-	for _, alike := range stat.GroupBy(own, func(r stat.Row) results.Cell { return stat.SeriesCell(r.Cell) }) {
-		all = append(all, newSeries(alike))
+	type id struct {
+		machine string
+		cell    results.Cell
 	}
-	return all
+	own := stat.Filter(rows, func(r stat.Row) bool { return r.Cell.Pattern == pattern })
+	return stat.Map(stat.GroupBy(own, func(r stat.Row) id { return id{r.Machine, stat.SeriesCell(r.Cell)} }), newSeries)
 }
 
 func newSeries(rows []stat.Row) series {
@@ -150,7 +139,7 @@ func newSeries(rows []stat.Row) series {
 		case r.Cell.Size != s.size:
 		case r.Cell.Framing == results.FramingRaw:
 			s.raw = &rows[i]
-		case r.ToRaw != nil && r.ToRaw.Interval != nil:
+		case besideRaw(r):
 			s.framed = append(s.framed, r)
 		}
 	}
@@ -158,25 +147,20 @@ func newSeries(rows []stat.Row) series {
 	return s
 }
 
+// besideRaw reports whether a row says for sure how it stands to raw.
+func besideRaw(r stat.Row) bool { return r.ToRaw != nil && r.ToRaw.Interval != nil }
+
 // headlineSize is the size at which to speak of the rows: the usual one, or the largest at which
 // most framings can be compared.
 func headlineSize(rows []stat.Row) int {
-	count := make(map[int]int)
-	for _, r := range rows {
-		if r.ToRaw != nil && r.ToRaw.Interval != nil {
-			count[r.Cell.Size]++
-		}
-	}
-	best := 0
-	for size, n := range count {
-		if n > count[best] || n == count[best] && size > best {
-			best = size
-		}
-	}
-	if count[usualSize] == count[best] {
+	bySize := stat.GroupBy(stat.Filter(rows, besideRaw), func(r stat.Row) int { return r.Cell.Size })
+	if len(bySize) == 0 {
 		return usualSize
 	}
-	return best
+	return slices.MaxFunc(bySize, func(a, b []stat.Row) int {
+		x, y := a[0].Cell.Size, b[0].Cell.Size
+		return cmp.Or(len(a)-len(b), when(x == usualSize, 1), when(y == usualSize, -1), x-y)
+	})[0].Cell.Size
 }
 
 // nameSeries says of each series where it ran, and what else tells it apart.
@@ -216,7 +200,7 @@ func placementMatters(all []series) string {
 	if fast.cell.Pattern == results.PatternRoundtrip {
 		text = fmt.Sprintf("a raw round trip of %s takes %s as long %s as %s", size, times, slow.where, fast.where)
 	}
-	framings := append(slices.Clone(fast.framed), slow.framed...)
+	framings := slices.Concat(fast.framed, slow.framed)
 	if len(framings) == 0 {
 		return capitalised(text) + "."
 	}

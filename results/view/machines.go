@@ -104,7 +104,7 @@ func machinesDiffer(s *results.Set, rows []stat.Row) []string {
 		factor    float64
 	}
 	var found []difference
-	rows = stat.Filter(rows, func(r stat.Row) bool { return r.ToRaw != nil && r.ToRaw.Interval != nil })
+	rows = stat.Filter(rows, besideRaw)
 	for _, alike := range stat.GroupBy(rows, cellOf) {
 		slices.SortFunc(alike, func(a, b stat.Row) int { return cmp.Compare(a.ToRaw.Median, b.ToRaw.Median) })
 		if low, high := alike[0], alike[len(alike)-1]; low.ToRaw.Interval.Hi < high.ToRaw.Interval.Lo {

@@ -32,12 +32,7 @@ func screenPage(s *results.Set, o Options) Page {
 		p.Header = append(p.Header, Truncate(JoinParts(MachineLine(e), "load "+loadText(e)), o.width()-1))
 	}
 	framed, waiting := splitWaiting(sum.Rows)
-	var blocks []series
-	for _, pattern := range []string{"stream", results.PatternRoundtrip} {
-		for _, machine := range Distinct(framed, machineOf) {
-			blocks = append(blocks, seriesIn(stat.Filter(framed, func(r stat.Row) bool { return r.Machine == machine }), pattern)...)
-		}
-	}
+	blocks := slices.Concat(seriesIn(framed, "stream"), seriesIn(framed, results.PatternRoundtrip))
 	nameSeries(blocks)
 	first, left := 0, 0 // the width of the first column; blocks without room
 	for _, b := range blocks {
@@ -135,8 +130,8 @@ func (s series) quantity() string {
 func (s series) sizes(room int) []int {
 	all := Distinct(s.rows, func(r stat.Row) int { return r.Cell.Size })
 	slices.Sort(all)
-	wanted := Distinct(slices.Concat([]int{s.size, all[len(all)-1], all[0]}, all), func(n int) int { return n })
-	wanted = stat.Filter(wanted, func(n int) bool { return slices.Contains(all, n) })
+	wanted := slices.Concat([]int{s.size, all[len(all)-1], all[0]}, all)
+	wanted = stat.Filter(Distinct(wanted, itself), func(n int) bool { return slices.Contains(all, n) })
 	wanted = wanted[:min(len(wanted), room)]
 	slices.Sort(wanted)
 	return wanted
@@ -197,19 +192,14 @@ func screenNotes(s *results.Set, sum Summary) []string {
 		out = append(out, fmt.Sprintf("by CPU time, which others do not touch, %s at %s has %.2f of raw, not %.2f", r.Cell.Framing,
 			fieldText(r.Cell, "size"), r.ToRawByCPU.Median, r.ToRaw.Median))
 	}
-	var said []string
-	var doubts []string
-	warned := 0
+	said, doubts := []string{}, slices.Clone(sum.Warnings)
 	for _, r := range sum.Rows {
 		doubts = append(doubts, r.Warnings...)
 		said = append(said, rowWarnings(stat.Row{Unsupported: r.Unsupported, Failed: r.Failed})...)
-		if len(r.Warnings) > 0 {
-			warned++
-		}
 	}
-	same := func(text string) string { return text }
-	out = append(out, Distinct(said, same)...)
-	doubts = Distinct(append(slices.Clone(sum.Warnings), doubts...), same)
+	out = append(out, Distinct(said, itself)...)
+	doubts = Distinct(doubts, itself)
+	warned := len(stat.Filter(sum.Rows, func(r stat.Row) bool { return len(r.Warnings) > 0 }))
 	busy := slices.IndexFunc(doubts, func(w string) bool { return strings.HasPrefix(w, busyWarning) })
 	cells := fmt.Sprintf("%d of %s", warned, results.FormatCount(len(sum.Rows), "cell"))
 	switch {

@@ -69,10 +69,7 @@ func nameMachines(s *results.Set, section *Section) {
 	}
 	rename := strings.NewReplacer(pairs...)
 	section.Title = rename.Replace(section.Title)
-	section.Lead = slices.Clone(section.Lead)
-	for i := range section.Lead {
-		section.Lead[i] = rename.Replace(section.Lead[i])
-	}
+	section.Lead = stat.Map(section.Lead, rename.Replace)
 	for i := range section.Tables {
 		t := &section.Tables[i]
 		if t.Title = rename.Replace(t.Title); t.Title == section.Title {
@@ -84,12 +81,11 @@ func nameMachines(s *results.Set, section *Section) {
 // Lead says in a line what a set is about: its machine, or how many there are, its runs and dates.
 func Lead(s *results.Set) string {
 	var days []string
-	for _, e := range slices.SortedFunc(slices.Values(s.Environments), func(a, b results.Environment) int { return a.Time.Compare(b.Time) }) {
-		if !e.Time.IsZero() {
-			days = append(days, e.Time.UTC().Format("2 January 2006"))
-		}
+	byTime := func(a, b results.Environment) int { return a.Time.Compare(b.Time) }
+	for _, e := range slices.SortedFunc(slices.Values(s.Environments), byTime) {
+		days = append(days, when(!e.Time.IsZero(), e.Time.UTC().Format("2 January 2006")))
 	}
-	if days = slices.Compact(days); len(days) > 1 {
+	if days = slices.Compact(nonEmpty(days)); len(days) > 1 {
 		days = []string{days[0] + " to " + days[len(days)-1]}
 	}
 	return JoinParts(MachinesLine(FirstRuns(s)), results.FormatCount(len(s.Environments), "run"), strings.Join(days, ""))
@@ -105,8 +101,11 @@ func MachinesLine(machines []results.Environment) string {
 
 // MachineLine describes a machine in a line: "lab · Intel Xeon · 2 CPUs · linux 6.12 amd64 · kvm".
 func MachineLine(e results.Environment) string {
-	system := strings.TrimSpace(e.OS + " " + e.Kernel + " " + e.Arch)
-	return JoinParts(e.Hostname, e.CPU, results.FormatCount(e.CPUs, "CPU"), system, e.Imitation, e.Virtualisation)
+	return JoinParts(e.Hostname, e.CPU, results.FormatCount(e.CPUs, "CPU"), systemText(e), e.Imitation, e.Virtualisation)
+}
+
+func systemText(e results.Environment) string {
+	return strings.Join(strings.Fields(e.OS+" "+e.Kernel+" "+e.Arch), " ")
 }
 
 // answer says what the whole set means, in the words of each kind of record.
@@ -126,10 +125,7 @@ func answer(s *results.Set, sum Summary) []string {
 	for _, own := range driven(s) {
 		out = append(out, serverName(s, own[0])+": "+resultOf(&results.Set{Targets: own}).String()+".")
 	}
-	for _, own := range checked(s) {
-		out = append(out, strings.Join(own[0].Command, " ")+": "+CheckSummary(own)+".")
-	}
-	out = append(out, RecordingSummary(s)...)
+	out = slices.Concat(out, checkSentences(s), RecordingSummary(s))
 	if len(s.Noise) > 0 {
 		widest := slices.MaxFunc(s.Noise, func(a, b results.Noise) int { return cmp.Compare(a.Spread, b.Spread) })
 		out = append(out, fmt.Sprintf("Between runs that nothing distinguishes, figures move by up to %s (%s of %s).",

@@ -105,7 +105,7 @@ var Thresholds = []int64{4 << 10, 64 << 10, 10 << 20, 16 << 20}
 func directionTable(messages []results.Message) Table {
 	t := Table{Title: "What passed", Columns: Columns("direction", ">messages", ">bytes", ">a second", ">largest", ">cut by reads")}
 	for _, n := range Thresholds {
-		t.Columns = append(t.Columns, Column{Title: "over " + results.FormatSize(n), Right: true})
+		t.Columns = append(t.Columns, Columns(">over "+results.FormatSize(n))...)
 	}
 	for _, dir := range []string{"request", "reply"} {
 		own := stat.Filter(messages, func(m results.Message) bool { return m.Dir == dir })

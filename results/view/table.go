@@ -37,54 +37,34 @@ type Cell struct {
 
 // A Column is the head of a column.
 type Column struct {
-	Title  string
-	Base   string // the title with the unit that programs read, "" if it is Title
-	Right  bool   // numbers stand to the right
-	Detail bool   // left out where a person reads it: in text and markdown
-	Page   bool   // left out everywhere but on a page
-	Data   bool   // left out everywhere but in CSV and JSON
-	Spare  bool   // left out where a person's screen is too narrow, the last one first
-	Style  Style
-	Width  int // at which a cell's words go on in its next line, in text; 0 is 44
+	Title string
+	Base  string // the title with the unit that programs read, "" if it is Title
+	Width int    // at which a cell's words go on in its next line, in text; 0 is 44
+
+	signs string // what is special of it, see [Columns]
 }
 
 // Columns makes columns of titles, each with a sign before it for each thing that is special: ">"
-// aligns it to the right, "+" makes it a detail, "@" shows it on pages alone, "#" to programs alone, "?" where the screen has room;
-// "`" is the style [Code], "~" [Long], "!" [Verdict], "_" [Below]. What follows "|" is the title for
-// programs.
+// aligns it to the right, "+" makes it a detail, which text and markdown leave out, "@" shows it on
+// pages alone, "#" in CSV and JSON alone, "?" where the screen has room, the last one first to go.
+// A page shows cells of "`" as what is typed somewhere, of "~" as texts that need room and may be
+// broken anywhere, of "!" as verdicts, coloured by what they mean for a person, and of "_" as
+// warnings, each in a line of its own below the row. What follows "|" is the title for programs.
 func Columns(titles ...string) []Column {
-	out := make([]Column, len(titles))
-	for i, t := range titles {
+	return stat.Map(titles, func(t string) Column {
 		title := strings.TrimLeft(t, ">+@#?`~!_")
-		c := &out[i]
+		c := Column{signs: strings.TrimSuffix(t, title)}
 		c.Title, c.Base, _ = strings.Cut(title, "|")
-		for _, sign := range strings.TrimSuffix(t, title) {
-			switch sign {
-			case '>':
-				c.Right = true
-			case '+':
-				c.Detail = true
-			case '@':
-				c.Page = true
-			case '#':
-				c.Data = true
-			case '?':
-				c.Spare = true
-			default:
-				c.Style = map[rune]Style{'`': Code, '~': Long, '!': Verdict, '_': Below}[sign]
-			}
-		}
-	}
-	return out
+		return c
+	})
 }
+
+// is reports whether a column has one of the signs.
+func (c Column) is(signs string) bool { return strings.ContainsAny(c.signs, signs) }
 
 // Append adds a row of texts.
 func (t *Table) Append(row ...string) {
-	var cells []Cell
-	for _, text := range row {
-		cells = append(cells, textCell(text))
-	}
-	t.AppendCells(cells...)
+	t.AppendCells(stat.Map(row, textCell)...)
 }
 
 // AppendCells adds a row of figures.
@@ -131,11 +111,7 @@ func tableOf[L any](title string, lines []L, columns ...columnOf[L]) Table {
 		t.Columns = append(t.Columns, Columns(c.head)...)
 	}
 	for _, l := range lines {
-		row := make([]Cell, len(columns))
-		for i, c := range columns {
-			row[i] = c.cell(l)
-		}
-		t.AppendCells(row...)
+		t.AppendCells(stat.Map(columns, func(c columnOf[L]) Cell { return c.cell(l) })...)
 	}
 	return t
 }
@@ -185,7 +161,7 @@ var trailingBlanks = regexp.MustCompile(`(?m) +$`)
 
 // render writes the title and the table without the blanks that tablewriter leaves at line ends.
 func (t Table) render(w io.Writer, r tw.Renderer, title string, fit func(Column, string) string) error {
-	t = t.without(func(c Column) bool { return c.Page || c.Detail || c.Data })
+	t = t.without("@+#")
 	var text strings.Builder
 	if title != "" {
 		text.WriteString(title + "\n")
@@ -193,7 +169,7 @@ func (t Table) render(w io.Writer, r tw.Renderer, title string, fit func(Column,
 	align := make([]tw.Align, len(t.Columns))
 	header := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
-		align[i] = map[bool]tw.Align{false: tw.AlignLeft, true: tw.AlignRight}[c.Right]
+		align[i] = map[bool]tw.Align{false: tw.AlignLeft, true: tw.AlignRight}[c.is(">")]
 		header[i] = fit(c, Escape(c.Title))
 	}
 	table := tablewriter.NewTable(&text,
@@ -225,13 +201,14 @@ const leastWidth = 16
 // fit makes a table as narrow as a screen, if it can: without columns that can be spared, the last
 // of them first, and then with more lines for the widest words.
 func (t Table) fit(width int) Table {
-	t = t.without(func(c Column) bool { return c.Page || c.Detail || c.Data })
+	t = t.without("@+#")
 	t.Columns = slices.Clone(t.Columns)
 	for {
 		taken, widest, spare := 0, 0, -1
 		widths := make([]int, len(t.Columns))
 		for i, c := range t.Columns {
-			for _, text := range append([]string{c.Title}, t.column(i)...) {
+			texts := stat.Map(t.Rows, func(row []Cell) string { return row[i].Text })
+			for _, text := range append(texts, c.Title) {
 				for _, line := range wrap(Escape(text), cmp.Or(c.Width, cellWidth)) {
 					widths[i] = max(widths[i], utf8.RuneCountInString(line))
 				}
@@ -239,7 +216,7 @@ func (t Table) fit(width int) Table {
 			if taken += widths[i] + 2; widths[i] > widths[widest] {
 				widest = i
 			}
-			if c.Spare {
+			if c.is("?") {
 				spare = i
 			}
 		}
@@ -247,8 +224,7 @@ func (t Table) fit(width int) Table {
 		case taken <= width:
 			return t
 		case spare >= 0:
-			title := t.Columns[spare].Title
-			t = t.without(func(c Column) bool { return c.Spare && c.Title == title })
+			t = t.only(func(i int) bool { return i != spare })
 		default:
 			narrower := max(leastWidth, widths[widest]-(taken-width))
 			if had := t.Columns[widest].Width; had > 0 && narrower >= had || narrower >= widths[widest] {
@@ -259,26 +235,12 @@ func (t Table) fit(width int) Table {
 	}
 }
 
-// column returns the texts of a column.
-func (t Table) column(i int) []string {
-	var out []string
-	for _, row := range t.Rows {
-		out = append(out, row[i].Text)
-	}
-	return out
-}
-
 // data returns the table as programs read it: the titles of the columns, then the rows.
 func (t Table) data() [][]string {
-	t = t.without(func(c Column) bool { return c.Page })
-	out := make([][]string, 1+len(t.Rows))
-	for _, c := range t.Columns {
-		out[0] = append(out[0], cmp.Or(c.Base, c.Title))
-	}
-	for i, row := range t.Rows {
-		for _, c := range row {
-			out[i+1] = append(out[i+1], Escape(c.Base))
-		}
+	t = t.without("@")
+	out := [][]string{stat.Map(t.Columns, func(c Column) string { return cmp.Or(c.Base, c.Title) })}
+	for _, row := range t.Rows {
+		out = append(out, stat.Map(row, func(c Cell) string { return Escape(c.Base) }))
 	}
 	return out
 }
@@ -315,20 +277,21 @@ func writeIndented(w io.Writer, v any) error {
 
 // dropEmpty leaves out the columns that say nothing in any row.
 func (t Table) dropEmpty() Table {
-	said := map[string]bool{}
-	for _, row := range t.Rows {
-		for i, c := range row {
-			said[t.Columns[i].Title] = said[t.Columns[i].Title] || c.Text != "-"
-		}
-	}
-	return t.without(func(c Column) bool { return !said[c.Title] })
+	return t.only(func(i int) bool {
+		return slices.ContainsFunc(t.Rows, func(row []Cell) bool { return row[i].Text != "-" })
+	})
 }
 
-// without leaves out columns.
-func (t Table) without(drop func(Column) bool) Table {
+// without leaves out the columns with one of the signs.
+func (t Table) without(signs string) Table {
+	return t.only(func(i int) bool { return !t.Columns[i].is(signs) })
+}
+
+// only keeps columns, by their number.
+func (t Table) only(keep func(int) bool) Table {
 	kept := Table{Title: t.Title, Rows: make([][]Cell, len(t.Rows))}
 	for i, c := range t.Columns {
-		if drop(c) {
+		if !keep(i) {
 			continue
 		}
 		kept.Columns = append(kept.Columns, c)
@@ -339,17 +302,6 @@ func (t Table) without(drop func(Column) bool) Table {
 	return kept
 }
 
-// A Style tells a page how to show the cells of a column.
-type Style string
-
-// Styles of columns.
-const (
-	Code    Style = "code"    // names that are typed somewhere
-	Long    Style = "long"    // texts that need room and may be broken anywhere
-	Verdict Style = "verdict" // coloured by what they mean for a person
-	Below   Style = "below"   // warnings: each in a line of its own below the row
-)
-
 // maxCellText is the number of characters of a cell that a page shows: a page is for reading, the
 // file has the rest.
 const maxCellText = 1000
@@ -357,42 +309,43 @@ const maxCellText = 1000
 var tableTemplate = template.Must(template.New("table").Funcs(template.FuncMap{
 	"text":  func(c Cell) string { return Truncate(strings.TrimPrefix(c.Text, "-"), maxCellText) },
 	"class": Column.class,
-	"base": func(c Cell) string { // what a table is sorted by
-		if c.Base == c.Text || c.Base == "" {
-			return ""
-		}
-		return c.Base
-	},
+	"is":    Column.is,
+	"base":  func(c Cell) string { return when(c.Base != c.Text, c.Base) }, // what a table is sorted by
 }).Parse(`<div class="table"><table>
 {{with .Title}}<caption>{{.}}</caption>
-{{end}}<thead><tr>{{range .Columns}}{{if ne .Style "below"}}<th scope="col"{{if .Right}} class="right"{{end}}>{{.Title}}</th>{{end}}{{end}}</tr></thead>
+{{end}}<thead><tr>{{range .Columns}}{{if not (is . "_")}}<th scope="col"{{if is . ">"}} class="right"{{end}}>{{.Title}}</th>{{end}}{{end}}</tr></thead>
 <tbody>
 {{$columns := .Columns}}{{$width := .Width}}{{range .Rows}}<tr>{{range $i, $cell := .}}{{with $c := index $columns $i}}` +
-	`{{if ne $c.Style "below"}}<td{{with class $c $cell}} class="{{.}}"{{end}}{{with base $cell}} data-v="{{.}}"{{end}}{{with $cell.How}} title="{{.}}"{{end}}>` +
-	`{{if eq $c.Style "code"}}<code>{{text $cell}}</code>{{else if eq $c.Style "long"}}<div>{{text $cell}}</div>{{else}}{{text $cell}}{{end}}</td>{{end}}{{end}}{{end}}</tr>
-{{range $i, $cell := .}}{{if eq (index $columns $i).Style "below"}}{{with text $cell}}<tr class="warning"><td colspan="{{$width}}">⚠ {{.}}</td></tr>
+	`{{if not (is $c "_")}}<td{{with class $c $cell}} class="{{.}}"{{end}}{{with base $cell}} data-v="{{.}}"{{end}}{{with $cell.How}} title="{{.}}"{{end}}>` +
+	`{{if is $c "` + "`" + `"}}<code>{{text $cell}}</code>{{else if is $c "~"}}<div>{{text $cell}}</div>{{else}}{{text $cell}}{{end}}</td>{{end}}{{end}}{{end}}</tr>
+{{range $i, $cell := .}}{{if is (index $columns $i) "_"}}{{with text $cell}}<tr class="warning"><td colspan="{{$width}}">⚠ {{.}}</td></tr>
 {{end}}{{end}}{{end}}{{end}}</tbody>
 </table></div>
 `))
 
 // class returns the classes of a cell: its style or what its verdict means, and its alignment.
 func (c Column) class(cell Cell) string {
-	right := map[bool]string{true: "right"}[c.Right]
-	if c.Style == Verdict {
+	right := when(c.is(">"), "right")
+	switch {
+	case c.is("!"):
 		return strings.TrimSpace(verdictClass(strings.TrimPrefix(cell.Text, "-")) + " " + right)
+	case c.is("`"):
+		return "code"
+	case c.is("~"):
+		return "long"
 	}
-	return cmp.Or(string(c.Style), right)
+	return right
 }
 
 // HTML returns the table as an element of a page, without the columns that are empty in all rows.
 // The page's own style sheet decides what its classes look like: code, long, right, and good, bad
 // and mixed for verdicts. Texts are escaped, and cut where they are very long.
 func (t Table) HTML() (template.HTML, error) {
-	t = t.without(func(c Column) bool { return c.Data }).dropEmpty()
+	t = t.without("#").dropEmpty()
 	page := struct {
 		Table
 		Width int
-	}{t, len(stat.Filter(t.Columns, func(c Column) bool { return c.Style != Below }))}
+	}{t, len(stat.Filter(t.Columns, func(c Column) bool { return !c.is("_") }))}
 	var out strings.Builder
 	err := tableTemplate.Execute(&out, page)
 	return template.HTML(out.String()), err // the template escapes every text

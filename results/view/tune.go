@@ -232,12 +232,10 @@ func inconclusiveRuns(s *results.Set) []string {
 	run := func(u results.Tune) string { return u.Run }
 	decided := Distinct(stat.Filter(s.Tunes, func(u results.Tune) bool { return u.Recommended }), run)
 	open := stat.Filter(Distinct(s.Tunes, run), func(run string) bool { return !slices.Contains(decided, run) })
-	var out []string
-	for _, own := range stat.GroupBy(open, s.Machine) {
-		out = append(out, fmt.Sprintf("For a chunk size %s, %s could not tell: noise hid it, or the time was too short; close other programs, or give it more time (--max-time).",
-			onMachine(s, s.Machine(own[0])), results.FormatCount(len(own), "run")))
-	}
-	return out
+	return stat.Map(stat.GroupBy(open, s.Machine), func(own []string) string {
+		return fmt.Sprintf("For a chunk size %s, %s could not tell: noise hid it, or the time was too short; close other programs, or give it more time (--max-time).",
+			onMachine(s, s.Machine(own[0])), results.FormatCount(len(own), "run"))
+	})
 }
 
 func questionOf(s *results.Set, u results.Tune) tuneQuestion {
@@ -273,10 +271,7 @@ func questionText(s *results.Set, q tuneQuestion, all []tuneQuestion) string {
 
 // onMachine is "on linux/amd64", or "on this machine" if it is the only one.
 func onMachine(s *results.Set, id string) string {
-	if name := MachineTitle(s, id); name != "" {
-		return "on " + name
-	}
-	return "on this machine"
+	return "on " + cmp.Or(MachineTitle(s, id), "this machine")
 }
 
 // agreement compares what runs that were asked the same question answer.
@@ -304,10 +299,7 @@ func agreement(runs []tuneAnswer) string {
 
 // listSizes writes sizes as a person lists them: "4 KiB, 8 KiB or 16 KiB".
 func listSizes(sizes []int, last string) string {
-	var words []string
-	for _, n := range sizes {
-		words = append(words, results.FormatSize(int64(n)))
-	}
+	words := stat.Map(sizes, func(n int) string { return results.FormatSize(int64(n)) })
 	if n := len(words); n > 1 {
 		return strings.Join(words[:n-1], ", ") + " " + last + " " + words[n-1]
 	}

@@ -189,12 +189,8 @@ func Wrap(lines []string) []string { return wrapLines(lines, pageWidth) }
 func wrapLines(lines []string, width int) []string {
 	var out []string
 	for _, line := range lines {
-		indented := wrap(line, width-2)
-		for i, part := range indented {
-			if i > 0 {
-				part = "  " + part
-			}
-			out = append(out, part)
+		for i, part := range wrap(line, width-2) {
+			out = append(out, when(i > 0, "  ")+part)
 		}
 	}
 	return out
@@ -251,28 +247,18 @@ func (f footnotes) texts() []string {
 // refs returns "[1,3]" for the warnings of a row, "" for none. A page has the warnings below the
 // row, and no footnotes.
 func (f *footnotes) refs(r stat.Row) string {
-	var numbers []string
-	for _, w := range rowWarnings(r) {
-		if f != nil {
-			numbers = append(numbers, fmt.Sprint(f.number(w)))
-		}
-	}
-	if len(numbers) == 0 {
+	if f == nil {
 		return ""
 	}
-	return " [" + strings.Join(numbers, ",") + "]"
+	numbers := stat.Map(rowWarnings(r), func(w string) string { return fmt.Sprint(f.number(w)) })
+	return when(len(numbers) > 0, " ["+strings.Join(numbers, ",")+"]")
 }
 
 // rowWarnings returns all that is to be said of a row below the table.
 func rowWarnings(r stat.Row) []string {
-	var out []string
-	if r.Unsupported != "" {
-		out = append(out, "unsupported: "+r.Unsupported)
-	}
-	if r.Failed != "" {
-		out = append(out, "failed: "+r.Failed)
-	}
-	return append(out, r.Warnings...)
+	unsupported := when(r.Unsupported != "", "unsupported: "+r.Unsupported)
+	failed := when(r.Failed != "", "failed: "+r.Failed)
+	return append(nonEmpty([]string{unsupported, failed}), r.Warnings...)
 }
 
 // A Summary is what the records of a set say, figure by figure and in words: the one view that all

@@ -44,8 +44,7 @@ func splitWaiting(rows []stat.Row) (framed, waiting []stat.Row) {
 func waitingLines(all []stat.Row) []string {
 	var out []string
 	for _, rows := range stat.GroupBy(all, func(r stat.Row) [2]string { return [2]string{r.Machine, r.Cell.Placement} }) {
-		out = append(out, "")
-		out = append(out, waitingBlock(rows)...)
+		out = append(append(out, ""), waitingBlock(rows)...)
 	}
 	return out
 }

@@ -59,20 +59,19 @@ func VerdictText(verdict string) string {
 	return cmp.Or(verdicts[verdict], verdict)
 }
 
-// verdictClass returns what a verdict means for a person: "good", "bad", "mixed", or "" for none.
-// The words of claims, faults, servers and probes differ, their meanings do not.
+// verdictClasses are what verdicts mean for a person, "" for nothing. The words of claims, faults,
+// servers and probes differ, their meanings do not.
+var verdictClasses = map[string]string{
+	"holds": "good", "ok": "good", "sound": "good", "exit 0": "good", "yes": "good", recommendedMark: "good",
+	"conditional": "mixed", "slow": "mixed", "grows": "mixed", "noticed": "mixed", "refused": "mixed",
+	"error reply": "mixed", "grows faster than linear": "mixed",
+	"not testable here": "", "cannot tell": "", "unsupported": "", "*": "", "": "",
+}
+
+// verdictClass returns "good", "bad", "mixed", or "" for none.
 func verdictClass(verdict string) string {
-	switch {
-	case slices.Contains([]string{"holds", "ok", "sound", "exit 0", "yes", recommendedMark}, verdict):
-		return "good"
-	case slices.Contains([]string{
-		VerdictText("depends"), "slow", "grows", "noticed", "refused", "error reply", "grows faster than linear",
-	}, verdict):
-		return "mixed"
-	case slices.Contains([]string{VerdictText("not-testable-here"), VerdictText("cannot-tell"), "unsupported", "*", ""}, verdict):
-		return ""
-	}
-	return "bad"
+	class, known := verdictClasses[verdict]
+	return class + when(!known, "bad")
 }
 
 // absentFields are the words for fields of a cell that are not set.
@@ -143,7 +142,7 @@ func Distinct[L any, V comparable](lines []L, of func(L) V) []V {
 	return out
 }
 
-func itself(text string) string { return text }
+func itself[V any](value V) V { return value }
 
 // JoinParts joins the parts that are not empty.
 func JoinParts(parts ...string) string {

@@ -209,7 +209,7 @@ func ProfilePage(set *results.Set) view.Page {
 	for _, r := range p.rows {
 		if place := r.Cell.Placement; !slices.Contains(p.places, place) {
 			p.places = append(p.places, place)
-			p.table.Columns = append(p.table.Columns, view.Column{Title: place, Right: true})
+			p.table.Columns = append(p.table.Columns, view.Columns(">"+place)...)
 		}
 	}
 	for _, size := range []int{beyondCache, inCache} {
