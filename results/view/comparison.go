@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -28,9 +29,14 @@ func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) 
 	return comparisonPage(c).Write(w, format)
 }
 
-// comparisonPage shows counters that changed and every time.
+// comparisonPage shows counters that changed and every time, and what verdicts rest on.
 func comparisonPage(c *stat.Comparison) Page {
-	p := Page{Wide: true, Header: []string{comparisonTitle(c)}, Notes: slices.Clone(c.Notes)}
+	p := Page{Wide: true, Notes: slices.Clone(c.Notes), Conclusions: comparisonConclusions(c)}
+	how := "measured one after the other"
+	if c.Pairs > 0 {
+		how = results.FormatCount(c.Pairs, "interleaved pair") + ", signed-rank test, Holm's correction"
+	}
+	p.Header = []string{fmt.Sprintf("%s against %s: %s", c.New, c.Old, how)}
 	counters := stat.Filter(c.Changes, func(ch stat.Change) bool { return ch.Before.Metric.Counter && ch.Verdict != stat.NoChange })
 	times := stat.Filter(c.Changes, func(ch stat.Change) bool { return !ch.Before.Metric.Counter })
 	for _, t := range []Table{comparisonTable("What is counted, and changed", counters), comparisonTable("What is timed", times)} {
@@ -38,28 +44,13 @@ func comparisonPage(c *stat.Comparison) Page {
 			p.Tables = append(p.Tables, t.dropEmpty())
 		}
 	}
-	p.Conclusions = comparisonConclusions(c)
-	p.Notes = append(p.Notes, bases(times)...)
+	for _, alike := range stat.GroupBy(times, func(ch stat.Change) string { return ch.Basis }) {
+		p.Notes = append(p.Notes, fmt.Sprintf("%d of %d times: %s", len(alike), len(times), alike[0].Basis))
+	}
 	if slices.ContainsFunc(times, func(ch stat.Change) bool { return ch.MinDetectableEffect != nil }) {
 		p.Notes = append(p.Notes, detectableNote(c))
 	}
 	return p
-}
-
-func comparisonTitle(c *stat.Comparison) string {
-	if c.Pairs > 0 {
-		return fmt.Sprintf("%s against %s: %s, signed-rank test, Holm's correction", c.New, c.Old, results.FormatCount(c.Pairs, "interleaved pair"))
-	}
-	return fmt.Sprintf("%s against %s: measured one after the other", c.New, c.Old)
-}
-
-// bases says what verdicts rest on, each once.
-func bases(times []stat.Change) []string {
-	var out []string
-	for _, alike := range stat.GroupBy(times, func(ch stat.Change) string { return ch.Basis }) {
-		out = append(out, fmt.Sprintf("%d of %d times: %s", len(alike), len(times), alike[0].Basis))
-	}
-	return out
 }
 
 // comparisonConclusions says in a sentence what changed.
@@ -73,12 +64,12 @@ func comparisonConclusions(c *stat.Comparison) []string {
 		}
 	}
 	var parts []string
-	for _, v := range []stat.Verdict{stat.Slower, stat.Faster, stat.More, stat.Fewer, stat.NoChange, stat.TooNoisy, stat.Indicative, stat.DifferentMachines} {
-		if count[v] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", count[v], VerdictText(string(v))))
-		}
+	for _, v := range []stat.Verdict{
+		stat.Slower, stat.Faster, stat.More, stat.Fewer, stat.NoChange, stat.TooNoisy, stat.Indicative, stat.DifferentMachines,
+	} {
+		parts = append(parts, when(count[v] > 0, fmt.Sprint(count[v], " ", VerdictText(string(v)))))
 	}
-	text := fmt.Sprintf("Of %s: %s.", results.FormatCount(len(c.Changes), "figure"), strings.Join(parts, ", "))
+	text := fmt.Sprintf("Of %s: %s.", results.FormatCount(len(c.Changes), "figure"), strings.Join(nonEmpty(parts), ", "))
 	if worst.Worse() > 0 {
 		text += fmt.Sprintf(" The worst: %s.", ChangeText(worst))
 	}
@@ -90,12 +81,8 @@ const caseWidth = 28
 
 func comparisonTable(title string, changes []stat.Change) Table {
 	type change = stat.Change
-	var cells []results.Cell
-	for _, c := range changes {
-		if c.Cell != nil {
-			cells = append(cells, *c.Cell)
-		}
-	}
+	ofCells := stat.Filter(changes, func(c change) bool { return c.Cell != nil })
+	cells := stat.Map(ofCells, func(c change) results.Cell { return *c.Cell })
 	differ := results.DifferingFields(cells, "framing", "size", "placement", "pattern")
 	// figure shows a number that a change may not have.
 	figure := func(v *float64, less float64, text func(v float64) string) Cell {
@@ -116,7 +103,10 @@ func comparisonTable(title string, changes []stat.Change) Table {
 		{">change", func(c change) Cell {
 			return Cell{Text: changeText(c), Base: figure(c.Ratio, 1, func(float64) string { return "" }).Base}
 		}},
-		{">p", func(c change) Cell { return figure(c.P, 0, pText) }},
+		{">p", func(c change) Cell {
+			least := fmt.Sprintf("<%.3f", minShownP)
+			return figure(c.P, 0, func(p float64) string { return cmp.Or(when(p < minShownP, least), fmt.Sprintf("%.3f", p)) })
+		}},
 		{">min. detectable", func(c change) Cell {
 			return figure(c.MinDetectableEffect, 0, func(v float64) string { return results.FormatPercent(100 * v) })
 		}},
@@ -142,13 +132,6 @@ func changeLabel(c stat.Change, differ []string) string {
 // minShownP is the smallest p that three digits show.
 const minShownP = 0.001
 
-func pText(p float64) string {
-	if p < minShownP {
-		return fmt.Sprintf("<%.3f", minShownP)
-	}
-	return fmt.Sprintf("%.3f", p)
-}
-
 // changeText is "+10.2 % [+8.1, +12.0]", or what came from nothing.
 func changeText(c stat.Change) string {
 	if c.Ratio == nil {
@@ -163,11 +146,7 @@ func changeText(c stat.Change) string {
 
 // signedPercent is a ratio as a change, with enough digits to see a small one.
 func signedPercent(ratio float64) string {
-	percent := 100 * (ratio - 1)
-	if percent > 0 {
-		return "+" + results.FormatNumber(percent, 3)
-	}
-	return results.FormatNumber(percent, 3)
+	return when(ratio > 1, "+") + results.FormatNumber(100*(ratio-1), 3)
 }
 
 // detectableNote says what the column means, and of all figures without a change how large a one

@@ -220,7 +220,9 @@ func widestPlacement(all []series) (fast, slow *series, widest stat.Estimate) {
 	for i := range all {
 		for j := range all {
 			a, b := &all[i], &all[j]
-			if a.raw == nil || b.raw == nil || !placementAlone(*a, *b) {
+			elsewhere := a.cell
+			elsewhere.Placement = b.cell.Placement
+			if a.raw == nil || b.raw == nil || elsewhere != b.cell || a.cell == b.cell || a.machine != b.machine || a.size != b.size {
 				continue
 			}
 			e := stat.PairedRatio(stat.RelativeMetric(a.cell, a.cell), a.raw.Records, b.raw.Records)
@@ -233,12 +235,4 @@ func widestPlacement(all []series) (fast, slow *series, widest stat.Estimate) {
 		}
 	}
 	return fast, slow, widest
-}
-
-func placementAlone(a, b series) bool {
-	if a.machine != b.machine || a.size != b.size || a.cell.Placement == b.cell.Placement {
-		return false
-	}
-	a.cell.Placement = b.cell.Placement
-	return a.cell == b.cell
 }

@@ -43,27 +43,23 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 	case !readable && (format != FormatCSV || len(p.Tables) == 0):
 		return Write(w, set, format, o)
 	}
-	spoken, err := driveHeadline(set)
-	if err != nil {
-		return err
-	}
-	p.headline(format, o, result.Passed, result.String(), spoken)
-	return p.write(w, format, o.width())
-}
-
-// driveHeadline says what was driven, and how.
-func driveHeadline(set *results.Set) (string, error) {
+	var spoken string // what was driven, and how
 	if len(set.Targets) == 0 {
 		var e struct {
 			Command  []string `json:"command"`
 			Protocol string   `json:"protocol"`
 		}
-		err := set.Faults[0].Evidence.Decode(&e)
-		return strings.Join(e.Command, " ") + ": " + e.Protocol, err
+		if err := set.Faults[0].Evidence.Decode(&e); err != nil {
+			return err
+		}
+		spoken = strings.Join(e.Command, " ") + ": " + e.Protocol
+	} else {
+		t := set.Targets[0]
+		e := cmp.Or(t.Evidence.ServerEvidence, new(results.ServerEvidence))
+		spoken = fmt.Sprintf("%s: %s, %s framing, %s", strings.Join(t.Command, " "), e.Spoken, e.Framing, e.Request)
 	}
-	t := set.Targets[0]
-	e := cmp.Or(t.Evidence.ServerEvidence, new(results.ServerEvidence))
-	return fmt.Sprintf("%s: %s, %s framing, %s", strings.Join(t.Command, " "), e.Spoken, e.Framing, e.Request), nil
+	p.headline(format, o, result.Passed, result.String(), spoken)
+	return p.write(w, format, o.width())
 }
 
 // A quantile picks one of a latency, nil where it has too few observations for it.
@@ -121,10 +117,7 @@ func sizeTable(targets []results.Target) Table {
 		}
 	}
 	reply := func(t target) int64 {
-		if t.Evidence.SizeEvidence == nil {
-			return 0
-		}
-		return int64(t.Evidence.ReplyBytes)
+		return int64(cmp.Or(t.Evidence.SizeEvidence, new(results.SizeEvidence)).ReplyBytes)
 	}
 	return tableOf("", sizes, []columnOf[target]{
 		{">message|message (B)", func(t target) Cell { return bytesCell(t.Size) }},
@@ -159,22 +152,17 @@ func verdictOf(t results.Target) Cell { return verdictCell(t.Verdict) }
 
 // shareCell shows the driver's share of the CPU time that both sides used.
 func shareCell(t results.Target) Cell {
-	if e := t.Evidence.SizeEvidence; e != nil && e.DriverCPUShare != nil {
-		return figureCell(100**e.DriverCPUShare, results.FormatPercent(100**e.DriverCPUShare))
-	}
-	return Cell{}
+	share := cmp.Or(t.Evidence.SizeEvidence, new(results.SizeEvidence)).DriverCPUShare
+	percent := 100 * *cmp.Or(share, new(float64))
+	return when(share != nil, figureCell(percent, results.FormatPercent(percent)))
 }
 
 // memoryCell shows the server's largest resident memory.
 func memoryCell(t results.Target) Cell {
-	var peak int64
-	if e := t.Evidence.FailureEvidence; e != nil && e.PeakBytes != nil {
-		peak = *e.PeakBytes
-	}
+	e := cmp.Or(t.Evidence.FailureEvidence, new(results.FailureEvidence))
+	peak := *cmp.Or(e.PeakBytes, new(int64))
 	for _, s := range t.Samples {
-		if p := s.Reader.PeakBytes; p != nil {
-			peak = max(peak, *p)
-		}
+		peak = max(peak, *cmp.Or(s.Reader.PeakBytes, new(int64)))
 	}
 	return when(peak > 0, Cell{Text: results.FormatNumber(float64(peak)/(1<<20), 3) + " MiB", Base: strconv.FormatInt(peak, 10)})
 }
@@ -211,17 +199,10 @@ func clientFaultTable(faults []results.Fault) Table {
 
 // TargetLine writes a record in a line, for the progress of a run.
 func TargetLine(t results.Target) string {
-	if s := targetSentence(t); s != "" {
-		return Escape(s)
-	}
-	s := results.FormatSize(t.Size) + ": " + VerdictText(t.Verdict)
-	if ns := stat.MedianTime(t.Samples); ns > 0 && t.Served() {
-		s += ", " + results.FormatDuration(ns)
-	}
-	if t.Evidence.Why != "" {
-		s += ", " + t.Evidence.Why
-	}
-	return Escape(s)
+	ns := stat.MedianTime(t.Samples)
+	took := when(ns > 0 && t.Served(), results.FormatDuration(ns))
+	parts := []string{results.FormatSize(t.Size) + ": " + VerdictText(t.Verdict), took, t.Evidence.Why}
+	return Escape(cmp.Or(targetSentence(t), strings.Join(nonEmpty(parts), ", ")))
 }
 
 // targetSentences are the limits, the growth and the replays.
@@ -237,11 +218,8 @@ func targetSentence(t results.Target) string {
 	case t.ReplyLimit != nil:
 		return limitSentence("replies", *t.ReplyLimit, t)
 	case t.SearchedTo != nil:
-		side := "message"
-		if e := t.Evidence.LimitEvidence; e != nil {
-			side = e.Side
-		}
-		return fmt.Sprintf("no limit on a %s up to %s", side, stat.FormatBytes(*t.SearchedTo))
+		e := cmp.Or(t.Evidence.LimitEvidence, &results.LimitEvidence{Side: "message"})
+		return fmt.Sprintf("no limit on a %s up to %s", e.Side, stat.FormatBytes(*t.SearchedTo))
 	case t.Evidence.ReplayEvidence != nil:
 		return replaySentence(t)
 	}
@@ -259,13 +237,13 @@ func limitSentence(what string, n int64, t results.Target) string {
 	if e := t.Evidence.SizeEvidence; e != nil {
 		s += fmt.Sprintf(" (payload %s)", stat.FormatBytes(int64(e.PayloadBytes)))
 	}
-	e := t.Evidence.LimitEvidence
+	e := cmp.Or(t.Evidence.LimitEvidence, new(results.LimitEvidence))
 	above := "one byte more"
-	if e != nil && e.Side == "request" && int64(e.FailedAt) > n+1 { // the time was too short for the exact byte
+	if e.Side == "request" && int64(e.FailedAt) > n+1 { // the time was too short for the exact byte
 		above = stat.FormatBytes(int64(e.FailedAt))
 	}
 	s += "; " + above + ": " + VerdictText(t.Verdict)
-	if e != nil && e.AtTwice != "" && e.AtTwice != t.Verdict {
+	if e.AtTwice != "" && e.AtTwice != t.Verdict {
 		s += "; twice the limit: " + VerdictText(e.AtTwice)
 	}
 	return s
@@ -348,7 +326,7 @@ func resultOf(set *results.Set) DriveResult {
 		switch found := cmp.Or(t.RequestLimit, t.ReplyLimit); {
 		case found != nil && (!limited || *found < r.Limit):
 			r.Limit, r.Failure, r.failedAt, limited = *found, t.Verdict, *found+1, true
-			if e := t.Evidence.LimitEvidence; e != nil && e.Side == "request" {
+			if e := cmp.Or(t.Evidence.LimitEvidence, new(results.LimitEvidence)); e.Side == "request" {
 				r.failedAt = max(r.failedAt, int64(e.FailedAt)) // where the exact byte was not found
 			}
 		case found != nil: // the other side breaks sooner
@@ -369,29 +347,24 @@ func resultOf(set *results.Set) DriveResult {
 	return r
 }
 
-// size writes a number of bytes in a binary unit if it is a whole number of them, else exactly.
-func (r DriveResult) size(n int64) string {
-	if text := results.FormatSize(n); !strings.HasSuffix(text, " B") {
-		return text
-	}
-	return stat.FormatBytes(n)
-}
-
 // String returns the result in a line: "PASS to 64 MiB", "FAIL at 10,485,760 B: no reply, process
 // alive".
 func (r DriveResult) String() string {
-	failure := VerdictText(r.Failure)
+	failure, limit := VerdictText(r.Failure), results.FormatSize(r.Limit)
+	if strings.HasSuffix(limit, " B") { // not a whole number of a binary unit
+		limit = stat.FormatBytes(r.Limit)
+	}
 	switch {
 	case r.whole != "":
-		return map[bool]string{true: "PASS: ", false: "FAIL: "}[r.Passed] + strings.TrimSuffix(r.whole+"; "+failure, "; ")
+		return map[bool]string{true: "PASS: ", false: "FAIL: "}[r.Passed] + r.whole + when(failure != "", "; "+failure)
 	case !r.Passed && r.Limit == 0:
 		return "FAIL at every size: " + failure
 	case !r.Passed:
 		return "FAIL at " + stat.FormatBytes(r.failedAt) + ": " + failure
 	case r.Failure != "":
-		return "PASS to " + r.size(r.Limit) + ", then " + failure + r.growth
+		return "PASS to " + limit + ", then " + failure + r.growth
 	}
-	return "PASS to " + r.size(r.Limit) + r.growth
+	return "PASS to " + limit + r.growth
 }
 
 // modest is the least that a server should serve, in bytes: large tool results have that.

@@ -207,7 +207,11 @@ type tuneAnswer struct {
 // were not conclusive. It compares runs that were asked the same question.
 func tuneAdvice(s *results.Set) []string {
 	recommended := stat.Filter(s.Tunes, func(u results.Tune) bool { return u.Recommended })
-	question := func(u results.Tune) tuneQuestion { return questionOf(s, u) }
+	question := func(u results.Tune) tuneQuestion {
+		q := tuneQuestion{s.Machine(u.Run), recommendation(u).Objective, u.Cell}
+		q.cell.Framing, q.cell.Drain, q.cell.Sender = "", 0, ""
+		return q
+	}
 	asked := Distinct(recommended, question)
 	var out []string
 	for i, same := range stat.GroupBy(recommended, question) {
@@ -236,12 +240,6 @@ func inconclusiveRuns(s *results.Set) []string {
 		return fmt.Sprintf("For a chunk size %s, %s could not tell: noise hid it, or the time was too short; close other programs, or give it more time (--max-time).",
 			onMachine(s, s.Machine(own[0])), results.FormatCount(len(own), "run"))
 	})
-}
-
-func questionOf(s *results.Set, u results.Tune) tuneQuestion {
-	q := tuneQuestion{s.Machine(u.Run), recommendation(u).Objective, u.Cell}
-	q.cell.Framing, q.cell.Drain, q.cell.Sender = "", 0, ""
-	return q
 }
 
 // withSize returns sizes and one more, ascending.

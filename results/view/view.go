@@ -71,23 +71,15 @@ func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 		return WriteBench(w, s)
 	}
 	if o.Detail || format != FormatTable || len(s.Records) == 0 {
-		return setPage(s, found).Write(w, format)
+		sum, refs := Summarise(s), footnotes{}
+		p := Page{Wide: true, Header: headers(s.Environments), Conclusions: sum.Meaning}
+		p.Tables = append(cellTables(sum.Rows, &refs), found...)
+		p.Notes = append(sum.Notes, refs.texts()...)
+		return p.Write(w, format)
 	}
 	p := screenPage(s, o)
 	p.Tables = found
 	return p.write(w, format, o.width())
-}
-
-// setPage shows measurements before findings.
-func setPage(s *results.Set, found []Table) Page {
-	sum, refs := Summarise(s), footnotes{}
-	return Page{
-		Wide:        true,
-		Header:      headers(s.Environments),
-		Tables:      append(cellTables(sum.Rows, &refs), found...),
-		Conclusions: sum.Meaning,
-		Notes:       append(sum.Notes, refs.texts()...),
-	}
 }
 
 // A Page is a view for people: lines before, tables, sentences and footnotes.
