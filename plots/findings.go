@@ -41,21 +41,16 @@ func faultCharts(set *results.Set) []Chart {
 // curveChart draws the curve of a fault.
 func curveChart(e results.Curve) Chart {
 	c := Chart{Title: e.Title, X: axisOf(e.X), Y: axisOf(e.Y)}
-	var p Panel
-	extrapolated := false
-	for _, trace := range e.Series {
-		s := Series{Name: trace.Name, Reference: isRaw(trace.Name)}
-		for _, pt := range trace.Points {
-			extrapolated = extrapolated || pt.Extrapolated
-			s.Points = append(s.Points, Point{X: pt.X, Y: pt.Y, Low: pt.Low, High: pt.High, Computed: pt.Extrapolated})
-		}
-		slices.SortFunc(s.Points, byX)
-		p.Series = append(p.Series, s)
-	}
-	if extrapolated {
+	c.Panels = []Panel{{Series: stat.Map(e.Series, func(trace results.Trace) Series {
+		points := stat.Map(trace.Points, func(p results.CurvePoint) Point {
+			return Point{X: p.X, Y: p.Y, Low: p.Low, High: p.High, Computed: p.Extrapolated}
+		})
+		slices.SortFunc(points, byX)
+		return Series{Name: trace.Name, Reference: isRaw(trace.Name), Points: points}
+	})}}
+	if slices.ContainsFunc(c.points(), func(p *Point) bool { return p.Computed }) {
 		c.Notes = append(c.Notes, "Hollow points are extrapolated: they follow from the fitted slope, and were not measured.")
 	}
-	c.Panels = []Panel{p}
 	return c
 }
 
@@ -108,58 +103,62 @@ func noiseCharts(set *results.Set) []Chart {
 
 // probeCharts show the rules of the pipes that have a size or a time: what fills a pipe with writes
 // of a size, and how long things take.
-func probeCharts(set *results.Set) []Chart {
-	return []Chart{fillChart(set), probeTimes(set)}
+func probeCharts(set *results.Set) []Chart { return []Chart{fillChart(set), probeTimes(set)} }
+
+// probeChart fills a chart of probes with a panel for each machine, to whose series add gives the
+// points of a probe.
+func probeChart(set *results.Set, c Chart, add func([]Series, results.Probe) []Series) Chart {
+	machineOf := func(p results.Probe) string { return set.Machine(p.Run) }
+	c.Subtitle = environmentLines(set, set.Probes, func(p results.Probe) string { return p.Run })
+	for _, own := range stat.GroupBy(set.Probes, machineOf) {
+		panel := Panel{Title: view.MachineTitle(set, machineOf(own[0]))}
+		for _, p := range own {
+			panel.Series = add(panel.Series, p)
+		}
+		if len(panel.Series) > 0 {
+			c.Panels = append(c.Panels, panel)
+		}
+	}
+	return c
 }
 
 // fillStep begins the name of the probe steps that fill a pipe with writes of one size; the size
 // follows.
 const fillStep = "capacity/fill/"
 
-// fillChart shows how much a pipe takes against the size of the writes that fill it.
+// fillChart shows how much a pipe takes against the size of the writes that fill it. Kinds of pipes
+// and their documented rules are lines enough for a panel.
 func fillChart(set *results.Set) Chart {
-	c := Chart{
+	const documented = ", documented"
+	c := probeChart(set, Chart{
 		Name: "fill", Title: "What a pipe holds depends on how it is filled",
 		X:     Axis{Label: "size of each write", Scale: Log2, Unit: Bytes},
 		Y:     Axis{Label: "bytes accepted until it is full", Scale: Log2, Unit: Bytes},
 		Notes: []string{"A point that is labelled differs from the system's documented rule."},
-	}
-	for _, id := range view.Distinct(set.Probes, func(p results.Probe) string { return set.Machine(p.Run) }) {
-		if panel := fillPanel(set, id); len(panel.Series) > 0 {
-			c.Panels = append(c.Panels, panel)
-		}
-	}
-	c.Subtitle = environmentLines(set, set.Probes, func(p results.Probe) string { return p.Run })
-	return c
-}
-
-// fillPanel shows one machine: kinds of pipes and their documented rules are lines enough for a
-// panel.
-func fillPanel(set *results.Set, id string) Panel {
-	panel := Panel{Title: view.MachineTitle(set, id)}
-	for _, p := range set.Probes {
+	}, func(series []Series, p results.Probe) []Series {
 		size, ok := strings.CutPrefix(p.Step, fillStep)
 		x, errX := strconv.ParseFloat(size, 64)
 		y, isNumber := p.Number()
-		if !ok || errX != nil || !isNumber || set.Machine(p.Run) != id {
-			continue
+		if !ok || errX != nil || !isNumber {
+			return series
 		}
 		pt := exact(x, y)
 		if p.Agrees != nil && !*p.Agrees {
 			pt.Label = "differs"
 		}
-		panel.Series = addPoint(panel.Series, pipeOf(p), pt)
+		series = addPoint(series, pipeOf(p), pt)
 		if rule, ok := predicted(p); ok {
-			panel.Series = addPoint(panel.Series, pipeOf(p)+", documented", exact(x, rule))
+			series = addPoint(series, pipeOf(p)+documented, exact(x, rule))
+		}
+		return series
+	})
+	for _, s := range c.series() {
+		slices.SortFunc(s.Points, byX)
+		if strings.HasSuffix(s.Name, documented) {
+			s.Reference, s.Shape = true, Curve
 		}
 	}
-	for i := range panel.Series {
-		slices.SortFunc(panel.Series[i].Points, byX)
-		if strings.HasSuffix(panel.Series[i].Name, ", documented") {
-			panel.Series[i].Reference, panel.Series[i].Shape = true, Curve
-		}
-	}
-	return panel
+	return c
 }
 
 // predicted returns the number that the system's documented rule predicts: the first word of a text
@@ -174,31 +173,21 @@ func pipeOf(p results.Probe) string { return cmp.Or(p.Pipe, "pipe") }
 
 // probeTimes shows the probes that found a time, a row each.
 func probeTimes(set *results.Set) Chart {
-	c := Chart{
-		Name: "probe-times", Title: "How long the pipes take to tell",
-		X: timeAxis, Y: categoryAxis,
+	isTime := func(p results.Probe) bool {
+		_, ok := p.Number()
+		return ok && p.Unit == "ns"
 	}
-	panels := map[string][]Series{}
-	for _, p := range set.Probes {
-		value, ok := p.Number()
-		if p.Unit != "ns" || !ok {
-			continue
-		}
-		row := slices.Index(c.Y.Categories, p.Step)
-		if row < 0 {
-			row = len(c.Y.Categories)
-			c.Y.Categories = append(c.Y.Categories, p.Step)
-		}
-		on := set.Machine(p.Run)
-		panels[on] = addPoint(panels[on], pipeOf(p), exact(value, float64(row)))
-	}
-	for _, id := range view.Distinct(set.Probes, func(p results.Probe) string { return set.Machine(p.Run) }) {
-		if series := panels[id]; len(series) > 0 {
-			c.Panels = append(c.Panels, Panel{Title: view.MachineTitle(set, id), Series: series})
-		}
-	}
+	y := Axis{Scale: Category}
+	y.Categories = view.Distinct(stat.Filter(set.Probes, isTime), func(p results.Probe) string { return p.Step })
+	c := probeChart(set, Chart{Name: "probe-times", Title: "How long the pipes take to tell", X: timeAxis, Y: y},
+		func(series []Series, p results.Probe) []Series {
+			if !isTime(p) {
+				return series
+			}
+			value, _ := p.Number()
+			return addPoint(series, pipeOf(p), exact(value, float64(slices.Index(y.Categories, p.Step))))
+		})
 	c.unjoin()
-	c.Subtitle = environmentLines(set, set.Probes, func(p results.Probe) string { return p.Run })
 	return c
 }
 
@@ -270,92 +259,4 @@ func failedAt(t results.Target) (size float64, failed bool) {
 		return float64(*t.ReplyLimit + 1), true
 	}
 	return float64(t.Size), t.Size > 0 && t.Verdict != results.VerdictOK && len(t.Samples) == 0
-}
-
-// trafficCharts show a recording: the sizes of its messages, and how long each method took to
-// answer.
-func trafficCharts(set *results.Set) []Chart {
-	return []Chart{laneChart(set), sizeChart(set), methodChart(set)}
-}
-
-func recordedOn(set *results.Set) []string {
-	return environmentLines(set, set.Messages, func(m results.Message) string { return m.Run })
-}
-
-// sizeChart shows the share of messages that are no larger than a size.
-func sizeChart(set *results.Set) Chart {
-	sizes := map[string][]float64{}
-	largest := 0.0
-	for _, m := range set.Messages {
-		sizes[m.Dir] = append(sizes[m.Dir], float64(m.Size))
-		largest = max(largest, float64(m.Size))
-	}
-	c := Chart{
-		Name: "traffic-size", Title: "Sizes of the recorded messages",
-		Subtitle: recordedOn(set),
-		X:        sizeAxis,
-		Y:        Axis{Label: "share of messages that are no larger", Scale: Linear, Unit: Percent, From: new(0.0), To: new(100.0)},
-	}
-	var p Panel
-	for _, dir := range []string{"request", "reply"} {
-		if len(sizes[dir]) > 0 {
-			p.Series = append(p.Series, Series{Name: dir, Shape: Curve, Points: cumulative(sizes[dir])})
-		}
-	}
-	for _, t := range view.Thresholds {
-		if float64(t) <= largest {
-			p.Guides = append(p.Guides, Guide{Vertical: true, Value: float64(t), Label: results.FormatSize(t)})
-		}
-	}
-	c.Panels = []Panel{p}
-	return c
-}
-
-// cumulative returns the corners of a staircase: at each value, the percentage of values that are
-// no larger.
-func cumulative(values []float64) []Point {
-	slices.Sort(values)
-	points := []Point{exact(values[0], 0)}
-	for i, v := range values {
-		if i+1 < len(values) && values[i+1] == v {
-			continue
-		}
-		last := points[len(points)-1]
-		points = append(points, exact(v, last.Y), exact(v, 100*float64(i+1)/float64(len(values))))
-	}
-	return points
-}
-
-// methodChart shows the time from a request to the reply of the same id, for each method.
-func methodChart(set *results.Set) Chart {
-	c := Chart{
-		Name: "traffic-method", Title: "Time to the reply, by method",
-		Subtitle: recordedOn(set),
-		X:        Axis{Label: "time from request to reply", Scale: Log, Unit: Nanos},
-		Y:        categoryAxis,
-		Notes:    []string{"p99 takes 1,000 replies of a method, p90 a hundred, p50 twenty; the slowest is always shown."},
-	}
-	times, _ := stat.Replies(set.Messages)
-	var p Panel
-	for _, q := range []string{"p50", "p90", "p99", "max"} {
-		p.Series = append(p.Series, Series{Name: q, Shape: Dots})
-	}
-	methods := stat.ByCount(times)
-	methods = methods[:min(len(methods), maxCategories)]
-	slices.Reverse(methods) // the most frequent on top
-	for row, method := range methods {
-		c.Y.Categories = append(c.Y.Categories, fmt.Sprintf("%s (%d)", view.Truncate(method, view.MaxNameLength), len(times[method])))
-		l, err := results.NewLatency(times[method])
-		if err != nil {
-			continue // a histogram that it made itself always encodes
-		}
-		for i, ns := range []*int64{l.P50NS, l.P90NS, l.P99NS, &l.MaxNS} {
-			if ns != nil {
-				p.Series[i].Points = append(p.Series[i].Points, exact(float64(*ns), float64(row)))
-			}
-		}
-	}
-	p.Series = slices.DeleteFunc(p.Series, func(s Series) bool { return len(s.Points) == 0 })
-	c.Panels = []Panel{p}
-	return c
 }

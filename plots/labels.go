@@ -216,17 +216,16 @@ func (f axes) region(c draw.Canvas, of *plot.Plot, r Region, labels *pointLabels
 // roomForNames returns whether the lines of a panel of some height can be named at their ends, which
 // then have to be at the same x.
 func (f axes) roomForNames(p Panel, height vg.Length) bool {
-	var ends, rows []vg.Length
+	var ends []vg.Length
 	for _, s := range p.Series {
 		n := len(s.Points)
 		if s.Shape != Line || n < 2 || s.Points[n-1].X != p.Series[0].Points[len(p.Series[0].Points)-1].X || !s.Points[n-1].finite() {
 			return false
 		}
 		ends = append(ends, height*vg.Length((f.place(s.Points[n-1]).Y-f.y.min)/(f.y.max-f.y.min)))
-		rows = append(rows, nameRow)
 	}
 	slices.Sort(ends)
-	for i, y := range spread(ends, rows, 0, height) {
+	for i, y := range spread(ends, slices.Repeat([]vg.Length{nameRow}, len(ends)), 0, height) {
 		if y-ends[i] > 3*nameRow || ends[i]-y > 3*nameRow {
 			return false
 		}
@@ -254,9 +253,7 @@ func (f axes) lineNames(c draw.Canvas, of *plot.Plot, series []Series) {
 
 // nameWidth is the room that the names of lines take behind their ends.
 func nameWidth(series []Series) vg.Length {
-	var widest vg.Length
-	for _, s := range series {
-		widest = max(widest, textStyle(labelSize, foreground, false).Width(s.Name))
-	}
-	return widest + 16
+	style := textStyle(labelSize, foreground, false)
+	widths := stat.Map(series, func(s Series) vg.Length { return style.Width(s.Name) })
+	return slices.Max(append(widths, 0)) + 16
 }

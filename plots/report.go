@@ -3,9 +3,11 @@ package plots
 import (
 	"bytes"
 	"cmp"
+	"compress/flate"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
@@ -251,4 +253,44 @@ func (r *reporter) figure(c Chart) figure {
 		}
 	}
 	return out
+}
+
+// maxRecording is the number of bytes of a recording, packed, that a page holds; maxBody is that of
+// the body of a message.
+const (
+	maxRecording = 1500 << 10
+	maxBody      = 4 << 10
+)
+
+// pack packs messages for the script of a page in the order of their times, and says what is not among
+// them: their bodies are cut, and then the later half is left out, until the rest fits.
+func pack(messages []results.Message) (packed, note string) {
+	lines := slices.SortedStableFunc(slices.Values(messages), func(a, b results.Message) int { return cmp.Compare(a.T, b.T) })
+	for most, body := len(lines), maxBody; ; {
+		packed = packLines(stat.Map(lines[:most], func(m results.Message) results.Message {
+			m.Kind, m.Run, m.T, m.Body = "", "", m.T/1e3*1e3, view.Truncate(m.Body, body) // by µs it takes a third less
+			return m
+		}))
+		switch {
+		case len(packed) > maxRecording && body > 0:
+			body /= 64
+		case len(packed) > maxRecording:
+			most /= 2
+		case most < len(lines):
+			return packed, fmt.Sprintf("The picture that can be explored has the first %d of %d messages.", most, len(lines))
+		default:
+			return packed, ""
+		}
+	}
+}
+
+// packLines writes JSON, deflated and in base64.
+func packLines(messages []results.Message) string {
+	var out bytes.Buffer
+	text := base64.NewEncoder(base64.StdEncoding, &out)
+	w, _ := flate.NewWriter(text, flate.DefaultCompression) // which is a level
+	json.NewEncoder(w).Encode(messages)                     // neither this nor a buffer fails
+	w.Close()
+	text.Close()
+	return out.String()
 }

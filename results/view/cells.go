@@ -332,7 +332,7 @@ func headers(environments []results.Environment) []string {
 // left out.
 func environmentLines(e results.Environment) []string {
 	machine := JoinParts(
-		systemText(e), e.CPU, results.FormatCount(e.CPUs, "CPU"), e.Topology, e.Imitation,
+		strings.Join(strings.Fields(systemText(e)), " "), e.CPU, results.FormatCount(e.CPUs, "CPU"), e.Topology, e.Imitation,
 		when(e.Virtualisation != "", "virtualised by "+e.Virtualisation),
 		when(e.Governor != "", "governor "+e.Governor),
 		when(e.PageSize > 0, pagesText(e)))

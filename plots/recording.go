@@ -1,0 +1,132 @@
+package plots
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
+)
+
+// trafficCharts show a recording: the sizes of its messages, and how long each method took to
+// answer.
+func trafficCharts(set *results.Set) []Chart {
+	return []Chart{laneChart(set), sizeChart(set), methodChart(set)}
+}
+
+func recordedOn(set *results.Set) []string {
+	return environmentLines(set, set.Messages, func(m results.Message) string { return m.Run })
+}
+
+// laneBins is the number of times in which a picture of a recording puts messages together.
+const laneBins = 300
+
+// laneChart shows a recording over time: a lane for each direction, in it the sizes of what passed.
+func laneChart(set *results.Set) Chart {
+	c := Chart{
+		Name: "traffic-time", Title: "What passed, over time", Subtitle: recordedOn(set), Columns: 1,
+		X:     Axis{Label: "time since the recording began", Scale: Linear, Unit: Nanos, From: new(0.0)},
+		Y:     Axis{Label: "message size", Scale: Log2, Unit: Bytes},
+		Notes: []string{"A point is the largest message of its time, its bar reaches down to the smallest. Shaded: the other side took nothing for a while."},
+	}
+	size := func(m results.Message) float64 { return float64(m.Size) }
+	end := slices.Max(append(stat.Map(set.Messages, func(m results.Message) int64 { return m.T }), 1))
+	for _, lane := range directions(set) {
+		s := Series{Name: lane.dir, Shape: Dots}
+		for _, bin := range stat.GroupBy(lane.messages, func(m results.Message) int64 { return m.T * laneBins / (end + 1) }) {
+			sizes := stat.Map(bin, size)
+			least, most := slices.Min(sizes), slices.Max(sizes)
+			s.Points = append(s.Points, Point{X: float64(bin[0].T), Y: most, Low: least, High: most, Samples: len(bin)})
+		}
+		slices.SortFunc(s.Points, byX)
+		stalled := stat.Filter(lane.messages, func(m results.Message) bool { return m.Stall >= view.NotableStall })
+		c.Panels = append(c.Panels, Panel{
+			Title:  map[string]string{"request": "requests", "reply": "replies"}[lane.dir],
+			Series: []Series{s},
+			Regions: stat.Map(stalled, func(m results.Message) Region {
+				return Region{From: float64(m.T), To: float64(m.T + m.Stall)}
+			}),
+		})
+	}
+	return c
+}
+
+// A direction is the messages of a recording that went one way.
+type direction struct {
+	dir      string
+	messages []results.Message
+}
+
+// directions are those that have any, requests before replies.
+func directions(set *results.Set) []direction {
+	both := stat.Map([]string{"request", "reply"}, func(dir string) direction {
+		return direction{dir, stat.Filter(set.Messages, func(m results.Message) bool { return m.Dir == dir })}
+	})
+	return stat.Filter(both, func(d direction) bool { return len(d.messages) > 0 })
+}
+
+// sizeChart shows the share of messages that are no larger than a size.
+func sizeChart(set *results.Set) Chart {
+	c := Chart{
+		Name: "traffic-size", Title: "Sizes of the recorded messages",
+		Subtitle: recordedOn(set),
+		X:        sizeAxis,
+		Y:        Axis{Label: "share of messages that are no larger", Scale: Linear, Unit: Percent, From: new(0.0), To: new(100.0)},
+	}
+	var p Panel
+	var largest int64
+	for _, way := range directions(set) {
+		sizes := stat.Map(way.messages, func(m results.Message) int64 { return m.Size })
+		slices.Sort(sizes)
+		largest = max(largest, sizes[len(sizes)-1])
+		p.Series = append(p.Series, Series{Name: way.dir, Shape: Curve, Points: cumulative(sizes)})
+	}
+	for _, t := range view.Thresholds {
+		if t <= largest {
+			p.Guides = append(p.Guides, Guide{Vertical: true, Value: float64(t), Label: results.FormatSize(t)})
+		}
+	}
+	c.Panels = []Panel{p}
+	return c
+}
+
+// cumulative returns the corners of a staircase: at each of ascending values, the percentage of
+// values that are no larger.
+func cumulative(values []int64) []Point {
+	points := []Point{exact(float64(values[0]), 0)}
+	for i, v := range values {
+		if i+1 == len(values) || values[i+1] != v {
+			last := points[len(points)-1]
+			points = append(points, exact(float64(v), last.Y), exact(float64(v), 100*float64(i+1)/float64(len(values))))
+		}
+	}
+	return points
+}
+
+// methodChart shows the time from a request to the reply of the same id, for each method.
+func methodChart(set *results.Set) Chart {
+	c := Chart{
+		Name: "traffic-method", Title: "Time to the reply, by method",
+		Subtitle: recordedOn(set),
+		X:        Axis{Label: "time from request to reply", Scale: Log, Unit: Nanos},
+		Y:        categoryAxis,
+		Notes:    []string{"p99 takes 1,000 replies of a method, p90 a hundred, p50 twenty; the slowest is always shown."},
+	}
+	times, _ := stat.Replies(set.Messages)
+	series := stat.Map([]string{"p50", "p90", "p99", "max"}, func(q string) Series { return Series{Name: q, Shape: Dots} })
+	methods := stat.ByCount(times)
+	methods = methods[:min(len(methods), maxCategories)]
+	slices.Reverse(methods) // the most frequent on top
+	for row, method := range methods {
+		c.Y.Categories = append(c.Y.Categories, fmt.Sprintf("%s (%d)", view.Truncate(method, view.MaxNameLength), len(times[method])))
+		l, _ := results.NewLatency(times[method]) // a histogram that it made itself always encodes
+		for i, ns := range []*int64{l.P50NS, l.P90NS, l.P99NS, &l.MaxNS} {
+			if ns != nil {
+				series[i].Points = append(series[i].Points, exact(float64(*ns), float64(row)))
+			}
+		}
+	}
+	c.Panels = []Panel{{Series: stat.Filter(series, func(s Series) bool { return len(s.Points) > 0 })}}
+	return c
+}
