@@ -86,21 +86,11 @@ type Region struct {
 	Bad   bool    `json:"bad,omitempty"` // where something fails: in red
 }
 
+// drawn reports whether a series has points.
+func (s Series) drawn() bool { return len(s.Points) > 0 }
+
 // exact returns a point without an interval.
 func exact(x, y float64) Point { return Point{X: x, Y: y, Low: y, High: y} }
-
-// dropSinglePoints omits the charts that hold a single point, unless there is no other chart: one
-// figure needs no picture.
-func dropSinglePoints(charts []Chart) (kept []Chart, omitted []Omission) {
-	for _, c := range charts {
-		if len(charts) > 1 && len(c.points()) == 1 {
-			omitted = append(omitted, Omission{c.Name, "it would hold a single point"})
-			continue
-		}
-		kept = append(kept, c)
-	}
-	return kept, omitted
-}
 
 // series lists the series of all panels.
 func (c Chart) series() []*Series {
@@ -129,13 +119,8 @@ func (c Chart) empty() bool { return len(c.points()) == 0 }
 
 // legend lists the series of all panels, each name once.
 func (c Chart) legend() []Series {
-	var out []Series
-	for _, s := range c.series() {
-		if !slices.ContainsFunc(out, func(o Series) bool { return o.Name == s.Name }) {
-			out = append(out, *s)
-		}
-	}
-	return out
+	byName := stat.GroupBy(c.series(), func(s *Series) string { return s.Name })
+	return stat.Map(byName, func(alike []*Series) Series { return *alike[0] })
 }
 
 // joinAlike has lines that are the same in every panel drawn once, under all of their names.

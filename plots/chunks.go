@@ -163,48 +163,49 @@ func (p chartGroup) paretoChart() Chart {
 		Columns:  3,
 		Notes:    []string{"Better is to the right and below. What is left out is beaten on both sides by something shown."},
 	}
-	fast := p.where("drain", drains[0])
 	variants := p.variants()
+	// tradeoff is goodput and wait of one framing, false where one of them is not known
+	tradeoff := func(drain, variant, spec string) (Point, bool) {
+		own := p.withVariant(variant).where("framing", spec)
+		cost, wait := own.where("drain", drains[0]), own.where("drain", drain)
+		x, okX := medianOf("goodput")(cost, cost, 0)
+		y, okY := medianOf("due.p99")(wait, wait, x.Y)
+		return y, okX && okY
+	}
 	for _, drain := range drains {
-		own := p.where("drain", drain)
-		front := Series{Name: "best trade-offs", Shape: Curve}
+		var all, chosen []Point
 		for _, variant := range variants {
-			v := tradeoff{cost: fast.withVariant(variant), wait: own.withVariant(variant)}
-			for _, spec := range v.wait.values("framing") {
-				pt, ok := v.point(spec)
+			for _, spec := range p.where("drain", drain).withVariant(variant).values("framing") {
+				pt, ok := tradeoff(drain, variant, spec)
 				if pt.Mark, pt.Label = true, chunkLabel(spec); variant != variants[0] {
 					pt.Label += ", " + variant
 				}
 				if ok {
-					front.Points = append(front.Points, pt)
+					all = append(all, pt)
 				}
 			}
 		}
-		all := front.Points
-		front.Points = slices.DeleteFunc(slices.Clone(all), func(pt Point) bool {
-			return slices.ContainsFunc(all, func(o Point) bool { return o.X >= pt.X && o.Y <= pt.Y && (o.X > pt.X || o.Y < pt.Y) })
+		front := stat.Filter(all, func(pt Point) bool {
+			return !slices.ContainsFunc(all, func(o Point) bool { return o.X >= pt.X && o.Y <= pt.Y && (o.X > pt.X || o.Y < pt.Y) })
 		})
-		slices.SortFunc(front.Points, byX)
-		chosen := Series{Name: "recommended", Shape: Dots}
+		slices.SortFunc(front, byX)
 		for _, spec := range p.recommended(drain) {
-			if pt, ok := (tradeoff{fast.withVariant(variants[0]), own.withVariant(variants[0])}).point(spec); ok {
+			if pt, ok := tradeoff(drain, variants[0], spec); ok {
 				pt.Low, pt.High, pt.Label = pt.Y, pt.Y, "use "+chunkLabel(spec)
-				if i := slices.IndexFunc(front.Points, func(o Point) bool { return o.X == pt.X && o.Y == pt.Y }); i >= 0 {
-					front.Points[i].Label = ""
+				if i := slices.IndexFunc(front, func(o Point) bool { return o.X == pt.X && o.Y == pt.Y }); i >= 0 {
+					front[i].Label = ""
 				}
-				chosen.Points = append(chosen.Points, pt)
+				chosen = append(chosen, pt)
 			}
 		}
-		panel := Panel{Title: "wait: reader at " + view.FieldValue("drain", drain), Series: []Series{front, chosen}}
-		panel.Series = slices.DeleteFunc(panel.Series, func(s Series) bool { return len(s.Points) == 0 })
-		c.Panels = append(c.Panels, panel)
+		both := []Series{{Name: "best trade-offs", Shape: Curve, Points: front}, {Name: "recommended", Shape: Dots, Points: chosen}}
+		c.Panels = append(c.Panels, Panel{
+			Title:  "wait: reader at " + view.FieldValue("drain", drain),
+			Series: stat.Filter(both, Series.drawn),
+		})
 	}
 	return c
 }
-
-// A tradeoff holds the records that tell what sizes cost, and those that tell how long small
-// messages wait.
-type tradeoff struct{ cost, wait selection }
 
 // chunkLabel returns the chunk size of a spec, or the spec if it has none.
 func chunkLabel(spec string) string {
@@ -212,14 +213,6 @@ func chunkLabel(spec string) string {
 		return results.FormatSize(int64(n))
 	}
 	return spec
-}
-
-// point returns goodput and wait of one framing.
-func (v tradeoff) point(spec string) (Point, bool) {
-	cost, wait := v.cost.where("framing", spec), v.wait.where("framing", spec)
-	x, okX := medianOf("goodput")(cost, cost, 0)
-	y, okY := medianOf("due.p99")(wait, wait, x.Y)
-	return y, okX && okY
 }
 
 // recommended lists the framings that the records recommend for a reader rate limit: runs may differ.
@@ -232,41 +225,31 @@ func (p chartGroup) recommended(drain string) []string {
 // chunkCharts show goodput against chunk size if a run tried at least three: a line for each
 // message size.
 func chunkCharts(set *results.Set) []Chart {
-	v := measuredIn(set, func(r results.Record) bool {
+	all := measuredIn(set, func(r results.Record) bool {
 		return isStream(r) && results.ChunkSize(r.Cell.Framing) > 0 && !isRaw(r.Cell.Framing)
 	})
 	var out []Chart
-	for _, name := range v.families() {
-		out = append(out, v.chunkChart(name)...)
-	}
-	return out
-}
-
-func (v selection) chunkChart(name string) []Chart {
-	v = v.keep(func(r results.Record) bool { return family(r.Cell.Framing) == name })
-	if len(v.values("framing")) < 3 {
-		return nil
-	}
-	series, charts := v.groupingFor("framing", "placement")
-	charts = slices.DeleteFunc(append(charts, series), func(d dimension) bool { return d == "size" || d == "framing" || !v.varies(d) })
-	var out []Chart
-	for _, p := range v.groupBy(charts) {
-		c := Chart{
-			Name: "chunk-" + name + p.suffix, Title: "Goodput against chunk size, " + name,
-			Subtitle: p.subtitle("placement"),
-			X:        Axis{Label: "chunk size: bytes of a whole frame, at most", Scale: Log2, Unit: Bytes},
-			Y:        goodputAxis,
-			Notes:    []string{intervalNote},
+	for _, name := range all.families() {
+		v := all.keep(func(r results.Record) bool { return family(r.Cell.Framing) == name })
+		if len(v.values("framing")) < 3 {
+			continue
 		}
-		for _, placement := range p.values("placement") {
-			panel := Panel{Title: placement + ": " + view.PlacementPhrase(placement)}
-			own := p.where("placement", placement)
-			for _, size := range own.values("size") {
-				panel.Series = append(panel.Series, own.where("size", size).chunkLine(view.FieldValue("size", size)+" messages", medianOf("goodput")))
-			}
-			c.Panels = append(c.Panels, panel)
+		series, charts := v.groupingFor("framing", "placement")
+		charts = slices.DeleteFunc(append(charts, series), func(d dimension) bool { return d == "size" || d == "framing" || !v.varies(d) })
+		for _, p := range v.groupBy(charts) {
+			out = append(out, Chart{
+				Name: "chunk-" + name + p.suffix, Title: "Goodput against chunk size, " + name,
+				Subtitle: p.subtitle("placement"),
+				X:        Axis{Label: "chunk size: bytes of a whole frame, at most", Scale: Log2, Unit: Bytes},
+				Y:        goodputAxis,
+				Notes:    []string{intervalNote},
+				Panels: p.placements(func(own selection) Panel {
+					return Panel{Series: stat.Map(own.values("size"), func(size string) Series {
+						return own.where("size", size).chunkLine(view.FieldPhrase("size", size), medianOf("goodput"))
+					})}
+				}),
+			})
 		}
-		out = append(out, c)
 	}
 	return out
 }

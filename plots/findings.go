@@ -82,9 +82,9 @@ func noiseCharts(set *results.Set) []Chart {
 		Notes:    []string{"A difference between two runs that is not wider than these rows says nothing."},
 	}
 	series := Series{Shape: Dots}
-	for i, n := range set.Noise {
+	for _, n := range set.Noise[:min(len(set.Noise), maxCategories)] {
 		median := stat.Median(n.Values).Median
-		if median <= 0 || i >= maxCategories {
+		if median <= 0 {
 			continue
 		}
 		row := float64(len(c.Y.Categories))

@@ -178,10 +178,7 @@ func (f axes) guides(c draw.Canvas, of *plot.Plot, guides []Guide, labels *point
 
 // colour returns the text and the area colour of a region.
 func (r Region) colour() (name, area color.NRGBA) {
-	c := muted
-	if r.Bad {
-		c = red
-	}
+	c := map[bool]color.RGBA{true: red, false: muted}[r.Bad]
 	return color.NRGBA{c.R, c.G, c.B, 0xff}, color.NRGBA{c.R, c.G, c.B, 0x1a}
 }
 

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"slices"
 
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -84,10 +85,10 @@ func (f layout) nameLines(width vg.Length) bool {
 // panelHeight returns a lower height for panels side by side, and for a list of categories the
 // height that it needs.
 func (f layout) panelHeight() vg.Length {
-	if n := len(f.chart.Y.Categories); n > 0 {
+	switch n := len(f.chart.Y.Categories); {
+	case n > 0:
 		return 60 + 18*vg.Length(n)
-	}
-	if f.columns == 1 || f.page {
+	case f.columns == 1 || f.page:
 		return 280
 	}
 	return 230
@@ -141,8 +142,12 @@ func (f layout) drawOn(c draw.Canvas) {
 func (f layout) drawHeader(c draw.Canvas) {
 	y := c.Max.Y - margin - titleSize
 	c.FillText(textStyle(titleSize, foreground, true), vg.Point{X: margin, Y: y}, f.chart.Title)
-	y -= 6
-	for _, line := range f.subtitle {
+	smallPrint(c, f.subtitle, y-6)
+}
+
+// smallPrint writes lines below y.
+func smallPrint(c draw.Canvas, lines []string, y vg.Length) {
+	for _, line := range lines {
 		y -= lineHeight
 		c.FillText(textStyle(smallSize, muted, false), vg.Point{X: margin, Y: y + 3}, line)
 	}
@@ -182,11 +187,7 @@ func (f layout) drawFooter(c draw.Canvas) {
 			x += entryWidth(s)
 		}
 	}
-	y -= 4
-	for _, line := range f.notes {
-		y -= lineHeight
-		c.FillText(textStyle(smallSize, muted, false), vg.Point{X: margin, Y: y + 3}, line)
-	}
+	smallPrint(c, f.notes, y-4)
 }
 
 // swatch draws a legend's sample of a series, with its left end at a point.
@@ -232,9 +233,6 @@ func (c Chart) legendRows() [][]Series {
 // this one, which not every machine has.
 func wrapLines(lines []string) []string {
 	style := textStyle(smallSize, muted, false)
-	var out []string
-	for _, line := range lines {
-		out = append(out, view.WrapText(line, func(part string) bool { return 1.1*style.Width(part) <= pictureWidth-2*margin })...)
-	}
-	return out
+	fits := func(part string) bool { return 1.1*style.Width(part) <= pictureWidth-2*margin }
+	return slices.Concat(stat.Map(lines, func(line string) []string { return view.WrapText(line, fits) })...)
 }

@@ -62,20 +62,24 @@ func (v selection) charts(c Chart, of estimator) []Chart {
 		if note != "" {
 			filled.Notes = append(slices.Clone(c.Notes), note)
 		}
-		for _, placement := range p.values("placement") {
-			own := p.where("placement", placement)
-			filled.Panels = append(filled.Panels, Panel{
-				Title:  placement + ": " + view.PlacementPhrase(placement),
-				Series: own.seriesBy(series, shown, own.bySize(of)),
-				Guides: own.capacityGuide(),
-			})
-		}
+		filled.Panels = p.placements(func(own selection) Panel {
+			return Panel{Series: own.seriesBy(series, shown, own.bySize(of)), Guides: own.capacityGuide()}
+		})
 		if !p.varies("size") {
 			filled.byCategory()
 		}
 		out = append(out, filled)
 	}
 	return out
+}
+
+// placements has a panel for each placement.
+func (v selection) placements(panel func(own selection) Panel) []Panel {
+	return stat.Map(v.values("placement"), func(placement string) Panel {
+		made := panel(v.where("placement", placement))
+		made.Title = placement + ": " + view.PlacementPhrase(placement)
+		return made
+	})
 }
 
 // byCategory turns a chart against message size that has only one size into one with a column for
@@ -97,14 +101,9 @@ func (c *Chart) byCategory() {
 
 // seriesBy makes a series of what points says of the records, for each of the values in a dimension.
 func (v selection) seriesBy(d dimension, values []string, points func(own selection) []Point) []Series {
-	var out []Series
-	for _, value := range values {
-		s := Series{Name: v.display(d, value), Reference: d == "framing" && isRaw(value), Points: points(v.where(d, value))}
-		if len(s.Points) > 0 {
-			out = append(out, s)
-		}
-	}
-	return out
+	return stat.Filter(stat.Map(values, func(value string) Series {
+		return Series{Name: v.display(d, value), Reference: d == "framing" && isRaw(value), Points: points(v.where(d, value))}
+	}), Series.drawn)
 }
 
 // bySize estimates a figure at each message size, of records that may be compared with the panel's.
@@ -289,9 +288,13 @@ func machineCharts(set *results.Set) []Chart {
 			Notes:    []string{ratioNote},
 		}
 		framings, _ := p.limitSeries("framing")
-		for _, spec := range framings {
-			if panel := p.machinePanel(spec); len(panel.Series) > 0 {
-				c.Panels = append(c.Panels, panel)
+		for _, spec := range stat.Filter(framings, func(spec string) bool { return !isRaw(spec) }) {
+			lines := p.seriesBy(machine, p.values(machine), func(own selection) []Point {
+				return own.bySize(ratioToRaw)(own.where("framing", spec))
+			})
+			if len(lines) > 0 {
+				guides := []Guide{{Value: 1, Label: "raw"}}
+				c.Panels = append(c.Panels, Panel{Title: view.FieldValue("framing", spec), Guides: guides, Series: lines})
 			}
 		}
 		c.limitY()
@@ -299,16 +302,4 @@ func machineCharts(set *results.Set) []Chart {
 		out = append(out, c)
 	}
 	return slices.DeleteFunc(out, func(c Chart) bool { return len(c.legend()) < 2 })
-}
-
-// machinePanel shows one framing on every machine that measured raw beside it.
-func (v selection) machinePanel(spec string) Panel {
-	p := Panel{Title: view.FieldValue("framing", spec), Guides: []Guide{{Value: 1, Label: "raw"}}}
-	if isRaw(spec) {
-		return Panel{}
-	}
-	p.Series = v.seriesBy(machine, v.values(machine), func(own selection) []Point {
-		return own.bySize(ratioToRaw)(own.where("framing", spec))
-	})
-	return p
 }

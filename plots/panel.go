@@ -94,15 +94,10 @@ func (f axes) plot(p Panel, labelY bool) *plot.Plot {
 		out.Title.Padding += guideRow
 	}
 	f.setUpAxis(&out.X, f.x, f.chart.X.Label, draw.XCenter, draw.YTop)
-	label := ""
-	if labelY {
-		label = f.chart.Y.Label
-	}
-	f.setUpAxis(&out.Y, f.y, label, draw.XRight, draw.YCenter)
+	f.setUpAxis(&out.Y, f.y, map[bool]string{true: f.chart.Y.Label}[labelY], draw.XRight, draw.YCenter)
 	out.Add(plotterFunc(func(c draw.Canvas, of *plot.Plot) {
 		group(c, `class="data"`, "", func() { f.drawData(c, of, p) })
 	}))
-	out.X.Min, out.X.Max, out.Y.Min, out.Y.Max = f.x.min, f.x.max, f.y.min, f.y.max
 	return out
 }
 
@@ -115,8 +110,8 @@ func (f axes) drawData(c draw.Canvas, of *plot.Plot, p Panel) {
 	line := draw.LineStyle{Color: faint, Width: 0.7}
 	group(c, `class="grid"`, "", func() { (&plotter.Grid{Vertical: line, Horizontal: line}).Plot(c, of) })
 	f.guides(c, of, p.Guides, &labels)
-	behind := func(s Series) int { return map[bool]int{true: 0, false: 1}[s.Reference] } // reference lines lie behind the others
-	for _, s := range slices.SortedStableFunc(slices.Values(p.Series), func(a, b Series) int { return behind(a) - behind(b) }) {
+	others := stat.Filter(p.Series, func(s Series) bool { return !s.Reference })
+	for _, s := range append(stat.Filter(p.Series, func(s Series) bool { return s.Reference }), others...) {
 		f.series(c, of, s)
 		labels.add(c, of, f, s)
 	}

@@ -127,6 +127,6 @@ func methodChart(set *results.Set) Chart {
 			}
 		}
 	}
-	c.Panels = []Panel{{Series: stat.Filter(series, func(s Series) bool { return len(s.Points) > 0 })}}
+	c.Panels = []Panel{{Series: stat.Filter(series, Series.drawn)}}
 	return c
 }

@@ -57,7 +57,8 @@ type fittedScale struct {
 	ticks    []plot.Tick
 }
 
-// fit lays the axis out for values, with at most about maxLabels labels.
+// fit lays the axis out for values, with tick marks at round values of the scale. At most about
+// maxLabels of them have a label, which carries the unit.
 func (a Axis) fit(values []float64, maxLabels int) fittedScale {
 	values = stat.Map(stat.Filter(values, finite), a.clamp)
 	for _, bound := range []*float64{a.From, a.To} {
@@ -67,17 +68,24 @@ func (a Axis) fit(values []float64, maxLabels int) fittedScale {
 	}
 	r := fittedScale{scale: a.Scale}
 	switch a.Scale {
-	case Log, Log2:
+	case Log:
 		r.fitLog(values)
+		r.ticks = a.withZero(r, a.decimalTicks(r, maxLabels))
+	case Log2:
+		r.fitLog(values)
+		r.ticks = a.withZero(r, a.binaryTicks(r, maxLabels))
 	case Nines:
-		r.min, r.max = span(stat.Map(values, ninesOf))
-		r.min = 0
+		_, r.max = span(stat.Map(values, ninesOf))
+		r.ticks = ninesTicks(r)
 	case Category:
 		r.min, r.max = -0.5, float64(max(len(a.Categories), 1))-0.5
+		for i, name := range a.Categories {
+			r.ticks = append(r.ticks, plot.Tick{Value: float64(i), Label: name})
+		}
 	default:
 		r.fitLinear(values)
+		r.ticks = a.labelled(r, roundValues(r.min, r.max, maxLabels))
 	}
-	r.ticks = a.ticks(r, maxLabels)
 	return r
 }
 
@@ -151,27 +159,6 @@ func span(positions []float64) (low, high float64) {
 		return low - room, high + room
 	}
 	return low, high
-}
-
-// ticks returns tick marks at round values of the scale, with at most maxLabels labels, which carry
-// the unit.
-func (a Axis) ticks(r fittedScale, maxLabels int) []plot.Tick {
-	switch a.Scale {
-	case Log:
-		return a.withZero(r, a.decimalTicks(r, maxLabels))
-	case Log2:
-		return a.withZero(r, a.binaryTicks(r, maxLabels))
-	case Nines:
-		return ninesTicks(r)
-	case Category:
-		var ticks []plot.Tick
-		for i, name := range a.Categories {
-			ticks = append(ticks, plot.Tick{Value: float64(i), Label: name})
-		}
-		return ticks
-	default:
-		return a.labelled(r, roundValues(r.min, r.max, maxLabels))
-	}
 }
 
 func (a Axis) labelled(r fittedScale, values []float64) []plot.Tick {

@@ -78,8 +78,11 @@ func makeCharts(set *results.Set) (charts []Chart, alone, missing []Omission) {
 		if len(made) == 0 && k.needs != "" {
 			missing = append(missing, Omission{k.name, k.needs})
 		}
-		kept, single := dropSinglePoints(made)
-		alone = append(alone, single...)
+		single := func(c Chart) bool { return len(made) > 1 && len(c.points()) == 1 } // one figure needs no picture
+		for _, c := range stat.Filter(made, single) {
+			alone = append(alone, Omission{c.Name, "it would hold a single point"})
+		}
+		kept := stat.Filter(made, func(c Chart) bool { return !single(c) })
 		if len(set.Machines()) > 1 {
 			shareAxes(kept)
 		}

@@ -104,7 +104,9 @@ func MachineLine(e results.Environment) string {
 	return JoinParts(e.Hostname, e.CPU, results.FormatCount(e.CPUs, "CPU"), systemText(e), e.Imitation, e.Virtualisation)
 }
 
-func systemText(e results.Environment) string { return strings.TrimSpace(e.OS + " " + e.Kernel + " " + e.Arch) }
+func systemText(e results.Environment) string {
+	return strings.TrimSpace(e.OS + " " + e.Kernel + " " + e.Arch)
+}
 
 // answer says what the whole set means, in the words of each kind of record.
 func answer(s *results.Set, sum Summary) []string {
