@@ -87,35 +87,46 @@ func expand(t *testing.T, folder string, words []string) []string {
 	return out
 }
 
-// README's example of drive is what drive prints, but for figures and the table that it leaves out.
-func TestTheReadmeShowsWhatDrivePrints(t *testing.T) {
+// What README shows of drive and call is what they print, but for figures and what it leaves out.
+func TestTheReadmeShowsWhatIsPrinted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for a server that does not reply")
 	}
+	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, block, found := strings.Cut(string(text), "$ pipebench drive -- pipebench serve --fault deaf@1MiB\n")
-	if !found {
-		t.Fatal("README drives no server")
-	}
-	block, _, _ = strings.Cut(block, "```")
-	cmd := command(t, commandEnv+"=1", "drive", "--size", "256KiB,1MiB,2MiB", "--duration", "5ms", "--small-pipe", "none", "--quiet",
-		"--out", filepath.Join(t.TempDir(), "out"), "--", os.Args[0], "serve", "--fault", "deaf@1MiB")
-	cmd.Env = append(cmd.Env, "PIPEBENCH_RECORDS_ONLY=1")
-	said, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v:\n%s", err, said)
-	}
-	figures := regexp.MustCompile(`[0-9][0-9,.-]*`)
-	shape := func(text string) string { // lines may be broken elsewhere
-		return figures.ReplaceAllString(strings.Join(strings.Fields(text), " "), "#")
-	}
-	printed := shape(strings.ReplaceAll(string(said), os.Args[0], "pipebench"))
-	for line := range strings.Lines(block) {
-		if want := shape(line); want != "[…]" && !strings.Contains(printed, want) {
-			t.Errorf("README has %q, and drive prints\n%s", line, said)
+	serve := []string{"--", os.Args[0], "serve"}
+	for shown, row := range map[string]struct {
+		args  []string
+		stdin string
+	}{
+		"pipebench drive -- pipebench serve --fault deaf@1MiB": {args: slices.Concat([]string{"drive", "--size", "256KiB,1MiB,2MiB",
+			"--duration", "5ms", "--small-pipe", "none", "--quiet", "--out", filepath.Join(t.TempDir(), "out")}, serve, []string{"--fault", "deaf@1MiB"})},
+		`echo 'echo {"message":"hi"}' | pipebench call -- pipebench serve`: {append([]string{"call"}, serve...), `echo {"message":"hi"}`},
+	} {
+		_, block, found := strings.Cut(string(text), "$ "+shown+"\n")
+		if !found {
+			t.Errorf("README does not show %s", shown)
+			continue
+		}
+		block, _, _ = strings.Cut(block, "```")
+		cmd := command(t, commandEnv+"=1", row.args...)
+		cmd.Env, cmd.Stdin = append(cmd.Env, "PIPEBENCH_RECORDS_ONLY=1"), strings.NewReader(row.stdin)
+		said, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%s: %v:\n%s", shown, err, said)
+		}
+		figures := regexp.MustCompile(`[0-9][0-9,.-]*`)
+		shape := func(text string) string { // lines may be broken elsewhere
+			return figures.ReplaceAllString(strings.Join(strings.Fields(text), " "), "#")
+		}
+		printed := shape(strings.ReplaceAll(string(said), os.Args[0], "pipebench"))
+		for line := range strings.Lines(block) {
+			if want := shape(line); want != "[…]" && !strings.Contains(printed, want) {
+				t.Errorf("README has %q, and it prints\n%s", line, said)
+			}
 		}
 	}
 }
