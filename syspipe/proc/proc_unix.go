@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A group is named by the process that leads it: it needs nothing here.
-type group struct{}
+// A group is named by the process that leads it.
+type group struct{ leader int }
 
 // start starts the process as leader of a group of its own, so that a terminal's Ctrl-C leaves it
 // to us, and a wrapper such as npx neither outlives what it wraps nor leaves it behind. The leader
@@ -19,11 +19,15 @@ type group struct{}
 func (p *Process) start() error {
 	p.Cmd.SysProcAttr.Setsid, p.Cmd.SysProcAttr.Setpgid = p.Session, !p.Session
 	p.endWithUs()
-	return p.Cmd.Start()
+	if err := p.Cmd.Start(); err != nil {
+		return err
+	}
+	p.group.leader = p.Cmd.Process.Pid
+	return nil
 }
 
 func (p *Process) signalGroup(s syscall.Signal) bool {
-	return syscall.Kill(-p.Cmd.Process.Pid, s) == nil
+	return syscall.Kill(-p.group.leader, s) == nil
 }
 
 // releaseGroup has nothing to do.
