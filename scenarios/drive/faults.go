@@ -42,6 +42,7 @@ type treatment struct {
 	raw bool           // it starts the server itself
 	end bool           // a server may end over it
 	rpc bool           // it is about JSON-RPC
+	all bool           // it is about all processes that the server started
 
 	mild bool // what it finds is no failure: no protocol demands otherwise
 }
@@ -68,8 +69,8 @@ var treatments = map[string]treatment{
 	"end-at-start":   {do: endAtStart, raw: true},
 	"sigterm":        {do: func(_ context.Context, r *faultRun) error { return r.signal(syscall.SIGTERM) }},
 	"sigint":         {do: func(_ context.Context, r *faultRun) error { return r.signal(syscall.SIGINT) }},
-	"client-killed":  {do: clientKilled, set: func(o *Options) { o.behind = true }},
-	"held-output":    {do: heldOutput},
+	"client-killed":  {do: clientKilled, all: true, set: func(o *Options) { o.behind = true }},
+	"held-output":    {do: heldOutput, all: true},
 	"stray-output":   {do: strayOutput, rpc: true},
 	"cancel":         {do: cancelRequests},
 	"ids":            {do: idsOfEveryType, rpc: true},
@@ -163,6 +164,8 @@ func (d *Driver) Treat(ctx context.Context, m catalogue.Misbehaviour, mark strin
 	switch {
 	case t.rpc && !d.protocol.jsonRPC:
 		err = notTried("it is about JSON-RPC, which the server does not speak")
+	case t.all && own.o.mark == "":
+		err = notTried("this system does not tell which processes others started")
 	case !t.raw:
 		r.c, err = own.live(ctx)
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -44,7 +45,14 @@ func (o *Options) markServer(mark string) (remove func(), err error) {
 	}, nil
 }
 
-const noMarks = notTried("this system does not tell which processes others started")
+// left waits for what the server started to end, ends the rest, and lists it. Where nobody is marked
+// nothing is known to be left.
+func (r *faultRun) left(limit time.Duration) (processes []string) {
+	if r.d.o.mark != "" {
+		processes, _ = proc.EndMarked(r.d.o.mark, limit)
+	}
+	return processes
+}
 
 // leaves waits for a server that has a reason to leave, and judges how it does. It may die of the
 // signal that it was sent.
@@ -104,10 +112,11 @@ func (r *faultRun) signal(s syscall.Signal) error {
 		return notTried(fmt.Sprintf("%s cannot be sent: %v", name, err))
 	}
 	r.leaves(r.d.o.gone(), name, name)
-	if r.Verdict == OK && r.d.o.mark != "" {
-		if left, _ := proc.EndMarked(r.d.o.mark, r.d.o.gone()); len(left) > 0 {
-			r.judge("leaves processes", "it left, and what it started stays: %s", strings.Join(left, ", "))
-		}
+	if r.Verdict != OK {
+		return nil
+	}
+	if left := r.left(r.d.o.gone()); len(left) > 0 {
+		r.judge("leaves processes", "it left, and what it started stays: %s", strings.Join(left, ", "))
 	}
 	return nil
 }
@@ -132,14 +141,11 @@ func init() {
 // clientKilled kills the process that started the server, and it alone, and lets go of the pipes as
 // the kernel does for one that is killed.
 func clientKilled(_ context.Context, r *faultRun) error {
-	if r.d.o.mark == "" {
-		return noMarks
-	}
 	r.c.Cmd.Process.Kill()
 	<-r.c.Done()
 	closeEnds(r.c.stdin, r.c.stdout, r.c.stderr)
 	began, limit := time.Now(), r.d.o.gone()
-	left, _ := proc.EndMarked(r.d.o.mark, limit)
+	left := r.left(limit)
 	r.Evidence.LeftAfterNS = int64(time.Since(began))
 	if len(left) > 0 {
 		r.judge("orphaned", "still there %s after its client was killed: %s", limit, strings.Join(left, ", "))
@@ -152,9 +158,6 @@ func clientKilled(_ context.Context, r *faultRun) error {
 // heldOutput looks at what is left of a server that ended by itself: who reads its output to the end
 // waits for all who hold it.
 func heldOutput(_ context.Context, r *faultRun) error {
-	if r.d.o.mark == "" {
-		return noMarks
-	}
 	r.c.stdin.Close()
 	if !r.c.Ended(r.d.o.gone()) {
 		return notTried("it does not leave at the end of its input")
@@ -169,7 +172,7 @@ func heldOutput(_ context.Context, r *faultRun) error {
 			open, limit = stream.name, 0
 		}
 	}
-	left, _ := proc.EndMarked(r.d.o.mark, limit)
+	left := r.left(limit)
 	switch {
 	case open != "":
 		r.judge("output held open", "%s is still open %s after it ended: %s holds it", open, r.d.o.Patience, strings.Join(left, ", "))
@@ -220,12 +223,16 @@ func manyStarts(ctx context.Context, r *faultRun) error {
 		if err != nil {
 			return err
 		}
-		stop := func() (time.Duration, []string) { return 0, nil }
+		var took time.Duration
+		var chain []string
+		var following sync.WaitGroup
+		starting, started := context.WithCancel(ctx)
 		if n < watched {
-			stop = followExecs(c.Cmd.Process.Pid, began)
+			following.Go(func() { took, chain = followExecs(starting, c.Cmd.Process.Pid, began) })
 		}
-		c, err = r.d.greet(ctx, c)
-		took, chain := stop()
+		_, err = r.d.greet(ctx, c)
+		started()
+		following.Wait()
 		if err != nil {
 			return fmt.Errorf("start %d: %w", n+1, err)
 		}
@@ -235,9 +242,7 @@ func manyStarts(ctx context.Context, r *faultRun) error {
 		}
 		e.look(c, r.d.o.scratch)
 	}
-	if r.d.o.mark != "" {
-		e.Left, _ = proc.EndMarked(r.d.o.mark, r.d.o.gone())
-	}
+	e.Left = r.left(r.d.o.gone())
 	r.judgeStarts(e)
 	return nil
 }
@@ -319,40 +324,27 @@ func (r *faultRun) judgeStarts(e *StartsEvidence) {
 }
 
 // followExecs follows which programs are run one after another with the standard input of a process,
-// as by a wrapper, until it is told to stop, and returns when the last of them was, since began.
-func followExecs(pid int, began time.Time) (stop func() (last time.Duration, names []string)) {
-	done, ended := make(chan bool), make(chan bool)
-	var names []string
-	var last time.Duration
+// as by a wrapper, until ctx ends, and returns when the last of them was, since began.
+func followExecs(ctx context.Context, pid int, began time.Time) (last time.Duration, names []string) {
 	stdin, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", pid))
-	go func() {
-		defer close(ended)
-		seen := map[string]bool{}
-		tick := time.NewTicker(2 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			for _, pid := range proc.Tree(pid) {
-				program, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
-				in, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", pid))
-				if id := fmt.Sprint(pid, program); program != "" && in == stdin && !seen[id] {
-					seen[id], last = true, time.Since(began)
-					if name := filepath.Base(program); len(names) == 0 || names[len(names)-1] != name {
-						names = append(names, name)
-					}
+	seen := map[string]bool{}
+	for tick := time.Tick(2 * time.Millisecond); ctx.Err() == nil; {
+		for _, pid := range proc.Tree(pid) {
+			program, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+			in, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", pid))
+			if id := fmt.Sprint(pid, program); program != "" && in == stdin && !seen[id] {
+				seen[id], last = true, time.Since(began)
+				if name := filepath.Base(program); len(names) == 0 || names[len(names)-1] != name {
+					names = append(names, name)
 				}
 			}
-			select {
-			case <-done:
-				return
-			case <-tick.C:
-			}
 		}
-	}()
-	return func() (time.Duration, []string) {
-		close(done)
-		<-ended
-		return last, names
+		select {
+		case <-ctx.Done():
+		case <-tick:
+		}
 	}
+	return last, names
 }
 
 const (

@@ -71,7 +71,7 @@ func (d *Driver) Replay(ctx context.Context, recording []payload.Message, sink S
 		out := outcome{verdict: OK}
 		if request.fixed && request.silent {
 			if c, err = d.live(ctx); err == nil {
-				d.notify(c, request.msg)
+				_ = c.sendWithin(d.deadline(len(request.msg)), request.msg)
 			}
 		} else {
 			out, err = d.roundTrip(ctx, request, int64(i+1))

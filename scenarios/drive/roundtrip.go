@@ -20,7 +20,7 @@ type outcome struct {
 	why      string
 	differs  string        // where the answer is not as a recording has it; "" where it is, or there is none
 	code     string        // of the error in the answer
-	offset   int           // of the first wrong byte of the payload; -1 where none is
+	offset   *int64        // of the first wrong byte of the payload; nil where none is
 	size     int           // bytes of the answer
 	at       time.Time     // when it was whole
 	took     time.Duration // from the first byte offered to the last byte of the answer
@@ -31,7 +31,7 @@ type outcome struct {
 
 // fail makes the outcome one that needs an explanation.
 func (o *outcome) fail(err error) {
-	o.verdict, o.why, o.offset = Deaf, err.Error(), -1
+	o.verdict, o.why = Deaf, err.Error()
 	if errors.Is(err, errEndless) {
 		o.verdict = Endless
 	}
@@ -67,14 +67,11 @@ func (d *Driver) roundTrip(ctx context.Context, t *requestTemplate, i int64) (ou
 		}
 	}
 	if t.release != nil {
-		d.notify(c, t.release.number(i))
+		msg := t.release.number(i)
+		_ = c.sendWithin(d.deadline(len(msg)), msg) // a server that does not take it fails the next request, too
 	}
 	return out, nil
 }
-
-// notify sends a message that nobody answers. A server that does not take it fails the next
-// request, too.
-func (d *Driver) notify(c *conn, msg []byte) { _ = c.sendWithin(d.deadline(len(msg)), msg) }
 
 // exchange sends and waits. Its verdicts are provisional where nothing came: examine finds out why.
 func (d *Driver) exchange(ctx context.Context, c *conn, t *requestTemplate, i int64, before counters, limit time.Duration) outcome {
@@ -257,10 +254,7 @@ func (d *Driver) examine(ctx context.Context, c *conn, before counters, out *out
 		out.evidence = new(results.FailureEvidence)
 	}
 	e := out.evidence
-	e.Accepted, e.ServedBefore = out.accepted, c.answered
-	if out.offset >= 0 {
-		e.Offset = new(int64(out.offset))
-	}
+	e.Accepted, e.ServedBefore, e.Offset = out.accepted, c.answered, out.offset
 	if e.UnreadStdin == nil && c.alive() {
 		c.recordFills(e)
 	}

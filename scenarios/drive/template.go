@@ -179,10 +179,10 @@ func (t *requestTemplate) answers(e jsonrpc.Envelope) bool {
 // last time.
 type checker struct{ at int }
 
-var fine = outcome{verdict: OK, offset: -1}
+var fine = outcome{verdict: OK}
 
 func wrong(v Verdict, offset int, format string, args ...any) outcome {
-	return outcome{verdict: v, offset: offset, why: fmt.Sprintf(format, args...)}
+	return outcome{verdict: v, offset: new(int64(offset)), why: fmt.Sprintf(format, args...)}
 }
 
 // check judges the answer to the template's message.
@@ -226,9 +226,9 @@ func (t *requestTemplate) checkRefusal(reply []byte) outcome {
 		code, message = strconv.FormatInt(failure.Error.Code, 10), failure.Error.Message
 	}
 	if t.errs && (t.refusal == "" || t.refusal == code) {
-		return outcome{verdict: OK, offset: -1, code: code}
+		return outcome{verdict: OK, code: code}
 	}
-	return outcome{verdict: ErrorReply, offset: -1, code: code, why: shorten(code+" "+message, quotedBytes)}
+	return outcome{verdict: ErrorReply, code: code, why: shorten(code+" "+message, quotedBytes)}
 }
 
 // headBytes is how much of a payload marks where it begins in an answer.
@@ -244,10 +244,10 @@ func explain(payload, reply []byte) outcome {
 	}
 	err := json.Unmarshal(reply, &answer)
 	if _, broken := errors.AsType[*json.SyntaxError](err); broken {
-		return wrong(Corrupt, -1, "the answer is no JSON: %v", err)
+		return outcome{verdict: Corrupt, why: fmt.Sprintf("the answer is no JSON: %v", err)}
 	}
 	if err == nil && answer.Result.IsError {
-		return wrong(ErrorReply, -1, "%s", shorten(string(reply), quotedBytes))
+		return outcome{verdict: ErrorReply, why: shorten(string(reply), quotedBytes)}
 	}
 	nearest := wrong(Corrupt, 0, "the answer (%d bytes) holds nothing of what was sent", len(reply))
 	for text := range texts(reply) {
@@ -255,7 +255,7 @@ func explain(payload, reply []byte) outcome {
 		if i < 0 {
 			continue
 		}
-		if got := compare(payload, []byte(text)[i:]); got.verdict == OK || got.offset >= nearest.offset {
+		if got := compare(payload, []byte(text)[i:]); got.verdict == OK || *got.offset >= *nearest.offset {
 			nearest = got
 		}
 		if nearest.verdict == OK {

@@ -21,46 +21,33 @@ import (
 func (s *Server) read() error {
 	r := s.fault.reader(framers.WithPolicy(framers.Resync),
 		framers.WithSkipped(s.logOversize), framers.WithProgress(s.chunks.Received))
-	for s.State() == Running {
-		line, err := r.ReadMessage()
-		if err == nil {
-			s.record("request", line)
-			s.fault.handle(line)
-			continue
-		}
-		if over, err := s.handleReadError(err); over {
-			return err
-		}
-	}
-	return nil
-}
-
-// handleReadError answers what the framing could not deliver. It reports whether reading is over,
-// and why.
-func (s *Server) handleReadError(err error) (over bool, why error) {
 	var large *framers.TooLargeError
 	var header *framers.HeaderError
 	var chunk *framers.ChunkError
-	switch {
-	case errors.As(err, &large) && s.fault.Kind == "never-read":
-		s.fault.stopReading()
-		return false, nil
-	case errors.As(err, &large):
-		s.sendOversizeError(large)
-		return false, nil
-	case errors.As(err, &header):
-		s.sendParseError("Parse error: " + header.Err.Error()) // without the line, which may hold anything
-		return false, nil
-	case errors.As(err, &chunk):
-		s.sendParseError("Parse error: " + chunk.Err.Error())
-		return false, nil
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		s.sendParseError("Parse error: the input ends inside a message")
-		return true, nil
-	case err == io.EOF, s.State() != Running: // the deadline that ended the read is this server's own
-		return true, nil
+	for s.State() == Running {
+		line, err := r.ReadMessage()
+		switch {
+		case err == nil:
+			s.record("request", line)
+			s.fault.handle(line)
+		case errors.As(err, &large) && s.fault.Kind == "never-read":
+			s.fault.stopReading()
+		case errors.As(err, &large):
+			s.sendOversizeError(large)
+		case errors.As(err, &header):
+			s.sendParseError("Parse error: " + header.Err.Error()) // without the line, which may hold anything
+		case errors.As(err, &chunk):
+			s.sendParseError("Parse error: " + chunk.Err.Error())
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			s.sendParseError("Parse error: the input ends inside a message")
+			return nil
+		case err == io.EOF, s.State() != Running: // the deadline that ended the read is this server's own
+			return nil
+		default:
+			return fmt.Errorf("read request: %w", err)
+		}
 	}
-	return true, fmt.Errorf("read request: %w", err)
+	return nil
 }
 
 // handle takes one message, which is valid until handle returns.

@@ -102,7 +102,6 @@ func (m *message) reset() {
 type splitter struct {
 	framing framing
 	message message
-	begun   bool
 
 	line     []byte // of a header, or of the beginning of a stream of which nothing is known
 	overlong bool   // the line is no header's
@@ -186,7 +185,7 @@ func (s *splitter) lineBytes(p []byte, when readEvent) []byte {
 	if s.message.size > 0 {
 		s.finish(when)
 	} else {
-		s.reset()
+		s.message.reset()
 	}
 	return p[end+1:]
 }
@@ -239,8 +238,8 @@ func (s *splitter) add(p []byte, when readEvent) {
 		return
 	}
 	m := &s.message
-	if !s.begun {
-		s.begun, m.first = true, when.at
+	if len(m.cuts) == 0 {
+		m.first = when.at
 	}
 	switch n := len(m.cuts); {
 	case n > 0 && (m.when[n-1] == when.at || n == maxCuts):
@@ -261,17 +260,11 @@ func (s *splitter) add(p []byte, when readEvent) {
 func (s *splitter) finish(when readEvent) {
 	s.message.at = when.at
 	s.message.end()
-	if !s.begun {
+	if len(s.message.cuts) == 0 { // it has no bytes
 		s.message.first = when.at
 	}
 	s.emit(&s.message)
-	s.reset()
-}
-
-// reset makes ready for the next message.
-func (s *splitter) reset() {
 	s.message.reset()
-	s.begun = false
 }
 
 // close takes the end of the stream: a last line needs no newline.
@@ -281,7 +274,7 @@ func (s *splitter) close(when readEvent) {
 		s.framing, s.line = byLines, nil
 		s.feed(held, when)
 	}
-	if s.framing == byLines && s.begun {
+	if s.framing == byLines && len(s.message.cuts) > 0 {
 		s.finish(when)
 	}
 }

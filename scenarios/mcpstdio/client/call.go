@@ -57,8 +57,9 @@ func marshal(params any) ([]byte, error) {
 }
 
 func (c *Conn) call(ctx context.Context, method string, params []byte) ([]byte, error) {
-	l, p, err := c.register(ctx)
-	if err != nil {
+	var l *link
+	var p *pendingCall
+	if err := c.whenReady(ctx, func() { l, p = c.link, c.addCall() }); err != nil {
 		return nil, err
 	}
 	msg := jsonrpc.AppendRequest(nil, p.id, method, params)
@@ -82,21 +83,6 @@ func (c *Conn) call(ctx context.Context, method string, params []byte) ([]byte, 
 		reason, _ := json.Marshal(ctx.Err().Error())
 		l.offer(jsonrpc.AppendRequest(nil, "", "notifications/cancelled", fmt.Appendf(nil, `{"requestId":%s,"reason":%s}`, p.id, reason)))
 		return nil, ctx.Err()
-	}
-}
-
-// register waits for a server that is ready and gives out the id of a call to it.
-func (c *Conn) register(ctx context.Context) (*link, *pendingCall, error) {
-	for {
-		if err := c.Wait(ctx); err != nil {
-			return nil, nil, err
-		}
-		c.mu.Lock()
-		if c.state == Ready {
-			defer c.mu.Unlock()
-			return c.link, c.addCall(), nil
-		}
-		c.mu.Unlock()
 	}
 }
 
@@ -164,14 +150,9 @@ func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 	if err != nil {
 		return fmt.Errorf("notify %s: params: %w", method, err)
 	}
-	if err := c.Wait(ctx); err != nil {
+	var l *link
+	if err := c.whenReady(ctx, func() { l = c.link }); err != nil {
 		return fmt.Errorf("notify %s: %w", method, err)
-	}
-	c.mu.Lock()
-	l := c.link
-	c.mu.Unlock()
-	if l == nil {
-		return fmt.Errorf("notify %s: the server was lost just now", method)
 	}
 	select {
 	case l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, "", method, body)}:
@@ -188,13 +169,9 @@ func (c *Conn) ListTools(ctx context.Context) ([]*mcp.Tool, error) {
 	var tools []*mcp.Tool
 	var page mcp.ListToolsResult
 	for params := any(nil); ; params = map[string]string{"cursor": page.NextCursor} {
-		result, err := c.Call(ctx, "tools/list", params)
-		if err != nil {
-			return nil, err
-		}
 		page = mcp.ListToolsResult{}
-		if err := json.Unmarshal(result, &page); err != nil {
-			return nil, fmt.Errorf("call tools/list: the answer has another form: %w", err)
+		if err := c.callFor(ctx, &page, "tools/list", params); err != nil {
+			return nil, err
 		}
 		tools = append(tools, page.Tools...)
 		if page.NextCursor == "" {
@@ -208,15 +185,24 @@ func (c *Conn) CallTool(ctx context.Context, name string, arguments any) (*mcp.C
 	if arguments == nil {
 		arguments = struct{}{}
 	}
-	result, err := c.Call(ctx, "tools/call", map[string]any{"name": name, "arguments": arguments})
+	answer := new(mcp.CallToolResult)
+	err := c.callFor(ctx, answer, "tools/call", map[string]any{"name": name, "arguments": arguments})
 	if err != nil {
 		return nil, err
 	}
-	answer := new(mcp.CallToolResult)
-	if err := json.Unmarshal(result, answer); err != nil {
-		return nil, fmt.Errorf("call tools/call: the answer has another form: %w", err)
-	}
 	return answer, nil
+}
+
+// callFor decodes the result of a call.
+func (c *Conn) callFor(ctx context.Context, result any, method string, params any) error {
+	text, err := c.Call(ctx, method, params)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, result); err != nil {
+		return fmt.Errorf("call %s: the answer has another form: %w", method, err)
+	}
+	return nil
 }
 
 // deliver hands a message to the call that waits for it. The caller has the lock; after is to be

@@ -109,10 +109,16 @@ func (c *Conn) Server() *mcp.InitializeResult {
 
 // Wait returns when the connection is ready. Its error is ErrClosed, with the reason, or that of
 // ctx.
-func (c *Conn) Wait(ctx context.Context) error {
+func (c *Conn) Wait(ctx context.Context) error { return c.whenReady(ctx, func() {}) }
+
+// whenReady waits as Wait does, and then calls do with the lock.
+func (c *Conn) whenReady(ctx context.Context, do func()) error {
 	for {
 		c.mu.Lock()
 		state, ready, lost := c.state, c.ready, c.lost
+		if state == Ready {
+			do()
+		}
 		c.mu.Unlock()
 		switch state {
 		case Ready:

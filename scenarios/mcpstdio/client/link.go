@@ -1,11 +1,13 @@
 package client
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -44,9 +46,8 @@ func newLink(c *Conn, p *Process) *link {
 		ended: make(chan struct{}),
 		limit: -1,
 	}
-	if p.Stderr != nil {
-		l.tasks.Go(l.drainStderr)
-	}
+	p.Stderr = cmp.Or(p.Stderr, io.NopCloser(strings.NewReader("")))
+	l.tasks.Go(func() { _, _ = io.Copy(stderrSink{c}, p.Stderr) }) // its end is no failure
 	l.tasks.Go(func() {
 		select {
 		case <-p.Done: // by itself
@@ -68,9 +69,7 @@ func (l *link) end(polite bool) {
 	l.boundDrain()
 	l.tasks.Wait()
 	l.proc.Stdout.Close()
-	if l.proc.Stderr != nil {
-		l.proc.Stderr.Close()
-	}
+	l.proc.Stderr.Close()
 	close(l.ended)
 }
 
@@ -82,9 +81,6 @@ const drainTimeout = 250 * time.Millisecond
 // deadlines is closed.
 func (l *link) boundDrain() {
 	for _, stream := range []io.ReadCloser{l.proc.Stdout, l.proc.Stderr} {
-		if stream == nil {
-			continue
-		}
 		d, ok := stream.(interface{ SetReadDeadline(time.Time) error })
 		if !ok || d.SetReadDeadline(time.Now().Add(drainTimeout)) != nil {
 			stream.Close()
@@ -138,18 +134,16 @@ func (l *link) read() {
 			o.OnChunk(c)
 		}
 	}))
-	for goOn := true; goOn; {
-		if msg, err := r.ReadMessage(); err != nil {
-			goOn = l.handleReadError(err)
-		} else {
-			goOn = l.handle(msg)
-		}
+	for l.handle(r.ReadMessage()) {
 	}
 }
 
-// handle parses a message. It reports whether to read on. What is within this end's limit, by which
+// handle parses what was read. It reports whether to read on. What is within this end's limit, by which
 // frames are read, may be beyond a smaller one that was negotiated.
-func (l *link) handle(msg []byte) bool {
+func (l *link) handle(msg []byte, err error) bool {
+	if err != nil {
+		return l.handleReadError(err)
+	}
 	if l.limit >= 0 && len(msg) > l.limit {
 		l.rejectOversized(&framers.TooLargeError{Size: int64(len(msg)), Limit: int64(l.limit)})
 		return false
@@ -228,22 +222,16 @@ func (l *link) sendOversizeError(id jsonrpc.ID, e *FrameError) {
 // oversizeErrorTimeout bounds the wait for a server that has sent too large a frame.
 const oversizeErrorTimeout = 100 * time.Millisecond
 
-// drainStderr reads the server's stderr to its end: a server that logs into a full pipe stands
-// still.
-func (l *link) drainStderr() {
-	buf := make([]byte, 32<<10)
-	for {
-		n, err := l.proc.Stderr.Read(buf)
-		if n > 0 {
-			_, _ = l.c.opts.Stderr.Write(buf[:n]) // where it goes must not stop the server
-			l.c.mu.Lock()
-			l.c.stats.Stderr += int64(n)
-			l.c.mu.Unlock()
-		}
-		if err != nil {
-			return
-		}
-	}
+// stderrSink takes the server's stderr, which is read to its end: a server that logs into a full pipe
+// stands still. Where it goes must not stop the server either.
+type stderrSink struct{ *Conn }
+
+func (s stderrSink) Write(p []byte) (int, error) {
+	_, _ = s.opts.Stderr.Write(p)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stats.Stderr += int64(len(p))
+	return len(p), nil
 }
 
 // initializeParams are the params of initialize.
