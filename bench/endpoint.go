@@ -197,7 +197,7 @@ func (e *endpoint) meet(before *usage) (began time.Duration, err error) {
 			return began, err
 		}
 		e.snapshot(before)
-		start := e.startSchedule()
+		start := e.setSchedule(0)
 		began = syspipe.Now()
 		return began, e.signalPeer(start)
 	}

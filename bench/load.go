@@ -69,30 +69,24 @@ func (l *load) deliver(i int64) {
 	}
 }
 
-// startSchedule chooses the moment that messages fall due from.
-func (e *endpoint) startSchedule() (start int64) {
-	if e.load == nil {
-		return 0
-	}
-	start = e.clock.Now()
-	if e.load.open {
-		start += int64(leadTime)
-	}
-	e.setSchedule(start)
-	return start
-}
-
-// setSchedule takes the moment that the endpoints agreed on. An open loop is given up at twice the
-// time it should take.
-func (e *endpoint) setSchedule(start int64) {
+// setSchedule takes the moment that the endpoints agreed on, or chooses it, where it is 0, and returns
+// it. An open loop is given up at twice the time it should take.
+func (e *endpoint) setSchedule(start int64) int64 {
 	l := e.load
 	if l == nil {
-		return
+		return 0
+	}
+	if start == 0 {
+		start = e.clock.Now()
+		if l.open {
+			start += int64(leadTime)
+		}
 	}
 	if l.schedule.start = start; l.open {
 		l.schedule.period = 1e9 / e.Cell.Rate
 		l.deadline = start + 2*int64(float64(e.Messages)*l.schedule.period) + int64(leadTime)
 	}
+	return start
 }
 
 // runLoad moves the messages of a loaded sample. Whoever receives those of an open loop that was
@@ -196,11 +190,7 @@ func (e *endpoint) sendTimes() error {
 	if err := e.out.Close(); err != nil {
 		return err
 	}
-	times, err := binary.Append(nil, binary.NativeEndian, append([]int64{e.load.total.Load()}, e.load.sent...))
-	if err == nil {
-		_, err = e.toPeer.Write(times)
-	}
-	return err
+	return binary.Write(e.toPeer, binary.NativeEndian, append([]int64{e.load.total.Load()}, e.load.sent...))
 }
 
 func (e *endpoint) receiveTimes() error {

@@ -154,10 +154,13 @@ func serveJobs(p *proc.Work) error {
 	if len(configs) == 1 {
 		debug.SetMemoryLimit(workerMemory)
 	}
-	reports, ends := make(chan report, len(configs)), p.Ends
+	reports, left := make(chan report, len(configs)), p.Ends
 	var endpoints []chan job
 	for _, c := range configs {
-		jobs, own := make(chan job), takeEnds(c, &ends)
+		jobs, own := make(chan job), pipeEnds{spares: make([]*syspipe.End, c.Spares)}
+		for _, place := range own.places(c.Role) {
+			*place, left = left[0], left[1:]
+		}
 		endpoints = append(endpoints, jobs)
 		go serveEndpoint(c, own, jobs, reports)
 	}
@@ -236,29 +239,25 @@ type pipeEnds struct {
 	spares                    []*syspipe.End
 }
 
-// list returns the ends that are there, in the order in which takeEnds takes them.
+// places are where the ends of a role belong, in the order in which a worker is given them.
+func (p *pipeEnds) places(of role) []**syspipe.End {
+	places := []**syspipe.End{&p.toPeer, &p.fromPeer}
+	if of != receiver {
+		places = append(places, &p.out)
+	}
+	if of != sender {
+		places = append(places, &p.in)
+	}
+	for i := range p.spares {
+		places = append(places, &p.spares[i])
+	}
+	return places
+}
+
+// list returns the ends that are there, in that order.
 func (p pipeEnds) list() []*syspipe.End {
 	all := append([]*syspipe.End{p.toPeer, p.fromPeer, p.out, p.in}, p.spares...)
 	return slices.DeleteFunc(all, func(e *syspipe.End) bool { return e == nil })
-}
-
-// takeEnds takes the ends of an endpoint from the front of those that a worker inherited.
-func takeEnds(c endpointConfig, from *[]*syspipe.End) pipeEnds {
-	take := func() (e *syspipe.End) {
-		e, *from = (*from)[0], (*from)[1:]
-		return e
-	}
-	p := pipeEnds{toPeer: take(), fromPeer: take()}
-	if c.Role != receiver {
-		p.out = take()
-	}
-	if c.Role != sender {
-		p.in = take()
-	}
-	for range c.Spares {
-		p.spares = append(p.spares, take())
-	}
-	return p
 }
 
 // takeSpare returns the ends with one of the spares in place of the measured one.

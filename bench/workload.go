@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/pipebench/pipebench/bench/payload"
@@ -58,18 +57,8 @@ func (w *WorkloadContext) Params(into any) error {
 // Barrier waits until both ends have called it. The reading end leaves first, the writing end
 // within the time that a byte takes through a pipe.
 func (w *WorkloadContext) Barrier() error {
-	signal := func() error { return w.endpoint.signalPeer(0) }
-	await := func() error { _, err := w.endpoint.awaitPeer(); return err }
-	steps := []func() error{signal, await}
-	if w.endpoint.isTimer() {
-		slices.Reverse(steps)
-	}
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return explain("meet the other end", err)
-		}
-	}
-	return nil
+	_, err := w.endpoint.meet(new(usage)) // which a workload counts from where it wants to
+	return explain("meet the other end", err)
 }
 
 // SampleCPU notes the CPU that the end runs on now, for its counters.

@@ -80,12 +80,8 @@ func (m *Mux) Send(ctx context.Context, priority int, msg []byte) error {
 	}
 	select {
 	case m.slots <- struct{}{}:
-	default:
-		select {
-		case m.slots <- struct{}{}:
-		case <-ctx.Done():
-			return fmt.Errorf("send message: queue of %d is full: %w", cap(m.slots), ctx.Err())
-		}
+	case <-ctx.Done():
+		return fmt.Errorf("send message: queue of %d is full: %w", cap(m.slots), ctx.Err())
 	}
 	defer func() { <-m.slots }()
 	t := &waiter{priority: priority}

@@ -26,19 +26,17 @@ const (
 
 // A Decision is what records say about chunk sizes.
 type Decision struct {
-	Objective Objective
+	// The Cost is "cpu" where the ends share a CPU, else "goodput". Alike are among the Possible sizes;
+	// what is hardly known counts there as known to that which runs differ by.
+	results.RecommendationEvidence
+
 	Best      int     // chunk size in bytes to use: the smallest of Alike; 0 if nothing was measured in full
 	Top       int     // the size that the samples make worth the most
-	Margin    float64 // no other size is worth more than Top by more than this share, with 95 % confidence
-	Alike     []int   // sizes worth as much as Top within 5 %, ascending
-	Possible  []int   // sizes that another run may recommend, as far as runs differ, ascending; Alike among them. What is hardly known counts as known to that
-	Flat      bool    // all sizes are worth the same: the size does not matter
 	Unchunked bool    // messages that are not cut are worth as much as Top within 5 %: chunking buys nothing
 	Disturbed float64 // share of the records that sizes are chosen by in which the machine did other work
 	Samples   int     // that each figure of what is recommended has at least
 	Scores    []Score // of all sizes that were measured in full, ascending
 	Whole     *Score  // of messages that are not cut; nil where they were not measured in full
-	Cost      string  // the metric that counts as cost: "cpu" where the ends share a CPU, else "goodput"
 	Fast      int64   // the reader's rate at which cost counts; 0 is as fast as it can
 	Slow      []int64 // the reader's rates at which waits count
 
@@ -84,7 +82,7 @@ func (d Decision) Of(chunk int) (Score, bool) {
 // Decide weighs the sizes of the chunked framing in the records. Records with another capacity,
 // sender or message size than the first are variants, not candidates; so are unchunked framings.
 func Decide(records []results.Tune, o Objective) Decision {
-	d := Decision{Objective: o}
+	d := Decision{RecommendationEvidence: results.RecommendationEvidence{Objective: string(o)}}
 	measured := stat.Filter(records, func(r results.Tune) bool { return len(r.Samples) > 0 })
 	first := slices.IndexFunc(measured, func(r results.Tune) bool { return chunkOf(r.Cell) > 0 && r.Cell.Sender == "" })
 	if first < 0 {

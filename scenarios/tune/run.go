@@ -148,7 +148,7 @@ func (s *search) wants(c results.Cell, d Decision) bool {
 	}
 	share := 1.0 // of the score, that the figure weighs
 	if c.Drain != d.Fast {
-		share = weights[d.Objective] / float64(max(1, len(d.Slow)))
+		share = weights[Objective(d.Objective)] / float64(max(1, len(d.Slow)))
 	}
 	return d.halfWidthOf(s.point(c))*share > convergedMargin/4
 }
@@ -261,10 +261,8 @@ func (s *search) recordOf(t results.Tune, d Decision) results.Tune {
 	}
 	if !d.Inconclusive() && !isVariant(t.Cell, s.Cell) && chunkOf(t.Cell) == recommended {
 		t.Recommended = true
-		t.Evidence.RecommendationEvidence = &results.RecommendationEvidence{
-			Objective: string(d.Objective), Margin: float64(int(d.Margin*1e4)) / 1e4,
-			Cost: d.Cost, Alike: d.Alike, Possible: d.Possible, Flat: d.Flat,
-		}
+		d.Margin = float64(int(d.Margin*1e4)) / 1e4
+		t.Evidence.RecommendationEvidence = &d.RecommendationEvidence
 	}
 	if warning, late := view.LateWarning(t.Samples); late {
 		t.Warnings = append(t.Warnings, warning)
