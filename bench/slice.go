@@ -228,7 +228,6 @@ const SliceTime = 3 * time.Millisecond
 // time, with the latencies of all.
 func (p Plan) measureSlices(f *fork, c results.Cell, n int64) (s results.Sample, err error) {
 	one := &cellRun{record: results.Record{Cell: c}}
-	latencies := map[string][]results.Latency{}
 	for left := n; left > 0; left -= s.Messages {
 		got, err := f.run(p.jobOf(c).of(min(left, one.messagesFor(SliceTime))))
 		if err == nil {
@@ -240,16 +239,13 @@ func (p Plan) measureSlices(f *fork, c results.Cell, n int64) (s results.Sample,
 		one.rate, one.capacity = max(one.rate, rate(s.Messages, s.ElapsedNS)), s.Capacity
 		one.size = float64(s.PayloadBytes) / float64(s.Messages)
 		one.record.Samples = append(one.record.Samples, s)
-		for key, l := range s.Latency {
-			latencies[key] = append(latencies[key], l)
-		}
 	}
 	bySpeed := func(a, b results.Sample) int {
 		return cmp.Compare(rate(a.Messages, a.ElapsedNS), rate(b.Messages, b.ElapsedNS))
 	}
 	s = slices.SortedFunc(slices.Values(one.record.Samples), bySpeed)[len(one.record.Samples)/2]
-	for key, all := range latencies {
-		if s.Latency[key], err = results.MergeLatencies(all); err != nil {
+	for key := range s.Latency {
+		if s.Latency[key], err = results.MergeLatencies(one.record.Samples, key); err != nil {
 			return s, err
 		}
 	}

@@ -38,13 +38,9 @@ const minAchieved = 0.99
 // the tail of the latency that it is part of.
 func loadWarnings(r results.Record) (out []string) {
 	var achieved []float64
-	latencies := map[string][]results.Latency{}
 	for _, s := range r.Samples {
 		if s.Load != nil {
 			achieved = append(achieved, s.Load.Achieved)
-		}
-		for key, l := range s.Latency {
-			latencies[key] = append(latencies[key], l)
 		}
 	}
 	if len(achieved) == 0 {
@@ -53,8 +49,8 @@ func loadWarnings(r results.Record) (out []string) {
 	if share := stat.Median(achieved).Median / r.Cell.Rate; share < minAchieved {
 		out = append(out, fmt.Sprintf("only %.1f %% of the rate asked for was achieved: latencies are those of an overload; ask for less (--rate)", 100*share))
 	}
-	own, err := results.MergeLatencies(latencies["lateness"])
-	all, allErr := results.MergeLatencies(latencies["due"])
+	own, err := results.MergeLatencies(r.Samples, "lateness")
+	all, allErr := results.MergeLatencies(r.Samples, "due")
 	if err == nil && allErr == nil && own.P99NS != nil && all.P99NS != nil && *own.P99NS*2 >= *all.P99NS {
 		out = append(out, fmt.Sprintf("the generator's own lateness (p99 %s) explains most of the p99: place the ends apart, or ask for a lower rate",
 			results.FormatDuration(float64(*own.P99NS))))

@@ -83,13 +83,7 @@ func (v selection) pickSizes() (sizes []string, note string) {
 
 // latency merges the distributions of all samples.
 func (v selection) latency(key string) results.Latency {
-	var all []results.Latency
-	for _, s := range v.samples() {
-		if l := s.Latency[key]; l.Count > 0 {
-			all = append(all, l)
-		}
-	}
-	l, _ := results.MergeLatencies(all) // one that is damaged has no curve
+	l, _ := results.MergeLatencies(v.samples(), key) // one that is damaged has no curve
 	return l
 }
 

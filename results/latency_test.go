@@ -32,13 +32,17 @@ func TestPercentilesNeedTenObservationsBeyond(t *testing.T) {
 	}
 }
 
+func sampleWith(due results.Latency) results.Sample {
+	return results.Sample{Latency: map[string]results.Latency{"due": due}}
+}
+
 func TestMergedLatencyIsThatOfAllObservations(t *testing.T) {
 	all := resultstest.UpTo(1000)
 	whole, err := results.NewLatency(all)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var parts []results.Latency
+	var parts []results.Sample
 	for i := 0; i < len(all); i += 100 {
 		l, err := results.NewLatency(all[i : i+100])
 		if err != nil {
@@ -47,9 +51,9 @@ func TestMergedLatencyIsThatOfAllObservations(t *testing.T) {
 		if l.P99NS != nil {
 			t.Error("100 observations carry a p99")
 		}
-		parts = append(parts, l)
+		parts = append(parts, sampleWith(l))
 	}
-	merged, err := results.MergeLatencies(parts)
+	merged, err := results.MergeLatencies(parts, "due")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +81,7 @@ func TestObservationsAboveTheRangeCount(t *testing.T) {
 	if float64(*l.P99NS) < results.MaxLatencyNS*0.999 {
 		t.Errorf("p99 is %d ns though 2 %% took longer than the range", *l.P99NS)
 	}
-	merged, err := results.MergeLatencies([]results.Latency{l, l})
+	merged, err := results.MergeLatencies([]results.Sample{sampleWith(l), sampleWith(l)}, "due")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +97,7 @@ func TestMergeKeepsWhatTheHistogramLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Count, l.Over, l.MaxNS = 1020, 20, 2*results.MaxLatencyNS
-	merged, err := results.MergeLatencies([]results.Latency{l})
+	merged, err := results.MergeLatencies([]results.Sample{sampleWith(l), {}}, "due")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +108,7 @@ func TestMergeKeepsWhatTheHistogramLeftOut(t *testing.T) {
 
 func TestDamagedHistogramIsAnError(t *testing.T) {
 	for _, hdr := range []string{"", "x", "HISTFAAAAA"} {
-		if _, err := results.MergeLatencies([]results.Latency{{Count: 1, HDR: hdr}}); err == nil {
+		if _, err := results.MergeLatencies([]results.Sample{sampleWith(results.Latency{Count: 1, HDR: hdr})}, "due"); err == nil {
 			t.Errorf("hdr %q: no error", hdr)
 		}
 	}

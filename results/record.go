@@ -316,9 +316,18 @@ func (l Latency) Histogram() (*hdrhistogram.Histogram, error) {
 	return h, nil
 }
 
-// MergeLatencies puts the distributions of several samples together, so that percentiles which no
-// single one carries may be had from all.
-func MergeLatencies(all []Latency) (Latency, error) {
+// MergeLatencies puts the distributions of several samples together, those with one of the keys, so
+// that percentiles which no single one carries may be had from all. Its Count is 0 where there are
+// none.
+func MergeLatencies(samples []Sample, keys ...string) (Latency, error) {
+	var all []Latency
+	for _, s := range samples {
+		for _, key := range keys {
+			if l, ok := s.Latency[key]; ok {
+				all = append(all, l)
+			}
+		}
+	}
 	merged := NewHistogram()
 	var over, shortest, longest int64
 	for _, l := range all {

@@ -120,16 +120,7 @@ func (r *Row) estimate() {
 	samples := undisturbed(r.Pooled(), func(s results.Sample) bool { return s.Disturbed != "" })
 	r.Latency = make(map[string]results.Latency)
 	for _, key := range latencyKeys {
-		var all []results.Latency
-		for _, s := range samples {
-			if l, ok := s.Latency[key]; ok {
-				all = append(all, l)
-			}
-		}
-		if len(all) == 0 {
-			continue
-		}
-		merged, err := results.MergeLatencies(all)
+		merged, err := results.MergeLatencies(samples, key)
 		if err != nil {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s latency is not shown: %v", key, err))
 		} else if merged.Count > 0 {

@@ -89,15 +89,7 @@ func quantileTexts(l results.Latency, longestName string) []string {
 
 // latencyOf is that of all samples of a target together; of an open loop, from when requests were due.
 func latencyOf(t results.Target) results.Latency {
-	var all []results.Latency
-	for _, s := range t.Samples {
-		for _, name := range []string{"roundtrip", "due"} {
-			if l, ok := s.Latency[name]; ok {
-				all = append(all, l)
-			}
-		}
-	}
-	l, _ := results.MergeLatencies(all) // one that is damaged shows nothing
+	l, _ := results.MergeLatencies(t.Samples, "roundtrip", "due") // one that is damaged shows nothing
 	return l
 }
 
