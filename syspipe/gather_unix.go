@@ -26,7 +26,13 @@ type gather struct {
 func (e *End) writev(bufs [][]byte) (int64, error) {
 	g := &e.gather
 	g.load(bufs)
-	err := e.gatherWaiting()
+	var err error
+	if e.file != nil {
+		err = e.conn.Write(g.try)
+	}
+	for e.file == nil && err == nil && !e.tryWritev(0) {
+		err = e.wait(unix.POLLOUT)
+	}
 	all := g.left == 0
 	clear(g.store)
 	return g.n, e.writeResult(g.n, all, g.errno, err)
@@ -45,18 +51,6 @@ func (g *gather) load(bufs [][]byte) {
 		g.left += int64(len(b))
 	}
 	g.vecs = g.store
-}
-
-func (e *End) gatherWaiting() error {
-	if e.file != nil {
-		return e.conn.Write(e.gather.try)
-	}
-	for !e.tryWritev(0) {
-		if err := e.wait(unix.POLLOUT); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // tryWritev writes until everything is accepted or a call fails; it reports false where the call

@@ -3,6 +3,7 @@
 package syspipe
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -88,23 +89,14 @@ func openFIFOEnd(path string, flags int) (int, error) {
 	return fd, nil
 }
 
-// fileType names the type of file that a mode of stat(2) stands for.
+// fileTypes names the types of files by what a mode of stat(2) says of them.
+var fileTypes = map[uint32]string{
+	unix.S_IFIFO: "a FIFO", unix.S_IFSOCK: "a socket", unix.S_IFREG: "a regular file",
+	unix.S_IFDIR: "a directory", unix.S_IFCHR: "a character device", unix.S_IFBLK: "a block device",
+}
+
 func fileType(mode uint32) string {
-	switch mode & unix.S_IFMT {
-	case unix.S_IFIFO:
-		return "a FIFO"
-	case unix.S_IFSOCK:
-		return "a socket"
-	case unix.S_IFREG:
-		return "a regular file"
-	case unix.S_IFDIR:
-		return "a directory"
-	case unix.S_IFCHR:
-		return "a character device"
-	case unix.S_IFBLK:
-		return "a block device"
-	}
-	return "a file of unknown type"
+	return cmp.Or(fileTypes[mode&unix.S_IFMT], "a file of unknown type")
 }
 
 // firstExtra is the number that the first of exec.Cmd.ExtraFiles has in the child.

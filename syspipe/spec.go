@@ -102,13 +102,8 @@ func parseName[T ~string](what, name string, known []T) (T, error) {
 
 // noun names the kind in the middle of a sentence.
 func (k Kind) noun() string {
-	switch k {
-	case Anonymous, Named:
-		return string(k) + " pipe"
-	case SocketPair:
-		return "socket pair"
-	}
-	return string(k)
+	nouns := map[Kind]string{Anonymous: "anonymous pipe", Named: "named pipe", SocketPair: "socket pair"}
+	return cmp.Or(nouns[k], string(k))
 }
 
 func joinNames[T any](list []T) string {

@@ -132,29 +132,27 @@ type LargeWrite struct {
 const overCapacity = 64<<10 + 1
 
 func gatherLargeWrite(_ context.Context, s *session) LargeWrite {
-	return once(s, "writes beyond what a pipe holds", largeWrite)
-}
-
-func largeWrite() (e LargeWrite) {
-	e.OS, e.PageSize = runtime.GOOS, os.Getpagesize()
-	fill := func(w *syspipe.End) (err error) {
-		for err == nil {
-			err = writeBytes(4096)(w)
+	return once(s, "writes beyond what a pipe holds", func() (e LargeWrite) {
+		e.OS, e.PageSize = runtime.GOOS, os.Getpagesize()
+		fill := func(w *syspipe.End) (err error) {
+			for err == nil {
+				err = writeBytes(4096)(w)
+			}
+			return err
 		}
-		return err
-	}
-	e.Fill = writeUnread(syspipe.Poller, 0, fill)
-	e.Block = writeUnread(syspipe.Poller, overCapacity, writeBytes(overCapacity))
-	if syspipe.Poll.Supported() == nil {
-		e.NonBlock, e.OneMore = new(Stall), new(Stall)
-		*e.NonBlock = writeUnread(syspipe.Poll, overCapacity, writeBytes(overCapacity))
-		full := func(w *syspipe.End) error { return errors.Join(writeBytes(64<<10)(w), writeBytes(1)(w)) }
-		*e.OneMore = writeUnread(syspipe.Poll, 64<<10+1, full)
-	}
-	e.Read, e.ReadPipe = writeTo(true, overCapacity)
-	e.Gone, e.GonePipe = writeTo(false, overCapacity)
-	e.GoneOne, e.OnePipe = writeTo(false, 1)
-	return e
+		e.Fill = writeUnread(syspipe.Poller, 0, fill)
+		e.Block = writeUnread(syspipe.Poller, overCapacity, writeBytes(overCapacity))
+		if syspipe.Poll.Supported() == nil {
+			e.NonBlock, e.OneMore = new(Stall), new(Stall)
+			*e.NonBlock = writeUnread(syspipe.Poll, overCapacity, writeBytes(overCapacity))
+			full := func(w *syspipe.End) error { return errors.Join(writeBytes(64<<10)(w), writeBytes(1)(w)) }
+			*e.OneMore = writeUnread(syspipe.Poll, 64<<10+1, full)
+		}
+		e.Read, e.ReadPipe = writeTo(true, overCapacity)
+		e.Gone, e.GonePipe = writeTo(false, overCapacity)
+		e.GoneOne, e.OnePipe = writeTo(false, 1)
+		return e
+	})
 }
 
 // writeTo writes size bytes with a reader at work, or with one that has left, and returns the

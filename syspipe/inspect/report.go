@@ -111,13 +111,8 @@ func (h Holder) String() string { return fmt.Sprintf("%d (%s)", h.PID, h.Command
 
 // stream names a descriptor as its user would.
 func (h Holder) stream() string {
-	switch h.FD {
-	case 0:
-		return "stdin"
-	case 1:
-		return "stdout"
-	case 2:
-		return "stderr"
+	if h.FD < 3 {
+		return []string{"stdin", "stdout", "stderr"}[h.FD]
 	}
 	return fmt.Sprintf("descriptor %d", h.FD)
 }

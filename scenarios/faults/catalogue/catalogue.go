@@ -103,8 +103,8 @@ func server(name string, sign byte, bytes int64, title, seen, rule, advice strin
 	return Misbehaviour{Side: Server, Name: name, Sign: sign, Default: bytes, Title: title, Seen: seen, Rule: rule, Advice: advice}
 }
 
-// Entries of a client, of a life and of surroundings have the same parts.
-var client, life, around = entry(Client), entry(Life), entry(Surroundings)
+// Entries of these sides have the same parts.
+var client, around, habit, life = entry(Client), entry(Surroundings), entry(Habits), entry(Life)
 
 func entry(side Side) func(name, title, rule, advice string) Misbehaviour {
 	return func(name, title, rule, advice string) Misbehaviour {
@@ -332,10 +332,6 @@ var surroundings = []Misbehaviour{
 		"read until the end of the input: a read may bring less than was asked for"),
 	around("stdin-cut-line", "the input ends in the middle of a line", asEnds+", or where it leaves the last line out",
 		"take what stands before the end of the input for a line"),
-}
-
-func habit(name, title, rule, advice string) Misbehaviour {
-	return Misbehaviour{Side: Habits, Name: name, Title: title, Rule: rule, Advice: advice}
 }
 
 // Rules on habits tell what a client has to do, those of MCP with their section of its specification.
