@@ -38,7 +38,12 @@ func newLSP(o Options, wire framers.Framing) *lsp {
 
 func (l *lsp) greet(ctx context.Context, c *conn, within time.Duration) error {
 	c.speak(&l.protocol)
-	reply, err := c.call(ctx, "initialize", l.initializeParams(c.client), within)
+	where := `"rootUri":null,"workspaceFolders":null`
+	if l.root != "" {
+		where = `"rootUri":` + quoted(l.root) + `,"workspaceFolders":[{"uri":` + quoted(l.root) + `,"name":"pipebench"}]`
+	}
+	params := fmt.Sprintf(`{"processId":%d,%s,"capabilities":%s}`, c.client, where, capabilities)
+	reply, err := c.call(ctx, "initialize", params, within)
 	if err != nil {
 		return err
 	}
@@ -76,14 +81,6 @@ const capabilities = `{"workspace":{"configuration":true,"workspaceFolders":true
 	`"didChangeConfiguration":{"dynamicRegistration":true}},` +
 	`"textDocument":{"synchronization":{"dynamicRegistration":true},` +
 	`"documentSymbol":{"hierarchicalDocumentSymbolSupport":true}},"window":{"workDoneProgress":true}}`
-
-func (l *lsp) initializeParams(client int) string {
-	where := `"rootUri":null,"workspaceFolders":null`
-	if l.root != "" {
-		where = `"rootUri":` + quoted(l.root) + `,"workspaceFolders":[{"uri":` + quoted(l.root) + `,"name":"pipebench"}]`
-	}
-	return fmt.Sprintf(`{"processId":%d,%s,"capabilities":%s}`, client, where, capabilities)
-}
 
 // editorAnswers are to requests that language servers make, without answers to which some never go
 // on: what is agreed to, refused, or left unchosen.
@@ -142,16 +139,6 @@ func Languages() []string {
 	return stat.Map(documents, func(d document) string { return d.language })
 }
 
-// documentsIn returns those of a language, or all without one. A language that is not known has a
-// text of letters.
-func documentsIn(language string) []document {
-	known := stat.Filter(documents, func(d document) bool { return language == "" || language == d.language })
-	if len(known) == 0 {
-		return []document{{language: language, suffix: "txt"}}
-	}
-	return known
-}
-
 // template makes the document, opened by a message of exactly size bytes, its symbols asked for,
 // and closed when they came. It lies in the folder in name alone, since its text is sent.
 func (d document) template(root string, size int) *requestTemplate {
@@ -184,11 +171,15 @@ func fileURI(folder string) string {
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
-// chooseDocument opens a small document of each language until one's symbol is found. Where none
-// is, the first that is not refused will do.
+// chooseDocument opens a small document of each language, or of the one that is asked for, until one's
+// symbol is found. Where none is, the first that is not refused will do.
 func (l *lsp) chooseDocument(ctx context.Context, c *conn, within time.Duration) error {
+	offers := stat.Filter(documents, func(d document) bool { return l.language == "" || l.language == d.language })
+	if len(offers) == 0 { // a language that is not known has a text of letters
+		offers = []document{{language: l.language, suffix: "txt"}}
+	}
 	var refused *jsonrpc.Error
-	for _, d := range documentsIn(l.language) {
+	for _, d := range offers {
 		symbols, err := l.offer(ctx, c, d, within)
 		switch {
 		case errors.As(err, &refused):

@@ -161,20 +161,18 @@ var openingMethods = []string{"initialize", "notifications/initialized", "server
 // not see its client go, so it looks whether it has been given to another parent, and ends after
 // three looks: long enough for a check to see that it was left behind.
 func (f *faultInjector) stopReading() {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for orphaned := 0; ; {
+	for orphaned := 0; orphaned < 3; {
 		select {
 		case <-f.s.drained.Done():
 			return
-		case <-tick.C:
-			if os.Getppid() != f.parent {
-				if orphaned++; orphaned == 3 {
-					f.s.abort(nil)
-				}
-			}
+		case <-time.After(time.Second):
+		}
+		if os.Getppid() != f.parent {
+			orphaned++
 		}
 	}
+	f.s.abort(nil)
+	<-f.s.drained.Done()
 }
 
 // versions finds the version of the protocol in an answer.
