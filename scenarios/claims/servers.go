@@ -201,7 +201,7 @@ func isResult(id string) func(string) bool {
 func init() {
 	proc.Register("claims/go-sdk", serveGoSDK)
 	proc.Register("claims/mcp-go", serveMCPGo)
-	proc.Register("claims/serve", serveOurs)
+	faults.Register("claims/serve", serveOurs)
 	faults.Register("claims/answerer", answerLines)
 	faults.Register("claims/crasher", answerAndCrash)
 	faults.Register("claims/client", receiveOversized)
@@ -232,19 +232,14 @@ func serveMCPGo(*proc.Work) error {
 }
 
 // serveOurs is the server of this project.
-func serveOurs(*proc.Work) error {
+func serveOurs(*proc.Work, any) {
 	slow := mcpstdio.NewTool("slow", "", nil, func(context.Context, struct{}) (string, error) {
 		time.Sleep(slowTool)
 		return "done", nil
 	})
-	s, err := mcpstdio.NewServer(os.Stdin, os.Stdout, mcpstdio.Options{Tools: []mcpstdio.Tool{slow}})
-	if err == nil {
-		err = s.Start(context.Background())
-	}
-	if err != nil {
-		return err
-	}
-	return s.Wait()
+	s := script.Must(mcpstdio.NewServer(os.Stdin, os.Stdout, mcpstdio.Options{Tools: []mcpstdio.Tool{slow}}))
+	script.Check(s.Start(context.Background()))
+	script.Check(s.Wait())
 }
 
 // answerAndCrash is a server that answers once, and dies.

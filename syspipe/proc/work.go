@@ -213,19 +213,14 @@ func (s script) do(work func(*Work) error) (err error) {
 		}
 	}()
 	w := &Work{args: s.Args}
-	if w.leash, err = syspipe.Inherited(s.Leash); err != nil {
-		return err
-	}
-	if w.report, err = syspipe.Inherited(s.Report); err != nil {
-		return err
-	}
-	for _, ref := range s.Ends {
+	for _, ref := range append([]string{s.Leash, s.Report}, s.Ends...) {
 		e, err := syspipe.Inherited(ref)
 		if err != nil {
 			return err
 		}
 		w.Ends = append(w.Ends, e)
 	}
+	w.leash, w.report, w.Ends = w.Ends[0], w.Ends[1], w.Ends[2:]
 	if err := w.leash.UsePoller(); err != nil {
 		return err
 	}
