@@ -109,7 +109,7 @@ var streamFigures = []figure{
 	{"waiting", inUnit("waiting")},
 	{"lost", inUnit("lost")},
 	{"told after", inUnit("told")},
-	{"told", func(r stat.Row) string { return orDash(r.Told) }},
+	{"told", func(r stat.Row) string { return r.Told }},
 }
 
 var roundtripFigures = []figure{
@@ -124,14 +124,11 @@ var roundtripFigures = []figure{
 	{"CPU/trip", inUnit("cpu-time")},
 }
 
-// estimated shows the median of a metric that the row has, "-" of others.
+// estimated shows the median of a metric that the row has.
 func estimated(metric string, show func(stat.Estimate) string) func(stat.Row) string {
 	return func(r stat.Row) string {
 		e, ok := r.Estimates[metric]
-		if !ok {
-			return "-"
-		}
-		return show(e)
+		return when(ok, show(e))
 	}
 }
 
@@ -143,12 +140,7 @@ func inUnit(metric string) func(stat.Row) string {
 // refusals shows what ends meet that do not block.
 func refusals(metric string) func(stat.Row) string {
 	count := estimated(metric, func(e stat.Estimate) string { return countText(e.Median) })
-	return func(r stat.Row) string {
-		if r.Cell.IO == "blocking" {
-			return "-"
-		}
-		return count(r)
-	}
+	return func(r stat.Row) string { return when(r.Cell.IO != "blocking", count(r)) }
 }
 
 // MaxShownSpread is the half-width of an interval, in percent, beyond which a figure is no figure.
@@ -172,11 +164,11 @@ func withSpread(figure string, e stat.Estimate) string {
 // ratioText writes a ratio with its interval: "0.94 [0.92, 0.96]".
 func ratioText(e *stat.Estimate) string {
 	if e == nil {
-		return "-"
+		return ""
 	}
-	text := fmt.Sprintf("%.2f", e.Median)
-	if e.Interval == nil || withSpread(text, *e) == tooNoisy {
-		return withSpread(text, *e)
+	text := withSpread(fmt.Sprintf("%.2f", e.Median), *e)
+	if e.Interval == nil || text == tooNoisy {
+		return text
 	}
 	return fmt.Sprintf("%.2f [%.2f, %.2f]", e.Median, e.Interval.Lo, e.Interval.Hi)
 }
@@ -185,10 +177,7 @@ func ratioText(e *stat.Estimate) string {
 func callsText(r stat.Row) string {
 	w, okw := r.Estimates["writer-calls"]
 	rd, okr := r.Estimates["reader-calls"]
-	if !okw || !okr {
-		return "-"
-	}
-	return countText(w.Median) + " + " + countText(rd.Median)
+	return when(okw && okr, countText(w.Median)+" + "+countText(rd.Median))
 }
 
 // countText writes a count a message: two decimals, fewer where it is large.
@@ -256,35 +245,27 @@ func notes(s *results.Set, rows []stat.Row) []string {
 
 // sampleNotes say what stands after ±, how many samples it rests on, and where they are too few.
 func sampleNotes(rows []stat.Row) []string {
-	least, most, few, counted := 0, 0, 0, 0
-	for _, r := range rows {
-		switch {
-		case r.Samples >= stat.LeastSamples:
-			least, most = min(r.Samples, cmp.Or(least, r.Samples)), max(most, r.Samples)
-		case r.Cell.IsWaiting():
-			counted = max(counted, r.Samples)
-		case r.Samples > 0:
-			few++
-		}
+	samples := func(of func(stat.Row) bool) []int {
+		return stat.Map(stat.Filter(rows, of), func(r stat.Row) int { return r.Samples })
 	}
+	isFew := func(r stat.Row) bool { return r.Samples > 0 && r.Samples < stat.LeastSamples }
+	enough := samples(func(r stat.Row) bool { return r.Samples >= stat.LeastSamples })
+	counted := samples(func(r stat.Row) bool { return isFew(r) && r.Cell.IsWaiting() })
+	few := samples(func(r stat.Row) bool { return isFew(r) && !r.Cell.IsWaiting() })
 	var out []string
-	if most > 0 {
-		text := fmt.Sprintf("± is the 95 %% interval of the median, n = %d samples a cell", least)
-		if most > least {
-			text = fmt.Sprintf("± is the 95 %% interval of the median, n = %d to %d samples a cell", least, most)
-		}
-		if least == stat.LeastSamples {
-			text += "; of six samples it is [min, max]"
-		}
-		out = append(out, text)
+	if len(enough) > 0 {
+		least, most := slices.Min(enough), slices.Max(enough)
+		n := fmt.Sprint(least, when(most > least, fmt.Sprint(" to ", most)))
+		out = append(out, "± is the 95 % interval of the median, n = "+n+" samples a cell"+
+			when(least == stat.LeastSamples, "; of six samples it is [min, max]"))
 	}
-	if counted > 0 {
+	if len(counted) > 0 {
 		out = append(out, fmt.Sprintf("of writers that do not block, what the framings span: medians of %s a cell at most, without interval",
-			results.FormatCount(counted, "sample")))
+			results.FormatCount(slices.Max(counted), "sample")))
 	}
-	if few > 0 {
+	if len(few) > 0 {
 		out = append(out, fmt.Sprintf("fewer than %d samples in %d of %s: their medians have no interval, and nothing is claimed from them",
-			stat.LeastSamples, few, results.FormatCount(len(rows), "cell")))
+			stat.LeastSamples, len(few), results.FormatCount(len(rows), "cell")))
 	}
 	return out
 }

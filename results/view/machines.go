@@ -69,13 +69,8 @@ func byMachine[L any](s *results.Set, lines []L, run, key func(L) string) []onMa
 
 // FirstRuns returns the environment of the first run on each machine.
 func FirstRuns(s *results.Set) []results.Environment {
-	var out []results.Environment
-	for _, e := range s.Environments {
-		if !slices.ContainsFunc(out, func(o results.Environment) bool { return o.Machine == e.Machine }) {
-			out = append(out, e)
-		}
-	}
-	return out
+	byMachine := stat.GroupBy(s.Environments, func(e results.Environment) string { return e.Machine })
+	return stat.Map(byMachine, func(runs []results.Environment) results.Environment { return runs[0] })
 }
 
 // machineTable compares the machines: a column each.
@@ -99,24 +94,21 @@ func machinesDiffer(s *results.Set, rows []stat.Row) []string {
 	if len(s.Machines()) < 2 {
 		return nil
 	}
-	type difference struct {
-		low, high stat.Row
-		factor    float64
-	}
-	var found []difference
+	var found [][2]stat.Row // the lowest and the highest of a cell
+	factor := func(of [2]stat.Row) float64 { return of[1].ToRaw.Median / of[0].ToRaw.Median }
 	rows = stat.Filter(rows, besideRaw)
 	for _, alike := range stat.GroupBy(rows, cellOf) {
 		slices.SortFunc(alike, func(a, b stat.Row) int { return cmp.Compare(a.ToRaw.Median, b.ToRaw.Median) })
 		if low, high := alike[0], alike[len(alike)-1]; low.ToRaw.Interval.Hi < high.ToRaw.Interval.Lo {
-			found = append(found, difference{low, high, high.ToRaw.Median / low.ToRaw.Median})
+			found = append(found, [2]stat.Row{low, high})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b difference) int { return cmp.Compare(b.factor, a.factor) })
+	slices.SortStableFunc(found, func(a, b [2]stat.Row) int { return cmp.Compare(factor(b), factor(a)) })
 	var out []string
-	for _, d := range found[:min(len(found), maxDifferences)] {
-		c := d.low.Cell
-		out = append(out, fmt.Sprintf("%s at %s %s has %s of raw's %s on %s, %s on %s.", c.Framing, fieldText(c, "size"), PlacementPhrase(c.Placement),
-			ratioText(d.low.ToRaw), relativeWord(c), s.MachineName(d.low.Machine), ratioText(d.high.ToRaw), s.MachineName(d.high.Machine)))
+	for _, of := range found[:min(len(found), maxDifferences)] {
+		c, on := of[0].Cell, func(r stat.Row) string { return " on " + s.MachineName(r.Machine) }
+		out = append(out, fmt.Sprintf("%s at %s %s has %s of raw's %s%s, %s%s.", c.Framing, fieldText(c, "size"),
+			PlacementPhrase(c.Placement), ratioText(of[0].ToRaw), relativeWord(c), on(of[0]), ratioText(of[1].ToRaw), on(of[1])))
 	}
 	if len(found) == 0 && len(rows) > 0 {
 		out = append(out, "No framing costs significantly more on one of the machines than on another.")
@@ -218,24 +210,23 @@ func vsRawText(r stat.Row) string {
 // raw round trip.
 func machineLimits(s *results.Set, rows []stat.Row) Table {
 	t := Table{Title: "Limits of each machine", Columns: Columns("machine", "placement", ">best raw goodput", ">shortest raw round trip, p50")}
-	for _, id := range s.Machines() {
-		own := stat.Filter(rows, func(r stat.Row) bool { return r.Machine == id && r.Cell.Framing == results.FramingRaw })
-		for _, alike := range stat.GroupBy(own, func(r stat.Row) string { return r.Cell.Placement }) {
-			var most, least float64
-			goodput, trip := "-", "-"
-			for _, r := range alike {
-				if e := r.Estimates["goodput"]; r.Cell.Pattern != results.PatternRoundtrip && e.Median > most {
-					most, goodput = e.Median, results.FormatGoodput(e.Median)+" at "+fieldText(r.Cell, "size")
-				}
-				l, ok := r.PrimaryLatency()
-				if ok && r.Cell.Pattern == results.PatternRoundtrip && l.P50NS != nil && (least == 0 || float64(*l.P50NS) < least) {
-					least = float64(*l.P50NS)
-					trip = results.FormatDuration(least) + " at " + fieldText(r.Cell, "size")
-				}
+	raw := stat.Filter(rows, func(r stat.Row) bool { return r.Cell.Framing == results.FramingRaw })
+	for _, alike := range stat.GroupBy(raw, func(r stat.Row) [2]string { return [2]string{r.Machine, r.Cell.Placement} }) {
+		var most, least float64
+		var goodput, trip string
+		for _, r := range alike {
+			at := " at " + fieldText(r.Cell, "size")
+			if e := r.Estimates["goodput"]; r.Cell.Pattern != results.PatternRoundtrip && e.Median > most {
+				most, goodput = e.Median, results.FormatGoodput(e.Median)+at
 			}
-			if goodput != "-" || trip != "-" {
-				t.Append(s.MachineName(id), alike[0].Cell.Placement, goodput, trip)
+			l, _ := r.PrimaryLatency()
+			if r.Cell.Pattern == results.PatternRoundtrip && l.P50NS != nil && (least == 0 || float64(*l.P50NS) < least) {
+				least = float64(*l.P50NS)
+				trip = results.FormatDuration(least) + at
 			}
+		}
+		if goodput+trip != "" {
+			t.Append(s.MachineName(alike[0].Machine), alike[0].Cell.Placement, goodput, trip)
 		}
 	}
 	return t

@@ -289,9 +289,8 @@ func RulesBeside(set *results.Set, systems []DocumentedSystem) Page {
 	for i, e := range FirstRuns(set) {
 		v.Header = append(v.Header, letter(i)+"  "+probedOn(e))
 	}
-	for _, kind := range Distinct(probes, pipeOf) {
-		of := stat.Filter(probes, func(p results.Probe) bool { return p.Pipe == kind })
-		v.Tables = append(v.Tables, besideTable(set, kind, of, systems))
+	for _, of := range stat.GroupBy(probes, pipeOf) {
+		v.Tables = append(v.Tables, besideTable(set, of[0].Pipe, of, systems))
 	}
 	if len(systems) > 0 {
 		v.Tables = append(v.Tables, documented(systems))
@@ -327,10 +326,7 @@ func besideTable(set *results.Set, kind string, of []results.Probe, systems []Do
 
 // letter names a machine's column: "A", "B", and "M26" where the letters end.
 func letter(i int) string {
-	if i < 26 {
-		return string(rune('A' + i))
-	}
-	return fmt.Sprintf("M%d", i)
+	return cmp.Or(when(i < 26, string(rune('A'+i))), fmt.Sprintf("M%d", i))
 }
 
 // predicted returns what is documented of a step on a system's pipes: a FIFO is the same pipe, with

@@ -48,7 +48,7 @@ func Sections(s *results.Set) []Section {
 	out := append([]Section{{ID: "answer", Title: title, Lead: lead}}, found...)
 	if machines := machineTable(s); len(machines.Columns) > 1 {
 		n := len(s.Machines())
-		about := Section{ID: "machines", Title: map[bool]string{true: "The machine", false: "The machines"}[n == 1], Tables: []Table{machines}, Folded: true}
+		about := Section{ID: "machines", Title: "The machine" + when(n > 1, "s"), Tables: []Table{machines}, Folded: true}
 		if len(s.Environments) > n {
 			about.Notes = []string{fmt.Sprintf("%d runs on these machines are put together; load and clock are those of the first.", len(s.Environments))}
 		}

@@ -88,13 +88,11 @@ func recordingSection(s *results.Set) Section {
 
 // endings say how the servers ended that tap recorded.
 func endings(s *results.Set) []string {
-	var out []string
-	for _, t := range s.Targets {
-		if e := t.Evidence.Traffic; e != nil {
-			out = append(out, fmt.Sprintf("%s ended after %s: %s.", CommandName(t.Command), results.FormatDuration(float64(e.ElapsedNS)), t.Verdict))
-		}
-	}
-	return out
+	recorded := stat.Filter(s.Targets, func(t results.Target) bool { return t.Evidence.Traffic != nil })
+	return stat.Map(recorded, func(t results.Target) string {
+		lasted := results.FormatDuration(float64(t.Evidence.Traffic.ElapsedNS))
+		return fmt.Sprintf("%s ended after %s: %s.", CommandName(t.Command), lasted, t.Verdict)
+	})
 }
 
 // Thresholds are message sizes at which something is known to change: a page and Linux's PIPE_BUF,
@@ -116,10 +114,8 @@ func directionTable(messages []results.Message) Table {
 		for _, m := range own {
 			sum, largest = sum+m.Size, max(largest, m.Size)
 		}
-		rate := "-"
-		if lasted := own[len(own)-1].T - own[0].T; lasted > 0 {
-			rate = results.FormatNumber(float64(len(own))*1e9/float64(lasted), 3)
-		}
+		lasted := own[len(own)-1].T - own[0].T
+		rate := when(lasted > 0, results.FormatNumber(float64(len(own))*1e9/float64(lasted), 3))
 		count := func(keep func(results.Message) bool) string { return fmt.Sprint(len(stat.Filter(own, keep))) }
 		row := []string{dir, fmt.Sprint(len(own)), results.FormatGrouped(sum), rate, results.FormatSize(largest),
 			count(func(m results.Message) bool { return len(m.Cuts) > 1 })}
@@ -138,10 +134,7 @@ func RecordingSummary(s *results.Set) []string {
 	if len(s.Messages) == 0 {
 		return endings(s)
 	}
-	var largest int64
-	for _, m := range s.Messages {
-		largest = max(largest, m.Size)
-	}
+	largest := slices.Max(stat.Map(s.Messages, func(m results.Message) int64 { return m.Size }))
 	requests := len(stat.Filter(s.Messages, func(m results.Message) bool { return m.Dir == "request" }))
 	out := []string{fmt.Sprintf("The recording has %s to the server and %d from it, the largest of %s.",
 		results.FormatCount(requests, "message"), len(s.Messages)-requests, results.FormatSize(largest))}

@@ -134,10 +134,7 @@ func (t Table) Write(w io.Writer, format Format) error {
 			return strings.Join(wrap(s, cmp.Or(c.Width, cellWidth)), "\n")
 		})
 	case FormatMarkdown:
-		title := Escape(t.Title)
-		if title != "" {
-			title = "**" + title + "**\n"
-		}
+		title := when(t.Title != "", "**"+Escape(t.Title)+"**\n")
 		oneCell := strings.NewReplacer("|", `\|`, "\n", " ")
 		return t.render(w, renderer.NewMarkdown(), title, func(_ Column, s string) string { return oneCell.Replace(s) })
 	case FormatCSV:
@@ -163,9 +160,7 @@ var trailingBlanks = regexp.MustCompile(`(?m) +$`)
 func (t Table) render(w io.Writer, r tw.Renderer, title string, fit func(Column, string) string) error {
 	t = t.without("@+#")
 	var text strings.Builder
-	if title != "" {
-		text.WriteString(title + "\n")
-	}
+	text.WriteString(when(title != "", title+"\n"))
 	align := make([]tw.Align, len(t.Columns))
 	header := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
