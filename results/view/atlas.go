@@ -111,7 +111,8 @@ func Atlas(set *results.Set, systems []DocumentedSystem, detail bool) Page {
 	}}
 	for i, c := range columns {
 		for _, e := range c.machines {
-			p.Header = append(p.Header, letter(i)+"  "+atlasLine(e))
+			line := JoinParts(systemText(e), pagesText(e), e.Imitation, e.Virtualisation, e.Time.UTC().Format("2006-01-02"))
+			p.Header = append(p.Header, letter(i)+"  "+line)
 		}
 	}
 	p.Conclusions = []string{fmt.Sprintf("%s answer %d questions in %s.",
@@ -176,11 +177,6 @@ func atlasColumns(set *results.Set) []atlasColumn {
 
 func pagesText(e results.Environment) string {
 	return "pages of " + results.FormatSize(int64(e.PageSize))
-}
-
-// atlasLine is a machine of the atlas: what of it decides how its pipes behave.
-func atlasLine(e results.Environment) string {
-	return JoinParts(systemText(e), pagesText(e), e.Imitation, e.Virtualisation, e.Time.UTC().Format("2006-01-02"))
 }
 
 // atlasColumn is what the rules of a system predict for the steps that some machine made.

@@ -115,7 +115,7 @@ var streamFigures = []figure{
 var roundtripFigures = []figure{
 	{"p50", percentileText(p50)},
 	{"p99", percentileText(p99)},
-	{"p99.9", percentileText(p999)},
+	{"p99.9", percentileText(func(l results.Latency) *int64 { return l.P999NS })},
 	{"time/trip", estimated("time", func(e stat.Estimate) string { return withSpread(results.FormatDuration(e.Median), e) })},
 	{"vs raw", func(r stat.Row) string { return ratioText(r.ToRaw) }},
 	{"overhead", inUnit("overhead")},
@@ -291,36 +291,26 @@ const headerLines = 6
 
 // headers are the environments, a line for the machine and one for the run, and those that repeat
 // themselves once. Of several machines each is given the name that tables and sentences have for
-// it.
+// it. What the file does not tell is left out.
 func headers(environments []results.Environment) []string {
 	several := slices.ContainsFunc(environments, func(e results.Environment) bool { return e.Machine != environments[0].Machine })
 	var out []string
 	for _, e := range environments {
-		lines := environmentLines(e)
-		if several {
-			lines[0] = JoinParts("machine "+results.ShortID(e.Machine), e.Hostname, lines[0])
-		}
-		out = append(out, lines...)
+		out = append(out, JoinParts(
+			when(several, "machine "+results.ShortID(e.Machine)), when(several, e.Hostname),
+			strings.Join(strings.Fields(systemText(e)), " "), e.CPU, results.FormatCount(e.CPUs, "CPU"), e.Topology, e.Imitation,
+			when(e.Virtualisation != "", "virtualised by "+e.Virtualisation),
+			when(e.Governor != "", "governor "+e.Governor),
+			when(e.PageSize > 0, pagesText(e))))
+		out = append(out, JoinParts(
+			when(e.Version != "", "pipebench "+e.Version), e.Go, e.Hostname,
+			when(!e.Time.IsZero(), e.Time.UTC().Format("2006-01-02 15:04 UTC")),
+			"load "+loadText(e), fmt.Sprintf("seed %d", e.Seed),
+			when(e.ClockNS > 0, "clock "+results.FormatDuration(e.ClockNS)+" a reading")))
 	}
 	if out = Distinct(out, itself); len(out) > headerLines {
 		more := fmt.Sprintf("and %d lines more: %d runs in all", len(out)-headerLines+1, len(environments))
 		out = append(out[:headerLines-1], more)
 	}
 	return out
-}
-
-// environmentLines describe where a run was measured and with what. What the file does not tell is
-// left out.
-func environmentLines(e results.Environment) []string {
-	machine := JoinParts(
-		strings.Join(strings.Fields(systemText(e)), " "), e.CPU, results.FormatCount(e.CPUs, "CPU"), e.Topology, e.Imitation,
-		when(e.Virtualisation != "", "virtualised by "+e.Virtualisation),
-		when(e.Governor != "", "governor "+e.Governor),
-		when(e.PageSize > 0, pagesText(e)))
-	run := JoinParts(
-		when(e.Version != "", "pipebench "+e.Version), e.Go, e.Hostname,
-		when(!e.Time.IsZero(), e.Time.UTC().Format("2006-01-02 15:04 UTC")),
-		"load "+loadText(e), fmt.Sprintf("seed %d", e.Seed),
-		when(e.ClockNS > 0, "clock "+results.FormatDuration(e.ClockNS)+" a reading"))
-	return []string{machine, run}
 }

@@ -24,8 +24,13 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 		Conclusions: slices.Concat(targetSentences(set.Targets), targetAdvice(set.Targets)),
 		Notes:       targetNotes(set.Targets),
 	}
+	clientFaults := tableOf("", set.Faults, []columnOf[results.Fault]{
+		{"fault", func(f results.Fault) Cell { return textCell(f.ID) }},
+		{"verdict", func(f results.Fault) Cell { return verdictCell(f.Verdict) }},
+		{"what came of it", func(f results.Fault) Cell { return textCell(f.Advice) }},
+	}...)
 	readable := format == FormatTable || format == FormatMarkdown
-	for _, t := range []Table{sizeTable(set.Targets), loadTable(set.Targets), clientFaultTable(set.Faults)} {
+	for _, t := range []Table{sizeTable(set.Targets), loadTable(set.Targets), clientFaults} {
 		if readable {
 			t = t.dropEmpty()
 		}
@@ -67,7 +72,6 @@ type quantile func(results.Latency) *int64
 
 func p50(l results.Latency) *int64     { return l.P50NS }
 func p99(l results.Latency) *int64     { return l.P99NS }
-func p999(l results.Latency) *int64    { return l.P999NS }
 func longest(l results.Latency) *int64 { return &l.MaxNS }
 
 // quantileCell shows a quantile of a latency that has it.
@@ -178,14 +182,6 @@ func loadTable(targets []results.Target) Table {
 		{">p99|p99 (ns)", percentile(p99)},
 		{"?>out of order", func(t target) Cell { return textCell(strconv.FormatInt(t.Evidence.OutOfOrder, 10)) }},
 		{"?>driver's CPU|driver's CPU (%)", shareCell},
-	}...)
-}
-
-func clientFaultTable(faults []results.Fault) Table {
-	return tableOf("", faults, []columnOf[results.Fault]{
-		{"fault", func(f results.Fault) Cell { return textCell(f.ID) }},
-		{"verdict", func(f results.Fault) Cell { return verdictCell(f.Verdict) }},
-		{"what came of it", func(f results.Fault) Cell { return textCell(f.Advice) }},
 	}...)
 }
 

@@ -34,7 +34,13 @@ func probeTable(s *results.Set) Table {
 		{"pipe", func(found probes) Cell { return textCell(found.first.Pipe) }},
 		{"`step", func(found probes) Cell { return textCell(found.first.Step) }},
 	}
-	columns = append(columns, foundOn(machines, func(id string) string { return ">" + cmp.Or(MachineTitle(s, id), "value") }, probeCell)...)
+	value := func(p results.Probe) Cell { // sizes and times with their units
+		if n, ok := p.Number(); ok {
+			return figureCell(n, results.FormatUnit(n, p.Unit))
+		}
+		return Cell{Text: strings.TrimSpace(fmt.Sprint(p.Value) + " " + p.Unit), Base: fmt.Sprint(p.Value)}
+	}
+	columns = append(columns, foundOn(machines, func(id string) string { return ">" + cmp.Or(MachineTitle(s, id), "value") }, value)...)
 	rows := byMachine(s, s.Probes, run, func(p results.Probe) string { return p.Pipe + " " + p.Step })
 	return tableOf("What the pipes do", rows, append(columns, []columnOf[probes]{
 		{"~documented", func(found probes) Cell {
@@ -179,14 +185,6 @@ func messageTable(s *results.Set) Table {
 		{"id", func(m message) Cell { return textCell(string(m.ID)) }},
 		{">reads", func(m message) Cell { return textCell(fmt.Sprint(max(1, len(m.Cuts)))) }},
 	}...)
-}
-
-// probeCell shows what a probe found, sizes and times with their units.
-func probeCell(p results.Probe) Cell {
-	if n, ok := p.Number(); ok {
-		return figureCell(n, results.FormatUnit(n, p.Unit))
-	}
-	return Cell{Text: strings.TrimSpace(fmt.Sprint(p.Value) + " " + p.Unit), Base: fmt.Sprint(p.Value)}
 }
 
 // EvidenceText writes the evidence of a finding on one line, sorted by name:

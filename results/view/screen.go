@@ -251,11 +251,8 @@ func splitWaiting(rows []stat.Row) (framed, waiting []stat.Row) {
 // waitingLines are the block about writers that do not block: a line for each way to wait and size,
 // with columns for a fast, a slow and a leaving reader. Figures are the range over the framings.
 func waitingLines(all []stat.Row) []string {
-	var out []string
-	for _, rows := range stat.GroupBy(all, func(r stat.Row) [2]string { return [2]string{r.Machine, r.Cell.Placement} }) {
-		out = append(append(out, ""), waitingBlock(rows)...)
-	}
-	return out
+	blocks := stat.GroupBy(all, func(r stat.Row) [2]string { return [2]string{r.Machine, r.Cell.Placement} })
+	return slices.Concat(stat.Map(blocks, waitingBlock)...)
 }
 
 func waitingBlock(rows []stat.Row) []string {
@@ -277,7 +274,7 @@ func waitingBlock(rows []stat.Row) []string {
 		}
 		title += strings.Repeat(" ", max(1, at-utf8.RuneCountInString(title))) + name
 	}
-	out := []string{title, heads}
+	out := []string{"", title, heads}
 	for _, alike := range stat.GroupBy(rows, func(r stat.Row) string { return fmt.Sprintf("%012d %s", r.Cell.Size, r.Cell.IO) }) {
 		c := alike[0].Cell
 		writer, _, _ := strings.Cut(c.IO, "/")
@@ -315,9 +312,12 @@ func readerPhrase(c results.Cell, rows []stat.Row) string {
 func (c waitingColumn) text(rows, all []stat.Row) string {
 	var values []float64
 	for _, r := range rows {
-		e := r.Estimates[c.metric]
-		if c.metric == "goodput" {
-			e, c.format = besidePoll(r, all, e, c.format)
+		e, polled := r.Estimates[c.metric], r.Cell
+		polled.IO = "poll/blocking"
+		at := slices.IndexFunc(all, func(o stat.Row) bool { return o.Cell == polled && o.Machine == r.Machine && o.Samples > 0 })
+		if c.metric == "goodput" && at >= 0 && polled != r.Cell {
+			e = stat.PairedRatio(stat.MustMetric("goodput"), r.Records, all[at].Records)
+			c.format = func(v float64) string { return "×" + results.FormatNumber(v, 2) }
 		}
 		if e.N > 0 {
 			values = append(values, e.Median)
@@ -331,15 +331,4 @@ func (c waitingColumn) text(rows, all []stat.Row) string {
 		return text
 	}
 	return c.format(stat.Median(values).Median)
-}
-
-func besidePoll(r stat.Row, all []stat.Row, own stat.Estimate, format func(float64) string) (stat.Estimate, func(float64) string) {
-	c := r.Cell
-	c.IO = "poll/blocking"
-	at := slices.IndexFunc(all, func(o stat.Row) bool { return o.Cell == c && o.Machine == r.Machine && o.Samples > 0 })
-	if at < 0 || c == r.Cell {
-		return own, format
-	}
-	times := func(v float64) string { return "×" + results.FormatNumber(v, 2) }
-	return stat.PairedRatio(stat.MustMetric("goodput"), r.Records, all[at].Records), times
 }

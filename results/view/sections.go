@@ -190,7 +190,13 @@ func recordSections(s *results.Set, sum Summary) []Section {
 		Commands: append(commandsOf(s, s.Claims, func(c results.Claim) string { return c.Run }, "pipebench claims"), "pipebench claims --explain ID"),
 	}, Section{
 		ID: "faults", Title: "How stdio fails", Tables: []Table{faultTable(s)},
-	}, checkSection(s), serverSection(s), recordingSection(s), noiseSection(s))
+	}, Section{
+		ID: "checks", Title: "How programs behave at their pipes", Lead: checkSentences(s), Tables: []Table{checkTable(s)},
+		Commands: commandsOf(s, s.Checks, func(c results.Check) string { return c.Run }, "pipebench check -- COMMAND"),
+	}, serverSection(s), Section{
+		ID: "recording", Title: "A recording", Lead: endings(s), Tables: []Table{directionTable(s.Messages), replyTable(s.Messages)},
+		Commands: commandsOf(s, s.Messages, func(m results.Message) string { return m.Run }, "pipebench tap -o FILE -- COMMAND"),
+	}, noiseSection(s))
 }
 
 // probeAgreement counts how the probes compare with the documented rules.

@@ -75,17 +75,6 @@ func sizeGrowth(targets []results.Target) []string {
 	return []string{stat.TargetGrowth{Growth: fit, From: usualSize, To: int(slices.Max(x))}.String()}
 }
 
-// recordingSection holds the messages that tap recorded, and how the servers ended.
-func recordingSection(s *results.Set) Section {
-	return Section{
-		ID:       "recording",
-		Title:    "A recording",
-		Lead:     endings(s),
-		Tables:   []Table{directionTable(s.Messages), replyTable(s.Messages)},
-		Commands: commandsOf(s, s.Messages, func(m results.Message) string { return m.Run }, "pipebench tap -o FILE -- COMMAND"),
-	}
-}
-
 // endings say how the servers ended that tap recorded.
 func endings(s *results.Set) []string {
 	recorded := stat.Filter(s.Targets, func(t results.Target) bool { return t.Evidence.Traffic != nil })

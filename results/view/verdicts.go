@@ -126,14 +126,6 @@ func checkSentences(s *results.Set) []string {
 	})
 }
 
-// checkSection holds what was checked, a sentence each.
-func checkSection(s *results.Set) Section {
-	return Section{
-		ID: "checks", Title: "How programs behave at their pipes", Lead: checkSentences(s), Tables: []Table{checkTable(s)},
-		Commands: commandsOf(s, s.Checks, func(c results.Check) string { return c.Run }, "pipebench check -- COMMAND"),
-	}
-}
-
 // writeJUnit writes checks as the XML that CI systems read: those that cannot tell are skipped.
 func writeJUnit(w io.Writer, all []results.Check) error {
 	type message struct {
