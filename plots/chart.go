@@ -384,5 +384,5 @@ func Gallery(dir string, set *results.Set, names ...string) (files []string, err
 }
 
 func chartNames(charts []Chart) []string {
-	return view.Distinct(charts, func(c Chart) string { return c.Name })
+	return stat.Map(charts, func(c Chart) string { return c.Name })
 }

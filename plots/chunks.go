@@ -30,13 +30,7 @@ func tuneCharts(set *results.Set) []Chart {
 
 // tuneRecords selects tune records as measurements, which their cells and samples are.
 func tuneRecords(set *results.Set) selection {
-	var records []results.Record
-	for _, u := range set.Tunes {
-		if len(u.Samples) > 0 {
-			records = append(records, results.Record{Run: u.Run, Cell: u.Cell, Samples: u.Samples})
-		}
-	}
-	v := newSelection(set, records)
+	v := newSelection(set, view.TuneMeasurements(set).Records)
 	chosen := v.mostMeasured("size")
 	return v.keep(func(r results.Record) bool {
 		size := v.valueOf("size", r)
@@ -71,7 +65,10 @@ func (p chartGroup) waitChart() Chart {
 		for _, variant := range variants[1:] {
 			panel.Series = append(panel.Series, own.withVariant(variant).chunkLine("p50, "+variant, medianOf("due.p50")))
 		}
-		panel.Guides = p.where("drain", drain).unchunkedWait()
+		whole := p.where("drain", drain).where("framing", "ndjson")
+		if wait, ok := medianOf("due.p99")(whole, whole, 0); ok {
+			panel.Guides = []Guide{{Value: wait.Y, Label: "ndjson, unchunked: p99"}}
+		}
 		for _, spec := range p.recommended(drain) {
 			panel.Guides = append(panel.Guides, Guide{Vertical: true, Value: float64(results.ChunkSize(spec)), Label: "use " + chunkLabel(spec)})
 		}
@@ -138,15 +135,6 @@ func (v selection) predicted() []Series {
 	}
 	s.Reference, s.Shape = true, Curve
 	return []Series{s}
-}
-
-// unchunkedWait marks the wait of small messages where large ones are not cut.
-func (v selection) unchunkedWait() []Guide {
-	whole := v.keep(func(r results.Record) bool { return r.Cell.Framing == "ndjson" })
-	if p, ok := medianOf("due.p99")(whole, whole, 0); ok {
-		return []Guide{{Value: p.Y, Label: "ndjson, unchunked: p99"}}
-	}
-	return nil
 }
 
 // paretoChart shows both sides of the choice: the wait with each reader against goodput with the
@@ -262,7 +250,9 @@ const maxSeriesOfFraming = 3
 // the one with the most records; note says so. The reference comes first.
 func (v selection) limitSeries(d dimension) (values []string, note string) {
 	values = v.values(d)
-	slices.SortStableFunc(values, func(a, b string) int { return cmp.Or(rank(a)-rank(b), compareChunks(a, b)) })
+	slices.SortStableFunc(values, func(a, b string) int {
+		return cmp.Or(rank(a)-rank(b), results.ChunkSize(a)-results.ChunkSize(b))
+	})
 	if d != "framing" {
 		return values, ""
 	}
@@ -272,20 +262,14 @@ func (v selection) limitSeries(d dimension) (values []string, note string) {
 			continue
 		}
 		records := func(spec string) int { return len(v.where(d, spec).records) }
-		fullest := all[len(all)/2]
-		for _, spec := range all[1 : len(all)-1] {
-			if records(spec) > records(fullest) {
-				fullest = spec
-			}
-		}
+		between := append([]string{all[len(all)/2]}, all[1:len(all)-1]...)
+		fullest := slices.MaxFunc(between, func(a, b string) int { return records(a) - records(b) })
 		keep := []string{all[0], fullest, all[len(all)-1]}
 		values = slices.DeleteFunc(values, func(s string) bool { return family(s) == name && !slices.Contains(keep, s) })
 		note = strings.TrimSpace(note + fmt.Sprintf(" Of %d sizes of %s, three are shown.", len(all), name))
 	}
 	return values, note
 }
-
-func compareChunks(a, b string) int { return results.ChunkSize(a) - results.ChunkSize(b) }
 
 // families lists the framings without their sizes.
 func (v selection) families() []string { return view.Distinct(v.values("framing"), family) }

@@ -130,11 +130,7 @@ func (v selection) pointsIn(panel selection, d dimension, x func(value string) f
 
 // samples returns the samples of all records: of one cell, or of the same cell in several runs.
 func (v selection) samples() []results.Sample {
-	var out []results.Sample
-	for _, r := range v.records {
-		out = append(out, r.Samples...)
-	}
-	return out
+	return slices.Concat(stat.Map(v.records, func(r results.Record) []results.Sample { return r.Samples })...)
 }
 
 // capacityGuide marks the pipe's capacity on a size axis if all samples have the same and it lies
@@ -142,7 +138,7 @@ func (v selection) samples() []results.Sample {
 func (v selection) capacityGuide() []Guide {
 	sizes := view.Distinct(v.records, func(r results.Record) int { return r.Cell.Size })
 	capacities := v.capacities()
-	if len(capacities) != 1 || capacities[0] < slices.Min(sizes) || capacities[0] > slices.Max(sizes) || capacities[0] == 0 {
+	if len(capacities) != 1 || capacities[0] < max(1, slices.Min(sizes)) || capacities[0] > slices.Max(sizes) {
 		return nil
 	}
 	return []Guide{{Vertical: true, Value: float64(capacities[0]), Label: "pipe capacity"}}

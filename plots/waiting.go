@@ -23,27 +23,27 @@ func waitingCharts(set *results.Set) []Chart {
 	var out []Chart
 	for _, p := range v.groupBy(v.varying(machine, "placement", "capacity", "peer")) {
 		stays := p.keep(func(r results.Record) bool { return r.Cell.Leave == 0 })
-		refused := waitingChart(stays, "refusals"+p.suffix, "What a full pipe refuses, by way of waiting and framing",
-			Axis{Label: "EAGAIN a message", Scale: Log, Unit: Number}, medianOf("eagain"), "framing")
-		refused.Notes = []string{"Calls of the writer that the kernel refused with \"not now\". " + intervalNote}
-		told := waitingChart(p.keep(func(r results.Record) bool { return r.Cell.Leave > 0 }), "told"+p.suffix, leftTitle,
-			timeAxis, medianOf("told"), "pipe")
-		told.Notes = []string{"From the reader's close to the error of the writer, which had filled the pipe and waited. All framings together. " + intervalNote}
-		out = append(out, refused, told)
+		leaves := p.keep(func(r results.Record) bool { return r.Cell.Leave > 0 })
+		out = append(out, stays.waitingChart(Chart{
+			Name: "refusals" + p.suffix, Title: "What a full pipe refuses, by way of waiting and framing",
+			Y:     Axis{Label: "EAGAIN a message", Scale: Log, Unit: Number},
+			Notes: []string{"Calls of the writer that the kernel refused with \"not now\". " + intervalNote},
+		}, medianOf("eagain"), "framing"), leaves.waitingChart(Chart{
+			Name: "told" + p.suffix, Title: leftTitle, Y: timeAxis,
+			Notes: []string{"From the reader's close to the error of the writer, which had filled the pipe and waited. All framings together. " + intervalNote},
+		}, medianOf("told"), "pipe"))
 	}
 	return out
 }
 
 const leftTitle = "How long a writer takes to learn that its reader left"
 
-// waitingChart has a column for each way to wait, and a panel for each reader and size of message.
-func waitingChart(v selection, name, title string, y Axis, of estimator, series dimension) Chart {
+// waitingChart fills a chart: it has a column for each way to wait, and a panel for each reader and size of message.
+func (v selection) waitingChart(c Chart, of estimator, series dimension) Chart {
 	strategies := view.Distinct(v.records, func(r results.Record) string { return writersIO(r.Cell.IO) })
 	slices.SortFunc(strategies, func(a, b string) int { return rank(a) - rank(b) })
-	c := Chart{
-		Name: name, Title: title, Subtitle: v.subtitle("io", "drain", "leave", "size"), Y: y, Dodge: true,
-		X: Axis{Label: "how the writer waits", Scale: Category, Categories: strategies},
-	}
+	c.Subtitle, c.Dodge = v.subtitle("io", "drain", "leave", "size"), true
+	c.X = Axis{Label: "how the writer waits", Scale: Category, Categories: strategies}
 	for _, reader := range v.groupBy([]dimension{"drain", "leave", "size"}) {
 		cell := reader.records[0].Cell
 		does := map[bool]string{true: "leave", false: "drain"}[cell.Leave > 0]
@@ -102,15 +102,22 @@ func counterCharts(set *results.Set) []Chart {
 		if !p.varies("io") {
 			continue
 		}
-		base := Chart{Subtitle: p.subtitle("io"), X: strategies, Dodge: true}
-		goodput, met := base, base
-		goodput.Name, goodput.Title, goodput.Y = "io"+p.suffix, "Goodput by way of waiting", goodputAxis
-		goodput.Notes = []string{intervalNote}
-		met.Name, met.Title, met.Y = "eagain"+p.suffix, "What each way of waiting meets", Axis{Label: "a message", Scale: Log, Unit: Number}
-		met.Notes = []string{"A counter that a strategy cannot give has no point: a blocking call hides what it waits for."}
-		goodput.Panels = []Panel{{Title: p.framings(), Series: p.dotsBy("pipe", strategies, medianOf("goodput"))}}
+		framings := "all framings"
+		if all := p.values("framing"); len(all) == 1 {
+			framings = view.FieldValue("framing", all[0])
+		}
+		goodput := Chart{
+			Name: "io" + p.suffix, Title: "Goodput by way of waiting", Subtitle: p.subtitle("io"), Dodge: true,
+			X: strategies, Y: goodputAxis, Notes: []string{intervalNote},
+			Panels: []Panel{{Title: framings, Series: p.dotsBy("pipe", strategies, medianOf("goodput"))}},
+		}
+		met := Chart{
+			Name: "eagain" + p.suffix, Title: "What each way of waiting meets", Subtitle: goodput.Subtitle, Dodge: true,
+			X: strategies, Y: Axis{Label: "a message", Scale: Log, Unit: Number},
+			Notes: []string{"A counter that a strategy cannot give has no point: a blocking call hides what it waits for."},
+		}
 		for _, pipe := range p.values("pipe") {
-			panel := Panel{Title: pipe + " pipe, " + p.framings()}
+			panel := Panel{Title: pipe + " pipe, " + framings}
 			for _, counter := range counters {
 				dots := p.where("pipe", pipe).dots(counter[0], strategies, medianOf(counter[1]))
 				panel.Series = append(panel.Series, dots)
@@ -120,13 +127,6 @@ func counterCharts(set *results.Set) []Chart {
 		out = append(out, goodput, met)
 	}
 	return out
-}
-
-func (v selection) framings() string {
-	if all := v.values("framing"); len(all) == 1 {
-		return view.FieldValue("framing", all[0])
-	}
-	return "all framings"
 }
 
 // mostMeasured selects the value of a dimension with the most records, which allows the most
