@@ -39,11 +39,8 @@ func comparisonPage(c *stat.Comparison) Page {
 	p.Header = []string{fmt.Sprintf("%s against %s: %s", c.New, c.Old, how)}
 	counters := stat.Filter(c.Changes, func(ch stat.Change) bool { return ch.Before.Metric.Counter && ch.Verdict != stat.NoChange })
 	times := stat.Filter(c.Changes, func(ch stat.Change) bool { return !ch.Before.Metric.Counter })
-	for _, t := range []Table{comparisonTable("What is counted, and changed", counters), comparisonTable("What is timed", times)} {
-		if len(t.Rows) > 0 {
-			p.Tables = append(p.Tables, t.dropEmpty())
-		}
-	}
+	both := []Table{comparisonTable("What is counted, and changed", counters), comparisonTable("What is timed", times)}
+	p.Tables = stat.Map(stat.Filter(both, Table.hasRows), Table.dropEmpty)
 	for _, alike := range stat.GroupBy(times, func(ch stat.Change) string { return ch.Basis }) {
 		p.Notes = append(p.Notes, fmt.Sprintf("%d of %d times: %s", len(alike), len(times), alike[0].Basis))
 	}

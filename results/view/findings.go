@@ -16,13 +16,7 @@ import (
 // findings are tables of what the set holds beside measurements, a kind each.
 func findings(s *results.Set) []Table {
 	all := []Table{probeTable(s), environmentTable(s), faultTable(s), claimTable(s), targetTable(s), checkTable(s), tuneTable(s), noiseTable(s), messageTable(s)}
-	var out []Table
-	for _, t := range all {
-		if len(t.Rows) > 0 {
-			out = append(out, t.dropEmpty())
-		}
-	}
-	return out
+	return stat.Map(stat.Filter(all, Table.hasRows), Table.dropEmpty)
 }
 
 // probeTable has a row for each step, and for each machine a column with what was found.
@@ -157,20 +151,15 @@ func noiseTable(s *results.Set) Table {
 		{"metric", func(n noise) Cell { return textCell(n.Metric) }},
 		{">median", func(n noise) Cell {
 			e := stat.Median(n.Values)
-			m, err := stat.MetricByName(n.Metric)
-			if err != nil {
-				m = stat.Metric{} // of another version: without a unit
-			}
+			m, _ := stat.MetricByName(n.Metric) // one of another version has no unit
 			return when(e.N > 0, figureCell(e.Median, m.Format(e.Median)))
 		}},
 		{">runs", func(n noise) Cell { return textCell(fmt.Sprint(len(n.Values))) }},
 		{">spread|spread (%)", func(n noise) Cell { return figureCell(100*n.Spread, results.FormatPercent(100*n.Spread)) }},
 		{">min. detectable change|min. detectable change (%)", func(n noise) Cell {
 			share, ok := stat.NoiseBound(n, stat.DefaultAlpha)
-			if !ok {
-				return Cell{Text: "none"} // a comparison of this figure alone gets no verdict
-			}
-			return figureCell(100*share, results.FormatPercent(100*share))
+			none := Cell{Text: "none"} // a comparison of this figure alone gets no verdict
+			return cmp.Or(when(ok, figureCell(100*share, results.FormatPercent(100*share))), none)
 		}},
 	}...)
 }

@@ -28,7 +28,7 @@ func RulesPage(set *results.Set) Page {
 			{"how it was found", func(p results.Probe) Cell { return textCell(p.How) }},
 		}...)
 		tables := []Table{found, fillTable(title, of, &notes)}
-		v.Tables = append(v.Tables, stat.Filter(tables, func(t Table) bool { return len(t.Rows) > 0 })...)
+		v.Tables = append(v.Tables, stat.Filter(tables, Table.hasRows)...)
 		verdicts = append(verdicts, countVerdicts(of))
 	}
 	v.Notes = append(notes.texts(), verdicts...)

@@ -28,7 +28,7 @@ func Sections(s *results.Set) []Section {
 	sum := Summarise(s)
 	var found []Section
 	for _, section := range recordSections(s, sum) {
-		section.Tables = stat.Filter(section.Tables, func(t Table) bool { return len(t.Rows) > 0 })
+		section.Tables = stat.Filter(section.Tables, Table.hasRows)
 		if len(section.Tables)+len(section.Lead) > 0 {
 			found = append(found, section)
 		}
@@ -169,7 +169,7 @@ func recordSections(s *results.Set, sum Summary) []Section {
 				machineLimits(s, sum.Rows),
 			},
 		}
-		if slices.ContainsFunc(compared.Tables, func(t Table) bool { return len(t.Rows) > 0 }) {
+		if slices.ContainsFunc(compared.Tables, Table.hasRows) {
 			compared.Lead = []string{"Absolute figures of two machines say little. So each cell is compared with what the same machine does with raw messages of that size: a share of its goodput, a multiple of its round-trip time. The absolute figure stands behind."}
 		}
 		all = append(all, compared)

@@ -270,6 +270,8 @@ func writeIndented(w io.Writer, v any) error {
 	return nil
 }
 
+func (t Table) hasRows() bool { return len(t.Rows) > 0 }
+
 // dropEmpty leaves out the columns that say nothing in any row.
 func (t Table) dropEmpty() Table {
 	return t.only(func(i int) bool {

@@ -82,6 +82,7 @@ func tuneTable(s *results.Set) Table {
 		return func(u tune) Cell { return estimateCell(metric, u.Samples) }
 	}
 	columns := []columnOf[tune]{
+		{"machine", func(u tune) Cell { return machineCell(s, s.Machine(u.Run)) }},
 		{"reader|reader (B/s)", func(u tune) Cell { return Cell{Text: fieldText(u.Cell, "drain"), Base: fmt.Sprint(u.Cell.Drain)} }},
 		{"`framing", func(u tune) Cell { return textCell(u.Cell.Framing) }},
 		{">message|message (B)", func(u tune) Cell { return Cell{Text: fieldText(u.Cell, "size"), Base: fmt.Sprint(u.Cell.Size)} }},
@@ -96,20 +97,15 @@ func tuneTable(s *results.Set) Table {
 		}},
 		{"?>samples", func(u tune) Cell { return textCell(strconv.Itoa(len(u.Samples))) }},
 		{"!|mark", func(u tune) Cell {
-			if u.Recommended {
-				return textCell(recommendedMark)
-			}
-			return when(undominated(u, s.Tunes), textCell("*"))
+			mark := when(undominated(u, s.Tunes), "*")
+			return textCell(cmp.Or(when(u.Recommended, recommendedMark), mark))
 		}},
 		{"@>run", func(u tune) Cell { return when(len(runs) > 1, textCell(strconv.Itoa(1+slices.Index(runs, u.Run)))) }},
 		{"@~evidence", func(u tune) Cell { return textCell(EvidenceText(u.Evidence)) }},
 		{"@_warnings", func(u tune) Cell { return textCell(strings.Join(u.Warnings, "; ")) }},
 	}
-	if len(s.Machines()) > 1 {
-		machine := columnOf[tune]{"machine", func(u tune) Cell { return machineCell(s, s.Machine(u.Run)) }}
-		columns = append([]columnOf[tune]{machine}, columns...)
-	}
-	return tableOf("What chunk sizes cost and gain (* none is better in both)", s.Tunes, columns...)
+	t := tableOf("What chunk sizes cost and gain (* none is better in both)", s.Tunes, columns...)
+	return t.only(func(i int) bool { return i > 0 || len(s.Machines()) > 1 })
 }
 
 // recommendedMark marks the chunk size that tune recommends.
@@ -219,7 +215,7 @@ func tuneAdvice(s *results.Set) []string {
 		for _, run := range stat.GroupBy(same, func(u results.Tune) string { return u.Run }) {
 			e := recommendation(run[0])
 			chunk := results.ChunkSize(run[0].Cell.Framing)
-			answers = append(answers, tuneAnswer{chunk, withSize(e.Alike, chunk), withSize(e.Possible, chunk), e.Flat})
+			answers = append(answers, tuneAnswer{chunk, withSizes(e.Alike, chunk), withSizes(e.Possible, chunk), e.Flat})
 		}
 		out = append(out, "For a chunk size "+questionText(s, asked[i], asked)+": "+agreement(answers)+".")
 	}
@@ -242,11 +238,9 @@ func inconclusiveRuns(s *results.Set) []string {
 	})
 }
 
-// withSize returns sizes and one more, ascending.
-func withSize(sizes []int, size int) []int {
-	sizes = append(slices.Clone(sizes), size)
-	slices.Sort(sizes)
-	return slices.Compact(sizes)
+// withSizes returns sizes and more of them, ascending and each once.
+func withSizes(sizes []int, more ...int) []int {
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(sizes, more))))
 }
 
 // questionText writes what distinguishes a question from the others.
@@ -274,8 +268,7 @@ func onMachine(s *results.Set, id string) string {
 
 // agreement compares what runs that were asked the same question answer.
 func agreement(runs []tuneAnswer) string {
-	named := Distinct(runs, func(a tuneAnswer) int { return a.chunk })
-	slices.Sort(named)
+	named := withSizes(nil, stat.Map(runs, func(a tuneAnswer) int { return a.chunk })...)
 	agree := !slices.ContainsFunc(runs, func(a tuneAnswer) bool {
 		return slices.ContainsFunc(named, func(n int) bool { return !slices.Contains(a.possible, n) })
 	})

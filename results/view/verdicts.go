@@ -64,10 +64,8 @@ func NothingTold(all []results.Check) bool {
 func CheckSummary(all []results.Check) string {
 	failed := FailedChecks(all)
 	if len(failed) > 0 {
-		var texts []string
-		for _, alike := range stat.GroupBy(failed, func(c results.Check) string { return c.Found }) {
-			texts = append(texts, namesOf(alike)+": "+alike[0].Found)
-		}
+		causes := stat.GroupBy(failed, func(c results.Check) string { return c.Found })
+		texts := stat.Map(causes, func(alike []results.Check) string { return namesOf(alike) + ": " + alike[0].Found })
 		if more := len(texts) - mostCauses; more > 0 {
 			texts = append(texts[:mostCauses], fmt.Sprintf("and %d more", more))
 		}
@@ -252,14 +250,13 @@ func claimsScreen(all []results.Claim, o Options) Page {
 
 // claimTotals counts claims by verdict: "88 claims: 41 hold, 12 refuted".
 func claimTotals(all []results.Claim) string {
-	var parts []string
-	for _, v := range verdictsOfClaims {
+	parts := stat.Map(verdictsOfClaims, func(v string) string {
 		n, text := len(judged(all, v)), VerdictText(v)
 		if n > 1 && v == "holds" {
 			text = "hold"
 		}
-		parts = append(parts, when(n > 0, fmt.Sprint(n, " ", text)))
-	}
+		return when(n > 0, fmt.Sprint(n, " ", text))
+	})
 	return results.FormatCount(len(all), "claim") + ": " + strings.Join(nonEmpty(parts), ", ")
 }
 
@@ -270,7 +267,7 @@ func sourceTable(all []results.Claim) Table {
 	for _, v := range verdictsOfClaims {
 		columns = append(columns, columnOf[claims]{">" + VerdictText(v), func(of claims) Cell {
 			n := len(judged(of, v))
-			return textCell(when(n > 0, fmt.Sprint(n)))
+			return when(n > 0, textCell(fmt.Sprint(n)))
 		}})
 	}
 	bySeed := stat.GroupBy(all, func(c results.Claim) string { return c.Seed })

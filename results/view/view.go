@@ -128,9 +128,7 @@ func (p Page) write(w io.Writer, format Format, width int) error {
 		}
 	case FormatCSV:
 		for i, t := range p.Tables {
-			if i > 0 {
-				text.WriteString("\n")
-			}
+			text.WriteString(when(i > 0, "\n"))
 			if err := t.Write(&text, format); err != nil {
 				return err
 			}
@@ -158,13 +156,10 @@ func (p Page) writeText(text *strings.Builder, format Format, width int) error {
 		bullet, sentences, notes = "", wrapLines(p.Conclusions, width), wrapLines(p.Notes, width)
 	}
 	block := func(lines []string, bullet string) {
-		if text.Len() > 0 && strings.Join(lines, "") != "" {
-			text.WriteString("\n")
-		}
+		lines = nonEmpty(lines)
+		text.WriteString(when(text.Len() > 0 && len(lines) > 0, "\n"))
 		for _, l := range lines {
-			if l != "" {
-				text.WriteString(bullet + strings.ReplaceAll(Escape(l), "\n", " ") + "\n")
-			}
+			text.WriteString(bullet + strings.ReplaceAll(Escape(l), "\n", " ") + "\n")
 		}
 	}
 	block(p.Header, bullet)
@@ -172,9 +167,7 @@ func (p Page) writeText(text *strings.Builder, format Format, width int) error {
 		text.WriteString(line + "\n")
 	}
 	for _, t := range p.Tables {
-		if text.Len() > 0 {
-			text.WriteString("\n")
-		}
+		text.WriteString(when(text.Len() > 0, "\n"))
 		if format == FormatTable && !p.Wide {
 			t = t.fit(width)
 		}
@@ -215,7 +208,7 @@ func WrapText(line string, fits func(string) bool) []string {
 	for _, word := range strings.Fields(line) {
 		parts, between := []string{word}, " "
 		if !fits(word) {
-			parts = slices.DeleteFunc(strings.SplitAfter(word, "/"), func(part string) bool { return part == "" })
+			parts = nonEmpty(strings.SplitAfter(word, "/"))
 		}
 		for _, part := range parts {
 			last := len(out) - 1
