@@ -1,7 +1,6 @@
 package stat
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -29,12 +28,11 @@ const (
 	DifferentMachines Verdict = "different machines"
 )
 
-// DefaultTolerance is the change that "no change" has to exclude where nothing else is asked for: 5
-// %.
-const DefaultTolerance = 0.05
+// Tolerance is the change, as a share, that "no change" has to exclude: 5 %.
+const Tolerance = 0.05
 
-// DefaultAlpha is the level of a verdict where nothing else is asked for: a gate that every change
-// has to pass should not cry wolf more than once in a hundred times.
+// DefaultAlpha is the chance, in all comparisons together, of calling a difference that is none: a
+// gate that every change has to pass should not cry wolf more than once in a hundred times.
 const DefaultAlpha = 0.01
 
 // CompareOptions say what a verdict may rest on.
@@ -48,14 +46,6 @@ type CompareOptions struct {
 
 	// Across allows verdicts between different machines.
 	Across bool
-
-	// Alpha is the chance, in all comparisons together, of calling a difference that is none. Zero
-	// is DefaultAlpha.
-	Alpha float64
-
-	// Tolerance is the change, as a share, that "no change" has to exclude. Zero is
-	// DefaultTolerance.
-	Tolerance float64
 }
 
 // A Comparison is two sides, case by case.
@@ -132,7 +122,6 @@ func Compare(before, after Dataset, o CompareOptions) *Comparison {
 
 // compare compares what both sides have, times by a function that is given the level of a single one.
 func (c *Comparison) compare(before, after []Series, o CompareOptions, timed func(Change, CompareOptions, float64) Change) {
-	o.Alpha, o.Tolerance = cmp.Or(o.Alpha, DefaultAlpha), cmp.Or(o.Tolerance, DefaultTolerance)
 	matches := c.match(before, after, o.Metrics)
 	times := len(Filter(matches, func(m Change) bool { return !m.Before.Metric.Counter }))
 	for _, m := range matches {
@@ -140,10 +129,10 @@ func (c *Comparison) compare(before, after []Series, o CompareOptions, timed fun
 			c.addCounter(m, o)
 			continue
 		}
-		c.Changes = append(c.Changes, timed(m, o, o.Alpha/float64(times))) // Bonferroni
+		c.Changes = append(c.Changes, timed(m, o, DefaultAlpha/float64(times))) // Bonferroni
 	}
 	if c.Pairs > 0 {
-		c.correct(o)
+		c.correct()
 	}
 	c.note(matches)
 }
@@ -254,7 +243,7 @@ func (c Change) timed(o CompareOptions, level float64) Change {
 	}
 	c.Basis = b.basis
 	c.worst = worsening(c.Before.Metric.Better, *c.Ratio*math.Exp(-float64(c.Before.Metric.Better)*b.log))
-	c.Verdict = timedVerdict(c, b, o.Tolerance)
+	c.Verdict = timedVerdict(c, b)
 	return c
 }
 
@@ -269,14 +258,14 @@ const maxBound = math.Ln2
 
 // timedVerdict asks for both: a difference beyond what runs show of themselves, and intervals that
 // lie apart.
-func timedVerdict(c Change, b bound, tolerance float64) Verdict {
+func timedVerdict(c Change, b bound) Verdict {
 	size := math.Abs(math.Log(*c.Ratio))
 	switch {
 	case b.log > maxBound:
 		return TooNoisy
 	case size > b.change() && apart(c.Old, c.New):
 		return direction(c.Before.Metric.Better, *c.Ratio)
-	case size <= b.log && math.Exp(b.log)-1 <= tolerance:
+	case size <= b.log && math.Exp(b.log)-1 <= Tolerance:
 		return NoChange
 	}
 	return TooNoisy
@@ -308,19 +297,20 @@ func (c *Comparison) note(matches []Change) {
 	if n := len(found); n > 0 {
 		c.Notes = append(c.Notes, fmt.Sprintf("%d verdicts and limits are the same", n))
 	}
-	if n := len(Filter(matches, Change.varies)); n == 1 {
-		c.Notes = append(c.Notes, "one counter varies from sample to sample: no evidence by itself")
-	} else if n > 1 {
-		c.Notes = append(c.Notes, fmt.Sprintf("%d counters vary from sample to sample: no evidence by itself", n))
+	if n := len(Filter(matches, Change.varies)); n > 0 {
+		vary := map[bool]string{true: "one counter varies", false: fmt.Sprintf("%d counters vary", n)}[n == 1]
+		c.Notes = append(c.Notes, vary+" from sample to sample: no evidence by itself")
 	}
 	for _, only := range []struct {
 		side  string
 		names []string
 	}{{"old", c.OnlyOld}, {"new", c.OnlyNew}} {
-		if n := len(only.names); n > 3 {
-			c.Notes = append(c.Notes, fmt.Sprintf("in %s alone: %s and %d more", only.side, strings.Join(only.names[:3], ", "), n-3))
-		} else if n > 0 {
-			c.Notes = append(c.Notes, fmt.Sprintf("in %s alone: %s", only.side, strings.Join(only.names, ", ")))
+		names := strings.Join(only.names[:min(3, len(only.names))], ", ")
+		if n := len(only.names) - 3; n > 0 {
+			names += fmt.Sprintf(" and %d more", n)
+		}
+		if names != "" {
+			c.Notes = append(c.Notes, fmt.Sprintf("in %s alone: %s", only.side, names))
 		}
 	}
 }

@@ -125,7 +125,7 @@ func PairServers(s *results.Set) (before, after []*results.Set) {
 		}
 	}
 	for i := range rounds {
-		for side, of := range map[int]*[]*results.Set{0: &before, 1: &after} {
+		for side, into := range []*[]*results.Set{&before, &after} {
 			set := &results.Set{Environments: s.Environments}
 			for _, t := range both[side] {
 				t.Samples = Filter(t.Samples, func(s results.Sample) bool { return s.Round == i+1 })
@@ -133,7 +133,7 @@ func PairServers(s *results.Set) (before, after []*results.Set) {
 					set.Add(t)
 				}
 			}
-			*of = append(*of, set)
+			*into = append(*into, set)
 		}
 	}
 	return before, after

@@ -118,46 +118,49 @@ func (c Change) paired(before, after []map[seriesID]Series) Change {
 }
 
 // correct applies Holm's correction to the times and gives the verdicts.
-func (c *Comparison) correct(o CompareOptions) {
-	var at []int
-	var p []float64
-	for i, change := range c.Changes {
-		if change.P != nil {
-			at, p = append(at, i), append(p, *change.P)
+func (c *Comparison) correct() {
+	var times []*Change
+	for i := range c.Changes {
+		if c.Changes[i].P != nil {
+			times = append(times, &c.Changes[i])
 		}
 	}
-	for k, corrected := range Holm(p) {
-		change := &c.Changes[at[k]]
+	n := len(times)
+	for i, corrected := range Holm(Map(times, func(change *Change) float64 { return *change.P })) {
+		change := times[i]
 		change.P = new(corrected)
-		change.Verdict = pairedVerdict(*change, o)
-		if share, ok := detectable(change.logs, o.Alpha/float64(len(p))); ok {
+		change.Verdict = pairedVerdict(*change)
+		if share, ok := detectable(change.logs, DefaultAlpha/float64(n)); ok {
 			change.MinDetectableEffect = new(share)
 		}
 	}
-	if need := EnoughPairs(len(p), o.Alpha); c.Pairs < need {
-		c.Notes = append(c.Notes, fmt.Sprintf("%s cannot establish any change among %s: that takes %d", results.FormatCount(c.Pairs, "pair"), results.FormatCount(len(p), "comparison"), need))
+	if need := enoughPairs(n); c.Pairs < need {
+		c.Notes = append(c.Notes, fmt.Sprintf("%s cannot establish any change among %s: that takes %d", results.FormatCount(c.Pairs, "pair"), results.FormatCount(n, "comparison"), need))
 	}
 }
 
-// EnoughPairs returns the fewest pairs that can establish a change among so many comparisons at a
-// level (0 is [DefaultAlpha]): with all of them on one side.
-func EnoughPairs(comparisons int, alpha float64) int {
-	alpha = cmp.Or(alpha, DefaultAlpha)
+// enoughPairs returns the fewest pairs that can establish a change among so many comparisons at
+// [DefaultAlpha]: with all of them on one side.
+func enoughPairs(comparisons int) int {
 	n := 1
-	for leastP(n)*float64(comparisons) >= alpha {
+	for leastP(n)*float64(comparisons) >= DefaultAlpha {
 		n++
 	}
 	return n
 }
 
+// WantedPairs returns how many pairs to run for so many comparisons of times: twice as many as could
+// establish a change if all agreed, so that some may point the other way, and never fewer than 20.
+func WantedPairs(comparisons int) int { return max(20, 2*enoughPairs(comparisons)) }
+
 // pairedVerdict says "no change" only where the interval excludes one as large as the tolerance.
-func pairedVerdict(c Change, o CompareOptions) Verdict {
+func pairedVerdict(c Change) Verdict {
 	switch {
 	case c.Ratio == nil || c.Before.Metric.Better == Neither:
 		return Indicative
-	case *c.P < o.Alpha && *c.Ratio != 1:
+	case *c.P < DefaultAlpha && *c.Ratio != 1:
 		return direction(c.Before.Metric.Better, *c.Ratio)
-	case c.Interval != nil && c.Interval.Lo >= 1-o.Tolerance && c.Interval.Hi <= 1+o.Tolerance:
+	case c.Interval != nil && c.Interval.Lo >= 1-Tolerance && c.Interval.Hi <= 1+Tolerance:
 		return NoChange
 	}
 	return TooNoisy

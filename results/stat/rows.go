@@ -54,7 +54,7 @@ type Row struct {
 
 	// ToRawByCPU is what ToRaw would be if CPU time were the time that passed. It is there where
 	// both ends have one CPU and the two contradict each other: their intervals lie apart, and they
-	// differ by more than [DefaultTolerance]. Others ran in between then, which CPU time does not
+	// differ by more than [Tolerance]. Others ran in between then, which CPU time does not
 	// count.
 	ToRawByCPU *Estimate `json:"to_raw_by_cpu,omitempty"`
 
@@ -166,11 +166,12 @@ func (r *Row) relate(all []Row) {
 func (r *Row) raw(all []Row, size int) *Row {
 	c := r.Cell
 	c.Framing, c.Size = results.FramingRaw, size
-	i := slices.IndexFunc(all, func(o Row) bool { return o.Machine == r.Machine && o.Cell == c })
-	if i < 0 {
-		return nil
+	for i := range all {
+		if all[i].Machine == r.Machine && all[i].Cell == c {
+			return &all[i]
+		}
 	}
-	return &all[i]
+	return nil
 }
 
 func known(e Estimate) *Estimate {
@@ -193,7 +194,7 @@ func (r *Row) witness(base *Row) {
 	if r.Cell.Pattern != results.PatternRoundtrip {
 		byCPU = byCPU.Inverse() // goodput is payload over time
 	}
-	far := math.Abs(math.Log(byCPU.Median/r.ToRaw.Median)) > math.Log1p(DefaultTolerance)
+	far := math.Abs(math.Log(byCPU.Median/r.ToRaw.Median)) > math.Log1p(Tolerance)
 	if far && apart(byCPU, *r.ToRaw) {
 		r.ToRawByCPU = &byCPU
 	}

@@ -38,7 +38,7 @@ const (
 type Plan struct {
 	Old, New subrun.Binary
 	Flags    []string      // for the run command of both
-	Pairs    int           // 0 is as many as the number of comparisons asks for (wanted), and more while Spend lasts
+	Pairs    int           // 0 is as many as the number of comparisons asks for ([stat.WantedPairs]), and more while Spend lasts
 	Spend    time.Duration // what pairs may take altogether, beyond those that have to be
 	MaxTime  time.Duration // begins no pair that would end after it, the first apart, and kills a run that takes longer; 0 is [DefaultMaxTime]
 	Seed     int64         // of the order; each pair runs with a seed of its own, the same on both sides
@@ -60,12 +60,6 @@ func (p Plan) Validate() error {
 	return subrun.CheckFlags(p.Flags)
 }
 
-// wanted returns how many pairs to run for so many comparisons of times: twice as many as could
-// establish a change if all agreed, so that some may point the other way, and never fewer than 20.
-func wanted(comparisons int) int {
-	return max(20, 2*stat.EnoughPairs(max(1, comparisons), stat.DefaultAlpha))
-}
-
 // mostPairs is how many pairs are run because there is time for them, and not because the number of
 // comparisons asks for them.
 const mostPairs = 100
@@ -73,7 +67,7 @@ const mostPairs = 100
 // fitting returns how many pairs to run where one took so long. It is decided before anything is
 // compared: pairs that end when they have a result would find one too often.
 func (p Plan) fitting(comparisons int, took time.Duration) int {
-	return max(wanted(comparisons), int(min(p.Spend/max(took, 1), mostPairs)))
+	return max(stat.WantedPairs(comparisons), int(min(p.Spend/max(took, 1), mostPairs)))
 }
 
 // Run runs the plan. before[i] and after[i] are a pair. When it is stopped, by ctx or an error, it

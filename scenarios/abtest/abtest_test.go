@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/subrun"
 )
 
@@ -60,7 +61,7 @@ func TestHowManyPairs(t *testing.T) {
 		{"six take eleven that agree", 6, 22},
 		{"eighty take fourteen", 80, 28},
 	} {
-		if got := wanted(c.comparisons); got != c.want {
+		if got := stat.WantedPairs(c.comparisons); got != c.want {
 			t.Errorf("%s: got %d pairs, want %d", c.name, got, c.want)
 		}
 	}

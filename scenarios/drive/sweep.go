@@ -320,7 +320,7 @@ func Against(ctx context.Context, other, own *Driver, p Plan, sink Sink) error {
 		}
 		contests = append(contests, c)
 	}
-	rounds := max(20, 2*stat.EnoughPairs(len(contests), 0))
+	rounds := stat.WantedPairs(len(contests))
 	var failed error
 	for round := 0; round <= rounds && failed == nil; round++ { // the first warms up
 		for _, c := range contests {
