@@ -51,9 +51,15 @@ func (f *claimsFlags) run(cmd *cobra.Command, files []string) error {
 	if _, err := claims.Select(f.only); err != nil {
 		return usage(err)
 	}
-	before, err := f.before()
-	if err != nil {
-		return err
+	var before *results.Set
+	if f.against != "" {
+		var err error
+		if before, err = results.Read(f.against); err != nil {
+			return err
+		}
+		if len(before.Claims) == 0 {
+			return fmt.Errorf("%s holds no verdicts: make some with pipebench claims", f.against)
+		}
 	}
 	t := task{
 		maxTime: f.maxTime, work: f.judge, plain: true,
@@ -89,21 +95,6 @@ func (f *claimsFlags) decided(set *results.Set) error {
 	}
 	ids := stat.Map(open, func(r results.Claim) string { return r.ID })
 	return &statusError{exitInconclusive, fmt.Errorf("the figures leave open %s: run again when the machine is quiet", strings.Join(ids, ", "))}
-}
-
-// before reads the verdicts that --against holds these against.
-func (f *claimsFlags) before() (*results.Set, error) {
-	if f.against == "" {
-		return nil, nil
-	}
-	set, err := results.Read(f.against)
-	if err != nil {
-		return nil, err
-	}
-	if len(set.Claims) == 0 {
-		return nil, fmt.Errorf("%s holds no verdicts: make some with pipebench claims", f.against)
-	}
-	return set, nil
 }
 
 // judge judges the claims that were asked for, and keeps what that rests on.
@@ -142,10 +133,10 @@ func (f *claimsFlags) latest(set *results.Set) []results.Claim {
 // show writes the verdicts in the format that was asked for.
 func (f *claimsFlags) show(w io.Writer, set *results.Set, o view.Options) error {
 	verdicts := f.latest(set)
-	if len(verdicts) == 0 {
+	switch {
+	case len(verdicts) == 0:
 		return view.ErrNothing
-	}
-	if f.explain != "" && f.format != view.FormatJSON {
+	case f.explain != "" && f.format != view.FormatJSON:
 		return explain(w, verdicts[0])
 	}
 	return view.WriteClaims(w, f.format, &results.Set{Environments: set.Environments, Claims: verdicts}, o)
@@ -234,20 +225,20 @@ func changesOf(before, now []results.Claim) []change {
 	var out []change
 	for _, was := range before {
 		c := change{id: was.ID, was: was.Verdict, is: "-", kind: missing}
-		if i := slices.IndexFunc(now, func(r results.Claim) bool { return r.ID == was.ID }); i >= 0 {
-			is := now[i]
-			if is.Verdict == was.Verdict {
-				continue
-			}
-			c.is, c.why = is.Verdict, is.Why
-			switch {
-			case is.Verdict == claims.NotTestable || was.Verdict == claims.NotTestable:
-				c.kind = elsewhere
-			case unsure(was) || unsure(is):
-				c.kind = byChance
-			default:
-				c.kind = gate
-			}
+		i := slices.IndexFunc(now, func(r results.Claim) bool { return r.ID == was.ID })
+		if i >= 0 {
+			c.is, c.why = now[i].Verdict, now[i].Why
+		}
+		switch {
+		case i < 0:
+		case c.is == c.was:
+			continue
+		case c.is == claims.NotTestable || c.was == claims.NotTestable:
+			c.kind = elsewhere
+		case unsure(was) || unsure(now[i]):
+			c.kind = byChance
+		default:
+			c.kind = gate
 		}
 		out = append(out, c)
 	}

@@ -22,14 +22,13 @@ import (
 
 // profileFlags are what profile was asked for, as it was typed.
 type profileFlags struct {
-	samples  int
-	duration time.Duration
+	plan bench.Plan
 	sharedFlags
 }
 
 func (f *profileFlags) register(cmd *cobra.Command) {
-	addCount(cmd, &f.samples, "samples", 24, 1, mostCounted, samplesOfCell)
-	cmd.Flags().DurationVar(&f.duration, "duration", bench.SliceTime, "of one sample, about")
+	addCount(cmd, &f.plan.Samples, "samples", 24, 1, mostCounted, samplesOfCell)
+	cmd.Flags().DurationVar(&f.plan.Duration, "duration", bench.SliceTime, "of one sample, about")
 	f.sharedFlags.register(cmd, 30*time.Second, beginNone, view.FormatBench)
 }
 
@@ -38,22 +37,19 @@ func (f *profileFlags) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	run, err := results.NewRun()
-	if err != nil {
+	plan := f.plan
+	plan.Cells, plan.MaxTime, plan.Seed = measure.ProfileCells(topology), f.maxTime, f.seed
+	if plan.Run, err = results.NewRun(); err != nil {
 		return err
-	}
-	plan := bench.Plan{
-		Run: run, Cells: measure.ProfileCells(topology), Samples: f.samples, Duration: f.duration,
-		MaxTime: f.maxTime, Seed: f.seed,
 	}
 	if plan, err = plan.Checked(); err != nil {
 		return usage(err)
 	}
 	return f.measure(cmd, task{
-		run: run, bench: whole, page: !readable(f.format),
+		run: plan.Run, bench: whole, page: !readable(f.format),
 		work: func(ctx context.Context, s *session) error {
 			// The memory first, while nothing else runs.
-			speeds, err := measure.Memory(ctx, run, topology)
+			speeds, err := measure.Memory(ctx, plan.Run, topology)
 			if err = errors.Join(err, results.WriteAll(s.Writer, speeds)); err != nil {
 				return err
 			}
@@ -95,8 +91,18 @@ func (f *doctorFlags) run(cmd *cobra.Command, flags []string) error {
 	var failed error
 	return f.measure(cmd, task{
 		work: func(ctx context.Context, s *session) error {
-			watch, failed = f.watch(ctx, s, plan)
-			failed = usageOfRun(errors.Join(failed, f.judge(s, watch)))
+			if watch, failed = f.watch(ctx, s, plan); watch != nil { // one that was interrupted says something too
+				records := stat.BetweenRuns(watch.Runs)
+				for i := range records {
+					records[i].Run = s.run
+				}
+				failed = errors.Join(failed, results.WriteAll(s.Writer, watch.Faults(s.env)), results.WriteAll(s.Writer, records))
+				if len(records) > 0 {
+					_, err := doctor.Keep(s.env, records)
+					failed = errors.Join(failed, err)
+				}
+			}
+			failed = usageOfRun(failed)
 			return failed
 		},
 		show: func(all, own *results.Set) error {
@@ -153,24 +159,6 @@ func (f *doctorFlags) watch(ctx context.Context, s *session, p doctor.Plan) (*do
 	return doctor.Run(ctx, p, func(set *results.Set) error {
 		return errors.Join(results.WriteAll(s.Writer, set.Environments), results.WriteAll(s.Writer, set.Records))
 	})
-}
-
-// judge adds to the file what the invocations say of the machine. A watch that was interrupted says
-// something too.
-func (f *doctorFlags) judge(s *session, watch *doctor.Watch) error {
-	if watch == nil {
-		return nil
-	}
-	records := stat.BetweenRuns(watch.Runs)
-	for i := range records {
-		records[i].Run = s.run
-	}
-	err := errors.Join(results.WriteAll(s.Writer, watch.Faults(s.env)), results.WriteAll(s.Writer, records))
-	if len(records) > 0 {
-		_, kept := doctor.Keep(s.env, records)
-		err = errors.Join(err, kept)
-	}
-	return err
 }
 
 // show prints what the file says of the machine, without the measurements that say it, what was

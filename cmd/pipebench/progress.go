@@ -47,46 +47,39 @@ func (f *sharedFlags) progress(stderr io.Writer) *progress {
 	p.container = mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(32))
 	p.now = make(chan string, 1)
 	last, filler := "", mpb.BarStyle().Build()
-	// Nobody lines it up with other decorators, as known shows it: it must not wait for them.
+	// Nobody lines it up with other decorators, as it is shown by another: it must not wait for them.
 	eta := decor.AverageETA(decor.ET_STYLE_GO, decor.WC{W: 6, C: decor.DextraSpace})
 	elapsed := decor.Elapsed(decor.ET_STYLE_GO)
-	// known shows what there is only once the total is known, and instead of it the time that passed.
-	known := func(show func(decor.Statistics) string, instead decor.Decorator) decor.Decorator {
-		return decor.Any(func(s decor.Statistics) (text string) {
-			if s.Total > 0 {
-				return show(s)
-			}
-			if instead != nil {
-				text, _ = instead.Decor(s)
-				text += " "
-			}
-			return text
-		})
-	}
+	parts := decor.Any(func(s decor.Statistics) string { // until their number is known, the time that passed
+		if s.Total > 0 {
+			return fmt.Sprintf("%d of %d", s.Current, s.Total)
+		}
+		passed, _ := elapsed.Decor(s)
+		return passed + " "
+	})
+	left := decor.Any(func(s decor.Statistics) string {
+		if s.Total <= 0 || s.Completed {
+			return ""
+		}
+		text, _ := eta.Decor(s)
+		return text
+	})
+	step := decor.Any(func(s decor.Statistics) string {
+		select {
+		case last = <-p.now:
+		default:
+		}
+		if s.Total > 0 {
+			return view.Truncate(last, stepWidth)
+		}
+		return last
+	})
 	p.bar = p.container.MustAdd(0, mpb.BarFillerFunc(func(w io.Writer, s decor.Statistics) error {
 		if s.Total <= 0 {
 			return nil
 		}
 		return filler.Fill(w, s)
-	}), mpb.PrependDecorators(known(func(s decor.Statistics) string { return fmt.Sprintf("%d of %d", s.Current, s.Total) }, elapsed)),
-		mpb.AppendDecorators(
-			known(func(s decor.Statistics) string {
-				if s.Completed {
-					return ""
-				}
-				text, _ := eta.Decor(s)
-				return text
-			}, nil),
-			decor.Any(func(s decor.Statistics) string {
-				select {
-				case last = <-p.now:
-				default:
-				}
-				if s.Total > 0 {
-					return view.Truncate(last, stepWidth)
-				}
-				return last
-			})))
+	}), mpb.PrependDecorators(parts), mpb.AppendDecorators(left, step))
 	return p
 }
 

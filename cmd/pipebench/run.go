@@ -33,11 +33,7 @@ const samplesOfCell = "samples of each cell, short slices of a fork; at least 6 
 // runFlags are what run was asked for, as it was typed.
 type runFlags struct {
 	sweep     measure.Sweep
-	messages  string
-	samples   int
-	forks     int
-	duration  time.Duration
-	precision float64
+	planned   bench.Plan    // without cells
 	shape     measure.Shape // none has no name
 	dryRun    bool
 	scenarios []string
@@ -47,7 +43,7 @@ type runFlags struct {
 
 func (f *runFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	s, c := &f.sweep, &f.sweep.Further
+	s, c, p := &f.sweep, &f.sweep.Further, &f.planned
 	flags.StringSliceVar(&s.Framings, "framing", nil, "framings, such as ndjson,chunked:16KiB, or all (see list)")
 	addList(cmd, &s.Sizes, "size", "", measure.ParseSizes, "message sizes, such as 64,4KiB..1MiB")
 	addList(cmd, &s.Chunks, "chunk", "", measure.ParseSizes, "chunk sizes, for framings that split messages (default 60KiB)")
@@ -58,11 +54,11 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.StringSliceVar(&s.Peers, "peer", nil, "what the ends are: process or thread (default process)")
 	flags.StringSliceVar(&s.Patterns, "pattern", nil, "stream, roundtrip (default both)")
 	flags.StringVar(&s.Payload, "payload", "json", "what generated messages are made of")
-	flags.StringVar(&f.messages, "messages", "", "replay a recording (see tap), or a file with a message a line, instead of generating messages")
-	addCount(cmd, &f.samples, "samples", 24, 1, mostCounted, samplesOfCell)
-	addCount(cmd, &f.forks, "forks", bench.DefaultForks, 1, mostCounted, "starts of the workers that the samples of a cell are spread over")
-	flags.DurationVar(&f.duration, "duration", bench.SliceTime, "of one sample, about")
-	addParsed(cmd, &f.precision, "precision", "", parsePrecision, "go on until each median is known this well, such as 2%, or --max-time")
+	flags.StringVar(&p.Recording, "messages", "", "replay a recording (see tap), or a file with a message a line, instead of generating messages")
+	addCount(cmd, &p.Samples, "samples", 24, 1, mostCounted, samplesOfCell)
+	addCount(cmd, &p.Forks, "forks", bench.DefaultForks, 1, mostCounted, "starts of the workers that the samples of a cell are spread over")
+	flags.DurationVar(&p.Duration, "duration", bench.SliceTime, "of one sample, about")
+	addParsed(cmd, &p.Precision, "precision", "", parsePrecision, "go on until each median is known this well, such as 2%, or --max-time")
 	flags.Float64Var(&c.Rate, "rate", 0, "open loop: messages a second that are due, whether or not the pipe takes them")
 	addCount(cmd, &c.Inflight, "inflight", 0, 0, mostInflight, "closed loop: unanswered messages at a time, in round trips")
 	addCount(cmd, &c.Batch, "batch", 0, 0, mostCounted, "messages that leave in one system call, in streams")
@@ -167,13 +163,10 @@ func (f *runFlags) plan(ctx context.Context) (bench.Plan, error) {
 	if err != nil {
 		return bench.Plan{}, err
 	}
-	run, err := results.NewRun()
-	if err != nil {
-		return bench.Plan{}, err
-	}
-	p := bench.Plan{
-		Run: run, Cells: cells, Samples: f.samples, Duration: f.duration, Forks: f.forks,
-		Precision: f.precision, MaxTime: f.maxTime, Seed: f.seed, Recording: f.messages, Turn: subrun.Turn,
+	p := f.planned
+	p.Cells, p.MaxTime, p.Seed, p.Turn = cells, f.maxTime, f.seed, subrun.Turn
+	if p.Run, err = results.NewRun(); err != nil {
+		return p, err
 	}
 	if p.MaxTime == 0 {
 		p.MaxTime = defaultTime
@@ -205,8 +198,8 @@ func (f *runFlags) complete(ctx context.Context) error {
 			*list.asked = *list.usual
 		}
 	}
-	if f.messages != "" {
-		s.Recording, err = interruptibly(ctx, f.messages, payload.ReadRecording)
+	if f.planned.Recording != "" {
+		s.Recording, err = interruptibly(ctx, f.planned.Recording, payload.ReadRecording)
 	}
 	return unread(err)
 }
