@@ -91,17 +91,10 @@ func (f *compareFlags) compare(stderr io.Writer, oldPath, newPath string) (*stat
 // the files named.
 func (f *compareFlags) known(series []stat.Series) (*results.Set, error) {
 	paths := slices.Clone(f.noise)
-	var seen []string
-	for _, s := range series {
-		if s.Machine == "" || s.Cell == nil || slices.Contains(seen, s.Machine) {
-			continue
-		}
-		seen = append(seen, s.Machine)
-		path, err := doctor.File(s.Machine)
-		if err != nil {
-			continue // a user without a cache folder has nothing in it
-		}
-		if _, err := os.Stat(path); err == nil {
+	measured := stat.Filter(series, func(s stat.Series) bool { return s.Machine != "" && s.Cell != nil })
+	for _, same := range stat.GroupBy(measured, func(s stat.Series) string { return s.Machine }) {
+		path, err := doctor.File(same[0].Machine) // a user without a cache folder has nothing in it
+		if _, missing := os.Stat(path); err == nil && missing == nil {
 			paths = append(paths, path)
 		}
 	}

@@ -254,30 +254,27 @@ func stillThere(r *inspect.Report) (left []inspect.Proc) {
 
 // differences are the processes and the diagnoses that came (+) and went (-) between two reports.
 func differences(last, next *inspect.Report) (out []string) {
-	facts := func(r *inspect.Report) (keys []string, texts map[string]string) {
-		texts = map[string]string{}
+	type fact struct{ key, text string }
+	facts := func(r *inspect.Report) (out []fact) {
 		for _, p := range r.Processes {
-			keys = append(keys, fmt.Sprint(p.PID, p.Command))
-			texts[keys[len(keys)-1]] = fmt.Sprintf("%d %s", p.PID, p.Command)
+			text := fmt.Sprintf("%d %s", p.PID, p.Command)
+			out = append(out, fact{text, text})
 		}
 		for _, d := range r.Diagnoses {
-			keys = append(keys, fmt.Sprint(d.Kind, d.PID, d.Channels)) // its figures change
-			texts[keys[len(keys)-1]] = d.Sentence
+			out = append(out, fact{fmt.Sprint(d.Kind, d.PID, d.Channels), d.Sentence}) // its figures change
 		}
-		return keys, texts
+		return out
 	}
-	before, old := facts(last)
-	after, now := facts(next)
-	for _, key := range after {
-		if old[key] == "" {
-			out = append(out, "+ "+view.Escape(now[key]))
-		}
-	}
-	for _, key := range before {
-		if now[key] == "" {
-			out = append(out, "- "+view.Escape(old[key]))
+	lacking := func(sign string, all, in []fact) {
+		for _, f := range all {
+			if !slices.ContainsFunc(in, func(other fact) bool { return other.key == f.key }) {
+				out = append(out, sign+view.Escape(f.text))
+			}
 		}
 	}
+	before, after := facts(last), facts(next)
+	lacking("+ ", after, before)
+	lacking("- ", before, after)
 	return out
 }
 

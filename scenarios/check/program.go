@@ -56,14 +56,16 @@ func Program(ctx context.Context, o Options, sink Sink) error {
 	}
 	o.Timeout, o.runtime = cmp.Or(o.Timeout, 5*time.Second), runtimeOf(o.Command)
 	p := &program{o: o, bound: mostCompared}
-	var failed error
-	refer := func(ctx context.Context, f *finding) error {
-		failed = p.refer(ctx, f)
-		return failed
+	reference, err := catalogue.Find(catalogue.Surroundings, "reference")
+	if err != nil {
+		return err
 	}
-	first := o.one(ctx, catalogue.Program, catalogue.Situations(catalogue.Program)[0], situation{do: refer})
-	if failed != nil {
-		return failed
+	first := o.one(ctx, catalogue.Program, reference, situation{do: func(ctx context.Context, f *finding) error {
+		err = p.refer(ctx, f)
+		return err
+	}})
+	if err != nil {
+		return err
 	}
 	tries := map[string]situation{"reference": {do: func(_ context.Context, f *finding) error {
 		*f = first
