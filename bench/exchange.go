@@ -24,7 +24,7 @@ func (e *endpoint) exchanger() func(from, n int64) error {
 	}
 	switch {
 	case e.in != nil && e.raw:
-		e.r = newRawReader(e.in, e.source)
+		e.r = &rawReader{in: e.in, source: e.source, buf: resident(make([]byte, e.source.Largest()))}
 	case e.in != nil:
 		e.r = e.framing.NewReader(e.in, e.options()...)
 	}

@@ -172,38 +172,27 @@ func (e *endpoint) runClientLoad() error {
 // finishLoad turns the times of a load into latencies. In a stream the sender has one half of them,
 // and hands it over.
 func (e *endpoint) finishLoad() error {
+	l := e.load
 	switch e.Role {
 	case sender:
-		return e.sendTimes()
-	case receiver:
-		if err := e.receiveTimes(); err != nil {
+		if err := e.out.Close(); err != nil {
 			return err
+		}
+		return binary.Write(e.toPeer, binary.NativeEndian, append([]int64{l.total.Load()}, l.sent...))
+	case receiver:
+		times := make([]int64, 1+len(l.sent))
+		if err := binary.Read(e.fromPeer, binary.NativeEndian, times); err != nil {
+			return err
+		}
+		l.total.Store(times[0])
+		copy(l.sent, times[1:])
+		if got, sent := l.delivered.Load(), l.total.Load(); got != sent {
+			return fmt.Errorf("%d messages were sent and %d received", sent, got)
 		}
 	case server:
 		return nil
 	}
 	return e.summariseLoad()
-}
-
-// sendTimes tells the receiver when each message was sent.
-func (e *endpoint) sendTimes() error {
-	if err := e.out.Close(); err != nil {
-		return err
-	}
-	return binary.Write(e.toPeer, binary.NativeEndian, append([]int64{e.load.total.Load()}, e.load.sent...))
-}
-
-func (e *endpoint) receiveTimes() error {
-	times := make([]int64, 1+len(e.load.sent))
-	if err := binary.Read(e.fromPeer, binary.NativeEndian, times); err != nil {
-		return err
-	}
-	e.load.total.Store(times[0])
-	copy(e.load.sent, times[1:])
-	if got, sent := e.load.delivered.Load(), e.load.total.Load(); got != sent {
-		return fmt.Errorf("%d messages were sent and %d received", sent, got)
-	}
-	return nil
 }
 
 // summariseLoad sums the load up: latency from when a message was sent and from when it was due,

@@ -105,7 +105,8 @@ func (p Plan) Validate() error {
 // Checked validates the plan, and returns it with what that found, so that [Run] and
 // [Plan.Estimate] do not look again. A plan whose cells are changed afterwards is checked anew.
 func (p Plan) Checked() (Plan, error) {
-	if p.isChecked() {
+	same := func(a placedCell, c results.Cell) bool { return a.cell == c }
+	if len(p.placed) > 0 && slices.EqualFunc(p.placed, p.Cells, same) {
 		return p, nil
 	}
 	switch {
@@ -144,10 +145,6 @@ func (p Plan) Checked() (Plan, error) {
 	}
 	p.placed = placed
 	return p, nil
-}
-
-func (p Plan) isChecked() bool {
-	return len(p.placed) > 0 && slices.EqualFunc(p.placed, p.Cells, func(a placedCell, c results.Cell) bool { return a.cell == c })
 }
 
 // A placedCell is a cell and where its ends are to run here, or why they cannot.

@@ -25,10 +25,6 @@ type rawReader struct {
 	next   int64
 }
 
-func newRawReader(in io.Reader, source *payload.Source) *rawReader {
-	return &rawReader{in: in, source: source, buf: resident(make([]byte, source.Largest()))}
-}
-
 func (r *rawReader) ReadMessage() ([]byte, error) {
 	msg := r.buf[:r.source.Size(r.next)]
 	r.next++

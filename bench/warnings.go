@@ -65,7 +65,7 @@ const maxOutliers = 0.2
 // spreadWarnings tells of samples that do not agree, although nothing is known to have disturbed
 // them, and of ends that the scheduler put on one CPU unasked.
 func spreadWarnings(r results.Record) (out []string) {
-	undisturbed := slices.DeleteFunc(slices.Clone(r.Samples), func(s results.Sample) bool { return s.Disturbed != "" })
+	undisturbed := stat.Filter(r.Samples, func(s results.Sample) bool { return s.Disturbed == "" })
 	times, free := stat.MustMetric("time").Values(undisturbed), r.Cell.Placement == "free"
 	if _, two := stat.Bimodal(times); two && free {
 		out = append(out, "the samples are bimodal: the scheduler put the ends now together, now apart; choose a placement")
@@ -75,14 +75,11 @@ func spreadWarnings(r results.Record) (out []string) {
 	if n := len(stat.Outliers(times)); float64(n) > maxOutliers*float64(len(times)) {
 		out = append(out, fmt.Sprintf("%d of %d samples are outliers: close other programs, or take more (--samples)", n, len(times)))
 	}
-	together := 0
-	for _, s := range r.Samples {
-		if len(s.Writer.CPUs) == 1 && slices.Equal(s.Writer.CPUs, s.Reader.CPUs) {
-			together++
-		}
-	}
-	if free && together > 0 {
-		out = append(out, fmt.Sprintf("in %d of %d samples both ends ran on one CPU, unasked; choose a placement", together, len(r.Samples)))
+	together := stat.Filter(r.Samples, func(s results.Sample) bool {
+		return len(s.Writer.CPUs) == 1 && slices.Equal(s.Writer.CPUs, s.Reader.CPUs)
+	})
+	if n := len(together); free && n > 0 {
+		out = append(out, fmt.Sprintf("in %d of %d samples both ends ran on one CPU, unasked; choose a placement", n, len(r.Samples)))
 	}
 	return out
 }
@@ -171,14 +168,11 @@ func (i *interference) look() {
 // others had what the cell needed: as its slices tell, where the system lets them, or else as the
 // whole machine does.
 func (i *interference) warnings(samples []results.Sample) (texts []string, disturbed bool) {
-	marked, told := 0, false
-	for _, s := range samples {
-		told = told || s.Writer.RunQueueNS != nil
-		if s.Disturbed != "" {
-			marked++
-		}
+	if !slices.ContainsFunc(samples, func(s results.Sample) bool { return s.Writer.RunQueueNS != nil }) {
+		return i.latest, i.disturbed
 	}
-	return i.latest, told && 2*marked > len(samples) || !told && i.disturbed
+	marked := stat.Filter(samples, func(s results.Sample) bool { return s.Disturbed != "" })
+	return i.latest, 2*len(marked) > len(samples)
 }
 
 func warningsOf(faults []results.Fault) []string { return stat.Map(faults, results.Fault.Warning) }

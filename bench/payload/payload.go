@@ -81,8 +81,13 @@ func (s *Source) Check(i int64, msg []byte) error {
 	if len(msg) != len(want) {
 		return &Mismatch{Message: i, Offset: min(len(msg), len(want)), Why: fmt.Sprintf("has %d bytes, not %d", len(msg), len(want))}
 	}
-	if s.head < 0 || s.tail < 0 {
-		return s.checkEdges(i, msg)
+	if s.head < 0 || s.tail < 0 { // it carries its number at most once, or was recorded
+		want = s.Message(i)
+		n := min(stampLen, len(want))
+		if bytes.Equal(msg[:n], want[:n]) && bytes.Equal(msg[len(msg)-n:], want[len(want)-n:]) {
+			return nil
+		}
+		return &Mismatch{Message: i, Offset: firstDifference(want, msg), Why: "does not begin and end as it was sent"}
 	}
 	at, number := s.head, digits(i)
 	if binary.BigEndian.Uint64(msg[at:]) == number {
@@ -101,17 +106,6 @@ func (s *Source) Compare(i int64, msg []byte) error {
 	}
 	at := firstDifference(want, msg)
 	return &Mismatch{Message: i, Offset: at, Why: fmt.Sprintf("differs from what was sent (%d bytes received, %d sent)", len(msg), len(want))}
-}
-
-// checkEdges compares the first and the last bytes of a message that carries its number at most
-// once, or that was recorded.
-func (s *Source) checkEdges(i int64, msg []byte) error {
-	want := s.Message(i)
-	n := min(stampLen, len(want))
-	if bytes.Equal(msg[:n], want[:n]) && bytes.Equal(msg[len(msg)-n:], want[len(want)-n:]) {
-		return nil
-	}
-	return &Mismatch{Message: i, Offset: firstDifference(want, msg), Why: "does not begin and end as it was sent"}
 }
 
 // A Mismatch is a message that did not arrive as it was sent.
