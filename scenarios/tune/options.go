@@ -83,9 +83,9 @@ type Progress struct {
 const commonChunk = 60 << 10
 
 // Default tunes for messages of 1 MiB through a pipe as the system makes it, between two processes
-// on one CPU, or on any where a program cannot choose. How long a small message waits depends on bytes and on the reader's rate, not on
-// where the ends run; what a frame costs is CPU time, which is steadiest to measure where the ends
-// share one.
+// on one CPU, or on any where a program cannot choose. How long a small message waits depends on
+// bytes and on the reader's rate, not on where the ends run; what a frame costs is CPU time, which is
+// steadiest to measure where the ends share one.
 func Default() Options {
 	topology, _ := placement.Read() // one that cannot be read offers "free", as one without a choice does
 	return Options{
