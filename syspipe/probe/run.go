@@ -156,10 +156,7 @@ func Run(ctx context.Context, o Options, found func(Finding) error) error {
 	if kinds == nil {
 		kinds = slices.DeleteFunc(syspipe.Kinds(), func(k syspipe.Kind) bool { return k.Supported() != nil })
 	}
-	steps, err := experimentsNamed(o.Steps)
-	if err != nil {
-		return err
-	}
+	steps, _ := experimentsNamed(o.Steps) // whose names are valid
 	over := Progress{Of: len(kinds) * len(steps)}
 	for _, over.Pipe = range kinds {
 		for _, step := range steps {
