@@ -55,7 +55,6 @@ func (m *mcp) meta() string {
 }
 
 func (m *mcp) greet(ctx context.Context, c *conn, within time.Duration) (err error) {
-	c.speak(&m.protocol)
 	var reply answer
 	if !m.known {
 		if reply, err = c.call(ctx, "server/discover", discoverParams, within); err != nil {

@@ -187,7 +187,8 @@ func (c *conn) extension(times int) extension { return extension{c, c.counters()
 func (x *extension) granted() bool {
 	now, last := x.c.counters(), x.last
 	x.left, x.last = x.left-1, now
-	return x.left >= 0 && (now.sent > last.sent || now.received > last.received || spun(last, now) || x.c.Runnable())
+	moved := now.sent > last.sent || now.received > last.received
+	return x.left >= 0 && (moved || spun(last, now) || x.c.Runnable())
 }
 
 // A countedStream is a stream of the server's as we see it, counted so that another goroutine may

@@ -68,7 +68,7 @@ func (d *Driver) roundTrip(ctx context.Context, t *requestTemplate, i int64) (ou
 	}
 	if t.release != nil {
 		msg := t.release.number(i)
-		_ = c.sendWithin(d.deadline(len(msg)), msg) // a server that does not take it fails the next request, too
+		_ = c.sendWithin(d.deadline(len(msg)), msg) // where it is not taken, the next request fails, too
 	}
 	return out, nil
 }

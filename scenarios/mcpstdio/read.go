@@ -53,13 +53,12 @@ func (s *Server) read() error {
 // handle takes one message, which is valid until handle returns.
 func (s *Server) handle(line []byte) {
 	m, err := jsonrpc.Parse(bytes.Clone(line))
-	var syntax *jsonrpc.SyntaxError
-	var form *jsonrpc.FormError
+	form, misformed := errors.AsType[*jsonrpc.FormError](err)
 	switch {
-	case errors.As(err, &syntax):
-		s.sendParseError("Parse error")
-	case errors.As(err, &form):
+	case misformed:
 		s.sendError(form.ID, jsonrpc.CodeInvalidRequest, "Invalid request: "+form.Why)
+	case err != nil:
+		s.sendParseError("Parse error")
 	case m.Kind().Answers():
 		s.log.Debug("Answer dropped: the server asks nothing")
 	case m.Kind() == jsonrpc.Notification:
