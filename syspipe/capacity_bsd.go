@@ -9,20 +9,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeCapacity measures: neither system tells. An empty pipe is like another, so a fresh one is
-// filled and the one asked about left alone.
-func pipeCapacity(int) (int, error) {
-	var fds [2]int
-	if err := pipe(&fds); err != nil {
+// pipeCapacity measures: neither system tells. An empty pipe is like another of its kind, so a fresh
+// one is filled and the one asked about left alone. A FIFO of macOS is a pair of sockets, and holds
+// less than a pipe.
+func pipeCapacity(kind Kind, _ int) (int, error) {
+	w, r, err := open(kind, 0)
+	if err != nil {
 		return 0, err
 	}
-	return fillAndClose(fds[1], fds[0])
+	return fillAndClose(w.fd, r.fd)
 }
 
 // setPipeCapacity takes for granted what the pipe grows to by itself; neither system lets a program
 // choose anything else.
 func setPipeCapacity(e *End, n int) error {
-	grown, err := pipeCapacity(e.fd)
+	grown, err := pipeCapacity(e.kind, e.fd)
 	if err == nil && grown != n {
 		err = fmt.Errorf("%w; its pipes hold %d bytes", unsupported("choosing it"), grown)
 	}

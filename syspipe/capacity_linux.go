@@ -9,7 +9,7 @@ import (
 )
 
 // pipeCapacity returns what the kernel says that a pipe holds.
-func pipeCapacity(fd int) (int, error) {
+func pipeCapacity(_ Kind, fd int) (int, error) {
 	n, err := unix.FcntlInt(uintptr(fd), unix.F_GETPIPE_SZ, 0)
 	return n, os.NewSyscallError("F_GETPIPE_SZ", err)
 }

@@ -82,11 +82,16 @@ func (e *End) SetIO(io IO) error {
 	})
 }
 
-// UsePoller is SetIO with [Poller] where the system has one for this end; elsewhere the end stays as
-// it is, and a read blocks its thread.
+// UsePoller is SetIO with [Poller] where the system has one for this end. Elsewhere the end stays as
+// it is, and a read blocks its thread; but a FIFO, of which nobody could end the read (macOS), sleeps
+// between its tries.
 func (e *End) UsePoller() error {
-	if err := e.SetIO(Poller); !errors.Is(err, errors.ErrUnsupported) {
+	err := e.SetIO(Poller)
+	switch {
+	case !errors.Is(err, errors.ErrUnsupported):
 		return err
+	case e.kind == FIFO:
+		return e.SetIO(Sleep(time.Millisecond))
 	}
 	return nil
 }

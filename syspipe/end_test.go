@@ -252,3 +252,20 @@ func closeDuring(t *testing.T, e *syspipe.End, delay time.Duration, call func() 
 	}
 	return n
 }
+
+// A file whose reader has left says so by other errors than an end does, and on Windows by none that
+// is an EPIPE.
+func TestReaderLeftTellsOfFilesToo(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	if _, err := w.Write([]byte{1}); !syspipe.ReaderLeft(err) {
+		t.Errorf("error %v of a file, want one of a reader that has left", err)
+	}
+	w.Close()
+	if _, err := w.Write([]byte{1}); err == nil || syspipe.ReaderLeft(err) || syspipe.ReaderLeft(nil) {
+		t.Errorf("error %v of a closed file, or none, is taken for one of a reader that has left", err)
+	}
+}

@@ -45,13 +45,12 @@ func newEnd(kind Kind, dir direction, fd int) *End {
 }
 
 func (e *End) setIO(want IO) error {
-	if err := unix.SetNonblock(e.fd, want != Blocking); err != nil {
-		return err
+	if want == Poller {
+		if err := pollable(e.kind); err != nil {
+			return err
+		}
 	}
-	if want != Poller {
-		return nil
-	}
-	if err := pollable(e.kind); err != nil {
+	if err := unix.SetNonblock(e.fd, want != Blocking); err != nil || want != Poller {
 		return err
 	}
 	file := os.NewFile(uintptr(e.fd), e.kind.noun())
@@ -200,6 +199,9 @@ func (e *End) tryWrite(uintptr) bool {
 	return true
 }
 
+// readerGone is what a write says without a reader, beside EPIPE: that of a socket left bytes unread.
+var readerGone = []error{syscall.ECONNRESET}
+
 func (e *End) writeResult(n int64, all bool, errno syscall.Errno, err error) error {
 	switch {
 	case all:
@@ -208,7 +210,7 @@ func (e *End) writeResult(n int64, all bool, errno syscall.Errno, err error) err
 		return e.failed("write", os.ErrClosed)
 	case err != nil:
 		return e.failed("write", err)
-	case errno == syscall.EPIPE || errno == syscall.ECONNRESET: // a socket's reader left bytes unread
+	case ReaderLeft(errno):
 		return &BrokenPipeError{Kind: e.kind, Accepted: n, Err: errno}
 	}
 	return e.failed("write", errno)
@@ -246,14 +248,14 @@ func (e *End) wait(events int16) error {
 }
 
 // pollSlice bounds one poll(2), so that a Close is seen where nothing can interrupt the call
-// (macOS).
+// (macOS), and that the other end of a FIFO has left, which XNU's poll does not report.
 const pollSlice = 100 * time.Millisecond
 
 func (e *End) poll(events int16) error {
 	for !e.closed.Load() {
 		fds := [1]unix.PollFd{{Fd: int32(e.fd), Events: events}}
 		n, err := unix.Poll(fds[:], int(pollSlice/time.Millisecond))
-		if n > 0 {
+		if n > 0 || err == nil && e.kind == FIFO {
 			return nil
 		}
 		if err != nil && err != unix.EINTR {

@@ -151,8 +151,11 @@ func (e *End) writeOnce(p []byte) (int, error) {
 	})
 }
 
+// readerGone is what a write says without a reader: before it begins, and while it waits.
+var readerGone = []error{windows.ERROR_NO_DATA, windows.ERROR_BROKEN_PIPE}
+
 func (e *End) writeError(accepted int, err error) error {
-	if errors.Is(err, windows.ERROR_NO_DATA) || errors.Is(err, windows.ERROR_BROKEN_PIPE) {
+	if ReaderLeft(err) {
 		return &BrokenPipeError{Kind: e.kind, Accepted: int64(accepted), Err: err}
 	}
 	return e.failed("write", err)

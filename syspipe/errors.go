@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"syscall"
 )
 
@@ -52,6 +53,13 @@ func (e *BrokenPipeError) Unwrap() error { return e.Err }
 
 // Is makes every BrokenPipeError an EPIPE.
 func (e *BrokenPipeError) Is(target error) bool { return target == syscall.EPIPE }
+
+// ReaderLeft reports whether a write failed since nobody holds the reading end any more, be it of an
+// [End] or of a file, of which Windows has names of its own for that.
+func ReaderLeft(err error) bool {
+	is := func(gone error) bool { return errors.Is(err, gone) }
+	return is(syscall.EPIPE) || slices.ContainsFunc(readerGone, is)
+}
 
 // ErrorName names an outcome of a call as the manual pages do: "success", "EAGAIN", "EPIPE", "EOF";
 // of an error that has no such name it returns the text.

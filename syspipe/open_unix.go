@@ -167,7 +167,7 @@ func describe(fd int) (Stream, error) {
 	case unix.S_IFIFO:
 		s.Kind = "pipe"
 		if runtime.GOOS == "linux" { // the others do not state it
-			s.Capacity, err = pipeCapacity(fd)
+			s.Capacity, err = pipeCapacity(Anonymous, fd)
 		}
 	case unix.S_IFSOCK:
 		s.Kind = "socket"
@@ -179,7 +179,7 @@ func describe(fd int) (Stream, error) {
 // to the buffer, so the bytes accepted say more than the option's value does.
 func (e *End) capacity() (int, error) {
 	if e.kind != SocketPair {
-		return pipeCapacity(e.fd)
+		return pipeCapacity(e.kind, e.fd)
 	}
 	fds, err := socketPair()
 	if err != nil {

@@ -213,7 +213,7 @@ func ParseTransfer(name string) (Transfer, error) { return parseName("transfer",
 // Supported returns nil where this system has the transfer, else an error that wraps
 // [errors.ErrUnsupported] and names the system.
 func (t Transfer) Supported() error {
-	if t == Copy || runtime.GOOS == "linux" {
+	if t == Copy || lendsPages {
 		return nil
 	}
 	return unsupported("transfer " + string(t))

@@ -9,6 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// lendsPages says whether the system has other transfers than [Copy].
+const lendsPages = true
+
 func (e *End) vmsplice(p []byte) (int, error) {
 	if err := e.checkTransfer(Vmsplice); err != nil {
 		return 0, err

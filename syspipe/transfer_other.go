@@ -2,5 +2,8 @@
 
 package syspipe
 
+// lendsPages says whether the system has other transfers than [Copy].
+const lendsPages = false
+
 func (e *End) vmsplice([]byte) (int, error) { return 0, Vmsplice.Supported() }
 func (e *End) discard(int) (int, error)     { return 0, Splice.Supported() }

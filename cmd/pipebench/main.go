@@ -22,6 +22,7 @@ import (
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/machine"
 	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/syspipe"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -98,7 +99,7 @@ type output struct {
 
 func (o *output) Write(p []byte) (int, error) {
 	n, err := o.Writer.Write(p)
-	if err != nil && o.failed == nil && !errors.Is(err, syscall.EPIPE) {
+	if err != nil && o.failed == nil && !syspipe.ReaderLeft(err) {
 		o.failed = fmt.Errorf("print: %w", err)
 	}
 	return n, err

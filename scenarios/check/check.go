@@ -21,7 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -100,7 +99,7 @@ func (f *finding) command(argv []string) *proc.Process {
 		p.Cmd.Env = os.Environ()
 	}
 	p.Cmd.Env = append(p.Cmd.Env, f.mark)
-	p.Attached = runtime.GOOS == "linux" // what it leaves is looked at, and ended by its mark
+	p.Attached = proc.TellsOfOthers // what it leaves is looked at, and ended by its mark
 	p.Session = true
 	return p
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // A clientCheck is what the situations of a client share.
@@ -87,7 +89,10 @@ func Client(ctx context.Context, o Options, sink Sink) error {
 	}
 	for name, broken := range clientRules {
 		tries[name] = situation{do: c.withGood(func(f *finding) {
-			if what := broken(c.good); what != "" {
+			switch what := broken(c.good); {
+			case what != "" && !proc.TellsOfOthers && slices.Contains(c.good.Sessions, ""):
+				f.cannotTell("%s; or its end came first, which takes the server along here", what)
+			case what != "":
 				f.fails("%s", what)
 			}
 			f.ok("keeps the rule")

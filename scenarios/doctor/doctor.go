@@ -83,8 +83,9 @@ func Run(ctx context.Context, p Plan, keep func(*results.Set) error) (*Watch, er
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for invocations: %w", err)
 	}
+	defer os.RemoveAll(scratch) // one that stays, as where a scanner of Windows has it open, costs no answer
 	w := &Watch{}
-	return w, errors.Join(w.run(ctx, p, scratch, keep), os.RemoveAll(scratch))
+	return w, w.run(ctx, p, scratch, keep)
 }
 
 func (w *Watch) run(ctx context.Context, p Plan, scratch string, keep func(*results.Set) error) error {

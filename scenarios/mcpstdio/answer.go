@@ -12,7 +12,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"syscall"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -20,6 +19,7 @@ import (
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/syspipe"
 )
 
 // respond sends what the SDK answered.
@@ -115,8 +115,8 @@ func (s *Server) keep(l results.Line) error {
 
 // closedByPeer reports whether err is what a write gets when the client has left.
 func closedByPeer(err error) bool {
-	gone := []error{syscall.EPIPE, io.ErrClosedPipe, os.ErrClosed, net.ErrClosed}
-	return slices.ContainsFunc(gone, func(e error) bool { return errors.Is(err, e) })
+	gone := []error{io.ErrClosedPipe, os.ErrClosed, net.ErrClosed}
+	return syspipe.ReaderLeft(err) || slices.ContainsFunc(gone, func(e error) bool { return errors.Is(err, e) })
 }
 
 // maxErrorText bounds what an error repeats of what the client sent, in bytes.

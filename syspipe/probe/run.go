@@ -320,10 +320,10 @@ func (t *trial) finding(step string, value any, unit, how string) Finding {
 	return f
 }
 
-// system is that of which the rules hold here: none but those of all for a socket pair, which is no
-// pipe.
+// system is that of which the rules hold here: none but those of all for what is no pipe, a socket
+// pair, or a FIFO of macOS, which is one inside.
 func (t *trial) system() system {
-	if t.kind == syspipe.SocketPair {
+	if t.kind == syspipe.SocketPair || t.kind == syspipe.FIFO && runtime.GOOS == "darwin" {
 		return system{}
 	}
 	if t.capacity == 0 {

@@ -8,6 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// TellsOfOthers says whether the system tells by /proc of other processes.
+const TellsOfOthers = true
+
 // endWithUs has the kernel kill the process when the thread that starts it ends: see run, which
 // keeps that thread.
 func (p *Process) endWithUs() {

@@ -11,6 +11,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// TellsOfOthers says whether the system tells by /proc of other processes; Wine has one, too.
+const TellsOfOthers = false
+
 // A group is a job, which ends with its last handle: nothing in it outlives us even if we crash.
 // Named work has none: it ends with its leash, and may be asked to start what outlives it.
 type group struct{ job windows.Handle }

@@ -5,7 +5,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -157,7 +156,7 @@ const (
 // procText returns what Linux tells of a process in a file of /proc; nothing where the process has
 // ended, the file may not be read, or the system is another one.
 func procText(pid int, file string) string {
-	if runtime.GOOS != "linux" {
+	if !TellsOfOthers {
 		return ""
 	}
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))
@@ -167,7 +166,7 @@ func procText(pid int, file string) string {
 // procTexts are such texts with their paths, for patterns of a process and a file.
 func procTexts(pid, file string) iter.Seq2[string, string] {
 	return func(yield func(path, text string) bool) {
-		if runtime.GOOS != "linux" {
+		if !TellsOfOthers {
 			return
 		}
 		paths, _ := filepath.Glob("/proc/" + pid + "/" + file)
