@@ -174,7 +174,7 @@ func (in *readBuffer) skipLine() error {
 			in.pos = in.base
 			return nil
 		}
-		in.drop()
+		in.base, in.pos = in.end, in.end
 		if err := in.fill(0); err != nil {
 			return err
 		}

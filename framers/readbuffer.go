@@ -59,9 +59,6 @@ func (in *readBuffer) next(i int) {
 	in.base, in.pos = i, i
 }
 
-// drop forgets everything that has been read.
-func (in *readBuffer) drop() { in.base, in.pos = in.end, in.end }
-
 // fill reads once, at most limit bytes, and at most the read size, which a limit of 0 stands for.
 // It returns nil if any bytes came; an error that came with them is returned by the next call.
 func (in *readBuffer) fill(limit int) error {

@@ -77,9 +77,9 @@ func (m model) records(o Options, n int, seed uint64) []results.Tune {
 	var out []results.Tune
 	for _, drain := range o.Drains {
 		for _, chunk := range o.Chunks {
-			out = append(out, m.record(o.plain(chunk, drain), n, r))
+			out = append(out, m.record(plain(o.Cell, chunk, drain), n, r))
 		}
-		out = append(out, m.record(o.baseline(drain), n, r))
+		out = append(out, m.record(baseline(o.Cell, drain), n, r))
 	}
 	return out
 }
@@ -172,11 +172,11 @@ func TestWhatRecordsCannotDecide(t *testing.T) {
 		found                    bool
 	}{
 		{"no records at all", nil, true, false, false},
-		{"records without samples", []results.Tune{{Cell: o.plain(4096, 0)}}, true, false, false},
+		{"records without samples", []results.Tune{{Cell: plain(o.Cell, 4096, 0)}}, true, false, false},
 		{"figures that noise drowns", noisy.records(o, 6, 3), true, false, true},
 		{"sizes that make no difference", flat.records(o, 8, 1), false, true, true},
 		{"a reader's rate that was not measured: the others decide", incomplete, false, false, true},
-		{"baselines alone", []results.Tune{quiet.record(o.baseline(0), 6, rand.New(rand.NewPCG(1, 1)))}, true, false, false},
+		{"baselines alone", []results.Tune{quiet.record(baseline(o.Cell, 0), 6, rand.New(rand.NewPCG(1, 1)))}, true, false, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			d := Decide(row.records, Balanced)
@@ -204,7 +204,7 @@ func TestLeversAreNoCandidates(t *testing.T) {
 func TestTheWaitIsPredictedFromBytesAhead(t *testing.T) {
 	o := Default()
 	of := func(chunk int, drain int64, s sender) results.Tune {
-		c := o.plain(chunk, drain)
+		c := plain(o.Cell, chunk, drain)
 		c.Sender = s.String()
 		return results.Tune{Cell: c, Samples: []results.Sample{{Capacity: 65536}}}
 	}
@@ -222,7 +222,7 @@ func TestTheWaitIsPredictedFromBytesAhead(t *testing.T) {
 		{"frames that take a known time", of(1<<20, 200e6, sender{wait: variantWait}), 65536/0.2 + 200_000, true},
 		{"a message that is not cut", whole, (65536 + 1<<20) / 0.2, true},
 		{"a reader without a rate", of(4096, 0, sender{}), 0, false},
-		{"no samples", results.Tune{Cell: o.plain(4096, 20e6)}, 0, false},
+		{"no samples", results.Tune{Cell: plain(o.Cell, 4096, 20e6)}, 0, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if got, ok := Predicted(row.r); ok != row.ok || math.Abs(got-row.want) > 1 {

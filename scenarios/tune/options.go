@@ -132,7 +132,7 @@ func (o Options) Validate() error {
 	if err := errors.Join(append(faults, err)...); err != nil {
 		return err
 	}
-	return o.plan(o.plain(o.Chunks[0], o.Drains[0])).Validate()
+	return o.plan(plain(o.Cell, o.Chunks[0], o.Drains[0])).Validate()
 }
 
 // plan is a plan of one cell, for what the engine makes of it.
@@ -140,17 +140,13 @@ func (o Options) plan(c results.Cell) bench.Plan {
 	return bench.Plan{Run: o.Run, Cells: []results.Cell{c}, Samples: 1, Duration: o.Duration, Seed: o.Seed, Recording: o.Recording}
 }
 
-// plain returns the cell of a chunk size and a reader's rate.
-func (o Options) plain(chunk int, drain int64) results.Cell { return plain(o.Cell, chunk, drain) }
-
+// plain returns a cell with frames of a chunk size and a reader's rate.
 func plain(c results.Cell, chunk int, drain int64) results.Cell {
 	c.Framing, c.Drain, c.Sender = fmt.Sprintf("chunked:%d", chunk), drain, ""
 	return c
 }
 
-// baseline is a cell whose messages are not cut.
-func (o Options) baseline(drain int64) results.Cell { return baseline(o.Cell, drain) }
-
+// baseline returns a cell whose messages are not cut.
 func baseline(c results.Cell, drain int64) results.Cell {
 	c.Framing, c.Drain, c.Sender = unchunked, drain, ""
 	return c
@@ -183,20 +179,20 @@ func (o Options) variants(chunk int) []results.Cell {
 		if o.Cell.Size == 0 || o.Cell.Size == size {
 			continue
 		}
-		for _, c := range []results.Cell{o.plain(chunk, drains[0]), o.plain(commonChunk, drains[0]), o.baseline(drains[0])} {
+		for _, c := range []results.Cell{plain(o.Cell, chunk, drains[0]), plain(o.Cell, commonChunk, drains[0]), baseline(o.Cell, drains[0])} {
 			if c.Size = size; !slices.Contains(out, c) {
 				out = append(out, c)
 			}
 		}
 	}
 	for _, drain := range drains {
-		c := o.plain(chunk, drain)
+		c := plain(o.Cell, chunk, drain)
 		for _, c.Capacity = range variantCapacities {
 			if c.Capacity != o.Cell.Capacity {
 				out = append(out, c)
 			}
 		}
-		kept, adjusted := o.plain(chunk, drain), o.plain(slices.Max(o.Chunks), drain)
+		kept, adjusted := plain(o.Cell, chunk, drain), plain(o.Cell, slices.Max(o.Chunks), drain)
 		kept.Sender, adjusted.Sender = sender{watermark: variantWatermark}.String(), sender{wait: variantWait}.String()
 		out = append(out, kept, adjusted)
 	}

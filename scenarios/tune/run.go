@@ -55,9 +55,9 @@ func (s *search) run(ctx context.Context) error {
 	var coarse []results.Cell // where the search begins
 	for _, drain := range s.Drains {
 		for _, chunk := range s.coarse() {
-			coarse = append(coarse, s.plain(chunk, drain))
+			coarse = append(coarse, plain(s.Cell, chunk, drain))
 		}
-		coarse = append(coarse, s.baseline(drain))
+		coarse = append(coarse, baseline(s.Cell, drain))
 	}
 	for range coarseRounds {
 		if err := s.round(ctx, coarse); err != nil {
@@ -99,7 +99,7 @@ func (s *search) wanted(d Decision) []results.Cell {
 	})
 	sizes := slices.Concat(s.neighbours(d.Best), s.neighbours(d.Top), s.frontier(d),
 		stat.Map(contradicting, func(p *results.Tune) int { return chunkOf(p.Cell) }))
-	hasFew := func(drain int64) bool { return len(s.point(s.plain(d.Best, drain)).Samples) < minSamples }
+	hasFew := func(drain int64) bool { return len(s.point(plain(s.Cell, d.Best, drain)).Samples) < minSamples }
 	if !d.Converged() || slices.ContainsFunc(s.Drains, hasFew) {
 		likely := d.Contenders()
 		sizes = append(sizes, likely[:min(maxContenders, len(likely))]...)
@@ -109,11 +109,11 @@ func (s *search) wanted(d Decision) []results.Cell {
 	var out []results.Cell
 	for _, drain := range s.Drains {
 		for _, chunk := range sizes {
-			if c := s.plain(chunk, drain); s.wants(c, d) {
+			if c := plain(s.Cell, chunk, drain); s.wants(c, d) {
 				out = append(out, c)
 			}
 		}
-		if c := s.baseline(drain); d.Unchunked && len(s.point(c).Samples) < minSamples {
+		if c := baseline(s.Cell, drain); d.Unchunked && len(s.point(c).Samples) < minSamples {
 			out = append(out, c)
 		}
 	}
@@ -126,7 +126,7 @@ func (s *search) frontier(d Decision) []int {
 	var out []int
 	for _, c := range d.Possible {
 		for _, near := range s.neighbours(c) {
-			if len(s.point(s.plain(near, d.Fast)).Samples) < coarseRounds {
+			if len(s.point(plain(s.Cell, near, d.Fast)).Samples) < coarseRounds {
 				out = append(out, near)
 			}
 		}

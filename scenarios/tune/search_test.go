@@ -103,10 +103,10 @@ func TestRunsAgreeWithinTheirMargin(t *testing.T) {
 func TestContradictingSamplesAreTakenAgain(t *testing.T) {
 	o := Default()
 	s := searching(o, quiet)
-	plain, disturbed := s.sample, false
-	want := s.plain(32<<10, 200e6)
+	sample, disturbed := s.sample, false
+	want := plain(s.Cell, 32<<10, 200e6)
 	s.sample = func(c results.Cell) (tuneSample, error) {
-		got, err := plain(c)
+		got, err := sample(c)
 		if c == want && !disturbed {
 			disturbed = true
 			l := got.Latency["due"]
@@ -134,11 +134,11 @@ func TestTheSearchSpendsItsTimeWhereItMatters(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := s.decide()
-	best := len(s.point(s.plain(d.Best, 0)).Samples)
-	if far := len(s.point(s.plain(512, 0)).Samples); far != coarseRounds || best <= far {
+	best := len(s.point(plain(s.Cell, d.Best, 0)).Samples)
+	if far := len(s.point(plain(s.Cell, 512, 0)).Samples); far != coarseRounds || best <= far {
 		t.Errorf("%d samples of the best size, %d of one that is far from it", best, far)
 	}
-	if skipped := len(s.point(s.plain(1<<10, 0)).Samples); skipped != 0 {
+	if skipped := len(s.point(plain(s.Cell, 1<<10, 0)).Samples); skipped != 0 {
 		t.Errorf("%d samples of a size between two bad ones", skipped)
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 // short is a cell that every system can run, and a plan of short samples.
 func short(change func(*results.Cell)) (bench.Plan, results.Cell) {
-	c := Default().plain(4096, 0)
+	c := plain(Default().Cell, 4096, 0)
 	c.Size, c.Placement, c.Rate = 32<<10, "free", 10_000
 	change(&c)
 	return bench.Plan{Run: "test", Duration: 12 * time.Millisecond, Seed: 1}, c
