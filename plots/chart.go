@@ -158,7 +158,9 @@ func (c *Chart) joinAlike() {
 	shape := func(line Series) string {
 		var drawn [][]Point
 		for _, p := range c.Panels {
-			i := slices.IndexFunc(p.Series, func(s Series) bool { return s.Name == line.Name && s.Shape != Dots && !s.Reference })
+			i := slices.IndexFunc(p.Series, func(s Series) bool {
+				return s.Name == line.Name && s.Shape != Dots && !s.Reference
+			})
 			if i < 0 || len(p.Series[i].Points) < 2 {
 				return line.Name
 			}

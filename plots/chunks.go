@@ -19,9 +19,6 @@ import (
 func tuneCharts(set *results.Set) []Chart {
 	var out []Chart
 	v := tuneRecords(set)
-	if len(v.records) == 0 {
-		return nil
-	}
 	for _, p := range v.groupBy(v.varying(machine, "size", "placement", "pipe", "io", "rate", "messages")) {
 		out = append(out, p.waitChart(), p.paretoChart())
 	}
@@ -174,7 +171,9 @@ func (p chartGroup) paretoChart() Chart {
 			}
 		}
 		front := stat.Filter(all, func(pt Point) bool {
-			return !slices.ContainsFunc(all, func(o Point) bool { return o.X >= pt.X && o.Y <= pt.Y && (o.X > pt.X || o.Y < pt.Y) })
+			return !slices.ContainsFunc(all, func(o Point) bool {
+				return o.X >= pt.X && o.Y <= pt.Y && (o.X > pt.X || o.Y < pt.Y)
+			})
 		})
 		slices.SortFunc(front, byX)
 		for _, spec := range p.recommended(drain) {
@@ -186,7 +185,10 @@ func (p chartGroup) paretoChart() Chart {
 				chosen = append(chosen, pt)
 			}
 		}
-		both := []Series{{Name: "best trade-offs", Shape: Curve, Points: front}, {Name: "recommended", Shape: Dots, Points: chosen}}
+		both := []Series{
+			{Name: "best trade-offs", Shape: Curve, Points: front},
+			{Name: "recommended", Shape: Dots, Points: chosen},
+		}
 		c.Panels = append(c.Panels, Panel{
 			Title:  "wait: reader at " + view.FieldValue("drain", drain),
 			Series: stat.Filter(both, Series.drawn),

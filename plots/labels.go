@@ -63,8 +63,8 @@ func (l *pointLabels) add(c draw.Canvas, of *plot.Plot, f axes, s Series) {
 		}
 	}
 	for _, p := range places {
-		at, r := vg.Point{X: atX(p.X) + f.shift[s.Name], Y: atY(p.Y)}, lineWidth
-		l.drawn = append(l.drawn, vg.Rectangle{Min: vg.Point{X: at.X - r, Y: at.Y - r}, Max: vg.Point{X: at.X + r, Y: at.Y + r}})
+		at, r := vg.Point{X: atX(p.X) + f.shift[s.Name], Y: atY(p.Y)}, vg.Point{X: lineWidth, Y: lineWidth}
+		l.drawn = append(l.drawn, vg.Rectangle{Min: at.Sub(r), Max: at.Add(r)})
 	}
 }
 

@@ -26,7 +26,8 @@ func latencyCharts(set *results.Set) []Chart {
 		series, charts := v.groupingFor("size", "placement")
 		for _, p := range v.groupBy(charts) {
 			out = append(out, p.distribution(kind.key, kind.key+p.suffix, kind.title, series))
-			if c := p.percentiles(kind.key, kind.key+"-size"+p.suffix, kind.title, series); slices.ContainsFunc(c.series(), func(s *Series) bool { return len(s.Points) > 2 }) {
+			c := p.percentiles(kind.key, kind.key+"-size"+p.suffix, kind.title, series)
+			if slices.ContainsFunc(c.series(), func(s *Series) bool { return len(s.Points) > 2 }) {
 				out = append(out, c)
 			}
 		}

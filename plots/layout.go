@@ -155,22 +155,13 @@ func smallPrint(c draw.Canvas, lines []string, y vg.Length) {
 
 func (f layout) drawPanels(c draw.Canvas) {
 	tiles := draw.Tiles{Cols: f.columns, Rows: f.rows, PadX: gapX, PadY: gapY}
-	grid := make([][]*plot.Plot, f.rows)
-	for row := range grid {
-		grid[row] = make([]*plot.Plot, f.columns)
-		for column := range grid[row] {
-			if i := row*f.columns + column; i < len(f.chart.Panels) {
-				grid[row][column] = f.axes[i].plot(f.chart.Panels[i], column == 0)
-			}
-		}
+	plots := make([]*plot.Plot, f.rows*f.columns) // nil behind the last panel
+	for i, p := range f.chart.Panels {
+		plots[i] = f.axes[i].plot(p, i%f.columns == 0)
 	}
-	canvases := plot.Align(grid, tiles, c)
-	for row := range grid {
-		for column, p := range grid[row] {
-			if p != nil {
-				p.Draw(canvases[row][column])
-			}
-		}
+	canvases := plot.Align(slices.Collect(slices.Chunk(plots, f.columns)), tiles, c)
+	for i := range f.chart.Panels {
+		plots[i].Draw(canvases[i/f.columns][i%f.columns])
 	}
 }
 

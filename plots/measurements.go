@@ -102,7 +102,8 @@ func (c *Chart) byCategory() {
 // seriesBy makes a series of what points says of the records, for each of the values in a dimension.
 func (v selection) seriesBy(d dimension, values []string, points func(own selection) []Point) []Series {
 	return stat.Filter(stat.Map(values, func(value string) Series {
-		return Series{Name: v.display(d, value), Reference: d == "framing" && isRaw(value), Points: points(v.where(d, value))}
+		raw := d == "framing" && isRaw(value)
+		return Series{Name: v.display(d, value), Reference: raw, Points: points(v.where(d, value))}
 	}), Series.drawn)
 }
 
@@ -289,8 +290,8 @@ func machineCharts(set *results.Set) []Chart {
 				return own.bySize(ratioToRaw)(own.where("framing", spec))
 			})
 			if len(lines) > 0 {
-				guides := []Guide{{Value: 1, Label: "raw"}}
-				c.Panels = append(c.Panels, Panel{Title: view.FieldValue("framing", spec), Guides: guides, Series: lines})
+				panel := Panel{Title: view.FieldValue("framing", spec), Guides: []Guide{{Value: 1, Label: "raw"}}, Series: lines}
+				c.Panels = append(c.Panels, panel)
 			}
 		}
 		c.limitY()

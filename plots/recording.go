@@ -34,7 +34,8 @@ func laneChart(set *results.Set) Chart {
 	end := slices.Max(append(stat.Map(set.Messages, func(m results.Message) int64 { return m.T }), 1))
 	for _, lane := range directions(set) {
 		s := Series{Name: lane.dir, Shape: Dots}
-		for _, bin := range stat.GroupBy(lane.messages, func(m results.Message) int64 { return m.T * laneBins / (end + 1) }) {
+		binOf := func(m results.Message) int64 { return m.T * laneBins / (end + 1) }
+		for _, bin := range stat.GroupBy(lane.messages, binOf) {
 			sizes := stat.Map(bin, size)
 			least, most := slices.Min(sizes), slices.Max(sizes)
 			s.Points = append(s.Points, Point{X: float64(bin[0].T), Y: most, Low: least, High: most, Samples: len(bin)})
@@ -114,7 +115,8 @@ func methodChart(set *results.Set) Chart {
 		Notes:    []string{"p99 takes 1,000 replies of a method, p90 a hundred, p50 twenty; the slowest is always shown."},
 	}
 	times, _ := stat.Replies(set.Messages)
-	series := stat.Map([]string{"p50", "p90", "p99", "max"}, func(q string) Series { return Series{Name: q, Shape: Dots} })
+	names := []string{"p50", "p90", "p99", "max"}
+	series := stat.Map(names, func(name string) Series { return Series{Name: name, Shape: Dots} })
 	methods := stat.ByCount(times)
 	methods = methods[:min(len(methods), maxCategories)]
 	slices.Reverse(methods) // the most frequent on top

@@ -144,9 +144,7 @@ func (r *reporter) page(sections []view.Section, o ReportOptions) ([]byte, error
 		Title: cmp.Or(o.Title, sections[0].Title), Lead: view.Lead(r.set), Sources: o.Sources, Command: o.Command,
 		Script: template.JS(pageScript), ScriptHash: base64.StdEncoding.EncodeToString(hash[:]),
 	}
-	for _, problem := range r.set.Problems {
-		r.leftOut = append(r.leftOut, problem.String())
-	}
+	r.leftOut = stat.Map(r.set.Problems, results.Problem.String)
 	for _, s := range sections {
 		made, err := r.section(s)
 		if err != nil {
@@ -180,9 +178,8 @@ func takeKey(sections []section) []figure {
 			all := sections[i].Figures
 			at := slices.IndexFunc(all, func(f figure) bool { return strings.HasPrefix(f.Name, name) })
 			if at >= 0 {
-				key := all[at : at+1 : at+1]
 				sections[i].Figures = slices.Concat(all[:at], all[at+1:])
-				return key
+				return []figure{all[at]}
 			}
 		}
 	}

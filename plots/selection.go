@@ -130,17 +130,15 @@ func (v selection) groupBy(dimensions []dimension) []chartGroup {
 	if len(v.records) == 0 {
 		return nil
 	}
-	parts := []chartGroup{{selection: v}}
+	groups := []chartGroup{{selection: v}}
 	for _, d := range dimensions {
-		var next []chartGroup
-		for _, p := range parts {
-			for _, value := range p.values(d) {
-				next = append(next, chartGroup{p.where(d, value), p.suffix + "-" + slug(v.display(d, value))})
-			}
-		}
-		parts = next
+		groups = slices.Concat(stat.Map(groups, func(g chartGroup) []chartGroup {
+			return stat.Map(g.values(d), func(value string) chartGroup {
+				return chartGroup{g.where(d, value), g.suffix + "-" + slug(v.display(d, value))}
+			})
+		})...)
 	}
-	return parts
+	return groups
 }
 
 // notInNames matches what cannot stand in the name of a file.

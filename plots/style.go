@@ -85,10 +85,7 @@ var fixedStyles = map[string]int{
 // family returns the part of a name that decides its style: "chunked" of "chunked:61440", "sleep"
 // of "sleep=10ms", "linux" of "linux/amd64".
 func family(name string) string {
-	if i := strings.IndexAny(name, ":=/,"); i >= 0 {
-		return name[:i]
-	}
-	return name
+	return name[:strings.IndexAny(name+":", ":=/,")]
 }
 
 // assignStyles gives each series the style of its family if that is free, else the next that no

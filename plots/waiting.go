@@ -38,7 +38,8 @@ func waitingCharts(set *results.Set) []Chart {
 
 const leftTitle = "How long a writer takes to learn that its reader left"
 
-// waitingChart fills a chart: it has a column for each way to wait, and a panel for each reader and size of message.
+// waitingChart fills a chart: it has a column for each way to wait, and a panel for each reader and
+// size of message.
 func (v selection) waitingChart(c Chart, of estimator, series dimension) Chart {
 	strategies := view.Distinct(v.records, func(r results.Record) string { return writersIO(r.Cell.IO) })
 	slices.SortFunc(strategies, func(a, b string) int { return rank(a) - rank(b) })
@@ -75,12 +76,10 @@ func goneCharts(set *results.Set) []Chart {
 		X:        Axis{Label: "how the writer waits", Scale: Category, Categories: view.Distinct(all, func(e evidence) string { return e.IO })},
 		Notes:    []string{"From the reader's close to the error: of the write that is made then, of the one under way, of the next one."},
 	}
-	for _, when := range view.Distinct(all, func(e evidence) string { return e.When }) {
-		panel := Panel{Title: "closed " + when + " a write"}
-		for _, e := range all {
-			if e.When == when {
-				panel.Series = addPoint(panel.Series, e.Pipe, exact(float64(slices.Index(c.X.Categories, e.IO)), e.Noticed))
-			}
+	for _, alike := range stat.GroupBy(all, func(e evidence) string { return e.When }) {
+		panel := Panel{Title: "closed " + alike[0].When + " a write"}
+		for _, e := range alike {
+			panel.Series = addPoint(panel.Series, e.Pipe, exact(float64(slices.Index(c.X.Categories, e.IO)), e.Noticed))
 		}
 		c.Panels = append(c.Panels, panel)
 	}
@@ -158,7 +157,9 @@ func (v selection) nearest(size float64) selection {
 }
 
 // counters are what the ends of each strategy meet, as metrics of [stat.Metrics].
-var counters = [][2]string{{"calls refused (EAGAIN)", "eagain"}, {"short writes", "short"}, {"waits outside the call", "waits"}}
+var counters = [][2]string{
+	{"calls refused (EAGAIN)", "eagain"}, {"short writes", "short"}, {"waits outside the call", "waits"},
+}
 
 // dots makes a series of a figure against the way in which the writer waits.
 func (v selection) dots(name string, strategies Axis, of estimator) Series {
@@ -174,5 +175,7 @@ func (v selection) dots(name string, strategies Axis, of estimator) Series {
 
 // dotsBy makes such a series for each value in a dimension.
 func (v selection) dotsBy(d dimension, strategies Axis, of estimator) []Series {
-	return stat.Map(v.values(d), func(value string) Series { return v.where(d, value).dots(v.display(d, value), strategies, of) })
+	return stat.Map(v.values(d), func(value string) Series {
+		return v.where(d, value).dots(v.display(d, value), strategies, of)
+	})
 }

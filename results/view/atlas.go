@@ -169,8 +169,9 @@ func atlasColumns(set *results.Set) []atlasColumn {
 	}
 	for i, c := range columns {
 		list := func(of func(results.Environment) string) string { return strings.Join(Distinct(c.machines, of), " / ") }
-		columns[i].heading = ">" + letter(i) + " " + JoinParts(list(func(e results.Environment) string { return e.OS }),
-			list(pagesText), list(func(e results.Environment) string { return cmp.Or(e.Imitation, "not emulated") }))
+		system := list(func(e results.Environment) string { return e.OS })
+		imitation := list(func(e results.Environment) string { return cmp.Or(e.Imitation, "not emulated") })
+		columns[i].heading = ">" + letter(i) + " " + JoinParts(system, list(pagesText), imitation)
 	}
 	return columns
 }

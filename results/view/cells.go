@@ -40,8 +40,9 @@ func cellTable(rows []stat.Row, m *footnotes) Table {
 			return textCell(cmp.Or(when(i == 0 && r.Samples == 0, emptyWord(r)), f.of(r)))
 		}})
 	}
-	warnings := columnOf[stat.Row]{"@_warnings", func(r stat.Row) Cell { return textCell(strings.Join(rowWarnings(r), "; ")) }}
-	return tableOf(tableTitle(cells[0], differ), rows, append(columns, warnings)...).dropEmpty()
+	warnings := func(r stat.Row) Cell { return textCell(strings.Join(rowWarnings(r), "; ")) }
+	columns = append(columns, columnOf[stat.Row]{"@_warnings", warnings})
+	return tableOf(tableTitle(cells[0], differ), rows, columns...).dropEmpty()
 }
 
 // cellColumns tell the cells of rows apart: by framing, size and the fields that differ.
@@ -298,7 +299,8 @@ func headers(environments []results.Environment) []string {
 	for _, e := range environments {
 		out = append(out, JoinParts(
 			when(several, "machine "+results.ShortID(e.Machine)), when(several, e.Hostname),
-			strings.Join(strings.Fields(systemText(e)), " "), e.CPU, results.FormatCount(e.CPUs, "CPU"), e.Topology, e.Imitation,
+			strings.Join(strings.Fields(systemText(e)), " "),
+			e.CPU, results.FormatCount(e.CPUs, "CPU"), e.Topology, e.Imitation,
 			when(e.Virtualisation != "", "virtualised by "+e.Virtualisation),
 			when(e.Governor != "", "governor "+e.Governor),
 			when(e.PageSize > 0, pagesText(e))))

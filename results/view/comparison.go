@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -62,7 +61,8 @@ func comparisonConclusions(c *stat.Comparison) []string {
 	}
 	var parts []string
 	for _, v := range []stat.Verdict{
-		stat.Slower, stat.Faster, stat.More, stat.Fewer, stat.NoChange, stat.TooNoisy, stat.Indicative, stat.DifferentMachines,
+		stat.Slower, stat.Faster, stat.More, stat.Fewer,
+		stat.NoChange, stat.TooNoisy, stat.Indicative, stat.DifferentMachines,
 	} {
 		parts = append(parts, when(count[v] > 0, fmt.Sprint(count[v], " ", VerdictText(string(v)))))
 	}
@@ -101,8 +101,9 @@ func comparisonTable(title string, changes []stat.Change) Table {
 			return Cell{Text: changeText(c), Base: figure(c.Ratio, 1, func(float64) string { return "" }).Base}
 		}},
 		{">p", func(c change) Cell {
-			least := fmt.Sprintf("<%.3f", minShownP)
-			return figure(c.P, 0, func(p float64) string { return cmp.Or(when(p < minShownP, least), fmt.Sprintf("%.3f", p)) })
+			return figure(c.P, 0, func(p float64) string {
+				return when(p < minShownP, "<") + fmt.Sprintf("%.3f", max(p, minShownP))
+			})
 		}},
 		{">min. detectable", func(c change) Cell {
 			return figure(c.MinDetectableEffect, 0, func(v float64) string { return results.FormatPercent(100 * v) })

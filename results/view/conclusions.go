@@ -222,7 +222,8 @@ func widestPlacement(all []series) (fast, slow *series, widest stat.Estimate) {
 			a, b := &all[i], &all[j]
 			elsewhere := a.cell
 			elsewhere.Placement = b.cell.Placement
-			if a.raw == nil || b.raw == nil || elsewhere != b.cell || a.cell == b.cell || a.machine != b.machine || a.size != b.size {
+			alike := elsewhere == b.cell && a.cell != b.cell && a.machine == b.machine && a.size == b.size
+			if !alike || a.raw == nil || b.raw == nil {
 				continue
 			}
 			e := stat.PairedRatio(stat.RelativeMetric(a.cell, a.cell), a.raw.Records, b.raw.Records)

@@ -44,7 +44,9 @@ func figureTable(sum Summary) Table {
 		}
 	}
 	estimate("to_raw", "to_raw", func(r stat.Row) stat.Estimate { return *cmp.Or(r.ToRaw, new(stat.Estimate)) })
-	estimate("to_raw_wire", "to_raw_wire", func(r stat.Row) stat.Estimate { return *cmp.Or(r.ToRawWire, new(stat.Estimate)) })
+	estimate("to_raw_wire", "to_raw_wire", func(r stat.Row) stat.Estimate {
+		return *cmp.Or(r.ToRawWire, new(stat.Estimate))
+	})
 	column("unsupported", func(r stat.Row) string { return r.Unsupported })
 	column("failed", func(r stat.Row) string { return r.Failed })
 	column("warnings", func(r stat.Row) string {

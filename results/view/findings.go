@@ -34,7 +34,8 @@ func probeTable(s *results.Set) Table {
 		}
 		return Cell{Text: strings.TrimSpace(fmt.Sprint(p.Value) + " " + p.Unit), Base: fmt.Sprint(p.Value)}
 	}
-	columns = append(columns, foundOn(machines, func(id string) string { return ">" + cmp.Or(MachineTitle(s, id), "value") }, value)...)
+	head := func(id string) string { return ">" + cmp.Or(MachineTitle(s, id), "value") }
+	columns = append(columns, foundOn(machines, head, value)...)
 	rows := byMachine(s, s.Probes, run, func(p results.Probe) string { return p.Pipe + " " + p.Step })
 	return tableOf("What the pipes do", rows, append(columns, []columnOf[probes]{
 		{"~documented", func(found probes) Cell {

@@ -78,7 +78,8 @@ func machineTable(s *results.Set) Table {
 	machines := FirstRuns(s)
 	columns := []columnOf[machineField]{{"", func(f machineField) Cell { return textCell(f.title) }}}
 	for _, e := range machines {
-		columns = append(columns, columnOf[machineField]{s.MachineName(e.Machine), func(f machineField) Cell { return textCell(f.of(e)) }})
+		value := func(f machineField) Cell { return textCell(f.of(e)) }
+		columns = append(columns, columnOf[machineField]{s.MachineName(e.Machine), value})
 	}
 	return tableOf("", stat.Filter(machineFields, func(f machineField) bool {
 		return slices.ContainsFunc(machines, func(e results.Environment) bool { return f.of(e) != "" })
@@ -107,8 +108,9 @@ func machinesDiffer(s *results.Set, rows []stat.Row) []string {
 	var out []string
 	for _, of := range found[:min(len(found), maxDifferences)] {
 		c, on := of[0].Cell, func(r stat.Row) string { return " on " + s.MachineName(r.Machine) }
-		out = append(out, fmt.Sprintf("%s at %s %s has %s of raw's %s%s, %s%s.", c.Framing, fieldText(c, "size"),
-			PlacementPhrase(c.Placement), ratioText(of[0].ToRaw), relativeWord(c), on(of[0]), ratioText(of[1].ToRaw), on(of[1])))
+		out = append(out, fmt.Sprintf("%s at %s %s has %s of raw's %s%s, %s%s.",
+			c.Framing, fieldText(c, "size"), PlacementPhrase(c.Placement),
+			ratioText(of[0].ToRaw), relativeWord(c), on(of[0]), ratioText(of[1].ToRaw), on(of[1])))
 	}
 	if len(found) == 0 && len(rows) > 0 {
 		out = append(out, "No framing costs significantly more on one of the machines than on another.")

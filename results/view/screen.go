@@ -314,7 +314,9 @@ func (c waitingColumn) text(rows, all []stat.Row) string {
 	for _, r := range rows {
 		e, polled := r.Estimates[c.metric], r.Cell
 		polled.IO = "poll/blocking"
-		at := slices.IndexFunc(all, func(o stat.Row) bool { return o.Cell == polled && o.Machine == r.Machine && o.Samples > 0 })
+		at := slices.IndexFunc(all, func(o stat.Row) bool {
+			return o.Cell == polled && o.Machine == r.Machine && o.Samples > 0
+		})
 		if c.metric == "goodput" && at >= 0 && polled != r.Cell {
 			e = stat.PairedRatio(stat.MustMetric("goodput"), r.Records, all[at].Records)
 			c.format = func(v float64) string { return "×" + results.FormatNumber(v, 2) }
