@@ -57,8 +57,9 @@ const (
 	slowPause = 20 * time.Millisecond
 	slowBytes = 16 << 10 // a read
 	tick      = 25 * time.Millisecond
-	holdOn    = 2 * time.Second // for what is in a pipe whose writer has ended
-	spill     = 1 << 20         // bytes beyond the expected ones that are kept
+	spun      = 300 * time.Millisecond // of CPU time that a suspect has, on a busy machine after a while
+	holdOn    = 2 * time.Second        // for what is in a pipe whose writer has ended
+	spill     = 1 << 20                // bytes beyond the expected ones that are kept
 )
 
 // An outcome is what one start of the program did.
@@ -289,10 +290,12 @@ func (o *outcome) watch(p *proc.Process, reader io.ReadCloser, d time.Duration) 
 		return looks >= 6 && running*10 >= looks*9
 	}
 	if o.spins = look(d); o.spins {
-		looks, running = 0, 0
 		cpu, known := p.CPU()
-		o.spins = look(2*d) && known
-		now, _ := p.CPU()
+		now := cpu
+		for end := time.Now().Add(6 * d); o.spins && known && now-cpu < spun && time.Now().Before(end); now, _ = p.CPU() {
+			looks, running = 0, 0
+			o.spins = look(2 * d)
+		}
 		o.spins = o.spins && now-cpu > tick
 	}
 	if pipe != nil {
