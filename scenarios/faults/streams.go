@@ -96,6 +96,8 @@ func exchange(ctx context.Context, args writeFirstArgs) *Exchange {
 func writeFirst(w *proc.Work, args writeFirstArgs) {
 	UsePoller(w.Ends...)
 	out, in := w.Ends[0], w.Ends[1]
+	script.Must(out.Write([]byte{1})) // both are there: one that starts slowly is no deadlock
+	script.Must(in.Read(make([]byte, 1)))
 	var r writeFirstReport
 	received := make(chan int64, 1)
 	read := func() {
