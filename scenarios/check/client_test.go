@@ -250,7 +250,7 @@ func TestClientsThatAreWrongInOneWay(t *testing.T) {
 			}
 			t.Parallel()
 			o := check.Options{
-				Run: strings.ReplaceAll(t.Name(), "/", "-"), Serve: []string{self, ourServe}, Command: []string{self, badClient, row.wrong, "{}"},
+				Run: runOf(t), Serve: []string{self, ourServe}, Command: []string{self, badClient, row.wrong, "{}"},
 				Only: strings.Split(row.situation, ","), Timeout: cmp.Or(row.timeout, 30*time.Second),
 			}
 			if row.wrong == "trusting" {

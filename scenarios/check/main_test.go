@@ -4,6 +4,7 @@ package check_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -53,9 +54,15 @@ func checks(t *testing.T, do func(check.Sink) error) map[string]results.Check {
 	return found
 }
 
+// runOf names the run of a test. Another process that tests at the same time must not find what this
+// one starts by its mark, and end it.
+func runOf(t *testing.T) string {
+	return fmt.Sprintf("%s-%d", strings.ReplaceAll(t.Name(), "/", "-"), os.Getpid())
+}
+
 func program(t *testing.T, o check.Options) map[string]results.Check {
 	t.Helper()
-	o.Run = strings.ReplaceAll(t.Name(), "/", "-")
+	o.Run = runOf(t)
 	if o.Timeout == 0 {
 		o.Timeout = 20 * time.Second // for a machine that does much else
 	}

@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -19,7 +20,7 @@ import (
 // serverOptions start a server that the test binary is, with as few starts and requests as tell.
 func serverOptions(t *testing.T, job string) Options {
 	return Options{
-		Run: t.Name(), Command: []string{os.Args[0]}, Env: append(os.Environ(), serverJob+"="+job), starts: 6, requests: 400,
+		Run: fmt.Sprintf("%s-%d", t.Name(), os.Getpid()), Command: []string{os.Args[0]}, Env: append(os.Environ(), serverJob+"="+job), starts: 6, requests: 400,
 	}
 }
 

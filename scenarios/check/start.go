@@ -130,7 +130,7 @@ func (f *finding) start(ctx context.Context, m manner, limit time.Duration, boun
 		defer m.file.Close()
 	}
 	if m.closed && runtime.GOOS == "windows" {
-		return nil, errors.New("Windows starts no process without a standard input")
+		return nil, errors.New("a process without a standard input cannot be started on Windows")
 	} else if m.closed { // which os/exec cannot
 		argv = append([]string{"sh", "-c", `exec "$@" <&-`, "sh"}, argv...)
 	}
