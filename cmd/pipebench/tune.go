@@ -77,8 +77,14 @@ func (f *tuneFlags) run(cmd *cobra.Command, _ []string) error {
 	return f.measure(cmd, task{
 		run: o.Run,
 		work: func(ctx context.Context, s *session) error {
+			best := 0
 			o.Observe = func(p tune.Progress) {
-				s.progress.note(tuneLine(p))
+				if p.Sample == 1 || p.Decision.Best != best {
+					s.progress.note(tuneLine(p)) // a log has a line a cell, and one where the answer changes
+				} else {
+					s.progress.step(tuneLine(p))
+				}
+				best = p.Decision.Best
 				s.progress.units(int(p.Elapsed.Seconds()), int(o.MaxTime.Seconds()))
 			}
 			return tune.Run(ctx, o, func(t results.Tune) error { return s.Write(t) })

@@ -91,7 +91,7 @@ func TestAnInterruptedTuneLeavesNobody(t *testing.T) {
 		kept        bool
 	}{
 		{"before its first sample", "", "1m", os.Interrupt, exitInterrupted, false},
-		{"while it samples", "sample 2", "20ms", os.Interrupt, exitInterrupted, true},
+		{"while it samples", "sample 1", "20ms", os.Interrupt, exitInterrupted, true},
 		{"by a kill", "sample 1", "20ms", os.Kill, -1, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {

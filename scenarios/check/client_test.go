@@ -316,3 +316,9 @@ func TestClientGetsItsServer(t *testing.T) {
 		}
 	}
 }
+
+// runOf names the run of a test. Another process that tests at the same time must not find what this
+// one starts by its mark, and end it.
+func runOf(t *testing.T) string {
+	return fmt.Sprintf("%s-%d", strings.ReplaceAll(t.Name(), "/", "-"), os.Getpid())
+}

@@ -4,9 +4,7 @@ package check_test
 
 import (
 	"flag"
-	"fmt"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -52,12 +50,6 @@ func checks(t *testing.T, do func(check.Sink) error) map[string]results.Check {
 		t.Fatal(err)
 	}
 	return found
-}
-
-// runOf names the run of a test. Another process that tests at the same time must not find what this
-// one starts by its mark, and end it.
-func runOf(t *testing.T) string {
-	return fmt.Sprintf("%s-%d", strings.ReplaceAll(t.Name(), "/", "-"), os.Getpid())
 }
 
 func program(t *testing.T, o check.Options) map[string]results.Check {
