@@ -163,14 +163,17 @@ func procText(pid int, file string) string {
 	return string(text)
 }
 
-// procTexts are such texts with their paths, for patterns of a process and a file.
+// procTexts are such texts with their paths, for patterns of a process and a file. A folder is not
+// listed for a file whose name is known: that would be most of what a look at every process takes.
 func procTexts(pid, file string) iter.Seq2[string, string] {
 	return func(yield func(path, text string) bool) {
 		if !TellsOfOthers {
 			return
 		}
-		paths, _ := filepath.Glob("/proc/" + pid + "/" + file)
-		for _, path := range paths {
+		list, name := filepath.Split("/proc/" + pid + "/" + file)
+		folders, _ := filepath.Glob(filepath.Clean(list))
+		for _, folder := range folders {
+			path := filepath.Join(folder, name)
 			if text, err := os.ReadFile(path); err == nil && !yield(path, string(text)) {
 				return
 			}
