@@ -173,6 +173,9 @@ func TestTuneEndsAsItsAnswerIs(t *testing.T) {
 			if err := tune.View(&said, view.FormatTable, set, tune.Balanced); err != nil {
 				t.Fatal(err)
 			}
+			if table := strings.Index(said.String(), "What chunk sizes cost"); !strings.Contains(said.String()[:table], row.says) {
+				t.Errorf("%q is not said before the table:\n%s", row.says, said.String())
+			}
 			f := &tuneFlags{}
 			cmd := newCommand("tune", f, nil)
 			cmd.SetOut(&said)

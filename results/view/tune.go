@@ -23,7 +23,7 @@ type TuneAnswer struct {
 	Sentences []string `json:"sentences"`
 }
 
-// WriteTune writes what the tune records of a set say: the table, and the answer in sentences; as
+// WriteTune writes what the tune records of a set say: the answer in sentences, and the table; as
 // CSV the table in base units, as bench the samples. A set without samples is [ErrNothing].
 func WriteTune(w io.Writer, s *results.Set, a TuneAnswer, format Format) error {
 	if !slices.ContainsFunc(s.Tunes, func(t results.Tune) bool { return len(t.Samples) > 0 }) {
@@ -39,8 +39,10 @@ func WriteTune(w io.Writer, s *results.Set, a TuneAnswer, format Format) error {
 			Tunes []results.Tune `json:"tunes"`
 		}{a, s.Tunes})
 	case FormatTable, FormatMarkdown:
-		for _, sentence := range slices.Concat(a.Sentences, tuneWarnings(s.Tunes)) {
-			p.Notes = append(p.Notes, sentence+".")
+		stop := func(sentence string) string { return sentence + "." }
+		p.Header, p.Notes = stat.Map(a.Sentences, stop), stat.Map(tuneWarnings(s.Tunes), stop)
+		if format == FormatTable {
+			p.Header = Wrap(p.Header)
 		}
 	}
 	return p.Write(w, format)
