@@ -85,8 +85,13 @@ func (e explainer) advice() string {
 			e.machine, size(first), size(last), percent(alike), e.Objective)
 	}
 	if e.Unchunked {
-		return fmt.Sprintf("do not chunk on %s: it buys nothing; beside frames of %s unchunked messages (ndjson) %s (objective %s)",
-			e.machine, size(e.Best), e.beside(*e.Whole, best), e.Objective)
+		why := "it buys nothing"
+		longer := func(drain int64) bool { return e.Whole.Waits[drain].Median > (1+alike)*best.Waits[drain].Median }
+		if e.Objective != string(Throughput) && slices.ContainsFunc(e.Slow, longer) {
+			why = "frames cost more than they gain, unless small messages must be quick (--objective latency)"
+		}
+		return fmt.Sprintf("do not chunk on %s: %s; beside frames of %s unchunked messages (ndjson) %s (objective %s)",
+			e.machine, why, size(e.Best), e.beside(*e.Whole, best), e.Objective)
 	}
 	least := e.cheapest()
 	costs := results.FormatGoodput(best.Cost.Median) + " of goodput"

@@ -52,6 +52,21 @@ func TestTheAnswerIsInSentences(t *testing.T) {
 			[]string{"use ", "NaN", "Inf"},
 		},
 		{
+			"frames cost more than they gain, and gain something",
+			explained(quiet, 12, Balanced, func(all []results.Tune) []results.Tune {
+				for _, r := range all {
+					for i := range r.Samples {
+						if chunkOf(r.Cell) > 0 {
+							r.Samples[i].ElapsedNS *= 3
+						}
+					}
+				}
+				return all
+			}),
+			[]string{"do not chunk on a lab (2 CPUs): frames cost more than they gain, unless small messages must be quick (--objective latency); beside"},
+			[]string{"it buys nothing"},
+		},
+		{
 			"one reader, as fast as it can be",
 			explained(loaded, 12, Balanced, func(all []results.Tune) []results.Tune {
 				return slices.DeleteFunc(all, func(r results.Tune) bool { return r.Cell.Drain > 0 })
