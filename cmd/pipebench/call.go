@@ -1,0 +1,332 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pipebench/pipebench/bench/machine"
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/mcpstdio/client"
+)
+
+// callFlags are what call was asked for, as it was typed.
+type callFlags struct {
+	options               client.Options
+	limits                client.Limits
+	memory                int64
+	inflight, connections int
+	negotiate, quiet      bool
+	logLevel              slog.Level
+	bar                   answerBar
+}
+
+// callFramings are those that servers speak.
+var callFramings = []string{"ndjson", "content-length", "chunked", "adaptive"}
+
+const framingUsage = "ndjson, content-length, chunked (every message in frames) or adaptive (lines and frames, large messages in frames)"
+
+var logLevels = []string{"debug", "info", "warn", "error"}
+
+func (f *callFlags) register(cmd *cobra.Command) {
+	flags, o := cmd.Flags(), &f.options
+	flags.SetInterspersed(false) // what follows the server's name is the server's
+	addParsed(cmd, &o.Framing, "framing", "ndjson", framers.Parse, "how messages are told apart: "+framingUsage)
+	addParsed(cmd, &o.MaxMessage, "max-message", "", sizeOr("unlimited"), "the largest answer, such as 1MiB; unlimited (default 16MiB)")
+	flags.BoolVar(&f.negotiate, "negotiate-max", false, "agree with the server on the smaller of both limits, for requests and answers")
+	flags.DurationVar(&o.RequestTimeout, "timeout", client.DefaultRequestTimeout, "for one request; 0 for none")
+	addCount(cmd, &f.inflight, "inflight", 1, 1, mostInflight, "requests sent before the first is answered")
+	addCount(cmd, &f.connections, "connections", 1, 1, mostConnections, "servers that share the requests")
+	addCount(cmd, &o.Restarts, "restarts", 0, 0, mostCounted, "how often in a row a server that fails is started again")
+	addParsed(cmd, &f.memory, "memory", "", results.ParseSize, "address space the server may use, such as 512MiB (Linux)")
+	flags.DurationVar(&f.limits.CPU, "cpu", 0, "CPU time the server may use (Linux)")
+	flags.Uint64Var(&f.limits.Files, "files", 0, "descriptors the server may have (Linux)")
+	flags.BoolVar(&f.quiet, "quiet", false, "drop the server's stderr, and warnings")
+	flags.TextVar(&f.logLevel, "log-level", slog.LevelWarn, "debug, info, warn or error; debug tells of messages in chunks")
+	complete(cmd, map[string][]string{"framing": callFramings, "log-level": logLevels})
+}
+
+func (f *callFlags) run(cmd *cobra.Command, args []string) error {
+	if cmd.Flags().Changed("timeout") {
+		f.options.InitTimeout = f.options.RequestTimeout // initialize is a request
+	}
+	if err := f.complete(cmd.ErrOrStderr()); err != nil {
+		return usage(err)
+	}
+	command := client.NewCommand(args[0], args[1:]...)
+	command.Limits = f.limits
+	conns := make([]*client.Conn, f.connections)
+	for i := range conns {
+		var err error
+		if conns[i], err = client.Open(command, f.options); err != nil {
+			return usage(err) // all have the same options: it is the first
+		}
+	}
+	pool, err := client.NewPool(conns...)
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(cmd.Context(), func() { _ = pool.Close() }) // its error is always nil
+	defer stop()
+	atTerminal(cmd, "waiting for requests, one a line, such as tools/list; the end of input (Ctrl-D) ends the server")
+	s := &callSession{pool: pool, inflight: f.inflight}
+	err = s.run(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout())
+	_ = pool.Close()
+	f.bar.stop()
+	for _, c := range conns {
+		if code, forced := c.Exit(); code > 0 && !forced {
+			return &statusError{code, errors.Join(err, fmt.Errorf("the server exited with code %d", code))}
+		}
+	}
+	return err
+}
+
+// complete turns what the flags say into what the client takes.
+func (f *callFlags) complete(stderr io.Writer) error {
+	f.limits.Memory = uint64(f.memory)
+	o := &f.options
+	o.Version = machine.Version()
+	o.RequestTimeout = cmp.Or(o.RequestTimeout, -1) // in Go 0 is the default
+	if o.Restarts == 0 {
+		o.Restarts = -1 // in Go 0 is without end
+	}
+	if !f.quiet {
+		o.Stderr = stderr
+		o.Logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: f.logLevel}))
+		f.bar.stderr, o.OnChunk = stderr, f.bar.chunk
+	}
+	switch {
+	case f.negotiate && o.MaxMessage < 0:
+		return errors.New("--negotiate-max needs a limit, and --max-message is unlimited")
+	case f.negotiate:
+		o.Policy = client.Negotiate
+	case o.MaxMessage < 0:
+		o.MaxMessage, o.Policy = 0, client.Unlimited
+	}
+	return nil
+}
+
+// An answerBar shows at a terminal how much has come of a large answer in chunks, of one at a time.
+type answerBar struct {
+	stderr io.Writer
+	mu     sync.Mutex
+	id     string // of the message
+	shown  *progress
+}
+
+// largeAnswer is from how many frames on an answer is worth a bar: a MiB has 18.
+const largeAnswer = 16
+
+// chunk takes in a chunk that has come.
+func (b *answerBar) chunk(c framers.Chunk) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.shown == nil && c.Received == 1 && c.Total >= largeAnswer {
+		b.id, b.shown = string(c.ID), new(sharedFlags).progress(b.stderr)
+		b.shown.step("frames of an answer")
+	}
+	switch {
+	case b.shown == nil || b.id != string(c.ID):
+	case c.Received < c.Total:
+		b.shown.units(c.Received, c.Total)
+	default:
+		b.shown.stop() // short of its total, it is taken away
+		b.shown = nil
+	}
+}
+
+func (b *answerBar) stop() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.shown.stop()
+	b.shown = nil
+}
+
+// A callSession sends the requests on stdin and prints the answers.
+type callSession struct {
+	pool     *client.Pool
+	inflight int
+	asked    int
+	failed   int
+}
+
+// run asks what stands on in and writes the answers to out.
+func (s *callSession) run(ctx context.Context, in io.Reader, out io.Writer) error {
+	if err := s.pool.Wait(ctx); err != nil {
+		return err
+	}
+	order := make(chan chan reply, s.inflight-1) // and one with who writes
+	written := make(chan error, 1)
+	go func() { // replies in the order they are due
+		var err error
+		for r := range order {
+			a := <-r
+			if a.failed {
+				s.failed++
+			}
+			if err == nil {
+				_, err = out.Write(append(a.line, '\n'))
+			}
+		}
+		if err != nil {
+			err = fmt.Errorf("write answers: %w", err)
+		}
+		written <- err
+	}()
+	err := s.ask(ctx, in, order)
+	close(order)
+	if err := errors.Join(err, <-written); err != nil {
+		return err
+	}
+	switch {
+	case s.asked == 0:
+		return errors.New("no request on stdin: write one a line, such as tools/list")
+	case s.failed > 0:
+		return fmt.Errorf("%d of %d requests failed", s.failed, s.asked)
+	}
+	return nil
+}
+
+// A reply is a line of output.
+type reply struct {
+	line   []byte
+	failed bool
+}
+
+// ask sends each request, and puts where its reply will come on order. It ends with the input, the
+// server or ctx.
+func (s *callSession) ask(ctx context.Context, in io.Reader, order chan<- chan reply) error {
+	over := make(chan struct{})
+	defer close(over)
+	lines := readLines(in, over)
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.pool.Done():
+			return s.pool.Wait(ctx)
+		case l, ok := <-lines:
+			if !ok {
+				return nil
+			}
+			if l.err != nil {
+				return fmt.Errorf("read requests: %w", l.err)
+			}
+			s.asked++
+			q, err := parseRequest(l.text, l.number)
+			if err != nil {
+				return usage(fmt.Errorf("line %d of stdin: %w", l.number, err))
+			}
+			if q.notice {
+				if err := s.pool.Notify(ctx, q.method, q.params); err != nil {
+					return err
+				}
+				continue
+			}
+			r := make(chan reply, 1)
+			order <- r
+			go func() { r <- s.send(ctx, q) }()
+		}
+	}
+}
+
+// A line is one of the input.
+type line struct {
+	number int64
+	text   []byte
+	err    error // ends the input
+}
+
+// readLines reads lines until the input or whoever takes them is over: a read of a terminal cannot
+// be taken back.
+func readLines(in io.Reader, over <-chan struct{}) <-chan line {
+	lines := make(chan line)
+	go func() {
+		defer close(lines)
+		r := framers.NDJSON().NewReader(in, framers.WithMaxMessage(-1), framers.WithVerbatim())
+		for number := int64(1); ; number++ {
+			text, err := r.ReadMessage()
+			if err == io.EOF {
+				return
+			}
+			text = bytes.Clone(bytes.TrimSpace(text))
+			if err == nil && (len(text) == 0 || text[0] == '#') {
+				continue
+			}
+			select {
+			case lines <- line{number, text, err}:
+			case <-over:
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return lines
+}
+
+// send asks one request. What fails here, not at the server, is answered in its place, so that
+// lines stay in step.
+func (s *callSession) send(ctx context.Context, q request) reply {
+	result, err := s.pool.Call(ctx, q.method, q.params)
+	if err == nil {
+		var tool struct{ IsError bool }
+		_ = json.Unmarshal(result, &tool) // a result that is no object is none of a tool
+		return reply{jsonrpc.AppendResult(nil, q.id, result), tool.IsError}
+	}
+	var remote *jsonrpc.Error
+	if !errors.As(err, &remote) {
+		remote = &jsonrpc.Error{Code: codeOfOurOwn, Message: err.Error()}
+	}
+	return reply{jsonrpc.AppendError(nil, q.id, *remote), true}
+}
+
+// codeOfOurOwn is the first of those that JSON-RPC leaves to implementations.
+const codeOfOurOwn = -32000
+
+// A request is a line of input.
+type request struct {
+	id     jsonrpc.ID
+	method string
+	params json.RawMessage // nil for none
+	notice bool            // wants no answer
+}
+
+// parseRequest reads a line: a message, a method with params, or a tool with arguments.
+func parseRequest(line []byte, number int64) (request, error) {
+	if line[0] == '{' {
+		m, err := jsonrpc.Parse(line)
+		if err == nil && m.Kind().Answers() {
+			err = errors.New("an answer, where a request is wanted")
+		}
+		return request{id: m.ID, method: m.Method, params: m.Params, notice: m.Kind() == jsonrpc.Notification}, err
+	}
+	name, rest, _ := strings.Cut(string(line), " ")
+	q := request{id: jsonrpc.Number(number), method: name, notice: strings.HasPrefix(name, "notifications/")}
+	if body := strings.TrimSpace(rest); body != "" {
+		q.params = json.RawMessage(body)
+	}
+	if q.params != nil && !json.Valid(q.params) {
+		return q, fmt.Errorf("what follows %s is not JSON", name)
+	}
+	if !strings.Contains(name, "/") && name != "ping" {
+		q.method = "tools/call"
+		if q.params == nil {
+			q.params = json.RawMessage("{}")
+		}
+		q.params, _ = json.Marshal(map[string]any{"name": name, "arguments": q.params}) // a string and valid JSON
+	}
+	return q, nil
+}

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/syspipe/inspect"
+)
+
+// inspectFlags are what inspect was asked for, as it was typed.
+type inspectFlags struct {
+	format view.Format
+	look   time.Duration
+	watch  bool
+}
+
+func (f *inspectFlags) register(cmd *cobra.Command) {
+	registerFormat(cmd, &f.format)
+	flags := cmd.Flags()
+	flags.DurationVar(&f.look, "look", 500*time.Millisecond, "time between the two looks at the processes")
+	flags.BoolVar(&f.watch, "watch", false, "go on looking, and say what changes, until the process ends")
+}
+
+func (f *inspectFlags) run(cmd *cobra.Command, args []string) error {
+	pid, err := strconv.Atoi(args[0])
+	if err != nil || pid <= 0 {
+		return usage(fmt.Errorf("%q is no process number", args[0]))
+	}
+	if f.look <= 0 {
+		return usage(fmt.Errorf("--look %v: want a time above zero", f.look))
+	}
+	report, err := inspect.Over(cmd.Context(), pid, f.look)
+	if err == nil {
+		err = writeInspection(cmd.OutOrStdout(), f.format, report)
+	}
+	if err != nil || !f.watch {
+		return err
+	}
+	return f.follow(cmd.Context(), cmd.OutOrStdout(), report)
+}
+
+// follow writes what changes in the tree, a line a change, or each report that differs as JSON,
+// until its first process has ended; then, who is left of it.
+func (f *inspectFlags) follow(ctx context.Context, w io.Writer, last *inspect.Report) error {
+	for {
+		next, err := inspect.Over(ctx, last.PID, f.look)
+		gone := errors.Is(err, fs.ErrNotExist)
+		switch {
+		case ctx.Err() != nil:
+			return nil // who watches stops it so
+		case gone:
+			next = &inspect.Report{PID: last.PID, Processes: stillThere(last)}
+		case err != nil:
+			return err
+		}
+		changes := differences(last, next)
+		if err = nil; len(changes) > 0 && f.format == view.FormatJSON {
+			err = writeInspection(w, f.format, next)
+		} else if len(changes) > 0 {
+			at := time.Now().Format("15:04:05 ")
+			_, err = fmt.Fprintln(w, at+strings.Join(changes, "\n"+at))
+		}
+		if gone || err != nil {
+			for _, p := range next.Processes {
+				if f.format != view.FormatJSON {
+					fmt.Fprintf(w, "left behind: %d %s\n", p.PID, view.Escape(p.Command))
+				}
+			}
+			return err
+		}
+		last = next
+	}
+}
+
+// stillThere returns the descendants that have outlived the first process of a report.
+func stillThere(r *inspect.Report) (left []inspect.Proc) {
+	for _, p := range r.Processes[1:] {
+		if now, err := inspect.Process(p.PID); err == nil && now.Processes[0].Command == p.Command {
+			left = append(left, p)
+		}
+	}
+	return left
+}
+
+// differences are the processes and the diagnoses that came (+) and went (-) between two reports.
+func differences(last, next *inspect.Report) (out []string) {
+	type fact struct{ key, text string }
+	facts := func(r *inspect.Report) (out []fact) {
+		for _, p := range r.Processes {
+			text := fmt.Sprintf("%d %s", p.PID, p.Command)
+			out = append(out, fact{text, text})
+		}
+		for _, d := range r.Diagnoses {
+			out = append(out, fact{fmt.Sprint(d.Kind, d.PID, d.Channels), d.Sentence}) // its figures change
+		}
+		return out
+	}
+	lacking := func(sign string, all, in []fact) {
+		for _, f := range all {
+			if !slices.ContainsFunc(in, func(other fact) bool { return other.key == f.key }) {
+				out = append(out, sign+view.Escape(f.text))
+			}
+		}
+	}
+	before, after := facts(last), facts(next)
+	lacking("+ ", after, before)
+	lacking("- ", before, after)
+	return out
+}
+
+// writeInspection writes the report itself as JSON; as text, the channels and what is wrong with
+// them.
+func writeInspection(w io.Writer, format view.Format, r *inspect.Report) error {
+	if format == view.FormatJSON {
+		out := json.NewEncoder(w)
+		out.SetEscapeHTML(false)
+		out.SetIndent("", "  ")
+		return out.Encode(r)
+	}
+	v := view.Page{Header: processLines(r), Notes: sentences(r)}
+	if len(r.Channels) > 0 {
+		v.Tables = []view.Table{channelTable(r.Channels)}
+	}
+	return v.Write(w, format)
+}
+
+// processLines are the processes of the tree, and where their threads sleep.
+func processLines(r *inspect.Report) []string {
+	var lines []string
+	for _, p := range r.Processes {
+		line := fmt.Sprintf("%d %s", p.PID, p.Command)
+		if p.Parent != 0 && p.PID != r.PID {
+			line += fmt.Sprintf(", started by %d", p.Parent)
+		}
+		if p.Unreadable != "" {
+			line += ", cannot be looked at: " + p.Unreadable
+		}
+		if p.SIGTERM == "handled" {
+			line += ", handles SIGTERM"
+		}
+		if p.Recent != nil && r.Look > 0 {
+			line += fmt.Sprintf(", ran %.0f %% of the time, read %s, wrote %s",
+				100*min(1, float64(p.Recent.Runnable)/float64(r.Look)), results.FormatSize(p.Recent.ReadBytes), results.FormatSize(p.Recent.WriteBytes))
+		}
+		if asleep := sleeping(p.Threads); asleep != "" {
+			line += ": sleeps in " + asleep
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// sleeping names the calls in which threads wait, each once: "write(1), poll".
+func sleeping(threads []inspect.Thread) string {
+	var calls []string
+	for _, t := range threads {
+		call := t.In
+		if t.FD >= 0 {
+			call = fmt.Sprintf("%s(%d)", t.In, t.FD)
+		}
+		if !slices.Contains(calls, call) {
+			calls = append(calls, call)
+		}
+	}
+	return strings.Join(calls, ", ")
+}
+
+func channelTable(channels []inspect.Channel) view.Table {
+	t := view.Table{Title: "Its channels", Columns: view.Columns("channel", "kind", "written by", "read by", ">queued", ">capacity", "state")}
+	known := func(n, unknown int) string {
+		if n == unknown {
+			return "-"
+		}
+		return strconv.Itoa(n)
+	}
+	for _, c := range channels {
+		t.Append(cmp.Or(c.Path, c.ID), c.Kind, holders(c.Writers, "writing"), holders(c.Readers, "reading"), known(c.Queued, -1), known(c.Capacity, 0), state(c))
+	}
+	return t
+}
+
+// holders are the processes that have an end, with their descriptors: "4711 cat 1 (writing)". One
+// that never waits in the call says so.
+func holders(list []inspect.Holder, verb string) string {
+	return cmp.Or(strings.Join(stat.Map(list, func(h inspect.Holder) string {
+		text := fmt.Sprintf("%d %s fd %d", h.PID, h.Command, h.FD)
+		switch {
+		case h.Waits:
+			text += " (" + verb + ")"
+		case h.NonBlocking:
+			text += " (non-blocking)"
+		}
+		return text
+	}), ", "), "-")
+}
+
+func state(c inspect.Channel) string {
+	var words []string
+	for _, w := range []struct {
+		is   bool
+		word string
+	}{{c.Full, "FULL"}, {c.NoReader, "NO READER"}, {c.NoWriter, "NO WRITER"}} {
+		if w.is {
+			words = append(words, w.word)
+		}
+	}
+	return cmp.Or(strings.Join(words, ", "), "-")
+}
+
+// sentences are what is wrong, or what was looked for in vain.
+func sentences(r *inspect.Report) []string {
+	if len(r.Diagnoses) > 0 {
+		return stat.Map(r.Diagnoses, func(d inspect.Diagnosis) string { return d.Sentence })
+	}
+	nothing := "nothing found of: " + strings.Join(r.Problems(), "; ")
+	if len(r.Channels) == 0 {
+		return []string{"no pipe, FIFO or connected Unix socket is open in these processes", nothing}
+	}
+	return []string{nothing}
+}

@@ -1,0 +1,255 @@
+package results
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// maxLine bounds the memory that one line of a file can take: a tapped message of 128 MiB with
+// every byte escaped as \u00xx still fits.
+const maxLine = 1 << 30
+
+// ErrEmpty is returned when a file holds nothing that could be read.
+var ErrEmpty = errors.New("no results in it")
+
+// Read reads any number of results files into one set. "-" is standard input, and a folder stands
+// for the [FileName] in it. A file that is missing, that cannot be read or that holds no results is
+// an error; single lines that cannot be read are in the set's Problems.
+func Read(paths ...string) (*Set, error) {
+	if len(paths) == 0 {
+		return nil, errors.New("read results: no file named")
+	}
+	seen := make(seenLines)
+	var sets []*Set
+	for _, path := range paths {
+		name, f, err := Open(path)
+		if err != nil {
+			return nil, err
+		}
+		set, err := readFrom(name, f, seen)
+		f.Close()
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, set)
+	}
+	return Merge(sets...), nil
+}
+
+// FileName is what a results file is called in a run's folder.
+const FileName = "results.jsonl"
+
+// Open opens a results file: "-" is standard input, and a folder stands for the results file in it.
+// One whose name ends in .gz is decompressed.
+func Open(path string) (name string, f io.ReadCloser, err error) {
+	if path == "-" {
+		return "standard input", io.NopCloser(os.Stdin), nil
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, FileName)
+	}
+	if f, err = os.Open(path); err != nil {
+		return "", nil, fmt.Errorf("read results: %w", err)
+	}
+	if strings.HasSuffix(path, ".gz") {
+		text, err := gzip.NewReader(f)
+		if err != nil {
+			return "", nil, fmt.Errorf("read results: %s: %w", path, errors.Join(err, f.Close()))
+		}
+		return path, struct {
+			io.Reader
+			io.Closer
+		}{text, f}, nil
+	}
+	return path, f, nil
+}
+
+// ReadFrom reads one results file from r. Its name stands in problems and errors.
+func ReadFrom(name string, r io.Reader) (*Set, error) {
+	return readFrom(name, r, make(seenLines))
+}
+
+func readFrom(name string, r io.Reader, seen seenLines) (*Set, error) {
+	f := &fileReader{set: &Set{}, problems: ProblemList{File: name}, seen: seen}
+	lines := &lineReader{r: bufio.NewReaderSize(r, 1<<16), max: maxLine}
+	for {
+		text, torn, err := lines.next()
+		if err == io.EOF {
+			break
+		}
+		if errors.Is(err, errLongLine) {
+			f.problems.Add(lines.number, err.Error())
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read results: %s:%d: %w", name, lines.number, err)
+		}
+		f.line(lines.number, text, torn)
+	}
+	f.set.Problems = f.problems.All
+	if f.set.Len() == 0 && f.repeated == 0 {
+		what := "the file is empty"
+		if len(f.problems.All) > 0 {
+			what = f.problems.All[0].String()
+		}
+		return nil, fmt.Errorf("read results: %s: %w: %s", name, ErrEmpty, what)
+	}
+	return f.set, nil
+}
+
+// A fileReader turns the lines of one file into a set.
+type fileReader struct {
+	set      *Set
+	problems ProblemList
+	seen     seenLines
+	repeated int
+}
+
+// seenLines are the lines read so far: a run given twice must not count twice, or its intervals
+// would narrow by nothing but the copying.
+type seenLines map[[sha256.Size]byte]string
+
+// line reads one line. One that tells nothing is skipped and said.
+func (f *fileReader) line(number int, text []byte, torn bool) {
+	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))
+	if len(text) == 0 {
+		return
+	}
+	line, err := decode(text)
+	if err != nil && torn {
+		f.problems.Add(number, "torn line skipped: the program that wrote it was stopped midway")
+		return
+	}
+	if err != nil {
+		f.problems.Add(number, err.Error()+": line skipped")
+		return
+	}
+	if e, ok := line.(Environment); ok && e.Schema > Schema {
+		f.problems.Add(number, fmt.Sprintf("schema %d is newer than this program's %d: what it added is not shown", e.Schema, Schema))
+	} else if ok && e.Schema < 1 {
+		f.problems.Add(number, fmt.Sprintf("schema %d: no version of pipebench wrote that; read as schema %d", e.Schema, Schema))
+	}
+	if line.kind() != KindMessage { // they may well repeat themselves; what was measured never does to the nanosecond
+		sum := sha256.Sum256(text)
+		if where, again := f.seen[sum]; again {
+			f.repeated++
+			f.problems.Add(number, fmt.Sprintf("the same line was read from %s: not counted twice", where))
+			return
+		}
+		f.seen[sum] = f.problems.File
+	}
+	if r, ok := line.(Record); ok && !r.Disturbed {
+		// Versions before there was the field said so in no other way than by a warning.
+		r.Disturbed = slices.ContainsFunc(r.Warnings, func(warning string) bool {
+			id, _, _ := strings.Cut(warning, ": ")
+			return slices.Contains([]string{"load", "steal", "throttled"}, id)
+		})
+		line = r
+	}
+	f.set.Add(line)
+}
+
+// decode reads one line of any kind, and refuses what the writer would not have written.
+func decode(text []byte) (Line, error) {
+	var head struct {
+		Kind string `json:"kind"`
+	}
+	if err := json.Unmarshal(text, &head); err != nil {
+		return nil, fmt.Errorf("not a line of a results file: %w", err)
+	}
+	if head.Kind == "" {
+		return nil, errors.New("no kind")
+	}
+	l, ok := lists[head.Kind]
+	if !ok {
+		return nil, fmt.Errorf("kind %q is not known to this version", head.Kind)
+	}
+	into := reflect.New(l.line)
+	if err := json.Unmarshal(text, into.Interface()); err != nil {
+		return nil, fmt.Errorf("%s: %w", head.Kind, err)
+	}
+	line := into.Elem().Interface().(Line)
+	return line, validate(line)
+}
+
+// A Problem is what a reader could not take from a file, and skipped. It is for the person to know,
+// not a failure.
+type Problem struct {
+	File string
+	Line int // the first line that has it, from 1
+	What string
+	More int // further lines of the file with the same problem
+}
+
+// String returns "file:line: what", ready for a terminal.
+func (p Problem) String() string {
+	if p.More == 0 {
+		return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.What)
+	}
+	return fmt.Sprintf("%s:%d: %s (and %d more such lines)", p.File, p.Line, p.What, p.More)
+}
+
+// A ProblemList collects what is wrong with one file, the same thing once: a file of a newer
+// version may have a thousand lines of a kind not known here.
+type ProblemList struct {
+	File string
+	All  []Problem
+	seen map[string]int // what -> index in all
+}
+
+// Add counts one more line of the file with a problem.
+func (p *ProblemList) Add(line int, what string) {
+	if i, ok := p.seen[what]; ok {
+		p.All[i].More++
+		return
+	}
+	if p.seen == nil {
+		p.seen = make(map[string]int)
+	}
+	p.seen[what] = len(p.All)
+	p.All = append(p.All, Problem{File: p.File, Line: line, What: what})
+}
+
+var errLongLine = errors.New("line too long")
+
+// A lineReader gives the lines of a file, of any length up to max.
+type lineReader struct {
+	r      *bufio.Reader
+	max    int
+	number int // of the line that next gave last, from 1
+	buf    bytes.Buffer
+}
+
+// next returns the next line without its newline, valid until the next call; torn if the file ends
+// before its newline. A line above max is read past and given as errLongLine; reading can go on.
+func (l *lineReader) next() (text []byte, torn bool, err error) {
+	l.buf.Reset()
+	l.number++
+	size, err := 0, bufio.ErrBufferFull
+	for err == bufio.ErrBufferFull {
+		var part []byte
+		part, err = l.r.ReadSlice('\n')
+		if size += len(part); size <= l.max {
+			l.buf.Write(part)
+		}
+	}
+	torn = err == io.EOF
+	switch {
+	case err != nil && !(torn && size > 0):
+		return nil, false, err
+	case size > l.max:
+		return nil, false, fmt.Errorf("%w: more than %s", errLongLine, FormatSize(int64(l.max)))
+	}
+	return bytes.TrimSuffix(l.buf.Bytes(), []byte("\n")), torn, nil
+}
