@@ -184,7 +184,9 @@ func (f layout) drawFooter(c draw.Canvas) {
 // swatch draws a legend's sample of a series, with its left end at a point.
 func (f layout) swatch(c draw.Canvas, s Series, at vg.Point) {
 	l := f.axes[0].styles[s.Name]
-	if s.Shape != Dots {
+	if s.Shape == Dots {
+		l = l.dotted()
+	} else {
 		c.StrokeLine2(l.line(), at.X, at.Y, at.X+swatchWidth, at.Y)
 	}
 	c.DrawGlyphNoClip(l.glyph(markerRadius), vg.Point{X: at.X + swatchWidth/2, Y: at.Y})

@@ -184,8 +184,8 @@ func (f axes) marker(c draw.Canvas, s Series, p Point, l seriesStyle, at vg.Poin
 	if s.Shape == Curve && !p.Mark && !p.Cross {
 		return
 	}
-	if s.Reference && points == 1 {
-		l.marker = draw.CircleGlyph{}
+	if s.Shape == Dots || s.Reference && points == 1 {
+		l = l.dotted()
 	}
 	group(c, `class="m"`, f.tell(s, p), func() {
 		switch {

@@ -88,6 +88,14 @@ func family(name string) string {
 	return name[:strings.IndexAny(name+":", ":=/,")]
 }
 
+// dotted is the style of points that no line joins: one of a line alone, as raw has it, needs a marker.
+func (l seriesStyle) dotted() seriesStyle {
+	if l.marker == nil {
+		l.marker = draw.CircleGlyph{}
+	}
+	return l
+}
+
 // assignStyles gives each series the style of its family if that is free, else the next that no
 // other one has. Names with a framing's default size choose first. Given the series of all charts, a
 // name looks the same in all of them.

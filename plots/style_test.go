@@ -33,3 +33,11 @@ func TestReferenceHasTheForegroundColour(t *testing.T) {
 		t.Errorf("the reference looks like %v", l)
 	}
 }
+
+// Raw is a line without a marker, and where there is no line its points are seen all the same.
+func TestPointsWithoutALineHaveAMarker(t *testing.T) {
+	styles := assignStyles([]Series{{Name: "raw", Reference: true}, {Name: "ndjson"}})
+	if styles["raw"].marker != nil || styles["raw"].dotted().marker == nil || styles["ndjson"].dotted().marker != styles["ndjson"].marker {
+		t.Errorf("styles %+v", styles)
+	}
+}
