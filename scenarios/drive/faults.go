@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
 )
@@ -52,7 +53,8 @@ var treatments = map[string]treatment{
 	"dirty-line": {do: dirtyLine},
 	"split-utf8": {do: splitUTF8, set: func(o *Options) { o.WriteChunk = 71 }},
 	"trickle": {do: func(ctx context.Context, r *faultRun) error {
-		return r.meet(ctx, r.d.request(toolRequest, 4<<10))
+		r.asked = r.d.request(toolRequest, 4<<10)
+		return r.meet(ctx, r.asked)
 	}, set: func(o *Options) { o.WriteChunk = 1 }},
 	"slow-reader": {do: func(ctx context.Context, r *faultRun) error {
 		return r.leaveUnread(ctx, 64<<10, 64) // 4 MiB: more than fits into any pipe on the way
@@ -77,6 +79,7 @@ var treatments = map[string]treatment{
 	"batch":          {do: batch, rpc: true},
 	"unknown-method": {do: unknownMethodRefused, rpc: true},
 	"pipelined":      {do: pipelined, rpc: true},
+	"large-request":  {do: largeRequest},
 	"many-starts":    {do: manyStarts, raw: true},
 	"memory-growth":  {do: memoryGrowth},
 }
@@ -102,6 +105,11 @@ type Finding struct {
 type faultRun struct {
 	d *Driver
 	c *conn // nil of a treatment that starts it itself
+
+	// The request whose answers are judged, or nil. Where it fails without the treatment, too, the
+	// treatment is not to blame.
+	asked *requestTemplate
+
 	Finding
 }
 
@@ -147,16 +155,19 @@ func (d *Driver) Treat(ctx context.Context, m catalogue.Misbehaviour, mark strin
 	if !ok {
 		return Finding{}, errors.New("not known to drive")
 	}
-	own := d.with(t.set)
+	plain := d.with(nil)
 	if mark != "" {
-		remove, err := own.o.markServer(mark)
+		remove, err := plain.o.markServer(mark)
 		if err != nil {
 			return Finding{}, err
 		}
 		defer remove()
 	}
-	defer own.end(false)
-	defer own.heed(ctx)()
+	own := plain.with(t.set)
+	for _, d := range []*Driver{plain, own} {
+		defer d.end(false)
+		defer d.heed(ctx)()
+	}
 	r := &faultRun{d: own, Finding: Finding{Verdict: OK, Mild: t.mild, Evidence: FaultEvidence{
 		Command: d.o.Command, Protocol: d.Protocol(), Does: m.Title, FailureEvidence: new(results.FailureEvidence),
 	}}}
@@ -171,6 +182,12 @@ func (d *Driver) Treat(ctx context.Context, m catalogue.Misbehaviour, mark strin
 	}
 	if err == nil {
 		err = t.do(ctx, r)
+	}
+	if err == nil && r.Verdict != OK && r.asked != nil {
+		var alone outcome
+		if alone, err = plain.roundTrip(ctx, r.asked, 1); err == nil && alone.verdict != OK {
+			err = notTried(fmt.Sprintf("a request of %s is not served in any case: %s", results.FormatSize(int64(len(r.asked.msg))), alone.verdict))
+		}
 	}
 	r.Fine, r.Found = r.Verdict == OK || t.end && r.Verdict.Ended(), r.sentence()
 	if why, untried := errors.AsType[notTried](err); untried {
@@ -283,6 +300,7 @@ func (r *faultRun) leaveUnread(ctx context.Context, size, n int) error {
 	if !t.echoes {
 		return notEchoed
 	}
+	r.asked = t
 	r.c.pauseReading()
 	reads := time.AfterFunc(r.d.o.Patience, r.c.resumeReading)
 	defer reads.Stop()
@@ -296,7 +314,8 @@ func (r *faultRun) leaveUnread(ctx context.Context, size, n int) error {
 }
 
 func unreadStderr(ctx context.Context, r *faultRun) error {
-	s, out, err := r.d.sample(ctx, r.d.request(toolRequest, 1<<10), 200, 0)
+	r.asked = r.d.request(toolRequest, 1<<10)
+	s, out, err := r.d.sample(ctx, r.asked, 200, 0)
 	if out.verdict != OK {
 		r.Evidence.Answered = &s.Messages
 	}
@@ -324,6 +343,33 @@ func eofMidFrame(_ context.Context, r *faultRun) error {
 	r.sendRaw(msg[:len(msg)/2])
 	r.c.stdin.Close()
 	r.awaitExit(leaveAtEOF, 0)
+	return nil
+}
+
+const (
+	fairRequest = 1 << 20          // bytes that a request has at most, of a client in use
+	limitTime   = 20 * time.Second // that the search for a lower limit takes at most
+)
+
+// largeRequest grows a request, and looks for the largest that the server takes.
+func largeRequest(ctx context.Context, r *faultRun) error {
+	most, cancel := context.WithTimeout(ctx, limitTime)
+	defer cancel()
+	t, err := r.d.findLimit(most, requestSide, func(size int) *requestTemplate { return r.d.request(transportRequest, size) }, fairRequest)
+	if t.Kind == "" || t.SearchedTo != nil && err != nil {
+		return notTried("requests took too long to be made larger")
+	}
+	switch failed := t.Evidence.LimitEvidence; {
+	case t.RequestLimit == nil:
+		r.Found = fmt.Sprintf("takes requests of %s", stat.FormatBytes(*t.SearchedTo))
+	case t.Verdict == results.VerdictErrorReply:
+		r.Found = fmt.Sprintf("refuses requests of %s with an error, and takes those of %s",
+			stat.FormatBytes(int64(failed.FailedAt)), stat.FormatBytes(*t.RequestLimit))
+	default:
+		r.judge(Verdict(t.Verdict), "%s at a request of %s, where those of %s are answered",
+			t.Verdict, stat.FormatBytes(int64(failed.FailedAt)), stat.FormatBytes(*t.RequestLimit))
+		r.Evidence.FailureEvidence, r.Evidence.Why = t.Evidence.FailureEvidence, t.Evidence.Why
+	}
 	return nil
 }
 
