@@ -7,7 +7,6 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -33,24 +32,21 @@ type Fault struct {
 
 // ParseFault reads a spec.
 func ParseFault(spec string) (Fault, error) {
-	name, size := spec, ""
-	if i := strings.IndexAny(spec, "@="); i >= 0 {
-		name, size = spec[:i], spec[i:]
-	}
+	name, sign, size := catalogue.Cut(spec)
 	kind, err := faultKind(name)
 	if err != nil {
 		return Fault{}, err
 	}
 	f := Fault{Kind: name, Bytes: kind.Default}
 	switch {
-	case size == "":
+	case sign == 0:
 		return f, nil
 	case kind.Sign == 0:
-		return Fault{}, fmt.Errorf("fault %s: takes no size, got %q", name, size)
-	case size[0] != kind.Sign:
+		return Fault{}, fmt.Errorf("fault %s: takes no size, got %q", name, spec[len(name):])
+	case sign != kind.Sign:
 		return Fault{}, fmt.Errorf("fault %s: write its size as %s%cSIZE, got %q", name, name, kind.Sign, spec)
 	}
-	if f.Bytes, err = results.ParseSize(size[1:]); err != nil {
+	if f.Bytes, err = results.ParseSize(size); err != nil {
 		return Fault{}, fmt.Errorf("fault %s: %w", name, err)
 	}
 	return f, f.check()

@@ -2,6 +2,7 @@ package catalogue_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,8 +20,14 @@ func ExampleFind() {
 
 // Every entry says what is done, how it is judged and what to do, under a name of its own.
 func TestEachIsDescribed(t *testing.T) {
+	sides := []catalogue.Side{
+		catalogue.Program, catalogue.Server, catalogue.Client, catalogue.Surroundings, catalogue.Habits, catalogue.Life,
+	}
 	seen := map[string]bool{}
 	for _, m := range catalogue.All() {
+		if !slices.Contains(sides, m.Side) {
+			t.Errorf("%q is neither a side nor a part of an entry", m.Side)
+		}
 		id := string(m.Side) + "/" + m.Name
 		if seen[id] {
 			t.Errorf("%s is listed twice", id)
