@@ -3,11 +3,14 @@ package tap
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/pipebench/pipebench/results"
 )
@@ -177,79 +180,52 @@ func RedactCommand(args []string) []string {
 // with x, digits with 0, outside names of members and what makes the structure. What follows stays
 // as it is: the members jsonrpc, method and id of the outermost object, so that requests and
 // answers can be told apart and matched; true, false and null; and escapes, byte for byte of the
-// same length.
+// same length. From where a text is no JSON all of it is overwritten.
 func redact(b []byte) {
-	var r redactor
-	for i := 0; i < len(b); {
-		i = r.step(b, i)
+	dec := jsontext.NewDecoder(bytes.NewBuffer(b), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	member := ""
+	for from := int64(0); ; from = dec.InputOffset() {
+		token, err := dec.ReadToken()
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			blank(b[from:])
+			return
+		}
+		value := b[from:dec.InputOffset()] // with what stands before it
+		within, n := dec.StackIndex(dec.StackDepth())
+		named := within == '{' && n%2 == 1
+		if dec.StackDepth() == 1 && named {
+			member = token.String()
+		}
+		switch {
+		case named, dec.StackDepth() == 1 && slices.Contains(keptMembers, member):
+		case token.Kind() == '"':
+			blank(value[bytes.IndexByte(value, '"')+1 : len(value)-1])
+		case token.Kind() == '0':
+			blankNumber(value)
+		}
 	}
 }
 
-// A redactor knows where in a JSON text it is.
-type redactor struct {
-	depth   int
-	inName  bool // a member's name comes next
-	objects [64]bool
-	member  string
-}
+// keptMembers of the outermost object stay.
+var keptMembers = []string{"jsonrpc", "method", "id"}
 
-func (r *redactor) step(b []byte, i int) int {
-	switch c := b[i]; {
-	case c == '"':
-		return r.text(b, i)
-	case c == '{' || c == '[':
-		r.depth++
-		r.inName = c == '{'
-		if r.depth < len(r.objects) {
-			r.objects[r.depth] = c == '{'
+// blankNumber overwrites digits. A number does not begin with 0 where it goes on.
+func blankNumber(b []byte) {
+	for i, c := range b {
+		if !digit(c) {
+			continue
 		}
-	case c == '}' || c == ']':
-		r.depth = max(r.depth-1, 0)
-		r.inName = false
-	case c == ',':
-		r.inName = r.inObject()
-	case c == ':':
-		r.inName = false
-	case c >= '0' && c <= '9' && !r.kept():
 		b[i] = '0'
-		if lone := i == 0 || !digit(b[i-1]) && b[i-1] != '.'; lone && i+1 < len(b) && digit(b[i+1]) {
-			b[i] = '1' // a number does not begin with 0
+		if begins := i == 0 || !digit(b[i-1]) && b[i-1] != '.'; begins && i+1 < len(b) && digit(b[i+1]) {
+			b[i] = '1'
 		}
 	}
-	return i + 1
 }
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
-
-func (r *redactor) inObject() bool {
-	return r.depth > 0 && r.depth < len(r.objects) && r.objects[r.depth]
-}
-
-// kept reports whether the value is one of those that stay.
-func (r *redactor) kept() bool {
-	return r.depth == 1 && (r.member == "jsonrpc" || r.member == "method" || r.member == "id")
-}
-
-// text redacts a string, unless it is a name, and returns where to go on.
-func (r *redactor) text(b []byte, i int) int {
-	end := i + 1
-	for end < len(b) && b[end] != '"' {
-		if b[end] == '\\' {
-			end++
-		}
-		end++
-	}
-	end = min(end, len(b))
-	switch {
-	case r.inName && r.inObject():
-		if r.depth == 1 {
-			r.member = string(b[i+1 : end])
-		}
-	case r.depth >= len(r.objects) || !r.kept():
-		blank(b[i+1 : end])
-	}
-	return end + 1
-}
 
 // blank overwrites the inside of a string. An escape keeps its length and stays one.
 func blank(b []byte) {

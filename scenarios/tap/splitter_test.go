@@ -229,7 +229,8 @@ func TestRedactKeepsStructureAndLengths(t *testing.T) {
 		{"an id further in is a value", `{"result":{"id":"abc","method":"x"},"id":"abc"}`, `{"result":{"id":"xxx","method":"x"},"id":"abc"}`},
 		{"escapes", `{"a":"q\"\\\u00e9z"}`, `{"a":"xnnnu0000x"}`},
 		{"lists of texts", `{"a":["x1",["y2"],{"b":"z3"}],"c":"d4"}`, `{"a":["xx",["xx"],{"b":"xx"}],"c":"xx"}`},
-		{"no JSON", `password=123 "abc`, `password=100 "xxx`},
+		{"no JSON", `password=123 "abc`, `xxxxxxxxxxxxxxxxx`},
+		{"JSON at first", `{"a":"b1","c":d2, "e"}`, `{"a":"xx","c"xxxxxxxxx`},
 	} {
 		b := []byte(row.text)
 		redact(b)

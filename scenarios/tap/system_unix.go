@@ -97,20 +97,12 @@ func (d *descriptor) close() { d.file.Close() }
 // behaves differently on a socket pair than on a pipe, and reads as much at once as the pipe holds.
 // What is neither, such as a terminal, goes on by a pipe of the usual size. Both ends block.
 func pipeLike(model *os.File) (w, r *os.File, err error) {
-	kind, capacity := syspipe.Anonymous, 0
-	control(model, func(fd int) {
-		var st unix.Stat_t
-		if unix.Fstat(fd, &st) != nil {
-			return
-		}
-		switch uint32(st.Mode) & unix.S_IFMT {
-		case unix.S_IFSOCK:
-			kind = syspipe.SocketPair
-		case unix.S_IFIFO:
-			capacity = capacityOf(fd)
-		}
-	})
-	we, re, err := syspipe.Open(kind, capacity)
+	like, _ := syspipe.Describe(model) // nothing is known of what cannot be described
+	kind := syspipe.Anonymous
+	if like.Kind == "socket" {
+		kind = syspipe.SocketPair
+	}
+	we, re, err := syspipe.Open(kind, like.Capacity)
 	var refused *syspipe.CapacityError
 	if errors.As(err, &refused) {
 		we, re, err = syspipe.Open(kind, 0)
@@ -131,12 +123,7 @@ func pipeLike(model *os.File) (w, r *os.File, err error) {
 // mirrorMode makes a server's end as non-blocking as the client's stream is: whether a write that
 // does not fit fails or waits is the server's to deal with, as without a tap.
 func mirrorMode(model, end *os.File) {
-	nonblocking := false
-	control(model, func(fd int) {
-		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
-		nonblocking = err == nil && flags&unix.O_NONBLOCK != 0
-	})
-	if nonblocking {
+	if like, err := syspipe.Describe(model); err == nil && like.NonBlocking {
 		control(end, func(fd int) { unix.SetNonblock(fd, true) })
 	}
 }
