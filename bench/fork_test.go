@@ -118,7 +118,9 @@ func TestTheTimeIsSharedOut(t *testing.T) {
 		{"enough", seconds(100), cost{seconds(1), seconds(1)}, cost{seconds(1), seconds(1)}, 4, 0, 0, [2]int{6, 6}},
 		{"half of what the rounds take", seconds(4 + 4 + 12 + 36), cost{seconds(1), seconds(1)}, cost{seconds(1), seconds(3)}, 4, 0, 0, [2]int{3, 3}},
 		{"the last forks", seconds(2 + 12), cost{seconds(1), seconds(1)}, cost{seconds(1), seconds(3)}, 4, 3, 18, [2]int{3, 3}},
+		{"as many forks as have five rounds", seconds(2*6 + 2*30 - 2), cost{seconds(1), seconds(1)}, cost{seconds(1), seconds(1)}, 6, 0, 0, [2]int{4, 4}},
 		{"starting takes too long: four forks of eight", seconds(32), cost{seconds(2), seconds(0.5)}, cost{seconds(2), seconds(0.5)}, 8, 0, 0, [2]int{4, 4}},
+		{"a fifth fork of too few", seconds(2*1 + 2*2), cost{seconds(1), seconds(1)}, cost{seconds(1), seconds(1)}, 6, 4, 16, [2]int{0, 0}},
 		{"hardly any", seconds(1), cost{seconds(1), seconds(1)}, cost{seconds(1), seconds(1)}, 4, 0, 0, [2]int{1, 1}},
 		{"none is set", 0, cost{seconds(1), seconds(1)}, cost{seconds(1), seconds(1)}, 4, 0, 0, [2]int{6, 6}},
 	} {
@@ -134,6 +136,15 @@ func TestTheTimeIsSharedOut(t *testing.T) {
 				t.Errorf("%s: %v rounds, want %v", row.name, got, row.want)
 			}
 		}
+	}
+}
+
+// The first round of a fork is dearer than the others: what it takes longer is counted once a fork.
+func TestAForksFirstRoundIsNotTakenForUsual(t *testing.T) {
+	c := cost{fork: 10, round: 1}
+	c.count([]time.Duration{50, 20, 22})
+	if (c != cost{fork: 39, round: 21}) {
+		t.Errorf("got %+v", c)
 	}
 }
 

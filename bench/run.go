@@ -55,7 +55,7 @@ type runner struct {
 	keep         func(results.Record) error
 	random       *rand.Rand
 	started      time.Time
-	grace        time.Duration // what a slice may take beyond twenty times its duration
+	grace        time.Duration // what a slice may take beyond twenty times its duration, if there is time
 	interference *interference
 	groups       []*group // those still open
 	measured     bool     // a sample was taken
@@ -71,8 +71,10 @@ type group struct {
 	cost   cost
 }
 
-// A cost is how long parts of a group's measurement take, by the latest of each.
-type cost struct{ fork, round time.Duration } // a fork is counted without its rounds
+// A cost is how long parts of a group's measurement take, by the latest fork: a round of it, and what
+// it takes beyond its rounds. The first round meets cold caches and untouched memory, and what it
+// takes longer than the others is counted with the fork.
+type cost struct{ fork, round time.Duration }
 
 // A cellRun is a cell that is being measured.
 type cellRun struct {
@@ -105,11 +107,12 @@ func (r *runner) measure(ctx context.Context) error {
 	for begun := true; begun && len(r.groups) > 0; {
 		begun = false
 		for _, g := range shuffled(r.random, r.groups) {
-			if r.late(g.cost.fork + g.cost.round) {
+			rounds := r.roundsFor(g)
+			if rounds == 0 || r.late(g.cost.fork+g.cost.round) {
 				continue
 			}
 			begun = true
-			if err := r.fork(ctx, g); err != nil && !errors.Is(err, errRetry) {
+			if err := r.fork(ctx, g, rounds); err != nil && !errors.Is(err, errRetry) {
 				return err
 			}
 		}
@@ -163,24 +166,26 @@ func (r *runner) addReason(why error) {
 // thousand of the usual capacity.
 const mostSpares = 64
 
-// fork starts the workers of a group, has them take some rounds, and ends them. The first fork has
+// fork starts the workers of a group, has them take so many rounds, and ends them. The first fork has
 // every byte of each cell compared before.
-func (r *runner) fork(ctx context.Context, g *group) error {
+func (r *runner) fork(ctx context.Context, g *group, rounds int) error {
 	if err := r.turn(ctx); err != nil {
 		return err
 	}
-	rounds, began := r.roundsFor(g), time.Now()
+	began := time.Now()
 	leaving := len(stat.Filter(g.cells, func(c *cellRun) bool { return c.record.Cell.Leave > 0 }))
 	if leaving > 0 {
 		rounds = min(rounds, max(1, mostSpares/leaving))
 	}
 	g.forks++
-	f, err := startFork(ctx, r.jobOf(g.leader()), g.cpus, r.grace+20*r.Duration, rounds*leaving)
+	f, err := startFork(ctx, r.jobOf(g.leader()), g.cpus, r.limit, rounds*leaving)
 	if err != nil {
 		return r.failed(g.cells[0], err)
 	}
 	defer f.close()
 	g.cost.fork = time.Since(began) // what follows is for the first alone
+	var took []time.Duration        // each round
+	defer func() { g.cost.count(took) }()
 	for _, c := range shuffled(r.random, g.cells) {
 		if c.record.Verified == nil {
 			err = r.compare(f, c)
@@ -205,9 +210,23 @@ func (r *runner) fork(ctx context.Context, g *group) error {
 				return r.failed(c, err)
 			}
 		}
-		g.cost.round = time.Since(began)
+		took = append(took, time.Since(began))
+		g.cost.round = took[len(took)-1]
 	}
 	return nil
+}
+
+// count learns from how long each round of a fork took.
+func (c *cost) count(rounds []time.Duration) {
+	if len(rounds) < 2 {
+		return
+	}
+	var later time.Duration
+	for _, d := range rounds[1:] {
+		later += d
+	}
+	c.round = later / time.Duration(len(rounds)-1)
+	c.fork += max(0, rounds[0]-c.round)
 }
 
 // inTurn returns the cells in a new order, in which those that are compared follow each other.
@@ -238,12 +257,19 @@ func (g *group) leader() results.Cell {
 	return g.cells[0].record.Cell
 }
 
-// leastForks is how many forks an interval needs to say anything.
-const leastForks = 4
+// An interval needs leastForks forks to say anything. And a fork is known by the median of its slices,
+// so it should have wholeRounds, of which two may be disturbed; of four none but one, and of fewer
+// than leastRounds it says next to nothing. Where one slice in twelve takes half as long again, the
+// interval of six forks of four is wider than ±10 % in one cell of ten, of five of five ±6 %.
+const (
+	leastForks  = 4
+	leastRounds = 3
+	wholeRounds = 5
+)
 
 // roundsFor returns how many rounds the next fork of a group takes: its part of those to come. Where
-// the time is too short for those of all groups, all get fewer, in proportion, and fewer forks if
-// starting them would take more than half of it.
+// the time is too short for those of all groups, all get fewer, in proportion: first fewer forks,
+// then fewer rounds of each. It returns 0 where a further fork would have too few to be of use.
 func (r *runner) roundsFor(g *group) int {
 	var starting, measuring float64
 	for _, other := range r.groups {
@@ -252,15 +278,19 @@ func (r *runner) roundsFor(g *group) int {
 		measuring += float64(rounds) * other.cost.round.Seconds()
 	}
 	forks, rounds := r.left(g)
-	left := (r.MaxTime - time.Since(r.started)).Seconds()
+	asked, left := (rounds+forks-1)/forks, (r.MaxTime - time.Since(r.started)).Seconds()
 	if r.MaxTime == 0 || starting+measuring <= left {
-		return (rounds + forks - 1) / forks
+		return asked
 	}
-	perFork := float64(rounds) / float64(forks)
-	if half := left / 2; starting > half && r.forksOf(g.leader()) > leastForks {
-		perFork, starting = float64(rounds)/max(leastForks-float64(g.forks), 1, float64(forks)*half/starting), half
+	perFork := func() int { return int(float64(rounds) / float64(forks) * (left - starting) / measuring) }
+	for perFork() < wholeRounds && forks > max(1, leastForks-g.forks) {
+		starting *= float64(forks-1) / float64(forks)
+		forks--
 	}
-	return max(1, int(perFork*(left-starting)/measuring))
+	if n := perFork(); g.forks < leastForks || n >= min(leastRounds, asked) {
+		return min(max(1, n), max(asked, wholeRounds))
+	}
+	return 0
 }
 
 // left returns how many forks and rounds a group has yet to take. Where a precision is to be
@@ -301,10 +331,25 @@ func shuffled[T any](random *rand.Rand, list []T) []T {
 	return order
 }
 
-// failed notes in the record what went wrong with its cell.
+// limit is how long a slice may take now. One that hangs does not keep the run beyond its time.
+func (r *runner) limit() time.Duration {
+	usual := r.grace + 20*r.Duration
+	if r.MaxTime == 0 {
+		return usual
+	}
+	return min(usual, max(r.grace/10, r.MaxTime-time.Since(r.started)))
+}
+
+// failed notes in the record what went wrong with its cell. A slice that was killed because the time
+// was up ends its fork alone: with more time it may have been a slow one.
 func (r *runner) failed(c *cellRun, err error) error {
 	if errors.Is(err, errRetry) {
 		return err
+	}
+	if slow := (errSlow{}); errors.As(err, &slow) && r.late(0) {
+		r.addReason(fmt.Errorf("%s: a sample %w", Label(c.record.Cell), slow))
+		c.warnOnce(fmt.Sprintf("a sample %v, as the time was up: give it more (--max-time)", slow))
+		return errRetry
 	}
 	err = fmt.Errorf("%s: %w", Label(c.record.Cell), err)
 	c.record.Failed = err.Error()

@@ -402,6 +402,32 @@ func TestAWorkerThatFailsIsNamed(t *testing.T) {
 	}
 }
 
+// A worker that hangs is killed when the run's time is up, however long a slice may take otherwise;
+// with more time it may have been slow, so that is what the run ended for.
+func TestASliceThatHangsEndsWithTheRunsTime(t *testing.T) {
+	t.Setenv(misbehave, "hang")
+	r, err := newRunner(small(cell()), func(results.Record) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.MaxTime, r.grace = time.Hour, 20*time.Hour
+	if got := r.limit(); got != 2*time.Hour {
+		t.Errorf("at the end a slice may take %s", got)
+	}
+	r.grace = 5 * time.Hour
+	if got := r.limit(); got > r.MaxTime || got < r.MaxTime/2 {
+		t.Errorf("at the beginning a slice may take %s", got)
+	}
+	r.grace = time.Millisecond
+	r.Turn = func(context.Context) error { r.started = r.started.Add(-r.MaxTime); return nil } // an hour goes by
+	if err := r.measure(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if why := errors.Join(r.reasons...); why == nil || !strings.Contains(why.Error(), "ndjson 512 B stream free: a sample did not finish within 100µs and was killed") {
+		t.Errorf("got %v", why)
+	}
+}
+
 // A program that forgot to call Worker runs its main again as its own worker, and that one its own,
 // until the machine has no processes left.
 func TestAWorkerThatIsNoneStartsNone(t *testing.T) {

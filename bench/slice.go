@@ -55,13 +55,20 @@ func (r *runner) compare(f *fork, c *cellRun) error {
 	return nil
 }
 
-// calibrate takes a short slice that nobody keeps, which tells how many messages fill the time. That
-// is known of an open loop, of a writer that sleeps, and where the reader leaves.
+// calibrations are taken at most: each tells what a slice of its length can hold, and of one that is
+// far too short the first messages are a large part, which are slow.
+const calibrations = 3
+
+// calibrate takes short slices that nobody keeps, until one tells how many messages fill the time.
+// That is known of an open loop, of a writer that sleeps, and where the reader leaves.
 func (r *runner) calibrate(f *fork, c *cellRun) error {
-	if c.adapts() {
-		if _, err := r.timed(f, c, r.Duration/4); err != nil {
+	moved := int64(0)
+	for i := 0; i < calibrations && c.adapts() && moved < c.messagesFor(r.Duration)/3; i++ {
+		got, err := r.timed(f, c, r.Duration/2)
+		if err != nil {
 			return err
 		}
+		moved = got.timerReport().Messages
 	}
 	c.calibrated = true
 	r.observe(Progress{Cell: c.record.Cell, Step: Calibrated})
@@ -213,7 +220,8 @@ func (p Plan) single(ctx context.Context, j job) (*fork, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := startFork(ctx, j, cpus, grace+20*p.Duration, min(1, j.Cell.Leave))
+	limit := func() time.Duration { return grace + 20*p.Duration }
+	f, err := startFork(ctx, j, cpus, limit, min(1, j.Cell.Leave))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", Label(j.Cell), err)
 	}

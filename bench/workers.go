@@ -136,13 +136,13 @@ func (w *worker) explain(ctx context.Context, err error) error {
 type fork struct {
 	ctx     context.Context // ends the workers
 	cancel  context.CancelCauseFunc
-	limit   time.Duration // of a job
+	limit   func() time.Duration // that a job which begins now may take
 	workers []*worker
 }
 
 // startFork opens pipes for cells such as a job's and starts their workers. In so many of their jobs
 // the reader may leave.
-func startFork(ctx context.Context, j job, cpus placement.CPUs, limit time.Duration, leaving int) (*fork, error) {
+func startFork(ctx context.Context, j job, cpus placement.CPUs, limit func() time.Duration, leaving int) (*fork, error) {
 	origin, other, err := openPipes(j.Cell, cpus, leaving)
 	if err != nil {
 		return nil, err
@@ -180,7 +180,8 @@ func (f *fork) close() {
 // those that wait for it find their pipes closed and report that. One that takes longer than the
 // limit is killed, and the other with it.
 func (f *fork) run(j job) (reports, error) {
-	alarm := time.AfterFunc(f.limit, func() { f.cancel(errSlow{f.limit}) })
+	limit := f.limit()
+	alarm := time.AfterFunc(limit, func() { f.cancel(errSlow{limit}) })
 	defer alarm.Stop()
 	var done sync.WaitGroup
 	parts, errs := make([]reports, len(f.workers)), make([]error, len(f.workers))

@@ -166,9 +166,10 @@ func studentQuantile(freedom, p float64) float64 {
 
 // Forks is how many forks a plan should take. What forks differ by is known from as few figures as
 // there are forks, which makes an interval wider than that of as many slices from any number of
-// forks would be: by half with four, by a quarter with six, by a fifth with eight. Each costs the
-// start of all workers. With fewer than four an interval says next to nothing.
-const Forks = 6
+// forks would be: by three fifths with four, by two fifths with five, by a fifth with eight. Each
+// costs the start of all workers, and slices of the others: of fewer than five the median is easily
+// one that was disturbed. With fewer than four forks an interval says next to nothing.
+const Forks = 5
 
 // An observation is a figure of one sample, or of two samples of one round.
 type observation struct {
