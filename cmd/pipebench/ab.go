@@ -27,6 +27,7 @@ func (f *abFlags) register(cmd *cobra.Command) {
 	f.part = "pair"
 	f.gateFlags.register(cmd)
 	addCount(cmd, &f.pairs, "pairs", 0, 0, mostCounted, "how many pairs to run (default what the number of comparisons asks for, at least 20)")
+	cmd.Flags().BoolVar(&f.detail, "detail", false, allChanges)
 	f.sharedFlags.register(cmd, abtest.DefaultMaxTime, "begin no pair that would end after this long", view.FormatBench)
 }
 
@@ -93,7 +94,7 @@ func (f *abFlags) show(cmd *cobra.Command, dir string, c *stat.Comparison) error
 	if err := results.ReplaceFile(filepath.Join(dir, benchFile), text.Bytes()); err != nil {
 		return fmt.Errorf("keep the comparison: %w", err)
 	}
-	if err := view.WriteComparison(cmd.OutOrStdout(), c, f.format, view.Options{}); err != nil {
+	if err := view.WriteComparison(cmd.OutOrStdout(), c, f.format, viewOptions(cmd, f.detail)); err != nil {
 		return err
 	}
 	f.say(cmd, "pipebench: saved in %s: %s, %s and %s", dir, abtest.OldFile, abtest.NewFile, benchFile)

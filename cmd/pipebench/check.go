@@ -87,7 +87,7 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) (err error) {
 			}))
 		},
 		show: func(_, own *results.Set) error {
-			return view.WriteChecks(cmd.OutOrStdout(), f.format, own, f.viewOptions(cmd))
+			return view.WriteChecks(cmd.OutOrStdout(), f.format, own, viewOptions(cmd, f.detail))
 		},
 		gate: func(_ error, own *results.Set) error {
 			gate := f.judge(cmd, f.format, own)

@@ -63,7 +63,7 @@ func (f *claimsFlags) run(cmd *cobra.Command, files []string) error {
 	}
 	t := task{
 		maxTime: f.maxTime, work: f.judge, plain: true,
-		show: func(_, own *results.Set) error { return f.show(cmd.OutOrStdout(), own, f.viewOptions(cmd)) },
+		show: func(_, own *results.Set) error { return f.show(cmd.OutOrStdout(), own, viewOptions(cmd, f.detail)) },
 		gate: func(measured error, own *results.Set) error {
 			switch {
 			case measured != nil:
@@ -71,7 +71,7 @@ func (f *claimsFlags) run(cmd *cobra.Command, files []string) error {
 			case before == nil:
 				return f.decided(own)
 			}
-			return f.compare(cmd.OutOrStdout(), before, own)
+			return f.compare(cmd, before, own)
 		},
 	}
 	if len(files) == 0 {
@@ -192,7 +192,8 @@ const (
 )
 
 // compare holds verdicts against earlier ones.
-func (f *claimsFlags) compare(w io.Writer, before, now *results.Set) error {
+func (f *claimsFlags) compare(cmd *cobra.Command, before, now *results.Set) error {
+	w := cmd.OutOrStdout()
 	changes := changesOf(f.latest(before), f.latest(now))
 	if len(changes) == 0 {
 		_, err := fmt.Fprintf(w, "\nno verdict changed against %s\n", f.against)
@@ -206,7 +207,7 @@ func (f *claimsFlags) compare(w io.Writer, before, now *results.Set) error {
 	}
 	if readable(f.format) {
 		fmt.Fprintln(w)
-		if err := t.Write(w, f.format); err != nil {
+		if err := t.Write(w, f.format, viewOptions(cmd, f.detail)); err != nil {
 			return err
 		}
 	}

@@ -27,7 +27,10 @@ type compareFlags struct {
 	noise  []string
 	format view.Format
 	quiet  bool
+	detail bool
 }
+
+const allChanges = "print every figure, not what fits a screen"
 
 func (f *compareFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
@@ -36,6 +39,7 @@ func (f *compareFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.pairs, "pairs", false, "the files are those that ab left, or benchmark text of runs that took turns: compare them pair by pair")
 	flags.StringSliceVar(&f.noise, "noise", nil, "files with what doctor found, besides those it kept for this user")
 	registerFormat(cmd, &f.format, view.FormatBench)
+	flags.BoolVar(&f.detail, "detail", false, allChanges)
 	flags.BoolVar(&f.quiet, "quiet", false, "print the comparison alone: no warnings")
 }
 
@@ -51,7 +55,7 @@ func (f *compareFlags) run(cmd *cobra.Command, paths []string) error {
 	if len(c.Changes) == 0 {
 		return nothingInCommon(c, oldPath, newPath)
 	}
-	if err := view.WriteComparison(cmd.OutOrStdout(), c, f.format, view.Options{}); err != nil {
+	if err := view.WriteComparison(cmd.OutOrStdout(), c, f.format, viewOptions(cmd, f.detail)); err != nil {
 		return err
 	}
 	return allGates(f.judgeChanges(c), f.judge(cmd, f.format, after))

@@ -118,9 +118,9 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 			case err != nil:
 				return err
 			case c != nil:
-				return view.WriteComparison(cmd.OutOrStdout(), c, f.format, f.viewOptions(cmd))
+				return view.WriteComparison(cmd.OutOrStdout(), c, f.format, viewOptions(cmd, f.detail))
 			}
-			err = view.WriteDrive(cmd.OutOrStdout(), f.format, own, f.viewOptions(cmd))
+			err = view.WriteDrive(cmd.OutOrStdout(), f.format, own, viewOptions(cmd, f.detail))
 			if err == nil && f.badge {
 				fmt.Fprintln(beside(cmd, f.format), "\n"+view.Badge(own))
 			}

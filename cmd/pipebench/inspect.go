@@ -2,11 +2,9 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -45,17 +43,18 @@ func (f *inspectFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	report, err := inspect.Over(cmd.Context(), pid, f.look)
 	if err == nil {
-		err = writeInspection(cmd.OutOrStdout(), f.format, report)
+		err = f.write(cmd, report)
 	}
 	if err != nil || !f.watch {
 		return err
 	}
-	return f.follow(cmd.Context(), cmd.OutOrStdout(), report)
+	return f.follow(cmd, report)
 }
 
 // follow writes what changes in the tree, a line a change, or each report that differs as JSON,
 // until its first process has ended; then, who is left of it.
-func (f *inspectFlags) follow(ctx context.Context, w io.Writer, last *inspect.Report) error {
+func (f *inspectFlags) follow(cmd *cobra.Command, last *inspect.Report) error {
+	ctx, w := cmd.Context(), cmd.OutOrStdout()
 	for {
 		next, err := inspect.Over(ctx, last.PID, f.look)
 		gone := errors.Is(err, fs.ErrNotExist)
@@ -69,7 +68,7 @@ func (f *inspectFlags) follow(ctx context.Context, w io.Writer, last *inspect.Re
 		}
 		changes := differences(last, next)
 		if err = nil; len(changes) > 0 && f.format == view.FormatJSON {
-			err = writeInspection(w, f.format, next)
+			err = f.write(cmd, next)
 		} else if len(changes) > 0 {
 			at := time.Now().Format("15:04:05 ")
 			_, err = fmt.Fprintln(w, at+strings.Join(changes, "\n"+at))
@@ -122,11 +121,10 @@ func differences(last, next *inspect.Report) (out []string) {
 	return out
 }
 
-// writeInspection writes the report itself as JSON; as text, the channels and what is wrong with
-// them.
-func writeInspection(w io.Writer, format view.Format, r *inspect.Report) error {
-	if format == view.FormatJSON {
-		out := json.NewEncoder(w)
+// write writes the report itself as JSON; as text, the channels and what is wrong with them.
+func (f *inspectFlags) write(cmd *cobra.Command, r *inspect.Report) error {
+	if f.format == view.FormatJSON {
+		out := json.NewEncoder(cmd.OutOrStdout())
 		out.SetEscapeHTML(false)
 		out.SetIndent("", "  ")
 		return out.Encode(r)
@@ -135,7 +133,7 @@ func writeInspection(w io.Writer, format view.Format, r *inspect.Report) error {
 	if len(r.Channels) > 0 {
 		v.Tables = []view.Table{channelTable(r.Channels)}
 	}
-	return v.Write(w, format)
+	return v.Write(cmd.OutOrStdout(), f.format, viewOptions(cmd, false))
 }
 
 // processLines are the processes of the tree, and where their threads sleep.

@@ -50,12 +50,11 @@ func (f *listFlags) run(cmd *cobra.Command, _ []string) error {
 				t.Append(s.flag, i.name, i.what, i.unsupported)
 			}
 		}
-		return t.Write(w, f.format)
+		return t.Write(w, f.format, view.Options{})
 	}
 	fmt.Fprintf(w, "%s:\n", on)
 	for _, s := range all {
-		const wide = 100 // columns of text, so that most descriptions take one line
-		t := view.Table{Title: fmt.Sprintf("\n--%s: %s", s.flag, s.title), Columns: []view.Column{{Title: "name"}, {Title: "what", Width: wide}}}
+		t := view.Table{Title: fmt.Sprintf("\n--%s: %s", s.flag, s.title), Columns: view.Columns("name", "what")}
 		for _, i := range s.items {
 			what := i.what
 			if i.unsupported != "" {
@@ -63,7 +62,7 @@ func (f *listFlags) run(cmd *cobra.Command, _ []string) error {
 			}
 			t.Append(i.name, what)
 		}
-		if err := t.Write(w, f.format); err != nil {
+		if err := t.Write(w, f.format, viewOptions(cmd, false)); err != nil {
 			return err
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -58,7 +57,7 @@ func (f *probeFlags) run(cmd *cobra.Command, files []string) error {
 		if err != nil {
 			return err
 		}
-		return f.show(cmd.OutOrStdout(), set, others, systems)
+		return f.show(cmd, set, others, systems)
 	}
 	return f.measure(cmd, task{
 		maxTime: f.maxTime,
@@ -73,7 +72,7 @@ func (f *probeFlags) run(cmd *cobra.Command, files []string) error {
 			if len(set.Probes) == 0 {
 				return view.ErrNothing
 			}
-			return f.show(cmd.OutOrStdout(), set, others, systems)
+			return f.show(cmd, set, others, systems)
 		},
 		gate: func(_ error, own *results.Set) error {
 			if probeFailed(onPipes(own, nil)) {
@@ -127,17 +126,18 @@ func onPipes(set *results.Set, problems []results.Problem) *results.Set {
 }
 
 // show prints the findings, beside others where that was asked for.
-func (f *probeFlags) show(w io.Writer, set *results.Set, others []*results.Set, systems []string) error {
+func (f *probeFlags) show(cmd *cobra.Command, set *results.Set, others []*results.Set, systems []string) error {
+	w, o := cmd.OutOrStdout(), viewOptions(cmd, f.detail || len(f.against) > 0)
 	if len(f.against) > 0 {
-		return view.RulesBeside(results.Merge(append([]*results.Set{set}, others...)...), documented(systems)).Write(w, f.format)
+		return view.RulesBeside(results.Merge(append([]*results.Set{set}, others...)...), documented(systems)).Write(w, f.format, o)
 	}
 	switch {
 	case readable(f.format) && f.detail:
-		return view.RulesPage(set).Write(w, f.format)
+		return view.RulesPage(set).Write(w, f.format, o)
 	case readable(f.format):
-		return view.RulesScreen(set).Write(w, f.format)
+		return view.RulesScreen(set).Write(w, f.format, o)
 	}
-	return view.Write(w, set, f.format, view.Options{})
+	return view.Write(w, set, f.format, o)
 }
 
 // documentedSystems are those whose documented rules can stand beside what was measured, by the

@@ -57,7 +57,7 @@ func (f *profileFlags) run(cmd *cobra.Command, _ []string) error {
 			case len(all.Records) == 0:
 				return view.ErrNothing
 			}
-			return measure.ProfilePage(all).Write(cmd.OutOrStdout(), f.format)
+			return measure.ProfilePage(all).Write(cmd.OutOrStdout(), f.format, viewOptions(cmd, false))
 		},
 	})
 }

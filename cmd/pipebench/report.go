@@ -42,7 +42,7 @@ func (f *reportFlags) run(cmd *cobra.Command, paths []string) error {
 		}
 		systems := documented([]string{"macos", "freebsd"})
 		if f.out == "" {
-			return view.Atlas(set, systems, f.detail).Write(cmd.OutOrStdout(), f.format)
+			return view.Atlas(set, systems, f.detail).Write(cmd.OutOrStdout(), f.format, viewOptions(cmd, true))
 		}
 		o.Sections = view.AtlasSections(set, systems)
 	}

@@ -346,7 +346,7 @@ func (f *runFlags) reproduce(cmd *cobra.Command) error {
 			if len(own.Faults) == 0 {
 				return view.ErrNothing
 			}
-			return viewFaults(cmd.OutOrStdout(), f.format, own, chosen)
+			return viewFaults(cmd.OutOrStdout(), f.format, own, chosen, viewOptions(cmd, false))
 		},
 		gate: func(_ error, own *results.Set) error {
 			if !slices.ContainsFunc(own.Faults, func(r results.Fault) bool { return r.Verdict != string(faults.Unsupported) }) {
@@ -377,12 +377,12 @@ func (s *session) runScenarios(ctx context.Context, chosen []faults.Scenario) er
 }
 
 // viewFaults writes what each scenario did: for people a page each, with the advice below.
-func viewFaults(w io.Writer, format view.Format, set *results.Set, chosen []faults.Scenario) error {
+func viewFaults(w io.Writer, format view.Format, set *results.Set, chosen []faults.Scenario, o view.Options) error {
 	if format == view.FormatCSV {
-		return scenarioTable("", set.Faults).Write(w, format)
+		return scenarioTable("", set.Faults).Write(w, format, o)
 	}
 	if !readable(format) {
-		return view.Write(w, set, format, view.Options{})
+		return view.Write(w, set, format, o)
 	}
 	space := ""
 	for _, s := range chosen {
@@ -396,7 +396,7 @@ func viewFaults(w io.Writer, format view.Format, set *results.Set, chosen []faul
 		fmt.Fprint(w, space)
 		space = "\n"
 		page := view.Page{Tables: []view.Table{scenarioTable(s.Name+": "+s.Title, mine)}, Notes: adviceOf(mine)}
-		if err := page.Write(w, format); err != nil {
+		if err := page.Write(w, format, o); err != nil {
 			return err
 		}
 	}

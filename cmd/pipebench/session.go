@@ -225,12 +225,12 @@ func (f *sharedFlags) say(cmd *cobra.Command, format string, args ...any) {
 
 // view shows a set in the format that was asked for.
 func (f *sharedFlags) view(cmd *cobra.Command, set *results.Set) error {
-	return view.Write(cmd.OutOrStdout(), set, f.format, f.viewOptions(cmd))
+	return view.Write(cmd.OutOrStdout(), set, f.format, viewOptions(cmd, f.detail))
 }
 
 // viewOptions fits what is printed to where it is printed.
-func (f *sharedFlags) viewOptions(cmd *cobra.Command) view.Options {
-	o := view.Options{Detail: f.detail}
+func viewOptions(cmd *cobra.Command, detail bool) view.Options {
+	o := view.Options{Detail: detail}
 	if file, ok := cmd.OutOrStdout().(interface{ Fd() uintptr }); ok && term.IsTerminal(int(file.Fd())) {
 		o.Width, _, _ = term.GetSize(int(file.Fd())) // one that is not known is 0
 		o.Colour = os.Getenv("NO_COLOR") == ""

@@ -90,7 +90,7 @@ func (f *tuneFlags) run(cmd *cobra.Command, _ []string) error {
 			return tune.Run(ctx, o, func(t results.Tune) error { return s.Write(t) })
 		},
 		show: func(_, own *results.Set) error {
-			return tune.View(cmd.OutOrStdout(), f.format, own, o.Objective)
+			return tune.View(cmd.OutOrStdout(), f.format, own, o.Objective, viewOptions(cmd, f.detail))
 		},
 		bench: view.TuneMeasurements, page: true,
 		gate: func(_ error, own *results.Set) error { return f.judgeAnswer(cmd, own) },

@@ -170,7 +170,7 @@ func TestTuneEndsAsItsAnswerIs(t *testing.T) {
 				asserts = append(asserts, a)
 			}
 			var said bytes.Buffer
-			if err := tune.View(&said, view.FormatTable, set, tune.Balanced); err != nil {
+			if err := tune.View(&said, view.FormatTable, set, tune.Balanced, view.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			if table := strings.Index(said.String(), "What chunk sizes cost"); !strings.Contains(said.String()[:table], row.says) {

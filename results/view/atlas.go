@@ -171,7 +171,7 @@ func atlasColumns(set *results.Set) []atlasColumn {
 		list := func(of func(results.Environment) string) string { return strings.Join(Distinct(c.machines, of), " / ") }
 		system := list(func(e results.Environment) string { return e.OS })
 		imitation := list(func(e results.Environment) string { return cmp.Or(e.Imitation, "not emulated") })
-		columns[i].heading = ">" + letter(i) + " " + JoinParts(system, list(pagesText), imitation)
+		columns[i].heading = letter(i) + " " + JoinParts(system, list(pagesText), imitation)
 	}
 	return columns
 }
@@ -182,7 +182,7 @@ func pagesText(e results.Environment) string {
 
 // atlasColumn is what the rules of a system predict for the steps that some machine made.
 func (s DocumentedSystem) atlasColumn(set *results.Set) atlasColumn {
-	c := atlasColumn{heading: ">" + s.Name + "*"}
+	c := atlasColumn{heading: s.Name + "*"}
 	for _, q := range questions {
 		var predicted []results.Probe
 		for _, p := range stat.Filter(set.Probes, q.answers) {
@@ -211,12 +211,8 @@ func (s DocumentedSystem) source(step string) string {
 func atlasTable(columns []atlasColumn) Table {
 	t := Table{Title: "What pipes do on each system", Columns: Columns("~question")}
 	for _, c := range columns {
-		t.Columns = append(t.Columns, Columns(c.heading)...)
+		t.Columns = append(t.Columns, Columns("?"+c.heading)...)
 	}
-	for i := range t.Columns {
-		t.Columns[i].Width = 14
-	}
-	t.Columns[0].Width = 30
 	for i, q := range questions {
 		row := []Cell{textCell(q.asks)}
 		for _, c := range columns {
@@ -239,7 +235,7 @@ func howTable(columns []atlasColumn) Table {
 	for i, q := range questions {
 		for _, c := range columns {
 			if cell := q.cell(c.found[i]); cell.How != "" {
-				name, _, _ := strings.Cut(strings.TrimPrefix(c.heading, ">"), " ")
+				name, _, _ := strings.Cut(c.heading, " ")
 				t.Append(q.asks, name, cell.How)
 			}
 		}

@@ -36,7 +36,7 @@ func cellTable(rows []stat.Row, m *footnotes) Table {
 	}
 	columns := cellColumns(differ, m, func(r stat.Row) stat.Row { return r })
 	for i, f := range figures {
-		columns = append(columns, columnOf[stat.Row]{">" + f.title, func(r stat.Row) Cell {
+		columns = append(columns, columnOf[stat.Row]{"?>" + f.title, func(r stat.Row) Cell {
 			return textCell(cmp.Or(when(i == 0 && r.Samples == 0, emptyWord(r)), f.of(r)))
 		}})
 	}

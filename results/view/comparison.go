@@ -1,8 +1,10 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -21,24 +23,42 @@ func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) 
 	case FormatJSON:
 		return writeIndented(w, c)
 	case FormatCSV:
-		return comparisonTable("", c.Changes).Write(w, FormatCSV)
+		return comparisonTable("", c.Changes).Write(w, FormatCSV, o)
 	case FormatBench:
 		return writeComparedBench(w, c)
 	}
-	return comparisonPage(c).Write(w, format)
+	return comparisonPage(c, format, o).Write(w, format, o)
 }
 
-// comparisonPage shows counters that changed and every time, and what verdicts rest on.
-func comparisonPage(c *stat.Comparison) Page {
-	p := Page{Wide: true, Notes: slices.Clone(c.Notes), Conclusions: comparisonConclusions(c)}
+// mostChanges is how many figures the screen of a comparison has.
+const mostChanges = 12
+
+// comparisonPage says what changed, and shows counters that changed and times, what was established
+// first, and what verdicts rest on. Without detail a terminal has what fits it.
+func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
+	p := Page{Notes: slices.Clone(c.Notes)}
 	how := "measured one after the other"
 	if c.Pairs > 0 {
 		how = results.FormatCount(c.Pairs, "interleaved pair") + ", signed-rank test, Holm's correction"
 	}
-	p.Header = []string{fmt.Sprintf("%s against %s: %s", c.New, c.Old, how)}
+	colour, verdict := comparisonVerdict(c)
+	p.headline(format, o, colour, verdict, fmt.Sprintf("%s against %s: %s", c.New, c.Old, how))
 	counters := stat.Filter(c.Changes, func(ch stat.Change) bool { return ch.Before.Metric.Counter && ch.Verdict != stat.NoChange })
 	times := stat.Filter(c.Changes, func(ch stat.Change) bool { return !ch.Before.Metric.Counter })
-	both := []Table{comparisonTable("What is counted, and changed", counters), comparisonTable("What is timed", times)}
+	left := 0
+	shown := func(changes []stat.Change, room int) []stat.Change {
+		if format != FormatTable || o.Detail {
+			return changes
+		}
+		changes = slices.SortedStableFunc(slices.Values(changes), bySignificance)
+		left += max(0, len(changes)-room)
+		return changes[:min(len(changes), room)]
+	}
+	counted := shown(counters, mostChanges/2)
+	both := []Table{
+		comparisonTable("What is counted, and changed", counted),
+		comparisonTable("What is timed", shown(times, mostChanges-len(counted))),
+	}
 	p.Tables = stat.Map(stat.Filter(both, Table.hasRows), Table.dropEmpty)
 	for _, alike := range stat.GroupBy(times, func(ch stat.Change) string { return ch.Basis }) {
 		p.Notes = append(p.Notes, fmt.Sprintf("%d of %d times: %s", len(alike), len(times), alike[0].Basis))
@@ -46,11 +66,31 @@ func comparisonPage(c *stat.Comparison) Page {
 	if slices.ContainsFunc(times, func(ch stat.Change) bool { return ch.MinDetectableEffect != nil }) {
 		p.Notes = append(p.Notes, detectableNote(c))
 	}
+	if left > 0 {
+		p.Notes = append(p.Notes, results.FormatCount(left, "figure")+" more with --detail")
+	}
 	return p
 }
 
-// comparisonConclusions says in a sentence what changed.
-func comparisonConclusions(c *stat.Comparison) []string {
+// bySignificance sorts what was established first, what is worse before what is better, and then by
+// how far figures moved.
+func bySignificance(a, b stat.Change) int {
+	rank := func(ch stat.Change) float64 {
+		moved := math.Abs(math.Log(*cmp.Or(ch.Ratio, new(math.MaxFloat64))))
+		switch {
+		case ch.Established() && ch.Worse() > 0:
+			moved += 1e6
+		case ch.Established():
+			moved += 1e3
+		}
+		return moved
+	}
+	return cmp.Compare(rank(b), rank(a))
+}
+
+// comparisonVerdict says in a sentence what changed, and in which colour: green where something is
+// known and nothing is worse.
+func comparisonVerdict(c *stat.Comparison) (colour, text string) {
 	count := make(map[stat.Verdict]int)
 	var worst stat.Change
 	for _, ch := range c.Changes {
@@ -66,15 +106,15 @@ func comparisonConclusions(c *stat.Comparison) []string {
 	} {
 		parts = append(parts, when(count[v] > 0, fmt.Sprint(count[v], " ", VerdictText(string(v)))))
 	}
-	text := fmt.Sprintf("Of %s: %s.", results.FormatCount(len(c.Changes), "figure"), strings.Join(nonEmpty(parts), ", "))
-	if worst.Worse() > 0 {
-		text += fmt.Sprintf(" The worst: %s.", ChangeText(worst))
+	text = fmt.Sprintf("Of %s: %s.", results.FormatCount(len(c.Changes), "figure"), strings.Join(nonEmpty(parts), ", "))
+	switch {
+	case worst.Worse() > 0:
+		return red, text + fmt.Sprintf(" The worst: %s.", ChangeText(worst))
+	case worst.Verdict != "" || c.Conclusive():
+		return green, text
 	}
-	return []string{text}
+	return "", text
 }
-
-// caseWidth leaves the figures of pairs room in 120 columns.
-const caseWidth = 28
 
 func comparisonTable(title string, changes []stat.Change) Table {
 	type change = stat.Change
@@ -91,27 +131,25 @@ func comparisonTable(title string, changes []stat.Change) Table {
 	median := func(c change, e stat.Estimate) Cell {
 		return Cell{Text: withSpread(c.Before.Metric.Format(e.Median), e), Base: fmt.Sprintf("%.10g", e.Median)}
 	}
-	t := tableOf(title, changes, []columnOf[change]{
+	return tableOf(title, changes, []columnOf[change]{
 		{"case", func(c change) Cell { return textCell(changeLabel(c, differ)) }},
 		{"metric", func(c change) Cell { return textCell(c.Metric) }},
-		{">old", func(c change) Cell { return median(c, c.Old) }},
-		{">new", func(c change) Cell { return median(c, c.New) }},
+		{"?>old", func(c change) Cell { return median(c, c.Old) }},
+		{"?>new", func(c change) Cell { return median(c, c.New) }},
 		{"#unit", func(c change) Cell { return textCell(c.Before.Metric.Unit) }},
 		{">change", func(c change) Cell {
 			return Cell{Text: changeText(c), Base: figure(c.Ratio, 1, func(float64) string { return "" }).Base}
 		}},
-		{">p", func(c change) Cell {
+		{"?>p", func(c change) Cell {
 			return figure(c.P, 0, func(p float64) string {
 				return when(p < minShownP, "<") + fmt.Sprintf("%.3f", max(p, minShownP))
 			})
 		}},
-		{">min. detectable", func(c change) Cell {
+		{"?>min. detectable", func(c change) Cell {
 			return figure(c.MinDetectableEffect, 0, func(v float64) string { return results.FormatPercent(100 * v) })
 		}},
 		{"!verdict", func(c change) Cell { return verdictCell(string(c.Verdict)) }},
 	}...)
-	t.Columns[0].Width = caseWidth
-	return t
 }
 
 // ChangeText is the change in a line: what of which case, and by how much.
@@ -130,9 +168,12 @@ func changeLabel(c stat.Change, differ []string) string {
 // minShownP is the smallest p that three digits show.
 const minShownP = 0.001
 
+// leapRatio is that from which a change is told by what it came from: a limit that is none any more.
+const leapRatio = 1e4
+
 // changeText is "+10.2 % [+8.1, +12.0]", or what came from nothing.
 func changeText(c stat.Change) string {
-	if c.Ratio == nil {
+	if c.Ratio == nil || *c.Ratio > leapRatio {
 		return "from " + c.Before.Metric.Format(c.Old.Median) + " to " + c.Before.Metric.Format(c.New.Median)
 	}
 	text := signedPercent(*c.Ratio) + " %"

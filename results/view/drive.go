@@ -63,8 +63,8 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 		e := cmp.Or(t.Evidence.ServerEvidence, new(results.ServerEvidence))
 		spoken = fmt.Sprintf("%s: %s, %s framing, %s", strings.Join(t.Command, " "), e.Spoken, e.Framing, e.Request)
 	}
-	p.headline(format, o, result.Passed, result.String(), spoken)
-	return p.write(w, format, o.width())
+	p.headline(format, o, passColour(result.Passed), result.String(), spoken)
+	return p.Write(w, format, o)
 }
 
 // A quantile picks one of a latency, nil where it has too few observations for it.

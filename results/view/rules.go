@@ -14,7 +14,7 @@ import (
 // RulesPage lays each finding of a set beside the documented rule of its system: two tables a kind
 // of pipe, with the rules' texts and sources below, and last what it comes to.
 func RulesPage(set *results.Set) Page {
-	v := Page{Wide: true, Header: stat.Map(set.Environments, probedOn)}
+	v := Page{Header: stat.Map(set.Environments, probedOn)}
 	var notes footnotes
 	var verdicts []string
 	for _, of := range stat.GroupBy(set.Probes, pipeOf) {
@@ -86,7 +86,6 @@ func RulesScreen(set *results.Set) Page {
 		return slices.ContainsFunc(byKind, func(of []results.Probe) bool { return q.of(of) != Cell{} })
 	})
 	v.Tables = []Table{tableOf("", answered, columns...)}
-	v.Tables[0].Columns[0].Width = pageWidth / 2
 	for _, p := range differing {
 		found := exactValue(p.Value, p.Unit)
 		v.Conclusions = append(v.Conclusions, fmt.Sprintf("%s %s: %s, documented %s", p.Pipe, p.Step, found, p.Documented))
@@ -278,7 +277,7 @@ type DocumentedRule struct {
 // RulesBeside lays machines side by side, in the order of the set, with a column for what is
 // documented of each of the systems. Of what a machine found more than once, the last counts.
 func RulesBeside(set *results.Set, systems []DocumentedSystem) Page {
-	v := Page{Wide: true}
+	var v Page
 	id := func(p results.Probe) string { return strings.Join([]string{set.Machine(p.Run), p.Pipe, p.Step}, " ") }
 	var probes []results.Probe
 	for _, found := range stat.GroupBy(set.Probes, id) {

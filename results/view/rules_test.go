@@ -123,7 +123,7 @@ func TestFormatsHoldTheSame(t *testing.T) {
 	if csv := written(t, v, view.FormatCSV); !strings.HasPrefix(csv, "step,found,") {
 		t.Errorf("CSV %q", csv)
 	}
-	if err := v.Write(os.Stderr, view.FormatBench); err == nil {
+	if err := v.Write(os.Stderr, view.FormatBench, view.Options{}); err == nil {
 		t.Error("a page was written as a benchmark")
 	}
 }
@@ -131,7 +131,7 @@ func TestFormatsHoldTheSame(t *testing.T) {
 func written(t *testing.T, v view.Page, format view.Format) string {
 	t.Helper()
 	var text strings.Builder
-	if err := v.Write(&text, format); err != nil {
+	if err := v.Write(&text, format, view.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return text.String()
@@ -143,7 +143,7 @@ func ExampleRulesPage() {
 		Pipe: "anonymous", Step: "slot", Value: 4096.0, Unit: "B",
 		How: "read a full pipe until a byte fits", Documented: "4096 B (Linux fs/pipe.c)", Agrees: &agrees,
 	}}}
-	view.RulesPage(set).Write(os.Stdout, view.FormatCSV)
+	view.RulesPage(set).Write(os.Stdout, view.FormatCSV, view.Options{})
 	// Output:
 	// step,found,unit,documented rule,how it was found
 	// slot,4096,B,agrees [1],read a full pipe until a byte fits

@@ -61,7 +61,7 @@ func screenPage(s *results.Set, o Options) Page {
 		p.Notes = append(p.Notes, results.FormatCount(left, "table")+" more with --detail")
 	}
 	lines := func() int {
-		return len(p.Header) + len(p.Blocks) + 1 + len(wrapLines(p.Conclusions, o.width())) + 1 + len(wrapLines(p.Notes, o.width()))
+		return len(p.Header) + len(p.Blocks) + 1 + len(o.wrap(p.Conclusions)) + 1 + len(o.wrap(p.Notes))
 	}
 	for len(p.Conclusions) > 1 && lines() > most {
 		p.Conclusions = slices.Delete(slices.Clone(p.Conclusions), 1, 2)

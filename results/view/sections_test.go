@@ -283,7 +283,7 @@ func TestTableOfAPage(t *testing.T) {
 		t.Errorf("%d warnings, or an empty column:\n%s", n, got)
 	}
 	var text strings.Builder
-	if err := table.Write(&text, FormatCSV); err != nil || !strings.HasPrefix(text.String(), "fault,verdict,bytes,empty,warnings\n") {
+	if err := table.Write(&text, FormatCSV, Options{}); err != nil || !strings.HasPrefix(text.String(), "fault,verdict,bytes,empty,warnings\n") {
 		t.Errorf("what only a page shows is in CSV (%v): %s", err, text.String())
 	}
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/csv"
 	"encoding/json"
@@ -39,14 +40,14 @@ type Cell struct {
 type Column struct {
 	Title string
 	Base  string // the title with the unit that programs read, "" if it is Title
-	Width int    // at which a cell's words go on in its next line, in text; 0 is 44
 
 	signs string // what is special of it, see [Columns]
 }
 
 // Columns makes columns of titles, each with a sign before it for each thing that is special: ">"
 // aligns it to the right, "+" makes it a detail, which text and markdown leave out, "@" shows it on
-// pages alone, "#" in CSV and JSON alone, "?" where the screen has room, the last one first to go.
+// pages alone, "#" in CSV and JSON alone, "?" where the screen has room, the last one first to go, or
+// below where all is shown.
 // A page shows cells of "`" as what is typed somewhere, of "~" as texts that need room and may be
 // broken anywhere, of "!" as verdicts, coloured by what they mean for a person, and of "_" as
 // warnings, each in a line of its own below the row. What follows "|" is the title for programs.
@@ -116,9 +117,9 @@ func tableOf[L any](title string, lines []L, columns ...columnOf[L]) Table {
 	return t
 }
 
-// Write writes the table: as text for a terminal, as markdown with its title in bold, as CSV
-// without the title, or as a JSON array of objects.
-func (t Table) Write(w io.Writer, format Format) error {
+// Write writes the table: as text for a terminal, as wide as o allows, as markdown with its title in
+// bold, as CSV without the title, or as a JSON array of objects.
+func (t Table) Write(w io.Writer, format Format, o Options) error {
 	switch format {
 	case FormatTable:
 		blueprint := renderer.NewBlueprint(tw.Rendition{
@@ -129,14 +130,19 @@ func (t Table) Write(w io.Writer, format Format) error {
 				Lines:      tw.Lines{ShowTop: tw.Off, ShowBottom: tw.Off, ShowHeaderLine: tw.On},
 			},
 		})
-		title := strings.Join(wrap(Escape(t.Title), titleWidth), "\n")
-		return t.render(w, blueprint, title, func(c Column, s string) string {
-			return strings.Join(wrap(s, cmp.Or(c.Width, cellWidth)), "\n")
-		})
+		for i, part := range t.without("@+#").fit(o.width(), o.Detail) {
+			title := when(i == 0, strings.Join(wrap(Escape(t.Title), o.width()), "\n"))
+			part.Title = when(i > 0, "\n") + when(title != "", title+"\n")
+			if err := part.render(w, blueprint); err != nil {
+				return err
+			}
+		}
+		return nil
 	case FormatMarkdown:
-		title := when(t.Title != "", "**"+Escape(t.Title)+"**\n")
 		oneCell := strings.NewReplacer("|", `\|`, "\n", " ")
-		return t.render(w, renderer.NewMarkdown(), title, func(_ Column, s string) string { return oneCell.Replace(s) })
+		t = t.without("@+#").texts(func(_ int, s string) string { return oneCell.Replace(s) })
+		t.Title = when(t.Title != "", "**"+Escape(t.Title)+"**\n\n")
+		return t.render(w, renderer.NewMarkdown())
 	case FormatCSV:
 		if err := csv.NewWriter(w).WriteAll(t.data()); err != nil {
 			return fmt.Errorf("write CSV: %w", err)
@@ -148,40 +154,25 @@ func (t Table) Write(w io.Writer, format Format) error {
 	return fmt.Errorf("a table cannot be written as %s", format)
 }
 
-// titleWidth is the width that the title of a table is wrapped at.
-const titleWidth = 120
-
-// cellWidth is a column's Width where it has none of its own.
-const cellWidth = 44
-
 var trailingBlanks = regexp.MustCompile(`(?m) +$`)
 
 // render writes the title and the table without the blanks that tablewriter leaves at line ends.
-func (t Table) render(w io.Writer, r tw.Renderer, title string, fit func(Column, string) string) error {
-	t = t.without("@+#")
-	var text strings.Builder
-	text.WriteString(when(title != "", title+"\n"))
-	align := make([]tw.Align, len(t.Columns))
-	header := make([]string, len(t.Columns))
-	for i, c := range t.Columns {
-		align[i] = map[bool]tw.Align{false: tw.AlignLeft, true: tw.AlignRight}[c.is(">")]
-		header[i] = fit(c, Escape(c.Title))
-	}
-	table := tablewriter.NewTable(&text,
+func (t Table) render(w io.Writer, r tw.Renderer) error {
+	text := bytes.NewBufferString(t.Title)
+	align := tw.CellAlignment{PerColumn: stat.Map(t.Columns, func(c Column) tw.Align {
+		return map[bool]tw.Align{false: tw.AlignLeft, true: tw.AlignRight}[c.is(">")]
+	})}
+	table := tablewriter.NewTable(text,
 		tablewriter.WithRenderer(r),
 		tablewriter.WithHeaderAutoFormat(tw.Off),
 		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
 		tablewriter.WithRowAutoWrap(tw.WrapNone),
-		tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: align}),
-		tablewriter.WithRowAlignmentConfig(tw.CellAlignment{PerColumn: align}))
-	table.Header(header)
+		tablewriter.WithHeaderAlignmentConfig(align),
+		tablewriter.WithRowAlignmentConfig(align))
+	table.Header(stat.Map(t.Columns, func(c Column) string { return c.Title }))
 	var err error
 	for _, row := range t.Rows {
-		texts := make([]string, len(row))
-		for i, c := range row {
-			texts[i] = fit(t.Columns[i], Escape(c.Text))
-		}
-		err = errors.Join(err, table.Append(texts))
+		err = errors.Join(err, table.Append(stat.Map(row, func(c Cell) string { return c.Text })))
 	}
 	if err := errors.Join(err, table.Render()); err != nil {
 		return fmt.Errorf("table %q: %w", t.Title, err)
@@ -190,44 +181,90 @@ func (t Table) render(w io.Writer, r tw.Renderer, title string, fit func(Column,
 	return err
 }
 
-// leastWidth is the number of characters that words of a column keep on a line.
-const leastWidth = 16
+// texts writes each title and text anew, which is escaped before, with the number of its column.
+func (t Table) texts(write func(column int, text string) string) Table {
+	out := Table{Title: t.Title, Columns: slices.Clone(t.Columns)}
+	for i := range out.Columns {
+		out.Columns[i].Title = write(i, Escape(out.Columns[i].Title))
+	}
+	for _, row := range t.Rows {
+		row = slices.Clone(row)
+		for i := range row {
+			row[i].Text = write(i, Escape(row[i].Text))
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out
+}
+
+// Words of a column that is one of many keep as many characters on a line: sentences that they can be
+// read, and what is spared for their sake that they need few lines.
+const (
+	leastWidth = 16
+	easyWidth  = 44
+)
 
 // fit makes a table as narrow as a screen, if it can: without columns that can be spared, the last
-// of them first, and then with more lines for the widest words.
-func (t Table) fit(width int) Table {
-	t = t.without("@+#")
-	t.Columns = slices.Clone(t.Columns)
-	for {
-		taken, widest, spare := 0, 0, -1
-		widths := make([]int, len(t.Columns))
-		for i, c := range t.Columns {
-			texts := stat.Map(t.Rows, func(row []Cell) string { return row[i].Text })
-			for _, text := range append(texts, c.Title) {
-				for _, line := range wrap(Escape(text), cmp.Or(c.Width, cellWidth)) {
-					widths[i] = max(widths[i], utf8.RuneCountInString(line))
-				}
-			}
-			if taken += widths[i] + 2; widths[i] > widths[widest] {
-				widest = i
-			}
-			if c.is("?") {
-				spare = i
-			}
+// of them first, and then with more lines for the widest words. With all, what was spared stands in
+// tables below, beside the columns that cannot be spared.
+func (t Table) fit(width int, all bool) []Table {
+	natural, least := make([]int, len(t.Columns)), make([]int, len(t.Columns))
+	heads := make([]bool, len(t.Columns)) // which were read
+	t.texts(func(i int, text string) string {
+		natural[i] = max(natural[i], utf8.RuneCountInString(text))
+		if t.Columns[i].is(">") && heads[i] {
+			least[i] = max(least[i], utf8.RuneCountInString(text)) // a figure stays whole
 		}
-		switch {
-		case taken <= width:
-			return t
-		case spare >= 0:
-			t = t.only(func(i int) bool { return i != spare })
-		default:
-			narrower := max(leastWidth, widths[widest]-(taken-width))
-			if had := t.Columns[widest].Width; had > 0 && narrower >= had || narrower >= widths[widest] {
-				return t // words that cannot be broken
-			}
-			t.Columns[widest].Width = narrower
+		heads[i] = true
+		for _, part := range WrapText(text, func(string) bool { return false }) { // word by word
+			least[i] = max(least[i], utf8.RuneCountInString(part))
+		}
+		return text
+	})
+	for i, n := range natural {
+		least[i] = min(n, max(least[i], leastWidth))
+	}
+	room := func(i int) int { // that a column is to have beside the others
+		return 2 + max(least[i], min(natural[i], map[bool]int{true: leastWidth, false: easyWidth}[all]))
+	}
+	taken, spared := 0, []int{}
+	for i, c := range t.Columns {
+		taken += room(i)
+		if c.is("?") {
+			spared = append(spared, i)
 		}
 	}
+	kept := len(spared)
+	for ; kept > 0 && taken > width; kept-- {
+		taken -= room(spared[kept-1])
+	}
+	if all && kept == 0 && len(spared) > 0 {
+		kept = 1 // so that each table tells something
+	}
+	left := spared[kept:]
+	wide := 0
+	for i, n := range natural {
+		wide += when(!slices.Contains(left, i), n+2)
+	}
+	for ; wide > width; wide-- {
+		widest := -1
+		for i := range natural {
+			if !slices.Contains(left, i) && natural[i] > least[i] && (widest < 0 || natural[i] > natural[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			break // words that cannot be broken
+		}
+		natural[widest]--
+	}
+	wrapped := t.texts(func(i int, text string) string { return strings.Join(wrap(text, natural[i]), "\n") })
+	out := []Table{wrapped.only(func(i int) bool { return !slices.Contains(left, i) })}
+	if all && len(left) > 0 {
+		rest := t.only(func(i int) bool { return !t.Columns[i].is("?") || slices.Contains(left, i) })
+		out = append(out, rest.fit(width, all)...)
+	}
+	return out
 }
 
 // data returns the table as programs read it: the titles of the columns, then the rows.

@@ -46,21 +46,21 @@ func TestTableFormats(t *testing.T) {
 `},
 	} {
 		var out bytes.Buffer
-		if err := table.Write(&out, tt.format); err != nil {
+		if err := table.Write(&out, tt.format, Options{}); err != nil {
 			t.Fatal(err)
 		}
 		if out.String() != tt.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", tt.format, out.String(), tt.want)
 		}
 	}
-	if err := table.Write(&bytes.Buffer{}, FormatBench); err == nil {
+	if err := table.Write(&bytes.Buffer{}, FormatBench, Options{}); err == nil {
 		t.Error("a table of words was written as benchmark text")
 	}
 }
 
 func TestTableOfNothing(t *testing.T) {
 	var out bytes.Buffer
-	if err := (Table{Columns: Columns("name")}).Write(&out, FormatJSON); err != nil || out.String() != "[]\n" {
+	if err := (Table{Columns: Columns("name")}).Write(&out, FormatJSON, Options{}); err != nil || out.String() != "[]\n" {
 		t.Errorf("got %q, %v; want an empty list", out.String(), err)
 	}
 }
@@ -89,8 +89,7 @@ func TestTablesFitTheScreen(t *testing.T) {
 		{10, "name figure what"},
 	} {
 		var text strings.Builder
-		fitted := table.fit(row.width)
-		if err := fitted.Write(&text, FormatTable); err != nil {
+		if err := table.Write(&text, FormatTable, Options{Width: row.width}); err != nil {
 			t.Fatal(err)
 		}
 		head, rest, _ := strings.Cut(text.String(), "\n")
@@ -105,8 +104,17 @@ func TestTablesFitTheScreen(t *testing.T) {
 	}
 	long := Table{Columns: Columns("name")}
 	long.Append(strings.Repeat("x", 200))
-	if got := long.fit(80); len(got.Columns) != 1 {
+	if got := long.fit(80, false); len(got) != 1 || len(got[0].Columns) != 1 {
 		t.Errorf("%v", got)
+	}
+	var text strings.Builder
+	if err := table.Write(&text, FormatTable, Options{Width: 50, Detail: true}); err != nil {
+		t.Fatal(err)
+	}
+	for _, figure := range []string{"spare", "rest"} {
+		if strings.Count(text.String(), figure) != 1 || strings.Count(text.String(), "name") < 2 {
+			t.Errorf("with all details %q is not in one of the tables\n%s", figure, text.String())
+		}
 	}
 }
 

@@ -25,7 +25,7 @@ type TuneAnswer struct {
 
 // WriteTune writes what the tune records of a set say: the answer in sentences, and the table; as
 // CSV the table in base units, as bench the samples. A set without samples is [ErrNothing].
-func WriteTune(w io.Writer, s *results.Set, a TuneAnswer, format Format) error {
+func WriteTune(w io.Writer, s *results.Set, a TuneAnswer, format Format, o Options) error {
 	if !slices.ContainsFunc(s.Tunes, func(t results.Tune) bool { return len(t.Samples) > 0 }) {
 		return ErrNothing
 	}
@@ -41,11 +41,8 @@ func WriteTune(w io.Writer, s *results.Set, a TuneAnswer, format Format) error {
 	case FormatTable, FormatMarkdown:
 		stop := func(sentence string) string { return sentence + "." }
 		p.Header, p.Notes = stat.Map(a.Sentences, stop), stat.Map(tuneWarnings(s.Tunes), stop)
-		if format == FormatTable {
-			p.Header = Wrap(p.Header)
-		}
 	}
-	return p.Write(w, format)
+	return p.Write(w, format, o)
 }
 
 // TuneMeasurements returns the set's tune records as measurements, which in their cells and samples

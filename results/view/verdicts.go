@@ -29,10 +29,10 @@ func WriteChecks(w io.Writer, format Format, set *results.Set, o Options) error 
 			setJSON
 		}{len(FailedChecks(all)) == 0, CheckSummary(all), newSetJSON(set)})
 	case format == FormatCSV:
-		return checkTable(set).Write(w, format)
+		return checkTable(set).Write(w, format, o)
 	}
 	var p Page
-	p.headline(format, o, len(FailedChecks(all)) == 0, CheckSummary(all))
+	p.headline(format, o, passColour(len(FailedChecks(all)) == 0), CheckSummary(all), "")
 	shown := stat.Filter(all, func(c results.Check) bool { return o.Detail || c.Verdict != results.CheckOK })
 	if len(shown) > 0 {
 		p.Tables = []Table{tableOf("", shown, []columnOf[results.Check]{
@@ -40,13 +40,12 @@ func WriteChecks(w io.Writer, format Format, set *results.Set, o Options) error 
 			{"verdict", func(c results.Check) Cell { return verdictCell(c.Verdict) }},
 			{"what was found", func(c results.Check) Cell { return textCell(c.Found) }},
 		}...)}
-		p.Tables[0].Columns[2].Width = o.width() - 40
 	}
 	p.Conclusions = checkAdvice(all)
 	if fine := stat.Filter(all, func(c results.Check) bool { return c.Verdict == results.CheckOK }); len(fine) > 0 && !o.Detail {
 		p.Notes = []string{"ok: " + namesOf(fine)}
 	}
-	return p.write(w, format, o.width())
+	return p.Write(w, format, o)
 }
 
 // FailedChecks returns those that fail.
@@ -195,9 +194,9 @@ func WriteClaims(w io.Writer, format Format, set *results.Set, o Options) error 
 	case format == FormatJSON:
 		return Write(w, set, format, o)
 	case format == FormatTable && !o.Detail:
-		return claimsScreen(set.Claims, o).write(w, format, o.width())
+		return claimsScreen(set.Claims, o).Write(w, format, o)
 	}
-	return verdictTable(set.Claims, format).Write(w, format)
+	return verdictTable(set.Claims, format).Write(w, format, o)
 }
 
 // verdictTable has a row for each verdict. At a terminal the figure and the reason share a column,
@@ -215,11 +214,7 @@ func verdictTable(all []results.Claim, format Format) Table {
 		found := columnOf[results.Claim]{"~what was found", func(c results.Claim) Cell { return textCell(foundText(c)) }}
 		columns = []columnOf[results.Claim]{columns[0], columns[3], columns[2], found}
 	}
-	t := tableOf("Common claims about stdio, and whether they hold here", all, columns...)
-	if format == FormatTable {
-		t.Columns[2].Width, t.Columns[3].Width = 32, 36 // a terminal's 120 columns with the longest ID
-	}
-	return t
+	return tableOf("Common claims about stdio, and whether they hold here", all, columns...)
 }
 
 // foundText returns the figure that decided, and the reason.

@@ -32,7 +32,7 @@ type Format string
 
 // The formats of every view.
 const (
-	FormatTable    Format = "table"    // for a terminal, 120 columns at most
+	FormatTable    Format = "table"    // for a terminal, 100 columns at most
 	FormatMarkdown Format = "markdown" // for a pull request
 	FormatCSV      Format = "csv"      // one row a cell, figures in base units
 	FormatJSON     Format = "json"     // the same, with what it means
@@ -79,7 +79,7 @@ func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 		if len(s.Records) > 0 {
 			found = []Table{figureTable(Summarise(s))}
 		}
-		return Page{Tables: found}.Write(w, format)
+		return Page{Tables: found}.Write(w, format, o)
 	case FormatJSON:
 		return writeIndented(w, newSetJSON(s))
 	case FormatBench:
@@ -87,14 +87,14 @@ func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 	}
 	if o.Detail || format != FormatTable || len(s.Records) == 0 {
 		sum, refs := Summarise(s), footnotes{}
-		p := Page{Wide: true, Header: headers(s.Environments), Conclusions: sum.Meaning}
+		p := Page{Header: headers(s.Environments), Conclusions: sum.Meaning}
 		p.Tables = append(cellTables(sum.Rows, &refs), found...)
 		p.Notes = append(sum.Notes, refs.texts()...)
-		return p.Write(w, format)
+		return p.Write(w, format, o)
 	}
 	p := screenPage(s, o)
 	p.Tables = found
-	return p.write(w, format, o.width())
+	return p.Write(w, format, o)
 }
 
 // A Page is a view for people: lines before, tables, sentences and footnotes.
@@ -104,32 +104,35 @@ type Page struct {
 	Tables      []Table
 	Conclusions []string // in plain sentences
 	Notes       []string // what has to be known to read the tables
-	Wide        bool     // tables have all of their columns, however narrow the screen is
 }
 
-// headline puts a verdict first, in colour at a terminal, and below it what it is about.
-func (p *Page) headline(format Format, o Options, passed bool, lines ...string) {
-	if p.Header = lines; format == FormatTable {
-		p.Header, p.Blocks = nil, stat.Map(lines, Escape)
-		p.Blocks[0] = o.paint(p.Blocks[0], map[bool]string{true: green, false: red}[passed])
+// headline puts a verdict first, in its colour at a terminal, and below it what it is about.
+func (p *Page) headline(format Format, o Options, colour, verdict, about string) {
+	if p.Header = nonEmpty([]string{verdict, about}); format == FormatTable {
+		p.Header = nil
+		for _, line := range o.wrap([]string{Escape(verdict)}) {
+			p.Blocks = append(p.Blocks, o.paint(line, colour))
+		}
+		p.Blocks = append(p.Blocks, o.wrap([]string{Escape(about)})...)
 	}
 }
 
+// passColour is that of a headline which says whether something passed.
+func passColour(passed bool) string { return map[bool]string{true: green, false: red}[passed] }
+
 // Write writes the page as text or markdown. CSV is the tables alone, and so is JSON, as an object
 // by the tables' titles; bench is an error.
-func (p Page) Write(w io.Writer, format Format) error { return p.write(w, format, pageWidth) }
-
-func (p Page) write(w io.Writer, format Format, width int) error {
+func (p Page) Write(w io.Writer, format Format, o Options) error {
 	var text strings.Builder
 	switch format {
 	case FormatTable, FormatMarkdown:
-		if err := p.writeText(&text, format, width); err != nil {
+		if err := p.writeText(&text, format, o); err != nil {
 			return err
 		}
 	case FormatCSV:
 		for i, t := range p.Tables {
 			text.WriteString(when(i > 0, "\n"))
-			if err := t.Write(&text, format); err != nil {
+			if err := t.Write(&text, format, o); err != nil {
 				return err
 			}
 		}
@@ -150,10 +153,10 @@ func (p Page) write(w io.Writer, format Format, width int) error {
 }
 
 // writeText writes the page for a person: its parts with an empty line between them.
-func (p Page) writeText(text *strings.Builder, format Format, width int) error {
-	bullet, sentences, notes := "- ", []string{strings.Join(p.Conclusions, " ")}, p.Notes
+func (p Page) writeText(text *strings.Builder, format Format, o Options) error {
+	bullet, header, sentences, notes := "- ", p.Header, []string{strings.Join(p.Conclusions, " ")}, p.Notes
 	if format == FormatTable {
-		bullet, sentences, notes = "", wrapLines(p.Conclusions, width), wrapLines(p.Notes, width)
+		bullet, header, sentences, notes = "", o.wrap(p.Header), o.wrap(p.Conclusions), o.wrap(p.Notes)
 	}
 	block := func(lines []string, bullet string) {
 		lines = nonEmpty(lines)
@@ -162,16 +165,13 @@ func (p Page) writeText(text *strings.Builder, format Format, width int) error {
 			text.WriteString(bullet + strings.ReplaceAll(Escape(l), "\n", " ") + "\n")
 		}
 	}
-	block(p.Header, bullet)
+	block(header, bullet)
 	for _, line := range p.Blocks {
 		text.WriteString(line + "\n")
 	}
 	for _, t := range p.Tables {
 		text.WriteString(when(text.Len() > 0, "\n"))
-		if format == FormatTable && !p.Wide {
-			t = t.fit(width)
-		}
-		if err := t.Write(text, format); err != nil {
+		if err := t.Write(text, format, o); err != nil {
 			return err
 		}
 	}
@@ -180,16 +180,17 @@ func (p Page) writeText(text *strings.Builder, format Format, width int) error {
 	return nil
 }
 
-// pageWidth is the width that text is wrapped at.
-const pageWidth = 100
-
 // Wrap breaks lines of text at 100 columns between words; what follows the first part is indented.
-func Wrap(lines []string) []string { return wrapLines(lines, pageWidth) }
+func Wrap(lines []string) []string { return Options{}.wrap(lines) }
 
-func wrapLines(lines []string, width int) []string {
+func (o Options) wrap(lines []string) []string {
 	var out []string
 	for _, line := range lines {
-		for i, part := range wrap(line, width-2) {
+		if utf8.RuneCountInString(line) <= o.width() {
+			out = append(out, line)
+			continue
+		}
+		for i, part := range wrap(line, o.width()-2) {
 			out = append(out, when(i > 0, "  ")+part)
 		}
 	}

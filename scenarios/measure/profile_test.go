@@ -108,7 +108,7 @@ func TestThePageSaysWhatLentPagesDoNotDo(t *testing.T) {
 		set.Records = append(set.Records, c)
 	}
 	var text strings.Builder
-	if err := ProfilePage(set).Write(&text, view.FormatTable); err != nil {
+	if err := ProfilePage(set).Write(&text, view.FormatTable, view.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	wants := []string{"20.0 GB/s", "10.0 GB/s", "passes 0.5 times as many bytes"}

@@ -13,13 +13,13 @@ import (
 )
 
 // View writes what the tune records of a set say, see [view.WriteTune].
-func View(w io.Writer, format view.Format, set *results.Set, o Objective) error {
+func View(w io.Writer, format view.Format, set *results.Set, o Objective, how view.Options) error {
 	d, sentences := explain(set.Tunes, o, machineName(set))
 	shown := view.TuneAnswer{Objective: d.Objective, Margin: d.Margin, Alike: d.Alike, Flat: d.Flat, Sentences: sentences}
 	if !d.Inconclusive() {
 		shown.Best, shown.Unchunked = d.Best, d.Unchunked
 	}
-	return view.WriteTune(w, set, shown, format)
+	return view.WriteTune(w, set, shown, format, how)
 }
 
 // machineName says on what the set was measured.

@@ -157,11 +157,11 @@ func TestEveryFormatShowsTheRecords(t *testing.T) {
 		view.FormatBench:    "framing=chunked:8192",
 	} {
 		var out strings.Builder
-		if err := View(&out, format, &set, Balanced); err != nil || !strings.Contains(out.String(), want) {
+		if err := View(&out, format, &set, Balanced, view.Options{}); err != nil || !strings.Contains(out.String(), want) {
 			t.Errorf("%s: %v, no %q in\n%s", format, err, want, out.String())
 		}
 	}
-	if err := View(&strings.Builder{}, view.FormatTable, &results.Set{}, Balanced); err != view.ErrNothing {
+	if err := View(&strings.Builder{}, view.FormatTable, &results.Set{}, Balanced, view.Options{}); err != view.ErrNothing {
 		t.Errorf("of nothing: %v", err)
 	}
 }
@@ -174,7 +174,7 @@ func TestTheTableMarksWhatNothingBeats(t *testing.T) {
 		set.Add(r)
 	}
 	var out strings.Builder
-	if err := View(&out, view.FormatCSV, &set, Balanced); err != nil {
+	if err := View(&out, view.FormatCSV, &set, Balanced, view.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(strings.NewReader(out.String())).ReadAll()
