@@ -41,6 +41,7 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 	flags.DurationVar(&o.FlushTimeout, "flush-timeout", mcpstdio.DefaultFlushTimeout, "how long answers may then take to be written")
 	flags.DurationVar(&o.ShutdownTimeout, "shutdown-timeout", mcpstdio.DefaultShutdownTimeout, "for all of that together")
 	flags.BoolVar(&o.StrictLifecycle, "strict-lifecycle", false, "answer nothing but ping before initialize")
+	flags.BoolVar(&o.Fixtures, "conformance", false, "offer the tools that MCP's conformance suite calls, too")
 	addParsed(cmd, &o.Fault, "fault", "", mcpstdio.ParseFault, "misbehave, as listed above")
 	flags.StringVar(&f.messages, "messages", "", "answer from a recording (see tap), or a file of both sides' messages, one a line")
 	flags.StringVar(&f.record, "record", "", "append what passes to this file, arguments and all, as tap does")

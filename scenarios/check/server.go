@@ -1,12 +1,24 @@
 package check
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/drive"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/mcpstdio"
 )
 
 // Server checks a server that speaks over its standard input and output: how it starts, lives and
@@ -54,5 +66,269 @@ func (f *finding) treat(ctx context.Context, d *drive.Driver, m catalogue.Misbeh
 		verdict = results.CheckSlow
 	}
 	f.judge(verdict, "%s", found.Found)
+	return nil
+}
+
+// mcpRules are the rules of MCP over stdio for servers, by their names in the catalogue: the error of
+// each says what is broken, or that the server is not there, or silent.
+var mcpRules = map[string]func(*mcpSession) error{
+	"mcp-opening":       serverOpening,
+	"mcp-version":       serverVersion,
+	"mcp-discover":      serverDiscover,
+	"mcp-notifications": serverNotifications,
+	"mcp-tools":         serverTools,
+}
+
+// An McpEvidence is what was sent to a server to see whether it keeps a rule, and what it wrote.
+type McpEvidence struct {
+	Sent []string `json:"sent"`
+	Got  []string `json:"got"`
+}
+
+// addRules adds the rules of MCP to what is tried on a server, or leaves them out where another
+// protocol is spoken.
+func addRules(tries map[string]situation, d *drive.Driver, patience time.Duration) {
+	for name, rule := range mcpRules {
+		if delete(tries, name); !strings.HasPrefix(d.Protocol(), "mcp") || d.Framing() != "ndjson" {
+			continue
+		}
+		tries[name] = situation{do: func(ctx context.Context, f *finding) error { return f.keepsRule(ctx, rule, patience) }}
+	}
+}
+
+// keepsRule starts the server and sees whether it keeps a rule.
+func (f *finding) keepsRule(ctx context.Context, rule func(*mcpSession) error, patience time.Duration) error {
+	p := f.command(f.Command)
+	defer p.Close()
+	in, err := p.Pipe(0)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := p.Pipe(1)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	if err := p.Start(ctx); err != nil {
+		return err
+	}
+	s := &mcpSession{in: in, patience: patience, lines: make(chan []byte, 64)}
+	go s.read(out)
+	if err := rule(s); err != nil && ctx.Err() == nil {
+		f.fails("%v", err)
+	}
+	f.evidence = McpEvidence{s.sent, s.got}
+	f.ok("keeps the rule")
+	return ctx.Err()
+}
+
+// An mcpSession speaks with a server a message at a time.
+type mcpSession struct {
+	in        *os.File
+	patience  time.Duration // for an answer
+	lines     chan []byte
+	id        int
+	sent, got []string
+	asked     []string // methods of the requests that the server sent
+}
+
+func (s *mcpSession) read(out io.Reader) {
+	defer close(s.lines)
+	scan := bufio.NewScanner(out)
+	scan.Buffer(nil, 64<<20)
+	for scan.Scan() {
+		select {
+		case s.lines <- bytes.Clone(scan.Bytes()):
+		default: // of so many nobody asked for any
+		}
+	}
+}
+
+// send sends a request, or with an empty id a notification; params are nil for none.
+func (s *mcpSession) send(id jsonrpc.ID, method string, params []byte) error {
+	msg := jsonrpc.AppendRequest(nil, id, method, params)
+	s.sent = append(s.sent, string(msg))
+	_ = s.in.SetWriteDeadline(time.Now().Add(s.patience)) // our end of a pipe has them
+	if _, err := s.in.Write(append(msg, '\n')); err != nil {
+		return fmt.Errorf("takes no request: %w", err)
+	}
+	return nil
+}
+
+// mostKept bounds the evidence of a line, in bytes.
+const mostKept = 2 << 10
+
+// ask sends a request and returns its answer; what else comes meanwhile is kept.
+func (s *mcpSession) ask(method string, params []byte) (jsonrpc.Message, error) {
+	s.id++
+	id := jsonrpc.Number(int64(s.id))
+	if err := s.send(id, method, params); err != nil {
+		return jsonrpc.Message{}, err
+	}
+	timer := time.NewTimer(s.patience)
+	defer timer.Stop()
+	for {
+		select {
+		case line, ok := <-s.lines:
+			if !ok {
+				return jsonrpc.Message{}, fmt.Errorf("ends, where it should answer %s", method)
+			}
+			s.got = append(s.got, string(line[:min(len(line), mostKept)]))
+			m, err := jsonrpc.Parse(line)
+			switch {
+			case err != nil: // another situation looks at such lines
+			case m.Kind() == jsonrpc.Request:
+				s.asked = append(s.asked, m.Method)
+			case m.Kind().Answers() && m.ID == id:
+				return m, nil
+			}
+		case <-timer.C:
+			return jsonrpc.Message{}, fmt.Errorf("does not answer %s within %v", method, s.patience)
+		}
+	}
+}
+
+// Versions of the protocol that never were.
+const (
+	noVersion     = "1999-12-31"
+	futureVersion = "2099-12-31" // some take what is older than the first without a handshake for one with
+)
+
+var versionForm = regexp.MustCompile(`^20\d\d-\d\d-\d\d$`)
+
+// A greeting is the answer to initialize.
+type greeting struct {
+	ProtocolVersion string
+	Capabilities    map[string]any
+	ServerInfo      struct{ Name, Version string }
+}
+
+// initialize opens a session of a version. Refused reports that the server has none of that kind.
+func (s *mcpSession) initialize(version string) (g greeting, refused bool, err error) {
+	m, err := s.ask("initialize", []byte(mcpstdio.InitializeParams(version)))
+	if err == nil && m.Result != nil {
+		_ = json.Unmarshal(m.Result, &g) // what is missing is found missing
+	}
+	return g, m.Failure != nil, err
+}
+
+func serverOpening(s *mcpSession) error {
+	g, refused, err := s.initialize(mcpstdio.LastWithHandshake)
+	if err != nil || refused {
+		return err
+	}
+	switch {
+	case !versionForm.MatchString(g.ProtocolVersion):
+		return fmt.Errorf("answers initialize with the protocolVersion %q", g.ProtocolVersion)
+	case g.Capabilities == nil:
+		return errors.New("answers initialize without capabilities")
+	case g.ServerInfo.Name == "" || g.ServerInfo.Version == "":
+		return errors.New("answers initialize without the name or the version of serverInfo")
+	}
+	m, err := s.ask("ping", nil)
+	if err != nil {
+		return err
+	}
+	asked := slices.DeleteFunc(s.asked, func(method string) bool { return method == "ping" })
+	switch {
+	case m.Failure != nil || !bytes.HasPrefix(m.Result, []byte("{")):
+		return errors.New("refuses ping, which is to be answered with an empty object")
+	case len(asked) > 0:
+		return fmt.Errorf("sends %s before notifications/initialized", asked[0])
+	}
+	return nil
+}
+
+func serverVersion(s *mcpSession) error {
+	g, refused, err := s.initialize(noVersion)
+	if err == nil && !refused && (g.ProtocolVersion == noVersion || !versionForm.MatchString(g.ProtocolVersion)) {
+		return fmt.Errorf("asked for version %s, it answers with %q, where one belongs that it supports", noVersion, g.ProtocolVersion)
+	}
+	return err
+}
+
+// serverDiscover asks a server without a handshake. One that knows no such thing refuses in any way
+// it likes, but does not end: clients go on with initialize.
+func serverDiscover(s *mcpSession) error {
+	meta := func(version string) []byte { return []byte("{" + mcpstdio.Meta(version) + "}") }
+	m, err := s.ask("server/discover", meta(mcpstdio.FirstWithout))
+	if err != nil {
+		return err
+	}
+	if m.Failure != nil {
+		if _, _, err := s.initialize(mcpstdio.LastWithHandshake); err != nil {
+			return fmt.Errorf("refuses server/discover, and then %w", err)
+		}
+		return nil
+	}
+	var known struct{ SupportedVersions []string }
+	if err := json.Unmarshal(m.Result, &known); err != nil || !slices.ContainsFunc(known.SupportedVersions, versionForm.MatchString) {
+		return errors.New("answers server/discover without supportedVersions")
+	}
+	if m, err = s.ask("tools/list", meta(futureVersion)); err != nil {
+		return err
+	}
+	var failure struct{ Supported []string }
+	if e := jsonrpc.ParseError(m.Failure); m.Failure == nil || e.Code != -32022 || json.Unmarshal(e.Data, &failure) != nil || len(failure.Supported) == 0 {
+		return fmt.Errorf("does not refuse version %s with -32022 and the versions that it supports", futureVersion)
+	}
+	return nil
+}
+
+func serverNotifications(s *mcpSession) error {
+	if _, refused, err := s.initialize(mcpstdio.LastWithHandshake); err != nil || refused {
+		return err
+	}
+	before := len(s.got)
+	for _, method := range []string{"notifications/initialized", "notifications/pipebench/unknown"} {
+		if err := s.send("", method, nil); err != nil {
+			return err
+		}
+	}
+	if _, err := s.ask("tools/list", nil); err != nil {
+		return fmt.Errorf("after a notification that it cannot know, it %w", err)
+	}
+	for _, line := range s.got[before : len(s.got)-1] {
+		if m, err := jsonrpc.Parse([]byte(line)); err == nil && m.Kind().Answers() {
+			return fmt.Errorf("answers a notification: %.80s", line)
+		}
+	}
+	return nil
+}
+
+func serverTools(s *mcpSession) error {
+	g, refused, err := s.initialize(mcpstdio.LastWithHandshake)
+	if err == nil {
+		err = s.send("", "notifications/initialized", nil)
+	}
+	if err != nil || refused || g.Capabilities["tools"] == nil {
+		return err
+	}
+	m, err := s.ask("tools/list", nil)
+	if err != nil {
+		return err
+	}
+	var list struct {
+		Tools []struct {
+			Name        string
+			InputSchema struct{ Type string }
+		}
+	}
+	if err := json.Unmarshal(m.Result, &list); err != nil || list.Tools == nil {
+		return errors.New("has tools, and answers tools/list without a list")
+	}
+	for _, t := range list.Tools {
+		if t.Name == "" || t.InputSchema.Type != "object" {
+			return fmt.Errorf("has a tool %q whose inputSchema is no object's", t.Name)
+		}
+	}
+	if m, err = s.ask("tools/call", []byte(`{"name":"no tool has this name","arguments":{}}`)); err != nil {
+		return err
+	}
+	var result struct{ IsError bool }
+	if m.Failure == nil && (json.Unmarshal(m.Result, &result) != nil || !result.IsError) {
+		return errors.New("answers a call of a tool that there is not as if there were one")
+	}
 	return nil
 }

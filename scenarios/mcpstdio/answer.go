@@ -40,14 +40,13 @@ func (s *Server) respond(m *sdk.Response) error {
 
 // answer sends msg, which finishes r.
 func (s *Server) answer(r *request, msg []byte) error {
-	s.pending.release(r)
+	wanted := s.pending.release(r)
 	msg, done := s.fault.reply(r, msg)
-	began := time.Now()
-	err := s.mux.Send(context.Background(), 0, msg)
-	done()
-	if err == nil {
-		s.record("reply", msg)
+	began, err := time.Now(), error(nil)
+	if wanted {
+		err = s.send(msg)
 	}
+	done()
 	s.pending.finish(err == nil)
 	s.chunks.Sent(msg, began)
 	s.inFlight.Release(r.weight)
@@ -55,6 +54,15 @@ func (s *Server) answer(r *request, msg []byte) error {
 	if err != nil && s.failed.Err() == nil {
 		s.log.Warn("Output failed", "error", err)
 		s.fail(err)
+	}
+	return err
+}
+
+// send sends a message to the client.
+func (s *Server) send(msg []byte) error {
+	err := s.mux.Send(context.Background(), 0, msg)
+	if err == nil {
+		s.record("reply", msg)
 	}
 	return err
 }

@@ -174,7 +174,8 @@ func TestBeforeAndAfterInitialize(t *testing.T) {
 	r.send(call("4", "echo", `{"message":"after"}`))
 	r.want(result("4", "after"))
 	r.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`) // of the time before
-	r.want(failure("2", "-32603", "Request cancelled"))
+	r.send(ping)
+	r.want(pong)
 }
 
 // broken are tools that go wrong in ways of their own.
@@ -233,7 +234,8 @@ func TestCancellation(t *testing.T) { // seed 004, "Request cancellation tests"
 	for _, tool := range []string{"sleep", "stuck"} { // one that heeds its context, and one that does not
 		r.send(call(`"c"`, tool, map[string]string{"sleep": `{"seconds":3600}`, "stuck": `{}`}[tool]),
 			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"c","reason":"changed my mind"}}`)
-		r.want(failure(`"c"`, "-32603", "Request cancelled"))
+		r.send(ping) // what was cancelled is not answered: MCP 2025-11-25, basic/utilities/cancellation
+		r.want(pong)
 	}
 	for _, odd := range []string{`{"requestId":"unknown"}`, `{}`, `7`} {
 		r.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":` + odd + `}`)

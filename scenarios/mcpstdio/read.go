@@ -60,7 +60,7 @@ func (s *Server) handle(line []byte) {
 	case err != nil:
 		s.sendParseError("Parse error")
 	case m.Kind().Answers():
-		s.log.Debug("Answer dropped: the server asks nothing")
+		s.told(m, line)
 	case m.Kind() == jsonrpc.Notification:
 		s.handleNotification(m, len(line))
 	default:
@@ -198,7 +198,7 @@ func (s *Server) handleNotification(m jsonrpc.Message, size int) {
 	if json.Unmarshal(m.Params, &p) != nil {
 		return
 	}
-	if r := s.pending.findID(jsonrpc.ID(p.RequestID)); r != nil {
+	if r := s.pending.renounce(jsonrpc.ID(p.RequestID)); r != nil {
 		s.cancel(r)
 	}
 }

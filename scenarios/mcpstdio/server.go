@@ -21,9 +21,8 @@
 // A [Fault] makes a server misbehave in one of the ways that people report, so that authors of
 // clients can test theirs. Package client is the other end.
 //
-// All methods of a Server may be called concurrently. Not promised: resources, prompts, sampling
-// and notifications to the client (there are none), batches, and that a tool which ignores its
-// context ends with the server.
+// All methods of a Server may be called concurrently. Not promised: resources, prompts, batches, and
+// that a tool which ignores its context ends with the server.
 package mcpstdio
 
 import (
@@ -119,14 +118,15 @@ func NewServer(in io.Reader, out io.Writer, opts Options) (*Server, error) {
 	s.failed, s.fail = context.WithCancelCause(context.Background())
 	s.drained, s.endDrain = context.WithCancel(context.Background())
 	s.fault = &faultInjector{Fault: opts.Fault, s: s, parent: os.Getppid()}
-	s.sdk = mcp.NewServer(&mcp.Implementation{Name: opts.Name, Version: opts.Version}, &mcp.ServerOptions{
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
-	})
+	s.sdk = mcp.NewServer(&mcp.Implementation{Name: opts.Name, Version: opts.Version}, opts.serves())
 	s.sdk.AddReceivingMiddleware(s.offerFrameSize)
 	for _, t := range opts.Tools {
 		if err := s.register(t); err != nil {
 			return nil, fmt.Errorf("new server: %w", err)
 		}
+	}
+	if opts.Fixtures {
+		return s, s.addFixtures()
 	}
 	return s, nil
 }
@@ -324,6 +324,10 @@ type Options struct {
 	Name    string // "pipebench"
 	Version string // "(devel)"
 	Tools   []Tool
+
+	// Fixtures offers the tools that MCP's conformance suite calls by their names, too. These are all
+	// that send notifications, and ask the client for something.
+	Fixtures bool
 
 	Framing     framers.Framing // NDJSON
 	MaxMessage  int             // bytes of a message, terminator not counted: DefaultMaxMessage; negative: no limit, as with a Fault

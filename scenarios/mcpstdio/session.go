@@ -70,6 +70,9 @@ func (c *session) Write(_ context.Context, m sdk.Message) error {
 	case *sdk.Response:
 		return c.server.respond(m)
 	case *sdk.Request:
+		if c.server.opts.Fixtures {
+			return c.server.tell(m)
+		}
 		c.server.log.Debug("Message to the client dropped: the server sends answers only", "method", m.Method)
 	}
 	return nil
@@ -147,6 +150,7 @@ type request struct {
 	bytes    int64    // in its answers
 
 	cancelled, delivered bool // of the table's lock
+	unwanted             bool // the client has cancelled it, and is sent no answer; of the table's lock
 }
 
 // A pendingTable keeps what was read and is not answered yet, and the server's state.
@@ -203,22 +207,28 @@ func (t *pendingTable) find(number int64) *request {
 	return t.byNumber[number]
 }
 
-// findID returns the request of the client's id, or nil.
-func (t *pendingTable) findID(id jsonrpc.ID) *request {
+// renounce returns the request of the client's id, or nil. It is to get no answer, and so its id is free.
+func (t *pendingTable) renounce(id jsonrpc.ID) *request {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.byID[id]
+	r := t.byID[id]
+	if r != nil {
+		r.unwanted = true
+		delete(t.byID, id)
+	}
+	return r
 }
 
 // release lets the client use the id again, which it may do as soon as it has the answer: so call
-// it before that is sent.
-func (t *pendingTable) release(r *request) {
+// it before that is sent. It reports whether the client still wants the answer.
+func (t *pendingTable) release(r *request) (wanted bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.byNumber[r.number] == r {
-		delete(t.byNumber, r.number)
+	delete(t.byNumber, r.number)
+	if t.byID[r.id] == r {
 		delete(t.byID, r.id)
 	}
+	return !r.unwanted
 }
 
 // finish counts a request as answered. One whose answer could not be sent stays open, and so is

@@ -297,8 +297,8 @@ func TestEOFIsSeenBehindAllThatMayBeInFlight(t *testing.T) {
 
 func TestCancellationIsReadBehindAllThatMayBeInFlight(t *testing.T) {
 	r, _ := held(t, mcpstdio.Options{MaxInFlight: 1}, 1)
-	r.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}}`)
-	r.want(failure("0", "-32603", "Request cancelled"))
+	r.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}}`, ping)
+	r.want(pong) // which waited for the one place
 }
 
 // The end of the input is seen behind requests that wait because as many as may be are in flight.
@@ -383,11 +383,7 @@ func TestCancellationOfWhatWaits(t *testing.T) {
 	r.send(ping, call("2", "held", `{}`), call("3", "echo", `{"message":"m"}`),
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
 	r.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}}`)
-	r.want(failure("0", "-32603", "Request cancelled"))
-	if got := r.recv(); !strings.Contains(got, `"result":{}`) {
-		t.Errorf("got %s, want the ping's answer", got)
-	}
-	r.want(failure("2", "-32603", "Request cancelled"), result("3", "m"))
+	r.want(pong, result("3", "m"))
 	close(release)
 }
 
@@ -406,7 +402,7 @@ func TestAnswersOnTheirWayAreBounded(t *testing.T) {
 		r.send(call(fmt.Sprint(i), "large", `{}`))
 	}
 	r.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
-	for range 8 {
+	for range 7 { // the last one waited, and is not wanted any more
 		r.recv()
 		making.Add(-1)
 	}
