@@ -152,29 +152,34 @@ func (c Chart) legend() []Series {
 	return stat.Map(byName, func(alike []*Series) Series { return *alike[0] })
 }
 
-// joinAlike has lines that are the same in every panel drawn once, under all of their names.
+// joinAlike has lines that are the same in every panel drawn once, under all of their names and in the
+// style of the first.
 func (c *Chart) joinAlike() {
 	// shape tells lines apart by what is drawn of them in all panels, others by their names
 	shape := func(line Series) string {
 		var drawn [][]Point
 		for _, p := range c.Panels {
 			i := slices.IndexFunc(p.Series, func(s Series) bool {
-				return s.Name == line.Name && s.Shape != Dots && !s.Reference
+				return s.Name == line.Name && s.Shape != Dots
 			})
 			if i < 0 || len(p.Series[i].Points) < 2 {
 				return line.Name
 			}
 			drawn = append(drawn, stat.Map(p.Series[i].Points, func(p Point) Point { p.Samples = 0; return p }))
 		}
-		return fmt.Sprint(drawn)
+		return fmt.Sprint(line.Reference, drawn)
 	}
 	for _, alike := range stat.GroupBy(c.legend(), shape) {
 		names := stat.Map(alike, func(s Series) string { return s.Name })
+		joined := strings.Join(names, ", ")
+		if style, ok := c.styles[names[0]]; ok {
+			c.styles[joined] = style
+		}
 		for i := range c.Panels {
 			p := &c.Panels[i]
 			p.Series = stat.Filter(p.Series, func(s Series) bool { return !slices.Contains(names[1:], s.Name) })
 			if at := slices.IndexFunc(p.Series, func(s Series) bool { return s.Name == names[0] }); at >= 0 {
-				p.Series[at].Name = strings.Join(names, ", ")
+				p.Series[at].Name = joined
 			}
 		}
 	}
@@ -261,7 +266,6 @@ func makeCharts(set *results.Set) (charts []Chart, alone, missing []Omission) {
 		}
 		for _, c := range kept {
 			c.section = k.section
-			c.joinAlike()
 			if slices.ContainsFunc(c.points(), func(p *Point) bool { return p.Noisy }) {
 				c.Notes = append(slices.Clone(c.Notes), noisyNote)
 			}
@@ -271,7 +275,13 @@ func makeCharts(set *results.Set) (charts []Chart, alone, missing []Omission) {
 	}
 	styles := assignStyles(series)
 	for i := range charts {
-		charts[i].styles = styles
+		c := &charts[i]
+		c.styles = styles
+		c.joinAlike()
+		about := strings.Join(c.Subtitle, " ")
+		if names := c.legend(); len(names) == 1 && !strings.Contains(about, names[0].Name) { // instead of a legend
+			c.Subtitle = append(slices.Clone(c.Subtitle), names[0].Name)
+		}
 	}
 	return charts, alone, missing
 }
@@ -289,32 +299,40 @@ func shareAxes(charts []Chart) {
 
 // Write draws the charts of a set into a folder, each as an SVG and a PNG named after the chart,
 // and lists the files. It makes the folder if needed, and replaces files of the same name
-// atomically.
-func Write(dir string, set *results.Set) (files []string, omitted []Omission, err error) {
+// atomically. Given names it draws the charts of those names alone, as SVG alone, which is small enough
+// to be kept beside a program's sources; one without a chart is an error that lists those there are.
+func Write(dir string, set *results.Set, names ...string) (files []string, omitted []Omission, err error) {
 	charts, omitted := Charts(set)
-	files, err = writeCharts(dir, charts, ".svg", ".png")
-	return files, omitted, err
-}
-
-// writeCharts draws charts into a folder, with a file for each ending.
-func writeCharts(dir string, charts []Chart, endings ...string) (files []string, err error) {
+	endings := []string{".svg", ".png"}
+	if len(names) > 0 {
+		all := chartNames(charts)
+		if i := slices.IndexFunc(names, func(name string) bool { return !slices.Contains(all, name) }); i >= 0 {
+			return nil, nil, fmt.Errorf("draw %s: no such chart; the results have %s", names[i], strings.Join(all, ", "))
+		}
+		charts = stat.Filter(charts, func(c Chart) bool { return slices.Contains(names, c.Name) })
+		endings, omitted = endings[:1], nil
+	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, fmt.Errorf("make folder for plots: %w", err)
+		return nil, nil, fmt.Errorf("make folder for plots: %w", err)
 	}
 	for _, c := range charts {
 		for _, ending := range endings {
 			picture, err := map[string]func() ([]byte, error){".svg": c.SVG, ".png": c.PNG}[ending]()
 			if err != nil {
-				return files, err
+				return files, omitted, err
 			}
 			path := filepath.Join(dir, c.Name+ending)
 			if err := results.ReplaceFile(path, picture); err != nil {
-				return files, fmt.Errorf("write plot: %w", err)
+				return files, omitted, fmt.Errorf("write plot: %w", err)
 			}
 			files = append(files, path)
 		}
 	}
-	return files, nil
+	return files, omitted, nil
+}
+
+func chartNames(charts []Chart) []string {
+	return stat.Map(charts, func(c Chart) string { return c.Name })
 }
 
 // ErrNothingToDraw is returned for a chart without a single point.
@@ -368,23 +386,3 @@ func (c Chart) render(canvas func(w, h vg.Length) vg.CanvasWriterTo, out *bytes.
 //go:generate ../pipebench-out/gallery/pipebench plot ../pipebench-out/gallery/growth --gallery fault-growth_ndjson --out gallery
 //go:generate ../pipebench-out/gallery/pipebench drive --size 1KiB..4MiB --out ../pipebench-out/gallery/drive --no-progress -- ../pipebench-out/gallery/pipebench serve --fault deaf@1MiB
 //go:generate ../pipebench-out/gallery/pipebench plot ../pipebench-out/gallery/drive --gallery target --out gallery
-
-// Gallery draws the named charts of a set into a folder, as SVG alone, which is small enough to be
-// kept beside a program's sources, and lists the files. A name without a chart is an error that
-// lists the charts there are.
-func Gallery(dir string, set *results.Set, names ...string) (files []string, err error) {
-	charts, _ := Charts(set)
-	var named []Chart
-	for _, name := range names {
-		i := slices.IndexFunc(charts, func(c Chart) bool { return c.Name == name })
-		if i < 0 {
-			return nil, fmt.Errorf("draw %s: no such chart; the results have %s", name, strings.Join(chartNames(charts), ", "))
-		}
-		named = append(named, charts[i])
-	}
-	return writeCharts(dir, named, ".svg")
-}
-
-func chartNames(charts []Chart) []string {
-	return stat.Map(charts, func(c Chart) string { return c.Name })
-}

@@ -129,7 +129,7 @@ const fillStep = "capacity/fill/"
 // fillChart shows how much a pipe takes against the size of the writes that fill it. Kinds of pipes
 // and their documented rules are lines enough for a panel.
 func fillChart(set *results.Set) Chart {
-	const documented = ", documented"
+	const documented = " as documented"
 	c := probeChart(set, Chart{
 		Name: "fill", Title: "What a pipe holds depends on how it is filled",
 		X:     Axis{Label: "size of each write", Scale: Log2, Unit: Bytes},

@@ -7,6 +7,10 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
+func inside(box, within vg.Rectangle) bool {
+	return box.Min.X >= within.Min.X && box.Max.X <= within.Max.X && box.Min.Y >= within.Min.Y && box.Max.Y <= within.Max.Y
+}
+
 // Labels of points that lie close together take different corners, and those of points near an edge
 // stay within it.
 func TestLabelsKeepClearOfEachOther(t *testing.T) {

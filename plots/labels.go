@@ -33,6 +33,7 @@ type wantedLabel struct {
 	text    string
 	style   text.Style
 	corners []vg.Point
+	role    string // its attributes for the script of a page; a label of a point where empty
 }
 
 // beside returns a label at one of the corners of a point, or a side.
@@ -41,7 +42,7 @@ func beside(at vg.Point, label string) wantedLabel {
 	style := textStyle(labelSize, foreground, false)
 	w, h := style.Width(label), style.Height(label)
 	right, left, above, below := at.X+gap, at.X-gap-w, at.Y+markerRadius, at.Y-markerRadius-h
-	return wantedLabel{label, style, []vg.Point{
+	return wantedLabel{text: label, style: style, corners: []vg.Point{
 		{X: right, Y: above}, {X: left, Y: above}, {X: right, Y: below}, {X: left, Y: below}, {X: left, Y: at.Y - h/2}, {X: right, Y: at.Y - h/2},
 	}}
 }
@@ -55,15 +56,19 @@ func (l *pointLabels) add(c draw.Canvas, of *plot.Plot, f axes, s Series) {
 		places = append(places, interpolate(points)...)
 	}
 	for _, p := range points {
-		if s.Shape != Curve {
+		if s.showsInterval(p) {
 			places = append(places, interpolate([]Point{{X: p.X, Y: p.Low}, {X: p.X, Y: p.High}})...)
 		}
 		if p.Label != "" {
 			l.wanted = append(l.wanted, beside(vg.Point{X: atX(p.X), Y: atY(p.Y)}, p.Label))
 		}
 	}
-	for _, p := range places {
-		at, r := vg.Point{X: atX(p.X) + f.shift[s.Name], Y: atY(p.Y)}, vg.Point{X: lineWidth, Y: lineWidth}
+	for i, p := range places {
+		radius := lineWidth
+		if i < len(points) {
+			radius = markerRadius
+		}
+		at, r := vg.Point{X: atX(p.X) + f.shift[s.Name], Y: atY(p.Y)}, vg.Point{X: radius, Y: radius}
 		l.drawn = append(l.drawn, vg.Rectangle{Min: at.Sub(r), Max: at.Add(r)})
 	}
 }
@@ -89,7 +94,7 @@ func (l pointLabels) draw(c draw.Canvas) {
 	for _, wanted := range l.wanted {
 		box := l.place(wanted, taken)
 		taken = append(taken, box)
-		group(c, `class="label"`, "", func() {
+		group(c, cmp.Or(wanted.role, `class="label"`), "", func() {
 			c.SetColor(background)
 			c.Fill(box.Path())
 			c.FillText(wanted.style, box.Min, wanted.text)
@@ -97,22 +102,22 @@ func (l pointLabels) draw(c draw.Canvas) {
 	}
 }
 
-// place finds room for a label; if there is none, it returns the first of its places within the panel.
+// place finds room for a label within the panel; if there is none, it returns the first of its places.
 func (l pointLabels) place(wanted wantedLabel, taken []vg.Rectangle) vg.Rectangle {
 	size := vg.Point{X: wanted.style.Width(wanted.text), Y: wanted.style.Height(wanted.text)}
-	for _, clearOf := range [][]vg.Rectangle{slices.Concat(taken, l.drawn), taken, nil} {
-		for _, corner := range wanted.corners {
-			box := vg.Rectangle{Min: corner, Max: corner.Add(size)}
-			if inside(box, l.within) && !slices.ContainsFunc(clearOf, func(o vg.Rectangle) bool { return overlap(box, o) }) {
+	most := l.within.Max.Sub(size)
+	boxes := stat.Map(wanted.corners, func(at vg.Point) vg.Rectangle {
+		at = vg.Point{X: max(l.within.Min.X, min(at.X, most.X)), Y: max(l.within.Min.Y, min(at.Y, most.Y))}
+		return vg.Rectangle{Min: at, Max: at.Add(size)}
+	})
+	for _, clearOf := range [][]vg.Rectangle{slices.Concat(taken, l.drawn), taken} {
+		for _, box := range boxes {
+			if !slices.ContainsFunc(clearOf, func(o vg.Rectangle) bool { return overlap(box, o) }) {
 				return box
 			}
 		}
 	}
-	return vg.Rectangle{Min: wanted.corners[0], Max: wanted.corners[0].Add(size)}
-}
-
-func inside(box, within vg.Rectangle) bool {
-	return box.Min.X >= within.Min.X && box.Max.X <= within.Max.X && box.Min.Y >= within.Min.Y && box.Max.Y <= within.Max.Y
+	return boxes[0]
 }
 
 func overlap(a, b vg.Rectangle) bool {
@@ -160,26 +165,31 @@ func (f axes) guides(c draw.Canvas, of *plot.Plot, guides []Guide, labels *point
 	var centres, widths []vg.Length
 	for _, g := range slices.SortedFunc(slices.Values(guides), func(a, b Guide) int { return cmp.Compare(a.Value, b.Value) }) {
 		x, y := atX(f.x.at(g.Value)), atY(f.y.at(g.Value))
+		line := vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y}, Max: vg.Point{X: c.Max.X, Y: y + 1}}
+		if g.Vertical {
+			line = vg.Rectangle{Min: vg.Point{X: x, Y: c.Min.Y}, Max: vg.Point{X: x + 1, Y: c.Max.Y}}
+		}
+		labels.drawn = append(labels.drawn, line)
 		switch {
 		case g.Vertical && c.ContainsX(x):
-			c.StrokeLine2(dashes, x, c.Min.Y, x, c.Max.Y)
+			c.StrokeLine2(dashes, x, line.Min.Y, x, line.Max.Y)
 			above, centres, widths = append(above, g.Label), append(centres, x), append(widths, style.Width(g.Label)+6)
 		case !g.Vertical && c.ContainsY(y):
-			c.StrokeLine2(dashes, c.Min.X, y, c.Max.X, y)
-			left, right, below := c.Min.X+4, c.Max.X-3-style.Width(g.Label), y-3-style.Height(g.Label)
-			labels.wanted = append(labels.wanted, wantedLabel{g.Label, style, []vg.Point{{X: right, Y: y + 2}, {X: left, Y: y + 2}, {X: right, Y: below}, {X: left, Y: below}}})
+			c.StrokeLine2(dashes, line.Min.X, y, line.Max.X, y)
+			wanted := wantedLabel{text: g.Label, style: style}
+			left, room := c.Min.X+4, c.Max.X-c.Min.X-7-style.Width(g.Label)
+			for _, share := range []vg.Length{1, 0, .75, .5, .25} {
+				for _, at := range []vg.Length{y + 2, y - 3 - style.Height(g.Label)} {
+					wanted.corners = append(wanted.corners, vg.Point{X: left + share*room, Y: at})
+				}
+			}
+			labels.wanted = append(labels.wanted, wanted)
 		}
 	}
 	style.XAlign = draw.XCenter
 	for i, x := range spread(centres, widths, c.Min.X-20, c.Max.X+12) {
 		group(c, `class="above"`, "", func() { c.FillText(style, vg.Point{X: x, Y: c.Max.Y + 2}, above[i]) })
 	}
-}
-
-// colour returns the text and the area colour of a region.
-func (r Region) colour() (name, area color.NRGBA) {
-	c := map[bool]color.RGBA{true: red, false: muted}[r.Bad]
-	return color.NRGBA{c.R, c.G, c.B, 0xff}, color.NRGBA{c.R, c.G, c.B, 0x1a}
 }
 
 // region shades a region, and wants its label within it or to the left of it.
@@ -192,13 +202,13 @@ func (f axes) region(c draw.Canvas, of *plot.Plot, r Region, labels *pointLabels
 	if !math.IsInf(r.To, 1) {
 		right = min(right, atX(f.x.at(r.To)))
 	}
-	name, area := r.colour()
-	c.SetColor(area)
+	ink := map[bool]color.RGBA{true: red, false: muted}[r.Bad]
+	c.SetColor(color.NRGBA{ink.R, ink.G, ink.B, 0x1a})
 	c.Fill(vg.Rectangle{Min: vg.Point{X: left, Y: c.Min.Y}, Max: vg.Point{X: max(right, left+0.5), Y: c.Max.Y}}.Path())
 	if r.Label == "" {
 		return
 	}
-	style := textStyle(labelSize, name, true)
+	style := textStyle(labelSize, ink, true)
 	w, h := style.Width(r.Label), style.Height(r.Label)
 	wanted := wantedLabel{text: r.Label, style: style}
 	for _, y := range []vg.Length{c.Max.Y - h - 4, c.Max.Y - 3*h, c.Min.Y + 4} {
@@ -210,41 +220,38 @@ func (f axes) region(c draw.Canvas, of *plot.Plot, r Region, labels *pointLabels
 	labels.wanted = append(labels.wanted, wanted)
 }
 
-// roomForNames returns whether the lines of a panel of some height can be named at their ends, which
-// then have to be at the same x.
-func (f axes) roomForNames(p Panel, height vg.Length) bool {
-	var ends []vg.Length
+// nameRows orders the lines of a panel by where they end, from low to high, and gives each name a row
+// near that end; false where lines end at different x, or too close to each other for so many names.
+func (f axes) nameRows(p Panel, low, high vg.Length) (lines []Series, ends, rows []vg.Length, ok bool) {
+	last := func(s Series) Point { return s.Points[len(s.Points)-1] }
 	for _, s := range p.Series {
-		n := len(s.Points)
-		if s.Shape != Line || n < 2 || s.Points[n-1].X != p.Series[0].Points[len(p.Series[0].Points)-1].X || !s.Points[n-1].finite() {
-			return false
-		}
-		ends = append(ends, height*vg.Length((f.place(s.Points[n-1]).Y-f.y.min)/(f.y.max-f.y.min)))
-	}
-	slices.Sort(ends)
-	for i, y := range spread(ends, slices.Repeat([]vg.Length{nameRow}, len(ends)), 0, height) {
-		if y-ends[i] > 3*nameRow || ends[i]-y > 3*nameRow {
-			return false
+		if s.Shape == Dots || len(s.Points) < 2 || last(s).X != last(p.Series[0]).X || !last(s).finite() {
+			return nil, nil, nil, false
 		}
 	}
-	return true
+	end := func(s Series) vg.Length {
+		return low + (high-low)*vg.Length((f.place(last(s)).Y-f.y.min)/(f.y.max-f.y.min))
+	}
+	lines = slices.SortedStableFunc(slices.Values(p.Series), func(a, b Series) int { return cmp.Compare(end(a), end(b)) })
+	ends = stat.Map(lines, end)
+	rows = spread(ends, slices.Repeat([]vg.Length{nameRow}, len(ends)), low, high)
+	ok = len(lines) > 0
+	for i, y := range rows {
+		ok = ok && max(y-ends[i], ends[i]-y) <= 3*nameRow
+	}
+	return lines, ends, rows, ok
 }
 
-// lineNames writes the name of each line behind its end.
-func (f axes) lineNames(c draw.Canvas, of *plot.Plot, series []Series) {
-	atX, atY := of.Transforms(&c)
-	last := func(s Series) Point { return f.place(s.Points[len(s.Points)-1]) }
-	series = slices.SortedStableFunc(slices.Values(series), func(a, b Series) int { return cmp.Compare(last(a).Y, last(b).Y) })
-	ends := stat.Map(series, func(s Series) vg.Length { return atY(last(s).Y) })
-	rows := slices.Repeat([]vg.Length{nameRow}, len(series))
+// names wants the name of each line behind its end, and leads to it.
+func (f axes) names(c draw.Canvas, of *plot.Plot, p Panel, labels *pointLabels) {
+	atX, _ := of.Transforms(&c)
 	style := textStyle(labelSize, foreground, false)
-	style.YAlign = draw.YCenter
-	for i, y := range spread(ends, rows, c.Min.Y, c.Max.Y) {
-		x := atX(last(series[i]).X) + markerRadius + 2
-		c.StrokeLine2(draw.LineStyle{Color: f.styles[series[i].Name].color, Width: 0.8}, x, ends[i], x+8, y)
-		group(c, `class="name" `+named(series[i].Name), "", func() {
-			c.FillText(style, vg.Point{X: x + 10, Y: y}, series[i].Name)
-		})
+	lines, ends, rows, _ := f.nameRows(p, c.Min.Y, c.Max.Y)
+	for i, s := range lines {
+		x := atX(f.place(s.Points[len(s.Points)-1]).X) + markerRadius + 2
+		c.StrokeLine2(draw.LineStyle{Color: f.styles[s.Name].color, Width: 0.8}, x, ends[i], x+8, rows[i])
+		corner := vg.Point{X: x + 10, Y: rows[i] - style.Height(s.Name)/2}
+		labels.wanted = append(labels.wanted, wantedLabel{s.Name, style, []vg.Point{corner}, `class="name" ` + named(s.Name)})
 	}
 }
 

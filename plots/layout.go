@@ -70,14 +70,16 @@ func (f layout) nameLines(width vg.Length) bool {
 		return false
 	}
 	for i, p := range f.chart.Panels {
-		if len(p.Series) == 0 || !f.axes[i].roomForNames(p, f.panelHeight()-70) {
+		if _, _, _, ok := f.axes[i].nameRows(p, 0, f.panelHeight()-70); !ok {
 			return false
 		}
 	}
 	share := float64(room / (width - 70 - room))
+	xs, _ := coordinates(f.chart.Panels)
 	for i := range f.axes {
 		a := &f.axes[i]
-		a.direct, a.x.max = true, a.x.max+share*(a.x.max-a.x.min)
+		a.direct, a.x = true, f.chart.X.fit(xs, int((width-room)/labelWidth)) // less room for the labels of values
+		a.x.max += share * (a.x.max - a.x.min)
 	}
 	return true
 }
@@ -204,10 +206,10 @@ func entryWidth(s Series) vg.Length {
 }
 
 // legendRows breaks the legend to the picture's width. It leaves out the series that the axis names
-// already; a single series without a name needs no legend.
+// already; a single series needs no legend.
 func (c Chart) legendRows() [][]Series {
 	series := slices.DeleteFunc(c.legend(), func(s Series) bool { return slices.Contains(c.X.Categories, s.Name) })
-	if len(series) == 1 && series[0].Name == "" {
+	if len(series) == 1 {
 		return nil
 	}
 	var rows [][]Series

@@ -28,7 +28,7 @@ var (
 const intervalNote = "Points are medians over the samples; bars are the 95 % interval of the median, with fewer than six samples their range."
 
 // noisyNote is said of charts that have such points.
-var noisyNote = fmt.Sprintf("Hollow points are too noisy: their interval is wider than ±%d %%.", view.MaxShownSpread)
+var noisyNote = fmt.Sprintf("Hollow points are too noisy: their interval or range is wider than ±%d %%.", view.MaxShownSpread)
 
 // goodputCharts show goodput against message size: a line for each framing, a panel for each
 // placement.
@@ -188,8 +188,6 @@ func medianOf(name string) estimator {
 // point is an estimate with its interval, or with the range of values too few for one.
 func point(x float64, e stat.Estimate, values []float64) Point {
 	p := exact(x, e.Median)
-	spread, known := e.Spread()
-	p.Noisy = known && spread > view.MaxShownSpread
 	switch {
 	case e.Interval != nil:
 		p.Low, p.High = e.Interval.Lo, e.Interval.Hi
@@ -198,6 +196,7 @@ func point(x float64, e stat.Estimate, values []float64) Point {
 	}
 	if p.Low != p.High {
 		p.Samples = e.N
+		p.Noisy = max(p.High-p.Y, p.Y-p.Low) > p.Y*view.MaxShownSpread/100
 	}
 	return p
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/plot/vg"
+
 	"github.com/pipebench/pipebench/results"
 )
 
@@ -90,6 +92,51 @@ func TestTooNoisyIsSaid(t *testing.T) {
 	}
 }
 
+// So is the range of samples too few for an interval.
+func TestAWideRangeIsTooNoisy(t *testing.T) {
+	r := results.Record{Cell: testCell("ndjson", 4096, "same", "stream")}
+	for _, ns := range []int64{1e5, 2e6, 24e6} {
+		r.Samples = append(r.Samples, results.Sample{ElapsedNS: ns, Messages: 100, PayloadBytes: 409600})
+	}
+	c := goodputCharts(&results.Set{Records: []results.Record{r}})[0]
+	p := c.points()[0]
+	if f := newAxes(c, 0, 1, 400); !p.Noisy || f.y.max >= f.y.at(p.High) {
+		t.Errorf("%+v on an axis up to %v", p, f.y.max)
+	}
+}
+
+// The labels of an axis do not cover each other, beside names of lines either.
+func TestValuesHaveRoomBelowAPanel(t *testing.T) {
+	charts, _ := Charts(fullSet())
+	named := false
+	for _, c := range charts {
+		for _, page := range []bool{false, true} {
+			f := newLayout(c, page)
+			width := (pictureWidth-2*margin+gapX)/vg.Length(f.columns) - gapX
+			if page {
+				width = pagePanelWidth
+			}
+			x := f.axes[0].x
+			named = named || f.axes[0].direct
+			var end vg.Length
+			for _, tick := range x.ticks {
+				if tick.Label == "" || tick.Value < x.min || tick.Value > x.max || c.X.Scale == Category {
+					continue
+				}
+				at := (width - 70) * vg.Length((tick.Value-x.min)/(x.max-x.min))
+				half := textStyle(8.5, foreground, false).Width(tick.Label) / 2
+				if end > 0 && at-half < end {
+					t.Errorf("%s: %s covers what is left of it", c.Name, tick.Label)
+				}
+				end = at + half
+			}
+		}
+	}
+	if !named {
+		t.Error("no chart names its lines at their ends")
+	}
+}
+
 // Lines are named at their ends where there is room, else by a legend.
 func TestLinesAreNamedAtTheirEnds(t *testing.T) {
 	for _, row := range []struct {
@@ -111,11 +158,23 @@ func TestLinesThatAreAlikeAreOne(t *testing.T) {
 		{Series: []Series{line("ndjson", 2), line("chunked", 3), line("adaptive", 2), line("raw", 2)}},
 		{Series: []Series{line("ndjson", 5), line("chunked", 5), line("adaptive", 5), line("raw", 6)}},
 	}}
+	for i := range c.Panels {
+		for _, name := range []string{"ndjson as documented", "chunked as documented"} {
+			rule := line(name, 4)
+			rule.Reference = true
+			c.Panels[i].Series = append(c.Panels[i].Series, rule)
+		}
+	}
+	c.styles = assignStyles(c.legend())
 	c.joinAlike()
 	for _, p := range c.Panels {
-		if got := seriesNames(p); !slices.Equal(got, []string{"ndjson, adaptive", "chunked", "raw"}) {
+		want := []string{"ndjson, adaptive", "chunked", "raw", "ndjson as documented, chunked as documented"}
+		if got := seriesNames(p); !slices.Equal(got, want) {
 			t.Errorf("series %q", got)
 		}
+	}
+	if got, want := c.styles["ndjson, adaptive"].color, c.styles["ndjson"].color; got != want {
+		t.Errorf("the colour of both is %v, that of the first alone %v", got, want)
 	}
 }
 

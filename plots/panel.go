@@ -25,6 +25,7 @@ const (
 	intervalWidth  = vg.Length(1)
 	markerRadius   = vg.Length(2.7)
 	dodge          = vg.Length(3)
+	labelWidth     = vg.Length(40) // room for one on a horizontal axis
 )
 
 // axes holds the scales of a panel, and the styles that all panels of its chart have in common.
@@ -43,7 +44,7 @@ func newAxes(c Chart, i, columns int, width vg.Length) axes {
 		_, ys = coordinates(c.Panels[first:min(first+columns, len(c.Panels))])
 	}
 	series := c.legend()
-	f := axes{chart: c, x: c.X.fit(xs, int(width/40)), y: c.Y.fit(ys, 8), styles: c.styles, shift: map[string]vg.Length{}}
+	f := axes{chart: c, x: c.X.fit(xs, int(width/labelWidth)), y: c.Y.fit(ys, 8), styles: c.styles, shift: map[string]vg.Length{}}
 	if f.styles == nil {
 		f.styles = assignStyles(series)
 	}
@@ -58,10 +59,12 @@ func newAxes(c Chart, i, columns int, width vg.Length) axes {
 
 // coordinates lists all values that panels have to show.
 func coordinates(panels []Panel) (xs, ys []float64) {
-	for _, pt := range (Chart{Panels: panels}).points() {
-		xs, ys = append(xs, pt.X), append(ys, pt.Y)
-		if !pt.Noisy {
-			ys = append(ys, pt.Low, pt.High)
+	for _, s := range (Chart{Panels: panels}).series() {
+		for _, pt := range s.Points {
+			xs, ys = append(xs, pt.X), append(ys, pt.Y)
+			if s.showsInterval(pt) {
+				ys = append(ys, pt.Low, pt.High)
+			}
 		}
 	}
 	for _, p := range panels {
@@ -109,6 +112,9 @@ func (f axes) drawData(c draw.Canvas, of *plot.Plot, p Panel) {
 	}
 	line := draw.LineStyle{Color: faint, Width: 0.7}
 	group(c, `class="grid"`, "", func() { (&plotter.Grid{Vertical: line, Horizontal: line}).Plot(c, of) })
+	if f.direct {
+		f.names(c, of, p, &labels)
+	}
 	f.guides(c, of, p.Guides, &labels)
 	others := stat.Filter(p.Series, func(s Series) bool { return !s.Reference })
 	for _, s := range append(stat.Filter(p.Series, func(s Series) bool { return s.Reference }), others...) {
@@ -116,9 +122,6 @@ func (f axes) drawData(c draw.Canvas, of *plot.Plot, p Panel) {
 		labels.add(c, of, f, s)
 	}
 	labels.draw(c)
-	if f.direct {
-		f.lineNames(c, of, p.Series)
-	}
 	if (Chart{Panels: []Panel{p}}).empty() {
 		style := textStyle(9, muted, false)
 		style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
@@ -170,13 +173,16 @@ func (f axes) series(c draw.Canvas, of *plot.Plot, s Series) {
 		}
 		for i, p := range points {
 			placed := f.place(p)
-			if s.Shape != Curve && p.Low != p.High && !p.Noisy {
+			if s.showsInterval(p) {
 				c.StrokeLine2(draw.LineStyle{Color: l.color, Width: intervalWidth}, at[i].X, atY(placed.Low), at[i].X, atY(placed.High))
 			}
 			f.marker(c, s, p, l, at[i], len(points))
 		}
 	})
 }
+
+// showsInterval returns whether the interval of a point is drawn.
+func (s Series) showsInterval(p Point) bool { return s.Shape != Curve && p.Low != p.High && !p.Noisy }
 
 // marker draws that of a point, about which a page says what is known. On a curve only marked points
 // have one; a point of a reference has one where no line shows it.

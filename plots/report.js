@@ -111,8 +111,9 @@ for (const svg of all('svg.plot')) {
     };
     const [left, right, bottom, top] = [axes[0].from, axes[0].to, axes[1].from, axes[1].to];
     const clip = drawIn(svg, 'clipPath', { id: 'clip' + ++clips });
-    drawIn(clip, 'rect', { x: left - 4, y: top - 16, width: right - left + 8, height: bottom - top + 20 });
+    drawIn(clip, 'rect', { x: left - 4, y: top - 4, width: right - left + 8, height: bottom - top + 8 });
     data.setAttribute('clip-path', `url(#clip${clips})`);
+    svg.append(...all('.above', data)); // where no line of a part that was zoomed reaches
   }
   function redraw() {
     if (!parts) prepare();

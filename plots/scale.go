@@ -75,7 +75,7 @@ func (a Axis) fit(values []float64, maxLabels int) fittedScale {
 		r.fitLog(values)
 		r.ticks = a.withZero(r, a.binaryTicks(r, maxLabels))
 	case Nines:
-		_, r.max = span(stat.Map(values, ninesOf))
+		_, r.max = span(stat.Map(values, ninesOf), 0)
 		r.ticks = ninesTicks(r)
 	case Category:
 		r.min, r.max = -0.5, float64(max(len(a.Categories), 1))-0.5
@@ -120,7 +120,7 @@ func ninesOf(q float64) float64 { return -math.Log10(1 - min(max(q, 0), 1-1e-9))
 
 func (r *fittedScale) fitLog(values []float64) {
 	positive := stat.Filter(values, func(v float64) bool { return v > 0 })
-	r.min, r.max = span(stat.Map(positive, math.Log10))
+	r.min, r.max = span(stat.Map(positive, math.Log10), 0)
 	margin := 0.04 * (r.max - r.min)
 	r.min, r.max = r.min-margin, r.max+margin
 	r.hasZero = len(positive) < len(values)
@@ -137,7 +137,7 @@ func (r *fittedScale) fitLog(values []float64) {
 // fitLinear starts a linear axis at zero if the values still fill a third of it: an axis that
 // starts elsewhere exaggerates differences.
 func (r *fittedScale) fitLinear(values []float64) {
-	r.min, r.max = span(values)
+	r.min, r.max = span(values, 0.3)
 	if r.min > 0 && r.min < r.max*2/3 {
 		r.min = 0
 	}
@@ -148,14 +148,15 @@ func (r *fittedScale) fitLinear(values []float64) {
 	}
 }
 
-// span returns the range of positions, never an empty one.
-func span(positions []float64) (low, high float64) {
+// span returns the range of positions, never an empty one: around a single one it leaves room, which may
+// be a share of it.
+func span(positions []float64, share float64) (low, high float64) {
 	if len(positions) == 0 {
 		return 0, 1
 	}
 	low, high = slices.Min(positions), slices.Max(positions)
 	if high-low < 1e-9*max(1, math.Abs(high)) {
-		room := max(0.3, 0.3*math.Abs(high))
+		room := max(0.3, share*math.Abs(high))
 		return low - room, high + room
 	}
 	return low, high

@@ -61,11 +61,11 @@ func TestWriteIntoAFileFails(t *testing.T) {
 
 func TestGalleryHoldsWhatIsNamed(t *testing.T) {
 	dir := t.TempDir()
-	files, err := Gallery(dir, testSet(), "goodput", "overhead")
+	files, _, err := Write(dir, testSet(), "goodput", "overhead")
 	if want := []string{filepath.Join(dir, "goodput.svg"), filepath.Join(dir, "overhead.svg")}; err != nil || !slices.Equal(files, want) {
 		t.Errorf("got %q, %v, want %q", files, err, want)
 	}
-	_, err = Gallery(dir, testSet(), "goodputt")
+	_, _, err = Write(dir, testSet(), "goodputt")
 	if err == nil || !strings.Contains(err.Error(), "goodputt") || !strings.Contains(err.Error(), "roundtrip") {
 		t.Errorf("an unknown name gives %v", err)
 	}

@@ -103,13 +103,7 @@ func (f *plotFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	var drawn []string
-	var omitted []plots.Omission
-	if len(f.gallery) == 0 {
-		drawn, omitted, err = plots.Write(f.out, set)
-	} else {
-		drawn, err = plots.Gallery(f.out, set, f.gallery...)
-	}
+	drawn, omitted, err := plots.Write(f.out, set, f.gallery...)
 	if err != nil {
 		return err
 	}

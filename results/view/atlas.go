@@ -10,11 +10,11 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// A question is a row of the atlas: what is asked of every system, and the step of a probe that
-// answers it: "a|b" is a, or else b, and one with "*" at its end the least value of all such, or
-// yes where one says so.
+// A question is a row of a table: what is asked of every system or kind of pipe, and the step of a
+// probe that answers it: "a|b" is a, or else b, and one with "*" at its end the least value of all such,
+// or yes where one says so.
 type question struct {
-	asks, pipe, step string
+	asks, pipe, step string  // of any kind where pipe is empty
 	fits             float64 // if set, the answer is whether the value is at least this
 }
 
@@ -43,10 +43,10 @@ var questions = []question{
 // answers reports whether a finding is one that the question asks for. An experiment that came to
 // no result answers for all that it would have found.
 func (q question) answers(p results.Probe) bool {
-	return p.Pipe == q.pipe && slices.ContainsFunc(strings.Split(q.step, "|"), func(asked string) bool {
+	return (q.pipe == "" || p.Pipe == q.pipe) && slices.ContainsFunc(strings.Split(q.step, "|"), func(asked string) bool {
 		prefix, many := strings.CutSuffix(asked, "*")
 		return p.Step == asked || many && strings.HasPrefix(p.Step, prefix) ||
-			(p.Value == "hangs" || p.Value == "fails") && strings.HasPrefix(asked, p.Step+"/")
+			noResult(p) && strings.HasPrefix(asked, p.Step+"/")
 	})
 }
 

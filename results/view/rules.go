@@ -35,39 +35,15 @@ func RulesPage(set *results.Set) Page {
 	return v
 }
 
-// A pipeQuestion is what a person asks of a kind of pipe, and how its findings answer.
-type pipeQuestion struct {
-	title string
-	of    func([]results.Probe) Cell
-}
-
-var pipeQuestions = []pipeQuestion{
-	{"bytes it holds", answeredBy("capacity/stated", "capacity/accepted")},
-	{"written whole or not at all, up to (PIPE_BUF)", answeredBy("all-or-nothing")},
-	{"a write to a full one", answeredBy("full/write")},
-	{"a write without a reader", answeredBy("broken/no-reader")},
-	{"SIGPIPE with that", answeredBy("broken/no-reader/sigpipe")},
-	{"a blocked writer learns of the reader's end after", answeredBy("broken/after-0/notice")},
-	{"a parent that writes before it reads hangs above", answeredBy("deadlock/parent-writes")},
-	{"differ from the documented rule", func(of []results.Probe) Cell {
-		return textCell(fmt.Sprintf("%d of %d", len(standing(of, ruleDiffers)), len(of)))
-	}},
-	{"came to no result", func(of []results.Probe) Cell {
-		n := len(stat.Filter(of, noResult))
-		return when(n > 0, textCell(strconv.Itoa(n)))
-	}},
-}
-
-// answeredBy shows what the first of the steps found that was made.
-func answeredBy(steps ...string) func([]results.Probe) Cell {
-	return func(of []results.Probe) Cell {
-		for _, step := range steps {
-			if i := slices.IndexFunc(of, func(p results.Probe) bool { return p.Step == step }); i >= 0 {
-				return exactCell(of[i].Value, of[i].Unit)
-			}
-		}
-		return Cell{}
-	}
+// pipeQuestions are what a person asks of each kind of pipe.
+var pipeQuestions = []question{
+	{asks: "bytes it holds", step: "capacity/stated|capacity/accepted"},
+	{asks: "written whole or not at all, up to (PIPE_BUF)", step: "all-or-nothing"},
+	{asks: "a write to a full one", step: "full/write"},
+	{asks: "a write without a reader", step: "broken/no-reader"},
+	{asks: "SIGPIPE with that", step: "broken/no-reader/sigpipe"},
+	{asks: "a blocked writer learns of the reader's end after", step: "broken/after-0/notice"},
+	{asks: "a parent that writes before it reads hangs above", step: "deadlock/parent-writes"},
 }
 
 // RulesScreen answers in some ten lines what most people ask: first whether anything differs from the
@@ -77,15 +53,23 @@ func RulesScreen(set *results.Set) Page {
 	v := Page{Header: []string{fmt.Sprintf("%d of %s differ from the documented rules; %d agree, the rest are not documented",
 		len(differing), results.FormatCount(len(set.Probes), "finding"), len(agree))}}
 	v.Header = append(v.Header, stat.Map(set.Environments, probedOn)...)
-	columns := []columnOf[pipeQuestion]{{"", func(q pipeQuestion) Cell { return textCell(q.title) }}}
+	columns := []columnOf[question]{{"", func(q question) Cell { return textCell(q.asks) }}}
 	byKind := stat.GroupBy(set.Probes, pipeOf)
+	differ, none := []string{"differ from the documented rule"}, []string{"came to no result"}
 	for _, of := range byKind {
-		columns = append(columns, columnOf[pipeQuestion]{">" + of[0].Pipe, func(q pipeQuestion) Cell { return q.of(of) }})
+		columns = append(columns, columnOf[question]{">" + of[0].Pipe, func(q question) Cell { return q.cell(q.choose(of)) }})
+		differ = append(differ, fmt.Sprintf("%d of %d", len(standing(of, ruleDiffers)), len(of)))
+		n := len(stat.Filter(of, noResult))
+		none = append(none, when(n > 0, strconv.Itoa(n)))
 	}
-	answered := stat.Filter(pipeQuestions, func(q pipeQuestion) bool {
-		return slices.ContainsFunc(byKind, func(of []results.Probe) bool { return q.of(of) != Cell{} })
+	v.Tables = []Table{tableOf("", pipeQuestions, columns...)}
+	v.Tables[0].Rows = stat.Filter(v.Tables[0].Rows, func(row []Cell) bool {
+		return slices.ContainsFunc(row[1:], func(c Cell) bool { return c.Text != "" })
 	})
-	v.Tables = []Table{tableOf("", answered, columns...)}
+	v.Tables[0].Append(differ...)
+	if slices.ContainsFunc(set.Probes, noResult) {
+		v.Tables[0].Append(none...)
+	}
 	for _, p := range differing {
 		found := exactValue(p.Value, p.Unit)
 		v.Conclusions = append(v.Conclusions, fmt.Sprintf("%s %s: %s, documented %s", p.Pipe, p.Step, found, p.Documented))

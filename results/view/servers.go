@@ -129,7 +129,7 @@ func RecordingSummary(s *results.Set) []string {
 		results.FormatCount(requests, "message"), len(s.Messages)-requests, results.FormatSize(largest))}
 	times, unanswered := stat.Replies(s.Messages)
 	if l, err := results.NewLatency(slices.Concat(slices.Collect(maps.Values(times))...)); err == nil && l.Count > 0 {
-		parts := append([]string{results.FormatCount(int(l.Count), "reply")}, quantileTexts(l, "slowest")...)
+		parts := append([]string{results.FormatCount(int(l.Count), "answer")}, quantileTexts(l, "slowest")...)
 		out = append(out, "Time to the reply: "+strings.Join(parts, ", ")+".")
 	}
 	if n := len(unanswered); n > 0 {
