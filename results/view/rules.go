@@ -62,10 +62,9 @@ func RulesScreen(set *results.Set) Page {
 		n := len(stat.Filter(of, noResult))
 		none = append(none, when(n > 0, strconv.Itoa(n)))
 	}
-	v.Tables = []Table{tableOf("", pipeQuestions, columns...)}
-	v.Tables[0].Rows = stat.Filter(v.Tables[0].Rows, func(row []Cell) bool {
-		return slices.ContainsFunc(row[1:], func(c Cell) bool { return c.Text != "" })
-	})
+	v.Tables = []Table{tableOf("", stat.Filter(pipeQuestions, func(q question) bool {
+		return q.choose(set.Probes).Step != ""
+	}), columns...)}
 	v.Tables[0].Append(differ...)
 	if slices.ContainsFunc(set.Probes, noResult) {
 		v.Tables[0].Append(none...)
