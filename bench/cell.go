@@ -112,7 +112,7 @@ func IsUnsupported(err error) bool {
 }
 
 // placeCell returns the CPUs for the ends of a cell, or why this machine cannot run it. Pages
-// cannot be lent to a socket pair, nor where an end is left to Go's poller.
+// can be lent to pipes alone, nor where an end is left to Go's poller.
 func placeCell(c results.Cell) (cpus placement.CPUs, err error) {
 	if err := syspipe.Kind(c.Pipe).Supported(); err != nil {
 		return cpus, err
@@ -125,7 +125,7 @@ func placeCell(c results.Cell) (cpus placement.CPUs, err error) {
 		if err := syspipe.Transfer(c.Transfer).Supported(); err != nil {
 			return cpus, err
 		}
-		if c.Pipe == string(syspipe.SocketPair) || writer == syspipe.Poller || reader == syspipe.Poller {
+		if !syspipe.Kind(c.Pipe).IsPipe() || writer == syspipe.Poller || reader == syspipe.Poller {
 			return cpus, fmt.Errorf("transfer %s through a %s with io %s: %w", c.Transfer, c.Pipe, c.IO, errors.ErrUnsupported)
 		}
 	}

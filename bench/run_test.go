@@ -98,8 +98,26 @@ func TestEveryCombinationDeliversEveryMessage(t *testing.T) {
 	}
 }
 
+// refused reports how an end of a cell's kind can wait after all, in the way that was said to be unsupported.
+func refused(c results.Cell) error {
+	w, r, err := syspipe.Open(syspipe.Kind(c.Pipe), 0)
+	if err != nil {
+		return nil
+	}
+	defer w.Close()
+	defer r.Close()
+	how, err := syspipe.ParseIO(c.IO)
+	if err == nil && w.SetIO(how) == nil && r.SetIO(how) == nil {
+		err = errors.New("is said to be unsupported, and can be had")
+	}
+	return err
+}
+
 // complete reports what a record of the small plan lacks.
 func complete(r results.Record) error {
+	if r.Unsupported != "" {
+		return refused(r.Cell)
+	}
 	if len(r.Samples) != 2 || r.Stopped != "samples" || r.Failed != "" || r.Run != "test" || r.Time.IsZero() {
 		return fmt.Errorf("%d samples, stopped %q, failed %q, run %q at %s", len(r.Samples), r.Stopped, r.Failed, r.Run, r.Time)
 	}

@@ -76,7 +76,7 @@ func styleAt(i int) seriesStyle {
 var fixedStyles = map[string]int{
 	"ndjson": 0, "content-length": 1, "chunked": 2, "length-prefix": 3, "adaptive": 4, "ndjson-bytewise": 5, "ndjson-rescan": 6, "chunked+zstd": 6,
 	"blocking": 0, "poller": 1, "poll": 2, "spin": 3, "sleep": 4,
-	"anonymous": 0, "fifo": 1, "socketpair": 2, "named": 3,
+	"anonymous": 0, "fifo": 1, "socketpair": 2, "named": 3, "unix": 3, "seqpacket": 4, "pty": 5, "ring": 6,
 	"same": 0, "apart": 1, "sibling": 2, "far": 3, "free": 4,
 	"p50": 0, "p90": 2, "p99": 1, "max": 5, "request": 0, "reply": 1, "best trade-offs": 0, "recommended": 1,
 	"linux": 0, "darwin": 1, "windows": 2, "freebsd": 3,

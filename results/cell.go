@@ -17,7 +17,7 @@ import (
 type Cell struct {
 	Framing   string `json:"framing"`   // a framers spec: "ndjson", "chunked:61440"
 	Size      int    `json:"size"`      // message bytes; 0 where a recording's messages have their own sizes
-	Pipe      string `json:"pipe"`      // "anonymous", "fifo", "socketpair", "named"
+	Pipe      string `json:"pipe"`      // "anonymous", "fifo", "socketpair", "named", "unix", "seqpacket", "pty", "ring"
 	Capacity  int    `json:"capacity"`  // bytes asked for; 0 leaves it to the operating system
 	IO        string `json:"io"`        // "blocking", or "writer/reader" where the ends differ
 	Placement string `json:"placement"` // "same", "sibling", "apart", "far", "free"

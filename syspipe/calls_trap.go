@@ -3,6 +3,7 @@
 package syspipe
 
 import (
+	"fmt"
 	"os"
 	"syscall"
 	"unsafe"
@@ -20,6 +21,16 @@ func socketPair() ([2]int, error) {
 	return fds, os.NewSyscallError("socketpair", err)
 }
 
+func socket(sort int) (int, error) {
+	fd, err := unix.Socket(unix.AF_UNIX, sort|unix.SOCK_CLOEXEC, 0)
+	return fd, os.NewSyscallError("socket", err)
+}
+
+func accept(listener int) (int, error) {
+	fd, _, err := unix.Accept4(listener, unix.SOCK_CLOEXEC)
+	return fd, os.NewSyscallError("accept4", err)
+}
+
 // replace makes fd a duplicate of from, in one step.
 func replace(from, fd int) error {
 	return os.NewSyscallError("dup3", unix.Dup3(from, fd, unix.O_CLOEXEC))
@@ -28,7 +39,7 @@ func replace(from, fd int) error {
 // Direct gives the direct way to the end, which stays as it is; false where there is none: the end
 // is not [Blocking], or is closed.
 func (e *End) Direct() (d Direct, ok bool) {
-	return Direct{fd: uintptr(e.fd)}, e.io == Blocking && e.file == nil && !e.closed.Load()
+	return Direct{fd: uintptr(e.fd)}, e.io == Blocking && e.file == nil && e.stream == nil && !e.closed.Load()
 }
 
 // Read makes one call and returns the bytes it brought, negative where it failed.
@@ -62,5 +73,11 @@ func sysWritev(fd int, vecs []syscall.Iovec) (int, syscall.Errno) {
 	return int(n), errno
 }
 
-// pollable returns nil: epoll and kqueue watch every kind of pipe.
-func pollable(Kind) error { return nil }
+// pollable refuses terminals: Linux does not wake those who wait for room in one (n_tty_poll asks for
+// no such wake-up), so a writer in Go's poller waits for ever.
+func pollable(kind Kind) error {
+	if kind == PTY {
+		return fmt.Errorf("%w: epoll does not report that it has room", unsupported("a pseudo-terminal in Go's poller"))
+	}
+	return nil
+}

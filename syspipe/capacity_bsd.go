@@ -17,7 +17,7 @@ func pipeCapacity(kind Kind, _ int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return fillAndClose(w.fd, r.fd)
+	return fillAndClose(w, r)
 }
 
 // setPipeCapacity takes for granted what the pipe grows to by itself; neither system lets a program

@@ -52,10 +52,16 @@ func readLimit(file string) int {
 
 // buffered asks by TIOCINQ, which is FIONREAD; x/sys knows only the former.
 func (e *End) buffered() (int, error) {
-	if e.kind == SocketPair && e.dir == writes {
-		return 0, unsupported("asking the writing end of a socket pair")
+	if m, ok := e.stream.(mapped); ok {
+		return m.buffered(), nil
+	}
+	if e.kind == PTY { // it counts what the reader has been handed, and not what waits for that
+		return 0, unsupported("asking a pseudo-terminal")
 	}
 	n, err := unix.IoctlGetInt(e.fd, unix.TIOCINQ)
+	if s, ok := e.stream.(*packets); ok {
+		n += len(s.rest)
+	}
 	return n, os.NewSyscallError("FIONREAD", err)
 }
 

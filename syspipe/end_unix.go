@@ -18,7 +18,8 @@ var supportedIOs = []IO{Blocking, Poller, Poll, Spin, {name: "sleep"}}
 
 // descriptor is what an end consists of on Unix.
 type descriptor struct {
-	fd int
+	fd     int
+	stream stream // nil where read(2) and write(2) of the descriptor do all
 
 	file        *os.File // owner of fd once Go's poller has it
 	conn        syscall.RawConn
@@ -39,12 +40,50 @@ type polledCall struct {
 	errno syscall.Errno
 }
 
+// A stream is how a kind moves bytes by other means than a pipe's. The calls count and wait as those of
+// the descriptor do.
+type stream interface {
+	read(e *End, p []byte) (int, syscall.Errno)
+	write(e *End, p []byte) (int, syscall.Errno)
+	// gathers tells whether writev(2) of the descriptor takes so many bytes.
+	gathers(e *End, bytes int64) bool
+}
+
+// A mapped stream keeps its bytes in memory of the two processes, of which the kernel knows nothing.
+type mapped interface {
+	stream
+	capacity() int
+	buffered() int
+	interrupt(e *End)
+	close(e *End) error
+}
+
 func newEnd(kind Kind, dir direction, fd int) *End {
 	prepareFlags()
-	return &End{kind: kind, dir: dir, descriptor: descriptor{fd: fd}}
+	return &End{kind: kind, dir: dir, descriptor: descriptor{fd: fd, stream: newStream(kind)}}
+}
+
+func (e *End) sysRead(p []byte) (int, syscall.Errno) {
+	if e.stream != nil {
+		return e.stream.read(e, p)
+	}
+	return sysRead(e.fd, p)
+}
+
+func (e *End) sysWrite(p []byte) (int, syscall.Errno) {
+	if e.stream != nil {
+		return e.stream.write(e, p)
+	}
+	return sysWrite(e.fd, p)
 }
 
 func (e *End) setIO(want IO) error {
+	if _, ok := e.stream.(mapped); ok {
+		if want == Poller || want == Poll {
+			return unsupported(fmt.Sprintf("io %s of a %s", want, e.kind.noun()))
+		}
+		return nil // it looks at the end's io itself
+	}
 	if want == Poller {
 		if err := pollable(e.kind); err != nil {
 			return err
@@ -76,7 +115,7 @@ func (e *End) read(p []byte) (int, error) {
 	if e.file != nil {
 		return e.readPolled(p)
 	}
-	n, errno := sysRead(e.fd, p)
+	n, errno := e.sysRead(p)
 	if errno == 0 && n > 0 {
 		e.in.moved(len(p), n)
 		return n, nil
@@ -86,7 +125,7 @@ func (e *End) read(p []byte) (int, error) {
 
 // readOn goes on from a call that returned n and errno until one is not refused.
 func (e *End) readOn(p []byte, n int, errno syscall.Errno) (int, error) {
-	n, errno, err := e.retry(&e.in, len(p), n, errno, func() (int, syscall.Errno) { return sysRead(e.fd, p) })
+	n, errno, err := e.retry(&e.in, len(p), n, errno, func() (int, syscall.Errno) { return e.sysRead(p) })
 	return e.readResult(n, errno, err)
 }
 
@@ -123,7 +162,7 @@ func (e *End) readPolled(p []byte) (int, error) {
 // tryRead makes a call for Go's poller, which repeats it until it reports true.
 func (e *End) tryRead(uintptr) bool {
 	for {
-		n, errno := sysRead(e.fd, e.polledRead.buf)
+		n, errno := e.sysRead(e.polledRead.buf)
 		errno = e.in.account(len(e.polledRead.buf), n, errno)
 		if errno != syscall.EINTR {
 			e.polledRead.n, e.polledRead.errno = n, errno
@@ -151,12 +190,12 @@ func (e *End) write(p []byte) (int, error) {
 	if e.file != nil {
 		return e.writePolled(p)
 	}
-	n, errno := sysWrite(e.fd, p)
+	n, errno := e.sysWrite(p)
 	if errno == 0 && n == len(p) {
 		e.out.moved(n, n)
 		return n, nil
 	}
-	return e.writeOn(p, n, errno, func(rest []byte) (int, syscall.Errno) { return sysWrite(e.fd, rest) })
+	return e.writeOn(p, n, errno, e.sysWrite)
 }
 
 // writeOn goes on from a call that returned n and errno until all of p is accepted or one fails.
@@ -186,7 +225,7 @@ func (e *End) writePolled(p []byte) (int, error) {
 func (e *End) tryWrite(uintptr) bool {
 	for e.polledWrite.n < len(e.polledWrite.buf) {
 		rest := e.polledWrite.buf[e.polledWrite.n:]
-		n, errno := sysWrite(e.fd, rest)
+		n, errno := e.sysWrite(rest)
 		switch errno = e.out.account(len(rest), n, errno); errno {
 		case 0:
 			e.polledWrite.n += n
@@ -282,6 +321,9 @@ func (e *End) closeDescriptor() error {
 }
 
 func (e *End) release() error {
+	if m, ok := e.stream.(mapped); ok {
+		return m.close(e)
+	}
 	err := os.NewSyscallError("close", unix.Close(e.fd))
 	if e.null != nil {
 		err = errors.Join(err, e.null.Close())
@@ -295,6 +337,10 @@ func (e *End) release() error {
 func (e *End) interrupt() error {
 	if e.io == Spin || e.io.pause > 0 {
 		return nil // they look by themselves
+	}
+	if m, ok := e.stream.(mapped); ok {
+		m.interrupt(e)
+		return nil
 	}
 	var fds [2]int
 	if err := pipe(&fds); err != nil {
@@ -311,7 +357,7 @@ func (e *End) interrupt() error {
 }
 
 func (e *End) tryWriteOnce(p []byte) (int, error) {
-	n, errno := sysWrite(e.fd, p)
+	n, errno := e.sysWrite(p)
 	errno = e.out.account(len(p), n, errno)
 	if errno != 0 {
 		return 0, e.writeResult(0, false, errno, nil)
@@ -320,7 +366,7 @@ func (e *End) tryWriteOnce(p []byte) (int, error) {
 }
 
 func (e *End) tryReadOnce(p []byte) (int, error) {
-	n, errno := sysRead(e.fd, p)
+	n, errno := e.sysRead(p)
 	errno = e.in.account(len(p), n, errno)
 	switch {
 	case errno != 0:
@@ -332,6 +378,9 @@ func (e *End) tryReadOnce(p []byte) (int, error) {
 }
 
 func (e *End) writable() (bool, error) {
+	if m, ok := e.stream.(mapped); ok {
+		return m.buffered() < m.capacity(), nil
+	}
 	fds := []unix.PollFd{{Fd: int32(e.fd), Events: unix.POLLOUT}}
 	for {
 		n, err := unix.Poll(fds, 0)

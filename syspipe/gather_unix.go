@@ -3,6 +3,7 @@
 package syspipe
 
 import (
+	"errors"
 	"syscall"
 	"unsafe"
 
@@ -26,6 +27,10 @@ type gather struct {
 func (e *End) writev(bufs [][]byte) (int64, error) {
 	g := &e.gather
 	g.load(bufs)
+	if e.stream != nil && !e.stream.gathers(e, g.left) {
+		clear(g.store)
+		return e.writeEach(bufs)
+	}
 	var err error
 	if e.file != nil {
 		err = e.conn.Write(g.try)
@@ -36,6 +41,29 @@ func (e *End) writev(bufs [][]byte) (int64, error) {
 	all := g.left == 0
 	clear(g.store)
 	return g.n, e.writeResult(g.n, all, g.errno, err)
+}
+
+// writeEach is a gather write where only single buffers can be written.
+func (e *End) writeEach(bufs [][]byte) (total int64, err error) {
+	for _, b := range bufs {
+		if len(b) == 0 {
+			continue
+		}
+		n, err := e.write(b)
+		total += int64(n)
+		if err != nil {
+			return total, acceptedBefore(err, total)
+		}
+	}
+	return total, nil
+}
+
+// acceptedBefore puts the count of a whole gather write into the error of one of its buffers.
+func acceptedBefore(err error, total int64) error {
+	if broken := (*BrokenPipeError)(nil); errors.As(err, &broken) {
+		broken.Accepted = total
+	}
+	return err
 }
 
 func (g *gather) load(bufs [][]byte) {

@@ -16,13 +16,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var supportedKinds = []Kind{Anonymous, FIFO, SocketPair}
-
 func open(kind Kind, capacity int) (w, r *End, err error) {
 	var fds [2]int
 	switch kind {
 	case FIFO:
-		w, r, err = openPrivateFIFO()
+		w, r, err = inPrivate("fifo", openFIFO)
+	case Unix, SeqPacket:
+		w, r, err = inPrivate("socket", func(path string) (w, r *End, err error) { return connect(kind, path) })
+	case PTY:
+		w, r, err = openPTY()
+	case Ring:
+		return openRing(capacity)
 	case SocketPair:
 		if fds, err = socketPair(); err == nil {
 			w, r = newEnd(SocketPair, duplex, fds[0]), newEnd(SocketPair, duplex, fds[1])
@@ -36,7 +40,7 @@ func open(kind Kind, capacity int) (w, r *End, err error) {
 		return w, r, err
 	}
 	err = w.setCapacity(capacity)
-	if err == nil && kind == SocketPair { // its capacity is the sender's buffer on Linux, the receiver's on the BSDs
+	if err == nil && kind.IsSocket() { // its capacity is the sender's buffer on Linux, the receiver's on the BSDs
 		err = r.setCapacity(capacity)
 	}
 	if err != nil {
@@ -45,26 +49,59 @@ func open(kind Kind, capacity int) (w, r *End, err error) {
 	return w, r, nil
 }
 
-// openPrivateFIFO makes a FIFO that nobody else can open, and leaves nothing of it in the file
-// system.
-func openPrivateFIFO() (w, r *End, err error) {
-	dir, err := os.MkdirTemp("", "syspipe-fifo-")
+// inPrivate opens both ends of what has a name in the file system, where nobody else can, and leaves
+// nothing of it there.
+func inPrivate(name string, open func(path string) (w, r *End, err error)) (w, r *End, err error) {
+	dir, err := os.MkdirTemp("", "syspipe-"+name+"-")
 	if err != nil {
 		return nil, nil, err
 	}
-	path := filepath.Join(dir, "fifo")
-	if err := unix.Mkfifo(path, 0o600); err != nil {
-		return nil, nil, errors.Join(&fs.PathError{Op: "mkfifo", Path: path, Err: err}, os.Remove(dir))
-	}
-	w, r, err = openFIFO(path)
+	path := filepath.Join(dir, name)
+	w, r, err = open(path)
 	// Not RemoveAll: that opens the folder, and there may be no descriptor left for it.
-	if left := errors.Join(os.Remove(path), os.Remove(dir)); left != nil && err == nil {
+	left := os.Remove(path)
+	if errors.Is(left, fs.ErrNotExist) {
+		left = nil // it was never made, which err tells
+	}
+	if left = errors.Join(left, os.Remove(dir)); left != nil && err == nil {
 		return nil, nil, errors.Join(left, w.Close(), r.Close())
 	}
 	return w, r, err
 }
 
+// connect makes a connection through a socket of that name.
+func connect(kind Kind, path string) (w, r *End, err error) {
+	sort := unix.SOCK_STREAM
+	if kind == SeqPacket {
+		sort = unix.SOCK_SEQPACKET
+	}
+	listener, err := socket(sort)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer unix.Close(listener)
+	address := &unix.SockaddrUnix{Name: path}
+	if err := errors.Join(unix.Bind(listener, address), unix.Listen(listener, 1)); err != nil {
+		return nil, nil, &fs.PathError{Op: "listen on", Path: path, Err: err}
+	}
+	write, err := socket(sort)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := unix.Connect(write, address); err != nil {
+		return nil, nil, errors.Join(&fs.PathError{Op: "connect to", Path: path, Err: err}, unix.Close(write))
+	}
+	read, err := accept(listener)
+	if err != nil {
+		return nil, nil, errors.Join(err, unix.Close(write))
+	}
+	return newEnd(kind, duplex, write), newEnd(kind, duplex, read), nil
+}
+
 func openFIFO(path string) (w, r *End, err error) {
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		return nil, nil, &fs.PathError{Op: "mkfifo", Path: path, Err: err}
+	}
 	// The reader comes first and does not wait: so the writer finds one and need not wait either.
 	read, err := openFIFOEnd(path, unix.O_RDONLY|unix.O_NONBLOCK)
 	if err != nil {
@@ -130,13 +167,21 @@ func inherited(number uint64, kind Kind, dir direction) (*End, error) {
 		return nil, os.NewSyscallError("fstat", err)
 	}
 	want := uint32(unix.S_IFIFO)
-	if kind == SocketPair {
+	switch {
+	case kind.IsSocket():
 		want = unix.S_IFSOCK
+	case kind == PTY:
+		want = unix.S_IFCHR
+	case kind == Ring:
+		want = unix.S_IFREG
 	}
 	if mode := uint32(st.Mode); mode&unix.S_IFMT != want {
 		return nil, fmt.Errorf("descriptor %d is %s", fd, fileType(mode))
 	}
 	unix.CloseOnExec(fd)
+	if kind == Ring {
+		return mapRing(fd, dir)
+	}
 	e := newEnd(kind, dir, fd)
 	return e, e.SetIO(Blocking)
 }
@@ -175,32 +220,44 @@ func describe(fd int) (Stream, error) {
 	return s, err
 }
 
-// capacity fills a fresh socket pair with the same buffers. The kernel charges its own bookkeeping
-// to the buffer, so the bytes accepted say more than the option's value does.
+// capacity fills a fresh pair of sockets with the same buffers. The kernel charges its own
+// bookkeeping to the buffer, so the bytes accepted say more than the option's value does. Of a
+// terminal, too, only a trial tells.
 func (e *End) capacity() (int, error) {
-	if e.kind != SocketPair {
+	if m, ok := e.stream.(mapped); ok {
+		return m.capacity(), nil
+	}
+	if e.kind.IsPipe() {
 		return pipeCapacity(e.kind, e.fd)
 	}
-	fds, err := socketPair()
+	w, r, err := open(e.kind, 0)
 	if err != nil {
 		return 0, err
 	}
-	for _, option := range []int{unix.SO_SNDBUF, unix.SO_RCVBUF} {
-		if err := copyOption(e.fd, fds, option); err != nil {
-			return 0, errors.Join(err, unix.Close(fds[0]), unix.Close(fds[1]))
+	if e.kind.IsSocket() {
+		for _, option := range []int{unix.SO_SNDBUF, unix.SO_RCVBUF} {
+			if err := copyOption(e.fd, [2]int{w.fd, r.fd}, option); err != nil {
+				return 0, errors.Join(err, w.Close(), r.Close())
+			}
 		}
 	}
-	return fillAndClose(fds[0], fds[1])
+	return fillAndClose(w, r)
 }
 
 func (e *End) setCapacity(n int) error {
-	if e.kind != SocketPair {
+	if e.kind == PTY || e.kind == Ring {
+		return &CapacityError{Kind: e.kind, Asked: n, Err: unsupported("changing it")}
+	}
+	if !e.kind.IsSocket() {
 		return setPipeCapacity(e, n)
 	}
 	for _, option := range []int{unix.SO_SNDBUF, unix.SO_RCVBUF} {
 		if err := unix.SetsockoptInt(e.fd, unix.SOL_SOCKET, option, n); err != nil {
 			return &CapacityError{Kind: e.kind, Asked: n, Err: os.NewSyscallError("setsockopt", err), Where: socketLimit}
 		}
+	}
+	if s, ok := e.stream.(interface{ resized() }); ok {
+		s.resized()
 	}
 	return nil
 }
@@ -219,13 +276,13 @@ func copyOption(from int, to [2]int, option int) error {
 }
 
 // fillAndClose returns the bytes that w takes in large writes until it refuses.
-func fillAndClose(w, r int) (total int, err error) {
-	defer func() { err = errors.Join(err, unix.Close(w), unix.Close(r)) }()
-	if err := unix.SetNonblock(w, true); err != nil {
+func fillAndClose(w, r *End) (total int, err error) {
+	defer func() { err = errors.Join(err, w.Close(), r.Close()) }()
+	if err := unix.SetNonblock(w.fd, true); err != nil {
 		return 0, os.NewSyscallError("fcntl", err)
 	}
 	for chunk := make([]byte, 1<<20); ; {
-		n, errno := sysWrite(w, chunk)
+		n, errno := w.sysWrite(chunk)
 		switch errno {
 		case 0:
 			total += n

@@ -37,8 +37,13 @@ func (e *End) closeDuplicates() error {
 }
 
 // File returns a duplicate of the end as a file, for the standard streams of an exec.Cmd, which
-// take nothing else. The caller closes it.
-func (e *End) File() (*os.File, error) { return ask(e, "duplicate", e.duplicate) }
+// take nothing else. The caller closes it. Of a [Ring] there is none: its bytes are in no file.
+func (e *End) File() (*os.File, error) {
+	if e.kind == Ring {
+		return nil, e.failed("duplicate", unsupported("a file of a ring"))
+	}
+	return ask(e, "duplicate", e.duplicate)
+}
 
 // Inherited takes up the end that the parent process handed over with [End.Pass]. It belongs to the
 // caller from then on, is [Blocking] until SetIO, and is not inherited by further children. Take

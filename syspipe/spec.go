@@ -61,6 +61,22 @@ const (
 	// Named is a Windows named pipe opened for overlapped operation, so that deadlines and Go's
 	// poller work on it.
 	Named Kind = "named"
+
+	// Unix is a stream connection through a Unix socket with a name in the file system, as daemons
+	// listen on. Open makes it in a private folder and removes the name at once.
+	Unix Kind = "unix"
+	// SeqPacket is the same of SOCK_SEQPACKET, which keeps packets whole. As a byte stream, a write
+	// becomes packets of at most 64 KiB, and what a Read leaves of one comes with the next Read. Linux
+	// only.
+	SeqPacket Kind = "seqpacket"
+	// PTY is a pseudo-terminal that passes bytes on as they are: a program writes to its side, and
+	// whoever shows the terminal reads. Linux only.
+	PTY Kind = "pty"
+	// Ring is memory that both processes map, and futex(2) where one has to wait for the other: no
+	// call of the kernel moves a byte, so this is the floor of all transports and none that a shell
+	// or os/exec offers. One process writes and one reads; where one was killed, the other notices
+	// within 100 ms. Linux only.
+	Ring Kind = "ring"
 )
 
 // System names the system whose rules pipes follow here: as [runtime.GOOS] does, but "gvisor" for
@@ -79,7 +95,18 @@ func IsGVisor(version string) bool {
 }
 
 // Kinds returns every kind that pipebench knows, on any system, always in the same order.
-func Kinds() []Kind { return []Kind{Anonymous, FIFO, SocketPair, Named} }
+func Kinds() []Kind { return append(Pipes(), Unix, SeqPacket, PTY, Ring) }
+
+// Pipes returns the kinds that programs are given as standard streams where nobody looks at a
+// terminal. The others are there to be compared with them.
+func Pipes() []Kind { return []Kind{Anonymous, FIFO, SocketPair, Named} }
+
+// IsSocket reports whether the kind is one of sockets, which share their limits and their errors.
+func (k Kind) IsSocket() bool { return k == SocketPair || k == Unix || k == SeqPacket }
+
+// IsPipe reports whether the kernel's own pipe is behind the kind: then it has slots, a capacity that
+// the system states, and pages that can be lent.
+func (k Kind) IsPipe() bool { return k == Anonymous || k == FIFO || k == Named }
 
 // Supported returns nil where this operating system has the kind, else an error that wraps
 // [errors.ErrUnsupported] and names the system.
@@ -102,7 +129,10 @@ func parseName[T ~string](what, name string, known []T) (T, error) {
 
 // noun names the kind in the middle of a sentence.
 func (k Kind) noun() string {
-	nouns := map[Kind]string{Anonymous: "anonymous pipe", Named: "named pipe", SocketPair: "socket pair"}
+	nouns := map[Kind]string{
+		Anonymous: "anonymous pipe", Named: "named pipe", SocketPair: "socket pair", Unix: "Unix socket",
+		SeqPacket: "seqpacket socket", PTY: "pseudo-terminal", Ring: "ring in memory",
+	}
 	return cmp.Or(nouns[k], string(k))
 }
 

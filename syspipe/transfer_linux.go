@@ -55,7 +55,7 @@ func (e *End) spliceFlags() uintptr {
 
 func (e *End) checkTransfer(t Transfer) error {
 	switch {
-	case e.kind == SocketPair:
+	case !e.kind.IsPipe():
 		return unsupported(fmt.Sprintf("transfer %s of a %s", t, e.kind.noun()))
 	case e.file != nil:
 		return unsupported(fmt.Sprintf("transfer %s with io %s", t, e.io))

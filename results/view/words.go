@@ -103,7 +103,12 @@ func fieldText(c results.Cell, name string) string { return FieldValue(name, c.F
 func FieldPhrase(name, value string) string {
 	text := FieldValue(name, value)
 	switch name {
-	case "pipe", "payload", "capacity":
+	case "pipe":
+		if value != "anonymous" && value != "named" { // "fifo" and the rest say what they are
+			return text
+		}
+		return text + " " + name
+	case "payload", "capacity":
 		return text + " " + name
 	case "size":
 		return text + " messages"

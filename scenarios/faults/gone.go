@@ -70,7 +70,7 @@ func (e *ReaderClosed) judge() (Verdict, string) {
 }
 
 func runReaderGone(ctx context.Context, r *recorder) {
-	for _, kind := range syspipe.Kinds() {
+	for _, kind := range syspipe.Pipes() {
 		if err := kind.Supported(); err != nil {
 			r.unsupported(string(kind), err)
 			continue

@@ -154,7 +154,7 @@ func Run(ctx context.Context, o Options, found func(Finding) error) error {
 		}
 	}
 	if kinds == nil {
-		kinds = slices.DeleteFunc(syspipe.Kinds(), func(k syspipe.Kind) bool { return k.Supported() != nil })
+		kinds = slices.DeleteFunc(syspipe.Pipes(), func(k syspipe.Kind) bool { return k.Supported() != nil })
 	}
 	steps, _ := experimentsNamed(o.Steps) // whose names are valid
 	over := Progress{Of: len(kinds) * len(steps)}
@@ -320,10 +320,10 @@ func (t *trial) finding(step string, value any, unit, how string) Finding {
 	return f
 }
 
-// system is that of which the rules hold here: none but those of all for what is no pipe, a socket
-// pair, or a FIFO of macOS, which is one inside.
+// system is that of which the rules hold here: none but those of all for what is no pipe, such as a
+// socket pair, or a FIFO of macOS, which is one inside.
 func (t *trial) system() system {
-	if t.kind == syspipe.SocketPair || t.kind == syspipe.FIFO && runtime.GOOS == "darwin" {
+	if !t.kind.IsPipe() || t.kind == syspipe.FIFO && runtime.GOOS == "darwin" {
 		return system{}
 	}
 	if t.capacity == 0 {

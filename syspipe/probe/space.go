@@ -17,7 +17,7 @@ import (
 func probeCapacity(t *trial) {
 	w, _ := t.openBlocking()
 	step, how := "capacity/accepted", ""
-	if runtime.GOOS == "windows" || runtime.GOOS == "linux" && t.kind != syspipe.SocketPair {
+	if runtime.GOOS == "windows" || runtime.GOOS == "linux" && t.kind.IsPipe() {
 		step, how = "capacity/stated", "ask the system about a new pipe"
 	}
 	t.found(step, script.Must(w.Capacity()), "B", how)
@@ -60,7 +60,7 @@ func probeGrowth(t *trial) {
 		script.Check(err)
 	}
 	t.found("growth/first-write", first, "B", "what a new pipe takes of one write of 1 MiB")
-	if runtime.GOOS == "linux" && t.kind != syspipe.SocketPair {
+	if runtime.GOOS == "linux" && t.kind.IsPipe() {
 		t.found("growth/stated", script.Must(w.Capacity())-before, "B", "F_GETPIPE_SZ of the full pipe less that of the empty one")
 	}
 }
@@ -81,7 +81,7 @@ func probeSettable(t *trial) {
 		}
 	}
 	t.largestCapacity()
-	if t.kind == syspipe.SocketPair || runtime.GOOS != "linux" { // Wine has a /proc too
+	if !t.kind.IsPipe() || runtime.GOOS != "linux" { // Wine has a /proc too
 		return
 	}
 	for _, l := range []struct{ step, file, unit string }{
@@ -131,7 +131,7 @@ func readNumber(file string) (int, bool) {
 // write that is split stays so when larger. What fits a socket depends on how it was written, so
 // there is no saying what is free: for one, the usual sizes are tried.
 func probeAllOrNothing(t *trial) {
-	if t.kind == syspipe.SocketPair {
+	if !t.kind.IsPipe() {
 		whole := 0
 		for _, n := range fillSizes(t.slot()) {
 			w, _ := t.open()
