@@ -104,10 +104,13 @@ func connect(o Options, f framers.Framing) (*conn, error) {
 // launch opens the pipes and starts the process. The server's ends are ours only until it has them.
 func (c *conn) launch(o Options) error {
 	var theirs [3]*syspipe.End
-	var errs [3]error
+	var errs [4]error
 	c.stdin, theirs[0], errs[0] = syspipe.Open(o.Pipe, o.Capacity)
 	theirs[1], c.stdout, errs[1] = syspipe.Open(o.Pipe, o.Capacity)
 	theirs[2], c.stderr, errs[2] = syspipe.Open(syspipe.Anonymous, 0)
+	if o.nonblock && errs[1] == nil {
+		errs[3] = theirs[1].SetIO(syspipe.Poll) // the mode is the pipe's: the server has it from its start
+	}
 	defer closeEnds(theirs[:]...)
 	err := errors.Join(errs[:]...)
 	var files [3]*os.File
@@ -129,12 +132,6 @@ func (c *conn) launch(o Options) error {
 	}
 	if o.behind {
 		c.client = c.Cmd.Process.Pid
-	}
-	if o.nonblock {
-		if err := theirs[1].SetIO(syspipe.Poll); err != nil { // the mode is the pipe's, not the descriptor's
-			c.Close()
-			return fmt.Errorf("non-blocking standard output: %w", err)
-		}
 	}
 	return nil
 }

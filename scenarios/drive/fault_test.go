@@ -46,8 +46,8 @@ func TestSweepNamesEachFault(t *testing.T) {
 		fault   string
 		verdict drive.Verdict
 	}{
+		{"never-read@32KiB", drive.Deaf}, // first, since it is waited for
 		{"corrupt@32KiB", drive.Corrupt},
-		{"never-read@32KiB", drive.Deaf},
 		{"truncate-at-exit@32KiB", drive.Truncated},
 		{"trickle=16B", drive.OK},
 		{"stderr-flood", drive.OK},
@@ -56,7 +56,7 @@ func TestSweepNamesEachFault(t *testing.T) {
 	} {
 		t.Run(row.fault, func(t *testing.T) {
 			t.Parallel()
-			r, _ := sweepOf(t, server("mcp "+row.fault), 1<<10, 16<<10, 256<<10)
+			r, _ := sweepOf(t, server("mcp "+row.fault), 1<<10, 16<<10, 192<<10)
 			if r.Verdict != string(row.verdict) {
 				t.Errorf("got %s at %d: %v", r.Verdict, r.Size, r.Evidence)
 			}

@@ -14,10 +14,10 @@ func TestFindLimitsNamesTheFaultAndTheExactByte(t *testing.T) {
 		bytes int
 		above drive.Verdict
 	}{
+		{"deaf@64KiB", 64 << 10, drive.Deaf}, // first, since each failure is waited for
 		{"exit0@200000", 200000, "exit 0"},
 		{"limit@1MiB", 1 << 20, "exit 1"},
 		{"error@65535", 65535, drive.ErrorReply},
-		{"deaf@64KiB", 64 << 10, drive.Deaf},
 	} {
 		t.Run(row.fault, func(t *testing.T) {
 			t.Parallel()
@@ -25,7 +25,7 @@ func TestFindLimitsNamesTheFaultAndTheExactByte(t *testing.T) {
 			o.Patience = 2e8
 			d := begin(t, o)
 			var kept []results.Target
-			limits, err := d.FindLimits(t.Context(), 4<<20, func(l results.Line) error {
+			limits, err := d.FindLimits(t.Context(), 3*row.bytes, func(l results.Line) error {
 				kept = append(kept, l.(results.Target))
 				return nil
 			})

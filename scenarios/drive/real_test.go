@@ -29,7 +29,7 @@ var realServers = []struct {
 	{[]string{"mcp-server-everything", "stdio"}, "mcp 2025-11-25", 10_485_759, drive.Deaf, 16 << 20, true, ""},
 	{[]string{"hello"}, "mcp 2026-07-28", 16_777_216, "exit 0", 32 << 20, false, "greet"},
 	{[]string{"mcpgo-everything"}, "mcp 2026-07-28", 0, "", 256 << 10, false, ""},
-	{[]string{"gopls", "serve"}, "lsp", 0, "", 4 << 20, false, ""},
+	{[]string{"gopls", "serve"}, "lsp", 0, "", 1 << 20, false, ""},
 	{[]string{"vscode-json-language-server", "--stdio"}, "lsp", 0, "", 4 << 20, false, ""},
 }
 

@@ -36,6 +36,7 @@ func TestOpenSaysWhyACommandCannotBeSpokenTo(t *testing.T) {
 		verdict       drive.Verdict
 		says          string
 	}{
+		{"endless 0", "", drive.Endless, "no message end within 1,048,576 B"},
 		{"exit", "", "exit 0", ""},
 		{"exit abc", "", "exit 3", ""},
 		{"banner", "", drive.Corrupt, "what it writes is no answer"},
@@ -43,7 +44,6 @@ func TestOpenSaysWhyACommandCannotBeSpokenTo(t *testing.T) {
 		{"buffered", "", drive.Buffered, ""},
 		{"buffered", "lines", drive.Buffered, ""},
 		{"json buffered", "", drive.Buffered, "in ndjson: no answer in time"}, // and ends at headers
-		{"endless 0", "", drive.Endless, "no message end within 1,048,576 B"},
 		{"cat", "jsonrpc", drive.Corrupt, "it sends back what it is sent"},
 		{"cat", "mcp", drive.Corrupt, "it sends back what it is sent"},
 	} {
