@@ -31,15 +31,31 @@ func TestReportInABrowser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string][]byte{"report.html": []byte(fullPage(t)), "harness.html": harness} {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
+	messages := 100_000
+	if testing.Short() {
+		messages = 1000
+	}
+	long := testSet()
+	long.Records, long.Messages = nil, manyMessages(messages, 1)
+	for name, content := range map[string]string{
+		"report.html": fullPage(t), "harness.html": string(harness), "run.html": runPage(t), "recording.html": pageOf(t, long, ReportOptions{}),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	dom, console := b.run(t, filepath.Join(dir, "harness.html"), "--dump-dom", "--allow-file-access-from-files", "--virtual-time-budget=20000")
+	dom, console := b.run(t, filepath.Join(dir, "harness.html"), "--dump-dom", "--allow-file-access-from-files", "--virtual-time-budget=60000")
+	began := map[string]time.Time{}
 	for _, line := range strings.Split(console, "\n") {
-		if strings.Contains(line, "CONSOLE") {
+		m := opening.FindStringSubmatch(line)
+		if m == nil && strings.Contains(line, "CONSOLE") {
 			t.Errorf("on the console: %s", line)
+		} else if m != nil {
+			at, err := time.Parse("150405", m[1])
+			if m[2] == "opened" && err == nil {
+				t.Logf("the page of a %s was open after %v", m[3], at.Sub(began[m[3]]))
+			}
+			began[m[3]] = at
 		}
 	}
 	for _, url := range b.requests(t) {
@@ -71,30 +87,23 @@ func TestReportInABrowser(t *testing.T) {
 		"csv":        "blob:",
 		"lanes":      float64(len(testTraffic())),
 		"bytes":      "request",
+		"messages":   float64(messages),
+
+		"run overflow": 0.0, "recording overflow": 0.0,
 	}
 	if d := cmp.Diff(want, facts); d != "" {
 		t.Errorf("-want +got:\n%s", d)
 	}
 }
 
-// A page is dark where the system is.
-func TestADarkPage(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a browser once more")
-	}
-	b := newBrowser(t)
-	page := filepath.Join(t.TempDir(), "report.html")
-	if err := os.WriteFile(page, []byte(fullPage(t)), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if dark := b.brightness(t, page, "--force-dark-mode", "--blink-settings=preferredColorScheme=0"); dark > 0x30 {
-		t.Errorf("a dark page has brightness %d", dark)
-	}
-}
+// opening matches what the harness tells on the console, by the clock of the machine.
+var opening = regexp.MustCompile(`/(\d{6}\.\d+):\w+:CONSOLE.*"(opening|opened) (\w+)"`)
 
-// TestPrintKeepsToThePage prints a table whose evidence has no place to break a line at: the
-// columns beside it keep a width that can be read, so that its rows are not each as long as a page.
-func TestPrintKeepsToThePage(t *testing.T) {
+// TestADarkPageOnPaper opens a page where the system is dark, prints it, and has it do what no page of
+// this package does. It is dark. A table whose evidence has no place to break a line at keeps the columns
+// beside it to a width that can be read, so that its rows are not each as long as a printed page. A
+// request and a line on the console would be found out.
+func TestADarkPageOnPaper(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser once more")
 	}
@@ -108,18 +117,30 @@ func TestPrintKeepsToThePage(t *testing.T) {
 			Advice:   strings.Repeat("What to do is a sentence of many words. ", 6),
 		})
 	}
-	page := filepath.Join(t.TempDir(), "report.html")
-	if err := os.WriteFile(page, []byte(pageOf(t, set, ReportOptions{})), 0o644); err != nil {
+	const url = "http://pipebench.invalid/picture.png"
+	page, pdf, shot := filepath.Join(t.TempDir(), "report.html"), filepath.Join(t.TempDir(), "report.pdf"), filepath.Join(t.TempDir(), "shot.png")
+	content := pageOf(t, set, ReportOptions{})
+	content = strings.Replace(content, "Content-Security-Policy", "none", 1)
+	content = strings.Replace(content, "</body>", `<img src="`+url+`"><script>console.log("noise")</script></body>`, 1)
+	if err := os.WriteFile(page, []byte(content), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	pdf := filepath.Join(t.TempDir(), "report.pdf")
-	b.run(t, page, "--print-to-pdf="+pdf)
-	content, err := os.ReadFile(pdf)
+	_, console := b.run(t, page, "--print-to-pdf="+pdf, "--screenshot="+shot, "--force-dark-mode", "--blink-settings=preferredColorScheme=0")
+	printed, err := os.ReadFile(pdf)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if pages := len(printedPage.FindAll(content, -1)); pages < 1 || pages > 1+rows/4 {
+	if pages := len(printedPage.FindAll(printed, -1)); pages < 1 || pages > 1+rows/4 {
 		t.Errorf("%d rows of a table took %d pages", rows, pages)
+	}
+	if dark := brightness(t, shot); dark > 0x30 {
+		t.Errorf("a dark page has brightness %d", dark)
+	}
+	if !slices.Contains(b.requests(t), url) {
+		t.Error("a request of the page is not in the network log")
+	}
+	if !strings.Contains(console, "CONSOLE") {
+		t.Error("a line on the console is not in the browser's log")
 	}
 }
 
@@ -189,31 +210,9 @@ func (b browser) requests(t *testing.T) []string {
 	return out
 }
 
-// TestBrowserSeesRequests makes sure that a page which does ask for something would be found out.
-func TestBrowserSeesRequests(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a browser once more")
-	}
-	b := newBrowser(t)
-	page := filepath.Join(t.TempDir(), "bad.html")
-	const url = "http://pipebench.invalid/picture.png"
-	if err := os.WriteFile(page, []byte(`<img src="`+url+`"><script>console.log("noise")</script>`), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	_, console := b.run(t, page, "--dump-dom")
-	if !slices.Contains(b.requests(t), url) {
-		t.Error("a request of the page is not in the network log")
-	}
-	if !strings.Contains(console, "CONSOLE") {
-		t.Error("a line on the console is not in the browser's log")
-	}
-}
-
-// brightness of the page's upper left corner, on a screenshot that must not be of one colour.
-func (b browser) brightness(t *testing.T, page string, flags ...string) uint8 {
+// brightness of a page's upper left corner, on a screenshot that must not be of one colour.
+func brightness(t *testing.T, shot string) uint8 {
 	t.Helper()
-	shot := filepath.Join(t.TempDir(), "shot.png")
-	b.run(t, page, append(flags, "--screenshot="+shot)...)
 	f, err := os.Open(shot)
 	if err != nil {
 		t.Fatal(err)

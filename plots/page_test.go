@@ -212,24 +212,27 @@ func TestMachinesShareAxes(t *testing.T) {
 	}
 }
 
+// manyMessages is a recording, the last message first, of which every hundredth has a body of so many
+// words.
+func manyMessages(n, body int) []results.Message {
+	var out []results.Message
+	for i := range n {
+		m := results.Message{Kind: results.KindMessage, Run: "run-1", Dir: "request", T: int64(n-i) * 1e6, Size: int64(100 + i*7919%5000), Method: "tools/call", ID: json.RawMessage(fmt.Sprint(i))}
+		if i%100 == 0 {
+			m.Cuts, m.CutNS, m.Body = []int64{60, 40}, []int64{0, 9000}, strings.Repeat(fmt.Sprint(i*i, " "), body)
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
 // A page holds all of a recording of a hundred thousand messages, in the order of their times; of
 // larger ones it has shorter bodies, and says which messages it leaves out.
 func TestARecordingIsPacked(t *testing.T) {
-	many := func(n, body int) []results.Message {
-		var out []results.Message
-		for i := range n {
-			m := results.Message{Kind: results.KindMessage, Run: "run-1", Dir: "request", T: int64(n-i) * 1e6, Size: int64(100 + i*7919%5000), Method: "tools/call", ID: json.RawMessage(fmt.Sprint(i))}
-			if i%100 == 0 {
-				m.Cuts, m.CutNS, m.Body = []int64{60, 40}, []int64{0, 9000}, strings.Repeat(fmt.Sprint(i*i, " "), body)
-			}
-			out = append(out, m)
-		}
-		return out
-	}
 	for _, row := range []struct {
 		messages, body, kept int
 	}{{100_000, 1, 100_000}, {20_000, 1000, 20_000}} {
-		packed, note := pack(many(row.messages, row.body))
+		packed, note := pack(manyMessages(row.messages, row.body))
 		var got []results.Message
 		unpacked := flate.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(packed)))
 		if err := json.NewDecoder(unpacked).Decode(&got); err != nil {
@@ -246,7 +249,7 @@ func TestARecordingIsPacked(t *testing.T) {
 
 // The page of a run is light, whatever it can do.
 func TestAPageIsLight(t *testing.T) {
-	if n := len(pageOf(t, testSet(), ReportOptions{})); n > 600_000 {
+	if n := len(runPage(t)); n > 600_000 {
 		t.Errorf("%d bytes", n)
 	}
 }
