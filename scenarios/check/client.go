@@ -33,6 +33,7 @@ const (
 	givesUp   reaction = iota // end in its time, with another code than 0, and say why
 	carriesOn                 // do as with a good server
 	passesOn                  // only who knows the text can see that it was altered
+	decides                   // carry on, or give up
 )
 
 // serverFaults are how the faults of a server are asked for here, and what has to come of them.
@@ -49,6 +50,7 @@ var serverFaults = map[string]struct {
 	"never-read":       {spec: "never-read"},
 	"truncate-at-exit": {spec: "truncate-at-exit@0"},
 	"odd-version":      {spec: "odd-version"},
+	"old-version":      {"old-version", decides, ""},
 	"dirty":            {"dirty", carriesOn, ""},
 	"trickle":          {"trickle", carriesOn, ""},
 	"stderr-flood":     {"stderr-flood=256KiB", carriesOn, ""},
@@ -76,6 +78,7 @@ func Client(ctx context.Context, o Options, sink Sink) error {
 		"good-server":   {do: c.withGood(func(f *finding) { f.ok("ends with code 0 after %v", round(c.good.TookNS)) })},
 		"large-answer":  {do: c.withGoodServer(c.findLimit)},
 		"failed-starts": {do: c.failStarts},
+		"mcp-cancel":    {do: c.withGoodServer(c.cancels)},
 	}
 	for name, fault := range serverFaults {
 		tries[name] = situation{do: c.withGoodServer(func(ctx context.Context, f *finding) error {
@@ -141,6 +144,9 @@ func round(ns int64) time.Duration { return time.Duration(ns).Round(10 * time.Mi
 func (c *clientCheck) judge(f *finding, v *visit, due reaction, says string) {
 	took := round(v.TookNS)
 	said := v.Said + v.out
+	if due == decides {
+		due = map[bool]reaction{true: carriesOn, false: givesUp}[!v.Ended || v.Code == 0]
+	}
 	if v.LeftAlive > 0 {
 		f.fails("leaves %s of its server behind", results.FormatCount(v.LeftAlive, "process"))
 	}
@@ -179,6 +185,24 @@ func (c *clientCheck) judge(f *finding, v *visit, due reaction, says string) {
 	if v.LeftFiles > c.good.LeftFiles {
 		f.fails("leaves %s for temporary files behind, with a good server %d", results.FormatCount(v.LeftFiles, "file"), c.good.LeftFiles)
 	}
+}
+
+// cancels looks whether a client that gives a request up tells its server.
+func (c *clientCheck) cancels(ctx context.Context, f *finding) error {
+	v, err := c.visit(ctx, f, leaveTime[false], nil, "--fault", "deaf@0")
+	if err != nil {
+		return err
+	}
+	f.evidence = v.ClientEvidence
+	switch {
+	case v.Cancelled > 0:
+		f.ok("cancels what it does not wait for any more")
+	case v.Asked == 0 || !v.Ended:
+		f.cannotTell("had given up no request after %v", round(v.TookNS))
+	default:
+		f.slow("gives up on %s and does not cancel it", results.FormatCount(v.Asked, "request"))
+	}
+	return nil
 }
 
 // usualLimits are those of readers in use, in bytes.

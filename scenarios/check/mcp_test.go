@@ -39,8 +39,14 @@ func answerWrongly(wrong string, line []byte) {
 	answers := map[string]string{
 		"initialize": `"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`,
 		"ping":       `"result":{}`,
-		"tools/list": `"result":{"tools":[{"name":"echo","inputSchema":{"type":"object","properties":{"message":{"type":"string"}}}}]}`,
+		"tools/list": `"result":{"tools":[{"name":"echo","inputSchema":{"type":"object","properties":{"message":{"type":"string"}}}},{"name":"sleep","inputSchema":{"type":"object"}}]}`,
 		"tools/call": `"result":{"content":[]}`,
+	}
+	if r.Params.Name == "sleep" || r.Method == "notifications/cancelled" {
+		if r.Method == "notifications/cancelled" && wrong == "restless" {
+			fmt.Println(`{"jsonrpc":"2.0","id":"long","result":{"content":[]}}`)
+		}
+		return
 	}
 	if r.Params.Name != "echo" {
 		answers["tools/call"] = `"error":{"code":-32602,"message":"unknown tool"}`
@@ -88,6 +94,7 @@ func TestServersThatBreakARuleOfMCP(t *testing.T) {
 		"any request": "mcp-discover: does not refuse version 2099-12-31 with -32022",
 		"answers all": "mcp-notifications: answers a notification",
 		"no schema":   `mcp-tools: has a tool "echo" whose inputSchema`,
+		"restless":    "mcp-cancel: answers a call that was cancelled",
 		"any tool":    "mcp-tools: answers a call of a tool that there is not",
 	} {
 		t.Run(wrong, func(t *testing.T) {
@@ -96,14 +103,18 @@ func TestServersThatBreakARuleOfMCP(t *testing.T) {
 			o.Env = append(os.Environ(), mcpJob+"="+wrong)
 			name, text, _ := strings.Cut(broken, ": ")
 			if o.Only = []string{name}; broken == "" {
-				o.Only = []string{"mcp-opening", "mcp-version", "mcp-discover", "mcp-notifications", "mcp-tools"}
+				o.Only = []string{"mcp-opening", "mcp-version", "mcp-discover", "mcp-notifications", "mcp-tools", "mcp-cancel"}
 			}
 			found := serverChecks(t, o)
 			if len(found) != len(o.Only) {
 				t.Errorf("%d records of %d", len(found), len(o.Only))
 			}
+			wants := results.CheckFails
+			if wrong == "restless" { // no answer is what should be, not what has to be
+				wants = results.CheckSlow
+			}
 			for _, c := range found {
-				if broken == "" && c.Verdict != results.CheckOK || broken != "" && (c.Verdict != results.CheckFails || !strings.HasPrefix(c.Found, text)) {
+				if broken == "" && c.Verdict != results.CheckOK || broken != "" && (c.Verdict != wants || !strings.HasPrefix(c.Found, text)) {
 					t.Errorf("%s: %s: %s", c.Name, c.Verdict, c.Found)
 				}
 			}

@@ -3,6 +3,7 @@ package check
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -77,7 +78,14 @@ var mcpRules = map[string]func(*mcpSession) error{
 	"mcp-discover":      serverDiscover,
 	"mcp-notifications": serverNotifications,
 	"mcp-tools":         serverTools,
+	"mcp-cancel":        serverCancel,
 }
+
+// A departure is what is to be said of a server that breaks no rule: it leaves undone what it should
+// do, or does not show whether it keeps the rule.
+type departure struct{ verdict, text string }
+
+func (d departure) Error() string { return d.text }
 
 // An McpEvidence is what was sent to a server to see whether it keeps a rule, and what it wrote.
 type McpEvidence struct {
@@ -116,7 +124,8 @@ func (f *finding) keepsRule(ctx context.Context, rule func(*mcpSession) error, p
 	s := &mcpSession{in: in, patience: patience, lines: make(chan []byte, 64)}
 	go s.read(out)
 	if err := rule(s); err != nil && ctx.Err() == nil {
-		f.fails("%v", err)
+		d, _ := errors.AsType[departure](err)
+		f.judge(cmp.Or(d.verdict, results.CheckFails), "%v", err)
 	}
 	f.evidence = McpEvidence{s.sent, s.got}
 	f.ok("keeps the rule")
@@ -331,4 +340,56 @@ func serverTools(s *mcpSession) error {
 		return errors.New("answers a call of a tool that there is not as if there were one")
 	}
 	return nil
+}
+
+// longCalls are arguments with which tools of servers in use take long, by their names.
+var longCalls = map[string]string{
+	"sleep":                          `{"seconds":30}`,
+	"trigger-long-running-operation": `{"duration":30,"steps":3}`,
+}
+
+// serverCancel cancels a call that is under way.
+func serverCancel(s *mcpSession) error {
+	_, refused, err := s.initialize(mcpstdio.LastWithHandshake)
+	if err == nil {
+		err = s.send("", "notifications/initialized", nil)
+	}
+	if err != nil || refused {
+		return err
+	}
+	m, err := s.ask("tools/list", nil)
+	if err != nil {
+		return err
+	}
+	for name, arguments := range longCalls {
+		if !bytes.Contains(m.Result, []byte(`"name":"`+name+`"`)) {
+			continue
+		}
+		before := len(s.got)
+		err = s.send(`"long"`, "tools/call", []byte(`{"name":"`+name+`","arguments":`+arguments+`}`))
+		for _, method := range []string{"ping", "notifications/cancelled", "ping"} {
+			if method == "ping" && err == nil { // its answer says that what came before has been read
+				_, err = s.ask(method, nil)
+			} else if err == nil {
+				err = s.send("", method, []byte(`{"requestId":"long"}`))
+			}
+		}
+		for over := time.After(quiet); err == nil && over != nil; {
+			select {
+			case line, ok := <-s.lines:
+				if s.got = append(s.got, string(line)); !ok {
+					return errors.New("ends over a cancellation")
+				}
+			case <-over:
+				over = nil
+			}
+		}
+		for _, line := range s.got[before:] {
+			if m, e := jsonrpc.Parse([]byte(line)); e == nil && m.Kind().Answers() && m.ID == `"long"` {
+				return departure{results.CheckSlow, fmt.Sprintf("answers a call that was cancelled: %.80s", line)}
+			}
+		}
+		return err
+	}
+	return departure{results.CheckCannotTell, "it has no tool that is known to take long"}
 }

@@ -1,6 +1,7 @@
 package mcpstdio
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -145,6 +146,9 @@ func (f *faultInjector) handle(line []byte) {
 		s.handle(line)
 	case f.Kind == "never-read" && f.Bytes == 0 && beyond:
 		f.stopReading()
+	case f.Kind == "old-version" && bytes.Contains(line, []byte(`"server/discover"`)):
+		m, _ := jsonrpc.Parse(line)
+		s.sendError(m.ID, jsonrpc.CodeMethodNotFound, "Method not found")
 	default:
 		s.handle(line)
 	}
@@ -187,9 +191,10 @@ func (f *faultInjector) reply(r *request, msg []byte) (_ []byte, done func()) {
 		if r.method == "tools/call" {
 			msg = recordedAnswer{size: int(f.Bytes)}.message(r)
 		}
-	case "odd-version":
+	case "odd-version", "old-version":
 		if r.method == "initialize" {
-			msg = versions.ReplaceAll(msg, []byte(`"protocolVersion":"1999-12-31"`))
+			version := map[string]string{"odd-version": "1999-12-31", "old-version": "2024-11-05"}[f.Kind]
+			msg = versions.ReplaceAll(msg, []byte(`"protocolVersion":"`+version+`"`))
 		}
 	case "truncate-at-exit":
 		f.past.Store(!slices.Contains(openingMethods, r.method))
