@@ -172,7 +172,7 @@ func (o Options) one(ctx context.Context, side catalogue.Side, m catalogue.Misbe
 		f.judge(results.CheckCannotTell, "%s", strings.TrimSpace(err.Error()))
 	}
 	if f.Verdict == results.CheckFails || f.Verdict == results.CheckSlow {
-		f.Advice = cmp.Or(f.Advice, advice[f.class][f.Runtime], m.Advice)
+		f.Advice = cmp.Or(f.Advice, advice()[f.class+" "+f.Runtime], m.Advice)
 	} else {
 		f.Advice, f.Reproduce = "", ""
 	}

@@ -366,13 +366,15 @@ func (p *program) blockBuffer(ctx context.Context, f *finding) error {
 	return nil
 }
 
-// lateness is the most by which bytes came later through a pipe than to a terminal, as seen from the
-// end of the program: starts differ by more than that on a busy machine.
+// lateness is the most by which bytes came later through a pipe than to a terminal, as seen both from
+// the start of the program and from its end: on a busy machine one start is slower than another, and
+// a terminal takes longer than a pipe for the same output.
 func lateness(shown, piped *outcome) (behind time.Duration) {
 	for _, a := range shown.arrivals {
 		i := slices.IndexFunc(piped.arrivals, func(b arrival) bool { return b.bytes >= a.bytes })
 		if i >= 0 {
-			behind = max(behind, (shown.took-a.at)-(piped.took-piped.arrivals[i].at))
+			b := piped.arrivals[i]
+			behind = max(behind, min(b.at-a.at, (shown.took-a.at)-(piped.took-b.at)))
 		}
 	}
 	return behind

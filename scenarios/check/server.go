@@ -222,6 +222,14 @@ func (s *mcpSession) initialize(version string) (g greeting, refused bool, err e
 	return g, m.Failure != nil, err
 }
 
+// open opens a session. A server that refuses has none of those in which a rule is tried.
+func (s *mcpSession) open() (g greeting, refused bool, err error) {
+	if g, refused, err = s.initialize(mcpstdio.LastWithHandshake); err == nil && !refused {
+		err = s.send("", "notifications/initialized", nil)
+	}
+	return g, refused, err
+}
+
 func serverOpening(s *mcpSession) error {
 	g, refused, err := s.initialize(mcpstdio.LastWithHandshake)
 	if err != nil || refused {
@@ -286,15 +294,14 @@ func serverDiscover(s *mcpSession) error {
 }
 
 func serverNotifications(s *mcpSession) error {
-	if _, refused, err := s.initialize(mcpstdio.LastWithHandshake); err != nil || refused {
+	_, refused, err := s.open()
+	if err == nil {
+		err = s.send("", "notifications/pipebench/unknown", nil)
+	}
+	if err != nil || refused {
 		return err
 	}
 	before := len(s.got)
-	for _, method := range []string{"notifications/initialized", "notifications/pipebench/unknown"} {
-		if err := s.send("", method, nil); err != nil {
-			return err
-		}
-	}
 	if _, err := s.ask("tools/list", nil); err != nil {
 		return fmt.Errorf("after a notification that it cannot know, it %w", err)
 	}
@@ -307,10 +314,7 @@ func serverNotifications(s *mcpSession) error {
 }
 
 func serverTools(s *mcpSession) error {
-	g, refused, err := s.initialize(mcpstdio.LastWithHandshake)
-	if err == nil {
-		err = s.send("", "notifications/initialized", nil)
-	}
+	g, refused, err := s.open()
 	if err != nil || refused || g.Capabilities["tools"] == nil {
 		return err
 	}
@@ -350,10 +354,7 @@ var longCalls = map[string]string{
 
 // serverCancel cancels a call that is under way.
 func serverCancel(s *mcpSession) error {
-	_, refused, err := s.initialize(mcpstdio.LastWithHandshake)
-	if err == nil {
-		err = s.send("", "notifications/initialized", nil)
-	}
+	_, refused, err := s.open()
 	if err != nil || refused {
 		return err
 	}
