@@ -26,7 +26,7 @@ import (
 
 // defaultTime is what a run may take to measure, where nobody says and its estimate is not much
 // longer: with what is shown and drawn afterwards it ends within 20 s.
-const defaultTime = 16500 * time.Millisecond
+const defaultTime = 16 * time.Second
 
 const samplesOfCell = "samples of each cell, short slices of a fork; at least 6 give an interval"
 
@@ -72,7 +72,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the cells and how long they will take, and measure nothing")
 	flags.StringSliceVar(&f.scenarios, "scenario", nil, "reproduce ways in which stdio fails, such as reader-gone (see list), or all, instead of measuring")
 	f.registerAsserts(cmd, "exit 3 unless this holds, such as 'p99<50ms@64KiB', and 4 where it cannot be told")
-	f.sharedFlags.register(cmd, 0, "begin nothing that would not end within this (default 16.5s, or half more than a much longer estimate)", view.FormatBench)
+	f.sharedFlags.register(cmd, 0, "begin nothing that would not end within this (default 16s, or half more than a much longer estimate)", view.FormatBench)
 }
 
 // parsePrecision reads "2%" or "0.02" as 0.02.
@@ -131,6 +131,9 @@ func (f *runFlags) run(cmd *cobra.Command, _ []string) error {
 	}
 	if len(f.scenarios) > 0 {
 		return f.reproduce(cmd)
+	}
+	if subrun.InTurns() && !cmd.Flags().Changed("forks") {
+		f.planned.Forks = 1
 	}
 	plan, err := f.plan(cmd.Context())
 	if err != nil {

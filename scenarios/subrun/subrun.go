@@ -117,10 +117,14 @@ const enquiry = '\x05'
 // by [Together] or [Binary.Run] read them.
 func RecordsOnly() bool { return os.Getenv(recordsOnly) != "" }
 
+// InTurns reports whether this process takes turns with others, so that each invocation is one of
+// many, and needs no further starts of its workers to see what luck each start has.
+func InTurns() bool { return os.Getenv(turns) != "" }
+
 // Turn gives up this process's turn, and waits until it has the next. That of a process which has
 // the machine to itself never ends.
 func Turn(ctx context.Context) error {
-	if os.Getenv(turns) == "" {
+	if !InTurns() {
 		return nil
 	}
 	if _, err := os.Stdout.Write([]byte{enquiry}); err != nil {
@@ -178,7 +182,7 @@ func Together(ctx context.Context, flags []string, sides ...Side) ([]*results.Se
 		waiting = waiting[1:]
 		var err error
 		if begun[i] == nil {
-			if begun[i], err = sides[i].start(ctx, flags); err == nil {
+			if begun[i], err = sides[i].start(ctx, flags, len(sides) > 1); err == nil {
 				defer begun[i].close()
 			}
 		} else {
@@ -207,10 +211,13 @@ type invocation struct {
 	said    *bufio.Reader
 }
 
-func (s Side) start(ctx context.Context, flags []string) (*invocation, error) {
+func (s Side) start(ctx context.Context, flags []string, shared bool) (*invocation, error) {
 	p := proc.Command(s.Path, slices.Concat([]string{"run"}, flags, []string{"--quiet", "--no-progress", "--out", s.Dir})...)
 	p.Grace = patience
-	p.Cmd.Env = append(os.Environ(), turns+"=1", recordsOnly+"=1")
+	p.Cmd.Env = append(os.Environ(), recordsOnly+"=1")
+	if shared {
+		p.Cmd.Env = append(p.Cmd.Env, turns+"=1")
+	}
 	i := &invocation{Side: s, process: p}
 	var err error
 	if i.stdin, err = p.Pipe(0); err == nil {
