@@ -51,8 +51,6 @@ var (
 	pageScript string
 )
 
-var pageTemplate = template.Must(template.New("report").Parse(pageText))
-
 // A page is what the template is filled with.
 type page struct {
 	Title      string
@@ -160,7 +158,7 @@ func (r *reporter) page(sections []view.Section, o ReportOptions) ([]byte, error
 		p.CSV = csv.String()
 	}
 	var out bytes.Buffer
-	err := pageTemplate.Execute(&out, p)
+	err := template.Must(template.New("report").Parse(pageText)).Execute(&out, p)
 	return []byte(view.Escape(out.String())), err // strings of other programs are all over it
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // A Cell is one point of a sweep: all of it asked for, nothing of it measured.
@@ -53,8 +54,9 @@ func (c Cell) Key() string {
 // A Field is one field of a cell as it stands in the file.
 type Field struct{ Name, Value string }
 
-// cellFields are the fields of a cell sorted by their names in the file.
-var cellFields = func() []cellField {
+// cellFields are the fields of a cell sorted by their names in the file. As with all that is not a
+// plain value, only who asks for them waits until they are made: a worker starts in a few milliseconds.
+var cellFields = sync.OnceValue(func() []cellField {
 	var out []cellField
 	for i, f := range reflect.VisibleFields(reflect.TypeFor[Cell]()) {
 		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -62,7 +64,7 @@ var cellFields = func() []cellField {
 	}
 	slices.SortFunc(out, func(a, b cellField) int { return strings.Compare(a.name, b.name) })
 	return out
-}()
+})
 
 type cellField struct {
 	name      string
@@ -72,9 +74,9 @@ type cellField struct {
 
 // Fields lists what of a cell stands in the file, sorted by name.
 func (c Cell) Fields() []Field {
-	out := make([]Field, 0, len(cellFields))
+	out := make([]Field, 0, len(cellFields()))
 	v := reflect.ValueOf(c)
-	for _, f := range cellFields {
+	for _, f := range cellFields() {
 		if value := v.Field(f.index); !f.omitempty || !value.IsZero() {
 			out = append(out, Field{f.name, fieldText(value)})
 		}
@@ -178,7 +180,7 @@ func CellLabel(c Cell, differ []string) string {
 // CellFieldNames lists the names of all fields that a cell can have, sorted.
 func CellFieldNames() []string {
 	var out []string
-	for _, f := range cellFields {
+	for _, f := range cellFields() {
 		out = append(out, f.name)
 	}
 	return out

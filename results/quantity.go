@@ -89,8 +89,6 @@ func FormatSize(bytes int64) string {
 	return fmt.Sprintf("%d B", bytes)
 }
 
-var sizeText = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)$`)
-
 // sizeUnits are what a size may end with. They count in 1024s whatever their spelling.
 var sizeUnits = map[string]float64{
 	"": 1, "b": 1,
@@ -102,7 +100,7 @@ var sizeUnits = map[string]float64{
 // ParseSize reads a size as a person types it: "64", "4KiB", "4k", "1.5MB", "1 MiB". Units are
 // always powers of 1024; a part of a byte is an error.
 func ParseSize(s string) (int64, error) {
-	m := sizeText.FindStringSubmatch(strings.TrimSpace(s))
+	m := regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)$`).FindStringSubmatch(strings.TrimSpace(s))
 	if m == nil {
 		return 0, fmt.Errorf("size %q: want a number of bytes such as 64, 4KiB or 1MiB", s)
 	}

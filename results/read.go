@@ -171,7 +171,7 @@ func decode(text []byte) (Line, error) {
 	if head.Kind == "" {
 		return nil, errors.New("no kind")
 	}
-	l, ok := lists[head.Kind]
+	l, ok := lists()[head.Kind]
 	if !ok {
 		return nil, fmt.Errorf("kind %q is not known to this version", head.Kind)
 	}

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A Set is what one or several results files hold, in the order of the files and of their lines.
@@ -85,7 +86,7 @@ type list struct {
 }
 
 // lists are those of a Set by kind: they follow its fields, so that a kind of line is added there.
-var lists = func() map[string]list {
+var lists = sync.OnceValue(func() map[string]list {
 	out := make(map[string]list)
 	for i, f := range reflect.VisibleFields(reflect.TypeFor[Set]()) {
 		if zero, ok := reflect.Zero(f.Type.Elem()).Interface().(Line); ok {
@@ -93,7 +94,7 @@ var lists = func() map[string]list {
 		}
 	}
 	return out
-}()
+})
 
 // runOf returns the run that a line belongs to.
 func runOf(line Line) string { return reflect.ValueOf(line).FieldByName("Run").String() }
@@ -101,7 +102,7 @@ func runOf(line Line) string { return reflect.ValueOf(line).FieldByName("Run").S
 // Add puts one line into the set, as reading it from a file would. A pointer, or a line of another
 // package, is ignored.
 func (s *Set) Add(line Line) {
-	l, v := lists[line.kind()], reflect.ValueOf(line)
+	l, v := lists()[line.kind()], reflect.ValueOf(line)
 	if v.Type() == l.line {
 		field := reflect.ValueOf(s).Elem().Field(l.field)
 		field.Set(reflect.Append(field, v))
@@ -111,7 +112,7 @@ func (s *Set) Add(line Line) {
 // Len returns the number of lines that were read.
 func (s *Set) Len() int {
 	n := 0
-	for _, l := range lists {
+	for _, l := range lists() {
 		n += reflect.ValueOf(s).Elem().Field(l.field).Len()
 	}
 	return n
@@ -133,7 +134,7 @@ func Merge(sets ...*Set) *Set {
 // The problems of the files are not a run's.
 func (s *Set) OfRun(run string) *Set {
 	own := &Set{}
-	for _, l := range lists {
+	for _, l := range lists() {
 		lines := reflect.ValueOf(s).Elem().Field(l.field)
 		for i := range lines.Len() {
 			if line := lines.Index(i).Interface().(Line); runOf(line) == run {

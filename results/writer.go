@@ -120,7 +120,7 @@ func encode(line Line) ([]byte, error) {
 // withKind returns the line with its kind filled in, which the type knows better than the caller,
 // and with empty lists for missing ones: readers in other languages should not meet a null.
 func withKind(line Line) (Line, error) {
-	if t := reflect.TypeOf(line); t != lists[line.kind()].line {
+	if t := reflect.TypeOf(line); t != lists()[line.kind()].line {
 		return nil, fmt.Errorf("a line of type %s has no place in a results file: give the value, not a pointer", t)
 	}
 	if e, ok := line.(Environment); ok {
@@ -173,7 +173,7 @@ func validate(line Line) error {
 func (c Cell) Validate() error {
 	var faults []error
 	v := reflect.ValueOf(c)
-	for _, f := range cellFields {
+	for _, f := range cellFields() {
 		value := v.Field(f.index)
 		if value.Kind() == reflect.String && !f.omitempty && value.IsZero() {
 			faults = append(faults, fmt.Errorf("%s is missing", f.name))

@@ -27,14 +27,17 @@ type flags interface {
 	run(cmd *cobra.Command, args []string) error
 }
 
-// newCommand makes a command of its flags and of the text of that name. With nil it takes no arguments.
-func newCommand(name string, f flags, args cobra.PositionalArgs) *cobra.Command {
+// newCommand makes a command of its flags, where they are wanted, and of the text of that name. With
+// nil it takes no arguments.
+func newCommand(name string, f flags, args cobra.PositionalArgs, wanted bool) *cobra.Command {
 	cmd := helped(name)
 	if cmd.Args = args; args == nil {
 		cmd.Args = takes(0, 0, name+" takes no arguments")
 	}
 	cmd.RunE = f.run
-	f.register(cmd)
+	if wanted {
+		f.register(cmd)
+	}
 	return cmd
 }
 

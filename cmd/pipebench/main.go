@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -78,7 +79,7 @@ func interruptible() context.Context {
 // run is the whole command but for the process around it.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	out := &output{Writer: stdout}
-	root := newRoot()
+	root := newRoot(args...)
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(out)
@@ -113,7 +114,9 @@ func (o *output) Fd() uintptr {
 	return ^uintptr(0)
 }
 
-func newRoot() *cobra.Command {
+// newRoot makes the command. Where args are given, of the commands in it only those that are named
+// among them have their flags, which take longer to make than all the rest does.
+func newRoot(args ...string) *cobra.Command {
 	root := helped("pipebench")
 	root.Version = machine.Version()
 	root.SilenceErrors, root.SilenceUsage = true, true
@@ -133,25 +136,28 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
 	})
+	command := func(name string, f flags, takes cobra.PositionalArgs) *cobra.Command {
+		return newCommand(name, f, takes, len(args) == 0 || slices.Contains(args, name))
+	}
 	const whichFile = "which file? give the results.jsonl of one run or more"
 	root.AddCommand(
-		newCommand("run", &runFlags{}, nil),
-		newCommand("probe", &probeFlags{}, cobra.ArbitraryArgs),
-		newCommand("profile", &profileFlags{}, nil),
-		newCommand("inspect", &inspectFlags{}, takes(1, 1, "inspect takes one process number")),
-		newCommand("plot", &plotFlags{}, takes(1, anyNumber, whichFile)),
-		newCommand("serve", &serveFlags{}, nil),
-		newCommand("call", &callFlags{}, takes(1, anyNumber, "which server? pipebench call -- COMMAND [ARGUMENT...]")),
-		newCommand("check", &checkFlags{}, takes(1, anyNumber, "which command? put it behind --, as in: pipebench check -- my-program")),
-		newCommand("drive", &driveFlags{}, takes(1, anyNumber, "which command? put it behind --, as in: pipebench drive -- cat")),
-		newCommand("tap", &tapFlags{}, takes(1, anyNumber, "which command? put it behind --, as in: pipebench tap -- my-server")),
-		newCommand("tune", &tuneFlags{}, nil),
-		newCommand("claims", &claimsFlags{}, cobra.ArbitraryArgs),
-		newCommand("compare", &compareFlags{}, takes(2, 2, "compare takes two files, the old and the new results")),
-		newCommand("ab", &abFlags{}, beforeDash(2, "ab takes two binaries, the old and the new one")),
-		newCommand("doctor", &doctorFlags{}, beforeDash(0, "doctor takes no arguments")),
-		newCommand("report", &reportFlags{}, takes(1, anyNumber, whichFile)),
-		newCommand("list", &listFlags{}, nil),
+		command("run", &runFlags{}, nil),
+		command("probe", &probeFlags{}, cobra.ArbitraryArgs),
+		command("profile", &profileFlags{}, nil),
+		command("inspect", &inspectFlags{}, takes(1, 1, "inspect takes one process number")),
+		command("plot", &plotFlags{}, takes(1, anyNumber, whichFile)),
+		command("serve", &serveFlags{}, nil),
+		command("call", &callFlags{}, takes(1, anyNumber, "which server? pipebench call -- COMMAND [ARGUMENT...]")),
+		command("check", &checkFlags{}, takes(1, anyNumber, "which command? put it behind --, as in: pipebench check -- my-program")),
+		command("drive", &driveFlags{}, takes(1, anyNumber, "which command? put it behind --, as in: pipebench drive -- cat")),
+		command("tap", &tapFlags{}, takes(1, anyNumber, "which command? put it behind --, as in: pipebench tap -- my-server")),
+		command("tune", &tuneFlags{}, nil),
+		command("claims", &claimsFlags{}, cobra.ArbitraryArgs),
+		command("compare", &compareFlags{}, takes(2, 2, "compare takes two files, the old and the new results")),
+		command("ab", &abFlags{}, beforeDash(2, "ab takes two binaries, the old and the new one")),
+		command("doctor", &doctorFlags{}, beforeDash(0, "doctor takes no arguments")),
+		command("report", &reportFlags{}, takes(1, anyNumber, whichFile)),
+		command("list", &listFlags{}, nil),
 	)
 	root.AddCommand(newGuides(root)...)
 	cobra.AddTemplateFunc("groupedFlags", groupedFlags)

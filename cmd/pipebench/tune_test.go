@@ -177,7 +177,7 @@ func TestTuneEndsAsItsAnswerIs(t *testing.T) {
 				t.Errorf("%q is not said before the table:\n%s", row.says, said.String())
 			}
 			f := &tuneFlags{}
-			cmd := newCommand("tune", f, nil)
+			cmd := newCommand("tune", f, nil, true)
 			cmd.SetOut(&said)
 			cmd.SetErr(&said)
 			f.asserts = asserts

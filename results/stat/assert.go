@@ -81,8 +81,6 @@ type AssertCase struct {
 	value float64
 }
 
-var assertText = regexp.MustCompile(`^\s*([a-z0-9.-]+)\s*(<=|>=|<|>)\s*([^@]+?)\s*(?:@\s*(.+?)\s*)?$`)
-
 // ParseAssert reads an assertion. An error says what is wrong and what is known.
 func ParseAssert(text string) (Assert, error) {
 	a := Assert{Text: strings.TrimSpace(text), Size: -1}
@@ -93,7 +91,8 @@ func ParseAssert(text string) (Assert, error) {
 }
 
 func (a *Assert) parse() error {
-	m := assertText.FindStringSubmatch(a.Text)
+	form := regexp.MustCompile(`^\s*([a-z0-9.-]+)\s*(<=|>=|<|>)\s*([^@]+?)\s*(?:@\s*(.+?)\s*)?$`)
+	m := form.FindStringSubmatch(a.Text)
 	if m == nil {
 		return errors.New("want METRIC<VALUE[@SIZE], such as p99<50ms@64KiB; comparisons are <, <=, > and >=")
 	}
@@ -154,8 +153,6 @@ var quantities = map[string]struct {
 	"":      {map[string]float64{"": 1}, "a plain number"},
 }
 
-var numberText = regexp.MustCompile(`^([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*(\S*)$`)
-
 // parseQuantity reads a value with its unit into the base unit.
 func parseQuantity(text, unit string) (float64, error) {
 	switch unit {
@@ -170,7 +167,8 @@ func parseQuantity(text, unit string) (float64, error) {
 		return float64(n), err
 	}
 	q := quantities[unit]
-	if m := numberText.FindStringSubmatch(text); m != nil {
+	form := regexp.MustCompile(`^([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*(\S*)$`)
+	if m := form.FindStringSubmatch(text); m != nil {
 		scale, ok := q.units[m[2]]
 		if n, err := strconv.ParseFloat(m[1], 64); ok && err == nil {
 			return n * scale, nil

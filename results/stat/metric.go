@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/pipebench/pipebench/results"
 )
@@ -216,7 +217,7 @@ func primaryLatency(latency map[string]results.Latency) (string, bool) {
 }
 
 // allMetrics are all that [Metrics] lists.
-var allMetrics = func() []Metric {
+var allMetrics = sync.OnceValue(func() []Metric {
 	all := slices.Clone(metrics)
 	for _, key := range append([]string{""}, latencyKeys...) {
 		for _, p := range percentiles {
@@ -238,12 +239,12 @@ var allMetrics = func() []Metric {
 		}
 	}
 	return all
-}()
+})
 
 // Metrics lists every metric by the name that it has in assertions and columns: those of a whole
 // sample, then "p50", "p90", "p99", "p99.9" and "max" of the latency that is felt, then those of
 // each key of [Sample.Latency] ("service.p99").
-func Metrics() []Metric { return slices.Clone(allMetrics) }
+func Metrics() []Metric { return slices.Clone(allMetrics()) }
 
 // MetricByName finds a metric, or names those there are.
 func MetricByName(name string) (Metric, error) {
@@ -251,7 +252,7 @@ func MetricByName(name string) (Metric, error) {
 	if i := slices.IndexFunc(all, func(m Metric) bool { return m.Name == name }); i >= 0 {
 		return all[i], nil
 	}
-	short := allMetrics[:len(metrics)+len(percentiles)] // without the percentiles of each key
+	short := allMetrics()[:len(metrics)+len(percentiles)] // without the percentiles of each key
 	known := Map(short, func(m Metric) string { return m.Name })
 	return Metric{}, fmt.Errorf("metric %q is not known; known are %s", name, strings.Join(known, ", "))
 }

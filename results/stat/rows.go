@@ -112,7 +112,7 @@ func (r Row) Pooled() []results.Sample {
 
 func (r *Row) estimate() {
 	r.Estimates = make(map[string]Estimate)
-	for _, m := range allMetrics {
+	for _, m := range allMetrics() {
 		if e := m.Estimate(r.Records...); e.N > 0 {
 			r.Estimates[m.Name] = e
 		}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/olekukonko/tablewriter"
@@ -340,22 +341,24 @@ func (t Table) only(keep func(int) bool) Table {
 // file has the rest.
 const maxCellText = 1000
 
-var tableTemplate = template.Must(template.New("table").Funcs(template.FuncMap{
-	"text":  func(c Cell) string { return Truncate(strings.TrimPrefix(c.Text, "-"), maxCellText) },
-	"class": Column.class,
-	"is":    Column.is,
-	"base":  func(c Cell) string { return when(c.Base != c.Text, c.Base) }, // what a table is sorted by
-}).Parse(`<div class="table"><table>
+var tableTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("table").Funcs(template.FuncMap{
+		"text":  func(c Cell) string { return Truncate(strings.TrimPrefix(c.Text, "-"), maxCellText) },
+		"class": Column.class,
+		"is":    Column.is,
+		"base":  func(c Cell) string { return when(c.Base != c.Text, c.Base) }, // what a table is sorted by
+	}).Parse(`<div class="table"><table>
 {{with .Title}}<caption>{{.}}</caption>
 {{end}}<thead><tr>{{range .Columns}}{{if not (is . "_")}}<th scope="col"{{if is . ">"}} class="right"{{end}}>{{.Title}}</th>{{end}}{{end}}</tr></thead>
 <tbody>
 {{$columns := .Columns}}{{$width := .Width}}{{range .Rows}}<tr>{{range $i, $cell := .}}{{with $c := index $columns $i}}` +
-	`{{if not (is $c "_")}}<td{{with class $c $cell}} class="{{.}}"{{end}}{{with base $cell}} data-v="{{.}}"{{end}}{{with $cell.How}} title="{{.}}"{{end}}>` +
-	`{{if is $c "` + "`" + `"}}<code>{{text $cell}}</code>{{else if is $c "~"}}<div>{{text $cell}}</div>{{else}}{{text $cell}}{{end}}</td>{{end}}{{end}}{{end}}</tr>
+		`{{if not (is $c "_")}}<td{{with class $c $cell}} class="{{.}}"{{end}}{{with base $cell}} data-v="{{.}}"{{end}}{{with $cell.How}} title="{{.}}"{{end}}>` +
+		`{{if is $c "` + "`" + `"}}<code>{{text $cell}}</code>{{else if is $c "~"}}<div>{{text $cell}}</div>{{else}}{{text $cell}}{{end}}</td>{{end}}{{end}}{{end}}</tr>
 {{range $i, $cell := .}}{{if is (index $columns $i) "_"}}{{with text $cell}}<tr class="warning"><td colspan="{{$width}}">⚠ {{.}}</td></tr>
 {{end}}{{end}}{{end}}{{end}}</tbody>
 </table></div>
 `))
+})
 
 // class returns the classes of a cell: its style or what its verdict means, and its alignment.
 func (c Column) class(cell Cell) string {
@@ -381,6 +384,6 @@ func (t Table) HTML() (template.HTML, error) {
 		Width int
 	}{t, len(stat.Filter(t.Columns, func(c Column) bool { return !c.is("_") }))}
 	var out strings.Builder
-	err := tableTemplate.Execute(&out, page)
+	err := tableTemplate().Execute(&out, page)
 	return template.HTML(out.String()), err // the template escapes every text
 }

@@ -177,12 +177,10 @@ func (w *Watch) Checks() []string {
 	return append(checks, machine.Checks()...)
 }
 
-var machineID = regexp.MustCompile(`^[0-9A-Za-z]+$`)
-
 // File returns where the noise of a machine is kept for this user: in the user's cache folder, by
 // the machine's id. It need not be there.
 func File(machine string) (string, error) {
-	if !machineID.MatchString(machine) {
+	if !regexp.MustCompile(`^[0-9A-Za-z]+$`).MatchString(machine) {
 		return "", fmt.Errorf("find what is known of a machine: %q is no machine's id", machine)
 	}
 	cache, err := os.UserCacheDir()
