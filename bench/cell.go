@@ -126,7 +126,7 @@ func placeCell(c results.Cell) (cpus placement.CPUs, err error) {
 			return cpus, err
 		}
 		if !syspipe.Kind(c.Pipe).IsPipe() || writer == syspipe.Poller || reader == syspipe.Poller {
-			return cpus, fmt.Errorf("transfer %s through a %s with io %s: %w", c.Transfer, c.Pipe, c.IO, errors.ErrUnsupported)
+			return cpus, syspipe.Unsupported("transfer " + c.Transfer + " through a " + c.Pipe + " with io " + c.IO + ": unavailable")
 		}
 	}
 	topology, err := placement.Read()

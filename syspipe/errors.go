@@ -80,8 +80,15 @@ func ErrorName(err error) string {
 	return err.Error()
 }
 
+// An Unsupported says what this system or machine does not have, and why. It is an
+// [errors.ErrUnsupported].
+type Unsupported string
+
+func (u Unsupported) Error() string      { return string(u) }
+func (Unsupported) Is(target error) bool { return target == errors.ErrUnsupported }
+
 func unsupported(what string) error {
-	return fmt.Errorf("%s: %w on %s", what, errors.ErrUnsupported, runtime.GOOS)
+	return Unsupported(what + ": unavailable on " + runtime.GOOS)
 }
 
 func (e *End) failed(op string, err error) error {

@@ -11,11 +11,12 @@ package placement
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/pipebench/pipebench/syspipe"
 )
 
 // A Place is a relation between the CPUs of the two ends.
@@ -125,5 +126,5 @@ func (t Topology) Choose(place string) (CPUs, error) {
 			}
 		}
 	}
-	return CPUs{}, fmt.Errorf("placement %s: %s: %w", place, p.lacking, errors.ErrUnsupported)
+	return CPUs{}, syspipe.Unsupported("placement " + place + ": " + p.lacking)
 }

@@ -76,7 +76,7 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) (err error) {
 		return usage(err)
 	}
 	return f.measure(cmd, task{
-		run: o.Run, maxTime: f.maxTime, page: true,
+		run: o.Run, maxTime: f.maxTime,
 		work: func(ctx context.Context, s *session) error {
 			o.Observe = s.progress.step
 			return unfit(do(ctx, *o, func(l results.Line) error {

@@ -28,7 +28,7 @@ type claimsFlags struct {
 
 func (f *claimsFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.only, "only", nil, "claims by ID, or documents by number, such as 003,001-exact (see list)")
+	flags.StringSliceVar(&f.only, "only", nil, "claims by ID, or all of a source by its number, such as 003,001-exact (see list)")
 	flags.StringVar(&f.explain, "explain", "", "judge one claim, and print its rule, all of its evidence, and how to repeat it")
 	flags.StringVar(&f.against, "against", "", "compare with this file: exit 3 where a verdict differs")
 	flags.BoolVar(&f.detail, "detail", false, "print every claim, its figure and the reason, not what fits a screen")
@@ -62,7 +62,7 @@ func (f *claimsFlags) run(cmd *cobra.Command, files []string) error {
 		}
 	}
 	t := task{
-		maxTime: f.maxTime, work: f.judge, plain: true,
+		maxTime: f.maxTime, work: f.judge,
 		show: func(_, own *results.Set) error { return f.show(cmd.OutOrStdout(), own, viewOptions(cmd, f.detail)) },
 		gate: func(measured error, own *results.Set) error {
 			switch {

@@ -100,7 +100,7 @@ func catalog(t placement.Topology) []catalogSection {
 		{"fault", "how serve misbehaves, with the size, number or time from which on", stat.Map(catalogue.Of(catalogue.Server), misbehaviour)},
 		{"faults", "what drive puts a server through", stat.Map(catalogue.Of(catalogue.Client), misbehaviour)},
 		{"objective", "what tune weighs goodput and wait by", stat.Map(tune.Objectives, pair)},
-		{"only", "claims that documents make, to be judged (pipebench claims)", stat.Map(claims.All(), func(c claims.Claim) item {
+		{"only", "common claims about stdio, to be judged (pipebench claims)", stat.Map(claims.All(), func(c claims.Claim) item {
 			return item{name: c.ID, what: c.Text}
 		})},
 	}

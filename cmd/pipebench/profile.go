@@ -40,7 +40,7 @@ func (f *profileFlags) run(cmd *cobra.Command, _ []string) error {
 		return usage(err)
 	}
 	return f.measure(cmd, task{
-		run: plan.Run, bench: whole, page: !readable(f.format),
+		run: plan.Run, bench: whole,
 		work: func(ctx context.Context, s *session) error {
 			// The memory first, while nothing else runs.
 			speeds, err := measure.Memory(ctx, plan.Run, topology)

@@ -65,7 +65,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	addParsed(cmd, &c.Drain, "drain", "", results.ParseSize, "bytes a second that the reader of a stream limits itself to, such as 200MB")
 	addCount(cmd, &c.Leave, "leave", 0, 0, mostCounted, "messages after which the reader of a stream stops and closes its end, and its writer is told")
 	addParsed(cmd, &c.ReadBuffer, "read-buffer", "", parseSize, "bytes the reader asks for at once (default 256KiB)")
-	addParsed(cmd, &c.Transfer, "transfer", "", unless(string(syspipe.Copy)), "vmsplice or splice: lend pages instead of copying bytes, in raw streams")
+	addParsed(cmd, &c.Transfer, "transfer", "", unless(string(syspipe.Copy)), "vmsplice or splice: zero-copy, in raw streams")
 	addParsed(cmd, &c.Clock, "clock", bench.Clocks[0][0], unless(bench.Clocks[0][0]), "sample: read it at the ends of a sample alone, not after each round trip")
 	addParsed(cmd, &f.shape, "shape", "", measure.ParseShape, "the work of another benchmark, its figure in its unit: "+strings.Join(stat.Map(measure.Shapes(), func(s measure.Shape) string { return s.Name }), ", "))
 	flags.BoolVar(&f.detail, "detail", false, "print all figures of each cell, not what fits a screen")
@@ -254,7 +254,7 @@ func (f *runFlags) measureCells(cmd *cobra.Command, stages []measure.Stage) erro
 			}
 			return err
 		},
-		bench: whole, page: true,
+		bench: whole,
 		gate: func(measured error, own *results.Set) error {
 			if measured != nil {
 				return nil // what was not measured is not judged

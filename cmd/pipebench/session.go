@@ -119,8 +119,6 @@ type task struct {
 
 	show  func(all, own *results.Set) error            // prints what was found, or returns view.ErrNothing
 	bench func(all *results.Set) *results.Set          // what goes into bench.txt; nil for no such file
-	page  bool                                         // whether report.html is made
-	plain bool                                         // neither plots nor anything else is drawn
 	gate  func(measured error, own *results.Set) error // turns what was found into the exit code
 }
 
@@ -193,24 +191,20 @@ func (s *session) leave(all *results.Set, t task) error {
 		}
 		kept = append(kept, benchFile)
 	}
-	if !t.plain {
-		files, omitted, err := plots.Write(s.dir, all)
-		for _, o := range plots.ByReason(omitted) {
-			s.flags.say(s.cmd, "not drawn: %s", o)
-		}
-		if err != nil {
-			return err
-		}
-		if t.page {
-			o := plots.ReportOptions{Sources: []string{filepath.Join(s.dir, recordsFile)}}
-			if err := writeReport(filepath.Join(s.dir, reportFile), all, o); err != nil {
-				return err
-			}
-			kept = append(kept, reportFile)
-		}
-		if drawn := results.FormatCount(len(files)/2, "plot"); drawn != "" { // each is an SVG and a PNG
-			kept[len(kept)-1] += " and " + drawn
-		}
+	files, omitted, err := plots.Write(s.dir, all)
+	for _, o := range plots.ByReason(omitted) {
+		s.flags.say(s.cmd, "not drawn: %s", o)
+	}
+	if err != nil {
+		return err
+	}
+	o := plots.ReportOptions{Sources: []string{filepath.Join(s.dir, recordsFile)}}
+	if err := writeReport(filepath.Join(s.dir, reportFile), all, o); err != nil {
+		return err
+	}
+	kept = append(kept, reportFile)
+	if drawn := results.FormatCount(len(files)/2, "plot"); drawn != "" { // each is an SVG and a PNG
+		kept[len(kept)-1] += " and " + drawn
 	}
 	s.flags.say(s.cmd, "saved in %s: %s", s.dir, strings.Join(kept, ", "))
 	return nil

@@ -44,6 +44,7 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&c.Placement, "placement", c.Placement, "where the ends run")
 	flags.StringVar(&c.Payload, "payload", c.Payload, "what generated messages are made of")
 	flags.BoolVar(&f.noLevers, "no-levers", false, "try nothing but chunk sizes")
+	flags.BoolVar(&f.detail, "detail", false, "print every cell, not those of which none is better in goodput and wait")
 	flags.DurationVar(&o.Duration, "duration", o.Duration, "of one sample, about")
 	f.registerAsserts(cmd, "exit 3 unless this holds for the recommended size, such as 'p99<1ms', and 4 where it cannot be told")
 	f.sharedFlags.register(cmd, o.MaxTime, beginNone, view.FormatBench)
@@ -92,8 +93,8 @@ func (f *tuneFlags) run(cmd *cobra.Command, _ []string) error {
 		show: func(_, own *results.Set) error {
 			return tune.View(cmd.OutOrStdout(), f.format, own, o.Objective, viewOptions(cmd, f.detail))
 		},
-		bench: view.TuneMeasurements, page: true,
-		gate: func(_ error, own *results.Set) error { return f.judgeAnswer(cmd, own) },
+		bench: view.TuneMeasurements,
+		gate:  func(_ error, own *results.Set) error { return f.judgeAnswer(cmd, own) },
 	})
 }
 

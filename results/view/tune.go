@@ -29,7 +29,19 @@ func WriteTune(w io.Writer, s *results.Set, a TuneAnswer, format Format, o Optio
 	if !slices.ContainsFunc(s.Tunes, func(t results.Tune) bool { return len(t.Samples) > 0 }) {
 		return ErrNothing
 	}
-	p := Page{Tables: []Table{tuneTable(s)}}
+	t, notes := tuneTable(s), []string{}
+	if all := t.Rows; format == FormatTable && !o.Detail {
+		t.Rows = nil
+		for i, u := range s.Tunes {
+			if u.Recommended || undominated(u, s.Tunes) || results.ChunkSize(u.Cell.Framing) == 0 {
+				t.Rows = append(t.Rows, all[i])
+			}
+		}
+		if left := len(all) - len(t.Rows); left > 0 {
+			notes = append(notes, results.FormatCount(left, "cell")+" more with --detail.")
+		}
+	}
+	p := Page{Tables: []Table{t}}
 	switch format {
 	case FormatBench:
 		return WriteBench(w, TuneMeasurements(s))
@@ -40,7 +52,7 @@ func WriteTune(w io.Writer, s *results.Set, a TuneAnswer, format Format, o Optio
 		}{a, s.Tunes})
 	case FormatTable, FormatMarkdown:
 		stop := func(sentence string) string { return sentence + "." }
-		p.Header, p.Notes = stat.Map(a.Sentences, stop), stat.Map(tuneWarnings(s.Tunes), stop)
+		p.Header, p.Notes = stat.Map(a.Sentences, stop), append(stat.Map(tuneWarnings(s.Tunes), stop), notes...)
 	}
 	return p.Write(w, format, o)
 }

@@ -59,6 +59,11 @@ func VerdictText(verdict string) string {
 	return cmp.Or(verdicts[verdict], verdict)
 }
 
+// inWords has the verdicts of the file that stand in a text shown in words.
+func inWords(text string) string {
+	return strings.NewReplacer("deaf", verdicts["deaf"], "exit 0", verdicts["exit 0"]).Replace(text)
+}
+
 // verdictClasses are what verdicts mean for a person, "" for nothing. The words of claims, faults,
 // servers and probes differ, their meanings do not.
 var verdictClasses = map[string]string{

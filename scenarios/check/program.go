@@ -230,7 +230,7 @@ func (p *program) same(f *finding, o *outcome, m manner) {
 	case wrong != "":
 		f.fails("%s; %s", wrong, cmp.Or(o.end, "running on"))
 	case o.end != p.ref.end && p.alike && !p.endless:
-		f.fails("%s, where it is %s with a file%s", o.end, p.ref.end, says)
+		f.fails("%s, and with a file %s%s", o.end, p.ref.end, says)
 	case m.wait > 0 && p.ref.peak > 0 && p.ref.total >= 8*spill && grown > p.ref.total/2:
 		f.class = "memory"
 		f.fails("holds what is not read in memory: %s, where with a file it is %s",
@@ -281,7 +281,7 @@ func (p *program) ends(f *finding, o *outcome, m manner) {
 	case slices.Contains(crashes, o.end) && o.end != p.ref.end:
 		f.fails("is killed by %s: %s", o.end, o.words())
 	case m.terminal && o.end != p.ref.end && !p.endless && p.alike:
-		f.fails("%s, where it is %s with a file: %s", o.end, p.ref.end, o.words())
+		f.fails("%s, and with a file %s: %s", o.end, p.ref.end, o.words())
 	default:
 		f.ok("%s, %s; %s to standard error", o.end, size(o.total), size(o.logs))
 	}
@@ -316,7 +316,7 @@ func (p *program) complains(f *finding, o *outcome, _ manner) {
 	case o.logs != p.ref.logs:
 		f.ok("says so: %s", o.words())
 	case o.code == 0:
-		f.fails("exit 0 and no word, though nothing of %s was written", size(p.ref.total))
+		f.fails("%s, though nothing of %s was written", o.end, size(p.ref.total))
 	default:
 		f.cannotTell("%s, as with a file", o.end)
 	}

@@ -110,8 +110,8 @@ var specimens = map[string]specimen{
 			time.Sleep(100 * time.Microsecond)
 		}
 	}},
-	"sees no full device": {situation: "full-device", found: "exit 0 and no word", run: func() { os.Stdout.Write(output()) }},
-	"fails on a terminal": {situation: "terminal", found: "exit 3, where it is exit 0 with a file", run: func() {
+	"sees no full device": {situation: "full-device", found: "exit 0, though", run: func() { os.Stdout.Write(output()) }},
+	"fails on a terminal": {situation: "terminal", found: "exit 3, and with a file exit 0", run: func() {
 		if info, _ := os.Stdout.Stat(); info.Mode()&os.ModeCharDevice != 0 {
 			os.Exit(3)
 		}
@@ -176,7 +176,7 @@ var specimens = map[string]specimen{
 		select {}
 	}},
 	"throws dice": {situation: "reference", found: "two runs differ from byte ", run: func() { fmt.Println("now", time.Now().UnixNano(), os.Getpid()) }},
-	"opens /dev/stdout": {situation: "socketpair", found: "exit 1, where it is exit 0 with a file: open /dev/stdout", run: func() {
+	"opens /dev/stdout": {situation: "socketpair", found: "exit 1, and with a file exit 0: open /dev/stdout", run: func() {
 		if _, err := os.OpenFile("/dev/stdout", os.O_WRONLY, 0); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)

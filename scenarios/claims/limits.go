@@ -57,7 +57,7 @@ var limitClaims = []Claim{
 		}),
 	claim("001-check-free", "Consequences",
 		"The check costs nothing: looking at a length is O(1)",
-		"Time of the comparison over the time of receiving a message of 64 KiB. Holds below 0.1 %; refuted above 1 %; else depends.",
+		"Time of the comparison over the time of receiving a message of 64 KiB. Holds below 0.1 %; refuted above 1 %; else conditional.",
 		func(context.Context, *session) Check {
 			e := Check{Size: 64 << 10}
 			msg := message(e.Size)
@@ -73,7 +73,7 @@ var limitClaims = []Claim{
 		}),
 	claim("001-prevents-allocation", "Consequences",
 		"The limit prevents allocations of 100 MB and more",
-		"100 MiB in one line, to a process that checks the size of a frame it has whole (as printed), and to one that checks while it reads. Refuted if the former got 100 MiB of memory for it; depends if only its share did; holds if it got less.",
+		"100 MiB in one line, to a process that checks the size of a frame it has whole (as printed), and to one that checks while it reads. Refuted if the former got 100 MiB of memory for it; conditional if only its share did; holds if it got less.",
 		func(ctx context.Context, _ *session) Prevent {
 			e := Prevent{Sent: allocated, Limit: frameLimit}
 			msg := message(int(e.Sent))
@@ -91,7 +91,7 @@ var limitClaims = []Claim{
 		}),
 	claim("001-closing-safer", "Why Not Send Error Response?",
 		"Closing the connection is simpler and safer than answering with an error",
-		"An answer of 64 MiB to the real client with the four options, the third answering before it closes. Holds if the one that closes held less than half the memory of that one, or knew in a tenth of the time; refuted if that one held no more than a quarter more and named the request; else depends.",
+		"An answer of 64 MiB to the real client with the four options, the third answering before it closes. Holds if the one that closes held less than half the memory of that one, or knew in a tenth of the time; refuted if that one held no more than a quarter more and named the request; else conditional.",
 		func(ctx context.Context, _ *session) Compared {
 			e := Compared{Sent: oversized, Limit: frameLimit}
 			for _, name := range []string{optionNone, optionShut, optionSay, optionAsk} {
@@ -302,7 +302,7 @@ func tools(n int) any {
 	return tools
 }
 
-const fitsRule = "A message with that content is sent to a reader with a limit of 16 MiB. Holds if it is delivered whatever the content; depends if that decides; refuted if it never is."
+const fitsRule = "A message with that content is sent to a reader with a limit of 16 MiB. Holds if it is delivered whatever the content; conditional if that decides; refuted if it never is."
 
 func gatherFits(makers ...maker) func(context.Context, *session) Fits {
 	return func(context.Context, *session) Fits {

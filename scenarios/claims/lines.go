@@ -23,7 +23,7 @@ import (
 var lineClaims = []Claim{
 	claim("004-mcp-newline", "Key Design Decisions",
 		"MCP on stdio is newline-delimited JSON",
-		"Handshakes with real servers, sent as lines. Holds if all answer; refuted if none does; else depends.",
+		"Handshakes with real servers, sent as lines. Holds if all answer; refuted if none does; else conditional.",
 		interviews, func(e Interviews) Judgement {
 			var t tally
 			for _, s := range e.Servers {
@@ -37,7 +37,7 @@ var lineClaims = []Claim{
 		}),
 	claim("004-4096-robust", "Implementation Pattern",
 		"Reading 4096 bytes at a time into a buffer is robust against partial reads",
-		"Messages whose ends fall on, before and behind every multiple of 4096, in pieces of several sizes, to the reader as printed and to one that takes a last line without a newline too. Holds if each arrives as it was sent; depends if only to the latter; refuted if one is altered.",
+		"Messages whose ends fall on, before and behind every multiple of 4096, in pieces of several sizes, to the reader as printed and to one that takes a last line without a newline too. Holds if each arrives as it was sent; conditional if only to the latter; refuted if one is altered.",
 		gatherPieces, func(e Pieces) Judgement {
 			figure := fmt.Sprintf("%d of %d", e.Intact, e.Messages)
 			if p := e.Printed; p != nil && e.Intact == e.Messages && (!p.LastLine || p.Intact < e.Messages) {
@@ -101,7 +101,7 @@ var lineClaims = []Claim{
 		}),
 	claim("004-id-in-1k", "Stdio Edge Cases",
 		"The first KiB of an oversized request is enough to find its id",
-		"Requests of 64 KiB with the id at each place in the object. Holds if it is found in the first KiB at every place; refuted if at none; else depends.",
+		"Requests of 64 KiB with the id at each place in the object. Holds if it is found in the first KiB at every place; refuted if at none; else conditional.",
 		func(context.Context, *session) Places {
 			var t tally
 			params := `"params":{"text":"` + strings.Repeat("x", 64<<10) + `"}`
@@ -121,7 +121,7 @@ var lineClaims = []Claim{
 		}),
 	claim("004-eof-shutdown", "EOF and Response Flushing",
 		"After the end of standard input, pending responses are flushed within 2 seconds and the server is gone within 5",
-		"A request is under way when standard input of real servers ends. Holds if all answer it within 2 s and exit within 5 s; refuted if none does both; else depends.",
+		"A request is under way when standard input of real servers ends. Holds if all answer it within 2 s and exit within 5 s; refuted if none does both; else conditional.",
 		interviews, func(e Interviews) Judgement {
 			flushed := func(s Server) bool { return s.Replied && s.ReplyNS <= flushLimit.Nanoseconds() }
 			gone := func(s Server) bool { return s.Exited && s.ExitNS <= goneLimit.Nanoseconds() }
@@ -146,7 +146,7 @@ var lineClaims = []Claim{
 		}),
 	claim("004-unknown-id", "Parse Error ID Strategy",
 		`An empty string serves for the id of an answer to a request whose id is unknown, as null does`,
-		`What real servers answer to a malformed line. Holds if some answer with null and some with ""; depends if only "" is seen, or no answer; refuted if all that answer use null, as JSON-RPC 2.0 (section 5) demands.`,
+		`What real servers answer to a malformed line. Holds if some answer with null and some with ""; conditional if only "" is seen, or no answer; refuted if all that answer use null, as JSON-RPC 2.0 (section 5) demands.`,
 		interviews, func(e Interviews) Judgement {
 			seen := map[string]int{} // servers, by the id
 			var each []string
@@ -164,11 +164,11 @@ var lineClaims = []Claim{
 		}),
 	claim("004-empty-lines", "Stdio Edge Cases",
 		"Empty lines between messages are ignored",
-		"A blank line, then a request, to real servers. Holds if all answer; refuted if none does; else depends.",
+		"A blank line, then a request, to real servers. Holds if all answer; refuted if none does; else conditional.",
 		interviews, whether(func(s Server) bool { return s.Blank }, "each answers the request after it", "answers nothing more after a blank line")),
 	claim("004-trailing-space", "Stdio Edge Cases",
 		"White space at the end of a line does no harm",
-		"A request with spaces and a tab at its end, to real servers. Holds if all answer; refuted if none does; else depends.",
+		"A request with spaces and a tab at its end, to real servers. Holds if all answer; refuted if none does; else conditional.",
 		interviews, whether(func(s Server) bool { return s.Trailing }, "each answers", "does not answer such a request")),
 	claim("004-stdout-reserved", "Key Design Decisions",
 		"Nothing but messages may be written to standard output",

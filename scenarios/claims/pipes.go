@@ -24,7 +24,7 @@ import (
 var pipeClaims = []Claim{
 	claim("000-pipe-buf", "The Problem",
 		"A pipe keeps writes of up to 512 bytes whole (PIPE_BUF), and longer ones not",
-		"Four processes write to one pipe. Refuted where a write of 512 bytes is cut, or where the shortest write that is cut is longer than 4096 bytes; holds where the shortest is between; depends where none was cut.",
+		"Four processes write to one pipe. Refuted where a write of 512 bytes is cut, or where the shortest write that is cut is longer than 4096 bytes; holds where the shortest is between; conditional where none was cut.",
 		gatherAtomicity, judgeAtomicity),
 	claim("000-capacity", "The Problem",
 		"A pipe holds 64 KiB",
@@ -36,7 +36,7 @@ var pipeClaims = []Claim{
 		gatherLargeWrite, judgeBlocks),
 	claim("000-write-eagain", "The Problem",
 		"Writing more than 64 KiB at once may fail with EAGAIN",
-		"Holds if a write of 65537 bytes to an empty pipe fails with EAGAIN; depends if it only does so on a non-blocking descriptor, after a short count, as a write of 1 byte to a full pipe does too; refuted if it never does.",
+		"Holds if a write of 65537 bytes to an empty pipe fails with EAGAIN; conditional if it only does so on a non-blocking descriptor, after a short count, as a write of 1 byte to a full pipe does too; refuted if it never does.",
 		gatherLargeWrite, judgeAgain),
 	claim("000-write-epipe", "The Problem",
 		"Writing more than 64 KiB at once can lead to EPIPE",
@@ -277,7 +277,7 @@ func onMac[E any](id, text, source string, gather func(context.Context, *session
 var chunkingClaims = []Claim{
 	claim("000-header-40", "Configuration",
 		"A frame's header takes about 40 bytes",
-		"Header and newline of every frame of messages from 1 KiB to 16 MiB are counted. Holds if all lie within 15 % of 40; refuted if none does; else depends.",
+		"Header and newline of every frame of messages from 1 KiB to 16 MiB are counted. Holds if all lie within 15 % of 40; refuted if none does; else conditional.",
 		func(context.Context, *session) (e Headers) {
 			f := script.Must(framers.Chunked(60 << 10))
 			for _, size := range []int{1 << 10, 64 << 10, 1 << 20, 16 << 20} {
@@ -302,7 +302,7 @@ var chunkingClaims = []Claim{
 		}),
 	claim("000-overhead-bytes", "Performance Considerations",
 		"Chunking adds less than 1 % to the bytes on the wire",
-		"Bytes on the wire beyond the payload, for messages of 1 KiB to 1 MiB in chunks of 60 KiB, exact. Holds if below 1 % for every size; refuted if for none; else depends.",
+		"Bytes on the wire beyond the payload, for messages of 1 KiB to 1 MiB in chunks of 60 KiB, exact. Holds if below 1 % for every size; refuted if for none; else conditional.",
 		func(ctx context.Context, s *session) (e Wire) {
 			records := s.costs(ctx)
 			overhead := stat.MustMetric("overhead")
@@ -330,15 +330,15 @@ var chunkingClaims = []Claim{
 		}),
 	claim("000-overhead-time", "Performance Considerations",
 		"Chunking adds less than 1 % to the time of a message",
-		"Time a message in chunks over time as a line, round by round, for every size and placement. Holds if every interval ends below 1.01; refuted if every one begins above; else depends.",
+		"Time a message in chunks over time as a line, round by round, for every size and placement. Holds if every interval ends below 1.01; refuted if every one begins above; else conditional.",
 		costRatios("time", "chunked:61440", "stream", 0), judgeCost(1.01, "time")),
 	claim("000-overhead-cpu", "Performance Considerations",
 		"Chunking adds less than 1 % to the CPU time of a message",
-		"CPU time of both ends in chunks over that as a line, round by round, for every size and placement. Holds if every interval ends below 1.01; refuted if every one begins above; else depends.",
+		"CPU time of both ends in chunks over that as a line, round by round, for every size and placement. Holds if every interval ends below 1.01; refuted if every one begins above; else conditional.",
 		costRatios("cpu", "chunked:61440", "stream", 0), judgeCost(1.01, "CPU time")),
 	claim("000-latency-small", "Performance Considerations",
 		"Messages below 60 KiB have no additional latency",
-		"Round trips of 256 B, 4 KiB and 32 KiB against lines, round by round: by a sender that frames every message, and by one that chunks only what exceeds the size. Holds if for the latter every interval ends below 1.05 and for the former as well; refuted if for both every one begins above; else depends.",
+		"Round trips of 256 B, 4 KiB and 32 KiB against lines, round by round: by a sender that frames every message, and by one that chunks only what exceeds the size. Holds if for the latter every interval ends below 1.05 and for the former as well; refuted if for both every one begins above; else conditional.",
 		func(ctx context.Context, s *session) (e Small) {
 			records := s.costs(ctx)
 			e.Framed = ratios(records, "time", "chunked:61440", "roundtrip", 0)
@@ -359,7 +359,7 @@ var chunkingClaims = []Claim{
 		}),
 	claim("000-throughput", "Performance Considerations",
 		"Chunking has no significant impact on throughput",
-		"Time of messages of 64 KiB and 1 MiB in chunks over time as lines, round by round, for every placement. Holds if every interval ends below 1.05; refuted if every one begins above; else depends.",
+		"Time of messages of 64 KiB and 1 MiB in chunks over time as lines, round by round, for every placement. Holds if every interval ends below 1.05; refuted if every one begins above; else conditional.",
 		costRatios("time", "chunked:61440", "stream", 64<<10), judgeCost(1+noticeable, "time")),
 }
 

@@ -21,7 +21,7 @@ import (
 var processClaims = []Claim{
 	claim("002-bytewise", "Transport Layer (Pseudo Code)",
 		"Reading one byte at a time until a newline is a way to read lines",
-		"Lines of 64 KiB to 1 MiB, every byte of some compared, time against a reader that takes what there is, round by round. Refuted if a byte is wrong; holds if right and no size takes three times as long; depends if right and slower.",
+		"Lines of 64 KiB to 1 MiB, every byte of some compared, time against a reader that takes what there is, round by round. Refuted if a byte is wrong; holds if right and no size takes three times as long; conditional if right and slower.",
 		func(ctx context.Context, s *session) (e Bytewise) {
 			records := s.readersGrowth(ctx)
 			for _, r := range records {
@@ -48,7 +48,7 @@ var processClaims = []Claim{
 		}),
 	claim("002-crash-isolation", "Process Isolation",
 		"A server that crashes does not affect its client",
-		"A server process dies after its first answer, and its client goes on. Refuted if the client is not told; depends if it is, but a client that prints into the dead pipe without care is killed by a signal; else holds.",
+		"A server process dies after its first answer, and its client goes on. Refuted if the client is not told; conditional if it is, but a client that prints into the dead pipe without care is killed by a signal; else holds.",
 		func(ctx context.Context, s *session) (e Crash) {
 			p := script.Must(proc.Self("claims/crasher", nil))
 			c := faults.Converse(ctx, p)
@@ -74,11 +74,11 @@ var processClaims = []Claim{
 		}),
 	claim("002-malformed-skipped", "Error Handling",
 		"A malformed message is skipped, and the next one answered",
-		"A line that is no JSON, then a request, to real servers. Holds if all answer the request; refuted if none does; else depends.",
+		"A line that is no JSON, then a request, to real servers. Holds if all answer the request; refuted if none does; else conditional.",
 		interviews, whether(func(s Server) bool { return s.Malformed }, "each answers the request after it", "answers nothing more after such a line")),
 	claim("002-efficient-json", "Performance Considerations",
 		"Parsing and writing JSON is efficient",
-		"Time to parse a message of 64 KiB and to write it again, with Go's encoding/json, over that of sending and receiving it as a line. Holds below 1; refuted above 3; else depends.",
+		"Time to parse a message of 64 KiB and to write it again, with Go's encoding/json, over that of sending and receiving it as a line. Holds below 1; refuted above 3; else conditional.",
 		func(context.Context, *session) Parsing {
 			e := Parsing{Size: 64 << 10}
 			msg := script.Must(json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "result": tools(e.Size / 700)}))
@@ -102,7 +102,7 @@ var processClaims = []Claim{
 		}),
 	claim("002-stderr-separate", "Communication Flow",
 		"A server can log to standard error without touching the messages",
-		"A server logs per request to a standard error that its client holds. Holds if it answers all requests whether or not the client reads the log; depends if only when it does; refuted if neither.",
+		"A server logs per request to a standard error that its client holds. Holds if it answers all requests whether or not the client reads the log; conditional if only when it does; refuted if neither.",
 		func(ctx context.Context, s *session) (e Logs) {
 			all := s.faults(ctx, "stderr-undrained")
 			e.Undrained = decodeFault[faults.Logging](all, "stderr-undrained/logs-4096")
@@ -176,7 +176,7 @@ var headerClaims = []Claim{
 		}),
 	claim("003-mcp-content-length", "Transport",
 		"MCP servers on stdio speak Content-Length framing",
-		"Handshakes with real servers, as a line and with a header. Holds if all answer the header; refuted if none does while all answer the line; else depends.",
+		"Handshakes with real servers, as a line and with a header. Holds if all answer the header; refuted if none does while all answer the line; else conditional.",
 		interviews, func(e Interviews) Judgement {
 			header := e.tallyOf(func(s Server) bool { return s.ContentLength })
 			line := len(header.yes) + len(header.no)

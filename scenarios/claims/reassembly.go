@@ -96,7 +96,7 @@ var reassemblyClaims = []Claim{
 		}),
 	claim("000-missing-chunks", "Error Handling",
 		"A chunk that is lost is detected",
-		"A frame of a message is left out, on a stream that ends and on one that stays open. Holds if an error names the loss on both; depends if only at the stream's end; refuted if on neither.",
+		"A frame of a message is left out, on a stream that ends and on one that stays open. Holds if an error names the loss on both; conditional if only at the stream's end; refuted if on neither.",
 		gatherMissing, func(e Missing) Judgement {
 			return decide("at the end: "+e.AtEnd,
 				ruling{e.Named && e.NamedOpen, Holds, "the receiver names the chunk that is missing"},
@@ -113,7 +113,7 @@ var reassemblyClaims = []Claim{
 		}),
 	claim("000-invalid-frames", "Error Handling",
 		"An invalid frame is detected",
-		"Frames with one fault each are sent among good ones. Holds if each is refused; refuted if none is; depends otherwise, naming those that pass.",
+		"Frames with one fault each are sent among good ones. Holds if each is refused; refuted if none is; conditional otherwise, naming those that pass.",
 		gatherInvalid, func(e Invalid) Judgement {
 			var t tally
 			for _, c := range e.Cases {
@@ -124,7 +124,7 @@ var reassemblyClaims = []Claim{
 		}),
 	claim("000-unchunked-peers", "Compatibility",
 		"Peers that do not chunk still work (backward compatible)",
-		"A chunking side exchanges small and large messages with one that speaks lines, both ways. Holds if both ways work; depends if one does; refuted if neither.",
+		"A chunking side exchanges small and large messages with one that speaks lines, both ways. Holds if both ways work; conditional if one does; refuted if neither.",
 		func(context.Context, *session) Peers {
 			return Peers{
 				ToLines:   *faults.SendMismatched("adaptive:4096", "ndjson"),
@@ -143,7 +143,7 @@ var reassemblyClaims = []Claim{
 		}),
 	claim("000-protocol-agnostic", "How It Works",
 		"Chunking is protocol agnostic: whatever is sent arrives, multi-byte text among it",
-		"Text of multi-byte characters in small chunks. Holds if a receiver that decodes each frame as text loses none, as one that joins bytes; refuted if the latter loses some; else depends.",
+		"Text of multi-byte characters in small chunks. Holds if a receiver that decodes each frame as text loses none, as one that joins bytes; refuted if the latter loses some; else conditional.",
 		func(ctx context.Context, s *session) (e Agnostic) {
 			all := s.faults(ctx, "split-utf8")
 			e.Bytes = decodeFault[faults.SplitText](all, "split-utf8/bytes")

@@ -229,7 +229,7 @@ func ProfilePage(set *results.Set) view.Page {
 		p.addCell("raw round trip, median", size, "roundtrip", "", "p50")
 		p.addCell("raw round trip, p99", size, "roundtrip", "", "p99")
 	}
-	return view.Page{Header: p.header(), Tables: []view.Table{p.table}, Notes: p.notes()}
+	return view.Page{Header: append(stat.Map(p.places, p.verdict), p.header()...), Tables: []view.Table{p.table}, Notes: p.notes()}
 }
 
 type page struct {
@@ -277,7 +277,10 @@ func (p *page) addCell(what string, size int, pattern, transfer, metric string) 
 			return "-"
 		}
 		text := stat.MustMetric(metric).Format(v)
-		if percent, ok := r.Estimates[metric].Spread(); ok && pattern == "stream" {
+		percent, ok := r.Estimates[metric].Spread()
+		if ok = ok && pattern == "stream"; ok && percent > view.MaxShownSpread {
+			return "too noisy"
+		} else if ok {
 			text += fmt.Sprintf(" ±%.0f%%", percent)
 		}
 		return text
@@ -305,27 +308,58 @@ func (p *page) copyRate(size int, place string) (float64, bool) {
 	return 0, false
 }
 
-// notes say what the figures are, what zero-copy does not do, and how near the pipe comes to the
-// memory: a pipe copies each byte twice.
+// verdict says of a placement how much passes at most, how near that comes to the memory, and which
+// messages are slow and why: small ones by what is spent whatever their size, large ones by whether
+// they take more CPU time or none, which is waiting.
+func (p *page) verdict(place string) string {
+	var known []stat.Row // with a figure, the fastest first
+	for _, size := range profileStreamSizes {
+		r, ok := p.find(size, place, "stream", "")
+		percent, _ := r.Estimates["goodput"].Spread()
+		if _, measured := r.Figure("goodput"); ok && measured && percent <= view.MaxShownSpread {
+			known = append(known, r)
+		}
+	}
+	figure := func(r stat.Row, metric string) float64 { v, _ := r.Figure(metric); return v }
+	slices.SortStableFunc(known, func(a, b stat.Row) int { return cmp.Compare(figure(b, "goodput"), figure(a, "goodput")) })
+	where := view.PlacementPhrase(place) + ": "
+	if len(known) == 0 {
+		return where + "too noisy to tell"
+	}
+	best, slow := known[0], known[len(known)-1]
+	text := where + fmt.Sprintf("%s at most, at %s", results.FormatGoodput(figure(best, "goodput")), results.FormatSize(int64(best.Cell.Size)))
+	if rate, ok := p.copyRate(inCache, place); ok && rate > 0 {
+		text += fmt.Sprintf(", %.2g of what its CPUs copy in their caches (a pipe copies each byte twice)", figure(best, "goodput")/rate)
+	}
+	if r, ok := p.find(profileTripSizes[0], place, "roundtrip", ""); ok && figure(r, "p50") > 0 {
+		text += "; a round trip takes " + results.FormatDuration(figure(r, "p50"))
+	}
+	if figure(slow, "goodput") > 0.7*figure(best, "goodput") {
+		return text
+	}
+	text += fmt.Sprintf("; slow: %s, %s: ", results.FormatSize(int64(slow.Cell.Size)), results.FormatGoodput(figure(slow, "goodput")))
+	perByte := (figure(best, "time") - figure(slow, "time")) / float64(best.Cell.Size-slow.Cell.Size)
+	cpu := figure(slow, "cpu") / figure(best, "cpu")
+	switch fixed := 1 - perByte*float64(slow.Cell.Size)/figure(slow, "time"); {
+	case slow.Cell.Size < best.Cell.Size:
+		return text + fmt.Sprintf("%.0f %% of the time is calls and switches, whatever the size", 100*max(0, min(fixed, 1)))
+	case cpu > 1.3:
+		return text + fmt.Sprintf("they take %.2g times the CPU time a byte, as more than a cache holds is copied", cpu)
+	}
+	return text + "with no more CPU time a byte, so that the ends wait for each other"
+}
+
+// notes say what the figures are, and what zero-copy does not do.
 func (p *page) notes() []string {
 	notes := []string{
 		"[1] bytes copied a second by one thread on each CPU of the placement at once, each between its own buffers",
 	}
 	if slices.ContainsFunc(p.rows, func(r stat.Row) bool { return r.Cell.Transfer != "" }) {
 		notes = append(notes,
-			"[2] the writer lends its pages instead of copying bytes: it may not change them until the reader has copied them out",
-			"[3] the reading end drops the lent pages: nobody reads the bytes, and no byte is copied. It is what the pipe can do, not what a program can")
+			"[2] zero-copy: the pipe refers to the writer's pages, which may not change until the reader has copied them out",
+			"[3] the reading end drops these pages: nobody reads the bytes, and no byte is copied. It is what the pipe can do, not what a program can")
 	} else if err := zeroCopySupported(); err != nil {
 		notes = append(notes, err.Error())
-	}
-	const size = 64 << 10
-	for _, place := range p.places {
-		rate, known := p.copyRate(inCache, place)
-		r, ok := p.find(size, place, "stream", "")
-		if e, measured := r.Estimates["goodput"]; known && ok && measured && rate > 0 {
-			notes = append(notes, fmt.Sprintf("Placement %s: raw at %s passes %.2g times as many bytes a second as its CPUs copy in their caches; a pipe copies each byte twice.",
-				place, results.FormatSize(size), e.Median/rate))
-		}
 	}
 	return append(notes, "± is the 95 % interval of the median.")
 }

@@ -85,13 +85,19 @@ func (e explainer) advice() string {
 			e.machine, size(first), size(last), percent(alike), e.Objective)
 	}
 	if e.Unchunked {
-		why := "it buys nothing"
-		longer := func(drain int64) bool { return e.Whole.Waits[drain].Median > (1+alike)*best.Waits[drain].Median }
-		if e.Objective != string(Throughput) && slices.ContainsFunc(e.Slow, longer) {
-			why = "frames cost more than they gain, unless small messages must be quick (--objective latency)"
+		unless, buys := "", "which buys nothing"
+		if e.Objective != string(Throughput) {
+			shorter := stat.Filter(e.Slow, func(drain int64) bool { return e.waitRatio(drain, *e.Whole, best) > 1+alike })
+			waits := stat.Map(shorter, func(drain int64) string {
+				return fmt.Sprintf("%.2g × shorter %s", e.waitRatio(drain, *e.Whole, best), readerOf(drain))
+			})
+			if len(waits) > 0 {
+				unless = ", unless small messages must be quick (--objective latency)"
+				buys = "which buys waits that are " + strings.Join(waits, " and ")
+			}
 		}
-		return fmt.Sprintf("do not chunk on %s: %s; beside frames of %s unchunked messages (ndjson) %s (objective %s)",
-			e.machine, why, size(e.Best), e.beside(*e.Whole, best), e.Objective)
+		return fmt.Sprintf("do not chunk on %s%s: frames of %s %s %s the %s of unchunked messages (ndjson), %s (objective %s)",
+			e.machine, unless, size(e.Best), e.costs, times(best.Cost.Median/e.Whole.Cost.Median), e.cost, buys, e.Objective)
 	}
 	least := e.cheapest()
 	costs := results.FormatGoodput(best.Cost.Median) + " of goodput"
@@ -187,9 +193,14 @@ func (e explainer) share(cost, of Figure) string {
 func (e explainer) beside(one, other Score) string {
 	var waits []string
 	for _, drain := range e.Slow {
-		waits = append(waits, times(one.Waits[drain].Median/other.Waits[drain].Median)+" as long "+readerOf(drain))
+		waits = append(waits, times(e.waitRatio(drain, one, other))+" as long "+readerOf(drain))
 	}
 	return e.share(one.Cost, other.Cost) + ", and small messages wait " + strings.Join(waits, ", ")
+}
+
+// waitRatio is how long small messages wait behind a reader with one choice, as a multiple of another.
+func (e explainer) waitRatio(drain int64, one, other Score) float64 {
+	return one.Waits[drain].Median / other.Waits[drain].Median
 }
 
 // otherSizes say what the choice costs for messages of other sizes, against the same messages in
