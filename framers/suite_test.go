@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"testing/iotest"
 
@@ -100,7 +101,7 @@ var suite = []string{
 }
 
 func TestRoundTrip(t *testing.T) {
-	sizes := []int{1, 2, 3, 63, 64, 65, 99, 100, 101, 4095, 4096, 4097, 65535, 65536, 65537, 61440 - 1, 61440, 61440 + 1, 10, 130000}
+	sizes := []int{1, 2, 3, 63, 64, 65, 99, 100, 101, 4095, 4096, 4097, 65535, 65536, 65537, 61440 - 1, 61440, 61440 + 1, 10}
 	for _, spec := range suite {
 		f := mustParse(t, spec)
 		var msgs [][]byte
@@ -108,8 +109,12 @@ func TestRoundTrip(t *testing.T) {
 			msgs = append(msgs, message(n))
 		}
 		wire := encode(t, f, msgs)
+		buffers := []int{16, 1000, 0}
+		if strings.HasPrefix(spec, "ndjson-") {
+			buffers = []int{0} // their Readers have none to choose
+		}
 		for _, c := range cuts {
-			for _, buffer := range []int{16, 1000, 0} {
+			for _, buffer := range buffers {
 				t.Run(fmt.Sprintf("%s/%s/buffer=%d", spec, c.name, buffer), func(t *testing.T) {
 					got, err := decode(f.NewReader(c.cut(bytes.NewReader(wire)), framers.WithReadBuffer(buffer)))
 					if err != io.EOF {
