@@ -187,21 +187,24 @@ func (c *clientCheck) judge(f *finding, v *visit, due reaction, says string) {
 	}
 }
 
-// cancels looks whether a client that gives a request up tells its server.
+// cancels looks whether a client that gives a request up tells its server. One that ends right after
+// may not get to say it: it is asked twice.
 func (c *clientCheck) cancels(ctx context.Context, f *finding) error {
-	v, err := c.visit(ctx, f, leaveTime[false], nil, "--fault", "deaf@0")
-	if err != nil {
-		return err
+	for range 2 {
+		v, err := c.visit(ctx, f, leaveTime[false], nil, "--fault", "deaf@0")
+		if err != nil {
+			return err
+		}
+		switch f.evidence = v.ClientEvidence; {
+		case v.Cancelled > 0:
+			f.ok("cancels what it does not wait for any more")
+			return nil
+		case v.Asked == 0 || !v.Ended:
+			f.cannotTell("had given up no request after %v", round(v.TookNS))
+			return nil
+		}
 	}
-	f.evidence = v.ClientEvidence
-	switch {
-	case v.Cancelled > 0:
-		f.ok("cancels what it does not wait for any more")
-	case v.Asked == 0 || !v.Ended:
-		f.cannotTell("had given up no request after %v", round(v.TookNS))
-	default:
-		f.slow("gives up on %s and does not cancel it", results.FormatCount(v.Asked, "request"))
-	}
+	f.slow("gives up on its requests and does not cancel them")
 	return nil
 }
 

@@ -247,7 +247,7 @@ func TestClientsThatAreWrongInOneWay(t *testing.T) {
 		{wrong: "leaks", situation: "failed-starts", says: "descriptors more after 2", timeout: 2 * time.Minute, linux: true},
 		{wrong: "takes any version", situation: "odd-version", says: "ends with code 0, as if all were well"},
 		{wrong: "newest only", situation: "old-version", says: "ends with code 1 and says nothing"},
-		{wrong: "walks away", situation: "mcp-cancel", says: "gives up on 1 request and does not cancel it"},
+		{wrong: "walks away", situation: "mcp-cancel", says: "gives up on its requests and does not cancel them"},
 		{wrong: "kills", situation: "mcp-shutdown", says: "by a signal in 1 session"},
 		{wrong: "early", situation: "mcp-opening", says: `begins with "tools/call"`},
 		{wrong: "repeats ids", situation: "mcp-messages", says: "uses the id 1 twice"},

@@ -210,7 +210,7 @@ var versionForm = regexp.MustCompile(`^20\d\d-\d\d-\d\d$`)
 type greeting struct {
 	ProtocolVersion string
 	Capabilities    map[string]any
-	ServerInfo      struct{ Name, Version string }
+	ServerInfo      struct{ Name, Version *string }
 }
 
 // initialize opens a session of a version. Refused reports that the server has none of that kind.
@@ -240,7 +240,7 @@ func serverOpening(s *mcpSession) error {
 		return fmt.Errorf("answers initialize with the protocolVersion %q", g.ProtocolVersion)
 	case g.Capabilities == nil:
 		return errors.New("answers initialize without capabilities")
-	case g.ServerInfo.Name == "" || g.ServerInfo.Version == "":
+	case g.ServerInfo.Name == nil || g.ServerInfo.Version == nil:
 		return errors.New("answers initialize without the name or the version of serverInfo")
 	}
 	m, err := s.ask("ping", nil)

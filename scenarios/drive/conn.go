@@ -115,9 +115,6 @@ func (c *conn) launch(o Options) error {
 	err := errors.Join(errs[:]...)
 	var files [3]*os.File
 	for i, ours := range []*syspipe.End{c.stdin, c.stdout, c.stderr} {
-		if err == nil && o.nonblock && i == 1 {
-			err = theirs[i].SetIO(syspipe.Poll) // before the start: a runtime may look at it once, then
-		}
 		if err == nil {
 			files[i], err = theirs[i].File()
 		}

@@ -146,7 +146,7 @@ func (f *faultInjector) handle(line []byte) {
 		s.handle(line)
 	case f.Kind == "never-read" && f.Bytes == 0 && beyond:
 		f.stopReading()
-	case f.Kind == "old-version" && bytes.Contains(line, []byte(`"server/discover"`)):
+	case oddVersions[f.Kind] != "" && bytes.Contains(line, []byte(`"server/discover"`)):
 		m, _ := jsonrpc.Parse(line)
 		s.sendError(m.ID, jsonrpc.CodeMethodNotFound, "Method not found")
 	default:
@@ -175,6 +175,10 @@ func (f *faultInjector) stopReading() {
 	<-f.s.drained.Done()
 }
 
+// oddVersions are the versions of the protocol that faults answer with, where initialize is asked: so
+// they refuse server/discover, which clients may ask instead.
+var oddVersions = map[string]string{"odd-version": "1999-12-31", "old-version": "2024-11-05"}
+
 // versions finds the version of the protocol in an answer.
 var versions = regexp.MustCompile(`"protocolVersion":"[^"]*"`)
 
@@ -193,8 +197,7 @@ func (f *faultInjector) reply(r *request, msg []byte) (_ []byte, done func()) {
 		}
 	case "odd-version", "old-version":
 		if r.method == "initialize" {
-			version := map[string]string{"odd-version": "1999-12-31", "old-version": "2024-11-05"}[f.Kind]
-			msg = versions.ReplaceAll(msg, []byte(`"protocolVersion":"`+version+`"`))
+			msg = versions.ReplaceAll(msg, []byte(`"protocolVersion":"`+oddVersions[f.Kind]+`"`))
 		}
 	case "truncate-at-exit":
 		f.past.Store(!slices.Contains(openingMethods, r.method))
