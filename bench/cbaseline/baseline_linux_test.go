@@ -1,6 +1,6 @@
 // Package cbaseline holds the engine's raw cells against the same work in C: what a pipe gives to a
 // program that has nothing between it and the system calls. It has tests only, and needs Linux and
-// a C compiler, named by CC or cc. The comparison itself, pair by pair, is a benchmark:
+// a C compiler, named by CC or cc. The comparison itself, slice by slice, is a benchmark:
 //
 //	go test -run '^$' -bench AgainstC ./bench/cbaseline
 package cbaseline
@@ -14,8 +14,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -23,9 +21,10 @@ import (
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-var pairs = flag.Int("pairs", 15, "how often each comparison with C is repeated")
+var forks = flag.Int("forks", 12, "starts of both programs in each comparison with C, of five slices each")
 
 func TestMain(m *testing.M) {
 	bench.Worker()
@@ -35,11 +34,10 @@ func TestMain(m *testing.M) {
 // A program is the compiled C baseline.
 type program struct{ path string }
 
-// A work is one run of the program.
+// A work is what one start of the program does.
 type work struct {
 	Size      int // of a message, in bytes
 	Capacity  int // of the pipe, in bytes
-	Count     int64
 	WriterCPU int // -1 leaves it to the scheduler
 	ReaderCPU int
 	Threads   bool // both ends in one process; streams alone
@@ -60,51 +58,52 @@ func build(tb testing.TB) *program {
 	return &program{path}
 }
 
-// stream sends Count messages one way, and returns the seconds it took.
-func (p *program) stream(ctx context.Context, w work) (seconds float64, err error) {
-	args := append(w.args("stream"), "-t", strconv.FormatInt(w.Count*int64(w.Size), 10))
+// A running is a start of the program, which takes slices.
+type running struct {
+	*proc.Process
+	jobs  *os.File
+	times *os.File
+	rate  float64 // messages a second, the best so far
+}
+
+func (p *program) start(ctx context.Context, pattern string, w work) (*running, error) {
+	args := []string{
+		pattern, "-s", strconv.Itoa(w.Size), "-c", strconv.Itoa(w.Capacity),
+		"-w", strconv.Itoa(w.WriterCPU), "-r", strconv.Itoa(w.ReaderCPU),
+	}
 	if w.Threads {
 		args = append(args, "-T")
 	}
-	return p.run(ctx, "seconds", args)
-}
-
-// roundtrip sends Count messages there and back between two processes, and returns the median
-// microseconds of a trip.
-func (p *program) roundtrip(ctx context.Context, w work) (us float64, err error) {
-	return p.run(ctx, "p50_us", append(w.args("roundtrip"), "-n", strconv.FormatInt(w.Count, 10)))
-}
-
-func (w work) args(what string) []string {
-	return []string{
-		what, "-s", strconv.Itoa(w.Size), "-c", strconv.Itoa(w.Capacity),
-		"-w", strconv.Itoa(w.WriterCPU), "-r", strconv.Itoa(w.ReaderCPU),
+	r := &running{Process: proc.Command(p.path, args...)}
+	var err error
+	if r.jobs, err = r.Pipe(0); err == nil {
+		r.times, err = r.Pipe(1)
 	}
+	if err == nil {
+		err = r.Start(ctx)
+	}
+	return r, err
 }
 
-// patience is how long the program may take: when one of its ends dies, the other waits for ever.
-const patience = time.Minute
-
-// run starts the program and takes one figure from its line of key=value.
-func (p *program) run(ctx context.Context, figure string, args []string) (float64, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, p.path, args...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that a deadline ends both ends
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return 0, fmt.Errorf("C baseline %s: %w: %s", strings.Join(args, " "), err, stderr.String())
-	}
-	for _, field := range strings.Fields(string(out)) {
-		if key, value, _ := strings.Cut(field, "="); key == figure {
-			return strconv.ParseFloat(value, 64)
-		}
-	}
-	return 0, fmt.Errorf("C baseline %s: no %s in %q", strings.Join(args, " "), figure, out)
+func (r *running) stop() {
+	r.jobs.Close()
+	r.Close()
+	r.times.Close()
 }
+
+// slice has so many messages timed, after a quarter as many.
+func (r *running) slice(messages int64) (took time.Duration, err error) {
+	var seconds float64
+	fmt.Fprintln(r.jobs, max(1, messages/4), messages) // one that left says so below
+	if _, err := fmt.Fscanln(r.times, &seconds); err != nil {
+		return 0, fmt.Errorf("the C baseline: %w: %w", err, r.Wait())
+	}
+	r.rate = max(r.rate, float64(messages)/seconds)
+	return time.Duration(seconds * 1e9), nil
+}
+
+// fill returns how many messages take about d.
+func (r *running) fill(d time.Duration) int64 { return max(1, int64(r.rate*d.Seconds())) }
 
 const capacity = 64 << 10
 
@@ -148,85 +147,112 @@ func matches(b *testing.B) []match {
 	return all
 }
 
-// BenchmarkAgainstC runs each cell in C and here, in turn, and reports the median of the ratios of
-// the pairs with its 95 % interval: of goodput for streams, of the median trip for round trips. It
-// does the same amount of work whatever b.N is.
+// BenchmarkAgainstC runs each cell in C and here, a slice of the one and a slice of the other, and
+// reports the median of the ratios within rounds with its 95 % interval: of goodput for streams, of the
+// time of a trip for round trips. It does the same amount of work whatever b.N is.
 func BenchmarkAgainstC(b *testing.B) {
 	c := build(b)
 	for _, m := range matches(b) {
 		b.Run(fmt.Sprintf("%s/size=%d/peer=%s/placement=%s", m.cell.Pattern, m.cell.Size, m.cell.Peer, m.cell.Placement), func(b *testing.B) {
-			var ratios []float64
-			for range *pairs {
-				ratios = append(ratios, m.ratio(b, c))
+			e, err := m.ratio(b.Context(), c, *forks)
+			if err != nil {
+				b.Fatal(err)
 			}
-			report(b, "Go/C", ratios)
+			b.ReportMetric(0, "ns/op") // the time of the comparison says nothing
+			b.ReportMetric(e.Median, "Go/C")
+			if e.Interval != nil {
+				b.ReportMetric(e.Interval.Lo, "low")
+				b.ReportMetric(e.Interval.Hi, "high")
+			}
 		})
 	}
 }
 
-// report is the median of the pairs' ratios, and its interval.
-func report(b *testing.B, unit string, ratios []float64) {
-	e := stat.Median(ratios)
-	b.ReportMetric(0, "ns/op") // the time of the comparison says nothing
-	b.ReportMetric(e.Median, unit)
-	if e.Interval != nil {
-		b.ReportMetric(e.Interval.Lo, "low")
-		b.ReportMetric(e.Interval.Hi, "high")
-	}
-}
+// rounds of each start.
+const rounds = 5
 
-// enough work for a sample of some tens of milliseconds.
-const (
-	streamBytes = 256 << 20
-	trips       = 4000
-)
-
-// ratio is that of one pair, the C program first.
-func (m match) ratio(b *testing.B, c *program) float64 {
-	b.Helper()
-	if m.cell.Pattern == "roundtrip" {
-		m.work.Count = trips
-		us, err := c.roundtrip(b.Context(), m.work)
-		if err != nil {
-			b.Fatal(err)
+// ratio runs both: the C program takes its slice whenever it is the engine's turn, and is started anew
+// with the engine's workers.
+func (m match) ratio(ctx context.Context, c *program, forks int) (stat.Estimate, error) {
+	var theirs, ours results.Record
+	var r *running
+	turns := 0
+	turn := func(ctx context.Context) (err error) {
+		turns++
+		if turns%(rounds+1) == 1 {
+			if r != nil {
+				r.stop()
+			}
+			r, err = c.start(ctx, m.cell.Pattern, m.work)
+			for n := int64(1); err == nil && n <= 4; n++ { // each tells better what the next can hold
+				_, err = r.slice(max(n, r.fill(bench.SliceTime/2)))
+			}
+			return err
 		}
-		return float64(*m.measure(b).Latency["roundtrip"].P50NS) / 1000 / us
+		s := results.Sample{Fork: (turns-1)/(rounds+1) + 1, Round: len(theirs.Samples) + 1, Messages: r.fill(bench.SliceTime)}
+		took, err := r.slice(s.Messages)
+		s.ElapsedNS, s.PayloadBytes = took.Nanoseconds(), s.Messages*int64(m.work.Size)
+		theirs.Samples = append(theirs.Samples, s)
+		return err
 	}
-	m.work.Count = max(64, min(streamBytes/int64(m.work.Size), 500_000))
-	seconds, err := c.stream(b.Context(), m.work)
-	if err != nil {
-		b.Fatal(err)
+	plan := bench.Plan{
+		Cells: []results.Cell{m.cell}, Samples: forks * rounds, Forks: forks, Duration: bench.SliceTime, Seed: 1, Turn: turn,
 	}
-	return seconds / (float64(m.measure(b).ElapsedNS) / 1e9)
-}
-
-func (m match) measure(b *testing.B) results.Sample {
-	b.Helper()
-	s, err := bench.Plan{Seed: 1, Duration: time.Second}.Measure(b.Context(), m.cell, m.work.Count)
-	if err != nil {
-		b.Fatal(err)
+	err := bench.Run(ctx, plan, func(r results.Record) error { ours = r; return nil })
+	if r != nil {
+		r.stop()
 	}
-	return s
+	metric := "goodput"
+	if m.cell.Pattern == "roundtrip" {
+		metric = "time"
+	}
+	return stat.PairedRatio(stat.MustMetric(metric), []results.Record{ours}, []results.Record{theirs}), err
 }
 
 func TestTheCBaselineRuns(t *testing.T) {
 	c := build(t)
-	w := work{Size: 4096, Capacity: capacity, Count: 100, WriterCPU: -1, ReaderCPU: -1}
-	if s, err := c.stream(t.Context(), w); err != nil || s <= 0 {
-		t.Errorf("stream: %v s, %v", s, err)
+	take := func(pattern string, w work) (took time.Duration, err error) {
+		r, err := c.start(t.Context(), pattern, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.stop()
+		for range 2 {
+			if took, err = r.slice(100); err != nil {
+				return took, err
+			}
+		}
+		return took, err
 	}
-	if us, err := c.roundtrip(t.Context(), w); err != nil || us <= 0 {
-		t.Errorf("round trip: %v µs, %v", us, err)
+	w := work{Size: 4096, Capacity: capacity, WriterCPU: -1, ReaderCPU: -1}
+	for _, threads := range []bool{false, true} {
+		w.Threads = threads
+		for _, pattern := range []string{"stream", "roundtrip"} {
+			if took, err := take(pattern, w); err != nil || took <= 0 {
+				t.Errorf("%s, threads %v: %v, %v", pattern, threads, took, err)
+			}
+		}
 	}
-	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
 	lost := w
-	lost.WriterCPU = 100_000 // the writing end dies of it, and the other waits
-	if _, err := c.stream(short, lost); err == nil {
+	lost.Threads, lost.WriterCPU = false, 100_000 // the writing end dies of it
+	if _, err := take("stream", lost); err == nil {
 		t.Error("a CPU that is not there was taken")
 	}
 	w.Size = 0
-	if _, err := c.stream(t.Context(), w); err == nil {
+	if _, err := take("stream", w); err == nil {
 		t.Error("messages of no bytes were sent")
+	}
+}
+
+// The slices of both sides are paired, fork by fork and round by round.
+func TestSlicesOfBothAreHeldAgainstEachOther(t *testing.T) {
+	c := build(t)
+	cell := results.Cell{
+		Framing: "raw", Size: 4096, Pipe: "anonymous", Capacity: capacity, IO: "blocking",
+		Placement: "free", Peer: "process", Pattern: "stream", Payload: "json",
+	}
+	e, err := match{cell, work{Size: 4096, Capacity: capacity, WriterCPU: -1, ReaderCPU: -1}}.ratio(t.Context(), c, 2)
+	if err != nil || e.N+e.LeftOut != 2*rounds || e.Median <= 0 {
+		t.Errorf("got %+v, %v", e, err)
 	}
 }

@@ -2,17 +2,21 @@
  * pipe_ref: what C reaches through a pipe on this machine. The baseline for pipebench's raw cells.
  *
  *   cc -O2 -pthread -o pipe_ref pipe_ref.c
- *   pipe_ref stream    -s 65536 -c 65536 -t 2147483648 -w 0 -r 0 [-T]
- *   pipe_ref roundtrip -s 1     -c 65536 -n 100000     -w 0 -r 1
+ *   pipe_ref stream    -s 65536 -c 65536 -w 0 -r 0 [-T]
+ *   pipe_ref roundtrip -s 1     -c 65536 -w 0 -r 1
  *
- * -s message bytes   -c pipe capacity asked for   -t bytes in all   -n round trips
+ * -s message bytes   -c pipe capacity asked for
  * -w, -r CPU of the writing and of the reading end (-1: leave it to the scheduler)
  * -T two threads of one process instead of two processes
  *
- * stream: the writer fills whole messages from one buffer, the reader reads up to one message a call until EOF.
- * The clock starts when both ends are ready and stops when the last byte has been read; the count is checked.
- * roundtrip: a message there and the same message back, one at a time, over two pipes.
- * Buffers are page-aligned and touched before the clock starts. Prints one line of key=value.
+ * Of each line of standard input it reads two numbers, of messages that warm up and of those that are
+ * timed, takes a slice of so many, and prints the seconds that this took. At its end it leaves.
+ *
+ * stream: the writer fills whole messages from one buffer, the reader reads up to one message a call.
+ * The clock starts when both ends are ready and stops when the last byte has been read.
+ * roundtrip: a message there and the same message back, one at a time, over two pipes; the clock is
+ * read for each.
+ * Buffers are page-aligned and touched before the clock starts.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -22,13 +26,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-static size_t size = 65536, total = 1UL << 30;
+static size_t size = 65536;
 static int capacity = 65536, writer_cpu = -1, reader_cpu = -1, threads;
-static long trips = 20000;
 
 static void die(const char *what) { perror(what); exit(1); }
 
@@ -82,113 +84,69 @@ static int read_all(int fd, char *p, size_t n)
 	return 1;
 }
 
-static void send_stream(int fd, const char *buf)
+static void receive(int fd, char *buf, long messages)
 {
-	for (size_t left = total; left; left -= size) write_all(fd, buf, size);
-}
-
-static void receive_stream(int fd, char *buf)
-{
-	size_t got = 0;
-	for (ssize_t k; (k = read(fd, buf, size)) != 0; got += k)
-		if (k < 0) die("read");
-	if (got != total) { fprintf(stderr, "received %zu of %zu bytes\n", got, total); exit(1); }
-}
-
-struct sender { int fd; char *buf; };
-
-static void *sending_thread(void *arg)
-{
-	struct sender *s = arg;
-	pin(writer_cpu);
-	send_stream(s->fd, s->buf);
-	close(s->fd);
-	return NULL;
-}
-
-static double stream_threads(void)
-{
-	int fd[2];
-	pthread_t t;
-	new_pipe(fd);
-	struct sender s = { fd[1], buffer() };
-	char *buf = buffer();
-	pin(reader_cpu);
-	double start = now();
-	if (pthread_create(&t, NULL, sending_thread, &s)) die("pthread_create");
-	receive_stream(fd[0], buf);
-	double took = now() - start;
-	pthread_join(t, NULL);
-	return took;
-}
-
-static double stream_processes(void)
-{
-	int data[2], ready[2], go[2];
-	char c = 0;
-	new_pipe(data);
-	if (pipe(ready) || pipe(go)) die("pipe");
-	pid_t child = fork();
-	if (child < 0) die("fork");
-	if (child == 0) {
-		close(data[0]);
-		pin(writer_cpu);
-		char *buf = buffer();
-		write_all(ready[1], &c, 1);
-		read_all(go[0], &c, 1);
-		send_stream(data[1], buf);
-		_exit(0);
+	for (size_t left = messages * size; left;) {
+		ssize_t k = read(fd, buf, size < left ? size : left);
+		if (k <= 0) die("read");
+		left -= k;
 	}
-	close(data[1]);
+}
+
+struct slice { long warmup, timed; };
+
+static int ask(struct slice *s) { return scanf("%ld %ld", &s->warmup, &s->timed) == 2; }
+
+static int data[2], back[2], ready[2], go[2];
+
+/* Sends slices as it is told over go, and says over ready when one has warmed up. */
+static void *sender(void *unused)
+{
+	struct slice s;
+	char c = 0;
+	pin(writer_cpu);
+	char *buf = buffer();
+	while (read_all(go[0], (char *)&s, sizeof s)) {
+		for (long i = 0; i < s.warmup; i++) write_all(data[1], buf, size);
+		write_all(ready[1], &c, 1);
+		if (!read_all(go[0], &c, 1)) break;
+		for (long i = 0; i < s.timed; i++) write_all(data[1], buf, size);
+	}
+	return unused;
+}
+
+/* Sends back what it gets. */
+static void *echo(void *unused)
+{
 	pin(reader_cpu);
 	char *buf = buffer();
-	read_all(ready[0], &c, 1);
+	while (read_all(data[0], buf, size)) write_all(back[1], buf, size);
+	return unused;
+}
+
+static double stream(struct slice s, char *buf)
+{
+	char c = 0;
+	write_all(go[1], (char *)&s, sizeof s);
+	receive(data[0], buf, s.warmup);
+	if (!read_all(ready[0], &c, 1)) die("peer left");
 	double start = now();
 	write_all(go[1], &c, 1);
-	receive_stream(data[0], buf);
-	double took = now() - start;
-	waitpid(child, NULL, 0);
-	return took;
+	receive(data[0], buf, s.timed);
+	return now() - start;
 }
 
-static int ascending(const void *a, const void *b)
+static double roundtrip(struct slice s, char *buf)
 {
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-static void roundtrip(void)
-{
-	int there[2], back[2];
-	new_pipe(there);
-	new_pipe(back);
-	pid_t child = fork();
-	if (child < 0) die("fork");
-	char *buf = buffer();
-	if (child == 0) {
-		close(there[1]);
-		close(back[0]);
-		pin(reader_cpu);
-		while (read_all(there[0], buf, size)) write_all(back[1], buf, size);
-		_exit(0);
-	}
-	close(there[0]);
-	close(back[1]);
-	pin(writer_cpu);
-	double *us = malloc(trips * sizeof *us);
-	for (long i = -trips / 10; i < trips; i++) { /* the first tenth warms up */
+	double began = 0, ended = 0;
+	for (long i = -s.warmup; i < s.timed; i++) {
 		double start = now();
-		write_all(there[1], buf, size);
+		if (i == 0) began = start;
+		write_all(data[1], buf, size);
 		if (!read_all(back[0], buf, size)) die("peer left");
-		if (i >= 0) us[i] = (now() - start) * 1e6;
+		ended = now();
 	}
-	close(there[1]);
-	waitpid(child, NULL, 0);
-	double sum = 0;
-	for (long i = 0; i < trips; i++) sum += us[i];
-	qsort(us, trips, sizeof *us, ascending);
-	printf("roundtrip size=%zu capacity=%d writer_cpu=%d reader_cpu=%d trips=%ld mean_us=%.3f p50_us=%.3f p99_us=%.3f max_us=%.3f\n",
-	       size, capacity, writer_cpu, reader_cpu, trips, sum / trips, us[trips / 2], us[trips * 99 / 100], us[trips - 1]);
+	return ended - began;
 }
 
 int main(int argc, char **argv)
@@ -196,27 +154,42 @@ int main(int argc, char **argv)
 	const char *what = argc > 1 ? argv[1] : "";
 	int opt;
 	optind = 2;
-	while ((opt = getopt(argc, argv, "s:c:t:n:w:r:T")) != -1) switch (opt) {
+	while ((opt = getopt(argc, argv, "s:c:w:r:T")) != -1) switch (opt) {
 	case 's': size = strtoul(optarg, NULL, 10); break;
 	case 'c': capacity = atoi(optarg); break;
-	case 't': total = strtoul(optarg, NULL, 10); break;
-	case 'n': trips = atol(optarg); break;
 	case 'w': writer_cpu = atoi(optarg); break;
 	case 'r': reader_cpu = atoi(optarg); break;
 	case 'T': threads = 1; break;
 	default: return 2;
 	}
 	signal(SIGPIPE, SIG_IGN);
-	if (!strcmp(what, "stream")) {
-		total -= total % size;
-		double took = threads ? stream_threads() : stream_processes();
-		printf("stream size=%zu capacity=%d writer_cpu=%d reader_cpu=%d threads=%d bytes=%zu seconds=%.6f GBps=%.4f\n",
-		       size, capacity, writer_cpu, reader_cpu, threads, total, took, total / took / 1e9);
-	} else if (!strcmp(what, "roundtrip")) {
-		roundtrip();
-	} else {
+	int streams = !strcmp(what, "stream");
+	if ((!streams && strcmp(what, "roundtrip")) || !size) {
 		fprintf(stderr, "usage: pipe_ref stream|roundtrip [options]; see the head of the source\n");
 		return 2;
 	}
+	new_pipe(data);
+	new_pipe(back);
+	if (pipe(ready) || pipe(go)) die("pipe");
+	void *(*other)(void *) = streams ? sender : echo;
+	pthread_t thread;
+	if (threads) {
+		if (pthread_create(&thread, NULL, other, NULL)) die("pthread_create");
+	} else {
+		pid_t child = fork();
+		if (child < 0) die("fork");
+		/* Each end keeps what it uses, so that it finds the other gone. */
+		int *not_parents[] = { streams ? &data[1] : &data[0], &back[1], &ready[1], &go[0] };
+		int *not_childs[] = { streams ? &data[0] : &data[1], &back[0], &ready[0], &go[1] };
+		for (int i = 0; i < 4; i++) close(*(child ? not_parents : not_childs)[i]);
+		if (child == 0) {
+			other(NULL);
+			_exit(0);
+		}
+	}
+	pin(streams ? reader_cpu : writer_cpu);
+	char *buf = buffer();
+	for (struct slice s; ask(&s); fflush(stdout))
+		printf("%.9f\n", streams ? stream(s, buf) : roundtrip(s, buf));
 	return 0;
 }
