@@ -390,6 +390,25 @@ func (e *End) writable() (bool, error) {
 	}
 }
 
+// HungUp reports whether nobody can write to a stream any more, though there may be more to read;
+// false where it is no descriptor.
+func HungUp(stream any) (gone bool) {
+	f, ok := stream.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return false
+	}
+	err = conn.Control(func(fd uintptr) {
+		fds := []unix.PollFd{{Fd: int32(fd)}} // an end is reported without being asked for
+		n, err := unix.Poll(fds, 0)
+		gone = err == nil && n > 0 && fds[0].Revents&unix.POLLHUP != 0
+	})
+	return gone && err == nil
+}
+
 // CountSIGPIPE begins to count the SIGPIPEs that this process gets. The function that it returns
 // tells how many came since its last call, those that came at the same time as one, as the system
 // has it; nil where there is no such signal. One goroutine may call it.

@@ -254,5 +254,8 @@ func (e *End) tryReadOnce(p []byte) (int, error) {
 
 func (e *End) writable() (bool, error) { return false, unsupported("polling a pipe") }
 
+// HungUp reports false: the system tells of an end only behind all that is to be read.
+func HungUp(any) bool { return false }
+
 // CountSIGPIPE counts nothing: Windows has no such signal.
 func CountSIGPIPE() func() *int { return func() *int { return nil } }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/syspipe"
 )
 
 // read handles messages until the input ends, and returns why it did: nil at its end.
@@ -123,7 +124,7 @@ func (s *Server) enqueue(size int, do func()) {
 		if !taken && s.drained.Err() != nil {
 			return
 		}
-		s.deserted = !taken && hungUp(s.in)
+		s.deserted = !taken && syspipe.HungUp(s.in)
 	}
 	s.waiting <- item
 }

@@ -6,8 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// resetHandler takes Go's handler from a signal that os/signal does not let go of, such as SIGSEGV.
-func resetHandler(number int) {
-	var byDefault struct{ handler, flags, restorer, mask uintptr }
-	unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(number), uintptr(unsafe.Pointer(&byDefault)), 0, 8, 0, 0)
+func init() {
+	resetHandler = func(number int) {
+		var byDefault struct{ handler, flags, restorer, mask uintptr }
+		unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(number), uintptr(unsafe.Pointer(&byDefault)), 0, 8, 0, 0)
+	}
 }

@@ -134,6 +134,10 @@ var endingSignals = []os.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIG
 // forwardedSignals are the signals that a client, a terminal or a supervisor sends to a server.
 var forwardedSignals = []os.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH, unix.SIGCONT}
 
+// resetHandler takes Go's handler from a signal that os/signal does not let go of, such as SIGSEGV.
+// x/sys has no sigaction for macOS and FreeBSD: of such signals the exit status tells there.
+var resetHandler = func(int) {}
+
 // dieBySignal ends this process by a signal. There is a core file of the server already, if one is
 // wanted.
 func dieBySignal(number int) {
