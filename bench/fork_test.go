@@ -117,6 +117,7 @@ func TestTheTimeIsSharedOut(t *testing.T) {
 	}{
 		{"enough", seconds(100), cost{seconds(1), seconds(1)}, cost{seconds(1), seconds(1)}, 4, 0, 0, [2]int{6, 6}},
 		{"half of what the rounds take", seconds(4 + 4 + 12 + 36), cost{seconds(1), seconds(1)}, cost{seconds(1), seconds(3)}, 4, 0, 0, [2]int{3, 3}},
+		{"a CPU each", seconds(4 + 4 + 24 + 16), cost{seconds(1), seconds(1)}, cost{seconds(1), seconds(1)}, 4, 0, 0, [2]int{6, 4}},
 		{"the last forks", seconds(2 + 12), cost{seconds(1), seconds(1)}, cost{seconds(1), seconds(3)}, 4, 3, 18, [2]int{3, 3}},
 		{"as many forks as have five rounds", seconds(2*6 + 2*30 - 2), cost{seconds(1), seconds(1)}, cost{seconds(1), seconds(1)}, 6, 0, 0, [2]int{4, 4}},
 		{"starting takes too long: four forks of eight", seconds(32), cost{seconds(2), seconds(0.5)}, cost{seconds(2), seconds(0.5)}, 8, 0, 0, [2]int{4, 4}},
@@ -130,6 +131,9 @@ func TestTheTimeIsSharedOut(t *testing.T) {
 			g.cells = []*cellRun{{group: g}}
 			r.groups = append(r.groups, g)
 		}
+		if row.name == "a CPU each" {
+			r.groups[1].cpus.Reader = 1
+		}
 		got := [2]int{r.roundsFor(r.groups[0]), r.roundsFor(r.groups[1])}
 		for i := range got { // the clock went on since then
 			if got[i] != row.want[i] && got[i] != row.want[i]-1 {
@@ -142,8 +146,10 @@ func TestTheTimeIsSharedOut(t *testing.T) {
 // The first round of a fork is dearer than the others: what it takes longer is counted once a fork.
 func TestAForksFirstRoundIsNotTakenForUsual(t *testing.T) {
 	c := cost{fork: 10, round: 1}
-	c.count([]time.Duration{50, 20, 22})
-	if (c != cost{fork: 39, round: 21}) {
+	for n, took := range []time.Duration{50, 20, 22, 24} {
+		c.count(n, took)
+	}
+	if (c != cost{fork: 40, round: 22}) {
 		t.Errorf("got %+v", c)
 	}
 }

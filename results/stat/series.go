@@ -8,9 +8,11 @@ import (
 	"io"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/perf/benchfmt"
@@ -347,27 +349,19 @@ func BenchName(c results.Cell) string {
 
 var nameParts = strings.NewReplacer("/", "+", " ", "_", "\t", "_")
 
-// trailingNumber returns where a name's "-8" begins, its end where there is none.
-func trailingNumber(name string) int {
-	digits := strings.TrimRight(name, "0123456789")
-	if rest, dashed := strings.CutSuffix(digits, "-"); dashed && digits != name {
-		return len(rest)
-	}
-	return len(name)
-}
+var trailingNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-([0-9]+)$`) })
 
 // benchValue writes a value so that it stays one part of a name: a slash would begin another, a
 // blank end it, and "-8" at the end be taken for GOMAXPROCS.
 func benchValue(v string) string {
 	v = nameParts.Replace(v)
-	at := trailingNumber(v)
-	return v[:at] + strings.Replace(v[at:], "-", "_", 1)
+	return trailingNumber().ReplaceAllString(v, "_$1")
 }
 
 // BenchCase puts the side into a name, before the GOMAXPROCS that go test leaves at its end.
 func BenchCase(name, side string) string {
-	at := trailingNumber(name)
-	return name[:at] + "/side=" + side + name[at:]
+	base := trailingNumber().ReplaceAllString(name, "")
+	return base + "/side=" + side + strings.TrimPrefix(name, base)
 }
 
 // BenchUnit returns the unit that a figure has in Go benchmark text.
