@@ -87,46 +87,78 @@ func expand(t *testing.T, folder string, words []string) []string {
 	return out
 }
 
-// What README shows of drive and call is what they print, but for figures and what it leaves out.
-func TestTheReadmeShowsWhatIsPrinted(t *testing.T) {
+// What README and the guide of screens show of quick commands is what they print, but for figures
+// and what is left out.
+func TestWhatIsShownIsPrinted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for a server that does not reply")
 	}
-	t.Parallel()
-	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	screens, err := guideFiles.ReadFile("docs/screens.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	probed, err := filepath.Abs("testdata/platforms/amd64.jsonl.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
 	serve := []string{"--", os.Args[0], "serve"}
+	drive := []string{"drive", "--duration", "5ms", "--small-pipe", "none", "--quiet"}
 	for shown, row := range map[string]struct {
-		args  []string
-		stdin string
+		args     []string
+		stdin    string
+		exitCode int
 	}{
-		"pipebench drive -- pipebench serve --fault deaf@1MiB": {args: slices.Concat([]string{"drive", "--size", "256KiB,1MiB,2MiB",
-			"--duration", "5ms", "--small-pipe", "none", "--quiet", "--out", filepath.Join(t.TempDir(), "out")}, serve, []string{"--fault", "deaf@1MiB"})},
-		`echo 'echo {"message":"hi"}' | pipebench call -- pipebench serve`: {append([]string{"call"}, serve...), `echo {"message":"hi"}`},
+		"pipebench drive -- pipebench serve --fault deaf@1MiB": {
+			args: slices.Concat(drive, []string{"--size", "256KiB,1MiB,2MiB"}, serve, []string{"--fault", "deaf@1MiB"})},
+		`echo 'echo {"message":"hi"}' | pipebench call -- pipebench serve`: {args: append([]string{"call"}, serve...), stdin: `echo {"message":"hi"}`},
+		"pipebench check -- cat": {args: []string{"check", "--", "cat"}},
+		"pipebench probe":        {args: []string{"probe", probed}}, // measured before
 	} {
-		_, block, found := strings.Cut(string(text), "$ "+shown+"\n")
-		if !found {
-			t.Errorf("README does not show %s", shown)
-			continue
-		}
-		block, _, _ = strings.Cut(block, "```")
-		cmd := command(t, commandEnv+"=1", row.args...)
-		cmd.Env, cmd.Stdin = append(cmd.Env, "PIPEBENCH_RECORDS_ONLY=1"), strings.NewReader(row.stdin)
-		said, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("%s: %v:\n%s", shown, err, said)
-		}
-		figures := regexp.MustCompile(`[0-9][0-9,.-]*`)
-		shape := func(text string) string { // lines may be broken elsewhere
-			return figures.ReplaceAllString(strings.Join(strings.Fields(text), " "), "#")
-		}
-		printed := shape(strings.ReplaceAll(string(said), os.Args[0], "pipebench"))
-		for line := range strings.Lines(block) {
-			if want := shape(line); want != "[…]" && !strings.Contains(printed, want) {
-				t.Errorf("README has %q, and it prints\n%s", line, said)
+		t.Run(shown, func(t *testing.T) {
+			t.Parallel()
+			lines, found := shownBlock(string(readme)+string(screens), shown)
+			if !found {
+				t.Fatal("is shown nowhere")
 			}
+			cmd := command(t, commandEnv+"=1", row.args...)
+			cmd.Dir = t.TempDir()
+			cmd.Env, cmd.Stdin = append(cmd.Env, "PIPEBENCH_RECORDS_ONLY=1"), strings.NewReader(row.stdin)
+			said, err := cmd.Output()
+			if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != row.exitCode {
+				t.Fatalf("%v:\n%s", err, said)
+			}
+			printed := shape(strings.ReplaceAll(string(said), os.Args[0], "pipebench"))
+			for _, line := range lines {
+				if want := shape(line); !strings.Contains(line, " · ") && !strings.Contains(printed, want) { // but the machine
+					t.Errorf("%q is shown, and this printed\n%s", line, said)
+				}
+			}
+		})
+	}
+}
+
+// shownBlock returns what a Markdown text shows of a command, up to where something is left out.
+func shownBlock(markdown, command string) (lines []string, found bool) {
+	_, rest, found := strings.Cut(markdown, "$ "+command+"\n")
+	for line := range strings.Lines(rest) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "**") || strings.HasPrefix(line, "#") {
+			break
+		}
+		if line != "" && line != "[…]" {
+			lines = append(lines, line)
 		}
 	}
+	return lines, found
+}
+
+var figures = regexp.MustCompile(`~?[0-9][0-9,.-]*( ?(ns|µs|ms|s|B|[KMG]iB|[MG]B/s)\b)?`)
+
+// shape is a text without its figures, whose lines may be broken elsewhere.
+func shape(text string) string {
+	return figures.ReplaceAllString(strings.Join(strings.Fields(text), " "), "#")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,7 +111,7 @@ func (f *runFlags) isDefault(cmd *cobra.Command) bool {
 }
 
 // ofScenarios are the flags that mean something to a scenario, which says itself what it measures.
-var ofScenarios = []string{"scenario", "out", "format", "quiet", "no-progress", "seed", "max-time"}
+var ofScenarios = []string{"scenario", "detail", "out", "format", "quiet", "no-progress", "seed", "max-time"}
 
 // fitting refuses flags that would be lost in a shape or a scenario, or make something else of it.
 func (f *runFlags) fitting(cmd *cobra.Command) (err error) {
@@ -349,7 +350,7 @@ func (f *runFlags) reproduce(cmd *cobra.Command) error {
 			if len(own.Faults) == 0 {
 				return view.ErrNothing
 			}
-			return viewFaults(cmd.OutOrStdout(), f.format, own, chosen, viewOptions(cmd, false))
+			return viewFaults(cmd.OutOrStdout(), f.format, own, chosen, viewOptions(cmd, f.detail))
 		},
 		gate: func(_ error, own *results.Set) error {
 			if !slices.ContainsFunc(own.Faults, func(r results.Fault) bool { return r.Verdict != string(faults.Unsupported) }) {
@@ -379,13 +380,17 @@ func (s *session) runScenarios(ctx context.Context, chosen []faults.Scenario) er
 	return errors.Join(failed...)
 }
 
-// viewFaults writes what each scenario did: for people a page each, with the advice below.
+// viewFaults writes what each scenario did: for people a table of what all came to, or with detail a
+// page each, with the advice below.
 func viewFaults(w io.Writer, format view.Format, set *results.Set, chosen []faults.Scenario, o view.Options) error {
 	if format == view.FormatCSV {
 		return scenarioTable("", set.Faults).Write(w, format, o)
 	}
 	if !readable(format) {
 		return view.Write(w, set, format, o)
+	}
+	if format == view.FormatTable && !o.Detail {
+		return faultSummary(set.Faults).Write(w, format, o)
 	}
 	space := ""
 	for _, s := range chosen {
@@ -404,6 +409,22 @@ func viewFaults(w io.Writer, format view.Format, set *results.Set, chosen []faul
 		}
 	}
 	return nil
+}
+
+// faultSummary has a row for the faults of a scenario that came to one verdict.
+func faultSummary(all []results.Fault) view.Page {
+	scenario := func(r results.Fault) string { name, _, _ := strings.Cut(r.ID, "/"); return name }
+	alike := stat.GroupBy(all, func(r results.Fault) [2]string { return [2]string{scenario(r), r.Verdict} })
+	slices.SortStableFunc(alike, func(a, b []results.Fault) int { return cmp.Compare(scenario(a[0]), scenario(b[0])) })
+	t := scenarioTable("", stat.Map(alike, func(same []results.Fault) results.Fault { return same[0] }))
+	for i, same := range alike {
+		if more := len(same) - 1; more > 0 {
+			t.Rows[i][0].Text += fmt.Sprintf(" (+%d)", more)
+		}
+		t.Rows[i][2].Text = view.Truncate(t.Rows[i][2].Text, 40) // a line each
+	}
+	total := fmt.Sprintf("%s, %s", results.FormatCount(len(all), "fault"), view.CountWords(all, func(r results.Fault) string { return r.Verdict }))
+	return view.Page{Header: []string{total}, Tables: []view.Table{t}, Notes: []string{"each of them, and what to do about it: --detail"}}
 }
 
 func scenarioTable(title string, all []results.Fault) view.Table {

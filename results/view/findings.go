@@ -148,14 +148,14 @@ func noiseTable(s *results.Set) Table {
 		{"`framing", func(n noise) Cell { return textCell(n.Cell.Framing) }},
 		{">message|message (B)", func(n noise) Cell { return bytesCell(int64(n.Cell.Size)) }},
 		{"placement", func(n noise) Cell { return textCell(n.Cell.Placement) }},
-		{"pattern", func(n noise) Cell { return textCell(n.Cell.Pattern) }},
+		{"?pattern", func(n noise) Cell { return textCell(n.Cell.Pattern) }},
 		{"metric", func(n noise) Cell { return textCell(n.Metric) }},
 		{">median", func(n noise) Cell {
 			e := stat.Median(n.Values)
 			m, _ := stat.MetricByName(n.Metric) // one of another version has no unit
 			return when(e.N > 0, figureCell(e.Median, m.Format(e.Median)))
 		}},
-		{">runs", func(n noise) Cell { return textCell(fmt.Sprint(len(n.Values))) }},
+		{"?>runs", func(n noise) Cell { return textCell(fmt.Sprint(len(n.Values))) }},
 		{">spread|spread (%)", func(n noise) Cell { return figureCell(100*n.Spread, results.FormatPercent(100*n.Spread)) }},
 		{">min. detectable change|min. detectable change (%)", func(n noise) Cell {
 			share, ok := stat.NoiseBound(n, stat.DefaultAlpha)

@@ -22,10 +22,10 @@ func RulesPage(set *results.Set) Page {
 		rest := stat.Filter(of, func(p results.Probe) bool { return fillSize(p) == 0 })
 		found := tableOf(title, rest, []columnOf[results.Probe]{
 			{"step", func(p results.Probe) Cell { return textCell(p.Step) }},
-			{">found", func(p results.Probe) Cell { return exactCell(p.Value, p.Unit) }},
+			{">~found", func(p results.Probe) Cell { return exactCell(p.Value, p.Unit) }},
 			{"#unit", func(p results.Probe) Cell { return textCell(p.Unit) }},
 			{"documented rule", func(p results.Probe) Cell { return textCell(notes.rule(p)) }},
-			{"how it was found", func(p results.Probe) Cell { return textCell(p.How) }},
+			{"~how it was found", func(p results.Probe) Cell { return textCell(p.How) }},
 		}...)
 		tables := []Table{found, fillTable(title, of, &notes)}
 		v.Tables = append(v.Tables, stat.Filter(tables, Table.hasRows)...)

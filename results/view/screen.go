@@ -47,7 +47,7 @@ func screenPage(s *results.Set, o Options) Page {
 		}
 	}
 	most := screenLines
-	if lines := waitingLines(waiting); len(lines) > 0 && len(lines) < screenWaiting {
+	if lines := waitingLines(waiting, o); len(lines) > 0 && len(lines) < screenWaiting {
 		p.Blocks, most = append(p.Blocks, lines...), screenMost
 	} else if len(lines) > 0 {
 		left++
@@ -249,19 +249,31 @@ func splitWaiting(rows []stat.Row) (framed, waiting []stat.Row) {
 }
 
 // waitingLines are the block about writers that do not block: a line for each way to wait and size,
-// with columns for a fast, a slow and a leaving reader. Figures are the range over the framings.
-func waitingLines(all []stat.Row) []string {
+// with columns for a fast, a slow and a leaving reader, as many as have room. Figures are the range over the framings.
+func waitingLines(all []stat.Row, o Options) []string {
 	blocks := stat.GroupBy(all, func(r stat.Row) [2]string { return [2]string{r.Machine, r.Cell.Placement} })
-	return slices.Concat(stat.Map(blocks, waitingBlock)...)
+	return slices.Concat(stat.Map(blocks, func(rows []stat.Row) []string { return waitingBlock(rows, o) })...)
 }
 
-func waitingBlock(rows []stat.Row) []string {
+func waitingBlock(rows []stat.Row, o Options) []string {
 	const first = 19
 	readers := Distinct(rows, readerOf)
 	slices.SortFunc(readers, func(a, b results.Cell) int { return cmp.Or(a.Leave-b.Leave, cmp.Compare(a.Drain, b.Drain)) })
 	columns := func(c results.Cell) []waitingColumn {
 		return map[bool][]waitingColumn{true: leaveColumns, false: stayColumns}[c.Leave > 0]
 	}
+	room := o.width() - first
+	readers = stat.Filter(readers, func(c results.Cell) bool {
+		taken := 0
+		for _, column := range columns(c) {
+			taken += column.width
+		}
+		if taken > room {
+			return false
+		}
+		room -= taken
+		return true
+	})
 	title, heads := "Non-blocking writer, "+shortPlacement(rows[0].Cell.Placement), strings.Repeat(" ", first)
 	for i, to := range readers {
 		name := readerPhrase(to, rows)

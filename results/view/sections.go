@@ -119,7 +119,7 @@ func answer(s *results.Set, sum Summary) []string {
 		out = append(out, claimTotals(s.Claims)+".")
 	}
 	if faults := stdioFaults(s); len(faults) > 0 {
-		verdicts := countWords(faults, func(f results.Fault) string { return f.Verdict })
+		verdicts := CountWords(faults, func(f results.Fault) string { return f.Verdict })
 		out = append(out, fmt.Sprintf("Of %s of failures reproduced: %s.", results.FormatCount(len(faults), "case"), verdicts))
 	}
 	for _, own := range driven(s) {
@@ -134,8 +134,8 @@ func answer(s *results.Set, sum Summary) []string {
 	return out
 }
 
-// countWords counts lines by their verdict, "fails 3, ok 1", in the order in which they come.
-func countWords[L any](lines []L, verdict func(L) string) string {
+// CountWords counts lines by their verdict, "fails 3, ok 1", in the order in which they come.
+func CountWords[L any](lines []L, verdict func(L) string) string {
 	var parts []string
 	for _, of := range stat.GroupBy(lines, verdict) {
 		parts = append(parts, fmt.Sprintf("%s %d", VerdictText(verdict(of[0])), len(of)))

@@ -201,7 +201,7 @@ func (t Table) texts(write func(column int, text string) string) Table {
 // Words of a column that is one of many keep as many characters on a line: sentences that they can be
 // read, and what is spared for their sake that they need few lines.
 const (
-	leastWidth = 16
+	leastWidth = 10
 	easyWidth  = 44
 )
 
@@ -213,17 +213,22 @@ func (t Table) fit(width int, all bool) []Table {
 	heads := make([]bool, len(t.Columns)) // which were read
 	t.texts(func(i int, text string) string {
 		natural[i] = max(natural[i], utf8.RuneCountInString(text))
-		if t.Columns[i].is(">") && heads[i] {
-			least[i] = max(least[i], utf8.RuneCountInString(text)) // a figure stays whole
-		}
+		figure := t.Columns[i].is(">") && !t.Columns[i].is("~") && heads[i]
 		heads[i] = true
+		if figure { // stays whole
+			least[i] = max(least[i], utf8.RuneCountInString(text))
+		}
+		if t.Columns[i].is("~") {
+			return text
+		}
 		for _, part := range WrapText(text, func(string) bool { return false }) { // word by word
 			least[i] = max(least[i], utf8.RuneCountInString(part))
 		}
 		return text
 	})
 	for i, n := range natural {
-		least[i] = min(n, max(least[i], leastWidth))
+		floor := map[bool]int{true: easyWidth / 3, false: leastWidth}[t.Columns[i].is("~")]
+		least[i] = min(n, max(least[i], floor))
 	}
 	room := func(i int) int { // that a column is to have beside the others
 		return 2 + max(least[i], min(natural[i], map[bool]int{true: leastWidth, false: easyWidth}[all]))
@@ -259,11 +264,25 @@ func (t Table) fit(width int, all bool) []Table {
 		}
 		natural[widest]--
 	}
-	wrapped := t.texts(func(i int, text string) string { return strings.Join(wrap(text, natural[i]), "\n") })
+	wrapped := t.texts(func(i int, text string) string {
+		lines := wrap(text, natural[i])
+		if t.Columns[i].is("~") {
+			lines = slices.Concat(stat.Map(lines, func(line string) []string { return broken(line, natural[i]) })...)
+		}
+		return strings.Join(lines, "\n")
+	})
 	out := []Table{wrapped.only(func(i int) bool { return !slices.Contains(left, i) })}
 	if all && len(left) > 0 {
 		rest := t.only(func(i int) bool { return !t.Columns[i].is("?") || slices.Contains(left, i) })
 		out = append(out, rest.fit(width, all)...)
+	}
+	return out
+}
+
+// broken breaks a line of one long word.
+func broken(line string, width int) (out []string) {
+	for part := range slices.Chunk([]rune(line), max(1, width)) {
+		out = append(out, string(part))
 	}
 	return out
 }

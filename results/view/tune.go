@@ -96,7 +96,7 @@ func tuneTable(s *results.Set) Table {
 		{"machine", func(u tune) Cell { return machineCell(s, s.Machine(u.Run)) }},
 		{"reader|reader (B/s)", func(u tune) Cell { return Cell{Text: fieldText(u.Cell, "drain"), Base: fmt.Sprint(u.Cell.Drain)} }},
 		{"`framing", func(u tune) Cell { return textCell(u.Cell.Framing) }},
-		{">message|message (B)", func(u tune) Cell { return Cell{Text: fieldText(u.Cell, "size"), Base: fmt.Sprint(u.Cell.Size)} }},
+		{"?>message|message (B)", func(u tune) Cell { return Cell{Text: fieldText(u.Cell, "size"), Base: fmt.Sprint(u.Cell.Size)} }},
 		{"?capacity|capacity (B)", func(u tune) Cell { return Cell{Text: tuneCapacity(u), Base: fmt.Sprint(capacityOf(u))} }},
 		{"?sender", func(u tune) Cell { return textCell(u.Cell.Sender) }},
 		{">goodput|goodput (B/s)", estimated("goodput")},

@@ -70,7 +70,7 @@ func CheckSummary(all []results.Check) string {
 		}
 		return fmt.Sprintf("FAIL: %d of %d: %s", len(failed), len(all), strings.Join(texts, "; "))
 	}
-	verdicts := countWords(all, func(c results.Check) string { return c.Verdict })
+	verdicts := CountWords(all, func(c results.Check) string { return c.Verdict })
 	return fmt.Sprintf("PASS: %s of %d", verdicts, len(all))
 }
 

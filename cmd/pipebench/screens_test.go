@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/scenarios/faults"
+	"github.com/pipebench/pipebench/scenarios/measure"
+	"github.com/pipebench/pipebench/scenarios/tune"
+)
+
+// What each command prints of recorded runs fits a terminal of 80 and of 100 columns, its first screen
+// and all of its details, and the first screen is not longer than a person reads.
+func TestScreensFitATerminal(t *testing.T) {
+	read := func(pattern string) *results.Set {
+		files, err := filepath.Glob(filepath.Join("testdata", pattern))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: no file, %v", pattern, err)
+		}
+		set, err := results.Read(files...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return set
+	}
+	recorded := func(command string) *results.Set { return read("screens/" + command + ".jsonl.gz") }
+	type show func(w io.Writer, set *results.Set, o view.Options) error
+	set := func(w io.Writer, set *results.Set, o view.Options) error {
+		return view.Write(w, set, view.FormatTable, o)
+	}
+	drive := func(w io.Writer, set *results.Set, o view.Options) error {
+		return view.WriteDrive(w, view.FormatTable, set, o)
+	}
+	twice := recorded("run")
+	comparison := stat.Compare(stat.DatasetOf("old", twice), stat.DatasetOf("new", recorded("profile")), stat.CompareOptions{Across: true})
+	for command, row := range map[string]struct {
+		set   *results.Set
+		lines int // of the first screen at 100 columns, at most
+		show  show
+	}{
+		"run":           {twice, 50, set},
+		"doctor":        {recorded("doctor"), 40, set},
+		"drive":         {recorded("drive"), 40, drive},
+		"drive --load":  {recorded("load"), 40, drive},
+		"drive --fault": {recorded("faults"), 40, drive},
+		"tune": {recorded("tune"), 45, func(w io.Writer, set *results.Set, o view.Options) error {
+			return tune.View(w, view.FormatTable, set, tune.Balanced, o)
+		}},
+		"profile": {recorded("profile"), 40, func(w io.Writer, set *results.Set, o view.Options) error {
+			return measure.ProfilePage(set).Write(w, view.FormatTable, o)
+		}},
+		"claims": {recorded("claims"), 40, func(w io.Writer, set *results.Set, o view.Options) error {
+			return view.WriteClaims(w, view.FormatTable, set, o)
+		}},
+		"check": {recorded("check"), 40, func(w io.Writer, set *results.Set, o view.Options) error {
+			return view.WriteChecks(w, view.FormatTable, set, o)
+		}},
+		"run --scenario": {recorded("scenario"), 45, func(w io.Writer, set *results.Set, o view.Options) error {
+			return viewFaults(w, view.FormatTable, set, faults.All(), o)
+		}},
+		"compare": {twice, 50, func(w io.Writer, _ *results.Set, o view.Options) error {
+			return view.WriteComparison(w, comparison, view.FormatTable, o)
+		}},
+		"probe": {read("platforms/amd64.jsonl.gz"), 20, func(w io.Writer, set *results.Set, o view.Options) error {
+			if o.Detail {
+				return view.RulesPage(set).Write(w, view.FormatTable, o)
+			}
+			return view.RulesScreen(set).Write(w, view.FormatTable, o)
+		}},
+		"report --atlas": {read("platforms/*.jsonl.gz"), 1000, func(w io.Writer, set *results.Set, o view.Options) error {
+			detail := o.Detail
+			o.Detail = true
+			return view.Atlas(set, documented([]string{"macos", "freebsd"}), detail).Write(w, view.FormatTable, o)
+		}},
+	} {
+		for _, o := range []view.Options{{Width: 80}, {Width: 100}, {Width: 80, Detail: true}, {Width: 100, Detail: true}} {
+			t.Run(fmt.Sprintf("%s/%d/%v", command, o.Width, o.Detail), func(t *testing.T) {
+				var text bytes.Buffer
+				if err := row.show(&text, row.set, o); err != nil {
+					t.Fatal(err)
+				}
+				lines := strings.Split(strings.TrimRight(text.String(), "\n"), "\n")
+				for i, line := range lines {
+					if n := utf8.RuneCountInString(line); n > o.Width {
+						t.Errorf("line %d has %d columns: %s", i+1, n, line)
+					}
+				}
+				if !o.Detail && o.Width == 100 && len(lines) > row.lines {
+					t.Errorf("%d lines, where %d are a screen", len(lines), row.lines)
+				}
+			})
+		}
+	}
+}
