@@ -17,7 +17,7 @@ import (
 // so narrow that its letters can be read on a phone.
 const (
 	pictureWidth   = vg.Length(600)
-	pagePanelWidth = vg.Length(420)
+	pagePanelWidth = vg.Length(360)
 )
 
 // Room around and between the parts of a picture, in points.
@@ -30,6 +30,7 @@ const (
 	legendRow   = vg.Length(14)
 	swatchWidth = vg.Length(26)
 	gapX, gapY  = vg.Length(14), vg.Length(12)
+	besidePanel = vg.Length(70) // takes what is written beside or below the lines of a panel
 )
 
 // layout arranges the parts of a picture: title and subtitle, the panels in a grid, the legend
@@ -70,15 +71,14 @@ func (f layout) nameLines(width vg.Length) bool {
 		return false
 	}
 	for i, p := range f.chart.Panels {
-		if _, _, _, ok := f.axes[i].nameRows(p, 0, f.panelHeight()-70); !ok {
+		if _, _, _, ok := f.axes[i].nameRows(p, 0, f.panelHeight()-besidePanel); !ok {
 			return false
 		}
 	}
-	share := float64(room / (width - 70 - room))
-	xs, _ := coordinates(f.chart.Panels)
+	share := float64(room / (width - besidePanel - room))
 	for i := range f.axes {
 		a := &f.axes[i]
-		a.direct, a.x = true, f.chart.X.fit(xs, int((width-room)/labelWidth)) // less room for the labels of values
+		a.direct, a.x = true, f.chart.fitX(width-room)
 		a.x.max += share * (a.x.max - a.x.min)
 	}
 	return true
@@ -90,10 +90,10 @@ func (f layout) panelHeight() vg.Length {
 	switch n := len(f.chart.Y.Categories); {
 	case n > 0:
 		return 60 + 18*vg.Length(n)
-	case f.columns == 1 || f.page:
+	case f.columns == 1 && !f.page:
 		return 280
 	}
-	return 230
+	return 240
 }
 
 func (f layout) size() (width, height vg.Length) {
@@ -186,12 +186,12 @@ func (f layout) drawFooter(c draw.Canvas) {
 // swatch draws a legend's sample of a series, with its left end at a point.
 func (f layout) swatch(c draw.Canvas, s Series, at vg.Point) {
 	l := f.axes[0].styles[s.Name]
-	if s.Shape == Dots {
-		l = l.dotted()
-	} else {
+	if s.Shape != Dots {
 		c.StrokeLine2(l.line(), at.X, at.Y, at.X+swatchWidth, at.Y)
 	}
-	c.DrawGlyphNoClip(l.glyph(markerRadius), vg.Point{X: at.X + swatchWidth/2, Y: at.Y})
+	if s.Shape == Dots || !s.Reference {
+		c.DrawGlyphNoClip(l.glyph(markerRadius), vg.Point{X: at.X + swatchWidth/2, Y: at.Y})
+	}
 }
 
 func (s Series) title() string {

@@ -25,7 +25,6 @@ const (
 	intervalWidth  = vg.Length(1)
 	markerRadius   = vg.Length(2.7)
 	dodge          = vg.Length(3)
-	labelWidth     = vg.Length(40) // room for one on a horizontal axis
 )
 
 // axes holds the scales of a panel, and the styles that all panels of its chart have in common.
@@ -39,12 +38,12 @@ type axes struct {
 
 // newAxes fits the axes to the panels that share them with the i-th one, all of a width.
 func newAxes(c Chart, i, columns int, width vg.Length) axes {
-	xs, ys := coordinates(c.Panels)
+	_, ys := coordinates(c.Panels)
 	if first := i / columns * columns; c.OwnRows {
 		_, ys = coordinates(c.Panels[first:min(first+columns, len(c.Panels))])
 	}
 	series := c.legend()
-	f := axes{chart: c, x: c.X.fit(xs, int(width/labelWidth)), y: c.Y.fit(ys, 8), styles: c.styles, shift: map[string]vg.Length{}}
+	f := axes{chart: c, x: c.fitX(width), y: c.Y.fit(ys, 8), styles: c.styles, shift: map[string]vg.Length{}}
 	if f.styles == nil {
 		f.styles = assignStyles(series)
 	}
@@ -55,6 +54,19 @@ func newAxes(c Chart, i, columns int, width vg.Length) axes {
 		}
 	}
 	return f
+}
+
+// fitX lays the horizontal axis out with as many labels as have room in a panel of a width, less what
+// stands beside the lines.
+func (c Chart) fitX(width vg.Length) fittedScale {
+	xs, _ := coordinates(c.Panels)
+	style := textStyle(smallSize, foreground, false)
+	width -= slices.Max(append(stat.Map(c.Y.Categories, style.Width), besidePanel))
+	for most := int(width / 20); ; most-- {
+		if x := c.X.fit(xs, most); most <= 2 || x.hasRoom(width) {
+			return x
+		}
+	}
 }
 
 // coordinates lists all values that panels have to show.
@@ -145,7 +157,7 @@ func (f axes) setUpAxis(a *plot.Axis, r fittedScale, label string, x draw.XAlign
 	a.Label.Padding = 4
 	a.LineStyle = draw.LineStyle{Color: muted, Width: 0.6}
 	a.Padding = 0
-	a.Tick.Label = textStyle(8.5, foreground, false)
+	a.Tick.Label = textStyle(smallSize, foreground, false)
 	a.Tick.Label.Handler = tickText{a.Tick.Label.Handler.(text.Plain)}
 	a.Tick.Label.XAlign, a.Tick.Label.YAlign = x, y
 	a.Tick.LineStyle = draw.LineStyle{Color: color.Transparent, Width: 0.6}
@@ -190,18 +202,15 @@ func (f axes) marker(c draw.Canvas, s Series, p Point, l seriesStyle, at vg.Poin
 	if s.Shape == Curve && !p.Mark && !p.Cross {
 		return
 	}
-	if s.Shape == Dots || s.Reference && points == 1 {
-		l = l.dotted()
-	}
 	group(c, `class="m"`, f.tell(s, p), func() {
 		switch {
 		case p.Cross:
 			c.DrawGlyph(draw.GlyphStyle{Color: red, Radius: 1.4 * markerRadius, Shape: cross}, at)
 			return
-		case l.marker != nil:
-			c.DrawGlyph(l.glyph(markerRadius), at)
-		default: // something to point at
+		case s.Reference && s.Shape != Dots && points > 1: // something to point at
 			c.DrawGlyph(draw.GlyphStyle{Color: color.NRGBA{}, Radius: markerRadius, Shape: draw.CircleGlyph{}}, at)
+		default:
+			c.DrawGlyph(l.glyph(markerRadius), at)
 		}
 		if p.Computed || p.Noisy {
 			l.color = background

@@ -10,6 +10,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
 )
 
 // An Axis says what a chart lays out along one side, on which scale, in which unit.
@@ -87,6 +88,21 @@ func (a Axis) fit(values []float64, maxLabels int) fittedScale {
 		r.ticks = a.labelled(r, roundValues(r.min, r.max, maxLabels))
 	}
 	return r
+}
+
+// hasRoom returns whether no label covers another on an axis of a width, in a wider typeface either.
+func (r fittedScale) hasRoom(width vg.Length) bool {
+	end := -width
+	for _, t := range r.ticks {
+		at, half := width*vg.Length((t.Value-r.min)/(r.max-r.min)), 0.6*textStyle(smallSize, foreground, false).Width(t.Label)
+		if t.IsMinor() {
+			continue
+		} else if at-half < end {
+			return false
+		}
+		end = at + half
+	}
+	return true
 }
 
 // clamp lowers a value to the limit of the axis, if it has one.

@@ -88,14 +88,6 @@ func family(name string) string {
 	return name[:strings.IndexAny(name+":", ":=/,")]
 }
 
-// dotted is the style of points that no line joins: one of a line alone, as raw has it, needs a marker.
-func (l seriesStyle) dotted() seriesStyle {
-	if l.marker == nil {
-		l.marker = draw.CircleGlyph{}
-	}
-	return l
-}
-
 // assignStyles gives each series the style of its family if that is free, else the next that no
 // other one has. Names with a framing's default size choose first. Given the series of all charts, a
 // name looks the same in all of them.
@@ -108,7 +100,7 @@ func assignStyles(series []Series) map[string]seriesStyle {
 		known = known && cmp.Or(owner[family(s.Name)], s.Name) == s.Name
 		switch {
 		case s.Reference:
-			out[s.Name] = seriesStyle{color: foreground, width: referenceWidth}
+			out[s.Name] = seriesStyle{color: foreground, width: referenceWidth, marker: draw.CircleGlyph{}}
 		case known:
 			taken[i], owner[family(s.Name)] = true, s.Name
 			out[s.Name] = styleAt(i)

@@ -2,6 +2,7 @@ package plots
 
 import (
 	"fmt"
+	"regexp"
 	"testing"
 )
 
@@ -29,15 +30,18 @@ func TestNoTwoSeriesLookTheSame(t *testing.T) {
 }
 
 func TestReferenceHasTheForegroundColour(t *testing.T) {
-	if l := assignStyles([]Series{{Name: "raw", Reference: true}})["raw"]; l.color != foreground || l.marker != nil {
+	if l := assignStyles([]Series{{Name: "raw", Reference: true}})["raw"]; l.color != foreground {
 		t.Errorf("the reference looks like %v", l)
 	}
 }
 
 // Raw is a line without a marker, and where there is no line its points are seen all the same.
 func TestPointsWithoutALineHaveAMarker(t *testing.T) {
-	styles := assignStyles([]Series{{Name: "raw", Reference: true}, {Name: "ndjson"}})
-	if styles["raw"].marker != nil || styles["raw"].dotted().marker == nil || styles["ndjson"].dotted().marker != styles["ndjson"].marker {
-		t.Errorf("styles %+v", styles)
+	marker := regexp.MustCompile(`a2\.7,[^"]*" style="fill:#24292F"`)
+	for _, points := range [][]Point{{exact(1, 1)}, {exact(1, 1), exact(2, 2)}} {
+		svg, err := Chart{Panels: []Panel{{Series: []Series{{Name: "raw", Reference: true, Points: points}}}}}.SVG()
+		if err != nil || marker.Match(svg) != (len(points) == 1) {
+			t.Errorf("%d points (%v): %s", len(points), err, svg)
+		}
 	}
 }

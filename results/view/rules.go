@@ -49,10 +49,7 @@ var pipeQuestions = []question{
 // RulesScreen answers in some ten lines what most people ask: first whether anything differs from the
 // documented rules, then the main rules of each kind of pipe. [RulesPage] has every finding.
 func RulesScreen(set *results.Set) Page {
-	differing, agree := standing(set.Probes, ruleDiffers), standing(set.Probes, "agrees")
-	v := Page{Header: []string{fmt.Sprintf("%d of %s differ from the documented rules; %d agree, the rest are not documented",
-		len(differing), results.FormatCount(len(set.Probes), "finding"), len(agree))}}
-	v.Header = append(v.Header, stat.Map(set.Environments, probedOn)...)
+	v := Page{Header: append(probeAgreement(set), stat.Map(set.Environments, probedOn)...)}
 	columns := []columnOf[question]{{"", func(q question) Cell { return textCell(q.asks) }}}
 	byKind := stat.GroupBy(set.Probes, pipeOf)
 	differ, none := []string{"differ from the documented rule"}, []string{"came to no result"}
@@ -69,7 +66,7 @@ func RulesScreen(set *results.Set) Page {
 	if slices.ContainsFunc(set.Probes, noResult) {
 		v.Tables[0].Append(none...)
 	}
-	for _, p := range differing {
+	for _, p := range standing(set.Probes, ruleDiffers) {
 		found := exactValue(p.Value, p.Unit)
 		v.Conclusions = append(v.Conclusions, fmt.Sprintf("%s %s: %s, documented %s", p.Pipe, p.Step, found, p.Documented))
 	}

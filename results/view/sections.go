@@ -111,9 +111,6 @@ func systemText(e results.Environment) string {
 // answer says what the whole set means, in the words of each kind of record.
 func answer(s *results.Set, sum Summary) []string {
 	out := append(machinesDiffer(s, sum.Rows), sum.Meaning...)
-	if measured := stat.Filter(sum.Rows, func(r stat.Row) bool { return r.Samples > 0 }); len(out) == 0 && len(measured) > 0 {
-		out = append(out, results.FormatCount(len(measured), "cell")+" measured; no comparison of them is sure.")
-	}
 	out = append(out, slices.Concat(tuneAdvice(s), probeAgreement(s))...)
 	if len(s.Claims) > 0 {
 		out = append(out, claimTotals(s.Claims)+".")
@@ -130,6 +127,9 @@ func answer(s *results.Set, sum Summary) []string {
 		widest := slices.MaxFunc(s.Noise, func(a, b results.Noise) int { return cmp.Compare(a.Spread, b.Spread) })
 		out = append(out, fmt.Sprintf("Between runs that nothing distinguishes, figures move by up to %s (%s of %s).",
 			results.FormatPercent(100*widest.Spread), widest.Metric, results.CellLabel(widest.Cell, nil)))
+	}
+	if measured := stat.Filter(sum.Rows, func(r stat.Row) bool { return r.Samples > 0 }); len(out) == 0 && len(measured) > 0 {
+		out = append(out, results.FormatCount(len(measured), "cell")+" measured; no comparison of them is sure.")
 	}
 	return out
 }
@@ -156,65 +156,54 @@ func commandsOf[L any](s *results.Set, lines []L, run func(L) string, usual stri
 
 // recordSections lists a section for each kind of record, those without any included.
 func recordSections(s *results.Set, sum Summary) []Section {
-	all := []Section{{
+	var beside []Table // machines
+	if len(s.Machines()) > 1 && len(sum.Rows) > 0 {
+		beside = []Table{
+			machineComparison(s, sum.Rows, "stream", "Goodput vs raw"),
+			machineComparison(s, sum.Rows, results.PatternRoundtrip, "Round-trip time vs raw"),
+			machineLimits(s, sum.Rows),
+		}
+	}
+	return []Section{{
 		ID: "measurements", Title: "Measurements", Tables: cellTables(sum.Rows, nil), Notes: sum.Notes,
 		Commands: commandsOf(s, s.Records, func(r results.Record) string { return r.Run }, "pipebench run"),
-	}}
-	if len(s.Machines()) > 1 && len(sum.Rows) > 0 {
-		compared := Section{
-			ID: "side-by-side", Title: "Side by side",
-			Tables: []Table{
-				machineComparison(s, sum.Rows, "stream", "Goodput vs raw"),
-				machineComparison(s, sum.Rows, results.PatternRoundtrip, "Round-trip time vs raw"),
-				machineLimits(s, sum.Rows),
-			},
-		}
-		if slices.ContainsFunc(compared.Tables, Table.hasRows) {
-			compared.Lead = []string{"Absolute figures of two machines say little. So each cell is compared with what the same machine does with raw messages of that size: a share of its goodput, a multiple of its round-trip time. The absolute figure stands behind."}
-		}
-		all = append(all, compared)
-	}
-	if len(s.Tunes) > 0 {
-		all = append(all, Section{
-			ID: "chunk-size", Title: "Choosing a chunk size", Tables: []Table{tuneTable(s)},
-			Lead:     []string{"Chunks cost goodput and CPU. What they buy is that a small message need not wait for the whole of a large one; how long it waits depends on the pipe's capacity, the chunk, and the reader's rate."},
-			Notes:    tuneWarnings(s.Tunes),
-			Commands: commandsOf(s, s.Tunes, func(u results.Tune) string { return u.Run }, "pipebench tune"),
-		})
-	}
-	return append(all, Section{
+	}, {
+		ID: "side-by-side", Title: "Side by side", Tables: beside,
+		Lead: when(slices.ContainsFunc(beside, Table.hasRows), []string{"Absolute figures of two machines say little. So each cell is compared with what the same machine does with raw messages of that size: a share of its goodput, a multiple of its round-trip time. The absolute figure stands behind."}),
+	}, {
+		ID: "chunk-size", Title: "Choosing a chunk size", Tables: []Table{tuneTable(s)},
+		Lead:     when(len(s.Tunes) > 0, []string{"Chunks cost goodput and CPU. What they buy is that a small message need not wait for the whole of a large one; how long it waits depends on the pipe's capacity, the chunk, and the reader's rate."}),
+		Notes:    tuneWarnings(s.Tunes),
+		Commands: commandsOf(s, s.Tunes, func(u results.Tune) string { return u.Run }, "pipebench tune"),
+	}, {
 		ID: "pipes", Title: "What the pipes do", Lead: probeAgreement(s), Tables: []Table{probeTable(s)},
 		Commands: commandsOf(s, s.Probes, func(p results.Probe) string { return p.Run }, "pipebench probe"),
-	}, Section{
+	}, {
 		ID: "claims", Title: "Common claims about stdio", Tables: []Table{claimTable(s)},
 		Commands: append(commandsOf(s, s.Claims, func(c results.Claim) string { return c.Run }, "pipebench claims"), "pipebench claims --explain ID"),
-	}, Section{
+	}, {
 		ID: "faults", Title: "How stdio fails", Tables: []Table{faultTable(s)},
-	}, Section{
+	}, {
 		ID: "checks", Title: "How programs behave at their pipes", Lead: checkSentences(s), Tables: []Table{checkTable(s)},
 		Commands: commandsOf(s, s.Checks, func(c results.Check) string { return c.Run }, "pipebench check -- COMMAND"),
 	}, serverSection(s), Section{
 		ID: "recording", Title: "A recording", Lead: endings(s), Tables: []Table{directionTable(s.Messages), replyTable(s.Messages)},
 		Commands: commandsOf(s, s.Messages, func(m results.Message) string { return m.Run }, "pipebench tap -o FILE -- COMMAND"),
-	}, noiseSection(s))
+	}, noiseSection(s)}
 }
 
-// probeAgreement counts how the probes compare with the documented rules.
+// probeAgreement counts how the probes compare with the documented rules: what a page and a terminal say
+// first of them.
 func probeAgreement(s *results.Set) []string {
-	documented := stat.Filter(s.Probes, func(p results.Probe) bool { return p.Agrees != nil })
-	agree := len(stat.Filter(documented, func(p results.Probe) bool { return *p.Agrees }))
+	n, differ, agree := len(s.Probes), len(standing(s.Probes, ruleDiffers)), len(standing(s.Probes, "agrees"))
 	switch {
-	case len(s.Probes) == 0:
+	case n == 0:
 		return nil
-	case len(documented) == 0:
-		return []string{results.FormatCount(len(s.Probes), "figure") + " by experiment, for which no rule is documented."}
+	case differ+agree == 0:
+		return []string{results.FormatCount(n, "figure") + " by experiment, for which no rule is documented."}
 	}
-	verbs := func(n int, one, several string) string {
-		return fmt.Sprintf("%d %s", n, map[bool]string{true: one, false: several}[n == 1])
-	}
-	return []string{fmt.Sprintf("%s found by experiment. %s with what is documented for the system, %s, %s no documented rule.",
-		verbs(len(s.Probes), "rule was", "rules were"), verbs(agree, "agrees", "agree"), verbs(len(documented)-agree, "differs", "differ"),
-		verbs(len(s.Probes)-len(documented), "has", "have"))}
+	return []string{fmt.Sprintf("%d of %s differ from the documented rules; %d agree, the rest are not documented.",
+		differ, results.FormatCount(n, "finding"), agree)}
 }
 
 // stdioFaults returns the faults that are not those of a machine.
