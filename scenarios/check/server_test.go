@@ -130,7 +130,7 @@ func TestServersThatAreRight(t *testing.T) {
 				if err != nil || testing.Short() {
 					t.Skip("gopls is not installed, or takes too long")
 				}
-				o.Command, o.Env = []string{path, "serve"}, nil
+				o.Command, o.Env, o.starts, o.requests = []string{path, "serve"}, nil, 2, 100 // each start takes it long
 			}
 			checks := serverChecks(t, o)
 			for _, m := range catalogue.Situations(catalogue.Server) {

@@ -139,7 +139,6 @@ func (f *finding) start(ctx context.Context, m manner, limit time.Duration, boun
 		return nil, err
 	}
 	p := f.command(argv)
-	defer proc.EndMarked(f.mark, 0)
 	defer p.Close()
 	nothing, silence := io.Pipe() // an input that gives nothing, and ends when silence is closed
 	switch p.Cmd.Stdout = child; {
@@ -322,6 +321,9 @@ func (o *outcome) conclude(f *finding, p *proc.Process, m manner, begun, left ti
 				if o.left, o.holding = holders(pids, m.file.Name()); len(o.left) == 0 {
 					break
 				}
+			}
+			if len(o.left) > 0 { // the next start is not to be blamed for them
+				proc.EndMarked(f.mark, 0)
 			}
 		}
 	}

@@ -10,10 +10,7 @@ import (
 	"fmt"
 	"time"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 //go:embed fixtures.json
@@ -35,7 +32,10 @@ const fixturePause = 50 * time.Millisecond
 func (o Options) serves() *mcp.ServerOptions {
 	serves := &mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}}
 	if o.Fixtures {
-		serves.Capabilities.Logging, serves.CompletionHandler = &mcp.LoggingCapabilities{}, completeNothing
+		serves.Capabilities.Logging = &mcp.LoggingCapabilities{}
+		serves.CompletionHandler = func(context.Context, *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+			return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: []string{}}}, nil
+		}
 	}
 	return serves
 }
@@ -81,28 +81,4 @@ func (f *fixture) call(ctx context.Context, req *mcp.CallToolRequest) (res *mcp.
 	}
 	text, err := json.Marshal(said)
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf("Response: %s", text)}}}, err
-}
-
-// completeNothing answers what may be completed: nothing of these tools can.
-func completeNothing(context.Context, *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
-	return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: []string{}}}, nil
-}
-
-// tell sends the client what a fixture has to say or to ask.
-func (s *Server) tell(m sdk.Message) error {
-	msg, err := sdk.EncodeMessage(m)
-	if err != nil {
-		return err
-	}
-	return s.send(msg)
-}
-
-// told gives the SDK the answer to what a fixture asked.
-func (s *Server) told(m jsonrpc.Message, line []byte) {
-	answer, err := sdk.DecodeMessage(line)
-	if err != nil || !s.opts.Fixtures {
-		s.log.Debug("Answer dropped: the server asks nothing", "id", clip(string(m.ID)))
-		return
-	}
-	s.main.deliver(answer)
 }

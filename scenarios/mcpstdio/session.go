@@ -64,18 +64,16 @@ func (c *session) Read(ctx context.Context) (sdk.Message, error) {
 	}
 }
 
-// Write sends an answer.
+// Write sends an answer, or what a fixture has to say or to ask.
 func (c *session) Write(_ context.Context, m sdk.Message) error {
-	switch m := m.(type) {
-	case *sdk.Response:
-		return c.server.respond(m)
-	case *sdk.Request:
-		if c.server.opts.Fixtures {
-			return c.server.tell(m)
-		}
-		c.server.log.Debug("Message to the client dropped: the server sends answers only", "method", m.Method)
+	if answer, ok := m.(*sdk.Response); ok {
+		return c.server.respond(answer)
 	}
-	return nil
+	msg, err := sdk.EncodeMessage(m)
+	if err == nil && c.server.opts.Fixtures { // else there is nothing to say but answers
+		err = c.server.send(msg)
+	}
+	return err
 }
 
 // deliver hands a message to the SDK, if the session still takes any.
