@@ -55,7 +55,7 @@ func (f *sharedFlags) progress(stderr io.Writer) *progress {
 			return fmt.Sprintf("%d of %d", s.Current, s.Total)
 		}
 		passed, _ := elapsed.Decor(s)
-		return passed + " "
+		return passed
 	})
 	left := decor.Any(func(s decor.Statistics) string {
 		if s.Total <= 0 || s.Completed {
@@ -70,9 +70,9 @@ func (f *sharedFlags) progress(stderr io.Writer) *progress {
 		default:
 		}
 		if s.Total > 0 {
-			return view.Truncate(last, stepWidth)
+			return " " + view.Truncate(last, stepWidth)
 		}
-		return last
+		return " " + last
 	})
 	p.bar = p.container.MustAdd(0, mpb.BarFillerFunc(func(w io.Writer, s decor.Statistics) error {
 		if s.Total <= 0 {

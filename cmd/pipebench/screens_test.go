@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -41,6 +42,10 @@ func TestScreensFitATerminal(t *testing.T) {
 	}
 	twice := recorded("run")
 	comparison := stat.Compare(stat.DatasetOf("old", twice), stat.DatasetOf("new", recorded("profile")), stat.CompareOptions{Across: true})
+	says := map[string][]string{"profile": {
+		"The limits of this machine's pipes", `memory copy \[1\] +64 MiB`, "raw stream +4 KiB",
+		"raw round trip, median +1 B|raw round trip, p99 +1 B", "raw stream, splice", `nobody\s+reads\s+the\s+bytes`,
+	}}
 	for command, row := range map[string]struct {
 		set   *results.Set
 		lines int // of the first screen at 100 columns, at most
@@ -91,6 +96,11 @@ func TestScreensFitATerminal(t *testing.T) {
 				for i, line := range lines {
 					if n := utf8.RuneCountInString(line); n > o.Width {
 						t.Errorf("line %d has %d columns: %s", i+1, n, line)
+					}
+				}
+				for _, want := range says[command] {
+					if !regexp.MustCompile(want).Match(text.Bytes()) {
+						t.Errorf("no %s", want)
 					}
 				}
 				if !o.Detail && o.Width == 100 && len(lines) > row.lines {
