@@ -52,7 +52,6 @@ for line in sys.stdin.buffer:
 `
 
 func TestWhatServersInAnotherLanguageDoIsNamedToTheByte(t *testing.T) {
-	python := python(t)
 	leakCheck(t)
 	const limit = 128<<10 - 1 // found soon: every failure is another start, and one may be waited for
 	for _, row := range []struct {
@@ -60,18 +59,18 @@ func TestWhatServersInAnotherLanguageDoIsNamedToTheByte(t *testing.T) {
 		side  string // whose limit it is
 		above drive.Verdict
 	}{
+		{"give up", "request", drive.Deaf}, // these two first, since they are waited for
+		{"swallow", "request", drive.Unanswered},
 		{"leave", "request", "exit 0"},
 		{"raise", "request", "exit 1"},
 		{"abort", "request", "signal SIGABRT"},
-		{"swallow", "request", drive.Unanswered},
-		{"give up", "request", drive.Deaf},
 		{"refuse", "request", drive.ErrorReply},
 		{"alter", "reply", drive.Corrupt},
 		{"break off", "reply", drive.Truncated},
 	} {
 		t.Run(row.mode, func(t *testing.T) {
 			t.Parallel()
-			d := begin(t, drive.Options{Command: []string{python, "-c", foreignServer, row.mode, fmt.Sprint(limit)}, Patience: 2e8})
+			d := begin(t, drive.Options{Command: python(t, foreignServer, row.mode, fmt.Sprint(limit)), Patience: 2e8})
 			if !strings.HasPrefix(d.Protocol(), "mcp 2025-06-18") || !strings.HasPrefix(d.Request(), "tool echo, its answers compared") {
 				t.Errorf("found %s, %s", d.Protocol(), d.Request())
 			}
@@ -102,8 +101,7 @@ for line in sys.stdin.buffer:
 `
 
 func TestAServerThatEndsAfterItsAnswerEndsOverThatMessage(t *testing.T) {
-	python := python(t)
-	d := open(t, drive.Options{Command: []string{python, "-c", leavesAfter}, Protocol: "lines", Patience: 2e8})
+	d := open(t, drive.Options{Command: python(t, leavesAfter), Protocol: "lines", Patience: 2e8})
 	limits, err := d.FindLimits(t.Context(), 128<<10, discard)
 	if err != nil {
 		t.Fatal(err)
@@ -114,8 +112,7 @@ func TestAServerThatEndsAfterItsAnswerEndsOverThatMessage(t *testing.T) {
 }
 
 func TestASweepBlamesTheSizeOverWhichAServerEnds(t *testing.T) {
-	python := python(t)
-	d := open(t, drive.Options{Command: []string{python, "-c", leavesAfter}, Protocol: "lines", Patience: 2e8, Budget: 1}) // one request a size
+	d := open(t, drive.Options{Command: python(t, leavesAfter), Protocol: "lines", Patience: 2e8, Budget: 1}) // one request a size
 	sweep, err := d.Sweep(t.Context(), []int{1 << 10, 60_000, 70_000}, discard)
 	if err != nil {
 		t.Fatal(err)

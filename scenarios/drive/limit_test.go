@@ -16,7 +16,7 @@ func TestFindLimitsNamesTheFaultAndTheExactByte(t *testing.T) {
 	}{
 		{"deaf@64KiB", 64 << 10, drive.Deaf}, // first, since each failure is waited for
 		{"exit0@200000", 200000, "exit 0"},
-		{"limit@1MiB", 1 << 20, "exit 1"},
+		{"limit@256KiB", 256 << 10, "exit 1"},
 		{"error@65535", 65535, drive.ErrorReply},
 	} {
 		t.Run(row.fault, func(t *testing.T) {
@@ -45,11 +45,11 @@ func TestFindLimitsNamesTheFaultAndTheExactByte(t *testing.T) {
 
 func TestFindLimitsTellsRepliesFromRequests(t *testing.T) {
 	d := open(t, server("mcp truncate-at-exit@100000"))
-	limits, err := d.FindLimits(t.Context(), 1<<20, discard)
+	limits, err := d.FindLimits(t.Context(), 256<<10, discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(limits) != 2 || limitOf(limits[0]).searchedTo != 1<<20 {
+	if len(limits) != 2 || limitOf(limits[0]).searchedTo != 256<<10 {
 		t.Fatalf("found %+v; want no limit on requests", limits)
 	}
 	if l := limitOf(limits[1]); l.side != "reply" || l.bytes == 0 || l.above != drive.Truncated || l.bytes != 100000 {
@@ -84,8 +84,7 @@ while True:
 `
 
 func TestFindLimitsOfAServerInAnotherLanguage(t *testing.T) {
-	python := python(t)
-	d := open(t, drive.Options{Command: []string{python, "-c", scannerServer}})
+	d := open(t, drive.Options{Command: python(t, scannerServer)})
 	limits, err := d.FindLimits(t.Context(), 1<<20, discard)
 	if err != nil {
 		t.Fatal(err)

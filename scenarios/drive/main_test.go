@@ -329,13 +329,15 @@ var findPython = sync.OnceValues(func() (string, error) {
 	return strings.TrimSpace(string(path)), err
 })
 
-func python(t *testing.T) string {
+// python is the command of a script, started without looking for what only its user installed, which
+// takes half of its time.
+func python(t *testing.T, script string, args ...string) []string {
 	t.Helper()
 	path, err := findPython()
 	if err != nil {
 		t.Skip("python3 is not installed")
 	}
-	return path
+	return append([]string{path, "-I", "-S", "-c", script}, args...)
 }
 
 // A limit is what the record of one says.
