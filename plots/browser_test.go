@@ -80,6 +80,8 @@ func TestReportInABrowser(t *testing.T) {
 		"command":    "pipebench run --seed 7",
 		"isolated":   "ndjson",
 		"together":   "",
+		"verdicts":   true, // first
+		"clear":      1.0,  // a label above the panel, where no line of a part runs
 		"zoomed":     "fewer marks, new labels",
 		"back":       "all marks, old labels",
 		"sorted":     "ascending 1,descending 1",

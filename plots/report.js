@@ -184,6 +184,12 @@ for (const svg of all('svg.plot')) {
 }
 
 // --- tables
+if (matchMedia('(max-width: 40rem)').matches) {
+  for (const table of all('table')) { // on a phone the verdict comes first
+    const at = table.querySelector('td.good, td.bad, td.mixed')?.cellIndex;
+    for (const row of at ? table.rows : []) if (row.className !== 'warning') row.prepend(row.cells[at]);
+  }
+}
 for (const th of all('th')) {
   th.tabIndex = 0;
   const sort = () => {

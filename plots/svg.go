@@ -120,16 +120,16 @@ func (c *svgCanvas) path(p vg.Path, style string) {
 }
 
 // FillString implements [vg.Canvas]. Not all machines have the typeface: others of the same widths
-// stand behind it.
+// stand behind it, and what is wider still is pressed into the width that was reckoned with.
 func (c *svgCanvas) FillString(face font.Face, at vg.Point, text string) {
 	weight := ""
 	if face.Font.Weight > 0 {
 		weight = "bold "
 	}
 	style := fmt.Sprintf("font:%s%spx 'Liberation Sans',Arial,Helvetica,sans-serif;%s", weight, number(face.Font.Size), paint("fill", c.state().color))
-	turn := ""
+	turn := fmt.Sprintf(` textLength="%s" lengthAdjust="spacingAndGlyphs"`, number(face.Width(text)))
 	if angle := c.state().angle; angle != 0 {
-		turn = fmt.Sprintf(` transform="rotate(%s %s)"`, number(vg.Length(-angle*180/math.Pi)), c.place(at, " "))
+		turn += fmt.Sprintf(` transform="rotate(%s %s)"`, number(vg.Length(-angle*180/math.Pi)), c.place(at, " "))
 	}
 	fmt.Fprintf(&c.body, "<text x=\"%s\"%s%s>%s</text>\n", c.place(at, `" y="`), turn, c.styled(style), html.EscapeString(text))
 }
