@@ -69,6 +69,7 @@ type group struct {
 	forks  int // begun
 	rounds int // begun
 	cost   cost
+	guess  time.Duration // of a round
 }
 
 // A cost is how long parts of a group's measurement take, by the latest fork: a round of it, and what
@@ -150,6 +151,7 @@ func (r *runner) openGroups() error {
 		for _, placed := range cells {
 			g.cells = append(g.cells, &cellRun{record: record(placed.cell), group: g})
 		}
+		g.guess = g.cost.round
 		r.groups = append(r.groups, g)
 	}
 	return nil
@@ -199,7 +201,8 @@ func (r *runner) fork(ctx context.Context, g *group, rounds int) error {
 		if err := r.turn(ctx); err != nil {
 			return err
 		}
-		if began = time.Now(); r.measured && r.late(g.cost.round) {
+		guessed := g.forks == 1 && n > 0 && n >= r.roundsFor(g) // by now it is known what the later ones get
+		if began = time.Now(); r.measured && (guessed || r.late(g.cost.round)) {
 			return nil
 		}
 		g.rounds++
@@ -216,7 +219,7 @@ func (r *runner) fork(ctx context.Context, g *group, rounds int) error {
 // count learns from how long the nth round of a fork took.
 func (c *cost) count(n int, took time.Duration) {
 	if n == 1 {
-		c.fork += max(0, c.round-took)
+		c.fork += max(0, min(c.round-took, took)) // more is no cold cache but somebody else
 	}
 	c.round += (took - c.round) / time.Duration(max(1, n)) // the mean of all but the first
 }
@@ -265,11 +268,21 @@ const (
 // fork would have too few to be of use.
 func (r *runner) roundsFor(g *group) int {
 	var starting, measuring, shares float64
+	busy := 1.0 // by how much the dearest group exceeds its guess, as those not begun are going to
+	for _, other := range r.groups {
+		if other.rounds > 0 && other.guess > 0 {
+			busy = max(busy, float64(other.cost.round)/float64(other.guess))
+		}
+	}
 	for _, other := range r.groups {
 		forks, rounds := r.left(other)
-		starting += float64(forks) * other.cost.fork.Seconds()
-		measuring += float64(rounds) * other.cost.round.Seconds()
-		shares += float64(rounds) * other.cost.round.Seconds() * other.share()
+		start, round := float64(forks)*other.cost.fork.Seconds(), float64(rounds)*other.cost.round.Seconds()
+		if other.rounds == 0 {
+			start, round = start*busy, round*busy
+		}
+		starting += start
+		measuring += round
+		shares += round * other.share()
 	}
 	forks, rounds := r.left(g)
 	asked, left := (rounds+forks-1)/forks, (r.MaxTime - time.Since(r.started)).Seconds()
