@@ -224,23 +224,22 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 		f.cannotTell("calls no tool and ends: its limit is found by whether it does")
 		return nil
 	}
-	begun := time.Now()
 	var failed *visit
 	takes := func(n int64) (bool, error) {
-		v, err := c.visit(ctx, f, leaveTime[false], nil, "--fault", "large-answer="+strconv.FormatInt(n, 10))
-		if err != nil || v.Ended && v.Code == 0 {
-			return true, err
+		for range 2 {
+			v, err := c.visit(ctx, f, leaveTime[false], nil, "--fault", "large-answer="+strconv.FormatInt(n, 10))
+			if err != nil || v.Ended && v.Code == 0 {
+				return true, err
+			}
+			failed = v
 		}
-		failed = v
 		return false, nil
 	}
-	low, high, sure := int64(0), int64(0), false
-	for time.Since(begun) < searchTime*cmp.Or(f.o.Timeout, visitTime) && (high == 0 || high-low > 1 || !sure) {
+	low, high, begun := int64(0), int64(0), time.Now()
+	for time.Since(begun) < searchTime*cmp.Or(f.o.Timeout, visitTime) && (high == 0 || high-low > 1) {
 		at := max(4*low, fairLimit/16)
-		if high > 0 && high-low > 1 {
-			at, sure = pivot(low, high), false
-		} else if high > 0 {
-			at, sure = high, true
+		if high > 0 {
+			at = pivot(low, high)
 		}
 		ok, err := takes(at)
 		switch {
@@ -252,9 +251,7 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 			f.ok("takes answers of %s", size(at))
 			return nil
 		default:
-			if low = at; at == high {
-				high = 0
-			}
+			low = at
 		}
 	}
 	if failed == nil || high == 0 {
@@ -264,7 +261,7 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 	failed.Limit = low
 	f.evidence = failed.ClientEvidence
 	limit := "takes answers of " + size(low)
-	if high-low > 1 || !sure {
+	if high-low > 1 {
 		limit += ", and none of " + size(high)
 	}
 	switch {

@@ -213,26 +213,35 @@ type greeting struct {
 	ServerInfo      struct{ Name, Version *string }
 }
 
-// initialize opens a session of a version. Refused reports that the server has none of that kind.
-func (s *mcpSession) initialize(version string) (g greeting, refused bool, err error) {
+// initialize opens a session of a version. A server that refuses has none of that kind, and breaks no
+// rule of those.
+func (s *mcpSession) initialize(version string) (g greeting, err error) {
 	m, err := s.ask("initialize", []byte(mcpstdio.InitializeParams(version)))
-	if err == nil && m.Result != nil {
-		_ = json.Unmarshal(m.Result, &g) // what is missing is found missing
+	if m.Failure != nil {
+		return g, departure{results.CheckOK, "opens no session of " + version}
 	}
-	return g, m.Failure != nil, err
+	_ = json.Unmarshal(m.Result, &g) // what is missing is found missing
+	return g, err
 }
 
-// open opens a session. A server that refuses has none of those in which a rule is tried.
-func (s *mcpSession) open() (g greeting, refused bool, err error) {
-	if g, refused, err = s.initialize(mcpstdio.LastWithHandshake); err == nil && !refused {
+// open opens a session and lists its tools, if it has any.
+func (s *mcpSession) open() (tools jsonrpc.Message, err error) {
+	g, err := s.initialize(mcpstdio.LastWithHandshake)
+	if err == nil {
 		err = s.send("", "notifications/initialized", nil)
 	}
-	return g, refused, err
+	if err == nil && g.Capabilities["tools"] == nil {
+		err = departure{results.CheckOK, "has no tools"}
+	}
+	if err != nil {
+		return tools, err
+	}
+	return s.ask("tools/list", nil)
 }
 
 func serverOpening(s *mcpSession) error {
-	g, refused, err := s.initialize(mcpstdio.LastWithHandshake)
-	if err != nil || refused {
+	g, err := s.initialize(mcpstdio.LastWithHandshake)
+	if err != nil {
 		return err
 	}
 	switch {
@@ -258,8 +267,8 @@ func serverOpening(s *mcpSession) error {
 }
 
 func serverVersion(s *mcpSession) error {
-	g, refused, err := s.initialize(noVersion)
-	if err == nil && !refused && (g.ProtocolVersion == noVersion || !versionForm.MatchString(g.ProtocolVersion)) {
+	g, err := s.initialize(noVersion)
+	if err == nil && (g.ProtocolVersion == noVersion || !versionForm.MatchString(g.ProtocolVersion)) {
 		return fmt.Errorf("asked for version %s, it answers with %q, where one belongs that it supports", noVersion, g.ProtocolVersion)
 	}
 	return err
@@ -274,7 +283,7 @@ func serverDiscover(s *mcpSession) error {
 		return err
 	}
 	if m.Failure != nil {
-		if _, _, err := s.initialize(mcpstdio.LastWithHandshake); err != nil {
+		if _, err := s.initialize(mcpstdio.LastWithHandshake); err != nil {
 			return fmt.Errorf("refuses server/discover, and then %w", err)
 		}
 		return nil
@@ -294,14 +303,15 @@ func serverDiscover(s *mcpSession) error {
 }
 
 func serverNotifications(s *mcpSession) error {
-	_, refused, err := s.open()
-	if err == nil {
-		err = s.send("", "notifications/pipebench/unknown", nil)
-	}
-	if err != nil || refused {
+	if _, err := s.initialize(mcpstdio.LastWithHandshake); err != nil {
 		return err
 	}
 	before := len(s.got)
+	for _, method := range []string{"notifications/initialized", "notifications/pipebench/unknown"} {
+		if err := s.send("", method, nil); err != nil {
+			return err
+		}
+	}
 	if _, err := s.ask("tools/list", nil); err != nil {
 		return fmt.Errorf("after a notification that it cannot know, it %w", err)
 	}
@@ -314,11 +324,7 @@ func serverNotifications(s *mcpSession) error {
 }
 
 func serverTools(s *mcpSession) error {
-	g, refused, err := s.open()
-	if err != nil || refused || g.Capabilities["tools"] == nil {
-		return err
-	}
-	m, err := s.ask("tools/list", nil)
+	m, err := s.open()
 	if err != nil {
 		return err
 	}
@@ -354,11 +360,7 @@ var longCalls = map[string]string{
 
 // serverCancel cancels a call that is under way.
 func serverCancel(s *mcpSession) error {
-	_, refused, err := s.open()
-	if err != nil || refused {
-		return err
-	}
-	m, err := s.ask("tools/list", nil)
+	m, err := s.open()
 	if err != nil {
 		return err
 	}
