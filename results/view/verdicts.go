@@ -38,7 +38,7 @@ func WriteChecks(w io.Writer, format Format, set *results.Set, o Options) error 
 		p.Tables = []Table{tableOf("", shown, []columnOf[results.Check]{
 			{"situation", func(c results.Check) Cell { return textCell(c.Name) }},
 			{"verdict", func(c results.Check) Cell { return verdictCell(c.Verdict) }},
-			{"what was found", func(c results.Check) Cell { return textCell(inWords(c.Found)) }},
+			{"what was found", func(c results.Check) Cell { return textCell(checkText(c)) }},
 		}...)}
 	}
 	p.Conclusions = checkAdvice(all)
@@ -64,7 +64,7 @@ func CheckSummary(all []results.Check) string {
 	failed := FailedChecks(all)
 	if len(failed) > 0 {
 		causes := stat.GroupBy(failed, func(c results.Check) string { return c.Found })
-		texts := stat.Map(causes, func(alike []results.Check) string { return namesOf(alike) + ": " + inWords(alike[0].Found) })
+		texts := stat.Map(causes, func(alike []results.Check) string { return namesOf(alike) + ": " + checkText(alike[0]) })
 		if more := len(texts) - mostCauses; more > 0 {
 			texts = append(texts[:mostCauses], fmt.Sprintf("and %d more", more))
 		}
@@ -106,7 +106,7 @@ func checkTable(s *results.Set) Table {
 		{"+side", func(c check) Cell { return textCell(c.Side) }},
 		{"`situation", func(c check) Cell { return textCell(c.Name) }},
 		{"!verdict", func(c check) Cell { return verdictCell(c.Verdict) }},
-		{"~found", func(c check) Cell { return Cell{Text: inWords(c.Found), Base: c.Found} }},
+		{"~found", func(c check) Cell { return Cell{Text: checkText(c), Base: c.Found} }},
 		{"~advice", func(c check) Cell { return textCell(c.Advice) }},
 		{"+~how", func(c check) Cell { return textCell(c.How) }},
 		{"+`by hand", func(c check) Cell { return textCell(c.Reproduce) }},
@@ -145,7 +145,7 @@ func writeJUnit(w io.Writer, all []results.Check) error {
 		Cases    []testCase `xml:"testcase"`
 	}{Name: "pipebench check " + Escape(strings.Join(all[0].Command, " ")), Tests: len(all)}
 	for _, c := range all {
-		found := &message{Escape(inWords(c.Found)), Escape(strings.Join(nonEmpty([]string{c.How, c.Advice, c.Reproduce}), "\n"))}
+		found := &message{Escape(checkText(c)), Escape(strings.Join(nonEmpty([]string{c.How, c.Advice, c.Reproduce}), "\n"))}
 		made := testCase{Class: "pipebench." + c.Side, Name: c.Name}
 		switch c.Verdict {
 		case results.CheckFails:

@@ -59,9 +59,13 @@ func VerdictText(verdict string) string {
 	return cmp.Or(verdicts[verdict], verdict)
 }
 
-// inWords has the verdicts of the file that stand in a text shown in words.
-func inWords(text string) string {
-	return strings.NewReplacer("deaf", verdicts["deaf"], "exit 0", verdicts["exit 0"]).Replace(text)
+// checkText returns what was found of a check, with the verdicts of the file in words. A program that
+// did well and ended with code 0 is not said to have left silently.
+func checkText(c results.Check) string {
+	if c.Side == "program" && c.Verdict == results.CheckOK {
+		return c.Found
+	}
+	return strings.NewReplacer("deaf", verdicts["deaf"], "exit 0", verdicts["exit 0"]).Replace(c.Found)
 }
 
 // verdictClasses are what verdicts mean for a person, "" for nothing. The words of claims, faults,
