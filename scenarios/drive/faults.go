@@ -334,7 +334,7 @@ func closedStdout(_ context.Context, r *faultRun) error {
 			break // it has gone already
 		}
 	}
-	r.awaitExit(leaveAtEOF, 2)
+	r.awaitExit(max(leaveAtEOF, r.d.o.gone()), 2)
 	return nil
 }
 
@@ -342,7 +342,7 @@ func eofMidFrame(_ context.Context, r *faultRun) error {
 	msg := r.d.smallest(toolRequest).number(1)
 	r.sendRaw(msg[:len(msg)/2])
 	r.c.stdin.Close()
-	r.awaitExit(leaveAtEOF, 2)
+	r.awaitExit(max(leaveAtEOF, r.d.o.gone()), 2)
 	return nil
 }
 
