@@ -70,8 +70,8 @@ func wakeThreads() error { return nil }
 
 // pollable refuses what kqueue cannot watch: it does not report that the last writer of a FIFO has
 // left, so a reader would wait for ever.
-func pollable(kind Kind) error {
-	if kind == FIFO {
+func pollable(e *End) error {
+	if e.kind == FIFO {
 		return fmt.Errorf("%w: kqueue does not report its end of file", unsupported("a fifo in Go's poller"))
 	}
 	return nil

@@ -73,10 +73,10 @@ func sysWritev(fd int, vecs []syscall.Iovec) (int, syscall.Errno) {
 	return int(n), errno
 }
 
-// pollable refuses terminals: Linux does not wake those who wait for room in one (n_tty_poll asks for
-// no such wake-up), so a writer in Go's poller waits for ever.
-func pollable(kind Kind) error {
-	if kind == PTY {
+// pollable refuses writers to terminals: Linux does not wake those who wait for room in one
+// (n_tty_poll asks for no such wake-up), so one in Go's poller waits for ever.
+func pollable(e *End) error {
+	if e.kind == PTY && e.dir == writes {
 		return fmt.Errorf("%w: epoll does not report that it has room", unsupported("a pseudo-terminal in Go's poller"))
 	}
 	return nil

@@ -85,7 +85,7 @@ func (e *End) setIO(want IO) error {
 		return nil // it looks at the end's io itself
 	}
 	if want == Poller {
-		if err := pollable(e.kind); err != nil {
+		if err := pollable(e); err != nil {
 			return err
 		}
 	}

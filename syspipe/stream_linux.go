@@ -105,7 +105,7 @@ func ptyPeer(ours int, flags uintptr) (int, error) {
 
 func (terminal) gathers(*End, int64) bool { return false } // so that EIO is met in one place
 
-// openPTY makes a terminal of which the program's side writes and the other one reads.
+// openPTY makes a terminal of 80 columns, of which the program's side writes and the other one reads.
 func openPTY() (w, r *End, err error) {
 	const flags = unix.O_RDWR | unix.O_NOCTTY | unix.O_CLOEXEC
 	ours, err := unix.Open("/dev/ptmx", flags, 0)
@@ -118,6 +118,9 @@ func openPTY() (w, r *End, err error) {
 	}
 	if err == nil {
 		_, err = term.MakeRaw(program)
+	}
+	if err == nil { // as programs ask how wide it is
+		err = unix.IoctlSetWinsize(program, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80})
 	}
 	if err != nil {
 		if program >= 0 {

@@ -105,7 +105,7 @@ var ways = map[string]way{
 	"fifo":        {manner{pipe: syspipe.FIFO}, nil, "mkfifo f; cat f | wc -c & CMD > f; wait; rm f"},
 	"nonblocking-pipe": {manner{nonBlock: true, wait: quiet}, nil,
 		byPython + "r,w=map(os.fdopen,os.pipe(),\"rw\"); os.set_blocking(w.fileno(),False); " + reads},
-	"terminal":                 {manner{terminal: true}, (*program).ends, "CMD"},
+	"terminal":                 {manner{pipe: syspipe.PTY}, (*program).ends, "CMD"},
 	"reader-leaves-at-once":    {manner{leaves: leavesAtOnce}, (*program).notices, "CMD | true"},
 	"reader-leaves-after-line": {manner{leaves: leavesAfterLine}, (*program).notices, "CMD | head -n 1"},
 	"reader-leaves-midway":     {manner{leaves: leavesMidway}, (*program).notices, "CMD | head -c 4096"},
@@ -280,7 +280,7 @@ func (p *program) ends(f *finding, o *outcome, m manner) {
 			duration(o.took), size(o.total), size(p.ref.total), duration(o.cpu))
 	case slices.Contains(crashes, o.end) && o.end != p.ref.end:
 		f.fails("is killed by %s: %s", o.end, o.words())
-	case m.terminal && o.end != p.ref.end && !p.endless && p.alike:
+	case m.pipe == syspipe.PTY && o.end != p.ref.end && !p.endless && p.alike:
 		f.fails("%s, and with a file %s: %s", o.end, p.ref.end, o.words())
 	default:
 		f.ok("%s, %s; %s to standard error", o.end, size(o.total), size(o.logs))
@@ -344,7 +344,7 @@ func (p *program) blockBuffer(ctx context.Context, f *finding) error {
 		return nil
 	}
 	for range 2 { // a busy machine holds lines back, too: twice is no chance
-		shown, err := f.start(ctx, manner{terminal: true}, p.limit(), p.bound)
+		shown, err := f.start(ctx, manner{pipe: syspipe.PTY}, p.limit(), p.bound)
 		if err != nil {
 			return err
 		}

@@ -23,7 +23,6 @@ type manner struct {
 	pipe     syspipe.Kind // of standard output
 	capacity int          // of it, in bytes; 0 is the system's
 	nonBlock bool         // the program's end is in non-blocking mode
-	terminal bool         // it is a terminal instead
 	device   string       // it is this file instead
 	file     *os.File     // it is this open one
 
@@ -89,11 +88,8 @@ type arrival struct {
 // open opens standard output: the program's file and the reader of what it writes, which is nil for
 // a file.
 func (m manner) open() (child *os.File, reader io.ReadCloser, err error) {
-	switch {
-	case m.file != nil:
+	if m.file != nil {
 		return m.file, nil, nil
-	case m.terminal:
-		return openTerminal()
 	}
 	kind := m.pipe
 	if kind == "" {
@@ -172,7 +168,7 @@ func (f *finding) start(ctx context.Context, m manner, limit time.Duration, boun
 	if err != nil {
 		return nil, err
 	}
-	if pipe, ok := reader.(*syspipe.End); ok && m.pipe != syspipe.SocketPair && m.leaves != leavesAtOnce {
+	if pipe, ok := reader.(*syspipe.End); ok && pipe.Kind().IsPipe() && m.leaves != leavesAtOnce {
 		o.capacity, _ = pipe.Capacity()
 	}
 	if m.wait > 0 {

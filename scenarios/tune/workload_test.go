@@ -268,7 +268,7 @@ func TestRunLeavesRecordsThatExplainThemselves(t *testing.T) {
 		t.Fatalf("%d cells of %d samples", len(set.Tunes), samples)
 	}
 	var out strings.Builder
-	if err := View(&out, view.FormatTable, &set, o.Objective, view.Options{}); err != nil {
+	if err := View(&out, view.FormatTable, &set, o.Objective, view.Options{Detail: true}); err != nil {
 		t.Fatal(err)
 	}
 	if text := out.String(); !strings.Contains(text, "chunked:65536") || !strings.Contains(text, "this machine") {
