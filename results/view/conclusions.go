@@ -69,6 +69,8 @@ func (s series) cost() string {
 		return text + costOf(slowest) + "."
 	case !s.framingsAlike():
 		return text + costOf(slowest) + "; " + costOf(fastest) + "."
+	case slices.ContainsFunc(s.framed, isTooNoisy):
+		return text + "the figures are too noisy to compare the framings."
 	}
 	lo, hi := slowest.ToRaw.Interval.Lo, slowest.ToRaw.Interval.Hi
 	for _, r := range s.framed {
@@ -89,6 +91,9 @@ func costOf(r stat.Row) string {
 
 func timeCost(r stat.Row) string {
 	e, word := *r.ToRaw, relativeWord(r.Cell)
+	if isTooNoisy(r) {
+		return "is too noisy to compare with raw"
+	}
 	if !e.Above(1) && !e.Below(1) {
 		return fmt.Sprintf("does not differ significantly from raw (%s to %s times its %s)", results.FormatNumber(e.Interval.Lo, 3), results.FormatNumber(e.Interval.Hi, 3), word)
 	}
@@ -99,6 +104,12 @@ func timeCost(r stat.Row) string {
 	lo, hi := 100*math.Abs(e.Interval.Lo-1), 100*math.Abs(e.Interval.Hi-1)
 	return fmt.Sprintf("%s %s of raw's %s (%s to %s)", verb, results.FormatPercent(100*math.Abs(e.Median-1)), word,
 		results.FormatNumber(min(lo, hi), 2), results.FormatPercent(max(lo, hi)))
+}
+
+// isTooNoisy reports whether a row's ratio to raw is one that tables do not print.
+func isTooNoisy(r stat.Row) bool {
+	percent, _ := r.ToRaw.Spread()
+	return percent > MaxShownSpread
 }
 
 func relativeWord(c results.Cell) string {
