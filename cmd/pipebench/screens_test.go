@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -17,6 +20,43 @@ import (
 	"github.com/pipebench/pipebench/scenarios/measure"
 	"github.com/pipebench/pipebench/scenarios/tune"
 )
+
+var updateScreens = flag.Bool("update", false, "write what docs/screens.md shows of recorded runs anew")
+
+// asShown are the commands of which docs/screens.md shows what they print of the recorded runs.
+var asShown = []string{"run", "probe", "profile", "tune", "claims", "doctor"}
+
+// showScreen compares what a guide shows of a command, up to where something is left out, with what
+// it printed, and writes it anew where that was asked for.
+func showScreen(t *testing.T, guide, command, printed string) {
+	t.Helper()
+	text, err := os.ReadFile(guide)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(text), "    $ pipebench "+command+"\n")
+	shown, after, cut := strings.Cut(rest, "    […]\n")
+	if !found || !cut || strings.Contains(shown, "$ ") {
+		t.Fatalf("%s does not show %s, or not where it leaves something out", guide, command)
+	}
+	var want strings.Builder
+	for _, line := range strings.SplitAfterN(printed, "\n", strings.Count(shown, "\n")+1)[:strings.Count(shown, "\n")] {
+		if line != "\n" {
+			line = "    " + line
+		}
+		want.WriteString(line)
+	}
+	switch {
+	case want.String() == shown:
+	case *updateScreens:
+		text := before + "    $ pipebench " + command + "\n" + want.String() + "    […]\n" + after
+		if err := os.WriteFile(guide, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Errorf("%s shows other than what is printed; -update writes it anew:\n%s", guide, want.String())
+	}
+}
 
 // What each command prints of recorded runs fits a terminal of 80 and of 100 columns, its first screen
 // and all of its details, and the first screen is not longer than a person reads.
@@ -97,6 +137,9 @@ func TestScreensFitATerminal(t *testing.T) {
 					if n := utf8.RuneCountInString(line); n > o.Width {
 						t.Errorf("line %d has %d columns: %s", i+1, n, line)
 					}
+				}
+				if o.Width == 100 && !o.Detail && slices.Contains(asShown, command) {
+					showScreen(t, filepath.Join("docs", "screens.md"), command, text.String())
 				}
 				for _, want := range says[command] {
 					if !regexp.MustCompile(want).Match(text.Bytes()) {

@@ -203,11 +203,17 @@ func RecordedGrowth(t results.Target) (g TargetGrowth, ok bool) {
 	return g, true
 }
 
+// unknownSlope is the half-width of an interval from which on the exponent could be that of anything.
+const unknownSlope = 1
+
 // String says how time grows, in a sentence.
 func (g TargetGrowth) String() string {
 	s := "time is " + g.Growth.String()
-	if g.Slope > FastGrowth { // what follows says how sure that is
+	switch {
+	case g.Slope > FastGrowth: // what follows says how sure that is
 		s = "time grows with " + g.exponent()
+	case g.Interval != nil && g.Interval.Hi-g.Interval.Lo > 2*unknownSlope:
+		s = "time is too noisy to tell how it grows"
 	}
 	if g.Wall != nil {
 		s = "the server's CPU " + s
