@@ -210,6 +210,7 @@ const (
 // tables below, beside the columns that cannot be spared.
 func (t Table) fit(width int, all bool) []Table {
 	natural, least := make([]int, len(t.Columns)), make([]int, len(t.Columns))
+	words := make([]int, len(t.Columns))
 	heads := make([]bool, len(t.Columns)) // which were read
 	t.texts(func(i int, text string) string {
 		natural[i] = max(natural[i], utf8.RuneCountInString(text))
@@ -222,7 +223,8 @@ func (t Table) fit(width int, all bool) []Table {
 			return text
 		}
 		for _, part := range WrapText(text, func(string) bool { return false }) { // word by word
-			least[i] = max(least[i], utf8.RuneCountInString(part))
+			words[i] = max(words[i], utf8.RuneCountInString(part))
+			least[i] = max(least[i], words[i])
 		}
 		return text
 	})
@@ -259,10 +261,13 @@ func (t Table) fit(width int, all bool) []Table {
 				widest = i
 			}
 		}
-		if widest < 0 {
+		if widest >= 0 {
+			natural[widest]--
+		} else if words == nil {
 			break // words that cannot be broken
+		} else { // then figures too are broken before their intervals
+			least, words, wide = words, nil, wide+1
 		}
-		natural[widest]--
 	}
 	wrapped := t.texts(func(i int, text string) string {
 		lines := wrap(text, natural[i])

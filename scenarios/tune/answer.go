@@ -274,7 +274,7 @@ func (e explainer) rank(l results.Tune) string {
 	own := figureOf("due.p50", l.Samples).Median
 	switch {
 	case own >= 0.8*chunks:
-		return "also tried"
+		return view.AlsoTried
 	case own > variants:
 		return "this too does more than any chunk size"
 	}
