@@ -67,9 +67,12 @@ func openRing(capacity int) (w, r *End, err error) {
 	if err != nil {
 		return nil, nil, errors.Join(os.NewSyscallError("open", err), unix.Close(fd))
 	}
+	if err := errors.Join(lockRing(fd, writes), lockRing(other, reads)); err != nil {
+		return nil, nil, errors.Join(err, unix.Close(fd), unix.Close(other))
+	}
 	w, werr := mapRing(fd, writes)
 	r, rerr := mapRing(other, reads)
-	if err := errors.Join(werr, rerr, lockRing(fd, writes), lockRing(other, reads)); err != nil {
+	if err := errors.Join(werr, rerr); err != nil {
 		for _, e := range []*End{w, r} {
 			if e != nil {
 				e.Close()

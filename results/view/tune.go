@@ -23,9 +23,6 @@ type TuneAnswer struct {
 	Sentences []string `json:"sentences"`
 }
 
-// AlsoTried begins the sentences on what was tried beside the sizes, which are a detail.
-const AlsoTried = "also tried"
-
 // WriteTune writes what the tune records of a set say: the answer in sentences, and the table; as
 // CSV the table in base units, as bench the samples. A set without samples is [ErrNothing].
 func WriteTune(w io.Writer, s *results.Set, a TuneAnswer, format Format, o Options) error {
@@ -41,9 +38,8 @@ func WriteTune(w io.Writer, s *results.Set, a TuneAnswer, format Format, o Optio
 			}
 		}
 		if left := len(all) - len(t.Rows); left > 0 {
-			notes = append(notes, results.FormatCount(left, "cell")+" more, and what else was tried, with --detail.")
+			notes = append(notes, results.FormatCount(left, "cell")+" more with --detail.")
 		}
-		a.Sentences = stat.Filter(a.Sentences, func(s string) bool { return !strings.HasPrefix(s, AlsoTried) })
 	}
 	p := Page{Tables: []Table{t}}
 	switch format {

@@ -14,7 +14,7 @@ import (
 
 // View writes what the tune records of a set say, see [view.WriteTune].
 func View(w io.Writer, format view.Format, set *results.Set, o Objective, how view.Options) error {
-	d, sentences := explain(set.Tunes, o, machineName(set))
+	d, sentences := explain(set.Tunes, o, machineName(set), format != view.FormatTable || how.Detail)
 	shown := view.TuneAnswer{Objective: d.Objective, Margin: d.Margin, Alike: d.Alike, Flat: d.Flat, Sentences: sentences}
 	if !d.Inconclusive() {
 		shown.Best, shown.Unchunked = d.Best, d.Unchunked
@@ -36,9 +36,10 @@ func machineName(set *results.Set) string {
 }
 
 // explain returns what the records of one machine, which it names, say about chunk sizes, in
-// sentences too. Each figure in them is one of the records'.
-func explain(records []results.Tune, o Objective, machine string) (Decision, []string) {
-	e := explainer{Decision: Decide(records, o), records: records, machine: machine, costs: "take", cost: "CPU time"}
+// sentences too, with all that was tried beside chunk sizes or with what does more. Each figure in them
+// is one of the records'.
+func explain(records []results.Tune, o Objective, machine string, all bool) (Decision, []string) {
+	e := explainer{Decision: Decide(records, o), records: records, machine: machine, all: all, costs: "take", cost: "CPU time"}
 	if e.Cost == "goodput" {
 		e.costs, e.cost = "have", "goodput"
 	}
@@ -72,6 +73,7 @@ type explainer struct {
 	Decision
 	records []results.Tune
 	machine string
+	all     bool // that was tried has its sentence
 
 	costs, cost string // "take" so much "CPU time", or "have" so much "goodput"
 }
@@ -232,6 +234,7 @@ func (e explainer) otherSizes() []string {
 // its own chunk size or, where the sender sizes its frames, against the one to use.
 func (e explainer) variants() []string {
 	var out []string
+	left := false
 	for _, l := range e.records {
 		name, drain, chunk := e.variant(l.Cell), l.Cell.Drain, chunkOf(l.Cell)
 		if s, err := parseSender(l.Cell.Sender); err == nil && s.wait > 0 {
@@ -241,11 +244,16 @@ func (e explainer) variants() []string {
 		if name == "" || drain <= 0 || len(l.Samples) == 0 || !ok {
 			continue
 		}
+		rank := e.rank(l)
+		if rank == alsoTried && !e.all {
+			left = true
+			continue
+		}
 		if chunk != e.Best {
 			name += " with frames of " + size(chunk)
 		}
 		text := fmt.Sprintf("%s: %s: %s %s instead of %s, with %s of the goodput",
-			e.rank(l), name, readerOf(drain), waitText(l), waitText(without), times(ratioOf("goodput", l, without)))
+			rank, name, readerOf(drain), waitText(l), waitText(without), times(ratioOf("goodput", l, without)))
 		same := l.Cell
 		same.Drain = 0
 		fast, ok := e.find(same)
@@ -255,8 +263,14 @@ func (e explainer) variants() []string {
 		}
 		out = append(out, text)
 	}
+	if left {
+		out = append(out, "what else was tried does no more than chunk sizes do (--detail)")
+	}
 	return out
 }
+
+// alsoTried is the rank of what does no more than chunk sizes do.
+const alsoTried = "also tried"
 
 // rank says how a variant stands to the chunk sizes and to the other variants, by the median:
 // variants have few samples, too few to trust the tail of.
@@ -274,7 +288,7 @@ func (e explainer) rank(l results.Tune) string {
 	own := figureOf("due.p50", l.Samples).Median
 	switch {
 	case own >= 0.8*chunks:
-		return view.AlsoTried
+		return alsoTried
 	case own > variants:
 		return "this too does more than any chunk size"
 	}

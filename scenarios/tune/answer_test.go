@@ -21,8 +21,23 @@ func explained(m model, samples int, o Objective, change func([]results.Tune) []
 	if change != nil {
 		records = change(records)
 	}
-	_, sentences := explain(records, o, "a lab (2 CPUs)")
+	_, sentences := explain(records, o, "a lab (2 CPUs)", true)
 	return sentences
+}
+
+// The first screen has what does more than any chunk size, and says that there is more.
+func TestWhatElseWasTriedIsADetail(t *testing.T) {
+	opts := Default()
+	records := quiet.records(opts, 12, 1)
+	for _, c := range opts.variants(16 << 10) {
+		records = append(records, quiet.record(c, 3, rand.New(rand.NewPCG(4, 4))))
+	}
+	_, sentences := explain(records, Balanced, "a lab", false)
+	text := strings.Join(sentences, "\n")
+	if strings.Contains(text, alsoTried) || !strings.Contains(text, "does more than any chunk size: a pipe of 16 KiB") ||
+		!strings.Contains(text, "what else was tried does no more than chunk sizes do (--detail)") {
+		t.Error(text)
+	}
 }
 
 func TestTheAnswerIsInSentences(t *testing.T) {
