@@ -146,7 +146,7 @@ func printPrecision(program, place string, ratios map[results.Cell][]stat.Estima
 		moved = append(moved, 100*deviationOf(medians))
 	}
 	if len(moved) > 0 {
-		fmt.Fprintf(os.Stderr, "%s on %s: half-width of vs raw ±%.1f %% (median), ±%.1f %% (largest), beyond ±25 %% unmarked %d of %d, none in %d, marked %d; from run to run %.1f %% (median), %.1f %% (largest)\n",
+		fmt.Fprintf(os.Stderr, "%s on %s: half-width of vs raw ±%.1f %% (median), ±%.1f %% (largest), beyond ±25 %% (shown with ?) %d of %d, none in %d, marked disturbed %d; from run to run %.1f %% (median), %.1f %% (largest)\n",
 			program, place, middle(widths), largest(widths), wide, len(widths), unknown, marked, middle(moved), largest(moved))
 	}
 }

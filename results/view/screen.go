@@ -171,6 +171,8 @@ func screenText(r stat.Row) (text, colour string) {
 	switch {
 	case text == tooNoisy:
 		colour = yellow
+	case isRough(r):
+		text, colour = strings.Replace(text, " ±", "?±", 1), yellow
 	case r.ToRaw.Interval != nil && !slow.Above(1):
 		colour = green
 	case slow.Above(2):
@@ -179,11 +181,25 @@ func screenText(r stat.Row) (text, colour string) {
 	return text, colour
 }
 
+// roughSpread is the half-width, in percent, beyond which the screen marks a ratio.
+const roughSpread = 25
+
+func isRough(r stat.Row) bool {
+	if r.ToRaw == nil {
+		return false
+	}
+	percent, _ := r.ToRaw.Spread()
+	return percent > roughSpread && percent <= MaxShownSpread
+}
+
 // screenNotes say how to read the figures, and what a person can do about them, in few lines.
 func screenNotes(s *results.Set, sum Summary) []string {
 	out := sampleNotes(sum.Rows)
 	for i, text := range out {
 		out[i] = strings.Replace(text, "± is the 95 % interval of the median", "± is half the 95 % interval", 1)
+	}
+	if slices.ContainsFunc(sum.Rows, isRough) {
+		out = append(out, fmt.Sprintf("? is known to no better than ±%d %%: run again on a quieter machine, or longer (--max-time)", roughSpread))
 	}
 	if i := slices.IndexFunc(sum.Rows, func(r stat.Row) bool { return r.ToRawByCPU != nil }); i >= 0 {
 		r := sum.Rows[i]
