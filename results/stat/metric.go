@@ -246,11 +246,18 @@ var allMetrics = sync.OnceValue(func() []Metric {
 // each key of [Sample.Latency] ("service.p99").
 func Metrics() []Metric { return slices.Clone(allMetrics()) }
 
+var metricsByName = sync.OnceValue(func() map[string]Metric {
+	byName := map[string]Metric{}
+	for _, m := range append(Metrics(), verdictMetric, limitMetric) {
+		byName[m.Name] = m
+	}
+	return byName
+})
+
 // MetricByName finds a metric, or names those there are.
 func MetricByName(name string) (Metric, error) {
-	all := append(Metrics(), verdictMetric, limitMetric)
-	if i := slices.IndexFunc(all, func(m Metric) bool { return m.Name == name }); i >= 0 {
-		return all[i], nil
+	if m, ok := metricsByName()[name]; ok {
+		return m, nil
 	}
 	short := allMetrics()[:len(metrics)+len(percentiles)] // without the percentiles of each key
 	known := Map(short, func(m Metric) string { return m.Name })

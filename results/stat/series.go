@@ -72,9 +72,9 @@ func SeriesOf(s *results.Set) []Series {
 	rows := rowsOf(&measured)
 	sortRows(rows)
 	for _, r := range rows {
-		samples := r.Pooled()
+		samples, name := r.Pooled(), BenchName(r.Cell)
 		for _, m := range Compared(r.Cell, samples) {
-			one := Series{Name: BenchName(r.Cell), Cell: new(r.Cell), Metric: m, Machine: r.Machine, Values: m.Values(samples), records: r.Records}
+			one := Series{Name: name, Cell: new(r.Cell), Metric: m, Machine: r.Machine, Values: m.Values(samples), records: r.Records}
 			if len(one.Values) == 0 {
 				continue
 			}
