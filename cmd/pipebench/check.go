@@ -58,9 +58,6 @@ func situations(side catalogue.Side) string {
 func (f *checkFlags) run(cmd *cobra.Command, command []string) (err error) {
 	o := &f.options
 	o.Command = command
-	if o.Run, err = results.NewRun(); err != nil {
-		return err
-	}
 	if f.stdin != "" {
 		if o.Stdin, err = interruptibly(cmd.Context(), f.stdin, os.ReadFile); err != nil {
 			return err
@@ -76,9 +73,9 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) (err error) {
 		return usage(err)
 	}
 	return f.measure(cmd, task{
-		run: o.Run, maxTime: f.maxTime,
+		maxTime: f.maxTime,
 		work: func(ctx context.Context, s *session) error {
-			o.Observe = s.progress.step
+			o.Run, o.Observe = s.run, s.progress.step
 			return unfit(do(ctx, *o, func(l results.Line) error {
 				if c, ok := l.(results.Check); ok {
 					s.progress.note(view.Escape(fmt.Sprintf("%s: %s, %s", c.Name, view.VerdictText(c.Verdict), c.Found)))

@@ -94,9 +94,6 @@ func (f *driveFlags) complete(ctx context.Context, command []string) (err error)
 	if sweeps := !f.faults && f.messages == "" && f.load.Inflight == 0 && f.load.Rate == 0; sweeps && f.maxTime == 0 {
 		f.maxTime = sweepTime
 	}
-	if f.options.Run, err = results.NewRun(); err != nil {
-		return err
-	}
 	if err := errors.Join(f.options.Validate(), f.load.Validate()); err != nil {
 		return usage(err)
 	}
@@ -111,7 +108,7 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 		return err
 	}
 	return f.measure(cmd, task{
-		run: f.options.Run, maxTime: f.maxTime, work: f.drive,
+		maxTime: f.maxTime, work: f.drive,
 		show: func(_, own *results.Set) error {
 			c, err := f.comparison(own)
 			switch {
@@ -165,7 +162,7 @@ func unfit(err error) error {
 
 // drive drives the server and keeps what it finds.
 func (f *driveFlags) drive(ctx context.Context, s *session) error {
-	f.options.Observe = s.progress.step
+	f.options.Run, f.options.Observe = s.run, s.progress.step
 	d, err := drive.Open(ctx, f.options)
 	if err != nil {
 		return unfit(err)

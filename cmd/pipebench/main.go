@@ -203,14 +203,6 @@ func usage(err error) error {
 	return &statusError{exitUsage, err}
 }
 
-// unread marks an error of a file that was asked for rightly and cannot be read.
-func unread(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &statusError{exitFailed, err}
-}
-
 // exitCode reports err, if there is one, and gives the code to exit with.
 func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 	var status *statusError

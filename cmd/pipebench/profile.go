@@ -33,17 +33,14 @@ func (f *profileFlags) run(cmd *cobra.Command, _ []string) error {
 	}
 	plan := f.plan
 	plan.Cells, plan.MaxTime, plan.Seed = measure.ProfileCells(topology), f.maxTime, f.seed
-	if plan.Run, err = results.NewRun(); err != nil {
-		return err
-	}
 	if plan, err = plan.Checked(); err != nil {
 		return usage(err)
 	}
 	return f.measure(cmd, task{
-		run: plan.Run, bench: whole,
+		bench: whole,
 		work: func(ctx context.Context, s *session) error {
 			// The memory first, while nothing else runs.
-			speeds, err := measure.Memory(ctx, plan.Run, topology)
+			speeds, err := measure.Memory(ctx, s.run, topology)
 			if err = errors.Join(err, results.WriteAll(s.Writer, speeds)); err != nil {
 				return err
 			}

@@ -169,9 +169,6 @@ func (f *runFlags) plan(ctx context.Context) (bench.Plan, error) {
 	}
 	p := f.planned
 	p.Cells, p.MaxTime, p.Seed, p.Turn = cells, f.maxTime, f.seed, subrun.Turn
-	if p.Run, err = results.NewRun(); err != nil {
-		return p, err
-	}
 	if p.MaxTime == 0 {
 		p.MaxTime = defaultTime
 		if estimate := p.Estimate(); estimate > defaultTime*3/2 {
@@ -205,13 +202,13 @@ func (f *runFlags) complete(ctx context.Context) error {
 	if f.planned.Recording != "" {
 		s.Recording, err = interruptibly(ctx, f.planned.Recording, payload.ReadRecording)
 	}
-	return unread(err)
+	return err
 }
 
 // printPlan prints the cells, and once each why some are not for this machine. Where none is, that
 // is what the run would end with.
 func printPlan(w io.Writer, p bench.Plan) error {
-	missing := func(c results.Cell) string { return why(bench.Unsupported(c)) }
+	missing := func(c results.Cell) string { return faults.ErrorText(bench.Unsupported(c)) }
 	here := stat.Filter(p.Cells, func(c results.Cell) bool { return missing(c) == "" })
 	for _, c := range here {
 		fmt.Fprintln(w, c.Key())
@@ -238,7 +235,7 @@ func (f *runFlags) measureCells(cmd *cobra.Command, stages []measure.Stage) erro
 	last := stages[len(stages)-1]
 	var leftOut []string
 	return f.measure(cmd, task{
-		run: last.Run, maxTime: last.MaxTime + last.MaxTime/4 + overrun,
+		maxTime: last.MaxTime + last.MaxTime/4 + overrun,
 		work: func(ctx context.Context, s *session) (err error) {
 			leftOut, err = s.runStages(ctx, stages)
 			return err
@@ -290,7 +287,7 @@ func (s *session) runStages(ctx context.Context, stages []measure.Stage) (leftOu
 		} else if i > 0 {
 			p.MaxTime = time
 		}
-		p.Observe = observe
+		p.Run, p.Observe = s.run, observe
 		for _, c := range p.Cells {
 			left[c.Key()] = p.Samples + calibrations
 			total += p.Samples + calibrations

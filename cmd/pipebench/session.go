@@ -40,13 +40,11 @@ type session struct {
 }
 
 // open makes the folder of a run, and begins its file with where it takes place. A folder that
-// holds an earlier run keeps it: the file goes on. An empty run is a new one.
-func (f *sharedFlags) open(cmd *cobra.Command, run string) (*session, error) {
-	if run == "" {
-		var err error
-		if run, err = results.NewRun(); err != nil {
-			return nil, err
-		}
+// holds an earlier run keeps it: the file goes on.
+func (f *sharedFlags) open(cmd *cobra.Command) (*session, error) {
+	run, err := results.NewRun()
+	if err != nil {
+		return nil, err
 	}
 	dir, err := f.makeFolder()
 	if err != nil {
@@ -113,7 +111,6 @@ var errMaxTime = errors.New("--max-time is over: this is what was found by then"
 // given the records of this run alone as own: earlier runs in the same folder were shown and judged
 // in their time.
 type task struct {
-	run     string        // "" for a new one
 	maxTime time.Duration // for the work; 0 for as long as it takes
 	work    func(ctx context.Context, s *session) error
 
@@ -124,7 +121,7 @@ type task struct {
 
 // measure does a task in a session of its own.
 func (f *sharedFlags) measure(cmd *cobra.Command, t task) error {
-	s, err := f.open(cmd, t.run)
+	s, err := f.open(cmd)
 	if err != nil {
 		return err
 	}
@@ -250,7 +247,8 @@ func readFiles(cmd *cobra.Command, paths ...string) (*results.Set, error) {
 }
 
 // interruptibly returns what read makes of a file, or that ctx has ended first: to open a FIFO and
-// to read a device have no deadline.
+// to read a device have no deadline. A file that cannot be read was asked for rightly: it is no error
+// of usage.
 func interruptibly[T any](ctx context.Context, path string, read func(string) (T, error)) (T, error) {
 	var value T
 	var err error
@@ -261,6 +259,9 @@ func interruptibly[T any](ctx context.Context, path string, read func(string) (T
 	}()
 	select {
 	case <-done:
+		if err != nil {
+			err = &statusError{exitFailed, err}
+		}
 		return value, err
 	case <-ctx.Done():
 		var none T

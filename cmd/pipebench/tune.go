@@ -57,12 +57,9 @@ func (f *tuneFlags) complete(ctx context.Context) (err error) {
 	if o.Recording != "" {
 		recording, err := interruptibly(ctx, o.Recording, payload.ReadRecording)
 		if err != nil {
-			return unread(err)
+			return err
 		}
 		o.Cell.Size, o.Cell.Payload, o.Cell.Messages = 0, payload.Recorded, recording.Hash
-	}
-	if o.Run, err = results.NewRun(); err != nil {
-		return err
 	}
 	return o.Validate()
 }
@@ -76,8 +73,8 @@ func (f *tuneFlags) run(cmd *cobra.Command, _ []string) error {
 		return why
 	}
 	return f.measure(cmd, task{
-		run: o.Run,
 		work: func(ctx context.Context, s *session) error {
+			o.Run = s.run
 			best := 0
 			o.Observe = func(p tune.Progress) {
 				if p.Sample == 1 || p.Decision.Best != best {
