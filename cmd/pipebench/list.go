@@ -76,14 +76,14 @@ func catalog(t placement.Topology) []catalogSection {
 			return item{name: name, what: describe(framingLines, name)}
 		})},
 		{"pipe", "the kernel's byte stream", stat.Map(syspipe.Kinds(), func(k syspipe.Kind) item {
-			return item{string(k), describe(pipeLines, string(k)), why(k.Supported())}
+			return item{string(k), describe(pipeLines, string(k)), faults.ErrorText(k.Supported())}
 		})},
 		{"io", "how an end waits for the kernel; one value, or writer/reader", stat.Map(syspipe.IOs(), func(io syspipe.IO) item {
-			return item{io.String(), describe(ioLines, io.String()), why(io.Supported())}
+			return item{io.String(), describe(ioLines, io.String()), faults.ErrorText(io.Supported())}
 		})},
 		{"placement", "where the ends run", stat.Map(placement.Places(), func(p placement.Place) item {
 			_, err := t.Choose(p.Name)
-			return item{p.Name, p.What, why(err)}
+			return item{p.Name, p.What, faults.ErrorText(err)}
 		})},
 		{"peer", "what the ends are", stat.Map(bench.Peers, pair)},
 		{"pattern", "who talks", stat.Map(bench.Patterns, pair)},
@@ -125,13 +125,6 @@ func completeNames(flag string) cobra.CompletionFunc {
 func misbehaviour(m catalogue.Misbehaviour) item { return item{name: m.Usage(), what: m.Title} }
 
 func pair(p [2]string) item { return item{name: p[0], what: p[1]} }
-
-func why(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
-}
 
 // A line for each name that the layers below know; a test holds the two against each other.
 var (
