@@ -26,10 +26,12 @@ package claims
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
@@ -68,12 +70,13 @@ const (
 	NotTestable = "not-testable-here"
 )
 
-// claim makes a claim of its parts: the ID begins with the number of the document, the experiment is a
-// script, and the rule's verdict can be computed again from the evidence in a file.
-func claim[E any](id, where, text, rule string, gather func(context.Context, *session) E, judge func(E) Judgement) Claim {
+// claim makes a claim of its parts, but for its words, which are in claims.txt: the ID begins with the
+// number of the document, the experiment is a script, and the rule's verdict can be computed again from
+// the evidence in a file.
+func claim[E any](id string, gather func(context.Context, *session) E, judge func(E) Judgement) Claim {
 	seed, _, _ := strings.Cut(id, "-")
 	return Claim{
-		ID: id, Seed: seed, Text: text, Where: where, Rule: rule,
+		ID: id, Seed: seed,
 		run: func(ctx context.Context, s *session) (results.Evidence, Judgement) {
 			e := gather(ctx, s)
 			return script.Must(results.NewEvidence(e)), judge(e)
@@ -92,9 +95,26 @@ func claim[E any](id, where, text, rule string, gather func(context.Context, *se
 func (c Claim) Judge(evidence results.Evidence) (Judgement, error) { return c.judge(evidence) }
 
 // All lists the claims in the order of the documents.
-func All() []Claim {
-	return slices.Concat(pipeClaims, macClaims, chunkingClaims, reassemblyClaims, limitClaims, processClaims, headerClaims, lineClaims)
-}
+func All() []Claim { return slices.Clone(all()) }
+
+//go:embed claims.txt
+var text string
+
+// all are the claims with their words as claims.txt has them, a paragraph each. It is read when it is
+// first asked for: most processes need none of it.
+var all = sync.OnceValue(func() []Claim {
+	list := slices.Concat(pipeClaims, macClaims, chunkingClaims, reassemblyClaims, limitClaims, processClaims, headerClaims, lineClaims)
+	for entry := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
+		parts := map[string]string{}
+		for line := range strings.SplitSeq(strings.ReplaceAll(entry, "\n  ", " "), "\n") {
+			part, words, _ := strings.Cut(line, ": ")
+			parts[part] = words
+		}
+		i := slices.IndexFunc(list, func(c Claim) bool { return c.ID == parts["claim"] })
+		list[i].Where, list[i].Text, list[i].Rule = parts["in"], parts["says"], parts["rule"]
+	}
+	return list
+})
 
 // Find returns the claim of that ID, or an error that names those that resemble it.
 func Find(id string) (Claim, error) {

@@ -32,138 +32,108 @@ const frameLimit = 16 << 20
 
 // limitClaims are what document 001 says of its limit.
 var limitClaims = []Claim{
-	claim("001-exact", "Implementation Details",
-		"A message of exactly 16 MiB passes, one byte more closes the connection",
-		"Holds if a line of 16777216 bytes is delivered, one of 16777217 is not, and nothing is after it; refuted if not.",
-		func(context.Context, *session) Exact {
-			e := Exact{Limit: frameLimit}
-			messages := [][]byte{message(frameLimit), message(frameLimit + 1), message(100)}
-			exchange(framers.NDJSON(), messages, func(r framers.Reader) {
-				got, err := r.ReadMessage()
-				e.AtLimit = err == nil && len(got) == frameLimit
-				got, err = r.ReadMessage()
-				e.Over = err == nil && len(got) > frameLimit
-				e.Error = faults.ErrorText(err)
-				_, err = r.ReadMessage()
-				e.NextAfter = err == nil
-			}, framers.WithMaxMessage(frameLimit))
-			return e
-		}, func(e Exact) Judgement {
-			return decide(fmt.Sprintf("limit %d B", e.Limit),
-				ruling{e.AtLimit && !e.Over && !e.NextAfter, Holds, "the last byte decides, and nothing is read after it"},
-				ruling{!e.AtLimit, Refuted, "a message of exactly the limit was refused"},
-				ruling{e.Over, Refuted, "a message beyond the limit passed"},
-				ruling{true, Refuted, "the reader went on after a message beyond the limit"})
-		}),
-	claim("001-check-free", "Consequences",
-		"The check costs nothing: looking at a length is O(1)",
-		"Time of the comparison over the time of receiving a message of 64 KiB. Holds below 0.1 %; refuted above 1 %; else conditional.",
-		func(context.Context, *session) Check {
-			e := Check{Size: 64 << 10}
-			msg := message(e.Size)
-			e.CheckNS, e.MessageNS, e.Share = shareOf(msg, timeChecks)
-			return e
-		}, func(e Check) Judgement {
-			figure := fmt.Sprintf("%.2g ns of %.3g µs, %.2g %%, n = %d", e.CheckNS.Median, e.MessageNS.Median/1000, 100*e.Share.Median, e.Share.N)
-			return decide(figure,
-				ruling{e.Share.Below(0.001), Holds,
-					"one comparison for a message; what costs is what the frame took before it could be checked"},
-				ruling{e.Share.Above(0.01), Refuted, "the check takes a noticeable share of receiving a message"},
-				ruling{true, Depends, "the check takes a small share of receiving a message"})
-		}),
-	claim("001-prevents-allocation", "Consequences",
-		"The limit prevents allocations of 100 MB and more",
-		"100 MiB in one line, to a process that checks the size of a frame it has whole (as printed), and to one that checks while it reads. Refuted if the former got 100 MiB of memory for it; conditional if only its share did; holds if it got less.",
-		func(ctx context.Context, _ *session) Prevent {
-			e := Prevent{Sent: allocated, Limit: frameLimit}
-			msg := message(int(e.Sent))
-			send := func(w io.Writer) error { return framers.NDJSON().NewWriter(w).WriteMessage(msg) }
-			e.Late = receive(ctx, faults.ReceiverArgs{Limit: frameLimit, WholeFirst: true}, e.Sent, send)
-			e.Early = receive(ctx, faults.ReceiverArgs{Framing: "ndjson", Limit: frameLimit}, e.Sent, send)
-			return e
-		}, func(e Prevent) Judgement {
-			figure := fmt.Sprintf("%s held; %s where checked while reading", faults.Size(e.Late.Held), faults.Size(e.Early.Held))
-			return decide(figure,
-				ruling{e.Late.Held >= e.Sent, Refuted,
-					"as printed the check sees a frame that is in memory already; it prevents the decoding, not the allocation"},
-				ruling{e.Late.Held > int64(e.Limit), Depends, "less than the message was allocated, and more than the limit"},
-				ruling{true, Holds, "the memory stayed within the limit"})
-		}),
-	claim("001-closing-safer", "Why Not Send Error Response?",
-		"Closing the connection is simpler and safer than answering with an error",
-		"An answer of 64 MiB to the real client with the four options, the third answering before it closes. Holds if the one that closes held less than half the memory of that one, or knew in a tenth of the time; refuted if that one held no more than a quarter more and named the request; else conditional.",
-		func(ctx context.Context, _ *session) Compared {
-			e := Compared{Sent: oversized, Limit: frameLimit}
-			for _, name := range []string{optionNone, optionShut, optionSay, optionAsk} {
-				e.Options = append(e.Options, tryOption(ctx, name, e.Sent))
+	claim("001-exact", func(context.Context, *session) Exact {
+		e := Exact{Limit: frameLimit}
+		messages := [][]byte{message(frameLimit), message(frameLimit + 1), message(100)}
+		exchange(framers.NDJSON(), messages, func(r framers.Reader) {
+			got, err := r.ReadMessage()
+			e.AtLimit = err == nil && len(got) == frameLimit
+			got, err = r.ReadMessage()
+			e.Over = err == nil && len(got) > frameLimit
+			e.Error = faults.ErrorText(err)
+			_, err = r.ReadMessage()
+			e.NextAfter = err == nil
+		}, framers.WithMaxMessage(frameLimit))
+		return e
+	}, func(e Exact) Judgement {
+		return decide(fmt.Sprintf("limit %d B", e.Limit),
+			ruling{e.AtLimit && !e.Over && !e.NextAfter, Holds, "the last byte decides, and nothing is read after it"},
+			ruling{!e.AtLimit, Refuted, "a message of exactly the limit was refused"},
+			ruling{e.Over, Refuted, "a message beyond the limit passed"},
+			ruling{true, Refuted, "the reader went on after a message beyond the limit"})
+	}),
+	claim("001-check-free", func(context.Context, *session) Check {
+		e := Check{Size: 64 << 10}
+		msg := message(e.Size)
+		e.CheckNS, e.MessageNS, e.Share = shareOf(msg, timeChecks)
+		return e
+	}, func(e Check) Judgement {
+		figure := fmt.Sprintf("%.2g ns of %.3g µs, %.2g %%, n = %d", e.CheckNS.Median, e.MessageNS.Median/1000, 100*e.Share.Median, e.Share.N)
+		return decide(figure,
+			ruling{e.Share.Below(0.001), Holds,
+				"one comparison for a message; what costs is what the frame took before it could be checked"},
+			ruling{e.Share.Above(0.01), Refuted, "the check takes a noticeable share of receiving a message"},
+			ruling{true, Depends, "the check takes a small share of receiving a message"})
+	}),
+	claim("001-prevents-allocation", func(ctx context.Context, _ *session) Prevent {
+		e := Prevent{Sent: allocated, Limit: frameLimit}
+		msg := message(int(e.Sent))
+		send := func(w io.Writer) error { return framers.NDJSON().NewWriter(w).WriteMessage(msg) }
+		e.Late = receive(ctx, faults.ReceiverArgs{Limit: frameLimit, WholeFirst: true}, e.Sent, send)
+		e.Early = receive(ctx, faults.ReceiverArgs{Framing: "ndjson", Limit: frameLimit}, e.Sent, send)
+		return e
+	}, func(e Prevent) Judgement {
+		figure := fmt.Sprintf("%s held; %s where checked while reading", faults.Size(e.Late.Held), faults.Size(e.Early.Held))
+		return decide(figure,
+			ruling{e.Late.Held >= e.Sent, Refuted,
+				"as printed the check sees a frame that is in memory already; it prevents the decoding, not the allocation"},
+			ruling{e.Late.Held > int64(e.Limit), Depends, "less than the message was allocated, and more than the limit"},
+			ruling{true, Holds, "the memory stayed within the limit"})
+	}),
+	claim("001-closing-safer", func(ctx context.Context, _ *session) Compared {
+		e := Compared{Sent: oversized, Limit: frameLimit}
+		for _, name := range []string{optionNone, optionShut, optionSay, optionAsk} {
+			e.Options = append(e.Options, tryOption(ctx, name, e.Sent))
+		}
+		return e
+	}, func(e Compared) Judgement {
+		options := map[string]Option{}
+		for _, o := range e.Options {
+			options[o.Option] = o
+		}
+		shut, say := options[optionShut], options[optionSay]
+		figure := fmt.Sprintf("closing held %s and knew after %s, answering first %s and %s", faults.Size(shut.Held),
+			results.FormatDuration(float64(shut.DetectNS)), faults.Size(say.Held), results.FormatDuration(float64(say.DetectNS)))
+		return decide(figure,
+			ruling{2*shut.Held < say.Held || 10*shut.DetectNS < say.DetectNS, Holds,
+				"answering takes more memory, or longer to know, than closing"},
+			ruling{4*say.Held <= 5*shut.Held && say.ID != "null", Refuted,
+				"answering first knows as soon and holds no more, and tells the server which answer was too large; " +
+					"one that is cut off sees a broken pipe and no reason, and one that knew the limit refuses before the first byte"},
+			ruling{true, Depends, "answering holds about as much, but did not name the request"})
+	}),
+	claim("001-10mb-text", gatherFits(maker{"prose", 10_000_000, prose}, maker{"all quotation marks", 10_000_000, quotes}), judgeFits),
+	claim("001-5mb-image", gatherFits(maker{"base64", 5_000_000, base64Of}), judgeFits),
+	claim("001-1000-tools", gatherFits(maker{"tools", 1000, tools}), judgeFits),
+	claim("001-50mb-excluded", gatherFits(maker{"base64", 50_000_000, base64Of}), func(e Fits) Judgement {
+		passed := slices.ContainsFunc(e.Messages, func(c Content) bool { return c.Passed })
+		return holdsIf(!passed, e.figure(), "refused", "delivered")
+	}),
+	claim("001-http2-1000", gatherFrame, func(e Frame) Judgement {
+		ratio := float64(e.Limit) / float64(e.HTTP2)
+		return holdsIf(ratio >= 950 && ratio <= 1050, fmt.Sprintf("×%.5g", ratio),
+			"1,024 times; but an HTTP/2 frame is a part of a message, as a chunk is, and limits no message",
+			"the ratio is another one")
+	}),
+	claim("001-grpc-4mb", gatherFrame, func(e Frame) Judgement {
+		ratio := float64(e.Limit) / float64(e.GRPC)
+		return holdsIf(ratio <= 2, fmt.Sprintf("×%.3g", ratio), "the limits are of one size",
+			"four times as much: what passes here is refused by a gRPC service with its default, on the way or behind")
+	}),
+	claim("001-rarely-1mb", interviews, func(e Interviews) Judgement {
+		largest := Server{}
+		for _, s := range e.Servers {
+			if s.Largest > largest.Largest {
+				largest = s
 			}
-			return e
-		}, func(e Compared) Judgement {
-			options := map[string]Option{}
-			for _, o := range e.Options {
-				options[o.Option] = o
-			}
-			shut, say := options[optionShut], options[optionSay]
-			figure := fmt.Sprintf("closing held %s and knew after %s, answering first %s and %s", faults.Size(shut.Held),
-				results.FormatDuration(float64(shut.DetectNS)), faults.Size(say.Held), results.FormatDuration(float64(say.DetectNS)))
-			return decide(figure,
-				ruling{2*shut.Held < say.Held || 10*shut.DetectNS < say.DetectNS, Holds,
-					"answering takes more memory, or longer to know, than closing"},
-				ruling{4*say.Held <= 5*shut.Held && say.ID != "null", Refuted,
-					"answering first knows as soon and holds no more, and tells the server which answer was too large; " +
-						"one that is cut off sees a broken pipe and no reason, and one that knew the limit refuses before the first byte"},
-				ruling{true, Depends, "answering holds about as much, but did not name the request"})
-		}),
-	claim("001-10mb-text", "Rationale for 16MB",
-		"A text of 10 MB fits", fitsRule,
-		gatherFits(maker{"prose", 10_000_000, prose}, maker{"all quotation marks", 10_000_000, quotes}), judgeFits),
-	claim("001-5mb-image", "Rationale for 16MB",
-		"A PNG image of 5 MB in base64 fits", fitsRule,
-		gatherFits(maker{"base64", 5_000_000, base64Of}), judgeFits),
-	claim("001-1000-tools", "Rationale for 16MB",
-		"A list of 1,000 tools with descriptions fits", fitsRule,
-		gatherFits(maker{"tools", 1000, tools}), judgeFits),
-	claim("001-50mb-excluded", "Rationale for 16MB",
-		"A video of 50 MB does not fit",
-		"Holds if base64 of 50,000,000 bytes in a message is refused by a reader with the limit; refuted if it passes.",
-		gatherFits(maker{"base64", 50_000_000, base64Of}), func(e Fits) Judgement {
-			passed := slices.ContainsFunc(e.Messages, func(c Content) bool { return c.Passed })
-			return holdsIf(!passed, e.figure(), "refused", "delivered")
-		}),
-	claim("001-http2-1000", "Decision Outcome",
-		"16 MB is about 1,000 times HTTP/2's default frame size",
-		"Holds if the limit over HTTP/2's initial SETTINGS_MAX_FRAME_SIZE (RFC 9113, section 6.5.2: 16,384) lies between 950 and 1050.",
-		gatherFrame, func(e Frame) Judgement {
-			ratio := float64(e.Limit) / float64(e.HTTP2)
-			return holdsIf(ratio >= 950 && ratio <= 1050, fmt.Sprintf("×%.5g", ratio),
-				"1,024 times; but an HTTP/2 frame is a part of a message, as a chunk is, and limits no message",
-				"the ratio is another one")
-		}),
-	claim("001-grpc-4mb", "Rationale for 16MB",
-		"16 MB is in line with common limits of calls: gRPC's default is 4 MB",
-		"Holds if the limit is at most twice gRPC's default for a received message (4 MiB, in grpc-go, grpc-java and grpc core); else refuted.",
-		gatherFrame, func(e Frame) Judgement {
-			ratio := float64(e.Limit) / float64(e.GRPC)
-			return holdsIf(ratio <= 2, fmt.Sprintf("×%.3g", ratio), "the limits are of one size",
-				"four times as much: what passes here is refused by a gRPC service with its default, on the way or behind")
-		}),
-	claim("001-rarely-1mb", "Consequences",
-		"Real-world JSON-RPC rarely exceeds 1 MB",
-		"The longest line of handshakes and tool calls of real servers. Refuted if one is beyond 1,000,000 bytes; else not testable, since what is rare is up to the traffic.",
-		interviews, func(e Interviews) Judgement {
-			largest := Server{}
-			for _, s := range e.Servers {
-				if s.Largest > largest.Largest {
-					largest = s
-				}
-			}
-			figure := fmt.Sprintf("longest line of %d servers: %d B", len(e.Servers), largest.Largest)
-			if largest.Largest > 1e6 {
-				return judged(Refuted, figure, largest.Name+" sends more in a handshake or a short call")
-			}
-			return judged(NotTestable, figure,
-				"handshakes and short answers are far below; how often a tool returns more is up to what it is asked for: record the traffic with tap")
-		}),
+		}
+		figure := fmt.Sprintf("longest line of %d servers: %d B", len(e.Servers), largest.Largest)
+		if largest.Largest > 1e6 {
+			return judged(Refuted, figure, largest.Name+" sends more in a handshake or a short call")
+		}
+		return judged(NotTestable, figure,
+			"handshakes and short answers are far below; how often a tool returns more is up to what it is asked for: record the traffic with tap")
+	}),
 }
 
 // Exact is the evidence of 001-exact.
@@ -301,8 +271,6 @@ func tools(n int) any {
 	}
 	return tools
 }
-
-const fitsRule = "A message with that content is sent to a reader with a limit of 16 MiB. Holds if it is delivered whatever the content; conditional if that decides; refuted if it never is."
 
 func gatherFits(makers ...maker) func(context.Context, *session) Fits {
 	return func(context.Context, *session) Fits {

@@ -21,177 +21,144 @@ import (
 
 // lineClaims are what document 004 says.
 var lineClaims = []Claim{
-	claim("004-mcp-newline", "Key Design Decisions",
-		"MCP on stdio is newline-delimited JSON",
-		"Handshakes with real servers, sent as lines. Holds if all answer; refuted if none does; else conditional.",
-		interviews, func(e Interviews) Judgement {
-			var t tally
-			for _, s := range e.Servers {
-				t.add(s.Name, s.Newline)
+	claim("004-mcp-newline", interviews, func(e Interviews) Judgement {
+		var t tally
+		for _, s := range e.Servers {
+			t.add(s.Name, s.Newline)
+		}
+		why := "each answers a handshake sent as a line: " + list(t.yes)
+		if len(t.no) > 0 {
+			why = "no answer from " + list(t.no)
+		}
+		return judged(t.verdict(), t.figure()+" servers", why)
+	}),
+	claim("004-4096-robust", gatherPieces, func(e Pieces) Judgement {
+		figure := fmt.Sprintf("%d of %d", e.Intact, e.Messages)
+		if p := e.Printed; p != nil && e.Intact == e.Messages && (!p.LastLine || p.Intact < e.Messages) {
+			why := "however the bytes came, the lines were right; but as printed a last line without its newline is dropped"
+			if p.BadText {
+				why += ", and one that is no UTF-8 is said to be too large"
 			}
-			why := "each answers a handshake sent as a line: " + list(t.yes)
-			if len(t.no) > 0 {
-				why = "no answer from " + list(t.no)
+			return judged(Depends, fmt.Sprintf("%s, as printed %d", figure, p.Intact), why)
+		}
+		return holdsIf(e.Intact == e.Messages, figure, "however the bytes came, the lines were right", "lines were altered")
+	}),
+	claim("004-4096-cheap", func(ctx context.Context, s *session) faults.ReaderGrowth {
+		for _, g := range faults.GrowthOf(s.readersGrowth(ctx), growthFrom) {
+			if g.Framing == "ndjson-rescan" {
+				return *g
 			}
-			return judged(t.verdict(), t.figure()+" servers", why)
-		}),
-	claim("004-4096-robust", "Implementation Pattern",
-		"Reading 4096 bytes at a time into a buffer is robust against partial reads",
-		"Messages whose ends fall on, before and behind every multiple of 4096, in pieces of several sizes, to the reader as printed and to one that takes a last line without a newline too. Holds if each arrives as it was sent; conditional if only to the latter; refuted if one is altered.",
-		gatherPieces, func(e Pieces) Judgement {
-			figure := fmt.Sprintf("%d of %d", e.Intact, e.Messages)
-			if p := e.Printed; p != nil && e.Intact == e.Messages && (!p.LastLine || p.Intact < e.Messages) {
-				why := "however the bytes came, the lines were right; but as printed a last line without its newline is dropped"
-				if p.BadText {
-					why += ", and one that is no UTF-8 is said to be too large"
-				}
-				return judged(Depends, fmt.Sprintf("%s, as printed %d", figure, p.Intact), why)
+		}
+		script.Check(errors.New("no figures of the reader that searches again"))
+		return faults.ReaderGrowth{}
+	}, func(e faults.ReaderGrowth) Judgement {
+		figure := e.Slope.String()
+		if n := len(e.ToOurs); n > 0 {
+			last := e.ToOurs[n-1]
+			figure += fmt.Sprintf("; %s at %s, n = %d", estimate(last.Figure), faults.Size(last.Size), last.Figure.N)
+		}
+		j := holdsIf(e.Slope.Slope <= 1.3, figure, "time grows as the message does",
+			"after each read the whole buffer is searched again: time grows out of proportion with the message")
+		j.Unsure = e.Slope.Interval == nil || e.Slope.Interval.Lo <= 1 && e.Slope.Slope > 1.3
+		return j
+	}),
+	claim("004-10mb-limit", func(ctx context.Context, _ *session) faults.UnboundedLine {
+		return *faults.SendUnbounded(ctx, "ndjson-rescan", framers.Close, unendingBytes)
+	}, func(e faults.UnboundedLine) Judgement {
+		return decide(fmt.Sprintf("%s held, %s of %s read", faults.Size(e.Held), faults.Size(e.Read), faults.Size(e.Sent)),
+			ruling{!e.Detected, Refuted,
+				"as printed the length is looked at when the newline comes: a line that never ends is never too long"},
+			ruling{e.Held > 3*int64(e.Limit), Refuted, "the limit was noticed, and far more than that was held by then"},
+			ruling{true, Holds, "the line was refused when it reached the limit"})
+	}),
+	claim("004-skip-hangs", func(ctx context.Context, _ *session) (e Skip) {
+		e.Limit, e.WaitedNS = 64<<10, skipWait.Nanoseconds()
+		e.Skipped = askOversized(ctx, answererArgs{e.Limit, false})
+		e.Answered = askOversized(ctx, answererArgs{e.Limit, true})
+		return e
+	}, func(e Skip) Judgement {
+		next, first := slices.Contains(e.Skipped, "2"), slices.Contains(e.Skipped, "1")
+		return decide(fmt.Sprintf("answered: %s; by a server that does not skip: %s", list(e.Skipped), list(e.Answered)),
+			ruling{next && !first, Holds,
+				"the server is well and idle, and whoever waits for the skipped request waits for ever"},
+			ruling{first, Refuted, "the oversized request was answered"},
+			ruling{true, Depends, "the server answered nothing at all"})
+	}),
+	claim("004-id-in-1k", func(context.Context, *session) Places {
+		var t tally
+		params := `"params":{"text":"` + strings.Repeat("x", 64<<10) + `"}`
+		for _, place := range []struct{ name, members string }{
+			{"first", `"id":7,"jsonrpc":"2.0","method":"m",` + params},
+			{"before params", `"jsonrpc":"2.0","id":7,"method":"m",` + params},
+			{"last", `"jsonrpc":"2.0","method":"m",` + params + `,"id":7`},
+		} {
+			head := "{" + place.members + "}"
+			t.add(place.name, idIn([]byte(head[:1<<10])) == "7")
+		}
+		return Places{t.yes, t.no}
+	}, func(e Places) Judgement {
+		t := tally{e.Found, e.Lost}
+		return t.judge(t.figure()+" places", "the id was found wherever it stood", "the id was found nowhere",
+			"JSON gives members no order: behind large params the id is beyond the first KiB; not found: ")
+	}),
+	claim("004-eof-shutdown", interviews, func(e Interviews) Judgement {
+		flushed := func(s Server) bool { return s.Replied && s.ReplyNS <= flushLimit.Nanoseconds() }
+		gone := func(s Server) bool { return s.Exited && s.ExitNS <= goneLimit.Nanoseconds() }
+		both := e.tallyOf(func(s Server) bool { return flushed(s) && gone(s) })
+		var each []string
+		for _, s := range e.Servers {
+			if !s.Newline {
+				continue
 			}
-			return holdsIf(e.Intact == e.Messages, figure, "however the bytes came, the lines were right", "lines were altered")
-		}),
-	claim("004-4096-cheap", "Implementation Pattern",
-		"Reading 4096 bytes at a time into a buffer that is searched for a newline is cheap",
-		"Time of messages of 256 KiB, 1 MiB and 4 MiB. Refuted if it grows with a slope above 1.3 over size (1 is linear, 2 quadratic); else holds.",
-		func(ctx context.Context, s *session) faults.ReaderGrowth {
-			for _, g := range faults.GrowthOf(s.readersGrowth(ctx), growthFrom) {
-				if g.Framing == "ndjson-rescan" {
-					return *g
-				}
+			text := s.Name + " dropped the response"
+			if s.Replied {
+				text = s.Name + " answered"
 			}
-			script.Check(errors.New("no figures of the reader that searches again"))
-			return faults.ReaderGrowth{}
-		}, func(e faults.ReaderGrowth) Judgement {
-			figure := e.Slope.String()
-			if n := len(e.ToOurs); n > 0 {
-				last := e.ToOurs[n-1]
-				figure += fmt.Sprintf("; %s at %s, n = %d", estimate(last.Figure), faults.Size(last.Size), last.Figure.N)
+			if s.Exited {
+				text += ", gone after " + results.FormatDuration(float64(s.ExitNS))
+			} else {
+				text += ", still there"
 			}
-			j := holdsIf(e.Slope.Slope <= 1.3, figure, "time grows as the message does",
-				"after each read the whole buffer is searched again: time grows out of proportion with the message")
-			j.Unsure = e.Slope.Interval == nil || e.Slope.Interval.Lo <= 1 && e.Slope.Slope > 1.3
-			return j
-		}),
-	claim("004-10mb-limit", "Key Design Decisions",
-		"The limit of 10 MB on a line prevents memory exhaustion",
-		"16 MiB without a newline to the reader as printed. Refuted if it takes them all without a word; holds if it speaks at the limit and held at most three times that.",
-		func(ctx context.Context, _ *session) faults.UnboundedLine {
-			return *faults.SendUnbounded(ctx, "ndjson-rescan", framers.Close, unendingBytes)
-		}, func(e faults.UnboundedLine) Judgement {
-			return decide(fmt.Sprintf("%s held, %s of %s read", faults.Size(e.Held), faults.Size(e.Read), faults.Size(e.Sent)),
-				ruling{!e.Detected, Refuted,
-					"as printed the length is looked at when the newline comes: a line that never ends is never too long"},
-				ruling{e.Held > 3*int64(e.Limit), Refuted, "the limit was noticed, and far more than that was held by then"},
-				ruling{true, Holds, "the line was refused when it reached the limit"})
-		}),
-	claim("004-skip-hangs", "Oversize Line Handling",
-		"Skipping an oversized line without an answer makes the client hang",
-		"An oversized request, then a small one, to a server that skips and to one that answers. Holds if the skipped request gets no answer while the next one does; refuted if it gets one.",
-		func(ctx context.Context, _ *session) (e Skip) {
-			e.Limit, e.WaitedNS = 64<<10, skipWait.Nanoseconds()
-			e.Skipped = askOversized(ctx, answererArgs{e.Limit, false})
-			e.Answered = askOversized(ctx, answererArgs{e.Limit, true})
-			return e
-		}, func(e Skip) Judgement {
-			next, first := slices.Contains(e.Skipped, "2"), slices.Contains(e.Skipped, "1")
-			return decide(fmt.Sprintf("answered: %s; by a server that does not skip: %s", list(e.Skipped), list(e.Answered)),
-				ruling{next && !first, Holds,
-					"the server is well and idle, and whoever waits for the skipped request waits for ever"},
-				ruling{first, Refuted, "the oversized request was answered"},
-				ruling{true, Depends, "the server answered nothing at all"})
-		}),
-	claim("004-id-in-1k", "Stdio Edge Cases",
-		"The first KiB of an oversized request is enough to find its id",
-		"Requests of 64 KiB with the id at each place in the object. Holds if it is found in the first KiB at every place; refuted if at none; else conditional.",
-		func(context.Context, *session) Places {
-			var t tally
-			params := `"params":{"text":"` + strings.Repeat("x", 64<<10) + `"}`
-			for _, place := range []struct{ name, members string }{
-				{"first", `"id":7,"jsonrpc":"2.0","method":"m",` + params},
-				{"before params", `"jsonrpc":"2.0","id":7,"method":"m",` + params},
-				{"last", `"jsonrpc":"2.0","method":"m",` + params + `,"id":7`},
-			} {
-				head := "{" + place.members + "}"
-				t.add(place.name, idIn([]byte(head[:1<<10])) == "7")
-			}
-			return Places{t.yes, t.no}
-		}, func(e Places) Judgement {
-			t := tally{e.Found, e.Lost}
-			return t.judge(t.figure()+" places", "the id was found wherever it stood", "the id was found nowhere",
-				"JSON gives members no order: behind large params the id is beyond the first KiB; not found: ")
-		}),
-	claim("004-eof-shutdown", "EOF and Response Flushing",
-		"After the end of standard input, pending responses are flushed within 2 seconds and the server is gone within 5",
-		"A request is under way when standard input of real servers ends. Holds if all answer it within 2 s and exit within 5 s; refuted if none does both; else conditional.",
-		interviews, func(e Interviews) Judgement {
-			flushed := func(s Server) bool { return s.Replied && s.ReplyNS <= flushLimit.Nanoseconds() }
-			gone := func(s Server) bool { return s.Exited && s.ExitNS <= goneLimit.Nanoseconds() }
-			both := e.tallyOf(func(s Server) bool { return flushed(s) && gone(s) })
-			var each []string
-			for _, s := range e.Servers {
-				if !s.Newline {
-					continue
-				}
-				text := s.Name + " dropped the response"
-				if s.Replied {
-					text = s.Name + " answered"
-				}
-				if s.Exited {
-					text += ", gone after " + results.FormatDuration(float64(s.ExitNS))
-				} else {
-					text += ", still there"
-				}
-				each = append(each, text)
-			}
-			return judged(both.verdict(), both.figure()+" servers", strings.Join(each, "; "))
-		}),
-	claim("004-unknown-id", "Parse Error ID Strategy",
-		`An empty string serves for the id of an answer to a request whose id is unknown, as null does`,
-		`What real servers answer to a malformed line. Holds if some answer with null and some with ""; conditional if only "" is seen, or no answer; refuted if all that answer use null, as JSON-RPC 2.0 (section 5) demands.`,
-		interviews, func(e Interviews) Judgement {
-			seen := map[string]int{} // servers, by the id
-			var each []string
-			for _, s := range e.Servers {
-				seen[s.MalformedID]++
-				each = append(each, s.Name+": "+s.MalformedID)
-			}
-			null, empty := seen["null"], seen[`""`]
-			figure := fmt.Sprintf("null from %d, \"\" from %d of %d servers", null, empty, len(e.Servers))
-			why := strings.Join(each, "; ")
-			return decide(figure,
-				ruling{null > 0 && empty > 0, Holds, "both are seen: " + why},
-				ruling{null > 0, Refuted, "JSON-RPC 2.0 demands null, and servers that answer use it: " + why},
-				ruling{true, Depends, "no server answered with null: " + why})
-		}),
-	claim("004-empty-lines", "Stdio Edge Cases",
-		"Empty lines between messages are ignored",
-		"A blank line, then a request, to real servers. Holds if all answer; refuted if none does; else conditional.",
-		interviews, whether(func(s Server) bool { return s.Blank }, "each answers the request after it", "answers nothing more after a blank line")),
-	claim("004-trailing-space", "Stdio Edge Cases",
-		"White space at the end of a line does no harm",
-		"A request with spaces and a tab at its end, to real servers. Holds if all answer; refuted if none does; else conditional.",
-		interviews, whether(func(s Server) bool { return s.Trailing }, "each answers", "does not answer such a request")),
-	claim("004-stdout-reserved", "Key Design Decisions",
-		"Nothing but messages may be written to standard output",
-		"A log line between two messages, to readers of several kinds. Holds if it costs one of them a message; refuted if none.",
-		func(ctx context.Context, s *session) (e Dirty) {
-			for _, f := range s.faults(ctx, "dirty-lines") {
-				var d faults.DirtyLines
-				script.Check(f.Evidence.Decode(&d))
-				e.Readers = append(e.Readers, d)
-			}
-			return e
-		}, func(e Dirty) Judgement {
-			var t tally
-			for _, r := range e.Readers {
-				for _, c := range r.Cases {
-					if c.Oddity == "log line" {
-						t.add(r.Reader, c.Intact == c.Sent)
-					}
+			each = append(each, text)
+		}
+		return judged(both.verdict(), both.figure()+" servers", strings.Join(each, "; "))
+	}),
+	claim("004-unknown-id", interviews, func(e Interviews) Judgement {
+		seen := map[string]int{} // servers, by the id
+		var each []string
+		for _, s := range e.Servers {
+			seen[s.MalformedID]++
+			each = append(each, s.Name+": "+s.MalformedID)
+		}
+		null, empty := seen["null"], seen[`""`]
+		figure := fmt.Sprintf("null from %d, \"\" from %d of %d servers", null, empty, len(e.Servers))
+		why := strings.Join(each, "; ")
+		return decide(figure,
+			ruling{null > 0 && empty > 0, Holds, "both are seen: " + why},
+			ruling{null > 0, Refuted, "JSON-RPC 2.0 demands null, and servers that answer use it: " + why},
+			ruling{true, Depends, "no server answered with null: " + why})
+	}),
+	claim("004-empty-lines", interviews, whether(func(s Server) bool { return s.Blank }, "each answers the request after it", "answers nothing more after a blank line")),
+	claim("004-trailing-space", interviews, whether(func(s Server) bool { return s.Trailing }, "each answers", "does not answer such a request")),
+	claim("004-stdout-reserved", func(ctx context.Context, s *session) (e Dirty) {
+		for _, f := range s.faults(ctx, "dirty-lines") {
+			var d faults.DirtyLines
+			script.Check(f.Evidence.Decode(&d))
+			e.Readers = append(e.Readers, d)
+		}
+		return e
+	}, func(e Dirty) Judgement {
+		var t tally
+		for _, r := range e.Readers {
+			for _, c := range r.Cases {
+				if c.Oddity == "log line" {
+					t.add(r.Reader, c.Intact == c.Sent)
 				}
 			}
-			figure := t.figure() + " readers lost no message"
-			return holdsIf(len(t.no) > 0, figure, "a log line cost a message to: "+list(t.no), "a log line cost nobody a message")
-		}),
+		}
+		figure := t.figure() + " readers lost no message"
+		return holdsIf(len(t.no) > 0, figure, "a log line cost a message to: "+list(t.no), "a log line cost nobody a message")
+	}),
 }
 
 // Pieces is the evidence of 004-4096-robust.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/pipebench/pipebench/framers"
@@ -22,59 +21,38 @@ import (
 
 // pipeClaims are what document 000 says of pipes, judged on this system.
 var pipeClaims = []Claim{
-	claim("000-pipe-buf", "The Problem",
-		"A pipe keeps writes of up to 512 bytes whole (PIPE_BUF), and longer ones not",
-		"Four processes write to one pipe. Refuted where a write of 512 bytes is cut, or where the shortest write that is cut is longer than 4096 bytes; holds where the shortest is between; conditional where none was cut.",
-		gatherAtomicity, judgeAtomicity),
-	claim("000-capacity", "The Problem",
-		"A pipe holds 64 KiB",
-		"Holds if exactly 65536 bytes are accepted, in writes of 4096 bytes, while nobody reads.",
-		gatherLargeWrite, judgeCapacity),
-	claim("000-write-blocks", "The Problem",
-		"Writing more than 64 KiB at once may block",
-		"Holds if a blocking write of 65537 bytes still waits when nobody reads; refuted if it returns.",
-		gatherLargeWrite, judgeBlocks),
-	claim("000-write-eagain", "The Problem",
-		"Writing more than 64 KiB at once may fail with EAGAIN",
-		"Holds if a write of 65537 bytes to an empty pipe fails with EAGAIN; conditional if it only does so on a non-blocking descriptor, after a short count, as a write of 1 byte to a full pipe does too; refuted if it never does.",
-		gatherLargeWrite, judgeAgain),
-	claim("000-write-epipe", "The Problem",
-		"Writing more than 64 KiB at once can lead to EPIPE",
-		"Holds if a write of 65537 bytes fails with EPIPE while a reader reads; refuted if EPIPE comes only when the reader has left, and then for 1 byte as well.",
-		gatherLargeWrite, judgeBroken),
-	claim("000-chunks-avoid-blocking", "The Solution",
-		"Chunking works around the pipe's limit: the writer does not block",
-		"A message of 1 MiB is written where nobody reads, as one line and in chunks of 60 KiB. Refuted if the chunking writer waits as well; holds if it alone does not.",
-		func(_ context.Context, _ *session) ChunkedWrite {
-			msg := message(1 << 20)
-			write := func(framing string) Stall {
-				f := script.Must(framers.Parse(framing))
-				return writeUnread(syspipe.Poller, int64(len(msg)), func(w *syspipe.End) error { return f.NewWriter(w).WriteMessage(msg) })
-			}
-			return ChunkedWrite{write("ndjson"), write("chunked:61440")}
-		}, func(e ChunkedWrite) Judgement {
-			figure := fmt.Sprintf("stuck after %s in chunks, %s as a line", faults.Size(e.Chunked.Accepted), faults.Size(e.Bare.Accepted))
-			return decide(figure,
-				ruling{e.Chunked.Stalled, Refuted,
-					"what keeps a writer from waiting is a reader that reads; chunks let other messages in between, and nothing else"},
-				ruling{e.Bare.Stalled, Holds, "the chunking writer got through"},
-				ruling{true, Depends, "neither writer had to wait here"})
-		}),
-	claim("000-60k-leaves-room", "Configuration",
-		"60 KiB of data leave room for the frame's header within 64 KiB",
-		"Holds if the longest frame of 61440 bytes of data has at most 65536 bytes and an empty pipe takes it whole.",
-		func(_ context.Context, _ *session) Room {
-			const data = 60 << 10
-			// The longest header within the limits of the format: 2³¹-1 frames.
-			header := fmt.Sprintf("%036d:%d:%d:\n", 0, 1<<31-2, 1<<31-1)
-			size := data + len(header)
-			return Room{data, len(header), writeUnread(syspipe.Poller, int64(size), writeBytes(size))}
-		}, func(e Room) Judgement {
-			size := e.Data + e.Header
-			return holdsIf(size <= 64<<10 && !e.Frame.Stalled && e.Frame.Accepted == int64(size), fmt.Sprintf("%d + %d = %d B", e.Data, e.Header, size),
-				fmt.Sprintf("%d bytes are left even by the longest header; an empty pipe took the frame whole", 64<<10-size),
-				"the frame does not fit the pipe")
-		}),
+	claim("000-pipe-buf", gatherAtomicity, judgeAtomicity),
+	claim("000-capacity", gatherLargeWrite, judgeCapacity),
+	claim("000-write-blocks", gatherLargeWrite, judgeBlocks),
+	claim("000-write-eagain", gatherLargeWrite, judgeAgain),
+	claim("000-write-epipe", gatherLargeWrite, judgeBroken),
+	claim("000-chunks-avoid-blocking", func(_ context.Context, _ *session) ChunkedWrite {
+		msg := message(1 << 20)
+		write := func(framing string) Stall {
+			f := script.Must(framers.Parse(framing))
+			return writeUnread(syspipe.Poller, int64(len(msg)), func(w *syspipe.End) error { return f.NewWriter(w).WriteMessage(msg) })
+		}
+		return ChunkedWrite{write("ndjson"), write("chunked:61440")}
+	}, func(e ChunkedWrite) Judgement {
+		figure := fmt.Sprintf("stuck after %s in chunks, %s as a line", faults.Size(e.Chunked.Accepted), faults.Size(e.Bare.Accepted))
+		return decide(figure,
+			ruling{e.Chunked.Stalled, Refuted,
+				"what keeps a writer from waiting is a reader that reads; chunks let other messages in between, and nothing else"},
+			ruling{e.Bare.Stalled, Holds, "the chunking writer got through"},
+			ruling{true, Depends, "neither writer had to wait here"})
+	}),
+	claim("000-60k-leaves-room", func(_ context.Context, _ *session) Room {
+		const data = 60 << 10
+		// The longest header within the limits of the format: 2³¹-1 frames.
+		header := fmt.Sprintf("%036d:%d:%d:\n", 0, 1<<31-2, 1<<31-1)
+		size := data + len(header)
+		return Room{data, len(header), writeUnread(syspipe.Poller, int64(size), writeBytes(size))}
+	}, func(e Room) Judgement {
+		size := e.Data + e.Header
+		return holdsIf(size <= 64<<10 && !e.Frame.Stalled && e.Frame.Accepted == int64(size), fmt.Sprintf("%d + %d = %d B", e.Data, e.Header, size),
+			fmt.Sprintf("%d bytes are left even by the longest header; an empty pipe took the frame whole", 64<<10-size),
+			"the frame does not fit the pipe")
+	}),
 }
 
 // An Atomicity is the evidence of 000-pipe-buf.
@@ -230,19 +208,19 @@ type Room struct {
 // experiments as everywhere; elsewhere they cannot be tested, and the reason is what the kernel's
 // source says (XNU, bsd/kern/sys_pipe.c and sys_generic.c).
 var macClaims = []Claim{
-	onMac("000-macos-pipe-buf", "On macOS, PIPE_BUF is 512 bytes",
+	onMac("000-macos-pipe-buf",
 		"XNU's sys/syslimits.h has 512, and pipe_write splits a longer write only where it has to wait for room",
 		gatherAtomicity, judgeAtomicity),
-	onMac("000-macos-capacity", "On macOS, a pipe holds 64 KiB",
+	onMac("000-macos-capacity",
 		"XNU: a new pipe has 512 bytes and grows, at the start of a write that does not fit, to at most 64 KiB; once all pipes together hold 16 MiB none grows any more",
 		gatherLargeWrite, judgeCapacity),
-	onMac("000-macos-write-blocks", "On macOS, writing more than 64 KiB at once may block",
+	onMac("000-macos-write-blocks",
 		"XNU's pipe_write fills the pipe and sleeps until a reader makes room, as other kernels do",
 		gatherLargeWrite, judgeBlocks),
-	onMac("000-macos-write-eagain", "On macOS, writing more than 64 KiB at once may fail with EAGAIN",
+	onMac("000-macos-write-eagain",
 		"XNU returns a short count while anything fits, and EAGAIN, on a non-blocking descriptor, only when nothing does: fill level and mode decide, not size",
 		gatherLargeWrite, judgeAgain),
-	onMac("000-macos-write-epipe", "On macOS, writing more than 64 KiB at once can lead to EPIPE",
+	onMac("000-macos-write-epipe",
 		"XNU returns EPIPE when the reading end is closed, and then drops the count of what it had taken; size has no part in it",
 		gatherLargeWrite, judgeBroken),
 }
@@ -255,10 +233,8 @@ type MacEvidence[E any] struct {
 	About string `json:"about"`
 }
 
-func onMac[E any](id, text, source string, gather func(context.Context, *session) E, rule func(E) Judgement) Claim {
-	rest := strings.TrimPrefix(id, "000-macos-")
-	return claim(id, "The Problem", text,
-		"On macOS as 000-"+rest+"; elsewhere not testable, with what the kernel's source says.",
+func onMac[E any](id, source string, gather func(context.Context, *session) E, rule func(E) Judgement) Claim {
+	return claim(id,
 		func(ctx context.Context, s *session) MacEvidence[E] {
 			e := MacEvidence[E]{OS: runtime.GOOS, Says: source, About: "darwin"}
 			if e.OS == e.About {
@@ -275,92 +251,74 @@ func onMac[E any](id, text, source string, gather func(context.Context, *session
 
 // chunkingClaims are what document 000 says chunks cost.
 var chunkingClaims = []Claim{
-	claim("000-header-40", "Configuration",
-		"A frame's header takes about 40 bytes",
-		"Header and newline of every frame of messages from 1 KiB to 16 MiB are counted. Holds if all lie within 15 % of 40; refuted if none does; else conditional.",
-		func(context.Context, *session) (e Headers) {
-			f := script.Must(framers.Chunked(60 << 10))
-			for _, size := range []int{1 << 10, 64 << 10, 1 << 20, 16 << 20} {
-				h := HeaderOf{Message: size, Least: size}
-				for _, wire := range framesOf(f, bytes.Repeat([]byte("x"), size)) {
-					extra := len(wire) - bytes.Count(wire, []byte("x")) // a header has no such letter
-					h.Frames++
-					h.Least, h.Most = min(h.Least, extra), max(h.Most, extra)
-				}
-				e.Messages = append(e.Messages, h)
+	claim("000-header-40", func(context.Context, *session) (e Headers) {
+		f := script.Must(framers.Chunked(60 << 10))
+		for _, size := range []int{1 << 10, 64 << 10, 1 << 20, 16 << 20} {
+			h := HeaderOf{Message: size, Least: size}
+			for _, wire := range framesOf(f, bytes.Repeat([]byte("x"), size)) {
+				extra := len(wire) - bytes.Count(wire, []byte("x")) // a header has no such letter
+				h.Frames++
+				h.Least, h.Most = min(h.Least, extra), max(h.Most, extra)
 			}
-			return e
-		}, func(e Headers) Judgement {
-			var t tally
-			least, most := 1<<30, 0
-			for _, m := range e.Messages {
-				least, most = min(least, m.Least), max(most, m.Most)
-				t.add(faults.Size(m.Message), m.Least >= 34 && m.Most <= 46)
+			e.Messages = append(e.Messages, h)
+		}
+		return e
+	}, func(e Headers) Judgement {
+		var t tally
+		least, most := 1<<30, 0
+		for _, m := range e.Messages {
+			least, most = min(least, m.Least), max(most, m.Most)
+			t.add(faults.Size(m.Message), m.Least >= 34 && m.Most <= 46)
+		}
+		return t.judge(fmt.Sprintf("%d to %d B", least, most), "36 of a UUID, two numbers, three colons and the newline",
+			"no frame's header is near 40 bytes", "beyond 15 % of 40 for messages of ")
+	}),
+	claim("000-overhead-bytes", func(ctx context.Context, s *session) (e Wire) {
+		records := s.costs(ctx)
+		overhead := stat.MustMetric("overhead")
+		for _, size := range streamSizes { // the placements tell the same
+			i := slices.IndexFunc(records, func(r results.Record) bool {
+				return r.Cell.Framing == "chunked:61440" && r.Cell.Size == size && len(r.Samples) > 0
+			})
+			if i >= 0 {
+				e.Overhead = append(e.Overhead, WireOf{size, overhead.Estimate(records[i]).Median})
 			}
-			return t.judge(fmt.Sprintf("%d to %d B", least, most), "36 of a UUID, two numbers, three colons and the newline",
-				"no frame's header is near 40 bytes", "beyond 15 % of 40 for messages of ")
-		}),
-	claim("000-overhead-bytes", "Performance Considerations",
-		"Chunking adds less than 1 % to the bytes on the wire",
-		"Bytes on the wire beyond the payload, for messages of 1 KiB to 1 MiB in chunks of 60 KiB, exact. Holds if below 1 % for every size; refuted if for none; else conditional.",
-		func(ctx context.Context, s *session) (e Wire) {
-			records := s.costs(ctx)
-			overhead := stat.MustMetric("overhead")
-			for _, size := range streamSizes { // the placements tell the same
-				i := slices.IndexFunc(records, func(r results.Record) bool {
-					return r.Cell.Framing == "chunked:61440" && r.Cell.Size == size && len(r.Samples) > 0
-				})
-				if i >= 0 {
-					e.Overhead = append(e.Overhead, WireOf{size, overhead.Estimate(records[i]).Median})
-				}
+		}
+		return e
+	}, func(e Wire) Judgement {
+		var t tally
+		least, most := 0.0, 0.0
+		for i, o := range e.Overhead {
+			if i == 0 || o.Percent < least {
+				least = o.Percent
 			}
-			return e
-		}, func(e Wire) Judgement {
-			var t tally
-			least, most := 0.0, 0.0
-			for i, o := range e.Overhead {
-				if i == 0 || o.Percent < least {
-					least = o.Percent
-				}
-				most = max(most, o.Percent)
-				t.add(faults.Size(o.Size), o.Percent < 1)
-			}
-			return t.judge(fmt.Sprintf("%.2g %% to %.2g %%, exact", least, most), "below 1 % for every size",
-				"1 % and more for every size", "where every message is framed, small ones pay more: ")
-		}),
-	claim("000-overhead-time", "Performance Considerations",
-		"Chunking adds less than 1 % to the time of a message",
-		"Time a message in chunks over time as a line, round by round, for every size and placement. Holds if every interval ends below 1.01; refuted if every one begins above; else conditional.",
-		costRatios("time", "chunked:61440", "stream", 0), judgeCost(1.01, "time")),
-	claim("000-overhead-cpu", "Performance Considerations",
-		"Chunking adds less than 1 % to the CPU time of a message",
-		"CPU time of both ends in chunks over that as a line, round by round, for every size and placement. Holds if every interval ends below 1.01; refuted if every one begins above; else conditional.",
-		costRatios("cpu", "chunked:61440", "stream", 0), judgeCost(1.01, "CPU time")),
-	claim("000-latency-small", "Performance Considerations",
-		"Messages below 60 KiB have no additional latency",
-		"Round trips of 256 B, 4 KiB and 32 KiB against lines, round by round: by a sender that frames every message, and by one that chunks only what exceeds the size. Holds if for the latter every interval ends below 1.05 and for the former as well; refuted if for both every one begins above; else conditional.",
-		func(ctx context.Context, s *session) (e Small) {
-			records := s.costs(ctx)
-			e.Framed = ratios(records, "time", "chunked:61440", "roundtrip", 0)
-			e.Bare = ratios(records, "time", "adaptive:61440", "roundtrip", 0)
-			return e
-		}, func(e Small) Judgement {
-			framed, _ := compareAll(e.Framed, 1+noticeable)
-			bare, _ := compareAll(e.Bare, 1+noticeable)
-			figure := fmt.Sprintf("framed: %s; bare: %s", ratioRange(e.Framed), ratioRange(e.Bare))
-			known := framed != Depends && bare != Depends && (framed == bare || bare == Holds)
-			j := decide(figure,
-				ruling{!known, Depends, "the intervals leave open whether small messages take more than 5 % longer, framed or bare"},
-				ruling{framed != bare, Depends, "small messages that go as bare lines take no longer, framed ones do"},
-				ruling{bare == Holds, Holds, "round trips take as long as those of lines, within 5 %"},
-				ruling{true, Refuted, "round trips take more than 5 % longer than those of lines"})
-			j.Unsure = !known
-			return j
-		}),
-	claim("000-throughput", "Performance Considerations",
-		"Chunking has no significant impact on throughput",
-		"Time of messages of 64 KiB and 1 MiB in chunks over time as lines, round by round, for every placement. Holds if every interval ends below 1.05; refuted if every one begins above; else conditional.",
-		costRatios("time", "chunked:61440", "stream", 64<<10), judgeCost(1+noticeable, "time")),
+			most = max(most, o.Percent)
+			t.add(faults.Size(o.Size), o.Percent < 1)
+		}
+		return t.judge(fmt.Sprintf("%.2g %% to %.2g %%, exact", least, most), "below 1 % for every size",
+			"1 % and more for every size", "where every message is framed, small ones pay more: ")
+	}),
+	claim("000-overhead-time", costRatios("time", "chunked:61440", "stream", 0), judgeCost(1.01, "time")),
+	claim("000-overhead-cpu", costRatios("cpu", "chunked:61440", "stream", 0), judgeCost(1.01, "CPU time")),
+	claim("000-latency-small", func(ctx context.Context, s *session) (e Small) {
+		records := s.costs(ctx)
+		e.Framed = ratios(records, "time", "chunked:61440", "roundtrip", 0)
+		e.Bare = ratios(records, "time", "adaptive:61440", "roundtrip", 0)
+		return e
+	}, func(e Small) Judgement {
+		framed, _ := compareAll(e.Framed, 1+noticeable)
+		bare, _ := compareAll(e.Bare, 1+noticeable)
+		figure := fmt.Sprintf("framed: %s; bare: %s", ratioRange(e.Framed), ratioRange(e.Bare))
+		known := framed != Depends && bare != Depends && (framed == bare || bare == Holds)
+		j := decide(figure,
+			ruling{!known, Depends, "the intervals leave open whether small messages take more than 5 % longer, framed or bare"},
+			ruling{framed != bare, Depends, "small messages that go as bare lines take no longer, framed ones do"},
+			ruling{bare == Holds, Holds, "round trips take as long as those of lines, within 5 %"},
+			ruling{true, Refuted, "round trips take more than 5 % longer than those of lines"})
+		j.Unsure = !known
+		return j
+	}),
+	claim("000-throughput", costRatios("time", "chunked:61440", "stream", 64<<10), judgeCost(1+noticeable, "time")),
 }
 
 // Headers are the evidence of 000-header-40.

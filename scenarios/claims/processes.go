@@ -19,104 +19,89 @@ import (
 
 // processClaims are what document 002 says.
 var processClaims = []Claim{
-	claim("002-bytewise", "Transport Layer (Pseudo Code)",
-		"Reading one byte at a time until a newline is a way to read lines",
-		"Lines of 64 KiB to 1 MiB, every byte of some compared, time against a reader that takes what there is, round by round. Refuted if a byte is wrong; holds if right and no size takes three times as long; conditional if right and slower.",
-		func(ctx context.Context, s *session) (e Bytewise) {
-			records := s.readersGrowth(ctx)
-			for _, r := range records {
-				if r.Cell.Framing == "ndjson-bytewise" && r.Verified != nil {
-					e.Compared += r.Verified.Bytes
-				}
+	claim("002-bytewise", func(ctx context.Context, s *session) (e Bytewise) {
+		records := s.readersGrowth(ctx)
+		for _, r := range records {
+			if r.Cell.Framing == "ndjson-bytewise" && r.Verified != nil {
+				e.Compared += r.Verified.Bytes
 			}
-			for _, g := range faults.GrowthOf(records, growthFrom) {
-				if g.Framing == "ndjson-bytewise" {
-					e.ToOurs, e.Calls = g.ToOurs, g.Calls
-				}
+		}
+		for _, g := range faults.GrowthOf(records, growthFrom) {
+			if g.Framing == "ndjson-bytewise" {
+				e.ToOurs, e.Calls = g.ToOurs, g.Calls
 			}
-			return e
-		}, func(e Bytewise) Judgement {
-			if e.Compared == 0 || len(e.ToOurs) == 0 {
-				return judged(Refuted, "", "no line came through as it was sent")
+		}
+		return e
+	}, func(e Bytewise) Judgement {
+		if e.Compared == 0 || len(e.ToOurs) == 0 {
+			return judged(Refuted, "", "no line came through as it was sent")
+		}
+		worst := slices.MaxFunc(e.ToOurs, func(a, b faults.Sized) int { return cmp.Compare(a.Figure.Median, b.Figure.Median) })
+		figure := fmt.Sprintf("%s at %s, n = %d; %.0f calls for a KiB", estimate(worst.Figure), faults.Size(worst.Size), worst.Figure.N, e.Calls)
+		return decide(figure,
+			ruling{worst.Figure.Above(3), Depends,
+				"the lines are right, and each byte is a system call: it will do where a message is a few bytes long"},
+			ruling{true, Holds, "the lines are right, and it costs less than three times what reading ahead does"})
+	}),
+	claim("002-crash-isolation", func(ctx context.Context, s *session) (e Crash) {
+		p := script.Must(proc.Self("claims/crasher", nil))
+		c := faults.Converse(ctx, p)
+		defer c.Close()
+		c.Say("ask\n")
+		script.Check(c.Await(ctx, answerWithin, func(line string) bool { return line == "answer" }))
+		answered := time.Now()
+		if e.Told = c.Ended(answerWithin); e.Told {
+			e.ToldNS, e.Exit = time.Since(answered).Nanoseconds(), p.Cmd.ProcessState.String()
+		}
+		e.WriteFail = faults.ErrorText(c.Say("ask\n"))
+		e.Printer = decodeFault[faults.Printer](s.faults(ctx, "reader-gone"), "reader-gone/stdout/default").Signal
+		return e
+	}, func(e Crash) Judgement {
+		figure := "told after " + results.FormatDuration(float64(e.ToldNS))
+		switch {
+		case !e.Told:
+			return judged(Refuted, "", "the client was not told that its server had died")
+		case e.Printer:
+			return judged(Depends, figure, "the client sees the end of the output and lives; but a program that writes to the dead pipe and does not handle SIGPIPE is killed by it")
+		}
+		return judged(Holds, figure, "the client sees the end of the output and lives")
+	}),
+	claim("002-malformed-skipped", interviews, whether(func(s Server) bool { return s.Malformed }, "each answers the request after it", "answers nothing more after such a line")),
+	claim("002-efficient-json", func(context.Context, *session) Parsing {
+		e := Parsing{Size: 64 << 10}
+		msg := script.Must(json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "result": tools(e.Size / 700)}))
+		e.JSONNS, e.MessageNS, e.Share = shareOf(msg, func() float64 {
+			const times = 20
+			began := time.Now()
+			for range times {
+				var m any
+				script.Check(json.Unmarshal(msg, &m))
+				script.Must(json.Marshal(m))
 			}
-			worst := slices.MaxFunc(e.ToOurs, func(a, b faults.Sized) int { return cmp.Compare(a.Figure.Median, b.Figure.Median) })
-			figure := fmt.Sprintf("%s at %s, n = %d; %.0f calls for a KiB", estimate(worst.Figure), faults.Size(worst.Size), worst.Figure.N, e.Calls)
-			return decide(figure,
-				ruling{worst.Figure.Above(3), Depends,
-					"the lines are right, and each byte is a system call: it will do where a message is a few bytes long"},
-				ruling{true, Holds, "the lines are right, and it costs less than three times what reading ahead does"})
-		}),
-	claim("002-crash-isolation", "Process Isolation",
-		"A server that crashes does not affect its client",
-		"A server process dies after its first answer, and its client goes on. Refuted if the client is not told; conditional if it is, but a client that prints into the dead pipe without care is killed by a signal; else holds.",
-		func(ctx context.Context, s *session) (e Crash) {
-			p := script.Must(proc.Self("claims/crasher", nil))
-			c := faults.Converse(ctx, p)
-			defer c.Close()
-			c.Say("ask\n")
-			script.Check(c.Await(ctx, answerWithin, func(line string) bool { return line == "answer" }))
-			answered := time.Now()
-			if e.Told = c.Ended(answerWithin); e.Told {
-				e.ToldNS, e.Exit = time.Since(answered).Nanoseconds(), p.Cmd.ProcessState.String()
-			}
-			e.WriteFail = faults.ErrorText(c.Say("ask\n"))
-			e.Printer = decodeFault[faults.Printer](s.faults(ctx, "reader-gone"), "reader-gone/stdout/default").Signal
-			return e
-		}, func(e Crash) Judgement {
-			figure := "told after " + results.FormatDuration(float64(e.ToldNS))
-			switch {
-			case !e.Told:
-				return judged(Refuted, "", "the client was not told that its server had died")
-			case e.Printer:
-				return judged(Depends, figure, "the client sees the end of the output and lives; but a program that writes to the dead pipe and does not handle SIGPIPE is killed by it")
-			}
-			return judged(Holds, figure, "the client sees the end of the output and lives")
-		}),
-	claim("002-malformed-skipped", "Error Handling",
-		"A malformed message is skipped, and the next one answered",
-		"A line that is no JSON, then a request, to real servers. Holds if all answer the request; refuted if none does; else conditional.",
-		interviews, whether(func(s Server) bool { return s.Malformed }, "each answers the request after it", "answers nothing more after such a line")),
-	claim("002-efficient-json", "Performance Considerations",
-		"Parsing and writing JSON is efficient",
-		"Time to parse a message of 64 KiB and to write it again, with Go's encoding/json, over that of sending and receiving it as a line. Holds below 1; refuted above 3; else conditional.",
-		func(context.Context, *session) Parsing {
-			e := Parsing{Size: 64 << 10}
-			msg := script.Must(json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "result": tools(e.Size / 700)}))
-			e.JSONNS, e.MessageNS, e.Share = shareOf(msg, func() float64 {
-				const times = 20
-				began := time.Now()
-				for range times {
-					var m any
-					script.Check(json.Unmarshal(msg, &m))
-					script.Must(json.Marshal(m))
-				}
-				return float64(time.Since(began)) / times
-			})
-			return e
-		}, func(e Parsing) Judgement {
-			return decide(fmt.Sprintf("%s, n = %d", estimate(e.Share), e.Share.N),
-				ruling{e.Share.Below(1), Holds, "it takes less than the pipe does"},
-				ruling{e.Share.Above(3), Refuted,
-					"it takes several times what the pipe and the framing do: where messages are large, JSON is the cost, and not how it is framed"},
-				ruling{true, Depends, "it takes about what the pipe and the framing do"})
-		}),
-	claim("002-stderr-separate", "Communication Flow",
-		"A server can log to standard error without touching the messages",
-		"A server logs per request to a standard error that its client holds. Holds if it answers all requests whether or not the client reads the log; conditional if only when it does; refuted if neither.",
-		func(ctx context.Context, s *session) (e Logs) {
-			all := s.faults(ctx, "stderr-undrained")
-			e.Undrained = decodeFault[faults.Logging](all, "stderr-undrained/logs-4096")
-			e.Drained = decodeFault[faults.Logging](all, "stderr-undrained/logs-65537-drained")
-			return e
-		}, func(e Logs) Judgement {
-			figure := fmt.Sprintf("%d of %d requests, log unread", e.Undrained.Answered, e.Undrained.Asked)
-			unread, read := e.Undrained.Answered == e.Undrained.Asked, e.Drained.Answered == e.Drained.Asked
-			return decide(figure,
-				ruling{unread && read, Holds, "all requests were answered"},
-				ruling{read, Depends,
-					"only while the client reads it: the log fills its pipe, and the server waits there in place of answering"},
-				ruling{true, Refuted, "requests went unanswered even with the log read"})
-		}),
+			return float64(time.Since(began)) / times
+		})
+		return e
+	}, func(e Parsing) Judgement {
+		return decide(fmt.Sprintf("%s, n = %d", estimate(e.Share), e.Share.N),
+			ruling{e.Share.Below(1), Holds, "it takes less than the pipe does"},
+			ruling{e.Share.Above(3), Refuted,
+				"it takes several times what the pipe and the framing do: where messages are large, JSON is the cost, and not how it is framed"},
+			ruling{true, Depends, "it takes about what the pipe and the framing do"})
+	}),
+	claim("002-stderr-separate", func(ctx context.Context, s *session) (e Logs) {
+		all := s.faults(ctx, "stderr-undrained")
+		e.Undrained = decodeFault[faults.Logging](all, "stderr-undrained/logs-4096")
+		e.Drained = decodeFault[faults.Logging](all, "stderr-undrained/logs-65537-drained")
+		return e
+	}, func(e Logs) Judgement {
+		figure := fmt.Sprintf("%d of %d requests, log unread", e.Undrained.Answered, e.Undrained.Asked)
+		unread, read := e.Undrained.Answered == e.Undrained.Asked, e.Drained.Answered == e.Drained.Asked
+		return decide(figure,
+			ruling{unread && read, Holds, "all requests were answered"},
+			ruling{read, Depends,
+				"only while the client reads it: the log fills its pipe, and the server waits there in place of answering"},
+			ruling{true, Refuted, "requests went unanswered even with the log read"})
+	}),
 }
 
 // Bytewise is the evidence of 002-bytewise.
@@ -151,43 +136,37 @@ type Logs struct {
 
 // headerClaims are what document 003 says.
 var headerClaims = []Claim{
-	claim("003-exact-sizes", "Transport",
-		"With Content-Length both sides read exactly the bytes of a message",
-		"Messages with newlines, blank lines, header-like text, multi-byte characters and zero bytes. Holds if each arrives as it was sent; refuted if one does not.",
-		func(context.Context, *session) Headed {
-			e := Headed{Messages: len(awkward)}
-			var messages [][]byte
-			for _, a := range awkward {
-				messages = append(messages, []byte(a.text))
-			}
-			exchange(framers.ContentLength(), messages, func(r framers.Reader) {
-				for i, want := range messages {
-					got, err := r.ReadMessage()
-					if err != nil || !bytes.Equal(got, want) {
-						e.Altered = append(e.Altered, awkward[i].name)
-					}
+	claim("003-exact-sizes", func(context.Context, *session) Headed {
+		e := Headed{Messages: len(awkward)}
+		var messages [][]byte
+		for _, a := range awkward {
+			messages = append(messages, []byte(a.text))
+		}
+		exchange(framers.ContentLength(), messages, func(r framers.Reader) {
+			for i, want := range messages {
+				got, err := r.ReadMessage()
+				if err != nil || !bytes.Equal(got, want) {
+					e.Altered = append(e.Altered, awkward[i].name)
 				}
-			})
-			return e
-		}, func(e Headed) Judgement {
-			return holdsIf(len(e.Altered) == 0, fmt.Sprintf("%d of %d", e.Messages-len(e.Altered), e.Messages),
-				"the length is in bytes, so no content can be taken for the end",
-				"did not arrive as they were sent: "+list(e.Altered))
-		}),
-	claim("003-mcp-content-length", "Transport",
-		"MCP servers on stdio speak Content-Length framing",
-		"Handshakes with real servers, as a line and with a header. Holds if all answer the header; refuted if none does while all answer the line; else conditional.",
-		interviews, func(e Interviews) Judgement {
-			header := e.tallyOf(func(s Server) bool { return s.ContentLength })
-			line := len(header.yes) + len(header.no)
-			figure := fmt.Sprintf("header answered by %d, line by %d of %d servers", len(header.yes), line, len(e.Servers))
-			return decide(figure,
-				ruling{len(header.no) == 0 && len(header.yes) > 0, Holds,
-					"every server answers a handshake sent with a header"},
-				ruling{len(header.yes) == 0 && line == len(e.Servers) && line > 0, Refuted,
-					"MCP on stdio is a message a line; the header belongs to the Language Server Protocol"},
-				ruling{true, Depends, "answers to a header: " + list(header.yes)})
-		}),
+			}
+		})
+		return e
+	}, func(e Headed) Judgement {
+		return holdsIf(len(e.Altered) == 0, fmt.Sprintf("%d of %d", e.Messages-len(e.Altered), e.Messages),
+			"the length is in bytes, so no content can be taken for the end",
+			"did not arrive as they were sent: "+list(e.Altered))
+	}),
+	claim("003-mcp-content-length", interviews, func(e Interviews) Judgement {
+		header := e.tallyOf(func(s Server) bool { return s.ContentLength })
+		line := len(header.yes) + len(header.no)
+		figure := fmt.Sprintf("header answered by %d, line by %d of %d servers", len(header.yes), line, len(e.Servers))
+		return decide(figure,
+			ruling{len(header.no) == 0 && len(header.yes) > 0, Holds,
+				"every server answers a handshake sent with a header"},
+			ruling{len(header.yes) == 0 && line == len(e.Servers) && line > 0, Refuted,
+				"MCP on stdio is a message a line; the header belongs to the Language Server Protocol"},
+			ruling{true, Depends, "answers to a header: " + list(header.yes)})
+	}),
 }
 
 // Headed is the evidence of 003-exact-sizes.

@@ -18,147 +18,117 @@ import (
 // project's receiver of that format, and where a program of the documented kind would do otherwise,
 // with that as well.
 var reassemblyClaims = []Claim{
-	claim("000-any-size", "Overview",
-		"Chunking lets messages of any size pass",
-		"Holds if a message of 64 MiB arrives as it was sent, once the receiver's limit is raised; refuted if not.",
-		func(context.Context, *session) Arrival {
-			e := Arrival{Size: anySize}
-			f := script.Must(framers.Chunked(60 << 10))
-			msg := message(e.Size)
-			exchange(f, [][]byte{msg}, func(r framers.Reader) {
-				e.Intact = bytes.Equal(script.Must(r.ReadMessage()), msg)
-			}, framers.WithMaxMessage(e.Size), framers.WithMaxInFlight(1, e.Size))
-			return e
-		}, func(e Arrival) Judgement {
-			return holdsIf(e.Intact, faults.Size(e.Size),
-				"it arrived as it was sent; every receiver needs a limit all the same, and 16 MiB is the default here",
-				"it did not arrive as it was sent")
-		}),
-	claim("000-memory", "Performance Considerations",
-		"The receiver's memory is proportional to the largest message",
-		"Memory a receiving process gets from the system for messages of 4, 16 and 64 MiB. Holds if its growth has a slope between 0.7 and 1.3 over size; else refuted.",
-		func(ctx context.Context, _ *session) (e Memory) {
-			f := script.Must(framers.Chunked(60 << 10))
-			var sizes, held []float64
-			for _, size := range memorySizes {
-				msg := message(size)
-				k := receive(ctx, faults.ReceiverArgs{Framing: f.String(), Limit: size}, int64(size), func(w io.Writer) error { return f.NewWriter(w).WriteMessage(msg) })
-				e.Messages = append(e.Messages, k)
-				sizes, held = append(sizes, float64(size)), append(held, float64(max(k.Held, 4<<10))) // a page is the least
+	claim("000-any-size", func(context.Context, *session) Arrival {
+		e := Arrival{Size: anySize}
+		f := script.Must(framers.Chunked(60 << 10))
+		msg := message(e.Size)
+		exchange(f, [][]byte{msg}, func(r framers.Reader) {
+			e.Intact = bytes.Equal(script.Must(r.ReadMessage()), msg)
+		}, framers.WithMaxMessage(e.Size), framers.WithMaxInFlight(1, e.Size))
+		return e
+	}, func(e Arrival) Judgement {
+		return holdsIf(e.Intact, faults.Size(e.Size),
+			"it arrived as it was sent; every receiver needs a limit all the same, and 16 MiB is the default here",
+			"it did not arrive as it was sent")
+	}),
+	claim("000-memory", func(ctx context.Context, _ *session) (e Memory) {
+		f := script.Must(framers.Chunked(60 << 10))
+		var sizes, held []float64
+		for _, size := range memorySizes {
+			msg := message(size)
+			k := receive(ctx, faults.ReceiverArgs{Framing: f.String(), Limit: size}, int64(size), func(w io.Writer) error { return f.NewWriter(w).WriteMessage(msg) })
+			e.Messages = append(e.Messages, k)
+			sizes, held = append(sizes, float64(size)), append(held, float64(max(k.Held, 4<<10))) // a page is the least
+		}
+		e.Growth = script.Must(stat.FitGrowth(sizes, held))
+		return e
+	}, func(e Memory) Judgement {
+		if len(e.Messages) == 0 {
+			return judged(Refuted, "", "no message was received")
+		}
+		last := e.Messages[len(e.Messages)-1]
+		return holdsIf(e.Growth.Slope >= 0.7 && e.Growth.Slope <= 1.3,
+			fmt.Sprintf("%s; %.1f × at %s", e.Growth, float64(last.Held)/float64(last.Size), faults.Size(last.Size)),
+			"memory grows as the message does", "memory does not grow as the message does")
+	}),
+	claim("000-cleared", func(ctx context.Context, _ *session) Kept {
+		f := script.Must(framers.Chunked(60 << 10))
+		large, small := message(16<<20), message(200)
+		return receive(ctx, faults.ReceiverArgs{Framing: f.String(), Limit: len(large), Drain: true}, int64(len(large)), func(w io.Writer) error {
+			out := f.NewWriter(w)
+			err := out.WriteMessage(large)
+			for i := 0; i < afterLarge && err == nil; i++ {
+				err = out.WriteMessage(small)
 			}
-			e.Growth = script.Must(stat.FitGrowth(sizes, held))
-			return e
-		}, func(e Memory) Judgement {
-			if len(e.Messages) == 0 {
-				return judged(Refuted, "", "no message was received")
-			}
-			last := e.Messages[len(e.Messages)-1]
-			return holdsIf(e.Growth.Slope >= 0.7 && e.Growth.Slope <= 1.3,
-				fmt.Sprintf("%s; %.1f × at %s", e.Growth, float64(last.Held)/float64(last.Size), faults.Size(last.Size)),
-				"memory grows as the message does", "memory does not grow as the message does")
-		}),
-	claim("000-cleared", "Performance Considerations",
-		"Buffers are cleared after reassembly",
-		"After a message of 16 MiB and 100 small ones, the receiver's heap is measured. Holds if it holds less than a tenth of the large message more than before.",
-		func(ctx context.Context, _ *session) Kept {
-			f := script.Must(framers.Chunked(60 << 10))
-			large, small := message(16<<20), message(200)
-			return receive(ctx, faults.ReceiverArgs{Framing: f.String(), Limit: len(large), Drain: true}, int64(len(large)), func(w io.Writer) error {
-				out := f.NewWriter(w)
-				err := out.WriteMessage(large)
-				for i := 0; i < afterLarge && err == nil; i++ {
-					err = out.WriteMessage(small)
-				}
-				return err
-			})
-		}, func(e Kept) Judgement {
-			return holdsIf(e.AfterHeap < e.Size/10, fmt.Sprintf("%s left of %s", faults.Size(e.AfterHeap), faults.Size(e.Size)),
-				"the receiver let go of the large message's buffer when smaller ones came",
-				"the receiver keeps the buffer of the largest message it has seen")
-		}),
-	claim("000-streaming", "Performance Considerations",
-		"Chunks can be processed as they arrive",
-		"Frames of a message are sent one by one, each only after the receiver has shown the one before. Holds if all but the last are shown before the last is sent; refuted if none is.",
-		gatherStreaming, func(e Streaming) Judgement {
-			return decide(fmt.Sprintf("%d of %d frames", e.Early, e.Frames),
-				ruling{e.Early > 0 && e.Early == e.Frames-1, Holds,
-					"each chunk was at hand before the next was sent; it is part of a message, so what can be done with it is up to the program"},
-				ruling{e.Early == 0, Refuted, "nothing was at hand before the message was complete"},
-				ruling{true, Depends, "some chunks were at hand before the message was complete"})
-		}),
-	claim("000-in-flight", "Performance Considerations",
-		"Several messages can be in flight at once",
-		"Frames of four messages are sent in turn. Holds if all four arrive as they were sent; refuted if not.",
-		gatherFlight, func(e Flight) Judgement {
-			return holdsIf(e.Intact == e.Messages, fmt.Sprintf("%d of %d messages, %d frames", e.Intact, e.Messages, e.Frames),
-				"the id in each frame tells the messages apart",
-				"messages whose frames came in turn did not arrive as they were sent")
-		}),
-	claim("000-missing-chunks", "Error Handling",
-		"A chunk that is lost is detected",
-		"A frame of a message is left out, on a stream that ends and on one that stays open. Holds if an error names the loss on both; conditional if only at the stream's end; refuted if on neither.",
-		gatherMissing, func(e Missing) Judgement {
-			return decide("at the end: "+e.AtEnd,
-				ruling{e.Named && e.NamedOpen, Holds, "the receiver names the chunk that is missing"},
-				ruling{e.Named, Depends,
-					"only when the stream ends, or after a time without news of the message (a minute here): on an open stream a lost chunk looks like one that is late"},
-				ruling{true, Refuted, "the message was lost without an error that names the chunk"})
-		}),
-	claim("000-out-of-order", "Error Handling",
-		"Chunks that arrive out of order fail",
-		"Two frames of a message are swapped. Holds if the message is refused; refuted if it is delivered as it was sent. The document names support of it as future work too.",
-		gatherMissing, func(e Missing) Judgement {
-			return holdsIf(!e.Swapped, "frames 1 and 2 swapped", "the message is refused",
-				"the index in each frame says where it belongs: the receiver here puts them in order")
-		}),
-	claim("000-invalid-frames", "Error Handling",
-		"An invalid frame is detected",
-		"Frames with one fault each are sent among good ones. Holds if each is refused; refuted if none is; conditional otherwise, naming those that pass.",
-		gatherInvalid, func(e Invalid) Judgement {
-			var t tally
-			for _, c := range e.Cases {
-				t.add(c.Fault, c.Refused)
-			}
-			return t.judge(t.figure()+" faults refused", "every faulty frame was refused", "no faulty frame was refused",
-				"the header is checked, and nothing checks the rest; passed: ")
-		}),
-	claim("000-unchunked-peers", "Compatibility",
-		"Peers that do not chunk still work (backward compatible)",
-		"A chunking side exchanges small and large messages with one that speaks lines, both ways. Holds if both ways work; conditional if one does; refuted if neither.",
-		func(context.Context, *session) Peers {
-			return Peers{
-				ToLines:   *faults.SendMismatched("adaptive:4096", "ndjson"),
-				FromLines: *faults.SendMismatched("ndjson", "adaptive:4096"),
-				Strict:    *faults.SendMismatched("ndjson", "chunked:4096"),
-			}
-		}, func(e Peers) Judgement {
-			to, from := e.ToLines.Understood == e.ToLines.Sent, e.FromLines.Understood == e.FromLines.Sent
-			figure := fmt.Sprintf("to lines %d of %d, from lines %d of %d", e.ToLines.Understood, e.ToLines.Sent, e.FromLines.Understood, e.FromLines.Sent)
-			return decide(figure,
-				ruling{to && from, Holds, "messages pass both ways"},
-				ruling{from, Depends,
-					"what a line peer sends is understood; what it gets in chunks is no message to it, and it drops or refuses that"},
-				ruling{to, Depends, "a line peer understands, and is not understood"},
-				ruling{true, Refuted, "messages pass neither way"})
-		}),
-	claim("000-protocol-agnostic", "How It Works",
-		"Chunking is protocol agnostic: whatever is sent arrives, multi-byte text among it",
-		"Text of multi-byte characters in small chunks. Holds if a receiver that decodes each frame as text loses none, as one that joins bytes; refuted if the latter loses some; else conditional.",
-		func(ctx context.Context, s *session) (e Agnostic) {
-			all := s.faults(ctx, "split-utf8")
-			e.Bytes = decodeFault[faults.SplitText](all, "split-utf8/bytes")
-			e.Strict = decodeFault[faults.SplitText](all, "split-utf8/strict")
-			e.Newline = framers.Carries(script.Must(framers.Chunked(60<<10)), []byte("a\nb")) == nil
-			return e
-		}, func(e Agnostic) Judgement {
-			figure := fmt.Sprintf("joined as bytes %d of %d, decoded frame by frame %d of %d", e.Bytes.Intact, e.Bytes.Messages, e.Strict.Intact, e.Strict.Messages)
-			return decide(figure,
-				ruling{e.Bytes.Intact < e.Bytes.Messages, Refuted,
-					"messages were lost although their bytes were joined before they were decoded"},
-				ruling{e.Strict.Intact < e.Strict.Messages, Depends,
-					"a chunk may end inside a character: a receiver that takes each frame for text, as the document's data type suggests, loses the message"},
-				ruling{true, Holds, "no message was lost"})
-		}),
+			return err
+		})
+	}, func(e Kept) Judgement {
+		return holdsIf(e.AfterHeap < e.Size/10, fmt.Sprintf("%s left of %s", faults.Size(e.AfterHeap), faults.Size(e.Size)),
+			"the receiver let go of the large message's buffer when smaller ones came",
+			"the receiver keeps the buffer of the largest message it has seen")
+	}),
+	claim("000-streaming", gatherStreaming, func(e Streaming) Judgement {
+		return decide(fmt.Sprintf("%d of %d frames", e.Early, e.Frames),
+			ruling{e.Early > 0 && e.Early == e.Frames-1, Holds,
+				"each chunk was at hand before the next was sent; it is part of a message, so what can be done with it is up to the program"},
+			ruling{e.Early == 0, Refuted, "nothing was at hand before the message was complete"},
+			ruling{true, Depends, "some chunks were at hand before the message was complete"})
+	}),
+	claim("000-in-flight", gatherFlight, func(e Flight) Judgement {
+		return holdsIf(e.Intact == e.Messages, fmt.Sprintf("%d of %d messages, %d frames", e.Intact, e.Messages, e.Frames),
+			"the id in each frame tells the messages apart",
+			"messages whose frames came in turn did not arrive as they were sent")
+	}),
+	claim("000-missing-chunks", gatherMissing, func(e Missing) Judgement {
+		return decide("at the end: "+e.AtEnd,
+			ruling{e.Named && e.NamedOpen, Holds, "the receiver names the chunk that is missing"},
+			ruling{e.Named, Depends,
+				"only when the stream ends, or after a time without news of the message (a minute here): on an open stream a lost chunk looks like one that is late"},
+			ruling{true, Refuted, "the message was lost without an error that names the chunk"})
+	}),
+	claim("000-out-of-order", gatherMissing, func(e Missing) Judgement {
+		return holdsIf(!e.Swapped, "frames 1 and 2 swapped", "the message is refused",
+			"the index in each frame says where it belongs: the receiver here puts them in order")
+	}),
+	claim("000-invalid-frames", gatherInvalid, func(e Invalid) Judgement {
+		var t tally
+		for _, c := range e.Cases {
+			t.add(c.Fault, c.Refused)
+		}
+		return t.judge(t.figure()+" faults refused", "every faulty frame was refused", "no faulty frame was refused",
+			"the header is checked, and nothing checks the rest; passed: ")
+	}),
+	claim("000-unchunked-peers", func(context.Context, *session) Peers {
+		return Peers{
+			ToLines:   *faults.SendMismatched("adaptive:4096", "ndjson"),
+			FromLines: *faults.SendMismatched("ndjson", "adaptive:4096"),
+			Strict:    *faults.SendMismatched("ndjson", "chunked:4096"),
+		}
+	}, func(e Peers) Judgement {
+		to, from := e.ToLines.Understood == e.ToLines.Sent, e.FromLines.Understood == e.FromLines.Sent
+		figure := fmt.Sprintf("to lines %d of %d, from lines %d of %d", e.ToLines.Understood, e.ToLines.Sent, e.FromLines.Understood, e.FromLines.Sent)
+		return decide(figure,
+			ruling{to && from, Holds, "messages pass both ways"},
+			ruling{from, Depends,
+				"what a line peer sends is understood; what it gets in chunks is no message to it, and it drops or refuses that"},
+			ruling{to, Depends, "a line peer understands, and is not understood"},
+			ruling{true, Refuted, "messages pass neither way"})
+	}),
+	claim("000-protocol-agnostic", func(ctx context.Context, s *session) (e Agnostic) {
+		all := s.faults(ctx, "split-utf8")
+		e.Bytes = decodeFault[faults.SplitText](all, "split-utf8/bytes")
+		e.Strict = decodeFault[faults.SplitText](all, "split-utf8/strict")
+		e.Newline = framers.Carries(script.Must(framers.Chunked(60<<10)), []byte("a\nb")) == nil
+		return e
+	}, func(e Agnostic) Judgement {
+		figure := fmt.Sprintf("joined as bytes %d of %d, decoded frame by frame %d of %d", e.Bytes.Intact, e.Bytes.Messages, e.Strict.Intact, e.Strict.Messages)
+		return decide(figure,
+			ruling{e.Bytes.Intact < e.Bytes.Messages, Refuted,
+				"messages were lost although their bytes were joined before they were decoded"},
+			ruling{e.Strict.Intact < e.Strict.Messages, Depends,
+				"a chunk may end inside a character: a receiver that takes each frame for text, as the document's data type suggests, loses the message"},
+			ruling{true, Holds, "no message was lost"})
+	}),
 }
 
 // An Arrival is the evidence that a message arrived.
