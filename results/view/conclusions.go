@@ -134,28 +134,27 @@ type series struct {
 }
 
 // seriesIn gathers the series of rows, without their names: what tells them apart may lie in others.
-func seriesIn(rows []stat.Row, pattern string) []series {
+func seriesIn(rows []stat.Row, pattern string) (all []series) {
 	type id struct {
 		machine string
 		cell    results.Cell
 	}
 	own := stat.Filter(rows, func(r stat.Row) bool { return r.Cell.Pattern == pattern })
-	return stat.Map(stat.GroupBy(own, func(r stat.Row) id { return id{r.Machine, stat.SeriesCell(r.Cell)} }), newSeries)
-}
-
-func newSeries(rows []stat.Row) series {
-	s := series{cell: stat.SeriesCell(rows[0].Cell), machine: rows[0].Machine, size: headlineSize(rows), rows: rows}
-	for i, r := range rows {
-		switch {
-		case r.Cell.Size != s.size:
-		case r.Cell.Framing == results.FramingRaw:
-			s.raw = &rows[i]
-		case besideRaw(r):
-			s.framed = append(s.framed, r)
+	for _, rows := range stat.GroupBy(own, func(r stat.Row) id { return id{r.Machine, stat.SeriesCell(r.Cell)} }) {
+		s := series{cell: stat.SeriesCell(rows[0].Cell), machine: rows[0].Machine, size: headlineSize(rows), rows: rows}
+		for i, r := range rows {
+			switch {
+			case r.Cell.Size != s.size:
+			case r.Cell.Framing == results.FramingRaw:
+				s.raw = &rows[i]
+			case besideRaw(r):
+				s.framed = append(s.framed, r)
+			}
 		}
+		slices.SortStableFunc(s.framed, func(a, b stat.Row) int { return cmp.Compare(slowdown(a).Median, slowdown(b).Median) })
+		all = append(all, s)
 	}
-	slices.SortStableFunc(s.framed, func(a, b stat.Row) int { return cmp.Compare(slowdown(a).Median, slowdown(b).Median) })
-	return s
+	return all
 }
 
 // besideRaw reports whether a row says for sure how it stands to raw.

@@ -47,7 +47,10 @@ func screenPage(s *results.Set, o Options) Page {
 		}
 	}
 	most := screenLines
-	if lines := waitingLines(waiting, o); len(lines) > 0 && len(lines) < screenWaiting {
+	lines := slices.Concat(stat.Map(
+		stat.GroupBy(waiting, func(r stat.Row) [2]string { return [2]string{r.Machine, r.Cell.Placement} }),
+		func(rows []stat.Row) []string { return waitingBlock(rows, o) })...)
+	if len(lines) > 0 && len(lines) < screenWaiting {
 		p.Blocks, most = append(p.Blocks, lines...), screenMost
 	} else if len(lines) > 0 {
 		left++
@@ -60,10 +63,10 @@ func screenPage(s *results.Set, o Options) Page {
 	if left > 0 {
 		p.Notes = append(p.Notes, results.FormatCount(left, "table")+" more with --detail")
 	}
-	lines := func() int {
+	height := func() int {
 		return len(p.Header) + len(p.Blocks) + 1 + len(o.wrap(p.Conclusions)) + 1 + len(o.wrap(p.Notes))
 	}
-	for len(p.Conclusions) > 1 && lines() > most {
+	for len(p.Conclusions) > 1 && height() > most {
 		p.Conclusions = slices.Delete(slices.Clone(p.Conclusions), 1, 2)
 	}
 	return p
@@ -264,13 +267,8 @@ func splitWaiting(rows []stat.Row) (framed, waiting []stat.Row) {
 	return framed, stat.Filter(rows, func(r stat.Row) bool { return r.Cell.IsWaiting() })
 }
 
-// waitingLines are the block about writers that do not block: a line for each way to wait and size,
-// with columns for a fast, a slow and a leaving reader, as many as have room. Figures are the range over the framings.
-func waitingLines(all []stat.Row, o Options) []string {
-	blocks := stat.GroupBy(all, func(r stat.Row) [2]string { return [2]string{r.Machine, r.Cell.Placement} })
-	return slices.Concat(stat.Map(blocks, func(rows []stat.Row) []string { return waitingBlock(rows, o) })...)
-}
-
+// waitingBlock is about writers that do not block: a line for each way to wait and size, with columns
+// for a fast, a slow and a leaving reader, as many as have room. Figures are the range over the framings.
 func waitingBlock(rows []stat.Row, o Options) []string {
 	const first = 19
 	readers := Distinct(rows, readerOf)

@@ -186,7 +186,8 @@ var verdictsOfClaims = []string{"holds", "refuted", "depends", "not-testable-her
 
 // WriteClaims writes verdicts on claims, in the order of the set. For people that is a screen: how
 // many there are of each verdict, what is refuted and why, and the verdicts of each document;
-// Options.Detail, markdown and CSV have a row for each claim.
+// Options.Detail, markdown and CSV have a row for each claim. At a terminal the figure and the reason
+// share a column.
 func WriteClaims(w io.Writer, format Format, set *results.Set, o Options) error {
 	switch {
 	case len(set.Claims) == 0:
@@ -196,12 +197,6 @@ func WriteClaims(w io.Writer, format Format, set *results.Set, o Options) error 
 	case format == FormatTable && !o.Detail:
 		return claimsScreen(set.Claims, o).Write(w, format, o)
 	}
-	return verdictTable(set.Claims, format).Write(w, format, o)
-}
-
-// verdictTable has a row for each verdict. At a terminal the figure and the reason share a column,
-// and the number of the document is that of the ID.
-func verdictTable(all []results.Claim, format Format) Table {
 	columns := []columnOf[results.Claim]{
 		{"`id", func(c results.Claim) Cell { return textCell(c.ID) }},
 		{"seed", func(c results.Claim) Cell { return textCell(c.Seed) }},
@@ -210,11 +205,11 @@ func verdictTable(all []results.Claim, format Format) Table {
 		{"~figure", func(c results.Claim) Cell { return textCell(c.Figure) }},
 		{"~why", func(c results.Claim) Cell { return textCell(c.Why) }},
 	}
-	if format == FormatTable {
+	if format == FormatTable { // the number of the document is that of the ID
 		found := columnOf[results.Claim]{"~what was found", func(c results.Claim) Cell { return textCell(foundText(c)) }}
 		columns = []columnOf[results.Claim]{columns[0], columns[3], columns[2], found}
 	}
-	return tableOf("Common claims about stdio, and whether they hold here", all, columns...)
+	return tableOf("Common claims about stdio, and whether they hold here", set.Claims, columns...).Write(w, format, o)
 }
 
 // foundText returns the figure that decided, and the reason.
