@@ -113,7 +113,7 @@ func (t *trial) largestCapacity() {
 	f := t.finding("settable/largest", best, "B", how)
 	// A best above the limit: the kernel found this process privileged, which the rule allows.
 	if limit, ok := readNumber("/proc/sys/fs/pipe-max-size"); ok && best <= limit && t.system().os == "linux" {
-		f = f.compare(limit, linuxPipe+" pipe_set_size")
+		f = f.compare(limit, "Linux fs/pipe.c pipe_set_size")
 	}
 	t.emit(f)
 }
