@@ -374,16 +374,17 @@ func TestStrategiesAreHeldAgainstEachOther(t *testing.T) {
 		names = append(names, c.Name)
 		drawn(t, c)
 	}
-	if want := []string{"io-same", "eagain-same", "io-apart", "eagain-apart"}; !slices.Equal(names, want) {
+	if want := []string{"io-same", "io-apart", "eagain-same", "eagain-apart"}; !slices.Equal(names, want) {
 		t.Fatalf("charts %q, want %q", names, want)
 	}
-	refused := charts[1].Panels[0].Series[0]
-	if refused.Name != "calls refused (EAGAIN)" || len(refused.Points) != 4 {
-		t.Fatalf("%s has %d points", refused.Name, len(refused.Points))
+	met := charts[2].Panels[0]
+	refused := met.Series[0]
+	if met.Title != "raw · calls refused (EAGAIN)" || len(refused.Points) != 4 {
+		t.Fatalf("%s has %d points", met.Title, len(refused.Points))
 	}
 	for i, p := range refused.Points {
 		if i > 0 && p.Y < refused.Points[i-1].Y {
-			t.Errorf("%s meets %v refusals a MiB, fewer than the strategy before", charts[1].X.Categories[i], p.Y)
+			t.Errorf("%s meets %v refusals a MiB, fewer than the strategy before", charts[2].X.Categories[i], p.Y)
 		}
 	}
 }

@@ -63,16 +63,24 @@ func (p chartGroup) waitChart() Chart {
 			panel.Series = append(panel.Series, own.withVariant(variant).chunkLine("p50, "+variant, medianOf("due.p50")))
 		}
 		whole := p.where("drain", drain).where("framing", "ndjson")
-		if wait, ok := medianOf("due.p99")(whole, whole, 0); ok {
-			panel.Guides = []Guide{{Value: wait.Y, Label: "ndjson, unchunked: p99"}}
-		}
+		name := "ndjson (p99)"
 		for _, spec := range p.recommended(drain) {
-			panel.Guides = append(panel.Guides, Guide{Vertical: true, Value: float64(results.ChunkSize(spec)), Label: "use " + chunkLabel(spec)})
+			if size := results.ChunkSize(spec); size > 0 {
+				panel.Guides = append(panel.Guides, Guide{Vertical: true, Value: float64(size), Label: "use " + chunkLabel(spec)})
+			} else { // it has no place among the sizes
+				name = "use " + name
+			}
+		}
+		if wait, ok := medianOf("due.p99")(whole, 0); ok {
+			panel.Guides = append(panel.Guides, Guide{Value: wait.Y, Label: name})
 		}
 		c.Panels = append(c.Panels, panel)
 	}
 	if slices.ContainsFunc(c.legend(), func(s Series) bool { return s.Name == predictedName }) {
 		c.Notes = append(c.Notes, "Predicted: (pipe capacity + chunk) ÷ the reader's rate.")
+	}
+	if slices.Contains(p.values("framing"), "ndjson") {
+		c.Notes = append(c.Notes, "Across: the wait behind unchunked messages (ndjson).")
 	}
 	c.Notes = append(c.Notes, intervalNote)
 	return c
@@ -111,7 +119,7 @@ func (v selection) withVariant(variant string) selection {
 
 // chunkLine makes a series of a figure against chunk size.
 func (v selection) chunkLine(name string, of estimator) Series {
-	return Series{Name: name, Points: v.pointsIn(v, "framing", func(spec string) float64 { return float64(results.ChunkSize(spec)) }, of)}
+	return Series{Name: name, Points: v.points("framing", Axis{}, of)}
 }
 
 const predictedName = "predicted"
@@ -119,8 +127,8 @@ const predictedName = "predicted"
 // predicted returns the wait that follows from the pipe's capacity, the chunk and the reader's rate
 // limit, if the reader has one.
 func (v selection) predicted() []Series {
-	s := v.chunkLine(predictedName, func(line, _ selection, x float64) (Point, bool) {
-		for _, r := range line.records {
+	s := v.chunkLine(predictedName, func(at selection, x float64) (Point, bool) {
+		for _, r := range at.records {
 			if capacity := r.Samples[0].Capacity; r.Cell.Drain > 0 && capacity > 0 {
 				return exact(x, (float64(capacity)+x)/float64(r.Cell.Drain)*1e9), true
 			}
@@ -153,8 +161,8 @@ func (p chartGroup) paretoChart() Chart {
 	tradeoff := func(drain, variant, spec string) (Point, bool) {
 		own := p.withVariant(variant).where("framing", spec)
 		cost, wait := own.where("drain", drains[0]), own.where("drain", drain)
-		x, okX := medianOf("goodput")(cost, cost, 0)
-		y, okY := medianOf("due.p99")(wait, wait, x.Y)
+		x, okX := medianOf("goodput")(cost, 0)
+		y, okY := medianOf("due.p99")(wait, x.Y)
 		return y, okX && okY
 	}
 	for _, drain := range drains {
@@ -224,22 +232,14 @@ func chunkCharts(set *results.Set) []Chart {
 		if len(v.values("framing")) < 3 {
 			continue
 		}
-		series, charts := v.groupingFor("framing", "placement")
-		charts = slices.DeleteFunc(append(charts, series), func(d dimension) bool { return d == "size" || d == "framing" || !v.varies(d) })
-		for _, p := range v.groupBy(charts) {
-			out = append(out, Chart{
-				Name: "chunk-" + name + p.suffix, Title: "Goodput against chunk size, " + name,
-				Subtitle: p.subtitle("placement"),
-				X:        Axis{Label: "chunk size: bytes of a whole frame, at most", Scale: Log2, Unit: Bytes},
-				Y:        goodputAxis,
-				Notes:    []string{intervalNote},
-				Panels: p.placements(func(own selection) Panel {
-					return Panel{Series: stat.Map(own.values("size"), func(size string) Series {
-						return own.where("size", size).chunkLine(view.FieldPhrase("size", size), medianOf("goodput"))
-					})}
-				}),
-			})
-		}
+		out = append(out, v.charts(cellChart{
+			Chart: Chart{
+				Name: "chunk-" + name, Title: "Goodput against chunk size, " + name,
+				X: Axis{Label: "chunk size: bytes of a whole frame, at most", Scale: Log2, Unit: Bytes},
+				Y: goodputAxis, Notes: []string{intervalNote},
+			},
+			of: []string{"goodput"}, along: "framing", lines: "size", panels: []dimension{"placement"},
+		})...)
 	}
 	return out
 }

@@ -222,7 +222,7 @@ func targetPanel(set *results.Set) Panel {
 	fails := map[string]float64{} // by command: the smallest size that fails
 	for _, t := range set.Targets {
 		name := view.CommandName(t.Command)
-		pt, ok := medianOf("time")(selection{set: set, records: []results.Record{{Run: t.Run, Samples: t.Samples}}}, selection{}, float64(t.Size))
+		pt, ok := medianOf("time")(selection{set: set, records: []results.Record{{Run: t.Run, Samples: t.Samples}}}, float64(t.Size))
 		switch at, failed := failedAt(t); {
 		case failed && (fails[name] == 0 || at < fails[name]):
 			fails[name] = at

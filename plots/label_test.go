@@ -1,10 +1,15 @@
 package plots
 
 import (
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/plot/vg"
+
+	"github.com/pipebench/pipebench/results"
 )
 
 func inside(box, within vg.Rectangle) bool {
@@ -54,9 +59,86 @@ func TestLabelsKeepClearOfLines(t *testing.T) {
 	if box := (pointLabels{within: within, drawn: []vg.Rectangle{within}}).place(wanted, nil); box != upperRight {
 		t.Errorf("%v, where lines are everywhere; want %v", box, upperRight)
 	}
+	most := []vg.Rectangle{within, upperRight}
+	if box := (pointLabels{within: within, drawn: most}).place(wanted, nil); overlap(box, upperRight) {
+		t.Errorf("%v hides two lines, where elsewhere it hides one", box)
+	}
 	flat := interpolate([]Point{exact(0, 1), exact(32, 1)})
 	if len(flat) != 31 || flat[0] != (Point{X: 1, Y: 1}) {
 		t.Errorf("%d places along a line, the first %+v", len(flat), flat[0])
+	}
+}
+
+// The name of the wait behind unchunked messages lies on no line and no other name, and what it takes
+// is said where sizes have no other place, whichever of them is recommended.
+func TestAWaitIsNamedBesideTheLines(t *testing.T) {
+	path := regexp.MustCompile(`<path d="([^"]*)"`)
+	corners := func(element string) (at []vg.Point) {
+		for _, p := range regexp.MustCompile(`[ML]([-0-9.]+),([-0-9.]+)`).FindAllStringSubmatch(path.FindStringSubmatch(element)[1], -1) {
+			x, _ := strconv.ParseFloat(p[1], 64)
+			y, _ := strconv.ParseFloat(p[2], 64)
+			at = append(at, vg.Point{X: vg.Length(x), Y: vg.Length(y)})
+		}
+		return at
+	}
+	for _, use := range []string{"ndjson", "chunked:16384"} {
+		tunes := testTunes()
+		for i := range tunes {
+			tunes[i].Recommended = tunes[i].Cell.Framing == use
+			if tunes[i].Cell.Framing == "ndjson" { // the line across meets those of p50 and p99
+				tunes[i].Samples = tunes[i-2].Samples
+			}
+		}
+		c := tuneCharts(&results.Set{Environments: []results.Environment{testMachine("run-1", "linux")}, Tunes: tunes})[0]
+		for _, p := range newLayout(c, true).panels(&stylesheet{}) {
+			parts := strings.Split(string(p), "<g ")
+			var lines [][]vg.Point
+			var names []vg.Rectangle
+			for _, part := range parts {
+				switch {
+				case strings.HasPrefix(part, "data-s="):
+					lines = append(lines, corners(part))
+				case strings.HasPrefix(part, `class="label"`):
+					box := corners(part)
+					names = append(names, vg.Rectangle{Min: box[0], Max: box[0]})
+					for _, at := range box {
+						b := &names[len(names)-1]
+						b.Min, b.Max = vg.Point{X: min(b.Min.X, at.X), Y: min(b.Min.Y, at.Y)}, vg.Point{X: max(b.Max.X, at.X), Y: max(b.Max.Y, at.Y)}
+					}
+				case strings.HasPrefix(part, `class="tick"`) && strings.Contains(part, ">0<"):
+					t.Errorf("%s: a frame of 0 B is on the axis", use)
+				}
+			}
+			if len(names) != 1 || len(lines) < 2 || !strings.Contains(string(p), map[bool]string{true: ">use ndjson (p99)<", false: ">ndjson (p99)<"}[use == "ndjson"]) {
+				t.Fatalf("%s: %d names of waits beside %d lines", use, len(names), len(lines))
+			}
+			for _, line := range lines {
+				for i := 1; i < len(line); i++ {
+					for step := range 100 {
+						at := line[i-1].Add(line[i].Sub(line[i-1]).Scale(vg.Length(step) / 100))
+						if overlap(names[0], vg.Rectangle{Min: at, Max: at}) {
+							t.Fatalf("%s: a line runs through the name %v, at %v", use, names[0], at)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// A value at the beginning of a logarithmic axis keeps clear of zero, which has its place before it.
+func TestZeroHasRoomOnAnAxis(t *testing.T) {
+	axis := Axis{Scale: Log2, Unit: Bytes}
+	points := []Point{exact(0, 1), exact(512, 2), exact(1<<20, 3)}
+	x := Chart{X: axis, Panels: []Panel{{Series: []Series{{Points: points}}}}}.fitX(180)
+	labelled := 0
+	for _, tick := range x.ticks {
+		if !tick.IsMinor() {
+			labelled++
+		}
+	}
+	if covered := x.covered(180 - besidePanel); len(covered) > 0 || labelled < 2 {
+		t.Errorf("%d of %d labels are covered: %v", len(covered), labelled, x.ticks)
 	}
 }
 

@@ -21,7 +21,7 @@ const (
 )
 
 // pointLabels are the labels within a panel. Each goes to the first of its places that has room, no
-// other label, and nothing drawn; if there is no such place, across what is drawn.
+// other label, and nothing drawn; if there is no such place, where it hides least.
 type pointLabels struct {
 	within vg.Rectangle
 	wanted []wantedLabel
@@ -102,7 +102,8 @@ func (l pointLabels) draw(c draw.Canvas) {
 	}
 }
 
-// place finds room for a label within the panel; if there is none, it returns the first of its places.
+// place finds room for a label within the panel: the first of its places that covers no other label,
+// and the least of what is drawn.
 func (l pointLabels) place(wanted wantedLabel, taken []vg.Rectangle) vg.Rectangle {
 	size := vg.Point{X: wanted.style.Width(wanted.text), Y: wanted.style.Height(wanted.text)}
 	most := l.within.Max.Sub(size)
@@ -110,14 +111,12 @@ func (l pointLabels) place(wanted wantedLabel, taken []vg.Rectangle) vg.Rectangl
 		at = vg.Point{X: max(l.within.Min.X, min(at.X, most.X)), Y: max(l.within.Min.Y, min(at.Y, most.Y))}
 		return vg.Rectangle{Min: at, Max: at.Add(size)}
 	})
-	for _, clearOf := range [][]vg.Rectangle{slices.Concat(taken, l.drawn), taken} {
-		for _, box := range boxes {
-			if !slices.ContainsFunc(clearOf, func(o vg.Rectangle) bool { return overlap(box, o) }) {
-				return box
-			}
-		}
+	covers := func(box vg.Rectangle, all []vg.Rectangle) int {
+		return len(stat.Filter(all, func(o vg.Rectangle) bool { return overlap(box, o) }))
 	}
-	return boxes[0]
+	return slices.MinFunc(boxes, func(a, b vg.Rectangle) int {
+		return cmp.Or(covers(a, taken)-covers(b, taken), covers(a, l.drawn)-covers(b, l.drawn))
+	})
 }
 
 func overlap(a, b vg.Rectangle) bool {
@@ -178,7 +177,7 @@ func (f axes) guides(c draw.Canvas, of *plot.Plot, guides []Guide, labels *point
 			c.StrokeLine2(dashes, line.Min.X, y, line.Max.X, y)
 			wanted := wantedLabel{text: g.Label, style: style}
 			left, room := c.Min.X+4, c.Max.X-c.Min.X-7-style.Width(g.Label)
-			for _, share := range []vg.Length{1, 0, .75, .5, .25} {
+			for _, share := range []vg.Length{1, 0, .875, .75, .625, .5, .375, .25, .125} {
 				for _, at := range []vg.Length{y + 2, y - 3 - style.Height(g.Label)} {
 					wanted.corners = append(wanted.corners, vg.Point{X: left + share*room, Y: at})
 				}

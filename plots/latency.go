@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // latencyKinds are the clocks of a latency, with what each one times.
@@ -23,14 +23,21 @@ func latencyCharts(set *results.Set) []Chart {
 	var out []Chart
 	for _, kind := range latencyKinds {
 		v := measuredIn(set, func(r results.Record) bool { return observations(r, kind.key) > 0 })
-		series, charts := v.groupingFor("size", "placement")
-		for _, p := range v.groupBy(charts) {
-			out = append(out, p.distribution(kind.key, kind.key+p.suffix, kind.title, series))
-			c := p.percentiles(kind.key, kind.key+"-size"+p.suffix, kind.title, series)
-			if slices.ContainsFunc(c.series(), func(s *Series) bool { return len(s.Points) > 2 }) {
-				out = append(out, c)
-			}
+		lines, apart := v.grouping("", "size", "placement")
+		for _, p := range v.groupBy(apart) {
+			out = append(out, p.distribution(kind.key, kind.title, lines))
 		}
+		against := v.charts(cellChart{
+			Chart: Chart{
+				Name: kind.key + "-size", Title: kind.title + " against message size", X: sizeAxis, Y: timeAxis,
+				Columns: max(2, len(v.values("placement"))), OwnRows: true,
+				Notes: []string{"Medians over the samples of each one's percentile, with their 95 % interval; a percentile needs ten observations beyond it."},
+			},
+			of: []string{kind.key + ".p50", kind.key + ".p99"}, along: "size", panels: []dimension{"placement"},
+		})
+		out = append(out, stat.Filter(against, func(c Chart) bool {
+			return slices.ContainsFunc(c.series(), func(s *Series) bool { return len(s.Points) > 2 })
+		})...)
 	}
 	return out
 }
@@ -38,18 +45,14 @@ func latencyCharts(set *results.Set) []Chart {
 // maxSizes is the number of message sizes that a distribution has panels for.
 const maxSizes = 3
 
-// latencyChart begins a chart of times with a column for each placement.
-func (p chartGroup) latencyChart(name, title, note string, x Axis, skip ...dimension) Chart {
-	return Chart{
-		Name: name, Title: title, Subtitle: p.subtitle(append(skip, "placement")...), X: x, Y: timeAxis,
-		Columns: len(p.values("placement")), OwnRows: true, Notes: []string{note},
-	}
-}
-
 // distribution draws the whole curve of each series, size and placement.
-func (p chartGroup) distribution(key, name, title string, lines dimension) Chart {
-	c := p.latencyChart(name, title+": the whole distribution", "All samples of a cell together. A curve ends where ten observations are left beyond it.",
-		Axis{Label: "share of messages that took no longer", Scale: Nines}, "size", lines)
+func (p chartGroup) distribution(key, title string, lines dimension) Chart {
+	c := Chart{
+		Name: key + p.suffix, Title: title + ": the whole distribution", Subtitle: p.subtitle("size", "placement"),
+		X: Axis{Label: "share of messages that took no longer", Scale: Nines}, Y: timeAxis,
+		Columns: len(p.values("placement")), OwnRows: true,
+		Notes: []string{"All samples of a cell together. A curve ends where ten observations are left beyond it."},
+	}
 	sizes, note := p.keep(func(r results.Record) bool { return observations(r, key) >= minCurveCount }).pickSizes()
 	if note != "" {
 		c.Notes = append(c.Notes, note)
@@ -61,7 +64,7 @@ func (p chartGroup) distribution(key, name, title string, lines dimension) Chart
 	for _, size := range sizes {
 		for _, placement := range p.values("placement") {
 			own := p.where("size", size).where("placement", placement)
-			panel := Panel{Title: view.JoinParts(placement, view.FieldPhrase("size", size))}
+			panel := Panel{Title: own.title([]dimension{"placement", "size"})}
 			panel.Series = own.seriesBy(lines, order, func(v selection) []Point { return curve(v.latency(key)) })
 			for i := range panel.Series {
 				panel.Series[i].Shape = Curve
@@ -122,22 +125,4 @@ func curve(l results.Latency) []Point {
 		points = append(points, at(float64(i)*curveStep, i%20 == 0))
 	}
 	return slices.Insert(points, 1+int(ninesOf(0.5)/curveStep), at(ninesOf(0.5), true))
-}
-
-// percentiles draws p50 and p99 against message size, in a row each.
-func (p chartGroup) percentiles(key, name, title string, lines dimension) Chart {
-	c := p.latencyChart(name, title+" against message size",
-		"Medians over the samples of each one's percentile, with their 95 % interval; a percentile needs ten observations beyond it.", sizeAxis, lines)
-	c.Columns = max(2, c.Columns)
-	order, _ := p.limitSeries(lines)
-	for _, q := range []string{"p50", "p99"} {
-		for _, placement := range p.values("placement") {
-			own := p.where("placement", placement)
-			c.Panels = append(c.Panels, Panel{
-				Title:  view.JoinParts(placement, q),
-				Series: own.seriesBy(lines, order, own.bySize(medianOf(key+"."+q))),
-			})
-		}
-	}
-	return c
 }

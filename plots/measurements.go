@@ -21,6 +21,7 @@ var (
 	sizeAxis     = Axis{Label: "message size", Scale: Log2, Unit: Bytes}
 	goodputAxis  = Axis{Label: "goodput: payload bytes a second", Scale: Log, Unit: Rate}
 	timeAxis     = Axis{Label: "time", Scale: Log, Unit: Nanos}
+	ratioAxis    = Axis{Label: "goodput vs raw", Scale: Linear, Unit: Times, From: new(0.0)}
 	categoryAxis = Axis{Scale: Category}
 )
 
@@ -30,56 +31,90 @@ const intervalNote = "Points are medians over the samples; bars are the 95 % int
 // noisyNote is said of charts that have such points.
 var noisyNote = fmt.Sprintf("Hollow points are too noisy: their interval or range is wider than ±%d %%.", view.MaxShownSpread)
 
-// goodputCharts show goodput against message size: a line for each framing, a panel for each
-// placement.
-func goodputCharts(set *results.Set) []Chart {
-	return streamCharts(set, Chart{
-		Name: "goodput", Title: "Goodput against message size",
-		X: sizeAxis, Y: goodputAxis,
-		Notes: []string{intervalNote},
-	}, medianOf("goodput"))
+// A cellChart describes charts of cells: figures along a dimension, with a line for each value in
+// another, and a panel for each combination of values in further ones.
+type cellChart struct {
+	Chart            // what they have in common: axes, notes, the beginning of their names
+	of     []string  // metrics of [stat.Metrics], or vsRaw; more than one have panels of their own
+	along  dimension // of the x axis
+	lines  dimension // the first that varies if it is ""
+	panels []dimension
+	apart  []dimension // have charts of their own where they vary; nil: all else
+	guides func(panel selection) []Guide
 }
 
-// streamCharts fill a chart with a figure of the streams. Streams of recorded messages, which have no
-// size in common, get charts of their own.
-func streamCharts(set *results.Set, c Chart, of estimator) []Chart {
-	recorded := c
-	recorded.Name += "-recorded"
-	return append(measuredIn(set, isStream).charts(c, of),
-		measuredIn(set, func(r results.Record) bool { return isBulk(r) && r.Cell.Size == 0 }).charts(recorded, of)...)
-}
+// vsRaw is goodput as a share of that of raw.
+const vsRaw = "vs raw"
 
-// charts fills a chart with a figure against message size, and copies of it for each combination of
-// what else varies.
-func (v selection) charts(c Chart, of estimator) []Chart {
-	series, charts := v.groupingFor("size", "placement")
+// charts makes the charts that a description allows.
+func (v selection) charts(d cellChart) []Chart {
+	lines, apart := v.grouping(d.lines, append(d.panels, d.along)...)
+	if d.apart != nil {
+		apart = v.varying(d.apart...)
+	}
 	var out []Chart
-	for _, p := range v.groupBy(charts) {
-		filled := c
-		filled.Name += p.suffix
-		filled.Subtitle = p.subtitle("placement", series)
-		shown, note := p.limitSeries(series)
+	for _, p := range v.groupBy(apart) {
+		c := d.Chart
+		c.Name, c.Subtitle = c.Name+p.suffix, p.subtitle(d.panels...)
+		values, note := p.limitSeries(lines)
 		if note != "" {
-			filled.Notes = append(slices.Clone(c.Notes), note)
+			c.Notes = append(slices.Clone(c.Notes), note)
 		}
-		filled.Panels = p.placements(func(own selection) Panel {
-			return Panel{Series: own.seriesBy(series, shown, own.bySize(of)), Guides: own.capacityGuide()}
-		})
-		if !p.varies("size") {
-			filled.byCategory()
+		for _, metric := range d.of {
+			for _, own := range p.groupBy(d.panels) {
+				panel := Panel{Title: own.title(d.panels)}
+				if len(d.of) > 1 {
+					panel.Title = view.JoinParts(own.title(d.panels), metricName(metric))
+				}
+				if d.guides != nil {
+					panel.Guides = d.guides(own.selection)
+				}
+				panel.Series = own.seriesBy(lines, values, func(line selection) []Point {
+					return line.points(d.along, c.X, medianOf(metric))
+				})
+				if len(panel.Series) > 0 {
+					c.Panels = append(c.Panels, panel)
+				}
+			}
 		}
-		out = append(out, filled)
+		if d.along == "size" && !p.varies("size") {
+			c.byCategory()
+		}
+		for _, s := range c.series() {
+			if c.X.Scale == Category {
+				s.Shape, s.Reference = Dots, s.Reference && d.along != "io" // beside the others of its way
+			}
+		}
+		if d.of[0] == vsRaw {
+			c.limitY()
+			c.unjoin()
+		}
+		if d.of[0] != vsRaw || len(c.legend()) > 1 {
+			out = append(out, c)
+		}
 	}
 	return out
 }
 
-// placements has a panel for each placement.
-func (v selection) placements(panel func(own selection) Panel) []Panel {
-	return stat.Map(v.values("placement"), func(placement string) Panel {
-		made := panel(v.where("placement", placement))
-		made.Title = placement + ": " + view.PlacementPhrase(placement)
-		return made
+// goodputCharts show goodput against message size: a line for each framing, a panel for each
+// placement.
+func goodputCharts(set *results.Set) []Chart {
+	return streamCharts(set, cellChart{
+		Chart: Chart{
+			Name: "goodput", Title: "Goodput against message size", X: sizeAxis, Y: goodputAxis, Notes: []string{intervalNote},
+		},
+		of: []string{"goodput"},
 	})
+}
+
+// streamCharts show a figure of the streams. Streams of recorded messages, which have no size in
+// common, get charts of their own.
+func streamCharts(set *results.Set, d cellChart) []Chart {
+	d.along, d.panels, d.guides = "size", []dimension{"placement"}, selection.capacityGuide
+	recorded := d
+	recorded.Name += "-recorded"
+	return append(measuredIn(set, isStream).charts(d),
+		measuredIn(set, func(r results.Record) bool { return isBulk(r) && r.Cell.Size == 0 }).charts(recorded)...)
 }
 
 // byCategory turns a chart against message size that has only one size into one with a column for
@@ -89,10 +124,9 @@ func (c *Chart) byCategory() {
 	c.Title, _, _ = strings.Cut(c.Title, " against message size")
 	c.X = Axis{Scale: Category, Categories: names}
 	for i := range c.Panels {
-		c.Panels[i].Guides = nil
+		c.Panels[i].Guides = stat.Filter(c.Panels[i].Guides, func(g Guide) bool { return !g.Vertical })
 	}
 	for _, s := range c.series() {
-		s.Shape = Dots
 		for i := range s.Points {
 			s.Points[i].X = float64(slices.Index(names, s.Name))
 		}
@@ -102,26 +136,27 @@ func (c *Chart) byCategory() {
 // seriesBy makes a series of what points says of the records, for each of the values in a dimension.
 func (v selection) seriesBy(d dimension, values []string, points func(own selection) []Point) []Series {
 	return stat.Filter(stat.Map(values, func(value string) Series {
-		raw := d == "framing" && isRaw(value)
-		return Series{Name: v.display(d, value), Reference: raw, Points: points(v.where(d, value))}
+		name, raw := v.display(d, value), d == "framing" && isRaw(value)
+		if d == "size" {
+			name = view.FieldPhrase("size", value)
+		}
+		return Series{Name: name, Reference: raw, Points: points(v.where(d, value))}
 	}), Series.drawn)
 }
 
-// bySize estimates a figure at each message size, of records that may be compared with the panel's.
-func (panel selection) bySize(of estimator) func(selection) []Point {
-	place := func(size string) float64 {
-		x, _ := numeric(size) // Cell.Fields writes a number
-		return x
-	}
-	return func(own selection) []Point { return own.pointsIn(panel, "size", place, of) }
-}
-
-// pointsIn estimates a point for each value in a dimension, whose place x computes, and returns
-// them in the order of their places. The panel is what a point may be compared with.
-func (v selection) pointsIn(panel selection, d dimension, x func(value string) float64, of estimator) []Point {
+// points estimates a figure for each value in a dimension, in the order of their places on the axis:
+// of a size, of a framing's chunk size, of the column for a way of waiting.
+func (v selection) points(d dimension, x Axis, of estimator) []Point {
 	var out []Point
 	for _, value := range v.values(d) {
-		if p, ok := of(v.where(d, value), panel.where(d, value), x(value)); ok {
+		place, _ := numeric(value) // Cell.Fields writes a number
+		switch d {
+		case "framing":
+			place = float64(results.ChunkSize(value))
+		case "io": // a category is all that has the writer wait so, where there is none for both ends
+			place = float64(max(slices.Index(x.Categories, value), slices.Index(x.Categories, writersIO(value))))
+		}
+		if p, ok := of(v.where(d, value), place); ok {
 			out = append(out, p)
 		}
 	}
@@ -154,34 +189,34 @@ func (v selection) capacities() []int {
 // same in every placement.
 func overheadCharts(set *results.Set) []Chart {
 	v := measuredIn(set, func(r results.Record) bool { return r.Cell.Size > 0 })
-	c := Chart{
-		Name: "overhead", Title: "Wire overhead against message size",
-		X:        sizeAxis,
-		Y:        Axis{Label: "bytes added to the payload", Scale: Log, Unit: Percent},
-		Subtitle: v.subtitle("placement", "size", "framing", "io", "peer", "pipe", "capacity"),
-		Notes:    []string{"Exact, and the same on every pipe: bytes on the pipe over payload bytes, less 1."},
+	charts := v.charts(cellChart{
+		Chart: Chart{
+			Name: "overhead", Title: "Wire overhead against message size",
+			X:     sizeAxis,
+			Y:     Axis{Label: "bytes added to the payload", Scale: Log, Unit: Percent},
+			Notes: []string{"Exact, and the same on every pipe: bytes on the pipe over payload bytes, less 1."},
+		},
+		of: []string{"overhead"}, along: "size", lines: "framing", apart: []dimension{},
+	})
+	for i := range charts {
+		charts[i].Subtitle = v.subtitle("placement", "size", "framing", "io", "peer", "pipe", "capacity")
 	}
-	shown, note := v.limitSeries("framing")
-	if note != "" {
-		c.Notes = append(c.Notes, note)
-	}
-	c.Panels = []Panel{{Series: v.seriesBy("framing", shown, v.bySize(medianOf("overhead")))}}
-	if !v.varies("size") {
-		c.byCategory()
-	}
-	return []Chart{c}
+	return charts
 }
 
-// An estimator computes the point at x from the cells of one series, given all cells of the panel
-// at x; ok is false if their samples do not give it.
-type estimator func(line, panel selection, x float64) (p Point, ok bool)
+// An estimator computes the point at x of a line from its cells there; ok is false if their samples do
+// not give it.
+type estimator func(at selection, x float64) (p Point, ok bool)
 
-// medianOf estimates the median of a metric that [stat.Metrics] lists.
+// medianOf estimates the median of a metric that [stat.Metrics] lists, or [vsRaw].
 func medianOf(name string) estimator {
+	if name == vsRaw {
+		return ratioToRaw
+	}
 	m := stat.MustMetric(name)
-	return func(line, _ selection, x float64) (Point, bool) {
-		e := m.Estimate(line.records...)
-		return point(x, e, m.Values(line.samples())), e.N > 0
+	return func(at selection, x float64) (Point, bool) {
+		e := m.Estimate(at.records...)
+		return point(x, e, m.Values(at.samples())), e.N > 0
 	}
 }
 
@@ -207,18 +242,14 @@ const ratioNote = "Points are medians of the ratios taken round by round, so tha
 // ratioCharts show the goodput of each framing relative to raw at the same size: what the framing
 // costs.
 func ratioCharts(set *results.Set) []Chart {
-	charts := streamCharts(set, Chart{
-		Name: "ratio", Title: "Goodput of each framing as a share of raw",
-		X:     sizeAxis,
-		Y:     Axis{Label: "goodput vs raw", Scale: Linear, Unit: Times, From: new(0.0)},
-		Dodge: true,
-		Notes: []string{ratioNote},
-	}, ratioToRaw)
-	for i := range charts {
-		charts[i].limitY()
-		charts[i].unjoin()
-	}
-	return slices.DeleteFunc(charts, func(c Chart) bool { return len(c.legend()) < 2 || !c.differsFromRaw() })
+	charts := streamCharts(set, cellChart{
+		Chart: Chart{
+			Name: "ratio", Title: "Goodput of each framing as a share of raw",
+			X: sizeAxis, Y: ratioAxis, Dodge: true, Notes: []string{ratioNote},
+		},
+		of: []string{vsRaw},
+	})
+	return slices.DeleteFunc(charts, func(c Chart) bool { return !c.differsFromRaw() })
 }
 
 // differsFromRaw returns whether a point of the chart lies anywhere but at exactly 1, which is raw
@@ -251,16 +282,18 @@ func (c *Chart) limitY() {
 	}
 }
 
-// ratioToRaw estimates goodput over that of raw, within each interleaving round.
-func ratioToRaw(line, panel selection, x float64) (Point, bool) {
-	raw := panel.keep(func(r results.Record) bool { return isRaw(r.Cell.Framing) })
-	if len(raw.records) == 0 || len(line.records) == 0 {
-		return Point{}, false
-	}
-	if isRaw(line.records[0].Cell.Framing) {
+// ratioToRaw estimates goodput over that of the same cell with the framing raw on the same machine,
+// within each interleaving round.
+func ratioToRaw(at selection, x float64) (Point, bool) {
+	unframed := func(r results.Record) results.Cell { r.Cell.Framing = ""; return r.Cell }
+	first := at.records[0]
+	if isRaw(first.Cell.Framing) {
 		return exact(x, 1), true
 	}
-	e := stat.PairedRatio(stat.MustMetric("goodput"), line.records, raw.records)
+	raw := stat.Filter(at.set.Records, func(r results.Record) bool {
+		return isRaw(r.Cell.Framing) && unframed(r) == unframed(first) && at.set.Machine(r.Run) == at.set.Machine(first.Run)
+	})
+	e := stat.PairedRatio(stat.MustMetric("goodput"), at.records, raw)
 	return point(x, e, nil), e.N > 0
 }
 
@@ -268,34 +301,18 @@ func ratioToRaw(line, panel selection, x float64) (Point, bool) {
 // machine, because absolute figures of two machines say little. Each framing has a panel, each
 // machine a line.
 func machineCharts(set *results.Set) []Chart {
-	v := measuredIn(set, isStream)
+	v := measuredIn(set, func(r results.Record) bool { return isStream(r) && !isRaw(r.Cell.Framing) })
 	if !v.varies(machine) {
 		return nil
 	}
-	var out []Chart
-	for _, p := range v.groupBy(v.varying(slices.Concat([]dimension{"placement"}, seriesOrder[1:])...)) {
-		c := Chart{
-			Name:     "machines" + p.suffix,
-			Title:    "The same framing on several machines, each against its own raw pipe",
-			Subtitle: p.subtitle("framing", "size"),
-			X:        sizeAxis,
-			Y:        Axis{Label: "goodput vs the machine's raw", Scale: Linear, Unit: Times, From: new(0.0)},
-			Dodge:    true,
-			Notes:    []string{ratioNote},
-		}
-		framings, _ := p.limitSeries("framing")
-		for _, spec := range stat.Filter(framings, func(spec string) bool { return !isRaw(spec) }) {
-			lines := p.seriesBy(machine, p.values(machine), func(own selection) []Point {
-				return own.bySize(ratioToRaw)(own.where("framing", spec))
-			})
-			if len(lines) > 0 {
-				panel := Panel{Title: view.FieldValue("framing", spec), Guides: []Guide{{Value: 1, Label: "raw"}}, Series: lines}
-				c.Panels = append(c.Panels, panel)
-			}
-		}
-		c.limitY()
-		c.unjoin()
-		out = append(out, c)
-	}
-	return slices.DeleteFunc(out, func(c Chart) bool { return len(c.legend()) < 2 })
+	framings, _ := v.limitSeries("framing")
+	v = v.keep(func(r results.Record) bool { return slices.Contains(framings, v.valueOf("framing", r)) })
+	return v.charts(cellChart{
+		Chart: Chart{
+			Name: "machines", Title: "The same framing on several machines, each against its own raw pipe",
+			X: sizeAxis, Y: ratioAxis, Dodge: true, Notes: []string{ratioNote},
+		},
+		of: []string{vsRaw}, along: "size", lines: machine, panels: []dimension{"framing"},
+		guides: func(selection) []Guide { return []Guide{{Value: 1, Label: "raw"}} },
+	})
 }

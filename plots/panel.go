@@ -63,7 +63,14 @@ func (c Chart) fitX(width vg.Length) fittedScale {
 	style := textStyle(smallSize, foreground, false)
 	width -= slices.Max(append(stat.Map(c.Y.Categories, style.Width), besidePanel))
 	for most := int(width / 20); ; most-- {
-		if x := c.X.fit(xs, most); most <= 2 || x.hasRoom(width) {
+		x := c.X.fit(xs, most)
+		covered := x.covered(width)
+		if most <= 2 && c.X.Scale != Category { // a name is worth more than room for it
+			for _, i := range covered {
+				x.ticks[i].Label = ""
+			}
+		}
+		if most <= 2 || len(covered) == 0 {
 			return x
 		}
 	}

@@ -3,6 +3,7 @@ package plots
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -12,11 +13,11 @@ import (
 // trafficCharts show a recording: the sizes of its messages, and how long each method took to
 // answer.
 func trafficCharts(set *results.Set) []Chart {
-	return []Chart{laneChart(set), sizeChart(set), methodChart(set)}
-}
-
-func recordedOn(set *results.Set) []string {
-	return environmentLines(set, set.Messages, func(m results.Message) string { return m.Run })
+	charts := []Chart{laneChart(set), sizeChart(set), methodChart(set)}
+	for i := range charts {
+		charts[i].Subtitle = environmentLines(set, set.Messages, func(m results.Message) string { return m.Run })
+	}
+	return charts
 }
 
 // laneBins is the number of times in which a picture of a recording puts messages together.
@@ -25,7 +26,7 @@ const laneBins = 300
 // laneChart shows a recording over time: a lane for each direction, in it the sizes of what passed.
 func laneChart(set *results.Set) Chart {
 	c := Chart{
-		Name: "traffic-time", Title: "What passed, over time", Subtitle: recordedOn(set), Columns: 1,
+		Name: "traffic-time", Title: "What passed, over time", Columns: 1,
 		X:     Axis{Label: "time since the recording began", Scale: Linear, Unit: Nanos, From: new(0.0)},
 		Y:     Axis{Label: "message size", Scale: Log2, Unit: Bytes},
 		Notes: []string{"A point is the largest message of its time, its bar reaches down to the smallest. Shaded: the other side took nothing for a while."},
@@ -33,17 +34,17 @@ func laneChart(set *results.Set) Chart {
 	size := func(m results.Message) float64 { return float64(m.Size) }
 	end := slices.Max(append(stat.Map(set.Messages, func(m results.Message) int64 { return m.T }), 1))
 	for _, lane := range directions(set) {
-		s := Series{Name: lane.dir, Shape: Dots}
+		s := Series{Name: lane[0].Dir, Shape: Dots}
 		binOf := func(m results.Message) int64 { return m.T * laneBins / (end + 1) }
-		for _, bin := range stat.GroupBy(lane.messages, binOf) {
+		for _, bin := range stat.GroupBy(lane, binOf) {
 			sizes := stat.Map(bin, size)
 			least, most := slices.Min(sizes), slices.Max(sizes)
 			s.Points = append(s.Points, Point{X: float64(bin[0].T), Y: most, Low: least, High: most, Samples: len(bin)})
 		}
 		slices.SortFunc(s.Points, byX)
-		stalled := stat.Filter(lane.messages, func(m results.Message) bool { return m.Stall >= view.NotableStall })
+		stalled := stat.Filter(lane, func(m results.Message) bool { return m.Stall >= view.NotableStall })
 		c.Panels = append(c.Panels, Panel{
-			Title:  map[string]string{"request": "requests", "reply": "replies"}[lane.dir],
+			Title:  map[string]string{"request": "requests", "reply": "replies"}[lane[0].Dir],
 			Series: []Series{s},
 			Regions: stat.Map(stalled, func(m results.Message) Region {
 				return Region{From: float64(m.T), To: float64(m.T + m.Stall)}
@@ -53,35 +54,29 @@ func laneChart(set *results.Set) Chart {
 	return c
 }
 
-// A direction is the messages of a recording that went one way.
-type direction struct {
-	dir      string
-	messages []results.Message
+// directions are the messages that went each way, requests first.
+func directions(set *results.Set) [][]results.Message {
+	return slices.SortedFunc(slices.Values(stat.GroupBy(set.Messages, direction)), func(a, b []results.Message) int {
+		return strings.Compare(direction(b[0]), direction(a[0]))
+	})
 }
 
-// directions are those that have any, requests before replies.
-func directions(set *results.Set) []direction {
-	both := stat.Map([]string{"request", "reply"}, func(dir string) direction {
-		return direction{dir, stat.Filter(set.Messages, func(m results.Message) bool { return m.Dir == dir })}
-	})
-	return stat.Filter(both, func(d direction) bool { return len(d.messages) > 0 })
-}
+func direction(m results.Message) string { return m.Dir }
 
 // sizeChart shows the share of messages that are no larger than a size.
 func sizeChart(set *results.Set) Chart {
 	c := Chart{
 		Name: "traffic-size", Title: "Sizes of the recorded messages",
-		Subtitle: recordedOn(set),
-		X:        sizeAxis,
-		Y:        Axis{Label: "share of messages that are no larger", Scale: Linear, Unit: Percent, From: new(0.0), To: new(100.0)},
+		X: sizeAxis,
+		Y: Axis{Label: "share of messages that are no larger", Scale: Linear, Unit: Percent, From: new(0.0), To: new(100.0)},
 	}
 	var p Panel
 	var largest int64
 	for _, way := range directions(set) {
-		sizes := stat.Map(way.messages, func(m results.Message) int64 { return m.Size })
+		sizes := stat.Map(way, func(m results.Message) int64 { return m.Size })
 		slices.Sort(sizes)
 		largest = max(largest, sizes[len(sizes)-1])
-		p.Series = append(p.Series, Series{Name: way.dir, Shape: Curve, Points: cumulative(sizes)})
+		p.Series = append(p.Series, Series{Name: way[0].Dir, Shape: Curve, Points: cumulative(sizes)})
 	}
 	for _, t := range view.Thresholds {
 		if t <= largest {
@@ -109,10 +104,9 @@ func cumulative(values []int64) []Point {
 func methodChart(set *results.Set) Chart {
 	c := Chart{
 		Name: "traffic-method", Title: "Time to the reply, by method",
-		Subtitle: recordedOn(set),
-		X:        Axis{Label: "time from request to reply", Scale: Log, Unit: Nanos},
-		Y:        categoryAxis,
-		Notes:    []string{"p99 takes 1,000 replies of a method, p90 a hundred, p50 twenty; the slowest is always shown."},
+		X:     Axis{Label: "time from request to reply", Scale: Log, Unit: Nanos},
+		Y:     categoryAxis,
+		Notes: []string{"p99 takes 1,000 replies of a method, p90 a hundred, p50 twenty; the slowest is always shown."},
 	}
 	times, _ := stat.Replies(set.Messages)
 	names := []string{"p50", "p90", "p99", "max"}

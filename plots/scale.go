@@ -90,19 +90,21 @@ func (a Axis) fit(values []float64, maxLabels int) fittedScale {
 	return r
 }
 
-// hasRoom returns whether no label covers another on an axis of a width, in a wider typeface either.
-func (r fittedScale) hasRoom(width vg.Length) bool {
+// covered lists the ticks whose labels cover the one before on an axis of a width, or would in a wider
+// typeface.
+func (r fittedScale) covered(width vg.Length) (ticks []int) {
 	end := -width
-	for _, t := range r.ticks {
+	for i, t := range r.ticks {
 		at, half := width*vg.Length((t.Value-r.min)/(r.max-r.min)), 0.6*textStyle(smallSize, foreground, false).Width(t.Label)
-		if t.IsMinor() {
-			continue
-		} else if at-half < end {
-			return false
+		switch {
+		case t.IsMinor():
+		case at-half < end:
+			ticks = append(ticks, i)
+		default:
+			end = at + half
 		}
-		end = at + half
 	}
-	return true
+	return ticks
 }
 
 // clamp lowers a value to the limit of the axis, if it has one.

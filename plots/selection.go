@@ -110,13 +110,31 @@ func (v selection) where(d dimension, value string) selection {
 // seriesOrder lists the dimensions that can make the series: the first one that varies does.
 var seriesOrder = []dimension{"framing", "io", "pipe", "capacity", "transfer", "peer", "drain", "leave", "batch", "read_buffer", "clock", "inflight", "rate", "payload", "messages", "sender"}
 
-// groupingFor returns the dimension that makes the series of a chart, and those that tell the charts
-// of one kind apart: what varies beside the dimensions of the x axis and the panels.
-func (v selection) groupingFor(x, panels dimension) (series dimension, charts []dimension) {
-	elsewhere := func(d dimension) bool { return d == x || d == panels || d == series }
-	series = append(slices.DeleteFunc(v.varying(seriesOrder...), elsewhere), "framing")[0]
+// grouping returns the dimension that makes the lines of a chart, unless it is given, and those that
+// tell the charts of one kind apart: what varies beside the dimensions of the x axis and the panels.
+func (v selection) grouping(lines dimension, shown ...dimension) (_ dimension, apart []dimension) {
+	elsewhere := func(d dimension) bool { return d == lines || slices.Contains(shown, d) }
+	if lines == "" {
+		lines = append(slices.DeleteFunc(v.varying(seriesOrder...), elsewhere), "framing")[0]
+	}
 	all := append([]dimension{machine, "size", "placement", "pattern"}, seriesOrder...)
-	return series, slices.DeleteFunc(v.varying(all...), elsewhere)
+	return lines, slices.DeleteFunc(v.varying(all...), elsewhere)
+}
+
+// title names the values of a panel in the dimensions that have panels.
+func (v selection) title(panels []dimension) string {
+	return view.JoinParts(stat.Map(panels, func(d dimension) string {
+		value := v.values(d)[0]
+		switch {
+		case d == "framing":
+			return v.display(d, value)
+		case d == "placement" && len(panels) == 1:
+			return value + ": " + view.PlacementPhrase(value)
+		case d == "placement":
+			return value
+		}
+		return view.FieldPhrase(string(d), value)
+	})...)
 }
 
 // A chartGroup is the records of one chart, with what tells them apart as part of its name.

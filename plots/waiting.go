@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -20,39 +21,37 @@ func writersIO(io string) string {
 // framing, and how long they take to learn that their reader left.
 func waitingCharts(set *results.Set) []Chart {
 	v := newSelection(set, set.Records).keep(func(r results.Record) bool { return len(r.Samples) > 0 && r.Cell.IsWaiting() })
-	var out []Chart
-	for _, p := range v.groupBy(v.varying(machine, "placement", "capacity", "peer")) {
-		stays := p.keep(func(r results.Record) bool { return r.Cell.Leave == 0 })
-		leaves := p.keep(func(r results.Record) bool { return r.Cell.Leave > 0 })
-		out = append(out, stays.waitingChart(Chart{
-			Name: "refusals" + p.suffix, Title: "What a full pipe refuses, by way of waiting and framing",
+	stays := v.keep(func(r results.Record) bool { return r.Cell.Leave == 0 })
+	leaves := v.keep(func(r results.Record) bool { return r.Cell.Leave > 0 })
+	return append(stays.byWaiting(cellChart{
+		Chart: Chart{
+			Name: "refusals", Title: "What a full pipe refuses, by way of waiting and framing",
 			Y:     Axis{Label: "EAGAIN a message", Scale: Log, Unit: Number},
 			Notes: []string{"Calls of the writer that the kernel refused with \"not now\". " + intervalNote},
-		}, medianOf("eagain"), "framing"), leaves.waitingChart(Chart{
-			Name: "told" + p.suffix, Title: leftTitle, Y: timeAxis,
+		},
+		of: []string{"eagain"}, lines: "framing", panels: []dimension{"drain", "size"},
+	}), leaves.byWaiting(cellChart{
+		Chart: Chart{
+			Name: "told", Title: leftTitle, Y: timeAxis,
 			Notes: []string{"From the reader's close to the error of the writer, which had filled the pipe and waited. All framings together. " + intervalNote},
-		}, medianOf("told"), "pipe"))
-	}
-	return out
+		},
+		of: []string{"told"}, lines: "pipe", panels: []dimension{"leave", "size"},
+	})...)
 }
 
 const leftTitle = "How long a writer takes to learn that its reader left"
 
-// waitingChart fills a chart: it has a column for each way to wait, and a panel for each reader and
-// size of message.
-func (v selection) waitingChart(c Chart, of estimator, series dimension) Chart {
-	strategies := view.Distinct(v.records, func(r results.Record) string { return writersIO(r.Cell.IO) })
-	slices.SortFunc(strategies, func(a, b string) int { return rank(a) - rank(b) })
-	c.Subtitle, c.Dodge = v.subtitle("io", "drain", "leave", "size"), true
-	c.X = Axis{Label: "how the writer waits", Scale: Category, Categories: strategies}
-	for _, reader := range v.groupBy([]dimension{"drain", "leave", "size"}) {
-		cell := reader.records[0].Cell
-		does := map[bool]string{true: "leave", false: "drain"}[cell.Leave > 0]
-		panel := Panel{Title: view.FieldPhrase(does, cell.Field(does)) + ", " + view.FieldPhrase("size", cell.Field("size"))}
-		panel.Series = reader.dotsBy(series, c.X, of)
-		c.Panels = append(c.Panels, panel)
+// byWaiting makes charts that have a column for each way in which the writer waits, or both ends do if
+// the axis names them.
+func (v selection) byWaiting(d cellChart) []Chart {
+	if d.X.Categories == nil {
+		writers := view.Distinct(v.records, func(r results.Record) string { return writersIO(r.Cell.IO) })
+		slices.SortFunc(writers, func(a, b string) int { return rank(a) - rank(b) })
+		d.X = Axis{Label: "how the writer waits", Categories: writers}
 	}
-	return c
+	d.X.Scale, d.Dodge, d.along = Category, true, "io"
+	d.apart = []dimension{machine, "placement", "capacity", "peer"}
+	return v.charts(d)
 }
 
 // goneCharts show the same of the experiments that close a reader before, during and after a write,
@@ -95,37 +94,21 @@ func counterCharts(set *results.Set) []Chart {
 		return nil
 	}
 	v = v.mostMeasured("framing").nearest(typicalSize)
-	strategies := Axis{Label: "io", Scale: Category, Categories: v.values("io")}
-	var out []Chart
-	for _, p := range v.groupBy(v.varying(machine, "placement", "capacity", "peer")) {
-		if !p.varies("io") {
-			continue
-		}
-		framings := "all framings"
-		if all := p.values("framing"); len(all) == 1 {
-			framings = view.FieldValue("framing", all[0])
-		}
-		goodput := Chart{
-			Name: "io" + p.suffix, Title: "Goodput by way of waiting", Subtitle: p.subtitle("io"), Dodge: true,
-			X: strategies, Y: goodputAxis, Notes: []string{intervalNote},
-			Panels: []Panel{{Title: framings, Series: p.dotsBy("pipe", strategies, medianOf("goodput"))}},
-		}
-		met := Chart{
-			Name: "eagain" + p.suffix, Title: "What each way of waiting meets", Subtitle: goodput.Subtitle, Dodge: true,
+	strategies := Axis{Label: "io", Categories: v.values("io")}
+	charts := append(v.byWaiting(cellChart{
+		Chart: Chart{Name: "io", Title: "Goodput by way of waiting", X: strategies, Y: goodputAxis, Notes: []string{intervalNote}},
+		of:    []string{"goodput"}, lines: "pipe", panels: []dimension{"framing"},
+	}), v.byWaiting(cellChart{
+		Chart: Chart{
+			Name: "eagain", Title: "What each way of waiting meets",
 			X: strategies, Y: Axis{Label: "a message", Scale: Log, Unit: Number},
 			Notes: []string{"A counter that a strategy cannot give has no point: a blocking call hides what it waits for."},
-		}
-		for _, pipe := range p.values("pipe") {
-			panel := Panel{Title: pipe + " pipe, " + framings}
-			for _, counter := range counters {
-				dots := p.where("pipe", pipe).dots(counter[0], strategies, medianOf(counter[1]))
-				panel.Series = append(panel.Series, dots)
-			}
-			met.Panels = append(met.Panels, panel)
-		}
-		out = append(out, goodput, met)
-	}
-	return out
+		},
+		of: []string{"eagain", "short", "waits"}, lines: "pipe", panels: []dimension{"framing"},
+	})...)
+	return slices.DeleteFunc(charts, func(c Chart) bool { // of one way there is nothing to compare
+		return len(view.Distinct(c.points(), func(p *Point) float64 { return p.X })) < 2
+	})
 }
 
 // mostMeasured selects the value of a dimension with the most records, which allows the most
@@ -156,26 +139,10 @@ func (v selection) nearest(size float64) selection {
 	return best
 }
 
-// counters are what the ends of each strategy meet, as metrics of [stat.Metrics].
-var counters = [][2]string{
-	{"calls refused (EAGAIN)", "eagain"}, {"short writes", "short"}, {"waits outside the call", "waits"},
-}
-
-// dots makes a series of a figure against the way in which the writer waits.
-func (v selection) dots(name string, strategies Axis, of estimator) Series {
-	at := func(io string) float64 {
-		i := slices.Index(strategies.Categories, io)
-		if i < 0 { // a category is all that has the writer wait so
-			i = slices.Index(strategies.Categories, writersIO(io))
-		}
-		return float64(i)
-	}
-	return Series{Name: name, Shape: Dots, Points: v.pointsIn(v, "io", at, of)}
-}
-
-// dotsBy makes such a series for each value in a dimension.
-func (v selection) dotsBy(d dimension, strategies Axis, of estimator) []Series {
-	return stat.Map(v.values(d), func(value string) Series {
-		return v.where(d, value).dots(v.display(d, value), strategies, of)
-	})
+// metricName names a metric beside others: what the ends of each strategy meet, or a percentile.
+func metricName(metric string) string {
+	_, percentile, _ := strings.Cut(metric, ".")
+	return cmp.Or(map[string]string{
+		"eagain": "calls refused (EAGAIN)", "short": "short writes", "waits": "waits outside the call",
+	}[metric], percentile)
 }

@@ -50,7 +50,7 @@ func TestWaitingWritersHaveTheirCharts(t *testing.T) {
 			t.Errorf("%s: %d panels, %d series, %d points; want %+v", name, len(c.Panels), len(c.legend()), len(c.points()), want)
 		}
 	}
-	if title := byName["told"].Panels[0].Title; title != "reader leaves after 1 message, 4 KiB messages" {
+	if title := byName["told"].Panels[0].Title; title != "reader leaves after 1 message · 4 KiB messages" {
 		t.Errorf("title %q", title)
 	}
 }
