@@ -583,7 +583,7 @@ func TestWhatIsMarkedIsFoundWhereverItWent(t *testing.T) {
 		}
 		t.Skip("not told")
 	}
-	mark := "PROC_TEST_MARK=" + t.Name()
+	mark := fmt.Sprintf("PROC_TEST_MARK=%s-%d", t.Name(), os.Getpid()) // others may test at the same time
 	p := proc.Command("sh", "-c", "setsid sleep 1000 & exit 0")
 	p.Cmd.Env = append(os.Environ(), mark)
 	p.Attached = true
