@@ -58,17 +58,19 @@ func drag() {
 `
 
 // A build whose ndjson reader is slowed by a known share is found by ab, and the build beside
-// itself is not.
+// itself is not. What the reader of the command is built of besides, all that shows and draws, would
+// have to be built again with it.
 func TestABFindsAPlantedSlowDown(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("ends are placed on Linux alone")
 	}
 	if testing.Short() {
-		t.Skip("builds the command")
+		t.Skip("builds a program")
 	}
 	folder := t.TempDir()
 	clean, slowed := filepath.Join(folder, "clean"), filepath.Join(folder, "slowed")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", slowed, "-overlay", overlay(t, folder), ".").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", slowed,
+		"-overlay", overlay(t, folder), "./testdata/measurer").CombinedOutput()
 	if err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
