@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/mcpstdio"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio/client"
 )
 
@@ -45,6 +47,8 @@ func (f *callFlags) register(cmd *cobra.Command) {
 	addParsed(cmd, &o.Framing, "framing", "ndjson", framers.Parse, "how messages are told apart: "+framingUsage)
 	addParsed(cmd, &o.MaxMessage, "max-message", "", sizeOr("unlimited"), "the largest answer, such as 1MiB; unlimited (default 16MiB)")
 	flags.BoolVar(&f.negotiate, "negotiate-max", false, "agree with the server on the smaller of both limits, for requests and answers")
+	revisions := []string{mcpstdio.LastWithHandshake, mcpstdio.FirstWithout}
+	addChoice(cmd, &o.Protocol, "protocol", revisions, "the MCP revision: "+strings.Join(revisions, ", or ")+", which has subscriptions")
 	flags.DurationVar(&o.RequestTimeout, "timeout", client.DefaultRequestTimeout, "for one request; 0 for none")
 	addCount(cmd, &f.inflight, "inflight", 1, 1, mostInflight, "requests sent before the first is answered")
 	addCount(cmd, &f.connections, "connections", 1, 1, mostConnections, "servers that share the requests")
@@ -64,6 +68,9 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.complete(cmd.ErrOrStderr()); err != nil {
 		return usage(err)
 	}
+	s := &callSession{inflight: f.inflight, patience: f.options.RequestTimeout, out: cmd.OutOrStdout()}
+	s.listens = make(chan struct{}, 1)
+	f.options.OnNotification = s.notified
 	command := client.NewCommand(args[0], args[1:]...)
 	command.Limits = f.limits
 	conns := make([]*client.Conn, f.connections)
@@ -80,8 +87,8 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	stop := context.AfterFunc(cmd.Context(), func() { _ = pool.Close() }) // its error is always nil
 	defer stop()
 	atTerminal(cmd, "waiting for requests, one a line, such as tools/list; the end of input (Ctrl-D) ends the server")
-	s := &callSession{pool: pool, inflight: f.inflight}
-	err = s.run(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout())
+	s.pool = pool
+	err = s.run(cmd.Context(), cmd.InOrStdin())
 	_ = pool.Close()
 	f.bar.stop()
 	for _, c := range conns {
@@ -157,36 +164,52 @@ func (b *answerBar) stop() {
 type callSession struct {
 	pool     *client.Pool
 	inflight int
+	patience time.Duration // for an acknowledgement; not positive: for ever
 	asked    int
-	failed   int
+	listens  chan struct{} // a subscription was acknowledged
+
+	mu     sync.Mutex
+	out    io.Writer
+	failed int
+	err    error // why no more is written
 }
 
-// run asks what stands on in and writes the answers to out.
-func (s *callSession) run(ctx context.Context, in io.Reader, out io.Writer) error {
+// print writes an answer, or what a subscription brings.
+func (s *callSession) print(r reply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.failed && s.err != errOver {
+		s.failed++
+	}
+	if s.err == nil {
+		_, s.err = s.out.Write(append(r.line, '\n'))
+	}
+}
+
+// errOver is why nothing is written of subscriptions that end with the session.
+var errOver = errors.New("the input has ended")
+
+// run asks what stands on in and writes the answers.
+func (s *callSession) run(ctx context.Context, in io.Reader) error {
 	if err := s.pool.Wait(ctx); err != nil {
 		return err
 	}
 	order := make(chan chan reply, s.inflight-1) // and one with who writes
-	written := make(chan error, 1)
-	go func() { // replies in the order they are due
-		var err error
+	var writing sync.WaitGroup
+	writing.Go(func() { // replies in the order they are due
 		for r := range order {
-			a := <-r
-			if a.failed {
-				s.failed++
-			}
-			if err == nil {
-				_, err = out.Write(append(a.line, '\n'))
-			}
+			s.print(<-r)
 		}
-		if err != nil {
-			err = fmt.Errorf("write answers: %w", err)
-		}
-		written <- err
-	}()
+	})
 	err := s.ask(ctx, in, order)
 	close(order)
-	if err := errors.Join(err, <-written); err != nil {
+	writing.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		err = errors.Join(err, fmt.Errorf("write answers: %w", s.err))
+	}
+	if s.err = errOver; err != nil {
 		return err
 	}
 	switch {
@@ -235,10 +258,49 @@ func (s *callSession) ask(ctx context.Context, in io.Reader, order chan<- chan r
 				continue
 			}
 			r := make(chan reply, 1)
-			order <- r
+			if q.method != mcpstdio.Listen {
+				order <- r
+			}
 			go func() { r <- s.send(ctx, q) }()
+			if q.method == mcpstdio.Listen {
+				if err := s.listen(ctx, r); err != nil {
+					return err
+				}
+			}
 		}
 	}
+}
+
+// notified prints what a server tells its subscribers.
+func (s *callSession) notified(method string, params []byte) {
+	if !bytes.Contains(params, []byte(`"io.modelcontextprotocol/subscriptionId"`)) {
+		return
+	}
+	s.print(reply{line: jsonrpc.AppendRequest(nil, "", method, params)})
+	if method == mcpstdio.Acknowledged {
+		select {
+		case s.listens <- struct{}{}:
+		default: // nobody waits for that of a server that was started again
+		}
+	}
+}
+
+// listen waits until a subscription is acknowledged, so that what is asked next is told of, or refused.
+func (s *callSession) listen(ctx context.Context, ended <-chan reply) error {
+	var late <-chan time.Time
+	if s.patience > 0 {
+		late = time.After(s.patience)
+	}
+	select {
+	case <-s.listens:
+		go func() { s.print(<-ended) }()
+	case r := <-ended:
+		s.print(r)
+	case <-late:
+		return fmt.Errorf("%s: no acknowledgement within %v", mcpstdio.Listen, s.patience)
+	case <-ctx.Done():
+	}
+	return nil
 }
 
 // A line is one of the input.

@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
+	"github.com/pipebench/pipebench/scenarios/mcpstdio"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
@@ -79,6 +81,8 @@ func Client(ctx context.Context, o Options, sink Sink) error {
 		"large-answer":  {do: c.withGoodServer(c.findLimit)},
 		"failed-starts": {do: c.failStarts},
 		"mcp-cancel":    {do: c.withGoodServer(c.cancels)},
+
+		"mcp-subscriptions": {do: c.withGoodServer(c.listensAgain)},
 	}
 	for name, fault := range serverFaults {
 		tries[name] = situation{do: c.withGoodServer(func(ctx context.Context, f *finding) error {
@@ -205,6 +209,38 @@ func (c *clientCheck) cancels(ctx context.Context, f *finding) error {
 		}
 	}
 	f.slow("gives up on its requests and does not cancel them")
+	return nil
+}
+
+// listensAgain looks whether a client that listens to changes does so again when its server has ended and
+// it starts it again: a server that starts knows of no subscription.
+func (c *clientCheck) listensAgain(ctx context.Context, f *finding) error {
+	v, err := c.visit(ctx, f, leaveTime[false], nil, "--conformance", "--fault", "truncate-at-exit@0")
+	if err != nil {
+		return err
+	}
+	f.evidence = v.ClientEvidence
+	listened, sessions := 0, stat.GroupBy(v.messages, func(m results.Message) string { return m.Run })
+	for _, session := range sessions {
+		listens, works := false, false
+		for _, m := range session {
+			listens = listens || m.Method == mcpstdio.Listen
+			works = works || m.Dir == "request" && !slices.Contains(mcpstdio.OpeningMethods, m.Method)
+		}
+		if listens {
+			listened++
+		} else if listened > 0 && works {
+			f.fails("starts its server again, and does not send %s again", mcpstdio.Listen)
+		}
+	}
+	switch {
+	case listened == 0:
+		f.ok("listens to no changes")
+	case len(sessions) == 1:
+		f.ok("listens to changes, and does not start a server again that has ended")
+	default:
+		f.ok("listened to changes of %d of %s of its server", listened, results.FormatCount(len(sessions), "start"))
+	}
 	return nil
 }
 

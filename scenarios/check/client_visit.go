@@ -95,9 +95,6 @@ func (c *clientCheck) visit(ctx context.Context, f *finding, patience time.Durat
 	return v, errors.Join(v.read(record), ctx.Err())
 }
 
-// openers are the requests and notifications of a handshake, and those that only look around.
-var openers = []string{"initialize", "server/discover", "ping", "notifications/initialized", "tools/list", "prompts/list", "resources/list"}
-
 // read takes down what the server was sent; without a file it was not started.
 func (v *visit) read(path string) error {
 	set, err := results.Read(path)
@@ -117,7 +114,7 @@ func (v *visit) read(path string) error {
 		v.Sessions = append(v.Sessions, end)
 	}
 	for _, m := range set.Messages {
-		if m.Dir != "request" || m.Method == "" || slices.Contains(openers, m.Method) {
+		if m.Dir != "request" || m.Method == "" || slices.Contains(mcpstdio.OpeningMethods, m.Method) {
 			continue
 		}
 		if m.Method == "notifications/cancelled" {

@@ -62,6 +62,15 @@ func answerWrongly(wrong string, line []byte) {
 		}
 	case "any version":
 		answers["initialize"] = strings.Replace(answers["initialize"], "2025-06-18", r.Params.ProtocolVersion, 1)
+	case "tells at once", "other id", "deaf to subscribers", "refuses subscribers":
+		answers["server/discover"] = `"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}`
+		told := map[string]string{"tells at once": "notifications/tools/list_changed", "other id": "notifications/subscriptions/acknowledged"}[wrong]
+		if r.Method == "subscriptions/listen" && told != "" {
+			fmt.Printf(`{"jsonrpc":"2.0","method":%q,"params":{"_meta":{"io.modelcontextprotocol/subscriptionId":1},"notifications":{}}}`+"\n", told)
+		}
+		if r.Method == "subscriptions/listen" && wrong != "refuses subscribers" {
+			return
+		}
 	case "any request":
 		answers["server/discover"] = `"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}`
 	case "answers all":
@@ -96,6 +105,11 @@ func TestServersThatBreakARuleOfMCP(t *testing.T) {
 		"no schema":   `mcp-tools: has a tool "echo" whose inputSchema`,
 		"restless":    "mcp-cancel: answers a call that was cancelled",
 		"any tool":    "mcp-tools: answers a call of a tool that there is not",
+
+		"tells at once":       "mcp-subscriptions: sends notifications/tools/list_changed before it acknowledges",
+		"other id":            `mcp-subscriptions: acknowledges the subscription "listen" under the id 1`,
+		"deaf to subscribers": "mcp-subscriptions: does not acknowledge subscriptions/listen within",
+		"refuses subscribers": "mcp-subscriptions: has a list of tools that changes, and refuses",
 	} {
 		t.Run(wrong, func(t *testing.T) {
 			t.Parallel()
@@ -103,7 +117,7 @@ func TestServersThatBreakARuleOfMCP(t *testing.T) {
 			o.Env = append(os.Environ(), mcpJob+"="+wrong)
 			name, text, _ := strings.Cut(broken, ": ")
 			if o.Only = []string{name}; broken == "" {
-				o.Only = []string{"mcp-opening", "mcp-version", "mcp-discover", "mcp-notifications", "mcp-tools", "mcp-cancel"}
+				o.Only = []string{"mcp-opening", "mcp-version", "mcp-discover", "mcp-notifications", "mcp-tools", "mcp-cancel", "mcp-subscriptions"}
 			}
 			found := serverChecks(t, o)
 			if len(found) != len(o.Only) {

@@ -28,22 +28,24 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 	if err := o.Validate(catalogue.Server); err != nil {
 		return err
 	}
+	began, patience := time.Now(), max(o.Timeout, leastStart)
 	d, err := drive.Open(ctx, drive.Options{
-		Command: o.Command, Env: o.Env, Run: o.Run, Start: max(o.Timeout, leastStart),
+		Command: o.Command, Env: o.Env, Run: o.Run, Start: patience,
 		Starts: o.starts, Requests: o.requests, Patience: o.patience,
 	})
 	if err != nil {
 		return err
 	}
-	d.Close() // what it speaks is known: each situation starts its own
+	patience = max(patience, parallel*time.Since(began)) // others start beside it then
+	d.Close()                                            // what it speaks is known: each situation starts its own
 	tries := map[string]situation{}
 	for _, m := range catalogue.Situations(catalogue.Server) {
 		tries[m.Name] = situation{
 			do:    func(ctx context.Context, f *finding) error { return f.treat(ctx, d, m) },
-			alone: m.Name == "many-starts" || m.Name == "memory-growth",
+			alone: m.Name == "many-starts",
 		}
 	}
-	addRules(tries, d, max(o.Timeout, leastStart))
+	addRules(tries, d, patience)
 	return o.try(ctx, catalogue.Server, tries, sink)
 }
 
@@ -79,6 +81,7 @@ var mcpRules = map[string]func(*mcpSession) error{
 	"mcp-notifications": serverNotifications,
 	"mcp-tools":         serverTools,
 	"mcp-cancel":        serverCancel,
+	"mcp-subscriptions": serverSubscriptions,
 }
 
 // A departure is what is to be said of a server that breaks no rule: it leaves undone what it should
@@ -168,20 +171,25 @@ func (s *mcpSession) send(id jsonrpc.ID, method string, params []byte) error {
 // mostKept bounds the evidence of a line, in bytes.
 const mostKept = 2 << 10
 
-// ask sends a request and returns its answer; what else comes meanwhile is kept.
+// ask sends a request and returns its answer.
 func (s *mcpSession) ask(method string, params []byte) (jsonrpc.Message, error) {
 	s.id++
 	id := jsonrpc.Number(int64(s.id))
 	if err := s.send(id, method, params); err != nil {
 		return jsonrpc.Message{}, err
 	}
+	return s.await("answer "+method, func(m jsonrpc.Message) bool { return m.Kind().Answers() && m.ID == id })
+}
+
+// await returns the first message that is what the server should do; what else comes is kept.
+func (s *mcpSession) await(should string, is func(jsonrpc.Message) bool) (jsonrpc.Message, error) {
 	timer := time.NewTimer(s.patience)
 	defer timer.Stop()
 	for {
 		select {
 		case line, ok := <-s.lines:
 			if !ok {
-				return jsonrpc.Message{}, fmt.Errorf("ends, where it should answer %s", method)
+				return jsonrpc.Message{}, fmt.Errorf("ends, where it should %s", should)
 			}
 			s.got = append(s.got, string(line[:min(len(line), mostKept)]))
 			m, err := jsonrpc.Parse(line)
@@ -189,11 +197,11 @@ func (s *mcpSession) ask(method string, params []byte) (jsonrpc.Message, error) 
 			case err != nil: // another situation looks at such lines
 			case m.Kind() == jsonrpc.Request:
 				s.asked = append(s.asked, m.Method)
-			case m.Kind().Answers() && m.ID == id:
+			case is(m):
 				return m, nil
 			}
 		case <-timer.C:
-			return jsonrpc.Message{}, fmt.Errorf("does not answer %s within %v", method, s.patience)
+			return jsonrpc.Message{}, fmt.Errorf("does not %s within %v", should, s.patience)
 		}
 	}
 }
@@ -274,10 +282,12 @@ func serverVersion(s *mcpSession) error {
 	return err
 }
 
+// meta are the params of a request without a session.
+func meta(version string) []byte { return []byte("{" + mcpstdio.Meta(version) + "}") }
+
 // serverDiscover asks a server without a handshake. One that knows no such thing refuses in any way
 // it likes, but does not end: clients go on with initialize.
 func serverDiscover(s *mcpSession) error {
-	meta := func(version string) []byte { return []byte("{" + mcpstdio.Meta(version) + "}") }
 	m, err := s.ask("server/discover", meta(mcpstdio.FirstWithout))
 	if err != nil {
 		return err
@@ -348,6 +358,50 @@ func serverTools(s *mcpSession) error {
 	var result struct{ IsError bool }
 	if m.Failure == nil && (json.Unmarshal(m.Result, &result) != nil || !result.IsError) {
 		return errors.New("answers a call of a tool that there is not as if there were one")
+	}
+	return nil
+}
+
+// serverSubscriptions listens to changes of the list of tools.
+func serverSubscriptions(s *mcpSession) error {
+	m, err := s.ask("server/discover", meta(mcpstdio.FirstWithout))
+	if err != nil {
+		return err
+	}
+	var about struct {
+		SupportedVersions []string
+		Capabilities      struct{ Tools struct{ ListChanged bool } }
+	}
+	if m.Failure != nil || json.Unmarshal(m.Result, &about) != nil || !slices.Contains(about.SupportedVersions, mcpstdio.FirstWithout) {
+		return departure{results.CheckOK, "speaks no version that has subscriptions"}
+	}
+	const id = `"listen"`
+	asked := `{"notifications":{"toolsListChanged":true},` + mcpstdio.Meta(mcpstdio.FirstWithout) + "}"
+	if err = s.send(id, mcpstdio.Listen, []byte(asked)); err != nil {
+		return err
+	}
+	var under string // which id
+	m, err = s.await("acknowledge "+mcpstdio.Listen, func(m jsonrpc.Message) bool {
+		var told struct {
+			Meta struct {
+				ID json.RawMessage `json:"io.modelcontextprotocol/subscriptionId"`
+			} `json:"_meta"`
+		}
+		_ = json.Unmarshal(m.Params, &told) // what is missing is found missing
+		under = string(told.Meta.ID)
+		return m.Kind().Answers() && m.ID == id || under != "" || m.Method == mcpstdio.Acknowledged
+	})
+	switch changes := about.Capabilities.Tools.ListChanged; {
+	case err != nil:
+		return err
+	case m.Failure != nil && !changes:
+		return departure{results.CheckOK, "has no changes to tell of, and refuses " + mcpstdio.Listen}
+	case m.Failure != nil:
+		return errors.New("has a list of tools that changes, and refuses " + mcpstdio.Listen)
+	case m.Method != mcpstdio.Acknowledged:
+		return fmt.Errorf("sends %s before it acknowledges a subscription", cmp.Or(m.Method, "the answer"))
+	case under != id:
+		return fmt.Errorf("acknowledges the subscription %s under the id %s", id, cmp.Or(under, "none"))
 	}
 	return nil
 }

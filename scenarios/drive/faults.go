@@ -156,6 +156,7 @@ func (d *Driver) Treat(ctx context.Context, m catalogue.Misbehaviour, mark strin
 		return Finding{}, errors.New("not known to drive")
 	}
 	plain := d.with(nil)
+	plain.o.Start = max(d.o.Start, d.beside())
 	if mark != "" {
 		remove, err := plain.o.markServer(mark)
 		if err != nil {

@@ -93,14 +93,16 @@ func endInFlight(_ context.Context, r *faultRun) error {
 	return nil
 }
 
+// beside is how long a server may take to start while others start beside it.
+func (d *Driver) beside() time.Duration { return 4 * d.ready }
+
 func endAtStart(_ context.Context, r *faultRun) (err error) {
 	if r.c, err = connect(r.d.o, r.d.protocol.wire); err != nil {
 		return err
 	}
 	defer r.c.shutdown(false)
 	r.c.stdin.Close()
-	busy := 4 * r.d.ready // it has to start first, and others start beside it
-	r.leaves(r.d.o.gone()+busy, "the end of its input, before anything was said")
+	r.leaves(r.d.o.gone()+r.d.beside(), "the end of its input, before anything was said")
 	return nil
 }
 
@@ -207,7 +209,7 @@ type MemoryEvidence struct {
 }
 
 const (
-	startsTime   = 20 * time.Second // that starts take at most, if there are enough
+	startsTime   = 10 * time.Second // that starts take at most, if there are enough
 	enoughStarts = 5
 	watched      = 3               // starts whose chain of programs is followed, which takes CPU time
 	slowStart    = 5 * time.Second // the shortest time that a client is known to wait for

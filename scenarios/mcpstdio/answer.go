@@ -35,6 +35,9 @@ func (s *Server) respond(m *sdk.Response) error {
 	if m.Error != nil {
 		return s.answer(r, jsonrpc.AppendError(nil, r.id, s.wireError(r, m.Error)))
 	}
+	if r.method == Listen {
+		m.Result = s.nameSubscription(m.Result)
+	}
 	return s.answer(r, jsonrpc.AppendResult(nil, r.id, m.Result))
 }
 

@@ -166,7 +166,7 @@ func TestConformanceSuitePasses(t *testing.T) {
 func TestFixturesAskTheClient(t *testing.T) {
 	r := serve(t, mcpstdio.Options{Fixtures: true})
 	r.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"sampling":{},"elicitation":{}}}}`)
-	if got := r.recv(); !strings.Contains(got, `"completions":{},"logging":{},"tools":{}`) {
+	if got := r.recv(); !strings.Contains(got, `"completions":{},"logging":{},"tools":{"listChanged":true}`) {
 		t.Error(got)
 	}
 	for tool, row := range map[string]struct{ args, method, answer string }{

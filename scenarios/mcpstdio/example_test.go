@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
 )
 
@@ -14,7 +16,7 @@ func ExampleNewServer() {
 	in := strings.NewReader(`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"greet","arguments":{"name":"you"}}}` + "\n")
 	type args struct{ Name string }
 	greet := mcpstdio.NewTool("greet", "Say hello",
-		[]mcpstdio.Param{{Name: "name", Description: "to whom", Type: mcpstdio.String()}},
+		[]mcpstdio.Param{{Name: "name", Description: "to whom", Type: jsonschema.Schema{Type: "string"}}},
 		func(_ context.Context, a args) (string, error) { return "hello " + a.Name, nil })
 
 	s, err := mcpstdio.NewServer(in, os.Stdout, mcpstdio.Options{Tools: []mcpstdio.Tool{greet}})

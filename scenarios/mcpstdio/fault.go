@@ -129,7 +129,7 @@ func (f *faultInjector) handle(line []byte) {
 	beyond := int64(len(line)) > f.Bytes
 	if f.Bytes == 0 {
 		m, err := jsonrpc.Parse(line)
-		beyond = err != nil || !slices.Contains(openingMethods, m.Method)
+		beyond = err != nil || !slices.Contains(OpeningMethods, m.Method)
 	}
 	switch {
 	case f.deaf, f.Kind == "deaf" && beyond:
@@ -154,8 +154,10 @@ func (f *faultInjector) handle(line []byte) {
 	}
 }
 
-// openingMethods are the methods of the messages that a client begins with.
-var openingMethods = []string{"initialize", "notifications/initialized", "server/discover", "ping", "tools/list"}
+// OpeningMethods are the methods of the messages that a client begins with, and looks around by.
+var OpeningMethods = []string{
+	"initialize", "notifications/initialized", "server/discover", "ping", "tools/list", "prompts/list", "resources/list", Listen,
+}
 
 // stopReading leaves the input unread until the server is stopped. A server that does not read does
 // not see its client go, so it looks whether it has been given to another parent, and ends after
@@ -200,7 +202,7 @@ func (f *faultInjector) reply(r *request, msg []byte) (_ []byte, done func()) {
 			msg = versions.ReplaceAll(msg, []byte(`"protocolVersion":"`+oddVersions[f.Kind]+`"`))
 		}
 	case "truncate-at-exit":
-		f.past.Store(!slices.Contains(openingMethods, r.method))
+		f.past.Store(!slices.Contains(OpeningMethods, r.method))
 	case "reorder":
 		return msg, f.order.wait()
 	}

@@ -22,7 +22,10 @@ type fixture struct {
 	Logs     []string
 	Progress []float64         // of 100, where the client asks to be told
 	Elicit   *mcp.ElicitParams // of the client's user, with the message of the arguments if they have one
+	Changes  bool              // the list of tools
 	Result   *mcp.CallToolResult
+
+	offer func() // puts it on that list
 }
 
 // fixturePause stands between two notifications of a call.
@@ -32,7 +35,7 @@ const fixturePause = 50 * time.Millisecond
 func (o Options) serves() *mcp.ServerOptions {
 	serves := &mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}}
 	if o.Fixtures {
-		serves.Capabilities.Logging = &mcp.LoggingCapabilities{}
+		serves.Capabilities.Logging, serves.Capabilities.Tools.ListChanged = &mcp.LoggingCapabilities{}, true
 		serves.CompletionHandler = func(context.Context, *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 			return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: []string{}}}, nil
 		}
@@ -45,7 +48,8 @@ func (s *Server) addFixtures() error {
 	var fixtures []fixture
 	err := json.Unmarshal(fixtureList, &fixtures)
 	for _, f := range fixtures {
-		s.sdk.AddTool(&f.Tool, f.call)
+		f.offer = func() { s.sdk.AddTool(&f.Tool, f.call) }
+		f.offer()
 	}
 	return err
 }
@@ -61,6 +65,9 @@ func (f *fixture) call(ctx context.Context, req *mcp.CallToolRequest) (res *mcp.
 			err = cmp.Or(err, req.Session.NotifyProgress(ctx, told))
 		}
 		time.Sleep(fixturePause)
+	}
+	if f.Changes {
+		f.offer() // again, which is a change
 	}
 	if err != nil || f.Result != nil {
 		return f.Result, err

@@ -99,12 +99,9 @@ func parseRecorded(recorded payload.Message) recordedMessage {
 	return m
 }
 
-// handshakeMethods are the methods whose answers a client takes apart.
-var handshakeMethods = []string{"initialize", "server/discover", "ping", "tools/list", "resources/list", "prompts/list"}
-
-// add keeps the answer to a request.
+// add keeps the answer to a request. A client takes those apart that it begins with.
 func (p *Playback) add(request recordedMessage, a recordedAnswer) {
-	if a.result == nil && a.failure == nil && slices.Contains(handshakeMethods, request.method) {
+	if a.result == nil && a.failure == nil && slices.Contains(OpeningMethods, request.method) {
 		return
 	}
 	for _, key := range []requestKey{{method: request.method}, exactKey(request.method, request.params)} {

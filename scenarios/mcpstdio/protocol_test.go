@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
@@ -44,6 +45,52 @@ func TestDiscover(t *testing.T) { // MCP 2026-07-28 has no initialize
 	if got := r.recv(); !strings.Contains(got, `"text":"m"`) {
 		t.Errorf("got %s, want the message", got)
 	}
+}
+
+// What is told of a subscription goes under the id that the client gave it, be it a text; one that asks
+// for what does not change ends at once.
+func TestSubscriptions(t *testing.T) {
+	const listen = `"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true,"promptsListChanged":true},`
+	of := func(id, method, rest string) string {
+		meta := `{"_meta":{"io.modelcontextprotocol/subscriptionId":` + id + `}` + rest + `}`
+		return `{"jsonrpc":"2.0","method":"` + method + `","params":` + meta + `}`
+	}
+	meta := mcpstdio.Meta(mcpstdio.FirstWithout)
+	r := serve(t, mcpstdio.Options{Fixtures: true})
+	r.send(`{"jsonrpc":"2.0","id":"$1",` + listen + meta + `}}`)
+	r.want(of(`"$1"`, mcpstdio.Acknowledged, `,"notifications":{"toolsListChanged":true}`))
+	r.send(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"test_trigger_tool_change",` + meta + `}}`)
+	if got := r.recv(); !strings.Contains(got, `"id":7`) {
+		t.Errorf("got %s, want the answer", got)
+	}
+	r.want(of(`"$1"`, "notifications/tools/list_changed", ""))
+	r.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"$1"}}`, `{"jsonrpc":"2.0","id":8,"method":"server/discover","params":{`+meta+`}}`)
+	if got := r.recv(); !strings.Contains(got, `"id":8`) {
+		t.Errorf("got %s, want nothing of a subscription that was cancelled", got)
+	}
+
+	r = serve(t, mcpstdio.Options{})
+	r.send(`{"jsonrpc":"2.0","id":"a",` + listen + meta + `}}`)
+	r.want(of(`"a"`, mcpstdio.Acknowledged, `,"notifications":{}`))
+	if got := r.recv(); !strings.Contains(got, `"id":"a"`) || !strings.Contains(got, `subscriptionId":"a"`) {
+		t.Errorf("got %s, want the end of the subscription", got)
+	}
+}
+
+// A client with a handshake is told of changes once, whichever way it came to it.
+func TestChangesAreToldOnceInASession(t *testing.T) {
+	r := serve(t, mcpstdio.Options{Fixtures: true})
+	r.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	r.recv()
+	r.send(`{"jsonrpc":"2.0","id":2,"method":"initialize","params":` + mcpstdio.InitializeParams(mcpstdio.LastWithHandshake) + `}`)
+	r.recv()
+	r.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, call("3", "test_trigger_tool_change", "{}"))
+	r.recv()
+	if got := r.recv(); !strings.Contains(got, "list_changed") {
+		t.Errorf("got %s, want the change", got)
+	}
+	r.send(`{"jsonrpc":"2.0","id":4,"method":"ping"}`)
+	r.want(`{"jsonrpc":"2.0","id":4,"result":{}}`)
 }
 
 func TestMaxFrameSizeIsOfferedToThoseWhoAsk(t *testing.T) {
@@ -261,30 +308,23 @@ func TestLogsHoldNoArguments(t *testing.T) { // seed 004, "Logging Security"
 
 // Seed 004, "ToolParameter.ParameterType → JSON Schema", row by row.
 func TestSchemas(t *testing.T) {
-	tests := []struct {
-		name string
-		typ  mcpstdio.Type
-		want string
-	}{
-		{"string", mcpstdio.String(), `{"type":"string"}`},
-		{"int", mcpstdio.Integer(), `{"type":"integer"}`},
-		{"double", mcpstdio.Number(), `{"type":"number"}`},
-		{"bool", mcpstdio.Boolean(), `{"type":"boolean"}`},
-		{"array", mcpstdio.Array(mcpstdio.Integer()), `{"type":"array","items":{"type":"integer"}}`},
-		{"array of arrays", mcpstdio.Array(mcpstdio.Array(mcpstdio.String())), `{"type":"array","items":{"type":"array","items":{"type":"string"}}}`},
-		{"array of any", mcpstdio.Array(mcpstdio.Any()), `{"type":"array","items":{}}`},
-		{"object", mcpstdio.Object(
-			mcpstdio.Param{Name: "a", Type: mcpstdio.String()},
-			mcpstdio.Param{Name: "b", Type: mcpstdio.Any(), Optional: true},
-			mcpstdio.Param{Name: "c", Type: mcpstdio.Object(mcpstdio.Param{Name: "d", Type: mcpstdio.Boolean()})},
-		), `{"type":"object","properties":{"a":{"type":"string"},"b":{},"c":{"type":"object","properties":{"d":{"type":"boolean"}},"required":["d"]}},"required":["a","c"]}`},
-		{"one of", mcpstdio.OneOf("x", "y"), `{"type":"string","enum":["x","y"]}`},
-		{"any", mcpstdio.Any(), `{}`},
-		{"bounds", mcpstdio.Integer().Between(0, 9), `{"type":"integer","minimum":0,"maximum":9}`},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			tool := mcpstdio.NewTool("t", "does", []mcpstdio.Param{{Name: "p", Type: test.typ, Optional: true}},
+	for name, schema := range map[string]string{
+		"string": `{"type":"string"}`, "int": `{"type":"integer"}`, "double": `{"type":"number"}`, "bool": `{"type":"boolean"}`,
+		"array":           `{"type":"array","items":{"type":"integer"}}`,
+		"array of arrays": `{"type":"array","items":{"type":"array","items":{"type":"string"}}}`,
+		"array of any":    `{"type":"array","items":{}}`,
+		"object":          `{"type":"object","properties":{"a":{"type":"string"},"b":{},"c":{"type":"object","properties":{"d":{"type":"boolean"}},"required":["d"]}},"required":["a","c"]}`,
+		"one of":          `{"type":"string","enum":["x","y"]}`,
+		"any":             `{}`,
+		"bounds":          `{"type":"integer","minimum":0,"maximum":9}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var typ jsonschema.Schema
+			var want any
+			if err := errors.Join(json.Unmarshal([]byte(schema), &typ), json.Unmarshal([]byte(schema), &want)); err != nil {
+				t.Fatal(err)
+			}
+			tool := mcpstdio.NewTool("t", "does", []mcpstdio.Param{{Name: "p", Type: typ, Optional: true}},
 				func(context.Context, struct{}) (string, error) { return "", nil })
 			r := serve(t, mcpstdio.Options{Tools: []mcpstdio.Tool{tool}})
 			r.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
@@ -300,10 +340,6 @@ func TestSchemas(t *testing.T) {
 				}
 			}
 			if err := json.Unmarshal([]byte(r.recv()), &a); err != nil {
-				t.Fatal(err)
-			}
-			var want any
-			if err := json.Unmarshal([]byte(test.want), &want); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(want, a.Result.Tools[0].InputSchema.Properties.P); diff != "" {

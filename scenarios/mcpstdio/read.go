@@ -180,9 +180,9 @@ func (s *Server) cancel(r *request) {
 // main one.
 func (s *Server) session(method string) *session {
 	if method == "initialize" || s.preInit == nil {
-		s.initSeen = true
+		s.initSeen.Store(true)
 	}
-	if s.initSeen {
+	if s.initSeen.Load() {
 		return s.main
 	}
 	return s.preInit

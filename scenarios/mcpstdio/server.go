@@ -86,9 +86,9 @@ type Server struct {
 	answers  *semaphore.Weighted // bytes that tools say their answers have, until those are written
 	capacity int64               // of both
 
-	preInit, main *session // preInit: nil if requests must wait for initialize
-	initSeen      bool     // initialize has come; the reading goroutine's alone
-	deserted      bool     // the end of the input is known to come behind what is not read yet; as initSeen
+	preInit, main *session    // preInit: nil if requests must wait for initialize
+	initSeen      atomic.Bool // initialize has come
+	deserted      bool        // the end of the input is known to come behind what is not read yet; the reading goroutine's alone
 	sessions      sync.WaitGroup
 
 	began     time.Time

@@ -4,8 +4,10 @@ import (
 	"context"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -64,16 +66,43 @@ func (c *session) Read(ctx context.Context) (sdk.Message, error) {
 	}
 }
 
-// Write sends an answer, or what a fixture has to say or to ask.
+// Write sends an answer, what a fixture has to say or to ask, or what there is for a subscription. The
+// SDK tells each session of changes: one that the client does not speak in has nothing to say, and
+// before initialize only who subscribed is told.
 func (c *session) Write(_ context.Context, m sdk.Message) error {
 	if answer, ok := m.(*sdk.Response); ok {
 		return c.server.respond(answer)
 	}
 	msg, err := sdk.EncodeMessage(m)
-	if err == nil && c.server.opts.Fixtures { // else there is nothing to say but answers
-		err = c.server.send(msg)
+	change := strings.HasSuffix(m.(*sdk.Request).Method, "/list_changed") && !subscription.Match(msg)
+	if err != nil || c != c.server.session("") || change && c == c.server.preInit {
+		return err
 	}
-	return err
+	return c.server.send(c.server.nameSubscription(msg))
+}
+
+// Listen is the method by which a client of [FirstWithout] asks to be told of changes. Its answer comes
+// when nothing more will be told; first comes the notification Acknowledged.
+const (
+	Listen       = "subscriptions/listen"
+	Acknowledged = "notifications/subscriptions/acknowledged"
+)
+
+// subscription finds where the SDK names a subscription, by the number it knows its request by.
+var subscription = regexp.MustCompile(`"io\.modelcontextprotocol/subscriptionId":(\d+)`)
+
+// nameSubscription puts the client's own id there.
+func (s *Server) nameSubscription(msg []byte) []byte {
+	at := subscription.FindSubmatchIndex(msg)
+	if at == nil {
+		return msg
+	}
+	number, _ := strconv.ParseInt(string(msg[at[2]:at[3]]), 10, 64)
+	r := s.pending.find(number)
+	if r == nil {
+		return msg
+	}
+	return slices.Concat(msg[:at[2]], []byte(r.id), msg[at[3]:])
 }
 
 // deliver hands a message to the SDK, if the session still takes any.

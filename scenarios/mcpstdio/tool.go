@@ -198,63 +198,20 @@ func hidePaths(text string) string {
 	})
 }
 
-// A Param is an argument of a tool, or a member of an object.
+// A Param is an argument of a tool.
 type Param struct {
 	Name        string
 	Description string
-	Type        Type
+	Type        jsonschema.Schema // what its value may be; the zero one takes all
 	Optional    bool
 }
-
-// A Type is what the value of a Param may be. The zero Type is Any.
-type Type struct{ schema jsonschema.Schema }
-
-// Any takes every value. Its schema is {}.
-func Any() Type { return Type{} }
-
-// String takes text.
-func String() Type { return Type{jsonschema.Schema{Type: "string"}} }
-
-// Integer takes whole numbers.
-func Integer() Type { return Type{jsonschema.Schema{Type: "integer"}} }
-
-// Number takes numbers.
-func Number() Type { return Type{jsonschema.Schema{Type: "number"}} }
-
-// Boolean takes true and false.
-func Boolean() Type { return Type{jsonschema.Schema{Type: "boolean"}} }
-
-// Array takes lists of elements of one type.
-func Array(elem Type) Type { return Type{jsonschema.Schema{Type: "array", Items: elem.Schema()}} }
-
-// Object takes objects with these members.
-func Object(members ...Param) Type { return Type{*object(members)} }
-
-// OneOf takes one of some texts.
-func OneOf(texts ...string) Type {
-	enum := []any{}
-	for _, t := range texts {
-		enum = append(enum, t)
-	}
-	return Type{jsonschema.Schema{Type: "string", Enum: enum}}
-}
-
-// Between returns t, a number, with bounds that it may reach.
-func (t Type) Between(low, high float64) Type {
-	t.schema.Minimum, t.schema.Maximum = &low, &high
-	return t
-}
-
-// Schema returns the JSON Schema of t.
-func (t Type) Schema() *jsonschema.Schema { return &t.schema }
 
 // object returns the schema of an object with these members.
 func object(members []Param) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "object", Properties: make(map[string]*jsonschema.Schema)}
 	for _, p := range members {
-		prop := p.Type.Schema()
-		prop.Description = p.Description
-		s.Properties[p.Name] = prop
+		p.Type.Description = p.Description
+		s.Properties[p.Name] = &p.Type
 		s.PropertyOrder = append(s.PropertyOrder, p.Name)
 		if !p.Optional {
 			s.Required = append(s.Required, p.Name)
@@ -287,24 +244,30 @@ const MaxLargeData = 64 << 20
 // Samples returns the tools of `pipebench serve`: canned weather, an echo, and what tests of
 // clients need.
 func Samples() []Tool {
-	type text struct{ Message string }
+	type message struct{ Message string }
 	return []Tool{
 		alertsTool(),
 		forecastTool(),
 		NewTool("echo", "Return the message unchanged",
-			[]Param{{Name: "message", Description: "what to return", Type: String()}},
-			func(_ context.Context, a text) (string, error) { return a.Message, nil }),
+			[]Param{{Name: "message", Description: "what to return", Type: text}},
+			func(_ context.Context, a message) (string, error) { return a.Message, nil }),
 		largeDataTool(),
 		NewTool("datetime", "Return the time, in UTC and the form of RFC 3339", nil,
 			func(context.Context, struct{}) (string, error) { return time.Now().UTC().Format(time.RFC3339), nil }),
 		stringTool(),
 		sleepTool(),
 		NewTool("fail", "Fail, to see how a failure looks",
-			[]Param{{Name: "message", Description: "what went wrong", Type: String(), Optional: true}},
-			func(_ context.Context, a text) (string, error) {
+			[]Param{{Name: "message", Description: "what went wrong", Type: text, Optional: true}},
+			func(_ context.Context, a message) (string, error) {
 				return "", errors.New(cmp.Or(a.Message, "failed as asked"))
 			}),
 	}
+}
+
+var text = jsonschema.Schema{Type: "string"}
+
+func between(low, high float64) jsonschema.Schema {
+	return jsonschema.Schema{Type: "number", Minimum: &low, Maximum: &high}
 }
 
 func largeDataTool() Tool {
@@ -315,8 +278,10 @@ func largeDataTool() Tool {
 		}
 		return *bytes
 	}
+	bytes := between(0, MaxLargeData)
+	bytes.Type = "integer"
 	tool := NewTool("get_large_data", "Return so many bytes of X, 100000 unless said",
-		[]Param{{Name: "bytes", Description: "how many", Type: Integer().Between(0, MaxLargeData), Optional: true}},
+		[]Param{{Name: "bytes", Description: "how many", Type: bytes, Optional: true}},
 		func(_ context.Context, a in) (string, error) { return strings.Repeat("X", size(a.Bytes)), nil })
 	tool.Size = func(args json.RawMessage) int {
 		var a in
@@ -340,8 +305,10 @@ func stringTool() Tool {
 	}
 	return NewTool("string", "Change a text",
 		[]Param{
-			{Name: "operation", Description: "what to do with it", Type: OneOf("uppercase", "lowercase", "trim", "reverse", "length")},
-			{Name: "input", Description: "the text", Type: String()},
+			{Name: "operation", Description: "what to do with it", Type: jsonschema.Schema{
+				Type: "string", Enum: []any{"uppercase", "lowercase", "trim", "reverse", "length"},
+			}},
+			{Name: "input", Description: "the text", Type: text},
 		},
 		func(_ context.Context, a struct{ Operation, Input string }) (string, error) {
 			return operations[a.Operation](a.Input), nil
@@ -350,7 +317,7 @@ func stringTool() Tool {
 
 func sleepTool() Tool {
 	return NewTool("sleep", "Answer after a while; can be cancelled",
-		[]Param{{Name: "seconds", Description: "how long", Type: Number().Between(0, 86400)}},
+		[]Param{{Name: "seconds", Description: "how long", Type: between(0, 86400)}},
 		func(ctx context.Context, a struct{ Seconds float64 }) (string, error) {
 			select {
 			case <-time.After(time.Duration(a.Seconds * float64(time.Second))):
@@ -373,7 +340,7 @@ var alerts = map[string][][4]any{ // event, area, severity, headline
 
 func alertsTool() Tool {
 	return NewTool("get-alerts", "Get weather alerts for a state",
-		[]Param{{Name: "state", Description: "two-letter code of the state, such as CA", Type: String()}},
+		[]Param{{Name: "state", Description: "two-letter code of the state, such as CA", Type: text}},
 		func(_ context.Context, a struct{ State string }) (string, error) {
 			state := strings.ToUpper(a.State)
 			if len(state) != 2 {
@@ -395,8 +362,8 @@ func alertsTool() Tool {
 func forecastTool() Tool {
 	return NewTool("get-forecast", "Get the weather forecast for a place",
 		[]Param{
-			{Name: "latitude", Description: "degrees north", Type: Number().Between(-90, 90)},
-			{Name: "longitude", Description: "degrees east", Type: Number().Between(-180, 180)},
+			{Name: "latitude", Description: "degrees north", Type: between(-90, 90)},
+			{Name: "longitude", Description: "degrees east", Type: between(-180, 180)},
 		},
 		func(_ context.Context, a struct{ Latitude, Longitude float64 }) (string, error) {
 			return fmt.Sprintf("Forecast for %.4f, %.4f:\n\nTonight:\nTemperature: 14°C\nWind: 10 km/h SW\nClear\n---\n"+

@@ -6,12 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/mcpstdio"
 )
 
 // Call sends a request and returns the result of its answer. params is what json.Marshal takes;
@@ -21,14 +24,20 @@ import (
 // lost before it answered, a [*FrameError] if the request, or under ErrorOnOversize the answer, is
 // too large, ErrClosed, or that of ctx or the RequestTimeout; then the server is told that the
 // answer is not wanted any more.
+//
+// A subscription, by [mcpstdio.Listen], lasts until the server answers it, ctx ends, or the connection
+// is closed: a server that is started again gets it again, before any other request.
 func (c *Conn) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	body, err := marshal(params)
 	if err != nil {
 		return nil, fmt.Errorf("call %s: params: %w", method, err)
 	}
-	ctx, cancel := c.withTimeout(ctx)
-	defer cancel()
-	result, err := c.call(ctx, method, body)
+	if method != mcpstdio.Listen {
+		var cancel context.CancelFunc
+		ctx, cancel = c.withTimeout(ctx)
+		defer cancel()
+	}
+	result, err := c.call(ctx, method, c.withMeta(body))
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", method, err)
 	}
@@ -59,44 +68,73 @@ func marshal(params any) ([]byte, error) {
 func (c *Conn) call(ctx context.Context, method string, params []byte) ([]byte, error) {
 	var l *link
 	var p *pendingCall
-	if err := c.whenReady(ctx, func() { l, p = c.link, c.addCall() }); err != nil {
+	var id jsonrpc.ID
+	var down, over <-chan struct{} // of a subscription, which outlives the link
+	if err := c.whenReady(ctx, func() {
+		l, p = c.link, c.addCall()
+		if id = p.id; method == mcpstdio.Listen {
+			p.listens, down, over = params, l.down, c.over
+		}
+	}); err != nil {
 		return nil, err
 	}
-	msg := jsonrpc.AppendRequest(nil, p.id, method, params)
+	msg := jsonrpc.AppendRequest(nil, id, method, params)
 	if l.limit >= 0 && len(msg) > l.limit {
-		c.abandon(p)
+		c.abandon(p, nil)
 		return nil, &FrameError{Size: int64(len(msg)), Limit: int64(l.limit)}
 	}
 	select {
 	case l.queue <- outgoing{msg: msg}:
+	case <-down:
 	case a := <-p.answer: // the server was lost
 		return a.result, a.err
 	case <-ctx.Done():
-		c.abandon(p)
+		c.abandon(p, nil)
 		return nil, fmt.Errorf("%d requests wait to be written: %w", cap(l.queue), ctx.Err())
 	}
 	select {
 	case a := <-p.answer:
 		return a.result, a.err
+	case <-over:
+		return nil, c.Wait(ctx)
 	case <-ctx.Done():
-		c.abandon(p)
-		reason, _ := json.Marshal(ctx.Err().Error())
-		l.offer(jsonrpc.AppendRequest(nil, "", "notifications/cancelled", fmt.Appendf(nil, `{"requestId":%s,"reason":%s}`, p.id, reason)))
+		c.abandon(p, ctx.Err())
 		return nil, ctx.Err()
 	}
 }
 
-// abandon gives a call up; a late answer counts in Stats.Late.
-func (c *Conn) abandon(p *pendingCall) {
+// abandon gives a call up, and tells the server why if that has it; a late answer counts in Stats.Late.
+func (c *Conn) abandon(p *pendingCall, why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.remove(p.id)
+	if waits, _ := c.remove(p.id); waits == nil || why == nil || c.state != Ready {
+		return
+	}
+	reason, _ := json.Marshal(why.Error())
+	c.link.offer(jsonrpc.AppendRequest(nil, "", "notifications/cancelled", fmt.Appendf(nil, `{"requestId":%s,"reason":%s}`, p.id, reason)))
+}
+
+// withMeta returns the params of a request with what each carries in a revision without a handshake.
+func (c *Conn) withMeta(params []byte) []byte {
+	if !c.opts.stateless() {
+		return params
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(params, &members); params != nil && err != nil || members["_meta"] != nil {
+		return params
+	}
+	meta := c.opts.hello()
+	if len(members) == 0 {
+		return meta
+	}
+	return slices.Concat(meta[:len(meta)-1], []byte(","), bytes.TrimSpace(params)[1:])
 }
 
 // A pendingCall is a request that waits for its answer.
 type pendingCall struct {
-	id     jsonrpc.ID
-	answer chan answer // has room for one
+	id      jsonrpc.ID  // a subscription has another with each link
+	answer  chan answer // has room for one
+	listens []byte      // the params of a subscription; nil of others
 }
 
 type answer struct {
@@ -104,12 +142,16 @@ type answer struct {
 	err    error
 }
 
-// addCall gives out an id. The caller has the lock, as those of remove and failAll have.
+// addCall gives out an id. The caller has the lock, as those of remove, failAll and listenAgain have.
 func (c *Conn) addCall() *pendingCall {
-	c.lastID++
-	p := &pendingCall{id: jsonrpc.Number(c.lastID), answer: make(chan answer, 1)}
+	p := &pendingCall{id: c.nextID(), answer: make(chan answer, 1)}
 	c.pending[p.id] = p
 	return p
+}
+
+func (c *Conn) nextID() jsonrpc.ID {
+	c.lastID++
+	return jsonrpc.Number(c.lastID)
 }
 
 // remove takes a call off the table. If it is not there, late reports whether it ever was: every id
@@ -124,16 +166,28 @@ func (c *Conn) remove(id jsonrpc.ID) (p *pendingCall, late bool) {
 }
 
 // failAll fails all pending calls with one error, but for the one that an oversized frame was the
-// answer to.
+// answer to, and for subscriptions.
 func (c *Conn) failAll(data eventData) {
 	for id, p := range c.pending {
 		var err error = data.err
 		if id == data.id && data.size != nil {
 			err = data.size
 		}
-		p.answer <- answer{err: err}
+		if p.listens == nil {
+			p.answer <- answer{err: err}
+			delete(c.pending, id)
+		}
 	}
-	clear(c.pending)
+}
+
+// listenAgain gives a server that was started what is subscribed to. The link is new: there is room.
+func (c *Conn) listenAgain(l *link) {
+	for _, p := range slices.Collect(maps.Values(c.pending)) {
+		c.remove(p.id)
+		p.id = c.nextID()
+		c.pending[p.id] = p
+		l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, p.id, mcpstdio.Listen, p.listens)}
+	}
 }
 
 // offer queues a message if there is room: those that the server can do without.

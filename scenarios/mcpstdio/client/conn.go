@@ -23,8 +23,8 @@
 // A [Conn] and a [Pool] are for many goroutines. Requests carry ids and answers may come in any
 // order.
 //
-// Not promised: requests are not sent again when a server fails (they might take effect twice), and
-// what a server asks of the client is refused, ping excepted: there is no sampling, and there are
+// Not promised: requests but subscriptions are not sent again when a server fails (they might take
+// effect twice), and what a server asks of the client is refused, ping excepted: there is no sampling, and there are
 // no roots.
 package client
 

@@ -146,6 +146,16 @@ func (s *fakeServer) welcome(capabilities string) jsonrpc.Message {
 	return m
 }
 
+// discovered answers the opening of a client without a handshake.
+func (s *fakeServer) discovered(versions string) {
+	s.t.Helper()
+	m := s.recv()
+	if m.Method != "server/discover" {
+		s.t.Fatalf("got %s, want server/discover", m.Method)
+	}
+	s.result(m.ID, `{"supportedVersions":[`+versions+`],"capabilities":{},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fake","version":"1"}}}`)
+}
+
 // A fixture is a connection to fake servers.
 type fixture struct {
 	t      *testing.T

@@ -39,9 +39,12 @@ type outgoing struct {
 }
 
 func newLink(c *Conn, p *Process) *link {
+	c.mu.Lock()
+	listens := len(c.pending) // all else failed with the link before
+	c.mu.Unlock()
 	l := &link{
 		c: c, proc: p,
-		queue: make(chan outgoing, c.opts.Queue+2), // the handshake's are beside the requests'
+		queue: make(chan outgoing, c.opts.Queue+2+listens), // the handshake's are beside the requests'
 		down:  make(chan struct{}),
 		ended: make(chan struct{}),
 		limit: -1,
@@ -234,28 +237,43 @@ func (s stderrSink) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// initializeParams are the params of initialize.
-type initializeParams struct {
-	ProtocolVersion string `json:"protocolVersion"`
-	Capabilities    struct {
-		Experimental map[string]any `json:"experimental,omitempty"`
-	} `json:"capabilities"`
-	ClientInfo mcp.Implementation `json:"clientInfo"`
+// stateless reports whether the revision has no handshake: each request says what initialize did.
+func (o *Options) stateless() bool { return o.Protocol >= mcpstdio.FirstWithout }
+
+// opening is the method of the first request.
+func (o *Options) opening() string {
+	if o.stateless() {
+		return "server/discover"
+	}
+	return "initialize"
+}
+
+// hello is what the client says of itself: the params of initialize, or of every request.
+func (o *Options) hello() []byte {
+	capabilities, about := map[string]any{}, mcp.Implementation{Name: o.Name, Version: o.Version}
+	if o.Policy == Negotiate {
+		capabilities["experimental"] = map[string]any{mcpstdio.MaxFrameSize: o.MaxMessage}
+	}
+	says := map[string]any{"protocolVersion": o.Protocol, "capabilities": capabilities, "clientInfo": about}
+	if o.stateless() {
+		const scope = "io.modelcontextprotocol/"
+		says = map[string]any{"_meta": map[string]any{
+			scope + "protocolVersion": o.Protocol, scope + "clientCapabilities": capabilities, scope + "clientInfo": about,
+		}}
+	}
+	text, _ := json.Marshal(says) // strings and numbers marshal always
+	return text
 }
 
 // startHandshake makes l the current server and begins the handshake. The caller has the lock.
 func (c *Conn) startHandshake(l *link) {
 	c.link = l
-	hello := initializeParams{ProtocolVersion: c.opts.Protocol, ClientInfo: mcp.Implementation{Name: c.opts.Name, Version: c.opts.Version}}
-	if c.opts.Policy == Negotiate {
-		hello.Capabilities.Experimental = map[string]any{mcpstdio.MaxFrameSize: c.opts.MaxMessage}
-	}
-	params, _ := json.Marshal(hello) // strings and numbers marshal always
 	p := c.addCall()
 	l.init = p.id
-	l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, p.id, "initialize", params)} // the queue is new: there is room
+	opening := c.opts.opening()
+	l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, p.id, opening, c.opts.hello())} // the queue is new: there is room
 	c.timer = c.opts.AfterFunc(c.opts.InitTimeout, func() {
-		l.refused(fmt.Errorf("no answer to initialize after %v", c.opts.InitTimeout.Round(time.Millisecond)))
+		l.refused(fmt.Errorf("no answer to %s after %v", opening, c.opts.InitTimeout.Round(time.Millisecond)))
 	})
 	l.tasks.Go(l.write)
 	l.tasks.Go(l.read)
@@ -265,24 +283,35 @@ func (l *link) refused(err error) {
 	l.c.dispatch(l, refused, eventData{err: &TransportError{Reason: ReasonHandshake, Err: err}})
 }
 
-// finishHandshake takes the answer to initialize.
+// finishHandshake takes the answer to the first request.
 func (l *link) finishHandshake(m jsonrpc.Message) {
-	server := new(mcp.InitializeResult)
-	malformed := json.Unmarshal(m.Result, server)
+	c, server := l.c, new(mcp.InitializeResult)
+	about := struct {
+		*mcp.InitializeResult
+		SupportedVersions []string
+		Meta              struct {
+			ServerInfo *mcp.Implementation `json:"io.modelcontextprotocol/serverInfo"`
+		} `json:"_meta"`
+	}{InitializeResult: server}
+	malformed := json.Unmarshal(m.Result, &about)
+	if slices.Contains(about.SupportedVersions, c.opts.Protocol) {
+		server.ProtocolVersion, server.ServerInfo = c.opts.Protocol, about.Meta.ServerInfo
+	}
 	var err error
 	switch {
 	case m.Failure != nil:
 		err = jsonrpc.ParseError(m.Failure)
 	case malformed != nil:
 		err = fmt.Errorf("the answer has another form: %w", malformed)
+	case server.ProtocolVersion == "" && c.opts.stateless():
+		err = fmt.Errorf("the server speaks MCP %s, and not %s", strings.Join(about.SupportedVersions, ", "), c.opts.Protocol)
 	case !slices.Contains(mcp.SupportedProtocolVersions(), server.ProtocolVersion):
 		err = fmt.Errorf("the server speaks MCP %q, which is not known here", server.ProtocolVersion)
 	}
 	if err != nil {
-		l.refused(fmt.Errorf("initialize: %w", err))
+		l.refused(fmt.Errorf("%s: %w", c.opts.opening(), err))
 		return
 	}
-	c := l.c
 	if c.opts.Policy == Negotiate { // the smaller of both limits holds; this end's, if the server names none
 		l.limit = c.opts.MaxMessage
 		if server.Capabilities != nil {
@@ -291,9 +320,12 @@ func (l *link) finishHandshake(m jsonrpc.Message) {
 			}
 		}
 	}
-	l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, "", "notifications/initialized", nil)} // before any request: there is room
+	if !c.opts.stateless() {
+		l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, "", "notifications/initialized", nil)} // before any request: there is room
+	}
 	c.mu.Lock()
 	c.server = server
+	c.listenAgain(l)
 	c.mu.Unlock()
 	c.dispatch(l, initialized, eventData{})
 }

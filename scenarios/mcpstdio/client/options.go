@@ -49,7 +49,7 @@ const (
 type Options struct {
 	Name     string // of the client, for the server: "pipebench"
 	Version  string // "(devel)"
-	Protocol string // the MCP revision to ask for: DefaultProtocol
+	Protocol string // the MCP revision to ask for: DefaultProtocol. From [mcpstdio.FirstWithout] on servers that have no other are refused
 
 	Framing    framers.Framing // NDJSON, to which a server may answer in chunk frames too
 	MaxMessage int             // bytes of a message, terminator not counted: DefaultMaxMessage
