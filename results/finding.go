@@ -39,6 +39,9 @@ func (p Probe) Number() (float64, bool) {
 	return 0, false
 }
 
+// NoResult reports whether the experiment came to none, or the system has no such kind of pipe.
+func (p Probe) NoResult() bool { return p.Value == "hangs" || p.Value == "fails" || p.Step == "kind" }
+
 // EnvironmentFault begins the ID of a [Fault] of the machine itself, which disturbs what is
 // measured on it: "environment/governor".
 const EnvironmentFault = "environment/"

@@ -169,5 +169,5 @@ func probeRecord(run string, f probe.Finding) results.Probe {
 
 // probeFailed reports whether no experiment of the set came to a result.
 func probeFailed(set *results.Set) bool {
-	return !slices.ContainsFunc(set.Probes, func(p results.Probe) bool { return p.Value != "hangs" && p.Value != "fails" })
+	return !slices.ContainsFunc(set.Probes, func(p results.Probe) bool { return !p.NoResult() })
 }

@@ -46,7 +46,7 @@ func (q question) answers(p results.Probe) bool {
 	return (q.pipe == "" || p.Pipe == q.pipe) && slices.ContainsFunc(strings.Split(q.step, "|"), func(asked string) bool {
 		prefix, many := strings.CutSuffix(asked, "*")
 		return p.Step == asked || many && strings.HasPrefix(p.Step, prefix) ||
-			noResult(p) && strings.HasPrefix(asked, p.Step+"/")
+			p.NoResult() && (p.Step == "kind" || strings.HasPrefix(asked, p.Step+"/"))
 	})
 }
 

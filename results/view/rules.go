@@ -56,35 +56,34 @@ func RulesScreen(set *results.Set) Page {
 	for _, of := range byKind {
 		columns = append(columns, columnOf[question]{">" + of[0].Pipe, func(q question) Cell { return q.cell(q.choose(of)) }})
 		differ = append(differ, fmt.Sprintf("%d of %d", len(standing(of, ruleDiffers)), len(of)))
-		n := len(stat.Filter(of, noResult))
+		n := len(stat.Filter(of, results.Probe.NoResult))
 		none = append(none, when(n > 0, strconv.Itoa(n)))
 	}
 	v.Tables = []Table{tableOf("", stat.Filter(pipeQuestions, func(q question) bool {
 		return q.choose(set.Probes).Step != ""
 	}), columns...)}
 	v.Tables[0].Append(differ...)
-	if slices.ContainsFunc(set.Probes, noResult) {
+	if slices.ContainsFunc(set.Probes, results.Probe.NoResult) {
 		v.Tables[0].Append(none...)
 	}
 	for _, p := range standing(set.Probes, ruleDiffers) {
 		found := exactValue(p.Value, p.Unit)
 		v.Conclusions = append(v.Conclusions, fmt.Sprintf("%s %s: %s, documented %s", p.Pipe, p.Step, found, p.Documented))
 	}
-	for _, p := range stat.Filter(set.Probes, noResult) {
+	for _, p := range stat.Filter(set.Probes, results.Probe.NoResult) {
 		v.Conclusions = append(v.Conclusions, fmt.Sprintf("%s %s %v", p.Pipe, p.Step, p.Value))
 	}
 	v.Notes = []string{"every finding, how it was found, and its rule: --detail"}
 	return v
 }
 
-// noResult reports whether an experiment did not come to one.
-func noResult(p results.Probe) bool { return p.Value == "hangs" || p.Value == "fails" }
-
 func pipeOf(p results.Probe) string { return p.Pipe }
 
 var pipeTitles = map[string]string{
 	"anonymous": "What an anonymous pipe does", "fifo": "What a FIFO does",
 	"socketpair": "What a pair of sockets does", "named": "What a named pipe does",
+	"unix": "What a Unix socket does", "seqpacket": "What a socket of packets does",
+	"pty": "What a pseudo-terminal does", "ring": "What a ring in shared memory does",
 }
 
 // ruleVerdict says how a finding stands to the rule: "agrees", "differs", "documented" where the
@@ -119,7 +118,7 @@ func countVerdicts(of []results.Probe) string {
 		text += " (" + strings.Join(steps, ", ") + ")"
 	}
 	text += fmt.Sprintf("; of %d the rules predict no value, and %d are not documented.", count("documented"), count("not documented"))
-	if hanging := stat.Filter(of, noResult); len(hanging) > 0 {
+	if hanging := stat.Filter(of, results.Probe.NoResult); len(hanging) > 0 {
 		steps := stat.Map(hanging, func(p results.Probe) string { return fmt.Sprintf("%s %v", p.Step, p.Value) })
 		text += " No result: " + strings.Join(steps, ", ") + "."
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -76,6 +77,16 @@ func TestUnknownStepAndKind(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "probe: ") {
 			t.Errorf("%s: error %v", name, err)
 		}
+	}
+}
+
+func TestAKindThatTheSystemLacksIsAFinding(t *testing.T) {
+	lacked := slices.IndexFunc(syspipe.Kinds(), func(k syspipe.Kind) bool { return k.Supported() != nil })
+	o := probe.Options{Kinds: []syspipe.Kind{syspipe.Kinds()[lacked], syspipe.Anonymous}, Steps: []string{"eof"}}
+	var got []probe.Finding
+	err := probe.Run(t.Context(), o, func(f probe.Finding) error { got = append(got, f); return nil })
+	if err != nil || len(got) < 2 || got[0].Value != "unsupported" || !strings.Contains(got[0].How, runtime.GOOS) {
+		t.Errorf("found %v, %v; want that the first kind is unsupported, then what the other does", got, err)
 	}
 }
 

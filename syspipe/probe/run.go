@@ -59,8 +59,7 @@ type Progress struct {
 	Done, Of int    // experiments, this one among the former
 }
 
-// Validate reports what cannot be asked for: an unknown kind or step. What this system merely lacks
-// is an error of [Run], which wraps [errors.ErrUnsupported].
+// Validate reports what cannot be asked for: an unknown kind or step.
 func (o Options) Validate() error {
 	for _, k := range o.Kinds {
 		if _, err := syspipe.ParseKind(string(k)); err != nil {
@@ -141,24 +140,26 @@ func (f Finding) compare(predicted any, source string) Finding {
 }
 
 // Run makes the experiments and calls found for each finding as it comes; it stops at the first
-// error of found. An experiment that fails or hangs is itself a finding, and the others go on. With
-// all of them Run takes some seven seconds.
+// error of found. An experiment that fails or hangs is itself a finding, and the others go on; so is
+// a kind that this system lacks. With all of them Run takes some seven seconds.
 func Run(ctx context.Context, o Options, found func(Finding) error) error {
 	if err := o.Validate(); err != nil {
 		return err
 	}
 	kinds := o.Kinds
-	for _, k := range kinds {
-		if err := k.Supported(); err != nil {
-			return fmt.Errorf("probe: %w", err)
-		}
-	}
 	if kinds == nil {
 		kinds = slices.DeleteFunc(syspipe.Pipes(), func(k syspipe.Kind) bool { return k.Supported() != nil })
 	}
 	steps, _ := experimentsNamed(o.Steps) // whose names are valid
 	over := Progress{Of: len(kinds) * len(steps)}
 	for _, over.Pipe = range kinds {
+		if err := over.Pipe.Supported(); err != nil {
+			if err := found(Finding{Pipe: over.Pipe, Step: "kind", Value: "unsupported", How: err.Error()}); err != nil {
+				return err
+			}
+			over.Done += len(steps)
+			continue
+		}
 		for _, step := range steps {
 			over.Step, over.Findings = step.name, 0
 			count := func(f Finding) error { over.Findings++; return found(f) }
