@@ -14,36 +14,40 @@ import (
 // probe that answers it: "a|b" is a, or else b, and one with "*" at its end the least value of all such,
 // or yes where one says so.
 type question struct {
-	asks, pipe, step string  // of any kind where pipe is empty
-	fits             float64 // if set, the answer is whether the value is at least this
+	asks, step string
+	fits       float64 // if set, the answer is whether the value is at least this
 }
 
-// questions are in the order in which they matter to who chooses how to write.
-var questions = []question{
-	{"A new pipe holds", "anonymous", "capacity/stated|capacity/accepted", 0},
-	{"Writes of one size fill it with as little as", "anonymous", "capacity/fill/*", 0},
-	{"A chunk of 60 KiB fits into it whole", "anonymous", "capacity/fill/61440", 60 << 10},
-	{"A write of 1 MiB, without blocking, puts in", "anonymous", "growth/first-write", 0},
-	{"Asked to hold 100,000 B, it holds", "anonymous", "settable/100000", 0},
-	{"A full one takes a byte again once there were read", "anonymous", "slot", 0},
-	{"poll(2) calls it writable once there were read", "anonymous", "poll/writable-after", 0},
-	{"Writes go in whole or not at all up to", "anonymous", "all-or-nothing", 0},
-	{"Writes of 4,096 B of two programs mix", "anonymous", "interleave/4096/*", 0},
-	{"Writes of 60 KiB of two programs mix", "anonymous", "interleave/61440/*", 0},
-	{"A write to a full one, without blocking, gives", "anonymous", "full/write", 0},
-	{"A write after the reader has left gives", "anonymous", "broken/no-reader", 0},
-	{"SIGPIPE is sent with it", "anonymous", "broken/no-reader/sigpipe", 0},
-	{"A blocked write gives, when the reader leaves", "anonymous", "broken/after-0/error", 0},
-	{"The writer is told of it after", "anonymous", "broken/after-0/notice", 0},
-	{"A parent that writes to an echoing child, and does not read, hangs after", "anonymous", "deadlock/parent-writes", 0},
-	{"A socket pair holds", "socketpair", "capacity/accepted", 0},
-	{"A socket pair is filled by writes of one size with as little as", "socketpair", "capacity/fill/*", 0},
+// atlasQuestions are in the order in which they matter to who chooses how to write.
+var atlasQuestions = []question{
+	{"A new pipe holds", "capacity/stated|capacity/accepted", 0},
+	{"Writes of one size fill it with as little as", "capacity/fill/*", 0},
+	{"A chunk of 60 KiB fits into it whole", "capacity/fill/61440", 60 << 10},
+	{"A write of 1 MiB, without blocking, puts in", "growth/first-write", 0},
+	{"Asked to hold 100,000 B, it holds", "settable/100000", 0},
+	{"A full one takes a byte again once there were read", "slot", 0},
+	{"poll(2) calls it writable once there were read", "poll/writable-after", 0},
+	{"Writes go in whole or not at all up to", "all-or-nothing", 0},
+	{"Writes of 4,096 B of two programs mix", "interleave/4096/*", 0},
+	{"Writes of 60 KiB of two programs mix", "interleave/61440/*", 0},
+	{"A write to a full one, without blocking, gives", "full/write", 0},
+	{"A write after the reader has left gives", "broken/no-reader", 0},
+	{"SIGPIPE is sent with it", "broken/no-reader/sigpipe", 0},
+	{"A blocked write gives, when the reader leaves", "broken/after-0/error", 0},
+	{"The writer is told of it after", "broken/after-0/notice", 0},
+	{"A parent that writes to an echoing child, and does not read, hangs after", "deadlock/parent-writes", 0},
 }
+
+// streamQuestions are asked of every kind of stream.
+var streamQuestions = append(pipeQuestions,
+	question{"writes of one size fill it with as little as", "capacity/fill/*", 0},
+	question{"asked to hold 12,288 B, it holds", "settable/12288", 0},
+	question{"asked to hold 100,000 B, it holds", "settable/100000", 0})
 
 // answers reports whether a finding is one that the question asks for. An experiment that came to
 // no result answers for all that it would have found.
 func (q question) answers(p results.Probe) bool {
-	return (q.pipe == "" || p.Pipe == q.pipe) && slices.ContainsFunc(strings.Split(q.step, "|"), func(asked string) bool {
+	return slices.ContainsFunc(strings.Split(q.step, "|"), func(asked string) bool {
 		prefix, many := strings.CutSuffix(asked, "*")
 		return p.Step == asked || many && strings.HasPrefix(p.Step, prefix) ||
 			p.NoResult() && (p.Step == "kind" || strings.HasPrefix(asked, p.Step+"/"))
@@ -74,59 +78,80 @@ func (q question) cell(p results.Probe) Cell {
 	if size, of := strings.CutPrefix(p.Step, "capacity/fill/"); of && q.fits == 0 {
 		c.Text += " (" + size + " B each)"
 	}
+	if strings.HasPrefix(p.Step, "interleave/") && p.Value == false {
+		c.Text = notSeen
+	}
 	c.How = fmt.Sprintf("%s: %s (%s)", p.Step, p.How, p.Run)
 	return c
 }
 
-// timed reports whether the answer is a time, which is never the same twice.
-func (q question) timed() bool { return strings.HasSuffix(q.step, "/notice") }
+// notSeen is what chance did not bring about, which does not say that it cannot be.
+const notSeen = "not seen"
+
+// conclusive reports whether the text of a cell says what is so.
+func conclusive(text string) bool { return text != "" && text != notSeen }
+
+// timed reports whether the finding tells of time, which is never the same twice: as does what a
+// pseudo-terminal holds, whose bytes a thread of the kernel moves on meanwhile.
+func timed(p results.Probe) bool {
+	_, number := p.Number()
+	return strings.HasSuffix(p.Step, "/notice") || number && p.Pipe == "pty"
+}
 
 // An atlasColumn is what answers each of the questions: machines that answer alike, or the rules of
 // a system.
 type atlasColumn struct {
-	heading  string
+	letters  []string
 	machines []results.Environment
 	found    []results.Probe
 }
 
-// alike reports whether two columns answer alike, but for times and for what too few messages say.
-func (c atlasColumn) alike(o atlasColumn) bool {
-	for i, q := range questions {
-		a, b := c.found[i], o.found[i]
-		if !q.timed() && a.Value != "too few" && b.Value != "too few" && q.cell(a).Text != q.cell(b).Text {
+// heading names the machines, and what they have in common.
+func (c atlasColumn) heading() string {
+	list := func(of func(results.Environment) string) string { return strings.Join(Distinct(c.machines, of), " / ") }
+	return strings.Join(c.letters, " ") + when(len(c.machines) > 0, " "+JoinParts(
+		list(func(e results.Environment) string { return e.OS }), list(func(e results.Environment) string { return e.Arch }), list(pagesText),
+		list(func(e results.Environment) string { return cmp.Or(e.Imitation, "not emulated") })))
+}
+
+// alike reports whether two columns answer alike, but for times and for what only one of them answers.
+func (c atlasColumn) alike(o atlasColumn, asked []question) bool {
+	for i, q := range asked {
+		a, b := q.cell(c.found[i]).Text, q.cell(o.found[i]).Text
+		if !timed(c.found[i]) && conclusive(a) && conclusive(b) && a != b {
 			return false
 		}
 	}
 	return true
 }
 
-// Atlas asks the machines of a set the same questions: a row each, a column for those that answer
-// alike, and a column for what the rules of each of the systems predict. What differs from the first
-// column is marked. With detail a table says how each was found, and in which run.
+// Atlas asks the machines of a set the same questions of their pipes: a row each, a column for those
+// that answer alike, and a column for what the rules of each of the systems predict. What differs from
+// the first column is marked. Another table has the streams that can be had in the place of a pipe.
+// With detail a table says how each was found, and in which run.
 func Atlas(set *results.Set, systems []DocumentedSystem, detail bool) Page {
-	columns := atlasColumns(set)
+	columns := atlasColumns(set, "anonymous", atlasQuestions)
 	p := Page{Notes: []string{
-		"≠ differs from the first column. Systems in one column answer alike; the times are those of its first.",
+		"≠ differs from the first column. Systems in one column, or row, answer alike; times are those of its first, and so is what a pty holds, whose bytes the kernel moves on meanwhile. What chance did not bring about is \"not seen\", which differs from nothing.",
 		"Where a system is emulated or imitated, this shows what pipes do there and not how fast.",
 	}}
-	for i, c := range columns {
-		for _, e := range c.machines {
-			line := JoinParts(systemText(e), pagesText(e), e.Imitation, e.Virtualisation, e.Time.UTC().Format("2006-01-02"))
-			p.Header = append(p.Header, letter(i)+"  "+line)
-		}
+	for i, e := range probed(set) {
+		line := JoinParts(systemText(e), pagesText(e), e.Imitation, e.Virtualisation, e.Time.UTC().Format("2006-01-02"))
+		p.Header = append(p.Header, letter(i)+"  "+line)
 	}
 	p.Conclusions = []string{fmt.Sprintf("%s answer %d questions in %s.",
-		results.FormatCount(len(p.Header), "system"), len(questions), results.FormatCount(len(columns), "way"))}
+		results.FormatCount(len(p.Header), "system"), len(atlasQuestions), results.FormatCount(len(columns), "way"))}
 	for _, s := range systems {
 		columns = append(columns, s.atlasColumn(set))
 	}
-	p.Tables = []Table{atlasTable(columns)}
+	streams, how := streamTables(set)
+	p.Tables = []Table{atlasTable(columns, &how), streams}
 	if detail {
-		p.Tables = append(p.Tables, howTable(columns))
+		p.Tables = append(p.Tables, how)
 	}
 	if len(systems) > 0 {
 		p.Tables = append(p.Tables, documented(systems))
-		p.Notes = append(p.Notes, "* read in the system's sources, measured on no machine. A dash: not measured, or no rule predicts it.")
+		p.Notes = append(p.Notes, "* read in the system's sources, measured on no machine. A dash: not measured, too few messages to tell, or no rule predicts it.")
 	}
 	return p
 }
@@ -145,33 +170,33 @@ func AtlasSections(set *results.Set, systems []DocumentedSystem) []Section {
 	return out
 }
 
-// atlasColumns puts the machines that were probed into columns.
-func atlasColumns(set *results.Set) []atlasColumn {
-	var columns []atlasColumn
-	for _, e := range FirstRuns(set) {
-		own := stat.Filter(set.Probes, func(p results.Probe) bool { return set.Machine(p.Run) == e.Machine })
-		c := atlasColumn{machines: []results.Environment{e}}
-		c.found = stat.Map(questions, func(q question) results.Probe { return q.choose(own) })
-		alike := slices.IndexFunc(columns, c.alike)
+// probed returns the machines of which pipes were probed.
+func probed(set *results.Set) []results.Environment {
+	return stat.Filter(FirstRuns(set), func(e results.Environment) bool {
+		return slices.ContainsFunc(set.Probes, func(p results.Probe) bool { return p.Pipe != "" && set.Machine(p.Run) == e.Machine })
+	})
+}
+
+// atlasColumns puts the machines on which a kind of pipe was probed into columns.
+func atlasColumns(set *results.Set, kind string, asked []question) (columns []atlasColumn) {
+	for i, e := range probed(set) {
+		own := stat.Filter(set.Probes, func(p results.Probe) bool { return p.Pipe == kind && set.Machine(p.Run) == e.Machine })
+		c := atlasColumn{letters: []string{letter(i)}, machines: []results.Environment{e}}
+		c.found = stat.Map(asked, func(q question) results.Probe { return q.choose(own) })
+		alike := slices.IndexFunc(columns, func(o atlasColumn) bool { return c.alike(o, asked) })
 		switch {
-		case !slices.ContainsFunc(c.found, func(p results.Probe) bool { return p.Step != "" }): // not probed at all
-		case alike >= 0:
+		case !slices.ContainsFunc(asked, func(q question) bool { return slices.ContainsFunc(own, q.answers) }):
+		case alike < 0:
+			columns = append(columns, c)
+		default:
 			to := &columns[alike]
-			to.machines = append(to.machines, e)
-			for i := range to.found {
-				if to.found[i].Value == "too few" {
+			to.letters, to.machines = append(to.letters, letter(i)), append(to.machines, e)
+			for i, q := range asked {
+				if !conclusive(q.cell(to.found[i]).Text) && q.cell(c.found[i]).Text != "" {
 					to.found[i] = c.found[i]
 				}
 			}
-		default:
-			columns = append(columns, c)
 		}
-	}
-	for i, c := range columns {
-		list := func(of func(results.Environment) string) string { return strings.Join(Distinct(c.machines, of), " / ") }
-		system := list(func(e results.Environment) string { return e.OS })
-		imitation := list(func(e results.Environment) string { return cmp.Or(e.Imitation, "not emulated") })
-		columns[i].heading = letter(i) + " " + JoinParts(system, list(pagesText), imitation)
 	}
 	return columns
 }
@@ -182,8 +207,8 @@ func pagesText(e results.Environment) string {
 
 // atlasColumn is what the rules of a system predict for the steps that some machine made.
 func (s DocumentedSystem) atlasColumn(set *results.Set) atlasColumn {
-	c := atlasColumn{heading: s.Name + "*"}
-	for _, q := range questions {
+	c := atlasColumn{letters: []string{s.Name + "*"}}
+	for _, q := range atlasQuestions {
 		var predicted []results.Probe
 		for _, p := range stat.Filter(set.Probes, q.answers) {
 			if value, ok := s.Predict(p.Step); ok && p.Pipe == "anonymous" {
@@ -208,16 +233,16 @@ func (s DocumentedSystem) source(step string) string {
 }
 
 // atlasTable has a row for each question, and marks what differs from the first column.
-func atlasTable(columns []atlasColumn) Table {
+func atlasTable(columns []atlasColumn, how *Table) Table {
 	t := Table{Title: "What pipes do on each system", Columns: Columns("~question")}
 	for _, c := range columns {
-		t.Columns = append(t.Columns, Columns("?"+c.heading)...)
+		t.Columns = append(t.Columns, Columns("?"+c.heading())...)
 	}
-	for i, q := range questions {
+	for i, q := range atlasQuestions {
 		row := []Cell{textCell(q.asks)}
 		for _, c := range columns {
-			cell := q.cell(c.found[i])
-			if len(row) > 1 && !q.timed() && cell.Text != "" && cell.Text != row[1].Text {
+			cell := c.cell(i, q, "anonymous", how)
+			if len(row) > 1 && !timed(c.found[i]) && conclusive(cell.Text) && cell.Text != row[1].Text {
 				cell.Text = "≠ " + cell.Text
 			}
 			row = append(row, cell)
@@ -229,16 +254,31 @@ func atlasTable(columns []atlasColumn) Table {
 
 const howTitle = "How each was found"
 
-// howTable has a row for each answer.
-func howTable(columns []atlasColumn) Table {
-	t := Table{Title: howTitle, Columns: Columns("question", "system", "step, experiment and run")}
-	for i, q := range questions {
-		for _, c := range columns {
-			if cell := q.cell(c.found[i]); cell.How != "" {
-				name, _, _ := strings.Cut(c.heading, " ")
-				t.Append(q.asks, name, cell.How)
+// streamTables has a row for each kind of stream and the systems that answer alike, and the head of the
+// table that says how each answer was found.
+func streamTables(set *results.Set) (streams, how Table) {
+	how = Table{Title: howTitle, Columns: Columns("stream", "question", "system", "step, experiment and run")}
+	streams = Table{Title: "What each kind of byte stream does, where systems differ", Columns: Columns("stream", "systems")}
+	for _, q := range streamQuestions {
+		streams.Columns = append(streams.Columns, Columns("?"+q.asks)...)
+	}
+	for _, of := range stat.GroupBy(set.Probes, pipeOf) {
+		for _, c := range atlasColumns(set, of[0].Pipe, streamQuestions) {
+			row := []Cell{textCell(JoinParts(of[0].Pipe, pipeNouns[of[0].Pipe])), textCell(strings.Join(c.letters, " "))}
+			for i, q := range streamQuestions {
+				row = append(row, c.cell(i, q, of[0].Pipe, &how))
 			}
+			streams.AppendCells(row...)
 		}
 	}
-	return t
+	return streams, how
+}
+
+// cell is the answer to a question, and adds to the table how it was found.
+func (c atlasColumn) cell(i int, q question, stream string, how *Table) Cell {
+	cell := q.cell(c.found[i])
+	if cell.How != "" {
+		how.Append(stream, q.asks, strings.Join(c.letters, " "), cell.How)
+	}
+	return cell
 }

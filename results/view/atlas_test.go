@@ -15,11 +15,12 @@ func atlasOf() *results.Set {
 	}
 	first := on("a", finding("capacity/stated", 65536.0), finding("capacity/fill/511", 65408.0), finding("capacity/fill/2049", 32784.0),
 		finding("capacity/fill/61440", 65536.0), finding("slot", 4096.0), finding("interleave/4096/read-4096", "too few"),
-		finding("interleave/4096/read-65536", true), finding("broken/after-0/notice", 500.0), results.Probe{Step: "deadlock", Value: "hangs"})
+		finding("interleave/4096/read-65536", true), finding("broken/after-0/notice", 500.0),
+		finding("interleave/61440/read-4096", true), results.Probe{Step: "deadlock", Value: "hangs"})
 	alike := on("b", first.Probes...)
 	alike.Probes[7].Value = 900.0
-	alike.Probes[6].Value = "too few" // says nothing, so differs from nothing
-	large := on("c", finding("capacity/accepted", 65536.0), finding("slot", 16384.0), finding("capacity/fill/61440", 61439.0))
+	alike.Probes[6].Value, alike.Probes[8].Value = "too few", false // say nothing, so differ from nothing
+	large := on("c", finding("interleave/61440/read-4096", false), finding("capacity/accepted", 65536.0), finding("slot", 16384.0), finding("capacity/fill/61440", 61439.0))
 	large.Environments[0].Imitation, large.Environments[0].PageSize = "emulated by QEMU", 16384
 	return results.Merge(first, alike, large, on("d", finding("limit/of-nothing-asked", 1.0)))
 }
@@ -30,11 +31,11 @@ func TestTheAtlasPutsSystemsThatAnswerAlikeInAColumn(t *testing.T) {
 	for _, c := range p.Tables[0].Columns {
 		heads = append(heads, c.Title)
 	}
-	want := "question|A linux · pages of 0 B · not emulated|B linux · pages of 16 KiB · emulated by QEMU|macos*"
+	want := "question|A B linux · amd64 · pages of 0 B · not emulated|C linux · amd64 · pages of 16 KiB · emulated by QEMU|macos*"
 	if got := strings.Join(heads, "|"); got != want {
 		t.Errorf("columns %s, want %s", got, want)
 	}
-	if got := strings.Join(p.Header, "\n"); strings.Count(got, "A  ") != 2 || strings.Count(got, "B  linux") != 1 {
+	if got := strings.Join(p.Header, "\n"); strings.Count(got, "\n") != 3 || !strings.Contains(got, "C  linux  amd64 · pages of 16 KiB") {
 		t.Errorf("machines:\n%s", got)
 	}
 	rows := map[string]string{}
@@ -51,6 +52,7 @@ func TestTheAtlasPutsSystemsThatAnswerAlikeInAColumn(t *testing.T) {
 		"A chunk of 60 KiB fits into it whole":                                     "yes | ≠ no | -",
 		"A full one takes a byte again once there were read":                       "4096 B | ≠ 16384 B | ≠ 1 B",
 		"Writes of 4,096 B of two programs mix":                                    "yes | - | -",
+		"Writes of 60 KiB of two programs mix":                                     "yes | not seen | -",
 		"The writer is told of it after":                                           "500 B | - | -",
 		"A parent that writes to an echoing child, and does not read, hangs after": "hangs | - | -",
 	} {
@@ -71,7 +73,36 @@ func TestTheAtlasSaysHowEachAnswerWasFound(t *testing.T) {
 			t.Errorf("no title %q in %s: %v", want, html, err)
 		}
 	}
-	if short := view.Atlas(atlasOf(), nil, false); len(short.Tables) != 1 {
+	if short := view.Atlas(atlasOf(), nil, false); len(short.Tables) != 2 {
 		t.Errorf("without detail and systems: %d tables", len(short.Tables))
+	}
+}
+
+// A stream has a row for the systems that answer alike: whatever a pseudo-terminal held just then. A
+// system that lacks it has a row that says so.
+func TestTheAtlasHasARowForEachKindOfStream(t *testing.T) {
+	stream := func(pipe string, step string, value any) results.Probe {
+		return results.Probe{Pipe: pipe, Step: step, Value: value, How: "try " + step}
+	}
+	var sets []*results.Set
+	for machine, holds := range []float64{1000, 2000, 0} {
+		set := on(string(rune('a'+machine)), stream("", "slot", 4096.0))
+		found := []results.Probe{stream("pty", "capacity/accepted", holds), stream("unix", "capacity/accepted", 1000*float64(machine))}
+		if holds == 0 {
+			found = []results.Probe{stream("pty", "kind", "unsupported")}
+		}
+		for _, p := range found {
+			p.Kind, p.Run = results.KindProbe, set.Environments[0].Run
+			set.Probes = append(set.Probes, p)
+		}
+		sets = append(sets, set)
+	}
+	var rows []string
+	for _, row := range view.Atlas(results.Merge(sets...), nil, true).Tables[1].Rows {
+		rows = append(rows, row[0].Text+" "+row[1].Text+": "+row[2].Text)
+	}
+	want := "pty · a pseudo-terminal A B: 1000\npty · a pseudo-terminal C: unsupported\nunix · a Unix socket A: 0\nunix · a Unix socket B: 1000"
+	if got := strings.Join(rows, "\n"); got != want {
+		t.Errorf("rows\n%s\nwant\n%s", got, want)
 	}
 }

@@ -18,7 +18,7 @@ func RulesPage(set *results.Set) Page {
 	var notes footnotes
 	var verdicts []string
 	for _, of := range stat.GroupBy(set.Probes, pipeOf) {
-		title := pipeTitles[of[0].Pipe]
+		title := pipeTitle(of[0].Pipe)
 		rest := stat.Filter(of, func(p results.Probe) bool { return fillSize(p) == 0 })
 		found := tableOf(title, rest, []columnOf[results.Probe]{
 			{"step", func(p results.Probe) Cell { return textCell(p.Step) }},
@@ -79,12 +79,14 @@ func RulesScreen(set *results.Set) Page {
 
 func pipeOf(p results.Probe) string { return p.Pipe }
 
-var pipeTitles = map[string]string{
-	"anonymous": "What an anonymous pipe does", "fifo": "What a FIFO does",
-	"socketpair": "What a pair of sockets does", "named": "What a named pipe does",
-	"unix": "What a Unix socket does", "seqpacket": "What a socket of packets does",
-	"pty": "What a pseudo-terminal does", "ring": "What a ring in shared memory does",
+// pipeNouns say what each kind of pipe is.
+var pipeNouns = map[string]string{
+	"anonymous": "an anonymous pipe", "fifo": "a FIFO", "named": "a named pipe", "socketpair": "a pair of sockets",
+	"unix": "a Unix socket", "seqpacket": "a Unix socket of packets", "pty": "a pseudo-terminal",
+	"ring": "a ring in memory that both map",
 }
+
+func pipeTitle(kind string) string { return "What " + cmp.Or(pipeNouns[kind], kind) + " does" }
 
 // ruleVerdict says how a finding stands to the rule: "agrees", "differs", "documented" where the
 // rule predicts no value, or "not documented".
@@ -155,13 +157,13 @@ func exactValue(value any, unit string) string {
 	case isNumber && unit == "ns":
 		return results.FormatDuration(n)
 	case isNumber:
-		value = strconv.FormatFloat(n, 'f', -1, 64)
+		return strings.TrimSpace(strconv.FormatFloat(n, 'f', -1, 64) + " " + unit)
 	case value == true:
 		return "yes"
 	case value == false:
 		return "no"
 	}
-	return strings.TrimSpace(fmt.Sprint(value) + " " + unit)
+	return fmt.Sprint(value)
 }
 
 // exactCell shows a value exactly, which programs read without its unit.
@@ -299,7 +301,7 @@ func besideTable(set *results.Set, kind string, of []results.Probe, systems []Do
 	}
 	columns = append(columns, columnOf[probes]{"#unit", func(found probes) Cell { return textCell(found.first.Unit) }})
 	step := func(p results.Probe) string { return p.Step }
-	return tableOf(pipeTitles[kind], byMachine(set, of, func(p results.Probe) string { return p.Run }, step), columns...)
+	return tableOf(pipeTitle(kind), byMachine(set, of, func(p results.Probe) string { return p.Run }, step), columns...)
 }
 
 // letter names a machine's column: "A", "B", and "M26" where the letters end.

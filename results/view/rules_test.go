@@ -12,7 +12,7 @@ import (
 
 // on is a set with what one machine found of anonymous pipes.
 func on(machine string, found ...results.Probe) *results.Set {
-	set := &results.Set{Environments: []results.Environment{{Run: "run " + machine, Machine: machine, OS: "linux", Hostname: machine}}}
+	set := &results.Set{Environments: []results.Environment{{Run: "run " + machine, Machine: machine, OS: "linux", Arch: "amd64", Hostname: machine}}}
 	for _, p := range found {
 		p.Kind, p.Run, p.Pipe = results.KindProbe, "run "+machine, "anonymous"
 		set.Probes = append(set.Probes, p)
