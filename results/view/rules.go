@@ -14,7 +14,7 @@ import (
 // RulesPage lays each finding of a set beside the documented rule of its system: two tables a kind
 // of pipe, with the rules' texts and sources below, and last what it comes to.
 func RulesPage(set *results.Set) Page {
-	v := Page{Header: stat.Map(set.Environments, probedOn)}
+	v := Page{Header: stat.Map(FirstRuns(set), probedOn)}
 	var notes footnotes
 	var verdicts []string
 	for _, of := range stat.GroupBy(set.Probes, pipeOf) {
@@ -43,13 +43,13 @@ var pipeQuestions = []question{
 	{asks: "a write without a reader", step: "broken/no-reader"},
 	{asks: "SIGPIPE with that", step: "broken/no-reader/sigpipe"},
 	{asks: "a blocked writer learns of the reader's end after", step: "broken/after-0/notice"},
-	{asks: "a parent that writes before it reads hangs above", step: "deadlock/parent-writes"},
+	{asks: "a parent that writes, then reads, hangs above", step: "deadlock/parent-writes"},
 }
 
 // RulesScreen answers in some ten lines what most people ask: first whether anything differs from the
 // documented rules, then the main rules of each kind of pipe. [RulesPage] has every finding.
 func RulesScreen(set *results.Set) Page {
-	v := Page{Header: append(probeAgreement(set), stat.Map(set.Environments, probedOn)...)}
+	v := Page{Header: append(probeAgreement(set), stat.Map(FirstRuns(set), probedOn)...)}
 	columns := []columnOf[question]{{"", func(q question) Cell { return textCell(q.asks) }}}
 	byKind := stat.GroupBy(set.Probes, pipeOf)
 	differ, none := []string{"differ from the documented rule"}, []string{"came to no result"}
