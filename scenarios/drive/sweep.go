@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
@@ -301,13 +302,18 @@ type side struct {
 // Against drives two servers in turns, so that what moves the machine moves both: a round has a
 // sample of each size of each server, the order of the two alternates. It keeps a record of each size
 // of each server, of the other one first, whose samples know their round; [stat.PairServers] makes
-// pairs of them. A size that one of them does not serve is not sent again. Where limits are asked for,
+// pairs of them. What they are sent has to be the same. A size that one of them does not serve is not sent again. Where limits are asked for,
 // or a size was not served, both are searched for their limits. There are as many rounds as it takes
 // to establish a change of each size, and some to spare, or as fit before ctx ends.
 func Against(ctx context.Context, other, own *Driver, p Plan, sink Sink) error {
 	sides := [2]*Driver{other, own}
 	if slices.Equal(other.o.Command, own.o.Command) {
 		return errors.New("drive: the two commands are the same")
+	}
+	if to := other.Request(); to != own.Request() {
+		return fmt.Errorf("drive: %s is sent %s, and %s %s: what they take cannot be compared; have both sent "+
+			"the same by --request unknown, or by --tool and a tool that both have",
+			strings.Join(own.o.Command, " "), own.Request(), strings.Join(other.o.Command, " "), to)
 	}
 	if len(p.Sizes) == 0 {
 		p.Sizes = AgainstSizes
