@@ -373,16 +373,6 @@ func (c Chart) render(canvas func(w, h vg.Length) vg.CanvasWriterTo, out *bytes.
 	return nil
 }
 
-// The pictures in gallery show real results: "go generate ./plots" measures and draws them again,
-// in about two minutes on an otherwise idle machine. It keeps the records in pipebench-out/gallery,
-// and draws earlier ones that are there with them.
+// The pictures in gallery show real results, which .ci/record measures and draws.
 //
-//go:generate go build -o ../pipebench-out/gallery/ ../cmd/pipebench
-//go:generate ../pipebench-out/gallery/pipebench run --out ../pipebench-out/gallery/run --no-progress
-//go:generate ../pipebench-out/gallery/pipebench plot ../pipebench-out/gallery/run --gallery goodput,roundtrip --out gallery
-//go:generate ../pipebench-out/gallery/pipebench tune --out ../pipebench-out/gallery/tune --no-progress
-//go:generate ../pipebench-out/gallery/pipebench plot ../pipebench-out/gallery/tune --gallery wait,pareto --out gallery
-//go:generate ../pipebench-out/gallery/pipebench run --scenario growth --out ../pipebench-out/gallery/growth --no-progress
-//go:generate ../pipebench-out/gallery/pipebench plot ../pipebench-out/gallery/growth --gallery fault-growth_ndjson --out gallery
-//go:generate ../pipebench-out/gallery/pipebench drive --size 1KiB..4MiB --out ../pipebench-out/gallery/drive --no-progress -- ../pipebench-out/gallery/pipebench serve --fault deaf@1MiB
-//go:generate ../pipebench-out/gallery/pipebench plot ../pipebench-out/gallery/drive --gallery target --out gallery
+//go:generate ../.ci/record

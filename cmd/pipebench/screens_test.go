@@ -21,41 +21,68 @@ import (
 	"github.com/pipebench/pipebench/scenarios/tune"
 )
 
-var updateScreens = flag.Bool("update", false, "write what docs/screens.md shows of recorded runs anew")
+var updateScreens = flag.Bool("update", false, "write what README and docs/screens.md show of recorded runs anew")
 
-// asShown are the commands of which docs/screens.md shows what they print of the recorded runs.
-var asShown = []string{"run", "probe", "profile", "tune", "claims", "doctor"}
+// asShown are the commands of which README and docs/screens.md show what they print of the recorded
+// runs, by the names of those.
+var asShown = map[string]string{
+	"run": "run", "probe": "probe", "profile": "profile", "tune": "tune", "claims": "claims", "doctor": "doctor",
+	"run --scenario": "run --scenario all",
+	"drive":          "drive -- pipebench serve --fault deaf@1MiB",
+	"check":          "check --server -- pipebench serve --fault deaf@64KiB",
+}
 
-// showScreen compares what a guide shows of a command, up to where something is left out, with what
-// it printed, and writes it anew where that was asked for.
-func showScreen(t *testing.T, guide, command, printed string) {
+// showScreen compares what a text shows of a command with what it printed, and writes it anew where that
+// was asked for. What it leaves out is a line that begins with "[…"; the line after that says by its
+// beginning, up to a comma, where it goes on. It returns whether the command is shown at all.
+func showScreen(t *testing.T, guide, indent, command, printed string) bool {
 	t.Helper()
 	text, err := os.ReadFile(guide)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, rest, found := strings.Cut(string(text), "    $ pipebench "+command+"\n")
-	shown, after, cut := strings.Cut(rest, "    […]\n")
-	if !found || !cut || strings.Contains(shown, "$ ") {
-		t.Fatalf("%s does not show %s, or not where it leaves something out", guide, command)
-	}
-	var want strings.Builder
-	for _, line := range strings.SplitAfterN(printed, "\n", strings.Count(shown, "\n")+1)[:strings.Count(shown, "\n")] {
-		if line != "\n" {
-			line = "    " + line
+	before, rest, found := strings.Cut(string(text), indent+"$ pipebench "+command+"\n")
+	var shown, want strings.Builder
+	lines, left := strings.Split(printed, "\n"), false
+	for line := range strings.Lines(rest) {
+		content := strings.TrimRight(strings.TrimPrefix(line, indent), "\n")
+		if content == "```" || content != "" && !strings.HasPrefix(line, indent) {
+			break
 		}
-		want.WriteString(line)
+		shown.WriteString(line)
+		gap := strings.HasPrefix(content, "[…")
+		if start, _, _ := strings.Cut(content, ","); left && start != "" {
+			at := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, start) })
+			if at < 0 {
+				t.Fatalf("%s: nothing that begins with %q is printed of %s", guide, start, command)
+			}
+			lines, left = lines[at:], false
+		}
+		switch left = left || gap; {
+		case left:
+			want.WriteString(line)
+		case len(lines) == 0 && content != "": // less is printed now
+		case len(lines) == 0:
+			want.WriteString("\n")
+		case lines[0] == "":
+			want.WriteString("\n")
+			lines = lines[1:]
+		default:
+			want.WriteString(indent + lines[0] + "\n")
+			lines = lines[1:]
+		}
 	}
 	switch {
-	case want.String() == shown:
+	case want.String() == shown.String():
 	case *updateScreens:
-		text := before + "    $ pipebench " + command + "\n" + want.String() + "    […]\n" + after
-		if err := os.WriteFile(guide, []byte(text), 0o644); err != nil {
+		after := strings.TrimPrefix(rest, shown.String())
+		if err := os.WriteFile(guide, []byte(before+indent+"$ pipebench "+command+"\n"+want.String()+after), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	default:
 		t.Errorf("%s shows other than what is printed; -update writes it anew:\n%s", guide, want.String())
 	}
+	return found
 }
 
 // What each command prints of recorded runs fits a terminal of 80 and of 100 columns, its first screen
@@ -138,8 +165,11 @@ func TestScreensFitATerminal(t *testing.T) {
 						t.Errorf("line %d has %d columns: %s", i+1, n, line)
 					}
 				}
-				if o.Width == 100 && !o.Detail && slices.Contains(asShown, command) {
-					showScreen(t, filepath.Join("docs", "screens.md"), command, text.String())
+				if shown := asShown[command]; o.Width == 100 && !o.Detail && shown != "" {
+					showScreen(t, filepath.Join("..", "..", "README.md"), "", shown, text.String())
+					if !showScreen(t, filepath.Join("docs", "screens.md"), "    ", shown, text.String()) {
+						t.Error("the guide of screens does not show it")
+					}
 				}
 				for _, want := range says[command] {
 					if !regexp.MustCompile(want).Match(text.Bytes()) {

@@ -113,7 +113,7 @@ func (p *Page) headline(format Format, o Options, colour, verdict, about string)
 		for _, line := range o.wrap([]string{Escape(verdict)}) {
 			p.Blocks = append(p.Blocks, o.paint(line, colour))
 		}
-		p.Blocks = append(p.Blocks, o.wrap([]string{Escape(about)})...)
+		p.Blocks = append(p.Blocks, o.wrap(nonEmpty([]string{Escape(about)}))...)
 	}
 }
 
