@@ -312,6 +312,23 @@ func TestMachinesHaveNamesOfTheirOwn(t *testing.T) {
 	}
 }
 
+// Round trips of which each size was measured in a placement of its own have a panel for each size and
+// placement, in rows.
+func TestEachSizeInAPlacementOfItsOwn(t *testing.T) {
+	set := testSet()
+	set.Records = slices.DeleteFunc(set.Records, func(r results.Record) bool {
+		return r.Cell.Pattern != "roundtrip" || (r.Cell.Size == 256) != (r.Cell.Placement == "same")
+	})
+	charts := latencyCharts(set)
+	if len(charts) == 0 {
+		t.Fatal("no chart")
+	}
+	if got, want := titles(charts[0]), []string{"same · 256 B messages", "apart · 256 B messages", "same · 64 KiB messages", "apart · 64 KiB messages"}; !slices.Equal(got, want) {
+		t.Errorf("panels %q", got)
+	}
+	drawn(t, charts[0])
+}
+
 // sweep is the chunked framing alone, with five chunk sizes.
 func sweep() *results.Set {
 	set := &results.Set{Environments: []results.Environment{testMachine("run-1", "linux")}}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // latencyKinds are the clocks of a latency, with what each one times.
@@ -30,8 +31,8 @@ func latencyCharts(set *results.Set) []Chart {
 		against := v.charts(cellChart{
 			Chart: Chart{
 				Name: kind.key + "-size", Title: kind.title + " against message size", X: sizeAxis, Y: timeAxis,
-				Columns: max(2, len(v.values("placement"))), OwnRows: true,
-				Notes: []string{"Medians over the samples of each one's percentile, with their 95 % interval; a percentile needs ten observations beyond it."},
+				OwnRows: true,
+				Notes:   []string{"Medians over the samples of each one's percentile, with their 95 % interval; a percentile needs ten observations beyond it."},
 			},
 			of: []string{kind.key + ".p50", kind.key + ".p99"}, along: "size", panels: []dimension{"placement"},
 		})
@@ -64,7 +65,7 @@ func (p chartGroup) distribution(key, title string, lines dimension) Chart {
 	for _, size := range sizes {
 		for _, placement := range p.values("placement") {
 			own := p.where("size", size).where("placement", placement)
-			panel := Panel{Title: own.title([]dimension{"placement", "size"})}
+			panel := Panel{Title: view.JoinParts(placement, view.FieldPhrase("size", size))}
 			panel.Series = own.seriesBy(lines, order, func(v selection) []Point { return curve(v.latency(key)) })
 			for i := range panel.Series {
 				panel.Series[i].Shape = Curve

@@ -60,8 +60,12 @@ func (v selection) charts(d cellChart) []Chart {
 		if note != "" {
 			c.Notes = append(slices.Clone(c.Notes), note)
 		}
+		panels := p.groupBy(d.panels)
+		if d.OwnRows { // one for each metric
+			c.Columns = max(2, len(panels))
+		}
 		for _, metric := range d.of {
-			for _, own := range p.groupBy(d.panels) {
+			for _, own := range panels {
 				panel := Panel{Title: own.title(d.panels)}
 				if len(d.of) > 1 {
 					panel.Title = view.JoinParts(own.title(d.panels), metricName(metric))
@@ -72,7 +76,7 @@ func (v selection) charts(d cellChart) []Chart {
 				panel.Series = own.seriesBy(lines, values, func(line selection) []Point {
 					return line.points(d.along, c.X, medianOf(metric))
 				})
-				if len(panel.Series) > 0 {
+				if len(panel.Series) > 0 || d.OwnRows { // whose place is needed
 					c.Panels = append(c.Panels, panel)
 				}
 			}
