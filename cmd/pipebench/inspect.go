@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -124,14 +123,19 @@ func differences(last, next *inspect.Report) (out []string) {
 // write writes the report itself as JSON; as text, the channels and what is wrong with them.
 func (f *inspectFlags) write(cmd *cobra.Command, r *inspect.Report) error {
 	if f.format == view.FormatJSON {
-		out := json.NewEncoder(cmd.OutOrStdout())
-		out.SetEscapeHTML(false)
-		out.SetIndent("", "  ")
-		return out.Encode(r)
+		return view.WriteJSON(cmd.OutOrStdout(), r)
 	}
-	v := view.Page{Header: processLines(r), Notes: sentences(r)}
+	v := view.Page{Header: processLines(r)}
 	if len(r.Channels) > 0 {
 		v.Tables = []view.Table{channelTable(r.Channels)}
+	} else if len(r.Diagnoses) == 0 {
+		v.Notes = []string{"no pipe, FIFO or connected Unix socket is open in these processes"}
+	}
+	for _, d := range r.Diagnoses {
+		v.Notes = append(v.Notes, d.Sentence)
+	}
+	if len(r.Diagnoses) == 0 { // what was looked for in vain
+		v.Notes = append(v.Notes, "nothing found of: "+strings.Join(r.Problems(), "; "))
 	}
 	return v.Write(cmd.OutOrStdout(), f.format, viewOptions(cmd, false))
 }
@@ -217,16 +221,4 @@ func state(c inspect.Channel) string {
 		}
 	}
 	return cmp.Or(strings.Join(words, ", "), "-")
-}
-
-// sentences are what is wrong, or what was looked for in vain.
-func sentences(r *inspect.Report) []string {
-	if len(r.Diagnoses) > 0 {
-		return stat.Map(r.Diagnoses, func(d inspect.Diagnosis) string { return d.Sentence })
-	}
-	nothing := "nothing found of: " + strings.Join(r.Problems(), "; ")
-	if len(r.Channels) == 0 {
-		return []string{"no pipe, FIFO or connected Unix socket is open in these processes", nothing}
-	}
-	return []string{nothing}
 }

@@ -21,7 +21,7 @@ func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) 
 	}
 	switch format {
 	case FormatJSON:
-		return writeIndented(w, c)
+		return WriteJSON(w, c)
 	case FormatCSV:
 		return comparisonTable("", c.Changes).Write(w, FormatCSV, o)
 	case FormatBench:
@@ -64,7 +64,13 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 		p.Notes = append(p.Notes, fmt.Sprintf("%d of %d times: %s", len(alike), len(times), alike[0].Basis))
 	}
 	if slices.ContainsFunc(times, func(ch stat.Change) bool { return ch.MinDetectableEffect != nil }) {
-		p.Notes = append(p.Notes, detectableNote(c))
+		unchanged := stat.Filter(c.Changes, func(ch stat.Change) bool { return ch.Verdict == stat.NoChange && ch.MinDetectableEffect != nil })
+		text := "min. detectable is the change that so many pairs, scattered like these, establish four times out of five"
+		if n := len(unchanged); n > 0 {
+			most := slices.Max(stat.Map(unchanged, func(ch stat.Change) float64 { return *ch.MinDetectableEffect }))
+			text += fmt.Sprintf(": %s at most of the %d times without a change", results.FormatPercent(100*most), n)
+		}
+		p.Notes = append(p.Notes, text)
 	}
 	if left > 0 {
 		p.Notes = append(p.Notes, results.FormatCount(left, "figure")+" more with --detail")
@@ -186,21 +192,4 @@ func changeText(c stat.Change) string {
 // signedPercent is a ratio as a change, with enough digits to see a small one.
 func signedPercent(ratio float64) string {
 	return when(ratio > 1, "+") + results.FormatNumber(100*(ratio-1), 3)
-}
-
-// detectableNote says what the column means, and of all figures without a change how large a one
-// would have been found.
-func detectableNote(c *stat.Comparison) string {
-	var most float64
-	n := 0
-	for _, ch := range c.Changes {
-		if ch.Verdict == stat.NoChange && ch.MinDetectableEffect != nil {
-			most, n = max(most, *ch.MinDetectableEffect), n+1
-		}
-	}
-	text := "min. detectable is the change that so many pairs, scattered like these, establish four times out of five"
-	if n > 0 {
-		text += fmt.Sprintf(": %s at most of the %d times without a change", results.FormatPercent(100*most), n)
-	}
-	return text
 }

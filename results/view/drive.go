@@ -41,7 +41,7 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 	result := resultOf(set)
 	switch {
 	case format == FormatJSON:
-		return writeIndented(w, struct {
+		return WriteJSON(w, struct {
 			DriveResult
 			setJSON
 		}{result, newSetJSON(set)})

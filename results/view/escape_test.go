@@ -109,7 +109,7 @@ func TestStrangersCannotSteerATerminal(t *testing.T) {
 func TestJSONKeepsBackslashes(t *testing.T) {
 	var out bytes.Buffer
 	want := map[string]string{"a": `\x41 \u0041 \\`, "b": "\x7f\x1b"}
-	if err := writeIndented(&out, want); err != nil {
+	if err := WriteJSON(&out, want); err != nil {
 		t.Fatal(err)
 	}
 	var got map[string]string

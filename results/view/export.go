@@ -92,7 +92,13 @@ func newSetJSON(s *results.Set) setJSON {
 func WriteBench(w io.Writer, s *results.Set) error {
 	var lines []benchfmt.Record
 	for _, r := range s.Records {
-		config := benchConfig(s, r.Run)
+		e, _ := s.Environment(r.Run)
+		var config []benchfmt.Config // what go test prints too, and no more: benchstat compares only what agrees in all of it
+		for _, c := range [][2]string{{"goos", e.OS}, {"goarch", e.Arch}, {"cpu", e.CPU}} {
+			if c[1] != "" {
+				config = append(config, benchfmt.Config{Key: c[0], Value: []byte(c[1]), File: true}) // without File the writer drops it
+			}
+		}
 		for _, sample := range r.Samples {
 			name := benchfmt.Name(stat.BenchName(r.Cell))
 			lines = append(lines, &benchfmt.Result{Config: config, Name: name, Iters: int(sample.Messages), Values: stat.BenchValues(r.Cell, sample)})
@@ -115,19 +121,6 @@ func writeBenchLines(w io.Writer, lines []benchfmt.Record, err error) error {
 		return fmt.Errorf("write benchmark text: %w", err)
 	}
 	return nil
-}
-
-// benchConfig are the lines that go test prints too, and no others: benchstat compares only what
-// agrees in all of them.
-func benchConfig(s *results.Set, run string) []benchfmt.Config {
-	e, _ := s.Environment(run)
-	var out []benchfmt.Config
-	for _, c := range [][2]string{{"goos", e.OS}, {"goarch", e.Arch}, {"cpu", e.CPU}} {
-		if c[1] != "" {
-			out = append(out, benchfmt.Config{Key: c[0], Value: []byte(c[1]), File: true}) // without File the writer drops it
-		}
-	}
-	return out
 }
 
 func writeComparedBench(w io.Writer, c *stat.Comparison) error {

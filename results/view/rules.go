@@ -29,7 +29,18 @@ func RulesPage(set *results.Set) Page {
 		}...)
 		tables := []Table{found, fillTable(title, of, &notes)}
 		v.Tables = append(v.Tables, stat.Filter(tables, Table.hasRows)...)
-		verdicts = append(verdicts, countVerdicts(of))
+		count := func(verdict string) int { return len(standing(of, verdict)) }
+		text := fmt.Sprintf("%s: %s; %d agree with the documented rules, %d differ", of[0].Pipe,
+			results.FormatCount(len(of), "finding"), count("agrees"), count(ruleDiffers))
+		if steps := stat.Map(standing(of, ruleDiffers), func(p results.Probe) string { return p.Step }); len(steps) > 0 {
+			text += " (" + strings.Join(steps, ", ") + ")"
+		}
+		text += fmt.Sprintf("; of %d the rules predict no value, and %d are not documented.", count("documented"), count("not documented"))
+		hangs := func(p results.Probe) string { return fmt.Sprintf("%s %v", p.Step, p.Value) }
+		if steps := stat.Map(stat.Filter(of, results.Probe.NoResult), hangs); len(steps) > 0 {
+			text += " No result: " + strings.Join(steps, ", ") + "."
+		}
+		verdicts = append(verdicts, text)
 	}
 	v.Notes = append(notes.texts(), verdicts...)
 	return v
@@ -108,23 +119,6 @@ const ruleDiffers = "DIFFERS"
 // standing returns those of findings that stand so to their rules.
 func standing(probes []results.Probe, verdict string) []results.Probe {
 	return stat.Filter(probes, func(p results.Probe) bool { return ruleVerdict(p) == verdict })
-}
-
-// countVerdicts counts the verdicts on a kind of pipe, and names what differs.
-func countVerdicts(of []results.Probe) string {
-	count := func(verdict string) int { return len(standing(of, verdict)) }
-	text := fmt.Sprintf("%s: %s; %d agree with the documented rules, %d differ", of[0].Pipe,
-		results.FormatCount(len(of), "finding"), count("agrees"), count(ruleDiffers))
-	if differing := standing(of, ruleDiffers); len(differing) > 0 {
-		steps := stat.Map(differing, func(p results.Probe) string { return p.Step })
-		text += " (" + strings.Join(steps, ", ") + ")"
-	}
-	text += fmt.Sprintf("; of %d the rules predict no value, and %d are not documented.", count("documented"), count("not documented"))
-	if hanging := stat.Filter(of, results.Probe.NoResult); len(hanging) > 0 {
-		steps := stat.Map(hanging, func(p results.Probe) string { return fmt.Sprintf("%s %v", p.Step, p.Value) })
-		text += " No result: " + strings.Join(steps, ", ") + "."
-	}
-	return text
 }
 
 // rule is how a finding stands to the rule, and the number of the note that quotes it: "agrees
@@ -289,7 +283,9 @@ func besideTable(set *results.Set, kind string, of []results.Probe, systems []Do
 		func(p results.Probe) Cell { return exactCell(p.Value, p.Unit) })...)
 	for _, s := range systems {
 		columns = append(columns, columnOf[probes]{">" + s.Name + "*", func(found probes) Cell {
-			return s.predicted(kind, found.first.Step, found.first.Unit)
+			value, ok := s.Predict(found.first.Step) // a FIFO is the same pipe with a name; pairs of sockets have no rules here
+			same := kind == "anonymous" || kind == "fifo" && s.Name != "windows"
+			return when(ok && same, exactCell(value, found.first.Unit))
 		}})
 	}
 	if len(machines) > 1 {
@@ -307,13 +303,6 @@ func besideTable(set *results.Set, kind string, of []results.Probe, systems []Do
 // letter names a machine's column: "A", "B", and "M26" where the letters end.
 func letter(i int) string {
 	return cmp.Or(when(i < 26, string(rune('A'+i))), fmt.Sprintf("M%d", i))
-}
-
-// predicted returns what is documented of a step on a system's pipes: a FIFO is the same pipe, with
-// a name; pairs of sockets have no rules here.
-func (s DocumentedSystem) predicted(kind, step, unit string) Cell {
-	value, ok := s.Predict(step)
-	return when(ok && (kind == "anonymous" || kind == "fifo" && s.Name != "windows"), exactCell(value, unit))
 }
 
 // documented is what the rules of the systems say in words, and where that was read.

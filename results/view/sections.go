@@ -54,28 +54,22 @@ func Sections(s *results.Set) []Section {
 		}
 		out = append(out, about)
 	}
-	for i := range out {
-		nameMachines(s, &out[i])
-	}
-	return out
-}
-
-// nameMachines replaces the beginnings of hashes, by which sentences and titles know machines, with
-// the machines' names.
-func nameMachines(s *results.Set, section *Section) {
-	var pairs []string
+	var pairs []string // sentences and titles know machines by the beginnings of hashes
 	for _, id := range s.Machines() {
 		pairs = append(pairs, "machine "+results.ShortID(id), s.MachineName(id))
 	}
 	rename := strings.NewReplacer(pairs...)
-	section.Title = rename.Replace(section.Title)
-	section.Lead = stat.Map(section.Lead, rename.Replace)
-	for i := range section.Tables {
-		t := &section.Tables[i]
-		if t.Title = rename.Replace(t.Title); t.Title == section.Title {
-			t.Title = "" // said above it
+	for i := range out {
+		section := &out[i]
+		section.Title, section.Lead = rename.Replace(section.Title), stat.Map(section.Lead, rename.Replace)
+		for j := range section.Tables {
+			t := &section.Tables[j]
+			if t.Title = rename.Replace(t.Title); t.Title == section.Title {
+				t.Title = "" // said above it
+			}
 		}
 	}
+	return out
 }
 
 // Lead says in a line what a set is about: its machine, or how many there are, its runs and dates.

@@ -150,7 +150,7 @@ func (t Table) Write(w io.Writer, format Format, o Options) error {
 		}
 		return nil
 	case FormatJSON:
-		return writeIndented(w, t.objects())
+		return WriteJSON(w, t.objects())
 	}
 	return fmt.Errorf("a table cannot be written as %s", format)
 }
@@ -316,8 +316,8 @@ func (t Table) objects() []map[string]string {
 	return objects
 }
 
-// writeIndented writes JSON, with escapes for what could steer a terminal that shows it.
-func writeIndented(w io.Writer, v any) error {
+// WriteJSON writes a value as JSON, with escapes for what could steer a terminal that shows it.
+func WriteJSON(w io.Writer, v any) error {
 	var text strings.Builder
 	out := json.NewEncoder(&text)
 	out.SetEscapeHTML(false)
@@ -389,7 +389,8 @@ func (c Column) class(cell Cell) string {
 	right := when(c.is(">"), "right")
 	switch {
 	case c.is("!"):
-		return strings.TrimSpace(verdictClass(strings.TrimPrefix(cell.Text, "-")) + " " + right)
+		class, known := verdictClasses[strings.TrimPrefix(cell.Text, "-")]
+		return strings.TrimSpace(class + when(!known, "bad") + " " + right)
 	case c.is("`"):
 		return "code"
 	case c.is("~"):

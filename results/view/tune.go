@@ -46,7 +46,7 @@ func WriteTune(w io.Writer, s *results.Set, a TuneAnswer, format Format, o Optio
 	case FormatBench:
 		return WriteBench(w, TuneMeasurements(s))
 	case FormatJSON:
-		return writeIndented(w, struct {
+		return WriteJSON(w, struct {
 			TuneAnswer
 			Tunes []results.Tune `json:"tunes"`
 		}{a, s.Tunes})
@@ -219,34 +219,29 @@ func tuneAdvice(s *results.Set) []string {
 		q.cell.Framing, q.cell.Drain, q.cell.Sender = "", 0, ""
 		return q
 	}
+	run := func(u results.Tune) string { return u.Run }
 	asked := Distinct(recommended, question)
 	var out []string
 	for i, same := range stat.GroupBy(recommended, question) {
 		var answers []tuneAnswer
-		for _, run := range stat.GroupBy(same, func(u results.Tune) string { return u.Run }) {
-			e := recommendation(run[0])
-			chunk := results.ChunkSize(run[0].Cell.Framing)
+		for _, own := range stat.GroupBy(same, run) {
+			e, chunk := recommendation(own[0]), results.ChunkSize(own[0].Cell.Framing)
 			answers = append(answers, tuneAnswer{chunk, withSizes(e.Alike, chunk), withSizes(e.Possible, chunk), e.Flat})
 		}
 		out = append(out, "For a chunk size "+questionText(s, asked[i], asked)+": "+agreement(answers)+".")
 	}
-	return append(out, inconclusiveRuns(s)...)
+	decided := Distinct(recommended, run)
+	open := stat.Filter(Distinct(s.Tunes, run), func(run string) bool { return !slices.Contains(decided, run) })
+	for _, own := range stat.GroupBy(open, s.Machine) {
+		out = append(out, fmt.Sprintf("For a chunk size %s, %s could not tell: noise hid it, or the time was too short; close other programs, or give it more time (--max-time).",
+			onMachine(s, s.Machine(own[0])), results.FormatCount(len(own), "run")))
+	}
+	return out
 }
 
 // recommendation returns what a recommended size rests on, of which old files tell nothing.
 func recommendation(u results.Tune) results.RecommendationEvidence {
 	return *cmp.Or(u.Evidence.RecommendationEvidence, new(results.RecommendationEvidence))
-}
-
-// inconclusiveRuns says of each machine how many runs of tune recommend nothing.
-func inconclusiveRuns(s *results.Set) []string {
-	run := func(u results.Tune) string { return u.Run }
-	decided := Distinct(stat.Filter(s.Tunes, func(u results.Tune) bool { return u.Recommended }), run)
-	open := stat.Filter(Distinct(s.Tunes, run), func(run string) bool { return !slices.Contains(decided, run) })
-	return stat.Map(stat.GroupBy(open, s.Machine), func(own []string) string {
-		return fmt.Sprintf("For a chunk size %s, %s could not tell: noise hid it, or the time was too short; close other programs, or give it more time (--max-time).",
-			onMachine(s, s.Machine(own[0])), results.FormatCount(len(own), "run"))
-	})
 }
 
 // withSizes returns sizes and more of them, ascending and each once.

@@ -23,7 +23,7 @@ func WriteChecks(w io.Writer, format Format, set *results.Set, o Options) error 
 	case format == FormatJUnit:
 		return writeJUnit(w, all)
 	case format == FormatJSON:
-		return writeIndented(w, struct {
+		return WriteJSON(w, struct {
 			Passed  bool   `json:"passed"`
 			Summary string `json:"summary"`
 			setJSON

@@ -81,7 +81,7 @@ func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 		}
 		return Page{Tables: found}.Write(w, format, o)
 	case FormatJSON:
-		return writeIndented(w, newSetJSON(s))
+		return WriteJSON(w, newSetJSON(s))
 	case FormatBench:
 		return WriteBench(w, s)
 	}
@@ -141,7 +141,7 @@ func (p Page) Write(w io.Writer, format Format, o Options) error {
 		for _, t := range p.Tables {
 			tables[t.Title] = t.objects()
 		}
-		return writeIndented(w, tables)
+		return WriteJSON(w, tables)
 	default:
 		if _, err := ParseFormat(string(format)); err != nil {
 			return err

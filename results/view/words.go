@@ -68,19 +68,13 @@ func checkText(c results.Check) string {
 	return strings.NewReplacer("deaf", verdicts["deaf"], "exit 0", verdicts["exit 0"]).Replace(c.Found)
 }
 
-// verdictClasses are what verdicts mean for a person, "" for nothing. The words of claims, faults,
-// servers and probes differ, their meanings do not.
+// verdictClasses are what verdicts mean for a person, "" for nothing; all others are bad. The words of
+// claims, faults, servers and probes differ, their meanings do not.
 var verdictClasses = map[string]string{
 	"holds": "good", "ok": "good", "sound": "good", "exit 0": "good", "yes": "good", recommendedMark: "good",
 	"conditional": "mixed", "slow": "mixed", "grows": "mixed", "noticed": "mixed", "refused": "mixed",
 	"error reply": "mixed", "grows faster than linear": "mixed",
 	"not testable here": "", "cannot tell": "", "unsupported": "", "*": "", "": "",
-}
-
-// verdictClass returns "good", "bad", "mixed", or "" for none.
-func verdictClass(verdict string) string {
-	class, known := verdictClasses[verdict]
-	return class + when(!known, "bad")
 }
 
 // absentFields are the words for fields of a cell that are not set.
