@@ -68,10 +68,14 @@ func (f *claimsFlags) run(cmd *cobra.Command, files []string) error {
 			switch {
 			case measured != nil:
 				return nil // what was not judged is not compared
-			case before == nil:
-				return f.decided(own)
+			case before != nil:
+				return f.compare(cmd, before, own)
 			}
-			return f.compare(cmd, before, own)
+			open := stat.Map(stat.Filter(f.latest(own), unsure), func(r results.Claim) string { return r.ID })
+			if !f.requireVerdict || len(open) == 0 {
+				return nil
+			}
+			return &statusError{exitInconclusive, fmt.Errorf("the figures leave open %s: run again when the machine is quiet", strings.Join(open, ", "))}
 		},
 	}
 	if len(files) == 0 {
@@ -85,16 +89,6 @@ func (f *claimsFlags) run(cmd *cobra.Command, files []string) error {
 		return err
 	}
 	return t.gate(nil, set)
-}
-
-// decided demands, where a verdict is required, that the figures leave none open.
-func (f *claimsFlags) decided(set *results.Set) error {
-	open := stat.Filter(f.latest(set), unsure)
-	if !f.requireVerdict || len(open) == 0 {
-		return nil
-	}
-	ids := stat.Map(open, func(r results.Claim) string { return r.ID })
-	return &statusError{exitInconclusive, fmt.Errorf("the figures leave open %s: run again when the machine is quiet", strings.Join(ids, ", "))}
 }
 
 // judge judges the claims that were asked for, and keeps what that rests on.

@@ -305,8 +305,18 @@ func (f *abFlags) register(cmd *cobra.Command) {
 
 func (f *abFlags) run(cmd *cobra.Command, args []string) error {
 	oldName, newName := args[0], args[1]
-	plan, err := f.plan(oldName, newName, args[2:])
-	if err != nil {
+	plan := abtest.Plan{
+		Flags: append([]string{"--samples", "12"}, args[2:]...),
+		Pairs: f.pairs, Spend: 45 * time.Second, MaxTime: f.maxTime, Seed: f.seed, Dir: f.folder(),
+	}
+	if err := plan.Validate(); err != nil {
+		return usage(err)
+	}
+	var err error
+	if plan.Old, err = subrun.Find(oldName); err != nil {
+		return err
+	}
+	if plan.New, err = subrun.Find(newName); err != nil {
 		return err
 	}
 	if plan.Old.Same(plan.New) {
@@ -330,22 +340,6 @@ func (f *abFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	return allGates(f.judgeChanges(c), f.judge(cmd, f.format, results.Merge(after...)))
-}
-
-func (f *abFlags) plan(oldName, newName string, flags []string) (abtest.Plan, error) {
-	p := abtest.Plan{
-		Flags: append([]string{"--samples", "12"}, flags...),
-		Pairs: f.pairs, Spend: 45 * time.Second, MaxTime: f.maxTime, Seed: f.seed, Dir: f.folder(),
-	}
-	if err := p.Validate(); err != nil {
-		return p, usage(err)
-	}
-	var err error
-	if p.Old, err = subrun.Find(oldName); err != nil {
-		return p, err
-	}
-	p.New, err = subrun.Find(newName)
-	return p, err
 }
 
 // usageOfRun gives flags that a binary's run does not take the exit code that they have there.

@@ -40,7 +40,16 @@ func (f *doctorFlags) run(cmd *cobra.Command, flags []string) error {
 	var failed error
 	return f.measure(cmd, task{
 		work: func(ctx context.Context, s *session) error {
-			if watch, failed = f.watch(ctx, s, plan); watch != nil { // one that was interrupted says something too
+			watch = &doctor.Watch{}
+			plan.Observe = func(_, of int, took time.Duration) {
+				s.progress.finish(of, took.Round(10*time.Millisecond).String())
+			}
+			if plan.Invocations > 0 {
+				watch, failed = doctor.Run(ctx, plan, func(set *results.Set) error {
+					return errors.Join(results.WriteAll(s.Writer, set.Environments), results.WriteAll(s.Writer, set.Records))
+				})
+			}
+			if watch != nil { // one that was interrupted says something too
 				records := stat.BetweenRuns(watch.Runs)
 				for i := range records {
 					records[i].Run = s.run
@@ -95,19 +104,6 @@ func (f *doctorFlags) plan(flags []string) (doctor.Plan, error) {
 	}
 	p.Binary = subrun.Binary{Name: "pipebench", Path: self}
 	return p, nil
-}
-
-// watch invokes run, and keeps what it measured.
-func (f *doctorFlags) watch(ctx context.Context, s *session, p doctor.Plan) (*doctor.Watch, error) {
-	if p.Invocations == 0 {
-		return &doctor.Watch{}, nil
-	}
-	p.Observe = func(_, of int, took time.Duration) {
-		s.progress.finish(of, took.Round(10*time.Millisecond).String())
-	}
-	return doctor.Run(ctx, p, func(set *results.Set) error {
-		return errors.Join(results.WriteAll(s.Writer, set.Environments), results.WriteAll(s.Writer, set.Records))
-	})
 }
 
 // show prints what the file says of the machine, without the measurements that say it, what was

@@ -36,9 +36,7 @@ func (f *probeFlags) register(cmd *cobra.Command) {
 }
 
 func (f *probeFlags) run(cmd *cobra.Command, files []string) error {
-	for _, name := range f.pipes {
-		f.options.Kinds = append(f.options.Kinds, syspipe.Kind(name))
-	}
+	f.options.Kinds = stat.Map(f.pipes, func(name string) syspipe.Kind { return syspipe.Kind(name) })
 	if f.options.StepTimeout <= 0 {
 		return usage(fmt.Errorf("--step-timeout %v: want a time above zero", f.options.StepTimeout))
 	}

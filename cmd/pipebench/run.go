@@ -105,11 +105,6 @@ var againstShapes = []string{
 // them measures that and no more. Nor does one that is compared, cell by cell, with others.
 var particular = []string{"placement", "precision", "assert", "shape"}
 
-// isDefault reports whether nothing in particular was asked for.
-func (f *runFlags) isDefault(cmd *cobra.Command) bool {
-	return !slices.ContainsFunc(slices.Concat(againstShapes, particular), cmd.Flags().Changed) && !subrun.RecordsOnly()
-}
-
 // ofScenarios are the flags that mean something to a scenario, which says itself what it measures.
 var ofScenarios = []string{"scenario", "detail", "out", "format", "quiet", "no-progress", "seed", "max-time"}
 
@@ -144,7 +139,7 @@ func (f *runFlags) run(cmd *cobra.Command, _ []string) error {
 		return usage(err)
 	}
 	stages := []measure.Stage{{Plan: plan}}
-	if f.isDefault(cmd) {
+	if !slices.ContainsFunc(slices.Concat(againstShapes, particular), cmd.Flags().Changed) && !subrun.RecordsOnly() {
 		if stages, err = f.sweep.WithFurther(plan); err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/measure"
 	"github.com/pipebench/pipebench/scenarios/tune"
@@ -28,10 +29,7 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 	f.options = tune.Default()
 	o, c := &f.options, &f.options.Cell
 	flags := cmd.Flags()
-	var objectives []string
-	for _, o := range tune.Objectives {
-		objectives = append(objectives, fmt.Sprintf("%s (%s)", o[0], o[1]))
-	}
+	objectives := stat.Map(tune.Objectives, func(o [2]string) string { return fmt.Sprintf("%s (%s)", o[0], o[1]) })
 	addParsed(cmd, &o.Objective, "objective", string(o.Objective), tune.ParseObjective, "what goodput is worth against wait: "+strings.Join(objectives, ", "))
 	addList(cmd, &o.Chunks, "chunk", "", measure.ParseSizes, "sizes to choose from, bytes of a whole frame (default 512..1MiB and 60KiB)")
 	addList(cmd, &o.Drains, "drain", "full,200MB/s,20MB/s", each(tune.ParseDrain), "how fast readers take bytes")

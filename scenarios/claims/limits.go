@@ -289,11 +289,9 @@ func gatherFits(makers ...maker) func(context.Context, *session) Fits {
 }
 
 func (e Fits) figure() string {
-	var all []string
-	for _, s := range e.Messages {
-		all = append(all, fmt.Sprintf("%s: %.1f MiB", s.Name, float64(s.JSON)/(1<<20)))
-	}
-	return strings.Join(all, ", ")
+	return strings.Join(stat.Map(e.Messages, func(c Content) string {
+		return fmt.Sprintf("%s: %.1f MiB", c.Name, float64(c.JSON)/(1<<20))
+	}), ", ")
 }
 
 func judgeFits(e Fits) Judgement {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/faults"
 	"github.com/pipebench/pipebench/syspipe/proc"
 	"github.com/pipebench/pipebench/syspipe/script"
@@ -204,10 +205,7 @@ func readPrinted(r io.Reader, yield func(line []byte, tooLarge bool)) {
 }
 
 func gatherPieces(context.Context, *session) (e Pieces) {
-	var messages [][]byte
-	for _, size := range []int{4094, 4095, 4096, 4097, 8191, 8192, 100, 12_287, 50} {
-		messages = append(messages, message(size))
-	}
+	messages := stat.Map([]int{4094, 4095, 4096, 4097, 8191, 8192, 100, 12_287, 50}, message)
 	wire := append(bytes.Join(messages, []byte("\n")), '\n')
 	e.Printed = new(Printed)
 	faults.Deliver([]byte("\xff\n{}"), false, func(r io.Reader) {

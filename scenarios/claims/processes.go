@@ -138,10 +138,7 @@ type Logs struct {
 var headerClaims = []Claim{
 	claim("003-exact-sizes", func(context.Context, *session) Headed {
 		e := Headed{Messages: len(awkward)}
-		var messages [][]byte
-		for _, a := range awkward {
-			messages = append(messages, []byte(a.text))
-		}
+		messages := stat.Map(awkward, func(a awkwardMessage) []byte { return []byte(a.text) })
 		exchange(framers.ContentLength(), messages, func(r framers.Reader) {
 			for i, want := range messages {
 				got, err := r.ReadMessage()
@@ -175,8 +172,10 @@ type Headed struct {
 	Altered  []string `json:"altered"` // those that did not arrive as they were sent
 }
 
+type awkwardMessage struct{ name, text string }
+
 // awkward are messages that a line framing could not carry, or would cut.
-var awkward = []struct{ name, text string }{
+var awkward = []awkwardMessage{
 	{"newline", "{\n}"},
 	{"blank line", "a\r\n\r\nb"},
 	{"header inside", "Content-Length: 5\r\n\r\nhello"},

@@ -201,13 +201,9 @@ type Flight struct {
 
 func gatherFlight(context.Context, *session) (e Flight) {
 	f := script.Must(framers.Chunked(4 << 10))
-	var messages, wire [][]byte
-	var queues [][][]byte
-	for _, size := range []int{10_000, 20_000, 40_000, 80_000} {
-		msg := message(size)
-		messages = append(messages, msg)
-		queues = append(queues, framesOf(f, msg))
-	}
+	messages := stat.Map([]int{10_000, 20_000, 40_000, 80_000}, message)
+	queues := stat.Map(messages, func(msg []byte) [][]byte { return framesOf(f, msg) })
+	var wire [][]byte
 	for left := true; left; {
 		left = false
 		for i, q := range queues {

@@ -114,11 +114,9 @@ func Register[A any](name string, work func(*proc.Work, A)) {
 
 // All lists the scenarios in the order of the catalogue.
 func All() []Scenario {
-	var all []Scenario
-	for _, m := range catalogue.Of(catalogue.Program) {
-		all = append(all, Scenario{m, experiments[m.Name]})
-	}
-	return all
+	return stat.Map(catalogue.Of(catalogue.Program), func(m catalogue.Misbehaviour) Scenario {
+		return Scenario{m, experiments[m.Name]}
+	})
 }
 
 // Find returns the scenario of that name; its error lists the known names.

@@ -119,10 +119,7 @@ func GrowthPlan(from, to int) bench.Plan {
 // one on make the slope.
 func GrowthOf(records []results.Record, from int) []*ReaderGrowth {
 	elapsed, calls := stat.MustMetric("time"), stat.MustMetric("reader-calls")
-	var all []int
-	for _, r := range records {
-		all = append(all, r.Cell.Size)
-	}
+	all := stat.Map(records, func(r results.Record) int { return r.Cell.Size })
 	slices.Sort(all)
 	var out []*ReaderGrowth
 	for _, framing := range growthFramings {

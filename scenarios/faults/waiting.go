@@ -196,27 +196,20 @@ func runHeadOfLine(ctx context.Context, r *recorder) {
 		}
 	}
 	for _, spec := range headOfLineFramings {
-		r.report(spec, headOfLineOf(spec, waits[spec], capacity))
-	}
-	script.Check(p.Wait())
-}
-
-// headOfLineOf makes the evidence of one framing from the waits of its rounds.
-func headOfLineOf(spec string, waits []float64, capacity int) *HeadOfLine {
-	e := &HeadOfLine{Framing: spec, Large: largeBytes, Small: smallBytes, Capacity: capacity,
-		Drain: 1 / perByte.Seconds(), Wait: stat.Median(waits), WholeNS: float64(largeBytes) * float64(perByte)}
-	frame := largeBytes
-	if f, err := framers.Parse(spec); err == nil {
-		if c, ok := f.(framers.Chunker); ok {
+		e := &HeadOfLine{Framing: spec, Large: largeBytes, Small: smallBytes, Capacity: capacity,
+			Drain: 1 / perByte.Seconds(), Wait: stat.Median(waits[spec]), WholeNS: float64(largeBytes) * float64(perByte)}
+		frame := largeBytes
+		if c, ok := script.Must(framers.Parse(spec)).(framers.Chunker); ok {
 			frame = 0
 			for pieces := range c.Frames(make([]byte, largeBytes)) {
 				frame = max(frame, len(bytes.Join(pieces, nil)))
 			}
 		}
+		e.ExpectedNS = float64(min(frame+capacity, largeBytes)) * float64(perByte)
+		e.Share = scaled(e.Wait, 1/e.WholeNS)
+		r.report(spec, e)
 	}
-	e.ExpectedNS = float64(min(frame+capacity, largeBytes)) * float64(perByte)
-	e.Share = scaled(e.Wait, 1/e.WholeNS)
-	return e
+	script.Check(p.Wait())
 }
 
 type waitReport struct {
@@ -290,10 +283,4 @@ func (s *slowReader) Read(p []byte) (int, error) {
 }
 
 // letters is a message of n bytes that every framing carries.
-func letters(n int) []byte {
-	p := make([]byte, n)
-	for i := range p {
-		p[i] = 'a' + byte(i%26)
-	}
-	return p
-}
+func letters(n int) []byte { return bytes.Repeat([]byte("abcdefghijklmnopqrstuvwxyz"), n/26+1)[:n] }
