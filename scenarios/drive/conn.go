@@ -252,9 +252,6 @@ func (c *conn) overhear() *proc.Tail {
 	return said
 }
 
-// pauseReading leaves what the server says unread from the next read on, until resumeReading.
-func (c *conn) pauseReading() { c.out.gate.Store(new(make(chan struct{}))) }
-
 // resumeReading goes on with a standard output that was left unread. It may be called when none
 // was.
 func (c *conn) resumeReading() {

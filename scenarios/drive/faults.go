@@ -50,7 +50,13 @@ type treatment struct {
 
 // treatments are by name in the catalogue. Each has a server started for it.
 var treatments = map[string]treatment{
-	"dirty-line": {do: dirtyLine},
+	"dirty-line": {do: func(ctx context.Context, r *faultRun) error {
+		if r.c.framing.String() != "ndjson" || !r.d.protocol.jsonRPC {
+			return notTried("it is about JSON-RPC in lines, which the server does not speak")
+		}
+		r.sendRaw([]byte("\n  \nthis is a log line\n{\"broken\":\n"))
+		return r.meet(ctx, r.d.smallest(toolRequest))
+	}},
 	"split-utf8": {do: splitUTF8, set: func(o *Options) { o.WriteChunk = 71 }},
 	"trickle": {do: func(ctx context.Context, r *faultRun) error {
 		r.asked = r.d.request(toolRequest, 4<<10)
@@ -59,16 +65,49 @@ var treatments = map[string]treatment{
 	"slow-reader": {do: func(ctx context.Context, r *faultRun) error {
 		return r.leaveUnread(ctx, 64<<10, 64) // 4 MiB: more than fits into any pipe on the way
 	}},
-	"unread-stderr":      {do: unreadStderr, set: func(o *Options) { o.undrained = true }},
-	"nonblocking-stdout": {do: nonblockingStdout, set: func(o *Options) { o.nonblock = true }},
-	"closed-stdout":      {do: closedStdout},
-	"eof-mid-frame":      {do: eofMidFrame},
-	"wrong-framing":      {do: wrongFraming, end: true, rpc: true, mild: true},
-	"lying-length":       {do: lyingLength},
+	"unread-stderr": {do: unreadStderr, set: func(o *Options) { o.undrained = true }},
+	"nonblocking-stdout": {do: func(ctx context.Context, r *faultRun) error {
+		if r.d.o.Pipe == syspipe.Named {
+			return notTried("the mode of a named pipe is not the server's alone")
+		}
+		return r.leaveUnread(ctx, 256<<10, 4)
+	}, set: func(o *Options) { o.nonblock = true }},
+	"closed-stdout": {do: func(_ context.Context, r *faultRun) error {
+		r.c.stdout.Close()
+		t := r.d.smallest(transportRequest)
+		for i := range int64(3) {
+			if r.c.send(t.number(i)) != nil {
+				break // it has gone already
+			}
+		}
+		r.awaitExit(max(leaveAtEOF, r.d.o.gone()), 2)
+		return nil
+	}},
+	"eof-mid-frame": {do: func(_ context.Context, r *faultRun) error {
+		msg := r.d.smallest(toolRequest).number(1)
+		r.sendRaw(msg[:len(msg)/2])
+		r.c.stdin.Close()
+		r.awaitExit(max(leaveAtEOF, r.d.o.gone()), 2)
+		return nil
+	}},
+	"wrong-framing": {do: wrongFraming, end: true, rpc: true, mild: true},
+	"lying-length":  {do: lyingLength},
 
-	"end-idle":       {do: endIdle},
-	"end-in-flight":  {do: endInFlight},
-	"end-at-start":   {do: endAtStart, raw: true},
+	"end-idle": {do: func(_ context.Context, r *faultRun) error {
+		r.c.stdin.Close()
+		r.leaves(r.d.o.gone(), "the end of its input")
+		return nil
+	}},
+	"end-in-flight": {do: endInFlight},
+	"end-at-start": {do: func(_ context.Context, r *faultRun) (err error) {
+		if r.c, err = connect(r.d.o, r.d.protocol.wire); err != nil {
+			return err
+		}
+		defer r.c.shutdown(false)
+		r.c.stdin.Close()
+		r.leaves(r.d.o.gone()+r.d.beside(), "the end of its input, before anything was said")
+		return nil
+	}, raw: true},
 	"sigterm":        {do: func(_ context.Context, r *faultRun) error { return r.signal(syscall.SIGTERM) }},
 	"sigint":         {do: func(_ context.Context, r *faultRun) error { return r.signal(syscall.SIGINT) }},
 	"client-killed":  {do: clientKilled, all: true, set: func(o *Options) { o.behind = true }},
@@ -267,14 +306,6 @@ func (r *faultRun) awaitExit(limit time.Duration, again int) {
 	}
 }
 
-func dirtyLine(ctx context.Context, r *faultRun) error {
-	if r.c.framing.String() != "ndjson" || !r.d.protocol.jsonRPC {
-		return notTried("it is about JSON-RPC in lines, which the server does not speak")
-	}
-	r.sendRaw([]byte("\n  \nthis is a log line\n{\"broken\":\n"))
-	return r.meet(ctx, r.d.smallest(toolRequest))
-}
-
 func splitUTF8(ctx context.Context, r *faultRun) error {
 	t := r.d.request(toolRequest, 8<<10)
 	if !t.echoes {
@@ -288,13 +319,6 @@ func splitUTF8(ctx context.Context, r *faultRun) error {
 	return r.meet(ctx, t)
 }
 
-func nonblockingStdout(ctx context.Context, r *faultRun) error {
-	if r.d.o.Pipe == syspipe.Named {
-		return notTried("the mode of a named pipe is not the server's alone")
-	}
-	return r.leaveUnread(ctx, 256<<10, 4)
-}
-
 // leaveUnread sends requests while nobody reads the answers, then reads, and compares them.
 func (r *faultRun) leaveUnread(ctx context.Context, size, n int) error {
 	t := r.d.request(toolRequest, size)
@@ -302,7 +326,7 @@ func (r *faultRun) leaveUnread(ctx context.Context, size, n int) error {
 		return notEchoed
 	}
 	r.asked = t
-	r.c.pauseReading()
+	r.c.out.gate.Store(new(make(chan struct{}))) // from the next read on
 	reads := time.AfterFunc(r.d.o.Patience, r.c.resumeReading)
 	defer reads.Stop()
 	round, err := r.d.loadRound(ctx, Load{Size: size, Inflight: n, Duration: defaultLoad}, t, int64(n))
@@ -325,26 +349,6 @@ func unreadStderr(ctx context.Context, r *faultRun) error {
 	}
 	r.found(out)
 	return err
-}
-
-func closedStdout(_ context.Context, r *faultRun) error {
-	r.c.stdout.Close()
-	t := r.d.smallest(transportRequest)
-	for i := range int64(3) {
-		if r.c.send(t.number(i)) != nil {
-			break // it has gone already
-		}
-	}
-	r.awaitExit(max(leaveAtEOF, r.d.o.gone()), 2)
-	return nil
-}
-
-func eofMidFrame(_ context.Context, r *faultRun) error {
-	msg := r.d.smallest(toolRequest).number(1)
-	r.sendRaw(msg[:len(msg)/2])
-	r.c.stdin.Close()
-	r.awaitExit(max(leaveAtEOF, r.d.o.gone()), 2)
-	return nil
 }
 
 const (

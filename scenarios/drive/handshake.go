@@ -217,10 +217,15 @@ var handshakeAdvice = map[Verdict]string{
 // handshakeError explains why a server could not be greeted, and ends it.
 func handshakeError(o Options, c *conn, why error) error {
 	e := &HandshakeError{Command: o.Command, Why: why.Error(), Verdict: ErrorReply}
+	before := c.strays.unasked.Load()
+	if errors.Is(why, errSilent) { // some answer when their input ends
+		c.stdin.Close()
+		closedWithin(c.closed, leaveAtEOF)
+	}
 	switch {
 	case errors.Is(why, errLeft) && c.Ended(leaveAtTerm):
 		e.Verdict = c.exitVerdict()
-	case errors.Is(why, errSilent) && c.answersAtEnd():
+	case errors.Is(why, errSilent) && c.strays.unasked.Load() > before:
 		e.Verdict = Buffered
 	case errors.Is(why, errLeft), errors.Is(why, errSilent), errors.Is(why, errMute):
 		e.Verdict = Deaf
@@ -232,14 +237,6 @@ func handshakeError(o Options, c *conn, why error) error {
 	c.shutdown(false)
 	e.Stderr = c.stderrLines()
 	return e
-}
-
-// answersAtEnd ends the input of a server that was silent, and reports whether it answers then.
-func (c *conn) answersAtEnd() bool {
-	before := c.strays.unasked.Load()
-	c.stdin.Close()
-	closedWithin(c.closed, leaveAtEOF)
-	return c.strays.unasked.Load() > before
 }
 
 // A greeting is what came of an attempt to speak to a server of which nothing is known: a server

@@ -70,12 +70,6 @@ func (r *faultRun) leaves(limit time.Duration, after string, signals ...string) 
 	}
 }
 
-func endIdle(_ context.Context, r *faultRun) error {
-	r.c.stdin.Close()
-	r.leaves(r.d.o.gone(), "the end of its input")
-	return nil
-}
-
 // inFlight is how many requests are under way when the input ends.
 const inFlight = 8
 
@@ -95,16 +89,6 @@ func endInFlight(_ context.Context, r *faultRun) error {
 
 // beside is how long a server may take to start while others start beside it.
 func (d *Driver) beside() time.Duration { return 4 * d.ready }
-
-func endAtStart(_ context.Context, r *faultRun) (err error) {
-	if r.c, err = connect(r.d.o, r.d.protocol.wire); err != nil {
-		return err
-	}
-	defer r.c.shutdown(false)
-	r.c.stdin.Close()
-	r.leaves(r.d.o.gone()+r.d.beside(), "the end of its input, before anything was said")
-	return nil
-}
 
 // signal asks the server alone to end, as a client does that has its number, and leaves its input
 // open.

@@ -132,10 +132,17 @@ func (m *mcp) chooseTools(ctx context.Context, c *conn, within time.Duration) er
 	if m.known {
 		return nil
 	}
-	tools, err := m.listTools(ctx, c, within)
+	reply, err := c.call(ctx, "tools/list", "{"+strings.TrimSuffix(m.meta(), ",")+"}", within)
 	if err != nil {
 		return err
 	}
+	var list struct {
+		Tools []tool `json:"tools"`
+	}
+	if err := reply.decode(&list); err != nil && reply.failure == nil { // a server without any may refuse
+		return fmt.Errorf("tools/list: %w", err)
+	}
+	tools := list.Tools
 	m.known = true
 	demanded := m.tool.name != "" || m.kind == RequestTool
 	if m.tool.name == "" && m.kind != RequestUnknown {
@@ -162,43 +169,23 @@ func (m *mcp) chooseTools(ctx context.Context, c *conn, within time.Duration) er
 	return nil
 }
 
-// listTools asks for the tools. A server without any may refuse.
-func (m *mcp) listTools(ctx context.Context, c *conn, within time.Duration) ([]tool, error) {
-	reply, err := c.call(ctx, "tools/list", "{"+strings.TrimSuffix(m.meta(), ",")+"}", within)
-	if err != nil {
-		return nil, err
-	}
-	var list struct {
-		Tools []tool `json:"tools"`
-	}
-	if err := reply.decode(&list); err != nil && reply.failure == nil {
-		return nil, fmt.Errorf("tools/list: %w", err)
-	}
-	return list.Tools, nil
-}
-
 // complete finds the tool among those of the server, and its first argument of a type where none is
 // named. A tool that is not there is an error if it is demanded, else it is none.
 func (call toolCall) complete(tools []tool, demanded bool, kinds ...any) (toolCall, error) {
-	var names []string
-	for _, t := range tools {
-		names = append(names, t.Name)
-		if t.Name != call.name {
-			continue
-		}
-		if call.arg == "" {
-			call.arg = t.argument(kinds...)
-		}
-		if call.arg == "" {
-			return call, fmt.Errorf("tool %s has no argument of type %s: name the one to be filled", call.name, kinds[0])
-		}
-		return call, nil
-	}
-	if demanded {
-		slices.Sort(names)
+	i := slices.IndexFunc(tools, func(t tool) bool { return t.Name == call.name })
+	switch {
+	case i < 0 && demanded:
+		names := slices.Sorted(slices.Values(stat.Map(tools, func(t tool) string { return t.Name })))
 		return call, fmt.Errorf("the server has no tool %q; it has %s", call.name, names)
+	case i < 0:
+		return toolCall{}, nil
+	case call.arg == "":
+		call.arg = tools[i].argument(kinds...)
 	}
-	return toolCall{}, nil
+	if call.arg == "" {
+		return call, fmt.Errorf("tool %s has no argument of type %s: name the one to be filled", call.name, kinds[0])
+	}
+	return call, nil
 }
 
 // What a tool is called that makes nothing but bytes, and its argument that says how many.

@@ -71,7 +71,16 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 	d.least = p.least
 	served, rest := p.LimitTo, []int(nil)
 	if !p.NoSweep {
-		sweep, err := d.sweepToFailure(ctx, p.Sizes, sink)
+		half := ctx
+		if end, ok := ctx.Deadline(); ok {
+			var cancel context.CancelFunc
+			half, cancel = context.WithTimeoutCause(ctx, time.Until(end)/2, errHalfTime)
+			defer cancel()
+		}
+		sweep, err := d.sweep(half, p.Sizes, sink, true)
+		if g := sweep.Growth; g != nil { // what was measured says it, though the time may be over
+			err = errors.Join(err, sink(d.growthRecord(*g)))
+		}
 		if err != nil && !errors.Is(err, errHalfTime) {
 			return err
 		}
@@ -111,20 +120,6 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 
 // errHalfTime ends a sweep that has had its share.
 var errHalfTime = errors.New("half of the time is over")
-
-// sweepToFailure sweeps until a size fails, or half of the time is over, and keeps how time grows.
-func (d *Driver) sweepToFailure(ctx context.Context, sizes []int, sink Sink) (*Sweep, error) {
-	if end, ok := ctx.Deadline(); ok {
-		half, cancel := context.WithTimeoutCause(ctx, time.Until(end)/2, errHalfTime)
-		defer cancel()
-		ctx = half
-	}
-	sweep, err := d.sweep(ctx, sizes, sink, true)
-	if g := sweep.Growth; g != nil { // what was measured says it, though the time may be over
-		err = errors.Join(err, sink(d.growthRecord(*g)))
-	}
-	return sweep, err
-}
 
 // growthIn measures how time grows when the server can read only few bytes at a time.
 func (d *Driver) growthIn(ctx context.Context, capacity, to int, sink Sink) error {
