@@ -36,8 +36,13 @@ const (
 var (
 	plainChunks    = &form{"chunked", chunkArg, chunksCarry, sendChunks, readChunks}
 	adaptiveChunks = &form{adaptive, chunkArg, chunksCarry, sendChunks, readChunks}
-	zstdChunks     = &form{packed, chunkArg, chunksCarry, sendChunks,
-		func(f framing, r io.Reader, s settings) Reader { return newZstdReader(r, f.size, s) }}
+	zstdChunks     = &form{packed, chunkArg, chunksCarry, sendChunks, func(f framing, r io.Reader, s settings) Reader {
+		limit := s.maxMessage
+		if limit <= math.MaxInt/4 { // what such a message becomes at the worst: all escaped, and what zstd puts before each block
+			s.maxMessage = 2*limit + limit/1024 + 1<<10
+		}
+		return &zstdReader{chunkReader: newChunkReader(r, f.size, false, s), limit: limit}
+	}}
 )
 
 func readChunks(f framing, r io.Reader, s settings) Reader {

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"math"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -103,16 +101,6 @@ type zstdReader struct {
 	limit   int // of a message; the chunkReader's is of its packed form
 	decoder *zstd.Decoder
 	out     []byte
-}
-
-// newZstdReader has the chunkReader take what a message of the limit can become at the worst: all
-// of it escaped, and what zstd puts before each block that does not shrink.
-func newZstdReader(r io.Reader, size int, s settings) *zstdReader {
-	limit := s.maxMessage
-	if limit <= math.MaxInt/4 {
-		s.maxMessage = 2*limit + limit/1024 + 1<<10
-	}
-	return &zstdReader{chunkReader: newChunkReader(r, size, false, s), limit: limit}
 }
 
 func (r *zstdReader) ReadMessage() ([]byte, error) {

@@ -157,8 +157,16 @@ type Check struct {
 // in nanoseconds.
 func shareOf(msg []byte, measure func() float64) (own, message, share stat.Estimate) {
 	var all [3][]float64
+	messages := slices.Repeat([][]byte{msg}, 500)
 	for range stat.LeastSamples {
-		ns, each := measure(), timeMessages(msg)
+		ns := measure()
+		began := time.Now()
+		exchange(framers.NDJSON(), messages, func(r framers.Reader) {
+			for range messages {
+				script.Must(r.ReadMessage())
+			}
+		})
+		each := float64(time.Since(began)) / float64(len(messages))
 		all[0], all[1], all[2] = append(all[0], ns), append(all[1], each), append(all[2], ns/each)
 	}
 	return stat.Median(all[0]), stat.Median(all[1]), stat.Median(all[2])
@@ -182,18 +190,6 @@ func timeChecks() float64 {
 	elapsed := time.Since(began)
 	runtime.KeepAlive(over)
 	return float64(elapsed) / checks
-}
-
-// timeMessages is what receiving a message takes, in nanoseconds.
-func timeMessages(msg []byte) float64 {
-	messages := slices.Repeat([][]byte{msg}, 500)
-	began := time.Now()
-	exchange(framers.NDJSON(), messages, func(r framers.Reader) {
-		for range messages {
-			script.Must(r.ReadMessage())
-		}
-	})
-	return float64(time.Since(began)) / float64(len(messages))
 }
 
 // Prevent is the evidence of 001-prevents-allocation.

@@ -124,7 +124,15 @@ func (p program) interview(ctx context.Context) Server {
 	s := Server{Name: p.name, MalformedID: "no answer"}
 	p.shaken(ctx, func(c *faults.Conversation) {
 		s.Newline = true
-		s.askEnd(ctx, c, p.slow)
+		c.Say(p.slow + "\n") // is under way when standard input ends
+		c.In.Close()
+		ended := time.Now()
+		if s.Replied = c.Await(ctx, leaveWithin, isResult("9")) == nil; s.Replied {
+			s.ReplyNS = time.Since(ended).Nanoseconds()
+		}
+		if s.Exited = c.Ended(leaveWithin - time.Since(ended)); s.Exited {
+			s.ExitNS = time.Since(ended).Nanoseconds()
+		}
 		s.Largest = c.Longest
 	})
 	p.talk(ctx, func(c *faults.Conversation) { // a handshake in the framing of language servers
@@ -176,19 +184,6 @@ func says(ctx context.Context, c *faults.Conversation, text string, wanted func(
 	return c.Await(ctx, silenceWithin, wanted) == nil
 }
 
-// askEnd ends standard input while a request is under way.
-func (s *Server) askEnd(ctx context.Context, c *faults.Conversation, slow string) {
-	c.Say(slow + "\n")
-	c.In.Close()
-	ended := time.Now()
-	if s.Replied = c.Await(ctx, leaveWithin, isResult("9")) == nil; s.Replied {
-		s.ReplyNS = time.Since(ended).Nanoseconds()
-	}
-	if s.Exited = c.Ended(leaveWithin - time.Since(ended)); s.Exited {
-		s.ExitNS = time.Since(ended).Nanoseconds()
-	}
-}
-
 // isResult recognises the result of the request with that id.
 func isResult(id string) func(string) bool {
 	return func(line string) bool {
@@ -199,55 +194,43 @@ func isResult(id string) func(string) bool {
 
 // init registers what processes of their own do in experiments.
 func init() {
-	proc.Register("claims/go-sdk", serveGoSDK)
-	proc.Register("claims/mcp-go", serveMCPGo)
-	faults.Register("claims/serve", serveOurs)
+	proc.Register("claims/go-sdk", func(*proc.Work) error { // a server made with the MCP Go SDK
+		s := mcp.NewServer(&mcp.Implementation{Name: "go-sdk", Version: "1"}, nil)
+		mcp.AddTool(s, &mcp.Tool{Name: "slow"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+			time.Sleep(slowTool)
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil, nil
+		})
+		return s.Run(context.Background(), &mcp.StdioTransport{})
+	})
+	proc.Register("claims/mcp-go", func(*proc.Work) error { // a server made with mcp-go
+		s := mcpgoserver.NewMCPServer("mcp-go", "1")
+		s.AddTool(mcpgo.NewTool("slow"), func(context.Context, mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
+			time.Sleep(slowTool)
+			return mcpgo.NewToolResultText("done"), nil
+		})
+		return mcpgoserver.ServeStdio(s)
+	})
+	faults.Register("claims/serve", func(*proc.Work, any) { // the server of this project
+		slow := mcpstdio.NewTool("slow", "", nil, func(context.Context, struct{}) (string, error) {
+			time.Sleep(slowTool)
+			return "done", nil
+		})
+		s := script.Must(mcpstdio.NewServer(os.Stdin, os.Stdout, mcpstdio.Options{Tools: []mcpstdio.Tool{slow}}))
+		script.Check(s.Start(context.Background()))
+		script.Check(s.Wait())
+	})
 	faults.Register("claims/answerer", answerLines)
-	faults.Register("claims/crasher", answerAndCrash)
+	faults.Register("claims/crasher", func(*proc.Work, any) { // a server that answers once, and dies
+		script.Must(bufio.NewReader(os.Stdin).ReadString('\n'))
+		fmt.Println("answer")
+		os.Exit(2)
+	})
 	faults.Register("claims/client", receiveOversized)
 }
 
 // slowTool is how long the servers' tool takes, so that a request is under way when its client
 // leaves.
 const slowTool = 100 * time.Millisecond
-
-// serveGoSDK is a server made with the MCP Go SDK.
-func serveGoSDK(*proc.Work) error {
-	s := mcp.NewServer(&mcp.Implementation{Name: "go-sdk", Version: "1"}, nil)
-	mcp.AddTool(s, &mcp.Tool{Name: "slow"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-		time.Sleep(slowTool)
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil, nil
-	})
-	return s.Run(context.Background(), &mcp.StdioTransport{})
-}
-
-// serveMCPGo is a server made with mcp-go.
-func serveMCPGo(*proc.Work) error {
-	s := mcpgoserver.NewMCPServer("mcp-go", "1")
-	s.AddTool(mcpgo.NewTool("slow"), func(context.Context, mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
-		time.Sleep(slowTool)
-		return mcpgo.NewToolResultText("done"), nil
-	})
-	return mcpgoserver.ServeStdio(s)
-}
-
-// serveOurs is the server of this project.
-func serveOurs(*proc.Work, any) {
-	slow := mcpstdio.NewTool("slow", "", nil, func(context.Context, struct{}) (string, error) {
-		time.Sleep(slowTool)
-		return "done", nil
-	})
-	s := script.Must(mcpstdio.NewServer(os.Stdin, os.Stdout, mcpstdio.Options{Tools: []mcpstdio.Tool{slow}}))
-	script.Check(s.Start(context.Background()))
-	script.Check(s.Wait())
-}
-
-// answerAndCrash is a server that answers once, and dies.
-func answerAndCrash(*proc.Work, any) {
-	script.Must(bufio.NewReader(os.Stdin).ReadString('\n'))
-	fmt.Println("answer")
-	os.Exit(2)
-}
 
 type answererArgs struct {
 	Limit  int

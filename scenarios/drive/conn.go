@@ -14,6 +14,7 @@ import (
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
@@ -270,8 +271,8 @@ type strays struct {
 	cut   bool // the last line began as JSON and did not end as such
 }
 
-// strayBytes bounds what of a line is kept.
-const strayBytes = 120
+// strayText bounds what of a line is kept, in characters.
+const strayText = 120
 
 // nonMessage counts what should not be on a standard output, and keeps the first for the record.
 func (s *strays) nonMessage(msg []byte) {
@@ -280,7 +281,7 @@ func (s *strays) nonMessage(msg []byte) {
 	s.lines++
 	s.cut = len(msg) > 0 && msg[0] == '{'
 	if s.lines == 1 {
-		s.first = shorten(strings.ToValidUTF8(string(msg[:min(len(msg), 2*strayBytes)]), "\uFFFD"), strayBytes)
+		s.first = view.Truncate(strings.ToValidUTF8(string(msg[:min(len(msg), 2*strayText)]), "\uFFFD"), strayText)
 	}
 }
 

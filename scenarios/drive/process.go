@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
@@ -41,7 +42,7 @@ func (c *conn) shutdown(politely bool) {
 const (
 	tailBytes   = 8 << 10
 	quotedLines = 5
-	quotedBytes = 300 // of a line
+	quotedText  = 300 // characters of a line
 )
 
 // Lines of standard error that say what went wrong, and those that only say where.
@@ -63,21 +64,13 @@ func (c *conn) stderrLines() []string {
 		if errorLine.MatchString(line) {
 			failure = len(out)
 		}
-		out = append(out, shorten(line, quotedBytes))
+		out = append(out, view.Truncate(line, quotedText))
 	}
 	last := max(0, len(out)-quotedLines)
 	if failure >= 0 && failure < last {
 		out[last] = out[failure]
 	}
 	return out[last:]
-}
-
-// shorten cuts a text that is too long to be read.
-func shorten(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
 // exitVerdict says how the process ended. Call it only when it has.

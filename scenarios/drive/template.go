@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
@@ -228,7 +229,7 @@ func (t *requestTemplate) checkRefusal(reply []byte) outcome {
 	if t.errs && (t.refusal == "" || t.refusal == code) {
 		return outcome{verdict: OK, code: code}
 	}
-	return outcome{verdict: ErrorReply, code: code, why: shorten(code+" "+message, quotedBytes)}
+	return outcome{verdict: ErrorReply, code: code, why: view.Truncate(code+" "+message, quotedText)}
 }
 
 // headBytes is how much of a payload marks where it begins in an answer.
@@ -247,7 +248,7 @@ func explain(payload, reply []byte) outcome {
 		return outcome{verdict: Corrupt, why: fmt.Sprintf("the answer is no JSON: %v", err)}
 	}
 	if err == nil && answer.Result.IsError {
-		return outcome{verdict: ErrorReply, why: shorten(string(reply), quotedBytes)}
+		return outcome{verdict: ErrorReply, why: view.Truncate(string(reply), quotedText)}
 	}
 	nearest := wrong(Corrupt, 0, "the answer (%d bytes) holds nothing of what was sent", len(reply))
 	for text := range texts(reply) {
