@@ -70,9 +70,22 @@ var fullPipeSize = 1 << 20
 
 func runFullPipe(ctx context.Context, r *recorder) {
 	all := fullPipesOf(r.Measure(ctx, fullPipePlan(fullPipeFramings), r.keep))
+	// Goodput by chunk size, a line for each way to wait.
+	c := &results.Curve{Title: "A full pipe: goodput by chunk size and way to wait", X: "chunk size, B", Y: "goodput, B/s"}
+	for _, e := range all {
+		t := results.Trace{Name: "io=" + e.IO}
+		for _, f := range fullPipeFramings {
+			var chunk float64
+			_, err := fmt.Sscanf(f, "chunked:%f", &chunk) // bare lines have no chunk size
+			if g, ok := e.Goodput[f]; ok && err == nil {
+				t.Points = append(t.Points, pointOf(chunk, g))
+			}
+		}
+		c.Series = append(c.Series, t)
+	}
 	for _, e := range all {
 		if e.PauseNS > 0 {
-			e.Curve = curveOfWaits(all)
+			e.Curve = c
 		}
 		r.report(e.IO, e)
 	}
@@ -120,23 +133,6 @@ func fullPipesOf(records []results.Record) []*FullPipe {
 		out = append(out, e)
 	}
 	return out
-}
-
-// curveOfWaits shows goodput by chunk size, a line for each way to wait.
-func curveOfWaits(all []*FullPipe) *results.Curve {
-	c := &results.Curve{Title: "A full pipe: goodput by chunk size and way to wait", X: "chunk size, B", Y: "goodput, B/s"}
-	for _, e := range all {
-		t := results.Trace{Name: "io=" + e.IO}
-		for _, f := range fullPipeFramings {
-			var chunk float64
-			_, err := fmt.Sscanf(f, "chunked:%f", &chunk) // bare lines have no chunk size
-			if g, ok := e.Goodput[f]; ok && err == nil {
-				t.Points = append(t.Points, pointOf(chunk, g))
-			}
-		}
-		c.Series = append(c.Series, t)
-	}
-	return c
 }
 
 // HeadOfLine is the evidence of head-of-line for one framing.
