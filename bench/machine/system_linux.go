@@ -187,7 +187,7 @@ func cpuModel() string {
 	if part := field(info, "CPU part"); part != "" {
 		return "implementer " + field(info, "CPU implementer") + " part " + part
 	}
-	return ""
+	return field(info, "cpu") // POWER
 }
 
 func virtualised(root fs.FS) string {
@@ -218,7 +218,9 @@ func imitated(root fs.FS, program string) string {
 	case strings.HasPrefix(path.Base(program), "qemu-"),
 		strings.Contains(info, "QEMU TCG"),                                             // x86
 		field(info, "CPU implementer") == "0x00" && field(info, "CPU part") == "0x051", // arm64: Q, of nobody
-		strings.Contains(read(root, "proc/sysinfo"), "QEMU"):                           // s390x
+		strings.Contains(read(root, "proc/sysinfo"), "QEMU"),                           // s390x
+		strings.Contains(field(info, "machine"), "emulated by qemu") && // POWER, as KVM's guests say too
+			!strings.Contains(read(root, "proc/device-tree/hypervisor/compatible"), "kvm"):
 		return "emulated by QEMU"
 	}
 	return ""

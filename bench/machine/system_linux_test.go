@@ -81,6 +81,10 @@ func TestWhatStandsInForASystemOrAProcessor(t *testing.T) {
 		{"arm64 by QEMU", "", map[string]string{"proc/cpuinfo": "CPU implementer\t: 0x00\nCPU part\t: 0x051"}, "emulated by QEMU"},
 		{"an arm64", "", map[string]string{"proc/cpuinfo": "CPU implementer\t: 0x41\nCPU part\t: 0xd0c"}, ""},
 		{"s390x by QEMU", "", map[string]string{"proc/sysinfo": "Manufacturer:         QEMU"}, "emulated by QEMU"},
+		{"POWER by QEMU", "", map[string]string{"proc/cpuinfo": "machine\t\t: CHRP IBM pSeries (emulated by qemu)"}, "emulated by QEMU"},
+		{"POWER by KVM", "", map[string]string{
+			"proc/cpuinfo": "machine\t\t: CHRP IBM pSeries (emulated by qemu)", "proc/device-tree/hypervisor/compatible": "linux,kvm\x00",
+		}, ""},
 		{"a program by qemu-user", "/usr/bin/qemu-s390x", nil, "emulated by QEMU"},
 	} {
 		if got := imitated(tree(c.files), c.program); got != c.want {
