@@ -35,7 +35,7 @@ var atlasQuestions = []question{
 	{"SIGPIPE is sent with it", "broken/no-reader/sigpipe", 0},
 	{"A blocked write gives, when the reader leaves", "broken/after-0/error", 0},
 	{"The writer is told of it after", "broken/after-0/notice", 0},
-	{"A parent that writes to an echoing child, and does not read, hangs after", "deadlock/parent-writes", 0},
+	{"A parent that only writes to an echoing child hangs after", "deadlock/parent-writes", 0},
 }
 
 // streamQuestions are asked of every kind of stream.
@@ -151,7 +151,7 @@ func Atlas(set *results.Set, systems []DocumentedSystem, detail bool) Page {
 	}
 	if len(systems) > 0 {
 		p.Tables = append(p.Tables, documented(systems))
-		p.Notes = append(p.Notes, "* read in the system's sources, measured on no machine. A dash: not measured, too few messages to tell, or no rule predicts it.")
+		p.Notes = append(p.Notes, "* read in the system's sources, measured on no machine. A dash, or nothing: not measured, too few messages to tell, or no rule predicts it.")
 	}
 	return p
 }

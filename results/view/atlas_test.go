@@ -48,13 +48,13 @@ func TestTheAtlasPutsSystemsThatAnswerAlikeInAColumn(t *testing.T) {
 	}
 	for question, want := range map[string]string{
 		"A new pipe holds": "65536 B | 65536 B | -",
-		"Writes of one size fill it with as little as":                             "32784 B (2049 B each) | ≠ 61439 B (61440 B each) | -",
-		"A chunk of 60 KiB fits into it whole":                                     "yes | ≠ no | -",
-		"A full one takes a byte again once there were read":                       "4096 B | ≠ 16384 B | ≠ 1 B",
-		"Writes of 4,096 B of two programs mix":                                    "yes | - | -",
-		"Writes of 60 KiB of two programs mix":                                     "yes | not seen | -",
-		"The writer is told of it after":                                           "500 B | - | -",
-		"A parent that writes to an echoing child, and does not read, hangs after": "hangs | - | -",
+		"Writes of one size fill it with as little as":              "32784 B (2049 B each) | ≠ 61439 B (61440 B each) | -",
+		"A chunk of 60 KiB fits into it whole":                      "yes | ≠ no | -",
+		"A full one takes a byte again once there were read":        "4096 B | ≠ 16384 B | ≠ 1 B",
+		"Writes of 4,096 B of two programs mix":                     "yes | - | -",
+		"Writes of 60 KiB of two programs mix":                      "yes | not seen | -",
+		"The writer is told of it after":                            "500 B | - | -",
+		"A parent that only writes to an echoing child hangs after": "hangs | - | -",
 	} {
 		if rows[question] != want {
 			t.Errorf("%s: got %q, want %q", question, rows[question], want)
