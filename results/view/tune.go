@@ -288,15 +288,21 @@ func agreement(runs []tuneAnswer) string {
 	case len(runs) > 1:
 		return fmt.Sprintf("use %s, as all of %d runs recommend", listSizes(named, "or"), len(runs))
 	}
-	if rest := stat.Filter(runs[0].equivalent, func(n int) bool { return n != runs[0].chunk }); len(rest) > 0 {
+	rest := stat.Filter(runs[0].equivalent, func(n int) bool { return n != runs[0].chunk })
+	switch {
+	case len(rest) > 0 && runs[0].chunk == 0:
+		return "do not chunk; where small messages must be quick, use " + listSizes(rest, "or")
+	case len(rest) > 0:
 		return fmt.Sprintf("use %s (within 5 %% of the best: %s)", listSizes(named, "or"), listSizes(rest, "and"))
 	}
 	return "use " + listSizes(named, "or")
 }
 
-// listSizes writes sizes as a person lists them: "4 KiB, 8 KiB or 16 KiB".
+// listSizes writes sizes as a person lists them: "4 KiB, 8 KiB or 16 KiB". Zero is no chunk size.
 func listSizes(sizes []int, last string) string {
-	words := stat.Map(sizes, func(n int) string { return results.FormatSize(int64(n)) })
+	words := stat.Map(sizes, func(n int) string {
+		return map[bool]string{true: "unchunked messages", false: results.FormatSize(int64(n))}[n == 0]
+	})
 	if n := len(words); n > 1 {
 		return strings.Join(words[:n-1], ", ") + " " + last + " " + words[n-1]
 	}
