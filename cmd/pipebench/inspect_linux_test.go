@@ -31,7 +31,7 @@ func stuck(t *testing.T) *exec.Cmd {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); unread.Close(); cmd.Wait() })
-	for end := time.Now().Add(20 * time.Second); ; {
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		report, err := inspect.Process(cmd.Process.Pid)
 		if err != nil {
 			t.Fatal(err)

@@ -129,10 +129,11 @@ func awaitNobody(t *testing.T, mark string) {
 	})
 }
 
-// await looks again until something has come about, for a minute at most.
+// await looks again until something has come about, for a minute at most. It leaves the CPU between
+// two looks to what it waits for.
 func await(t *testing.T, what string, came func() bool) {
 	t.Helper()
-	for began := time.Now(); !came(); runtime.Gosched() {
+	for began := time.Now(); !came(); time.Sleep(5 * time.Millisecond) {
 		if time.Since(began) > time.Minute {
 			t.Fatalf("it never came about that %s", what)
 		}

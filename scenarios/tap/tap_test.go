@@ -11,7 +11,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -266,7 +265,7 @@ const tapPatience = 1200 * time.Millisecond
 // unread starts a server that has written more than its pipe holds, and ended.
 func unread(t *testing.T) *tapped {
 	p := start(t, nil, "sh", "-c", `head -c 131000 /dev/zero; echo done >&2; exit 3`)
-	for deadline := time.Now().Add(patience); !strings.Contains(p.stderr.String(), "done"); runtime.Gosched() {
+	for deadline := time.Now().Add(patience); !strings.Contains(p.stderr.String(), "done"); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the server has not ended")
 		}
@@ -442,7 +441,7 @@ func TestAKilledTapTakesTheServerWithIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(patience); syscall.Kill(pid, 0) == nil && !zombie(pid); {
+	for deadline := time.Now().Add(patience); syscall.Kill(pid, 0) == nil && !zombie(pid); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			syscall.Kill(pid, syscall.SIGKILL)
 			t.Fatal("the server outlives the tap")

@@ -500,7 +500,7 @@ func TestATailKeepsItsLimitHoweverItIsWritten(t *testing.T) {
 func TestUsageIsOfTheProcess(t *testing.T) {
 	p, _, _ := startProgram(t, t.Context(), "spin", nil)
 	if first, known := p.CPU(); known {
-		for end := time.Now().Add(patience); ; runtime.Gosched() {
+		for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 			if now, _ := p.CPU(); now > first+10*time.Millisecond {
 				break
 			}
@@ -528,7 +528,7 @@ func TestAProcessThatWorksIsRunnableAndOneThatWaitsIsNot(t *testing.T) {
 	}
 	for kind, want := range map[string]bool{"spin": true, "wait": false} {
 		p, _, _ := startProgram(t, t.Context(), kind, nil)
-		for end := time.Now().Add(patience); p.Runnable() != want; runtime.Gosched() {
+		for end := time.Now().Add(patience); p.Runnable() != want; time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
 				t.Errorf("%s: runnable %v", kind, !want)
 				break
@@ -564,7 +564,7 @@ func TestWhatAProcessStartedIsInTheTimeOfItsTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	for end := time.Now().Add(patience); ; runtime.Gosched() {
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		own, _ := p.CPU()
 		if all, known := p.TreeCPU(); known && all > own+10*time.Millisecond {
 			break

@@ -457,7 +457,7 @@ func TestGrandchildrenEndToo(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Close()
-	for deadline := time.Now().Add(patience); !dead(pid); runtime.Gosched() {
+	for deadline := time.Now().Add(patience); !dead(pid); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("grandchild %d lives on", pid)
 		}

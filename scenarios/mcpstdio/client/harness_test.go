@@ -7,7 +7,6 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -244,7 +243,7 @@ func (s *fixture) reach(want State) {
 // eventually waits until a count of the connection is as wanted.
 func (s *fixture) eventually(what string, reached func(Stats) bool) {
 	s.t.Helper()
-	for deadline := time.Now().Add(patience); !reached(s.c.Stats()); runtime.Gosched() {
+	for deadline := time.Now().Add(patience); !reached(s.c.Stats()); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			s.t.Fatalf("%s never came; counts are %+v", what, s.c.Stats())
 		}
