@@ -18,6 +18,12 @@ import (
 // going on: a side that can move does so at once.
 const giveUp = 500 * time.Millisecond
 
+// startTime is what a process of ours may take until it says that it is ready, on a busy machine too.
+const startTime = 30 * time.Second
+
+// ready is what it says.
+const ready = "ready"
+
 // Exchange is the evidence of both-write-first.
 type Exchange struct {
 	Summarised
@@ -175,6 +181,7 @@ func askLogger(ctx context.Context, logBytes int, drained bool) *Logging {
 		}
 	}()
 	defer func() { c.Close(); <-read }()
+	script.Check(c.Await(ctx, startTime, func(line string) bool { return line == ready })) // one that starts slowly is not stuck
 	for range maxRequests {
 		e.Asked++
 		err := c.Say("ask\n")
@@ -196,6 +203,7 @@ func askLogger(ctx context.Context, logBytes int, drained bool) *Logging {
 // logAndAnswer answers each line of standard input, and logs before it does.
 func logAndAnswer(_ *proc.Work, logBytes int) {
 	log := make([]byte, logBytes)
+	script.Must(fmt.Println(ready))
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		script.Must(os.Stderr.Write(log))
