@@ -78,7 +78,7 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) (err error) {
 			o.Run, o.Observe = s.run, s.progress.step
 			return unfit(do(ctx, *o, func(l results.Line) error {
 				if c, ok := l.(results.Check); ok {
-					s.progress.note(view.Escape(fmt.Sprintf("%s: %s, %s", c.Name, view.VerdictText(c.Verdict), c.Found)))
+					s.progress.note(view.Escape(fmt.Sprintf("%s: %s, %s", c.Name, view.VerdictText(c.Verdict), view.CheckText(c))))
 				}
 				return s.Write(l)
 			}))

@@ -295,7 +295,7 @@ func (c *Comparison) note(matches []Change) {
 		c.Notes = append(c.Notes, fmt.Sprintf("%d exact counters (calls, wire bytes, allocations a message) are the same", n))
 	}
 	if n := len(found); n > 0 {
-		c.Notes = append(c.Notes, fmt.Sprintf("%d verdicts and limits are the same", n))
+		c.Notes = append(c.Notes, fmt.Sprintf("verdicts and limits that are the same: %d", n))
 	}
 	if n := len(Filter(matches, Change.varies)); n > 0 {
 		vary := map[bool]string{true: "one counter varies", false: fmt.Sprintf("%d counters vary", n)}[n == 1]

@@ -68,7 +68,8 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 		text := "min. detectable is the change that so many pairs, scattered like these, establish four times out of five"
 		if n := len(unchanged); n > 0 {
 			most := slices.Max(stat.Map(unchanged, func(ch stat.Change) float64 { return *ch.MinDetectableEffect }))
-			text += fmt.Sprintf(": %s at most of the %d times without a change", results.FormatPercent(100*most), n)
+			text = fmt.Sprintf("so many pairs, scattered like these, establish a change of %s four times out of five (the largest min. detectable of %s without a change)",
+				results.FormatPercent(100*most), results.FormatCount(n, "time"))
 		}
 		p.Notes = append(p.Notes, text)
 	}

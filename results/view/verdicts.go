@@ -38,7 +38,7 @@ func WriteChecks(w io.Writer, format Format, set *results.Set, o Options) error 
 		p.Tables = []Table{tableOf("", shown, []columnOf[results.Check]{
 			{"situation", func(c results.Check) Cell { return textCell(c.Name) }},
 			{"verdict", func(c results.Check) Cell { return verdictCell(c.Verdict) }},
-			{"what was found", func(c results.Check) Cell { return textCell(checkText(c)) }},
+			{"what was found", func(c results.Check) Cell { return textCell(CheckText(c)) }},
 		}...)}
 	}
 	p.Conclusions = checkAdvice(all)
@@ -64,7 +64,7 @@ func CheckSummary(all []results.Check) string {
 	failed := FailedChecks(all)
 	if len(failed) > 0 {
 		causes := stat.GroupBy(failed, func(c results.Check) string { return c.Found })
-		texts := stat.Map(causes, func(alike []results.Check) string { return namesOf(alike) + ": " + checkText(alike[0]) })
+		texts := stat.Map(causes, func(alike []results.Check) string { return namesOf(alike) + ": " + CheckText(alike[0]) })
 		if more := len(texts) - mostCauses; more > 0 {
 			texts = append(texts[:mostCauses], fmt.Sprintf("and %d more", more))
 		}
@@ -97,16 +97,23 @@ func checkAdvice(all []results.Check) []string {
 	return out
 }
 
+// checkOrder lists what a person has to look at first.
+var checkOrder = []string{results.CheckFails, results.CheckSlow, results.CheckCannotTell, results.CheckOK}
+
 // checkTable has a row for each situation.
 func checkTable(s *results.Set) Table {
 	type check = results.Check
-	return tableOf("How it behaves at its pipes", s.Checks, []columnOf[check]{
+	rows := slices.Clone(s.Checks)
+	slices.SortStableFunc(rows, func(a, b check) int {
+		return slices.Index(checkOrder, a.Verdict) - slices.Index(checkOrder, b.Verdict)
+	})
+	return tableOf("How it behaves at its pipes", rows, []columnOf[check]{
 		{"+`command", func(c check) Cell { return textCell(strings.Join(c.Command, " ")) }},
 		{"machine", func(c check) Cell { return machineCell(s, s.Machine(c.Run)) }},
 		{"+side", func(c check) Cell { return textCell(c.Side) }},
 		{"`situation", func(c check) Cell { return textCell(c.Name) }},
 		{"!verdict", func(c check) Cell { return verdictCell(c.Verdict) }},
-		{"~found", func(c check) Cell { return Cell{Text: checkText(c), Base: c.Found} }},
+		{"~found", func(c check) Cell { return Cell{Text: CheckText(c), Base: c.Found} }},
 		{"~advice", func(c check) Cell { return textCell(c.Advice) }},
 		{"+~how", func(c check) Cell { return textCell(c.How) }},
 		{"+`by hand", func(c check) Cell { return textCell(c.Reproduce) }},
@@ -145,7 +152,7 @@ func writeJUnit(w io.Writer, all []results.Check) error {
 		Cases    []testCase `xml:"testcase"`
 	}{Name: "pipebench check " + Escape(strings.Join(all[0].Command, " ")), Tests: len(all)}
 	for _, c := range all {
-		found := &message{Escape(checkText(c)), Escape(strings.Join(nonEmpty([]string{c.How, c.Advice, c.Reproduce}), "\n"))}
+		found := &message{Escape(CheckText(c)), Escape(strings.Join(nonEmpty([]string{c.How, c.Advice, c.Reproduce}), "\n"))}
 		made := testCase{Class: "pipebench." + c.Side, Name: c.Name}
 		switch c.Verdict {
 		case results.CheckFails:

@@ -59,9 +59,9 @@ func VerdictText(verdict string) string {
 	return cmp.Or(verdicts[verdict], verdict)
 }
 
-// checkText returns what was found of a check, with the verdicts of the file in words. A program that
+// CheckText returns what was found of a check, with the verdicts of the file in words. A program that
 // did well and ended with code 0 is not said to have left silently.
-func checkText(c results.Check) string {
+func CheckText(c results.Check) string {
 	if c.Side == "program" && c.Verdict == results.CheckOK {
 		return c.Found
 	}
