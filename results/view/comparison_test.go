@@ -165,7 +165,7 @@ func TestNoChangeSaysHowLargeAOneWouldHaveBeenFound(t *testing.T) {
 	if err := WriteComparison(&text, c, FormatTable, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	want := fmt.Sprintf("four times out of five: %s at most of the 2 times without a change", results.FormatPercent(100*most))
+	want := fmt.Sprintf("establish a change of %s four times out of five (the largest min. detectable of 2 times without a change)", results.FormatPercent(100*most))
 	if !strings.Contains(strings.Join(strings.Fields(text.String()), " "), want) {
 		t.Errorf("no %q in\n%s", want, text.String())
 	}

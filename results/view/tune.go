@@ -23,17 +23,20 @@ type TuneAnswer struct {
 	Sentences []string `json:"sentences"`
 }
 
-// WriteTune writes what the tune records of a set say: the answer in sentences, and the table; as
-// CSV the table in base units, as bench the samples. A set without samples is [ErrNothing].
+// WriteTune writes what the tune records of a set say: the answer in sentences, and the table, without
+// detail of what the answer is about: messages and pipes such as those of the recommended cells; as CSV the table in base units, as bench the samples. A set without samples is [ErrNothing].
 func WriteTune(w io.Writer, s *results.Set, a TuneAnswer, format Format, o Options) error {
 	if !slices.ContainsFunc(s.Tunes, func(t results.Tune) bool { return len(t.Samples) > 0 }) {
 		return ErrNothing
 	}
 	t, notes := tuneTable(s), []string{}
 	if all := t.Rows; format == FormatTable && !o.Detail {
+		recommended := stat.Filter(s.Tunes, func(u results.Tune) bool { return u.Recommended })
 		t.Rows = nil
 		for i, u := range s.Tunes {
-			if u.Recommended || undominated(u, s.Tunes) || results.ChunkSize(u.Cell.Framing) == 0 {
+			alike := func(r results.Tune) bool { return r.Cell.Size == u.Cell.Size && r.Cell.Capacity == u.Cell.Capacity }
+			about := len(recommended) == 0 || slices.ContainsFunc(recommended, alike)
+			if about && (u.Recommended || undominated(u, s.Tunes) || results.ChunkSize(u.Cell.Framing) == 0) {
 				t.Rows = append(t.Rows, all[i])
 			}
 		}
