@@ -22,11 +22,15 @@ func TestRepliesAreMatchedByID(t *testing.T) {
 		message("a", "reply", "", "1", 120), // answered already
 		message("a", "request", "notify", "", 130),
 		message("b", "request", "lost", "7", 140),
+		message("a", "reply", "", "8", 1_000_150), // before the write of its request has returned
+		{Run: "a", Dir: "request", Method: "stalled", ID: []byte("8"), T: 1_000_200, Stall: 120},
+		message("a", "reply", "", "9", 2_000_000), // answers something else: its request began much later
+		message("a", "request", "lost", "9", 3_000_000),
 	})
-	if len(unanswered) != 1 || unanswered[0].Method != "lost" {
-		t.Errorf("unanswered are %v, want the one that was lost", unanswered)
+	if len(unanswered) != 2 || unanswered[0].Method != "lost" || unanswered[1].Method != "lost" {
+		t.Errorf("unanswered are %v, want the two that were lost", unanswered)
 	}
-	want := map[string][]int64{"slow": {100}, "fast": {10}}
+	want := map[string][]int64{"slow": {100}, "fast": {10}, "stalled": {70}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}

@@ -166,22 +166,34 @@ func looksLikeJSON(r *bufio.Reader) bool {
 	return blank
 }
 
+// unseenStall is how long the write of a message may take without being recorded as a stall.
+const unseenStall = 100 * time.Microsecond
+
 // Replies pairs each request with the next reply of its id in the same recording. It returns the
-// nanoseconds between them by method, and the requests that have none, in their order.
+// nanoseconds between them by method, and the requests that have none, in their order. A request is
+// recorded when the write of it has returned: a server that reads it at once may have answered by then.
 func Replies(messages []results.Message) (times map[string][]int64, unanswered []results.Message) {
 	type call struct{ run, id string }
-	open := map[call]results.Message{}
+	open, early := map[call]results.Message{}, map[call]results.Message{}
 	times = map[string][]int64{}
 	for _, m := range messages {
 		at := call{m.Run, string(m.ID)}
 		switch {
 		case len(m.ID) == 0:
 		case m.Dir == "request" && m.Method != "":
+			reply, answered := early[at]
+			delete(early, at)
+			if began := m.T - m.Stall; answered && reply.T >= began-unseenStall.Nanoseconds() {
+				times[m.Method] = append(times[m.Method], max(0, reply.T-began))
+				continue
+			}
 			open[at] = m
 		case m.Dir == "reply" && m.Method == "":
 			if request, ok := open[at]; ok {
 				times[request.Method] = append(times[request.Method], m.T-request.T)
 				delete(open, at)
+			} else {
+				early[at] = m
 			}
 		}
 	}

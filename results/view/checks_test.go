@@ -2,6 +2,7 @@ package view
 
 import (
 	"encoding/xml"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,5 +84,41 @@ func TestChecksAsJUnit(t *testing.T) {
 	}
 	if c := suite.Cases[1]; c.Failure == nil || c.Failure.Message != "cut at 65,536 B: what one pipe holds" || suite.Cases[4].Skipped == nil {
 		t.Errorf("%+v", suite.Cases)
+	}
+}
+
+// A page of one command begins with what fails, and has no column that says the same in every row. What
+// ended with code 0 as it should is not said to have left silently.
+func TestThePageOfACheckBeginsWithWhatFails(t *testing.T) {
+	set := &results.Set{}
+	for _, c := range []results.Check{
+		{Name: "end-idle", Verdict: results.CheckOK, Found: "left after 5.90 ms: exit 0"},
+		{Name: "batch", Verdict: results.CheckCannotTell, Found: "no batches"},
+		{Name: "ids", Verdict: results.CheckFails, Found: "deaf"},
+	} {
+		c.Kind, c.Side, c.Command = results.KindCheck, "server", []string{"server"}
+		set.Add(c)
+	}
+	table := checkTable(set)
+	var names, found []string
+	for _, row := range table.Rows {
+		for i, column := range table.Columns {
+			switch column.Title {
+			case "situation":
+				names = append(names, row[i].Text)
+			case "found":
+				found = append(found, row[i].Text)
+			case "command", "side":
+				if !column.is("#") {
+					t.Errorf("%s is shown, and the same in every row", column.Title)
+				}
+			}
+		}
+	}
+	if want := []string{"ids", "batch", "end-idle"}; !slices.Equal(names, want) {
+		t.Errorf("rows %v, want %v", names, want)
+	}
+	if want := []string{"no reply, process alive", "no batches", "left after 5.90 ms: code 0"}; !slices.Equal(found, want) {
+		t.Errorf("found %q, want %q", found, want)
 	}
 }

@@ -107,17 +107,23 @@ func checkTable(s *results.Set) Table {
 	slices.SortStableFunc(rows, func(a, b check) int {
 		return slices.Index(checkOrder, a.Verdict) - slices.Index(checkOrder, b.Verdict)
 	})
+	differs := func(of func(check) string) string { // where all rows are alike in it, a page says it above them
+		return map[bool]string{true: "+", false: "#"}[len(Distinct(rows, of)) > 1]
+	}
+	command := func(c check) string { return strings.Join(c.Command, " ") }
+	side := func(c check) string { return c.Side }
+	runtime := func(c check) string { return c.Runtime }
 	return tableOf("How it behaves at its pipes", rows, []columnOf[check]{
-		{"+`command", func(c check) Cell { return textCell(strings.Join(c.Command, " ")) }},
+		{differs(command) + "`command", func(c check) Cell { return textCell(command(c)) }},
 		{"machine", func(c check) Cell { return machineCell(s, s.Machine(c.Run)) }},
-		{"+side", func(c check) Cell { return textCell(c.Side) }},
+		{differs(side) + "side", func(c check) Cell { return textCell(c.Side) }},
 		{"`situation", func(c check) Cell { return textCell(c.Name) }},
 		{"!verdict", func(c check) Cell { return verdictCell(c.Verdict) }},
 		{"~found", func(c check) Cell { return Cell{Text: CheckText(c), Base: c.Found} }},
 		{"~advice", func(c check) Cell { return textCell(c.Advice) }},
 		{"+~how", func(c check) Cell { return textCell(c.How) }},
 		{"+`by hand", func(c check) Cell { return textCell(c.Reproduce) }},
-		{"+runtime", func(c check) Cell { return textCell(c.Runtime) }},
+		{differs(runtime) + "runtime", func(c check) Cell { return textCell(runtime(c)) }},
 		{"@~evidence", func(c check) Cell { return textCell(EvidenceText(c.Evidence)) }},
 	}...)
 }

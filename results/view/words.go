@@ -62,8 +62,8 @@ func VerdictText(verdict string) string {
 // CheckText returns what was found of a check, with the verdicts of the file in words. A program that
 // did well and ended with code 0 is not said to have left silently.
 func CheckText(c results.Check) string {
-	if c.Side == "program" && c.Verdict == results.CheckOK {
-		return c.Found
+	if c.Verdict == results.CheckOK {
+		return strings.ReplaceAll(c.Found, "exit 0", "code 0")
 	}
 	return strings.NewReplacer("deaf", verdicts["deaf"], "exit 0", verdicts["exit 0"]).Replace(c.Found)
 }
