@@ -24,7 +24,8 @@ type TuneAnswer struct {
 }
 
 // WriteTune writes what the tune records of a set say: the answer in sentences, and the table, without
-// detail of what the answer is about: messages and pipes such as those of the recommended cells; as CSV the table in base units, as bench the samples. A set without samples is [ErrNothing].
+// detail of what the answer is about: messages and pipes such as those of the recommended cells; as
+// CSV the table in base units, as bench the samples. A set without samples is [ErrNothing].
 func WriteTune(w io.Writer, s *results.Set, a TuneAnswer, format Format, o Options) error {
 	if !slices.ContainsFunc(s.Tunes, func(t results.Tune) bool { return len(t.Samples) > 0 }) {
 		return ErrNothing

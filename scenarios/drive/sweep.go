@@ -302,9 +302,10 @@ type side struct {
 // Against drives two servers in turns, so that what moves the machine moves both: a round has a
 // sample of each size of each server, the order of the two alternates. It keeps a record of each size
 // of each server, of the other one first, whose samples know their round; [stat.PairServers] makes
-// pairs of them. What they are sent has to be the same. A size that one of them does not serve is not sent again. Where limits are asked for,
-// or a size was not served, both are searched for their limits. There are as many rounds as it takes
-// to establish a change of each size, and some to spare, or as fit before ctx ends.
+// pairs of them. What they are sent has to be the same. A size that one of them does not serve is not
+// sent again. Where limits are asked for, or a size was not served, both are searched for their limits.
+// There are as many rounds as it takes to establish a change of each size, and some to spare, or as fit
+// before ctx ends.
 func Against(ctx context.Context, other, own *Driver, p Plan, sink Sink) error {
 	sides := [2]*Driver{other, own}
 	if slices.Equal(other.o.Command, own.o.Command) {

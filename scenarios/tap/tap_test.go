@@ -262,9 +262,10 @@ func TestWhatTheServerLeavesBehindGoesOnAndIsHeard(t *testing.T) {
 // tapPatience is longer than a tap once waited for a client that took nothing.
 const tapPatience = 1200 * time.Millisecond
 
-// unread starts a server that has written more than its pipe holds, and ended.
+// unread starts a server that has written more than its pipe holds, and ended, or is about to: a signal
+// that comes to it just then does not change how.
 func unread(t *testing.T) *tapped {
-	p := start(t, nil, "sh", "-c", `head -c 131000 /dev/zero; echo done >&2; exit 3`)
+	p := start(t, nil, "sh", "-c", `trap '' TERM; head -c 131000 /dev/zero; echo done >&2; exit 3`)
 	for deadline := time.Now().Add(patience); !strings.Contains(p.stderr.String(), "done"); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the server has not ended")

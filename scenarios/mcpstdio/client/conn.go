@@ -24,8 +24,8 @@
 // order.
 //
 // Not promised: requests but subscriptions are not sent again when a server fails (they might take
-// effect twice), and what a server asks of the client is refused, ping excepted: there is no sampling, and there are
-// no roots.
+// effect twice), and what a server asks of the client is refused, ping excepted: there is no sampling,
+// and there are no roots.
 package client
 
 import (
