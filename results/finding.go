@@ -131,13 +131,17 @@ type Noise struct {
 	Spread  float64   `json:"spread"` // the largest ratio between two of them, less 1
 }
 
+// LeastStall is the longest time that a write takes which does not wait: copying 128 KiB and waking the
+// reader take less than half of it. What takes no longer is not recorded as a stall.
+const LeastStall = 100 * time.Microsecond
+
 // A Message is one message that tap saw pass.
 type Message struct {
 	Kind string `json:"kind"`
 	Run  string `json:"run"`
 
 	Dir    string          `json:"dir"`  // "request" (client to server) or "reply"
-	T      int64           `json:"t_ns"` // since the recording began
+	T      int64           `json:"t_ns"` // since the recording began, when the write of it had returned
 	Size   int64           `json:"size"` // message bytes, terminator not counted
 	Method string          `json:"method,omitempty"`
 	ID     json.RawMessage `json:"id,omitempty"`

@@ -166,9 +166,6 @@ func looksLikeJSON(r *bufio.Reader) bool {
 	return blank
 }
 
-// unseenStall is how long the write of a message may take without being recorded as a stall.
-const unseenStall = 100 * time.Microsecond
-
 // Replies pairs each request with the next reply of its id in the same recording. It returns the
 // nanoseconds between them by method, and the requests that have none, in their order. A request is
 // recorded when the write of it has returned: a server that reads it at once may have answered by then.
@@ -183,7 +180,7 @@ func Replies(messages []results.Message) (times map[string][]int64, unanswered [
 		case m.Dir == "request" && m.Method != "":
 			reply, answered := early[at]
 			delete(early, at)
-			if began := m.T - m.Stall; answered && reply.T >= began-unseenStall.Nanoseconds() {
+			if began := m.T - m.Stall; answered && reply.T >= began-results.LeastStall.Nanoseconds() {
 				times[m.Method] = append(times[m.Method], max(0, reply.T-began))
 				continue
 			}

@@ -39,10 +39,11 @@ var atlasQuestions = []question{
 }
 
 // streamQuestions are asked of every kind of stream.
-var streamQuestions = append(pipeQuestions,
-	question{"writes of one size fill it with as little as", "capacity/fill/*", 0},
-	question{"asked to hold 12,288 B, it holds", "settable/12288", 0},
-	question{"asked to hold 100,000 B, it holds", "settable/100000", 0})
+var streamQuestions = slices.Concat(pipeQuestions, []question{
+	{"writes of one size fill it with as little as", "capacity/fill/*", 0},
+	{"asked to hold 12,288 B, it holds", "settable/12288", 0},
+	{"asked to hold 100,000 B, it holds", "settable/100000", 0},
+})
 
 // answers reports whether a finding is one that the question asks for. An experiment that came to
 // no result answers for all that it would have found.

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"sync/atomic"
 	"time"
+
+	"github.com/pipebench/pipebench/results"
 )
 
 // readSize is the size of the buffer of a read, in bytes: twice the usual capacity of a pipe.
@@ -81,7 +83,7 @@ func (r *relay) pass(p []byte) error {
 	r.bytes.Add(int64(len(p)))
 	r.reads.Add(1)
 	stalled := int64(0)
-	if gone-came > stallThreshold {
+	if gone-came > int64(results.LeastStall) {
 		stalled = gone - came
 		r.stalled.Add(stalled)
 	}
@@ -106,10 +108,6 @@ func (r *relay) end() {
 	r.splitter.close(readEvent{at: r.track.now()})
 	r.track.flush()
 }
-
-// stallThreshold is the longest time that a write takes which does not wait, in ns: copying 128 KiB
-// and waking the reader take less than half of it.
-const stallThreshold = 100_000
 
 // A stream is one end of a pipe, or whatever else a standard stream is.
 type stream interface {

@@ -318,7 +318,7 @@ func (r *relay) account() results.DirectionTraffic {
 		Bytes: r.bytes.Load(), Reads: r.reads.Load(), Messages: r.track.messages, StalledNS: r.stalled.Load(),
 		MessagesMissing: r.track.lostAll, BodiesLeftOut: r.track.bodyless, Gaps: r.track.gaps,
 	}
-	if since := r.writing.Load(); since > 0 && r.track.now()-since > stallThreshold {
+	if since := r.writing.Load(); since > 0 && r.track.now()-since > int64(results.LeastStall) {
 		a.StalledNS += r.track.now() - since // of the write that is under way
 	}
 	return a
