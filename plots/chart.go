@@ -364,7 +364,7 @@ func (c Chart) render(canvas func(w, h vg.Length) vg.CanvasWriterTo, out *bytes.
 		return fmt.Errorf("draw %s: %w", c.Name, ErrNothingToDraw)
 	}
 	f := newLayout(c, false)
-	w, h := f.size()
+	w, h := pictureWidth, f.header()+f.footer()+vg.Length(f.rows)*f.panelHeight()+vg.Length(f.rows-1)*gapY
 	on := canvas(w, h)
 	f.drawOn(draw.NewCanvas(on, w, h))
 	if _, err := on.WriteTo(out); err != nil {

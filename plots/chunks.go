@@ -18,21 +18,17 @@ import (
 // large ones, and what chunks cost.
 func tuneCharts(set *results.Set) []Chart {
 	var out []Chart
-	v := tuneRecords(set)
+	// tune records as measurements, which their cells and samples are
+	all := newSelection(set, view.TuneMeasurements(set).Records)
+	chosen := all.mostMeasured("size")
+	v := all.keep(func(r results.Record) bool {
+		size := all.valueOf("size", r)
+		return len(all.where("size", size).values("framing")) > minFramings || slices.Contains(chosen.values("size"), size)
+	})
 	for _, p := range v.groupBy(v.varying(machine, "size", "placement", "pipe", "io", "rate", "messages")) {
 		out = append(out, p.waitChart(), p.paretoChart())
 	}
 	return out
-}
-
-// tuneRecords selects tune records as measurements, which their cells and samples are.
-func tuneRecords(set *results.Set) selection {
-	v := newSelection(set, view.TuneMeasurements(set).Records)
-	chosen := v.mostMeasured("size")
-	return v.keep(func(r results.Record) bool {
-		size := v.valueOf("size", r)
-		return len(v.where("size", size).values("framing")) > minFramings || slices.Contains(chosen.values("size"), size)
-	})
 }
 
 // minFramings is the number of framings that tune tries with messages of a second size to check its

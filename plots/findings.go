@@ -22,7 +22,18 @@ func faultCharts(set *results.Set) []Chart {
 		if f.Evidence.Decode(&e) != nil || e.Curve == nil {
 			continue
 		}
-		c := curveChart(*e.Curve)
+		curve := *e.Curve
+		c := Chart{Title: curve.Title, X: axisOf(curve.X), Y: axisOf(curve.Y)}
+		c.Panels = []Panel{{Series: stat.Map(curve.Series, func(trace results.Trace) Series {
+			points := stat.Map(trace.Points, func(p results.CurvePoint) Point {
+				return Point{X: p.X, Y: p.Y, Low: p.Low, High: p.High, Computed: p.Extrapolated}
+			})
+			slices.SortFunc(points, byX)
+			return Series{Name: trace.Name, Reference: isRaw(trace.Name), Points: points}
+		})}}
+		if slices.ContainsFunc(c.points(), func(p *Point) bool { return p.Computed }) {
+			c.Notes = append(c.Notes, "Hollow points are extrapolated: they follow from the fitted slope, and were not measured.")
+		}
 		c.Name = "fault-" + slug(f.ID)
 		c.Subtitle = environmentLines(set, []results.Fault{f}, func(f results.Fault) string { return f.Run })
 		if slices.ContainsFunc(out, func(o Chart) bool {
@@ -36,22 +47,6 @@ func faultCharts(set *results.Set) []Chart {
 		out = append(out, c)
 	}
 	return out
-}
-
-// curveChart draws the curve of a fault.
-func curveChart(e results.Curve) Chart {
-	c := Chart{Title: e.Title, X: axisOf(e.X), Y: axisOf(e.Y)}
-	c.Panels = []Panel{{Series: stat.Map(e.Series, func(trace results.Trace) Series {
-		points := stat.Map(trace.Points, func(p results.CurvePoint) Point {
-			return Point{X: p.X, Y: p.Y, Low: p.Low, High: p.High, Computed: p.Extrapolated}
-		})
-		slices.SortFunc(points, byX)
-		return Series{Name: trace.Name, Reference: isRaw(trace.Name), Points: points}
-	})}}
-	if slices.ContainsFunc(c.points(), func(p *Point) bool { return p.Computed }) {
-		c.Notes = append(c.Notes, "Hollow points are extrapolated: they follow from the fitted slope, and were not measured.")
-	}
-	return c
 }
 
 // axisOf makes an axis of a label, by the unit at its end.
@@ -205,19 +200,7 @@ func environmentLines[L any](set *results.Set, lines []L, run func(L) string) []
 // targetCharts show how long a server takes for a message against the size of it. Time that grows
 // as the size does rises by a decade a decade.
 func targetCharts(set *results.Set) []Chart {
-	c := Chart{
-		Name: "target", Title: "Round trip through a server against message size",
-		Subtitle: environmentLines(set, set.Targets, func(l results.Target) string { return l.Run }),
-		X:        sizeAxis,
-		Y:        Axis{Label: "time of a round trip", Scale: Log, Unit: Nanos},
-		Notes:    []string{intervalNote, "A line that ends in a cross fails at the next size; a labelled point is a verdict other than ok."},
-		Panels:   []Panel{targetPanel(set)},
-	}
-	return []Chart{c}
-}
-
-// targetPanel has a line for each command, and the region beyond the smallest limit.
-func targetPanel(set *results.Set) Panel {
+	// a line for each command, and the region beyond the smallest limit
 	var p Panel
 	fails := map[string]float64{} // by command: the smallest size that fails
 	for _, t := range set.Targets {
@@ -247,7 +230,14 @@ func targetPanel(set *results.Set) Panel {
 		last := &s.Points[len(s.Points)-1]
 		last.Cross = fails[s.Name] > last.X
 	}
-	return p
+	return []Chart{{
+		Name: "target", Title: "Round trip through a server against message size",
+		Subtitle: environmentLines(set, set.Targets, func(l results.Target) string { return l.Run }),
+		X:        sizeAxis,
+		Y:        Axis{Label: "time of a round trip", Scale: Log, Unit: Nanos},
+		Notes:    []string{intervalNote, "A line that ends in a cross fails at the next size; a labelled point is a verdict other than ok."},
+		Panels:   []Panel{p},
+	}}
 }
 
 // failedAt returns the smallest size that a record says to fail: one more than a limit, or its own.

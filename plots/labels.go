@@ -253,10 +253,3 @@ func (f axes) names(c draw.Canvas, of *plot.Plot, p Panel, labels *pointLabels) 
 		labels.wanted = append(labels.wanted, wantedLabel{s.Name, style, []vg.Point{corner}, `class="name" ` + named(s.Name)})
 	}
 }
-
-// nameWidth is the room that the names of lines take behind their ends.
-func nameWidth(series []Series) vg.Length {
-	style := textStyle(labelSize, foreground, false)
-	widths := stat.Map(series, func(s Series) vg.Length { return style.Width(s.Name) })
-	return slices.Max(append(widths, 0)) + 16
-}

@@ -66,7 +66,10 @@ func (p chartGroup) distribution(key, title string, lines dimension) Chart {
 		for _, placement := range p.values("placement") {
 			own := p.where("size", size).where("placement", placement)
 			panel := Panel{Title: view.JoinParts(placement, view.FieldPhrase("size", size))}
-			panel.Series = own.seriesBy(lines, order, func(v selection) []Point { return curve(v.latency(key)) })
+			panel.Series = own.seriesBy(lines, order, func(v selection) []Point {
+				l, _ := results.MergeLatencies(v.samples(), key) // one that is damaged has no curve
+				return curve(l)
+			})
 			for i := range panel.Series {
 				panel.Series[i].Shape = Curve
 			}
@@ -84,12 +87,6 @@ func (v selection) pickSizes() (sizes []string, note string) {
 	}
 	note = fmt.Sprintf("Of %d message sizes, three are shown.", len(sizes))
 	return []string{sizes[0], sizes[len(sizes)/2], sizes[len(sizes)-1]}, note
-}
-
-// latency merges the distributions of all samples.
-func (v selection) latency(key string) results.Latency {
-	l, _ := results.MergeLatencies(v.samples(), key) // one that is damaged has no curve
-	return l
 }
 
 // minCurveCount is the number of observations that the shortest curve takes, one up to p50.

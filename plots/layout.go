@@ -66,7 +66,10 @@ func newLayout(c Chart, page bool) layout {
 // nameLines has lines named at their ends if all panels have the room. A legend names them elsewhere.
 func (f layout) nameLines(width vg.Length) bool {
 	names := f.chart.legend()
-	room := nameWidth(names)
+	// the room that the names take behind the ends of their lines
+	style := textStyle(labelSize, foreground, false)
+	widths := stat.Map(names, func(s Series) vg.Length { return style.Width(s.Name) })
+	room := slices.Max(append(widths, 0)) + 16
 	if len(names) < 2 || room > width/4 {
 		return false
 	}
@@ -94,11 +97,6 @@ func (f layout) panelHeight() vg.Length {
 		return 280
 	}
 	return 240
-}
-
-func (f layout) size() (width, height vg.Length) {
-	height = f.header() + f.footer() + vg.Length(f.rows)*f.panelHeight() + vg.Length(f.rows-1)*gapY
-	return pictureWidth, height
 }
 
 func (f layout) header() vg.Length {
@@ -136,15 +134,34 @@ func (f layout) panels(sheet *stylesheet) []template.HTML {
 func (f layout) drawOn(c draw.Canvas) {
 	c.SetColor(background)
 	c.Fill(c.Rectangle.Path())
-	f.drawHeader(c)
-	f.drawPanels(draw.Crop(c, margin, -margin, f.footer(), -f.header()))
-	f.drawFooter(c)
-}
-
-func (f layout) drawHeader(c draw.Canvas) {
 	y := c.Max.Y - margin - titleSize
 	c.FillText(textStyle(titleSize, foreground, true), vg.Point{X: margin, Y: y}, f.chart.Title)
 	smallPrint(c, f.subtitle, y-6)
+	// the panels
+	tiles := draw.Tiles{Cols: f.columns, Rows: f.rows, PadX: gapX, PadY: gapY}
+	plots := make([]*plot.Plot, f.rows*f.columns) // nil behind the last panel
+	for i, p := range f.chart.Panels {
+		plots[i] = f.axes[i].plot(p, i%f.columns == 0)
+	}
+	within := draw.Crop(c, margin, -margin, f.footer(), -f.header())
+	canvases := plot.Align(slices.Collect(slices.Chunk(plots, f.columns)), tiles, within)
+	for i := range f.chart.Panels {
+		plots[i].Draw(canvases[i/f.columns][i%f.columns])
+	}
+	// the legend, and the notes
+	below := f.footer() - 6
+	for _, row := range f.legend {
+		below -= legendRow
+		x := margin
+		for _, s := range row {
+			f.swatch(c, s, vg.Point{X: x, Y: below + legendRow/2})
+			style := textStyle(legendSize, foreground, false)
+			style.YAlign = draw.YCenter
+			c.FillText(style, vg.Point{X: x + swatchWidth + 4, Y: below + legendRow/2}, s.title())
+			x += entryWidth(s)
+		}
+	}
+	smallPrint(c, f.notes, below-4)
 }
 
 // smallPrint writes lines below y.
@@ -153,34 +170,6 @@ func smallPrint(c draw.Canvas, lines []string, y vg.Length) {
 		y -= lineHeight
 		c.FillText(textStyle(smallSize, muted, false), vg.Point{X: margin, Y: y + 3}, line)
 	}
-}
-
-func (f layout) drawPanels(c draw.Canvas) {
-	tiles := draw.Tiles{Cols: f.columns, Rows: f.rows, PadX: gapX, PadY: gapY}
-	plots := make([]*plot.Plot, f.rows*f.columns) // nil behind the last panel
-	for i, p := range f.chart.Panels {
-		plots[i] = f.axes[i].plot(p, i%f.columns == 0)
-	}
-	canvases := plot.Align(slices.Collect(slices.Chunk(plots, f.columns)), tiles, c)
-	for i := range f.chart.Panels {
-		plots[i].Draw(canvases[i/f.columns][i%f.columns])
-	}
-}
-
-func (f layout) drawFooter(c draw.Canvas) {
-	y := f.footer() - 6
-	for _, row := range f.legend {
-		y -= legendRow
-		x := margin
-		for _, s := range row {
-			f.swatch(c, s, vg.Point{X: x, Y: y + legendRow/2})
-			style := textStyle(legendSize, foreground, false)
-			style.YAlign = draw.YCenter
-			c.FillText(style, vg.Point{X: x + swatchWidth + 4, Y: y + legendRow/2}, s.title())
-			x += entryWidth(s)
-		}
-	}
-	smallPrint(c, f.notes, y-4)
 }
 
 // swatch draws a legend's sample of a series, with its left end at a point.

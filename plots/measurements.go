@@ -253,13 +253,9 @@ func ratioCharts(set *results.Set) []Chart {
 		},
 		of: []string{vsRaw},
 	})
-	return slices.DeleteFunc(charts, func(c Chart) bool { return !c.differsFromRaw() })
-}
-
-// differsFromRaw returns whether a point of the chart lies anywhere but at exactly 1, which is raw
-// against itself.
-func (c Chart) differsFromRaw() bool {
-	return slices.ContainsFunc(c.points(), func(p *Point) bool { return p.Low != 1 || p.High != 1 || p.Y != 1 })
+	return slices.DeleteFunc(charts, func(c Chart) bool { // 1 is raw against itself
+		return !slices.ContainsFunc(c.points(), func(p *Point) bool { return p.Low != 1 || p.High != 1 || p.Y != 1 })
+	})
 }
 
 // unjoin has points stand alone, each with its interval: lines between wide intervals hide them.

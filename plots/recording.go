@@ -76,7 +76,15 @@ func sizeChart(set *results.Set) Chart {
 		sizes := stat.Map(way, func(m results.Message) int64 { return m.Size })
 		slices.Sort(sizes)
 		largest = max(largest, sizes[len(sizes)-1])
-		p.Series = append(p.Series, Series{Name: way[0].Dir, Shape: Curve, Points: cumulative(sizes)})
+		// the corners of a staircase: at each of ascending sizes, the percentage of those no larger
+		points := []Point{exact(float64(sizes[0]), 0)}
+		for i, v := range sizes {
+			if i+1 == len(sizes) || sizes[i+1] != v {
+				last := points[len(points)-1]
+				points = append(points, exact(float64(v), last.Y), exact(float64(v), 100*float64(i+1)/float64(len(sizes))))
+			}
+		}
+		p.Series = append(p.Series, Series{Name: way[0].Dir, Shape: Curve, Points: points})
 	}
 	for _, t := range view.Thresholds {
 		if t <= largest {
@@ -85,19 +93,6 @@ func sizeChart(set *results.Set) Chart {
 	}
 	c.Panels = []Panel{p}
 	return c
-}
-
-// cumulative returns the corners of a staircase: at each of ascending values, the percentage of
-// values that are no larger.
-func cumulative(values []int64) []Point {
-	points := []Point{exact(float64(values[0]), 0)}
-	for i, v := range values {
-		if i+1 == len(values) || values[i+1] != v {
-			last := points[len(points)-1]
-			points = append(points, exact(float64(v), last.Y), exact(float64(v), 100*float64(i+1)/float64(len(values))))
-		}
-	}
-	return points
 }
 
 // methodChart shows the time from a request to the reply of the same id, for each method.

@@ -222,7 +222,17 @@ func (r *reporter) figures(of view.Section) []figure {
 			r.leftOut = append(r.leftOut, c.Name+" is not drawn: the page would be too large; pipebench plot draws it")
 			continue
 		}
-		made := r.figure(c)
+		f := newLayout(c, true)
+		made := figure{Chart: c, Panels: f.panels(&r.stylesheet)}
+		machine := view.MachinesLine(view.FirstRuns(r.set)) // which the page says at its top
+		made.Subtitle = stat.Filter(c.Subtitle, func(line string) bool { return line != machine && line != "" })
+		for _, row := range f.legend {
+			for _, s := range row {
+				on := newSVGCanvas(swatchWidth, 10, &r.stylesheet)
+				f.swatch(draw.NewCanvas(on, on.width, on.height), s, vg.Point{Y: 5})
+				made.Legend = append(made.Legend, legendEntry{s.Name, s.title(), on.element("swatch", "")})
+			}
+		}
 		if len(of.Commands) > 0 {
 			made.Again = of.Commands[0]
 		}
@@ -231,21 +241,6 @@ func (r *reporter) figures(of view.Section) []figure {
 			r.svgBudget -= len(panel)
 		}
 		out = append(out, made)
-	}
-	return out
-}
-
-func (r *reporter) figure(c Chart) figure {
-	f := newLayout(c, true)
-	out := figure{Chart: c, Panels: f.panels(&r.stylesheet)}
-	machine := view.MachinesLine(view.FirstRuns(r.set)) // which the page says at its top
-	out.Subtitle = stat.Filter(c.Subtitle, func(line string) bool { return line != machine && line != "" })
-	for _, row := range f.legend {
-		for _, s := range row {
-			on := newSVGCanvas(swatchWidth, 10, &r.stylesheet)
-			f.swatch(draw.NewCanvas(on, on.width, on.height), s, vg.Point{Y: 5})
-			out.Legend = append(out.Legend, legendEntry{s.Name, s.title(), on.element("swatch", "")})
-		}
 	}
 	return out
 }

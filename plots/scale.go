@@ -77,14 +77,28 @@ func (a Axis) fit(values []float64, maxLabels int) fittedScale {
 		r.ticks = a.withZero(r, a.binaryTicks(r, maxLabels))
 	case Nines:
 		_, r.max = span(stat.Map(values, ninesOf), 0)
-		r.ticks = ninesTicks(r)
+		r.ticks = []plot.Tick{{Value: 0, Label: "min"}, {Value: ninesOf(0.5), Label: "p50"}}
+		for k := 1; float64(k) <= r.max+1e-9; k++ {
+			q := 100 - math.Pow10(2-k)
+			r.ticks = append(r.ticks, plot.Tick{Value: float64(k), Label: "p" + strconv.FormatFloat(q, 'f', max(0, k-2), 64)})
+		}
 	case Category:
 		r.min, r.max = -0.5, float64(max(len(a.Categories), 1))-0.5
 		for i, name := range a.Categories {
 			r.ticks = append(r.ticks, plot.Tick{Value: float64(i), Label: name})
 		}
 	default:
-		r.fitLinear(values)
+		// It starts at zero if the values still fill a third of it: an axis that starts elsewhere
+		// exaggerates differences.
+		r.min, r.max = span(values, 0.3)
+		if r.min > 0 && r.min < r.max*2/3 {
+			r.min = 0
+		}
+		margin := 0.04 * (r.max - r.min)
+		r.max += margin
+		if r.min != 0 {
+			r.min -= margin
+		}
 		r.ticks = a.labelled(r, roundValues(r.min, r.max, maxLabels))
 	}
 	return r
@@ -149,20 +163,6 @@ func (r *fittedScale) fitLog(values []float64) {
 	r.min = r.zero - margin
 	if len(positive) == 0 { // only zeros: in the middle
 		r.zero, r.min, r.max = 0, -1, 1
-	}
-}
-
-// fitLinear starts a linear axis at zero if the values still fill a third of it: an axis that
-// starts elsewhere exaggerates differences.
-func (r *fittedScale) fitLinear(values []float64) {
-	r.min, r.max = span(values, 0.3)
-	if r.min > 0 && r.min < r.max*2/3 {
-		r.min = 0
-	}
-	margin := 0.04 * (r.max - r.min)
-	r.max += margin
-	if r.min != 0 {
-		r.min -= margin
 	}
 }
 
@@ -264,15 +264,6 @@ func (a Axis) binaryTicks(r fittedScale, most int) []plot.Tick {
 		return ticks
 	}
 	return a.labelled(r, roundValues(math.Pow(10, r.min), math.Pow(10, r.max), most)) // less than a factor of two in all
-}
-
-func ninesTicks(r fittedScale) []plot.Tick {
-	ticks := []plot.Tick{{Value: 0, Label: "min"}, {Value: ninesOf(0.5), Label: "p50"}}
-	for k := 1; float64(k) <= r.max+1e-9; k++ {
-		q := 100 - math.Pow10(2-k)
-		ticks = append(ticks, plot.Tick{Value: float64(k), Label: "p" + strconv.FormatFloat(q, 'f', max(0, k-2), 64)})
-	}
-	return ticks
 }
 
 // roundValues lists multiples of 1, 2 or 5 × 10^k between low and high, if possible not more than

@@ -138,7 +138,12 @@ func (c *svgCanvas) styled(style string) string {
 	if c.page == nil {
 		return ` style="` + style + `"`
 	}
-	return ` class="` + c.page.class(style) + `"`
+	i := slices.Index(c.page.styles, style)
+	if i < 0 {
+		i = len(c.page.styles)
+		c.page.styles = append(c.page.styles, style)
+	}
+	return ` class="p` + strconv.Itoa(i) + `"`
 }
 
 // paint writes a colour as the value of an SVG property.
@@ -203,16 +208,6 @@ func named(series string) string { return fmt.Sprintf(`data-s="%s"`, html.Escape
 // colours as variables that a dark page sets differently.
 type stylesheet struct {
 	styles []string
-}
-
-// class returns the class of a style, a new one for a new style.
-func (s *stylesheet) class(style string) string {
-	i := slices.Index(s.styles, style)
-	if i < 0 {
-		i = len(s.styles)
-		s.styles = append(s.styles, style)
-	}
-	return "p" + strconv.Itoa(i)
 }
 
 // css returns the CSS of all styles.
