@@ -176,14 +176,14 @@ func (p Plan) jobOf(c results.Cell) job {
 	return job{Cell: c, Seed: p.Seed, Recording: p.Recording}
 }
 
-// of makes the job a timed one of n messages. Before them go a quarter as many: as many as fill the
+// of makes the job a timed one of n messages. Before them go an eighth as many: as many as fill the
 // caches and wake the CPUs, and few where each takes long. A writer that sleeps needs none.
 func (j job) of(n int64) job {
 	least := int64(1)
 	if _, sleeps := sleepOf(j.Cell); sleeps {
 		least = 0
 	}
-	j.Messages, j.Warmup = n, max(least, min(n/4, 1000))
+	j.Messages, j.Warmup = n, max(least, min(n/8, 1000))
 	return j
 }
 

@@ -23,7 +23,7 @@ func (c *Clock) sleepUntil(moment int64) {
 // quietTime is how long the runtime is left alone before the warm-up. Stopping the world wakes its
 // threads, and its watchdog looks around every 20 µs until it has seen nothing happen for a
 // millisecond.
-const quietTime = time.Millisecond
+const quietTime = 250 * time.Microsecond
 
 // quiesce waits without the scheduler's knowledge, which would only wake more.
 func quiesce() {

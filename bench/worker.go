@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"slices"
 
 	"github.com/pipebench/pipebench/bench/placement"
@@ -164,7 +165,7 @@ func serveJobs(p *proc.Work) error {
 		endpoints = append(endpoints, jobs)
 		go serveEndpoint(c, own, jobs, reports)
 	}
-	var heap runtime.MemStats
+	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}} // which stops no world
 	decoder := json.NewDecoder(os.Stdin)
 	for last := false; !last; {
 		var j job
@@ -184,7 +185,7 @@ func serveJobs(p *proc.Work) error {
 			}
 			last = last || r.Error != ""
 		}
-		if runtime.ReadMemStats(&heap); heap.HeapAlloc > workerMemory/8 {
+		if metrics.Read(heap); heap[0].Value.Uint64() > workerMemory/8 {
 			runtime.GC()
 		}
 	}

@@ -26,9 +26,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
@@ -315,18 +317,26 @@ func Write(dir string, set *results.Set, names ...string) (files []string, omitt
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, nil, fmt.Errorf("make folder for plots: %w", err)
 	}
+	var drawing errgroup.Group // pictures are the longest part of what follows a run
+	drawing.SetLimit(runtime.GOMAXPROCS(0))
 	for _, c := range charts {
 		for _, ending := range endings {
-			picture, err := map[string]func() ([]byte, error){".svg": c.SVG, ".png": c.PNG}[ending]()
-			if err != nil {
-				return files, omitted, err
-			}
 			path := filepath.Join(dir, c.Name+ending)
-			if err := results.ReplaceFile(path, picture); err != nil {
-				return files, omitted, fmt.Errorf("write plot: %w", err)
-			}
 			files = append(files, path)
+			drawing.Go(func() error {
+				picture, err := map[string]func() ([]byte, error){".svg": c.SVG, ".png": c.PNG}[ending]()
+				if err != nil {
+					return err
+				}
+				if err := results.ReplaceFile(path, picture); err != nil {
+					return fmt.Errorf("write plot: %w", err)
+				}
+				return nil
+			})
 		}
+	}
+	if err := drawing.Wait(); err != nil {
+		return nil, omitted, err
 	}
 	return files, omitted, nil
 }
