@@ -80,6 +80,7 @@ type cost struct{ fork, round time.Duration }
 // A cellRun is a cell that is being measured.
 type cellRun struct {
 	record     results.Record
+	trips      [][]int64 // of each sample, nanoseconds, as far as they are not summed up yet
 	group      *group
 	rate       float64 // messages a second, the best so far
 	size       float64 // bytes of a message on average, those of a recording too
@@ -401,6 +402,9 @@ func (r *runner) finish(why func(*group) string) error {
 }
 
 func (r *runner) finishCell(c *cellRun, why string) error {
+	if err := c.sumUp(); err != nil {
+		return fmt.Errorf("%s: %w", Label(c.record.Cell), err)
+	}
 	c.record.Time = time.Now().UTC()
 	c.record.Stopped = why
 	c.record.Warnings = append(c.record.Warnings, warnings(c.record, r.Samples)...)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/pipebench/pipebench/results"
 )
 
@@ -88,13 +90,13 @@ func (r *runner) slice(f *fork, c *cellRun, round int) error {
 	if err != nil {
 		return err
 	}
-	s, err := reports.sample()
-	if err != nil {
-		return err
-	}
+	s, trips := reports.joined(), reports.timerReport().Trips
 	s.Fork, s.Round = c.group.forks, round
 	r.interference.mark(&s, c.group.cpus)
-	c.record.Samples = append(c.record.Samples, s)
+	if len(trips) > mostTrips {
+		err, trips = addRoundTrips(&s, trips), nil
+	}
+	c.record.Samples, c.trips = append(c.record.Samples, s), append(c.trips, trips)
 	r.measured = true
 	if reports.timerReport().Checked {
 		c.record.Verified.Sequence += s.Messages
@@ -105,7 +107,20 @@ func (r *runner) slice(f *fork, c *cellRun, round int) error {
 		}
 	}
 	r.observe(Progress{Cell: c.record.Cell, Step: Timed, Sample: len(c.record.Samples)})
-	return nil
+	return err
+}
+
+// mostTrips is of how many round trips a slice's times are kept until its cell is finished. To sum up
+// those of one takes a third of a short slice, and next to nothing of a long one.
+const mostTrips = 10_000
+
+// sumUp makes latencies of the round trips that were kept.
+func (c *cellRun) sumUp() error {
+	var each errgroup.Group
+	for i, trips := range c.trips {
+		each.Go(func() error { return addRoundTrips(&c.record.Samples[i], trips) })
+	}
+	return each.Wait()
 }
 
 // fallbackDivisor is by how much a machine may become slower between two slices: where somebody

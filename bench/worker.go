@@ -109,21 +109,32 @@ func (rs reports) of(roles ...role) report {
 // timerReport returns the report of the endpoint that timed the sample.
 func (rs reports) timerReport() report { return rs.of(receiver, client) }
 
-// sample puts the two halves together. Trips become a latency here: a worker does not collect the
-// garbage that this makes.
+// sample puts the two halves together.
 func (rs reports) sample() (s results.Sample, err error) {
+	s = rs.joined()
+	return s, addRoundTrips(&s, rs.timerReport().Trips)
+}
+
+// joined is the sample without the latency of its round trips, which takes a millisecond to sum up.
+func (rs reports) joined() results.Sample {
 	timer, origin := rs.timerReport(), rs.of(sender, client)
-	s = timer.Sample
+	s := timer.Sample
 	s.WireBytes, s.Capacity = origin.WireBytes, origin.Capacity
 	s.Writer, s.Reader = origin.Counters, rs.of(receiver, server).Counters
-	if len(timer.Trips) > 0 {
-		s.Latency = map[string]results.Latency{}
-		s.Latency["roundtrip"], err = results.NewLatency(timer.Trips)
-	}
 	if s.Left = origin.Left; s.Left != nil {
 		s.Left.ToldNS = max(0, origin.Departed-timer.Departed)
 	}
-	return s, err
+	return s
+}
+
+// addRoundTrips sums up what each round trip of a sample took, in nanoseconds. That is for the
+// controller: a worker does not collect the garbage that it makes.
+func addRoundTrips(s *results.Sample, trips []int64) (err error) {
+	if len(trips) > 0 {
+		s.Latency = map[string]results.Latency{}
+		s.Latency["roundtrip"], err = results.NewLatency(trips)
+	}
+	return err
 }
 
 // failure returns the report to blame for a failed sample: one whose error is not just that the
