@@ -276,7 +276,13 @@ func detect(ctx context.Context, o Options) (*protocol, *conn, error) {
 		switch {
 		case found == nil && isFailure && ctx.Err() == nil:
 			failures[g.attempt] = failed
-			if second.Stop() {
+			switch unbegun := second.Stop(); {
+			case failed.Verdict == Endless: // which headers would not end either
+				cancel()
+				if unbegun {
+					left--
+				}
+			case unbegun:
 				go withHeaders()
 			}
 		case found == nil:
@@ -297,6 +303,11 @@ func detect(ctx context.Context, o Options) (*protocol, *conn, error) {
 	}
 	if ctx.Err() != nil {
 		return nil, nil, context.Cause(ctx)
+	}
+	for _, e := range failures {
+		if e != nil && e.Verdict == Endless {
+			return nil, nil, e
+		}
 	}
 	e, why := failures[0], failures[0].Why+"; and "+failures[1].Why
 	if e.Verdict == Deaf { // what a server did says more than its silence
