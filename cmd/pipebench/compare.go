@@ -56,7 +56,20 @@ func (f *compareFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	if len(c.Changes) == 0 {
-		return nothingInCommon(c, oldPath, newPath)
+		// what each side has instead
+		if len(c.OnlyOld)+len(c.OnlyNew) == 0 {
+			return errors.New("the two have none of the figures that were asked for (--metric)")
+		}
+		some := func(names []string) string {
+			switch len(names) {
+			case 0:
+				return "none of its own"
+			case 1:
+				return names[0]
+			}
+			return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
+		}
+		return fmt.Errorf("no cell is in both: %s has %s, %s has %s", oldPath, some(c.OnlyOld), newPath, some(c.OnlyNew))
 	}
 	if err := view.WriteComparison(cmd.OutOrStdout(), c, f.format, viewOptions(cmd, f.detail)); err != nil {
 		return err
@@ -138,23 +151,6 @@ func comparePairs(before, after []*results.Set, oldName, newName string, o stat.
 		}
 	}
 	return c, nil
-}
-
-// nothingInCommon names what each side has instead.
-func nothingInCommon(c *stat.Comparison, oldPath, newPath string) error {
-	if len(c.OnlyOld)+len(c.OnlyNew) == 0 {
-		return errors.New("the two have none of the figures that were asked for (--metric)")
-	}
-	some := func(names []string) string {
-		switch len(names) {
-		case 0:
-			return "none of its own"
-		case 1:
-			return names[0]
-		}
-		return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
-	}
-	return fmt.Errorf("no cell is in both: %s has %s, %s has %s", oldPath, some(c.OnlyOld), newPath, some(c.OnlyNew))
 }
 
 // gateFlags say which comparison is good enough to go on.

@@ -67,7 +67,19 @@ func (f *doctorFlags) run(cmd *cobra.Command, flags []string) error {
 			if failed != nil {
 				return view.ErrNothing // of half a watch
 			}
-			return f.show(cmd, all, own, watch)
+			if f.format == view.FormatBench {
+				own.Records = all.Records
+			}
+			if err := f.view(cmd, own); err != nil && (f.invocations > 0 || !errors.Is(err, view.ErrNothing)) {
+				return err
+			}
+			f.say(cmd, "looked at %s: %d of them at fault", strings.Join(watch.Checks(), ", "), len(own.Faults))
+			if len(own.Noise) > 0 {
+				if path, err := doctor.File(own.Noise[0].Machine); err == nil {
+					f.say(cmd, "saved for compare in %s", path)
+				}
+			}
+			return nil
 		},
 		gate: func(error, *results.Set) error {
 			if n := len(watch.Runs); f.invocations > 0 && n < doctor.Least {
@@ -104,22 +116,4 @@ func (f *doctorFlags) plan(flags []string) (doctor.Plan, error) {
 	}
 	p.Binary = subrun.Binary{Name: "pipebench", Path: self}
 	return p, nil
-}
-
-// show prints what the file says of the machine, without the measurements that say it, what was
-// looked at, and where the answer is kept. Benchmark text is the measurements.
-func (f *doctorFlags) show(cmd *cobra.Command, all, own *results.Set, watch *doctor.Watch) error {
-	if f.format == view.FormatBench {
-		own.Records = all.Records
-	}
-	if err := f.view(cmd, own); err != nil && (f.invocations > 0 || !errors.Is(err, view.ErrNothing)) {
-		return err
-	}
-	f.say(cmd, "looked at %s: %d of them at fault", strings.Join(watch.Checks(), ", "), len(own.Faults))
-	if len(own.Noise) > 0 {
-		if path, err := doctor.File(own.Noise[0].Machine); err == nil {
-			f.say(cmd, "saved for compare in %s", path)
-		}
-	}
-	return nil
 }

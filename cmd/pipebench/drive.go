@@ -82,8 +82,7 @@ func (f *driveFlags) register(cmd *cobra.Command) {
 // slow at large messages may take hours.
 const sweepTime = 2 * time.Minute
 
-// complete reads the recording, and checks what was asked for.
-func (f *driveFlags) complete(ctx context.Context, command []string) (err error) {
+func (f *driveFlags) run(cmd *cobra.Command, command []string) (err error) {
 	f.options.Command, f.options.Seed, f.plan.NoSweep = command, f.seed, f.plan.Limits
 	for _, a := range f.asserts {
 		f.plan.Demand(a)
@@ -98,14 +97,9 @@ func (f *driveFlags) complete(ctx context.Context, command []string) (err error)
 		return usage(err)
 	}
 	if f.messages != "" {
-		f.recording, err = interruptibly(ctx, f.messages, payload.ReadMessages)
-	}
-	return err
-}
-
-func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
-	if err := f.complete(cmd.Context(), command); err != nil {
-		return err
+		if f.recording, err = interruptibly(cmd.Context(), f.messages, payload.ReadMessages); err != nil {
+			return err
+		}
 	}
 	return f.measure(cmd, task{
 		maxTime: f.maxTime, work: f.drive,

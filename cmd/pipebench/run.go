@@ -108,8 +108,8 @@ var particular = []string{"placement", "precision", "assert", "shape"}
 // ofScenarios are the flags that mean something to a scenario, which says itself what it measures.
 var ofScenarios = []string{"scenario", "detail", "out", "format", "quiet", "no-progress", "seed", "max-time"}
 
-// fitting refuses flags that would be lost in a shape or a scenario, or make something else of it.
-func (f *runFlags) fitting(cmd *cobra.Command) (err error) {
+func (f *runFlags) run(cmd *cobra.Command, _ []string) error {
+	var err error // flags that would be lost in a shape or a scenario, or make something else of it
 	cmd.Flags().Visit(func(g *pflag.Flag) {
 		switch {
 		case len(f.scenarios) > 0 && !slices.Contains(ofScenarios, g.Name):
@@ -118,11 +118,7 @@ func (f *runFlags) fitting(cmd *cobra.Command) (err error) {
 			err = fmt.Errorf("--%s has no part in a shape: leave it out, or run without --shape", g.Name)
 		}
 	})
-	return err
-}
-
-func (f *runFlags) run(cmd *cobra.Command, _ []string) error {
-	if err := f.fitting(cmd); err != nil {
+	if err != nil {
 		return usage(err)
 	}
 	if len(f.scenarios) > 0 {
@@ -337,7 +333,23 @@ func (f *runFlags) reproduce(cmd *cobra.Command) error {
 	}
 	return f.measure(cmd, task{
 		maxTime: f.maxTime,
-		work:    func(ctx context.Context, s *session) error { return s.runScenarios(ctx, chosen) },
+		work: func(ctx context.Context, s *session) error {
+			var failed []error // one that fails does not keep the next from its turn
+			for _, scenario := range chosen {
+				observe := func(step string) { s.progress.step(scenario.Name + ": " + step) }
+				o, kept := faults.Options{Run: s.run, Seed: s.flags.seed, Observe: observe}, 0
+				err := scenario.Run(ctx, o, func(l results.Line) error {
+					kept++
+					return s.Write(l)
+				})
+				failed = append(failed, err)
+				if ctx.Err() != nil {
+					break
+				}
+				s.progress.finish(len(chosen), scenario.Name+": "+results.FormatCount(kept, "record"))
+			}
+			return errors.Join(failed...)
+		},
 		show: func(_, own *results.Set) error {
 			if len(own.Faults) == 0 {
 				return view.ErrNothing
@@ -353,25 +365,6 @@ func (f *runFlags) reproduce(cmd *cobra.Command) error {
 	})
 }
 
-// runScenarios runs one after the other; one that fails does not keep the next from its turn.
-func (s *session) runScenarios(ctx context.Context, chosen []faults.Scenario) error {
-	var failed []error
-	for _, scenario := range chosen {
-		o := faults.Options{Run: s.run, Seed: s.flags.seed, Observe: func(step string) { s.progress.step(scenario.Name + ": " + step) }}
-		kept := 0
-		err := scenario.Run(ctx, o, func(l results.Line) error {
-			kept++
-			return s.Write(l)
-		})
-		failed = append(failed, err)
-		if ctx.Err() != nil {
-			break
-		}
-		s.progress.finish(len(chosen), scenario.Name+": "+results.FormatCount(kept, "record"))
-	}
-	return errors.Join(failed...)
-}
-
 // viewFaults writes what each scenario did: for people a table of what all came to, or with detail a
 // page each, with the advice below.
 func viewFaults(w io.Writer, format view.Format, set *results.Set, chosen []faults.Scenario, o view.Options) error {
@@ -381,15 +374,26 @@ func viewFaults(w io.Writer, format view.Format, set *results.Set, chosen []faul
 	if !readable(format) {
 		return view.Write(w, set, format, o)
 	}
+	scenario := func(r results.Fault) string { name, _, _ := strings.Cut(r.ID, "/"); return name }
 	if format == view.FormatTable && !o.Detail {
-		return faultSummary(set.Faults).Write(w, format, o)
+		// a row for the faults of a scenario that came to one verdict
+		alike := stat.GroupBy(set.Faults, func(r results.Fault) [2]string { return [2]string{scenario(r), r.Verdict} })
+		slices.SortStableFunc(alike, func(a, b []results.Fault) int { return cmp.Compare(scenario(a[0]), scenario(b[0])) })
+		t := scenarioTable("", stat.Map(alike, func(same []results.Fault) results.Fault { return same[0] }))
+		for i, same := range alike {
+			if more := len(same) - 1; more > 0 {
+				t.Rows[i][0].Text += fmt.Sprintf(" (+%d)", more)
+			}
+			t.Rows[i][2].Text = view.Truncate(t.Rows[i][2].Text, 40) // a line each
+		}
+		words := view.CountWords(set.Faults, func(r results.Fault) string { return r.Verdict })
+		total := fmt.Sprintf("%s, %s", results.FormatCount(len(set.Faults), "fault"), words)
+		notes := []string{"each of them, and what to do about it: --detail"}
+		return view.Page{Header: []string{total}, Tables: []view.Table{t}, Notes: notes}.Write(w, format, o)
 	}
 	space := ""
 	for _, s := range chosen {
-		mine := stat.Filter(set.Faults, func(r results.Fault) bool {
-			name, _, _ := strings.Cut(r.ID, "/")
-			return name == s.Name
-		})
+		mine := stat.Filter(set.Faults, func(r results.Fault) bool { return scenario(r) == s.Name })
 		if len(mine) == 0 {
 			continue
 		}
@@ -401,22 +405,6 @@ func viewFaults(w io.Writer, format view.Format, set *results.Set, chosen []faul
 		}
 	}
 	return nil
-}
-
-// faultSummary has a row for the faults of a scenario that came to one verdict.
-func faultSummary(all []results.Fault) view.Page {
-	scenario := func(r results.Fault) string { name, _, _ := strings.Cut(r.ID, "/"); return name }
-	alike := stat.GroupBy(all, func(r results.Fault) [2]string { return [2]string{scenario(r), r.Verdict} })
-	slices.SortStableFunc(alike, func(a, b []results.Fault) int { return cmp.Compare(scenario(a[0]), scenario(b[0])) })
-	t := scenarioTable("", stat.Map(alike, func(same []results.Fault) results.Fault { return same[0] }))
-	for i, same := range alike {
-		if more := len(same) - 1; more > 0 {
-			t.Rows[i][0].Text += fmt.Sprintf(" (+%d)", more)
-		}
-		t.Rows[i][2].Text = view.Truncate(t.Rows[i][2].Text, 40) // a line each
-	}
-	total := fmt.Sprintf("%s, %s", results.FormatCount(len(all), "fault"), view.CountWords(all, func(r results.Fault) string { return r.Verdict }))
-	return view.Page{Header: []string{total}, Tables: []view.Table{t}, Notes: []string{"each of them, and what to do about it: --detail"}}
 }
 
 func scenarioTable(title string, all []results.Fault) view.Table {

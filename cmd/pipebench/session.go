@@ -119,13 +119,34 @@ type task struct {
 	gate  func(measured error, own *results.Set) error // turns what was found into the exit code
 }
 
-// measure does a task in a session of its own.
+// measure does a task in a session of its own: then it reads the file again, shows what it says, draws
+// it, says where everything is kept, and judges it. A session that was interrupted or failed in part
+// shows what it finished: measured is why.
 func (f *sharedFlags) measure(cmd *cobra.Command, t task) error {
 	s, err := f.open(cmd)
 	if err != nil {
 		return err
 	}
-	return s.conclude(s.measure(t.maxTime, t.work), t)
+	measured := s.measure(t.maxTime, t.work)
+	all, err := results.Read(filepath.Join(s.dir, recordsFile))
+	if err != nil {
+		return errors.Join(measured, err)
+	}
+	own := all.OfRun(s.run)
+	err = t.show(all, own)
+	if err == nil {
+		err = s.leave(all, t)
+	}
+	if measured != nil && errors.Is(err, view.ErrNothing) {
+		return measured // which says why there is nothing
+	}
+	if err != nil {
+		return errors.Join(measured, err)
+	}
+	if t.gate == nil {
+		return measured
+	}
+	return errors.Join(measured, t.gate(measured, own))
 }
 
 // measure has work fill the file, for maxTime at most, or for as long as it takes where that is 0,
@@ -146,30 +167,6 @@ func (s *session) measure(maxTime time.Duration, work func(ctx context.Context, 
 		return nil
 	}
 	return err
-}
-
-// conclude reads the file again, shows what it says, draws it, says where everything is kept, and
-// judges it. A session that was interrupted or failed in part shows what it finished: measured is why.
-func (s *session) conclude(measured error, t task) error {
-	all, err := results.Read(filepath.Join(s.dir, recordsFile))
-	if err != nil {
-		return errors.Join(measured, err)
-	}
-	own := all.OfRun(s.run)
-	err = t.show(all, own)
-	if err == nil {
-		err = s.leave(all, t)
-	}
-	if measured != nil && errors.Is(err, view.ErrNothing) {
-		return measured // which says why there is nothing
-	}
-	if err != nil {
-		return errors.Join(measured, err)
-	}
-	if t.gate == nil {
-		return measured
-	}
-	return errors.Join(measured, t.gate(measured, own))
 }
 
 // leave writes what a run leaves beside its records, and says where.
