@@ -107,14 +107,6 @@ type atlasColumn struct {
 	found    []results.Probe
 }
 
-// heading names the machines, and what they have in common.
-func (c atlasColumn) heading() string {
-	list := func(of func(results.Environment) string) string { return strings.Join(Distinct(c.machines, of), " / ") }
-	return strings.Join(c.letters, " ") + when(len(c.machines) > 0, " "+JoinParts(
-		list(func(e results.Environment) string { return e.OS }), list(func(e results.Environment) string { return e.Arch }), list(pagesText),
-		list(func(e results.Environment) string { return cmp.Or(e.Imitation, "not emulated") })))
-}
-
 // alike reports whether two columns answer alike, but for times and for what only one of them answers.
 func (c atlasColumn) alike(o atlasColumn, asked []question) bool {
 	for i, q := range asked {
@@ -143,7 +135,19 @@ func Atlas(set *results.Set, systems []DocumentedSystem, detail bool) Page {
 	p.Conclusions = []string{fmt.Sprintf("%s answer %d questions in %s.",
 		results.FormatCount(len(p.Header), "system"), len(atlasQuestions), results.FormatCount(len(columns), "way"))}
 	for _, s := range systems {
-		columns = append(columns, s.atlasColumn(set))
+		// what the rules of a system predict for the steps that some machine made
+		c := atlasColumn{letters: []string{s.Name + "*"}}
+		for _, q := range atlasQuestions {
+			var predicted []results.Probe
+			for _, found := range stat.Filter(set.Probes, q.answers) {
+				if value, ok := s.Predict(found.Step); ok && found.Pipe == "anonymous" {
+					found.Value, found.How, found.Run = value, "documented", s.source(found.Step)
+					predicted = append(predicted, found)
+				}
+			}
+			c.found = append(c.found, q.choose(predicted))
+		}
+		columns = append(columns, c)
 	}
 	streams, how := streamTables(set)
 	p.Tables = []Table{atlasTable(columns, &how), streams}
@@ -206,22 +210,6 @@ func pagesText(e results.Environment) string {
 	return "pages of " + results.FormatSize(int64(e.PageSize))
 }
 
-// atlasColumn is what the rules of a system predict for the steps that some machine made.
-func (s DocumentedSystem) atlasColumn(set *results.Set) atlasColumn {
-	c := atlasColumn{letters: []string{s.Name + "*"}}
-	for _, q := range atlasQuestions {
-		var predicted []results.Probe
-		for _, p := range stat.Filter(set.Probes, q.answers) {
-			if value, ok := s.Predict(p.Step); ok && p.Pipe == "anonymous" {
-				p.Value, p.How, p.Run = value, "documented", s.source(p.Step)
-				predicted = append(predicted, p)
-			}
-		}
-		c.found = append(c.found, q.choose(predicted))
-	}
-	return c
-}
-
 // source is where the rule that covers a step was read.
 func (s DocumentedSystem) source(step string) string {
 	best := DocumentedRule{Source: "POSIX"}
@@ -237,7 +225,12 @@ func (s DocumentedSystem) source(step string) string {
 func atlasTable(columns []atlasColumn, how *Table) Table {
 	t := Table{Title: "What pipes do on each system", Columns: Columns("~question")}
 	for _, c := range columns {
-		t.Columns = append(t.Columns, Columns("?"+c.heading())...)
+		list := func(of func(results.Environment) string) string { return strings.Join(Distinct(c.machines, of), " / ") }
+		common := JoinParts(list(func(e results.Environment) string { return e.OS }),
+			list(func(e results.Environment) string { return e.Arch }), list(pagesText),
+			list(func(e results.Environment) string { return cmp.Or(e.Imitation, "not emulated") }))
+		heading := strings.Join(c.letters, " ") + when(len(c.machines) > 0, " "+common)
+		t.Columns = append(t.Columns, Columns("?"+heading)...)
 	}
 	for i, q := range atlasQuestions {
 		row := []Cell{textCell(q.asks)}

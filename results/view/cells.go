@@ -18,31 +18,27 @@ func cellTables(rows []stat.Row, m *footnotes) []Table {
 	for _, own := range stat.GroupBy(rows, func(r stat.Row) [4]string {
 		return [4]string{r.Machine, r.Cell.Placement, r.Cell.Pattern, fmt.Sprint(r.Cell.IsWaiting())}
 	}) {
-		t := cellTable(own, m)
+		cells := Distinct(own, cellOf)
+		differ := results.DifferingFields(cells, "framing", "size")
+		figures := streamFigures
+		if cells[0].Pattern == results.PatternRoundtrip {
+			figures = roundtripFigures
+		}
+		columns := cellColumns(differ, m, func(r stat.Row) stat.Row { return r })
+		for i, f := range figures {
+			columns = append(columns, columnOf[stat.Row]{"?>" + f.title, func(r stat.Row) Cell {
+				return textCell(cmp.Or(when(i == 0 && r.Samples == 0, emptyWord(r)), f.of(r)))
+			}})
+		}
+		warnings := func(r stat.Row) Cell { return textCell(strings.Join(rowWarnings(r), "; ")) }
+		columns = append(columns, columnOf[stat.Row]{"@_warnings", warnings})
+		t := tableOf(tableTitle(cells[0], differ), own, columns...).dropEmpty()
 		if len(machines) > 1 {
 			t.Title = "machine " + results.ShortID(own[0].Machine) + ", " + t.Title
 		}
 		out = append(out, t)
 	}
 	return out
-}
-
-func cellTable(rows []stat.Row, m *footnotes) Table {
-	cells := Distinct(rows, cellOf)
-	differ := results.DifferingFields(cells, "framing", "size")
-	figures := streamFigures
-	if cells[0].Pattern == results.PatternRoundtrip {
-		figures = roundtripFigures
-	}
-	columns := cellColumns(differ, m, func(r stat.Row) stat.Row { return r })
-	for i, f := range figures {
-		columns = append(columns, columnOf[stat.Row]{"?>" + f.title, func(r stat.Row) Cell {
-			return textCell(cmp.Or(when(i == 0 && r.Samples == 0, emptyWord(r)), f.of(r)))
-		}})
-	}
-	warnings := func(r stat.Row) Cell { return textCell(strings.Join(rowWarnings(r), "; ")) }
-	columns = append(columns, columnOf[stat.Row]{"@_warnings", warnings})
-	return tableOf(tableTitle(cells[0], differ), rows, columns...).dropEmpty()
 }
 
 // cellColumns tell the cells of rows apart: by framing, size and the fields that differ.

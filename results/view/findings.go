@@ -13,12 +13,6 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// findings are tables of what the set holds beside measurements, a kind each.
-func findings(s *results.Set) []Table {
-	all := []Table{probeTable(s), environmentTable(s), faultTable(s), claimTable(s), targetTable(s), checkTable(s), tuneTable(s), noiseTable(s), messageTable(s)}
-	return stat.Map(stat.Filter(all, Table.hasRows), Table.dropEmpty)
-}
-
 // probeTable has a row for each step, and for each machine a column with what was found.
 func probeTable(s *results.Set) Table {
 	type probes = onMachines[results.Probe]

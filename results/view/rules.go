@@ -181,29 +181,20 @@ func fillSize(p results.Probe) (size int) {
 	return size
 }
 
-// A filling is what was found of writes of one size.
-type filling []results.Probe
-
-// of returns what the step found that begins so, false where there is none.
-func (f filling) of(step string) (results.Probe, bool) {
-	for _, p := range slices.Backward(f) {
-		if strings.HasPrefix(p.Step, step) {
-			return p, true
-		}
-	}
-	return results.Probe{}, false
-}
-
 // fillTable has a row for each size of writes that filled a kind of pipe.
 func fillTable(title string, of []results.Probe, notes *footnotes) Table {
-	var fills []filling
-	for _, own := range stat.GroupBy(stat.Filter(of, func(p results.Probe) bool { return fillSize(p) > 0 }), fillSize) {
-		fills = append(fills, own)
+	type filling = []results.Probe // what was found of writes of one size
+	fills := stat.GroupBy(stat.Filter(of, func(p results.Probe) bool { return fillSize(p) > 0 }), fillSize)
+	last := func(f filling, step string) (found results.Probe, ok bool) {
+		if own := stat.Filter(f, func(p results.Probe) bool { return strings.HasPrefix(p.Step, step) }); len(own) > 0 {
+			return own[len(own)-1], true
+		}
+		return found, false
 	}
 	slices.SortFunc(fills, func(a, b filling) int { return cmp.Compare(fillSize(a[0]), fillSize(b[0])) })
 	found := func(step int) func(filling) Cell {
 		return func(f filling) Cell {
-			p, ok := f.of(fillSteps[step])
+			p, ok := last(f, fillSteps[step])
 			return when(ok, exactCell(p.Value, p.Unit))
 		}
 	}
@@ -213,20 +204,17 @@ func fillTable(title string, of []results.Probe, notes *footnotes) Table {
 		{">last write in part|last write in part (B)", found(1)},
 		{">1 B more fits", found(2)},
 		{">poll says writable", found(3)},
-		{"documented rule", func(f filling) Cell { return textCell(f.rule(notes)) }},
+		{"documented rule", func(f filling) Cell {
+			var verdicts []string
+			for _, step := range fillSteps {
+				if p, ok := last(f, step); ok { // one that differs is named
+					loud := when(ruleVerdict(p) == ruleDiffers, strings.TrimSuffix(step, "/")+" ")
+					verdicts = append(verdicts, loud+notes.rule(p))
+				}
+			}
+			return textCell(strings.Join(Distinct(verdicts, itself), ", "))
+		}},
 	}...)
-}
-
-// rule joins how the four stand to their rules, each verdict once.
-func (f filling) rule(notes *footnotes) string {
-	var verdicts []string
-	for _, step := range fillSteps {
-		if p, ok := f.of(step); ok {
-			loud := when(ruleVerdict(p) == ruleDiffers, strings.TrimSuffix(step, "/")+" ")
-			verdicts = append(verdicts, loud+notes.rule(p))
-		}
-	}
-	return strings.Join(Distinct(verdicts, itself), ", ")
 }
 
 // probedOn describes a machine and when it was probed.

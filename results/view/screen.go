@@ -91,7 +91,13 @@ func (s series) firstColumn() int {
 // lines lays a series out: its name and sizes, raw, and each framing against it.
 func (s series) lines(o Options, first int) []string {
 	framings := Distinct(s.rows, func(r stat.Row) string { return r.Cell.Framing })
-	sizes := s.sizes(max(1, (o.width()-first)/screenFigure))
+	all := Distinct(s.rows, func(r stat.Row) int { return r.Cell.Size })
+	slices.Sort(all)
+	// those that have room: the size that tells most, the ends, then the others
+	sizes := slices.Concat([]int{s.size, all[len(all)-1], all[0]}, all)
+	sizes = stat.Filter(Distinct(sizes, itself), func(n int) bool { return slices.Contains(all, n) })
+	sizes = sizes[:min(len(sizes), max(1, (o.width()-first)/screenFigure))]
+	slices.Sort(sizes)
 	line := s.quantity()
 	for i, size := range sizes {
 		line += fmt.Sprintf("%*s", first+(i+1)*screenFigure-utf8.RuneCountInString(line), FieldValue("size", fmt.Sprint(size)))
@@ -125,17 +131,6 @@ func (s series) quantity() string {
 		name += " vs raw"
 	}
 	return name + ", " + Escape(s.short)
-}
-
-// sizes picks the message sizes that have room: the one that tells most, the ends, then the others.
-func (s series) sizes(room int) []int {
-	all := Distinct(s.rows, func(r stat.Row) int { return r.Cell.Size })
-	slices.Sort(all)
-	wanted := slices.Concat([]int{s.size, all[len(all)-1], all[0]}, all)
-	wanted = stat.Filter(Distinct(wanted, itself), func(n int) bool { return slices.Contains(all, n) })
-	wanted = wanted[:min(len(wanted), room)]
-	slices.Sort(wanted)
-	return wanted
 }
 
 // Colours of figures and verdicts on a terminal.

@@ -232,7 +232,21 @@ func tuneAdvice(s *results.Set) []string {
 			e, chunk := recommendation(own[0]), results.ChunkSize(own[0].Cell.Framing)
 			answers = append(answers, tuneAnswer{chunk, withSizes(e.Alike, chunk), withSizes(e.Possible, chunk), e.Flat})
 		}
-		out = append(out, "For a chunk size "+questionText(s, asked[i], asked)+": "+agreement(answers)+".")
+		q := asked[i]
+		words := []string{onMachine(s, q.machine)}
+		if q.objective != "" && slices.ContainsFunc(asked, func(o tuneQuestion) bool { return o.objective != q.objective }) {
+			words = append(words, "objective "+q.objective)
+		}
+		cells := Distinct(asked, func(o tuneQuestion) results.Cell { return o.cell })
+		for _, name := range results.DifferingFields(cells) {
+			switch value := q.cell.Field(name); {
+			case name == "size" && q.cell.Size > 0:
+				words = append(words, fieldText(q.cell, "size")+" messages")
+			case value != "" && name != "size":
+				words = append(words, FieldPhrase(name, value))
+			}
+		}
+		out = append(out, "For a chunk size "+strings.Join(words, ", ")+": "+agreement(answers)+".")
 	}
 	decided := Distinct(recommended, run)
 	open := stat.Filter(Distinct(s.Tunes, run), func(run string) bool { return !slices.Contains(decided, run) })
@@ -251,24 +265,6 @@ func recommendation(u results.Tune) results.RecommendationEvidence {
 // withSizes returns sizes and more of them, ascending and each once.
 func withSizes(sizes []int, more ...int) []int {
 	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(sizes, more))))
-}
-
-// questionText writes what distinguishes a question from the others.
-func questionText(s *results.Set, q tuneQuestion, all []tuneQuestion) string {
-	words := []string{onMachine(s, q.machine)}
-	if q.objective != "" && slices.ContainsFunc(all, func(o tuneQuestion) bool { return o.objective != q.objective }) {
-		words = append(words, "objective "+q.objective)
-	}
-	cells := Distinct(all, func(o tuneQuestion) results.Cell { return o.cell })
-	for _, name := range results.DifferingFields(cells) {
-		switch value := q.cell.Field(name); {
-		case name == "size" && q.cell.Size > 0:
-			words = append(words, fieldText(q.cell, "size")+" messages")
-		case value != "" && name != "size":
-			words = append(words, FieldPhrase(name, value))
-		}
-	}
-	return strings.Join(words, ", ")
 }
 
 // onMachine is "on linux/amd64", or "on this machine" if it is the only one.

@@ -233,7 +233,18 @@ func foundText(c results.Claim) string {
 // claimsScreen shows verdicts so that they fit a screen, refuted claims with as many reasons as have
 // room.
 func claimsScreen(all []results.Claim, o Options) Page {
-	p := Page{Blocks: []string{claimTotals(all)}, Tables: []Table{sourceTable(all)}}
+	type claims = []results.Claim // of a document, of which the table counts the verdicts
+	source := func(of claims) Cell { return textCell(of[0].Seed + "  " + SourceTitle(of[0].Seed)) }
+	heads := []columnOf[claims]{{"source", source}}
+	for _, v := range verdictsOfClaims {
+		heads = append(heads, columnOf[claims]{">" + VerdictText(v), func(of claims) Cell {
+			n := len(judged(of, v))
+			return when(n > 0, textCell(fmt.Sprint(n)))
+		}})
+	}
+	bySeed := stat.GroupBy(all, func(c results.Claim) string { return c.Seed })
+	slices.SortFunc(bySeed, func(a, b claims) int { return strings.Compare(a[0].Seed, b[0].Seed) })
+	p := Page{Blocks: []string{claimTotals(all)}, Tables: []Table{tableOf("", bySeed, heads...)}}
 	refuted := judged(all, "refuted")
 	if len(refuted) > 0 {
 		p.Blocks = append(p.Blocks, "", o.paint("Refuted", red))
@@ -261,21 +272,6 @@ func claimTotals(all []results.Claim) string {
 		return when(n > 0, fmt.Sprint(n, " ", text))
 	})
 	return results.FormatCount(len(all), "claim") + ": " + strings.Join(nonEmpty(parts), ", ")
-}
-
-// sourceTable counts the verdicts of each document.
-func sourceTable(all []results.Claim) Table {
-	type claims = []results.Claim
-	columns := []columnOf[claims]{{"source", func(of claims) Cell { return textCell(of[0].Seed + "  " + SourceTitle(of[0].Seed)) }}}
-	for _, v := range verdictsOfClaims {
-		columns = append(columns, columnOf[claims]{">" + VerdictText(v), func(of claims) Cell {
-			n := len(judged(of, v))
-			return when(n > 0, textCell(fmt.Sprint(n)))
-		}})
-	}
-	bySeed := stat.GroupBy(all, func(c results.Claim) string { return c.Seed })
-	slices.SortFunc(bySeed, func(a, b claims) int { return strings.Compare(a[0].Seed, b[0].Seed) })
-	return tableOf("", bySeed, columns...)
 }
 
 // judged returns the claims of a verdict.

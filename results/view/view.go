@@ -70,7 +70,10 @@ var ErrNothing = errors.New("nothing to show: no measurement and no finding in i
 // faults, claims, targets, checks, tunes and noise). A set without any is [ErrNothing]. CSV and bench hold
 // the measurements alone where there are any.
 func Write(w io.Writer, s *results.Set, format Format, o Options) error {
-	found := findings(s)
+	all := []Table{ // of what there is beside measurements
+		probeTable(s), environmentTable(s), faultTable(s), claimTable(s), targetTable(s), checkTable(s), tuneTable(s), noiseTable(s), messageTable(s),
+	}
+	found := stat.Map(stat.Filter(all, Table.hasRows), Table.dropEmpty)
 	if len(s.Records) == 0 && len(found) == 0 {
 		return ErrNothing
 	}
