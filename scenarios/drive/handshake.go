@@ -91,6 +91,7 @@ const settle = time.Second
 func (c *conn) askFirst(ctx context.Context, sent []byte, within time.Duration) (answer, error) {
 	d := c.dialogue(within, func() error { return c.send(sent) })
 	defer d.close()
+	d.within = within
 	var line *answer
 	for {
 		a, err := d.next(ctx)
@@ -106,7 +107,7 @@ func (c *conn) askFirst(ctx context.Context, sent []byte, within time.Duration) 
 		}
 		c.strays.nonMessage(a.raw)
 		if line == nil {
-			line = &a
+			line, d.within = &a, 0
 			d.timer.Reset(min(settle, within))
 		}
 	}
@@ -116,6 +117,7 @@ func (c *conn) askFirst(ctx context.Context, sent []byte, within time.Duration) 
 func (c *conn) ask(ctx context.Context, msg []byte, within time.Duration) (answer, error) {
 	d := c.dialogue(within, func() error { return c.send(msg) })
 	defer d.close()
+	d.within = within
 	a, err := d.next(ctx)
 	if a.kind == jsonrpc.Request {
 		err = errEcho
@@ -129,6 +131,30 @@ type dialogue struct {
 	heard <-chan answer
 	sent  chan error  // how the sending ended; nil once that is known
 	timer *time.Timer // ends the wait for an answer
+
+	within time.Duration // by which the wait is put off for a server that gets on; 0 for never
+	more   *extension    // since its time was up
+}
+
+// A server that is at work when its time is up is slow to begin, as on a busy machine, and not silent:
+// it is looked at for a while, and gets as much time again, slowStarts times.
+const (
+	slowStarts  = 2
+	longestLook = time.Second / 2
+)
+
+// extend has the wait go on where there is reason to.
+func (d *dialogue) extend() bool {
+	switch {
+	case d.within == 0:
+		return false
+	case d.more == nil:
+		d.more = new(d.c.extension(slowStarts))
+		d.timer.Reset(min(d.within/4, longestLook))
+		return true
+	}
+	d.timer.Reset(d.within)
+	return d.more.granted()
 }
 
 // dialogue has send called, and copies the answers that come until close.
@@ -159,6 +185,9 @@ func (d *dialogue) next(ctx context.Context) (answer, error) {
 				return answer{}, d.c.silence()
 			}
 		case <-d.timer.C:
+			if d.extend() {
+				continue
+			}
 			if d.sent != nil {
 				return answer{}, errMute
 			}

@@ -95,6 +95,12 @@ var servers = map[string]func(arg string) error{
 		fmt.Print(held.String())
 		return err
 	},
+	"loads": func(arg string) error { // computes before it serves, as one that loads its modules does
+		d, err := time.ParseDuration(arg)
+		for began := time.Now(); err == nil && time.Since(began) < d; {
+		}
+		return errors.Join(err, serveMCP(""))
+	},
 	"tired": func(arg string) error { // ends after so many lines
 		left, err := strconv.Atoi(arg)
 		return errors.Join(err, each(func(line string) {

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -156,9 +157,10 @@ func (c *conn) timed(before counters, times []int64, payload int64) (results.Sam
 // busy is the share of a CPU above which a server is at work, not asleep.
 const busy = 0.2
 
-// spun reports whether the server used a good part of a CPU between two readings.
+// spun reports whether the server used a good part of a CPU between two readings; with all that it
+// started, where both are of an account.
 func spun(before, now counters) bool {
-	worked := since(now.cpu, before.cpu)
+	worked := cmp.Or(since(now.treeCPU, before.treeCPU), since(now.cpu, before.cpu))
 	return worked != nil && float64(*worked) > busy*float64(now.at.Sub(before.at))
 }
 
@@ -172,13 +174,13 @@ type extension struct {
 // mostExtensions is how often a deadline for a message is put off.
 const mostExtensions = 9
 
-func (c *conn) extension(times int) extension { return extension{c, c.counters(), times} }
+func (c *conn) extension(times int) extension { return extension{c, c.account(), times} }
 
 // granted reports whether the server did anything since the last time (took something, sent
 // something, or worked for a good part of the time), or would have if it had a CPU: on a busy
 // machine one that is at work may come to less than its share.
 func (x *extension) granted() bool {
-	now, last := x.c.counters(), x.last
+	now, last := x.c.account(), x.last
 	x.left, x.last = x.left-1, now
 	moved := now.sent > last.sent || now.received > last.received
 	return x.left >= 0 && (moved || spun(last, now) || x.c.Runnable())

@@ -3,6 +3,7 @@ package drive_test
 import (
 	"errors"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/drive"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 func TestOpenFindsOutWhatAServerSpeaks(t *testing.T) {
@@ -68,6 +70,20 @@ func TestOpenSaysWhyACommandCannotBeSpokenTo(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAServerThatComputesGetsMoreTimeToBegin(t *testing.T) {
+	leakCheck(t)
+	if !proc.TellsOfOthers && runtime.GOOS != "windows" {
+		t.Skip("this system does not tell of the processor time of others")
+	}
+	o := server("loads 1500ms")
+	o.Start = time.Second
+	d, err := drive.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Close()
 }
 
 func TestOpenOfNoCommandIsAStartError(t *testing.T) {

@@ -81,15 +81,17 @@ func (p *Process) PeakMemory() (int64, bool) {
 	return n, n > 0
 }
 
-// Runnable reports whether a thread of the process has a CPU or waits for one; false where the
-// system does not tell.
+// Runnable reports whether a thread of the process, or of those that it started, has a CPU or waits for
+// one; false where the system does not tell.
 func (p *Process) Runnable() bool {
 	if p.Ended(0) {
 		return false
 	}
-	for _, stat := range procTexts(strconv.Itoa(p.Cmd.Process.Pid), "task/*/stat") {
-		if fields := afterName(stat); len(fields) > 0 && fields[0] == "R" {
-			return true
+	for _, pid := range Tree(p.Cmd.Process.Pid) {
+		for _, stat := range procTexts(strconv.Itoa(pid), "task/*/stat") {
+			if fields := afterName(stat); len(fields) > 0 && fields[0] == "R" {
+				return true
+			}
 		}
 	}
 	return false
