@@ -249,32 +249,39 @@ func driverShare(samples []results.Sample) *float64 {
 }
 
 // judgeSlow finds a size that took over ten times what its neighbours suggest, if time grew evenly
-// between them. The smallest size has nothing that it could be slow against.
+// between them: its fastest round trip, too, as a busy machine holds up some of them and a cause in
+// the server all. The smallest size has nothing that it could be slow against.
 func judgeSlow(before, t, after *results.Target) {
-	lower, hasLower := served(before)
-	if t.Verdict != string(OK) || !hasLower {
+	if t.Verdict != string(OK) || !served(before) || len(t.Samples) == 1 && t.Samples[0].Messages == 1 {
 		return
 	}
-	size := float64(t.Size)
-	expected := lower * size / float64(before.Size)
-	if upper, hasUpper := served(after); hasUpper {
-		from, to := float64(before.Size), float64(after.Size)
-		share := math.Log(size/from) / math.Log(to/from)
-		expected = lower * math.Pow(upper/lower, share)
+	size, from := float64(t.Size), float64(before.Size)
+	var expected float64
+	for _, timeOf := range []func([]results.Sample) float64{fastest, stat.MedianTime} {
+		lower := timeOf(before.Samples)
+		expected = lower * size / from
+		if served(after) {
+			share := math.Log(size/from) / math.Log(float64(after.Size)/from)
+			expected = lower * math.Pow(timeOf(after.Samples)/lower, share)
+		}
+		if timeOf(t.Samples) <= margin*expected {
+			return
+		}
 	}
-	single := len(t.Samples) == 1 && t.Samples[0].Messages == 1
-	if stat.MedianTime(t.Samples) > margin*expected && !single {
-		setVerdict(t, Slow)
-		t.Evidence.ExpectedNS = expected
-	}
+	setVerdict(t, Slow)
+	t.Evidence.ExpectedNS = expected
 }
 
-// served returns the median time of a size, in ns, if it was served.
-func served(t *results.Target) (float64, bool) {
-	if t == nil || !t.Served() || len(t.Samples) == 0 {
-		return 0, false
+// served reports whether there are times of a size.
+func served(t *results.Target) bool { return t != nil && t.Served() && len(t.Samples) > 0 }
+
+// fastest returns the shortest round trip of samples, in ns.
+func fastest(samples []results.Sample) float64 {
+	shortest := math.Inf(1)
+	for _, s := range samples {
+		shortest = min(shortest, float64(max(1, s.Latency[latencyRoundtrip].MinNS)))
 	}
-	return stat.MedianTime(t.Samples), true
+	return shortest
 }
 
 // growthRecord makes a growth a record.
