@@ -190,8 +190,13 @@ func (o Options) Validate(side catalogue.Side) error {
 		return errors.New("no command to check")
 	}
 	if side == catalogue.Client {
-		if err := o.validateServer(); err != nil {
-			return err
+		text := strings.Join(o.Command, " ")
+		switch {
+		case o.Config != "" && !strings.Contains(text, "{config}"):
+			return errors.New(`--config needs "{config}" in the command, which becomes the name of the file`)
+		case o.Config == "" && !strings.Contains(text, "{}") && !strings.Contains(text, "{command}"):
+			return errors.New(`the client has to be told its server: ` +
+				`write "{}" in its command where that of the server belongs`)
 		}
 	}
 	known := stat.Map(catalogue.Situations(side), func(m catalogue.Misbehaviour) string { return m.Name })

@@ -170,18 +170,6 @@ func inJSON(v any) string {
 	return string(text)
 }
 
-// validateServer reports a client that cannot be told its server.
-func (o Options) validateServer() error {
-	text := strings.Join(o.Command, " ")
-	switch {
-	case o.Config != "" && !strings.Contains(text, "{config}"):
-		return errors.New(`--config needs "{config}" in the command, which becomes the name of the file`)
-	case o.Config == "" && !strings.Contains(text, "{}") && !strings.Contains(text, "{command}"):
-		return errors.New(`the client has to be told its server: write "{}" in its command where that of the server belongs`)
-	}
-	return nil
-}
-
 // last is the last line of what the client said, of its standard error if there is one.
 func (v *visit) last() string { return lastLine(cmp.Or(v.Said, v.out)) }
 

@@ -76,7 +76,33 @@ func Program(ctx context.Context, o Options, sink Sink) error {
 		if (name == "stdin-trickle" || name == "stdin-cut-line") && len(o.Stdin) == 0 {
 			continue // they are about filters
 		}
-		tries[name] = situation{do: func(ctx context.Context, f *finding) error { return p.behave(ctx, f, w) }}
+		tries[name] = situation{do: func(ctx context.Context, f *finding) error {
+			m := w.manner
+			m.midway, m.settle = max(1, min(p.ref.total/2, spill)), max(quiet, min(3*p.ref.took, 4*quiet))
+			o, err := f.start(ctx, m, p.limit(), p.bound)
+			if err != nil {
+				return err
+			}
+			if f.evidence = p.evidence(o); m.pipe == syspipe.PTY {
+				p.shown = o
+			}
+			f.Reproduce = strings.ReplaceAll(w.shell, "CMD", proc.ShellLine(f.Command))
+			if f.o.Stdin != nil && w.shell != "" && !m.closed && !m.trickle && m.input == nil && !m.silent {
+				line := proc.ShellLine(f.Command)
+				f.Reproduce = strings.Replace(f.Reproduce, line, line+" < INPUT", 1)
+			}
+			judge := w.judge
+			if judge == nil {
+				judge = (*program).same
+			}
+			judge(p, f, o, m)
+			if o.spins && !p.endless && o.cpu-p.ref.cpu > max(100*time.Millisecond, p.ref.cpu) {
+				f.class = "spin"
+				f.fails("burns a CPU while it waits: %s, where all of its work takes %s",
+					duration(o.cpu), duration(p.ref.cpu))
+			}
+			return nil
+		}}
 	}
 	tries["block-buffer"] = situation{do: p.blockBuffer, alone: true}
 	return o.try(ctx, catalogue.Program, tries, sink)
@@ -172,32 +198,6 @@ func (p *program) toFile(ctx context.Context, f *finding) (*outcome, error) {
 		_, err = file.ReadAt(o.out, 0)
 	}
 	return o, err
-}
-
-// behave tries one way and judges what came of it.
-func (p *program) behave(ctx context.Context, f *finding, w way) error {
-	m := w.manner
-	m.midway, m.settle = max(1, min(p.ref.total/2, spill)), max(quiet, min(3*p.ref.took, 4*quiet))
-	o, err := f.start(ctx, m, p.limit(), p.bound)
-	if err != nil {
-		return err
-	}
-	if f.evidence = p.evidence(o); m.pipe == syspipe.PTY {
-		p.shown = o
-	}
-	f.Reproduce = strings.ReplaceAll(w.shell, "CMD", proc.ShellLine(f.Command))
-	if f.o.Stdin != nil && w.shell != "" && !m.closed && !m.trickle && m.input == nil && !m.silent {
-		f.Reproduce = strings.Replace(f.Reproduce, proc.ShellLine(f.Command), proc.ShellLine(f.Command)+" < INPUT", 1)
-	}
-	if w.judge == nil {
-		w.judge = (*program).same
-	}
-	w.judge(p, f, o, m)
-	if o.spins && !p.endless && o.cpu-p.ref.cpu > max(100*time.Millisecond, p.ref.cpu) {
-		f.class = "spin"
-		f.fails("burns a CPU while it waits: %s, where all of its work takes %s", duration(o.cpu), duration(p.ref.cpu))
-	}
-	return nil
 }
 
 // limit is what one start has: more than the reference took, since a slow reader holds it up.
@@ -361,7 +361,17 @@ func (p *program) blockBuffer(ctx context.Context, f *finding) error {
 			return err
 		}
 		f.evidence = p.evidence(piped)
-		behind := lateness(shown, piped)
+		// the most by which bytes came later through a pipe than to a terminal, as seen both from the
+		// start of the program and from its end: on a busy machine one start is slower than another, and
+		// a terminal takes longer than a pipe for the same output
+		var behind time.Duration
+		for _, a := range shown.arrivals {
+			i := slices.IndexFunc(piped.arrivals, func(b arrival) bool { return b.bytes >= a.bytes })
+			if i >= 0 {
+				b := piped.arrivals[i]
+				behind = max(behind, min(b.at-a.at, (shown.took-a.at)-(piped.took-b.at)))
+			}
+		}
 		if len(shown.arrivals) < 4 || 3*len(piped.arrivals) > len(shown.arrivals) || behind < late {
 			f.ok("what comes to a terminal in %s comes through a pipe in %s",
 				results.FormatCount(len(shown.arrivals), "piece"), results.FormatCount(len(piped.arrivals), "piece"))
@@ -372,20 +382,6 @@ func (p *program) blockBuffer(ctx context.Context, f *finding) error {
 			duration(behind), bufferSize(piped))
 	}
 	return nil
-}
-
-// lateness is the most by which bytes came later through a pipe than to a terminal, as seen both from
-// the start of the program and from its end: on a busy machine one start is slower than another, and
-// a terminal takes longer than a pipe for the same output.
-func lateness(shown, piped *outcome) (behind time.Duration) {
-	for _, a := range shown.arrivals {
-		i := slices.IndexFunc(piped.arrivals, func(b arrival) bool { return b.bytes >= a.bytes })
-		if i >= 0 {
-			b := piped.arrivals[i]
-			behind = max(behind, min(b.at-a.at, (shown.took-a.at)-(piped.took-b.at)))
-		}
-	}
-	return behind
 }
 
 // bufferSize names the size of the blocks that come, but for the last.

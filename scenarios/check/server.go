@@ -41,7 +41,24 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 	tries := map[string]situation{}
 	for _, m := range catalogue.Situations(catalogue.Server) {
 		tries[m.Name] = situation{
-			do:    func(ctx context.Context, f *finding) error { return f.treat(ctx, d, m) },
+			do: func(ctx context.Context, f *finding) error {
+				found, err := d.Treat(ctx, m, f.mark)
+				if err != nil {
+					return err
+				}
+				f.evidence = found.Evidence
+				verdict := results.CheckFails
+				switch {
+				case found.Fine:
+					verdict = results.CheckOK
+				case found.Verdict == drive.NotTried:
+					verdict = results.CheckCannotTell
+				case found.Verdict == drive.Slow, found.Mild:
+					verdict = results.CheckSlow
+				}
+				f.judge(verdict, "%s", found.Found)
+				return nil
+			},
 			alone: m.Name == "many-starts",
 		}
 	}
@@ -51,26 +68,6 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 
 // leastStart is how long a server has to answer the handshake at least: wrappers take seconds.
 const leastStart = 10 * time.Second
-
-// treat has the server met with what the catalogue's entry says, and takes what was found.
-func (f *finding) treat(ctx context.Context, d *drive.Driver, m catalogue.Misbehaviour) error {
-	found, err := d.Treat(ctx, m, f.mark)
-	if err != nil {
-		return err
-	}
-	f.evidence = found.Evidence
-	verdict := results.CheckFails
-	switch {
-	case found.Fine:
-		verdict = results.CheckOK
-	case found.Verdict == drive.NotTried:
-		verdict = results.CheckCannotTell
-	case found.Verdict == drive.Slow, found.Mild:
-		verdict = results.CheckSlow
-	}
-	f.judge(verdict, "%s", found.Found)
-	return nil
-}
 
 // mcpRules are the rules of MCP over stdio for servers, by their names in the catalogue: the error of
 // each says what is broken, or that the server is not there, or silent.
@@ -103,36 +100,33 @@ func addRules(tries map[string]situation, d *drive.Driver, patience time.Duratio
 		if delete(tries, name); !strings.HasPrefix(d.Protocol(), "mcp") || d.Framing() != "ndjson" {
 			continue
 		}
-		tries[name] = situation{do: func(ctx context.Context, f *finding) error { return f.keepsRule(ctx, rule, patience) }}
+		tries[name] = situation{do: func(ctx context.Context, f *finding) error {
+			p := f.command(f.Command)
+			defer p.Close()
+			in, err := p.Pipe(0)
+			if err != nil {
+				return err
+			}
+			defer in.Close()
+			out, err := p.Pipe(1)
+			if err != nil {
+				return err
+			}
+			defer out.Close()
+			if err := p.Start(ctx); err != nil {
+				return err
+			}
+			s := &mcpSession{in: in, patience: patience, lines: make(chan []byte, 64)}
+			go s.read(out)
+			if err := rule(s); err != nil && ctx.Err() == nil {
+				d, _ := errors.AsType[departure](err)
+				f.judge(cmp.Or(d.verdict, results.CheckFails), "%v", err)
+			}
+			f.evidence = McpEvidence{s.sent, s.got}
+			f.ok("keeps the rule")
+			return ctx.Err()
+		}}
 	}
-}
-
-// keepsRule starts the server and sees whether it keeps a rule.
-func (f *finding) keepsRule(ctx context.Context, rule func(*mcpSession) error, patience time.Duration) error {
-	p := f.command(f.Command)
-	defer p.Close()
-	in, err := p.Pipe(0)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := p.Pipe(1)
-	if err != nil {
-		return err
-	}
-	defer out.Close()
-	if err := p.Start(ctx); err != nil {
-		return err
-	}
-	s := &mcpSession{in: in, patience: patience, lines: make(chan []byte, 64)}
-	go s.read(out)
-	if err := rule(s); err != nil && ctx.Err() == nil {
-		d, _ := errors.AsType[departure](err)
-		f.judge(cmp.Or(d.verdict, results.CheckFails), "%v", err)
-	}
-	f.evidence = McpEvidence{s.sent, s.got}
-	f.ok("keeps the rule")
-	return ctx.Err()
 }
 
 // An mcpSession speaks with a server a message at a time.

@@ -95,9 +95,13 @@ func (w *Watch) run(ctx context.Context, p Plan, scratch string, keep func(*resu
 		if i > 0 && time.Since(began)+longest > p.MaxTime {
 			return nil
 		}
-		if err := w.wait(ctx, began.Add(due(i, p.Invocations, p.Over, longest))); err != nil {
-			return err
+		before := machine.ReadUsage()
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(time.Until(began.Add(due(i, p.Invocations, p.Over, longest)))):
 		}
+		w.waiting.Add(machine.ReadUsage().Since(before))
 		at := time.Now()
 		set, err := w.invoke(ctx, p, i, filepath.Join(scratch, strconv.Itoa(i)))
 		if err != nil {
@@ -132,18 +136,6 @@ func (w *Watch) invoke(ctx context.Context, p Plan, i int, dir string) (*results
 // them took so long.
 func due(i, n int, over, longest time.Duration) time.Duration {
 	return max(0, over-longest) * time.Duration(i) / time.Duration(n-1)
-}
-
-// wait does nothing until then, and sees what the CPUs do meanwhile.
-func (w *Watch) wait(ctx context.Context, until time.Time) error {
-	before := machine.ReadUsage()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(time.Until(until)):
-	}
-	w.waiting.Add(machine.ReadUsage().Since(before))
-	return nil
 }
 
 // oldLoad is the load average above which others are taken to be at work, where nothing better is

@@ -21,7 +21,7 @@ type Want string
 func Limit(bytes int) Want { return Want(fmt.Sprintf("limit>=%d", bytes)) }
 
 // Slope demands that time grows with the size of a message by less than this power: 1 is linear, 2
-// quadratic; [FastGrowth] is a good bound.
+// quadratic; [stat.FastGrowth] is a good bound.
 func Slope(below float64) Want { return Want(fmt.Sprintf("slope<%g", below)) }
 
 // Assert demands what an assertion says.

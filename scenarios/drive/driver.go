@@ -40,7 +40,10 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net/url"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -81,7 +84,11 @@ func Open(ctx context.Context, o Options) (*Driver, error) {
 		if d.folder, err = os.MkdirTemp("", "pipebench-documents-"); err != nil {
 			return nil, fmt.Errorf("drive: a folder for documents: %w", err)
 		}
-		d.o.root = fileURI(d.folder)
+		path := filepath.ToSlash(d.folder)
+		if !strings.HasPrefix(path, "/") {
+			path = "/" + path // a drive's letter
+		}
+		d.o.root = (&url.URL{Scheme: "file", Path: path}).String()
 	}
 	if err := d.begin(ctx); err != nil {
 		d.Close()
@@ -99,8 +106,12 @@ func (d *Driver) begin(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := checkRequest(d.protocol, d.o); err != nil {
-		return err
+	if !slices.Contains(d.protocol.requests, d.o.Request) {
+		known := strings.Join(d.protocol.requests, ", ")
+		return fmt.Errorf("drive: %s has no request %q, only %s", d.protocol.name, d.o.Request, known)
+	}
+	if !d.protocol.tools() && d.o.Tool+d.o.Arg+d.o.Args+d.o.ReplyTool != "" {
+		return fmt.Errorf("drive: %s has no tools that could be called with arguments", d.protocol.name)
 	}
 	if d.c == nil {
 		if d.c, err = d.start(ctx); err != nil {

@@ -229,7 +229,34 @@ func manyStarts(ctx context.Context, r *faultRun) error {
 		e.look(c, r.d.o.scratch)
 	}
 	e.Left = r.left(r.d.o.gone())
-	r.judgeStarts(e)
+	n := len(e.Files)
+	half := float64(n) / 2
+	if grows(e.Files, half) {
+		r.judge("leaves files", "%d starts left %d files in its folder for temporary files", n, e.Files[n-1])
+	}
+	if len(e.Left) > 0 {
+		r.judge("leaves processes", "%d starts left processes: %s", n, strings.Join(e.Left[:min(3, len(e.Left))], ", "))
+	}
+	if grows(e.Open, half) {
+		r.judge("opens more", "start %d had %d descriptors open, the first %d", n, e.Open[len(e.Open)-1], e.Open[0])
+	}
+	if len(e.Memory) == n && grows(e.Memory, float64(e.Memory[0])/2) {
+		r.judge("takes more memory", "start %d had %s of memory in use, the first %s",
+			n, results.FormatSize(e.Memory[n-1]), results.FormatSize(e.Memory[0]))
+	}
+	ready := stat.Median(e.ReadyNS).Median
+	text := fmt.Sprintf("ready after %s in the median of %d starts (%s to %s)", results.FormatDuration(ready), n,
+		results.FormatDuration(slices.Min(e.ReadyNS)), results.FormatDuration(slices.Max(e.ReadyNS)))
+	if len(e.Chain) > 0 {
+		wrapper := stat.Median(e.WrapperNS).Median
+		text += fmt.Sprintf(", %s of it until %s runs", results.FormatDuration(wrapper), strings.Join(e.Chain, " → "))
+	}
+	if ready > float64(slowStart) {
+		r.judge(Slow, "%s", text)
+	}
+	if r.Verdict == OK {
+		r.Found = text + "; none left files or processes"
+	}
 	return nil
 }
 
@@ -276,37 +303,6 @@ func grows[N int | int64](figures []N, least float64) bool {
 	}
 	g, err := stat.FitLine(x, y)
 	return err == nil && g.Interval.Lo*float64(len(x)-1) >= least
-}
-
-func (r *faultRun) judgeStarts(e *StartsEvidence) {
-	n := len(e.Files)
-	half := float64(n) / 2
-	if grows(e.Files, half) {
-		r.judge("leaves files", "%d starts left %d files in its folder for temporary files", n, e.Files[n-1])
-	}
-	if len(e.Left) > 0 {
-		r.judge("leaves processes", "%d starts left processes: %s", n, strings.Join(e.Left[:min(3, len(e.Left))], ", "))
-	}
-	if grows(e.Open, half) {
-		r.judge("opens more", "start %d had %d descriptors open, the first %d", n, e.Open[len(e.Open)-1], e.Open[0])
-	}
-	if len(e.Memory) == n && grows(e.Memory, float64(e.Memory[0])/2) {
-		r.judge("takes more memory", "start %d had %s of memory in use, the first %s",
-			n, results.FormatSize(e.Memory[n-1]), results.FormatSize(e.Memory[0]))
-	}
-	ready := stat.Median(e.ReadyNS).Median
-	text := fmt.Sprintf("ready after %s in the median of %d starts (%s to %s)", results.FormatDuration(ready), n,
-		results.FormatDuration(slices.Min(e.ReadyNS)), results.FormatDuration(slices.Max(e.ReadyNS)))
-	if len(e.Chain) > 0 {
-		wrapper := stat.Median(e.WrapperNS).Median
-		text += fmt.Sprintf(", %s of it until %s runs", results.FormatDuration(wrapper), strings.Join(e.Chain, " → "))
-	}
-	if ready > float64(slowStart) {
-		r.judge(Slow, "%s", text)
-	}
-	if r.Verdict == OK {
-		r.Found = text + "; none left files or processes"
-	}
 }
 
 // followExecs follows which programs are run one after another with the standard input of a process,

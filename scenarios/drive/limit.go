@@ -142,7 +142,18 @@ func (s *search) bisect(ctx context.Context) error {
 		}
 		s.good = smallest
 	}
-	guesses := guesses(s.good, s.bad)
+	// the round sizes between the two, each with its neighbours: N bytes, N with the terminator, N
+	// exclusive. They are tried first, since a wrong guess costs no more than a step of bisection that is
+	// a little off the middle
+	between := stat.Filter(roundSizes, func(n int) bool { return n+1 > s.good && n-2 < s.bad })
+	middle := math.Sqrt(float64(s.good) * float64(s.bad))
+	slices.SortFunc(between, func(a, b int) int {
+		return int(math.Abs(float64(a)-middle) - math.Abs(float64(b)-middle))
+	})
+	var guesses []int
+	for _, n := range between {
+		guesses = append(guesses, n, n-1, n+1, n-2)
+	}
 	for s.bad-s.good > 1 {
 		size := s.good + (s.bad-s.good)/2
 		guesses = slices.DeleteFunc(guesses, func(n int) bool { return n <= s.good || n >= s.bad })
@@ -188,22 +199,6 @@ func (s *search) verify(ctx context.Context, most int) error {
 var roundSizes = []int{
 	1e3, 1e4, 1e5, 1e6, 1e7, 5e7, 4 << 10, 8 << 10, 10 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10,
 	1 << 20, 2 << 20, 4 << 20, 5 << 20, 8 << 20, 10 << 20, 16 << 20, 20 << 20, 32 << 20, 50 << 20, 64 << 20, 100 << 20,
-}
-
-// guesses returns the round sizes between two others, each with its neighbours: N bytes, N with the
-// terminator, N exclusive. They are tried first, since a wrong guess costs no more than a step of
-// bisection that is a little off the middle.
-func guesses(good, bad int) []int {
-	between := stat.Filter(roundSizes, func(n int) bool { return n+1 > good && n-2 < bad })
-	middle := math.Sqrt(float64(good) * float64(bad))
-	slices.SortFunc(between, func(a, b int) int {
-		return int(math.Abs(float64(a)-middle) - math.Abs(float64(b)-middle))
-	})
-	var out []int
-	for _, n := range between {
-		out = append(out, n, n-1, n+1, n-2)
-	}
-	return out
 }
 
 // record sums the search up, which was to reach most bytes.

@@ -5,10 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
@@ -160,15 +157,6 @@ func (d document) template(root string, size int) *requestTemplate {
 func quoted(s string) string {
 	text, _ := json.Marshal(s) // no error: every string has a JSON text
 	return string(text)
-}
-
-// fileURI names a folder as language servers are told of it.
-func fileURI(folder string) string {
-	path := filepath.ToSlash(folder)
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path // a drive's letter
-	}
-	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
 // chooseDocument opens a small document of each language, or of the one that is asked for, until one's

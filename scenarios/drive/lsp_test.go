@@ -57,8 +57,8 @@ func TestTheUnknownRequestOfALanguageServerIsRefused(t *testing.T) {
 	if d.Protocol() != "lsp" || !strings.Contains(d.Request(), "to be refused") {
 		t.Fatalf("found %s, sends %s", d.Protocol(), d.Request())
 	}
-	if r, _ := d.Sweep(t.Context(), []int{1 << 10}, discard); len(r.Failures()) > 0 {
-		t.Errorf("%+v", r.Failures())
+	if r, _ := d.Sweep(t.Context(), []int{1 << 10}, discard); len(failures(r)) > 0 {
+		t.Errorf("%+v", failures(r))
 	}
 }
 

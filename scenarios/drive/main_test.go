@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/drive"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
@@ -344,6 +345,11 @@ func python(t *testing.T, script string, args ...string) []string {
 		t.Skip("python3 is not installed")
 	}
 	return append([]string{path, "-I", "-S", "-c", script}, args...)
+}
+
+// failures are the sizes of a sweep that were not served.
+func failures(s *drive.Sweep) []results.Target {
+	return stat.Filter(s.Targets, func(t results.Target) bool { return !t.Served() })
 }
 
 // A limit is what the record of one says.

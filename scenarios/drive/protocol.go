@@ -115,17 +115,6 @@ func (o Options) framing(standard framers.Framing) framers.Framing {
 	return standard
 }
 
-// checkRequest reports a request that the protocol does not have.
-func checkRequest(p *protocol, o Options) error {
-	if !slices.Contains(p.requests, o.Request) {
-		return fmt.Errorf("drive: %s has no request %q, only %s", p.name, o.Request, strings.Join(p.requests, ", "))
-	}
-	if !p.tools() && o.Tool+o.Arg+o.Args+o.ReplyTool != "" {
-		return fmt.Errorf("drive: %s has no tools that could be called with arguments", p.name)
-	}
-	return nil
-}
-
 // newBare is JSON-RPC without a protocol above it, where no method is known to exist.
 func newBare(wire framers.Framing) *protocol {
 	p := &protocol{

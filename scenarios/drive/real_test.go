@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/drive"
 )
 
@@ -64,7 +65,7 @@ func TestRealServersGrowAsWasFoundByHand(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Logf("%v", sweep.Growth)
-			if g := sweep.Growth; g == nil || row.fast && g.Slope <= drive.FastGrowth || !row.fast && g.Fast() {
+			if g := sweep.Growth; g == nil || row.fast && g.Slope <= stat.FastGrowth || !row.fast && g.Fast() {
 				t.Errorf("%v", g)
 			}
 		})
@@ -101,8 +102,8 @@ func TestRealLanguageServersAreAskedAboutDocumentsOfTheirLanguage(t *testing.T) 
 			if err != nil {
 				t.Fatal(err)
 			}
-			if failures := sweep.Failures(); len(failures) > 0 || d.Starts() != 1 {
-				t.Errorf("%d starts, failures %+v", d.Starts(), failures)
+			if failed := failures(sweep); len(failed) > 0 || d.Starts() != 1 {
+				t.Errorf("%d starts, failures %+v", d.Starts(), failed)
 			}
 		})
 	}

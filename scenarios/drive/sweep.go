@@ -13,10 +13,6 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// FastGrowth is the slope above which a server's time is said to grow faster than the size of a
-// message.
-const FastGrowth = stat.FastGrowth
-
 // linearFrom is from which size on, in bytes, time is taken to grow with size.
 const linearFrom = stat.LinearFrom
 
@@ -24,11 +20,6 @@ const linearFrom = stat.LinearFrom
 type Sweep struct {
 	Targets []results.Target   // by size
 	Growth  *stat.TargetGrowth // nil where fewer than three sizes were answered
-}
-
-// Failures returns the sizes that were not served.
-func (s *Sweep) Failures() []results.Target {
-	return stat.Filter(s.Targets, func(t results.Target) bool { return !t.Served() })
 }
 
 // Sweep makes round trips of each size, in bytes, and keeps a record of each. A size below the

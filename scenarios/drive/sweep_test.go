@@ -115,8 +115,8 @@ func TestSweepKeepsARecordOfEachSize(t *testing.T) {
 			if n := sweep.Targets[0].Evidence.WarmupMessages; n < 1 {
 				t.Error("the server was not warmed up")
 			}
-			if len(sweep.Failures()) > 0 {
-				t.Errorf("failures: %+v", sweep.Failures())
+			if len(failures(sweep)) > 0 {
+				t.Errorf("failures: %+v", failures(sweep))
 			}
 			for _, r := range sweep.Targets {
 				for _, s := range r.Samples {

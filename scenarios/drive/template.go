@@ -66,7 +66,15 @@ func newTemplate(before, after string, size int) *requestTemplate {
 	}
 	copy(t.msg, before)
 	copy(t.msg[t.to:], after)
-	fill(t.payload())
+	b := t.payload() // letters that need no escape in any encoding; which ones depends on the length alone
+	r := rand.New(rand.NewPCG(uint64(len(b)), uint64(len(b))))
+	first := b[:min(len(b), period)]
+	for i := range first {
+		first[i] = letters[r.IntN(len(letters))]
+	}
+	for n := len(first); n < len(b); {
+		n += copy(b[n:], first)
+	}
 	return t
 }
 
@@ -127,18 +135,6 @@ const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 // period is after how many bytes a payload repeats: prime, so that a chunk that takes another's
 // place shows.
 const period = 65521
-
-// fill writes letters that need no escape in any encoding; which ones depends on the length alone.
-func fill(b []byte) {
-	r := rand.New(rand.NewPCG(uint64(len(b)), uint64(len(b))))
-	first := b[:min(len(b), period)]
-	for i := range first {
-		first[i] = letters[r.IntN(len(letters))]
-	}
-	for n := len(first); n < len(b); {
-		n += copy(b[n:], first)
-	}
-}
 
 // A followUp is a small message that goes with a larger one, and carries its number wherever idMark
 // stood.
@@ -202,7 +198,17 @@ func (c *checker) check(t *requestTemplate, reply []byte, e jsonrpc.Envelope) ou
 	case t.id < 0:
 		return fine
 	case e.Kind() == jsonrpc.Failure:
-		return t.checkRefusal(reply)
+		var failure struct {
+			Error jsonrpc.Error `json:"error"`
+		}
+		code, message := "", string(reply)
+		if json.Unmarshal(reply, &failure) == nil {
+			code, message = strconv.FormatInt(failure.Error.Code, 10), failure.Error.Message
+		}
+		if t.errs && (t.refusal == "" || t.refusal == code) {
+			return outcome{verdict: OK, code: code}
+		}
+		return outcome{verdict: ErrorReply, code: code, why: view.Truncate(code+" "+message, quotedText)}
 	case !t.echoes:
 		return fine
 	}
@@ -214,30 +220,6 @@ func (c *checker) check(t *requestTemplate, reply []byte, e jsonrpc.Envelope) ou
 		c.at = at
 		return fine
 	}
-	return explain(payload, reply)
-}
-
-// checkRefusal judges an error: the one that is due, or another.
-func (t *requestTemplate) checkRefusal(reply []byte) outcome {
-	var failure struct {
-		Error jsonrpc.Error `json:"error"`
-	}
-	code, message := "", string(reply)
-	if json.Unmarshal(reply, &failure) == nil {
-		code, message = strconv.FormatInt(failure.Error.Code, 10), failure.Error.Message
-	}
-	if t.errs && (t.refusal == "" || t.refusal == code) {
-		return outcome{verdict: OK, code: code}
-	}
-	return outcome{verdict: ErrorReply, code: code, why: view.Truncate(code+" "+message, quotedText)}
-}
-
-// headBytes is how much of a payload marks where it begins in an answer.
-const headBytes = 16
-
-// explain says what is wrong with an answer that does not hold the payload as it was sent. A server
-// may escape what it likes, so the answer is decoded.
-func explain(payload, reply []byte) outcome {
 	var answer struct {
 		Result struct {
 			IsError bool `json:"isError"`
@@ -265,6 +247,9 @@ func explain(payload, reply []byte) outcome {
 	}
 	return nearest
 }
+
+// headBytes is how much of a payload marks where it begins in an answer.
+const headBytes = 16
 
 // compare holds the payload against a text that begins like it, and may go on behind it.
 func compare(payload, text []byte) outcome {

@@ -84,7 +84,32 @@ func runInterleave(ctx context.Context, r *recorder) {
 		r.try(fmt.Sprintf("%dB", size), func() finding { return InterleaveWrites(ctx, size) })
 	}
 	for _, spec := range []string{"ndjson", "content-length", "length-prefix", "chunked:4096", "chunked:61440", "adaptive:4096"} {
-		r.try(spec, func() finding { return interleaveFrames(ctx, spec) })
+		r.try(spec, func() finding {
+			count := writerBytes / interleavedSize
+			e := &InterleavedFrames{Framing: spec, Size: interleavedSize, Writers: writers, Sent: writers * count}
+			f := script.Must(framers.Parse(spec))
+			withWriters(ctx, writerArgs{Count: count, Size: interleavedSize, Framing: spec}, func(r *syspipe.End) {
+				in := f.NewReader(r, framers.WithPolicy(framers.Resync), framers.WithVerbatim(),
+					framers.WithMaxMessage(4*interleavedSize))
+				for {
+					msg, err := in.ReadMessage()
+					switch {
+					case err == io.EOF:
+						return
+					case err == nil:
+						e.count(msg)
+						continue
+					case e.Errors == 0:
+						e.FirstErr = err.Error()
+					}
+					if e.Errors++; errors.Is(err, io.ErrUnexpectedEOF) || e.Errors > 10*e.Sent {
+						script.Must(io.Copy(io.Discard, r)) // the writers finish; there is nothing more to learn
+						return
+					}
+				}
+			})
+			return e
+		})
 	}
 }
 
@@ -157,33 +182,6 @@ func (e *InterleavedWrites) countCuts(r io.Reader, read int) (total int) {
 		}
 		script.Check(err)
 	}
-}
-
-// interleaveFrames sends messages of four writers through one framing.
-func interleaveFrames(ctx context.Context, spec string) *InterleavedFrames {
-	count := writerBytes / interleavedSize
-	e := &InterleavedFrames{Framing: spec, Size: interleavedSize, Writers: writers, Sent: writers * count}
-	f := script.Must(framers.Parse(spec))
-	withWriters(ctx, writerArgs{Count: count, Size: interleavedSize, Framing: spec}, func(r *syspipe.End) {
-		in := f.NewReader(r, framers.WithPolicy(framers.Resync), framers.WithVerbatim(), framers.WithMaxMessage(4*interleavedSize))
-		for {
-			msg, err := in.ReadMessage()
-			switch {
-			case err == io.EOF:
-				return
-			case err == nil:
-				e.count(msg)
-				continue
-			case e.Errors == 0:
-				e.FirstErr = err.Error()
-			}
-			if e.Errors++; errors.Is(err, io.ErrUnexpectedEOF) || e.Errors > 10*e.Sent {
-				script.Must(io.Copy(io.Discard, r)) // the writers finish; there is nothing more to learn
-				return
-			}
-		}
-	})
-	return e
 }
 
 // count tells a message as it was sent from a mixture.

@@ -81,7 +81,15 @@ func runReaderGone(ctx context.Context, r *recorder) {
 		}
 	}
 	for _, handling := range []string{"default", "ignored"} {
-		r.try("stdout/"+handling, func() finding { return printToNobody(ctx, handling) })
+		r.try("stdout/"+handling, func() finding { // what the signal makes of a whole program
+			p := script.Must(proc.Self("faults/printer", handling == "ignored"))
+			defer p.Close()
+			r := script.Must(p.Pipe(1))
+			script.Check(errors.Join(r.Close(), p.Start(ctx)))
+			awaitExit(p)
+			state := p.Cmd.ProcessState
+			return &Printer{Handling: handling, Exit: state.String(), Signal: state.ExitCode() < 0, Stderr: p.Stderr().String()}
+		})
 	}
 }
 
@@ -198,17 +206,6 @@ func (e *Printer) judge() (Verdict, string) {
 		return Noticed, ignored
 	}
 	return SilentLoss, ignored
-}
-
-// printToNobody shows what the signal makes of a whole program.
-func printToNobody(ctx context.Context, handling string) *Printer {
-	p := script.Must(proc.Self("faults/printer", handling == "ignored"))
-	defer p.Close()
-	r := script.Must(p.Pipe(1))
-	script.Check(errors.Join(r.Close(), p.Start(ctx)))
-	awaitExit(p)
-	state := p.Cmd.ProcessState
-	return &Printer{Handling: handling, Exit: state.String(), Signal: state.ExitCode() < 0, Stderr: p.Stderr().String()}
 }
 
 // printUntilError prints until that fails.

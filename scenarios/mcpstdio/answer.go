@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -21,25 +20,6 @@ import (
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/syspipe"
 )
-
-// respond sends what the SDK answered.
-func (s *Server) respond(m *sdk.Response) error {
-	n, ok := m.ID.Raw().(int64)
-	if !ok {
-		return fmt.Errorf("answer to id %v, which is none of this server's", m.ID.Raw())
-	}
-	r := s.pending.find(n)
-	if r == nil {
-		return fmt.Errorf("answer to request %d, which is not in flight", n)
-	}
-	if m.Error != nil {
-		return s.answer(r, jsonrpc.AppendError(nil, r.id, s.wireError(r, m.Error)))
-	}
-	if r.method == Listen {
-		m.Result = s.nameSubscription(m.Result)
-	}
-	return s.answer(r, jsonrpc.AppendResult(nil, r.id, m.Result))
-}
 
 // answer sends msg, which finishes r.
 func (s *Server) answer(r *request, msg []byte) error {

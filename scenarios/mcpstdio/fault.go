@@ -118,7 +118,24 @@ func (f *faultInjector) output(w io.Writer) io.Writer {
 	case "trickle":
 		return trickle(w, int(f.Bytes))
 	case "truncate-at-exit":
-		return f.truncate(w)
+		gone, at := false, int(f.Bytes) // it ends in the middle of the first frame larger than a size
+		return writerFunc(func(p []byte) (int, error) {
+			if gone {
+				return len(p), nil
+			}
+			if len(p) <= at+1 || at == 0 && !f.past.Load() { // the terminator is no part of the message
+				return w.Write(p)
+			}
+			if at == 0 {
+				at = len(p) / 2
+			}
+			gone = true
+			if _, err := w.Write(p[:at]); err != nil {
+				return 0, err
+			}
+			f.s.abort(nil)
+			return len(p), nil
+		})
 	}
 	return w
 }

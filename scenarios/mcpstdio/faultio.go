@@ -129,28 +129,6 @@ func trickle(w io.Writer, piece int) io.Writer {
 	})
 }
 
-// truncate ends in the middle of the first frame larger than a size.
-func (f *faultInjector) truncate(w io.Writer) io.Writer {
-	gone, at := false, int(f.Bytes)
-	return writerFunc(func(p []byte) (int, error) {
-		if gone {
-			return len(p), nil
-		}
-		if len(p) <= at+1 || at == 0 && !f.past.Load() { // the terminator is no part of the message
-			return w.Write(p)
-		}
-		if at == 0 {
-			at = len(p) / 2
-		}
-		gone = true
-		if _, err := w.Write(p[:at]); err != nil {
-			return 0, err
-		}
-		f.s.abort(nil)
-		return len(p), nil
-	})
-}
-
 // flood writes n bytes of lines to w, as a server that logs too much does: it waits until they are
 // taken.
 func flood(w io.Writer, n int64) {

@@ -67,28 +67,24 @@ func (s *Server) handle(line []byte) {
 	case m.Kind() == jsonrpc.Notification:
 		s.handleNotification(m, len(line))
 	default:
-		s.handleRequest(m, len(line))
-	}
-}
-
-// handleRequest has a request of so many bytes wait for its turn.
-func (s *Server) handleRequest(m jsonrpc.Message, size int) {
-	recorded, found := s.opts.Playback.reply(m)
-	if bytes.Equal(m.Params, []byte("null")) {
-		m.Params = nil
-	}
-	r := &request{id: m.ID, method: m.Method, noParams: m.Params == nil}
-	if !found {
-		r.session = s.session(m.Method)
-	}
-	switch reading, free := s.pending.add(r); {
-	case !reading: // nor does the server answer any more
-	case !free:
-		s.refuse(r, size, jsonrpc.CodeInvalidRequest, "Invalid request: the id is that of a request in flight")
-	case found:
-		s.enqueue(size, func() { s.answer(r, recorded.message(r)) })
-	default:
-		s.enqueue(size, func() { s.forward(r, m.Params, size) })
+		size := len(line)
+		recorded, found := s.opts.Playback.reply(m)
+		if bytes.Equal(m.Params, []byte("null")) {
+			m.Params = nil
+		}
+		r := &request{id: m.ID, method: m.Method, noParams: m.Params == nil}
+		if !found {
+			r.session = s.session(m.Method)
+		}
+		switch reading, free := s.pending.add(r); {
+		case !reading: // nor does the server answer any more
+		case !free:
+			s.refuse(r, size, jsonrpc.CodeInvalidRequest, "Invalid request: the id is that of a request in flight")
+		case found:
+			s.enqueue(size, func() { s.answer(r, recorded.message(r)) })
+		default:
+			s.enqueue(size, func() { s.forward(r, m.Params, size) })
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package mcpstdio
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"maps"
 	"regexp"
@@ -71,7 +72,21 @@ func (c *session) Read(ctx context.Context) (sdk.Message, error) {
 // before initialize only who subscribed is told.
 func (c *session) Write(_ context.Context, m sdk.Message) error {
 	if answer, ok := m.(*sdk.Response); ok {
-		return c.server.respond(answer)
+		n, ok := answer.ID.Raw().(int64)
+		if !ok {
+			return fmt.Errorf("answer to id %v, which is none of this server's", answer.ID.Raw())
+		}
+		r := c.server.pending.find(n)
+		if r == nil {
+			return fmt.Errorf("answer to request %d, which is not in flight", n)
+		}
+		if answer.Error != nil {
+			return c.server.answer(r, jsonrpc.AppendError(nil, r.id, c.server.wireError(r, answer.Error)))
+		}
+		if r.method == Listen {
+			answer.Result = c.server.nameSubscription(answer.Result)
+		}
+		return c.server.answer(r, jsonrpc.AppendResult(nil, r.id, answer.Result))
 	}
 	msg, err := sdk.EncodeMessage(m)
 	change := strings.HasSuffix(m.(*sdk.Request).Method, "/list_changed") && !subscription.Match(msg)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -163,31 +162,6 @@ func (c *Conn) remove(id jsonrpc.ID) (p *pendingCall, late bool) {
 	}
 	n, err := strconv.ParseInt(string(id), 10, 64)
 	return nil, err == nil && n > 0 && n <= c.lastID
-}
-
-// failAll fails all pending calls with one error, but for the one that an oversized frame was the
-// answer to, and for subscriptions.
-func (c *Conn) failAll(data eventData) {
-	for id, p := range c.pending {
-		var err error = data.err
-		if id == data.id && data.size != nil {
-			err = data.size
-		}
-		if p.listens == nil {
-			p.answer <- answer{err: err}
-			delete(c.pending, id)
-		}
-	}
-}
-
-// listenAgain gives a server that was started what is subscribed to. The link is new: there is room.
-func (c *Conn) listenAgain(l *link) {
-	for _, p := range slices.Collect(maps.Values(c.pending)) {
-		c.remove(p.id)
-		p.id = c.nextID()
-		c.pending[p.id] = p
-		l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, p.id, mcpstdio.Listen, p.listens)}
-	}
 }
 
 // offer queues a message if there is room: those that the server can do without.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -59,21 +60,6 @@ func newLink(c *Conn, p *Process) *link {
 		}
 	})
 	return l
-}
-
-// end leaves the server and sees to it that it ends. If polite, what it still writes is read.
-func (l *link) end(polite bool) {
-	close(l.down)
-	l.proc.Stdin.Close()
-	if !polite {
-		l.proc.Stdout.Close()
-	}
-	l.force = l.proc.Stop()
-	l.boundDrain()
-	l.tasks.Wait()
-	l.proc.Stdout.Close()
-	l.proc.Stderr.Close()
-	close(l.ended)
 }
 
 // drainTimeout bounds the reading of the streams of a process that has ended: what it wrote is in
@@ -145,7 +131,22 @@ func (l *link) read() {
 // frames are read, may be beyond a smaller one that was negotiated.
 func (l *link) handle(msg []byte, err error) bool {
 	if err != nil {
-		return l.handleReadError(err)
+		var large *framers.TooLargeError
+		var header *framers.HeaderError
+		var chunk *framers.ChunkError
+		switch {
+		case errors.As(err, &large):
+			l.rejectOversized(large)
+			return false
+		case errors.As(err, &header):
+			return l.invalidMessage(header.Err) // without the line, which may hold anything
+		case errors.As(err, &chunk):
+			return l.invalidMessage(chunk.Err)
+		case err == io.EOF:
+			err = errors.New("the server closed its stdout")
+		}
+		l.fail(ReasonGone, fmt.Errorf("read answer: %w", err))
+		return false
 	}
 	if l.limit >= 0 && len(msg) > l.limit {
 		l.rejectOversized(&framers.TooLargeError{Size: int64(len(msg)), Limit: int64(l.limit)})
@@ -169,26 +170,6 @@ func (l *link) invalidMessage(err error) bool {
 		return false
 	}
 	return true
-}
-
-// handleReadError acts on an error of the stream. It reports whether there may be more to read.
-func (l *link) handleReadError(err error) bool {
-	var large *framers.TooLargeError
-	var header *framers.HeaderError
-	var chunk *framers.ChunkError
-	switch {
-	case errors.As(err, &large):
-		l.rejectOversized(large)
-		return false
-	case errors.As(err, &header):
-		return l.invalidMessage(header.Err) // without the line, which may hold anything
-	case errors.As(err, &chunk):
-		return l.invalidMessage(chunk.Err)
-	case err == io.EOF:
-		err = errors.New("the server closed its stdout")
-	}
-	l.fail(ReasonGone, fmt.Errorf("read answer: %w", err))
-	return false
 }
 
 // rejectOversized ends the link over a frame beyond the limit.
@@ -325,7 +306,12 @@ func (l *link) finishHandshake(m jsonrpc.Message) {
 	}
 	c.mu.Lock()
 	c.server = server
-	c.listenAgain(l)
+	for _, p := range slices.Collect(maps.Values(c.pending)) { // what is subscribed to; a new link has room
+		c.remove(p.id)
+		p.id = c.nextID()
+		c.pending[p.id] = p
+		l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, p.id, mcpstdio.Listen, p.listens)}
+	}
 	c.mu.Unlock()
 	c.dispatch(l, initialized, eventData{})
 }

@@ -162,11 +162,40 @@ func (c *Conn) act(do action, l *link, data eventData) (after func()) {
 	switch do {
 	case report:
 		return c.reportViolation(data)
-	case disconnect:
-		c.disconnect(l, data)
+	case disconnect: // from the current server, or from one that has started too late
+		if l == nil {
+			l = c.link
+		}
+		if l == c.link {
+			c.link = nil
+		}
+		c.stopTimer()
+		polite := data.err == nil || data.err.Reason == ReasonClosed
+		c.tasks.Go(func() {
+			close(l.down)
+			l.proc.Stdin.Close()
+			if !polite { // else what it still writes is read
+				l.proc.Stdout.Close()
+			}
+			l.force = l.proc.Stop()
+			l.boundDrain()
+			l.tasks.Wait()
+			l.proc.Stdout.Close()
+			l.proc.Stderr.Close()
+			close(l.ended)
+		})
 	case failAll:
 		c.lost = data.err
-		c.failAll(data)
+		for id, p := range c.pending { // but for subscriptions
+			var err error = data.err // or that an oversized frame was the answer to it
+			if id == data.id && data.size != nil {
+				err = data.size
+			}
+			if p.listens == nil {
+				p.answer <- answer{err: err}
+				delete(c.pending, id)
+			}
+		}
 	case resetBackoff:
 		c.lost, c.retry.failures = nil, 0
 		c.stopTimer()
@@ -184,19 +213,6 @@ func (c *Conn) act(do action, l *link, data eventData) (after func()) {
 		c.stats.Dropped++
 	}
 	return nil
-}
-
-// disconnect ends the link to the current server, or to one that has started too late.
-func (c *Conn) disconnect(l *link, data eventData) {
-	if l == nil {
-		l = c.link
-	}
-	if l == c.link {
-		c.link = nil
-	}
-	c.stopTimer()
-	polite := data.err == nil || data.err.Reason == ReasonClosed
-	c.tasks.Go(func() { l.end(polite) })
 }
 
 func (c *Conn) stopTimer() {
