@@ -133,7 +133,13 @@ func where(cpus []int) string {
 
 // copyRates returns the bytes a second of each sample, all threads together.
 func copyRates(ctx context.Context, cpus []int, size int) ([]float64, error) {
-	copiers := stat.Map(cpus, func(cpu int) *copier { return newCopier(cpu, size) })
+	copiers := stat.Map(cpus, func(cpu int) *copier {
+		c := &copier{cpu: cpu, from: make([]byte, size), to: make([]byte, size)}
+		for i := 0; i < size; i += 4096 { // touched, so that no copy waits for a page: the smallest there is
+			c.from[i], c.to[i] = 1, 1
+		}
+		return c
+	})
 	var rates []float64
 	for range copySamples {
 		if err := ctx.Err(); err != nil {
@@ -179,15 +185,6 @@ type copier struct {
 	cpu      int
 	from, to []byte
 	rate     float64 // bytes a second
-}
-
-// newCopier touches both buffers, so that no copy waits for a page.
-func newCopier(cpu, size int) *copier {
-	c := &copier{cpu: cpu, from: make([]byte, size), to: make([]byte, size)}
-	for i := 0; i < size; i += 4096 { // the smallest page there is
-		c.from[i], c.to[i] = 1, 1
-	}
-	return c
 }
 
 // copy copies for about as long as it is told, and reads the clock each 64 KiB at most.

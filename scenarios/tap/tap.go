@@ -207,7 +207,22 @@ func (s *session) finish() (*Ending, error) {
 		records = append(records, cut)
 	}
 	written := make(chan error, 1)
-	go func() { written <- s.recorder.close(append(records, s.summary(e))...) }()
+	go func() {
+		protocol := s.Protocol
+		if protocol == "" || protocol == "auto" {
+			s.in.track.lock.Lock()
+			seen := [...]string{unknown: "unknown", byLines: "lines", byHeaders: "headers"}[s.in.splitter.framing]
+			protocol = cmp.Or(s.in.track.protocol, seen)
+			s.in.track.lock.Unlock()
+		}
+		written <- s.recorder.close(append(records, results.Target{
+			Kind: results.KindTarget, Run: s.Run, Time: time.Now().UTC(),
+			Command: RedactCommand(s.Command), Protocol: protocol, Verdict: e.String(),
+			Evidence: results.TargetEvidence{Traffic: &results.TrafficEvidence{
+				ElapsedNS: s.now(), Requests: s.in.account(), Replies: s.out.account(),
+			}},
+		})...)
+	}()
 	var err error
 	select {
 	case err = <-written:
@@ -290,24 +305,6 @@ func (e *Ending) ExitLike() {
 		dieBySignal(number)
 	}
 	os.Exit(e.ExitCode())
-}
-
-// summary returns the record of the whole session.
-func (s *session) summary(e *Ending) results.Target {
-	protocol := s.Protocol
-	if protocol == "" || protocol == "auto" {
-		s.in.track.lock.Lock()
-		seen := [...]string{unknown: "unknown", byLines: "lines", byHeaders: "headers"}[s.in.splitter.framing]
-		protocol = cmp.Or(s.in.track.protocol, seen)
-		s.in.track.lock.Unlock()
-	}
-	return results.Target{
-		Kind: results.KindTarget, Run: s.Run, Time: time.Now().UTC(),
-		Command: RedactCommand(s.Command), Protocol: protocol, Verdict: e.String(),
-		Evidence: results.TargetEvidence{Traffic: &results.TrafficEvidence{
-			ElapsedNS: s.now(), Requests: s.in.account(), Replies: s.out.account(),
-		}},
-	}
 }
 
 // account returns the counts of one direction.

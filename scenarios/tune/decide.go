@@ -91,7 +91,14 @@ func Decide(records []results.Tune, o Objective) Decision {
 	d.shared = measured[first].Cell
 	alike := stat.Filter(measured, func(r results.Tune) bool { return !isVariant(r.Cell, d.shared) })
 	plain := stat.Filter(alike, func(r results.Tune) bool { return chunkOf(r.Cell) > 0 })
-	d.Fast, d.Slow = rates(plain)
+	// the readers' rates: the fastest, and those that are limited; where none is, the waits at the
+	// fastest count
+	d.Slow = stat.Map(plain, func(r results.Tune) int64 { return r.Cell.Drain })
+	slices.SortFunc(d.Slow, faster)
+	d.Slow = slices.Compact(d.Slow)
+	if d.Fast = d.Slow[0]; d.Fast == 0 && len(d.Slow) > 1 {
+		d.Slow = d.Slow[1:]
+	}
 	d.Cost = costMetric(plain, d.Fast)
 	chunks := stat.Map(plain, func(r results.Tune) int { return chunkOf(r.Cell) })
 	slices.Sort(chunks)
@@ -109,17 +116,14 @@ func Decide(records []results.Tune, o Objective) Decision {
 	}
 	d.weigh(weights[o])
 	d.choose()
-	disturbed := stat.Filter(plain, func(r results.Tune) bool { return isDisturbed(r.Samples) })
+	// the machine did other work in most of the samples, or kept their generator from its schedule
+	disturbed := stat.Filter(plain, func(r results.Tune) bool {
+		most := stat.Filter(r.Samples, func(s results.Sample) bool { return s.Disturbed != "" })
+		_, late := view.LateWarning(r.Samples)
+		return late || 2*len(most) > len(r.Samples)
+	})
 	d.Disturbed = float64(len(disturbed)) / float64(len(plain))
 	return d
-}
-
-// isDisturbed reports whether the machine did other work in most of the samples, or kept their
-// generator from its schedule.
-func isDisturbed(samples []results.Sample) bool {
-	disturbed := stat.Filter(samples, func(s results.Sample) bool { return s.Disturbed != "" })
-	_, late := view.LateWarning(samples)
-	return late || 2*len(disturbed) > len(samples)
 }
 
 // isVariant reports whether a cell was tried for something else than its frames: a candidate, or
@@ -133,18 +137,6 @@ const unchunked = "ndjson"
 
 // chunkOf returns the frame size of a chunked cell, 0 of any other.
 func chunkOf(c results.Cell) int { return results.ChunkSize(c.Framing) }
-
-// rates returns the readers' rates: the fastest, and those that are limited. Where none is, the
-// waits at the fastest count.
-func rates(records []results.Tune) (fast int64, slow []int64) {
-	slow = stat.Map(records, func(r results.Tune) int64 { return r.Cell.Drain })
-	slices.SortFunc(slow, faster)
-	slow = slices.Compact(slow)
-	if fast = slow[0]; fast == 0 && len(slow) > 1 {
-		slow = slow[1:]
-	}
-	return fast, slow
-}
 
 // faster orders readers' rates, the fastest first; 0 is no limit.
 func faster(a, b int64) int {

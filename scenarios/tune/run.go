@@ -97,7 +97,17 @@ func (s *search) wanted(d Decision) []results.Cell {
 	contradicting := stat.Filter(s.points, func(p *results.Tune) bool {
 		return !isVariant(p.Cell, s.Cell) && chunkOf(p.Cell) > 0 && s.contradicts(p, d)
 	})
-	sizes := slices.Concat(s.neighbours(d.Best), s.neighbours(d.Top), s.frontier(d),
+	// what is beside those that may be recommended, and not measured yet: who does not know where a
+	// plateau begins cannot recommend its beginning
+	var frontier []int
+	for _, c := range d.Possible {
+		for _, near := range s.neighbours(c) {
+			if len(s.point(plain(s.Cell, near, d.Fast)).Samples) < coarseRounds {
+				frontier = append(frontier, near)
+			}
+		}
+	}
+	sizes := slices.Concat(s.neighbours(d.Best), s.neighbours(d.Top), frontier,
 		stat.Map(contradicting, func(p *results.Tune) int { return chunkOf(p.Cell) }))
 	hasFew := func(drain int64) bool { return len(s.point(plain(s.Cell, d.Best, drain)).Samples) < minSamples }
 	if !d.Converged() || slices.ContainsFunc(s.Drains, hasFew) {
@@ -115,20 +125,6 @@ func (s *search) wanted(d Decision) []results.Cell {
 		}
 		if c := baseline(s.Cell, drain); d.Unchunked && len(s.point(c).Samples) < minSamples {
 			out = append(out, c)
-		}
-	}
-	return out
-}
-
-// frontier returns the sizes beside those that may be recommended and not measured yet. Who does
-// not know where a plateau begins cannot recommend its beginning.
-func (s *search) frontier(d Decision) []int {
-	var out []int
-	for _, c := range d.Possible {
-		for _, near := range s.neighbours(c) {
-			if len(s.point(plain(s.Cell, near, d.Fast)).Samples) < coarseRounds {
-				out = append(out, near)
-			}
 		}
 	}
 	return out
