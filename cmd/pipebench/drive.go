@@ -51,7 +51,7 @@ func (f *driveFlags) register(cmd *cobra.Command) {
 	addParsed(cmd, &f.plan.SmallPipe, "small-pipe", "4KiB", sizeOr("none"), "capacity of the pipes in which growth is measured again; none")
 	addParsed(cmd, &o.WriteChunk, "write-chunk", "", parseSize, "bytes written at a time (default a message)")
 	flags.DurationVar(&o.WritePause, "write-pause", 0, "between two of those")
-	flags.DurationVar(&o.Start, "start-timeout", 10*time.Second, "for the handshake")
+	flags.DurationVar(&o.Start, "start-timeout", 10*time.Second, "for the handshake; thrice as long while the server is at work")
 	flags.DurationVar(&o.Patience, "patience", time.Second, "the shortest reply timeout; larger messages have more, by what smaller ones took")
 	flags.DurationVar(&o.Budget, "duration", 300*time.Millisecond, "of the measurement of one size, about")
 	addCount(cmd, &f.load.Inflight, "inflight", 0, 0, mostInflight, "load it with so many unanswered requests at once, instead of the sweep")
