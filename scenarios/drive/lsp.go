@@ -63,7 +63,35 @@ func (l *lsp) greet(ctx context.Context, c *conn, within time.Duration) error {
 	if l.root == "" || l.document != nil {
 		return nil
 	}
-	return l.chooseDocument(ctx, c, within)
+	// a small document of each language, or of the one that is asked for, until one's symbol is found;
+	// where none is, the first that is not refused will do
+	offers := stat.Filter(documents, func(d document) bool { return l.language == "" || l.language == d.language })
+	if len(offers) == 0 { // a language that is not known has a text of letters
+		offers = []document{{language: l.language, suffix: "txt"}}
+	}
+	var refused *jsonrpc.Error
+	for _, d := range offers {
+		symbols, err := l.offer(ctx, c, d, within)
+		switch {
+		case errors.As(err, &refused):
+			continue
+		case err != nil:
+			return err
+		}
+		found := slices.Contains(slices.Collect(texts(symbols)), d.symbol)
+		if l.document == nil || found {
+			l.document = &d
+		}
+		l.sends = fmt.Sprintf("documents of language %s, opened, their symbols asked for, and closed", l.document.language)
+		if found {
+			return nil
+		}
+	}
+	if l.document == nil {
+		return fmt.Errorf("textDocument/documentSymbol of no language is answered: %w "+
+			"(name the server's language: --language)", refused)
+	}
+	return nil
 }
 
 // What an editor's greeting of another server comes to.
@@ -157,37 +185,6 @@ func (d document) template(root string, size int) *requestTemplate {
 func quoted(s string) string {
 	text, _ := json.Marshal(s) // no error: every string has a JSON text
 	return string(text)
-}
-
-// chooseDocument opens a small document of each language, or of the one that is asked for, until one's
-// symbol is found. Where none is, the first that is not refused will do.
-func (l *lsp) chooseDocument(ctx context.Context, c *conn, within time.Duration) error {
-	offers := stat.Filter(documents, func(d document) bool { return l.language == "" || l.language == d.language })
-	if len(offers) == 0 { // a language that is not known has a text of letters
-		offers = []document{{language: l.language, suffix: "txt"}}
-	}
-	var refused *jsonrpc.Error
-	for _, d := range offers {
-		symbols, err := l.offer(ctx, c, d, within)
-		switch {
-		case errors.As(err, &refused):
-			continue
-		case err != nil:
-			return err
-		}
-		found := slices.Contains(slices.Collect(texts(symbols)), d.symbol)
-		if l.document == nil || found {
-			l.document = &d
-		}
-		l.sends = fmt.Sprintf("documents of language %s, opened, their symbols asked for, and closed", l.document.language)
-		if found {
-			return nil
-		}
-	}
-	if l.document == nil {
-		return fmt.Errorf("textDocument/documentSymbol of no language is answered: %w (name the server's language: --language)", refused)
-	}
-	return nil
 }
 
 // offer opens one document, and returns its symbols as the server has them. The error is a

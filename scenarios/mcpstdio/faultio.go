@@ -23,7 +23,19 @@ type chunkDecoder struct {
 
 func (d *chunkDecoder) Read(p []byte) (int, error) {
 	for len(d.ready) == 0 && d.err == nil {
-		d.decode()
+		raw := make([]byte, min(d.piece-d.at, 64<<10)) // to the end of the piece at most
+		size, err := d.r.Read(raw)
+		d.err = err
+		d.at += size
+		text := append(d.tail, raw[:size]...)
+		whole := len(text)
+		if d.at < d.piece && err == nil {
+			whole = lastBoundary(text)
+		} else {
+			d.at = 0
+		}
+		d.tail = append([]byte(nil), text[whole:]...)
+		d.ready = bytes.ToValidUTF8(text[:whole], []byte("\uFFFD"))
 	}
 	n := copy(p, d.ready)
 	d.ready = d.ready[n:]
@@ -31,23 +43,6 @@ func (d *chunkDecoder) Read(p []byte) (int, error) {
 		return 0, d.err
 	}
 	return n, nil
-}
-
-// decode reads once, to the end of the piece at most.
-func (d *chunkDecoder) decode() {
-	raw := make([]byte, min(d.piece-d.at, 64<<10))
-	n, err := d.r.Read(raw)
-	d.err = err
-	d.at += n
-	text := append(d.tail, raw[:n]...)
-	whole := len(text)
-	if d.at < d.piece && err == nil {
-		whole = lastBoundary(text)
-	} else {
-		d.at = 0
-	}
-	d.tail = append([]byte(nil), text[whole:]...)
-	d.ready = bytes.ToValidUTF8(text[:whole], []byte("\uFFFD"))
 }
 
 // lastBoundary returns where the character that text ends inside begins, or the length of a text

@@ -52,7 +52,23 @@ func NewPlayback(messages []payload.Message) (*Playback, error) {
 	p := &Playback{answers: map[requestKey]*answerList{}}
 	requests := map[jsonrpc.ID]recordedMessage{} // the latest of each id
 	for _, recorded := range messages {
-		m := parseRecorded(recorded)
+		// One that is no JSON-RPC passes for a notification, which nobody answers, and so do the requests of
+		// the server and their answers, which have ids of their own.
+		m := recordedMessage{kind: jsonrpc.Notification, id: jsonrpc.ID(recorded.ID), method: recorded.Method,
+			answer: recordedAnswer{size: recorded.Size}}
+		switch msg, err := jsonrpc.Parse(recorded.Body); {
+		case recorded.Body != nil && err == nil:
+			m = recordedMessage{kind: msg.Kind(), id: msg.ID, method: msg.Method, params: msg.Params,
+				answer: recordedAnswer{msg.Result, msg.Failure, recorded.Size}}
+		case recorded.Body == nil && len(recorded.ID) > 0 && recorded.Method != "":
+			m.kind = jsonrpc.Request
+		case recorded.Body == nil && len(recorded.ID) > 0:
+			m.kind = jsonrpc.Result
+		}
+		// the directions as recordings name them
+		if m.kind == jsonrpc.Request && recorded.Dir == "reply" || m.kind.Answers() && recorded.Dir == "request" {
+			m.kind = jsonrpc.Notification
+		}
 		if m.kind == jsonrpc.Request {
 			requests[m.id] = m
 		}
@@ -75,28 +91,6 @@ type recordedMessage struct {
 	method string
 	params []byte
 	answer recordedAnswer
-}
-
-// parseRecorded reads a recorded message. One that is no JSON-RPC passes for a notification, which
-// nobody answers, and so do the requests of the server and their answers, which have ids of their
-// own.
-func parseRecorded(recorded payload.Message) recordedMessage {
-	m := recordedMessage{kind: jsonrpc.Notification, id: jsonrpc.ID(recorded.ID), method: recorded.Method,
-		answer: recordedAnswer{size: recorded.Size}}
-	switch msg, err := jsonrpc.Parse(recorded.Body); {
-	case recorded.Body != nil && err == nil:
-		m = recordedMessage{kind: msg.Kind(), id: msg.ID, method: msg.Method, params: msg.Params,
-			answer: recordedAnswer{msg.Result, msg.Failure, recorded.Size}}
-	case recorded.Body == nil && len(recorded.ID) > 0 && recorded.Method != "":
-		m.kind = jsonrpc.Request
-	case recorded.Body == nil && len(recorded.ID) > 0:
-		m.kind = jsonrpc.Result
-	}
-	// the directions as recordings name them
-	if m.kind == jsonrpc.Request && recorded.Dir == "reply" || m.kind.Answers() && recorded.Dir == "request" {
-		m.kind = jsonrpc.Notification
-	}
-	return m
 }
 
 // add keeps the answer to a request. A client takes those apart that it begins with.
