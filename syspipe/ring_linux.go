@@ -1,6 +1,7 @@
 package syspipe
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -67,18 +68,15 @@ func openRing(capacity int) (w, r *End, err error) {
 	if err != nil {
 		return nil, nil, errors.Join(os.NewSyscallError("open", err), unix.Close(fd))
 	}
-	if err := errors.Join(lockRing(fd, writes), lockRing(other, reads)); err != nil {
+	if err := cmp.Or(lockRing(fd, writes), lockRing(other, reads)); err != nil {
 		return nil, nil, errors.Join(err, unix.Close(fd), unix.Close(other))
 	}
 	w, werr := mapRing(fd, writes)
-	r, rerr := mapRing(other, reads)
-	if err := errors.Join(werr, rerr); err != nil {
-		for _, e := range []*End{w, r} {
-			if e != nil {
-				e.Close()
-			}
-		}
-		return nil, nil, err
+	if werr != nil {
+		return nil, nil, errors.Join(werr, unix.Close(other))
+	}
+	if r, err = mapRing(other, reads); err != nil {
+		return nil, nil, errors.Join(err, w.Close())
 	}
 	return w, r, nil
 }
@@ -102,10 +100,14 @@ func mapRing(fd int, dir direction) (*End, error) {
 	return e, nil
 }
 
-// lockRing takes the byte that stands for one end.
+// lockRing takes the byte that stands for one end. gVisor knows no such locks.
 func lockRing(fd int, dir direction) error {
 	lock := ringLock(dir)
-	return os.NewSyscallError("F_OFD_SETLK", unix.FcntlFlock(uintptr(fd), unix.F_OFD_SETLK, &lock))
+	err := unix.FcntlFlock(uintptr(fd), unix.F_OFD_SETLK, &lock)
+	if err == unix.EINVAL {
+		return unsupported("F_OFD_SETLK")
+	}
+	return os.NewSyscallError("F_OFD_SETLK", err)
 }
 
 func ringLock(dir direction) unix.Flock_t {

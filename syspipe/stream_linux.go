@@ -94,9 +94,13 @@ func (terminal) write(e *End, p []byte) (int, syscall.Errno) {
 	return n, errno
 }
 
-// ptyPeer opens the program's side, which needs no /dev/pts.
+// ptyPeer opens the program's side, which needs no /dev/pts. gVisor has that name of it alone, and
+// its reader never learns that the writer has left.
 func ptyPeer(ours int, flags uintptr) (int, error) {
 	fd, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(ours), unix.TIOCGPTPEER, flags)
+	if errno == syscall.ENOTTY {
+		return -1, unsupported("TIOCGPTPEER")
+	}
 	if errno != 0 {
 		return -1, errno
 	}

@@ -68,15 +68,17 @@ func TestGVisorHasRulesOfItsOwn(t *testing.T) {
 
 func TestAVerdictNeedsMessages(t *testing.T) {
 	for _, row := range []struct {
-		messages, broken int
-		want             any
+		messages, runs, broken int
+		want                   any
 	}{
-		{1, 0, "too few"},
-		{fewMessages - 1, 0, "too few"},
-		{fewMessages, 0, false},
-		{1, 1, true}, // one that is broken is enough
+		{1, 1, 0, "too few"},
+		{fewMessages - 1, fewMessages, 0, "too few"},
+		{100 * fewMessages, 0, 0, "too few"}, // all of one writer, beside whom no other wrote
+		{100 * fewMessages, fewRuns - 1, 0, "too few"},
+		{fewMessages, fewRuns, 0, false},
+		{1, 1, 1, true}, // one that is broken is enough
 	} {
-		found := emitted(t, func(t *trial) { t.foundInterleaved(512, 4096, row.messages, row.messages, row.broken) })
+		found := emitted(t, func(t *trial) { t.foundInterleaved(512, 4096, row.messages, row.runs, row.broken) })
 		if len(found) != 1 || found[0].Value != row.want {
 			t.Errorf("%d broken of %d: %v, want %v", row.broken, row.messages, found, row.want)
 		}

@@ -88,13 +88,14 @@ func describeStdio(w *proc.Work) {
 	script.Check(w.Report(report))
 }
 
-// interleaveTime is how long two writers get to come between each other's bytes, and fewMessages
-// how many have to come through for an unbroken pipe to say something; where all is slow, they get
-// longer for that.
+// interleaveTime is how long two writers get to come between each other's bytes, fewMessages how many
+// have to come through for an unbroken pipe to say something, and fewRuns how often the writers have to
+// take turns; where all is slow, they get longer for the messages.
 const (
 	interleaveTime     = 120 * time.Millisecond
 	slowInterleaveTime = 3 * time.Second
 	fewMessages        = 20
+	fewRuns            = 5
 )
 
 // probeInterleave lets two processes write messages of one letter each. Sizes that divide the
@@ -163,7 +164,7 @@ func (t *trial) interleave(size, read int) {
 func (t *trial) foundInterleaved(size, read, messages, runs, broken int) {
 	how := fmt.Sprintf("two processes write %d bytes a call, reads of %d: of %d runs of one writer's bytes %d were no whole messages", size, read, runs, broken)
 	f := t.finding(fmt.Sprintf("interleave/%d/read-%d", size, read), broken > 0, "", how)
-	if broken == 0 && messages < fewMessages {
+	if broken == 0 && (messages < fewMessages || runs < fewRuns) {
 		f.Value, f.Agrees = "too few", nil
 	}
 	t.emit(f)
