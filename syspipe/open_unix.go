@@ -103,13 +103,14 @@ func openFIFO(path string) (w, r *End, err error) {
 		return nil, nil, &fs.PathError{Op: "mkfifo", Path: path, Err: err}
 	}
 	// The reader comes first and does not wait: so the writer finds one and need not wait either.
-	read, err := openFIFOEnd(path, unix.O_RDONLY|unix.O_NONBLOCK)
+	const flags = unix.O_NONBLOCK | unix.O_CLOEXEC
+	read, err := unix.Open(path, flags|unix.O_RDONLY, 0)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
-	write, err := openFIFOEnd(path, unix.O_WRONLY|unix.O_NONBLOCK)
+	write, err := unix.Open(path, flags|unix.O_WRONLY, 0)
 	if err != nil {
-		return nil, nil, errors.Join(err, unix.Close(read))
+		return nil, nil, errors.Join(&fs.PathError{Op: "open", Path: path, Err: err}, unix.Close(read))
 	}
 	w, r = newEnd(FIFO, writes, write), newEnd(FIFO, reads, read)
 	if err := errors.Join(w.SetIO(Blocking), r.SetIO(Blocking)); err != nil {
@@ -118,18 +119,16 @@ func openFIFO(path string) (w, r *End, err error) {
 	return w, r, nil
 }
 
-func openFIFOEnd(path string, flags int) (int, error) {
-	fd, err := unix.Open(path, flags|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return -1, &fs.PathError{Op: "open", Path: path, Err: err}
-	}
-	return fd, nil
-}
-
 // fileTypes names the types of files by what a mode of stat(2) says of them.
 var fileTypes = map[uint32]string{
 	unix.S_IFIFO: "a FIFO", unix.S_IFSOCK: "a socket", unix.S_IFREG: "a regular file",
 	unix.S_IFDIR: "a directory", unix.S_IFCHR: "a character device", unix.S_IFBLK: "a block device",
+}
+
+// kindTypes are the types of files that the kinds are.
+var kindTypes = map[Kind]uint32{
+	Anonymous: unix.S_IFIFO, FIFO: unix.S_IFIFO, SocketPair: unix.S_IFSOCK, Unix: unix.S_IFSOCK,
+	SeqPacket: unix.S_IFSOCK, PTY: unix.S_IFCHR, Ring: unix.S_IFREG,
 }
 
 func fileType(mode uint32) string {
@@ -166,16 +165,7 @@ func inherited(number uint64, kind Kind, dir direction) (*End, error) {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return nil, os.NewSyscallError("fstat", err)
 	}
-	want := uint32(unix.S_IFIFO)
-	switch {
-	case kind.IsSocket():
-		want = unix.S_IFSOCK
-	case kind == PTY:
-		want = unix.S_IFCHR
-	case kind == Ring:
-		want = unix.S_IFREG
-	}
-	if mode := uint32(st.Mode); mode&unix.S_IFMT != want {
+	if mode := uint32(st.Mode); mode&unix.S_IFMT != kindTypes[kind] {
 		return nil, fmt.Errorf("descriptor %d is %s", fd, fileType(mode))
 	}
 	unix.CloseOnExec(fd)

@@ -240,10 +240,7 @@ func probeStdio(t *trial) {
 	script.Check(p.Report(&report))
 	for i, name := range []string{"stdin", "stdout", "stderr"} {
 		stream := report.Streams[i]
-		text := stream.Kind + ", blocking"
-		if stream.NonBlocking {
-			text = stream.Kind + ", non-blocking"
-		}
+		text := stream.Kind + map[bool]string{false: ", blocking", true: ", non-blocking"}[stream.NonBlocking]
 		if stream.Capacity > 0 {
 			text += fmt.Sprintf(", %d bytes", stream.Capacity)
 		}
