@@ -332,9 +332,17 @@ func (f *abFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.show(cmd, plan.Dir, c); err != nil {
+	var text bytes.Buffer
+	if err := view.WriteComparison(&text, c, view.FormatBench, view.Options{}); err != nil {
 		return err
 	}
+	if err := results.ReplaceFile(filepath.Join(plan.Dir, benchFile), text.Bytes()); err != nil {
+		return fmt.Errorf("keep the comparison: %w", err)
+	}
+	if err := view.WriteComparison(cmd.OutOrStdout(), c, f.format, viewOptions(cmd, f.detail)); err != nil {
+		return err
+	}
+	f.say(cmd, "pipebench: saved in %s: %s, %s and %s", plan.Dir, abtest.OldFile, abtest.NewFile, benchFile)
 	return allGates(f.judgeChanges(c), f.judge(cmd, f.format, results.Merge(after...)))
 }
 
@@ -345,20 +353,4 @@ func usageOfRun(err error) error {
 		return usage(err)
 	}
 	return err
-}
-
-// show prints the comparison, and leaves it beside the records for benchstat.
-func (f *abFlags) show(cmd *cobra.Command, dir string, c *stat.Comparison) error {
-	var text bytes.Buffer
-	if err := view.WriteComparison(&text, c, view.FormatBench, view.Options{}); err != nil {
-		return err
-	}
-	if err := results.ReplaceFile(filepath.Join(dir, benchFile), text.Bytes()); err != nil {
-		return fmt.Errorf("keep the comparison: %w", err)
-	}
-	if err := view.WriteComparison(cmd.OutOrStdout(), c, f.format, viewOptions(cmd, f.detail)); err != nil {
-		return err
-	}
-	f.say(cmd, "pipebench: saved in %s: %s, %s and %s", dir, abtest.OldFile, abtest.NewFile, benchFile)
-	return nil
 }

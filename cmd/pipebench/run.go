@@ -151,31 +151,11 @@ func (f *runFlags) run(cmd *cobra.Command, _ []string) error {
 
 // plan makes of the flags what to measure.
 func (f *runFlags) plan(ctx context.Context) (bench.Plan, error) {
-	if err := f.complete(ctx); err != nil {
-		return bench.Plan{}, err
-	}
-	cells, err := f.sweep.Cells()
-	if err != nil {
-		return bench.Plan{}, err
-	}
-	p := f.planned
-	p.Cells, p.MaxTime, p.Seed, p.Turn = cells, f.maxTime, f.seed, subrun.Turn
-	if p.MaxTime == 0 {
-		p.MaxTime = defaultTime
-		if estimate := p.Estimate(); estimate > defaultTime*3/2 {
-			p.MaxTime = estimate * 3 / 2
-		}
-	}
-	return p, nil
-}
-
-// complete fills in what the flags do not say of the sweep.
-func (f *runFlags) complete(ctx context.Context) error {
 	topology, err := placement.Read()
 	if err != nil {
-		return err
+		return bench.Plan{}, err
 	}
-	s, usual := &f.sweep, measure.DefaultSweep(topology)
+	s, usual := &f.sweep, measure.DefaultSweep(topology) // of what the flags do not say
 	if f.shape.Name != "" {
 		f.shape.Fit(s)
 	}
@@ -191,9 +171,23 @@ func (f *runFlags) complete(ctx context.Context) error {
 		}
 	}
 	if f.planned.Recording != "" {
-		s.Recording, err = interruptibly(ctx, f.planned.Recording, payload.ReadRecording)
+		if s.Recording, err = interruptibly(ctx, f.planned.Recording, payload.ReadRecording); err != nil {
+			return bench.Plan{}, err
+		}
 	}
-	return err
+	cells, err := f.sweep.Cells()
+	if err != nil {
+		return bench.Plan{}, err
+	}
+	p := f.planned
+	p.Cells, p.MaxTime, p.Seed, p.Turn = cells, f.maxTime, f.seed, subrun.Turn
+	if p.MaxTime == 0 {
+		p.MaxTime = defaultTime
+		if estimate := p.Estimate(); estimate > defaultTime*3/2 {
+			p.MaxTime = estimate * 3 / 2
+		}
+	}
+	return p, nil
 }
 
 // printPlan prints the cells, and once each why some are not for this machine. Where none is, that
@@ -399,7 +393,16 @@ func viewFaults(w io.Writer, format view.Format, set *results.Set, chosen []faul
 		}
 		fmt.Fprint(w, space)
 		space = "\n"
-		page := view.Page{Tables: []view.Table{scenarioTable(s.Name+": "+s.Title, mine)}, Notes: adviceOf(mine)}
+		// the advice, each piece once, with the first of those that it is about
+		advised := stat.Filter(mine, func(r results.Fault) bool { return r.Advice != "" })
+		page := view.Page{Tables: []view.Table{scenarioTable(s.Name+": "+s.Title, mine)}}
+		for _, same := range stat.GroupBy(advised, func(r results.Fault) string { return r.Advice }) {
+			_, who, _ := strings.Cut(same[0].ID, "/")
+			if more := len(same) - 1; more > 0 {
+				who += fmt.Sprintf(" and %d more", more)
+			}
+			page.Notes = append(page.Notes, who+": "+same[0].Advice)
+		}
 		if err := page.Write(w, format, o); err != nil {
 			return err
 		}
@@ -417,17 +420,4 @@ func scenarioTable(title string, all []results.Fault) view.Table {
 		t.Append(r.ID, r.Verdict, e.Summary, r.Advice)
 	}
 	return t
-}
-
-// adviceOf returns the advice on faults, each piece once, with the first of those that it is about.
-func adviceOf(all []results.Fault) []string {
-	advised := stat.Filter(all, func(r results.Fault) bool { return r.Advice != "" })
-	same := stat.GroupBy(advised, func(r results.Fault) string { return r.Advice })
-	return stat.Map(same, func(faults []results.Fault) string {
-		_, who, _ := strings.Cut(faults[0].ID, "/")
-		if more := len(faults) - 1; more > 0 {
-			who += fmt.Sprintf(" and %d more", more)
-		}
-		return who + ": " + faults[0].Advice
-	})
 }

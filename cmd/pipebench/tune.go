@@ -48,22 +48,17 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 	f.sharedFlags.register(cmd, o.MaxTime, beginNone, view.FormatBench)
 }
 
-// complete reads the recording, and checks what was asked for.
-func (f *tuneFlags) complete(ctx context.Context) (err error) {
-	o := &f.options
-	o.Seed, o.Variants, o.MaxTime = f.seed, !f.noLevers, f.maxTime
-	if o.Recording != "" {
-		recording, err := interruptibly(ctx, o.Recording, payload.ReadRecording)
-		if err != nil {
-			return err
-		}
-		o.Cell.Size, o.Cell.Payload, o.Cell.Messages = 0, payload.Recorded, recording.Hash
-	}
-	return o.Validate()
-}
-
 func (f *tuneFlags) run(cmd *cobra.Command, _ []string) error {
-	if err := f.complete(cmd.Context()); err != nil {
+	asked := &f.options
+	asked.Seed, asked.Variants, asked.MaxTime = f.seed, !f.noLevers, f.maxTime
+	if asked.Recording != "" {
+		recording, err := interruptibly(cmd.Context(), asked.Recording, payload.ReadRecording)
+		if err != nil {
+			return usage(err)
+		}
+		asked.Cell.Size, asked.Cell.Payload, asked.Cell.Messages = 0, payload.Recorded, recording.Hash
+	}
+	if err := asked.Validate(); err != nil {
 		return usage(err)
 	}
 	o := f.options

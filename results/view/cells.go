@@ -32,7 +32,25 @@ func cellTables(rows []stat.Row, m *footnotes) []Table {
 		}
 		warnings := func(r stat.Row) Cell { return textCell(strings.Join(rowWarnings(r), "; ")) }
 		columns = append(columns, columnOf[stat.Row]{"@_warnings", warnings})
-		t := tableOf(tableTitle(cells[0], differ), own, columns...).dropEmpty()
+		// what the cells of a table share: the pipe, its ends, then what was sent and how
+		c := cells[0]
+		kind := map[bool]string{true: "Round trips ", false: "Streams "}[c.Pattern == results.PatternRoundtrip]
+		if c.IsWaiting() {
+			kind = "Non-blocking writers "
+		}
+		parts := []string{kind + PlacementPhrase(c.Placement) + " (placement " + c.Placement + ")"}
+		names := []string{"pipe", "capacity", "peer", "io", "payload"}
+		for _, f := range c.Fields() {
+			if !slices.Contains(names, f.Name) && !slices.Contains([]string{"framing", "size", "placement", "pattern"}, f.Name) {
+				names = append(names, f.Name)
+			}
+		}
+		for _, name := range names {
+			if value := c.Field(name); value != "" && !slices.Contains(differ, name) {
+				parts = append(parts, FieldPhrase(name, value))
+			}
+		}
+		t := tableOf(strings.Join(parts, ", "), own, columns...).dropEmpty()
 		if len(machines) > 1 {
 			t.Title = "machine " + results.ShortID(own[0].Machine) + ", " + t.Title
 		}
@@ -62,27 +80,6 @@ func emptyWord(r stat.Row) string {
 		return "failed"
 	}
 	return "not run (" + r.Stopped + ")"
-}
-
-// tableTitle says what the cells of a table share: the pipe, its ends, then what was sent and how.
-func tableTitle(c results.Cell, differ []string) string {
-	kind := map[bool]string{true: "Round trips ", false: "Streams "}[c.Pattern == results.PatternRoundtrip]
-	if c.IsWaiting() {
-		kind = "Non-blocking writers "
-	}
-	parts := []string{kind + PlacementPhrase(c.Placement) + " (placement " + c.Placement + ")"}
-	names := []string{"pipe", "capacity", "peer", "io", "payload"}
-	for _, f := range c.Fields() {
-		if !slices.Contains(names, f.Name) && !slices.Contains([]string{"framing", "size", "placement", "pattern"}, f.Name) {
-			names = append(names, f.Name)
-		}
-	}
-	for _, name := range names {
-		if value := c.Field(name); value != "" && !slices.Contains(differ, name) {
-			parts = append(parts, FieldPhrase(name, value))
-		}
-	}
-	return strings.Join(parts, ", ")
 }
 
 // A figure is a column of the cell tables.

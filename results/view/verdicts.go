@@ -41,7 +41,17 @@ func WriteChecks(w io.Writer, format Format, set *results.Set, o Options) error 
 			{"what was found", func(c results.Check) Cell { return textCell(CheckText(c)) }},
 		}...)}
 	}
-	p.Conclusions = checkAdvice(all)
+	// what to do about what is not right, each piece of advice once, and the shortest shell line that
+	// shows it
+	wrong := stat.Filter(all, func(c results.Check) bool { return c.Advice != "" })
+	for _, alike := range stat.GroupBy(wrong, func(c results.Check) string { return c.Advice }) {
+		p.Conclusions = append(p.Conclusions, namesOf(alike)+": "+alike[0].Advice+".")
+		shell := stat.Filter(alike, func(c results.Check) bool { return c.Reproduce != "" })
+		if len(shell) > 0 {
+			by := func(a, b results.Check) int { return cmp.Compare(len(a.Reproduce), len(b.Reproduce)) }
+			p.Conclusions = append(p.Conclusions, "by hand: "+slices.MinFunc(shell, by).Reproduce)
+		}
+	}
 	if fine := stat.Filter(all, func(c results.Check) bool { return c.Verdict == results.CheckOK }); len(fine) > 0 && !o.Detail {
 		p.Notes = []string{"ok: " + namesOf(fine)}
 	}
@@ -79,22 +89,6 @@ const mostCauses = 3
 
 func namesOf(all []results.Check) string {
 	return strings.Join(stat.Map(all, func(c results.Check) string { return c.Name }), ", ")
-}
-
-// checkAdvice says what to do about what is not right, each piece of advice once, and the shortest
-// shell line that shows it.
-func checkAdvice(all []results.Check) []string {
-	var out []string
-	wrong := stat.Filter(all, func(c results.Check) bool { return c.Advice != "" })
-	for _, alike := range stat.GroupBy(wrong, func(c results.Check) string { return c.Advice }) {
-		out = append(out, namesOf(alike)+": "+alike[0].Advice+".")
-		shown := stat.Filter(alike, func(c results.Check) bool { return c.Reproduce != "" })
-		if len(shown) > 0 {
-			by := func(a, b results.Check) int { return cmp.Compare(len(a.Reproduce), len(b.Reproduce)) }
-			out = append(out, "by hand: "+slices.MinFunc(shown, by).Reproduce)
-		}
-	}
-	return out
 }
 
 // checkOrder lists what a person has to look at first.
