@@ -93,10 +93,10 @@ const notSeen = "not seen"
 func conclusive(text string) bool { return text != "" && text != notSeen }
 
 // timed reports whether the finding tells of time, which is never the same twice: as does what a
-// pseudo-terminal holds, whose bytes a thread of the kernel moves on meanwhile.
+// pseudo-terminal holds, or takes when full, whose bytes a thread of the kernel moves on meanwhile.
 func timed(p results.Probe) bool {
 	_, number := p.Number()
-	return strings.HasSuffix(p.Step, "/notice") || number && p.Pipe == "pty"
+	return strings.HasSuffix(p.Step, "/notice") || p.Pipe == "pty" && (number || p.Step == "full/write")
 }
 
 // An atlasColumn is what answers each of the questions: machines that answer alike, or the rules of
@@ -125,7 +125,7 @@ func (c atlasColumn) alike(o atlasColumn, asked []question) bool {
 func Atlas(set *results.Set, systems []DocumentedSystem, detail bool) Page {
 	columns := atlasColumns(set, "anonymous", atlasQuestions)
 	p := Page{Notes: []string{
-		"≠ differs from the first column. Systems in one column, or row, answer alike; times are those of its first, and so is what a pty holds, whose bytes the kernel moves on meanwhile. What chance did not bring about is \"not seen\", which differs from nothing.",
+		"≠ differs from the first column. Systems in one column, or row, answer alike; times are those of its first, and so is what a pty holds or takes, whose bytes the kernel moves on meanwhile. What chance did not bring about is \"not seen\", which differs from nothing.",
 		"Where a system is emulated or imitated, this shows what pipes do there and not how fast.",
 	}}
 	for i, e := range probed(set) {
