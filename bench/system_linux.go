@@ -20,9 +20,9 @@ func (c *Clock) sleepUntil(moment int64) {
 	unix.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, uintptr(unsafe.Pointer(&t)), 0, 0, 0)
 }
 
-// quietTime is how long the runtime is left alone before the warm-up. Stopping the world wakes its
-// threads, and its watchdog looks around every 20 µs until it has seen nothing happen for a
-// millisecond.
+// quietTime is how long the runtime is left alone before the warm-up: until the threads that stopping
+// the world wakes have parked again. Its watchdog looks around every 20 µs for longer, some
+// milliseconds, which is a part of a slice in any case.
 const quietTime = 250 * time.Microsecond
 
 // quiesce waits without the scheduler's knowledge, which would only wake more.
