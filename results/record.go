@@ -37,6 +37,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -206,16 +207,26 @@ type Environment struct {
 
 func (Environment) kind() string { return KindEnvironment }
 
+// lastRun is when the latest run of this process was named, in nanoseconds of Unix time.
+var lastRun atomic.Int64
+
 // NewRun makes the unique name of a run, which its environment line and all its records carry: a
-// UUID of version 7 (RFC 9562), so names sort by the time they were made. A library for it imports
-// net, and each worker of the engine would initialise that, and all that sorts before it.
+// UUID of version 7 (RFC 9562), so names sort by the time they were made; those of a process do even
+// where its clock stands still for milliseconds. A library for it imports net, and each worker of the
+// engine would initialise that, and all that sorts before it.
 func NewRun() (string, error) {
 	var id [16]byte
 	if _, err := rand.Read(id[6:]); err != nil {
 		return "", fmt.Errorf("name a run: %w", err)
 	}
-	now := time.Now()
-	binary.BigEndian.PutUint64(id[:8], uint64(now.UnixMilli())<<16|7<<12|uint64(now.Nanosecond()%1e6)*4096/1e6)
+	const step = 245 // nanoseconds, of 4096 in a millisecond: what a name can tell apart
+	var now int64
+	for named := false; !named; {
+		last := lastRun.Load()
+		now = max(time.Now().UnixNano(), last+step)
+		named = lastRun.CompareAndSwap(last, now)
+	}
+	binary.BigEndian.PutUint64(id[:8], uint64(now/1e6)<<16|7<<12|uint64(now%1e6)*4096/1e6)
 	id[8] = id[8]&0x3f | 0x80 // the variant
 	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:]), nil
 }

@@ -78,7 +78,7 @@ func full(v reflect.Value, rng *rand.Rand) {
 	case reflect.Float64:
 		v.SetFloat(rng.Float64() * 1e6)
 	default:
-		v.SetInt(rng.Int64N(1 << 40))
+		v.SetInt(rng.Int64N(1 << min(40, v.Type().Bits()-1)))
 	}
 }
 
