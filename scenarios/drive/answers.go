@@ -179,7 +179,7 @@ func pipelined(ctx context.Context, r *faultRun) error {
 	r.Evidence.Answered = new(int64(len(answers)))
 	switch {
 	case again > 0:
-		r.judge("answers twice", "%d answers came to no request, or as the second to one", again)
+		r.judge("answers twice", "%d answers or more came to no request, or as the second to one", again)
 	case len(answers) < atOnce && r.c.isClosed():
 		r.lost(fmt.Sprintf("with %d requests in flight", atOnce))
 	case len(counts) < atOnce || counts[0] > 0:
