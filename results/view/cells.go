@@ -18,45 +18,31 @@ func cellTables(rows []stat.Row, m *footnotes) []Table {
 	for _, own := range stat.GroupBy(rows, func(r stat.Row) [4]string {
 		return [4]string{r.Machine, r.Cell.Placement, r.Cell.Pattern, fmt.Sprint(r.Cell.IsWaiting())}
 	}) {
-		cells := Distinct(own, cellOf)
-		differ := results.DifferingFields(cells, "framing", "size")
-		figures := streamFigures
-		if cells[0].Pattern == results.PatternRoundtrip {
-			figures = roundtripFigures
-		}
-		columns := cellColumns(differ, m, func(r stat.Row) stat.Row { return r })
-		for i, f := range figures {
-			columns = append(columns, columnOf[stat.Row]{"?>" + f.title, func(r stat.Row) Cell {
-				return textCell(cmp.Or(when(i == 0 && r.Samples == 0, emptyWord(r)), f.of(r)))
-			}})
-		}
-		warnings := func(r stat.Row) Cell { return textCell(strings.Join(rowWarnings(r), "; ")) }
-		columns = append(columns, columnOf[stat.Row]{"@_warnings", warnings})
-		// what the cells of a table share: the pipe, its ends, then what was sent and how
-		c := cells[0]
-		kind := map[bool]string{true: "Round trips ", false: "Streams "}[c.Pattern == results.PatternRoundtrip]
-		if c.IsWaiting() {
-			kind = "Non-blocking writers "
-		}
-		parts := []string{kind + PlacementPhrase(c.Placement) + " (placement " + c.Placement + ")"}
-		names := []string{"pipe", "capacity", "peer", "io", "payload"}
-		for _, f := range c.Fields() {
-			if !slices.Contains(names, f.Name) && !slices.Contains([]string{"framing", "size", "placement", "pattern"}, f.Name) {
-				names = append(names, f.Name)
-			}
-		}
-		for _, name := range names {
-			if value := c.Field(name); value != "" && !slices.Contains(differ, name) {
-				parts = append(parts, FieldPhrase(name, value))
-			}
-		}
-		t := tableOf(strings.Join(parts, ", "), own, columns...).dropEmpty()
+		t := cellTable(own, m)
 		if len(machines) > 1 {
 			t.Title = "machine " + results.ShortID(own[0].Machine) + ", " + t.Title
 		}
 		out = append(out, t)
 	}
 	return out
+}
+
+func cellTable(rows []stat.Row, m *footnotes) Table {
+	cells := Distinct(rows, cellOf)
+	differ := results.DifferingFields(cells, "framing", "size")
+	figures := streamFigures
+	if cells[0].Pattern == results.PatternRoundtrip {
+		figures = roundtripFigures
+	}
+	columns := cellColumns(differ, m, func(r stat.Row) stat.Row { return r })
+	for i, f := range figures {
+		columns = append(columns, columnOf[stat.Row]{"?>" + f.title, func(r stat.Row) Cell {
+			return textCell(cmp.Or(when(i == 0 && r.Samples == 0, emptyWord(r)), f.of(r)))
+		}})
+	}
+	warnings := func(r stat.Row) Cell { return textCell(strings.Join(rowWarnings(r), "; ")) }
+	columns = append(columns, columnOf[stat.Row]{"@_warnings", warnings})
+	return tableOf(tableTitle(cells[0], differ), rows, columns...).dropEmpty()
 }
 
 // cellColumns tell the cells of rows apart: by framing, size and the fields that differ.
@@ -80,6 +66,27 @@ func emptyWord(r stat.Row) string {
 		return "failed"
 	}
 	return "not run (" + r.Stopped + ")"
+}
+
+// tableTitle says what the cells of a table share: the pipe, its ends, then what was sent and how.
+func tableTitle(c results.Cell, differ []string) string {
+	kind := map[bool]string{true: "Round trips ", false: "Streams "}[c.Pattern == results.PatternRoundtrip]
+	if c.IsWaiting() {
+		kind = "Non-blocking writers "
+	}
+	parts := []string{kind + PlacementPhrase(c.Placement) + " (placement " + c.Placement + ")"}
+	names := []string{"pipe", "capacity", "peer", "io", "payload"}
+	for _, f := range c.Fields() {
+		if !slices.Contains(names, f.Name) && !slices.Contains([]string{"framing", "size", "placement", "pattern"}, f.Name) {
+			names = append(names, f.Name)
+		}
+	}
+	for _, name := range names {
+		if value := c.Field(name); value != "" && !slices.Contains(differ, name) {
+			parts = append(parts, FieldPhrase(name, value))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // A figure is a column of the cell tables.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
-	"golang.org/x/perf/benchfmt"
 )
 
 // WriteComparison writes the comparison. In the bench format each sample of every figure is a line with
@@ -26,27 +25,7 @@ func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) 
 	case FormatCSV:
 		return comparisonTable("", c.Changes).Write(w, FormatCSV, o)
 	case FormatBench:
-		var lines []benchfmt.Record
-		said := make(map[string]bool)
-		for _, ch := range c.Changes {
-			unit, scale := ch.BenchUnit()
-			if better := ch.Before.Metric.Better.String(); better != "" && !said[unit] {
-				said[unit] = true
-				key := benchfmt.UnitMetadataKey{Unit: unit, Key: "better"}
-				lines = append(lines, &benchfmt.UnitMetadata{UnitMetadataKey: key, OrigUnit: unit, Value: better})
-			}
-			for _, side := range []struct {
-				name string
-				stat.Series
-			}{{"old", ch.Before}, {"new", ch.After}} {
-				name := benchfmt.Name(stat.BenchCase(ch.Name, side.name))
-				for _, v := range side.Values {
-					values := []benchfmt.Value{{Value: stat.RoundFigure(v * scale), Unit: unit}}
-					lines = append(lines, &benchfmt.Result{Name: name, Iters: int(side.Messages), Values: values})
-				}
-			}
-		}
-		return writeBenchLines(w, lines, nil)
+		return writeComparedBench(w, c)
 	}
 	return comparisonPage(c, format, o).Write(w, format, o)
 }

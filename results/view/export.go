@@ -122,3 +122,26 @@ func writeBenchLines(w io.Writer, lines []benchfmt.Record, err error) error {
 	}
 	return nil
 }
+
+func writeComparedBench(w io.Writer, c *stat.Comparison) error {
+	var lines []benchfmt.Record
+	said := make(map[string]bool)
+	for _, ch := range c.Changes {
+		unit, scale := ch.BenchUnit()
+		if better := ch.Before.Metric.Better.String(); better != "" && !said[unit] {
+			said[unit] = true
+			lines = append(lines, &benchfmt.UnitMetadata{UnitMetadataKey: benchfmt.UnitMetadataKey{Unit: unit, Key: "better"}, OrigUnit: unit, Value: better})
+		}
+		for _, side := range []struct {
+			name string
+			stat.Series
+		}{{"old", ch.Before}, {"new", ch.After}} {
+			name := benchfmt.Name(stat.BenchCase(ch.Name, side.name))
+			for _, v := range side.Values {
+				values := []benchfmt.Value{{Value: stat.RoundFigure(v * scale), Unit: unit}}
+				lines = append(lines, &benchfmt.Result{Name: name, Iters: int(side.Messages), Values: values})
+			}
+		}
+	}
+	return writeBenchLines(w, lines, nil)
+}
