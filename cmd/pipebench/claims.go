@@ -124,36 +124,38 @@ func (f *claimsFlags) latest(set *results.Set) []results.Claim {
 	return out
 }
 
-// show writes the verdicts in the format that was asked for, or all that there is to say of one.
+// show writes the verdicts in the format that was asked for.
 func (f *claimsFlags) show(w io.Writer, set *results.Set, o view.Options) error {
 	verdicts := f.latest(set)
 	switch {
 	case len(verdicts) == 0:
 		return view.ErrNothing
 	case f.explain != "" && f.format != view.FormatJSON:
-		r := verdicts[0]
-		evidence, err := json.MarshalIndent(r.Evidence, "", "  ")
-		if err != nil {
-			return fmt.Errorf("write evidence of %s: %w", r.ID, err)
-		}
-		lines := []string{"claim: " + r.Claim}
-		if c, err := claims.Find(r.ID); err == nil {
-			lines = append(lines, fmt.Sprintf("source: %s, %q", view.SourceTitle(c.Seed), c.Where), "rule: "+c.Rule)
-		}
-		if r.Figure != "" {
-			lines = append(lines, "figure: "+r.Figure)
-		}
-		lines = append(lines, "why: "+r.Why)
-		if unsure(r) {
-			lines = append(lines, "how sure: the intervals leave room for another verdict; "+
-				"run it again when the machine is quiet")
-		}
-		lines = append(lines, "repeat: pipebench claims --explain "+r.ID)
-		_, err = fmt.Fprintf(w, "%s: %s\n\n%s\nevidence: %s\n", r.ID, view.VerdictText(r.Verdict),
-			strings.Join(view.Wrap(lines), "\n"), evidence)
-		return err
+		return explain(w, verdicts[0])
 	}
 	return view.WriteClaims(w, f.format, &results.Set{Environments: set.Environments, Claims: verdicts}, o)
+}
+
+// explain writes all that there is to say of one verdict.
+func explain(w io.Writer, r results.Claim) error {
+	evidence, err := json.MarshalIndent(r.Evidence, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write evidence of %s: %w", r.ID, err)
+	}
+	lines := []string{"claim: " + r.Claim}
+	if c, err := claims.Find(r.ID); err == nil {
+		lines = append(lines, fmt.Sprintf("source: %s, %q", view.SourceTitle(c.Seed), c.Where), "rule: "+c.Rule)
+	}
+	if r.Figure != "" {
+		lines = append(lines, "figure: "+r.Figure)
+	}
+	lines = append(lines, "why: "+r.Why)
+	if unsure(r) {
+		lines = append(lines, "how sure: the intervals leave room for another verdict; run it again when the machine is quiet")
+	}
+	lines = append(lines, "repeat: pipebench claims --explain "+r.ID)
+	_, err = fmt.Fprintf(w, "%s: %s\n\n%s\nevidence: %s\n", r.ID, view.VerdictText(r.Verdict), strings.Join(view.Wrap(lines), "\n"), evidence)
+	return err
 }
 
 // unsure tells from a record's evidence whether its verdict may change by itself.
@@ -185,27 +187,8 @@ const (
 
 // compare holds verdicts against earlier ones.
 func (f *claimsFlags) compare(cmd *cobra.Command, before, now *results.Set) error {
-	w, judged := cmd.OutOrStdout(), f.latest(now)
-	var changes []change
-	for _, was := range f.latest(before) {
-		c := change{id: was.ID, was: was.Verdict, is: "-", kind: missing}
-		i := slices.IndexFunc(judged, func(r results.Claim) bool { return r.ID == was.ID })
-		if i >= 0 {
-			c.is, c.why = judged[i].Verdict, judged[i].Why
-		}
-		switch {
-		case i < 0:
-		case c.is == c.was:
-			continue
-		case c.is == claims.NotTestable || c.was == claims.NotTestable:
-			c.kind = elsewhere
-		case unsure(was) || unsure(judged[i]):
-			c.kind = byChance
-		default:
-			c.kind = gate
-		}
-		changes = append(changes, c)
-	}
+	w := cmd.OutOrStdout()
+	changes := changesOf(f.latest(before), f.latest(now))
 	if len(changes) == 0 {
 		_, err := fmt.Fprintf(w, "\nno verdict changed against %s\n", f.against)
 		return err
@@ -231,4 +214,28 @@ func (f *claimsFlags) compare(cmd *cobra.Command, before, now *results.Set) erro
 		return &statusError{exitInconclusive, fmt.Errorf("no verdict on %s: run again when the machine is quiet", strings.Join(of, ", "))}
 	}
 	return nil
+}
+
+func changesOf(before, now []results.Claim) []change {
+	var out []change
+	for _, was := range before {
+		c := change{id: was.ID, was: was.Verdict, is: "-", kind: missing}
+		i := slices.IndexFunc(now, func(r results.Claim) bool { return r.ID == was.ID })
+		if i >= 0 {
+			c.is, c.why = now[i].Verdict, now[i].Why
+		}
+		switch {
+		case i < 0:
+		case c.is == c.was:
+			continue
+		case c.is == claims.NotTestable || c.was == claims.NotTestable:
+			c.kind = elsewhere
+		case unsure(was) || unsure(now[i]):
+			c.kind = byChance
+		default:
+			c.kind = gate
+		}
+		out = append(out, c)
+	}
+	return out
 }

@@ -209,17 +209,7 @@ func targetSentence(t results.Target) string {
 		e := cmp.Or(t.Evidence.LimitEvidence, &results.LimitEvidence{Side: "message"})
 		return fmt.Sprintf("no limit on a %s up to %s", e.Side, stat.FormatBytes(*t.SearchedTo))
 	case t.Evidence.ReplayEvidence != nil:
-		e := t.Evidence.ReplayEvidence
-		s := fmt.Sprintf("%s replayed, %d of them requests that were answered: %s",
-			results.FormatCount(e.Replayed, "message"), e.Answered, VerdictText(t.Verdict))
-		switch {
-		case e.FailedAtMessage > 0:
-			return s + fmt.Sprintf(" at message %d (%s)", e.FailedAtMessage, t.Evidence.Why)
-		case len(t.Samples) == 0:
-			return s
-		}
-		s += ", in " + results.FormatDuration(float64(t.Samples[0].ElapsedNS))
-		return strings.Join(append([]string{s}, quantileTexts(latencyOf(t), "the longest")...), ", ")
+		return replaySentence(t)
 	}
 	if g, ok := stat.RecordedGrowth(t); ok {
 		return g.String()
@@ -245,6 +235,19 @@ func limitSentence(what string, n int64, t results.Target) string {
 		s += "; twice the limit: " + VerdictText(e.AtTwice)
 	}
 	return s
+}
+
+func replaySentence(t results.Target) string {
+	e := t.Evidence.ReplayEvidence
+	s := fmt.Sprintf("%s replayed, %d of them requests that were answered: %s", results.FormatCount(e.Replayed, "message"), e.Answered, VerdictText(t.Verdict))
+	switch {
+	case e.FailedAtMessage > 0:
+		return s + fmt.Sprintf(" at message %d (%s)", e.FailedAtMessage, t.Evidence.Why)
+	case len(t.Samples) == 0:
+		return s
+	}
+	s += ", in " + results.FormatDuration(float64(t.Samples[0].ElapsedNS))
+	return strings.Join(append([]string{s}, quantileTexts(latencyOf(t), "the longest")...), ", ")
 }
 
 // targetAdvice says once for each verdict what it means.
