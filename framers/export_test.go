@@ -1,5 +1,7 @@
 package framers
 
+import "time"
+
 // A ChunkReader tells tests what the Reader of a chunking framing holds.
 type ChunkReader interface {
 	Reader
@@ -31,3 +33,6 @@ func (r *chunkReader) InFlight() (messages, bytes int) {
 	}
 	return messages, bytes
 }
+
+// WithClock sets the clock of WithExpiry and WithWait.
+func WithClock(now func() time.Time) Option { return func(s *settings) { s.now = now } }

@@ -2,34 +2,22 @@
 
 package framers
 
-import "os"
-
 // gathers says whether Writev is one system call here. Windows has a gather write for unbuffered
 // files only.
 const gathers = false
 
-// A vector composes gather lists.
-type vector struct {
-	f   *os.File
-	buf []byte
-}
+// A vector is where gather lists are composed.
+type vector struct{ buf []byte }
 
-func (v *vector) open(f *os.File) error {
-	if f == nil {
-		return os.ErrInvalid
-	}
-	v.f = f
-	return nil
-}
-
-func (v *vector) writev(bufs [][]byte) (int64, error) {
-	v.buf = v.buf[:0]
+// Writev writes bufs in order. It returns the bytes written, and an error if those are not all.
+func (f *File) Writev(bufs [][]byte) (int64, error) {
+	f.buf = f.buf[:0]
 	for _, b := range bufs {
-		v.buf = append(v.buf, b...)
+		f.buf = append(f.buf, b...)
 	}
-	n, err := v.f.Write(v.buf)
-	if cap(v.buf) > keepCompose {
-		v.buf = nil
+	n, err := f.Write(f.buf)
+	if cap(f.buf) > keepCompose {
+		f.buf = nil
 	}
 	return int64(n), err
 }

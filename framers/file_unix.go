@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,11 +14,8 @@ import (
 // gathers says whether Writev is one system call here.
 const gathers = true
 
-// A vector writes gather lists to a descriptor. What a call needs is kept in it, so that a call
-// allocates nothing.
+// A vector is what a gather write needs. It is kept, so that a call allocates nothing.
 type vector struct {
-	file *os.File
-	conn syscall.RawConn
 	try  func(fd uintptr) (done bool)
 	all  []iovec
 	left []iovec // what of all is not written yet
@@ -27,14 +23,12 @@ type vector struct {
 	err  error
 }
 
-func (v *vector) open(f *os.File) (err error) {
-	v.file = f
-	v.conn, err = f.SyscallConn()
-	v.try = v.attempt
-	return err
-}
-
-func (v *vector) writev(bufs [][]byte) (int64, error) {
+// Writev writes bufs in order. It returns the bytes written, and an error if those are not all.
+func (f *File) Writev(bufs [][]byte) (int64, error) {
+	v := &f.vector
+	if v.try == nil {
+		v.try = v.attempt
+	}
 	v.all = v.all[:0]
 	for _, b := range bufs {
 		if len(b) > 0 {
@@ -42,24 +36,24 @@ func (v *vector) writev(bufs [][]byte) (int64, error) {
 		}
 	}
 	v.left, v.n, v.err = v.all, 0, nil
-	err := v.conn.Write(v.try)
+	err := f.conn.Write(v.try)
 	clear(v.all) // the caller's bytes are not retained
 	v.left = nil
 	if v.err != nil {
 		return v.n, os.NewSyscallError("writev", v.err)
 	}
 	if err != nil {
-		return v.n, v.named(err)
+		return v.n, f.named(err)
 	}
 	return v.n, nil
 }
 
 // named turns what a RawConn says of a closed file, which no package exports, into os.ErrClosed.
-func (v *vector) named(err error) error {
-	if _, closed := v.file.Stat(); errors.Is(closed, os.ErrClosed) {
+func (f *File) named(err error) error {
+	if _, closed := f.Stat(); errors.Is(closed, os.ErrClosed) {
 		err = os.ErrClosed
 	}
-	return fmt.Errorf("writev %s: %w", v.file.Name(), err)
+	return fmt.Errorf("writev %s: %w", f.Name(), err)
 }
 
 // attempt writes until everything is written, or the descriptor would block, which it reports by

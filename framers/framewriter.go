@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 )
 
 const (
@@ -240,17 +241,15 @@ func (c *Coalescer) Writev(bufs [][]byte) (int64, error) {
 // belongs to one goroutine.
 type File struct {
 	*os.File
+	conn syscall.RawConn
 	vector
 }
 
 // NewFile returns f as a Vectored.
 func NewFile(f *os.File) (*File, error) {
-	file := &File{File: f}
-	if err := file.open(f); err != nil {
+	conn, err := f.SyscallConn()
+	if err != nil {
 		return nil, err
 	}
-	return file, nil
+	return &File{File: f, conn: conn}, nil
 }
-
-// Writev writes bufs in order. It returns the bytes written, and an error if those are not all.
-func (f *File) Writev(bufs [][]byte) (int64, error) { return f.writev(bufs) }

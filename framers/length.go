@@ -142,7 +142,9 @@ var raw = &form{
 		return w.out.send(msg)
 	},
 	reader: func(f framing, r io.Reader, s settings) Reader {
-		return &rawReader{in: newReadBuffer(r, &s), size: f.size, limit: s.maxMessage}
+		b := newBody(r, s)
+		b.receive = func() error { return b.sized(f.size) }
+		return &b
 	},
 }
 
@@ -158,25 +160,18 @@ func Raw(size int) (Framing, error) {
 	return framing{raw, size}, nil
 }
 
-type rawReader struct {
-	in    readBuffer
-	size  int
-	limit int
-}
-
-// ReadMessage delivers size bytes, or where no size is known what has come, at most limit bytes.
-func (r *rawReader) ReadMessage() ([]byte, error) {
-	in := &r.in
+// sized receives what each message begins with where its size is known: nothing, so that the stream
+// may end there. Where it is not, what has come is the message, at most as much as the limit allows.
+func (b *body) sized(size int) error {
+	in := &b.in
 	if in.base == in.end {
 		if err := in.fill(0); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if r.size > r.limit {
-		return nil, &TooLargeError{Size: int64(r.size), Declared: true, Limit: int64(r.limit), Offset: in.offset(in.base)}
+	if size == 0 {
+		size = min(in.end-in.base, b.set.maxMessage)
 	}
-	if r.size == 0 {
-		return in.take(min(in.end-in.base, r.limit))
-	}
-	return in.take(r.size)
+	b.declare(int64(size), in.offset(in.base))
+	return nil
 }

@@ -85,13 +85,6 @@ func (m *Mux) Send(ctx context.Context, priority int, msg []byte) error {
 	}
 	defer func() { <-m.slots }()
 	t := &waiter{priority: priority}
-	if m.whole != nil {
-		if err := m.acquire(ctx, t, false); err != nil {
-			return fmt.Errorf("send message: %w", err)
-		}
-		defer m.release()
-		return m.whole.WriteMessage(msg)
-	}
 	sent := 0
 	for frame := range m.frames(msg) {
 		if err := m.acquire(ctx, t, sent > 0); err != nil {
@@ -111,7 +104,10 @@ func (m *Mux) Send(ctx context.Context, priority int, msg []byte) error {
 
 // write sends a frame, and looks at how long it takes if that decides the size of the next ones.
 func (m *Mux) write(frame [][]byte) error {
-	if m.pace.wait <= 0 {
+	switch {
+	case m.whole != nil:
+		return m.whole.WriteMessage(frame[0])
+	case m.pace.wait <= 0:
 		return m.out.send(frame...)
 	}
 	start := m.set.now()
@@ -129,11 +125,15 @@ func (m *Mux) write(frame [][]byte) error {
 	return nil
 }
 
+// frames yields the frames of msg, or of a framing that does not chunk the message itself.
 func (m *Mux) frames(msg []byte) iter.Seq[[][]byte] {
-	if f, ok := m.f.(chunked); ok {
+	switch f := m.f.(type) {
+	case chunked:
 		return f.frames(msg, &m.set, m.FrameSize())
+	case Chunker:
+		return f.Frames(msg)
 	}
-	return m.f.(Chunker).Frames(msg)
+	return func(yield func([][]byte) bool) { yield([][]byte{msg}) }
 }
 
 // FrameSize returns the bytes that bound a frame of the next message: the framing's size, or under

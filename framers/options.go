@@ -150,15 +150,6 @@ func WithMaxInFlight(messages, bytes int) Option {
 // of its own.
 func WithExpiry(d time.Duration) Option { return func(s *settings) { s.expiry = d } }
 
-// WithClock sets the clock of WithExpiry and WithWait, for tests. Nil means time.Now.
-func WithClock(now func() time.Time) Option {
-	return func(s *settings) {
-		if s.now = now; now == nil {
-			s.now = time.Now
-		}
-	}
-}
-
 // WithProgress has ReadMessage of a chunk reader call f for each chunk it accepts, before the
 // message it completes is delivered. The chunk's slices are valid during the call.
 func WithProgress(f func(Chunk)) Option { return func(s *settings) { s.progress = f } }

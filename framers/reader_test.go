@@ -192,6 +192,15 @@ func TestRaw(t *testing.T) {
 	if _, err := f.NewReader(strings.NewReader("abc"), framers.WithMaxMessage(2)).ReadMessage(); err == nil {
 		t.Error("a size beyond the limit")
 	}
+	skipping := f.NewReader(strings.NewReader("abcdef"), framers.WithMaxMessage(2), framers.WithPolicy(framers.Resync))
+	for range 2 {
+		if _, err := skipping.ReadMessage(); !errors.As(err, new(*framers.TooLargeError)) {
+			t.Errorf("a size beyond the limit, to be skipped: %v", err)
+		}
+	}
+	if _, err := skipping.ReadMessage(); err != io.EOF {
+		t.Errorf("behind messages that were skipped: %v", err)
+	}
 	stream := mustParse(t, "raw").NewReader(&promptReader{t: t, left: [][]byte{[]byte("ab"), []byte("c")}})
 	for _, want := range []string{"ab", "c"} {
 		if got, err := stream.ReadMessage(); err != nil || string(got) != want {
