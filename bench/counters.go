@@ -31,7 +31,7 @@ var unknownTime = cpuTime{-1, -1, -1, -1}
 
 // snapshot reads the counters into u, all but the heap's: reading those stops the world.
 func (e *endpoint) snapshot(u *usage) {
-	u.calls, u.wire, u.time = e.counters(), e.dataPipe().Counters().Bytes, readCPUTime(e.Alone)
+	u.calls, u.wire, u.time = e.counters(), e.data.Counters().Bytes, readCPUTime(e.Alone)
 	u.time.queued = e.runQueue.waited()
 }
 
@@ -62,7 +62,8 @@ func (e *endpoint) counters() syspipe.Counters {
 	out := e.out.Counters()
 	return syspipe.Counters{
 		Calls: in.Calls + out.Calls, Bytes: in.Bytes + out.Bytes, Short: out.Short, EAGAIN: in.EAGAIN + out.EAGAIN,
-		Waits: in.Waits + out.Waits, WaitTime: in.WaitTime + out.WaitTime, Seen: in.Seen & out.Seen,
+		Waits: in.Waits + out.Waits, WaitTime: in.WaitTime + out.WaitTime,
+		SeesEAGAIN: in.SeesEAGAIN && out.SeesEAGAIN, SeesWaits: in.SeesWaits && out.SeesWaits,
 	}
 }
 
@@ -81,7 +82,7 @@ func (e *endpoint) fillReport(before, after usage) error {
 	if e.alone() {
 		e.report.Collections = after.heap.NumGC - before.heap.NumGC
 	}
-	if capacity, err := e.dataPipe().Capacity(); err == nil { // what cannot be told stays 0
+	if capacity, err := e.data.Capacity(); err == nil { // what cannot be told stays 0
 		e.report.Capacity = capacity
 	}
 	if e.load != nil {
@@ -94,16 +95,16 @@ func (e *endpoint) fillReport(before, after usage) error {
 func (e *endpoint) countersSince(before, after usage) results.Counters {
 	was, is := before.calls, after.calls
 	c := results.Counters{Calls: int64(is.Calls - was.Calls), Bytes: int64(is.Bytes - was.Bytes)}
-	since := func(f syspipe.Fields, was, is uint64) *int64 {
-		if !after.calls.Seen.Has(f) {
+	since := func(seen bool, was, is uint64) *int64 {
+		if !seen {
 			return nil
 		}
 		return new(int64(is - was))
 	}
-	c.Short = since(syspipe.FieldShort, was.Short, is.Short)
-	c.EAGAIN = since(syspipe.FieldEAGAIN, was.EAGAIN, is.EAGAIN)
-	c.Waits = since(syspipe.FieldWaits, was.Waits, is.Waits)
-	c.WaitNS = since(syspipe.FieldWaitTime, uint64(was.WaitTime), uint64(is.WaitTime))
+	c.Short = new(int64(is.Short - was.Short))
+	c.EAGAIN = since(is.SeesEAGAIN, was.EAGAIN, is.EAGAIN)
+	c.Waits = since(is.SeesWaits, was.Waits, is.Waits)
+	c.WaitNS = since(is.SeesWaits, uint64(was.WaitTime), uint64(is.WaitTime))
 	known := func(was, is int64) *int64 {
 		if was < 0 || is < 0 {
 			return nil

@@ -28,6 +28,7 @@ type endpoint struct {
 	pipeEnds
 	preparedCell
 
+	out, in  *syspipe.End              // what it writes to and reads from: data and back; either may be nil
 	w        framers.Writer            // nil at an endpoint that only receives
 	r        framers.Reader            // nil at one that only sends
 	exchange func(from, n int64) error // moves n messages, the first of them number from
@@ -49,28 +50,25 @@ type endpoint struct {
 // The pipes between the endpoints block, whatever the measured ends do: a go that is slow to arrive
 // would count as time of the pipe.
 func newEndpoint(j job, c endpointConfig, ends pipeEnds) (e *endpoint, err error) {
-	ends.spares = nil
-	e = &endpoint{job: j, endpointConfig: c, pipeEnds: ends}
+	e = &endpoint{job: j, endpointConfig: c, pipeEnds: ends, out: ends.data, in: ends.back}
 	if e.preparedCell, err = j.prepare(); err != nil {
 		return nil, err
 	}
-	waits := e.readerIO
-	if e.isOrigin() {
-		waits = e.writerIO
+	waits := e.writerIO
+	if !e.Role.isOrigin() {
+		waits, e.out, e.in = e.readerIO, e.in, e.out
 	}
-	for _, end := range ends.list() {
-		io := waits
-		if end == ends.toPeer || end == ends.fromPeer {
-			io = syspipe.Blocking
-		}
-		if err := end.SetIO(io); err != nil {
-			return nil, err
-		}
+	err = errors.Join(e.toPeer.SetIO(syspipe.Blocking), e.fromPeer.SetIO(syspipe.Blocking), e.data.SetIO(waits))
+	if err == nil && e.back != nil {
+		err = e.back.SetIO(waits)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if e.Workload != "" {
 		return e, nil
 	}
-	if waits != syspipe.Poller && !e.isLoad() && e.Spares == 0 { // an end closed in one table stays open in another
+	if waits != syspipe.Poller && !e.isLoad() && !e.hadSpares { // an end closed in one table stays open in another
 		ownDescriptors()
 	}
 	e.exchange = e.exchanger()
@@ -131,18 +129,6 @@ func parseIO(s string) (writer, reader syspipe.IO, err error) {
 
 // isTimer reports whether this endpoint starts and stops the clock.
 func (e *endpoint) isTimer() bool { return e.Role == receiver || e.Role == client }
-
-// isOrigin reports whether the cell's messages come from this endpoint.
-func (e *endpoint) isOrigin() bool { return e.Role == sender || e.Role == client }
-
-// dataPipe returns the pipe end that the messages of the cell, not the replies to them, pass
-// through on this side.
-func (e *endpoint) dataPipe() *syspipe.End {
-	if e.isOrigin() {
-		return e.out
-	}
-	return e.in
-}
 
 // run does this endpoint's half of a job: the workload's, or it warms up, meets the other endpoint,
 // and moves the messages of the slice. Between warm-up and slice it does not wait: CPUs that had

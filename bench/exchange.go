@@ -153,7 +153,7 @@ var countSIGPIPE = sync.OnceValue(syspipe.CountSIGPIPE)
 
 // part does an endpoint's half of a departure, after the messages that the reader takes.
 func (e *endpoint) part() error {
-	if e.isOrigin() {
+	if e.Role.isOrigin() {
 		return e.writeUntilTold()
 	}
 	last := 0 // bytes in the pipe

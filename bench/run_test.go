@@ -106,8 +106,8 @@ func refused(c results.Cell) error {
 	}
 	defer w.Close()
 	defer r.Close()
-	how, err := syspipe.ParseIO(c.IO)
-	if err == nil && w.SetIO(how) == nil && r.SetIO(how) == nil {
+	writer, reader, err := parseIO(c.IO)
+	if err == nil && w.SetIO(writer) == nil && r.SetIO(reader) == nil {
 		err = errors.New("is said to be unsupported, and can be had")
 	}
 	return err
@@ -366,11 +366,11 @@ func TestAMachineThatBecomesSlower(t *testing.T) {
 			r.groups[0].cells[0].rate = 3e7 / r.Duration.Seconds() // far more messages than the grace is enough for
 		}
 	}
-	r.grace = 3 * time.Second // on a busy machine, too, enough for a thousandth of them
+	r.grace = 3 * time.Second // on most machines enough for a thousandth of them, to which the next fork comes down
 	if err := r.measure(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if len(kept) != 1 || len(kept[0].Samples) != r.Samples || kept[0].Samples[0].Messages > 3e6 || kept[0].Samples[0].Fork != 2 {
+	if len(kept) != 1 || len(kept[0].Samples) != r.Samples || kept[0].Samples[0].Messages > 3e6 || kept[0].Samples[0].Fork < 2 {
 		t.Fatalf("got %+v", kept)
 	}
 	if !strings.Contains(strings.Join(kept[0].Warnings, "\n"), "a sample of 30000000 messages did not finish within") {

@@ -61,10 +61,10 @@ func (j job) isLast() bool { return j.Workload != "" || j.Cell.Rate > 0 && !j.Co
 
 // An endpointConfig is one end of the pipe: what it does, and where.
 type endpointConfig struct {
-	Role   role
-	CPU    int
-	Alone  bool // it has its worker for itself, and all of that is bound to the CPU
-	Spares int  // pipes for jobs whose reader leaves
+	Role  role
+	CPU   int
+	Alone bool // it has its worker for itself, and all of that is bound to the CPU
+	Ends  int  // of pipes, that are its own among the worker's
 }
 
 // A role is what an endpoint does. The one that holds the clock says go.
@@ -76,6 +76,9 @@ const (
 	client   role = "client"   // sends a message, awaits the reply, and holds the clock
 	server   role = "server"   // sends each message back
 )
+
+// isOrigin reports whether the cell's messages come from there.
+func (r role) isOrigin() bool { return r == sender || r == client }
 
 // A report is what a worker answers for each endpoint, a line of JSON each.
 type report struct {
@@ -169,12 +172,10 @@ func serveJobs(p *proc.Work) error {
 	reports, left := make(chan report, len(configs)), p.Ends
 	var endpoints []chan job
 	for _, c := range configs {
-		jobs, own := make(chan job), pipeEnds{spares: make([]*syspipe.End, c.Spares)}
-		for _, place := range own.places(c.Role) {
-			*place, left = left[0], left[1:]
-		}
+		jobs := make(chan job)
 		endpoints = append(endpoints, jobs)
-		go serveEndpoint(c, own, jobs, reports)
+		go serveEndpoint(c, left[:c.Ends], jobs, reports)
+		left = left[c.Ends:]
 	}
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}} // which stops no world
 	decoder := json.NewDecoder(os.Stdin)
@@ -205,8 +206,9 @@ func serveJobs(p *proc.Work) error {
 
 // serveEndpoint does one endpoint's half of each job, on a thread of its own that is bound to its
 // CPU. Of each cell the endpoint is kept: its messages and buffers, its framing's reader and writer.
-func serveEndpoint(c endpointConfig, ends pipeEnds, jobs <-chan job, reports chan<- report) {
+func serveEndpoint(c endpointConfig, all []*syspipe.End, jobs <-chan job, reports chan<- report) {
 	broken, queue, cells := c.pin(), openRunQueue(), map[results.Cell]*endpoint{}
+	ends := endsOf(c.Role, all)
 	for j := range jobs {
 		e, err := cells[j.Cell], broken
 		own, once := ends, j.Compare || j.Cell.Leave > 0
@@ -224,7 +226,7 @@ func serveEndpoint(c endpointConfig, ends pipeEnds, jobs <-chan job, reports cha
 			err = e.run(j)
 		}
 		if err != nil || j.isLast() {
-			ends.close() // so that the peer does not wait, for what an open loop that was given up never sent, say
+			closeAll(all) // so that the peer does not wait, for what an open loop that was given up never sent, say
 		}
 		if err != nil {
 			reports <- report{Role: c.Role, Error: err.Error(), PeerGone: errors.Is(err, errPeerGone)}
@@ -243,33 +245,26 @@ func (c endpointConfig) pin() error {
 	return placement.PinThread(c.CPU)
 }
 
-// pipeEnds are the ends of pipes that an endpoint has. The endpoints tell each other over toPeer
-// and fromPeer that they are ready, or to go. One that only sends has no in, one that only receives
-// no out. Of each pipe whose reader is to leave it has the end in spares.
+// pipeEnds are the ends of pipes that an endpoint has. The endpoints tell each other over toPeer and
+// fromPeer that they are ready, or to go. Replies pass through back, which is nil in a stream. Of each
+// pipe whose reader is to leave it has the end in spares.
 type pipeEnds struct {
-	toPeer, fromPeer, out, in *syspipe.End
-	spares                    []*syspipe.End
+	toPeer, fromPeer, data, back *syspipe.End
+	spares                       []*syspipe.End // those not taken yet
+	hadSpares                    bool
 }
 
-// places are where the ends of a role belong, in the order in which a worker is given them.
-func (p *pipeEnds) places(of role) []**syspipe.End {
-	places := []**syspipe.End{&p.toPeer, &p.fromPeer}
-	if of != receiver {
-		places = append(places, &p.out)
+// endsOf tells the ends of a role apart, which come in the order in which [openPipes] opens the pipes.
+func endsOf(r role, ends []*syspipe.End) pipeEnds {
+	p := pipeEnds{toPeer: ends[0], fromPeer: ends[1], data: ends[2], spares: ends[3:]}
+	if !r.isOrigin() {
+		p.toPeer, p.fromPeer = p.fromPeer, p.toPeer
 	}
-	if of != sender {
-		places = append(places, &p.in)
+	if r == client || r == server { // of which nobody leaves
+		p.back, p.spares = p.spares[0], nil
 	}
-	for i := range p.spares {
-		places = append(places, &p.spares[i])
-	}
-	return places
-}
-
-// list returns the ends that are there, in that order.
-func (p pipeEnds) list() []*syspipe.End {
-	all := append([]*syspipe.End{p.toPeer, p.fromPeer, p.out, p.in}, p.spares...)
-	return slices.DeleteFunc(all, func(e *syspipe.End) bool { return e == nil })
+	p.hadSpares = len(p.spares) > 0
+	return p
 }
 
 // takeSpare returns the ends with one of the spares in place of the measured one.
@@ -278,17 +273,12 @@ func (p *pipeEnds) takeSpare() (pipeEnds, error) {
 		return *p, errors.New("the reader has left every pipe that this worker was given for it")
 	}
 	own := *p
-	if own.out != nil {
-		own.out = p.spares[0]
-	} else {
-		own.in = p.spares[0]
-	}
-	p.spares = p.spares[1:]
+	own.data, p.spares = p.spares[0], p.spares[1:]
 	return own, nil
 }
 
-func (p pipeEnds) close() {
-	for _, end := range p.list() {
+func closeAll(ends []*syspipe.End) {
+	for _, end := range ends {
 		end.Close() // nobody is there to be told of an error
 	}
 }

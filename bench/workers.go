@@ -32,41 +32,37 @@ func (e errSlow) Error() string {
 // An endpointSpec is an endpoint that is about to be handed to a worker.
 type endpointSpec struct {
 	endpointConfig
-	pipeEnds
+	ends []*syspipe.End
 }
 
-// openPipes opens what joins the two endpoints of a cell: the measured pipe, the one back for
-// replies, two over which the endpoints say that they are ready, and one for each job whose reader
-// leaves. The ends are in the controller's hands only to be passed on.
+// openPipes opens what joins the two endpoints of a cell: two pipes over which they say that they are
+// ready, the measured one, one for each job whose reader leaves, and the one back for replies. The ends
+// are in the controller's hands only to be passed on.
 func openPipes(c results.Cell, cpus placement.CPUs, leaving int) (origin, other endpointSpec, err error) {
-	origin = endpointSpec{endpointConfig: endpointConfig{Role: sender, CPU: cpus.Writer, Spares: leaving}}
-	other = endpointSpec{endpointConfig: endpointConfig{Role: receiver, CPU: cpus.Reader, Spares: leaving}}
-	origin.spares, other.spares = make([]*syspipe.End, leaving), make([]*syspipe.End, leaving)
-	type pipe struct {
-		w, r     **syspipe.End
-		kind     syspipe.Kind
-		capacity int
+	origin.Role, origin.CPU = sender, cpus.Writer
+	other.Role, other.CPU = receiver, cpus.Reader
+	open := func(from, to *endpointSpec, kind syspipe.Kind, capacity int) {
+		if err != nil {
+			return
+		}
+		var w, r *syspipe.End
+		if w, r, err = syspipe.Open(kind, capacity); err == nil {
+			from.ends, to.ends = append(from.ends, w), append(to.ends, r)
+		}
 	}
-	pipes := []pipe{
-		{&origin.out, &other.in, syspipe.Kind(c.Pipe), c.Capacity},
-		{&other.toPeer, &origin.fromPeer, syspipe.Anonymous, 0},
-		{&origin.toPeer, &other.fromPeer, syspipe.Anonymous, 0},
+	open(&origin, &other, syspipe.Anonymous, 0)
+	open(&other, &origin, syspipe.Anonymous, 0)
+	for range 1 + leaving {
+		open(&origin, &other, syspipe.Kind(c.Pipe), c.Capacity)
 	}
 	if c.Pattern == "roundtrip" {
 		origin.Role, other.Role = client, server
-		pipes = append(pipes, pipe{&other.out, &origin.in, syspipe.Kind(c.Pipe), c.Capacity})
+		open(&other, &origin, syspipe.Kind(c.Pipe), c.Capacity)
 	}
-	for i := range leaving {
-		pipes = append(pipes, pipe{&origin.spares[i], &other.spares[i], syspipe.Kind(c.Pipe), c.Capacity})
+	if err != nil {
+		closeAll(append(origin.ends, other.ends...))
 	}
-	for _, p := range pipes {
-		if *p.w, *p.r, err = syspipe.Open(p.kind, p.capacity); err != nil {
-			origin.close()
-			other.close()
-			return origin, other, err
-		}
-	}
-	return origin, other, nil
+	return origin, other, err
 }
 
 // A worker is a process that runs one endpoint or both.
@@ -82,8 +78,8 @@ func startWorker(ctx context.Context, work string, specs ...endpointSpec) (*work
 	var configs []endpointConfig
 	var ends []*syspipe.End
 	for _, s := range specs {
-		s.Alone = len(specs) == 1
-		configs, ends = append(configs, s.endpointConfig), append(ends, s.list()...)
+		s.Alone, s.Ends = len(specs) == 1, len(s.ends)
+		configs, ends = append(configs, s.endpointConfig), append(ends, s.ends...)
 		w.roles = append(w.roles, string(s.Role))
 	}
 	var err error
@@ -157,7 +153,7 @@ func startFork(ctx context.Context, j job, cpus placement.CPUs, limit func() tim
 		w, err := startWorker(f.ctx, j.work(), specs...)
 		if err != nil {
 			for _, later := range ends[i+1:] {
-				later[0].close()
+				closeAll(later[0].ends)
 			}
 			f.close()
 			return nil, err

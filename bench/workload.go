@@ -116,7 +116,7 @@ func (e *endpoint) runWorkload() error {
 	if e.Role == receiver {
 		half = w.Reader
 	}
-	returned, err := half(&WorkloadContext{e.Cell, e.framing, e.options(), e.source, e.dataPipe(), e})
+	returned, err := half(&WorkloadContext{e.Cell, e.framing, e.options(), e.source, e.data, e})
 	if err != nil {
 		return explain(w.Name, err)
 	}

@@ -38,7 +38,7 @@ func TestWaitsAllocateNothing(t *testing.T) {
 			if allocs != 0 {
 				t.Errorf("%v allocations a round trip", allocs)
 			}
-			if c := back.Counters(); c.Seen.Has(syspipe.FieldWaits) && c.Waits == 0 {
+			if c := back.Counters(); c.SeesWaits && c.Waits == 0 {
 				t.Errorf("%+v: the reader never waited, so this shows nothing", c)
 			}
 		})

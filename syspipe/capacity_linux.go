@@ -3,7 +3,6 @@ package syspipe
 import (
 	"os"
 	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,7 +22,7 @@ func setPipeCapacity(end *End, n int) error {
 		return nil
 	}
 	e := &CapacityError{Kind: end.kind, Asked: n, Err: os.NewSyscallError("F_SETPIPE_SZ", err)}
-	limit := readLimit(maxSizeFile)
+	limit, _ := ReadLimit(maxSizeFile)
 	switch {
 	case err == unix.EBUSY:
 		e.Where = "more than that is in the pipe now; read it first"
@@ -32,8 +31,9 @@ func setPipeCapacity(end *End, n int) error {
 	case n > limit:
 		e.Limit, e.Where = limit, "fs.pipe-max-size, in "+maxSizeFile
 	default:
+		pages, _ := ReadLimit(softPagesFile)
 		e.Where = "the pipes of this user together have reached fs.pipe-user-pages-soft: " +
-			strconv.Itoa(readLimit(softPagesFile)) + " pages, in " + softPagesFile
+			strconv.Itoa(pages) + " pages, in " + softPagesFile
 	}
 	return e
 }
@@ -43,13 +43,6 @@ const (
 	softPagesFile = "/proc/sys/fs/pipe-user-pages-soft"
 )
 
-// readLimit returns the number in a file of /proc/sys, 0 where it cannot be read.
-func readLimit(file string) int {
-	text, _ := os.ReadFile(file)
-	n, _ := strconv.Atoi(strings.TrimSpace(string(text)))
-	return n
-}
-
 // buffered asks by TIOCINQ, which is FIONREAD; x/sys knows only the former.
 func (e *End) buffered() (int, error) {
 	if m, ok := e.stream.(mapped); ok {
@@ -58,7 +51,8 @@ func (e *End) buffered() (int, error) {
 	if e.kind == PTY { // it counts what the reader has been handed, and not what waits for that
 		return 0, unsupported("asking a pseudo-terminal")
 	}
-	n, err := unix.IoctlGetInt(e.fd, unix.TIOCINQ)
+	asked, err := unix.IoctlGetUint32(e.fd, unix.TIOCINQ) // an int of C, which IoctlGetInt misreads where the big end is first
+	n := int(asked)
 	if s, ok := e.stream.(*packets); ok {
 		n += len(s.rest)
 	}

@@ -1,6 +1,9 @@
 package syspipe
 
-import "time"
+import (
+	"syscall"
+	"time"
+)
 
 // Counters tell what an end did since it was opened. They are observed at the system call, not
 // inferred.
@@ -12,27 +15,10 @@ type Counters struct {
 	Waits    uint64        // times the end had to wait: a run of refusals up to the next success is one
 	WaitTime time.Duration // time between such a refusal and the next success
 
-	// Seen says which of the fields this system and this io can observe. A field that is not in it
-	// is unknown, not zero.
-	Seen Fields
+	// What the system, or the end's io, keeps to itself is unknown, not zero: SeesEAGAIN is of EAGAIN,
+	// SeesWaits of Waits and WaitTime.
+	SeesEAGAIN, SeesWaits bool
 }
-
-// Fields is a set of the fields of [Counters].
-type Fields uint8
-
-const (
-	FieldCalls Fields = 1 << iota
-	FieldBytes
-	FieldShort
-	FieldEAGAIN
-	FieldWaits
-	FieldWaitTime
-
-	allFields = FieldCalls | FieldBytes | FieldShort | FieldEAGAIN | FieldWaits | FieldWaitTime
-)
-
-// Has reports whether all of want are in the set.
-func (f Fields) Has(want Fields) bool { return f&want == want }
 
 // A counter counts one direction of an end. Its fields are plain: the direction belongs to one
 // goroutine, and an atomic add for each of them would cost more than the bookkeeping may (a 64 B
@@ -79,4 +65,19 @@ func (m *counter) addTo(c *Counters) {
 	c.EAGAIN += m.eagain
 	c.Waits += m.waits
 	c.WaitTime += m.waited
+}
+
+// account counts one call and returns its errno. A call that a signal interrupted did nothing and
+// is not counted.
+func (m *counter) account(asked, n int, errno syscall.Errno) syscall.Errno {
+	switch errno {
+	case 0:
+		m.moved(asked, n)
+	case syscall.EINTR:
+	case syscall.EAGAIN:
+		m.refused()
+	default:
+		m.moved(asked, 0)
+	}
+	return errno
 }

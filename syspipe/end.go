@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -172,6 +174,122 @@ func (e *End) Discard(n int) (int, error) {
 	return e.discard(n)
 }
 
+// read makes one call and is done in the common case; everything else is readOn's.
+func (e *End) read(p []byte) (int, error) {
+	if e.file != nil {
+		return e.readPolled(p)
+	}
+	n, errno := e.sysRead(p)
+	if errno == 0 && n > 0 {
+		e.in.moved(len(p), n)
+		return n, nil
+	}
+	return e.readOn(p, n, errno)
+}
+
+// readOn goes on from a call that returned n and errno until one is not refused.
+func (e *End) readOn(p []byte, n int, errno syscall.Errno) (int, error) {
+	n, errno, err := e.retry(&e.in, len(p), n, errno, func() (int, syscall.Errno) { return e.sysRead(p) })
+	return e.readResult(n, errno, err)
+}
+
+// retry goes on from a call that returned n and errno, and repeats it while it is refused or
+// interrupted. It does not keep the function, so that none is allocated.
+func (e *End) retry(m *counter, asked, n int, errno syscall.Errno, call func() (int, syscall.Errno)) (int, syscall.Errno, error) {
+	toward := reads
+	if m == &e.out {
+		toward = writes
+	}
+	for {
+		switch errno = m.account(asked, n, errno); errno {
+		case 0:
+			return n, 0, nil
+		case syscall.EAGAIN:
+			if err := e.wait(toward); err != nil {
+				return 0, 0, err
+			}
+		case syscall.EINTR:
+		default:
+			return 0, errno, nil
+		}
+		n, errno = call()
+	}
+}
+
+func (e *End) readResult(n int, errno syscall.Errno, err error) (int, error) {
+	switch {
+	case err == nil && errno == 0 && n > 0:
+		return n, nil
+	case e.closed.Load():
+		return 0, e.failed("read", os.ErrClosed)
+	case err != nil:
+		return 0, e.failed("read", err)
+	case errno != 0:
+		return 0, e.failed("read", errno)
+	}
+	return 0, io.EOF
+}
+
+// write makes one call and is done in the common case; everything else is writeOn's.
+func (e *End) write(p []byte) (int, error) {
+	if e.file != nil {
+		return e.writePolled(p)
+	}
+	n, errno := e.sysWrite(e.offer(p))
+	if errno == 0 && n == len(p) {
+		e.out.moved(n, n)
+		return n, nil
+	}
+	return e.writeOn(p, n, errno, e.sysWrite)
+}
+
+// writeOn goes on from a call that returned n and errno until all of p is accepted or one fails.
+func (e *End) writeOn(p []byte, n int, errno syscall.Errno, call func(rest []byte) (int, syscall.Errno)) (total int, err error) {
+	for {
+		rest := e.offer(p[total:])
+		n, errno, err = e.retry(&e.out, len(rest), n, errno, func() (int, syscall.Errno) { return call(rest) })
+		if errno != 0 || err != nil {
+			return total, e.writeResult(int64(total), false, errno, err)
+		}
+		if total += n; total == len(p) {
+			return total, nil
+		}
+		n, errno = call(e.offer(p[total:]))
+	}
+}
+
+func (e *End) writeResult(n int64, all bool, errno syscall.Errno, err error) error {
+	if all {
+		return nil
+	}
+	if err == nil {
+		err = errno
+	}
+	switch {
+	case e.closed.Load():
+		return e.failed("write", os.ErrClosed)
+	case ReaderLeft(err):
+		return &BrokenPipeError{Kind: e.kind, Accepted: n, Err: err}
+	}
+	return e.failed("write", err)
+}
+
+// wait lets time pass after a refusal, in the manner of the end's io.
+func (e *End) wait(toward direction) error {
+	switch {
+	case e.io == Poll:
+		if err := e.poll(toward); err != nil {
+			return err
+		}
+	case e.io.pause > 0:
+		time.Sleep(e.io.pause)
+	}
+	if e.closed.Load() {
+		return os.ErrClosed
+	}
+	return nil
+}
+
 // SetReadDeadline ends reads that are or come under way at t with an error that wraps
 // [os.ErrDeadlineExceeded]; the zero time is none. It works with [Poller]; with any other io the
 // error wraps [os.ErrNoDeadline].
@@ -260,7 +378,8 @@ func (e *End) Buffered() (n int, err error) {
 
 // Counters returns what the end has done so far, in both directions together.
 func (e *End) Counters() Counters {
-	c := Counters{Seen: e.seen()}
+	var c Counters
+	c.SeesEAGAIN, c.SeesWaits = e.seen()
 	e.in.addTo(&c)
 	e.out.addTo(&c)
 	return c
@@ -299,7 +418,11 @@ func (e *End) TryWrite(p []byte) (int, error) {
 	if err := e.mayTry("write"); err != nil {
 		return 0, err
 	}
-	return e.tryWriteOnce(p)
+	n, errno := e.sysWrite(p)
+	if errno = e.out.account(len(p), n, errno); errno != 0 {
+		return 0, e.writeResult(0, false, errno, nil)
+	}
+	return n, nil
 }
 
 // TryRead is TryWrite for a read; at the end of the bytes it returns [io.EOF].
@@ -309,15 +432,23 @@ func (e *End) TryRead(p []byte) (int, error) {
 	if err := e.mayTry("read"); err != nil {
 		return 0, err
 	}
-	return e.tryReadOnce(p)
+	n, errno := e.sysRead(p)
+	errno = e.in.account(len(p), n, errno)
+	switch {
+	case errno != 0:
+		return 0, e.failed("read", errno)
+	case n == 0 && len(p) > 0:
+		return 0, io.EOF
+	}
+	return n, nil
 }
 
 func (e *End) mayTry(op string) error {
 	if e.closed.Load() {
 		return e.failed(op, os.ErrClosed)
 	}
-	if e.io == Blocking {
-		return e.failed("try to "+op, errors.New("its io is blocking; set another one first"))
+	if e.io == Blocking || e.io == Poller && runtime.GOOS == "windows" {
+		return e.failed("try to "+op, errors.New("its io is "+e.io.String()+"; set another one first"))
 	}
 	return nil
 }

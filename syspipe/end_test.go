@@ -140,6 +140,20 @@ func TestBrokenPipeIsOneError(t *testing.T) {
 	})
 }
 
+func TestBufferedIsWhatWasWritten(t *testing.T) {
+	everyPipe(t, func(t *testing.T, kind syspipe.Kind, how syspipe.IO) {
+		w, r := open(t, kind, 0, how)
+		if _, err := w.Write([]byte("abc")); err != nil {
+			t.Fatal(err)
+		}
+		n, err := r.Buffered()
+		skipUnsupported(t, err)
+		if n != 3 || err != nil {
+			t.Errorf("%d bytes are buffered, %v; 3 were written", n, err)
+		}
+	})
+}
+
 // TestBrokenPipeDuringAWrite closes the reader while a write waits for it.
 func TestBrokenPipeDuringAWrite(t *testing.T) {
 	everyPipe(t, func(t *testing.T, kind syspipe.Kind, how syspipe.IO) {

@@ -5,7 +5,6 @@ package syspipe
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -77,6 +76,9 @@ func (e *End) sysWrite(p []byte) (int, syscall.Errno) {
 	return sysWrite(e.fd, p)
 }
 
+// offer returns how much of p to write in one call: all.
+func (e *End) offer(p []byte) []byte { return p }
+
 func (e *End) setIO(want IO) error {
 	if _, ok := e.stream.(mapped); ok {
 		if want == Poller || want == Poll {
@@ -103,54 +105,8 @@ func (e *End) setIO(want IO) error {
 	return nil
 }
 
-func (e *End) seen() Fields {
-	if e.io == Blocking {
-		return allFields &^ (FieldWaits | FieldWaitTime) // such a wait is the kernel's own
-	}
-	return allFields
-}
-
-// read makes one call and is done in the common case; everything else is readOn's.
-func (e *End) read(p []byte) (int, error) {
-	if e.file != nil {
-		return e.readPolled(p)
-	}
-	n, errno := e.sysRead(p)
-	if errno == 0 && n > 0 {
-		e.in.moved(len(p), n)
-		return n, nil
-	}
-	return e.readOn(p, n, errno)
-}
-
-// readOn goes on from a call that returned n and errno until one is not refused.
-func (e *End) readOn(p []byte, n int, errno syscall.Errno) (int, error) {
-	n, errno, err := e.retry(&e.in, len(p), n, errno, func() (int, syscall.Errno) { return e.sysRead(p) })
-	return e.readResult(n, errno, err)
-}
-
-// retry goes on from a call that returned n and errno, and repeats it while it is refused or
-// interrupted. It does not keep the function, so that none is allocated.
-func (e *End) retry(m *counter, asked, n int, errno syscall.Errno, call func() (int, syscall.Errno)) (int, syscall.Errno, error) {
-	events := int16(unix.POLLIN)
-	if m == &e.out {
-		events = unix.POLLOUT
-	}
-	for {
-		switch errno = m.account(asked, n, errno); errno {
-		case 0:
-			return n, 0, nil
-		case syscall.EAGAIN:
-			if err := e.wait(events); err != nil {
-				return 0, 0, err
-			}
-		case syscall.EINTR:
-		default:
-			return 0, errno, nil
-		}
-		n, errno = call()
-	}
-}
+// seen tells which counters are: the wait of a blocking call is the kernel's own.
+func (e *End) seen() (eagain, waits bool) { return true, e.io != Blocking }
 
 func (e *End) readPolled(p []byte) (int, error) {
 	e.polledRead.buf = p
@@ -168,48 +124,6 @@ func (e *End) tryRead(uintptr) bool {
 			e.polledRead.n, e.polledRead.errno = n, errno
 			return errno != syscall.EAGAIN
 		}
-	}
-}
-
-func (e *End) readResult(n int, errno syscall.Errno, err error) (int, error) {
-	switch {
-	case err == nil && errno == 0 && n > 0:
-		return n, nil
-	case e.closed.Load():
-		return 0, e.failed("read", os.ErrClosed)
-	case err != nil:
-		return 0, e.failed("read", err)
-	case errno != 0:
-		return 0, e.failed("read", errno)
-	}
-	return 0, io.EOF
-}
-
-// write makes one call and is done in the common case; everything else is writeOn's.
-func (e *End) write(p []byte) (int, error) {
-	if e.file != nil {
-		return e.writePolled(p)
-	}
-	n, errno := e.sysWrite(p)
-	if errno == 0 && n == len(p) {
-		e.out.moved(n, n)
-		return n, nil
-	}
-	return e.writeOn(p, n, errno, e.sysWrite)
-}
-
-// writeOn goes on from a call that returned n and errno until all of p is accepted or one fails.
-func (e *End) writeOn(p []byte, n int, errno syscall.Errno, call func(rest []byte) (int, syscall.Errno)) (total int, err error) {
-	for {
-		rest := p[total:]
-		n, errno, err = e.retry(&e.out, len(rest), n, errno, func() (int, syscall.Errno) { return call(rest) })
-		if errno != 0 || err != nil {
-			return total, e.writeResult(int64(total), false, errno, err)
-		}
-		if total += n; total == len(p) {
-			return total, nil
-		}
-		n, errno = call(p[total:])
 	}
 }
 
@@ -241,56 +155,15 @@ func (e *End) tryWrite(uintptr) bool {
 // readerGone is what a write says without a reader, beside EPIPE: that of a socket left bytes unread.
 var readerGone = []error{syscall.ECONNRESET}
 
-func (e *End) writeResult(n int64, all bool, errno syscall.Errno, err error) error {
-	switch {
-	case all:
-		return nil
-	case e.closed.Load():
-		return e.failed("write", os.ErrClosed)
-	case err != nil:
-		return e.failed("write", err)
-	case ReaderLeft(errno):
-		return &BrokenPipeError{Kind: e.kind, Accepted: n, Err: errno}
-	}
-	return e.failed("write", errno)
-}
-
-// account counts one call and returns its errno. A call that a signal interrupted did nothing and
-// is not counted.
-func (m *counter) account(asked, n int, errno syscall.Errno) syscall.Errno {
-	switch errno {
-	case 0:
-		m.moved(asked, n)
-	case syscall.EINTR:
-	case syscall.EAGAIN:
-		m.refused()
-	default:
-		m.moved(asked, 0)
-	}
-	return errno
-}
-
-// wait lets time pass after a refusal, in the manner of the end's io.
-func (e *End) wait(events int16) error {
-	switch {
-	case e.io == Poll:
-		if err := e.poll(events); err != nil {
-			return err
-		}
-	case e.io.pause > 0:
-		time.Sleep(e.io.pause)
-	}
-	if e.closed.Load() {
-		return os.ErrClosed
-	}
-	return nil
-}
-
 // pollSlice bounds one poll(2), so that a Close is seen where nothing can interrupt the call
 // (macOS), and that the other end of a FIFO has left, which XNU's poll does not report.
 const pollSlice = 100 * time.Millisecond
 
-func (e *End) poll(events int16) error {
+func (e *End) poll(toward direction) error {
+	events := int16(unix.POLLIN)
+	if toward == writes {
+		events = unix.POLLOUT
+	}
 	for !e.closed.Load() {
 		fds := [1]unix.PollFd{{Fd: int32(e.fd), Events: events}}
 		n, err := unix.Poll(fds[:], int(pollSlice/time.Millisecond))
@@ -354,27 +227,6 @@ func (e *End) interrupt() error {
 		return err
 	}
 	return wakeThreads()
-}
-
-func (e *End) tryWriteOnce(p []byte) (int, error) {
-	n, errno := e.sysWrite(p)
-	errno = e.out.account(len(p), n, errno)
-	if errno != 0 {
-		return 0, e.writeResult(0, false, errno, nil)
-	}
-	return n, nil
-}
-
-func (e *End) tryReadOnce(p []byte) (int, error) {
-	n, errno := e.sysRead(p)
-	errno = e.in.account(len(p), n, errno)
-	switch {
-	case errno != 0:
-		return 0, e.failed("read", errno)
-	case n == 0 && len(p) > 0:
-		return 0, io.EOF
-	}
-	return n, nil
 }
 
 func (e *End) writable() (bool, error) {

@@ -70,67 +70,63 @@ func (e *End) setNowait(nowait bool) error {
 	return nil
 }
 
-func (e *End) seen() Fields {
-	if e.nowait {
-		return allFields
-	}
-	// The system waits inside the call and does not tell.
-	return allFields &^ (FieldEAGAIN | FieldWaits | FieldWaitTime)
-}
+// seen tells which counters are: where the system waits inside the call it does not tell.
+func (e *End) seen() (eagain, waits bool) { return e.nowait, e.nowait }
 
-func (e *End) read(p []byte) (int, error) {
-	for {
-		n, err := e.readOnce(p)
-		switch {
-		case err == nil && n > 0:
-			e.in.moved(len(p), n)
-			return n, nil
-		case e.closed.Load():
-			return 0, e.failed("read", os.ErrClosed)
-		case err == windows.ERROR_BROKEN_PIPE || err == io.EOF:
-			e.in.moved(len(p), 0)
-			return 0, io.EOF
-		case e.nowait && (err == windows.ERROR_NO_DATA || err == nil):
-			e.in.refused()
-			e.pause()
-		case err == nil: // somebody wrote zero bytes, which ends a read on Windows
-			e.in.moved(len(p), 0)
-		default:
-			return 0, e.failed("read", err)
-		}
-	}
-}
-
-func (e *End) readOnce(p []byte) (int, error) {
-	if e.file != nil {
-		return e.file.Read(p)
-	}
-	return e.transfer(&e.reading, func(o *windows.Overlapped) error {
+// sysRead reads once and says what came of it as read(2) does: nothing at the end of the bytes, EAGAIN
+// where none have come yet, and EINTR where somebody wrote zero bytes, which ends a read on Windows.
+func (e *End) sysRead(p []byte) (int, syscall.Errno) {
+	n, err := e.transfer(&e.reading, func(o *windows.Overlapped) error {
 		return windows.ReadFile(e.handle, p, &e.reading.done, o)
 	})
+	switch {
+	case err == windows.ERROR_BROKEN_PIPE:
+		return 0, 0
+	case e.nowait && (err == windows.ERROR_NO_DATA || err == nil && n == 0):
+		return 0, syscall.EAGAIN
+	case err == nil && n == 0:
+		return 0, syscall.EINTR
+	}
+	return n, errnoOf(err)
 }
 
-func (e *End) write(p []byte) (n int, err error) {
-	for n < len(p) {
-		offer := e.offer(p[n:])
-		k, err := e.writeOnce(offer)
-		n += k
-		switch {
-		case err != nil && e.closed.Load():
-			return n, e.failed("write", os.ErrClosed)
-		case err != nil:
-			return n, e.writeError(n, err)
-		case k == 0:
-			e.out.refused() // PIPE_NOWAIT: success with nothing written is how it refuses
-			e.pause()
-			if e.closed.Load() {
-				return n, e.failed("write", os.ErrClosed)
-			}
-		default:
-			e.out.moved(len(offer), k)
-		}
+func (e *End) readPolled(p []byte) (int, error) {
+	n, err := e.file.Read(p)
+	e.in.moved(len(p), n)
+	if err == io.EOF {
+		err = nil // as a read without bytes
 	}
-	return n, nil
+	return e.readResult(n, 0, err)
+}
+
+// sysWrite writes once. With PIPE_NOWAIT, success with nothing written is how the system refuses.
+func (e *End) sysWrite(p []byte) (int, syscall.Errno) {
+	n, err := e.transfer(&e.writing, func(o *windows.Overlapped) error {
+		return windows.WriteFile(e.handle, p, &e.writing.done, o)
+	})
+	switch {
+	case n > 0:
+		return n, 0 // why there was no more, the next call meets again
+	case err == nil:
+		return 0, syscall.EAGAIN
+	}
+	return 0, errnoOf(err)
+}
+
+func (e *End) writePolled(p []byte) (int, error) {
+	n, err := e.file.Write(p)
+	e.out.moved(len(p), n)
+	return n, e.writeResult(int64(n), n == len(p), 0, err)
+}
+
+func errnoOf(err error) syscall.Errno {
+	if err == nil {
+		return 0
+	}
+	if errno := syscall.Errno(0); errors.As(err, &errno) {
+		return errno
+	}
+	return windows.ERROR_GEN_FAILURE
 }
 
 // offer returns how much of p to write in one call. With PIPE_NOWAIT a write goes through whole or
@@ -142,24 +138,8 @@ func (e *End) offer(p []byte) []byte {
 	return p[:min(e.quota, len(p))]
 }
 
-func (e *End) writeOnce(p []byte) (int, error) {
-	if e.file != nil {
-		return e.file.Write(p)
-	}
-	return e.transfer(&e.writing, func(o *windows.Overlapped) error {
-		return windows.WriteFile(e.handle, p, &e.writing.done, o)
-	})
-}
-
 // readerGone is what a write says without a reader: before it begins, and while it waits.
 var readerGone = []error{windows.ERROR_NO_DATA, windows.ERROR_BROKEN_PIPE}
-
-func (e *End) writeError(accepted int, err error) error {
-	if ReaderLeft(err) {
-		return &BrokenPipeError{Kind: e.kind, Accepted: int64(accepted), Err: err}
-	}
-	return e.failed("write", err)
-}
 
 // transfer runs one ReadFile or WriteFile to its end. An overlapped handle needs an event to wait
 // for, a synchronous one waits by itself.
@@ -189,12 +169,11 @@ func (e *End) writev(bufs [][]byte) (int64, error) {
 	for _, b := range bufs {
 		e.joined = append(e.joined, b...)
 	}
+	if len(e.joined) == 0 {
+		return 0, nil
+	}
 	n, err := e.write(e.joined)
 	return int64(n), err
-}
-
-func (e *End) pause() {
-	time.Sleep(e.io.pause) // not at all for one that spins
 }
 
 // closeDescriptor closes the handle, and first ends the calls that use it.
@@ -221,36 +200,7 @@ func (e *End) cancel() {
 	}
 }
 
-// errNotNow is how this package says EAGAIN on Windows, where success with nothing written says it.
-var errNotNow = syscall.EAGAIN
-
-func (e *End) tryWriteOnce(p []byte) (int, error) {
-	n, err := e.writeOnce(p)
-	switch {
-	case err != nil:
-		return n, e.writeError(n, err)
-	case n == 0 && len(p) > 0:
-		e.out.refused()
-		return 0, e.failed("write", errNotNow)
-	}
-	e.out.moved(len(p), n)
-	return n, nil
-}
-
-func (e *End) tryReadOnce(p []byte) (int, error) {
-	n, err := e.readOnce(p)
-	switch {
-	case errors.Is(err, windows.ERROR_BROKEN_PIPE):
-		return 0, io.EOF
-	case errors.Is(err, windows.ERROR_NO_DATA), err == nil && n == 0 && len(p) > 0:
-		e.in.refused()
-		return 0, e.failed("read", errNotNow)
-	case err != nil:
-		return 0, e.failed("read", err)
-	}
-	e.in.moved(len(p), n)
-	return n, nil
-}
+func (e *End) poll(direction) error { return Poll.Supported() }
 
 func (e *End) writable() (bool, error) { return false, unsupported("polling a pipe") }
 

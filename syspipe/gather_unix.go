@@ -6,8 +6,6 @@ import (
 	"errors"
 	"syscall"
 	"unsafe"
-
-	"golang.org/x/sys/unix"
 )
 
 // maxIovecs is IOV_MAX, the same on Linux, macOS and FreeBSD.
@@ -36,7 +34,7 @@ func (e *End) writev(bufs [][]byte) (int64, error) {
 		err = e.conn.Write(g.try)
 	}
 	for e.file == nil && err == nil && !e.tryWritev(0) {
-		err = e.wait(unix.POLLOUT)
+		err = e.wait(writes)
 	}
 	all := g.left == 0
 	clear(g.store)

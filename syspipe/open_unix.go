@@ -26,7 +26,8 @@ func open(kind Kind, capacity int) (w, r *End, err error) {
 	case PTY:
 		w, r, err = openPTY()
 	case Ring:
-		return openRing(capacity)
+		w, r, err = openRing(capacity)
+		capacity = 0 // which it has
 	case SocketPair:
 		if fds, err = socketPair(); err == nil {
 			w, r = newEnd(SocketPair, duplex, fds[0]), newEnd(SocketPair, duplex, fds[1])
@@ -36,21 +37,26 @@ func open(kind Kind, capacity int) (w, r *End, err error) {
 			w, r = newEnd(Anonymous, writes, fds[1]), newEnd(Anonymous, reads, fds[0])
 		}
 	}
-	if err != nil || capacity == 0 {
-		return w, r, err
+	if err == nil && capacity > 0 {
+		err = w.setCapacity(capacity)
+		if err == nil && kind.IsSocket() { // its capacity is the sender's buffer on Linux, the receiver's on the BSDs
+			err = r.setCapacity(capacity)
+		}
 	}
-	err = w.setCapacity(capacity)
-	if err == nil && kind.IsSocket() { // its capacity is the sender's buffer on Linux, the receiver's on the BSDs
-		err = r.setCapacity(capacity)
+	for _, end := range []*End{w, r} { // of what could not be opened whole
+		if err != nil && end != nil {
+			err = errors.Join(err, end.Close())
+		}
 	}
 	if err != nil {
-		return nil, nil, errors.Join(err, w.Close(), r.Close())
+		return nil, nil, err
 	}
 	return w, r, nil
 }
 
 // inPrivate opens both ends of what has a name in the file system, where nobody else can, and leaves
-// nothing of it there.
+// nothing of it there. Like all that open is made of, it returns with an error the end that was opened
+// before, for open to close.
 func inPrivate(name string, open func(path string) (w, r *End, err error)) (w, r *End, err error) {
 	dir, err := os.MkdirTemp("", "syspipe-"+name+"-")
 	if err != nil {
@@ -63,8 +69,8 @@ func inPrivate(name string, open func(path string) (w, r *End, err error)) (w, r
 	if errors.Is(left, fs.ErrNotExist) {
 		left = nil // it was never made, which err tells
 	}
-	if left = errors.Join(left, os.Remove(dir)); left != nil && err == nil {
-		return nil, nil, errors.Join(left, w.Close(), r.Close())
+	if left = errors.Join(left, os.Remove(dir)); err == nil {
+		err = left
 	}
 	return w, r, err
 }
@@ -88,14 +94,15 @@ func connect(kind Kind, path string) (w, r *End, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	w = newEnd(kind, duplex, write)
 	if err := unix.Connect(write, address); err != nil {
-		return nil, nil, errors.Join(&fs.PathError{Op: "connect to", Path: path, Err: err}, unix.Close(write))
+		return w, nil, &fs.PathError{Op: "connect to", Path: path, Err: err}
 	}
 	read, err := accept(listener)
 	if err != nil {
-		return nil, nil, errors.Join(err, unix.Close(write))
+		return w, nil, err
 	}
-	return newEnd(kind, duplex, write), newEnd(kind, duplex, read), nil
+	return w, newEnd(kind, duplex, read), nil
 }
 
 func openFIFO(path string) (w, r *End, err error) {
@@ -108,15 +115,13 @@ func openFIFO(path string) (w, r *End, err error) {
 	if err != nil {
 		return nil, nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
+	r = newEnd(FIFO, reads, read)
 	write, err := unix.Open(path, flags|unix.O_WRONLY, 0)
 	if err != nil {
-		return nil, nil, errors.Join(&fs.PathError{Op: "open", Path: path, Err: err}, unix.Close(read))
+		return nil, r, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
-	w, r = newEnd(FIFO, writes, write), newEnd(FIFO, reads, read)
-	if err := errors.Join(w.SetIO(Blocking), r.SetIO(Blocking)); err != nil {
-		return nil, nil, errors.Join(err, w.Close(), r.Close())
-	}
-	return w, r, nil
+	w = newEnd(FIFO, writes, write)
+	return w, r, errors.Join(w.SetIO(Blocking), r.SetIO(Blocking))
 }
 
 // fileTypes names the types of files by what a mode of stat(2) says of them.

@@ -1,7 +1,6 @@
 package syspipe
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -63,22 +62,16 @@ func openRing(capacity int) (w, r *End, err error) {
 		refused := &CapacityError{Kind: Ring, Asked: capacity, Err: os.NewSyscallError("ftruncate", err)}
 		return nil, nil, errors.Join(refused, unix.Close(fd))
 	}
+	if w, err = lockRing(fd, writes); err != nil {
+		return nil, nil, err
+	}
 	// The other end is an opening of its own, since a lock belongs to one.
 	other, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", fd), unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, nil, errors.Join(os.NewSyscallError("open", err), unix.Close(fd))
+		return w, nil, os.NewSyscallError("open", err)
 	}
-	if err := cmp.Or(lockRing(fd, writes), lockRing(other, reads)); err != nil {
-		return nil, nil, errors.Join(err, unix.Close(fd), unix.Close(other))
-	}
-	w, werr := mapRing(fd, writes)
-	if werr != nil {
-		return nil, nil, errors.Join(werr, unix.Close(other))
-	}
-	if r, err = mapRing(other, reads); err != nil {
-		return nil, nil, errors.Join(err, w.Close())
-	}
-	return w, r, nil
+	r, err = lockRing(other, reads)
+	return w, r, err
 }
 
 // mapRing makes an end of a descriptor, which it closes where it fails.
@@ -100,14 +93,17 @@ func mapRing(fd int, dir direction) (*End, error) {
 	return e, nil
 }
 
-// lockRing takes the byte that stands for one end. gVisor knows no such locks.
-func lockRing(fd int, dir direction) error {
+// lockRing takes the byte that stands for an end, and makes the end. gVisor knows no such locks.
+func lockRing(fd int, dir direction) (*End, error) {
 	lock := ringLock(dir)
-	err := unix.FcntlFlock(uintptr(fd), unix.F_OFD_SETLK, &lock)
-	if err == unix.EINVAL {
-		return unsupported("F_OFD_SETLK")
+	err := os.NewSyscallError("F_OFD_SETLK", unix.FcntlFlock(uintptr(fd), unix.F_OFD_SETLK, &lock))
+	if errors.Is(err, unix.EINVAL) {
+		err = unsupported("F_OFD_SETLK")
 	}
-	return os.NewSyscallError("F_OFD_SETLK", err)
+	if err != nil {
+		return nil, errors.Join(err, unix.Close(fd))
+	}
+	return mapRing(fd, dir)
 }
 
 func ringLock(dir direction) unix.Flock_t {

@@ -41,6 +41,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -92,6 +93,14 @@ var System = sync.OnceValue(func() string {
 // its releases.
 func IsGVisor(version string) bool {
 	return strings.Contains(version, "#1 SMP Sun Jan 10 15:06:54 PST 2016")
+}
+
+// ReadLimit returns the number in a file of Linux's /proc/sys/fs, where the limits of pipes are; false
+// where there is none.
+func ReadLimit(file string) (int, bool) {
+	text, _ := os.ReadFile(file)
+	n, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	return n, err == nil
 }
 
 // Kinds returns every kind that pipebench knows, on any system, always in the same order.

@@ -1,7 +1,6 @@
 package syspipe
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"syscall"
@@ -116,21 +115,17 @@ func openPTY() (w, r *End, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("open /dev/ptmx: %w", err)
 	}
+	r = newEnd(PTY, reads, ours)
 	program := -1
 	if err = unix.IoctlSetPointerInt(ours, unix.TIOCSPTLCK, 0); err == nil {
 		program, err = ptyPeer(ours, flags)
 	}
 	if err == nil {
+		w = newEnd(PTY, writes, program)
 		_, err = term.MakeRaw(program)
 	}
 	if err == nil { // as programs ask how wide it is
 		err = unix.IoctlSetWinsize(program, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80})
 	}
-	if err != nil {
-		if program >= 0 {
-			unix.Close(program)
-		}
-		return nil, nil, errors.Join(os.NewSyscallError("ioctl", err), unix.Close(ours))
-	}
-	return newEnd(PTY, writes, program), newEnd(PTY, reads, ours), nil
+	return w, r, os.NewSyscallError("ioctl", err)
 }

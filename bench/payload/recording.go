@@ -1,7 +1,6 @@
 package payload
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 
+	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 )
 
@@ -49,29 +49,23 @@ func ReadMessages(path string) ([]Message, error) {
 
 func readMessages(f io.Reader) ([]Message, error) {
 	var l lines
-	limit := &io.LimitedReader{R: f}
-	r := bufio.NewReaderSize(limit, 1<<20)
+	r := framers.NDJSON().NewReader(f, framers.WithMaxMessage(maxLine)) // a device may have no end of a line
 	for {
-		limit.N = maxLine // a device may have no end of a line
-		line, err := r.ReadBytes('\n')
-		if limit.N == 0 {
+		line, err := r.ReadMessage()
+		switch {
+		case errors.As(err, new(*framers.TooLargeError)):
 			return nil, fmt.Errorf("holds a line of more than %d bytes", maxLine)
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
+		case err == io.EOF && len(l.messages) == 0:
+			return nil, errors.New("holds no message; one a line is expected, or what tap recorded")
+		case err == io.EOF:
+			return l.messages, nil
+		case err != nil:
 			return nil, err
 		}
-		l.take(bytes.TrimSpace(line))
-		if l.total > maxRecording {
+		if l.take(line); l.total > maxRecording {
 			return nil, fmt.Errorf("holds more than %d bytes; send a part of it", maxRecording)
 		}
-		if err != nil {
-			break
-		}
 	}
-	if len(l.messages) == 0 {
-		return nil, errors.New("holds no message; one a line is expected, or what tap recorded")
-	}
-	return l.messages, nil
 }
 
 // lines collects the messages of a file.
@@ -84,8 +78,6 @@ type lines struct {
 func (l *lines) take(line []byte) {
 	m, isRecord := recordIn(line)
 	switch {
-	case len(line) == 0:
-		return
 	case isRecord:
 		l.recorded = true
 		if m.Kind != results.KindMessage || m.Size <= 0 {
@@ -99,7 +91,7 @@ func (l *lines) take(line []byte) {
 		}
 		l.messages = append(l.messages, Message{Dir: m.Dir, Method: m.Method, ID: m.ID, Size: size, Body: body})
 	case !l.recorded:
-		l.messages = append(l.messages, Message{Size: len(line), Body: line})
+		l.messages = append(l.messages, Message{Size: len(line), Body: bytes.Clone(line)})
 	default:
 		return
 	}

@@ -405,7 +405,10 @@ func TestBlockBuffering(t *testing.T) {
 func unread(t *testing.T, w *os.File) (n int) {
 	conn, err := w.SyscallConn()
 	if err == nil {
-		err = conn.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
+		err = conn.Control(func(fd uintptr) {
+			queued, _ := unix.IoctlGetUint32(int(fd), unix.TIOCINQ)
+			n = int(queued)
+		})
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -167,10 +167,10 @@ func (c *Channel) ask(h Holder, mode int) bool {
 	return err == nil && script.Run(func() {
 		defer unix.Close(fd)
 		capacity := script.Must(unix.FcntlInt(uintptr(fd), unix.F_GETPIPE_SZ, 0))
-		queued := script.Must(unix.IoctlGetInt(fd, unix.TIOCINQ))
+		queued := script.Must(unix.IoctlGetUint32(fd, unix.TIOCINQ))
 		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN | unix.POLLOUT}}
 		script.Must(unix.Poll(fds, 0))
-		c.Capacity, c.Queued = capacity, queued
+		c.Capacity, c.Queued = capacity, int(queued)
 		gone := fds[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0
 		if mode == unix.O_WRONLY {
 			c.NoReader, c.Full = gone, !gone && fds[0].Revents&unix.POLLOUT == 0

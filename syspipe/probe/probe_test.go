@@ -47,13 +47,13 @@ func TestFindings(t *testing.T) {
 		}
 		found[f.Pipe][f.Step] = f
 		if f.Value == "hangs" || f.Value == "fails" {
-			t.Errorf("%v: %s", f, f.How)
+			t.Errorf("%+v: %s", f, f.How)
 		}
-		if f.Verdict() == "differs" {
-			t.Errorf("%v; documented: %s", f, f.Documented)
+		if f.Agrees != nil && !*f.Agrees {
+			t.Errorf("%+v; documented: %s", f, f.Documented)
 		}
 		if f.How == "" {
-			t.Errorf("%v does not say how", f)
+			t.Errorf("%+v does not say how", f)
 		}
 		t.Log(f)
 		return nil

@@ -4,7 +4,7 @@
 //	func main() {
 //		proc.Worker() // first of all
 //		err := probe.Run(ctx, probe.Options{}, func(f probe.Finding) error {
-//			_, err := fmt.Println(f)
+//			_, err := fmt.Println(f.Pipe, f.Step, f.Value, f.Unit)
 //			return err
 //		})
 //	}
@@ -106,26 +106,6 @@ type Finding struct {
 	How        string       `json:"how"`                  // the experiment, in a line
 	Documented string       `json:"documented,omitempty"` // the rule's prediction, and its source
 	Agrees     *bool        `json:"agrees,omitempty"`     // nil where nothing is documented
-}
-
-// String returns the finding as a line of text.
-func (f Finding) String() string {
-	value := strings.TrimSpace(fmt.Sprintf("%v %s", f.Value, f.Unit))
-	return fmt.Sprintf("%s %s = %s (%s)", f.Pipe, f.Step, value, f.Verdict())
-}
-
-// Verdict returns "agrees" or "differs", "documented" where a rule is known that predicts no value,
-// or "not documented".
-func (f Finding) Verdict() string {
-	switch {
-	case f.Agrees == nil && f.Documented != "":
-		return "documented"
-	case f.Agrees == nil:
-		return "not documented"
-	case *f.Agrees:
-		return "agrees"
-	}
-	return "differs"
 }
 
 // compare notes what a rule predicts for the finding, and whether it agrees.

@@ -3,11 +3,8 @@ package probe
 import (
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/pipebench/pipebench/syspipe"
@@ -89,7 +86,7 @@ func probeSettable(t *trial) {
 		{"limit/user-pages-soft", "/proc/sys/fs/pipe-user-pages-soft", "pages"},
 		{"limit/user-pages-hard", "/proc/sys/fs/pipe-user-pages-hard", "pages"},
 	} {
-		if n, ok := readNumber(l.file); ok {
+		if n, ok := syspipe.ReadLimit(l.file); ok {
 			t.found(l.step, n, l.unit, "read "+l.file)
 		}
 	}
@@ -112,19 +109,10 @@ func (t *trial) largestCapacity() {
 	}
 	f := t.finding("settable/largest", best, "B", how)
 	// A best above the limit: the kernel found this process privileged, which the rule allows.
-	if limit, ok := readNumber("/proc/sys/fs/pipe-max-size"); ok && best <= limit && t.system().os == "linux" {
+	if limit, ok := syspipe.ReadLimit("/proc/sys/fs/pipe-max-size"); ok && best <= limit && t.system().os == "linux" {
 		f = f.compare(limit, "Linux fs/pipe.c pipe_set_size")
 	}
 	t.emit(f)
-}
-
-func readNumber(file string) (int, bool) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return 0, false
-	}
-	n, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	return n, err == nil
 }
 
 // probeAllOrNothing looks for the largest write that never goes in by halves: by bisection, as a

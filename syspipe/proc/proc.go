@@ -86,6 +86,7 @@ type Process struct {
 	survives  bool    // us, as another process holds its leash
 	stderr    Tail
 	childOnly []io.Closer // what only the child needs, closed once it has it or never will
+	ours      []io.Closer // ends of pipes to its standard streams
 
 	leash  *syspipe.End // closing it ends named work
 	report *syspipe.End
@@ -117,25 +118,69 @@ func ShellLine(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// Pipe connects a standard stream of the child, 0 to 2, with a pipe and returns our end, which the
-// caller closes. Call it before Start.
+// Pipe connects a standard stream of the child, 0 to 2, with a pipe and returns our end, which Close
+// closes if the caller has not. Where it fails, as where Start does, the process is closed. Call it
+// before Start.
 func (p *Process) Pipe(stream int) (*os.File, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
+		p.Close()
 		return nil, fmt.Errorf("a pipe for %s: %w", p.name, err)
 	}
 	ours, theirs := r, w
+	if stream == 0 {
+		ours, theirs = w, r
+	}
+	p.ours = append(p.ours, ours)
+	p.give(stream, theirs)
+	return ours, nil
+}
+
+// Connect is Pipe with a pipe of a kind and capacity, as [syspipe.Open] has them, whose end the child
+// may get in non-blocking mode. Our end waits by Go's poller.
+func (p *Process) Connect(stream int, kind syspipe.Kind, capacity int, nonBlocking bool) (ours *syspipe.End, err error) {
+	defer func() {
+		if err != nil {
+			p.Close()
+			err = fmt.Errorf("a pipe for %s: %w", p.name, err)
+		}
+	}()
+	theirs, ours, err := syspipe.Open(kind, capacity)
+	if err != nil {
+		return nil, err
+	}
+	if stream == 0 {
+		ours, theirs = theirs, ours
+	}
+	defer theirs.Close()
+	p.ours = append(p.ours, ours)
+	if nonBlocking {
+		err = theirs.SetIO(syspipe.Poll) // the mode is the pipe's: the child has it from its start
+	}
+	if err == nil {
+		err = ours.UsePoller() // a goroutine then waits without a thread
+	}
+	var file *os.File
+	if err == nil {
+		file, err = theirs.File()
+	}
+	if err == nil {
+		p.give(stream, file)
+	}
+	return ours, err
+}
+
+// give makes a file a standard stream of the child.
+func (p *Process) give(stream int, f *os.File) {
 	switch stream {
 	case 0:
-		ours, theirs = w, r
-		p.Cmd.Stdin = theirs
+		p.Cmd.Stdin = f
 	case 1:
-		p.Cmd.Stdout = theirs
+		p.Cmd.Stdout = f
 	default:
-		p.Cmd.Stderr = theirs
+		p.Cmd.Stderr = f
 	}
-	p.childOnly = append(p.childOnly, theirs)
-	return ours, nil
+	p.childOnly = append(p.childOnly, f)
 }
 
 // Start starts the process, in a process group or job of its own. When ctx ends the process is
@@ -298,6 +343,9 @@ func (p *Process) Close() {
 		}
 		if p.report != nil {
 			p.report.Close()
+		}
+		for _, f := range p.ours {
+			f.Close() // one that is closed already says so, and that is all
 		}
 	})
 }

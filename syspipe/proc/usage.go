@@ -82,14 +82,14 @@ func (p *Process) PeakMemory() (int64, bool) {
 }
 
 // Runnable reports whether a thread of the process, or of those that it started, has a CPU or waits for
-// one; false where the system does not tell.
+// one, or for a disk; false where the system does not tell.
 func (p *Process) Runnable() bool {
 	if p.Ended(0) {
 		return false
 	}
 	for _, pid := range Tree(p.Cmd.Process.Pid) {
 		for _, stat := range procTexts(strconv.Itoa(pid), "task/*/stat") {
-			if fields := afterName(stat); len(fields) > 0 && fields[0] == "R" {
+			if fields := afterName(stat); len(fields) > 0 && (fields[0] == "R" || fields[0] == "D") {
 				return true
 			}
 		}
@@ -128,21 +128,22 @@ func Marked(variable string) (list []int, known bool) {
 // to. Those that are still there after patience are killed, and returned as "1234 (name)". It is false where the
 // system does not tell of the environments of others.
 func EndMarked(variable string, patience time.Duration) (left []string, known bool) {
-	for deadline := time.Now().Add(patience); ; time.Sleep(markedPoll) {
+	for deadline, none := time.Now().Add(patience), 0; ; time.Sleep(markedPoll) {
 		now, known := Marked(variable)
-		if !known || len(now) == 0 {
+		if len(now) > 0 {
+			none = 0
+		} else if none++; !known || none == 2 { // one that is just being run has no environment for a moment
 			return left, known
 		}
-		if time.Now().Before(deadline) {
+		if none > 0 || time.Now().Before(deadline) {
 			continue
 		}
 		for _, pid := range now { // again and again: one that forks is faster than a list of it
 			if name := fmt.Sprintf("%d (%s)", pid, strings.TrimSpace(procText(pid, "comm"))); !slices.Contains(left, name) {
 				left = append(left, name)
 			}
-			if p, err := os.FindProcess(pid); err == nil {
-				p.Kill()
-			}
+			p, _ := os.FindProcess(pid) // which fails on Windows alone
+			p.Kill()
 		}
 		if time.Since(deadline) > mostKilling {
 			return left, true
