@@ -189,14 +189,20 @@ func (c *Chart) joinAlike() {
 
 func byX(a, b Point) int { return cmp.Compare(a.X, b.X) }
 
-// addPoint appends a point to the series with a name, which it adds if there is none.
-func addPoint(series []Series, name string, p Point) []Series {
-	i := slices.IndexFunc(series, func(s Series) bool { return s.Name == name })
-	if i < 0 {
-		return append(series, Series{Name: name, Points: []Point{p}})
-	}
-	series[i].Points = append(series[i].Points, p)
-	return series
+// A mark is a point with the names of its panel and of its series.
+type mark struct {
+	panel, series string
+	Point
+}
+
+// panelsOf puts marks into panels and series, in the order in which they come.
+func panelsOf(marks []mark) []Panel {
+	panel, series := func(m mark) string { return m.panel }, func(m mark) string { return m.series }
+	point := func(m mark) Point { return m.Point }
+	line := func(of []mark) Series { return Series{Name: of[0].series, Points: stat.Map(of, point)} }
+	return stat.Map(stat.GroupBy(marks, panel), func(own []mark) Panel {
+		return Panel{Title: own[0].panel, Series: stat.Map(stat.GroupBy(own, series), line)}
+	})
 }
 
 // An Omission is a picture that was not drawn, and why.
@@ -209,7 +215,7 @@ type Omission struct {
 func ByReason(omitted []Omission) []string {
 	var out []string
 	for _, of := range stat.GroupBy(omitted, func(o Omission) string { return o.Why }) {
-		names := view.Distinct(of, func(o Omission) string { return o.Name })
+		names := stat.Distinct(of, func(o Omission) string { return o.Name })
 		out = append(out, strings.Join(names, ", ")+": "+of[0].Why)
 	}
 	return out

@@ -19,7 +19,7 @@ import (
 func tuneCharts(set *results.Set) []Chart {
 	var out []Chart
 	// tune records as measurements, which their cells and samples are
-	all := newSelection(set, view.TuneMeasurements(set).Records)
+	all := selection{set, stat.TuneMeasurements(set).Records}
 	chosen := all.mostMeasured("size")
 	v := all.keep(func(r results.Record) bool {
 		size := all.valueOf("size", r)
@@ -211,7 +211,7 @@ func chunkLabel(spec string) string {
 
 // recommended lists the framings that the records recommend for a reader rate limit: runs may differ.
 func (p chartGroup) recommended(drain string) []string {
-	return view.Distinct(stat.Filter(p.set.Tunes, func(u results.Tune) bool {
+	return stat.Distinct(stat.Filter(p.set.Tunes, func(u results.Tune) bool {
 		return u.Recommended && p.valueOf("drain", results.Record{Cell: u.Cell}) == drain
 	}), func(u results.Tune) string { return u.Cell.Framing })
 }
@@ -270,4 +270,4 @@ func (v selection) limitSeries(d dimension) (values []string, note string) {
 }
 
 // families lists the framings without their sizes.
-func (v selection) families() []string { return view.Distinct(v.values("framing"), family) }
+func (v selection) families() []string { return stat.Distinct(v.values("framing"), family) }

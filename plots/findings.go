@@ -35,7 +35,7 @@ func faultCharts(set *results.Set) []Chart {
 			c.Notes = append(c.Notes, "Hollow points are extrapolated: they follow from the fitted slope, and were not measured.")
 		}
 		c.Name = "fault-" + slug(f.ID)
-		c.Subtitle = environmentLines(set, []results.Fault{f}, func(f results.Fault) string { return f.Run })
+		c.Subtitle = environmentLines(set, []results.Fault{f})
 		if slices.ContainsFunc(out, func(o Chart) bool {
 			return reflect.DeepEqual(o.Panels, c.Panels) && slices.Equal(o.Subtitle, c.Subtitle)
 		}) {
@@ -71,7 +71,7 @@ const maxCategories = 30
 func noiseCharts(set *results.Set) []Chart {
 	c := Chart{
 		Name: "noise", Title: "How far figures move between runs that nothing distinguishes",
-		Subtitle: environmentLines(set, set.Noise, func(l results.Noise) string { return l.Run }),
+		Subtitle: environmentLines(set, set.Noise),
 		X:        Axis{Label: "figure of an invocation, as a share of the median of all", Scale: Linear, Unit: Times},
 		Y:        categoryAxis,
 		Notes:    []string{"A difference between two runs that is not wider than these rows says nothing."},
@@ -100,23 +100,6 @@ func noiseCharts(set *results.Set) []Chart {
 // of a size, and how long things take.
 func probeCharts(set *results.Set) []Chart { return []Chart{fillChart(set), probeTimes(set)} }
 
-// probeChart fills a chart of probes with a panel for each machine, to whose series add gives the
-// points of a probe.
-func probeChart(set *results.Set, c Chart, add func([]Series, results.Probe) []Series) Chart {
-	machineOf := func(p results.Probe) string { return set.Machine(p.Run) }
-	c.Subtitle = environmentLines(set, set.Probes, func(p results.Probe) string { return p.Run })
-	for _, own := range stat.GroupBy(set.Probes, machineOf) {
-		panel := Panel{Title: view.MachineTitle(set, machineOf(own[0]))}
-		for _, p := range own {
-			panel.Series = add(panel.Series, p)
-		}
-		if len(panel.Series) > 0 {
-			c.Panels = append(c.Panels, panel)
-		}
-	}
-	return c
-}
-
 // fillStep begins the name of the probe steps that fill a pipe with writes of one size; the size
 // follows.
 const fillStep = "capacity/fill/"
@@ -125,28 +108,31 @@ const fillStep = "capacity/fill/"
 // and their documented rules are lines enough for a panel.
 func fillChart(set *results.Set) Chart {
 	const documented = " as documented"
-	c := probeChart(set, Chart{
-		Name: "fill", Title: "What a pipe holds depends on how it is filled",
-		X:     Axis{Label: "size of each write", Scale: Log2, Unit: Bytes},
-		Y:     Axis{Label: "bytes accepted until it is full", Scale: Log2, Unit: Bytes},
-		Notes: []string{"A point that is labelled differs from the system's documented rule."},
-	}, func(series []Series, p results.Probe) []Series {
+	var marks []mark
+	for _, p := range set.Probes {
 		size, ok := strings.CutPrefix(p.Step, fillStep)
 		x, errX := strconv.ParseFloat(size, 64)
 		y, isNumber := p.Number()
 		if !ok || errX != nil || !isNumber {
-			return series
+			continue
 		}
-		pt := exact(x, y)
+		pt, machine := exact(x, y), view.MachineTitle(set, set.Machine(p.Run))
 		if p.Agrees != nil && !*p.Agrees {
 			pt.Label = "differs"
 		}
-		series = addPoint(series, pipeOf(p), pt)
+		marks = append(marks, mark{machine, pipeOf(p), pt})
 		if rule, ok := predicted(p); ok {
-			series = addPoint(series, pipeOf(p)+documented, exact(x, rule))
+			marks = append(marks, mark{machine, pipeOf(p) + documented, exact(x, rule)})
 		}
-		return series
-	})
+	}
+	c := Chart{
+		Name: "fill", Title: "What a pipe holds depends on how it is filled",
+		Subtitle: environmentLines(set, set.Probes),
+		X:        Axis{Label: "size of each write", Scale: Log2, Unit: Bytes},
+		Y:        Axis{Label: "bytes accepted until it is full", Scale: Log2, Unit: Bytes},
+		Panels:   panelsOf(marks),
+		Notes:    []string{"A point that is labelled differs from the system's documented rule."},
+	}
 	for _, s := range c.series() {
 		slices.SortFunc(s.Points, byX)
 		if strings.HasSuffix(s.Name, documented) {
@@ -168,28 +154,29 @@ func pipeOf(p results.Probe) string { return cmp.Or(p.Pipe, "pipe") }
 
 // probeTimes shows the probes that found a time, a row each.
 func probeTimes(set *results.Set) Chart {
-	isTime := func(p results.Probe) bool {
+	timed := stat.Filter(set.Probes, func(p results.Probe) bool {
 		_, ok := p.Number()
 		return ok && p.Unit == "ns"
-	}
-	y := Axis{Scale: Category}
-	y.Categories = view.Distinct(stat.Filter(set.Probes, isTime), func(p results.Probe) string { return p.Step })
-	c := probeChart(set, Chart{Name: "probe-times", Title: "How long the pipes take to tell", X: timeAxis, Y: y},
-		func(series []Series, p results.Probe) []Series {
-			if !isTime(p) {
-				return series
-			}
+	})
+	steps := stat.Distinct(timed, func(p results.Probe) string { return p.Step })
+	c := Chart{
+		Name: "probe-times", Title: "How long the pipes take to tell",
+		Subtitle: environmentLines(set, set.Probes),
+		X:        timeAxis, Y: Axis{Scale: Category, Categories: steps},
+		Panels: panelsOf(stat.Map(timed, func(p results.Probe) mark {
 			value, _ := p.Number()
-			return addPoint(series, pipeOf(p), exact(value, float64(slices.Index(y.Categories, p.Step))))
-		})
+			at := exact(value, float64(slices.Index(steps, p.Step)))
+			return mark{view.MachineTitle(set, set.Machine(p.Run)), pipeOf(p), at}
+		})),
+	}
 	c.unjoin()
 	return c
 }
 
 // environmentLines describes the machine on which lines of a set were found, or counts the
 // machines.
-func environmentLines[L any](set *results.Set, lines []L, run func(L) string) []string {
-	ids := view.Distinct(lines, func(l L) string { return set.Machine(run(l)) })
+func environmentLines[L results.Line](set *results.Set, lines []L) []string {
+	ids := stat.Distinct(lines, func(l L) string { return set.Machine(results.RunOf(l)) })
 	found := stat.Filter(view.FirstRuns(set), func(e results.Environment) bool { return slices.Contains(ids, e.Machine) })
 	if len(found) == 0 {
 		return nil
@@ -200,8 +187,8 @@ func environmentLines[L any](set *results.Set, lines []L, run func(L) string) []
 // targetCharts show how long a server takes for a message against the size of it. Time that grows
 // as the size does rises by a decade a decade.
 func targetCharts(set *results.Set) []Chart {
-	// a line for each command, and the region beyond the smallest limit
-	var p Panel
+	var marks []mark              // a line for each command
+	var beyond []Region           // the smallest limit
 	fails := map[string]float64{} // by command: the smallest size that fails
 	for _, t := range set.Targets {
 		name := view.CommandName(t.Command)
@@ -209,35 +196,38 @@ func targetCharts(set *results.Set) []Chart {
 		switch at, failed := failedAt(t); {
 		case failed && (fails[name] == 0 || at < fails[name]):
 			fails[name] = at
-			if len(p.Regions) == 0 || at < p.Regions[0].From {
+			if len(beyond) == 0 || at < beyond[0].From {
 				label := view.VerdictText(t.Verdict)
 				if t.Verdict == results.VerdictOK { // of records that do not tell
 					label = "beyond the limit"
 				}
-				p.Regions = []Region{{From: at, To: math.Inf(1), Label: label, Bad: true}}
+				beyond = []Region{{From: at, To: math.Inf(1), Label: label, Bad: true}}
 			}
 		case failed || !ok || t.Size <= 0:
 		default:
 			if t.Verdict != results.VerdictOK {
 				pt.Label = view.VerdictText(t.Verdict)
 			}
-			p.Series = addPoint(p.Series, name, pt)
+			marks = append(marks, mark{"", name, pt})
 		}
 	}
-	for i := range p.Series {
-		s := &p.Series[i]
+	c := Chart{
+		Name: "target", Title: "Round trip through a server against message size",
+		Subtitle: environmentLines(set, set.Targets),
+		X:        sizeAxis,
+		Y:        Axis{Label: "time of a round trip", Scale: Log, Unit: Nanos},
+		Notes:    []string{intervalNote, "A line that ends in a cross fails at the next size; a labelled point is a verdict other than ok."},
+		Panels:   panelsOf(marks),
+	}
+	for i := range c.Panels {
+		c.Panels[i].Regions = beyond
+	}
+	for _, s := range c.series() {
 		slices.SortFunc(s.Points, byX)
 		last := &s.Points[len(s.Points)-1]
 		last.Cross = fails[s.Name] > last.X
 	}
-	return []Chart{{
-		Name: "target", Title: "Round trip through a server against message size",
-		Subtitle: environmentLines(set, set.Targets, func(l results.Target) string { return l.Run }),
-		X:        sizeAxis,
-		Y:        Axis{Label: "time of a round trip", Scale: Log, Unit: Nanos},
-		Notes:    []string{intervalNote, "A line that ends in a cross fails at the next size; a labelled point is a verdict other than ok."},
-		Panels:   []Panel{p},
-	}}
+	return []Chart{c}
 }
 
 // failedAt returns the smallest size that a record says to fail: one more than a limit, or its own.

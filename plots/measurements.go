@@ -124,7 +124,7 @@ func streamCharts(set *results.Set, d cellChart) []Chart {
 // byCategory turns a chart against message size that has only one size into one with a column for
 // each series.
 func (c *Chart) byCategory() {
-	names := view.Distinct(c.legend(), func(s Series) string { return s.Name })
+	names := stat.Distinct(c.legend(), func(s Series) string { return s.Name })
 	c.Title, _, _ = strings.Cut(c.Title, " against message size")
 	c.X = Axis{Scale: Category, Categories: names}
 	for i := range c.Panels {
@@ -176,7 +176,7 @@ func (v selection) samples() []results.Sample {
 // capacityGuide marks the pipe's capacity on a size axis if all samples have the same and it lies
 // among the sizes.
 func (v selection) capacityGuide() []Guide {
-	sizes := view.Distinct(v.records, func(r results.Record) int { return r.Cell.Size })
+	sizes := stat.Distinct(v.records, func(r results.Record) int { return r.Cell.Size })
 	capacities := v.capacities()
 	if len(capacities) != 1 || capacities[0] < max(1, slices.Min(sizes)) || capacities[0] > slices.Max(sizes) {
 		return nil
@@ -186,7 +186,7 @@ func (v selection) capacityGuide() []Guide {
 
 // capacities lists the capacities that were read back.
 func (v selection) capacities() []int {
-	return view.Distinct(v.samples(), func(s results.Sample) int { return s.Capacity })
+	return stat.Distinct(v.samples(), func(s results.Sample) int { return s.Capacity })
 }
 
 // overheadCharts show the bytes that a framing adds against message size. They are exact, and the

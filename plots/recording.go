@@ -3,7 +3,6 @@ package plots
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -15,7 +14,7 @@ import (
 func trafficCharts(set *results.Set) []Chart {
 	charts := []Chart{laneChart(set), sizeChart(set), methodChart(set)}
 	for i := range charts {
-		charts[i].Subtitle = environmentLines(set, set.Messages, func(m results.Message) string { return m.Run })
+		charts[i].Subtitle = environmentLines(set, set.Messages)
 	}
 	return charts
 }
@@ -33,7 +32,7 @@ func laneChart(set *results.Set) Chart {
 	}
 	size := func(m results.Message) float64 { return float64(m.Size) }
 	end := slices.Max(append(stat.Map(set.Messages, func(m results.Message) int64 { return m.T }), 1))
-	for _, lane := range directions(set) {
+	for _, lane := range stat.Directions(set.Messages) {
 		s := Series{Name: lane[0].Dir, Shape: Dots}
 		binOf := func(m results.Message) int64 { return m.T * laneBins / (end + 1) }
 		for _, bin := range stat.GroupBy(lane, binOf) {
@@ -54,15 +53,6 @@ func laneChart(set *results.Set) Chart {
 	return c
 }
 
-// directions are the messages that went each way, requests first.
-func directions(set *results.Set) [][]results.Message {
-	return slices.SortedFunc(slices.Values(stat.GroupBy(set.Messages, direction)), func(a, b []results.Message) int {
-		return strings.Compare(direction(b[0]), direction(a[0]))
-	})
-}
-
-func direction(m results.Message) string { return m.Dir }
-
 // sizeChart shows the share of messages that are no larger than a size.
 func sizeChart(set *results.Set) Chart {
 	c := Chart{
@@ -72,7 +62,7 @@ func sizeChart(set *results.Set) Chart {
 	}
 	var p Panel
 	var largest int64
-	for _, way := range directions(set) {
+	for _, way := range stat.Directions(set.Messages) {
 		sizes := stat.Map(way, func(m results.Message) int64 { return m.Size })
 		slices.Sort(sizes)
 		largest = max(largest, sizes[len(sizes)-1])
@@ -112,8 +102,8 @@ func methodChart(set *results.Set) Chart {
 	for row, method := range methods {
 		c.Y.Categories = append(c.Y.Categories, fmt.Sprintf("%s (%d)", view.Truncate(method, view.MaxNameLength), len(times[method])))
 		l, _ := results.NewLatency(times[method]) // a histogram that it made itself always encodes
-		for i, ns := range []*int64{l.P50NS, l.P90NS, l.P99NS, &l.MaxNS} {
-			if ns != nil {
+		for i, name := range names {
+			if ns := l.Quantile(name); ns != nil {
 				series[i].Points = append(series[i].Points, exact(float64(*ns), float64(row)))
 			}
 		}

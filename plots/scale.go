@@ -299,44 +299,11 @@ const (
 	Number  Unit = ""
 )
 
-// A prefix is a multiple of a unit.
-type prefix struct {
-	factor float64
-	name   string
-}
-
-// prefixes of the units that have some, the largest first.
-var prefixes = map[Unit][]prefix{
-	Bytes:  {{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}},
-	Rate:   {{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}},
-	Nanos:  {{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}},
-	Number: {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}},
-}
-
-// Format writes a value with its unit as shortly as a label needs it, without trailing zeros: "64
-// KiB", "1.5 GB/s", "20 µs", "0.1 %".
+// Format writes a value with its unit as shortly as a label needs it.
 func (u Unit) Format(v float64) string {
-	scales, scaled := prefixes[u]
-	switch {
-	case u == Times:
-		return threeDigits(v) + "×"
-	case !scaled:
-		return threeDigits(v) + " " + string(u)
-	case v == 0:
-		return "0"
-	}
-	p := scales[len(scales)-1]
-	if i := slices.IndexFunc(scales, func(s prefix) bool { return math.Abs(v) >= s.factor*(1-1e-9) }); i >= 0 {
-		p = scales[i]
-	}
-	return strings.TrimSpace(threeDigits(v/p.factor) + " " + p.name)
-}
-
-// threeDigits writes at most three significant digits, never with an exponent.
-func threeDigits(v float64) string {
-	text := results.FormatNumber(v, 3)
-	if strings.Contains(text, ".") {
-		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	text := results.FormatLabel(v, string(u))
+	if u == Times {
+		return strings.ReplaceAll(text, " ", "")
 	}
 	return text
 }

@@ -16,23 +16,19 @@ import (
 type selection struct {
 	set     *results.Set
 	records []results.Record
-	fields  map[results.Cell]map[dimension]string // of the cells seen so far, shared by all subsets of one
 }
 
 // measuredIn selects the records of a set that have samples and for which keep holds. Those about
 // writers that do not block have charts of their own.
 func measuredIn(set *results.Set, keep func(results.Record) bool) selection {
-	return newSelection(set, set.Records).keep(func(r results.Record) bool { return len(r.Samples) > 0 && !r.Cell.IsWaiting() && keep(r) })
-}
-
-// newSelection selects the records given, those without samples too.
-func newSelection(set *results.Set, records []results.Record) selection {
-	return selection{set, records, map[results.Cell]map[dimension]string{}}
+	return selection{set, set.Records}.keep(func(r results.Record) bool {
+		return len(r.Samples) > 0 && !r.Cell.IsWaiting() && keep(r)
+	})
 }
 
 // keep selects the records for which a condition holds.
 func (v selection) keep(holds func(results.Record) bool) selection {
-	return selection{v.set, stat.Filter(v.records, holds), v.fields}
+	return selection{v.set, stat.Filter(v.records, holds)}
 }
 
 // A dimension is a field of a cell, or the machine: one of the things in which two records may
@@ -46,20 +42,14 @@ func (v selection) valueOf(d dimension, r results.Record) string {
 	if d == machine {
 		return v.set.Machine(r.Run)
 	}
-	if v.fields[r.Cell] == nil {
-		v.fields[r.Cell] = map[dimension]string{}
-		for _, f := range r.Cell.Fields() {
-			v.fields[r.Cell][dimension(f.Name)] = f.Value
-		}
-	}
-	return v.fields[r.Cell][d]
+	return r.Cell.Field(string(d))
 }
 
 // values lists the values of the records in a dimension: known names in their order, others as they
 // first appear, numbers by size, rate limits the fastest first. Records come shuffled, as they were
 // measured; pictures must not.
 func (v selection) values(d dimension) []string {
-	out := view.Distinct(v.records, func(r results.Record) string { return v.valueOf(d, r) })
+	out := stat.Distinct(v.records, func(r results.Record) string { return v.valueOf(d, r) })
 	slices.SortStableFunc(out, func(a, b string) int {
 		x, okX := numeric(a)
 		y, okY := numeric(b)
@@ -195,5 +185,5 @@ func (v selection) subtitle(skip ...dimension) []string {
 			parts = append(parts, view.FieldPhrase(string(d), value))
 		}
 	}
-	return append(environmentLines(v.set, v.records, func(r results.Record) string { return r.Run }), view.JoinParts(parts...))
+	return append(environmentLines(v.set, v.records), view.JoinParts(parts...))
 }

@@ -13,26 +13,36 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
+// darkColours maps each colour of a picture to one of the same hue for a dark page.
+var darkColours []struct{ light, dark color.RGBA }
+
+// colour returns a colour, given as 0xRRGGBB, and keeps the one that a dark page has in its place.
+func colour(light, dark uint32) color.RGBA {
+	rgb := func(v uint32) color.RGBA { return color.RGBA{uint8(v >> 16), uint8(v >> 8), uint8(v), 0xff} }
+	darkColours = append(darkColours, struct{ light, dark color.RGBA }{rgb(light), rgb(dark)})
+	return rgb(light)
+}
+
 // Neutral colours of a picture.
 var (
-	background = color.RGBA{0xff, 0xff, 0xff, 0xff}
-	foreground = color.RGBA{0x24, 0x29, 0x2f, 0xff}
-	muted      = color.RGBA{0x57, 0x60, 0x6a, 0xff}
-	faint      = color.RGBA{0xe3, 0xe6, 0xea, 0xff}
+	background = colour(0xffffff, 0x161b22)
+	foreground = colour(0x24292f, 0xe6edf3)
+	muted      = colour(0x57606a, 0x9da7b3)
+	faint      = colour(0xe3e6ea, 0x2d333b)
 )
 
 // The colours of the series are those of Okabe and Ito ("Color Universal Design", 2008), which can
 // be told apart with every common kind of colour blindness. Brown replaces their yellow, which is
 // too pale for a line on white.
 var (
-	blue       = color.RGBA{0x00, 0x72, 0xb2, 0xff}
-	vermillion = color.RGBA{0xd5, 0x5e, 0x00, 0xff}
-	green      = color.RGBA{0x00, 0x9e, 0x73, 0xff}
-	purple     = color.RGBA{0xcc, 0x79, 0xa7, 0xff}
-	sky        = color.RGBA{0x56, 0xb4, 0xe9, 0xff}
-	orange     = color.RGBA{0xe6, 0x9f, 0x00, 0xff}
-	brown      = color.RGBA{0x7a, 0x4b, 0x1e, 0xff}
-	red        = color.RGBA{0xa4, 0x0e, 0x26, 0xff} // of what fails, never of a series
+	blue       = colour(0x0072b2, 0x4da9e0)
+	vermillion = colour(0xd55e00, 0xf08a45)
+	green      = colour(0x009e73, 0x2fc298)
+	purple     = colour(0xcc79a7, 0xe09ac2)
+	sky        = colour(0x56b4e9, 0x7cc7f2)
+	orange     = colour(0xe69f00, 0xf2b53a)
+	brown      = colour(0x7a4b1e, 0xc2915f)
+	red        = colour(0xa40e26, 0xff8e86) // of what fails, never of a series
 )
 
 // A seriesStyle is the colour, dash and marker of a series. Any one of the three is enough to tell

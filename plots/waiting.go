@@ -8,7 +8,6 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
-	"github.com/pipebench/pipebench/results/view"
 )
 
 // writersIO returns how the writing end of a cell waits.
@@ -20,7 +19,7 @@ func writersIO(io string) string {
 // waitingCharts show what writers meet that do not block: refusals a message by way of waiting and
 // framing, and how long they take to learn that their reader left.
 func waitingCharts(set *results.Set) []Chart {
-	v := newSelection(set, set.Records).keep(func(r results.Record) bool { return len(r.Samples) > 0 && r.Cell.IsWaiting() })
+	v := selection{set, set.Records}.keep(func(r results.Record) bool { return len(r.Samples) > 0 && r.Cell.IsWaiting() })
 	stays := v.keep(func(r results.Record) bool { return r.Cell.Leave == 0 })
 	leaves := v.keep(func(r results.Record) bool { return r.Cell.Leave > 0 })
 	return append(stays.byWaiting(cellChart{
@@ -45,7 +44,7 @@ const leftTitle = "How long a writer takes to learn that its reader left"
 // the axis names them.
 func (v selection) byWaiting(d cellChart) []Chart {
 	if d.X.Categories == nil {
-		writers := view.Distinct(v.records, func(r results.Record) string { return writersIO(r.Cell.IO) })
+		writers := stat.Distinct(v.records, func(r results.Record) string { return writersIO(r.Cell.IO) })
 		slices.SortFunc(writers, func(a, b string) int { return rank(a) - rank(b) })
 		d.X = Axis{Label: "how the writer waits", Categories: writers}
 	}
@@ -71,17 +70,14 @@ func goneCharts(set *results.Set) []Chart {
 	}
 	c := Chart{
 		Name: "told-by-pipe", Title: leftTitle, Y: timeAxis, Dodge: true,
-		Subtitle: environmentLines(set, faults, func(f results.Fault) string { return f.Run }),
-		X:        Axis{Label: "how the writer waits", Scale: Category, Categories: view.Distinct(all, func(e evidence) string { return e.IO })},
+		Subtitle: environmentLines(set, faults),
+		X:        Axis{Label: "how the writer waits", Scale: Category, Categories: stat.Distinct(all, func(e evidence) string { return e.IO })},
 		Notes:    []string{"From the reader's close to the error: of the write that is made then, of the one under way, of the next one."},
 	}
-	for _, alike := range stat.GroupBy(all, func(e evidence) string { return e.When }) {
-		panel := Panel{Title: "closed " + alike[0].When + " a write"}
-		for _, e := range alike {
-			panel.Series = addPoint(panel.Series, e.Pipe, exact(float64(slices.Index(c.X.Categories, e.IO)), e.Noticed))
-		}
-		c.Panels = append(c.Panels, panel)
-	}
+	c.Panels = panelsOf(stat.Map(all, func(e evidence) mark {
+		at := slices.Index(c.X.Categories, e.IO)
+		return mark{"closed " + e.When + " a write", e.Pipe, exact(float64(at), e.Noticed)}
+	}))
 	c.unjoin()
 	return []Chart{c}
 }
@@ -107,14 +103,14 @@ func counterCharts(set *results.Set) []Chart {
 		of: []string{"eagain", "short", "waits"}, lines: "pipe", panels: []dimension{"framing"},
 	})...)
 	return slices.DeleteFunc(charts, func(c Chart) bool { // of one way there is nothing to compare
-		return len(view.Distinct(c.points(), func(p *Point) float64 { return p.X })) < 2
+		return len(stat.Distinct(c.points(), func(p *Point) float64 { return p.X })) < 2
 	})
 }
 
 // mostMeasured selects the value of a dimension with the most records, which allows the most
 // comparisons.
 func (v selection) mostMeasured(d dimension) selection {
-	best := selection{set: v.set, fields: v.fields}
+	best := selection{set: v.set}
 	for _, value := range v.values(d) {
 		if own := v.where(d, value); len(own.records) > len(best.records) {
 			best = own

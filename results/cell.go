@@ -77,19 +77,26 @@ func (c Cell) Fields() []Field {
 	out := make([]Field, 0, len(cellFields()))
 	v := reflect.ValueOf(c)
 	for _, f := range cellFields() {
-		if value := v.Field(f.index); !f.omitempty || !value.IsZero() {
-			out = append(out, Field{f.name, fieldText(value)})
+		if value, there := f.text(v); there {
+			out = append(out, Field{f.name, value})
 		}
 	}
 	return out
 }
 
-// fieldText writes a field without the exponents that a large rate would get.
-func fieldText(v reflect.Value) string {
-	if v.CanFloat() {
-		return strconv.FormatFloat(v.Float(), 'f', -1, 64)
+// text writes the field of a cell, without the exponents that a large rate would get, if it stands in
+// the file.
+func (f cellField) text(cell reflect.Value) (text string, there bool) {
+	v := cell.Field(f.index)
+	switch {
+	case f.omitempty && v.IsZero():
+		return "", false
+	case v.CanFloat():
+		return strconv.FormatFloat(v.Float(), 'f', -1, 64), true
+	case v.CanInt():
+		return strconv.FormatInt(v.Int(), 10), true
 	}
-	return fmt.Sprint(v)
+	return v.String(), true
 }
 
 // UnmarshalJSON reads a cell, and refuses one with a field that is not known here: without it the
@@ -108,12 +115,12 @@ func (c *Cell) UnmarshalJSON(text []byte) error {
 
 // Field returns a field of the cell as [Cell.Fields] lists it, "" where it is not there.
 func (c Cell) Field(name string) string {
-	for _, f := range c.Fields() {
-		if f.Name == name {
-			return f.Value
-		}
+	i := slices.IndexFunc(cellFields(), func(f cellField) bool { return f.name == name })
+	if i < 0 {
+		return ""
 	}
-	return ""
+	value, _ := cellFields()[i].text(reflect.ValueOf(c))
+	return value
 }
 
 // IsWaiting reports whether the cell asks what a writer meets that does not block, and how it waits:

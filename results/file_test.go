@@ -320,6 +320,9 @@ func TestNoFileIsWrittenThroughALinkOutOfItsFolder(t *testing.T) {
 	if err := os.Symlink(mine, path); err != nil {
 		t.Skip("needs links")
 	}
+	if info, err := os.Lstat(path); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Skip("a link looks like the file behind it here, as under Wine")
+	}
 	if w, err := results.Append(path); err == nil {
 		t.Errorf("the link was followed: %v", w.Close())
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -199,24 +198,6 @@ func (e Evidence) Decode(v any) error {
 		return fmt.Errorf("read evidence: %w", err)
 	}
 	return nil
-}
-
-// Fields yields the fields in the order of the file, values as JSON text.
-func (e Evidence) Fields() iter.Seq2[string, json.RawMessage] {
-	return func(yield func(string, json.RawMessage) bool) {
-		d := json.NewDecoder(bytes.NewReader([]byte(e.text())))
-		_, err := d.Token() // the brace
-		for err == nil && d.More() {
-			var name json.Token
-			var value json.RawMessage
-			if name, err = d.Token(); err == nil {
-				err = d.Decode(&value)
-			}
-			if err == nil && !yield(name.(string), value) {
-				return
-			}
-		}
-	}
 }
 
 func (e Evidence) text() string {

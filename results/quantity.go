@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -11,13 +12,13 @@ import (
 // FormatGoodput writes payload bytes a second with three significant digits, in the decimal unit
 // that fits: "3.21 GB/s", "950 MB/s", "12.0 kB/s".
 func FormatGoodput(bytesPerSecond float64) string {
-	return scaled(bytesPerSecond, []scale{{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}})
+	return scaled(bytesPerSecond, scales["B/s"])
 }
 
 // FormatDuration writes nanoseconds with three significant digits, in the unit that fits: "7.60
 // µs", "120 ns", "1.25 s".
 func FormatDuration(ns float64) string {
-	return scaled(ns, []scale{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}})
+	return scaled(ns, scales["ns"])
 }
 
 // mostPercent is the largest share that is written out: beyond a factor of ten thousand its digits
@@ -37,6 +38,31 @@ func FormatPercent(percent float64) string {
 type scale struct {
 	size float64
 	unit string
+}
+
+// scales are the larger units of base units, the largest first.
+var scales = map[string][]scale{
+	"B":   {{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}},
+	"B/s": {{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}},
+	"ns":  {{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}},
+	"":    {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}},
+}
+
+// FormatLabel writes a value as shortly as a label needs it, in the unit that fits and without trailing
+// zeros: "64 KiB", "1.5 GB/s", "20 µs", "0.1 %".
+func FormatLabel(v float64, unit string) string {
+	larger, known := scales[unit]
+	switch {
+	case !known:
+		larger = []scale{{1, unit}}
+	case v == 0:
+		return "0"
+	}
+	number, unit, _ := strings.Cut(scaled(v, larger), " ")
+	if strings.Contains(number, ".") {
+		number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
+	}
+	return strings.TrimSpace(number + " " + unit)
 }
 
 // scaled writes v in the largest unit of which it holds one, or in the smallest. What would round
@@ -81,12 +107,10 @@ func FormatGrouped(n int64) string {
 // FormatSize writes a number of bytes as exactly as it is: "64 B", "60 KiB", "1 MiB", and "61441 B"
 // where no larger unit divides it.
 func FormatSize(bytes int64) string {
-	for _, u := range []scale{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
-		if size := int64(u.size); bytes != 0 && bytes%size == 0 {
-			return fmt.Sprintf("%d %s", bytes/size, u.unit)
-		}
-	}
-	return fmt.Sprintf("%d B", bytes)
+	units := scales["B"]
+	fits := func(u scale) bool { return bytes%int64(u.size) == 0 && (bytes != 0 || u.size == 1) }
+	u := units[slices.IndexFunc(units, fits)]
+	return fmt.Sprintf("%d %s", bytes/int64(u.size), u.unit)
 }
 
 // sizeUnits are what a size may end with. They count in 1024s whatever their spelling.

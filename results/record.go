@@ -318,6 +318,18 @@ func carried(h *hdrhistogram.Histogram, n int64, percentile float64) *int64 {
 	return new(h.ValueAtQuantile(percentile))
 }
 
+// Quantiles name the points of a latency that are kept, see [Latency.Quantile].
+var Quantiles = []string{"p50", "p90", "p99", "p99.9", "max"}
+
+// Quantile returns one of the [Quantiles] in nanoseconds, nil where too few observations carry it.
+func (l Latency) Quantile(name string) *int64 {
+	points := [...]*int64{l.P50NS, l.P90NS, l.P99NS, l.P999NS, new(l.MaxNS)}
+	if i := slices.Index(Quantiles, name); i >= 0 && l.Count > 0 {
+		return points[i]
+	}
+	return nil
+}
+
 // Histogram gives back the distribution that l was made from.
 func (l Latency) Histogram() (*hdrhistogram.Histogram, error) {
 	h, err := hdrhistogram.Decode([]byte(l.HDR))

@@ -8,19 +8,21 @@ import (
 )
 
 // A Set is what one or several results files hold, in the order of the files and of their lines.
+//
+// As JSON it is its findings alone: a view says more of environments and measurements.
 type Set struct {
-	Environments []Environment
-	Records      []Record
-	Probes       []Probe
-	Faults       []Fault
-	Claims       []Claim
-	Targets      []Target
-	Checks       []Check
-	Tunes        []Tune
-	Noise        []Noise
-	Messages     []Message
+	Environments []Environment `json:"-"`
+	Records      []Record      `json:"-"`
+	Probes       []Probe       `json:"probes,omitempty"`
+	Faults       []Fault       `json:"faults,omitempty"`
+	Claims       []Claim       `json:"claims,omitempty"`
+	Targets      []Target      `json:"targets,omitempty"`
+	Checks       []Check       `json:"checks,omitempty"`
+	Tunes        []Tune        `json:"tunes,omitempty"`
+	Noise        []Noise       `json:"noise,omitempty"`
+	Messages     []Message     `json:"messages,omitempty"`
 
-	Problems []Problem // lines that were skipped, and other doubts about the files
+	Problems []Problem `json:"-"` // lines that were skipped, and other doubts about the files
 }
 
 // Environment finds the environment line of a run. A file that was cut may lack it.
@@ -96,8 +98,8 @@ var lists = sync.OnceValue(func() map[string]list {
 	return out
 })
 
-// runOf returns the run that a line belongs to.
-func runOf(line Line) string { return reflect.ValueOf(line).FieldByName("Run").String() }
+// RunOf returns the run that a line belongs to.
+func RunOf[L Line](line L) string { return reflect.ValueOf(line).FieldByName("Run").String() }
 
 // Add puts one line into the set, as reading it from a file would. A pointer, or a line of another
 // package, is ignored.
@@ -137,7 +139,7 @@ func (s *Set) OfRun(run string) *Set {
 	for _, l := range lists() {
 		lines := reflect.ValueOf(s).Elem().Field(l.field)
 		for i := range lines.Len() {
-			if line := lines.Index(i).Interface().(Line); runOf(line) == run {
+			if line := lines.Index(i).Interface().(Line); RunOf(line) == run {
 				own.Add(line)
 			}
 		}

@@ -104,7 +104,7 @@ func encode(line Line) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if runOf(line) == "" {
+	if RunOf(line) == "" {
 		return nil, fmt.Errorf("%s without the name of its run", line.kind())
 	}
 	if err := validate(line); err != nil {
@@ -202,24 +202,23 @@ func (r Record) Validate() error {
 
 // Validate reports what is wrong with a claim: a document or a verdict that there is not.
 func (c Claim) Validate() error {
-	if !slices.Contains([]string{"000", "001", "002", "003", "004"}, c.Seed) {
-		return fmt.Errorf("seed %q: want 000 to 004", c.Seed)
-	}
-	if !slices.Contains([]string{"holds", "refuted", "depends", "not-testable-here"}, c.Verdict) {
-		return fmt.Errorf("verdict %q: want holds, refuted, depends or not-testable-here", c.Verdict)
-	}
-	return nil
+	return cmp.Or(oneOf("seed", c.Seed, "000", "001", "002", "003", "004"),
+		oneOf("verdict", c.Verdict, "holds", "refuted", "depends", "not-testable-here"))
 }
 
 // Validate reports what is wrong with a check: a side or a verdict that there is not.
 func (c Check) Validate() error {
-	if !slices.Contains([]string{"program", "server", "client"}, c.Side) {
-		return fmt.Errorf("side %q: want program, server or client", c.Side)
+	return cmp.Or(oneOf("side", c.Side, "program", "server", "client"),
+		oneOf("verdict", c.Verdict, CheckOK, CheckFails, CheckSlow, CheckCannotTell))
+}
+
+// oneOf refuses a value that a field cannot have.
+func oneOf(field, value string, known ...string) error {
+	if slices.Contains(known, value) {
+		return nil
 	}
-	if !slices.Contains([]string{CheckOK, CheckFails, CheckSlow, CheckCannotTell}, c.Verdict) {
-		return fmt.Errorf("verdict %q: want ok, fails, slow or cannot-tell", c.Verdict)
-	}
-	return nil
+	last := len(known) - 1
+	return fmt.Errorf("%s %q: want %s or %s", field, value, strings.Join(known[:last], ", "), known[last])
 }
 
 // Validate reports what is wrong with a target's record: sizes or samples that cannot be.
@@ -237,10 +236,7 @@ func (n Noise) Validate() error { return cmp.Or(n.Cell.Validate(), notNegative(n
 // Validate reports what is wrong with a message: a direction that there is not, or a negative size
 // or time.
 func (m Message) Validate() error {
-	if m.Dir != "request" && m.Dir != "reply" {
-		return fmt.Errorf("dir %q: want request or reply", m.Dir)
-	}
-	return notNegative(m)
+	return cmp.Or(oneOf("dir", m.Dir, "request", "reply"), notNegative(m))
 }
 
 // notNegative refuses a number that no count and no time can be, which every rate and ratio would

@@ -83,7 +83,7 @@ func (f *tuneFlags) run(cmd *cobra.Command, _ []string) error {
 		show: func(_, own *results.Set) error {
 			return tune.View(cmd.OutOrStdout(), f.format, own, o.Objective, viewOptions(cmd, f.detail))
 		},
-		bench: view.TuneMeasurements,
+		bench: stat.TuneMeasurements,
 		gate:  func(_ error, own *results.Set) error { return f.judgeAnswer(cmd, own) },
 	})
 }

@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -313,13 +314,9 @@ func (r Row) Figure(metric string) (float64, bool) {
 		key, name = "", metric
 		key, _ = primaryLatency(r.Latency)
 	}
-	for _, p := range percentiles {
-		if p.name == name {
-			if ns := p.of(r.Latency[key]); ns != nil && r.Latency[key].Count > 0 {
-				return float64(*ns), true
-			}
-			return 0, false
-		}
+	if slices.Contains(results.Quantiles, name) {
+		ns := r.Latency[key].Quantile(name)
+		return float64(*cmp.Or(ns, new(int64))), ns != nil
 	}
 	e, ok := r.Estimates[metric]
 	return e.Median, ok
@@ -352,9 +349,9 @@ func toRawCases(s *results.Set) []AssertCase {
 // and for each growth that was found of a server.
 func slopeCases(s *results.Set) []AssertCase {
 	var out []AssertCase
-	for _, rows := range GroupBy(cellRows(s), func(r assertRow) rowID {
+	for _, rows := range GroupBy(cellRows(s), func(r assertRow) RowID {
 		r.Cell.Size = 0
-		return rowID{r.Machine, r.Cell}
+		return RowID{r.Machine, r.Cell}
 	}) {
 		c := rows[0].Cell
 		c.Size = 0

@@ -21,21 +21,15 @@ func ComparePairs(before, after []*results.Set, o CompareOptions) (*Comparison, 
 	if len(before) != len(after) || len(before) == 0 {
 		return nil, fmt.Errorf("compare pairs: %d old and %d new runs make no pairs", len(before), len(after))
 	}
-	c := &Comparison{Old: "old", New: "new", Pairs: len(before)}
-	c.comparePairs(SeriesOf(results.Merge(before...)), SeriesOf(results.Merge(after...)), Map(before, SeriesOf), Map(after, SeriesOf), o)
-	return c, nil
+	old, new := DatasetOf("old", results.Merge(before...)), DatasetOf("new", results.Merge(after...))
+	return comparePairs(old, new, Map(before, SeriesOf), Map(after, SeriesOf), o), nil
 }
 
 // CompareTextPairs does the same with Go benchmark text, to which the runs of each side were added
 // in turn (go test -bench, or its binary, once for the one and once for the other): the i-th values
 // of a benchmark are a pair.
 func CompareTextPairs(before, after Dataset, o CompareOptions) *Comparison {
-	c := &Comparison{Old: before.Name, New: after.Name}
-	old, new := valueByValue(before.Series), valueByValue(after.Series)
-	c.Pairs = min(len(old), len(new))
-	c.comparePairs(before.Series, after.Series, old, new, o)
-	c.noteProblems(before, after)
-	return c
+	return comparePairs(before, after, valueByValue(before.Series), valueByValue(after.Series), o)
 }
 
 // valueByValue takes series apart into those of single values.
@@ -54,9 +48,11 @@ func valueByValue(series []Series) (out [][]Series) {
 }
 
 // comparePairs compares the series of all pairs, of which perOld and perNew have those of one each.
-func (c *Comparison) comparePairs(before, after []Series, perOld, perNew [][]Series, o CompareOptions) {
+func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOptions) *Comparison {
+	c := &Comparison{Old: before.Name, New: after.Name, Pairs: min(len(perOld), len(perNew))}
 	old, new := Map(perOld, byID), Map(perNew, byID)
 	c.compare(before, after, o, func(ch Change, _ CompareOptions, _ float64) Change { return ch.paired(old, new) })
+	return c
 }
 
 // A seriesID is what the same series has in every run.

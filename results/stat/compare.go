@@ -115,14 +115,14 @@ func worsening(better Better, ratio float64) float64 {
 // pairs of equal ones.
 func Compare(before, after Dataset, o CompareOptions) *Comparison {
 	c := &Comparison{Old: before.Name, New: after.Name}
-	c.compare(before.Series, after.Series, o, Change.timed)
-	c.noteProblems(before, after)
+	c.compare(before, after, o, Change.timed)
 	return c
 }
 
-// compare compares what both sides have, times by a function that is given the level of a single one.
-func (c *Comparison) compare(before, after []Series, o CompareOptions, timed func(Change, CompareOptions, float64) Change) {
-	matches := c.match(before, after, o.Metrics)
+// compare compares what both sides have, times by a function that is given the level of a single one,
+// and notes what could not be read of them.
+func (c *Comparison) compare(before, after Dataset, o CompareOptions, timed func(Change, CompareOptions, float64) Change) {
+	matches := c.match(before.Series, after.Series, o.Metrics)
 	times := len(Filter(matches, func(m Change) bool { return !m.Before.Metric.Counter }))
 	for _, m := range matches {
 		if m.Before.Metric.Counter {
@@ -135,10 +135,6 @@ func (c *Comparison) compare(before, after []Series, o CompareOptions, timed fun
 		c.correct()
 	}
 	c.note(matches)
-}
-
-// noteProblems notes what could not be read of both sides.
-func (c *Comparison) noteProblems(before, after Dataset) {
 	c.Notes = append(c.Notes, Map(slices.Concat(before.Problems, after.Problems), results.Problem.String)...)
 }
 
@@ -176,21 +172,9 @@ func (c *Comparison) match(before, after []Series, metrics []string) []Change {
 }
 
 // alone returns the names of the cases that the other side does not have.
-func alone(own, other []Series) (names []string) {
-	for _, s := range own {
-		if counterpart(s, other) < 0 {
-			names = appendNew(names, s.Name)
-		}
-	}
-	return names
-}
-
-// appendNew appends what is not in the list.
-func appendNew(list []string, s string) []string {
-	if slices.Contains(list, s) {
-		return list
-	}
-	return append(list, s)
+func alone(own, other []Series) []string {
+	lone := Filter(own, func(s Series) bool { return counterpart(s, other) < 0 })
+	return Distinct(lone, func(s Series) string { return s.Name })
 }
 
 func counterpart(s Series, in []Series) int {

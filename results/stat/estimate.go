@@ -201,6 +201,11 @@ func (m Metric) Estimate(records ...results.Record) Estimate {
 	return estimate(m.observations(records))
 }
 
+// EstimateOf estimates the median of a metric over samples of one run.
+func EstimateOf(metric string, samples []results.Sample) Estimate {
+	return MustMetric(metric).Estimate(results.Record{Samples: samples})
+}
+
 func (m Metric) observations(records []results.Record) []observation {
 	var out []observation
 	for _, r := range records {

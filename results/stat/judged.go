@@ -152,29 +152,28 @@ func servers(s *results.Set) [][]results.Target {
 func serverSlopes(s *results.Set) []AssertCase {
 	var out []AssertCase
 	for _, targets := range servers(s) {
-		var own []AssertCase
-		add := func(t results.Target, g TargetGrowth) {
-			c := AssertCase{Case: g.String(), Value: fmt.Sprintf("%.2f", g.Slope), cell: targetCell(t), known: true, value: g.Slope}
+		cell := targetCell(targets[0])
+		var growths []TargetGrowth
+		for _, t := range targets {
+			if g, ok := RecordedGrowth(t); ok {
+				growths = append(growths, g)
+			}
+		}
+		if g := FitTargetGrowth(targets); len(growths) == 0 && g != nil {
+			growths = append(growths, *g)
+		}
+		for _, g := range growths {
+			c := AssertCase{Case: g.String(), Value: fmt.Sprintf("%.2f", g.Slope), cell: cell, known: true, value: g.Slope}
 			if g.Interval != nil && g.Interval.Lo <= 1 {
 				c.doubt = "the interval reaches 1"
 			}
-			own = append(own, c)
-		}
-		for _, t := range targets {
-			if g, ok := RecordedGrowth(t); ok {
-				add(t, g)
-			}
-		}
-		if g := FitTargetGrowth(targets); len(own) == 0 && g != nil {
-			add(targets[0], *g)
+			out = append(out, c)
 		}
 		measured := slices.ContainsFunc(targets, func(t results.Target) bool { return len(t.Samples) > 0 })
-		if len(own) == 0 && measured {
-			own = []AssertCase{{
-				Case: "slope", Why: "the growth was not measured: it takes three sizes of 64 KiB and more", cell: targetCell(targets[0]),
-			}}
+		if len(growths) == 0 && measured {
+			why := "the growth was not measured: it takes three sizes of 64 KiB and more"
+			out = append(out, AssertCase{Case: "slope", Why: why, cell: cell})
 		}
-		out = append(out, own...)
 	}
 	return out
 }

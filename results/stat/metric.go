@@ -171,34 +171,19 @@ func ofEnds(of func(results.Counters) *int64, alone bool, join func(w, r int64) 
 }
 
 func ofLoad(of func(results.Load) int64) amount {
-	return ofPart(func(s *results.Sample) *results.Load { return s.Load }, of)
+	return func(s *results.Sample) *int64 { return ofPart(s.Load, of) }
 }
 
 func ofLeft(of func(results.Left) int64) amount {
-	return ofPart(func(s *results.Sample) *results.Left { return s.Left }, of)
+	return func(s *results.Sample) *int64 { return ofPart(s.Left, of) }
 }
 
-// ofPart is an amount of a part that not every sample has.
-func ofPart[P any](part func(*results.Sample) *P, of func(P) int64) amount {
-	return func(s *results.Sample) *int64 {
-		p := part(s)
-		if p == nil {
-			return nil
-		}
-		return new(of(*p))
+// ofPart counts in a part that not every sample has.
+func ofPart[P any](part *P, of func(P) int64) *int64 {
+	if part == nil {
+		return nil
 	}
-}
-
-// percentiles are the points of a latency distribution that have a name.
-var percentiles = []struct {
-	name string
-	of   func(results.Latency) *int64
-}{
-	{"p50", func(l results.Latency) *int64 { return l.P50NS }},
-	{"p90", func(l results.Latency) *int64 { return l.P90NS }},
-	{"p99", func(l results.Latency) *int64 { return l.P99NS }},
-	{"p99.9", func(l results.Latency) *int64 { return l.P999NS }},
-	{"max", func(l results.Latency) *int64 { return &l.MaxNS }},
+	return new(of(*part))
 }
 
 // latencyKeys are the keys of [Sample.Latency], the one first that says most about what a user of
@@ -220,20 +205,17 @@ func primaryLatency(latency map[string]results.Latency) (string, bool) {
 var allMetrics = sync.OnceValue(func() []Metric {
 	all := slices.Clone(metrics)
 	for _, key := range append([]string{""}, latencyKeys...) {
-		for _, p := range percentiles {
-			m := Metric{Name: p.name, Title: p.name + " latency", Unit: "ns", Better: Lower, latency: true}
+		for _, name := range results.Quantiles {
+			m := Metric{Name: name, Title: name + " latency", Unit: "ns", Better: Lower, latency: true}
 			if key != "" {
-				m.Name, m.Title = key+"."+p.name, p.name+" "+key+" latency"
+				m.Name, m.Title = key+"."+name, name+" "+key+" latency"
 			}
 			m.count = func(s *results.Sample) *int64 {
 				k := key
 				if k == "" { // the latency that is felt
 					k, _ = primaryLatency(s.Latency)
 				}
-				if l := s.Latency[k]; l.Count > 0 {
-					return p.of(l)
-				}
-				return nil
+				return s.Latency[k].Quantile(name)
 			}
 			all = append(all, m)
 		}
@@ -259,7 +241,7 @@ func MetricByName(name string) (Metric, error) {
 	if m, ok := metricsByName()[name]; ok {
 		return m, nil
 	}
-	short := allMetrics()[:len(metrics)+len(percentiles)] // without the percentiles of each key
+	short := allMetrics()[:len(metrics)+len(results.Quantiles)] // without the percentiles of each key
 	known := Map(short, func(m Metric) string { return m.Name })
 	return Metric{}, fmt.Errorf("metric %q is not known; known are %s", name, strings.Join(known, ", "))
 }
@@ -292,6 +274,20 @@ func Map[T, U any](all []T, f func(T) U) []U {
 	}
 	return out
 }
+
+// Distinct lists what elements have, each value once.
+func Distinct[T any, V comparable](all []T, of func(T) V) []V {
+	var out []V
+	for _, v := range all {
+		if value := of(v); !slices.Contains(out, value) {
+			out = append(out, value)
+		}
+	}
+	return out
+}
+
+// Itself is what [Distinct] is given of values that are wanted as they are.
+func Itself[V any](value V) V { return value }
 
 // GroupBy puts those of all together that have the same key, in the order in which keys first come.
 func GroupBy[K comparable, T any](all []T, key func(T) K) [][]T {

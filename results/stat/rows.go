@@ -68,41 +68,40 @@ type Row struct {
 	Records []results.Record `json:"-"` // what the samples are from
 }
 
-// A rowID is what a row has that no other has.
-type rowID struct {
-	machine string
-	cell    results.Cell
+// A RowID is what a row has that no other has, or with a part of its cell what several share.
+type RowID struct {
+	Machine string
+	Cell    results.Cell
 }
 
 // rowsOf gathers the records of each cell of each machine.
 func rowsOf(s *results.Set) []Row {
-	var rows []Row
-	for _, records := range GroupBy(s.Records, func(r results.Record) rowID { return rowID{s.Machine(r.Run), r.Cell} }) {
-		row := Row{Machine: s.Machine(records[0].Run), Cell: records[0].Cell}
-		for _, r := range records {
-			row.add(r)
-		}
-		rows = append(rows, row)
-	}
-	return rows
+	id := func(r results.Record) RowID { return RowID{s.Machine(r.Run), r.Cell} }
+	return Map(GroupBy(s.Records, id), func(records []results.Record) Row {
+		return rowOf(s.Machine(records[0].Run), records...)
+	})
 }
 
-func (r *Row) add(rec results.Record) {
-	r.Records = append(r.Records, rec)
-	r.Runs = appendNew(r.Runs, rec.Run)
-	r.Samples += len(rec.Samples)
-	for _, s := range rec.Samples {
-		if s.Left != nil && r.Told == "" {
-			r.Told = s.Left.Error
-			if s.Left.Signals != nil && *s.Left.Signals > 0 {
-				r.Told += ", SIGPIPE"
-			}
+// rowOf pools the records of a cell.
+func rowOf(machine string, records ...results.Record) Row {
+	last := records[len(records)-1] // whose word counts
+	r := Row{
+		Machine: machine, Cell: last.Cell, Records: records,
+		Runs:        Distinct(records, func(rec results.Record) string { return rec.Run }),
+		Unsupported: last.Unsupported, Failed: last.Failed, Stopped: last.Stopped,
+	}
+	warnings := Map(records, func(rec results.Record) []string { return rec.Warnings })
+	r.Warnings = Distinct(slices.Concat(warnings...), Itself)
+	samples := r.Pooled()
+	r.Samples = len(samples)
+	if i := slices.IndexFunc(samples, func(s results.Sample) bool { return s.Left != nil }); i >= 0 {
+		left := samples[i].Left
+		r.Told = left.Error
+		if left.Signals != nil && *left.Signals > 0 {
+			r.Told += ", SIGPIPE"
 		}
 	}
-	r.Unsupported, r.Failed, r.Stopped = rec.Unsupported, rec.Failed, rec.Stopped // the last word counts
-	for _, w := range rec.Warnings {
-		r.Warnings = appendNew(r.Warnings, w)
-	}
+	return r
 }
 
 // Pooled lists the samples of all the row's runs.
@@ -225,11 +224,22 @@ func Rows(s *results.Set) []Row {
 	return rows
 }
 
+// TuneMeasurements returns the set's tune records as measurements, which in their cells and samples
+// they are.
+func TuneMeasurements(s *results.Set) *results.Set {
+	out := &results.Set{Environments: s.Environments}
+	for _, t := range s.Tunes {
+		if len(t.Samples) > 0 {
+			out.Add(results.Record{Run: t.Run, Time: t.Time, Cell: t.Cell, Samples: t.Samples, Warnings: t.Warnings, Stopped: "samples"})
+		}
+	}
+	return out
+}
+
 // SampleRow returns the row of samples that no record holds, such as those of a [Tune] or a
 // [Target], without raw beside it.
 func SampleRow(machine string, c results.Cell, samples []results.Sample) Row {
-	r := Row{Machine: machine, Cell: c}
-	r.add(results.Record{Cell: c, Samples: samples})
+	r := rowOf(machine, results.Record{Cell: c, Samples: samples})
 	r.estimate()
 	return r
 }
@@ -246,10 +256,7 @@ var (
 // sortRows puts rows together that are read together: by machine, placement and pattern, then what
 // else a series has, then by size, then by framing.
 func sortRows(rows []Row) {
-	var machines []string
-	for _, r := range rows {
-		machines = appendNew(machines, r.Machine)
-	}
+	machines := Distinct(rows, func(r Row) string { return r.Machine })
 	slices.SortStableFunc(rows, func(a, b Row) int {
 		return cmp.Or(
 			byList(machines, a.Machine, b.Machine),

@@ -64,11 +64,7 @@ func Compared(c results.Cell, samples []results.Sample) []Metric {
 func SeriesOf(s *results.Set) []Series {
 	out := judgedSeries(s)
 	measured := *s
-	for _, t := range s.Tunes {
-		if len(t.Samples) > 0 {
-			measured.Records = append(slices.Clip(measured.Records), results.Record{Run: t.Run, Time: t.Time, Cell: t.Cell, Samples: t.Samples})
-		}
-	}
+	measured.Records = slices.Concat(s.Records, TuneMeasurements(s).Records)
 	rows := rowsOf(&measured)
 	sortRows(rows)
 	for _, r := range rows {
@@ -164,6 +160,13 @@ func looksLikeJSON(r *bufio.Reader) bool {
 		blank = blank && len(line) == 0
 	}
 	return blank
+}
+
+// Directions puts together the messages that went the same way, requests first.
+func Directions(messages []results.Message) [][]results.Message {
+	ways := GroupBy(messages, func(m results.Message) string { return m.Dir })
+	slices.SortFunc(ways, func(a, b []results.Message) int { return strings.Compare(b[0].Dir, a[0].Dir) })
+	return ways
 }
 
 // Replies pairs each request with the next reply of its id in the same recording. It returns the

@@ -225,11 +225,18 @@ func (s DocumentedSystem) source(step string) string {
 func atlasTable(columns []atlasColumn, how *Table) Table {
 	t := Table{Title: "What pipes do on each system", Columns: Columns("~question")}
 	for _, c := range columns {
-		list := func(of func(results.Environment) string) string { return strings.Join(Distinct(c.machines, of), " / ") }
-		common := JoinParts(list(func(e results.Environment) string { return e.OS }),
-			list(func(e results.Environment) string { return e.Arch }), list(pagesText),
-			list(func(e results.Environment) string { return cmp.Or(e.Imitation, "not emulated") }))
-		heading := strings.Join(c.letters, " ") + when(len(c.machines) > 0, " "+common)
+		common := func(of func(results.Environment) string, mixed string) string {
+			if all := stat.Distinct(c.machines, of); len(all) == 1 {
+				return all[0]
+			}
+			return mixed
+		}
+		heading := strings.Join(c.letters, " ")
+		if len(c.machines) > 0 {
+			heading += " " + JoinParts(common(func(e results.Environment) string { return e.OS }, ""),
+				common(func(e results.Environment) string { return e.Arch }, ""), common(pagesText, ""),
+				common(func(e results.Environment) string { return cmp.Or(e.Imitation, "not emulated") }, "some emulated"))
+		}
 		t.Columns = append(t.Columns, Columns("?"+heading)...)
 	}
 	for i, q := range atlasQuestions {

@@ -18,6 +18,7 @@ func atlasOf() *results.Set {
 		finding("interleave/4096/read-65536", true), finding("broken/after-0/notice", 500.0),
 		finding("interleave/61440/read-4096", true), results.Probe{Step: "deadlock", Value: "hangs"})
 	alike := on("b", first.Probes...)
+	alike.Environments[0].Arch, alike.Environments[0].Imitation = "arm64", "emulated by QEMU"
 	alike.Probes[7].Value = 900.0
 	alike.Probes[6].Value, alike.Probes[8].Value = "too few", false // say nothing, so differ from nothing
 	large := on("c", finding("interleave/61440/read-4096", false), finding("capacity/accepted", 65536.0), finding("slot", 16384.0), finding("capacity/fill/61440", 61439.0))
@@ -31,7 +32,7 @@ func TestTheAtlasPutsSystemsThatAnswerAlikeInAColumn(t *testing.T) {
 	for _, c := range p.Tables[0].Columns {
 		heads = append(heads, c.Title)
 	}
-	want := "question|A B linux · amd64 · pages of 0 B · not emulated|C linux · amd64 · pages of 16 KiB · emulated by QEMU|macos*"
+	want := "question|A B linux · pages of 0 B · some emulated|C linux · amd64 · pages of 16 KiB · emulated by QEMU|macos*"
 	if got := strings.Join(heads, "|"); got != want {
 		t.Errorf("columns %s, want %s", got, want)
 	}

@@ -13,7 +13,7 @@ import (
 // cellTables lays rows out for a person: a table for each machine, placement and pattern. What all
 // cells of a table share stands in its title, what they differ in has a column.
 func cellTables(rows []stat.Row, m *footnotes) []Table {
-	machines := Distinct(rows, machineOf)
+	machines := stat.Distinct(rows, machineOf)
 	var out []Table
 	for _, own := range stat.GroupBy(rows, func(r stat.Row) [4]string {
 		return [4]string{r.Machine, r.Cell.Placement, r.Cell.Pattern, fmt.Sprint(r.Cell.IsWaiting())}
@@ -28,31 +28,24 @@ func cellTables(rows []stat.Row, m *footnotes) []Table {
 }
 
 func cellTable(rows []stat.Row, m *footnotes) Table {
-	cells := Distinct(rows, cellOf)
+	cells := stat.Distinct(rows, cellOf)
 	differ := results.DifferingFields(cells, "framing", "size")
 	figures := streamFigures
 	if cells[0].Pattern == results.PatternRoundtrip {
 		figures = roundtripFigures
 	}
-	columns := cellColumns(differ, m, func(r stat.Row) stat.Row { return r })
-	for i, f := range figures {
-		columns = append(columns, columnOf[stat.Row]{"?>" + f.title, func(r stat.Row) Cell {
-			return textCell(cmp.Or(when(i == 0 && r.Samples == 0, emptyWord(r)), f.of(r)))
-		}})
-	}
-	warnings := func(r stat.Row) Cell { return textCell(strings.Join(rowWarnings(r), "; ")) }
-	columns = append(columns, columnOf[stat.Row]{"@_warnings", warnings})
+	columns := slices.Concat(cellColumns(differ, m, func(r stat.Row) stat.Row { return r }), figures)
 	return tableOf(tableTitle(cells[0], differ), rows, columns...).dropEmpty()
 }
 
 // cellColumns tell the cells of rows apart: by framing, size and the fields that differ.
 func cellColumns[L any](differ []string, m *footnotes, row func(L) stat.Row) []columnOf[L] {
 	columns := []columnOf[L]{
-		{"`framing", func(l L) Cell { return textCell(row(l).Cell.Framing + m.refs(row(l))) }},
-		{">message", func(l L) Cell { return textCell(fieldText(row(l).Cell, "size")) }},
+		textColumn("`framing", func(l L) string { return row(l).Cell.Framing + m.refs(row(l)) }),
+		textColumn(">message", func(l L) string { return fieldText(row(l).Cell, "size") }),
 	}
 	for _, name := range differ {
-		columns = append(columns, columnOf[L]{name, func(l L) Cell { return textCell(fieldText(row(l).Cell, name)) }})
+		columns = append(columns, textColumn(name, func(l L) string { return fieldText(row(l).Cell, name) }))
 	}
 	return columns
 }
@@ -89,40 +82,49 @@ func tableTitle(c results.Cell, differ []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// A figure is a column of the cell tables.
-type figure struct {
-	title string
-	of    func(stat.Row) string
-}
+// Figures of the cell tables.
+var (
+	streamFigures = []columnOf[stat.Row]{
+		textColumn("?>GB/s", orWhyNot(estimated("goodput", func(e stat.Estimate) string {
+			return withSpread(results.FormatNumber(e.Median*1e-9, 3), e)
+		}))),
+		textColumn("?>vs raw", func(r stat.Row) string { return ratioText(r.ToRaw) }),
+		textColumn("?>vs raw, wire", func(r stat.Row) string { return ratioText(r.ToRawWire) }),
+		textColumn("?>time/msg", inUnit("time")),
+		textColumn("?>overhead", inUnit("overhead")),
+		textColumn("?>calls/msg", callsText),
+		textColumn("?>CPU/MiB", estimated("cpu", func(e stat.Estimate) string { return results.FormatDuration(e.Median) })),
+		textColumn("?>p50", percentileText("p50")),
+		textColumn("?>p99", percentileText("p99")),
+		textColumn("?>EAGAIN/msg", refusals("eagain")),
+		textColumn("?>short/msg", refusals("short")),
+		textColumn("?>waiting", inUnit("waiting")),
+		textColumn("?>lost", inUnit("lost")),
+		textColumn("?>told after", inUnit("told")),
+		textColumn("?>told", func(r stat.Row) string { return r.Told }),
+		warningsColumn,
+	}
+	roundtripFigures = []columnOf[stat.Row]{
+		textColumn("?>p50", orWhyNot(percentileText("p50"))),
+		textColumn("?>p99", percentileText("p99")),
+		textColumn("?>p99.9", percentileText("p99.9")),
+		textColumn("?>time/trip", estimated("time", func(e stat.Estimate) string { return withSpread(results.FormatDuration(e.Median), e) })),
+		textColumn("?>vs raw", func(r stat.Row) string { return ratioText(r.ToRaw) }),
+		textColumn("?>overhead", inUnit("overhead")),
+		textColumn("?>calls/trip", callsText),
+		textColumn("?>EAGAIN/trip", refusals("eagain")),
+		textColumn("?>CPU/trip", inUnit("cpu-time")),
+		warningsColumn,
+	}
+)
 
-var streamFigures = []figure{
-	{"GB/s", estimated("goodput", func(e stat.Estimate) string { return withSpread(results.FormatNumber(e.Median*1e-9, 3), e) })},
-	{"vs raw", func(r stat.Row) string { return ratioText(r.ToRaw) }},
-	{"vs raw, wire", func(r stat.Row) string { return ratioText(r.ToRawWire) }},
-	{"time/msg", inUnit("time")},
-	{"overhead", inUnit("overhead")},
-	{"calls/msg", callsText},
-	{"CPU/MiB", estimated("cpu", func(e stat.Estimate) string { return results.FormatDuration(e.Median) })},
-	{"p50", percentileText(p50)},
-	{"p99", percentileText(p99)},
-	{"EAGAIN/msg", refusals("eagain")},
-	{"short/msg", refusals("short")},
-	{"waiting", inUnit("waiting")},
-	{"lost", inUnit("lost")},
-	{"told after", inUnit("told")},
-	{"told", func(r stat.Row) string { return r.Told }},
-}
+var warningsColumn = textColumn("@_warnings", func(r stat.Row) string {
+	return strings.Join(rowWarnings(r), "; ")
+})
 
-var roundtripFigures = []figure{
-	{"p50", percentileText(p50)},
-	{"p99", percentileText(p99)},
-	{"p99.9", percentileText(func(l results.Latency) *int64 { return l.P999NS })},
-	{"time/trip", estimated("time", func(e stat.Estimate) string { return withSpread(results.FormatDuration(e.Median), e) })},
-	{"vs raw", func(r stat.Row) string { return ratioText(r.ToRaw) }},
-	{"overhead", inUnit("overhead")},
-	{"calls/trip", callsText},
-	{"EAGAIN/trip", refusals("eagain")},
-	{"CPU/trip", inUnit("cpu-time")},
+// orWhyNot shows in the place of a figure why a cell has no samples.
+func orWhyNot(figure func(stat.Row) string) func(stat.Row) string {
+	return func(r stat.Row) string { return cmp.Or(when(r.Samples == 0, emptyWord(r)), figure(r)) }
 }
 
 // estimated shows the median of a metric that the row has.
@@ -189,10 +191,10 @@ func countText(v float64) string {
 	return results.FormatNumber(v, 3)
 }
 
-func percentileText(of quantile) func(stat.Row) string {
+func percentileText(name string) func(stat.Row) string {
 	return func(r stat.Row) string {
 		l, _ := r.PrimaryLatency()
-		return quantileCell(l, of).Text
+		return quantileCell(l, name).Text
 	}
 }
 
@@ -310,7 +312,7 @@ func headers(environments []results.Environment) []string {
 			"load "+loadText(e), fmt.Sprintf("seed %d", e.Seed),
 			when(e.ClockNS > 0, "clock "+results.FormatDuration(e.ClockNS)+" a reading")))
 	}
-	if out = Distinct(out, itself); len(out) > headerLines {
+	if out = stat.Distinct(out, stat.Itself); len(out) > headerLines {
 		more := fmt.Sprintf("and %d lines more: %d runs in all", len(out)-headerLines+1, len(environments))
 		out = append(out[:headerLines-1], more)
 	}

@@ -36,7 +36,7 @@ func conclusions(rows []stat.Row) []string {
 	most := (maxCostSentences + len(byMachine) - 1) / max(1, len(byMachine)) // of one machine
 	var out []string
 	for _, own := range stat.GroupBy(all, func(s series) string { return s.machine }) {
-		costs := nonEmpty(Distinct(own, series.cost))
+		costs := nonEmpty(stat.Distinct(own, series.cost))
 		out = append(append(out, costs[:min(len(costs), most)]...), placementMatters(own))
 	}
 	return nonEmpty(out)
@@ -135,12 +135,9 @@ type series struct {
 
 // seriesIn gathers the series of rows, without their names: what tells them apart may lie in others.
 func seriesIn(rows []stat.Row, pattern string) (all []series) {
-	type id struct {
-		machine string
-		cell    results.Cell
-	}
 	own := stat.Filter(rows, func(r stat.Row) bool { return r.Cell.Pattern == pattern })
-	for _, rows := range stat.GroupBy(own, func(r stat.Row) id { return id{r.Machine, stat.SeriesCell(r.Cell)} }) {
+	id := func(r stat.Row) stat.RowID { return stat.RowID{Machine: r.Machine, Cell: stat.SeriesCell(r.Cell)} }
+	for _, rows := range stat.GroupBy(own, id) {
 		s := series{cell: stat.SeriesCell(rows[0].Cell), machine: rows[0].Machine, size: headlineSize(rows), rows: rows}
 		for i, r := range rows {
 			switch {
@@ -175,8 +172,8 @@ func headlineSize(rows []stat.Row) int {
 
 // nameSeries says of each series where it ran, and what else tells it apart.
 func nameSeries(all []series) {
-	cells := Distinct(all, func(s series) results.Cell { return s.cell })
-	machines := Distinct(all, func(s series) string { return s.machine })
+	cells := stat.Distinct(all, func(s series) results.Cell { return s.cell })
+	machines := stat.Distinct(all, func(s series) string { return s.machine })
 	differ := results.DifferingFields(cells, "placement", "framing", "size", "pattern")
 	for i := range all {
 		words, short := []string{PlacementPhrase(all[i].cell.Placement)}, []string{shortPlacement(all[i].cell.Placement)}

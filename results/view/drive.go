@@ -44,48 +44,45 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 		return WriteJSON(w, struct {
 			DriveResult
 			setJSON
-		}{result, newSetJSON(set)})
+		}{result, setJSON{Summarise(set), set}})
 	case !readable && (format != FormatCSV || len(p.Tables) == 0):
 		return Write(w, set, format, o)
 	}
-	var spoken string // what was driven, and how
-	if len(set.Targets) == 0 {
-		var e struct {
-			Command  []string `json:"command"`
-			Protocol string   `json:"protocol"`
-		}
-		if err := set.Faults[0].Evidence.Decode(&e); err != nil {
-			return err
-		}
-		spoken = strings.Join(e.Command, " ") + ": " + e.Protocol
-	} else {
-		t := set.Targets[0]
-		e := cmp.Or(t.Evidence.ServerEvidence, new(results.ServerEvidence))
-		spoken = fmt.Sprintf("%s: %s, %s framing, %s", strings.Join(t.Command, " "), e.Spoken, e.Framing, e.Request)
+	about, err := drivenBy(set)
+	if err != nil {
+		return err
 	}
-	p.headline(format, o, passColour(result.Passed), result.String(), spoken)
+	p.headline(format, o, passColour(result.Passed), result.String(), about)
 	return p.Write(w, format, o)
 }
 
-// A quantile picks one of a latency, nil where it has too few observations for it.
-type quantile func(results.Latency) *int64
+// drivenBy says what was driven, and how.
+func drivenBy(set *results.Set) (string, error) {
+	if len(set.Targets) > 0 {
+		t := set.Targets[0]
+		e := cmp.Or(t.Evidence.ServerEvidence, new(results.ServerEvidence))
+		return fmt.Sprintf("%s: %s, %s framing, %s", strings.Join(t.Command, " "), e.Spoken, e.Framing, e.Request), nil
+	}
+	var e struct {
+		Command  []string `json:"command"`
+		Protocol string   `json:"protocol"`
+	}
+	err := set.Faults[0].Evidence.Decode(&e)
+	return strings.Join(e.Command, " ") + ": " + e.Protocol, err
+}
 
-func p50(l results.Latency) *int64     { return l.P50NS }
-func p99(l results.Latency) *int64     { return l.P99NS }
-func longest(l results.Latency) *int64 { return &l.MaxNS }
-
-// quantileCell shows a quantile of a latency that has it.
-func quantileCell(l results.Latency, of quantile) Cell {
-	ns := of(l)
-	return when(l.Count > 0 && ns != nil, nanosCell(float64(*cmp.Or(ns, new(int64)))))
+// quantileCell shows one of [results.Quantiles] of a latency that has it.
+func quantileCell(l results.Latency, name string) Cell {
+	ns := l.Quantile(name)
+	return when(ns != nil, nanosCell(float64(*cmp.Or(ns, new(int64)))))
 }
 
 // quantileTexts are p50, p99 and the longest of the times that a latency has.
 func quantileTexts(l results.Latency, longestName string) []string {
 	var out []string
-	for i, of := range []quantile{p50, p99, longest} {
-		if text := quantileCell(l, of).Text; text != "" {
-			out = append(out, []string{"p50", "p99", longestName}[i]+" "+text)
+	for _, name := range []string{"p50", "p99", "max"} {
+		if text := quantileCell(l, name).Text; text != "" {
+			out = append(out, strings.Replace(name, "max", longestName, 1)+" "+text)
 		}
 	}
 	return out
@@ -97,8 +94,8 @@ func latencyOf(t results.Target) results.Latency {
 	return l
 }
 
-func percentile(of quantile) func(results.Target) Cell {
-	return func(t results.Target) Cell { return quantileCell(latencyOf(t), of) }
+func percentile(name string) func(results.Target) Cell {
+	return func(t results.Target) Cell { return quantileCell(latencyOf(t), name) }
 }
 
 // sizeTable has a row a size.
@@ -120,9 +117,9 @@ func sizeTable(targets []results.Target) Table {
 		{"!verdict", verdictOf},
 		{"+>time|time (ns)", served(func(_ target, ns float64) Cell { return nanosCell(ns) })},
 		{">p50|p50 (ns)", served(func(t target, ns float64) Cell {
-			return cmp.Or(percentile(p50)(t), Cell{Text: "~" + results.FormatDuration(ns)}) // so few have a mean alone
+			return cmp.Or(percentile("p50")(t), Cell{Text: "~" + results.FormatDuration(ns)}) // so few have a mean alone
 		})},
-		{">p99|p99 (ns)", served(func(t target, _ float64) Cell { return percentile(p99)(t) })},
+		{">p99|p99 (ns)", served(func(t target, _ float64) Cell { return percentile("p99")(t) })},
 		{"?>ns/B|time (ns/B)", served(func(t target, ns float64) Cell {
 			return figureCell(ns/float64(t.Size), results.FormatNumber(ns/float64(t.Size), 3))
 		})},
@@ -178,8 +175,8 @@ func loadTable(targets []results.Target) Table {
 			ns := stat.MedianTime(t.Samples)
 			return when(ns > 0, figureCell(1e9/ns, results.FormatGrouped(int64(1e9/ns))))
 		}},
-		{">p50|p50 (ns)", percentile(p50)},
-		{">p99|p99 (ns)", percentile(p99)},
+		{">p50|p50 (ns)", percentile("p50")},
+		{">p99|p99 (ns)", percentile("p99")},
 		{"?>out of order", func(t target) Cell { return textCell(strconv.FormatInt(t.Evidence.OutOfOrder, 10)) }},
 		{"?>driver's CPU|driver's CPU (%)", shareCell},
 	}...)

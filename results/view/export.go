@@ -21,7 +21,7 @@ func figureTable(sum Summary) Table {
 	some := func(of func(stat.Row) bool) bool { return slices.ContainsFunc(sum.Rows, of) }
 	var columns []columnOf[stat.Row]
 	column := func(head string, text func(stat.Row) string) {
-		columns = append(columns, columnOf[stat.Row]{head, func(r stat.Row) Cell { return textCell(text(r)) }})
+		columns = append(columns, textColumn(head, text))
 	}
 	estimate := func(title, name string, of func(stat.Row) stat.Estimate) {
 		for i, head := range []string{title, name + " lo", name + " hi", name + " n"} {
@@ -30,9 +30,7 @@ func figureTable(sum Summary) Table {
 	}
 	column("machine", machineOf)
 	for _, name := range results.CellFieldNames() {
-		if some(func(r stat.Row) bool {
-			return slices.ContainsFunc(r.Cell.Fields(), func(f results.Field) bool { return f.Name == name })
-		}) {
+		if some(func(r stat.Row) bool { return r.Cell.Field(name) != "" }) {
 			column(name, func(r stat.Row) string { return r.Cell.Field(name) })
 		}
 	}
@@ -73,18 +71,7 @@ func plainEstimate(e stat.Estimate) (out [4]string) {
 // setJSON is the summary and the findings as one object.
 type setJSON struct {
 	Summary
-	Probes   []results.Probe   `json:"probes,omitempty"`
-	Faults   []results.Fault   `json:"faults,omitempty"`
-	Claims   []results.Claim   `json:"claims,omitempty"`
-	Targets  []results.Target  `json:"targets,omitempty"`
-	Checks   []results.Check   `json:"checks,omitempty"`
-	Tunes    []results.Tune    `json:"tunes,omitempty"`
-	Noise    []results.Noise   `json:"noise,omitempty"`
-	Messages []results.Message `json:"messages,omitempty"`
-}
-
-func newSetJSON(s *results.Set) setJSON {
-	return setJSON{Summarise(s), s.Probes, s.Faults, s.Claims, s.Targets, s.Checks, s.Tunes, s.Noise, s.Messages}
+	*results.Set
 }
 
 // WriteBench writes the set's samples as Go benchmark text, a line each, which benchstat reads as

@@ -16,8 +16,7 @@ import (
 // probeTable has a row for each step, and for each machine a column with what was found.
 func probeTable(s *results.Set) Table {
 	type probes = onMachines[results.Probe]
-	run := func(p results.Probe) string { return p.Run }
-	machines := Distinct(s.Probes, func(p results.Probe) string { return s.Machine(p.Run) })
+	machines := stat.Distinct(s.Probes, func(p results.Probe) string { return s.Machine(p.Run) })
 	columns := []columnOf[probes]{
 		{"pipe", func(found probes) Cell { return textCell(found.first.Pipe) }},
 		{"`step", func(found probes) Cell { return textCell(found.first.Step) }},
@@ -30,7 +29,7 @@ func probeTable(s *results.Set) Table {
 	}
 	head := func(id string) string { return ">" + cmp.Or(MachineTitle(s, id), "value") }
 	columns = append(columns, foundOn(machines, head, value)...)
-	rows := byMachine(s, s.Probes, run, func(p results.Probe) string { return p.Pipe + " " + p.Step })
+	rows := byMachine(s, s.Probes, func(p results.Probe) string { return p.Pipe + " " + p.Step })
 	return tableOf("What the pipes do", rows, append(columns, []columnOf[probes]{
 		{"~documented", func(found probes) Cell {
 			return textCell(JoinParts(found.texts(machines, func(p results.Probe) string { return p.Documented })...))
@@ -63,8 +62,7 @@ func faultTable(s *results.Set) Table {
 }
 
 func environmentTable(s *results.Set) Table {
-	disturbed := stat.Filter(s.Faults, results.Fault.IsEnvironment)
-	return tableOf("What disturbs measurements on this machine", disturbed, []columnOf[results.Fault]{
+	return tableOf("What disturbs measurements on this machine", disturbances(s), []columnOf[results.Fault]{
 		{"`what", func(f results.Fault) Cell { return textCell(strings.TrimPrefix(f.ID, results.EnvironmentFault)) }},
 		{"machine", func(f results.Fault) Cell { return machineCell(s, s.Machine(f.Run)) }},
 		{"~found", func(f results.Fault) Cell { return textCell(f.Verdict) }},
@@ -80,8 +78,7 @@ func claimTable(s *results.Set) Table {
 	sorted := slices.SortedStableFunc(slices.Values(s.Claims), func(a, b results.Claim) int {
 		return cmp.Or(strings.Compare(a.Seed, b.Seed), strings.Compare(a.ID, b.ID))
 	})
-	run := func(c results.Claim) string { return c.Run }
-	machines := Distinct(sorted, func(c results.Claim) string { return s.Machine(c.Run) })
+	machines := stat.Distinct(sorted, func(c results.Claim) string { return s.Machine(c.Run) })
 	// said is what the machines say, each with its name unless all say the same.
 	said := func(of func(results.Claim) string) func(claims) Cell {
 		return func(judged claims) Cell {
@@ -92,7 +89,7 @@ func claimTable(s *results.Set) Table {
 			return textCell(JoinParts(texts...))
 		}
 	}
-	rows := byMachine(s, sorted, run, func(c results.Claim) string { return c.Seed + " " + cmp.Or(c.ID, c.Claim) })
+	rows := byMachine(s, sorted, func(c results.Claim) string { return c.Seed + " " + cmp.Or(c.ID, c.Claim) })
 	return tableOf("Common claims about stdio, and whether they hold here", rows, slices.Concat([]columnOf[claims]{
 		{"source|seed", func(judged claims) Cell { return Cell{Text: SourceTitle(judged.first.Seed), Base: judged.first.Seed} }},
 		{"@`id", func(judged claims) Cell { return textCell(judged.first.ID) }},
@@ -130,9 +127,8 @@ func targetTable(s *results.Set) Table {
 
 // estimateCell shows the median of a metric with its spread.
 func estimateCell(metric string, samples []results.Sample) Cell {
-	m := stat.MustMetric(metric)
-	e := m.Estimate(results.Record{Samples: samples})
-	return when(e.N > 0, figureCell(e.Median, withSpread(m.Format(e.Median), e)))
+	e := stat.EstimateOf(metric, samples)
+	return when(e.N > 0, figureCell(e.Median, withSpread(stat.MustMetric(metric).Format(e.Median), e)))
 }
 
 func noiseTable(s *results.Set) Table {
@@ -177,11 +173,12 @@ func messageTable(s *results.Set) Table {
 // interval; what is null, and curves, which charts show, are left out.
 func EvidenceText(evidence any) string {
 	e, err := results.NewEvidence(evidence)
-	if err != nil {
+	fields := map[string]json.RawMessage{}
+	if err = cmp.Or(err, e.Decode(&fields)); err != nil {
 		return fmt.Sprint(evidence)
 	}
 	var out []string
-	for name, value := range e.Fields() {
+	for name, value := range fields {
 		if name == "curve" || string(value) == "null" {
 			continue
 		}

@@ -36,7 +36,7 @@ func (m onMachines[L]) texts(machines []string, of func(L) string) []string {
 			out = append(out, of(l))
 		}
 	}
-	return Distinct(nonEmpty(out), itself)
+	return stat.Distinct(nonEmpty(out), stat.Itself)
 }
 
 // foundOn has a column for each machine with what it found, under a head that names it.
@@ -51,11 +51,11 @@ func foundOn[L any](machines []string, head func(id string) string, cell func(L)
 
 // byMachine lays out what each machine found of the same thing in a row. What a machine found more
 // than once has a row each time.
-func byMachine[L any](s *results.Set, lines []L, run, key func(L) string) []onMachines[L] {
+func byMachine[L results.Line](s *results.Set, lines []L, key func(L) string) []onMachines[L] {
 	var rows []onMachines[L]
 	at, times := map[string]int{}, map[string]int{}
 	for _, l := range lines {
-		machine := s.Machine(run(l))
+		machine := s.Machine(results.RunOf(l))
 		id := fmt.Sprintf("%s %d", key(l), times[machine+key(l)])
 		times[machine+key(l)]++
 		if _, ok := at[id]; !ok {
@@ -118,7 +118,7 @@ func machinesDiffer(s *results.Set, rows []stat.Row) []string {
 	var parts []string
 	for _, f := range machineFields {
 		values := stat.Map(FirstRuns(s), func(e results.Environment) string { return orDash(f.of(e)) })
-		if !slices.Contains([]string{"host", "load", "clock"}, f.title) && len(Distinct(values, itself)) > 1 {
+		if !slices.Contains([]string{"host", "load", "clock"}, f.title) && len(stat.Distinct(values, stat.Itself)) > 1 {
 			parts = append(parts, f.title+" ("+strings.Join(values, "; ")+")")
 		}
 	}
@@ -169,7 +169,7 @@ func loadText(e results.Environment) string {
 func machineComparison(s *results.Set, rows []stat.Row, pattern, title string) Table {
 	type alike = []stat.Row
 	rows = stat.Filter(rows, func(r stat.Row) bool { return r.Cell.Pattern == pattern })
-	differ := results.DifferingFields(Distinct(rows, cellOf), "framing", "size", "pattern")
+	differ := results.DifferingFields(stat.Distinct(rows, cellOf), "framing", "size", "pattern")
 	columns := cellColumns(differ, nil, func(measured alike) stat.Row { return measured[0] })
 	for _, id := range s.Machines() {
 		columns = append(columns, columnOf[alike]{">" + s.MachineName(id), func(measured alike) Cell {

@@ -212,7 +212,7 @@ func fillTable(title string, of []results.Probe, notes *footnotes) Table {
 					verdicts = append(verdicts, loud+notes.rule(p))
 				}
 			}
-			return textCell(strings.Join(Distinct(verdicts, itself), ", "))
+			return textCell(strings.Join(stat.Distinct(verdicts, stat.Itself), ", "))
 		}},
 	}...)
 }
@@ -285,7 +285,7 @@ func besideTable(set *results.Set, kind string, of []results.Probe, systems []Do
 	}
 	columns = append(columns, columnOf[probes]{"#unit", func(found probes) Cell { return textCell(found.first.Unit) }})
 	step := func(p results.Probe) string { return p.Step }
-	return tableOf(pipeTitle(kind), byMachine(set, of, func(p results.Probe) string { return p.Run }, step), columns...)
+	return tableOf(pipeTitle(kind), byMachine(set, of, step), columns...)
 }
 
 // letter names a machine's column: "A", "B", and "M26" where the letters end.

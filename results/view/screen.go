@@ -90,12 +90,12 @@ func (s series) firstColumn() int {
 
 // lines lays a series out: its name and sizes, raw, and each framing against it.
 func (s series) lines(o Options, first int) []string {
-	framings := Distinct(s.rows, func(r stat.Row) string { return r.Cell.Framing })
-	all := Distinct(s.rows, func(r stat.Row) int { return r.Cell.Size })
+	framings := stat.Distinct(s.rows, func(r stat.Row) string { return r.Cell.Framing })
+	all := stat.Distinct(s.rows, func(r stat.Row) int { return r.Cell.Size })
 	slices.Sort(all)
 	// those that have room: the size that tells most, the ends, then the others
 	sizes := slices.Concat([]int{s.size, all[len(all)-1], all[0]}, all)
-	sizes = stat.Filter(Distinct(sizes, itself), func(n int) bool { return slices.Contains(all, n) })
+	sizes = stat.Filter(stat.Distinct(sizes, stat.Itself), func(n int) bool { return slices.Contains(all, n) })
 	sizes = sizes[:min(len(sizes), max(1, (o.width()-first)/screenFigure))]
 	slices.Sort(sizes)
 	line := s.quantity()
@@ -209,8 +209,8 @@ func screenNotes(s *results.Set, sum Summary) []string {
 		doubts = append(doubts, r.Warnings...)
 		said = append(said, rowWarnings(stat.Row{Unsupported: r.Unsupported, Failed: r.Failed})...)
 	}
-	out = append(out, Distinct(said, itself)...)
-	doubts = Distinct(doubts, itself)
+	out = append(out, stat.Distinct(said, stat.Itself)...)
+	doubts = stat.Distinct(doubts, stat.Itself)
 	warned := len(stat.Filter(sum.Rows, func(r stat.Row) bool { return len(r.Warnings) > 0 }))
 	busy := slices.IndexFunc(doubts, func(w string) bool { return strings.HasPrefix(w, busyWarning) })
 	cells := fmt.Sprintf("%d of %s", warned, results.FormatCount(len(sum.Rows), "cell"))
@@ -266,7 +266,7 @@ func splitWaiting(rows []stat.Row) (framed, waiting []stat.Row) {
 // for a fast, a slow and a leaving reader, as many as have room. Figures are the range over the framings.
 func waitingBlock(rows []stat.Row, o Options) []string {
 	const first = 19
-	readers := Distinct(rows, readerOf)
+	readers := stat.Distinct(rows, readerOf)
 	slices.SortFunc(readers, func(a, b results.Cell) int { return cmp.Or(a.Leave-b.Leave, cmp.Compare(a.Drain, b.Drain)) })
 	columns := func(c results.Cell) []waitingColumn {
 		return map[bool][]waitingColumn{true: leaveColumns, false: stayColumns}[c.Leave > 0]
@@ -303,8 +303,7 @@ func waitingBlock(rows []stat.Row, o Options) []string {
 		for _, to := range readers {
 			own := stat.Filter(alike, func(r stat.Row) bool { return readerOf(r) == to && r.Samples > 0 })
 			for _, column := range columns(to) {
-				text := column.text(own, rows)
-				line += strings.Repeat(" ", max(1, column.width-utf8.RuneCountInString(text))) + text
+				line += fmt.Sprintf(" %*s", column.width-1, column.text(own, rows))
 			}
 		}
 		out = append(out, line)

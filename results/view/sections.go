@@ -141,13 +141,13 @@ func CountWords[L any](lines []L, verdict func(L) string) string {
 
 // commandsOf lists the command lines of the runs that lines are from, each once, or the usual
 // command if the files do not tell.
-func commandsOf[L any](s *results.Set, lines []L, run func(L) string, usual string) []string {
-	runs := Distinct(lines, run)
+func commandsOf[L results.Line](s *results.Set, lines []L, usual string) []string {
+	runs := stat.Distinct(lines, results.RunOf)
 	own := stat.Filter(s.Environments, func(e results.Environment) bool { return e.Command != "" && slices.Contains(runs, e.Run) })
 	if len(own) == 0 {
 		return []string{usual}
 	}
-	return Distinct(own, func(e results.Environment) string { return e.Command })
+	return stat.Distinct(own, func(e results.Environment) string { return e.Command })
 }
 
 // recordSections lists a section for each kind of record, those without any included.
@@ -162,7 +162,7 @@ func recordSections(s *results.Set, sum Summary) []Section {
 	}
 	return []Section{{
 		ID: "measurements", Title: "Measurements", Tables: cellTables(sum.Rows, nil), Notes: sum.Notes,
-		Commands: commandsOf(s, s.Records, func(r results.Record) string { return r.Run }, "pipebench run"),
+		Commands: commandsOf(s, s.Records, "pipebench run"),
 	}, {
 		ID: "side-by-side", Title: "Side by side", Tables: beside,
 		Lead: when(slices.ContainsFunc(beside, Table.hasRows), []string{"Absolute figures of two machines say little. So each cell is compared with what the same machine does with raw messages of that size: a share of its goodput, a multiple of its round-trip time. The absolute figure stands behind."}),
@@ -170,23 +170,29 @@ func recordSections(s *results.Set, sum Summary) []Section {
 		ID: "chunk-size", Title: "Choosing a chunk size", Tables: []Table{tuneTable(s)},
 		Lead:     when(len(s.Tunes) > 0, []string{"Chunks cost goodput and CPU. What they buy is that a small message need not wait for the whole of a large one; how long it waits depends on the pipe's capacity, the chunk, and the reader's rate."}),
 		Notes:    tuneWarnings(s.Tunes),
-		Commands: commandsOf(s, s.Tunes, func(u results.Tune) string { return u.Run }, "pipebench tune"),
+		Commands: commandsOf(s, s.Tunes, "pipebench tune"),
 	}, {
 		ID: "pipes", Title: "What the pipes do", Lead: probeAgreement(s), Tables: []Table{probeTable(s)},
-		Commands: commandsOf(s, s.Probes, func(p results.Probe) string { return p.Run }, "pipebench probe"),
+		Commands: commandsOf(s, s.Probes, "pipebench probe"),
 	}, {
 		ID: "claims", Title: "Common claims about stdio", Tables: []Table{claimTable(s)},
-		Commands: append(commandsOf(s, s.Claims, func(c results.Claim) string { return c.Run }, "pipebench claims"), "pipebench claims --explain ID"),
+		Commands: append(commandsOf(s, s.Claims, "pipebench claims"), "pipebench claims --explain ID"),
 	}, {
 		ID: "faults", Title: "How stdio fails", Tables: []Table{faultTable(s)},
 	}, {
 		ID: "checks", Title: "How programs behave at their pipes", Lead: checkSentences(s), Tables: []Table{checkTable(s)},
-		Commands: commandsOf(s, s.Checks, func(c results.Check) string { return c.Run }, "pipebench check -- COMMAND"),
-	}, serverSection(s), Section{
+		Commands: commandsOf(s, s.Checks, "pipebench check -- COMMAND"),
+	}, serverSection(s), {
 		ID: "recording", Title: "A recording", Lead: endings(s), Tables: []Table{directionTable(s.Messages), replyTable(s.Messages)},
-		Commands: commandsOf(s, s.Messages, func(m results.Message) string { return m.Run }, "pipebench tap -o FILE -- COMMAND"),
-	}, noiseSection(s)}
+		Commands: commandsOf(s, s.Messages, "pipebench tap -o FILE -- COMMAND"),
+	}, {
+		ID: "noise", Title: "How far figures move by themselves", Tables: []Table{environmentTable(s), noiseTable(s)},
+		Lead:     when(len(s.Noise) > 0, []string{"The same cell, measured by invocations that nothing distinguishes. A change between two runs that is smaller than this spread is no change."}),
+		Commands: commandsOf(s, slices.Concat(stat.Map(s.Noise, asLine), stat.Map(disturbances(s), asLine)), "pipebench doctor"),
+	}}
 }
+
+func asLine[L results.Line](line L) results.Line { return line }
 
 // probeAgreement counts how the probes compare with the documented rules: what a page and a terminal say
 // first of them.
@@ -207,34 +213,20 @@ func stdioFaults(s *results.Set) []results.Fault {
 	return stat.Filter(s.Faults, func(f results.Fault) bool { return !f.IsEnvironment() })
 }
 
+// disturbances returns those of a machine.
+func disturbances(s *results.Set) []results.Fault {
+	return stat.Filter(s.Faults, results.Fault.IsEnvironment)
+}
+
 // reproduceCommand reproduces a fault: by its scenario, or, if another program or a recording
 // failed, by the command of its run.
 func reproduceCommand(s *results.Set, f results.Fault) string {
 	scenario, _, _ := strings.Cut(f.ID, "/")
-	command := commandsOf(s, []results.Fault{f}, func(f results.Fault) string { return f.Run }, "pipebench run")[0]
+	command := commandsOf(s, []results.Fault{f}, "pipebench run")[0]
 	if name := strings.Fields(command); slices.Contains([]string{"run", "claims"}, name[min(1, len(name)-1)]) {
 		return "pipebench run --scenario " + scenario
 	}
 	return command
-}
-
-// noiseSection holds what doctor found: how far figures move, and what disturbs them.
-func noiseSection(s *results.Set) Section {
-	disturbed := stat.Filter(s.Faults, results.Fault.IsEnvironment)
-	if len(s.Noise)+len(disturbed) == 0 {
-		return Section{}
-	}
-	runs := append(Distinct(s.Noise, func(n results.Noise) string { return n.Run }), Distinct(disturbed, func(f results.Fault) string { return f.Run })...)
-	out := Section{
-		ID:       "noise",
-		Title:    "How far figures move by themselves",
-		Tables:   []Table{environmentTable(s), noiseTable(s)},
-		Commands: commandsOf(s, runs, func(run string) string { return run }, "pipebench doctor"),
-	}
-	if len(s.Noise) > 0 {
-		out.Lead = []string{"The same cell, measured by invocations that nothing distinguishes. A change between two runs that is smaller than this spread is no change."}
-	}
-	return out
 }
 
 // MaxNameLength is the number of characters of a foreign name that fit a legend or an axis.
@@ -277,28 +269,18 @@ func serverSection(s *results.Set) Section {
 		rest.Targets = append(rest.Targets, stat.Filter(own, func(t results.Target) bool { return t.Size == 0 && targetSentence(t) == "" })...)
 	}
 	out.Tables = append(out.Tables, targetTable(&rest))
-	out.Commands = commandsOf(s, all, func(t results.Target) string { return t.Run }, "pipebench drive --find-limit -- COMMAND")
+	out.Commands = commandsOf(s, all, "pipebench drive --find-limit -- COMMAND")
 	return out
 }
 
-// sizeGrowth says whether the time of a server grows faster than the size, from the sizes at which
-// the fixed cost of a message no longer counts. It says nothing if drive has, which measures that
-// in pipes of every capacity, nor of fewer than three sizes.
+// sizeGrowth says how the time of a server grows with the size. It says nothing if drive has, which
+// measures that in pipes of every capacity.
 func sizeGrowth(targets []results.Target) []string {
-	var x, y []float64
-	for _, t := range targets {
-		if _, ok := stat.RecordedGrowth(t); ok {
-			return nil
-		}
-		if ns := stat.MedianTime(t.Samples); t.Size >= usualSize && ns > 0 {
-			x, y = append(x, float64(t.Size)), append(y, ns)
-		}
+	recorded := slices.ContainsFunc(targets, func(t results.Target) bool { return t.Evidence.GrowthEvidence != nil })
+	if g := stat.FitTargetGrowth(targets); g != nil && !recorded {
+		return []string{g.String()}
 	}
-	fit, err := stat.FitGrowth(x, y)
-	if err != nil || fit.Interval == nil {
-		return nil
-	}
-	return []string{stat.TargetGrowth{Growth: fit, From: usualSize, To: int(slices.Max(x))}.String()}
+	return nil
 }
 
 // endings say how the servers ended that tap recorded.
@@ -316,30 +298,33 @@ var Thresholds = []int64{4 << 10, 64 << 10, 10 << 20, 16 << 20}
 
 // directionTable counts the messages each way, and those above the thresholds.
 func directionTable(messages []results.Message) Table {
-	t := Table{Title: "What passed", Columns: Columns("direction", ">messages", ">bytes", ">a second", ">largest", ">cut by reads")}
+	type way = []results.Message
+	sizes := func(own way) []int64 { return stat.Map(own, func(m results.Message) int64 { return m.Size }) }
+	count := func(keep func(results.Message) bool) func(way) string {
+		return func(own way) string { return fmt.Sprint(len(stat.Filter(own, keep))) }
+	}
+	columns := []columnOf[way]{
+		textColumn("direction", func(own way) string { return own[0].Dir }),
+		textColumn(">messages", func(own way) string { return fmt.Sprint(len(own)) }),
+		textColumn(">bytes", func(own way) string {
+			var sum int64
+			for _, n := range sizes(own) {
+				sum += n
+			}
+			return results.FormatGrouped(sum)
+		}),
+		textColumn(">a second", func(own way) string {
+			lasted := own[len(own)-1].T - own[0].T
+			return when(lasted > 0, results.FormatNumber(float64(len(own))*1e9/float64(lasted), 3))
+		}),
+		textColumn(">largest", func(own way) string { return results.FormatSize(slices.Max(sizes(own))) }),
+		textColumn(">cut by reads", count(func(m results.Message) bool { return len(m.Cuts) > 1 })),
+	}
 	for _, n := range Thresholds {
-		t.Columns = append(t.Columns, Columns(">over "+results.FormatSize(n))...)
+		over := count(func(m results.Message) bool { return m.Size > n })
+		columns = append(columns, textColumn(">over "+results.FormatSize(n), over))
 	}
-	for _, dir := range []string{"request", "reply"} {
-		own := stat.Filter(messages, func(m results.Message) bool { return m.Dir == dir })
-		if len(own) == 0 {
-			continue
-		}
-		var sum, largest int64
-		for _, m := range own {
-			sum, largest = sum+m.Size, max(largest, m.Size)
-		}
-		lasted := own[len(own)-1].T - own[0].T
-		rate := when(lasted > 0, results.FormatNumber(float64(len(own))*1e9/float64(lasted), 3))
-		count := func(keep func(results.Message) bool) string { return fmt.Sprint(len(stat.Filter(own, keep))) }
-		row := []string{dir, fmt.Sprint(len(own)), results.FormatGrouped(sum), rate, results.FormatSize(largest),
-			count(func(m results.Message) bool { return len(m.Cuts) > 1 })}
-		for _, n := range Thresholds {
-			row = append(row, count(func(m results.Message) bool { return m.Size > n }))
-		}
-		t.Append(row...)
-	}
-	return t
+	return tableOf("What passed", stat.Directions(messages), columns...)
 }
 
 // RecordingSummary says what was recorded, and what of it went wrong: requests without an answer,
@@ -399,17 +384,17 @@ const maxMethods = 30
 func replyTable(messages []results.Message) Table {
 	times, _ := stat.Replies(messages)
 	methods := stat.ByCount(times)
-	time := func(of quantile) func(string) Cell {
+	time := func(name string) func(string) Cell {
 		return func(method string) Cell {
 			l, _ := results.NewLatency(times[method]) // a histogram that it made itself always encodes
-			return quantileCell(l, of)
+			return quantileCell(l, name)
 		}
 	}
 	return tableOf("Time to the reply", methods[:min(len(methods), maxMethods)], []columnOf[string]{
 		{"`method", textCell},
 		{">replies", func(method string) Cell { return textCell(fmt.Sprint(len(times[method]))) }},
-		{">p50", time(p50)},
-		{">p99", time(p99)},
-		{">slowest", time(longest)},
+		{">p50", time("p50")},
+		{">p99", time("p99")},
+		{">slowest", time("max")},
 	}...)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/resultstest"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // tuneRun is what a run of tune leaves of its answer, as it is read from a file.
@@ -174,7 +175,9 @@ func TestFaultsAreReproducedByTheirOwnCommand(t *testing.T) {
 	if want := []string{"pipebench run --scenario reader-gone", "pipebench drive --faults -- server", "pipebench run --scenario split-utf8"}; !slices.Equal(got, want) {
 		t.Errorf("commands %q, want %q", got, want)
 	}
-	if s := noiseSection(set); len(s.Tables[0].Rows) != 1 || len(s.Tables[1].Rows) != 0 || s.Tables[0].Rows[0][0].Text != "load" || !slices.Equal(s.Commands, []string{"pipebench doctor"}) {
+	sections := Sections(set)
+	s := sections[slices.IndexFunc(sections, func(s Section) bool { return s.ID == "noise" })]
+	if len(s.Tables) != 1 || len(s.Tables[0].Rows) != 1 || s.Tables[0].Rows[0][0].Text != "load" || !slices.Equal(s.Commands, []string{"pipebench doctor"}) {
 		t.Errorf("what disturbs the machine: %+v", s)
 	}
 }
@@ -192,6 +195,26 @@ func TestAServerWithoutLimitsIsShown(t *testing.T) {
 	}
 	if evidence := rows[0][len(rows[0])-2]; !strings.Contains(evidence, "1048577") || !strings.Contains(evidence, "ns_per_byte=0.969") {
 		t.Errorf("evidence %q", evidence)
+	}
+}
+
+// A page and an assertion go by the same time of a server: that of its processor where it is known.
+func TestAPageTellsTheGrowthThatIsAsserted(t *testing.T) {
+	set := &results.Set{}
+	for size := int64(64 << 10); size <= 1<<20; size *= 2 {
+		set.Add(results.Target{
+			Run: "run-1", Command: []string{"server"}, Protocol: "lines", Size: size, Verdict: results.VerdictOK,
+			Samples: []results.Sample{{Messages: 2, ElapsedNS: size * size, Reader: results.Counters{CPUNS: new(10 * size)}}},
+		})
+	}
+	a, err := stat.ParseAssert("slope<1.2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := serverSection(set).Lead
+	judged := a.Evaluate(set)
+	if len(told) != 1 || len(judged.Cases) != 1 || told[0] != "server: "+judged.Cases[0].Case+"." || judged.Outcome != stat.Holds {
+		t.Errorf("the page says %q, the assertion %+v", told, judged)
 	}
 }
 

@@ -106,6 +106,11 @@ type columnOf[L any] struct {
 	cell func(L) Cell
 }
 
+// textColumn is one of texts, which programs read as people do.
+func textColumn[L any](head string, text func(L) string) columnOf[L] {
+	return columnOf[L]{head, func(l L) Cell { return textCell(text(l)) }}
+}
+
 // tableOf lays lines out in columns, a row each.
 func tableOf[L any](title string, lines []L, columns ...columnOf[L]) Table {
 	t := Table{Title: title}
@@ -205,35 +210,40 @@ const (
 	easyWidth  = 44
 )
 
-// fit makes a table as narrow as a screen, if it can: without columns that can be spared, the last
-// of them first, and then with more lines for the widest words. With all, what was spared stands in
-// tables below, beside the columns that cannot be spared.
-func (t Table) fit(width int, all bool) []Table {
-	natural, least := make([]int, len(t.Columns)), make([]int, len(t.Columns))
-	words := make([]int, len(t.Columns))
+// An extent is how wide the texts of a column are, how narrow they may become, and the widest word.
+type extent struct{ natural, least, word int }
+
+// extents measures the columns.
+func (t Table) extents() []extent {
+	out := make([]extent, len(t.Columns))
 	heads := make([]bool, len(t.Columns)) // which were read
 	t.texts(func(i int, text string) string {
-		natural[i] = max(natural[i], utf8.RuneCountInString(text))
-		figure := t.Columns[i].is(">") && !t.Columns[i].is("~") && heads[i]
+		c, e, n := t.Columns[i], &out[i], utf8.RuneCountInString(text)
+		e.natural = max(e.natural, n)
+		if c.is(">") && !c.is("~") && heads[i] { // a figure stays whole
+			e.least = max(e.least, n)
+		}
 		heads[i] = true
-		if figure { // stays whole
-			least[i] = max(least[i], utf8.RuneCountInString(text))
-		}
-		if t.Columns[i].is("~") {
-			return text
-		}
-		for _, part := range WrapText(text, func(string) bool { return false }) { // word by word
-			words[i] = max(words[i], utf8.RuneCountInString(part))
-			least[i] = max(least[i], words[i])
+		if !c.is("~") {
+			for _, word := range WrapText(text, func(string) bool { return false }) {
+				e.word = max(e.word, utf8.RuneCountInString(word))
+			}
 		}
 		return text
 	})
-	for i, n := range natural {
+	for i := range out {
+		e := &out[i]
 		floor := map[bool]int{true: easyWidth / 3, false: leastWidth}[t.Columns[i].is("~")]
-		least[i] = min(n, max(least[i], floor))
+		e.least = min(e.natural, max(e.least, e.word, floor))
 	}
+	return out
+}
+
+// spared lists the columns that have no room in a width, of those that can be spared the last first.
+func (t Table) spared(extents []extent, width int, all bool) []int {
 	room := func(i int) int { // that a column is to have beside the others
-		return 2 + max(least[i], min(natural[i], map[bool]int{true: leastWidth, false: easyWidth}[all]))
+		e, easy := extents[i], map[bool]int{true: leastWidth, false: easyWidth}[all]
+		return 2 + max(e.least, min(e.natural, easy))
 	}
 	taken, spared := 0, []int{}
 	for i, c := range t.Columns {
@@ -249,34 +259,54 @@ func (t Table) fit(width int, all bool) []Table {
 	if all && kept == 0 && len(spared) > 0 {
 		kept = 1 // so that each table tells something
 	}
-	left := spared[kept:]
+	return spared[kept:]
+}
+
+// narrow takes from the widest of the columns that are kept until they fit a width, and returns the
+// widths of all. First each keeps what it needs, then its words alone: figures are broken before their
+// intervals.
+func narrow(extents []extent, kept func(int) bool, width int) []int {
+	widths := stat.Map(extents, func(e extent) int { return e.natural })
 	wide := 0
-	for i, n := range natural {
-		wide += when(!slices.Contains(left, i), n+2)
+	for i, n := range widths {
+		wide += when(kept(i), n+2)
 	}
-	for ; wide > width; wide-- {
-		widest := -1
-		for i := range natural {
-			if !slices.Contains(left, i) && natural[i] > least[i] && (widest < 0 || natural[i] > natural[widest]) {
-				widest = i
+	for _, least := range []func(extent) int{
+		func(e extent) int { return e.least },
+		func(e extent) int { return e.word },
+	} {
+		for ; wide > width; wide-- {
+			widest := -1
+			for i, n := range widths {
+				if kept(i) && n > least(extents[i]) && (widest < 0 || n > widths[widest]) {
+					widest = i
+				}
 			}
-		}
-		if widest >= 0 {
-			natural[widest]--
-		} else if words == nil {
-			break // words that cannot be broken
-		} else { // then figures too are broken before their intervals
-			least, words, wide = words, nil, wide+1
+			if widest < 0 {
+				break
+			}
+			widths[widest]--
 		}
 	}
+	return widths
+}
+
+// fit makes a table as narrow as a screen, if it can: without columns that can be spared, the last
+// of them first, and then with more lines for the widest words. With all, what was spared stands in
+// tables below, beside the columns that cannot be spared.
+func (t Table) fit(width int, all bool) []Table {
+	extents := t.extents()
+	left := t.spared(extents, width, all)
+	kept := func(i int) bool { return !slices.Contains(left, i) }
+	widths := narrow(extents, kept, width)
 	wrapped := t.texts(func(i int, text string) string {
-		lines := wrap(text, natural[i])
+		lines := wrap(text, widths[i])
 		if t.Columns[i].is("~") {
-			lines = slices.Concat(stat.Map(lines, func(line string) []string { return broken(line, natural[i]) })...)
+			lines = slices.Concat(stat.Map(lines, func(line string) []string { return broken(line, widths[i]) })...)
 		}
 		return strings.Join(lines, "\n")
 	})
-	out := []Table{wrapped.only(func(i int) bool { return !slices.Contains(left, i) })}
+	out := []Table{wrapped.only(kept)}
 	if all && len(left) > 0 {
 		rest := t.only(func(i int) bool { return !t.Columns[i].is("?") || slices.Contains(left, i) })
 		out = append(out, rest.fit(width, all)...)

@@ -48,7 +48,7 @@ func WriteTune(w io.Writer, s *results.Set, a TuneAnswer, format Format, o Optio
 	p := Page{Tables: []Table{t}}
 	switch format {
 	case FormatBench:
-		return WriteBench(w, TuneMeasurements(s))
+		return WriteBench(w, stat.TuneMeasurements(s))
 	case FormatJSON:
 		return WriteJSON(w, struct {
 			TuneAnswer
@@ -59,23 +59,6 @@ func WriteTune(w io.Writer, s *results.Set, a TuneAnswer, format Format, o Optio
 		p.Header, p.Notes = stat.Map(a.Sentences, stop), append(stat.Map(tuneWarnings(s.Tunes), stop), notes...)
 	}
 	return p.Write(w, format, o)
-}
-
-// TuneMeasurements returns the set's tune records as measurements, which in their cells and samples
-// they are.
-func TuneMeasurements(s *results.Set) *results.Set {
-	out := &results.Set{Environments: s.Environments}
-	for _, t := range s.Tunes {
-		if len(t.Samples) > 0 {
-			out.Add(results.Record{Run: t.Run, Time: t.Time, Cell: t.Cell, Samples: t.Samples, Warnings: t.Warnings, Stopped: "samples"})
-		}
-	}
-	return out
-}
-
-// TuneEstimate returns the median of a metric that every sample of a tune record has.
-func TuneEstimate(metric string, samples []results.Sample) stat.Estimate {
-	return stat.MustMetric(metric).Estimate(results.Record{Samples: samples})
 }
 
 // TuneWaitMetric names the wait that sizes are judged by: the p90 of small messages, from when they
@@ -92,7 +75,7 @@ func TuneWaitMetric(samples []results.Sample) string {
 // sizes of which none is better in goodput and wait at once.
 func tuneTable(s *results.Set) Table {
 	type tune = results.Tune
-	runs := Distinct(s.Tunes, func(u tune) string { return u.Run })
+	runs := stat.Distinct(s.Tunes, func(u tune) string { return u.Run })
 	estimated := func(metric string) func(tune) Cell {
 		return func(u tune) Cell { return estimateCell(metric, u.Samples) }
 	}
@@ -132,8 +115,8 @@ func undominated(r results.Tune, all []results.Tune) bool {
 	if len(r.Samples) == 0 {
 		return false
 	}
-	wait := func(t results.Tune) float64 { return TuneEstimate(TuneWaitMetric(t.Samples), t.Samples).Median }
-	goodput := func(t results.Tune) float64 { return TuneEstimate("goodput", t.Samples).Median }
+	wait := func(t results.Tune) float64 { return stat.EstimateOf(TuneWaitMetric(t.Samples), t.Samples).Median }
+	goodput := func(t results.Tune) float64 { return stat.EstimateOf("goodput", t.Samples).Median }
 	return !slices.ContainsFunc(all, func(o results.Tune) bool {
 		return o.Cell.Drain == r.Cell.Drain && o.Cell.Size == r.Cell.Size && len(o.Samples) > 0 && o.Cell != r.Cell &&
 			goodput(o) >= goodput(r) && wait(o) <= wait(r)
@@ -224,7 +207,7 @@ func tuneAdvice(s *results.Set) []string {
 		return q
 	}
 	run := func(u results.Tune) string { return u.Run }
-	asked := Distinct(recommended, question)
+	asked := stat.Distinct(recommended, question)
 	var out []string
 	for i, same := range stat.GroupBy(recommended, question) {
 		var answers []tuneAnswer
@@ -237,7 +220,7 @@ func tuneAdvice(s *results.Set) []string {
 		if q.objective != "" && slices.ContainsFunc(asked, func(o tuneQuestion) bool { return o.objective != q.objective }) {
 			words = append(words, "objective "+q.objective)
 		}
-		cells := Distinct(asked, func(o tuneQuestion) results.Cell { return o.cell })
+		cells := stat.Distinct(asked, func(o tuneQuestion) results.Cell { return o.cell })
 		for _, name := range results.DifferingFields(cells) {
 			switch value := q.cell.Field(name); {
 			case name == "size" && q.cell.Size > 0:
@@ -248,8 +231,8 @@ func tuneAdvice(s *results.Set) []string {
 		}
 		out = append(out, "For a chunk size "+strings.Join(words, ", ")+": "+agreement(answers)+".")
 	}
-	decided := Distinct(recommended, run)
-	open := stat.Filter(Distinct(s.Tunes, run), func(run string) bool { return !slices.Contains(decided, run) })
+	decided := stat.Distinct(recommended, run)
+	open := stat.Filter(stat.Distinct(s.Tunes, run), func(run string) bool { return !slices.Contains(decided, run) })
 	for _, own := range stat.GroupBy(open, s.Machine) {
 		out = append(out, fmt.Sprintf("For a chunk size %s, %s could not tell: noise hid it, or the time was too short; close other programs, or give it more time (--max-time).",
 			onMachine(s, s.Machine(own[0])), results.FormatCount(len(own), "run")))

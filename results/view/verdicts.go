@@ -27,7 +27,7 @@ func WriteChecks(w io.Writer, format Format, set *results.Set, o Options) error 
 			Passed  bool   `json:"passed"`
 			Summary string `json:"summary"`
 			setJSON
-		}{len(FailedChecks(all)) == 0, CheckSummary(all), newSetJSON(set)})
+		}{len(FailedChecks(all)) == 0, CheckSummary(all), setJSON{Summarise(set), set}})
 	case format == FormatCSV:
 		return checkTable(set).Write(w, format, o)
 	}
@@ -102,7 +102,7 @@ func checkTable(s *results.Set) Table {
 		return slices.Index(checkOrder, a.Verdict) - slices.Index(checkOrder, b.Verdict)
 	})
 	differs := func(of func(check) string) string { // where all rows are alike in it, a page says it above them
-		return map[bool]string{true: "+", false: "#"}[len(Distinct(rows, of)) > 1]
+		return map[bool]string{true: "+", false: "#"}[len(stat.Distinct(rows, of)) > 1]
 	}
 	command := func(c check) string { return strings.Join(c.Command, " ") }
 	side := func(c check) string { return c.Side }

@@ -84,7 +84,7 @@ func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 		}
 		return Page{Tables: found}.Write(w, format, o)
 	case FormatJSON:
-		return WriteJSON(w, newSetJSON(s))
+		return WriteJSON(w, setJSON{Summarise(s), s})
 	case FormatBench:
 		return WriteBench(w, s)
 	}

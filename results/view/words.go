@@ -102,25 +102,24 @@ func FieldValue(name, value string) string {
 // fieldText returns a field of a cell in words.
 func fieldText(c results.Cell, name string) string { return FieldValue(name, c.Field(name)) }
 
+// fieldPhrases are those of fields that do not stand behind their name.
+var fieldPhrases = map[string]string{
+	"pipe": "%s pipe", "payload": "%s payload", "capacity": "%s capacity", "size": "%s messages",
+	"drain": "reader at %s", "leave": "reader %s",
+}
+
 // FieldPhrase returns a field of a cell as titles and sentences have it.
 func FieldPhrase(name, value string) string {
 	text := FieldValue(name, value)
-	switch name {
-	case "pipe":
-		if value != "anonymous" && value != "named" { // "fifo" and the rest say what they are
-			return text
-		}
-		return text + " " + name
-	case "payload", "capacity":
-		return text + " " + name
-	case "size":
-		return text + " messages"
-	case "peer":
-		return map[string]string{"process": "two processes", "thread": "two threads"}[value]
-	case "placement":
+	switch {
+	case name == "placement":
 		return PlacementPhrase(value)
+	case name == "peer":
+		return map[string]string{"process": "two processes", "thread": "two threads"}[value]
+	case name == "pipe" && value != "anonymous" && value != "named": // "fifo" and the rest say what they are
+		return text
 	}
-	return cmp.Or(map[string]string{"drain": "reader at", "leave": "reader"}[name], name) + " " + text
+	return fmt.Sprintf(cmp.Or(fieldPhrases[name], name+" %s"), text)
 }
 
 // placements say where the two ends run, in a sentence and in a title.
@@ -138,19 +137,6 @@ func PlacementPhrase(placement string) string {
 }
 
 func shortPlacement(placement string) string { return cmp.Or(placements[placement][1], placement) }
-
-// Distinct lists what elements have, each value once.
-func Distinct[L any, V comparable](lines []L, of func(L) V) []V {
-	var out []V
-	for _, l := range lines {
-		if value := of(l); !slices.Contains(out, value) {
-			out = append(out, value)
-		}
-	}
-	return out
-}
-
-func itself[V any](value V) V { return value }
 
 // JoinParts joins the parts that are not empty.
 func JoinParts(parts ...string) string {

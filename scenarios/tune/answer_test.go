@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 )
 
@@ -197,11 +198,11 @@ func TestTheTableMarksWhatNothingBeats(t *testing.T) {
 		t.Fatalf("%d rows of %d records: %v", len(rows), len(records), err)
 	}
 	wait := func(r results.Tune) float64 {
-		return view.TuneEstimate(view.TuneWaitMetric(r.Samples), r.Samples).Median
+		return stat.EstimateOf(view.TuneWaitMetric(r.Samples), r.Samples).Median
 	}
 	for i, r := range records {
 		beaten := slices.ContainsFunc(records, func(o results.Tune) bool {
-			return o.Cell.Drain == r.Cell.Drain && view.TuneEstimate("goodput", o.Samples).Median > view.TuneEstimate("goodput", r.Samples).Median && wait(o) < wait(r)
+			return o.Cell.Drain == r.Cell.Drain && stat.EstimateOf("goodput", o.Samples).Median > stat.EstimateOf("goodput", r.Samples).Median && wait(o) < wait(r)
 		})
 		if marked := rows[i+1][len(rows[0])-1] == "*"; marked && beaten {
 			t.Errorf("%s is marked, and another is better in both", r.Cell.Framing)

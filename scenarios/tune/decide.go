@@ -155,7 +155,7 @@ func faster(a, b int64) int {
 // waits for the other, and goodput shows it.
 func costMetric(records []results.Tune, fast int64) string {
 	for _, r := range records {
-		if r.Cell.Drain == fast && (r.Cell.Placement != "same" || view.TuneEstimate("cpu", r.Samples).N < len(r.Samples)) {
+		if r.Cell.Drain == fast && (r.Cell.Placement != "same" || stat.EstimateOf("cpu", r.Samples).N < len(r.Samples)) {
 			return "goodput"
 		}
 	}
@@ -225,7 +225,7 @@ const unknownHalfWidth = 0.25
 // figureOf returns a metric's median, and half of its interval; with too few samples for one half of
 // their range, or what that is at least.
 func figureOf(metric string, samples []results.Sample) Figure {
-	f := Figure{Estimate: view.TuneEstimate(metric, samples)}
+	f := Figure{Estimate: stat.EstimateOf(metric, samples)}
 	if f.Interval != nil && f.Interval.Lo > 0 {
 		f.halfWidth = math.Log(f.Interval.Hi/f.Interval.Lo) / 2
 		return f

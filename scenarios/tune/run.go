@@ -14,6 +14,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // Run searches for the best chunk size: a coarse grid first, then the sizes that may yet be the
@@ -26,7 +27,7 @@ func Run(ctx context.Context, o Options, keep func(results.Tune) error) error {
 	}
 	s := &search{Options: o, started: time.Now(), random: rand.New(rand.NewPCG(uint64(o.Seed), 9))}
 	s.sample = func(c results.Cell) (tuneSample, error) { return takeSample(ctx, o.plan(c), c) }
-	err := s.run(ctx)
+	err := script.Run(func() { s.run(ctx) })
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -51,7 +52,8 @@ const (
 	minSamples    = stat.LeastSamples
 )
 
-func (s *search) run(ctx context.Context) error {
+// run is a script, which a candidate ends that cannot be measured.
+func (s *search) run(ctx context.Context) {
 	var coarse []results.Cell // where the search begins
 	for _, drain := range s.Drains {
 		for _, chunk := range s.coarse() {
@@ -60,9 +62,7 @@ func (s *search) run(ctx context.Context) error {
 		coarse = append(coarse, baseline(s.Cell, drain))
 	}
 	for range coarseRounds {
-		if err := s.round(ctx, coarse); err != nil {
-			return err
-		}
+		s.round(ctx, coarse)
 	}
 	for tried := 0; !s.timeUp(ctx); {
 		// Variants are tried when half of the time is over at the latest: until then the size that
@@ -78,13 +78,10 @@ func (s *search) run(ctx context.Context) error {
 			tried++
 		}
 		if len(cells) == 0 {
-			return nil
+			return
 		}
-		if err := s.round(ctx, cells); err != nil {
-			return err
-		}
+		s.round(ctx, cells)
 	}
-	return nil
 }
 
 // maxContenders is how many contenders a round refines at most: more are better told apart by
@@ -185,10 +182,10 @@ func (s *search) timeUp(ctx context.Context) bool {
 
 // round takes a sample of each cell, in an order shuffled anew. A variant that this system does not
 // have is dropped and its record says why; a candidate that cannot be measured ends the search.
-func (s *search) round(ctx context.Context, cells []results.Cell) error {
+func (s *search) round(ctx context.Context, cells []results.Cell) {
 	for _, i := range s.random.Perm(len(cells)) {
 		if s.timeUp(ctx) {
-			return nil
+			return
 		}
 		c := cells[i]
 		p := s.point(c)
@@ -198,9 +195,7 @@ func (s *search) round(ctx context.Context, cells []results.Cell) error {
 			p.Warnings = append(p.Warnings, "unsupported: "+err.Error())
 			continue
 		}
-		if err != nil {
-			return err
-		}
+		script.Check(err)
 		p.Samples = append(p.Samples, got.Sample)
 		p.Evidence.Compared += got.Compared
 		if c.Sender != "" {
@@ -210,7 +205,6 @@ func (s *search) round(ctx context.Context, cells []results.Cell) error {
 			s.Observe(Progress{Cell: c, Sample: len(p.Samples), Decision: s.decide(), Elapsed: time.Since(s.started)})
 		}
 	}
-	return nil
 }
 
 func (s *search) decide() Decision {

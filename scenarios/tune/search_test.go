@@ -10,6 +10,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // searching is a search in a model instead of a machine.
@@ -37,7 +38,7 @@ func TestTheSearchEndsWhereTheOptimumIs(t *testing.T) {
 		o := Default()
 		o.Seed = seed
 		s := searching(o, quiet)
-		if err := s.run(t.Context()); err != nil {
+		if err := script.Run(func() { s.run(t.Context()) }); err != nil {
 			t.Fatal(err)
 		}
 		records := kept(t, s)
@@ -76,7 +77,7 @@ func TestRunsAgreeWithinTheirMargin(t *testing.T) {
 			o := Default()
 			o.Seed = seed
 			s := searching(o, row.m)
-			if err := s.run(t.Context()); err != nil {
+			if err := script.Run(func() { s.run(t.Context()) }); err != nil {
 				t.Fatal(err)
 			}
 			found = append(found, s.decide())
@@ -115,7 +116,7 @@ func TestContradictingSamplesAreTakenAgain(t *testing.T) {
 		}
 		return got, err
 	}
-	if err := s.run(t.Context()); err != nil {
+	if err := script.Run(func() { s.run(t.Context()) }); err != nil {
 		t.Fatal(err)
 	}
 	d := s.decide()
@@ -130,7 +131,7 @@ func TestTheSearchSpendsItsTimeWhereItMatters(t *testing.T) {
 	o := Default()
 	o.Variants = false
 	s := searching(o, model{frameNS: 500, byteNS: 0.5, capacity: 65536, noise: 0.05})
-	if err := s.run(t.Context()); err != nil {
+	if err := script.Run(func() { s.run(t.Context()) }); err != nil {
 		t.Fatal(err)
 	}
 	d := s.decide()
@@ -152,7 +153,7 @@ func TestWhatTheSystemRefusesIsSaid(t *testing.T) {
 		}
 		return plain(c)
 	}
-	if err := s.run(t.Context()); err != nil {
+	if err := script.Run(func() { s.run(t.Context()) }); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range kept(t, s) {
@@ -166,7 +167,7 @@ func TestWhatTheSystemRefusesIsSaid(t *testing.T) {
 func TestTheFirstSampleIsTakenWhateverTheTime(t *testing.T) {
 	s := searching(Default(), quiet)
 	s.started, s.MaxTime = time.Now().Add(-time.Hour), time.Nanosecond
-	if err := s.run(t.Context()); err != nil {
+	if err := script.Run(func() { s.run(t.Context()) }); err != nil {
 		t.Fatal(err)
 	}
 	if got := kept(t, s); len(got) != 1 || len(got[0].Samples) != 1 {
@@ -185,7 +186,7 @@ func TestARecordSaysThatTheSizeDoesNotMatter(t *testing.T) {
 		{"not flat", quiet, false},
 	} {
 		s := searching(Default(), row.m)
-		if err := s.run(t.Context()); err != nil {
+		if err := script.Run(func() { s.run(t.Context()) }); err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range kept(t, s) {
@@ -206,7 +207,7 @@ func TestAFailedSampleEndsTheSearchAndKeepsTheRest(t *testing.T) {
 		}
 		return plain(c)
 	}
-	if err := s.run(t.Context()); !errors.Is(err, broken) {
+	if err := script.Run(func() { s.run(t.Context()) }); !errors.Is(err, broken) {
 		t.Fatalf("error %v", err)
 	}
 	if n := len(kept(t, s)); n != 5 {
@@ -220,7 +221,7 @@ func TestTheSearchCanAdviseNotToChunk(t *testing.T) {
 	o := Default()
 	o.Objective = Throughput
 	s := searching(o, quiet)
-	if err := s.run(t.Context()); err != nil {
+	if err := script.Run(func() { s.run(t.Context()) }); err != nil {
 		t.Fatal(err)
 	}
 	var recommended []string
