@@ -65,25 +65,8 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	if cmd.Flags().Changed("timeout") {
 		f.options.InitTimeout = f.options.RequestTimeout // initialize is a request
 	}
-	o, stderr := &f.options, cmd.ErrOrStderr()
-	f.limits.Memory = uint64(f.memory)
-	o.Version = machine.Version()
-	o.RequestTimeout = cmp.Or(o.RequestTimeout, -1) // in Go 0 is the default
-	if o.Restarts == 0 {
-		o.Restarts = -1 // in Go 0 is without end
-	}
-	if !f.quiet {
-		o.Stderr = stderr
-		o.Logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: f.logLevel}))
-		f.bar.stderr, o.OnChunk = stderr, f.bar.chunk
-	}
-	switch {
-	case f.negotiate && o.MaxMessage < 0:
-		return usage(errors.New("--negotiate-max needs a limit, and --max-message is unlimited"))
-	case f.negotiate:
-		o.Policy = client.Negotiate
-	case o.MaxMessage < 0:
-		o.MaxMessage, o.Policy = 0, client.Unlimited
+	if err := f.complete(cmd.ErrOrStderr()); err != nil {
+		return usage(err)
 	}
 	s := &callSession{inflight: f.inflight, patience: f.options.RequestTimeout, out: cmd.OutOrStdout()}
 	s.listens = make(chan struct{}, 1)
@@ -114,6 +97,31 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	return err
+}
+
+// complete turns what the flags say into what the client takes.
+func (f *callFlags) complete(stderr io.Writer) error {
+	o := &f.options
+	f.limits.Memory = uint64(f.memory)
+	o.Version = machine.Version()
+	o.RequestTimeout = cmp.Or(o.RequestTimeout, -1) // in Go 0 is the default
+	if o.Restarts == 0 {
+		o.Restarts = -1 // in Go 0 is without end
+	}
+	if !f.quiet {
+		o.Stderr = stderr
+		o.Logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: f.logLevel}))
+		f.bar.stderr, o.OnChunk = stderr, f.bar.chunk
+	}
+	switch {
+	case f.negotiate && o.MaxMessage < 0:
+		return errors.New("--negotiate-max needs a limit, and --max-message is unlimited")
+	case f.negotiate:
+		o.Policy = client.Negotiate
+	case o.MaxMessage < 0:
+		o.MaxMessage, o.Policy = 0, client.Unlimited
+	}
+	return nil
 }
 
 // An answerBar shows at a terminal how much has come of a large answer in chunks, of one at a time.

@@ -24,11 +24,11 @@ func terminal(t *testing.T) (near, far *os.File) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := 0
+	var n uint32
 	raw.Control(func(fd uintptr) {
 		unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0)
 		unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 100})
-		n, err = unix.IoctlGetInt(int(fd), unix.TIOCGPTN)
+		n, err = unix.IoctlGetUint32(int(fd), unix.TIOCGPTN)
 	})
 	if err == nil {
 		far, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)

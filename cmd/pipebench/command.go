@@ -142,9 +142,32 @@ func newGuides(root *cobra.Command) []*cobra.Command {
 		if cmd, _, err := root.Find([]string{topic}); err == nil && cmd != root {
 			topic += "-guide"
 		}
-		topics = append(topics, &cobra.Command{Use: topic, Short: title, Long: strings.TrimSpace(string(text))})
+		guide := &cobra.Command{Use: topic, Short: title}
+		guide.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeGuide(cmd, string(text)) })
+		topics = append(topics, guide)
 	}
 	return topics
+}
+
+// writeGuide shows a guide, with its tables as narrow as the screen: what has no room beside the first
+// column stands in tables below.
+func writeGuide(cmd *cobra.Command, text string) {
+	w, t := cmd.OutOrStdout(), view.Table{}
+	for line := range strings.Lines(text + "\n") {
+		cells := strings.Split(strings.Trim(line, "| \n"), " | ")
+		switch row := strings.HasPrefix(line, "|"); {
+		case row && t.Columns == nil:
+			t.Columns = view.Columns(strings.Split(strings.Join(cells, "\n?"), "\n")...) // all but the first can be spared
+		case row && strings.Trim(line, "|:- \n") != "":
+			t.Append(stat.Map(cells, strings.TrimSpace)...)
+		case !row:
+			if t.Columns != nil {
+				_ = t.Write(w, view.FormatTable, viewOptions(cmd, true)) // where it fails, so does the line
+			}
+			fmt.Fprint(w, line)
+			t = view.Table{}
+		}
+	}
 }
 
 // sharedFlags are those that mean the same for every command that measures.

@@ -139,18 +139,10 @@ func (f *compareFlags) comparePairs(_ io.Writer, oldPath, newPath string) (*stat
 // comparePairs names the sides of a comparison of pairs.
 func comparePairs(before, after []*results.Set, oldName, newName string, o stat.CompareOptions) (*stat.Comparison, error) {
 	c, err := stat.ComparePairs(before, after, o)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		c.Old, c.New = oldName, newName
 	}
-	c.Old, c.New = oldName, newName
-	for _, side := range [][]*results.Set{before, after} {
-		for _, set := range side {
-			for _, p := range set.Problems {
-				c.Notes = append(c.Notes, p.String())
-			}
-		}
-	}
-	return c, nil
+	return c, err
 }
 
 // gateFlags say which comparison is good enough to go on.

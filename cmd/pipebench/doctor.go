@@ -36,58 +36,71 @@ func (f *doctorFlags) run(cmd *cobra.Command, flags []string) error {
 	if err != nil {
 		return err
 	}
-	var watch *doctor.Watch
-	var failed error
+	e := &examination{doctorFlags: f, plan: plan}
 	return f.measure(cmd, task{
-		work: func(ctx context.Context, s *session) error {
-			watch = &doctor.Watch{}
-			plan.Observe = func(_, of int, took time.Duration) {
-				s.progress.finish(of, took.Round(10*time.Millisecond).String())
-			}
-			if plan.Invocations > 0 {
-				watch, failed = doctor.Run(ctx, plan, func(set *results.Set) error {
-					return errors.Join(results.WriteAll(s.Writer, set.Environments), results.WriteAll(s.Writer, set.Records))
-				})
-			}
-			if watch != nil { // one that was interrupted says something too
-				records := stat.BetweenRuns(watch.Runs)
-				for i := range records {
-					records[i].Run = s.run
-				}
-				failed = errors.Join(failed, results.WriteAll(s.Writer, watch.Faults(s.env)), results.WriteAll(s.Writer, records))
-				if len(records) > 0 {
-					_, err := doctor.Keep(s.env, records)
-					failed = errors.Join(failed, err)
-				}
-			}
-			failed = usageOfRun(failed)
-			return failed
-		},
-		show: func(all, own *results.Set) error {
-			if failed != nil {
-				return view.ErrNothing // of half a watch
-			}
-			if f.format == view.FormatBench {
-				own.Records = all.Records
-			}
-			if err := f.view(cmd, own); err != nil && (f.invocations > 0 || !errors.Is(err, view.ErrNothing)) {
-				return err
-			}
-			f.say(cmd, "looked at %s: %d of them at fault", strings.Join(watch.Checks(), ", "), len(own.Faults))
-			if len(own.Noise) > 0 {
-				if path, err := doctor.File(own.Noise[0].Machine); err == nil {
-					f.say(cmd, "saved for compare in %s", path)
-				}
-			}
-			return nil
-		},
+		work: e.work,
+		show: func(all, own *results.Set) error { return e.show(cmd, all, own) },
 		gate: func(error, *results.Set) error {
-			if n := len(watch.Runs); f.invocations > 0 && n < doctor.Least {
+			if n := len(e.watch.Runs); f.invocations > 0 && n < doctor.Least {
 				return &statusError{exitInconclusive, fmt.Errorf("%d invocations fitted into %s, and compare rests on %d or more: give more time (--max-time), or fewer cells", n, f.maxTime, doctor.Least)}
 			}
 			return nil
 		},
 	})
+}
+
+// An examination is what doctor plans to do, and what came of it.
+type examination struct {
+	*doctorFlags
+	plan   doctor.Plan
+	watch  *doctor.Watch
+	failed error
+}
+
+// work watches the machine, and keeps what that found.
+func (e *examination) work(ctx context.Context, s *session) error {
+	e.watch = &doctor.Watch{}
+	e.plan.Observe = func(_, of int, took time.Duration) {
+		s.progress.finish(of, took.Round(10*time.Millisecond).String())
+	}
+	if e.plan.Invocations > 0 {
+		e.watch, e.failed = doctor.Run(ctx, e.plan, func(set *results.Set) error {
+			return errors.Join(results.WriteAll(s.Writer, set.Environments), results.WriteAll(s.Writer, set.Records))
+		})
+	}
+	if e.watch != nil { // one that was interrupted says something too
+		records := stat.BetweenRuns(e.watch.Runs)
+		for i := range records {
+			records[i].Run = s.run
+		}
+		e.failed = errors.Join(e.failed, results.WriteAll(s.Writer, e.watch.Faults(s.env)), results.WriteAll(s.Writer, records))
+		if len(records) > 0 {
+			_, err := doctor.Keep(s.env, records)
+			e.failed = errors.Join(e.failed, err)
+		}
+	}
+	e.failed = usageOfRun(e.failed)
+	return e.failed
+}
+
+// show prints what is at fault, and the noise between the runs of a watch that came to its end.
+func (e *examination) show(cmd *cobra.Command, all, own *results.Set) error {
+	if e.failed != nil {
+		return view.ErrNothing
+	}
+	if e.format == view.FormatBench {
+		own.Records = all.Records
+	}
+	if err := e.view(cmd, own); err != nil && (e.invocations > 0 || !errors.Is(err, view.ErrNothing)) {
+		return err
+	}
+	e.say(cmd, "looked at %s: %d of them at fault", strings.Join(e.watch.Checks(), ", "), len(own.Faults))
+	if len(own.Noise) > 0 {
+		if path, err := doctor.File(own.Noise[0].Machine); err == nil {
+			e.say(cmd, "saved for compare in %s", path)
+		}
+	}
+	return nil
 }
 
 func (f *doctorFlags) plan(flags []string) (doctor.Plan, error) {

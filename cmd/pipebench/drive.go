@@ -51,7 +51,7 @@ func (f *driveFlags) register(cmd *cobra.Command) {
 	addParsed(cmd, &f.plan.SmallPipe, "small-pipe", "4KiB", sizeOr("none"), "capacity of the pipes in which growth is measured again; none")
 	addParsed(cmd, &o.WriteChunk, "write-chunk", "", parseSize, "bytes written at a time (default a message)")
 	flags.DurationVar(&o.WritePause, "write-pause", 0, "between two of those")
-	flags.DurationVar(&o.Start, "start-timeout", 10*time.Second, "for the handshake; thrice as long while the server is at work")
+	flags.DurationVar(&o.Start, "start-timeout", 10*time.Second, "for the handshake, thrice as long while the server is at work, and for its first requests")
 	flags.DurationVar(&o.Patience, "patience", time.Second, "the shortest reply timeout; larger messages have more, by what smaller ones took")
 	flags.DurationVar(&o.Budget, "duration", 300*time.Millisecond, "of the measurement of one size, about")
 	addCount(cmd, &f.load.Inflight, "inflight", 0, 0, mostInflight, "load it with so many unanswered requests at once, instead of the sweep")
@@ -139,11 +139,8 @@ func (f *driveFlags) comparison(own *results.Set) (*stat.Comparison, error) {
 	if len(before) == 0 {
 		return nil, view.ErrNothing
 	}
-	c, err := stat.ComparePairs(before, after, stat.CompareOptions{})
-	if err == nil {
-		c.Old, c.New = strings.Join(f.against, " "), strings.Join(f.options.Command, " ")
-	}
-	return c, err
+	oldName, newName := strings.Join(f.against, " "), strings.Join(f.options.Command, " ")
+	return comparePairs(before, after, oldName, newName, stat.CompareOptions{})
 }
 
 // unfit makes it a failed gate that a server cannot be spoken to: it works at no size.

@@ -18,7 +18,7 @@ func TestDriveFindsQuadraticGrowth(t *testing.T) {
 	}
 	for range 3 {
 		folder := t.TempDir()
-		cmd := command(t, commandEnv+"=1", "drive", "--capacity", "4KiB", "--size", "256KiB,384KiB,512KiB,768KiB,1MiB,1536KiB,2MiB",
+		cmd := command(t, commandEnv+"=1", "drive", "--capacity", "4KiB", "--size", "1MiB,1536KiB,2MiB,3MiB,4MiB,6MiB",
 			"--duration", "30ms", "--small-pipe", "none", "--no-progress", "--out", folder, "--", os.Args[0], "serve", "--fault", "quadratic")
 		stdout, err := cmd.Output()
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -90,6 +91,46 @@ func TestHelpShowsAGuide(t *testing.T) {
 	out.Reset()
 	if code := run(t.Context(), []string{"--help"}, nil, &out, &out); code != exitDone || !strings.Contains(out.String(), "What pipes do") {
 		t.Errorf("exit %d; the help does not name the guides: %q", code, out.String())
+	}
+}
+
+// The tables of a guide stand on a screen as tables, whole, and no wider than it.
+func TestTheTablesOfGuidesFitAScreen(t *testing.T) {
+	names, err := filepath.Glob("docs/*.md")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no guides: %v", err)
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		cmd := &cobra.Command{}
+		cmd.SetOut(&out)
+		writeGuide(cmd, string(text))
+		inTable := regexp.MustCompile(`(?m)^\|.*\n`)
+		if inTable.MatchString(out.String()) {
+			t.Errorf("%s: a table is shown as it is typed", name)
+		}
+		rules, words := 0, strings.Fields(out.String())
+		for _, row := range inTable.FindAllString(string(text), -1) {
+			for _, word := range strings.Fields(row) {
+				if !strings.ContainsAny(word, "/-_|") && !slices.Contains(words, word) { // which may be broken, or are no words
+					t.Errorf("%s: %q is not shown of %s", name, word, row)
+				}
+			}
+		}
+		for line := range strings.Lines(out.String()) {
+			if strings.HasPrefix(line, "──") {
+				if rules++; utf8.RuneCountInString(line) > 101 {
+					t.Errorf("%s: a table is wider than a screen: %s", name, line)
+				}
+			}
+		}
+		if typed := strings.Count(string(text), "\n|:-") + strings.Count(string(text), "\n|--") + strings.Count(string(text), "\n| -"); rules < typed {
+			t.Errorf("%s: %d tables are shown of %d", name, rules, typed)
+		}
 	}
 }
 

@@ -47,9 +47,13 @@ func (f *inspectFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil || !f.watch {
 		return err
 	}
-	// what changes in the tree, a line a change, or each report that differs as JSON, until its first
-	// process has ended; then, who is left of it
-	last, ctx, w := report, cmd.Context(), cmd.OutOrStdout()
+	return f.follow(cmd, report)
+}
+
+// follow writes what changes in the tree, a line a change, or each report that differs as JSON,
+// until its first process has ended; then, who is left of it.
+func (f *inspectFlags) follow(cmd *cobra.Command, last *inspect.Report) error {
+	ctx, w := cmd.Context(), cmd.OutOrStdout()
 	for {
 		next, err := inspect.Over(ctx, last.PID, f.look)
 		gone := errors.Is(err, fs.ErrNotExist)
@@ -121,7 +125,23 @@ func (f *inspectFlags) write(cmd *cobra.Command, r *inspect.Report) error {
 	if f.format == view.FormatJSON {
 		return view.WriteJSON(cmd.OutOrStdout(), r)
 	}
-	// the processes of the tree, and where their threads sleep
+	v := view.Page{Header: processLines(r)}
+	if len(r.Channels) > 0 {
+		v.Tables = []view.Table{channelTable(r.Channels)}
+	} else if len(r.Diagnoses) == 0 {
+		v.Notes = []string{"no pipe, FIFO or connected Unix socket is open in these processes"}
+	}
+	for _, d := range r.Diagnoses {
+		v.Notes = append(v.Notes, d.Sentence)
+	}
+	if len(r.Diagnoses) == 0 { // what was looked for in vain
+		v.Notes = append(v.Notes, "nothing found of: "+strings.Join(r.Problems(), "; "))
+	}
+	return v.Write(cmd.OutOrStdout(), f.format, viewOptions(cmd, false))
+}
+
+// processLines are the processes of the tree, and where their threads sleep.
+func processLines(r *inspect.Report) []string {
 	var lines []string
 	for _, p := range r.Processes {
 		line := fmt.Sprintf("%d %s", p.PID, p.Command)
@@ -138,35 +158,27 @@ func (f *inspectFlags) write(cmd *cobra.Command, r *inspect.Report) error {
 			line += fmt.Sprintf(", ran %.0f %% of the time, read %s, wrote %s",
 				100*min(1, float64(p.Recent.Runnable)/float64(r.Look)), results.FormatSize(p.Recent.ReadBytes), results.FormatSize(p.Recent.WriteBytes))
 		}
-		// the calls in which threads wait, each once
-		var calls []string
-		for _, t := range p.Threads {
-			call := t.In
-			if t.FD >= 0 {
-				call = fmt.Sprintf("%s(%d)", t.In, t.FD)
-			}
-			if !slices.Contains(calls, call) {
-				calls = append(calls, call)
-			}
-		}
-		if asleep := strings.Join(calls, ", "); asleep != "" {
+		if asleep := sleeping(p.Threads); asleep != "" {
 			line += ": sleeps in " + asleep
 		}
 		lines = append(lines, line)
 	}
-	v := view.Page{Header: lines}
-	if len(r.Channels) > 0 {
-		v.Tables = []view.Table{channelTable(r.Channels)}
-	} else if len(r.Diagnoses) == 0 {
-		v.Notes = []string{"no pipe, FIFO or connected Unix socket is open in these processes"}
+	return lines
+}
+
+// sleeping names the calls in which threads wait, each once: "write(1), poll".
+func sleeping(threads []inspect.Thread) string {
+	var calls []string
+	for _, t := range threads {
+		call := t.In
+		if t.FD >= 0 {
+			call = fmt.Sprintf("%s(%d)", t.In, t.FD)
+		}
+		if !slices.Contains(calls, call) {
+			calls = append(calls, call)
+		}
 	}
-	for _, d := range r.Diagnoses {
-		v.Notes = append(v.Notes, d.Sentence)
-	}
-	if len(r.Diagnoses) == 0 { // what was looked for in vain
-		v.Notes = append(v.Notes, "nothing found of: "+strings.Join(r.Problems(), "; "))
-	}
-	return v.Write(cmd.OutOrStdout(), f.format, viewOptions(cmd, false))
+	return strings.Join(calls, ", ")
 }
 
 func channelTable(channels []inspect.Channel) view.Table {

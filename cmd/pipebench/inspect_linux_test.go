@@ -5,10 +5,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -36,7 +39,8 @@ func stuck(t *testing.T) *exec.Cmd {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(report.Diagnoses) > 0 {
+		full := func(d inspect.Diagnosis) bool { return d.Kind == inspect.Undrained }
+		if slices.ContainsFunc(report.Diagnoses, full) { // a descriptor that was inherited has its own
 			return cmd
 		}
 		if time.Now().After(end) {
@@ -147,6 +151,9 @@ func TestInspectRefusedByAnotherUsersProcess(t *testing.T) {
 	cmd.Env = append(os.Environ(), commandEnv+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	said, err := cmd.CombinedOutput()
+	if errors.Is(err, fs.ErrPermission) {
+		t.Skip("another user cannot reach the folder for temporary files")
+	}
 	if cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(string(said), "belongs to another user") {
 		t.Errorf("%v: %s", err, said)
 	}

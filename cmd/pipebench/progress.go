@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,8 +29,8 @@ type progress struct {
 	measured  bool   // the bar shows units, not parts
 	full      bool   // the bar has reached its total
 	container *mpb.Progress
-	bar       *mpb.Bar    // nil where lines are printed
-	now       chan string // holds the latest step
+	bar       *mpb.Bar               // nil where lines are printed
+	now       atomic.Pointer[string] // the latest step
 }
 
 // stepWidth is how many characters of a step are shown beside a bar, which takes the rest.
@@ -45,8 +46,8 @@ func (f *sharedFlags) progress(stderr io.Writer) *progress {
 		return p
 	}
 	p.container = mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(32))
-	p.now = make(chan string, 1)
-	last, filler := "", mpb.BarStyle().Build()
+	p.now.Store(new(string))
+	filler := mpb.BarStyle().Build()
 	// Nobody lines it up with other decorators, as it is shown by another: it must not wait for them.
 	eta := decor.AverageETA(decor.ET_STYLE_GO, decor.WC{W: 6, C: decor.DextraSpace})
 	elapsed := decor.Elapsed(decor.ET_STYLE_GO)
@@ -65,14 +66,10 @@ func (f *sharedFlags) progress(stderr io.Writer) *progress {
 		return text
 	})
 	step := decor.Any(func(s decor.Statistics) string {
-		select {
-		case last = <-p.now:
-		default:
-		}
 		if s.Total > 0 {
-			return " " + view.Truncate(last, stepWidth)
+			return " " + view.Truncate(*p.now.Load(), stepWidth)
 		}
-		return " " + last
+		return " " + *p.now.Load()
 	})
 	p.bar = p.container.MustAdd(0, mpb.BarFillerFunc(func(w io.Writer, s decor.Statistics) error {
 		if s.Total <= 0 {
@@ -86,14 +83,9 @@ func (f *sharedFlags) progress(stderr io.Writer) *progress {
 // step shows beside the bar what is being done. What other programs are called or said may be part
 // of it.
 func (p *progress) step(what string) {
-	if p == nil || p.bar == nil {
-		return
+	if p != nil && p.bar != nil {
+		p.now.Store(new(view.Escape(what)))
 	}
-	select {
-	case <-p.now: // nobody has drawn it
-	default:
-	}
-	p.now <- view.Escape(what)
 }
 
 // note shows beside the bar, or else prints as a line, what was found meanwhile.

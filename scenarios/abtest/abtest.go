@@ -26,6 +26,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/subrun"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // Names of the files in a plan's folder, a side each.
@@ -80,7 +81,7 @@ func Run(ctx context.Context, p Plan) (before, after []*results.Set, err error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	err = r.run(ctx)
+	err = script.Run(func() { r.run(ctx) })
 	return r.before, r.after, errors.Join(err, r.close())
 }
 
@@ -125,15 +126,14 @@ func (r *runner) close() error {
 	return errors.Join(errs...)
 }
 
-func (r *runner) run(ctx context.Context) error {
+// run is a script, which a pair ends that is not whole.
+func (r *runner) run(ctx context.Context) {
 	for r.Pairs == 0 || len(r.before) < r.Pairs {
 		if len(r.before) > 0 && time.Since(r.began)+r.longest > r.MaxTime {
-			return nil
+			return
 		}
 		began := time.Now()
-		if err := r.pair(ctx); err != nil {
-			return err
-		}
+		r.pair(ctx)
 		took := time.Since(began)
 		r.longest = max(r.longest, took)
 		if r.Pairs == 0 { // the first pair shows what is going to be compared
@@ -144,11 +144,10 @@ func (r *runner) run(ctx context.Context) error {
 			r.Observe(len(r.before), r.Pairs, took)
 		}
 	}
-	return nil
 }
 
 // pair runs both builds, in turns, and keeps what they left if both did their work.
-func (r *runner) pair(ctx context.Context) error {
+func (r *runner) pair(ctx context.Context) {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.MaxTime, fmt.Errorf("took longer than the %s of all pairs, and was stopped", r.MaxTime))
 	defer cancel()
 	folder := filepath.Join(r.scratch, strconv.Itoa(len(r.before)+1))
@@ -161,16 +160,13 @@ func (r *runner) pair(ctx context.Context) error {
 	flags := append([]string{"--seed", strconv.FormatInt(r.Seed+int64(len(r.before)), 10)}, r.Flags...)
 	sets, err := subrun.Together(ctx, flags, order...)
 	if err != nil {
-		return fmt.Errorf("pair %d: %w", len(r.before)+1, err)
+		script.Check(fmt.Errorf("pair %d: %w", len(r.before)+1, err))
 	}
 	if !oldFirst {
 		slices.Reverse(sets)
 	}
-	if err := errors.Join(move(r.old, sides[0].Dir), move(r.new, sides[1].Dir)); err != nil {
-		return err
-	}
+	script.Check(errors.Join(move(r.old, sides[0].Dir), move(r.new, sides[1].Dir)))
 	r.before, r.after = append(r.before, sets[0]), append(r.after, sets[1])
-	return nil
 }
 
 // toss says whether the old build goes first: by chance in every odd pair, the other way round in

@@ -13,6 +13,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/subrun"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // fake is a plan of this test binary against itself.
@@ -116,7 +117,7 @@ func TestTimeEndsPairs(t *testing.T) {
 			r.began = r.began.Add(-p.MaxTime) // an hour goes by
 		}
 	}
-	if err := errors.Join(r.run(deadline(t)), r.close()); err != nil || len(r.before) != 2 || len(r.after) != 2 {
+	if err := errors.Join(script.Run(func() { r.run(deadline(t)) }), r.close()); err != nil || len(r.before) != 2 || len(r.after) != 2 {
 		t.Errorf("%d and %d runs: %v", len(r.before), len(r.after), err)
 	}
 }

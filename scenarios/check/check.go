@@ -31,6 +31,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe/proc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // Options say what is checked, and how.
@@ -61,9 +62,9 @@ type Sink func(results.Line) error
 
 // A situation is one thing that is done to what is checked.
 type situation struct {
-	// do tries it and tells the finding what came of it; what it does not judge is ok. An error
-	// makes the verdict "cannot-tell".
-	do    func(ctx context.Context, f *finding) error
+	// do, a script, tries it and tells the finding what came of it; what it does not judge is ok. An
+	// error makes the verdict "cannot-tell".
+	do    func(ctx context.Context, f *finding)
 	alone bool // nothing else runs meanwhile: it measures times
 }
 
@@ -162,7 +163,7 @@ func (o Options) one(ctx context.Context, side catalogue.Side, m catalogue.Misbe
 	}}
 	err := ctx.Err()
 	if err == nil {
-		err = s.do(ctx, &f)
+		err = script.Run(func() { s.do(ctx, &f) })
 	}
 	proc.EndMarked(f.mark, 0)
 	if err == nil && f.evidence != nil {

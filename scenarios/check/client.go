@@ -18,6 +18,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
 	"github.com/pipebench/pipebench/syspipe/proc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // A clientCheck is what the situations of a client share.
@@ -85,13 +86,10 @@ func Client(ctx context.Context, o Options, sink Sink) error {
 		"mcp-subscriptions": {do: c.withGoodServer(c.listensAgain)},
 	}
 	for name, fault := range serverFaults {
-		tries[name] = situation{do: c.withGoodServer(func(ctx context.Context, f *finding) error {
-			v, err := c.visit(ctx, f, leaveTime[name == "never-read"], nil, "--fault", fault.spec)
-			if err == nil {
-				f.evidence = v.ClientEvidence
-				c.judge(f, v, fault.due, fault.says)
-			}
-			return err
+		tries[name] = situation{do: c.withGoodServer(func(ctx context.Context, f *finding) {
+			v := c.visit(ctx, f, nil, "--fault", fault.spec)
+			f.evidence = v.ClientEvidence
+			c.judge(f, v, fault.due, fault.says)
 		})}
 	}
 	for name, broken := range clientRules {
@@ -114,31 +112,31 @@ var leaveTime = map[bool]time.Duration{false: 3 * time.Second, true: 500 * time.
 
 // withGoodServer first has the client visit a good server, once for all situations: one that fails
 // there cannot be judged by others.
-func (c *clientCheck) withGoodServer(do func(context.Context, *finding) error) func(context.Context, *finding) error {
-	return func(ctx context.Context, f *finding) error {
+func (c *clientCheck) withGoodServer(do func(context.Context, *finding)) func(context.Context, *finding) {
+	return func(ctx context.Context, f *finding) {
 		c.once.Do(func() {
-			if c.good, c.err = c.visit(ctx, f, leaveTime[false], nil); c.err == nil && c.good.Ended && c.good.Code != 0 {
+			c.good, c.err = script.Of(func() *visit { return c.visit(ctx, f, nil) })
+			switch {
+			case c.err != nil:
+			case c.good.Ended && c.good.Code != 0:
 				c.err = fmt.Errorf("it does not work with a good server: it ends with code %d: %s", c.good.Code, c.good.last())
-			} else if c.err == nil && len(c.good.messages) == 0 {
+			case len(c.good.messages) == 0:
 				c.err = fmt.Errorf("it sends a good server nothing within %v", cmp.Or(f.o.Timeout, visitTime))
 			}
 		})
-		if c.err != nil {
-			return c.err
-		}
-		return do(ctx, f)
+		script.Check(c.err)
+		do(ctx, f)
 	}
 }
 
 // withGood judges the visit to the good server itself.
-func (c *clientCheck) withGood(do func(*finding)) func(context.Context, *finding) error {
-	return c.withGoodServer(func(_ context.Context, f *finding) error {
+func (c *clientCheck) withGood(do func(*finding)) func(context.Context, *finding) {
+	return c.withGoodServer(func(_ context.Context, f *finding) {
 		f.evidence = c.good.ClientEvidence
 		if f.Name == "good-server" {
 			c.judge(f, c.good, carriesOn, "")
 		}
 		do(f)
-		return nil
 	})
 }
 
@@ -193,32 +191,25 @@ func (c *clientCheck) judge(f *finding, v *visit, due reaction, says string) {
 
 // cancels looks whether a client that gives a request up tells its server. One that ends right after
 // may not get to say it: it is asked twice.
-func (c *clientCheck) cancels(ctx context.Context, f *finding) error {
+func (c *clientCheck) cancels(ctx context.Context, f *finding) {
 	for range 2 {
-		v, err := c.visit(ctx, f, leaveTime[false], nil, "--fault", "deaf@0")
-		if err != nil {
-			return err
-		}
+		v := c.visit(ctx, f, nil, "--fault", "deaf@0")
 		switch f.evidence = v.ClientEvidence; {
 		case v.Cancelled > 0:
 			f.ok("cancels what it does not wait for any more")
-			return nil
+			return
 		case v.Asked == 0 || !v.Ended:
 			f.cannotTell("had given up no request after %v", round(v.TookNS))
-			return nil
+			return
 		}
 	}
 	f.slow("gives up on its requests and does not cancel them")
-	return nil
 }
 
 // listensAgain looks whether a client that listens to changes does so again when its server has ended and
 // it starts it again: a server that starts knows of no subscription.
-func (c *clientCheck) listensAgain(ctx context.Context, f *finding) error {
-	v, err := c.visit(ctx, f, leaveTime[false], nil, "--conformance", "--fault", "truncate-at-exit@0")
-	if err != nil {
-		return err
-	}
+func (c *clientCheck) listensAgain(ctx context.Context, f *finding) {
+	v := c.visit(ctx, f, nil, "--conformance", "--fault", "truncate-at-exit@0")
 	f.evidence = v.ClientEvidence
 	listened, sessions := 0, stat.GroupBy(v.messages, func(m results.Message) string { return m.Run })
 	for _, session := range sessions {
@@ -241,7 +232,6 @@ func (c *clientCheck) listensAgain(ctx context.Context, f *finding) error {
 	default:
 		f.ok("listened to changes of %d of %s of its server", listened, results.FormatCount(len(sessions), "start"))
 	}
-	return nil
 }
 
 // usualLimits are those of readers in use, in bytes.
@@ -255,21 +245,21 @@ const (
 
 // findLimit looks for the largest answer that the client takes, first around the usual limits. A
 // size is too large that failed twice: on a busy machine an answer may be late once.
-func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
+func (c *clientCheck) findLimit(ctx context.Context, f *finding) {
 	if !c.good.Ended || c.good.Asked == 0 {
 		f.cannotTell("calls no tool and ends: its limit is found by whether it does")
-		return nil
+		return
 	}
 	var failed *visit
-	takes := func(n int64) (bool, error) {
+	takes := func(n int64) bool {
 		for range 2 {
-			v, err := c.visit(ctx, f, leaveTime[false], nil, "--fault", "large-answer="+strconv.FormatInt(n, 10))
-			if err != nil || v.Ended && v.Code == 0 {
-				return true, err
+			v := c.visit(ctx, f, nil, "--fault", "large-answer="+strconv.FormatInt(n, 10))
+			if v.Ended && v.Code == 0 {
+				return true
 			}
 			failed = v
 		}
-		return false, nil
+		return false
 	}
 	low, high, begun := int64(0), int64(0), time.Now()
 	for time.Since(begun) < searchTime*cmp.Or(f.o.Timeout, visitTime) && (high == 0 || high-low > 1) {
@@ -277,22 +267,19 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 		if high > 0 {
 			at = pivot(low, high)
 		}
-		ok, err := takes(at)
 		switch {
-		case err != nil:
-			return err
-		case !ok:
+		case !takes(at):
 			high = at
 		case at >= largestAnswer:
 			f.ok("takes answers of %s", size(at))
-			return nil
+			return
 		default:
 			low = at
 		}
 	}
 	if failed == nil || high == 0 {
 		f.cannotTell("takes answers of %s; larger ones took too long to be tried", size(low))
-		return nil
+		return
 	}
 	failed.Limit = low
 	f.evidence = failed.ClientEvidence
@@ -310,7 +297,6 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 	default:
 		f.ok("%s; a larger one ends it with code %d: %s", limit, failed.Code, failed.last())
 	}
-	return nil
 }
 
 // pivot returns a size between two: at a usual limit or beside it, else in the middle.
@@ -329,9 +315,9 @@ func pivot(low, high int64) int64 {
 const manyStarts = 20
 
 // failStarts has a client that lives on start a server that fails, again and again.
-func (c *clientCheck) failStarts(ctx context.Context, f *finding) error {
+func (c *clientCheck) failStarts(ctx context.Context, f *finding) {
 	starts, first, last, firstStart := 0, 0, 0, 0
-	v, err := c.visit(ctx, f, leaveTime[false], func(pid int, record string) bool {
+	v := c.visit(ctx, f, func(pid int, record string) bool {
 		text, _ := os.ReadFile(record) // nothing before the first start
 		fds, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "fd"))
 		if starts = bytes.Count(text, []byte(`"kind":"environment"`)); err != nil || starts == 0 {
@@ -342,9 +328,6 @@ func (c *clientCheck) failStarts(ctx context.Context, f *finding) error {
 		}
 		return starts > manyStarts+firstStart
 	}, "--fault", "limit@1")
-	if err != nil {
-		return err
-	}
 	more := last - first
 	v.Descriptors = &more
 	f.evidence = v.ClientEvidence
@@ -362,5 +345,4 @@ func (c *clientCheck) failStarts(ctx context.Context, f *finding) error {
 	default:
 		f.cannotTell("tried %s in %v, where %d show a leak", results.FormatCount(len(v.Sessions), "failed start"), round(v.TookNS), manyStarts)
 	}
-	return nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
 	"github.com/pipebench/pipebench/syspipe/proc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // A ClientEvidence is what the verdict on a client rests on: one start of it.
@@ -55,22 +56,15 @@ const visitTime = 5 * time.Second
 
 // visit starts the client, whose server gets these flags, and waits until it ends, or its time is
 // over. What is left of it then is counted and ended. watch is called all the while; nil is nobody.
-func (c *clientCheck) visit(ctx context.Context, f *finding, patience time.Duration, watch func(pid int, record string) (enough bool), flags ...string) (*visit, error) {
-	dir, err := os.MkdirTemp("", "pipebench-check-")
-	if err != nil {
-		return nil, err
-	}
+func (c *clientCheck) visit(
+	ctx context.Context, f *finding, watch func(pid int, record string) (enough bool), flags ...string,
+) *visit {
+	dir := script.Must(os.MkdirTemp("", "pipebench-check-"))
 	defer os.RemoveAll(dir)
 	temp, record := filepath.Join(dir, "tmp"), filepath.Join(dir, "record.jsonl")
-	if err := os.Mkdir(temp, 0o700); err != nil {
-		return nil, err
-	}
+	script.Check(os.Mkdir(temp, 0o700))
 	v := &visit{ClientEvidence: ClientEvidence{Server: slices.Concat(c.serve, []string{"--record", record}, flags)}}
-	argv, err := withServer(f.o, v.Server, dir)
-	if err != nil {
-		return nil, err
-	}
-	p, out := f.command(argv), &proc.Tail{Limit: 1 << 20}
+	p, out := f.command(withServer(f.o, v.Server, dir)), &proc.Tail{Limit: 1 << 20}
 	defer p.Close()
 	p.Cmd.Env = append(p.Cmd.Env, "TMPDIR="+temp, "TMP="+temp, "TEMP="+temp)
 	p.Cmd.Stdout = out
@@ -79,31 +73,29 @@ func (c *clientCheck) visit(ctx context.Context, f *finding, patience time.Durat
 		p.Cmd.Stdin = bytes.NewReader(f.o.Stdin)
 	}
 	begun, limit := time.Now(), cmp.Or(f.o.Timeout, visitTime)
-	if err := p.Start(ctx); err != nil {
-		return nil, err
-	}
+	script.Check(p.Start(ctx))
 	for !v.Ended && time.Since(begun) < limit && ctx.Err() == nil && (watch == nil || !watch(p.Cmd.Process.Pid, record)) {
 		v.Ended = p.Ended(10 * time.Millisecond)
 	}
 	if v.TookNS = int64(time.Since(begun)); !v.Ended {
 		p.Stop(0, time.Second)
 	}
-	left, _ := proc.EndMarked(f.mark, patience)
+	left, _ := proc.EndMarked(f.mark, leaveTime[slices.Contains(flags, "never-read")])
 	v.LeftAlive, v.Code = len(left), p.ExitCode()
 	v.Stdout, v.Said, v.out = out.Total(), p.Stderr().String(), out.String()
 	v.LeftFiles = drive.FilesIn(temp)
-	return v, errors.Join(v.read(record), ctx.Err())
+	v.read(record)
+	script.Check(ctx.Err())
+	return v
 }
 
 // read takes down what the server was sent; without a file it was not started.
-func (v *visit) read(path string) error {
+func (v *visit) read(path string) {
 	set, err := results.Read(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, results.ErrEmpty) {
-		return nil
+		return
 	}
-	if err != nil {
-		return err
-	}
+	script.Check(err)
 	v.messages = set.Messages
 	seen := map[string]bool{}
 	for _, e := range set.Environments {
@@ -129,31 +121,24 @@ func (v *visit) read(path string) error {
 			seen[key] = true
 		}
 	}
-	return nil
 }
 
 // withServer returns the command of the client with that of its server in it. "{}" alone becomes its
 // words, each an argument; within an argument, and as "{command}", it is one text for a shell. In a
 // template of JSON, "{}" as a whole string becomes a list, "{program}" its first word and
 // "{arguments}" the list of the others.
-func withServer(o Options, server []string, dir string) ([]string, error) {
+func withServer(o Options, server []string, dir string) (argv []string) {
 	line, config := proc.ShellLine(server), ""
 	if o.Config != "" {
-		text, err := os.ReadFile(o.Config)
-		if err != nil {
-			return nil, err
-		}
+		text := script.Must(os.ReadFile(o.Config))
 		replaced := []string{"{}", line, "{command}", line}
 		if filepath.Ext(o.Config) == ".json" {
 			inside := strings.Trim(inJSON(line), `"`)
 			replaced = []string{`"{}"`, inJSON(server), `"{program}"`, inJSON(server[0]), `"{arguments}"`, inJSON(server[1:]), "{}", inside, "{command}", inside}
 		}
 		config = filepath.Join(dir, filepath.Base(o.Config))
-		if err := os.WriteFile(config, []byte(strings.NewReplacer(replaced...).Replace(string(text))), 0o600); err != nil {
-			return nil, err
-		}
+		script.Check(os.WriteFile(config, []byte(strings.NewReplacer(replaced...).Replace(string(text))), 0o600))
 	}
-	var argv []string
 	for _, arg := range o.Command {
 		if arg == "{}" {
 			argv = append(argv, server...)
@@ -161,7 +146,7 @@ func withServer(o Options, server []string, dir string) ([]string, error) {
 		}
 		argv = append(argv, strings.NewReplacer("{}", line, "{command}", line, "{config}", config).Replace(arg))
 	}
-	return argv, nil
+	return argv
 }
 
 // inJSON returns the text of strings.

@@ -16,6 +16,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // A ProgramEvidence is what the verdict on a program rests on. Sizes are bytes.
@@ -61,58 +62,52 @@ func Program(ctx context.Context, o Options, sink Sink) error {
 	if err != nil {
 		return err
 	}
-	first := o.one(ctx, catalogue.Program, reference, situation{do: func(ctx context.Context, f *finding) error {
-		err = p.refer(ctx, f)
-		return err
+	first := o.one(ctx, catalogue.Program, reference, situation{do: func(ctx context.Context, f *finding) {
+		err = script.Run(func() { p.refer(ctx, f) })
 	}})
 	if err != nil {
 		return err
 	}
-	tries := map[string]situation{"reference": {do: func(_ context.Context, f *finding) error {
-		*f = first
-		return nil
-	}}}
+	tries := map[string]situation{"reference": {do: func(_ context.Context, f *finding) { *f = first }}}
 	for name, w := range ways {
 		if (name == "stdin-trickle" || name == "stdin-cut-line") && len(o.Stdin) == 0 {
 			continue // they are about filters
 		}
-		tries[name] = situation{do: func(ctx context.Context, f *finding) error {
-			m := w.manner
-			m.midway, m.settle = max(1, min(p.ref.total/2, spill)), max(quiet, min(3*p.ref.took, 4*quiet))
-			o, err := f.start(ctx, m, p.limit(), p.bound)
-			if err != nil {
-				return err
-			}
-			if f.evidence = p.evidence(o); m.pipe == syspipe.PTY {
-				p.shown = o
-			}
-			f.Reproduce = strings.ReplaceAll(w.shell, "CMD", proc.ShellLine(f.Command))
-			if f.o.Stdin != nil && w.shell != "" && !m.closed && !m.trickle && m.input == nil && !m.silent {
-				line := proc.ShellLine(f.Command)
-				f.Reproduce = strings.Replace(f.Reproduce, line, line+" < INPUT", 1)
-			}
-			judge := w.judge
-			if judge == nil {
-				judge = (*program).same
-			}
-			judge(p, f, o, m)
-			if o.spins && !p.endless && o.cpu-p.ref.cpu > max(100*time.Millisecond, p.ref.cpu) {
-				f.class = "spin"
-				f.fails("burns a CPU while it waits: %s, where all of its work takes %s",
-					duration(o.cpu), duration(p.ref.cpu))
-			}
-			return nil
-		}}
+		tries[name] = situation{do: func(ctx context.Context, f *finding) { p.try(ctx, f, w) }}
 	}
 	tries["block-buffer"] = situation{do: p.blockBuffer, alone: true}
 	return o.try(ctx, catalogue.Program, tries, sink)
 }
 
+// try starts the program in one way, and judges what it did.
+func (p *program) try(ctx context.Context, f *finding, w way) {
+	m := w.manner
+	m.midway, m.settle = max(1, min(p.ref.total/2, spill)), max(quiet, min(3*p.ref.took, 4*quiet))
+	o := f.start(ctx, m, p.limit(), p.bound)
+	if f.evidence = p.evidence(o); m.pipe == syspipe.PTY {
+		p.shown = o
+	}
+	line := proc.ShellLine(f.Command)
+	f.Reproduce = strings.ReplaceAll(w.shell, "CMD", line)
+	if f.o.Stdin != nil && w.shell != "" && !m.closed && !m.trickle && m.input == nil && !m.silent {
+		f.Reproduce = strings.Replace(f.Reproduce, line, line+" < INPUT", 1)
+	}
+	judge := w.judge
+	if judge == nil {
+		judge = (*program).same
+	}
+	judge(p, f, o)
+	if o.spins && !p.endless && o.cpu-p.ref.cpu > max(100*time.Millisecond, p.ref.cpu) {
+		f.class = "spin"
+		f.fails("burns a CPU while it waits: %s, where all of its work takes %s", duration(o.cpu), duration(p.ref.cpu))
+	}
+}
+
 // A way is how a situation sets up a start, judges it, and shows it in a shell.
 type way struct {
 	manner
-	judge func(*program, *finding, *outcome, manner) // nil: it has to do as with a file
-	shell string                                     // what stands for the command is CMD
+	judge func(*program, *finding, *outcome) // nil: it has to do as with a file
+	shell string                             // what stands for the command is CMD
 }
 
 // By Python, what a shell has no words for.
@@ -148,14 +143,9 @@ var ways = map[string]way{
 }
 
 // refer finds out what the program does when its output is a file, twice.
-func (p *program) refer(ctx context.Context, f *finding) error {
-	second, err := p.toFile(ctx, f)
-	if err == nil {
-		p.ref, err = p.toFile(ctx, f)
-	}
-	if err != nil {
-		return err
-	}
+func (p *program) refer(ctx context.Context, f *finding) {
+	second := p.toFile(ctx, f)
+	p.ref = p.toFile(ctx, f)
 	p.endless = p.ref.end == "" || second.end == ""
 	p.stable = samePrefix(p.ref.out, second.out)
 	p.alike = p.ref.total == second.total && p.ref.end == second.end && p.stable == len(p.ref.out)
@@ -177,27 +167,17 @@ func (p *program) refer(ctx context.Context, f *finding) error {
 		f.ok("%s, twice the same", wrote)
 	}
 	f.evidence = p.evidence(p.ref)
-	return nil
 }
 
-func (p *program) toFile(ctx context.Context, f *finding) (*outcome, error) {
-	file, err := os.CreateTemp("", "pipebench-check-")
-	if err != nil {
-		return nil, err
-	}
+func (p *program) toFile(ctx context.Context, f *finding) *outcome {
+	file := script.Must(os.CreateTemp("", "pipebench-check-"))
 	defer os.Remove(file.Name())
 	defer file.Close()
-	o, err := f.start(ctx, manner{file: file}, p.o.Timeout, mostCompared)
-	if err != nil {
-		return nil, err
-	}
-	info, err := file.Stat()
-	if err == nil {
-		o.total = info.Size()
-		o.out = make([]byte, min(o.total, mostCompared))
-		_, err = file.ReadAt(o.out, 0)
-	}
-	return o, err
+	o := f.start(ctx, manner{file: file}, p.o.Timeout, mostCompared)
+	o.total = script.Must(file.Stat()).Size()
+	o.out = make([]byte, min(o.total, mostCompared))
+	script.Must(file.ReadAt(o.out, 0))
+	return o
 }
 
 // limit is what one start has: more than the reference took, since a slow reader holds it up.
@@ -212,7 +192,7 @@ func (p *program) evidence(o *outcome) *ProgramEvidence {
 }
 
 // same judges a program that has to do what it does with a file.
-func (p *program) same(f *finding, o *outcome, m manner) {
+func (p *program) same(f *finding, o *outcome) {
 	wrong, class, at := p.compare(o)
 	if class != "" {
 		f.evidence.(*ProgramEvidence).DiffersAt, f.class = &at, class
@@ -225,8 +205,8 @@ func (p *program) same(f *finding, o *outcome, m manner) {
 	grown := o.peak - max(p.ref.peak, 16<<20)
 	switch {
 	case o.end == "" && !p.endless:
-		p.ends(f, o, m)
-	case gaveUp && m.nonBlock:
+		p.ends(f, o)
+	case gaveUp && o.nonBlock:
 		f.ok("takes no non-blocking output, and says so: %s%s", o.end, says)
 	case wrong != "" && gaveUp:
 		f.fails("%s; %s%s", wrong, o.end, says)
@@ -234,7 +214,7 @@ func (p *program) same(f *finding, o *outcome, m manner) {
 		f.fails("%s; %s", wrong, cmp.Or(o.end, "running on"))
 	case o.end != p.ref.end && p.alike && !p.endless:
 		f.fails("%s, and with a file %s%s", o.end, p.ref.end, says)
-	case m.wait > 0 && p.ref.peak > 0 && p.ref.total >= 8*spill && grown > p.ref.total/2:
+	case o.wait > 0 && p.ref.peak > 0 && p.ref.total >= 8*spill && grown > p.ref.total/2:
 		f.class = "memory"
 		f.fails("holds what is not read in memory: %s, where with a file it is %s",
 			results.FormatSize(o.peak), results.FormatSize(p.ref.peak))
@@ -256,10 +236,10 @@ func (p *program) compare(o *outcome) (wrong, class string, at int64) {
 		return "", "", 0 // the rest may come later
 	case cut:
 		d.class, d.text = "cut", fmt.Sprintf("cut at %s of %s", size(o.total), size(p.ref.total))
-		if o.total == int64(o.capacity) {
+		if o.total == int64(o.holds) {
 			d.text = fmt.Sprintf("cut at %s: what one pipe holds", size(o.total))
 		} else if o.queued > 0 && o.total == int64(o.queued) {
-			queue := map[bool]string{true: "pipe", false: "pair of sockets"}[o.capacity > 0]
+			queue := map[bool]string{true: "pipe", false: "pair of sockets"}[o.holds > 0]
 			d.text = fmt.Sprintf("cut at %s: what a %s holds that nobody reads", size(o.total), queue)
 		}
 	case d.class == "" && o.total > p.ref.total && p.alike && !p.endless:
@@ -272,18 +252,18 @@ func (p *program) compare(o *outcome) (wrong, class string, at int64) {
 var crashes = []string{"SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGFPE"}
 
 // ends judges a program that has to end, whatever it writes.
-func (p *program) ends(f *finding, o *outcome, m manner) {
+func (p *program) ends(f *finding, o *outcome) {
 	switch {
 	case o.end == "" && p.endless:
 		f.cannotTell("it runs on in any case")
-	case o.end == "" && m.unreadErr:
+	case o.end == "" && o.unreadErr:
 		f.slow("waits for ever: it writes %s to standard error, and nobody reads that", size(p.ref.logs))
 	case o.end == "":
 		f.fails("had not ended after %s, with %s of %s written, on %s of CPU",
 			duration(o.took), size(o.total), size(p.ref.total), duration(o.cpu))
 	case slices.Contains(crashes, o.end) && o.end != p.ref.end:
 		f.fails("is killed by %s: %s", o.end, o.words())
-	case m.pipe == syspipe.PTY && o.end != p.ref.end && !p.endless && p.alike:
+	case o.pipe == syspipe.PTY && o.end != p.ref.end && !p.endless && p.alike:
 		f.fails("%s, and with a file %s: %s", o.end, p.ref.end, o.words())
 	default:
 		f.ok("%s, %s; %s to standard error", o.end, size(o.total), size(o.logs))
@@ -291,7 +271,7 @@ func (p *program) ends(f *finding, o *outcome, m manner) {
 }
 
 // notices judges a program whose reader has left.
-func (p *program) notices(f *finding, o *outcome, _ manner) {
+func (p *program) notices(f *finding, o *outcome) {
 	f.evidence.(*ProgramEvidence).NoticedNS = int64(o.noticed)
 	f.class = "leave"
 	switch {
@@ -307,7 +287,7 @@ func (p *program) notices(f *finding, o *outcome, _ manner) {
 }
 
 // complains judges a program whose output has no room.
-func (p *program) complains(f *finding, o *outcome, _ manner) {
+func (p *program) complains(f *finding, o *outcome) {
 	f.class = "full"
 	switch {
 	case p.ref.total == 0:
@@ -326,11 +306,11 @@ func (p *program) complains(f *finding, o *outcome, _ manner) {
 }
 
 // keepsLast judges what becomes of a last line that nothing ends.
-func (p *program) keepsLast(f *finding, o *outcome, m manner) {
+func (p *program) keepsLast(f *finding, o *outcome) {
 	input := bytes.TrimRight(p.o.Stdin, "\r\n")
 	last := bytes.TrimSpace(input[bytes.LastIndexByte(input, '\n')+1:])
 	lost := bytes.Count(o.out, last) < bytes.Count(p.ref.out, last)
-	if p.ends(f, o, m); f.Verdict == results.CheckOK && len(last) >= 4 && p.alike && lost {
+	if p.ends(f, o); f.Verdict == results.CheckOK && len(last) >= 4 && p.alike && lost {
 		f.Found = ""
 		f.fails("leaves out the last line, of %s", size(int64(len(last))))
 	}
@@ -342,24 +322,18 @@ const late = 200 * time.Millisecond
 // blockBuffer compares when lines come to a terminal and through a pipe. Those of a program that is
 // soon done come soon, and what it writes just before its end is not held back for long, however much
 // its start took: so it need not be started for that again.
-func (p *program) blockBuffer(ctx context.Context, f *finding) error {
+func (p *program) blockBuffer(ctx context.Context, f *finding) {
 	if p.ref.took < 2*late {
 		f.ok("all is written within %s", duration(p.ref.took))
-		return nil
+		return
 	}
 	if o := p.shown; o != nil && len(o.arrivals) > 0 && o.took-o.arrivals[0].at < late {
 		f.ok("all is written within the last %s", duration(o.took-o.arrivals[0].at))
-		return nil
+		return
 	}
 	for range 2 { // a busy machine holds lines back, too: twice is no chance
-		shown, err := f.start(ctx, manner{pipe: syspipe.PTY}, p.limit(), p.bound)
-		if err != nil {
-			return err
-		}
-		piped, err := f.start(ctx, manner{}, p.limit(), p.bound)
-		if err != nil {
-			return err
-		}
+		shown := f.start(ctx, manner{pipe: syspipe.PTY}, p.limit(), p.bound)
+		piped := f.start(ctx, manner{}, p.limit(), p.bound)
 		f.evidence = p.evidence(piped)
 		// the most by which bytes came later through a pipe than to a terminal, as seen both from the
 		// start of the program and from its end: on a busy machine one start is slower than another, and
@@ -375,13 +349,12 @@ func (p *program) blockBuffer(ctx context.Context, f *finding) error {
 		if len(shown.arrivals) < 4 || 3*len(piped.arrivals) > len(shown.arrivals) || behind < late {
 			f.ok("what comes to a terminal in %s comes through a pipe in %s",
 				results.FormatCount(len(shown.arrivals), "piece"), results.FormatCount(len(piped.arrivals), "piece"))
-			return nil
+			return
 		}
 		f.class, f.Reproduce = "buffer", proc.ShellLine(f.Command)+" | while read -r l; do date +%T.%N; done"
 		f.slow("lines come up to %s late: it gathers them in a buffer of %s where its output is no terminal",
 			duration(behind), bufferSize(piped))
 	}
-	return nil
 }
 
 // bufferSize names the size of the blocks that come, but for the last.

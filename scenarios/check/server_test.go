@@ -47,7 +47,7 @@ func TestServersThatAreWrongInOneWay(t *testing.T) {
 	type found map[string]string // by situation
 	for wrong, found := range map[string]found{
 		"ignores-end": {
-			"end-idle": "stays: still there 1.", "client-killed": "still there 1.5s after its client was killed: ",
+			"end-idle": "stays: still there ", "client-killed": "still there 1.5s after its client was killed: ",
 		},
 		"ignores-early-end": {"end-at-start": "stays: still there "},
 		"hangs-in-flight":   {"end-in-flight": "with 8 requests in flight; 8 of 8 were answered"},
@@ -85,6 +85,12 @@ func TestServersThatAreWrongInOneWay(t *testing.T) {
 				want := map[bool]string{false: results.CheckFails, true: results.CheckCannotTell}[told]
 				if c.Verdict != want || !strings.Contains(c.Found, text) {
 					t.Errorf("%s: %s: %s; want %q", situation, c.Verdict, c.Found, text)
+				}
+				var left struct {
+					NS time.Duration `json:"left_after_ns"`
+				}
+				if err := c.Evidence.Decode(&left); situation == "end-idle" && wrong == "ignores-end" && (err != nil || left.NS < 5*o.patience) {
+					t.Errorf("%v: given %v to leave, %v", situation, left.NS, err)
 				}
 				if c.Advice == "" && !told {
 					t.Errorf("%s: without advice", situation)

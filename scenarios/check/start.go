@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // A manner is what the standard streams of one start are, and what is done at their other ends. The
@@ -63,6 +65,11 @@ const (
 
 // An outcome is what one start of the program did.
 type outcome struct {
+	manner
+	process *proc.Process
+	reader  *syspipe.End // of its standard output; nil where that is a file
+	begun   time.Time
+
 	out   []byte // what came, as far as it is kept
 	total int64  // bytes that came
 	end   string // "exit 0", "SIGPIPE"; "" if it had not ended
@@ -73,7 +80,7 @@ type outcome struct {
 	took, first, noticed time.Duration // to the end; to the first byte; from the reader's leaving to the end
 	cpu                  time.Duration // of all it took; 0 where it is not known
 	peak                 int64         // bytes, when nothing was read yet, or at the end; 0 where it is not known
-	queued, capacity     int           // bytes that waited when the reader began; that the pipe holds, 0 if that is not known
+	queued, holds        int           // bytes that waited when the reader began; that the pipe holds, 0 if that is not known
 	spins                bool          // it ran all the while that it had to wait
 	arrivals             []arrival
 	left, holding        []string // processes that it left behind, and of them those that hold its output
@@ -85,59 +92,26 @@ type arrival struct {
 	bytes int64
 }
 
-// open opens standard output: the program's file and the reader of what it writes, which is nil for
-// a file.
-func (m manner) open() (child *os.File, reader io.ReadCloser, err error) {
-	if m.file != nil {
-		return m.file, nil, nil
-	}
-	kind := m.pipe
-	if kind == "" {
-		kind = syspipe.Anonymous
-	}
-	w, r, err := syspipe.Open(kind, m.capacity)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer w.Close()
-	if m.nonBlock {
-		err = w.SetIO(syspipe.Poll)
-	}
-	if err == nil {
-		child, err = w.File()
-	}
-	if err == nil {
-		err = r.UsePoller()
-	}
-	if err != nil {
-		r.Close()
-		return nil, nil, err
-	}
-	return child, r, nil
-}
-
 // start starts the program once and watches it until it ends, or limit is over.
-func (f *finding) start(ctx context.Context, m manner, limit time.Duration, bound int64) (*outcome, error) {
-	argv, err := f.Command, error(nil)
+func (f *finding) start(ctx context.Context, m manner, limit time.Duration, bound int64) *outcome {
 	if m.device != "" {
-		if m.file, err = os.OpenFile(m.device, os.O_WRONLY, 0); err != nil {
-			return nil, err
-		}
+		m.file = script.Must(os.OpenFile(m.device, os.O_WRONLY, 0))
 		defer m.file.Close()
 	}
+	argv := f.Command
 	if m.closed && runtime.GOOS == "windows" {
-		return nil, errors.New("a process without a standard input cannot be started on Windows")
+		script.Check(errors.New("a process without a standard input cannot be started on Windows"))
 	} else if m.closed { // which os/exec cannot
 		argv = append([]string{"sh", "-c", `exec "$@" <&-`, "sh"}, argv...)
 	}
-	child, reader, err := m.open()
-	if err != nil {
-		return nil, err
-	}
 	p := f.command(argv)
 	defer p.Close()
+	o := &outcome{manner: m, process: p}
+	if p.Cmd.Stdout = m.file; m.file == nil {
+		o.reader = script.Must(p.Connect(1, cmp.Or(m.pipe, syspipe.Anonymous), m.capacity, m.nonBlock))
+	}
 	nothing, silence := io.Pipe() // an input that gives nothing, and ends when silence is closed
-	switch p.Cmd.Stdout = child; {
+	switch {
 	case m.trickle:
 		p.Cmd.Stdin = &pieces{rest: f.o.Stdin, size: max(7, len(f.o.Stdin)/20), pauses: []time.Duration{0, m.settle, 10 * time.Millisecond}}
 	case m.input != nil:
@@ -148,67 +122,50 @@ func (f *finding) start(ctx context.Context, m manner, limit time.Duration, boun
 		p.Cmd.Stdin = bytes.NewReader(f.o.Stdin)
 	}
 	if m.unreadErr {
-		stderr, err := p.Pipe(2)
-		if err != nil {
-			return nil, err
+		script.Must(p.Pipe(2))
+	}
+	if m.leaves == leavesAtOnce {
+		o.reader.Close()
+	}
+	o.begun = time.Now()
+	script.Check(p.Start(ctx))
+	if o.reader != nil && o.reader.Kind().IsPipe() && m.leaves != leavesAtOnce {
+		o.holds, _ = o.reader.Capacity()
+	}
+	if m.wait > 0 { // late is a reader when there is something to read
+		for n := 0; n == 0 && !p.Ended(tick/5) && time.Since(o.begun) < limit/2; {
+			n, _ = o.reader.Buffered()
 		}
-		defer stderr.Close()
+		o.watch(o.reader, m.wait)
 	}
-	if reader != nil && m.leaves == leavesAtOnce {
-		reader.Close()
-	}
-	o, begun := &outcome{}, time.Now()
-	err = p.Start(ctx)
-	if m.file == nil {
-		child.Close()
-	}
-	if reader != nil {
-		defer reader.Close()
-	}
-	if err != nil {
-		return nil, err
-	}
-	if pipe, ok := reader.(*syspipe.End); ok && pipe.Kind().IsPipe() && m.leaves != leavesAtOnce {
-		o.capacity, _ = pipe.Capacity()
-	}
-	if m.wait > 0 {
-		if pipe, ok := reader.(*syspipe.End); ok { // late is a reader when there is something to read
-			for n := 0; n == 0 && !p.Ended(tick/5) && time.Since(begun) < limit/2; {
-				n, _ = pipe.Buffered()
-			}
-		}
-		o.watch(p, reader, m.wait)
-	}
-	left := o.follow(p, m, reader, begun, limit, bound, silence)
-	if err := ctx.Err(); err != nil {
-		return nil, context.Cause(ctx)
-	}
-	o.conclude(f, p, m, begun, left)
-	return o, nil
+	left := o.follow(limit, bound, silence)
+	script.Check(context.Cause(ctx))
+	o.conclude(f, left)
+	return o
 }
 
 // follow reads what comes until the program has ended and everything was read, or until limit is
 // over, and returns when the reader left.
-func (o *outcome) follow(p *proc.Process, m manner, reader io.ReadCloser, begun time.Time, limit time.Duration, bound int64, silence io.Closer) (left time.Time) {
+func (o *outcome) follow(limit time.Duration, bound int64, silence io.Closer) (left time.Time) {
 	var hurry atomic.Bool
 	read := make(chan time.Time, 1)
-	go func() { read <- o.read(m, reader, begun, bound, &hurry) }()
-	if m.silent {
-		o.watch(p, nil, quiet)
+	go func() { read <- o.read(bound, &hurry) }()
+	if o.silent {
+		o.watch(nil, quiet)
 	}
 	silence.Close()
-	over := time.After(time.Until(begun.Add(limit)))
-	if m.file != nil { // an endless program would fill the disk
-		for begun := begun; !p.Ended(tick/10) && time.Since(begun) < limit; {
-			if info, err := m.file.Stat(); err != nil || info.Size() > bound {
+	over := time.After(time.Until(o.begun.Add(limit)))
+	if o.file != nil { // an endless program would fill the disk
+		for !o.process.Ended(tick/10) && time.Since(o.begun) < limit {
+			if info, err := o.file.Stat(); err != nil || info.Size() > bound {
 				break
 			}
-			p.PeakMemory() // which is not told of one that has ended
+			o.process.PeakMemory() // which is not told of one that has ended
 		}
 		return <-read
 	}
 	select {
-	case <-p.Done():
+	case <-o.process.Done():
 		hurry.Store(true)
 		select {
 		case left = <-read:
@@ -217,45 +174,45 @@ func (o *outcome) follow(p *proc.Process, m manner, reader io.ReadCloser, begun 
 		}
 	case left = <-read: // it has closed its output, or the reader has left
 		select {
-		case <-p.Done():
+		case <-o.process.Done():
 		case <-over:
 		}
 		return left
 	case <-over:
 	}
-	reader.Close()
+	o.reader.Close()
 	return <-read
 }
 
 // read takes what comes until the end, or until the reader leaves, and returns when that was.
-func (o *outcome) read(m manner, reader io.ReadCloser, begun time.Time, bound int64, hurry *atomic.Bool) time.Time {
-	if reader == nil || m.leaves == leavesAtOnce {
-		return begun
+func (o *outcome) read(bound int64, hurry *atomic.Bool) time.Time {
+	if o.reader == nil || o.leaves == leavesAtOnce {
+		return o.begun
 	}
 	buf := make([]byte, 64<<10)
 	for reading := time.Now(); ; {
 		p := buf
-		if m.slow && time.Since(reading) < slowTime && !hurry.Load() {
+		if o.slow && time.Since(reading) < slowTime && !hurry.Load() {
 			time.Sleep(slowPause)
 			p = buf[:slowBytes]
 		}
-		n, err := reader.Read(p)
+		n, err := o.reader.Read(p)
 		if n > 0 && o.total == 0 {
-			o.first = time.Since(begun)
+			o.first = time.Since(o.begun)
 		}
 		o.total += int64(n)
 		if int64(len(o.out)) < bound+spill {
 			o.out = append(o.out, p[:n]...)
 		}
 		if n > 0 && len(o.arrivals) < 10_000 {
-			o.arrivals = append(o.arrivals, arrival{time.Since(begun), o.total})
+			o.arrivals = append(o.arrivals, arrival{time.Since(o.begun), o.total})
 		}
 		if err != nil {
 			return time.Now()
 		}
 		line := bytes.IndexByte(o.out, '\n') >= 0
-		if m.leaves == leavesAfterLine && line || m.leaves == leavesMidway && o.total >= m.midway || o.total > bound {
-			reader.Close()
+		if o.leaves == leavesAfterLine && line || o.leaves == leavesMidway && o.total >= o.midway || o.total > bound {
+			o.reader.Close()
 			return time.Now()
 		}
 	}
@@ -264,11 +221,11 @@ func (o *outcome) read(m manner, reader io.ReadCloser, begun time.Time, bound in
 // watch looks at a program that has to wait, since its output is not read, or nothing comes. One
 // that ran at every look, though nothing of it moved, spins; who is suspected of it is watched for
 // longer.
-func (o *outcome) watch(p *proc.Process, reader io.ReadCloser, d time.Duration) {
+func (o *outcome) watch(pipe *syspipe.End, d time.Duration) {
+	p := o.process
 	looks, running, before := 0, 0, -1
-	pipe, _ := reader.(*syspipe.End)
 	look := func(d time.Duration) (spins bool) {
-		for end := time.Now().Add(d); time.Now().Before(end) && !p.Ended(tick); {
+		for n := d / tick; n > 0 && !p.Ended(tick); n-- { // as many looks on a busy machine, in more time
 			waits := pipe == nil
 			if pipe != nil {
 				o.queued, _ = pipe.Buffered()
@@ -300,9 +257,9 @@ func (o *outcome) watch(p *proc.Process, reader io.ReadCloser, d time.Duration) 
 }
 
 // conclude takes down how the program ended, and what it left.
-func (o *outcome) conclude(f *finding, p *proc.Process, m manner, begun, left time.Time) {
-	now := time.Now()
-	o.took, o.noticed = now.Sub(begun), now.Sub(left)
+func (o *outcome) conclude(f *finding, left time.Time) {
+	now, p := time.Now(), o.process
+	o.took, o.noticed = now.Sub(o.begun), now.Sub(left)
 	if o.peak == 0 {
 		o.peak, _ = p.PeakMemory()
 	}
@@ -311,10 +268,10 @@ func (o *outcome) conclude(f *finding, p *proc.Process, m manner, begun, left ti
 		if _, name, ok := proc.Signaled(p.Cmd.ProcessState); ok {
 			o.end = name
 		}
-		if m.file != nil {
+		if o.file != nil {
 			for end := time.Now().Add(holdOn); time.Now().Before(end); time.Sleep(tick) {
 				pids, _ := proc.Marked(f.mark)
-				if o.left, o.holding = holders(pids, m.file.Name()); len(o.left) == 0 {
+				if o.left, o.holding = holders(pids, o.file.Name()); len(o.left) == 0 {
 					break
 				}
 			}

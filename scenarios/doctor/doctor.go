@@ -28,6 +28,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/subrun"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // Least is the number of invocations that a comparison can rest on.
@@ -85,38 +86,36 @@ func Run(ctx context.Context, p Plan, keep func(*results.Set) error) (*Watch, er
 	}
 	defer os.RemoveAll(scratch) // one that stays, as where a scanner of Windows has it open, costs no answer
 	w := &Watch{}
-	return w, w.run(ctx, p, scratch, keep)
+	return w, script.Run(func() { w.run(ctx, p, scratch, keep) })
 }
 
-func (w *Watch) run(ctx context.Context, p Plan, scratch string, keep func(*results.Set) error) error {
+// run is a script, which an invocation ends that fails.
+func (w *Watch) run(ctx context.Context, p Plan, scratch string, keep func(*results.Set) error) {
 	began := time.Now()
 	var longest time.Duration
 	for i := range p.Invocations {
 		if i > 0 && time.Since(began)+longest > p.MaxTime {
-			return nil
+			return
 		}
 		before := machine.ReadUsage()
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			script.Check(context.Cause(ctx))
 		case <-time.After(time.Until(began.Add(due(i, p.Invocations, p.Over, longest)))):
 		}
 		w.waiting.Add(machine.ReadUsage().Since(before))
 		at := time.Now()
 		set, err := w.invoke(ctx, p, i, filepath.Join(scratch, strconv.Itoa(i)))
 		if err != nil {
-			return fmt.Errorf("invocation %d: %w", i+1, err)
+			script.Check(fmt.Errorf("invocation %d: %w", i+1, err))
 		}
 		took := time.Since(at)
 		longest = max(longest, took)
-		if err := keep(set); err != nil {
-			return err
-		}
+		script.Check(keep(set))
 		if p.Observe != nil {
 			p.Observe(i+1, p.Invocations, took)
 		}
 	}
-	return nil
 }
 
 func (w *Watch) invoke(ctx context.Context, p Plan, i int, dir string) (*results.Set, error) {

@@ -23,7 +23,7 @@ func (r *faultRun) request(id string) []byte {
 // converse sends messages and returns the answers that come, until there are n, the server says no
 // more, or one takes longer than a server has for it.
 func (r *faultRun) converse(ctx context.Context, n int, msgs ...[]byte) (answers []answer) {
-	limit := r.d.deadline(0)
+	limit := r.d.deadline(transportRequest, 0)
 	d := r.c.dialogue(limit, func() error {
 		for _, msg := range msgs {
 			r.send(msg)
@@ -74,7 +74,7 @@ var (
 	anyIDs      = []string{`0`, `-1`, `""`, `9007199254740993`, `1.5`} // LSP has whole numbers of 32 bits alone
 )
 
-func idsOfEveryType(ctx context.Context, r *faultRun) error {
+func idsOfEveryType(ctx context.Context, r *faultRun) {
 	var notes []string
 	ids := slices.Concat(demandedIDs, anyIDs)
 	if r.d.speaks() == "lsp" {
@@ -89,7 +89,7 @@ func idsOfEveryType(ctx context.Context, r *faultRun) error {
 		switch {
 		case sameJSON(got, want):
 		case got == "" && !r.answered(ctx, "a request with the id "+want):
-			return nil
+			return
 		case demanded && got == "":
 			r.judge(Unanswered, "a request with the id %s is not answered", want)
 		case demanded:
@@ -104,7 +104,6 @@ func idsOfEveryType(ctx context.Context, r *faultRun) error {
 		r.Found = fmt.Sprintf("%d ids of %d came back as they were sent", len(ids)-len(notes), len(ids))
 		r.Found = strings.Join(append([]string{r.Found}, notes...), "; ")
 	}
-	return nil
 }
 
 // sameJSON reports whether two texts are the same string, however it is escaped, or the same text.
@@ -117,14 +116,14 @@ func sameJSON(a, b string) bool {
 }
 
 // batch sends two requests as an array, which JSON-RPC has and most protocols over it have not.
-func batch(ctx context.Context, r *faultRun) error {
+func batch(ctx context.Context, r *faultRun) {
 	if r.d.speaks() == "lsp" {
-		return notTried("its protocol forbids batches")
+		untried("its protocol forbids batches")
 	}
 	said := r.c.overhear()
 	r.send([]byte("[" + string(r.request(`"one"`)) + "," + string(r.request(`"two"`)) + "]"))
 	if !r.answered(ctx, "a batch") {
-		return nil
+		return
 	}
 	text := said.String()
 	one, two := strings.Contains(text, `"one"`), strings.Contains(text, `"two"`)
@@ -138,10 +137,9 @@ func batch(ctx context.Context, r *faultRun) error {
 	default:
 		r.Found = "ignored a batch, and goes on"
 	}
-	return nil
 }
 
-func unknownMethodRefused(ctx context.Context, r *faultRun) error {
+func unknownMethodRefused(ctx context.Context, r *faultRun) {
 	answers := r.converse(ctx, 1, r.request(`"unknown"`))
 	switch {
 	case len(answers) == 0 && r.c.isClosed():
@@ -156,13 +154,12 @@ func unknownMethodRefused(ctx context.Context, r *faultRun) error {
 	default:
 		r.Found = fmt.Sprintf("refused with %d", jsonrpc.CodeMethodNotFound)
 	}
-	return nil
 }
 
 // atOnce is how many requests are sent without waiting: few enough for any pipe.
 const atOnce = 32
 
-func pipelined(ctx context.Context, r *faultRun) error {
+func pipelined(ctx context.Context, r *faultRun) {
 	var msgs [][]byte
 	for i := range atOnce {
 		msgs = append(msgs, r.request(strconv.Itoa(i+1)))
@@ -189,7 +186,6 @@ func pipelined(ctx context.Context, r *faultRun) error {
 	default:
 		r.Found = fmt.Sprintf("all of %d requests were answered in their order", atOnce)
 	}
-	return nil
 }
 
 // cancels are what takes a request back, by protocol: a method, and its parameters around the id.
@@ -199,10 +195,10 @@ var cancels = map[string][3]string{
 }
 
 // cancelRequests takes back requests that are not known, under way, and answered.
-func cancelRequests(ctx context.Context, r *faultRun) error {
+func cancelRequests(ctx context.Context, r *faultRun) {
 	words, ok := cancels[r.d.speaks()]
 	if !ok {
-		return notTried("its protocol has no word for it")
+		untried("its protocol has no word for it")
 	}
 	cancel := func(id string) []byte {
 		return []byte(`{"jsonrpc":"2.0","method":` + quoted(words[0]) + `,"params":` + words[1] + id + words[2] + `}`)
@@ -224,13 +220,12 @@ func cancelRequests(ctx context.Context, r *faultRun) error {
 	default:
 		r.Found = "goes on; a request was answered before it could be cancelled"
 	}
-	return nil
 }
 
 // strayOutput looks at all that a server says from its start to its end.
-func strayOutput(ctx context.Context, r *faultRun) error {
-	if err := r.meet(ctx, r.d.smallest(toolRequest)); err != nil || r.Verdict != OK {
-		return err
+func strayOutput(ctx context.Context, r *faultRun) {
+	if r.meet(ctx, r.d.smallest(toolRequest)); r.Verdict != OK {
+		return
 	}
 	r.c.stdin.Close()
 	r.c.Stop(r.d.o.gone(), leaveAtTerm)
@@ -239,5 +234,4 @@ func strayOutput(ctx context.Context, r *faultRun) error {
 	if lines, first, _ := r.c.strays.nonMessages(); lines > 0 {
 		r.judge("stray output", "%d lines on standard output are no messages, the first: %q", lines, first)
 	}
-	return nil
 }

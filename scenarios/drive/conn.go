@@ -18,6 +18,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // A StartError is returned when the command could not be started at all.
@@ -66,22 +67,24 @@ type conn struct {
 type receiver func(msg []byte, e jsonrpc.Envelope, at time.Time)
 
 // connect starts the server over pipes as the options say, and reads what it says from then on.
-func connect(o Options, f framers.Framing) (*conn, error) {
+func connect(o Options, f framers.Framing) *conn {
 	c := &conn{
 		Process: proc.Command(o.Command[0], o.Command[1:]...), framing: f, client: os.Getpid(),
 		closed: make(chan struct{}), replies: make(chan []byte, 64), replied: make(chan struct{}),
 		stderrTail: proc.Tail{Limit: tailBytes}, drained: make(chan struct{}),
 	}
 	if o.behind {
-		var err error
-		if c.Process, err = proc.Self(clientWork, o.Command); err != nil {
-			return nil, err
-		}
+		c.Process = script.Must(proc.Self(clientWork, o.Command))
 	}
 	c.Cmd.Env, c.Cmd.Dir, c.Attached = o.Env, o.Dir, o.mark != "" // which finds what it leaves
-	if err := c.launch(o); err != nil {
-		closeEnds(c.stdin, c.stdout, c.stderr)
-		return nil, err
+	c.stdin = script.Must(c.Connect(0, o.Pipe, o.Capacity, false))
+	c.stdout = script.Must(c.Connect(1, o.Pipe, o.Capacity, o.nonblock))
+	c.stderr = script.Must(c.Connect(2, syspipe.Anonymous, 0, false))
+	if err := c.Start(context.Background()); err != nil { // it ends when it is told to: see shutdown
+		script.Check(&StartError{o.Command, err})
+	}
+	if o.behind {
+		c.client = c.Cmd.Process.Pid
 	}
 	c.in = &countedStream{end: c.stdin, chunk: o.WriteChunk, pause: o.WritePause}
 	c.out = &countedStream{end: c.stdout}
@@ -99,50 +102,7 @@ func connect(o Options, f framers.Framing) (*conn, error) {
 			io.Copy(&c.stderrTail, c.stderr) // its end is no failure
 		}
 	}()
-	return c, nil
-}
-
-// launch opens the pipes and starts the process. The server's ends are ours only until it has them.
-func (c *conn) launch(o Options) error {
-	var theirs [3]*syspipe.End
-	var errs [4]error
-	c.stdin, theirs[0], errs[0] = syspipe.Open(o.Pipe, o.Capacity)
-	theirs[1], c.stdout, errs[1] = syspipe.Open(o.Pipe, o.Capacity)
-	theirs[2], c.stderr, errs[2] = syspipe.Open(syspipe.Anonymous, 0)
-	if o.nonblock && errs[1] == nil {
-		errs[3] = theirs[1].SetIO(syspipe.Poll) // the mode is the pipe's: the server has it from its start
-	}
-	defer closeEnds(theirs[:]...)
-	err := errors.Join(errs[:]...)
-	var files [3]*os.File
-	for i, ours := range []*syspipe.End{c.stdin, c.stdout, c.stderr} {
-		if err == nil {
-			files[i], err = theirs[i].File()
-		}
-		defer files[i].Close() // says no more than that it is nil, where it is
-		if err == nil {
-			err = ours.UsePoller() // a goroutine then waits without a thread
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("pipes for %s: %w", o.Command[0], err)
-	}
-	c.Cmd.Stdin, c.Cmd.Stdout, c.Cmd.Stderr = files[0], files[1], files[2]
-	if err := c.Start(context.Background()); err != nil { // it ends when it is told to: see shutdown
-		return &StartError{o.Command, err}
-	}
-	if o.behind {
-		c.client = c.Cmd.Process.Pid
-	}
-	return nil
-}
-
-func closeEnds(ends ...*syspipe.End) {
-	for _, e := range ends {
-		if e != nil {
-			e.Close()
-		}
-	}
+	return c
 }
 
 // wire returns where frames are written: in one call each, or in the pieces asked for.

@@ -47,16 +47,22 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // A Driver drives one server, and starts it again whenever it fails.
+//
+// What its methods are made of are steps of a [script]: an error that is ours, or a server that cannot be
+// started any more, ends them, and the exported ones return it. What a server does wrong is no error but
+// an outcome.
 type Driver struct {
 	o        Options
 	protocol *protocol
-	pace     deadlineModel
-	ready    time.Duration // that the first start took, until the server had answered
-	refusal  string        // the code of the error that a server gives for an unknown method
-	least    map[int]int64 // round trips of a size that are demanded of a sweep
+	paces    [transportRequest + 1]deadlineModel // by kind of request
+	ready    time.Duration                       // that the first start took, until the server had answered
+	refusal  string                              // the code of the error that a server gives for an unknown method
+	least    map[int]int64                       // round trips of a size that are demanded of a sweep
 
 	folder string // of the documents, ours to remove; "" where there are none
 
@@ -79,18 +85,7 @@ func Open(ctx context.Context, o Options) (*Driver, error) {
 		return nil, err
 	}
 	d := &Driver{o: o}
-	if d.o.Request == RequestDocument {
-		// Some language servers look around where a document lies: in an empty folder.
-		if d.folder, err = os.MkdirTemp("", "pipebench-documents-"); err != nil {
-			return nil, fmt.Errorf("drive: a folder for documents: %w", err)
-		}
-		path := filepath.ToSlash(d.folder)
-		if !strings.HasPrefix(path, "/") {
-			path = "/" + path // a drive's letter
-		}
-		d.o.root = (&url.URL{Scheme: "file", Path: path}).String()
-	}
-	if err := d.begin(ctx); err != nil {
+	if err := script.Run(func() { d.begin(ctx) }); err != nil {
 		d.Close()
 		return nil, err
 	}
@@ -99,64 +94,70 @@ func Open(ctx context.Context, o Options) (*Driver, error) {
 
 // begin starts the server, and learns what it speaks, how it refuses, and whether its answers hold
 // what was sent.
-func (d *Driver) begin(ctx context.Context) (err error) {
+func (d *Driver) begin(ctx context.Context) {
+	if d.o.Request == RequestDocument {
+		d.makeFolder()
+	}
 	began := time.Now()
 	if d.protocol = newProtocol(d.o); d.protocol == nil {
-		if d.protocol, d.c, err = detect(ctx, d.o); err != nil {
-			return err
-		}
+		d.protocol, d.c = detect(ctx, d.o)
 	}
-	if !slices.Contains(d.protocol.requests, d.o.Request) {
-		known := strings.Join(d.protocol.requests, ", ")
-		return fmt.Errorf("drive: %s has no request %q, only %s", d.protocol.name, d.o.Request, known)
+	p := d.protocol
+	if !slices.Contains(p.requests, d.o.Request) {
+		script.Check(fmt.Errorf("drive: %s has no request %q, only %s", p.name, d.o.Request, strings.Join(p.requests, ", ")))
 	}
-	if !d.protocol.tools() && d.o.Tool+d.o.Arg+d.o.Args+d.o.ReplyTool != "" {
-		return fmt.Errorf("drive: %s has no tools that could be called with arguments", d.protocol.name)
+	if !p.tools() && d.o.Tool+d.o.Arg+d.o.Args+d.o.ReplyTool != "" {
+		script.Check(fmt.Errorf("drive: %s has no tools that could be called with arguments", p.name))
 	}
 	if d.c == nil {
-		if d.c, err = d.start(ctx); err != nil {
-			return err
-		}
+		d.c = d.start(ctx)
 	}
 	d.starts, d.ready = 1, time.Since(began)
-	out, err := d.try(ctx, transportRequest)
-	d.refusal = out.code
-	if p := d.protocol; err == nil && p.tryEcho {
+	d.refusal = d.first(ctx, transportRequest).code
+	if d.paces[toolRequest] = d.paces[transportRequest]; p.tryEcho {
 		p.echoes = true
-		out, err = d.try(ctx, toolRequest)
+		out := d.first(ctx, toolRequest)
 		p.echoes = out.verdict == OK && out.code == ""
 	}
-	return err
+}
+
+// makeFolder makes an empty folder for documents: some language servers look around where one lies.
+func (d *Driver) makeFolder() {
+	var err error
+	if d.folder, err = os.MkdirTemp("", "pipebench-documents-"); err != nil {
+		script.Check(fmt.Errorf("drive: a folder for documents: %w", err))
+	}
+	path := filepath.ToSlash(d.folder)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // a drive's letter
+	}
+	d.o.root = (&url.URL{Scheme: "file", Path: path}).String()
 }
 
 // start starts the server and shakes hands.
-func (d *Driver) start(ctx context.Context) (*conn, error) {
-	c, err := connect(d.o, d.protocol.wire)
-	if err != nil {
-		return nil, err
-	}
-	return d.greet(ctx, c)
+func (d *Driver) start(ctx context.Context) *conn {
+	c := connect(d.o, d.protocol.wire)
+	d.greet(ctx, c)
+	return c
 }
 
 // greet shakes hands with a server that was started, and ends it where that fails.
-func (d *Driver) greet(ctx context.Context, c *conn) (*conn, error) {
+func (d *Driver) greet(ctx context.Context, c *conn) {
 	c.speak(d.protocol)
-	var err error
-	if d.protocol.greet != nil {
-		err = d.protocol.greet(ctx, c, d.o.Start)
-	}
-	if err == nil && c.whole.Load() == 0 {
-		// Nothing was asked in the handshake: a first sign of life keeps the start of the server
-		// out of the time that a later answer has.
-		if _, err = c.ask(ctx, d.smallest(transportRequest).number(0), d.o.Start); err != nil {
-			err = fmt.Errorf("a first request: %w", err)
+	h := handshake{c, ctx, d.o.Start}
+	err := script.Run(func() {
+		if d.protocol.greet != nil {
+			d.protocol.greet(h)
 		}
+		if c.whole.Load() == 0 {
+			// Nothing was asked in the handshake: a first sign of life keeps the start of the server
+			// out of the time that a later answer has.
+			h.ask("a first request", d.smallest(transportRequest).number(0))
+		}
+	})
+	if err != nil {
+		script.Check(cmp.Or(context.Cause(ctx), handshakeError(d.o, c, err)))
 	}
-	if err == nil {
-		return c, nil
-	}
-	refused := handshakeError(d.o, c, err)
-	return nil, cmp.Or(context.Cause(ctx), refused)
 }
 
 // Protocol returns what the server speaks, with the revision where there is one: "mcp 2025-11-25",
@@ -182,9 +183,6 @@ func (d *Driver) Request() string {
 	}
 	return d.protocol.sends
 }
-
-// Starts returns how often the server was started.
-func (d *Driver) Starts() int { return d.starts }
 
 // Close ends the server. It may be called by anyone, ends what is under way, and may be called
 // again.
@@ -212,9 +210,9 @@ func (d *Driver) end(politely bool) {
 
 // live returns the running server, and starts it again if it is not running, unless the driver is
 // closed, or closed meanwhile.
-func (d *Driver) live(ctx context.Context) (*conn, error) {
+func (d *Driver) live(ctx context.Context) *conn {
 	if c := d.running(); c != nil {
-		return c, nil
+		return c
 	}
 	starting, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -223,7 +221,7 @@ func (d *Driver) live(ctx context.Context) (*conn, error) {
 		cancel(errClosed)
 	}
 	d.mu.Unlock()
-	c, err := d.restart(starting)
+	c, err := script.Of(func() *conn { return d.restart(starting) })
 	d.mu.Lock()
 	d.starting = nil
 	// Once the driver is closed nobody would end this server, nor what is written to it.
@@ -235,7 +233,8 @@ func (d *Driver) live(ctx context.Context) (*conn, error) {
 	if err != nil && c != nil {
 		c.shutdown(false)
 	}
-	return c, err
+	script.Check(err)
+	return c
 }
 
 // heed ends a write that is under way when ctx ends, by closing the server's input, until it is told
@@ -259,20 +258,22 @@ const (
 	// mostTries is how often a server is started again before it is given up: one that does not come
 	// to life once may the next time, and a sweep is not thrown away for it.
 	mostTries = 3
-	// longestPause is how long a second start waits at most after one that failed, a third twice that. The first after a server
-	// that was ready is at once: one that fails at a size is no crash loop.
+	// longestPause is how long a second start waits at most after one that failed, a third twice that.
+	// The first after a server that was ready is at once: one that fails at a size is no crash loop.
 	longestPause = 100 * time.Millisecond
 )
 
 // restart starts a server that was running before.
-func (d *Driver) restart(ctx context.Context) (*conn, error) {
+func (d *Driver) restart(ctx context.Context) *conn {
 	for tries := 1; ctx.Err() == nil; tries++ {
-		c, err := d.start(ctx)
+		c, err := script.Of(func() *conn { return d.start(ctx) })
 		switch {
-		case err == nil || ctx.Err() != nil:
-			return c, err
+		case err == nil:
+			return c
+		case ctx.Err() != nil:
+			script.Check(err)
 		case tries == mostTries:
-			return nil, fmt.Errorf("start it again, %d times: %w", tries, err)
+			script.Check(fmt.Errorf("start it again, %d times: %w", tries, err))
 		}
 		d.failedStarts++
 		select {
@@ -280,7 +281,8 @@ func (d *Driver) restart(ctx context.Context) (*conn, error) {
 		case <-ctx.Done():
 		}
 	}
-	return nil, context.Cause(ctx)
+	script.Check(context.Cause(ctx))
+	return nil
 }
 
 // discard ends a server that failed. The next request gets a new one.
@@ -293,15 +295,20 @@ func (d *Driver) discard(c *conn) {
 	}
 }
 
-// try makes one small request.
-func (d *Driver) try(ctx context.Context, kind requestKind) (outcome, error) {
-	return d.roundTrip(ctx, d.smallest(kind), 0)
+// first makes one small request of a kind of which nothing is known: the server has as long as for its
+// start.
+func (d *Driver) first(ctx context.Context, kind requestKind) (out outcome) {
+	d.paces[kind] = deadlineModel{1, d.o.Start / margin}
+	if out = d.roundTrip(ctx, d.smallest(kind), 0); out.verdict != OK {
+		d.paces[kind] = deadlineModel{}
+	}
+	return out
 }
 
 // request makes a request of size bytes, or of as few as it takes.
 func (d *Driver) request(kind requestKind, size int) *requestTemplate {
 	t := d.protocol.request(kind, size)
-	t.refusal = d.refusal
+	t.kind, t.refusal = kind, d.refusal
 	return t
 }
 

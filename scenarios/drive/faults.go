@@ -14,6 +14,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // A FaultEvidence is what the verdict on a server rests on that a client or the system misbehaved
@@ -38,41 +39,41 @@ type FaultEvidence struct {
 
 // A treatment is what a client, or the system, does to a server.
 type treatment struct {
-	do  func(context.Context, *faultRun) error
-	set func(*Options) // what it needs of the pipes; nil for nothing
-	raw bool           // it starts the server itself
-	end bool           // a server may end over it
-	rpc bool           // it is about JSON-RPC
-	all bool           // it is about all processes that the server started
+	do  func(context.Context, *faultRun) // a script
+	set func(*Options)                   // what it needs of the pipes; nil for nothing
+	raw bool                             // it starts the server itself
+	end bool                             // a server may end over it
+	rpc bool                             // it is about JSON-RPC
+	all bool                             // it is about all processes that the server started
 
 	mild bool // what it finds is no failure: no protocol demands otherwise
 }
 
 // treatments are by name in the catalogue. Each has a server started for it.
 var treatments = map[string]treatment{
-	"dirty-line": {do: func(ctx context.Context, r *faultRun) error {
+	"dirty-line": {do: func(ctx context.Context, r *faultRun) {
 		if r.c.framing.String() != "ndjson" || !r.d.protocol.jsonRPC {
-			return notTried("it is about JSON-RPC in lines, which the server does not speak")
+			untried("it is about JSON-RPC in lines, which the server does not speak")
 		}
 		r.sendRaw([]byte("\n  \nthis is a log line\n{\"broken\":\n"))
-		return r.meet(ctx, r.d.smallest(toolRequest))
+		r.meet(ctx, r.d.smallest(toolRequest))
 	}},
 	"split-utf8": {do: splitUTF8, set: func(o *Options) { o.WriteChunk = 71 }},
-	"trickle": {do: func(ctx context.Context, r *faultRun) error {
+	"trickle": {do: func(ctx context.Context, r *faultRun) {
 		r.asked = r.d.request(toolRequest, 4<<10)
-		return r.meet(ctx, r.asked)
+		r.meet(ctx, r.asked)
 	}, set: func(o *Options) { o.WriteChunk = 1 }},
-	"slow-reader": {do: func(ctx context.Context, r *faultRun) error {
-		return r.leaveUnread(ctx, 64<<10, 64) // 4 MiB: more than fits into any pipe on the way
+	"slow-reader": {do: func(ctx context.Context, r *faultRun) {
+		r.leaveUnread(ctx, 64<<10, 64) // 4 MiB: more than fits into any pipe on the way
 	}},
 	"unread-stderr": {do: unreadStderr, set: func(o *Options) { o.undrained = true }},
-	"nonblocking-stdout": {do: func(ctx context.Context, r *faultRun) error {
+	"nonblocking-stdout": {do: func(ctx context.Context, r *faultRun) {
 		if r.d.o.Pipe == syspipe.Named {
-			return notTried("the mode of a named pipe is not the server's alone")
+			untried("the mode of a named pipe is not the server's alone")
 		}
-		return r.leaveUnread(ctx, 256<<10, 4)
+		r.leaveUnread(ctx, 256<<10, 4)
 	}, set: func(o *Options) { o.nonblock = true }},
-	"closed-stdout": {do: func(_ context.Context, r *faultRun) error {
+	"closed-stdout": {do: func(_ context.Context, r *faultRun) {
 		r.c.stdout.Close()
 		t := r.d.smallest(transportRequest)
 		for i := range int64(3) {
@@ -81,35 +82,29 @@ var treatments = map[string]treatment{
 			}
 		}
 		r.awaitExit(max(leaveAtEOF, r.d.o.gone()), 2)
-		return nil
 	}},
-	"eof-mid-frame": {do: func(_ context.Context, r *faultRun) error {
+	"eof-mid-frame": {do: func(_ context.Context, r *faultRun) {
 		msg := r.d.smallest(toolRequest).number(1)
 		r.sendRaw(msg[:len(msg)/2])
 		r.c.stdin.Close()
 		r.awaitExit(max(leaveAtEOF, r.d.o.gone()), 2)
-		return nil
 	}},
 	"wrong-framing": {do: wrongFraming, end: true, rpc: true, mild: true},
 	"lying-length":  {do: lyingLength},
 
-	"end-idle": {do: func(_ context.Context, r *faultRun) error {
+	"end-idle": {do: func(_ context.Context, r *faultRun) {
 		r.c.stdin.Close()
 		r.leaves(r.d.o.gone(), "the end of its input")
-		return nil
 	}},
 	"end-in-flight": {do: endInFlight},
-	"end-at-start": {do: func(_ context.Context, r *faultRun) (err error) {
-		if r.c, err = connect(r.d.o, r.d.protocol.wire); err != nil {
-			return err
-		}
+	"end-at-start": {do: func(_ context.Context, r *faultRun) {
+		r.c = connect(r.d.o, r.d.protocol.wire)
 		defer r.c.shutdown(false)
 		r.c.stdin.Close()
 		r.leaves(r.d.o.gone()+r.d.beside(), "the end of its input, before anything was said")
-		return nil
 	}, raw: true},
-	"sigterm":        {do: func(_ context.Context, r *faultRun) error { return r.signal(syscall.SIGTERM) }},
-	"sigint":         {do: func(_ context.Context, r *faultRun) error { return r.signal(syscall.SIGINT) }},
+	"sigterm":        {do: func(_ context.Context, r *faultRun) { r.signal(syscall.SIGTERM) }},
+	"sigint":         {do: func(_ context.Context, r *faultRun) { r.signal(syscall.SIGINT) }},
 	"client-killed":  {do: clientKilled, all: true, set: func(o *Options) { o.behind = true }},
 	"held-output":    {do: heldOutput, all: true},
 	"stray-output":   {do: strayOutput, rpc: true},
@@ -128,7 +123,8 @@ type notTried string
 
 func (why notTried) Error() string { return string(why) }
 
-const notEchoed = notTried("the answers of the server do not hold what was sent")
+// untried ends a treatment that says nothing about the server.
+func untried(format string, args ...any) { script.Check(notTried(fmt.Sprintf(format, args...))) }
 
 // A Finding is how a server met one treatment.
 type Finding struct {
@@ -211,24 +207,23 @@ func (d *Driver) Treat(ctx context.Context, m catalogue.Misbehaviour, mark strin
 	r := &faultRun{d: own, Finding: Finding{Verdict: OK, Mild: t.mild, Evidence: FaultEvidence{
 		Command: d.o.Command, Protocol: d.Protocol(), Does: m.Title, FailureEvidence: new(results.FailureEvidence),
 	}}}
-	var err error
-	switch {
-	case t.rpc && !d.protocol.jsonRPC:
-		err = notTried("it is about JSON-RPC, which the server does not speak")
-	case t.all && own.o.mark == "":
-		err = notTried("this system does not tell which processes others started")
-	case !t.raw:
-		r.c, err = own.live(ctx)
-	}
-	if err == nil {
-		err = t.do(ctx, r)
-	}
-	if err == nil && r.Verdict != OK && r.asked != nil {
-		var alone outcome
-		if alone, err = plain.roundTrip(ctx, r.asked, 1); err == nil && alone.verdict != OK {
-			err = notTried(fmt.Sprintf("a request of %s is not served in any case: %s", results.FormatSize(int64(len(r.asked.msg))), alone.verdict))
+	err := script.Run(func() {
+		switch {
+		case t.rpc && !d.protocol.jsonRPC:
+			untried("it is about JSON-RPC, which the server does not speak")
+		case t.all && own.o.mark == "":
+			untried("this system does not tell which processes others started")
+		case !t.raw:
+			r.c = own.live(ctx)
 		}
-	}
+		if t.do(ctx, r); r.Verdict == OK || r.asked == nil {
+			return
+		}
+		if alone := plain.roundTrip(ctx, r.asked, 1); alone.verdict != OK {
+			size := results.FormatSize(int64(len(r.asked.msg)))
+			untried("a request of %s is not served in any case: %s", size, alone.verdict)
+		}
+	})
 	r.Fine, r.Found = r.Verdict == OK || t.end && r.Verdict.Ended(), r.sentence()
 	if why, untried := errors.AsType[notTried](err); untried {
 		r.Verdict, r.Fine, r.Found, r.Advice, err = NotTried, false, string(why), string(why), nil
@@ -263,11 +258,7 @@ func (r *faultRun) found(out outcome) {
 }
 
 // meet makes a round trip and takes what it met.
-func (r *faultRun) meet(ctx context.Context, t *requestTemplate) error {
-	out, err := r.d.roundTrip(ctx, t, 1)
-	r.found(out)
-	return err
-}
+func (r *faultRun) meet(ctx context.Context, t *requestTemplate) { r.found(r.d.roundTrip(ctx, t, 1)) }
 
 // sendRaw gives bytes to the server that are no message of a framing's making.
 func (r *faultRun) sendRaw(p []byte) {
@@ -306,41 +297,39 @@ func (r *faultRun) awaitExit(limit time.Duration, again int) {
 	}
 }
 
-func splitUTF8(ctx context.Context, r *faultRun) error {
-	t := r.d.request(toolRequest, 8<<10)
-	if !t.echoes {
-		return notEchoed
-	}
+func splitUTF8(ctx context.Context, r *faultRun) {
+	t := r.echo(8 << 10)
 	const text = "é漢😀aß語🜁" // 2, 3, 4, 1, 2, 3 and 4 bytes
 	b := t.payload()
 	for n := stampDigits; n+len(text) <= len(b)-stampDigits; {
 		n += copy(b[n:], text)
 	}
-	return r.meet(ctx, t)
+	r.meet(ctx, t)
+}
+
+// echo makes a request of a server whose answers hold what was sent.
+func (r *faultRun) echo(size int) *requestTemplate {
+	t := r.d.request(toolRequest, size)
+	if !t.echoes {
+		untried("the answers of the server do not hold what was sent")
+	}
+	return t
 }
 
 // leaveUnread sends requests while nobody reads the answers, then reads, and compares them.
-func (r *faultRun) leaveUnread(ctx context.Context, size, n int) error {
-	t := r.d.request(toolRequest, size)
-	if !t.echoes {
-		return notEchoed
-	}
-	r.asked = t
+func (r *faultRun) leaveUnread(ctx context.Context, size, n int) {
+	r.asked = r.echo(size)
 	r.c.out.gate.Store(new(make(chan struct{}))) // from the next read on
 	reads := time.AfterFunc(r.d.o.Patience, r.c.resumeReading)
 	defer reads.Stop()
-	round, err := r.d.loadRound(ctx, Load{Size: size, Inflight: n, Duration: defaultLoad}, t, int64(n))
-	if err != nil {
-		return err
-	}
+	round := r.d.loadRound(ctx, Load{Size: size, Inflight: n, Duration: defaultLoad}, r.asked, int64(n))
 	r.found(round.outcome)
 	r.Evidence.PeakBytes = ifKnown(r.c.PeakMemory())
-	return nil
 }
 
-func unreadStderr(ctx context.Context, r *faultRun) error {
+func unreadStderr(ctx context.Context, r *faultRun) {
 	r.asked = r.d.request(toolRequest, 1<<10)
-	s, out, err := r.d.sample(ctx, r.asked, 200, 0)
+	s, out := r.d.sample(ctx, r.asked, 200, 0)
 	if out.verdict != OK {
 		r.Evidence.Answered = &s.Messages
 	}
@@ -348,7 +337,6 @@ func unreadStderr(ctx context.Context, r *faultRun) error {
 		out.verdict = Deadlock
 	}
 	r.found(out)
-	return err
 }
 
 const (
@@ -357,12 +345,12 @@ const (
 )
 
 // largeRequest grows a request, and looks for the largest that the server takes.
-func largeRequest(ctx context.Context, r *faultRun) error {
+func largeRequest(ctx context.Context, r *faultRun) {
 	most, cancel := context.WithTimeout(ctx, limitTime)
 	defer cancel()
 	t, err := r.d.findLimit(most, requestSide, func(size int) *requestTemplate { return r.d.request(transportRequest, size) }, fairRequest)
 	if t.Kind == "" || t.SearchedTo != nil && err != nil {
-		return notTried("requests took too long to be made larger")
+		untried("requests took too long to be made larger")
 	}
 	switch failed := t.Evidence.LimitEvidence; {
 	case t.RequestLimit == nil:
@@ -375,14 +363,13 @@ func largeRequest(ctx context.Context, r *faultRun) error {
 			t.Verdict, stat.FormatBytes(int64(failed.FailedAt)), stat.FormatBytes(*t.RequestLimit))
 		r.Evidence.FailureEvidence, r.Evidence.Why = t.Evidence.FailureEvidence, t.Evidence.Why
 	}
-	return nil
 }
 
 // refusesFrame finds an answer to the first request, or to one whose id could not be read, in
 // whatever framing it comes.
 var refusesFrame = regexp.MustCompile(`"id"\s*:\s*(1000000001\b|null|"")`)
 
-func wrongFraming(_ context.Context, r *faultRun) error {
+func wrongFraming(_ context.Context, r *faultRun) {
 	msg := r.d.smallest(transportRequest).number(1)
 	if r.c.framing.String() == "ndjson" {
 		msg = fmt.Appendf(nil, "Content-Length: %d\r\n\r\n%s", len(msg), msg)
@@ -399,7 +386,6 @@ func wrongFraming(_ context.Context, r *faultRun) error {
 		r.Verdict = OK
 	}
 	r.Evidence.StderrTail = r.c.stderrLines()
-	return nil
 }
 
 // announced is a length that a careless server allocates, in bytes.
@@ -407,13 +393,13 @@ const announced = 2_000_000_000
 
 // lyingLength looks at memory that was taken, and at that which was only reserved: many allocators
 // touch what they give out no sooner than it is used.
-func lyingLength(_ context.Context, r *faultRun) error {
+func lyingLength(_ context.Context, r *faultRun) {
 	if r.c.framing.String() != "content-length" {
-		return notTried("it is about messages whose length is announced")
+		untried("it is about messages whose length is announced")
 	}
 	resident, addresses := ifKnown(r.c.PeakMemory()), r.addresses()
 	if resident == nil {
-		return notTried("this system does not tell how much memory a process has")
+		untried("this system does not tell how much memory a process has")
 	}
 	r.sendRaw(fmt.Appendf(nil, "Content-Length: %d\r\n\r\n{}", announced))
 	gone := false
@@ -428,7 +414,6 @@ func lyingLength(_ context.Context, r *faultRun) error {
 	case gone:
 		r.Evidence.Ended = string(r.c.exitVerdict())
 	}
-	return nil
 }
 
 // addresses returns the largest address space of the server so far, 0 where it is not known.

@@ -8,11 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // An answer to a request of the handshake, copied out of the buffer it was read into.
@@ -73,13 +76,38 @@ func leftError(err error) error { return fmt.Errorf("%w: %w", errLeft, err) }
 // meanwhile.
 const callID = "1"
 
-// call sends a request and waits for its answer.
-func (c *conn) call(ctx context.Context, method, params string, within time.Duration) (answer, error) {
-	a, err := c.ask(ctx, jsonrpc.AppendRequest(nil, callID, method, []byte(params)), within)
-	if err != nil {
-		return answer{}, fmt.Errorf("%s: %w", method, err)
+// A handshake is what is said to a server that has just been started, as steps of a script.
+type handshake struct {
+	*conn
+	ctx    context.Context
+	within time.Duration // for each answer
+}
+
+// say sends a message that is not answered.
+func (h handshake) say(msg []byte) {
+	if err := h.send(msg); err != nil {
+		script.Check(leftError(err))
 	}
-	return a, nil
+}
+
+// call sends a request and waits for its answer.
+func (h handshake) call(method, params string) answer {
+	return h.ask(method, jsonrpc.AppendRequest(nil, callID, method, []byte(params)))
+}
+
+// ask sends a message, which errors call by a name, and waits for the answer: the next that comes.
+func (h handshake) ask(name string, msg []byte) answer {
+	d := h.dialogue(h.within, func() error { return h.send(msg) })
+	defer d.close()
+	d.within = h.within
+	a, err := d.next(h.ctx)
+	if a.kind == jsonrpc.Request {
+		err = errEcho
+	}
+	if err != nil {
+		script.Check(fmt.Errorf("%s: %w", name, err))
+	}
+	return a
 }
 
 // settle is how long after a line that is no answer the answer may still come: some servers greet
@@ -88,13 +116,13 @@ const settle = time.Second
 
 // askFirst sends the first request to a server of which nothing is known, and waits for its answer.
 // Lines before it are strays, unless nothing else comes: then the first of them is returned.
-func (c *conn) askFirst(ctx context.Context, sent []byte, within time.Duration) (answer, error) {
-	d := c.dialogue(within, func() error { return c.send(sent) })
+func (h handshake) askFirst(sent []byte) (answer, error) {
+	d := h.dialogue(h.within, func() error { return h.send(sent) })
 	defer d.close()
-	d.within = within
+	d.within = h.within
 	var line *answer
 	for {
-		a, err := d.next(ctx)
+		a, err := d.next(h.ctx)
 		switch {
 		case line != nil && (errors.Is(err, errSilent) || errors.Is(err, errMute)):
 			return *line, nil
@@ -105,24 +133,12 @@ func (c *conn) askFirst(ctx context.Context, sent []byte, within time.Duration) 
 		case a.kind != jsonrpc.None:
 			continue
 		}
-		c.strays.nonMessage(a.raw)
+		h.strays.nonMessage(a.raw)
 		if line == nil {
 			line, d.within = &a, 0
-			d.timer.Reset(min(settle, within))
+			d.timer.Reset(min(settle, h.within))
 		}
 	}
-}
-
-// ask sends a message and waits for the answer, which is the next that comes.
-func (c *conn) ask(ctx context.Context, msg []byte, within time.Duration) (answer, error) {
-	d := c.dialogue(within, func() error { return c.send(msg) })
-	defer d.close()
-	d.within = within
-	a, err := d.next(ctx)
-	if a.kind == jsonrpc.Request {
-		err = errEcho
-	}
-	return a, err
 }
 
 // A dialogue is messages on their way to the server, and what it says meanwhile.
@@ -271,10 +287,9 @@ func handshakeError(o Options, c *conn, why error) error {
 // A greeting is what came of an attempt to speak to a server of which nothing is known: a server
 // that was greeted, or why it was not.
 type greeting struct {
-	attempt int // 0 in lines, 1 with headers
-	p       *protocol
-	c       *conn
-	err     error
+	p   *protocol
+	c   *conn
+	err error
 }
 
 // headstart is how long the first attempt may be without success before the second begins beside
@@ -285,134 +300,136 @@ const headstart = 1500 * time.Millisecond
 // most speak in lines, then with headers. Each attempt has a server of its own and all the time
 // that a handshake may take; when one succeeds, the other's server is ended before detect returns.
 // The server that is returned has been greeted.
-func detect(ctx context.Context, o Options) (*protocol, *conn, error) {
+func detect(ctx context.Context, o Options) (*protocol, *conn) {
 	trying, cancel := context.WithCancel(ctx)
 	defer cancel()
-	done := make(chan greeting)
-	begin := func(attempt int, wire framers.Framing, speak speaker) {
-		g := greet(trying, o, o.framing(wire), speak)
-		g.attempt = attempt
-		done <- g
-	}
-	go begin(0, framers.NDJSON(), speakMCP)
-	withHeaders := func() { begin(1, framers.ContentLength(), speakLSP) }
-	second := time.AfterFunc(min(headstart, o.Start/2), withHeaders)
-	var failures [2]*HandshakeError // by attempt
-	var found *greeting
-	for left := 2; left > 0; left-- {
-		g := <-done
-		failed, isFailure := errors.AsType[*HandshakeError](g.err)
+	var settled atomic.Pointer[greeting]
+	attempt := func(wire framers.Framing, speak speaker) (g greeting) {
+		if trying.Err() != nil {
+			return g // it is not needed
+		}
+		g = greet(trying, o, o.framing(wire), speak)
+		failed, _ := errors.AsType[*HandshakeError](g.err)
+		final := failed == nil || failed.Verdict == Endless // which headers would not end either
 		switch {
-		case found == nil && isFailure && ctx.Err() == nil:
-			failures[g.attempt] = failed
-			switch unbegun := second.Stop(); {
-			case failed.Verdict == Endless: // which headers would not end either
-				cancel()
-				if unbegun {
-					left--
-				}
-			case unbegun:
-				go withHeaders()
-			}
-		case found == nil:
-			found = &g
+		case final && settled.CompareAndSwap(nil, &g):
 			cancel()
-			if second.Stop() { // it is not needed
-				left--
-			}
-		case g.c != nil: // the other attempt came too late
+		case g.c != nil: // it came too late
 			g.c.shutdown(false)
 		}
+		return g
 	}
-	switch {
-	case found != nil && ctx.Err() == nil:
-		return found.p, found.c, found.err
-	case found != nil && found.c != nil:
-		found.c.shutdown(false)
-	}
-	if ctx.Err() != nil {
-		return nil, nil, context.Cause(ctx)
-	}
-	for _, e := range failures {
-		if e != nil && e.Verdict == Endless {
-			return nil, nil, e
+	var lines, headers greeting
+	var both sync.WaitGroup
+	over := make(chan struct{})
+	both.Go(func() {
+		lines = attempt(framers.NDJSON(), speakMCP)
+		close(over)
+	})
+	both.Go(func() {
+		select {
+		case <-over:
+		case <-time.After(min(headstart, o.Start/2)):
 		}
+		headers = attempt(framers.ContentLength(), speakLSP)
+	})
+	both.Wait()
+	found := settled.Load()
+	switch {
+	case ctx.Err() != nil:
+		if found != nil && found.c != nil {
+			found.c.shutdown(false)
+		}
+		script.Check(context.Cause(ctx))
+	case found == nil:
+		script.Check(bothFailed(lines, headers))
 	}
-	e, why := failures[0], failures[0].Why+"; and "+failures[1].Why
-	if e.Verdict == Deaf { // what a server did says more than its silence
-		e = failures[1]
-	}
-	e.Why = why
-	return nil, nil, e
+	script.Check(found.err)
+	return found.p, found.c
 }
 
-// A speaker speaks to a server that has just been started, until it knows what the server speaks.
-type speaker func(context.Context, *conn, Options) (*protocol, error)
+// bothFailed makes one error of those of two attempts: what a server did says more than its silence.
+func bothFailed(lines, headers greeting) error {
+	e, other := lines.err.(*HandshakeError), headers.err.(*HandshakeError)
+	why := e.Why + "; and " + other.Why
+	if e.Verdict == Deaf {
+		e = other
+	}
+	e.Why = why
+	return e
+}
+
+// A speaker speaks to a server that has just been started, until it knows what that speaks. It is a
+// script.
+type speaker func(handshake, Options) *protocol
 
 // greet starts a server and speaks to it.
 func greet(ctx context.Context, o Options, wire framers.Framing, speak speaker) greeting {
-	c, err := connect(o, wire)
-	if err != nil {
-		return greeting{err: err}
-	}
-	p, err := speak(ctx, c, o)
+	var c *conn
+	p, err := script.Of(func() *protocol {
+		c = connect(o, wire)
+		return speak(handshake{c, ctx, o.Start}, o)
+	})
 	switch {
+	case err == nil:
+		return greeting{p: p, c: c}
+	case c == nil: // it was not started
+		return greeting{err: err}
 	case errors.Is(err, errSpeaksMCP): // it has been greeted as by an editor, and is started again
 		c.shutdown(false)
 		return greet(ctx, o, wire, speakMCP)
-	case err != nil:
-		return greeting{err: handshakeError(o, c, err)}
 	}
-	return greeting{p: p, c: c}
+	return greeting{err: handshakeError(o, c, err)}
 }
 
 // speakMCP speaks as an MCP client of the newest revision does, and takes the answer for what it
 // is.
-func speakMCP(ctx context.Context, c *conn, o Options) (*protocol, error) {
+func speakMCP(h handshake, o Options) *protocol {
 	sent := jsonrpc.AppendRequest(nil, callID, "server/discover", []byte(discoverParams))
-	reply, err := c.askFirst(ctx, sent, o.Start)
-	if err != nil {
-		return nil, fmt.Errorf("a JSON-RPC request in %s: %w", c.framing, err)
-	}
+	reply, err := h.askFirst(sent)
 	switch {
+	case err != nil:
+		script.Check(fmt.Errorf("a JSON-RPC request in %s: %w", h.framing, err))
 	case bytes.Equal(reply.raw, sent):
-		return newLines(c.framing, true), nil
+		return newLines(h.framing, true)
 	case reply.kind == jsonrpc.None:
-		return newLines(c.framing, false), c.answersEachLine(ctx, o.Start)
+		h.checkFilter()
+		return newLines(h.framing, false)
 	}
-	m := newMCP(o, c.framing)
-	c.speak(&m.protocol)
-	err = m.enter(ctx, c, reply, o.Start)
+	m := newMCP(o, h.framing)
+	h.speak(&m.protocol)
+	err = script.Run(func() { m.enter(h, reply) })
 	if _, refused := errors.AsType[*jsonrpc.Error](err); refused && o.Tool == "" {
-		return newBare(c.framing), nil
+		return newBare(h.framing)
 	}
-	return &m.protocol, err
+	script.Check(err)
+	return &m.protocol
 }
 
 // speakLSP speaks as an editor does.
-func speakLSP(ctx context.Context, c *conn, o Options) (*protocol, error) {
-	l := newLSP(o, c.framing)
-	err := l.greet(ctx, c, o.Start)
+func speakLSP(h handshake, o Options) *protocol {
+	l := newLSP(o, h.framing)
+	err := script.Run(func() { l.greet(h) })
 	if errors.Is(err, errNotLSP) {
-		return newBare(c.framing), nil
+		return newBare(h.framing)
 	}
 	if err != nil {
-		err = fmt.Errorf("as an editor does, in %s: %w", c.framing, err)
+		script.Check(fmt.Errorf("as an editor does, in %s: %w", h.framing, err))
 	}
-	return &l.protocol, err
+	return &l.protocol
 }
 
-// answersEachLine tells a filter, which gives a line for a line, from a program that just writes.
-func (c *conn) answersEachLine(ctx context.Context, within time.Duration) error {
-	lines, first, _ := c.strays.nonMessages()
-	if lines != 1 {
-		return fmt.Errorf("%w: %q", errGarbage, first)
+// checkFilter tells a filter, which gives a line for a line, from a program that just writes, which
+// is an error.
+func (h handshake) checkFilter() {
+	lines, first, _ := h.strays.nonMessages()
+	h.within = min(settle, h.within)
+	answers := lines == 1 && script.Run(func() {
+		h.ask("a line", []byte(`"pipebench"`))
+		h.ask("a line", []byte(`"pipebench again"`))
+	}) == nil
+	if !answers {
+		script.Check(fmt.Errorf("%w: %q", errGarbage, first))
 	}
-	for _, word := range []string{`"pipebench"`, `"pipebench again"`} {
-		if _, err := c.ask(ctx, []byte(word), min(settle, within)); err != nil {
-			return fmt.Errorf("%w: %q", errGarbage, first)
-		}
-	}
-	c.strays.forget()
-	return nil
+	h.strays.forget()
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/syspipe/proc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // gonePatience is how long a server may take to leave, in patiences: 5 s unless another patience is
@@ -73,7 +74,7 @@ func (r *faultRun) leaves(limit time.Duration, after string, signals ...string) 
 // inFlight is how many requests are under way when the input ends.
 const inFlight = 8
 
-func endInFlight(_ context.Context, r *faultRun) error {
+func endInFlight(_ context.Context, r *faultRun) {
 	heard := r.c.listen(inFlight)
 	t := r.d.smallest(toolRequest)
 	for i := range int64(inFlight) {
@@ -84,7 +85,6 @@ func endInFlight(_ context.Context, r *faultRun) error {
 	closedWithin(r.c.closed, r.d.o.Patience)
 	r.Evidence.Answered = new(int64(len(heard)))
 	r.Found += fmt.Sprintf("; %d of %d were answered", *r.Evidence.Answered, inFlight)
-	return nil
 }
 
 // beside is how long a server may take to start while others start beside it.
@@ -92,19 +92,17 @@ func (d *Driver) beside() time.Duration { return 4 * d.ready }
 
 // signal asks the server alone to end, as a client does that has its number, and leaves its input
 // open.
-func (r *faultRun) signal(s syscall.Signal) error {
+func (r *faultRun) signal(s syscall.Signal) {
 	name := map[syscall.Signal]string{syscall.SIGTERM: "SIGTERM", syscall.SIGINT: "SIGINT"}[s]
 	if err := r.c.Cmd.Process.Signal(s); err != nil {
-		return notTried(fmt.Sprintf("%s cannot be sent: %v", name, err))
+		untried("%s cannot be sent: %v", name, err)
 	}
-	r.leaves(r.d.o.gone(), name, name)
-	if r.Verdict != OK {
-		return nil
+	if r.leaves(r.d.o.gone(), name, name); r.Verdict != OK {
+		return
 	}
 	if left := r.left(r.d.o.gone()); len(left) > 0 {
 		r.judge("leaves processes", "it left, and what it started stays: %s", strings.Join(left, ", "))
 	}
-	return nil
 }
 
 // clientWork starts a server as its client would, with the streams that it has itself, and waits for
@@ -126,27 +124,26 @@ func init() {
 
 // clientKilled kills the process that started the server, and it alone, and lets go of the pipes as
 // the kernel does for one that is killed.
-func clientKilled(_ context.Context, r *faultRun) error {
+func clientKilled(_ context.Context, r *faultRun) {
 	r.c.Cmd.Process.Kill()
 	<-r.c.Done()
-	closeEnds(r.c.stdin, r.c.stdout, r.c.stderr)
+	r.c.Close()
 	began, limit := time.Now(), r.d.o.gone()
 	left := r.left(limit)
 	r.Evidence.LeftAfterNS = int64(time.Since(began))
 	if len(left) > 0 {
 		r.judge("orphaned", "still there %s after its client was killed: %s", limit, strings.Join(left, ", "))
-		return nil
+		return
 	}
 	r.Found = fmt.Sprintf("gone %s after its client was killed", results.FormatDuration(float64(r.Evidence.LeftAfterNS)))
-	return nil
 }
 
 // heldOutput looks at what is left of a server that ended by itself: who reads its output to the end
 // waits for all who hold it.
-func heldOutput(_ context.Context, r *faultRun) error {
+func heldOutput(_ context.Context, r *faultRun) {
 	r.c.stdin.Close()
 	if !r.c.Ended(r.d.o.gone()) {
-		return notTried("it does not leave at the end of its input")
+		untried("it does not leave at the end of its input")
 	}
 	open, limit := "", r.d.o.gone()
 	until := time.Now().Add(r.d.o.Patience)
@@ -167,7 +164,6 @@ func heldOutput(_ context.Context, r *faultRun) error {
 	default:
 		r.Found = "its output ends with it, and nothing that it started is left"
 	}
-	return nil
 }
 
 // StartsEvidence is what many starts of a server took and left.
@@ -200,35 +196,55 @@ const (
 )
 
 // manyStarts starts the server again and again, and ends it as a good client does.
-func manyStarts(ctx context.Context, r *faultRun) error {
+func manyStarts(ctx context.Context, r *faultRun) {
 	e := &StartsEvidence{}
 	r.Evidence.Starts = e
 	for began, n := time.Now(), 0; n < r.d.o.Starts && (n < enoughStarts || time.Since(began) < startsTime); n++ {
-		began := time.Now()
-		c, err := connect(r.d.o, r.d.protocol.wire)
-		if err != nil {
-			return err
+		if err := script.Run(func() { e.start(ctx, r.d, n < watched) }); err != nil {
+			script.Check(fmt.Errorf("start %d: %w", n+1, err))
 		}
-		var took time.Duration
-		var chain []string
-		var following sync.WaitGroup
-		starting, started := context.WithCancel(ctx)
-		if n < watched {
-			following.Go(func() { took, chain = followExecs(starting, c.Cmd.Process.Pid, began) })
-		}
-		_, err = r.d.greet(ctx, c)
-		started()
-		following.Wait()
-		if err != nil {
-			return fmt.Errorf("start %d: %w", n+1, err)
-		}
-		e.ReadyNS = append(e.ReadyNS, float64(time.Since(began)))
-		if len(chain) > 1 {
-			e.WrapperNS, e.Chain = append(e.WrapperNS, float64(took)), chain
-		}
-		e.look(c, r.d.o.scratch)
 	}
 	e.Left = r.left(r.d.o.gone())
+	r.judgeStarts(e)
+	ready := stat.Median(e.ReadyNS).Median
+	text := fmt.Sprintf("ready after %s in the median of %d starts (%s to %s)", results.FormatDuration(ready), len(e.ReadyNS),
+		results.FormatDuration(slices.Min(e.ReadyNS)), results.FormatDuration(slices.Max(e.ReadyNS)))
+	if len(e.Chain) > 0 {
+		wrapper := stat.Median(e.WrapperNS).Median
+		text += fmt.Sprintf(", %s of it until %s runs", results.FormatDuration(wrapper), strings.Join(e.Chain, " → "))
+	}
+	if ready > float64(slowStart) {
+		r.judge(Slow, "%s", text)
+	}
+	if r.Verdict == OK {
+		r.Found = text + "; none left files or processes"
+	}
+}
+
+// start starts a server, follows its chain of programs if it is to be watched, and ends it.
+func (e *StartsEvidence) start(ctx context.Context, d *Driver, watch bool) {
+	began := time.Now()
+	c := connect(d.o, d.protocol.wire)
+	var took time.Duration
+	var chain []string
+	var following sync.WaitGroup
+	starting, started := context.WithCancel(ctx)
+	if watch {
+		following.Go(func() { took, chain = followExecs(starting, c.Cmd.Process.Pid, began) })
+	}
+	err := script.Run(func() { d.greet(ctx, c) })
+	started()
+	following.Wait()
+	script.Check(err)
+	e.ReadyNS = append(e.ReadyNS, float64(time.Since(began)))
+	if len(chain) > 1 {
+		e.WrapperNS, e.Chain = append(e.WrapperNS, float64(took)), chain
+	}
+	e.look(c, d.o.scratch)
+}
+
+// judgeStarts judges what starts left, and whether each takes more than the one before.
+func (r *faultRun) judgeStarts(e *StartsEvidence) {
 	n := len(e.Files)
 	half := float64(n) / 2
 	if grows(e.Files, half) {
@@ -244,20 +260,6 @@ func manyStarts(ctx context.Context, r *faultRun) error {
 		r.judge("takes more memory", "start %d had %s of memory in use, the first %s",
 			n, results.FormatSize(e.Memory[n-1]), results.FormatSize(e.Memory[0]))
 	}
-	ready := stat.Median(e.ReadyNS).Median
-	text := fmt.Sprintf("ready after %s in the median of %d starts (%s to %s)", results.FormatDuration(ready), n,
-		results.FormatDuration(slices.Min(e.ReadyNS)), results.FormatDuration(slices.Max(e.ReadyNS)))
-	if len(e.Chain) > 0 {
-		wrapper := stat.Median(e.WrapperNS).Median
-		text += fmt.Sprintf(", %s of it until %s runs", results.FormatDuration(wrapper), strings.Join(e.Chain, " → "))
-	}
-	if ready > float64(slowStart) {
-		r.judge(Slow, "%s", text)
-	}
-	if r.Verdict == OK {
-		r.Found = text + "; none left files or processes"
-	}
-	return nil
 }
 
 // look notes what a server has that is ready, ends it, and notes what it left.
@@ -338,54 +340,50 @@ const (
 
 // memoryGrowth takes the slope of memory over requests. A heap that is collected, and a compiler at
 // work, make memory grow at first and not for ever: so where it grows, it is looked at for longer.
-func memoryGrowth(ctx context.Context, r *faultRun) error {
+func memoryGrowth(ctx context.Context, r *faultRun) {
 	if _, known := r.c.Resident(); !known {
-		return notTried("this system does not tell how much memory a process has")
+		untried("this system does not tell how much memory a process has")
 	}
 	t := r.d.smallest(toolRequest)
 	sent, first := int64(0), 0.0
 	for range 3 {
-		e, err := r.memorySlope(ctx, t, &sent)
-		if err != nil || r.Verdict != OK {
-			return err
+		e := r.memorySlope(ctx, t, &sent)
+		if r.Verdict != OK {
+			return
 		}
 		r.Evidence.Memory, first = e, cmp.Or(first, e.Slope)
 		r.Found = fmt.Sprintf("memory changes by %.0f B a request [%.0f, %.0f] up to request %s", e.Slope, e.SlopeLo, e.SlopeHi,
 			results.FormatGrouped(sent))
 		if e.SlopeLo < memoryMinor || e.To-e.From < e.From/memoryShare {
-			return nil
+			return
 		}
 	}
 	e := r.Evidence.Memory
 	if e.SlopeLo < first/2 {
-		return notTried(r.Found + fmt.Sprintf(", and by %.0f B at first: whether it stops cannot be told", first))
+		untried("%s, and by %.0f B at first: whether it stops cannot be told", r.Found, first)
 	}
 	r.judge("memory grows", "memory grows by %.0f B a request [%.0f, %.0f], to %s after %s requests", e.Slope, e.SlopeLo, e.SlopeHi,
 		results.FormatSize(e.To), results.FormatGrouped(sent))
-	return nil
 }
 
 // memorySlope makes requests, and fits a line through the memory in use between them. The first fifth,
-// when memory is taken that is used again later, does not count.
-func (r *faultRun) memorySlope(ctx context.Context, t *requestTemplate, sent *int64) (*MemoryEvidence, error) {
+// when memory is taken that is used again later, does not count. It is nil where one is not served.
+func (r *faultRun) memorySlope(ctx context.Context, t *requestTemplate, sent *int64) *MemoryEvidence {
 	var x, y []float64
 	each := max(int64(r.d.o.Requests)/memoryPoints, 1)
 	for began := time.Now(); len(x) < memoryPoints && (len(x) < memoryPoints/2 || time.Since(began) < memoryTime); {
-		s, out, err := r.d.sample(ctx, t, each, *sent)
-		if err != nil || out.verdict != OK {
+		s, out := r.d.sample(ctx, t, each, *sent)
+		if out.verdict != OK {
 			r.found(out)
-			return nil, err
+			return nil
 		}
 		*sent += s.Messages
 		n, _ := r.c.Resident()
 		x, y = append(x, float64(*sent)), append(y, float64(n))
 	}
 	x, y = x[len(x)/5:], y[len(y)/5:]
-	g, err := stat.FitLine(x, y)
-	if err != nil {
-		return nil, err
-	}
+	g := script.Must(stat.FitLine(x, y))
 	return &MemoryEvidence{
 		Requests: *sent, From: int64(y[0]), To: int64(y[len(y)-1]), Slope: g.Slope, SlopeLo: g.Interval.Lo, SlopeHi: g.Interval.Hi,
-	}, nil
+	}
 }

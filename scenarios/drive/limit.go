@@ -10,6 +10,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // Sides of a limit.
@@ -78,67 +79,54 @@ type search struct {
 // may be nothing, beside the error.
 func (d *Driver) findLimit(ctx context.Context, side string, tries func(int) *requestTemplate, most int) (results.Target, error) {
 	s := &search{d: d, make: tries, side: side, tried: map[int]outcome{}}
-	err := s.double(ctx, most)
-	if err == nil && s.bad > 0 {
-		err = s.bisect(ctx)
-	}
-	if err == nil && s.bad > 0 {
-		err = s.verify(ctx, most)
-	}
+	err := script.Run(func() {
+		if s.double(ctx, most); s.bad > 0 {
+			s.bisect(ctx)
+			s.verify(ctx, most)
+		}
+	})
 	if err != nil && (ctx.Err() == nil || s.good == 0) {
 		return results.Target{}, err
 	}
 	return s.record(most), err
 }
 
-func (s *search) works(size int) bool { return s.tried[size].verdict == OK }
-
 // try tries a size, whether it was tried before or not.
-func (s *search) try(ctx context.Context, size int) error {
+func (s *search) try(ctx context.Context, size int) (works bool) {
 	s.d.o.Observe(fmt.Sprintf("the limit of a %s: trying %s", s.side, stat.FormatBytes(int64(size))))
-	out, err := s.d.roundTrip(ctx, s.make(size), int64(len(s.tried)+1))
-	if err == nil && out.verdict == OK {
-		err = s.d.checkAlive(ctx, &out)
+	out := s.d.roundTrip(ctx, s.make(size), int64(len(s.tried)+1))
+	if out.verdict == OK {
+		s.d.checkAlive(ctx, &out)
 	}
-	if err == nil {
-		s.tried[size] = out
-	}
-	return err
+	s.tried[size] = out
+	return out.verdict == OK
 }
 
 // narrow tries a size, and makes it the one end of the search or the other.
-func (s *search) narrow(ctx context.Context, size int) error {
-	err := s.try(ctx, size)
-	switch {
-	case err != nil:
-	case s.works(size):
+func (s *search) narrow(ctx context.Context, size int) {
+	if s.try(ctx, size) {
 		s.good = size
-	default:
+	} else {
 		s.bad = size
 	}
-	return err
 }
 
 // double tries doubling sizes up to most, from the smallest request on, until one fails.
-func (s *search) double(ctx context.Context, most int) error {
+func (s *search) double(ctx context.Context, most int) {
 	smallest := s.make(0)
 	for _, size := range Doubling(1<<10, most) {
-		if size < len(smallest.msg) && smallest.demands == 0 {
-			continue
-		}
-		if err := s.narrow(ctx, size); err != nil || s.bad > 0 {
-			return err
+		if s.bad == 0 && (size >= len(smallest.msg) || smallest.demands > 0) {
+			s.narrow(ctx, size)
 		}
 	}
-	return nil
 }
 
 // bisect closes in on the last size that works, between one that does and one that does not.
-func (s *search) bisect(ctx context.Context) error {
+func (s *search) bisect(ctx context.Context) {
 	if s.good == 0 {
 		smallest := len(s.d.smallest(transportRequest).msg)
-		if err := s.try(ctx, smallest); err != nil || !s.works(smallest) {
-			return err
+		if !s.try(ctx, smallest) {
+			return
 		}
 		s.good = smallest
 	}
@@ -160,11 +148,8 @@ func (s *search) bisect(ctx context.Context) error {
 		if len(guesses) > 0 {
 			size = guesses[0]
 		}
-		if err := s.narrow(ctx, size); err != nil {
-			return err
-		}
+		s.narrow(ctx, size)
 	}
-	return nil
 }
 
 // beyond is how many sizes are tried above the limit, up to most, to see whether it is one or a hole.
@@ -172,7 +157,7 @@ const beyond = 2
 
 // verify tries the limit, the size behind it, and twice the limit again: a failure that is not met
 // a second time is not the size's. Then it looks beyond.
-func (s *search) verify(ctx context.Context, most int) error {
+func (s *search) verify(ctx context.Context, most int) {
 	first := s.tried[s.bad]
 	sizes := stat.Filter(Doubling(1<<10, most), func(size int) bool { return size > 2*s.good })
 	sizes = sizes[:min(len(sizes), beyond)]
@@ -181,18 +166,15 @@ func (s *search) verify(ctx context.Context, most int) error {
 		sizes = slices.Concat([]int{s.good, s.bad, 2 * s.good}, sizes)
 	}
 	for _, size := range sizes {
-		if err := s.try(ctx, size); err != nil {
-			return err
-		}
+		s.try(ctx, size)
 	}
 	if s.good == 0 {
-		return nil
+		return
 	}
-	s.flaky = !s.works(s.good)
-	if s.works(s.bad) {
+	s.flaky = s.tried[s.good].verdict != OK
+	if s.tried[s.bad].verdict == OK {
 		s.tried[s.bad], s.flaky = first, true
 	}
-	return nil
 }
 
 // roundSizes are those at which programmers put limits.

@@ -16,6 +16,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // A Load is requests that do not wait for each other's answers.
@@ -68,7 +69,7 @@ func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
 	load := &results.LoadEvidence{Inflight: l.Inflight, Rate: l.Rate}
 	t.Evidence.SizeEvidence, t.Evidence.LoadEvidence = size, load
 	for range loadRounds {
-		r, err := d.loadRound(ctx, l, tpl, math.MaxInt64)
+		r, err := script.Of(func() *loadRound { return d.loadRound(ctx, l, tpl, math.MaxInt64) })
 		if err != nil {
 			return err
 		}
@@ -150,16 +151,13 @@ func (r *loadRound) room(at time.Duration) int64 {
 const overtaking = 8
 
 // loadRound makes one round, of so many requests at most.
-func (d *Driver) loadRound(ctx context.Context, l Load, t *requestTemplate, most int64) (*loadRound, error) {
-	c, err := d.live(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (d *Driver) loadRound(ctx context.Context, l Load, t *requestTemplate, most int64) *loadRound {
+	c := d.live(ctx)
 	frames := framers.NewCoalescer(c.wire(), 0)
 	r := &loadRound{
 		c: c, load: l, most: most, send: t, expect: t.clone(), wake: make(chan struct{}, 1), highest: -1,
 		frames: frames, writer: c.framing.NewWriter(frames, framers.WithMaxMessage(-1), framers.WithVerbatim()),
-		limit:   d.deadline(len(t.msg) * l.Inflight),
+		limit:   d.deadline(t.kind, len(t.msg)*l.Inflight),
 		slots:   make([]slot, overtaking<<bits.Len(uint(l.Inflight))),
 		latency: results.NewHistogram(), lateness: results.NewHistogram(),
 	}
@@ -170,16 +168,17 @@ func (d *Driver) loadRound(ctx context.Context, l Load, t *requestTemplate, most
 	r.began = time.Now()
 	receive := receiver(r.receive)
 	c.receiver.Store(&receive)
-	err = r.generate(ctx)
+	err := script.Run(func() { r.generate(ctx) })
 	c.receiver.Store(nil)
 	elapsed := time.Since(r.began)
 	if ctx.Err() != nil {
 		d.discard(c)
-		return nil, context.Cause(ctx)
+		script.Check(context.Cause(ctx))
 	}
 	r.outcome.verdict = OK
 	if err == nil {
-		return r, r.sum(before, elapsed)
+		r.sum(before, elapsed)
+		return r
 	}
 	r.outcome.fail(err)
 	if wrong := r.wrong.Load(); wrong != nil {
@@ -187,7 +186,7 @@ func (d *Driver) loadRound(ctx context.Context, l Load, t *requestTemplate, most
 	}
 	d.examine(ctx, c, before, &r.outcome)
 	d.discard(c)
-	return r, nil
+	return r
 }
 
 // due returns how many requests are due at a time of the round.
@@ -198,42 +197,33 @@ func (r *loadRound) dueAt(i int64) time.Duration {
 	return time.Duration(float64(i) / r.load.Rate * float64(time.Second))
 }
 
-// generate sends until the time is over, and waits for the last answer.
-func (r *loadRound) generate(ctx context.Context) error {
+// generate sends until the time is over, and waits for the last answer. Its steps are those of a
+// script, which a server ends that fails.
+func (r *loadRound) generate(ctx context.Context) {
 	length := r.load.Duration / loadRounds
 	fits := int64(max(1, batchBytes/len(r.send.msg)))
 	for time.Since(r.began) < length && r.sent.Load() < r.most {
-		var err error
 		if n := r.room(time.Since(r.began)); n > 0 {
-			err = r.batch(min(n, fits))
+			r.batch(min(n, fits))
 		} else {
-			err = r.pause(ctx, length)
-		}
-		if err != nil {
-			return err
+			r.pause(ctx, length)
 		}
 	}
 	if n := r.room(length); n > 0 && r.load.Rate > 0 { // what fell due while we had no CPU is sent late
-		if err := r.batch(n); err != nil {
-			return err
-		}
+		r.batch(n)
 	}
 	for r.answered.Load() < r.sent.Load() {
-		if err := r.awaitAnswer(ctx); err != nil {
-			return err
-		}
+		r.awaitAnswer(ctx)
 	}
-	if err := r.batch(0); err != nil { // what is to be said when all was answered
-		return err
-	}
-	return r.failure()
+	r.batch(0) // what is to be said when all was answered
+	r.checkAnswers()
 }
 
 // batchBytes is how much is written before the window is looked at again.
 const batchBytes = 32 << 10
 
 // batch sends some requests in as few calls as they take.
-func (r *loadRound) batch(n int64) error {
+func (r *loadRound) batch(n int64) {
 	defer r.c.watchWrite(r.limit)()
 	r.c.sending.Lock()
 	defer r.c.sending.Unlock()
@@ -242,9 +232,8 @@ func (r *loadRound) batch(n int64) error {
 		err = r.frames.Flush()
 	}
 	if err != nil {
-		return fmt.Errorf("the request was not taken: %w", err)
+		script.Check(fmt.Errorf("the request was not taken: %w", err))
 	}
-	return nil
 }
 
 // write tells the server of the requests that were answered since the last batch, where it is to be
@@ -285,46 +274,48 @@ func (r *loadRound) write(n int64) error {
 const slack = 2 * time.Millisecond
 
 // pause waits for room in the window, or for the next request to be due.
-func (r *loadRound) pause(ctx context.Context, length time.Duration) error {
+func (r *loadRound) pause(ctx context.Context, length time.Duration) {
 	sent := r.sent.Load()
 	full := sent-r.answered.Load() >= int64(r.load.Inflight) || r.slot(sent).waits.Load() != 0
 	if full || r.load.Rate == 0 {
-		return r.awaitAnswer(ctx)
+		r.awaitAnswer(ctx)
+		return
 	}
 	select {
 	case <-time.After(min(r.dueAt(sent), length) - time.Since(r.began)):
 	case <-r.c.closed:
-		return r.c.silence()
+		script.Check(r.c.silence())
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		script.Check(context.Cause(ctx))
 	}
-	return r.failure()
+	r.checkAnswers()
 }
 
 // awaitAnswer waits for an answer. A server that answers nothing for as long as the limit has failed.
-func (r *loadRound) awaitAnswer(ctx context.Context) error {
+func (r *loadRound) awaitAnswer(ctx context.Context) {
 	before := r.answered.Load()
 	select {
 	case <-r.wake:
 	case <-r.c.closed:
 		if r.answered.Load() < r.sent.Load() {
-			return r.c.silence()
+			script.Check(r.c.silence())
 		}
 	case <-time.After(r.limit):
 		if r.answered.Load() == before {
-			return fmt.Errorf("%d requests are not answered after %s", r.sent.Load()-before, r.limit.Round(time.Millisecond))
+			late := r.limit.Round(time.Millisecond)
+			script.Check(fmt.Errorf("%d requests are not answered after %s", r.sent.Load()-before, late))
 		}
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		script.Check(context.Cause(ctx))
 	}
-	return r.failure()
+	r.checkAnswers()
 }
 
-func (r *loadRound) failure() error {
+// checkAnswers fails where one of the answers was wrong.
+func (r *loadRound) checkAnswers() {
 	if j := r.wrong.Load(); j != nil {
-		return errors.New(j.why)
+		script.Check(errors.New(j.why))
 	}
-	return nil
 }
 
 // receive takes an answer. It is called by the goroutine that reads.
@@ -365,26 +356,22 @@ func (r *loadRound) receive(msg []byte, e jsonrpc.Envelope, at time.Time) {
 }
 
 // sum makes the sample. Everything has been answered by now.
-func (r *loadRound) sum(before counters, elapsed time.Duration) error {
-	latency, err := results.SummariseHistogram(r.latency)
-	if err != nil {
-		return err
-	}
+func (r *loadRound) sum(before counters, elapsed time.Duration) {
+	latency := script.Must(results.SummariseHistogram(r.latency))
 	latency.Over = r.over
 	r.sample = r.c.sample(before)
 	n := r.answered.Load()
 	r.sample.ElapsedNS, r.sample.Messages, r.sample.PayloadBytes = int64(elapsed), n, n*int64(r.send.to-r.send.from)
 	if r.load.Rate == 0 {
 		r.sample.Latency = map[string]results.Latency{latencyRoundtrip: latency}
-		return nil
+		return
 	}
-	late, err := results.SummariseHistogram(r.lateness)
+	late := script.Must(results.SummariseHistogram(r.lateness))
 	r.sample.Latency = map[string]results.Latency{"due": latency, "lateness": late}
 	due := r.due(r.load.Duration / loadRounds)
 	r.sample.Load = &results.Load{
 		Due: due, Sent: r.sent.Load(), Late: r.late, Unsent: max(due-r.sent.Load(), 0), Achieved: float64(n) / elapsed.Seconds(),
 	}
-	return err
 }
 
 // mostUnsent is the part of the requests that were due that may go unsent at a rate that counts as

@@ -1,16 +1,16 @@
 package drive
 
 import (
-	"context"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // lsp is the Language Server Protocol.
@@ -33,65 +33,60 @@ func newLSP(o Options, wire framers.Framing) *lsp {
 	return l
 }
 
-func (l *lsp) greet(ctx context.Context, c *conn, within time.Duration) error {
-	c.speak(&l.protocol)
+func (l *lsp) greet(h handshake) {
+	h.speak(&l.protocol)
 	where := `"rootUri":null,"workspaceFolders":null`
 	if l.root != "" {
 		where = `"rootUri":` + quoted(l.root) + `,"workspaceFolders":[{"uri":` + quoted(l.root) + `,"name":"pipebench"}]`
 	}
-	params := fmt.Sprintf(`{"processId":%d,%s,"capabilities":%s}`, c.client, where, capabilities)
-	reply, err := c.call(ctx, "initialize", params, within)
-	if err != nil {
-		return err
-	}
+	reply := h.call("initialize", fmt.Sprintf(`{"processId":%d,%s,"capabilities":%s}`, h.client, where, capabilities))
 	var hello struct {
 		Capabilities    json.RawMessage `json:"capabilities"`
 		ProtocolVersion string          `json:"protocolVersion"` // which language servers have none of
 	}
-	err = reply.decode(&hello)
-	switch {
+	switch err := reply.decode(&hello); {
 	case err != nil:
-		return fmt.Errorf("initialize: %w: %w", errNotLSP, err)
+		script.Check(fmt.Errorf("initialize: %w: %w", errNotLSP, err))
 	case hello.ProtocolVersion != "":
-		return fmt.Errorf("initialize: %w", errSpeaksMCP)
+		script.Check(fmt.Errorf("initialize: %w", errSpeaksMCP))
 	case len(hello.Capabilities) == 0:
-		return fmt.Errorf("initialize: the answer names no capabilities: %w", errNotLSP)
+		script.Check(fmt.Errorf("initialize: the answer names no capabilities: %w", errNotLSP))
 	}
-	if err := c.send([]byte(`{"jsonrpc":"2.0","method":"initialized","params":{}}`)); err != nil {
-		return leftError(err)
+	h.say([]byte(`{"jsonrpc":"2.0","method":"initialized","params":{}}`))
+	if l.root != "" && l.document == nil {
+		l.chooseDocument(h)
 	}
-	if l.root == "" || l.document != nil {
-		return nil
-	}
-	// a small document of each language, or of the one that is asked for, until one's symbol is found;
-	// where none is, the first that is not refused will do
+}
+
+// chooseDocument offers a small document of each language, or of the one that is asked for, until
+// one's symbol is found; where none is, the first that is not refused will do.
+func (l *lsp) chooseDocument(h handshake) {
 	offers := stat.Filter(documents, func(d document) bool { return l.language == "" || l.language == d.language })
 	if len(offers) == 0 { // a language that is not known has a text of letters
 		offers = []document{{language: l.language, suffix: "txt"}}
 	}
 	var refused *jsonrpc.Error
 	for _, d := range offers {
-		symbols, err := l.offer(ctx, c, d, within)
-		switch {
-		case errors.As(err, &refused):
+		t := d.template(l.root, 0)
+		h.say(t.number(0))
+		reply := h.ask("textDocument/documentSymbol", t.query.number(0))
+		h.say(t.release.number(0))
+		if refused = cmp.Or(reply.failure, refused); reply.failure != nil {
 			continue
-		case err != nil:
-			return err
 		}
-		found := slices.Contains(slices.Collect(texts(symbols)), d.symbol)
+		found := slices.Contains(slices.Collect(texts(reply.result)), d.symbol)
 		if l.document == nil || found {
 			l.document = &d
 		}
 		l.sends = fmt.Sprintf("documents of language %s, opened, their symbols asked for, and closed", l.document.language)
 		if found {
-			return nil
+			return
 		}
 	}
 	if l.document == nil {
-		return fmt.Errorf("textDocument/documentSymbol of no language is answered: %w "+
-			"(name the server's language: --language)", refused)
+		script.Check(fmt.Errorf("textDocument/documentSymbol of no language is answered: %w "+
+			"(name the server's language: --language)", refused))
 	}
-	return nil
 }
 
 // What an editor's greeting of another server comes to.
@@ -176,8 +171,8 @@ func (d document) template(root string, size int) *requestTemplate {
 	before := `{"jsonrpc":"2.0","method":"textDocument/didOpen","params":` + at +
 		`,"languageId":` + quoted(d.language) + `,"version":1,"text":"` + inside(d.before)
 	t := newTemplate(before, inside(d.after)+`"}}}`, size)
-	t.query = newFollowUp(`{"jsonrpc":"2.0","id":` + idMark + `,"method":"textDocument/documentSymbol","params":` + at + `}}}`)
-	t.release = newFollowUp(`{"jsonrpc":"2.0","method":"textDocument/didClose","params":` + at + `}}}`)
+	t.query = newTemplate(`{"jsonrpc":"2.0","id":`+idMark+`,"method":"textDocument/documentSymbol","params":`+at+`}}}`, "", 0)
+	t.release = newTemplate(`{"jsonrpc":"2.0","method":"textDocument/didClose","params":`+at+`}}}`, "", 0)
 	return t
 }
 
@@ -185,24 +180,4 @@ func (d document) template(root string, size int) *requestTemplate {
 func quoted(s string) string {
 	text, _ := json.Marshal(s) // no error: every string has a JSON text
 	return string(text)
-}
-
-// offer opens one document, and returns its symbols as the server has them. The error is a
-// [*jsonrpc.Error] if the server refuses.
-func (l *lsp) offer(ctx context.Context, c *conn, d document, within time.Duration) (symbols []byte, err error) {
-	t := d.template(l.root, 0)
-	if err := c.send(t.number(0)); err != nil {
-		return nil, leftError(err)
-	}
-	reply, err := c.ask(ctx, t.query.number(0), within)
-	if err != nil {
-		return nil, fmt.Errorf("textDocument/documentSymbol: %w", err)
-	}
-	if err := c.send(t.release.number(0)); err != nil {
-		return nil, leftError(err)
-	}
-	if reply.failure != nil {
-		return nil, reply.failure
-	}
-	return reply.result, nil
 }

@@ -124,7 +124,7 @@ var servers = map[string]func(arg string) error{
 	"sleepy": func(string) error { // takes the longer for a line the longer it is, and sleeps meanwhile
 		return each(func(line string) {
 			units := time.Duration(len(line)>>16) * time.Duration(len(line)>>16)
-			time.Sleep(units * 2 * time.Millisecond)
+			time.Sleep(units * 5 * time.Millisecond)
 			fmt.Println(line)
 		})
 	},
@@ -278,11 +278,12 @@ func each(f func(line string)) error {
 	return lines.Err()
 }
 
-// server are options that start one of the servers.
+// server are options that start one of the servers. What comes is waited for on any machine: a test of
+// what does not has a patience of its own.
 func server(job string) drive.Options {
 	return drive.Options{
 		Command: []string{self()}, Env: append(os.Environ(), serverJob+"="+job),
-		Run: "test", Budget: 10 * time.Millisecond,
+		Run: "test", Budget: 10 * time.Millisecond, Patience: 20 * time.Second,
 	}
 }
 

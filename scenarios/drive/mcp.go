@@ -1,17 +1,16 @@
 package drive
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // mcp is the Model Context Protocol. Its newest revision asks for server/discover and has no
@@ -54,19 +53,17 @@ func (m *mcp) meta() string {
 	return mcpstdio.Meta(mcpstdio.FirstWithout) + ","
 }
 
-func (m *mcp) greet(ctx context.Context, c *conn, within time.Duration) (err error) {
+func (m *mcp) greet(h handshake) {
 	var reply answer
 	if !m.known {
-		if reply, err = c.call(ctx, "server/discover", discoverParams, within); err != nil {
-			return err
-		}
+		reply = h.call("server/discover", discoverParams)
 	}
-	return m.enter(ctx, c, reply, within)
+	m.enter(h, reply)
 }
 
 // enter ends the handshake with a server that answered server/discover, or did so when it was first
 // started, in the way of its era.
-func (m *mcp) enter(ctx context.Context, c *conn, reply answer, within time.Duration) error {
+func (m *mcp) enter(h handshake, reply answer) {
 	var about struct {
 		SupportedVersions []string `json:"supportedVersions"`
 	}
@@ -74,31 +71,29 @@ func (m *mcp) enter(ctx context.Context, c *conn, reply answer, within time.Dura
 		m.discovers, m.name = true, "mcp "+mcpstdio.FirstWithout
 	}
 	if !m.discovers {
-		if err := m.initialize(ctx, c, within); err != nil {
-			return err
-		}
+		m.initialize(h)
 	}
-	return m.chooseTools(ctx, c, within)
+	if !m.known {
+		m.chooseTools(h)
+	}
 }
 
-func (m *mcp) initialize(ctx context.Context, c *conn, within time.Duration) error {
-	reply, err := c.call(ctx, "initialize", mcpstdio.InitializeParams(mcpstdio.LastWithHandshake), within)
-	if err != nil {
-		return err
-	}
+func (m *mcp) initialize(h handshake) {
+	reply := h.call("initialize", mcpstdio.InitializeParams(mcpstdio.LastWithHandshake))
 	var hello struct {
 		ProtocolVersion string `json:"protocolVersion"`
 	}
 	if err := reply.decode(&hello); err != nil {
-		return fmt.Errorf("initialize: %w", err)
+		script.Check(fmt.Errorf("initialize: %w", err))
 	}
 	if hello.ProtocolVersion == "" {
-		return errors.New("initialize: the answer names no protocolVersion, so this is no MCP server")
+		const why = "initialize: the answer names no protocolVersion, so this is no MCP server"
+		script.Check(errors.New(why))
 	}
 	if name := "mcp " + hello.ProtocolVersion; m.name != name { // treatments shake hands at once, and agree
 		m.name = name
 	}
-	return c.send([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}`))
+	h.say([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}`))
 }
 
 // A tool as tools/list describes it.
@@ -128,19 +123,13 @@ func (t tool) argument(kinds ...any) string {
 
 // chooseTools finds the tools to call. None is called but one that is asked for or named echo, and
 // for replies one that only makes bytes: a tool may do anything.
-func (m *mcp) chooseTools(ctx context.Context, c *conn, within time.Duration) error {
-	if m.known {
-		return nil
-	}
-	reply, err := c.call(ctx, "tools/list", "{"+strings.TrimSuffix(m.meta(), ",")+"}", within)
-	if err != nil {
-		return err
-	}
+func (m *mcp) chooseTools(h handshake) {
+	reply := h.call("tools/list", "{"+strings.TrimSuffix(m.meta(), ",")+"}")
 	var list struct {
 		Tools []tool `json:"tools"`
 	}
 	if err := reply.decode(&list); err != nil && reply.failure == nil { // a server without any may refuse
-		return fmt.Errorf("tools/list: %w", err)
+		script.Check(fmt.Errorf("tools/list: %w", err))
 	}
 	tools := list.Tools
 	m.known = true
@@ -148,16 +137,13 @@ func (m *mcp) chooseTools(ctx context.Context, c *conn, within time.Duration) er
 	if m.tool.name == "" && m.kind != RequestUnknown {
 		m.tool.name = "echo"
 	}
-	if m.tool, err = m.tool.complete(tools, demanded, "string"); err != nil {
-		return err
-	}
+	m.tool = m.tool.complete(tools, demanded, "string")
 	if m.tool.name != "" {
 		m.sends, m.tryEcho = "tool "+m.tool.name, true
 	}
 	if m.sized.name != "" {
-		m.sized, err = m.sized.complete(tools, true, "integer", "number")
-		m.demand = m.askFor
-		return err
+		m.sized, m.demand = m.sized.complete(tools, true, "integer", "number"), m.askFor
+		return
 	}
 	for _, t := range tools {
 		arg, required := t.argument("integer", "number"), t.InputSchema.Required
@@ -166,26 +152,25 @@ func (m *mcp) chooseTools(ctx context.Context, c *conn, within time.Duration) er
 			m.sized, m.demand = toolCall{name: t.Name, arg: arg}, m.askFor
 		}
 	}
-	return nil
 }
 
 // complete finds the tool among those of the server, and its first argument of a type where none is
 // named. A tool that is not there is an error if it is demanded, else it is none.
-func (call toolCall) complete(tools []tool, demanded bool, kinds ...any) (toolCall, error) {
+func (call toolCall) complete(tools []tool, demanded bool, kinds ...any) toolCall {
 	i := slices.IndexFunc(tools, func(t tool) bool { return t.Name == call.name })
 	switch {
 	case i < 0 && demanded:
 		names := slices.Sorted(slices.Values(stat.Map(tools, func(t tool) string { return t.Name })))
-		return call, fmt.Errorf("the server has no tool %q; it has %s", call.name, names)
+		script.Check(fmt.Errorf("the server has no tool %q; it has %s", call.name, names))
 	case i < 0:
-		return toolCall{}, nil
+		return toolCall{}
 	case call.arg == "":
 		call.arg = tools[i].argument(kinds...)
 	}
 	if call.arg == "" {
-		return call, fmt.Errorf("tool %s has no argument of type %s: name the one to be filled", call.name, kinds[0])
+		script.Check(fmt.Errorf("tool %s has no argument of type %s: name the one to be filled", call.name, kinds[0]))
 	}
-	return call, nil
+	return call
 }
 
 // What a tool is called that makes nothing but bytes, and its argument that says how many.

@@ -149,7 +149,7 @@ func (d *Driver) with(change func(*Options)) *Driver {
 	if change != nil {
 		change(&o)
 	}
-	return &Driver{o: o, protocol: d.protocol, ready: d.ready, refusal: d.refusal, pace: d.pace}
+	return &Driver{o: o, protocol: d.protocol, ready: d.ready, refusal: d.refusal, paces: d.paces}
 }
 
 // AllFailed returns an error if sizes were tried and none was served, if some were not though no size
@@ -289,8 +289,8 @@ func (v Verdict) Advice() string {
 var advice = map[Verdict]string{
 	Slow:        "something changes at this size: a buffer that is copied or searched again for every read, or a timer that is waited for",
 	ErrorReply:  "the server refuses and says so, which is how a limit should look; clients need the limit to be documented",
-	Unanswered:  "the request was swallowed: answer every request that has an id, with an error at least",
-	Deaf:        "the server reads and never answers: look for a reader that gave up on the stream and told nobody, or waits for more than it was sent",
+	Unanswered:  "the request was swallowed, or takes longer than others (--patience): answer every request that has an id, with an error at least",
+	Deaf:        "the server reads and does not answer: look for a reader that gave up on the stream and told nobody, or waits for more than it was sent; one that is only slow needs more --patience",
 	Deadlock:    "the server writes to a stream that nobody reads, and stops reading its own: drain both while writing",
 	Corrupt:     "bytes were changed on the way: look for text decoded a chunk at a time, and for two writers on one stream",
 	Superlinear: "each read makes the server look at, or copy, all that came before: remember how far the buffer was searched, and grow it by doubling",

@@ -12,6 +12,7 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // alive reports whether the process has not ended yet.
@@ -31,9 +32,10 @@ func (c *conn) shutdown(politely bool) {
 		c.stdin.Close()
 		c.Stop(leaveAtEOF, leaveAtTerm)
 	}
-	c.Close()
+	c.Kill()
+	<-c.Done()
 	closedWithin(c.drained, leaveAtTerm) // at once, unless a process that left its group has it still
-	closeEnds(c.stdin, c.stdout, c.stderr)
+	c.Close()
 	<-c.drained
 	<-c.closed
 	<-c.replied
@@ -143,15 +145,14 @@ func (c *conn) sample(before counters) results.Sample {
 
 // timed says what both sides did since, in round trips that took so many ns each and carried so many
 // bytes of payload together.
-func (c *conn) timed(before counters, times []int64, payload int64) (results.Sample, error) {
-	latency, err := results.NewLatency(times)
+func (c *conn) timed(before counters, times []int64, payload int64) results.Sample {
 	s := c.sample(before)
 	s.Messages, s.PayloadBytes = int64(len(times)), payload
 	for _, took := range times {
 		s.ElapsedNS += took
 	}
-	s.Latency = map[string]results.Latency{latencyRoundtrip: latency}
-	return s, err
+	s.Latency = map[string]results.Latency{latencyRoundtrip: script.Must(results.NewLatency(times))}
+	return s
 }
 
 // busy is the share of a CPU above which a server is at work, not asleep.
@@ -183,7 +184,8 @@ func (x *extension) granted() bool {
 	now, last := x.c.account(), x.last
 	x.left, x.last = x.left-1, now
 	moved := now.sent > last.sent || now.received > last.received
-	return x.left >= 0 && (moved || spun(last, now) || x.c.Runnable())
+	waits, _ := x.c.stdout.Buffered() // 0 where the system does not tell
+	return x.left >= 0 && (moved || waits > 0 || spun(last, now) || x.c.Runnable())
 }
 
 // A countedStream is a stream of the server's as we see it, counted so that another goroutine may

@@ -1,16 +1,15 @@
 package drive
 
 import (
-	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
@@ -30,7 +29,7 @@ type protocol struct {
 	tryEcho  bool              // whether they do is to be found out by a request
 
 	// greet shakes hands with a server that has just been started; nil where nothing is said.
-	greet func(ctx context.Context, c *conn, within time.Duration) error
+	greet func(handshake)
 	// request makes a request of exactly size bytes, or of as few as it takes.
 	request func(kind requestKind, size int) *requestTemplate
 	// demand makes a request for an answer of about n bytes; nil where there is no such one.
@@ -257,18 +256,16 @@ func compact(args *string) error {
 	if *args == "" {
 		return nil
 	}
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(*args), &members); err != nil {
+	text := jsontext.Value(*args)
+	err := text.Compact()
+	if err == nil && text.Kind() != '{' {
+		err = errors.New("it is none")
+	}
+	if err != nil {
 		return fmt.Errorf("arguments %s: want a JSON object: %w", *args, err)
 	}
-	var text []byte
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		var value bytes.Buffer
-		if err := json.Compact(&value, members[name]); err != nil {
-			return fmt.Errorf("arguments %s: %w", *args, err)
-		}
-		text = fmt.Appendf(text, "%s:%s,", quoted(name), value.Bytes())
+	if *args = string(text[1 : len(text)-1]); *args != "" {
+		*args += ","
 	}
-	*args = string(text)
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // handshakeMethods open or end a session.
@@ -57,30 +58,31 @@ func (d *Driver) Replay(ctx context.Context, recording []payload.Message, sink S
 	if len(recording) == 0 {
 		return errors.New("replay: no request in the recording that could be sent again")
 	}
+	again := func(m payload.Message) *requestTemplate { return d.recorded(m, replies, ignore) }
+	return script.Run(func() { script.Check(sink(d.replay(ctx, recording, again))) })
+}
+
+// replay sends what again makes of each message, and makes the record.
+func (d *Driver) replay(
+	ctx context.Context, recording []payload.Message, again func(payload.Message) *requestTemplate,
+) results.Target {
 	t := d.record()
-	c, err := d.live(ctx)
-	if err != nil {
-		return err
-	}
+	c := d.live(ctx)
 	before := c.account()
 	replay := &results.ReplayEvidence{Replayed: len(recording)}
+	t.Evidence.ReplayEvidence = replay
 	var times []int64 // of the requests that were answered, in ns
 	var bytes int64
 	for i, m := range recording {
-		request := d.recorded(m, replies, ignore)
-		out := outcome{verdict: OK}
+		request, out := again(m), fine
 		if request.fixed && request.silent {
-			if c, err = d.live(ctx); err == nil {
-				_ = c.sendWithin(d.deadline(len(request.msg)), request.msg)
-			}
+			c = d.live(ctx)
+			_ = c.sendWithin(d.deadline(request.kind, len(request.msg)), request.msg)
 		} else {
-			out, err = d.roundTrip(ctx, request, int64(i+1))
+			out = d.roundTrip(ctx, request, int64(i+1))
 		}
-		if err == nil && out.verdict == OK && i == len(recording)-1 {
-			err = d.checkAlive(ctx, &out)
-		}
-		if err != nil {
-			return err
+		if out.verdict == OK && i == len(recording)-1 {
+			d.checkAlive(ctx, &out)
 		}
 		if out.verdict != OK {
 			setFailure(&t, out)
@@ -102,15 +104,10 @@ func (d *Driver) Replay(ctx context.Context, recording []payload.Message, sink S
 		}
 	}
 	replay.Answered = len(times)
-	t.Evidence.ReplayEvidence = replay
 	if len(times) > 0 && replay.FailedAtMessage == 0 {
-		s, err := c.timed(before, times, bytes)
-		if err != nil {
-			return err
-		}
-		t.Samples = append(t.Samples, s)
+		t.Samples = append(t.Samples, c.timed(before, times, bytes))
 	}
-	return sink(t)
+	return t
 }
 
 // recorded makes the request that sends a recorded message again, with the answer that it got, which
@@ -154,12 +151,12 @@ func (t *requestTemplate) difference(reply []byte) string {
 // differs compares two decoded values: types, members, and lengths. Of what they say only the code
 // of an error is compared.
 func differs(path string, was, is any, ignore []string) string {
+	if reflect.TypeOf(was) != reflect.TypeOf(is) {
+		return fmt.Sprintf("%s is of another type", path)
+	}
 	switch was := was.(type) {
 	case map[string]any:
-		is, ok := is.(map[string]any)
-		if !ok {
-			break
-		}
+		is := is.(map[string]any)
 		names := slices.AppendSeq(slices.Collect(maps.Keys(was)), maps.Keys(is))
 		slices.Sort(names)
 		for _, name := range slices.Compact(names) {
@@ -179,12 +176,8 @@ func differs(path string, was, is any, ignore []string) string {
 				return d
 			}
 		}
-		return ""
 	case []any:
-		is, ok := is.([]any)
-		if !ok {
-			break
-		}
+		is := is.([]any)
 		if len(was) != len(is) {
 			return fmt.Sprintf("%s has %d elements, not %d", path, len(is), len(was))
 		}
@@ -193,18 +186,14 @@ func differs(path string, was, is any, ignore []string) string {
 				return d
 			}
 		}
-		return ""
 	case string:
-		if is, ok := is.(string); ok && len(is) != len(was) {
-			return fmt.Sprintf("%s has %d bytes, not %d", path, len(is), len(was))
+		if n := len(is.(string)); n != len(was) {
+			return fmt.Sprintf("%s has %d bytes, not %d", path, n, len(was))
 		}
 	case float64:
 		if path == "answer.error.code" && was != is {
 			return fmt.Sprintf("%s is %v, not %v", path, is, was)
 		}
-	}
-	if reflect.TypeOf(was) != reflect.TypeOf(is) {
-		return fmt.Sprintf("%s is of another type", path)
 	}
 	return ""
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 var errClosed = errors.New("drive: the driver is closed")
@@ -40,37 +41,34 @@ func (o *outcome) fail(err error) {
 	}
 }
 
-// roundTrip sends the template's i-th copy and waits for its answer. The error is ours, or that the
-// server cannot be started any more; what the server does wrong is in the outcome, and it has been
-// ended then.
-func (d *Driver) roundTrip(ctx context.Context, t *requestTemplate, i int64) (outcome, error) {
-	c, err := d.live(ctx)
-	if err != nil {
-		return outcome{}, err
-	}
+// roundTrip sends the template's i-th copy and waits for its answer, a step of a script. What ends that
+// is ours, or that the server cannot be started any more; what the server does wrong is in the outcome,
+// and it has been ended then.
+func (d *Driver) roundTrip(ctx context.Context, t *requestTemplate, i int64) outcome {
+	c := d.live(ctx)
 	before := c.counters()
-	out := d.exchange(ctx, c, t, i, before, d.deadline(len(t.msg)))
+	out := d.exchange(ctx, c, t, i, before, d.deadline(t.kind, len(t.msg)))
 	if ctx.Err() != nil {
 		d.discard(c)
-		return outcome{}, context.Cause(ctx)
+		script.Check(context.Cause(ctx))
 	}
 	if out.verdict == OK {
 		c.answered++
-		if size := len(t.msg); size >= d.pace.size {
-			d.pace = deadlineModel{size, out.took}
+		if size := len(t.msg); size >= d.paces[t.kind].size {
+			d.paces[t.kind] = deadlineModel{size, out.took}
 		}
 	} else {
 		d.examine(ctx, c, before, &out)
 		if out.verdict != ErrorReply || out.evidence.Probe != probeAnswered {
 			d.discard(c)
-			return out, nil
+			return out
 		}
 	}
 	if t.release != nil {
 		msg := t.release.number(i)
-		_ = c.sendWithin(d.deadline(len(msg)), msg) // where it is not taken, the next request fails, too
+		_ = c.sendWithin(d.deadline(t.kind, len(msg)), msg) // where it is not taken, the next request fails, too
 	}
-	return out, nil
+	return out
 }
 
 // exchange sends and waits. Its verdicts are provisional where nothing came: examine finds out why.
@@ -194,9 +192,9 @@ func (m *deadlineModel) predict(size int) time.Duration {
 // margin is how much slower than predicted a server may be.
 const margin = 10
 
-// deadline returns how long a server has for a message of size bytes.
-func (d *Driver) deadline(size int) time.Duration {
-	return min(d.o.Patience+margin*d.pace.predict(size), d.o.Longest)
+// deadline returns how long a server has for a request of a kind, of size bytes.
+func (d *Driver) deadline(kind requestKind, size int) time.Duration {
+	return min(d.o.Patience+margin*d.paces[kind].predict(size), d.o.Longest)
 }
 
 // What a small request met after a failure.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // linearFrom is from which size on, in bytes, time is taken to grow with size.
@@ -56,7 +57,7 @@ func (d *Driver) sweep(ctx context.Context, sizes []int, sink Sink, toFailure bo
 		}
 		d.o.Observe("measuring messages of " + results.FormatSize(int64(len(t.msg))))
 		var next *results.Target
-		if next, failed = d.measure(ctx, t, i == 0); failed != nil {
+		if next, failed = script.Of(func() *results.Target { return d.measure(ctx, t, i == 0) }); failed != nil {
 			break
 		}
 		if err := release(next); err != nil {
@@ -73,14 +74,13 @@ func (d *Driver) sweep(ctx context.Context, sizes []int, sink Sink, toFailure bo
 
 // warmUp makes round trips that are not measured, and says how many. One that fails is left to the
 // measurement to find again.
-func (d *Driver) warmUp(ctx context.Context, t *requestTemplate) (n int64, err error) {
+func (d *Driver) warmUp(ctx context.Context, t *requestTemplate) (n int64) {
 	for began := time.Now(); time.Since(began) < d.o.Budget; n++ {
-		out, err := d.roundTrip(ctx, t, n)
-		if err != nil || out.verdict != OK {
-			return n, err
+		if d.roundTrip(ctx, t, n).verdict != OK {
+			break
 		}
 	}
-	return n, nil
+	return n
 }
 
 const (
@@ -94,38 +94,31 @@ const (
 // measure sends requests of one size, one at a time, until the budget is spent and there are enough
 // samples, or one is not served, and makes the record. The first round trip is a warm-up that the
 // samples do not hold, unless it took so long that it has to do.
-func (d *Driver) measure(ctx context.Context, t *requestTemplate, warm bool) (*results.Target, error) {
+func (d *Driver) measure(ctx context.Context, t *requestTemplate, warm bool) *results.Target {
 	size := t.sizeEvidence()
 	if warm {
-		var err error
-		if size.WarmupMessages, err = d.warmUp(ctx, t); err != nil {
-			return nil, err
-		}
+		size.WarmupMessages = d.warmUp(ctx, t)
 	}
 	var samples []results.Sample
-	first, out, err := d.sample(ctx, t, 1, 0)
-	served := first.Messages
+	s, out := d.sample(ctx, t, 1, 0)
+	served := s.Messages
 	if out.verdict == OK && out.took > patientRuns*d.o.Budget {
-		samples = append(samples, first)
+		samples = append(samples, s)
 	}
 	trips := tripsOf(out)
 	began := time.Now()
-	for err == nil && out.verdict == OK && d.wantsMore(t, samples, served, out.took, time.Since(began)) {
-		var s results.Sample
-		s, out, err = d.sample(ctx, t, trips, served)
+	for out.verdict == OK && d.wantsMore(t, samples, served, out.took, time.Since(began)) {
+		s, out = d.sample(ctx, t, trips, served)
 		served += s.Messages
-		if err == nil && out.verdict == OK {
+		if out.verdict == OK {
 			samples = append(samples, s)
 		}
 	}
-	if err == nil && out.verdict == OK {
+	if out.verdict == OK {
 		size.ReplyBytes = out.size
-		err = d.checkAlive(ctx, &out)
+		d.checkAlive(ctx, &out)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return d.sizeRecord(t, size, samples, served, out), nil
+	return d.sizeRecord(t, size, samples, served, out)
 }
 
 // tripsOf returns how many round trips like one make up a sample.
@@ -170,33 +163,26 @@ func (d *Driver) wantsMore(t *requestTemplate, samples []results.Sample, served 
 
 // sample makes some round trips and takes both sides' counters. Where one was not served, last is
 // what it met, and the sample holds no more than how many were.
-func (d *Driver) sample(ctx context.Context, t *requestTemplate, trips, from int64) (s results.Sample, last outcome, err error) {
-	c, err := d.live(ctx)
-	if err != nil {
-		return s, last, err
-	}
+func (d *Driver) sample(ctx context.Context, t *requestTemplate, trips, from int64) (s results.Sample, last outcome) {
+	c := d.live(ctx)
 	before := c.account()
 	times := make([]int64, 0, trips)
 	for i := range trips {
-		if last, err = d.roundTrip(ctx, t, from+i+1); err != nil || last.verdict != OK {
-			return results.Sample{Messages: i}, last, err
+		if last = d.roundTrip(ctx, t, from+i+1); last.verdict != OK {
+			return results.Sample{Messages: i}, last
 		}
 		times = append(times, int64(last.took))
 	}
-	s, err = c.timed(before, times, trips*int64(t.to-t.from))
-	return s, last, err
+	return c.timed(before, times, trips*int64(t.to-t.from)), last
 }
 
 // checkAlive asks a server that has answered for another sign of life: one that ends over a message
 // after its answer would else seem to end over the next.
-func (d *Driver) checkAlive(ctx context.Context, out *outcome) error {
-	after, err := d.try(ctx, transportRequest)
-	if err != nil || after.verdict == OK {
-		return err
+func (d *Driver) checkAlive(ctx context.Context, out *outcome) {
+	if after := d.roundTrip(ctx, d.smallest(transportRequest), 0); after.verdict != OK {
+		after.why, after.size = "it was answered, but a small request after it was not: "+after.why, out.size
+		*out = after
 	}
-	after.why, after.size = "it was answered, but a small request after it was not: "+after.why, out.size
-	*out = after
-	return nil
 }
 
 // sideEffects warns of what the server did on the side that may trouble a client.
@@ -325,17 +311,17 @@ func Against(ctx context.Context, other, own *Driver, p Plan, sink Sink) error {
 		}
 		contests = append(contests, c)
 	}
-	rounds := stat.WantedPairs(len(contests))
-	var failed error
-	for round := 0; round <= rounds && failed == nil; round++ { // the first warms up
-		for _, c := range contests {
-			for i := range c {
-				if failed == nil && c[0].out.verdict == OK && c[1].out.verdict == OK {
-					failed = c[(i+round)%len(c)].sample(ctx, round)
+	failed := script.Run(func() {
+		for round := 0; round <= stat.WantedPairs(len(contests)); round++ { // the first warms up
+			for _, c := range contests {
+				for i := range c {
+					if c[0].out.verdict == OK && c[1].out.verdict == OK {
+						c[(i+round)%len(c)].sample(ctx, round)
+					}
 				}
 			}
 		}
-	}
+	})
 	for i, d := range sides {
 		for _, c := range contests {
 			s := c[i]
@@ -355,15 +341,14 @@ func Against(ctx context.Context, other, own *Driver, p Plan, sink Sink) error {
 }
 
 // sample makes some round trips.
-func (s *side) sample(ctx context.Context, round int) error {
-	sample, out, err := s.Driver.sample(ctx, s.t, s.trips, s.sent)
-	if err != nil {
-		return fmt.Errorf("%s: %w", s.o.Command[0], err)
+func (s *side) sample(ctx context.Context, round int) {
+	var sample results.Sample
+	if err := script.Run(func() { sample, s.out = s.Driver.sample(ctx, s.t, s.trips, s.sent) }); err != nil {
+		script.Check(fmt.Errorf("%s: %w", s.o.Command[0], err))
 	}
-	s.out, s.trips = out, tripsOf(out)
+	s.trips = tripsOf(s.out)
 	s.sent += sample.Messages
-	if sample.Round = round; round > 0 && out.verdict == OK {
+	if sample.Round = round; round > 0 && s.out.verdict == OK {
 		s.samples = append(s.samples, sample)
 	}
-	return nil
 }

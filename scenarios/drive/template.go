@@ -19,21 +19,24 @@ import (
 )
 
 // A requestTemplate is a request of one exact size, of which every copy has its own number: in its
-// id, and at both ends of its payload, so that an answer in another's place shows.
+// id, or wherever else it is marked, and at both ends of its payload, so that an answer in another's
+// place shows.
 //
 //	{"jsonrpc":"2.0","id":1000000007,"method":"…","params":{"pad":"00000007…00000007"}}
 //	 before                                              payload            after
 type requestTemplate struct {
+	kind     requestKind
 	msg      []byte
-	id       int // where the id stands; -1 where there is none
-	from, to int // the payload
+	marks    []int // where the number stands
+	id       int   // the first of them; -1 where there is none
+	from, to int   // the payload
 	echoes   bool
 	errs     bool   // an error is the answer that is due
 	refusal  string // its code; "" is any
 	demands  int    // bytes of payload that the answer is to have; 0 where it is to have those of the message
 
-	query   *followUp // sent behind the message, and answered in its place; nil where the message itself is
-	release *followUp // sent when the answer has come; nil where nothing is due
+	query   *requestTemplate // sent behind the message, and answered in its place; nil where that itself is
+	release *requestTemplate // sent when the answer has come; nil where nothing is due
 
 	mu *sync.Mutex // numbering, and checking an answer, which a late one makes another goroutine do
 
@@ -56,13 +59,18 @@ const (
 // stampDigits is the width of the number at both ends of a payload.
 const stampDigits = 8
 
-// newTemplate makes a request of size bytes, or of as few as it takes; before holds idMark where the
-// id belongs, if the request has one.
+// newTemplate makes a request of size bytes, or of as few as it takes; before holds idMark wherever the
+// number belongs, if the request has one.
 func newTemplate(before, after string, size int) *requestTemplate {
 	size = max(size, len(before)+len(after))
 	t := &requestTemplate{
 		msg: make([]byte, size), id: strings.Index(before, idMark),
 		from: len(before), to: size - len(after), mu: new(sync.Mutex),
+	}
+	for i := range before {
+		if strings.HasPrefix(before[i:], idMark) {
+			t.marks = append(t.marks, i)
+		}
 	}
 	copy(t.msg, before)
 	copy(t.msg[t.to:], after)
@@ -106,8 +114,8 @@ func (t *requestTemplate) number(i int64) []byte {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.id >= 0 {
-		decimals(t.msg[t.id:t.id+idDigits], firstID+i%manyIDs)
+	for _, at := range t.marks {
+		decimals(t.msg[at:at+idDigits], firstID+i%manyIDs)
 	}
 	if p := t.payload(); len(p) >= 2*stampDigits {
 		decimals(p[:stampDigits], i)
@@ -135,31 +143,6 @@ const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 // period is after how many bytes a payload repeats: prime, so that a chunk that takes another's
 // place shows.
 const period = 65521
-
-// A followUp is a small message that goes with a larger one, and carries its number wherever idMark
-// stood.
-type followUp struct {
-	msg []byte
-	at  []int // where the number stands
-}
-
-func newFollowUp(text string) *followUp {
-	f := &followUp{msg: []byte(text)}
-	for i := range text {
-		if strings.HasPrefix(text[i:], idMark) {
-			f.at = append(f.at, i)
-		}
-	}
-	return f
-}
-
-// number makes f the follow-up of the i-th copy of its template.
-func (f *followUp) number(i int64) []byte {
-	for _, at := range f.at {
-		decimals(f.msg[at:at+idDigits], firstID+i%manyIDs)
-	}
-	return f.msg
-}
 
 // answers reports whether the message answers the request, and not another one.
 func (t *requestTemplate) answers(e jsonrpc.Envelope) bool {
@@ -198,17 +181,7 @@ func (c *checker) check(t *requestTemplate, reply []byte, e jsonrpc.Envelope) ou
 	case t.id < 0:
 		return fine
 	case e.Kind() == jsonrpc.Failure:
-		var failure struct {
-			Error jsonrpc.Error `json:"error"`
-		}
-		code, message := "", string(reply)
-		if json.Unmarshal(reply, &failure) == nil {
-			code, message = strconv.FormatInt(failure.Error.Code, 10), failure.Error.Message
-		}
-		if t.errs && (t.refusal == "" || t.refusal == code) {
-			return outcome{verdict: OK, code: code}
-		}
-		return outcome{verdict: ErrorReply, code: code, why: view.Truncate(code+" "+message, quotedText)}
+		return t.checkRefusal(reply)
 	case !t.echoes:
 		return fine
 	}
@@ -220,6 +193,27 @@ func (c *checker) check(t *requestTemplate, reply []byte, e jsonrpc.Envelope) ou
 		c.at = at
 		return fine
 	}
+	return t.explain(reply)
+}
+
+// checkRefusal judges an answer that is an error.
+func (t *requestTemplate) checkRefusal(reply []byte) outcome {
+	var failure struct {
+		Error jsonrpc.Error `json:"error"`
+	}
+	code, message := "", string(reply)
+	if json.Unmarshal(reply, &failure) == nil {
+		code, message = strconv.FormatInt(failure.Error.Code, 10), failure.Error.Message
+	}
+	if t.errs && (t.refusal == "" || t.refusal == code) {
+		return outcome{verdict: OK, code: code}
+	}
+	return outcome{verdict: ErrorReply, code: code, why: view.Truncate(code+" "+message, quotedText)}
+}
+
+// explain judges an answer in which the payload does not stand as it was sent: it may be escaped, or a
+// part of it, or altered.
+func (t *requestTemplate) explain(reply []byte) outcome {
 	var answer struct {
 		Result struct {
 			IsError bool `json:"isError"`
@@ -232,6 +226,7 @@ func (c *checker) check(t *requestTemplate, reply []byte, e jsonrpc.Envelope) ou
 	if err == nil && answer.Result.IsError {
 		return outcome{verdict: ErrorReply, why: view.Truncate(string(reply), quotedText)}
 	}
+	payload := t.payload()
 	nearest := wrong(Corrupt, 0, "the answer (%d bytes) holds nothing of what was sent", len(reply))
 	for text := range texts(reply) {
 		i := bytes.Index([]byte(text), payload[:min(headBytes, len(payload))])

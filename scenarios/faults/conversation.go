@@ -2,6 +2,7 @@ package faults
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -21,9 +22,9 @@ type Conversation struct {
 	In      *os.File // the process's standard input
 	Longest int      // bytes of the longest line that Await has seen
 
-	process *proc.Process
-	lines   chan string // closed at the end of its output
-	err     error       // why there are no more; to be read once lines is closed
+	*proc.Process
+	lines chan string // closed at the end of its output
+	err   error       // why there are no more; to be read once lines is closed
 }
 
 // ErrLate is returned when what was awaited did not come in time.
@@ -31,40 +32,30 @@ var ErrLate = errors.New("no answer in time")
 
 // Converse starts a process to talk to. It is ended by Close, and when ctx ends.
 func Converse(ctx context.Context, p *proc.Process) *Conversation {
-	c := &Conversation{process: p, lines: make(chan string, 64)}
-	var out *os.File
-	err := script.Run(func() {
-		c.In, out = script.Must(p.Pipe(0)), script.Must(p.Pipe(1))
-		script.Check(p.Start(ctx))
-	})
-	if err != nil {
-		p.Close()
-		c.In.Close()
-		out.Close()
-		script.Check(err)
-	}
+	in, out := script.Must(p.Pipe(0)), script.Must(p.Pipe(1))
+	script.Check(p.Start(ctx))
+	c := &Conversation{In: in, Process: p, lines: make(chan string, 64)}
 	go c.listen(out)
 	return c
 }
 
+// longestLine bounds what is held of a line, in bytes: a longer one ends the conversation.
+const longestLine = 64 << 20
+
 // listen passes lines on until the output ends. Text at the end without a newline is a line too.
-func (c *Conversation) listen(out *os.File) {
+func (c *Conversation) listen(out io.Reader) {
 	defer close(c.lines)
-	defer out.Close()
-	in := bufio.NewReader(out)
-	for {
-		line, err := in.ReadString('\n')
-		if line = strings.TrimRight(line, "\r\n"); line != "" {
+	in := bufio.NewScanner(out)
+	in.Buffer(nil, longestLine)
+	for in.Scan() {
+		if line := strings.TrimRight(in.Text(), "\r"); line != "" {
 			select {
 			case c.lines <- line:
 			default: // nobody listens to that much
 			}
 		}
-		if err != nil {
-			c.err = err
-			return
-		}
 	}
+	c.err = cmp.Or(in.Err(), io.EOF)
 }
 
 // Say writes text to the process.
@@ -95,13 +86,10 @@ func (c *Conversation) Await(ctx context.Context, d time.Duration, wanted func(l
 	}
 }
 
-// Ended reports whether the process exits within d.
-func (c *Conversation) Ended(d time.Duration) bool { return c.process.Ended(d) }
-
 // Close ends the process and returns when it is gone.
 func (c *Conversation) Close() {
 	c.In.Close()
-	c.process.Close()
+	c.Process.Close()
 	for range c.lines {
 	}
 }

@@ -171,7 +171,6 @@ func askLogger(ctx context.Context, logBytes int, drained bool) *Logging {
 	p := script.Must(proc.Self("faults/logger", logBytes))
 	defer p.Close()
 	log := script.Must(p.Pipe(2))
-	defer log.Close()
 	c := Converse(ctx, p)
 	read := make(chan struct{})
 	go func() {

@@ -4,25 +4,10 @@ package faults
 
 import (
 	"errors"
-	"os/exec"
 	"syscall"
-
-	"github.com/pipebench/pipebench/syspipe"
 )
 
 const stdout = 1
-
-// stdoutTo makes e the standard output of the child that cmd starts next, in whatever mode e is:
-// what os/exec itself makes of a pipe is always blocking.
-func stdoutTo(cmd *exec.Cmd, e *syspipe.End) error {
-	if _, err := e.Pass(cmd); err != nil {
-		return err
-	}
-	last := len(cmd.ExtraFiles) - 1
-	cmd.Stdout = cmd.ExtraFiles[last]
-	cmd.ExtraFiles = cmd.ExtraFiles[:last]
-	return nil
-}
 
 // setStdoutBlocking changes the mode of standard output, for all who share it.
 func setStdoutBlocking(blocking bool) error { return syscall.SetNonblock(stdout, !blocking) }

@@ -3,17 +3,12 @@ package faults
 import (
 	"errors"
 	"fmt"
-	"os/exec"
 	"runtime"
-
-	"github.com/pipebench/pipebench/syspipe"
 )
 
 // errStdout is why these experiments do not exist here: a standard handle has no non-blocking mode
 // that a program could inherit unawares.
 var errStdout = fmt.Errorf("non-blocking standard output: %w on %s", errors.ErrUnsupported, runtime.GOOS)
-
-func stdoutTo(*exec.Cmd, *syspipe.End) error { return errStdout }
 
 func setStdoutBlocking(bool) error { return errStdout }
 

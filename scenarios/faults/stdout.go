@@ -115,7 +115,7 @@ func setSupported(kind syspipe.Kind) error {
 	return errors.Join(kind.Supported(), syspipe.Poll.Supported())
 }
 
-// patience is how long a late reader waits for a program to exit.
+// patience is how long a late reader waits for a program to exit, unless it is at work then.
 var patience = time.Second
 
 // collect runs a program with one end of a pipe as its standard output. A late reader begins when
@@ -123,25 +123,17 @@ var patience = time.Second
 // itself.
 func collect(ctx context.Context, e Output, ready func() *proc.Process) *Output {
 	e.Sent = outputBytes
-	w, r, closeBoth := Open(syspipe.Kind(e.Pipe))
-	defer closeBoth()
-	if e.NonBlocking {
-		script.Check(w.SetIO(syspipe.Poll))
-	}
-	script.Check(r.SetIO(syspipe.Poller))
 	p := ready()
 	defer p.Close()
 	p.Stderr().Limit = 500 // bytes, of evidence
-	script.Check(stdoutTo(p.Cmd, w))
+	r := script.Must(p.Connect(1, syspipe.Kind(e.Pipe), 0, e.NonBlocking))
 	script.Check(p.Start(ctx))
-	w.Close()
-	if e.Late {
-		e.Late = p.Ended(patience)
+	for n := 1; e.Late && n < 10 && !p.Ended(patience) && p.Runnable(); n++ { // it may wait for a CPU
 	}
+	e.Late = e.Late && p.Ended(0)
 	e.Delivered = script.Must(io.Copy(io.Discard, r))
 	awaitExit(p)
-	e.ExitCode = p.Cmd.ProcessState.ExitCode()
-	e.Stderr = p.Stderr().String()
+	e.ExitCode, e.Stderr = p.Cmd.ProcessState.ExitCode(), p.Stderr().String()
 	return &e
 }
 

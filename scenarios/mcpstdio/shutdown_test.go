@@ -27,7 +27,10 @@ func held(t *testing.T, opts mcpstdio.Options, calls int) (r *rig, release chan 
 	release = make(chan struct{})
 	begun := make(chan struct{}, calls)
 	opts.Tools = append(mcpstdio.Samples(), mcpstdio.NewTool("held", "", nil, func(ctx context.Context, _ struct{}) (string, error) {
-		begun <- struct{}{}
+		select {
+		case begun <- struct{}{}:
+		case <-ctx.Done(): // of one that waited, for which nobody waits
+		}
 		select {
 		case <-release:
 			return "released", nil

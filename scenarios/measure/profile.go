@@ -17,6 +17,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // The sizes that are measured: messages of a page, of a pipe's usual capacity and of many of them;
@@ -94,31 +95,25 @@ func copyStep(size int, place string) string { return fmt.Sprintf("memory/copy/%
 // at the same time, each between buffers of its own. The rate is bytes copied a second, all threads
 // together; each byte is read once and written once.
 func Memory(ctx context.Context, run string, t placement.Topology) ([]results.Probe, error) {
-	var records []results.Probe
-	for _, place := range places(t) {
-		chosen, err := t.Choose(place)
-		if err != nil {
-			return nil, err
-		}
-		cpus := slices.Compact([]int{chosen.Writer, chosen.Reader}) // a thread each
-		for _, size := range []int{inCache, beyondCache} {
-			rates, err := copyRates(ctx, cpus, size)
-			if err != nil {
-				return nil, err
+	return script.Of(func() (records []results.Probe) {
+		for _, place := range places(t) {
+			chosen := script.Must(t.Choose(place))
+			cpus := slices.Compact([]int{chosen.Writer, chosen.Reader}) // a thread each
+			for _, size := range []int{inCache, beyondCache} {
+				e := stat.Median(copyRates(ctx, cpus, size))
+				how := fmt.Sprintf("copy from one buffer of %s to another, %s, for %v; median of %d",
+					results.FormatSize(int64(size)), where(cpus), copyDuration, e.N)
+				if e.Interval != nil {
+					how += fmt.Sprintf(", 95 %% interval %s to %s", results.FormatGoodput(e.Interval.Lo), results.FormatGoodput(e.Interval.Hi))
+				}
+				records = append(records, results.Probe{
+					Kind: results.KindProbe, Run: run, Time: time.Now().UTC(),
+					Step: copyStep(size, place), Value: e.Median, Unit: "B/s", How: how,
+				})
 			}
-			e := stat.Median(rates)
-			how := fmt.Sprintf("copy from one buffer of %s to another, %s, for %v; median of %d",
-				results.FormatSize(int64(size)), where(cpus), copyDuration, e.N)
-			if e.Interval != nil {
-				how += fmt.Sprintf(", 95 %% interval %s to %s", results.FormatGoodput(e.Interval.Lo), results.FormatGoodput(e.Interval.Hi))
-			}
-			records = append(records, results.Probe{
-				Kind: results.KindProbe, Run: run, Time: time.Now().UTC(),
-				Step: copyStep(size, place), Value: e.Median, Unit: "B/s", How: how,
-			})
 		}
-	}
-	return records, nil
+		return records
+	})
 }
 
 func where(cpus []int) string {
@@ -132,7 +127,7 @@ func where(cpus []int) string {
 }
 
 // copyRates returns the bytes a second of each sample, all threads together.
-func copyRates(ctx context.Context, cpus []int, size int) ([]float64, error) {
+func copyRates(ctx context.Context, cpus []int, size int) (rates []float64) {
 	copiers := stat.Map(cpus, func(cpu int) *copier {
 		c := &copier{cpu: cpu, from: make([]byte, size), to: make([]byte, size)}
 		for i := 0; i < size; i += 4096 { // touched, so that no copy waits for a page: the smallest there is
@@ -140,18 +135,11 @@ func copyRates(ctx context.Context, cpus []int, size int) ([]float64, error) {
 		}
 		return c
 	})
-	var rates []float64
 	for range copySamples {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		rate, err := together(copiers)
-		if err != nil {
-			return nil, err
-		}
-		rates = append(rates, rate)
+		script.Check(ctx.Err())
+		rates = append(rates, script.Must(together(copiers)))
 	}
-	return rates, nil
+	return rates
 }
 
 // together lets all copiers copy at the same time: none starts before all are on their CPUs.

@@ -12,6 +12,7 @@ import (
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 func TestEachPlacementOfTheMachineHasItsCells(t *testing.T) {
@@ -84,7 +85,7 @@ func TestACPUThatIsNotThereIsAnError(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skipf("pipebench chooses no CPUs on %s", runtime.GOOS)
 	}
-	if _, err := copyRates(t.Context(), []int{1023}, inCache); err == nil {
+	if err := script.Run(func() { copyRates(t.Context(), []int{1023}, inCache) }); err == nil {
 		t.Error("CPU 1023 copied")
 	}
 }

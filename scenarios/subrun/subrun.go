@@ -23,6 +23,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe/proc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // A Binary is a build of pipebench.
@@ -177,29 +178,23 @@ func Together(ctx context.Context, flags []string, sides ...Side) ([]*results.Se
 	for i := range sides {
 		waiting = append(waiting, i)
 	}
-	for len(waiting) > 0 {
-		i := waiting[0]
-		waiting = waiting[1:]
-		var err error
-		if begun[i] == nil {
-			if begun[i], err = sides[i].start(ctx, flags, len(sides) > 1); err == nil {
-				defer begun[i].close()
+	return sets, script.Run(func() {
+		for len(waiting) > 0 {
+			i := waiting[0]
+			waiting = waiting[1:]
+			if begun[i] == nil {
+				begun[i] = script.Must(sides[i].start(ctx, flags, len(sides) > 1))
+				defer begun[i].process.Close()
+			} else {
+				script.Must(begun[i].stdin.Write([]byte{enquiry}))
 			}
-		} else {
-			_, err = begun[i].stdin.Write([]byte{enquiry})
+			if begun[i].yields() {
+				waiting = append(waiting, i)
+			} else {
+				sets[i] = script.Must(begun[i].result(ctx))
+			}
 		}
-		switch {
-		case err != nil:
-		case begun[i].yields():
-			waiting = append(waiting, i)
-		default:
-			sets[i], err = begun[i].result(ctx)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return sets, nil
+	})
 }
 
 // An invocation is a run under way.
@@ -207,7 +202,6 @@ type invocation struct {
 	Side
 	process *proc.Process
 	stdin   *os.File
-	stdout  *os.File
 	said    *bufio.Reader
 }
 
@@ -219,19 +213,11 @@ func (s Side) start(ctx context.Context, flags []string, shared bool) (*invocati
 		p.Cmd.Env = append(p.Cmd.Env, turns+"=1")
 	}
 	i := &invocation{Side: s, process: p}
-	var err error
-	if i.stdin, err = p.Pipe(0); err == nil {
-		i.stdout, err = p.Pipe(1)
-	}
-	if err == nil {
-		i.said = bufio.NewReader(i.stdout)
-		err = p.Start(ctx)
-	}
-	if err != nil {
-		i.close()
-		return nil, err
-	}
-	return i, nil
+	return i, script.Run(func() {
+		i.stdin = script.Must(p.Pipe(0))
+		i.said = bufio.NewReader(script.Must(p.Pipe(1)))
+		script.Check(p.Start(ctx))
+	})
 }
 
 // yields waits until the invocation gives up its turn, true, or has ended.
@@ -255,13 +241,4 @@ func (i *invocation) result(ctx context.Context) (*results.Set, error) {
 		return nil, fmt.Errorf("%s left no results; is it a pipebench? %w", i.Name, err)
 	}
 	return set, nil
-}
-
-func (i *invocation) close() {
-	i.process.Close()
-	for _, f := range []*os.File{i.stdin, i.stdout} {
-		if f != nil {
-			f.Close()
-		}
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/syspipe/proc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // A Launcher starts servers.
@@ -74,25 +75,17 @@ func (c Command) Launch() (*Process, error) {
 	p := proc.Command(c.Path, c.Args...)
 	p.Cmd.Env, p.Cmd.Dir = c.Env, c.Dir
 	var ours [3]*os.File
-	var err error
-	for i := range ours {
-		if ours[i], err = p.Pipe(i); err != nil {
-			break
+	err := script.Run(func() {
+		for i := range ours {
+			ours[i] = script.Must(p.Pipe(i))
 		}
-	}
-	if err == nil {
-		err = p.Start(context.Background())
-	}
-	if err == nil {
-		if err = c.Limits.apply(p.Cmd.Process.Pid); err != nil {
-			err = fmt.Errorf("start %s: %w", c.Path, err)
+		script.Check(p.Start(context.Background()))
+		if err := c.Limits.apply(p.Cmd.Process.Pid); err != nil {
+			p.Close()
+			script.Check(fmt.Errorf("start %s: %w", c.Path, err))
 		}
-	}
+	})
 	if err != nil {
-		p.Close()
-		for _, f := range ours {
-			f.Close() // nil says so, and that is all
-		}
 		return nil, err
 	}
 	grace := cmp.Or(c.Grace, DefaultGrace)
