@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -75,7 +76,7 @@ func (e *endpoint) send(from, n int64) error {
 
 // receive takes messages, and where they are those of a load notes when each was there.
 func (e *endpoint) receive(from, n int64) error {
-	check, limit, l := e.checker(), newRateLimit(e.Cell.Drain), e.load
+	check, l := e.checker(), e.load
 	for i := from; i < from+n; i++ {
 		msg, err := e.r.ReadMessage()
 		if err != nil {
@@ -90,7 +91,7 @@ func (e *endpoint) receive(from, n int64) error {
 		if l != nil {
 			l.deliver(i - from)
 		}
-		limit.wait(len(msg))
+		e.limit.wait(len(msg))
 	}
 	return nil
 }
@@ -209,17 +210,20 @@ func resident[T any](s []T) []T {
 // A rateLimit holds a reader to a number of bytes a second, from its first message on. The zero
 // rateLimit holds nothing up.
 type rateLimit struct {
-	perByte float64 // nanoseconds
-	began   time.Time
-	bytes   int64
+	perByte float64       // nanoseconds
+	next    time.Duration // when the next byte may be taken, by syspipe.Now; 0 before the first
 }
 
-func newRateLimit(bytesPerSecond int64) *rateLimit {
-	if bytesPerSecond <= 0 {
-		return &rateLimit{}
+// catchUp is how far a reader may lag behind its rate and still make up for it: what a sleep is late,
+// not what the pipe was empty.
+const catchUp = time.Millisecond
+
+func newRateLimit(bytesPerSecond int64) (l rateLimit) {
+	if bytesPerSecond > 0 {
+		minimiseTimerSlack()
+		l.perByte = 1e9 / float64(bytesPerSecond)
 	}
-	minimiseTimerSlack()
-	return &rateLimit{perByte: 1e9 / float64(bytesPerSecond)}
+	return l
 }
 
 // wait waits until a reader of that speed would be done with n more bytes.
@@ -230,11 +234,8 @@ func (l *rateLimit) wait(n int) {
 }
 
 func (l *rateLimit) sleep(n int) {
-	if l.bytes == 0 {
-		l.began = time.Now()
-	}
-	l.bytes += int64(n)
-	if ahead := time.Duration(float64(l.bytes)*l.perByte) - time.Since(l.began); ahead > 0 {
-		time.Sleep(ahead)
-	}
+	now := syspipe.Now()
+	l.next = cmp.Or(l.next, now)
+	l.next = max(l.next, now-catchUp) + time.Duration(float64(n)*l.perByte)
+	time.Sleep(l.next - now)
 }

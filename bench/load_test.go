@@ -3,8 +3,10 @@ package bench
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/results"
 )
 
@@ -111,6 +113,40 @@ func TestABatchLeavesInOneCall(t *testing.T) {
 		}
 	}
 }
+
+// TestASlowReaderMakesUpForLateSleeps has the last message of each sixteenth come late, by less than a
+// reader may make up for; time is the bubble's own.
+func TestASlowReaderMakesUpForLateSleeps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n, rate, late = 160, 100 << 20, catchUp / 4
+		source, err := payload.Generate("json", 4<<10, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := &endpoint{cpus: map[int]bool{}, limit: newRateLimit(rate), preparedCell: preparedCell{source: source}}
+		next := int64(0)
+		e.r = readerFunc(func() ([]byte, error) {
+			if next%(n/cpuSamples) == n/cpuSamples-1 {
+				time.Sleep(late)
+			}
+			next++
+			return source.Message(next - 1), nil
+		})
+		e.exchange, e.Messages = e.receive, n
+		began := time.Now()
+		if err := e.runMessages(); err != nil {
+			t.Fatal(err)
+		}
+		if took, due := time.Since(began), time.Duration(n*4<<10)*time.Second/rate; took < due-time.Microsecond || took > due+late {
+			t.Errorf("%d messages took %v, where the rate allows them in %v", n, took, due)
+		}
+	})
+}
+
+// A readerFunc is a Reader of messages.
+type readerFunc func() ([]byte, error)
+
+func (f readerFunc) ReadMessage() ([]byte, error) { return f() }
 
 func TestADrainHoldsTheReaderUp(t *testing.T) {
 	t.Parallel() // it mostly waits

@@ -92,14 +92,14 @@ const discardAtOnce = 1 << 20
 
 // readRaw takes the bytes of n messages as they come.
 func (e *endpoint) readRaw(from, n int64) error {
-	buf, left, limit := e.buf, e.source.Bytes(from, n), newRateLimit(e.Cell.Drain)
+	buf, left := e.buf, e.source.Bytes(from, n)
 	for left > 0 {
 		got, err := e.in.Read(buf[:min(int64(len(buf)), left)])
 		if err != nil {
 			return fmt.Errorf("receive, with %d bytes to come: %w", left, err)
 		}
 		left -= int64(got)
-		limit.wait(got)
+		e.limit.wait(got)
 	}
 	return nil
 }
