@@ -35,7 +35,7 @@ func TestAWriterIsToldThatItsReaderLeft(t *testing.T) {
 			}
 			continue
 		}
-		if len(r.Samples) != p.Samples || r.Verified == nil {
+		if len(r.Samples) < p.Samples || r.Verified == nil { // more where a slice of another was left out
 			t.Errorf("%s: %d samples, verified %v", Label(r.Cell), len(r.Samples), r.Verified)
 		}
 		for _, s := range r.Samples {
