@@ -21,7 +21,8 @@ import (
 // serverOptions start a server that the test binary is, with as few starts and requests as tell.
 func serverOptions(t *testing.T, job string) Options {
 	return Options{
-		Run: fmt.Sprintf("%s-%d", t.Name(), os.Getpid()), Command: []string{os.Args[0]}, Env: append(os.Environ(), serverJob+"="+job), starts: 6, requests: 400,
+		Run: fmt.Sprintf("%s-%d", t.Name(), os.Getpid()), Command: []string{os.Args[0]}, starts: 6, requests: 400,
+		Env: append(os.Environ(), serverJob+"="+job, fmt.Sprintf("%s=%d", testerPID, os.Getpid())),
 	}
 }
 
@@ -99,7 +100,7 @@ func TestServersThatAreWrongInOneWay(t *testing.T) {
 		})
 	}
 	t.Cleanup(func() {
-		if left, _ := proc.EndMarked(serverJob+"=sleep", 0); len(left) > 0 {
+		if left, _ := proc.EndMarked(fmt.Sprintf("%s=sleep %d", serverJob, os.Getpid()), 0); len(left) > 0 {
 			t.Errorf("left behind: %v", left)
 		}
 	})

@@ -23,6 +23,10 @@ import (
 // testing.
 const serverJob = "CHECK_TEST_SERVER"
 
+// testerPID names, in the environment of such a child, which process tests: another one that does at the
+// same time must not find what this one's children start, and end it.
+const testerPID = "CHECK_TEST_PID"
+
 func init() {
 	if job := os.Getenv(serverJob); job != "" {
 		kind, arg, _ := strings.Cut(job, " ")
@@ -99,7 +103,7 @@ func (s *specimen) start() {
 // child starts a process that stays.
 func (s *specimen) child(out *os.File) {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), serverJob+"=sleep")
+	cmd.Env = append(os.Environ(), serverJob+"=sleep "+os.Getenv(testerPID))
 	if out != nil {
 		cmd.Stdout = out
 	}
