@@ -8,12 +8,41 @@ import (
 	"testing"
 
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/recorder"
 
 	"github.com/pipebench/pipebench/results"
 )
 
 func inside(box, within vg.Rectangle) bool {
 	return box.Min.X >= within.Min.X && box.Max.X <= within.Max.X && box.Min.Y >= within.Min.Y && box.Max.Y <= within.Max.Y
+}
+
+// A long label would find no room between short ones that were drawn before it.
+func TestALongLabelFindsRoomBesideShortOnes(t *testing.T) {
+	labels := pointLabels{within: vg.Rectangle{Max: vg.Point{X: 120, Y: 100}}, wanted: []wantedLabel{
+		beside(vg.Point{X: 60, Y: 50}, "60 KiB"), beside(vg.Point{X: 58, Y: 40}, "16 KiB"),
+		beside(vg.Point{X: 60, Y: 50}, "512 KiB, pipe of 16 KiB"),
+	}}
+	var drawn recorder.Canvas
+	labels.draw(draw.NewCanvas(&drawn, 120, 100))
+	var taken []vg.Rectangle
+	for _, action := range drawn.Actions {
+		fill, ok := action.(*recorder.Fill)
+		if !ok {
+			continue
+		}
+		box := vg.Rectangle{Min: fill.Path[0].Pos, Max: fill.Path[2].Pos}
+		for _, o := range taken {
+			if overlap(box, o) {
+				t.Errorf("%v covers %v", box, o)
+			}
+		}
+		taken = append(taken, box)
+	}
+	if len(taken) != len(labels.wanted) {
+		t.Errorf("%d of %d labels were drawn", len(taken), len(labels.wanted))
+	}
 }
 
 // Labels of points that lie close together take different corners, and those of points near an edge

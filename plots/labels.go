@@ -91,6 +91,7 @@ func interpolate(points []Point) []Point {
 // draw writes the labels, each on the background, so that nothing runs through it.
 func (l pointLabels) draw(c draw.Canvas) {
 	var taken []vg.Rectangle
+	slices.SortStableFunc(l.wanted, func(a, b wantedLabel) int { return len(b.text) - len(a.text) }) // long ones find room least easily
 	for _, wanted := range l.wanted {
 		box := l.place(wanted, taken)
 		taken = append(taken, box)
