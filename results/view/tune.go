@@ -72,7 +72,7 @@ func TuneWaitMetric(samples []results.Sample) string {
 }
 
 // tuneTable lays the records out: what each size costs and gains with each reader. A star marks the
-// sizes of which none is better in goodput and wait at once.
+// sizes of which none is as good in goodput and better in wait.
 func tuneTable(s *results.Set) Table {
 	type tune = results.Tune
 	runs := stat.Distinct(s.Tunes, func(u tune) string { return u.Run })
@@ -102,24 +102,21 @@ func tuneTable(s *results.Set) Table {
 		{"@~evidence", func(u tune) Cell { return textCell(EvidenceText(u.Evidence)) }},
 		{"@_warnings", func(u tune) Cell { return textCell(strings.Join(u.Warnings, "; ")) }},
 	}
-	t := tableOf("What chunk sizes cost and gain (* none is better in both)", s.Tunes, columns...)
+	t := tableOf("What chunk sizes cost and gain (* none waits less at as much goodput, ±5 %)", s.Tunes, columns...)
 	return t.only(func(i int) bool { return i > 0 || len(s.Machines()) > 1 })
 }
 
 // recommendedMark marks the chunk size that tune recommends.
 const recommendedMark = "<- use"
 
-// undominated reports whether no record of the same reader and messages has both more goodput and
-// less wait.
+// undominated reports whether no record of the same reader and messages waits less at as much goodput,
+// which is the same within 5 %, as in tune's answer.
 func undominated(r results.Tune, all []results.Tune) bool {
-	if len(r.Samples) == 0 {
-		return false
-	}
 	wait := func(t results.Tune) float64 { return stat.EstimateOf(TuneWaitMetric(t.Samples), t.Samples).Median }
 	goodput := func(t results.Tune) float64 { return stat.EstimateOf("goodput", t.Samples).Median }
-	return !slices.ContainsFunc(all, func(o results.Tune) bool {
+	return len(r.Samples) > 0 && !slices.ContainsFunc(all, func(o results.Tune) bool {
 		return o.Cell.Drain == r.Cell.Drain && o.Cell.Size == r.Cell.Size && len(o.Samples) > 0 && o.Cell != r.Cell &&
-			goodput(o) >= goodput(r) && wait(o) <= wait(r)
+			(wait(o) < wait(r) && goodput(o) >= 0.95*goodput(r) || wait(o) == wait(r) && goodput(o) > goodput(r))
 	})
 }
 
