@@ -235,7 +235,6 @@ func (l *rateLimit) wait(n int) {
 
 func (l *rateLimit) sleep(n int) {
 	now := syspipe.Now()
-	l.next = cmp.Or(l.next, now)
-	l.next = max(l.next, now-catchUp) + time.Duration(float64(n)*l.perByte)
+	l.next = max(cmp.Or(l.next, now), now-catchUp) + time.Duration(float64(n)*l.perByte)
 	time.Sleep(l.next - now)
 }

@@ -170,3 +170,24 @@ func TestACommandThatIsNoServerIsSaidToBeNone(t *testing.T) {
 		t.Error("goes on when nobody waits any more")
 	}
 }
+
+// A start that is slower as a whole holds nothing back; one that brings everything at its end does.
+func TestWhatComesLateIsSeenFromBothEnds(t *testing.T) {
+	lines := func(first time.Duration) *outcome {
+		o := &outcome{took: first + 500*time.Millisecond}
+		for i := range 10 {
+			o.arrivals = append(o.arrivals, arrival{first + time.Duration(i)*50*time.Millisecond, int64(10 * (i + 1))})
+		}
+		return o
+	}
+	gathered := &outcome{took: 520 * time.Millisecond, arrivals: []arrival{{510 * time.Millisecond, 100}}}
+	if late := lines(300 * time.Millisecond).behind(lines(0)); late != 0 {
+		t.Errorf("a slow start makes lines %v late", late)
+	}
+	if late := gathered.behind(lines(0)); late != 490*time.Millisecond {
+		t.Errorf("what is gathered until the end comes %v late", late)
+	}
+	if late := lines(0).behind(gathered); late != 0 {
+		t.Errorf("what comes early comes %v late", late)
+	}
+}
