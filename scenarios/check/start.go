@@ -270,8 +270,8 @@ func (o *outcome) conclude(f *finding, left time.Time) {
 		}
 		if o.file != nil {
 			for end := time.Now().Add(holdOn); time.Now().Before(end); time.Sleep(tick) {
-				pids, _ := proc.Marked(f.mark)
-				if o.left, o.holding = holders(pids, o.file.Name()); len(o.left) == 0 {
+				pids, unclear, _ := proc.Marked(f.mark)
+				if o.left, o.holding = holders(pids, o.file.Name()); len(o.left) == 0 && !unclear {
 					break
 				}
 			}

@@ -111,16 +111,18 @@ func Tree(pid int) []int {
 }
 
 // Marked lists the living processes that were started with a variable, "NAME=value", in their
-// environment. It is false where the system does not tell of the environments of others.
-func Marked(variable string) (list []int, known bool) {
-	for path, environ := range procTexts("[0-9]*", "environ") { // empty of a zombie
+// environment. Unclear is that of a process which is just being run: it has memory, and no environment
+// and arguments yet. Known is false where the system does not tell of the environments of others.
+func Marked(variable string) (list []int, unclear, known bool) {
+	for path, environ := range procTexts("[0-9]*", "environ") { // empty of a zombie, too, and of a thread of the kernel
 		known = true
+		pid, _ := strconv.Atoi(strings.Split(path, "/")[2])
 		if slices.Contains(strings.Split(environ, "\x00"), variable) {
-			pid, _ := strconv.Atoi(strings.Split(path, "/")[2])
 			list = append(list, pid)
 		}
+		unclear = unclear || environ == "" && procText(pid, "cmdline") == "" && procText(pid, "maps") != ""
 	}
-	return list, known
+	return list, unclear, known
 }
 
 // EndMarked waits until every process has ended that was started with a variable, "NAME=value", in
@@ -129,10 +131,10 @@ func Marked(variable string) (list []int, known bool) {
 // system does not tell of the environments of others.
 func EndMarked(variable string, patience time.Duration) (left []string, known bool) {
 	for deadline, none := time.Now().Add(patience), 0; ; time.Sleep(markedPoll) {
-		now, known := Marked(variable)
+		now, unclear, known := Marked(variable)
 		if len(now) > 0 {
 			none = 0
-		} else if none++; !known || none == 2 { // one that is just being run has no environment for a moment
+		} else if none++; !known || none >= 2 && !(unclear && none < 50) { // one that is being run may be missed, and gets a second
 			return left, known
 		}
 		if none > 0 || time.Now().Before(deadline) {
