@@ -39,7 +39,7 @@ type endpoint struct {
 	buf      []byte // a plain raw end's, to read into
 
 	load   *load        // of a load generator; else nil
-	limit  rateLimit    // of a slow reader
+	pace   Pace         // of a slow reader
 	trips  []int64      // client: nanoseconds of each round trip
 	cpus   map[int]bool // seen under this endpoint
 	report report
@@ -136,7 +136,9 @@ func (e *endpoint) isTimer() bool { return e.Role == receiver || e.Role == clien
 // been idle would be slow to wake.
 func (e *endpoint) run(j job) (err error) {
 	e.job, e.report, e.cpus, e.trips, e.load = j, report{Role: e.Role}, map[int]bool{}, e.trips[:0], nil
-	e.limit = newRateLimit(j.Cell.Drain)
+	if e.pace = (Pace{PerSecond: j.Cell.Drain}); j.Cell.Drain > 0 {
+		minimiseTimerSlack()
+	}
 	if e.Workload != "" {
 		return e.runWorkload()
 	}
@@ -209,7 +211,7 @@ func (e *endpoint) runMessages() error {
 		e.sampleCPU()
 		return e.runLoad()
 	}
-	e.trips, e.limit.next = e.trips[:0], 0
+	e.trips, e.pace.Next = e.trips[:0], 0
 	for i := range int64(cpuSamples) {
 		from, to := e.Messages*i/cpuSamples, e.Messages*(i+1)/cpuSamples
 		e.sampleCPU()

@@ -91,7 +91,7 @@ func (e *endpoint) receive(from, n int64) error {
 		if l != nil {
 			l.deliver(i - from)
 		}
-		e.limit.wait(len(msg))
+		e.pace.wait(len(msg))
 	}
 	return nil
 }
@@ -207,34 +207,31 @@ func resident[T any](s []T) []T {
 	return s
 }
 
-// A rateLimit holds a reader to a number of bytes a second, from its first message on. The zero
-// rateLimit holds nothing up.
-type rateLimit struct {
-	perByte float64       // nanoseconds
-	next    time.Duration // when the next byte may be taken, by syspipe.Now; 0 before the first
+// A Pace holds a reader to a number of bytes a second, from its first bytes on. The zero Pace holds
+// nothing up. It belongs to one goroutine.
+type Pace struct {
+	PerSecond int64 // bytes
+	Next      int64 // when the reader is done with what it took, by the clock of Take; 0 before the first
 }
 
-// catchUp is how far a reader may lag behind its rate and still make up for it: what a sleep is late,
+// catchUp is how far a reader may lag behind its pace and still make up for it: what a sleep is late,
 // not what the pipe was empty.
 const catchUp = time.Millisecond
 
-func newRateLimit(bytesPerSecond int64) (l rateLimit) {
-	if bytesPerSecond > 0 {
-		minimiseTimerSlack()
-		l.perByte = 1e9 / float64(bytesPerSecond)
-	}
-	return l
+// Take counts n bytes that were taken at a moment, in nanoseconds of any clock, and returns Next.
+func (p *Pace) Take(n int, now int64) int64 {
+	p.Next = max(cmp.Or(p.Next, now), now-int64(catchUp)) + int64(n)*1e9/p.PerSecond
+	return p.Next
 }
 
-// wait waits until a reader of that speed would be done with n more bytes.
-func (l *rateLimit) wait(n int) {
-	if l.perByte != 0 { // apart, so that what costs nothing is inlined
-		l.sleep(n)
+// wait waits until a reader of that pace would be done with n more bytes.
+func (p *Pace) wait(n int) {
+	if p.PerSecond > 0 { // apart, so that what costs nothing is inlined
+		p.sleep(n)
 	}
 }
 
-func (l *rateLimit) sleep(n int) {
-	now := syspipe.Now()
-	l.next = max(cmp.Or(l.next, now), now-catchUp) + time.Duration(float64(n)*l.perByte)
-	time.Sleep(l.next - now)
+func (p *Pace) sleep(n int) {
+	now := int64(syspipe.Now())
+	time.Sleep(time.Duration(p.Take(n, now) - now))
 }

@@ -123,7 +123,7 @@ func TestASlowReaderMakesUpForLateSleeps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := &endpoint{cpus: map[int]bool{}, limit: newRateLimit(rate), preparedCell: preparedCell{source: source}}
+		e := &endpoint{cpus: map[int]bool{}, pace: Pace{PerSecond: rate}, preparedCell: preparedCell{source: source}}
 		next := int64(0)
 		e.r = readerFunc(func() ([]byte, error) {
 			if next%(n/cpuSamples) == n/cpuSamples-1 {
@@ -168,8 +168,9 @@ func TestLentPagesArrive(t *testing.T) {
 		}
 		cells = append(cells, c)
 	}
-	for _, r := range collect(t, small(cells...)) {
-		if err := complete(r); err != nil {
+	kept := collect(t, small(cells...))
+	for _, r := range kept {
+		if err := complete(r, hasLeftOut(kept)); err != nil {
 			t.Errorf("%s: %v", r.Cell.Transfer, err)
 		}
 	}

@@ -99,7 +99,7 @@ func (e *endpoint) readRaw(from, n int64) error {
 			return fmt.Errorf("receive, with %d bytes to come: %w", left, err)
 		}
 		left -= int64(got)
-		e.limit.wait(got)
+		e.pace.wait(got)
 	}
 	return nil
 }

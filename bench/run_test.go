@@ -90,7 +90,7 @@ func TestEveryCombinationDeliversEveryMessage(t *testing.T) {
 				t.Errorf("%d records of %d cells", len(kept), len(half))
 			}
 			for _, r := range kept {
-				if err := complete(r); err != nil {
+				if err := complete(r, hasLeftOut(kept)); err != nil {
 					t.Errorf("%s: %v", r.Cell.Key(), err)
 				}
 			}
@@ -113,13 +113,21 @@ func refused(c results.Cell) error {
 	return err
 }
 
-// complete reports what a record of the small plan lacks. It has more samples than were asked for where
-// one of another cell was left out on a busy machine, and all took a further round.
-func complete(r results.Record) error {
+// hasLeftOut reports whether a slice was left out, as on a busy machine: the cells that had their turn before
+// it take another round.
+func hasLeftOut(kept []results.Record) bool {
+	return slices.ContainsFunc(kept, func(r results.Record) bool {
+		return strings.Contains(strings.Join(r.Warnings, "\n"), "was left out")
+	})
+}
+
+// complete reports what a record of the small plan lacks. It has more samples than were asked for only
+// where a slice was left out.
+func complete(r results.Record, leftOut bool) error {
 	if r.Unsupported != "" {
 		return refused(r.Cell)
 	}
-	if len(r.Samples) < 2 || r.Stopped != "samples" || r.Failed != "" || r.Run != "test" || r.Time.IsZero() {
+	if len(r.Samples) < 2 || len(r.Samples) > 2 && !leftOut || r.Stopped != "samples" || r.Failed != "" || r.Run != "test" || r.Time.IsZero() {
 		return fmt.Errorf("%d samples, stopped %q, failed %q, run %q at %s", len(r.Samples), r.Stopped, r.Failed, r.Run, r.Time)
 	}
 	if v := r.Verified; v == nil || v.Compared < minCompare || v.Bytes != v.Compared*int64(r.Cell.Size) {

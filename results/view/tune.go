@@ -116,7 +116,7 @@ func undominated(r results.Tune, all []results.Tune) bool {
 	goodput := func(t results.Tune) float64 { return stat.EstimateOf("goodput", t.Samples).Median }
 	return len(r.Samples) > 0 && !slices.ContainsFunc(all, func(o results.Tune) bool {
 		return o.Cell.Drain == r.Cell.Drain && o.Cell.Size == r.Cell.Size && len(o.Samples) > 0 && o.Cell != r.Cell &&
-			(wait(o) < wait(r) && goodput(o) >= 0.95*goodput(r) || wait(o) == wait(r) && goodput(o) > goodput(r))
+			(wait(o) < wait(r) && goodput(o) >= (1-stat.Tolerance)*goodput(r) || wait(o) == wait(r) && goodput(o) > goodput(r))
 	})
 }
 

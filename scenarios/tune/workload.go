@@ -395,7 +395,7 @@ func read(ctx *bench.WorkloadContext) any {
 	script.Check(ctx.Params(&r.probes))
 	var in io.Reader = ctx.Pipe
 	if c := ctx.Cell; c.Drain > 0 {
-		in = &slowReader{r: in, clock: r.clock, perSecond: c.Drain, spin: c.Placement == "apart" || c.Placement == "far"}
+		in = &slowReader{Pace: bench.Pace{PerSecond: c.Drain}, r: in, clock: r.clock, spin: c.Placement == "apart" || c.Placement == "far"}
 	}
 	r.r = ctx.Framing.NewReader(in, ctx.Options...)
 	n := max(r.probes, warmupProbes)
@@ -454,25 +454,19 @@ func (r *reader) phase(probes int64, check func(int64, []byte) error) {
 // run in jerks, and a probe wait for one of them.
 const readQuantum = 4 << 10
 
-// catchUp is how far a reader may lag behind its rate and still make up for it, in nanoseconds:
-// what a sleep is late, not what the pipe was empty.
-const catchUp = 1_000_000
-
 // A slowReader reads no more bytes a second than it allows itself, as a program does that works on
 // each byte. It belongs to one goroutine.
 type slowReader struct {
-	r         io.Reader
-	clock     *bench.Clock
-	perSecond int64
-	spin      bool // the CPU is the reader's own: it works there, as such a program would
-
-	next int64 // when the next byte may be read
+	bench.Pace
+	r     io.Reader
+	clock *bench.Clock
+	spin  bool // the CPU is the reader's own: it works there, as such a program would
 }
 
 // Read waits until the bytes of the reads before are paid for.
 func (s *slowReader) Read(p []byte) (int, error) {
-	s.clock.Await(s.next, s.spin)
+	s.clock.Await(s.Next, s.spin)
 	n, err := s.r.Read(p[:min(len(p), readQuantum)])
-	s.next = max(s.next, s.clock.Now()-catchUp) + int64(n)*1e9/s.perSecond
+	s.Take(n, s.clock.Now())
 	return n, err
 }

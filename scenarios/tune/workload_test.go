@@ -186,11 +186,11 @@ func TestADrainTakesNoMoreThanItsRate(t *testing.T) {
 	}
 	for _, spin := range []bool{false, true} {
 		const size, rate = 200_000, 20_000_000
-		d := &slowReader{r: strings.NewReader(strings.Repeat("x", size)), clock: clock, perSecond: rate, spin: spin}
+		d := &slowReader{Pace: bench.Pace{PerSecond: rate}, r: strings.NewReader(strings.Repeat("x", size)), clock: clock, spin: spin}
 		began := clock.Now()
 		n, err := io.Copy(io.Discard, struct{ io.Reader }{d})
 		took := clock.Now() - began
-		if least := int64(size-readQuantum)*1e9/rate - catchUp; err != nil || n != size || took < least {
+		if least := int64(size-readQuantum) * 1e9 / rate; err != nil || n != size || took < least {
 			t.Errorf("%d bytes in %d ns, %v; at that rate they take %d", n, took, err, least)
 		}
 	}
@@ -283,7 +283,7 @@ func TestWhatIsTimedDoesNotAllocate(t *testing.T) {
 		t.Fatal(err)
 	}
 	msg, seen, buf := newProbes(1)[0], probeSet{seen: make([]bool, 1<<20)}, make([]byte, 64)
-	d := &slowReader{r: endless{}, clock: clock, perSecond: 1 << 40}
+	d := &slowReader{Pace: bench.Pace{PerSecond: 1 << 40}, r: endless{}, clock: clock}
 	number := uint64(0)
 	allocs := testing.AllocsPerRun(1000, func() {
 		probe{number: number, due: clock.Now()}.stamp(msg)
