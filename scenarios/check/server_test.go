@@ -157,6 +157,17 @@ func TestServersThatAreRight(t *testing.T) {
 	}
 }
 
+// Memory that grows with each request until a heap of 4 MiB is full, and is used again then, is no leak.
+func TestAHeapThatIsNotCollectedYetIsNoLeak(t *testing.T) {
+	o := serverOptions(t, "uncollected")
+	o.Only = []string{"memory-growth"}
+	if c := serverChecks(t, o)["memory-growth"]; c.Verdict != results.CheckOK && c.Verdict != results.CheckCannotTell {
+		t.Errorf("%s: %s", c.Verdict, c.Found)
+	} else {
+		t.Logf("%s: %s", c.Verdict, c.Found)
+	}
+}
+
 func TestACommandThatIsNoServerIsSaidToBeNone(t *testing.T) {
 	o := serverOptions(t, "")
 	o.Command, o.Env = []string{os.Args[0], "-test.run=^$"}, nil

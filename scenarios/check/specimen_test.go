@@ -74,6 +74,7 @@ type specimen struct {
 	greeted  bool
 	requests int
 	leak     [][]byte
+	heap     []byte // that requests are written into from start to end, and again
 }
 
 func (s *specimen) is(wrong string) bool { return s.wrong == wrong }
@@ -174,6 +175,12 @@ func (s *specimen) refuse(id string) {
 		return
 	case s.is("leaky"):
 		s.leak = append(s.leak, bytes.Repeat([]byte("l"), 4<<10))
+	case s.is("uncollected"):
+		if s.heap == nil {
+			s.heap = make([]byte, 4<<20)
+		}
+		at := s.requests * 3 << 10 % len(s.heap)
+		copy(s.heap[at:], bytes.Repeat([]byte("h"), 3<<10))
 	}
 	answer := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no"}}`+"\n", id, code)
 	if s.is("twice") {

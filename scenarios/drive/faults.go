@@ -76,10 +76,9 @@ var treatments = map[string]treatment{
 	"closed-stdout": {do: func(_ context.Context, r *faultRun) {
 		r.c.stdout.Close()
 		t := r.d.smallest(transportRequest)
-		for i := range int64(3) {
-			if r.c.send(t.number(i)) != nil {
-				break // it has gone already
-			}
+		for i := range int64(3) { // a child that another goroutine is just starting may have a copy of stdout yet
+			msg := slices.Clone(t.number(i))
+			defer time.AfterFunc(time.Duration(i)*r.d.o.Patience/2, func() { r.c.send(msg) }).Stop()
 		}
 		r.awaitExit(max(leaveAtEOF, r.d.o.gone()), 2)
 	}},
@@ -378,12 +377,17 @@ func wrongFraming(_ context.Context, r *faultRun) {
 	}
 	said := r.c.overhear()
 	r.sendRaw(msg)
-	r.Verdict = "waits in silence"
-	if r.c.Ended(r.d.o.Patience) {
+	refused := func() bool { return refusesFrame.MatchString(said.String()) }
+	more, ended := r.c.extension(2), r.c.Ended(r.d.o.Patience)
+	for !ended && !refused() && more.granted() {
+		ended = r.c.Ended(r.d.o.Patience)
+	}
+	switch {
+	case ended:
 		r.Verdict = r.c.exitVerdict()
 		closedWithin(r.c.drained, leaveAtTerm)
-	} else if refusesFrame.MatchString(said.String()) {
-		r.Verdict = OK
+	case !refused():
+		r.Verdict = "waits in silence"
 	}
 	r.Evidence.StderrTail = r.c.stderrLines()
 }

@@ -178,7 +178,7 @@ type StartsEvidence struct {
 	Left      []string  `json:"left,omitempty"`       // processes, of all starts
 }
 
-// MemoryEvidence is how memory grew with requests.
+// MemoryEvidence is how memory grew with the later half of the requests.
 type MemoryEvidence struct {
 	Requests int64   `json:"requests"`
 	From     int64   `json:"from_bytes"`
@@ -186,6 +186,8 @@ type MemoryEvidence struct {
 	Slope    float64 `json:"slope"` // bytes a request, and its interval
 	SlopeLo  float64 `json:"slope_lo"`
 	SlopeHi  float64 `json:"slope_hi"`
+
+	after, resident []float64 // requests, and bytes in use then, from the first
 }
 
 const (
@@ -339,51 +341,50 @@ const (
 )
 
 // memoryGrowth takes the slope of memory over requests. A heap that is collected, and a compiler at
-// work, make memory grow at first and not for ever: so where it grows, it is looked at for longer.
+// work, make memory grow at first and not for ever: so where it grows, it is looked at for longer,
+// until it has doubled, as Go's and other heaps do before they are collected, or the time is up.
 func memoryGrowth(ctx context.Context, r *faultRun) {
 	if _, known := r.c.Resident(); !known {
 		untried("this system does not tell how much memory a process has")
 	}
 	t := r.d.smallest(toolRequest)
-	sent, first := int64(0), 0.0
-	for range 3 {
-		e := r.memorySlope(ctx, t, &sent)
-		if r.Verdict != OK {
+	e, first, from, began := &MemoryEvidence{}, 0.0, int64(0), time.Now()
+	for n := 0; n < 3 || (e.SlopeLo < first/2 || e.To < 2*from) && time.Since(began) < 3*memoryTime; n++ {
+		if !r.watchMemory(ctx, t, e) {
 			return
 		}
-		r.Evidence.Memory, first = e, cmp.Or(first, e.Slope)
+		r.Evidence.Memory, first, from = e, cmp.Or(first, e.Slope), cmp.Or(from, e.From)
 		r.Found = fmt.Sprintf("memory changes by %.0f B a request [%.0f, %.0f] up to request %s", e.Slope, e.SlopeLo, e.SlopeHi,
-			results.FormatGrouped(sent))
+			results.FormatGrouped(e.Requests))
 		if e.SlopeLo < memoryMinor || e.To-e.From < e.From/memoryShare {
 			return
 		}
 	}
-	e := r.Evidence.Memory
-	if e.SlopeLo < first/2 {
-		untried("%s, and by %.0f B at first: whether it stops cannot be told", r.Found, first)
+	if e.SlopeLo < first/2 || e.To < 2*from {
+		untried("%s, by %.0f B at first, and by %s in all: whether it stops cannot be told", r.Found, first, results.FormatSize(e.To-from))
 	}
 	r.judge("memory grows", "memory grows by %.0f B a request [%.0f, %.0f], to %s after %s requests", e.Slope, e.SlopeLo, e.SlopeHi,
-		results.FormatSize(e.To), results.FormatGrouped(sent))
+		results.FormatSize(e.To), results.FormatGrouped(e.Requests))
 }
 
-// memorySlope makes requests, and fits a line through the memory in use between them. The first fifth,
-// when memory is taken that is used again later, does not count. It is nil where one is not served.
-func (r *faultRun) memorySlope(ctx context.Context, t *requestTemplate, sent *int64) *MemoryEvidence {
-	var x, y []float64
-	each := max(int64(r.d.o.Requests)/memoryPoints, 1)
-	for began := time.Now(); len(x) < memoryPoints && (len(x) < memoryPoints/2 || time.Since(began) < memoryTime); {
-		s, out := r.d.sample(ctx, t, each, *sent)
+// watchMemory makes more requests, and fits a line through the memory in use between the later half
+// of all: a heap that stays as it is for a while after it was collected does not fill so many. It
+// reports whether all were served.
+func (r *faultRun) watchMemory(ctx context.Context, t *requestTemplate, e *MemoryEvidence) bool {
+	each, sent := max(int64(r.d.o.Requests)/memoryPoints, 1), e.Requests
+	for began, n := time.Now(), 0; n < memoryPoints && (n < memoryPoints/2 || time.Since(began) < memoryTime); n++ {
+		s, out := r.d.sample(ctx, t, each, sent)
 		if out.verdict != OK {
 			r.found(out)
-			return nil
+			return false
 		}
-		*sent += s.Messages
-		n, _ := r.c.Resident()
-		x, y = append(x, float64(*sent)), append(y, float64(n))
+		sent += s.Messages
+		resident, _ := r.c.Resident()
+		e.after, e.resident = append(e.after, float64(sent)), append(e.resident, float64(resident))
 	}
-	x, y = x[len(x)/5:], y[len(y)/5:]
-	g := script.Must(stat.FitLine(x, y))
-	return &MemoryEvidence{
-		Requests: *sent, From: int64(y[0]), To: int64(y[len(y)-1]), Slope: g.Slope, SlopeLo: g.Interval.Lo, SlopeHi: g.Interval.Hi,
-	}
+	half := len(e.after) / 2
+	g := script.Must(stat.FitLine(e.after[half:], e.resident[half:]))
+	e.Requests, e.From, e.To = sent, int64(e.resident[half]), int64(e.resident[len(e.resident)-1])
+	e.Slope, e.SlopeLo, e.SlopeHi = g.Slope, g.Interval.Lo, g.Interval.Hi
+	return true
 }
