@@ -149,7 +149,7 @@ func TestServersThatAreRight(t *testing.T) {
 					continue
 				}
 				if !ok || c.Verdict != results.CheckOK && c.Verdict != results.CheckCannotTell && !slices.Contains(known[job], m.Name) {
-					t.Errorf("%s: %s: %s", m.Name, c.Verdict, c.Found)
+					t.Errorf("%s: %s: %s %s", m.Name, c.Verdict, c.Found, c.Evidence)
 				}
 				t.Logf("%s: %s: %s", m.Name, c.Verdict, c.Found)
 			}

@@ -23,7 +23,7 @@ func (r *faultRun) request(id string) []byte {
 // converse sends messages and returns the answers that come, until there are n, the server says no
 // more, or one takes longer than a server has for it.
 func (r *faultRun) converse(ctx context.Context, n int, msgs ...[]byte) (answers []answer) {
-	limit := r.d.deadline(transportRequest, 0)
+	limit, more := r.d.deadline(transportRequest, 0), r.c.extension(mostExtensions)
 	d := r.c.dialogue(limit, func() error {
 		for _, msg := range msgs {
 			r.send(msg)
@@ -35,7 +35,7 @@ func (r *faultRun) converse(ctx context.Context, n int, msgs ...[]byte) (answers
 			<-d.sent // it has a deadline
 		}
 	}()
-	for more := r.c.extension(mostExtensions); len(answers) < n; d.timer.Reset(limit) {
+	for ; len(answers) < n; d.timer.Reset(limit) {
 		a, err := d.next(ctx)
 		switch {
 		case err == nil:

@@ -88,7 +88,7 @@ func (d *Driver) exchange(ctx context.Context, c *conn, t *requestTemplate, i in
 		c.lastAnswer(got, began, &out)
 		return out
 	}
-	c.await(ctx, got, began, limit, &out)
+	c.await(ctx, got, began, before, limit, &out)
 	return out
 }
 
@@ -117,10 +117,11 @@ func (c *conn) expect(t *requestTemplate) <-chan outcome {
 
 // await waits for the answer. A server that works on it, or is still sending it, has its deadline
 // put off.
-func (c *conn) await(ctx context.Context, got <-chan outcome, began time.Time, limit time.Duration, out *outcome) {
+func (c *conn) await(ctx context.Context, got <-chan outcome, began time.Time, before counters, limit time.Duration, out *outcome) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	more := c.extension(mostExtensions)
+	more.last.received = before.received // the answer may be here already, and not yet handed over
 	for {
 		select {
 		case r := <-got:
@@ -132,7 +133,7 @@ func (c *conn) await(ctx context.Context, got <-chan outcome, began time.Time, l
 			}
 			return
 		case <-timer.C:
-			if more.granted() {
+			if len(got) > 0 || more.granted() { // both may have come while we had no CPU
 				timer.Reset(limit)
 				continue
 			}

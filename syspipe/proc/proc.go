@@ -279,7 +279,7 @@ func (p *Process) Ended(d time.Duration) bool {
 	case <-p.done:
 		return true
 	case <-timer.C:
-		return false
+		return p.Ended(0) // both may have come while we had no CPU
 	}
 }
 
