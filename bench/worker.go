@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"slices"
+	"time"
 
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
@@ -169,6 +170,12 @@ func serveJobs(p *proc.Work) error {
 	if len(configs) == 1 {
 		debug.SetMemoryLimit(workerMemory)
 	}
+	// A scheduler that is idle but for the read of the next job may have nobody poll for the endpoints,
+	// until a timer or, after a minute, its monitor has it look (seen with Go 1.26 on a busy machine).
+	go func() {
+		for range time.Tick(100 * time.Millisecond) {
+		}
+	}()
 	reports, left := make(chan report, len(configs)), p.Ends
 	var endpoints []chan job
 	for _, c := range configs {

@@ -370,23 +370,21 @@ var refusesFrame = regexp.MustCompile(`"id"\s*:\s*(1000000001\b|null|"")`)
 
 func wrongFraming(_ context.Context, r *faultRun) {
 	msg := r.d.smallest(transportRequest).number(1)
+	framed := append(slices.Clone(msg), '\n')
 	if r.c.framing.String() == "ndjson" {
-		msg = fmt.Appendf(nil, "Content-Length: %d\r\n\r\n%s", len(msg), msg)
-	} else {
-		msg = append(slices.Clone(msg), '\n')
+		framed = fmt.Appendf(nil, "Content-Length: %d\r\n\r\n%s", len(msg), msg)
 	}
 	said := r.c.overhear()
-	r.sendRaw(msg)
+	r.sendRaw(framed)
 	refused := func() bool { return refusesFrame.MatchString(said.String()) }
 	more, ended := r.c.extension(2), r.c.Ended(r.d.o.Patience)
 	for !ended && !refused() && more.granted() {
 		ended = r.c.Ended(r.d.o.Patience)
 	}
-	switch {
-	case ended:
+	if ended {
 		r.Verdict = r.c.exitVerdict()
 		closedWithin(r.c.drained, leaveAtTerm)
-	case !refused():
+	} else if !refused() {
 		r.Verdict = "waits in silence"
 	}
 	r.Evidence.StderrTail = r.c.stderrLines()

@@ -212,8 +212,8 @@ func manyStarts(ctx context.Context, r *faultRun) {
 	text := fmt.Sprintf("ready after %s in the median of %d starts (%s to %s)", results.FormatDuration(ready), len(e.ReadyNS),
 		results.FormatDuration(slices.Min(e.ReadyNS)), results.FormatDuration(slices.Max(e.ReadyNS)))
 	if len(e.Chain) > 0 {
-		wrapper := stat.Median(e.WrapperNS).Median
-		text += fmt.Sprintf(", %s of it until %s runs", results.FormatDuration(wrapper), strings.Join(e.Chain, " → "))
+		wrapper := results.FormatDuration(stat.Median(e.WrapperNS).Median)
+		text += fmt.Sprintf(", %s of it until %s runs", wrapper, strings.Join(e.Chain, " → "))
 	}
 	if ready > float64(slowStart) {
 		r.judge(Slow, "%s", text)
@@ -247,8 +247,7 @@ func (e *StartsEvidence) start(ctx context.Context, d *Driver, watch bool) {
 
 // judgeStarts judges what starts left, and whether each takes more than the one before.
 func (r *faultRun) judgeStarts(e *StartsEvidence) {
-	n := len(e.Files)
-	half := float64(n) / 2
+	n, half := len(e.Files), float64(len(e.Files))/2
 	if grows(e.Files, half) {
 		r.judge("leaves files", "%d starts left %d files in its folder for temporary files", n, e.Files[n-1])
 	}
@@ -272,11 +271,10 @@ func (e *StartsEvidence) look(c *conn, scratch string) {
 	if n, known := c.Resident(); known {
 		e.Memory = append(e.Memory, n)
 	}
-	ask := leaveAtEOF
-	if e.Forced < watched {
+	ask := time.Duration(0)
+	if e.Forced < watched { // else it has shown that it does not leave
 		c.stdin.Close()
-	} else {
-		ask = 0 // it has shown that it does not leave
+		ask = leaveAtEOF
 	}
 	if c.Stop(ask, leaveAtTerm) {
 		e.Forced = min(e.Forced+1, watched)
