@@ -308,6 +308,12 @@ func TestClientsThatAreWrongInOneWay(t *testing.T) {
 				if row.says == "" && c.Verdict != results.CheckOK || row.says != "" && (c.Verdict != wants || !strings.Contains(c.Found, row.says)) {
 					t.Errorf("%s: %s, %s: want %q", c.Name, c.Verdict, c.Found, row.says)
 				}
+				// It goes on while it is looked at, and leaves a descriptor at least with each start.
+				var more, starts int
+				if _, err := fmt.Sscanf(c.Found, "has %d descriptors more after %d failed starts", &more, &starts); row.wrong == "leaks" &&
+					(err != nil || starts < 20 || more < starts) {
+					t.Errorf("%s: want a descriptor or more for each of 20 starts or more: %v", c.Found, err)
+				}
 			}
 		})
 	}

@@ -90,6 +90,8 @@ func (s *specimen) start() {
 		s.child(os.Stdout)
 	case "parent":
 		s.child(nil)
+	case "uncollected":
+		s.heap = make([]byte, 4<<20)
 	case "littering":
 		os.CreateTemp("", "specimen-")
 	case "hoarding": // a file that grows with every start, kept in memory
@@ -176,9 +178,6 @@ func (s *specimen) refuse(id string) {
 	case s.is("leaky"):
 		s.leak = append(s.leak, bytes.Repeat([]byte("l"), 4<<10))
 	case s.is("uncollected"):
-		if s.heap == nil {
-			s.heap = make([]byte, 4<<20)
-		}
 		at := s.requests * 3 << 10 % len(s.heap)
 		copy(s.heap[at:], bytes.Repeat([]byte("h"), 3<<10))
 	}
