@@ -112,7 +112,8 @@ func IsUnsupported(err error) bool {
 }
 
 // placeCell returns the CPUs for the ends of a cell, or why this machine cannot run it. Pages
-// can be lent to pipes alone, nor where an end is left to Go's poller.
+// can be lent to pipes alone, nor where an end is left to Go's poller. Of two threads none is
+// while the other may wait elsewhere: see [newEndpoint].
 func placeCell(c results.Cell) (cpus placement.CPUs, err error) {
 	if err := syspipe.Kind(c.Pipe).Supported(); err != nil {
 		return cpus, err
@@ -120,6 +121,10 @@ func placeCell(c results.Cell) (cpus placement.CPUs, err error) {
 	writer, reader, err := parseIO(c.IO)
 	if err := errors.Join(err, writer.Supported(), reader.Supported()); err != nil {
 		return cpus, err
+	}
+	elsewhere := writer != reader || c.Rate > 0 || c.Drain > 0
+	if c.Peer == "thread" && (writer == syspipe.Poller || reader == syspipe.Poller) && elsewhere {
+		return cpus, syspipe.Unsupported("io poller for a thread whose peer, a thread beside it, waits elsewhere: unavailable, as Go polls late then")
 	}
 	if c.Transfer != "" {
 		if err := syspipe.Transfer(c.Transfer).Supported(); err != nil {

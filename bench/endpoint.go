@@ -49,7 +49,9 @@ type endpoint struct {
 // own; a workload brings what it needs, and may have more threads.
 //
 // The pipes between the endpoints block, whatever the measured ends do: a go that is slow to arrive
-// would count as time of the pipe.
+// would count as time of the pipe. But where two threads wait in Go's poller, their go does, too: a
+// thread in a raw call counts as one that runs, so when the other parks, Go has nobody poll for it
+// until its monitor looks, 10 ms later, or not for a minute where that sleeps.
 func newEndpoint(j job, c endpointConfig, ends pipeEnds) (e *endpoint, err error) {
 	e = &endpoint{job: j, endpointConfig: c, pipeEnds: ends, out: ends.data, in: ends.back}
 	if e.preparedCell, err = j.prepare(); err != nil {
@@ -59,7 +61,11 @@ func newEndpoint(j job, c endpointConfig, ends pipeEnds) (e *endpoint, err error
 	if !e.Role.isOrigin() {
 		waits, e.out, e.in = e.readerIO, e.in, e.out
 	}
-	err = errors.Join(e.toPeer.SetIO(syspipe.Blocking), e.fromPeer.SetIO(syspipe.Blocking), e.data.SetIO(waits))
+	meets := syspipe.Blocking
+	if !e.Alone && waits == syspipe.Poller {
+		meets = waits
+	}
+	err = errors.Join(e.toPeer.SetIO(meets), e.fromPeer.SetIO(meets), e.data.SetIO(waits))
 	if err == nil && e.back != nil {
 		err = e.back.SetIO(waits)
 	}

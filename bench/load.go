@@ -139,17 +139,19 @@ func (e *endpoint) runClientLoad() error {
 	over := make(chan error, 2)
 	onOwnThread := func(half func() error) { // where the endpoint is placed
 		runtime.LockOSThread()
-		var err error
-		if !e.Alone {
-			err = placement.PinThread(e.CPU)
-		}
+		err := placement.PinThread(e.CPU)
 		if err == nil {
 			err = half()
 		}
 		over <- err
 	}
 	go onOwnThread(e.generate)
-	go onOwnThread(func() error { return e.receive(e.Warmup, e.Messages) })
+	go onOwnThread(func() error {
+		if e.Alone && e.in.IO() == syspipe.Poller {
+			runtime.UnlockOSThread() // or Go would not poll for it while the other one sleeps: see newEndpoint
+		}
+		return e.receive(e.Warmup, e.Messages)
+	})
 	if err := <-over; err != nil {
 		return err
 	}

@@ -14,9 +14,11 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/bench/payload"
+	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // cell is a small cell that every system can run.
@@ -176,6 +178,50 @@ func counted(c results.Cell, s results.Sample, wire int64) error {
 		return fmt.Errorf("latency of %d trips: %+v", s.Messages, s.Latency)
 	}
 	return nil
+}
+
+// A thread in a raw call counts as one that runs, so Go would poll for the other one late, or not at all.
+func TestThreadsInThePollerWaitForNothingOutsideIt(t *testing.T) {
+	tried := cell(func(c *results.Cell) { c.IO, c.Peer = "poller", "thread" })
+	if err := tryPipe(tried); IsUnsupported(err) {
+		t.Skip(err)
+	}
+	for _, alone := range []bool{false, true} {
+		origin, other, err := openPipes(tried, placement.CPUs{}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer proc.CloseAll(append(origin.ends, other.ends...))
+		for _, s := range []endpointSpec{origin, other} {
+			s.Alone = alone
+			e, err := newEndpoint(small(tried).jobOf(tried), s.endpointConfig, endsOf(s.Role, s.ends))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.data.IO() != syspipe.Poller || (e.toPeer.IO() == syspipe.Poller) == alone || (e.fromPeer.IO() == syspipe.Poller) == alone {
+				t.Errorf("the %s, alone %v, moves its data by %s, and its signals by %s and %s", s.Role, alone, e.data.IO(), e.toPeer.IO(), e.fromPeer.IO())
+			}
+		}
+	}
+	for _, tt := range []struct {
+		io       string
+		rate     float64
+		drain    int64
+		possible bool
+	}{
+		{"poller", 0, 0, true}, {"blocking", 0, 0, true}, {"poll/spin", 0, 0, true}, {"blocking", 1000, 0, true},
+		{"poller/blocking", 0, 0, false}, {"spin/poller", 0, 0, false}, {"poller", 1000, 0, false}, {"poller", 0, 1e6, false},
+	} {
+		c := cell(func(c *results.Cell) { c.IO, c.Peer, c.Rate, c.Drain = tt.io, "thread", tt.rate, tt.drain })
+		process := c
+		process.Peer = "process"
+		if Unsupported(process) != nil {
+			continue // as on Windows, whose anonymous pipes have no poller
+		}
+		if err := Unsupported(c); (err == nil) != tt.possible || !tt.possible && !strings.Contains(err.Error(), "peer, a thread") {
+			t.Errorf("%+v: %v", tt, err)
+		}
+	}
 }
 
 func TestPlacedEndsRunWhereTheyWerePut(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"slices"
-	"time"
 
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
@@ -170,12 +169,6 @@ func serveJobs(p *proc.Work) error {
 	if len(configs) == 1 {
 		debug.SetMemoryLimit(workerMemory)
 	}
-	// A scheduler that is idle but for the read of the next job may have nobody poll for the endpoints,
-	// until a timer or, after a minute, its monitor has it look (seen with Go 1.26 on a busy machine).
-	go func() {
-		for range time.Tick(100 * time.Millisecond) {
-		}
-	}()
 	reports, left := make(chan report, len(configs)), p.Ends
 	var endpoints []chan job
 	for _, c := range configs {
@@ -233,7 +226,7 @@ func serveEndpoint(c endpointConfig, all []*syspipe.End, jobs <-chan job, report
 			err = e.run(j)
 		}
 		if err != nil || j.isLast() {
-			closeAll(all) // so that the peer does not wait, for what an open loop that was given up never sent, say
+			proc.CloseAll(all) // so that the peer does not wait, for what an open loop that was given up never sent, say
 		}
 		if err != nil {
 			reports <- report{Role: c.Role, Error: err.Error(), PeerGone: errors.Is(err, errPeerGone)}
@@ -282,10 +275,4 @@ func (p *pipeEnds) takeSpare() (pipeEnds, error) {
 	own := *p
 	own.data, p.spares = p.spares[0], p.spares[1:]
 	return own, nil
-}
-
-func closeAll(ends []*syspipe.End) {
-	for _, end := range ends {
-		end.Close() // nobody is there to be told of an error
-	}
 }

@@ -60,7 +60,7 @@ func openPipes(c results.Cell, cpus placement.CPUs, leaving int) (origin, other 
 		open(&other, &origin, syspipe.Kind(c.Pipe), c.Capacity)
 	}
 	if err != nil {
-		closeAll(append(origin.ends, other.ends...))
+		proc.CloseAll(append(origin.ends, other.ends...))
 	}
 	return origin, other, err
 }
@@ -87,11 +87,9 @@ func startWorker(ctx context.Context, work string, specs ...endpointSpec) (*work
 		return nil, err
 	}
 	if w.jobs, err = w.Pipe(0); err != nil {
-		w.Close()
 		return nil, err
 	}
 	if err := w.Start(ctx); err != nil {
-		w.jobs.Close()
 		return nil, err
 	}
 	return w, nil
@@ -153,7 +151,7 @@ func startFork(ctx context.Context, j job, cpus placement.CPUs, limit func() tim
 		w, err := startWorker(f.ctx, j.work(), specs...)
 		if err != nil {
 			for _, later := range ends[i+1:] {
-				closeAll(later[0].ends)
+				proc.CloseAll(later[0].ends)
 			}
 			f.close()
 			return nil, err
@@ -166,7 +164,6 @@ func startFork(ctx context.Context, j job, cpus placement.CPUs, limit func() tim
 // close ends the workers and waits until they are gone.
 func (f *fork) close() {
 	for _, w := range f.workers {
-		w.jobs.Close()
 		w.Close()
 	}
 	f.cancel(nil)

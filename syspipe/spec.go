@@ -25,9 +25,12 @@
 //
 // An end with [Blocking] makes raw system calls that the Go scheduler does not see, which is what
 // lets Go reach the speed of C. The price: while such a call waits it holds a scheduler slot and
-// keeps the garbage collector from stopping the world. Use it in a process made for the purpose:
-// GOMAXPROCS of at least the blocking ends plus two, [runtime.LockOSThread], and the collector off
-// while the ends are in use. Everything else in this package is safe in any program.
+// keeps the garbage collector from stopping the world; and a goroutine of a thread of its own that
+// waits in Go's poller meanwhile is seen to 10 ms late, or after a minute: Go takes the thread in
+// the call for one that runs, and will poll (seen with Go 1.26). Use it in a process made for the
+// purpose: GOMAXPROCS of at least the blocking ends plus two, [runtime.LockOSThread], no end with
+// [Poller], and the collector off while the ends are in use. Everything else in this package is safe
+// in any program.
 //
 // # Not promised
 //

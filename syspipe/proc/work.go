@@ -42,7 +42,7 @@ var ErrNotBegun = errors.New("ended before it began to work; main and TestMain h
 func Self(name string, args any, ends ...*syspipe.End) (*Process, error) {
 	p, leash, report, err := Remote(name)
 	if err != nil {
-		closeAll(ends)
+		CloseAll(ends)
 		return nil, err
 	}
 	if err := p.ready(args, append([]*syspipe.End{leash, report}, ends...)); err != nil {
@@ -62,11 +62,11 @@ func Remote(name string) (p *Process, leash, report *syspipe.End, err error) {
 	}
 	report, reports, err := syspipe.Open(syspipe.Anonymous, 0)
 	if err != nil {
-		closeAll([]*syspipe.End{ours, leash})
+		CloseAll([]*syspipe.End{ours, leash})
 		return nil, nil, nil, fmt.Errorf("open the reports of %s: %w", name, err)
 	}
 	if err := reports.UsePoller(); err != nil {
-		closeAll([]*syspipe.End{ours, leash, report, reports})
+		CloseAll([]*syspipe.End{ours, leash, report, reports})
 		return nil, nil, nil, fmt.Errorf("open the reports of %s: %w", name, err)
 	}
 	return &Process{name: name, leash: ours, report: reports, decode: json.NewDecoder(reports)}, leash, report, nil
@@ -86,7 +86,7 @@ func SelfOn(leash, report *syspipe.End, name string, args any, ends ...*syspipe.
 func (p *Process) ready(args any, ends []*syspipe.End) (err error) {
 	defer func() {
 		if err != nil {
-			closeAll(ends)
+			CloseAll(ends)
 		}
 	}()
 	if _, worker := os.LookupEnv(workEnv); worker { // it would start itself without end
@@ -147,7 +147,8 @@ func (p *Process) Report(v any) error {
 // before it ends.
 func (p *Process) Release() { p.leash.Close() }
 
-func closeAll(ends []*syspipe.End) {
+// CloseAll closes ends that go to no process after all. Nobody is there to be told of an error.
+func CloseAll(ends []*syspipe.End) {
 	for _, e := range ends {
 		e.Close()
 	}
