@@ -68,7 +68,6 @@ func (c *clientCheck) visit(
 	defer p.Close()
 	p.Cmd.Env = append(p.Cmd.Env, "TMPDIR="+temp, "TMP="+temp, "TEMP="+temp)
 	p.Cmd.Stdout = out
-	p.Cmd.WaitDelay = 100 * time.Millisecond // a server that is left has them, too
 	if f.o.Stdin != nil {
 		p.Cmd.Stdin = bytes.NewReader(f.o.Stdin)
 	}

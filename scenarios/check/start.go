@@ -241,7 +241,11 @@ func (o *outcome) watch(pipe *syspipe.End, d time.Duration) {
 		}
 		return looks >= 6 && running*10 >= looks*9
 	}
-	if o.spins = look(d); o.spins {
+	if o.spins = look(d); !o.spins && p.Runnable() { // on a busy machine it may have begun but now
+		looks, running = 0, 0
+		o.spins = look(d)
+	}
+	if o.spins {
 		cpu, known := p.CPU()
 		now := cpu
 		for end := time.Now().Add(6 * d); o.spins && known && now-cpu < spun && time.Now().Before(end); now, _ = p.CPU() {
