@@ -45,9 +45,7 @@ func (e *endpoint) heap() (m runtime.MemStats) {
 }
 
 // alone reports whether no other goroutine of the process may be in a raw system call that lasts.
-func (e *endpoint) alone() bool {
-	return e.Alone && (e.load == nil || e.Role != client)
-}
+func (e *endpoint) alone() bool { return e.Alone && (e.load == nil || e.Role != client) }
 
 // counters returns the counters of the pipes that messages and replies pass through. A read takes
 // what there is, and is no short write.

@@ -94,9 +94,7 @@ var fixedStyles = map[string]int{
 
 // family returns the part of a name that decides its style: "chunked" of "chunked:61440", "sleep"
 // of "sleep=10ms", "linux" of "linux/amd64".
-func family(name string) string {
-	return name[:strings.IndexAny(name+":", ":=/,")]
-}
+func family(name string) string { return name[:strings.IndexAny(name+":", ":=/,")] }
 
 // assignStyles gives each series the style of its family if that is free, else the next that no
 // other one has. Names with a framing's default size choose first. Given the series of all charts, a

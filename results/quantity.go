@@ -11,15 +11,11 @@ import (
 
 // FormatGoodput writes payload bytes a second with three significant digits, in the decimal unit
 // that fits: "3.21 GB/s", "950 MB/s", "12.0 kB/s".
-func FormatGoodput(bytesPerSecond float64) string {
-	return scaled(bytesPerSecond, scales["B/s"])
-}
+func FormatGoodput(bytesPerSecond float64) string { return scaled(bytesPerSecond, scales["B/s"]) }
 
 // FormatDuration writes nanoseconds with three significant digits, in the unit that fits: "7.60
 // µs", "120 ns", "1.25 s".
-func FormatDuration(ns float64) string {
-	return scaled(ns, scales["ns"])
-}
+func FormatDuration(ns float64) string { return scaled(ns, scales["ns"]) }
 
 // mostPercent is the largest share that is written out: beyond a factor of ten thousand its digits
 // say nothing, and there may be a hundred of them.

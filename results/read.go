@@ -76,9 +76,7 @@ func Open(path string) (name string, f io.ReadCloser, err error) {
 }
 
 // ReadFrom reads one results file from r. Its name stands in problems and errors.
-func ReadFrom(name string, r io.Reader) (*Set, error) {
-	return readFrom(name, r, make(seenLines))
-}
+func ReadFrom(name string, r io.Reader) (*Set, error) { return readFrom(name, r, make(seenLines)) }
 
 func readFrom(name string, r io.Reader, seen seenLines) (*Set, error) {
 	f := &fileReader{set: &Set{}, problems: ProblemList{File: name}, seen: seen}

@@ -93,9 +93,7 @@ func WriteAll[L Line](w *Writer, lines []L) error {
 }
 
 // Close closes the file. It returns what went wrong while writing, if anything did.
-func (w *Writer) Close() error {
-	return errors.Join(w.err, w.close())
-}
+func (w *Writer) Close() error { return errors.Join(w.err, w.close()) }
 
 // encode returns a line as it stands in the file, newline included, and refuses what a reader of
 // the file could not take.

@@ -150,6 +150,4 @@ func NewRecording(messages [][]byte) *Recording {
 }
 
 // Source replays the recording, over and over.
-func (r *Recording) Source() *Source {
-	return &Source{bodies: r.Messages, head: -1, tail: -1}
-}
+func (r *Recording) Source() *Source { return &Source{bodies: r.Messages, head: -1, tail: -1} }

@@ -83,7 +83,7 @@ func (f *driveFlags) register(cmd *cobra.Command) {
 const sweepTime = 2 * time.Minute
 
 func (f *driveFlags) run(cmd *cobra.Command, command []string) (err error) {
-	f.options.Command, f.options.Seed, f.plan.NoSweep = command, f.seed, f.plan.Limits
+	f.options.Command, f.plan.NoSweep = command, f.plan.Limits
 	for _, a := range f.asserts {
 		f.plan.Demand(a)
 	}

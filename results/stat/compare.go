@@ -104,9 +104,7 @@ func (c Change) Worse() float64 {
 	return -float64(c.Before.Metric.Better) * math.Copysign(math.Inf(1), c.New.Median-c.Old.Median)
 }
 
-func worsening(better Better, ratio float64) float64 {
-	return -float64(better) * (ratio - 1)
-}
+func worsening(better Better, ratio float64) float64 { return -float64(better) * (ratio - 1) }
 
 // Compare sets two sides that were measured one after the other against each other. Counters that
 // are the same in every sample need no statistics. Times get a verdict only where the difference of

@@ -160,9 +160,7 @@ func median(values []float64) float64 {
 }
 
 // studentQuantile inverts the t distribution's CDF.
-func studentQuantile(freedom, p float64) float64 {
-	return stats.InvCDF(stats.TDist{V: freedom})(p)
-}
+func studentQuantile(freedom, p float64) float64 { return stats.InvCDF(stats.TDist{V: freedom})(p) }
 
 // Forks is how many forks a plan should take. Where forks differ, what they differ by is known from
 // as few figures as there are forks, which makes an interval wider than that of as many slices from

@@ -100,9 +100,7 @@ func FitLine(x, y []float64) (Growth, error) {
 }
 
 // MedianTime returns the median of the samples' time a message, in ns; 0 without samples.
-func MedianTime(samples []results.Sample) float64 {
-	return EstimateOf("time", samples).Median
-}
+func MedianTime(samples []results.Sample) float64 { return EstimateOf("time", samples).Median }
 
 // LinearFrom is the message size, in bytes, from which on the growth of a target's time is taken:
 // below, what every request costs whatever its size is most of its time, and hides how it grows.

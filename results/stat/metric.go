@@ -21,9 +21,7 @@ const (
 )
 
 // String returns the word that the Go benchmark format has for it, "" for neither.
-func (b Better) String() string {
-	return map[Better]string{Lower: "lower", Higher: "higher"}[b]
-}
+func (b Better) String() string { return map[Better]string{Lower: "lower", Higher: "higher"}[b] }
 
 // A Metric is one figure that a sample gives, under one name everywhere: in assertions,
 // comparisons, CSV columns and JSON.

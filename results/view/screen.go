@@ -73,9 +73,7 @@ func screenPage(s *results.Set, o Options) Page {
 }
 
 // width returns the columns that text may take.
-func (o Options) width() int {
-	return min(cmp.Or(max(o.Width, 0), screenWidth), screenWidth)
-}
+func (o Options) width() int { return min(cmp.Or(max(o.Width, 0), screenWidth), screenWidth) }
 
 // firstColumn returns the columns that the names of the framings take, and the title, which goes on
 // above the first figure.

@@ -65,9 +65,7 @@ func Columns(titles ...string) []Column {
 func (c Column) is(signs string) bool { return strings.ContainsAny(c.signs, signs) }
 
 // Append adds a row of texts.
-func (t *Table) Append(row ...string) {
-	t.AppendCells(stat.Map(row, textCell)...)
-}
+func (t *Table) Append(row ...string) { t.AppendCells(stat.Map(row, textCell)...) }
 
 // AppendCells adds a row of figures.
 func (t *Table) AppendCells(row ...Cell) {

@@ -220,9 +220,7 @@ func WriteClaims(w io.Writer, format Format, set *results.Set, o Options) error 
 }
 
 // foundText returns the figure that decided, and the reason.
-func foundText(c results.Claim) string {
-	return when(c.Figure != "", c.Figure+": ") + c.Why
-}
+func foundText(c results.Claim) string { return when(c.Figure != "", c.Figure+": ") + c.Why }
 
 // claimsScreen shows verdicts so that they fit a screen, refuted claims with as many reasons as have
 // room.

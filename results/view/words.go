@@ -139,9 +139,7 @@ func PlacementPhrase(placement string) string {
 func shortPlacement(placement string) string { return cmp.Or(placements[placement][1], placement) }
 
 // JoinParts joins the parts that are not empty.
-func JoinParts(parts ...string) string {
-	return strings.Join(nonEmpty(parts), " · ")
-}
+func JoinParts(parts ...string) string { return strings.Join(nonEmpty(parts), " · ") }
 
 func nonEmpty(texts []string) []string {
 	return slices.DeleteFunc(slices.Clone(texts), func(s string) bool { return s == "" })

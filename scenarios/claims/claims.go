@@ -292,9 +292,7 @@ func ratioRange(all []Ratio) string {
 	return fmt.Sprintf("%s at %s to %s at %s, n = %d", estimate(lo.Ratio), lo.at(), estimate(hi.Ratio), hi.at(), n)
 }
 
-func (r Ratio) at() string {
-	return results.FormatSize(int64(r.Size)) + " " + r.Placement
-}
+func (r Ratio) at() string { return results.FormatSize(int64(r.Size)) + " " + r.Placement }
 
 // estimate writes a ratio with its interval.
 func estimate(e stat.Estimate) string {
@@ -333,9 +331,7 @@ func (t tally) judge(figure, all, none, some string) Judgement {
 	return judged(t.verdict(), figure, why[t.verdict()])
 }
 
-func (t tally) figure() string {
-	return fmt.Sprintf("%d of %d", len(t.yes), len(t.yes)+len(t.no))
-}
+func (t tally) figure() string { return fmt.Sprintf("%d of %d", len(t.yes), len(t.yes)+len(t.no)) }
 
 // list joins names, or says that there are none.
 func list(names []string) string {

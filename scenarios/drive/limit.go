@@ -70,7 +70,8 @@ type search struct {
 	make  func(size int) *requestTemplate // a request that tries a size
 	side  string
 	tried map[int]outcome
-	flaky bool // a size that failed works, or the other way round
+	flaky bool   // a size that failed works, or the other way round
+	once  string // a failure that a second search did not meet
 
 	good, bad int // the largest size that works below the smallest that failed; 0 if none did
 }
@@ -80,15 +81,25 @@ type search struct {
 func (d *Driver) findLimit(ctx context.Context, side string, tries func(int) *requestTemplate, most int) (results.Target, error) {
 	s := &search{d: d, make: tries, side: side, tried: map[int]outcome{}}
 	err := script.Run(func() {
-		if s.double(ctx, most); s.bad > 0 {
-			s.bisect(ctx)
-			s.verify(ctx, most)
+		s.search(ctx, most)
+		if s.flaky { // which a busy machine may be to blame for
+			s.once = fmt.Sprintf("%s: %s", stat.FormatBytes(int64(s.bad)), s.tried[s.bad].verdict)
+			s.good, s.bad, s.flaky = 0, 0, false
+			s.search(ctx, most)
 		}
 	})
 	if err != nil && (ctx.Err() == nil || s.good == 0) {
 		return results.Target{}, err
 	}
 	return s.record(most), err
+}
+
+// search looks for the limit from the smallest size on, and makes sure of it.
+func (s *search) search(ctx context.Context, most int) {
+	if s.double(ctx, most); s.bad > 0 {
+		s.bisect(ctx)
+		s.verify(ctx, most)
+	}
 }
 
 // try tries a size, whether it was tried before or not.
@@ -194,6 +205,9 @@ func (s *search) record(most int) results.Target {
 	t := s.d.record()
 	e := &results.LimitEvidence{Side: s.side, Tried: len(s.tried), FailedAt: s.bad}
 	t.Evidence.LimitEvidence = e
+	if s.once != "" && !s.flaky {
+		t.Warnings = append(t.Warnings, "a failure was met that did not come again: "+s.once)
+	}
 	largest := message(s.good)
 	if s.side == requestSide && s.d.unswept > 0 {
 		t.Warnings = append(t.Warnings, fmt.Sprintf("above %s nothing but the limit was measured: the time was too short for more",

@@ -1,7 +1,10 @@
 package drive_test
 
 import (
+	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/drive"
@@ -40,6 +43,18 @@ func TestFindLimitsNamesTheFaultAndTheExactByte(t *testing.T) {
 				t.Errorf("kept %+v", r)
 			}
 		})
+	}
+}
+
+func TestFindLimitsSearchesAgainWhereAFailureDoesNotComeAgain(t *testing.T) {
+	o := server("lapse " + filepath.Join(t.TempDir(), "lapsed"))
+	o.Patience = 300 * time.Millisecond
+	limits, err := open(t, o).FindLimits(t.Context(), 32<<10, discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := limitOf(limits[0]); l.searchedTo != 32<<10 || !slices.Contains(limits[0].Warnings, "a failure was met that did not come again: 4,096 B: unanswered") {
+		t.Errorf("found %+v, %q", l, limits[0].Warnings)
 	}
 }
 

@@ -183,8 +183,7 @@ type Options struct {
 
 	Observe func(step string) // if set, is told what is tried, by the goroutine that measures
 
-	Run  string // the run that records belong to
-	Seed int64
+	Run string // the run that records belong to
 
 	root      string // LSP: of the documents, a URI
 	undrained bool   // leave standard error unread
