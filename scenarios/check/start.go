@@ -223,8 +223,9 @@ func (o *outcome) read(bound int64, hurry *atomic.Bool) time.Time {
 // longer.
 func (o *outcome) watch(pipe *syspipe.End, d time.Duration) {
 	p := o.process
-	looks, running, before := 0, 0, -1
+	before := -1
 	look := func(d time.Duration) (spins bool) {
+		looks, running := 0, 0
 		for n := d / tick; n > 0 && !p.Ended(tick); n-- { // as many looks on a busy machine, in more time
 			waits := pipe == nil
 			if pipe != nil {
@@ -242,14 +243,12 @@ func (o *outcome) watch(pipe *syspipe.End, d time.Duration) {
 		return looks >= 6 && running*10 >= looks*9
 	}
 	if o.spins = look(d); !o.spins && p.Runnable() { // on a busy machine it may have begun but now
-		looks, running = 0, 0
 		o.spins = look(d)
 	}
 	if o.spins {
 		cpu, known := p.CPU()
 		now := cpu
 		for end := time.Now().Add(6 * d); o.spins && known && now-cpu < spun && time.Now().Before(end); now, _ = p.CPU() {
-			looks, running = 0, 0
 			o.spins = look(2 * d)
 		}
 		o.spins = o.spins && now-cpu > tick

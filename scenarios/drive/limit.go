@@ -70,8 +70,8 @@ type search struct {
 	make  func(size int) *requestTemplate // a request that tries a size
 	side  string
 	tried map[int]outcome
-	flaky bool   // a size that failed works, or the other way round
-	once  string // a failure that a second search did not meet
+	flaky string // the failure of a size that works, too, if there is one
+	once  string // such a failure, which a search before this one met
 
 	good, bad int // the largest size that works below the smallest that failed; 0 if none did
 }
@@ -79,15 +79,14 @@ type search struct {
 // findLimit searches one side up to most bytes. When ctx ends it returns what is known by then, which
 // may be nothing, beside the error.
 func (d *Driver) findLimit(ctx context.Context, side string, tries func(int) *requestTemplate, most int) (results.Target, error) {
-	s := &search{d: d, make: tries, side: side, tried: map[int]outcome{}}
-	err := script.Run(func() {
-		s.search(ctx, most)
-		if s.flaky { // which a busy machine may be to blame for
-			s.once = fmt.Sprintf("%s: %s", stat.FormatBytes(int64(s.bad)), s.tried[s.bad].verdict)
-			s.good, s.bad, s.flaky = 0, 0, false
-			s.search(ctx, most)
+	s, err := d.search(ctx, side, tries, most)
+	if err == nil && s.flaky != "" { // which a busy machine may be to blame for
+		once := s.flaky
+		var again *search
+		if again, err = d.search(ctx, side, tries, most); err == nil {
+			s, again.once = again, once
 		}
-	})
+	}
 	if err != nil && (ctx.Err() == nil || s.good == 0) {
 		return results.Target{}, err
 	}
@@ -95,11 +94,14 @@ func (d *Driver) findLimit(ctx context.Context, side string, tries func(int) *re
 }
 
 // search looks for the limit from the smallest size on, and makes sure of it.
-func (s *search) search(ctx context.Context, most int) {
-	if s.double(ctx, most); s.bad > 0 {
-		s.bisect(ctx)
-		s.verify(ctx, most)
-	}
+func (d *Driver) search(ctx context.Context, side string, tries func(int) *requestTemplate, most int) (*search, error) {
+	s := &search{d: d, make: tries, side: side, tried: map[int]outcome{}}
+	return s, script.Run(func() {
+		if s.double(ctx, most); s.bad > 0 {
+			s.bisect(ctx)
+			s.verify(ctx, most)
+		}
+	})
 }
 
 // try tries a size, whether it was tried before or not.
@@ -182,9 +184,15 @@ func (s *search) verify(ctx context.Context, most int) {
 	if s.good == 0 {
 		return
 	}
-	s.flaky = s.tried[s.good].verdict != OK
+	failure := func(size int) string {
+		return fmt.Sprintf("%s: %s", stat.FormatBytes(int64(size)), s.tried[size].verdict)
+	}
+	if s.tried[s.good].verdict != OK {
+		s.flaky = failure(s.good)
+	}
 	if s.tried[s.bad].verdict == OK {
-		s.tried[s.bad], s.flaky = first, true
+		s.tried[s.bad] = first
+		s.flaky = failure(s.bad)
 	}
 }
 
@@ -205,7 +213,7 @@ func (s *search) record(most int) results.Target {
 	t := s.d.record()
 	e := &results.LimitEvidence{Side: s.side, Tried: len(s.tried), FailedAt: s.bad}
 	t.Evidence.LimitEvidence = e
-	if s.once != "" && !s.flaky {
+	if s.once != "" && s.flaky == "" {
 		t.Warnings = append(t.Warnings, "a failure was met that did not come again: "+s.once)
 	}
 	largest := message(s.good)
@@ -240,7 +248,7 @@ func (s *search) record(most int) results.Target {
 	if s.bad-s.good > 1 && s.good > 0 {
 		t.Warnings = append(t.Warnings, "the search was cut short: the exact byte of the limit was not found")
 	}
-	if s.flaky {
+	if s.flaky != "" {
 		t.Warnings = append(t.Warnings, "tried again, the limit did not hold: the failure depends on more than the size")
 	}
 	if len(e.Uneven) > 0 {

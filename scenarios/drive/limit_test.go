@@ -47,14 +47,26 @@ func TestFindLimitsNamesTheFaultAndTheExactByte(t *testing.T) {
 }
 
 func TestFindLimitsSearchesAgainWhereAFailureDoesNotComeAgain(t *testing.T) {
-	o := server("lapse " + filepath.Join(t.TempDir(), "lapsed"))
-	o.Patience = 300 * time.Millisecond
-	limits, err := open(t, o).FindLimits(t.Context(), 32<<10, discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if l := limitOf(limits[0]); l.searchedTo != 32<<10 || !slices.Contains(limits[0].Warnings, "a failure was met that did not come again: 4,096 B: unanswered") {
-		t.Errorf("found %+v, %q", l, limits[0].Warnings)
+	leakCheck(t)
+	for _, row := range []struct {
+		server, warning   string
+		bytes, searchedTo int
+	}{
+		{"lapse", "a failure was met that did not come again: 4,096 B: unanswered", 0, 32 << 10},
+		{"limps", "a failure was met that did not come again: 3,000 B: unanswered", 3000, 0},
+	} {
+		t.Run(row.server, func(t *testing.T) {
+			t.Parallel()
+			o := server(row.server + " " + filepath.Join(t.TempDir(), "lapsed"))
+			o.Patience = 2 * time.Second // which one line is waited for
+			limits, err := begin(t, o).FindLimits(t.Context(), 32<<10, discard)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if l := limitOf(limits[0]); l.bytes != row.bytes || l.searchedTo != row.searchedTo || l.flaky || !slices.Contains(limits[0].Warnings, row.warning) {
+				t.Errorf("found %+v, %q", l, limits[0].Warnings)
+			}
+		})
 	}
 }
 
