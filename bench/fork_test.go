@@ -168,7 +168,7 @@ func TestTheFirstForkTakesNoMoreThanItsPart(t *testing.T) {
 			rounds++
 		}
 	}
-	if err := r.measure(t.Context()); err != nil {
+	if err := r.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if rounds != 1 {

@@ -31,16 +31,40 @@ func Run(ctx context.Context, p Plan, keep func(results.Record) error) error {
 	if err != nil {
 		return err
 	}
-	err = r.measure(ctx)
-	if ctx.Err() != nil {
-		err = context.Cause(ctx)
+	return r.run(ctx)
+}
+
+// run takes every group through its forks, until each has its samples or the time is up.
+func (r *runner) run(ctx context.Context) error {
+	err := r.openGroups()
+	for begun := true; begun && err == nil && len(r.groups) > 0; {
+		begun = false
+		for _, g := range shuffled(r.random, r.groups) {
+			rounds := r.roundsFor(g)
+			if rounds == 0 || r.late(g.cost.fork+g.cost.round) {
+				continue
+			}
+			begun = true
+			if err := r.fork(ctx, g, rounds); err != nil && !errors.Is(err, errRetry) {
+				return r.end(ctx, err)
+			}
+		}
+		err = r.finish(r.stopReason)
 	}
+	return r.end(ctx, err)
+}
+
+// end keeps what was measured of the groups that are left, and returns why the run ends before its
+// plan does, if that is an error.
+func (r *runner) end(ctx context.Context, err error) error {
 	why := "max-time"
 	switch {
 	case ctx.Err() != nil:
-		why = "interrupted"
+		err, why = context.Cause(ctx), "interrupted"
 	case err != nil:
 		why = "failed"
+	case len(r.groups) > 0:
+		r.addReason(fmt.Errorf("the time of %s was up", r.MaxTime))
 	}
 	err = errors.Join(err, r.finish(func(*group) string { return why }))
 	if err == nil && !r.measured {
@@ -99,33 +123,6 @@ func newRunner(p Plan, keep func(results.Record) error) (*runner, error) {
 
 		interference: newInterference(),
 	}, err
-}
-
-// measure takes every group through its forks, until each has its samples or the time is up.
-func (r *runner) measure(ctx context.Context) error {
-	if err := r.openGroups(); err != nil {
-		return err
-	}
-	for begun := true; begun && len(r.groups) > 0; {
-		begun = false
-		for _, g := range shuffled(r.random, r.groups) {
-			rounds := r.roundsFor(g)
-			if rounds == 0 || r.late(g.cost.fork+g.cost.round) {
-				continue
-			}
-			begun = true
-			if err := r.fork(ctx, g, rounds); err != nil && !errors.Is(err, errRetry) {
-				return err
-			}
-		}
-		if err := r.finish(r.stopReason); err != nil {
-			return err
-		}
-	}
-	if len(r.groups) > 0 {
-		r.addReason(fmt.Errorf("the time of %s was up", r.MaxTime))
-	}
-	return nil
 }
 
 // openGroups groups the cells that this machine can run, and keeps a record of why it cannot run
@@ -208,7 +205,11 @@ func (r *runner) fork(ctx context.Context, g *group, rounds int) error {
 		}
 		g.rounds++
 		for _, c := range g.inTurn(r.random) {
-			if err := r.slice(f, c, g.rounds); err != nil {
+			got, err := r.slice(f, c, r.Duration)
+			if err == nil {
+				err = r.addSample(c, got)
+			}
+			if err != nil {
 				return r.failed(c, err)
 			}
 		}

@@ -401,7 +401,7 @@ func TestMaxTimeEndsARun(t *testing.T) {
 			r.started = r.started.Add(-p.MaxTime) // an hour goes by
 		}
 	}
-	if err := errors.Join(r.measure(t.Context()), r.finish(func(*group) string { return "max-time" })); err != nil {
+	if err := r.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if len(kept) != 1 || kept[0].Stopped != "max-time" || len(kept[0].Samples) != 1 || len(kept[0].Warnings) == 0 {
@@ -422,7 +422,7 @@ func TestAMachineThatBecomesSlower(t *testing.T) {
 		}
 	}
 	r.grace = 3 * time.Second // on most machines enough for a thousandth of them, to which the next fork comes down
-	if err := r.measure(t.Context()); err != nil {
+	if err := r.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if len(kept) != 1 || len(kept[0].Samples) != r.Samples || kept[0].Samples[0].Messages > 3e6 || kept[0].Samples[0].Fork < 2 {
@@ -470,7 +470,7 @@ func TestAWorkerThatFailsIsNamed(t *testing.T) {
 		if c.how == "hang" {
 			r.grace = 0
 		}
-		err = r.measure(t.Context())
+		err = r.run(t.Context())
 		if err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "ndjson 512 B stream free") {
 			t.Errorf("%s: got %v, want something of %q", c.how, err, c.says)
 		}
@@ -495,10 +495,7 @@ func TestASliceThatHangsEndsWithTheRunsTime(t *testing.T) {
 	}
 	r.grace = time.Millisecond
 	r.Turn = func(context.Context) error { r.started = r.started.Add(-r.MaxTime); return nil } // an hour goes by
-	if err := r.measure(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if why := errors.Join(r.reasons...); why == nil || !strings.Contains(why.Error(), "ndjson 512 B stream free: a sample did not finish within 100µs and was killed") {
+	if why := r.run(t.Context()); why == nil || !strings.Contains(why.Error(), "ndjson 512 B stream free: a sample did not finish within 100µs and was killed") {
 		t.Errorf("got %v", why)
 	}
 }

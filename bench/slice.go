@@ -66,7 +66,7 @@ const calibrations = 3
 func (r *runner) calibrate(f *fork, c *cellRun) error {
 	moved := int64(0)
 	for i := 0; i < calibrations && c.adapts() && moved < c.messagesFor(r.Duration)/3; i++ {
-		got, err := r.timed(f, c, r.Duration/2)
+		got, err := r.slice(f, c, r.Duration/2)
 		if err != nil {
 			return err
 		}
@@ -84,24 +84,20 @@ func (c *cellRun) adapts() bool {
 	return cell.Rate == 0 && cell.Leave == 0 && !sleeps
 }
 
-// slice takes one sample of a cell.
-func (r *runner) slice(f *fork, c *cellRun, round int) error {
-	reports, err := r.timed(f, c, r.Duration)
-	if err != nil {
-		return err
-	}
-	s, trips := reports.joined(), reports.timerReport().Trips
-	s.Fork, s.Round = c.group.forks, round
+// addSample adds to a cell's record what its ends report of a slice.
+func (r *runner) addSample(c *cellRun, got reports) (err error) {
+	s, timer := got.joined(), got.timerReport()
+	s.Fork, s.Round = c.group.forks, c.group.rounds
 	r.interference.mark(&s, c.group.cpus)
-	if len(trips) > mostTrips {
-		err, trips = addRoundTrips(&s, trips), nil
+	if len(timer.Trips) > mostTrips {
+		err, timer.Trips = addRoundTrips(&s, timer.Trips), nil
 	}
-	c.record.Samples, c.trips = append(c.record.Samples, s), append(c.trips, trips)
+	c.record.Samples, c.trips = append(c.record.Samples, s), append(c.trips, timer.Trips)
 	r.measured = true
-	if reports.timerReport().Checked {
+	if timer.Checked {
 		c.record.Verified.Sequence += s.Messages
 	}
-	for _, one := range reports {
+	for _, one := range got {
 		if one.Collections > 0 {
 			c.warnOnce("garbage was collected while the clock ran: this framing allocates more than a worker may hold")
 		}
@@ -132,9 +128,9 @@ const fallbackDivisor = 1000
 // fork tries again with as few messages as will do.
 var errRetry = errors.New("a slice was left out")
 
-// timed has the workers move as many messages of a cell as fill d at the best rate seen so far, so
+// slice has the workers move as many messages of a cell as fill d at the best rate seen so far, so
 // that slices of a cell hold the same work: one that others disturbed says nothing of the next.
-func (r *runner) timed(f *fork, c *cellRun, d time.Duration) (reports, error) {
+func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	n := c.messagesFor(d)
 	got, err := f.run(r.jobOf(c.record.Cell).of(n))
 	if slow := (errSlow{}); errors.As(err, &slow) && n > fallbackDivisor && c.adapts() {

@@ -95,20 +95,6 @@ func startWorker(ctx context.Context, work string, specs ...endpointSpec) (*work
 	return w, nil
 }
 
-// do has the worker do a job, and returns the reports of its endpoints.
-func (w *worker) do(ctx context.Context, j job) (reports, error) {
-	var got reports
-	sent := json.NewEncoder(w.jobs).Encode(j)
-	for len(got) < len(w.roles) {
-		var r report
-		if err := w.Report(&r); err != nil {
-			return got, w.explain(ctx, errors.Join(err, sent))
-		}
-		got = append(got, r)
-	}
-	return got, nil
-}
-
 // explain says why a worker does not report as it should, and ends it.
 func (w *worker) explain(ctx context.Context, err error) error {
 	who := strings.Join(w.roles, " and ")
@@ -179,7 +165,17 @@ func (f *fork) run(j job) (reports, error) {
 	var done sync.WaitGroup
 	parts, errs := make([]reports, len(f.workers)), make([]error, len(f.workers))
 	for i, w := range f.workers {
-		done.Go(func() { parts[i], errs[i] = w.do(f.ctx, j) })
+		done.Go(func() {
+			sent := json.NewEncoder(w.jobs).Encode(j)
+			for range w.roles {
+				var r report
+				if err := w.Report(&r); err != nil {
+					errs[i] = w.explain(f.ctx, errors.Join(err, sent))
+					return
+				}
+				parts[i] = append(parts[i], r)
+			}
+		})
 	}
 	done.Wait()
 	all, err := slices.Concat(parts...), errors.Join(errs...)
