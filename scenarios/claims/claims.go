@@ -47,8 +47,8 @@ type Claim struct {
 	Where string // in the document: its heading
 	Rule  string // how the verdict follows from the evidence
 
-	run   func(context.Context, *session) (results.Evidence, Judgement)
-	judge func(results.Evidence) (Judgement, error)
+	gather func(context.Context, *session) results.Evidence
+	judge  func(results.Evidence) (Judgement, error)
 }
 
 // A Judgement is what a rule makes of evidence.
@@ -71,50 +71,91 @@ const (
 )
 
 // claim makes a claim of its parts, but for its words, which are in claims.txt: the ID begins with the
-// number of the document, the experiment is a script, and the rule's verdict can be computed again from
-// the evidence in a file.
-func claim[E any](id string, gather func(context.Context, *session) E, judge func(E) Judgement) Claim {
+// number of the document, the experiment is a script, and the rule can be applied again to the evidence
+// in a file.
+func claim[E any](id string, gather func(context.Context, *session) E, rule func(E) finding) Claim {
 	seed, _, _ := strings.Cut(id, "-")
 	return Claim{
 		ID: id, Seed: seed,
-		run: func(ctx context.Context, s *session) (results.Evidence, Judgement) {
-			e := gather(ctx, s)
-			return script.Must(results.NewEvidence(e)), judge(e)
+		gather: func(ctx context.Context, s *session) results.Evidence {
+			return script.Must(results.NewEvidence(gather(ctx, s)))
 		},
-		judge: func(evidence results.Evidence) (j Judgement, err error) {
+		judge: func(evidence results.Evidence) (Judgement, error) {
 			var e E
-			if err = evidence.Decode(&e); err == nil {
-				j = judge(e)
+			if err := evidence.Decode(&e); err != nil {
+				return Judgement{}, err
 			}
-			return j, err
+			f := rule(e)
+			j := words()[id].outcomes[f.outcome]
+			return Judgement{j.Verdict, f.figure, strings.Replace(j.Why, "{}", f.names, 1), f.unsure}, nil
 		},
 	}
+}
+
+// A finding is what a rule makes of evidence: one of the outcomes that claims.txt has for the claim,
+// each a verdict and the reason for it.
+type finding struct {
+	figure  string
+	outcome int    // counted from 0
+	names   string // what stands in place of {} in the reason
+	unsure  bool
+}
+
+// decide finds the outcome of the first condition that holds. Where none does it is the last one: a
+// claim has one outcome more than conditions.
+func decide(figure string, when ...bool) finding {
+	first := slices.Index(when, true)
+	if first < 0 {
+		first = len(when)
+	}
+	return finding{figure: figure, outcome: first}
+}
+
+func (f finding) naming(names string) finding {
+	f.names = names
+	return f
 }
 
 // Judge applies the claim's rule to the evidence of a record.
 func (c Claim) Judge(evidence results.Evidence) (Judgement, error) { return c.judge(evidence) }
 
-// All lists the claims in the order of the documents.
-func All() []Claim { return slices.Clone(all()) }
-
 //go:embed claims.txt
 var text string
 
-// all are the claims with their words as claims.txt has them, a paragraph each. It is read when it is
-// first asked for: most processes need none of it.
-var all = sync.OnceValue(func() []Claim {
-	list := slices.Concat(pipeClaims, macClaims, chunkingClaims, reassemblyClaims, limitClaims, processClaims, headerClaims, lineClaims)
+// A paragraph is what claims.txt says of a claim.
+type paragraph struct {
+	parts    map[string]string
+	outcomes []Judgement // a verdict and the reason for it, in the order of the rule's conditions
+}
+
+// words are the paragraphs by the claim's ID. They are read when they are first asked for: most
+// processes need none of them.
+var words = sync.OnceValue(func() map[string]paragraph {
+	all := map[string]paragraph{}
 	for entry := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
-		parts := map[string]string{}
+		p := paragraph{parts: map[string]string{}}
 		for line := range strings.SplitSeq(strings.ReplaceAll(entry, "\n  ", " "), "\n") {
-			part, words, _ := strings.Cut(line, ": ")
-			parts[part] = words
+			switch part, words, _ := strings.Cut(line, ": "); part {
+			case Holds, Refuted, Depends, NotTestable:
+				p.outcomes = append(p.outcomes, Judgement{Verdict: part, Why: words})
+			default:
+				p.parts[part] = words
+			}
 		}
-		i := slices.IndexFunc(list, func(c Claim) bool { return c.ID == parts["claim"] })
+		all[p.parts["claim"]] = p
+	}
+	return all
+})
+
+// All lists the claims in the order of the documents.
+func All() []Claim {
+	list := slices.Concat(pipeClaims, macClaims, chunkingClaims, reassemblyClaims, limitClaims, processClaims, headerClaims, lineClaims)
+	for i, c := range list {
+		parts := words()[c.ID].parts
 		list[i].Where, list[i].Text, list[i].Rule = parts["in"], parts["says"], parts["rule"]
 	}
 	return list
-})
+}
 
 // Find returns the claim of that ID, or an error that names those that resemble it.
 func Find(id string) (Claim, error) {
@@ -210,13 +251,14 @@ const deadline = 2 * time.Minute
 func (c Claim) record(ctx context.Context, s *session) (results.Claim, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, deadline, fmt.Errorf("took longer than %s", deadline))
 	defer cancel()
-	var evidence results.Evidence
 	var j Judgement
-	err := script.Run(func() { evidence, j = c.run(ctx, s) })
+	evidence, err := script.Of(func() results.Evidence { return c.gather(ctx, s) })
 	switch {
+	case err == nil:
+		j, err = c.judge(evidence)
 	case errors.Is(err, errors.ErrUnsupported):
 		j, err = Judgement{Verdict: NotTestable, Why: err.Error()}, nil
-	case err != nil && ctx.Err() != nil:
+	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	}
 	return results.Claim{
@@ -313,22 +355,14 @@ func (t *tally) add(name string, ok bool) {
 	t.no = append(t.no, name)
 }
 
-// verdict is that of a claim which covers all cases.
-func (t tally) verdict() string {
-	switch {
-	case len(t.no) == 0 && len(t.yes) > 0:
-		return Holds
-	case len(t.yes) == 0:
-		return Refuted
+// judge finds that all cases went the one way, that none did, or that some did: outcomes which name
+// those that did not, or all.
+func (t tally) judge(figure string) finding {
+	names := t.no
+	if len(names) == 0 {
+		names = t.yes
 	}
-	return Depends
-}
-
-// judge gives the reason that goes with the verdict; to the one for some cases it adds those that
-// went the other way.
-func (t tally) judge(figure, all, none, some string) Judgement {
-	why := map[string]string{Holds: all, Refuted: none, Depends: some + list(t.no)}
-	return judged(t.verdict(), figure, why[t.verdict()])
+	return decide(figure, len(t.no) == 0 && len(t.yes) > 0, len(t.yes) == 0).naming(list(names))
 }
 
 func (t tally) figure() string { return fmt.Sprintf("%d of %d", len(t.yes), len(t.yes)+len(t.no)) }
@@ -339,25 +373,4 @@ func list(names []string) string {
 		return "none"
 	}
 	return strings.Join(names, ", ")
-}
-
-// A ruling is the verdict, and the reason for it, where a condition holds.
-type ruling struct {
-	when         bool
-	verdict, why string
-}
-
-// decide applies the first ruling whose condition holds; that of the last always does.
-func decide(figure string, all ...ruling) Judgement {
-	r := all[slices.IndexFunc(all, func(r ruling) bool { return r.when })]
-	return judged(r.verdict, figure, r.why)
-}
-
-func judged(verdict, figure, why string) Judgement {
-	return Judgement{Verdict: verdict, Figure: figure, Why: why}
-}
-
-// holdsIf judges a claim that holds or is refuted.
-func holdsIf(ok bool, figure, holding, refuting string) Judgement {
-	return decide(figure, ruling{ok, Holds, holding}, ruling{true, Refuted, refuting})
 }

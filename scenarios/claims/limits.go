@@ -45,25 +45,17 @@ var limitClaims = []Claim{
 			e.NextAfter = err == nil
 		}, framers.WithMaxMessage(frameLimit))
 		return e
-	}, func(e Exact) Judgement {
-		return decide(fmt.Sprintf("limit %d B", e.Limit),
-			ruling{e.AtLimit && !e.Over && !e.NextAfter, Holds, "the last byte decides, and nothing is read after it"},
-			ruling{!e.AtLimit, Refuted, "a message of exactly the limit was refused"},
-			ruling{e.Over, Refuted, "a message beyond the limit passed"},
-			ruling{true, Refuted, "the reader went on after a message beyond the limit"})
+	}, func(e Exact) finding {
+		return decide(fmt.Sprintf("limit %d B", e.Limit), !e.AtLimit, e.Over, e.NextAfter)
 	}),
 	claim("001-check-free", func(context.Context, *session) Check {
 		e := Check{Size: 64 << 10}
 		msg := message(e.Size)
 		e.CheckNS, e.MessageNS, e.Share = shareOf(msg, timeChecks)
 		return e
-	}, func(e Check) Judgement {
+	}, func(e Check) finding {
 		figure := fmt.Sprintf("%.2g ns of %.3g µs, %.2g %%, n = %d", e.CheckNS.Median, e.MessageNS.Median/1000, 100*e.Share.Median, e.Share.N)
-		return decide(figure,
-			ruling{e.Share.Below(0.001), Holds,
-				"one comparison for a message; what costs is what the frame took before it could be checked"},
-			ruling{e.Share.Above(0.01), Refuted, "the check takes a noticeable share of receiving a message"},
-			ruling{true, Depends, "the check takes a small share of receiving a message"})
+		return decide(figure, e.Share.Below(0.001), e.Share.Above(0.01))
 	}),
 	claim("001-prevents-allocation", func(ctx context.Context, _ *session) Prevent {
 		e := Prevent{Sent: allocated, Limit: frameLimit}
@@ -72,13 +64,9 @@ var limitClaims = []Claim{
 		e.Late = receive(ctx, faults.ReceiverArgs{Limit: frameLimit, WholeFirst: true}, e.Sent, send)
 		e.Early = receive(ctx, faults.ReceiverArgs{Framing: "ndjson", Limit: frameLimit}, e.Sent, send)
 		return e
-	}, func(e Prevent) Judgement {
+	}, func(e Prevent) finding {
 		figure := fmt.Sprintf("%s held; %s where checked while reading", faults.Size(e.Late.Held), faults.Size(e.Early.Held))
-		return decide(figure,
-			ruling{e.Late.Held >= e.Sent, Refuted,
-				"as printed the check sees a frame that is in memory already; it prevents the decoding, not the allocation"},
-			ruling{e.Late.Held > int64(e.Limit), Depends, "less than the message was allocated, and more than the limit"},
-			ruling{true, Holds, "the memory stayed within the limit"})
+		return decide(figure, e.Late.Held >= e.Sent, e.Late.Held > int64(e.Limit))
 	}),
 	claim("001-closing-safer", func(ctx context.Context, _ *session) Compared {
 		e := Compared{Sent: oversized, Limit: frameLimit}
@@ -86,7 +74,7 @@ var limitClaims = []Claim{
 			e.Options = append(e.Options, tryOption(ctx, name, e.Sent))
 		}
 		return e
-	}, func(e Compared) Judgement {
+	}, func(e Compared) finding {
 		options := map[string]Option{}
 		for _, o := range e.Options {
 			options[o.Option] = o
@@ -94,33 +82,25 @@ var limitClaims = []Claim{
 		shut, say := options[optionShut], options[optionSay]
 		figure := fmt.Sprintf("closing held %s and knew after %s, answering first %s and %s", faults.Size(shut.Held),
 			results.FormatDuration(float64(shut.DetectNS)), faults.Size(say.Held), results.FormatDuration(float64(say.DetectNS)))
-		return decide(figure,
-			ruling{2*shut.Held < say.Held || 10*shut.DetectNS < say.DetectNS, Holds,
-				"answering takes more memory, or longer to know, than closing"},
-			ruling{4*say.Held <= 5*shut.Held && say.ID != "null", Refuted,
-				"answering first knows as soon and holds no more, and tells the server which answer was too large; " +
-					"one that is cut off sees a broken pipe and no reason, and one that knew the limit refuses before the first byte"},
-			ruling{true, Depends, "answering holds about as much, but did not name the request"})
+		return decide(figure, 2*shut.Held < say.Held || 10*shut.DetectNS < say.DetectNS,
+			4*say.Held <= 5*shut.Held && say.ID != "null")
 	}),
 	claim("001-10mb-text", gatherFits(maker{"prose", 10_000_000, prose}, maker{"all quotation marks", 10_000_000, quotes}), judgeFits),
 	claim("001-5mb-image", gatherFits(maker{"base64", 5_000_000, base64Of}), judgeFits),
 	claim("001-1000-tools", gatherFits(maker{"tools", 1000, tools}), judgeFits),
-	claim("001-50mb-excluded", gatherFits(maker{"base64", 50_000_000, base64Of}), func(e Fits) Judgement {
+	claim("001-50mb-excluded", gatherFits(maker{"base64", 50_000_000, base64Of}), func(e Fits) finding {
 		passed := slices.ContainsFunc(e.Messages, func(c Content) bool { return c.Passed })
-		return holdsIf(!passed, e.figure(), "refused", "delivered")
+		return decide(e.figure(), !passed)
 	}),
-	claim("001-http2-1000", gatherFrame, func(e Frame) Judgement {
+	claim("001-http2-1000", gatherFrame, func(e Frame) finding {
 		ratio := float64(e.Limit) / float64(e.HTTP2)
-		return holdsIf(ratio >= 950 && ratio <= 1050, fmt.Sprintf("×%.5g", ratio),
-			"1,024 times; but an HTTP/2 frame is a part of a message, as a chunk is, and limits no message",
-			"the ratio is another one")
+		return decide(fmt.Sprintf("×%.5g", ratio), ratio >= 950 && ratio <= 1050)
 	}),
-	claim("001-grpc-4mb", gatherFrame, func(e Frame) Judgement {
+	claim("001-grpc-4mb", gatherFrame, func(e Frame) finding {
 		ratio := float64(e.Limit) / float64(e.GRPC)
-		return holdsIf(ratio <= 2, fmt.Sprintf("×%.3g", ratio), "the limits are of one size",
-			"four times as much: what passes here is refused by a gRPC service with its default, on the way or behind")
+		return decide(fmt.Sprintf("×%.3g", ratio), ratio <= 2)
 	}),
-	claim("001-rarely-1mb", interviews, func(e Interviews) Judgement {
+	claim("001-rarely-1mb", interviews, func(e Interviews) finding {
 		largest := Server{}
 		for _, s := range e.Servers {
 			if s.Largest > largest.Largest {
@@ -128,11 +108,7 @@ var limitClaims = []Claim{
 			}
 		}
 		figure := fmt.Sprintf("longest line of %d servers: %d B", len(e.Servers), largest.Largest)
-		if largest.Largest > 1e6 {
-			return judged(Refuted, figure, largest.Name+" sends more in a handshake or a short call")
-		}
-		return judged(NotTestable, figure,
-			"handshakes and short answers are far below; how often a tool returns more is up to what it is asked for: record the traffic with tap")
+		return decide(figure, largest.Largest > 1e6).naming(largest.Name)
 	}),
 }
 
@@ -290,13 +266,12 @@ func (e Fits) figure() string {
 	}), ", ")
 }
 
-func judgeFits(e Fits) Judgement {
+func judgeFits(e Fits) finding {
 	var t tally
 	for _, c := range e.Messages {
 		t.add(c.Name, c.Passed)
 	}
-	return t.judge(e.figure(), "delivered", "refused",
-		"JSON escapes some characters with one more byte, control characters with five: refused was ")
+	return t.judge(e.figure())
 }
 
 // An Option is one way for a client to take an oversized message.

@@ -2,6 +2,7 @@ package claims
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,27 +23,21 @@ import (
 
 // lineClaims are what document 004 says.
 var lineClaims = []Claim{
-	claim("004-mcp-newline", interviews, func(e Interviews) Judgement {
+	claim("004-mcp-newline", interviews, func(e Interviews) finding {
 		var t tally
 		for _, s := range e.Servers {
 			t.add(s.Name, s.Newline)
 		}
-		why := "each answers a handshake sent as a line: " + list(t.yes)
-		if len(t.no) > 0 {
-			why = "no answer from " + list(t.no)
-		}
-		return judged(t.verdict(), t.figure()+" servers", why)
+		return t.judge(t.figure() + " servers")
 	}),
-	claim("004-4096-robust", gatherPieces, func(e Pieces) Judgement {
+	claim("004-4096-robust", gatherPieces, func(e Pieces) finding {
 		figure := fmt.Sprintf("%d of %d", e.Intact, e.Messages)
-		if p := e.Printed; p != nil && e.Intact == e.Messages && (!p.LastLine || p.Intact < e.Messages) {
-			why := "however the bytes came, the lines were right; but as printed a last line without its newline is dropped"
-			if p.BadText {
-				why += ", and one that is no UTF-8 is said to be too large"
-			}
-			return judged(Depends, fmt.Sprintf("%s, as printed %d", figure, p.Intact), why)
+		intact, p := e.Intact == e.Messages, cmp.Or(e.Printed, &Printed{Intact: e.Messages, LastLine: true})
+		mended := intact && (!p.LastLine || p.Intact < e.Messages)
+		if mended {
+			figure += fmt.Sprintf(", as printed %d", p.Intact)
 		}
-		return holdsIf(e.Intact == e.Messages, figure, "however the bytes came, the lines were right", "lines were altered")
+		return decide(figure, !intact, mended && p.BadText, mended)
 	}),
 	claim("004-4096-cheap", func(ctx context.Context, s *session) faults.ReaderGrowth {
 		for _, g := range faults.GrowthOf(s.readersGrowth(ctx), growthFrom) {
@@ -52,38 +47,30 @@ var lineClaims = []Claim{
 		}
 		script.Check(errors.New("no figures of the reader that searches again"))
 		return faults.ReaderGrowth{}
-	}, func(e faults.ReaderGrowth) Judgement {
+	}, func(e faults.ReaderGrowth) finding {
 		figure := e.Slope.String()
 		if n := len(e.ToOurs); n > 0 {
 			last := e.ToOurs[n-1]
 			figure += fmt.Sprintf("; %s at %s, n = %d", estimate(last.Figure), faults.Size(last.Size), last.Figure.N)
 		}
-		j := holdsIf(e.Slope.Slope <= 1.3, figure, "time grows as the message does",
-			"after each read the whole buffer is searched again: time grows out of proportion with the message")
-		j.Unsure = e.Slope.Interval == nil || e.Slope.Interval.Lo <= 1 && e.Slope.Slope > 1.3
-		return j
+		f := decide(figure, e.Slope.Slope <= 1.3)
+		f.unsure = e.Slope.Interval == nil || e.Slope.Interval.Lo <= 1 && e.Slope.Slope > 1.3
+		return f
 	}),
 	claim("004-10mb-limit", func(ctx context.Context, _ *session) faults.UnboundedLine {
 		return *faults.SendUnbounded(ctx, "ndjson-rescan", framers.Close, unendingBytes)
-	}, func(e faults.UnboundedLine) Judgement {
-		return decide(fmt.Sprintf("%s held, %s of %s read", faults.Size(e.Held), faults.Size(e.Read), faults.Size(e.Sent)),
-			ruling{!e.Detected, Refuted,
-				"as printed the length is looked at when the newline comes: a line that never ends is never too long"},
-			ruling{e.Held > 3*int64(e.Limit), Refuted, "the limit was noticed, and far more than that was held by then"},
-			ruling{true, Holds, "the line was refused when it reached the limit"})
+	}, func(e faults.UnboundedLine) finding {
+		figure := fmt.Sprintf("%s held, %s of %s read", faults.Size(e.Held), faults.Size(e.Read), faults.Size(e.Sent))
+		return decide(figure, !e.Detected, e.Held > 3*int64(e.Limit))
 	}),
 	claim("004-skip-hangs", func(ctx context.Context, _ *session) (e Skip) {
 		e.Limit, e.WaitedNS = 64<<10, skipWait.Nanoseconds()
 		e.Skipped = askOversized(ctx, answererArgs{e.Limit, false})
 		e.Answered = askOversized(ctx, answererArgs{e.Limit, true})
 		return e
-	}, func(e Skip) Judgement {
-		next, first := slices.Contains(e.Skipped, "2"), slices.Contains(e.Skipped, "1")
-		return decide(fmt.Sprintf("answered: %s; by a server that does not skip: %s", list(e.Skipped), list(e.Answered)),
-			ruling{next && !first, Holds,
-				"the server is well and idle, and whoever waits for the skipped request waits for ever"},
-			ruling{first, Refuted, "the oversized request was answered"},
-			ruling{true, Depends, "the server answered nothing at all"})
+	}, func(e Skip) finding {
+		figure := fmt.Sprintf("answered: %s; by a server that does not skip: %s", list(e.Skipped), list(e.Answered))
+		return decide(figure, slices.Contains(e.Skipped, "1"), slices.Contains(e.Skipped, "2"))
 	}),
 	claim("004-id-in-1k", func(context.Context, *session) Places {
 		var t tally
@@ -97,12 +84,11 @@ var lineClaims = []Claim{
 			t.add(place.name, idIn([]byte(head[:1<<10])) == "7")
 		}
 		return Places{t.yes, t.no}
-	}, func(e Places) Judgement {
+	}, func(e Places) finding {
 		t := tally{e.Found, e.Lost}
-		return t.judge(t.figure()+" places", "the id was found wherever it stood", "the id was found nowhere",
-			"JSON gives members no order: behind large params the id is beyond the first KiB; not found: ")
+		return t.judge(t.figure() + " places")
 	}),
-	claim("004-eof-shutdown", interviews, func(e Interviews) Judgement {
+	claim("004-eof-shutdown", interviews, func(e Interviews) finding {
 		flushed := func(s Server) bool { return s.Replied && s.ReplyNS <= flushLimit.Nanoseconds() }
 		gone := func(s Server) bool { return s.Exited && s.ExitNS <= goneLimit.Nanoseconds() }
 		both := e.tallyOf(func(s Server) bool { return flushed(s) && gone(s) })
@@ -122,9 +108,9 @@ var lineClaims = []Claim{
 			}
 			each = append(each, text)
 		}
-		return judged(both.verdict(), both.figure()+" servers", strings.Join(each, "; "))
+		return both.judge(both.figure() + " servers").naming(strings.Join(each, "; "))
 	}),
-	claim("004-unknown-id", interviews, func(e Interviews) Judgement {
+	claim("004-unknown-id", interviews, func(e Interviews) finding {
 		seen := map[string]int{} // servers, by the id
 		var each []string
 		for _, s := range e.Servers {
@@ -133,14 +119,10 @@ var lineClaims = []Claim{
 		}
 		null, empty := seen["null"], seen[`""`]
 		figure := fmt.Sprintf("null from %d, \"\" from %d of %d servers", null, empty, len(e.Servers))
-		why := strings.Join(each, "; ")
-		return decide(figure,
-			ruling{null > 0 && empty > 0, Holds, "both are seen: " + why},
-			ruling{null > 0, Refuted, "JSON-RPC 2.0 demands null, and servers that answer use it: " + why},
-			ruling{true, Depends, "no server answered with null: " + why})
+		return decide(figure, null > 0 && empty > 0, null > 0).naming(strings.Join(each, "; "))
 	}),
-	claim("004-empty-lines", interviews, whether(func(s Server) bool { return s.Blank }, "each answers the request after it", "answers nothing more after a blank line")),
-	claim("004-trailing-space", interviews, whether(func(s Server) bool { return s.Trailing }, "each answers", "does not answer such a request")),
+	claim("004-empty-lines", interviews, whether(func(s Server) bool { return s.Blank })),
+	claim("004-trailing-space", interviews, whether(func(s Server) bool { return s.Trailing })),
 	claim("004-stdout-reserved", func(ctx context.Context, s *session) (e Dirty) {
 		for _, f := range s.faults(ctx, "dirty-lines") {
 			var d faults.DirtyLines
@@ -148,7 +130,7 @@ var lineClaims = []Claim{
 			e.Readers = append(e.Readers, d)
 		}
 		return e
-	}, func(e Dirty) Judgement {
+	}, func(e Dirty) finding {
 		var t tally
 		for _, r := range e.Readers {
 			for _, c := range r.Cases {
@@ -158,7 +140,7 @@ var lineClaims = []Claim{
 			}
 		}
 		figure := t.figure() + " readers lost no message"
-		return holdsIf(len(t.no) > 0, figure, "a log line cost a message to: "+list(t.no), "a log line cost nobody a message")
+		return decide(figure, len(t.no) > 0).naming(list(t.no))
 	}),
 }
 

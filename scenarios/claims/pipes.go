@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/pipebench/pipebench/framers"
@@ -33,13 +34,9 @@ var pipeClaims = []Claim{
 			return writeUnread(syspipe.Poller, int64(len(msg)), func(w *syspipe.End) error { return f.NewWriter(w).WriteMessage(msg) })
 		}
 		return ChunkedWrite{write("ndjson"), write("chunked:61440")}
-	}, func(e ChunkedWrite) Judgement {
+	}, func(e ChunkedWrite) finding {
 		figure := fmt.Sprintf("stuck after %s in chunks, %s as a line", faults.Size(e.Chunked.Accepted), faults.Size(e.Bare.Accepted))
-		return decide(figure,
-			ruling{e.Chunked.Stalled, Refuted,
-				"what keeps a writer from waiting is a reader that reads; chunks let other messages in between, and nothing else"},
-			ruling{e.Bare.Stalled, Holds, "the chunking writer got through"},
-			ruling{true, Depends, "neither writer had to wait here"})
+		return decide(figure, e.Chunked.Stalled, e.Bare.Stalled)
 	}),
 	claim("000-60k-leaves-room", func(_ context.Context, _ *session) Room {
 		const data = 60 << 10
@@ -47,11 +44,10 @@ var pipeClaims = []Claim{
 		header := fmt.Sprintf("%036d:%d:%d:\n", 0, 1<<31-2, 1<<31-1)
 		size := data + len(header)
 		return Room{data, len(header), writeUnread(syspipe.Poller, int64(size), writeBytes(size))}
-	}, func(e Room) Judgement {
+	}, func(e Room) finding {
 		size := e.Data + e.Header
-		return holdsIf(size <= 64<<10 && !e.Frame.Stalled && e.Frame.Accepted == int64(size), fmt.Sprintf("%d + %d = %d B", e.Data, e.Header, size),
-			fmt.Sprintf("%d bytes are left even by the longest header; an empty pipe took the frame whole", 64<<10-size),
-			"the frame does not fit the pipe")
+		fits := size <= 64<<10 && !e.Frame.Stalled && e.Frame.Accepted == int64(size)
+		return decide(fmt.Sprintf("%d + %d = %d B", e.Data, e.Header, size), fits).naming(fmt.Sprint(64<<10 - size))
 	}),
 }
 
@@ -75,20 +71,19 @@ func gatherAtomicity(ctx context.Context, s *session) Atomicity {
 	})
 }
 
-func judgeAtomicity(e Atomicity) Judgement {
-	whole := 0
-	for _, m := range e.Mixtures {
-		if m.Cut == 0 {
-			whole = m.Size
-			continue
+func judgeAtomicity(e Atomicity) finding {
+	whole, m := 0, faults.InterleavedWrites{}
+	for _, m = range e.Mixtures {
+		if m.Cut != 0 {
+			break
 		}
-		return decide(fmt.Sprintf("%d B whole, %d B cut %d times in %d", whole, m.Size, m.Cut, m.Writes),
-			ruling{m.Size <= 512, Refuted, "not even 512 bytes stay whole"},
-			ruling{m.Size > 4096, Refuted,
-				fmt.Sprintf("PIPE_BUF is %d on %s; 512 is what POSIX demands at least, and what macOS has", e.PipeBuf, e.OS)},
-			ruling{true, Holds, "longer writes were cut, those of 512 bytes were not"})
+		whole = m.Size
 	}
-	return judged(Depends, fmt.Sprintf("%d B whole", whole), "no write was cut in this run, which is no proof that none can be")
+	figure := fmt.Sprintf("%d B whole", whole)
+	if m.Cut != 0 {
+		figure += fmt.Sprintf(", %d B cut %d times in %d", m.Size, m.Cut, m.Writes)
+	}
+	return decide(figure, m.Cut == 0, m.Size <= 512, m.Size > 4096).naming(fmt.Sprintf("%d on %s", e.PipeBuf, e.OS))
 }
 
 // A LargeWrite is the evidence of what writing more than a pipe holds does.
@@ -156,39 +151,33 @@ func writeTo(reader bool, size int) (text string, broken bool) {
 	return faults.ErrorText(err), errors.Is(err, syscall.EPIPE)
 }
 
-func judgeCapacity(e LargeWrite) Judgement {
-	return holdsIf(e.Fill.Accepted == 64<<10, fmt.Sprintf("%d B accepted, pages of %d B", e.Fill.Accepted, e.PageSize),
-		"exactly that much was accepted while nobody read; by default, and for writes that fill pages",
-		"a pipe of this system holds something else by default: capacity is counted in pages, and may be limited by user")
+func judgeCapacity(e LargeWrite) finding {
+	return decide(fmt.Sprintf("%d B accepted, pages of %d B", e.Fill.Accepted, e.PageSize), e.Fill.Accepted == 64<<10)
 }
 
-func judgeBlocks(e LargeWrite) Judgement {
-	return holdsIf(e.Block.Stalled, fmt.Sprintf("%d of %d B accepted", e.Block.Accepted, e.Block.Offered),
-		"the write waits for a reader as soon as the pipe is full, and goes on when one reads",
-		"the write returned although nobody read")
+func judgeBlocks(e LargeWrite) finding {
+	return decide(fmt.Sprintf("%d of %d B accepted", e.Block.Accepted, e.Block.Offered), e.Block.Stalled)
 }
 
-func judgeAgain(e LargeWrite) Judgement {
-	if e.NonBlock == nil {
-		return judged(Refuted, "", "this system has no EAGAIN for pipes: a write that has no room waits, or reports zero bytes")
+func judgeAgain(e LargeWrite) finding {
+	figure, large := "", Stall{}
+	if e.NonBlock != nil {
+		large = *e.NonBlock
+		figure = fmt.Sprintf("first %d of %d B, then EAGAIN", large.Accepted, large.Offered)
 	}
-	return decide(fmt.Sprintf("first %d of %d B, then EAGAIN", e.NonBlock.Accepted, e.NonBlock.Offered),
-		ruling{e.NonBlock.Accepted == 0 && e.NonBlock.EAGAIN > 0, Holds,
-			"the write was refused although the pipe was empty"},
-		ruling{e.NonBlock.EAGAIN == 0, Refuted, "no write was refused"},
-		ruling{e.OneMore != nil && e.OneMore.EAGAIN > 0, Depends,
-			"only on a non-blocking descriptor, and only when nothing fits: the large write is cut short first, and a write of 1 byte to a full pipe gets EAGAIN as well"},
-		ruling{true, Depends, "only on a non-blocking descriptor"})
+	return decide(figure, e.NonBlock == nil, large.Accepted == 0 && large.EAGAIN > 0, large.EAGAIN == 0,
+		e.OneMore != nil && e.OneMore.EAGAIN > 0)
 }
 
-func judgeBroken(e LargeWrite) Judgement {
+func judgeBroken(e LargeWrite) finding {
+	figure, said, gone := "", e.Gone, e.OnePipe && e.GonePipe
 	switch {
 	case e.ReadPipe:
-		return judged(Holds, "EPIPE with a reader at work", "the write failed although the reader was there: "+e.Read)
-	case e.OnePipe && e.GonePipe:
-		return judged(Refuted, "EPIPE for 65537 B and for 1 B, without a reader", "EPIPE says that nobody holds the reading end any more: size has no part in it")
+		figure, said = "EPIPE with a reader at work", e.Read
+	case gone:
+		figure = "EPIPE for 65537 B and for 1 B, without a reader"
 	}
-	return judged(Depends, "", "no write failed with EPIPE here: with the reader gone it said: "+e.Gone)
+	return decide(figure, e.ReadPipe, gone).naming(said)
 }
 
 // A ChunkedWrite is the evidence of 000-chunks-avoid-blocking.
@@ -207,46 +196,34 @@ type Room struct {
 // macClaims are what document 000 says of macOS by name. On macOS they are judged by the same
 // experiments as everywhere; elsewhere they cannot be tested, and the reason is what the kernel's
 // source says (XNU, bsd/kern/sys_pipe.c and sys_generic.c).
-var macClaims = []Claim{
-	onMac("000-macos-pipe-buf",
-		"XNU's sys/syslimits.h has 512, and pipe_write splits a longer write only where it has to wait for room",
-		gatherAtomicity, judgeAtomicity),
-	onMac("000-macos-capacity",
-		"XNU: a new pipe has 512 bytes and grows, at the start of a write that does not fit, to at most 64 KiB; once all pipes together hold 16 MiB none grows any more",
-		gatherLargeWrite, judgeCapacity),
-	onMac("000-macos-write-blocks",
-		"XNU's pipe_write fills the pipe and sleeps until a reader makes room, as other kernels do",
-		gatherLargeWrite, judgeBlocks),
-	onMac("000-macos-write-eagain",
-		"XNU returns a short count while anything fits, and EAGAIN, on a non-blocking descriptor, only when nothing does: fill level and mode decide, not size",
-		gatherLargeWrite, judgeAgain),
-	onMac("000-macos-write-epipe",
-		"XNU returns EPIPE when the reading end is closed, and then drops the count of what it had taken; size has no part in it",
-		gatherLargeWrite, judgeBroken),
-}
+var macClaims = stat.Map(pipeClaims[:5], onMac)
 
 // A MacEvidence is that of a claim about macOS.
-type MacEvidence[E any] struct {
-	OS    string `json:"os"`
-	Here  E      `json:"here,omitzero"`
-	Says  string `json:"source_says"`
-	About string `json:"about"`
+type MacEvidence struct {
+	OS    string           `json:"os"`
+	Here  results.Evidence `json:"here,omitzero"`
+	Says  string           `json:"source_says"`
+	About string           `json:"about"`
 }
 
-func onMac[E any](id, source string, gather func(context.Context, *session) E, rule func(E) Judgement) Claim {
-	return claim(id,
-		func(ctx context.Context, s *session) MacEvidence[E] {
-			e := MacEvidence[E]{OS: runtime.GOOS, Says: source, About: "darwin"}
-			if e.OS == e.About {
-				e.Here = gather(ctx, s)
-			}
-			return e
-		}, func(e MacEvidence[E]) Judgement {
-			if e.OS == e.About {
-				return rule(e.Here)
-			}
-			return judged(NotTestable, "", e.Says)
-		})
+// onMac makes of a claim the same about macOS.
+func onMac(here Claim) Claim {
+	c := Claim{ID: strings.Replace(here.ID, "-", "-macos-", 1), Seed: here.Seed}
+	c.gather = func(ctx context.Context, s *session) results.Evidence {
+		e := MacEvidence{OS: runtime.GOOS, Says: words()[c.ID].parts["elsewhere"], About: "darwin"}
+		if e.OS == e.About {
+			e.Here = here.gather(ctx, s)
+		}
+		return script.Must(results.NewEvidence(e))
+	}
+	c.judge = func(evidence results.Evidence) (Judgement, error) {
+		var e MacEvidence
+		if err := evidence.Decode(&e); err != nil || e.OS != e.About {
+			return Judgement{Verdict: NotTestable, Why: e.Says}, err
+		}
+		return here.judge(e.Here)
+	}
+	return c
 }
 
 // chunkingClaims are what document 000 says chunks cost.
@@ -263,15 +240,14 @@ var chunkingClaims = []Claim{
 			e.Messages = append(e.Messages, h)
 		}
 		return e
-	}, func(e Headers) Judgement {
+	}, func(e Headers) finding {
 		var t tally
 		least, most := 1<<30, 0
 		for _, m := range e.Messages {
 			least, most = min(least, m.Least), max(most, m.Most)
 			t.add(faults.Size(m.Message), m.Least >= 34 && m.Most <= 46)
 		}
-		return t.judge(fmt.Sprintf("%d to %d B", least, most), "36 of a UUID, two numbers, three colons and the newline",
-			"no frame's header is near 40 bytes", "beyond 15 % of 40 for messages of ")
+		return t.judge(fmt.Sprintf("%d to %d B", least, most))
 	}),
 	claim("000-overhead-bytes", func(ctx context.Context, s *session) (e Wire) {
 		records := s.costs(ctx)
@@ -285,7 +261,7 @@ var chunkingClaims = []Claim{
 			}
 		}
 		return e
-	}, func(e Wire) Judgement {
+	}, func(e Wire) finding {
 		var t tally
 		least, most := 0.0, 0.0
 		for i, o := range e.Overhead {
@@ -295,30 +271,25 @@ var chunkingClaims = []Claim{
 			most = max(most, o.Percent)
 			t.add(faults.Size(o.Size), o.Percent < 1)
 		}
-		return t.judge(fmt.Sprintf("%.2g %% to %.2g %%, exact", least, most), "below 1 % for every size",
-			"1 % and more for every size", "where every message is framed, small ones pay more: ")
+		return t.judge(fmt.Sprintf("%.2g %% to %.2g %%, exact", least, most))
 	}),
-	claim("000-overhead-time", costRatios("time", "chunked:61440", "stream", 0), judgeCost(1.01, "time")),
-	claim("000-overhead-cpu", costRatios("cpu", "chunked:61440", "stream", 0), judgeCost(1.01, "CPU time")),
+	claim("000-overhead-time", costRatios("time", "chunked:61440", "stream", 0), judgeCost(1.01)),
+	claim("000-overhead-cpu", costRatios("cpu", "chunked:61440", "stream", 0), judgeCost(1.01)),
 	claim("000-latency-small", func(ctx context.Context, s *session) (e Small) {
 		records := s.costs(ctx)
 		e.Framed = ratios(records, "time", "chunked:61440", "roundtrip", 0)
 		e.Bare = ratios(records, "time", "adaptive:61440", "roundtrip", 0)
 		return e
-	}, func(e Small) Judgement {
+	}, func(e Small) finding {
 		framed, _ := compareAll(e.Framed, 1+noticeable)
 		bare, _ := compareAll(e.Bare, 1+noticeable)
 		figure := fmt.Sprintf("framed: %s; bare: %s", ratioRange(e.Framed), ratioRange(e.Bare))
 		known := framed != Depends && bare != Depends && (framed == bare || bare == Holds)
-		j := decide(figure,
-			ruling{!known, Depends, "the intervals leave open whether small messages take more than 5 % longer, framed or bare"},
-			ruling{framed != bare, Depends, "small messages that go as bare lines take no longer, framed ones do"},
-			ruling{bare == Holds, Holds, "round trips take as long as those of lines, within 5 %"},
-			ruling{true, Refuted, "round trips take more than 5 % longer than those of lines"})
-		j.Unsure = !known
-		return j
+		f := decide(figure, !known, framed != bare, bare == Holds)
+		f.unsure = !known
+		return f
 	}),
-	claim("000-throughput", costRatios("time", "chunked:61440", "stream", 64<<10), judgeCost(1+noticeable, "time")),
+	claim("000-throughput", costRatios("time", "chunked:61440", "stream", 64<<10), judgeCost(1+noticeable)),
 }
 
 // Headers are the evidence of 000-header-40.
@@ -357,18 +328,12 @@ func costRatios(metric, framing, pattern string, least int) func(context.Context
 	}
 }
 
-func judgeCost(bound float64, what string) func(Costs) Judgement {
-	return func(e Costs) Judgement {
-		v, unsure := compareAll(e.Ratios, bound)
-		limit := fmt.Sprintf("%.0f %%", 100*(bound-1))
-		everywhere := fmt.Sprintf("%s more %s than the same messages as lines, at every size and placement", limit, what)
-		j := decide(ratioRange(e.Ratios),
-			ruling{v == Holds, v, "less than " + everywhere},
-			ruling{v == Refuted, v, "more than " + everywhere},
-			ruling{unsure, v, "the intervals leave open whether " + limit + " is kept to everywhere"},
-			ruling{true, v, limit + " is kept to at some sizes and placements, and not at others"})
-		j.Unsure = unsure
-		return j
+func judgeCost(bound float64) func(Costs) finding {
+	return func(e Costs) finding {
+		verdict, unsure := compareAll(e.Ratios, bound)
+		f := decide(ratioRange(e.Ratios), verdict == Holds, verdict == Refuted, unsure)
+		f.unsure = unsure
+		return f
 	}
 }
 

@@ -32,16 +32,14 @@ var processClaims = []Claim{
 			}
 		}
 		return e
-	}, func(e Bytewise) Judgement {
-		if e.Compared == 0 || len(e.ToOurs) == 0 {
-			return judged(Refuted, "", "no line came through as it was sent")
+	}, func(e Bytewise) finding {
+		figure, worst := "", faults.Sized{}
+		arrived := e.Compared != 0 && len(e.ToOurs) > 0
+		if arrived {
+			worst = slices.MaxFunc(e.ToOurs, func(a, b faults.Sized) int { return cmp.Compare(a.Figure.Median, b.Figure.Median) })
+			figure = fmt.Sprintf("%s at %s, n = %d; %.0f calls for a KiB", estimate(worst.Figure), faults.Size(worst.Size), worst.Figure.N, e.Calls)
 		}
-		worst := slices.MaxFunc(e.ToOurs, func(a, b faults.Sized) int { return cmp.Compare(a.Figure.Median, b.Figure.Median) })
-		figure := fmt.Sprintf("%s at %s, n = %d; %.0f calls for a KiB", estimate(worst.Figure), faults.Size(worst.Size), worst.Figure.N, e.Calls)
-		return decide(figure,
-			ruling{worst.Figure.Above(3), Depends,
-				"the lines are right, and each byte is a system call: it will do where a message is a few bytes long"},
-			ruling{true, Holds, "the lines are right, and it costs less than three times what reading ahead does"})
+		return decide(figure, !arrived, worst.Figure.Above(3))
 	}),
 	claim("002-crash-isolation", func(ctx context.Context, s *session) (e Crash) {
 		p := script.Must(proc.Self("claims/crasher", nil))
@@ -56,17 +54,14 @@ var processClaims = []Claim{
 		e.WriteFail = faults.ErrorText(c.Say("ask\n"))
 		e.Printer = decodeFault[faults.Printer](s.faults(ctx, "reader-gone"), "reader-gone/stdout/default").Signal
 		return e
-	}, func(e Crash) Judgement {
-		figure := "told after " + results.FormatDuration(float64(e.ToldNS))
-		switch {
-		case !e.Told:
-			return judged(Refuted, "", "the client was not told that its server had died")
-		case e.Printer:
-			return judged(Depends, figure, "the client sees the end of the output and lives; but a program that writes to the dead pipe and does not handle SIGPIPE is killed by it")
+	}, func(e Crash) finding {
+		figure := ""
+		if e.Told {
+			figure = "told after " + results.FormatDuration(float64(e.ToldNS))
 		}
-		return judged(Holds, figure, "the client sees the end of the output and lives")
+		return decide(figure, !e.Told, e.Printer)
 	}),
-	claim("002-malformed-skipped", interviews, whether(func(s Server) bool { return s.Malformed }, "each answers the request after it", "answers nothing more after such a line")),
+	claim("002-malformed-skipped", interviews, whether(func(s Server) bool { return s.Malformed })),
 	claim("002-efficient-json", func(context.Context, *session) Parsing {
 		e := Parsing{Size: 64 << 10}
 		msg := script.Must(json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "result": tools(e.Size / 700)}))
@@ -81,26 +76,18 @@ var processClaims = []Claim{
 			return float64(time.Since(began)) / times
 		})
 		return e
-	}, func(e Parsing) Judgement {
-		return decide(fmt.Sprintf("%s, n = %d", estimate(e.Share), e.Share.N),
-			ruling{e.Share.Below(1), Holds, "it takes less than the pipe does"},
-			ruling{e.Share.Above(3), Refuted,
-				"it takes several times what the pipe and the framing do: where messages are large, JSON is the cost, and not how it is framed"},
-			ruling{true, Depends, "it takes about what the pipe and the framing do"})
+	}, func(e Parsing) finding {
+		return decide(fmt.Sprintf("%s, n = %d", estimate(e.Share), e.Share.N), e.Share.Below(1), e.Share.Above(3))
 	}),
 	claim("002-stderr-separate", func(ctx context.Context, s *session) (e Logs) {
 		all := s.faults(ctx, "stderr-undrained")
 		e.Undrained = decodeFault[faults.Logging](all, "stderr-undrained/logs-4096")
 		e.Drained = decodeFault[faults.Logging](all, "stderr-undrained/logs-65537-drained")
 		return e
-	}, func(e Logs) Judgement {
+	}, func(e Logs) finding {
 		figure := fmt.Sprintf("%d of %d requests, log unread", e.Undrained.Answered, e.Undrained.Asked)
 		unread, read := e.Undrained.Answered == e.Undrained.Asked, e.Drained.Answered == e.Drained.Asked
-		return decide(figure,
-			ruling{unread && read, Holds, "all requests were answered"},
-			ruling{read, Depends,
-				"only while the client reads it: the log fills its pipe, and the server waits there in place of answering"},
-			ruling{true, Refuted, "requests went unanswered even with the log read"})
+		return decide(figure, unread && read, read)
 	}),
 }
 
@@ -148,21 +135,15 @@ var headerClaims = []Claim{
 			}
 		})
 		return e
-	}, func(e Headed) Judgement {
-		return holdsIf(len(e.Altered) == 0, fmt.Sprintf("%d of %d", e.Messages-len(e.Altered), e.Messages),
-			"the length is in bytes, so no content can be taken for the end",
-			"did not arrive as they were sent: "+list(e.Altered))
+	}, func(e Headed) finding {
+		return decide(fmt.Sprintf("%d of %d", e.Messages-len(e.Altered), e.Messages), len(e.Altered) == 0).naming(list(e.Altered))
 	}),
-	claim("003-mcp-content-length", interviews, func(e Interviews) Judgement {
+	claim("003-mcp-content-length", interviews, func(e Interviews) finding {
 		header := e.tallyOf(func(s Server) bool { return s.ContentLength })
 		line := len(header.yes) + len(header.no)
 		figure := fmt.Sprintf("header answered by %d, line by %d of %d servers", len(header.yes), line, len(e.Servers))
-		return decide(figure,
-			ruling{len(header.no) == 0 && len(header.yes) > 0, Holds,
-				"every server answers a handshake sent with a header"},
-			ruling{len(header.yes) == 0 && line == len(e.Servers) && line > 0, Refuted,
-				"MCP on stdio is a message a line; the header belongs to the Language Server Protocol"},
-			ruling{true, Depends, "answers to a header: " + list(header.yes)})
+		return decide(figure, len(header.no) == 0 && len(header.yes) > 0,
+			len(header.yes) == 0 && line == len(e.Servers) && line > 0).naming(list(header.yes))
 	}),
 }
 

@@ -26,10 +26,8 @@ var reassemblyClaims = []Claim{
 			e.Intact = bytes.Equal(script.Must(r.ReadMessage()), msg)
 		}, framers.WithMaxMessage(e.Size), framers.WithMaxInFlight(1, e.Size))
 		return e
-	}, func(e Arrival) Judgement {
-		return holdsIf(e.Intact, faults.Size(e.Size),
-			"it arrived as it was sent; every receiver needs a limit all the same, and 16 MiB is the default here",
-			"it did not arrive as it was sent")
+	}, func(e Arrival) finding {
+		return decide(faults.Size(e.Size), e.Intact)
 	}),
 	claim("000-memory", func(ctx context.Context, _ *session) (e Memory) {
 		f := script.Must(framers.Chunked(60 << 10))
@@ -42,14 +40,13 @@ var reassemblyClaims = []Claim{
 		}
 		e.Growth = script.Must(stat.FitGrowth(sizes, held))
 		return e
-	}, func(e Memory) Judgement {
-		if len(e.Messages) == 0 {
-			return judged(Refuted, "", "no message was received")
+	}, func(e Memory) finding {
+		figure, none := "", len(e.Messages) == 0
+		if !none {
+			last := e.Messages[len(e.Messages)-1]
+			figure = fmt.Sprintf("%s; %.1f × at %s", e.Growth, float64(last.Held)/float64(last.Size), faults.Size(last.Size))
 		}
-		last := e.Messages[len(e.Messages)-1]
-		return holdsIf(e.Growth.Slope >= 0.7 && e.Growth.Slope <= 1.3,
-			fmt.Sprintf("%s; %.1f × at %s", e.Growth, float64(last.Held)/float64(last.Size), faults.Size(last.Size)),
-			"memory grows as the message does", "memory does not grow as the message does")
+		return decide(figure, none, e.Growth.Slope >= 0.7 && e.Growth.Slope <= 1.3)
 	}),
 	claim("000-cleared", func(ctx context.Context, _ *session) Kept {
 		f := script.Must(framers.Chunked(60 << 10))
@@ -62,41 +59,27 @@ var reassemblyClaims = []Claim{
 			}
 			return err
 		})
-	}, func(e Kept) Judgement {
-		return holdsIf(e.AfterHeap < e.Size/10, fmt.Sprintf("%s left of %s", faults.Size(e.AfterHeap), faults.Size(e.Size)),
-			"the receiver let go of the large message's buffer when smaller ones came",
-			"the receiver keeps the buffer of the largest message it has seen")
+	}, func(e Kept) finding {
+		return decide(fmt.Sprintf("%s left of %s", faults.Size(e.AfterHeap), faults.Size(e.Size)), e.AfterHeap < e.Size/10)
 	}),
-	claim("000-streaming", gatherStreaming, func(e Streaming) Judgement {
-		return decide(fmt.Sprintf("%d of %d frames", e.Early, e.Frames),
-			ruling{e.Early > 0 && e.Early == e.Frames-1, Holds,
-				"each chunk was at hand before the next was sent; it is part of a message, so what can be done with it is up to the program"},
-			ruling{e.Early == 0, Refuted, "nothing was at hand before the message was complete"},
-			ruling{true, Depends, "some chunks were at hand before the message was complete"})
+	claim("000-streaming", gatherStreaming, func(e Streaming) finding {
+		return decide(fmt.Sprintf("%d of %d frames", e.Early, e.Frames), e.Early > 0 && e.Early == e.Frames-1, e.Early == 0)
 	}),
-	claim("000-in-flight", gatherFlight, func(e Flight) Judgement {
-		return holdsIf(e.Intact == e.Messages, fmt.Sprintf("%d of %d messages, %d frames", e.Intact, e.Messages, e.Frames),
-			"the id in each frame tells the messages apart",
-			"messages whose frames came in turn did not arrive as they were sent")
+	claim("000-in-flight", gatherFlight, func(e Flight) finding {
+		return decide(fmt.Sprintf("%d of %d messages, %d frames", e.Intact, e.Messages, e.Frames), e.Intact == e.Messages)
 	}),
-	claim("000-missing-chunks", gatherMissing, func(e Missing) Judgement {
-		return decide("at the end: "+e.AtEnd,
-			ruling{e.Named && e.NamedOpen, Holds, "the receiver names the chunk that is missing"},
-			ruling{e.Named, Depends,
-				"only when the stream ends, or after a time without news of the message (a minute here): on an open stream a lost chunk looks like one that is late"},
-			ruling{true, Refuted, "the message was lost without an error that names the chunk"})
+	claim("000-missing-chunks", gatherMissing, func(e Missing) finding {
+		return decide("at the end: "+e.AtEnd, e.Named && e.NamedOpen, e.Named)
 	}),
-	claim("000-out-of-order", gatherMissing, func(e Missing) Judgement {
-		return holdsIf(!e.Swapped, "frames 1 and 2 swapped", "the message is refused",
-			"the index in each frame says where it belongs: the receiver here puts them in order")
+	claim("000-out-of-order", gatherMissing, func(e Missing) finding {
+		return decide("frames 1 and 2 swapped", !e.Swapped)
 	}),
-	claim("000-invalid-frames", gatherInvalid, func(e Invalid) Judgement {
+	claim("000-invalid-frames", gatherInvalid, func(e Invalid) finding {
 		var t tally
 		for _, c := range e.Cases {
 			t.add(c.Fault, c.Refused)
 		}
-		return t.judge(t.figure()+" faults refused", "every faulty frame was refused", "no faulty frame was refused",
-			"the header is checked, and nothing checks the rest; passed: ")
+		return t.judge(t.figure() + " faults refused")
 	}),
 	claim("000-unchunked-peers", func(context.Context, *session) Peers {
 		return Peers{
@@ -104,15 +87,10 @@ var reassemblyClaims = []Claim{
 			FromLines: *faults.SendMismatched("ndjson", "adaptive:4096"),
 			Strict:    *faults.SendMismatched("ndjson", "chunked:4096"),
 		}
-	}, func(e Peers) Judgement {
+	}, func(e Peers) finding {
 		to, from := e.ToLines.Understood == e.ToLines.Sent, e.FromLines.Understood == e.FromLines.Sent
 		figure := fmt.Sprintf("to lines %d of %d, from lines %d of %d", e.ToLines.Understood, e.ToLines.Sent, e.FromLines.Understood, e.FromLines.Sent)
-		return decide(figure,
-			ruling{to && from, Holds, "messages pass both ways"},
-			ruling{from, Depends,
-				"what a line peer sends is understood; what it gets in chunks is no message to it, and it drops or refuses that"},
-			ruling{to, Depends, "a line peer understands, and is not understood"},
-			ruling{true, Refuted, "messages pass neither way"})
+		return decide(figure, to && from, from, to)
 	}),
 	claim("000-protocol-agnostic", func(ctx context.Context, s *session) (e Agnostic) {
 		all := s.faults(ctx, "split-utf8")
@@ -120,14 +98,9 @@ var reassemblyClaims = []Claim{
 		e.Strict = decodeFault[faults.SplitText](all, "split-utf8/strict")
 		e.Newline = framers.Carries(script.Must(framers.Chunked(60<<10)), []byte("a\nb")) == nil
 		return e
-	}, func(e Agnostic) Judgement {
+	}, func(e Agnostic) finding {
 		figure := fmt.Sprintf("joined as bytes %d of %d, decoded frame by frame %d of %d", e.Bytes.Intact, e.Bytes.Messages, e.Strict.Intact, e.Strict.Messages)
-		return decide(figure,
-			ruling{e.Bytes.Intact < e.Bytes.Messages, Refuted,
-				"messages were lost although their bytes were joined before they were decoded"},
-			ruling{e.Strict.Intact < e.Strict.Messages, Depends,
-				"a chunk may end inside a character: a receiver that takes each frame for text, as the document's data type suggests, loses the message"},
-			ruling{true, Holds, "no message was lost"})
+		return decide(figure, e.Bytes.Intact < e.Bytes.Messages, e.Strict.Intact < e.Strict.Messages)
 	}),
 }
 

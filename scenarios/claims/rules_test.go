@@ -2,6 +2,7 @@ package claims
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,11 +63,25 @@ func serverCases(fail func(*Server)) []verdictCase {
 	}
 }
 
+// macCases are evidence from another system, which is none, and from macOS.
+func macCases(want string, here any) []verdictCase {
+	return []verdictCase{
+		{"elsewhere", MacEvidence{OS: "linux", About: "darwin", Says: "source"}, NotTestable, false},
+		{"there", MacEvidence{OS: "darwin", About: "darwin", Here: results.MustEvidence(here)}, want, false},
+	}
+}
+
 var atomicityCases = []verdictCase{
 	{"cut within 512", Atomicity{Mixtures: []faults.InterleavedWrites{{Size: 512, Cut: 1}}}, Refuted, false},
 	{"cut at 513", Atomicity{Mixtures: []faults.InterleavedWrites{{Size: 512}, {Size: 513, Cut: 3}, {Size: 5000, Cut: 3}}}, Holds, false},
 	{"cut at 4097", Atomicity{Mixtures: []faults.InterleavedWrites{{Size: 512}, {Size: 4096}, {Size: 4097, Cut: 3}}}, Refuted, false},
 	{"never cut", Atomicity{Mixtures: []faults.InterleavedWrites{{Size: 512}, {Size: 4097}}}, Depends, false},
+}
+
+var fitsCases = []verdictCase{
+	{"whatever", Fits{Messages: []Content{{Name: "a", Passed: true}}}, Holds, false},
+	{"some", Fits{Messages: []Content{{Name: "a", Passed: true}, {Name: "b"}}}, Depends, false},
+	{"refused", Fits{Messages: []Content{{Name: "a"}}}, Refuted, false},
 }
 
 // cases make every rule go at least two ways.
@@ -102,11 +117,11 @@ var cases = map[string][]verdictCase{
 		{"too long", Room{61440, 5000, Stall{Accepted: 66440}}, Refuted, false},
 		{"refused", Room{61440, 60, Stall{Accepted: 4096, Stalled: true}}, Refuted, false},
 	},
-	"000-macos-pipe-buf":     {{"elsewhere", MacEvidence[Atomicity]{OS: "linux", About: "darwin", Says: "source"}, NotTestable, false}, {"there", MacEvidence[Atomicity]{OS: "darwin", About: "darwin", Here: Atomicity{Mixtures: []faults.InterleavedWrites{{Size: 513, Cut: 1}}}}, Holds, false}},
-	"000-macos-capacity":     {{"elsewhere", MacEvidence[LargeWrite]{OS: "linux", About: "darwin", Says: "source"}, NotTestable, false}, {"there", MacEvidence[LargeWrite]{OS: "darwin", About: "darwin", Here: LargeWrite{Fill: Stall{Accepted: 512}}}, Refuted, false}},
-	"000-macos-write-blocks": {{"elsewhere", MacEvidence[LargeWrite]{OS: "linux", About: "darwin", Says: "source"}, NotTestable, false}, {"there", MacEvidence[LargeWrite]{OS: "darwin", About: "darwin", Here: LargeWrite{Block: Stall{Stalled: true}}}, Holds, false}},
-	"000-macos-write-eagain": {{"elsewhere", MacEvidence[LargeWrite]{OS: "linux", About: "darwin", Says: "source"}, NotTestable, false}, {"there", MacEvidence[LargeWrite]{OS: "darwin", About: "darwin"}, Refuted, false}},
-	"000-macos-write-epipe":  {{"elsewhere", MacEvidence[LargeWrite]{OS: "linux", About: "darwin", Says: "source"}, NotTestable, false}, {"there", MacEvidence[LargeWrite]{OS: "darwin", About: "darwin", Here: LargeWrite{ReadPipe: true}}, Holds, false}},
+	"000-macos-pipe-buf":     macCases(Holds, Atomicity{Mixtures: []faults.InterleavedWrites{{Size: 513, Cut: 1}}}),
+	"000-macos-capacity":     macCases(Refuted, LargeWrite{Fill: Stall{Accepted: 512}}),
+	"000-macos-write-blocks": macCases(Holds, LargeWrite{Block: Stall{Stalled: true}}),
+	"000-macos-write-eagain": macCases(Refuted, LargeWrite{}),
+	"000-macos-write-epipe":  macCases(Holds, LargeWrite{ReadPipe: true}),
 
 	"000-header-40": {
 		{"about", Headers{[]HeaderOf{{Least: 42, Most: 46}}}, Holds, false},
@@ -128,6 +143,8 @@ var cases = map[string][]verdictCase{
 	"000-overhead-cpu": {
 		{"below", costsOf([2]float64{0.9, 1.005}), Holds, false},
 		{"above", costsOf([2]float64{1.02, 1.1}), Refuted, false},
+		{"both", costsOf([2]float64{0.9, 1}, [2]float64{1.2, 1.3}), Depends, false},
+		{"wide", costsOf([2]float64{0.9, 1.3}), Depends, true},
 	},
 	"000-latency-small": {
 		{"no longer", Small{Framed: ratiosOf([2]float64{0.9, 1.04}), Bare: ratiosOf([2]float64{0.9, 1.04})}, Holds, false},
@@ -139,6 +156,7 @@ var cases = map[string][]verdictCase{
 		{"within 5 %", costsOf([2]float64{1.01, 1.04}), Holds, false},
 		{"beyond", costsOf([2]float64{1.06, 1.2}), Refuted, false},
 		{"some", costsOf([2]float64{1.01, 1.04}, [2]float64{1.06, 1.2}), Depends, false},
+		{"wide", costsOf([2]float64{1.01, 1.2}), Depends, true},
 	},
 
 	"000-any-size": {
@@ -148,6 +166,7 @@ var cases = map[string][]verdictCase{
 	"000-memory": {
 		{"as the message", Memory{Messages: []Kept{{Size: 100, Held: 200}}, Growth: stat.Growth{Slope: 0.9}}, Holds, false},
 		{"squared", Memory{Messages: []Kept{{Size: 100, Held: 200}}, Growth: stat.Growth{Slope: 2}}, Refuted, false},
+		{"of no message", Memory{}, Refuted, false},
 		{"not at all", Memory{Messages: []Kept{{Size: 100, Held: 200}}, Growth: stat.Growth{Slope: 0.1}}, Refuted, false},
 	},
 	"000-cleared": {
@@ -212,9 +231,9 @@ var cases = map[string][]verdictCase{
 		{"answering closes then", Compared{Options: []Option{{Option: optionShut, Held: 40, DetectNS: 5}, {Option: optionSay, Held: 41, DetectNS: 6, ID: "1"}}}, Refuted, false},
 		{"answering finds no id", Compared{Options: []Option{{Option: optionShut, Held: 40}, {Option: optionSay, Held: 41, ID: "null", Next: true}}}, Depends, false},
 	},
-	"001-10mb-text":  {{"whatever", Fits{Messages: []Content{{Name: "a", Passed: true}}}, Holds, false}, {"some", Fits{Messages: []Content{{Name: "a", Passed: true}, {Name: "b"}}}, Depends, false}},
-	"001-5mb-image":  {{"passes", Fits{Messages: []Content{{Name: "a", Passed: true}}}, Holds, false}, {"refused", Fits{Messages: []Content{{Name: "a"}}}, Refuted, false}},
-	"001-1000-tools": {{"passes", Fits{Messages: []Content{{Name: "a", Passed: true}}}, Holds, false}, {"refused", Fits{Messages: []Content{{Name: "a"}}}, Refuted, false}},
+	"001-10mb-text":  fitsCases,
+	"001-5mb-image":  fitsCases,
+	"001-1000-tools": fitsCases,
 	"001-50mb-excluded": {
 		{"refused", Fits{Messages: []Content{{Name: "a"}}}, Holds, false},
 		{"passes", Fits{Messages: []Content{{Name: "a", Passed: true}}}, Refuted, false},
@@ -273,6 +292,7 @@ var cases = map[string][]verdictCase{
 		{"one altered", Pieces{Messages: 9, Intact: 8}, Refuted, false},
 		{"as printed too", Pieces{Messages: 9, Intact: 9, Printed: &Printed{Intact: 9, LastLine: true}}, Holds, false},
 		{"not as printed", Pieces{Messages: 9, Intact: 9, Printed: &Printed{Intact: 9}}, Depends, false},
+		{"nor its text", Pieces{Messages: 9, Intact: 9, Printed: &Printed{Intact: 8, BadText: true}}, Depends, false},
 	},
 	"004-4096-cheap": {
 		{"quadratic", faults.ReaderGrowth{Slope: stat.Growth{Slope: 1.7, Interval: &stat.Interval{Lo: 1.3, Hi: 2}}}, Refuted, false},
@@ -337,9 +357,34 @@ func TestRules(t *testing.T) {
 			t.Errorf("%s: no evidence makes its rule go another way", c.ID)
 		}
 	}
+	for id := range words() {
+		if _, err := Find(id); err != nil {
+			t.Error(err)
+		}
+	}
 	for id := range cases {
 		if _, err := Find(id); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// Every sentence of claims.txt is the reason for a verdict.
+func TestEachOutcomeIsReached(t *testing.T) {
+	for id, p := range words() {
+		c, err := Find(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, outcome := range p.outcomes {
+			before, after, _ := strings.Cut(outcome.Why, "{}")
+			reaches := func(row verdictCase) bool {
+				j, err := c.Judge(results.MustEvidence(row.evidence))
+				return err == nil && j.Verdict == outcome.Verdict && strings.HasPrefix(j.Why, before) && strings.HasSuffix(j.Why, after)
+			}
+			if !slices.ContainsFunc(cases[id], reaches) {
+				t.Errorf("%s: no evidence is %s because %s", id, outcome.Verdict, outcome.Why)
+			}
 		}
 	}
 }

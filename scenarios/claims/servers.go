@@ -107,14 +107,10 @@ func (e Interviews) tallyOf(question func(Server) bool) (t tally) {
 }
 
 // whether judges a claim that says every server does something.
-func whether(question func(Server) bool, yes, no string) func(Interviews) Judgement {
-	return func(e Interviews) Judgement {
+func whether(question func(Server) bool) func(Interviews) finding {
+	return func(e Interviews) finding {
 		t := e.tallyOf(question)
-		j := judged(t.verdict(), t.figure()+" servers", yes)
-		if len(t.no) > 0 {
-			j.Why = no + ": " + list(t.no)
-		}
-		return j
+		return t.judge(t.figure() + " servers")
 	}
 }
 
