@@ -163,9 +163,10 @@ func Find(id string) (Claim, error) {
 	if i := slices.IndexFunc(all, func(c Claim) bool { return c.ID == id }); i >= 0 {
 		return all[i], nil
 	}
+	seed, _, _ := strings.Cut(id, "-")
 	var near []string
 	for _, c := range all {
-		if seed, _, _ := strings.Cut(id, "-"); c.Seed == seed || strings.Contains(c.ID, id) {
+		if c.Seed == seed || strings.Contains(c.ID, id) {
 			near = append(near, c.ID)
 		}
 	}
@@ -290,13 +291,9 @@ func ratios(records []results.Record, metric, framing, pattern string, least int
 		}
 		lines := a.Cell
 		lines.Framing = "ndjson"
-		for _, b := range records {
-			if b.Cell == lines {
-				e := stat.PairedRatio(m, []results.Record{a}, []results.Record{b})
-				if e.N > 0 {
-					out = append(out, Ratio{framing, a.Cell.Size, a.Cell.Placement, e})
-				}
-			}
+		same := stat.Filter(records, func(b results.Record) bool { return b.Cell == lines })
+		if e := stat.PairedRatio(m, []results.Record{a}, same); e.N > 0 {
+			out = append(out, Ratio{framing, a.Cell.Size, a.Cell.Placement, e})
 		}
 	}
 	return out
@@ -305,15 +302,9 @@ func ratios(records []results.Record, metric, framing, pattern string, least int
 // compareAll judges ratios against a bound: none of them may lie above it. It is unsure where no
 // interval lies on the one side, or none on the other, and some on both.
 func compareAll(all []Ratio, bound float64) (verdict string, unsure bool) {
-	above, below := 0, 0
-	for _, r := range all {
-		switch {
-		case r.Ratio.Above(bound):
-			above++
-		case r.Ratio.Interval != nil && r.Ratio.Interval.Hi <= bound:
-			below++
-		}
-	}
+	isAbove := func(r Ratio) bool { return r.Ratio.Above(bound) }
+	isBelow := func(r Ratio) bool { return r.Ratio.Interval != nil && r.Ratio.Interval.Hi <= bound && !isAbove(r) }
+	above, below := len(stat.Filter(all, isAbove)), len(stat.Filter(all, isBelow))
 	switch {
 	case len(all) > 0 && below == len(all):
 		return Holds, false

@@ -59,8 +59,7 @@ var limitClaims = []Claim{
 	}),
 	claim("001-prevents-allocation", func(ctx context.Context, _ *session) Prevent {
 		e := Prevent{Sent: allocated, Limit: frameLimit}
-		msg := message(int(e.Sent))
-		send := func(w io.Writer) error { return framers.NDJSON().NewWriter(w).WriteMessage(msg) }
+		send := sending(framers.NDJSON(), message(int(e.Sent)))
 		e.Late = receive(ctx, faults.ReceiverArgs{Limit: frameLimit, WholeFirst: true}, e.Sent, send)
 		e.Early = receive(ctx, faults.ReceiverArgs{Framing: "ndjson", Limit: frameLimit}, e.Sent, send)
 		return e
@@ -127,25 +126,6 @@ type Check struct {
 	CheckNS   stat.Estimate `json:"check_ns"`   // of one comparison
 	MessageNS stat.Estimate `json:"message_ns"` // of receiving a message
 	Share     stat.Estimate `json:"share"`      // the former over the latter, round by round
-}
-
-// shareOf measures what something takes beside sending and receiving a message, in turns; times are
-// in nanoseconds.
-func shareOf(msg []byte, measure func() float64) (own, message, share stat.Estimate) {
-	var all [3][]float64
-	messages := slices.Repeat([][]byte{msg}, 500)
-	for range stat.LeastSamples {
-		ns := measure()
-		began := time.Now()
-		exchange(framers.NDJSON(), messages, func(r framers.Reader) {
-			for range messages {
-				script.Must(r.ReadMessage())
-			}
-		})
-		each := float64(time.Since(began)) / float64(len(messages))
-		all[0], all[1], all[2] = append(all[0], ns), append(all[1], each), append(all[2], ns/each)
-	}
-	return stat.Median(all[0]), stat.Median(all[1]), stat.Median(all[2])
 }
 
 // timeChecks is what one comparison takes, in nanoseconds. Lengths come from memory, so that the

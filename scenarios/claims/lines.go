@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/faults"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/syspipe/proc"
 	"github.com/pipebench/pipebench/syspipe/script"
 )
@@ -273,4 +275,36 @@ const (
 // Dirty is the evidence of 004-stdout-reserved.
 type Dirty struct {
 	Readers []faults.DirtyLines `json:"readers"`
+}
+
+type answererArgs struct {
+	Limit  int
+	Answer bool // an oversized line is answered with an error
+}
+
+// answerLines answers requests line by line, with a limit.
+func answerLines(_ *proc.Work, args answererArgs) {
+	in := framers.NDJSON().NewReader(os.Stdin, framers.WithMaxMessage(args.Limit), framers.WithPolicy(framers.Resync))
+	for {
+		msg, err := in.ReadMessage()
+		if err == io.EOF {
+			return
+		}
+		if large, ok := err.(*framers.TooLargeError); ok {
+			if args.Answer {
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32600,"message":"request too large"}}`+"\n", idIn(large.Head))
+			}
+			continue
+		}
+		script.Check(err)
+		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", idIn(msg))
+	}
+}
+
+// idIn finds the id of a request in the beginning of its text, "null" if it is not there.
+func idIn(head []byte) string {
+	if id, ok := jsonrpc.FindID(head); ok {
+		return string(id)
+	}
+	return string(jsonrpc.Null)
 }

@@ -23,8 +23,13 @@ import (
 // pipeClaims are what document 000 says of pipes, judged on this system.
 var pipeClaims = []Claim{
 	claim("000-pipe-buf", gatherAtomicity, judgeAtomicity),
-	claim("000-capacity", gatherLargeWrite, judgeCapacity),
-	claim("000-write-blocks", gatherLargeWrite, judgeBlocks),
+	claim("000-capacity", gatherLargeWrite, func(e LargeWrite) finding {
+		figure := fmt.Sprintf("%d B accepted, pages of %d B", e.Fill.Accepted, e.PageSize)
+		return decide(figure, e.Fill.Accepted == 64<<10)
+	}),
+	claim("000-write-blocks", gatherLargeWrite, func(e LargeWrite) finding {
+		return decide(fmt.Sprintf("%d of %d B accepted", e.Block.Accepted, e.Block.Offered), e.Block.Stalled)
+	}),
 	claim("000-write-eagain", gatherLargeWrite, judgeAgain),
 	claim("000-write-epipe", gatherLargeWrite, judgeBroken),
 	claim("000-chunks-avoid-blocking", func(_ context.Context, _ *session) ChunkedWrite {
@@ -151,14 +156,6 @@ func writeTo(reader bool, size int) (text string, broken bool) {
 	return faults.ErrorText(err), errors.Is(err, syscall.EPIPE)
 }
 
-func judgeCapacity(e LargeWrite) finding {
-	return decide(fmt.Sprintf("%d B accepted, pages of %d B", e.Fill.Accepted, e.PageSize), e.Fill.Accepted == 64<<10)
-}
-
-func judgeBlocks(e LargeWrite) finding {
-	return decide(fmt.Sprintf("%d of %d B accepted", e.Block.Accepted, e.Block.Offered), e.Block.Stalled)
-}
-
 func judgeAgain(e LargeWrite) finding {
 	figure, large := "", Stall{}
 	if e.NonBlock != nil {
@@ -273,8 +270,8 @@ var chunkingClaims = []Claim{
 		}
 		return t.judge(fmt.Sprintf("%.2g %% to %.2g %%, exact", least, most))
 	}),
-	claim("000-overhead-time", costRatios("time", "chunked:61440", "stream", 0), judgeCost(1.01)),
-	claim("000-overhead-cpu", costRatios("cpu", "chunked:61440", "stream", 0), judgeCost(1.01)),
+	claim("000-overhead-time", costRatios("time", 0), judgeCost(1.01)),
+	claim("000-overhead-cpu", costRatios("cpu", 0), judgeCost(1.01)),
 	claim("000-latency-small", func(ctx context.Context, s *session) (e Small) {
 		records := s.costs(ctx)
 		e.Framed = ratios(records, "time", "chunked:61440", "roundtrip", 0)
@@ -289,7 +286,7 @@ var chunkingClaims = []Claim{
 		f.unsure = !known
 		return f
 	}),
-	claim("000-throughput", costRatios("time", "chunked:61440", "stream", 64<<10), judgeCost(1+noticeable)),
+	claim("000-throughput", costRatios("time", 64<<10), judgeCost(1+noticeable)),
 }
 
 // Headers are the evidence of 000-header-40.
@@ -322,9 +319,10 @@ type Costs struct {
 	Ratios []Ratio `json:"ratios"` // to the same messages as lines
 }
 
-func costRatios(metric, framing, pattern string, least int) func(context.Context, *session) Costs {
+// costRatios compares streams of messages of a size or more.
+func costRatios(metric string, least int) func(context.Context, *session) Costs {
 	return func(ctx context.Context, s *session) Costs {
-		return Costs{metric, ratios(s.costs(ctx), metric, framing, pattern, least)}
+		return Costs{metric, ratios(s.costs(ctx), metric, "chunked:61440", "stream", least)}
 	}
 }
 

@@ -33,8 +33,8 @@ var reassemblyClaims = []Claim{
 		f := script.Must(framers.Chunked(60 << 10))
 		var sizes, held []float64
 		for _, size := range memorySizes {
-			msg := message(size)
-			k := receive(ctx, faults.ReceiverArgs{Framing: f.String(), Limit: size}, int64(size), func(w io.Writer) error { return f.NewWriter(w).WriteMessage(msg) })
+			args := faults.ReceiverArgs{Framing: f.String(), Limit: size}
+			k := receive(ctx, args, int64(size), sending(f, message(size)))
 			e.Messages = append(e.Messages, k)
 			sizes, held = append(sizes, float64(size)), append(held, float64(max(k.Held, 4<<10))) // a page is the least
 		}
@@ -50,15 +50,10 @@ var reassemblyClaims = []Claim{
 	}),
 	claim("000-cleared", func(ctx context.Context, _ *session) Kept {
 		f := script.Must(framers.Chunked(60 << 10))
-		large, small := message(16<<20), message(200)
-		return receive(ctx, faults.ReceiverArgs{Framing: f.String(), Limit: len(large), Drain: true}, int64(len(large)), func(w io.Writer) error {
-			out := f.NewWriter(w)
-			err := out.WriteMessage(large)
-			for i := 0; i < afterLarge && err == nil; i++ {
-				err = out.WriteMessage(small)
-			}
-			return err
-		})
+		large := message(16 << 20)
+		messages := append([][]byte{large}, slices.Repeat([][]byte{message(200)}, afterLarge)...)
+		args := faults.ReceiverArgs{Framing: f.String(), Limit: len(large), Drain: true}
+		return receive(ctx, args, int64(len(large)), sending(f, messages...))
 	}, func(e Kept) finding {
 		return decide(fmt.Sprintf("%s left of %s", faults.Size(e.AfterHeap), faults.Size(e.Size)), e.AfterHeap < e.Size/10)
 	}),
@@ -177,11 +172,10 @@ func gatherFlight(context.Context, *session) (e Flight) {
 	messages := stat.Map([]int{10_000, 20_000, 40_000, 80_000}, message)
 	queues := stat.Map(messages, func(msg []byte) [][]byte { return framesOf(f, msg) })
 	var wire [][]byte
-	for left := true; left; {
-		left = false
-		for i, q := range queues {
-			if len(q) > 0 {
-				wire, queues[i], left = append(wire, q[0]), q[1:], true
+	for i := range queues[len(queues)-1] { // the longest
+		for _, q := range queues {
+			if i < len(q) {
+				wire = append(wire, q[i])
 			}
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/faults"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/script"
@@ -25,23 +26,18 @@ type session struct {
 	keep func(results.Line) error
 	step func(what string)
 
-	gathered map[string]any // results of [once], by what was done
+	gathered map[string]any // what gives the results of [once], by what was done
 }
 
 // once does what its name says in a run and returns the same evidence from then on. A failure is not
 // tried again.
 func once[E any](s *session, what string, gather func() E) E {
-	type outcome struct {
-		evidence E
-		err      error
-	}
 	if s.gathered[what] == nil {
 		s.step(what)
-		e, err := script.Of(gather)
-		s.gathered[what] = outcome{e, err}
+		evidence, err := script.Of(gather)
+		s.gathered[what] = func() E { return script.Must(evidence, err) }
 	}
-	o := s.gathered[what].(outcome)
-	return script.Must(o.evidence, o.err)
+	return s.gathered[what].(func() E)()
 }
 
 // faults runs a scenario and returns its fault records.
@@ -173,9 +169,9 @@ func writeBytes(n int) func(*syspipe.End) error {
 	}
 }
 
-// exchange sends messages through a pipe in one framing, and gives what arrives to receive.
-func exchange(f framers.Framing, messages [][]byte, receive func(framers.Reader), opts ...framers.Option) {
-	faults.Through(func(w io.Writer) error {
+// sending writes messages in one framing.
+func sending(f framers.Framing, messages ...[]byte) func(io.Writer) error {
+	return func(w io.Writer) error {
 		out := f.NewWriter(w)
 		for _, msg := range messages {
 			if err := out.WriteMessage(msg); err != nil {
@@ -183,7 +179,31 @@ func exchange(f framers.Framing, messages [][]byte, receive func(framers.Reader)
 			}
 		}
 		return nil
-	}, func(r io.Reader) { receive(f.NewReader(r, opts...)) })
+	}
+}
+
+// exchange sends messages through a pipe in one framing, and gives what arrives to receive.
+func exchange(f framers.Framing, messages [][]byte, receive func(framers.Reader), opts ...framers.Option) {
+	faults.Through(sending(f, messages...), func(r io.Reader) { receive(f.NewReader(r, opts...)) })
+}
+
+// shareOf measures what something takes beside sending and receiving a message, in turns; times are
+// in nanoseconds.
+func shareOf(msg []byte, measure func() float64) (own, message, share stat.Estimate) {
+	var all [3][]float64
+	messages := slices.Repeat([][]byte{msg}, 500)
+	for range stat.LeastSamples {
+		ns := measure()
+		began := time.Now()
+		exchange(framers.NDJSON(), messages, func(r framers.Reader) {
+			for range messages {
+				script.Must(r.ReadMessage())
+			}
+		})
+		each := float64(time.Since(began)) / float64(len(messages))
+		all[0], all[1], all[2] = append(all[0], ns), append(all[1], each), append(all[2], ns/each)
+	}
+	return stat.Median(all[0]), stat.Median(all[1]), stat.Median(all[2])
 }
 
 // message is JSON of exactly n bytes, 34 at least.
