@@ -190,13 +190,9 @@ func (c *copier) copy(d time.Duration) {
 // another sort gives a page without rows.
 func ProfilePage(set *results.Set) view.Page {
 	p := page{set: set, rows: view.Summarise(set).Rows}
-	p.table = view.Table{Title: "The limits of this machine's pipes", Columns: view.Columns("what", "of")}
-	for _, r := range p.rows {
-		if place := r.Cell.Placement; !slices.Contains(p.places, place) {
-			p.places = append(p.places, place)
-			p.table.Columns = append(p.table.Columns, view.Columns(">"+place)...)
-		}
-	}
+	p.places = stat.Distinct(p.rows, func(r stat.Row) string { return r.Cell.Placement })
+	columns := append([]string{"what", "of"}, stat.Map(p.places, func(place string) string { return ">" + place })...)
+	p.table = view.Table{Title: "The limits of this machine's pipes", Columns: view.Columns(columns...)}
 	for _, size := range []int{beyondCache, inCache} {
 		p.add("memory copy [1]", size, func(place string) string {
 			if rate, ok := p.copyRate(size, place); ok {
@@ -214,7 +210,10 @@ func ProfilePage(set *results.Set) view.Page {
 		p.addCell("raw round trip, median", size, "roundtrip", "", "p50")
 		p.addCell("raw round trip, p99", size, "roundtrip", "", "p99")
 	}
-	return view.Page{Header: append(stat.Map(p.places, p.verdict), p.header()...), Tables: []view.Table{p.table}, Notes: p.notes()}
+	machines := stat.Distinct(set.Environments, func(e results.Environment) string {
+		return fmt.Sprintf("%s %s %s · %s · %s", e.OS, e.Kernel, e.Arch, e.CPU, e.Topology)
+	})
+	return view.Page{Header: append(stat.Map(p.places, p.verdict), machines...), Tables: []view.Table{p.table}, Notes: p.notes()}
 }
 
 type page struct {
@@ -222,17 +221,6 @@ type page struct {
 	rows   []stat.Row
 	places []string // of the rows, in their order
 	table  view.Table
-}
-
-func (p *page) header() []string {
-	var lines []string
-	for _, e := range p.set.Environments {
-		line := fmt.Sprintf("%s %s %s · %s · %s", e.OS, e.Kernel, e.Arch, e.CPU, e.Topology)
-		if !slices.Contains(lines, line) {
-			lines = append(lines, line)
-		}
-	}
-	return lines
 }
 
 // add adds a row, unless no placement has the figure.
@@ -272,15 +260,14 @@ func (p *page) addCell(what string, size int, pattern, transfer, metric string) 
 	})
 }
 
-func (p *page) find(size int, place, pattern, transfer string) (r stat.Row, ok bool) {
-	at := slices.IndexFunc(p.rows, func(r stat.Row) bool {
+func (p *page) find(size int, place, pattern, transfer string) (stat.Row, bool) {
+	for _, r := range p.rows {
 		c := r.Cell
-		return c.Framing == "raw" && c.Size == size && c.Placement == place && c.Pattern == pattern && c.Transfer == transfer
-	})
-	if at >= 0 {
-		r = p.rows[at]
+		if c.Framing == "raw" && c.Size == size && c.Placement == place && c.Pattern == pattern && c.Transfer == transfer {
+			return r, true
+		}
 	}
-	return r, at >= 0
+	return stat.Row{}, false
 }
 
 // copyRate finds how fast memory was copied, in bytes a second.

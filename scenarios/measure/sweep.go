@@ -30,6 +30,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // A Sweep is the product of its lists. An empty list stands for its default.
@@ -151,26 +152,22 @@ func (s Sweep) framings() ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		sized := []string{f.String()}
-		if _, splits := f.(framers.Chunker); splits && !strings.Contains(spec, ":") && len(s.Chunks) > 0 {
-			split, sized = true, nil
-			for _, n := range s.Chunks {
-				if f, err = framers.Parse(fmt.Sprintf("%s:%d", spec, n)); err != nil {
-					return nil, err
-				}
-				sized = append(sized, f.String())
-			}
+		if _, splits := f.(framers.Chunker); !splits || strings.Contains(spec, ":") || len(s.Chunks) == 0 {
+			specs = append(specs, f.String())
+			continue
 		}
-		for _, name := range sized {
-			if !slices.Contains(specs, name) {
-				specs = append(specs, name)
+		split = true
+		for _, n := range s.Chunks {
+			if f, err = framers.Parse(fmt.Sprintf("%s:%d", spec, n)); err != nil {
+				return nil, err
 			}
+			specs = append(specs, f.String())
 		}
 	}
 	if len(s.Chunks) > 0 && !split {
 		return nil, fmt.Errorf("chunk sizes are for framings that split messages, such as chunked, where their name has no size: %s cannot use them", strings.Join(asked, ", "))
 	}
-	return specs, nil
+	return stat.Distinct(specs, stat.Itself), nil
 }
 
 // largest bounds what a person may ask for as one message: 1 GiB.
@@ -182,29 +179,21 @@ func ParseSizes(list string) ([]int, error) {
 	var sizes []int
 	for item := range strings.SplitSeq(list, ",") {
 		from, to, isRange := strings.Cut(item, "..")
-		if !isRange {
-			to = from
-		}
 		first, err := parseSize(from)
-		if err != nil {
-			return nil, err
+		last := first
+		if err == nil && isRange {
+			last, err = parseSize(to)
 		}
-		last, err := parseSize(to)
 		if err != nil {
 			return nil, err
 		}
 		if first > last || isRange && first == 0 {
 			return nil, fmt.Errorf("range %q: its first size has to be above 0 and not above its last", item)
 		}
-		for n := first; ; n *= 2 {
+		for n := first; n < last; n *= 2 {
 			sizes = append(sizes, n)
-			if n == 0 || n > last/2 {
-				break
-			}
 		}
-		if sizes[len(sizes)-1] != last {
-			sizes = append(sizes, last)
-		}
+		sizes = append(sizes, last)
 	}
 	return sizes, nil
 }
@@ -270,32 +259,27 @@ type Stage struct {
 // leaves; and messages of [largestSize], which a machine measures that is quick enough. The last
 // may take until p's MaxTime; the others leave a share of it to those behind them.
 func (s Sweep) WithFurther(p bench.Plan) ([]Stage, error) {
-	waiting, large := p, p
-	s.Patterns, s.Sizes = []string{"stream"}, []int{largestSize}
-	var err error
-	if large.Cells, err = s.Cells(); err != nil {
-		return nil, err
-	}
-	large.Samples = min(p.Samples, largeSamples)
-	waiting.Cells, waiting.Precision, large.Precision = nil, 0, 0
-	waiting.Samples, waiting.Forks = min(p.Samples, waitingSamples), waitingForks
-	s.Sizes, s.Placements, s.IOs = waitingSizes, s.Placements[:1], nil
-	for _, io := range []syspipe.IO{syspipe.Poll, syspipe.Poller, syspipe.Sleep(syspipe.DefaultPause)} {
-		s.IOs = append(s.IOs, io.String()+"/"+syspipe.Blocking.String())
-	}
-	for _, s.Further = range []results.Cell{{}, {Drain: slowReader}, {Leave: 1}} {
-		cells, err := s.Cells()
-		if err != nil {
-			return nil, err
+	return script.Of(func() []Stage {
+		waiting, large := p, p
+		s.Patterns, s.Sizes = []string{"stream"}, []int{largestSize}
+		large.Cells = script.Must(s.Cells())
+		large.Samples = min(p.Samples, largeSamples)
+		waiting.Cells, waiting.Precision, large.Precision = nil, 0, 0
+		waiting.Samples, waiting.Forks = min(p.Samples, waitingSamples), waitingForks
+		s.Sizes, s.Placements, s.IOs = waitingSizes, s.Placements[:1], nil
+		for _, io := range []syspipe.IO{syspipe.Poll, syspipe.Poller, syspipe.Sleep(syspipe.DefaultPause)} {
+			s.IOs = append(s.IOs, io.String()+"/"+syspipe.Blocking.String())
 		}
-		waiting.Cells = append(waiting.Cells, cells...)
-	}
-	p.MaxTime -= p.MaxTime / 4
-	return []Stage{
-		{Plan: p},
-		{waiting, "writers that do not block, run --io poll/blocking,poller/blocking,sleep=10ms/blocking"},
-		{large, "streams of 16 MiB, run --size 16MiB"},
-	}, nil
+		for _, s.Further = range []results.Cell{{}, {Drain: slowReader}, {Leave: 1}} {
+			waiting.Cells = append(waiting.Cells, script.Must(s.Cells())...)
+		}
+		p.MaxTime -= p.MaxTime / 4
+		return []Stage{
+			{Plan: p},
+			{waiting, "writers that do not block, run --io poll/blocking,poller/blocking,sleep=10ms/blocking"},
+			{large, "streams of 16 MiB, run --size 16MiB"},
+		}
+	})
 }
 
 // Fits reports whether a stage would end within the time left: one of large messages at the least
