@@ -198,12 +198,9 @@ func move(into *os.File, dir string) error {
 // time are an error: they are no pairs. A last run without its partner, of a Run that was stopped,
 // is left out.
 func Read(oldPath, newPath string) (before, after []*results.Set, err error) {
-	old, err := readRuns(oldPath)
-	if err != nil {
-		return nil, nil, err
-	}
-	new, err := readRuns(newPath)
-	if err != nil {
+	old, oldErr := readRuns(oldPath)
+	new, newErr := readRuns(newPath)
+	if err := cmp.Or(oldErr, newErr); err != nil {
 		return nil, nil, err
 	}
 	n := min(len(old), len(new))

@@ -103,12 +103,14 @@ func (w *Watch) run(ctx context.Context, p Plan, scratch string, keep func(*resu
 			script.Check(context.Cause(ctx))
 		case <-time.After(time.Until(began.Add(due(i, p.Invocations, p.Over, longest)))):
 		}
-		w.waiting.Add(machine.ReadUsage().Since(before))
-		at := time.Now()
-		set, err := w.invoke(ctx, p, i, filepath.Join(scratch, strconv.Itoa(i)))
+		at, begun := time.Now(), machine.ReadUsage()
+		w.waiting.Add(begun.Since(before))
+		set, err := p.invoke(ctx, i, filepath.Join(scratch, strconv.Itoa(i)))
 		if err != nil {
 			script.Check(fmt.Errorf("invocation %d: %w", i+1, err))
 		}
+		w.working.Add(machine.ReadUsage().Since(begun))
+		w.Runs = append(w.Runs, set)
 		took := time.Since(at)
 		longest = max(longest, took)
 		script.Check(keep(set))
@@ -118,17 +120,10 @@ func (w *Watch) run(ctx context.Context, p Plan, scratch string, keep func(*resu
 	}
 }
 
-func (w *Watch) invoke(ctx context.Context, p Plan, i int, dir string) (*results.Set, error) {
+func (p Plan) invoke(ctx context.Context, i int, dir string) (*results.Set, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.MaxTime+patience, fmt.Errorf("took much longer than the %s for all invocations, and was stopped; give more time (--max-time) or fewer cells", p.MaxTime))
 	defer cancel()
-	before := machine.ReadUsage()
-	set, err := p.Binary.Run(ctx, dir, append([]string{"--seed", strconv.FormatInt(p.Seed+int64(i), 10)}, p.Flags...))
-	if err != nil {
-		return nil, err
-	}
-	w.working.Add(machine.ReadUsage().Since(before))
-	w.Runs = append(w.Runs, set)
-	return set, nil
+	return p.Binary.Run(ctx, dir, append([]string{"--seed", strconv.FormatInt(p.Seed+int64(i), 10)}, p.Flags...))
 }
 
 // due returns when invocation i of n begins, if they are to take up the time and the longest of

@@ -174,24 +174,21 @@ func Together(ctx context.Context, flags []string, sides ...Side) ([]*results.Se
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends those that are left when one fails
 	sets, begun := make([]*results.Set, len(sides)), make([]*invocation, len(sides))
-	var waiting []int
-	for i := range sides {
-		waiting = append(waiting, i)
-	}
 	return sets, script.Run(func() {
-		for len(waiting) > 0 {
-			i := waiting[0]
-			waiting = waiting[1:]
-			if begun[i] == nil {
-				begun[i] = script.Must(sides[i].start(ctx, flags, len(sides) > 1))
-				defer begun[i].process.Close()
-			} else {
-				script.Must(begun[i].stdin.Write([]byte{enquiry}))
-			}
-			if begun[i].yields() {
-				waiting = append(waiting, i)
-			} else {
-				sets[i] = script.Must(begun[i].result(ctx))
+		for slices.Contains(sets, nil) {
+			for i, side := range sides {
+				switch {
+				case sets[i] != nil:
+					continue
+				case begun[i] == nil:
+					begun[i] = side.start(ctx, flags, len(sides) > 1)
+					defer begun[i].process.Close()
+				default:
+					script.Must(begun[i].stdin.Write([]byte{enquiry}))
+				}
+				if _, err := begun[i].said.ReadString(enquiry); err != nil { // it has ended
+					sets[i] = script.Must(begun[i].result(ctx))
+				}
 			}
 		}
 	})
@@ -205,7 +202,8 @@ type invocation struct {
 	said    *bufio.Reader
 }
 
-func (s Side) start(ctx context.Context, flags []string, shared bool) (*invocation, error) {
+// start is part of a script.
+func (s Side) start(ctx context.Context, flags []string, shared bool) *invocation {
 	p := proc.Command(s.Path, slices.Concat([]string{"run"}, flags, []string{"--quiet", "--no-progress", "--out", s.Dir})...)
 	p.Grace = patience
 	p.Cmd.Env = append(os.Environ(), recordsOnly+"=1")
@@ -213,17 +211,10 @@ func (s Side) start(ctx context.Context, flags []string, shared bool) (*invocati
 		p.Cmd.Env = append(p.Cmd.Env, turns+"=1")
 	}
 	i := &invocation{Side: s, process: p}
-	return i, script.Run(func() {
-		i.stdin = script.Must(p.Pipe(0))
-		i.said = bufio.NewReader(script.Must(p.Pipe(1)))
-		script.Check(p.Start(ctx))
-	})
-}
-
-// yields waits until the invocation gives up its turn, true, or has ended.
-func (i *invocation) yields() bool {
-	_, err := i.said.ReadString(enquiry)
-	return err == nil
+	i.stdin = script.Must(p.Pipe(0))
+	i.said = bufio.NewReader(script.Must(p.Pipe(1)))
+	script.Check(p.Start(ctx))
+	return i
 }
 
 // result reads what the invocation left, or says how it failed.
