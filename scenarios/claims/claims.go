@@ -116,6 +116,11 @@ func (f finding) naming(names string) finding {
 	return f
 }
 
+func (f finding) unsureIf(unsure bool) finding {
+	f.unsure = unsure
+	return f
+}
+
 // Judge applies the claim's rule to the evidence of a record.
 func (c Claim) Judge(evidence results.Evidence) (Judgement, error) { return c.judge(evidence) }
 
@@ -227,10 +232,10 @@ func Run(ctx context.Context, o Options, keep func(results.Line) error) error {
 	for _, c := range selected {
 		p.Claim, p.Step, p.Record = c, "", nil
 		record, err := c.record(ctx, s)
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return errors.Join(append(failed, context.Cause(ctx))...)
-		}
-		if err != nil {
+		case err != nil:
 			failed = append(failed, fmt.Errorf("%s: %w", c.ID, err))
 			continue
 		}

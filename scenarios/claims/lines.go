@@ -55,9 +55,8 @@ var lineClaims = []Claim{
 			last := e.ToOurs[n-1]
 			figure += fmt.Sprintf("; %s at %s, n = %d", estimate(last.Figure), faults.Size(last.Size), last.Figure.N)
 		}
-		f := decide(figure, e.Slope.Slope <= 1.3)
-		f.unsure = e.Slope.Interval == nil || e.Slope.Interval.Lo <= 1 && e.Slope.Slope > 1.3
-		return f
+		return decide(figure, e.Slope.Slope <= 1.3).
+			unsureIf(e.Slope.Interval == nil || e.Slope.Interval.Lo <= 1 && e.Slope.Slope > 1.3)
 	}),
 	claim("004-10mb-limit", func(ctx context.Context, _ *session) faults.UnboundedLine {
 		return *faults.SendUnbounded(ctx, "ndjson-rescan", framers.Close, unendingBytes)

@@ -22,7 +22,31 @@ import (
 
 // pipeClaims are what document 000 says of pipes, judged on this system.
 var pipeClaims = []Claim{
-	claim("000-pipe-buf", gatherAtomicity, judgeAtomicity),
+	claim("000-pipe-buf", func(ctx context.Context, s *session) Atomicity {
+		return once(s, "writers that share a pipe", func() Atomicity {
+			e := Atomicity{OS: runtime.GOOS}
+			script.Check(syspipe.Blocking.Supported())
+			for _, size := range []int{512, 513, 3000, 4096, 4097, 5000} {
+				m := faults.InterleaveWrites(ctx, size)
+				e.Mixtures = append(e.Mixtures, *m)
+				e.PipeBuf = m.PipeBuf
+			}
+			return e
+		})
+	}, func(e Atomicity) finding {
+		whole, m := 0, faults.InterleavedWrites{}
+		for _, m = range e.Mixtures {
+			if m.Cut != 0 {
+				break
+			}
+			whole = m.Size
+		}
+		figure := fmt.Sprintf("%d B whole", whole)
+		if m.Cut != 0 {
+			figure += fmt.Sprintf(", %d B cut %d times in %d", m.Size, m.Cut, m.Writes)
+		}
+		return decide(figure, m.Cut == 0, m.Size <= 512, m.Size > 4096).naming(fmt.Sprintf("%d on %s", e.PipeBuf, e.OS))
+	}),
 	claim("000-capacity", gatherLargeWrite, func(e LargeWrite) finding {
 		figure := fmt.Sprintf("%d B accepted, pages of %d B", e.Fill.Accepted, e.PageSize)
 		return decide(figure, e.Fill.Accepted == 64<<10)
@@ -30,13 +54,29 @@ var pipeClaims = []Claim{
 	claim("000-write-blocks", gatherLargeWrite, func(e LargeWrite) finding {
 		return decide(fmt.Sprintf("%d of %d B accepted", e.Block.Accepted, e.Block.Offered), e.Block.Stalled)
 	}),
-	claim("000-write-eagain", gatherLargeWrite, judgeAgain),
-	claim("000-write-epipe", gatherLargeWrite, judgeBroken),
+	claim("000-write-eagain", gatherLargeWrite, func(e LargeWrite) finding {
+		figure, large := "", Stall{}
+		if e.NonBlock != nil {
+			large = *e.NonBlock
+			figure = fmt.Sprintf("first %d of %d B, then EAGAIN", large.Accepted, large.Offered)
+		}
+		return decide(figure, e.NonBlock == nil, large.Accepted == 0 && large.EAGAIN > 0, large.EAGAIN == 0,
+			e.OneMore != nil && e.OneMore.EAGAIN > 0)
+	}),
+	claim("000-write-epipe", gatherLargeWrite, func(e LargeWrite) finding {
+		figure, said, gone := "", e.Gone, e.OnePipe && e.GonePipe
+		switch {
+		case e.ReadPipe:
+			figure, said = "EPIPE with a reader at work", e.Read
+		case gone:
+			figure = "EPIPE for 65537 B and for 1 B, without a reader"
+		}
+		return decide(figure, e.ReadPipe, gone).naming(said)
+	}),
 	claim("000-chunks-avoid-blocking", func(_ context.Context, _ *session) ChunkedWrite {
 		msg := message(1 << 20)
 		write := func(framing string) Stall {
-			f := script.Must(framers.Parse(framing))
-			return writeUnread(syspipe.Poller, int64(len(msg)), func(w *syspipe.End) error { return f.NewWriter(w).WriteMessage(msg) })
+			return writeUnread(syspipe.Poller, int64(len(msg)), sending(script.Must(framers.Parse(framing)), msg))
 		}
 		return ChunkedWrite{write("ndjson"), write("chunked:61440")}
 	}, func(e ChunkedWrite) finding {
@@ -63,34 +103,6 @@ type Atomicity struct {
 	Mixtures []faults.InterleavedWrites `json:"mixtures"` // ascending by size
 }
 
-func gatherAtomicity(ctx context.Context, s *session) Atomicity {
-	return once(s, "writers that share a pipe", func() Atomicity {
-		e := Atomicity{OS: runtime.GOOS}
-		script.Check(syspipe.Blocking.Supported())
-		for _, size := range []int{512, 513, 3000, 4096, 4097, 5000} {
-			m := faults.InterleaveWrites(ctx, size)
-			e.Mixtures = append(e.Mixtures, *m)
-			e.PipeBuf = m.PipeBuf
-		}
-		return e
-	})
-}
-
-func judgeAtomicity(e Atomicity) finding {
-	whole, m := 0, faults.InterleavedWrites{}
-	for _, m = range e.Mixtures {
-		if m.Cut != 0 {
-			break
-		}
-		whole = m.Size
-	}
-	figure := fmt.Sprintf("%d B whole", whole)
-	if m.Cut != 0 {
-		figure += fmt.Sprintf(", %d B cut %d times in %d", m.Size, m.Cut, m.Writes)
-	}
-	return decide(figure, m.Cut == 0, m.Size <= 512, m.Size > 4096).naming(fmt.Sprintf("%d on %s", e.PipeBuf, e.OS))
-}
-
 // A LargeWrite is the evidence of what writing more than a pipe holds does.
 type LargeWrite struct {
 	OS       string `json:"os"`
@@ -112,7 +124,7 @@ const overCapacity = 64<<10 + 1
 func gatherLargeWrite(_ context.Context, s *session) LargeWrite {
 	return once(s, "writes beyond what a pipe holds", func() (e LargeWrite) {
 		e.OS, e.PageSize = runtime.GOOS, os.Getpagesize()
-		fill := func(w *syspipe.End) (err error) {
+		fill := func(w io.Writer) (err error) {
 			for err == nil {
 				err = writeBytes(4096)(w)
 			}
@@ -123,7 +135,7 @@ func gatherLargeWrite(_ context.Context, s *session) LargeWrite {
 		if syspipe.Poll.Supported() == nil {
 			e.NonBlock, e.OneMore = new(Stall), new(Stall)
 			*e.NonBlock = writeUnread(syspipe.Poll, overCapacity, writeBytes(overCapacity))
-			full := func(w *syspipe.End) error { return errors.Join(writeBytes(64<<10)(w), writeBytes(1)(w)) }
+			full := func(w io.Writer) error { return errors.Join(writeBytes(64<<10)(w), writeBytes(1)(w)) }
 			*e.OneMore = writeUnread(syspipe.Poll, 64<<10+1, full)
 		}
 		e.Read, e.ReadPipe = writeTo(true, overCapacity)
@@ -154,27 +166,6 @@ func writeTo(reader bool, size int) (text string, broken bool) {
 	w.Close()
 	<-read
 	return faults.ErrorText(err), errors.Is(err, syscall.EPIPE)
-}
-
-func judgeAgain(e LargeWrite) finding {
-	figure, large := "", Stall{}
-	if e.NonBlock != nil {
-		large = *e.NonBlock
-		figure = fmt.Sprintf("first %d of %d B, then EAGAIN", large.Accepted, large.Offered)
-	}
-	return decide(figure, e.NonBlock == nil, large.Accepted == 0 && large.EAGAIN > 0, large.EAGAIN == 0,
-		e.OneMore != nil && e.OneMore.EAGAIN > 0)
-}
-
-func judgeBroken(e LargeWrite) finding {
-	figure, said, gone := "", e.Gone, e.OnePipe && e.GonePipe
-	switch {
-	case e.ReadPipe:
-		figure, said = "EPIPE with a reader at work", e.Read
-	case gone:
-		figure = "EPIPE for 65537 B and for 1 B, without a reader"
-	}
-	return decide(figure, e.ReadPipe, gone).naming(said)
 }
 
 // A ChunkedWrite is the evidence of 000-chunks-avoid-blocking.
@@ -270,8 +261,8 @@ var chunkingClaims = []Claim{
 		}
 		return t.judge(fmt.Sprintf("%.2g %% to %.2g %%, exact", least, most))
 	}),
-	claim("000-overhead-time", costRatios("time", 0), judgeCost(1.01)),
-	claim("000-overhead-cpu", costRatios("cpu", 0), judgeCost(1.01)),
+	costClaim("000-overhead-time", "time", 0, 1.01),
+	costClaim("000-overhead-cpu", "cpu", 0, 1.01),
 	claim("000-latency-small", func(ctx context.Context, s *session) (e Small) {
 		records := s.costs(ctx)
 		e.Framed = ratios(records, "time", "chunked:61440", "roundtrip", 0)
@@ -282,11 +273,9 @@ var chunkingClaims = []Claim{
 		bare, _ := compareAll(e.Bare, 1+noticeable)
 		figure := fmt.Sprintf("framed: %s; bare: %s", ratioRange(e.Framed), ratioRange(e.Bare))
 		known := framed != Depends && bare != Depends && (framed == bare || bare == Holds)
-		f := decide(figure, !known, framed != bare, bare == Holds)
-		f.unsure = !known
-		return f
+		return decide(figure, !known, framed != bare, bare == Holds).unsureIf(!known)
 	}),
-	claim("000-throughput", costRatios("time", 64<<10), judgeCost(1+noticeable)),
+	costClaim("000-throughput", "time", 64<<10, 1+noticeable),
 }
 
 // Headers are the evidence of 000-header-40.
@@ -319,20 +308,14 @@ type Costs struct {
 	Ratios []Ratio `json:"ratios"` // to the same messages as lines
 }
 
-// costRatios compares streams of messages of a size or more.
-func costRatios(metric string, least int) func(context.Context, *session) Costs {
-	return func(ctx context.Context, s *session) Costs {
+// costClaim is about streams of messages of a size or more: chunks cost no more than a bound.
+func costClaim(id, metric string, least int, bound float64) Claim {
+	return claim(id, func(ctx context.Context, s *session) Costs {
 		return Costs{metric, ratios(s.costs(ctx), metric, "chunked:61440", "stream", least)}
-	}
-}
-
-func judgeCost(bound float64) func(Costs) finding {
-	return func(e Costs) finding {
+	}, func(e Costs) finding {
 		verdict, unsure := compareAll(e.Ratios, bound)
-		f := decide(ratioRange(e.Ratios), verdict == Holds, verdict == Refuted, unsure)
-		f.unsure = unsure
-		return f
-	}
+		return decide(ratioRange(e.Ratios), verdict == Holds, verdict == Refuted, unsure).unsureIf(unsure)
+	})
 }
 
 // Small is the evidence of 000-latency-small.

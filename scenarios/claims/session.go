@@ -141,7 +141,7 @@ type Stall struct {
 }
 
 // writeUnread writes to a pipe that nobody reads, and gives up when that waits.
-func writeUnread(wait syspipe.IO, offered int64, write func(*syspipe.End) error) Stall {
+func writeUnread(wait syspipe.IO, offered int64, write func(io.Writer) error) Stall {
 	s := Stall{Offered: offered}
 	w, _, closeBoth := faults.Open(syspipe.Anonymous)
 	defer closeBoth()
@@ -162,8 +162,8 @@ func writeUnread(wait syspipe.IO, offered int64, write func(*syspipe.End) error)
 }
 
 // writeBytes is a plain write of n bytes.
-func writeBytes(n int) func(*syspipe.End) error {
-	return func(w *syspipe.End) error {
+func writeBytes(n int) func(io.Writer) error {
+	return func(w io.Writer) error {
 		_, err := w.Write(make([]byte, n))
 		return err
 	}
