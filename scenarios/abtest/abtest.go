@@ -151,22 +151,20 @@ func (r *runner) pair(ctx context.Context) {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.MaxTime, fmt.Errorf("took longer than the %s of all pairs, and was stopped", r.MaxTime))
 	defer cancel()
 	folder := filepath.Join(r.scratch, strconv.Itoa(len(r.before)+1))
-	sides := []subrun.Side{{Binary: r.Old, Dir: folder + "-old"}, {Binary: r.New, Dir: folder + "-new"}}
-	order := slices.Clone(sides)
-	oldFirst := r.toss()
-	if !oldFirst {
-		slices.Reverse(order)
+	old, new := 0, 1
+	if !r.toss() {
+		old, new = 1, 0
 	}
+	sides := make([]subrun.Side, 2) // in their order
+	sides[old] = subrun.Side{Binary: r.Old, Dir: folder + "-old"}
+	sides[new] = subrun.Side{Binary: r.New, Dir: folder + "-new"}
 	flags := append([]string{"--seed", strconv.FormatInt(r.Seed+int64(len(r.before)), 10)}, r.Flags...)
-	sets, err := subrun.Together(ctx, flags, order...)
+	sets, err := subrun.Together(ctx, flags, sides...)
 	if err != nil {
 		script.Check(fmt.Errorf("pair %d: %w", len(r.before)+1, err))
 	}
-	if !oldFirst {
-		slices.Reverse(sets)
-	}
-	script.Check(errors.Join(move(r.old, sides[0].Dir), move(r.new, sides[1].Dir)))
-	r.before, r.after = append(r.before, sets[0]), append(r.after, sets[1])
+	script.Check(errors.Join(move(r.old, sides[old].Dir), move(r.new, sides[new].Dir)))
+	r.before, r.after = append(r.before, sets[old]), append(r.after, sets[new])
 }
 
 // toss says whether the old build goes first: by chance in every odd pair, the other way round in

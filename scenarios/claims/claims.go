@@ -104,11 +104,7 @@ type finding struct {
 // decide finds the outcome of the first condition that holds. Where none does it is the last one: a
 // claim has one outcome more than conditions.
 func decide(figure string, when ...bool) finding {
-	first := slices.Index(when, true)
-	if first < 0 {
-		first = len(when)
-	}
-	return finding{figure: figure, outcome: first}
+	return finding{figure: figure, outcome: slices.Index(append(when, true), true)}
 }
 
 func (f finding) naming(names string) finding {

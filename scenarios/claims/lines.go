@@ -42,13 +42,12 @@ var lineClaims = []Claim{
 		return decide(figure, !intact, mended && p.BadText, mended)
 	}),
 	claim("004-4096-cheap", func(ctx context.Context, s *session) faults.ReaderGrowth {
-		for _, g := range faults.GrowthOf(s.readersGrowth(ctx), growthFrom) {
-			if g.Framing == "ndjson-rescan" {
-				return *g
-			}
+		all := faults.GrowthOf(s.readersGrowth(ctx), growthFrom)
+		i := slices.IndexFunc(all, func(g *faults.ReaderGrowth) bool { return g.Framing == "ndjson-rescan" })
+		if i < 0 {
+			script.Check(errors.New("no figures of the reader that searches again"))
 		}
-		script.Check(errors.New("no figures of the reader that searches again"))
-		return faults.ReaderGrowth{}
+		return *all[i]
 	}, func(e faults.ReaderGrowth) finding {
 		figure := e.Slope.String()
 		if n := len(e.ToOurs); n > 0 {
@@ -98,16 +97,14 @@ var lineClaims = []Claim{
 			if !s.Newline {
 				continue
 			}
-			text := s.Name + " dropped the response"
+			reply, end := "dropped the response", "still there"
 			if s.Replied {
-				text = s.Name + " answered"
+				reply = "answered"
 			}
 			if s.Exited {
-				text += ", gone after " + results.FormatDuration(float64(s.ExitNS))
-			} else {
-				text += ", still there"
+				end = "gone after " + results.FormatDuration(float64(s.ExitNS))
 			}
-			each = append(each, text)
+			each = append(each, fmt.Sprintf("%s %s, %s", s.Name, reply, end))
 		}
 		return both.judge(both.figure() + " servers").naming(strings.Join(each, "; "))
 	}),

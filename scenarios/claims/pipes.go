@@ -133,10 +133,9 @@ func gatherLargeWrite(_ context.Context, s *session) LargeWrite {
 		e.Fill = writeUnread(syspipe.Poller, 0, fill)
 		e.Block = writeUnread(syspipe.Poller, overCapacity, writeBytes(overCapacity))
 		if syspipe.Poll.Supported() == nil {
-			e.NonBlock, e.OneMore = new(Stall), new(Stall)
-			*e.NonBlock = writeUnread(syspipe.Poll, overCapacity, writeBytes(overCapacity))
+			e.NonBlock = new(writeUnread(syspipe.Poll, overCapacity, writeBytes(overCapacity)))
 			full := func(w io.Writer) error { return errors.Join(writeBytes(64<<10)(w), writeBytes(1)(w)) }
-			*e.OneMore = writeUnread(syspipe.Poll, 64<<10+1, full)
+			e.OneMore = new(writeUnread(syspipe.Poll, 64<<10+1, full))
 		}
 		e.Read, e.ReadPipe = writeTo(true, overCapacity)
 		e.Gone, e.GonePipe = writeTo(false, overCapacity)

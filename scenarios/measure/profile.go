@@ -30,12 +30,11 @@ var (
 
 // places returns the placements that this machine has; free where a program cannot choose its CPUs.
 func places(t placement.Topology) []string {
-	var names []string
-	for _, p := range placement.Places() {
-		if _, err := t.Choose(p.Name); err == nil && p.Name != "free" {
-			names = append(names, p.Name)
-		}
-	}
+	names := stat.Map(placement.Places(), func(p placement.Place) string { return p.Name })
+	names = slices.DeleteFunc(names, func(name string) bool {
+		_, err := t.Choose(name)
+		return err != nil || name == "free"
+	})
 	if len(names) == 0 {
 		return []string{"free"}
 	}
@@ -241,6 +240,9 @@ func (p *page) addCell(what string, size int, pattern, transfer, metric string) 
 	p.add(what, size, func(place string) string {
 		r, ok := p.find(size, place, pattern, transfer)
 		v, measured := r.Figure(metric)
+		percent, known := r.Estimates[metric].Spread()
+		spread := known && pattern == "stream"
+		text := stat.MustMetric(metric).Format(v)
 		switch {
 		case !ok:
 			return ""
@@ -248,13 +250,10 @@ func (p *page) addCell(what string, size int, pattern, transfer, metric string) 
 			return "failed: " + r.Failed
 		case !measured:
 			return "-"
-		}
-		text := stat.MustMetric(metric).Format(v)
-		percent, ok := r.Estimates[metric].Spread()
-		if ok = ok && pattern == "stream"; ok && percent > view.MaxShownSpread {
+		case spread && percent > view.MaxShownSpread:
 			return "too noisy"
-		} else if ok {
-			text += fmt.Sprintf(" ±%.0f%%", percent)
+		case spread:
+			return text + fmt.Sprintf(" ±%.0f%%", percent)
 		}
 		return text
 	})
