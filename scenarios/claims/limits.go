@@ -88,8 +88,7 @@ var limitClaims = []Claim{
 	claim("001-5mb-image", gatherFits(maker{"base64", 5_000_000, base64Of}), judgeFits),
 	claim("001-1000-tools", gatherFits(maker{"tools", 1000, tools}), judgeFits),
 	claim("001-50mb-excluded", gatherFits(maker{"base64", 50_000_000, base64Of}), func(e Fits) finding {
-		passed := slices.ContainsFunc(e.Messages, func(c Content) bool { return c.Passed })
-		return decide(e.figure(), !passed)
+		return decide(e.figure(), !slices.ContainsFunc(e.Messages, func(c Content) bool { return c.Passed }))
 	}),
 	claim("001-http2-1000", gatherFrame, func(e Frame) finding {
 		ratio := float64(e.Limit) / float64(e.HTTP2)

@@ -283,17 +283,16 @@ func answerLines(_ *proc.Work, args answererArgs) {
 	in := framers.NDJSON().NewReader(os.Stdin, framers.WithMaxMessage(args.Limit), framers.WithPolicy(framers.Resync))
 	for {
 		msg, err := in.ReadMessage()
-		if err == io.EOF {
+		large, tooLarge := err.(*framers.TooLargeError)
+		switch {
+		case err == io.EOF:
 			return
+		case tooLarge && args.Answer:
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32600,"message":"request too large"}}`+"\n", idIn(large.Head))
+		case !tooLarge:
+			script.Check(err)
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", idIn(msg))
 		}
-		if large, ok := err.(*framers.TooLargeError); ok {
-			if args.Answer {
-				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32600,"message":"request too large"}}`+"\n", idIn(large.Head))
-			}
-			continue
-		}
-		script.Check(err)
-		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", idIn(msg))
 	}
 }
 

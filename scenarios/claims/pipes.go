@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/pipebench/pipebench/framers"
@@ -150,20 +151,15 @@ func writeTo(reader bool, size int) (text string, broken bool) {
 	w, r, closeBoth := faults.Open(syspipe.Anonymous)
 	defer closeBoth()
 	faults.UsePoller(w, r)
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		if reader {
-			io.Copy(io.Discard, r)
-		}
+	var reading sync.WaitGroup
+	if reader {
+		reading.Go(func() { io.Copy(io.Discard, r) })
+	} else {
 		r.Close()
-	}()
-	if !reader {
-		<-read
 	}
 	_, err := w.Write(make([]byte, size))
 	w.Close()
-	<-read
+	reading.Wait()
 	return faults.ErrorText(err), errors.Is(err, syscall.EPIPE)
 }
 
