@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
 	"runtime"
 	"strings"
@@ -73,13 +74,13 @@ func (f *listFlags) run(cmd *cobra.Command, _ []string) error {
 func catalog(t placement.Topology) []catalogSection {
 	return []catalogSection{
 		{"framing", "how messages are told apart (all is every one)", stat.Map(measure.Framings(), func(name string) item {
-			return item{name: name, what: describe(framingLines, name)}
+			return item{name: name, what: describe("framing", name)}
 		})},
 		{"pipe", "the kernel's byte stream", stat.Map(syspipe.Kinds(), func(k syspipe.Kind) item {
-			return item{string(k), describe(pipeLines, string(k)), faults.ErrorText(k.Supported())}
+			return item{string(k), describe("pipe", string(k)), faults.ErrorText(k.Supported())}
 		})},
 		{"io", "how an end waits for the kernel; one value, or writer/reader", stat.Map(syspipe.IOs(), func(io syspipe.IO) item {
-			return item{io.String(), describe(ioLines, io.String()), faults.ErrorText(io.Supported())}
+			return item{io.String(), describe("io", io.String()), faults.ErrorText(io.Supported())}
 		})},
 		{"placement", "where the ends run", stat.Map(placement.Places(), func(p placement.Place) item {
 			_, err := t.Choose(p.Name)
@@ -126,40 +127,18 @@ func misbehaviour(m catalogue.Misbehaviour) item { return item{name: m.Usage(), 
 
 func pair(p [2]string) item { return item{name: p[0], what: p[1]} }
 
-// A line for each name that the layers below know; a test holds the two against each other.
-var (
-	framingLines = map[string]string{
-		"raw":             "nothing on the wire, both ends know the size: the floor of every comparison",
-		"ndjson":          "a message a line",
-		"ndjson-bytewise": "the same, read one byte a call: slow as documents print it",
-		"ndjson-rescan":   "the same, the whole buffer searched again after each 4 KiB read: slow as documents print it",
-		"content-length":  "a Content-Length header before each message, as language servers do",
-		"chunked":         "id:index:total:data lines of at most the given size each",
-		"adaptive":        "a bare line where the message fits the size, chunks above",
-		"length-prefix":   "four bytes of length before each message: what a framing can reach",
-		"chunked+zstd":    "chunks of compressed data",
-	}
-	pipeLines = map[string]string{
-		"anonymous":  "pipe(2), CreatePipe on Windows: what a shell's | is",
-		"fifo":       "a pipe with a name in the file system",
-		"socketpair": "a pair of UNIX sockets: what Node.js gives its children",
-		"named":      "a Windows named pipe, overlapped",
-		"unix":       "a connection through a Unix socket: what daemons listen on",
-		"seqpacket":  "a Unix socket that keeps packets whole, used as a stream",
-		"pty":        "a pseudo-terminal: what a program shown in a terminal writes to",
-		"ring":       "memory that both processes map, and a futex: no kernel call moves a byte",
-	}
-	ioLines = map[string]string{
-		"poller":   "Go's netpoller parks the goroutine: what os.Pipe does",
-		"blocking": "the system call waits: raw calls on a locked thread",
-		"poll":     "poll(2) when the call says not now",
-		"spin":     "the call again, at once",
-		"sleep":    "the call again after a pause, as one widely used SDK does",
-	}
-)
+// nameTexts has a line for each name that the layers below know: "pipe fifo: a pipe with a name …".
+//
+//go:embed names.txt
+var nameTexts string
 
-// describe finds the line of a name that may have a parameter.
-func describe(lines map[string]string, name string) string {
+// describe finds the text of a flag's name that may have a parameter.
+func describe(flag, name string) string {
 	bare, _, _ := strings.Cut(strings.ReplaceAll(name, "=", ":"), ":")
-	return lines[bare]
+	for line := range strings.Lines(nameTexts) {
+		if what, ok := strings.CutPrefix(line, flag+" "+bare+": "); ok {
+			return strings.TrimSpace(what)
+		}
+	}
+	return ""
 }

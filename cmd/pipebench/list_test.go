@@ -24,6 +24,22 @@ func TestEveryNameHasALine(t *testing.T) {
 	}
 }
 
+// No text is of a name that is gone.
+func TestEveryLineHasAName(t *testing.T) {
+	used := map[string]bool{}
+	for _, s := range catalog(placement.Topology{}) {
+		for _, i := range s.items {
+			used[s.flag+" "+i.what] = true
+		}
+	}
+	for line := range strings.Lines(nameTexts) {
+		flag, text, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if _, what, ok := strings.Cut(text, ": "); !ok || !used[flag+" "+what] {
+			t.Errorf("nothing is called so: %s", line)
+		}
+	}
+}
+
 func TestTheListSaysWhatThisMachineLacks(t *testing.T) {
 	var out bytes.Buffer
 	if code := run(t.Context(), []string{"list"}, nil, &out, &out); code != exitDone {
