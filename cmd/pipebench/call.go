@@ -21,6 +21,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio/client"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // callFlags are what call was asked for, as it was typed.
@@ -61,13 +62,11 @@ func (f *callFlags) register(cmd *cobra.Command) {
 	complete(cmd, map[string][]string{"framing": callFramings, "log-level": logLevels})
 }
 
-func (f *callFlags) run(cmd *cobra.Command, args []string) error {
+func (f *callFlags) run(cmd *cobra.Command, args []string) {
 	if cmd.Flags().Changed("timeout") {
 		f.options.InitTimeout = f.options.RequestTimeout // initialize is a request
 	}
-	if err := f.complete(cmd.ErrOrStderr()); err != nil {
-		return usage(err)
-	}
+	script.Check(usage(f.complete(cmd.ErrOrStderr())))
 	s := &callSession{inflight: f.inflight, patience: f.options.RequestTimeout, out: cmd.OutOrStdout()}
 	s.listens = make(chan struct{}, 1)
 	f.options.OnNotification = s.notified
@@ -76,27 +75,23 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	conns := make([]*client.Conn, f.connections)
 	for i := range conns {
 		var err error
-		if conns[i], err = client.Open(command, f.options); err != nil {
-			return usage(err) // all have the same options: it is the first
-		}
+		conns[i], err = client.Open(command, f.options)
+		script.Check(usage(err)) // all have the same options: it is the first
 	}
-	pool, err := client.NewPool(conns...)
-	if err != nil {
-		return err
-	}
+	pool := script.Must(client.NewPool(conns...))
 	stop := context.AfterFunc(cmd.Context(), func() { _ = pool.Close() }) // its error is always nil
 	defer stop()
 	atTerminal(cmd, "waiting for requests, one a line, such as tools/list; the end of input (Ctrl-D) ends the server")
 	s.pool = pool
-	err = s.run(cmd.Context(), cmd.InOrStdin())
+	err := s.run(cmd.Context(), cmd.InOrStdin())
 	_ = pool.Close()
 	f.bar.stop()
 	for _, c := range conns {
 		if code, forced := c.Exit(); code > 0 && !forced {
-			return &statusError{code, errors.Join(err, fmt.Errorf("the server exited with code %d", code))}
+			script.Check(&statusError{code, errors.Join(err, fmt.Errorf("the server exited with code %d", code))})
 		}
 	}
-	return err
+	script.Check(err)
 }
 
 // complete turns what the flags say into what the client takes.

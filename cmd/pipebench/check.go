@@ -14,6 +14,7 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/check"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // checkFlags are what check was asked for, as it was typed.
@@ -55,13 +56,11 @@ func situations(side catalogue.Side) string {
 	return strings.Join(lines, "\n")
 }
 
-func (f *checkFlags) run(cmd *cobra.Command, command []string) (err error) {
+func (f *checkFlags) run(cmd *cobra.Command, command []string) {
 	o := &f.options
 	o.Command = command
 	if f.stdin != "" {
-		if o.Stdin, err = interruptibly(cmd.Context(), f.stdin, os.ReadFile); err != nil {
-			return err
-		}
+		o.Stdin = script.Must(interruptibly(cmd.Context(), f.stdin, os.ReadFile))
 	}
 	side, do := catalogue.Program, check.Program
 	if f.server {
@@ -69,10 +68,8 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) (err error) {
 	} else if f.client {
 		side, do = catalogue.Client, check.Client
 	}
-	if err := o.Validate(side); err != nil {
-		return usage(err)
-	}
-	return f.measure(cmd, task{
+	script.Check(usage(o.Validate(side)))
+	f.measure(cmd, task{
 		maxTime: f.maxTime,
 		work: func(ctx context.Context, s *session) error {
 			o.Run, o.Observe = s.run, s.progress.step

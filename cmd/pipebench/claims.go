@@ -15,6 +15,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/claims"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // claimsFlags are what claims was asked for, as it was typed.
@@ -38,31 +39,34 @@ func (f *claimsFlags) register(cmd *cobra.Command) {
 	complete(cmd, map[string][]string{"only": names, "explain": names})
 }
 
-func (f *claimsFlags) run(cmd *cobra.Command, files []string) error {
+func (f *claimsFlags) run(cmd *cobra.Command, files []string) {
 	if f.explain != "" {
 		if len(f.only) > 0 {
-			return usage(errors.New("--explain is about one claim: leave --only out"))
+			script.Check(usage(errors.New("--explain is about one claim: leave --only out")))
 		}
-		if _, err := claims.Find(f.explain); err != nil {
-			return usage(err)
-		}
+		_, err := claims.Find(f.explain)
+		script.Check(usage(err))
 		f.only = []string{f.explain}
 	}
-	if _, err := claims.Select(f.only); err != nil {
-		return usage(err)
-	}
+	selected, err := claims.Select(f.only)
+	script.Check(usage(err))
 	var before *results.Set
 	if f.against != "" {
-		var err error
-		if before, err = results.Read(f.against); err != nil {
-			return err
-		}
-		if len(before.Claims) == 0 {
-			return fmt.Errorf("%s holds no verdicts: make some with pipebench claims", f.against)
+		if before = script.Must(results.Read(f.against)); len(before.Claims) == 0 {
+			script.Check(fmt.Errorf("%s holds no verdicts: make some with pipebench claims", f.against))
 		}
 	}
 	t := task{
-		maxTime: f.maxTime, work: f.judge,
+		maxTime: f.maxTime,
+		work: func(ctx context.Context, s *session) error {
+			return claims.Run(ctx, claims.Options{Run: s.run, Seed: f.seed, Only: f.only, Observe: func(p claims.Progress) {
+				if p.Record == nil {
+					s.progress.step(p.Claim.ID + ": " + p.Step)
+					return
+				}
+				s.progress.finish(len(selected), p.Record.ID+": "+view.VerdictText(p.Record.Verdict))
+			}}, s.Write)
+		},
 		show: func(_, own *results.Set) error { return f.show(cmd.OutOrStdout(), own, viewOptions(cmd, f.detail)) },
 		gate: func(measured error, own *results.Set) error {
 			switch {
@@ -79,31 +83,12 @@ func (f *claimsFlags) run(cmd *cobra.Command, files []string) error {
 		},
 	}
 	if len(files) == 0 {
-		return f.measure(cmd, t)
+		f.measure(cmd, t)
+		return
 	}
-	set, err := readFiles(cmd, files...)
-	if err == nil {
-		err = t.show(nil, set)
-	}
-	if err != nil {
-		return err
-	}
-	return t.gate(nil, set)
-}
-
-// judge judges the claims that were asked for, and keeps what that rests on.
-func (f *claimsFlags) judge(ctx context.Context, s *session) error {
-	selected, err := claims.Select(f.only)
-	if err != nil {
-		return err
-	}
-	return claims.Run(ctx, claims.Options{Run: s.run, Seed: f.seed, Only: f.only, Observe: func(p claims.Progress) {
-		if p.Record == nil {
-			s.progress.step(p.Claim.ID + ": " + p.Step)
-			return
-		}
-		s.progress.finish(len(selected), p.Record.ID+": "+view.VerdictText(p.Record.Verdict))
-	}}, func(l results.Line) error { return s.Write(l) })
+	set := readFiles(cmd, files...)
+	script.Check(t.show(nil, set))
+	script.Check(t.gate(nil, set))
 }
 
 // latest returns the last verdict on each claim that was asked for, in the order of the documents.

@@ -19,12 +19,13 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
-// flags are what a command was asked for, as it was typed.
+// flags are what a command was asked for, as it was typed. Its run is a script.
 type flags interface {
 	register(cmd *cobra.Command)
-	run(cmd *cobra.Command, args []string) error
+	run(cmd *cobra.Command, args []string)
 }
 
 // newCommand makes a command of its flags, where they are wanted, and of the text of that name. With
@@ -34,7 +35,9 @@ func newCommand(name string, f flags, args cobra.PositionalArgs, wanted bool) *c
 	if cmd.Args = args; args == nil {
 		cmd.Args = takes(0, 0, name+" takes no arguments")
 	}
-	cmd.RunE = f.run
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return script.Run(func() { f.run(cmd, args) })
+	}
 	if wanted {
 		f.register(cmd)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/abtest"
 	"github.com/pipebench/pipebench/scenarios/doctor"
 	"github.com/pipebench/pipebench/scenarios/subrun"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // compareFlags are what compare was asked for, as it was typed.
@@ -46,19 +47,16 @@ func (f *compareFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.quiet, "quiet", false, "print the comparison alone: no warnings")
 }
 
-func (f *compareFlags) run(cmd *cobra.Command, paths []string) error {
+func (f *compareFlags) run(cmd *cobra.Command, paths []string) {
 	compare, oldPath, newPath := f.compare, paths[0], paths[1]
 	if f.pairs {
 		compare = f.comparePairs
 	}
-	c, after, err := compare(cmd.ErrOrStderr(), oldPath, newPath)
-	if err != nil {
-		return err
-	}
+	c, after := compare(cmd.ErrOrStderr(), oldPath, newPath)
 	if len(c.Changes) == 0 {
 		// what each side has instead
 		if len(c.OnlyOld)+len(c.OnlyNew) == 0 {
-			return errors.New("the two have none of the figures that were asked for (--metric)")
+			script.Check(errors.New("the two have none of the figures that were asked for (--metric)"))
 		}
 		some := func(names []string) string {
 			switch len(names) {
@@ -69,31 +67,19 @@ func (f *compareFlags) run(cmd *cobra.Command, paths []string) error {
 			}
 			return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
 		}
-		return fmt.Errorf("no cell is in both: %s has %s, %s has %s", oldPath, some(c.OnlyOld), newPath, some(c.OnlyNew))
+		script.Check(fmt.Errorf("no cell is in both: %s has %s, %s has %s", oldPath, some(c.OnlyOld), newPath, some(c.OnlyNew)))
 	}
-	if err := view.WriteComparison(cmd.OutOrStdout(), c, f.format, viewOptions(cmd, f.detail)); err != nil {
-		return err
-	}
-	return allGates(f.judgeChanges(c), f.judge(cmd, f.format, after))
+	script.Check(view.WriteComparison(cmd.OutOrStdout(), c, f.format, viewOptions(cmd, f.detail)))
+	script.Check(allGates(f.judgeChanges(c), f.judge(cmd, f.format, after)))
 }
 
 // compare also returns what the new side's file holds, nil of benchmark text.
-func (f *compareFlags) compare(stderr io.Writer, oldPath, newPath string) (*stat.Comparison, *results.Set, error) {
-	before, err := stat.ReadDataset(oldPath)
-	if err != nil {
-		return nil, nil, err
-	}
-	after, err := stat.ReadDataset(newPath)
-	if err != nil {
-		return nil, nil, err
-	}
+func (f *compareFlags) compare(stderr io.Writer, oldPath, newPath string) (*stat.Comparison, *results.Set) {
+	before, after := script.Must(stat.ReadDataset(oldPath)), script.Must(stat.ReadDataset(newPath))
 	if (before.Set == nil) != (after.Set == nil) {
-		return nil, nil, fmt.Errorf("%s and %s are of two kinds, records and benchmark text, which name their figures differently: compare two of one kind", oldPath, newPath)
+		script.Check(fmt.Errorf("%s and %s are of two kinds, records and benchmark text, which name their figures differently: compare two of one kind", oldPath, newPath))
 	}
-	known, err := f.known(slices.Concat(before.Series, after.Series))
-	if err != nil {
-		return nil, nil, err
-	}
+	known := f.known(slices.Concat(before.Series, after.Series))
 	for _, p := range known.Problems {
 		if !f.quiet {
 			fmt.Fprintln(stderr, "pipebench:", p)
@@ -101,12 +87,12 @@ func (f *compareFlags) compare(stderr io.Writer, oldPath, newPath string) (*stat
 	}
 	before.Name, after.Name = oldPath, newPath
 	c := stat.Compare(before, after, stat.CompareOptions{Noise: known.Noise, Across: f.across, Metrics: f.metrics})
-	return c, after.Set, nil
+	return c, after.Set
 }
 
 // known is what doctor found of the machines that the series are from: in the user's cache, and in
 // the files named.
-func (f *compareFlags) known(series []stat.Series) (*results.Set, error) {
+func (f *compareFlags) known(series []stat.Series) *results.Set {
 	paths := slices.Clone(f.noise)
 	measured := stat.Filter(series, func(s stat.Series) bool { return s.Machine != "" && s.Cell != nil })
 	for _, same := range stat.GroupBy(measured, func(s stat.Series) string { return s.Machine }) {
@@ -116,24 +102,22 @@ func (f *compareFlags) known(series []stat.Series) (*results.Set, error) {
 		}
 	}
 	if len(paths) == 0 {
-		return &results.Set{}, nil
+		return &results.Set{}
 	}
-	return results.Read(paths...)
+	return script.Must(results.Read(paths...))
 }
 
-func (f *compareFlags) comparePairs(_ io.Writer, oldPath, newPath string) (*stat.Comparison, *results.Set, error) {
+func (f *compareFlags) comparePairs(_ io.Writer, oldPath, newPath string) (*stat.Comparison, *results.Set) {
 	old, oldErr := stat.ReadDataset(oldPath)
 	new, newErr := stat.ReadDataset(newPath)
 	if oldErr == nil && newErr == nil && old.Set == nil && new.Set == nil {
 		old.Name, new.Name = oldPath, newPath
-		return stat.CompareTextPairs(old, new, stat.CompareOptions{Across: f.across, Metrics: f.metrics}), nil, nil
+		return stat.CompareTextPairs(old, new, stat.CompareOptions{Across: f.across, Metrics: f.metrics}), nil
 	}
-	before, after, err := abtest.Read(oldPath, newPath)
-	if err != nil {
-		return nil, nil, err
-	}
-	c, err := comparePairs(before, after, filepath.Base(oldPath), filepath.Base(newPath), stat.CompareOptions{Across: f.across, Metrics: f.metrics})
-	return c, results.Merge(after...), err
+	before, after := script.Must2(abtest.Read(oldPath, newPath))
+	o := stat.CompareOptions{Across: f.across, Metrics: f.metrics}
+	c := script.Must(comparePairs(before, after, filepath.Base(oldPath), filepath.Base(newPath), o))
+	return c, results.Merge(after...)
 }
 
 // comparePairs names the sides of a comparison of pairs.
@@ -291,22 +275,14 @@ func (f *abFlags) register(cmd *cobra.Command) {
 	f.sharedFlags.register(cmd, abtest.DefaultMaxTime, "begin no pair that would end after this long", view.FormatBench)
 }
 
-func (f *abFlags) run(cmd *cobra.Command, args []string) error {
+func (f *abFlags) run(cmd *cobra.Command, args []string) {
 	oldName, newName := args[0], args[1]
 	plan := abtest.Plan{
 		Flags: append([]string{"--samples", "12"}, args[2:]...),
 		Pairs: f.pairs, Spend: 45 * time.Second, MaxTime: f.maxTime, Seed: f.seed, Dir: f.folder(),
 	}
-	if err := plan.Validate(); err != nil {
-		return usage(err)
-	}
-	var err error
-	if plan.Old, err = subrun.Find(oldName); err != nil {
-		return err
-	}
-	if plan.New, err = subrun.Find(newName); err != nil {
-		return err
-	}
+	script.Check(usage(plan.Validate()))
+	plan.Old, plan.New = script.Must(subrun.Find(oldName)), script.Must(subrun.Find(newName))
 	if plan.Old.Same(plan.New) {
 		f.say(cmd, "pipebench: both binaries are the same file: whatever is found is noise")
 	}
@@ -314,28 +290,17 @@ func (f *abFlags) run(cmd *cobra.Command, args []string) error {
 	plan.Observe = func(_, of int, took time.Duration) { progress.finish(of, took.Round(10*time.Millisecond).String()) }
 	before, after, err := abtest.Run(cmd.Context(), plan)
 	progress.stop()
-	if err != nil {
-		if len(before) > 0 {
-			f.say(cmd, "pipebench: %d pairs are saved in %s; compare --pairs shows them", len(before), plan.Dir)
-		}
-		return usageOfRun(err)
+	if err != nil && len(before) > 0 {
+		f.say(cmd, "pipebench: %d pairs are saved in %s; compare --pairs shows them", len(before), plan.Dir)
 	}
-	c, err := comparePairs(before, after, oldName, newName, stat.CompareOptions{Metrics: f.metrics})
-	if err != nil {
-		return err
-	}
+	script.Check(usageOfRun(err))
+	c := script.Must(comparePairs(before, after, oldName, newName, stat.CompareOptions{Metrics: f.metrics}))
 	var text bytes.Buffer
-	if err := view.WriteComparison(&text, c, view.FormatBench, view.Options{}); err != nil {
-		return err
-	}
-	if err := results.ReplaceFile(filepath.Join(plan.Dir, benchFile), text.Bytes()); err != nil {
-		return fmt.Errorf("keep the comparison: %w", err)
-	}
-	if err := view.WriteComparison(cmd.OutOrStdout(), c, f.format, viewOptions(cmd, f.detail)); err != nil {
-		return err
-	}
+	script.Check(view.WriteComparison(&text, c, view.FormatBench, view.Options{}))
+	script.Check(wrap("keep the comparison", results.ReplaceFile(filepath.Join(plan.Dir, benchFile), text.Bytes())))
+	script.Check(view.WriteComparison(cmd.OutOrStdout(), c, f.format, viewOptions(cmd, f.detail)))
 	f.say(cmd, "pipebench: saved in %s: %s, %s and %s", plan.Dir, abtest.OldFile, abtest.NewFile, benchFile)
-	return allGates(f.judgeChanges(c), f.judge(cmd, f.format, results.Merge(after...)))
+	script.Check(allGates(f.judgeChanges(c), f.judge(cmd, f.format, results.Merge(after...))))
 }
 
 // usageOfRun gives flags that a binary's run does not take the exit code that they have there.

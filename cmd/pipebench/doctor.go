@@ -15,6 +15,7 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/doctor"
 	"github.com/pipebench/pipebench/scenarios/subrun"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // doctorFlags are what doctor was asked for, as it was typed.
@@ -31,13 +32,9 @@ func (f *doctorFlags) register(cmd *cobra.Command) {
 	f.sharedFlags.register(cmd, 0, "begin none that would end later (default twice --over)", view.FormatBench)
 }
 
-func (f *doctorFlags) run(cmd *cobra.Command, flags []string) error {
-	plan, err := f.plan(flags)
-	if err != nil {
-		return err
-	}
-	e := &examination{doctorFlags: f, plan: plan}
-	return f.measure(cmd, task{
+func (f *doctorFlags) run(cmd *cobra.Command, flags []string) {
+	e := &examination{doctorFlags: f, plan: f.plan(flags)}
+	f.measure(cmd, task{
 		work: e.work,
 		show: func(all, own *results.Set) error { return e.show(cmd, all, own) },
 		gate: func(error, *results.Set) error {
@@ -103,30 +100,26 @@ func (e *examination) show(cmd *cobra.Command, all, own *results.Set) error {
 	return nil
 }
 
-func (f *doctorFlags) plan(flags []string) (doctor.Plan, error) {
+func (f *doctorFlags) plan(flags []string) doctor.Plan {
 	if len(flags) == 0 {
 		flags = doctor.DefaultFlags
 	}
 	switch { // before one of the times makes up for the other
 	case f.invocations == 0:
 	case f.over < 0 || f.maxTime < 0:
-		return doctor.Plan{}, usage(fmt.Errorf("--over %s and --max-time %s: neither can be negative", f.over, f.maxTime))
+		script.Check(usage(fmt.Errorf("--over %s and --max-time %s: neither can be negative", f.over, f.maxTime)))
 	case f.over == 0 && f.maxTime == 0:
-		return doctor.Plan{}, usage(errors.New("--over 0s has one invocation follow the other: give them a time (--max-time)"))
+		script.Check(usage(errors.New("--over 0s has one invocation follow the other: give them a time (--max-time)")))
 	}
 	if f.maxTime == 0 {
 		f.maxTime = 2 * f.over
 	}
 	p := doctor.Plan{Flags: flags, Invocations: f.invocations, Over: min(f.over, f.maxTime), MaxTime: f.maxTime, Seed: f.seed}
 	if f.invocations != 0 {
-		if err := p.Validate(); err != nil {
-			return p, usage(err)
-		}
+		script.Check(usage(p.Validate()))
 	}
 	self, err := os.Executable()
-	if err != nil {
-		return p, fmt.Errorf("find this program, to invoke it: %w", err)
-	}
+	script.Check(wrap("find this program, to invoke it", err))
 	p.Binary = subrun.Binary{Name: "pipebench", Path: self}
-	return p, nil
+	return p
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/drive"
 	"github.com/pipebench/pipebench/scenarios/measure"
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // driveFlags are what drive was asked for, as it was typed.
@@ -82,7 +83,7 @@ func (f *driveFlags) register(cmd *cobra.Command) {
 // slow at large messages may take hours.
 const sweepTime = 2 * time.Minute
 
-func (f *driveFlags) run(cmd *cobra.Command, command []string) (err error) {
+func (f *driveFlags) run(cmd *cobra.Command, command []string) {
 	f.options.Command, f.plan.NoSweep = command, f.plan.Limits
 	for _, a := range f.asserts {
 		f.plan.Demand(a)
@@ -93,15 +94,11 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) (err error) {
 	if sweeps := !f.faults && f.messages == "" && f.load.Inflight == 0 && f.load.Rate == 0; sweeps && f.maxTime == 0 {
 		f.maxTime = sweepTime
 	}
-	if err := errors.Join(f.options.Validate(), f.load.Validate()); err != nil {
-		return usage(err)
-	}
+	script.Check(usage(errors.Join(f.options.Validate(), f.load.Validate())))
 	if f.messages != "" {
-		if f.recording, err = interruptibly(cmd.Context(), f.messages, payload.ReadMessages); err != nil {
-			return err
-		}
+		f.recording = script.Must(interruptibly(cmd.Context(), f.messages, payload.ReadMessages))
 	}
-	return f.measure(cmd, task{
+	f.measure(cmd, task{
 		maxTime: f.maxTime, work: f.drive,
 		show: func(_, own *results.Set) error {
 			c, err := f.comparison(own)

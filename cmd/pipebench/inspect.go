@@ -16,6 +16,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/syspipe/inspect"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // inspectFlags are what inspect was asked for, as it was typed.
@@ -32,22 +33,19 @@ func (f *inspectFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.watch, "watch", false, "go on looking, and say what changes, until the process ends")
 }
 
-func (f *inspectFlags) run(cmd *cobra.Command, args []string) error {
+func (f *inspectFlags) run(cmd *cobra.Command, args []string) {
 	pid, err := strconv.Atoi(args[0])
 	if err != nil || pid <= 0 {
-		return usage(fmt.Errorf("%q is no process number", args[0]))
+		script.Check(usage(fmt.Errorf("%q is no process number", args[0])))
 	}
 	if f.look <= 0 {
-		return usage(fmt.Errorf("--look %v: want a time above zero", f.look))
+		script.Check(usage(fmt.Errorf("--look %v: want a time above zero", f.look)))
 	}
-	report, err := inspect.Over(cmd.Context(), pid, f.look)
-	if err == nil {
-		err = f.write(cmd, report)
+	report := script.Must(inspect.Over(cmd.Context(), pid, f.look))
+	script.Check(f.write(cmd, report))
+	if f.watch {
+		script.Check(f.follow(cmd, report))
 	}
-	if err != nil || !f.watch {
-		return err
-	}
-	return f.follow(cmd, report)
 }
 
 // follow writes what changes in the tree, a line a change, or each report that differs as JSON,

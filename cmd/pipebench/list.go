@@ -19,6 +19,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/measure"
 	"github.com/pipebench/pipebench/scenarios/tune"
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // listFlags are what list was asked for, as it was typed.
@@ -37,12 +38,8 @@ type item struct {
 	unsupported string // why this machine does not have it, "" where it does
 }
 
-func (f *listFlags) run(cmd *cobra.Command, _ []string) error {
-	topology, err := placement.Read()
-	if err != nil {
-		return err
-	}
-	w, all := cmd.OutOrStdout(), catalog(topology)
+func (f *listFlags) run(cmd *cobra.Command, _ []string) {
+	w, all := cmd.OutOrStdout(), catalog(script.Must(placement.Read()))
 	on := fmt.Sprintf("On this machine (%s/%s)", runtime.GOOS, runtime.GOARCH)
 	if f.format != view.FormatTable { // one table, for a program to read
 		t := view.Table{Title: on, Columns: view.Columns("flag", "name", "what", "unsupported")}
@@ -51,7 +48,8 @@ func (f *listFlags) run(cmd *cobra.Command, _ []string) error {
 				t.Append(s.flag, i.name, i.what, i.unsupported)
 			}
 		}
-		return t.Write(w, f.format, view.Options{})
+		script.Check(t.Write(w, f.format, view.Options{}))
+		return
 	}
 	fmt.Fprintf(w, "%s:\n", on)
 	for _, s := range all {
@@ -63,11 +61,8 @@ func (f *listFlags) run(cmd *cobra.Command, _ []string) error {
 			}
 			t.Append(i.name, what)
 		}
-		if err := t.Write(w, f.format, viewOptions(cmd, false)); err != nil {
-			return err
-		}
+		script.Check(t.Write(w, f.format, viewOptions(cmd, false)))
 	}
-	return nil
 }
 
 // catalog returns everything that a flag can name.

@@ -15,6 +15,7 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/probe"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // probeFlags are what probe was asked for, as it was typed.
@@ -35,29 +36,21 @@ func (f *probeFlags) register(cmd *cobra.Command) {
 	f.sharedFlags.register(cmd, 0, stopAfter)
 }
 
-func (f *probeFlags) run(cmd *cobra.Command, files []string) error {
+func (f *probeFlags) run(cmd *cobra.Command, files []string) {
 	f.options.Kinds = stat.Map(f.pipes, func(name string) syspipe.Kind { return syspipe.Kind(name) })
 	if f.options.StepTimeout <= 0 {
-		return usage(fmt.Errorf("--step-timeout %v: want a time above zero", f.options.StepTimeout))
+		script.Check(usage(fmt.Errorf("--step-timeout %v: want a time above zero", f.options.StepTimeout)))
 	}
 	if !cmd.Flags().Changed("step-timeout") {
 		f.options.StepTimeout = 0 // so that it grows on a slow machine
 	}
-	if err := f.options.Validate(); err != nil {
-		return usage(err)
-	}
-	others, systems, err := f.comparedWith()
-	if err != nil {
-		return err
-	}
+	script.Check(usage(f.options.Validate()))
+	others, systems := f.comparedWith()
 	if len(files) > 0 {
-		set, err := readProbes(files...)
-		if err != nil {
-			return err
-		}
-		return f.show(cmd, set, others, systems)
+		script.Check(f.show(cmd, script.Must(readProbes(files...)), others, systems))
+		return
 	}
-	return f.measure(cmd, task{
+	f.measure(cmd, task{
 		maxTime: f.maxTime,
 		work: func(ctx context.Context, s *session) error {
 			f.options.Observe = func(p probe.Progress) {
@@ -83,22 +76,20 @@ func (f *probeFlags) run(cmd *cobra.Command, files []string) error {
 
 // comparedWith reads what --against names: files, and the systems of which the rules are shown. It
 // does so before anything is measured in vain.
-func (f *probeFlags) comparedWith() (others []*results.Set, systems []string, err error) {
+func (f *probeFlags) comparedWith() (others []*results.Set, systems []string) {
 	for _, name := range f.against {
 		if slices.Contains(documentedSystems, name) {
 			systems = append(systems, name)
 			continue
 		}
 		set, err := readProbes(name)
-		if err != nil {
-			return nil, nil, fmt.Errorf("--against: %w", err)
-		}
+		script.Check(wrap("--against", err))
 		others = append(others, set)
 	}
 	if len(others) > 0 && len(systems) == 0 {
 		systems = documentedSystems
 	}
-	return others, systems, nil
+	return others, systems
 }
 
 // readProbes reads the findings on pipes of files. Without any it is an error.

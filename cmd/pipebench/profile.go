@@ -12,6 +12,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/measure"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // profileFlags are what profile was asked for, as it was typed.
@@ -26,17 +27,13 @@ func (f *profileFlags) register(cmd *cobra.Command) {
 	f.sharedFlags.register(cmd, 30*time.Second, beginNone, view.FormatBench)
 }
 
-func (f *profileFlags) run(cmd *cobra.Command, _ []string) error {
-	topology, err := placement.Read()
-	if err != nil {
-		return err
-	}
+func (f *profileFlags) run(cmd *cobra.Command, _ []string) {
+	topology := script.Must(placement.Read())
 	plan := f.plan
 	plan.Cells, plan.MaxTime, plan.Seed = measure.ProfileCells(topology), f.maxTime, f.seed
-	if plan, err = plan.Checked(); err != nil {
-		return usage(err)
-	}
-	return f.measure(cmd, task{
+	plan, err := plan.Checked()
+	script.Check(usage(err))
+	f.measure(cmd, task{
 		bench: whole,
 		work: func(ctx context.Context, s *session) error {
 			// The memory first, while nothing else runs.

@@ -13,6 +13,7 @@ import (
 	"github.com/pipebench/pipebench/plots"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // reportFlags are what report was asked for, as it was typed.
@@ -30,36 +31,32 @@ func (f *reportFlags) register(cmd *cobra.Command) {
 	registerFormat(cmd, &f.format)
 }
 
-func (f *reportFlags) run(cmd *cobra.Command, paths []string) error {
-	set, err := readFiles(cmd, paths...)
-	if err != nil {
-		return err
-	}
+func (f *reportFlags) run(cmd *cobra.Command, paths []string) {
+	set := readFiles(cmd, paths...)
 	o := plots.ReportOptions{Title: f.title, Sources: paths, Command: commandLine(os.Args)}
 	if f.atlas {
 		if len(onPipes(set, nil).Probes) == 0 {
-			return noProbes(paths)
+			script.Check(noProbes(paths))
 		}
 		systems := documented([]string{"macos", "freebsd"})
 		if f.out == "" {
-			return view.Atlas(set, systems, f.detail).Write(cmd.OutOrStdout(), f.format, viewOptions(cmd, true))
+			script.Check(view.Atlas(set, systems, f.detail).Write(cmd.OutOrStdout(), f.format, viewOptions(cmd, true)))
+			return
 		}
 		o.Sections = view.AtlasSections(set, systems)
 	}
 	if f.out == "-" {
-		return plots.Report(cmd.OutOrStdout(), set, o)
+		script.Check(plots.Report(cmd.OutOrStdout(), set, o))
+		return
 	}
 	if f.out == "" {
 		f.out = filepath.Join(folderOf(paths[0]), reportFile)
 	}
-	if err := writeReport(f.out, set, o); err != nil {
-		return err
-	}
+	writeReport(f.out, set, o)
 	fmt.Fprintln(cmd.OutOrStdout(), f.out)
 	if len(set.Messages) > 0 {
 		fmt.Fprintln(cmd.OutOrStdout(), strings.Join(view.RecordingSummary(set), "\n"))
 	}
-	return nil
 }
 
 // folderOf is where the files of a run are, given the folder or one of them.
@@ -71,16 +68,10 @@ func folderOf(path string) string {
 }
 
 // writeReport makes the page of a set, whole or not at all.
-func writeReport(path string, set *results.Set, o plots.ReportOptions) error {
+func writeReport(path string, set *results.Set, o plots.ReportOptions) {
 	var page bytes.Buffer
-	o.Command = commandLine(os.Args)
-	if err := plots.Report(&page, set, o); err != nil {
-		return err
-	}
-	if err := results.ReplaceFile(path, page.Bytes()); err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	return nil
+	script.Check(plots.Report(&page, set, o))
+	script.Check(wrap("write the report", results.ReplaceFile(path, page.Bytes())))
 }
 
 // plotFlags are what plot was asked for, as it was typed.
@@ -95,18 +86,12 @@ func (f *plotFlags) register(cmd *cobra.Command) {
 }
 
 // run draws what the files hold, and says what they do not allow.
-func (f *plotFlags) run(cmd *cobra.Command, paths []string) error {
+func (f *plotFlags) run(cmd *cobra.Command, paths []string) {
 	if f.out == "" {
 		f.out = folderOf(paths[0])
 	}
-	set, err := readFiles(cmd, paths...)
-	if err != nil {
-		return err
-	}
-	drawn, omitted, err := plots.Write(f.out, set, f.gallery...)
-	if err != nil {
-		return err
-	}
+	set := readFiles(cmd, paths...)
+	drawn, omitted := script.Must2(plots.Write(f.out, set, f.gallery...))
 	for _, path := range drawn {
 		fmt.Fprintln(cmd.OutOrStdout(), path)
 	}
@@ -114,7 +99,6 @@ func (f *plotFlags) run(cmd *cobra.Command, paths []string) error {
 		fmt.Fprintln(cmd.ErrOrStderr(), "not drawn:", o)
 	}
 	if len(drawn) == 0 {
-		return errors.New("nothing to draw: the files hold no samples")
+		script.Check(errors.New("nothing to draw: the files hold no samples"))
 	}
-	return nil
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/measure"
 	"github.com/pipebench/pipebench/scenarios/subrun"
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // defaultTime is what a run may take to measure, where nobody says and its estimate is not much
@@ -108,7 +109,7 @@ var particular = []string{"placement", "precision", "assert", "shape"}
 // ofScenarios are the flags that mean something to a scenario, which says itself what it measures.
 var ofScenarios = []string{"scenario", "detail", "out", "format", "quiet", "no-progress", "seed", "max-time"}
 
-func (f *runFlags) run(cmd *cobra.Command, _ []string) error {
+func (f *runFlags) run(cmd *cobra.Command, _ []string) {
 	var err error // flags that would be lost in a shape or a scenario, or make something else of it
 	cmd.Flags().Visit(func(g *pflag.Flag) {
 		switch {
@@ -118,35 +119,30 @@ func (f *runFlags) run(cmd *cobra.Command, _ []string) error {
 			err = fmt.Errorf("--%s has no part in a shape: leave it out, or run without --shape", g.Name)
 		}
 	})
-	if err != nil {
-		return usage(err)
-	}
+	script.Check(usage(err))
 	if len(f.scenarios) > 0 {
-		return f.reproduce(cmd)
+		f.reproduce(cmd)
+		return
 	}
 	if subrun.InTurns() && !cmd.Flags().Changed("forks") {
 		f.planned.Forks = 1
 	}
 	plan, err := f.plan(cmd.Context())
-	if err != nil {
-		return usage(err)
-	}
-	if plan, err = plan.Checked(); err != nil {
-		return usage(err)
-	}
+	script.Check(usage(err))
+	plan, err = plan.Checked()
+	script.Check(usage(err))
 	stages := []measure.Stage{{Plan: plan}}
 	if !slices.ContainsFunc(slices.Concat(againstShapes, particular), cmd.Flags().Changed) && !subrun.RecordsOnly() {
-		if stages, err = f.sweep.WithFurther(plan); err != nil {
-			return err
-		}
+		stages = script.Must(f.sweep.WithFurther(plan))
 	}
-	if f.dryRun {
-		for _, s := range stages {
-			err = errors.Join(err, printPlan(cmd.OutOrStdout(), s.Plan))
-		}
-		return err
+	if !f.dryRun {
+		f.measureCells(cmd, stages)
+		return
 	}
-	return f.measureCells(cmd, stages)
+	for _, s := range stages {
+		err = errors.Join(err, printPlan(cmd.OutOrStdout(), s.Plan))
+	}
+	script.Check(err)
 }
 
 // plan makes of the flags what to measure.
@@ -216,10 +212,10 @@ func printPlan(w io.Writer, p bench.Plan) error {
 const overrun = 2 * time.Second
 
 // measureCells runs stages, keeps their records in a folder, and shows and judges what they say.
-func (f *runFlags) measureCells(cmd *cobra.Command, stages []measure.Stage) error {
+func (f *runFlags) measureCells(cmd *cobra.Command, stages []measure.Stage) {
 	last := stages[len(stages)-1]
 	var leftOut []string
-	return f.measure(cmd, task{
+	f.measure(cmd, task{
 		maxTime: last.MaxTime + last.MaxTime/4 + overrun,
 		work: func(ctx context.Context, s *session) (err error) {
 			leftOut, err = s.runStages(ctx, stages)
@@ -312,7 +308,7 @@ func whole(all *results.Set) *results.Set { return all }
 const allScenarios = "all"
 
 // reproduce reproduces faults, keeps their records, and shows them.
-func (f *runFlags) reproduce(cmd *cobra.Command) error {
+func (f *runFlags) reproduce(cmd *cobra.Command) {
 	var chosen []faults.Scenario
 	for _, name := range f.scenarios {
 		if name == allScenarios {
@@ -321,11 +317,11 @@ func (f *runFlags) reproduce(cmd *cobra.Command) error {
 		}
 		s, err := faults.Find(name)
 		if err != nil {
-			return usage(fmt.Errorf("%w; %q is all of them", err, allScenarios))
+			script.Check(usage(fmt.Errorf("%w; %q is all of them", err, allScenarios)))
 		}
 		chosen = append(chosen, s)
 	}
-	return f.measure(cmd, task{
+	f.measure(cmd, task{
 		maxTime: f.maxTime,
 		work: func(ctx context.Context, s *session) error {
 			var failed []error // one that fails does not keep the next from its turn

@@ -16,6 +16,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // serveFlags are what serve was asked for, as it was typed.
@@ -49,7 +50,7 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 	complete(cmd, map[string][]string{"framing": callFramings, "log-level": logLevels})
 }
 
-func (f *serveFlags) run(cmd *cobra.Command, _ []string) (err error) {
+func (f *serveFlags) run(cmd *cobra.Command, _ []string) {
 	o := f.options
 	o.Version, o.Tools, o.Stderr = machine.Version(), mcpstdio.Samples(), cmd.ErrOrStderr()
 	o.Logger = slog.New(slog.NewTextHandler(o.Stderr, &slog.HandlerOptions{Level: f.logLevel}))
@@ -60,36 +61,19 @@ func (f *serveFlags) run(cmd *cobra.Command, _ []string) (err error) {
 		o.ParseErrorID = jsonrpc.Null
 	}
 	if f.messages != "" {
-		messages, err := interruptibly(cmd.Context(), f.messages, payload.ReadMessages)
-		if err != nil {
-			return err
-		}
-		if o.Playback, err = mcpstdio.NewPlayback(messages); err != nil {
-			return err
-		}
+		messages := script.Must(interruptibly(cmd.Context(), f.messages, payload.ReadMessages))
+		o.Playback = script.Must(mcpstdio.NewPlayback(messages))
 	}
 	if f.record != "" {
-		file, err := interruptibly(cmd.Context(), f.record, createRecording)
-		if err != nil {
-			return err
-		}
+		file := script.Must(interruptibly(cmd.Context(), f.record, createRecording))
 		defer file.Close()
-		if o.Run, err = results.NewRun(); err != nil {
-			return err
-		}
-		o.Record = results.NewWriter(file)
-		if err := o.Record.Write(describeRun(o.Run, 0)); err != nil {
-			return err
-		}
+		o.Run, o.Record = script.Must(results.NewRun()), results.NewWriter(file)
+		script.Check(o.Record.Write(describeRun(o.Run, 0)))
 	}
 	atTerminal(cmd, "waiting for a client's messages on standard input, a line each; the end of input (Ctrl-D) ends it")
 	signal.Ignore(syscall.SIGPIPE) // a client that closes stdout is an error of a write, not the end of the process
 	s, err := mcpstdio.NewServer(cmd.InOrStdin(), cmd.OutOrStdout(), o)
-	if err != nil {
-		return usage(err)
-	}
-	if err := s.Start(cmd.Context()); err != nil {
-		return err
-	}
-	return s.Wait()
+	script.Check(usage(err))
+	script.Check(s.Start(cmd.Context()))
+	script.Check(s.Wait())
 }

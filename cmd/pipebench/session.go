@@ -20,6 +20,7 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/subrun"
 	"github.com/pipebench/pipebench/syspipe/proc"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // Names of the files of a run. Everything is a view on the first.
@@ -41,29 +42,21 @@ type session struct {
 
 // open makes the folder of a run, and begins its file with where it takes place. A folder that
 // holds an earlier run keeps it: the file goes on.
-func (f *sharedFlags) open(cmd *cobra.Command) (*session, error) {
-	run, err := results.NewRun()
-	if err != nil {
-		return nil, err
-	}
+func (f *sharedFlags) open(cmd *cobra.Command) *session {
+	run := script.Must(results.NewRun())
 	dir, err := f.makeFolder()
-	if err != nil {
-		return nil, fmt.Errorf("make the folder for results: %w", err)
-	}
+	script.Check(wrap("make the folder for results", err))
 	path := filepath.Join(dir, recordsFile)
 	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
 		f.say(cmd, "%s has results of an earlier run: this one is added to them", dir)
 	}
-	w, err := results.Append(path)
-	if err != nil {
-		return nil, err
-	}
+	w := script.Must(results.Append(path))
 	s := &session{Writer: w, progress: f.progress(cmd.ErrOrStderr()), flags: f, cmd: cmd, env: describeRun(run, f.seed), dir: dir, run: run}
 	if err := w.Write(s.env); err != nil {
 		w.Close() // the first error says more
-		return nil, err
+		script.Check(err)
 	}
-	return s, nil
+	return s
 }
 
 // describeRun returns the first record of a run's file.
@@ -119,34 +112,26 @@ type task struct {
 	gate  func(measured error, own *results.Set) error // turns what was found into the exit code
 }
 
-// measure does a task in a session of its own: then it reads the file again, shows what it says, draws
+// measure is a script. It does a task in a session of its own: then it reads the file again, shows what it says, draws
 // it, says where everything is kept, and judges it. A session that was interrupted or failed in part
 // shows what it finished: measured is why.
-func (f *sharedFlags) measure(cmd *cobra.Command, t task) error {
-	s, err := f.open(cmd)
-	if err != nil {
-		return err
-	}
+func (f *sharedFlags) measure(cmd *cobra.Command, t task) {
+	s := f.open(cmd)
 	measured := s.measure(t.maxTime, t.work)
-	all, err := results.Read(filepath.Join(s.dir, recordsFile))
-	if err != nil {
-		return errors.Join(measured, err)
+	var own *results.Set
+	err := script.Run(func() {
+		all := script.Must(results.Read(filepath.Join(s.dir, recordsFile)))
+		own = all.OfRun(s.run)
+		script.Check(t.show(all, own))
+		s.leave(all, t)
+	})
+	switch {
+	case measured != nil && errors.Is(err, view.ErrNothing):
+		err = nil // measured says why there is nothing
+	case err == nil && t.gate != nil:
+		err = t.gate(measured, own)
 	}
-	own := all.OfRun(s.run)
-	err = t.show(all, own)
-	if err == nil {
-		err = s.leave(all, t)
-	}
-	if measured != nil && errors.Is(err, view.ErrNothing) {
-		return measured // which says why there is nothing
-	}
-	if err != nil {
-		return errors.Join(measured, err)
-	}
-	if t.gate == nil {
-		return measured
-	}
-	return errors.Join(measured, t.gate(measured, own))
+	script.Check(errors.Join(measured, err))
 }
 
 // measure has work fill the file, for maxTime at most, or for as long as it takes where that is 0,
@@ -170,38 +155,30 @@ func (s *session) measure(maxTime time.Duration, work func(ctx context.Context, 
 }
 
 // leave writes what a run leaves beside its records, and says where.
-func (s *session) leave(all *results.Set, t task) error {
+func (s *session) leave(all *results.Set, t task) {
 	if subrun.RecordsOnly() {
-		return nil
+		return
 	}
 	kept := []string{recordsFile}
 	if t.bench != nil {
 		var text bytes.Buffer
-		if err := view.Write(&text, t.bench(all), view.FormatBench, view.Options{}); err != nil {
-			return fmt.Errorf("write %s: %w", benchFile, err)
-		}
-		if err := results.ReplaceFile(filepath.Join(s.dir, benchFile), text.Bytes()); err != nil {
-			return err
-		}
+		err := view.Write(&text, t.bench(all), view.FormatBench, view.Options{})
+		script.Check(wrap("write "+benchFile, err))
+		script.Check(results.ReplaceFile(filepath.Join(s.dir, benchFile), text.Bytes()))
 		kept = append(kept, benchFile)
 	}
 	files, omitted, err := plots.Write(s.dir, all)
 	for _, o := range plots.ByReason(omitted) {
 		s.flags.say(s.cmd, "not drawn: %s", o)
 	}
-	if err != nil {
-		return err
-	}
-	o := plots.ReportOptions{Sources: []string{filepath.Join(s.dir, recordsFile)}}
-	if err := writeReport(filepath.Join(s.dir, reportFile), all, o); err != nil {
-		return err
-	}
+	script.Check(err)
+	o := plots.ReportOptions{Sources: []string{filepath.Join(s.dir, recordsFile)}, Command: s.env.Command}
+	writeReport(filepath.Join(s.dir, reportFile), all, o)
 	kept = append(kept, reportFile)
 	if drawn := results.FormatCount(len(files)/2, "plot"); drawn != "" { // each is an SVG and a PNG
 		kept[len(kept)-1] += " and " + drawn
 	}
 	s.flags.say(s.cmd, "saved in %s: %s", s.dir, strings.Join(kept, ", "))
-	return nil
 }
 
 // say prints a line that belongs to no result.
@@ -232,15 +209,20 @@ func readable(format view.Format) bool {
 }
 
 // readFiles reads files of results, and reports what of them cannot be read.
-func readFiles(cmd *cobra.Command, paths ...string) (*results.Set, error) {
-	set, err := results.Read(paths...)
-	if err != nil {
-		return nil, err
-	}
+func readFiles(cmd *cobra.Command, paths ...string) *results.Set {
+	set := script.Must(results.Read(paths...))
 	for _, p := range set.Problems {
 		fmt.Fprintln(cmd.ErrOrStderr(), "skipped:", p)
 	}
-	return set, nil
+	return set
+}
+
+// wrap says what was being done when an error came, if one did.
+func wrap(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", doing, err)
 }
 
 // interruptibly returns what read makes of a file, or that ctx has ended first: to open a FIFO and

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/tap"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // tapFlags are what tap was asked for, as it was typed.
@@ -31,36 +32,27 @@ func (f *tapFlags) register(cmd *cobra.Command) {
 }
 
 // run does not return once the command has been started: the process ends as the command does.
-func (f *tapFlags) run(cmd *cobra.Command, command []string) error {
+func (f *tapFlags) run(cmd *cobra.Command, command []string) {
 	o := &f.options
-	var err error
-	if o.Run, err = results.NewRun(); err != nil {
-		return err
-	}
+	o.Run = script.Must(results.NewRun())
 	file, err := interruptibly(cmd.Context(), f.out, createRecording)
-	if cmd.Context().Err() != nil {
-		return fmt.Errorf("open the recording, a pipe that nobody reads: %w", cmd.Context().Err())
-	}
-	if err != nil {
-		return err
-	}
+	script.Check(wrap("open the recording, a pipe that nobody reads", cmd.Context().Err()))
+	script.Check(err)
 	signal.Reset() // what signals mean is up to the server from here on
 	defer file.Close()
 	env := describeRun(o.Run, 0)
 	env.Command = commandLine(tap.RedactCommand(os.Args))
-	if err := results.NewWriter(file).Write(env); err != nil {
-		return fmt.Errorf("begin the recording: %w", err)
-	}
+	script.Check(wrap("begin the recording", results.NewWriter(file).Write(env)))
 	o.Command, o.Record = command, file
 	end, err := tap.Run(*o)
 	if end == nil {
-		return err
+		script.Check(err)
+		return
 	}
 	if err := errors.Join(err, file.Close()); err != nil {
 		fmt.Fprintln(os.Stderr, "pipebench: tap:", err)
 	}
 	end.ExitLike()
-	return nil
 }
 
 // createRecording makes the file of the recording, which only the user may read: what passed may be secret.

@@ -15,6 +15,7 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/measure"
 	"github.com/pipebench/pipebench/scenarios/tune"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // tuneFlags are what tune was asked for, as it was typed.
@@ -48,24 +49,17 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 	f.sharedFlags.register(cmd, o.MaxTime, beginNone, view.FormatBench)
 }
 
-func (f *tuneFlags) run(cmd *cobra.Command, _ []string) error {
-	asked := &f.options
-	asked.Seed, asked.Variants, asked.MaxTime = f.seed, !f.noLevers, f.maxTime
-	if asked.Recording != "" {
-		recording, err := interruptibly(cmd.Context(), asked.Recording, payload.ReadRecording)
-		if err != nil {
-			return usage(err)
-		}
-		asked.Cell.Size, asked.Cell.Payload, asked.Cell.Messages = 0, payload.Recorded, recording.Hash
-	}
-	if err := asked.Validate(); err != nil {
-		return usage(err)
-	}
+func (f *tuneFlags) run(cmd *cobra.Command, _ []string) {
 	o := f.options
-	if why := bench.Unsupported(o.Cell); why != nil {
-		return why
+	o.Seed, o.Variants, o.MaxTime = f.seed, !f.noLevers, f.maxTime
+	if o.Recording != "" {
+		recording, err := interruptibly(cmd.Context(), o.Recording, payload.ReadRecording)
+		script.Check(usage(err))
+		o.Cell.Size, o.Cell.Payload, o.Cell.Messages = 0, payload.Recorded, recording.Hash
 	}
-	return f.measure(cmd, task{
+	script.Check(usage(o.Validate()))
+	script.Check(bench.Unsupported(o.Cell))
+	f.measure(cmd, task{
 		work: func(ctx context.Context, s *session) error {
 			o.Run = s.run
 			best := 0
