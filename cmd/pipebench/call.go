@@ -83,7 +83,7 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) {
 	defer stop()
 	atTerminal(cmd, "waiting for requests, one a line, such as tools/list; the end of input (Ctrl-D) ends the server")
 	s.pool = pool
-	err := s.run(cmd.Context(), cmd.InOrStdin())
+	err := script.Run(func() { s.run(cmd.Context(), cmd.InOrStdin()) })
 	_ = pool.Close()
 	f.bar.stop()
 	for _, c := range conns {
@@ -184,11 +184,9 @@ func (s *callSession) print(r reply) {
 // errOver is why nothing is written of subscriptions that end with the session.
 var errOver = errors.New("the input has ended")
 
-// run asks what stands on in and writes the answers.
-func (s *callSession) run(ctx context.Context, in io.Reader) error {
-	if err := s.pool.Wait(ctx); err != nil {
-		return err
-	}
+// run is a script. It asks what stands on in and writes the answers.
+func (s *callSession) run(ctx context.Context, in io.Reader) {
+	script.Check(s.pool.Wait(ctx))
 	order := make(chan chan reply, s.inflight-1) // and one with who writes
 	var writing sync.WaitGroup
 	writing.Go(func() { // replies in the order they are due
@@ -196,24 +194,20 @@ func (s *callSession) run(ctx context.Context, in io.Reader) error {
 			s.print(<-r)
 		}
 	})
-	err := s.ask(ctx, in, order)
+	err := script.Run(func() { s.ask(ctx, in, order) })
 	close(order)
 	writing.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.err != nil {
-		err = errors.Join(err, fmt.Errorf("write answers: %w", s.err))
-	}
-	if s.err = errOver; err != nil {
-		return err
-	}
+	err = errors.Join(err, wrap("write answers", s.err))
+	s.err = errOver
+	script.Check(err)
 	switch {
 	case s.asked == 0:
-		return errors.New("no request on stdin: write one a line, such as tools/list")
+		script.Check(errors.New("no request on stdin: write one a line, such as tools/list"))
 	case s.failed > 0:
-		return fmt.Errorf("%d of %d requests failed", s.failed, s.asked)
+		script.Check(fmt.Errorf("%d of %d requests failed", s.failed, s.asked))
 	}
-	return nil
 }
 
 // A reply is a line of output.
@@ -222,34 +216,29 @@ type reply struct {
 	failed bool
 }
 
-// ask sends each request, and puts where its reply will come on order. It ends with the input, the
-// server or ctx.
-func (s *callSession) ask(ctx context.Context, in io.Reader, order chan<- chan reply) error {
+// ask is a script. It sends each request, and puts where its reply will come on order. It ends with
+// the input, the server or ctx.
+func (s *callSession) ask(ctx context.Context, in io.Reader, order chan<- chan reply) {
 	over := make(chan struct{})
 	defer close(over)
 	lines := readLines(in, over)
 	for {
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			script.Check(ctx.Err())
 		case <-s.pool.Done():
-			return s.pool.Wait(ctx)
+			script.Check(s.pool.Wait(ctx))
+			return
 		case l, ok := <-lines:
 			if !ok {
-				return nil
+				return
 			}
-			if l.err != nil {
-				return fmt.Errorf("read requests: %w", l.err)
-			}
+			script.Check(wrap("read requests", l.err))
 			s.asked++
 			q, err := parseRequest(l.text, l.number)
-			if err != nil {
-				return usage(fmt.Errorf("line %d of stdin: %w", l.number, err))
-			}
+			script.Check(usage(wrap(fmt.Sprintf("line %d of stdin", l.number), err)))
 			if q.notice {
-				if err := s.pool.Notify(ctx, q.method, q.params); err != nil {
-					return err
-				}
+				script.Check(s.pool.Notify(ctx, q.method, q.params))
 				continue
 			}
 			r := make(chan reply, 1)
@@ -258,9 +247,7 @@ func (s *callSession) ask(ctx context.Context, in io.Reader, order chan<- chan r
 			}
 			go func() { r <- s.send(ctx, q) }()
 			if q.method == mcpstdio.Listen {
-				if err := s.listen(ctx, r); err != nil {
-					return err
-				}
+				script.Check(s.listen(ctx, r))
 			}
 		}
 	}

@@ -101,14 +101,17 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) {
 	if f.messages != "" {
 		f.recording = script.Must(interruptibly(cmd.Context(), f.messages, payload.ReadMessages))
 	}
+	var c *stat.Comparison // with the other server
 	f.measure(cmd, task{
-		maxTime: f.maxTime, work: f.drive,
-		show: func(_, own *results.Set) error {
-			c, err := f.comparison(own)
-			switch {
-			case err != nil:
+		maxTime: f.maxTime,
+		work: func(ctx context.Context, s *session) error {
+			return script.Run(func() { f.drive(ctx, s) })
+		},
+		show: func(_, own *results.Set) (err error) {
+			if c, err = f.comparison(own); err != nil {
 				return err
-			case c != nil:
+			}
+			if c != nil {
 				return view.WriteComparison(cmd.OutOrStdout(), c, f.format, viewOptions(cmd, f.detail))
 			}
 			err = view.WriteDrive(cmd.OutOrStdout(), f.format, own, viewOptions(cmd, f.detail))
@@ -119,7 +122,7 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) {
 		},
 		gate: func(_ error, own *results.Set) error {
 			gate := f.judge(cmd, f.format, own)
-			if c, err := f.comparison(own); c != nil && err == nil {
+			if c != nil {
 				return allGates(gate, f.judgeChanges(c))
 			}
 			if err := drive.AllFailed(own); err != nil { // no message works with it
@@ -151,13 +154,11 @@ func unfit(err error) error {
 	return err
 }
 
-// drive drives the server and keeps what it finds.
-func (f *driveFlags) drive(ctx context.Context, s *session) error {
+// drive is a script. It drives the server and keeps what it finds.
+func (f *driveFlags) drive(ctx context.Context, s *session) {
 	f.options.Run, f.options.Observe = s.run, s.progress.step
 	d, err := drive.Open(ctx, f.options)
-	if err != nil {
-		return unfit(err)
-	}
+	script.Check(unfit(err))
 	defer d.Close()
 	s.progress.note(fmt.Sprintf("%s speaks %s in %s; sending %s", f.options.Command[0], d.Protocol(), d.Framing(), d.Request()))
 	keep := func(l results.Line) error {
@@ -171,31 +172,27 @@ func (f *driveFlags) drive(ctx context.Context, s *session) error {
 	}
 	switch {
 	case f.faults:
-		return d.Faults(ctx, keep)
+		script.Check(d.Faults(ctx, keep))
 	case f.against != nil:
 		o := f.options
 		o.Command = f.against
 		other, err := drive.Open(ctx, o)
-		if err != nil {
-			return unfit(err)
-		}
+		script.Check(unfit(err))
 		defer other.Close()
-		return drive.Against(ctx, other, d, f.plan, keep)
+		script.Check(drive.Against(ctx, other, d, f.plan, keep))
 	case f.messages != "":
-		return d.Replay(ctx, f.recording, keep, f.ignore...)
+		script.Check(d.Replay(ctx, f.recording, keep, f.ignore...))
 	case f.load.Inflight > 0 || f.load.Rate > 0:
 		sizes := f.plan.Sizes
 		if len(sizes) == 0 {
 			sizes = []int{0} // the usual one
 		}
 		for _, f.load.Size = range sizes {
-			if err := d.Load(ctx, f.load, keep); err != nil {
-				return err
-			}
+			script.Check(d.Load(ctx, f.load, keep))
 		}
-		return nil
+	default:
+		script.Check(d.Drive(ctx, f.plan, keep))
 	}
-	return d.Drive(ctx, f.plan, keep)
 }
 
 // checkFlags are what check was asked for, as it was typed.

@@ -48,52 +48,50 @@ func (f *inspectFlags) run(cmd *cobra.Command, args []string) {
 	report := script.Must(inspect.Over(cmd.Context(), pid, f.look))
 	script.Check(f.write(cmd, report))
 	if f.watch {
-		script.Check(f.follow(cmd, report))
+		f.follow(cmd, report)
 	}
 }
 
-// follow writes what changes in the tree, a line a change, or each report that differs as JSON,
+// follow is a script. It writes what changes in the tree, a line a change, or each report that differs as JSON,
 // until its first process has ended; then, who is left of it.
-func (f *inspectFlags) follow(cmd *cobra.Command, last *inspect.Report) error {
+func (f *inspectFlags) follow(cmd *cobra.Command, last *inspect.Report) {
 	ctx, w := cmd.Context(), cmd.OutOrStdout()
 	for {
 		next, err := inspect.Over(ctx, last.PID, f.look)
 		gone := errors.Is(err, fs.ErrNotExist)
-		switch {
-		case ctx.Err() != nil:
-			return nil // who watches stops it so
-		case gone:
-			next = &inspect.Report{PID: last.PID, Processes: stillThere(last)}
-		case err != nil:
-			return err
+		if ctx.Err() != nil {
+			return // who watches stops it so
 		}
+		if gone {
+			next, err = &inspect.Report{PID: last.PID, Processes: stillThere(last)}, nil
+		}
+		script.Check(err)
 		changes := differences(last, next)
-		if err = nil; len(changes) > 0 && f.format == view.FormatJSON {
-			err = f.write(cmd, next)
-		} else if len(changes) > 0 {
-			at := time.Now().Format("15:04:05 ")
-			_, err = fmt.Fprintln(w, at+strings.Join(changes, "\n"+at))
+		switch at := time.Now().Format("15:04:05 "); {
+		case len(changes) == 0:
+		case f.format == view.FormatJSON:
+			script.Check(f.write(cmd, next))
+		default:
+			script.Must(fmt.Fprintln(w, at+strings.Join(changes, "\n"+at)))
 		}
-		if gone || err != nil {
+		if gone {
 			for _, p := range next.Processes {
 				if f.format != view.FormatJSON {
 					fmt.Fprintf(w, "left behind: %d %s\n", p.PID, view.Escape(p.Command))
 				}
 			}
-			return err
+			return
 		}
 		last = next
 	}
 }
 
 // stillThere returns the descendants that have outlived the first process of a report.
-func stillThere(r *inspect.Report) (left []inspect.Proc) {
-	for _, p := range r.Processes[1:] {
-		if now, err := inspect.Process(p.PID); err == nil && now.Processes[0].Command == p.Command {
-			left = append(left, p)
-		}
-	}
-	return left
+func stillThere(r *inspect.Report) []inspect.Proc {
+	return stat.Filter(r.Processes[1:], func(p inspect.Proc) bool {
+		now, err := inspect.Process(p.PID)
+		return err == nil && now.Processes[0].Command == p.Command
+	})
 }
 
 // differences are the processes and the diagnoses that came (+) and went (-) between two reports.
@@ -170,16 +168,12 @@ func processLines(r *inspect.Report) []string {
 
 // sleeping names the calls in which threads wait, each once: "write(1), poll".
 func sleeping(threads []inspect.Thread) string {
-	var calls []string
-	for _, t := range threads {
-		call := t.In
-		if t.FD >= 0 {
-			call = fmt.Sprintf("%s(%d)", t.In, t.FD)
+	calls := stat.Distinct(threads, func(t inspect.Thread) string {
+		if t.FD < 0 {
+			return t.In
 		}
-		if !slices.Contains(calls, call) {
-			calls = append(calls, call)
-		}
-	}
+		return fmt.Sprintf("%s(%d)", t.In, t.FD)
+	})
 	return strings.Join(calls, ", ")
 }
 

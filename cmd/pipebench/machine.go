@@ -208,11 +208,14 @@ func (f *profileFlags) run(cmd *cobra.Command, _ []string) {
 	})
 }
 
-// doctorFlags are what doctor was asked for, as it was typed.
+// doctorFlags are what doctor was asked for, as it was typed, and what came of it.
 type doctorFlags struct {
 	invocations int
 	over        time.Duration
 	sharedFlags
+
+	watch  *doctor.Watch
+	failed error
 }
 
 func (f *doctorFlags) register(cmd *cobra.Command) {
@@ -223,12 +226,15 @@ func (f *doctorFlags) register(cmd *cobra.Command) {
 }
 
 func (f *doctorFlags) run(cmd *cobra.Command, flags []string) {
-	e := &examination{doctorFlags: f, plan: f.plan(flags)}
+	plan := f.plan(flags)
 	f.measure(cmd, task{
-		work: e.work,
-		show: func(all, own *results.Set) error { return e.show(cmd, all, own) },
+		work: func(ctx context.Context, s *session) error {
+			f.failed = usageOfRun(f.examine(ctx, s, plan))
+			return f.failed
+		},
+		show: func(all, own *results.Set) error { return f.show(cmd, all, own) },
 		gate: func(error, *results.Set) error {
-			if n := len(e.watch.Runs); f.invocations > 0 && n < doctor.Least {
+			if n := len(f.watch.Runs); f.invocations > 0 && n < doctor.Least {
 				return &statusError{exitInconclusive, fmt.Errorf("%d invocations fitted into %s, and compare rests on %d or more: give more time (--max-time), or fewer cells", n, f.maxTime, doctor.Least)}
 			}
 			return nil
@@ -236,55 +242,47 @@ func (f *doctorFlags) run(cmd *cobra.Command, flags []string) {
 	})
 }
 
-// An examination is what doctor plans to do, and what came of it.
-type examination struct {
-	*doctorFlags
-	plan   doctor.Plan
-	watch  *doctor.Watch
-	failed error
-}
-
-// work watches the machine, and keeps what that found.
-func (e *examination) work(ctx context.Context, s *session) error {
-	e.watch = &doctor.Watch{}
-	e.plan.Observe = func(_, of int, took time.Duration) {
+// examine watches the machine, and keeps what that found.
+func (f *doctorFlags) examine(ctx context.Context, s *session, plan doctor.Plan) (err error) {
+	f.watch = &doctor.Watch{}
+	plan.Observe = func(_, of int, took time.Duration) {
 		s.progress.finish(of, took.Round(10*time.Millisecond).String())
 	}
-	if e.plan.Invocations > 0 {
-		e.watch, e.failed = doctor.Run(ctx, e.plan, func(set *results.Set) error {
+	if plan.Invocations > 0 {
+		f.watch, err = doctor.Run(ctx, plan, func(set *results.Set) error {
 			return errors.Join(results.WriteAll(s.Writer, set.Environments), results.WriteAll(s.Writer, set.Records))
 		})
 	}
-	if e.watch != nil { // one that was interrupted says something too
-		records := stat.BetweenRuns(e.watch.Runs)
-		for i := range records {
-			records[i].Run = s.run
-		}
-		e.failed = errors.Join(e.failed, results.WriteAll(s.Writer, e.watch.Faults(s.env)), results.WriteAll(s.Writer, records))
-		if len(records) > 0 {
-			_, err := doctor.Keep(s.env, records)
-			e.failed = errors.Join(e.failed, err)
-		}
+	if f.watch == nil { // one that was interrupted says something too
+		return err
 	}
-	e.failed = usageOfRun(e.failed)
-	return e.failed
+	records := stat.BetweenRuns(f.watch.Runs)
+	for i := range records {
+		records[i].Run = s.run
+	}
+	err = errors.Join(err, results.WriteAll(s.Writer, f.watch.Faults(s.env)), results.WriteAll(s.Writer, records))
+	if len(records) > 0 {
+		_, unkept := doctor.Keep(s.env, records)
+		err = errors.Join(err, unkept)
+	}
+	return err
 }
 
 // show prints what is at fault, and the noise between the runs of a watch that came to its end.
-func (e *examination) show(cmd *cobra.Command, all, own *results.Set) error {
-	if e.failed != nil {
+func (f *doctorFlags) show(cmd *cobra.Command, all, own *results.Set) error {
+	if f.failed != nil {
 		return view.ErrNothing
 	}
-	if e.format == view.FormatBench {
+	if f.format == view.FormatBench {
 		own.Records = all.Records
 	}
-	if err := e.view(cmd, own); err != nil && (e.invocations > 0 || !errors.Is(err, view.ErrNothing)) {
+	if err := f.view(cmd, own); err != nil && (f.invocations > 0 || !errors.Is(err, view.ErrNothing)) {
 		return err
 	}
-	e.say(cmd, "looked at %s: %d of them at fault", strings.Join(e.watch.Checks(), ", "), len(own.Faults))
+	f.say(cmd, "looked at %s: %d of them at fault", strings.Join(f.watch.Checks(), ", "), len(own.Faults))
 	if len(own.Noise) > 0 {
 		if path, err := doctor.File(own.Noise[0].Machine); err == nil {
-			e.say(cmd, "saved for compare in %s", path)
+			f.say(cmd, "saved for compare in %s", path)
 		}
 	}
 	return nil

@@ -53,8 +53,7 @@ func (f *tuneFlags) run(cmd *cobra.Command, _ []string) {
 	o := f.options
 	o.Seed, o.Variants, o.MaxTime = f.seed, !f.noLevers, f.maxTime
 	if o.Recording != "" {
-		recording, err := interruptibly(cmd.Context(), o.Recording, payload.ReadRecording)
-		script.Check(usage(err))
+		recording := script.Must(interruptibly(cmd.Context(), o.Recording, payload.ReadRecording))
 		o.Cell.Size, o.Cell.Payload, o.Cell.Messages = 0, payload.Recorded, recording.Hash
 	}
 	script.Check(usage(o.Validate()))
@@ -102,11 +101,6 @@ func (f *tuneFlags) judgeAnswer(cmd *cobra.Command, set *results.Set) error {
 	if tune.Decide(set.Tunes, f.options.Objective).Inconclusive() {
 		return &statusError{exitInconclusive, errors.New("no size can be recommended: noise hides it, or the time was too short; close other programs, or give it more (--max-time)")}
 	}
-	recommended := &results.Set{Environments: set.Environments}
-	for _, t := range set.Tunes {
-		if t.Recommended {
-			recommended.Add(t)
-		}
-	}
-	return f.judge(cmd, f.format, recommended)
+	recommended := stat.Filter(set.Tunes, func(t results.Tune) bool { return t.Recommended })
+	return f.judge(cmd, f.format, &results.Set{Environments: set.Environments, Tunes: recommended})
 }
