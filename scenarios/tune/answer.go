@@ -159,13 +159,13 @@ func (e explainer) details() []string {
 		if ns, ok := Predicted(best); ok {
 			text += fmt.Sprintf(", where at most %s are predicted", results.FormatDuration(ns))
 		}
-		if whole, ok := e.find(baseline(e.shared, drain)); ok {
+		if whole, ok := e.find(plain(e.shared, 0, drain)); ok {
 			text += fmt.Sprintf(", instead of %s behind unchunked messages (ndjson)", waitText(whole))
 		}
 		out = append(out, text)
 	}
 	best, _ := e.Of(e.Best)
-	whole, _ := e.find(baseline(e.shared, e.Fast))
+	whole, _ := e.find(plain(e.shared, 0, e.Fast))
 	if cost := figureOf(e.Cost, whole.Samples); cost.N > 0 {
 		text := "unchunked messages (ndjson) through the same sender " + e.share(cost, best.Cost)
 		switch {
@@ -222,7 +222,7 @@ func (e explainer) otherSizes() []string {
 			}
 		}
 		hold(plain(l.Cell, commonChunk, l.Cell.Drain), size(commonChunk))
-		hold(baseline(l.Cell, l.Cell.Drain), unchunked)
+		hold(plain(l.Cell, 0, l.Cell.Drain), unchunked)
 		if len(against) > 0 {
 			out = append(out, fmt.Sprintf("with messages of %s the %s of %s is %s", size(l.Cell.Size), e.cost, size(chunk), strings.Join(against, " and ")))
 		}

@@ -93,9 +93,8 @@ func Decide(records []results.Tune, o Objective) Decision {
 	plain := stat.Filter(alike, func(r results.Tune) bool { return chunkOf(r.Cell) > 0 })
 	// the readers' rates: the fastest, and those that are limited; where none is, the waits at the
 	// fastest count
-	d.Slow = stat.Map(plain, func(r results.Tune) int64 { return r.Cell.Drain })
+	d.Slow = stat.Distinct(plain, func(r results.Tune) int64 { return r.Cell.Drain })
 	slices.SortFunc(d.Slow, faster)
-	d.Slow = slices.Compact(d.Slow)
 	if d.Fast = d.Slow[0]; d.Fast == 0 && len(d.Slow) > 1 {
 		d.Slow = d.Slow[1:]
 	}

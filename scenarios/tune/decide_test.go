@@ -79,7 +79,7 @@ func (m model) records(o Options, n int, seed uint64) []results.Tune {
 		for _, chunk := range o.Chunks {
 			out = append(out, m.record(plain(o.Cell, chunk, drain), n, r))
 		}
-		out = append(out, m.record(baseline(o.Cell, drain), n, r))
+		out = append(out, m.record(plain(o.Cell, 0, drain), n, r))
 	}
 	return out
 }
@@ -176,7 +176,7 @@ func TestWhatRecordsCannotDecide(t *testing.T) {
 		{"figures that noise drowns", noisy.records(o, 6, 3), true, false, true},
 		{"sizes that make no difference", flat.records(o, 8, 1), false, true, true},
 		{"a reader's rate that was not measured: the others decide", incomplete, false, false, true},
-		{"baselines alone", []results.Tune{quiet.record(baseline(o.Cell, 0), 6, rand.New(rand.NewPCG(1, 1)))}, true, false, false},
+		{"baselines alone", []results.Tune{quiet.record(plain(o.Cell, 0, 0), 6, rand.New(rand.NewPCG(1, 1)))}, true, false, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			d := Decide(row.records, Balanced)

@@ -109,25 +109,21 @@ const smallestChunk = 128
 // Validate says what of the options cannot be.
 func (o Options) Validate() error {
 	var faults []error
-	if len(o.Chunks) == 0 || len(o.Drains) == 0 {
-		faults = append(faults, errors.New("tune needs at least one chunk size and one reader's rate"))
-	}
-	for _, c := range o.Chunks {
-		if c < smallestChunk {
-			faults = append(faults, fmt.Errorf("a chunk of %d bytes: a frame has a header, so at least %d are needed", c, smallestChunk))
+	refuse := func(is bool, format string, args ...any) {
+		if is {
+			faults = append(faults, fmt.Errorf(format, args...))
 		}
+	}
+	refuse(len(o.Chunks) == 0 || len(o.Drains) == 0, "tune needs at least one chunk size and one reader's rate")
+	for _, c := range o.Chunks {
+		refuse(c < smallestChunk, "a chunk of %d bytes: a frame has a header, so at least %d are needed", c, smallestChunk)
 	}
 	for _, d := range o.Drains {
-		if d < 0 {
-			faults = append(faults, fmt.Errorf("a reader cannot take %d bytes a second", d))
-		}
+		refuse(d < 0, "a reader cannot take %d bytes a second", d)
 	}
-	if o.Cell.Messages == "" && o.Cell.Size <= ProbeSize {
-		faults = append(faults, fmt.Errorf("large messages of %d bytes: they have to be larger than the small ones of %d", o.Cell.Size, ProbeSize))
-	}
-	if o.Cell.Rate <= 0 || o.Duration <= 0 {
-		faults = append(faults, errors.New("the rate of small messages and the duration of a sample have to be positive"))
-	}
+	refuse(o.Cell.Messages == "" && o.Cell.Size <= ProbeSize,
+		"large messages of %d bytes: they have to be larger than the small ones of %d", o.Cell.Size, ProbeSize)
+	refuse(o.Cell.Rate <= 0 || o.Duration <= 0, "the rate of small messages and the duration of a sample have to be positive")
 	_, err := ParseObjective(string(o.Objective))
 	if err := errors.Join(append(faults, err)...); err != nil {
 		return err
@@ -140,15 +136,13 @@ func (o Options) plan(c results.Cell) bench.Plan {
 	return bench.Plan{Run: o.Run, Cells: []results.Cell{c}, Samples: 1, Duration: o.Duration, Seed: o.Seed, Recording: o.Recording}
 }
 
-// plain returns a cell with frames of a chunk size and a reader's rate.
+// plain returns a cell with frames of a chunk size, with 0 messages that are not cut, and a reader's
+// rate.
 func plain(c results.Cell, chunk int, drain int64) results.Cell {
-	c.Framing, c.Drain, c.Sender = fmt.Sprintf("chunked:%d", chunk), drain, ""
-	return c
-}
-
-// baseline returns a cell whose messages are not cut.
-func baseline(c results.Cell, drain int64) results.Cell {
 	c.Framing, c.Drain, c.Sender = unchunked, drain, ""
+	if chunk > 0 {
+		c.Framing = fmt.Sprintf("chunked:%d", chunk)
+	}
 	return c
 }
 
@@ -179,7 +173,8 @@ func (o Options) variants(chunk int) []results.Cell {
 		if o.Cell.Size == 0 || o.Cell.Size == size {
 			continue
 		}
-		for _, c := range []results.Cell{plain(o.Cell, chunk, drains[0]), plain(o.Cell, commonChunk, drains[0]), baseline(o.Cell, drains[0])} {
+		for _, chunk := range []int{chunk, commonChunk, 0} {
+			c := plain(o.Cell, chunk, drains[0])
 			if c.Size = size; !slices.Contains(out, c) {
 				out = append(out, c)
 			}

@@ -56,10 +56,9 @@ const (
 func (s *search) run(ctx context.Context) {
 	var coarse []results.Cell // where the search begins
 	for _, drain := range s.Drains {
-		for _, chunk := range s.coarse() {
+		for _, chunk := range append(s.coarse(), 0) {
 			coarse = append(coarse, plain(s.Cell, chunk, drain))
 		}
-		coarse = append(coarse, baseline(s.Cell, drain))
 	}
 	for range coarseRounds {
 		s.round(ctx, coarse)
@@ -120,7 +119,7 @@ func (s *search) wanted(d Decision) []results.Cell {
 				out = append(out, c)
 			}
 		}
-		if c := baseline(s.Cell, drain); d.Unchunked && len(s.point(c).Samples) < minSamples {
+		if c := plain(s.Cell, 0, drain); d.Unchunked && len(s.point(c).Samples) < minSamples {
 			out = append(out, c)
 		}
 	}

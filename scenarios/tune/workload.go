@@ -2,6 +2,7 @@ package tune
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
@@ -48,23 +49,17 @@ type tuneSample struct {
 
 // takeSample takes one sample of a cell.
 func takeSample(ctx context.Context, p bench.Plan, c results.Cell) (tuneSample, error) {
-	s, err := parseSender(c.Sender)
-	if err != nil {
-		return tuneSample{}, err
-	}
-	if s.watermark > 0 {
-		if err := checkWatermark(c.Pipe); err != nil { // here, where the caller can tell what the system lacks
-			return tuneSample{}, err
+	return script.Of(func() tuneSample {
+		if s := script.Must(parseSender(c.Sender)); s.watermark > 0 {
+			script.Check(checkWatermark(c.Pipe)) // here, where the caller can tell what the system lacks
 		}
-	}
-	probes := max(1, int64(c.Rate*p.Duration.Seconds()))
-	var w, r tuneSample
-	if err := p.RunWorkload(ctx, workloadName, c, probes, &w, &r); err != nil {
-		return tuneSample{}, err
-	}
-	r.Writer, r.WireBytes, r.Capacity, r.Frame = w.Writer, w.Writer.Bytes, w.Capacity, w.Frame
-	r.Load.Late, r.Latency["lateness"] = w.Load.Late, w.Latency["lateness"]
-	return r, nil
+		probes := max(1, int64(c.Rate*p.Duration.Seconds()))
+		var w, r tuneSample
+		script.Check(p.RunWorkload(ctx, workloadName, c, probes, &w, &r))
+		r.Writer, r.WireBytes, r.Capacity, r.Frame = w.Writer, w.Writer.Bytes, w.Capacity, w.Frame
+		r.Load.Late, r.Latency["lateness"] = w.Load.Late, w.Latency["lateness"]
+		return r
+	})
 }
 
 // A sender is what a sender does beyond the framing, as a cell's field of that name has it. The
@@ -355,10 +350,7 @@ func (w *watermark) await() error {
 			return nil
 		}
 		now := w.clock.Now()
-		if began == 0 {
-			began = now
-		}
-		if now-began > patience {
+		if began = cmp.Or(began, now); now-began > patience {
 			return nil
 		}
 		w.clock.Await(now+lookAgain, false)
