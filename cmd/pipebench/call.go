@@ -66,7 +66,7 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) {
 	if cmd.Flags().Changed("timeout") {
 		f.options.InitTimeout = f.options.RequestTimeout // initialize is a request
 	}
-	script.Check(usage(f.complete(cmd.ErrOrStderr())))
+	f.complete(cmd.ErrOrStderr())
 	s := &callSession{inflight: f.inflight, patience: f.options.RequestTimeout, out: cmd.OutOrStdout()}
 	s.listens = make(chan struct{}, 1)
 	f.options.OnNotification = s.notified
@@ -94,8 +94,8 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) {
 	script.Check(err)
 }
 
-// complete turns what the flags say into what the client takes.
-func (f *callFlags) complete(stderr io.Writer) error {
+// complete is a script. It turns what the flags say into what the client takes.
+func (f *callFlags) complete(stderr io.Writer) {
 	o := &f.options
 	f.limits.Memory = uint64(f.memory)
 	o.Version = machine.Version()
@@ -110,13 +110,12 @@ func (f *callFlags) complete(stderr io.Writer) error {
 	}
 	switch {
 	case f.negotiate && o.MaxMessage < 0:
-		return errors.New("--negotiate-max needs a limit, and --max-message is unlimited")
+		script.Check(usage(errors.New("--negotiate-max needs a limit, and --max-message is unlimited")))
 	case f.negotiate:
 		o.Policy = client.Negotiate
 	case o.MaxMessage < 0:
 		o.MaxMessage, o.Policy = 0, client.Unlimited
 	}
-	return nil
 }
 
 // An answerBar shows at a terminal how much has come of a large answer in chunks, of one at a time.

@@ -131,7 +131,7 @@ func comparePairs(before, after []*results.Set, oldName, newName string, o stat.
 
 // gateFlags say which comparison is good enough to go on.
 type gateFlags struct {
-	failAbove      *float64 // a share; nil is no limit
+	failAbove      float64 // a share; below 0 is no limit
 	requireVerdict bool
 	metrics        []string
 	assertFlags    // on the new side
@@ -139,11 +139,8 @@ type gateFlags struct {
 
 // registerFailAbove registers the gate on changes alone.
 func (g *gateFlags) registerFailAbove(cmd *cobra.Command, of string) {
-	share := func(s string) (*float64, error) {
-		v, err := parseShare(s)
-		return &v, err
-	}
-	addParsed(cmd, &g.failAbove, "fail-above", "", share, of+"exit 3 if something is established to be worse by more than this, such as 5%, and 4 if that cannot be known")
+	g.failAbove = -1
+	addParsed(cmd, &g.failAbove, "fail-above", "", parseShare, of+"exit 3 if something is established to be worse by more than this, such as 5%, and 4 if that cannot be known")
 }
 
 func (g *gateFlags) register(cmd *cobra.Command) {
@@ -162,11 +159,11 @@ func (g *gateFlags) judgeChanges(c *stat.Comparison) error {
 	if len(c.Changes) == 0 {
 		return fmt.Errorf("%s and %s have nothing in common: %w", c.Old, c.New, view.ErrNothing)
 	}
-	if g.failAbove != nil {
-		limit := results.FormatPercent(100 * *g.failAbove)
-		switch c.Outcome(*g.failAbove) {
+	if g.failAbove >= 0 {
+		limit := results.FormatPercent(100 * g.failAbove)
+		switch c.Outcome(g.failAbove) {
 		case stat.OutcomeRegression:
-			return &statusError{exitGate, fmt.Errorf("worse by more than %s: %s", limit, worst(c, *g.failAbove))}
+			return &statusError{exitGate, fmt.Errorf("worse by more than %s: %s", limit, worst(c, g.failAbove))}
 		case stat.OutcomeInconclusive:
 			return &statusError{exitInconclusive, fmt.Errorf("it cannot be known whether anything is worse by more than %s: %s", limit, hint(c))}
 		}
@@ -250,8 +247,7 @@ func beside(cmd *cobra.Command, format view.Format) io.Writer {
 // a verdict.
 func allGates(errs ...error) error {
 	failed := func(err error) int {
-		var status *statusError
-		if errors.As(err, &status) && status.code == exitGate {
+		if status, ok := errors.AsType[*statusError](err); ok && status.code == exitGate {
 			return 0
 		}
 		return 1
@@ -305,8 +301,7 @@ func (f *abFlags) run(cmd *cobra.Command, args []string) {
 
 // usageOfRun gives flags that a binary's run does not take the exit code that they have there.
 func usageOfRun(err error) error {
-	var failed *subrun.FailedError
-	if errors.As(err, &failed) && failed.Code == exitUsage {
+	if failed, ok := errors.AsType[*subrun.FailedError](err); ok && failed.Code == exitUsage {
 		return usage(err)
 	}
 	return err

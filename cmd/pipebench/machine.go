@@ -190,10 +190,9 @@ func (f *profileFlags) run(cmd *cobra.Command, _ []string) {
 		work: func(ctx context.Context, s *session) error {
 			// The memory first, while nothing else runs.
 			speeds, err := measure.Memory(ctx, s.run, topology)
-			if err = errors.Join(err, results.WriteAll(s.Writer, speeds)); err != nil {
-				return err
+			if err = errors.Join(err, results.WriteAll(s.Writer, speeds)); err == nil {
+				_, err = s.runStages(ctx, []measure.Stage{{Plan: plan}})
 			}
-			_, err = s.runStages(ctx, []measure.Stage{{Plan: plan}})
 			return err
 		},
 		show: func(all, _ *results.Set) error {

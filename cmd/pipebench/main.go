@@ -22,6 +22,7 @@ import (
 
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/machine"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/spf13/cobra"
@@ -124,12 +125,7 @@ func newRoot(args ...string) *cobra.Command {
 		if len(args) == 0 {
 			return nil
 		}
-		var names []string
-		for _, c := range cmd.Commands() {
-			if c.IsAvailableCommand() {
-				names = append(names, c.Name())
-			}
-		}
+		names := stat.Map(stat.Filter(cmd.Commands(), (*cobra.Command).IsAvailableCommand), (*cobra.Command).Name)
 		return usage(fmt.Errorf("unknown command %q; known are %s", args[0], strings.Join(names, ", ")))
 	}
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
@@ -205,7 +201,6 @@ func usage(err error) error {
 
 // exitCode reports err, if there is one, and gives the code to exit with.
 func exitCode(ctx context.Context, err error, stderr io.Writer) int {
-	var status *statusError
 	switch {
 	case err == nil:
 		return exitDone
@@ -214,7 +209,7 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 		return exitInterrupted
 	}
 	fmt.Fprintln(stderr, "pipebench:", view.Escape(err.Error())) // a server's last words may be part of it
-	if errors.As(err, &status) {
+	if status, ok := errors.AsType[*statusError](err); ok {
 		return status.code
 	}
 	return exitFailed

@@ -139,13 +139,7 @@ func chunkOf(c results.Cell) int { return results.ChunkSize(c.Framing) }
 
 // faster orders readers' rates, the fastest first; 0 is no limit.
 func faster(a, b int64) int {
-	limit := func(r int64) int64 {
-		if r == 0 {
-			return math.MaxInt64
-		}
-		return r
-	}
-	return cmp.Compare(limit(b), limit(a))
+	return cmp.Compare(cmp.Or(b, math.MaxInt64), cmp.Or(a, math.MaxInt64))
 }
 
 // costMetric returns what a chunk size costs. Where both ends share a CPU that is CPU time: goodput
