@@ -58,14 +58,16 @@ func (f *claimsFlags) run(cmd *cobra.Command, files []string) {
 	}
 	t := task{
 		maxTime: f.maxTime,
-		work: func(ctx context.Context, s *session) error {
-			return claims.Run(ctx, claims.Options{Run: s.run, Seed: f.seed, Only: f.only, Observe: func(p claims.Progress) {
+		work: func(ctx context.Context, s *session) {
+			observe := func(p claims.Progress) {
 				if p.Record == nil {
 					s.progress.step(p.Claim.ID + ": " + p.Step)
 					return
 				}
 				s.progress.finish(len(selected), p.Record.ID+": "+view.VerdictText(p.Record.Verdict))
-			}}, s.Write)
+			}
+			o := claims.Options{Run: s.run, Seed: f.seed, Only: f.only, Observe: observe}
+			script.Check(claims.Run(ctx, o, s.Write))
 		},
 		show: func(_, own *results.Set) error { return f.show(cmd.OutOrStdout(), own, viewOptions(cmd, f.detail)) },
 		gate: func(measured error, own *results.Set) error {

@@ -103,10 +103,7 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) {
 	}
 	var c *stat.Comparison // with the other server
 	f.measure(cmd, task{
-		maxTime: f.maxTime,
-		work: func(ctx context.Context, s *session) error {
-			return script.Run(func() { f.drive(ctx, s) })
-		},
+		maxTime: f.maxTime, work: f.drive,
 		show: func(_, own *results.Set) (err error) {
 			if c, err = f.comparison(own); err != nil {
 				return err
@@ -249,14 +246,15 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) {
 	script.Check(usage(o.Validate(side)))
 	f.measure(cmd, task{
 		maxTime: f.maxTime,
-		work: func(ctx context.Context, s *session) error {
+		work: func(ctx context.Context, s *session) {
 			o.Run, o.Observe = s.run, s.progress.step
-			return unfit(do(ctx, *o, func(l results.Line) error {
+			keep := func(l results.Line) error {
 				if c, ok := l.(results.Check); ok {
 					s.progress.note(view.Escape(fmt.Sprintf("%s: %s, %s", c.Name, view.VerdictText(c.Verdict), view.CheckText(c))))
 				}
 				return s.Write(l)
-			}))
+			}
+			script.Check(unfit(do(ctx, *o, keep)))
 		},
 		show: func(_, own *results.Set) error {
 			return view.WriteChecks(cmd.OutOrStdout(), f.format, own, viewOptions(cmd, f.detail))

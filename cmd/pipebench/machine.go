@@ -58,11 +58,12 @@ func (f *probeFlags) run(cmd *cobra.Command, files []string) {
 	}
 	f.measure(cmd, task{
 		maxTime: f.maxTime,
-		work: func(ctx context.Context, s *session) error {
+		work: func(ctx context.Context, s *session) {
 			f.options.Observe = func(p probe.Progress) {
 				s.progress.finish(p.Of, fmt.Sprintf("%s %s: %s", p.Pipe, p.Step, results.FormatCount(p.Findings, "finding")))
 			}
-			return probe.Run(ctx, f.options, func(found probe.Finding) error { return s.Write(probeRecord(s.run, found)) })
+			keep := func(found probe.Finding) error { return s.Write(probeRecord(s.run, found)) }
+			script.Check(probe.Run(ctx, f.options, keep))
 		},
 		show: func(all, own *results.Set) error {
 			set := onPipes(own, all.Problems)
@@ -187,13 +188,11 @@ func (f *profileFlags) run(cmd *cobra.Command, _ []string) {
 	script.Check(usage(err))
 	f.measure(cmd, task{
 		bench: whole,
-		work: func(ctx context.Context, s *session) error {
+		work: func(ctx context.Context, s *session) {
 			// The memory first, while nothing else runs.
 			speeds, err := measure.Memory(ctx, s.run, topology)
-			if err = errors.Join(err, results.WriteAll(s.Writer, speeds)); err == nil {
-				_, err = s.runStages(ctx, []measure.Stage{{Plan: plan}})
-			}
-			return err
+			script.Check(errors.Join(err, results.WriteAll(s.Writer, speeds)))
+			script.Must(s.runStages(ctx, []measure.Stage{{Plan: plan}}))
 		},
 		show: func(all, _ *results.Set) error {
 			switch {
@@ -227,9 +226,9 @@ func (f *doctorFlags) register(cmd *cobra.Command) {
 func (f *doctorFlags) run(cmd *cobra.Command, flags []string) {
 	plan := f.plan(flags)
 	f.measure(cmd, task{
-		work: func(ctx context.Context, s *session) error {
+		work: func(ctx context.Context, s *session) {
 			f.failed = usageOfRun(f.examine(ctx, s, plan))
-			return f.failed
+			script.Check(f.failed)
 		},
 		show: func(all, own *results.Set) error { return f.show(cmd, all, own) },
 		gate: func(error, *results.Set) error {

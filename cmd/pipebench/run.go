@@ -217,9 +217,10 @@ func (f *runFlags) measureCells(cmd *cobra.Command, stages []measure.Stage) {
 	var leftOut []string
 	f.measure(cmd, task{
 		maxTime: last.MaxTime + last.MaxTime/4 + overrun,
-		work: func(ctx context.Context, s *session) (err error) {
+		work: func(ctx context.Context, s *session) {
+			var err error
 			leftOut, err = s.runStages(ctx, stages)
-			return err
+			script.Check(err)
 		},
 		show: func(all, _ *results.Set) error {
 			err := f.view(cmd, all)
@@ -323,7 +324,7 @@ func (f *runFlags) reproduce(cmd *cobra.Command) {
 	}
 	f.measure(cmd, task{
 		maxTime: f.maxTime,
-		work: func(ctx context.Context, s *session) error {
+		work: func(ctx context.Context, s *session) {
 			var failed []error // one that fails does not keep the next from its turn
 			for _, scenario := range chosen {
 				observe := func(step string) { s.progress.step(scenario.Name + ": " + step) }
@@ -338,7 +339,7 @@ func (f *runFlags) reproduce(cmd *cobra.Command) {
 				}
 				s.progress.finish(len(chosen), scenario.Name+": "+results.FormatCount(kept, "record"))
 			}
-			return errors.Join(failed...)
+			script.Check(errors.Join(failed...))
 		},
 		show: func(_, own *results.Set) error {
 			if len(own.Faults) == 0 {

@@ -104,8 +104,8 @@ var errMaxTime = errors.New("--max-time is over: this is what was found by then"
 // given the records of this run alone as own: earlier runs in the same folder were shown and judged
 // in their time.
 type task struct {
-	maxTime time.Duration // for the work; 0 for as long as it takes
-	work    func(ctx context.Context, s *session) error
+	maxTime time.Duration                         // for the work; 0 for as long as it takes
+	work    func(ctx context.Context, s *session) // a script
 
 	show  func(all, own *results.Set) error            // prints what was found, or returns view.ErrNothing
 	bench func(all *results.Set) *results.Set          // what goes into bench.txt; nil for no such file
@@ -117,7 +117,9 @@ type task struct {
 // shows what it finished: measured is why.
 func (f *sharedFlags) measure(cmd *cobra.Command, t task) {
 	s := f.open(cmd)
-	measured := s.measure(t.maxTime, t.work)
+	measured := s.measure(t.maxTime, func(ctx context.Context, s *session) error {
+		return script.Run(func() { t.work(ctx, s) })
+	})
 	var own *results.Set
 	err := script.Run(func() {
 		all := script.Must(results.Read(filepath.Join(s.dir, recordsFile)))

@@ -59,7 +59,7 @@ func (f *tuneFlags) run(cmd *cobra.Command, _ []string) {
 	script.Check(usage(o.Validate()))
 	script.Check(bench.Unsupported(o.Cell))
 	f.measure(cmd, task{
-		work: func(ctx context.Context, s *session) error {
+		work: func(ctx context.Context, s *session) {
 			o.Run = s.run
 			best := 0
 			o.Observe = func(p tune.Progress) {
@@ -71,7 +71,7 @@ func (f *tuneFlags) run(cmd *cobra.Command, _ []string) {
 				best = p.Decision.Best
 				s.progress.units(int(p.Elapsed.Seconds()), int(o.MaxTime.Seconds()))
 			}
-			return tune.Run(ctx, o, func(t results.Tune) error { return s.Write(t) })
+			script.Check(tune.Run(ctx, o, func(t results.Tune) error { return s.Write(t) }))
 		},
 		show: func(_, own *results.Set) error {
 			return tune.View(cmd.OutOrStdout(), f.format, own, o.Objective, viewOptions(cmd, f.detail))
