@@ -108,12 +108,12 @@ func (f *callFlags) complete(stderr io.Writer) {
 		o.Logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: f.logLevel}))
 		f.bar.stderr, o.OnChunk = stderr, f.bar.chunk
 	}
+	unlimited := o.MaxMessage < 0
+	demand(!f.negotiate || !unlimited, usage(errors.New("--negotiate-max needs a limit, and --max-message is unlimited")))
 	switch {
-	case f.negotiate && o.MaxMessage < 0:
-		script.Check(usage(errors.New("--negotiate-max needs a limit, and --max-message is unlimited")))
 	case f.negotiate:
 		o.Policy = client.Negotiate
-	case o.MaxMessage < 0:
+	case unlimited:
 		o.MaxMessage, o.Policy = 0, client.Unlimited
 	}
 }
@@ -201,12 +201,8 @@ func (s *callSession) run(ctx context.Context, in io.Reader) {
 	err = errors.Join(err, wrap("write answers", s.err))
 	s.err = errOver
 	script.Check(err)
-	switch {
-	case s.asked == 0:
-		script.Check(errors.New("no request on stdin: write one a line, such as tools/list"))
-	case s.failed > 0:
-		script.Check(fmt.Errorf("%d of %d requests failed", s.failed, s.asked))
-	}
+	demand(s.asked > 0, errors.New("no request on stdin: write one a line, such as tools/list"))
+	demand(s.failed == 0, fmt.Errorf("%d of %d requests failed", s.failed, s.asked))
 }
 
 // A reply is a line of output.

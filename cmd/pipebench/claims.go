@@ -41,9 +41,7 @@ func (f *claimsFlags) register(cmd *cobra.Command) {
 
 func (f *claimsFlags) run(cmd *cobra.Command, files []string) {
 	if f.explain != "" {
-		if len(f.only) > 0 {
-			script.Check(usage(errors.New("--explain is about one claim: leave --only out")))
-		}
+		demand(len(f.only) == 0, usage(errors.New("--explain is about one claim: leave --only out")))
 		_, err := claims.Find(f.explain)
 		script.Check(usage(err))
 		f.only = []string{f.explain}
@@ -52,9 +50,8 @@ func (f *claimsFlags) run(cmd *cobra.Command, files []string) {
 	script.Check(usage(err))
 	var before *results.Set
 	if f.against != "" {
-		if before = script.Must(results.Read(f.against)); len(before.Claims) == 0 {
-			script.Check(fmt.Errorf("%s holds no verdicts: make some with pipebench claims", f.against))
-		}
+		before = script.Must(results.Read(f.against))
+		demand(len(before.Claims) > 0, fmt.Errorf("%s holds no verdicts: make some with pipebench claims", f.against))
 	}
 	t := task{
 		maxTime: f.maxTime,

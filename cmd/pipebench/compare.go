@@ -55,9 +55,7 @@ func (f *compareFlags) run(cmd *cobra.Command, paths []string) {
 	c, after := compare(cmd.ErrOrStderr(), oldPath, newPath)
 	if len(c.Changes) == 0 {
 		// what each side has instead
-		if len(c.OnlyOld)+len(c.OnlyNew) == 0 {
-			script.Check(errors.New("the two have none of the figures that were asked for (--metric)"))
-		}
+		demand(len(c.OnlyOld)+len(c.OnlyNew) > 0, errors.New("the two have none of the figures that were asked for (--metric)"))
 		some := func(names []string) string {
 			switch len(names) {
 			case 0:
@@ -76,9 +74,8 @@ func (f *compareFlags) run(cmd *cobra.Command, paths []string) {
 // compare also returns what the new side's file holds, nil of benchmark text.
 func (f *compareFlags) compare(stderr io.Writer, oldPath, newPath string) (*stat.Comparison, *results.Set) {
 	before, after := script.Must(stat.ReadDataset(oldPath)), script.Must(stat.ReadDataset(newPath))
-	if (before.Set == nil) != (after.Set == nil) {
-		script.Check(fmt.Errorf("%s and %s are of two kinds, records and benchmark text, which name their figures differently: compare two of one kind", oldPath, newPath))
-	}
+	demand((before.Set == nil) == (after.Set == nil),
+		fmt.Errorf("%s and %s are of two kinds, records and benchmark text, which name their figures differently: compare two of one kind", oldPath, newPath))
 	known := f.known(slices.Concat(before.Series, after.Series))
 	for _, p := range known.Problems {
 		if !f.quiet {

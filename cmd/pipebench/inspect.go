@@ -39,12 +39,8 @@ func (f *inspectFlags) register(cmd *cobra.Command) {
 
 func (f *inspectFlags) run(cmd *cobra.Command, args []string) {
 	pid, err := strconv.Atoi(args[0])
-	if err != nil || pid <= 0 {
-		script.Check(usage(fmt.Errorf("%q is no process number", args[0])))
-	}
-	if f.look <= 0 {
-		script.Check(usage(fmt.Errorf("--look %v: want a time above zero", f.look)))
-	}
+	demand(err == nil && pid > 0, usage(fmt.Errorf("%q is no process number", args[0])))
+	demand(f.look > 0, usage(fmt.Errorf("--look %v: want a time above zero", f.look)))
 	report := script.Must(inspect.Over(cmd.Context(), pid, f.look))
 	script.Check(f.write(cmd, report))
 	if f.watch {

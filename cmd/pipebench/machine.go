@@ -44,9 +44,7 @@ func (f *probeFlags) register(cmd *cobra.Command) {
 
 func (f *probeFlags) run(cmd *cobra.Command, files []string) {
 	f.options.Kinds = stat.Map(f.pipes, func(name string) syspipe.Kind { return syspipe.Kind(name) })
-	if f.options.StepTimeout <= 0 {
-		script.Check(usage(fmt.Errorf("--step-timeout %v: want a time above zero", f.options.StepTimeout)))
-	}
+	demand(f.options.StepTimeout > 0, usage(fmt.Errorf("--step-timeout %v: want a time above zero", f.options.StepTimeout)))
 	if !cmd.Flags().Changed("step-timeout") {
 		f.options.StepTimeout = 0 // so that it grows on a slow machine
 	}
@@ -290,12 +288,9 @@ func (f *doctorFlags) plan(flags []string) doctor.Plan {
 	if len(flags) == 0 {
 		flags = doctor.DefaultFlags
 	}
-	switch { // before one of the times makes up for the other
-	case f.invocations == 0:
-	case f.over < 0 || f.maxTime < 0:
-		script.Check(usage(fmt.Errorf("--over %s and --max-time %s: neither can be negative", f.over, f.maxTime)))
-	case f.over == 0 && f.maxTime == 0:
-		script.Check(usage(errors.New("--over 0s has one invocation follow the other: give them a time (--max-time)")))
+	if f.invocations > 0 { // before one of the times makes up for the other
+		demand(f.over >= 0 && f.maxTime >= 0, usage(fmt.Errorf("--over %s and --max-time %s: neither can be negative", f.over, f.maxTime)))
+		demand(f.over > 0 || f.maxTime > 0, usage(errors.New("--over 0s has one invocation follow the other: give them a time (--max-time)")))
 	}
 	if f.maxTime == 0 {
 		f.maxTime = 2 * f.over

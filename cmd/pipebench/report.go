@@ -35,9 +35,7 @@ func (f *reportFlags) run(cmd *cobra.Command, paths []string) {
 	set := readFiles(cmd, paths...)
 	o := plots.ReportOptions{Title: f.title, Sources: paths, Command: commandLine(os.Args)}
 	if f.atlas {
-		if len(onPipes(set, nil).Probes) == 0 {
-			script.Check(noProbes(paths))
-		}
+		demand(len(onPipes(set, nil).Probes) > 0, noProbes(paths))
 		systems := documented([]string{"macos", "freebsd"})
 		if f.out == "" {
 			script.Check(view.Atlas(set, systems, f.detail).Write(cmd.OutOrStdout(), f.format, viewOptions(cmd, true)))
@@ -98,7 +96,5 @@ func (f *plotFlags) run(cmd *cobra.Command, paths []string) {
 	for _, o := range plots.ByReason(omitted) {
 		fmt.Fprintln(cmd.ErrOrStderr(), "not drawn:", o)
 	}
-	if len(drawn) == 0 {
-		script.Check(errors.New("nothing to draw: the files hold no samples"))
-	}
+	demand(len(drawn) > 0, errors.New("nothing to draw: the files hold no samples"))
 }

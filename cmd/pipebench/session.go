@@ -219,6 +219,13 @@ func readFiles(cmd *cobra.Command, paths ...string) *results.Set {
 	return set
 }
 
+// demand ends a script with err unless what it demands is so.
+func demand(so bool, err error) {
+	if !so {
+		script.Check(err)
+	}
+}
+
 // wrap says what was being done when an error came, if one did.
 func wrap(doing string, err error) error {
 	if err == nil {
