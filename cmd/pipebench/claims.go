@@ -66,19 +66,18 @@ func (f *claimsFlags) run(cmd *cobra.Command, files []string) {
 			o := claims.Options{Run: s.run, Seed: f.seed, Only: f.only, Observe: observe}
 			script.Check(claims.Run(ctx, o, s.Write))
 		},
-		show: func(_, own *results.Set) error { return f.show(cmd.OutOrStdout(), own, viewOptions(cmd, f.detail)) },
-		gate: func(measured error, own *results.Set) error {
+		show: func(_, own *results.Set) {
+			script.Check(f.show(cmd.OutOrStdout(), own, viewOptions(cmd, f.detail)))
+		},
+		gate: func(measured error, own *results.Set) {
 			switch {
-			case measured != nil:
-				return nil // what was not judged is not compared
+			case measured != nil: // what was not judged is not compared
 			case before != nil:
-				return f.compare(cmd, before, own)
+				f.compare(cmd, before, own)
+			case f.requireVerdict:
+				open := stat.Map(stat.Filter(f.latest(own), unsure), func(r results.Claim) string { return r.ID })
+				demand(len(open) == 0, &statusError{exitInconclusive, fmt.Errorf("the figures leave open %s: run again when the machine is quiet", strings.Join(open, ", "))})
 			}
-			open := stat.Map(stat.Filter(f.latest(own), unsure), func(r results.Claim) string { return r.ID })
-			if !f.requireVerdict || len(open) == 0 {
-				return nil
-			}
-			return &statusError{exitInconclusive, fmt.Errorf("the figures leave open %s: run again when the machine is quiet", strings.Join(open, ", "))}
 		},
 	}
 	if len(files) == 0 {
@@ -86,8 +85,8 @@ func (f *claimsFlags) run(cmd *cobra.Command, files []string) {
 		return
 	}
 	set := readFiles(cmd, files...)
-	script.Check(t.show(nil, set))
-	script.Check(t.gate(nil, set))
+	t.show(nil, set)
+	t.gate(nil, set)
 }
 
 // latest returns the last verdict on each claim that was asked for, in the order of the documents.
@@ -169,13 +168,13 @@ const (
 	missing   changeKind = "missing"        // it was not judged this time
 )
 
-// compare holds verdicts against earlier ones.
-func (f *claimsFlags) compare(cmd *cobra.Command, before, now *results.Set) error {
+// compare is a script. It holds verdicts against earlier ones.
+func (f *claimsFlags) compare(cmd *cobra.Command, before, now *results.Set) {
 	w := cmd.OutOrStdout()
 	changes := changesOf(f.latest(before), f.latest(now))
 	if len(changes) == 0 {
-		_, err := fmt.Fprintf(w, "\nno verdict changed against %s\n", f.against)
-		return err
+		script.Must(fmt.Fprintf(w, "\nno verdict changed against %s\n", f.against))
+		return
 	}
 	t := view.Table{Title: "Against " + f.against, Columns: view.Columns("claim", "was", "is", "change", "why")}
 	ids := map[changeKind][]string{}
@@ -185,19 +184,12 @@ func (f *claimsFlags) compare(cmd *cobra.Command, before, now *results.Set) erro
 	}
 	if readable(f.format) {
 		fmt.Fprintln(w)
-		if err := t.Write(w, f.format, viewOptions(cmd, f.detail)); err != nil {
-			return err
-		}
+		script.Check(t.Write(w, f.format, viewOptions(cmd, f.detail)))
 	}
 	open := stat.Filter(changes, func(c change) bool { return c.kind == byChance || c.kind == missing })
-	switch {
-	case len(ids[gate]) > 0:
-		return &statusError{exitGate, fmt.Errorf("%d of the verdicts in %s changed: %s", len(ids[gate]), f.against, strings.Join(ids[gate], ", "))}
-	case f.requireVerdict && len(open) > 0:
-		of := stat.Map(open, func(c change) string { return c.id })
-		return &statusError{exitInconclusive, fmt.Errorf("no verdict on %s: run again when the machine is quiet", strings.Join(of, ", "))}
-	}
-	return nil
+	demand(len(ids[gate]) == 0, &statusError{exitGate, fmt.Errorf("%d of the verdicts in %s changed: %s", len(ids[gate]), f.against, strings.Join(ids[gate], ", "))})
+	of := stat.Map(open, func(c change) string { return c.id })
+	demand(!f.requireVerdict || len(open) == 0, &statusError{exitInconclusive, fmt.Errorf("no verdict on %s: run again when the machine is quiet", strings.Join(of, ", "))})
 }
 
 func changesOf(before, now []results.Claim) []change {

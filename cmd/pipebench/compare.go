@@ -113,17 +113,15 @@ func (f *compareFlags) comparePairs(_ io.Writer, oldPath, newPath string) (*stat
 	}
 	before, after := script.Must2(abtest.Read(oldPath, newPath))
 	o := stat.CompareOptions{Across: f.across, Metrics: f.metrics}
-	c := script.Must(comparePairs(before, after, filepath.Base(oldPath), filepath.Base(newPath), o))
+	c := comparePairs(before, after, filepath.Base(oldPath), filepath.Base(newPath), o)
 	return c, results.Merge(after...)
 }
 
-// comparePairs names the sides of a comparison of pairs.
-func comparePairs(before, after []*results.Set, oldName, newName string, o stat.CompareOptions) (*stat.Comparison, error) {
-	c, err := stat.ComparePairs(before, after, o)
-	if err == nil {
-		c.Old, c.New = oldName, newName
-	}
-	return c, err
+// comparePairs is a script. It names the sides of a comparison of pairs.
+func comparePairs(before, after []*results.Set, oldName, newName string, o stat.CompareOptions) *stat.Comparison {
+	c := script.Must(stat.ComparePairs(before, after, o))
+	c.Old, c.New = oldName, newName
+	return c
 }
 
 // gateFlags say which comparison is good enough to go on.
@@ -287,7 +285,7 @@ func (f *abFlags) run(cmd *cobra.Command, args []string) {
 		f.say(cmd, "pipebench: %d pairs are saved in %s; compare --pairs shows them", len(before), plan.Dir)
 	}
 	script.Check(usageOfRun(err))
-	c := script.Must(comparePairs(before, after, oldName, newName, stat.CompareOptions{Metrics: f.metrics}))
+	c := comparePairs(before, after, oldName, newName, stat.CompareOptions{Metrics: f.metrics})
 	var text bytes.Buffer
 	script.Check(view.WriteComparison(&text, c, view.FormatBench, view.Options{}))
 	script.Check(wrap("keep the comparison", results.ReplaceFile(filepath.Join(plan.Dir, benchFile), text.Bytes())))

@@ -104,41 +104,35 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) {
 	var c *stat.Comparison // with the other server
 	f.measure(cmd, task{
 		maxTime: f.maxTime, work: f.drive,
-		show: func(_, own *results.Set) (err error) {
-			if c, err = f.comparison(own); err != nil {
-				return err
+		show: func(_, own *results.Set) {
+			if c = f.comparison(own); c != nil {
+				script.Check(view.WriteComparison(cmd.OutOrStdout(), c, f.format, viewOptions(cmd, f.detail)))
+				return
 			}
-			if c != nil {
-				return view.WriteComparison(cmd.OutOrStdout(), c, f.format, viewOptions(cmd, f.detail))
-			}
-			err = view.WriteDrive(cmd.OutOrStdout(), f.format, own, viewOptions(cmd, f.detail))
-			if err == nil && f.badge {
+			script.Check(view.WriteDrive(cmd.OutOrStdout(), f.format, own, viewOptions(cmd, f.detail)))
+			if f.badge {
 				fmt.Fprintln(beside(cmd, f.format), "\n"+view.Badge(own))
 			}
-			return err
 		},
-		gate: func(_ error, own *results.Set) error {
-			gate := f.judge(cmd, f.format, own)
+		gate: func(_ error, own *results.Set) {
+			asserted, failed := f.judge(cmd, f.format, own), drive.AllFailed(own)
 			if c != nil {
-				return allGates(gate, f.judgeChanges(c))
+				failed = f.judgeChanges(c)
+			} else if failed != nil { // no message works with it
+				failed = &statusError{exitGate, failed}
 			}
-			if err := drive.AllFailed(own); err != nil { // no message works with it
-				return allGates(gate, &statusError{exitGate, err})
-			}
-			return gate
+			script.Check(allGates(asserted, failed))
 		},
 	})
 }
 
 // comparison sets the server against the other one; nil where there is none.
-func (f *driveFlags) comparison(own *results.Set) (*stat.Comparison, error) {
+func (f *driveFlags) comparison(own *results.Set) *stat.Comparison {
 	if f.against == nil {
-		return nil, nil
+		return nil
 	}
 	before, after := stat.PairServers(own)
-	if len(before) == 0 {
-		return nil, view.ErrNothing
-	}
+	demand(len(before) > 0, view.ErrNothing)
 	oldName, newName := strings.Join(f.against, " "), strings.Join(f.options.Command, " ")
 	return comparePairs(before, after, oldName, newName, stat.CompareOptions{})
 }
@@ -256,18 +250,18 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) {
 			}
 			script.Check(unfit(do(ctx, *o, keep)))
 		},
-		show: func(_, own *results.Set) error {
-			return view.WriteChecks(cmd.OutOrStdout(), f.format, own, viewOptions(cmd, f.detail))
+		show: func(_, own *results.Set) {
+			script.Check(view.WriteChecks(cmd.OutOrStdout(), f.format, own, viewOptions(cmd, f.detail)))
 		},
-		gate: func(_ error, own *results.Set) error {
-			gate := f.judge(cmd, f.format, own)
-			if failed := view.FailedChecks(own.Checks); len(failed) > 0 {
-				return allGates(gate, &statusError{exitGate, fmt.Errorf("%s failed", results.FormatCount(len(failed), "check"))})
+		gate: func(_ error, own *results.Set) {
+			asserted := f.judge(cmd, f.format, own)
+			var failed error
+			if n := len(view.FailedChecks(own.Checks)); n > 0 {
+				failed = &statusError{exitGate, fmt.Errorf("%s failed", results.FormatCount(n, "check"))}
+			} else if view.NothingTold(own.Checks) {
+				failed = errors.New("no situation could be told; see what was found of each")
 			}
-			if view.NothingTold(own.Checks) {
-				return allGates(gate, errors.New("no situation could be told; see what was found of each"))
-			}
-			return gate
+			script.Check(allGates(asserted, failed))
 		},
 	})
 }

@@ -63,18 +63,13 @@ func (f *probeFlags) run(cmd *cobra.Command, files []string) {
 			keep := func(found probe.Finding) error { return s.Write(probeRecord(s.run, found)) }
 			script.Check(probe.Run(ctx, f.options, keep))
 		},
-		show: func(all, own *results.Set) error {
+		show: func(all, own *results.Set) {
 			set := onPipes(own, all.Problems)
-			if len(set.Probes) == 0 {
-				return view.ErrNothing
-			}
-			return f.show(cmd, set, others, systems)
+			demand(len(set.Probes) > 0, view.ErrNothing)
+			script.Check(f.show(cmd, set, others, systems))
 		},
-		gate: func(_ error, own *results.Set) error {
-			if probeFailed(onPipes(own, nil)) {
-				return errors.New("no experiment came to a result")
-			}
-			return nil
+		gate: func(_ error, own *results.Set) {
+			demand(!probeFailed(onPipes(own, nil)), errors.New("no experiment came to a result"))
 		},
 	})
 }
@@ -192,14 +187,13 @@ func (f *profileFlags) run(cmd *cobra.Command, _ []string) {
 			script.Check(errors.Join(err, results.WriteAll(s.Writer, speeds)))
 			script.Must(s.runStages(ctx, []measure.Stage{{Plan: plan}}))
 		},
-		show: func(all, _ *results.Set) error {
-			switch {
-			case !readable(f.format):
-				return f.view(cmd, all)
-			case len(all.Records) == 0:
-				return view.ErrNothing
+		show: func(all, _ *results.Set) {
+			if !readable(f.format) {
+				script.Check(f.view(cmd, all))
+				return
 			}
-			return measure.ProfilePage(all).Write(cmd.OutOrStdout(), f.format, viewOptions(cmd, false))
+			demand(len(all.Records) > 0, view.ErrNothing)
+			script.Check(measure.ProfilePage(all).Write(cmd.OutOrStdout(), f.format, viewOptions(cmd, false)))
 		},
 	})
 }
@@ -228,12 +222,10 @@ func (f *doctorFlags) run(cmd *cobra.Command, flags []string) {
 			f.failed = usageOfRun(f.examine(ctx, s, plan))
 			script.Check(f.failed)
 		},
-		show: func(all, own *results.Set) error { return f.show(cmd, all, own) },
-		gate: func(error, *results.Set) error {
-			if n := len(f.watch.Runs); f.invocations > 0 && n < doctor.Least {
-				return &statusError{exitInconclusive, fmt.Errorf("%d invocations fitted into %s, and compare rests on %d or more: give more time (--max-time), or fewer cells", n, f.maxTime, doctor.Least)}
-			}
-			return nil
+		show: func(all, own *results.Set) { f.show(cmd, all, own) },
+		gate: func(error, *results.Set) {
+			n := len(f.watch.Runs)
+			demand(f.invocations == 0 || n >= doctor.Least, &statusError{exitInconclusive, fmt.Errorf("%d invocations fitted into %s, and compare rests on %d or more: give more time (--max-time), or fewer cells", n, f.maxTime, doctor.Least)})
 		},
 	})
 }
@@ -264,16 +256,15 @@ func (f *doctorFlags) examine(ctx context.Context, s *session, plan doctor.Plan)
 	return err
 }
 
-// show prints what is at fault, and the noise between the runs of a watch that came to its end.
-func (f *doctorFlags) show(cmd *cobra.Command, all, own *results.Set) error {
-	if f.failed != nil {
-		return view.ErrNothing
-	}
+// show is a script. It prints what is at fault, and the noise between the runs of a watch that came to
+// its end.
+func (f *doctorFlags) show(cmd *cobra.Command, all, own *results.Set) {
+	demand(f.failed == nil, view.ErrNothing)
 	if f.format == view.FormatBench {
 		own.Records = all.Records
 	}
-	if err := f.view(cmd, own); err != nil && (f.invocations > 0 || !errors.Is(err, view.ErrNothing)) {
-		return err
+	if err := f.view(cmd, own); f.invocations > 0 || !errors.Is(err, view.ErrNothing) {
+		script.Check(err)
 	}
 	f.say(cmd, "looked at %s: %d of them at fault", strings.Join(f.watch.Checks(), ", "), len(own.Faults))
 	if len(own.Noise) > 0 {
@@ -281,7 +272,6 @@ func (f *doctorFlags) show(cmd *cobra.Command, all, own *results.Set) error {
 			f.say(cmd, "saved for compare in %s", path)
 		}
 	}
-	return nil
 }
 
 func (f *doctorFlags) plan(flags []string) doctor.Plan {

@@ -222,7 +222,7 @@ func (f *runFlags) measureCells(cmd *cobra.Command, stages []measure.Stage) {
 			leftOut, err = s.runStages(ctx, stages)
 			script.Check(err)
 		},
-		show: func(all, _ *results.Set) error {
+		show: func(all, _ *results.Set) {
 			err := f.view(cmd, all)
 			if len(leftOut) > 0 {
 				fmt.Fprintf(beside(cmd, f.format), "left out for want of time: %s (or ask for a longer --max-time)\n", strings.Join(leftOut, "; "))
@@ -232,14 +232,13 @@ func (f *runFlags) measureCells(cmd *cobra.Command, stages []measure.Stage) {
 					fmt.Fprintln(cmd.ErrOrStderr(), figure)
 				}
 			}
-			return err
+			script.Check(err)
 		},
 		bench: whole,
-		gate: func(measured error, own *results.Set) error {
-			if measured != nil {
-				return nil // what was not measured is not judged
+		gate: func(measured error, own *results.Set) {
+			if measured == nil { // what was not measured is not judged
+				script.Check(f.judge(cmd, f.format, own))
 			}
-			return f.judge(cmd, f.format, own)
 		},
 	})
 }
@@ -341,17 +340,13 @@ func (f *runFlags) reproduce(cmd *cobra.Command) {
 			}
 			script.Check(errors.Join(failed...))
 		},
-		show: func(_, own *results.Set) error {
-			if len(own.Faults) == 0 {
-				return view.ErrNothing
-			}
-			return viewFaults(cmd.OutOrStdout(), f.format, own, chosen, viewOptions(cmd, f.detail))
+		show: func(_, own *results.Set) {
+			demand(len(own.Faults) > 0, view.ErrNothing)
+			script.Check(viewFaults(cmd.OutOrStdout(), f.format, own, chosen, viewOptions(cmd, f.detail)))
 		},
-		gate: func(_ error, own *results.Set) error {
-			if !slices.ContainsFunc(own.Faults, func(r results.Fault) bool { return r.Verdict != string(faults.Unsupported) }) {
-				return errors.New("this system can do nothing of that")
-			}
-			return nil
+		gate: func(_ error, own *results.Set) {
+			supported := func(r results.Fault) bool { return r.Verdict != string(faults.Unsupported) }
+			demand(slices.ContainsFunc(own.Faults, supported), errors.New("this system can do nothing of that"))
 		},
 	})
 }

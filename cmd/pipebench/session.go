@@ -100,16 +100,16 @@ func commandLine(args []string) string {
 
 var errMaxTime = errors.New("--max-time is over: this is what was found by then")
 
-// A task is what a command does in a session, and what it makes of the records. Show and gate are
-// given the records of this run alone as own: earlier runs in the same folder were shown and judged
-// in their time.
+// A task is what a command does in a session, and what it makes of the records: each a script. Show
+// and gate are given the records of this run alone as own: earlier runs in the same folder were shown
+// and judged in their time.
 type task struct {
-	maxTime time.Duration                         // for the work; 0 for as long as it takes
-	work    func(ctx context.Context, s *session) // a script
+	maxTime time.Duration // for the work; 0 for as long as it takes
+	work    func(ctx context.Context, s *session)
 
-	show  func(all, own *results.Set) error            // prints what was found, or returns view.ErrNothing
-	bench func(all *results.Set) *results.Set          // what goes into bench.txt; nil for no such file
-	gate  func(measured error, own *results.Set) error // turns what was found into the exit code
+	show  func(all, own *results.Set)            // prints what was found, or ends with view.ErrNothing
+	bench func(all *results.Set) *results.Set    // what goes into bench.txt; nil for no such file
+	gate  func(measured error, own *results.Set) // ends with what gives the exit code
 }
 
 // measure is a script. It does a task in a session of its own: then it reads the file again, shows what it says, draws
@@ -124,14 +124,14 @@ func (f *sharedFlags) measure(cmd *cobra.Command, t task) {
 	err := script.Run(func() {
 		all := script.Must(results.Read(filepath.Join(s.dir, recordsFile)))
 		own = all.OfRun(s.run)
-		script.Check(t.show(all, own))
+		t.show(all, own)
 		s.leave(all, t)
 	})
 	switch {
 	case measured != nil && errors.Is(err, view.ErrNothing):
 		err = nil // measured says why there is nothing
 	case err == nil && t.gate != nil:
-		err = t.gate(measured, own)
+		err = script.Run(func() { t.gate(measured, own) })
 	}
 	script.Check(errors.Join(measured, err))
 }

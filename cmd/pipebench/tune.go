@@ -73,11 +73,11 @@ func (f *tuneFlags) run(cmd *cobra.Command, _ []string) {
 			}
 			script.Check(tune.Run(ctx, o, func(t results.Tune) error { return s.Write(t) }))
 		},
-		show: func(_, own *results.Set) error {
-			return tune.View(cmd.OutOrStdout(), f.format, own, o.Objective, viewOptions(cmd, f.detail))
+		show: func(_, own *results.Set) {
+			script.Check(tune.View(cmd.OutOrStdout(), f.format, own, o.Objective, viewOptions(cmd, f.detail)))
 		},
 		bench: stat.TuneMeasurements,
-		gate:  func(_ error, own *results.Set) error { return f.judgeAnswer(cmd, own) },
+		gate:  func(_ error, own *results.Set) { script.Check(f.judgeAnswer(cmd, own)) },
 	})
 }
 
