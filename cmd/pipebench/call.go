@@ -109,7 +109,8 @@ func (f *callFlags) complete(stderr io.Writer) {
 		f.bar.stderr, o.OnChunk = stderr, f.bar.chunk
 	}
 	unlimited := o.MaxMessage < 0
-	demand(!f.negotiate || !unlimited, usage(errors.New("--negotiate-max needs a limit, and --max-message is unlimited")))
+	demand(!f.negotiate || !unlimited,
+		usage(errors.New("--negotiate-max needs a limit, and --max-message is unlimited")))
 	switch {
 	case f.negotiate:
 		o.Policy = client.Negotiate

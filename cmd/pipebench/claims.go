@@ -51,7 +51,8 @@ func (f *claimsFlags) run(cmd *cobra.Command, files []string) {
 	var before *results.Set
 	if f.against != "" {
 		before = script.Must(results.Read(f.against))
-		demand(len(before.Claims) > 0, fmt.Errorf("%s holds no verdicts: make some with pipebench claims", f.against))
+		demand(len(before.Claims) > 0,
+			fmt.Errorf("%s holds no verdicts: make some with pipebench claims", f.against))
 	}
 	t := task{
 		maxTime: f.maxTime,
@@ -76,7 +77,8 @@ func (f *claimsFlags) run(cmd *cobra.Command, files []string) {
 				f.compare(cmd, before, own)
 			case f.requireVerdict:
 				open := stat.Map(stat.Filter(f.latest(own), unsure), func(r results.Claim) string { return r.ID })
-				demand(len(open) == 0, &statusError{exitInconclusive, fmt.Errorf("the figures leave open %s: run again when the machine is quiet", strings.Join(open, ", "))})
+				demand(len(open) == 0,
+					&statusError{exitInconclusive, fmt.Errorf("the figures leave open %s: run again when the machine is quiet", strings.Join(open, ", "))})
 			}
 		},
 	}
@@ -187,9 +189,11 @@ func (f *claimsFlags) compare(cmd *cobra.Command, before, now *results.Set) {
 		script.Check(t.Write(w, f.format, viewOptions(cmd, f.detail)))
 	}
 	open := stat.Filter(changes, func(c change) bool { return c.kind == byChance || c.kind == missing })
-	demand(len(ids[gate]) == 0, &statusError{exitGate, fmt.Errorf("%d of the verdicts in %s changed: %s", len(ids[gate]), f.against, strings.Join(ids[gate], ", "))})
+	demand(len(ids[gate]) == 0,
+		&statusError{exitGate, fmt.Errorf("%d of the verdicts in %s changed: %s", len(ids[gate]), f.against, strings.Join(ids[gate], ", "))})
 	of := stat.Map(open, func(c change) string { return c.id })
-	demand(!f.requireVerdict || len(open) == 0, &statusError{exitInconclusive, fmt.Errorf("no verdict on %s: run again when the machine is quiet", strings.Join(of, ", "))})
+	demand(!f.requireVerdict || len(open) == 0,
+		&statusError{exitInconclusive, fmt.Errorf("no verdict on %s: run again when the machine is quiet", strings.Join(of, ", "))})
 }
 
 func changesOf(before, now []results.Claim) []change {

@@ -55,7 +55,8 @@ func (f *compareFlags) run(cmd *cobra.Command, paths []string) {
 	c, after := compare(cmd.ErrOrStderr(), oldPath, newPath)
 	if len(c.Changes) == 0 {
 		// what each side has instead
-		demand(len(c.OnlyOld)+len(c.OnlyNew) > 0, errors.New("the two have none of the figures that were asked for (--metric)"))
+		demand(len(c.OnlyOld)+len(c.OnlyNew) > 0,
+			errors.New("the two have none of the figures that were asked for (--metric)"))
 		some := func(names []string) string {
 			switch len(names) {
 			case 0:

@@ -48,8 +48,8 @@ func (f *inspectFlags) run(cmd *cobra.Command, args []string) {
 	}
 }
 
-// follow is a script. It writes what changes in the tree, a line a change, or each report that differs as JSON,
-// until its first process has ended; then, who is left of it.
+// follow is a script. It writes what changes in the tree, a line a change, or each report that differs
+// as JSON, until its first process has ended; then, who is left of it.
 func (f *inspectFlags) follow(cmd *cobra.Command, last *inspect.Report) {
 	ctx, w := cmd.Context(), cmd.OutOrStdout()
 	for {

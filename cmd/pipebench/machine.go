@@ -44,7 +44,8 @@ func (f *probeFlags) register(cmd *cobra.Command) {
 
 func (f *probeFlags) run(cmd *cobra.Command, files []string) {
 	f.options.Kinds = stat.Map(f.pipes, func(name string) syspipe.Kind { return syspipe.Kind(name) })
-	demand(f.options.StepTimeout > 0, usage(fmt.Errorf("--step-timeout %v: want a time above zero", f.options.StepTimeout)))
+	demand(f.options.StepTimeout > 0,
+		usage(fmt.Errorf("--step-timeout %v: want a time above zero", f.options.StepTimeout)))
 	if !cmd.Flags().Changed("step-timeout") {
 		f.options.StepTimeout = 0 // so that it grows on a slow machine
 	}
@@ -225,7 +226,8 @@ func (f *doctorFlags) run(cmd *cobra.Command, flags []string) {
 		show: func(all, own *results.Set) { f.show(cmd, all, own) },
 		gate: func(error, *results.Set) {
 			n := len(f.watch.Runs)
-			demand(f.invocations == 0 || n >= doctor.Least, &statusError{exitInconclusive, fmt.Errorf("%d invocations fitted into %s, and compare rests on %d or more: give more time (--max-time), or fewer cells", n, f.maxTime, doctor.Least)})
+			demand(f.invocations == 0 || n >= doctor.Least,
+				&statusError{exitInconclusive, fmt.Errorf("%d invocations fitted into %s, and compare rests on %d or more: give more time (--max-time), or fewer cells", n, f.maxTime, doctor.Least)})
 		},
 	})
 }
@@ -256,8 +258,8 @@ func (f *doctorFlags) examine(ctx context.Context, s *session, plan doctor.Plan)
 	return err
 }
 
-// show is a script. It prints what is at fault, and the noise between the runs of a watch that came to
-// its end.
+// show is a script. It prints what is at fault, and the noise between the runs of a watch that came
+// to its end.
 func (f *doctorFlags) show(cmd *cobra.Command, all, own *results.Set) {
 	demand(f.failed == nil, view.ErrNothing)
 	if f.format == view.FormatBench {
@@ -279,8 +281,10 @@ func (f *doctorFlags) plan(flags []string) doctor.Plan {
 		flags = doctor.DefaultFlags
 	}
 	if f.invocations > 0 { // before one of the times makes up for the other
-		demand(f.over >= 0 && f.maxTime >= 0, usage(fmt.Errorf("--over %s and --max-time %s: neither can be negative", f.over, f.maxTime)))
-		demand(f.over > 0 || f.maxTime > 0, usage(errors.New("--over 0s has one invocation follow the other: give them a time (--max-time)")))
+		demand(f.over >= 0 && f.maxTime >= 0,
+			usage(fmt.Errorf("--over %s and --max-time %s: neither can be negative", f.over, f.maxTime)))
+		demand(f.over > 0 || f.maxTime > 0,
+			usage(errors.New("--over 0s has one invocation follow the other: give them a time (--max-time)")))
 	}
 	if f.maxTime == 0 {
 		f.maxTime = 2 * f.over

@@ -125,7 +125,8 @@ func newRoot(args ...string) *cobra.Command {
 		if len(args) == 0 {
 			return nil
 		}
-		names := stat.Map(stat.Filter(cmd.Commands(), (*cobra.Command).IsAvailableCommand), (*cobra.Command).Name)
+		available := stat.Filter(cmd.Commands(), (*cobra.Command).IsAvailableCommand)
+		names := stat.Map(available, (*cobra.Command).Name)
 		return usage(fmt.Errorf("unknown command %q; known are %s", args[0], strings.Join(names, ", ")))
 	}
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }

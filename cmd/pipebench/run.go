@@ -346,7 +346,8 @@ func (f *runFlags) reproduce(cmd *cobra.Command) {
 		},
 		gate: func(_ error, own *results.Set) {
 			supported := func(r results.Fault) bool { return r.Verdict != string(faults.Unsupported) }
-			demand(slices.ContainsFunc(own.Faults, supported), errors.New("this system can do nothing of that"))
+			demand(slices.ContainsFunc(own.Faults, supported),
+				errors.New("this system can do nothing of that"))
 		},
 	})
 }

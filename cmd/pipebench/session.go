@@ -112,9 +112,9 @@ type task struct {
 	gate  func(measured error, own *results.Set) // ends with what gives the exit code
 }
 
-// measure is a script. It does a task in a session of its own: then it reads the file again, shows what it says, draws
-// it, says where everything is kept, and judges it. A session that was interrupted or failed in part
-// shows what it finished: measured is why.
+// measure is a script. It does a task in a session of its own: then it reads the file again, shows
+// what it says, draws it, says where everything is kept, and judges it. A session that was interrupted
+// or failed in part shows what it finished: measured is why.
 func (f *sharedFlags) measure(cmd *cobra.Command, t task) {
 	s := f.open(cmd)
 	measured := s.measure(t.maxTime, func(ctx context.Context, s *session) error {
@@ -174,7 +174,8 @@ func (s *session) leave(all *results.Set, t task) {
 		s.flags.say(s.cmd, "not drawn: %s", o)
 	}
 	script.Check(err)
-	o := plots.ReportOptions{Sources: []string{filepath.Join(s.dir, recordsFile)}, Command: s.env.Command}
+	sources := []string{filepath.Join(s.dir, recordsFile)}
+	o := plots.ReportOptions{Sources: sources, Command: s.env.Command}
 	writeReport(filepath.Join(s.dir, reportFile), all, o)
 	kept = append(kept, reportFile)
 	if drawn := results.FormatCount(len(files)/2, "plot"); drawn != "" { // each is an SVG and a PNG
