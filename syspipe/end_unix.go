@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,19 +21,18 @@ type descriptor struct {
 	fd     int
 	stream stream // nil where read(2) and write(2) of the descriptor do all
 
-	file        *os.File // owner of fd once Go's poller has it
-	conn        syscall.RawConn
-	polledRead  polledCall
-	polledWrite polledCall
-	gather      gather
+	file       *os.File // owner of fd once Go's poller has it
+	conn       syscall.RawConn
+	polledRead polledRead
+	gather     gather
 
 	null   *os.File // where Discard drops bytes, once it was used
 	nullFD int
 }
 
-// A polledCall is what Go's poller calls until it is done. It is kept in the end so that a call
+// A polledRead is what Go's poller calls until it is done. It is kept in the end so that a call
 // allocates nothing.
-type polledCall struct {
+type polledRead struct {
 	try   func(fd uintptr) bool
 	buf   []byte
 	n     int
@@ -100,8 +100,7 @@ func (e *End) setIO(want IO) error {
 		return err
 	}
 	e.file, e.conn = file, conn
-	e.polledRead.try, e.polledWrite.try = e.tryRead, e.tryWrite
-	e.gather.try = e.tryWritev
+	e.polledRead.try, e.gather.try = e.tryRead, e.tryWritev
 	return nil
 }
 
@@ -128,28 +127,111 @@ func (e *End) tryRead(uintptr) bool {
 }
 
 func (e *End) writePolled(p []byte) (int, error) {
-	e.polledWrite.buf, e.polledWrite.n, e.polledWrite.errno = p, 0, 0
-	err := e.conn.Write(e.polledWrite.try)
-	e.polledWrite.buf = nil
-	n := e.polledWrite.n
-	return n, e.writeResult(int64(n), n == len(p), e.polledWrite.errno, err)
+	n, err := e.writev([][]byte{p})
+	return int(n), err
 }
 
-// tryWrite makes the calls of a write for Go's poller, which repeats it until it reports true.
-func (e *End) tryWrite(uintptr) bool {
-	for e.polledWrite.n < len(e.polledWrite.buf) {
-		rest := e.polledWrite.buf[e.polledWrite.n:]
-		n, errno := e.sysWrite(rest)
-		switch errno = e.out.account(len(rest), n, errno); errno {
+// maxIovecs is IOV_MAX, the same on Linux, macOS and FreeBSD.
+const maxIovecs = 1024
+
+// A gather is what is left of the buffers of one write. The vectors point into the caller's buffers
+// only while the call lasts.
+type gather struct {
+	try   func(fd uintptr) bool
+	vecs  []syscall.Iovec // what is left to write
+	store []syscall.Iovec // the memory behind vecs, kept between calls
+	most  int             // vectors in one call
+	n     int64
+	left  int64
+	errno syscall.Errno
+}
+
+func (e *End) writev(bufs [][]byte) (int64, error) {
+	g := &e.gather
+	g.load(bufs)
+	if g.most = maxIovecs; e.stream != nil && !e.stream.gathers(e, g.left) {
+		g.most = 1
+	}
+	var err error
+	if e.file != nil {
+		err = e.conn.Write(g.try)
+	}
+	for e.file == nil && err == nil && !e.tryWritev(0) {
+		err = e.wait(writes)
+	}
+	all := g.left == 0
+	clear(g.store)
+	return g.n, e.writeResult(g.n, all, g.errno, err)
+}
+
+func (g *gather) load(bufs [][]byte) {
+	g.n, g.left, g.errno = 0, 0, 0
+	g.store = g.store[:0]
+	for _, b := range bufs {
+		if len(b) == 0 {
+			continue
+		}
+		v := syscall.Iovec{Base: &b[0]}
+		v.SetLen(len(b))
+		g.store = append(g.store, v)
+		g.left += int64(len(b))
+	}
+	g.vecs = g.store
+}
+
+// tryWritev writes until everything is accepted or a call fails; it reports false where the call
+// was refused for now.
+func (e *End) tryWritev(uintptr) bool {
+	g := &e.gather
+	for g.left > 0 {
+		vecs := g.vecs[:min(len(g.vecs), g.most)]
+		n, errno := e.sysWritev(vecs)
+		switch g.errno = e.out.account(g.offered(vecs), n, errno); g.errno {
 		case 0:
-			e.polledWrite.n += n
+			g.advance(n)
 		case syscall.EINTR:
 		default:
-			e.polledWrite.errno = errno
-			return errno != syscall.EAGAIN
+			return g.errno != syscall.EAGAIN
 		}
 	}
 	return true
+}
+
+// sysWritev hands a single buffer to write(2), which is faster and all that some streams have.
+func (e *End) sysWritev(vecs []syscall.Iovec) (int, syscall.Errno) {
+	if len(vecs) == 1 {
+		return e.sysWrite(unsafe.Slice(vecs[0].Base, vecs[0].Len))
+	}
+	return sysWritev(e.fd, vecs)
+}
+
+// offered returns the bytes of a call with vecs: all that is left, but where the list was cut.
+func (g *gather) offered(vecs []syscall.Iovec) int {
+	if len(vecs) == len(g.vecs) {
+		return int(g.left)
+	}
+	n := 0
+	for _, v := range vecs {
+		n += int(v.Len)
+	}
+	return n
+}
+
+// advance drops the first n bytes of what is left.
+func (g *gather) advance(n int) {
+	g.n += int64(n)
+	g.left -= int64(n)
+	for n > 0 {
+		v := &g.vecs[0]
+		if size := int(v.Len); n >= size {
+			n -= size
+			g.vecs = g.vecs[1:]
+			continue
+		}
+		v.Base = (*byte)(unsafe.Add(unsafe.Pointer(v.Base), n))
+		v.SetLen(int(v.Len) - n)
+		return
+	}
 }
 
 // readerGone is what a write says without a reader, beside EPIPE: that of a socket left bytes unread.
