@@ -1,6 +1,7 @@
 package syspipe
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -328,11 +329,7 @@ func (e *End) Close() error {
 	// From here on no call begins. One that did not see closed in time has its flag set, and is
 	// seen here.
 	awaitFlags()
-	err := e.closeDuplicates()
-	if stop := e.closeDescriptor(); err == nil {
-		err = stop
-	}
-	if err != nil {
+	if err := cmp.Or(e.closeDuplicates(), e.closeDescriptor()); err != nil {
 		return e.failed("close", err)
 	}
 	return nil

@@ -53,7 +53,7 @@ type mapped interface {
 	stream
 	capacity() int
 	buffered() int
-	interrupt(e *End)
+	interrupt()
 	close(e *End) error
 }
 
@@ -294,7 +294,7 @@ func (e *End) interrupt() error {
 		return nil // they look by themselves
 	}
 	if m, ok := e.stream.(mapped); ok {
-		m.interrupt(e)
+		m.interrupt()
 		return nil
 	}
 	var fds [2]int

@@ -43,15 +43,15 @@ func open(kind Kind, capacity int) (w, r *End, err error) {
 			err = r.setCapacity(capacity)
 		}
 	}
+	if err == nil {
+		return w, r, nil
+	}
 	for _, end := range []*End{w, r} { // of what could not be opened whole
-		if err != nil && end != nil {
+		if end != nil {
 			err = errors.Join(err, end.Close())
 		}
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	return w, r, nil
+	return nil, nil, err
 }
 
 // inPrivate opens both ends of what has a name in the file system, where nobody else can, and leaves
