@@ -105,7 +105,7 @@ func (r *Report) diagnose() []Diagnosis {
 	d.checkLeaks(r.Channels)
 	for i := range r.Channels {
 		d.checkChannel(&r.Channels[i])
-		d.checkHolders(&r.Channels[i], r.parents)
+		d.checkHolders(&r.Channels[i], r.all)
 	}
 	for _, p := range r.Processes {
 		d.checkProcess(p, r)
@@ -234,7 +234,7 @@ func (d *diagnosis) checkLeaks(channels []Channel) {
 }
 
 // checkHolders finds who shares an end with others to their harm.
-func (d *diagnosis) checkHolders(c *Channel, parents map[int]int) {
+func (d *diagnosis) checkHolders(c *Channel, all map[int]Proc) {
 	for i, a := range c.Readers {
 		for _, b := range c.Readers[i+1:] {
 			if a.Waits && b.Waits && a.PID != b.PID {
@@ -248,7 +248,7 @@ func (d *diagnosis) checkHolders(c *Channel, parents map[int]int) {
 		reader = blockedFirst(c.Readers).String()
 	}
 	for _, w := range c.Writers {
-		if why := keptBy(w, c, parents); why != "" {
+		if why := keptBy(w, c, all); why != "" {
 			d.add(HeldOpen, fmt.Sprintf("%s holds the writing end as its %s, %s: until it closes that too, %s sees no end of file (%s)",
 				w, w.stream(), why, reader, c.ID), c)
 			return
@@ -258,22 +258,22 @@ func (d *diagnosis) checkHolders(c *Channel, parents map[int]int) {
 
 // keptBy says why a writer is one too many: it has the end from a process that started it, and that
 // still has the end and does not wait for it, or is gone while a reader waits.
-func keptBy(w Holder, c *Channel, parents map[int]int) string {
+func keptBy(w Holder, c *Channel, all map[int]Proc) string {
 	for _, other := range c.Writers {
-		if !other.awaits && descends(w.PID, other.PID, parents) {
+		if !other.awaits && descends(w.PID, other.PID, all) {
 			return fmt.Sprintf("which it has from %s", other)
 		}
 	}
 	if c.Kind == "fifo" || c.Queued > 0 {
 		return "" // anybody may open a FIFO
 	}
-	parent := parents[w.PID]
+	parent := all[w.PID].Parent
 	for _, r := range c.Readers {
 		switch {
 		case r.PID == w.PID || !r.Waits && !r.listens:
-		case descends(w.PID, r.PID, parents) && parent != r.PID && !holds(c.Writers, parent):
+		case descends(w.PID, r.PID, all) && parent != r.PID && !holds(c.Writers, parent):
 			return fmt.Sprintf("and %d, which started it, does not", parent)
-		case descends(r.PID, parent, parents) && !descends(r.PID, w.PID, parents) && !startedReader(c, parent, parents):
+		case descends(r.PID, parent, all) && !descends(r.PID, w.PID, all) && !startedReader(c, parent, all):
 			return "and whoever started it is gone"
 		}
 	}
@@ -282,14 +282,14 @@ func keptBy(w Holder, c *Channel, parents map[int]int) string {
 
 // startedReader reports whether a process is the parent of one that reads, as a shell is of both
 // ends of its pipelines. A process whose parent has ended is given to a far ancestor, which is none.
-func startedReader(c *Channel, parent int, parents map[int]int) bool {
-	return slices.ContainsFunc(c.Readers, func(r Holder) bool { return r.PID == parent || parents[r.PID] == parent })
+func startedReader(c *Channel, parent int, all map[int]Proc) bool {
+	return slices.ContainsFunc(c.Readers, func(r Holder) bool { return r.PID == parent || all[r.PID].Parent == parent })
 }
 
 // descends reports whether a process was started by another, or by one that that one started.
-func descends(pid, ancestor int, parents map[int]int) bool {
-	for range parents { // not for ever, should they change as they are read
-		if pid = parents[pid]; pid == ancestor || pid == 0 {
+func descends(pid, ancestor int, all map[int]Proc) bool {
+	for range all { // not for ever, should they change as they are read
+		if pid = all[pid].Parent; pid == ancestor || pid == 0 {
 			return pid == ancestor && pid != 0
 		}
 	}

@@ -52,10 +52,7 @@ func Process(pid int) (r *Report, err error) {
 		s.threads[other], _ = each(other, "task", readThread) // what may not be read is not known
 		s.open = append(s.open, files...)
 	}
-	r = &Report{PID: pid, taken: time.Now(), Processes: s.tree(pid), parents: map[int]int{}}
-	for _, p := range all {
-		r.parents[p.PID] = p.Parent
-	}
+	r = &Report{PID: pid, taken: time.Now(), Processes: s.tree(pid), all: all}
 	r.Channels = s.channels(r.Processes)
 	r.Diagnoses = r.diagnose()
 	return r, nil
@@ -191,14 +188,6 @@ func (s *snapshot) measure(c *Channel) {
 		c.Full = waiting(c.Writers) && c.Queued != 0
 		return
 	}
-	for _, h := range c.Writers {
-		if c.ask(h, unix.O_WRONLY) {
-			break
-		}
-	}
-	for _, h := range c.Readers {
-		if c.ask(h, unix.O_RDONLY) {
-			break
-		}
-	}
+	c.ask(c.Writers, unix.O_WRONLY)
+	c.ask(c.Readers, unix.O_RDONLY)
 }

@@ -156,28 +156,34 @@ func readThread(pid, tid int) (Thread, bool) {
 	return t, t.In != ""
 }
 
-// ask asks a pipe by an end that somebody holds how full it is, and whether the other side has gone. It
-// opens the end a second time, without waiting, and closes it. It reports false where that may not be.
-func (c *Channel) ask(h Holder, mode int) bool {
-	fd, err := unix.Open(procPath(h.PID, "fd", strconv.Itoa(h.FD)), mode|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	if mode == unix.O_WRONLY && errors.Is(err, unix.ENXIO) {
-		c.Queued, c.NoReader = -1, true // a FIFO that nobody reads says so at once
-		return true
-	}
-	return err == nil && script.Run(func() {
-		defer unix.Close(fd)
-		capacity := script.Must(unix.FcntlInt(uintptr(fd), unix.F_GETPIPE_SZ, 0))
-		queued := script.Must(unix.IoctlGetUint32(fd, unix.TIOCINQ))
-		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN | unix.POLLOUT}}
-		script.Must(unix.Poll(fds, 0))
-		c.Capacity, c.Queued = capacity, int(queued)
-		gone := fds[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0
-		if mode == unix.O_WRONLY {
-			c.NoReader, c.Full = gone, !gone && fds[0].Revents&unix.POLLOUT == 0
-		} else {
-			c.NoWriter = gone
+// ask asks a pipe by the first end that may be asked how full it is, and whether the other side has
+// gone. It opens the end a second time, without waiting, and closes it.
+func (c *Channel) ask(holders []Holder, mode int) {
+	for _, h := range holders {
+		fd, err := unix.Open(procPath(h.PID, "fd", strconv.Itoa(h.FD)), mode|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		if mode == unix.O_WRONLY && errors.Is(err, unix.ENXIO) {
+			c.Queued, c.NoReader = -1, true // a FIFO that nobody reads says so at once
+			return
 		}
-	}) == nil
+		if err == nil && script.Run(func() { c.askEnd(fd, mode) }) == nil {
+			return
+		}
+	}
+}
+
+func (c *Channel) askEnd(fd, mode int) {
+	defer unix.Close(fd)
+	capacity := script.Must(unix.FcntlInt(uintptr(fd), unix.F_GETPIPE_SZ, 0))
+	queued := script.Must(unix.IoctlGetUint32(fd, unix.TIOCINQ))
+	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN | unix.POLLOUT}}
+	script.Must(unix.Poll(fds, 0))
+	c.Capacity, c.Queued = capacity, int(queued)
+	gone := fds[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0
+	if mode == unix.O_WRONLY {
+		c.NoReader, c.Full = gone, !gone && fds[0].Revents&unix.POLLOUT == 0
+	} else {
+		c.NoWriter = gone
+	}
 }
 
 // onSIGTERM reads what the signal does from the masks in /proc/PID/status: "SigIgn:\t0000000000004000".

@@ -33,8 +33,8 @@ type Report struct {
 	// Look is the time between the two looks that this rests on, 0 for one look.
 	Look time.Duration `json:"look_ns"`
 
-	taken   time.Time
-	parents map[int]int // of every process that can be seen
+	taken time.Time
+	all   map[int]Proc // that can be seen
 }
 
 // A Proc is a process of the tree.
