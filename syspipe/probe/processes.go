@@ -269,16 +269,15 @@ func (t *trial) readerLeaves(taken int) {
 	w, r := t.openBlocking()
 	capacity := script.Must(w.Capacity())
 	signals := syspipe.CountSIGPIPE()
-	type outcome struct {
-		n   int
-		err error
-		at  time.Duration
-	}
-	done := make(chan outcome, 1)
+	var accepted int
+	var failed error
+	var noticed time.Duration
+	done := make(chan struct{})
 	go func() {
+		defer close(done)
 		runtime.LockOSThread()
-		n, err := w.Write(make([]byte, capacity+100*1000))
-		done <- outcome{n, err, syspipe.Now()}
+		accepted, failed = w.Write(make([]byte, capacity+100*1000))
+		noticed = syspipe.Now()
 	}()
 	awaitSteady(r)
 	if taken > 0 {
@@ -287,30 +286,32 @@ func (t *trial) readerLeaves(taken int) {
 	}
 	start := syspipe.Now()
 	r.Close()
-	o := <-done
+	<-done
 
 	step := fmt.Sprintf("broken/after-%d", taken)
 	how := fmt.Sprintf("a blocked write of capacity + 100000 bytes; the reader takes %d and closes", taken)
-	t.found(step+"/accepted", o.n, "B", how+"; bytes the kernel took")
-	t.found(step+"/error", syspipe.ErrorName(o.err), "", how)
-	if o.err != nil { // else the kernel took all of it before the reader closed
-		t.found(step+"/notice", int64(o.at-start), "ns", "from the reader's close to the writer's error")
+	t.found(step+"/accepted", accepted, "B", how+"; bytes the kernel took")
+	t.found(step+"/error", syspipe.ErrorName(failed), "", how)
+	if failed != nil { // else the kernel took all of it before the reader closed
+		t.found(step+"/notice", int64(noticed-start), "ns", "from the reader's close to the writer's error")
 	}
 	t.foundSignal(step+"/sigpipe", signals)
 }
 
 // awaitSteady waits until the fill of a pipe has not changed for a while: its writer is blocked
-// then.
+// then. After a second it waits no more.
 func awaitSteady(r *syspipe.End) {
 	const still = 25 * time.Millisecond
 	last, since := -1, time.Now()
-	await(time.Second, func() bool {
+	for began := since; time.Since(began) < time.Second; time.Sleep(50 * time.Microsecond) {
 		n, err := r.Buffered()
 		if err != nil || n != last {
 			last, since = n, time.Now()
 		}
-		return n > 0 && time.Since(since) > still
-	})
+		if n > 0 && time.Since(since) > still {
+			return
+		}
+	}
 }
 
 func (t *trial) foundSignal(step string, signals func() *int) {

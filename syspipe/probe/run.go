@@ -326,9 +326,7 @@ func (t *trial) open() (w, r *syspipe.End) {
 }
 
 func (t *trial) openBlocking() (w, r *syspipe.End) {
-	w, r, err := syspipe.Open(t.kind, 0)
-	script.Check(err)
-	return w, r
+	return script.Must2(syspipe.Open(t.kind, 0))
 }
 
 // fill writes n bytes a call until refused and returns the bytes accepted, and the count of the
@@ -384,14 +382,4 @@ func readUntil(r *syspipe.End, most int, done func() (bool, error)) int {
 	}
 	script.Check(fmt.Errorf("nothing changed in %d bytes", most))
 	return 0
-}
-
-// await polls until ok, but not longer than limit.
-func await(limit time.Duration, ok func() bool) bool {
-	for end := time.Now().Add(limit); !ok(); time.Sleep(50 * time.Microsecond) {
-		if time.Now().After(end) {
-			return false
-		}
-	}
-	return true
 }
