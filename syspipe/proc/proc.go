@@ -207,36 +207,32 @@ func (p *Process) Start(ctx context.Context) error {
 	if p.Cmd.WaitDelay == 0 {
 		p.Cmd.WaitDelay = time.Second // for a grandchild that holds a stream open
 	}
-	started, done := make(chan error, 1), make(chan struct{})
-	go p.run(started, done)
+	started := make(chan error)
+	go p.run(ctx, started)
 	err := <-started
 	p.closeChildOnly()
 	if err != nil {
 		p.Close()
 		return fmt.Errorf("start %s: %w", p.name, err)
 	}
-	p.done = done
-	go func() {
-		select {
-		case <-ctx.Done():
-			if p.Grace <= 0 || !p.Interrupt() || !p.Ended(p.Grace) {
-				p.Kill()
-			}
-		case <-done:
-		}
-	}()
 	return nil
 }
 
 // run starts the process and waits for it, on one thread: Linux ends a child with the thread that
 // started it.
-func (p *Process) run(started chan<- error, done chan struct{}) {
+func (p *Process) run(ctx context.Context, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := p.start(); err != nil {
 		started <- err
 		return
 	}
+	p.done = make(chan struct{})
+	defer context.AfterFunc(ctx, func() {
+		if p.Grace <= 0 || !p.Interrupt() || !p.Ended(p.Grace) {
+			p.Kill()
+		}
+	})()
 	started <- nil
 	if p.awaitExit() { // its number is still its own, and that of its group
 		p.reap()
@@ -245,7 +241,7 @@ func (p *Process) run(started chan<- error, done chan struct{}) {
 		p.exit = p.Cmd.Wait()
 		p.reap()
 	}
-	close(done)
+	close(p.done)
 }
 
 // reap ends what the process left behind. From then on nobody signals its group any more.
@@ -265,21 +261,17 @@ func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Ended reports whether the process has ended, and waits for that at most d.
 func (p *Process) Ended(d time.Duration) bool {
-	select {
+	if d > 0 { // no timer else: CPU and PeakMemory ask this for every message that is driven
+		select {
+		case <-p.done:
+		case <-time.After(d):
+		}
+	}
+	select { // both may have come while we had no CPU
 	case <-p.done:
 		return true
 	default:
-	}
-	if d <= 0 { // no timer: CPU and PeakMemory ask this for every message that is driven
 		return false
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-p.done:
-		return true
-	case <-timer.C:
-		return p.Ended(0) // both may have come while we had no CPU
 	}
 }
 
@@ -344,16 +336,12 @@ func (p *Process) Close() {
 		if p.report != nil {
 			p.report.Close()
 		}
-		for _, f := range p.ours {
-			f.Close() // one that is closed already says so, and that is all
-		}
+		CloseAll(p.ours)
 	})
 }
 
 func (p *Process) closeChildOnly() {
-	for _, c := range p.childOnly {
-		c.Close() // one that is closed already says so, and that is all
-	}
+	CloseAll(p.childOnly)
 	p.childOnly = nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -147,10 +148,11 @@ func (p *Process) Report(v any) error {
 // before it ends.
 func (p *Process) Release() { p.leash.Close() }
 
-// CloseAll closes ends that go to no process after all. Nobody is there to be told of an error.
-func CloseAll(ends []*syspipe.End) {
-	for _, e := range ends {
-		e.Close()
+// CloseAll closes what goes to no process, or to none any more. Nobody is there to be told of an
+// error: one that is closed already says so, and that is all.
+func CloseAll[C io.Closer](list []C) {
+	for _, c := range list {
+		c.Close()
 	}
 }
 
