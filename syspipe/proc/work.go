@@ -22,11 +22,9 @@ const workerProcs = "GOMAXPROCS=4"
 
 // A script is a piece of work as it travels in the environment.
 type script struct {
-	Name   string          `json:"name"`
-	Args   json.RawMessage `json:"args,omitempty"`
-	Ends   []string        `json:"ends,omitempty"` // references to inherited pipe ends
-	Leash  string          `json:"leash"`
-	Report string          `json:"report"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args,omitempty"`
+	Ends []string        `json:"ends"` // references: leash, reports, the work's own
 }
 
 // begun is the first report of all work. What never sends it does not know of [Worker].
@@ -101,20 +99,20 @@ func (p *Process) ready(args any, ends []*syspipe.End) (err error) {
 	if p.script.Args, err = json.Marshal(args); err != nil {
 		return fmt.Errorf("write the arguments of %s: %w", p.name, err)
 	}
-	refs := make([]string, len(ends))
-	for i, e := range ends {
-		if refs[i], err = e.Pass(p.Cmd); err != nil {
+	for _, e := range ends {
+		ref, err := e.Pass(p.Cmd)
+		if err != nil {
 			return fmt.Errorf("hand %s its pipes: %w", p.name, err)
 		}
+		p.script.Ends = append(p.script.Ends, ref)
 		p.childOnly = append(p.childOnly, e)
 	}
-	p.script.Leash, p.script.Report, p.script.Ends = refs[0], refs[1], refs[2:]
 	return nil
 }
 
 // Share keeps the ends given to [Self] open here when the process starts: for several workers that
 // share one. The caller closes them.
-func (p *Process) Share() { p.childOnly = slices.Delete(p.childOnly, 2, 2+len(p.script.Ends)) }
+func (p *Process) Share() { p.childOnly = slices.Delete(p.childOnly, 2, len(p.script.Ends)) }
 
 // Begun waits until the work has begun.
 func (p *Process) Begun() error {
@@ -161,7 +159,6 @@ type Work struct {
 	Ends []*syspipe.End // in the order in which they were given to [Self]
 
 	args   json.RawMessage
-	leash  *syspipe.End
 	report *syspipe.End
 
 	mu        sync.Mutex
@@ -216,19 +213,20 @@ func (s script) do(work func(*Work) error) (err error) {
 		}
 	}()
 	w := &Work{args: s.Args}
-	for _, ref := range append([]string{s.Leash, s.Report}, s.Ends...) {
+	for _, ref := range s.Ends {
 		e, err := syspipe.Inherited(ref)
 		if err != nil {
 			return err
 		}
 		w.Ends = append(w.Ends, e)
 	}
-	w.leash, w.report, w.Ends = w.Ends[0], w.Ends[1], w.Ends[2:]
-	if err := w.leash.UsePoller(); err != nil {
+	leash := w.Ends[0]
+	w.report, w.Ends = w.Ends[1], w.Ends[2:]
+	if err := leash.UsePoller(); err != nil {
 		return err
 	}
 	go func() { // ends the process when whoever holds the leash lets go, or is gone
-		w.leash.Read(make([]byte, 1)) // nothing is ever written: it returns at the end
+		leash.Read(make([]byte, 1)) // nothing is ever written: it returns at the end
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if w.onRelease != nil {
