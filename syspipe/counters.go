@@ -39,7 +39,8 @@ func (m *counter) moved(asked, n int) {
 		m.short++
 	}
 	if m.waiting {
-		m.endWait()
+		m.waited += time.Since(m.since)
+		m.waiting = false
 	}
 }
 
@@ -51,11 +52,6 @@ func (m *counter) refused() {
 		m.waiting, m.since = true, time.Now()
 		m.waits++
 	}
-}
-
-func (m *counter) endWait() {
-	m.waited += time.Since(m.since)
-	m.waiting = false
 }
 
 func (m *counter) addTo(c *Counters) {

@@ -39,15 +39,10 @@ func newEnd(kind Kind, dir direction, h windows.Handle) *End {
 }
 
 func (e *End) setIO(want IO) error {
-	if want == Poller {
-		return e.register()
-	}
-	return e.setNowait(want != Blocking)
-}
-
-// register hands an overlapped handle to Go's poller, which takes no other.
-func (e *End) register() error {
-	if !e.overlapped {
+	switch {
+	case want != Poller:
+		return e.setNowait(want != Blocking)
+	case !e.overlapped: // Go's poller takes no other
 		return unsupported("an anonymous pipe, which is synchronous, in Go's poller")
 	}
 	e.file = os.NewFile(uintptr(e.handle), e.kind.noun())

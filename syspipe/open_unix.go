@@ -182,15 +182,13 @@ func inherited(number uint64, kind Kind, dir direction) (*End, error) {
 }
 
 // Describe tells what an open file is, and changes nothing about it.
-func Describe(f *os.File) (Stream, error) {
+func Describe(f *os.File) (s Stream, err error) {
 	conn, err := f.SyscallConn()
 	if err != nil {
-		return Stream{}, err
+		return s, err
 	}
-	var s Stream
-	var failed error
-	err = conn.Control(func(fd uintptr) { s, failed = describe(int(fd)) })
-	return s, errors.Join(err, failed)
+	failed := conn.Control(func(fd uintptr) { s, err = describe(int(fd)) })
+	return s, errors.Join(failed, err)
 }
 
 func describe(fd int) (Stream, error) {

@@ -33,33 +33,27 @@ const (
 	Buffers     Problem = "buffers"
 )
 
-// problems are all kinds, each in words. The last two need two looks.
-var problems = []struct {
-	kind  Problem
-	title string
-}{
-	{MutualWrite, "both sides write to each other, and neither reads"},
-	{MutualRead, "both sides wait for each other's bytes"},
-	{Undrained, "a pipe is full and nobody reads it"},
-	{PeerLeft, "one side is closed for good"},
-	{SelfHeld, "a reader that holds the writing end waits for its end"},
-	{HeldOpen, "somebody else keeps a writing end open"},
-	{TwoReaders, "two processes read one pipe"},
-	{Leak, "many pipes that lead nowhere"},
-	{IgnoresTerm, "SIGTERM is ignored"},
-	{Spins, "a CPU is kept busy and no byte moves"},
-	{Buffers, "output is held back until a block is full"},
+// problems are all kinds in words, in the order of their names. The last two need two looks.
+var problems = []string{
+	"both sides write to each other, and neither reads",
+	"both sides wait for each other's bytes",
+	"a pipe is full and nobody reads it",
+	"one side is closed for good",
+	"a reader that holds the writing end waits for its end",
+	"somebody else keeps a writing end open",
+	"two processes read one pipe",
+	"many pipes that lead nowhere",
+	"SIGTERM is ignored",
+	"a CPU is kept busy and no byte moves",
+	"output is held back until a block is full",
 }
 
 // Problems returns what was looked for, in words: with one look, or with two.
 func (r *Report) Problems() []string {
-	var titles []string
-	for _, p := range problems {
-		if r.Look > 0 || p.kind != Spins && p.kind != Buffers {
-			titles = append(titles, p.title)
-		}
+	if r.Look > 0 {
+		return problems
 	}
-	return titles
+	return problems[:len(problems)-2]
 }
 
 // compare adds to a report what it tells together with an earlier one, and drops the diagnoses that

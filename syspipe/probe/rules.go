@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"math/bits"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,34 +21,28 @@ type Rule struct {
 // Rules returns the documented rules of a system, nil where none are known. They were read in the
 // sources they name; that this machine's kernel follows them is for [Run] to find out, and for
 // another system's nothing here can.
-func Rules(goos string) []Rule {
-	var of []Rule
-	for _, r := range rules() {
-		if r.OS == goos {
-			of = append(of, r)
-		}
-	}
-	return of
-}
+func Rules(goos string) []Rule { return rules()[goos] }
 
 //go:embed rules.txt
 var text string
 
-// rules are as rules.txt has them, a line each: the system, or every, the step, what the rule says, and
-// where it was read.
-var rules = sync.OnceValue(func() (list []Rule) {
+// rules are those of each system as rules.txt has them, a line each: the system, or every, the step,
+// what the rule says, and where it was read.
+var rules = sync.OnceValue(func() map[string][]Rule {
+	of := map[string][]Rule{}
 	for line := range strings.Lines(text) {
 		part := strings.Split(strings.TrimSpace(line), " | ")
-		list = append(list, Rule{strings.TrimPrefix(part[0], "every"), part[1], part[2], part[3]})
+		r := Rule{strings.TrimPrefix(part[0], "every"), part[1], part[2], part[3]}
+		of[r.OS] = append(of[r.OS], r)
 	}
-	return list
+	return of
 })
 
 // ruleAbout returns the rule of a system, or of all, that covers a step.
 func ruleAbout(os, step string) (Rule, bool) {
 	best := Rule{}
-	for _, r := range rules() {
-		if (r.OS == os || r.OS == "") && (step == r.About || strings.HasPrefix(step, r.About+"/")) && len(r.About) > len(best.About) {
+	for _, r := range slices.Concat(rules()[os], rules()[""]) {
+		if (step == r.About || strings.HasPrefix(step, r.About+"/")) && len(r.About) > len(best.About) {
 			best = r
 		}
 	}
