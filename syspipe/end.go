@@ -338,10 +338,11 @@ func (e *End) Close() error {
 // busy reports whether a call is under way.
 func (e *End) busy() bool { return e.in.busy() || e.out.busy() || e.others.Load() > 0 }
 
-// awaitIdle returns when no call is under way any more. The calls are on their way out, so that is
-// soon, but for a pause that they sleep.
-func (e *End) awaitIdle() {
+// awaitIdle returns when no call is under way any more, and nudges those that are until then. The
+// calls are on their way out, so that is soon, but for a pause that they sleep.
+func (e *End) awaitIdle(nudge func()) {
 	for pause := time.Microsecond; e.busy(); pause = min(2*pause, time.Millisecond) {
+		nudge()
 		time.Sleep(pause)
 	}
 }

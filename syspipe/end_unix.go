@@ -184,9 +184,12 @@ func (g *gather) load(bufs [][]byte) {
 func (e *End) tryWritev(uintptr) bool {
 	g := &e.gather
 	for g.left > 0 {
-		vecs := g.vecs[:min(len(g.vecs), g.most)]
+		vecs, offered := g.vecs[:min(len(g.vecs), g.most)], 0
+		for _, v := range vecs {
+			offered += int(v.Len)
+		}
 		n, errno := e.sysWritev(vecs)
-		switch g.errno = e.out.account(g.offered(vecs), n, errno); g.errno {
+		switch g.errno = e.out.account(offered, n, errno); g.errno {
 		case 0:
 			g.advance(n)
 		case syscall.EINTR:
@@ -203,18 +206,6 @@ func (e *End) sysWritev(vecs []syscall.Iovec) (int, syscall.Errno) {
 		return e.sysWrite(unsafe.Slice(vecs[0].Base, vecs[0].Len))
 	}
 	return sysWritev(e.fd, vecs)
-}
-
-// offered returns the bytes of a call with vecs: all that is left, but where the list was cut.
-func (g *gather) offered(vecs []syscall.Iovec) int {
-	if len(vecs) == len(g.vecs) {
-		return int(g.left)
-	}
-	n := 0
-	for _, v := range vecs {
-		n += int(v.Len)
-	}
-	return n
 }
 
 // advance drops the first n bytes of what is left.
@@ -267,10 +258,10 @@ func (e *End) closeDescriptor() error {
 	if e.busy() {
 		if err := e.interrupt(); err != nil {
 			// The call goes on until the other end lets it, and the number is its own for so long.
-			go func() { e.awaitIdle(); e.release() }()
+			go func() { e.awaitIdle(func() {}); e.release() }()
 			return fmt.Errorf("interrupt the call under way: %w", err)
 		}
-		e.awaitIdle()
+		e.awaitIdle(func() {})
 	}
 	return e.release()
 }

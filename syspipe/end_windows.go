@@ -178,7 +178,9 @@ func (e *End) closeDescriptor() error {
 	if e.file != nil {
 		return e.file.Close()
 	}
-	e.cancel()
+	e.awaitIdle(func() { // a call may be announced and not yet made, so it is ended again and again
+		windows.CancelIoEx(e.handle, nil) // ERROR_NOT_FOUND: nothing to cancel yet
+	})
 	var errs []error
 	for _, r := range []*request{&e.reading, &e.writing} {
 		if r.overlapped.HEvent != 0 {
@@ -186,15 +188,6 @@ func (e *End) closeDescriptor() error {
 		}
 	}
 	return errors.Join(append(errs, os.NewSyscallError("CloseHandle", windows.CloseHandle(e.handle)))...)
-}
-
-// cancel ends the calls under way. A call may be announced and not yet made, so it is repeated
-// until they are gone.
-func (e *End) cancel() {
-	for pause := time.Microsecond; e.busy(); pause = min(2*pause, time.Millisecond) {
-		windows.CancelIoEx(e.handle, nil) // ERROR_NOT_FOUND: nothing to cancel yet
-		time.Sleep(pause)
-	}
 }
 
 func (e *End) poll(direction) error { return Poll.Supported() }

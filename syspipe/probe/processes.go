@@ -51,7 +51,7 @@ func writeLetters(w *proc.Work) {
 	runtime.LockOSThread()
 	for {
 		_, err := w.Ends[0].Write(message)
-		if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+		if syspipe.ReaderLeft(err) {
 			return
 		}
 		script.Check(err)

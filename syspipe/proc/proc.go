@@ -191,11 +191,7 @@ func (p *Process) Start(ctx context.Context) error {
 		return fmt.Errorf("start %s: %w", p.name, context.Cause(ctx))
 	}
 	if p.script != nil {
-		text, err := json.Marshal(p.script)
-		if err != nil {
-			p.Close()
-			return fmt.Errorf("write the work of %s: %w", p.name, err)
-		}
+		text, _ := json.Marshal(p.script) // of strings, and of what is JSON already
 		p.Cmd.Env = append(p.Cmd.Environ(), workerProcs, workEnv+"="+string(text))
 	}
 	if p.Cmd.Stderr == nil {
