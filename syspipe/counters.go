@@ -44,16 +44,6 @@ func (m *counter) moved(asked, n int) {
 	}
 }
 
-// refused counts a call that met EAGAIN.
-func (m *counter) refused() {
-	m.calls++
-	m.eagain++
-	if !m.waiting {
-		m.waiting, m.since = true, time.Now()
-		m.waits++
-	}
-}
-
 func (m *counter) addTo(c *Counters) {
 	c.Calls += m.calls
 	c.Bytes += m.bytes
@@ -71,7 +61,12 @@ func (m *counter) account(asked, n int, errno syscall.Errno) syscall.Errno {
 		m.moved(asked, n)
 	case syscall.EINTR:
 	case syscall.EAGAIN:
-		m.refused()
+		m.calls++
+		m.eagain++
+		if !m.waiting {
+			m.waiting, m.since = true, time.Now()
+			m.waits++
+		}
 	default:
 		m.moved(asked, 0)
 	}

@@ -190,8 +190,7 @@ func (e *End) read(p []byte) (int, error) {
 
 // readOn goes on from a call that returned n and errno until one is not refused.
 func (e *End) readOn(p []byte, n int, errno syscall.Errno) (int, error) {
-	n, errno, err := e.retry(&e.in, len(p), n, errno, func() (int, syscall.Errno) { return e.sysRead(p) })
-	return e.readResult(n, errno, err)
+	return e.readResult(e.retry(&e.in, len(p), n, errno, func() (int, syscall.Errno) { return e.sysRead(p) }))
 }
 
 // retry goes on from a call that returned n and errno, and repeats it while it is refused or
@@ -425,20 +424,16 @@ func (e *End) TryWrite(p []byte) (int, error) {
 
 // TryRead is TryWrite for a read; at the end of the bytes it returns [io.EOF].
 func (e *End) TryRead(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
 	e.in.begin()
 	defer e.in.end()
 	if err := e.mayTry("read"); err != nil {
 		return 0, err
 	}
 	n, errno := e.sysRead(p)
-	errno = e.in.account(len(p), n, errno)
-	switch {
-	case errno != 0:
-		return 0, e.failed("read", errno)
-	case n == 0 && len(p) > 0:
-		return 0, io.EOF
-	}
-	return n, nil
+	return e.readResult(n, e.in.account(len(p), n, errno), nil)
 }
 
 func (e *End) mayTry(op string) error {

@@ -42,8 +42,7 @@ func (e *End) discard(n int) (int, error) {
 		return int(k), errno
 	}
 	k, errno := splice()
-	k, errno, err := e.retry(&e.in, n, k, errno, splice)
-	return e.readResult(k, errno, err)
+	return e.readResult(e.retry(&e.in, n, k, errno, splice))
 }
 
 func (e *End) spliceFlags() uintptr {

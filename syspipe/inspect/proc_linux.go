@@ -234,7 +234,6 @@ type socket struct {
 
 // The structures of linux/unix_diag.h, which x/sys lacks.
 const (
-	diagByFamily    = 20 // SOCK_DIAG_BY_FAMILY
 	diagShowPeer    = 4  // UDIAG_SHOW_PEER
 	diagShowQueue   = 16 // UDIAG_SHOW_RQLEN
 	diagPeer        = 2  // UNIX_DIAG_PEER
@@ -258,7 +257,7 @@ func unixSockets() map[uint64]socket {
 	request := make([]byte, unix.NLMSG_HDRLEN+diagRequestSize) // all Unix sockets, their peers and their queues
 	order := binary.NativeEndian
 	order.PutUint32(request[0:], uint32(len(request)))
-	order.PutUint16(request[4:], diagByFamily)
+	order.PutUint16(request[4:], unix.SOCK_DIAG_BY_FAMILY)
 	order.PutUint16(request[6:], unix.NLM_F_REQUEST|unix.NLM_F_DUMP)
 	body := request[unix.NLMSG_HDRLEN:]
 	body[0] = unix.AF_UNIX
