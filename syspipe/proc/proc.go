@@ -86,12 +86,11 @@ type Process struct {
 	survives  bool    // us, as another process holds its leash
 	stderr    Tail
 	childOnly []io.Closer // what only the child needs, closed once it has it or never will
-	ours      []io.Closer // ends of pipes to its standard streams
+	ours      []io.Closer // ends of pipes to its standard streams, and of its reports
 
-	leash  *syspipe.End // closing it ends named work
-	report *syspipe.End
-	decode *json.Decoder
-	hello  bool // the work is known to have begun
+	leash  *syspipe.End  // closing it ends named work
+	decode *json.Decoder // of its reports
+	hello  bool          // the work is known to have begun
 
 	group   group
 	mu      sync.Mutex // held to signal the group, which has a name only until the process was waited for
@@ -328,9 +327,6 @@ func (p *Process) Close() {
 		if p.done != nil {
 			p.Kill()
 			<-p.done
-		}
-		if p.report != nil {
-			p.report.Close()
 		}
 		CloseAll(p.ours)
 	})

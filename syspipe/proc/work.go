@@ -68,7 +68,8 @@ func Remote(name string) (p *Process, leash, report *syspipe.End, err error) {
 		CloseAll([]*syspipe.End{ours, leash, report, reports})
 		return nil, nil, nil, fmt.Errorf("open the reports of %s: %w", name, err)
 	}
-	return &Process{name: name, leash: ours, report: reports, decode: json.NewDecoder(reports)}, leash, report, nil
+	p = &Process{name: name, leash: ours, ours: []io.Closer{reports}, decode: json.NewDecoder(reports)}
+	return p, leash, report, nil
 }
 
 // SelfOn is [Self] for work whose leash and reports another process holds, by [Remote]. It does not
