@@ -199,9 +199,7 @@ func (p *Process) Start(ctx context.Context) error {
 	if p.Cmd.SysProcAttr == nil {
 		p.Cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	if p.Cmd.WaitDelay == 0 {
-		p.Cmd.WaitDelay = time.Second // for a grandchild that holds a stream open
-	}
+	p.Cmd.WaitDelay = time.Second // for a grandchild that holds a stream open
 	started := make(chan error)
 	go p.run(ctx, started)
 	err := <-started
