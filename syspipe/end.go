@@ -190,7 +190,8 @@ func (e *End) read(p []byte) (int, error) {
 
 // readOn goes on from a call that returned n and errno until one is not refused.
 func (e *End) readOn(p []byte, n int, errno syscall.Errno) (int, error) {
-	return e.readResult(e.retry(&e.in, len(p), n, errno, func() (int, syscall.Errno) { return e.sysRead(p) }))
+	again := func() (int, syscall.Errno) { return e.sysRead(p) }
+	return e.readResult(e.retry(&e.in, len(p), n, errno, again))
 }
 
 // retry goes on from a call that returned n and errno, and repeats it while it is refused or
