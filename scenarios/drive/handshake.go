@@ -247,16 +247,9 @@ func (e *HandshakeError) Error() string {
 // a size yet.
 func (e *HandshakeError) Advice() string {
 	if e.Verdict.Ended() {
-		return "it ended before it could be loaded: does it serve on its standard streams with these arguments, and does it lack a setting or a file?"
+		return advice()["handshake ended"]
 	}
-	return cmp.Or(handshakeAdvice[e.Verdict], e.Verdict.Advice())
-}
-
-var handshakeAdvice = map[Verdict]string{
-	Corrupt:    "it writes what is of no protocol that was tried: that belongs on standard error; else name its protocol (--protocol) and its framing (--framing)",
-	ErrorReply: "it can be spoken to: look at what it answered, and whether protocol, framing and tool are those that it has",
-	Deaf: "it lives and is not heard of: does it need an argument to serve on its standard streams, another protocol or framing" +
-		" (--protocol, --framing), or more time to begin (--start-timeout)?",
+	return cmp.Or(advice()["handshake "+string(e.Verdict)], e.Verdict.Advice())
 }
 
 // handshakeError explains why a server could not be greeted, and ends it.

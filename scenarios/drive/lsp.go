@@ -2,10 +2,12 @@ package drive
 
 import (
 	"cmp"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results/stat"
@@ -25,7 +27,7 @@ func newLSP(o Options, wire framers.Framing) *lsp {
 	l := &lsp{
 		protocol: protocol{
 			name: "lsp", wire: wire, requests: []string{RequestAuto, RequestUnknown, RequestDocument}, jsonRPC: true,
-			answers: editorAnswers,
+			answers: theEditor().Answers,
 		},
 		root: o.root, language: o.Language,
 	}
@@ -39,7 +41,7 @@ func (l *lsp) greet(h handshake) {
 	if l.root != "" {
 		where = `"rootUri":` + quoted(l.root) + `,"workspaceFolders":[{"uri":` + quoted(l.root) + `,"name":"pipebench"}]`
 	}
-	reply := h.call("initialize", fmt.Sprintf(`{"processId":%d,%s,"capabilities":%s}`, h.client, where, capabilities))
+	reply := h.call("initialize", fmt.Sprintf(`{"processId":%d,%s,"capabilities":%s}`, h.client, where, theEditor().Capabilities))
 	var hello struct {
 		Capabilities    json.RawMessage `json:"capabilities"`
 		ProtocolVersion string          `json:"protocolVersion"` // which language servers have none of
@@ -61,9 +63,9 @@ func (l *lsp) greet(h handshake) {
 // chooseDocument offers a small document of each language, or of the one that is asked for, until
 // one's symbol is found; where none is, the first that is not refused will do.
 func (l *lsp) chooseDocument(h handshake) {
-	offers := stat.Filter(documents, func(d document) bool { return l.language == "" || l.language == d.language })
+	offers := stat.Filter(theEditor().Documents, func(d document) bool { return l.language == "" || l.language == d.Language })
 	if len(offers) == 0 { // a language that is not known has a text of letters
-		offers = []document{{language: l.language, suffix: "txt"}}
+		offers = []document{{Language: l.language, Suffix: "txt"}}
 	}
 	var refused *jsonrpc.Error
 	for _, d := range offers {
@@ -74,11 +76,11 @@ func (l *lsp) chooseDocument(h handshake) {
 		if refused = cmp.Or(reply.failure, refused); reply.failure != nil {
 			continue
 		}
-		found := slices.Contains(slices.Collect(texts(reply.result)), d.symbol)
+		found := slices.Contains(slices.Collect(texts(reply.result)), d.Symbol)
 		if l.document == nil || found {
 			l.document = &d
 		}
-		l.sends = fmt.Sprintf("documents of language %s, opened, their symbols asked for, and closed", l.document.language)
+		l.sends = fmt.Sprintf("documents of language %s, opened, their symbols asked for, and closed", l.document.Language)
 		if found {
 			return
 		}
@@ -95,31 +97,27 @@ var (
 	errNotLSP    = errors.New("it is no language server")
 )
 
-// capabilities are what this client says that it can: a server may then ask for settings, announce
-// what it is at, and register what it can.
-const capabilities = `{"workspace":{"configuration":true,"workspaceFolders":true,"applyEdit":true,` +
-	`"didChangeConfiguration":{"dynamicRegistration":true}},` +
-	`"textDocument":{"synchronization":{"dynamicRegistration":true},` +
-	`"documentSymbol":{"hierarchicalDocumentSymbolSupport":true}},"window":{"workDoneProgress":true}}`
-
-// editorAnswers are to requests that language servers make, without answers to which some never go
-// on: what is agreed to, refused, or left unchosen.
-var editorAnswers = map[string]string{
-	"client/registerCapability":        "null",
-	"client/unregisterCapability":      "null",
-	"window/workDoneProgress/create":   "null",
-	"window/showMessageRequest":        "null",
-	"workspace/workspaceFolders":       "null",
-	"workspace/codeLens/refresh":       "null",
-	"workspace/diagnostic/refresh":     "null",
-	"workspace/foldingRange/refresh":   "null",
-	"workspace/inlayHint/refresh":      "null",
-	"workspace/inlineValue/refresh":    "null",
-	"workspace/semanticTokens/refresh": "null",
-	"workspace/configuration":          nothingSet,
-	"workspace/applyEdit":              `{"applied":false}`,
-	"window/showDocument":              `{"success":false}`,
+// An editor is what a language server is told and given in an editor's place.
+type editor struct {
+	// Capabilities are what this client says that it can: a server may then ask for settings, announce
+	// what it is at, and register what it can.
+	Capabilities json.RawMessage
+	// Answers are to requests that language servers make, without answers to which some never go on:
+	// what is agreed to, refused, or left unchosen.
+	Answers map[string]json.RawMessage
+	// Documents are those that a server is offered to find out its language. The order matters where
+	// a server answers for languages that are not its own: a shell's sees a function in much that is no
+	// shell script, and a stylesheet's a selector in one.
+	Documents []document
 }
+
+//go:embed editor.json
+var editorText []byte
+
+var theEditor = sync.OnceValue(func() (e editor) {
+	script.Check(json.Unmarshal(editorText, &e))
+	return e
+})
 
 func (l *lsp) request(kind requestKind, size int) *requestTemplate {
 	if kind == transportRequest || l.document == nil {
@@ -131,46 +129,29 @@ func (l *lsp) request(kind requestKind, size int) *requestTemplate {
 // A document is a text that a language server can be given in an editor's place, with one symbol in
 // it and room for as many bytes as a request is to have.
 type document struct {
-	language      string // as LSP calls it, its languageId
-	suffix        string // of its file
-	before, after string // the room: the inside of a comment, or of a value
-	symbol        string // what a server of the language calls the symbol
-}
-
-// documents are those that a server is offered to find out its language. The order matters where a
-// server answers for languages that are not its own: a shell's sees a function in much that is no
-// shell script, and a stylesheet's a selector in one.
-var documents = []document{
-	{"json", "json", `{"pipebench":"`, `"}`, "pipebench"},
-	{"css", "css", ".pipebench {} /* ", " */\n", ".pipebench"},
-	{"html", "html", `<p id="pipebench"></p><!-- `, " -->\n", "p#pipebench"},
-	{"shellscript", "sh", "pipebench() { :; } # ", "\n", "pipebench"},
-	{"go", "go", "package p\n\nfunc pipebench() {}\n\n// ", "\n", "pipebench"},
-	{"typescript", "ts", "function pipebench() {} // ", "\n", "pipebench"},
-	{"python", "py", "def pipebench(): pass # ", "\n", "pipebench"},
-	{"yaml", "yaml", "pipebench: ", "\n", "pipebench"},
-	{"c", "c", "void pipebench(void) {} // ", "\n", "pipebench()"},
-	{"rust", "rs", "fn pipebench() {} // ", "\n", "pipebench"},
-	{"java", "java", "class pipebench {} // ", "\n", "pipebench"},
+	Language      string // as LSP calls it, its languageId
+	Suffix        string // of its file
+	Before, After string // the room: the inside of a comment, or of a value
+	Symbol        string // what a server of the language calls the symbol
 }
 
 // Languages lists the languages that a server is tried with when it is to be sent documents.
 func Languages() []string {
-	return stat.Map(documents, func(d document) string { return d.language })
+	return stat.Map(theEditor().Documents, func(d document) string { return d.Language })
 }
 
 // template makes the document, opened by a message of exactly size bytes, its symbols asked for,
 // and closed when they came. It lies in the folder in name alone, since its text is sent.
 func (d document) template(root string, size int) *requestTemplate {
-	uri := root + "/" + idMark + "." + d.suffix
+	uri := root + "/" + idMark + "." + d.Suffix
 	at := `{"textDocument":{"uri":` + quoted(uri)
 	inside := func(s string) string { // the quotes of a JSON text
 		text := quoted(s)
 		return text[1 : len(text)-1]
 	}
 	before := `{"jsonrpc":"2.0","method":"textDocument/didOpen","params":` + at +
-		`,"languageId":` + quoted(d.language) + `,"version":1,"text":"` + inside(d.before)
-	t := newTemplate(before, inside(d.after)+`"}}}`, size)
+		`,"languageId":` + quoted(d.Language) + `,"version":1,"text":"` + inside(d.Before)
+	t := newTemplate(before, inside(d.After)+`"}}}`, size)
 	t.query = newTemplate(`{"jsonrpc":"2.0","id":`+idMark+`,"method":"textDocument/documentSymbol","params":`+at+`}}}`, "", 0)
 	t.release = newTemplate(`{"jsonrpc":"2.0","method":"textDocument/didClose","params":`+at+`}}}`, "", 0)
 	return t

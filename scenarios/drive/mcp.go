@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,7 +35,7 @@ func newMCP(o Options, wire framers.Framing) *mcp {
 	m := &mcp{
 		protocol: protocol{
 			name: "mcp", wire: wire, requests: []string{RequestAuto, RequestUnknown, RequestTool}, jsonRPC: true,
-			answers: map[string]string{"ping": "{}"},
+			answers: map[string]json.RawMessage{"ping": []byte("{}")},
 		},
 		kind: o.Request, tool: toolCall{o.Tool, o.Arg, o.Args}, sized: toolCall{o.ReplyTool, o.ReplyArg, o.ReplyArgs},
 	}

@@ -3,10 +3,12 @@ package drive
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
@@ -273,30 +275,22 @@ func (v Verdict) Ended() bool {
 	return strings.HasPrefix(string(v), exitPrefix) || strings.HasPrefix(string(v), signalPrefix)
 }
 
+//go:embed advice.txt
+var adviceText string
+
+// advice is what to look at first, by verdict; that of a server which could not be spoken to stands
+// behind the word handshake.
+var advice = sync.OnceValue(func() map[string]string {
+	of := map[string]string{}
+	for line := range strings.Lines(adviceText) {
+		verdict, text, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		of[verdict] = text
+	}
+	return of
+})
+
 // Advice says what a verdict usually means and what to look at first; "" for one that needs none.
 func (v Verdict) Advice() string {
-	switch {
-	case v == exitPrefix+"0":
-		return "the server ended with exit status 0 and without an answer: look for a limit on the length of a line whose error ends the read loop, and answer with a JSON-RPC error instead"
-	case strings.HasPrefix(string(v), exitPrefix):
-		return "the server ended itself: its last words on standard error, if any, are in the record"
-	case strings.HasPrefix(string(v), signalPrefix):
-		return "the server was killed or crashed: look at its memory at this size, and at limits on it"
-	}
-	return advice[v]
-}
-
-var advice = map[Verdict]string{
-	Slow:        "something changes at this size: a buffer that is copied or searched again for every read, or a timer that is waited for",
-	ErrorReply:  "the server refuses and says so, which is how a limit should look; clients need the limit to be documented",
-	Unanswered:  "the request was swallowed, or takes longer than others (--patience): answer every request that has an id, with an error at least",
-	Deaf:        "the server reads and does not answer: look for a reader that gave up on the stream and told nobody, or waits for more than it was sent; one that is only slow needs more --patience",
-	Deadlock:    "the server writes to a stream that nobody reads, and stops reading its own: drain both while writing",
-	Corrupt:     "bytes were changed on the way: look for text decoded a chunk at a time, and for two writers on one stream",
-	Superlinear: "each read makes the server look at, or copy, all that came before: remember how far the buffer was searched, and grow it by doubling",
-	Buffered:    "its output is block-buffered, as standard output is on a pipe unless the program says otherwise: flush after each answer (python -u, stdbuf -oL, jq --unbuffered)",
-	Endless:     "what the server writes has no end of a message: is it another framing, or an answer that never ends?",
-	Overloaded:  "the server, or this machine beside it, does not keep up: ask for a lower rate, and compare the driver's share of CPU time",
-	Differs:     "the server answers otherwise than the recorded one: the first difference is in the record",
-	Truncated:   "the answer was cut: flush before exit, and write again what a non-blocking stream did not take",
+	word, _, _ := strings.Cut(string(v), " ") // of "exit 3" and "signal SIGKILL"
+	return cmp.Or(advice()[string(v)], advice()[word])
 }

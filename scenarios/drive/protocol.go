@@ -22,11 +22,11 @@ type protocol struct {
 	name     string // for the record, with its revision: "mcp 2025-11-25"
 	sends    string // what requests exercise, in words; "" for unknownMethod
 	wire     framers.Framing
-	requests []string          // that it has, of [Requests]
-	answers  map[string]string // results of requests that servers make of clients, by method
-	jsonRPC  bool              // messages have ids; else whatever comes is an answer to us
-	echoes   bool              // answers hold what was sent
-	tryEcho  bool              // whether they do is to be found out by a request
+	requests []string                   // that it has, of [Requests]
+	answers  map[string]json.RawMessage // results of requests that servers make of clients, by method
+	jsonRPC  bool                       // messages have ids; else whatever comes is an answer to us
+	echoes   bool                       // answers hold what was sent
+	tryEcho  bool                       // whether they do is to be found out by a request
 
 	// greet shakes hands with a server that has just been started; nil where nothing is said.
 	greet func(handshake)
@@ -42,24 +42,16 @@ func (p *protocol) tools() bool { return slices.Contains(p.requests, RequestTool
 // respond makes the answer to a request of the server's own. It is called of JSON-RPC alone.
 func (p *protocol) respond(msg []byte, e jsonrpc.Envelope) []byte {
 	result, known := p.answers[string(e.Method)]
-	var request struct {
-		Params struct {
-			Items []json.RawMessage `json:"items"`
-		} `json:"params"`
-	}
+	var request struct{ Params struct{ Items []any } }
 	switch {
-	case known && result == nothingSet && json.Unmarshal(msg, &request) == nil:
-		result = strings.Repeat("null,", len(request.Params.Items))
-		result = "[" + strings.TrimSuffix(result, ",") + "]"
 	case !known:
 		why := jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "not a method of this client"}
 		return jsonrpc.AppendError(nil, jsonrpc.ID(e.ID), why)
+	case string(result) == "[]" && json.Unmarshal(msg, &request) == nil: // one for each item that is asked for
+		result, _ = json.Marshal(make([]any, len(request.Params.Items)))
 	}
-	return jsonrpc.AppendResult(nil, jsonrpc.ID(e.ID), []byte(result))
+	return jsonrpc.AppendResult(nil, jsonrpc.ID(e.ID), result)
 }
-
-// nothingSet stands for a list of nulls, one for each item that is asked for.
-const nothingSet = "[]"
 
 // A requestKind is what a request exercises.
 type requestKind uint8
