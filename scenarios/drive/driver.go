@@ -124,9 +124,8 @@ func (d *Driver) begin(ctx context.Context) {
 // makeFolder makes an empty folder for documents: some language servers look around where one lies.
 func (d *Driver) makeFolder() {
 	var err error
-	if d.folder, err = os.MkdirTemp("", "pipebench-documents-"); err != nil {
-		script.Check(fmt.Errorf("drive: a folder for documents: %w", err))
-	}
+	d.folder, err = os.MkdirTemp("", "pipebench-documents-")
+	checkAs("drive: a folder for documents", err)
 	path := filepath.ToSlash(d.folder)
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path // a drive's letter
@@ -290,9 +289,7 @@ func (d *Driver) discard(c *conn) {
 	c.shutdown(false)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.c == c {
-		d.c = nil
-	}
+	d.c = nil
 }
 
 // first makes one small request of a kind of which nothing is known: the server has as long as for its
@@ -307,8 +304,10 @@ func (d *Driver) first(ctx context.Context, kind requestKind) (out outcome) {
 
 // request makes a request of size bytes, or of as few as it takes.
 func (d *Driver) request(kind requestKind, size int) *requestTemplate {
-	t := d.protocol.request(kind, size)
+	p := d.protocol
+	t := p.request(kind, size)
 	t.kind, t.refusal = kind, d.refusal
+	t.echoes = p.echoes && (kind == toolRequest || !p.tools()) // where there are tools, nothing else echoes
 	return t
 }
 

@@ -162,16 +162,13 @@ func (d *Driver) Faults(ctx context.Context, sink Sink, names ...string) error {
 		if len(names) > 0 && !slices.Contains(names, m.Name) {
 			continue
 		}
-		found, err := d.Treat(ctx, m, "")
-		f := results.Fault{
-			Kind: results.KindFault, Run: d.o.Run, Time: time.Now().UTC(), ID: m.Name, Verdict: string(found.Verdict), Advice: found.Advice,
-		}
-		if err == nil {
-			f.Evidence, err = results.NewEvidence(found.Evidence)
-		}
-		if err == nil {
-			err = sink(f)
-		}
+		err := script.Run(func() {
+			found := script.Must(d.Treat(ctx, m, ""))
+			script.Check(sink(results.Fault{
+				Kind: results.KindFault, Run: d.o.Run, Time: time.Now().UTC(), ID: m.Name,
+				Verdict: string(found.Verdict), Advice: found.Advice, Evidence: script.Must(results.NewEvidence(found.Evidence)),
+			}))
+		})
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.Name, err)
 		}

@@ -44,10 +44,7 @@ func readAnswer(msg []byte, e jsonrpc.Envelope) answer {
 	if !a.kind.Answers() {
 		return a
 	}
-	var parts struct {
-		Result json.RawMessage `json:"result"`
-		Error  json.RawMessage `json:"error"`
-	}
+	var parts struct{ Result, Error json.RawMessage }
 	if err := json.Unmarshal(a.raw, &parts); err != nil {
 		a.kind = jsonrpc.None
 		return a
@@ -68,6 +65,13 @@ var (
 	errEcho    = errors.New("it sends back what it is sent, as a filter of lines does")
 	errEndless = errors.New("no message end")
 )
+
+// checkAs ends a script by an error, if there is one, and says over what.
+func checkAs(what string, err error) {
+	if err != nil {
+		script.Check(fmt.Errorf("%s: %w", what, err))
+	}
+}
 
 // leftError explains a failed write: a server that has gone is the common cause.
 func leftError(err error) error { return fmt.Errorf("%w: %w", errLeft, err) }
@@ -104,9 +108,7 @@ func (h handshake) ask(name string, msg []byte) answer {
 	if a.kind == jsonrpc.Request {
 		err = errEcho
 	}
-	if err != nil {
-		script.Check(fmt.Errorf("%s: %w", name, err))
-	}
+	checkAs(name, err)
 	return a
 }
 
@@ -406,9 +408,7 @@ func speakLSP(h handshake, o Options) *protocol {
 	if errors.Is(err, errNotLSP) {
 		return newBare(h.framing)
 	}
-	if err != nil {
-		script.Check(fmt.Errorf("as an editor does, in %s: %w", h.framing, err))
-	}
+	checkAs(fmt.Sprintf("as an editor does, in %s", h.framing), err)
 	return &l.protocol
 }
 

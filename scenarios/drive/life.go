@@ -202,9 +202,8 @@ func manyStarts(ctx context.Context, r *faultRun) {
 	e := &StartsEvidence{}
 	r.Evidence.Starts = e
 	for began, n := time.Now(), 0; n < r.d.o.Starts && (n < enoughStarts || time.Since(began) < startsTime); n++ {
-		if err := script.Run(func() { e.start(ctx, r.d, n < watched) }); err != nil {
-			script.Check(fmt.Errorf("start %d: %w", n+1, err))
-		}
+		err := script.Run(func() { e.start(ctx, r.d, n < watched) })
+		checkAs(fmt.Sprint("start ", n+1), err)
 	}
 	e.Left = r.left(r.d.o.gone())
 	r.judgeStarts(e)

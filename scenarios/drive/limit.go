@@ -213,21 +213,16 @@ func (s *search) record(most int) results.Target {
 	t := s.d.record()
 	e := &results.LimitEvidence{Side: s.side, Tried: len(s.tried), FailedAt: s.bad}
 	t.Evidence.LimitEvidence = e
-	if s.once != "" && s.flaky == "" {
-		t.Warnings = append(t.Warnings, "a failure was met that did not come again: "+s.once)
-	}
+	warnIf(s.once != "" && s.flaky == "", &t, "a failure was met that did not come again: %s", s.once)
 	largest := message(s.good)
-	if s.side == requestSide && s.d.unswept > 0 {
-		t.Warnings = append(t.Warnings, fmt.Sprintf("above %s nothing but the limit was measured: the time was too short for more",
-			stat.FormatBytes(int64(s.d.unswept))))
-	}
+	warnIf(s.side == requestSide && s.d.unswept > 0, &t,
+		"above %s nothing but the limit was measured: the time was too short for more", stat.FormatBytes(int64(s.d.unswept)))
 	if s.bad == 0 {
 		t.SearchedTo = &largest
-		if s.good < most {
-			t.Warnings = append(t.Warnings, "the search was cut short: larger ones were not tried")
-		} else if s.d.failure != "" && s.side == requestSide { // replies may well have no limit where requests have one
-			t.Warnings = append(t.Warnings, "the failure in the sweep is not one of size, since all sizes work when tried again: "+s.d.failure)
-		}
+		warnIf(s.good < most, &t, "the search was cut short: larger ones were not tried")
+		// replies may well have no limit where requests have one
+		warnIf(s.good >= most && s.d.failure != "" && s.side == requestSide, &t,
+			"the failure in the sweep is not one of size, since all sizes work when tried again: %s", s.d.failure)
 		return t
 	}
 	setFailure(&t, s.tried[s.bad])
@@ -245,15 +240,11 @@ func (s *search) record(most int) results.Target {
 		}
 	}
 	slices.Sort(e.Uneven)
-	if s.bad-s.good > 1 && s.good > 0 {
-		t.Warnings = append(t.Warnings, "the search was cut short: the exact byte of the limit was not found")
-	}
-	if s.flaky != "" {
-		t.Warnings = append(t.Warnings, "tried again, the limit did not hold: the failure depends on more than the size")
-	}
+	warnIf(s.bad-s.good > 1 && s.good > 0, &t, "the search was cut short: the exact byte of the limit was not found")
+	warnIf(s.flaky != "", &t, "tried again, the limit did not hold: the failure depends on more than the size")
 	if len(e.Uneven) > 0 {
-		t.Warnings = append(t.Warnings, fmt.Sprintf("larger sizes worked (%s first): this is where it failed first, not a limit",
-			stat.FormatBytes(int64(e.Uneven[0]))))
+		warnIf(true, &t, "larger sizes worked (%s first): this is where it failed first, not a limit",
+			stat.FormatBytes(int64(e.Uneven[0])))
 	}
 	return t
 }

@@ -82,7 +82,7 @@ func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
 	}
 	size.DriverCPUShare = driverShare(t.Samples)
 	judgeRate(&t)
-	t.Warnings = append(t.Warnings, d.sideEffects()...)
+	d.warnOfSideEffects(&t)
 	return sink(t)
 }
 
@@ -93,7 +93,6 @@ type loadRound struct {
 	most   int64            // requests
 	send   *requestTemplate // of the sending goroutine
 	expect *requestTemplate // of the reading one
-	check  checker
 	frames *framers.Coalescer
 	writer framers.Writer // into frames
 	limit  time.Duration  // how long the server may answer nothing
@@ -231,9 +230,7 @@ func (r *loadRound) batch(n int64) {
 	if err == nil {
 		err = r.frames.Flush()
 	}
-	if err != nil {
-		script.Check(fmt.Errorf("the request was not taken: %w", err))
-	}
+	checkAs("the request was not taken", err)
 }
 
 // write tells the server of the requests that were answered since the last batch, where it is to be
@@ -334,7 +331,7 @@ func (r *loadRound) receive(msg []byte, e jsonrpc.Envelope, at time.Time) {
 		return
 	}
 	r.expect.number(i)
-	if out := r.check.check(r.expect, msg, e); out.verdict != OK {
+	if out := r.expect.check(msg, e); out.verdict != OK {
 		failed := out // so that out itself need not be allocated
 		r.wrong.CompareAndSwap(nil, &failed)
 	}
@@ -387,18 +384,13 @@ func judgeRate(t *results.Target) {
 			late, sent, unsent = late+s.Load.Late, sent+s.Load.Sent, unsent+s.Load.Unsent
 		}
 	}
-	if late*100 > sent {
-		t.Warnings = append(t.Warnings, fmt.Sprintf("%d of %d requests left late: the window was full or the driver had no CPU; "+
-			"latency counts from when they were due", late, sent))
-	}
-	if unsent == 0 {
-		return
-	}
+	warnIf(late*100 > sent, t, "%d of %d requests left late: the window was full or the driver had no CPU; "+
+		"latency counts from when they were due", late, sent)
 	why := fmt.Sprintf("%d of %d requests that were due were never sent: the server does not keep up with the rate", unsent, sent+unsent)
 	if float64(unsent) > mostUnsent*float64(sent+unsent) && t.Verdict == string(OK) {
 		setVerdict(t, Overloaded)
 		t.Evidence.Why = why
 	} else {
-		t.Warnings = append(t.Warnings, why)
+		warnIf(unsent > 0, t, "%s", why)
 	}
 }

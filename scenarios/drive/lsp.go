@@ -43,8 +43,8 @@ func (l *lsp) greet(h handshake) {
 	}
 	reply := h.call("initialize", fmt.Sprintf(`{"processId":%d,%s,"capabilities":%s}`, h.client, where, theEditor().Capabilities))
 	var hello struct {
-		Capabilities    json.RawMessage `json:"capabilities"`
-		ProtocolVersion string          `json:"protocolVersion"` // which language servers have none of
+		Capabilities    json.RawMessage
+		ProtocolVersion string // which language servers have none of
 	}
 	switch err := reply.decode(&hello); {
 	case err != nil:

@@ -65,9 +65,7 @@ func (m *mcp) greet(h handshake) {
 // enter ends the handshake with a server that answered server/discover, or did so when it was first
 // started, in the way of its era.
 func (m *mcp) enter(h handshake, reply answer) {
-	var about struct {
-		SupportedVersions []string `json:"supportedVersions"`
-	}
+	var about struct{ SupportedVersions []string }
 	if reply.decode(&about) == nil && slices.Contains(about.SupportedVersions, mcpstdio.FirstWithout) {
 		m.discovers, m.name = true, "mcp "+mcpstdio.FirstWithout
 	}
@@ -81,12 +79,8 @@ func (m *mcp) enter(h handshake, reply answer) {
 
 func (m *mcp) initialize(h handshake) {
 	reply := h.call("initialize", mcpstdio.InitializeParams(mcpstdio.LastWithHandshake))
-	var hello struct {
-		ProtocolVersion string `json:"protocolVersion"`
-	}
-	if err := reply.decode(&hello); err != nil {
-		script.Check(fmt.Errorf("initialize: %w", err))
-	}
+	var hello struct{ ProtocolVersion string }
+	checkAs("initialize", reply.decode(&hello))
 	if hello.ProtocolVersion == "" {
 		const why = "initialize: the answer names no protocolVersion, so this is no MCP server"
 		script.Check(errors.New(why))
@@ -99,13 +93,11 @@ func (m *mcp) initialize(h handshake) {
 
 // A tool as tools/list describes it.
 type tool struct {
-	Name        string `json:"name"`
+	Name        string
 	InputSchema struct {
-		Properties map[string]struct {
-			Type any `json:"type"`
-		} `json:"properties"`
-		Required []string `json:"required"`
-	} `json:"inputSchema"`
+		Properties map[string]struct{ Type any }
+		Required   []string
+	}
 }
 
 // argument returns the first argument of a type, by name: the only one that is required, or else
@@ -126,11 +118,9 @@ func (t tool) argument(kinds ...any) string {
 // for replies one that only makes bytes: a tool may do anything.
 func (m *mcp) chooseTools(h handshake) {
 	reply := h.call("tools/list", "{"+strings.TrimSuffix(m.meta(), ",")+"}")
-	var list struct {
-		Tools []tool `json:"tools"`
-	}
-	if err := reply.decode(&list); err != nil && reply.failure == nil { // a server without any may refuse
-		script.Check(fmt.Errorf("tools/list: %w", err))
+	var list struct{ Tools []tool }
+	if err := reply.decode(&list); reply.failure == nil { // a server without any may refuse
+		checkAs("tools/list", err)
 	}
 	tools := list.Tools
 	m.known = true
@@ -197,7 +187,5 @@ func (m *mcp) request(kind requestKind, size int) *requestTemplate {
 	if kind == transportRequest || m.tool.name == "" {
 		return refusable(size, m.meta())
 	}
-	t := m.template(m.tool, `"`, `"`, size)
-	t.echoes = m.echoes
-	return t
+	return m.template(m.tool, `"`, `"`, size)
 }

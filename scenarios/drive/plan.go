@@ -135,7 +135,7 @@ func (d *Driver) growthIn(ctx context.Context, capacity, to int, sink Sink) erro
 	sweep, err := small.Sweep(ctx, sizes, func(results.Line) error { return nil })
 	if _, refused := errors.AsType[*syspipe.CapacityError](err); refused {
 		t := d.record()
-		t.Warnings = append(t.Warnings, fmt.Sprintf("growth in small pipes was not measured: %v", err))
+		warnIf(true, &t, "growth in small pipes was not measured: %v", err)
 		return sink(t)
 	}
 	if err != nil || sweep.Growth == nil {
@@ -215,11 +215,16 @@ func (d *Driver) record() results.Target {
 			Capacity: d.o.Capacity,
 		},
 	}
-	if d.failedStarts > 0 {
-		t.Warnings = append(t.Warnings, fmt.Sprintf("%d starts of the server after a failure came to nothing, and the next did not", d.failedStarts))
-		d.failedStarts = 0
-	}
+	warnIf(d.failedStarts > 0, &t, "%d starts of the server after a failure came to nothing, and the next did not", d.failedStarts)
+	d.failedStarts = 0
 	return t
+}
+
+// warnIf adds a warning to a record where there is reason to.
+func warnIf(so bool, t *results.Target, format string, args ...any) {
+	if so {
+		t.Warnings = append(t.Warnings, fmt.Sprintf(format, args...))
+	}
 }
 
 // setFailure makes t the record of a request that was not served.

@@ -111,11 +111,7 @@ func newBare(wire framers.Framing) *protocol {
 	p := &protocol{
 		name: "jsonrpc", wire: wire, requests: []string{RequestAuto, RequestUnknown}, jsonRPC: true, tryEcho: true,
 	}
-	p.request = func(_ requestKind, size int) *requestTemplate {
-		t := refusable(size, "")
-		t.echoes = p.echoes
-		return t
-	}
+	p.request = func(_ requestKind, size int) *requestTemplate { return refusable(size, "") }
 	return p
 }
 
@@ -127,11 +123,7 @@ func newLines(wire framers.Framing, echoes bool) *protocol {
 	if !echoes {
 		p.name = "lines (answers with others)"
 	}
-	p.request = func(_ requestKind, size int) *requestTemplate {
-		t := newTemplate(`"`, `"`, size)
-		t.echoes = p.echoes
-		return t
-	}
+	p.request = func(_ requestKind, size int) *requestTemplate { return newTemplate(`"`, `"`, size) }
 	return p
 }
 

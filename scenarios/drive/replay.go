@@ -75,7 +75,7 @@ func (d *Driver) replay(
 	var bytes int64
 	for i, m := range recording {
 		request, out := again(m), fine
-		if request.fixed && request.silent {
+		if request.silent {
 			c = d.live(ctx)
 			_ = c.sendWithin(d.deadline(request.kind, len(request.msg)), request.msg)
 		} else {
@@ -118,13 +118,13 @@ func (d *Driver) recorded(m payload.Message, replies map[string][][]byte, ignore
 	case m.Body == nil && m.Method != "" && len(m.ID) == 0:
 		// A notification of exactly its size. Both protocols have those that are not known ignored.
 		t := newTemplate(`{"jsonrpc":"2.0","method":"$/pipebench","params":{"pad":"`, `"}}`, m.Size)
-		t.fixed, t.silent = true, true
+		t.silent = true
 		return t
 	case m.Body == nil:
 		return d.request(toolRequest, m.Size)
 	}
 	// Its id is its own, and an error may be what it deserves.
-	t := &requestTemplate{msg: m.Body, id: -1, to: len(m.Body), fixed: true, errs: true, mu: new(sync.Mutex), ignore: ignore}
+	t := &requestTemplate{msg: m.Body, id: -1, errs: true, mu: new(sync.Mutex), ignore: ignore}
 	if e.Kind() == jsonrpc.Request {
 		id := string(e.ID)
 		t.wants = e.ID

@@ -95,7 +95,6 @@ func (d *Driver) exchange(ctx context.Context, c *conn, t *requestTemplate, i in
 // expect has the next answer to the template's message checked and handed over.
 func (c *conn) expect(t *requestTemplate) <-chan outcome {
 	got := make(chan outcome, 1)
-	var check checker
 	r := receiver(func(msg []byte, e jsonrpc.Envelope, at time.Time) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -103,7 +102,7 @@ func (c *conn) expect(t *requestTemplate) <-chan outcome {
 			c.strays.unasked.Add(1)
 			return
 		}
-		out := check.check(t, msg, e)
+		out := t.check(msg, e)
 		out.size, out.at = len(msg), at
 		select {
 		case got <- out:
@@ -296,15 +295,13 @@ func (d *Driver) explainSilence(ctx context.Context, c *conn, before counters, o
 	}
 	if e.Unsent {
 		e.Probe = probeRefused
-		for _, stream := range []struct {
-			name   string
-			unread *int64
-		}{{"standard error", e.UnreadStderr}, {"output", e.UnreadStdout}} {
-			if stream.unread != nil && *stream.unread > 0 {
-				out.verdict = Deadlock
-				out.why = fmt.Sprintf("the request was not taken, and %d bytes of its %s wait for a reader", *stream.unread, stream.name)
-				return
-			}
+		stream, unread := "standard error", e.UnreadStderr
+		if unread == nil || *unread == 0 {
+			stream, unread = "output", e.UnreadStdout
+		}
+		if unread != nil && *unread > 0 {
+			out.verdict = Deadlock
+			out.why = fmt.Sprintf("the request was not taken, and %d bytes of its %s wait for a reader", *unread, stream)
 		}
 		return
 	}

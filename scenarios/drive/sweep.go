@@ -91,57 +91,72 @@ const (
 	latencyRoundtrip = "roundtrip" // what is timed, in a sample
 )
 
+// A series is the round trips of one size that a record is made of.
+type series struct {
+	*Driver
+	t       *requestTemplate
+	size    *results.SizeEvidence
+	trips   int64   // of the next sample
+	out     outcome // of the last round trip
+	served  int64
+	samples []results.Sample
+}
+
+func (d *Driver) series(t *requestTemplate) *series {
+	return &series{Driver: d, t: t, size: t.sizeEvidence(), trips: 1, out: fine}
+}
+
+// sample makes some round trips.
+func (s *series) sample(ctx context.Context, round int) {
+	var sample results.Sample
+	sample, s.out = s.Driver.sample(ctx, s.t, s.trips, s.served)
+	s.served += sample.Messages
+	if sample.Round = round; s.out.verdict == OK {
+		s.samples = append(s.samples, sample)
+	}
+}
+
 // measure sends requests of one size, one at a time, until the budget is spent and there are enough
 // samples, or one is not served, and makes the record. The first round trip is a warm-up that the
 // samples do not hold, unless it took so long that it has to do.
 func (d *Driver) measure(ctx context.Context, t *requestTemplate, warm bool) *results.Target {
-	size := t.sizeEvidence()
+	s := d.series(t)
 	if warm {
-		size.WarmupMessages = d.warmUp(ctx, t)
+		s.size.WarmupMessages = d.warmUp(ctx, t)
 	}
-	var samples []results.Sample
-	s, out := d.sample(ctx, t, 1, 0)
-	served := s.Messages
-	if out.verdict == OK && out.took > patientRuns*d.o.Budget {
-		samples = append(samples, s)
+	s.sample(ctx, 0)
+	if s.trips = tripsOf(s.out); s.out.took <= patientRuns*d.o.Budget {
+		s.samples = nil
 	}
-	trips := tripsOf(out)
-	began := time.Now()
-	for out.verdict == OK && d.wantsMore(t, samples, served, out.took, time.Since(began)) {
-		s, out = d.sample(ctx, t, trips, served)
-		served += s.Messages
-		if out.verdict == OK {
-			samples = append(samples, s)
-		}
+	for began := time.Now(); s.out.verdict == OK && s.wantsMore(time.Since(began)); {
+		s.sample(ctx, 0)
 	}
-	if out.verdict == OK {
-		size.ReplyBytes = out.size
-		d.checkAlive(ctx, &out)
+	if s.out.verdict == OK {
+		s.size.ReplyBytes = s.out.size
+		d.checkAlive(ctx, &s.out)
 	}
-	return d.sizeRecord(t, size, samples, served, out)
+	return s.sizeRecord()
 }
 
 // tripsOf returns how many round trips like one make up a sample.
 func tripsOf(out outcome) int64 { return min(max(int64(sampleTime/max(out.took, 1)), 1), mostTrips) }
 
-// sizeRecord makes the record of one size; out is the last outcome.
-func (d *Driver) sizeRecord(t *requestTemplate, size *results.SizeEvidence, samples []results.Sample, served int64, out outcome) *results.Target {
-	r := d.record()
-	r.Size, r.Samples = int64(len(t.msg)), samples
-	if out.verdict != OK {
-		setFailure(&r, out)
-		if size.WarmupMessages > 0 {
-			r.Evidence.SizeEvidence = size
+// sizeRecord makes the record of one size.
+func (s *series) sizeRecord() *results.Target {
+	r := s.record()
+	r.Size, r.Samples = int64(len(s.t.msg)), s.samples
+	if s.out.verdict != OK {
+		setFailure(&r, s.out)
+		if s.size.WarmupMessages > 0 {
+			r.Evidence.SizeEvidence = s.size
 		}
-		if served > 0 {
-			r.Warnings = append(r.Warnings, "some requests of this size were served before one was not")
-		}
+		warnIf(s.served > 0, &r, "some requests of this size were served before one was not")
 		return &r
 	}
-	r.Evidence.SizeEvidence = size
-	size.NSPerByte = stat.MedianTime(samples) / float64(len(t.msg))
-	size.DriverCPUShare = driverShare(samples)
-	r.Warnings = append(r.Warnings, d.sideEffects()...)
+	r.Evidence.SizeEvidence = s.size
+	s.size.NSPerByte = stat.MedianTime(s.samples) / float64(len(s.t.msg))
+	s.size.DriverCPUShare = driverShare(s.samples)
+	s.warnOfSideEffects(&r)
 	return &r
 }
 
@@ -149,16 +164,16 @@ func (d *Driver) sizeRecord(t *requestTemplate, size *results.SizeEvidence, samp
 // slow its size is, nor of growth.
 const tooLong = 10 * time.Second
 
-// wantsMore reports whether a size is to be measured on, whose last message took so long.
-func (d *Driver) wantsMore(t *requestTemplate, samples []results.Sample, served int64, last, spent time.Duration) bool {
-	n := len(samples)
+// wantsMore reports whether a size is to be measured on, after so long.
+func (s *series) wantsMore(spent time.Duration) bool {
+	n := len(s.samples)
 	switch {
-	case served <= d.least[len(t.msg)]: // the first is in no sample
+	case s.served <= s.least[len(s.t.msg)]: // the first is in no sample
 		return spent < demandTime
 	case n >= stat.LeastSamples:
-		return spent < d.o.Budget
+		return spent < s.o.Budget
 	}
-	return n == 0 || n == 1 && last < tooLong || spent < patientRuns*d.o.Budget
+	return n == 0 || n == 1 && s.out.took < tooLong || spent < patientRuns*s.o.Budget
 }
 
 // sample makes some round trips and takes both sides' counters. Where one was not served, last is
@@ -185,23 +200,19 @@ func (d *Driver) checkAlive(ctx context.Context, out *outcome) {
 	}
 }
 
-// sideEffects warns of what the server did on the side that may trouble a client.
-func (d *Driver) sideEffects() []string {
+// warnOfSideEffects warns of what the server did on the side that may trouble a client.
+func (d *Driver) warnOfSideEffects(t *results.Target) {
 	c := d.running()
 	if c == nil {
-		return nil
+		return
 	}
-	var out []string
-	if lines, first, _ := c.strays.nonMessages(); lines > 0 {
-		out = append(out, fmt.Sprintf("%d lines on standard output are no messages, the first: %q", lines, first))
-	}
-	if late := c.strays.unasked.Load(); late > 0 {
-		out = append(out, fmt.Sprintf("%d answers came that nobody waited for: to no request, or the second to one", late))
-	}
-	if in, logged := c.in.bytes.Load(), c.stderrTail.Total(); logged > max(in, loud) {
-		out = append(out, fmt.Sprintf("it wrote %d bytes to standard error for %d bytes of requests: a client that does not read them will hang", logged, in))
-	}
-	return out
+	lines, first, _ := c.strays.nonMessages()
+	warnIf(lines > 0, t, "%d lines on standard output are no messages, the first: %q", lines, first)
+	late := c.strays.unasked.Load()
+	warnIf(late > 0, t, "%d answers came that nobody waited for: to no request, or the second to one", late)
+	in, logged := c.in.bytes.Load(), c.stderrTail.Total()
+	warnIf(logged > max(in, loud), t,
+		"it wrote %d bytes to standard error for %d bytes of requests: a client that does not read them will hang", logged, in)
 }
 
 // loud is how much a server may write to standard error before it is warned of: what a pipe holds,
@@ -274,15 +285,6 @@ func (d *Driver) growthRecord(g stat.TargetGrowth) results.Target {
 // AgainstSizes are the messages that two servers are compared in where nothing else is asked for.
 var AgainstSizes = []int{1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20}
 
-// A side is one of two servers at one size.
-type side struct {
-	*Driver
-	t           *requestTemplate
-	out         outcome
-	trips, sent int64
-	samples     []results.Sample
-}
-
 // Against drives two servers in turns, so that what moves the machine moves both: a round has a
 // sample of each size of each server, the order of the two alternates. It keeps a record of each size
 // of each server, of the other one first, whose samples know their round; [stat.PairServers] makes
@@ -303,11 +305,11 @@ func Against(ctx context.Context, other, own *Driver, p Plan, sink Sink) error {
 	if len(p.Sizes) == 0 {
 		p.Sizes = AgainstSizes
 	}
-	var contests [][2]*side // of a size each
+	var contests [][2]*series // of a size each
 	for _, size := range p.Sizes {
-		var c [2]*side
+		var c [2]*series
 		for i, d := range sides {
-			c[i] = &side{Driver: d, t: d.request(toolRequest, size), out: fine, trips: 1}
+			c[i] = d.series(d.request(toolRequest, size))
 		}
 		contests = append(contests, c)
 	}
@@ -316,20 +318,18 @@ func Against(ctx context.Context, other, own *Driver, p Plan, sink Sink) error {
 			for _, c := range contests {
 				for i := range c {
 					if c[0].out.verdict == OK && c[1].out.verdict == OK {
-						c[(i+round)%len(c)].sample(ctx, round)
+						c[(i+round)%len(c)].turn(ctx, round)
 					}
 				}
 			}
 		}
 	})
-	for i, d := range sides {
+	for i := range sides {
 		for _, c := range contests {
-			s := c[i]
-			r := d.sizeRecord(s.t, s.t.sizeEvidence(), s.samples, s.sent, s.out)
-			if len(s.samples) > 0 || s.out.verdict != OK {
-				failed = errors.Join(failed, sink(*r))
+			if len(c[i].samples) > 0 || c[i].out.verdict != OK {
+				failed = errors.Join(failed, sink(*c[i].sizeRecord()))
 			}
-			p.Limits = p.Limits || s.out.verdict != OK
+			p.Limits = p.Limits || c[i].out.verdict != OK
 		}
 	}
 	for _, d := range sides {
@@ -340,15 +340,10 @@ func Against(ctx context.Context, other, own *Driver, p Plan, sink Sink) error {
 	return failed
 }
 
-// sample makes some round trips.
-func (s *side) sample(ctx context.Context, round int) {
-	var sample results.Sample
-	if err := script.Run(func() { sample, s.out = s.Driver.sample(ctx, s.t, s.trips, s.sent) }); err != nil {
-		script.Check(fmt.Errorf("%s: %w", s.o.Command[0], err))
-	}
-	s.trips = tripsOf(s.out)
-	s.sent += sample.Messages
-	if sample.Round = round; round > 0 && s.out.verdict == OK {
-		s.samples = append(s.samples, sample)
+// turn makes the sample of a round.
+func (s *series) turn(ctx context.Context, round int) {
+	checkAs(s.o.Command[0], script.Run(func() { s.sample(ctx, round) }))
+	if s.trips = tripsOf(s.out); round == 0 {
+		s.samples = nil
 	}
 }

@@ -30,6 +30,7 @@ type requestTemplate struct {
 	marks    []int // where the number stands
 	id       int   // the first of them; -1 where there is none
 	from, to int   // the payload
+	at       int   // where in an answer the payload stood last time
 	echoes   bool
 	errs     bool   // an error is the answer that is due
 	refusal  string // its code; "" is any
@@ -40,10 +41,10 @@ type requestTemplate struct {
 
 	mu *sync.Mutex // numbering, and checking an answer, which a late one makes another goroutine do
 
-	fixed    bool     // the message is what it is, and not numbered
-	silent   bool     // then: nobody answers it
-	wants    []byte   // then: its id; nil where it has none
-	recorded []byte   // then: the answer that it got; nil where none is known
+	// Of a message that was recorded, which has neither id nor payload of ours:
+	silent   bool     // nobody answers it
+	wants    []byte   // its id; nil where it has none
+	recorded []byte   // the answer that it got; nil where none is known
 	ignore   []string // members of answers that are not compared with it
 }
 
@@ -109,9 +110,6 @@ func (t *requestTemplate) clone() *requestTemplate {
 
 // number makes the template's message its i-th copy.
 func (t *requestTemplate) number(i int64) []byte {
-	if t.fixed {
-		return t.msg
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, at := range t.marks {
@@ -155,10 +153,6 @@ func (t *requestTemplate) answers(e jsonrpc.Envelope) bool {
 	return e.Kind().Answers() && bytes.Equal(e.ID, t.msg[t.id:t.id+idDigits])
 }
 
-// A checker holds answers against what was asked. It remembers where in an answer the payload stood
-// last time.
-type checker struct{ at int }
-
 var fine = outcome{verdict: OK}
 
 func wrong(v Verdict, offset int, format string, args ...any) outcome {
@@ -166,7 +160,7 @@ func wrong(v Verdict, offset int, format string, args ...any) outcome {
 }
 
 // check judges the answer to the template's message.
-func (c *checker) check(t *requestTemplate, reply []byte, e jsonrpc.Envelope) outcome {
+func (t *requestTemplate) check(reply []byte, e jsonrpc.Envelope) outcome {
 	switch {
 	case t.id < 0 && t.echoes:
 		out := compare(t.msg, reply)
@@ -186,11 +180,11 @@ func (c *checker) check(t *requestTemplate, reply []byte, e jsonrpc.Envelope) ou
 		return fine
 	}
 	payload := t.payload()
-	if c.at+len(payload) <= len(reply) && bytes.Equal(reply[c.at:c.at+len(payload)], payload) {
+	if t.at+len(payload) <= len(reply) && bytes.Equal(reply[t.at:t.at+len(payload)], payload) {
 		return fine
 	}
 	if at := bytes.Index(reply, payload); at >= 0 {
-		c.at = at
+		t.at = at
 		return fine
 	}
 	return t.explain(reply)
@@ -198,9 +192,7 @@ func (c *checker) check(t *requestTemplate, reply []byte, e jsonrpc.Envelope) ou
 
 // checkRefusal judges an answer that is an error.
 func (t *requestTemplate) checkRefusal(reply []byte) outcome {
-	var failure struct {
-		Error jsonrpc.Error `json:"error"`
-	}
+	var failure struct{ Error jsonrpc.Error }
 	code, message := "", string(reply)
 	if json.Unmarshal(reply, &failure) == nil {
 		code, message = strconv.FormatInt(failure.Error.Code, 10), failure.Error.Message
@@ -214,11 +206,7 @@ func (t *requestTemplate) checkRefusal(reply []byte) outcome {
 // explain judges an answer in which the payload does not stand as it was sent: it may be escaped, or a
 // part of it, or altered.
 func (t *requestTemplate) explain(reply []byte) outcome {
-	var answer struct {
-		Result struct {
-			IsError bool `json:"isError"`
-		} `json:"result"`
-	}
+	var answer struct{ Result struct{ IsError bool } }
 	err := json.Unmarshal(reply, &answer)
 	if _, broken := errors.AsType[*json.SyntaxError](err); broken {
 		return outcome{verdict: Corrupt, why: fmt.Sprintf("the answer is no JSON: %v", err)}
