@@ -84,7 +84,7 @@ func idsOfEveryType(ctx context.Context, r *faultRun) {
 		demanded := i < len(demandedIDs)
 		got := ""
 		for _, a := range r.converse(ctx, 1, r.request(want)) {
-			got = cmp.Or(string(jsonrpc.Scan(a.raw).ID), "null")
+			got = cmp.Or(a.id, "null")
 		}
 		switch {
 		case sameJSON(got, want):
@@ -117,9 +117,7 @@ func sameJSON(a, b string) bool {
 
 // batch sends two requests as an array, which JSON-RPC has and most protocols over it have not.
 func batch(ctx context.Context, r *faultRun) {
-	if r.d.speaks() == "lsp" {
-		untried("its protocol forbids batches")
-	}
+	untriedIf(r.d.speaks() == "lsp", "its protocol forbids batches")
 	said := r.c.overhear()
 	r.send([]byte("[" + string(r.request(`"one"`)) + "," + string(r.request(`"two"`)) + "]"))
 	if !r.answered(ctx, "a batch") {
@@ -167,7 +165,7 @@ func pipelined(ctx context.Context, r *faultRun) {
 	answers := r.converse(ctx, atOnce, msgs...)
 	counts, again, last, ordered := map[int]int{}, r.c.strays.unasked.Load(), 0, true
 	for _, a := range answers {
-		id, _ := strconv.Atoi(string(jsonrpc.Scan(a.raw).ID)) // another's is 0
+		id, _ := strconv.Atoi(a.id) // another's is 0
 		if counts[id]++; counts[id] > 1 {
 			again++
 		}
@@ -197,14 +195,12 @@ var cancels = map[string][3]string{
 // cancelRequests takes back requests that are not known, under way, and answered.
 func cancelRequests(ctx context.Context, r *faultRun) {
 	words, ok := cancels[r.d.speaks()]
-	if !ok {
-		untried("its protocol has no word for it")
-	}
+	untriedIf(!ok, "its protocol has no word for it")
 	cancel := func(id string) []byte {
 		return []byte(`{"jsonrpc":"2.0","method":` + quoted(words[0]) + `,"params":` + words[1] + id + words[2] + `}`)
 	}
 	ids := func(answers []answer) string {
-		return strings.Join(stat.Map(answers, func(a answer) string { return string(jsonrpc.Scan(a.raw).ID) }), " ")
+		return strings.Join(stat.Map(answers, func(a answer) string { return a.id }), " ")
 	}
 	got := ids(r.converse(ctx, 2, cancel(`"never"`), r.request(`"under way"`), cancel(`"under way"`), r.request(`"after"`)))
 	got += " " + ids(r.converse(ctx, 1, cancel(`"after"`), r.request(`"last"`)))

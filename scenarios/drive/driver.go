@@ -103,12 +103,10 @@ func (d *Driver) begin(ctx context.Context) {
 		d.protocol, d.c = detect(ctx, d.o)
 	}
 	p := d.protocol
-	if !slices.Contains(p.requests, d.o.Request) {
-		script.Check(fmt.Errorf("drive: %s has no request %q, only %s", p.name, d.o.Request, strings.Join(p.requests, ", ")))
-	}
-	if !p.tools() && d.o.Tool+d.o.Arg+d.o.Args+d.o.ReplyTool != "" {
-		script.Check(fmt.Errorf("drive: %s has no tools that could be called with arguments", p.name))
-	}
+	failIf(!slices.Contains(p.requests, d.o.Request),
+		"drive: %s has no request %q, only %s", p.name, d.o.Request, strings.Join(p.requests, ", "))
+	failIf(!p.tools() && d.o.Tool+d.o.Arg+d.o.Args+d.o.ReplyTool != "",
+		"drive: %s has no tools that could be called with arguments", p.name)
 	if d.c == nil {
 		d.c = d.start(ctx)
 	}

@@ -52,9 +52,8 @@ type treatment struct {
 // treatments are by name in the catalogue. Each has a server started for it.
 var treatments = map[string]treatment{
 	"dirty-line": {do: func(ctx context.Context, r *faultRun) {
-		if r.c.framing.String() != "ndjson" || !r.d.protocol.jsonRPC {
-			untried("it is about JSON-RPC in lines, which the server does not speak")
-		}
+		untriedIf(r.c.framing.String() != "ndjson" || !r.d.protocol.jsonRPC,
+			"it is about JSON-RPC in lines, which the server does not speak")
 		r.sendRaw([]byte("\n  \nthis is a log line\n{\"broken\":\n"))
 		r.meet(ctx, r.d.smallest(toolRequest))
 	}},
@@ -68,9 +67,7 @@ var treatments = map[string]treatment{
 	}},
 	"unread-stderr": {do: unreadStderr, set: func(o *Options) { o.undrained = true }},
 	"nonblocking-stdout": {do: func(ctx context.Context, r *faultRun) {
-		if r.d.o.Pipe == syspipe.Named {
-			untried("the mode of a named pipe is not the server's alone")
-		}
+		untriedIf(r.d.o.Pipe == syspipe.Named, "the mode of a named pipe is not the server's alone")
 		r.leaveUnread(ctx, 256<<10, 4)
 	}, set: func(o *Options) { o.nonblock = true }},
 	"closed-stdout": {do: func(_ context.Context, r *faultRun) {
@@ -80,13 +77,13 @@ var treatments = map[string]treatment{
 			msg := slices.Clone(t.number(i))
 			defer time.AfterFunc(time.Duration(i)*r.d.o.Patience/2, func() { r.c.send(msg) }).Stop()
 		}
-		r.awaitExit(max(leaveAtEOF, r.d.o.gone()), 2)
+		r.awaitExit(max(leaveAtEOF, r.d.o.gone()))
 	}},
 	"eof-mid-frame": {do: func(_ context.Context, r *faultRun) {
 		msg := r.d.smallest(toolRequest).number(1)
 		r.sendRaw(msg[:len(msg)/2])
 		r.c.stdin.Close()
-		r.awaitExit(max(leaveAtEOF, r.d.o.gone()), 2)
+		r.awaitExit(max(leaveAtEOF, r.d.o.gone()))
 	}},
 	"wrong-framing": {do: wrongFraming, end: true, rpc: true, mild: true},
 	"lying-length":  {do: lyingLength},
@@ -122,8 +119,12 @@ type notTried string
 
 func (why notTried) Error() string { return string(why) }
 
-// untried ends a treatment that says nothing about the server.
-func untried(format string, args ...any) { script.Check(notTried(fmt.Sprintf(format, args...))) }
+// untriedIf ends a treatment that says nothing about the server.
+func untriedIf(so bool, format string, args ...any) {
+	if so {
+		script.Check(notTried(fmt.Sprintf(format, args...)))
+	}
+}
 
 // A Finding is how a server met one treatment.
 type Finding struct {
@@ -204,21 +205,19 @@ func (d *Driver) Treat(ctx context.Context, m catalogue.Misbehaviour, mark strin
 		Command: d.o.Command, Protocol: d.Protocol(), Does: m.Title, FailureEvidence: new(results.FailureEvidence),
 	}}}
 	err := script.Run(func() {
-		switch {
-		case t.rpc && !d.protocol.jsonRPC:
-			untried("it is about JSON-RPC, which the server does not speak")
-		case t.all && own.o.mark == "":
-			untried("this system does not tell which processes others started")
-		case !t.raw:
+		untriedIf(t.rpc && !d.protocol.jsonRPC,
+			"it is about JSON-RPC, which the server does not speak")
+		untriedIf(t.all && own.o.mark == "",
+			"this system does not tell which processes others started")
+		if !t.raw {
 			r.c = own.live(ctx)
 		}
 		if t.do(ctx, r); r.Verdict == OK || r.asked == nil {
 			return
 		}
-		if alone := plain.roundTrip(ctx, r.asked, 1); alone.verdict != OK {
-			size := results.FormatSize(int64(len(r.asked.msg)))
-			untried("a request of %s is not served in any case: %s", size, alone.verdict)
-		}
+		alone, size := plain.roundTrip(ctx, r.asked, 1), results.FormatSize(int64(len(r.asked.msg)))
+		untriedIf(alone.verdict != OK,
+			"a request of %s is not served in any case: %s", size, alone.verdict)
 	})
 	r.Fine, r.Found = r.Verdict == OK || t.end && r.Verdict.Ended(), r.sentence()
 	if why, untried := errors.AsType[notTried](err); untried {
@@ -275,8 +274,8 @@ func (r *faultRun) note(err error) {
 
 // awaitExit waits for a server that should end, and says how it did. One that is at work then, as when
 // it has no CPU for long, may be given the same time again.
-func (r *faultRun) awaitExit(limit time.Duration, again int) {
-	more := r.c.extension(again)
+func (r *faultRun) awaitExit(limit time.Duration) {
+	more := r.c.extension(2)
 	before, left := more.last, r.c.Ended(limit)
 	for !left && more.granted() {
 		left = r.c.Ended(limit)
@@ -306,9 +305,7 @@ func splitUTF8(ctx context.Context, r *faultRun) {
 // echo makes a request of a server whose answers hold what was sent.
 func (r *faultRun) echo(size int) *requestTemplate {
 	t := r.d.request(toolRequest, size)
-	if !t.echoes {
-		untried("the answers of the server do not hold what was sent")
-	}
+	untriedIf(!t.echoes, "the answers of the server do not hold what was sent")
 	return t
 }
 
@@ -345,9 +342,8 @@ func largeRequest(ctx context.Context, r *faultRun) {
 	most, cancel := context.WithTimeout(ctx, limitTime)
 	defer cancel()
 	t, err := r.d.findLimit(most, requestSide, func(size int) *requestTemplate { return r.d.request(transportRequest, size) }, fairRequest)
-	if t.Kind == "" || t.SearchedTo != nil && err != nil {
-		untried("requests took too long to be made larger")
-	}
+	untriedIf(t.Kind == "" || t.SearchedTo != nil && err != nil,
+		"requests took too long to be made larger")
 	switch failed := t.Evidence.LimitEvidence; {
 	case t.RequestLimit == nil:
 		r.Found = fmt.Sprintf("takes requests of %s", stat.FormatBytes(*t.SearchedTo))
@@ -393,13 +389,10 @@ const announced = 2_000_000_000
 // lyingLength looks at memory that was taken, and at that which was only reserved: many allocators
 // touch what they give out no sooner than it is used.
 func lyingLength(_ context.Context, r *faultRun) {
-	if r.c.framing.String() != "content-length" {
-		untried("it is about messages whose length is announced")
-	}
+	untriedIf(r.c.framing.String() != "content-length",
+		"it is about messages whose length is announced")
 	resident, addresses := ifKnown(r.c.PeakMemory()), r.addresses()
-	if resident == nil {
-		untried("this system does not tell how much memory a process has")
-	}
+	untriedIf(resident == nil, "this system does not tell how much memory a process has")
 	r.sendRaw(fmt.Appendf(nil, "Content-Length: %d\r\n\r\n{}", announced))
 	gone := false
 	for i := 0; i < 10 && !gone; i++ { // what a process had is not known of one that has ended

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +22,7 @@ type answer struct {
 	result  json.RawMessage
 	failure *jsonrpc.Error
 	raw     []byte
+	id      string // as it stands there; "" where there is none
 	kind    jsonrpc.Kind
 }
 
@@ -40,7 +40,7 @@ func (a answer) decode(to any) error {
 // [jsonrpc.Parse]: a server whose answers lack their version, or hold a null error beside a result,
 // is to be driven all the same.
 func readAnswer(msg []byte, e jsonrpc.Envelope) answer {
-	a := answer{raw: bytes.Clone(msg), kind: e.Kind()}
+	a := answer{raw: bytes.Clone(msg), id: string(e.ID), kind: e.Kind()}
 	if !a.kind.Answers() {
 		return a
 	}
@@ -66,6 +66,13 @@ var (
 	errEndless = errors.New("no message end")
 )
 
+// failIf ends a script where there is reason to.
+func failIf(so bool, format string, args ...any) {
+	if so {
+		script.Check(fmt.Errorf(format, args...))
+	}
+}
+
 // checkAs ends a script by an error, if there is one, and says over what.
 func checkAs(what string, err error) {
 	if err != nil {
@@ -89,9 +96,8 @@ type handshake struct {
 
 // say sends a message that is not answered.
 func (h handshake) say(msg []byte) {
-	if err := h.send(msg); err != nil {
-		script.Check(leftError(err))
-	}
+	err := h.send(msg)
+	failIf(err != nil, "%w: %w", errLeft, err)
 }
 
 // call sends a request and waits for its answer.
@@ -314,21 +320,15 @@ func detect(ctx context.Context, o Options) (*protocol, *conn) {
 		}
 		return g
 	}
-	var lines, headers greeting
-	var both sync.WaitGroup
+	var lines greeting
 	over := make(chan struct{})
-	both.Go(func() {
+	go func() {
+		defer close(over)
 		lines = attempt(framers.NDJSON(), speakMCP)
-		close(over)
-	})
-	both.Go(func() {
-		select {
-		case <-over:
-		case <-time.After(min(headstart, o.Start/2)):
-		}
-		headers = attempt(framers.ContentLength(), speakLSP)
-	})
-	both.Wait()
+	}()
+	closedWithin(over, min(headstart, o.Start/2))
+	headers := attempt(framers.ContentLength(), speakLSP)
+	<-over
 	found := settled.Load()
 	switch {
 	case ctx.Err() != nil:
@@ -421,8 +421,6 @@ func (h handshake) checkFilter() {
 		h.ask("a line", []byte(`"pipebench"`))
 		h.ask("a line", []byte(`"pipebench again"`))
 	}) == nil
-	if !answers {
-		script.Check(fmt.Errorf("%w: %q", errGarbage, first))
-	}
+	failIf(!answers, "%w: %q", errGarbage, first)
 	h.strays.forget()
 }

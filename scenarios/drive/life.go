@@ -58,7 +58,7 @@ func (r *faultRun) left(limit time.Duration) (processes []string) {
 // leaves waits for a server that has a reason to leave, and judges how it does. It may die of the
 // signal that it was sent.
 func (r *faultRun) leaves(limit time.Duration, after string, signals ...string) {
-	r.awaitExit(limit, 2)
+	r.awaitExit(limit)
 	waited := results.FormatDuration(float64(r.Evidence.LeftAfterNS))
 	ended := Verdict(r.Evidence.Ended)
 	switch signal, killed := strings.CutPrefix(string(ended), signalPrefix); {
@@ -94,9 +94,8 @@ func (d *Driver) beside() time.Duration { return 4 * d.ready }
 // open.
 func (r *faultRun) signal(s syscall.Signal) {
 	name := map[syscall.Signal]string{syscall.SIGTERM: "SIGTERM", syscall.SIGINT: "SIGINT"}[s]
-	if err := r.c.Cmd.Process.Signal(s); err != nil {
-		untried("%s cannot be sent: %v", name, err)
-	}
+	err := r.c.Cmd.Process.Signal(s)
+	untriedIf(err != nil, "%s cannot be sent: %v", name, err)
 	if r.leaves(r.d.o.gone(), name, name); r.Verdict != OK {
 		return
 	}
@@ -142,9 +141,7 @@ func clientKilled(_ context.Context, r *faultRun) {
 // waits for all who hold it.
 func heldOutput(_ context.Context, r *faultRun) {
 	r.c.stdin.Close()
-	if !r.c.Ended(r.d.o.gone()) {
-		untried("it does not leave at the end of its input")
-	}
+	untriedIf(!r.c.Ended(r.d.o.gone()), "it does not leave at the end of its input")
 	open, limit := "", r.d.o.gone()
 	until := time.Now().Add(r.d.o.Patience)
 	for _, stream := range []struct {
@@ -341,9 +338,8 @@ const (
 // work, make memory grow at first and not for ever: so where it grows, it is looked at for longer,
 // until it has doubled, as Go's and other heaps do before they are collected, or the time is up.
 func memoryGrowth(ctx context.Context, r *faultRun) {
-	if _, known := r.c.Resident(); !known {
-		untried("this system does not tell how much memory a process has")
-	}
+	_, known := r.c.Resident()
+	untriedIf(!known, "this system does not tell how much memory a process has")
 	t := r.d.smallest(toolRequest)
 	e, first, from, began := &MemoryEvidence{}, 0.0, int64(0), time.Now()
 	for n := 0; n < 3 || (e.SlopeLo < first/2 || e.To < 2*from) && time.Since(began) < 3*memoryTime; n++ {
@@ -357,9 +353,9 @@ func memoryGrowth(ctx context.Context, r *faultRun) {
 			return
 		}
 	}
-	if e.SlopeLo < first/2 || e.To < 2*from {
-		untried("%s, by %.0f B at first, and by %s in all: whether it stops cannot be told", r.Found, first, results.FormatSize(e.To-from))
-	}
+	untriedIf(e.SlopeLo < first/2 || e.To < 2*from,
+		"%s, by %.0f B at first, and by %s in all: whether it stops cannot be told",
+		r.Found, first, results.FormatSize(e.To-from))
 	r.judge("memory grows", "memory grows by %.0f B a request [%.0f, %.0f], to %s after %s requests", e.Slope, e.SlopeLo, e.SlopeHi,
 		results.FormatSize(e.To), results.FormatGrouped(e.Requests))
 }

@@ -226,20 +226,23 @@ func (r *loadRound) batch(n int64) {
 	defer r.c.watchWrite(r.limit)()
 	r.c.sending.Lock()
 	defer r.c.sending.Unlock()
-	err := r.write(n)
-	if err == nil {
-		err = r.frames.Flush()
-	}
-	checkAs("the request was not taken", err)
+	r.write(n)
+	checkAs(notTaken, r.frames.Flush())
+}
+
+// notTaken is over what a load ends whose messages the server does not read.
+const notTaken = "the request was not taken"
+
+// put has a message go with the batch.
+func (r *loadRound) put(t *requestTemplate, i int64) {
+	checkAs(notTaken, r.writer.WriteMessage(t.number(i)))
 }
 
 // write tells the server of the requests that were answered since the last batch, where it is to be
 // told, and makes new ones.
-func (r *loadRound) write(n int64) error {
+func (r *loadRound) write(n int64) {
 	for range len(r.done) {
-		if err := r.writer.WriteMessage(r.send.release.number(<-r.done)); err != nil {
-			return err
-		}
+		r.put(r.send.release, <-r.done)
 	}
 	now := time.Since(r.began)
 	for range n {
@@ -255,15 +258,10 @@ func (r *loadRound) write(n int64) error {
 		r.slot(i).due.Store(int64(at))
 		r.slot(i).waits.Store(i + 1)
 		r.sent.Add(1)
-		err := r.writer.WriteMessage(r.send.number(i))
-		if err == nil && r.send.query != nil {
-			err = r.writer.WriteMessage(r.send.query.number(i))
-		}
-		if err != nil {
-			return err
+		if r.put(r.send, i); r.send.query != nil {
+			r.put(r.send.query, i)
 		}
 	}
-	return nil
 }
 
 // slack is how late a request may leave without being counted as late: what a timer of the

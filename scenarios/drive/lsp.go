@@ -46,14 +46,11 @@ func (l *lsp) greet(h handshake) {
 		Capabilities    json.RawMessage
 		ProtocolVersion string // which language servers have none of
 	}
-	switch err := reply.decode(&hello); {
-	case err != nil:
-		script.Check(fmt.Errorf("initialize: %w: %w", errNotLSP, err))
-	case hello.ProtocolVersion != "":
-		script.Check(fmt.Errorf("initialize: %w", errSpeaksMCP))
-	case len(hello.Capabilities) == 0:
-		script.Check(fmt.Errorf("initialize: the answer names no capabilities: %w", errNotLSP))
-	}
+	err := reply.decode(&hello)
+	failIf(err != nil, "initialize: %w: %w", errNotLSP, err)
+	failIf(hello.ProtocolVersion != "", "initialize: %w", errSpeaksMCP)
+	failIf(len(hello.Capabilities) == 0,
+		"initialize: the answer names no capabilities: %w", errNotLSP)
 	h.say([]byte(`{"jsonrpc":"2.0","method":"initialized","params":{}}`))
 	if l.root != "" && l.document == nil {
 		l.chooseDocument(h)
@@ -85,10 +82,8 @@ func (l *lsp) chooseDocument(h handshake) {
 			return
 		}
 	}
-	if l.document == nil {
-		script.Check(fmt.Errorf("textDocument/documentSymbol of no language is answered: %w "+
-			"(name the server's language: --language)", refused))
-	}
+	failIf(l.document == nil,
+		"textDocument/documentSymbol of no language is answered: %w (name the server's language: --language)", refused)
 }
 
 // What an editor's greeting of another server comes to.

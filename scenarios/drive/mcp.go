@@ -1,8 +1,8 @@
 package drive
 
 import (
+	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,18 +11,17 @@ import (
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // mcp is the Model Context Protocol. Its newest revision asks for server/discover and has no
 // initialize; a server that does not know it is greeted in the old way.
 type mcp struct {
 	protocol
-	discovers bool     // the server is of the era without initialize
-	known     bool     // its revision and tools are
-	kind      string   // of Requests
-	tool      toolCall // that takes the payload; its zero value is none
-	sized     toolCall // that answers with as many bytes as it is asked for, if there is one
+	meta  string   // what each request carries, followed by a comma: of the era without initialize
+	known bool     // its revision and tools are
+	kind  string   // of Requests
+	tool  toolCall // that takes the payload; its zero value is none
+	sized toolCall // that answers with as many bytes as it is asked for, if there is one
 }
 
 // A toolCall is a tool with the argument that is ours to fill: with text, or with a number of bytes.
@@ -46,14 +45,6 @@ func newMCP(o Options, wire framers.Framing) *mcp {
 // discoverParams are what each request of the newest revision carries.
 var discoverParams = "{" + mcpstdio.Meta(mcpstdio.FirstWithout) + "}"
 
-// meta returns what each request to this server carries, followed by a comma.
-func (m *mcp) meta() string {
-	if !m.discovers {
-		return ""
-	}
-	return mcpstdio.Meta(mcpstdio.FirstWithout) + ","
-}
-
 func (m *mcp) greet(h handshake) {
 	var reply answer
 	if !m.known {
@@ -67,9 +58,9 @@ func (m *mcp) greet(h handshake) {
 func (m *mcp) enter(h handshake, reply answer) {
 	var about struct{ SupportedVersions []string }
 	if reply.decode(&about) == nil && slices.Contains(about.SupportedVersions, mcpstdio.FirstWithout) {
-		m.discovers, m.name = true, "mcp "+mcpstdio.FirstWithout
+		m.meta, m.name = mcpstdio.Meta(mcpstdio.FirstWithout)+",", "mcp "+mcpstdio.FirstWithout
 	}
-	if !m.discovers {
+	if m.meta == "" {
 		m.initialize(h)
 	}
 	if !m.known {
@@ -81,10 +72,8 @@ func (m *mcp) initialize(h handshake) {
 	reply := h.call("initialize", mcpstdio.InitializeParams(mcpstdio.LastWithHandshake))
 	var hello struct{ ProtocolVersion string }
 	checkAs("initialize", reply.decode(&hello))
-	if hello.ProtocolVersion == "" {
-		const why = "initialize: the answer names no protocolVersion, so this is no MCP server"
-		script.Check(errors.New(why))
-	}
+	failIf(hello.ProtocolVersion == "",
+		"initialize: the answer names no protocolVersion, so this is no MCP server")
 	if name := "mcp " + hello.ProtocolVersion; m.name != name { // treatments shake hands at once, and agree
 		m.name = name
 	}
@@ -117,7 +106,7 @@ func (t tool) argument(kinds ...any) string {
 // chooseTools finds the tools to call. None is called but one that is asked for or named echo, and
 // for replies one that only makes bytes: a tool may do anything.
 func (m *mcp) chooseTools(h handshake) {
-	reply := h.call("tools/list", "{"+strings.TrimSuffix(m.meta(), ",")+"}")
+	reply := h.call("tools/list", "{"+strings.TrimSuffix(m.meta, ",")+"}")
 	var list struct{ Tools []tool }
 	if err := reply.decode(&list); reply.failure == nil { // a server without any may refuse
 		checkAs("tools/list", err)
@@ -149,18 +138,14 @@ func (m *mcp) chooseTools(h handshake) {
 // named. A tool that is not there is an error if it is demanded, else it is none.
 func (call toolCall) complete(tools []tool, demanded bool, kinds ...any) toolCall {
 	i := slices.IndexFunc(tools, func(t tool) bool { return t.Name == call.name })
-	switch {
-	case i < 0 && demanded:
+	if i < 0 {
 		names := slices.Sorted(slices.Values(stat.Map(tools, func(t tool) string { return t.Name })))
-		script.Check(fmt.Errorf("the server has no tool %q; it has %s", call.name, names))
-	case i < 0:
+		failIf(demanded, "the server has no tool %q; it has %s", call.name, names)
 		return toolCall{}
-	case call.arg == "":
-		call.arg = tools[i].argument(kinds...)
 	}
-	if call.arg == "" {
-		script.Check(fmt.Errorf("tool %s has no argument of type %s: name the one to be filled", call.name, kinds[0]))
-	}
+	call.arg = cmp.Or(call.arg, tools[i].argument(kinds...))
+	failIf(call.arg == "",
+		"tool %s has no argument of type %s: name the one to be filled", call.name, kinds[0])
 	return call
 }
 
@@ -173,7 +158,7 @@ var (
 // template makes a call, its argument the text between before and after, which make up its size.
 func (m *mcp) template(call toolCall, before, after string, size int) *requestTemplate {
 	start := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{%s"name":%s,"arguments":{%s%s:%s`,
-		idMark, m.meta(), quoted(call.name), call.others, quoted(call.arg), before)
+		idMark, m.meta, quoted(call.name), call.others, quoted(call.arg), before)
 	return newTemplate(start, after+"}}}", size)
 }
 
@@ -185,7 +170,7 @@ func (m *mcp) askFor(n int) *requestTemplate {
 
 func (m *mcp) request(kind requestKind, size int) *requestTemplate {
 	if kind == transportRequest || m.tool.name == "" {
-		return refusable(size, m.meta())
+		return refusable(size, m.meta)
 	}
 	return m.template(m.tool, `"`, `"`, size)
 }

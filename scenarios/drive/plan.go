@@ -215,7 +215,8 @@ func (d *Driver) record() results.Target {
 			Capacity: d.o.Capacity,
 		},
 	}
-	warnIf(d.failedStarts > 0, &t, "%d starts of the server after a failure came to nothing, and the next did not", d.failedStarts)
+	warnIf(d.failedStarts > 0, &t,
+		"%d starts of the server after a failure came to nothing, and the next did not", d.failedStarts)
 	d.failedStarts = 0
 	return t
 }

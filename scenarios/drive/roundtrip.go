@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
@@ -210,7 +211,7 @@ const (
 // nil. While a write is under way the answers of the server are read, so that only a server which
 // does not read can make it late.
 func (c *conn) watchWrite(limit time.Duration) (stop func() *results.FailureEvidence) {
-	late := make(chan *results.FailureEvidence, 1)
+	var late atomic.Pointer[results.FailureEvidence]
 	more := c.extension(mostExtensions)
 	var timer *time.Timer
 	timer = time.AfterFunc(time.Hour, func() {
@@ -220,18 +221,13 @@ func (c *conn) watchWrite(limit time.Duration) (stop func() *results.FailureEvid
 		}
 		e := new(results.FailureEvidence)
 		c.recordFills(e)
-		late <- e
+		late.Store(e)
 		c.stdin.Close()
 	})
 	timer.Reset(limit) // not before it has its name
 	return func() *results.FailureEvidence {
 		timer.Stop()
-		select {
-		case e := <-late:
-			return e
-		default:
-			return nil
-		}
+		return late.Load()
 	}
 }
 
