@@ -45,7 +45,7 @@ type conn struct {
 	writer  framers.Writer
 
 	receiver atomic.Pointer[receiver]
-	protocol atomic.Pointer[protocol] // once it is known to be of JSON-RPC
+	protocol atomic.Pointer[protocol] // once it is known, by which messages of the server are told apart
 	whole    atomic.Int64             // bytes that had come when the last message was whole
 	answered int64                    // requests that it served, of the goroutine that drives it
 	closed   chan struct{}            // closed when no more of the server's output is read
@@ -113,13 +113,6 @@ func (c *conn) wire() io.Writer {
 	return gatherStream{c.in}
 }
 
-// speak makes the conn take requests of the server's own for what they are, and not for answers.
-func (c *conn) speak(p *protocol) {
-	if p.jsonRPC {
-		c.protocol.Store(p)
-	}
-}
-
 // send writes one message.
 func (c *conn) send(msg []byte) error {
 	c.sending.Lock()
@@ -156,16 +149,17 @@ func (c *conn) read(r framers.Reader) {
 		c.whole.Store(c.out.bytes.Load())
 		e := jsonrpc.Scan(msg)
 		kind, p, receive := e.Kind(), c.protocol.Load(), c.receiver.Load()
+		known := p != nil && p.jsonRPC
 		switch {
-		case p != nil && kind == jsonrpc.Request && !slices.Contains(ourMethods, string(e.Method)):
+		case known && kind == jsonrpc.Request && !slices.Contains(ourMethods, string(e.Method)):
 			// Queued, so that this loop never blocks on a write: a server may wait for its output to be
 			// read before it reads. One of too many at once gets no reply.
 			select {
 			case c.replies <- p.respond(msg, e):
 			default:
 			}
-		case p != nil && kind == jsonrpc.Notification:
-		case p != nil && kind == jsonrpc.None:
+		case known && kind == jsonrpc.Notification:
+		case known && kind == jsonrpc.None:
 			c.strays.nonMessage(msg)
 		case receive != nil:
 			(*receive)(msg, e, at)

@@ -392,7 +392,7 @@ func speakMCP(h handshake, o Options) *protocol {
 		return newLines(h.framing, false)
 	}
 	m := newMCP(o, h.framing)
-	h.speak(&m.protocol)
+	h.protocol.Store(&m.protocol)
 	err = script.Run(func() { m.enter(h, reply) })
 	if _, refused := errors.AsType[*jsonrpc.Error](err); refused && o.Tool == "" {
 		return newBare(h.framing)

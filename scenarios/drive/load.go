@@ -276,34 +276,33 @@ func (r *loadRound) pause(ctx context.Context, length time.Duration) {
 		r.awaitAnswer(ctx)
 		return
 	}
-	select {
-	case <-time.After(min(r.dueAt(sent), length) - time.Since(r.began)):
-	case <-r.c.closed:
-		script.Check(r.c.silence())
-	case <-ctx.Done():
-		script.Check(context.Cause(ctx))
-	}
-	r.checkAnswers()
+	r.wait(ctx, nil, min(r.dueAt(sent), length)-time.Since(r.began))
 }
 
 // awaitAnswer waits for an answer. A server that answers nothing for as long as the limit has failed.
 func (r *loadRound) awaitAnswer(ctx context.Context) {
 	before := r.answered.Load()
+	inTime := r.wait(ctx, r.wake, r.limit)
+	failIf(!inTime && r.answered.Load() == before,
+		"%d requests are not answered after %s", r.sent.Load()-before, r.limit.Round(time.Millisecond))
+}
+
+// wait waits until there is something on wake, or for so long, and reports which it was. A server that
+// says no more has failed, unless its answer to all was waited for.
+func (r *loadRound) wait(ctx context.Context, wake <-chan struct{}, limit time.Duration) (woken bool) {
 	select {
-	case <-r.wake:
+	case <-wake:
+		woken = true
 	case <-r.c.closed:
-		if r.answered.Load() < r.sent.Load() {
+		if woken = true; wake == nil || r.answered.Load() < r.sent.Load() {
 			script.Check(r.c.silence())
 		}
-	case <-time.After(r.limit):
-		if r.answered.Load() == before {
-			late := r.limit.Round(time.Millisecond)
-			script.Check(fmt.Errorf("%d requests are not answered after %s", r.sent.Load()-before, late))
-		}
+	case <-time.After(limit):
 	case <-ctx.Done():
 		script.Check(context.Cause(ctx))
 	}
 	r.checkAnswers()
+	return woken
 }
 
 // checkAnswers fails where one of the answers was wrong.

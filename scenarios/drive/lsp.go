@@ -36,7 +36,7 @@ func newLSP(o Options, wire framers.Framing) *lsp {
 }
 
 func (l *lsp) greet(h handshake) {
-	h.speak(&l.protocol)
+	h.protocol.Store(&l.protocol)
 	where := `"rootUri":null,"workspaceFolders":null`
 	if l.root != "" {
 		where = `"rootUri":` + quoted(l.root) + `,"workspaceFolders":[{"uri":` + quoted(l.root) + `,"name":"pipebench"}]`

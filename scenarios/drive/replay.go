@@ -58,14 +58,11 @@ func (d *Driver) Replay(ctx context.Context, recording []payload.Message, sink S
 	if len(recording) == 0 {
 		return errors.New("replay: no request in the recording that could be sent again")
 	}
-	again := func(m payload.Message) *requestTemplate { return d.recorded(m, replies, ignore) }
-	return script.Run(func() { script.Check(sink(d.replay(ctx, recording, again))) })
+	return script.Run(func() { script.Check(sink(d.replay(ctx, recording, replies, ignore))) })
 }
 
-// replay sends what again makes of each message, and makes the record.
-func (d *Driver) replay(
-	ctx context.Context, recording []payload.Message, again func(payload.Message) *requestTemplate,
-) results.Target {
+// replay sends the messages again, and makes the record.
+func (d *Driver) replay(ctx context.Context, recording []payload.Message, replies map[string][][]byte, ignore []string) results.Target {
 	t := d.record()
 	c := d.live(ctx)
 	before := c.account()
@@ -74,7 +71,7 @@ func (d *Driver) replay(
 	var times []int64 // of the requests that were answered, in ns
 	var bytes int64
 	for i, m := range recording {
-		request, out := again(m), fine
+		request, out := d.recorded(m, replies, ignore), fine
 		if request.silent {
 			c = d.live(ctx)
 			_ = c.sendWithin(d.deadline(request.kind, len(request.msg)), request.msg)

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,9 +38,7 @@ func (o *outcome) fail(err error) {
 	if errors.Is(err, errEndless) {
 		o.verdict = Endless
 	}
-	if o.evidence == nil {
-		o.evidence = new(results.FailureEvidence)
-	}
+	o.evidence = cmp.Or(o.evidence, new(results.FailureEvidence))
 }
 
 // roundTrip sends the template's i-th copy and waits for its answer, a step of a script. What ends that
@@ -244,9 +243,7 @@ func (c *conn) recordFills(e *results.FailureEvidence) {
 // examine finds out how a server failed: whether it lives, how it ended, and what it used since
 // before.
 func (d *Driver) examine(ctx context.Context, c *conn, before counters, out *outcome) {
-	if out.evidence == nil {
-		out.evidence = new(results.FailureEvidence)
-	}
+	out.evidence = cmp.Or(out.evidence, new(results.FailureEvidence))
 	e := out.evidence
 	e.Accepted, e.ServedBefore, e.Offset = out.accepted, c.answered, out.offset
 	if e.UnreadStdin == nil && c.alive() {

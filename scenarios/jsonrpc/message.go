@@ -198,12 +198,8 @@ func Parse(line []byte) (Message, error) {
 	} else {
 		_, err = dec.ReadValue()
 	}
-	if err == nil {
-		if _, err = dec.ReadToken(); err == io.EOF {
-			err = nil
-		} else {
-			err = errors.New("more than one value")
-		}
+	if _, end := dec.ReadToken(); err == nil && end != io.EOF {
+		err = errors.New("more than one value")
 	}
 	switch {
 	case err != nil:
