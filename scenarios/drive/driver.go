@@ -200,9 +200,7 @@ func (d *Driver) end(politely bool) {
 	if c != nil {
 		c.shutdown(politely)
 	}
-	if d.folder != "" {
-		os.RemoveAll(d.folder) // a server may have left something in it; a folder that stays is no failure of the server's
-	}
+	os.RemoveAll(d.folder) // "" is none; a server may have left something in it, and if it stays that is no failure of the server's
 }
 
 // live returns the running server, and starts it again if it is not running, unless the driver is

@@ -99,8 +99,8 @@ var treatments = map[string]treatment{
 		r.c.stdin.Close()
 		r.leaves(r.d.o.gone()+r.d.beside(), "the end of its input, before anything was said")
 	}, raw: true},
-	"sigterm":        {do: func(_ context.Context, r *faultRun) { r.signal(syscall.SIGTERM) }},
-	"sigint":         {do: func(_ context.Context, r *faultRun) { r.signal(syscall.SIGINT) }},
+	"sigterm":        {do: func(_ context.Context, r *faultRun) { r.signal(syscall.SIGTERM, "SIGTERM") }},
+	"sigint":         {do: func(_ context.Context, r *faultRun) { r.signal(syscall.SIGINT, "SIGINT") }},
 	"client-killed":  {do: clientKilled, all: true, set: func(o *Options) { o.behind = true }},
 	"held-output":    {do: heldOutput, all: true},
 	"stray-output":   {do: strayOutput, rpc: true},

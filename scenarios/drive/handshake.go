@@ -80,9 +80,6 @@ func checkAs(what string, err error) {
 	}
 }
 
-// leftError explains a failed write: a server that has gone is the common cause.
-func leftError(err error) error { return fmt.Errorf("%w: %w", errLeft, err) }
-
 // callID is the id of the handshake's requests: they follow each other, and are the only ones
 // meanwhile.
 const callID = "1"
@@ -201,7 +198,7 @@ func (d *dialogue) next(ctx context.Context) (answer, error) {
 			return a, nil
 		case err := <-d.sent:
 			if err != nil {
-				return answer{}, leftError(err)
+				return answer{}, fmt.Errorf("%w: %w", errLeft, err) // one that has gone is the common cause
 			}
 			d.sent = nil
 		case <-d.c.closed:

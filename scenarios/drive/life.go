@@ -92,8 +92,7 @@ func (d *Driver) beside() time.Duration { return 4 * d.ready }
 
 // signal asks the server alone to end, as a client does that has its number, and leaves its input
 // open.
-func (r *faultRun) signal(s syscall.Signal) {
-	name := map[syscall.Signal]string{syscall.SIGTERM: "SIGTERM", syscall.SIGINT: "SIGINT"}[s]
+func (r *faultRun) signal(s syscall.Signal, name string) {
 	err := r.c.Cmd.Process.Signal(s)
 	untriedIf(err != nil, "%s cannot be sent: %v", name, err)
 	if r.leaves(r.d.o.gone(), name, name); r.Verdict != OK {

@@ -43,7 +43,7 @@ func (d *Driver) FindLimits(ctx context.Context, most int, sink Sink) ([]results
 	limits := []results.Target{request}
 	p := d.protocol
 	bySize := p.demand != nil
-	if err != nil || !p.tools() || !p.echoes && !bySize {
+	if err != nil || !p.tools() {
 		return limits, err
 	}
 	var reply results.Target
@@ -69,9 +69,10 @@ type search struct {
 	d     *Driver
 	make  func(size int) *requestTemplate // a request that tries a size
 	side  string
-	tried map[int]outcome
-	flaky string // the failure of a size that works, too, if there is one
-	once  string // such a failure, which a search before this one met
+	most  int             // bytes, up to which it is to go
+	tried map[int]outcome // of a size each, with that of the message that the limit is about: request or reply
+	flaky string          // the failure of a size that works, too, if there is one
+	once  string          // such a failure, which a search before this one met
 
 	good, bad int // the largest size that works below the smallest that failed; 0 if none did
 }
@@ -79,27 +80,27 @@ type search struct {
 // findLimit searches one side up to most bytes. When ctx ends it returns what is known by then, which
 // may be nothing, beside the error.
 func (d *Driver) findLimit(ctx context.Context, side string, tries func(int) *requestTemplate, most int) (results.Target, error) {
-	s, err := d.search(ctx, side, tries, most)
+	s := &search{d: d, make: tries, side: side, most: most}
+	err := s.run(ctx)
 	if err == nil && s.flaky != "" { // which a busy machine may be to blame for
-		once := s.flaky
-		var again *search
-		if again, err = d.search(ctx, side, tries, most); err == nil {
-			s, again.once = again, once
+		again := &search{d: d, make: tries, side: side, most: most, once: s.flaky}
+		if err = again.run(ctx); err == nil {
+			s = again
 		}
 	}
 	if err != nil && (ctx.Err() == nil || s.good == 0) {
 		return results.Target{}, err
 	}
-	return s.record(most), err
+	return s.record(), err
 }
 
-// search looks for the limit from the smallest size on, and makes sure of it.
-func (d *Driver) search(ctx context.Context, side string, tries func(int) *requestTemplate, most int) (*search, error) {
-	s := &search{d: d, make: tries, side: side, tried: map[int]outcome{}}
-	return s, script.Run(func() {
-		if s.double(ctx, most); s.bad > 0 {
+// run looks for the limit from the smallest size on, and makes sure of it.
+func (s *search) run(ctx context.Context) error {
+	s.tried = map[int]outcome{}
+	return script.Run(func() {
+		if s.double(ctx); s.bad > 0 {
 			s.bisect(ctx)
-			s.verify(ctx, most)
+			s.verify(ctx)
 		}
 	})
 }
@@ -110,6 +111,9 @@ func (s *search) try(ctx context.Context, size int) (works bool) {
 	out := s.d.roundTrip(ctx, s.make(size), int64(len(s.tried)+1))
 	if out.verdict == OK {
 		s.d.checkAlive(ctx, &out)
+	}
+	if s.side == requestSide {
+		out.size = size
 	}
 	s.tried[size] = out
 	return out.verdict == OK
@@ -124,10 +128,10 @@ func (s *search) narrow(ctx context.Context, size int) {
 	}
 }
 
-// double tries doubling sizes up to most, from the smallest request on, until one fails.
-func (s *search) double(ctx context.Context, most int) {
+// double tries doubling sizes, from the smallest request on, until one fails.
+func (s *search) double(ctx context.Context) {
 	smallest := s.make(0)
-	for _, size := range Doubling(1<<10, most) {
+	for _, size := range Doubling(1<<10, s.most) {
 		if s.bad == 0 && (size >= len(smallest.msg) || smallest.demands > 0) {
 			s.narrow(ctx, size)
 		}
@@ -170,9 +174,9 @@ const beyond = 2
 
 // verify tries the limit, the size behind it, and twice the limit again: a failure that is not met
 // a second time is not the size's. Then it looks beyond.
-func (s *search) verify(ctx context.Context, most int) {
+func (s *search) verify(ctx context.Context) {
 	first := s.tried[s.bad]
-	sizes := stat.Filter(Doubling(1<<10, most), func(size int) bool { return size > 2*s.good })
+	sizes := stat.Filter(Doubling(1<<10, s.most), func(size int) bool { return size > 2*s.good })
 	sizes = sizes[:min(len(sizes), beyond)]
 	sizes = slices.DeleteFunc(sizes, func(size int) bool { return s.tried[size].verdict != "" })
 	if s.good > 0 {
@@ -202,26 +206,20 @@ var roundSizes = []int{
 	1 << 20, 2 << 20, 4 << 20, 5 << 20, 8 << 20, 10 << 20, 16 << 20, 20 << 20, 32 << 20, 50 << 20, 64 << 20, 100 << 20,
 }
 
-// record sums the search up, which was to reach most bytes.
-func (s *search) record(most int) results.Target {
-	message := func(size int) int64 { // that the limit is about: the request that was sent, or the answer that came
-		if s.side == replySide {
-			size = s.tried[size].size
-		}
-		return int64(size)
-	}
+// record sums the search up.
+func (s *search) record() results.Target {
 	t := s.d.record()
 	e := &results.LimitEvidence{Side: s.side, Tried: len(s.tried), FailedAt: s.bad}
 	t.Evidence.LimitEvidence = e
 	warnIf(s.once != "" && s.flaky == "", &t, "a failure was met that did not come again: %s", s.once)
-	largest := message(s.good)
+	largest := int64(s.tried[s.good].size)
 	warnIf(s.side == requestSide && s.d.unswept > 0, &t,
 		"above %s nothing but the limit was measured: the time was too short for more", stat.FormatBytes(int64(s.d.unswept)))
 	if s.bad == 0 {
 		t.SearchedTo = &largest
-		warnIf(s.good < most, &t, "the search was cut short: larger ones were not tried")
+		warnIf(s.good < s.most, &t, "the search was cut short: larger ones were not tried")
 		// replies may well have no limit where requests have one
-		warnIf(s.good >= most && s.d.failure != "" && s.side == requestSide, &t,
+		warnIf(s.good >= s.most && s.d.failure != "" && s.side == requestSide, &t,
 			"the failure in the sweep is not one of size, since all sizes work when tried again: %s", s.d.failure)
 		return t
 	}
@@ -236,7 +234,7 @@ func (s *search) record(most int) results.Target {
 	}
 	for size, out := range s.tried {
 		if size > s.bad && out.verdict == OK {
-			e.Uneven = append(e.Uneven, int(message(size)))
+			e.Uneven = append(e.Uneven, out.size)
 		}
 	}
 	slices.Sort(e.Uneven)

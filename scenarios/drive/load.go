@@ -68,22 +68,21 @@ func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
 	size := tpl.sizeEvidence()
 	load := &results.LoadEvidence{Inflight: l.Inflight, Rate: l.Rate}
 	t.Evidence.SizeEvidence, t.Evidence.LoadEvidence = size, load
-	for range loadRounds {
-		r, err := script.Of(func() *loadRound { return d.loadRound(ctx, l, tpl, math.MaxInt64) })
-		if err != nil {
-			return err
+	return script.Run(func() {
+		for range loadRounds {
+			r := d.loadRound(ctx, l, tpl, math.MaxInt64)
+			load.OutOfOrder += r.outOfOrder
+			if r.outcome.verdict != OK {
+				setFailure(&t, r.outcome)
+				break
+			}
+			t.Samples = append(t.Samples, r.sample)
 		}
-		load.OutOfOrder += r.outOfOrder
-		if r.outcome.verdict != OK {
-			setFailure(&t, r.outcome)
-			break
-		}
-		t.Samples = append(t.Samples, r.sample)
-	}
-	size.DriverCPUShare = driverShare(t.Samples)
-	judgeRate(&t)
-	d.warnOfSideEffects(&t)
-	return sink(t)
+		size.DriverCPUShare = driverShare(t.Samples)
+		judgeRate(&t)
+		d.warnOfSideEffects(&t)
+		script.Check(sink(t))
+	})
 }
 
 // A loadRound is one part of a load, from an idle server to an idle server, and one sample.

@@ -108,22 +108,23 @@ func (o Options) framing(standard framers.Framing) framers.Framing {
 
 // newBare is JSON-RPC without a protocol above it, where no method is known to exist.
 func newBare(wire framers.Framing) *protocol {
-	p := &protocol{
+	return &protocol{
 		name: "jsonrpc", wire: wire, requests: []string{RequestAuto, RequestUnknown}, jsonRPC: true, tryEcho: true,
+		request: func(_ requestKind, size int) *requestTemplate { return refusable(size, "") },
 	}
-	p.request = func(_ requestKind, size int) *requestTemplate { return refusable(size, "") }
-	return p
 }
 
 // newLines are lines, each of which a filter answers with a line, the same one (cat) or another. That
 // needs no try: it was seen in the handshake, or is what was asked for. They are JSON text, which
 // filters of any text take, too.
 func newLines(wire framers.Framing, echoes bool) *protocol {
-	p := &protocol{name: "lines", sends: "lines", wire: wire, requests: []string{RequestAuto}, echoes: echoes}
+	p := &protocol{
+		name: "lines", sends: "lines", wire: wire, requests: []string{RequestAuto}, echoes: echoes,
+		request: func(_ requestKind, size int) *requestTemplate { return newTemplate(`"`, `"`, size) },
+	}
 	if !echoes {
 		p.name = "lines (answers with others)"
 	}
-	p.request = func(_ requestKind, size int) *requestTemplate { return newTemplate(`"`, `"`, size) }
 	return p
 }
 

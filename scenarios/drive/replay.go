@@ -12,7 +12,6 @@ import (
 
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/syspipe/script"
 )
@@ -22,28 +21,24 @@ var handshakeMethods = []string{
 	"initialize", "initialized", "notifications/initialized", "server/discover", "shutdown", "exit",
 }
 
-// requestsIn returns the messages of a recording that the client said, without the handshake, which
-// the driver makes itself.
-func requestsIn(recording []payload.Message) []payload.Message {
-	return stat.Filter(recording, func(m payload.Message) bool {
+// takeApart returns the messages of a recording that the client said, without the handshake, which the
+// driver makes itself, and what the server answered, by id, in the order of the answers.
+func takeApart(recording []payload.Message) (requests []payload.Message, replies map[string][][]byte) {
+	replies = map[string][][]byte{}
+	for _, m := range recording {
 		method, answers := m.Method, m.Method == "" && len(m.ID) > 0
 		if m.Body != nil {
 			e := jsonrpc.Scan(m.Body)
 			method, answers = string(e.Method), e.Kind().Answers()
+			if answers && m.Dir != "request" {
+				replies[string(e.ID)] = append(replies[string(e.ID)], m.Body)
+			}
 		}
-		return m.Dir != "reply" && !answers && !slices.Contains(handshakeMethods, method)
-	})
-}
-
-// repliesIn returns what the server of a recording answered, by id, in the order of the answers.
-func repliesIn(recording []payload.Message) map[string][][]byte {
-	replies := map[string][][]byte{}
-	for _, m := range recording {
-		if e := jsonrpc.Scan(m.Body); m.Dir != "request" && e.Kind().Answers() {
-			replies[string(e.ID)] = append(replies[string(e.ID)], m.Body)
+		if m.Dir != "reply" && !answers && !slices.Contains(handshakeMethods, method) {
+			requests = append(requests, m)
 		}
 	}
-	return replies
+	return requests, replies
 }
 
 // Replay sends what the client of a recording said, in order, each request after the answer to the
@@ -53,24 +48,25 @@ func repliesIn(recording []payload.Message) map[string][][]byte {
 // members of the names in ignore.
 func (d *Driver) Replay(ctx context.Context, recording []payload.Message, sink Sink, ignore ...string) error {
 	defer d.heed(ctx)()
-	replies := repliesIn(recording)
-	recording = requestsIn(recording)
-	if len(recording) == 0 {
+	requests, replies := takeApart(recording)
+	if len(requests) == 0 {
 		return errors.New("replay: no request in the recording that could be sent again")
 	}
-	return script.Run(func() { script.Check(sink(d.replay(ctx, recording, replies, ignore))) })
+	return script.Run(func() { script.Check(sink(d.replay(ctx, requests, replies, ignore))) })
 }
 
 // replay sends the messages again, and makes the record.
-func (d *Driver) replay(ctx context.Context, recording []payload.Message, replies map[string][][]byte, ignore []string) results.Target {
+func (d *Driver) replay(
+	ctx context.Context, requests []payload.Message, replies map[string][][]byte, ignore []string,
+) results.Target {
 	t := d.record()
 	c := d.live(ctx)
 	before := c.account()
-	replay := &results.ReplayEvidence{Replayed: len(recording)}
+	replay := &results.ReplayEvidence{Replayed: len(requests)}
 	t.Evidence.ReplayEvidence = replay
 	var times []int64 // of the requests that were answered, in ns
 	var bytes int64
-	for i, m := range recording {
+	for i, m := range requests {
 		request, out := d.recorded(m, replies, ignore), fine
 		if request.silent {
 			c = d.live(ctx)
@@ -78,7 +74,7 @@ func (d *Driver) replay(ctx context.Context, recording []payload.Message, replie
 		} else {
 			out = d.roundTrip(ctx, request, int64(i+1))
 		}
-		if out.verdict == OK && i == len(recording)-1 {
+		if out.verdict == OK && i == len(requests)-1 {
 			d.checkAlive(ctx, &out)
 		}
 		if out.verdict != OK {
