@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/pipebench/pipebench/framers"
@@ -140,13 +141,11 @@ func Languages() []string {
 func (d document) template(root string, size int) *requestTemplate {
 	uri := root + "/" + idMark + "." + d.Suffix
 	at := `{"textDocument":{"uri":` + quoted(uri)
-	inside := func(s string) string { // the quotes of a JSON text
-		text := quoted(s)
-		return text[1 : len(text)-1]
-	}
+	const room = "…"
+	opening, closing, _ := strings.Cut(quoted(d.Before+room+d.After), room)
 	before := `{"jsonrpc":"2.0","method":"textDocument/didOpen","params":` + at +
-		`,"languageId":` + quoted(d.Language) + `,"version":1,"text":"` + inside(d.Before)
-	t := newTemplate(before, inside(d.After)+`"}}}`, size)
+		`,"languageId":` + quoted(d.Language) + `,"version":1,"text":` + opening
+	t := newTemplate(before, closing+`}}}`, size)
 	t.query = newTemplate(`{"jsonrpc":"2.0","id":`+idMark+`,"method":"textDocument/documentSymbol","params":`+at+`}}}`, "", 0)
 	t.release = newTemplate(`{"jsonrpc":"2.0","method":"textDocument/didClose","params":`+at+`}}}`, "", 0)
 	return t

@@ -180,9 +180,8 @@ func AllFailed(set *results.Set) error {
 		case t.Size > 0:
 			failed = &t
 		}
-		for _, n := range []*int64{t.SearchedTo, t.RequestLimit, t.ReplyLimit} {
-			works = works || n != nil && *n > 0
-		}
+		n := cmp.Or(t.SearchedTo, t.RequestLimit, t.ReplyLimit)
+		works = works || n != nil && *n > 0
 		if failed == nil && limit {
 			failed = &t
 		}

@@ -155,18 +155,16 @@ func differs(path string, was, is any, ignore []string) string {
 		for _, name := range slices.Compact(names) {
 			then, had := was[name]
 			now, has := is[name]
-			d := ""
 			switch {
 			case slices.Contains(ignore, name):
 			case !had:
-				d = fmt.Sprintf("%s.%s was not there", path, name)
+				return fmt.Sprintf("%s.%s was not there", path, name)
 			case !has:
-				d = fmt.Sprintf("%s.%s is missing", path, name)
+				return fmt.Sprintf("%s.%s is missing", path, name)
 			default:
-				d = differs(path+"."+name, then, now, ignore)
-			}
-			if d != "" {
-				return d
+				if d := differs(path+"."+name, then, now, ignore); d != "" {
+					return d
+				}
 			}
 		}
 	case []any:
