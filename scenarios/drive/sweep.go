@@ -106,12 +106,11 @@ func (d *Driver) series(t *requestTemplate) *series {
 	return &series{Driver: d, t: t, size: t.sizeEvidence(), trips: 1, out: fine}
 }
 
-// sample makes some round trips.
-func (s *series) sample(ctx context.Context, round int) {
-	var sample results.Sample
-	sample, s.out = s.Driver.sample(ctx, s.t, s.trips, s.served)
+// keep takes a sample, and what its last round trip met.
+func (s *series) keep(sample results.Sample, out outcome) {
+	s.out = out
 	s.served += sample.Messages
-	if sample.Round = round; s.out.verdict == OK {
+	if out.verdict == OK {
 		s.samples = append(s.samples, sample)
 	}
 }
@@ -124,12 +123,12 @@ func (d *Driver) measure(ctx context.Context, t *requestTemplate, warm bool) *re
 	if warm {
 		s.size.WarmupMessages = d.warmUp(ctx, t)
 	}
-	s.sample(ctx, 0)
+	s.keep(d.sample(ctx, t, s.trips, s.served))
 	if s.trips = tripsOf(s.out); s.out.took <= patientRuns*d.o.Budget {
 		s.samples = nil
 	}
 	for began := time.Now(); s.out.verdict == OK && s.wantsMore(time.Since(began)); {
-		s.sample(ctx, 0)
+		s.keep(d.sample(ctx, t, s.trips, s.served))
 	}
 	if s.out.verdict == OK {
 		s.size.ReplyBytes = s.out.size
@@ -342,7 +341,11 @@ func Against(ctx context.Context, other, own *Driver, p Plan, sink Sink) error {
 
 // turn makes the sample of a round.
 func (s *series) turn(ctx context.Context, round int) {
-	checkAs(s.o.Command[0], script.Run(func() { s.sample(ctx, round) }))
+	checkAs(s.o.Command[0], script.Run(func() {
+		sample, out := s.sample(ctx, s.t, s.trips, s.served)
+		sample.Round = round
+		s.keep(sample, out)
+	}))
 	if s.trips = tripsOf(s.out); round == 0 {
 		s.samples = nil
 	}
