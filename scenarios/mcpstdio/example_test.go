@@ -2,11 +2,10 @@ package mcpstdio_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
-
-	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
 )
@@ -16,7 +15,7 @@ func ExampleNewServer() {
 	in := strings.NewReader(`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"greet","arguments":{"name":"you"}}}` + "\n")
 	type args struct{ Name string }
 	greet := mcpstdio.NewTool("greet", "Say hello",
-		[]mcpstdio.Param{{Name: "name", Description: "to whom", Type: jsonschema.Schema{Type: "string"}}},
+		json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":"to whom"}},"required":["name"]}`),
 		func(_ context.Context, a args) (string, error) { return "hello " + a.Name, nil })
 
 	s, err := mcpstdio.NewServer(in, os.Stdout, mcpstdio.Options{Tools: []mcpstdio.Tool{greet}})

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/pipebench/pipebench/scenarios/mcpstdio"
@@ -329,12 +329,11 @@ func TestSchemas(t *testing.T) {
 		"bounds":          `{"type":"integer","minimum":0,"maximum":9}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			var typ jsonschema.Schema
 			var want any
-			if err := errors.Join(json.Unmarshal([]byte(schema), &typ), json.Unmarshal([]byte(schema), &want)); err != nil {
+			if err := json.Unmarshal([]byte(schema), &want); err != nil {
 				t.Fatal(err)
 			}
-			tool := mcpstdio.NewTool("t", "does", []mcpstdio.Param{{Name: "p", Type: typ, Optional: true}},
+			tool := mcpstdio.NewTool("t", "does", json.RawMessage(`{"type":"object","properties":{"p":`+schema+`}}`),
 				func(context.Context, struct{}) (string, error) { return "", nil })
 			r := serve(t, mcpstdio.Options{Tools: []mcpstdio.Tool{tool}})
 			r.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
@@ -356,6 +355,23 @@ func TestSchemas(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// Every entry of samples.json is that of a tool, and says what a client is told of it.
+func TestEachSampleIsTold(t *testing.T) {
+	text, err := os.ReadFile("samples.json")
+	var told map[string]json.RawMessage
+	if err := errors.Join(err, json.Unmarshal(text, &told)); err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range mcpstdio.Samples() {
+		if delete(told, tool.Name); tool.Description == "" || tool.Schema == nil {
+			t.Errorf("nothing is told of %s", tool.Name)
+		}
+	}
+	if len(told) > 0 {
+		t.Errorf("told of and not there: %s", told)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -27,19 +29,19 @@ import (
 type Tool struct {
 	Name        string
 	Description string
-	Params      []Param
+	Schema      json.RawMessage // of its arguments, an object; nil: it takes any, and needs none
 	// Size returns how many bytes the answer to args may have; nil: few. Answers that wait for the
 	// client are bounded by it, so a tool says it whose answers are larger than its arguments.
 	Size func(args json.RawMessage) int
-	// Call does it and returns the text of the answer. args is a JSON object that fits Params. An
+	// Call does it and returns the text of the answer. args is a JSON object that fits Schema. An
 	// error becomes the tool's result, without the paths it may hold. When ctx ends the client is
 	// answered, whether Call returns or not.
 	Call func(ctx context.Context, args json.RawMessage) (string, error)
 }
 
 // NewTool returns a tool whose arguments are decoded into an In, by the names in its json tags.
-func NewTool[In any](name, description string, params []Param, call func(context.Context, In) (string, error)) Tool {
-	return Tool{Name: name, Description: description, Params: params,
+func NewTool[In any](name, description string, schema json.RawMessage, call func(context.Context, In) (string, error)) Tool {
+	return Tool{Name: name, Description: description, Schema: schema,
 		Call: func(ctx context.Context, args json.RawMessage) (string, error) {
 			var in In
 			if err := json.Unmarshal(args, &in); err != nil {
@@ -51,20 +53,16 @@ func NewTool[In any](name, description string, params []Param, call func(context
 
 // register offers a tool to clients.
 func (s *Server) register(t Tool) error {
-	schema := object(t.Params)
-	resolved, err := schema.Resolve(nil)
-	var text []byte
-	if err == nil {
-		text, err = json.Marshal(schema)
+	if t.Schema == nil {
+		t.Schema = json.RawMessage(`{"properties":{},"type":"object"}`)
 	}
-	var tree any
-	if err == nil {
-		err = json.Unmarshal(text, &tree)
-	}
-	if err != nil {
+	var schema jsonschema.Schema
+	err := json.Unmarshal(t.Schema, &schema)
+	resolved, unresolved := schema.Resolve(nil)
+	if err = cmp.Or(err, unresolved); err != nil {
 		return fmt.Errorf("tool %q: %w", t.Name, err)
 	}
-	offer := &mcp.Tool{Name: t.Name, Description: t.Description, InputSchema: openSchema(tree)}
+	offer := &mcp.Tool{Name: t.Name, Description: t.Description, InputSchema: t.Schema}
 	s.sdk.AddTool(offer, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		args, err := arguments(t.Name, resolved, req.Params.Arguments)
 		if err != nil {
@@ -198,139 +196,89 @@ func hidePaths(text string) string {
 	})
 }
 
-// A Param is an argument of a tool.
-type Param struct {
-	Name        string
-	Description string
-	Type        jsonschema.Schema // what its value may be; the zero one takes all
-	Optional    bool
-}
-
-// object returns the schema of an object with these members.
-func object(members []Param) *jsonschema.Schema {
-	s := &jsonschema.Schema{Type: "object", Properties: make(map[string]*jsonschema.Schema)}
-	for _, p := range members {
-		p.Type.Description = p.Description
-		s.Properties[p.Name] = &p.Type
-		s.PropertyOrder = append(s.PropertyOrder, p.Name)
-		if !p.Optional {
-			s.Required = append(s.Required, p.Name)
-		}
-	}
-	return s
-}
-
-// openSchema turns the schema true into {}, which means the same, in the places where this
-// package's types have schemas: clients were seen to take schemas for objects always.
-func openSchema(schema any) any {
-	tree, ok := schema.(map[string]any)
-	if !ok {
-		return map[string]any{}
-	}
-	if items, ok := tree["items"]; ok {
-		tree["items"] = openSchema(items)
-	}
-	properties, _ := tree["properties"].(map[string]any)
-	for name, s := range properties {
-		properties[name] = openSchema(s)
-	}
-	return tree
-}
-
-// MaxLargeData bounds what get_large_data returns, in bytes: 64 MiB, the largest that the measured
-// servers were asked for.
-const MaxLargeData = 64 << 20
+// sampleList says of each sample what clients are told of it, by its name.
+//
+//go:embed samples.json
+var sampleList []byte
 
 // Samples returns the tools of `pipebench serve`: canned weather, an echo, and what tests of
 // clients need.
 func Samples() []Tool {
 	type message struct{ Message string }
-	return []Tool{
-		alertsTool(),
-		forecastTool(),
-		NewTool("echo", "Return the message unchanged",
-			[]Param{{Name: "message", Description: "what to return", Type: text}},
-			func(_ context.Context, a message) (string, error) { return a.Message, nil }),
+	tools := []Tool{
+		NewTool("get-alerts", "", nil, alerts),
+		NewTool("get-forecast", "", nil, forecast),
+		NewTool("echo", "", nil, func(_ context.Context, a message) (string, error) { return a.Message, nil }),
 		largeDataTool(),
-		NewTool("datetime", "Return the time, in UTC and the form of RFC 3339", nil,
-			func(context.Context, struct{}) (string, error) { return time.Now().UTC().Format(time.RFC3339), nil }),
-		stringTool(),
-		sleepTool(),
-		NewTool("fail", "Fail, to see how a failure looks",
-			[]Param{{Name: "message", Description: "what went wrong", Type: text, Optional: true}},
-			func(_ context.Context, a message) (string, error) {
-				return "", errors.New(cmp.Or(a.Message, "failed as asked"))
-			}),
+		NewTool("datetime", "", nil, func(context.Context, struct{}) (string, error) {
+			return time.Now().UTC().Format(time.RFC3339), nil
+		}),
+		NewTool("string", "", nil, changeString),
+		NewTool("sleep", "", nil, sleep),
+		NewTool("fail", "", nil, func(_ context.Context, a message) (string, error) {
+			return "", errors.New(cmp.Or(a.Message, "failed as asked"))
+		}),
 	}
+	var offers map[string]struct {
+		Description string
+		InputSchema json.RawMessage
+	}
+	_ = json.Unmarshal(sampleList, &offers) // a test reads it
+	for i := range tools {
+		offer := offers[tools[i].Name]
+		tools[i].Description, tools[i].Schema = offer.Description, offer.InputSchema
+	}
+	return tools
 }
 
-var text = jsonschema.Schema{Type: "string"}
-
-func between(low, high float64) jsonschema.Schema {
-	return jsonschema.Schema{Type: "number", Minimum: &low, Maximum: &high}
-}
-
+// largeDataTool makes up to 64 MiB, the most that the measured servers were asked for.
 func largeDataTool() Tool {
 	type in struct{ Bytes *int }
-	size := func(bytes *int) int {
-		if bytes == nil {
+	size := func(a in) int {
+		if a.Bytes == nil {
 			return 100_000
 		}
-		return *bytes
+		return *a.Bytes
 	}
-	bytes := between(0, MaxLargeData)
-	bytes.Type = "integer"
-	tool := NewTool("get_large_data", "Return so many bytes of X, 100000 unless said",
-		[]Param{{Name: "bytes", Description: "how many", Type: bytes, Optional: true}},
-		func(_ context.Context, a in) (string, error) { return strings.Repeat("X", size(a.Bytes)), nil })
+	tool := NewTool("get_large_data", "", nil, func(_ context.Context, a in) (string, error) {
+		return strings.Repeat("X", size(a)), nil
+	})
 	tool.Size = func(args json.RawMessage) int {
 		var a in
 		_ = json.Unmarshal(args, &a) // Call reports what is wrong
-		return size(a.Bytes)
+		return size(a)
 	}
 	return tool
 }
 
-func stringTool() Tool {
-	operations := map[string]func(string) string{
-		"uppercase": strings.ToUpper,
-		"lowercase": strings.ToLower,
-		"trim":      strings.TrimSpace,
-		"reverse": func(s string) string {
-			r := []rune(s)
-			slices.Reverse(r)
-			return string(r)
-		},
-		"length": func(s string) string { return fmt.Sprint(len([]rune(s))) },
+func changeString(_ context.Context, a struct{ Operation, Input string }) (string, error) {
+	switch a.Operation {
+	case "uppercase":
+		return strings.ToUpper(a.Input), nil
+	case "lowercase":
+		return strings.ToLower(a.Input), nil
+	case "trim":
+		return strings.TrimSpace(a.Input), nil
+	case "length":
+		return strconv.Itoa(utf8.RuneCountInString(a.Input)), nil
 	}
-	return NewTool("string", "Change a text",
-		[]Param{
-			{Name: "operation", Description: "what to do with it", Type: jsonschema.Schema{
-				Type: "string", Enum: []any{"uppercase", "lowercase", "trim", "reverse", "length"},
-			}},
-			{Name: "input", Description: "the text", Type: text},
-		},
-		func(_ context.Context, a struct{ Operation, Input string }) (string, error) {
-			return operations[a.Operation](a.Input), nil
-		})
+	reversed := []rune(a.Input)
+	slices.Reverse(reversed)
+	return string(reversed), nil
 }
 
-func sleepTool() Tool {
-	return NewTool("sleep", "Answer after a while; can be cancelled",
-		[]Param{{Name: "seconds", Description: "how long", Type: between(0, 86400)}},
-		func(ctx context.Context, a struct{ Seconds float64 }) (string, error) {
-			select {
-			case <-time.After(time.Duration(a.Seconds * float64(time.Second))):
-				return fmt.Sprintf("slept %v seconds", a.Seconds), nil
-			case <-ctx.Done():
-				return "", ctx.Err()
-			}
-		})
+func sleep(ctx context.Context, a struct{ Seconds float64 }) (string, error) {
+	select {
+	case <-time.After(time.Duration(a.Seconds * float64(time.Second))):
+		return fmt.Sprintf("slept %v seconds", a.Seconds), nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
 }
 
 // The alerts and the forecast are canned: what a client does with them is the point.
 
-var alerts = map[string][][4]any{ // event, area, severity, headline
+var alertsOf = map[string][][4]any{ // event, area, severity, headline
 	"CA": {{"Heat Advisory", "Sacramento Valley", "Moderate", "Heat Advisory until 8 PM PDT"}},
 	"TX": {
 		{"Flood Watch", "Hill Country", "Severe", "Flood Watch through Thursday morning"},
@@ -338,35 +286,23 @@ var alerts = map[string][][4]any{ // event, area, severity, headline
 	},
 }
 
-func alertsTool() Tool {
-	return NewTool("get-alerts", "Get weather alerts for a state",
-		[]Param{{Name: "state", Description: "two-letter code of the state, such as CA", Type: text}},
-		func(_ context.Context, a struct{ State string }) (string, error) {
-			state := strings.ToUpper(a.State)
-			if len(state) != 2 {
-				return "", fmt.Errorf("a state is two letters, such as CA")
-			}
-			list := alerts[state]
-			if len(list) == 0 {
-				return "No active alerts for " + state, nil
-			}
-			var b strings.Builder
-			fmt.Fprintf(&b, "Active alerts for %s:\n", state)
-			for _, a := range list {
-				fmt.Fprintf(&b, "\nEvent: %s\nArea: %s\nSeverity: %s\nHeadline: %s\n---\n", a[:]...)
-			}
-			return b.String(), nil
-		})
+func alerts(_ context.Context, a struct{ State string }) (string, error) {
+	state := strings.ToUpper(a.State)
+	if len(state) != 2 {
+		return "", errors.New("a state is two letters, such as CA")
+	}
+	list := alertsOf[state]
+	if len(list) == 0 {
+		return "No active alerts for " + state, nil
+	}
+	text := "Active alerts for " + state + ":\n"
+	for _, a := range list {
+		text += fmt.Sprintf("\nEvent: %s\nArea: %s\nSeverity: %s\nHeadline: %s\n---\n", a[:]...)
+	}
+	return text, nil
 }
 
-func forecastTool() Tool {
-	return NewTool("get-forecast", "Get the weather forecast for a place",
-		[]Param{
-			{Name: "latitude", Description: "degrees north", Type: between(-90, 90)},
-			{Name: "longitude", Description: "degrees east", Type: between(-180, 180)},
-		},
-		func(_ context.Context, a struct{ Latitude, Longitude float64 }) (string, error) {
-			return fmt.Sprintf("Forecast for %.4f, %.4f:\n\nTonight:\nTemperature: 14°C\nWind: 10 km/h SW\nClear\n---\n"+
-				"Tomorrow:\nTemperature: 23°C\nWind: 15 km/h W\nSunny\n---\n", a.Latitude, a.Longitude), nil
-		})
+func forecast(_ context.Context, a struct{ Latitude, Longitude float64 }) (string, error) {
+	return fmt.Sprintf("Forecast for %.4f, %.4f:\n\nTonight:\nTemperature: 14°C\nWind: 10 km/h SW\nClear\n---\n"+
+		"Tomorrow:\nTemperature: 23°C\nWind: 15 km/h W\nSunny\n---\n", a.Latitude, a.Longitude), nil
 }

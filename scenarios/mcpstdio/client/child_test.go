@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -76,7 +75,7 @@ func child(kind string) int {
 // serveChild serves the samples and what these tests need beside.
 func serveChild(f framers.Framing, limit int) error {
 	type in struct{ N int }
-	number := []mcpstdio.Param{{Name: "n", Type: jsonschema.Schema{Type: "integer"}}}
+	number := json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)
 	tools := append(mcpstdio.Samples(),
 		mcpstdio.NewTool("pid", "", nil, func(context.Context, struct{}) (string, error) { return strconv.Itoa(os.Getpid()), nil }),
 		mcpstdio.NewTool("exit", "", number, func(_ context.Context, a in) (string, error) { os.Exit(a.N); return "", nil }),
