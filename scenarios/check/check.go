@@ -48,9 +48,10 @@ type Options struct {
 	Expect        string        // what a client has to say when its server is good
 	Serve         []string      // starts our server, which a client is given; nil is this program's serve
 
-	// Of a server, how many are compared, and how long it has at least; 0 is what drive has.
+	// Of a server, how many are compared, and how long it has at least; 0 is what drive has. It may take
+	// start until it has answered the handshake, and for each answer of a session; 0 is leastStart.
 	starts, requests int
-	patience         time.Duration
+	patience, start  time.Duration
 
 	runtime string // what the command runs on, "" if that is not known
 

@@ -179,10 +179,13 @@ func (c *badVisitor) ask(method, params string) (result map[string]any, err erro
 	}
 	fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", c.id, method, params)
 	patience := time.After(6 * time.Second)
-	if c.wrong == "patient" {
+	switch {
+	case c.wrong == "patient":
 		patience = nil
-	} else if method == "tools/call" && c.wrong == "leaves" {
+	case method == "tools/call" && c.wrong == "leaves":
 		patience = time.After(time.Second)
+	case method == "tools/call" && c.wrong == "walks away": // it does so twice
+		patience = time.After(3 * time.Second)
 	}
 	for {
 		select {
@@ -250,6 +253,7 @@ func (c *badVisitor) talk() error {
 
 // Each of these clients is wrong in one way, and named for it; so is the one that is right not.
 func TestClientsThatAreWrongInOneWay(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("sizes of pipes and what is told of processes are those of Linux")
 	}
+	t.Parallel()
 	for name, s := range specimens {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -49,6 +50,7 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 
 // Scripts fail in ways of their runtimes, and get the advice for them.
 func TestScriptsGetTheAdviceOfTheirRuntime(t *testing.T) {
+	t.Parallel()
 	for _, s := range []struct{ name, text, situation, verdict, found, advice string }{
 		{"node", `process.stdout.write("x".repeat(1 << 20)); process.exit(0)`, "late-reader", "fails", "cut at 65,536 B: what one pipe holds", "process.exitCode"},
 		{"node", `console.log("x")`, "full-device", "fails", "exit 0, though", "process.stdout"},
@@ -79,6 +81,7 @@ func TestScriptsGetTheAdviceOfTheirRuntime(t *testing.T) {
 
 // Programs that are right fail nowhere, and what they do is told.
 func TestRightProgramsPass(t *testing.T) {
+	t.Parallel()
 	input := []byte(strings.Repeat("some words, and more of them, in a line\n", 5000) + "last\n")
 	commands := []string{
 		"cat", "sort -r", "grep -n words", "sed s/words/others/", "tee", "head -n 100", "wc", "tr a-z A-Z", "od", "base64", "awk {print$2}",

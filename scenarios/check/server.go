@@ -27,7 +27,7 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 	if err := o.Validate(catalogue.Server); err != nil {
 		return err
 	}
-	began, patience := time.Now(), max(o.Timeout, leastStart)
+	began, patience := time.Now(), max(o.Timeout, cmp.Or(o.start, leastStart))
 	d, err := drive.Open(ctx, drive.Options{
 		Command: o.Command, Env: o.Env, Run: o.Run, Start: patience,
 		Starts: o.starts, Requests: o.requests, Patience: o.patience,
