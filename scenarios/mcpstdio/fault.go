@@ -268,11 +268,8 @@ func (d *chunkDecoder) Read(p []byte) (int, error) {
 // that ends with a whole one.
 func lastBoundary(text []byte) int {
 	for i := 1; i <= min(utf8.UTFMax-1, len(text)); i++ {
-		if at := len(text) - i; utf8.RuneStart(text[at]) {
-			if !utf8.FullRune(text[at:]) {
-				return at
-			}
-			break
+		if at := len(text) - i; utf8.RuneStart(text[at]) && !utf8.FullRune(text[at:]) {
+			return at
 		}
 	}
 	return len(text)

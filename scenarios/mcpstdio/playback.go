@@ -50,32 +50,21 @@ type recordedAnswer struct {
 // NewPlayback makes a playback of a recording, of which it keeps the bodies.
 func NewPlayback(messages []payload.Message) (*Playback, error) {
 	p := &Playback{answers: map[requestKey]*answerList{}}
-	requests := map[jsonrpc.ID]recordedMessage{} // the latest of each id
+	requests := map[jsonrpc.ID]jsonrpc.Message{} // the latest of each id
 	for _, recorded := range messages {
-		// One that is no JSON-RPC passes for a notification, which nobody answers, and so do the requests of
-		// the server and their answers, which have ids of their own.
-		m := recordedMessage{kind: jsonrpc.Notification, id: jsonrpc.ID(recorded.ID), method: recorded.Method,
-			answer: recordedAnswer{size: recorded.Size}}
-		switch msg, err := jsonrpc.Parse(recorded.Body); {
-		case recorded.Body != nil && err == nil:
-			m = recordedMessage{kind: msg.Kind(), id: msg.ID, method: msg.Method, params: msg.Params,
-				answer: recordedAnswer{msg.Result, msg.Failure, recorded.Size}}
-		case recorded.Body == nil && len(recorded.ID) > 0 && recorded.Method != "":
-			m.kind = jsonrpc.Request
-		case recorded.Body == nil && len(recorded.ID) > 0:
-			m.kind = jsonrpc.Result
+		m, _ := jsonrpc.Parse(recorded.Body) // one that is no JSON-RPC neither asks nor answers
+		asks, answers := m.Kind() == jsonrpc.Request, m.Kind().Answers()
+		if recorded.Body == nil && len(recorded.ID) > 0 {
+			m = jsonrpc.Message{ID: jsonrpc.ID(recorded.ID), Method: recorded.Method}
+			asks, answers = m.Method != "", m.Method == ""
 		}
-		// the directions as recordings name them
-		if m.kind == jsonrpc.Request && recorded.Dir == "reply" || m.kind.Answers() && recorded.Dir == "request" {
-			m.kind = jsonrpc.Notification
-		}
-		if m.kind == jsonrpc.Request {
-			requests[m.id] = m
-		}
-		request, known := requests[m.id]
-		if m.kind.Answers() && known {
-			delete(requests, m.id)
-			p.add(request, m.answer)
+		request, known := requests[m.ID]
+		switch { // the requests of the server and their answers have ids of their own, and are left out
+		case asks && recorded.Dir != "reply":
+			requests[m.ID] = m
+		case answers && recorded.Dir != "request" && known:
+			delete(requests, m.ID)
+			p.add(request, recordedAnswer{m.Result, m.Failure, recorded.Size})
 		}
 	}
 	if len(p.answers) == 0 {
@@ -84,21 +73,12 @@ func NewPlayback(messages []payload.Message) (*Playback, error) {
 	return p, nil
 }
 
-// A recordedMessage is what matters here of a message.
-type recordedMessage struct {
-	kind   jsonrpc.Kind
-	id     jsonrpc.ID
-	method string
-	params []byte
-	answer recordedAnswer
-}
-
 // add keeps the answer to a request. A client takes those apart that it begins with.
-func (p *Playback) add(request recordedMessage, a recordedAnswer) {
-	if a.result == nil && a.failure == nil && slices.Contains(OpeningMethods, request.method) {
+func (p *Playback) add(request jsonrpc.Message, a recordedAnswer) {
+	if a.result == nil && a.failure == nil && slices.Contains(OpeningMethods, request.Method) {
 		return
 	}
-	for _, key := range []requestKey{{method: request.method}, exactKey(request.method, request.params)} {
+	for _, key := range []requestKey{{method: request.Method}, exactKey(request.Method, request.Params)} {
 		if p.answers[key] == nil {
 			p.answers[key] = new(answerList)
 		}

@@ -75,6 +75,7 @@ func (s *Server) handle(line []byte) {
 		r := &request{id: m.ID, method: m.Method, noParams: m.Params == nil}
 		if !found {
 			r.session = s.session(m.Method)
+			r.cancelled, r.cancel = context.WithCancel(context.Background())
 		}
 		switch reading, free := s.pending.add(r); {
 		case !reading: // nor does the server answer any more
@@ -149,28 +150,19 @@ func (s *Server) forward(r *request, params []byte, size int) {
 		return
 	}
 	r.weight = weight
-	if _, cancelled := s.pending.mark(r, false, false); cancelled {
+	if r.cancelled.Err() != nil {
 		s.answer(r, jsonrpc.AppendError(nil, r.id, jsonrpc.Error(*errCancelled)))
 		return
 	}
 	id, _ := sdk.MakeID(float64(r.number)) // a float64 is always an id
 	number := &mcp.RequestExtra{Header: http.Header{numberHeader: {strconv.FormatInt(r.number, 10)}}}
 	r.session.deliver(&sdk.Request{ID: id, Method: r.method, Params: params, Extra: number})
-	if _, cancelled := s.pending.mark(r, true, false); cancelled {
-		r.session.cancel(r.number)
-	}
+	context.AfterFunc(r.cancelled, func() { r.session.cancel(r.number) })
 }
 
 // numberHeader is where the SDK tells a tool's handler the number of its request: headers are all
 // that it passes on from a transport.
 const numberHeader = "Number"
-
-// cancel has a request answered by an error, whether it is in flight or waits.
-func (s *Server) cancel(r *request) {
-	if delivered, _ := s.pending.mark(r, false, true); delivered {
-		r.session.cancel(r.number)
-	}
-}
 
 // session returns the session that handles a request; initialize and all that follows belong to the
 // main one.
@@ -198,7 +190,7 @@ func (s *Server) handleNotification(m jsonrpc.Message, size int) {
 		return
 	}
 	if r := s.pending.renounce(jsonrpc.ID(p.RequestID)); r != nil {
-		s.cancel(r)
+		r.cancel()
 	}
 }
 

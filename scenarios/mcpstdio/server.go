@@ -251,7 +251,7 @@ func (s *Server) drain() {
 		}
 		boundWrite(s.out, flush)
 		for _, r := range s.pending.list() {
-			go s.cancel(r)
+			r.cancel()
 		}
 		s.awaitAnswers(time.Until(flush), latest)
 	}

@@ -191,8 +191,9 @@ type request struct {
 	weight   int64    // in the server's inFlight, while the SDK has it
 	bytes    int64    // in its answers
 
-	cancelled, delivered bool // of the table's lock
-	unwanted             bool // the client has cancelled it, and is sent no answer; of the table's lock
+	cancelled context.Context // ends by cancel: it is to be answered by an error, be it in flight or waiting
+	cancel    context.CancelFunc
+	unwanted  bool // the client has cancelled it, and is sent no answer; of the table's lock
 }
 
 // A pendingTable keeps what was read and is not answered yet, and the server's state.
@@ -288,16 +289,6 @@ func (t *pendingTable) finish(answered bool) {
 			close(t.idle)
 		}
 	}
-}
-
-// mark notes that the SDK has the request, or that nobody wants the answer any more, and reports
-// what is known of both.
-func (t *pendingTable) mark(r *request, delivered, cancelled bool) (bool, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r.delivered = r.delivered || delivered
-	r.cancelled = r.cancelled || cancelled
-	return r.delivered, r.cancelled
 }
 
 // list returns the requests that the SDK has or is to get.
