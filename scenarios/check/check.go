@@ -61,13 +61,12 @@ type Options struct {
 // A Sink takes the records as they come.
 type Sink func(results.Line) error
 
-// A situation is one thing that is done to what is checked.
-type situation struct {
-	// do, a script, tries it and tells the finding what came of it; what it does not judge is ok. An
-	// error makes the verdict "cannot-tell".
-	do    func(ctx context.Context, f *finding)
-	alone bool // nothing else runs meanwhile: it measures times
-}
+// A situation is one thing that is done to what is checked, a script: it tries it and tells the finding
+// what came of it; what it does not judge is ok. An error makes the verdict "cannot-tell".
+type situation func(ctx context.Context, f *finding)
+
+// alone are the situations beside which nothing else runs: they measure times.
+var alone = []string{"block-buffer", "many-starts"}
 
 // A finding is the record of a situation while it is made.
 type finding struct {
@@ -128,9 +127,9 @@ func (o Options) try(ctx context.Context, side catalogue.Side, tries map[string]
 		defer close(over)
 		var together errgroup.Group
 		together.SetLimit(parallel)
-		for _, alone := range []bool{false, true} {
+		for _, last := range []bool{false, true} {
 			for i, m := range chosen {
-				if tries[m.Name].alone == alone {
+				if slices.Contains(alone, m.Name) == last {
 					together.Go(func() error {
 						made[i] <- o.one(ctx, side, m, tries[m.Name])
 						return nil
@@ -164,7 +163,7 @@ func (o Options) one(ctx context.Context, side catalogue.Side, m catalogue.Misbe
 	}}
 	err := ctx.Err()
 	if err == nil {
-		err = script.Run(func() { s.do(ctx, &f) })
+		err = script.Run(func() { s(ctx, &f) })
 	}
 	proc.EndMarked(f.mark, 0)
 	if err == nil && f.evidence != nil {

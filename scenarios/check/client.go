@@ -78,22 +78,24 @@ func Client(ctx context.Context, o Options, sink Sink) error {
 		c.serve = []string{path, "serve"}
 	}
 	tries := map[string]situation{
-		"good-server":   {do: c.withGood(func(f *finding) { f.ok("ends with code 0 after %v", round(c.good.TookNS)) })},
-		"large-answer":  {do: c.withGoodServer(c.findLimit)},
-		"failed-starts": {do: c.failStarts},
-		"mcp-cancel":    {do: c.withGoodServer(c.cancels)},
-
-		"mcp-subscriptions": {do: c.withGoodServer(c.listensAgain)},
+		"good-server": func(_ context.Context, f *finding) {
+			f.evidence = c.good.ClientEvidence
+			c.judge(f, c.good, carriesOn, "")
+		},
+		"large-answer":      c.findLimit,
+		"mcp-cancel":        c.cancels,
+		"mcp-subscriptions": c.listensAgain,
 	}
 	for name, fault := range serverFaults {
-		tries[name] = situation{do: c.withGoodServer(func(ctx context.Context, f *finding) {
+		tries[name] = func(ctx context.Context, f *finding) {
 			v := c.visit(ctx, f, nil, "--fault", fault.spec)
 			f.evidence = v.ClientEvidence
 			c.judge(f, v, fault.due, fault.says)
-		})}
+		}
 	}
 	for name, broken := range clientRules {
-		tries[name] = situation{do: c.withGood(func(f *finding) {
+		tries[name] = func(_ context.Context, f *finding) {
+			f.evidence = c.good.ClientEvidence
 			switch what := broken(c.good); {
 			case what != "" && !proc.TellsOfOthers && slices.Contains(c.good.Sessions, ""):
 				f.cannotTell("%s; or its end came first, which takes the server along here", what)
@@ -101,8 +103,16 @@ func Client(ctx context.Context, o Options, sink Sink) error {
 				f.fails("%s", what)
 			}
 			f.ok("keeps the rule")
-		})}
+		}
 	}
+	for name, do := range tries { // once it has visited a good server: one that fails there cannot be judged by others
+		tries[name] = func(ctx context.Context, f *finding) {
+			c.once.Do(func() { c.visitGood(ctx, f) })
+			script.Check(c.err)
+			do(ctx, f)
+		}
+	}
+	tries["failed-starts"] = c.failStarts
 	return o.try(ctx, catalogue.Client, tries, sink)
 }
 
@@ -110,34 +120,16 @@ func Client(ctx context.Context, o Options, sink Sink) error {
 // ends when it is killed, or notices after some seconds that its client is gone.
 var leaveTime = map[bool]time.Duration{false: 3 * time.Second, true: 500 * time.Millisecond}
 
-// withGoodServer first has the client visit a good server, once for all situations: one that fails
-// there cannot be judged by others.
-func (c *clientCheck) withGoodServer(do func(context.Context, *finding)) func(context.Context, *finding) {
-	return func(ctx context.Context, f *finding) {
-		c.once.Do(func() {
-			c.good, c.err = script.Of(func() *visit { return c.visit(ctx, f, nil) })
-			switch {
-			case c.err != nil:
-			case c.good.Ended && c.good.Code != 0:
-				c.err = fmt.Errorf("it does not work with a good server: it ends with code %d: %s", c.good.Code, c.good.last())
-			case len(c.good.messages) == 0:
-				c.err = fmt.Errorf("it sends a good server nothing within %v", cmp.Or(f.o.Timeout, visitTime))
-			}
-		})
-		script.Check(c.err)
-		do(ctx, f)
+// visitGood has the client visit a good server.
+func (c *clientCheck) visitGood(ctx context.Context, f *finding) {
+	c.good, c.err = script.Of(func() *visit { return c.visit(ctx, f, nil) })
+	switch {
+	case c.err != nil:
+	case c.good.Ended && c.good.Code != 0:
+		c.err = fmt.Errorf("it does not work with a good server: it ends with code %d: %s", c.good.Code, c.good.last())
+	case len(c.good.messages) == 0:
+		c.err = fmt.Errorf("it sends a good server nothing within %v", cmp.Or(f.o.Timeout, visitTime))
 	}
-}
-
-// withGood judges the visit to the good server itself.
-func (c *clientCheck) withGood(do func(*finding)) func(context.Context, *finding) {
-	return c.withGoodServer(func(_ context.Context, f *finding) {
-		f.evidence = c.good.ClientEvidence
-		if f.Name == "good-server" {
-			c.judge(f, c.good, carriesOn, "")
-		}
-		do(f)
-	})
 }
 
 func round(ns int64) time.Duration { return time.Duration(ns).Round(10 * time.Millisecond) }

@@ -62,20 +62,22 @@ func Program(ctx context.Context, o Options, sink Sink) error {
 	if err != nil {
 		return err
 	}
-	first := o.one(ctx, catalogue.Program, reference, situation{do: func(ctx context.Context, f *finding) {
+	first := o.one(ctx, catalogue.Program, reference, func(ctx context.Context, f *finding) {
 		err = script.Run(func() { p.refer(ctx, f) })
-	}})
+	})
 	if err != nil {
 		return err
 	}
-	tries := map[string]situation{"reference": {do: func(_ context.Context, f *finding) { *f = first }}}
+	tries := map[string]situation{
+		"reference":    func(_ context.Context, f *finding) { *f = first },
+		"block-buffer": p.blockBuffer,
+	}
 	for name, w := range ways {
 		if (name == "stdin-trickle" || name == "stdin-cut-line") && len(o.Stdin) == 0 {
 			continue // they are about filters
 		}
-		tries[name] = situation{do: func(ctx context.Context, f *finding) { p.try(ctx, f, w) }}
+		tries[name] = func(ctx context.Context, f *finding) { p.try(ctx, f, w) }
 	}
-	tries["block-buffer"] = situation{do: p.blockBuffer, alone: true}
 	return o.try(ctx, catalogue.Program, tries, sink)
 }
 
@@ -193,9 +195,9 @@ func (p *program) evidence(o *outcome) *ProgramEvidence {
 
 // same judges a program that has to do what it does with a file.
 func (p *program) same(f *finding, o *outcome) {
-	wrong, class, at := p.compare(o)
-	if class != "" {
-		f.evidence.(*ProgramEvidence).DiffersAt, f.class = &at, class
+	d := p.compare(o)
+	if f.class = d.class; d.class != "" {
+		f.evidence.(*ProgramEvidence).DiffersAt = new(int64(d.at))
 	}
 	gaveUp := o.end != "" && o.code != 0 && o.end != p.ref.end
 	says := ""
@@ -208,10 +210,10 @@ func (p *program) same(f *finding, o *outcome) {
 		p.ends(f, o)
 	case gaveUp && o.nonBlock:
 		f.ok("takes no non-blocking output, and says so: %s%s", o.end, says)
-	case wrong != "" && gaveUp:
-		f.fails("%s; %s%s", wrong, o.end, says)
-	case wrong != "":
-		f.fails("%s; %s", wrong, cmp.Or(o.end, "running on"))
+	case d.class != "" && gaveUp:
+		f.fails("%s; %s%s", d.text, o.end, says)
+	case d.class != "":
+		f.fails("%s; %s", d.text, cmp.Or(o.end, "running on"))
 	case o.end != p.ref.end && p.alike && !p.endless:
 		f.fails("%s, and with a file %s%s", o.end, p.ref.end, says)
 	case o.wait > 0 && p.ref.peak > 0 && p.ref.total >= 8*spill && grown > p.ref.total/2:
@@ -224,7 +226,7 @@ func (p *program) same(f *finding, o *outcome) {
 }
 
 // compare says how the output differs from that to a file, where it is wrong beyond doubt.
-func (p *program) compare(o *outcome) (wrong, class string, at int64) {
+func (p *program) compare(o *outcome) difference {
 	want := p.ref.out[:p.stable]
 	if p.endless {
 		want = want[:min(len(want), int(p.bound))]
@@ -233,7 +235,7 @@ func (p *program) compare(o *outcome) (wrong, class string, at int64) {
 	cut := d.class == "lost" && d.at == len(o.out)
 	switch {
 	case cut && p.endless:
-		return "", "", 0 // the rest may come later
+		return difference{} // the rest may come later
 	case cut:
 		d.class, d.text = "cut", fmt.Sprintf("cut at %s of %s", size(o.total), size(p.ref.total))
 		if o.total == int64(o.holds) {
@@ -245,7 +247,7 @@ func (p *program) compare(o *outcome) (wrong, class string, at int64) {
 	case d.class == "" && o.total > p.ref.total && p.alike && !p.endless:
 		d = difference{"longer", fmt.Sprintf("%s too many at the end", size(o.total-p.ref.total)), int(p.ref.total)}
 	}
-	return d.text, d.class, int64(d.at)
+	return d
 }
 
 // crashes are signals by which nobody ends on purpose.
@@ -407,16 +409,10 @@ func differ(want, got []byte) difference {
 // samePrefix counts the bytes that a and b begin with alike.
 func samePrefix(a, b []byte) int {
 	n := min(len(a), len(b))
-	for i := 0; i < n; {
-		step := min(4096, n-i)
-		if bytes.Equal(a[i:i+step], b[i:i+step]) {
-			i += step
-			continue
+	for i := range n {
+		if a[i] != b[i] {
+			return i
 		}
-		for a[i] == b[i] {
-			i++
-		}
-		return i
 	}
 	return n
 }

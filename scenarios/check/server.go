@@ -39,22 +39,19 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 	d.Close()                                            // what it speaks is known: each situation starts its own
 	tries := map[string]situation{}
 	for _, m := range catalogue.Situations(catalogue.Server) {
-		tries[m.Name] = situation{
-			do: func(ctx context.Context, f *finding) {
-				found := script.Must(d.Treat(ctx, m, f.mark))
-				f.evidence = found.Evidence
-				verdict := results.CheckFails
-				switch {
-				case found.Fine:
-					verdict = results.CheckOK
-				case found.Verdict == drive.NotTried:
-					verdict = results.CheckCannotTell
-				case found.Verdict == drive.Slow, found.Mild:
-					verdict = results.CheckSlow
-				}
-				f.judge(verdict, "%s", found.Found)
-			},
-			alone: m.Name == "many-starts",
+		tries[m.Name] = func(ctx context.Context, f *finding) {
+			found := script.Must(d.Treat(ctx, m, f.mark))
+			f.evidence = found.Evidence
+			verdict := results.CheckFails
+			switch {
+			case found.Fine:
+				verdict = results.CheckOK
+			case found.Verdict == drive.NotTried:
+				verdict = results.CheckCannotTell
+			case found.Verdict == drive.Slow, found.Mild:
+				verdict = results.CheckSlow
+			}
+			f.judge(verdict, "%s", found.Found)
 		}
 	}
 	addRules(tries, d, patience)
@@ -64,9 +61,9 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 // leastStart is how long a server has to answer the handshake at least: wrappers take seconds.
 const leastStart = 10 * time.Second
 
-// mcpRules are the rules of MCP over stdio for servers, by their names in the catalogue: the error of
-// each says what is broken, or that the server is not there, or silent.
-var mcpRules = map[string]func(*mcpSession) error{
+// mcpRules are the rules of MCP over stdio for servers, by their names in the catalogue: each is a
+// script, whose error says what is broken, or that the server is not there, or silent.
+var mcpRules = map[string]func(*mcpSession){
 	"mcp-opening":       serverOpening,
 	"mcp-version":       serverVersion,
 	"mcp-discover":      serverDiscover,
@@ -82,6 +79,14 @@ type departure struct{ verdict, text string }
 
 func (d departure) Error() string { return d.text }
 
+// breaks ends a rule that is broken.
+func breaks(format string, args ...any) { script.Check(fmt.Errorf(format, args...)) }
+
+// departs ends a rule by a departure.
+func departs(verdict, format string, args ...any) {
+	script.Check(departure{verdict, fmt.Sprintf(format, args...)})
+}
+
 // An McpEvidence is what was sent to a server to see whether it keeps a rule, and what it wrote.
 type McpEvidence struct {
 	Sent []string `json:"sent"`
@@ -95,10 +100,10 @@ func addRules(tries map[string]situation, d *drive.Driver, patience time.Duratio
 		if delete(tries, name); !strings.HasPrefix(d.Protocol(), "mcp") || d.Framing() != "ndjson" {
 			continue
 		}
-		tries[name] = situation{do: func(ctx context.Context, f *finding) {
+		tries[name] = func(ctx context.Context, f *finding) {
 			s := &mcpSession{Conversation: faults.Converse(ctx, f.command(f.Command)), ctx: ctx, patience: patience}
 			defer s.Close()
-			err := script.Run(func() { script.Check(rule(s)) })
+			err := script.Run(func() { rule(s) })
 			f.evidence = McpEvidence{s.sent, s.got}
 			script.Check(ctx.Err())
 			if err != nil {
@@ -106,7 +111,7 @@ func addRules(tries map[string]situation, d *drive.Driver, patience time.Duratio
 				f.judge(cmp.Or(d.verdict, results.CheckFails), "%v", err)
 			}
 			f.ok("keeps the rule")
-		}}
+		}
 	}
 }
 
@@ -127,7 +132,7 @@ func (s *mcpSession) send(id jsonrpc.ID, method string, params []byte) {
 	s.sent = append(s.sent, msg)
 	_ = s.In.SetWriteDeadline(time.Now().Add(s.patience)) // our end of a pipe has them
 	if err := s.Say(msg + "\n"); err != nil {
-		script.Check(fmt.Errorf("takes no request: %w", err))
+		breaks("takes no request: %w", err)
 	}
 }
 
@@ -157,9 +162,9 @@ func (s *mcpSession) await(should string, is func(jsonrpc.Message) bool) (m json
 	})
 	switch {
 	case errors.Is(err, faults.ErrLate):
-		script.Check(fmt.Errorf("does not %s within %v", should, s.patience))
+		breaks("does not %s within %v", should, s.patience)
 	case err != nil:
-		script.Check(fmt.Errorf("ends, where it should %s", should))
+		breaks("ends, where it should %s", should)
 	}
 	return m
 }
@@ -184,7 +189,7 @@ type greeting struct {
 func (s *mcpSession) initialize(version string) (g greeting) {
 	m := s.ask("initialize", []byte(mcpstdio.InitializeParams(version)))
 	if m.Failure != nil {
-		script.Check(departure{results.CheckOK, "opens no session of " + version})
+		departs(results.CheckOK, "opens no session of %s", version)
 	}
 	_ = json.Unmarshal(m.Result, &g) // what is missing is found missing
 	return g
@@ -195,39 +200,37 @@ func (s *mcpSession) open() (tools jsonrpc.Message) {
 	g := s.initialize(mcpstdio.LastWithHandshake)
 	s.send("", "notifications/initialized", nil)
 	if g.Capabilities["tools"] == nil {
-		script.Check(departure{results.CheckOK, "has no tools"})
+		departs(results.CheckOK, "has no tools")
 	}
 	return s.ask("tools/list", nil)
 }
 
-func serverOpening(s *mcpSession) error {
+func serverOpening(s *mcpSession) {
 	g := s.initialize(mcpstdio.LastWithHandshake)
 	switch {
 	case !versionForm.MatchString(g.ProtocolVersion):
-		return fmt.Errorf("answers initialize with the protocolVersion %q", g.ProtocolVersion)
+		breaks("answers initialize with the protocolVersion %q", g.ProtocolVersion)
 	case g.Capabilities == nil:
-		return errors.New("answers initialize without capabilities")
+		breaks("answers initialize without capabilities")
 	case g.ServerInfo.Name == nil || g.ServerInfo.Version == nil:
-		return errors.New("answers initialize without the name or the version of serverInfo")
+		breaks("answers initialize without the name or the version of serverInfo")
 	}
 	m := s.ask("ping", nil)
 	if m.Failure != nil || !bytes.HasPrefix(m.Result, []byte("{")) {
-		return errors.New("refuses ping, which is to be answered with an empty object")
+		breaks("refuses ping, which is to be answered with an empty object")
 	}
 	for _, m := range s.heard {
 		if m.Kind() == jsonrpc.Request && m.Method != "ping" {
-			return fmt.Errorf("sends %s before notifications/initialized", m.Method)
+			breaks("sends %s before notifications/initialized", m.Method)
 		}
 	}
-	return nil
 }
 
-func serverVersion(s *mcpSession) error {
+func serverVersion(s *mcpSession) {
 	g := s.initialize(noVersion)
 	if g.ProtocolVersion == noVersion || !versionForm.MatchString(g.ProtocolVersion) {
-		return fmt.Errorf("asked for version %s, it answers with %q, where one belongs that it supports", noVersion, g.ProtocolVersion)
+		breaks("asked for version %s, it answers with %q, where one belongs that it supports", noVersion, g.ProtocolVersion)
 	}
-	return nil
 }
 
 // meta are the params of a request without a session.
@@ -235,45 +238,43 @@ func meta(version string) []byte { return []byte("{" + mcpstdio.Meta(version) + 
 
 // serverDiscover asks a server without a handshake. One that knows no such thing refuses in any way
 // it likes, but does not end: clients go on with initialize.
-func serverDiscover(s *mcpSession) error {
+func serverDiscover(s *mcpSession) {
 	m := s.ask("server/discover", meta(mcpstdio.FirstWithout))
 	if m.Failure != nil {
 		if err := script.Run(func() { s.initialize(mcpstdio.LastWithHandshake) }); err != nil {
-			return fmt.Errorf("refuses server/discover, and then %w", err)
+			breaks("refuses server/discover, and then %w", err)
 		}
-		return nil
+		return
 	}
 	var known struct{ SupportedVersions []string }
 	if err := json.Unmarshal(m.Result, &known); err != nil || !slices.ContainsFunc(known.SupportedVersions, versionForm.MatchString) {
-		return errors.New("answers server/discover without supportedVersions")
+		breaks("answers server/discover without supportedVersions")
 	}
 	m = s.ask("tools/list", meta(futureVersion))
 	var failure struct{ Supported []string }
 	if e := jsonrpc.ParseError(m.Failure); m.Failure == nil || e.Code != -32022 || json.Unmarshal(e.Data, &failure) != nil || len(failure.Supported) == 0 {
-		return fmt.Errorf("does not refuse version %s with -32022 and the versions that it supports", futureVersion)
+		breaks("does not refuse version %s with -32022 and the versions that it supports", futureVersion)
 	}
-	return nil
 }
 
-func serverNotifications(s *mcpSession) error {
+func serverNotifications(s *mcpSession) {
 	s.initialize(mcpstdio.LastWithHandshake)
 	before := len(s.got)
 	for _, method := range []string{"notifications/initialized", "notifications/pipebench/unknown"} {
 		s.send("", method, nil)
 	}
 	if err := script.Run(func() { s.ask("tools/list", nil) }); err != nil {
-		return fmt.Errorf("after a notification that it cannot know, it %w", err)
+		breaks("after a notification that it cannot know, it %w", err)
 	}
 	last := len(s.got) - 1
 	for i, m := range s.heard[before:last] {
 		if m.Kind().Answers() {
-			return fmt.Errorf("answers a notification: %.80s", s.got[before+i])
+			breaks("answers a notification: %.80s", s.got[before+i])
 		}
 	}
-	return nil
 }
 
-func serverTools(s *mcpSession) error {
+func serverTools(s *mcpSession) {
 	m := s.open()
 	var list struct {
 		Tools []struct {
@@ -282,30 +283,29 @@ func serverTools(s *mcpSession) error {
 		}
 	}
 	if err := json.Unmarshal(m.Result, &list); err != nil || list.Tools == nil {
-		return errors.New("has tools, and answers tools/list without a list")
+		breaks("has tools, and answers tools/list without a list")
 	}
 	for _, t := range list.Tools {
 		if t.Name == "" || t.InputSchema.Type != "object" {
-			return fmt.Errorf("has a tool %q whose inputSchema is no object's", t.Name)
+			breaks("has a tool %q whose inputSchema is no object's", t.Name)
 		}
 	}
 	m = s.ask("tools/call", []byte(`{"name":"no tool has this name","arguments":{}}`))
 	var result struct{ IsError bool }
 	if m.Failure == nil && (json.Unmarshal(m.Result, &result) != nil || !result.IsError) {
-		return errors.New("answers a call of a tool that there is not as if there were one")
+		breaks("answers a call of a tool that there is not as if there were one")
 	}
-	return nil
 }
 
 // serverSubscriptions listens to changes of the list of tools.
-func serverSubscriptions(s *mcpSession) error {
+func serverSubscriptions(s *mcpSession) {
 	m := s.ask("server/discover", meta(mcpstdio.FirstWithout))
 	var about struct {
 		SupportedVersions []string
 		Capabilities      struct{ Tools struct{ ListChanged bool } }
 	}
 	if m.Failure != nil || json.Unmarshal(m.Result, &about) != nil || !slices.Contains(about.SupportedVersions, mcpstdio.FirstWithout) {
-		return departure{results.CheckOK, "speaks no version that has subscriptions"}
+		departs(results.CheckOK, "speaks no version that has subscriptions")
 	}
 	const id = `"listen"`
 	asked := `{"notifications":{"toolsListChanged":true},` + mcpstdio.Meta(mcpstdio.FirstWithout) + "}"
@@ -323,15 +323,14 @@ func serverSubscriptions(s *mcpSession) error {
 	})
 	switch changes := about.Capabilities.Tools.ListChanged; {
 	case m.Failure != nil && !changes:
-		return departure{results.CheckOK, "has no changes to tell of, and refuses " + mcpstdio.Listen}
+		departs(results.CheckOK, "has no changes to tell of, and refuses %s", mcpstdio.Listen)
 	case m.Failure != nil:
-		return errors.New("has a list of tools that changes, and refuses " + mcpstdio.Listen)
+		breaks("has a list of tools that changes, and refuses %s", mcpstdio.Listen)
 	case m.Method != mcpstdio.Acknowledged:
-		return fmt.Errorf("sends %s before it acknowledges a subscription", cmp.Or(m.Method, "the answer"))
+		breaks("sends %s before it acknowledges a subscription", cmp.Or(m.Method, "the answer"))
 	case under != id:
-		return fmt.Errorf("acknowledges the subscription %s under the id %s", id, cmp.Or(under, "none"))
+		breaks("acknowledges the subscription %s under the id %s", id, cmp.Or(under, "none"))
 	}
-	return nil
 }
 
 // longCalls are arguments with which tools of servers in use take long, by their names.
@@ -341,7 +340,7 @@ var longCalls = map[string]string{
 }
 
 // serverCancel cancels a call that is under way.
-func serverCancel(s *mcpSession) error {
+func serverCancel(s *mcpSession) {
 	tools := s.open().Result
 	for name, arguments := range longCalls {
 		if !bytes.Contains(tools, []byte(`"name":"`+name+`"`)) {
@@ -355,15 +354,14 @@ func serverCancel(s *mcpSession) error {
 		s.ask("ping", nil)
 		err := s.Await(s.ctx, quiet, func(line string) bool { s.hear(line); return false })
 		if !errors.Is(err, faults.ErrLate) {
-			return errors.New("ends over a cancellation")
+			breaks("ends over a cancellation")
 		}
 		for i, m := range s.heard[before:] {
 			if m.Kind().Answers() && m.ID == id {
-				text := fmt.Sprintf("answers a call that was cancelled: %.80s", s.got[before+i])
-				return departure{results.CheckSlow, text}
+				departs(results.CheckSlow, "answers a call that was cancelled: %.80s", s.got[before+i])
 			}
 		}
-		return nil
+		return
 	}
-	return departure{results.CheckCannotTell, "it has no tool that is known to take long"}
+	departs(results.CheckCannotTell, "it has no tool that is known to take long")
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -284,6 +285,26 @@ func (o *outcome) conclude(f *finding, left time.Time) {
 		}
 	}
 	o.said, o.logs = p.Stderr().String(), p.Stderr().Total()
+}
+
+// holders returns the names of living processes, and of those among them that have the file of that
+// path open; none where the system has no /proc.
+func holders(pids []int, path string) (names, holding []string) {
+	for _, pid := range pids {
+		name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+		if err != nil {
+			continue // it has ended
+		}
+		names = append(names, strings.TrimSpace(string(name)))
+		links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+		for _, link := range links {
+			if to, _ := os.Readlink(link); to == path {
+				holding = append(holding, names[len(names)-1])
+				break
+			}
+		}
+	}
+	return names, holding
 }
 
 // words are the last line of what the program said, to be quoted.
