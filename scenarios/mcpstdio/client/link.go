@@ -175,7 +175,7 @@ func (l *link) invalidMessage(err error) bool {
 // rejectOversized ends the link over a frame beyond the limit.
 func (l *link) rejectOversized(e *framers.TooLargeError) {
 	size := &FrameError{Size: e.Size, Limit: e.Limit}
-	data := eventData{err: &TransportError{Reason: ReasonOversized, Err: size}, size: size}
+	data := eventData{err: &TransportError{Reason: ReasonOversized, Err: size}}
 	if l.c.opts.Policy == ErrorOnOversize {
 		data.id, _ = jsonrpc.FindID(e.Head)
 		l.sendOversizeError(data.id, size)

@@ -41,10 +41,9 @@ const (
 
 // eventData holds the data that events carry.
 type eventData struct {
-	err  *TransportError  // what the pending calls fail with
-	msg  *jsonrpc.Message // of a frame
-	size *FrameError      // of an oversized frame
-	id   jsonrpc.ID       // found in it, if any
+	err *TransportError  // what the pending calls fail with
+	msg *jsonrpc.Message // of a frame
+	id  jsonrpc.ID       // found in an oversized frame, if any
 }
 
 // An action is what is done when an event happens. Several are done in the order of the constants.
@@ -161,7 +160,8 @@ func (c *Conn) setState(next State) {
 func (c *Conn) act(do action, l *link, data eventData) (after func()) {
 	switch do {
 	case report:
-		return c.reportViolation(data)
+		c.stats.Violations++
+		return func() { c.tellViolation(data.err.Err.(*FrameError)) }
 	case disconnect: // from the current server, or from one that has started too late
 		if l == nil {
 			l = c.link
@@ -188,8 +188,8 @@ func (c *Conn) act(do action, l *link, data eventData) (after func()) {
 		c.lost = data.err
 		for id, p := range c.pending { // but for subscriptions
 			var err error = data.err // or that an oversized frame was the answer to it
-			if id == data.id && data.size != nil {
-				err = data.size
+			if id == data.id {
+				err = data.err.Err
 			}
 			if p.listens == nil {
 				p.answer <- answer{err: err}
@@ -222,16 +222,13 @@ func (c *Conn) stopTimer() {
 	}
 }
 
-// reportViolation counts a frame beyond the limit and returns what tells of it.
-func (c *Conn) reportViolation(data eventData) func() {
-	c.stats.Violations++
-	return func() {
-		c.opts.Logger.Error(fmt.Sprintf("Frame size exceeds limit: %d bytes (max: %d)", data.size.Size, data.size.Limit))
-		v := Violation{FrameSize: data.size.Size, Max: data.size.Limit, Reason: ReasonOversized}
-		c.opts.Logger.Error("Closing connection due to protocol violation.", "frame_size", v.FrameSize, "max", v.Max, "reason", v.Reason)
-		if c.opts.OnViolation != nil {
-			c.opts.OnViolation(v)
-		}
+// tellViolation tells of a frame beyond the limit.
+func (c *Conn) tellViolation(e *FrameError) {
+	v := Violation{FrameSize: e.Size, Max: e.Limit, Reason: ReasonOversized}
+	c.opts.Logger.Error(fmt.Sprintf("Frame size exceeds limit: %d bytes (max: %d)", v.FrameSize, v.Max))
+	c.opts.Logger.Error("Closing connection due to protocol violation.", "frame_size", v.FrameSize, "max", v.Max, "reason", v.Reason)
+	if c.opts.OnViolation != nil {
+		c.opts.OnViolation(v)
 	}
 }
 

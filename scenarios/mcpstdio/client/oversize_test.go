@@ -91,7 +91,7 @@ func TestOversizedWhileBackoff(t *testing.T) {
 	s.c.mu.Unlock()
 	srv.exit()
 	s.reach(Backoff)
-	s.c.dispatch(old, oversized, eventData{err: &TransportError{}, size: &FrameError{}})
+	s.c.dispatch(old, oversized, eventData{err: &TransportError{Err: &FrameError{}}})
 	if st := s.c.Stats(); st.Violations != 0 || s.c.State() != Backoff {
 		t.Errorf("got %+v in %v, want the frame dropped", st, s.c.State())
 	}
