@@ -38,16 +38,13 @@ type track struct {
 	// of the relay's goroutine while it looks at what it has passed on, and of close, which does
 	// not wait for a relay that waits for the client
 	lock         sync.Mutex
-	lines        []byte // not yet in the queue
-	protocol     string // that the methods are of, "" so far
-	pendingCount int64  // messages in lines
-	first        int64  // when the first of them passed
-	messages     int64
-	lost         int64 // messages that did not fit, since the last that did
-	lostAll      int64
-	gaps         int64
-	from         int64 // when the first of them passed
-	bodyless     int64 // messages whose body was left out since it was too large
+	lines        []byte                   // not yet in the queue
+	protocol     string                   // that the methods are of, "" so far
+	pendingCount int64                    // messages in lines
+	first        int64                    // when the first of them passed
+	lost         int64                    // messages that did not fit, since the last that did
+	from         int64                    // when the first of them passed
+	account      results.DirectionTraffic // so far, but for what the relay counts
 }
 
 // Sizes of what is held for the recording at most, in bytes a direction: the lines of 100,000
@@ -185,9 +182,7 @@ func (r *recorder) close(records ...any) error {
 	}
 	for _, record := range records {
 		line, err := json.Marshal(record)
-		if r.err == nil {
-			r.err = err
-		}
+		r.err = cmp.Or(r.err, err)
 		r.merged = append(append(r.merged, line...), '\n')
 	}
 	r.write()
@@ -200,13 +195,13 @@ func (r *recorder) close(records ...any) error {
 // record makes a message's line. Only flush puts it on its way, for certain. It never waits; its
 // caller holds the lock.
 func (t *track) record(m *message) {
-	t.messages++
+	t.account.Messages++
 	if t.protocol == "" || t.protocol == "jsonrpc" {
 		t.protocol = cmp.Or(protocolOf(m.method), t.protocol)
 	}
 	whole := t.Bodies && int64(len(m.body)) >= m.size
 	if t.Bodies && !whole {
-		t.bodyless++
+		t.account.BodiesLeftOut++
 	}
 	if whole {
 		m.body = m.body[:m.size] // a carriage return before the newline is the terminator's
@@ -240,12 +235,12 @@ func (t *track) flush() {
 	}
 	switch {
 	case !fits && t.lost == 0:
-		t.gaps++
+		t.account.Gaps++
 		t.from = t.first
 		fallthrough
 	case !fits:
 		t.lost += t.pendingCount
-		t.lostAll += t.pendingCount
+		t.account.MessagesMissing += t.pendingCount
 	default:
 		t.lost = 0
 	}
@@ -267,14 +262,11 @@ func (t *track) gap(until int64) []byte {
 	if t.lost == 0 {
 		return lines
 	}
-	text, err := json.Marshal(results.Fault{
+	text, _ := json.Marshal(results.Fault{ // plain data
 		Kind: results.KindFault, Run: t.Run, Time: time.Now().UTC(), ID: "recording-gap", Verdict: fmt.Sprintf("%d messages missing", t.lost),
 		Evidence: results.MustEvidence(gapEvidence{t.dir, t.lost, t.from, until}),
 		Advice:   "the recording could not keep up, and the traffic does not wait for it: record to a faster disk, or without bodies",
 	})
-	if err != nil {
-		return lines // cannot be: plain data
-	}
 	return append(append(lines, text...), '\n')
 }
 

@@ -31,8 +31,8 @@ func TestRelayPassesOnAndEndsWithItsSource(t *testing.T) {
 				t.Errorf("%d bytes came of %d: %v", len(got), len(text), err)
 			}
 			<-relay.done
-			if relay.track.messages != 50_000 || relay.bytes.Load() != int64(len(text)) {
-				t.Errorf("saw %d messages in %d bytes", relay.track.messages, relay.bytes.Load())
+			if relay.track.account.Messages != 50_000 || relay.bytes.Load() != int64(len(text)) {
+				t.Errorf("saw %d messages in %d bytes", relay.track.account.Messages, relay.bytes.Load())
 			}
 		})
 	}

@@ -311,10 +311,8 @@ func (e *Ending) ExitLike() {
 func (r *relay) account() results.DirectionTraffic {
 	r.track.lock.Lock()
 	defer r.track.lock.Unlock()
-	a := results.DirectionTraffic{
-		Bytes: r.bytes.Load(), Reads: r.reads.Load(), Messages: r.track.messages, StalledNS: r.stalled.Load(),
-		MessagesMissing: r.track.lostAll, BodiesLeftOut: r.track.bodyless, Gaps: r.track.gaps,
-	}
+	a := r.track.account
+	a.Bytes, a.Reads, a.StalledNS = r.bytes.Load(), r.reads.Load(), r.stalled.Load()
 	if since := r.writing.Load(); since > 0 && r.track.now()-since > int64(results.LeastStall) {
 		a.StalledNS += r.track.now() - since // of the write that is under way
 	}
