@@ -19,18 +19,14 @@ import (
 
 // A session is the SDK's view of the stream. A server that answers before initialize has two: the
 // SDK is told that preInit is initialized, and it handles what comes before; initialize and what
-// follows go to the main one, so that the handshake is the SDK's own either way.
+// follows go to the main one, so that the handshake is the SDK's own either way. It is both the
+// [mcp.Transport] and the [mcp.Connection].
 type session struct {
 	server *Server
 	in     chan sdk.Message
 	closed context.Context // ends by Close, and when nothing more is to be answered
 	end    context.CancelFunc
 }
-
-var (
-	_ mcp.Transport  = (*session)(nil)
-	_ mcp.Connection = (*session)(nil)
-)
 
 // connect makes a session and gives it to the SDK.
 func (s *Server) connect(ctx context.Context, state *mcp.ServerSessionState) (*session, error) {

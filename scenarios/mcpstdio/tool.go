@@ -278,12 +278,11 @@ func sleep(ctx context.Context, a struct{ Seconds float64 }) (string, error) {
 
 // The alerts and the forecast are canned: what a client does with them is the point.
 
-var alertsOf = map[string][][4]any{ // event, area, severity, headline
-	"CA": {{"Heat Advisory", "Sacramento Valley", "Moderate", "Heat Advisory until 8 PM PDT"}},
-	"TX": {
-		{"Flood Watch", "Hill Country", "Severe", "Flood Watch through Thursday morning"},
-		{"Severe Thunderstorm Warning", "Travis; Williamson", "Severe", "Severe Thunderstorm Warning until 6:15 PM CDT"},
-	},
+var alertsOf = map[string]string{
+	"CA": "\nEvent: Heat Advisory\nArea: Sacramento Valley\nSeverity: Moderate\nHeadline: Heat Advisory until 8 PM PDT\n---\n",
+	"TX": "\nEvent: Flood Watch\nArea: Hill Country\nSeverity: Severe\nHeadline: Flood Watch through Thursday morning\n---\n" +
+		"\nEvent: Severe Thunderstorm Warning\nArea: Travis; Williamson\nSeverity: Severe\n" +
+		"Headline: Severe Thunderstorm Warning until 6:15 PM CDT\n---\n",
 }
 
 func alerts(_ context.Context, a struct{ State string }) (string, error) {
@@ -291,15 +290,10 @@ func alerts(_ context.Context, a struct{ State string }) (string, error) {
 	if len(state) != 2 {
 		return "", errors.New("a state is two letters, such as CA")
 	}
-	list := alertsOf[state]
-	if len(list) == 0 {
-		return "No active alerts for " + state, nil
+	if list := alertsOf[state]; list != "" {
+		return "Active alerts for " + state + ":\n" + list, nil
 	}
-	text := "Active alerts for " + state + ":\n"
-	for _, a := range list {
-		text += fmt.Sprintf("\nEvent: %s\nArea: %s\nSeverity: %s\nHeadline: %s\n---\n", a[:]...)
-	}
-	return text, nil
+	return "No active alerts for " + state, nil
 }
 
 func forecast(_ context.Context, a struct{ Latitude, Longitude float64 }) (string, error) {
