@@ -175,8 +175,8 @@ func (v *visit) story() string {
 // clientRules are the rules of MCP over stdio that a client keeps or breaks in the visit to a good
 // server, by their names in the catalogue: each says what is broken, "" for nothing.
 var clientRules = map[string]func(*visit) string{
-	"mcp-opening":  breaksOpening,
-	"mcp-messages": breaksMessages,
+	"mcp-opening":  perSession(breaksOpening),
+	"mcp-messages": perSession(breaksMessages),
 	"mcp-shutdown": func(v *visit) string {
 		forced := stat.Filter(v.Sessions, func(end string) bool { return end != mcpstdio.EndOfInput })
 		if n := len(forced); v.Ended && n > 0 {
@@ -186,74 +186,70 @@ var clientRules = map[string]func(*visit) string{
 	},
 }
 
-// perSession calls broken for the requests and notifications of each session until one breaks a
-// rule.
-func (v *visit) perSession(broken func([]results.Message) string) string {
-	for _, session := range stat.GroupBy(v.messages, func(m results.Message) string { return m.Run }) {
-		if what := broken(session); what != "" {
-			return what
+// perSession makes a rule of one for the requests and notifications of a session: the first session that
+// breaks it tells.
+func perSession(broken func([]results.Message) string) func(*visit) string {
+	return func(v *visit) (what string) {
+		for _, session := range stat.GroupBy(v.messages, func(m results.Message) string { return m.Run }) {
+			what = cmp.Or(what, broken(session))
 		}
+		return what
 	}
-	return ""
 }
 
 // breaksOpening looks for a handshake in its order: initialize, its answer, the notification, all
 // else. What opens with server/discover, or speaks a revision without handshake, has another one.
-func breaksOpening(v *visit) string {
-	return v.perSession(func(session []results.Message) string {
-		first := session[0]
-		m, err := jsonrpc.Parse([]byte(first.Body))
-		var params struct {
-			ProtocolVersion string
-			Capabilities    json.RawMessage
-			ClientInfo      struct{ Name, Version string }
-			Meta            map[string]any `json:"_meta"`
-		}
-		if err == nil {
-			err = json.Unmarshal(m.Params, &params)
-		}
+func breaksOpening(session []results.Message) string {
+	first := session[0]
+	m, err := jsonrpc.Parse([]byte(first.Body))
+	var params struct {
+		ProtocolVersion string
+		Capabilities    json.RawMessage
+		ClientInfo      struct{ Name, Version string }
+		Meta            map[string]any `json:"_meta"`
+	}
+	if err == nil {
+		err = json.Unmarshal(m.Params, &params)
+	}
+	switch {
+	case params.Meta["io.modelcontextprotocol/protocolVersion"] != nil:
+		return "" // each request carries the version
+	case first.Method != "initialize":
+		return fmt.Sprintf("begins with %q, where initialize, or server/discover with its version, comes first", first.Method)
+	case err != nil, params.ProtocolVersion == "", len(params.Capabilities) == 0, params.ClientInfo.Name == "":
+		return "sends initialize without a protocolVersion, capabilities or clientInfo"
+	}
+	for _, m := range session[1:] {
 		switch {
-		case params.Meta["io.modelcontextprotocol/protocolVersion"] != nil:
-			return "" // each request carries the version
-		case first.Method != "initialize":
-			return fmt.Sprintf("begins with %q, where initialize, or server/discover with its version, comes first", first.Method)
-		case err != nil, params.ProtocolVersion == "", len(params.Capabilities) == 0, params.ClientInfo.Name == "":
-			return "sends initialize without a protocolVersion, capabilities or clientInfo"
+		case m.Dir == "reply" || m.Method == "ping":
+		case m.Method == "notifications/initialized":
+			return ""
+		default:
+			return fmt.Sprintf("sends %s before notifications/initialized", m.Method)
 		}
-		for _, m := range session[1:] {
-			switch {
-			case m.Dir == "reply" || m.Method == "ping":
-			case m.Method == "notifications/initialized":
-				return ""
-			default:
-				return fmt.Sprintf("sends %s before notifications/initialized", m.Method)
-			}
-		}
-		return "does not send notifications/initialized"
-	})
+	}
+	return "does not send notifications/initialized"
 }
 
 // breaksMessages looks at each message by itself, and for ids that are used twice.
-func breaksMessages(v *visit) string {
-	return v.perSession(func(session []results.Message) string {
-		ids := map[string]bool{}
-		for _, m := range session {
-			if m.Dir != "request" || m.Body == "" {
-				continue
-			}
-			parsed, err := jsonrpc.Parse([]byte(m.Body))
-			id := string(parsed.ID)
-			switch {
-			case err != nil:
-				return fmt.Sprintf("sends what is no message: %.60q", m.Body)
-			case parsed.Kind() != jsonrpc.Request:
-			case !slices.Contains([]byte(`"-0123456789`), id[0]):
-				return fmt.Sprintf("sends %s with the id %s, which is to be a string or an integer", m.Method, id)
-			case ids[id]:
-				return fmt.Sprintf("uses the id %s twice in a session", id)
-			}
-			ids[id] = true
+func breaksMessages(session []results.Message) string {
+	ids := map[string]bool{}
+	for _, m := range session {
+		if m.Dir != "request" || m.Body == "" {
+			continue
 		}
-		return ""
-	})
+		parsed, err := jsonrpc.Parse([]byte(m.Body))
+		id := string(parsed.ID)
+		switch {
+		case err != nil:
+			return fmt.Sprintf("sends what is no message: %.60q", m.Body)
+		case parsed.Kind() != jsonrpc.Request:
+		case !slices.Contains([]byte(`"-0123456789`), id[0]):
+			return fmt.Sprintf("sends %s with the id %s, which is to be a string or an integer", m.Method, id)
+		case ids[id]:
+			return fmt.Sprintf("uses the id %s twice in a session", id)
+		}
+		ids[id] = true
+	}
+	return ""
 }

@@ -104,7 +104,7 @@ func addRules(tries map[string]situation, d *drive.Driver, patience time.Duratio
 			s := &mcpSession{Conversation: faults.Converse(ctx, f.command(f.Command)), ctx: ctx, patience: patience}
 			defer s.Close()
 			err := script.Run(func() { rule(s) })
-			f.evidence = McpEvidence{s.sent, s.got}
+			f.evidence = s.McpEvidence
 			script.Check(ctx.Err())
 			if err != nil {
 				d, _ := errors.AsType[departure](err)
@@ -119,17 +119,17 @@ func addRules(tries map[string]situation, d *drive.Driver, patience time.Duratio
 // or silent, ends it.
 type mcpSession struct {
 	*faults.Conversation
-	ctx       context.Context
-	patience  time.Duration // for an answer
-	id        int64
-	sent, got []string
-	heard     []jsonrpc.Message // what was got, a line each; the zero Message is none
+	McpEvidence
+	ctx      context.Context
+	patience time.Duration // for an answer
+	id       int64
+	heard    []jsonrpc.Message // what was got, a line each; the zero Message is none
 }
 
 // send sends a request, or with an empty id a notification; params are nil for none.
 func (s *mcpSession) send(id jsonrpc.ID, method string, params []byte) {
 	msg := string(jsonrpc.AppendRequest(nil, id, method, params))
-	s.sent = append(s.sent, msg)
+	s.Sent = append(s.Sent, msg)
 	_ = s.In.SetWriteDeadline(time.Now().Add(s.patience)) // our end of a pipe has them
 	if err := s.Say(msg + "\n"); err != nil {
 		breaks("takes no request: %w", err)
@@ -142,7 +142,7 @@ const mostKept = 2 << 10
 // hear takes down a line.
 func (s *mcpSession) hear(line string) jsonrpc.Message {
 	m, _ := jsonrpc.Parse([]byte(line)) // another situation looks at lines that are no message
-	s.got, s.heard = append(s.got, line[:min(len(line), mostKept)]), append(s.heard, m)
+	s.Got, s.heard = append(s.Got, line[:min(len(line), mostKept)]), append(s.heard, m)
 	return m
 }
 
@@ -259,17 +259,17 @@ func serverDiscover(s *mcpSession) {
 
 func serverNotifications(s *mcpSession) {
 	s.initialize(mcpstdio.LastWithHandshake)
-	before := len(s.got)
+	before := len(s.Got)
 	for _, method := range []string{"notifications/initialized", "notifications/pipebench/unknown"} {
 		s.send("", method, nil)
 	}
 	if err := script.Run(func() { s.ask("tools/list", nil) }); err != nil {
 		breaks("after a notification that it cannot know, it %w", err)
 	}
-	last := len(s.got) - 1
+	last := len(s.Got) - 1
 	for i, m := range s.heard[before:last] {
 		if m.Kind().Answers() {
-			breaks("answers a notification: %.80s", s.got[before+i])
+			breaks("answers a notification: %.80s", s.Got[before+i])
 		}
 	}
 }
@@ -347,7 +347,7 @@ func serverCancel(s *mcpSession) {
 			continue
 		}
 		const id = `"long"`
-		before := len(s.got)
+		before := len(s.Got)
 		s.send(id, "tools/call", []byte(`{"name":"`+name+`","arguments":`+arguments+`}`))
 		s.ask("ping", nil) // its answer says that what came before has been read
 		s.send("", "notifications/cancelled", []byte(`{"requestId":`+id+`}`))
@@ -358,7 +358,7 @@ func serverCancel(s *mcpSession) {
 		}
 		for i, m := range s.heard[before:] {
 			if m.Kind().Answers() && m.ID == id {
-				departs(results.CheckSlow, "answers a call that was cancelled: %.80s", s.got[before+i])
+				departs(results.CheckSlow, "answers a call that was cancelled: %.80s", s.Got[before+i])
 			}
 		}
 		return

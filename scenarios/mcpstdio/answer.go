@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -154,11 +155,7 @@ func clip(s string) string {
 	if len(s) <= maxErrorText {
 		return s
 	}
-	end := maxErrorText
-	for end > 0 && s[end]&0xc0 == 0x80 {
-		end--
-	}
-	return s[:end] + "..."
+	return strings.ToValidUTF8(s[:maxErrorText], "") + "..."
 }
 
 // A Playback answers requests from a recording of a client and a server: a request with the same
