@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	_ "embed"
 	"fmt"
 	"io"
 	"os"
@@ -90,10 +91,10 @@ func (p *program) try(ctx context.Context, f *finding, w way) {
 		p.shown = o
 	}
 	line := proc.ShellLine(f.Command)
-	f.Reproduce = strings.ReplaceAll(w.shell, "CMD", line)
-	if f.o.Stdin != nil && w.shell != "" && !m.closed && !m.trickle && m.input == nil && !m.silent {
-		f.Reproduce = strings.Replace(f.Reproduce, line, line+" < INPUT", 1)
+	if f.o.Stdin != nil && !m.closed && !m.trickle && m.input == nil && !m.silent {
+		line += " < INPUT"
 	}
+	f.Reproduce = strings.Replace(reproduce()[f.Name], "CMD", line, 1)
 	judge := w.judge
 	if judge == nil {
 		judge = (*program).same
@@ -105,43 +106,40 @@ func (p *program) try(ctx context.Context, f *finding, w way) {
 	}
 }
 
-// A way is how a situation sets up a start, judges it, and shows it in a shell.
+// A way is how a situation sets up a start, and judges it.
 type way struct {
 	manner
 	judge func(*program, *finding, *outcome) // nil: it has to do as with a file
-	shell string                             // what stands for the command is CMD
 }
 
-// By Python, what a shell has no words for.
-const (
-	byPython = `python3 -c 'import os,socket,subprocess as s,sys,time; `
-	reads    = `p=s.Popen(sys.argv[1:],stdout=w); w.close(); time.sleep(1); ` +
-		`print(sum(iter(lambda:len(os.read(r.fileno(),65536)),0)),p.wait())' CMD`
-)
+// reproduce has command lines that show situations, in which CMD stands for the command.
+var reproduce = texts(reproduceText)
+
+//go:embed reproduce.txt
+var reproduceText string
 
 // ways are the situations by their names in the catalogue.
 var ways = map[string]way{
-	"fast-reader": {shell: "CMD | cat | wc -c"},
-	"late-reader": {manner{wait: quiet}, nil, "CMD | (sleep 1; wc -c)"},
-	"slow-reader": {manner: manner{slow: true}},
-	"small-pipe":  {manner: manner{capacity: 4096}},
-	"socketpair":  {manner{pipe: syspipe.SocketPair, wait: quiet}, nil, byPython + "r,w=socket.socketpair(); " + reads},
-	"fifo":        {manner{pipe: syspipe.FIFO}, nil, "mkfifo f; cat f | wc -c & CMD > f; wait; rm f"},
-	"nonblocking-pipe": {manner{nonBlock: true, wait: quiet}, nil,
-		byPython + "r,w=map(os.fdopen,os.pipe(),\"rw\"); os.set_blocking(w.fileno(),False); " + reads},
-	"terminal":                 {manner{pipe: syspipe.PTY}, (*program).ends, "CMD"},
-	"reader-leaves-at-once":    {manner{leaves: leavesAtOnce}, (*program).notices, "CMD | true"},
-	"reader-leaves-after-line": {manner{leaves: leavesAfterLine}, (*program).notices, "CMD | head -n 1"},
-	"reader-leaves-midway":     {manner{leaves: leavesMidway}, (*program).notices, "CMD | head -c 4096"},
-	"full-device":              {manner{device: "/dev/full"}, (*program).complains, "CMD > /dev/full; echo $?"},
-	"stderr-unread":            {manner{unreadErr: true}, (*program).ends, "CMD 2>&1 >/dev/null | sleep 5"},
-	"stdin-closed":             {manner{closed: true}, (*program).ends, "CMD <&-"},
-	"stdin-empty":              {manner{input: func([]byte) io.Reader { return bytes.NewReader(nil) }}, (*program).ends, "CMD </dev/null"},
-	"stdin-silent":             {manner{silent: true}, (*program).ends, "sleep 1 | CMD"},
+	"fast-reader":              {},
+	"late-reader":              {manner: manner{wait: quiet}},
+	"slow-reader":              {manner: manner{slow: true}},
+	"small-pipe":               {manner: manner{capacity: 4096}},
+	"socketpair":               {manner: manner{pipe: syspipe.SocketPair, wait: quiet}},
+	"fifo":                     {manner: manner{pipe: syspipe.FIFO}},
+	"nonblocking-pipe":         {manner: manner{nonBlock: true, wait: quiet}},
+	"terminal":                 {manner{pipe: syspipe.PTY}, (*program).ends},
+	"reader-leaves-at-once":    {manner{leaves: leavesAtOnce}, (*program).notices},
+	"reader-leaves-after-line": {manner{leaves: leavesAfterLine}, (*program).notices},
+	"reader-leaves-midway":     {manner{leaves: leavesMidway}, (*program).notices},
+	"full-device":              {manner{device: "/dev/full"}, (*program).complains},
+	"stderr-unread":            {manner{unreadErr: true}, (*program).ends},
+	"stdin-closed":             {manner{closed: true}, (*program).ends},
+	"stdin-empty":              {manner{input: func([]byte) io.Reader { return bytes.NewReader(nil) }}, (*program).ends},
+	"stdin-silent":             {manner{silent: true}, (*program).ends},
 	"stdin-trickle":            {manner: manner{trickle: true}},
 	"stdin-cut-line": {manner{input: func(whole []byte) io.Reader {
 		return bytes.NewReader(bytes.TrimRight(whole, "\r\n"))
-	}}, (*program).keepsLast, "printf 'last line' | CMD"},
+	}}, (*program).keepsLast},
 }
 
 // refer finds out what the program does when its output is a file, twice.
@@ -343,7 +341,7 @@ func (p *program) blockBuffer(ctx context.Context, f *finding) {
 				results.FormatCount(len(shown.arrivals), "piece"), results.FormatCount(len(piped.arrivals), "piece"))
 			return
 		}
-		f.class, f.Reproduce = "buffer", proc.ShellLine(f.Command)+" | while read -r l; do date +%T.%N; done"
+		f.class, f.Reproduce = "buffer", strings.Replace(reproduce()[f.Name], "CMD", proc.ShellLine(f.Command), 1)
 		f.slow("lines come up to %s late: it gathers them in a buffer of %s where its output is no terminal",
 			duration(behind), bufferSize(piped))
 	}
@@ -374,7 +372,7 @@ func duration(d time.Duration) string { return results.FormatDuration(float64(d)
 
 // A difference is how an output departs from the expected one.
 type difference struct {
-	class string // "lost", "repeated", "altered", "longer"; "" for none
+	class string // "lost", which to send twice is too, "cut", "altered", "longer"; "" for none
 	text  string // in words
 	at    int    // the first byte that differs
 }
@@ -395,13 +393,13 @@ func differ(want, got []byte) difference {
 	}
 	clue := rest[:min(probe, len(rest))]
 	if bytes.HasPrefix(want, clue) && len(clue) == probe {
-		return difference{"repeated", fmt.Sprintf("sent again from the beginning %s", where), at}
+		return difference{"lost", fmt.Sprintf("sent again from the beginning %s", where), at}
 	}
 	if i := bytes.Index(want[at:], clue); i > 0 {
 		return difference{"lost", fmt.Sprintf("lost %s %s", size(int64(i)), where), at}
 	}
 	if i := bytes.LastIndex(want[:at], clue); i >= 0 && len(clue) == probe {
-		return difference{"repeated", fmt.Sprintf("sent %s again %s", size(int64(at-i)), where), at}
+		return difference{"lost", fmt.Sprintf("sent %s again %s", size(int64(at-i)), where), at}
 	}
 	return difference{"altered", "altered " + where, at}
 }
