@@ -66,6 +66,9 @@ type Options struct {
 	Observe func(name string) // is told of each situation that begins, from any goroutine; may be nil
 }
 
+// usualTime is how long one start of a program or a client may take where nothing else is said.
+const usualTime = 5 * time.Second
+
 // A Sink takes the records as they come.
 type Sink func(results.Line) error
 

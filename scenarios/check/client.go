@@ -23,10 +23,9 @@ import (
 
 // A clientCheck is what the situations of a client share.
 type clientCheck struct {
-	serve []string // starts our server
-	once  sync.Once
-	good  *visit // with a server that has no fault
-	err   error
+	once sync.Once
+	good *visit // with a server that has no fault
+	err  error
 }
 
 // A reaction is what a client has to do about a fault of its server.
@@ -69,14 +68,15 @@ func Client(ctx context.Context, o Options, sink Sink) error {
 	if err := o.Validate(catalogue.Client); err != nil {
 		return err
 	}
-	c := &clientCheck{serve: o.Serve}
-	if c.serve == nil {
+	if o.Serve == nil {
 		path, err := os.Executable()
 		if err != nil {
 			return err
 		}
-		c.serve = []string{path, "serve"}
+		o.Serve = []string{path, "serve"}
 	}
+	o.Timeout = cmp.Or(o.Timeout, usualTime)
+	c := new(clientCheck)
 	tries := map[string]situation{
 		"good-server": func(_ context.Context, f *finding) {
 			f.evidence = c.good.ClientEvidence
@@ -88,7 +88,7 @@ func Client(ctx context.Context, o Options, sink Sink) error {
 	}
 	for name, fault := range serverFaults {
 		tries[name] = func(ctx context.Context, f *finding) {
-			v := c.visit(ctx, f, nil, "--fault", fault.spec)
+			v := f.visit(ctx, nil, "--fault", fault.spec)
 			f.evidence = v.ClientEvidence
 			c.judge(f, v, fault.due, fault.says)
 		}
@@ -122,13 +122,13 @@ var leaveTime = map[bool]time.Duration{false: 3 * time.Second, true: 500 * time.
 
 // visitGood has the client visit a good server.
 func (c *clientCheck) visitGood(ctx context.Context, f *finding) {
-	c.good, c.err = script.Of(func() *visit { return c.visit(ctx, f, nil) })
+	c.good, c.err = script.Of(func() *visit { return f.visit(ctx, nil) })
 	switch {
 	case c.err != nil:
 	case c.good.Ended && c.good.Code != 0:
 		c.err = fmt.Errorf("it does not work with a good server: it ends with code %d: %s", c.good.Code, c.good.last())
 	case len(c.good.messages) == 0:
-		c.err = fmt.Errorf("it sends a good server nothing within %v", cmp.Or(f.o.Timeout, visitTime))
+		c.err = fmt.Errorf("it sends a good server nothing within %v", f.o.Timeout)
 	}
 }
 
@@ -185,7 +185,7 @@ func (c *clientCheck) judge(f *finding, v *visit, due reaction, says string) {
 // may not get to say it: it is asked twice.
 func (c *clientCheck) cancels(ctx context.Context, f *finding) {
 	for range 2 {
-		v := c.visit(ctx, f, nil, "--fault", "deaf@0")
+		v := f.visit(ctx, nil, "--fault", "deaf@0")
 		switch f.evidence = v.ClientEvidence; {
 		case v.Cancelled > 0:
 			f.ok("cancels what it does not wait for any more")
@@ -201,7 +201,7 @@ func (c *clientCheck) cancels(ctx context.Context, f *finding) {
 // listensAgain looks whether a client that listens to changes does so again when its server has ended and
 // it starts it again: a server that starts knows of no subscription.
 func (c *clientCheck) listensAgain(ctx context.Context, f *finding) {
-	v := c.visit(ctx, f, nil, "--conformance", "--fault", "truncate-at-exit@0")
+	v := f.visit(ctx, nil, "--conformance", "--fault", "truncate-at-exit@0")
 	f.evidence = v.ClientEvidence
 	listened, sessions := 0, stat.GroupBy(v.messages, func(m results.Message) string { return m.Run })
 	for _, session := range sessions {
@@ -245,7 +245,7 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) {
 	var failed *visit
 	takes := func(n int64) bool {
 		for range 2 {
-			v := c.visit(ctx, f, nil, "--fault", "large-answer="+strconv.FormatInt(n, 10))
+			v := f.visit(ctx, nil, "--fault", "large-answer="+strconv.FormatInt(n, 10))
 			if v.Ended && v.Code == 0 {
 				return true
 			}
@@ -254,7 +254,7 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) {
 		return false
 	}
 	low, high, begun := int64(0), int64(0), time.Now()
-	for time.Since(begun) < searchTime*cmp.Or(f.o.Timeout, visitTime) && (high == 0 || high-low > 1) {
+	for time.Since(begun) < searchTime*f.o.Timeout && (high == 0 || high-low > 1) {
 		at := max(4*low, fairLimit/16)
 		if high > 0 {
 			at = pivot(low, high)
@@ -309,7 +309,7 @@ const manyStarts = 20
 // failStarts has a client that lives on start a server that fails, again and again.
 func (c *clientCheck) failStarts(ctx context.Context, f *finding) {
 	starts, first, last, firstStart := 0, 0, 0, 0
-	v := c.visit(ctx, f, func(pid int, record string) bool {
+	v := f.visit(ctx, func(pid int, record string) bool {
 		text, _ := os.ReadFile(record) // nothing before the first start
 		fds, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "fd"))
 		if starts = bytes.Count(text, []byte(`"kind":"environment"`)); err != nil || starts == 0 {

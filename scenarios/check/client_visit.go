@@ -51,19 +51,16 @@ type visit struct {
 	messages []results.Message
 }
 
-// visitTime is how long a start may take where nothing else is said.
-const visitTime = 5 * time.Second
-
 // visit starts the client, whose server gets these flags, and waits until it ends, or its time is
 // over. What is left of it then is counted and ended. watch is called all the while; nil is nobody.
-func (c *clientCheck) visit(
-	ctx context.Context, f *finding, watch func(pid int, record string) (enough bool), flags ...string,
+func (f *finding) visit(
+	ctx context.Context, watch func(pid int, record string) (enough bool), flags ...string,
 ) *visit {
 	dir := script.Must(os.MkdirTemp("", "pipebench-check-"))
 	defer os.RemoveAll(dir)
 	temp, record := filepath.Join(dir, "tmp"), filepath.Join(dir, "record.jsonl")
 	script.Check(os.Mkdir(temp, 0o700))
-	v := &visit{ClientEvidence: ClientEvidence{Server: slices.Concat(c.serve, []string{"--record", record}, flags)}}
+	v := &visit{ClientEvidence: ClientEvidence{Server: slices.Concat(f.o.Serve, []string{"--record", record}, flags)}}
 	p, out := f.command(withServer(f.o, v.Server, dir)), &proc.Tail{Limit: 1 << 20}
 	defer p.Close()
 	p.Cmd.Env = append(p.Cmd.Env, "TMPDIR="+temp, "TMP="+temp, "TEMP="+temp)
@@ -71,9 +68,9 @@ func (c *clientCheck) visit(
 	if f.o.Stdin != nil {
 		p.Cmd.Stdin = bytes.NewReader(f.o.Stdin)
 	}
-	begun, limit := time.Now(), cmp.Or(f.o.Timeout, visitTime)
+	begun := time.Now()
 	script.Check(p.Start(ctx))
-	for !v.Ended && time.Since(begun) < limit && ctx.Err() == nil && (watch == nil || !watch(p.Cmd.Process.Pid, record)) {
+	for !v.Ended && time.Since(begun) < f.o.Timeout && ctx.Err() == nil && (watch == nil || !watch(p.Cmd.Process.Pid, record)) {
 		v.Ended = p.Ended(10 * time.Millisecond)
 	}
 	if v.TookNS = int64(time.Since(begun)); !v.Ended {

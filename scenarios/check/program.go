@@ -57,7 +57,7 @@ func Program(ctx context.Context, o Options, sink Sink) error {
 	if err := o.Validate(catalogue.Program); err != nil {
 		return err
 	}
-	o.Timeout, o.runtime = cmp.Or(o.Timeout, 5*time.Second), runtimeOf(o.Command)
+	o.Timeout, o.runtime = cmp.Or(o.Timeout, usualTime), runtimeOf(o.Command)
 	p := &program{o: o, bound: mostCompared}
 	reference, err := catalogue.Find(catalogue.Surroundings, "reference")
 	if err != nil {
