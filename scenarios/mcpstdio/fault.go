@@ -143,13 +143,10 @@ func (f *faultInjector) output(w io.Writer) io.Writer {
 }
 
 // handle gets each message that was read, and serves it unless the fault says otherwise.
-func (f *faultInjector) handle(line []byte) {
+func (f *faultInjector) handle(line []byte, m jsonrpc.Message, malformed error) {
 	s := f.s
-	beyond := int64(len(line)) > f.Bytes
-	if f.Bytes == 0 {
-		m, err := jsonrpc.Parse(line)
-		beyond = err != nil || !slices.Contains(OpeningMethods, m.Method)
-	}
+	opens := malformed == nil && slices.Contains(OpeningMethods, m.Method)
+	beyond := int64(len(line)) > f.Bytes && (f.Bytes > 0 || !opens)
 	switch {
 	case f.deaf, f.Kind == "deaf" && beyond:
 		f.deaf = true
@@ -157,19 +154,14 @@ func (f *faultInjector) handle(line []byte) {
 		s.abort(nil)
 	case f.Kind == "limit" && beyond:
 		s.abort(fmt.Errorf("read request: message of %d bytes exceeds the limit of %d", len(line), f.Bytes))
-	case f.Kind == "error" && beyond:
-		if m, err := jsonrpc.Parse(line); err == nil && m.Kind() == jsonrpc.Request {
-			s.sendError(m.ID, jsonrpc.CodeInvalidRequest, "Request too large")
-			return
-		}
-		s.handle(line)
+	case f.Kind == "error" && beyond && m.Kind() == jsonrpc.Request:
+		s.sendError(m.ID, jsonrpc.CodeInvalidRequest, "Request too large")
 	case f.Kind == "never-read" && f.Bytes == 0 && beyond:
 		f.stopReading()
-	case oddVersions[f.Kind] != "" && bytes.Contains(line, []byte(`"server/discover"`)):
-		m, _ := jsonrpc.Parse(line)
+	case oddVersions[f.Kind] != "" && m.Method == "server/discover":
 		s.sendError(m.ID, jsonrpc.CodeMethodNotFound, "Method not found")
 	default:
-		s.handle(line)
+		s.handle(line, m, malformed)
 	}
 }
 

@@ -30,7 +30,8 @@ func (s *Server) read() error {
 		switch {
 		case err == nil:
 			s.record("request", line)
-			s.fault.handle(line)
+			m, err := jsonrpc.Parse(bytes.Clone(line))
+			s.fault.handle(line, m, err)
 		case errors.As(err, &large) && s.fault.Kind == "never-read":
 			s.fault.stopReading()
 		case errors.As(err, &large):
@@ -51,14 +52,13 @@ func (s *Server) read() error {
 	return nil
 }
 
-// handle takes one message, which is valid until handle returns.
-func (s *Server) handle(line []byte) {
-	m, err := jsonrpc.Parse(bytes.Clone(line))
-	form, misformed := errors.AsType[*jsonrpc.FormError](err)
+// handle takes one message, as it came and parsed; line is valid until handle returns.
+func (s *Server) handle(line []byte, m jsonrpc.Message, malformed error) {
+	form, misformed := errors.AsType[*jsonrpc.FormError](malformed)
 	switch {
 	case misformed:
 		s.sendError(form.ID, jsonrpc.CodeInvalidRequest, "Invalid request: "+form.Why)
-	case err != nil:
+	case malformed != nil:
 		s.sendParseError("Parse error")
 	case m.Kind().Answers():
 		if answer, err := sdk.DecodeMessage(bytes.Clone(line)); err == nil && s.opts.Fixtures { // else the server asked nothing
