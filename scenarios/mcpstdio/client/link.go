@@ -86,7 +86,7 @@ func (l *link) write() {
 		case o := <-l.queue:
 			began := time.Now()
 			if err := w.WriteMessage(o.msg); err != nil {
-				l.fail(ReasonGone, fmt.Errorf("write request: %w", err))
+				l.fail(gone, ReasonGone, fmt.Errorf("write request: %w", err))
 				return
 			}
 			chunks.Sent(o.msg, began)
@@ -99,9 +99,9 @@ func (l *link) write() {
 	}
 }
 
-// fail reports that the link can be used no more.
-func (l *link) fail(reason string, err error) {
-	l.c.dispatch(l, gone, eventData{err: &TransportError{Reason: reason, Err: err}})
+// fail reports by an event that the link can be used no more.
+func (l *link) fail(e event, reason string, err error) {
+	l.c.dispatch(l, e, eventData{err: &TransportError{Reason: reason, Err: err}})
 }
 
 // read takes frames until the stream ends or the link is lost. A link that is left is read to its
@@ -117,7 +117,7 @@ func (l *link) read() {
 		f, _ = framers.Adaptive(framers.DefaultChunk) // lines are read as lines, and frames taken too
 	}
 	chunks := mcpstdio.ChunkLog{Logger: o.Logger}
-	r := f.NewReader(l.proc.Stdout, framers.WithMaxMessage(o.limit()), framers.WithPolicy(policy), framers.WithProgress(func(c framers.Chunk) {
+	r := f.NewReader(l.proc.Stdout, framers.WithMaxMessage(o.MaxMessage), framers.WithPolicy(policy), framers.WithProgress(func(c framers.Chunk) {
 		chunks.Received(c)
 		if o.OnChunk != nil && c.Total > 1 {
 			o.OnChunk(c)
@@ -145,7 +145,7 @@ func (l *link) handle(msg []byte, err error) bool {
 		case err == io.EOF:
 			err = errors.New("the server closed its stdout")
 		}
-		l.fail(ReasonGone, fmt.Errorf("read answer: %w", err))
+		l.fail(gone, ReasonGone, fmt.Errorf("read answer: %w", err))
 		return false
 	}
 	if l.limit >= 0 && len(msg) > l.limit {
@@ -166,7 +166,7 @@ func (l *link) invalidMessage(err error) bool {
 	l.c.opts.Logger.Warn("Skipped what is no message", "error", err)
 	l.c.dispatch(l, malformed, eventData{})
 	if l.noise++; l.noise > max(l.c.opts.MaxNoise, 0) {
-		l.fail(ReasonNoise, fmt.Errorf("%d lines in a row were no message, the last one: %w", l.noise, err))
+		l.fail(gone, ReasonNoise, fmt.Errorf("%d lines in a row were no message, the last one: %w", l.noise, err))
 		return false
 	}
 	return true
@@ -254,14 +254,10 @@ func (c *Conn) startHandshake(l *link) {
 	opening := c.opts.opening()
 	l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, p.id, opening, c.opts.hello())} // the queue is new: there is room
 	c.timer = c.opts.AfterFunc(c.opts.InitTimeout, func() {
-		l.refused(fmt.Errorf("no answer to %s after %v", opening, c.opts.InitTimeout.Round(time.Millisecond)))
+		l.fail(refused, ReasonHandshake, fmt.Errorf("no answer to %s after %v", opening, c.opts.InitTimeout.Round(time.Millisecond)))
 	})
 	l.tasks.Go(l.write)
 	l.tasks.Go(l.read)
-}
-
-func (l *link) refused(err error) {
-	l.c.dispatch(l, refused, eventData{err: &TransportError{Reason: ReasonHandshake, Err: err}})
 }
 
 // finishHandshake takes the answer to the first request.
@@ -290,7 +286,7 @@ func (l *link) finishHandshake(m jsonrpc.Message) {
 		err = fmt.Errorf("the server speaks MCP %q, which is not known here", server.ProtocolVersion)
 	}
 	if err != nil {
-		l.refused(fmt.Errorf("%s: %w", c.opts.opening(), err))
+		l.fail(refused, ReasonHandshake, fmt.Errorf("%s: %w", c.opts.opening(), err))
 		return
 	}
 	if c.opts.Policy == Negotiate { // the smaller of both limits holds; this end's, if the server names none

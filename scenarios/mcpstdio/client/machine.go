@@ -18,9 +18,9 @@ const (
 	Closing                   // it is over for good
 )
 
-var stateNames = [...]string{"starting", "initializing", "ready", "backoff", "closing"}
-
-func (s State) String() string { return stateNames[s] }
+func (s State) String() string {
+	return [...]string{"starting", "initializing", "ready", "backoff", "closing"}[s]
+}
 
 // An event is what can happen to a connection.
 type event int

@@ -109,15 +109,10 @@ func (o *Options) complete() error {
 	if o.Policy < CloseOnOversize || o.Policy > Negotiate {
 		faults = append(faults, fmt.Errorf("policy %d is not known", o.Policy))
 	}
-	return errors.Join(faults...)
-}
-
-// limit returns the size of the largest message that is taken, for framers: negative for none.
-func (o *Options) limit() int {
 	if o.Policy == Unlimited {
-		return -1
+		o.MaxMessage = -1 // as framers have it
 	}
-	return o.MaxMessage
+	return errors.Join(faults...)
 }
 
 // A backoff computes the time before the next start: full jitter, so that many clients of one
